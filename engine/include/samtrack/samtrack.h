@@ -1,0 +1,320 @@
+// samtrack: tracks the masks of the objects you point at, in live video.
+//
+// The engine behind the GStreamer elements, usable alone. The models are SAM 2's
+// family of streaming mask trackers, run from the weight files their users
+// already have.
+//
+// A whole program (compiled by the tests as it stands here):
+//
+// EXAMPLE BEGIN
+// #include <stdio.h>
+// #include <stdlib.h>
+// #include <samtrack/samtrack.h>
+//
+// enum { W = 320, H = 240 };
+//
+// // A bright square that moves to the right over a dark background.
+// static void draw(unsigned char *rgb, int t)
+// {
+//     for (int y = 0; y < H; y++)
+//         for (int x = 0; x < W; x++)
+//             for (int c = 0; c < 3; c++)
+//                 rgb[(y * W + x) * 3 + c] =
+//                     x > 60 + 2 * t && x < 140 + 2 * t && y > 80 && y < 160 ? 220 : 40;
+// }
+//
+// int main(int argc, char **argv)
+// {
+//     struct sam_params params = SAM_PARAMS_DEFAULT;
+//     struct sam_error error;
+//     sam_tracker *tracker;
+//
+//     params.model_file = argc > 1 ? argv[1] : NULL; // NULL: the embedded model
+//     if (sam_tracker_open(&tracker, &params, &error)) {
+//         fprintf(stderr, "%s\n", error.text);
+//         return 1;
+//     }
+//
+//     unsigned char *rgb = malloc(W * H * 3);
+//     struct sam_frame frame = { .format = SAM_PIXEL_RGB, .width = W, .height = H,
+//                                .plane = { rgb }, .stride = { W * 3 } };
+//     struct sam_prompt prompt = { .space_width = W, .space_height = H, .has_box = 1,
+//                                  .box = { 61, 81, 140, 160 } };
+//     uint64_t id;
+//     int status = sam_tracker_prompt(tracker, &prompt, &id, &error);
+//
+//     for (int t = 0; t < 20 && !status; t++) {
+//         struct sam_result result;
+//         draw(rgb, t);
+//         status = sam_tracker_step(tracker, &frame, NULL, &result, &error);
+//         for (int i = 0; i < result.num_objects && !status; i++)
+//             printf("frame %d object %llu: %d px at (%d, %d)\n", t,
+//                    (unsigned long long) result.objects[i].id, result.objects[i].area,
+//                    result.objects[i].x, result.objects[i].y);
+//     }
+//     if (status)
+//         fprintf(stderr, "%s\n", error.text);
+//     free(rgb);
+//     sam_tracker_close(&tracker);
+//     return status != 0;
+// }
+// EXAMPLE END
+#ifndef SAMTRACK_H
+#define SAMTRACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SAM_API __attribute__((visibility("default")))
+
+// Every call that can fail returns SAM_OK or one of these negative codes, and
+// puts one sentence into the struct sam_error it was given.
+enum sam_status {
+    SAM_OK           = 0,
+    SAM_EINVAL       = -1, // the caller broke a documented condition
+    SAM_ENOMEM       = -2, // host or device memory ran out, or the budget is too small
+    SAM_EIO          = -3, // a file is missing or could not be read
+    SAM_EFORMAT      = -4, // the weights file is damaged, foreign or incomplete
+    SAM_EDEVICE      = -5, // the device failed; the tracker must be closed
+    SAM_EUNSUPPORTED = -6, // this build or this machine lacks the feature
+    SAM_EFULL        = -7, // no room for one more object or pending prompt
+    SAM_ENOTFOUND    = -8, // no object has this id (any more)
+};
+
+// Why a call failed, in words: file, tensor or value, what was wanted, what was got.
+// Every parameter of this type may be NULL.
+struct sam_error {
+    char text[320];
+};
+
+enum sam_backend { SAM_BACKEND_AUTO, SAM_BACKEND_REF, SAM_BACKEND_CPU, SAM_BACKEND_CUDA };
+
+// AUTO: bf16 products where the device has them, else fp32. Sums are always fp32.
+enum sam_precision { SAM_PRECISION_AUTO, SAM_PRECISION_FP32, SAM_PRECISION_BF16 };
+
+// What a prompt does to an object that was tracked on the frame it names.
+enum sam_refine {
+    // Refine it; but where the object is absent, start it anew on that frame, under the
+    // same id, without memory. What a live user expects.
+    SAM_REFINE_PRESENT,
+    // Always refine, as the published video predictor does.
+    SAM_REFINE_ALWAYS,
+};
+
+enum sam_log_level { SAM_LOG_ERROR, SAM_LOG_WARNING, SAM_LOG_INFO, SAM_LOG_DEBUG };
+
+struct sam_params {
+    // .safetensors (Meta's or Hugging Face's names) or .pt. NULL: the embedded model, looked
+    // for in $SAMTRACK_MODEL, the installed data directory, and beside the build.
+    const char *model_file;
+
+    enum sam_backend backend;
+    int device; // ordinal where there are several; -1: the first usable one
+    enum sam_precision precision;
+    int threads; // of the CPU backend; 0: as many as there are processors
+
+    int max_objects;     // 1 .. 255; memory is sized by it at open, a frame never allocates
+    int max_cond_frames; // K: prompted frames kept per object, the first and the latest K - 1; >= 2
+    int lost_after;      // processed frames an object stays occluded before it is lost; >= 1
+    enum sam_refine refine;
+
+    // Most bytes the tracker may take (constant + scratch + state), in MiB. 0: no limit.
+    int budget_mib;
+
+    // Non-zero: overwrite scratch memory after every frame, to find stale use. Slow.
+    int poison;
+
+    // Non-zero: keep the outputs of every network part of the last step for sam_tracker_read().
+    int keep_stages;
+
+    // Receives one line per event, without the newline. May be NULL. Called on the thread
+    // that called into the tracker.
+    void (*log)(void *log_priv, enum sam_log_level level, const char *line);
+    void *log_priv;
+};
+
+#define SAM_PARAMS_DEFAULT                                                                     \
+    {                                                                                          \
+        .device = -1, .max_objects = 8, .max_cond_frames = 4, .lost_after = 30                 \
+    }
+
+// Bytes a tracker takes, known before it is opened.
+struct sam_plan {
+    size_t constant_bytes; // weights and tables; shared by trackers of one file on one device
+    size_t scratch_bytes;  // valid inside one step
+    size_t state_bytes;    // what outlives a frame, all objects together
+    size_t object_state_bytes;   // of it, per object
+    size_t object_scratch_bytes; // scratch each further object adds
+    size_t total_bytes;
+    int image_size; // side of the model's square input, px
+};
+
+enum sam_pixel_format {
+    SAM_PIXEL_RGB,  // 3 bytes a pixel
+    SAM_PIXEL_BGR,
+    SAM_PIXEL_RGBA, // 4 bytes a pixel, the fourth is ignored: RGBx too
+    SAM_PIXEL_BGRA,
+    SAM_PIXEL_GRAY8,
+    SAM_PIXEL_NV12, // plane 0: Y; plane 1: U, V interleaved, half size rounded up
+    SAM_PIXEL_I420, // planes Y, U, V
+    SAM_PIXEL_YUY2, // Y U Y V in one plane, two pixels in 4 bytes, width rounded up to even
+};
+
+// Which Y'CbCr a frame holds: the two weights that define the matrix, and the range.
+struct sam_colour {
+    float kr, kb;   // 0.299, 0.114 for BT.601; 0.2126, 0.0722 for BT.709; both 0: BT.601
+    int full_range; // 0: Y 16..235, C 16..240
+};
+
+// One video frame in host memory, borrowed for the length of the call it is passed to.
+struct sam_frame {
+    enum sam_pixel_format format;
+    int width, height; // px, 1 .. 16384 each
+    const uint8_t *plane[3];
+    int stride[3]; // bytes from one row to the next
+    struct sam_colour colour; // of the Y'CbCr formats
+};
+
+// A label map to fill: one byte per pixel, the slot of the object with the highest positive
+// logit there, ties to the lower slot, 0 where none. Any size; coordinates stretch with it.
+struct sam_labels {
+    uint8_t *data; // the caller's, stride * height bytes
+    int width, height, stride;
+};
+
+enum sam_point_label { SAM_POINT_NEGATIVE = 0, SAM_POINT_POSITIVE = 1 };
+
+struct sam_point {
+    float x, y;
+    int label; // enum sam_point_label
+};
+
+enum { SAM_MAX_POINTS = 32 }; // of one prompt
+
+// One interaction: points, a box, a mask, or points with a box.
+struct sam_prompt {
+    uint64_t id; // the object; 0: a new one
+
+    // The frame the coordinates are measured in, px; both 0: coordinates run from 0 to 1.
+    int space_width, space_height;
+
+    int num_points; // at most SAM_MAX_POINTS
+    const struct sam_point *points;
+    int has_box;
+    float box[4]; // x0, y0, x1, y1, x0 < x1, y0 < y1
+
+    // One byte per pixel, non-zero where the object is; stretched to the frame. Excludes
+    // points and box. Copied before the call returns.
+    const uint8_t *mask;
+    int mask_width, mask_height, mask_stride;
+};
+
+enum sam_object_state {
+    SAM_OBJECT_NEW,      // its first frame
+    SAM_OBJECT_TRACKED,
+    SAM_OBJECT_OCCLUDED, // object score <= 0
+    SAM_OBJECT_LOST,     // occluded for lost_after processed frames
+    SAM_OBJECT_FOUND,    // the first frame it is present on after it was lost
+};
+
+struct sam_object {
+    uint64_t id; // never reused
+    int slot;    // 1 .. max_objects, its value in label maps; fixed while the object lives
+    enum sam_object_state state;
+    int x, y, width, height; // bounding box of the mask in frame px; all 0 where it is empty
+    int area;                // px of the frame
+    float iou;               // predicted IoU of the mask, 0 .. 1
+    float score;             // object score, a logit: present where > 0
+};
+
+// Wall time of the parts of one step, in nanoseconds.
+struct sam_times {
+    int64_t preprocess, encode, attend, decode, remember, masks, total;
+};
+
+// What one frame gave. `objects` belongs to the tracker and lives until its next call.
+struct sam_result {
+    uint64_t frame_index; // counts processed frames from 0
+    int num_objects;
+    const struct sam_object *objects; // by slot
+    struct sam_times times;
+};
+
+typedef struct sam_tracker sam_tracker;
+
+// The bytes that sam_tracker_open() with these params would take. Reads the header of the
+// weights file, not the weights.
+SAM_API int sam_tracker_plan(const struct sam_params *params, struct sam_plan *plan,
+                             struct sam_error *error);
+
+// Open a tracker. On success *out owns all memory it will ever use; every path is warm, the
+// first frame costs what the thousandth costs. On failure *out is NULL and nothing is kept.
+//
+// Thread-safety: one tracker is used by one thread at a time; different trackers are
+// independent. Weights are shared by all trackers of one file, device and precision.
+SAM_API int sam_tracker_open(sam_tracker **out, const struct sam_params *params,
+                             struct sam_error *error);
+
+// Close *t and set it to NULL. Closing a NULL tracker does nothing.
+SAM_API void sam_tracker_close(sam_tracker **t);
+
+// Give a prompt to an object, for the next frame processed. *id (may be NULL) gets the id.
+// On a known object it acts after that frame was tracked and its result replaces the tracked
+// one; on a new one it starts the object there. Several prompts for one frame are successive
+// interactions, in order.
+// SAM_EINVAL: a coordinate that is not finite or outside its space, an empty or inverted box,
+// too many points, nothing given, a mask with points or box. SAM_ENOTFOUND: an id that is not
+// tracked. SAM_EFULL: max_objects are tracked already, or too many prompts wait.
+SAM_API int sam_tracker_prompt(sam_tracker *t, const struct sam_prompt *prompt, uint64_t *id,
+                               struct sam_error *error);
+
+// Take back the last prompt of the object's latest prompted frame; if it has not been applied
+// yet, it never is. The object goes on from its remaining prompted frames; with none left it
+// is removed. SAM_ENOTFOUND as above.
+SAM_API int sam_tracker_undo(sam_tracker *t, uint64_t id, struct sam_error *error);
+
+// Stop tracking an object and free its slot. SAM_ENOTFOUND as above.
+SAM_API int sam_tracker_remove(sam_tracker *t, uint64_t id, struct sam_error *error);
+
+// Remove all objects and pending prompts. Ids go on counting, and so do frames.
+SAM_API void sam_tracker_clear(sam_tracker *t);
+
+// Segment one frame and update the memory of every object. `labels` (may be NULL) is filled at
+// its own size. `result` (may be NULL) is written on success; on failure num_objects is 0.
+SAM_API int sam_tracker_step(sam_tracker *t, const struct sam_frame *frame,
+                             const struct sam_labels *labels, struct sam_result *result,
+                             struct sam_error *error);
+
+// Draw the masks of the last step again, at another size.
+SAM_API int sam_tracker_draw(sam_tracker *t, const struct sam_labels *labels,
+                             struct sam_error *error);
+
+// Copy a tensor of the last step to `dst` (room for `capacity` floats), dense, as f32, its
+// extents to shape[4] (leading ones filled with 1). Names: "low_res" (S/4, S/4), "pointer" (d),
+// "score" (1), "memory" (mem_dim, S/16, S/16), and with keep_stages every stage of
+// docs/MODEL.md; stages of the frame alone ignore the id. SAM_ENOTFOUND: no such object, or no
+// such tensor in this step; SAM_EINVAL: capacity too small.
+SAM_API int sam_tracker_read(sam_tracker *t, uint64_t id, const char *name, float *dst,
+                             size_t capacity, int shape[4], struct sam_error *error);
+
+// What the tracker runs on and takes, for reports: texts live as long as the tracker.
+struct sam_info {
+    const char *model_file, *variant; // "sam2.1_hiera_tiny", or "custom"
+    const char *backend, *device, *precision;
+    int threads, image_size, max_objects;
+    struct sam_plan plan;  // what was planned
+    size_t bytes_used;     // what is held now, counted
+    int64_t open_ns;       // how long sam_tracker_open() took, warm-up included
+};
+SAM_API void sam_tracker_info(const sam_tracker *t, struct sam_info *info);
+
+SAM_API const char *sam_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif // SAMTRACK_H
