@@ -1,0 +1,279 @@
+// The parts of the network, in the order of a frame: hiera, neck, prompt, memory attention,
+// decoder, memory encoder. Each is a struct of weights with a load and a run; a run enqueues
+// straight-line operations and checks nothing, the queue remembers what failed.
+//
+// Shapes: S = image size, h = S / 16, N = h * h tokens, d = d_model, m = mem_dim, B = objects
+// in the batch (all runs take B from their tensors). Maps are NHWC.
+#ifndef SAM_PARTS_H
+#define SAM_PARTS_H
+
+#include "arena.h"
+#include "config.h"
+#include "ops/ops.h"
+
+struct sam_affine {
+    struct sam_tensor weight, bias; // of a norm: (1, 1, 1, c) each
+};
+
+struct sam_product {
+    struct sam_matrix weight;
+    struct sam_tensor bias;
+};
+
+// Where weights are read from and packed to. The same load code first measures (arena without
+// memory), then loads. The first failure sticks in `status`.
+struct sam_loader {
+    const struct sam_weights *weights;
+    const struct sam_config *config;
+    struct sam_queue *queue;
+    struct sam_arena *arena; // constant memory
+    float *host;             // room for the largest tensor, F32; NULL while measuring
+    size_t host_floats;      // how much that is; found while measuring
+    int status;
+    struct sam_error error;
+};
+
+// ---- image encoder: hiera.c, neck.c
+
+struct sam_hiera_block {
+    struct sam_affine norm1, norm2;
+    struct sam_product qkv, proj, mlp_in, mlp_out, shortcut; // shortcut: q-pool blocks only
+    int dim, dim_out, heads, window; // window 0: global
+    bool pool;
+};
+
+struct sam_hiera {
+    struct sam_product patch_embed;
+    struct sam_tensor position; // (1, S/4, S/4, embed_dim): background + window, made at load
+    struct sam_hiera_block block[SAM_MAX_BLOCKS];
+};
+
+struct sam_neck {
+    struct sam_product coarse, main; // stride 32 and 16
+    struct sam_product s0, s1;       // lateral convolution folded with the decoder's conv_s0/s1
+};
+
+// What the encoder leaves of one frame.
+struct sam_features {
+    struct sam_tensor image; // F: (1, h, h, d), F32, before memory
+    struct sam_tensor s0;    // (1, S/4, S/4, high_res_s0)
+    struct sam_tensor s1;    // (1, S/8, S/8, high_res_s1)
+};
+
+// ---- prompts: prompt.c
+
+struct sam_prompt_encoder {
+    float *gaussian;            // host, (2, d / 2): row 0 multiplies x, row 1 y
+    float *point_embed;         // host, (4, d): negative, positive, box corner, box corner
+    float *not_a_point;         // host, (d)
+    struct sam_tensor no_mask;  // (1, 1, 1, d)
+    struct sam_tensor image_pe; // (1, h, h, d): dense position, made at load
+    struct sam_product mask_conv1, mask_conv2, mask_conv3, mask_downsample;
+    struct sam_affine mask_norm1, mask_norm2;
+};
+
+enum { SAM_MAX_SPARSE = SAM_MAX_POINTS + 3 }; // box corners and the padding point
+
+// Labels of the prompt encoder's points.
+enum { SAM_LABEL_PAD = -1, SAM_LABEL_NEGATIVE, SAM_LABEL_POSITIVE, SAM_LABEL_BOX0, SAM_LABEL_BOX1 };
+
+// ---- mask decoder: decoder.c
+
+struct sam_attention_weights {
+    struct sam_product q, k, v, out;
+};
+
+struct sam_mlp3 {
+    struct sam_product layer[3];
+};
+
+struct sam_two_way_layer {
+    struct sam_attention_weights self, token_to_image, image_to_token;
+    struct sam_affine norm1, norm2, norm3, norm4;
+    struct sam_product mlp_in, mlp_out;
+};
+
+struct sam_decoder {
+    struct sam_tensor output_tokens; // (1, 1, 6, d): object score, IoU, four masks
+    struct sam_two_way_layer layer[SAM_DECODER_LAYERS];
+    struct sam_attention_weights final_token_to_image;
+    struct sam_affine norm_final;
+    struct sam_product upscale1, upscale2;
+    struct sam_affine upscale_norm;
+    struct sam_mlp3 hyper[SAM_MASK_TOKENS], iou_head, score_head, pointer_proj;
+    struct sam_tensor no_obj_ptr; // (1, 1, 1, d)
+};
+
+// What a decoder run gives for B objects; all F32.
+struct sam_decoded {
+    struct sam_tensor low_res; // (B, 1, 1, (S/4)^2): the chosen mask, -1024 where absent
+    struct sam_tensor iou;     // (B, 1, 1, 1)
+    struct sam_tensor score;   // (B, 1, 1, 1): object score, a logit
+    struct sam_tensor pointer; // (B, 1, 1, d), gated by presence
+    // For stage tests: all candidates before selection.
+    struct sam_tensor masks;   // (B, 1, 4, (S/4)^2)
+    struct sam_tensor ious;    // (B, 1, 1, 4)
+    struct sam_tensor tokens;  // (B, 1, 6, d)
+};
+
+// ---- memory: memory_attention.c, memory_encoder.c
+
+struct sam_memory_attention_layer {
+    struct sam_affine norm1, norm2, norm3;
+    struct sam_product self_q, self_k, self_v, self_out;
+    struct sam_product cross_q, cross_k;
+    struct sam_product cross_out; // cross_out after cross_v, folded: values stay m wide
+    struct sam_product mlp_in, mlp_out;
+};
+
+struct sam_memory_attention {
+    struct sam_memory_attention_layer layer[SAM_MAX_MEMORY_LAYERS];
+    struct sam_affine norm;
+    struct sam_tensor position; // (1, 1, N, d): sine map, of the frame
+    struct sam_tensor rope;     // (1, 1, N, d)
+    struct sam_tensor no_mem_embed; // (1, 1, 1, d)
+};
+
+struct sam_fuser_layer {
+    struct sam_tensor depthwise, depthwise_bias;
+    struct sam_affine norm;
+    struct sam_product in, out; // out has gamma folded in
+};
+
+struct sam_memory_encoder {
+    struct sam_product down[4];
+    struct sam_affine down_norm[4];
+    struct sam_product down_out, pix_proj, out;
+    struct sam_fuser_layer fuser[4];
+    struct sam_tensor no_obj_embed; // (1, 1, 1, m); data NULL in SAM 2.0
+    struct sam_tensor place;        // (1, 1, N, m): sine map of the memory
+    struct sam_tensor time;         // (1, 1, num_maskmem, m)
+    struct sam_product pointer_time; // d -> m; weight.data NULL in SAM 2.0: zeros
+};
+
+// ---- the model: model.c
+
+struct sam_model {
+    struct sam_config config;
+    struct sam_queue *queue; // device it lies on; the loader's own
+    struct sam_hiera hiera;
+    struct sam_neck neck;
+    struct sam_prompt_encoder prompt;
+    struct sam_decoder decoder;
+    struct sam_memory_attention attention;
+    struct sam_memory_encoder memory;
+    // private to model.c: the block of constant memory, the key in the cache, the count
+    struct sam_arena constant;
+    void *cache;
+};
+
+// Open the weights on a device, or share what is open already: same file (device, inode, size,
+// time), backend, device, precision. Process-wide, counted, thread-safe. `queue` decides
+// backend, device and precision and is used for the loading only.
+int sam_model_open(struct sam_model **out, const char *file, struct sam_queue *queue,
+                   struct sam_error *error);
+void sam_model_close(struct sam_model **m);
+
+// Config and bytes of constant memory, without loading. `queue` as above.
+int sam_model_plan(const char *file, struct sam_queue *queue, struct sam_config *config,
+                   size_t *constant_bytes, struct sam_error *error);
+
+// Path of the embedded default model into path[size]: $SAMTRACK_MODEL, the installed data
+// directory, beside the build. SAM_EIO with a sentence that lists the places.
+int sam_default_model(char *path, size_t size, struct sam_error *error);
+
+// ---- scratch and runs. A *_layout hands out a part's scratch; it may be released after the
+// part's run (nothing a part returns lies in its own scratch, but in tensors of the caller).
+
+struct sam_encoder_scratch {
+    struct sam_tensor input;           // (1, S, S, 3)
+    struct sam_tensor x, y, wide, tap[SAM_STAGES]; // residual stream, its twin, mlp hidden; taps
+    struct sam_tensor u, mixed, coarse;
+    size_t bytes;
+};
+void sam_encoder_layout(struct sam_encoder_scratch *s, const struct sam_config *c,
+                        enum sam_type type, struct sam_arena *a);
+
+// Called after each stage with its name and output; NULL when nobody listens. For stage tests
+// and keep_stages. The tensor lives until the run goes on.
+struct sam_tap {
+    void (*write)(void *priv, struct sam_queue *q, const char *name, struct sam_tensor t);
+    void *priv;
+};
+
+// input (already in s->input) -> features. Names tapped: patch_embed, block00 .., trunk0 .. 3,
+// fpn, s0, s1.
+void sam_encoder_run(struct sam_queue *q, const struct sam_model *m, struct sam_encoder_scratch *s,
+                     const struct sam_features *dst, const struct sam_tap *tap);
+
+// Tokens of points on the host: dst (count + 1 or 2, d): a padding point always follows; no
+// points at all give two. x, y in model px, labels above. Returns the number of tokens.
+int sam_prompt_tokens(const struct sam_prompt_encoder *p, int d, int image_size, int count,
+                      const float (*xy)[2], const int *labels, float *dst);
+
+struct sam_prompt_scratch {
+    struct sam_tensor a, b, c;
+};
+void sam_prompt_layout(struct sam_prompt_scratch *s, const struct sam_config *c,
+                       enum sam_type type, int batch, struct sam_arena *a);
+
+// Dense embedding of a mask prompt: logits (B, S/4, S/4, 1) F32 -> dst (B, h, h, d).
+void sam_prompt_mask(struct sam_queue *q, const struct sam_model *m, struct sam_prompt_scratch *s,
+                     struct sam_tensor logits, struct sam_tensor dst);
+// Learned downsampling of a full mask, (B, S, S, 1) F32 -> (B, S/4, S/4, 1).
+void sam_prompt_downsample(struct sam_queue *q, const struct sam_model *m, struct sam_tensor mask,
+                           struct sam_tensor dst);
+
+struct sam_memory_attention_scratch {
+    struct sam_tensor x, u, q, k, v, mixed, hidden, mem_k, narrow;
+};
+void sam_memory_attention_layout(struct sam_memory_attention_scratch *s, const struct sam_config *c,
+                                 enum sam_type type, int batch, int max_keys, struct sam_arena *a);
+
+// values, keys (B, 1, M, m) as sam_gather_memory leaves them; num_keys, num_rotated I32
+// (1, 1, 1, B); image: F (1, h, h, d). dst (B, h, h, d) F32.
+void sam_memory_attention_run(struct sam_queue *q, const struct sam_model *m,
+                              struct sam_memory_attention_scratch *s, struct sam_tensor image,
+                              struct sam_tensor values, struct sam_tensor keys,
+                              struct sam_tensor num_keys, struct sam_tensor num_rotated,
+                              struct sam_tensor dst);
+
+struct sam_decoder_scratch {
+    struct sam_tensor tokens, query_pe, image, image_pe, u, v, q, k, mixed, hidden, up1, up2;
+    struct sam_tensor hyper, mlp_a, mlp_b, token;
+};
+void sam_decoder_layout(struct sam_decoder_scratch *s, const struct sam_config *c,
+                        enum sam_type type, int batch, int max_sparse, struct sam_arena *a);
+
+// image: F_cond + dense (B, h, h, d) F32, overwritten; sparse (B, 1, T, d) F32;
+// multimask: I32 (1, 1, 1, B).
+void sam_decoder_run(struct sam_queue *q, const struct sam_model *m, struct sam_decoder_scratch *s,
+                     struct sam_tensor image, struct sam_tensor sparse,
+                     const struct sam_features *f, struct sam_tensor multimask,
+                     const struct sam_decoded *dst);
+
+struct sam_memory_encoder_scratch {
+    struct sam_tensor high_res, down[4], mask, x, u, hidden;
+};
+void sam_memory_encoder_layout(struct sam_memory_encoder_scratch *s, const struct sam_config *c,
+                               enum sam_type type, int batch, struct sam_arena *a);
+
+// low_res logits (B, S/4, S/4, 1) -> upsampled to S x S, to the signal 20 p - 10 (binary: I32
+// (1, 1, 1, B), from a prompt), encoded with F -> dst (B, 1, N, m) F32, before the absence
+// embedding and before rounding to BF16.
+void sam_memory_encoder_run(struct sam_queue *q, const struct sam_model *m,
+                            struct sam_memory_encoder_scratch *s, struct sam_tensor image,
+                            struct sam_tensor low_res, struct sam_tensor binary,
+                            struct sam_tensor dst);
+// The same from the signal itself, (B, S, S, 1) F32 in s->high_res: for stage tests.
+void sam_memory_encoder_run_signal(struct sam_queue *q, const struct sam_model *m,
+                                   struct sam_memory_encoder_scratch *s, struct sam_tensor image,
+                                   struct sam_tensor dst);
+
+// Temporal code of pointers: sine codes (rows, d) F32 -> (rows, m) F32; zeros in SAM 2.0.
+void sam_pointer_time_run(struct sam_queue *q, const struct sam_model *m, struct sam_tensor sine,
+                          struct sam_tensor dst);
+// Host: the 1-D sine code of a distance / 15 into dst[d].
+void sam_pointer_sine(int d, int distance, float *dst);
+
+#endif // SAM_PARTS_H

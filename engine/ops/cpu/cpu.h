@@ -1,0 +1,32 @@
+// Private to ops/cpu: what its files share.
+#ifndef SAM_CPU_H
+#define SAM_CPU_H
+
+#include <stdbool.h>
+
+#include "ops/cpu/pool.h"
+#include "ops/ops.h"
+
+// Instruction sets the kernels come in, each a superset of the one before. A kernel file is
+// compiled once per level it has code for, with that level's flags; the choice is made at open.
+enum sam_cpu_level { SAM_CPU_GENERIC, SAM_CPU_AVX2 /* + FMA, F16C */, SAM_CPU_AVX512, SAM_CPU_AVX512_BF16 };
+
+// q->priv of a CPU queue.
+struct sam_cpu {
+    struct sam_pool *pool;
+    enum sam_cpu_level level; // $SAMTRACK_CPU_LEVEL (generic, avx2, avx512) lowers it, for tests
+    void *dnnl;               // engine, stream and made primitives; NULL without oneDNN
+};
+
+static inline struct sam_cpu *sam_cpu(struct sam_queue *q)
+{
+    return q->priv;
+}
+
+// The table starts as a copy of ref's; each file overwrites the entries it improves.
+void sam_cpu_init_linear(struct sam_ops *ops);    // pack, linear, conv, conv_transpose, matmul
+void sam_cpu_init_attention(struct sam_ops *ops); // attention, window_attention
+void sam_cpu_init_elementwise(struct sam_ops *ops); // copy, add, layernorm, rope, ...
+void sam_cpu_init_image(struct sam_ops *ops);     // preprocess, resize, draw_masks, maxpool, ...
+
+#endif // SAM_CPU_H

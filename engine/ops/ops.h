@@ -1,0 +1,286 @@
+// The operations. One struct is one contract: what it computes, which shapes and types, what
+// may alias. ops.c checks a contract once, for all backends; then the entry of the queue's
+// table runs: ref/ (the reference, written to be read), cpu/ or cuda/.
+//
+// Shapes are (n, h, w, c). Unless a contract says otherwise: activations are F32 or BF16 and
+// each tensor may choose; parameters (bias, gamma, ...) are F32; dst shares no byte with src.
+// "rows" are all (n, h, w) positions of a tensor.
+#ifndef SAM_OPS_H
+#define SAM_OPS_H
+
+#include <stdbool.h>
+
+#include "queue.h"
+
+enum sam_act { SAM_ACT_NONE, SAM_ACT_RELU, SAM_ACT_GELU /* exact, erf */, SAM_ACT_SIGMOID };
+
+// The weight of a matrix product (out x in, row-major when loaded), in whatever form the
+// backend multiplies fastest. Made once, at load, by sam_op_pack(); opaque to models.
+struct sam_matrix {
+    void *data;
+    int out, in;
+};
+
+// dst = convert(src). Same count; or src has n = 1, or is a single row: repeated to fill dst.
+struct sam_copy {
+    struct sam_tensor dst, src;
+};
+
+// dst = a + scale * b. b like a, or with n = 1, or a single row: repeated. dst may be a.
+struct sam_add {
+    struct sam_tensor dst, a, b;
+    float scale;
+};
+
+// dst[r] = act((src[r] - mean(r)) / sqrt(var(r) + eps) * gamma + beta), over the channels of
+// each row, biased variance. dst may be src. act: NONE or GELU.
+struct sam_layernorm {
+    struct sam_tensor dst, src;
+    struct sam_tensor gamma, beta; // (1, 1, 1, c)
+    float eps;
+    enum sam_act act;
+};
+
+// dst[r] = add[r] + act(weight src[r] + bias). bias: (1, 1, 1, out), data may be NULL: none.
+// add: like dst, or n = 1: repeated; data may be NULL: none; dst may be add.
+struct sam_linear {
+    struct sam_tensor dst, src;
+    struct sam_matrix weight; // out = dst.c, in = src.c
+    struct sam_tensor bias, add;
+    enum sam_act act;
+};
+
+// Convolution (cross-correlation), zero padding. weight.in runs over (ky, kx, src.c).
+// dst.h = (src.h + 2 pad - kernel) / stride + 1, and so w.
+struct sam_conv {
+    struct sam_tensor dst, src;
+    struct sam_matrix weight; // out = dst.c, in = kernel * kernel * src.c
+    struct sam_tensor bias;
+    int kernel, stride, pad;
+    enum sam_act act;
+};
+
+// Depthwise convolution, stride 1, same size, zero padding. weight: F32 (1, kernel, kernel, c).
+struct sam_depthwise {
+    struct sam_tensor dst, src;
+    struct sam_tensor weight, bias;
+    int kernel; // odd
+};
+
+// Transposed convolution, kernel 2, stride 2: no overlap, so a product and a shuffle.
+//   dst[n][2y + a][2x + b][o] = act(bias[o] + sum_i weight[(a * 2 + b) * out + o][i] src[n][y][x][i]
+//                                   + add[n][2y + a][2x + b][o])
+// add: like dst, or n = 1; data may be NULL.
+struct sam_conv_transpose {
+    struct sam_tensor dst, src;
+    struct sam_matrix weight; // out = 4 * dst.c, in = src.c
+    struct sam_tensor bias, add;
+    enum sam_act act;
+};
+
+// Largest of each 2 x 2 cell; an odd last row or column is dropped.
+struct sam_maxpool {
+    struct sam_tensor dst, src;
+};
+
+// Hiera's attention on a map whose q, k, v stand side by side in the channels:
+// qkv (n, H, W, 3 C) = [q | k | v], each head-major, C = heads * head_dim.
+// window > 0: attention inside windows of window x window, row-major from (0, 0); positions
+//   beyond the map hold the token `pad` (1, 1, 1, 3 C) and take part like any other.
+// window = 0: attention over the whole map.
+// pool: queries are the largest of each 2 x 2 cell of q inside the window (window even), and
+//   dst is (n, H / 2, W / 2, C); else dst is (n, H, W, C). Scale 1 / sqrt(head_dim).
+struct sam_window_attention {
+    struct sam_tensor dst, qkv;
+    struct sam_tensor pad; // F32
+    int heads, window;
+    bool pool;
+};
+
+// dst[n][i] = sum_j softmax_j(scale * q[n][i] . k[n][j]) v[n][j], for each head.
+// q (n, 1, Tq, heads * dk), k (n or 1, 1, Tk, heads * dk), v (n or 1, 1, Tk, heads * dv),
+// dst (n, 1, Tq, heads * dv); dv may differ from dk. num_keys: I32 (1, 1, 1, n), in 1 .. Tk:
+// keys of each n that count; data may be NULL: all.
+struct sam_attention {
+    struct sam_tensor dst, q, k, v;
+    struct sam_tensor num_keys;
+    int heads;
+    float scale;
+};
+
+// Rotate pairs (2i, 2i + 1) of the channels of row r of each n by the angle of row r mod N of
+// the table. table: F32 (1, 1, N, c), cos at 2i, sin at 2i + 1. num_rotated: I32 (1, 1, 1, n),
+// rows from there on are copied; data may be NULL: all are rotated. dst may be src.
+struct sam_rope {
+    struct sam_tensor dst, src, table;
+    struct sam_tensor num_rotated;
+};
+
+// dst[y][x] = a[y][x] + b[y / 2][x / 2]. a like dst; b half its size. dst may be a.
+struct sam_upsample_add {
+    struct sam_tensor dst, a, b;
+};
+
+// Bilinear, corners not aligned. antialias: triangle filter as wide as the shrink factor
+// (PyTorch's and PIL's rule). F32, any channels.
+struct sam_resize {
+    struct sam_tensor dst, src;
+    bool antialias;
+};
+
+// Mask logits to the memory encoder's signal: scale * p + bias, p = binary[n] ? (src > 0) :
+// sigmoid(src). src F32; binary: I32 (1, 1, 1, n). dst may be src.
+struct sam_mask_signal {
+    struct sam_tensor dst, src, binary;
+    float scale, bias;
+};
+
+// dst[n][i][j] = sum_c a[n][i][c] b[n][j][c], rows i of a, rows j of b. dst F32 (n, 1, rows of
+// a, rows of b). Few rows in a (mask tokens), many in b (pixels).
+struct sam_matmul {
+    struct sam_tensor dst, a, b;
+};
+
+// The selection rules of the mask decoder, per n; candidate 0 is the single mask, 1 .. 3 the
+// three. Let best = the first of 1 .. 3 with the largest iou.
+//   multimask[n]: chosen = best, token = tokens[best].
+//   else: stability of mask 0 = |{m > delta}| / |{m > -delta}| (1 if the latter is empty);
+//         chosen = 0 if stability >= threshold else best; token = tokens[0] in either case.
+//   Then low_res = score[n] > 0 ? masks[chosen] : -1024 everywhere; iou = ious[chosen].
+struct sam_select_mask {
+    struct sam_tensor low_res;   // F32 (n, 1, 1, P)
+    struct sam_tensor token;     // (n, 1, 1, d)
+    struct sam_tensor iou;       // F32 (n, 1, 1, 1)
+    struct sam_tensor masks;     // F32 (n, 1, 4, P)
+    struct sam_tensor tokens;    // (n, 1, 4, d), of the type of token
+    struct sam_tensor ious;      // F32 (n, 1, 1, 4)
+    struct sam_tensor score;     // F32 (n, 1, 1, 1)
+    struct sam_tensor multimask; // I32 (1, 1, 1, n)
+    float delta, threshold;      // 0.05, 0.98
+};
+
+// dst[n] = score[n] > 0 ? src[n] : other (a single row). dst may be src.
+struct sam_gate {
+    struct sam_tensor dst, src, other, score; // score F32 (n, 1, 1, 1)
+};
+
+// dst[slot[n]] = src[n], converted; where score[n] <= 0, `absent` (1, 1, 1, c; data may be
+// NULL) is added to every row first. slot: I32 (1, 1, 1, n); a negative one is skipped.
+struct sam_scatter {
+    struct sam_tensor dst, src, slot, absent, score;
+};
+
+// What each object remembers, laid out for memory attention. Per object n, the spatial maps
+// named by map_slot[n][0 .. num_maps[n]), N tokens each, then the pointers named by
+// pointer_slot[n][0 .. num_pointers[n]), each cut into d / m tokens of m channels:
+//   values = the maps' and pointers' numbers; keys = values + position, where position is
+//   place + time[map_time[n][i]] for map i, and pointer_time[n][i] for all tokens of pointer i.
+// num_keys[n] = num_maps[n] * N + num_pointers[n] * d / m; rows beyond are left as they are.
+struct sam_gather_memory {
+    struct sam_tensor values, keys; // (n, 1, M, m)
+    struct sam_tensor maps;         // (slots, 1, N, m)
+    struct sam_tensor pointers;     // F32 (pointer slots, 1, 1, d)
+    struct sam_tensor place;        // F32 (1, 1, N, m)
+    struct sam_tensor time;         // F32 (1, 1, T, m)
+    struct sam_tensor pointer_time; // F32 (n, 1, max pointers, m)
+    struct sam_tensor map_slot, map_time;         // I32 (n, 1, 1, max maps)
+    struct sam_tensor pointer_slot;               // I32 (n, 1, 1, max pointers)
+    struct sam_tensor num_maps, num_pointers;     // I32 (1, 1, 1, n)
+};
+
+// A video frame (host memory) to the network's input: colour to R'G'B' by the frame's matrix
+// and range, each chroma sample shared by its pixels, clamped to 0 .. 255, not rounded; stretched
+// to dst's size by the antialiased triangle filter; then (v / 255 - mean) / std, ImageNet's.
+// This is PyTorch's interpolate(bilinear, antialias) on the float RGB frame.
+struct sam_preprocess {
+    struct sam_tensor dst; // (1, S, S, 3)
+    struct sam_frame frame;
+};
+
+// Masks at the size of the frame. Logits (n, 1, h, w), F32, go to width x height by one
+// bilinear step (corners not aligned); a pixel belongs to n where its logit is > 0. Both
+// outputs are host memory; each may be absent.
+//   labels: the struct of the public header; the byte for n is slot[n], 1 .. 255.
+//   boxes: per n, x0, y0, x1, y1 (exclusive; all 0 if empty) and the pixel count.
+struct sam_draw_masks {
+    struct sam_tensor logits;
+    const int32_t *slot; // host, n entries, ascending
+    struct sam_labels labels; // data may be NULL
+    int width, height;        // of the frame: for boxes
+    int32_t (*boxes)[5];      // may be NULL
+};
+
+// One entry per operation; a backend fills in a table of these. Arguments have been checked
+// by the sam_op_* fronts by the time an entry is called.
+struct sam_ops {
+    const char *name;
+
+    // Device life. open sets q->priv and resolves precision; error sentence by sam_queue_fail.
+    int (*open)(struct sam_queue *q, int device, int threads);
+    void (*close)(struct sam_queue *q);
+    int (*finish)(struct sam_queue *q); // waits; NULL: nothing is asynchronous
+    void *(*alloc)(struct sam_queue *q, size_t bytes); // the four: NULL when that is the host's
+    void (*release)(struct sam_queue *q, void *data);
+    void (*upload)(struct sam_queue *q, void *dst, const void *src, size_t bytes);
+    void (*download)(struct sam_queue *q, void *dst, const void *src, size_t bytes);
+    size_t (*workspace_bytes)(const struct sam_queue *q); // what open took beyond the arenas
+
+    // Weights: bytes of the packed form; pack from F32 row-major host memory.
+    size_t (*pack_bytes)(const struct sam_queue *q, int out, int in);
+    void (*pack)(struct sam_queue *q, struct sam_matrix dst, const float *weight);
+
+    void (*copy)(struct sam_queue *q, const struct sam_copy *p);
+    void (*add)(struct sam_queue *q, const struct sam_add *p);
+    void (*layernorm)(struct sam_queue *q, const struct sam_layernorm *p);
+    void (*linear)(struct sam_queue *q, const struct sam_linear *p);
+    void (*conv)(struct sam_queue *q, const struct sam_conv *p);
+    void (*depthwise)(struct sam_queue *q, const struct sam_depthwise *p);
+    void (*conv_transpose)(struct sam_queue *q, const struct sam_conv_transpose *p);
+    void (*maxpool)(struct sam_queue *q, const struct sam_maxpool *p);
+    void (*window_attention)(struct sam_queue *q, const struct sam_window_attention *p);
+    void (*attention)(struct sam_queue *q, const struct sam_attention *p);
+    void (*rope)(struct sam_queue *q, const struct sam_rope *p);
+    void (*upsample_add)(struct sam_queue *q, const struct sam_upsample_add *p);
+    void (*resize)(struct sam_queue *q, const struct sam_resize *p);
+    void (*mask_signal)(struct sam_queue *q, const struct sam_mask_signal *p);
+    void (*matmul)(struct sam_queue *q, const struct sam_matmul *p);
+    void (*select_mask)(struct sam_queue *q, const struct sam_select_mask *p);
+    void (*gate)(struct sam_queue *q, const struct sam_gate *p);
+    void (*scatter)(struct sam_queue *q, const struct sam_scatter *p);
+    void (*gather_memory)(struct sam_queue *q, const struct sam_gather_memory *p);
+    void (*preprocess)(struct sam_queue *q, const struct sam_preprocess *p);
+    void (*draw_masks)(struct sam_queue *q, const struct sam_draw_masks *p);
+};
+
+// The fronts, in the same order. Each checks its contract and calls the queue's entry.
+size_t sam_op_pack_bytes(const struct sam_queue *q, int out, int in);
+void sam_op_pack(struct sam_queue *q, struct sam_matrix dst, const float *weight);
+void sam_op_copy(struct sam_queue *q, const struct sam_copy *p);
+void sam_op_add(struct sam_queue *q, const struct sam_add *p);
+void sam_op_layernorm(struct sam_queue *q, const struct sam_layernorm *p);
+void sam_op_linear(struct sam_queue *q, const struct sam_linear *p);
+void sam_op_conv(struct sam_queue *q, const struct sam_conv *p);
+void sam_op_depthwise(struct sam_queue *q, const struct sam_depthwise *p);
+void sam_op_conv_transpose(struct sam_queue *q, const struct sam_conv_transpose *p);
+void sam_op_maxpool(struct sam_queue *q, const struct sam_maxpool *p);
+void sam_op_window_attention(struct sam_queue *q, const struct sam_window_attention *p);
+void sam_op_attention(struct sam_queue *q, const struct sam_attention *p);
+void sam_op_rope(struct sam_queue *q, const struct sam_rope *p);
+void sam_op_upsample_add(struct sam_queue *q, const struct sam_upsample_add *p);
+void sam_op_resize(struct sam_queue *q, const struct sam_resize *p);
+void sam_op_mask_signal(struct sam_queue *q, const struct sam_mask_signal *p);
+void sam_op_matmul(struct sam_queue *q, const struct sam_matmul *p);
+void sam_op_select_mask(struct sam_queue *q, const struct sam_select_mask *p);
+void sam_op_gate(struct sam_queue *q, const struct sam_gate *p);
+void sam_op_scatter(struct sam_queue *q, const struct sam_scatter *p);
+void sam_op_gather_memory(struct sam_queue *q, const struct sam_gather_memory *p);
+void sam_op_preprocess(struct sam_queue *q, const struct sam_preprocess *p);
+void sam_op_draw_masks(struct sam_queue *q, const struct sam_draw_masks *p);
+
+// The backends. ref is complete. cpu starts from ref and overwrites what it improves. NULL:
+// not in this build, or no usable device.
+const struct sam_ops *sam_ops_ref(void);
+const struct sam_ops *sam_ops_cpu(void);
+const struct sam_ops *sam_ops_cuda(void);
+
+#endif // SAM_OPS_H

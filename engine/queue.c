@@ -1,0 +1,120 @@
+#include "queue.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/ops.h"
+
+static const struct sam_ops *find_backend(enum sam_backend backend)
+{
+    switch (backend) {
+    case SAM_BACKEND_REF:  return sam_ops_ref();
+    case SAM_BACKEND_CPU:  return sam_ops_cpu();
+    case SAM_BACKEND_CUDA: return sam_ops_cuda();
+    case SAM_BACKEND_AUTO: return sam_ops_cuda() ? sam_ops_cuda() : sam_ops_cpu();
+    }
+    return NULL;
+}
+
+static const char *backend_name(enum sam_backend backend)
+{
+    switch (backend) {
+    case SAM_BACKEND_AUTO: return "auto";
+    case SAM_BACKEND_REF:  return "ref";
+    case SAM_BACKEND_CPU:  return "cpu";
+    case SAM_BACKEND_CUDA: return "cuda";
+    }
+    return "unknown";
+}
+
+int sam_queue_open(struct sam_queue *q, enum sam_backend backend, int device,
+                   enum sam_precision precision, int threads, const struct sam_log *log,
+                   struct sam_error *error)
+{
+    *q = (struct sam_queue) { .precision = precision };
+    if (log)
+        q->log = *log;
+    q->ops = find_backend(backend);
+    if (!q->ops)
+        return sam_fail(error, SAM_EUNSUPPORTED,
+                        "backend '%s': not in this build, or this machine has no usable device",
+                        backend_name(backend));
+    const int status = q->ops->open(q, device, threads);
+    if (status) {
+        if (error)
+            *error = q->error;
+        sam_queue_close(q);
+    }
+    return status;
+}
+
+void sam_queue_close(struct sam_queue *q)
+{
+    if (q->ops)
+        q->ops->close(q);
+    memset(q, 0, sizeof(*q));
+}
+
+void sam_queue_fail(struct sam_queue *q, int status, const char *fmt, ...)
+{
+    if (q->status)
+        return; // the first failure is the cause; the rest are its echoes
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(q->error.text, sizeof(q->error.text), fmt, ap);
+    va_end(ap);
+    q->status = status;
+}
+
+int sam_queue_finish(struct sam_queue *q, struct sam_error *error)
+{
+    if (q->ops->finish)
+        q->ops->finish(q);
+    const int status = q->status;
+    if (status && error)
+        *error = q->error;
+    q->status = SAM_OK;
+    return status;
+}
+
+void *sam_queue_alloc(struct sam_queue *q, size_t bytes)
+{
+    if (q->ops->alloc)
+        return q->ops->alloc(q, bytes);
+    // Zeroed pages that nobody touched cost nothing, and nothing stale can be read.
+    void *p = NULL;
+    if (posix_memalign(&p, 4096, bytes ? bytes : 1))
+        return NULL;
+    memset(p, 0, bytes);
+    return p;
+}
+
+void sam_queue_free(struct sam_queue *q, void *data)
+{
+    if (q->ops->release)
+        q->ops->release(q, data);
+    else
+        free(data);
+}
+
+void sam_queue_upload(struct sam_queue *q, void *dst, const void *src, size_t bytes)
+{
+    if (q->status)
+        return;
+    if (q->ops->upload)
+        q->ops->upload(q, dst, src, bytes);
+    else
+        memcpy(dst, src, bytes);
+}
+
+void sam_queue_download(struct sam_queue *q, void *dst, const void *src, size_t bytes)
+{
+    if (q->status)
+        return;
+    if (q->ops->download)
+        q->ops->download(q, dst, src, bytes);
+    else
+        memcpy(dst, src, bytes);
+}

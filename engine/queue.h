@@ -1,0 +1,52 @@
+// An ordered stream of operations on one device. The first failure sticks: every later
+// operation is skipped and sam_queue_finish() reports it. So a network is written as
+// straight-line code and checked once.
+#ifndef SAM_QUEUE_H
+#define SAM_QUEUE_H
+
+#include "log.h"
+#include "tensor.h"
+
+struct sam_ops;
+
+struct sam_queue {
+    const struct sam_ops *ops; // the backend: one entry per operation
+    void *priv;                // the backend's own: threads, stream, workspace
+    struct sam_log log;
+    enum sam_precision precision; // of matrix products: SAM_PRECISION_FP32 or _BF16
+
+    int status; // the first failure, or SAM_OK
+    struct sam_error error;
+};
+
+// Open a queue. AUTO is resolved: the best backend that this build and machine have, the best
+// precision that backend has. threads: see struct sam_params.
+int sam_queue_open(struct sam_queue *q, enum sam_backend backend, int device,
+                   enum sam_precision precision, int threads, const struct sam_log *log,
+                   struct sam_error *error);
+void sam_queue_close(struct sam_queue *q);
+
+// Record a failure, unless one is recorded already: the first is the cause, the rest its echoes.
+void sam_queue_fail(struct sam_queue *q, int status, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+// Wait until all is done. Returns and clears the sticky failure; its sentence goes to *error.
+int sam_queue_finish(struct sam_queue *q, struct sam_error *error);
+
+// Memory of the device; NULL when there is no more. Only at open.
+void *sam_queue_alloc(struct sam_queue *q, size_t bytes);
+void sam_queue_free(struct sam_queue *q, void *data);
+
+// Copy between host and device, in order with the operations. upload: src may be reused when
+// the call returns. download: waits, dst is filled when the call returns.
+void sam_queue_upload(struct sam_queue *q, void *dst, const void *src, size_t bytes);
+void sam_queue_download(struct sam_queue *q, void *dst, const void *src, size_t bytes);
+
+// How activations are stored that only feed matrix products: BF16 where the products are, else
+// F32. Residual streams, norms' sums, coordinates and logits are F32 everywhere.
+static inline enum sam_type sam_queue_type(const struct sam_queue *q)
+{
+    return q->precision == SAM_PRECISION_BF16 ? SAM_BF16 : SAM_F32;
+}
+
+#endif // SAM_QUEUE_H

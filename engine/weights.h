@@ -1,0 +1,44 @@
+// A weights file as its users have it: .safetensors or Meta's .pt, Meta's or Hugging Face's
+// names in either, memory-mapped. Nothing in it is trusted, nothing in it is executed.
+#ifndef SAM_WEIGHTS_H
+#define SAM_WEIGHTS_H
+
+#include "log.h"
+#include "tensor.h"
+
+enum { SAM_MAX_RANK = 5 };
+
+// One tensor of the file. Its numbers are little-endian, dense, row-major, at data; `stride`
+// differs from dense only in a .pt that says so.
+struct sam_weight {
+    const char *name; // Meta's, whatever the file's
+    enum sam_type type; // F32, F16, BF16; others are listed but cannot be read as numbers
+    int rank;
+    int64_t shape[SAM_MAX_RANK], stride[SAM_MAX_RANK]; // elements
+    const uint8_t *data;
+};
+
+struct sam_weights;
+
+// Map a file and list its tensors. On failure one sentence names the file, the tensor or the
+// byte, what was wanted and what was got.
+int sam_weights_open(struct sam_weights **out, const char *file, struct sam_error *error);
+void sam_weights_close(struct sam_weights **w);
+
+const char *sam_weights_file(const struct sam_weights *w);
+int sam_weights_count(const struct sam_weights *w);
+const struct sam_weight *sam_weights_at(const struct sam_weights *w, int i);
+
+// By Meta's name. NULL: absent, which is no error.
+const struct sam_weight *sam_weights_find(const struct sam_weights *w, const char *name);
+
+// What shapes cannot tell, as JSON text of `*bytes` bytes, or NULL: the metadata key `samtrack`,
+// or a config.json beside the file (Hugging Face), or <stem>.json beside it.
+const char *sam_weights_config(const struct sam_weights *w, size_t *bytes);
+
+// Copy a tensor to dst as F32, dense. It must have exactly this shape (rank entries), and every
+// number must be finite; else SAM_EFORMAT with a sentence.
+int sam_weights_read(const struct sam_weights *w, const char *name, int rank,
+                     const int64_t *shape, float *dst, struct sam_error *error);
+
+#endif // SAM_WEIGHTS_H
