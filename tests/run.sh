@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, runs every test. Last line: N passed, N failed, N skipped.
+# --quick: without the sanitizers and the long runs (under 5 minutes on 2 cores).
+set -u
+cd "$(dirname "$0")/.."
+quick=
+case "${1:-}" in
+--quick) quick=1 ;;
+"") ;;
+*) echo "usage: tests/run.sh [--quick]" >&2; exit 2 ;;
+esac
+
+passed=0 failed=0 skipped=0
+
+# Adds the verdicts of one meson test run to the totals; prints what failed.
+count() { # name, build folder
+    local log="$2/meson-logs/testlog.json" sums
+    sums=$(python3 - "$log" <<'PY'
+import json, sys
+p = f = s = 0
+try:
+    for line in open(sys.argv[1]):
+        t = json.loads(line)
+        if t['result'] in ('OK', 'EXPECTEDFAIL'): p += 1
+        elif t['result'] == 'SKIP': s += 1
+        else:
+            f += 1
+            print(f"FAILED: {t['name']}\n{t.get('stdout', '')[-3000:]}{t.get('stderr', '')[-3000:]}", file=sys.stderr)
+except FileNotFoundError:
+    f = 1
+    print('no test log', file=sys.stderr)
+print(p, f, s)
+PY
+    )
+    set -- "$1" $sums
+    echo "== $1: $2 passed, $3 failed, $4 skipped"
+    passed=$((passed + $2)) failed=$((failed + $3)) skipped=$((skipped + $4))
+}
+
+finish() {
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
+    exit
+}
+
+tools/setup.sh test || { failed=1; finish; }
+tools/build.sh || { echo "the build failed"; failed=1; finish; }
+
+suites="--no-suite long"
+[ -n "$quick" ] || suites=
+meson test -C build --no-rebuild --print-errorlogs $suites >/dev/null 2>&1
+count "tests" build
+
+if [ -z "$quick" ]; then
+    # The same tests under AddressSanitizer and UBSan; the leak tracer of GStreamer is on in both.
+    if [ ! -f build-asan/build.ninja ]; then
+        meson setup build-asan -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debugoptimized >/dev/null || failed=$((failed + 1))
+    fi
+    if ninja -C build-asan >/dev/null; then
+        ASAN_OPTIONS=detect_leaks=1 meson test -C build-asan --no-rebuild --no-suite nosan -t 6 >/dev/null 2>&1
+        count "tests under ASan and UBSan" build-asan
+    else
+        echo "the build under ASan failed"; failed=$((failed + 1))
+    fi
+fi
+finish

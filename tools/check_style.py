@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Checks the rules a reader relies on: who may include whom, sizes, plain text.
+
+usage: check_style.py ROOT      one line per breach; exit status 1 if there is any
+       check_style.py --selftest   plants every breach and wants each reported
+"""
+import pathlib
+import re
+import sys
+import tempfile
+
+# A file may include its own folder and those listed here, nothing else of the project.
+FLOORS = {
+    'engine/include': [],
+    'engine': ['engine/include'],
+    'engine/ops': ['engine', 'engine/include'],
+    'engine/ops/ref': ['engine/ops', 'engine', 'engine/include'],
+    'engine/ops/cpu': ['engine/ops', 'engine/ops/ref', 'engine', 'engine/include'],
+    'engine/model': ['engine/ops', 'engine', 'engine/include'],
+    'engine/track': ['engine/model', 'engine/ops', 'engine', 'engine/include'],
+    'cuda': ['engine/ops', 'engine', 'engine/include'],
+    'gst': ['engine/include'],
+    'pipelines': ['engine/include'],
+    'tools': ['engine/include'],
+    'tests': ['*'],
+}
+TOP = {'gst', 'engine', 'cuda', 'tests', 'pipelines', 'models', 'tools', 'docs', '.ci', '.git',
+       'README.md', 'CONTRIBUTING.md', 'LICENSE', 'NEWS.md', 'meson.build', 'meson_options.txt',
+       '.gitignore', '.clang-format', '.editorconfig', '.github'}
+FOREIGN = [(re.compile(r'#include <cu(da|blas)'), ['cuda', 'tests'], 'CUDA outside cuda/'),
+           (re.compile(r'#include <(glib|gst/|gio)'), ['gst', 'tests', 'pipelines', 'tools'], 'GLib outside gst/'),
+           (re.compile(r'#include .*dnnl'), ['engine/ops/cpu', 'tests'], 'oneDNN outside engine/ops/cpu/')]
+FORBIDDEN = re.compile(r'\b(abort|exit|printf|puts)\s*\(')  # in libraries
+LIBRARIES = ('engine', 'cuda', 'gst')
+WIDTH = {'gst': 80}
+MAX_WIDTH, MAX_FILE, MAX_FUNCTION = 100, 700, 80
+SOURCES = ('.c', '.h', '.cu', '.cuh')
+
+
+def floor(rel):
+    return max((f for f in FLOORS if rel.startswith(f + '/')), key=len, default=None)
+
+
+def project_files(root):
+    built = {p.parent.parent for p in root.glob('*/meson-private/coredata.dat')}
+    return [p for p in root.rglob('*') if p.suffix in SOURCES and p.is_file()
+            and not any(b in p.parents for b in built)]
+
+
+def long_functions(lines):
+    """(line, length) of every function body beyond the limit; bodies open with { in column 0."""
+    start = None
+    for n, line in enumerate(lines, 1):
+        if line == '{':
+            start = n
+        elif line == '}' and start:
+            if n - start > MAX_FUNCTION:
+                yield start, n - start
+            start = None
+
+
+def check_file(root, p, home):
+    rel = p.relative_to(root).as_posix()
+    here = floor(rel)
+    lines = p.read_text().split('\n')
+    if here is None:
+        yield 1, 'lies on no floor'
+        return
+    if lines[-1]:
+        yield len(lines), 'no newline at end of file'
+    if len(lines) > MAX_FILE + 1 and 'table' not in lines[0]:
+        yield 1, f'{len(lines) - 1} lines, at most {MAX_FILE}'
+    for n, length in long_functions(lines):
+        if 'tests/' not in rel and not p.suffix == '.cu':
+            yield n, f'function of {length} lines, at most {MAX_FUNCTION}'
+    for n, line in enumerate(lines, 1):
+        yield from ((n, what) for what in check_line(rel, here, line, home, root))
+
+
+def check_line(rel, here, line, home, root):
+    if '\t' in line or line.rstrip() != line:
+        yield 'tab or trailing blank'
+    if len(line) > WIDTH.get(here, MAX_WIDTH):
+        yield f'{len(line)} columns, at most {WIDTH.get(here, MAX_WIDTH)}'
+    for pattern, allowed, what in FOREIGN:
+        if pattern.match(line) and not any(rel.startswith(a + '/') for a in allowed):
+            yield what
+    code = line.split('//')[0]
+    if rel.startswith(LIBRARIES) and FORBIDDEN.search(code) and '"' not in code.split('(')[0]:
+        yield f'{FORBIDDEN.search(code).group(1)} in a library'
+    m = re.match(r'#include "(.+)"', line)
+    if m and pathlib.Path(m[1]).name in home:
+        there = floor(home[pathlib.Path(m[1]).name].relative_to(root).as_posix())
+        if there != here and '*' not in FLOORS[here] and there not in FLOORS[here]:
+            yield f'{here} may not include {there}'
+
+
+def check(root):
+    sources = project_files(root)
+    home = {}
+    for p in sources:
+        home.setdefault(p.name, p)
+    bad = [f'{p.relative_to(root)}:{n}: {what}' for p in sorted(sources) for n, what in check_file(root, p, home)]
+    for p in root.iterdir():
+        if p.name not in TOP and not p.name.startswith('build') and not p.name.endswith('.mp4') \
+                and p.name != 'runs':
+            bad.append(f'{p.name}: not at home at the top level')
+    return bad
+
+
+def selftest():
+    planted = {
+        'engine/model/a.c': ('#include <cuda_runtime.h>\n', 'CUDA outside'),
+        'engine/ops/b.c': ('#include "track.h"\n', 'may not include'),
+        'engine/c.c': ('#include <glib.h>\n', 'GLib outside'),
+        'engine/d.c': ('int x; \n', 'trailing blank'),
+        'engine/e.c': ('void f(void)\n{\n' + '    ;\n' * 90 + '}\n', 'function of'),
+        'engine/f.c': ('    exit(1);\n', 'exit in a library'),
+        'gst/g.c': ('/* ' + 'x' * 80 + ' */\n', 'columns'),
+        'engine/h.c': ('int y;', 'no newline'),
+        'elsewhere/i.c': ('int z;\n', 'no floor'),
+        'engine/track/track.h': ('int t;\n', None),
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        for name, (text, _) in planted.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text)
+        found = check(root)
+    missed = [name for name, (_, what) in planted.items()
+              if what and not any(name in b and what in b for b in found)]
+    print(f'missed: {missed}' if missed else 'every planted breach was found')
+    return bool(missed)
+
+
+def main():
+    if sys.argv[1:] == ['--selftest']:
+        return selftest()
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    bad = check(pathlib.Path(sys.argv[1]))
+    print('\n'.join(bad))
+    return bool(bad)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
