@@ -71,7 +71,7 @@ float sam_load(const struct sam_tensor *t, size_t i)
 
 static float clamp_round(float v, float lo, float hi)
 {
-    return v <= lo ? lo : v >= hi ? hi : rintf(v);
+    return isnan(v) ? 0.0f : v <= lo ? lo : v >= hi ? hi : rintf(v);
 }
 
 void sam_store(const struct sam_tensor *t, size_t i, float v)
@@ -80,9 +80,7 @@ void sam_store(const struct sam_tensor *t, size_t i, float v)
     case SAM_F32:  ((float *) t->data)[i] = v; return;
     case SAM_BF16: ((sam_bf16 *) t->data)[i] = sam_bf16_from_float(v); return;
     case SAM_F16:  ((sam_half *) t->data)[i] = sam_half_from_float(v); return;
-    case SAM_U8:   ((uint8_t *) t->data)[i] = isnan(v) ? 0 : (uint8_t) clamp_round(v, 0, 255); return;
-    case SAM_I32:
-        ((int32_t *) t->data)[i] = isnan(v) ? 0 : (int32_t) clamp_round(v, -0x1p31f, 0x1.fffffep30f);
-        return;
+    case SAM_U8:   ((uint8_t *) t->data)[i] = (uint8_t) clamp_round(v, 0, 255); return;
+    case SAM_I32:  ((int32_t *) t->data)[i] = (int32_t) clamp_round(v, -0x1p31f, 0x1.fffffep30f); return;
     }
 }

@@ -68,8 +68,8 @@ struct sam_depthwise {
 };
 
 // Transposed convolution, kernel 2, stride 2: no overlap, so a product and a shuffle.
-//   dst[n][2y + a][2x + b][o] = act(bias[o] + sum_i weight[(a * 2 + b) * out + o][i] src[n][y][x][i]
-//                                   + add[n][2y + a][2x + b][o])
+//   dst[n][2y + a][2x + b][o] = act(sum_i weight[(a * 2 + b) * out + o][i] src[n][y][x][i]
+//                                   + bias[o] + add[n][2y + a][2x + b][o])
 // add: like dst, or n = 1; data may be NULL.
 struct sam_conv_transpose {
     struct sam_tensor dst, src;

@@ -9,7 +9,12 @@
 
 // Instruction sets the kernels come in, each a superset of the one before. A kernel file is
 // compiled once per level it has code for, with that level's flags; the choice is made at open.
-enum sam_cpu_level { SAM_CPU_GENERIC, SAM_CPU_AVX2 /* + FMA, F16C */, SAM_CPU_AVX512, SAM_CPU_AVX512_BF16 };
+enum sam_cpu_level {
+    SAM_CPU_GENERIC,
+    SAM_CPU_AVX2, // with FMA and F16C
+    SAM_CPU_AVX512, // F, BW, VL, DQ
+    SAM_CPU_AVX512_BF16,
+};
 
 // q->priv of a CPU queue.
 struct sam_cpu {
