@@ -12,6 +12,7 @@ struct sam_ops;
 struct sam_queue {
     const struct sam_ops *ops; // the backend: one entry per operation
     void *priv;                // the backend's own: threads, stream, workspace
+    int device;                // ordinal; open resolves -1
     struct sam_log log;
     enum sam_precision precision; // of matrix products: SAM_PRECISION_FP32 or _BF16
 

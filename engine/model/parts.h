@@ -20,19 +20,6 @@ struct sam_product {
     struct sam_tensor bias;
 };
 
-// Where weights are read from and packed to. The same load code first measures (arena without
-// memory), then loads. The first failure sticks in `status`.
-struct sam_loader {
-    const struct sam_weights *weights;
-    const struct sam_config *config;
-    struct sam_queue *queue;
-    struct sam_arena *arena; // constant memory
-    float *host;             // room for the largest tensor, F32; NULL while measuring
-    size_t host_floats;      // how much that is; found while measuring
-    int status;
-    struct sam_error error;
-};
-
 // ---- image encoder: hiera.c, neck.c
 
 struct sam_hiera_block {
@@ -66,8 +53,7 @@ struct sam_prompt_encoder {
     float *gaussian;            // host, (2, d / 2): row 0 multiplies x, row 1 y
     float *point_embed;         // host, (4, d): negative, positive, box corner, box corner
     float *not_a_point;         // host, (d)
-    struct sam_tensor no_mask;  // (1, 1, 1, d)
-    struct sam_tensor image_pe; // (1, h, h, d): dense position, made at load
+    struct sam_tensor no_mask; // (1, 1, 1, d)
     struct sam_product mask_conv1, mask_conv2, mask_conv3, mask_downsample;
     struct sam_affine mask_norm1, mask_norm2;
 };
@@ -93,10 +79,29 @@ struct sam_two_way_layer {
     struct sam_product mlp_in, mlp_out;
 };
 
+// The dense position is the same for every frame, so what a product makes of it is a constant:
+// W (K + pe) + b = (W K + b) + W pe. (1, 1, N, d / 2) each, made at load.
+struct sam_decoder_places {
+    struct sam_tensor key;   // of token_to_image
+    struct sam_tensor query; // of image_to_token
+};
+
+// Without prompts the tokens of a frame are the same for every object and frame, and so is all
+// that comes before they first look at the image. Made at load.
+struct sam_decoder_start {
+    struct sam_tensor initial; // (1, 1, 8, d): output tokens and two not-a-point tokens
+    struct sam_tensor tokens;  // (1, 1, 8, d): after self-attention and norm1 of layer 0
+    struct sam_tensor query;   // (1, 1, 8, d / 2): of token_to_image of layer 0
+};
+
+enum { SAM_OUTPUT_TOKENS = 2 + SAM_MASK_TOKENS }; // object score, IoU, masks
+
 struct sam_decoder {
-    struct sam_tensor output_tokens; // (1, 1, 6, d): object score, IoU, four masks
+    struct sam_tensor output_tokens; // (1, 1, 6, d)
     struct sam_two_way_layer layer[SAM_DECODER_LAYERS];
     struct sam_attention_weights final_token_to_image;
+    struct sam_decoder_places place[SAM_DECODER_LAYERS + 1]; // the last: final, key alone
+    struct sam_decoder_start start;
     struct sam_affine norm_final;
     struct sam_product upscale1, upscale2;
     struct sam_affine upscale_norm;
@@ -113,7 +118,7 @@ struct sam_decoded {
     // For stage tests: all candidates before selection.
     struct sam_tensor masks;   // (B, 1, 4, (S/4)^2)
     struct sam_tensor ious;    // (B, 1, 1, 4)
-    struct sam_tensor tokens;  // (B, 1, 6, d)
+    struct sam_tensor tokens;  // (B, 1, 4, d): the mask tokens
 };
 
 // ---- memory: memory_attention.c, memory_encoder.c
@@ -148,23 +153,22 @@ struct sam_memory_encoder {
     struct sam_tensor no_obj_embed; // (1, 1, 1, m); data NULL in SAM 2.0
     struct sam_tensor place;        // (1, 1, N, m): sine map of the memory
     struct sam_tensor time;         // (1, 1, num_maskmem, m)
-    struct sam_product pointer_time; // d -> m; weight.data NULL in SAM 2.0: zeros
+    struct sam_product pointer_time; // d -> m; SAM 2.1
+    struct sam_tensor no_time;       // (1, 1, 1, m): zeros, what pointers carry in SAM 2.0
 };
 
 // ---- the model: model.c
 
 struct sam_model {
     struct sam_config config;
-    struct sam_queue *queue; // device it lies on; the loader's own
     struct sam_hiera hiera;
     struct sam_neck neck;
     struct sam_prompt_encoder prompt;
     struct sam_decoder decoder;
     struct sam_memory_attention attention;
     struct sam_memory_encoder memory;
-    // private to model.c: the block of constant memory, the key in the cache, the count
-    struct sam_arena constant;
-    void *cache;
+    size_t constant_bytes;
+    struct sam_model_entry *entry; // private to model.c: memory, key in the cache, count
 };
 
 // Open the weights on a device, or share what is open already: same file (device, inode, size,
@@ -186,25 +190,35 @@ int sam_default_model(char *path, size_t size, struct sam_error *error);
 // part's run (nothing a part returns lies in its own scratch, but in tensors of the caller).
 
 struct sam_encoder_scratch {
-    struct sam_tensor input;           // (1, S, S, 3)
-    struct sam_tensor x, y, wide, tap[SAM_STAGES]; // residual stream, its twin, mlp hidden; taps
-    struct sam_tensor u, mixed, coarse;
-    size_t bytes;
+    struct sam_tensor input;  // (1, S, S, 3) F32; shares its bytes with wide, so the run spoils it
+    struct sam_tensor x[2];   // residual stream F32, in turns: a q-pool block changes its size
+    struct sam_tensor u;      // after a norm
+    struct sam_tensor wide;   // q, k, v; hidden layer; shortcut before pooling
+    struct sam_tensor mixed;  // what attention gave
+    struct sam_tensor coarse; // (1, h / 2, h / 2, d) F32: neck at stride 32
 };
 void sam_encoder_layout(struct sam_encoder_scratch *s, const struct sam_config *c,
                         enum sam_type type, struct sam_arena *a);
 
-// Called after each stage with its name and output; NULL when nobody listens. For stage tests
+// Called at each stage with its name and output; NULL when nobody listens. For stage tests
 // and keep_stages. The tensor lives until the run goes on.
 struct sam_tap {
     void (*write)(void *priv, struct sam_queue *q, const char *name, struct sam_tensor t);
     void *priv;
 };
 
-// input (already in s->input) -> features. Names tapped: patch_embed, block00 .., trunk0 .. 3,
-// fpn, s0, s1.
+// input (already in s->input) -> features. Names tapped: image, patch_embed, block00 ..,
+// trunk0 .. 3, fpn, s0, s1.
 void sam_encoder_run(struct sam_queue *q, const struct sam_model *m, struct sam_encoder_scratch *s,
                      const struct sam_features *dst, const struct sam_tap *tap);
+
+// One block of the trunk: x (1, H, W, dim) -> y (1, H, W, dim_out), half as high and wide after
+// q-pooling. y may be x where the shape stays.
+void sam_hiera_block_run(struct sam_queue *q, const struct sam_hiera_block *b,
+                         struct sam_encoder_scratch *s, struct sam_tensor x, struct sam_tensor y);
+// What the neck makes of the output of a stage, 0 to 3 in turn; F is complete after the last.
+void sam_neck_run(struct sam_queue *q, const struct sam_neck *n, struct sam_encoder_scratch *s,
+                  int stage, struct sam_tensor x, const struct sam_features *dst);
 
 // Tokens of points on the host: dst (count + 1 or 2, d): a padding point always follows; no
 // points at all give two. x, y in model px, labels above. Returns the number of tokens.
@@ -225,12 +239,16 @@ void sam_prompt_downsample(struct sam_queue *q, const struct sam_model *m, struc
                            struct sam_tensor dst);
 
 struct sam_memory_attention_scratch {
-    struct sam_tensor x, u, q, k, v, mixed, hidden, mem_k, narrow;
+    struct sam_tensor u, q, k, v, mixed; // (B, 1, N, d)
+    struct sam_tensor memory_key;        // (B, 1, max_keys, d)
+    struct sam_tensor narrow;            // (B, 1, N, m)
+    struct sam_tensor hidden;            // (B, 1, N, memory_hidden)
 };
 void sam_memory_attention_layout(struct sam_memory_attention_scratch *s, const struct sam_config *c,
                                  enum sam_type type, int batch, int max_keys, struct sam_arena *a);
 
-// values, keys (B, 1, M, m) as sam_gather_memory leaves them; num_keys, num_rotated I32
+// values, keys (B, 1, M, m) as sam_gather_memory leaves them, M <= max_keys: every row costs, so
+// pass no more than the largest num_keys of this frame; num_keys, num_rotated I32
 // (1, 1, 1, B); image: F (1, h, h, d). dst (B, h, h, d) F32.
 void sam_memory_attention_run(struct sam_queue *q, const struct sam_model *m,
                               struct sam_memory_attention_scratch *s, struct sam_tensor image,
@@ -239,21 +257,31 @@ void sam_memory_attention_run(struct sam_queue *q, const struct sam_model *m,
                               struct sam_tensor dst);
 
 struct sam_decoder_scratch {
-    struct sam_tensor tokens, query_pe, image, image_pe, u, v, q, k, mixed, hidden, up1, up2;
-    struct sam_tensor hyper, mlp_a, mlp_b, token;
+    struct sam_tensor tokens, initial;           // (B, 1, T, d) F32; initial: their position, too
+    struct sam_tensor u, tq, tk, tv, mixed;      // (B, 1, T, d)
+    struct sam_tensor hidden;                    // (B, 1, T, decoder_hidden)
+    struct sam_tensor iq, ik, iv;                // (B, 1, N, d / 2)
+    struct sam_tensor up1, up2;                  // stride 8 and 4
+    struct sam_tensor token, mask_tokens;        // (B, 1, 1, d) and (B, 1, 4, d)
+    struct sam_tensor mlp_a, mlp_b;              // (B, 1, 1, widest)
+    struct sam_tensor hyper_row, hyper;          // (B, 1, 1, d / 8) and (B, 1, 4, d / 8)
 };
 void sam_decoder_layout(struct sam_decoder_scratch *s, const struct sam_config *c,
                         enum sam_type type, int batch, int max_sparse, struct sam_arena *a);
 
-// image: F_cond + dense (B, h, h, d) F32, overwritten; sparse (B, 1, T, d) F32;
-// multimask: I32 (1, 1, 1, B).
+// image: F_cond + dense (B, h, h, d) F32, overwritten; sparse (B, 1, T, d) F32, or data NULL:
+// no object has a prompt on this frame, which is quicker; multimask: I32 (1, 1, 1, B).
 void sam_decoder_run(struct sam_queue *q, const struct sam_model *m, struct sam_decoder_scratch *s,
                      struct sam_tensor image, struct sam_tensor sparse,
                      const struct sam_features *f, struct sam_tensor multimask,
                      const struct sam_decoded *dst);
 
 struct sam_memory_encoder_scratch {
-    struct sam_tensor high_res, down[4], mask, x, u, hidden;
+    struct sam_tensor high_res;  // (B, S, S, 1) F32: logits, then the signal
+    struct sam_tensor down[4];   // stride 2, 4, 8, 16
+    struct sam_tensor pix;       // (1, 1, N, d) F32: what F adds, the same for every object
+    struct sam_tensor x;         // (B, 1, N, d) F32
+    struct sam_tensor u, hidden; // (B, 1, N, d), (B, 1, N, fuser_hidden)
 };
 void sam_memory_encoder_layout(struct sam_memory_encoder_scratch *s, const struct sam_config *c,
                                enum sam_type type, int batch, struct sam_arena *a);
@@ -265,7 +293,9 @@ void sam_memory_encoder_run(struct sam_queue *q, const struct sam_model *m,
                             struct sam_memory_encoder_scratch *s, struct sam_tensor image,
                             struct sam_tensor low_res, struct sam_tensor binary,
                             struct sam_tensor dst);
-// The same from the signal itself, (B, S, S, 1) F32 in s->high_res: for stage tests.
+// Its two halves: logits to the signal in s->high_res, and the signal there to the memory.
+void sam_memory_encoder_signal(struct sam_queue *q, struct sam_memory_encoder_scratch *s,
+                               struct sam_tensor low_res, struct sam_tensor binary);
 void sam_memory_encoder_run_signal(struct sam_queue *q, const struct sam_model *m,
                                    struct sam_memory_encoder_scratch *s, struct sam_tensor image,
                                    struct sam_tensor dst);

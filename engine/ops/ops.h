@@ -26,6 +26,13 @@ struct sam_copy {
     struct sam_tensor dst, src;
 };
 
+// dst[n][to + i] = src[n][from + i] for i in [0, rows), where i counts the rows of one n; src may
+// have n = 1: repeated. The other rows of dst are left as they are.
+struct sam_copy_rows {
+    struct sam_tensor dst, src;
+    int to, from, rows;
+};
+
 // dst = a + scale * b. b like a, or with n = 1, or a single row: repeated. dst may be a.
 struct sam_add {
     struct sam_tensor dst, a, b;
@@ -230,6 +237,7 @@ struct sam_ops {
     void (*pack)(struct sam_queue *q, struct sam_matrix dst, const float *weight);
 
     void (*copy)(struct sam_queue *q, const struct sam_copy *p);
+    void (*copy_rows)(struct sam_queue *q, const struct sam_copy_rows *p);
     void (*add)(struct sam_queue *q, const struct sam_add *p);
     void (*layernorm)(struct sam_queue *q, const struct sam_layernorm *p);
     void (*linear)(struct sam_queue *q, const struct sam_linear *p);
@@ -256,6 +264,7 @@ struct sam_ops {
 size_t sam_op_pack_bytes(const struct sam_queue *q, int out, int in);
 void sam_op_pack(struct sam_queue *q, struct sam_matrix dst, const float *weight);
 void sam_op_copy(struct sam_queue *q, const struct sam_copy *p);
+void sam_op_copy_rows(struct sam_queue *q, const struct sam_copy_rows *p);
 void sam_op_add(struct sam_queue *q, const struct sam_add *p);
 void sam_op_layernorm(struct sam_queue *q, const struct sam_layernorm *p);
 void sam_op_linear(struct sam_queue *q, const struct sam_linear *p);
