@@ -18,6 +18,7 @@ enum sam_cpu_level {
 
 // q->priv of a CPU queue.
 struct sam_cpu {
+    struct sam_ops ops; // the queue's own table: ref's entries, overwritten where improved
     struct sam_pool *pool;
     enum sam_cpu_level level; // $SAMTRACK_CPU_LEVEL (generic, avx2, avx512) lowers it, for tests
     void *dnnl;               // engine, stream and made primitives; NULL without oneDNN
@@ -27,6 +28,15 @@ static inline struct sam_cpu *sam_cpu(struct sam_queue *q)
 {
     return q->priv;
 }
+
+// The highest level this processor has. level_x86.c or level_any.c.
+enum sam_cpu_level sam_cpu_detect(void);
+
+// Matrix products: oneDNN in dnnl.c, or plain loops in plain.c where the build has none.
+bool sam_cpu_has_bf16_products(void);
+int sam_cpu_products_open(struct sam_queue *q); // a failure goes to the queue
+void sam_cpu_products_close(struct sam_queue *q);
+size_t sam_cpu_products_bytes(const struct sam_queue *q);
 
 // The table starts as a copy of ref's; each file overwrites the entries it improves.
 void sam_cpu_init_linear(struct sam_ops *ops);    // pack, linear, conv, conv_transpose, matmul

@@ -1,0 +1,108 @@
+// The fast CPU backend: the queue's table, threads and instruction set.
+
+#include "ops/cpu/cpu.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_THREADS = 256 };
+
+static const char *const level_names[] = {
+    [SAM_CPU_GENERIC]     = "generic",
+    [SAM_CPU_AVX2]        = "avx2",
+    [SAM_CPU_AVX512]      = "avx512",
+    [SAM_CPU_AVX512_BF16] = "avx512_bf16",
+};
+
+static enum sam_cpu_level choose_level(void)
+{
+    const enum sam_cpu_level level = sam_cpu_detect();
+    const char *wanted = getenv("SAMTRACK_CPU_LEVEL");
+    for (int i = SAM_CPU_GENERIC; wanted && i < (int) level; i++)
+        if (!strcmp(wanted, level_names[i]))
+            return (enum sam_cpu_level) i;
+    return level;
+}
+
+static int resolve_precision(struct sam_queue *q, enum sam_cpu_level level)
+{
+    const bool has_bf16 = level >= SAM_CPU_AVX512_BF16;
+    if (q->precision == SAM_PRECISION_AUTO)
+        q->precision = has_bf16 ? SAM_PRECISION_BF16 : SAM_PRECISION_FP32;
+    if (q->precision == SAM_PRECISION_BF16 && !has_bf16) {
+        if (level < SAM_CPU_AVX512_BF16)
+            sam_queue_fail(q, SAM_EUNSUPPORTED,
+                           "precision 'bf16' needs a processor with AVX512_BF16, this one has '%s': "
+                           "use 'fp32' or 'auto'",
+                           level_names[level]);
+        else
+            sam_queue_fail(q, SAM_EUNSUPPORTED,
+                           "precision 'bf16' needs oneDNN, this build has none: use 'fp32' or 'auto'");
+    }
+    return q->status;
+}
+
+static int cpu_open(struct sam_queue *q, int device, int threads)
+{
+    if (threads < 0 || threads > MAX_THREADS) {
+        sam_queue_fail(q, SAM_EINVAL, "threads is %d, wanted 0 (one per processor) to %d", threads,
+                       MAX_THREADS);
+        return q->status;
+    }
+    const enum sam_cpu_level level = choose_level();
+    if (resolve_precision(q, level))
+        return q->status;
+
+    struct sam_cpu *cpu = calloc(1, sizeof(*cpu));
+    if (!cpu)
+        goto no_memory;
+    q->priv = cpu;
+    cpu->level = level;
+    cpu->pool = sam_pool_open(threads);
+    if (!cpu->pool)
+        goto no_memory;
+
+    const struct sam_ops *own = q->ops;
+    cpu->ops = *sam_ops_ref();
+    cpu->ops.name = own->name;
+    cpu->ops.open = own->open;
+    cpu->ops.close = own->close;
+    cpu->ops.workspace_bytes = own->workspace_bytes;
+    q->ops = &cpu->ops;
+    sam_log(&q->log, SAM_LOG_INFO, "cpu: %d threads, %s, %s products", sam_pool_threads(cpu->pool),
+            level_names[level], q->precision == SAM_PRECISION_BF16 ? "bf16" : "fp32");
+    return SAM_OK;
+no_memory:
+    sam_queue_fail(q, SAM_ENOMEM, "no memory for the CPU backend: %zu bytes wanted",
+                   sizeof(*cpu) + sam_pool_bytes(threads));
+    return q->status;
+}
+
+static void cpu_close(struct sam_queue *q)
+{
+    struct sam_cpu *cpu = sam_cpu(q);
+    if (!cpu)
+        return;
+    sam_pool_close(&cpu->pool);
+    free(cpu);
+    q->priv = NULL;
+}
+
+static size_t cpu_workspace_bytes(const struct sam_queue *q)
+{
+    const struct sam_cpu *cpu = q->priv;
+    return sizeof(*cpu) + sam_pool_bytes(sam_pool_threads(cpu->pool));
+}
+
+// What a queue finds before open; open replaces it by the queue's own complete table.
+static const struct sam_ops table = {
+    .name            = "cpu",
+    .open            = cpu_open,
+    .close           = cpu_close,
+    .workspace_bytes = cpu_workspace_bytes,
+};
+
+const struct sam_ops *sam_ops_cpu(void)
+{
+    return &table;
+}
