@@ -1,0 +1,53 @@
+// Private to the fronts in ops.c: what an operation may be given, said once per argument.
+#ifndef SAM_OPS_ARGS_H
+#define SAM_OPS_ARGS_H
+
+#include "ops/ops.h"
+
+enum {
+    ARG_F32        = 1 << 0,
+    ARG_BF16       = 1 << 1,
+    ARG_I32        = 1 << 2,
+    ARG_ACTIVATION = ARG_F32 | ARG_BF16,
+    ARG_OUT        = 1 << 3, // shares no byte with any other argument
+    ARG_MAY_BE_OUT = 1 << 4, // except this one, if it is the whole of it
+    ARG_OPTIONAL   = 1 << 5, // data may be NULL; then the rest of it is not looked at
+};
+
+// One argument: a tensor, a packed weight or a number. A list of them ends with name = NULL.
+struct arg {
+    const char *name;
+    const struct sam_tensor *tensor;
+    const struct sam_matrix *matrix;
+    double number;
+    int flags;
+};
+
+#define OUT(x, f)     { .name = #x, .tensor = &p->x, .flags = ARG_OUT | (f) }
+#define IN(x, f)      { .name = #x, .tensor = &p->x, .flags = (f) }
+#define WEIGHT(x)     { .name = #x, .matrix = &p->x }
+#define NUMBER(x)     { .name = #x, .number = p->x }
+#define END           { .name = NULL }
+
+// Types, extents, presence and overlap of every argument, by its flags. False: the queue has
+// failed with a sentence.
+bool sam_check_args(struct sam_queue *q, const char *op, const struct arg *args);
+
+// Fail the queue: which operation needed what, and every argument it got.
+void sam_refuse(struct sam_queue *q, const char *op, const char *need, const struct arg *args);
+
+// Both expect q, p and args in scope.
+#define begin()                                                                                \
+    do {                                                                                       \
+        if (q->status || !sam_check_args(q, __func__, args))                                   \
+            return;                                                                            \
+    } while (0)
+#define require(cond)                                                                          \
+    do {                                                                                       \
+        if (!(cond)) {                                                                         \
+            sam_refuse(q, __func__, #cond, args);                                              \
+            return;                                                                            \
+        }                                                                                      \
+    } while (0)
+
+#endif // SAM_OPS_ARGS_H

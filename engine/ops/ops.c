@@ -1,0 +1,399 @@
+// The front of every operation: check the arguments once, for all backends, then hand over.
+// Nothing here touches the numbers of a tensor: they may be on a device, and in flight.
+
+#include "ops/ops.h"
+
+#include "ops/args.h"
+
+// Where rows are all the same, it does not matter how they are told apart into n, h and w.
+static bool same_rows(const struct sam_tensor *a, const struct sam_tensor *b)
+{
+    return sam_rows(a) == sam_rows(b);
+}
+
+static size_t rows_of_one(const struct sam_tensor *t)
+{
+    return (size_t) t->h * t->w;
+}
+
+static bool like(const struct sam_tensor *a, const struct sam_tensor *b)
+{
+    return a->n == b->n && same_rows(a, b) && a->c == b->c;
+}
+
+static bool same_map(const struct sam_tensor *a, const struct sam_tensor *b)
+{
+    return a->n == b->n && a->h == b->h && a->w == b->w;
+}
+
+static bool is_shape(const struct sam_tensor *t, int n, int h, int w, int c)
+{
+    return t->n == n && t->h == h && t->w == w && t->c == c;
+}
+
+static bool is_vector(const struct sam_tensor *t, int c)
+{
+    return sam_rows(t) == 1 && t->c == c;
+}
+
+// One number for each n: (1, 1, 1, n).
+static bool is_per_object(const struct sam_tensor *t, int n)
+{
+    return is_shape(t, 1, 1, 1, n);
+}
+
+// Like t; or one map of it, for every n.
+static bool repeats_map(const struct sam_tensor *a, const struct sam_tensor *t)
+{
+    return like(a, t) || (a->n == 1 && a->c == t->c && sam_rows(a) * t->n == sam_rows(t));
+}
+
+static bool repeats(const struct sam_tensor *a, const struct sam_tensor *t)
+{
+    return repeats_map(a, t) || is_vector(a, t->c);
+}
+
+static bool is_absent_or_vector(const struct sam_tensor *t, int c)
+{
+    return !t->data || is_vector(t, c);
+}
+
+static bool is_absent_or_per_object(const struct sam_tensor *t, int n)
+{
+    return !t->data || is_per_object(t, n);
+}
+
+size_t sam_op_pack_bytes(const struct sam_queue *q, int out, int in)
+{
+    return q->ops->pack_bytes(q, out, in);
+}
+
+void sam_op_pack(struct sam_queue *q, struct sam_matrix dst, const float *weight)
+{
+    const struct arg args[] = { { .name = "dst", .matrix = &dst }, END };
+    begin();
+    require(dst.out > 0 && dst.in > 0);
+    require(weight);
+    q->ops->pack(q, dst, weight);
+}
+
+void sam_op_copy(struct sam_queue *q, const struct sam_copy *p)
+{
+    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION), END };
+    begin();
+    require(sam_count(&p->dst) == sam_count(&p->src) || repeats(&p->src, &p->dst));
+    q->ops->copy(q, p);
+}
+
+void sam_op_copy_rows(struct sam_queue *q, const struct sam_copy_rows *p)
+{
+    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION), NUMBER(to),
+                                NUMBER(from), NUMBER(rows), END };
+    begin();
+    require(p->dst.c == p->src.c);
+    require(p->src.n == p->dst.n || p->src.n == 1);
+    require(p->rows >= 1 && p->to >= 0 && p->from >= 0);
+    require((size_t) p->to + p->rows <= rows_of_one(&p->dst));
+    require((size_t) p->from + p->rows <= rows_of_one(&p->src));
+    q->ops->copy_rows(q, p);
+}
+
+void sam_op_add(struct sam_queue *q, const struct sam_add *p)
+{
+    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(a, ARG_ACTIVATION | ARG_MAY_BE_OUT),
+                                IN(b, ARG_ACTIVATION), NUMBER(scale), END };
+    begin();
+    require(like(&p->a, &p->dst));
+    require(repeats(&p->b, &p->dst));
+    q->ops->add(q, p);
+}
+
+void sam_op_layernorm(struct sam_queue *q, const struct sam_layernorm *p)
+{
+    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION | ARG_MAY_BE_OUT),
+                                IN(gamma, ARG_F32), IN(beta, ARG_F32), NUMBER(eps), NUMBER(act),
+                                END };
+    begin();
+    require(same_rows(&p->dst, &p->src) && p->dst.c == p->src.c);
+    require(is_vector(&p->gamma, p->src.c));
+    require(is_vector(&p->beta, p->src.c));
+    require(p->eps > 0.0f);
+    require(p->act == SAM_ACT_NONE || p->act == SAM_ACT_GELU);
+    q->ops->layernorm(q, p);
+}
+
+void sam_op_linear(struct sam_queue *q, const struct sam_linear *p)
+{
+    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION), WEIGHT(weight),
+                                IN(bias, ARG_F32 | ARG_OPTIONAL),
+                                IN(add, ARG_ACTIVATION | ARG_OPTIONAL | ARG_MAY_BE_OUT), END };
+    begin();
+    require(same_rows(&p->dst, &p->src));
+    require(p->weight.out == p->dst.c && p->weight.in == p->src.c);
+    require(is_absent_or_vector(&p->bias, p->dst.c));
+    require(!p->add.data || repeats_map(&p->add, &p->dst));
+    require((unsigned) p->act <= SAM_ACT_SIGMOID);
+    q->ops->linear(q, p);
+}
+
+static int conv_extent(int in, const struct sam_conv *p)
+{
+    return (in + 2 * p->pad - p->kernel) / p->stride + 1;
+}
+
+void sam_op_conv(struct sam_queue *q, const struct sam_conv *p)
+{
+    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION), WEIGHT(weight),
+                                IN(bias, ARG_F32), NUMBER(kernel), NUMBER(stride), NUMBER(pad),
+                                END };
+    begin();
+    require(p->kernel > 0 && p->stride > 0 && p->pad >= 0 && p->pad < p->kernel);
+    require(p->src.h + 2 * p->pad >= p->kernel && p->src.w + 2 * p->pad >= p->kernel);
+    require(p->dst.n == p->src.n);
+    require(p->dst.h == conv_extent(p->src.h, p) && p->dst.w == conv_extent(p->src.w, p));
+    require(p->weight.out == p->dst.c && p->weight.in == p->kernel * p->kernel * p->src.c);
+    require(is_vector(&p->bias, p->dst.c));
+    require((unsigned) p->act <= SAM_ACT_SIGMOID);
+    q->ops->conv(q, p);
+}
+
+void sam_op_depthwise(struct sam_queue *q, const struct sam_depthwise *p)
+{
+    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION),
+                                IN(weight, ARG_F32), IN(bias, ARG_F32), NUMBER(kernel), END };
+    begin();
+    require(p->kernel > 0 && p->kernel % 2 == 1);
+    require(same_map(&p->dst, &p->src) && p->dst.c == p->src.c);
+    require(is_shape(&p->weight, 1, p->kernel, p->kernel, p->src.c));
+    require(is_vector(&p->bias, p->src.c));
+    q->ops->depthwise(q, p);
+}
+
+void sam_op_conv_transpose(struct sam_queue *q, const struct sam_conv_transpose *p)
+{
+    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION), WEIGHT(weight),
+                                IN(bias, ARG_F32), IN(add, ARG_ACTIVATION | ARG_OPTIONAL), END };
+    begin();
+    require(is_shape(&p->dst, p->src.n, 2 * p->src.h, 2 * p->src.w, p->dst.c));
+    require(p->weight.out == 4 * p->dst.c && p->weight.in == p->src.c);
+    require(is_vector(&p->bias, p->dst.c));
+    require(!p->add.data || repeats_map(&p->add, &p->dst));
+    require((unsigned) p->act <= SAM_ACT_SIGMOID);
+    q->ops->conv_transpose(q, p);
+}
+
+void sam_op_maxpool(struct sam_queue *q, const struct sam_maxpool *p)
+{
+    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION), END };
+    begin();
+    require(is_shape(&p->dst, p->src.n, p->src.h / 2, p->src.w / 2, p->src.c));
+    q->ops->maxpool(q, p);
+}
+
+void sam_op_window_attention(struct sam_queue *q, const struct sam_window_attention *p)
+{
+    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(qkv, ARG_ACTIVATION), IN(pad, ARG_F32),
+                                NUMBER(heads), NUMBER(window), NUMBER(pool), END };
+    begin();
+    require(p->heads > 0 && p->window >= 0);
+    require(p->qkv.c == 3 * p->dst.c && p->dst.c % p->heads == 0);
+    require(p->dst.c / p->heads <= SAM_MAX_HEAD_DIM);
+    require(is_vector(&p->pad, p->qkv.c));
+    require(p->dst.n == p->qkv.n);
+    if (p->pool) {
+        require(p->window % 2 == 0 && p->qkv.h % 2 == 0 && p->qkv.w % 2 == 0);
+        require(p->dst.h == p->qkv.h / 2 && p->dst.w == p->qkv.w / 2);
+    } else {
+        require(same_map(&p->dst, &p->qkv));
+    }
+    q->ops->window_attention(q, p);
+}
+
+void sam_op_attention(struct sam_queue *q, const struct sam_attention *p)
+{
+    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(q, ARG_ACTIVATION),
+                                IN(k, ARG_ACTIVATION), IN(v, ARG_ACTIVATION),
+                                IN(num_keys, ARG_I32 | ARG_OPTIONAL), NUMBER(heads), NUMBER(scale),
+                                END };
+    begin();
+    require(p->heads > 0);
+    require(p->q.h == 1 && p->k.h == 1 && p->v.h == 1 && p->dst.h == 1);
+    require(p->q.c == p->k.c && p->q.c % p->heads == 0 && p->q.c / p->heads <= SAM_MAX_HEAD_DIM);
+    require(p->dst.c == p->v.c && p->v.c % p->heads == 0 && p->v.c / p->heads <= SAM_MAX_HEAD_DIM);
+    require(same_map(&p->dst, &p->q));
+    require((p->k.n == p->q.n || p->k.n == 1) && (p->v.n == p->q.n || p->v.n == 1));
+    require(p->k.w == p->v.w);
+    require(is_absent_or_per_object(&p->num_keys, p->q.n));
+    q->ops->attention(q, p);
+}
+
+void sam_op_rope(struct sam_queue *q, const struct sam_rope *p)
+{
+    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION | ARG_MAY_BE_OUT),
+                                IN(table, ARG_F32), IN(num_rotated, ARG_I32 | ARG_OPTIONAL), END };
+    begin();
+    require(like(&p->dst, &p->src));
+    require(p->src.c % 2 == 0 && p->table.c == p->src.c);
+    require(p->table.n == 1 && p->table.h == 1);
+    require(is_absent_or_per_object(&p->num_rotated, p->src.n));
+    q->ops->rope(q, p);
+}
+
+void sam_op_upsample_add(struct sam_queue *q, const struct sam_upsample_add *p)
+{
+    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(a, ARG_ACTIVATION | ARG_MAY_BE_OUT),
+                                IN(b, ARG_ACTIVATION), END };
+    begin();
+    require(same_map(&p->dst, &p->a) && p->dst.c == p->a.c);
+    require(p->b.n == p->a.n && p->b.c == p->a.c);
+    require(2 * p->b.h == p->a.h && 2 * p->b.w == p->a.w);
+    q->ops->upsample_add(q, p);
+}
+
+void sam_op_resize(struct sam_queue *q, const struct sam_resize *p)
+{
+    const struct arg args[] = { OUT(dst, ARG_F32), IN(src, ARG_F32), NUMBER(antialias), END };
+    begin();
+    require(p->dst.n == p->src.n && p->dst.c == p->src.c);
+    q->ops->resize(q, p);
+}
+
+void sam_op_mask_signal(struct sam_queue *q, const struct sam_mask_signal *p)
+{
+    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_F32 | ARG_MAY_BE_OUT),
+                                IN(binary, ARG_I32), NUMBER(scale), NUMBER(bias), END };
+    begin();
+    require(like(&p->dst, &p->src));
+    require(is_per_object(&p->binary, p->src.n));
+    q->ops->mask_signal(q, p);
+}
+
+void sam_op_matmul(struct sam_queue *q, const struct sam_matmul *p)
+{
+    const struct arg args[] = { OUT(dst, ARG_F32), IN(a, ARG_ACTIVATION), IN(b, ARG_ACTIVATION),
+                                END };
+    begin();
+    require(p->a.n == p->b.n && p->a.c == p->b.c);
+    require(is_shape(&p->dst, p->a.n, 1, p->a.h * p->a.w, p->b.h * p->b.w));
+    q->ops->matmul(q, p);
+}
+
+void sam_op_select_mask(struct sam_queue *q, const struct sam_select_mask *p)
+{
+    const struct arg args[] = { OUT(low_res, ARG_F32), OUT(token, ARG_ACTIVATION),
+                                OUT(iou, ARG_F32), IN(masks, ARG_F32), IN(tokens, ARG_ACTIVATION),
+                                IN(ious, ARG_F32), IN(score, ARG_F32), IN(multimask, ARG_I32),
+                                END };
+    begin();
+    const int n = p->masks.n;
+    require(is_shape(&p->masks, n, 1, 4, p->low_res.c));
+    require(is_shape(&p->low_res, n, 1, 1, p->masks.c));
+    require(is_shape(&p->tokens, n, 1, 4, p->token.c));
+    require(is_shape(&p->token, n, 1, 1, p->tokens.c));
+    require(p->token.type == p->tokens.type);
+    require(is_shape(&p->ious, n, 1, 1, 4));
+    require(is_shape(&p->iou, n, 1, 1, 1));
+    require(is_shape(&p->score, n, 1, 1, 1));
+    require(is_per_object(&p->multimask, n));
+    q->ops->select_mask(q, p);
+}
+
+void sam_op_gate(struct sam_queue *q, const struct sam_gate *p)
+{
+    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION | ARG_MAY_BE_OUT),
+                                IN(other, ARG_ACTIVATION), IN(score, ARG_F32), END };
+    begin();
+    require(like(&p->dst, &p->src));
+    require(is_vector(&p->other, p->src.c));
+    require(is_shape(&p->score, p->src.n, 1, 1, 1));
+    q->ops->gate(q, p);
+}
+
+void sam_op_scatter(struct sam_queue *q, const struct sam_scatter *p)
+{
+    const int optional = p->absent.data ? 0 : ARG_OPTIONAL;
+    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION),
+                                IN(slot, ARG_I32), IN(absent, ARG_ACTIVATION | ARG_OPTIONAL),
+                                IN(score, ARG_F32 | optional), END };
+    begin();
+    require(p->dst.c == p->src.c && rows_of_one(&p->dst) == rows_of_one(&p->src));
+    require(is_per_object(&p->slot, p->src.n));
+    require(is_absent_or_vector(&p->absent, p->src.c));
+    require(!p->score.data || is_shape(&p->score, p->src.n, 1, 1, 1));
+    q->ops->scatter(q, p);
+}
+
+void sam_op_gather_memory(struct sam_queue *q, const struct sam_gather_memory *p)
+{
+    const struct arg args[] = { OUT(values, ARG_ACTIVATION), OUT(keys, ARG_ACTIVATION),
+                                IN(maps, ARG_ACTIVATION), IN(pointers, ARG_F32), IN(place, ARG_F32),
+                                IN(time, ARG_F32), IN(pointer_time, ARG_F32),
+                                IN(map_slot, ARG_I32), IN(map_time, ARG_I32),
+                                IN(pointer_slot, ARG_I32), IN(num_maps, ARG_I32),
+                                IN(num_pointers, ARG_I32), END };
+    begin();
+    const int n = p->values.n, m = p->values.c;
+    require(p->values.h == 1 && like(&p->keys, &p->values));
+    require(p->maps.c == m && p->maps.h == 1);
+    require(is_shape(&p->place, 1, 1, p->maps.w, m));
+    require(p->time.n == 1 && p->time.h == 1 && p->time.c == m);
+    require(p->pointers.h == 1 && p->pointers.w == 1 && p->pointers.c % m == 0);
+    require(is_shape(&p->pointer_time, n, 1, p->pointer_slot.c, m));
+    require(is_shape(&p->map_slot, n, 1, 1, p->map_slot.c));
+    require(is_shape(&p->map_time, n, 1, 1, p->map_slot.c));
+    require(is_shape(&p->pointer_slot, n, 1, 1, p->pointer_slot.c));
+    require(is_per_object(&p->num_maps, n) && is_per_object(&p->num_pointers, n));
+    q->ops->gather_memory(q, p);
+}
+
+// Bytes in a row of a plane; 0 where the format has no such plane.
+static int plane_row_bytes(const struct sam_frame *f, int plane)
+{
+    const int half = (f->width + 1) / 2;
+    switch (f->format) {
+    case SAM_PIXEL_RGB:
+    case SAM_PIXEL_BGR:   return plane == 0 ? 3 * f->width : 0;
+    case SAM_PIXEL_RGBA:
+    case SAM_PIXEL_BGRA:  return plane == 0 ? 4 * f->width : 0;
+    case SAM_PIXEL_GRAY8: return plane == 0 ? f->width : 0;
+    case SAM_PIXEL_NV12:  return plane == 0 ? f->width : plane == 1 ? 2 * half : 0;
+    case SAM_PIXEL_I420:  return plane == 0 ? f->width : half;
+    case SAM_PIXEL_YUY2:  return plane == 0 ? 4 * half : 0;
+    }
+    return 0;
+}
+
+void sam_op_preprocess(struct sam_queue *q, const struct sam_preprocess *p)
+{
+    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), NUMBER(frame.format), NUMBER(frame.width),
+                                NUMBER(frame.height), NUMBER(frame.stride[0]),
+                                NUMBER(frame.stride[1]), NUMBER(frame.stride[2]),
+                                NUMBER(frame.colour.kr), NUMBER(frame.colour.kb), END };
+    begin();
+    require(p->dst.n == 1 && p->dst.c == 3);
+    require((unsigned) p->frame.format <= SAM_PIXEL_YUY2);
+    require(p->frame.width >= 1 && p->frame.width <= 16384);
+    require(p->frame.height >= 1 && p->frame.height <= 16384);
+    require(p->frame.colour.kr >= 0 && p->frame.colour.kb >= 0);
+    require(p->frame.colour.kr + p->frame.colour.kb < 1);
+    for (int i = 0; i < 3; i++) {
+        const int row_bytes = plane_row_bytes(&p->frame, i);
+        require(row_bytes == 0 || (p->frame.plane[i] && p->frame.stride[i] >= row_bytes));
+    }
+    q->ops->preprocess(q, p);
+}
+
+void sam_op_draw_masks(struct sam_queue *q, const struct sam_draw_masks *p)
+{
+    const struct arg args[] = { IN(logits, ARG_F32), NUMBER(labels.width), NUMBER(labels.height),
+                                NUMBER(labels.stride), NUMBER(width), NUMBER(height), END };
+    begin();
+    require(p->logits.h == 1);
+    require(p->slot);
+    for (int i = 0; i < p->logits.n; i++)
+        require(p->slot[i] > (i ? p->slot[i - 1] : 0) && p->slot[i] <= 255);
+    require(!p->labels.data || (p->labels.width >= 1 && p->labels.height >= 1));
+    require(!p->labels.data || p->labels.stride >= p->labels.width);
+    require(!p->boxes || (p->width >= 1 && p->height >= 1));
+    q->ops->draw_masks(q, p);
+}

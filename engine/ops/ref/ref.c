@@ -1,0 +1,66 @@
+// The table of the reference. Everything is done when a call returns; memory is the host's.
+
+#include "ops/ref/ref.h"
+
+#include <string.h>
+
+static int open_ref(struct sam_queue *q, int device, int threads)
+{
+    q->precision = SAM_PRECISION_FP32; // the only one there is, whatever was asked
+    return SAM_OK;
+}
+
+static void close_ref(struct sam_queue *q)
+{
+}
+
+static size_t workspace_bytes(const struct sam_queue *q)
+{
+    return 0;
+}
+
+static size_t pack_bytes(const struct sam_queue *q, int out, int in)
+{
+    return (size_t) out * in * sizeof(float);
+}
+
+static void pack(struct sam_queue *q, struct sam_matrix dst, const float *weight)
+{
+    memcpy(dst.data, weight, pack_bytes(q, dst.out, dst.in));
+}
+
+static const struct sam_ops table = {
+    .name             = "ref",
+    .open             = open_ref,
+    .close            = close_ref,
+    .workspace_bytes  = workspace_bytes,
+    .pack_bytes       = pack_bytes,
+    .pack             = pack,
+    .copy             = sam_copy_ref,
+    .copy_rows        = sam_copy_rows_ref,
+    .add              = sam_add_ref,
+    .layernorm        = sam_layernorm_ref,
+    .linear           = sam_linear_ref,
+    .conv             = sam_conv_ref,
+    .depthwise        = sam_depthwise_ref,
+    .conv_transpose   = sam_conv_transpose_ref,
+    .maxpool          = sam_maxpool_ref,
+    .window_attention = sam_window_attention_ref,
+    .attention        = sam_attention_ref,
+    .rope             = sam_rope_ref,
+    .upsample_add     = sam_upsample_add_ref,
+    .resize           = sam_resize_ref,
+    .mask_signal      = sam_mask_signal_ref,
+    .matmul           = sam_matmul_ref,
+    .select_mask      = sam_select_mask_ref,
+    .gate             = sam_gate_ref,
+    .scatter          = sam_scatter_ref,
+    .gather_memory    = sam_gather_memory_ref,
+    .preprocess       = sam_preprocess_ref,
+    .draw_masks       = sam_draw_masks_ref,
+};
+
+const struct sam_ops *sam_ops_ref(void)
+{
+    return &table;
+}

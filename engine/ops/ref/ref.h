@@ -1,0 +1,146 @@
+// Private to ops/ref: what its files share. Every operation is the formula of its contract in
+// ops.h, written to be read; one thread, no workspace. The only concession to time: where both
+// rows are f32, dot products and weighted sums run over plain floats.
+#ifndef SAM_REF_H
+#define SAM_REF_H
+
+#include <math.h>
+
+#include "ops/ops.h"
+
+enum { REF_LANES = 16 }; // partial sums of a dot product: compilers make vectors of them
+
+static inline float ref_dot_f32(const float *a, const float *b, int count)
+{
+    float lane[REF_LANES] = { 0 }, sum = 0;
+    int i = 0;
+    for (; i + REF_LANES <= count; i += REF_LANES)
+        for (int l = 0; l < REF_LANES; l++)
+            lane[l] += a[i + l] * b[i + l];
+    for (; i < count; i++)
+        sum += a[i] * b[i];
+    for (int l = 0; l < REF_LANES; l++)
+        sum += lane[l];
+    return sum;
+}
+
+// a[i ...] . b[j ...] over count numbers.
+static inline float ref_dot(const struct sam_tensor *a, size_t i, const struct sam_tensor *b,
+                            size_t j, int count)
+{
+    if (a->type == SAM_F32 && b->type == SAM_F32)
+        return ref_dot_f32((const float *) a->data + i, (const float *) b->data + j, count);
+    float sum = 0;
+    for (int k = 0; k < count; k++)
+        sum += sam_load(a, i + k) * sam_load(b, j + k);
+    return sum;
+}
+
+// sum += weight * a[i ...]
+static inline void ref_accumulate(double *sum, double weight, const struct sam_tensor *a, size_t i,
+                                  int count)
+{
+    if (a->type == SAM_F32) {
+        const float *v = (const float *) a->data + i;
+        for (int k = 0; k < count; k++)
+            sum[k] += weight * v[k];
+    } else {
+        for (int k = 0; k < count; k++)
+            sum[k] += weight * sam_load(a, i + k);
+    }
+}
+
+static inline float ref_act(enum sam_act act, float x)
+{
+    switch (act) {
+    case SAM_ACT_NONE:    return x;
+    case SAM_ACT_RELU:    return x > 0 ? x : 0;
+    case SAM_ACT_GELU:    return 0.5f * x * (1 + erff(x * (float) M_SQRT1_2));
+    case SAM_ACT_SIGMOID: return 1 / (1 + expf(-x));
+    }
+    return x;
+}
+
+// The packed form of the reference is the plain matrix.
+static inline struct sam_tensor ref_matrix(struct sam_matrix m)
+{
+    return (struct sam_tensor) { m.data, SAM_F32, 1, 1, m.out, m.in };
+}
+
+static inline float ref_bias(const struct sam_tensor *bias, int i)
+{
+    return bias->data ? sam_load(bias, i) : 0;
+}
+
+static inline int ref_count(const struct sam_tensor *t, int i) // an I32 per object
+{
+    return ((const int32_t *) t->data)[i];
+}
+
+// Where bilinear interpolation reads for one output position, corners not aligned: PyTorch's
+// arithmetic, f32 and all, so that masks cut at zero are PyTorch's masks.
+struct ref_taps {
+    int lo, hi;
+    float weight; // of hi; lo has the rest
+};
+
+static inline struct ref_taps ref_bilinear(int position, int out, int in)
+{
+    const float scale = (float) in / (float) out;
+    float at = scale * (position + 0.5f) - 0.5f;
+    if (at < 0)
+        at = 0;
+    const int lo = (int) at < in - 1 ? (int) at : in - 1;
+    return (struct ref_taps) { lo, lo + 1 < in ? lo + 1 : lo, at - lo };
+}
+
+// The antialiased triangle filter for one output position (PyTorch's and PIL's rule): a tent
+// as wide as the shrink factor over the centre, cut at the border, its weights scaled to sum 1.
+struct ref_tent {
+    int lo, hi; // sources lo .. hi - 1
+    float centre, width, sum;
+};
+
+static inline float ref_tent_weight(const struct ref_tent *t, int source)
+{
+    const float distance = fabsf((source - t->centre + 0.5f) / t->width);
+    return distance < 1 ? 1 - distance : 0;
+}
+
+static inline struct ref_tent ref_tent(int position, int out, int in)
+{
+    const float scale = (float) in / (float) out;
+    struct ref_tent t = { .centre = scale * (position + 0.5f), .width = scale > 1 ? scale : 1 };
+    t.lo = (int) (t.centre - t.width + 0.5f);
+    t.hi = (int) (t.centre + t.width + 0.5f);
+    t.lo = t.lo > 0 ? t.lo : 0;
+    t.hi = t.hi < in ? t.hi : in;
+    for (int source = t.lo; source < t.hi; source++)
+        t.sum += ref_tent_weight(&t, source);
+    return t;
+}
+
+void sam_copy_ref(struct sam_queue *q, const struct sam_copy *p);
+void sam_copy_rows_ref(struct sam_queue *q, const struct sam_copy_rows *p);
+void sam_add_ref(struct sam_queue *q, const struct sam_add *p);
+void sam_layernorm_ref(struct sam_queue *q, const struct sam_layernorm *p);
+void sam_linear_ref(struct sam_queue *q, const struct sam_linear *p);
+void sam_conv_ref(struct sam_queue *q, const struct sam_conv *p);
+void sam_depthwise_ref(struct sam_queue *q, const struct sam_depthwise *p);
+void sam_conv_transpose_ref(struct sam_queue *q, const struct sam_conv_transpose *p);
+void sam_maxpool_ref(struct sam_queue *q, const struct sam_maxpool *p);
+void sam_window_attention_ref(struct sam_queue *q, const struct sam_window_attention *p);
+void sam_attention_ref(struct sam_queue *q, const struct sam_attention *p);
+void sam_rope_ref(struct sam_queue *q, const struct sam_rope *p);
+void sam_upsample_add_ref(struct sam_queue *q, const struct sam_upsample_add *p);
+void sam_resize_ref(struct sam_queue *q, const struct sam_resize *p);
+void sam_mask_signal_ref(struct sam_queue *q, const struct sam_mask_signal *p);
+void sam_matmul_ref(struct sam_queue *q, const struct sam_matmul *p);
+void sam_select_mask_ref(struct sam_queue *q, const struct sam_select_mask *p);
+void sam_gate_ref(struct sam_queue *q, const struct sam_gate *p);
+void sam_scatter_ref(struct sam_queue *q, const struct sam_scatter *p);
+void sam_gather_memory_ref(struct sam_queue *q, const struct sam_gather_memory *p);
+void sam_preprocess_ref(struct sam_queue *q, const struct sam_preprocess *p);
+void sam_draw_masks_ref(struct sam_queue *q, const struct sam_draw_masks *p);
+
+#endif // SAM_REF_H
