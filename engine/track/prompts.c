@@ -1,0 +1,243 @@
+#include "prompts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_SIDE = 16384 }; // of a mask or a frame, px
+
+size_t sam_mask_bytes(int side)
+{
+    return (size_t) side * ((side + 7) / 8);
+}
+
+static uint8_t *mask_bits(const struct sam_mask_pool *pool, int mask)
+{
+    return pool->bits + (size_t) mask * sam_mask_bytes(pool->side);
+}
+
+void sam_mask_expand(const struct sam_mask_pool *pool, int mask, float *dst)
+{
+    const uint8_t *bits = mask_bits(pool, mask);
+    const int s = pool->side, stride = (s + 7) / 8;
+
+    for (int y = 0; y < s; y++)
+        for (int x = 0; x < s; x++)
+            dst[(size_t) y * s + x] = (bits[y * stride + x / 8] >> (x % 8)) & 1;
+}
+
+bool sam_mask_any(const struct sam_mask_pool *pool, int mask)
+{
+    const uint8_t *bits = mask_bits(pool, mask);
+
+    for (size_t i = 0; i < sam_mask_bytes(pool->side); i++)
+        if (bits[i])
+            return true;
+    return false;
+}
+
+static float triangle_weight(const struct sam_triangle *t, int j)
+{
+    const float x = fabsf((j - t->centre + 0.5f) * t->inverse_width);
+    return x < 1 ? 1 - x : 0;
+}
+
+static struct sam_triangle triangle_at(int i, int in, int out)
+{
+    const float scale = (float) in / out, support = scale > 1 ? scale : 1;
+    struct sam_triangle t = { .centre = scale * (i + 0.5f), .inverse_width = 1 / support };
+    float sum = 0;
+
+    t.lo = (int) (t.centre - support + 0.5f);
+    t.hi = (int) (t.centre + support + 0.5f);
+    t.lo = t.lo > 0 ? t.lo : 0;
+    t.hi = t.hi < in ? t.hi : in;
+    for (int j = t.lo; j < t.hi; j++)
+        sum += triangle_weight(&t, j);
+    t.norm = 1 / sum;
+    return t;
+}
+
+// row += weight * (one source row of the mask, stretched horizontally).
+static void add_mask_row(const uint8_t *src, float weight, const struct sam_mask_pool *pool)
+{
+    for (int x = 0; x < pool->side; x++) {
+        const struct sam_triangle *t = &pool->column[x];
+        float sum = 0;
+        for (int j = t->lo; j < t->hi; j++)
+            if (src[j])
+                sum += triangle_weight(t, j) * t->norm;
+        pool->row[x] += weight * sum;
+    }
+}
+
+// Stretch a mask of any size to S x S bits without room for a copy of it: each output row adds
+// up the source rows under its triangle.
+static void stretch_mask(const struct sam_prompt *p, struct sam_mask_pool *pool, int mask)
+{
+    const int s = pool->side, stride = (s + 7) / 8;
+    uint8_t *bits = mask_bits(pool, mask);
+
+    memset(bits, 0, sam_mask_bytes(s));
+    for (int x = 0; x < s; x++)
+        pool->column[x] = triangle_at(x, p->mask_width, s);
+    for (int y = 0; y < s; y++) {
+        const struct sam_triangle t = triangle_at(y, p->mask_height, s);
+        memset(pool->row, 0, (size_t) s * sizeof(float));
+        for (int j = t.lo; j < t.hi; j++) {
+            const float weight = triangle_weight(&t, j) * t.norm;
+            if (weight > 0)
+                add_mask_row(p->mask + (size_t) j * p->mask_stride, weight, pool);
+        }
+        for (int x = 0; x < s; x++)
+            bits[y * stride + x / 8] |= (uint8_t) ((pool->row[x] >= 0.5f) << (x % 8));
+    }
+}
+
+static int take_mask(struct sam_mask_pool *pool)
+{
+    for (int i = 0; i < pool->count; i++)
+        if (!pool->taken[i]) {
+            pool->taken[i] = true;
+            return i;
+        }
+    return -1;
+}
+
+void sam_interactions_cut(struct sam_interactions *list, int first, struct sam_mask_pool *pool)
+{
+    for (int i = first; i < list->count; i++)
+        if (list->item[i].mask >= 0)
+            pool->taken[list->item[i].mask] = false;
+    if (list->count > first)
+        list->count = first;
+}
+
+int sam_interactions_points(const struct sam_interactions *list, int count,
+                            struct sam_interaction *all)
+{
+    *all = (struct sam_interaction) { .mask = -1 };
+    for (int i = 0; i < count; i++) {
+        const struct sam_interaction *one = &list->item[i];
+        if (one->mask >= 0 || one->has_box)
+            *all = (struct sam_interaction) { .mask = -1, .has_box = one->has_box };
+        if (all->num_points + one->num_points > SAM_MAX_POINTS + (all->has_box ? 2 : 0))
+            return -1;
+        for (int k = 0; k < one->num_points; k++, all->num_points++) {
+            memcpy(all->xy[all->num_points], one->xy[k], sizeof(one->xy[k]));
+            all->label[all->num_points] = one->label[k];
+        }
+    }
+    return all->num_points;
+}
+
+// A coordinate may lie on the far edge: a box that ends with the frame does.
+static int check_coordinate(const char *what, float v, float end, struct sam_error *error)
+{
+    if (!isfinite(v))
+        return sam_fail(error, SAM_EINVAL, "%s: %g is not a finite number", what, v);
+    if (v < 0 || v > end)
+        return sam_fail(error, SAM_EINVAL, "%s: %g lies outside the frame, 0 to %g", what, v, end);
+    return SAM_OK;
+}
+
+static int read_point(struct sam_interaction *out, const char *name, float x, float y, int label,
+                      const float size[2], int side, struct sam_error *error)
+{
+    char what[48];
+
+    snprintf(what, sizeof(what), "%s, x", name);
+    if (check_coordinate(what, x, size[0], error))
+        return SAM_EINVAL;
+    snprintf(what, sizeof(what), "%s, y", name);
+    if (check_coordinate(what, y, size[1], error))
+        return SAM_EINVAL;
+    out->xy[out->num_points][0] = x / size[0] * side;
+    out->xy[out->num_points][1] = y / size[1] * side;
+    out->label[out->num_points++] = label;
+    return SAM_OK;
+}
+
+static int read_box(struct sam_interaction *out, const struct sam_prompt *p, const float size[2],
+                    int side, struct sam_error *error)
+{
+    const float *b = p->box;
+
+    if (read_point(out, "box, first corner", b[0], b[1], SAM_LABEL_BOX0, size, side, error) ||
+        read_point(out, "box, second corner", b[2], b[3], SAM_LABEL_BOX1, size, side, error))
+        return SAM_EINVAL;
+    if (b[0] >= b[2] || b[1] >= b[3])
+        return sam_fail(error, SAM_EINVAL,
+                        "box (%g, %g) to (%g, %g) is empty or inverted: wanted x0 < x1 and y0 < y1",
+                        b[0], b[1], b[2], b[3]);
+    out->has_box = true;
+    return SAM_OK;
+}
+
+static int read_points(struct sam_interaction *out, const struct sam_prompt *p,
+                       const float size[2], int side, struct sam_error *error)
+{
+    char name[32];
+
+    for (int i = 0; i < p->num_points; i++) {
+        const struct sam_point *q = &p->points[i];
+        snprintf(name, sizeof(name), "point %d", i + 1);
+        if (q->label != SAM_POINT_NEGATIVE && q->label != SAM_POINT_POSITIVE)
+            return sam_fail(error, SAM_EINVAL, "%s: label %d is neither 0 (negative) nor 1 (positive)",
+                            name, q->label);
+        if (read_point(out, name, q->x, q->y,
+                       q->label == SAM_POINT_POSITIVE ? SAM_LABEL_POSITIVE : SAM_LABEL_NEGATIVE,
+                       size, side, error))
+            return SAM_EINVAL;
+    }
+    return SAM_OK;
+}
+
+static int read_mask(struct sam_interaction *out, const struct sam_prompt *p,
+                     struct sam_mask_pool *pool, struct sam_error *error)
+{
+    if (p->num_points || p->has_box)
+        return sam_fail(error, SAM_EINVAL, "a mask excludes points and box in one prompt");
+    if (p->mask_width < 1 || p->mask_height < 1 || p->mask_width > MAX_SIDE ||
+        p->mask_height > MAX_SIDE)
+        return sam_fail(error, SAM_EINVAL, "mask of %d x %d px: wanted 1 to %d px each way",
+                        p->mask_width, p->mask_height, MAX_SIDE);
+    if (p->mask_stride < p->mask_width)
+        return sam_fail(error, SAM_EINVAL, "mask: a stride of %d bytes is less than its width, %d px",
+                        p->mask_stride, p->mask_width);
+    out->mask = take_mask(pool);
+    if (out->mask < 0)
+        return sam_fail(error, SAM_EFULL, "no room for one more mask prompt: %d wait already",
+                        pool->count);
+    stretch_mask(p, pool, out->mask);
+    return SAM_OK;
+}
+
+int sam_interaction_read(struct sam_interaction *out, const struct sam_prompt *p,
+                         struct sam_mask_pool *pool, struct sam_error *error)
+{
+    float size[2] = { 1, 1 };
+
+    *out = (struct sam_interaction) { .mask = -1 };
+    if (p->num_points < 0 || p->num_points > SAM_MAX_POINTS)
+        return sam_fail(error, SAM_EINVAL, "%d points in one prompt: wanted 0 to %d", p->num_points,
+                        SAM_MAX_POINTS);
+    if (p->num_points && !p->points)
+        return sam_fail(error, SAM_EINVAL, "%d points are announced, but points is NULL",
+                        p->num_points);
+    if (!p->num_points && !p->has_box && !p->mask)
+        return sam_fail(error, SAM_EINVAL, "an empty prompt: wanted points, a box or a mask");
+    if (p->mask)
+        return read_mask(out, p, pool, error);
+    if (p->space_width || p->space_height) {
+        if (p->space_width < 1 || p->space_height < 1)
+            return sam_fail(error, SAM_EINVAL,
+                            "coordinates in a space of %d x %d px: wanted both positive, or both 0",
+                            p->space_width, p->space_height);
+        size[0] = (float) p->space_width;
+        size[1] = (float) p->space_height;
+    }
+    if (p->has_box && read_box(out, p, size, pool->side, error))
+        return SAM_EINVAL;
+    return read_points(out, p, size, pool->side, error);
+}

@@ -1,0 +1,181 @@
+// The bank against a second, careless one that keeps every frame for ever, as the published
+// predictor does: both must name the same frames in the same order, and no slot may be written
+// while something still attends to it. Numbers by hand first, then random lives of objects.
+#include "bank.h"
+
+#include <stdlib.h>
+
+#include "expect.h"
+
+static const struct sam_bank_limits published = { .max_cond = 4, .num_maskmem = 7, .num_pointers = 16 };
+
+static void check_steady_state(void)
+{
+    struct sam_bank b;
+    struct sam_attended a;
+
+    sam_bank_init(&b, &published, 2);
+    expect(b.first_map == 2 * 12 && b.first_pointer == 2 * 21, "%d %d", b.first_map, b.first_pointer);
+    sam_bank_prompt(&b, 0);
+    for (int64_t t = 1; t <= 40; t++) {
+        sam_bank_begin(&b);
+        sam_bank_attended(&b, t, &a);
+        // sam2-family.md 7.3: n = 1 + min(t - 1, 6) maps, p = 1 + min(t - 1, 15) pointers.
+        expect(a.num_maps == 1 + (t - 1 < 6 ? t - 1 : 6), "frame %d: %d maps", (int) t, a.num_maps);
+        expect(a.num_pointers == 1 + (t - 1 < 15 ? t - 1 : 15), "frame %d: %d pointers", (int) t,
+               a.num_pointers);
+        expect(a.map_time[0] == 6 && a.distance[0] == t, "conditioning: time %d, distance %d",
+               a.map_time[0], a.distance[0]);
+        if (t > 1) {
+            expect(a.map_time[a.num_maps - 1] == 0, "frame before: time %d", a.map_time[a.num_maps - 1]);
+            expect(a.distance[1] == 1, "frame before: distance %d", a.distance[1]);
+        }
+        sam_bank_track(&b, t);
+    }
+}
+
+static void check_refined_frame_leaves_a_hole(void)
+{
+    struct sam_bank b;
+    struct sam_attended a;
+
+    sam_bank_init(&b, &published, 0);
+    sam_bank_prompt(&b, 0);
+    for (int64_t t = 1; t <= 8; t++)
+        sam_bank_track(&b, t);
+    const struct sam_bank_slots s = sam_bank_prompt(&b, 8);
+    sam_bank_begin(&b);
+    sam_bank_attended(&b, 9, &a);
+    // Two conditioning maps, then 3 .. 7 (ages 6 .. 2); 8 is not attended a second time.
+    expect(a.num_maps == 7, "%d maps", a.num_maps);
+    expect(a.map[1] == s.map && a.map_time[1] == 6, "slot %d, time %d", a.map[1], a.map_time[1]);
+    expect(a.map_time[2] == 5 && a.map_time[6] == 1, "times %d .. %d", a.map_time[2], a.map_time[6]);
+    expect(a.num_pointers == 2 + 7, "%d pointers", a.num_pointers);
+    expect(a.distance[1] == 1 && a.distance[2] == 2, "distances %d, %d", a.distance[1], a.distance[2]);
+}
+
+static void check_eviction_and_undo(void)
+{
+    struct sam_bank b;
+    struct sam_attended a;
+
+    sam_bank_init(&b, &published, 0);
+    for (int64_t t = 0; t < 60; t += 10)
+        sam_bank_begin(&b), sam_bank_prompt(&b, t);
+    expect(b.num_cond == 5, "the evicted one stays until the next frame: %d", b.num_cond);
+    sam_bank_drop_latest(&b);
+    expect(b.num_cond == 4 && b.cond[1].frame == 20, "undone: %d, %d", b.num_cond, (int) b.cond[1].frame);
+    sam_bank_prompt(&b, 50);
+    sam_bank_begin(&b);
+    sam_bank_attended(&b, 60, &a);
+    expect(a.num_maps == 4 && a.num_pointers == 4, "%d maps, %d pointers", a.num_maps, a.num_pointers);
+    const int wanted[] = { 60, 30, 20, 10 };
+    for (int i = 0; i < 4; i++)
+        expect(a.distance[i] == wanted[i], "conditioning %d at distance %d", i, a.distance[i]);
+    sam_bank_attended(&b, (int64_t) 1 << 40, &a);
+    expect(a.distance[0] == 1 << 24, "distances stay finite: %d", a.distance[0]);
+}
+
+// ---- The careless twin.
+
+enum { LIFE = 400 };
+
+struct life {
+    bool cond[LIFE], tracked[LIFE];
+    int map_holds[256], pointer_holds[256]; // frame that was written to each slot last
+};
+
+static void write_slots(struct life *l, struct sam_bank_slots s, int frame)
+{
+    expect(s.map >= 0 && s.map < 256 && s.pointer >= 0 && s.pointer < 256, "slots %d, %d", s.map, s.pointer);
+    l->map_holds[s.map] = frame;
+    l->pointer_holds[s.pointer] = frame;
+}
+
+// The frames that the published predictor attends to at t, in its order.
+static void expect_attended(const struct life *l, const struct sam_bank *b, int t)
+{
+    struct sam_attended a;
+    int cond[LIFE], num_cond = 0, maps = 0, pointers = 0;
+    const int k = b->limits.max_cond;
+
+    for (int f = 0; f < t; f++)
+        if (l->cond[f])
+            cond[num_cond++] = f;
+    sam_bank_attended(b, t, &a);
+    for (int i = 0; i < num_cond; i++) {
+        if (i > 0 && i < num_cond - (k - 1))
+            continue;
+        expect(l->map_holds[a.map[maps]] == cond[i], "t %d: map %d holds %d, wanted %d", t, maps,
+               l->map_holds[a.map[maps]], cond[i]);
+        expect(a.map_time[maps++] == b->limits.num_maskmem - 1, "t %d: time", t);
+        expect(l->pointer_holds[a.pointer[pointers]] == cond[i], "t %d: conditioning pointer", t);
+        expect(a.distance[pointers++] == t - cond[i], "t %d: distance", t);
+    }
+    for (int age = b->limits.num_maskmem - 1; age >= 1; age--) {
+        if (t - age < 0 || !l->tracked[t - age])
+            continue;
+        expect(l->map_holds[a.map[maps]] == t - age, "t %d: map of age %d holds %d", t, age,
+               l->map_holds[a.map[maps]]);
+        expect(a.map_time[maps++] == age - 1, "t %d: time of age %d", t, age);
+    }
+    for (int age = 1; age < b->limits.num_pointers; age++) {
+        if (t - age < 0 || !l->tracked[t - age])
+            continue;
+        expect(l->pointer_holds[a.pointer[pointers]] == t - age, "t %d: pointer of age %d", t, age);
+        expect(a.distance[pointers++] == age, "t %d: distance", t);
+    }
+    expect(a.num_maps == maps, "t %d: %d maps, wanted %d", t, a.num_maps, maps);
+    expect(a.num_pointers == pointers, "t %d: %d pointers, wanted %d", t, a.num_pointers, pointers);
+}
+
+static void enter(struct life *l, struct sam_bank *b, int t, bool prompt)
+{
+    l->tracked[t] = !prompt;
+    l->cond[t] = prompt;
+    write_slots(l, prompt ? sam_bank_prompt(b, t) : sam_bank_track(b, t), t);
+    const struct sam_bank_slots s = sam_bank_find(b, t);
+    expect(l->map_holds[s.map] == t && l->pointer_holds[s.pointer] == t, "t %d: not found", t);
+}
+
+static void check_random_life(uint64_t seed)
+{
+    uint64_t rng = seed;
+    struct life l = { 0 };
+    struct sam_bank b;
+    const struct sam_bank_limits limits = { draw_int(&rng, 2, 6), draw_int(&rng, 2, 9),
+                                            draw_int(&rng, 2, 16) };
+
+    sam_bank_init(&b, &limits, draw_int(&rng, 0, 3));
+    for (int t = draw_int(&rng, 0, 20), first = t; t < LIFE; t++) {
+        sam_bank_begin(&b);
+        expect_attended(&l, &b, t);
+        if (t > first)
+            enter(&l, &b, t, false);
+        if (t == first || draw_int(&rng, 0, 9) == 0)
+            enter(&l, &b, t, true);
+        // A prompt of this frame is taken back: the frame is decoded again and must still find
+        // everything it attended to.
+        if (t > first && l.cond[t] && draw_int(&rng, 0, 1)) {
+            sam_bank_drop_latest(&b);
+            l.cond[t] = false;
+            // One conditioning frame more than K may wait for the next frame to be evicted:
+            // before this one began it was gone.
+            expect_attended(&l, &b, t);
+            enter(&l, &b, t, draw_int(&rng, 0, 1));
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 20261121;
+
+    printf("seed %llu\n", (unsigned long long) seed);
+    check_steady_state();
+    check_refined_frame_leaves_a_hole();
+    check_eviction_and_undo();
+    for (int i = 0; i < 200; i++)
+        check_random_life(seed + (uint64_t) i);
+    return expect_status();
+}
