@@ -1,0 +1,239 @@
+// The JSON is read by jansson: small, C, MIT, packaged by every distribution, and strict: it
+// refuses duplicate keys, malformed UTF-8, integers beyond 64 bits and nesting beyond 2048.
+#include "safetensors.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct type_word {
+    const char *word;
+    enum sam_type type;
+    int bytes;
+};
+
+static const struct type_word type_words[] = {
+    { "F32", SAM_F32, 4 },
+    { "F16", SAM_F16, 2 },
+    { "BF16", SAM_BF16, 2 },
+    { "U8", SAM_U8, 1 },
+    { "I32", SAM_I32, 4 },
+    { "F64", SAM_WEIGHT_OTHER, 8 },
+    { "I64", SAM_WEIGHT_OTHER, 8 },
+    { "U64", SAM_WEIGHT_OTHER, 8 },
+    { "U32", SAM_WEIGHT_OTHER, 4 },
+    { "I16", SAM_WEIGHT_OTHER, 2 },
+    { "U16", SAM_WEIGHT_OTHER, 2 },
+    { "I8", SAM_WEIGHT_OTHER, 1 },
+    { "BOOL", SAM_WEIGHT_OTHER, 1 },
+    { "F8_E4M3", SAM_WEIGHT_OTHER, 1 },
+    { "F8_E5M2", SAM_WEIGHT_OTHER, 1 },
+};
+
+// Where the numbers of one tensor lie, in bytes from the end of the header.
+struct extent {
+    const char *name;
+    int64_t begin, end;
+};
+
+static int read_type(const struct sam_weight_list *list, const char *name, const json_t *entry,
+                     struct sam_weight *w, int *bytes, struct sam_error *error)
+{
+    const char *word = json_string_value(json_object_get(entry, "dtype"));
+    for (size_t i = 0; word && i < sizeof(type_words) / sizeof(type_words[0]); i++) {
+        if (strcmp(word, type_words[i].word) != 0)
+            continue;
+        w->word = type_words[i].word;
+        w->type = type_words[i].type;
+        *bytes = type_words[i].bytes;
+        return SAM_OK;
+    }
+    return sam_fail(error, SAM_EFORMAT,
+                    "%s: tensor '%.*s': its dtype is %.40s, wanted F32, F16, "
+                    "BF16 or another of safetensors' types",
+                    list->file, SAM_MAX_NAME, name, word ? word : "not given");
+}
+
+static int read_shape(const struct sam_weight_list *list, const char *name, const json_t *entry,
+                      struct sam_weight *w, struct sam_error *error)
+{
+    const json_t *shape = json_object_get(entry, "shape");
+    if (!json_is_array(shape) || json_array_size(shape) > SAM_MAX_RANK)
+        return sam_fail(error, SAM_EFORMAT,
+                        "%s: tensor '%.*s': its shape must be a list of at "
+                        "most %d extents, got %zu",
+                        list->file, SAM_MAX_NAME, name, SAM_MAX_RANK, json_array_size(shape));
+    w->rank = (int) json_array_size(shape);
+    for (int i = 0; i < w->rank; i++) {
+        const json_t *extent = json_array_get(shape, i);
+        w->shape[i] = json_integer_value(extent);
+        if (!json_is_integer(extent) || w->shape[i] < 0)
+            return sam_fail(error, SAM_EFORMAT,
+                            "%s: tensor '%.*s': extent %d of its shape must be "
+                            "an integer of 0 or more",
+                            list->file, SAM_MAX_NAME, name, i);
+    }
+    int64_t stride = 1;
+    for (int i = w->rank - 1; i >= 0; i--) {
+        w->stride[i] = stride;
+        // An overflow is found by sam_shape_count() before anyone uses a stride.
+        stride = (int64_t) ((uint64_t) stride * (uint64_t) w->shape[i]);
+    }
+    return SAM_OK;
+}
+
+static int read_offsets(const struct sam_weight_list *list, const char *name, const json_t *entry,
+                        int64_t data_bytes, struct extent *e, struct sam_error *error)
+{
+    const json_t *pair = json_object_get(entry, "data_offsets");
+    const json_t *begin = json_array_get(pair, 0), *end = json_array_get(pair, 1);
+    if (json_array_size(pair) != 2 || !json_is_integer(begin) || !json_is_integer(end))
+        return sam_fail(error, SAM_EFORMAT,
+                        "%s: tensor '%.*s': its data_offsets must be a list of "
+                        "two integers",
+                        list->file, SAM_MAX_NAME, name);
+    e->begin = json_integer_value(begin);
+    e->end = json_integer_value(end);
+    if (e->begin < 0 || e->end < e->begin)
+        return sam_fail(error, SAM_EFORMAT,
+                        "%s: tensor '%.*s': its data runs from byte %" PRId64 " to %" PRId64
+                        ", which is no range",
+                        list->file, SAM_MAX_NAME, name, e->begin, e->end);
+    if (e->end > data_bytes)
+        return sam_fail(error, SAM_EFORMAT,
+                        "%s: tensor '%.*s': its data ends at byte %" PRId64
+                        ", the file holds %" PRId64 ": truncated, or the header lies",
+                        list->file, SAM_MAX_NAME, name, e->end, data_bytes);
+    return SAM_OK;
+}
+
+static int read_entry(struct sam_weight_list *list, const char *name, const json_t *entry,
+                      const uint8_t *data, struct extent *e, struct sam_error *error)
+{
+    struct sam_weight w = { 0 };
+    int size = 0, status;
+    e->name = name;
+    if (!json_is_object(entry))
+        return sam_fail(error, SAM_EFORMAT, "%s: tensor '%.*s': its entry must be an object",
+                        list->file, SAM_MAX_NAME, name);
+    if ((status = read_type(list, name, entry, &w, &size, error)) ||
+        (status = read_shape(list, name, entry, &w, error)) ||
+        (status = read_offsets(list, name, entry, list->bytes + list->size - data, e, error)))
+        return status;
+
+    const int64_t count = sam_shape_count(w.rank, w.shape), bytes = e->end - e->begin;
+    if (count < 0 || count > bytes / size || count * size != bytes)
+        return sam_fail(error, SAM_EFORMAT,
+                        "%s: tensor '%.*s': %s %s does not fill its %" PRId64 " bytes", list->file,
+                        SAM_MAX_NAME, name, w.word, sam_shape_text(w.rank, w.shape).text, bytes);
+    w.data = data + e->begin;
+    return sam_weight_list_add(list, name, strlen(name), &w, error);
+}
+
+static int compare_extents(const void *a, const void *b)
+{
+    const struct extent *x = a, *y = b;
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    return (x->end > y->end) - (x->end < y->end);
+}
+
+// The format says that the tensors fill the data: no two share a byte, none is left over.
+static int check_extents(const struct sam_weight_list *list, struct extent *e, int n,
+                         int64_t data_bytes, struct sam_error *error)
+{
+    qsort(e, n, sizeof(*e), compare_extents);
+    int64_t at = 0;
+    for (int i = 0; i < n; i++) {
+        if (e[i].begin < at)
+            return sam_fail(error, SAM_EFORMAT,
+                            "%s: tensors '%.*s' and '%.*s' overlap: one ends at "
+                            "byte %" PRId64 ", the next begins at %" PRId64,
+                            list->file, 90, e[i - 1].name, 90, e[i].name, at, e[i].begin);
+        if (e[i].begin > at)
+            return sam_fail(error, SAM_EFORMAT,
+                            "%s: tensor '%.*s' begins at byte %" PRId64 ", wanted "
+                            "%" PRId64 ": there must be no gap",
+                            list->file, SAM_MAX_NAME, e[i].name, e[i].begin, at);
+        at = e[i].end;
+    }
+    if (at != data_bytes)
+        return sam_fail(error, SAM_EFORMAT,
+                        "%s: its tensors end at byte %" PRId64 ", its data at %" PRId64
+                        ": there must be no gap",
+                        list->file, at, data_bytes);
+    return SAM_OK;
+}
+
+static int read_metadata(struct sam_weight_list *list, const json_t *meta, struct sam_error *error)
+{
+    if (meta && !json_is_object(meta))
+        return sam_fail(error, SAM_EFORMAT, "%s: its __metadata__ must be an object", list->file);
+    const json_t *text = json_object_get(meta, "samtrack");
+    if (!text)
+        return SAM_OK;
+    if (!json_is_string(text))
+        return sam_fail(error, SAM_EFORMAT,
+                        "%s: the metadata key 'samtrack' must be JSON in a string", list->file);
+    list->config_bytes = json_string_length(text);
+    list->config = malloc(list->config_bytes + 1);
+    if (!list->config)
+        return sam_fail(error, SAM_ENOMEM, "%s: no memory for its metadata", list->file);
+    memcpy(list->config, json_string_value(text), list->config_bytes + 1);
+    return SAM_OK;
+}
+
+static int list_entries(struct sam_weight_list *list, json_t *root, const uint8_t *data,
+                        struct sam_error *error)
+{
+    struct extent *extents = calloc(json_object_size(root) + 1, sizeof(*extents));
+    if (!extents)
+        return sam_fail(error, SAM_ENOMEM, "%s: no memory to list its tensors", list->file);
+    int status = read_metadata(list, json_object_get(root, "__metadata__"), error), n = 0;
+    const char *name;
+    json_t *entry;
+    json_object_foreach(root, name, entry)
+    {
+        if (status)
+            break;
+        if (strcmp(name, "__metadata__") != 0)
+            status = read_entry(list, name, entry, data, &extents[n++], error);
+    }
+    if (!status)
+        status = check_extents(list, extents, n, list->bytes + list->size - data, error);
+    free(extents);
+    return status;
+}
+
+int sam_safetensors_list(struct sam_weight_list *list, struct sam_error *error)
+{
+    uint64_t header;
+    if (list->size < 8)
+        return sam_fail(error, SAM_EFORMAT, "%s: %zu bytes are no weights file", list->file,
+                        list->size);
+    memcpy(&header, list->bytes, 8);
+    if (header > list->size - 8)
+        return sam_fail(error, SAM_EFORMAT,
+                        "%s: its header claims %" PRIu64 " bytes, the file has %zu "
+                        "more: truncated, or no weights file",
+                        list->file, header, list->size - 8);
+    if (header > SAM_MAX_HEADER)
+        return sam_fail(error, SAM_EFORMAT,
+                        "%s: its header claims %" PRIu64 " bytes, more than the %d "
+                        "allowed",
+                        list->file, header, SAM_MAX_HEADER);
+
+    json_error_t at;
+    json_t *root = json_loadb((const char *) list->bytes + 8, header, JSON_REJECT_DUPLICATES, &at);
+    if (!root || !json_is_object(root)) {
+        const int status =
+            sam_fail(error, SAM_EFORMAT, "%s: its header is no JSON object: %s (byte %d)",
+                     list->file, root ? "another value" : at.text, root ? 8 : 8 + at.position);
+        json_decref(root);
+        return status;
+    }
+    const int status = list_entries(list, root, list->bytes + 8 + header, error);
+    json_decref(root);
+    return status;
+}

@@ -1,0 +1,48 @@
+// What the readers of the two containers fill: the tensors of one file, under the file's own
+// names. weights.c alone and the readers see it.
+#ifndef SAM_WEIGHT_LIST_H
+#define SAM_WEIGHT_LIST_H
+
+#include "weights.h"
+
+enum {
+    // Bounds on what a file may ask of us before a single number is read. The largest published
+    // file has 982 tensors and 250 KB of names and shapes.
+    SAM_MAX_TENSORS = 16384,
+    SAM_MAX_HEADER = 4 << 20, // bytes, JSON or pickle
+    SAM_MAX_NAME = 160,       // characters of a tensor's name: two fit a sentence
+};
+
+struct sam_weight_list {
+    const char *file; // for sentences
+    const uint8_t *bytes;
+    size_t size;
+
+    struct sam_weight *items; // name and stored of each are owned
+    int count, capacity;
+
+    char *config; // the metadata's `samtrack`, NUL-terminated, owned; NULL: none
+    size_t config_bytes;
+};
+
+// Append a tensor called name (bytes of it, which need no NUL): w without its names. Refuses
+// names that are no plain text, too many tensors and too many extents.
+int sam_weight_list_add(struct sam_weight_list *list, const char *name, size_t bytes,
+                        const struct sam_weight *w, struct sam_error *error);
+
+// The same for any file's bytes, which the caller keeps until sam_weights_close(): list the
+// tensors, rename them, find the metadata. What sam_weights_open() does once it has mapped a
+// file, but for the JSON beside it.
+int sam_weights_open_bytes(struct sam_weights **out, const char *file, const uint8_t *bytes,
+                           size_t size, struct sam_error *error);
+
+// "(64, 3, 7, 7)", for sentences.
+struct sam_shape_text {
+    char text[128];
+};
+struct sam_shape_text sam_shape_text(int rank, const int64_t *shape);
+
+// The product of the extents, or -1 where it does not fit.
+int64_t sam_shape_count(int rank, const int64_t *shape);
+
+#endif // SAM_WEIGHT_LIST_H

@@ -1,0 +1,596 @@
+#include "weights.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "half.h"
+#include "names.h"
+#include "safetensors.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "weights are read as they lie in the file");
+
+enum {
+    MAX_CONFIG = 1 << 20, // bytes of a JSON file beside the weights; published: 5 KB
+    MAX_LABEL = 80,       // characters of a path in a sentence
+};
+
+struct sam_weights {
+    struct sam_weight_list list; // items sorted by name
+    char label[MAX_LABEL + 1];
+    char config_label[MAX_LABEL + 24];
+    uint8_t *map; // NULL where the caller keeps the bytes
+    size_t map_bytes;
+};
+
+// The end of a long path: the name is what tells.
+static void shorten(char *label, const char *path)
+{
+    const size_t n = strlen(path);
+    if (n <= MAX_LABEL)
+        memcpy(label, path, n + 1);
+    else
+        snprintf(label, MAX_LABEL + 1, "...%s", path + n - (MAX_LABEL - 3));
+}
+
+// A sentence may quote bytes of a hostile file: no newline, no escape leaves here.
+static void make_plain(struct sam_error *error)
+{
+    for (unsigned char *c = (unsigned char *) error->text; *c; c++)
+        if (*c < 0x20 || *c == 0x7f)
+            *c = '?';
+}
+
+struct sam_shape_text sam_shape_text(int rank, const int64_t *shape)
+{
+    struct sam_shape_text s = { "(" };
+    size_t used = 1;
+    for (int i = 0; i < rank && used < sizeof(s.text); i++)
+        used +=
+            snprintf(s.text + used, sizeof(s.text) - used, "%s%" PRId64, i ? ", " : "", shape[i]);
+    if (used < sizeof(s.text))
+        snprintf(s.text + used, sizeof(s.text) - used, ")");
+    return s;
+}
+
+int64_t sam_shape_count(int rank, const int64_t *shape)
+{
+    int64_t count = 1;
+    bool empty = false;
+    for (int i = 0; i < rank; i++) {
+        if (shape[i] < 0)
+            return -1;
+        empty |= shape[i] == 0;
+        if (shape[i] && __builtin_mul_overflow(count, shape[i], &count))
+            return -1;
+    }
+    return empty ? 0 : count;
+}
+
+// --- the list -----------------------------------------------------------------------------------
+
+static bool is_plain(const char *name, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (name[i] < 0x20 || name[i] > 0x7e)
+            return false;
+    return bytes > 0 && bytes <= SAM_MAX_NAME;
+}
+
+int sam_weight_list_add(struct sam_weight_list *list, const char *name, size_t bytes,
+                        const struct sam_weight *w, struct sam_error *error)
+{
+    if (!is_plain(name, bytes))
+        return sam_fail(error, SAM_EFORMAT,
+                        "%s: tensor %d: its name must be 1 to %d printable ASCII "
+                        "characters, got %zu bytes",
+                        list->file, list->count, SAM_MAX_NAME, bytes);
+    if (list->count == SAM_MAX_TENSORS)
+        return sam_fail(error, SAM_EFORMAT, "%s: more than %d tensors", list->file,
+                        SAM_MAX_TENSORS);
+    if (list->count == list->capacity) {
+        const int capacity = list->capacity ? 2 * list->capacity : 256;
+        struct sam_weight *items = realloc(list->items, capacity * sizeof(*items));
+        if (!items)
+            return sam_fail(error, SAM_ENOMEM, "%s: no memory to list its tensors", list->file);
+        list->items = items;
+        list->capacity = capacity;
+    }
+    char *stored = strndup(name, bytes), *meta = strndup(name, bytes);
+    if (!stored || !meta) {
+        free(stored);
+        free(meta);
+        return sam_fail(error, SAM_ENOMEM, "%s: no memory to list its tensors", list->file);
+    }
+    struct sam_weight *item = &list->items[list->count++];
+    *item = *w;
+    item->stored = stored;
+    item->name = meta;
+    return SAM_OK;
+}
+
+static void free_names(struct sam_weight *w)
+{
+    free((char *) w->name);
+    free((char *) w->stored);
+}
+
+static int rename_item(struct sam_weight_list *list, struct sam_weight *w, const char *name,
+                       struct sam_error *error)
+{
+    char *copy = strdup(name);
+    if (!copy)
+        return sam_fail(error, SAM_ENOMEM, "%s: no memory to name its tensors", list->file);
+    free((char *) w->name);
+    w->name = copy;
+    return SAM_OK;
+}
+
+// The rows of a (4, d) tensor as four of (1, d); the first takes the item's place.
+static int split_rows(struct sam_weight_list *list, int i, struct sam_error *error)
+{
+    const struct sam_weight whole = list->items[i];
+    const size_t size = whole.type == SAM_WEIGHT_OTHER ? 0 : sam_type_size(whole.type);
+    if (whole.rank != 2 || whole.shape[0] != 4 || !size)
+        return sam_fail(error, SAM_EFORMAT, "%s: tensor '%s': wanted 4 rows of numbers, got %s %s",
+                        list->file, whole.stored, whole.word,
+                        sam_shape_text(whole.rank, whole.shape).text);
+    for (int row = 0; row < 4; row++) {
+        struct sam_weight w = whole;
+        char name[sizeof(SAM_NAME_POINT_ROW)];
+        w.shape[0] = 1;
+        w.data += row * (size_t) whole.stride[0] * size;
+        if (row) {
+            const int status =
+                sam_weight_list_add(list, whole.stored, strlen(whole.stored), &w, error);
+            if (status)
+                return status;
+        } else {
+            list->items[i].shape[0] = 1;
+        }
+        snprintf(name, sizeof(name), SAM_NAME_POINT_ROW, row);
+        const int status = rename_item(list, &list->items[row ? list->count - 1 : i], name, error);
+        if (status)
+            return status;
+    }
+    return SAM_OK;
+}
+
+// Hugging Face's names become Meta's. Returns through *foreign whether there was any.
+static int rename_all(struct sam_weight_list *list, bool *foreign, struct sam_error *error)
+{
+    const int n = list->count;
+    for (int i = 0; i < n; i++) {
+        char name[2 * SAM_MAX_NAME];
+        int status = SAM_OK;
+        if (strcmp(list->items[i].name, SAM_NAME_POINT_ROWS) == 0)
+            status = split_rows(list, i, error);
+        else if (sam_name_to_meta(list->items[i].name, name, sizeof(name)))
+            status = rename_item(list, &list->items[i], name, error);
+        else
+            continue;
+        if (status)
+            return status;
+        *foreign = true;
+    }
+    return SAM_OK;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(((const struct sam_weight *) a)->name, ((const struct sam_weight *) b)->name);
+}
+
+// Hugging Face writes the matrix of the position code twice, tied.
+static bool are_twins(const struct sam_weight *a, const struct sam_weight *b)
+{
+    if (strcmp(a->stored, b->stored) == 0 || a->type != b->type || a->rank != b->rank ||
+        a->type == SAM_WEIGHT_OTHER)
+        return false;
+    for (int i = 0; i < a->rank; i++)
+        if (a->shape[i] != b->shape[i] || a->stride[i] != b->stride[i])
+            return false;
+    int64_t stride = 1;
+    for (int i = a->rank - 1; i >= 0; i--) {
+        if (a->stride[i] != stride)
+            return false;
+        stride *= a->shape[i];
+    }
+    return memcmp(a->data, b->data, stride * sam_type_size(a->type)) == 0;
+}
+
+static int sort_and_check(struct sam_weight_list *list, struct sam_error *error)
+{
+    if (!list->count)
+        return sam_fail(error, SAM_EFORMAT, "%s: holds no tensor", list->file);
+    qsort(list->items, list->count, sizeof(*list->items), compare_names);
+    int kept = 1;
+    for (int i = 1; i < list->count; i++) {
+        struct sam_weight *last = &list->items[kept - 1], *w = &list->items[i];
+        if (strcmp(last->name, w->name) != 0) {
+            list->items[kept++] = *w;
+        } else if (are_twins(last, w)) {
+            free_names(w);
+        } else {
+            const int status = sam_fail(error, SAM_EFORMAT,
+                                        "%s: tensor '%.90s' is there twice, as "
+                                        "'%.60s' and '%.60s', and they differ",
+                                        list->file, w->name, last->stored, w->stored);
+            // Close the hole, so that every name is freed once.
+            memmove(&list->items[kept], w, (list->count - i) * sizeof(*w));
+            list->count -= i - kept;
+            return status;
+        }
+    }
+    list->count = kept;
+    return SAM_OK;
+}
+
+// --- the file -----------------------------------------------------------------------------------
+
+// What people take for a weights file, by its first bytes.
+static const struct {
+    const char *start, *what;
+    size_t bytes;
+} foreign_files[] = {
+    { "version https://git-lfs", "a Git LFS pointer, not the weights it stands for", 23 },
+    { "<!DOCTYPE", "a web page", 9 },
+    { "<!doctype", "a web page", 9 },
+    { "<html", "a web page", 5 },
+    { "GGUF", "a GGUF file", 4 },
+    { "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9", "of torch.save() before PyTorch 1.6; save it anew",
+      9 },
+    { "\x89HDF", "an HDF5 file", 4 },
+    { "{", "JSON text", 1 },
+    { "\x1f\x8b", "compressed (gzip)", 2 },
+};
+
+static int list_tensors(struct sam_weight_list *list, struct sam_error *error)
+{
+    if (!list->size)
+        return sam_fail(error, SAM_EFORMAT, "%s: the file is empty", list->file);
+    for (size_t i = 0; i < sizeof(foreign_files) / sizeof(foreign_files[0]); i++)
+        if (list->size >= foreign_files[i].bytes &&
+            memcmp(list->bytes, foreign_files[i].start, foreign_files[i].bytes) == 0)
+            return sam_fail(error, SAM_EFORMAT,
+                            "%s: is %s; wanted .safetensors or a .pt of torch.save()", list->file,
+                            foreign_files[i].what);
+    if (list->size >= 4 && memcmp(list->bytes, "PK\3\4", 4) == 0)
+        return sam_fail(error, SAM_EUNSUPPORTED, "%s: a zip of torch.save() is not read yet",
+                        list->file);
+    if (list->size >= 9 && list->bytes[8] != '{')
+        return sam_fail(error, SAM_EFORMAT,
+                        "%s: is neither safetensors nor the zip of torch.save(): "
+                        "it begins with the bytes %02x %02x %02x %02x",
+                        list->file, list->bytes[0], list->bytes[1], list->bytes[2], list->bytes[3]);
+    return sam_safetensors_list(list, error);
+}
+
+// weights->list.file, bytes and size are set.
+static int fill_list(struct sam_weights *w, bool *foreign, struct sam_error *error)
+{
+    int status = list_tensors(&w->list, error);
+    if (!status)
+        status = rename_all(&w->list, foreign, error);
+    if (!status)
+        status = sort_and_check(&w->list, error);
+    if (!status && w->list.config)
+        snprintf(w->config_label, sizeof(w->config_label), "%s, metadata", w->label);
+    return status;
+}
+
+static struct sam_weights *new_weights(const char *file)
+{
+    struct sam_weights *w = calloc(1, sizeof(*w));
+    if (w) {
+        shorten(w->label, file);
+        w->list.file = w->label;
+    }
+    return w;
+}
+
+int sam_weights_open_bytes(struct sam_weights **out, const char *file, const uint8_t *bytes,
+                           size_t size, struct sam_error *error)
+{
+    struct sam_error unused;
+    error = error ? error : &unused;
+    bool foreign = false;
+    struct sam_weights *w = new_weights(file);
+    *out = NULL;
+    if (!w)
+        return sam_fail(error, SAM_ENOMEM, "no memory to open a weights file");
+    w->list.bytes = bytes;
+    w->list.size = size;
+    const int status = fill_list(w, &foreign, error);
+    if (status) {
+        make_plain(error);
+        sam_weights_close(&w);
+    }
+    *out = w;
+    return status;
+}
+
+static int map_file(struct sam_weights *w, const char *file, struct sam_error *error)
+{
+    // O_NONBLOCK: a FIFO must not make us wait for its writer.
+    const int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return sam_fail(error, SAM_EIO, "%s: cannot open the weights file: %s", w->label,
+                        strerror(errno));
+    struct stat st;
+    int status = SAM_OK;
+    if (fstat(fd, &st)) {
+        status = sam_fail(error, SAM_EIO, "%s: cannot read the weights file: %s", w->label,
+                          strerror(errno));
+    } else if (!S_ISREG(st.st_mode)) {
+        status =
+            sam_fail(error, SAM_EIO, "%s: wanted a weights file, got %s", w->label,
+                     S_ISDIR(st.st_mode) ? "a folder" : "something that is not a regular file");
+    } else if (st.st_size > 0) {
+        void *map = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (map == MAP_FAILED) {
+            status = sam_fail(error, SAM_EIO, "%s: cannot map its %lld bytes: %s", w->label,
+                              (long long) st.st_size, strerror(errno));
+        } else {
+            w->map = map;
+            w->map_bytes = st.st_size;
+        }
+    }
+    close(fd);
+    w->list.bytes = w->map;
+    w->list.size = w->map_bytes;
+    return status;
+}
+
+// The text of a small file, NUL-terminated, or NULL where there is none that can be read.
+static char *read_text(const char *path, size_t *bytes)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return NULL;
+    struct stat st;
+    char *text = NULL;
+    *bytes = 0;
+    if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size <= MAX_CONFIG)
+        text = malloc(st.st_size + 1);
+    while (text && *bytes < (size_t) st.st_size) {
+        const ssize_t got = read(fd, text + *bytes, st.st_size - *bytes);
+        if (got <= 0)
+            break;
+        *bytes += got;
+    }
+    close(fd);
+    if (text)
+        text[*bytes] = 0;
+    return text;
+}
+
+// A config.json in the same folder need not be about this file; a model of this family says so.
+static bool is_about_sam2(const char *text, size_t bytes)
+{
+    json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, NULL);
+    const char *type = json_string_value(json_object_get(root, "model_type"));
+    const bool yes = json_object_get(root, "trunk") || json_object_get(root, "vision_config") ||
+                     (type && strncmp(type, "sam2", 4) == 0);
+    json_decref(root);
+    return yes;
+}
+
+// The JSON beside the file: <stem>.json is about it alone; config.json is Hugging Face's.
+static int find_config(struct sam_weights *w, const char *file, bool foreign,
+                       struct sam_error *error)
+{
+    if (w->list.config)
+        return SAM_OK;
+    const char *slash = strrchr(file, '/');
+    const size_t folder = slash ? slash + 1 - file : 0, room = strlen(file) + sizeof("config.json");
+    const char *dot = strrchr(file + folder, '.');
+    char *path = malloc(room);
+    if (!path)
+        return sam_fail(error, SAM_ENOMEM, "%s: no memory to look for its JSON", w->label);
+
+    size_t bytes;
+    snprintf(path, room, "%.*s.json", (int) (dot ? dot - file : (long) strlen(file)), file);
+    char *text = read_text(path, &bytes);
+    if (!text) {
+        snprintf(path, room, "%.*sconfig.json", (int) folder, file);
+        text = read_text(path, &bytes);
+        if (text && !foreign && !is_about_sam2(text, bytes)) {
+            free(text);
+            text = NULL;
+        }
+    }
+    if (text) {
+        w->list.config = text;
+        w->list.config_bytes = bytes;
+        shorten(w->config_label, path);
+    }
+    free(path);
+    return SAM_OK;
+}
+
+int sam_weights_open(struct sam_weights **out, const char *file, struct sam_error *error)
+{
+    struct sam_error unused;
+    error = error ? error : &unused;
+    *out = NULL;
+    if (!file || !*file || strlen(file) > PATH_MAX)
+        return sam_fail(error, SAM_EIO, "no weights file: its name is %s",
+                        file && *file ? "too long" : "empty");
+    bool foreign = false;
+    struct sam_weights *w = new_weights(file);
+    if (!w)
+        return sam_fail(error, SAM_ENOMEM, "no memory to open a weights file");
+    int status = map_file(w, file, error);
+    if (!status)
+        status = fill_list(w, &foreign, error);
+    if (!status)
+        status = find_config(w, file, foreign, error);
+    if (status) {
+        make_plain(error);
+        sam_weights_close(&w);
+    }
+    *out = w;
+    return status;
+}
+
+void sam_weights_close(struct sam_weights **w)
+{
+    if (!*w)
+        return;
+    for (int i = 0; i < (*w)->list.count; i++)
+        free_names(&(*w)->list.items[i]);
+    free((*w)->list.items);
+    free((*w)->list.config);
+    if ((*w)->map)
+        munmap((*w)->map, (*w)->map_bytes);
+    free(*w);
+    *w = NULL;
+}
+
+const char *sam_weights_file(const struct sam_weights *w)
+{
+    return w->label;
+}
+
+int sam_weights_count(const struct sam_weights *w)
+{
+    return w->list.count;
+}
+
+const struct sam_weight *sam_weights_at(const struct sam_weights *w, int i)
+{
+    return &w->list.items[i];
+}
+
+const struct sam_weight *sam_weights_find(const struct sam_weights *w, const char *name)
+{
+    const struct sam_weight key = { .name = name };
+    return bsearch(&key, w->list.items, w->list.count, sizeof(key), compare_names);
+}
+
+const char *sam_weights_config(const struct sam_weights *w, size_t *bytes)
+{
+    *bytes = w->list.config_bytes;
+    return w->list.config;
+}
+
+const char *sam_weights_config_file(const struct sam_weights *w)
+{
+    return w->list.config ? w->config_label : NULL;
+}
+
+// --- numbers ------------------------------------------------------------------------------------
+
+// Convert n numbers, `stride` elements apart, from any address. Returns whether all are finite:
+// an exponent of all ones is an infinity or a NaN. Written so that the compiler makes vectors of
+// the dense case.
+static bool convert(float *dst, const uint8_t *src, enum sam_type type, int64_t n, int64_t stride)
+{
+    uint32_t bad = 0;
+    if (type == SAM_F32) {
+        for (int64_t i = 0; i < n; i++) {
+            uint32_t bits;
+            memcpy(&bits, src + 4 * i * stride, 4);
+            memcpy(&dst[i], &bits, 4);
+            bad |= (bits & 0x7f800000) == 0x7f800000;
+        }
+    } else if (type == SAM_BF16) {
+        for (int64_t i = 0; i < n; i++) {
+            uint16_t bits;
+            memcpy(&bits, src + 2 * i * stride, 2);
+            dst[i] = sam_bf16_to_float(bits);
+            bad |= (bits & 0x7f80) == 0x7f80;
+        }
+    } else {
+        for (int64_t i = 0; i < n; i++) {
+            uint16_t bits;
+            memcpy(&bits, src + 2 * i * stride, 2);
+            dst[i] = sam_half_to_float(bits);
+            bad |= (bits & 0x7c00) == 0x7c00;
+        }
+    }
+    return !bad;
+}
+
+static bool is_dense(const struct sam_weight *w)
+{
+    int64_t stride = 1;
+    for (int i = w->rank - 1; i >= 0; i--) {
+        if (w->shape[i] > 1 && w->stride[i] != stride)
+            return false;
+        stride *= w->shape[i];
+    }
+    return true;
+}
+
+// Rows of the last extent, wherever the strides put them.
+static bool convert_strided(float *dst, const struct sam_weight *w)
+{
+    const size_t size = sam_type_size(w->type);
+    const int last = w->rank - 1;
+    int64_t at[SAM_MAX_RANK] = { 0 };
+    bool finite = true;
+    for (;;) {
+        int64_t offset = 0;
+        for (int i = 0; i < last; i++)
+            offset += at[i] * w->stride[i];
+        finite &= convert(dst, w->data + offset * size, w->type, w->shape[last], w->stride[last]);
+        dst += w->shape[last];
+        int i = last - 1;
+        while (i >= 0 && ++at[i] == w->shape[i])
+            at[i--] = 0;
+        if (i < 0)
+            return finite;
+    }
+}
+
+static int check_wanted(const struct sam_weights *f, const struct sam_weight *w, const char *name,
+                        int rank, const int64_t *shape, struct sam_error *error)
+{
+    if (!w)
+        return sam_fail(error, SAM_EFORMAT, "%s: tensor '%s' %s is missing", f->label, name,
+                        sam_shape_text(rank, shape).text);
+    bool same = w->rank == rank;
+    for (int i = 0; i < rank && same; i++)
+        same = w->shape[i] == shape[i];
+    if (!same)
+        return sam_fail(error, SAM_EFORMAT, "%s: tensor '%s': wanted shape %s, got %s", f->label,
+                        w->stored, sam_shape_text(rank, shape).text,
+                        sam_shape_text(w->rank, w->shape).text);
+    if (w->type != SAM_F32 && w->type != SAM_F16 && w->type != SAM_BF16)
+        return sam_fail(error, SAM_EFORMAT,
+                        "%s: tensor '%s': wanted float32, float16 or bfloat16, "
+                        "got %s",
+                        f->label, w->stored, w->word);
+    return SAM_OK;
+}
+
+int sam_weights_read(const struct sam_weights *f, const char *name, int rank, const int64_t *shape,
+                     float *dst, struct sam_error *error)
+{
+    const struct sam_weight *w = sam_weights_find(f, name);
+    const int status = check_wanted(f, w, name, rank, shape, error);
+    if (status)
+        return status;
+    const int64_t count = sam_shape_count(rank, shape);
+    if (!count)
+        return SAM_OK;
+    if (is_dense(w) ? convert(dst, w->data, w->type, count, 1) : convert_strided(dst, w))
+        return SAM_OK;
+    int64_t i = 0;
+    while (i < count - 1 && dst[i] - dst[i] == 0.0f)
+        i++;
+    return sam_fail(error, SAM_EFORMAT,
+                    "%s: tensor '%s': every number must be finite, number %" PRId64 " is %g",
+                    f->label, w->stored, i, dst[i]);
+}
