@@ -1,0 +1,75 @@
+#include "gstsamenums.h"
+
+#include <samtrack/samtrack.h>
+
+static GType
+register_enum (gsize * type, const gchar * name, const GEnumValue * values)
+{
+  if (g_once_init_enter (type)) {
+    GType new_type = g_enum_register_static (name, values);
+
+    gst_type_mark_as_plugin_api (new_type, 0);
+    g_once_init_leave (type, new_type);
+  }
+  return *type;
+}
+
+GType
+gst_sam_track_backend_get_type (void)
+{
+  static gsize type = 0;
+  static const GEnumValue values[] = {
+    {SAM_BACKEND_AUTO, "The fastest that the machine has", "auto"},
+    {SAM_BACKEND_REF, "The reference on the CPU, very slow", "ref"},
+    {SAM_BACKEND_CPU, "The CPU", "cpu"},
+    {SAM_BACKEND_CUDA, "An NVIDIA GPU", "cuda"},
+    {0, NULL, NULL},
+  };
+
+  return register_enum (&type, "GstSamTrackBackend", values);
+}
+
+GType
+gst_sam_track_precision_get_type (void)
+{
+  static gsize type = 0;
+  static const GEnumValue values[] = {
+    {SAM_PRECISION_AUTO, "bf16 where the device has it, else fp32", "auto"},
+    {SAM_PRECISION_FP32, "32-bit floating point", "fp32"},
+    {SAM_PRECISION_BF16, "bfloat16 products with 32-bit sums", "bf16"},
+    {0, NULL, NULL},
+  };
+
+  return register_enum (&type, "GstSamTrackPrecision", values);
+}
+
+GType
+gst_sam_track_mask_size_get_type (void)
+{
+  static gsize type = 0;
+  static const GEnumValue values[] = {
+    {GST_SAM_TRACK_MASK_SIZE_MODEL, "A quarter of the model's input", "model"},
+    {GST_SAM_TRACK_MASK_SIZE_FRAME, "The size of the frame", "frame"},
+    {0, NULL, NULL},
+  };
+
+  return register_enum (&type, "GstSamTrackMaskSize", values);
+}
+
+GType
+gst_sam_track_overload_policy_get_type (void)
+{
+  static gsize type = 0;
+  static const GEnumValue values[] = {
+    {GST_SAM_TRACK_OVERLOAD_AUTO, "Skip where the pipeline is live, else block",
+        "auto"},
+    {GST_SAM_TRACK_OVERLOAD_BLOCK, "Track on every frame, however late",
+        "block"},
+    {GST_SAM_TRACK_OVERLOAD_SKIP,
+        "Pass late frames on with the last masks, marked stale", "skip"},
+    {GST_SAM_TRACK_OVERLOAD_DROP, "Drop late frames", "drop"},
+    {0, NULL, NULL},
+  };
+
+  return register_enum (&type, "GstSamTrackOverloadPolicy", values);
+}

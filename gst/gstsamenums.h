@@ -1,0 +1,56 @@
+#ifndef __GST_SAM_ENUMS_H__
+#define __GST_SAM_ENUMS_H__
+
+#include <gst/gst.h>
+
+G_BEGIN_DECLS
+
+/**
+ * GstSamTrackMaskSize:
+ * @GST_SAM_TRACK_MASK_SIZE_MODEL: a quarter of the model's input, as it comes
+ * out of the network
+ * @GST_SAM_TRACK_MASK_SIZE_FRAME: one value per pixel of the frame
+ *
+ * Size of the label map in the meta.
+ */
+typedef enum
+{
+  GST_SAM_TRACK_MASK_SIZE_MODEL,
+  GST_SAM_TRACK_MASK_SIZE_FRAME,
+} GstSamTrackMaskSize;
+
+/**
+ * GstSamTrackOverloadPolicy:
+ * @GST_SAM_TRACK_OVERLOAD_AUTO: skip where the pipeline is live, else block
+ * @GST_SAM_TRACK_OVERLOAD_BLOCK: track on every frame, however late it is
+ * @GST_SAM_TRACK_OVERLOAD_SKIP: pass late frames on with the last masks, marked
+ * stale
+ * @GST_SAM_TRACK_OVERLOAD_DROP: drop late frames
+ *
+ * What to do when frames come faster than they can be tracked.
+ */
+typedef enum
+{
+  GST_SAM_TRACK_OVERLOAD_AUTO,
+  GST_SAM_TRACK_OVERLOAD_BLOCK,
+  GST_SAM_TRACK_OVERLOAD_SKIP,
+  GST_SAM_TRACK_OVERLOAD_DROP,
+} GstSamTrackOverloadPolicy;
+
+/* The values of the first two are those of enum sam_backend, sam_precision. */
+#define GST_TYPE_SAM_TRACK_BACKEND (gst_sam_track_backend_get_type ())
+GType gst_sam_track_backend_get_type (void);
+
+#define GST_TYPE_SAM_TRACK_PRECISION (gst_sam_track_precision_get_type ())
+GType gst_sam_track_precision_get_type (void);
+
+#define GST_TYPE_SAM_TRACK_MASK_SIZE (gst_sam_track_mask_size_get_type ())
+GType gst_sam_track_mask_size_get_type (void);
+
+#define GST_TYPE_SAM_TRACK_OVERLOAD_POLICY \
+    (gst_sam_track_overload_policy_get_type ())
+GType gst_sam_track_overload_policy_get_type (void);
+
+G_END_DECLS
+
+#endif /* __GST_SAM_ENUMS_H__ */

@@ -1,0 +1,429 @@
+/* What happens to one frame: prompts, inference or not, metas. */
+
+#include "gstsamtrackprivate.h"
+
+#include <string.h>
+#include <time.h>
+
+#define GST_CAT_DEFAULT gst_sam_track_debug
+
+typedef enum
+{
+  VERDICT_INFER,
+  VERDICT_SKIP,                 /* as asked: interval, gap */
+  VERDICT_LATE,                 /* overload: pass with the last masks */
+  VERDICT_DROP,                 /* overload: do not pass */
+  VERDICT_IDLE,                 /* nothing to track */
+} Verdict;
+
+static gint64
+now_ns (void)
+{
+  struct timespec t;
+
+  clock_gettime (CLOCK_MONOTONIC, &t);
+  return t.tv_sec * G_GINT64_CONSTANT (1000000000) + t.tv_nsec;
+}
+
+static enum sam_pixel_format
+get_pixel_format (const GstVideoInfo * info)
+{
+  switch (GST_VIDEO_INFO_FORMAT (info)) {
+    case GST_VIDEO_FORMAT_NV12:
+      return SAM_PIXEL_NV12;
+    case GST_VIDEO_FORMAT_I420:
+      return SAM_PIXEL_I420;
+    case GST_VIDEO_FORMAT_YUY2:
+      return SAM_PIXEL_YUY2;
+    case GST_VIDEO_FORMAT_BGR:
+      return SAM_PIXEL_BGR;
+    case GST_VIDEO_FORMAT_RGBA:
+    case GST_VIDEO_FORMAT_RGBx:
+      return SAM_PIXEL_RGBA;
+    case GST_VIDEO_FORMAT_BGRA:
+    case GST_VIDEO_FORMAT_BGRx:
+      return SAM_PIXEL_BGRA;
+    case GST_VIDEO_FORMAT_GRAY8:
+      return SAM_PIXEL_GRAY8;
+    default:
+      return SAM_PIXEL_RGB;
+  }
+}
+
+/* The engine's view of a mapped frame: no pixel is copied. */
+static void
+describe_frame (struct sam_frame *to, const GstVideoFrame * frame)
+{
+  const GstVideoInfo *info = &frame->info;
+  gdouble kr = 0, kb = 0;
+  guint i;
+
+  memset (to, 0, sizeof *to);
+  to->format = get_pixel_format (info);
+  to->width = GST_VIDEO_FRAME_WIDTH (frame);
+  to->height = GST_VIDEO_FRAME_HEIGHT (frame);
+  for (i = 0; i < GST_VIDEO_FRAME_N_PLANES (frame); i++) {
+    to->plane[i] = GST_VIDEO_FRAME_PLANE_DATA (frame, i);
+    to->stride[i] = GST_VIDEO_FRAME_PLANE_STRIDE (frame, i);
+  }
+  if (GST_VIDEO_INFO_IS_YUV (info) &&
+      gst_video_color_matrix_get_Kr_Kb (GST_VIDEO_INFO_COLORIMETRY
+          (info).matrix, &kr, &kb)) {
+    to->colour.kr = kr;
+    to->colour.kb = kb;
+  }
+  to->colour.full_range =
+      GST_VIDEO_INFO_COLORIMETRY (info).range == GST_VIDEO_COLOR_RANGE_0_255;
+}
+
+static gboolean
+prepare_mask_pool (GstSamTrack * self, gint width, gint height)
+{
+  GstStructure *config;
+
+  if (self->mask_pool && self->mask_width == width &&
+      self->mask_height == height)
+    return TRUE;
+  if (self->mask_pool)
+    gst_buffer_pool_set_active (self->mask_pool, FALSE);
+  gst_clear_object (&self->mask_pool);
+  self->mask_width = width;
+  self->mask_height = height;
+  self->mask_pool = gst_buffer_pool_new ();
+  config = gst_buffer_pool_get_config (self->mask_pool);
+  gst_buffer_pool_config_set_params (config, NULL, (guint) width * height, 2,
+      0);
+  return gst_buffer_pool_set_config (self->mask_pool, config) &&
+      gst_buffer_pool_set_active (self->mask_pool, TRUE);
+}
+
+/* A buffer for the label map, packed: not every reader heeds a stride. */
+static GstBuffer *
+acquire_mask (GstSamTrack * self)
+{
+  gboolean whole;
+  gint width, height;
+  GstBuffer *mask = NULL;
+  GstVideoMeta *meta;
+
+  GST_OBJECT_LOCK (self);
+  whole = self->mask_size == GST_SAM_TRACK_MASK_SIZE_FRAME;
+  GST_OBJECT_UNLOCK (self);
+  width = whole ? GST_VIDEO_INFO_WIDTH (&self->info) : self->image_size / 4;
+  height = whole ? GST_VIDEO_INFO_HEIGHT (&self->info) : self->image_size / 4;
+  if (!prepare_mask_pool (self, width, height) ||
+      gst_buffer_pool_acquire_buffer (self->mask_pool, &mask, NULL) !=
+      GST_FLOW_OK)
+    return NULL;
+  if (!gst_buffer_get_video_meta (mask)) {
+    gsize offset[GST_VIDEO_MAX_PLANES] = { 0, };
+    gint stride[GST_VIDEO_MAX_PLANES] = { width, };
+
+    meta = gst_buffer_add_video_meta_full (mask, GST_VIDEO_FRAME_FLAG_NONE,
+        GST_VIDEO_FORMAT_GRAY8, width, height, 1, offset, stride);
+    GST_META_FLAG_SET (meta, GST_META_FLAG_POOLED);
+  }
+  return mask;
+}
+
+static void
+copy_object (GstSamTrack * self, GstSamObject * to,
+    const struct sam_object *from)
+{
+  to->id = gst_sam_queue_get_id (self->queue, from->id);
+  to->slot = from->slot;
+  to->state = from->state;
+  to->x = from->x;
+  to->y = from->y;
+  to->w = from->width;
+  to->h = from->height;
+  to->area = from->area;
+  to->iou = from->iou;
+  to->score = from->score;
+}
+
+/* Tell the application when an object appears, is lost, or is found again. */
+static void
+post_changes (GstSamTrack * self, const GstSamReport * report)
+{
+  guint8 seen[GST_SAM_MAX_OBJECTS + 1] = { 0, };
+  guint i;
+
+  for (i = 0; i < report->num_objects; i++) {
+    const GstSamObject *object = &report->object[i];
+    enum sam_object_state state = object->state;
+    guint8 *last = &self->state[object->slot];
+
+    seen[object->slot] = TRUE;
+    if (*last != state + 1 && (state == SAM_OBJECT_NEW ||
+            state == SAM_OBJECT_LOST || state == SAM_OBJECT_FOUND))
+      gst_element_post_message (GST_ELEMENT (self),
+          gst_message_new_element (GST_OBJECT (self),
+              gst_structure_new ("samtrack-object",
+                  "id", G_TYPE_UINT64, object->id,
+                  "state", G_TYPE_STRING,
+                  gst_sam_object_state_get_name (state),
+                  "running-time", G_TYPE_UINT64, report->running_time, NULL)));
+    *last = state + 1;
+  }
+  for (i = 0; i <= GST_SAM_MAX_OBJECTS; i++) {
+    if (!seen[i])
+      self->state[i] = 0;
+  }
+}
+
+/* Show the report to readers of "objects". */
+static void
+show (GstSamTrack * self)
+{
+  const GstSamReport *report = self->report;
+
+  GST_OBJECT_LOCK (self);
+  memcpy (self->shown, report, G_STRUCT_OFFSET (GstSamReport, object) +
+      report->num_objects * sizeof report->object[0]);
+  GST_OBJECT_UNLOCK (self);
+  gst_sam_stats_set_objects (self->stats, report->num_objects);
+}
+
+void
+gst_sam_track_forget_frame (GstSamTrack * self)
+{
+  gst_clear_buffer (&self->report->mask);
+  self->report->num_objects = 0;
+  self->report->state = GST_SAM_REPORT_IDLE;
+  self->report->age = 0;
+  self->report->running_time = GST_CLOCK_TIME_NONE;
+  self->report->inference_time = 0;
+  self->report->width = GST_VIDEO_INFO_WIDTH (&self->info);
+  self->report->height = GST_VIDEO_INFO_HEIGHT (&self->info);
+  memset (self->state, 0, sizeof self->state);
+  show (self);
+}
+
+static void
+take_result (GstSamTrack * self, const struct sam_result *result,
+    GstBuffer * mask, GstClockTime running_time, gint64 ns)
+{
+  GstSamReport *report = self->report;
+  int i;
+
+  gst_sam_queue_settle (self->queue, result);
+  gst_clear_buffer (&report->mask);
+  report->width = GST_VIDEO_INFO_WIDTH (&self->info);
+  report->height = GST_VIDEO_INFO_HEIGHT (&self->info);
+  report->state = GST_SAM_REPORT_OK;
+  report->age = 0;
+  report->frame_index = result->frame_index;
+  report->running_time = running_time;
+  report->inference_time = ns;
+  report->num_objects = MIN (result->num_objects, GST_SAM_REPORT_OBJECTS);
+  for (i = 0; i < (int) report->num_objects; i++)
+    copy_object (self, &report->object[i], &result->objects[i]);
+  report->mask = mask;
+  report->mask_width = self->mask_width;
+  report->mask_height = self->mask_height;
+  post_changes (self, report);
+  show (self);
+}
+
+/* Run the engine on the frame. *ns is the time of sam_tracker_step(). */
+static gboolean
+step (GstSamTrack * self, GstBuffer * buf, GstBuffer * mask,
+    struct sam_result *result, gint64 * ns)
+{
+  GstVideoFrame frame;
+  GstMapInfo map;
+  struct sam_frame image;
+  struct sam_labels labels;
+  struct sam_error error = { "" };
+  int status;
+
+  if (!gst_video_frame_map (&frame, &self->info, buf,
+          GST_MAP_READ | GST_VIDEO_FRAME_MAP_FLAG_NO_REF)) {
+    GST_ELEMENT_ERROR (self, STREAM, FAILED,
+        ("The frame's memory cannot be read."), (NULL));
+    return FALSE;
+  }
+  gst_buffer_map (mask, &map, GST_MAP_WRITE);
+  describe_frame (&image, &frame);
+  labels.data = map.data;
+  labels.width = labels.stride = self->mask_width;
+  labels.height = self->mask_height;
+
+  *ns = now_ns ();
+  status = sam_tracker_step (self->tracker, &image, &labels, result, &error);
+  *ns = now_ns () - *ns;
+
+  gst_buffer_unmap (mask, &map);
+  gst_video_frame_unmap (&frame);
+  if (status != SAM_OK)
+    gst_sam_track_post_error (self, status, &error, "sam_tracker_step");
+  return status == SAM_OK;
+}
+
+/* Apply the prompts and infer. *step_ns stays 0 where nothing is tracked. */
+static gboolean
+infer (GstSamTrack * self, GstBuffer * buf, GstClockTime running_time,
+    struct sam_times *times, gint64 * step_ns)
+{
+  struct sam_result result;
+  GstBuffer *mask;
+
+  gst_sam_queue_apply (self->queue, self->tracker,
+      gst_sam_track_post_refusal, self);
+  if (!self->queue->num_bound) {
+    gst_sam_track_forget_frame (self);
+    return TRUE;
+  }
+  mask = acquire_mask (self);
+  if (!mask) {
+    GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT,
+        ("There is no memory for a label map of %d x %d pixels.",
+            self->mask_width, self->mask_height), (NULL));
+    return FALSE;
+  }
+  if (!step (self, buf, mask, &result, step_ns)) {
+    gst_buffer_unref (mask);
+    return FALSE;
+  }
+  *times = result.times;
+  take_result (self, &result, mask, running_time, *step_ns);
+  if (!self->report->num_objects)
+    gst_sam_track_forget_frame (self);
+  return TRUE;
+}
+
+static void
+post_qos (GstSamTrack * self, GstBuffer * buf, GstClockTime running_time,
+    GstClockTimeDiff jitter)
+{
+  GstBaseTransform *base = GST_BASE_TRANSFORM (self);
+  GstMessage *message;
+
+  if (!gst_sam_load_may_post (&self->load))
+    return;
+  message = gst_message_new_qos (GST_OBJECT (self),
+      gst_sam_load_is_live (&self->load, base), running_time,
+      gst_segment_to_stream_time (&base->segment, GST_FORMAT_TIME,
+          GST_BUFFER_PTS (buf)), GST_BUFFER_PTS (buf),
+      GST_BUFFER_DURATION (buf));
+  gst_message_set_qos_values (message, jitter, 1.0, 1000000);
+  gst_message_set_qos_stats (message, GST_FORMAT_BUFFERS,
+      gst_sam_stats_get_count (self->stats, GST_SAM_COUNT_INFERRED),
+      gst_sam_stats_get_count (self->stats, GST_SAM_COUNT_SKIPPED) +
+      gst_sam_stats_get_count (self->stats, GST_SAM_COUNT_DROPPED));
+  gst_element_post_message (GST_ELEMENT (self), message);
+}
+
+static Verdict
+judge (GstSamTrack * self, GstBuffer * buf, GstClockTime running_time)
+{
+  GstBaseTransform *base = GST_BASE_TRANSFORM (self);
+  GstClockTimeDiff jitter;
+  guint interval;
+  gint policy;
+
+  GST_OBJECT_LOCK (self);
+  interval = self->interval;
+  policy = self->policy;
+  GST_OBJECT_UNLOCK (self);
+
+  if (gst_sam_queue_is_idle (self->queue))
+    return VERDICT_IDLE;
+  if (GST_BUFFER_FLAG_IS_SET (buf, GST_BUFFER_FLAG_GAP))
+    return VERDICT_SKIP;
+  /* Nothing was inferred yet, or all of it was forgotten: begin now. */
+  if (self->report->state == GST_SAM_REPORT_IDLE)
+    return VERDICT_INFER;
+  if (self->passed < interval)
+    return VERDICT_SKIP;
+  if (policy == GST_SAM_TRACK_OVERLOAD_AUTO)
+    policy = gst_sam_load_is_live (&self->load, base) ?
+        GST_SAM_TRACK_OVERLOAD_SKIP : GST_SAM_TRACK_OVERLOAD_BLOCK;
+  if (policy == GST_SAM_TRACK_OVERLOAD_BLOCK ||
+      !gst_sam_load_is_late (&self->load, base, running_time, &jitter))
+    return VERDICT_INFER;
+  post_qos (self, buf, running_time, jitter);
+  return policy == GST_SAM_TRACK_OVERLOAD_DROP ? VERDICT_DROP : VERDICT_LATE;
+}
+
+/* The frame goes without inference: the last masks are a frame older. */
+static void
+pass (GstSamTrack * self)
+{
+  self->passed++;
+  gst_sam_stats_count (self->stats, GST_SAM_COUNT_SKIPPED);
+  if (self->report->state == GST_SAM_REPORT_IDLE)
+    return;
+  gst_sam_stats_count (self->stats, GST_SAM_COUNT_STALE);
+  self->report->state = GST_SAM_REPORT_STALE;
+  self->report->age++;
+  if (self->report->width != GST_VIDEO_INFO_WIDTH (&self->info) ||
+      self->report->height != GST_VIDEO_INFO_HEIGHT (&self->info))
+    gst_sam_report_scale (self->report, GST_VIDEO_INFO_WIDTH (&self->info),
+        GST_VIDEO_INFO_HEIGHT (&self->info));
+}
+
+/* Bookkeeping after an inference that took @step_ns of @element_ns. */
+static void
+account (GstSamTrack * self, const struct sam_times *times, gint64 step_ns,
+    gint64 element_ns)
+{
+  struct sam_info info;
+
+  self->passed = 0;
+  sam_tracker_info (self->tracker, &info);
+  gst_sam_stats_set_bytes_used (self->stats, info.bytes_used);
+  gst_sam_stats_count (self->stats, GST_SAM_COUNT_INFERRED);
+  gst_sam_stats_frame (self->stats, times, step_ns, element_ns);
+  if (!gst_sam_load_measure (&self->load, element_ns))
+    return;
+  gst_sam_stats_set_latency (self->stats,
+      gst_sam_load_get_reported (&self->load));
+  if (gst_sam_load_is_live (&self->load, GST_BASE_TRANSFORM (self)))
+    gst_element_post_message (GST_ELEMENT (self),
+        gst_message_new_latency (GST_OBJECT (self)));
+}
+
+GstFlowReturn
+gst_sam_track_transform_ip (GstBaseTransform * base, GstBuffer * buf)
+{
+  GstSamTrack *self = GST_SAM_TRACK (base);
+  const gint64 start = now_ns ();
+  GstClockTime running_time = gst_segment_to_running_time (&base->segment,
+      GST_FORMAT_TIME, GST_BUFFER_PTS (buf));
+  struct sam_times times = { 0, };
+  gint64 step_ns = 0;
+  Verdict verdict = judge (self, buf, running_time);
+  gboolean fresh = verdict == VERDICT_INFER;
+
+  self->since_reset++;
+  gst_sam_stats_count (self->stats, GST_SAM_COUNT_FRAMES_IN);
+  switch (verdict) {
+    case VERDICT_DROP:
+      gst_sam_stats_count (self->stats, GST_SAM_COUNT_DROPPED);
+      gst_sam_pad_push_gap (self, buf);
+      return GST_BASE_TRANSFORM_FLOW_DROPPED;
+    case VERDICT_INFER:
+      if (!infer (self, buf, running_time, &times, &step_ns))
+        return GST_FLOW_ERROR;
+      break;
+    case VERDICT_SKIP:
+    case VERDICT_LATE:
+      pass (self);
+      break;
+    case VERDICT_IDLE:
+      if (self->report->state != GST_SAM_REPORT_IDLE ||
+          self->report->width != GST_VIDEO_INFO_WIDTH (&self->info) ||
+          self->report->height != GST_VIDEO_INFO_HEIGHT (&self->info)) {
+        gst_sam_track_forget_frame (self);
+        fresh = TRUE;
+      }
+      break;
+  }
+  gst_sam_meta_add (buf, self->report);
+  gst_sam_pad_push (self, buf, fresh);
+  if (step_ns)
+    account (self, &times, step_ns, now_ns () - start - self->overlay.pushing);
+  return GST_FLOW_OK;
+}

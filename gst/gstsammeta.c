@@ -1,0 +1,275 @@
+/* GstSamTrackMeta: a GstCustomMeta, so that any language can read it by name.
+ * docs/GSTREAMER.md lists its fields. */
+
+#include "gstsammeta.h"
+
+#include <string.h>
+
+static const gchar *object_states[] = {
+  [SAM_OBJECT_NEW] = "new",
+  [SAM_OBJECT_TRACKED] = "tracked",
+  [SAM_OBJECT_OCCLUDED] = "occluded",
+  [SAM_OBJECT_LOST] = "lost",
+  [SAM_OBJECT_FOUND] = "found",
+};
+
+static const gchar *report_states[] = {
+  [GST_SAM_REPORT_IDLE] = "idle",
+  [GST_SAM_REPORT_OK] = "ok",
+  [GST_SAM_REPORT_STALE] = "stale",
+};
+
+const gchar *
+gst_sam_object_state_get_name (enum sam_object_state state)
+{
+  return object_states[state];
+}
+
+static guint
+find_name (const gchar ** names, guint n, const gchar * name)
+{
+  guint i;
+
+  for (i = 0; i < n; i++) {
+    if (!g_strcmp0 (names[i], name))
+      return i;
+  }
+  return 0;
+}
+
+static gint
+scale (gint value, gint from, gint to)
+{
+  return from > 0 ? (gint) gst_util_uint64_scale_int_round (MAX (value, 0), to,
+      from) : value;
+}
+
+/* Edges are scaled, not sizes, so that neighbours stay neighbours. */
+static void
+scale_box (GstSamObject * object, gint width, gint height, gint to_width,
+    gint to_height)
+{
+  gint x1 = scale (object->x + object->w, width, to_width);
+  gint y1 = scale (object->y + object->h, height, to_height);
+
+  object->x = scale (object->x, width, to_width);
+  object->y = scale (object->y, height, to_height);
+  object->w = x1 - object->x;
+  object->h = y1 - object->y;
+  if (width > 0 && height > 0)
+    object->area = (gdouble) object->area * to_width / width *
+        to_height / height + 0.5;
+}
+
+void
+gst_sam_report_scale (GstSamReport * report, gint width, gint height)
+{
+  guint i;
+
+  for (i = 0; i < report->num_objects; i++)
+    scale_box (&report->object[i], report->width, report->height, width,
+        height);
+  report->width = width;
+  report->height = height;
+}
+
+static GstStructure *
+object_to_structure (const GstSamObject * object)
+{
+  return gst_structure_new ("object",
+      "id", G_TYPE_UINT64, object->id,
+      "slot", G_TYPE_UINT, object->slot,
+      "state", G_TYPE_STRING, object_states[object->state],
+      "score", G_TYPE_DOUBLE, object->score,
+      "iou", G_TYPE_DOUBLE, object->iou,
+      "x", G_TYPE_INT, object->x,
+      "y", G_TYPE_INT, object->y,
+      "w", G_TYPE_INT, object->w,
+      "h", G_TYPE_INT, object->h, "area", G_TYPE_UINT, object->area, NULL);
+}
+
+static void
+object_from_structure (GstSamObject * object, const GstStructure * s)
+{
+  memset (object, 0, sizeof *object);
+  gst_structure_get (s, "id", G_TYPE_UINT64, &object->id,
+      "slot", G_TYPE_UINT, &object->slot,
+      "score", G_TYPE_DOUBLE, &object->score,
+      "iou", G_TYPE_DOUBLE, &object->iou,
+      "x", G_TYPE_INT, &object->x,
+      "y", G_TYPE_INT, &object->y,
+      "w", G_TYPE_INT, &object->w,
+      "h", G_TYPE_INT, &object->h, "area", G_TYPE_UINT, &object->area, NULL);
+  object->state = find_name (object_states, G_N_ELEMENTS (object_states),
+      gst_structure_get_string (s, "state"));
+}
+
+void
+gst_sam_report_objects_to_value (const GstSamReport * report, GValue * array)
+{
+  guint i;
+
+  g_value_init (array, GST_TYPE_ARRAY);
+  for (i = 0; i < report->num_objects; i++) {
+    GValue value = G_VALUE_INIT;
+
+    g_value_init (&value, GST_TYPE_STRUCTURE);
+    g_value_take_boxed (&value, object_to_structure (&report->object[i]));
+    gst_value_array_append_and_take_value (array, &value);
+  }
+}
+
+static void
+add_region (GstBuffer * buffer, const GstSamReport * report,
+    const GstSamObject * object)
+{
+  static GQuark type = 0;
+  GstVideoRegionOfInterestMeta *roi;
+
+  if (!type)
+    type = g_quark_from_static_string ("object");
+  roi = gst_buffer_add_video_region_of_interest_meta_id (buffer, type,
+      object->x, object->y, object->w, object->h);
+  roi->id = (gint) object->id;
+  gst_video_region_of_interest_meta_add_param (roi,
+      gst_structure_new ("samtrack",
+          "id", G_TYPE_UINT64, object->id,
+          "score", G_TYPE_DOUBLE, object->score,
+          "iou", G_TYPE_DOUBLE, object->iou,
+          "state", G_TYPE_STRING, object_states[object->state],
+          "stale", G_TYPE_BOOLEAN, report->state == GST_SAM_REPORT_STALE,
+          NULL));
+  /* what DLStreamer's elements look for */
+  gst_video_region_of_interest_meta_add_param (roi,
+      gst_structure_new ("object_id", "id", G_TYPE_INT, (gint) object->id,
+          NULL));
+}
+
+static void
+fill (GstStructure * s, const GstSamReport * report)
+{
+  GValue objects = G_VALUE_INIT;
+
+  gst_structure_set (s, "version", G_TYPE_UINT, GST_SAM_META_VERSION,
+      "width", G_TYPE_INT, report->width,
+      "height", G_TYPE_INT, report->height,
+      "state", G_TYPE_STRING, report_states[report->state],
+      "age", G_TYPE_UINT, report->age,
+      "frame-index", G_TYPE_UINT64, report->frame_index,
+      "running-time", G_TYPE_UINT64, report->running_time,
+      "inference-time", G_TYPE_UINT64, report->inference_time, NULL);
+  gst_sam_report_objects_to_value (report, &objects);
+  gst_structure_take_value (s, "objects", &objects);
+  if (report->mask)
+    gst_structure_set (s, "mask", GST_TYPE_BUFFER, report->mask,
+        "mask-width", G_TYPE_INT, report->mask_width,
+        "mask-height", G_TYPE_INT, report->mask_height,
+        "mask-x", G_TYPE_INT, 0, "mask-y", G_TYPE_INT, 0,
+        "mask-w", G_TYPE_INT, report->width,
+        "mask-h", G_TYPE_INT, report->height, NULL);
+}
+
+void
+gst_sam_meta_add (GstBuffer * buffer, const GstSamReport * report)
+{
+  GstCustomMeta *meta = gst_buffer_add_custom_meta (buffer, GST_SAM_META_NAME);
+  guint i;
+
+  fill (gst_custom_meta_get_structure (meta), report);
+  for (i = 0; i < report->num_objects; i++) {
+    if (report->object[i].w > 0 && report->object[i].h > 0)
+      add_region (buffer, report, &report->object[i]);
+  }
+}
+
+gboolean
+gst_sam_meta_read (GstSamReport * report, GstMeta * meta)
+{
+  GstStructure *s = gst_custom_meta_get_structure ((GstCustomMeta *) meta);
+  const GValue *objects = gst_structure_get_value (s, "objects");
+  const GValue *mask = gst_structure_get_value (s, "mask");
+  guint i, version = 0;
+
+  memset (report, 0, sizeof *report);
+  if (!gst_structure_get_uint (s, "version", &version) ||
+      version != GST_SAM_META_VERSION ||
+      !gst_structure_get (s, "width", G_TYPE_INT, &report->width,
+          "height", G_TYPE_INT, &report->height, NULL) ||
+      report->width <= 0 || report->height <= 0)
+    return FALSE;
+  gst_structure_get (s, "age", G_TYPE_UINT, &report->age,
+      "frame-index", G_TYPE_UINT64, &report->frame_index,
+      "running-time", G_TYPE_UINT64, &report->running_time,
+      "inference-time", G_TYPE_UINT64, &report->inference_time, NULL);
+  report->state = find_name (report_states, G_N_ELEMENTS (report_states),
+      gst_structure_get_string (s, "state"));
+  if (objects && GST_VALUE_HOLDS_ARRAY (objects)) {
+    report->num_objects = MIN (gst_value_array_get_size (objects),
+        GST_SAM_REPORT_OBJECTS);
+    for (i = 0; i < report->num_objects; i++)
+      object_from_structure (&report->object[i],
+          gst_value_get_structure (gst_value_array_get_value (objects, i)));
+  }
+  if (mask && G_VALUE_HOLDS (mask, GST_TYPE_BUFFER) &&
+      gst_structure_get (s, "mask-width", G_TYPE_INT, &report->mask_width,
+          "mask-height", G_TYPE_INT, &report->mask_height, NULL))
+    report->mask = gst_value_get_buffer (mask);
+  return TRUE;
+}
+
+static gboolean
+copy_field (GQuark field, const GValue * value, gpointer dest)
+{
+  gst_structure_id_set_value (dest, field, value);
+  return TRUE;
+}
+
+/* Follow the frame through elements that copy or scale it. What cuts or turns
+ * it loses the meta: better none than a wrong one. */
+static gboolean
+gst_sam_meta_transform (GstBuffer * dest, GstCustomMeta * meta,
+    GstBuffer * buffer, GQuark type, gpointer data, gpointer user)
+{
+  const GstVideoMetaTransform *size = data;
+  GstSamReport *report;
+  GstCustomMeta *copy;
+  gboolean readable;
+
+  if (!GST_META_TRANSFORM_IS_COPY (type) &&
+      !GST_VIDEO_META_TRANSFORM_IS_SCALE (type))
+    return FALSE;
+  report = g_new (GstSamReport, 1);
+  readable = gst_sam_meta_read (report, &meta->meta);
+  if (readable) {
+    copy = gst_buffer_add_custom_meta (dest, GST_SAM_META_NAME);
+    gst_structure_foreach (gst_custom_meta_get_structure (meta), copy_field,
+        gst_custom_meta_get_structure (copy));
+    if (GST_VIDEO_META_TRANSFORM_IS_SCALE (type)) {
+      gst_sam_report_scale (report,
+          scale (report->width, GST_VIDEO_INFO_WIDTH (size->in_info),
+              GST_VIDEO_INFO_WIDTH (size->out_info)),
+          scale (report->height, GST_VIDEO_INFO_HEIGHT (size->in_info),
+              GST_VIDEO_INFO_HEIGHT (size->out_info)));
+      fill (gst_custom_meta_get_structure (copy), report);
+    }
+  }
+  g_free (report);
+  return readable;
+}
+
+void
+gst_sam_meta_register (void)
+{
+  static const gchar *tags[] = { GST_META_TAG_VIDEO_STR,
+    GST_META_TAG_VIDEO_SIZE_STR, GST_META_TAG_VIDEO_ORIENTATION_STR, NULL
+  };
+  static gsize once = 0;
+
+  if (!g_once_init_enter (&once))
+    return;
+  /* An application may have registered the name before us. */
+  if (!gst_meta_get_info (GST_SAM_META_NAME))
+    gst_meta_register_custom (GST_SAM_META_NAME, tags, gst_sam_meta_transform,
+        NULL, NULL);
+  g_once_init_leave (&once, 1);
+}

@@ -1,0 +1,74 @@
+#ifndef __GST_SAM_META_H__
+#define __GST_SAM_META_H__
+
+#include <gst/video/video.h>
+#include <samtrack/samtrack.h>
+
+G_BEGIN_DECLS
+
+#define GST_SAM_META_NAME "GstSamTrackMeta"
+#define GST_SAM_META_VERSION 1
+
+enum
+{
+  GST_SAM_REPORT_OBJECTS = 255,
+};
+
+typedef enum
+{
+  GST_SAM_REPORT_IDLE,          /* nothing to track */
+  GST_SAM_REPORT_OK,
+  GST_SAM_REPORT_STALE,         /* of an earlier frame */
+} GstSamReportState;
+
+typedef struct
+{
+  guint64 id;
+  guint slot;                   /* its value in the mask */
+  enum sam_object_state state;
+  gint x, y, w, h;              /* px of the frame; all 0: no mask */
+  guint area;                   /* px of the frame */
+  gdouble iou, score;
+} GstSamObject;
+
+/**
+ * GstSamReport:
+ *
+ * What the meta of a frame says, as a C structure.
+ */
+typedef struct
+{
+  gint width, height;           /* of the frame that coordinates refer to */
+  GstSamReportState state;
+  guint age;                    /* frames since the masks were made */
+  guint64 frame_index;          /* frames processed so far */
+  GstClockTime running_time;    /* of the frame that the masks belong to */
+  GstClockTime inference_time;
+  guint num_objects;
+  GstSamObject object[GST_SAM_REPORT_OBJECTS];
+
+  /* Label map: GRAY8, stride == width, stretched over the whole frame. */
+  GstBuffer *mask;
+  gint mask_width, mask_height;
+} GstSamReport;
+
+void gst_sam_meta_register (void);
+
+/* Adds a GstSamTrackMeta, and a region of interest per visible object. */
+void gst_sam_meta_add (GstBuffer * buffer, const GstSamReport * report);
+
+/* Reads a GstSamTrackMeta back; report->mask is borrowed from it. */
+gboolean gst_sam_meta_read (GstSamReport * report, GstMeta * meta);
+
+/* The objects alone, as the meta holds them. */
+void gst_sam_report_objects_to_value (const GstSamReport * report,
+    GValue * array);
+
+/* Stretch boxes and areas to another frame size. */
+void gst_sam_report_scale (GstSamReport * report, gint width, gint height);
+
+const gchar *gst_sam_object_state_get_name (enum sam_object_state state);
+
+G_END_DECLS
+
+#endif /* __GST_SAM_META_H__ */

@@ -1,0 +1,56 @@
+#ifndef __GST_SAM_PAD_H__
+#define __GST_SAM_PAD_H__
+
+#include "gstsamtrack.h"
+
+#include <gst/base/gstflowcombiner.h>
+#include <gst/video/video.h>
+
+G_BEGIN_DECLS
+
+#define GST_SAM_PAD_FORMATS "{ GRAY8, RGBA, BGRA }"
+
+/**
+ * GstSamPad:
+ *
+ * The request pad "overlay": label maps, or a coloured layer, beside the
+ * frames.
+ */
+typedef struct
+{
+  GMutex lock;
+  GstPad *pad;                  /* guarded by @lock */
+  GstVideoInfo info;            /* guarded by @lock; UNKNOWN: no caps */
+
+  /* streaming thread only, under the stream lock of the sink pad */
+  GstFlowCombiner *combiner;
+  gboolean combined;            /* whether the combiner knows the pad */
+  GstPadChainFunction parent_chain;
+  GstBufferPool *pool;
+  GstVideoInfo pool_info;
+  GstBuffer *layer;             /* pushed last; again for stale frames */
+  guint8 *labels;               /* frame size, where the layer is coloured */
+  gsize labels_size;
+  gint64 pushing;               /* ns that the last push took downstream */
+} GstSamPad;
+
+void gst_sam_pad_init (GstSamTrack * self);
+void gst_sam_pad_finalize (GstSamTrack * self);
+void gst_sam_pad_start (GstSamTrack * self);
+void gst_sam_pad_stop (GstSamTrack * self);
+
+GstPad *gst_sam_pad_request (GstElement * element, GstPadTemplate * templ,
+    const gchar * name, const GstCaps * caps);
+void gst_sam_pad_release (GstElement * element, GstPad * pad);
+
+/* Streaming thread: what the sink pad gets, the overlay gets too. */
+void gst_sam_pad_forward_event (GstSamTrack * self, GstEvent * event);
+void gst_sam_pad_set_caps (GstSamTrack * self);
+
+/* Push the layer of this frame; @fresh: masks are new. */
+void gst_sam_pad_push (GstSamTrack * self, GstBuffer * buf, gboolean fresh);
+void gst_sam_pad_push_gap (GstSamTrack * self, GstBuffer * buf);
+
+G_END_DECLS
+
+#endif /* __GST_SAM_PAD_H__ */

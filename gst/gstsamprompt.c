@@ -1,0 +1,470 @@
+/* Prompts as text and as GstStructure. Knows nothing of elements or trackers,
+ * so that a fuzzer can call it as it is. */
+
+#include "gstsamprompt.h"
+
+#include <math.h>
+#include <string.h>
+
+/* More in one text is a mistake or an attack. */
+#define MAX_ITEMS 256
+
+/* How much of a bad text is repeated in the error. */
+#define SHOWN 60
+
+enum
+{
+  KEY_ID = 1 << 0,
+  KEY_X = 1 << 1,
+  KEY_Y = 1 << 2,
+  KEY_W = 1 << 3,
+  KEY_H = 1 << 4,
+  KEY_POSITIVE = 1 << 5,
+  KEY_NORMALIZED = 1 << 6,
+  KEY_LOCATION = 1 << 7,
+};
+
+static const struct
+{
+  const gchar *name;
+  guint key;
+} keys[] = {
+  {"id", KEY_ID},
+  {"x", KEY_X},
+  {"y", KEY_Y},
+  {"w", KEY_W},
+  {"h", KEY_H},
+  {"positive", KEY_POSITIVE},
+  {"normalized", KEY_NORMALIZED},
+  {"location", KEY_LOCATION},
+};
+
+static const struct
+{
+  const gchar *name;
+  guint needed;
+  guint optional;
+  const gchar *usage;
+} kinds[] = {
+  [GST_SAM_PROMPT_POINT] = {"point", KEY_X | KEY_Y,
+        KEY_POSITIVE | KEY_NORMALIZED | KEY_ID,
+      "point,x=,y=[,positive=][,normalized=][,id=]"},
+  [GST_SAM_PROMPT_BOX] = {"box", KEY_X | KEY_Y | KEY_W | KEY_H,
+      KEY_NORMALIZED | KEY_ID, "box,x=,y=,w=,h=[,normalized=][,id=]"},
+  [GST_SAM_PROMPT_MASK] = {"mask", KEY_LOCATION, KEY_ID,
+      "mask,location=FILE.png[,id=]"},
+  [GST_SAM_PROMPT_REMOVE] = {"remove", KEY_ID, 0, "remove,id="},
+  [GST_SAM_PROMPT_UNDO] = {"undo", KEY_ID, 0, "undo,id="},
+  [GST_SAM_PROMPT_CLEAR] = {"clear", 0, 0, "clear"},
+};
+
+void
+gst_sam_prompt_clear (GstSamPrompt * prompt)
+{
+  g_clear_pointer (&prompt->location, g_free);
+  g_clear_pointer (&prompt->mask, gst_sample_unref);
+}
+
+/* Text from outside, fit for a message: short and valid UTF-8. */
+static gchar *
+shown (const gchar * text)
+{
+  gsize len = strlen (text);
+  gchar *head = g_utf8_make_valid (text, MIN (len, SHOWN));
+  gchar *all = g_strconcat (head, len > SHOWN ? "..." : NULL, NULL);
+
+  g_free (head);
+  return all;
+}
+
+static void
+G_GNUC_PRINTF (3, 4)
+fail (GError ** error, const gchar * text, const gchar * format, ...)
+{
+  va_list args;
+  gchar *why, *what;
+
+  va_start (args, format);
+  why = g_strdup_vprintf (format, args);
+  va_end (args);
+  what = shown (text);
+  g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
+      "The prompt '%s' is refused: %s.", what, why);
+  g_free (what);
+  g_free (why);
+}
+
+static gboolean
+parse_number (const gchar * value, gdouble * number)
+{
+  gchar *end;
+
+  *number = g_ascii_strtod (value, &end);
+  return end != value && *end == '\0' && isfinite (*number);
+}
+
+static gboolean
+parse_boolean (const gchar * value, gboolean * flag)
+{
+  static const gchar *yes[] = { "true", "t", "yes", "1", NULL };
+  static const gchar *no[] = { "false", "f", "no", "0", NULL };
+  gint i;
+
+  for (i = 0; yes[i]; i++) {
+    if (!g_ascii_strcasecmp (value, yes[i])) {
+      *flag = TRUE;
+      return TRUE;
+    }
+    if (!g_ascii_strcasecmp (value, no[i])) {
+      *flag = FALSE;
+      return TRUE;
+    }
+  }
+  return FALSE;
+}
+
+static guint
+find_key (const gchar * name)
+{
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (keys); i++) {
+    if (!strcmp (keys[i].name, name))
+      return keys[i].key;
+  }
+  return 0;
+}
+
+/* Set one key; *given collects them. @item is for the message. */
+static gboolean
+set_key (GstSamPrompt * prompt, guint * given, const gchar * name,
+    const gchar * value, const gchar * item, GError ** error)
+{
+  guint key = find_key (name);
+  gboolean ok = FALSE;
+  const gchar *wanted = "a finite number";
+  gchar *shown_name, *shown_value;
+
+  if (key && (*given & key)) {
+    fail (error, item, "'%s' is given twice", name);
+    return FALSE;
+  }
+  if (!key || !(key & (kinds[prompt->kind].needed |
+              kinds[prompt->kind].optional))) {
+    shown_name = shown (name);
+    fail (error, item, "'%s' is not a key of it; it is written %s", shown_name,
+        kinds[prompt->kind].usage);
+    g_free (shown_name);
+    return FALSE;
+  }
+  *given |= key;
+  switch (key) {
+    case KEY_ID:
+      wanted = "the id of an object, 1 or more";
+      ok = g_ascii_string_to_unsigned (value, 10, 1, G_MAXUINT64, &prompt->id,
+          NULL);
+      break;
+    case KEY_X:
+      ok = parse_number (value, &prompt->x);
+      break;
+    case KEY_Y:
+      ok = parse_number (value, &prompt->y);
+      break;
+    case KEY_W:
+      ok = parse_number (value, &prompt->w);
+      break;
+    case KEY_H:
+      ok = parse_number (value, &prompt->h);
+      break;
+    case KEY_POSITIVE:
+    case KEY_NORMALIZED:
+      wanted = "true or false";
+      ok = parse_boolean (value, key == KEY_POSITIVE ? &prompt->positive :
+          &prompt->normalized);
+      break;
+    case KEY_LOCATION:
+      wanted = "the name of a file";
+      ok = *value != '\0';
+      if (ok)
+        prompt->location = g_strdup (value);
+      break;
+  }
+  if (!ok) {
+    shown_value = shown (value);
+    fail (error, item, "%s is '%s', wanted is %s", name, shown_value, wanted);
+    g_free (shown_value);
+  }
+  return ok;
+}
+
+static gboolean
+set_kind (GstSamPrompt * prompt, const gchar * name, const gchar * item,
+    GError ** error)
+{
+  guint i;
+
+  memset (prompt, 0, sizeof *prompt);
+  prompt->positive = TRUE;
+  for (i = 0; i < G_N_ELEMENTS (kinds); i++) {
+    if (!strcmp (kinds[i].name, name)) {
+      prompt->kind = i;
+      return TRUE;
+    }
+  }
+  fail (error, item,
+      "it must begin with point, box, mask, remove, undo or clear");
+  return FALSE;
+}
+
+static gboolean
+check_complete (const GstSamPrompt * prompt, guint given, const gchar * item,
+    GError ** error)
+{
+  guint missing = kinds[prompt->kind].needed & ~given;
+  guint i;
+
+  for (i = 0; missing && i < G_N_ELEMENTS (keys); i++) {
+    if (missing & keys[i].key) {
+      fail (error, item, "'%s' is missing; it is written %s", keys[i].name,
+          kinds[prompt->kind].usage);
+      return FALSE;
+    }
+  }
+  return gst_sam_prompt_check (prompt, 0, 0, error);
+}
+
+static const gchar *
+skip_space (const gchar * pos)
+{
+  while (g_ascii_isspace (*pos))
+    pos++;
+  return pos;
+}
+
+static gboolean
+is_end (gchar c)
+{
+  return c == '\0' || c == ',' || c == ';';
+}
+
+/* Read up to the end of the item's part, or to @stop, without the spaces around
+ * it. */
+static const gchar *
+read_word (const gchar * pos, gchar stop, GString * word)
+{
+  g_string_truncate (word, 0);
+  for (pos = skip_space (pos); !is_end (*pos) && *pos != stop; pos++)
+    g_string_append_c (word, *pos);
+  while (word->len && g_ascii_isspace (word->str[word->len - 1]))
+    g_string_truncate (word, word->len - 1);
+  return pos;
+}
+
+/* Read a value: what GstStructure writes for simple types is understood too,
+ * (type)value and "quoted \" string". Returns NULL where a quote or a bracket
+ * is not closed. */
+static const gchar *
+read_value (const gchar * pos, GString * word)
+{
+  pos = skip_space (pos);
+  if (*pos == '(') {
+    while (*pos != ')') {
+      if (is_end (*pos))
+        return NULL;
+      pos++;
+    }
+    pos = skip_space (pos + 1);
+  }
+  if (*pos != '"')
+    return read_word (pos, '\0', word);
+
+  g_string_truncate (word, 0);
+  for (pos++; *pos != '"'; pos++) {
+    if (*pos == '\\')
+      pos++;
+    if (*pos == '\0')
+      return NULL;
+    g_string_append_c (word, *pos);
+  }
+  pos = skip_space (pos + 1);
+  return is_end (*pos) ? pos : NULL;
+}
+
+/* Parse one item. Returns where it ends, NULL where it is bad. */
+static const gchar *
+parse_item (const gchar * item, GstSamPrompt * prompt, GString * key,
+    GString * value, GError ** error)
+{
+  const gchar *pos = read_word (item, '\0', key);
+  guint given = 0;
+
+  if (!set_kind (prompt, key->str, item, error))
+    return NULL;
+  while (*pos == ',') {
+    pos = read_word (pos + 1, '=', key);
+    if (*pos != '=') {
+      fail (error, item, "after a comma comes key=value");
+      return NULL;
+    }
+    pos = read_value (pos + 1, value);
+    if (!pos) {
+      fail (error, item, "a quote or a bracket is not closed");
+      return NULL;
+    }
+    if (!set_key (prompt, &given, key->str, value->str, item, error))
+      return NULL;
+  }
+  return check_complete (prompt, given, item, error) ? pos : NULL;
+}
+
+static GArray *
+new_array (void)
+{
+  GArray *prompts = g_array_new (FALSE, TRUE, sizeof (GstSamPrompt));
+
+  g_array_set_clear_func (prompts, (GDestroyNotify) gst_sam_prompt_clear);
+  return prompts;
+}
+
+GArray *
+gst_sam_prompt_parse (const gchar * text, GError ** error)
+{
+  GArray *prompts = new_array ();
+  GString *key = g_string_new (NULL), *value = g_string_new (NULL);
+  const gchar *pos = skip_space (text);
+
+  while (pos && *pos) {
+    GstSamPrompt prompt = { 0, };
+
+    if (*pos == ';') {
+      pos = skip_space (pos + 1);
+      continue;
+    }
+    if (prompts->len == MAX_ITEMS) {
+      fail (error, text, "it holds more than %d items", MAX_ITEMS);
+      pos = NULL;
+      break;
+    }
+    pos = parse_item (pos, &prompt, key, value, error);
+    if (pos)
+      g_array_append_val (prompts, prompt);
+    else
+      gst_sam_prompt_clear (&prompt);
+  }
+  if (pos && !prompts->len) {
+    fail (error, text, "it is empty");
+    pos = NULL;
+  }
+  g_string_free (key, TRUE);
+  g_string_free (value, TRUE);
+  if (!pos)
+    g_clear_pointer (&prompts, g_array_unref);
+  return prompts;
+}
+
+typedef struct
+{
+  GstSamPrompt prompt;
+  guint given;
+  const gchar *item;            /* for messages */
+  GError **error;
+} Fields;
+
+static gboolean
+set_field (GQuark field, const GValue * value, gpointer data)
+{
+  Fields *fields = data;
+  const gchar *name = g_quark_to_string (field);
+  gchar *text;
+  gboolean ok;
+
+  if (!strcmp (name, "op"))
+    return TRUE;
+  if (G_VALUE_HOLDS_STRING (value))
+    text = g_value_dup_string (value);
+  else
+    text = gst_value_serialize (value);
+  ok = set_key (&fields->prompt, &fields->given, name, text ? text : "",
+      fields->item, fields->error);
+  g_free (text);
+  return ok;
+}
+
+GArray *
+gst_sam_prompt_parse_structure (const GstStructure * structure, GError ** error)
+{
+  const gchar *text = gst_structure_get_string (structure, "prompt");
+  const gchar *op = gst_structure_get_string (structure, "op");
+  Fields fields = {.item = op,.error = error };
+  GArray *prompts;
+
+  if (text)
+    return gst_sam_prompt_parse (text, error);
+  if (!op) {
+    fail (error, gst_structure_get_name (structure),
+        "it has neither a string 'prompt' nor a string 'op'");
+    return NULL;
+  }
+  if (!set_kind (&fields.prompt, op, op, error) ||
+      !gst_structure_foreach (structure, set_field, &fields) ||
+      !check_complete (&fields.prompt, fields.given, op, error)) {
+    gst_sam_prompt_clear (&fields.prompt);
+    return NULL;
+  }
+  prompts = new_array ();
+  g_array_append_val (prompts, fields.prompt);
+  return prompts;
+}
+
+static void
+G_GNUC_PRINTF (2, 3)
+fail_geometry (GError ** error, const gchar * format, ...)
+{
+  va_list args;
+  gchar *why;
+
+  va_start (args, format);
+  why = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
+      "A prompt is refused: %s.", why);
+  g_free (why);
+}
+
+gboolean
+gst_sam_prompt_check (const GstSamPrompt * prompt, gint width, gint height,
+    GError ** error)
+{
+  gboolean box = prompt->kind == GST_SAM_PROMPT_BOX;
+  gdouble x1 = prompt->x + (box ? prompt->w : 0);
+  gdouble y1 = prompt->y + (box ? prompt->h : 0);
+  gdouble right = prompt->normalized ? 1 : width > 0 ? width : G_MAXINT;
+  gdouble bottom = prompt->normalized ? 1 : height > 0 ? height : G_MAXINT;
+  /* A box that ends on the edge may miss it by a rounding of x + w. */
+  gdouble slack = 1e-6;
+
+  if (prompt->kind != GST_SAM_PROMPT_POINT && !box)
+    return TRUE;
+  if (!isfinite (x1) || !isfinite (y1)) {
+    fail_geometry (error, "a coordinate is not a finite number");
+    return FALSE;
+  }
+  if (box && !(prompt->w > 0 && prompt->h > 0)) {
+    fail_geometry (error, "the box is empty or inverted, w is %g and h is %g",
+        prompt->w, prompt->h);
+    return FALSE;
+  }
+  if (prompt->x < 0 || prompt->y < 0 || x1 > right + slack ||
+      y1 > bottom + slack) {
+    if (prompt->normalized || (width > 0 && height > 0))
+      fail_geometry (error, "the %s at (%g, %g) reaches outside of the frame, "
+          "which is %g x %g", box ? "box" : "point",
+          prompt->x < 0 ? prompt->x : x1, prompt->y < 0 ? prompt->y : y1,
+          right, bottom);
+    else
+      fail_geometry (error, "the %s at (%g, %g) lies outside of every frame",
+          box ? "box" : "point", prompt->x, prompt->y);
+    return FALSE;
+  }
+  return TRUE;
+}

@@ -1,0 +1,70 @@
+#ifndef __GST_SAM_PROMPT_H__
+#define __GST_SAM_PROMPT_H__
+
+#include <gst/gst.h>
+
+G_BEGIN_DECLS
+
+typedef enum
+{
+  GST_SAM_PROMPT_POINT,
+  GST_SAM_PROMPT_BOX,
+  GST_SAM_PROMPT_MASK,
+  GST_SAM_PROMPT_REMOVE,
+  GST_SAM_PROMPT_UNDO,
+  GST_SAM_PROMPT_CLEAR,
+} GstSamPromptKind;
+
+/**
+ * GstSamPrompt:
+ * @kind: what is asked for
+ * @id: the object, 0: a new one
+ * @x: of the point, or of the left edge of the box
+ * @y: of the point, or of the upper edge of the box
+ * @w: width of the box
+ * @h: height of the box
+ * @positive: whether the point lies on the object
+ * @normalized: coordinates run from 0 to 1, else they are pixels of the frame
+ * @location: (nullable): file that holds the mask
+ * @mask: (nullable): the mask, GRAY8, non-zero where the object is
+ * @space_width: width of the frame that pixels are measured in, 0: not known
+ * @space_height: its height
+ * @fresh: starts the object @id
+ *
+ * One prompt or command, of whatever origin. The last three are the queue's.
+ */
+typedef struct
+{
+  GstSamPromptKind kind;
+  guint64 id;
+  gdouble x, y, w, h;
+  gboolean positive;
+  gboolean normalized;
+  gchar *location;
+  GstSample *mask;
+  gint space_width, space_height;
+  gboolean fresh;
+} GstSamPrompt;
+
+void gst_sam_prompt_clear (GstSamPrompt * prompt);
+
+/* The grammar, one for all origins:
+ *
+ *   text  = item *( ";" item )
+ *   item  = kind *( "," key "=" value )
+ *   kind  = "point" | "box" | "mask" | "remove" | "undo" | "clear"
+ *   value = [ "(" type ")" ] ( number | boolean | word | quoted string )
+ *
+ * Both return an array of GstSamPrompt that owns its elements, never empty, or
+ * NULL and @error. */
+GArray *gst_sam_prompt_parse (const gchar * text, GError ** error);
+GArray *gst_sam_prompt_parse_structure (const GstStructure * structure,
+    GError ** error);
+
+/* Whether the coordinates lie in a frame of that size (0: not known yet). */
+gboolean gst_sam_prompt_check (const GstSamPrompt * prompt, gint width,
+    gint height, GError ** error);
+
+G_END_DECLS
+
+#endif /* __GST_SAM_PROMPT_H__ */

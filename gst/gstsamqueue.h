@@ -1,0 +1,80 @@
+#ifndef __GST_SAM_QUEUE_H__
+#define __GST_SAM_QUEUE_H__
+
+#include "gstsamprompt.h"
+
+#include <samtrack/samtrack.h>
+
+G_BEGIN_DECLS
+
+enum
+{
+  GST_SAM_QUEUE_SIZE = 256,     /* prompts that may wait */
+  GST_SAM_MAX_OBJECTS = 255,
+};
+
+/**
+ * GstSamQueue:
+ *
+ * Prompts of every origin, from any thread, wait here for the next frame.
+ *
+ * Ids are given out at once, before the tracker knows the object: the element's
+ * ids count from 1 after every start, and @bound translates.
+ */
+typedef struct
+{
+  GMutex lock;
+
+  /* guarded by @lock */
+  GstSamPrompt waiting[GST_SAM_QUEUE_SIZE];     /* a ring */
+  guint head, length;
+  guint64 last_id;              /* the highest that was given out */
+  guint64 known[GST_SAM_MAX_OBJECTS];   /* ids, tracked or to be */
+  guint num_known, max_objects;
+  gint width, height;           /* of the frames, 0: not known yet */
+
+  /* streaming thread only */
+  struct
+  {
+    guint64 id, engine_id;
+  } bound[GST_SAM_MAX_OBJECTS];
+  guint num_bound;
+} GstSamQueue;
+
+/* Called for a prompt that cannot be applied; the queue is not locked. */
+typedef void (*GstSamRejectFunc) (gpointer user, const gchar * why);
+
+void gst_sam_queue_init (GstSamQueue * queue);
+void gst_sam_queue_clear (GstSamQueue * queue);
+
+/* Any thread. Takes over what the prompt owns, also on failure. Returns the id
+ * of the object it is for (GST_SAM_QUEUE_ALL for "clear"), or 0 and @error.
+ * @wish is the id that a new object should get where it is still free, 0: any.
+ */
+#define GST_SAM_QUEUE_ALL G_MAXUINT64
+guint64 gst_sam_queue_push (GstSamQueue * queue, GstSamPrompt * prompt,
+    guint64 wish, GError ** error);
+
+void gst_sam_queue_set_frame_size (GstSamQueue * queue, gint width,
+    gint height);
+void gst_sam_queue_set_max_objects (GstSamQueue * queue, guint max_objects);
+
+/* Streaming thread, while no frame is being processed. */
+gboolean gst_sam_queue_is_idle (GstSamQueue * queue);
+void gst_sam_queue_apply (GstSamQueue * queue, sam_tracker * tracker,
+    GstSamRejectFunc reject, gpointer user);
+
+/* After a frame: forget what the tracker no longer has. */
+void gst_sam_queue_settle (GstSamQueue * queue,
+    const struct sam_result * result);
+guint64 gst_sam_queue_get_id (const GstSamQueue * queue, guint64 engine_id);
+
+/* A new stream: forget the tracked objects, keep new ones that still wait. */
+void gst_sam_queue_reset (GstSamQueue * queue, sam_tracker * tracker);
+
+/* The end of it: forget all, ids count from 1 again. */
+void gst_sam_queue_stop (GstSamQueue * queue);
+
+G_END_DECLS
+
+#endif /* __GST_SAM_QUEUE_H__ */

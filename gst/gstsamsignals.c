@@ -1,0 +1,340 @@
+/* Prompts on their way into the queue: action signals, texts, structures. */
+
+#include "gstsamtrackprivate.h"
+
+#define GST_CAT_DEFAULT gst_sam_track_debug
+
+enum
+{
+  SIGNAL_ADD_POINT,
+  SIGNAL_ADD_BOX,
+  SIGNAL_ADD_MASK,
+  SIGNAL_PROMPT,
+  SIGNAL_REMOVE_OBJECT,
+  SIGNAL_UNDO,
+  SIGNAL_CLEAR,
+  SIGNALS,
+};
+
+static guint signals[SIGNALS];
+
+void
+gst_sam_track_post_refusal (gpointer user, const gchar * why)
+{
+  GstSamTrack *self = user;
+
+  gst_sam_stats_count (self->stats, GST_SAM_COUNT_REJECTED);
+  GST_ELEMENT_WARNING (self, STREAM, FAILED, ("%s", why), (NULL));
+}
+
+static guint64
+push_prompt (GstSamTrack * self, GstSamPrompt * prompt, guint64 wish)
+{
+  GError *error = NULL;
+  guint64 id = gst_sam_queue_push (self->queue, prompt, wish, &error);
+
+  if (error)
+    gst_sam_track_post_refusal (self, error->message);
+  g_clear_error (&error);
+  return id;
+}
+
+/* Hand in all prompts of an array, which is consumed. */
+static gboolean
+push_prompts (GstSamTrack * self, GArray * prompts, GError * error)
+{
+  gboolean ok = prompts != NULL;
+  guint i;
+
+  if (!ok) {
+    gst_sam_track_post_refusal (self, error->message);
+    g_error_free (error);
+    return FALSE;
+  }
+  for (i = 0; i < prompts->len; i++)
+    ok &= push_prompt (self, &g_array_index (prompts, GstSamPrompt, i), 0) != 0;
+  /* The queue took over what they own. */
+  g_array_set_clear_func (prompts, NULL);
+  g_array_unref (prompts);
+  return ok;
+}
+
+gboolean
+gst_sam_track_prompt_text (GstSamTrack * self, const gchar * text)
+{
+  GError *error = NULL;
+  GArray *prompts = gst_sam_prompt_parse (text ? text : "", &error);
+
+  return push_prompts (self, prompts, error);
+}
+
+gboolean
+gst_sam_track_prompt_structure (GstSamTrack * self,
+    const GstStructure * structure)
+{
+  GError *error = NULL;
+  GArray *prompts = gst_sam_prompt_parse_structure (structure, &error);
+
+  return push_prompts (self, prompts, error);
+}
+
+/* In initial-prompt an id is a name: the prompts of one name are for one
+ * object, which gets that id where it is free. */
+static void
+push_initial_prompts (GstSamTrack * self, GArray * prompts)
+{
+  guint64 *name = g_new0 (guint64, prompts->len);
+  guint64 *id = g_new0 (guint64, prompts->len);
+  guint i, k;
+
+  for (i = 0; i < prompts->len; i++) {
+    GstSamPrompt *prompt = &g_array_index (prompts, GstSamPrompt, i);
+
+    name[i] = prompt->id;
+    prompt->id = 0;
+    for (k = 0; k < i && name[i]; k++) {
+      if (name[k] == name[i] && id[k])
+        prompt->id = id[k];
+    }
+    if (!prompt->id && prompt->kind > GST_SAM_PROMPT_MASK) {
+      gst_sam_track_post_refusal (self,
+          "In initial-prompt there is nothing to remove, undo or clear yet.");
+      gst_sam_prompt_clear (prompt);
+      continue;
+    }
+    id[i] = push_prompt (self, prompt, name[i]);
+  }
+  g_free (name);
+  g_free (id);
+}
+
+void
+gst_sam_track_apply_initial_prompt (GstSamTrack * self)
+{
+  GError *error = NULL;
+  GArray *prompts;
+  gchar *text;
+
+  GST_OBJECT_LOCK (self);
+  text = g_strdup (self->initial_prompt);
+  GST_OBJECT_UNLOCK (self);
+  if (!text || !*text) {
+    g_free (text);
+    return;
+  }
+  prompts = gst_sam_prompt_parse (text, &error);
+  g_free (text);
+  if (!prompts) {
+    gst_sam_track_post_refusal (self, error->message);
+    g_error_free (error);
+    return;
+  }
+  push_initial_prompts (self, prompts);
+  g_array_set_clear_func (prompts, NULL);
+  g_array_unref (prompts);
+}
+
+static guint64
+gst_sam_track_add_point (GstSamTrack * self, guint64 id, gdouble x, gdouble y,
+    gboolean positive, gboolean normalized)
+{
+  GstSamPrompt prompt = {.kind = GST_SAM_PROMPT_POINT,.id = id,.x = x,.y = y,
+    .positive = positive,.normalized = normalized
+  };
+
+  return push_prompt (self, &prompt, 0);
+}
+
+static guint64
+gst_sam_track_add_box (GstSamTrack * self, guint64 id, gdouble x, gdouble y,
+    gdouble w, gdouble h, gboolean normalized)
+{
+  GstSamPrompt prompt = {.kind = GST_SAM_PROMPT_BOX,.id = id,.x = x,.y = y,
+    .w = w,.h = h,.normalized = normalized
+  };
+
+  return push_prompt (self, &prompt, 0);
+}
+
+static guint64
+gst_sam_track_add_mask (GstSamTrack * self, guint64 id, GstSample * mask)
+{
+  GstSamPrompt prompt = {.kind = GST_SAM_PROMPT_MASK,.id = id };
+
+  if (!mask) {
+    gst_sam_track_post_refusal (self, "A prompt is refused: it has no mask.");
+    return 0;
+  }
+  prompt.mask = gst_sample_ref (mask);
+  return push_prompt (self, &prompt, 0);
+}
+
+static gboolean
+gst_sam_track_command (GstSamTrack * self, GstSamPromptKind kind, guint64 id)
+{
+  GstSamPrompt prompt = {.kind = kind,.id = id };
+
+  if (!id) {
+    gst_sam_track_post_refusal (self, "A prompt is refused: ids begin at 1.");
+    return FALSE;
+  }
+  return push_prompt (self, &prompt, 0) != 0;
+}
+
+static gboolean
+gst_sam_track_remove_object (GstSamTrack * self, guint64 id)
+{
+  return gst_sam_track_command (self, GST_SAM_PROMPT_REMOVE, id);
+}
+
+static gboolean
+gst_sam_track_undo (GstSamTrack * self, guint64 id)
+{
+  return gst_sam_track_command (self, GST_SAM_PROMPT_UNDO, id);
+}
+
+static void
+gst_sam_track_clear (GstSamTrack * self)
+{
+  gst_sam_track_command (self, GST_SAM_PROMPT_CLEAR, GST_SAM_QUEUE_ALL);
+}
+
+static void
+gst_sam_track_prompt (GstSamTrack * self, const gchar * text)
+{
+  gst_sam_track_prompt_text (self, text);
+}
+
+static void
+install_prompt_signals (GType type)
+{
+  const GSignalFlags flags = G_SIGNAL_RUN_LAST | G_SIGNAL_ACTION;
+
+  /**
+   * GstSamTrack::add-point:
+   * @samtrack: the element
+   * @id: the object, 0: a new one
+   * @x: where, in pixels of the frame
+   * @y: where
+   * @positive: %TRUE on the object, %FALSE beside it
+   * @normalized: coordinates run from 0 to 1
+   *
+   * Point at an object, for the next frame. Any thread may call.
+   *
+   * Returns: the object's id, 0: refused, and a warning message says why
+   *
+   * Since: 0.1
+   */
+  signals[SIGNAL_ADD_POINT] =
+      g_signal_new_class_handler ("add-point", type, flags,
+      G_CALLBACK (gst_sam_track_add_point), NULL, NULL, NULL, G_TYPE_UINT64, 5,
+      G_TYPE_UINT64, G_TYPE_DOUBLE, G_TYPE_DOUBLE, G_TYPE_BOOLEAN,
+      G_TYPE_BOOLEAN);
+  /**
+   * GstSamTrack::add-box:
+   * @samtrack: the element
+   * @id: the object, 0: a new one
+   * @x: left edge, in pixels of the frame
+   * @y: upper edge
+   * @w: width
+   * @h: height
+   * @normalized: coordinates run from 0 to 1
+   *
+   * Draw a box around an object, for the next frame.
+   *
+   * Returns: the object's id, 0: refused
+   *
+   * Since: 0.1
+   */
+  signals[SIGNAL_ADD_BOX] =
+      g_signal_new_class_handler ("add-box", type, flags,
+      G_CALLBACK (gst_sam_track_add_box), NULL, NULL, NULL, G_TYPE_UINT64, 6,
+      G_TYPE_UINT64, G_TYPE_DOUBLE, G_TYPE_DOUBLE, G_TYPE_DOUBLE, G_TYPE_DOUBLE,
+      G_TYPE_BOOLEAN);
+  /**
+   * GstSamTrack::add-mask:
+   * @samtrack: the element
+   * @id: the object, 0: a new one
+   * @mask: GRAY8, non-zero on the object; stretched over the frame
+   *
+   * Give an object its mask, for the next frame.
+   *
+   * Returns: the object's id, 0: refused
+   *
+   * Since: 0.1
+   */
+  signals[SIGNAL_ADD_MASK] =
+      g_signal_new_class_handler ("add-mask", type, flags,
+      G_CALLBACK (gst_sam_track_add_mask), NULL, NULL, NULL, G_TYPE_UINT64, 2,
+      G_TYPE_UINT64, GST_TYPE_SAMPLE);
+}
+
+static void
+install_command_signals (GType type)
+{
+  const GSignalFlags flags = G_SIGNAL_RUN_LAST | G_SIGNAL_ACTION;
+
+  /**
+   * GstSamTrack::prompt:
+   * @samtrack: the element
+   * @text: as in #GstSamTrack:initial-prompt; also `remove,id=`, `undo,id=`,
+   * `clear`
+   *
+   * Hand in prompts as text. What is refused is told by a warning message.
+   *
+   * Since: 0.1
+   */
+  signals[SIGNAL_PROMPT] =
+      g_signal_new_class_handler ("prompt", type, flags,
+      G_CALLBACK (gst_sam_track_prompt), NULL, NULL, NULL, G_TYPE_NONE, 1,
+      G_TYPE_STRING);
+  /**
+   * GstSamTrack::remove-object:
+   * @samtrack: the element
+   * @id: the object
+   *
+   * Stop tracking an object.
+   *
+   * Returns: %FALSE: there is no such object
+   *
+   * Since: 0.1
+   */
+  signals[SIGNAL_REMOVE_OBJECT] =
+      g_signal_new_class_handler ("remove-object", type, flags,
+      G_CALLBACK (gst_sam_track_remove_object), NULL, NULL, NULL,
+      G_TYPE_BOOLEAN, 1, G_TYPE_UINT64);
+  /**
+   * GstSamTrack::undo:
+   * @samtrack: the element
+   * @id: the object
+   *
+   * Take back the last prompt of the object's latest prompted frame. Without
+   * any left, it is removed.
+   *
+   * Returns: %FALSE: there is no such object
+   *
+   * Since: 0.1
+   */
+  signals[SIGNAL_UNDO] =
+      g_signal_new_class_handler ("undo", type, flags,
+      G_CALLBACK (gst_sam_track_undo), NULL, NULL, NULL, G_TYPE_BOOLEAN, 1,
+      G_TYPE_UINT64);
+  /**
+   * GstSamTrack::clear:
+   * @samtrack: the element
+   *
+   * Remove all objects and all prompts that wait.
+   *
+   * Since: 0.1
+   */
+  signals[SIGNAL_CLEAR] =
+      g_signal_new_class_handler ("clear", type, flags,
+      G_CALLBACK (gst_sam_track_clear), NULL, NULL, NULL, G_TYPE_NONE, 0);
+}
+
+void
+gst_sam_track_install_signals (GstSamTrackClass * klass)
+{
+  install_prompt_signals (G_TYPE_FROM_CLASS (klass));
+  install_command_signals (G_TYPE_FROM_CLASS (klass));
+}

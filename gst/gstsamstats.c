@@ -1,0 +1,194 @@
+#include "gstsamstats.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const gchar *count_names[GST_SAM_COUNTS] = {
+  [GST_SAM_COUNT_FRAMES_IN] = "frames-in",
+  [GST_SAM_COUNT_INFERRED] = "inferred",
+  [GST_SAM_COUNT_SKIPPED] = "skipped",
+  [GST_SAM_COUNT_STALE] = "stale",
+  [GST_SAM_COUNT_DROPPED] = "dropped",
+  [GST_SAM_COUNT_REJECTED] = "rejected-prompts",
+};
+
+static const gchar *stage_names[GST_SAM_STAGES] = {
+  [GST_SAM_STAGE_PREPROCESS] = "preprocess",
+  [GST_SAM_STAGE_ENCODE] = "encode",
+  [GST_SAM_STAGE_ATTEND] = "attend",
+  [GST_SAM_STAGE_DECODE] = "decode",
+  [GST_SAM_STAGE_REMEMBER] = "remember",
+  [GST_SAM_STAGE_MASKS] = "masks",
+  [GST_SAM_STAGE_STEP] = "step",
+  [GST_SAM_STAGE_ADDED] = "added",
+};
+
+void
+gst_sam_stats_init (GstSamStats * stats)
+{
+  g_mutex_init (&stats->lock);
+}
+
+void
+gst_sam_stats_clear (GstSamStats * stats)
+{
+  g_mutex_clear (&stats->lock);
+}
+
+void
+gst_sam_stats_start (GstSamStats * stats, const struct sam_info *info)
+{
+  g_mutex_lock (&stats->lock);
+  memset (stats->count, 0, sizeof stats->count);
+  stats->frames = 0;
+  stats->first_frame_ns = 0;
+  stats->num_objects = 0;
+  stats->latency = 0;
+  stats->open_ns = info->open_ns;
+  stats->bytes_planned = info->plan.total_bytes;
+  stats->bytes_used = info->bytes_used;
+  g_strlcpy (stats->backend, info->backend, sizeof stats->backend);
+  g_strlcpy (stats->device, info->device, sizeof stats->device);
+  g_strlcpy (stats->precision, info->precision, sizeof stats->precision);
+  g_strlcpy (stats->variant, info->variant, sizeof stats->variant);
+  g_mutex_unlock (&stats->lock);
+}
+
+void
+gst_sam_stats_count (GstSamStats * stats, GstSamCount count)
+{
+  g_mutex_lock (&stats->lock);
+  stats->count[count]++;
+  g_mutex_unlock (&stats->lock);
+}
+
+guint64
+gst_sam_stats_get_count (GstSamStats * stats, GstSamCount count)
+{
+  guint64 n;
+
+  g_mutex_lock (&stats->lock);
+  n = stats->count[count];
+  g_mutex_unlock (&stats->lock);
+  return n;
+}
+
+void
+gst_sam_stats_frame (GstSamStats * stats, const struct sam_times *times,
+    gint64 step, gint64 element)
+{
+  const gint64 value[GST_SAM_STAGES] = {
+    [GST_SAM_STAGE_PREPROCESS] = times->preprocess,
+    [GST_SAM_STAGE_ENCODE] = times->encode,
+    [GST_SAM_STAGE_ATTEND] = times->attend,
+    [GST_SAM_STAGE_DECODE] = times->decode,
+    [GST_SAM_STAGE_REMEMBER] = times->remember,
+    [GST_SAM_STAGE_MASKS] = times->masks,
+    [GST_SAM_STAGE_STEP] = step,
+    [GST_SAM_STAGE_ADDED] = element - step,
+  };
+  guint i;
+
+  g_mutex_lock (&stats->lock);
+  if (!stats->first_frame_ns) {
+    stats->first_frame_ns = element;
+  } else {
+    for (i = 0; i < GST_SAM_STAGES; i++)
+      stats->window[i][stats->frames % GST_SAM_STATS_WINDOW] = value[i];
+    stats->frames++;
+  }
+  g_mutex_unlock (&stats->lock);
+}
+
+void
+gst_sam_stats_set_objects (GstSamStats * stats, guint num_objects)
+{
+  g_mutex_lock (&stats->lock);
+  stats->num_objects = num_objects;
+  g_mutex_unlock (&stats->lock);
+}
+
+void
+gst_sam_stats_set_bytes_used (GstSamStats * stats, guint64 bytes)
+{
+  g_mutex_lock (&stats->lock);
+  stats->bytes_used = bytes;
+  g_mutex_unlock (&stats->lock);
+}
+
+void
+gst_sam_stats_set_latency (GstSamStats * stats, guint64 latency)
+{
+  g_mutex_lock (&stats->lock);
+  stats->latency = latency;
+  g_mutex_unlock (&stats->lock);
+}
+
+static int
+compare (const void *a, const void *b)
+{
+  const gint64 x = *(const gint64 *) a, y = *(const gint64 *) b;
+
+  return (x > y) - (x < y);
+}
+
+void
+gst_sam_sort (gint64 * values, guint n)
+{
+  qsort (values, n, sizeof *values, compare);
+}
+
+gint64
+gst_sam_percentile (const gint64 * sorted, guint n, guint percent)
+{
+  /* nearest rank */
+  return n ? sorted[MIN (n - 1, (n * percent + 99) / 100 - (percent > 0))] : 0;
+}
+
+static void
+add_percentiles (GstStructure * s, const gchar * stage, gint64 * values,
+    guint n)
+{
+  static const guint percents[] = { 50, 95, 99 };
+  guint i;
+
+  gst_sam_sort (values, n);
+  for (i = 0; i < G_N_ELEMENTS (percents); i++) {
+    gchar name[64];
+
+    g_snprintf (name, sizeof name, "%s-p%u-ns", stage, percents[i]);
+    gst_structure_set (s, name, G_TYPE_INT64,
+        gst_sam_percentile (values, n, percents[i]), NULL);
+  }
+}
+
+GstStructure *
+gst_sam_stats_to_structure (GstSamStats * stats)
+{
+  GstSamStats *now = g_new (GstSamStats, 1);
+  GstStructure *s = gst_structure_new_empty ("application/x-samtrack-stats");
+  guint i, n;
+
+  /* Sorting takes its time, and the stream waits for the lock. */
+  g_mutex_lock (&stats->lock);
+  memcpy (now, stats, sizeof *now);
+  g_mutex_unlock (&stats->lock);
+
+  for (i = 0; i < GST_SAM_COUNTS; i++)
+    gst_structure_set (s, count_names[i], G_TYPE_UINT64, now->count[i], NULL);
+  gst_structure_set (s, "objects", G_TYPE_UINT, now->num_objects,
+      "open-ns", G_TYPE_INT64, now->open_ns,
+      "first-frame-ns", G_TYPE_INT64, now->first_frame_ns, NULL);
+  n = MIN (now->frames, GST_SAM_STATS_WINDOW);
+  for (i = 0; i < GST_SAM_STAGES; i++)
+    add_percentiles (s, stage_names[i], now->window[i], n);
+  gst_structure_set (s, "bytes-planned", G_TYPE_UINT64, now->bytes_planned,
+      "bytes-used", G_TYPE_UINT64, now->bytes_used,
+      "latency-reported", G_TYPE_UINT64, now->latency,
+      "backend", G_TYPE_STRING, now->backend,
+      "device", G_TYPE_STRING, now->device,
+      "precision", G_TYPE_STRING, now->precision,
+      "variant", G_TYPE_STRING, now->variant, NULL);
+  g_free (now);
+  return s;
+}

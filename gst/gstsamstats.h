@@ -1,0 +1,79 @@
+#ifndef __GST_SAM_STATS_H__
+#define __GST_SAM_STATS_H__
+
+#include <gst/gst.h>
+#include <samtrack/samtrack.h>
+
+G_BEGIN_DECLS
+
+enum
+{
+  GST_SAM_STATS_WINDOW = 1024,  /* frames that the percentiles look back */
+};
+
+/* What is timed, in the order of a frame. */
+typedef enum
+{
+  GST_SAM_STAGE_PREPROCESS,
+  GST_SAM_STAGE_ENCODE,
+  GST_SAM_STAGE_ATTEND,
+  GST_SAM_STAGE_DECODE,
+  GST_SAM_STAGE_REMEMBER,
+  GST_SAM_STAGE_MASKS,
+  GST_SAM_STAGE_STEP,           /* sam_tracker_step() as a whole */
+  GST_SAM_STAGE_ADDED,          /* what the element adds to it */
+  GST_SAM_STAGES,
+} GstSamStage;
+
+typedef enum
+{
+  GST_SAM_COUNT_FRAMES_IN,
+  GST_SAM_COUNT_INFERRED,
+  GST_SAM_COUNT_SKIPPED,        /* passed without inference, objects or not */
+  GST_SAM_COUNT_STALE,          /* passed with masks of an earlier frame */
+  GST_SAM_COUNT_DROPPED,
+  GST_SAM_COUNT_REJECTED,       /* prompts */
+  GST_SAM_COUNTS,
+} GstSamCount;
+
+typedef struct
+{
+  GMutex lock;
+  guint64 count[GST_SAM_COUNTS];
+  gint64 window[GST_SAM_STAGES][GST_SAM_STATS_WINDOW];  /* ns, rings */
+  guint64 frames;               /* measured, the first not among them */
+  gint64 open_ns, first_frame_ns;
+  guint num_objects;
+  guint64 latency;              /* reported, ns */
+
+  /* Of the tracker, copied because it is closed before the stats are read. */
+  guint64 bytes_planned, bytes_used;
+  gchar backend[32], device[96], precision[16], variant[48];
+} GstSamStats;
+
+void gst_sam_stats_init (GstSamStats * stats);
+void gst_sam_stats_clear (GstSamStats * stats);
+
+/* A new run: forget the last one. */
+void gst_sam_stats_start (GstSamStats * stats, const struct sam_info *info);
+void gst_sam_stats_count (GstSamStats * stats, GstSamCount count);
+guint64 gst_sam_stats_get_count (GstSamStats * stats, GstSamCount count);
+
+/* A frame that was inferred: the engine's times, and the wall time that
+ * sam_tracker_step() and the element as a whole took, ns. */
+void gst_sam_stats_frame (GstSamStats * stats, const struct sam_times *times,
+    gint64 step, gint64 element);
+void gst_sam_stats_set_objects (GstSamStats * stats, guint num_objects);
+void gst_sam_stats_set_bytes_used (GstSamStats * stats, guint64 bytes);
+void gst_sam_stats_set_latency (GstSamStats * stats, guint64 latency);
+
+/* Any thread. (transfer full) */
+GstStructure *gst_sam_stats_to_structure (GstSamStats * stats);
+
+/* The @percent-th percentile of @n values, which are sorted. */
+gint64 gst_sam_percentile (const gint64 * sorted, guint n, guint percent);
+void gst_sam_sort (gint64 * values, guint n);
+
+G_END_DECLS
+
+#endif /* __GST_SAM_STATS_H__ */

@@ -1,0 +1,668 @@
+/**
+ * SECTION:element-samtrack
+ * @title: samtrack
+ * @see_also: samoverlay
+ *
+ * Tracks the masks of the objects that it is pointed at through live video,
+ * with a model of the SAM 2 family. Frames pass unchanged; each carries a
+ * GstSamTrackMeta with id, state, box, scores and mask of every object, and a
+ * #GstVideoRegionOfInterestMeta for each one in sight.
+ *
+ * Objects are named by prompts: a point, a box or a mask. They come from
+ * #GstSamTrack:initial-prompt, from the action signals, or in a custom event
+ * named `samtrack-prompt`, and are applied to the next frame.
+ *
+ * The request pad `overlay` gives label maps (GRAY8: the slot of the object at
+ * each pixel, 0 for none) or a coloured layer (RGBA, BGRA). As after a tee,
+ * both source pads need a queue.
+ *
+ * ## Example launch lines
+ * |[
+ * gst-launch-1.0 filesrc location=in.mp4 ! decodebin ! videoconvert ! \
+ *   samtrack initial-prompt="box,x=100,y=80,w=120,h=220" ! samoverlay ! \
+ *   videoconvert ! autovideosink
+ * ]| Track what is in the box on the first frame, and draw it.
+ * |[
+ * gst-launch-1.0 videotestsrc ! samtrack name=track \
+ *   initial-prompt="point,x=0.5,y=0.5,normalized=true" \
+ *   track.src ! queue ! videoconvert ! autovideosink \
+ *   track.overlay ! queue ! videoconvert ! autovideosink
+ * ]| Show the label maps beside the video.
+ *
+ * Since: 0.1
+ */
+
+#include "gstsamtrackprivate.h"
+
+#include <gst/video/video.h>
+
+GST_DEBUG_CATEGORY (gst_sam_track_debug);
+#define GST_CAT_DEFAULT gst_sam_track_debug
+
+enum
+{
+  PROP_0,
+  PROP_MODEL_FILE,
+  PROP_BACKEND,
+  PROP_PRECISION,
+  PROP_THREADS,
+  PROP_MAX_OBJECTS,
+  PROP_LOST_AFTER,
+  PROP_INTERVAL,
+  PROP_MASK_SIZE,
+  PROP_OVERLOAD_POLICY,
+  PROP_INITIAL_PROMPT,
+  PROP_STATS,
+  PROP_OBJECTS,
+};
+
+#define SETTABLE_READY (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | \
+    GST_PARAM_MUTABLE_READY)
+#define SETTABLE_PLAYING (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | \
+    GST_PARAM_MUTABLE_PLAYING)
+
+#define DEFAULT_MAX_OBJECTS 8
+#define DEFAULT_LOST_AFTER 30
+
+/* The largest frame that the engine takes. */
+#define SIZES ", width = (int) [ 1, 16384 ], height = (int) [ 1, 16384 ], " \
+    "framerate = " GST_VIDEO_FPS_RANGE
+#define CAPS "video/x-raw, format = (string) { NV12, I420, YUY2, RGB, BGR, " \
+    "RGBA, BGRA, RGBx, BGRx, GRAY8 }" SIZES
+#define OVERLAY_CAPS "video/x-raw, format = (string) " GST_SAM_PAD_FORMATS SIZES
+
+static GstStaticPadTemplate sink_template =
+GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
+    GST_STATIC_CAPS (CAPS));
+static GstStaticPadTemplate src_template =
+GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
+    GST_STATIC_CAPS (CAPS));
+static GstStaticPadTemplate overlay_template =
+GST_STATIC_PAD_TEMPLATE ("overlay", GST_PAD_SRC, GST_PAD_REQUEST,
+    GST_STATIC_CAPS (OVERLAY_CAPS));
+
+#define gst_sam_track_parent_class parent_class
+G_DEFINE_TYPE (GstSamTrack, gst_sam_track, GST_TYPE_BASE_TRANSFORM);
+GST_ELEMENT_REGISTER_DEFINE (samtrack, "samtrack", GST_RANK_NONE,
+    GST_TYPE_SAM_TRACK);
+
+static void
+gst_sam_track_log (void *self, enum sam_log_level level, const char *line)
+{
+  static const GstDebugLevel levels[] = {
+    [SAM_LOG_ERROR] = GST_LEVEL_ERROR,
+    [SAM_LOG_WARNING] = GST_LEVEL_WARNING,
+    [SAM_LOG_INFO] = GST_LEVEL_INFO,
+    [SAM_LOG_DEBUG] = GST_LEVEL_DEBUG,
+  };
+
+  GST_CAT_LEVEL_LOG (GST_CAT_DEFAULT, levels[level], self, "%s", line);
+}
+
+void
+gst_sam_track_post_error (GstSamTrack * self, int status,
+    const struct sam_error *error, const gchar * what)
+{
+  GQuark domain = GST_LIBRARY_ERROR;
+  gint code = GST_LIBRARY_ERROR_FAILED;
+
+  switch (status) {
+    case SAM_EIO:
+      domain = GST_RESOURCE_ERROR;
+      code = self->model_file && g_file_test (self->model_file,
+          G_FILE_TEST_EXISTS) ? GST_RESOURCE_ERROR_READ :
+          GST_RESOURCE_ERROR_NOT_FOUND;
+      break;
+    case SAM_EINVAL:
+    case SAM_EFORMAT:
+      domain = GST_RESOURCE_ERROR;
+      code = GST_RESOURCE_ERROR_SETTINGS;
+      break;
+    case SAM_ENOMEM:
+      domain = GST_RESOURCE_ERROR;
+      code = GST_RESOURCE_ERROR_NO_SPACE_LEFT;
+      break;
+    case SAM_EUNSUPPORTED:
+      code = GST_LIBRARY_ERROR_INIT;
+      break;
+    default:
+      break;
+  }
+  gst_element_message_full (GST_ELEMENT (self), GST_MESSAGE_ERROR, domain, code,
+      g_strdup (error->text), g_strdup_printf ("%s gave %d", what, status),
+      __FILE__, GST_FUNCTION, __LINE__);
+}
+
+/* Streaming */
+
+static void
+get_params (GstSamTrack * self, struct sam_params *params)
+{
+  struct sam_params defaults = SAM_PARAMS_DEFAULT;
+
+  *params = defaults;
+  GST_OBJECT_LOCK (self);
+  /* Only settable below PAUSED, so it stays while the engine reads it. */
+  params->model_file = self->model_file && *self->model_file ?
+      self->model_file : NULL;
+  params->backend = self->backend;
+  params->precision = self->precision;
+  params->threads = self->threads;
+  params->max_objects = self->max_objects;
+  params->lost_after = self->lost_after;
+  GST_OBJECT_UNLOCK (self);
+  params->log = gst_sam_track_log;
+  params->log_priv = self;
+}
+
+static gboolean
+gst_sam_track_start (GstBaseTransform * base)
+{
+  GstSamTrack *self = GST_SAM_TRACK (base);
+  struct sam_params params;
+  struct sam_error error = { "" };
+  struct sam_info info;
+  int status;
+
+  get_params (self, &params);
+  status = sam_tracker_open (&self->tracker, &params, &error);
+  if (status != SAM_OK) {
+    gst_sam_track_post_error (self, status, &error, "sam_tracker_open");
+    return FALSE;
+  }
+  sam_tracker_info (self->tracker, &info);
+  GST_INFO_OBJECT (self, "%s on %s (%s), %s: open after %" G_GINT64_FORMAT
+      " ms", info.model_file, info.backend, info.device, info.precision,
+      info.open_ns / 1000000);
+  self->image_size = info.image_size;
+  self->passed = 0;
+  self->since_reset = 0;
+  gst_video_info_init (&self->info);
+  gst_sam_stats_start (self->stats, &info);
+  gst_sam_load_start (&self->load);
+  gst_sam_pad_start (self);
+  gst_sam_track_forget_frame (self);
+  gst_sam_track_apply_initial_prompt (self);
+  return TRUE;
+}
+
+static gboolean
+gst_sam_track_stop (GstBaseTransform * base)
+{
+  GstSamTrack *self = GST_SAM_TRACK (base);
+
+  sam_tracker_close (&self->tracker);
+  gst_sam_queue_stop (self->queue);
+  gst_sam_pad_stop (self);
+  gst_sam_track_forget_frame (self);
+  if (self->mask_pool)
+    gst_buffer_pool_set_active (self->mask_pool, FALSE);
+  gst_clear_object (&self->mask_pool);
+  return TRUE;
+}
+
+static gboolean
+gst_sam_track_set_caps (GstBaseTransform * base, GstCaps * in, GstCaps * out)
+{
+  GstSamTrack *self = GST_SAM_TRACK (base);
+
+  if (!gst_video_info_from_caps (&self->info, in))
+    return FALSE;
+  gst_sam_queue_set_frame_size (self->queue, self->info.width,
+      self->info.height);
+  gst_sam_pad_set_caps (self);
+  return TRUE;
+}
+
+/* Another stream: its first frame knows nothing of the last one's objects. */
+static void
+reset (GstSamTrack * self)
+{
+  if (!self->since_reset)
+    return;
+  self->since_reset = 0;
+  self->passed = 0;
+  gst_sam_queue_reset (self->queue, self->tracker);
+  gst_sam_track_forget_frame (self);
+  gst_sam_track_apply_initial_prompt (self);
+}
+
+static gboolean
+is_prompt (GstEvent * event)
+{
+  return gst_event_has_name (event, "samtrack-prompt");
+}
+
+static gboolean
+gst_sam_track_sink_event (GstBaseTransform * base, GstEvent * event)
+{
+  GstSamTrack *self = GST_SAM_TRACK (base);
+
+  switch (GST_EVENT_TYPE (event)) {
+    case GST_EVENT_CUSTOM_DOWNSTREAM:
+    case GST_EVENT_CUSTOM_DOWNSTREAM_OOB:
+    case GST_EVENT_CUSTOM_BOTH:
+    case GST_EVENT_CUSTOM_BOTH_OOB:
+      if (is_prompt (event)) {
+        gst_sam_track_prompt_structure (self, gst_event_get_structure (event));
+        gst_event_unref (event);
+        return TRUE;
+      }
+      break;
+    case GST_EVENT_STREAM_START:
+      reset (self);
+      break;
+    case GST_EVENT_FLUSH_STOP:
+      gst_sam_load_flush (&self->load);
+      reset (self);
+      break;
+    default:
+      break;
+  }
+  gst_sam_pad_forward_event (self, event);
+  return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (base, event);
+}
+
+static gboolean
+gst_sam_track_src_event (GstBaseTransform * base, GstEvent * event)
+{
+  GstSamTrack *self = GST_SAM_TRACK (base);
+  gboolean ok;
+
+  switch (GST_EVENT_TYPE (event)) {
+    case GST_EVENT_CUSTOM_UPSTREAM:
+    case GST_EVENT_CUSTOM_BOTH:
+    case GST_EVENT_CUSTOM_BOTH_OOB:
+      if (is_prompt (event)) {
+        ok = gst_sam_track_prompt_structure (self,
+            gst_event_get_structure (event));
+        gst_event_unref (event);
+        return ok;
+      }
+      break;
+    default:
+      gst_sam_load_note_event (&self->load, event);
+      break;
+  }
+  return GST_BASE_TRANSFORM_CLASS (parent_class)->src_event (base, event);
+}
+
+static gboolean
+gst_sam_track_query (GstBaseTransform * base, GstPadDirection direction,
+    GstQuery * query)
+{
+  if (direction == GST_PAD_SRC && GST_QUERY_TYPE (query) == GST_QUERY_LATENCY)
+    return gst_sam_load_query_latency (&GST_SAM_TRACK (base)->load, base,
+        query);
+  return GST_BASE_TRANSFORM_CLASS (parent_class)->query (base, direction,
+      query);
+}
+
+/* Properties */
+
+static GstStructure *
+get_objects (GstSamTrack * self)
+{
+  GstStructure *s = gst_structure_new_empty ("application/x-samtrack-objects");
+  GstSamReport *report = g_new (GstSamReport, 1);
+  GValue array = G_VALUE_INIT;
+
+  GST_OBJECT_LOCK (self);
+  *report = *self->shown;
+  GST_OBJECT_UNLOCK (self);
+  gst_sam_report_objects_to_value (report, &array);
+  gst_structure_set (s, "width", G_TYPE_INT, report->width,
+      "height", G_TYPE_INT, report->height,
+      "running-time", G_TYPE_UINT64, report->running_time, NULL);
+  gst_structure_take_value (s, "objects", &array);
+  g_free (report);
+  return s;
+}
+
+static void
+gst_sam_track_set_property (GObject * object, guint id, const GValue * value,
+    GParamSpec * pspec)
+{
+  GstSamTrack *self = GST_SAM_TRACK (object);
+
+  GST_OBJECT_LOCK (self);
+  switch (id) {
+    case PROP_MODEL_FILE:
+      g_free (self->model_file);
+      self->model_file = g_value_dup_string (value);
+      break;
+    case PROP_BACKEND:
+      self->backend = g_value_get_enum (value);
+      break;
+    case PROP_PRECISION:
+      self->precision = g_value_get_enum (value);
+      break;
+    case PROP_THREADS:
+      self->threads = g_value_get_uint (value);
+      break;
+    case PROP_MAX_OBJECTS:
+      self->max_objects = g_value_get_uint (value);
+      gst_sam_queue_set_max_objects (self->queue, self->max_objects);
+      break;
+    case PROP_LOST_AFTER:
+      self->lost_after = g_value_get_uint (value);
+      break;
+    case PROP_INTERVAL:
+      self->interval = g_value_get_uint (value);
+      break;
+    case PROP_MASK_SIZE:
+      self->mask_size = g_value_get_enum (value);
+      break;
+    case PROP_OVERLOAD_POLICY:
+      self->policy = g_value_get_enum (value);
+      break;
+    case PROP_INITIAL_PROMPT:
+      g_free (self->initial_prompt);
+      self->initial_prompt = g_value_dup_string (value);
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+      break;
+  }
+  GST_OBJECT_UNLOCK (self);
+}
+
+static void
+gst_sam_track_get_property (GObject * object, guint id, GValue * value,
+    GParamSpec * pspec)
+{
+  GstSamTrack *self = GST_SAM_TRACK (object);
+
+  if (id == PROP_STATS) {
+    g_value_take_boxed (value, gst_sam_stats_to_structure (self->stats));
+    return;
+  }
+  if (id == PROP_OBJECTS) {
+    g_value_take_boxed (value, get_objects (self));
+    return;
+  }
+  GST_OBJECT_LOCK (self);
+  switch (id) {
+    case PROP_MODEL_FILE:
+      g_value_set_string (value, self->model_file);
+      break;
+    case PROP_BACKEND:
+      g_value_set_enum (value, self->backend);
+      break;
+    case PROP_PRECISION:
+      g_value_set_enum (value, self->precision);
+      break;
+    case PROP_THREADS:
+      g_value_set_uint (value, self->threads);
+      break;
+    case PROP_MAX_OBJECTS:
+      g_value_set_uint (value, self->max_objects);
+      break;
+    case PROP_LOST_AFTER:
+      g_value_set_uint (value, self->lost_after);
+      break;
+    case PROP_INTERVAL:
+      g_value_set_uint (value, self->interval);
+      break;
+    case PROP_MASK_SIZE:
+      g_value_set_enum (value, self->mask_size);
+      break;
+    case PROP_OVERLOAD_POLICY:
+      g_value_set_enum (value, self->policy);
+      break;
+    case PROP_INITIAL_PROMPT:
+      g_value_set_string (value, self->initial_prompt);
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+      break;
+  }
+  GST_OBJECT_UNLOCK (self);
+}
+
+static void
+gst_sam_track_finalize (GObject * object)
+{
+  GstSamTrack *self = GST_SAM_TRACK (object);
+
+  gst_sam_pad_finalize (self);
+  gst_sam_queue_clear (self->queue);
+  gst_sam_load_clear (&self->load);
+  gst_sam_stats_clear (self->stats);
+  g_free (self->queue);
+  g_free (self->stats);
+  g_free (self->report);
+  g_free (self->shown);
+  g_free (self->model_file);
+  g_free (self->initial_prompt);
+  G_OBJECT_CLASS (parent_class)->finalize (object);
+}
+
+static void
+install_model_properties (GObjectClass * klass)
+{
+  /**
+   * GstSamTrack:model-file:
+   *
+   * The weights file: `.safetensors` with Meta's or Hugging Face's names, or
+   * Meta's `.pt`. Without one the small model that comes with the plugin is
+   * used.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_MODEL_FILE,
+      g_param_spec_string ("model-file", "Model file",
+          "Weights of a model of SAM 2's family, .safetensors or .pt "
+          "(NULL: the embedded model)", NULL, SETTABLE_READY));
+  /**
+   * GstSamTrack:backend:
+   *
+   * What the model runs on.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_BACKEND,
+      g_param_spec_enum ("backend", "Backend",
+          "What the model runs on", GST_TYPE_SAM_TRACK_BACKEND,
+          SAM_BACKEND_AUTO, SETTABLE_READY));
+  /**
+   * GstSamTrack:precision:
+   *
+   * Precision of the products. Sums are always 32 bits wide.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_PRECISION,
+      g_param_spec_enum ("precision", "Precision",
+          "Of products; sums are always 32 bits wide",
+          GST_TYPE_SAM_TRACK_PRECISION, SAM_PRECISION_AUTO, SETTABLE_READY));
+  /**
+   * GstSamTrack:threads:
+   *
+   * Threads of the CPU backend, 0 for as many as there are processors.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_THREADS,
+      g_param_spec_uint ("threads", "Threads",
+          "Threads of the CPU backend (0: as many as there are processors)", 0,
+          1024, 0, SETTABLE_READY));
+  /**
+   * GstSamTrack:max-objects:
+   *
+   * Objects that can be tracked at once. All memory is taken at the start, so
+   * that more take more.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_MAX_OBJECTS,
+      g_param_spec_uint ("max-objects", "Max objects",
+          "Objects that can be tracked at once; memory is sized by it", 1,
+          GST_SAM_MAX_OBJECTS, DEFAULT_MAX_OBJECTS, SETTABLE_READY));
+  /**
+   * GstSamTrack:lost-after:
+   *
+   * Tracked frames that an object stays occluded before it counts as lost. It
+   * is found again all the same.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_LOST_AFTER,
+      g_param_spec_uint ("lost-after", "Lost after",
+          "Frames that an object stays occluded before it counts as lost", 1,
+          G_MAXINT, DEFAULT_LOST_AFTER, SETTABLE_READY));
+}
+
+static void
+install_stream_properties (GObjectClass * klass)
+{
+  /**
+   * GstSamTrack:interval:
+   *
+   * Frames to pass with the last masks, marked stale, between two that are
+   * tracked on. 0 tracks on every frame.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_INTERVAL,
+      g_param_spec_uint ("interval", "Interval",
+          "Frames to pass with the last masks between two that are tracked on",
+          0, G_MAXINT, 0, SETTABLE_PLAYING));
+  /**
+   * GstSamTrack:mask-size:
+   *
+   * Size of the label map in the meta: as the network gives it, or one value
+   * per pixel of the frame.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_MASK_SIZE,
+      g_param_spec_enum ("mask-size", "Mask size",
+          "Size of the label map in the meta", GST_TYPE_SAM_TRACK_MASK_SIZE,
+          GST_SAM_TRACK_MASK_SIZE_MODEL, SETTABLE_PLAYING));
+  /**
+   * GstSamTrack:overload-policy:
+   *
+   * What to do with frames that come too late to be tracked on. Whatever it is,
+   * #GstSamTrack:stats and QoS messages count them.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_OVERLOAD_POLICY,
+      g_param_spec_enum ("overload-policy", "Overload policy",
+          "What to do with frames that come too late to be tracked on",
+          GST_TYPE_SAM_TRACK_OVERLOAD_POLICY, GST_SAM_TRACK_OVERLOAD_AUTO,
+          SETTABLE_PLAYING));
+  /**
+   * GstSamTrack:initial-prompt:
+   *
+   * Prompts for the first frame of every stream, `;` between them:
+   * `point,x=,y=[,positive=]`, `box,x=,y=,w=,h=`, `mask,location=FILE.png`,
+   * each with `normalized=true` where coordinates run from 0 to 1, and `id=`
+   * where several are for one object. Also applied after a seek.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_INITIAL_PROMPT,
+      g_param_spec_string ("initial-prompt", "Initial prompt",
+          "Prompts for the first frame, such as box,x=10,y=20,w=50,h=40; "
+          "point,x=9,y=7", NULL, SETTABLE_PLAYING));
+}
+
+static void
+install_report_properties (GObjectClass * klass)
+{
+  /**
+   * GstSamTrack:stats:
+   *
+   * Counts of frames, percentiles of the time each part takes (over the last
+   * 1024 tracked frames, the first of the run apart), bytes planned and used,
+   * device and precision.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_STATS,
+      g_param_spec_boxed ("stats", "Statistics",
+          "Counts, times and bytes of this run", GST_TYPE_STRUCTURE,
+          G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
+  /**
+   * GstSamTrack:objects:
+   *
+   * The objects as on the last frame that was tracked on, with the fields of
+   * the meta.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_OBJECTS,
+      g_param_spec_boxed ("objects", "Objects",
+          "The objects, as on the last frame that was tracked on",
+          GST_TYPE_STRUCTURE, G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
+}
+
+static void
+gst_sam_track_class_init (GstSamTrackClass * klass)
+{
+  GObjectClass *gobject_class = G_OBJECT_CLASS (klass);
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+  GstBaseTransformClass *base_class = GST_BASE_TRANSFORM_CLASS (klass);
+
+  GST_DEBUG_CATEGORY_INIT (gst_sam_track_debug, "samtrack", 0,
+      "tracker of object masks");
+
+  gobject_class->set_property = gst_sam_track_set_property;
+  gobject_class->get_property = gst_sam_track_get_property;
+  gobject_class->finalize = gst_sam_track_finalize;
+  install_model_properties (gobject_class);
+  install_stream_properties (gobject_class);
+  install_report_properties (gobject_class);
+  gst_sam_track_install_signals (klass);
+
+  gst_element_class_add_static_pad_template (element_class, &sink_template);
+  gst_element_class_add_static_pad_template (element_class, &src_template);
+  gst_element_class_add_static_pad_template (element_class, &overlay_template);
+  gst_element_class_set_static_metadata (element_class, "Object mask tracker",
+      "Filter/Analyzer/Video",
+      "Tracks the masks of the objects it is pointed at, with SAM 2's models",
+      "The samtrack authors");
+  element_class->request_new_pad = GST_DEBUG_FUNCPTR (gst_sam_pad_request);
+  element_class->release_pad = GST_DEBUG_FUNCPTR (gst_sam_pad_release);
+
+  base_class->start = GST_DEBUG_FUNCPTR (gst_sam_track_start);
+  base_class->stop = GST_DEBUG_FUNCPTR (gst_sam_track_stop);
+  base_class->set_caps = GST_DEBUG_FUNCPTR (gst_sam_track_set_caps);
+  base_class->sink_event = GST_DEBUG_FUNCPTR (gst_sam_track_sink_event);
+  base_class->src_event = GST_DEBUG_FUNCPTR (gst_sam_track_src_event);
+  base_class->query = GST_DEBUG_FUNCPTR (gst_sam_track_query);
+  base_class->transform_ip = GST_DEBUG_FUNCPTR (gst_sam_track_transform_ip);
+  base_class->passthrough_on_same_caps = FALSE;
+
+  gst_type_mark_as_plugin_api (GST_TYPE_SAM_TRACK_BACKEND, 0);
+  gst_type_mark_as_plugin_api (GST_TYPE_SAM_TRACK_PRECISION, 0);
+  gst_type_mark_as_plugin_api (GST_TYPE_SAM_TRACK_MASK_SIZE, 0);
+  gst_type_mark_as_plugin_api (GST_TYPE_SAM_TRACK_OVERLOAD_POLICY, 0);
+}
+
+static void
+gst_sam_track_init (GstSamTrack * self)
+{
+  GstBaseTransform *base = GST_BASE_TRANSFORM (self);
+
+  /* Metas are added to every buffer, so it must be writable. */
+  gst_base_transform_set_in_place (base, TRUE);
+  gst_base_transform_set_passthrough (base, FALSE);
+
+  self->max_objects = DEFAULT_MAX_OBJECTS;
+  self->lost_after = DEFAULT_LOST_AFTER;
+  self->report = g_new0 (GstSamReport, 1);
+  self->shown = g_new0 (GstSamReport, 1);
+  self->queue = g_new0 (GstSamQueue, 1);
+  self->stats = g_new0 (GstSamStats, 1);
+  self->report->running_time = GST_CLOCK_TIME_NONE;
+  self->shown->running_time = GST_CLOCK_TIME_NONE;
+  gst_video_info_init (&self->info);
+  gst_sam_queue_init (self->queue);
+  gst_sam_queue_set_max_objects (self->queue, self->max_objects);
+  gst_sam_load_init (&self->load);
+  gst_sam_stats_init (self->stats);
+  gst_sam_pad_init (self);
+}

@@ -1,0 +1,82 @@
+#ifndef __GST_SAM_TRACK_PRIVATE_H__
+#define __GST_SAM_TRACK_PRIVATE_H__
+
+#include "gstsamenums.h"
+#include "gstsamload.h"
+#include "gstsammeta.h"
+#include "gstsampad.h"
+#include "gstsamqueue.h"
+#include "gstsamstats.h"
+#include "gstsamtrack.h"
+
+#include <samtrack/samtrack.h>
+
+G_BEGIN_DECLS
+
+GST_DEBUG_CATEGORY_EXTERN (gst_sam_track_debug);
+
+struct _GstSamTrack
+{
+  GstBaseTransform parent;
+
+  /* properties, guarded by the object lock */
+  gchar *model_file;
+  gint backend;
+  gint precision;
+  guint threads;
+  guint max_objects;
+  guint lost_after;
+  guint interval;
+  gint mask_size;
+  gint policy;
+  gchar *initial_prompt;
+  GstSamReport *shown;          /* what "objects" tells, without its mask */
+
+  /* these have locks of their own */
+  GstSamQueue *queue;
+  GstSamLoad load;
+  GstSamStats *stats;
+  GstSamPad overlay;
+
+  /* streaming thread only */
+  sam_tracker *tracker;
+  GstVideoInfo info;
+  gint image_size;              /* side of the model's input, px */
+  guint passed;                 /* frames since the last inference */
+  guint since_reset;            /* frames of this stream */
+  GstSamReport *report;         /* of the last inference; owns its mask */
+  guint8 state[GST_SAM_MAX_OBJECTS + 1];        /* last state + 1, by slot */
+  GstBufferPool *mask_pool;
+  gint mask_width, mask_height;
+};
+
+/* gstsamtrack.c */
+
+/* The one place where the engine's words become those of GStreamer. */
+void gst_sam_track_post_error (GstSamTrack * self, int status,
+    const struct sam_error *error, const gchar * what);
+
+/* gstsamsignals.c */
+
+void gst_sam_track_install_signals (GstSamTrackClass * klass);
+
+/* A prompt was refused: a warning, never an error. */
+void gst_sam_track_post_refusal (gpointer self, const gchar * why);
+
+/* Hand in prompts, from any thread. FALSE: one of them was refused. */
+gboolean gst_sam_track_prompt_text (GstSamTrack * self, const gchar * text);
+gboolean gst_sam_track_prompt_structure (GstSamTrack * self,
+    const GstStructure * structure);
+void gst_sam_track_apply_initial_prompt (GstSamTrack * self);
+
+/* gstsamframe.c */
+
+GstFlowReturn gst_sam_track_transform_ip (GstBaseTransform * base,
+    GstBuffer * buf);
+
+/* Forget the last masks. */
+void gst_sam_track_forget_frame (GstSamTrack * self);
+
+G_END_DECLS
+
+#endif /* __GST_SAM_TRACK_PRIVATE_H__ */

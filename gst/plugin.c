@@ -1,0 +1,20 @@
+/**
+ * SECTION:plugin-samtrack
+ * @title: samtrack
+ *
+ * Tracks the masks of objects in live video, and draws them.
+ */
+
+#include "gstsammeta.h"
+#include "gstsamtrack.h"
+
+static gboolean
+plugin_init (GstPlugin * plugin)
+{
+  gst_sam_meta_register ();
+  return GST_ELEMENT_REGISTER (samtrack, plugin);
+}
+
+GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, samtrack,
+    "Tracks the masks of objects in live video", plugin_init, VERSION,
+    "MIT/X11", PACKAGE, "https://samtrack.invalid")
