@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Tracks an object through a video file and shows it in a window.
+set -eu
+if [ "${1:-}" = --help ] || [ $# -lt 2 ]; then
+    echo "usage: pipelines/file.sh VIDEO PROMPT [MODEL]
+  VIDEO   any file GStreamer plays
+  PROMPT  e.g. 'box,x=100,y=60,w=80,h=90' or 'point,x=310,y=200'
+  MODEL   a SAM 2.1 file (the embedded model)"
+    [ "${1:-}" = --help ] && exit 0 || exit 2
+fi
+[ -r "$1" ] || { echo "file.sh: cannot read the video '$1'" >&2; exit 1; }
+[ -z "${3:-}" ] || [ -r "$3" ] || { echo "file.sh: cannot read the model '$3'" >&2; exit 1; }
+root=$(cd "$(dirname "$0")/.." && pwd)
+"$root/tools/setup.sh" run && "$root/tools/build.sh"
+export GST_PLUGIN_PATH="$root/build/gst${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
+exec gst-launch-1.0 filesrc location="$1" ! decodebin ! videoconvert ! queue \
+    ! samtrack initial-prompt="$2" ${3:+model-file="$3"} ! samoverlay ! videoconvert ! autovideosink
