@@ -15,6 +15,7 @@
 #include "half.h"
 #include "names.h"
 #include "safetensors.h"
+#include "torchzip.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "weights are read as they lie in the file");
@@ -265,8 +266,7 @@ static int list_tensors(struct sam_weight_list *list, struct sam_error *error)
                             "%s: is %s; wanted .safetensors or a .pt of torch.save()", list->file,
                             foreign_files[i].what);
     if (list->size >= 4 && memcmp(list->bytes, "PK\3\4", 4) == 0)
-        return sam_fail(error, SAM_EUNSUPPORTED, "%s: a zip of torch.save() is not read yet",
-                        list->file);
+        return sam_torchzip_list(list, error);
     if (list->size >= 9 && list->bytes[8] != '{')
         return sam_fail(error, SAM_EFORMAT,
                         "%s: is neither safetensors nor the zip of torch.save(): "

@@ -1,0 +1,264 @@
+// Layout and field names: PKWARE's APPNOTE.TXT, sections 4.3 and 4.5.
+#include "zip.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    END_BYTES = 22,     // end of central directory record, without comment
+    LOCATOR_BYTES = 20, // zip64 end of central directory locator
+    END64_BYTES = 56,   // zip64 end of central directory record
+    CENTRAL_BYTES = 46, // central directory header, without its three texts
+    LOCAL_BYTES = 30,   // local file header, without its two texts
+    MAX_MEMBERS = 1 << 15,
+    ENCRYPTED = 1 | 1 << 6 | 1 << 13, // flags
+    DESCRIPTOR = 1 << 3,              // sizes follow the data; the local header may say 0
+};
+
+#define ALL16 0xffffu
+#define ALL32 0xffffffffu // "see the zip64 field"
+
+struct zip_file {
+    const char *name;
+    const uint8_t *bytes;
+    uint64_t size;
+    uint64_t directory, directory_bytes, entries;
+    struct sam_error *error;
+};
+
+static uint16_t u16(const uint8_t *p)
+{
+    uint16_t v;
+    memcpy(&v, p, 2);
+    return v;
+}
+
+static uint32_t u32(const uint8_t *p)
+{
+    uint32_t v;
+    memcpy(&v, p, 4);
+    return v;
+}
+
+static uint64_t u64(const uint8_t *p)
+{
+    uint64_t v;
+    memcpy(&v, p, 8);
+    return v;
+}
+
+static int bad(const struct zip_file *z, const char *what)
+{
+    return sam_fail(z->error, SAM_EFORMAT, "%s: damaged zip: %s", z->name, what);
+}
+
+static int bad_member(const struct zip_file *z, const struct sam_zip_member *m, const char *what)
+{
+    const int n = m->name_bytes < 100 ? (int) m->name_bytes : 100;
+    return sam_fail(z->error, SAM_EFORMAT, "%s: zip member '%.*s': %s", z->name, n, m->name, what);
+}
+
+// The record at the very end says where the directory is. torch.save() writes no comment behind
+// it, so the record's place is not searched for and cannot be forged.
+static int read_end(struct zip_file *z)
+{
+    if (z->size < END_BYTES)
+        return bad(z, "it is shorter than a zip's end record");
+    const uint64_t end = z->size - END_BYTES;
+    const uint8_t *e = z->bytes + end;
+    if (memcmp(e, "PK\5\6", 4) != 0 || u16(e + 20))
+        return bad(z, "wanted an end record in its last 22 bytes, found none: truncated?");
+    uint64_t behind = end; // what follows the directory
+    z->entries = u16(e + 10);
+    z->directory_bytes = u32(e + 12);
+    z->directory = u32(e + 16);
+    bool one_disk = !u16(e + 4) && !u16(e + 6) && u16(e + 8) == u16(e + 10);
+
+    if (end >= LOCATOR_BYTES && memcmp(e - LOCATOR_BYTES, "PK\6\7", 4) == 0) {
+        const uint8_t *locator = e - LOCATOR_BYTES;
+        if (end < LOCATOR_BYTES + END64_BYTES ||
+            u64(locator + 8) != end - LOCATOR_BYTES - END64_BYTES)
+            return bad(z, "its zip64 record is not where its locator must be");
+        behind = end - LOCATOR_BYTES - END64_BYTES;
+        const uint8_t *e64 = z->bytes + behind;
+        if (memcmp(e64, "PK\6\6", 4) != 0 || u64(e64 + 4) != END64_BYTES - 12)
+            return bad(z, "its zip64 end record is none");
+        one_disk &= !u32(locator + 4) && u32(locator + 16) <= 1 && !u32(e64 + 16) &&
+                    !u32(e64 + 20) && u64(e64 + 24) == u64(e64 + 32);
+        if ((z->entries != ALL16 && z->entries != u64(e64 + 32)) ||
+            (z->directory_bytes != ALL32 && z->directory_bytes != u64(e64 + 40)) ||
+            (z->directory != ALL32 && z->directory != u64(e64 + 48)))
+            return bad(z, "its two end records disagree");
+        z->entries = u64(e64 + 32);
+        z->directory_bytes = u64(e64 + 40);
+        z->directory = u64(e64 + 48);
+    }
+    if (!one_disk)
+        return bad(z, "it spans several disks");
+    if (z->directory > behind || z->directory_bytes != behind - z->directory)
+        return bad(z, "its directory does not end where its end record begins");
+    if (z->entries > MAX_MEMBERS || z->entries > z->directory_bytes / CENTRAL_BYTES)
+        return bad(z, "its end record counts more members than its directory can hold");
+    return SAM_OK;
+}
+
+// The value of a 32-bit field that may stand in the zip64 extra field instead: those that do
+// stand there one after the other.
+static bool widen(uint64_t *value, const uint8_t *extra, size_t extra_bytes, size_t *used)
+{
+    if (*value != ALL32)
+        return true;
+    for (size_t at = 0; at + 4 <= extra_bytes;) {
+        const size_t id = u16(extra + at), bytes = u16(extra + at + 2);
+        if (bytes > extra_bytes - at - 4)
+            return false;
+        if (id == 1) {
+            if (*used + 8 > bytes)
+                return false;
+            *value = u64(extra + at + 4 + *used);
+            *used += 8;
+            return true;
+        }
+        at += 4 + bytes;
+    }
+    return false;
+}
+
+// The local header must tell the same story as the directory.
+static int read_local(const struct zip_file *z, struct sam_zip_member *m, unsigned flags)
+{
+    if (m->begin > z->directory || z->directory - m->begin < LOCAL_BYTES)
+        return bad_member(z, m, "its header is outside the file");
+    const uint8_t *l = z->bytes + m->begin;
+    const uint64_t name_bytes = u16(l + 26), extra_bytes = u16(l + 28);
+    if (memcmp(l, "PK\3\4", 4) != 0)
+        return bad_member(z, m, "there is no header where the directory says");
+    if (z->directory - m->begin - LOCAL_BYTES < name_bytes + extra_bytes)
+        return bad_member(z, m, "its header is outside the file");
+    if (name_bytes != m->name_bytes || memcmp(l + LOCAL_BYTES, m->name, name_bytes) != 0)
+        return bad_member(z, m, "its own header has another name");
+    if (u16(l + 6) != flags || u16(l + 8))
+        return bad_member(z, m, "its own header has other flags or another method");
+
+    const uint8_t *extra = l + LOCAL_BYTES + name_bytes;
+    uint64_t stored = u32(l + 18), size = u32(l + 22);
+    size_t used = 0;
+    const bool untold = (flags & DESCRIPTOR) && !stored && !size;
+    if (!untold &&
+        (!widen(&size, extra, extra_bytes, &used) || !widen(&stored, extra, extra_bytes, &used) ||
+         size != m->bytes || stored != m->bytes))
+        return bad_member(z, m, "its own header has another size");
+
+    const uint64_t data = m->begin + LOCAL_BYTES + name_bytes + extra_bytes;
+    if (m->bytes > z->directory - data)
+        return bad_member(z, m, "its data run beyond the file");
+    m->data = z->bytes + data;
+    m->end = data + m->bytes;
+    return SAM_OK;
+}
+
+// One entry of the directory at *at, which moves to the next.
+static int read_entry(const struct zip_file *z, uint64_t *at, struct sam_zip_member *m)
+{
+    const uint64_t end = z->directory + z->directory_bytes;
+    const uint8_t *c = z->bytes + *at;
+    if (end - *at < CENTRAL_BYTES || memcmp(c, "PK\1\2", 4) != 0)
+        return bad(z, "its directory holds something that is no entry");
+    const unsigned flags = u16(c + 8), method = u16(c + 10);
+    const uint64_t extra_bytes = u16(c + 30), comment_bytes = u16(c + 32);
+    m->name = (const char *) c + CENTRAL_BYTES;
+    m->name_bytes = u16(c + 28);
+    if (end - *at - CENTRAL_BYTES < m->name_bytes + extra_bytes + comment_bytes)
+        return bad(z, "an entry of its directory runs beyond it");
+    *at += CENTRAL_BYTES + m->name_bytes + extra_bytes + comment_bytes;
+
+    const uint8_t *extra = (const uint8_t *) m->name + m->name_bytes;
+    uint64_t stored = u32(c + 20);
+    size_t used = 0;
+    m->bytes = u32(c + 24);
+    m->begin = u32(c + 42);
+    if (!m->name_bytes || memchr(m->name, 0, m->name_bytes))
+        return bad(z, "a member has no proper name");
+    if (flags & ENCRYPTED)
+        return bad_member(z, m, "is encrypted");
+    if (method)
+        return bad_member(z, m, "is compressed; torch.save() stores its members");
+    if (!widen(&m->bytes, extra, extra_bytes, &used) ||
+        !widen(&stored, extra, extra_bytes, &used) || !widen(&m->begin, extra, extra_bytes, &used))
+        return bad_member(z, m, "its zip64 sizes are missing");
+    if (stored != m->bytes)
+        return bad_member(z, m, "is stored, but with two different sizes");
+    if (u16(c + 34))
+        return bad_member(z, m, "is on another disk");
+    return read_local(z, m, flags);
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct sam_zip_member *x = a, *y = b;
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct sam_zip_member *x = a, *y = b;
+    const size_t n = x->name_bytes < y->name_bytes ? x->name_bytes : y->name_bytes;
+    const int order = memcmp(x->name, y->name, n);
+    return order ? order : (x->name_bytes > y->name_bytes) - (x->name_bytes < y->name_bytes);
+}
+
+static int check_members(const struct zip_file *z, struct sam_zip_member *m, int count)
+{
+    qsort(m, count, sizeof(*m), compare_places);
+    for (int i = 1; i < count; i++)
+        if (m[i].begin < m[i - 1].end)
+            return bad_member(z, &m[i], "overlaps another member");
+    qsort(m, count, sizeof(*m), compare_names);
+    for (int i = 1; i < count; i++)
+        if (compare_names(&m[i - 1], &m[i]) == 0)
+            return bad_member(z, &m[i], "is there twice");
+    return SAM_OK;
+}
+
+int sam_zip_open(struct sam_zip *zip, const char *file, const uint8_t *bytes, size_t size,
+                 struct sam_error *error)
+{
+    struct zip_file z = { .name = file, .bytes = bytes, .size = size, .error = error };
+    *zip = (struct sam_zip){ 0 };
+    int status = read_end(&z);
+    if (status)
+        return status;
+    struct sam_zip_member *members = calloc(z.entries + 1, sizeof(*members));
+    if (!members)
+        return sam_fail(error, SAM_ENOMEM, "%s: no memory to list its members", file);
+
+    uint64_t at = z.directory;
+    for (uint64_t i = 0; i < z.entries && !status; i++)
+        status = read_entry(&z, &at, &members[i]);
+    if (!status && at != z.directory + z.directory_bytes)
+        status = bad(&z, "its directory holds more than its end record counts");
+    if (!status)
+        status = check_members(&z, members, (int) z.entries);
+    if (status) {
+        free(members);
+        return status;
+    }
+    zip->members = members;
+    zip->count = (int) z.entries;
+    return SAM_OK;
+}
+
+void sam_zip_close(struct sam_zip *zip)
+{
+    free(zip->members);
+    *zip = (struct sam_zip){ 0 };
+}
+
+const struct sam_zip_member *sam_zip_find(const struct sam_zip *zip, const char *name,
+                                          size_t name_bytes)
+{
+    const struct sam_zip_member key = { .name = name, .name_bytes = name_bytes };
+    return bsearch(&key, zip->members, zip->count, sizeof(key), compare_names);
+}
