@@ -226,7 +226,7 @@ int sam_prompt_tokens(const struct sam_prompt_encoder *p, int d, int image_size,
                       const float (*xy)[2], const int *labels, float *dst);
 
 struct sam_prompt_scratch {
-    struct sam_tensor a, b, c;
+    struct sam_tensor a, b; // stride 8 and 16
 };
 void sam_prompt_layout(struct sam_prompt_scratch *s, const struct sam_config *c,
                        enum sam_type type, int batch, struct sam_arena *a);
@@ -262,7 +262,7 @@ struct sam_decoder_scratch {
     struct sam_tensor hidden;                    // (B, 1, T, decoder_hidden)
     struct sam_tensor iq, ik, iv;                // (B, 1, N, d / 2)
     struct sam_tensor up1, up2;                  // stride 8 and 4
-    struct sam_tensor token, mask_tokens;        // (B, 1, 1, d) and (B, 1, 4, d)
+    struct sam_tensor token;                     // (B, 1, 1, d) F32
     struct sam_tensor mlp_a, mlp_b;              // (B, 1, 1, widest)
     struct sam_tensor hyper_row, hyper;          // (B, 1, 1, d / 8) and (B, 1, 4, d / 8)
 };
@@ -275,6 +275,15 @@ void sam_decoder_run(struct sam_queue *q, const struct sam_model *m, struct sam_
                      struct sam_tensor image, struct sam_tensor sparse,
                      const struct sam_features *f, struct sam_tensor multimask,
                      const struct sam_decoded *dst);
+// Its two halves: the candidates, their IoUs, the score and the mask tokens; and from these the
+// choice among them and the pointer.
+void sam_decoder_candidates(struct sam_queue *q, const struct sam_model *m,
+                            struct sam_decoder_scratch *s, struct sam_tensor image,
+                            struct sam_tensor sparse, const struct sam_features *f,
+                            const struct sam_decoded *dst);
+void sam_decoder_choose(struct sam_queue *q, const struct sam_model *m,
+                        struct sam_decoder_scratch *s, struct sam_tensor multimask,
+                        const struct sam_decoded *dst);
 
 struct sam_memory_encoder_scratch {
     struct sam_tensor high_res;  // (B, S, S, 1) F32: logits, then the signal

@@ -1,0 +1,404 @@
+// The mask decoder: a two-way transformer between a few tokens and the image, then masks as dot
+// products of what the mask tokens became with the upsampled image.
+#include <math.h>
+
+#include "forward.h"
+#include "load.h"
+#include "position.h"
+
+#define TRANSFORMER "sam_mask_decoder.transformer"
+
+// width: of q, k, v inside; d in self-attention, d / 2 across.
+static void load_attention(struct sam_loader *l, struct sam_attention_weights *a, int width,
+                           const char *prefix, const char *name)
+{
+    const int d = l->config->d_model;
+    sam_load_linear(l, &a->q, width, d, "%s.%s.q_proj", prefix, name);
+    sam_load_linear(l, &a->k, width, d, "%s.%s.k_proj", prefix, name);
+    sam_load_linear(l, &a->v, width, d, "%s.%s.v_proj", prefix, name);
+    sam_load_linear(l, &a->out, d, width, "%s.%s.out_proj", prefix, name);
+}
+
+static void load_layer(struct sam_loader *l, struct sam_two_way_layer *t, const char *layer)
+{
+    const int d = l->config->d_model, hidden = l->config->decoder_hidden;
+    load_attention(l, &t->self, d, layer, "self_attn");
+    load_attention(l, &t->token_to_image, d / 2, layer, "cross_attn_token_to_image");
+    load_attention(l, &t->image_to_token, d / 2, layer, "cross_attn_image_to_token");
+    sam_load_norm(l, &t->norm1, d, "%s.norm1", layer);
+    sam_load_norm(l, &t->norm2, d, "%s.norm2", layer);
+    sam_load_norm(l, &t->norm3, d, "%s.norm3", layer);
+    sam_load_norm(l, &t->norm4, d, "%s.norm4", layer);
+    sam_load_linear(l, &t->mlp_in, hidden, d, "%s.mlp.layers.0", layer);
+    sam_load_linear(l, &t->mlp_out, d, hidden, "%s.mlp.layers.1", layer);
+}
+
+static void load_mlp(struct sam_loader *l, struct sam_mlp3 *mlp, int hidden, int out,
+                     const char *name)
+{
+    const int d = l->config->d_model;
+    sam_load_linear(l, &mlp->layer[0], hidden, d, "%s.layers.0", name);
+    sam_load_linear(l, &mlp->layer[1], hidden, hidden, "%s.layers.1", name);
+    sam_load_linear(l, &mlp->layer[2], out, hidden, "%s.layers.2", name);
+}
+
+static void load_heads(struct sam_loader *l, struct sam_decoder *d)
+{
+    static const char *const hyper[SAM_MASK_TOKENS] = {
+        "sam_mask_decoder.output_hypernetworks_mlps.0",
+        "sam_mask_decoder.output_hypernetworks_mlps.1",
+        "sam_mask_decoder.output_hypernetworks_mlps.2",
+        "sam_mask_decoder.output_hypernetworks_mlps.3",
+    };
+    const struct sam_config *c = l->config;
+    const int width = c->d_model;
+    const char *up = "sam_mask_decoder.output_upscaling";
+
+    sam_load_conv_transpose(l, &d->upscale1, c->high_res_s1, width, "%s.0", up);
+    sam_load_norm(l, &d->upscale_norm, c->high_res_s1, "%s.1", up);
+    sam_load_conv_transpose(l, &d->upscale2, c->high_res_s0, c->high_res_s1, "%s.3", up);
+    for (int i = 0; i < SAM_MASK_TOKENS; i++)
+        load_mlp(l, &d->hyper[i], width, c->high_res_s0, hyper[i]);
+    load_mlp(l, &d->iou_head, c->iou_hidden, SAM_MASK_TOKENS,
+             "sam_mask_decoder.iou_prediction_head");
+    load_mlp(l, &d->score_head, width, 1, "sam_mask_decoder.pred_obj_score_head");
+    load_mlp(l, &d->pointer_proj, width, width, "obj_ptr_proj");
+    d->no_obj_ptr = sam_load_rows(l, 2, (int64_t[]) { 1, width }, "no_obj_ptr");
+}
+
+// The output tokens in their order; and behind them the two not-a-point tokens of a frame
+// without prompts.
+static void load_tokens(struct sam_loader *l, struct sam_decoder *d,
+                        const struct sam_prompt_encoder *p)
+{
+    const int c = l->config->d_model;
+    const size_t mark = sam_arena_mark(&l->staging);
+    float *table = sam_load_room(&l->staging, (SAM_OUTPUT_TOKENS + 2) * (size_t) c);
+
+    sam_load_read(l, table, 2, (int64_t[]) { 1, c }, "sam_mask_decoder.obj_score_token.weight");
+    sam_load_read(l, l->measuring ? NULL : table + c, 2, (int64_t[]) { 1, c },
+                  "sam_mask_decoder.iou_token.weight");
+    sam_load_read(l, l->measuring ? NULL : table + 2 * c, 2, (int64_t[]) { SAM_MASK_TOKENS, c },
+                  "sam_mask_decoder.mask_tokens.weight");
+    if (sam_load_live(l))
+        sam_prompt_tokens(p, c, l->config->image_size, 0, NULL, NULL,
+                          table + SAM_OUTPUT_TOKENS * c);
+    d->output_tokens = sam_load_tensor(l, table, 1, SAM_OUTPUT_TOKENS, c);
+    d->start.initial = sam_load_tensor(l, table, 1, SAM_OUTPUT_TOKENS + 2, c);
+    sam_arena_release(&l->staging, mark);
+}
+
+static void load_places(struct sam_loader *l, struct sam_decoder *d,
+                        const struct sam_prompt_encoder *p)
+{
+    const int h = sam_grid(l->config), N = h * h, c = l->config->d_model;
+    const size_t staging = sam_arena_mark(&l->staging);
+    float *table = sam_load_room(&l->staging, (size_t) N * c);
+    if (sam_load_live(l))
+        sam_position_fourier_map(p->gaussian, h, c, table);
+
+    for (int i = 0; i <= SAM_DECODER_LAYERS; i++) {
+        d->place[i].key = sam_arena_tensor(&l->constant, SAM_F32, 1, 1, N, c / 2);
+        if (i < SAM_DECODER_LAYERS)
+            d->place[i].query = sam_arena_tensor(&l->constant, SAM_F32, 1, 1, N, c / 2);
+    }
+    const size_t mark = sam_arena_mark(&l->constant);
+    const struct sam_tensor pe = sam_load_tensor(l, table, 1, N, c);
+    if (sam_load_live(l))
+        for (int i = 0; i <= SAM_DECODER_LAYERS; i++) {
+            const struct sam_attention_weights *to_image =
+                i < SAM_DECODER_LAYERS ? &d->layer[i].token_to_image : &d->final_token_to_image;
+            linear(l->queue, .dst = d->place[i].key, .src = pe, .weight = to_image->k.weight);
+            if (i < SAM_DECODER_LAYERS)
+                linear(l->queue, .dst = d->place[i].query, .src = pe,
+                       .weight = d->layer[i].image_to_token.q.weight);
+        }
+    sam_arena_release(&l->constant, mark); // the map itself is not needed again
+    sam_arena_release(&l->staging, staging);
+}
+
+// The part of the scratch that the tokens use, T of them.
+static void layout_tokens(struct sam_decoder_scratch *s, const struct sam_config *c,
+                          enum sam_type type, int batch, int T, struct sam_arena *a)
+{
+    const int d = c->d_model;
+    s->tokens = sam_arena_tensor(a, SAM_F32, batch, 1, T, d);
+    s->initial = sam_arena_tensor(a, SAM_F32, batch, 1, T, d);
+    s->u = sam_arena_tensor(a, type, batch, 1, T, d);
+    s->tq = sam_arena_tensor(a, type, batch, 1, T, d);
+    s->tk = sam_arena_tensor(a, type, batch, 1, T, d);
+    s->tv = sam_arena_tensor(a, type, batch, 1, T, d);
+    s->mixed = sam_arena_tensor(a, type, batch, 1, T, d);
+    s->hidden = sam_arena_tensor(a, type, batch, 1, T, c->decoder_hidden);
+}
+
+void sam_decoder_layout(struct sam_decoder_scratch *s, const struct sam_config *c,
+                        enum sam_type type, int batch, int max_sparse, struct sam_arena *a)
+{
+    const int h = sam_grid(c), N = h * h, d = c->d_model;
+    const int widest = c->iou_hidden > d ? c->iou_hidden : d;
+    layout_tokens(s, c, type, batch, SAM_OUTPUT_TOKENS + max_sparse, a);
+    s->token = sam_arena_tensor(a, SAM_F32, batch, 1, 1, d);
+    s->mlp_a = sam_arena_tensor(a, type, batch, 1, 1, widest);
+    s->mlp_b = sam_arena_tensor(a, type, batch, 1, 1, widest);
+    s->hyper_row = sam_arena_tensor(a, type, batch, 1, 1, c->high_res_s0);
+    s->hyper = sam_arena_tensor(a, type, batch, 1, SAM_MASK_TOKENS, c->high_res_s0);
+
+    // The image sides of the transformer are done when the upscaling begins.
+    const size_t mark = sam_arena_mark(a);
+    s->iq = sam_arena_tensor(a, type, batch, 1, N, d / 2);
+    s->ik = sam_arena_tensor(a, type, batch, 1, N, d / 2);
+    s->iv = sam_arena_tensor(a, type, batch, 1, N, d / 2);
+    const size_t end = sam_arena_mark(a);
+    sam_arena_release(a, mark);
+    s->up1 = sam_arena_tensor(a, type, batch, 2 * h, 2 * h, c->high_res_s1);
+    s->up2 = sam_arena_tensor(a, type, batch, 4 * h, 4 * h, c->high_res_s0);
+    if (a->used < end)
+        sam_arena_bytes(a, end - a->used);
+}
+
+static float head_scale(int width)
+{
+    return 1 / sqrtf((float) width / SAM_DECODER_HEADS);
+}
+
+// Scratch tensor t for the tokens of `like`, c channels.
+static struct sam_tensor fit(struct sam_tensor t, struct sam_tensor like, int c)
+{
+    return sam_view(t, like.n, 1, like.w, c);
+}
+
+// Tokens among themselves. Layer 0 has neither position nor shortcut: `position` NULL.
+static void self_attention(struct sam_queue *q, const struct sam_two_way_layer *l,
+                           const struct sam_decoder_scratch *s, struct sam_tensor tokens,
+                           const struct sam_tensor *position)
+{
+    const int d = tokens.c;
+    const struct sam_tensor Q = fit(s->tq, tokens, d), K = fit(s->tk, tokens, d);
+    const struct sam_tensor V = fit(s->tv, tokens, d), mixed = fit(s->mixed, tokens, d);
+    struct sam_tensor u = tokens, shortcut = { 0 };
+
+    if (position) {
+        u = fit(s->u, tokens, d);
+        add(q, .dst = u, .a = tokens, .b = *position, .scale = 1);
+        shortcut = tokens;
+    }
+    linear(q, .dst = Q, .src = u, PRODUCT(l->self.q));
+    linear(q, .dst = K, .src = u, PRODUCT(l->self.k));
+    linear(q, .dst = V, .src = tokens, PRODUCT(l->self.v));
+    attention(q, .dst = mixed, .q = Q, .k = K, .v = V, .heads = SAM_DECODER_HEADS,
+              .scale = head_scale(d));
+    linear(q, .dst = tokens, .src = mixed, PRODUCT(l->self.out), .add = shortcut);
+    layernorm(q, .dst = tokens, .src = tokens, NORM(l->norm1), .eps = EPS_TRANSFORMER);
+}
+
+static void token_query(struct sam_queue *q, const struct sam_attention_weights *w,
+                        const struct sam_decoder_scratch *s, struct sam_tensor tokens,
+                        struct sam_tensor position, struct sam_tensor query)
+{
+    const struct sam_tensor u = fit(s->u, tokens, tokens.c);
+    add(q, .dst = u, .a = tokens, .b = position, .scale = 1);
+    linear(q, .dst = query, .src = u, PRODUCT(w->q));
+}
+
+// Tokens look at the image; `query` is theirs already.
+static void token_to_image(struct sam_queue *q, const struct sam_attention_weights *w,
+                           const struct sam_affine *norm, const struct sam_decoder_scratch *s,
+                           struct sam_tensor tokens, struct sam_tensor query,
+                           struct sam_tensor image, struct sam_tensor key_place)
+{
+    const struct sam_tensor K = sam_first(s->ik, tokens.n), V = sam_first(s->iv, tokens.n);
+    const struct sam_tensor mixed = fit(s->mixed, tokens, tokens.c / 2);
+
+    linear(q, .dst = K, .src = image, PRODUCT(w->k), .add = key_place);
+    linear(q, .dst = V, .src = image, PRODUCT(w->v));
+    attention(q, .dst = mixed, .q = query, .k = K, .v = V, .heads = SAM_DECODER_HEADS,
+              .scale = head_scale(tokens.c / 2));
+    linear(q, .dst = tokens, .src = mixed, PRODUCT(w->out), .add = tokens);
+    layernorm(q, .dst = tokens, .src = tokens, NORM(*norm), .eps = EPS_TRANSFORMER);
+}
+
+static void image_to_token(struct sam_queue *q, const struct sam_two_way_layer *l,
+                           const struct sam_decoder_scratch *s, struct sam_tensor tokens,
+                           struct sam_tensor position, struct sam_tensor image,
+                           struct sam_tensor query_place)
+{
+    const struct sam_attention_weights *w = &l->image_to_token;
+    const int d = tokens.c;
+    const struct sam_tensor u = fit(s->u, tokens, d);
+    const struct sam_tensor Q = sam_first(s->iq, tokens.n), mixed = sam_first(s->ik, tokens.n);
+    const struct sam_tensor K = fit(s->tk, tokens, d / 2), V = fit(s->tv, tokens, d / 2);
+
+    add(q, .dst = u, .a = tokens, .b = position, .scale = 1);
+    linear(q, .dst = Q, .src = image, PRODUCT(w->q), .add = query_place);
+    linear(q, .dst = K, .src = u, PRODUCT(w->k));
+    linear(q, .dst = V, .src = tokens, PRODUCT(w->v));
+    attention(q, .dst = mixed, .q = Q, .k = K, .v = V, .heads = SAM_DECODER_HEADS,
+              .scale = head_scale(d / 2));
+    linear(q, .dst = image, .src = mixed, PRODUCT(w->out), .add = image);
+    layernorm(q, .dst = image, .src = image, NORM(l->norm4), .eps = EPS_TRANSFORMER);
+}
+
+static void feed_forward(struct sam_queue *q, const struct sam_two_way_layer *l,
+                         const struct sam_decoder_scratch *s, struct sam_tensor tokens)
+{
+    const struct sam_tensor hidden = fit(s->hidden, tokens, s->hidden.c);
+    linear(q, .dst = hidden, .src = tokens, PRODUCT(l->mlp_in), .act = SAM_ACT_RELU);
+    linear(q, .dst = tokens, .src = hidden, PRODUCT(l->mlp_out), .add = tokens);
+    layernorm(q, .dst = tokens, .src = tokens, NORM(l->norm3), .eps = EPS_TRANSFORMER);
+}
+
+static void load_start(struct sam_loader *l, struct sam_decoder *d)
+{
+    const int T = SAM_OUTPUT_TOKENS + 2, c = l->config->d_model;
+    const enum sam_type type = sam_queue_type(l->queue);
+    d->start.tokens = sam_arena_tensor(&l->constant, SAM_F32, 1, 1, T, c);
+    d->start.query = sam_arena_tensor(&l->constant, type, 1, 1, T, c / 2);
+
+    struct sam_decoder_scratch s;
+    const size_t mark = sam_arena_mark(&l->constant);
+    layout_tokens(&s, l->config, type, 1, T, &l->constant);
+    if (sam_load_live(l)) {
+        copy(l->queue, .dst = d->start.tokens, .src = d->start.initial);
+        self_attention(l->queue, &d->layer[0], &s, d->start.tokens, NULL);
+        token_query(l->queue, &d->layer[0].token_to_image, &s, d->start.tokens, d->start.initial,
+                    d->start.query);
+    }
+    sam_arena_release(&l->constant, mark);
+}
+
+void sam_decoder_load(struct sam_loader *l, struct sam_decoder *d,
+                      const struct sam_prompt_encoder *p)
+{
+    load_layer(l, &d->layer[0], TRANSFORMER ".layers.0");
+    load_layer(l, &d->layer[1], TRANSFORMER ".layers.1");
+    load_attention(l, &d->final_token_to_image, l->config->d_model / 2, TRANSFORMER,
+                   "final_attn_token_to_image");
+    sam_load_norm(l, &d->norm_final, l->config->d_model, TRANSFORMER ".norm_final_attn");
+    load_heads(l, d);
+    load_tokens(l, d, p);
+    load_places(l, d, p);
+    load_start(l, d);
+}
+
+// Layer 0 up to the tokens' question to the image: constant where nobody prompts.
+static void begin(struct sam_queue *q, const struct sam_decoder *d,
+                  const struct sam_decoder_scratch *s, struct sam_tensor sparse,
+                  struct sam_tensor tokens, struct sam_tensor position, struct sam_tensor query)
+{
+    if (!sparse.data) {
+        copy(q, .dst = tokens, .src = d->start.tokens);
+        copy(q, .dst = query, .src = d->start.query);
+        return;
+    }
+    copy_rows(q, .dst = position, .src = d->output_tokens, .rows = SAM_OUTPUT_TOKENS);
+    copy_rows(q, .dst = position, .src = sparse, .to = SAM_OUTPUT_TOKENS, .rows = sparse.w);
+    copy(q, .dst = tokens, .src = position);
+    self_attention(q, &d->layer[0], s, tokens, NULL);
+    token_query(q, &d->layer[0].token_to_image, s, tokens, position, query);
+}
+
+// Tokens and image look at each other. image (B, 1, N, d); the initial tokens are the position
+// of the tokens throughout.
+static void two_way(struct sam_queue *q, const struct sam_decoder *d,
+                    const struct sam_decoder_scratch *s, struct sam_tensor sparse,
+                    struct sam_tensor tokens, struct sam_tensor image)
+{
+    const struct sam_tensor position =
+        sparse.data ? fit(s->initial, tokens, tokens.c) : d->start.initial;
+    const struct sam_tensor query = fit(s->tq, tokens, tokens.c / 2);
+
+    for (int i = 0; i < SAM_DECODER_LAYERS; i++) {
+        const struct sam_two_way_layer *l = &d->layer[i];
+        if (i == 0) {
+            begin(q, d, s, sparse, tokens, position, query);
+        } else {
+            self_attention(q, l, s, tokens, &position);
+            token_query(q, &l->token_to_image, s, tokens, position, query);
+        }
+        token_to_image(q, &l->token_to_image, &l->norm2, s, tokens, query, image, d->place[i].key);
+        feed_forward(q, l, s, tokens);
+        image_to_token(q, l, s, tokens, position, image, d->place[i].query);
+    }
+    token_query(q, &d->final_token_to_image, s, tokens, position, query);
+    token_to_image(q, &d->final_token_to_image, &d->norm_final, s, tokens, query, image,
+                   d->place[SAM_DECODER_LAYERS].key);
+}
+
+// Three layers over one row per object; act: of the last.
+static void mlp3(struct sam_queue *q, const struct sam_mlp3 *mlp,
+                 const struct sam_decoder_scratch *s, struct sam_tensor src, struct sam_tensor dst,
+                 enum sam_act act)
+{
+    const struct sam_tensor a = sam_view(s->mlp_a, src.n, 1, 1, mlp->layer[0].weight.out);
+    const struct sam_tensor b = sam_view(s->mlp_b, src.n, 1, 1, mlp->layer[1].weight.out);
+    linear(q, .dst = a, .src = src, PRODUCT(mlp->layer[0]), .act = SAM_ACT_RELU);
+    linear(q, .dst = b, .src = a, PRODUCT(mlp->layer[1]), .act = SAM_ACT_RELU);
+    linear(q, .dst = dst, .src = b, PRODUCT(mlp->layer[2]), .act = act);
+}
+
+// All four candidates, their IoUs and the object score. tokens: [score, IoU, masks, prompts].
+static void heads(struct sam_queue *q, const struct sam_decoder *d,
+                  const struct sam_decoder_scratch *s, struct sam_tensor tokens,
+                  struct sam_tensor image, const struct sam_features *f,
+                  const struct sam_decoded *dst)
+{
+    const int B = tokens.n;
+    const struct sam_tensor token = sam_first(s->token, B), hyper = sam_first(s->hyper, B);
+    const struct sam_tensor hyper_row = sam_first(s->hyper_row, B);
+    const struct sam_tensor up1 = sam_first(s->up1, B), up2 = sam_first(s->up2, B);
+
+    conv_transpose(q, .dst = up1, .src = image, PRODUCT(d->upscale1), .add = f->s1);
+    layernorm(q, .dst = up1, .src = up1, NORM(d->upscale_norm), .eps = EPS_MAP,
+              .act = SAM_ACT_GELU);
+    conv_transpose(q, .dst = up2, .src = up1, PRODUCT(d->upscale2), .add = f->s0,
+                   .act = SAM_ACT_GELU);
+
+    copy_rows(q, .dst = token, .src = tokens, .from = 0, .rows = 1);
+    mlp3(q, &d->score_head, s, token, dst->score, SAM_ACT_NONE);
+    copy_rows(q, .dst = token, .src = tokens, .from = 1, .rows = 1);
+    mlp3(q, &d->iou_head, s, token, dst->ious, SAM_ACT_SIGMOID);
+    for (int i = 0; i < SAM_MASK_TOKENS; i++) {
+        copy_rows(q, .dst = token, .src = tokens, .from = 2 + i, .rows = 1);
+        mlp3(q, &d->hyper[i], s, token, hyper_row, SAM_ACT_NONE);
+        copy_rows(q, .dst = hyper, .src = hyper_row, .to = i, .rows = 1);
+    }
+    matmul(q, .dst = dst->masks, .a = hyper, .b = sam_reshape(up2, B, 1, up2.h * up2.w, up2.c));
+}
+
+void sam_decoder_candidates(struct sam_queue *q, const struct sam_model *m,
+                            struct sam_decoder_scratch *s, struct sam_tensor image,
+                            struct sam_tensor sparse, const struct sam_features *f,
+                            const struct sam_decoded *dst)
+{
+    const int B = image.n, N = image.h * image.w, d = image.c;
+    const int T = SAM_OUTPUT_TOKENS + (sparse.data ? sparse.w : 2);
+    const struct sam_tensor tokens = sam_view(s->tokens, B, 1, T, d);
+
+    two_way(q, &m->decoder, s, sparse, tokens, sam_reshape(image, B, 1, N, d));
+    heads(q, &m->decoder, s, tokens, image, f, dst);
+    copy_rows(q, .dst = dst->tokens, .src = tokens, .from = 2, .rows = SAM_MASK_TOKENS);
+}
+
+void sam_decoder_choose(struct sam_queue *q, const struct sam_model *m,
+                        struct sam_decoder_scratch *s, struct sam_tensor multimask,
+                        const struct sam_decoded *dst)
+{
+    const struct sam_decoder *d = &m->decoder;
+    const struct sam_tensor token = sam_first(s->token, dst->score.n);
+
+    select_mask(q, .low_res = dst->low_res, .token = token, .iou = dst->iou, .masks = dst->masks,
+                .tokens = dst->tokens, .ious = dst->ious, .score = dst->score,
+                .multimask = multimask, .delta = 0.05f, .threshold = 0.98f);
+    mlp3(q, &d->pointer_proj, s, token, dst->pointer, SAM_ACT_NONE);
+    gate(q, .dst = dst->pointer, .src = dst->pointer, .other = d->no_obj_ptr, .score = dst->score);
+}
+
+void sam_decoder_run(struct sam_queue *q, const struct sam_model *m, struct sam_decoder_scratch *s,
+                     struct sam_tensor image, struct sam_tensor sparse,
+                     const struct sam_features *f, struct sam_tensor multimask,
+                     const struct sam_decoded *dst)
+{
+    sam_decoder_candidates(q, m, s, image, sparse, f, dst);
+    sam_decoder_choose(q, m, s, multimask, dst);
+}

@@ -1,0 +1,177 @@
+// The trunk: Hiera, a pyramid of transformer blocks with attention inside windows, max-pooled
+// queries at the first block of stages 2 to 4, and a few blocks that see the whole map.
+#include <math.h>
+#include <stdio.h>
+
+#include "forward.h"
+#include "load.h"
+#include "position.h"
+
+// Sizes of block i. The window of a stage's first block is still that of the stage before.
+static void block_sizes(const struct sam_config *c, int i, struct sam_hiera_block *b)
+{
+    int stage = 0, first = 0;
+    while (i >= first + c->stages[stage])
+        first += c->stages[stage++];
+    b->pool = stage > 0 && i == first;
+    b->dim_out = c->embed_dim << stage;
+    b->dim = b->pool ? b->dim_out / 2 : b->dim_out;
+    b->heads = c->num_heads << stage;
+    b->window = c->global_block[i] ? 0 : c->window_spec[b->pool ? stage - 1 : stage];
+}
+
+static void load_block(struct sam_loader *l, struct sam_hiera_block *b, int i)
+{
+    const char *prefix = "image_encoder.trunk.blocks";
+    const int dim = b->dim, out = b->dim_out;
+    sam_load_norm(l, &b->norm1, dim, "%s.%d.norm1", prefix, i);
+    sam_load_linear(l, &b->qkv, 3 * out, dim, "%s.%d.attn.qkv", prefix, i);
+    sam_load_linear(l, &b->proj, out, out, "%s.%d.attn.proj", prefix, i);
+    sam_load_norm(l, &b->norm2, out, "%s.%d.norm2", prefix, i);
+    sam_load_linear(l, &b->mlp_in, 4 * out, out, "%s.%d.mlp.layers.0", prefix, i);
+    sam_load_linear(l, &b->mlp_out, out, 4 * out, "%s.%d.mlp.layers.1", prefix, i);
+    if (b->pool)
+        sam_load_linear(l, &b->shortcut, out, dim, "%s.%d.proj", prefix, i);
+}
+
+static struct sam_tensor load_position(struct sam_loader *l)
+{
+    const struct sam_config *c = l->config;
+    const int side = c->image_size / 4, e = c->embed_dim;
+    const int size = c->pos_embed_size, window = c->window_pos_embed_size;
+    const size_t mark = sam_arena_mark(&l->staging);
+    float *background = sam_load_room(&l->staging, (size_t) e * size * size);
+    float *tile = sam_load_room(&l->staging, (size_t) e * window * window);
+    float *scratch = sam_load_room(&l->staging, (size_t) e * size * side);
+    float *map = sam_load_room(&l->staging, (size_t) e * side * side);
+
+    sam_load_read(l, background, 4, (int64_t[]) { 1, e, size, size },
+                  "image_encoder.trunk.pos_embed");
+    sam_load_read(l, tile, 4, (int64_t[]) { 1, e, window, window },
+                  "image_encoder.trunk.pos_embed_window");
+    if (sam_load_live(l))
+        sam_position_hiera(background, size, tile, window, side, e, scratch, map);
+    const struct sam_tensor t = sam_load_tensor(l, map, side, side, e);
+    sam_arena_release(&l->staging, mark);
+    return t;
+}
+
+void sam_hiera_load(struct sam_loader *l, struct sam_hiera *h)
+{
+    sam_load_conv(l, &h->patch_embed, l->config->embed_dim, 3, 7,
+                  "image_encoder.trunk.patch_embed.proj");
+    h->position = load_position(l);
+    for (int i = 0; i < l->config->num_blocks; i++) {
+        block_sizes(l->config, i, &h->block[i]);
+        load_block(l, &h->block[i], i);
+    }
+}
+
+static size_t max_size(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+// One row of `count` numbers: room that a forward cuts to the extents it needs.
+static struct sam_tensor room(struct sam_arena *a, enum sam_type type, size_t count)
+{
+    return sam_arena_tensor(a, type, 1, 1, 1, (int) count);
+}
+
+void sam_encoder_layout(struct sam_encoder_scratch *s, const struct sam_config *c,
+                        enum sam_type type, struct sam_arena *a)
+{
+    const int S = c->image_size;
+    size_t u = 0, wide = 0, mixed = 0, x[2] = { 0 };
+    int side = S / 4, turn = 0;
+
+    for (int i = 0; i < c->num_blocks; i++) {
+        struct sam_hiera_block b;
+        block_sizes(c, i, &b);
+        const size_t in = (size_t) side * side; // tokens
+        side /= b.pool ? 2 : 1;
+        turn ^= b.pool;
+        const size_t out = (size_t) side * side;
+        x[turn] = max_size(x[turn], out * b.dim_out);
+        u = max_size(u, max_size(in * b.dim, out * b.dim_out));
+        mixed = max_size(mixed, out * b.dim_out);
+        wide = max_size(wide, max_size(in * 3 * b.dim_out, out * 4 * b.dim_out));
+    }
+
+    const size_t mark = sam_arena_mark(a);
+    s->input = sam_arena_tensor(a, SAM_F32, 1, S, S, 3);
+    const size_t end = sam_arena_mark(a);
+    sam_arena_release(a, mark);
+    s->wide = room(a, type, wide);
+    if (a->used < end)
+        sam_arena_bytes(a, end - a->used);
+
+    s->x[0] = room(a, SAM_F32, x[0]);
+    s->x[1] = room(a, SAM_F32, x[1]);
+    s->u = room(a, type, u);
+    s->mixed = room(a, type, mixed);
+    s->coarse = sam_arena_tensor(a, SAM_F32, 1, S / 32, S / 32, c->d_model);
+}
+
+void sam_hiera_block_run(struct sam_queue *q, const struct sam_hiera_block *b,
+                         struct sam_encoder_scratch *s, struct sam_tensor x, struct sam_tensor y)
+{
+    const int H = x.h, W = x.w, out = b->dim_out;
+    const struct sam_tensor u = sam_view(s->u, 1, H, W, b->dim);
+    const struct sam_tensor qkv = sam_view(s->wide, 1, H, W, 3 * out);
+    const struct sam_tensor mixed = sam_view(s->mixed, 1, y.h, y.w, out);
+    const struct sam_tensor v = sam_view(s->u, 1, y.h, y.w, out);
+    const struct sam_tensor hidden = sam_view(s->wide, 1, y.h, y.w, 4 * out);
+
+    layernorm(q, .dst = u, .src = x, NORM(b->norm1), .eps = EPS_MAP);
+
+    // The shortcut of a pooling block: the normalised input projected, then pooled.
+    if (b->pool) {
+        const struct sam_tensor wide = sam_view(s->wide, 1, H, W, out);
+        linear(q, .dst = wide, .src = u, PRODUCT(b->shortcut));
+        maxpool(q, .dst = y, .src = wide);
+    }
+
+    // Positions that fill up the last windows are zeros after the norm: their q, k, v are biases.
+    linear(q, .dst = qkv, .src = u, PRODUCT(b->qkv));
+    window_attention(q, .dst = mixed, .qkv = qkv, .pad = b->qkv.bias, .heads = b->heads,
+                     .window = b->window, .pool = b->pool);
+    linear(q, .dst = y, .src = mixed, PRODUCT(b->proj), .add = b->pool ? y : x);
+
+    layernorm(q, .dst = v, .src = y, NORM(b->norm2), .eps = EPS_MAP);
+    linear(q, .dst = hidden, .src = v, PRODUCT(b->mlp_in), .act = SAM_ACT_GELU);
+    linear(q, .dst = y, .src = hidden, PRODUCT(b->mlp_out), .add = y);
+}
+
+void sam_encoder_run(struct sam_queue *q, const struct sam_model *m, struct sam_encoder_scratch *s,
+                     const struct sam_features *dst, const struct sam_tap *tap)
+{
+    const struct sam_config *c = &m->config;
+    const int side = c->image_size / 4;
+    struct sam_tensor x = sam_view(s->x[0], 1, side, side, c->embed_dim);
+    char name[16];
+
+    sam_tap_write(tap, q, "image", s->input);
+    conv(q, .dst = x, .src = s->input, PRODUCT(m->hiera.patch_embed), .kernel = 7, .stride = 4,
+         .pad = 3);
+    sam_tap_write(tap, q, "patch_embed", x);
+    add(q, .dst = x, .a = x, .b = m->hiera.position, .scale = 1);
+
+    for (int stage = 0, i = 0; stage < SAM_STAGES; stage++) {
+        for (int n = 0; n < c->stages[stage]; n++, i++) {
+            const struct sam_hiera_block *b = &m->hiera.block[i];
+            const struct sam_tensor y = b->pool
+                ? sam_view(s->x[stage % 2], 1, x.h / 2, x.w / 2, b->dim_out) : x;
+            sam_hiera_block_run(q, b, s, x, y);
+            x = y;
+            snprintf(name, sizeof(name), "block%02d", i);
+            sam_tap_write(tap, q, name, x);
+        }
+        snprintf(name, sizeof(name), "trunk%d", stage);
+        sam_tap_write(tap, q, name, x);
+        sam_neck_run(q, &m->neck, s, stage, x, dst);
+    }
+    sam_tap_write(tap, q, "fpn", dst->image);
+    sam_tap_write(tap, q, "s0", dst->s0);
+    sam_tap_write(tap, q, "s1", dst->s1);
+}

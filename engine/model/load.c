@@ -1,0 +1,182 @@
+#include "load.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { NAME_SIZE = 160 }; // the longest of Meta's names has 73 characters
+
+#define FORMAT_NAME(name, fmt)                 \
+    do {                                       \
+        va_list ap;                            \
+        va_start(ap, fmt);                     \
+        vsnprintf(name, NAME_SIZE, fmt, ap);   \
+        va_end(ap);                            \
+    } while (0)
+
+static void read_named(struct sam_loader *l, float *room, int rank, const int64_t *shape,
+                       const char *name)
+{
+    if (sam_load_live(l))
+        l->status = sam_weights_read(l->weights, name, rank, shape, room, &l->error);
+}
+
+void sam_load_read(struct sam_loader *l, float *room, int rank, const int64_t *shape,
+                   const char *fmt, ...)
+{
+    char name[NAME_SIZE];
+    FORMAT_NAME(name, fmt);
+    read_named(l, room, rank, shape, name);
+}
+
+struct sam_tensor sam_load_tensor(struct sam_loader *l, const float *host, int h, int w, int c)
+{
+    const struct sam_tensor t = sam_arena_tensor(&l->constant, SAM_F32, 1, h, w, c);
+    if (sam_load_live(l))
+        sam_queue_upload(l->queue, t.data, host, sam_tensor_bytes(&t));
+    return t;
+}
+
+struct sam_matrix sam_load_matrix(struct sam_loader *l, const float *host, int out, int in)
+{
+    struct sam_matrix m = { .out = out, .in = in };
+    m.data = sam_arena_bytes(&l->constant, sam_op_pack_bytes(l->queue, out, in));
+    if (sam_load_live(l))
+        sam_op_pack(l->queue, m, host);
+    return m;
+}
+
+struct sam_tensor sam_load_rows(struct sam_loader *l, int rank, const int64_t *shape,
+                                const char *fmt, ...)
+{
+    char name[NAME_SIZE];
+    FORMAT_NAME(name, fmt);
+    const size_t mark = sam_arena_mark(&l->staging);
+    int rows = 1;
+    for (int i = 0; i < rank - 1; i++)
+        rows *= (int) shape[i];
+    const int c = (int) shape[rank - 1];
+    float *room = sam_load_room(&l->staging, (size_t) rows * c);
+    read_named(l, room, rank, shape, name);
+    const struct sam_tensor t = sam_load_tensor(l, room, 1, rows, c);
+    sam_arena_release(&l->staging, mark);
+    return t;
+}
+
+// "<name>.weight" or "<name>.bias" of one row per output.
+static struct sam_tensor load_vector(struct sam_loader *l, int c, const char *name,
+                                     const char *what)
+{
+    return sam_load_rows(l, 1, (int64_t[]) { c }, "%s.%s", name, what);
+}
+
+void sam_load_norm(struct sam_loader *l, struct sam_affine *norm, int c, const char *fmt, ...)
+{
+    char name[NAME_SIZE];
+    FORMAT_NAME(name, fmt);
+    norm->weight = load_vector(l, c, name, "weight");
+    norm->bias = load_vector(l, c, name, "bias");
+}
+
+void sam_load_linear(struct sam_loader *l, struct sam_product *p, int out, int in,
+                     const char *fmt, ...)
+{
+    char name[NAME_SIZE];
+    FORMAT_NAME(name, fmt);
+    const size_t mark = sam_arena_mark(&l->staging);
+    float *w = sam_load_room(&l->staging, (size_t) out * in);
+    sam_load_read(l, w, 2, (int64_t[]) { out, in }, "%s.weight", name);
+    p->weight = sam_load_matrix(l, w, out, in);
+    p->bias = load_vector(l, out, name, "bias");
+    sam_arena_release(&l->staging, mark);
+}
+
+void sam_load_conv(struct sam_loader *l, struct sam_product *p, int out, int in, int kernel,
+                   const char *fmt, ...)
+{
+    char name[NAME_SIZE];
+    FORMAT_NAME(name, fmt);
+    const size_t mark = sam_arena_mark(&l->staging);
+    const int taps = kernel * kernel;
+    const size_t count = (size_t) out * in * taps;
+    float *src = sam_load_room(&l->staging, count);
+    float *dst = sam_load_room(&l->staging, count);
+
+    sam_load_read(l, src, 4, (int64_t[]) { out, in, kernel, kernel }, "%s.weight", name);
+    if (sam_load_live(l)) // (out, in, taps) -> (out, taps, in)
+        for (int o = 0; o < out; o++)
+            for (int t = 0; t < taps; t++)
+                for (int i = 0; i < in; i++)
+                    dst[((size_t) o * taps + t) * in + i] = src[((size_t) o * in + i) * taps + t];
+    p->weight = sam_load_matrix(l, dst, out, taps * in);
+    p->bias = load_vector(l, out, name, "bias");
+    sam_arena_release(&l->staging, mark);
+}
+
+void sam_load_conv_transpose(struct sam_loader *l, struct sam_product *p, int out, int in,
+                             const char *fmt, ...)
+{
+    char name[NAME_SIZE];
+    FORMAT_NAME(name, fmt);
+    const size_t mark = sam_arena_mark(&l->staging);
+    const size_t count = (size_t) out * in * 4;
+    float *src = sam_load_room(&l->staging, count);
+    float *dst = sam_load_room(&l->staging, count);
+
+    sam_load_read(l, src, 4, (int64_t[]) { in, out, 2, 2 }, "%s.weight", name);
+    if (sam_load_live(l)) // (in, out, taps) -> (taps, out, in)
+        for (int t = 0; t < 4; t++)
+            for (int o = 0; o < out; o++)
+                for (int i = 0; i < in; i++)
+                    dst[((size_t) t * out + o) * in + i] = src[((size_t) i * out + o) * 4 + t];
+    p->weight = sam_load_matrix(l, dst, 4 * out, in);
+    p->bias = load_vector(l, out, name, "bias");
+    sam_arena_release(&l->staging, mark);
+}
+
+struct sam_load_layer sam_load_layer(struct sam_loader *l, int out, int in, bool conv,
+                                     const char *fmt, ...)
+{
+    char name[NAME_SIZE];
+    FORMAT_NAME(name, fmt);
+    struct sam_load_layer layer = { .out = out, .in = in };
+    layer.weight = sam_load_room(&l->staging, (size_t) out * in);
+    layer.bias = sam_load_room(&l->staging, out);
+    sam_load_read(l, layer.weight, conv ? 4 : 2, (int64_t[]) { out, in, 1, 1 }, "%s.weight", name);
+    sam_load_read(l, layer.bias, 1, (int64_t[]) { out }, "%s.bias", name);
+    return layer;
+}
+
+// Row o of W2 W1 and W2 b1 + b2.
+static void fold_row(const struct sam_load_layer *second, const struct sam_load_layer *first,
+                     int o, double *sum, float *weight, float *bias)
+{
+    const float *row = second->weight + (size_t) o * second->in;
+    double b = second->bias[o];
+    for (int i = 0; i < first->in; i++)
+        sum[i] = 0;
+    for (int k = 0; k < second->in; k++) {
+        b += (double) row[k] * first->bias[k];
+        for (int i = 0; i < first->in; i++)
+            sum[i] += (double) row[k] * first->weight[(size_t) k * first->in + i];
+    }
+    for (int i = 0; i < first->in; i++)
+        weight[i] = (float) sum[i];
+    *bias = (float) b;
+}
+
+void sam_load_folded(struct sam_loader *l, struct sam_product *p,
+                     const struct sam_load_layer *second, const struct sam_load_layer *first)
+{
+    const size_t mark = sam_arena_mark(&l->staging);
+    const int out = second->out, in = first->in;
+    float *weight = sam_load_room(&l->staging, (size_t) out * in);
+    float *bias = sam_load_room(&l->staging, out);
+    double *sum = sam_arena_bytes(&l->staging, in * sizeof(double));
+
+    if (sam_load_live(l))
+        for (int o = 0; o < out; o++)
+            fold_row(second, first, o, sum, weight + (size_t) o * in, bias + o);
+    p->weight = sam_load_matrix(l, weight, out, in);
+    p->bias = sam_load_tensor(l, bias, 1, 1, out);
+    sam_arena_release(&l->staging, mark);
+}

@@ -1,0 +1,78 @@
+// From the weights file to constant memory. The same code runs twice: over arenas without
+// memory behind them, to learn how much is needed, and over the real ones. The first failure
+// sticks; what follows it does nothing. A tensor's name is always Meta's, given printf-like.
+#ifndef SAM_LOAD_H
+#define SAM_LOAD_H
+
+#include "parts.h"
+
+struct sam_loader {
+    const struct sam_weights *weights;
+    const struct sam_config *config;
+    struct sam_queue *queue;
+    struct sam_arena constant; // on the device
+    struct sam_arena host;     // constant, too, but read by the CPU
+    struct sam_arena staging;  // numbers on their way from the file to the device
+    bool measuring;
+    int status;
+    struct sam_error error;
+};
+
+#define SAM_LOAD_NAME(f) __attribute__((format(printf, f, f + 1)))
+
+// Is there work to do: neither measuring nor failed?
+static inline bool sam_load_live(const struct sam_loader *l)
+{
+    return !l->measuring && !l->status;
+}
+
+// Room in staging or host memory; NULL while measuring.
+static inline float *sam_load_room(struct sam_arena *a, size_t count)
+{
+    return sam_arena_bytes(a, count * sizeof(float));
+}
+
+// A tensor of the file with exactly this shape, as F32 in `room` (NULL while measuring).
+void sam_load_read(struct sam_loader *l, float *room, int rank, const int64_t *shape,
+                   const char *fmt, ...) SAM_LOAD_NAME(5);
+
+// Numbers on the host to constant memory: a tensor, a packed matrix.
+struct sam_tensor sam_load_tensor(struct sam_loader *l, const float *host, int h, int w, int c);
+struct sam_matrix sam_load_matrix(struct sam_loader *l, const float *host, int out, int in);
+
+// A tensor of `rows` rows (the product of all but the last of the shape) as (1, 1, rows, c).
+struct sam_tensor sam_load_rows(struct sam_loader *l, int rank, const int64_t *shape,
+                                const char *fmt, ...) SAM_LOAD_NAME(4);
+
+// <name>.weight and <name>.bias of: a norm, a fully connected layer, a convolution (out, in, k, k),
+// a transposed convolution of kernel 2 (in, out, 2, 2).
+void sam_load_norm(struct sam_loader *l, struct sam_affine *norm, int c, const char *fmt, ...)
+    SAM_LOAD_NAME(4);
+void sam_load_linear(struct sam_loader *l, struct sam_product *p, int out, int in,
+                     const char *fmt, ...) SAM_LOAD_NAME(5);
+void sam_load_conv(struct sam_loader *l, struct sam_product *p, int out, int in, int kernel,
+                   const char *fmt, ...) SAM_LOAD_NAME(6);
+void sam_load_conv_transpose(struct sam_loader *l, struct sam_product *p, int out, int in,
+                             const char *fmt, ...) SAM_LOAD_NAME(5);
+
+// A fully connected layer still on the host, to be folded with another. conv: (out, in, 1, 1).
+struct sam_load_layer {
+    float *weight, *bias; // (out, in), (out); staging
+    int out, in;
+};
+struct sam_load_layer sam_load_layer(struct sam_loader *l, int out, int in, bool conv,
+                                     const char *fmt, ...) SAM_LOAD_NAME(5);
+// second(first(x)) as one layer. Sums in double: the fold must cost no accuracy.
+void sam_load_folded(struct sam_loader *l, struct sam_product *p,
+                     const struct sam_load_layer *second, const struct sam_load_layer *first);
+
+// The parts, each in its own file.
+void sam_hiera_load(struct sam_loader *l, struct sam_hiera *h);
+void sam_neck_load(struct sam_loader *l, struct sam_neck *n);
+void sam_prompt_load(struct sam_loader *l, struct sam_prompt_encoder *p);
+void sam_decoder_load(struct sam_loader *l, struct sam_decoder *d,
+                      const struct sam_prompt_encoder *p);
+void sam_memory_attention_load(struct sam_loader *l, struct sam_memory_attention *a);
+void sam_memory_encoder_load(struct sam_loader *l, struct sam_memory_encoder *e);
+
+#endif // SAM_LOAD_H

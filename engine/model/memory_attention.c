@@ -1,0 +1,168 @@
+// Memory attention: the frame's tokens look at each other, then at what the object remembers.
+// One head as wide as the model.
+#include <math.h>
+
+#include "forward.h"
+#include "load.h"
+#include "position.h"
+
+// Cross attention reads values of the memory's width m, not of d. Its value layer maps memory to
+// d and its output layer d to d, both behind the softmax, whose rows sum to 1; so
+//   Wo (P (M Wv' + bv)) + bo = (Wo Wv) (P M) + (Wo bv + bo),
+// and P M is m wide: the product with the keys' softmax costs m / d of what it would.
+static void load_cross_out(struct sam_loader *l, struct sam_product *p, const char *layer)
+{
+    const int d = l->config->d_model, m = l->config->mem_dim;
+    const size_t mark = sam_arena_mark(&l->staging);
+    const struct sam_load_layer value =
+        sam_load_layer(l, d, m, false, "%s.cross_attn_image.v_proj", layer);
+    const struct sam_load_layer out =
+        sam_load_layer(l, d, d, false, "%s.cross_attn_image.out_proj", layer);
+    sam_load_folded(l, p, &out, &value);
+    sam_arena_release(&l->staging, mark);
+}
+
+static void load_layer(struct sam_loader *l, struct sam_memory_attention_layer *a,
+                       const char *layer)
+{
+    const int d = l->config->d_model, m = l->config->mem_dim, hidden = l->config->memory_hidden;
+    sam_load_norm(l, &a->norm1, d, "%s.norm1", layer);
+    sam_load_linear(l, &a->self_q, d, d, "%s.self_attn.q_proj", layer);
+    sam_load_linear(l, &a->self_k, d, d, "%s.self_attn.k_proj", layer);
+    sam_load_linear(l, &a->self_v, d, d, "%s.self_attn.v_proj", layer);
+    sam_load_linear(l, &a->self_out, d, d, "%s.self_attn.out_proj", layer);
+    sam_load_norm(l, &a->norm2, d, "%s.norm2", layer);
+    sam_load_linear(l, &a->cross_q, d, d, "%s.cross_attn_image.q_proj", layer);
+    sam_load_linear(l, &a->cross_k, d, m, "%s.cross_attn_image.k_proj", layer);
+    load_cross_out(l, &a->cross_out, layer);
+    sam_load_norm(l, &a->norm3, d, "%s.norm3", layer);
+    sam_load_linear(l, &a->mlp_in, hidden, d, "%s.linear1", layer);
+    sam_load_linear(l, &a->mlp_out, d, hidden, "%s.linear2", layer);
+}
+
+void sam_memory_attention_load(struct sam_loader *l, struct sam_memory_attention *a)
+{
+    static const char *const layers[SAM_MAX_MEMORY_LAYERS] = {
+        "memory_attention.layers.0", "memory_attention.layers.1", "memory_attention.layers.2",
+        "memory_attention.layers.3", "memory_attention.layers.4", "memory_attention.layers.5",
+        "memory_attention.layers.6", "memory_attention.layers.7",
+    };
+    const int d = l->config->d_model, h = sam_grid(l->config);
+    for (int i = 0; i < l->config->memory_layers; i++)
+        load_layer(l, &a->layer[i], layers[i]);
+    sam_load_norm(l, &a->norm, d, "memory_attention.norm");
+    a->no_mem_embed = sam_load_rows(l, 3, (int64_t[]) { 1, 1, d }, "no_mem_embed");
+
+    const size_t mark = sam_arena_mark(&l->staging);
+    float *table = sam_load_room(&l->staging, (size_t) h * h * d);
+    if (sam_load_live(l))
+        sam_position_sine(h, d, table);
+    a->position = sam_load_tensor(l, table, 1, h * h, d);
+    if (sam_load_live(l))
+        sam_position_rope(h, d, table);
+    a->rope = sam_load_tensor(l, table, 1, h * h, d);
+    sam_arena_release(&l->staging, mark);
+}
+
+void sam_memory_attention_layout(struct sam_memory_attention_scratch *s, const struct sam_config *c,
+                                 enum sam_type type, int batch, int max_keys, struct sam_arena *a)
+{
+    const int N = sam_grid(c) * sam_grid(c), d = c->d_model;
+    s->u = sam_arena_tensor(a, type, batch, 1, N, d);
+    s->q = sam_arena_tensor(a, type, batch, 1, N, d);
+    // k, v, mixed and hidden of one half, memory_key and narrow of the other never meet.
+    const size_t mark = sam_arena_mark(a);
+    s->k = sam_arena_tensor(a, type, batch, 1, N, d);
+    s->v = sam_arena_tensor(a, type, batch, 1, N, d);
+    s->mixed = sam_arena_tensor(a, type, batch, 1, N, d);
+    const size_t end_self = sam_arena_mark(a);
+    sam_arena_release(a, mark);
+    s->memory_key = sam_arena_tensor(a, type, batch, 1, max_keys, d);
+    s->narrow = sam_arena_tensor(a, type, batch, 1, N, c->mem_dim);
+    const size_t end_cross = sam_arena_mark(a);
+    sam_arena_release(a, mark);
+    s->hidden = sam_arena_tensor(a, type, batch, 1, N, c->memory_hidden);
+    if (a->used < end_self)
+        sam_arena_bytes(a, end_self - a->used);
+    if (a->used < end_cross)
+        sam_arena_bytes(a, end_cross - a->used);
+}
+
+// x (B, 1, N, d), updated in place.
+static void self_attention(struct sam_queue *q, const struct sam_memory_attention *a,
+                           const struct sam_memory_attention_layer *l,
+                           const struct sam_memory_attention_scratch *s, struct sam_tensor x)
+{
+    const struct sam_tensor u = sam_first(s->u, x.n), mixed = sam_first(s->mixed, x.n);
+    const struct sam_tensor Q = sam_first(s->q, x.n), K = sam_first(s->k, x.n);
+    const struct sam_tensor V = sam_first(s->v, x.n);
+
+    layernorm(q, .dst = u, .src = x, NORM(l->norm1), .eps = EPS_TRANSFORMER);
+    linear(q, .dst = Q, .src = u, PRODUCT(l->self_q));
+    linear(q, .dst = K, .src = u, PRODUCT(l->self_k));
+    linear(q, .dst = V, .src = u, PRODUCT(l->self_v));
+    rope(q, .dst = Q, .src = Q, .table = a->rope);
+    rope(q, .dst = K, .src = K, .table = a->rope);
+    attention(q, .dst = mixed, .q = Q, .k = K, .v = V, .heads = 1, .scale = 1 / sqrtf(x.c));
+    linear(q, .dst = x, .src = mixed, PRODUCT(l->self_out), .add = x);
+}
+
+// The keys carry their place and time, the values do not; pointers, at the end, do not turn.
+static void cross_attention(struct sam_queue *q, const struct sam_memory_attention *a,
+                            const struct sam_memory_attention_layer *l,
+                            const struct sam_memory_attention_scratch *s, struct sam_tensor x,
+                            struct sam_tensor values, struct sam_tensor keys,
+                            struct sam_tensor num_keys, struct sam_tensor num_rotated)
+{
+    const struct sam_tensor u = sam_first(s->u, x.n), narrow = sam_first(s->narrow, x.n);
+    const struct sam_tensor Q = sam_first(s->q, x.n);
+    const struct sam_tensor K = sam_view(s->memory_key, x.n, 1, keys.w, x.c);
+
+    layernorm(q, .dst = u, .src = x, NORM(l->norm2), .eps = EPS_TRANSFORMER);
+    linear(q, .dst = Q, .src = u, PRODUCT(l->cross_q));
+    linear(q, .dst = K, .src = keys, PRODUCT(l->cross_k));
+    rope(q, .dst = Q, .src = Q, .table = a->rope);
+    rope(q, .dst = K, .src = K, .table = a->rope, .num_rotated = num_rotated);
+    attention(q, .dst = narrow, .q = Q, .k = K, .v = values, .num_keys = num_keys, .heads = 1,
+              .scale = 1 / sqrtf(x.c));
+    linear(q, .dst = x, .src = narrow, PRODUCT(l->cross_out), .add = x);
+}
+
+static void feed_forward(struct sam_queue *q, const struct sam_memory_attention_layer *l,
+                         const struct sam_memory_attention_scratch *s, struct sam_tensor x)
+{
+    const struct sam_tensor u = sam_first(s->u, x.n), hidden = sam_first(s->hidden, x.n);
+
+    layernorm(q, .dst = u, .src = x, NORM(l->norm3), .eps = EPS_TRANSFORMER);
+    linear(q, .dst = hidden, .src = u, PRODUCT(l->mlp_in), .act = SAM_ACT_RELU);
+    linear(q, .dst = x, .src = hidden, PRODUCT(l->mlp_out), .add = x);
+}
+
+void sam_memory_attention_run(struct sam_queue *q, const struct sam_model *m,
+                              struct sam_memory_attention_scratch *s, struct sam_tensor image,
+                              struct sam_tensor values, struct sam_tensor keys,
+                              struct sam_tensor num_keys, struct sam_tensor num_rotated,
+                              struct sam_tensor dst)
+{
+    const struct sam_memory_attention *a = &m->attention;
+    const int N = a->rope.w, d = a->rope.c;
+    const struct sam_tensor x = sam_reshape(dst, dst.n, 1, N, d), first = sam_slice(x, 0);
+
+    // Until it meets the memory a frame is the same for every object: computed once.
+    add(q, .dst = first, .a = sam_reshape(image, 1, 1, N, d), .b = a->position, .scale = 0.1f);
+    self_attention(q, a, &a->layer[0], s, first);
+    if (x.n > 1) {
+        struct sam_tensor others = sam_slice(x, 1);
+        others.n = x.n - 1;
+        copy(q, .dst = others, .src = first);
+    }
+
+    for (int i = 0; i < m->config.memory_layers; i++) {
+        const struct sam_memory_attention_layer *l = &a->layer[i];
+        if (i > 0)
+            self_attention(q, a, l, s, x);
+        cross_attention(q, a, l, s, x, values, keys, num_keys, num_rotated);
+        feed_forward(q, l, s, x);
+    }
+    layernorm(q, .dst = x, .src = x, NORM(a->norm), .eps = EPS_TRANSFORMER);
+}

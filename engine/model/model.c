@@ -1,0 +1,251 @@
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "load.h"
+#include "model_paths.h"
+
+// What makes two requests the same model: the file itself, not its name, and what it is packed
+// for.
+struct key {
+    dev_t dev;
+    ino_t ino;
+    off_t size;
+    struct timespec time;
+    const struct sam_ops *ops;
+    int device;
+    enum sam_precision precision;
+};
+
+struct sam_model_entry {
+    struct sam_model model;
+    struct key key;
+    int users;
+    struct sam_model_entry *next;
+    void *constant;         // device memory
+    float *host;
+    struct sam_queue queue; // of its own where the backend has memory of its own: to free it
+};
+
+// The one global of the engine: weights are large, so every tracker of the process shares them.
+static struct {
+    pthread_mutex_t lock; // held while loading, too: who asks for the same file waits for it
+    struct sam_model_entry *first;
+} cache = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static int make_key(struct key *key, const char *file, const struct sam_queue *q,
+                    struct sam_error *error)
+{
+    struct stat st;
+    if (stat(file, &st))
+        return sam_fail(error, SAM_EIO, "%s: %s", file, strerror(errno));
+    *key = (struct key) { st.st_dev, st.st_ino, st.st_size, st.st_mtim,
+                          q->ops, q->device, q->precision };
+    return SAM_OK;
+}
+
+static bool same_key(const struct key *a, const struct key *b)
+{
+    return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
+           a->time.tv_sec == b->time.tv_sec && a->time.tv_nsec == b->time.tv_nsec &&
+           a->ops == b->ops && a->device == b->device && a->precision == b->precision;
+}
+
+static void load_parts(struct sam_loader *l, struct sam_model *m)
+{
+    sam_hiera_load(l, &m->hiera);
+    sam_neck_load(l, &m->neck);
+    sam_prompt_load(l, &m->prompt);
+    sam_decoder_load(l, &m->decoder, &m->prompt);
+    sam_memory_attention_load(l, &m->attention);
+    sam_memory_encoder_load(l, &m->memory);
+}
+
+// Bytes that loading would take, left in the arenas' peaks.
+static void measure(struct sam_loader *l, struct sam_model *m, const struct sam_weights *w,
+                    struct sam_queue *q)
+{
+    *l = (struct sam_loader) {
+        .weights = w, .config = &m->config, .queue = q, .measuring = true,
+    };
+    load_parts(l, m);
+    m->constant_bytes = l->constant.peak + l->host.peak;
+}
+
+static int load(struct sam_model_entry *e, const struct sam_weights *w, struct sam_queue *q,
+                struct sam_error *error)
+{
+    struct sam_loader sizes;
+    measure(&sizes, &e->model, w, q);
+
+    void *staging = malloc(sizes.staging.peak);
+    e->host = malloc(sizes.host.peak);
+    e->constant = sam_queue_alloc(q, sizes.constant.peak);
+    if (!staging || !e->host || !e->constant) {
+        free(staging);
+        return sam_fail(error, SAM_ENOMEM, "%s: %zu MiB for its weights could not be had",
+                        sam_weights_file(w), e->model.constant_bytes >> 20);
+    }
+
+    struct sam_loader l = {
+        .weights = w, .config = &e->model.config, .queue = q,
+        .constant = { .base = e->constant }, .host = { .base = (uint8_t *) e->host },
+        .staging = { .base = staging },
+    };
+    load_parts(&l, &e->model);
+    const int status = sam_queue_finish(q, l.status ? NULL : error);
+    free(staging);
+    if (l.status && error)
+        *error = l.error;
+    return l.status ? l.status : status;
+}
+
+static void destroy(struct sam_model_entry *e)
+{
+    struct sam_queue host = { .ops = e->key.ops };
+    struct sam_queue *q = e->queue.ops ? &e->queue : &host;
+    if (e->constant)
+        sam_queue_free(q, e->constant);
+    if (e->queue.ops)
+        sam_queue_close(&e->queue);
+    free(e->host);
+    free(e);
+}
+
+// Where memory is the device's, freeing it takes a queue, and the loader's may be gone by then.
+static int open_own_queue(struct sam_model_entry *e, const struct sam_queue *q,
+                          struct sam_error *error)
+{
+    if (!q->ops->release)
+        return SAM_OK;
+    e->queue = (struct sam_queue) {
+        .ops = q->ops, .log = q->log, .device = q->device, .precision = q->precision,
+    };
+    const int status = q->ops->open(&e->queue, q->device, 1);
+    if (status && error)
+        *error = e->queue.error;
+    return status;
+}
+
+static int open_new(struct sam_model_entry **out, const struct key *key, const char *file,
+                    struct sam_queue *q, struct sam_error *error)
+{
+    struct sam_weights *w = NULL;
+    struct sam_model_entry *e = calloc(1, sizeof(*e));
+    if (!e)
+        return sam_fail(error, SAM_ENOMEM, "%s: no memory to open it", file);
+    e->key = *key;
+
+    int status = open_own_queue(e, q, error);
+    if (!status)
+        status = sam_weights_open(&w, file, error);
+    if (!status)
+        status = sam_config_read(&e->model.config, w, error);
+    if (!status)
+        status = load(e, w, q, error);
+    sam_weights_close(&w);
+    if (status) {
+        destroy(e);
+        return status;
+    }
+    e->model.entry = e;
+    *out = e;
+    return SAM_OK;
+}
+
+int sam_model_open(struct sam_model **out, const char *file, struct sam_queue *queue,
+                   struct sam_error *error)
+{
+    struct key key;
+    *out = NULL;
+    int status = make_key(&key, file, queue, error);
+    if (status)
+        return status;
+
+    pthread_mutex_lock(&cache.lock);
+    struct sam_model_entry *e = cache.first;
+    while (e && !same_key(&e->key, &key))
+        e = e->next;
+    if (!e) {
+        status = open_new(&e, &key, file, queue, error);
+        if (!status) {
+            e->next = cache.first;
+            cache.first = e;
+        }
+    }
+    if (!status) {
+        e->users++;
+        *out = &e->model;
+    }
+    pthread_mutex_unlock(&cache.lock);
+    return status;
+}
+
+void sam_model_close(struct sam_model **m)
+{
+    if (!*m)
+        return;
+    struct sam_model_entry *e = (*m)->entry;
+    *m = NULL;
+    pthread_mutex_lock(&cache.lock);
+    if (--e->users > 0)
+        e = NULL;
+    else
+        for (struct sam_model_entry **p = &cache.first; *p; p = &(*p)->next)
+            if (*p == e) {
+                *p = e->next;
+                break;
+            }
+    pthread_mutex_unlock(&cache.lock);
+    if (e)
+        destroy(e);
+}
+
+int sam_model_plan(const char *file, struct sam_queue *queue, struct sam_config *config,
+                   size_t *constant_bytes, struct sam_error *error)
+{
+    struct sam_weights *w = NULL;
+    struct sam_loader l;
+    struct sam_model *m = calloc(1, sizeof(*m));
+    if (!m)
+        return sam_fail(error, SAM_ENOMEM, "%s: no memory to read its header", file);
+
+    int status = sam_weights_open(&w, file, error);
+    if (!status)
+        status = sam_config_read(&m->config, w, error);
+    if (!status) {
+        measure(&l, m, w, queue);
+        *config = m->config;
+        *constant_bytes = m->constant_bytes;
+    }
+    sam_weights_close(&w);
+    free(m);
+    return status;
+}
+
+int sam_default_model(char *path, size_t size, struct sam_error *error)
+{
+    static const char *const place[] = { SAM_MODEL_INSTALLED, SAM_MODEL_IN_TREE };
+    const char *named = getenv("SAMTRACK_MODEL");
+    const char *found = NULL;
+
+    if (named && *named) {
+        if (access(named, R_OK))
+            return sam_fail(error, SAM_EIO, "%s (named by SAMTRACK_MODEL): %s", named,
+                            strerror(errno));
+        found = named;
+    }
+    for (size_t i = 0; i < sizeof(place) / sizeof(*place) && !found; i++)
+        if (!access(place[i], R_OK))
+            found = place[i];
+    if (!found)
+        return sam_fail(error, SAM_EIO, "no default model: neither %s nor %s can be read, and "
+                        "SAMTRACK_MODEL is not set", place[0], place[1]);
+    if (strlen(found) >= size)
+        return sam_fail(error, SAM_EINVAL, "%s: longer than %zu bytes", found, size - 1);
+    strcpy(path, found);
+    return SAM_OK;
+}

@@ -1,0 +1,49 @@
+// The neck: a feature pyramid over the four stages of the trunk. Only strides 4, 8 and 16 leave
+// it, and only stride 16 gets anything from the level above.
+#include "forward.h"
+#include "load.h"
+
+// Level `i` of the weights counts from the coarsest. The laterals of strides 4 and 8 feed one
+// 1 x 1 convolution of the decoder and nothing else: two products in a row are one.
+static void load_folded(struct sam_loader *l, struct sam_product *p, int i, int out,
+                        const char *decoder_conv)
+{
+    const int d = l->config->d_model, in = l->config->embed_dim << (SAM_STAGES - 1 - i);
+    const size_t mark = sam_arena_mark(&l->staging);
+    const struct sam_load_layer lateral =
+        sam_load_layer(l, d, in, true, "image_encoder.neck.convs.%d.conv", i);
+    const struct sam_load_layer reduce =
+        sam_load_layer(l, out, d, true, "sam_mask_decoder.%s", decoder_conv);
+    sam_load_folded(l, p, &reduce, &lateral);
+    sam_arena_release(&l->staging, mark);
+}
+
+void sam_neck_load(struct sam_loader *l, struct sam_neck *n)
+{
+    const struct sam_config *c = l->config;
+    sam_load_conv(l, &n->coarse, c->d_model, c->embed_dim * 8, 1,
+                  "image_encoder.neck.convs.0.conv");
+    sam_load_conv(l, &n->main, c->d_model, c->embed_dim * 4, 1, "image_encoder.neck.convs.1.conv");
+    load_folded(l, &n->s1, 2, c->high_res_s1, "conv_s1");
+    load_folded(l, &n->s0, 3, c->high_res_s0, "conv_s0");
+}
+
+void sam_neck_run(struct sam_queue *q, const struct sam_neck *n, struct sam_encoder_scratch *s,
+                  int stage, struct sam_tensor x, const struct sam_features *dst)
+{
+    switch (stage) {
+    case 0:
+        linear(q, .dst = dst->s0, .src = x, PRODUCT(n->s0));
+        break;
+    case 1:
+        linear(q, .dst = dst->s1, .src = x, PRODUCT(n->s1));
+        break;
+    case 2:
+        linear(q, .dst = dst->image, .src = x, PRODUCT(n->main));
+        break;
+    case 3:
+        linear(q, .dst = s->coarse, .src = x, PRODUCT(n->coarse));
+        upsample_add(q, .dst = dst->image, .a = dst->image, .b = s->coarse);
+        break;
+    }
+}

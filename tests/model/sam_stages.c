@@ -1,0 +1,555 @@
+// sam-stages: every part of the network, fed with the inputs that a golden stored, against the
+// outputs it stored. The golden comes from the published code, in fp32.
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "golden.h"
+#include "parts.h"
+
+enum { MAX_HELD = 512 };
+
+struct run {
+    struct golden golden;
+    struct sam_queue queue;
+    struct sam_model *model;
+    double tolerance;
+
+    char prefix[64]; // "obj1/frame001/track/" of the stages at hand
+    char chain[48];  // set while the encoder runs as a whole: what its stages are printed under
+    void *held[MAX_HELD];
+    int num_held;
+
+    int stages, failed;
+    double worst;
+    char worst_name[128];
+};
+
+static void die(const char *why)
+{
+    fprintf(stderr, "%s\n", why);
+    exit(1);
+}
+
+// ---- memory: everything taken for one group of stages is given back together
+
+static void *take(struct run *r, size_t bytes)
+{
+    void *p = sam_queue_alloc(&r->queue, bytes);
+    if (!p || r->num_held == MAX_HELD)
+        die("no memory");
+    return r->held[r->num_held++] = p;
+}
+
+static void give_back(struct run *r)
+{
+    struct sam_error error;
+    if (sam_queue_finish(&r->queue, &error))
+        die(error.text);
+    while (r->num_held > 0)
+        sam_queue_free(&r->queue, r->held[--r->num_held]);
+}
+
+static struct sam_tensor tensor(struct run *r, enum sam_type type, int n, int h, int w, int c)
+{
+    struct sam_tensor t = { NULL, type, n, h, w, c };
+    t.data = take(r, sam_tensor_bytes(&t));
+    return t;
+}
+
+static struct sam_tensor integer(struct run *r, int32_t v)
+{
+    const struct sam_tensor t = tensor(r, SAM_I32, 1, 1, 1, 1);
+    sam_queue_upload(&r->queue, t.data, &v, sizeof(v));
+    return t;
+}
+
+static struct sam_tensor upload(struct run *r, const float *v, int n, int h, int w, int c)
+{
+    const struct sam_tensor t = tensor(r, SAM_F32, n, h, w, c);
+    sam_queue_upload(&r->queue, t.data, v, sam_tensor_bytes(&t));
+    return t;
+}
+
+// Room as LAYOUT hands it out: measured, then had.
+#define LAYOUT(r, call)                                    \
+    do {                                                   \
+        struct sam_arena arena = { 0 }, *a = &arena;       \
+        call;                                              \
+        const size_t bytes = arena.peak;                   \
+        arena = (struct sam_arena) { .base = take(r, bytes) }; \
+        call;                                              \
+    } while (0)
+
+// ---- stages
+
+static const char *stage_name(const struct run *r, const char *name)
+{
+    static char full[128];
+    snprintf(full, sizeof(full), "%s%s", r->prefix, name);
+    return full;
+}
+
+static bool has(const struct run *r, const char *name)
+{
+    return golden_has(&r->golden, stage_name(r, name));
+}
+
+static struct sam_tensor stored(struct run *r, const char *name, enum golden_layout layout, int n,
+                                int h, int w, int c)
+{
+    size_t count;
+    float *v = golden_read(&r->golden, stage_name(r, name), layout, &count);
+    if (!v || count != (size_t) n * h * w * c) {
+        fprintf(stderr, "%s: stage %s: wanted %d x %d x %d x %d numbers\n", r->golden.path,
+                stage_name(r, name), n, h, w, c);
+        exit(1);
+    }
+    const struct sam_tensor t = upload(r, v, n, h, w, c);
+    free(v);
+    return t;
+}
+
+static float *download(struct run *r, struct sam_tensor t)
+{
+    struct sam_tensor host = t;
+    struct sam_error error;
+    const size_t count = sam_count(&t);
+    float *v = malloc(count * sizeof(float));
+    host.data = malloc(sam_tensor_bytes(&t));
+    sam_queue_download(&r->queue, host.data, t.data, sam_tensor_bytes(&t));
+    if (sam_queue_finish(&r->queue, &error))
+        die(error.text);
+    for (size_t i = 0; i < count; i++)
+        v[i] = sam_load(&host, i);
+    free(host.data);
+    return v;
+}
+
+static void report(struct run *r, const char *name, const float *got, const float *want,
+                   size_t count)
+{
+    double diff = 0, norm = 0, largest = 0;
+    for (size_t i = 0; i < count; i++) {
+        const double d = fabs((double) got[i] - want[i]);
+        diff += d * d;
+        norm += (double) want[i] * want[i];
+        largest = d > largest || isnan(d) ? d : largest;
+    }
+    const double relative = diff == 0 ? 0 : sqrt(diff / norm);
+    const bool failed = !(relative <= r->tolerance);
+    printf("%-46s %.2e %.2e%s\n", name, relative, largest, failed ? "  FAILED" : "");
+    r->stages++;
+    r->failed += failed;
+    if (!(relative <= r->worst)) {
+        r->worst = relative;
+        snprintf(r->worst_name, sizeof(r->worst_name), "%s", name);
+    }
+}
+
+static void compare_as(struct run *r, const char *printed, const char *name,
+                       enum golden_layout layout, struct sam_tensor t)
+{
+    size_t count;
+    float *want = golden_read(&r->golden, name, layout, &count);
+    if (!want)
+        return;
+    if (count != sam_count(&t)) {
+        fprintf(stderr, "%s: %s holds %zu numbers, ours %zu\n", r->golden.path, name, count,
+                sam_count(&t));
+        exit(1);
+    }
+    float *got = download(r, t);
+    report(r, printed, got, want, count);
+    free(got);
+    free(want);
+}
+
+static void compare(struct run *r, const char *name, enum golden_layout layout,
+                    struct sam_tensor t)
+{
+    char full[128];
+    snprintf(full, sizeof(full), "%s", stage_name(r, name));
+    compare_as(r, full, full, layout, t);
+}
+
+// ---- the image encoder
+
+static struct sam_features features(struct run *r)
+{
+    const struct sam_config *c = &r->model->config;
+    const int h = sam_grid(c);
+    return (struct sam_features) {
+        .image = tensor(r, SAM_F32, 1, h, h, c->d_model),
+        .s0 = tensor(r, SAM_F32, 1, 4 * h, 4 * h, c->high_res_s0),
+        .s1 = tensor(r, SAM_F32, 1, 2 * h, 2 * h, c->high_res_s1),
+    };
+}
+
+static enum golden_layout layout_of(const char *name)
+{
+    return strncmp(name, "block", 5) && strncmp(name, "patch", 5) ? GOLDEN_NCHW : GOLDEN_AS_IS;
+}
+
+static void chained_stage(void *priv, struct sam_queue *q, const char *name, struct sam_tensor t)
+{
+    struct run *r = priv;
+    char printed[128], full[128];
+    snprintf(printed, sizeof(printed), "%s%s", r->chain, name);
+    snprintf(full, sizeof(full), "%s", stage_name(r, name));
+    if (strcmp(name, "image"))
+        compare_as(r, printed, full, layout_of(name), t);
+}
+
+static void run_block(struct run *r, struct sam_encoder_scratch *s, int i)
+{
+    const struct sam_hiera_block *b = &r->model->hiera.block[i];
+    char name[16], before[16] = "patch_embed";
+    if (i)
+        snprintf(before, sizeof(before), "block%02d", i - 1);
+    const int side = golden_extent(&r->golden, stage_name(r, before), 1);
+    const struct sam_tensor x = stored(r, before, GOLDEN_AS_IS, 1, side, side, b->dim);
+    const int out = b->pool ? side / 2 : side;
+    const struct sam_tensor y = tensor(r, SAM_F32, 1, out, out, b->dim_out);
+
+    if (i == 0)
+        sam_op_add(&r->queue, &(struct sam_add) { .dst = x, .a = x, .b = r->model->hiera.position,
+                                                  .scale = 1 });
+    sam_hiera_block_run(&r->queue, b, s, x, y);
+    snprintf(name, sizeof(name), "block%02d", i);
+    compare(r, name, GOLDEN_AS_IS, y);
+}
+
+static void run_neck(struct run *r, struct sam_encoder_scratch *s)
+{
+    const struct sam_config *c = &r->model->config;
+    const struct sam_features f = features(r);
+    for (int i = 0; i < SAM_STAGES; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "trunk%d", i);
+        const int side = c->image_size >> (i + 2);
+        const struct sam_tensor x =
+            stored(r, name, GOLDEN_NCHW, 1, side, side, c->embed_dim << i);
+        sam_neck_run(&r->queue, &r->model->neck, s, i, x, &f);
+    }
+    compare(r, "fpn", GOLDEN_NCHW, f.image);
+    compare(r, "s0", GOLDEN_NCHW, f.s0);
+    compare(r, "s1", GOLDEN_NCHW, f.s1);
+}
+
+static void run_encoder(struct run *r)
+{
+    const struct sam_config *c = &r->model->config;
+    struct sam_encoder_scratch s;
+    const enum sam_type type = sam_queue_type(&r->queue);
+    LAYOUT(r, sam_encoder_layout(&s, c, type, a));
+
+    if (has(r, "block00"))
+        for (int i = 0; i < c->num_blocks; i++)
+            run_block(r, &s, i);
+    if (has(r, "trunk0"))
+        run_neck(r, &s);
+
+    // The same as one chain, where each stage inherits the errors of those before.
+    const struct sam_features f = features(r);
+    const struct sam_tensor image =
+        stored(r, "image", GOLDEN_NCHW, 1, c->image_size, c->image_size, 3);
+    sam_op_copy(&r->queue, &(struct sam_copy) { .dst = s.input, .src = image });
+    const struct sam_tap tap = { chained_stage, r };
+    snprintf(r->chain, sizeof(r->chain), "%.13s/chain/", r->prefix);
+    sam_encoder_run(&r->queue, r->model, &s, &f, &tap);
+}
+
+// Features of a frame of the clip, for the prompted frames, whose goldens hold none.
+static bool clip_features(struct run *r, int frame, const struct sam_features *f)
+{
+    const struct sam_config *c = &r->model->config;
+    const int S = c->image_size;
+    uint8_t *rgb = golden_frame(&r->golden, frame, S);
+    if (!rgb)
+        return false;
+    struct sam_encoder_scratch s;
+    LAYOUT(r, sam_encoder_layout(&s, c, sam_queue_type(&r->queue), a));
+    sam_op_preprocess(&r->queue, &(struct sam_preprocess) {
+        .dst = s.input,
+        .frame = { .format = SAM_PIXEL_RGB, .width = S, .height = S, .plane = { rgb },
+                   .stride = { 3 * S } } });
+    sam_encoder_run(&r->queue, r->model, &s, f, NULL);
+    struct sam_error error;
+    if (sam_queue_finish(&r->queue, &error))
+        die(error.text);
+    free(rgb);
+    return true;
+}
+
+// ---- memory attention
+
+static void run_memory_attention(struct run *r)
+{
+    const struct sam_config *c = &r->model->config;
+    const int h = sam_grid(c), m = c->mem_dim;
+    const enum sam_type type = sam_queue_type(&r->queue);
+    const int keys = golden_extent(&r->golden, stage_name(r, "memory_attention.memory"), 0);
+    const int pointers = (int) golden_integer(
+        &r->golden, stage_name(r, "memory_attention.num_ptr_tokens"));
+    const struct sam_tensor image =
+        stored(r, "memory_attention.curr", GOLDEN_AS_IS, 1, h, h, c->d_model);
+    const struct sam_tensor memory =
+        stored(r, "memory_attention.memory", GOLDEN_AS_IS, 1, 1, keys, m);
+    const struct sam_tensor place =
+        stored(r, "memory_attention.memory_pos", GOLDEN_AS_IS, 1, 1, keys, m);
+    const struct sam_tensor k = tensor(r, type, 1, 1, keys, m), v = tensor(r, type, 1, 1, keys, m);
+    const struct sam_tensor dst = tensor(r, SAM_F32, 1, h, h, c->d_model);
+    struct sam_memory_attention_scratch s;
+    LAYOUT(r, sam_memory_attention_layout(&s, c, type, 1, keys, a));
+
+    sam_op_copy(&r->queue, &(struct sam_copy) { .dst = v, .src = memory });
+    sam_op_add(&r->queue, &(struct sam_add) { .dst = k, .a = memory, .b = place, .scale = 1 });
+    sam_memory_attention_run(&r->queue, r->model, &s, image, v, k, integer(r, keys),
+                             integer(r, keys - pointers), dst);
+    compare(r, "memory_attention.out", GOLDEN_AS_IS, dst);
+}
+
+// ---- prompts and the decoder
+
+// How many points were given; and that our tokens and our dense map are the stored ones.
+static int run_prompt(struct run *r, int object, int frame, bool prompted)
+{
+    const struct sam_config *c = &r->model->config;
+    const int d = c->d_model, h = sam_grid(c);
+    float xy[SAM_MAX_SPARSE][2];
+    int labels[SAM_MAX_SPARSE];
+    const int points =
+        prompted ? golden_points(&r->golden, object, frame, xy, labels, SAM_MAX_SPARSE - 1) : 0;
+
+    if (points >= 0) {
+        float *tokens = malloc(sizeof(float) * (SAM_MAX_SPARSE + 1) * d);
+        const int n = sam_prompt_tokens(&r->model->prompt, d, c->image_size, points,
+                                        (const float (*)[2]) xy, labels, tokens);
+        compare(r, "decoder.sparse", GOLDEN_AS_IS, upload(r, tokens, 1, 1, n, d));
+        free(tokens);
+    }
+
+    const struct sam_tensor dense = tensor(r, SAM_F32, 1, h, h, d);
+    if (has(r, "prompt_encoder.mask")) {
+        struct sam_prompt_scratch s;
+        LAYOUT(r, sam_prompt_layout(&s, c, sam_queue_type(&r->queue), 1, a));
+        const struct sam_tensor logits =
+            stored(r, "prompt_encoder.mask", GOLDEN_NCHW, 1, 4 * h, 4 * h, 1);
+        sam_prompt_mask(&r->queue, r->model, &s, logits, dense);
+    } else {
+        const struct sam_tensor no_mask = r->model->prompt.no_mask;
+        sam_op_copy(&r->queue, &(struct sam_copy) { .dst = dense, .src = no_mask });
+    }
+    compare(r, "decoder.dense", GOLDEN_NCHW, dense);
+    return points;
+}
+
+static struct sam_decoded decoded(struct run *r)
+{
+    const struct sam_config *c = &r->model->config;
+    const int P = 16 * sam_grid(c) * sam_grid(c);
+    return (struct sam_decoded) {
+        .low_res = tensor(r, SAM_F32, 1, 1, 1, P),
+        .iou = tensor(r, SAM_F32, 1, 1, 1, 1),
+        .score = tensor(r, SAM_F32, 1, 1, 1, 1),
+        .pointer = tensor(r, SAM_F32, 1, 1, 1, c->d_model),
+        .masks = tensor(r, SAM_F32, 1, 1, 4, P),
+        .ious = tensor(r, SAM_F32, 1, 1, 1, 4),
+        .tokens = tensor(r, SAM_F32, 1, 1, 4, c->d_model),
+    };
+}
+
+// From the stored candidates to the frame's result.
+static void run_choice(struct run *r, struct sam_decoder_scratch *s, bool multimask)
+{
+    const struct sam_config *c = &r->model->config;
+    const int P = 16 * sam_grid(c) * sam_grid(c);
+    struct sam_decoded out = decoded(r);
+    out.masks = stored(r, "decoder.masks", GOLDEN_AS_IS, 1, 1, 4, P);
+    out.ious = stored(r, "decoder.ious", GOLDEN_AS_IS, 1, 1, 1, 4);
+    out.tokens = stored(r, "decoder.tokens", GOLDEN_AS_IS, 1, 1, 4, c->d_model);
+    out.score = stored(r, "decoder.object_score", GOLDEN_AS_IS, 1, 1, 1, 1);
+    sam_decoder_choose(&r->queue, r->model, s, integer(r, multimask), &out);
+
+    char name[64];
+    const int object_frame = (int) (strchr(strchr(r->prefix, '/') + 1, '/') - r->prefix) + 1;
+    snprintf(name, sizeof(name), "%.*slow_res", object_frame, r->prefix);
+    compare_as(r, name, name, GOLDEN_AS_IS, out.low_res);
+    snprintf(name, sizeof(name), "%.*spointer", object_frame, r->prefix);
+    compare_as(r, name, name, GOLDEN_AS_IS, out.pointer);
+}
+
+static void run_decoder(struct run *r, int object, int frame, bool prompted)
+{
+    const struct sam_config *c = &r->model->config;
+    const int h = sam_grid(c), d = c->d_model;
+    const enum sam_type type = sam_queue_type(&r->queue);
+    const int points = run_prompt(r, object, frame, prompted);
+    const int num_sparse = golden_extent(&r->golden, stage_name(r, "decoder.sparse"), 1);
+
+    struct sam_features f = features(r);
+    const bool has_features = has(r, "s0") || clip_features(r, frame, &f);
+    if (has(r, "s0")) {
+        f.s0 = stored(r, "s0", GOLDEN_NCHW, 1, 4 * h, 4 * h, c->high_res_s0);
+        f.s1 = stored(r, "s1", GOLDEN_NCHW, 1, 2 * h, 2 * h, c->high_res_s1);
+    }
+    const struct sam_tensor image = stored(r, "decoder.image", GOLDEN_NCHW, 1, h, h, d);
+    const struct sam_tensor dense = stored(r, "decoder.dense", GOLDEN_NCHW, 1, h, h, d);
+    const struct sam_tensor sparse =
+        stored(r, "decoder.sparse", GOLDEN_AS_IS, 1, 1, num_sparse, d);
+    const struct sam_decoded out = decoded(r);
+    struct sam_decoder_scratch s;
+    LAYOUT(r, sam_decoder_layout(&s, c, type, 1, num_sparse, a));
+
+    sam_op_add(&r->queue, &(struct sam_add) { .dst = image, .a = image, .b = dense, .scale = 1 });
+    sam_decoder_candidates(&r->queue, r->model, &s, image, prompted ? sparse
+                           : (struct sam_tensor) { 0 }, &f, &out);
+    compare(r, "decoder.tokens", GOLDEN_AS_IS, out.tokens);
+    compare(r, "decoder.ious", GOLDEN_AS_IS, out.ious);
+    compare(r, "decoder.object_score", GOLDEN_AS_IS, out.score);
+    if (has_features)
+        compare(r, "decoder.masks", GOLDEN_AS_IS, out.masks);
+    if (points >= 0)
+        run_choice(r, &s, points <= 1);
+}
+
+// ---- the memory encoder
+
+static void run_memory_encoder(struct run *r)
+{
+    const struct sam_config *c = &r->model->config;
+    const int S = c->image_size, h = sam_grid(c);
+    struct sam_memory_encoder_scratch s;
+    LAYOUT(r, sam_memory_encoder_layout(&s, c, sam_queue_type(&r->queue), 1, a));
+
+    // From the frame's own low-resolution logits to the signal.
+    char low_res[64];
+    snprintf(low_res, sizeof(low_res), "%.14slow_res", r->prefix);
+    size_t count;
+    float *logits = golden_read(&r->golden, low_res, GOLDEN_AS_IS, &count);
+    if (logits) {
+        sam_memory_encoder_signal(&r->queue, &s, upload(r, logits, 1, S / 4, S / 4, 1),
+                                  integer(r, 0));
+        compare(r, "memory_encoder.mask", GOLDEN_NCHW, s.high_res);
+        free(logits);
+    }
+
+    const struct sam_tensor pix =
+        stored(r, "memory_encoder.pix", GOLDEN_NCHW, 1, h, h, c->d_model);
+    const struct sam_tensor mask = stored(r, "memory_encoder.mask", GOLDEN_NCHW, 1, S, S, 1);
+    const struct sam_tensor dst = tensor(r, SAM_F32, 1, 1, h * h, c->mem_dim);
+    sam_op_copy(&r->queue, &(struct sam_copy) { .dst = s.high_res, .src = mask });
+    sam_memory_encoder_run_signal(&r->queue, r->model, &s, pix, dst);
+    compare(r, "memory_encoder.out", GOLDEN_NCHW, dst);
+}
+
+// ---- all of it
+
+static void run_group(struct run *r, const char *prefix)
+{
+    int object = 0, frame = 0;
+    char kind[16] = "";
+    snprintf(r->prefix, sizeof(r->prefix), "%s", prefix);
+    sscanf(prefix, "obj%d/frame%d/%15[a-z]", &object, &frame, kind);
+    if (has(r, "image"))
+        run_encoder(r);
+    give_back(r);
+    if (has(r, "memory_attention.curr"))
+        run_memory_attention(r);
+    give_back(r);
+    if (has(r, "decoder.image"))
+        run_decoder(r, object, frame, strcmp(kind, "prompt") == 0);
+    give_back(r);
+    if (has(r, "memory_encoder.pix"))
+        run_memory_encoder(r);
+    give_back(r);
+}
+
+// Groups are what stands before the last slash of names with four parts, in the file's order.
+static void run_all(struct run *r)
+{
+    char last[64] = "";
+    for (int i = 0; i < sam_weights_count(r->golden.file); i++) {
+        const char *name = sam_weights_at(r->golden.file, i)->name;
+        const char *slash = strrchr(name, '/');
+        int slashes = 0;
+        for (const char *c = name; *c; c++)
+            slashes += *c == '/';
+        if (slashes != 3 || (size_t) (slash - name) + 2 > sizeof(last))
+            continue;
+        char prefix[64];
+        snprintf(prefix, sizeof(prefix), "%.*s", (int) (slash - name + 1), name);
+        if (strcmp(prefix, last))
+            run_group(r, strcpy(last, prefix));
+    }
+}
+
+static const char usage[] =
+    "usage: sam-stages --model FILE --golden FILE.safetensors [--backend ref|cpu|cuda]\n"
+    "                  [--precision fp32|bf16] [--threads N] [--tolerance X]\n"
+    "One line per stage: name, relative error in norm, largest absolute error.\n";
+
+struct options {
+    const char *model, *golden;
+    enum sam_backend backend;
+    enum sam_precision precision;
+    int threads;
+    double tolerance;
+};
+
+static bool parse(struct options *o, int argc, char **argv)
+{
+    static const struct option names[] = {
+        { "model", 1, 0, 'm' }, { "golden", 1, 0, 'g' }, { "backend", 1, 0, 'b' },
+        { "precision", 1, 0, 'p' }, { "threads", 1, 0, 't' }, { "tolerance", 1, 0, 'e' }, { 0 },
+    };
+    for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
+        switch (c) {
+        case 'm': o->model = optarg; break;
+        case 'g': o->golden = optarg; break;
+        case 't': o->threads = atoi(optarg); break;
+        case 'e': o->tolerance = atof(optarg); break;
+        case 'b':
+            o->backend = strcmp(optarg, "ref") == 0 ? SAM_BACKEND_REF
+                       : strcmp(optarg, "cuda") == 0 ? SAM_BACKEND_CUDA : SAM_BACKEND_CPU;
+            break;
+        case 'p':
+            o->precision = strcmp(optarg, "bf16") ? SAM_PRECISION_FP32 : SAM_PRECISION_BF16;
+            break;
+        default: return false;
+        }
+    }
+    return o->model && o->golden && optind == argc;
+}
+
+int main(int argc, char **argv)
+{
+    struct options o = { .backend = SAM_BACKEND_CPU, .precision = SAM_PRECISION_FP32 };
+    if (!parse(&o, argc, argv)) {
+        fputs(usage, stderr);
+        return 2;
+    }
+    struct run r = { .golden.path = o.golden };
+    struct sam_error error;
+    if (sam_queue_open(&r.queue, o.backend, -1, o.precision, o.threads, NULL, &error) ||
+        sam_weights_open(&r.golden.file, o.golden, &error) ||
+        sam_model_open(&r.model, o.model, &r.queue, &error))
+        die(error.text);
+
+    // fp32: sums in another order than PyTorch's, over up to 4608 terms; the fast backend also
+    // evaluates exp and erf by polynomials. bf16: 8 bits in every factor.
+    r.tolerance = o.tolerance ? o.tolerance : r.queue.precision == SAM_PRECISION_BF16 ? 2e-2
+                : o.backend == SAM_BACKEND_REF ? 1e-4 : 1e-3;
+    run_all(&r);
+
+    const bool passed = r.stages > 0 && !r.failed;
+    printf("%s: %d stages, %d above %.0e, worst %.2e (%s)\n", passed ? "PASSED" : "FAILED",
+           r.stages, r.failed, r.tolerance, r.worst, r.worst_name);
+    sam_model_close(&r.model);
+    sam_weights_close(&r.golden.file);
+    sam_queue_close(&r.queue);
+    return !passed;
+}
