@@ -6,13 +6,15 @@
  */
 
 #include "gstsammeta.h"
+#include "gstsamoverlay.h"
 #include "gstsamtrack.h"
 
 static gboolean
 plugin_init (GstPlugin * plugin)
 {
   gst_sam_meta_register ();
-  return GST_ELEMENT_REGISTER (samtrack, plugin);
+  return GST_ELEMENT_REGISTER (samtrack, plugin) &&
+      GST_ELEMENT_REGISTER (samoverlay, plugin);
 }
 
 GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, samtrack,

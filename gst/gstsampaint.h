@@ -1,0 +1,41 @@
+#ifndef __GST_SAM_PAINT_H__
+#define __GST_SAM_PAINT_H__
+
+#include "gstsammeta.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  gdouble opacity;              /* of the filled masks, 0 .. 1 */
+  guint line_width;             /* px of the frame */
+  gboolean masks, outlines, boxes, ids, scores;
+  gboolean dim_stale;           /* half as opaque where masks are stale */
+} GstSamPaintStyle;
+
+/**
+ * GstSamPaint:
+ *
+ * Memory to paint in, for frames of one size.
+ */
+typedef struct
+{
+  gint width, height;
+  guint8 *labels;               /* one byte per pixel */
+  guint32 *pixels;              /* one word per pixel, 0xAARRGGBB */
+  gint *column;                 /* of the mask, left of each pixel */
+  guint8 *weight;               /* of the column right of it, of 256 */
+} GstSamPaint;
+
+gboolean gst_sam_paint_prepare (GstSamPaint * paint, gint width, gint height);
+void gst_sam_paint_clear (GstSamPaint * paint);
+
+/* Paint what the report says over the frame, which is mapped for reading and
+ * writing. FALSE: the frame's format cannot be blended. */
+gboolean gst_sam_paint_draw (GstSamPaint * paint,
+    const GstSamPaintStyle * style, const GstSamReport * report,
+    GstVideoFrame * frame);
+
+G_END_DECLS
+
+#endif /* __GST_SAM_PAINT_H__ */
