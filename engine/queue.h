@@ -16,7 +16,7 @@ struct sam_queue {
     struct sam_log log;
     enum sam_precision precision; // of matrix products: SAM_PRECISION_FP32 or _BF16
     int threads;                  // that the backend works with; 1 where it has none of its own
-    const char *device;           // its name, for reports; lives as long as the queue
+    const char *device_name;      // its name, for reports; lives as long as the queue
 
     int status; // the first failure, or SAM_OK
     struct sam_error error;

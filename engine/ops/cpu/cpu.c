@@ -70,7 +70,7 @@ static int cpu_open(struct sam_queue *q, int device, int threads)
     cpu->ops.workspace_bytes = own->workspace_bytes;
     q->ops = &cpu->ops;
     q->threads = sam_pool_threads(cpu->pool);
-    q->device = level_names[level];
+    q->device_name = level_names[level];
     sam_log(&q->log, SAM_LOG_INFO, "cpu: %d threads, %s, %s products", sam_pool_threads(cpu->pool),
             level_names[level], q->precision == SAM_PRECISION_BF16 ? "bf16" : "fp32");
     return SAM_OK;
