@@ -68,6 +68,7 @@ static int cpu_open(struct sam_queue *q, int device, int threads)
     cpu->ops.open = own->open;
     cpu->ops.close = own->close;
     cpu->ops.workspace_bytes = own->workspace_bytes;
+    sam_cpu_init_attention(&cpu->ops);
     q->ops = &cpu->ops;
     q->threads = sam_pool_threads(cpu->pool);
     q->device_name = level_names[level];

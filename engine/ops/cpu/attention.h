@@ -1,0 +1,71 @@
+// Private to ops/cpu/attention*: the two halves of fused attention. attention.c cuts an
+// operation into items (one head, one window or sequence, a share of its queries) and streams
+// blocks of keys past them; a kernel, compiled once per instruction set, does the arithmetic.
+//
+// Everything is held transposed, one query per SIMD lane: scores S^T (keys x queries), result
+// O^T (dv x queries). So the maximum, the sum and the scaling of the softmax go lane by lane
+// without a reduction, K is read from where it lies (one number broadcast to all lanes), and
+// only the few queries are shuffled.
+//
+// Numbers come to a kernel in words of 32 bits: one float, or, in a `pairs` kernel, two bf16
+// that are neighbours along the sum of the product (channels of q k^T, keys of P V).
+#ifndef SAM_ATTENTION_H
+#define SAM_ATTENTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ops/cpu/cpu.h"
+
+enum {
+    SAM_ATTEND_KEYS = 128,   // keys of one block: P stays in L1, V and K of it in L2
+    SAM_ATTEND_COLUMNS = 15, // columns (vectors of queries) of one item: Q and O stay in L2
+    SAM_ATTEND_LANES = 16,   // the most lanes that a kernel has
+    SAM_ATTEND_ROWS = 8,     // the most keys that a kernel takes at once; blocks are multiples
+    SAM_ATTEND_PANEL = 48,   // the most queries that share the scores' place
+};
+
+// One item while it is worked on. Arrays lie in the thread's workspace, 64-byte aligned.
+struct sam_attend {
+    int dk, dv;
+    int depth;       // words of a row of q and k
+    int values;      // dv rounded up to whole groups of the kernel
+    int columns;     // vectors of queries
+    float exponent;  // |scale| * log2(e): p = exp2(exponent * (s - max))
+    float extra;     // added to the last score of the last block: log2(its multiplicity) / exponent
+    uint32_t *query; // per panel: [depth][its queries]
+    float *out;      // per panel: [values][its queries], not yet divided by sum
+    float *max;      // per query: the running maximum times exponent
+    float *sum;      // per query
+    float *score;    // [keys][queries of a panel]: S^T, then P^T in place
+    uint32_t *value; // per group of rows of O^T: [keys, or pairs of them][rows of the group]
+};
+
+struct sam_attention_kernel {
+    int lanes;  // queries in a column
+    int rows;   // of O^T in a group
+    bool pairs; // words are pairs of bf16
+
+    // A row of n numbers as the kernel's: floats, or bf16 with a zero after an odd last one.
+    void (*convert)(uint32_t *dst, const void *row, enum sam_type type, int n);
+    // One column of queries, rows[lanes]; NULL: a lane without a query. negate: q becomes -q.
+    void (*load_column)(struct sam_attend *a, int column, const void *const *rows,
+                        enum sam_type type, bool negate);
+    void (*start)(struct sam_attend *a);
+    // One block: num keys and values, in the kernel's numbers.
+    void (*block)(struct sam_attend *a, const void *const *keys, const void *const *values,
+                  int num);
+    // One column of results to rows[lanes]; NULL: none wanted.
+    void (*store_column)(const struct sam_attend *a, int column, void *const *rows,
+                         enum sam_type type);
+};
+
+// The best kernel of this build for a level; bf16: may multiply in bf16.
+const struct sam_attention_kernel *sam_attention_kernel(enum sam_cpu_level level, bool bf16);
+
+extern const struct sam_attention_kernel sam_attention_generic;
+extern const struct sam_attention_kernel sam_attention_avx2;
+extern const struct sam_attention_kernel sam_attention_avx512;
+extern const struct sam_attention_kernel sam_attention_avx512_bf16;
+
+#endif // SAM_ATTENTION_H
