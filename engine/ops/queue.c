@@ -33,7 +33,8 @@ int sam_queue_open(struct sam_queue *q, enum sam_backend backend, int device,
                    enum sam_precision precision, int threads, const struct sam_log *log,
                    struct sam_error *error)
 {
-    *q = (struct sam_queue) { .precision = precision, .device = device };
+    *q = (struct sam_queue) { .precision = precision, .device = device, .threads = 1,
+                              .device_name = "host" };
     if (log)
         q->log = *log;
     q->ops = find_backend(backend);
