@@ -7,6 +7,8 @@
 static int open_ref(struct sam_queue *q, int device, int threads)
 {
     q->precision = SAM_PRECISION_FP32; // the only one there is, whatever was asked
+    q->threads = 1;
+    q->device_name = "reference";
     return SAM_OK;
 }
 

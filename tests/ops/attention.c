@@ -1,0 +1,95 @@
+#include <math.h>
+
+#include "check.h"
+
+struct shape {
+    int n, queries, keys, heads, dk, dv;
+    bool shared_keys, shared_values, lengths;
+};
+
+// Awkward ones, then the family's: two-way transformer (heads of 32 and 16), memory attention
+// (one head of 256, values of 256 or 64), the small model's (64, 16), lengths per object.
+static const struct shape shapes[] = {
+    { 1, 1, 1, 1, 1, 1, 0, 0, 0 },       { 2, 3, 5, 1, 3, 2, 0, 0, 0 },
+    { 1, 7, 17, 2, 5, 9, 0, 0, 0 },      { 3, 9, 8, 8, 32, 32, 0, 0, 0 },
+    { 3, 8, 70, 8, 16, 16, 0, 0, 0 },    { 2, 67, 9, 8, 16, 16, 0, 0, 0 },
+    { 1, 40, 41, 1, 256, 256, 0, 0, 0 }, { 2, 33, 130, 1, 256, 64, 0, 0, 1 },
+    { 3, 16, 77, 1, 64, 16, 0, 0, 1 },   { 3, 16, 64, 1, 64, 64, 1, 1, 0 },
+    { 2, 20, 300, 1, 256, 64, 1, 0, 1 }, { 3, 11, 513, 1, 48, 24, 0, 1, 1 },
+    { 1, 70, 1030, 1, 64, 64, 0, 0, 1 }, { 2, 8, 35, 4, 24, 40, 0, 0, 1 },
+    { 1, 130, 260, 2, 96, 96, 0, 0, 0 }, { 3, 1, 129, 1, 256, 64, 0, 0, 1 },
+};
+static const struct shape real[] = {
+    { 1, 4096, 4096, 1, 256, 256, 0, 0, 0 }, { 1, 4096, 28736, 1, 256, 64, 0, 0, 1 },
+    { 1, 8, 4096, 8, 16, 16, 0, 0, 0 },      { 1, 4096, 8, 8, 16, 16, 0, 0, 0 },
+    { 1, 144, 1072, 1, 128, 32, 0, 0, 1 },
+};
+enum { NUM_SHAPES = sizeof(shapes) / sizeof(*shapes), NUM_REAL = sizeof(real) / sizeof(*real) };
+
+// CALM: scores within a few units. PEAKED: within 60 or so, so that one key takes all, and
+// maxima come late. EQUAL: every key the same, the result is the mean. OFFSET: values of 30 + u.
+enum pattern { CALM, PEAKED, EQUAL, OFFSET, NUM_PATTERNS };
+static const char *const pattern_names[] = { "calm", "peaked", "equal", "offset" };
+
+static struct check_buf *draw_lengths(struct check *t, const struct shape *s)
+{
+    struct check_buf *b = check_ints(t, 1, s->keys, 1, 1, 1, s->n);
+    if (s->n > 1)
+        check_set(t, b, (size_t) check_int(t, 0, s->n - 1), 1);
+    check_set(t, b, (size_t) check_int(t, 0, s->n - 1), t->bench ? s->keys : (s->keys + 1) / 2);
+    return b;
+}
+
+static void run(struct check *t, const struct check_types *type, const struct shape *s,
+                enum pattern pattern)
+{
+    // Scores have a spread of width^2 * sqrt(dk) / 3 * scale.
+    const float scale = 1 / sqrtf((float) s->dk), width = pattern == PEAKED ? 6 : 1.5f;
+    const float k_lo = pattern == EQUAL ? 0.25f : -width, k_hi = pattern == EQUAL ? 0.25f : width;
+    const float v_lo = pattern == OFFSET ? 29 : -1, v_hi = pattern == OFFSET ? 31 : 1;
+    struct check_buf *q = check_uniform(t, -width, width, type->in, s->n, 1, s->queries,
+                                        s->heads * s->dk);
+    struct check_buf *k = check_uniform(t, k_lo, k_hi, type->in, s->shared_keys ? 1 : s->n, 1,
+                                        s->keys, s->heads * s->dk);
+    struct check_buf *v = check_uniform(t, v_lo, v_hi, type->in, s->shared_values ? 1 : s->n, 1,
+                                        s->keys, s->heads * s->dv);
+    struct check_buf *lengths = s->lengths ? draw_lengths(t, s) : &check_none;
+    struct check_buf *dst = check_out(t, type->out, s->n, 1, s->queries, s->heads * s->dv);
+    struct sam_attention p[2];
+    check_each_side(t, i) {
+        p[i] = (struct sam_attention) { .dst = dst->on[i], .q = q->on[i], .k = k->on[i],
+                                        .v = v->on[i], .num_keys = lengths->on[i],
+                                        .heads = s->heads, .scale = scale };
+        sam_op_attention(&t->queue[i], &p[i]);
+    }
+    check_flops(t, 2.0 * s->n * s->queries * s->keys * s->heads * (s->dk + s->dv))
+        sam_op_attention(&t->queue[CHECK_NEW], &p[CHECK_NEW]);
+
+    // A score that is off by e moves its weight by a factor exp(e): the result by 2 e |v|. f32: e
+    // is some 1e-7 of sum |q k| scale, at most 4e-7 * width^2 * sqrt(dk). bf16: the factors (rms
+    // 0.58 width) are off by 2^-9 at most, at random: their sum by 6 sigma at the very most, 6 *
+    // sqrt(2) * 0.3 * 2^-9 * width^2 * 0.33; weights and values are rounded as well, 2^-8 |v|.
+    const float size = width * width, value = pattern == OFFSET ? 31 : 1;
+    const float off = check_rounds(t) ? 2.2e-3f * size : 4e-7f * size * sqrtf((float) s->dk);
+    const float rounding = check_rounds(t) ? 0x1p-8f : 1e-6f;
+    // With an offset the rows' weights still sum to 1, so that the scores' error moves only u.
+    check_near(t, dst, (pattern == EQUAL ? 0 : 2 * off) + rounding * value, type->rel);
+    check_done(t);
+}
+
+void check_attention(struct check *t)
+{
+    for (int k = 0; k < 4; k++)
+        for (int i = 0; i < NUM_SHAPES; i++)
+            for (int pattern = 0; pattern < NUM_PATTERNS; pattern++) {
+                const struct shape *s = &shapes[i];
+                if (check_case(t, "attention_%s_%dx%dx%d_h%d_%d_%d_%s", check_types[k].name, s->n,
+                               s->queries, s->keys, s->heads, s->dk, s->dv, pattern_names[pattern]))
+                    run(t, &check_types[k], s, pattern);
+            }
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < NUM_REAL; i++)
+            if (check_speed(t, "attention_%s_%dx%d_h%d_%d_%d", check_types[k].name,
+                            real[i].queries, real[i].keys, real[i].heads, real[i].dk, real[i].dv))
+                run(t, &check_types[k], &real[i], CALM);
+}

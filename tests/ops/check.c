@@ -1,0 +1,458 @@
+#include "check.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "half.h"
+
+enum { GUARD = 512, BENCH_RUNS = 15 };
+
+// As f32 a NaN; as bf16 a NaN beside a huge number: whoever reads past an end shows, too.
+static const uint8_t guard_pattern[4] = { 0xad, 0xde, 0xc0, 0x7f };
+
+const struct check_types check_types[4] = {
+    { SAM_F32,  SAM_F32,  2e-6f, "f32" },
+    { SAM_BF16, SAM_BF16, 8e-3f, "bf16" },
+    { SAM_F32,  SAM_BF16, 8e-3f, "f32_bf16" },
+    { SAM_BF16, SAM_F32,  2e-6f, "bf16_f32" },
+};
+
+struct check_buf check_none;
+
+static uint64_t splitmix(uint64_t *s)
+{
+    uint64_t z = (*s += UINT64_C(0x9e3779b97f4a7c15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+int check_int(struct check *t, int lo, int hi)
+{
+    return lo + (int) (splitmix(&t->rng) % (uint64_t) ((int64_t) hi - lo + 1));
+}
+
+float check_unit(struct check *t)
+{
+    return (float) (splitmix(&t->rng) >> 40) * 0x1p-23f - 1.0f;
+}
+
+static bool begin(struct check *t, bool bench, const char *fmt, va_list ap)
+{
+    vsnprintf(t->name, sizeof(t->name), fmt, ap);
+    if (bench != t->bench || (t->pattern && !strstr(t->name, t->pattern)))
+        return false;
+    if (t->stop_at_first && t->failed)
+        return false;
+    t->rng = t->seed;
+    for (const char *s = t->name; *s; s++)
+        t->rng = t->rng * 31 + (uint8_t) *s;
+    t->case_failed = t->exact = false;
+    t->bench_left = t->bench ? BENCH_RUNS : 0;
+    t->cases++;
+    return true;
+}
+
+bool check_case(struct check *t, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    const bool go = begin(t, false, fmt, ap);
+    va_end(ap);
+    return go;
+}
+
+bool check_speed(struct check *t, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    const bool go = begin(t, true, fmt, ap);
+    va_end(ap);
+    return go;
+}
+
+void check_fail(struct check *t, const char *fmt, ...)
+{
+    const bool quiet = t->stop_at_first; // the self-test wants failures
+    if (!t->case_failed) {
+        t->failed++;
+        if (!quiet)
+            printf("FAIL %s (%s), seed %llu\n", t->name, t->label, (unsigned long long) t->seed);
+    }
+    t->case_failed = true;
+    if (quiet)
+        return;
+    va_list ap;
+    va_start(ap, fmt);
+    printf("     ");
+    vprintf(fmt, ap);
+    printf("\n");
+    va_end(ap);
+}
+
+static void fill_pattern(uint8_t *p, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        p[i] = guard_pattern[i % 4];
+}
+
+static bool pattern_broken(const uint8_t *p, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        if (p[i] != guard_pattern[i % 4])
+            return true;
+    return false;
+}
+
+static void *must_alloc(size_t bytes)
+{
+    void *p = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    if (!p) {
+        fprintf(stderr, "no memory for %zu bytes\n", bytes);
+        exit(1);
+    }
+    return p;
+}
+
+static size_t whole_bytes(const struct check_buf *b)
+{
+    return sam_tensor_bytes(&b->host[CHECK_REF]) + b->skew + 2 * GUARD;
+}
+
+// Slices of tensors begin anywhere, so host backends get odd starts; devices keep alignment.
+static size_t draw_skew(struct check *t, enum sam_type type)
+{
+    const bool is_device = t->queue[CHECK_NEW].ops->alloc;
+    const size_t elements = (size_t) check_int(t, 0, 15);
+    return is_device || t->bench || check_int(t, 0, 1) ? 0 : elements * sam_type_size(type);
+}
+
+static struct check_buf *new_buf(struct check *t, struct sam_tensor shape, bool is_output,
+                                 bool on_host)
+{
+    struct check_buf *b = &t->buf[t->num_bufs++];
+    *b = (struct check_buf) { .is_output = is_output, .on_host = on_host };
+    b->skew = draw_skew(t, shape.type);
+    b->host[CHECK_REF] = shape;
+    for (int s = CHECK_REF; s <= CHECK_NEW; s++) {
+        b->base[s] = must_alloc(whole_bytes(b));
+        fill_pattern(b->base[s], whole_bytes(b));
+        b->host[s] = shape;
+        b->host[s].data = b->base[s] + GUARD + b->skew;
+        b->on[s] = b->host[s];
+    }
+    if (!on_host && t->queue[CHECK_NEW].ops->alloc) {
+        b->device = sam_queue_alloc(&t->queue[CHECK_NEW], whole_bytes(b));
+        b->on[CHECK_NEW].data = b->device + GUARD + b->skew;
+    }
+    return b;
+}
+
+// The reference's numbers are what was drawn: copy them to the other side.
+static struct check_buf *share(struct check *t, struct check_buf *b)
+{
+    memcpy(b->base[CHECK_NEW], b->base[CHECK_REF], whole_bytes(b));
+    if (b->device)
+        sam_queue_upload(&t->queue[CHECK_NEW], b->device, b->base[CHECK_NEW], whole_bytes(b));
+    return b;
+}
+
+static void fetch(struct check *t, const struct check_buf *b)
+{
+    if (b->device)
+        sam_queue_download(&t->queue[CHECK_NEW], b->base[CHECK_NEW], b->device, whole_bytes(b));
+}
+
+static float draw(struct check *t, int pattern, float level)
+{
+    const float u = check_unit(t);
+    switch (pattern) {
+    case 0:  return 30.0f + u;
+    case 1:  return level;
+    case 2:  return fabsf(u) < 0.04f ? 100.0f * check_unit(t) : 0.01f * u;
+    case 3:  return 0.0f;
+    default: return u;
+    }
+}
+
+static void put(struct check *t, const struct check_buf *b, size_t i, float v)
+{
+    if (t->exact)
+        v = sam_bf16_to_float(sam_bf16_from_float(v));
+    sam_store(&b->host[CHECK_REF], i, v);
+}
+
+static void fill_awkward(struct check *t, struct check_buf *b)
+{
+    const size_t count = sam_count(&b->host[CHECK_REF]);
+    int pattern = 0;
+    float level = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i % b->host[CHECK_REF].c == 0) {
+            pattern = check_int(t, 0, 7);
+            level = (float) check_int(t, -4, 4) * 0.5f;
+        }
+        put(t, b, i, draw(t, pattern, level));
+    }
+}
+
+struct check_buf *check_in(struct check *t, enum sam_type type, int n, int h, int w, int c)
+{
+    struct check_buf *b = new_buf(t, (struct sam_tensor) { NULL, type, n, h, w, c }, false, false);
+    fill_awkward(t, b);
+    return share(t, b);
+}
+
+struct check_buf *check_inout(struct check *t, enum sam_type type, int n, int h, int w, int c)
+{
+    struct check_buf *b = check_in(t, type, n, h, w, c);
+    b->is_output = true;
+    return b;
+}
+
+struct check_buf *check_uniform(struct check *t, float lo, float hi, enum sam_type type, int n,
+                                int h, int w, int c)
+{
+    struct check_buf *b = new_buf(t, (struct sam_tensor) { NULL, type, n, h, w, c }, false, false);
+    for (size_t i = 0; i < sam_count(&b->host[CHECK_REF]); i++)
+        put(t, b, i, lo + (hi - lo) * 0.5f * (check_unit(t) + 1));
+    return share(t, b);
+}
+
+struct check_buf *check_ints(struct check *t, int lo, int hi, int n, int h, int w, int c)
+{
+    const struct sam_tensor shape = { NULL, SAM_I32, n, h, w, c };
+    struct check_buf *b = new_buf(t, shape, false, false);
+    for (size_t i = 0; i < sam_count(&b->host[CHECK_REF]); i++)
+        sam_store(&b->host[CHECK_REF], i, (float) check_int(t, lo, hi));
+    return share(t, b);
+}
+
+struct check_buf *check_scores(struct check *t, int n, const float *values)
+{
+    struct check_buf *b =
+        new_buf(t, (struct sam_tensor) { NULL, SAM_F32, n, 1, 1, 1 }, false, false);
+    for (int i = 0; i < n; i++)
+        sam_store(&b->host[CHECK_REF], i, values[i]);
+    return share(t, b);
+}
+
+struct check_buf *check_list(struct check *t, int n, const int *values)
+{
+    struct check_buf *b =
+        new_buf(t, (struct sam_tensor) { NULL, SAM_I32, 1, 1, 1, n }, false, false);
+    for (int i = 0; i < n; i++)
+        sam_store(&b->host[CHECK_REF], i, (float) values[i]);
+    return share(t, b);
+}
+
+struct check_buf *check_host_in(struct check *t, int height, int stride)
+{
+    const struct sam_tensor shape = { NULL, SAM_U8, 1, 1, height, stride };
+    struct check_buf *b = new_buf(t, shape, false, true);
+    for (size_t i = 0; i < sam_count(&shape); i++)
+        sam_store(&b->host[CHECK_REF], i, (float) check_int(t, 0, 255));
+    return share(t, b);
+}
+
+struct check_buf *check_host_out(struct check *t, int height, int stride)
+{
+    return new_buf(t, (struct sam_tensor) { NULL, SAM_U8, 1, 1, height, stride }, true, true);
+}
+
+struct check_buf *check_out(struct check *t, enum sam_type type, int n, int h, int w, int c)
+{
+    struct check_buf *b = new_buf(t, (struct sam_tensor) { NULL, type, n, h, w, c }, true, false);
+    for (size_t i = 0; i < sam_count(&b->host[CHECK_REF]); i++)
+        sam_store(&b->host[CHECK_REF], i, NAN);
+    return share(t, b);
+}
+
+void check_set(struct check *t, struct check_buf *b, size_t i, float v)
+{
+    sam_store(&b->host[CHECK_REF], i, v);
+    sam_store(&b->host[CHECK_NEW], i, v);
+    if (b->device)
+        sam_queue_upload(&t->queue[CHECK_NEW], b->device, b->base[CHECK_NEW], whole_bytes(b));
+}
+
+struct sam_tensor check_temp(struct check *t, int n, int h, int w, int c)
+{
+    struct sam_tensor shape = { NULL, SAM_F32, n, h, w, c };
+    shape.data = t->temp[t->num_temps++] = must_alloc(sam_tensor_bytes(&shape));
+    return shape;
+}
+
+static struct sam_tensor magnitudes(struct check *t, const struct sam_tensor *of)
+{
+    struct sam_tensor a = check_temp(t, of->n, of->h, of->w, of->c);
+    for (size_t i = 0; i < sam_count(&a); i++)
+        sam_store(&a, i, fabsf(sam_load(of, i)));
+    return a;
+}
+
+struct sam_tensor check_abs(struct check *t, const struct check_buf *b)
+{
+    return b->host[CHECK_REF].data ? magnitudes(t, &b->host[CHECK_REF]) : b->host[CHECK_REF];
+}
+
+struct sam_matrix check_abs_weight(struct check *t, const struct check_matrix *m)
+{
+    return (struct sam_matrix) { magnitudes(t, &m->plain).data, m->plain.w, m->plain.c };
+}
+
+struct check_matrix check_weight(struct check *t, int out, int in)
+{
+    struct check_matrix m = { .plain = check_temp(t, 1, 1, out, in) };
+    const float scale = 1 / sqrtf((float) in);
+    for (size_t i = 0; i < sam_count(&m.plain); i++) {
+        const float v = check_unit(t) * scale;
+        sam_store(&m.plain, i, t->exact ? sam_bf16_to_float(sam_bf16_from_float(v)) : v);
+    }
+    for (int s = CHECK_REF; s <= CHECK_NEW; s++) {
+        struct sam_queue *q = &t->queue[s];
+        const size_t bytes = sam_op_pack_bytes(q, out, in);
+        uint8_t *base = q->ops->alloc ? sam_queue_alloc(q, bytes) : must_alloc(bytes + 2 * GUARD);
+        if (!q->ops->alloc)
+            fill_pattern(base, bytes + 2 * GUARD);
+        m.on[s] = (struct sam_matrix) { q->ops->alloc ? base : base + GUARD, out, in };
+        sam_op_pack(q, m.on[s], m.plain.data);
+        t->pack_base[t->num_packs] = base;
+        t->pack_bytes[t->num_packs++] = bytes;
+    }
+    return m;
+}
+
+static void compare(struct check *t, const struct check_buf *out, const struct sam_tensor *bound,
+                    float factor, float abs, float rel)
+{
+    const size_t count = sam_count(&out->host[CHECK_REF]), c = out->host[CHECK_REF].c;
+    size_t bad = 0, worst = 0;
+    float worst_excess = 0;
+    for (size_t i = 0; i < count; i++) {
+        const float want = sam_load(&out->host[CHECK_REF], i);
+        const float got = sam_load(&out->host[CHECK_NEW], i);
+        const float room = abs + rel * fabsf(want) + (bound ? factor * sam_load(bound, i) : 0);
+        const float excess = fabsf(want - got) - room;
+        if (excess <= 0)
+            continue; // written so that NaN counts as bad
+        if (!bad++ || excess > worst_excess || isnan(excess)) {
+            worst = i;
+            worst_excess = excess;
+        }
+    }
+    if (bad)
+        check_fail(t, "%zu of %zu values off; row %zu channel %zu: want %g, got %g, beyond by %g",
+                   bad, count, worst / c, worst % c, sam_load(&out->host[CHECK_REF], worst),
+                   sam_load(&out->host[CHECK_NEW], worst), worst_excess);
+}
+
+void check_bound(struct check *t, const struct check_buf *out, const struct sam_tensor *bound,
+                 float factor, float abs, float rel)
+{
+    if (t->bench)
+        return;
+    fetch(t, out);
+    compare(t, out, bound, factor, abs, rel);
+}
+
+void check_near(struct check *t, const struct check_buf *out, float abs, float rel)
+{
+    check_bound(t, out, NULL, 0, abs, rel);
+}
+
+void check_same(struct check *t, const struct check_buf *out)
+{
+    const size_t bytes = sam_tensor_bytes(&out->host[CHECK_REF]);
+    const uint8_t *want = out->host[CHECK_REF].data, *got = out->host[CHECK_NEW].data;
+    if (t->bench)
+        return;
+    fetch(t, out);
+    for (size_t i = 0; i < bytes; i++)
+        if (want[i] != got[i]) {
+            check_fail(t, "byte %zu: want %d, got %d", i, want[i], got[i]);
+            return;
+        }
+}
+
+static void check_buffer(struct check *t, int i)
+{
+    struct check_buf *b = &t->buf[i];
+    fetch(t, b);
+    for (int s = CHECK_REF; s <= CHECK_NEW && !t->bench; s++) {
+        const size_t from = GUARD + b->skew, to = from + sam_tensor_bytes(&b->host[s]);
+        if (pattern_broken(b->base[s], 0, from) || pattern_broken(b->base[s], to, to + GUARD))
+            check_fail(t, "%s wrote outside buffer %d", t->queue[s].ops->name, i);
+    }
+    if (!t->bench && !b->is_output
+        && memcmp(b->base[CHECK_REF], b->base[CHECK_NEW], whole_bytes(b)))
+        check_fail(t, "changed input %d", i);
+    free(b->base[CHECK_REF]);
+    free(b->base[CHECK_NEW]);
+    if (b->device)
+        sam_queue_free(&t->queue[CHECK_NEW], b->device);
+}
+
+static void check_pack(struct check *t, int i)
+{
+    struct sam_queue *q = &t->queue[i % 2]; // packed in pairs: reference, new
+    const size_t end = GUARD + t->pack_bytes[i];
+    if (q->ops->alloc) {
+        sam_queue_free(q, t->pack_base[i]);
+        return;
+    }
+    if (pattern_broken(t->pack_base[i], 0, GUARD)
+        || pattern_broken(t->pack_base[i], end, end + GUARD))
+        check_fail(t, "%s wrote outside the packed weight %d", q->ops->name, i / 2);
+    free(t->pack_base[i]);
+}
+
+void check_done(struct check *t)
+{
+    for (int s = CHECK_REF; s <= CHECK_NEW; s++) {
+        struct sam_error error;
+        if (sam_queue_finish(&t->queue[s], &error))
+            check_fail(t, "%s: %s", t->queue[s].ops->name, error.text);
+    }
+    for (int i = 0; i < t->num_bufs; i++)
+        check_buffer(t, i);
+    for (int i = 0; i < t->num_packs; i++)
+        check_pack(t, i);
+    for (int i = 0; i < t->num_temps; i++)
+        free(t->temp[i]);
+    t->num_bufs = t->num_temps = t->num_packs = 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *) a, y = *(const double *) b;
+    return (x > y) - (x < y);
+}
+
+bool check_bench_again(struct check *t, double amount, const char *unit)
+{
+    static double seconds[BENCH_RUNS], last;
+    struct timespec ts;
+    if (!t->bench)
+        return false;
+    sam_queue_finish(&t->queue[CHECK_NEW], NULL);
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    const double now = (double) ts.tv_sec + 1e-9 * (double) ts.tv_nsec;
+    if (t->bench_left < BENCH_RUNS)
+        seconds[t->bench_left] = now - last;
+    if (t->bench_left == 0) {
+        qsort(seconds, BENCH_RUNS, sizeof(*seconds), by_value);
+        const double s = seconds[BENCH_RUNS / 2];
+        printf("%-44s %-28s %10.1f us %8.1f %s\n", t->name, t->label, s * 1e6, amount / s * 1e-9,
+               unit);
+        return false;
+    }
+    t->bench_left--;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    last = (double) ts.tv_sec + 1e-9 * (double) ts.tv_nsec;
+    return true;
+}

@@ -1,0 +1,152 @@
+// Randomised comparison of one backend against the reference operations, after the manner of
+// checkasm: the same awkward inputs to both, outputs compared, guard bytes around every buffer,
+// inputs looked at afterwards, an optional benchmark; everything follows from one seed.
+#ifndef CHECK_H
+#define CHECK_H
+
+#include "ops/ops.h"
+
+enum { CHECK_REF, CHECK_NEW };
+
+// The same tensor on both sides, each between two guard bands of NaN.
+struct check_buf {
+    struct sam_tensor on[2];   // for the operations
+    struct sam_tensor host[2]; // for the harness; one and the same on the reference's side
+    uint8_t *base[2], *device; // what to free
+    size_t skew;               // bytes from the guard band to the numbers
+    bool is_output, on_host;
+};
+
+// A weight of matrix products, packed by each side.
+struct check_matrix {
+    struct sam_matrix on[2];
+    struct sam_tensor plain; // f32 (1, 1, out, in), as it was before packing
+};
+
+struct check {
+    struct sam_queue queue[2];
+    const char *label;   // of the new side: backend, precision, level, threads
+    const char *pattern; // run only cases whose name contains this
+    uint64_t seed;
+    bool bench;          // measure instead of compare
+    bool stop_at_first;
+
+    // Below here: private to check.c.
+    char name[96];
+    uint64_t rng;
+    struct check_buf buf[24];
+    int num_bufs;
+    void *temp[24];
+    int num_temps;
+    uint8_t *pack_base[8];
+    size_t pack_bytes[8];
+    int num_packs;
+    int cases, failed, bench_left;
+    bool case_failed, exact;
+};
+
+// Start a case. False when it is filtered out. Reseeds from the seed and the name, so that a
+// case draws the same numbers alone as in the full run. check_speed starts one of the cases
+// that --bench measures: the shapes of the models, nothing compared.
+bool check_case(struct check *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+bool check_speed(struct check *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+// True where the new side may round the factors of its products to bf16.
+static inline bool check_rounds(const struct check *t)
+{
+    return t->queue[CHECK_NEW].precision == SAM_PRECISION_BF16 && !t->exact;
+}
+
+// From here on draw only numbers that bf16 holds: its products are then as exact as f32's.
+static inline void check_exact(struct check *t, bool exact)
+{
+    t->exact = exact;
+}
+
+int check_int(struct check *t, int lo, int hi);
+float check_unit(struct check *t); // in [-1, 1)
+
+// An input. check_in: rows of awkward numbers, each of one pattern (noise, large offset, all
+// equal, spikes, zeros). check_uniform: noise in [lo, hi). check_ints: I32 in [lo, hi].
+struct check_buf *check_in(struct check *t, enum sam_type type, int n, int h, int w, int c);
+struct check_buf *check_uniform(struct check *t, float lo, float hi, enum sam_type type, int n,
+                                int h, int w, int c);
+struct check_buf *check_ints(struct check *t, int lo, int hi, int n, int h, int w, int c);
+// The values themselves: f32 (n, 1, 1, 1), and I32 (1, 1, 1, n).
+struct check_buf *check_scores(struct check *t, int n, const float *values);
+struct check_buf *check_list(struct check *t, int n, const int *values);
+// Bytes in host memory, whatever the device: frames and label maps.
+struct check_buf *check_host_in(struct check *t, int height, int stride);
+struct check_buf *check_host_out(struct check *t, int height, int stride);
+// An output gets NaN, so that an element nobody wrote shows. check_inout: an input that is
+// also written.
+struct check_buf *check_out(struct check *t, enum sam_type type, int n, int h, int w, int c);
+struct check_buf *check_inout(struct check *t, enum sam_type type, int n, int h, int w, int c);
+// A weight, rows scaled so that a product with numbers around 1 stays around 1.
+struct check_matrix check_weight(struct check *t, int out, int in);
+// No tensor: an optional argument left out.
+extern struct check_buf check_none;
+
+// Write value i of an input anew, on both sides.
+void check_set(struct check *t, struct check_buf *b, size_t i, float v);
+
+// For bounds of rounding errors: f32 room on the reference's side, and magnitudes in it.
+struct sam_tensor check_temp(struct check *t, int n, int h, int w, int c);
+struct sam_tensor check_abs(struct check *t, const struct check_buf *b);
+struct sam_matrix check_abs_weight(struct check *t, const struct check_matrix *m);
+
+// Compare an output: |new - ref| <= abs + rel * |ref|, for every element; check_bound: + factor
+// * bound there. check_same: byte for byte.
+void check_near(struct check *t, const struct check_buf *out, float abs, float rel);
+void check_bound(struct check *t, const struct check_buf *out, const struct sam_tensor *bound,
+                 float factor, float abs, float rel);
+void check_same(struct check *t, const struct check_buf *out);
+// What else is wrong with a case, in words.
+void check_fail(struct check *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+// End a case: nothing failed, inputs and guard bands are untouched. Frees its buffers.
+void check_done(struct check *t);
+
+// The sides that run; none but the new one while measuring.
+#define check_each_side(t, s) for (int s = (t)->bench ? CHECK_NEW : CHECK_REF; s <= CHECK_NEW; s++)
+
+// check_flops(t, n) statement; check_bytes(t, n) statement: while measuring, repeats the
+// statement and reports its median time and the rate it reached. Else does nothing.
+#define check_flops(t, n) while (check_bench_again(t, n, "GFLOP/s"))
+#define check_bytes(t, n) while (check_bench_again(t, n, "GB/s"))
+bool check_bench_again(struct check *t, double amount, const char *unit);
+
+// Storage of activations, in both directions, with the tolerance of one rounding on the way
+// out. f32: rounding of a few sums. bf16: two sides may fall to either neighbour: 2^-7.
+struct check_types {
+    enum sam_type in, out;
+    float rel;
+    const char *name;
+};
+extern const struct check_types check_types[4];
+
+// One per operation, in the order of ops.h.
+void check_copy(struct check *t);
+void check_copy_rows(struct check *t);
+void check_add(struct check *t);
+void check_layernorm(struct check *t);
+void check_linear(struct check *t);
+void check_conv(struct check *t);
+void check_depthwise(struct check *t);
+void check_conv_transpose(struct check *t);
+void check_maxpool(struct check *t);
+void check_window_attention(struct check *t);
+void check_attention(struct check *t);
+void check_rope(struct check *t);
+void check_upsample_add(struct check *t);
+void check_resize(struct check *t);
+void check_mask_signal(struct check *t);
+void check_matmul(struct check *t);
+void check_select_mask(struct check *t);
+void check_gate(struct check *t);
+void check_scatter(struct check *t);
+void check_gather_memory(struct check *t);
+void check_preprocess(struct check *t);
+void check_draw_masks(struct check *t);
+
+#endif // CHECK_H

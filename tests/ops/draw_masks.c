@@ -1,0 +1,141 @@
+#include <math.h>
+#include <stdlib.h>
+
+#include "check.h"
+
+// The logit of object n at a place, in f64, straight from the contract.
+static double logit_at(const struct sam_tensor *logits, int n, int y, int x, int height, int width)
+{
+    const double fy = fmax((y + 0.5) * logits->w / height - 0.5, 0);
+    const double fx = fmax((x + 0.5) * logits->c / width - 0.5, 0);
+    const int y0 = (int) fmin(fy, logits->w - 1), x0 = (int) fmin(fx, logits->c - 1);
+    const int y1 = y0 + 1 < logits->w ? y0 + 1 : y0, x1 = x0 + 1 < logits->c ? x0 + 1 : x0;
+    const size_t map = (size_t) n * logits->w * logits->c;
+    const double a = sam_load(logits, map + (size_t) y0 * logits->c + x0);
+    const double b = sam_load(logits, map + (size_t) y0 * logits->c + x1);
+    const double c = sam_load(logits, map + (size_t) y1 * logits->c + x0);
+    const double d = sam_load(logits, map + (size_t) y1 * logits->c + x1);
+    const double wy = fy - y0, wx = fx - x0;
+    return (1 - wy) * ((1 - wx) * a + wx * b) + wy * ((1 - wx) * c + wx * d);
+}
+
+// A label may differ from the reference's only where rounding decides: where both objects'
+// logits (no object: 0) are within this of each other.
+enum { SLACK_PER_MILLION = 20 }; // of the largest logit
+
+static bool close_call(const struct sam_tensor *logits, const int32_t *slot, int y, int x,
+                       const struct sam_labels *l, int a, int b)
+{
+    double of[2] = { 0, 0 }, largest = 0;
+    for (int n = 0; n < logits->n; n++) {
+        const double v = logit_at(logits, n, y, x, l->height, l->width);
+        if (slot[n] == a)
+            of[0] = v;
+        if (slot[n] == b)
+            of[1] = v;
+    }
+    for (size_t i = 0; i < sam_count(logits); i++)
+        largest = fmax(largest, fabs(sam_load(logits, i)));
+    return fabs(of[0] - of[1]) <= largest * SLACK_PER_MILLION * 1e-6;
+}
+
+static void compare_labels(struct check *t, const struct check_buf *logits, const int32_t *slot,
+                           const struct check_buf *labels, int width)
+{
+    const struct sam_tensor *want = &labels->host[CHECK_REF], *got = &labels->host[CHECK_NEW];
+    const struct sam_labels l = { NULL, width, want->w, want->c };
+    int close = 0;
+    for (int y = 0; y < l.height; y++)
+        for (int x = 0; x < l.stride; x++) {
+            const size_t i = (size_t) y * l.stride + x;
+            const int a = (int) sam_load(want, i), b = (int) sam_load(got, i);
+            if (a == b)
+                continue;
+            if (x >= width || !close_call(&logits->host[CHECK_REF], slot, y, x, &l, a, b)) {
+                check_fail(t, "label at (%d, %d): want %d, got %d", x, y, a, b);
+                return;
+            }
+            close++;
+        }
+    if (close > 2)
+        check_fail(t, "%d labels differ, each a close call; at most 2 are luck", close);
+}
+
+static void compare_boxes(struct check *t, int n, int32_t (*const boxes[2])[5])
+{
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < 5; k++) {
+            const int slack = k == 4 ? 2 : 1; // pixels that rounding decides, as above
+            if (abs(boxes[CHECK_REF][i][k] - boxes[CHECK_NEW][i][k]) > slack)
+                check_fail(t, "box of %d, number %d: want %d, got %d", i, k, boxes[CHECK_REF][i][k],
+                           boxes[CHECK_NEW][i][k]);
+        }
+}
+
+// Blobs that overlap, so that masks have borders, ties (n and n + 1 the same) and empty ones.
+static void draw_logits(struct check *t, const struct check_buf *b)
+{
+    const struct sam_tensor *l = &b->host[CHECK_REF];
+    for (int n = 0; n < l->n; n++) {
+        const int kind = check_int(t, 0, 4), cy = check_int(t, 0, l->w), cx = check_int(t, 0, l->c);
+        const size_t map = (size_t) n * l->w * l->c;
+        for (int i = 0; i < l->w * l->c; i++) {
+            const float dy = (float) (i / l->c - cy), dx = (float) (i % l->c - cx);
+            const float blob = 5 - sqrtf(dy * dy + dx * dx) + 0.3f * check_unit(t);
+            sam_store(l, map + i, kind == 0 ? -1024
+                                : kind == 1 && n ? sam_load(l, map - (size_t) l->w * l->c + i)
+                                                 : blob);
+        }
+    }
+}
+
+static void run(struct check *t, int n, const int mask[2], const int labels[2], const int frame[2],
+                bool with_labels, bool with_boxes)
+{
+    int32_t slot[255], store[2][255][5], (*boxes[2])[5] = { store[0], store[1] };
+    for (int i = 0, at = 0; i < n; i++)
+        slot[i] = at += check_int(t, 1, n > 9 ? 1 : 9);
+    struct check_buf *logits = check_in(t, SAM_F32, n, 1, mask[0], mask[1]);
+    draw_logits(t, logits);
+    for (size_t i = 0; i < sam_count(&logits->host[CHECK_REF]); i++)
+        check_set(t, logits, i, sam_load(&logits->host[CHECK_REF], i));
+    const int stride = labels[1] + check_int(t, 0, 7);
+    struct check_buf *out = check_host_out(t, labels[0], stride);
+    struct sam_draw_masks p[2];
+    check_each_side(t, s) {
+        p[s] = (struct sam_draw_masks) {
+            .logits = logits->on[s], .slot = slot, .width = frame[1], .height = frame[0],
+            .labels = { with_labels ? out->on[s].data : NULL, labels[1], labels[0], stride },
+            .boxes = with_boxes ? boxes[s] : NULL };
+        sam_op_draw_masks(&t->queue[s], &p[s]);
+    }
+    check_bytes(t, (double) sam_tensor_bytes(&out->on[0]))
+        sam_op_draw_masks(&t->queue[CHECK_NEW], &p[CHECK_NEW]);
+    if (!t->bench)
+        compare_labels(t, logits, slot, out, labels[1]);
+    if (with_boxes && !t->bench)
+        compare_boxes(t, n, boxes);
+    check_done(t);
+}
+
+void check_draw_masks(struct check *t)
+{
+    static const int sizes[][2] = { { 1, 1 }, { 3, 2 }, { 16, 16 }, { 13, 37 }, { 64, 64 },
+                                    { 90, 160 } };
+    enum { NUM = sizeof(sizes) / sizeof(*sizes) };
+    for (int i = 0; i < NUM; i++)
+        for (int j = 0; j < NUM; j++)
+            for (int what = 1; what <= 3; what++)
+                if (check_case(t, "draw_masks_%dx%d_to_%dx%d_%s", sizes[i][0], sizes[i][1],
+                               sizes[j][0], sizes[j][1],
+                               what == 1 ? "labels" : what == 2 ? "boxes" : "both"))
+                    run(t, check_int(t, 1, 5), sizes[i], sizes[j],
+                        sizes[check_int(t, 0, NUM - 1)], what & 1, what & 2);
+    static const int low[2] = { 64, 64 }, high[2] = { 360, 640 }, nano[2] = { 48, 48 };
+    if (check_case(t, "draw_masks_255_objects"))
+        run(t, 255, sizes[2], sizes[3], sizes[3], true, true);
+    if (check_speed(t, "draw_masks_64_to_640x360"))
+        run(t, 1, low, high, high, true, true);
+    if (check_speed(t, "draw_masks_48_to_640x360_8_objects"))
+        run(t, 8, nano, high, high, true, true);
+}

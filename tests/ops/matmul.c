@@ -1,0 +1,41 @@
+#include "product.h"
+
+static void run(struct check *t, const struct check_types *type, int n, int a_rows, int b_rows,
+                int c, bool exact)
+{
+    check_exact(t, exact);
+    struct check_buf *a = check_in(t, type->in, n, 1, a_rows, c);
+    struct check_buf *b = check_in(t, type->in, n, 1, b_rows, c);
+    struct check_buf *dst = check_out(t, SAM_F32, n, 1, a_rows, b_rows);
+    struct sam_matmul p[2];
+    check_each_side(t, s) {
+        p[s] = (struct sam_matmul) { dst->on[s], a->on[s], b->on[s] };
+        sam_op_matmul(&t->queue[s], &p[s]);
+    }
+    check_flops(t, 2.0 * n * a_rows * b_rows * c)
+        sam_op_matmul(&t->queue[CHECK_NEW], &p[CHECK_NEW]);
+    struct sam_tensor sum = { 0 };
+    if (!t->bench) {
+        sum = check_temp(t, n, 1, a_rows, b_rows);
+        sam_op_matmul(&t->queue[CHECK_REF],
+                      &(struct sam_matmul) { sum, check_abs(t, a), check_abs(t, b) });
+    }
+    check_bound(t, dst, &sum, product_factor(t), 1e-7f, 1e-6f);
+    check_done(t);
+}
+
+void check_matmul(struct check *t)
+{
+    static const int shapes[][3] = { { 1, 1, 1 }, { 4, 7, 3 }, { 3, 65, 17 }, { 4, 256, 32 },
+                                     { 4, 513, 8 }, { 1, 100, 64 }, { 5, 130, 256 } };
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < 7; i++)
+            for (int exact = 0; exact < 2; exact++)
+                if (check_case(t, "matmul_%s_%dx%dx%d%s", check_types[k].name, shapes[i][0],
+                               shapes[i][1], shapes[i][2], exact ? "_exact" : ""))
+                    run(t, &check_types[k], check_int(t, 1, 3), shapes[i][0], shapes[i][1],
+                        shapes[i][2], exact);
+    for (int k = 0; k < 2; k++)
+        if (check_speed(t, "matmul_%s_4x65536x32", check_types[k].name))
+            run(t, &check_types[k], 1, 4, 65536, 32, false);
+}

@@ -1,0 +1,26 @@
+// Tolerances of products, per element: factor * sum |factors|.
+#ifndef PRODUCT_H
+#define PRODUCT_H
+
+#include "check.h"
+
+// bf16 products round each factor by at most 2^-9, two factors: 2^-8. Sums are f32 either way:
+// in another order they differ by some 1e-6 of what was added up.
+static inline float product_factor(const struct check *t)
+{
+    return check_rounds(t) ? 0x1p-8f * 1.02f : 4e-6f;
+}
+
+// The slopes of the activations are below 1.13 (GELU); what an error before does after.
+static inline float product_slope(enum sam_act act)
+{
+    return act == SAM_ACT_GELU ? 1.13f : 1.0f;
+}
+
+// Absolute error of a backend's own erf and exp.
+static inline float product_abs(enum sam_act act)
+{
+    return act == SAM_ACT_GELU || act == SAM_ACT_SIGMOID ? 2e-6f : 1e-7f;
+}
+
+#endif // PRODUCT_H
