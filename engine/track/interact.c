@@ -1,0 +1,158 @@
+// Prompts on the current frame: successive interactions with one object, as the published
+// predictor's add_new_points_or_box() and add_new_mask() make them.
+#include <math.h>
+#include <string.h>
+
+#include "track.h"
+
+static const float LOGIT_LIMIT = 32; // of a mask that is fed back to the prompt encoder
+static const float MASK_SCALE = 20, MASK_BIAS = -10; // a mask prompt as logits
+static const float MASK_PRESENCE = 10; // its object score, or the negative where it is empty
+
+static struct sam_tensor row_of(struct sam_tensor t, const struct sam_tracked *o)
+{
+    return sam_slice(t, o->row);
+}
+
+// Whether the prompts start the object here: it is new, or it is absent from this frame and a
+// user who points at it there means: this is it, whatever you remember.
+static bool is_start(struct sam_tracker *t, const struct sam_tracked *o)
+{
+    float score = 0;
+
+    if (!o->was_tracked || t->params.refine == SAM_REFINE_ALWAYS)
+        return !o->was_tracked;
+    sam_queue_download(&t->queue, &score, row_of(t->mem.state.score, o).data, sizeof(score));
+    return score <= 0;
+}
+
+// The dense embedding of the mask that the object's row shows now.
+static void embed_shown_mask(struct sam_tracker *t, const struct sam_tracked *o)
+{
+    struct sam_scratch *s = &t->mem.scratch;
+    const struct sam_tensor shown = row_of(t->mem.state.low_res, o);
+    float *logits = t->mem.host.staging;
+
+    sam_queue_download(&t->queue, logits, shown.data, sam_tensor_bytes(&shown));
+    for (size_t i = 0; i < sam_count(&shown); i++)
+        logits[i] = fminf(fmaxf(logits[i], -LOGIT_LIMIT), LOGIT_LIMIT);
+    sam_queue_upload(&t->queue, s->mask_logits.data, logits, sam_tensor_bytes(&shown));
+    sam_prompt_mask(&t->queue, t->model, &s->prompt, s->mask_logits, s->dense);
+}
+
+static void decode_with(struct sam_tracker *t, struct sam_tracked *o, struct sam_tensor image,
+                        struct sam_tensor dense, bool multimask, struct sam_tensor sparse)
+{
+    struct sam_scratch *s = &t->mem.scratch;
+
+    t->mem.state.index.multimask.host[0] = multimask;
+    sam_indices_upload(t);
+    sam_op_add(&t->queue, &(struct sam_add) { .dst = sam_first(s->image, 1), .a = image, .b = dense,
+                                              .scale = 1 });
+    sam_decode(t, 1, sparse);
+    sam_stages_decoded(t, SAM_TURN_PROMPT, &o, 1);
+}
+
+// All points so far, and the mask of the interaction before as a dense prompt.
+static void interact_points(struct sam_tracker *t, struct sam_tracked *o, int count, bool has_mask)
+{
+    const struct sam_model *m = t->model;
+    struct sam_scratch *s = &t->mem.scratch;
+    struct sam_interaction all;
+    struct sam_tensor dense = m->prompt.no_mask, sparse = s->sparse;
+    float *tokens = t->mem.host.staging;
+
+    if (has_mask) {
+        embed_shown_mask(t, o);
+        dense = s->dense;
+    }
+    sam_interactions_points(&o->applied, count, &all);
+    sparse.w = sam_prompt_tokens(&m->prompt, m->config.d_model, m->config.image_size,
+                                 all.num_points, (const float (*)[2]) all.xy, all.label, tokens);
+    sam_queue_upload(&t->queue, sparse.data, tokens, sam_tensor_bytes(&sparse));
+    sam_stages_prompted(t, SAM_TURN_PROMPT, &o, 1, s->conditioned, dense, tokens, sparse.w);
+    decode_with(t, o, s->conditioned, dense, all.num_points == 1, sparse);
+    sam_show(t, 1);
+}
+
+// The mask is the answer; the decoder runs for the pointer alone, on the frame without memory.
+static void interact_mask(struct sam_tracker *t, struct sam_tracked *o, int mask)
+{
+    const struct sam_model *m = t->model;
+    struct sam_scratch *s = &t->mem.scratch;
+    struct sam_decoded *out = &s->out;
+    const struct sam_tensor image = t->mem.state.features.image;
+    const struct sam_tensor pointer = sam_first(out->pointer, 1);
+    const int side = m->config.image_size / 4;
+    float *full = t->mem.host.staging;
+    const float one = 1;
+    const float presence = sam_mask_any(&t->mem.host.masks, mask) ? MASK_PRESENCE : -MASK_PRESENCE;
+
+    sam_mask_expand(&t->mem.host.masks, mask, full);
+    sam_queue_upload(&t->queue, s->full_mask.data, full, sam_tensor_bytes(&s->full_mask));
+    sam_prompt_downsample(&t->queue, m, s->full_mask, s->mask_logits);
+    sam_prompt_mask(&t->queue, m, &s->prompt, s->mask_logits, s->dense);
+    sam_stages_prompted(t, SAM_TURN_PROMPT, &o, 1, image, s->dense, NULL, 0);
+    decode_with(t, o, image, s->dense, false, (struct sam_tensor) { 0 });
+
+    sam_mask_expand(&t->mem.host.masks, mask, full);
+    for (size_t i = 0; i < sam_count(&s->full_mask); i++)
+        full[i] = MASK_SCALE * full[i] + MASK_BIAS;
+    sam_queue_upload(&t->queue, s->full_mask.data, full, sam_tensor_bytes(&s->full_mask));
+    sam_op_resize(&t->queue, &(struct sam_resize) {
+        .dst = sam_reshape(sam_first(out->low_res, 1), 1, side, side, 1), .src = s->full_mask,
+        .antialias = true });
+    sam_queue_upload(&t->queue, out->score.data, &presence, sizeof(presence));
+    sam_queue_upload(&t->queue, out->iou.data, &one, sizeof(one));
+    sam_op_gate(&t->queue, &(struct sam_gate) { .dst = pointer, .src = pointer,
+                                                .other = m->decoder.no_obj_ptr,
+                                                .score = sam_first(out->score, 1) });
+    sam_show(t, 1);
+}
+
+// F for the decoder: with the object's memory, or with the embedding that stands for none.
+static void condition(struct sam_tracker *t, struct sam_tracked *o, bool start)
+{
+    struct sam_scratch *s = &t->mem.scratch;
+    int64_t began = sam_now();
+
+    if (start)
+        sam_op_add(&t->queue, &(struct sam_add) { .dst = s->conditioned, .scale = 1,
+                                                  .a = t->mem.state.features.image,
+                                                  .b = t->model->attention.no_mem_embed });
+    else
+        sam_condition(t, &o, 1, SAM_TURN_PROMPT, s->conditioned);
+    t->times.attend += sam_now() - began;
+}
+
+void sam_interact(struct sam_tracker *t, struct sam_tracked *o)
+{
+    struct sam_indices *x = &t->mem.state.index;
+    const bool start = is_start(t, o);
+    const struct sam_bank_slots slots = sam_bank_prompt(&o->bank, t->frame);
+    bool has_points = false;
+
+    for (int i = 0; i < o->applied.count; i++)
+        has_points |= o->applied.item[i].mask < 0;
+    x->row.host[0] = o->row;
+    x->map_to.host[0] = slots.map;
+    x->pointer_to.host[0] = slots.pointer;
+    x->binary.host[0] = 1;
+    if (has_points)
+        condition(t, o, start);
+
+    int64_t began = sam_now();
+    for (int i = 0; i < o->applied.count; i++) {
+        const int mask = o->applied.item[i].mask;
+        if (mask >= 0)
+            interact_mask(t, o, mask);
+        else
+            interact_points(t, o, i + 1, !start || i > 0);
+    }
+    t->times.decode += sam_now() - began;
+    began = sam_now();
+    sam_remember(t, 1);
+    sam_stages_remembered(t, SAM_TURN_PROMPT, &o, 1);
+    t->times.remember += sam_now() - began;
+    o->started = true;
+}

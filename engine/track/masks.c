@@ -1,0 +1,123 @@
+// What is shown of a frame: states and scores, boxes, label maps.
+#include <string.h>
+
+#include "track.h"
+
+static const float ABSENT_LOGIT = -1024; // of every pixel of an absent object's mask
+
+static void update_state(struct sam_tracked *o, int lost_after)
+{
+    const struct sam_presence *before = &o->presence_before;
+    const bool present = o->score > 0;
+
+    o->presence.absent = present ? 0 : before->absent < lost_after ? before->absent + 1 : lost_after;
+    o->presence.lost = !present && (before->lost || o->presence.absent >= lost_after);
+    if (o->is_first)
+        o->state = SAM_OBJECT_NEW;
+    else if (present)
+        o->state = before->lost ? SAM_OBJECT_FOUND : SAM_OBJECT_TRACKED;
+    else
+        o->state = o->presence.lost ? SAM_OBJECT_LOST : SAM_OBJECT_OCCLUDED;
+}
+
+// The object a row shows; NULL: it left since.
+static struct sam_tracked *object_of(struct sam_tracker *t, int row)
+{
+    struct sam_tracked *o = &t->mem.host.objects[t->mem.host.row_slot[row] - 1];
+
+    return o->id && o->row == row ? o : NULL;
+}
+
+void sam_results_fetch(struct sam_tracker *t)
+{
+    struct sam_host *h = &t->mem.host;
+    const size_t bytes = (size_t) t->num_rows * sizeof(float);
+
+    if (!t->num_rows)
+        return;
+    sam_queue_download(&t->queue, h->score, t->mem.state.score.data, bytes);
+    sam_queue_download(&t->queue, h->iou, t->mem.state.iou.data, bytes);
+    for (int row = 0; row < t->num_rows; row++) {
+        struct sam_tracked *o = object_of(t, row);
+        if (!o)
+            continue;
+        o->score = h->score[row];
+        o->iou = h->iou[row];
+        update_state(o, t->params.lost_after);
+    }
+}
+
+static void clear_labels(const struct sam_labels *l)
+{
+    for (int y = 0; y < l->height; y++)
+        memset(l->data + (size_t) y * l->stride, 0, (size_t) l->width);
+}
+
+void sam_results_draw(struct sam_tracker *t, const struct sam_labels *labels, bool boxes)
+{
+    const int side = t->model->config.image_size / 4;
+    struct sam_host *h = &t->mem.host;
+
+    if (!t->num_rows) {
+        if (labels)
+            clear_labels(labels);
+        return;
+    }
+    if (!labels && !boxes)
+        return;
+    const struct sam_tensor logits = sam_first(t->mem.state.low_res, t->num_rows);
+    struct sam_draw_masks draw = { .logits = sam_reshape(logits, t->num_rows, 1, side, side),
+                                   .slot = h->row_slot };
+    if (labels)
+        draw.labels = *labels;
+    if (boxes) {
+        draw.width = t->frame_width;
+        draw.height = t->frame_height;
+        draw.boxes = h->box;
+    }
+    sam_op_draw_masks(&t->queue, &draw);
+}
+
+static struct sam_object describe(const struct sam_tracked *o, const int32_t box[5])
+{
+    return (struct sam_object) { .id = o->id, .slot = o->slot, .state = o->state,
+                                 .x = box[0], .y = box[1],
+                                 .width = box[2] - box[0], .height = box[3] - box[1],
+                                 .area = box[4], .iou = o->iou, .score = o->score };
+}
+
+void sam_results_list(struct sam_tracker *t, struct sam_result *result)
+{
+    struct sam_host *h = &t->mem.host;
+
+    *result = (struct sam_result) { .frame_index = (uint64_t) t->frame, .objects = h->results,
+                                    .times = t->times };
+    for (int row = 0; row < t->num_rows; row++) {
+        const struct sam_tracked *o = object_of(t, row);
+        if (o)
+            h->results[result->num_objects++] = describe(o, h->box[row]);
+    }
+}
+
+int sam_labels_check(const struct sam_labels *l, struct sam_error *error)
+{
+    if (!l->data)
+        return sam_fail(error, SAM_EINVAL, "labels: data is NULL");
+    if (l->width < 1 || l->height < 1)
+        return sam_fail(error, SAM_EINVAL, "labels of %d x %d px: wanted at least 1 each way",
+                        l->width, l->height);
+    if (l->stride < l->width)
+        return sam_fail(error, SAM_EINVAL, "labels: a stride of %d bytes is less than the width, %d px",
+                        l->stride, l->width);
+    return SAM_OK;
+}
+
+void sam_row_blank(struct sam_tracker *t, int row)
+{
+    const struct sam_tensor shown = sam_slice(t->mem.state.low_res, row);
+    float *logits = t->mem.host.staging;
+
+    for (size_t i = 0; i < sam_count(&shown); i++)
+        logits[i] = ABSENT_LOGIT;
+    sam_queue_upload(&t->queue, shown.data, logits, sam_tensor_bytes(&shown));
+}

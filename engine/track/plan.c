@@ -1,0 +1,236 @@
+// The memory of a tracker: laid out once by measuring, then over real blocks by the same code.
+#include "track.h"
+
+#include <string.h>
+
+enum {
+    MASKS_PER_OBJECT = 2,  // one waiting, one that can be taken back
+    CPU_ROWS = 4096,       // rows of a product that keep every core busy
+    DEVICE_BATCH = 16,
+};
+
+int sam_batch_size(const struct sam_queue *q, const struct sam_config *c, int max_objects)
+{
+    const int n = sam_grid(c) * sam_grid(c);
+    // On the host more rows only leave the caches; a device wants one launch for all.
+    int batch = q->ops->alloc ? DEVICE_BATCH : CPU_ROWS / n;
+
+    batch = batch > 1 ? batch : 1;
+    return batch < max_objects ? batch : max_objects;
+}
+
+struct sam_bank_limits sam_limits_of(const struct sam_params *params, const struct sam_config *c)
+{
+    return (struct sam_bank_limits) { .max_cond = params->max_cond_frames,
+                                      .num_maskmem = c->num_maskmem,
+                                      .num_pointers = SAM_MAX_POINTERS };
+}
+
+static void lay_out_objects(struct sam_scratch *s, const struct sam_config *c, enum sam_type type,
+                            const struct sam_bank_limits *l, int b, struct sam_arena *a)
+{
+    const int h = sam_grid(c), n = h * h, d = c->d_model, m = c->mem_dim;
+    const int low = c->image_size / 4 * (c->image_size / 4);
+    const int pointers = sam_bank_max_pointers(l);
+    const int max_keys = sam_bank_max_maps(l) * n + pointers * (d / m);
+
+    s->image = sam_arena_tensor(a, SAM_F32, b, h, h, d);
+    s->out.low_res = sam_arena_tensor(a, SAM_F32, b, 1, 1, low);
+    s->out.iou = sam_arena_tensor(a, SAM_F32, b, 1, 1, 1);
+    s->out.score = sam_arena_tensor(a, SAM_F32, b, 1, 1, 1);
+    s->out.pointer = sam_arena_tensor(a, SAM_F32, b, 1, 1, d);
+    s->out.masks = sam_arena_tensor(a, SAM_F32, b, 1, SAM_MASK_TOKENS, low);
+    s->out.ious = sam_arena_tensor(a, SAM_F32, b, 1, 1, SAM_MASK_TOKENS);
+    s->out.tokens = sam_arena_tensor(a, SAM_F32, b, 1, SAM_MASK_TOKENS, d);
+    s->memory = sam_arena_tensor(a, SAM_F32, b, 1, n, m);
+    s->conditioned = sam_arena_tensor(a, SAM_F32, 1, h, h, d);
+    s->dense = sam_arena_tensor(a, SAM_F32, 1, h, h, d);
+    s->full_mask = sam_arena_tensor(a, SAM_F32, 1, c->image_size, c->image_size, 1);
+    s->mask_logits = sam_arena_tensor(a, SAM_F32, 1, c->image_size / 4, c->image_size / 4, 1);
+    s->sparse = sam_arena_tensor(a, SAM_F32, 1, 1, SAM_MAX_SPARSE, d);
+
+    // Attention, decoder, memory encoder and prompt encoder take turns.
+    const size_t mark = sam_arena_mark(a);
+    s->values = sam_arena_tensor(a, type, b, 1, max_keys, m);
+    s->keys = sam_arena_tensor(a, type, b, 1, max_keys, m);
+    s->sine = sam_arena_tensor(a, SAM_F32, b * pointers, 1, 1, d);
+    s->pointer_time = sam_arena_tensor(a, SAM_F32, b, 1, pointers, m);
+    sam_memory_attention_layout(&s->attention, c, type, b, max_keys, a);
+    sam_arena_release(a, mark);
+    sam_decoder_layout(&s->decoder, c, type, b, SAM_MAX_SPARSE, a);
+    sam_arena_release(a, mark);
+    sam_memory_encoder_layout(&s->memory_encoder, c, type, b, a);
+    sam_arena_release(a, mark);
+    sam_prompt_layout(&s->prompt, c, type, 1, a);
+}
+
+static struct sam_index lay_out_index(struct sam_arena *device, struct sam_arena *host, int rows,
+                                      int width)
+{
+    struct sam_index i = { .width = width };
+
+    i.tensor = width ? sam_arena_tensor(device, SAM_I32, rows, 1, 1, width)
+                     : sam_arena_tensor(device, SAM_I32, 1, 1, 1, rows);
+    i.host = sam_arena_bytes(host, sam_tensor_bytes(&i.tensor));
+    return i;
+}
+
+// The same order and the same rounding in both blocks: one copy moves all.
+static void lay_out_indices(struct sam_indices *x, const struct sam_bank_limits *l, int b,
+                            struct sam_arena *device, struct sam_arena *host)
+{
+    const size_t mark = sam_arena_mark(device);
+    const int maps = sam_bank_max_maps(l), pointers = sam_bank_max_pointers(l);
+
+    x->map = lay_out_index(device, host, b, maps);
+    x->map_time = lay_out_index(device, host, b, maps);
+    x->pointer = lay_out_index(device, host, b, pointers);
+    struct sam_index *const single[] = { &x->num_maps,    &x->num_pointers, &x->num_keys,
+                                         &x->num_rotated, &x->row,          &x->map_to,
+                                         &x->pointer_to,  &x->multimask,    &x->binary };
+    for (size_t i = 0; i < sizeof(single) / sizeof(single[0]); i++)
+        *single[i] = lay_out_index(device, host, b, 0);
+    x->host = x->map.host;
+    x->all = x->map.tensor;
+    x->all.n = 1;
+    x->all.c = (int) ((sam_arena_mark(device) - mark) / sizeof(int32_t));
+}
+
+static void lay_out_state(struct sam_state *s, const struct sam_config *c, enum sam_type type,
+                          const struct sam_bank_limits *l, int max_objects, struct sam_arena *a)
+{
+    const int h = sam_grid(c), n = h * h, low = c->image_size / 4 * (c->image_size / 4);
+
+    s->features.image = sam_arena_tensor(a, SAM_F32, 1, h, h, c->d_model);
+    s->features.s0 = sam_arena_tensor(a, type, 1, 4 * h, 4 * h, c->high_res_s0);
+    s->features.s1 = sam_arena_tensor(a, type, 1, 2 * h, 2 * h, c->high_res_s1);
+    s->maps = sam_arena_tensor(a, SAM_BF16, max_objects * sam_bank_maps(l), 1, n, c->mem_dim);
+    s->pointers = sam_arena_tensor(a, SAM_F32, max_objects * sam_bank_pointers(l), 1, 1, c->d_model);
+    s->low_res = sam_arena_tensor(a, SAM_F32, max_objects, 1, 1, low);
+    s->iou = sam_arena_tensor(a, SAM_F32, max_objects, 1, 1, 1);
+    s->score = sam_arena_tensor(a, SAM_F32, max_objects, 1, 1, 1);
+}
+
+static void lay_out_host(struct sam_host *x, const struct sam_config *c,
+                         const struct sam_bank_limits *l, int max_objects, int batch, bool poison,
+                         struct sam_arena *a)
+{
+    const size_t n = (size_t) max_objects, side = (size_t) c->image_size;
+    const size_t sines = (size_t) batch * (size_t) sam_bank_max_pointers(l) * (size_t) c->d_model;
+    const size_t sparse = (size_t) SAM_MAX_SPARSE * (size_t) c->d_model;
+    size_t floats = side * side;
+
+    floats = sines > floats ? sines : floats;
+    floats = sparse > floats ? sparse : floats;
+    x->objects = sam_arena_bytes(a, n * sizeof(x->objects[0]));
+    x->masks.side = c->image_size;
+    x->masks.count = MASKS_PER_OBJECT * max_objects;
+    x->masks.bits = sam_arena_bytes(a, (size_t) x->masks.count * sam_mask_bytes(c->image_size));
+    x->masks.taken = sam_arena_bytes(a, (size_t) x->masks.count * sizeof(bool));
+    x->masks.column = sam_arena_bytes(a, side * sizeof(x->masks.column[0]));
+    x->masks.row = sam_arena_bytes(a, side * sizeof(float));
+    x->sine = sam_arena_bytes(a, (size_t) l->num_pointers * (size_t) c->d_model * sizeof(float));
+    x->staging = sam_arena_bytes(a, floats * sizeof(float));
+    x->row_slot = sam_arena_bytes(a, n * sizeof(x->row_slot[0]));
+    x->batch = sam_arena_bytes(a, n * sizeof(x->batch[0]));
+    x->box = sam_arena_bytes(a, n * sizeof(x->box[0]));
+    x->score = sam_arena_bytes(a, n * sizeof(float));
+    x->iou = sam_arena_bytes(a, n * sizeof(float));
+    x->results = sam_arena_bytes(a, n * sizeof(x->results[0]));
+    x->poison = poison ? sam_arena_bytes(a, SAM_POISON_BYTES) : NULL;
+}
+
+void sam_layout_make(struct sam_layout *l, const struct sam_config *c, enum sam_type type,
+                     const struct sam_bank_limits *limits, int max_objects, int batch, bool poison,
+                     void *scratch, void *state, void *host)
+{
+    struct sam_arena a = { scratch, 0, 0 }, s = { state, 0, 0 }, h = { host, 0, 0 };
+
+    *l = (struct sam_layout) { 0 };
+    // The encoder is done with its scratch before the first object begins.
+    sam_encoder_layout(&l->scratch.encoder, c, type, &a);
+    sam_arena_release(&a, 0);
+    lay_out_objects(&l->scratch, c, type, limits, batch, &a);
+    lay_out_state(&l->state, c, type, limits, max_objects, &s);
+    lay_out_indices(&l->state.index, limits, batch, &s, &h);
+    lay_out_host(&l->host, c, limits, max_objects, batch, poison, &h);
+    l->scratch_bytes = a.peak;
+    l->state_bytes = s.peak;
+    l->host_bytes = h.peak;
+}
+
+static void measure(struct sam_plan *plan, const struct sam_params *params,
+                    const struct sam_config *c, const struct sam_queue *q, int max_objects)
+{
+    const struct sam_bank_limits limits = sam_limits_of(params, c);
+    struct sam_layout l;
+
+    sam_layout_make(&l, c, sam_queue_type(q), &limits, max_objects,
+                    sam_batch_size(q, c, max_objects), params->poison, NULL, NULL, NULL);
+    plan->scratch_bytes = l.scratch_bytes;
+    plan->state_bytes = sizeof(struct sam_tracker) + l.state_bytes + l.host_bytes;
+}
+
+int sam_plan_make(struct sam_plan *plan, struct sam_config *c, const struct sam_params *params,
+                  const char *file, struct sam_queue *q, struct sam_error *error)
+{
+    struct sam_plan one, more;
+    int status;
+
+    *plan = (struct sam_plan) { 0 };
+    status = sam_model_plan(file, q, c, &plan->constant_bytes, error);
+    if (status)
+        return status;
+    measure(plan, params, c, q, params->max_objects);
+    measure(&one, params, c, q, 1);
+    measure(&more, params, c, q, params->max_objects + 1);
+    plan->object_state_bytes = more.state_bytes - plan->state_bytes;
+    plan->object_scratch_bytes = params->max_objects > 1
+        ? (plan->scratch_bytes - one.scratch_bytes) / (size_t) (params->max_objects - 1) : 0;
+    if (q->ops->workspace_bytes)
+        plan->scratch_bytes += q->ops->workspace_bytes(q);
+    plan->total_bytes = plan->constant_bytes + plan->scratch_bytes + plan->state_bytes;
+    plan->image_size = c->image_size;
+    return SAM_OK;
+}
+
+int sam_plan_check(const struct sam_plan *plan, int budget_mib, struct sam_error *error)
+{
+    const double mib = 1024.0 * 1024.0;
+    const double missing = (double) plan->total_bytes / mib - budget_mib;
+
+    if (!budget_mib || missing <= 0)
+        return SAM_OK;
+    return sam_fail(error, SAM_ENOMEM,
+                    "a budget of %d MiB is too small: %.1f MiB are needed (weights %.1f, scratch %.1f, "
+                    "state %.1f of which %.1f per object), %.1f MiB are missing",
+                    budget_mib, (double) plan->total_bytes / mib, (double) plan->constant_bytes / mib,
+                    (double) plan->scratch_bytes / mib, (double) plan->state_bytes / mib,
+                    (double) plan->object_state_bytes / mib, missing);
+}
+
+static int check_range(const char *name, int v, int lo, int hi, struct sam_error *error)
+{
+    if (v >= lo && v <= hi)
+        return SAM_OK;
+    return sam_fail(error, SAM_EINVAL, "%s = %d: wanted %d to %d", name, v, lo, hi);
+}
+
+int sam_params_check(const struct sam_params *p, struct sam_error *error)
+{
+    const int big = 1 << 30;
+
+    if (!p)
+        return sam_fail(error, SAM_EINVAL, "params is NULL");
+    if (check_range("max_objects", p->max_objects, 1, SAM_MAX_OBJECTS, error) ||
+        check_range("max_cond_frames", p->max_cond_frames, 2, SAM_MAX_COND, error) ||
+        check_range("lost_after", p->lost_after, 1, big, error) ||
+        check_range("threads", p->threads, 0, 1024, error) ||
+        check_range("device", p->device, -1, 1024, error) ||
+        check_range("budget_mib", p->budget_mib, 0, big, error) ||
+        check_range("backend", (int) p->backend, SAM_BACKEND_AUTO, SAM_BACKEND_CUDA, error) ||
+        check_range("precision", (int) p->precision, SAM_PRECISION_AUTO, SAM_PRECISION_BF16, error) ||
+        check_range("refine", (int) p->refine, SAM_REFINE_PRESENT, SAM_REFINE_ALWAYS, error))
+        return SAM_EINVAL;
+    return SAM_OK;
+}

@@ -1,0 +1,339 @@
+// One frame: encode it once; let every object attend to its memory, be decoded and remembered,
+// as many at once as the batch holds; then the prompts.
+#include "track.h"
+
+#include <string.h>
+#include <time.h>
+
+int64_t sam_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+// Nanoseconds since *last, which moves on.
+static int64_t lap(int64_t *last)
+{
+    const int64_t now = sam_now(), ns = now - *last;
+
+    *last = now;
+    return ns;
+}
+
+struct sam_tensor sam_index_first(const struct sam_index *i, int n)
+{
+    struct sam_tensor t = i->tensor;
+
+    if (i->width)
+        t.n = n;
+    else
+        t.c = n;
+    return t;
+}
+
+void sam_indices_upload(struct sam_tracker *t)
+{
+    const struct sam_indices *x = &t->mem.state.index;
+
+    sam_queue_upload(&t->queue, x->all.data, x->host, sam_tensor_bytes(&x->all));
+}
+
+// The sine code of a distance; those of the ring stand ready.
+static void fill_sine(const struct sam_tracker *t, int distance, float *dst)
+{
+    const int d = t->model->config.d_model;
+
+    if (distance < t->limits.num_pointers)
+        memcpy(dst, t->mem.host.sine + (size_t) distance * d, (size_t) d * sizeof(float));
+    else
+        sam_pointer_sine(d, distance, dst);
+}
+
+// What object o, entry i of the batch, attends to. Returns the number of its keys.
+static int fill_attended(struct sam_tracker *t, const struct sam_tracked *o, int i)
+{
+    const struct sam_config *c = &t->model->config;
+    const int n = sam_grid(c) * sam_grid(c), d = c->d_model;
+    struct sam_indices *x = &t->mem.state.index;
+    struct sam_attended a;
+    float *sine = t->mem.host.staging + (size_t) i * x->pointer.width * d;
+
+    sam_bank_attended(&o->bank, t->frame, &a);
+    for (int k = 0; k < x->map.width; k++) {
+        x->map.host[i * x->map.width + k] = k < a.num_maps ? a.map[k] : 0;
+        x->map_time.host[i * x->map.width + k] = k < a.num_maps ? a.map_time[k] : 0;
+    }
+    for (int k = 0; k < x->pointer.width; k++) {
+        x->pointer.host[i * x->pointer.width + k] = k < a.num_pointers ? a.pointer[k] : 0;
+        fill_sine(t, k < a.num_pointers ? a.distance[k] : 0, sine + (size_t) k * d);
+    }
+    x->num_maps.host[i] = a.num_maps;
+    x->num_pointers.host[i] = a.num_pointers;
+    x->num_rotated.host[i] = a.num_maps * n;
+    x->num_keys.host[i] = a.num_maps * n + a.num_pointers * (d / c->mem_dim);
+    return x->num_keys.host[i];
+}
+
+static struct sam_tensor keys_view(struct sam_tensor t, int n, int num_keys)
+{
+    t.n = n;
+    t.w = num_keys;
+    return t;
+}
+
+void sam_condition(struct sam_tracker *t, struct sam_tracked *const *o, int n, enum sam_turn turn,
+                   struct sam_tensor dst)
+{
+    struct sam_scratch *s = &t->mem.scratch;
+    struct sam_state *state = &t->mem.state;
+    const struct sam_indices *x = &state->index;
+    const int codes = n * x->pointer.width;
+    int most = 0;
+
+    for (int i = 0; i < n; i++) {
+        const int keys = fill_attended(t, o[i], i);
+        most = keys > most ? keys : most;
+    }
+    sam_indices_upload(t);
+
+    const struct sam_tensor sine = sam_first(s->sine, codes);
+    const struct sam_tensor pointer_time = sam_first(s->pointer_time, n);
+    const struct sam_tensor values = keys_view(s->values, n, most);
+    const struct sam_tensor keys = keys_view(s->keys, n, most);
+    sam_queue_upload(&t->queue, sine.data, t->mem.host.staging, sam_tensor_bytes(&sine));
+    sam_pointer_time_run(&t->queue, t->model, sine,
+                         sam_reshape(pointer_time, codes, 1, 1, pointer_time.c));
+    sam_op_gather_memory(&t->queue, &(struct sam_gather_memory) {
+        .values = values, .keys = keys, .maps = state->maps, .pointers = state->pointers,
+        .place = t->model->memory.place, .time = t->model->memory.time,
+        .pointer_time = pointer_time,
+        .map_slot = sam_index_first(&x->map, n), .map_time = sam_index_first(&x->map_time, n),
+        .pointer_slot = sam_index_first(&x->pointer, n),
+        .num_maps = sam_index_first(&x->num_maps, n),
+        .num_pointers = sam_index_first(&x->num_pointers, n) });
+    sam_memory_attention_run(&t->queue, t->model, &s->attention, state->features.image, values,
+                             keys, sam_index_first(&x->num_keys, n),
+                             sam_index_first(&x->num_rotated, n), dst);
+    sam_stages_attended(t, turn, o, n, values, keys, dst);
+}
+
+static struct sam_decoded decoded_first(const struct sam_decoded *d, int n)
+{
+    return (struct sam_decoded) {
+        .low_res = sam_first(d->low_res, n), .iou = sam_first(d->iou, n),
+        .score = sam_first(d->score, n),     .pointer = sam_first(d->pointer, n),
+        .masks = sam_first(d->masks, n),     .ious = sam_first(d->ious, n),
+        .tokens = sam_first(d->tokens, n),
+    };
+}
+
+void sam_decode(struct sam_tracker *t, int n, struct sam_tensor sparse)
+{
+    struct sam_scratch *s = &t->mem.scratch;
+    const struct sam_decoded out = decoded_first(&s->out, n);
+
+    sam_decoder_run(&t->queue, t->model, &s->decoder, sam_first(s->image, n), sparse,
+                    &t->mem.state.features, sam_index_first(&t->mem.state.index.multimask, n),
+                    &out);
+}
+
+void sam_show(struct sam_tracker *t, int n)
+{
+    struct sam_state *state = &t->mem.state;
+    const struct sam_decoded out = decoded_first(&t->mem.scratch.out, n);
+    const struct sam_tensor row = sam_index_first(&state->index.row, n);
+
+    sam_op_scatter(&t->queue, &(struct sam_scatter) { .dst = state->low_res, .src = out.low_res, .slot = row });
+    sam_op_scatter(&t->queue, &(struct sam_scatter) { .dst = state->iou, .src = out.iou, .slot = row });
+    sam_op_scatter(&t->queue, &(struct sam_scatter) { .dst = state->score, .src = out.score, .slot = row });
+}
+
+void sam_remember(struct sam_tracker *t, int n)
+{
+    struct sam_scratch *s = &t->mem.scratch;
+    struct sam_state *state = &t->mem.state;
+    const struct sam_indices *x = &state->index;
+    const struct sam_decoded out = decoded_first(&s->out, n);
+    const struct sam_tensor memory = sam_first(s->memory, n);
+    const int side = t->model->config.image_size / 4;
+
+    sam_memory_encoder_run(&t->queue, t->model, &s->memory_encoder, state->features.image,
+                           sam_reshape(out.low_res, n, side, side, 1),
+                           sam_index_first(&x->binary, n), memory);
+    sam_op_scatter(&t->queue, &(struct sam_scatter) {
+        .dst = state->maps, .src = memory, .slot = sam_index_first(&x->map_to, n),
+        .absent = t->model->memory.no_obj_embed, .score = out.score });
+    sam_op_scatter(&t->queue, &(struct sam_scatter) {
+        .dst = state->pointers, .src = out.pointer, .slot = sam_index_first(&x->pointer_to, n) });
+}
+
+// Follow n objects into the current frame.
+static void track_batch(struct sam_tracker *t, struct sam_tracked *const *o, int n)
+{
+    struct sam_scratch *s = &t->mem.scratch;
+    struct sam_indices *x = &t->mem.state.index;
+    const struct sam_tensor image = sam_first(s->image, n);
+    int64_t last = sam_now();
+
+    for (int i = 0; i < n; i++) {
+        const struct sam_bank_slots slots = sam_bank_track(&o[i]->bank, t->frame);
+        x->row.host[i] = o[i]->row;
+        x->map_to.host[i] = slots.map;
+        x->pointer_to.host[i] = slots.pointer;
+        x->multimask.host[i] = 1;
+        x->binary.host[i] = 0;
+    }
+    sam_condition(t, o, n, SAM_TURN_TRACK, image);
+    t->times.attend += lap(&last);
+
+    sam_stages_prompted(t, SAM_TURN_TRACK, o, n, image, t->model->prompt.no_mask, NULL, 0);
+    sam_op_add(&t->queue, &(struct sam_add) { .dst = image, .a = image, .scale = 1,
+                                              .b = t->model->prompt.no_mask });
+    sam_decode(t, n, (struct sam_tensor) { 0 });
+    sam_show(t, n);
+    sam_stages_decoded(t, SAM_TURN_TRACK, o, n);
+    t->times.decode += lap(&last);
+
+    sam_remember(t, n);
+    sam_stages_remembered(t, SAM_TURN_TRACK, o, n);
+    t->times.remember += lap(&last);
+}
+
+// Objects move into the new frame: its rows by slot, the waiting prompts become its own.
+static void begin_frame(struct sam_tracker *t)
+{
+    struct sam_host *h = &t->mem.host;
+
+    t->frame++;
+    t->num_rows = 0;
+    for (int i = 0; i < t->params.max_objects; i++) {
+        struct sam_tracked *o = &h->objects[i];
+        if (!o->id)
+            continue;
+        sam_interactions_cut(&o->applied, 0, &h->masks);
+        o->applied = o->pending;
+        o->pending.count = 0;
+        o->is_first = !o->started;
+        o->was_tracked = o->started;
+        o->presence_before = o->presence;
+        o->row = t->num_rows;
+        h->row_slot[t->num_rows++] = o->slot;
+        sam_bank_begin(&o->bank);
+    }
+}
+
+static void encode_frame(struct sam_tracker *t, const struct sam_frame *frame)
+{
+    struct sam_scratch *s = &t->mem.scratch;
+    const struct sam_tap tap = sam_stage_tap(t);
+    int64_t last = sam_now();
+
+    sam_op_preprocess(&t->queue, &(struct sam_preprocess) { .dst = s->encoder.input, .frame = *frame });
+    t->times.preprocess = lap(&last);
+    sam_encoder_run(&t->queue, t->model, &s->encoder, &t->mem.state.features,
+                    t->stages ? &tap : NULL);
+    t->times.encode = lap(&last);
+    t->frame_width = frame->width;
+    t->frame_height = frame->height;
+    t->holds_frame = true;
+}
+
+static void track_all(struct sam_tracker *t)
+{
+    struct sam_tracked **batch = t->mem.host.batch;
+    int n = 0;
+
+    for (int i = 0; i < t->params.max_objects; i++) {
+        struct sam_tracked *o = &t->mem.host.objects[i];
+        if (o->id && o->started)
+            batch[n++] = o;
+        if (n == t->batch || (n && i + 1 == t->params.max_objects)) {
+            track_batch(t, batch, n);
+            n = 0;
+        }
+    }
+}
+
+static void interact_all(struct sam_tracker *t)
+{
+    for (int i = 0; i < t->params.max_objects; i++) {
+        struct sam_tracked *o = &t->mem.host.objects[i];
+        if (o->id && o->applied.count)
+            sam_interact(t, o);
+    }
+}
+
+// Bytes of 0xff: a NaN in every float format, -1 in integers.
+static void poison_scratch(struct sam_tracker *t)
+{
+    uint8_t *at = t->scratch_block;
+
+    for (size_t left = t->mem.scratch_bytes, some; left; left -= some, at += some) {
+        some = left < SAM_POISON_BYTES ? left : SAM_POISON_BYTES;
+        sam_queue_upload(&t->queue, at, t->mem.host.poison, some);
+    }
+}
+
+void sam_step_run(struct sam_tracker *t, const struct sam_frame *frame)
+{
+    t->times = (struct sam_times) { 0 };
+    sam_stages_begin(t->stages);
+    begin_frame(t);
+    encode_frame(t, frame);
+    track_all(t);
+    interact_all(t);
+    if (t->mem.host.poison)
+        poison_scratch(t);
+}
+
+void sam_step_again(struct sam_tracker *t, struct sam_tracked *o)
+{
+    o->started = o->was_tracked;
+    if (o->was_tracked)
+        track_batch(t, &o, 1);
+    if (o->applied.count)
+        sam_interact(t, o);
+    if (t->mem.host.poison)
+        poison_scratch(t);
+}
+
+static int row_bytes(const struct sam_frame *f, int plane)
+{
+    const int half = (f->width + 1) / 2;
+
+    switch (f->format) {
+    case SAM_PIXEL_RGB:
+    case SAM_PIXEL_BGR:   return plane ? 0 : 3 * f->width;
+    case SAM_PIXEL_RGBA:
+    case SAM_PIXEL_BGRA:  return plane ? 0 : 4 * f->width;
+    case SAM_PIXEL_GRAY8: return plane ? 0 : f->width;
+    case SAM_PIXEL_NV12:  return plane == 0 ? f->width : plane == 1 ? 2 * half : 0;
+    case SAM_PIXEL_I420:  return plane == 0 ? f->width : half;
+    case SAM_PIXEL_YUY2:  return plane ? 0 : 4 * half;
+    }
+    return -1;
+}
+
+int sam_frame_check(const struct sam_frame *f, struct sam_error *error)
+{
+    enum { MAX_SIDE = 16384 };
+
+    if (!f)
+        return sam_fail(error, SAM_EINVAL, "frame is NULL");
+    if (f->width < 1 || f->height < 1 || f->width > MAX_SIDE || f->height > MAX_SIDE)
+        return sam_fail(error, SAM_EINVAL, "frame of %d x %d px: wanted 1 to %d px each way",
+                        f->width, f->height, MAX_SIDE);
+    for (int i = 0; i < 3; i++) {
+        const int wanted = row_bytes(f, i);
+        if (wanted < 0)
+            return sam_fail(error, SAM_EINVAL, "frame: pixel format %d is not known", (int) f->format);
+        if (wanted && !f->plane[i])
+            return sam_fail(error, SAM_EINVAL, "frame: plane %d is NULL", i);
+        if (wanted && f->stride[i] < wanted)
+            return sam_fail(error, SAM_EINVAL, "frame: plane %d has a stride of %d bytes, wanted at least %d",
+                            i, f->stride[i], wanted);
+    }
+    return SAM_OK;
+}

@@ -1,0 +1,440 @@
+// The public calls: check what the caller gave, keep the books of objects, hand frames on.
+#include <stdlib.h>
+#include <string.h>
+
+#include "track.h"
+
+const char *sam_version(void)
+{
+    return SAM_VERSION;
+}
+
+// ---- Open and close.
+
+static int find_model(char *path, size_t size, const struct sam_params *params,
+                      struct sam_error *error)
+{
+    if (!params->model_file)
+        return sam_default_model(path, size, error);
+    if (strlen(params->model_file) >= size)
+        return sam_fail(error, SAM_EINVAL, "model file: a path of %zu bytes is too long, wanted less than %zu",
+                        strlen(params->model_file), size);
+    strcpy(path, params->model_file);
+    return SAM_OK;
+}
+
+static int open_queue(struct sam_queue *q, const struct sam_params *params, struct sam_error *error)
+{
+    const struct sam_log log = { params->log, params->log_priv };
+
+    return sam_queue_open(q, params->backend, params->device, params->precision, params->threads,
+                          &log, error);
+}
+
+int sam_tracker_plan(const struct sam_params *params, struct sam_plan *plan,
+                     struct sam_error *error)
+{
+    struct sam_config config;
+    struct sam_queue queue;
+    char file[4096];
+    int status;
+
+    if (!plan)
+        return sam_fail(error, SAM_EINVAL, "plan is NULL");
+    *plan = (struct sam_plan) { 0 };
+    if ((status = sam_params_check(params, error)) ||
+        (status = find_model(file, sizeof(file), params, error)) ||
+        (status = open_queue(&queue, params, error)))
+        return status;
+    status = sam_plan_make(plan, &config, params, file, &queue, error);
+    sam_queue_close(&queue);
+    return status;
+}
+
+// The three blocks, and the layout over them.
+static int take_memory(struct sam_tracker *t, const struct sam_config *c, struct sam_error *error)
+{
+    const enum sam_type type = sam_queue_type(&t->queue);
+    const bool poison = t->params.poison;
+    struct sam_layout *l = &t->mem;
+
+    t->limits = sam_limits_of(&t->params, c);
+    t->batch = sam_batch_size(&t->queue, c, t->params.max_objects);
+    sam_layout_make(l, c, type, &t->limits, t->params.max_objects, t->batch, poison, NULL, NULL, NULL);
+    const size_t scratch = l->scratch_bytes, state = l->state_bytes, host = l->host_bytes;
+    t->scratch_block = sam_queue_alloc(&t->queue, scratch);
+    t->state_block = t->scratch_block ? sam_queue_alloc(&t->queue, state) : NULL;
+    t->host_block = t->state_block ? aligned_alloc(SAM_ALIGN, host) : NULL;
+    if (!t->host_block)
+        return sam_fail(error, SAM_ENOMEM, "no memory: %zu bytes of scratch, %zu of state and %zu of bookkeeping are needed",
+                        scratch, state, host);
+    memset(t->host_block, 0, host);
+    sam_layout_make(l, c, type, &t->limits, t->params.max_objects, t->batch, poison,
+                    t->scratch_block, t->state_block, t->host_block);
+    if (l->host.poison)
+        memset(l->host.poison, 0xff, SAM_POISON_BYTES);
+    for (int i = 0; i < t->params.max_objects; i++) {
+        l->host.objects[i].slot = i + 1;
+        l->host.objects[i].row = -1;
+    }
+    for (int i = 0; i < t->limits.num_pointers; i++)
+        sam_pointer_sine(c->d_model, i, l->host.sine + (size_t) i * c->d_model);
+    return SAM_OK;
+}
+
+static int open_tracker(struct sam_tracker *t, struct sam_error *error)
+{
+    struct sam_config config;
+    int status;
+
+    if ((status = find_model(t->file, sizeof(t->file), &t->params, error)) ||
+        (status = open_queue(&t->queue, &t->params, error)) ||
+        (status = sam_plan_make(&t->plan, &config, &t->params, t->file, &t->queue, error)) ||
+        (status = sam_plan_check(&t->plan, t->params.budget_mib, error)) ||
+        (status = take_memory(t, &config, error)) ||
+        (status = sam_model_open(&t->model, t->file, &t->queue, error)))
+        return status;
+    t->params.model_file = t->file;
+    if (t->params.keep_stages && !(t->stages = sam_stages_open()))
+        return sam_fail(error, SAM_ENOMEM, "no memory to keep stages in");
+    status = sam_warm_up(t, error);
+    sam_tracker_clear(t);
+    t->next_id = 1;
+    t->frame = -1;
+    t->holds_frame = false;
+    return status;
+}
+
+int sam_tracker_open(sam_tracker **out, const struct sam_params *params, struct sam_error *error)
+{
+    const int64_t began = sam_now();
+    struct sam_tracker *t;
+    int status;
+
+    if (!out)
+        return sam_fail(error, SAM_EINVAL, "the place for the tracker is NULL");
+    *out = NULL;
+    status = sam_params_check(params, error);
+    if (status)
+        return status;
+    t = calloc(1, sizeof(*t));
+    if (!t)
+        return sam_fail(error, SAM_ENOMEM, "no memory for a tracker");
+    t->params = *params;
+    t->next_id = 1;
+    t->frame = -1;
+    status = open_tracker(t, error);
+    if (status) {
+        sam_tracker_close(&t);
+        return status;
+    }
+    t->open_ns = sam_now() - began;
+    *out = t;
+    return SAM_OK;
+}
+
+void sam_tracker_close(sam_tracker **out)
+{
+    struct sam_tracker *t = out ? *out : NULL;
+
+    if (!t)
+        return;
+    sam_stages_close(&t->stages);
+    if (t->model)
+        sam_model_close(&t->model);
+    if (t->queue.ops) {
+        sam_queue_free(&t->queue, t->scratch_block);
+        sam_queue_free(&t->queue, t->state_block);
+        sam_queue_close(&t->queue);
+    }
+    free(t->host_block);
+    free(t);
+    *out = NULL;
+}
+
+void sam_tracker_info(const sam_tracker *t, struct sam_info *info)
+{
+    static const char *const precision[] = { "auto", "fp32", "bf16" };
+    const struct sam_queue *q = &t->queue;
+
+    *info = (struct sam_info) {
+        .model_file = t->file, .variant = t->model->config.variant,
+        .backend = q->ops->name, .device = q->device_name, .precision = precision[q->precision],
+        .threads = q->threads, .image_size = t->model->config.image_size,
+        .max_objects = t->params.max_objects, .plan = t->plan, .open_ns = t->open_ns,
+    };
+    info->bytes_used = t->model->constant_bytes + sizeof(*t) + t->mem.scratch_bytes +
+                       t->mem.state_bytes + t->mem.host_bytes;
+    if (q->ops->workspace_bytes)
+        info->bytes_used += q->ops->workspace_bytes(q);
+}
+
+// ---- Objects.
+
+static int check_alive(const struct sam_tracker *t, struct sam_error *error)
+{
+    if (!t)
+        return sam_fail(error, SAM_EINVAL, "the tracker is NULL");
+    if (t->broken)
+        return sam_fail(error, SAM_EDEVICE, "the tracker failed before and must be closed: %s",
+                        t->broken_error.text);
+    return SAM_OK;
+}
+
+// The first failure of the queue ends the tracker: its state can no longer be trusted.
+static int finish(struct sam_tracker *t, struct sam_error *error)
+{
+    t->broken = sam_queue_finish(&t->queue, &t->broken_error);
+    if (t->broken && error)
+        *error = t->broken_error;
+    return t->broken;
+}
+
+static struct sam_tracked *find_object(struct sam_tracker *t, uint64_t id)
+{
+    for (int i = 0; id && i < t->params.max_objects; i++)
+        if (t->mem.host.objects[i].id == id)
+            return &t->mem.host.objects[i];
+    return NULL;
+}
+
+static int unknown_id(uint64_t id, struct sam_error *error)
+{
+    return sam_fail(error, SAM_ENOTFOUND, "no object has the id %llu (any more)", (unsigned long long) id);
+}
+
+static struct sam_tracked *free_slot(struct sam_tracker *t)
+{
+    for (int i = 0; i < t->params.max_objects; i++)
+        if (!t->mem.host.objects[i].id)
+            return &t->mem.host.objects[i];
+    return NULL;
+}
+
+static void begin_object(struct sam_tracker *t, struct sam_tracked *o)
+{
+    *o = (struct sam_tracked) { .id = t->next_id++, .slot = o->slot, .row = -1 };
+    sam_bank_init(&o->bank, &t->limits, o->slot - 1);
+}
+
+static void end_object(struct sam_tracker *t, struct sam_tracked *o)
+{
+    sam_interactions_cut(&o->pending, 0, &t->mem.host.masks);
+    sam_interactions_cut(&o->applied, 0, &t->mem.host.masks);
+    if (o->row >= 0)
+        sam_row_blank(t, o->row);
+    *o = (struct sam_tracked) { .slot = o->slot, .row = -1 };
+}
+
+// One more interaction of an object for the next frame.
+static int append(struct sam_tracker *t, struct sam_tracked *o, const struct sam_prompt *prompt,
+                  struct sam_error *error)
+{
+    struct sam_interactions *list = &o->pending;
+    struct sam_interaction all;
+    int status;
+
+    if (list->count == SAM_MAX_INTERACTIONS)
+        return sam_fail(error, SAM_EFULL, "object %llu: %d prompts wait for the next frame already",
+                        (unsigned long long) o->id, list->count);
+    status = sam_interaction_read(&list->item[list->count], prompt, &t->mem.host.masks, error);
+    if (status)
+        return status;
+    if (sam_interactions_points(list, list->count + 1, &all) < 0)
+        return sam_fail(error, SAM_EFULL, "object %llu: its prompts for the next frame have more than %d points",
+                        (unsigned long long) o->id, SAM_MAX_POINTS);
+    list->count++;
+    return SAM_OK;
+}
+
+int sam_tracker_prompt(sam_tracker *t, const struct sam_prompt *prompt, uint64_t *id,
+                       struct sam_error *error)
+{
+    struct sam_tracked *o;
+    int status = check_alive(t, error);
+
+    if (status)
+        return status;
+    if (!prompt)
+        return sam_fail(error, SAM_EINVAL, "prompt is NULL");
+    o = prompt->id ? find_object(t, prompt->id) : free_slot(t);
+    if (!o && prompt->id)
+        return unknown_id(prompt->id, error);
+    if (!o)
+        return sam_fail(error, SAM_EFULL, "no room for one more object: %d are tracked already, max_objects is %d",
+                        t->params.max_objects, t->params.max_objects);
+    status = append(t, o, prompt, error);
+    if (status)
+        return status;
+    if (!o->id) {
+        const struct sam_interactions pending = o->pending;
+        begin_object(t, o);
+        o->pending = pending;
+    }
+    if (id)
+        *id = o->id;
+    return SAM_OK;
+}
+
+int sam_tracker_remove(sam_tracker *t, uint64_t id, struct sam_error *error)
+{
+    const int status = check_alive(t, error);
+    struct sam_tracked *o = status ? NULL : find_object(t, id);
+
+    if (status)
+        return status;
+    if (!o)
+        return unknown_id(id, error);
+    end_object(t, o);
+    return SAM_OK;
+}
+
+void sam_tracker_clear(sam_tracker *t)
+{
+    if (!t || !t->mem.host.objects)
+        return;
+    for (int i = 0; i < t->params.max_objects; i++)
+        if (t->mem.host.objects[i].id)
+            end_object(t, &t->mem.host.objects[i]);
+}
+
+// The last prompt of the current frame, whose features are still held: decode what is left.
+static void undo_current(struct sam_tracker *t, struct sam_tracked *o)
+{
+    sam_interactions_cut(&o->applied, o->applied.count - 1, &t->mem.host.masks);
+    sam_bank_drop_latest(&o->bank);
+    if (!o->was_tracked && !o->applied.count) {
+        end_object(t, o);
+        return;
+    }
+    sam_step_again(t, o);
+    sam_results_fetch(t);
+}
+
+// The latest prompted frame is gone: forget what was remembered of it.
+static void undo_past(struct sam_tracker *t, struct sam_tracked *o)
+{
+    sam_bank_drop_latest(&o->bank);
+    if (!o->bank.num_cond)
+        end_object(t, o);
+}
+
+int sam_tracker_undo(sam_tracker *t, uint64_t id, struct sam_error *error)
+{
+    const int status = check_alive(t, error);
+    struct sam_tracked *o = status ? NULL : find_object(t, id);
+
+    if (status)
+        return status;
+    if (!o)
+        return unknown_id(id, error);
+    if (o->pending.count) {
+        sam_interactions_cut(&o->pending, o->pending.count - 1, &t->mem.host.masks);
+        if (!o->pending.count && !o->started)
+            end_object(t, o);
+    } else if (o->applied.count && t->holds_frame) {
+        undo_current(t, o);
+    } else {
+        undo_past(t, o);
+    }
+    return finish(t, error);
+}
+
+// ---- Frames.
+
+int sam_tracker_step(sam_tracker *t, const struct sam_frame *frame,
+                     const struct sam_labels *labels, struct sam_result *result,
+                     struct sam_error *error)
+{
+    const int64_t began = sam_now();
+    int status;
+
+    if (result)
+        *result = (struct sam_result) { 0 };
+    if ((status = check_alive(t, error)) || (status = sam_frame_check(frame, error)) ||
+        (labels && (status = sam_labels_check(labels, error))))
+        return status;
+    sam_step_run(t, frame);
+    const int64_t drawing = sam_now();
+    sam_results_fetch(t);
+    sam_results_draw(t, labels, result != NULL);
+    status = finish(t, error);
+    if (status)
+        return status;
+    t->times.masks = sam_now() - drawing;
+    t->times.total = sam_now() - began;
+    if (result)
+        sam_results_list(t, result);
+    return SAM_OK;
+}
+
+int sam_tracker_draw(sam_tracker *t, const struct sam_labels *labels, struct sam_error *error)
+{
+    int status = check_alive(t, error);
+
+    if (status)
+        return status;
+    if (!labels)
+        return sam_fail(error, SAM_EINVAL, "labels is NULL");
+    status = sam_labels_check(labels, error);
+    if (status)
+        return status;
+    sam_results_draw(t, labels, false);
+    return finish(t, error);
+}
+
+// ---- Reading.
+
+// Copy one tensor of the device, `rows` x `c` as stored, to floats; c first where wanted.
+static int copy_out(struct sam_tracker *t, struct sam_tensor x, bool channels_first, float *dst,
+                    size_t capacity, const int wanted[4], int shape[4], struct sam_error *error)
+{
+    const size_t count = sam_count(&x), rows = sam_rows(&x), c = (size_t) x.c;
+
+    memcpy(shape, wanted, 4 * sizeof(int));
+    if (capacity < count)
+        return sam_fail(error, SAM_EINVAL, "the tensor has %zu numbers, room is for %zu", count, capacity);
+    sam_queue_download(&t->queue, t->mem.host.staging, x.data, sam_tensor_bytes(&x));
+    x.data = t->mem.host.staging;
+    for (size_t r = 0; r < rows; r++)
+        for (size_t k = 0; k < c; k++)
+            dst[channels_first ? k * rows + r : r * c + k] = sam_load(&x, r * c + k);
+    return finish(t, error);
+}
+
+static int read_result(struct sam_tracker *t, const struct sam_tracked *o, const char *name,
+                       float *dst, size_t capacity, int shape[4], struct sam_error *error)
+{
+    const struct sam_state *s = &t->mem.state;
+    const int side = t->model->config.image_size / 4, h = sam_grid(&t->model->config);
+    const struct sam_bank_slots slots = sam_bank_find(&o->bank, t->frame);
+
+    if (!strcmp(name, "low_res"))
+        return copy_out(t, sam_slice(s->low_res, o->row), false, dst, capacity,
+                        (int[]) { 1, 1, side, side }, shape, error);
+    if (!strcmp(name, "score"))
+        return copy_out(t, sam_slice(s->score, o->row), false, dst, capacity, (int[]) { 1, 1, 1, 1 },
+                        shape, error);
+    if (!strcmp(name, "pointer") && slots.pointer >= 0)
+        return copy_out(t, sam_slice(s->pointers, slots.pointer), false, dst, capacity,
+                        (int[]) { 1, 1, 1, s->pointers.c }, shape, error);
+    if (!strcmp(name, "memory") && slots.map >= 0)
+        return copy_out(t, sam_slice(s->maps, slots.map), true, dst, capacity,
+                        (int[]) { 1, s->maps.c, h, h }, shape, error);
+    return sam_stage_read(t, o->id, name, dst, capacity, shape, error);
+}
+
+int sam_tracker_read(sam_tracker *t, uint64_t id, const char *name, float *dst, size_t capacity,
+                     int shape[4], struct sam_error *error)
+{
+    const int status = check_alive(t, error);
+
+    if (status)
+        return status;
+    if (!name || !dst || !shape)
+        return sam_fail(error, SAM_EINVAL, "name, dst or shape is NULL");
+    const struct sam_tracked *o = find_object(t, id);
+    if (o && o->row >= 0 && t->holds_frame)
+        return read_result(t, o, name, dst, capacity, shape, error);
+    return sam_stage_read(t, id, name, dst, capacity, shape, error);
+}

@@ -1,0 +1,49 @@
+// Warm-up: throw-away frames at open.
+#include "track.h"
+
+enum { WIDTH = 64, HEIGHT = 48 };
+
+static int prompt_point(struct sam_tracker *t, uint64_t *id, struct sam_error *error)
+{
+    const struct sam_point point = { 0.5f, 0.5f, SAM_POINT_POSITIVE };
+    const struct sam_prompt prompt = { .id = *id, .num_points = 1, .points = &point };
+
+    return sam_tracker_prompt(t, &prompt, id, error);
+}
+
+static int prompt_box(struct sam_tracker *t, uint64_t *id, struct sam_error *error)
+{
+    const struct sam_prompt prompt = { .id = *id, .has_box = 1, .box = { 0.2f, 0.2f, 0.8f, 0.8f } };
+
+    return sam_tracker_prompt(t, &prompt, id, error);
+}
+
+static int prompt_mask(struct sam_tracker *t, uint64_t *id, struct sam_error *error)
+{
+    const uint8_t mask[4] = { 0, 255, 255, 0 };
+    const struct sam_prompt prompt = { .id = *id, .mask = mask, .mask_width = 2, .mask_height = 2,
+                                       .mask_stride = 2 };
+
+    return sam_tracker_prompt(t, &prompt, id, error);
+}
+
+// An object begun by a point and a box after it (the mask between them fed back), then refined
+// by a point with memory; a second one begun by a mask.
+int sam_warm_up(struct sam_tracker *t, struct sam_error *error)
+{
+    static const uint8_t grey[WIDTH * HEIGHT];
+    const struct sam_frame frame = { .format = SAM_PIXEL_GRAY8, .width = WIDTH, .height = HEIGHT,
+                                     .plane = { grey }, .stride = { WIDTH } };
+    struct sam_result result;
+    uint64_t first = 0, second = 0;
+    int status;
+
+    if ((status = prompt_point(t, &first, error)) || (status = prompt_box(t, &first, error)) ||
+        (t->params.max_objects > 1 && (status = prompt_mask(t, &second, error))) ||
+        (status = sam_tracker_step(t, &frame, NULL, &result, error)))
+        return status;
+    if ((status = prompt_point(t, &first, error)) ||
+        (status = sam_tracker_step(t, &frame, NULL, &result, error)))
+        return status;
+    return SAM_OK;
+}
