@@ -140,6 +140,7 @@ static size_t depth(const struct vm *vm)
 
 static int pop(struct vm *vm, uint32_t *out)
 {
+    *out = 0;
     if (!depth(vm))
         return fail(vm, "an opcode takes more values than there are");
     *out = AT(vm->stack, uint32_t, --vm->stack.count);
@@ -148,6 +149,7 @@ static int pop(struct vm *vm, uint32_t *out)
 
 static int pop_mark(struct vm *vm, uint32_t *floor)
 {
+    *floor = 0;
     if (!vm->marks.count)
         return fail(vm, "an opcode wants a mark, there is none");
     *floor = AT(vm->marks, uint32_t, --vm->marks.count);
@@ -158,6 +160,7 @@ static int pop_mark(struct vm *vm, uint32_t *floor)
 
 static int take(struct vm *vm, size_t bytes, const uint8_t **out)
 {
+    *out = NULL;
     if (bytes > (size_t) (vm->end - vm->at))
         return fail(vm, "it ends inside an opcode: truncated?");
     *out = vm->at;
@@ -190,6 +193,8 @@ static int take_text(struct vm *vm, int length_bytes)
 
 static int take_line(struct vm *vm, const char **text, int *bytes)
 {
+    *text = NULL;
+    *bytes = 0;
     const uint8_t *newline = memchr(vm->at, '\n', vm->end - vm->at);
     if (!newline || newline - vm->at > 1024)
         return fail(vm, "a name of a global does not end");
@@ -220,7 +225,8 @@ static int push_global(struct vm *vm, const char *module, int module_bytes, cons
     for (size_t i = 0; i < sizeof(globals) / sizeof(globals[0]); i++) {
         const char *known = globals[i].name;
         if (strlen(known) == (size_t) module_bytes + 1 + name_bytes &&
-            memcmp(known, module, module_bytes) == 0 && known[module_bytes] == '.' &&
+            memcmp(known, module, module_bytes) == 0 &&
+            known + module_bytes == strrchr(known, '.') &&
             memcmp(known + module_bytes + 1, name, name_bytes) == 0)
             return push(vm, (struct value){ .kind = GLOBAL, .global = &globals[i] });
     }
@@ -650,7 +656,7 @@ int sam_pickle_list(const char *file, const uint8_t *bytes, size_t size,
     vm.cells.element = sizeof(struct cell);
 
     const struct cell none = { 0 }; // so that 0 means: no cell
-    uint32_t root, state;
+    uint32_t root = 0, state = 0;
     int status = append(&vm, &vm.cells, &none);
     if (!status)
         status = run(&vm, &root);

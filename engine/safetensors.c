@@ -150,7 +150,7 @@ static int check_extents(const struct sam_weight_list *list, struct extent *e, i
             return sam_fail(error, SAM_EFORMAT,
                             "%s: tensors '%.*s' and '%.*s' overlap: one ends at "
                             "byte %" PRId64 ", the next begins at %" PRId64,
-                            list->file, 90, e[i - 1].name, 90, e[i].name, at, e[i].begin);
+                            list->file, 60, e[i - 1].name, 60, e[i].name, at, e[i].begin);
         if (e[i].begin > at)
             return sam_fail(error, SAM_EFORMAT,
                             "%s: tensor '%.*s' begins at byte %" PRId64 ", wanted "

@@ -5,6 +5,8 @@
 
 #include "half.h"
 
+#define MAX_I32 0x1.fffffep30f // the largest float below 2^31
+
 size_t sam_type_size(enum sam_type type)
 {
     switch (type) {
@@ -81,6 +83,6 @@ void sam_store(const struct sam_tensor *t, size_t i, float v)
     case SAM_BF16: ((sam_bf16 *) t->data)[i] = sam_bf16_from_float(v); return;
     case SAM_F16:  ((sam_half *) t->data)[i] = sam_half_from_float(v); return;
     case SAM_U8:   ((uint8_t *) t->data)[i] = (uint8_t) clamp_round(v, 0, 255); return;
-    case SAM_I32:  ((int32_t *) t->data)[i] = (int32_t) clamp_round(v, -0x1p31f, 0x1p30f); return;
+    case SAM_I32:  ((int32_t *) t->data)[i] = (int32_t) clamp_round(v, -0x1p31f, MAX_I32); return;
     }
 }

@@ -1,5 +1,5 @@
 // What the readers of the two containers fill: the tensors of one file, under the file's own
-// names. weights.c alone and the readers see it.
+// names. Only weights.c and the readers fill it.
 #ifndef SAM_WEIGHT_LIST_H
 #define SAM_WEIGHT_LIST_H
 
@@ -10,7 +10,7 @@ enum {
     // file has 982 tensors and 250 KB of names and shapes.
     SAM_MAX_TENSORS = 16384,
     SAM_MAX_HEADER = 4 << 20, // bytes, JSON or pickle
-    SAM_MAX_NAME = 160,       // characters of a tensor's name: two fit a sentence
+    SAM_MAX_NAME = 112,       // characters of a tensor's name; published: 83
 };
 
 struct sam_weight_list {
@@ -36,9 +36,9 @@ int sam_weight_list_add(struct sam_weight_list *list, const char *name, size_t b
 int sam_weights_open_bytes(struct sam_weights **out, const char *file, const uint8_t *bytes,
                            size_t size, struct sam_error *error);
 
-// "(64, 3, 7, 7)", for sentences.
+// "(64, 3, 7, 7)", for sentences; what does not fit is "...".
 struct sam_shape_text {
-    char text[128];
+    char text[60];
 };
 struct sam_shape_text sam_shape_text(int rank, const int64_t *shape);
 

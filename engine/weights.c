@@ -22,7 +22,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 
 enum {
     MAX_CONFIG = 1 << 20, // bytes of a JSON file beside the weights; published: 5 KB
-    MAX_LABEL = 80,       // characters of a path in a sentence
+    MAX_LABEL = 72,       // characters of a path in a sentence
 };
 
 struct sam_weights {
@@ -54,12 +54,20 @@ static void make_plain(struct sam_error *error)
 struct sam_shape_text sam_shape_text(int rank, const int64_t *shape)
 {
     struct sam_shape_text s = { "(" };
+    const size_t room = sizeof(s.text) - sizeof("...)");
     size_t used = 1;
-    for (int i = 0; i < rank && used < sizeof(s.text); i++)
-        used +=
-            snprintf(s.text + used, sizeof(s.text) - used, "%s%" PRId64, i ? ", " : "", shape[i]);
-    if (used < sizeof(s.text))
-        snprintf(s.text + used, sizeof(s.text) - used, ")");
+    for (int i = 0; i < rank; i++) {
+        char extent[32];
+        const size_t n = snprintf(extent, sizeof(extent), "%s%" PRId64, i ? ", " : "", shape[i]);
+        if (used + n > room) {
+            memcpy(s.text + used, "...", 3);
+            used += 3;
+            break;
+        }
+        memcpy(s.text + used, extent, n);
+        used += n;
+    }
+    s.text[used] = ')';
     return s;
 }
 
@@ -147,7 +155,7 @@ static int split_rows(struct sam_weight_list *list, int i, struct sam_error *err
                         sam_shape_text(whole.rank, whole.shape).text);
     for (int row = 0; row < 4; row++) {
         struct sam_weight w = whole;
-        char name[sizeof(SAM_NAME_POINT_ROW)];
+        char name[sizeof(SAM_NAME_POINT_ROW) + 10];
         w.shape[0] = 1;
         w.data += row * (size_t) whole.stride[0] * size;
         if (row) {
@@ -223,7 +231,7 @@ static int sort_and_check(struct sam_weight_list *list, struct sam_error *error)
             free_names(w);
         } else {
             const int status = sam_fail(error, SAM_EFORMAT,
-                                        "%s: tensor '%.90s' is there twice, as "
+                                        "%s: tensor '%.60s' is there twice, as "
                                         "'%.60s' and '%.60s', and they differ",
                                         list->file, w->name, last->stored, w->stored);
             // Close the hole, so that every name is freed once.

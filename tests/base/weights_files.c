@@ -1,0 +1,164 @@
+// Opens every file that a manifest lists, reads its sizes and all of its numbers, and checks
+// what comes out: good files give what is said, a pair of files the same tensors, a bad file the
+// status and a sentence that names the file and every word the manifest asks for.
+//
+// A line of the manifest, tab-separated:
+//   good FILE VARIANT SIDE        same FILE FILE        bad FILE STATUS WORD|WORD|...
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "../track/expect.h"
+#include "config.h"
+
+static int64_t count_of(const struct sam_weight *w)
+{
+    int64_t n = 1;
+    for (int i = 0; i < w->rank; i++)
+        n *= w->shape[i];
+    return n;
+}
+
+static float *read_one(const struct sam_weights *f, const struct sam_weight *w, int *status,
+                       struct sam_error *error)
+{
+    float *numbers = malloc(count_of(w) * sizeof(float) + 1);
+    *status = sam_weights_read(f, w->name, w->rank, w->shape, numbers, error);
+    return numbers;
+}
+
+// Sizes and all numbers; the first failure.
+static int read_all(const struct sam_weights *f, struct sam_config *config, struct sam_error *error)
+{
+    int status = sam_config_read(config, f, error);
+    for (int i = 0; i < sam_weights_count(f) && !status; i++)
+        free(read_one(f, sam_weights_at(f, i), &status, error));
+    return status;
+}
+
+static void check_good(const char *file, const char *variant, int side)
+{
+    struct sam_error error = { "" };
+    struct sam_weights *f;
+    struct sam_config config;
+    int status = sam_weights_open(&f, file, &error);
+    expect(!status, "%s: %s", file, error.text);
+    if (status)
+        return;
+    status = read_all(f, &config, &error);
+    expect(!status, "%s: %s", file, error.text);
+    expect(status || strcmp(config.variant, variant) == 0, "%s: variant %s, wanted %s", file,
+           config.variant, variant);
+    expect(status || config.image_size == side, "%s: side %d, wanted %d", file, config.image_size,
+           side);
+    sam_weights_close(&f);
+    expect(f == NULL, "%s: not closed", file);
+}
+
+static void compare(const struct sam_weights *a, const struct sam_weights *b, const char *file)
+{
+    struct sam_error error = { "" };
+    expect(sam_weights_count(a) == sam_weights_count(b), "%s: %d tensors, wanted %d", file,
+           sam_weights_count(b), sam_weights_count(a));
+    for (int i = 0; i < sam_weights_count(a); i++) {
+        const struct sam_weight *wa = sam_weights_at(a, i), *wb = sam_weights_find(b, wa->name);
+        expect(wb != NULL, "%s: no tensor %s", file, wa->name);
+        if (!wb || wb->rank != wa->rank ||
+            memcmp(wa->shape, wb->shape, sizeof(int64_t) * wa->rank)) {
+            expect(!wb, "%s: %s has another shape", file, wa->name);
+            continue;
+        }
+        int sa, sb;
+        float *na = read_one(a, wa, &sa, &error), *nb = read_one(b, wb, &sb, &error);
+        expect(!sa && !sb, "%s: %s", file, error.text);
+        if (!sa && !sb)
+            expect(memcmp(na, nb, count_of(wa) * sizeof(float)) == 0, "%s: %s has other numbers",
+                   file, wa->name);
+        free(na);
+        free(nb);
+    }
+}
+
+static void check_same(const char *file_a, const char *file_b)
+{
+    struct sam_error error = { "" };
+    struct sam_weights *a = NULL, *b = NULL;
+    struct sam_config ca, cb;
+    const int status = sam_weights_open(&a, file_a, &error) || sam_weights_open(&b, file_b, &error);
+    expect(!status, "%s, %s: %s", file_a, file_b, error.text);
+    if (!status) {
+        compare(a, b, file_b);
+        expect(!sam_config_read(&ca, a, &error) && !sam_config_read(&cb, b, &error), "%s",
+               error.text);
+        expect(memcmp(&ca, &cb, sizeof(ca)) == 0, "%s, %s: other sizes", file_a, file_b);
+    }
+    sam_weights_close(&a);
+    sam_weights_close(&b);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static void check_bad(const char *file, int wanted, char *words)
+{
+    struct sam_error error = { "" };
+    struct sam_weights *f = NULL;
+    struct sam_config config;
+    int status = sam_weights_open(&f, file, &error);
+    expect(!status == (f != NULL), "%s: status %d, but %s", file, status, f ? "open" : "not open");
+    if (!status)
+        status = read_all(f, &config, &error);
+    sam_weights_close(&f);
+
+    expect(status == wanted, "%s: status %d, wanted %d: %s", file, status, wanted, error.text);
+    expect(strlen(error.text) < sizeof(error.text) - 1, "%s: the sentence is cut: %s", file,
+           error.text);
+    expect(!strpbrk(error.text, "\n\r\x1b"), "%s: not one plain line: %s", file, error.text);
+    expect(strstr(error.text, base_name(file)) || strstr(words, ".json"), "%s: not named in: %s",
+           file, error.text);
+    for (char *word = strtok(words, "|"); word; word = strtok(NULL, "|"))
+        expect(strstr(error.text, word), "%s: no '%s' in: %s", file, word, error.text);
+    // Without a place for the sentence it must fail in the same way.
+    struct sam_weights *again = NULL;
+    const int quiet = sam_weights_open(&again, file, NULL);
+    expect(quiet == status || again, "%s: status %d without a struct sam_error", file, quiet);
+    sam_weights_close(&again);
+}
+
+int main(int argc, char **argv)
+{
+    FILE *manifest = argc == 2 ? fopen(argv[1], "r") : NULL;
+    char line[1024];
+    if (!manifest) {
+        fprintf(stderr, "usage: weights-files MANIFEST\n");
+        return 2;
+    }
+    while (fgets(line, sizeof(line), manifest)) {
+        line[strcspn(line, "\n")] = 0;
+        char *field[4] = { line, "", "", "" };
+        for (int i = 1; i < 4 && field[i - 1][0]; i++) {
+            char *tab = strchr(field[i - 1], '\t');
+            if (!tab)
+                break;
+            *tab = 0;
+            field[i] = tab + 1;
+        }
+        if (strcmp(field[0], "good") == 0)
+            check_good(field[1], field[2], atoi(field[3]));
+        else if (strcmp(field[0], "same") == 0)
+            check_same(field[1], field[2]);
+        else
+            check_bad(field[1], atoi(field[2]), field[3]);
+    }
+    fclose(manifest);
+
+    // 4 MiB of header may grow to some tens of MiB while it is read, no hostile file to more.
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    expect(usage.ru_maxrss < 600 * 1024, "%ld KiB of memory at most", usage.ru_maxrss);
+    return expect_status();
+}
