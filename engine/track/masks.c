@@ -10,7 +10,9 @@ static void update_state(struct sam_tracked *o, int lost_after)
     const struct sam_presence *before = &o->presence_before;
     const bool present = o->score > 0;
 
-    o->presence.absent = present ? 0 : before->absent < lost_after ? before->absent + 1 : lost_after;
+    o->presence.absent = present                       ? 0
+                         : before->absent < lost_after ? before->absent + 1
+                                                       : lost_after;
     o->presence.lost = !present && (before->lost || o->presence.absent >= lost_after);
     if (o->is_first)
         o->state = SAM_OBJECT_NEW;
@@ -107,8 +109,9 @@ int sam_labels_check(const struct sam_labels *l, struct sam_error *error)
         return sam_fail(error, SAM_EINVAL, "labels of %d x %d px: wanted at least 1 each way",
                         l->width, l->height);
     if (l->stride < l->width)
-        return sam_fail(error, SAM_EINVAL, "labels: a stride of %d bytes is less than the width, %d px",
-                        l->stride, l->width);
+        return sam_fail(error, SAM_EINVAL,
+                        "labels: a stride of %d bytes is less than the width, %d px", l->stride,
+                        l->width);
     return SAM_OK;
 }
 

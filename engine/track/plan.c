@@ -105,7 +105,8 @@ static void lay_out_state(struct sam_state *s, const struct sam_config *c, enum 
     s->features.s0 = sam_arena_tensor(a, type, 1, 4 * h, 4 * h, c->high_res_s0);
     s->features.s1 = sam_arena_tensor(a, type, 1, 2 * h, 2 * h, c->high_res_s1);
     s->maps = sam_arena_tensor(a, SAM_BF16, max_objects * sam_bank_maps(l), 1, n, c->mem_dim);
-    s->pointers = sam_arena_tensor(a, SAM_F32, max_objects * sam_bank_pointers(l), 1, 1, c->d_model);
+    s->pointers =
+        sam_arena_tensor(a, SAM_F32, max_objects * sam_bank_pointers(l), 1, 1, c->d_model);
     s->low_res = sam_arena_tensor(a, SAM_F32, max_objects, 1, 1, low);
     s->iou = sam_arena_tensor(a, SAM_F32, max_objects, 1, 1, 1);
     s->score = sam_arena_tensor(a, SAM_F32, max_objects, 1, 1, 1);
@@ -201,12 +202,13 @@ int sam_plan_check(const struct sam_plan *plan, int budget_mib, struct sam_error
 
     if (!budget_mib || missing <= 0)
         return SAM_OK;
-    return sam_fail(error, SAM_ENOMEM,
-                    "a budget of %d MiB is too small: %.1f MiB are needed (weights %.1f, scratch %.1f, "
-                    "state %.1f of which %.1f per object), %.1f MiB are missing",
-                    budget_mib, (double) plan->total_bytes / mib, (double) plan->constant_bytes / mib,
-                    (double) plan->scratch_bytes / mib, (double) plan->state_bytes / mib,
-                    (double) plan->object_state_bytes / mib, missing);
+    return sam_fail(
+        error, SAM_ENOMEM,
+        "a budget of %d MiB is too small: %.1f MiB are needed (weights %.1f, scratch %.1f, "
+        "state %.1f of which %.1f per object), %.1f MiB are missing",
+        budget_mib, (double) plan->total_bytes / mib, (double) plan->constant_bytes / mib,
+        (double) plan->scratch_bytes / mib, (double) plan->state_bytes / mib,
+        (double) plan->object_state_bytes / mib, missing);
 }
 
 static int check_range(const char *name, int v, int lo, int hi, struct sam_error *error)
@@ -229,7 +231,8 @@ int sam_params_check(const struct sam_params *p, struct sam_error *error)
         check_range("device", p->device, -1, 1024, error) ||
         check_range("budget_mib", p->budget_mib, 0, big, error) ||
         check_range("backend", (int) p->backend, SAM_BACKEND_AUTO, SAM_BACKEND_CUDA, error) ||
-        check_range("precision", (int) p->precision, SAM_PRECISION_AUTO, SAM_PRECISION_BF16, error) ||
+        check_range("precision", (int) p->precision, SAM_PRECISION_AUTO, SAM_PRECISION_BF16,
+                    error) ||
         check_range("refine", (int) p->refine, SAM_REFINE_PRESENT, SAM_REFINE_ALWAYS, error))
         return SAM_EINVAL;
     return SAM_OK;

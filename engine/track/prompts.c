@@ -183,8 +183,9 @@ static int read_points(struct sam_interaction *out, const struct sam_prompt *p,
         const struct sam_point *q = &p->points[i];
         snprintf(name, sizeof(name), "point %d", i + 1);
         if (q->label != SAM_POINT_NEGATIVE && q->label != SAM_POINT_POSITIVE)
-            return sam_fail(error, SAM_EINVAL, "%s: label %d is neither 0 (negative) nor 1 (positive)",
-                            name, q->label);
+            return sam_fail(error, SAM_EINVAL,
+                            "%s: label %d is neither 0 (negative) nor 1 (positive)", name,
+                            q->label);
         if (read_point(out, name, q->x, q->y,
                        q->label == SAM_POINT_POSITIVE ? SAM_LABEL_POSITIVE : SAM_LABEL_NEGATIVE,
                        size, side, error))
@@ -203,8 +204,9 @@ static int read_mask(struct sam_interaction *out, const struct sam_prompt *p,
         return sam_fail(error, SAM_EINVAL, "mask of %d x %d px: wanted 1 to %d px each way",
                         p->mask_width, p->mask_height, MAX_SIDE);
     if (p->mask_stride < p->mask_width)
-        return sam_fail(error, SAM_EINVAL, "mask: a stride of %d bytes is less than its width, %d px",
-                        p->mask_stride, p->mask_width);
+        return sam_fail(error, SAM_EINVAL,
+                        "mask: a stride of %d bytes is less than its width, %d px", p->mask_stride,
+                        p->mask_width);
     out->mask = take_mask(pool);
     if (out->mask < 0)
         return sam_fail(error, SAM_EFULL, "no room for one more mask prompt: %d wait already",

@@ -138,7 +138,9 @@ void sam_stage_keep(struct sam_tracker *t, enum sam_turn turn, uint64_t id, cons
     const int as_is[4] = { 1, x.h, x.w, x.c }, nchw[4] = { 1, x.c, x.h, x.w };
     const int tokens[4] = { 1, x.h * x.w, 1, x.c };
     struct stage *e = claim(t, turn, id, name,
-                            layout == SAM_STAGE_NCHW ? nchw : layout == SAM_STAGE_TOKENS ? tokens : as_is);
+                            layout == SAM_STAGE_NCHW     ? nchw
+                            : layout == SAM_STAGE_TOKENS ? tokens
+                                                         : as_is);
     if (!e || !fetch(t, &x))
         return;
     const size_t rows = sam_rows(&x), c = (size_t) x.c;
@@ -153,7 +155,8 @@ static void tap_write(void *priv, struct sam_queue *q, const char *name, struct 
 {
     const bool is_block = !strncmp(name, "block", 5) || !strcmp(name, "patch_embed");
 
-    sam_stage_keep(priv, SAM_TURN_FRAME, 0, name, x, 0, is_block ? SAM_STAGE_AS_IS : SAM_STAGE_NCHW);
+    sam_stage_keep(priv, SAM_TURN_FRAME, 0, name, x, 0,
+                   is_block ? SAM_STAGE_AS_IS : SAM_STAGE_NCHW);
 }
 
 struct sam_tap sam_stage_tap(struct sam_tracker *t)
@@ -243,7 +246,8 @@ void sam_stages_decoded(struct sam_tracker *t, enum sam_turn turn, struct sam_tr
     const int side = t->model->config.image_size / 4;
 
     for (int i = 0; t->stages && i < n; i++) {
-        const struct sam_tensor masks = sam_reshape(sam_slice(out->masks, i), 1, SAM_MASK_TOKENS, side, side);
+        const struct sam_tensor masks =
+            sam_reshape(sam_slice(out->masks, i), 1, SAM_MASK_TOKENS, side, side);
         sam_stage_keep(t, turn, o[i]->id, "decoder.masks", masks, 0, SAM_STAGE_AS_IS);
         sam_stage_keep(t, turn, o[i]->id, "decoder.ious", out->ious, i, SAM_STAGE_AS_IS);
         sam_stage_keep(t, turn, o[i]->id, "decoder.tokens", out->tokens, i, SAM_STAGE_AS_IS);
@@ -291,12 +295,13 @@ int sam_stage_read(struct sam_tracker *t, uint64_t id, const char *name, float *
     const struct stage *e = t->stages ? find_named(t->stages, id, name) : NULL;
 
     if (!e)
-        return sam_fail(error, SAM_ENOTFOUND, "'%s' of object %llu: no such tensor in this step%s", name,
-                        (unsigned long long) id, t->stages ? "" : " (keep_stages is off)");
+        return sam_fail(error, SAM_ENOTFOUND, "'%s' of object %llu: no such tensor in this step%s",
+                        name, (unsigned long long) id, t->stages ? "" : " (keep_stages is off)");
     const size_t count = (size_t) e->shape[0] * e->shape[1] * e->shape[2] * e->shape[3];
     memcpy(shape, e->shape, sizeof(e->shape));
     if (capacity < count)
-        return sam_fail(error, SAM_EINVAL, "'%s' has %zu numbers, room is for %zu", name, count, capacity);
+        return sam_fail(error, SAM_EINVAL, "'%s' has %zu numbers, room is for %zu", name, count,
+                        capacity);
     memcpy(dst, e->data, count * sizeof(float));
     return SAM_OK;
 }

@@ -145,9 +145,12 @@ void sam_show(struct sam_tracker *t, int n)
     const struct sam_decoded out = decoded_first(&t->mem.scratch.out, n);
     const struct sam_tensor row = sam_index_first(&state->index.row, n);
 
-    sam_op_scatter(&t->queue, &(struct sam_scatter) { .dst = state->low_res, .src = out.low_res, .slot = row });
-    sam_op_scatter(&t->queue, &(struct sam_scatter) { .dst = state->iou, .src = out.iou, .slot = row });
-    sam_op_scatter(&t->queue, &(struct sam_scatter) { .dst = state->score, .src = out.score, .slot = row });
+    sam_op_scatter(&t->queue,
+                   &(struct sam_scatter) { .dst = state->low_res, .src = out.low_res, .slot = row });
+    sam_op_scatter(&t->queue,
+                   &(struct sam_scatter) { .dst = state->iou, .src = out.iou, .slot = row });
+    sam_op_scatter(&t->queue,
+                   &(struct sam_scatter) { .dst = state->score, .src = out.score, .slot = row });
 }
 
 void sam_remember(struct sam_tracker *t, int n)
@@ -230,7 +233,8 @@ static void encode_frame(struct sam_tracker *t, const struct sam_frame *frame)
     const struct sam_tap tap = sam_stage_tap(t);
     int64_t last = sam_now();
 
-    sam_op_preprocess(&t->queue, &(struct sam_preprocess) { .dst = s->encoder.input, .frame = *frame });
+    sam_op_preprocess(&t->queue,
+                      &(struct sam_preprocess) { .dst = s->encoder.input, .frame = *frame });
     t->times.preprocess = lap(&last);
     sam_encoder_run(&t->queue, t->model, &s->encoder, &t->mem.state.features,
                     t->stages ? &tap : NULL);
@@ -328,12 +332,14 @@ int sam_frame_check(const struct sam_frame *f, struct sam_error *error)
     for (int i = 0; i < 3; i++) {
         const int wanted = row_bytes(f, i);
         if (wanted < 0)
-            return sam_fail(error, SAM_EINVAL, "frame: pixel format %d is not known", (int) f->format);
+            return sam_fail(error, SAM_EINVAL, "frame: pixel format %d is not known",
+                            (int) f->format);
         if (wanted && !f->plane[i])
             return sam_fail(error, SAM_EINVAL, "frame: plane %d is NULL", i);
         if (wanted && f->stride[i] < wanted)
-            return sam_fail(error, SAM_EINVAL, "frame: plane %d has a stride of %d bytes, wanted at least %d",
-                            i, f->stride[i], wanted);
+            return sam_fail(error, SAM_EINVAL,
+                            "frame: plane %d has a stride of %d bytes, wanted at least %d", i,
+                            f->stride[i], wanted);
     }
     return SAM_OK;
 }

@@ -17,7 +17,8 @@ static int find_model(char *path, size_t size, const struct sam_params *params,
     if (!params->model_file)
         return sam_default_model(path, size, error);
     if (strlen(params->model_file) >= size)
-        return sam_fail(error, SAM_EINVAL, "model file: a path of %zu bytes is too long, wanted less than %zu",
+        return sam_fail(error, SAM_EINVAL,
+                        "model file: a path of %zu bytes is too long, wanted less than %zu",
                         strlen(params->model_file), size);
     strcpy(path, params->model_file);
     return SAM_OK;
@@ -60,14 +61,17 @@ static int take_memory(struct sam_tracker *t, const struct sam_config *c, struct
 
     t->limits = sam_limits_of(&t->params, c);
     t->batch = sam_batch_size(&t->queue, c, t->params.max_objects);
-    sam_layout_make(l, c, type, &t->limits, t->params.max_objects, t->batch, poison, NULL, NULL, NULL);
+    sam_layout_make(l, c, type, &t->limits, t->params.max_objects, t->batch, poison, NULL, NULL,
+                    NULL);
     const size_t scratch = l->scratch_bytes, state = l->state_bytes, host = l->host_bytes;
     t->scratch_block = sam_queue_alloc(&t->queue, scratch);
     t->state_block = t->scratch_block ? sam_queue_alloc(&t->queue, state) : NULL;
     t->host_block = t->state_block ? aligned_alloc(SAM_ALIGN, host) : NULL;
     if (!t->host_block)
-        return sam_fail(error, SAM_ENOMEM, "no memory: %zu bytes of scratch, %zu of state and %zu of bookkeeping are needed",
-                        scratch, state, host);
+        return sam_fail(
+            error, SAM_ENOMEM,
+            "no memory: %zu bytes of scratch, %zu of state and %zu of bookkeeping are needed",
+            scratch, state, host);
     memset(t->host_block, 0, host);
     sam_layout_make(l, c, type, &t->limits, t->params.max_objects, t->batch, poison,
                     t->scratch_block, t->state_block, t->host_block);
@@ -200,7 +204,8 @@ static struct sam_tracked *find_object(struct sam_tracker *t, uint64_t id)
 
 static int unknown_id(uint64_t id, struct sam_error *error)
 {
-    return sam_fail(error, SAM_ENOTFOUND, "no object has the id %llu (any more)", (unsigned long long) id);
+    return sam_fail(error, SAM_ENOTFOUND, "no object has the id %llu (any more)",
+                    (unsigned long long) id);
 }
 
 static struct sam_tracked *free_slot(struct sam_tracker *t)
@@ -241,7 +246,8 @@ static int append(struct sam_tracker *t, struct sam_tracked *o, const struct sam
     if (status)
         return status;
     if (sam_interactions_points(list, list->count + 1, &all) < 0)
-        return sam_fail(error, SAM_EFULL, "object %llu: its prompts for the next frame have more than %d points",
+        return sam_fail(error, SAM_EFULL,
+                        "object %llu: its prompts for the next frame have more than %d points",
                         (unsigned long long) o->id, SAM_MAX_POINTS);
     list->count++;
     return SAM_OK;
@@ -261,7 +267,8 @@ int sam_tracker_prompt(sam_tracker *t, const struct sam_prompt *prompt, uint64_t
     if (!o && prompt->id)
         return unknown_id(prompt->id, error);
     if (!o)
-        return sam_fail(error, SAM_EFULL, "no room for one more object: %d are tracked already, max_objects is %d",
+        return sam_fail(error, SAM_EFULL,
+                        "no room for one more object: %d are tracked already, max_objects is %d",
                         t->params.max_objects, t->params.max_objects);
     status = append(t, o, prompt, error);
     if (status)
@@ -393,7 +400,8 @@ static int copy_out(struct sam_tracker *t, struct sam_tensor x, bool channels_fi
 
     memcpy(shape, wanted, 4 * sizeof(int));
     if (capacity < count)
-        return sam_fail(error, SAM_EINVAL, "the tensor has %zu numbers, room is for %zu", count, capacity);
+        return sam_fail(error, SAM_EINVAL, "the tensor has %zu numbers, room is for %zu", count,
+                        capacity);
     sam_queue_download(&t->queue, t->mem.host.staging, x.data, sam_tensor_bytes(&x));
     x.data = t->mem.host.staging;
     for (size_t r = 0; r < rows; r++)

@@ -7,7 +7,9 @@
 
 #include "expect.h"
 
-static const struct sam_bank_limits published = { .max_cond = 4, .num_maskmem = 7, .num_pointers = 16 };
+static const struct sam_bank_limits published = { .max_cond = 4,
+                                                  .num_maskmem = 7,
+                                                  .num_pointers = 16 };
 
 static void check_steady_state(void)
 {
@@ -15,7 +17,8 @@ static void check_steady_state(void)
     struct sam_attended a;
 
     sam_bank_init(&b, &published, 2);
-    expect(b.first_map == 2 * 12 && b.first_pointer == 2 * 21, "%d %d", b.first_map, b.first_pointer);
+    expect(b.first_map == 2 * 12 && b.first_pointer == 2 * 21, "%d %d", b.first_map,
+           b.first_pointer);
     sam_bank_prompt(&b, 0);
     for (int64_t t = 1; t <= 40; t++) {
         sam_bank_begin(&b);
@@ -27,7 +30,8 @@ static void check_steady_state(void)
         expect(a.map_time[0] == 6 && a.distance[0] == t, "conditioning: time %d, distance %d",
                a.map_time[0], a.distance[0]);
         if (t > 1) {
-            expect(a.map_time[a.num_maps - 1] == 0, "frame before: time %d", a.map_time[a.num_maps - 1]);
+            expect(a.map_time[a.num_maps - 1] == 0, "frame before: time %d",
+                   a.map_time[a.num_maps - 1]);
             expect(a.distance[1] == 1, "frame before: distance %d", a.distance[1]);
         }
         sam_bank_track(&b, t);
@@ -49,9 +53,11 @@ static void check_refined_frame_leaves_a_hole(void)
     // Two conditioning maps, then 3 .. 7 (ages 6 .. 2); 8 is not attended a second time.
     expect(a.num_maps == 7, "%d maps", a.num_maps);
     expect(a.map[1] == s.map && a.map_time[1] == 6, "slot %d, time %d", a.map[1], a.map_time[1]);
-    expect(a.map_time[2] == 5 && a.map_time[6] == 1, "times %d .. %d", a.map_time[2], a.map_time[6]);
+    expect(a.map_time[2] == 5 && a.map_time[6] == 1, "times %d .. %d", a.map_time[2],
+           a.map_time[6]);
     expect(a.num_pointers == 2 + 7, "%d pointers", a.num_pointers);
-    expect(a.distance[1] == 1 && a.distance[2] == 2, "distances %d, %d", a.distance[1], a.distance[2]);
+    expect(a.distance[1] == 1 && a.distance[2] == 2, "distances %d, %d", a.distance[1],
+           a.distance[2]);
 }
 
 static void check_eviction_and_undo(void)
@@ -64,11 +70,13 @@ static void check_eviction_and_undo(void)
         sam_bank_begin(&b), sam_bank_prompt(&b, t);
     expect(b.num_cond == 5, "the evicted one stays until the next frame: %d", b.num_cond);
     sam_bank_drop_latest(&b);
-    expect(b.num_cond == 4 && b.cond[1].frame == 20, "undone: %d, %d", b.num_cond, (int) b.cond[1].frame);
+    expect(b.num_cond == 4 && b.cond[1].frame == 20, "undone: %d, %d", b.num_cond,
+           (int) b.cond[1].frame);
     sam_bank_prompt(&b, 50);
     sam_bank_begin(&b);
     sam_bank_attended(&b, 60, &a);
-    expect(a.num_maps == 4 && a.num_pointers == 4, "%d maps, %d pointers", a.num_maps, a.num_pointers);
+    expect(a.num_maps == 4 && a.num_pointers == 4, "%d maps, %d pointers", a.num_maps,
+           a.num_pointers);
     const int wanted[] = { 60, 30, 20, 10 };
     for (int i = 0; i < 4; i++)
         expect(a.distance[i] == wanted[i], "conditioning %d at distance %d", i, a.distance[i]);
@@ -87,7 +95,8 @@ struct life {
 
 static void write_slots(struct life *l, struct sam_bank_slots s, int frame)
 {
-    expect(s.map >= 0 && s.map < 256 && s.pointer >= 0 && s.pointer < 256, "slots %d, %d", s.map, s.pointer);
+    expect(s.map >= 0 && s.map < 256 && s.pointer >= 0 && s.pointer < 256, "slots %d, %d", s.map,
+           s.pointer);
     l->map_holds[s.map] = frame;
     l->pointer_holds[s.pointer] = frame;
 }
