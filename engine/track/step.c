@@ -145,12 +145,12 @@ void sam_show(struct sam_tracker *t, int n)
     const struct sam_decoded out = decoded_first(&t->mem.scratch.out, n);
     const struct sam_tensor row = sam_index_first(&state->index.row, n);
 
-    sam_op_scatter(&t->queue,
-                   &(struct sam_scatter) { .dst = state->low_res, .src = out.low_res, .slot = row });
-    sam_op_scatter(&t->queue,
-                   &(struct sam_scatter) { .dst = state->iou, .src = out.iou, .slot = row });
-    sam_op_scatter(&t->queue,
-                   &(struct sam_scatter) { .dst = state->score, .src = out.score, .slot = row });
+    const struct sam_tensor from[] = { out.low_res, out.iou, out.score };
+    const struct sam_tensor to[] = { state->low_res, state->iou, state->score };
+
+    for (int i = 0; i < 3; i++)
+        sam_op_scatter(&t->queue,
+                       &(struct sam_scatter) { .dst = to[i], .src = from[i], .slot = row });
 }
 
 void sam_remember(struct sam_tracker *t, int n)

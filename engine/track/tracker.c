@@ -416,12 +416,13 @@ static int read_result(struct sam_tracker *t, const struct sam_tracked *o, const
     const struct sam_state *s = &t->mem.state;
     const int side = t->model->config.image_size / 4, h = sam_grid(&t->model->config);
     const struct sam_bank_slots slots = sam_bank_find(&o->bank, t->frame);
+    const int one[4] = { 1, 1, 1, 1 };
 
     if (!strcmp(name, "low_res"))
         return copy_out(t, sam_slice(s->low_res, o->row), false, dst, capacity,
                         (int[]) { 1, 1, side, side }, shape, error);
     if (!strcmp(name, "score"))
-        return copy_out(t, sam_slice(s->score, o->row), false, dst, capacity, (int[]) { 1, 1, 1, 1 },
+        return copy_out(t, sam_slice(s->score, o->row), false, dst, capacity, one,
                         shape, error);
     if (!strcmp(name, "pointer") && slots.pointer >= 0)
         return copy_out(t, sam_slice(s->pointers, slots.pointer), false, dst, capacity,

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Replays a folder of goldens (the published predictor's whole runs) and compares every frame.
+
+usage: golden.py SAM_REPLAY FOLDER [--model FILE] [--backend B] [--precision P] [--scenario NAME]...
+
+FOLDER may be @NAME: NAME inside $SAMTRACK_GOLDEN. It holds model.safetensors, frames.safetensors, scenarios.json and one <scenario>.safetensors
+each. Masks are compared as the goldens' README asks:
+  trained models, fp32: IoU >= 0.999 or at most 2 pixels differ, in every frame
+  random models, fp32:  IoU >= 0.99 or at most 4 pixels differ, in 90 % of the frames (rounding
+                        is fed back by a random network: more says nothing)
+  trained models, bf16: median IoU >= 0.965 and three frames of four above 0.9
+Scores and pointers in fp32 of trained models: 1e-2 of the largest magnitude; the published code
+itself moves by 1e-3 when its weights move by 1e-5.
+Exit status 77: no such folder.
+"""
+import argparse
+import array
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+
+
+def read_safetensors(path):
+    """name -> (shape, list-like of floats); BF16, F32 and I64."""
+    with open(path, 'rb') as f:
+        header = json.loads(f.read(struct.unpack('<Q', f.read(8))[0]))
+        data = f.read()
+    out = {}
+    for name, t in header.items():
+        if name == '__metadata__':
+            continue
+        raw = data[t['data_offsets'][0]:t['data_offsets'][1]]
+        if t['dtype'] == 'F32':
+            a = array.array('f', raw)
+        elif t['dtype'] == 'BF16':
+            half = array.array('H', raw)
+            a = array.array('f', array.array('I', (h << 16 for h in half)).tobytes())
+        else:
+            a = array.array('q', raw)
+        out[name] = (t['shape'], a)
+    return out
+
+
+def iou(a, b):
+    """IoU and differing pixels of two logit maps."""
+    both = sum(1 for x, y in zip(a, b) if x > 0 and y > 0)
+    either = sum(1 for x, y in zip(a, b) if x > 0 or y > 0)
+    return (both / either if either else 1.0), either - both
+
+
+def worst(got, want):
+    """Largest difference, over the largest magnitude wanted (at least 1)."""
+    scale = max(1.0, max(abs(x) for x in want))
+    return max(abs(x - y) for x, y in zip(got, want)) / scale
+
+
+def compare(got, want, exact, bf16):
+    """Problems of one scenario, and a line about it."""
+    ious, pixels, numbers, problems = [], [], 0.0, []
+    for name in sorted(want):
+        part = name.split('/')
+        if len(part) != 3 or part[2] == 'memory':
+            continue
+        if name not in got:
+            problems.append(f'{name} is missing')
+        elif list(got[name][0]) != list(want[name][0]):
+            problems.append(f'{name}: shape {got[name][0]}, wanted {want[name][0]}')
+        elif part[2] == 'low_res':
+            i, p = iou(got[name][1], want[name][1])
+            ious.append(i)
+            pixels.append(p)
+            if exact and not bf16 and i < 0.999 and p > 2:
+                problems.append(f'{name}: IoU {i:.4f}, {p} pixels')
+        elif exact and not bf16:
+            d = worst(got[name][1], want[name][1])
+            numbers = max(numbers, d)
+            if not d <= 1e-2:
+                problems.append(f'{name}: off by {d:.2e} of its magnitude')
+    if not ious:
+        return problems + ['nothing was compared'], ''
+    middle = sorted(ious)[len(ious) // 2]
+    if exact and bf16:
+        above = sum(i > 0.9 for i in ious) / len(ious)
+        if middle < 0.965 or above < 0.75:
+            problems.append(f'median IoU {middle:.4f}, {above:.0%} of frames above 0.9')
+    if not exact:
+        good = sum(i >= 0.99 or p <= 4 for i, p in zip(ious, pixels)) / len(ious)
+        if good < 0.9:
+            problems.append(f'only {good:.0%} of frames within IoU 0.99 or 4 pixels')
+    return problems, (f'{len(ious)} frames, IoU median {middle:.4f} worst {min(ious):.4f}, '
+                      f'pixels worst {max(pixels)}, numbers worst {numbers:.1e}')
+
+
+def main():
+    p = argparse.ArgumentParser(usage=__doc__)
+    p.add_argument('replay')
+    p.add_argument('folder')
+    p.add_argument('--model')
+    p.add_argument('--backend', default='cpu')
+    p.add_argument('--precision', default='fp32')
+    p.add_argument('--scenario', action='append')
+    p.add_argument('--random', action='store_true', help='a random model, whatever the name says')
+    a = p.parse_args()
+    if a.folder.startswith('@'):
+        a.folder = os.path.join(os.environ.get('SAMTRACK_GOLDEN', '/nonexistent'), a.folder[1:])
+    if not os.path.isdir(a.folder):
+        print(f'{a.folder}: not there, skipped')
+        return 77
+    exact = not (a.random or os.path.basename(os.path.normpath(a.folder)).startswith('mini'))
+    names = a.scenario or json.load(open(os.path.join(a.folder, 'scenarios.json')))['scenarios']
+    failed = 0
+    with tempfile.TemporaryDirectory() as tmp:
+        for name in names:
+            out = os.path.join(tmp, 'out.safetensors')
+            run = subprocess.run(
+                [a.replay, '--model', a.model or os.path.join(a.folder, 'model.safetensors'),
+                 '--frames', os.path.join(a.folder, 'frames.safetensors'),
+                 '--script', os.path.join(a.folder, 'scenarios.json'), '--scenario', name,
+                 '--out', out, '--backend', a.backend, '--precision', a.precision],
+                capture_output=True, text=True)
+            if run.returncode:
+                problems, line = [run.stderr.strip() or f'exit status {run.returncode}'], ''
+                if 'AVX512_BF16' in run.stderr or 'needs oneDNN' in run.stderr:
+                    print(run.stderr.strip())
+                    return 77  # this machine has no bf16 products
+            else:
+                golden = read_safetensors(os.path.join(a.folder, name + '.safetensors'))
+                problems, line = compare(read_safetensors(out), golden, exact, a.precision == 'bf16')
+            failed += bool(problems)
+            print(f'{name}: {"FAILED" if problems else "ok"}: {line}', flush=True)
+            for text in problems[:5]:
+                print('  ', text)
+    return failed != 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
