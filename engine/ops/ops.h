@@ -21,6 +21,8 @@ struct sam_matrix {
     int out, in;
 };
 
+enum { SAM_MAX_HEAD_DIM = 1024 }; // channels of one head of attention
+
 // dst = convert(src). Same count; or src has n = 1, or is a single row: repeated to fill dst.
 struct sam_copy {
     struct sam_tensor dst, src;
@@ -98,8 +100,6 @@ struct sam_maxpool {
 // pool: queries are the largest of each 2 x 2 cell of q inside the window (window even), and
 //   dst is (n, H / 2, W / 2, C), H and W even; else dst is (n, H, W, C).
 // Scale 1 / sqrt(head_dim).
-enum { SAM_MAX_HEAD_DIM = 1024 };
-
 struct sam_window_attention {
     struct sam_tensor dst, qkv;
     struct sam_tensor pad; // F32
@@ -109,8 +109,8 @@ struct sam_window_attention {
 
 // dst[n][i] = sum_j softmax_j(scale * q[n][i] . k[n][j]) v[n][j], for each head.
 // q (n, 1, Tq, heads * dk), k (n or 1, 1, Tk, heads * dk), v (n or 1, 1, Tk, heads * dv),
-// dst (n, 1, Tq, heads * dv); dv may differ from dk; both at most SAM_MAX_HEAD_DIM. num_keys: I32 (1, 1, 1, n), in 1 .. Tk:
-// keys of each n that count; data may be NULL: all.
+// dst (n, 1, Tq, heads * dv); dv may differ from dk, both at most SAM_MAX_HEAD_DIM.
+// num_keys: I32 (1, 1, 1, n), in 1 .. Tk: keys of each n that count; data may be NULL: all.
 struct sam_attention {
     struct sam_tensor dst, q, k, v;
     struct sam_tensor num_keys;

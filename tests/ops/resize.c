@@ -19,8 +19,8 @@ static void run(struct check *t, bool antialias, int n, const int *from, const i
 
 void check_resize(struct check *t)
 {
-    static const int sizes[][2] = { { 1, 1 }, { 2, 3 }, { 7, 5 }, { 16, 16 }, { 16, 29 }, { 13, 31 },
-                                    { 64, 64 } };
+    static const int sizes[][2] = { { 1, 1 }, { 2, 3 }, { 7, 5 }, { 16, 16 }, { 16, 29 },
+                                    { 13, 31 }, { 64, 64 } };
     enum { NUM = sizeof(sizes) / sizeof(*sizes) };
     for (int antialias = 0; antialias < 2; antialias++) {
         for (int i = 0; i < NUM; i++)

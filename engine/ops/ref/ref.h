@@ -1,14 +1,18 @@
 // Private to ops/ref: what its files share. Every operation is the formula of its contract in
-// ops.h, written to be read; one thread, no workspace. The only concession to time: where both
-// rows are f32, dot products and weighted sums run over plain floats.
+// ops.h, written to be read; one thread, no workspace. The only concession to time: dot
+// products and weighted sums run over plain floats.
 #ifndef SAM_REF_H
 #define SAM_REF_H
 
 #include <math.h>
 
+#include "half.h"
 #include "ops/ops.h"
 
-enum { REF_LANES = 16 }; // partial sums of a dot product: compilers make vectors of them
+enum {
+    REF_LANES = 16,  // partial sums of a dot product: compilers make vectors of them
+    REF_CHUNK = 256, // numbers converted at once
+};
 
 static inline float ref_dot_f32(const float *a, const float *b, int count)
 {
@@ -24,30 +28,37 @@ static inline float ref_dot_f32(const float *a, const float *b, int count)
     return sum;
 }
 
+// Numbers i ... of an activation as f32: where they are, or converted to `room`.
+static inline const float *ref_floats(const struct sam_tensor *t, size_t i, int count, float *room)
+{
+    if (t->type == SAM_F32)
+        return (const float *) t->data + i;
+    const sam_bf16 *numbers = (const sam_bf16 *) t->data + i;
+    for (int k = 0; k < count; k++)
+        room[k] = sam_bf16_to_float(numbers[k]);
+    return room;
+}
+
 // a[i ...] . b[j ...] over count numbers.
 static inline float ref_dot(const struct sam_tensor *a, size_t i, const struct sam_tensor *b,
                             size_t j, int count)
 {
-    if (a->type == SAM_F32 && b->type == SAM_F32)
-        return ref_dot_f32((const float *) a->data + i, (const float *) b->data + j, count);
-    float sum = 0;
-    for (int k = 0; k < count; k++)
-        sum += sam_load(a, i + k) * sam_load(b, j + k);
+    float sum = 0, a_room[REF_CHUNK], b_room[REF_CHUNK];
+    for (int k = 0; k < count; k += REF_CHUNK) {
+        const int n = count - k < REF_CHUNK ? count - k : REF_CHUNK;
+        sum += ref_dot_f32(ref_floats(a, i + k, n, a_room), ref_floats(b, j + k, n, b_room), n);
+    }
     return sum;
 }
 
-// sum += weight * a[i ...]
+// sum += weight * a[i ...], at most SAM_MAX_HEAD_DIM numbers.
 static inline void ref_accumulate(double *sum, double weight, const struct sam_tensor *a, size_t i,
                                   int count)
 {
-    if (a->type == SAM_F32) {
-        const float *v = (const float *) a->data + i;
-        for (int k = 0; k < count; k++)
-            sum[k] += weight * v[k];
-    } else {
-        for (int k = 0; k < count; k++)
-            sum[k] += weight * sam_load(a, i + k);
-    }
+    float room[SAM_MAX_HEAD_DIM];
+    const float *v = ref_floats(a, i, count, room);
+    for (int k = 0; k < count; k++)
+        sum[k] += weight * v[k];
 }
 
 static inline float ref_act(enum sam_act act, float x)

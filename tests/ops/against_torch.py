@@ -1,0 +1,367 @@
+#!/usr/bin/env python3
+"""The reference operations against PyTorch: random cases, computed by torch.nn.functional, run by
+check_vectors.
+
+usage: against_torch.py CHECK_VECTORS [SEED]    fresh cases, larger ones; 77 where there is no torch
+       against_torch.py --write FILE             the stored cases: small ones, fixed seed
+
+$PYTHON may name an interpreter that has torch.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+SKIP = 77
+
+try:
+    import numpy as np
+    import torch
+    import torch.nn.functional as F
+    from safetensors.numpy import save_file
+except ImportError:
+    other = os.environ.get('PYTHON')
+    if other and not os.environ.get('AGAINST_TORCH_TRIED'):
+        os.environ['AGAINST_TORCH_TRIED'] = '1'
+        os.execvp(other, [other] + sys.argv)
+    print('no torch here: not run')
+    sys.exit(SKIP)
+
+NONE, RELU, GELU, SIGMOID = range(4)
+ACT = [lambda x: x, F.relu, F.gelu, torch.sigmoid]
+MEAN = torch.tensor([0.485, 0.456, 0.406])
+STD = torch.tensor([0.229, 0.224, 0.225])
+
+
+def nchw(x):
+    return x.permute(0, 3, 1, 2)
+
+
+def nhwc(x):
+    return x.permute(0, 2, 3, 1)
+
+
+class Cases:
+    """Collects cases; every tensor is stored as f32 with four extents (n, h, w, c)."""
+
+    def __init__(self, seed, big):
+        self.tensors, self.count, self.big = {}, {}, big
+        self.rng = torch.Generator().manual_seed(seed)
+
+    def randn(self, *shape):
+        return torch.randn(*shape, generator=self.rng)
+
+    def rand(self, *shape):
+        return torch.rand(*shape, generator=self.rng)
+
+    def ints(self, lo, hi, *shape):
+        """In [lo, hi]."""
+        return torch.randint(lo, hi + 1, shape, generator=self.rng)
+
+    def size(self, small, big):
+        return big if self.big else small
+
+    def add(self, op, **tensors):
+        k = self.count[op] = self.count.get(op, -1) + 1
+        for name, t in tensors.items():
+            if t is None:
+                continue
+            t = torch.as_tensor(t, dtype=torch.float32)
+            while t.dim() < 4:
+                t = t[None]
+            self.tensors[f'{op}.{k}/{name}'] = t.contiguous().numpy()
+
+
+def vector(x):
+    return x.reshape(1, 1, 1, -1)
+
+
+def copies(c):
+    src = c.randn(1, 2, 3, 5)
+    c.add('copy', src=src, dst=src.expand(3, 2, 3, 5))
+    c.add('copy', src=vector(c.randn(7)), dst=torch.zeros(2, 1, 4, 7))
+    row = torch.as_tensor(c.tensors['copy.1/src'])
+    c.tensors['copy.1/dst'] = row.expand(2, 1, 4, 7).contiguous().numpy()
+    src, old = c.randn(2, 1, 6, 4), c.randn(2, 1, 7, 4)
+    dst = old.clone()
+    dst[:, :, 3:6] = src[:, :, 1:4]
+    c.add('copy_rows', src=src, before=old, dst=dst, to=3, rows=3, **{'from': 1})
+    a, b = c.randn(2, 3, 4, 5), c.randn(1, 3, 4, 5)
+    c.add('add', a=a, b=b, scale=0.1, dst=torch.add(a, b, alpha=0.1))
+
+
+def norms(c):
+    for channels, eps, act in ((96, 1e-6, NONE), (16, 1e-5, GELU), (7, 1e-6, GELU)):
+        src = c.randn(1, 2, c.size(3, 50), channels) * 3 + 20
+        gamma, beta = c.randn(channels), c.randn(channels)
+        dst = ACT[act](F.layer_norm(src.double(), (channels,), gamma.double(), beta.double(), eps))
+        c.add('layernorm', src=src, gamma=vector(gamma), beta=vector(beta), eps=eps, act=act, dst=dst)
+
+
+def products(c):
+    for rows, n_in, n_out, act in ((4, 24, 17, NONE), (3, 33, 8, RELU), (5, 16, 40, GELU), (2, 5, 3, SIGMOID)):
+        rows *= c.size(1, 20)
+        src, w, b = c.randn(2, 1, rows, n_in), c.randn(n_out, n_in) / n_in ** 0.5, c.randn(n_out)
+        add = c.randn(1, 1, rows, n_out) if act != RELU else None
+        dst = ACT[act](F.linear(src, w, b))
+        c.add('linear', src=src, weight=w, bias=vector(b), add=add, act=act,
+              dst=dst if add is None else dst + add)
+    a, b = c.randn(2, 1, 4, 32), c.randn(2, 1, c.size(21, 700), 32)
+    c.add('matmul', a=a, b=b, dst=torch.matmul(a, b.transpose(2, 3)))
+
+
+def convolutions(c):
+    shapes = ((1, 16, 13, 3, 8, 7, 4, 3, NONE), (2, 9, 8, 4, 6, 3, 2, 1, GELU),
+              (2, 8, 6, 1, 4, 2, 2, 0, RELU), (1, 5, 7, 8, 5, 1, 1, 0, SIGMOID))
+    for n, h, w, n_in, n_out, kernel, stride, pad, act in shapes:
+        h, w = h * c.size(1, 4), w * c.size(1, 4)
+        src, b = c.randn(n, h, w, n_in), c.randn(n_out)
+        weight = c.randn(n_out, n_in, kernel, kernel) / (n_in * kernel * kernel) ** 0.5
+        dst = ACT[act](F.conv2d(nchw(src), weight, b, stride, pad))
+        c.add('conv', src=src, weight=nhwc(weight).reshape(n_out, -1), bias=vector(b), kernel=kernel,
+              stride=stride, pad=pad, act=act, dst=nhwc(dst))
+    for kernel, channels in ((7, 8), (3, 5)):
+        src, b = c.randn(2, 6, c.size(5, 40), channels), c.randn(channels)
+        weight = c.randn(channels, 1, kernel, kernel) / kernel
+        dst = F.conv2d(nchw(src), weight, b, padding=kernel // 2, groups=channels)
+        c.add('depthwise', src=src, weight=nhwc(weight.permute(1, 0, 2, 3)), bias=vector(b),
+              kernel=kernel, dst=nhwc(dst))
+    for act, adding in ((GELU, True), (NONE, False)):
+        src, b = c.randn(2, 3, c.size(4, 30), 16), c.randn(6)
+        weight = c.randn(16, 6, 2, 2) / 4
+        dst = nhwc(F.conv_transpose2d(nchw(src), weight, b, 2))
+        add = c.randn(1, *dst.shape[1:]) if adding else None
+        dst = ACT[act](dst + add if adding else dst)
+        c.add('conv_transpose', src=src, weight=weight.permute(2, 3, 1, 0).reshape(24, 16),
+              bias=vector(b), add=add, act=act, dst=dst)
+    src = c.randn(2, 5, 7, 3)
+    c.add('maxpool', src=src, dst=nhwc(F.max_pool2d(nchw(src), 2, 2)))
+
+
+def window_attention(c):
+    for h, w, heads, dim, window, pool in ((6, 7, 2, 4, 4, False), (6, 8, 1, 6, 4, True),
+                                           (5, 3, 2, 4, 0, False), (8, 8, 2, 3, 8, True)):
+        n, dim = c.size(1, 2), dim * c.size(1, 5)
+        wide = heads * dim
+        qkv, pad = c.randn(n, h, w, 3 * wide), c.randn(3 * wide)
+        wh, ww = (window, window) if window else (h, w)
+        rows, columns = -(-h // wh), -(-w // ww)
+        x = pad.expand(n, rows * wh, columns * ww, -1).clone()
+        x[:, :h, :w] = qkv
+        x = x.reshape(n, rows, wh, columns, ww, 3, heads, dim).permute(5, 0, 1, 3, 6, 2, 4, 7)
+        q, k, v = x  # each (n, rows, columns, heads, wh, ww, dim)
+        qh, qw = wh, ww
+        if pool:
+            qh, qw = wh // 2, ww // 2
+            q = F.max_pool2d(q.reshape(-1, wh, ww, dim).permute(0, 3, 1, 2), 2).permute(0, 2, 3, 1)
+        q, k, v = (t.reshape(n * rows * columns, heads, -1, dim) for t in (q, k, v))
+        o = F.scaled_dot_product_attention(q, k, v).reshape(n, rows, columns, heads, qh, qw, dim)
+        o = o.permute(0, 1, 4, 2, 5, 3, 6).reshape(n, rows * qh, columns * qw, wide)
+        o = o[:, :h // 2, :w // 2] if pool else o[:, :h, :w]
+        c.add('window_attention', qkv=qkv, pad=vector(pad), heads=heads, window=window,
+              pool=int(pool), dst=o)
+
+
+def attention(c):
+    def split(x, heads):
+        return x.reshape(x.shape[0], x.shape[2], heads, -1).transpose(1, 2)
+
+    for queries, keys, heads, dk, dv, shared in ((5, 9, 2, 8, 6, False), (4, 20, 1, 16, 8, False),
+                                                 (3, 7, 4, 4, 4, True)):
+        keys *= c.size(1, 12)
+        n, scale = 3, 0.3
+        q = c.randn(n, 1, queries, heads * dk)
+        k, v = (c.randn(1 if shared else n, 1, keys, heads * d) for d in (dk, dv))
+        lengths = c.ints(1, keys, n) if not shared else None
+        mask = None if shared else torch.arange(keys)[None] < lengths[:, None]
+        dst = F.scaled_dot_product_attention(
+            split(q, heads), split(k, heads).expand(n, -1, -1, -1),
+            split(v, heads).expand(n, -1, -1, -1),
+            attn_mask=None if shared else mask[:, None, None], scale=scale)
+        c.add('attention', q=q, k=k, v=v, num_keys=lengths, heads=heads, scale=scale,
+              dst=dst.transpose(1, 2).reshape(n, 1, queries, heads * dv))
+
+
+def rope(c):
+    n, rows, period, channels = 2, 14, 6, 8
+    src, angle = c.randn(n, 1, rows, channels), c.randn(period, channels // 2) * 3
+    rotated = c.ints(0, rows, n)
+    table = torch.stack((angle.cos(), angle.sin()), -1).reshape(1, 1, period, channels)
+    turn = torch.polar(torch.ones_like(angle), angle).repeat(3, 1)[:rows]
+    x = torch.view_as_complex(src.reshape(n, rows, -1, 2)) * turn
+    x = torch.view_as_real(x).reshape(n, rows, channels)
+    keep = torch.arange(rows)[None] >= rotated[:, None]
+    dst = torch.where(keep[..., None], src[:, 0], x)
+    c.add('rope', src=src, table=table, num_rotated=rotated, dst=dst[:, None])
+
+
+def images(c):
+    b = c.randn(2, 2, 3, 4)
+    a = c.randn(2, 4, 6, 4)
+    c.add('upsample_add', a=a, b=b, dst=a + nhwc(F.interpolate(nchw(b), scale_factor=2, mode='nearest')))
+    for h, w, to_h, to_w, antialias in ((16, 12, 4, 3, True), (16, 13, 7, 20, True), (5, 9, 5, 9, True),
+                                        (6, 5, 23, 17, False), (20, 17, 6, 5, False), (1, 1, 3, 2, False)):
+        h, w, to_h, to_w = (x * c.size(1, 5) for x in (h, w, to_h, to_w))
+        src = c.randn(2, h, w, 2)
+        dst = F.interpolate(nchw(src), (to_h, to_w), mode='bilinear', align_corners=False, antialias=antialias)
+        c.add('resize', src=src, antialias=int(antialias), dst=nhwc(dst))
+
+
+def select_mask(c):
+    n, pixels, d = 16, 56, 3
+    masks, tokens = c.randn(n, 1, 4, pixels) * 2, c.randn(n, 1, 4, d)
+    for i in range(0, n, 2):  # 50 pixels above -0.05, 47 to 50 of them above 0.05
+        masks[i, 0, 0] = -1
+        masks[i, 0, 0, :50] = 0.04
+        masks[i, 0, 0, :47 + i // 2 % 4] = 1
+    masks[5, 0, 0] = -7
+    ious, score = c.rand(n, 1, 1, 4), c.randn(n, 1, 1, 1)
+    ious[3, 0, 0, 2] = ious[3, 0, 0, 3] = 2
+    score[4] = 0
+    multi = c.ints(0, 1, n)
+    best = ious[:, 0, 0, 1:].argmax(-1) + 1
+    flat = masks[:, 0, 0]
+    sure, likely = (flat > 0.05).sum(-1).float(), (flat > -0.05).sum(-1).float()
+    stable = torch.where(likely > 0, sure / likely, torch.ones(n)) >= 0.98
+    chosen = torch.where((multi == 0) & stable, 0, best)
+    token = torch.where(multi == 1, best, 0)
+    pick = torch.arange(n)
+    low = torch.where(score[:, 0, 0] > 0, masks[pick, 0, chosen], torch.tensor(-1024.0))
+    c.add('select_mask', masks=masks, tokens=tokens, ious=ious, score=score, multimask=multi,
+          low_res=low[:, None, None], token=tokens[pick, 0, token][:, None, None],
+          iou=ious[pick, 0, 0, chosen].reshape(n, 1, 1, 1))
+
+
+def masks_and_memory(c):
+    src, binary = c.randn(3, 4, 5, 1) * 8, torch.tensor([0, 1, 0])
+    src[1, 0, 0, 0] = 0
+    p = torch.where(binary.reshape(3, 1, 1, 1) > 0, (src > 0).float(), torch.sigmoid(src))
+    c.add('mask_signal', src=src, binary=binary, scale=20, bias=-10, dst=20 * p - 10)
+    select_mask(c)
+
+    score = torch.tensor([1.0, 0.0, -1.0, 1e-9]).reshape(4, 1, 1, 1)
+    src, other = c.randn(4, 1, 2, 6), c.randn(6)
+    c.add('gate', src=src, other=vector(other), score=score, dst=torch.where(score > 0, src, other))
+
+    before, src, absent = c.randn(6, 1, 5, 3), c.randn(4, 1, 5, 3), c.randn(3)
+    slot = torch.tensor([5, 0, 2, -1])
+    dst = before.clone()
+    dst[slot[:3]] = torch.where(score > 0, src, src + absent)[:3]
+    c.add('scatter', src=src, slot=slot, absent=vector(absent), score=score, before=before, dst=dst)
+
+    n, tokens, m, parts, slots = 2, 4, 6, 2, 5
+    maps, pointers, place = c.randn(slots, tokens, m), c.randn(7, parts * m), c.randn(tokens, m)
+    when, pointer_time = c.randn(3, m), c.randn(n, 4, m)
+    map_slot, map_time, pointer_slot = c.ints(0, 4, n, 3), c.ints(0, 2, n, 3), c.ints(0, 6, n, 4)
+    num_maps, num_pointers = torch.tensor([3, 1]), torch.tensor([2, 4])
+    old = c.randn(2, n, 3 * tokens + 4 * parts, m)
+    values, keys = old.clone()
+    for i in range(n):
+        chosen = maps[map_slot[i, :num_maps[i]]]
+        at = chosen + place + when[map_time[i, :num_maps[i]]][:, None]
+        pointer = pointers[pointer_slot[i, :num_pointers[i]]].reshape(-1, parts, m)
+        aged = pointer + pointer_time[i, :num_pointers[i], None]
+        count = chosen.shape[0] * tokens + pointer.shape[0] * parts
+        values[i, :count] = torch.cat((chosen.reshape(-1, m), pointer.reshape(-1, m)))
+        keys[i, :count] = torch.cat((at.reshape(-1, m), aged.reshape(-1, m)))
+    c.add('gather_memory', maps=maps[:, None], pointers=pointers[:, None, None], place=place, time=when,
+          pointer_time=pointer_time[:, None], map_slot=map_slot[:, None, None],
+          map_time=map_time[:, None, None], pointer_slot=pointer_slot[:, None, None],
+          num_maps=num_maps, num_pointers=num_pointers, values_before=old[0][:, None],
+          keys_before=old[1][:, None], values=values[:, None], keys=keys[:, None])
+
+
+def normalised(rgb, side):
+    """rgb: (h, w, 3), 0 .. 255, to the network's input by PyTorch's antialiased resize."""
+    x = F.interpolate(nchw(rgb[None]), (side, side), mode='bilinear', align_corners=False, antialias=True)
+    return (nhwc(x) / 255 - MEAN) / STD
+
+
+def rgb_of(y, cb, cr, kr, kb, full):
+    """By inverting the definition of Y'CbCr, a 3 x 3 system."""
+    kg = 1 - kr - kb
+    forward = np.array([[kr, kg, kb],
+                        [-kr / (2 - 2 * kb), -kg / (2 - 2 * kb), 0.5],
+                        [0.5, -kg / (2 - 2 * kr), -kb / (2 - 2 * kr)]])
+    scale = [1, 1, 1] if full else [219 / 255, 224 / 255, 224 / 255]
+    offset = np.array([0 if full else 16, 128, 128])
+    v = (np.stack([y, cb, cr], -1).astype(np.float64) - offset) / scale
+    return torch.tensor((v @ np.linalg.inv(forward).T).clip(0, 255), dtype=torch.float32)
+
+
+def frames(c):
+    """Every pixel format: planes as they lie in memory, with odd sizes and padded rows."""
+    rgb_formats = {0: (0, 1, 2), 1: (2, 1, 0), 2: (0, 1, 2), 3: (2, 1, 0), 4: (0, 0, 0)}
+    for fmt, order in rgb_formats.items():
+        h, w, side = c.size(11, 131), c.size(9, 97), c.size(4, 32)
+        bytes_of = {0: 3, 1: 3, 2: 4, 3: 4, 4: 1}[fmt]
+        plane = c.ints(0, 255, h, w, bytes_of)
+        rows = torch.cat((plane.reshape(h, -1), c.ints(0, 255, h, 3)), 1)
+        c.add('preprocess', format=fmt, width=w, height=h, plane0=rows,
+              dst=normalised(plane[..., list(order)].float(), side))
+    for fmt in (5, 6, 7):
+        for kr, kb, full in ((0.299, 0.114, 0), (0.2126, 0.0722, 1)):
+            h, w, side = c.size(7, 91), c.size(9, 77), c.size(8, 40)
+            half_h, half_w = (h + 1) // 2, (w + 1) // 2
+            y = c.ints(0, 255, h, w)
+            cb, cr = (c.ints(0, 255, h if fmt == 7 else half_h, half_w) for _ in range(2))
+            planes = {}
+            if fmt == 7:
+                packed = torch.zeros(h, half_w, 4, dtype=torch.int64)
+                luma = F.pad(y, (0, 2 * half_w - w)).reshape(h, half_w, 2)
+                packed[..., 0], packed[..., 2] = luma[..., 0], luma[..., 1]
+                packed[..., 1], packed[..., 3] = cb, cr
+                planes['plane0'] = packed.reshape(h, -1)
+            else:
+                planes['plane0'] = torch.cat((y, c.ints(0, 255, h, 5)), 1)
+                if fmt == 5:
+                    planes['plane1'] = torch.stack((cb, cr), -1).reshape(half_h, -1)
+                else:
+                    planes['plane1'], planes['plane2'] = cb, torch.cat((cr, c.ints(0, 255, half_h, 2)), 1)
+            up = np.arange(h) // (1 if fmt == 7 else 2)
+            wide = [p.numpy()[up][:, np.arange(w) // 2] for p in (cb, cr)]
+            c.add('preprocess', format=fmt, width=w, height=h, kr=kr, kb=kb, full=full, **planes,
+                  dst=normalised(rgb_of(y.numpy(), *wide, kr, kb, full), side))
+
+
+def draw_masks(c):
+    for side, h, w, n in ((8, 13, 21, 3), (8, 4, 5, 2), (6, 6, 6, 1)):
+        side, h, w = (x * c.size(1, 9) for x in (side, h, w))
+        logits = F.interpolate(c.randn(n, 1, 4, 4) * 4, (side, side), mode='bilinear')
+        slot = torch.arange(n) * 3 + 2
+        full = F.interpolate(logits, (h, w), mode='bilinear', align_corners=False)[:, 0]
+        best, of = full.max(0)
+        labels = torch.where(best > 0, slot[of], 0)
+        boxes = torch.zeros(n, 5)
+        for i in range(n):
+            ys, xs = torch.nonzero(full[i] > 0, as_tuple=True)
+            if len(ys):
+                boxes[i] = torch.tensor([xs.min(), ys.min(), xs.max() + 1, ys.max() + 1, len(ys)])
+        c.add('draw_masks', logits=logits, slot=slot, labels=labels, boxes=boxes)
+
+
+def make(seed, big):
+    c = Cases(seed, big)
+    for part in (copies, norms, products, convolutions, window_attention, attention, rope, images,
+                 masks_and_memory, frames, draw_masks):
+        part(c)
+    return c.tensors
+
+
+def main():
+    if len(sys.argv) == 3 and sys.argv[1] == '--write':
+        save_file(make(1, False), sys.argv[2])
+        return 0
+    if len(sys.argv) not in (2, 3):
+        sys.exit(__doc__)
+    seed = int(sys.argv[2]) if len(sys.argv) == 3 else int(time.time())
+    print(f'seed {seed}, torch {torch.__version__}', flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'vectors.safetensors')
+        save_file(make(seed, True), path)
+        return subprocess.run([sys.argv[1], path]).returncode
+
+
+if __name__ == '__main__':
+    sys.exit(main())
