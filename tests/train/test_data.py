@@ -1,0 +1,112 @@
+import unittest
+
+import bank
+import cv2
+import data
+import losses
+import numpy as np
+import torch
+import tracks
+
+SEED = 11
+
+
+class Clips(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        torch.manual_seed(SEED)
+        cls.bank = bank.Bank(bank.shared(bank.invent(SEED)), None, "cpu")
+        make = data.Generator(cls.bank, 64, "cpu")
+        cls.clips = [make(4, 5) for _ in range(6)]
+
+    def test_shapes_and_ranges(self):
+        clips = self.clips[0]
+        self.assertEqual(clips.frames.shape, (4, 5, 3, 64, 64))
+        self.assertEqual(clips.masks.shape, (4, 5, 2, 64, 64))
+        self.assertTrue(0 <= clips.frames.min() and clips.frames.max() <= 255)
+        self.assertTrue(((clips.masks == 0) | (clips.masks == 1)).all())
+
+    def test_present_means_visible(self):
+        for clips in self.clips:
+            area = clips.masks.sum((3, 4))
+            self.assertTrue(((area > 12).float() == clips.present).all())
+
+    def test_motion_looks_like_video(self):
+        """Masks of consecutive frames overlap by 0.6 to 1 in most pairs, and are not all still."""
+        overlaps = []
+        for clips in self.clips:
+            a, b = clips.masks[:, :-1], clips.masks[:, 1:]
+            both = (clips.present[:, :-1] * clips.present[:, 1:]).bool()
+            union = torch.maximum(a, b).sum((3, 4)).clamp(min=1)
+            overlaps.append(((a * b).sum((3, 4)) / union)[both])
+        overlaps = torch.cat(overlaps)
+        print(f"seed {SEED}: median overlap {overlaps.median():.2f} of {len(overlaps)}")
+        self.assertGreater((overlaps > 0.6).float().mean(), 0.6)
+        self.assertLess((overlaps > 0.97).float().mean(), 0.6)
+
+    def test_prompts_lie_in_the_mask(self):
+        masks = self.clips[0].masks[:, 0].reshape(-1, 1, 64, 64)
+        masks = masks[masks.sum((1, 2, 3)) > 12]
+        points, _ = losses.click(masks)
+        for mask, (x, y) in zip(masks[:, 0], points[:, 0].long()):
+            self.assertEqual(mask[y, x], 1)
+        corners, _ = losses.box(masks)
+        for mask, (low, high) in zip(masks[:, 0], corners):
+            y, x = mask.nonzero().T
+            # Each side is moved by up to a tenth of the box.
+            slack = 0.11 * max(x.max() - x.min(), y.max() - y.min()) + 1.1
+            self.assertLess((low - torch.stack((x.min(), y.min()))).abs().max(), slack)
+            self.assertLess((high - torch.stack((x.max(), y.max()))).abs().max(), slack)
+
+
+class Costs(unittest.TestCase):
+    def test_a_perfect_mask_costs_nothing(self):
+        truth = torch.zeros(1, 16, 16)
+        truth[:, 4:12, 4:12] = 1
+        costs, overlap = losses.mask_costs((truth[:, None] - 0.5) * 60, truth, torch.ones_like(truth))
+        self.assertLess(costs.item(), 1e-3)
+        self.assertEqual(overlap.item(), 1)
+
+    def test_the_unknown_costs_nothing(self):
+        truth, known = torch.zeros(1, 16, 16), torch.ones(1, 16, 16)
+        known[:, :, 8:] = 0
+        truth[:, 2:6, 2:6] = 1
+        wrong = truth.clone()
+        wrong[:, :, 8:] = 1
+        costs, _ = losses.mask_costs((wrong[:, None] - 0.5) * 60, truth, known)
+        self.assertLess(costs.item(), 1e-3)
+
+
+class Followed(unittest.TestCase):
+    def test_a_moving_disc_is_found_and_followed(self):
+        """A textured disc over a still texture, 3 px a frame: every followed mask overlaps the true one."""
+        rng = np.random.default_rng(SEED)
+
+        def texture(h, w):
+            coarse = rng.integers(40, 215, (h // 16, w // 16, 3), np.uint8)
+            return cv2.resize(coarse, (w, h), interpolation=cv2.INTER_CUBIC)
+
+        ground, skin = texture(bank.HEIGHT, bank.WIDTH), texture(bank.HEIGHT, bank.WIDTH)
+        yy, xx = np.mgrid[: bank.HEIGHT, : bank.WIDTH]
+        frames, truths = [], []
+        for t in range(8):
+            inside = (xx - 180 - 6 * t) ** 2 + (yy - 140) ** 2 < 50**2
+            frames.append(np.where(inside[..., None], np.roll(skin, 6 * t, 1), ground))
+            truths.append(cv2.resize(inside.astype(np.uint8), tracks.MAP, interpolation=cv2.INTER_AREA) > 0)
+        colours = [cv2.resize(f, tracks.MAP, interpolation=cv2.INTER_AREA) for f in frames]
+        greys = [cv2.cvtColor(c, cv2.COLOR_RGB2GRAY) for c in colours]
+        forward = [tracks.flow_between(a, b) for a, b in zip(greys, greys[1:])]
+        backward = [tracks.flow_between(b, a) for a, b in zip(greys, greys[1:])]
+        things = tracks.moving(colours[1], forward[0:3])
+        self.assertEqual(len(things), 1)
+        masks = tracks.follow(things[0], colours[1:7], forward[1:6], backward[1:6])
+        self.assertEqual(len(masks), 6)
+        for mask, truth in zip(masks, truths[1:]):
+            found, known = mask > 192, mask != tracks.UNKNOWN
+            iou = (found & truth & known).sum() / ((found | truth) & known).sum()
+            # Flow is blurred over some 3 of the disc's 25 pixels of radius.
+            self.assertGreater(iou, 0.7)
+
+
+if __name__ == "__main__":
+    unittest.main()

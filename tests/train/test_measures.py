@@ -1,0 +1,46 @@
+import unittest
+
+import measures
+import numpy as np
+
+
+def disc(x, y, r, shape=(120, 160)):
+    yy, xx = np.ogrid[: shape[0], : shape[1]]
+    return (xx - x) ** 2 + (yy - y) ** 2 <= r * r
+
+
+class Region(unittest.TestCase):
+    def test_known_overlap(self):
+        a, b = np.zeros((10, 10), bool), np.zeros((10, 10), bool)
+        a[2:6, 2:6], b[2:6, 4:8] = True, True
+        self.assertAlmostEqual(measures.region(a, b), 8 / 24)
+
+    def test_both_empty(self):
+        self.assertEqual(measures.region(np.zeros((4, 4), bool), np.zeros((4, 4), bool)), 1)
+
+
+class Boundary(unittest.TestCase):
+    def brute(self, found, truth, radius):
+        """F from all distances between outline pixels, without any dilation."""
+        a, b = (np.argwhere(measures.outline(m)) for m in (found, truth))
+        far = np.linalg.norm(a[:, None] - b[None], axis=2)
+        precision, recall = (far.min(1) <= radius).mean(), (far.min(0) <= radius).mean()
+        return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+    def test_against_distances(self):
+        rng = np.random.default_rng(7)
+        radius = np.ceil(0.008 * np.hypot(120, 160))
+        for _ in range(12):
+            truth = disc(*rng.uniform(30, 90, 2), rng.uniform(8, 25))
+            found = disc(*rng.uniform(30, 90, 2), rng.uniform(8, 25)) | disc(80, 60, 6)
+            self.assertAlmostEqual(measures.boundary(found, truth), self.brute(found, truth, radius), 9)
+
+    def test_within_tolerance_is_perfect(self):
+        self.assertEqual(measures.boundary(disc(60, 60, 20), disc(61, 60, 20)), 1)
+
+    def test_one_empty(self):
+        self.assertEqual(measures.boundary(np.zeros((120, 160), bool), disc(60, 60, 20)), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,100 @@
+"""The network and the tracker against whole runs of the published code."""
+
+import json
+import os
+import tempfile
+import unittest
+
+import cv2
+import model
+import numpy as np
+import torch
+import tracker
+from safetensors.torch import load_file
+
+GOLDEN = os.path.join(os.environ.get("SAMTRACK_GOLDEN", ""), "nano")
+HERE = os.path.dirname(os.path.abspath(__file__))
+NANO = os.path.join(HERE, "../../models/samtrack-nano.safetensors")
+
+
+class Files(unittest.TestCase):
+    def test_round_trip_is_exact(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "m.safetensors")
+            model.save(model.load(NANO), path)
+            (config, a), (expected, b) = model.read(path), model.read(NANO)
+        self.assertEqual(config, expected)
+        self.assertEqual(set(a), set(b))
+        for name in a:
+            self.assertTrue(torch.equal(a[name], b[name]), name)
+
+    def test_another_architecture_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "wide.safetensors")
+            model.save(model.build(dict(model.NANO, mem_dim=64)), path)
+            with self.assertRaisesRegex(model.ModelError, "has shape .* another architecture"):
+                model.load_state(model.build(model.NANO), model.read(path)[1], path)
+
+    def test_not_a_model(self):
+        with self.assertRaisesRegex(model.ModelError, "not a readable safetensors"):
+            model.read(__file__)
+
+
+class Forward(unittest.TestCase):
+    def test_encode_is_the_modules_own(self):
+        net = model.load(NANO).eval()
+        images = torch.randn(2, 3, net.image_size, net.image_size, generator=torch.Generator().manual_seed(3))
+        with torch.no_grad():
+            found = model.encode(net, images)
+            fine, middle, coarse = net.vision_encoder(images).fpn_hidden_states
+            wanted = net.mask_decoder.conv_s0(fine), net.mask_decoder.conv_s1(middle), coarse
+        for a, b in zip(found, wanted):
+            # The same sums in another order: a few roundings of fp32.
+            self.assertLess((a - b).abs().max() / b.abs().max(), 1e-5)
+
+
+@unittest.skipUnless(os.path.isdir(GOLDEN), "SAMTRACK_GOLDEN names no goldens")
+class Golden(unittest.TestCase):
+    """fp32 whole runs: at most two pixels of a low-resolution mask differ (see the goldens' own notes)."""
+
+    def setUp(self):
+        self.net = model.load(os.path.join(GOLDEN, "model.safetensors"))
+        self.frames = load_file(os.path.join(GOLDEN, "frames.safetensors"))["frames"].permute(0, 3, 1, 2)
+        with open(os.path.join(GOLDEN, "scenarios.json")) as f:
+            self.scenarios = json.load(f)["scenarios"]
+
+    def check(self, name, prompt, frames=16):
+        item, golden = self.scenarios[name][0], load_file(os.path.join(GOLDEN, f"{name}.safetensors"))
+        one, side = tracker.Tracker(self.net), self.net.image_size // 4
+        for t in range(frames):
+            image = self.frames[t : t + 1]
+            mask = prompt(one, image, item) if t == 0 else one.track(image)
+            wanted = golden[f"obj1/frame{t:03d}/low_res"].float()
+            high = torch.nn.functional.interpolate(
+                wanted.reshape(1, 1, side, side), size=(4 * side, 4 * side), mode="bilinear", align_corners=False
+            )
+            differ = torch.count_nonzero((high[0, 0] > 0) != mask).item()
+            # Two low-resolution pixels are up to 32 of these.
+            self.assertLessEqual(differ, 32, f"{name}, frame {t}")
+            self.assertAlmostEqual(one.score, golden[f"obj1/frame{t:03d}/score"].item(), delta=2e-2)
+
+    def test_click(self):
+        self.check("click", lambda one, image, item: one.prompt_points(image, item["points"], item["labels"]))
+
+    def test_box(self):
+        def prompt(one, image, item):
+            x0, y0, x1, y1 = item["box"]
+            return one.prompt_points(image, [[x0, y0], [x1, y1]], [2, 3])
+
+        self.check("box", prompt)
+
+    def test_mask(self):
+        def prompt(one, image, item):
+            mask = cv2.imread(os.path.join(GOLDEN, item["mask"]), cv2.IMREAD_GRAYSCALE)
+            return one.prompt_mask(image, torch.from_numpy(np.array(mask)))
+
+        self.check("mask", prompt)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,139 @@
+"""Frames of video kept in memory, and the regions that could be followed in them."""
+
+import glob
+import os
+
+import cv2
+import numpy as np
+import torch
+
+HEIGHT, WIDTH = 288, 512
+KINDS = (".mp4", ".mkv", ".webm", ".avi", ".mov")
+
+
+class BankError(Exception):
+    """A folder that cannot be used, in one sentence."""
+
+
+def read_video(path, stride, limit):
+    """Every `stride`-th frame, RGB u8 (n, H, W, 3), at most `limit`."""
+    source = cv2.VideoCapture(path)
+    frames = []
+    while len(frames) < limit and source.grab():
+        ok, frame = source.retrieve()
+        if not ok:
+            break
+        frame = cv2.resize(frame, (WIDTH, HEIGHT), interpolation=cv2.INTER_AREA)
+        frames.append(cv2.cvtColor(frame, cv2.COLOR_BGR2RGB))
+        for _ in range(stride - 1):
+            source.grab()
+    return np.stack(frames) if frames else np.zeros((0, HEIGHT, WIDTH, 3), np.uint8)
+
+
+def videos_of(folder):
+    if not os.path.isdir(folder):
+        raise BankError(f"{folder}: no such folder")
+    return sorted(p for p in glob.glob(os.path.join(folder, "**", "*"), recursive=True) if p.lower().endswith(KINDS))
+
+
+def load_videos(folder, megabytes, stride=2):
+    """List of (n, H, W, 3) arrays, the same number of frames of each video at most."""
+    paths = videos_of(folder)
+    limit = max(2, int(megabytes * 2**20 / (HEIGHT * WIDTH * 3) / max(len(paths), 1)))
+    videos = [v for v in (read_video(p, stride, limit) for p in paths) if len(v) > 1]
+    if not videos:
+        raise BankError(f"{folder}: no readable video in it")
+    return videos
+
+
+def shared(videos):
+    """(frames of all (n, 3, H, W), lengths of each) in memory that processes share; `videos`: (n, H, W, 3) each."""
+    frames = torch.empty(sum(len(v) for v in videos), 3, HEIGHT, WIDTH, dtype=torch.uint8).share_memory_()
+    lengths = torch.tensor([len(v) for v in videos])
+    for part, video in zip(frames.split(lengths.tolist()), videos):
+        part.copy_(torch.from_numpy(video).permute(0, 3, 1, 2))
+    return frames, lengths
+
+
+def shared_tracks(tracks):
+    """The same of [(first frame, masks u8 (n, h, w): 0, 255, or 128 where unknown)]; None of none."""
+    if not tracks:
+        return None
+    masks = torch.cat([torch.from_numpy(m) for _, m in tracks]).share_memory_()
+    return torch.tensor([t for t, _ in tracks]), torch.tensor([len(m) for _, m in tracks]), masks
+
+
+class Bank:
+    aspect = WIDTH / HEIGHT
+
+    def __init__(self, videos, tracks, device, share=0.7):
+        """videos: of shared(); tracks: of shared_tracks() or None; share: of clips with a followed region."""
+        frames, lengths = videos
+        self.device, self.share = device, share
+        self.frames = frames.to(device)
+        self.first = torch.cumsum(lengths, 0) - lengths
+        self.lengths = lengths
+        self.tracks = []
+        if tracks:
+            starts, counts, masks = tracks
+            parts = masks.to(device).split(counts.tolist())
+            self.tracks = list(zip(starts.tolist(), parts))
+
+    def __len__(self):
+        return len(self.frames)
+
+    def get(self, indices):
+        return self.frames[indices].float()
+
+    def plain(self, steps):
+        """Indices of `steps` frames of one video, forwards or backwards, or one frame standing still."""
+        v = torch.randint(len(self.lengths), ()).item()
+        gap = torch.randint(0, 3, ()).item()
+        length = self.lengths[v].item()
+        gap = min(gap, (length - 1) // max(steps - 1, 1))
+        begin = torch.randint(0, length - gap * (steps - 1), ()).item()
+        indices = self.first[v].item() + begin + gap * torch.arange(steps)
+        return indices.flip(0) if torch.rand(()) < 0.5 else indices
+
+    def followed(self, steps):
+        """The same of a followed region, with its masks; None if none is long enough."""
+        for _ in range(4):
+            start, masks = self.tracks[torch.randint(len(self.tracks), ()).item()]
+            gap = torch.randint(1, 4, ()).item()
+            gap = min(gap, (len(masks) - 1) // max(steps - 1, 1))
+            if gap > 0:
+                begin = torch.randint(0, len(masks) - gap * (steps - 1), ()).item()
+                order = begin + gap * torch.arange(steps)
+                order = order.flip(0) if torch.rand(()) < 0.5 else order
+                return start + order, masks[order.to(masks.device)]
+        return None
+
+    def sequences(self, count, steps):
+        """Indices (count, steps), masks and known maps (count, steps, h, w)."""
+        indices, masks, known = [], [], []
+        for _ in range(count):
+            found = self.followed(steps) if self.tracks and torch.rand(()) < self.share else None
+            if found is None:
+                indices.append(self.plain(steps))
+                masks.append(torch.zeros(steps, HEIGHT // 2, WIDTH // 2, device=self.device))
+                known.append(torch.ones(steps, HEIGHT // 2, WIDTH // 2, device=self.device))
+            else:
+                indices.append(found[0])
+                masks.append((found[1] > 192).float())
+                known.append((found[1] != 128).float())
+        return torch.stack(indices).to(self.device), torch.stack(masks), torch.stack(known)
+
+
+def invent(seed, count=6, length=12):
+    """Stand-ins where no videos are given: smooth colour noise sliding by."""
+    rng = np.random.default_rng(seed)
+    videos = []
+    for _ in range(count):
+        value = sum(
+            cv2.resize(rng.normal(size=(2 + 3**k, 3 + 3**k, 3)) / 2**k, (2 * WIDTH, 2 * HEIGHT)) for k in range(5)
+        )
+        picture = np.clip(128 + 50 * value, 0, 255).astype(np.uint8)
+        dy, dx = rng.uniform(0, HEIGHT / length, 2)
+        starts = [(int(dy * t), int(dx * t)) for t in range(length)]
+        videos.append(np.stack([picture[y : y + HEIGHT, x : x + WIDTH] for y, x in starts]))
+    return videos

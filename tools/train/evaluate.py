@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""Score a model on clips with a mask for every frame.
+
+    evaluate.py --clips DIR                   the embedded model, in PyTorch
+    evaluate.py --clips DIR --model FILE
+    evaluate.py --clips DIR --engine          the same through our own pipeline (build/gst)
+
+DIR/<clip>/frames/*.jpg and DIR/<clip>/masks/*.png. The first mask gives three prompts: itself, its
+box, and its innermost point. J and F are means over frames 1 to the end, then over clips. The last
+line is JSON.
+"""
+
+import argparse
+import glob
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import cv2
+import numpy as np
+
+import measures
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
+PROMPTS = ("mask", "box", "point")
+
+
+class Refused(Exception):
+    """Why there is no score, in one sentence."""
+
+
+def arguments():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--clips", required=True)
+    p.add_argument("--model", default=os.path.join(ROOT, "models/samtrack-nano.safetensors"))
+    p.add_argument("--engine", action="store_true", help="through gst-launch-1.0 and our own element")
+    p.add_argument("--plugins", default=os.path.join(ROOT, "build/gst"), help="where --engine finds the element")
+    p.add_argument("--precision", default="fp32", help="the element's, with --engine")
+    p.add_argument("--prompts", default=",".join(PROMPTS), help="which of mask, box, point")
+    p.add_argument("--only", help="one clip")
+    return p.parse_args()
+
+
+def read_clip(folder):
+    """Frames RGB u8 and masks (bool) of a clip."""
+    frames = sorted(glob.glob(os.path.join(folder, "frames", "*.jpg")))
+    masks = sorted(glob.glob(os.path.join(folder, "masks", "*.png")))
+    if len(frames) < 2 or len(frames) != len(masks):
+        raise Refused(f"{folder}: {len(frames)} frames and {len(masks)} masks, wanted as many of each, two at least")
+    images = [cv2.imread(f, cv2.IMREAD_COLOR) for f in frames]
+    truths = [cv2.imread(f, cv2.IMREAD_GRAYSCALE) for f in masks]
+    for path, image in zip(frames + masks, images + truths):
+        if image is None:
+            raise Refused(f"{path}: not a readable image")
+        if image.shape[:2] != images[0].shape[:2]:
+            raise Refused(f"{path}: of {image.shape[1]}x{image.shape[0]}, unlike the clip's first frame")
+    if not (truths[0] > 127).any():
+        raise Refused(f"{masks[0]}: the first mask is empty")
+    return [np.ascontiguousarray(i[..., ::-1]) for i in images], [t > 127 for t in truths]
+
+
+def box_of(mask):
+    """x, y, w, h in whole pixels."""
+    y, x = np.nonzero(mask)
+    return int(x.min()), int(y.min()), int(x.max() - x.min() + 1), int(y.max() - y.min() + 1)
+
+
+def point_of(mask):
+    """The pixel farthest from the outside; what lies beyond the frame counts as outside."""
+    depth = cv2.distanceTransform(np.pad(mask.astype(np.uint8), 1), cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
+    y, x = np.unravel_index(depth.argmax(), depth.shape)
+    return int(x - 1), int(y - 1)
+
+
+class Torch:
+    """transformers' modules with our weights."""
+
+    def __init__(self, path):
+        import model
+
+        try:
+            self.net = model.load(path)
+        except model.ModelError as error:
+            raise Refused(str(error)) from None
+
+    def masks(self, frames, kind, first):
+        import torch
+        import tracker
+
+        one = tracker.Tracker(self.net)
+        images = (torch.from_numpy(f).permute(2, 0, 1)[None] for f in frames)
+        if kind == "mask":
+            yield one.prompt_mask(next(images), torch.from_numpy(first)).numpy()
+        elif kind == "box":
+            x, y, w, h = box_of(first)
+            yield one.prompt_points(next(images), [[x, y], [x + w, y + h]], [2, 3]).numpy()
+        else:
+            yield one.prompt_points(next(images), [point_of(first)], [1]).numpy()
+        for image in images:
+            yield one.track(image).numpy()
+
+
+class Engine:
+    """Our own pipeline: the frames as PNG files in, the label maps of the overlay pad as PNG files out."""
+
+    def __init__(self, path, plugins, precision):
+        if not os.path.isdir(plugins):
+            raise Refused(f"{plugins}: no such folder; build first, or name the folder with --plugins")
+        self.path, self.plugins, self.precision = os.path.abspath(path), plugins, precision
+
+    def prompt(self, kind, first, folder):
+        if kind == "mask":
+            name = os.path.join(folder, "prompt.png")
+            cv2.imwrite(name, first.astype(np.uint8) * 255)
+            return f"mask,location={name}"
+        if kind == "box":
+            return "box,x={},y={},w={},h={}".format(*box_of(first))
+        return "point,x={},y={}".format(*point_of(first))
+
+    def run(self, folder, prompt):
+        command = (
+            f"multifilesrc location={folder}/in%05d.png caps=image/png,framerate=25/1 ! pngdec ! samtrack name=t"
+            f" model-file={self.path} initial-prompt=PROMPT overload-policy=block precision={self.precision}"
+            " t.src ! queue ! fakesink"
+            f" t.overlay ! queue ! video/x-raw,format=GRAY8 ! pngenc ! multifilesink location={folder}/out%05d.png"
+        ).split()
+        command = [c.replace("PROMPT", f'"{prompt}"') for c in command]
+        environment = dict(os.environ, GST_PLUGIN_PATH=self.plugins)
+        done = subprocess.run(["gst-launch-1.0", "-q", *command], env=environment, capture_output=True, text=True)
+        if done.returncode:
+            raise Refused(f"gst-launch-1.0 failed: {done.stderr.strip().splitlines()[:1]}")
+
+    def masks(self, frames, kind, first):
+        with tempfile.TemporaryDirectory() as folder:
+            for i, frame in enumerate(frames):
+                fast = [cv2.IMWRITE_PNG_COMPRESSION, 1]
+                cv2.imwrite(f"{folder}/in{i:05d}.png", cv2.cvtColor(frame, cv2.COLOR_RGB2BGR), fast)
+            self.run(folder, self.prompt(kind, first, folder))
+            found = sorted(glob.glob(f"{folder}/out*.png"))
+            if len(found) != len(frames):
+                raise Refused(f"the pipeline gave {len(found)} label maps for {len(frames)} frames")
+            for name in found:
+                yield cv2.imread(name, cv2.IMREAD_GRAYSCALE) > 0
+
+
+def score(masks, truths):
+    """Mean J and F over frames 1 to the end."""
+    pairs = list(zip(masks, truths))[1:]
+    j = [measures.region(m, t) for m, t in pairs]
+    f = [measures.boundary(m, t) for m, t in pairs]
+    return float(np.mean(j)), float(np.mean(f))
+
+
+def main():
+    args = arguments()
+    begun = time.time()
+    try:
+        folders = sorted(d for d in glob.glob(os.path.join(args.clips, "*")) if os.path.isdir(os.path.join(d, "frames")))
+        if args.only:
+            folders = [d for d in folders if os.path.basename(d) == args.only]
+        if not folders:
+            raise Refused(f"{args.clips}: no clip (a folder with frames/ and masks/) in it")
+        if not os.path.exists(args.model):
+            raise Refused(f"{args.model}: no such file")
+        runner = Engine(args.model, args.plugins, args.precision) if args.engine else Torch(args.model)
+        report([score_clip(runner, d, args.prompts.split(",")) for d in folders], begun)
+    except Refused as error:
+        print(f"evaluate.py: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def score_clip(runner, folder, prompts):
+    frames, truths = read_clip(folder)
+    row = {"clip": os.path.basename(folder)}
+    row["J_copy"], _ = score([truths[0]] * len(truths), truths)
+    for kind in prompts:
+        row[f"J_{kind}"], row[f"F_{kind}"] = score(runner.masks(frames, kind, truths[0]), truths)
+    return row
+
+
+def report(rows, begun):
+    names = [k for k in rows[0] if k != "clip"]
+    names.sort(key=lambda k: (k == "J_copy", k[0] == "F", PROMPTS.index(k[2:]) if k[2:] in PROMPTS else 9))
+    mean = {k: float(np.mean([r[k] for r in rows])) for k in names}
+    print("| clip | " + " | ".join(k.replace("_", " ") for k in names) + " |")
+    print("|---" * (len(names) + 1) + "|")
+    for row in rows + [dict(mean, clip="mean")]:
+        print(f"| {row['clip']} | " + " | ".join(f"{row[k]:.3f}" for k in names) + " |")
+    print(json.dumps({k: round(v, 4) for k, v in mean.items()} | {"seconds": round(time.time() - begun, 1)}))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

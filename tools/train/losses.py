@@ -1,0 +1,155 @@
+"""What a clip's answer costs. Masks are logits (n, k, h, w), truths (n, h, w), h = image_size / 4."""
+
+import torch
+import torch.nn.functional as F
+
+import model
+
+
+def mask_costs(masks, truth, known):
+    """(n, k): 5 x binary cross-entropy + dice of each mask, over known pixels; and its IoU."""
+    masks = masks.float()
+    truth, known = truth[:, None].expand_as(masks), known[:, None]
+    count = known.sum((2, 3)).clamp(min=1)
+    entropy = (F.binary_cross_entropy_with_logits(masks, truth, reduction="none") * known).sum((2, 3)) / count
+    found, wanted = masks.sigmoid() * known, truth * known
+    dice = 1 - (2 * (found * wanted).sum((2, 3)) + 1) / (found.sum((2, 3)) + wanted.sum((2, 3)) + 1)
+    return 5 * entropy + dice, overlap(masks, truth, known)
+
+
+@torch.no_grad()
+def overlap(masks, truth, known):
+    """(n, k): IoU of each mask cut at zero."""
+    found, wanted = (masks > 0) & (known > 0), (truth > 0.5) & (known > 0)
+    return (found & wanted).sum((2, 3)) / (found | wanted).sum((2, 3)).clamp(min=1)
+
+
+def mean_of(values, weights):
+    return (values * weights).sum() / weights.sum().clamp(min=1)
+
+
+def decoder_cost(masks, ious, score, truth, known, present, alive):
+    """Mask 0 and the best of 1 to 3, all IoU predictions, and presence. `present`, `alive`: (n,)."""
+    costs, real = mask_costs(masks, truth, known)
+    seen = present * alive
+    best = costs[:, 1:].min(1).values
+    iou = (ious.float() - real).abs().mean(1)
+    presence = F.binary_cross_entropy_with_logits(score[:, 0].float(), present, reduction="none")
+    total = mean_of(best + 0.5 * costs[:, 0] + iou, seen) + mean_of(presence, alive)
+    return total, real
+
+
+def affinity_cost(features, truth, alive):
+    """Labels of frame 0 carried to every other by feature similarity alone: teaches correspondence.
+
+    features (B, T, d, h, w); truth (B, T, O, S, S); alive (B, T, O).
+    """
+    b, t, d, h, w = features.shape
+    labels = F.adaptive_avg_pool2d(truth.flatten(0, 1), (h, w)).unflatten(0, (b, t)).flatten(3)
+    unit = F.normalize(features.float().flatten(3), dim=2)
+    similarity = torch.einsum("bdi,btdj->btij", unit[:, 0], unit[:, 1:]) / 0.07
+    carried = torch.einsum("boi,btij->btoj", labels[:, 0], similarity.softmax(2)).clamp(1e-4, 1 - 1e-4)
+    wanted = labels[:, 1:]
+    cost = F.binary_cross_entropy(carried, wanted, reduction="none").mean(3)
+    return mean_of(cost, alive[:, 1:])
+
+
+def follow(net, clips, kind, affinity=0.5):
+    """The cost of following every target of `clips` from a prompt of `kind`, and what happened."""
+    b, t, o = clips.present.shape
+    size = net.image_size
+    images = model.normalise(clips.frames.flatten(0, 1))
+    maps = [m.unflatten(0, (b, t)) for m in model.encode(net, images)]
+    alive = clips.present[:, 0].flatten()
+    # Truth at the masks' own size is the share of each cell that is covered: the outline stays exact.
+    side = size // 4
+    truths = F.avg_pool2d(clips.masks.flatten(0, 2)[:, None], 4)[:, 0].unflatten(0, (b, t, o))
+    knowns = F.avg_pool2d(clips.known.flatten(0, 2)[:, None], 4)[:, 0].unflatten(0, (b, t, o))
+    memories, pointers, total, ious = [], [], 0.0, []
+    for now in range(t):
+        fine, middle, coarse = (m[:, now].repeat_interleave(o, 0) for m in maps)
+        truth, known = truths[:, now].reshape(-1, side, side), (knowns[:, now].reshape(-1, side, side) > 0.9).float()
+        present = clips.present[:, now].flatten()
+        if now == 0:
+            masks = clips.masks[:, 0].reshape(-1, 1, size, size)
+            out, high, token = prompt(net, kind, masks, coarse, fine, middle)
+        else:
+            conditioned = model.attend(net, coarse, remembered(memories, now), aged(pointers, now))
+            none, dense = model.no_points(net, b * o), model.dense_none(net, b * o)
+            out = model.decode(net, conditioned, fine, middle, none, dense)
+            high, token = chosen(net, out, multi=True)
+        masks, predicted, _, score = out
+        cost, real = decoder_cost(masks, predicted, score, truth, known, present, alive)
+        total = total + cost * (1.0 if now else 0.5)
+        rows = torch.arange(b * o)
+        ious.append(real[rows, predicted[:, 1:].argmax(1) + 1].detach() if now else real[:, 0].detach())
+        # Gated by the true presence: the published gate kills the gradient of a young model.
+        seen = present[:, None]
+        high = torch.where(seen[..., None, None] > 0, high, torch.zeros_like(high))
+        memories.append(model.encode_memory(net, coarse, high, seen))
+        pointers.append(model.point_to(net, token, seen))
+    total = total / t
+    if affinity:
+        total = total + affinity * affinity_cost(maps[2], clips.masks, clips.present * clips.present[:, :1])
+    seen = clips.present.transpose(1, 2).flatten(0, 1) * alive[:, None]
+    return total, torch.stack(ious, 1), seen
+
+
+def remembered(memories, now):
+    recent = range(max(1, now - 6), now)
+    return [(memories[0], 6)] + [(memories[i], now - i - 1) for i in recent]
+
+
+def aged(pointers, now):
+    return [(p, now - i) for i, p in enumerate(pointers) if now - i < model.POINTERS]
+
+
+def chosen(net, out, multi):
+    """Probability at full size of the mask that inference would keep, and its token."""
+    masks, ious, tokens, _ = out
+    rows = torch.arange(len(masks), device=masks.device)
+    best = ious[:, 1:].argmax(1) + 1 if multi else torch.zeros_like(rows)
+    return model.upsample(masks[rows, best][:, None], net.image_size).sigmoid(), tokens[rows, best]
+
+
+def prompt(net, kind, masks, coarse, fine, middle):
+    """Frame 0. `masks` (n, 1, S, S) are the truth. Returns the decoder's answer, what memory sees, the token."""
+    n, size = len(masks), net.image_size
+    if kind == "mask":
+        token_pass = net.prompt_encoder.mask_embed(net.mask_downsample(masks))
+        out = model.decode(net, coarse, fine, middle, model.no_points(net, n), token_pass)
+        low = F.interpolate(masks, scale_factor=0.25, mode="bilinear", align_corners=False, antialias=True)
+        return out, (model.upsample(low, size) > 0.5).float(), out[2][:, 0]
+    points, labels = click(masks) if kind == "point" else box(masks)
+    start = coarse + net.no_memory_embedding.reshape(1, -1, 1, 1)
+    sparse = model.embed_points(net, points, labels)
+    out = model.decode(net, start, fine, middle, sparse, model.dense_none(net, n))
+    high, token = chosen(net, out, multi=kind == "point")
+    # Inference binarises the memory of a prompted frame; the gradient passes as if it did not.
+    return out, high + ((high > 0.5).float() - high).detach(), token
+
+
+def click(masks):
+    """One point inside each mask, mostly deep inside."""
+    depth = masks
+    for k in (9, 17):
+        depth = depth + masks * F.avg_pool2d(masks, k, 1, k // 2)
+    weights = depth.flatten(1) ** 8 + 1e-12
+    index = torch.multinomial(weights, 1)[:, 0]
+    size = masks.shape[-1]
+    points = torch.stack((index % size, index // size), 1).float()[:, None]
+    return points, torch.ones(len(masks), 1, dtype=torch.long, device=masks.device)
+
+
+def box(masks):
+    """The corners of each mask's box, each side moved by up to a tenth of its length."""
+    size = masks.shape[-1]
+    axis = torch.arange(size, device=masks.device)
+    columns, rows = masks.amax((1, 2)) > 0, masks.amax((1, 3)) > 0
+    low = torch.stack([torch.where(m, axis, size).amin(1) for m in (columns, rows)], 1).float()
+    high = torch.stack([torch.where(m, axis, -1).amax(1) for m in (columns, rows)], 1).float() + 1
+    side = (high - low).clamp(min=1)
+    jitter = (torch.rand(2, *side.shape, device=masks.device) - 0.5) * 0.2 * side
+    points = torch.stack(((low + jitter[0]), (high + jitter[1])), 1).clamp(0, size)
+    labels = torch.tensor([2, 3], device=masks.device).expand(len(masks), 2)
+    return points, labels

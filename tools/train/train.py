@@ -1,0 +1,310 @@
+#!/usr/bin/env python3
+"""Train the embedded model on clips made on the fly.
+
+    train.py --minutes 2                      a first look: trains, logs, writes a checkpoint, exports
+    train.py --videos DIR --from FILE         go on from released weights
+    train.py --resume                         go on from the last checkpoint of --out
+
+It can be killed at any moment: checkpoints are written beside and renamed.
+"""
+
+import argparse
+import datetime
+import json
+import math
+import os
+import pickle
+import shutil
+import sys
+import tempfile
+import time
+
+import torch
+import torch.distributed
+import torch.multiprocessing
+
+import bank
+import data
+import losses
+import model
+import tracks
+
+DISK_MIB = 512  # checkpoints, two of them while one is written
+MEMORY_MIB = 3072
+
+
+class Refused(Exception):
+    """Why training cannot begin, in one sentence."""
+
+
+def arguments():
+    here = os.path.dirname(os.path.abspath(__file__))
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--videos", help="folder of videos for textures, backgrounds and real motion")
+    p.add_argument("--out", default=os.path.join(here, "../../runs/train"), help="checkpoints, log, export")
+    p.add_argument("--from", dest="source", help="released weights to start from")
+    p.add_argument("--resume", action="store_true", help="go on from the checkpoint in --out")
+    p.add_argument("--minutes", type=float, default=120, help="training time in all")
+    p.add_argument("--stage", choices=("image", "video"), help="image: single frames (a fresh start begins so)")
+    p.add_argument("--batch", type=int, default=3, help="clips per step and worker")
+    p.add_argument("--frames", type=int, default=4, help="frames per clip")
+    p.add_argument("--targets", type=int, default=2, help="things followed per clip")
+    p.add_argument("--size", type=int, default=256, help="input side, pixels, a multiple of 64; may change on resuming")
+    p.add_argument("--rate", type=float, default=4e-4)
+    p.add_argument("--workers", type=int, default=0, help="processes that share the batch (default: one a core)")
+    p.add_argument("--bank-mib", type=int, default=600, help="memory for video frames")
+    p.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    p.add_argument("--compile", action="store_true", help="compile the image encoder")
+    p.add_argument("--seed", type=int, default=0)
+    args = p.parse_args()
+    args.workers = args.workers or (1 if args.device.startswith("cuda") else os.cpu_count() or 1)
+    return args
+
+
+def check_room(out, bank_mib):
+    free = shutil.disk_usage(out).free >> 20
+    if free < DISK_MIB:
+        raise Refused(f"{out}: {free} MiB of disk are free, {DISK_MIB} are needed")
+    with open("/proc/meminfo") as f:
+        left = next(int(line.split()[1]) >> 10 for line in f if line.startswith("MemAvailable"))
+    if left < MEMORY_MIB + bank_mib:
+        raise Refused(f"{left} MiB of memory are available, {MEMORY_MIB + bank_mib} are needed (see --bank-mib)")
+
+
+class Run:
+    """A network in training: its average, its optimizer, its place in time, its files."""
+
+    def __init__(self, args, net):
+        self.args, self.net = args, net.to(args.device).train()
+        self.average = {k: v.detach().clone() for k, v in net.named_parameters()}
+        decay = [p for p in net.parameters() if p.ndim > 1]
+        plain = [p for p in net.parameters() if p.ndim <= 1]
+        groups = [{"params": decay, "weight_decay": 0.02}, {"params": plain, "weight_decay": 0.0}]
+        self.optimizer = torch.optim.AdamW(groups, lr=args.rate, betas=(0.9, 0.98))
+        self.step, self.seconds, self.warm = 0, 0.0, 0
+
+    @property
+    def path(self):
+        return os.path.join(self.args.out, "checkpoint.pt")
+
+    def save(self):
+        state = {
+            "net": self.net.state_dict(),
+            "average": self.average,
+            "optimizer": self.optimizer.state_dict(),
+            "step": self.step,
+            "seconds": self.seconds,
+        }
+        part = f"{self.path}.part"
+        with open(part, "wb") as f:
+            torch.save(state, f)
+            f.flush()
+            os.fsync(f.fileno())
+        os.replace(part, self.path)
+        self.export()
+
+    def export(self):
+        own = {k: p.detach().clone() for k, p in self.net.named_parameters()}
+        with torch.no_grad():
+            for k, p in self.net.named_parameters():
+                p.copy_(self.average[k])
+            model.save(self.net, os.path.join(self.args.out, "samtrack-nano.safetensors"))
+            for k, p in self.net.named_parameters():
+                p.copy_(own[k])
+
+    def restore(self, state):
+        try:
+            self.net.load_state_dict(state["net"])
+        except RuntimeError as error:
+            raise Refused(f"{self.path}: of another architecture ({str(error).splitlines()[-1].strip()})") from None
+        self.average = state["average"]
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.step, self.seconds = state["step"], state["seconds"]
+        self.warm = self.step
+
+    def rate(self):
+        """Warm-up, then flat, then a cosine to a twentieth over the last half."""
+        part = min(1.0, self.seconds / (60 * self.args.minutes))
+        fall = max(0.0, part - 0.5) / 0.5
+        return self.args.rate * min(1.0, (self.step - self.warm + 1) / 60) * (0.525 + 0.475 * math.cos(math.pi * fall))
+
+    def share_gradients(self):
+        """The mean of every worker's gradients, in one message."""
+        grads = [p.grad if p.grad is not None else torch.zeros_like(p) for p in self.net.parameters()]
+        flat = torch.cat([g.flatten() for g in grads] + [torch.tensor([self.seconds])])
+        torch.distributed.all_reduce(flat)
+        flat /= self.args.workers
+        parts = flat.split([g.numel() for g in grads] + [1])
+        for p, g in zip(self.net.parameters(), parts):
+            p.grad = g.view_as(p)
+        self.seconds = parts[-1].item()
+
+    def update(self, cost):
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.rate()
+        self.optimizer.zero_grad(set_to_none=True)
+        cost.backward()
+        if self.args.workers > 1:
+            self.share_gradients()
+        norm = torch.nn.utils.clip_grad_norm_(self.net.parameters(), 1.0)
+        if not torch.isfinite(norm):
+            return
+        self.optimizer.step()
+        self.step += 1
+        keep = min(0.998, (self.step + 1) / (self.step + 10))
+        with torch.no_grad():
+            for k, p in self.net.named_parameters():
+                self.average[k].lerp_(p, 1 - keep)
+
+
+def sized(side):
+    """The nano configuration at another input size, the windows of its last stages spanning their maps."""
+    config = json.loads(json.dumps(model.NANO))
+    config["image_size"] = side
+    config["trunk"]["window_spec"] = [8, 4, side // 16, side // 32]
+    return config
+
+
+def begin(args):
+    """The network to train, and the checkpoint to resume from, if any."""
+    path = os.path.join(args.out, "checkpoint.pt")
+    if args.resume:
+        if not os.path.exists(path):
+            raise Refused(f"{path}: no checkpoint to resume from")
+        try:
+            state = torch.load(path, map_location="cpu", weights_only=True)
+            return model.build(sized(args.size)), state
+        except (RuntimeError, EOFError, ValueError, pickle.UnpicklingError) as error:
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise Refused(f"{path}: not a checkpoint of this trainer ({reason})") from None
+    config = sized(args.size)
+    if args.source:
+        return model.load(args.source, config), None
+    net = model.build(config)
+    model.start_local(net)
+    return net, None
+
+
+def load_videos(args):
+    """Frames in memory that every worker shares, and what could be followed in them."""
+    if not args.videos:
+        return bank.shared(bank.invent(args.seed)), None
+    videos = bank.load_videos(args.videos, args.bank_mib)
+    kept = os.path.join(args.out, "tracks.npz")
+    found = tracks.load(kept, videos)
+    if found is None:
+        print(f"following regions in {len(videos)} videos", flush=True)
+        found = tracks.of_videos(videos)
+        tracks.save(kept, videos, found)
+    return bank.shared(videos), bank.shared_tracks(found)
+
+
+def kind_of_prompt():
+    return ("mask", "mask", "box", "point")[torch.randint(4, ()).item()]
+
+
+def train(args, run, generator, first):
+    """Until the time is over. `first`: this worker logs and writes."""
+    net, log = run.net, open(os.path.join(args.out, "log.jsonl"), "a", buffering=1) if first else None
+    if args.compile:
+        net.vision_encoder.forward = torch.compile(net.vision_encoder.forward)
+    saved, clock, window = time.time(), time.time(), []
+    while run.seconds < 60 * args.minutes:
+        clips = generator(args.batch, args.frames)
+        made = time.time()
+        kind = kind_of_prompt()
+        with torch.autocast(args.device.split(":")[0], torch.bfloat16):
+            cost, ious, seen = losses.follow(net, clips, kind)
+        run.update(cost)
+        now = time.time()
+        # A process stopped and continued from outside did not train meanwhile.
+        run.seconds += min(now - clock, 60.0)
+        window.append((cost.item(), ious, seen, now - clock, made - clock, kind))
+        clock = now
+        if len(window) == 20:
+            if first:
+                report(run, log, window, args.batch * args.frames * args.workers)
+            window = []
+        if first and now - saved > 180:
+            run.save()
+            saved = now
+    if first:
+        run.save()
+
+
+def report(run, log, window, frames):
+    per_frame = []
+    for t in range(window[0][1].shape[1]):
+        seen = sum(s[:, t].sum() for _, _, s, *_ in window)
+        per_frame.append(round(float(sum((i[:, t] * s[:, t]).sum() for _, i, s, *_ in window) / max(seen, 1)), 3))
+    spent = sum(w[3] for w in window)
+    line = {
+        "step": run.step,
+        "minutes": round(run.seconds / 60, 1),
+        "loss": round(sum(w[0] for w in window) / len(window), 3),
+        "iou": per_frame,
+        "rate": round(run.rate(), 6),
+        "frames_per_second": round(frames * len(window) / spent, 1),
+        "data_share": round(sum(w[4] for w in window) / spent, 2),
+    }
+    print(json.dumps(line), flush=True)
+    log.write(json.dumps(line) + "\n")
+
+
+def work(rank, args, videos, followed, meeting):
+    """One of the processes that train together; rank 0 logs and writes."""
+    torch.set_num_threads(max(1, (os.cpu_count() or 1) // args.workers))
+    torch.manual_seed((args.seed or int(time.time())) * 64 + rank)
+    if args.workers > 1:
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+        patience = datetime.timedelta(days=7)  # the first may be stopped and continued
+        torch.distributed.init_process_group("gloo", f"file://{meeting}", patience, args.workers, rank)
+    net, state = begin(args)
+    run = Run(args, net)
+    if state:
+        run.restore(state)
+    if args.workers > 1:
+        for p in net.parameters():
+            torch.distributed.broadcast(p.data, 0)
+    kept = bank.Bank(videos, followed, args.device)
+    train(args, run, data.Generator(kept, net.image_size, args.device, targets=args.targets), rank == 0)
+
+
+def follow_the_first(*rest):
+    try:
+        work(*rest)
+    except RuntimeError:
+        pass  # the first worker ended; nothing is left to do
+
+
+def start(args):
+    videos, followed = load_videos(args)
+    begin(args)  # refuses before any process is made
+    spawn = torch.multiprocessing.get_context("spawn")
+    with tempfile.TemporaryDirectory() as folder:
+        meeting = os.path.join(folder, "meeting")
+        others = [
+            spawn.Process(target=follow_the_first, args=(i, args, videos, followed, meeting), daemon=True)
+            for i in range(1, args.workers)
+        ]
+        for process in others:
+            process.start()
+        work(0, args, videos, followed, meeting)
+
+
+def main():
+    args = arguments()
+    try:
+        os.makedirs(args.out, exist_ok=True)
+        check_room(args.out, args.bank_mib)
+        start(args)
+    except (Refused, bank.BankError, model.ModelError, OSError) as error:
+        print(f"train.py: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
