@@ -98,6 +98,12 @@ static uint8_t *row_of(const struct region *r, int j)
     return r->base + j / r->width * r->pitch + j % r->width * r->step;
 }
 
+// Bytes from a row to the one `num` further, or 0 where that varies.
+static long stride_of(const struct region *r, int num)
+{
+    return r->pitch && r->pitch != r->width * r->step ? 0 : (long) (num * r->step);
+}
+
 // The largest of a cell of 2 x 2 positions.
 static void pool_row(float *dst, const struct region *q, const uint8_t *cell, int n)
 {
@@ -181,6 +187,8 @@ static void attend_to_keys(const struct job *job, const struct item *item, struc
         for (int j = num; j < round_up(num, SAM_ATTEND_ROWS); j++)
             s->keys[j] = s->keys[num - 1]; // groups are whole; what is beyond num is not read
         const bool last = first + num == total;
+        a->keys_ahead = last || !job->raw_k ? 0 : stride_of(&item->k, size);
+        a->values_ahead = last || !job->raw_v ? 0 : stride_of(&item->v, size);
         a->extra = last && item->num_pads ? log2f((float) item->num_pads) / a->exponent : 0.0f;
         job->kernel->block(a, s->keys, s->values, num);
     }
@@ -214,6 +222,28 @@ static void run_share(const struct job *job, int i, struct scratch *s)
     store_results(job, &item, s, from * lanes);
 }
 
+// A window comes from far: ask for the rows of the next one while this one is worked on.
+static void fetch_rows(const struct region *r, int num, int n)
+{
+    const int bytes = n * (int) sam_type_size(r->type);
+    for (int j = 0; j < num; j++) {
+        const uint8_t *row = row_of(r, j);
+        for (int i = 0; i < bytes; i += 64)
+            __builtin_prefetch(row + i, 0, 2);
+    }
+}
+
+static void fetch_item(const struct job *job, int i)
+{
+    struct item item;
+    job->make_item(job->op, i, &item);
+    if (item.num_keys > SAM_ATTEND_KEYS * 2)
+        return;
+    fetch_rows(&item.k, item.num_keys, job->dk);
+    fetch_rows(&item.v, item.num_keys, job->dv);
+    fetch_rows(&item.q, item.pool ? item.num_keys : item.num_queries, job->dk);
+}
+
 static void run_task(void *priv, int task, int thread)
 {
     const struct job *job = priv;
@@ -222,8 +252,11 @@ static void run_task(void *priv, int task, int thread)
 
     const long total = (long) job->num_items * job->shares;
     const long end = total * (task + 1) / job->num_tasks;
-    for (long i = total * task / job->num_tasks; i < end; i++)
+    for (long i = total * task / job->num_tasks; i < end; i++) {
+        if (i + 1 < total && job->shares == 1)
+            fetch_item(job, i + 1);
         run_share(job, (int) i, &s);
+    }
 }
 
 // Shares of the queries of an item: few enough columns for the caches, and so many that the

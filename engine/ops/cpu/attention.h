@@ -32,6 +32,8 @@ struct sam_attend {
     int values;      // dv rounded up to whole groups of the kernel
     int columns;     // vectors of queries
     float exponent;  // |scale| * log2(e): p = exp2(exponent * (s - max))
+    // Bytes from a row to the one in its place in the next block; 0: unknown, or no such block.
+    long keys_ahead, values_ahead;
     float extra;     // added to the last score of the last block: log2(its multiplicity) / exponent
     uint32_t *query; // per panel: [depth][its queries]
     float *out;      // per panel: [values][its queries], not yet divided by sum

@@ -105,16 +105,28 @@ SAM_INLINE void mix(float *out, const float *scale, const uint32_t *value, const
     }
 }
 
+// Of num vectors, width apart. Four chains: one would wait for each comparison.
+SAM_INLINE vec largest(const float *score, int width, int num)
+{
+    vec top[4];
+    for (int i = 0; i < 4; i++)
+        top[i] = vec_load(score + (i < num ? i * width : 0));
+    int j = 4;
+    for (; j + 4 <= num; j += 4)
+        for (int i = 0; i < 4; i++)
+            top[i] = vec_max(top[i], vec_load(score + (j + i) * width));
+    for (; j < num; j++)
+        top[0] = vec_max(top[0], vec_load(score + j * width));
+    return vec_max(vec_max(top[0], top[1]), vec_max(top[2], top[3]));
+}
+
 // Scores of one column to weights; the maximum and the sum of its queries move on. scale: by
 // what the sum and the result so far shrink.
 SAM_INLINE void soften(struct sam_attend *a, float *score, int width, int num, int column,
                        float *scale)
 {
     const vec exponent = vec_set1(a->exponent);
-    vec top = vec_load(score);
-    for (int j = 1; j < num; j++)
-        top = vec_max(top, vec_load(score + j * width));
-
+    const vec top = largest(score, width, num);
     float *max = a->max + column * LANES, *sum = a->sum + column * LANES;
     const vec before = vec_load(max), now = vec_max(before, vec_mul(top, exponent));
     const vec shrink = vec_exp2(vec_sub(before, now));
@@ -127,8 +139,21 @@ SAM_INLINE void soften(struct sam_attend *a, float *score, int width, int num, i
     vec_store(sum, vec_fma(vec_load(sum), shrink, weigh(score, width, num, exponent, now)));
 }
 
-SAM_INLINE void panel(struct sam_attend *a, const void *const *keys, int num, int column,
-                      int columns)
+// ROWS of the keys and values of the next block: to L2.
+static void fetch_ahead(const struct sam_attend *a, const void *const *keys,
+                        const void *const *values, int from, int num)
+{
+    const int to = from + ROWS < num ? from + ROWS : num, size = PAIRS ? 2 : 4;
+    for (int j = from; j < to; j++) {
+        for (long i = 0; a->keys_ahead && i < a->dk * size; i += 64)
+            __builtin_prefetch((const char *) keys[j] + a->keys_ahead + i, 0, 2);
+        for (long i = 0; a->values_ahead && i < a->dv * size; i += 64)
+            __builtin_prefetch((const char *) values[j] + a->values_ahead + i, 0, 2);
+    }
+}
+
+SAM_INLINE void panel(struct sam_attend *a, const void *const *keys, const void *const *values,
+                      int num, int column, int columns)
 {
     const int width = columns * LANES, depth = PAIRS ? (num + 1) / 2 : num;
     const float *query = (const float *) a->query + (size_t) column * LANES * a->depth;
@@ -136,8 +161,11 @@ SAM_INLINE void panel(struct sam_attend *a, const void *const *keys, int num, in
 
     for (int d = 0; d < a->depth; d += DEPTH) {
         const int to = d + DEPTH < a->depth ? d + DEPTH : a->depth;
-        for (int j = 0; j < num; j += ROWS)
+        for (int j = 0; j < num; j += ROWS) {
+            if (column == 0 && d == 0)
+                fetch_ahead(a, keys, values, j, num);
             scores(a->score + (size_t) j * width, keys + j, query, d, to, columns);
+        }
     }
 
     float scale[COLUMNS * LANES];
@@ -155,9 +183,9 @@ static void block(struct sam_attend *a, const void *const *keys, const void *con
     pack_values(a, values, num);
     for (int column = 0; column < a->columns; column += panel_columns(a, column)) {
         switch (panel_columns(a, column)) {
-        case 1: panel(a, keys, num, column, 1); break;
-        case 2: panel(a, keys, num, column, 2); break;
-        case 3: panel(a, keys, num, column, 3); break;
+        case 1: panel(a, keys, values, num, column, 1); break;
+        case 2: panel(a, keys, values, num, column, 2); break;
+        case 3: panel(a, keys, values, num, column, 3); break;
         }
     }
 }
