@@ -1,0 +1,56 @@
+// A weights file in memory, taken through everything that a user's file is taken through.
+#ifndef FUZZ_CONTAINER_H
+#define FUZZ_CONTAINER_H
+
+#include <stdlib.h>
+
+#include "config.h"
+#include "fuzz.h"
+#include "weight_list.h"
+
+// Every number of a tensor lies in the file; few enough of them are read.
+static inline void fuzz_tensor(const struct sam_weights *f, const struct sam_weight *w,
+                               const uint8_t *data, size_t size)
+{
+    int64_t last = 0, count = sam_shape_count(w->rank, w->shape);
+    fuzz_check(w->rank >= 0 && w->rank <= SAM_MAX_RANK && w->name[0] && w->stored[0] && w->word);
+    fuzz_check(count >= 0 && (uint64_t) count <= size);
+    for (int i = 0; i < w->rank; i++)
+        last += count ? (w->shape[i] - 1) * w->stride[i] : 0;
+    fuzz_check(w->data >= data && w->data <= data + size && last >= 0);
+    if (count && w->type != SAM_WEIGHT_OTHER)
+        fuzz_check((last + 1) * sam_type_size(w->type) <= (size_t) (data + size - w->data));
+
+    struct sam_error error = { "" };
+    float *numbers = malloc(count * sizeof(float) + 1);
+    const int status = sam_weights_read(f, w->name, w->rank, w->shape, numbers, &error);
+    if (status)
+        fuzz_check_sentence(error.text, sizeof(error.text));
+    for (int64_t i = 0; i < count && !status; i++)
+        fuzz_check(numbers[i] - numbers[i] == 0);
+    free(numbers);
+}
+
+static inline void fuzz_container(const uint8_t *data, size_t size)
+{
+    struct sam_error error = { "" };
+    struct sam_weights *f;
+    const int status = sam_weights_open_bytes(&f, "file", data, size, &error);
+    fuzz_check(!status == (f != NULL));
+    if (status) {
+        fuzz_check_sentence(error.text, sizeof(error.text));
+        return;
+    }
+    fuzz_check(sam_weights_count(f) > 0);
+    for (int i = 0; i < sam_weights_count(f); i++) {
+        const struct sam_weight *w = sam_weights_at(f, i);
+        fuzz_check(sam_weights_find(f, w->name) == w); // sorted, each name once
+        fuzz_tensor(f, w, data, size);
+    }
+    struct sam_config config;
+    if (sam_config_read(&config, f, &error))
+        fuzz_check_sentence(error.text, sizeof(error.text));
+    sam_weights_close(&f);
+}
+
+#endif // FUZZ_CONTAINER_H

@@ -1,0 +1,41 @@
+// Any text as prompts; what is accepted is finite and has what its kind needs. Reading text needs
+// no gst_init(), whose intended leaks would only be in the way.
+#include "gstsamprompt.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "fuzz.h"
+
+static void check_prompt(const GstSamPrompt *p)
+{
+    GError *error = NULL;
+    fuzz_check(isfinite(p->x) && isfinite(p->y) && isfinite(p->w) && isfinite(p->h));
+    fuzz_check((p->kind == GST_SAM_PROMPT_MASK) == (p->location != NULL));
+    if (gst_sam_prompt_check(p, 640, 480, &error))
+        fuzz_check(!error);
+    else
+        fuzz_check(error && error->message[0]);
+    g_clear_error(&error);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    GError *error = NULL;
+    char *text = malloc(size + 1);
+    memcpy(text, data, size);
+    text[size] = 0;
+    GArray *prompts = gst_sam_prompt_parse(text, &error);
+    fuzz_check(!prompts == (error != NULL));
+    if (prompts) {
+        fuzz_check(prompts->len > 0);
+        for (guint i = 0; i < prompts->len; i++)
+            check_prompt(&g_array_index(prompts, GstSamPrompt, i));
+        g_array_unref(prompts);
+    } else {
+        fuzz_check(error->message[0] && g_utf8_validate(error->message, -1, NULL));
+    }
+    g_clear_error(&error);
+    free(text);
+    return 0;
+}
