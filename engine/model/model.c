@@ -15,7 +15,7 @@ struct key {
     ino_t ino;
     off_t size;
     struct timespec time;
-    const struct sam_ops *ops;
+    const char *backend; // name of its table: a queue may have a table of its own
     int device;
     enum sam_precision precision;
 };
@@ -43,7 +43,7 @@ static int make_key(struct key *key, const char *file, const struct sam_queue *q
     if (stat(file, &st))
         return sam_fail(error, SAM_EIO, "%s: %s", file, strerror(errno));
     *key = (struct key) { st.st_dev, st.st_ino, st.st_size, st.st_mtim,
-                          q->ops, q->device, q->precision };
+                          q->ops->name, q->device, q->precision };
     return SAM_OK;
 }
 
@@ -51,7 +51,7 @@ static bool same_key(const struct key *a, const struct key *b)
 {
     return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
            a->time.tv_sec == b->time.tv_sec && a->time.tv_nsec == b->time.tv_nsec &&
-           a->ops == b->ops && a->device == b->device && a->precision == b->precision;
+           a->backend == b->backend && a->device == b->device && a->precision == b->precision;
 }
 
 static void load_parts(struct sam_loader *l, struct sam_model *m)
@@ -105,7 +105,7 @@ static int load(struct sam_model_entry *e, const struct sam_weights *w, struct s
 
 static void destroy(struct sam_model_entry *e)
 {
-    struct sam_queue host = { .ops = e->key.ops };
+    struct sam_queue host = { .ops = sam_ops_ref() }; // memory of the host, as without `release`
     struct sam_queue *q = e->queue.ops ? &e->queue : &host;
     if (e->constant)
         sam_queue_free(q, e->constant);

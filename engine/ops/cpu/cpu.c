@@ -29,16 +29,11 @@ static int resolve_precision(struct sam_queue *q, enum sam_cpu_level level)
     const bool has_bf16 = level >= SAM_CPU_AVX512_BF16;
     if (q->precision == SAM_PRECISION_AUTO)
         q->precision = has_bf16 ? SAM_PRECISION_BF16 : SAM_PRECISION_FP32;
-    if (q->precision == SAM_PRECISION_BF16 && !has_bf16) {
-        if (level < SAM_CPU_AVX512_BF16)
-            sam_queue_fail(q, SAM_EUNSUPPORTED,
-                           "precision 'bf16' needs a processor with AVX512_BF16, this one has '%s': "
-                           "use 'fp32' or 'auto'",
-                           level_names[level]);
-        else
-            sam_queue_fail(q, SAM_EUNSUPPORTED,
-                           "precision 'bf16' needs oneDNN, this build has none: use 'fp32' or 'auto'");
-    }
+    if (q->precision == SAM_PRECISION_BF16 && !has_bf16)
+        sam_queue_fail(q, SAM_EUNSUPPORTED,
+                       "precision 'bf16' needs a processor with AVX512_BF16, this one has '%s': "
+                       "use 'fp32' or 'auto'",
+                       level_names[level]);
     return q->status;
 }
 
@@ -68,7 +63,10 @@ static int cpu_open(struct sam_queue *q, int device, int threads)
     cpu->ops.open = own->open;
     cpu->ops.close = own->close;
     cpu->ops.workspace_bytes = own->workspace_bytes;
+    sam_cpu_init_linear(&cpu->ops);
     sam_cpu_init_attention(&cpu->ops);
+    sam_cpu_init_elementwise(&cpu->ops);
+    sam_cpu_choose_kernels(cpu, q->precision == SAM_PRECISION_BF16);
     q->ops = &cpu->ops;
     q->threads = sam_pool_threads(cpu->pool);
     q->device_name = level_names[level];

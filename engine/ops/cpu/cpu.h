@@ -21,7 +21,9 @@ struct sam_cpu {
     struct sam_ops ops; // the queue's own table: ref's entries, overwritten where improved
     struct sam_pool *pool;
     enum sam_cpu_level level; // $SAMTRACK_CPU_LEVEL (generic, avx2, avx512) lowers it, for tests
-    void *dnnl;               // engine, stream and made primitives; NULL without oneDNN
+    const struct sam_gemm_kernels *gemm;     // of the queue's precision
+    const struct sam_gemm_kernels *gemm_f32; // where f32 is asked whatever the precision
+    const struct sam_row_kernels *rows;
 };
 
 static inline struct sam_cpu *sam_cpu(struct sam_queue *q)
@@ -29,14 +31,9 @@ static inline struct sam_cpu *sam_cpu(struct sam_queue *q)
     return q->priv;
 }
 
-// The highest level this processor has. level_x86.c or level_any.c.
+// level_x86.c or level_any.c: the highest level this processor has, and the kernels of a level.
 enum sam_cpu_level sam_cpu_detect(void);
-
-// Matrix products: oneDNN in dnnl.c, or plain loops in plain.c where the build has none.
-bool sam_cpu_has_bf16_products(void);
-int sam_cpu_products_open(struct sam_queue *q); // a failure goes to the queue
-void sam_cpu_products_close(struct sam_queue *q);
-size_t sam_cpu_products_bytes(const struct sam_queue *q);
+void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16);
 
 // The table starts as a copy of ref's; each file overwrites the entries it improves.
 void sam_cpu_init_linear(struct sam_ops *ops);    // pack, linear, conv, conv_transpose, matmul

@@ -1,8 +1,15 @@
 // Linked instead of level_x86.c for other processors: portable C only.
 
-#include "ops/cpu/cpu.h"
+#include "ops/cpu/gemm.h"
+#include "ops/cpu/rows.h"
 
 enum sam_cpu_level sam_cpu_detect(void)
 {
     return SAM_CPU_GENERIC;
+}
+
+void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16)
+{
+    cpu->gemm = cpu->gemm_f32 = &sam_gemm_kernels_generic;
+    cpu->rows = &sam_row_kernels_generic;
 }

@@ -1,0 +1,384 @@
+// Operations on rows of channels: cut into blocks, one kernel call per row or run of rows.
+
+#include <string.h>
+
+#include "ops/cpu/rows.h"
+
+enum { ITEM_NUMBERS = 1 << 15 }; // that are worth a thread: some microseconds
+
+// Rows a job's items take: whole runs of about ITEM_NUMBERS numbers.
+static int rows_per_item(size_t rows, size_t row_numbers)
+{
+    const size_t wanted = ITEM_NUMBERS / (row_numbers ? row_numbers : 1);
+    return wanted < 1 ? 1 : wanted > rows ? (int) rows : (int) wanted;
+}
+
+struct job {
+    struct sam_cpu *cpu;
+    const void *p; // the operation
+    int step;      // rows of an item
+    size_t rows;   // in all
+};
+
+static void run(struct sam_queue *q, const void *p, size_t rows, size_t row_numbers,
+                void (*task)(void *priv, int i, int thread))
+{
+    struct job job = { sam_cpu(q), p, rows_per_item(rows, row_numbers), rows };
+    sam_pool_run(job.cpu->pool, (int) ((rows + job.step - 1) / job.step), task, &job);
+}
+
+static size_t first_row(const struct job *job, int i)
+{
+    return (size_t) i * job->step;
+}
+
+static size_t end_row(const struct job *job, int i)
+{
+    const size_t end = (size_t) (i + 1) * job->step;
+    return end < job->rows ? end : job->rows;
+}
+
+// ---- copy, add: runs over which src does not start again
+
+static void copy_task(void *priv, int i, int thread)
+{
+    const struct job *job = priv;
+    const struct sam_copy *p = job->p;
+    const size_t period = sam_count(&p->src), end = end_row(job, i);
+    for (size_t at = first_row(job, i); at < end;) {
+        const size_t from = at % period, rest = period - from;
+        const size_t count = rest < end - at ? rest : end - at;
+        job->cpu->rows->convert(sam_span_at(&p->dst, at), sam_span_at(&p->src, from), count);
+        at += count;
+    }
+}
+
+static bool is_activation(const struct sam_tensor *t)
+{
+    return t->type == SAM_F32 || t->type == SAM_BF16;
+}
+
+static void copy(struct sam_queue *q, const struct sam_copy *p)
+{
+    if (!is_activation(&p->dst) || !is_activation(&p->src))
+        sam_ops_ref()->copy(q, p);
+    else
+        run(q, p, sam_count(&p->dst), 1, copy_task);
+}
+
+static void copy_rows(struct sam_queue *q, const struct sam_copy_rows *p)
+{
+    const struct sam_tensor *d = &p->dst, *src = &p->src;
+    if (!is_activation(d) || !is_activation(src)) {
+        sam_ops_ref()->copy_rows(q, p);
+        return;
+    }
+    for (int n = 0; n < d->n; n++) {
+        const size_t to = (size_t) n * d->h * d->w + p->to;
+        const size_t from = (size_t) (src->n == 1 ? 0 : n) * src->h * src->w + p->from;
+        sam_cpu(q)->rows->convert(sam_span_at(d, to * d->c), sam_span_at(src, from * d->c),
+                                  (size_t) p->rows * d->c);
+    }
+}
+
+static void add_task(void *priv, int i, int thread)
+{
+    const struct job *job = priv;
+    const struct sam_add *p = job->p;
+    const size_t period = sam_count(&p->b), end = end_row(job, i);
+    for (size_t at = first_row(job, i); at < end;) {
+        const size_t from = at % period, rest = period - from;
+        const size_t count = rest < end - at ? rest : end - at;
+        job->cpu->rows->add(sam_span_at(&p->dst, at), sam_span_at(&p->a, at),
+                            sam_span_at(&p->b, from), p->scale, count);
+        at += count;
+    }
+}
+
+static void add(struct sam_queue *q, const struct sam_add *p)
+{
+    run(q, p, sam_count(&p->dst), 1, add_task);
+}
+
+// ---- layernorm, rope
+
+static void layernorm_task(void *priv, int i, int thread)
+{
+    const struct job *job = priv;
+    const struct sam_layernorm *p = job->p;
+    const size_t row = first_row(job, i), at = row * p->src.c;
+    job->cpu->rows->layernorm(sam_span_at(&p->dst, at), sam_span_at(&p->src, at), p->gamma.data,
+                              p->beta.data, p->eps, p->act, end_row(job, i) - row, p->src.c);
+}
+
+static void layernorm(struct sam_queue *q, const struct sam_layernorm *p)
+{
+    run(q, p, sam_rows(&p->src), p->src.c, layernorm_task);
+}
+
+static void rope_task(void *priv, int i, int thread)
+{
+    const struct job *job = priv;
+    const struct sam_rope *p = job->p;
+    const int rows = p->src.h * p->src.w, c = p->src.c;
+    for (size_t row = first_row(job, i); row < end_row(job, i); row++) {
+        const int n = (int) (row / rows), r = (int) (row % rows);
+        const int rotated = p->num_rotated.data ? ((const int32_t *) p->num_rotated.data)[n] : rows;
+        const struct sam_span dst = sam_span_at(&p->dst, row * c), src = sam_span_at(&p->src, row * c);
+        if (r < rotated)
+            job->cpu->rows->rope(dst, src, (const float *) p->table.data +
+                                               (size_t) (r % p->table.w) * c, c);
+        else if (dst.data != src.data)
+            job->cpu->rows->convert(dst, src, c);
+    }
+}
+
+static void rope(struct sam_queue *q, const struct sam_rope *p)
+{
+    run(q, p, sam_rows(&p->src), p->src.c, rope_task);
+}
+
+// ---- maps, by rows of pixels
+
+static size_t map_row(const struct sam_tensor *t, size_t row)
+{
+    return row * t->w * t->c;
+}
+
+static void maxpool_task(void *priv, int i, int thread)
+{
+    const struct job *job = priv;
+    const struct sam_maxpool *p = job->p;
+    for (size_t row = first_row(job, i); row < end_row(job, i); row++) {
+        const size_t upper = row / p->dst.h * p->src.h + row % p->dst.h * 2;
+        job->cpu->rows->maxpool(sam_span_at(&p->dst, map_row(&p->dst, row)),
+                                sam_span_at(&p->src, map_row(&p->src, upper)),
+                                sam_span_at(&p->src, map_row(&p->src, upper + 1)), p->dst.w,
+                                p->dst.c);
+    }
+}
+
+static void maxpool(struct sam_queue *q, const struct sam_maxpool *p)
+{
+    run(q, p, (size_t) p->dst.n * p->dst.h, (size_t) 2 * p->src.w * p->src.c, maxpool_task);
+}
+
+static void upsample_add_task(void *priv, int i, int thread)
+{
+    const struct job *job = priv;
+    const struct sam_upsample_add *p = job->p;
+    for (size_t row = first_row(job, i); row < end_row(job, i); row++) {
+        const size_t half = row / p->dst.h * p->b.h + row % p->dst.h / 2;
+        const size_t at = map_row(&p->dst, row);
+        job->cpu->rows->upsample_add(sam_span_at(&p->dst, at), sam_span_at(&p->a, at),
+                                     sam_span_at(&p->b, map_row(&p->b, half)), p->dst.w, p->dst.c);
+    }
+}
+
+static void upsample_add(struct sam_queue *q, const struct sam_upsample_add *p)
+{
+    run(q, p, (size_t) p->dst.n * p->dst.h, (size_t) p->dst.w * p->dst.c, upsample_add_task);
+}
+
+enum { MAX_KERNEL = 31 };
+
+static void depthwise_task(void *priv, int i, int thread)
+{
+    const struct job *job = priv;
+    const struct sam_depthwise *p = job->p;
+    const int pad = p->kernel / 2, h = p->dst.h;
+    for (size_t row = first_row(job, i); row < end_row(job, i); row++) {
+        const int y = (int) (row % h);
+        struct sam_span rows[MAX_KERNEL];
+        for (int ky = 0; ky < p->kernel; ky++)
+            rows[ky] = y + ky < pad || y + ky - pad >= h
+                           ? (struct sam_span) { NULL, p->src.type }
+                           : sam_span_at(&p->src, map_row(&p->src, row + ky - pad));
+        job->cpu->rows->depthwise(sam_span_at(&p->dst, map_row(&p->dst, row)), rows,
+                                  p->weight.data, p->bias.data, p->kernel, p->dst.w, p->dst.c);
+    }
+}
+
+static void depthwise(struct sam_queue *q, const struct sam_depthwise *p)
+{
+    if (p->kernel > MAX_KERNEL)
+        sam_ops_ref()->depthwise(q, p);
+    else
+        run(q, p, (size_t) p->dst.n * p->dst.h,
+            (size_t) p->kernel * p->kernel * p->dst.w * p->dst.c, depthwise_task);
+}
+
+// ---- masks
+
+static void signal_task(void *priv, int i, int thread)
+{
+    const struct job *job = priv;
+    const struct sam_mask_signal *p = job->p;
+    const size_t count = sam_count(&p->src) / p->src.n, end = end_row(job, i);
+    for (size_t at = first_row(job, i); at < end;) {
+        const size_t n = at / count, rest = (n + 1) * count - at;
+        const size_t run_count = rest < end - at ? rest : end - at;
+        job->cpu->rows->signal((float *) p->dst.data + at, (const float *) p->src.data + at,
+                               ((const int32_t *) p->binary.data)[n], p->scale, p->bias, run_count);
+        at += run_count;
+    }
+}
+
+static void mask_signal(struct sam_queue *q, const struct sam_mask_signal *p)
+{
+    if (p->dst.type != SAM_F32)
+        sam_ops_ref()->mask_signal(q, p);
+    else
+        run(q, p, sam_count(&p->src), 4, signal_task);
+}
+
+static float number(const struct sam_tensor *t, size_t i)
+{
+    return ((const float *) t->data)[i];
+}
+
+static bool is_stable(const struct sam_cpu *cpu, const struct sam_select_mask *p, int n)
+{
+    const float *mask = (const float *) p->masks.data + (size_t) n * 4 * p->masks.c;
+    const size_t sure = cpu->rows->count_above(mask, p->delta, p->masks.c);
+    const size_t likely = cpu->rows->count_above(mask, -p->delta, p->masks.c);
+    return (likely ? (float) sure / (float) likely : 1.0f) >= p->threshold;
+}
+
+static void select_task(void *priv, int n, int thread)
+{
+    const struct job *job = priv;
+    const struct sam_select_mask *p = job->p;
+    int best = 1;
+    for (int i = 2; i <= 3; i++)
+        if (number(&p->ious, n * 4 + i) > number(&p->ious, n * 4 + best))
+            best = i;
+
+    const bool multimask = ((const int32_t *) p->multimask.data)[n];
+    const int chosen = !multimask && is_stable(job->cpu, p, n) ? 0 : best;
+    const size_t pixels = p->masks.c, d = p->tokens.c;
+    float *low_res = (float *) p->low_res.data + n * pixels;
+    if (number(&p->score, n) > 0)
+        memcpy(low_res, (const float *) p->masks.data + ((size_t) n * 4 + chosen) * pixels,
+               pixels * sizeof(float));
+    else
+        for (size_t i = 0; i < pixels; i++)
+            low_res[i] = -1024;
+    job->cpu->rows->convert(sam_span_at(&p->token, n * d),
+                            sam_span_at(&p->tokens, ((size_t) n * 4 + (multimask ? best : 0)) * d), d);
+    ((float *) p->iou.data)[n] = number(&p->ious, n * 4 + chosen);
+}
+
+static void select_mask(struct sam_queue *q, const struct sam_select_mask *p)
+{
+    struct job job = { sam_cpu(q), p, 1, p->masks.n };
+    sam_pool_run(job.cpu->pool, p->masks.n, select_task, &job);
+}
+
+// ---- memory
+
+static void scatter_task(void *priv, int n, int thread)
+{
+    const struct job *job = priv;
+    const struct sam_scatter *p = job->p;
+    const int slot = ((const int32_t *) p->slot.data)[n], c = p->src.c;
+    const size_t rows = sam_rows(&p->src) / p->src.n;
+    if (slot < 0)
+        return;
+    const struct sam_span dst = sam_span_at(&p->dst, slot * rows * c);
+    const struct sam_span src = sam_span_at(&p->src, n * rows * c);
+    if (!p->absent.data || number(&p->score, n) > 0) {
+        job->cpu->rows->convert(dst, src, rows * c);
+        return;
+    }
+    for (size_t r = 0; r < rows; r++)
+        job->cpu->rows->add(sam_span_at(&p->dst, (slot * rows + r) * c),
+                            sam_span_at(&p->src, (n * rows + r) * c),
+                            sam_span_at(&p->absent, 0), 1.0f, c);
+}
+
+static void scatter(struct sam_queue *q, const struct sam_scatter *p)
+{
+    if (!is_activation(&p->dst) || !is_activation(&p->src) || !is_activation(&p->absent)) {
+        sam_ops_ref()->scatter(q, p);
+        return;
+    }
+    struct job job = { sam_cpu(q), p, 1, p->src.n };
+    for (int n = 0; n < p->src.n; n++) // in order: a later one may name the same slot
+        scatter_task(&job, n, 0);
+}
+
+// Item i: token block of one map or one pointer of one object.
+enum { GATHER_ROWS = 512 };
+
+// values = what is stored; keys = values + place + time, place being NULL for pointers.
+static void gather_rows(const struct job *job, size_t row, struct sam_span from, const float *place,
+                        const float *time, size_t rows)
+{
+    const struct sam_gather_memory *p = job->p;
+    const int m = p->maps.c;
+    const struct sam_row_kernels *k = job->cpu->rows;
+    k->convert(sam_span_at(&p->values, row * m), from, rows * m);
+    for (size_t r = 0; r < rows; r++) {
+        const struct sam_span key = sam_span_at(&p->keys, (row + r) * m);
+        const struct sam_span value = { (char *) from.data + r * m * (from.type == SAM_F32 ? 4 : 2),
+                                        from.type };
+        k->finish(key, time, place ? place + r * m : NULL, value, SAM_ACT_NONE, m);
+    }
+}
+
+static int index_at(const struct sam_tensor *t, size_t i)
+{
+    return ((const int32_t *) t->data)[i];
+}
+
+static void gather_map_task(void *priv, int i, int thread)
+{
+    const struct job *job = priv;
+    const struct sam_gather_memory *p = job->p;
+    const int tokens = p->maps.w, m = p->maps.c, max_maps = p->map_slot.c;
+    const int blocks = (tokens + GATHER_ROWS - 1) / GATHER_ROWS;
+    const int at = i / blocks, n = at / max_maps, map = at % max_maps;
+    if (map >= index_at(&p->num_maps, n))
+        return;
+    const int first = i % blocks * GATHER_ROWS;
+    const int count = tokens - first < GATHER_ROWS ? tokens - first : GATHER_ROWS;
+    const size_t row = (size_t) n * p->values.w + (size_t) map * tokens + first;
+    gather_rows(job, row,
+                sam_span_at(&p->maps, ((size_t) index_at(&p->map_slot, at) * tokens + first) * m),
+                (const float *) p->place.data + (size_t) first * m,
+                (const float *) p->time.data + (size_t) index_at(&p->map_time, at) * m, count);
+}
+
+static void gather_memory(struct sam_queue *q, const struct sam_gather_memory *p)
+{
+    const int blocks = (p->maps.w + GATHER_ROWS - 1) / GATHER_ROWS, m = p->maps.c;
+    const int max_pointers = p->pointer_slot.c, d = p->pointers.c;
+    struct job job = { sam_cpu(q), p, 1, 0 };
+    sam_pool_run(job.cpu->pool, blocks * p->map_slot.c * p->values.n, gather_map_task, &job);
+    for (int n = 0; n < p->values.n; n++) {
+        size_t row = (size_t) n * p->values.w + (size_t) index_at(&p->num_maps, n) * p->maps.w;
+        for (int i = 0; i < index_at(&p->num_pointers, n); i++, row += d / m) {
+            const size_t at = (size_t) n * max_pointers + i;
+            gather_rows(&job, row,
+                        sam_span_at(&p->pointers, (size_t) index_at(&p->pointer_slot, at) * d), NULL,
+                        (const float *) p->pointer_time.data + at * m, d / m);
+        }
+    }
+}
+
+void sam_cpu_init_elementwise(struct sam_ops *ops)
+{
+    ops->copy = copy;
+    ops->copy_rows = copy_rows;
+    ops->add = add;
+    ops->layernorm = layernorm;
+    ops->rope = rope;
+    ops->maxpool = maxpool;
+    ops->upsample_add = upsample_add;
+    ops->depthwise = depthwise;
+    ops->mask_signal = mask_signal;
+    ops->select_mask = select_mask;
+    ops->scatter = scatter;
+    ops->gather_memory = gather_memory;
+}

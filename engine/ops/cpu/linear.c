@@ -1,0 +1,399 @@
+// Everything that is a matrix product: linear, convolutions by rows of their windows, transposed
+// convolutions by a product and a shuffle, and products of two maps. Rows are cut into blocks
+// that fit a core's second-level cache; threads share the blocks.
+
+#include <stdint.h>
+#include <string.h>
+
+#include "ops/cpu/gemm.h"
+#include "ops/cpu/rows.h"
+
+// The thread's workspace: rows made ready for the kernel in one half, sums in the other.
+enum { HALF = SAM_POOL_WORKSPACE / 2 };
+
+enum {
+    BLOCK_ROWS     = 96,        // at most: more would not make the weights' reads any rarer
+    BLOCK_BYTES    = 512 << 10, // of a block's rows: they are read once per panel
+    ITEM_MACS      = 1 << 17,   // products that are worth a thread: some microseconds
+    ITEMS_A_THREAD = 8,         // so that no thread waits long for the last
+};
+
+static int min_int(int a, int b) { return a < b ? a : b; }
+static int max_int(int a, int b) { return a > b ? a : b; }
+
+static int ceil_div(size_t a, int b)
+{
+    return (int) ((a + b - 1) / b);
+}
+
+static void *workspace(struct sam_cpu *cpu, int thread, int half)
+{
+    return (char *) sam_pool_workspace(cpu->pool, thread) + half * HALF;
+}
+
+// ---- packing
+
+static size_t pack_bytes(const struct sam_queue *q, int out, int in)
+{
+    const struct sam_cpu *cpu = q->priv;
+    return ceil_div(out, SAM_PANEL) * sam_panel_bytes(in, cpu->gemm->bf16);
+}
+
+// One panel from rows of a row-major matrix.
+static void pack_panel_f32(float *panel, const float *weight, int outs, int in)
+{
+    for (int i = 0; i < in; i++)
+        for (int o = 0; o < SAM_PANEL; o++)
+            panel[(size_t) i * SAM_PANEL + o] = o < outs ? weight[(size_t) o * in + i] : 0;
+}
+
+static void pack_panel_bf16(struct sam_cpu *cpu, uint16_t *panel, const float *weight, int outs,
+                            int in)
+{
+    memset(panel, 0, sam_panel_bytes(in, true));
+    for (int o = 0; o < outs; o++)
+        for (int i = 0; i < in; i += 16) {
+            uint16_t number[16];
+            const int count = min_int(16, in - i);
+            cpu->rows->convert((struct sam_span) { number, SAM_BF16 },
+                               (struct sam_span) { (void *) (weight + (size_t) o * in + i), SAM_F32 },
+                               count);
+            for (int j = 0; j < count; j++)
+                panel[(size_t) ((i + j) / 2 * SAM_PANEL + o) * 2 + (i + j) % 2] = number[j];
+        }
+}
+
+struct pack_job {
+    struct sam_cpu *cpu;
+    struct sam_matrix dst;
+    const float *weight;
+};
+
+static void pack_task(void *priv, int i, int thread)
+{
+    const struct pack_job *job = priv;
+    const bool bf16 = job->cpu->gemm->bf16;
+    const int in = job->dst.in, outs = min_int(SAM_PANEL, job->dst.out - i * SAM_PANEL);
+    void *panel = (char *) job->dst.data + i * sam_panel_bytes(in, bf16);
+    const float *weight = job->weight + (size_t) i * SAM_PANEL * in;
+    if (bf16)
+        pack_panel_bf16(job->cpu, panel, weight, outs, in);
+    else
+        pack_panel_f32(panel, weight, outs, in);
+}
+
+static void pack(struct sam_queue *q, struct sam_matrix dst, const float *weight)
+{
+    struct pack_job job = { sam_cpu(q), dst, weight };
+    sam_pool_run(job.cpu->pool, ceil_div(dst.out, SAM_PANEL), pack_task, &job);
+}
+
+// ---- shares: how a product of rows x k by n is cut
+
+struct shares {
+    int rows, columns; // of one item
+    int across, count; // items side by side; items
+    size_t ld;         // from one prepared row to the next, in numbers
+};
+
+// Rows whose distance is a multiple of a cache way fall on the same few lines of the cache.
+static bool rows_collide(size_t ld, size_t size)
+{
+    return ld * size % 2048 == 0;
+}
+
+static struct shares share(const struct sam_cpu *cpu, size_t rows, int k, int n)
+{
+    const size_t size = cpu->gemm->bf16 ? 2 : 4;
+    const int tile = cpu->gemm->tile_rows;
+    struct shares s = { .ld = ((size_t) k + 31) / 32 * 32 };
+    if (rows_collide(s.ld, size))
+        s.ld += 32;
+    s.rows = min_int(BLOCK_ROWS, max_int(1, (int) (BLOCK_BYTES / (s.ld * size))));
+    s.columns = ceil_div(n, SAM_PANEL) * SAM_PANEL;
+
+    const double macs = (double) rows * k * n;
+    const int most = ITEMS_A_THREAD * sam_pool_threads(cpu->pool);
+    const int wanted = macs < 2.0 * ITEM_MACS ? 1
+                     : macs / ITEM_MACS < most ? (int) (macs / ITEM_MACS) : most;
+    if (ceil_div(rows, s.rows) < wanted)
+        s.rows = min_int(s.rows, max_int(tile, ceil_div(ceil_div(rows, wanted), tile) * tile));
+    else if (s.rows > tile)
+        s.rows -= s.rows % tile;
+    const int down = ceil_div(rows, s.rows);
+    if (down < wanted && sam_pool_threads(cpu->pool) > 1)
+        s.columns = ceil_div(ceil_div(n, SAM_PANEL), ceil_div(wanted, down)) * SAM_PANEL;
+    s.across = ceil_div(n, s.columns);
+    s.count = down * s.across;
+    return s;
+}
+
+static bool fits(struct sam_queue *q, const struct shares *s, const char *op, int k)
+{
+    if (s->rows * s->ld * 4 <= HALF)
+        return true;
+    sam_queue_fail(q, SAM_EUNSUPPORTED, "%s: a row of %d numbers, the CPU backend takes %d", op, k,
+                   HALF / 4 - 64);
+    return false;
+}
+
+// ---- linear
+
+struct linear_job {
+    struct sam_cpu *cpu;
+    const struct sam_linear *p;
+    struct shares shares;
+    bool direct; // the kernel reads src as it stands
+};
+
+// Rows [row, row + count) of src in the kernel's type, shares.ld apart.
+static void prepare_rows(const struct linear_job *job, void *dst, size_t row, int count)
+{
+    const struct sam_tensor *src = &job->p->src;
+    const bool bf16 = job->cpu->gemm->bf16;
+    const size_t size = bf16 ? 2 : 4, k = src->c;
+    for (int r = 0; r < count; r++) {
+        char *to = (char *) dst + r * job->shares.ld * size;
+        job->cpu->rows->convert((struct sam_span) { to, bf16 ? SAM_BF16 : SAM_F32 },
+                                sam_span_at(src, (row + r) * k), k);
+        memset(to + k * size, 0, bf16 && k % 2 ? size : 0);
+    }
+}
+
+static void linear_task(void *priv, int i, int thread)
+{
+    const struct linear_job *job = priv;
+    const struct sam_linear *p = job->p;
+    const struct shares *s = &job->shares;
+    const size_t row = (size_t) (i / s->across) * s->rows, total = sam_rows(&p->dst);
+    const int count = total - row < (size_t) s->rows ? (int) (total - row) : s->rows;
+    const int first = i % s->across * s->columns;
+    const int k = p->src.c, n = p->dst.c;
+
+    const void *a = sam_span_at(&p->src, row * k).data;
+    if (!job->direct) {
+        void *prepared = workspace(job->cpu, thread, 0);
+        prepare_rows(job, prepared, row, count);
+        a = prepared;
+    }
+    const struct sam_gemm g = {
+        .a = a, .lda = job->direct ? (size_t) k : s->ld, .b = p->weight.data,
+        .m = count, .k = k, .first = first, .last = min_int(n, first + s->columns),
+        .bias = p->bias.data, .act = p->act,
+        .add = p->add.data, .add_type = p->add.type, .add_row = row,
+        .add_rows = p->add.data ? sam_rows(&p->add) : 1, .ld_add = n,
+        .c = sam_span_at(&p->dst, row * n).data, .c_type = p->dst.type, .ldc = n,
+    };
+    job->cpu->gemm->run(&g);
+}
+
+static void linear(struct sam_queue *q, const struct sam_linear *p)
+{
+    struct sam_cpu *cpu = sam_cpu(q);
+    const bool bf16 = cpu->gemm->bf16;
+    const enum sam_type type = bf16 ? SAM_BF16 : SAM_F32;
+    struct linear_job job = { cpu, p, share(cpu, sam_rows(&p->dst), p->src.c, p->dst.c), false };
+    job.direct = p->src.type == type && !(bf16 && p->src.c % 2) &&
+                 (job.shares.rows == 1 || !rows_collide(p->src.c, bf16 ? 2 : 4));
+    if (!fits(q, &job.shares, "linear", p->src.c))
+        return;
+    sam_pool_run(cpu->pool, job.shares.count, linear_task, &job);
+}
+
+// ---- convolution
+
+struct conv_job {
+    struct sam_cpu *cpu;
+    const struct sam_conv *p;
+    struct shares shares;
+};
+
+// One window as a row of (ky, kx, c): each kernel row is one run of the map, cut at its borders.
+static void prepare_window(const struct conv_job *job, char *dst, size_t row)
+{
+    const struct sam_conv *p = job->p;
+    const struct sam_tensor *src = &p->src;
+    const bool bf16 = job->cpu->gemm->bf16;
+    const size_t size = bf16 ? 2 : 4, c = src->c, run = p->kernel * c;
+    const int x = (int) (row % p->dst.w), y = (int) (row / p->dst.w % p->dst.h);
+    const size_t n = row / p->dst.w / p->dst.h;
+    const int left = x * p->stride - p->pad, top = y * p->stride - p->pad;
+    const int first = max_int(0, -left), last = min_int(p->kernel, src->w - left);
+    if (first > 0 || last < p->kernel || top < 0 || top + p->kernel > src->h)
+        memset(dst, 0, p->kernel * run * size);
+    for (int ky = max_int(0, -top); ky < p->kernel && top + ky < src->h && first < last; ky++) {
+        const size_t from = ((n * src->h + top + ky) * src->w + left + first) * c;
+        job->cpu->rows->convert(
+            (struct sam_span) { dst + (ky * run + first * c) * size, bf16 ? SAM_BF16 : SAM_F32 },
+            sam_span_at(src, from), (last - first) * c);
+    }
+    memset(dst + p->kernel * run * size, 0, bf16 && p->kernel * run % 2 ? size : 0);
+}
+
+static void conv_task(void *priv, int i, int thread)
+{
+    const struct conv_job *job = priv;
+    const struct sam_conv *p = job->p;
+    const struct shares *s = &job->shares;
+    const size_t row = (size_t) (i / s->across) * s->rows, total = sam_rows(&p->dst);
+    const int count = total - row < (size_t) s->rows ? (int) (total - row) : s->rows;
+    const int first = i % s->across * s->columns, n = p->dst.c;
+    char *windows = workspace(job->cpu, thread, 0);
+    for (int r = 0; r < count; r++)
+        prepare_window(job, windows + r * s->ld * (job->cpu->gemm->bf16 ? 2 : 4), row + r);
+    const struct sam_gemm g = {
+        .a = windows, .lda = s->ld, .b = p->weight.data,
+        .m = count, .k = p->weight.in, .first = first, .last = min_int(n, first + s->columns),
+        .bias = p->bias.data, .act = p->act,
+        .c = sam_span_at(&p->dst, row * n).data, .c_type = p->dst.type, .ldc = n,
+    };
+    job->cpu->gemm->run(&g);
+}
+
+static void conv(struct sam_queue *q, const struct sam_conv *p)
+{
+    struct sam_cpu *cpu = sam_cpu(q);
+    struct conv_job job = { cpu, p, share(cpu, sam_rows(&p->dst), p->weight.in, p->dst.c) };
+    if (fits(q, &job.shares, "conv", p->weight.in))
+        sam_pool_run(cpu->pool, job.shares.count, conv_task, &job);
+}
+
+// ---- transposed convolution
+
+struct transpose_job {
+    struct sam_cpu *cpu;
+    const struct sam_conv_transpose *p;
+    struct linear_job linear; // its src, weight and shares: the product's
+};
+
+// Four sums of one source position to their places.
+static void shuffle(const struct transpose_job *job, const float *sums, size_t row)
+{
+    const struct sam_conv_transpose *p = job->p;
+    const int c = p->dst.c;
+    const int x = (int) (row % p->src.w), y = (int) (row / p->src.w % p->src.h);
+    const int n = (int) (row / p->src.w / p->src.h);
+    const size_t period = p->add.data ? sam_rows(&p->add) : 1;
+    for (int a = 0; a < 2; a++) {
+        const size_t to = ((size_t) n * p->dst.h + 2 * y + a) * p->dst.w + 2 * x;
+        for (int b = 0; b < 2; b++)
+            job->cpu->rows->finish(sam_span_at(&p->dst, (to + b) * c), sums + (a * 2 + b) * c,
+                                   p->bias.data,
+                                   p->add.data ? sam_span_at(&p->add, (to + b) % period * c)
+                                               : (struct sam_span) { 0 },
+                                   p->act, c);
+    }
+}
+
+static void transpose_task(void *priv, int i, int thread)
+{
+    const struct transpose_job *job = priv;
+    const struct sam_tensor *src = &job->p->src;
+    const struct shares *s = &job->linear.shares;
+    const size_t row = (size_t) i * s->rows, total = sam_rows(src);
+    const int count = total - row < (size_t) s->rows ? (int) (total - row) : s->rows;
+    const int n = job->p->weight.out;
+    float *sums = workspace(job->cpu, thread, 1);
+    void *prepared = workspace(job->cpu, thread, 0);
+    if (!job->linear.direct)
+        prepare_rows(&job->linear, prepared, row, count);
+    const struct sam_gemm g = {
+        .a = job->linear.direct ? sam_span_at(src, row * src->c).data : prepared,
+        .lda = job->linear.direct ? (size_t) src->c : s->ld, .b = job->p->weight.data,
+        .m = count, .k = src->c, .first = 0, .last = n, .c = sums, .c_type = SAM_F32, .ldc = n,
+    };
+    job->cpu->gemm->run(&g);
+    for (int r = 0; r < count; r++)
+        shuffle(job, sums + (size_t) r * n, row + r);
+}
+
+static void conv_transpose(struct sam_queue *q, const struct sam_conv_transpose *p)
+{
+    struct sam_cpu *cpu = sam_cpu(q);
+    const bool bf16 = cpu->gemm->bf16;
+    const struct sam_linear product = { .src = p->src };
+    struct transpose_job job = { cpu, p, { .cpu = cpu, .p = &product } };
+    struct shares *s = &job.linear.shares;
+    *s = share(cpu, sam_rows(&p->src), p->src.c, p->weight.out);
+    s->rows = min_int(s->rows, max_int(1, HALF / 4 / p->weight.out));
+    s->count = ceil_div(sam_rows(&p->src), s->rows); // whole rows: the shuffle needs all four
+    job.linear.direct = p->src.type == (bf16 ? SAM_BF16 : SAM_F32) && !(bf16 && p->src.c % 2) &&
+                        !rows_collide(p->src.c, bf16 ? 2 : 4);
+    if (!fits(q, s, "conv_transpose", p->src.c))
+        return;
+    if (p->weight.out > HALF / 4) {
+        sam_queue_fail(q, SAM_EUNSUPPORTED, "conv_transpose: %d channels, the CPU backend takes %d",
+                       p->dst.c, HALF / 16);
+        return;
+    }
+    sam_pool_run(cpu->pool, s->count, transpose_task, &job);
+}
+
+// ---- products of two maps: a few rows of a, packed on the fly, against many of b
+
+enum { MATMUL_ROWS = 192 };
+
+struct matmul_job {
+    struct sam_cpu *cpu;
+    const struct sam_matmul *p;
+    int blocks; // of b's rows, per n and SAM_PANEL rows of a
+};
+
+static void pack_few(float *panel, const struct sam_tensor *a, size_t row, int count)
+{
+    const int c = a->c;
+    for (int i = 0; i < c; i++)
+        for (int o = 0; o < SAM_PANEL; o++)
+            panel[(size_t) i * SAM_PANEL + o] =
+                o < count ? sam_load(a, (row + o) * c + i) : 0;
+}
+
+static void matmul_task(void *priv, int i, int thread)
+{
+    const struct matmul_job *job = priv;
+    const struct sam_matmul *p = job->p;
+    const int c = p->a.c, a_rows = p->dst.w, b_rows = p->dst.c;
+    const int panels = ceil_div(a_rows, SAM_PANEL);
+    const int first = i % job->blocks * MATMUL_ROWS, count = min_int(MATMUL_ROWS, b_rows - first);
+    const int a_first = i / job->blocks % panels * SAM_PANEL;
+    const int a_count = min_int(SAM_PANEL, a_rows - a_first);
+    const size_t n = i / job->blocks / panels;
+
+    float *packed = workspace(job->cpu, thread, 0), *sums = workspace(job->cpu, thread, 1);
+    float *b = packed + (size_t) c * SAM_PANEL;
+    pack_few(packed, &p->a, n * a_rows + a_first, a_count);
+    const struct sam_span rows = sam_span_at(&p->b, (n * b_rows + first) * c);
+    if (rows.type != SAM_F32)
+        job->cpu->rows->convert((struct sam_span) { b, SAM_F32 }, rows, (size_t) count * c);
+    const struct sam_gemm g = {
+        .a = rows.type == SAM_F32 ? rows.data : b, .lda = c, .b = packed, .m = count, .k = c,
+        .first = 0, .last = a_count, .c = sums, .c_type = SAM_F32, .ldc = SAM_PANEL,
+    };
+    job->cpu->gemm_f32->run(&g);
+    for (int o = 0; o < a_count; o++) {
+        float *dst = (float *) p->dst.data + (n * a_rows + a_first + o) * b_rows + first;
+        for (int r = 0; r < count; r++)
+            dst[r] = sums[r * SAM_PANEL + o];
+    }
+}
+
+static void matmul(struct sam_queue *q, const struct sam_matmul *p)
+{
+    struct matmul_job job = { sam_cpu(q), p, ceil_div(p->dst.c, MATMUL_ROWS) };
+    if ((size_t) p->a.c * (SAM_PANEL + MATMUL_ROWS) * 4 > HALF) {
+        sam_ops_ref()->matmul(q, p); // far wider than any model's
+        return;
+    }
+    sam_pool_run(job.cpu->pool, job.blocks * ceil_div(p->dst.w, SAM_PANEL) * p->dst.n, matmul_task,
+                 &job);
+}
+
+void sam_cpu_init_linear(struct sam_ops *ops)
+{
+    ops->pack_bytes = pack_bytes;
+    ops->pack = pack;
+    ops->linear = linear;
+    ops->conv = conv;
+    ops->conv_transpose = conv_transpose;
+    ops->matmul = matmul;
+}

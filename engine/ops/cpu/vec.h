@@ -1,0 +1,213 @@
+// Vectors for the kernel files: GNU C vectors as wide as the level's registers, and the few
+// functions on them. A kernel file is compiled once per level with
+//   SAM_VL           floats in a vector: 4, 8 or 16
+//   SAM_LEVEL(name)  name with the level appended, for the one table that the file exports
+#ifndef SAM_VEC_H
+#define SAM_VEC_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "ops/ops.h"
+
+enum { VL = SAM_VL };
+
+typedef float vf __attribute__((vector_size(SAM_VL * 4)));
+typedef float v4 __attribute__((vector_size(16)));
+typedef int32_t vi __attribute__((vector_size(SAM_VL * 4)));
+typedef uint32_t vu __attribute__((vector_size(SAM_VL * 4)));
+typedef uint64_t vl __attribute__((vector_size(SAM_VL * 4)));
+typedef uint16_t vh __attribute__((vector_size(SAM_VL * 2)));
+
+#define SAM_INLINE static inline __attribute__((always_inline))
+
+SAM_INLINE vf vf_set(float x)
+{
+    return x - (vf) { 0 }; // every lane; x - 0 is x, also for -0 and NaN
+}
+
+SAM_INLINE vf vf_load(const float *p)
+{
+    vf v;
+    memcpy(&v, p, sizeof(v));
+    return v;
+}
+
+SAM_INLINE void vf_store(float *p, vf v)
+{
+    memcpy(p, &v, sizeof(v));
+}
+
+SAM_INLINE vf vf_load_bf16(const uint16_t *p)
+{
+    vh h;
+    memcpy(&h, p, sizeof(h));
+    return (vf) (__builtin_convertvector(h, vu) << 16);
+}
+
+SAM_INLINE vf vf_select(vi mask, vf yes, vf no)
+{
+    return (vf) ((mask & (vi) yes) | (~mask & (vi) no));
+}
+
+// Pairs of lanes (2i, 2i + 1): swapped, or both as the first, or both as the second. Pairs are
+// 64-bit numbers whose lower half comes first.
+SAM_INLINE vf vf_swap_pairs(vf v)
+{
+    return (vf) ((vl) v >> 32 | (vl) v << 32);
+}
+
+SAM_INLINE vf vf_first_of_pairs(vf v)
+{
+    const vl first = (vl) v & 0xffffffff;
+    return (vf) (first | first << 32);
+}
+
+SAM_INLINE vf vf_second_of_pairs(vf v)
+{
+    const vl second = (vl) v >> 32;
+    return (vf) (second | second << 32);
+}
+
+// To nearest, ties to even; a NaN stays one. See half.h.
+SAM_INLINE void vf_store_bf16(uint16_t *p, vf v)
+{
+    const vu bits = (vu) v;
+    const vu rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+    const vu nan = (vu) (v != v);
+    const vu out = (~nan & rounded) | (nan & (bits >> 16 | 0x40));
+    const vh h = __builtin_convertvector(out, vh);
+    memcpy(p, &h, sizeof(h));
+}
+
+// The first count < VL lanes; the others read as 0 and are not written.
+SAM_INLINE vf vf_load_some(const float *p, int count)
+{
+    float lane[SAM_VL] = { 0 };
+    for (int i = 0; i < count; i++)
+        lane[i] = p[i];
+    return vf_load(lane);
+}
+
+SAM_INLINE vf vf_load_bf16_some(const uint16_t *p, int count)
+{
+    uint16_t lane[SAM_VL] = { 0 };
+    for (int i = 0; i < count; i++)
+        lane[i] = p[i];
+    return vf_load_bf16(lane);
+}
+
+SAM_INLINE void vf_store_some(float *p, vf v, int count)
+{
+    float lane[SAM_VL];
+    vf_store(lane, v);
+    for (int i = 0; i < count; i++)
+        p[i] = lane[i];
+}
+
+SAM_INLINE void vf_store_bf16_some(uint16_t *p, vf v, int count)
+{
+    uint16_t lane[SAM_VL];
+    vf_store_bf16(lane, v);
+    for (int i = 0; i < count; i++)
+        p[i] = lane[i];
+}
+
+// Element i of a tensor's data, F32 or BF16; count < VL: the first count lanes only.
+SAM_INLINE vf vf_get(const void *data, enum sam_type type, size_t i, int count)
+{
+    if (type == SAM_F32)
+        return count < VL ? vf_load_some((const float *) data + i, count)
+                          : vf_load((const float *) data + i);
+    return count < VL ? vf_load_bf16_some((const uint16_t *) data + i, count)
+                      : vf_load_bf16((const uint16_t *) data + i);
+}
+
+SAM_INLINE void vf_put(void *data, enum sam_type type, size_t i, vf v, int count)
+{
+    if (type == SAM_F32) {
+        if (count < VL)
+            vf_store_some((float *) data + i, v, count);
+        else
+            vf_store((float *) data + i, v);
+    } else if (count < VL) {
+        vf_store_bf16_some((uint16_t *) data + i, v, count);
+    } else {
+        vf_store_bf16((uint16_t *) data + i, v);
+    }
+}
+
+// Comparisons that are false for NaN keep the first argument: a NaN passes through.
+SAM_INLINE vf vf_at_least(vf x, float least)
+{
+    return vf_select(x < least, vf_set(least), x);
+}
+
+SAM_INLINE vf vf_at_most(vf x, float most)
+{
+    return vf_select(x > most, vf_set(most), x);
+}
+
+SAM_INLINE float vf_sum(vf v)
+{
+    v4 part[SAM_VL / 4], sum = { 0 };
+    memcpy(part, &v, sizeof(v));
+    for (int i = 0; i < SAM_VL / 4; i++)
+        sum += part[i];
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+// e^x to 2 units in the last place; 0 below -87.3, and 3e38 above 88.3.
+SAM_INLINE vf vf_exp(vf x)
+{
+    x = vf_at_most(vf_at_least(x, -87.33f), 88.37f);
+    // x = k ln 2 + r, |r| <= ln 2 / 2. Adding 1.5 * 2^23 rounds k to an integer in the low bits.
+    const vf shifted = x * 1.44269504f + 12582912.0f;
+    const vf k = shifted - 12582912.0f;
+    const vf r = (x - k * 0.693359375f) + k * 2.12194440e-4f;
+    // Taylor's series is within 1e-7 at this |r| from degree 7 on.
+    vf p = vf_set(1.0f / 5040);
+    p = p * r + 1.0f / 720;
+    p = p * r + 1.0f / 120;
+    p = p * r + 1.0f / 24;
+    p = p * r + 1.0f / 6;
+    p = p * r + 0.5f;
+    p = p * r + 1.0f;
+    p = p * r + 1.0f;
+    return p * (vf) (((vi) shifted << 23) + 0x3f800000);
+}
+
+// erf(x) to 1.3e-7: a quotient of polynomials in x^2, fitted for the least largest error on
+// [-4, 4]; beyond, erf is 1 to 2e-8.
+SAM_INLINE vf vf_erf(vf x)
+{
+    x = vf_at_most(vf_at_least(x, -4.0f), 4.0f);
+    const vf u = x * x;
+    vf p = vf_set(1.974854986e-06f);
+    p = p * u + 2.880394173e-04f;
+    p = p * u + 4.003534522e-03f;
+    p = p * u + 5.346712828e-02f;
+    p = p * u + 1.962463018e-01f;
+    p = p * u + 1.128378976e+00f;
+    vf q = vf_set(3.748102115e-05f);
+    q = q * u + 1.216334044e-03f;
+    q = q * u + 1.544419560e-02f;
+    q = q * u + 1.164753245e-01f;
+    q = q * u + 5.072499161e-01f;
+    q = q * u + 1.0f;
+    return x * p / q;
+}
+
+SAM_INLINE vf vf_act(vf x, enum sam_act act)
+{
+    switch (act) {
+    case SAM_ACT_NONE:    return x;
+    case SAM_ACT_RELU:    return vf_select(x < 0.0f, (vf) { 0 }, x);
+    case SAM_ACT_GELU:    return 0.5f * x * (1.0f + vf_erf(x * 0.707106781f));
+    case SAM_ACT_SIGMOID: return 1.0f / (1.0f + vf_exp(-x));
+    }
+    return x;
+}
+
+#endif // SAM_VEC_H
