@@ -1,0 +1,124 @@
+// What the tracker's tests share: a small moving scene, trackers of a small model, results.
+#ifndef SCENE_H
+#define SCENE_H
+
+#include <stdlib.h>
+
+#include <samtrack/samtrack.h>
+
+#include "expect.h"
+
+enum { SCENE_W = 80, SCENE_H_PX = 60 };
+
+struct scene {
+    uint8_t rgb[SCENE_W * SCENE_H_PX * 3];
+    struct sam_frame frame;
+};
+
+// Frame t: bright squares over noise, each moving its own way. t < 0: darkness.
+static inline const struct sam_frame *scene_draw(struct scene *s, int t)
+{
+    uint64_t rng = 7; // the same noise on every frame
+
+    for (int i = 0; i < SCENE_W * SCENE_H_PX * 3; i++)
+        s->rgb[i] = t < 0 ? 0 : (uint8_t) draw_int(&rng, 30, 70);
+    for (int k = 0; k < 3 && t >= 0; k++)
+        for (int y = 0; y < 16; y++)
+            for (int x = 0; x < 16; x++) {
+                const int px = (5 + 25 * k + t) % (SCENE_W - 16) + x, py = 5 + 17 * k + y;
+                uint8_t *p = s->rgb + (py * SCENE_W + px) * 3;
+                p[k] = 230, p[(k + 1) % 3] = 90;
+            }
+    s->frame = (struct sam_frame) { .format = SAM_PIXEL_RGB, .width = SCENE_W,
+                                    .height = SCENE_H_PX, .plane = { s->rgb },
+                                    .stride = { SCENE_W * 3 } };
+    return &s->frame;
+}
+
+static inline struct sam_params scene_params(const char *model)
+{
+    struct sam_params p = SAM_PARAMS_DEFAULT;
+
+    p.model_file = model;
+    p.backend = SAM_BACKEND_CPU;
+    p.precision = SAM_PRECISION_FP32;
+    p.threads = 1;
+    return p;
+}
+
+static inline sam_tracker *scene_open(const struct sam_params *p)
+{
+    struct sam_error error;
+    sam_tracker *t;
+
+    if (sam_tracker_open(&t, p, &error)) {
+        fprintf(stderr, "%s\n", error.text);
+        exit(1);
+    }
+    return t;
+}
+
+// The prompts below return the id, or 0.
+static inline uint64_t give(sam_tracker *t, struct sam_prompt prompt)
+{
+    struct sam_error error = { "" };
+    uint64_t id = 0;
+    const int status = sam_tracker_prompt(t, &prompt, &id, &error);
+
+    expect(!status, "prompt: %s", error.text);
+    return id;
+}
+
+static inline uint64_t give_point(sam_tracker *t, uint64_t id, float x, float y, int label)
+{
+    const struct sam_point point = { x, y, label };
+
+    return give(t, (struct sam_prompt) { .id = id, .num_points = 1, .points = &point });
+}
+
+static inline uint64_t give_box(sam_tracker *t, uint64_t id, float x0, float y0, float x1, float y1)
+{
+    return give(t, (struct sam_prompt) { .id = id, .has_box = 1, .box = { x0, y0, x1, y1 } });
+}
+
+// A mask: a square in the middle, or nothing.
+static inline uint64_t give_mask(sam_tracker *t, uint64_t id, int full)
+{
+    uint8_t mask[16 * 16] = { 0 };
+
+    for (int i = 0; i < 8 * 8 && full; i++)
+        mask[(4 + i / 8) * 16 + 4 + i % 8] = 1;
+    return give(t, (struct sam_prompt) { .id = id, .mask = mask, .mask_width = 16,
+                                         .mask_height = 16, .mask_stride = 16 });
+}
+
+static inline struct sam_result step(sam_tracker *t, struct scene *s, int frame)
+{
+    struct sam_error error = { "" };
+    struct sam_result result;
+    const int status = sam_tracker_step(t, scene_draw(s, frame), NULL, &result, &error);
+
+    expect(!status, "frame %d: %s", frame, error.text);
+    return result;
+}
+
+static inline const struct sam_object *object_in(const struct sam_result *r, uint64_t id)
+{
+    for (int i = 0; i < r->num_objects; i++)
+        if (r->objects[i].id == id)
+            return &r->objects[i];
+    return NULL;
+}
+
+// A tensor of the last step into dst[capacity]; returns how many numbers, 0 for none.
+static inline size_t fetch(sam_tracker *t, uint64_t id, const char *name, float *dst,
+                           size_t capacity)
+{
+    int s[4];
+
+    if (sam_tracker_read(t, id, name, dst, capacity, s, NULL))
+        return 0;
+    return (size_t) s[0] * s[1] * s[2] * s[3];
+}
+
+#endif // SCENE_H

@@ -1,0 +1,56 @@
+// Eight trackers in eight threads give what one gives alone, to the last bit.
+#include <pthread.h>
+
+#include "scene.h"
+
+enum { THREADS = 8, FRAMES = 8, PIXELS = 64 * 64 };
+
+struct run {
+    const char *model;
+    float low_res[FRAMES][PIXELS];
+    size_t count;
+    int failed;
+};
+
+// No expectations in here: they are counted without a lock.
+static void *play(void *arg)
+{
+    struct run *run = arg;
+    struct sam_params p = scene_params(run->model);
+    const struct sam_prompt prompt = { .has_box = 1, .box = { 0.2f, 0.2f, 0.6f, 0.7f } };
+    struct scene *s = malloc(sizeof(*s));
+    sam_tracker *t = NULL;
+    uint64_t id;
+
+    p.max_objects = 2;
+    run->failed = !s || sam_tracker_open(&t, &p, NULL) || sam_tracker_prompt(t, &prompt, &id, NULL);
+    for (int f = 0; f < FRAMES && !run->failed; f++) {
+        struct sam_result r;
+        run->failed = sam_tracker_step(t, scene_draw(s, f), NULL, &r, NULL);
+        run->count = run->failed ? 0 : fetch(t, id, "low_res", run->low_res[f], PIXELS);
+    }
+    sam_tracker_close(&t);
+    free(s);
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    static struct run alone, run[THREADS];
+    pthread_t thread[THREADS];
+
+    alone.model = argv[1];
+    play(&alone);
+    expect(!alone.failed && alone.count, "alone: %zu numbers", alone.count);
+    for (int i = 0; i < THREADS; i++) {
+        run[i].model = argv[1];
+        pthread_create(&thread[i], NULL, play, &run[i]);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(thread[i], NULL);
+        expect(!run[i].failed, "thread %d failed", i);
+        expect(!memcmp(run[i].low_res, alone.low_res, sizeof(alone.low_res)), "thread %d differs",
+               i);
+    }
+    return expect_status();
+}
