@@ -562,9 +562,10 @@ static bool convert_strided(float *dst, const struct sam_weight *w)
     }
 }
 
-static int check_wanted(const struct sam_weights *f, const struct sam_weight *w, const char *name,
-                        int rank, const int64_t *shape, struct sam_error *error)
+int sam_weights_check(const struct sam_weights *f, const char *name, int rank,
+                      const int64_t *shape, struct sam_error *error)
 {
+    const struct sam_weight *w = sam_weights_find(f, name);
     if (!w)
         return sam_fail(error, SAM_EFORMAT, "%s: tensor '%s' %s is missing", f->label, name,
                         sam_shape_text(rank, shape).text);
@@ -586,10 +587,10 @@ static int check_wanted(const struct sam_weights *f, const struct sam_weight *w,
 int sam_weights_read(const struct sam_weights *f, const char *name, int rank, const int64_t *shape,
                      float *dst, struct sam_error *error)
 {
-    const struct sam_weight *w = sam_weights_find(f, name);
-    const int status = check_wanted(f, w, name, rank, shape, error);
+    const int status = sam_weights_check(f, name, rank, shape, error);
     if (status)
         return status;
+    const struct sam_weight *w = sam_weights_find(f, name);
     const int64_t count = sam_shape_count(rank, shape);
     if (!count)
         return SAM_OK;

@@ -47,6 +47,11 @@ const char *sam_weights_config(const struct sam_weights *w, size_t *bytes);
 // Where that text stands, for sentences: the name of its file. NULL where there is none.
 const char *sam_weights_config_file(const struct sam_weights *w);
 
+// Whether sam_weights_read() would find the tensor, of this shape and of a type that can be
+// read. Touches no number: to know what a file lacks before anything is allocated for it.
+int sam_weights_check(const struct sam_weights *w, const char *name, int rank,
+                      const int64_t *shape, struct sam_error *error);
+
 // Copy a tensor to dst as F32, dense. It must have exactly this shape (rank entries), and every
 // number must be finite; else SAM_EFORMAT with a sentence.
 int sam_weights_read(const struct sam_weights *w, const char *name, int rank,

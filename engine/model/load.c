@@ -16,7 +16,10 @@ enum { NAME_SIZE = 160 }; // the longest of Meta's names has 73 characters
 static void read_named(struct sam_loader *l, float *room, int rank, const int64_t *shape,
                        const char *name)
 {
-    if (sam_load_live(l))
+    // What a file lacks is known before memory is asked for by what the rest of it claims.
+    if (l->measuring && !l->status)
+        l->status = sam_weights_check(l->weights, name, rank, shape, &l->error);
+    else if (sam_load_live(l))
         l->status = sam_weights_read(l->weights, name, rank, shape, room, &l->error);
 }
 

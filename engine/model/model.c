@@ -64,22 +64,27 @@ static void load_parts(struct sam_loader *l, struct sam_model *m)
     sam_memory_encoder_load(l, &m->memory);
 }
 
-// Bytes that loading would take, left in the arenas' peaks.
-static void measure(struct sam_loader *l, struct sam_model *m, const struct sam_weights *w,
-                    struct sam_queue *q)
+// Bytes that loading would take, left in the arenas' peaks; and whether the file has every tensor.
+static int measure(struct sam_loader *l, struct sam_model *m, const struct sam_weights *w,
+                   struct sam_queue *q, struct sam_error *error)
 {
     *l = (struct sam_loader) {
         .weights = w, .config = &m->config, .queue = q, .measuring = true,
     };
     load_parts(l, m);
     m->constant_bytes = l->constant.peak + l->host.peak;
+    if (l->status && error)
+        *error = l->error;
+    return l->status;
 }
 
 static int load(struct sam_model_entry *e, const struct sam_weights *w, struct sam_queue *q,
                 struct sam_error *error)
 {
     struct sam_loader sizes;
-    measure(&sizes, &e->model, w, q);
+    const int lacks = measure(&sizes, &e->model, w, q, error);
+    if (lacks)
+        return lacks;
 
     void *staging = malloc(sizes.staging.peak);
     e->host = malloc(sizes.host.peak);
@@ -216,8 +221,9 @@ int sam_model_plan(const char *file, struct sam_queue *queue, struct sam_config 
     int status = sam_weights_open(&w, file, error);
     if (!status)
         status = sam_config_read(&m->config, w, error);
+    if (!status)
+        status = measure(&l, m, w, queue, error);
     if (!status) {
-        measure(&l, m, w, queue);
         *config = m->config;
         *constant_bytes = m->constant_bytes;
     }

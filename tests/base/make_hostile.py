@@ -44,6 +44,9 @@ class Files:
         path = self.folder / name if data is None else self.write(name, data)
         self.manifest.append(f'bad\t{path}\t{status}\t{words}')
 
+    def hollow(self, name, data, words, status=EFORMAT):
+        self.manifest.append(f'hollow\t{self.write(name, data)}\t{status}\t{words}')
+
     def finish(self):
         return self.write('manifest', ('\n'.join(self.manifest) + '\n').encode())
 
@@ -440,6 +443,16 @@ def model_files(f):
     f.bad('f64.safetensors', c.safetensors(tensors, own(m.CONFIG)), f"'{neck}'|F64")
 
 
+def hollow_files(f):
+    """Few bytes that claim a model of many GiB: refused before memory is asked for."""
+    huge = {'stages': (1, 1, 40, 2), 'e': 512}
+    config = m.config(image_size=2048, trunk__embed_dim=None, trunk__stages=None, trunk__num_heads=8)
+    f.hollow('hollow.safetensors', model(config, **huge), 'is missing|image_encoder')
+    f.hollow('hollow.pt', c.torch_file(m.tensors(**huge)), 'is missing|image_encoder')
+    f.write('hollow.json', json.dumps(config).encode())
+    f.hollow('hollow-small.safetensors', model(), 'is missing')
+
+
 def config_files(f):
     def bad(name, words, status=EFORMAT, **changes):
         f.bad(f'json-{name}.safetensors', model(m.config(**changes)), 'metadata|' + words, status)
@@ -510,7 +523,8 @@ def golden_files(f):
         f.manifest.append(f'good\t{golden / name}\tcustom\t{side}')
 
 
-EVERYTHING = (good_files, foreign_files, safetensors_files, zip_files, pickle_files, model_files, config_files)
+EVERYTHING = (good_files, foreign_files, safetensors_files, zip_files, pickle_files, model_files, hollow_files,
+              config_files)
 
 
 def main():

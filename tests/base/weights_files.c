@@ -4,6 +4,7 @@
 //
 // A line of the manifest, tab-separated:
 //   good FILE VARIANT SIDE        same FILE FILE        bad FILE STATUS WORD|WORD|...
+//   hollow FILE STATUS WORD|...   sizes can be read, but a tracker must not open
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,6 +130,24 @@ static void check_bad(const char *file, int wanted, char *words)
     sam_weights_close(&again);
 }
 
+static void check_hollow(const char *file, int wanted, char *words)
+{
+    struct sam_error error = { "" };
+    struct sam_params params = SAM_PARAMS_DEFAULT;
+    struct sam_plan plan;
+    sam_tracker *tracker = NULL;
+    params.model_file = file;
+    params.backend = SAM_BACKEND_REF;
+    const int planned = sam_tracker_plan(&params, &plan, NULL);
+    const int status = sam_tracker_open(&tracker, &params, &error);
+    expect(planned == wanted && status == wanted, "%s: plan %d, open %d, wanted %d: %s", file,
+           planned, status, wanted, error.text);
+    expect(tracker == NULL, "%s: open", file);
+    sam_tracker_close(&tracker);
+    for (char *word = strtok(words, "|"); word; word = strtok(NULL, "|"))
+        expect(strstr(error.text, word), "%s: no '%s' in: %s", file, word, error.text);
+}
+
 int main(int argc, char **argv)
 {
     FILE *manifest = argc == 2 ? fopen(argv[1], "r") : NULL;
@@ -151,6 +170,8 @@ int main(int argc, char **argv)
             check_good(field[1], field[2], atoi(field[3]));
         else if (strcmp(field[0], "same") == 0)
             check_same(field[1], field[2]);
+        else if (strcmp(field[0], "hollow") == 0)
+            check_hollow(field[1], atoi(field[2]), field[3]);
         else
             check_bad(field[1], atoi(field[2]), field[3]);
     }
