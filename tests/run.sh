@@ -62,5 +62,6 @@ if [ -z "$quick" ]; then
     else
         echo "the build under ASan failed"; failed=$((failed + 1))
     fi
+    if tests/fuzz/run.sh --seconds 20; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 fi
 finish
