@@ -2,6 +2,7 @@
 
 #include <jansson.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 // One JSON text being read. `path` is what the keys of `object` stand under, for sentences.
@@ -173,69 +174,89 @@ static int read_own(struct sam_config *out, const struct reader *r)
 
 // --- Hugging Face's form ------------------------------------------------------------------------
 
-// What our code has as a constant. A file that says otherwise is another network.
+// The objects of a config.json, each absent or not.
+enum place { ROOT, VISION, BACKBONE, PROMPT, DECODER, ROPE, PLACES };
+
+// What our code has as a constant, as JSON. A file that says otherwise is another network.
 static const struct fixed {
-    const char *object, *path, *key; // object NULL: the root
-    double number;
-    const char *word; // of a string
+    enum place place;
+    const char *key, *value;
 } fixed[] = {
-    { "mask_decoder_config", "mask_decoder_config.", "num_attention_heads", SAM_DECODER_HEADS,
-      NULL },
-    { "mask_decoder_config", "mask_decoder_config.", "num_hidden_layers", SAM_DECODER_LAYERS,
-      NULL },
-    { "mask_decoder_config", "mask_decoder_config.", "num_multimask_outputs", SAM_MASK_TOKENS - 1,
-      NULL },
-    { "mask_decoder_config", "mask_decoder_config.", "attention_downsample_rate", 2, NULL },
-    { "mask_decoder_config", "mask_decoder_config.", "iou_head_depth", 3, NULL },
-    { "mask_decoder_config", "mask_decoder_config.", "dynamic_multimask_via_stability", true,
-      NULL },
-    { "mask_decoder_config", "mask_decoder_config.", "dynamic_multimask_stability_delta", 0.05,
-      NULL },
-    { "mask_decoder_config", "mask_decoder_config.", "dynamic_multimask_stability_thresh", 0.98,
-      NULL },
-    { "rope_parameters", "rope_parameters.", "rope_theta", 10000, NULL },
-    { NULL, "", "memory_attention_num_attention_heads", 1, NULL },
-    { NULL, "", "memory_attention_downsample_rate", 1, NULL },
-    { NULL, "", "memory_attention_feed_forward_hidden_act", 0, "relu" },
-    { NULL, "", "max_object_pointers_in_encoder", SAM_MAX_POINTERS, NULL },
-    { NULL, "", "mask_downsampler_kernel_size", 3, NULL },
-    { NULL, "", "mask_downsampler_stride", 2, NULL },
-    { NULL, "", "mask_downsampler_padding", 1, NULL },
-    { NULL, "", "mask_downsampler_total_stride", 16, NULL },
-    { NULL, "", "mask_downsampler_hidden_act", 0, "gelu" },
-    { NULL, "", "memory_fuser_kernel_size", 7, NULL },
-    { NULL, "", "memory_fuser_padding", 3, NULL },
-    { NULL, "", "memory_fuser_hidden_act", 0, "gelu" },
-    { NULL, "", "sigmoid_scale_for_mem_enc", 20, NULL },
-    { NULL, "", "sigmoid_bias_for_mem_enc", -10, NULL },
-    { NULL, "", "multimask_output_in_sam", true, NULL },
-    { NULL, "", "multimask_output_for_tracking", true, NULL },
-    { NULL, "", "multimask_min_pt_num", 0, NULL },
-    { NULL, "", "multimask_max_pt_num", 1, NULL },
+    { VISION, "fpn_kernel_size", "1" },
+    { VISION, "fpn_stride", "1" },
+    { VISION, "fpn_padding", "0" },
+    { VISION, "fpn_top_down_levels", "[2, 3]" },
+    { VISION, "num_feature_levels", "3" },
+    { BACKBONE, "patch_kernel_size", "[7, 7]" },
+    { BACKBONE, "patch_stride", "[4, 4]" },
+    { BACKBONE, "patch_padding", "[3, 3]" },
+    { BACKBONE, "query_stride", "[2, 2]" },
+    { BACKBONE, "num_query_pool_stages", "3" },
+    { BACKBONE, "mlp_ratio", "4" },
+    { BACKBONE, "hidden_act", "\"gelu\"" },
+    { BACKBONE, "layer_norm_eps", "1e-6" },
+    { PROMPT, "patch_size", "16" },
+    { PROMPT, "num_point_embeddings", "4" },
+    { PROMPT, "hidden_act", "\"gelu\"" },
+    { DECODER, "num_attention_heads", "8" },
+    { DECODER, "num_hidden_layers", "2" },
+    { DECODER, "num_multimask_outputs", "3" },
+    { DECODER, "attention_downsample_rate", "2" },
+    { DECODER, "iou_head_depth", "3" },
+    { DECODER, "dynamic_multimask_via_stability", "true" },
+    { DECODER, "dynamic_multimask_stability_delta", "0.05" },
+    { DECODER, "dynamic_multimask_stability_thresh", "0.98" },
+    { ROPE, "rope_theta", "10000" },
+    { ROOT, "memory_attention_rope_theta", "10000" },
+    { ROOT, "memory_attention_num_attention_heads", "1" },
+    { ROOT, "memory_attention_downsample_rate", "1" },
+    { ROOT, "memory_attention_feed_forward_hidden_act", "\"relu\"" },
+    { ROOT, "max_object_pointers_in_encoder", "16" },
+    { ROOT, "mask_downsampler_kernel_size", "3" },
+    { ROOT, "mask_downsampler_stride", "2" },
+    { ROOT, "mask_downsampler_padding", "1" },
+    { ROOT, "mask_downsampler_total_stride", "16" },
+    { ROOT, "mask_downsampler_hidden_act", "\"gelu\"" },
+    { ROOT, "memory_fuser_kernel_size", "7" },
+    { ROOT, "memory_fuser_padding", "3" },
+    { ROOT, "memory_fuser_hidden_act", "\"gelu\"" },
+    { ROOT, "sigmoid_scale_for_mem_enc", "20" },
+    { ROOT, "sigmoid_bias_for_mem_enc", "-10" },
+    { ROOT, "multimask_output_in_sam", "true" },
+    { ROOT, "multimask_output_for_tracking", "true" },
+    { ROOT, "multimask_min_pt_num", "0" },
+    { ROOT, "multimask_max_pt_num", "1" },
 };
+
+// 20 and 20.0 are the same; so are 4 and [4, 4], as transformers reads them.
+static bool same_value(const json_t *a, const json_t *b)
+{
+    if (json_is_array(a)) {
+        for (size_t i = 0; i < json_array_size(a); i++)
+            if (!same_value(json_array_get(a, i), json_is_array(b) ? json_array_get(b, i) : b))
+                return false;
+        return !json_is_array(b) || json_array_size(b) == json_array_size(a);
+    }
+    if (json_is_number(a) && json_is_number(b))
+        return fabs(json_number_value(a) - json_number_value(b)) <=
+               1e-6 * fabs(json_number_value(a));
+    return json_equal(a, b);
+}
 
 static int check_fixed(const struct reader *r, const struct fixed *f)
 {
-    struct reader inner = *r;
-    const int status = f->object ? enter(&inner, r, f->object, f->path) : SAM_OK;
-    const json_t *v = status ? NULL : get(&inner, f->key);
-    if (!v)
-        return status;
-    if (f->word) {
-        const char *word = json_string_value(v);
-        if (word && strcmp(word, f->word) == 0)
-            return SAM_OK;
-        return sam_fail(r->error, SAM_EUNSUPPORTED,
-                        "%s: key '%s%s': only %s is supported, got %.40s", r->file, f->path, f->key,
-                        f->word, word ? word : "no string");
-    }
-    if (!json_is_number(v) && !json_is_boolean(v))
-        return wrong(&inner, f->key, "a number", v);
-    const double number = json_is_boolean(v) ? json_is_true(v) : json_number_value(v);
-    if (fabs(number - f->number) > 1e-9)
-        return sam_fail(r->error, SAM_EUNSUPPORTED, "%s: key '%s%s': only %g is supported, got %g",
-                        r->file, f->path, f->key, f->number, number);
-    return SAM_OK;
+    const json_t *got = get(r, f->key);
+    json_t *wanted = got ? json_loads(f->value, JSON_DECODE_ANY, NULL) : NULL;
+    const bool same = !got || same_value(wanted, got);
+    json_decref(wanted);
+    if (same)
+        return SAM_OK;
+    char *text = json_dumps(got, JSON_ENCODE_ANY | JSON_COMPACT | JSON_ENSURE_ASCII);
+    const int status =
+        sam_fail(r->error, SAM_EUNSUPPORTED, "%s: key '%s%s': only %s is supported, got %.40s",
+                 r->file, r->path, f->key, f->value, text ? text : "another value");
+    free(text);
+    return status;
 }
 
 static int agree_flag(const struct reader *r, const char *key, bool shapes)
@@ -320,18 +341,29 @@ static int read_image_size(struct sam_config *out, const struct reader *r,
     return SAM_OK;
 }
 
+static int enter_places(struct reader in[PLACES], const struct reader *r)
+{
+    int status;
+    in[ROOT] = *r;
+    if ((status = enter(&in[VISION], r, "vision_config", "vision_config.")) ||
+        (status = enter(&in[BACKBONE], &in[VISION], "backbone_config",
+                        "vision_config.backbone_config.")) ||
+        (status = enter(&in[PROMPT], r, "prompt_encoder_config", "prompt_encoder_config.")) ||
+        (status = enter(&in[DECODER], r, "mask_decoder_config", "mask_decoder_config.")))
+        return status;
+    return enter(&in[ROPE], r, "rope_parameters", "rope_parameters.");
+}
+
 static int read_transformers(struct sam_config *out, const struct reader *r)
 {
-    struct reader vision, backbone, prompt, decoder;
+    struct reader in[PLACES];
     int status;
-    if ((status = enter(&vision, r, "vision_config", "vision_config.")) ||
-        (status = enter(&backbone, &vision, "backbone_config", "vision_config.backbone_config.")) ||
-        (status = enter(&prompt, r, "prompt_encoder_config", "prompt_encoder_config.")) ||
-        (status = enter(&decoder, r, "mask_decoder_config", "mask_decoder_config.")) ||
-        (status = read_image_size(out, r, &backbone, &prompt)) ||
-        (status = read_backbone(out, &backbone)) ||
-        (status = agree(&vision, "fpn_hidden_size", out->d_model)) ||
-        (status = agree(&decoder, "hidden_size", out->d_model)) ||
+    if ((status = enter_places(in, r)) ||
+        (status = read_image_size(out, r, &in[BACKBONE], &in[PROMPT])) ||
+        (status = read_backbone(out, &in[BACKBONE])) ||
+        (status = agree(&in[VISION], "fpn_hidden_size", out->d_model)) ||
+        (status = agree(&in[PROMPT], "hidden_size", out->d_model)) ||
+        (status = agree(&in[DECODER], "hidden_size", out->d_model)) ||
         (status = agree(r, "memory_attention_hidden_size", out->d_model)) ||
         (status = agree(r, "memory_attention_num_layers", out->memory_layers)) ||
         (status = agree(r, "memory_encoder_output_channels", out->mem_dim)) ||
@@ -341,7 +373,7 @@ static int read_transformers(struct sam_config *out, const struct reader *r)
              agree_flag(r, "enable_temporal_pos_encoding_for_object_pointers", out->pointer_time)))
         return status;
     for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
-        if ((status = check_fixed(r, &fixed[i])))
+        if ((status = check_fixed(&in[fixed[i].place], &fixed[i])))
             return status;
     return SAM_OK;
 }

@@ -102,6 +102,21 @@ def good_files(f):
     f.good('partial/model.safetensors', c.safetensors(m.tensors(m.HF, stages=(1, 1, 8, 1))), side=128)
     f.write('partial/config.json', json.dumps(partial).encode())
     strided_files(f, meta, config)
+    f.good('checkpoint.pt', checkpoint(meta))
+    f.write('checkpoint.json', config)
+    f.same(first, f.folder / 'checkpoint.pt')
+
+
+def checkpoint(tensors):
+    """What a training program saves: parameters in an OrderedDict with attributes, numbers and lists beside."""
+    pairs = b''.join(
+        c.text(t[0]) + c.call('torch._utils', '_rebuild_parameter', b'(' + c.tensor_value(str(i), t[1], t[2]) + b'\x88' +
+                              c.call('collections', 'OrderedDict', b')') + b't') for i, t in enumerate(tensors))
+    state = c.call('collections', 'OrderedDict', b')') + b'(' + pairs + b'u}' + c.text('_metadata') + b'}sb'
+    loss = c.text('loss') + b'G' + struct.pack('>d', 0.5)
+    steps = c.text('steps') + b']' + b'(' + c.integer(7) + c.integer(-7) + c.integer(2**40) + b'N\x88\x8a\0e' + b'N' + b'a'
+    return c.torch_zip(b'\x80\x02}(' + loss + steps + c.text('model') + state + c.text('epoch') + b'K\x05u.',
+                       [t[3] for t in tensors]).bytes()
 
 
 def strided_files(f, tensors, config):
@@ -506,6 +521,11 @@ def config_files(f):
     hf('decoder-heads', 'num_attention_heads|8|4', EUNSUPPORTED, mask_decoder_config__num_attention_heads=4)
     hf('scale', 'sigmoid_scale_for_mem_enc|20|1', EUNSUPPORTED, sigmoid_scale_for_mem_enc=1.0)
     hf('act', 'memory_fuser_hidden_act|gelu|silu', EUNSUPPORTED, memory_fuser_hidden_act='silu')
+    hf('levels', 'fpn_top_down_levels|[2, 3]|got [0,1]', EUNSUPPORTED, vision_config__fpn_top_down_levels=[0, 1])
+    hf('stride', 'backbone_config.patch_stride|[4, 4]|got 2', EUNSUPPORTED, vision_config__backbone_config__patch_stride=2)
+    hf('theta', 'rope_theta|10000|got 100.5', EUNSUPPORTED, rope_parameters={'rope_theta': 100.5})
+    hf('dynamic', 'via_stability|true|false', EUNSUPPORTED, mask_decoder_config__dynamic_multimask_via_stability=False)
+    hf('long', 'hidden_act|gelu', EUNSUPPORTED, mask_downsampler_hidden_act='\u00e4\n' * 5000)
     hf('vision', 'vision_config|an object', vision_config=7)
 
 
