@@ -24,6 +24,7 @@ struct sam_cpu {
     const struct sam_gemm_kernels *gemm;     // of the queue's precision
     const struct sam_gemm_kernels *gemm_f32; // where f32 is asked whatever the precision
     const struct sam_row_kernels *rows;
+    const struct sam_pixel_kernels *pixels;
 };
 
 static inline struct sam_cpu *sam_cpu(struct sam_queue *q)
@@ -38,7 +39,7 @@ void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16);
 // The table starts as a copy of ref's; each file overwrites the entries it improves.
 void sam_cpu_init_linear(struct sam_ops *ops);    // pack, linear, conv, conv_transpose, matmul
 void sam_cpu_init_attention(struct sam_ops *ops); // attention, window_attention
-void sam_cpu_init_elementwise(struct sam_ops *ops); // copy, add, layernorm, rope, ...
-void sam_cpu_init_image(struct sam_ops *ops);     // preprocess, resize, draw_masks, maxpool, ...
+void sam_cpu_init_elementwise(struct sam_ops *ops); // copy, add, layernorm, maxpool, masks, ...
+void sam_cpu_init_image(struct sam_ops *ops);       // resize, preprocess, draw_masks
 
 #endif // SAM_CPU_H

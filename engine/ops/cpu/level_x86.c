@@ -1,4 +1,5 @@
 #include "ops/cpu/gemm.h"
+#include "ops/cpu/pixels.h"
 #include "ops/cpu/rows.h"
 
 enum sam_cpu_level sam_cpu_detect(void)
@@ -17,12 +18,15 @@ void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16)
     if (cpu->level >= SAM_CPU_AVX512) {
         cpu->gemm_f32 = &sam_gemm_kernels_avx512;
         cpu->rows = &sam_row_kernels_avx512;
+        cpu->pixels = &sam_pixel_kernels_avx512;
     } else if (cpu->level >= SAM_CPU_AVX2) {
         cpu->gemm_f32 = &sam_gemm_kernels_avx2;
         cpu->rows = &sam_row_kernels_avx2;
+        cpu->pixels = &sam_pixel_kernels_avx2;
     } else {
         cpu->gemm_f32 = &sam_gemm_kernels_generic;
         cpu->rows = &sam_row_kernels_generic;
+        cpu->pixels = &sam_pixel_kernels_generic;
     }
     cpu->gemm = bf16 ? &sam_gemm_kernels_bf16 : cpu->gemm_f32;
 }
