@@ -256,9 +256,11 @@ static void preprocess_task(void *priv, int i, int thread)
             row_of[place] = row;
             job->cpu->pixels->accumulate(sum, held + place * count, weights[j], j > 0, count);
         }
-        job->cpu->pixels->shrink_rgb(result, sum, job->tents, job->weights, scale, bias, d->w);
-        job->cpu->rows->convert(sam_span_at(d, (size_t) y * d->w * 3),
-                                (struct sam_span) { result, SAM_F32 }, (size_t) d->w * 3);
+        const struct sam_span dst = sam_span_at(d, (size_t) y * d->w * 3);
+        float *to = dst.type == SAM_F32 ? dst.data : result;
+        job->cpu->pixels->shrink_rgb(to, sum, job->tents, job->weights, scale, bias, d->w);
+        if (dst.type != SAM_F32)
+            job->cpu->rows->convert(dst, (struct sam_span) { to, SAM_F32 }, (size_t) d->w * 3);
     }
 }
 
