@@ -52,9 +52,9 @@ static int round_up(int n, int to)
 
 // The widest heads: queries and results, values packed, keys and values converted; the rest is
 // small.
-_Static_assert((2 * SAM_ATTEND_COLUMNS * SAM_ATTEND_LANES + 3 * (SAM_ATTEND_KEYS + 1)) *
-                       SAM_MAX_HEAD_DIM * 4 + (128 << 10) <= SAM_POOL_WORKSPACE,
-               "an item's arrays do not fit a thread's workspace");
+_Static_assert(SAM_ATTEND_BYTES + 3 * (SAM_ATTEND_KEYS + 1) * SAM_MAX_HEAD_DIM * 4 + (256 << 10) <=
+                   SAM_POOL_WORKSPACE,
+               "a share's arrays do not fit a thread's workspace");
 
 static void *cut(uint8_t *base, size_t *used, size_t bytes)
 {
@@ -104,19 +104,33 @@ static long stride_of(const struct region *r, int num)
     return r->pitch && r->pitch != r->width * r->step ? 0 : (long) (num * r->step);
 }
 
-// The largest of a cell of 2 x 2 positions.
+static inline float larger(float a, float b)
+{
+    return a > b ? a : b;
+}
+
+// The largest of a cell of 2 x 2 positions, the first of them at p, its line below at q.
+static void pool_floats(float *restrict dst, const float *p, const float *q, size_t step, int n)
+{
+    for (int i = 0; i < n; i++)
+        dst[i] = larger(larger(p[i], p[step + i]), larger(q[i], q[step + i]));
+}
+
+static void pool_halves(float *restrict dst, const sam_bf16 *p, const sam_bf16 *q, size_t step,
+                        int n)
+{
+    for (int i = 0; i < n; i++)
+        dst[i] = larger(larger(sam_bf16_to_float(p[i]), sam_bf16_to_float(p[step + i])),
+                        larger(sam_bf16_to_float(q[i]), sam_bf16_to_float(q[step + i])));
+}
+
 static void pool_row(float *dst, const struct region *q, const uint8_t *cell, int n)
 {
-    const uint8_t *p[4] = { cell, cell + q->step, cell + q->pitch, cell + q->pitch + q->step };
-    for (int i = 0; i < n; i++) {
-        float top = -INFINITY;
-        for (int j = 0; j < 4; j++) {
-            const float x = q->type == SAM_F32 ? ((const float *) p[j])[i]
-                                               : sam_bf16_to_float(((const sam_bf16 *) p[j])[i]);
-            top = x > top ? x : top;
-        }
-        dst[i] = top;
-    }
+    const void *above = cell, *below = cell + q->pitch;
+    if (q->type == SAM_F32)
+        pool_floats(dst, above, below, q->step / sizeof(float), n);
+    else
+        pool_halves(dst, above, below, q->step / sizeof(sam_bf16), n);
 }
 
 static void load_queries(const struct job *job, const struct item *item, struct scratch *s,
@@ -286,7 +300,10 @@ static void run_job(struct sam_queue *q, struct job *job, int num_queries, bool 
     job->raw_v = bf16_v == pairs;
 
     job->block = SAM_ATTEND_KEYS;
-    job->columns = SAM_ATTEND_COLUMNS;
+    const int bytes = job->kernel->lanes * (job->dk + job->dv) * 4; // of a column's Q and O
+    job->columns = SAM_ATTEND_BYTES / bytes;
+    if (job->columns > SAM_ATTEND_COLUMNS)
+        job->columns = SAM_ATTEND_COLUMNS;
     divide(job, num_queries);
     sam_pool_run(job->pool, job->num_tasks, run_task, job);
 }

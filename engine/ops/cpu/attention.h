@@ -19,7 +19,8 @@
 
 enum {
     SAM_ATTEND_KEYS = 128,   // keys of one block: P stays in L1, V and K of it in L2
-    SAM_ATTEND_COLUMNS = 15, // columns (vectors of queries) of one item: Q and O stay in L2
+    SAM_ATTEND_COLUMNS = 24, // columns (vectors of queries) of one share, at most
+    SAM_ATTEND_BYTES = 512 << 10, // of a share's Q and O, at most: they stay in L2
     SAM_ATTEND_LANES = 16,   // the most lanes that a kernel has
     SAM_ATTEND_ROWS = 8,     // the most keys that a kernel takes at once; blocks are multiples
     SAM_ATTEND_PANEL = 48,   // the most queries that share the scores' place
