@@ -88,10 +88,23 @@ object_to_structure (const GstSamObject * object)
       "h", G_TYPE_INT, object->h, "area", G_TYPE_UINT, object->area, NULL);
 }
 
+/* A meta may come from anywhere: no box leaves the frame. */
 static void
-object_from_structure (GstSamObject * object, const GstStructure * s)
+clip (gint * at, gint * size, gint frame)
+{
+  gint64 end = CLAMP ((gint64) * at + MAX (*size, 0), 0, frame);
+
+  *at = CLAMP (*at, 0, frame);
+  *size = MAX (end - *at, 0);
+}
+
+static void
+object_from_structure (GstSamObject * object, const GstStructure * s,
+    gint width, gint height)
 {
   memset (object, 0, sizeof *object);
+  if (!s)
+    return;
   gst_structure_get (s, "id", G_TYPE_UINT64, &object->id,
       "slot", G_TYPE_UINT, &object->slot,
       "score", G_TYPE_DOUBLE, &object->score,
@@ -102,6 +115,8 @@ object_from_structure (GstSamObject * object, const GstStructure * s)
       "h", G_TYPE_INT, &object->h, "area", G_TYPE_UINT, &object->area, NULL);
   object->state = find_name (object_states, G_N_ELEMENTS (object_states),
       gst_structure_get_string (s, "state"));
+  clip (&object->x, &object->w, width);
+  clip (&object->y, &object->h, height);
 }
 
 void
@@ -182,6 +197,13 @@ gst_sam_meta_add (GstBuffer * buffer, const GstSamReport * report)
   }
 }
 
+static const GstStructure *
+get_structure (const GValue * value)
+{
+  return GST_VALUE_HOLDS_STRUCTURE (value) ? gst_value_get_structure (value) :
+      NULL;
+}
+
 gboolean
 gst_sam_meta_read (GstSamReport * report, GstMeta * meta)
 {
@@ -208,11 +230,13 @@ gst_sam_meta_read (GstSamReport * report, GstMeta * meta)
         GST_SAM_REPORT_OBJECTS);
     for (i = 0; i < report->num_objects; i++)
       object_from_structure (&report->object[i],
-          gst_value_get_structure (gst_value_array_get_value (objects, i)));
+          get_structure (gst_value_array_get_value (objects, i)),
+          report->width, report->height);
   }
   if (mask && G_VALUE_HOLDS (mask, GST_TYPE_BUFFER) &&
       gst_structure_get (s, "mask-width", G_TYPE_INT, &report->mask_width,
-          "mask-height", G_TYPE_INT, &report->mask_height, NULL))
+          "mask-height", G_TYPE_INT, &report->mask_height, NULL) &&
+      report->mask_width > 0 && report->mask_height > 0)
     report->mask = gst_value_get_buffer (mask);
   return TRUE;
 }

@@ -23,6 +23,10 @@ typedef struct
   Rect area;
   gint scale;                   /* of the font */
   gdouble strength;             /* 1, less where the masks are stale */
+
+  gboolean yuv;                 /* the frame's colours are Y'CbCr, or gray */
+  gdouble kr, kb;
+  gint offset[GST_VIDEO_MAX_COMPONENTS], range[GST_VIDEO_MAX_COMPONENTS];
 } Drawing;
 
 gboolean
@@ -54,10 +58,41 @@ gst_sam_paint_clear (GstSamPaint * paint)
   g_clear_pointer (&paint->weight, g_free);
 }
 
+/* A pixel of the layer, most significant byte last in memory. Y'CbCr frames get
+ * a layer of their own matrix and range: the blending of GstVideo converts RGB
+ * with one matrix for all. */
 static guint32
-with_alpha (guint32 rgb, gdouble alpha)
+get_pixel (const Drawing * d, guint32 rgb, gdouble alpha)
 {
-  return rgb | (guint32) (CLAMP (alpha, 0, 1) * 255 + 0.5) << 24;
+  const guint a = CLAMP (alpha, 0, 1) * 255 + 0.5;
+  gdouble r = (rgb >> 16 & 255) / 255.0, g = (rgb >> 8 & 255) / 255.0;
+  gdouble b = (rgb & 255) / 255.0;
+  gdouble y = d->kr * r + (1 - d->kr - d->kb) * g + d->kb * b;
+  guint yuv[3];
+
+  if (!d->yuv)
+    return a << 24 | rgb;
+  yuv[0] = d->offset[0] + y * d->range[0] + 0.5;
+  yuv[1] = d->offset[1] + (b - y) / (2 - 2 * d->kb) * d->range[1] + 0.5;
+  yuv[2] = d->offset[2] + (r - y) / (2 - 2 * d->kr) * d->range[2] + 0.5;
+  /* the bytes A, Y, U, V */
+  return GUINT32_TO_BE (a << 24 | MIN (yuv[0], 255) << 16 |
+      MIN (yuv[1], 255) << 8 | MIN (yuv[2], 255));
+}
+
+/* How the frame's format stores colours. */
+static void
+set_colours (Drawing * d, const GstVideoInfo * info)
+{
+  const GstVideoColorimetry *colour = &GST_VIDEO_INFO_COLORIMETRY (info);
+  const GstVideoFormatInfo *ayuv =
+      gst_video_format_get_info (GST_VIDEO_FORMAT_AYUV);
+
+  d->yuv = GST_VIDEO_INFO_IS_YUV (info) || GST_VIDEO_INFO_IS_GRAY (info);
+  if (!gst_video_color_matrix_get_Kr_Kb (colour->matrix, &d->kr, &d->kb))
+    gst_video_color_matrix_get_Kr_Kb (GST_VIDEO_COLOR_MATRIX_BT601, &d->kr,
+        &d->kb);
+  gst_video_color_range_offsets (colour->range, ayuv, d->offset, d->range);
 }
 
 static gboolean
@@ -310,9 +345,9 @@ paint_masks (Drawing * d)
     if (!is_visible (object))
       continue;
     if (d->style->masks)
-      fill[object->slot] = with_alpha (rgb, d->style->opacity * d->strength);
+      fill[object->slot] = get_pixel (d, rgb, d->style->opacity * d->strength);
     line[object->slot] = d->style->outlines && d->style->line_width ?
-        with_alpha (rgb, d->strength) : fill[object->slot];
+        get_pixel (d, rgb, d->strength) : fill[object->slot];
   }
   for (y = 0; y < d->area.h; y++) {
     for (x = 0; x < d->area.w; x++, label++, out++) {
@@ -345,7 +380,7 @@ fill_rect (Drawing * d, gint left, gint top, gint width, gint height,
 static void
 paint_box (Drawing * d, const GstSamObject * object)
 {
-  const guint32 colour = with_alpha (gst_sam_palette_get (object->slot),
+  const guint32 colour = get_pixel (d, gst_sam_palette_get (object->slot),
       d->strength);
   const gint line = MAX (1, (gint) d->style->line_width);
   Rect b = get_box (d, object);
@@ -378,7 +413,7 @@ paint_label (Drawing * d, const GstSamObject * object)
   /* Rec. 601 luma: dark letters on light colours */
   const gint luma = (299 * (rgb >> 16) + 587 * (rgb >> 8 & 255) +
       114 * (rgb & 255)) / 1000;
-  const guint32 ink = with_alpha (luma > 140 ? 0x000000 : 0xffffff,
+  const guint32 ink = get_pixel (d, luma > 140 ? 0x000000 : 0xffffff,
       d->strength);
   gchar text[40];
   Rect label;
@@ -389,7 +424,7 @@ paint_label (Drawing * d, const GstSamObject * object)
     return;
   label = get_label (d, object, text);
   fill_rect (d, label.x, label.y, label.w, label.h,
-      with_alpha (rgb, 0.8 * d->strength));
+      get_pixel (d, rgb, 0.8 * d->strength));
   for (i = 0; text[i]; i++)
     paint_glyph (d, text[i], label.x + (2 + i * (GST_SAM_FONT_WIDTH + 1)) *
         d->scale, label.y + 2 * d->scale, ink);
@@ -402,7 +437,8 @@ blend (const Drawing * d, GstVideoFrame * frame)
 
   memset (&layer, 0, sizeof layer);
   gst_video_info_set_format (&layer.info,
-      GST_VIDEO_OVERLAY_COMPOSITION_FORMAT_RGB, d->area.w, d->area.h);
+      d->yuv ? GST_VIDEO_FORMAT_AYUV : GST_VIDEO_OVERLAY_COMPOSITION_FORMAT_RGB,
+      d->area.w, d->area.h);
   layer.data[0] = d->paint->pixels;
   return gst_video_blend (frame, &layer, d->area.x, d->area.y, 1);
 }
@@ -418,6 +454,7 @@ gst_sam_paint_draw (GstSamPaint * paint, const GstSamPaintStyle * style,
   d.scale = MAX (1, (paint->height + 180) / 270);
   d.strength = style->dim_stale && report->state == GST_SAM_REPORT_STALE ?
       0.5 : 1;
+  set_colours (&d, &frame->info);
   if (!find_area (&d))
     return TRUE;
   if ((style->masks || style->outlines) && make_labels (&d))

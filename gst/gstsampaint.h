@@ -22,7 +22,7 @@ typedef struct
 {
   gint width, height;
   guint8 *labels;               /* one byte per pixel */
-  guint32 *pixels;              /* one word per pixel, 0xAARRGGBB */
+  guint32 *pixels;              /* one word per pixel */
   gint *column;                 /* of the mask, left of each pixel */
   guint8 *weight;               /* of the column right of it, of 256 */
 } GstSamPaint;

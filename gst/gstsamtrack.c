@@ -32,6 +32,7 @@
  * Since: 0.1
  */
 
+#include "gstsamimage.h"
 #include "gstsamtrackprivate.h"
 
 #include <gst/video/video.h>
@@ -67,8 +68,7 @@ enum
 /* The largest frame that the engine takes. */
 #define SIZES ", width = (int) [ 1, 16384 ], height = (int) [ 1, 16384 ], " \
     "framerate = " GST_VIDEO_FPS_RANGE
-#define CAPS "video/x-raw, format = (string) { NV12, I420, YUY2, RGB, BGR, " \
-    "RGBA, BGRA, RGBx, BGRx, GRAY8 }" SIZES
+#define CAPS "video/x-raw, format = (string) " GST_SAM_IMAGE_FORMATS SIZES
 #define OVERLAY_CAPS "video/x-raw, format = (string) " GST_SAM_PAD_FORMATS SIZES
 
 static GstStaticPadTemplate sink_template =
