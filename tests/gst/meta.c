@@ -1,0 +1,103 @@
+/* GstSamTrackMeta on its way through other elements. */
+
+#include "samcheck.h"
+
+/* What comes out of @launch, behind a tracker with frames of 320 x 240. */
+static GstBuffer *
+run_through (GstHarness ** h, const gchar * launch)
+{
+  gchar *text = g_strdup_printf ("samtrack initial-prompt=" SQUARE_BOX " ! %s",
+      launch);
+
+  *h = gst_harness_new_parse (text);
+  g_free (text);
+  gst_harness_set_src_caps_str (*h,
+      "video/x-raw,format=I420,width=320,height=240,framerate=30/1");
+  gst_harness_push (*h, sam_harness_frame (*h, 0));
+  return gst_harness_pull (*h);
+}
+
+GST_START_TEST (test_it_is_copied)
+{
+  static const gchar *chains[] = { "queue", "tee ! queue",
+    "videobalance saturation=0.5", "videoconvert ! capsfilter "
+        "caps=video/x-raw,format=RGBA", "identity"
+  };
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (chains); i++) {
+    GstHarness *h;
+    GstBuffer *buf = run_through (&h, chains[i]);
+    const GstStructure *meta = sam_get_meta (buf);
+
+    fail_unless_equals_int (sam_get_int (meta, "width"), 320);
+    fail_unless_equals_int (sam_get_num_objects (meta), 1);
+    fail_unless (sam_meta_iou (meta, 0) > GOOD_IOU, "%s", chains[i]);
+    gst_buffer_unref (buf);
+    gst_harness_teardown (h);
+  }
+}
+
+GST_END_TEST;
+
+GST_START_TEST (test_it_is_scaled)
+{
+  GstHarness *h, *plain;
+  GstBuffer *whole = run_through (&plain, "identity");
+  GstBuffer *half = run_through (&h,
+      "videoscale ! capsfilter caps=video/x-raw,width=160,height=60");
+  const GstStructure *from = sam_get_meta (whole), *to = sam_get_meta (half);
+  const GstStructure *a = sam_get_object (from, 0), *b = sam_get_object (to, 0);
+
+  fail_unless_equals_int (sam_get_int (to, "width"), 160);
+  fail_unless_equals_int (sam_get_int (to, "height"), 60);
+  fail_unless_equals_int (sam_get_int (to, "mask-w"), 160);
+  fail_unless_equals_int (sam_get_int (to, "mask-h"), 60);
+  fail_unless (ABS (sam_get_int (a, "x") / 2.0 - sam_get_int (b, "x")) <= 0.5);
+  fail_unless (ABS (sam_get_int (a, "y") / 4.0 - sam_get_int (b, "y")) <= 0.5);
+  fail_unless (ABS (sam_get_int (a, "w") / 2.0 - sam_get_int (b, "w")) <= 1);
+  fail_unless (ABS (sam_get_int (a, "h") / 4.0 - sam_get_int (b, "h")) <= 1);
+  fail_unless (ABS (sam_get_uint (a, "area") / 8.0 -
+          sam_get_uint (b, "area")) <= 1);
+  fail_unless_equals_uint64 (sam_get_id (to, 0), sam_get_id (from, 0));
+  fail_unless_equals_string (gst_structure_get_string (b, "state"), "new");
+  /* the mask is stretched over the frame, so it stays as it is */
+  fail_unless (sam_meta_iou (to, 0) == sam_meta_iou (from, 0));
+  gst_buffer_unref (half);
+  gst_buffer_unref (whole);
+  gst_harness_teardown (plain);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+/* Cut or turned frames lose it: better none than a wrong one. */
+GST_START_TEST (test_it_is_lost_rather_than_wrong)
+{
+  GstHarness *h;
+  GstBuffer *buf = run_through (&h, "videocrop left=80");
+  GstCustomMeta *meta = gst_buffer_get_custom_meta (buf, "GstSamTrackMeta");
+
+  /* later releases of GStreamer may know how to move it */
+  if (meta)
+    fail_unless_equals_int (sam_get_int (gst_custom_meta_get_structure (meta),
+            "width"), 240);
+  gst_buffer_unref (buf);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+static Suite *
+meta_suite (void)
+{
+  Suite *s = suite_create ("meta");
+  TCase *tc = sam_tcase_new (s, "transforms");
+
+  tcase_add_test (tc, test_it_is_copied);
+  tcase_add_test (tc, test_it_is_scaled);
+  tcase_add_test (tc, test_it_is_lost_rather_than_wrong);
+  return s;
+}
+
+GST_CHECK_MAIN (meta);

@@ -1,0 +1,435 @@
+/* The request pad "overlay": its events, formats and flow. */
+
+#include "samcheck.h"
+
+#include <string.h>
+
+#define TRACK "samtrack initial-prompt=" SQUARE_BOX
+
+/* A harness on the overlay pad of @h's element. */
+static GstHarness *
+add_overlay (GstHarness * h, const gchar * caps)
+{
+  GstHarness *o = gst_harness_new_with_element (h->element, NULL, NULL);
+  GstPad *pad;
+
+  if (caps)
+    gst_harness_set_sink_caps_str (o, caps);
+  pad = gst_element_request_pad_simple (h->element, "overlay");
+  gst_harness_add_element_src_pad (o, pad);
+  gst_object_unref (pad);
+  return o;
+}
+
+static void
+remove_overlay (GstHarness * h, GstHarness * o)
+{
+  GstPad *pad = gst_element_get_static_pad (h->element, "overlay");
+
+  gst_element_release_request_pad (h->element, pad);
+  gst_object_unref (pad);
+  gst_harness_teardown (o);
+}
+
+static GstCaps *
+pull_caps (GstHarness * h)
+{
+  GstCaps *caps = NULL;
+  GstEvent *event;
+
+  while ((event = gst_harness_try_pull_event (h))) {
+    if (GST_EVENT_TYPE (event) == GST_EVENT_CAPS) {
+      gst_clear_caps (&caps);
+      gst_event_parse_caps (event, &caps);
+      gst_caps_ref (caps);
+    }
+    gst_event_unref (event);
+  }
+  return caps;
+}
+
+static void
+check_caps (GstHarness * o, const gchar * format, gint width, gint height)
+{
+  GstCaps *caps = pull_caps (o);
+  GstStructure *s;
+
+  fail_unless (caps != NULL);
+  s = gst_caps_get_structure (caps, 0);
+  fail_unless_equals_string (gst_structure_get_string (s, "format"), format);
+  fail_unless_equals_int (sam_get_int (s, "width"), width);
+  fail_unless_equals_int (sam_get_int (s, "height"), height);
+  gst_caps_unref (caps);
+}
+
+GST_START_TEST (test_label_maps_agree_with_the_meta)
+{
+  GstHarness *h = sam_harness_new (TRACK " mask-size=frame",
+      GST_VIDEO_FORMAT_NV12, 322, 240);
+  GstHarness *o = add_overlay (h, NULL);
+  guint n;
+
+  for (n = 0; n < 3; n++) {
+    GstBuffer *buf = sam_harness_run (h, n), *layer = gst_harness_pull (o);
+    const GstStructure *meta = sam_get_meta (buf);
+    GstMapInfo mask, map;
+    GstBuffer *mask_buf = gst_value_get_buffer (gst_structure_get_value (meta,
+            "mask"));
+    gint y;
+
+    fail_unless_equals_uint64 (GST_BUFFER_PTS (layer), n * GST_SECOND / 30);
+    fail_unless_equals_uint64 (GST_BUFFER_DURATION (layer), GST_SECOND / 30);
+    gst_buffer_map (mask_buf, &mask, GST_MAP_READ);
+    gst_buffer_map (layer, &map, GST_MAP_READ);
+    fail_unless_equals_int (map.size, 324 * 240);
+    for (y = 0; y < 240; y++)
+      fail_unless_equals_int (memcmp (mask.data + y * 322, map.data + y * 324,
+              322), 0);
+    fail_unless (sam_mask_iou (map.data, 322, 240, 324, 1) > GOOD_IOU);
+    gst_buffer_unmap (layer, &map);
+    gst_buffer_unmap (mask_buf, &mask);
+    gst_buffer_unref (layer);
+    gst_buffer_unref (buf);
+  }
+  check_caps (o, "GRAY8", 322, 240);
+  remove_overlay (h, o);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+/* The mask of the meta is coarse here; the pad's map is as large as the frame.
+ */
+GST_START_TEST (test_label_maps_have_the_size_of_the_frame)
+{
+  GstHarness *h = sam_harness_new (TRACK, GST_VIDEO_FORMAT_RGB, 320, 240);
+  GstHarness *o = add_overlay (h, NULL);
+  GstBuffer *buf = sam_harness_run (h, 0), *layer = gst_harness_pull (o);
+  GstMapInfo map;
+
+  gst_buffer_map (layer, &map, GST_MAP_READ);
+  fail_unless_equals_int (map.size, 320 * 240);
+  fail_unless (sam_mask_iou (map.data, 320, 240, 320, 1) > GOOD_IOU);
+  gst_buffer_unmap (layer, &map);
+  gst_buffer_unref (layer);
+  gst_buffer_unref (buf);
+  remove_overlay (h, o);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+static void
+check_layer (const gchar * format, gboolean bgra)
+{
+  GstHarness *h = sam_harness_new (TRACK " mask-size=frame",
+      GST_VIDEO_FORMAT_RGB, 64, 48);
+  gchar *caps = g_strdup_printf ("video/x-raw,format=%s", format);
+  GstHarness *o = add_overlay (h, caps);
+  GstBuffer *buf = sam_harness_run (h, 0), *layer = gst_harness_pull (o);
+  GstBuffer *mask_buf = gst_value_get_buffer (gst_structure_get_value
+      (sam_get_meta (buf), "mask"));
+  GstMapInfo mask, map;
+  guint i, set = 0;
+
+  gst_buffer_map (mask_buf, &mask, GST_MAP_READ);
+  gst_buffer_map (layer, &map, GST_MAP_READ);
+  fail_unless_equals_int (map.size, 4 * mask.size);
+  for (i = 0; i < mask.size; i++) {
+    const guint8 *p = map.data + 4 * i;
+
+    if (!mask.data[i]) {
+      fail_unless_equals_int (p[3], 0);
+      continue;
+    }
+    set++;
+    fail_unless (p[3] > 0 && p[3] < 255);
+    /* the first slot is red */
+    fail_unless (p[bgra ? 2 : 0] > 200 && p[bgra ? 0 : 2] < 100);
+  }
+  fail_unless (set > 100);
+  gst_buffer_unmap (layer, &map);
+  gst_buffer_unmap (mask_buf, &mask);
+  gst_buffer_unref (layer);
+  gst_buffer_unref (buf);
+  check_caps (o, format, 64, 48);
+  g_free (caps);
+  remove_overlay (h, o);
+  gst_harness_teardown (h);
+}
+
+GST_START_TEST (test_coloured_layers)
+{
+  check_layer ("RGBA", FALSE);
+  check_layer ("BGRA", TRUE);
+}
+
+GST_END_TEST;
+
+GST_START_TEST (test_events_reach_it_in_order)
+{
+  GstHarness *h = sam_harness_new (TRACK, GST_VIDEO_FORMAT_RGB, 64, 48);
+  GstHarness *o;
+  const gchar *id, *main_id;
+  GstEvent *event, *main_event;
+
+  gst_buffer_unref (sam_harness_run (h, 0));
+  o = add_overlay (h, NULL);    /* while it is streaming */
+  gst_buffer_unref (sam_harness_run (h, 1));
+  gst_buffer_unref (gst_harness_pull (o));
+  event = gst_harness_pull_event (o);
+  fail_unless_equals_int (GST_EVENT_TYPE (event), GST_EVENT_STREAM_START);
+  main_event = gst_harness_pull_event (h);
+  gst_event_parse_stream_start (event, &id);
+  gst_event_parse_stream_start (main_event, &main_id);
+  fail_unless (g_str_has_prefix (id, main_id) && strcmp (id, main_id));
+  gst_event_unref (main_event);
+  gst_event_unref (event);
+  event = gst_harness_pull_event (o);
+  fail_unless_equals_int (GST_EVENT_TYPE (event), GST_EVENT_CAPS);
+  gst_event_unref (event);
+  event = gst_harness_pull_event (o);
+  fail_unless_equals_int (GST_EVENT_TYPE (event), GST_EVENT_SEGMENT);
+  gst_event_unref (event);
+
+  gst_harness_push_event (h, gst_event_new_eos ());
+  event = gst_harness_pull_event (o);
+  fail_unless_equals_int (GST_EVENT_TYPE (event), GST_EVENT_EOS);
+  gst_event_unref (event);
+  remove_overlay (h, o);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+GST_START_TEST (test_it_follows_new_caps)
+{
+  GstHarness *h = sam_harness_new (TRACK, GST_VIDEO_FORMAT_RGB, 64, 48);
+  GstHarness *o = add_overlay (h, "video/x-raw,format=RGBA");
+
+  gst_buffer_unref (sam_harness_run (h, 0));
+  check_caps (o, "RGBA", 64, 48);
+  gst_harness_set_src_caps_str (h,
+      "video/x-raw,format=I420,width=66,height=50,framerate=30/1");
+  gst_buffer_unref (sam_harness_run (h, 1));
+  check_caps (o, "RGBA", 66, 50);
+  gst_buffer_unref (gst_harness_pull (o));
+  {
+    GstBuffer *layer = gst_harness_pull (o);
+
+    fail_unless_equals_int (gst_buffer_get_size (layer), 66 * 50 * 4);
+    gst_buffer_unref (layer);
+  }
+  remove_overlay (h, o);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+GST_START_TEST (test_stale_frames_show_the_last_map_again)
+{
+  GstHarness *h = sam_harness_new (TRACK " interval=1", GST_VIDEO_FORMAT_RGB,
+      64, 48);
+  GstHarness *o = add_overlay (h, NULL);
+  GstBuffer *fresh, *stale;
+  GstMapInfo a, b;
+
+  gst_buffer_unref (sam_harness_run (h, 0));
+  gst_buffer_unref (sam_harness_run (h, 1));
+  fresh = gst_harness_pull (o);
+  stale = gst_harness_pull (o);
+  fail_unless_equals_uint64 (GST_BUFFER_PTS (stale), GST_SECOND / 30);
+  gst_buffer_map (fresh, &a, GST_MAP_READ);
+  gst_buffer_map (stale, &b, GST_MAP_READ);
+  fail_unless_equals_int (memcmp (a.data, b.data, a.size), 0);
+  gst_buffer_unmap (fresh, &a);
+  gst_buffer_unmap (stale, &b);
+  gst_buffer_unref (fresh);
+  gst_buffer_unref (stale);
+  remove_overlay (h, o);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+GST_START_TEST (test_without_objects_it_is_black)
+{
+  GstHarness *h = sam_harness_new ("samtrack", GST_VIDEO_FORMAT_RGB, 64, 48);
+  GstHarness *o = add_overlay (h, NULL);
+  GstBuffer *layer;
+  GstMapInfo map;
+  guint i;
+
+  gst_buffer_unref (sam_harness_run (h, 0));
+  layer = gst_harness_pull (o);
+  gst_buffer_map (layer, &map, GST_MAP_READ);
+  for (i = 0; i < map.size; i++)
+    fail_unless_equals_int (map.data[i], 0);
+  gst_buffer_unmap (layer, &map);
+  gst_buffer_unref (layer);
+  remove_overlay (h, o);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+GST_START_TEST (test_there_is_one_of_it)
+{
+  GstElement *element = gst_element_factory_make ("samtrack", NULL);
+  GstPad *pad = gst_element_request_pad_simple (element, "overlay");
+
+  fail_unless (pad != NULL);
+  fail_unless (gst_element_request_pad (element, GST_PAD_PAD_TEMPLATE (pad),
+          NULL, NULL) == NULL);
+  gst_element_release_request_pad (element, pad);
+  gst_object_unref (pad);
+  pad = gst_element_request_pad_simple (element, "overlay");
+  fail_unless (pad != NULL);
+  gst_element_release_request_pad (element, pad);
+  gst_object_unref (pad);
+  gst_object_unref (element);
+}
+
+GST_END_TEST;
+
+/* Run a pipeline to its end. */
+static void
+check_pipeline (const gchar * launch, GstMessageType want)
+{
+  GstElement *pipeline = gst_parse_launch (launch, NULL);
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GstMessage *message;
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  message = gst_bus_timed_pop_filtered (bus, 30 * GST_SECOND,
+      GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+  fail_unless (message != NULL, "%s does not end", launch);
+  fail_unless (GST_MESSAGE_TYPE (message) == want, "%s gave %s", launch,
+      GST_MESSAGE_TYPE_NAME (message));
+  gst_message_unref (message);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (bus);
+  gst_object_unref (pipeline);
+}
+
+#define SOURCE "videotestsrc num-buffers=5 ! video/x-raw,width=64,height=48 ! "
+
+GST_START_TEST (test_either_pad_may_stand_alone)
+{
+  check_pipeline (SOURCE TRACK " name=t t.src ! queue ! fakesink "
+      "t.overlay ! queue ! fakesink", GST_MESSAGE_EOS);
+  check_pipeline (SOURCE TRACK " name=t t.overlay ! queue ! fakesink",
+      GST_MESSAGE_EOS);
+  check_pipeline (SOURCE TRACK " name=t t.src ! queue ! fakesink",
+      GST_MESSAGE_EOS);
+}
+
+GST_END_TEST;
+
+GST_START_TEST (test_one_branch_may_end_early)
+{
+  check_pipeline (SOURCE TRACK " name=t t.src ! queue ! fakesink "
+      "t.overlay ! queue ! identity eos-after=2 ! fakesink", GST_MESSAGE_EOS);
+  check_pipeline (SOURCE TRACK " name=t t.src ! queue ! identity eos-after=2 ! "
+      "fakesink t.overlay ! queue ! fakesink", GST_MESSAGE_EOS);
+}
+
+GST_END_TEST;
+
+GST_START_TEST (test_nothing_linked_is_an_error)
+{
+  check_pipeline (SOURCE TRACK, GST_MESSAGE_ERROR);
+}
+
+GST_END_TEST;
+
+GST_START_TEST (test_prompts_and_latency_through_it)
+{
+  GstHarness *h = sam_harness_new ("samtrack", GST_VIDEO_FORMAT_RGB, 64, 48);
+  GstHarness *o = add_overlay (h, NULL);
+  GstBuffer *buf;
+
+  fail_unless (gst_harness_push_upstream_event (o,
+          gst_event_new_custom (GST_EVENT_CUSTOM_UPSTREAM,
+              gst_structure_new ("samtrack-prompt", "prompt", G_TYPE_STRING,
+                  SQUARE_BOX, NULL))));
+  buf = sam_harness_run (h, 0);
+  fail_unless_equals_int (sam_get_num_objects (sam_get_meta (buf)), 1);
+  gst_buffer_unref (buf);
+  gst_harness_set_upstream_latency (h, 10 * GST_MSECOND);
+  fail_unless_equals_uint64 (gst_harness_query_latency (o),
+      gst_harness_query_latency (h));
+  remove_overlay (h, o);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+GST_START_TEST (test_it_flushes)
+{
+  GstHarness *h = sam_harness_new (TRACK, GST_VIDEO_FORMAT_RGB, 64, 48);
+  GstHarness *o = add_overlay (h, NULL);
+  GstSegment segment;
+
+  gst_buffer_unref (sam_harness_run (h, 0));
+  gst_harness_push_event (h, gst_event_new_flush_start ());
+  gst_harness_push_event (h, gst_event_new_flush_stop (TRUE));
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  gst_harness_push_event (h, gst_event_new_segment (&segment));
+  gst_buffer_unref (sam_harness_run (h, 1));
+  fail_unless (gst_harness_buffers_in_queue (o) >= 1);
+  remove_overlay (h, o);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+/* Requests and releases from another thread while frames run through. */
+GST_START_TEST (test_requests_while_streaming)
+{
+  GstHarness *h = sam_harness_new ("samtrack interval=1000 initial-prompt="
+      SQUARE_BOX, GST_VIDEO_FORMAT_RGB, 64, 48);
+  GstPadTemplate *templ =
+      gst_element_class_get_pad_template (GST_ELEMENT_GET_CLASS (h->element),
+      "overlay");
+  GstHarnessThread *requests;
+  guint n = 0, cycles;
+  gint64 end = g_get_monotonic_time () + G_USEC_PER_SEC;
+
+  requests = gst_harness_stress_requestpad_start (h, templ, "overlay", NULL,
+      TRUE);
+  while (g_get_monotonic_time () < end)
+    gst_buffer_unref (sam_harness_run (h, n++));
+  cycles = gst_harness_stress_thread_stop (requests);
+  fail_unless (n > 10 && cycles > 3, "%u frames, %u requests", n, cycles);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+static Suite *
+pad_suite (void)
+{
+  Suite *s = suite_create ("pad");
+  TCase *tc = sam_tcase_new (s, "layers");
+
+  tcase_add_test (tc, test_label_maps_agree_with_the_meta);
+  tcase_add_test (tc, test_label_maps_have_the_size_of_the_frame);
+  tcase_add_test (tc, test_coloured_layers);
+  tcase_add_test (tc, test_stale_frames_show_the_last_map_again);
+  tcase_add_test (tc, test_without_objects_it_is_black);
+  tc = sam_tcase_new (s, "events");
+  tcase_add_test (tc, test_events_reach_it_in_order);
+  tcase_add_test (tc, test_it_follows_new_caps);
+  tcase_add_test (tc, test_prompts_and_latency_through_it);
+  tcase_add_test (tc, test_it_flushes);
+  tc = sam_tcase_new (s, "flow");
+  tcase_add_test (tc, test_there_is_one_of_it);
+  tcase_add_test (tc, test_either_pad_may_stand_alone);
+  tcase_add_test (tc, test_one_branch_may_end_early);
+  tcase_add_test (tc, test_nothing_linked_is_an_error);
+  tcase_add_test (tc, test_requests_while_streaming);
+  return s;
+}
+
+GST_CHECK_MAIN (pad);

@@ -1,0 +1,57 @@
+/* What the plugin's tests share: a scene with a known mask, harnesses, the meta
+ * read by its public names, and the leaks tracer. */
+#ifndef SAMCHECK_H
+#define SAMCHECK_H
+
+#include <gst/check/gstcheck.h>
+#include <gst/check/gstharness.h>
+#include <gst/video/video.h>
+
+/* The scene: a bright square on a dark ground, in fractions of the frame.
+ */
+#define SQUARE_X0 0.25
+#define SQUARE_Y0 0.25
+#define SQUARE_X1 0.625
+#define SQUARE_Y1 0.75
+#define SQUARE_BOX "box,x=0.25,y=0.25,w=0.375,h=0.5,normalized=true"
+#define SQUARE_POINT "point,x=0.4375,y=0.5,normalized=true"
+
+/* Label maps of the embedded model against the square. The model is small, and
+ * 48 cells across the frame are what its masks are made of: a mask that is one
+ * cell too wide all around has an IoU of 0.83. */
+#define GOOD_IOU 0.6
+
+/* @launch is one element, with its properties. */
+GstHarness *sam_harness_new (const gchar * launch, GstVideoFormat format,
+    gint width, gint height);
+
+/* Frame of the harness's caps with the square moved by that fraction. */
+GstBuffer *sam_frame_new (const GstVideoInfo * info, gdouble moved);
+GstBuffer *sam_harness_frame (GstHarness * h, guint n);
+
+/* Push the n-th frame and pull what comes out. */
+GstBuffer *sam_harness_run (GstHarness * h, guint n);
+
+const GstStructure *sam_get_meta (GstBuffer * buf);
+guint sam_get_num_objects (const GstStructure * meta);
+const GstStructure *sam_get_object (const GstStructure * meta, guint i);
+guint64 sam_get_id (const GstStructure * meta, guint i);
+gint sam_get_int (const GstStructure * s, const gchar * name);
+guint sam_get_uint (const GstStructure * s, const gchar * name);
+guint64 sam_get_uint64 (const GstStructure * s, const gchar * name);
+gdouble sam_get_double (const GstStructure * s, const gchar * name);
+guint64 sam_get_stat (GstElement * element, const gchar * name);
+
+/* IoU of where the label map holds @label with the (unmoved) square. */
+gdouble sam_mask_iou (const guint8 * labels, gint width, gint height,
+    gint stride, guint label);
+gdouble sam_meta_iou (const GstStructure * meta, guint i);
+
+/* Warnings that wait on the bus of the harness's element. */
+GstBus *sam_harness_add_bus (GstHarness * h);
+guint sam_count_messages (GstBus * bus, GstMessageType type, gchar ** text);
+
+/* A test case whose every test ends with a look at the leaks tracer. */
+TCase *sam_tcase_new (Suite * suite, const gchar * name);
+
+#endif
