@@ -12,6 +12,7 @@ enum {
     SAM_STAGES = 4,
     SAM_MAX_BLOCKS = 64,          // of the trunk
     SAM_MAX_MEMORY_LAYERS = 8,
+    SAM_MAX_FUSER_LAYERS = 8,
     SAM_MAX_MASKMEM = 16,         // spatial maps attended, published: 7
     SAM_MAX_POINTERS = 16,        // object pointers attended, published: 16
     SAM_MASK_TOKENS = 4,

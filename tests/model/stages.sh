@@ -4,23 +4,26 @@
 stages=$1 folder=${2:-$SAMTRACK_GOLDEN} backend=$3 precision=$4
 [ -n "$folder" ] && [ -d "$folder" ] || { echo "no goldens in '$folder': skipped"; exit 77; }
 
+output=$(mktemp)
+trap 'rm -f "$output"' EXIT
 count=0
 failed=0
 check() { # MODEL GOLDEN
     [ -f "$1" ] && [ -f "$2" ] || return
-    count=$((count + 1))
     "$stages" --model "$1" --golden "$2" --backend "$backend" --precision "$precision" \
-        > /tmp/stages.$$ 2>&1 || { failed=$((failed + 1)); grep FAILED /tmp/stages.$$; }
-    echo "$1: $(tail -n 1 /tmp/stages.$$)"
-    rm -f /tmp/stages.$$
+        > "$output" 2>&1
+    status=$?
+    [ $status -eq 77 ] && return # a golden of a whole run, without stages
+    count=$((count + 1))
+    [ $status -eq 0 ] || { failed=$((failed + 1)); cat "$output"; }
+    echo "$1, $(basename "$2"): $(tail -n 1 "$output")"
 }
 
 for dir in "$folder"/*/; do
-    for model in "$dir"model.safetensors; do
+    for model in "$dir"model.safetensors "$dir"model.pt; do
         case $dir in
-        */mini-hf/) check "$model" "${dir%-hf/}/click.safetensors" ;; # the weights of mini
-        *) check "$model" "${dir}click.safetensors"
-           check "$model" "${dir}refine_stages.safetensors" ;;
+        *-hf/) check "$model" "${dir%-hf/}/click.safetensors" ;; # the same weights, other names
+        *) for name in click refine; do check "$model" "$dir$name.safetensors"; done ;;
         esac
     done
 done
