@@ -1,5 +1,8 @@
 // The mask decoder: a two-way transformer between a few tokens and the image, then masks as dot
 // products of what the mask tokens became with the upsampled image.
+//
+// Exact (F32) at any precision: it is half a percent of a frame's work, and which candidate is
+// chosen and whether the object is there at all hang on it.
 #include <math.h>
 
 #include "forward.h"
@@ -118,9 +121,10 @@ static void load_places(struct sam_loader *l, struct sam_decoder *d,
 }
 
 // The part of the scratch that the tokens use, T of them.
-static void layout_tokens(struct sam_decoder_scratch *s, const struct sam_config *c,
-                          enum sam_type type, int batch, int T, struct sam_arena *a)
+static void layout_tokens(struct sam_decoder_scratch *s, const struct sam_config *c, int batch,
+                          int T, struct sam_arena *a)
 {
+    const enum sam_type type = SAM_F32;
     const int d = c->d_model;
     s->tokens = sam_arena_tensor(a, SAM_F32, batch, 1, T, d);
     s->initial = sam_arena_tensor(a, SAM_F32, batch, 1, T, d);
@@ -132,12 +136,13 @@ static void layout_tokens(struct sam_decoder_scratch *s, const struct sam_config
     s->hidden = sam_arena_tensor(a, type, batch, 1, T, c->decoder_hidden);
 }
 
-void sam_decoder_layout(struct sam_decoder_scratch *s, const struct sam_config *c,
-                        enum sam_type type, int batch, int max_sparse, struct sam_arena *a)
+void sam_decoder_layout(struct sam_decoder_scratch *s, const struct sam_config *c, int batch,
+                        int max_sparse, struct sam_arena *a)
 {
+    const enum sam_type type = SAM_F32;
     const int h = sam_grid(c), N = h * h, d = c->d_model;
     const int widest = c->iou_hidden > d ? c->iou_hidden : d;
-    layout_tokens(s, c, type, batch, SAM_OUTPUT_TOKENS + max_sparse, a);
+    layout_tokens(s, c, batch, SAM_OUTPUT_TOKENS + max_sparse, a);
     s->token = sam_arena_tensor(a, SAM_F32, batch, 1, 1, d);
     s->mlp_a = sam_arena_tensor(a, type, batch, 1, 1, widest);
     s->mlp_b = sam_arena_tensor(a, type, batch, 1, 1, widest);
@@ -187,7 +192,7 @@ static void self_attention(struct sam_queue *q, const struct sam_two_way_layer *
     linear(q, .dst = K, .src = u, PRODUCT(l->self.k));
     linear(q, .dst = V, .src = tokens, PRODUCT(l->self.v));
     attention(q, .dst = mixed, .q = Q, .k = K, .v = V, .heads = SAM_DECODER_HEADS,
-              .scale = head_scale(d));
+              .exact = true, .scale = head_scale(d));
     linear(q, .dst = tokens, .src = mixed, PRODUCT(l->self.out), .add = shortcut);
     layernorm(q, .dst = tokens, .src = tokens, NORM(l->norm1), .eps = EPS_TRANSFORMER);
 }
@@ -213,7 +218,7 @@ static void token_to_image(struct sam_queue *q, const struct sam_attention_weigh
     linear(q, .dst = K, .src = image, PRODUCT(w->k), .add = key_place);
     linear(q, .dst = V, .src = image, PRODUCT(w->v));
     attention(q, .dst = mixed, .q = query, .k = K, .v = V, .heads = SAM_DECODER_HEADS,
-              .scale = head_scale(tokens.c / 2));
+              .exact = true, .scale = head_scale(tokens.c / 2));
     linear(q, .dst = tokens, .src = mixed, PRODUCT(w->out), .add = tokens);
     layernorm(q, .dst = tokens, .src = tokens, NORM(*norm), .eps = EPS_TRANSFORMER);
 }
@@ -234,7 +239,7 @@ static void image_to_token(struct sam_queue *q, const struct sam_two_way_layer *
     linear(q, .dst = K, .src = u, PRODUCT(w->k));
     linear(q, .dst = V, .src = tokens, PRODUCT(w->v));
     attention(q, .dst = mixed, .q = Q, .k = K, .v = V, .heads = SAM_DECODER_HEADS,
-              .scale = head_scale(d / 2));
+              .exact = true, .scale = head_scale(d / 2));
     linear(q, .dst = image, .src = mixed, PRODUCT(w->out), .add = image);
     layernorm(q, .dst = image, .src = image, NORM(l->norm4), .eps = EPS_TRANSFORMER);
 }
@@ -251,13 +256,12 @@ static void feed_forward(struct sam_queue *q, const struct sam_two_way_layer *l,
 static void load_start(struct sam_loader *l, struct sam_decoder *d)
 {
     const int T = SAM_OUTPUT_TOKENS + 2, c = l->config->d_model;
-    const enum sam_type type = sam_queue_type(l->queue);
     d->start.tokens = sam_arena_tensor(&l->constant, SAM_F32, 1, 1, T, c);
-    d->start.query = sam_arena_tensor(&l->constant, type, 1, 1, T, c / 2);
+    d->start.query = sam_arena_tensor(&l->constant, SAM_F32, 1, 1, T, c / 2);
 
     struct sam_decoder_scratch s;
     const size_t mark = sam_arena_mark(&l->constant);
-    layout_tokens(&s, l->config, type, 1, T, &l->constant);
+    layout_tokens(&s, l->config, 1, T, &l->constant);
     if (sam_load_live(l)) {
         copy(l->queue, .dst = d->start.tokens, .src = d->start.initial);
         self_attention(l->queue, &d->layer[0], &s, d->start.tokens, NULL);
@@ -270,6 +274,7 @@ static void load_start(struct sam_loader *l, struct sam_decoder *d)
 void sam_decoder_load(struct sam_loader *l, struct sam_decoder *d,
                       const struct sam_prompt_encoder *p)
 {
+    l->exact = true;
     load_layer(l, &d->layer[0], TRANSFORMER ".layers.0");
     load_layer(l, &d->layer[1], TRANSFORMER ".layers.1");
     load_attention(l, &d->final_token_to_image, l->config->d_model / 2, TRANSFORMER,
@@ -279,6 +284,7 @@ void sam_decoder_load(struct sam_loader *l, struct sam_decoder *d,
     load_tokens(l, d, p);
     load_places(l, d, p);
     load_start(l, d);
+    l->exact = false;
 }
 
 // Layer 0 up to the tokens' question to the image: constant where nobody prompts.

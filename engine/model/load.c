@@ -41,8 +41,8 @@ struct sam_tensor sam_load_tensor(struct sam_loader *l, const float *host, int h
 
 struct sam_matrix sam_load_matrix(struct sam_loader *l, const float *host, int out, int in)
 {
-    struct sam_matrix m = { .out = out, .in = in };
-    m.data = sam_arena_bytes(&l->constant, sam_op_pack_bytes(l->queue, out, in));
+    struct sam_matrix m = { .out = out, .in = in, .exact = l->exact };
+    m.data = sam_arena_bytes(&l->constant, sam_op_pack_bytes(l->queue, out, in, m.exact));
     if (sam_load_live(l))
         sam_op_pack(l->queue, m, host);
     return m;

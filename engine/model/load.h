@@ -14,6 +14,7 @@ struct sam_loader {
     struct sam_arena host;     // constant, too, but read by the CPU
     struct sam_arena staging;  // numbers on their way from the file to the device
     bool measuring;
+    bool exact; // matrices packed from here on are multiplied in F32
     int status;
     struct sam_error error;
 };

@@ -266,8 +266,8 @@ struct sam_decoder_scratch {
     struct sam_tensor mlp_a, mlp_b;              // (B, 1, 1, widest)
     struct sam_tensor hyper_row, hyper;          // (B, 1, 1, d / 8) and (B, 1, 4, d / 8)
 };
-void sam_decoder_layout(struct sam_decoder_scratch *s, const struct sam_config *c,
-                        enum sam_type type, int batch, int max_sparse, struct sam_arena *a);
+void sam_decoder_layout(struct sam_decoder_scratch *s, const struct sam_config *c, int batch,
+                        int max_sparse, struct sam_arena *a);
 
 // image: F_cond + dense (B, h, h, d) F32, overwritten; sparse (B, 1, T, d) F32, or data NULL:
 // no object has a prompt on this frame, which is quicker; multimask: I32 (1, 1, 1, B).

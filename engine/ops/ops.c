@@ -63,9 +63,9 @@ static bool is_absent_or_per_object(const struct sam_tensor *t, int n)
     return !t->data || is_per_object(t, n);
 }
 
-size_t sam_op_pack_bytes(const struct sam_queue *q, int out, int in)
+size_t sam_op_pack_bytes(const struct sam_queue *q, int out, int in, bool exact)
 {
-    return q->ops->pack_bytes(q, out, in);
+    return q->ops->pack_bytes(q, out, in, exact);
 }
 
 void sam_op_pack(struct sam_queue *q, struct sam_matrix dst, const float *weight)

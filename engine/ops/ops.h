@@ -19,6 +19,8 @@ enum sam_act { SAM_ACT_NONE, SAM_ACT_RELU, SAM_ACT_GELU /* exact, erf */, SAM_AC
 struct sam_matrix {
     void *data;
     int out, in;
+    bool exact; // multiplied in F32 at any precision, where the backend can: heads and the like,
+                // little work with much at stake
 };
 
 enum { SAM_MAX_HEAD_DIM = 1024 }; // channels of one head of attention
@@ -111,11 +113,13 @@ struct sam_window_attention {
 // q (n, 1, Tq, heads * dk), k (n or 1, 1, Tk, heads * dk), v (n or 1, 1, Tk, heads * dv),
 // dst (n, 1, Tq, heads * dv); dv may differ from dk, both at most SAM_MAX_HEAD_DIM.
 // num_keys: I32 (1, 1, 1, n), in 1 .. Tk: keys of each n that count; data may be NULL: all.
+// exact: as of a matrix.
 struct sam_attention {
     struct sam_tensor dst, q, k, v;
     struct sam_tensor num_keys;
     int heads;
     float scale;
+    bool exact;
 };
 
 // Rotate pairs (2i, 2i + 1) of the channels of row r of each n by the angle of row r mod N of
@@ -236,7 +240,7 @@ struct sam_ops {
     size_t (*workspace_bytes)(const struct sam_queue *q); // what open took beyond the arenas
 
     // Weights: bytes of the packed form; pack from F32 row-major host memory.
-    size_t (*pack_bytes)(const struct sam_queue *q, int out, int in);
+    size_t (*pack_bytes)(const struct sam_queue *q, int out, int in, bool exact);
     void (*pack)(struct sam_queue *q, struct sam_matrix dst, const float *weight);
 
     void (*copy)(struct sam_queue *q, const struct sam_copy *p);
@@ -264,7 +268,7 @@ struct sam_ops {
 };
 
 // The fronts, in the same order. Each checks its contract and calls the queue's entry.
-size_t sam_op_pack_bytes(const struct sam_queue *q, int out, int in);
+size_t sam_op_pack_bytes(const struct sam_queue *q, int out, int in, bool exact);
 void sam_op_pack(struct sam_queue *q, struct sam_matrix dst, const float *weight);
 void sam_op_copy(struct sam_queue *q, const struct sam_copy *p);
 void sam_op_copy_rows(struct sam_queue *q, const struct sam_copy_rows *p);

@@ -57,7 +57,7 @@ static void lay_out_objects(struct sam_scratch *s, const struct sam_config *c, e
     s->pointer_time = sam_arena_tensor(a, SAM_F32, b, 1, pointers, m);
     sam_memory_attention_layout(&s->attention, c, type, b, max_keys, a);
     sam_arena_release(a, mark);
-    sam_decoder_layout(&s->decoder, c, type, b, SAM_MAX_SPARSE, a);
+    sam_decoder_layout(&s->decoder, c, b, SAM_MAX_SPARSE, a);
     sam_arena_release(a, mark);
     sam_memory_encoder_layout(&s->memory_encoder, c, type, b, a);
     sam_arena_release(a, mark);

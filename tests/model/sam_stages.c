@@ -407,7 +407,7 @@ static void run_decoder(struct run *r, int object, int frame, bool prompted)
         stored(r, "decoder.sparse", GOLDEN_AS_IS, 1, 1, num_sparse, d);
     const struct sam_decoded out = decoded(r);
     struct sam_decoder_scratch s;
-    LAYOUT(r, sam_decoder_layout(&s, c, type, 1, num_sparse, a));
+    LAYOUT(r, sam_decoder_layout(&s, c, 1, num_sparse, a));
 
     sam_op_add(&r->queue, &(struct sam_add) { .dst = image, .a = image, .b = dense, .scale = 1 });
     sam_decoder_candidates(&r->queue, r->model, &s, image, prompted ? sparse

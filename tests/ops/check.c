@@ -315,7 +315,7 @@ struct check_matrix check_weight(struct check *t, int out, int in)
     }
     for (int s = CHECK_REF; s <= CHECK_NEW; s++) {
         struct sam_queue *q = &t->queue[s];
-        const size_t bytes = sam_op_pack_bytes(q, out, in);
+        const size_t bytes = sam_op_pack_bytes(q, out, in, false);
         uint8_t *base = q->ops->alloc ? sam_queue_alloc(q, bytes) : must_alloc(bytes + 2 * GUARD);
         if (!q->ops->alloc)
             fill_pattern(base, bytes + 2 * GUARD);

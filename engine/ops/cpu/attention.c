@@ -31,6 +31,7 @@ struct job {
     const void *op;
     int dk, dv;
     float scale;
+    bool exact;             // multiplied in F32 whatever the precision
     bool raw_k, raw_v; // lie in memory in the kernel's numbers
     int num_items, shares;  // of each item's queries
     int num_tasks;          // each takes its part of the num_items * shares
@@ -294,7 +295,8 @@ static void run_job(struct sam_queue *q, struct job *job, int num_queries, bool 
 {
     const struct sam_cpu *cpu = sam_cpu(q);
     job->pool = cpu->pool;
-    job->kernel = sam_attention_kernel(cpu->level, q->precision == SAM_PRECISION_BF16);
+    job->kernel = sam_attention_kernel(cpu->level, q->precision == SAM_PRECISION_BF16 &&
+                                                       !job->exact);
     const bool pairs = job->kernel->pairs;
     job->raw_k = bf16_k == pairs && !(pairs && job->dk % 2);
     job->raw_v = bf16_v == pairs;
@@ -343,6 +345,7 @@ static void attention(struct sam_queue *q, const struct sam_attention *p)
         .dk = p->q.c / p->heads,
         .dv = p->v.c / p->heads,
         .scale = p->scale,
+        .exact = p->exact,
         .num_items = p->q.n * p->heads,
     };
     run_job(q, &job, p->q.w, p->k.type == SAM_BF16, p->v.type == SAM_BF16);

@@ -33,10 +33,15 @@ static void *workspace(struct sam_cpu *cpu, int thread, int half)
 
 // ---- packing
 
-static size_t pack_bytes(const struct sam_queue *q, int out, int in)
+// The kernels that multiply by this matrix.
+static const struct sam_gemm_kernels *kernels(const struct sam_cpu *cpu, bool exact)
 {
-    const struct sam_cpu *cpu = q->priv;
-    return ceil_div(out, SAM_PANEL) * sam_panel_bytes(in, cpu->gemm->bf16);
+    return exact ? cpu->gemm_f32 : cpu->gemm;
+}
+
+static size_t pack_bytes(const struct sam_queue *q, int out, int in, bool exact)
+{
+    return ceil_div(out, SAM_PANEL) * sam_panel_bytes(in, kernels(q->priv, exact)->bf16);
 }
 
 // One panel from rows of a row-major matrix.
@@ -72,7 +77,7 @@ struct pack_job {
 static void pack_task(void *priv, int i, int thread)
 {
     const struct pack_job *job = priv;
-    const bool bf16 = job->cpu->gemm->bf16;
+    const bool bf16 = kernels(job->cpu, job->dst.exact)->bf16;
     const int in = job->dst.in, outs = min_int(SAM_PANEL, job->dst.out - i * SAM_PANEL);
     void *panel = (char *) job->dst.data + i * sam_panel_bytes(in, bf16);
     const float *weight = job->weight + (size_t) i * SAM_PANEL * in;
@@ -102,10 +107,11 @@ static bool rows_collide(size_t ld, size_t size)
     return ld * size % 2048 == 0;
 }
 
-static struct shares share(const struct sam_cpu *cpu, size_t rows, int k, int n)
+static struct shares share(const struct sam_cpu *cpu, const struct sam_gemm_kernels *gemm,
+                           size_t rows, int k, int n)
 {
-    const size_t size = cpu->gemm->bf16 ? 2 : 4;
-    const int tile = cpu->gemm->tile_rows;
+    const size_t size = gemm->bf16 ? 2 : 4;
+    const int tile = gemm->tile_rows;
     struct shares s = { .ld = ((size_t) k + 31) / 32 * 32 };
     if (rows_collide(s.ld, size))
         s.ld += 32;
@@ -141,6 +147,7 @@ static bool fits(struct sam_queue *q, const struct shares *s, const char *op, in
 
 struct linear_job {
     struct sam_cpu *cpu;
+    const struct sam_gemm_kernels *gemm;
     const struct sam_linear *p;
     struct shares shares;
     bool direct; // the kernel reads src as it stands
@@ -150,7 +157,7 @@ struct linear_job {
 static void prepare_rows(const struct linear_job *job, void *dst, size_t row, int count)
 {
     const struct sam_tensor *src = &job->p->src;
-    const bool bf16 = job->cpu->gemm->bf16;
+    const bool bf16 = job->gemm->bf16;
     const size_t size = bf16 ? 2 : 4, k = src->c;
     for (int r = 0; r < count; r++) {
         char *to = (char *) dst + r * job->shares.ld * size;
@@ -184,15 +191,18 @@ static void linear_task(void *priv, int i, int thread)
         .add_rows = p->add.data ? sam_rows(&p->add) : 1, .ld_add = n,
         .c = sam_span_at(&p->dst, row * n).data, .c_type = p->dst.type, .ldc = n,
     };
-    job->cpu->gemm->run(&g);
+    job->gemm->run(&g);
 }
 
 static void linear(struct sam_queue *q, const struct sam_linear *p)
 {
     struct sam_cpu *cpu = sam_cpu(q);
-    const bool bf16 = cpu->gemm->bf16;
+    const struct sam_gemm_kernels *gemm = kernels(cpu, p->weight.exact);
+    const bool bf16 = gemm->bf16;
     const enum sam_type type = bf16 ? SAM_BF16 : SAM_F32;
-    struct linear_job job = { cpu, p, share(cpu, sam_rows(&p->dst), p->src.c, p->dst.c), false };
+    struct linear_job job = {
+        cpu, gemm, p, share(cpu, gemm, sam_rows(&p->dst), p->src.c, p->dst.c), false,
+    };
     job.direct = p->src.type == type && !(bf16 && p->src.c % 2) &&
                  (job.shares.rows == 1 || !rows_collide(p->src.c, bf16 ? 2 : 4));
     if (!fits(q, &job.shares, "linear", p->src.c))
@@ -204,6 +214,7 @@ static void linear(struct sam_queue *q, const struct sam_linear *p)
 
 struct conv_job {
     struct sam_cpu *cpu;
+    const struct sam_gemm_kernels *gemm;
     const struct sam_conv *p;
     struct shares shares;
 };
@@ -213,7 +224,7 @@ static void prepare_window(const struct conv_job *job, char *dst, size_t row)
 {
     const struct sam_conv *p = job->p;
     const struct sam_tensor *src = &p->src;
-    const bool bf16 = job->cpu->gemm->bf16;
+    const bool bf16 = job->gemm->bf16;
     const size_t size = bf16 ? 2 : 4, c = src->c, run = p->kernel * c;
     const int x = (int) (row % p->dst.w), y = (int) (row / p->dst.w % p->dst.h);
     const size_t n = row / p->dst.w / p->dst.h;
@@ -240,20 +251,23 @@ static void conv_task(void *priv, int i, int thread)
     const int first = i % s->across * s->columns, n = p->dst.c;
     char *windows = workspace(job->cpu, thread, 0);
     for (int r = 0; r < count; r++)
-        prepare_window(job, windows + r * s->ld * (job->cpu->gemm->bf16 ? 2 : 4), row + r);
+        prepare_window(job, windows + r * s->ld * (job->gemm->bf16 ? 2 : 4), row + r);
     const struct sam_gemm g = {
         .a = windows, .lda = s->ld, .b = p->weight.data,
         .m = count, .k = p->weight.in, .first = first, .last = min_int(n, first + s->columns),
         .bias = p->bias.data, .act = p->act,
         .c = sam_span_at(&p->dst, row * n).data, .c_type = p->dst.type, .ldc = n,
     };
-    job->cpu->gemm->run(&g);
+    job->gemm->run(&g);
 }
 
 static void conv(struct sam_queue *q, const struct sam_conv *p)
 {
     struct sam_cpu *cpu = sam_cpu(q);
-    struct conv_job job = { cpu, p, share(cpu, sam_rows(&p->dst), p->weight.in, p->dst.c) };
+    const struct sam_gemm_kernels *gemm = kernels(cpu, p->weight.exact);
+    struct conv_job job = {
+        cpu, gemm, p, share(cpu, gemm, sam_rows(&p->dst), p->weight.in, p->dst.c),
+    };
     if (fits(q, &job.shares, "conv", p->weight.in))
         sam_pool_run(cpu->pool, job.shares.count, conv_task, &job);
 }
@@ -302,7 +316,7 @@ static void transpose_task(void *priv, int i, int thread)
         .lda = job->linear.direct ? (size_t) src->c : s->ld, .b = job->p->weight.data,
         .m = count, .k = src->c, .first = 0, .last = n, .c = sums, .c_type = SAM_F32, .ldc = n,
     };
-    job->cpu->gemm->run(&g);
+    job->linear.gemm->run(&g);
     for (int r = 0; r < count; r++)
         shuffle(job, sums + (size_t) r * n, row + r);
 }
@@ -310,11 +324,12 @@ static void transpose_task(void *priv, int i, int thread)
 static void conv_transpose(struct sam_queue *q, const struct sam_conv_transpose *p)
 {
     struct sam_cpu *cpu = sam_cpu(q);
-    const bool bf16 = cpu->gemm->bf16;
+    const struct sam_gemm_kernels *gemm = kernels(cpu, p->weight.exact);
+    const bool bf16 = gemm->bf16;
     const struct sam_linear product = { .src = p->src };
-    struct transpose_job job = { cpu, p, { .cpu = cpu, .p = &product } };
+    struct transpose_job job = { cpu, p, { .cpu = cpu, .gemm = gemm, .p = &product } };
     struct shares *s = &job.linear.shares;
-    *s = share(cpu, sam_rows(&p->src), p->src.c, p->weight.out);
+    *s = share(cpu, gemm, sam_rows(&p->src), p->src.c, p->weight.out);
     s->rows = min_int(s->rows, max_int(1, HALF / 4 / p->weight.out));
     s->count = ceil_div(sam_rows(&p->src), s->rows); // whole rows: the shuffle needs all four
     job.linear.direct = p->src.type == (bf16 ? SAM_BF16 : SAM_F32) && !(bf16 && p->src.c % 2) &&

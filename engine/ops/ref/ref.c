@@ -21,14 +21,14 @@ static size_t workspace_bytes(const struct sam_queue *q)
     return 0;
 }
 
-static size_t pack_bytes(const struct sam_queue *q, int out, int in)
+static size_t pack_bytes(const struct sam_queue *q, int out, int in, bool exact)
 {
     return (size_t) out * in * sizeof(float);
 }
 
 static void pack(struct sam_queue *q, struct sam_matrix dst, const float *weight)
 {
-    memcpy(dst.data, weight, pack_bytes(q, dst.out, dst.in));
+    memcpy(dst.data, weight, pack_bytes(q, dst.out, dst.in, dst.exact));
 }
 
 static const struct sam_ops table = {
