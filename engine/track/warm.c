@@ -1,7 +1,13 @@
 // Warm-up: throw-away frames at open.
 #include "track.h"
 
-enum { WIDTH = 64, HEIGHT = 48 };
+enum {
+    WIDTH = 64,
+    HEIGHT = 48,
+    // On the host nothing is made for a shape: what a first frame pays is faults of code and
+    // cold caches, a millisecond. A frame of more tokens than this costs seconds to save it.
+    HOST_TOKENS = 1024,
+};
 
 static int prompt_point(struct sam_tracker *t, uint64_t *id, struct sam_error *error)
 {
@@ -36,8 +42,11 @@ int sam_warm_up(struct sam_tracker *t, struct sam_error *error)
                                      .plane = { grey }, .stride = { WIDTH } };
     struct sam_result result;
     uint64_t first = 0, second = 0;
+    const int grid = sam_grid(&t->model->config);
     int status;
 
+    if (!t->queue.ops->alloc && grid * grid > HOST_TOKENS)
+        return SAM_OK;
     if ((status = prompt_point(t, &first, error)) || (status = prompt_box(t, &first, error)) ||
         (t->params.max_objects > 1 && (status = prompt_mask(t, &second, error))) ||
         (status = sam_tracker_step(t, &frame, NULL, &result, error)))

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 // How long a thread without work looks for more before it sleeps: longer than the gap between
@@ -193,6 +194,8 @@ struct sam_pool *sam_pool_open(int threads)
     p->workspace = aligned_alloc(4096, (size_t) threads * SAM_POOL_WORKSPACE);
     if (!p->workspace)
         goto error;
+    // Touched now: memory is taken when a tracker opens, not by some later frame.
+    memset(p->workspace, 0, (size_t) threads * SAM_POOL_WORKSPACE);
     for (int i = 1; i < threads; i++) {
         p->worker[i] = (struct worker) { .pool = p, .thread = i };
         if (pthread_create(&p->worker[i].id, NULL, worker_main, &p->worker[i]))
