@@ -4,6 +4,7 @@ import bank
 import cv2
 import data
 import losses
+import model
 import numpy as np
 import torch
 import tracks
@@ -75,6 +76,30 @@ class Costs(unittest.TestCase):
         wrong[:, :, 8:] = 1
         costs, _ = losses.mask_costs((wrong[:, None] - 0.5) * 60, truth, known)
         self.assertLess(costs.item(), 1e-3)
+
+
+class Following(unittest.TestCase):
+    def test_every_prompt_and_a_correction_reach_every_part(self):
+        """Each kind of prompt gives a finite cost, and gradients reach encoder, memory and decoder."""
+        torch.manual_seed(SEED)
+        net = model.build(dict(model.NANO, image_size=64, trunk=dict(model.NANO["trunk"], window_spec=[8, 4, 4, 2])))
+        make = data.Generator(bank.Bank(bank.shared(bank.invent(SEED)), None, "cpu"), 64, "cpu")
+        parts = ("vision_encoder", "memory_attention", "memory_encoder", "mask_decoder", "object_pointer_proj")
+        for kind, corrected in (("mask", None), ("box", 2), ("point", 1)):
+            net.zero_grad(set_to_none=True)
+            cost, ious, seen = losses.follow(net, make(2, 3), kind, corrected=corrected)
+            cost.backward()
+            self.assertTrue(torch.isfinite(cost))
+            self.assertEqual((ious.shape, seen.shape), ((4, 3), (4, 3)))
+            reached = {n.split(".")[0] for n, p in net.named_parameters() if p.grad is not None and p.grad.any()}
+            self.assertLessEqual(set(parts), reached, kind)
+            self.assertEqual("prompt_encoder" in reached, True)
+
+    def test_only_prompted_frames_stay_in_memory(self):
+        memory = losses.Memory()
+        for t in range(10):
+            memory.write(t, t, t in (0, 4))
+        self.assertEqual(memory.read(10), [(0, 6), (4, 6), (5, 4), (6, 3), (7, 2), (8, 1), (9, 0)])
 
 
 class Followed(unittest.TestCase):

@@ -205,7 +205,7 @@ class Generator:
         # Per frame in units of the size: most clips overlap by 0.6 to 0.95 from frame to frame.
         pace = size[:, None] * 0.16 * torch.randn(count, 1, device=d).abs() * chance(count, 0.85, d)[:, None]
         centre = begin[:, None] + smooth_path((count, 2), steps, pace.expand(-1, 2), d).transpose(1, 2)
-        leave = chance(count, 0.12, d)[:, None, None]
+        leave = chance(count, 0.25 if steps > 4 else 0.1, d)[:, None, None]
         direction = torch.randn(count, 1, 2, device=d)
         direction = direction / direction.norm(dim=-1, keepdim=True)
         t = torch.arange(steps, device=d, dtype=torch.float32)

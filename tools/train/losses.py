@@ -54,50 +54,64 @@ def affinity_cost(features, truth, alive):
     return mean_of(cost, alive[:, 1:])
 
 
-def follow(net, clips, kind, affinity=0.5):
-    """The cost of following every target of `clips` from a prompt of `kind`, and what happened."""
+def follow(net, clips, kind, affinity=0.5, corrected=None):
+    """The cost of following every target of `clips` from a prompt of `kind`, and what happened.
+
+    `corrected`: a later frame on which one click mends the tracked mask, as a user would. Returns the
+    cost, IoUs (targets, T), and where the target was to be seen (targets, T).
+    """
     b, t, o = clips.present.shape
-    size = net.image_size
-    images = model.normalise(clips.frames.flatten(0, 1))
-    maps = [m.unflatten(0, (b, t)) for m in model.encode(net, images)]
-    alive = clips.present[:, 0].flatten()
+    size, side = net.image_size, net.image_size // 4
+    maps = [m.unflatten(0, (b, t)) for m in model.encode(net, model.normalise(clips.frames.flatten(0, 1)))]
     # Truth at the masks' own size is the share of each cell that is covered: the outline stays exact.
-    side = size // 4
     truths = F.avg_pool2d(clips.masks.flatten(0, 2)[:, None], 4)[:, 0].unflatten(0, (b, t, o))
     knowns = F.avg_pool2d(clips.known.flatten(0, 2)[:, None], 4)[:, 0].unflatten(0, (b, t, o))
-    memories, pointers, total, ious = [], [], 0.0, []
+    alive = clips.present[:, 0].flatten()
+    memories, pointers, ious, total = Memory(), [], [], 0.0
     for now in range(t):
         fine, middle, coarse = (m[:, now].repeat_interleave(o, 0) for m in maps)
         truth, known = truths[:, now].reshape(-1, side, side), (knowns[:, now].reshape(-1, side, side) > 0.9).float()
         present = clips.present[:, now].flatten()
         if now == 0:
-            masks = clips.masks[:, 0].reshape(-1, 1, size, size)
-            out, high, token = prompt(net, kind, masks, coarse, fine, middle)
+            out, high, token = prompt(net, kind, clips.masks[:, 0].reshape(-1, 1, size, size), coarse, fine, middle)
         else:
-            conditioned = model.attend(net, coarse, remembered(memories, now), aged(pointers, now))
+            conditioned = model.attend(net, coarse, memories.read(now), aged(pointers, now))
             none, dense = model.no_points(net, b * o), model.dense_none(net, b * o)
             out = model.decode(net, conditioned, fine, middle, none, dense)
             high, token = chosen(net, out, multi=True)
-        masks, predicted, _, score = out
-        cost, real = decoder_cost(masks, predicted, score, truth, known, present, alive)
+        cost, real = decoder_cost(out[0], out[1], out[3], truth, known, present, alive)
         total = total + cost * (1.0 if now else 0.5)
-        rows = torch.arange(b * o)
-        ious.append(real[rows, predicted[:, 1:].argmax(1) + 1].detach() if now else real[:, 0].detach())
+        rows = torch.arange(b * o, device=real.device)
+        ious.append(real[rows, out[1][:, 1:].argmax(1) + 1].detach() if now else real[:, 0].detach())
+        if now and now == corrected:
+            out, high, token = mend(net, out, conditioned, fine, middle, truth)
+            cost, _ = decoder_cost(out[0], out[1], out[3], truth, known, present, alive)
+            total = total + 0.5 * cost
         # Gated by the true presence: the published gate kills the gradient of a young model.
         seen = present[:, None]
         high = torch.where(seen[..., None, None] > 0, high, torch.zeros_like(high))
-        memories.append(model.encode_memory(net, coarse, high, seen))
+        memories.write(model.encode_memory(net, coarse, high, seen), now, now in (0, corrected))
         pointers.append(model.point_to(net, token, seen))
     total = total / t
-    if affinity:
+    if affinity and t > 1:
         total = total + affinity * affinity_cost(maps[2], clips.masks, clips.present * clips.present[:, :1])
     seen = clips.present.transpose(1, 2).flatten(0, 1) * alive[:, None]
     return total, torch.stack(ious, 1), seen
 
 
-def remembered(memories, now):
-    recent = range(max(1, now - 6), now)
-    return [(memories[0], 6)] + [(memories[i], now - i - 1) for i in recent]
+class Memory:
+    """Maps of earlier frames: all prompted ones, and the last six others."""
+
+    def __init__(self):
+        self.kept = []
+
+    def write(self, memory, frame, prompted):
+        self.kept.append((memory, frame, prompted))
+
+    def read(self, now):
+        """[(map, slot)] as model.attend() wants them."""
+        recent = [(m, now - t - 1) for m, t, prompted in self.kept if not prompted and now - t <= 6]
+        return [(m, 6) for m, _, prompted in self.kept if prompted] + recent
 
 
 def aged(pointers, now):
@@ -153,3 +167,21 @@ def box(masks):
     points = torch.stack(((low + jitter[0]), (high + jitter[1])), 1).clamp(0, size)
     labels = torch.tensor([2, 3], device=masks.device).expand(len(masks), 2)
     return points, labels
+
+
+def mend(net, out, conditioned, fine, middle, truth):
+    """One click where the tracked mask is wrong, the previous logits as the dense prompt."""
+    masks, ious, *_ = out
+    rows = torch.arange(len(masks), device=masks.device)
+    before = masks[rows, ious[:, 1:].argmax(1) + 1].detach().float()
+    wrong = ((before > 0) != (truth > 0.5)).float()[:, None]
+    # Where nothing is wrong, a click inside confirms.
+    wrong = torch.where(wrong.sum((1, 2, 3), keepdim=True) > 0, wrong, (truth > 0.5).float()[:, None])
+    points, _ = click(wrong)
+    x, y = points[:, 0].long().unbind(1)
+    labels = (truth[rows, y, x] > 0.5).long()[:, None]
+    sparse = model.embed_points(net, points * 4 + 1.5, labels)
+    dense = net.prompt_encoder.mask_embed(before[:, None].clamp(-32, 32))
+    out = model.decode(net, conditioned, fine, middle, sparse, dense)
+    high, token = chosen(net, out, multi=True)
+    return out, high + ((high > 0.5).float() - high).detach(), token

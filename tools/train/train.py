@@ -28,9 +28,11 @@ import data
 import losses
 import model
 import tracks
+import watch
 
 DISK_MIB = 512  # checkpoints, two of them while one is written
 MEMORY_MIB = 3072
+LENGTHS = (3, 4, 6, 8)
 
 
 class Refused(Exception):
@@ -45,9 +47,8 @@ def arguments():
     p.add_argument("--from", dest="source", help="released weights to start from")
     p.add_argument("--resume", action="store_true", help="go on from the checkpoint in --out")
     p.add_argument("--minutes", type=float, default=120, help="training time in all")
-    p.add_argument("--stage", choices=("image", "video"), help="image: single frames (a fresh start begins so)")
-    p.add_argument("--batch", type=int, default=3, help="clips per step and worker")
-    p.add_argument("--frames", type=int, default=4, help="frames per clip")
+    p.add_argument("--batch", type=int, default=4, help="clips of 4 frames per step and worker; fewer of longer ones")
+    p.add_argument("--frames", type=int, default=8, help="frames of a clip at most")
     p.add_argument("--targets", type=int, default=2, help="things followed per clip")
     p.add_argument("--size", type=int, default=256, help="input side, pixels, a multiple of 64; may change on resuming")
     p.add_argument("--rate", type=float, default=4e-4)
@@ -82,6 +83,7 @@ class Run:
         groups = [{"params": decay, "weight_decay": 0.02}, {"params": plain, "weight_decay": 0.0}]
         self.optimizer = torch.optim.AdamW(groups, lr=args.rate, betas=(0.9, 0.98))
         self.step, self.seconds, self.warm = 0, 0.0, 0
+        self.young = 0.0 if args.source else 0.4  # this part of the time goes to single frames
 
     @property
     def path(self):
@@ -94,6 +96,7 @@ class Run:
             "optimizer": self.optimizer.state_dict(),
             "step": self.step,
             "seconds": self.seconds,
+            "young": self.young,
         }
         part = f"{self.path}.part"
         with open(part, "wb") as f:
@@ -120,12 +123,27 @@ class Run:
         self.average = state["average"]
         self.optimizer.load_state_dict(state["optimizer"])
         self.step, self.seconds = state["step"], state["seconds"]
+        self.young = state.get("young", 0.0)
         self.warm = self.step
+
+    @property
+    def part(self):
+        return min(1.0, self.seconds / (60 * self.args.minutes))
+
+    def shape(self):
+        """(clips, frames, prompt, frame to correct or None) of the next step."""
+        batch, longest = self.args.batch, self.args.frames
+        if self.part < self.young:
+            return 3 * batch, 1, ("box", "point")[draw(2)], None
+        lengths = [n for n in LENGTHS if n <= max(longest, LENGTHS[0])]
+        # The long ones later: what is wrong after three frames is not learnt from eight.
+        frames = lengths[draw(max(1, math.ceil(len(lengths) * min(1.0, 0.5 + self.part))))]
+        corrected = 1 + draw(frames - 1) if frames > 2 and draw(5) == 0 else None
+        return max(1, 4 * batch // frames), frames, ("mask", "mask", "box", "point")[draw(4)], corrected
 
     def rate(self):
         """Warm-up, then flat, then a cosine to a twentieth over the last half."""
-        part = min(1.0, self.seconds / (60 * self.args.minutes))
-        fall = max(0.0, part - 0.5) / 0.5
+        fall = max(0.0, self.part - 0.5) / 0.5
         return self.args.rate * min(1.0, (self.step - self.warm + 1) / 60) * (0.525 + 0.475 * math.cos(math.pi * fall))
 
     def share_gradients(self):
@@ -199,56 +217,71 @@ def load_videos(args):
     return bank.shared(videos), bank.shared_tracks(found)
 
 
-def kind_of_prompt():
-    return ("mask", "mask", "box", "point")[torch.randint(4, ()).item()]
+def draw(count):
+    return torch.randint(count, ()).item()
 
 
 def train(args, run, generator, first):
     """Until the time is over. `first`: this worker logs and writes."""
-    net, log = run.net, open(os.path.join(args.out, "log.jsonl"), "a", buffering=1) if first else None
+    net, log = run.net, Log(args.out) if first else None
     if args.compile:
         net.vision_encoder.forward = torch.compile(net.vision_encoder.forward)
-    saved, clock, window = time.time(), time.time(), []
+    kind_of_device = args.device.split(":")[0]
+    saved = clock = time.time()
     while run.seconds < 60 * args.minutes:
-        clips = generator(args.batch, args.frames)
+        count, frames, kind, corrected = run.shape()
+        clips = generator(count, frames)
         made = time.time()
-        kind = kind_of_prompt()
-        with torch.autocast(args.device.split(":")[0], torch.bfloat16):
-            cost, ious, seen = losses.follow(net, clips, kind)
+        with torch.autocast(kind_of_device, torch.bfloat16):
+            cost, ious, seen = losses.follow(net, clips, kind, corrected=corrected)
         run.update(cost)
         now = time.time()
         # A process stopped and continued from outside did not train meanwhile.
         run.seconds += min(now - clock, 60.0)
-        window.append((cost.item(), ious, seen, now - clock, made - clock, kind))
+        if first:
+            log.add(cost, ious, seen, now - clock, made - clock, count * frames * args.workers)
+            if len(log) == 20:
+                log.write(run, watch.memory(net, generator) if run.step % 100 < 20 else {})
         clock = now
-        if len(window) == 20:
-            if first:
-                report(run, log, window, args.batch * args.frames * args.workers)
-            window = []
         if first and now - saved > 180:
             run.save()
             saved = now
     if first:
+        log.write(run, {})
         run.save()
 
 
-def report(run, log, window, frames):
-    per_frame = []
-    for t in range(window[0][1].shape[1]):
-        seen = sum(s[:, t].sum() for _, _, s, *_ in window)
-        per_frame.append(round(float(sum((i[:, t] * s[:, t]).sum() for _, i, s, *_ in window) / max(seen, 1)), 3))
-    spent = sum(w[3] for w in window)
-    line = {
-        "step": run.step,
-        "minutes": round(run.seconds / 60, 1),
-        "loss": round(sum(w[0] for w in window) / len(window), 3),
-        "iou": per_frame,
-        "rate": round(run.rate(), 6),
-        "frames_per_second": round(frames * len(window) / spent, 1),
-        "data_share": round(sum(w[4] for w in window) / spent, 2),
-    }
-    print(json.dumps(line), flush=True)
-    log.write(json.dumps(line) + "\n")
+class Log:
+    """A line of JSON every so many steps, on the screen and in a file."""
+
+    def __init__(self, folder):
+        self.file, self.steps = open(os.path.join(folder, "log.jsonl"), "a", buffering=1), []
+
+    def __len__(self):
+        return len(self.steps)
+
+    def add(self, cost, ious, seen, seconds, making, frames):
+        # By distance from the prompt; clips differ in length.
+        hits = [((ious[:, t] * seen[:, t]).sum().item(), seen[:, t].sum().item()) for t in range(ious.shape[1])]
+        self.steps.append((cost.item(), hits, seconds, making, frames))
+
+    def write(self, run, more):
+        if not self.steps:
+            return
+        longest, spent = max(len(s[1]) for s in self.steps), sum(s[2] for s in self.steps)
+        sums = [[sum(s[1][t][i] for s in self.steps if t < len(s[1])) for i in (0, 1)] for t in range(longest)]
+        line = {
+            "step": run.step,
+            "minutes": round(run.seconds / 60, 1),
+            "loss": round(sum(s[0] for s in self.steps) / len(self.steps), 3),
+            "iou": [round(a / max(b, 1), 3) for a, b in sums],
+            "rate": round(run.rate(), 6),
+            "frames_per_second": round(sum(s[4] for s in self.steps) / spent, 1),
+            "data_share": round(sum(s[3] for s in self.steps) / spent, 2),
+        } | more
+        self.steps = []
+        print(json.dumps(line), flush=True)
+        self.file.write(json.dumps(line) + "\n")
 
 
 def work(rank, args, videos, followed, meeting):

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Are objects that leave reported gone, and found again on return?
+
+Made clips: a thing stays, slides out of the frame, is away, and slides back. It is gone in time if
+the object score falls to 0 or below within 5 frames of its last visible one (and it was present
+before), found again if the score is above 0 and the mask overlaps it within 5 frames of its return.
+The last line is JSON.
+"""
+
+import argparse
+import json
+import os
+import sys
+
+import torch
+
+import bank
+import data
+import measures
+import model
+import tracker
+
+FRAMES, LEAVES, AWAY, BACK = 26, 6, (9, 17), 20
+PATIENCE = 5
+
+
+class Leaving(data.Generator):
+    """Clips whose first thing goes away between the frames of AWAY and comes back."""
+
+    def place(self, count, steps):
+        d = self.device
+        matrix, size = super().place(count, 1)
+        size = size.clamp(0.2, 0.6)
+        begin = data.uniform((count, 2), -0.4, 0.4, d)
+        side = torch.where(data.chance(count, 0.5, d), 1.0, -1.0)
+        t = torch.arange(steps, device=d, dtype=torch.float32)
+        out = ((t - LEAVES) / (AWAY[0] - LEAVES)).clamp(0, 1) - ((t - AWAY[1]) / (BACK - AWAY[1])).clamp(0, 1)
+        centre = begin[:, None].repeat(1, steps, 1)
+        centre[:, :, 0] += side[:, None] * out * 2.6
+        angle = data.uniform((count, 1), -3, 3, d).expand(-1, steps)
+        return data.affine(centre, size.expand(-1, steps), angle, torch.ones_like(angle)), size.expand(-1, steps)
+
+
+def judge(net, clips, i):
+    """(gone in time, found again in time) of target 0 of clip i; None if the clip does not show it."""
+    truth = clips.masks[i, :, 0].bool().numpy()
+    seen = truth.any((1, 2))
+    if not seen[: LEAVES - 1].all() or seen[AWAY[0] + 1 : AWAY[1]].any() or not seen[BACK:].all():
+        return None
+    one, images = tracker.Tracker(net), clips.frames[i].unsqueeze(1)
+    masks, scores = [one.prompt_mask(images[0], clips.masks[i, 0, 0]).numpy()], [one.score]
+    for image in images[1:]:
+        masks.append(one.track(image).numpy())
+        scores.append(one.score)
+    last, again = int(seen[: AWAY[1]].nonzero()[0].max()), AWAY[1] + int(seen[AWAY[1] :].argmax())
+    gone = scores[LEAVES - 1] > 0 and any(s <= 0 for s in scores[last + 1 : last + 1 + PATIENCE])
+    after = range(again, min(again + PATIENCE + 1, FRAMES))
+    found = any(scores[t] > 0 and measures.region(masks[t], truth[t]) > 0.3 for t in after)
+    return gone, found
+
+
+def main():
+    here = os.path.dirname(os.path.abspath(__file__))
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--model", default=os.path.join(here, "../../models/samtrack-nano.safetensors"))
+    p.add_argument("--videos", help="folder of videos for skins and backgrounds")
+    p.add_argument("--clips", type=int, default=100)
+    p.add_argument("--seed", type=int, default=1)
+    args = p.parse_args()
+    try:
+        net = model.load(args.model)
+        videos = bank.load_videos(args.videos, 200) if args.videos else bank.invent(args.seed)
+    except (model.ModelError, bank.BankError) as error:
+        print(f"presence.py: {error}", file=sys.stderr)
+        return 1
+    torch.manual_seed(args.seed)
+    make = Leaving(bank.Bank(bank.shared(videos), None, "cpu"), net.image_size, "cpu", objects=1, targets=1)
+    results = []
+    while len(results) < args.clips:
+        verdict = judge(net, make(1, FRAMES), 0)
+        if verdict:
+            results.append(verdict)
+    gone, found = (sum(r[k] for r in results) for k in (0, 1))
+    both = sum(a and b for a, b in results)
+    print(f"{len(results)} clips: {gone} gone in time, {found} found again, {both} both")
+    print(json.dumps({"clips": len(results), "gone": gone, "found": found, "both": both, "seed": args.seed}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
