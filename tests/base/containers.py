@@ -66,7 +66,7 @@ class Zip:
         self.body, self.entries = b'', []
 
     def add(self, name, data, method=0, flags=0x800, local_name=None, local_size=None, size=None, at=None,
-            local_method=None, local_flags=None, extra=b'', central_extra=b'', disk=0):
+            local_method=None, local_flags=None, extra=b'', central_extra=b'', disk=0, stored=None):
         name = name.encode()
         size = len(data) if size is None else size
         local_size = size if local_size is None else local_size
@@ -77,16 +77,17 @@ class Zip:
                                  local_size & 0xffffffff, local_size & 0xffffffff, len(local_name), len(extra))
         self.body += local_name + extra + data
         self.entries.append(struct.pack('<IHHHHHHIIIHHHHHII', 0x02014b50, 0, 0, flags, method, 0, 0, zlib.crc32(data),
-                                        size & 0xffffffff, size & 0xffffffff, len(name), len(central_extra), 0, disk,
+                                        (size if stored is None else stored) & 0xffffffff, size & 0xffffffff,
+                                        len(name), len(central_extra), 0, disk,
                                         0, 0, offset & 0xffffffff) + name + central_extra)
 
-    def bytes(self, entries=None, directory=None, directory_bytes=None, comment=b'', zip64=False, e64=None,
-              locator=None):
+    def bytes(self, entries=None, directory=None, directory_bytes=None, comment=b'', comment_bytes=None, gap=b'',
+              zip64=False, e64=None, locator=None):
         central = b''.join(self.entries)
         n = len(self.entries) if entries is None else entries
         size = len(central) if directory_bytes is None else directory_bytes
         at = len(self.body) if directory is None else directory
-        out = self.body + central
+        out = self.body + central + gap
         if zip64:
             fields = [known if lie is None else lie for known, lie in
                       zip((len(self.entries), len(central), len(self.body)), e64 or (None,) * 3)]
@@ -94,7 +95,7 @@ class Zip:
             out += struct.pack('<IQHHIIQQQQ', 0x06064b50, 44, 45, 45, 0, 0, fields[0], *fields)
             out += struct.pack('<IIQI', 0x07064b50, 0, here if locator is None else locator, 1)
         return out + struct.pack('<IHHHHIIH', 0x06054b50, 0, 0, n & 0xffff, n & 0xffff, size & 0xffffffff,
-                                 at & 0xffffffff, len(comment)) + comment
+                                 at & 0xffffffff, len(comment) if comment_bytes is None else comment_bytes) + comment
 
 
 # --- pickle, protocol 2 --------------------------------------------------------------------------
