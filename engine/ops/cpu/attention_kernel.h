@@ -7,8 +7,7 @@
 #include "ops/cpu/attention.h"
 
 enum {
-    COLUMNS = 3,  // of a panel
-    DEPTH = 128,  // words of q in one go: a panel of them and the scores share L1
+    COLUMNS = 3, // of a panel
     CHANNELS = LANES * (1 + PAIRS), // of one vector of words
 };
 
@@ -55,8 +54,8 @@ static void start(struct sam_attend *a)
     }
 }
 
-// S^T of ROWS keys, words `from` to `to` of them, with a panel of queries.
-SAM_INLINE void scores(float *dst, const void *const *keys, const float *query, int from, int to,
+// S^T of ROWS keys with a panel of queries.
+SAM_INLINE void scores(float *dst, const void *const *keys, const float *query, int depth,
                        int columns)
 {
     const int width = columns * LANES;
@@ -65,9 +64,9 @@ SAM_INLINE void scores(float *dst, const void *const *keys, const float *query, 
     for (int r = 0; r < ROWS; r++) {
         key[r] = (const char *) keys[r];
         for (int c = 0; c < columns; c++)
-            sum[r][c] = from ? vec_load(dst + r * width + c * LANES) : vec_set1(0.0f);
+            sum[r][c] = vec_set1(0.0f);
     }
-    for (long d = from; d < to; d++) {
+    for (long d = 0; d < depth; d++) {
         vec q[COLUMNS];
         for (int c = 0; c < columns; c++)
             q[c] = vec_load(query + d * width + c * LANES);
@@ -159,13 +158,10 @@ SAM_INLINE void panel(struct sam_attend *a, const void *const *keys, const void 
     const float *query = (const float *) a->query + (size_t) column * LANES * a->depth;
     float *out = a->out + (size_t) column * LANES * a->values;
 
-    for (int d = 0; d < a->depth; d += DEPTH) {
-        const int to = d + DEPTH < a->depth ? d + DEPTH : a->depth;
-        for (int j = 0; j < num; j += ROWS) {
-            if (column == 0 && d == 0)
-                fetch_ahead(a, keys, values, j, num);
-            scores(a->score + (size_t) j * width, keys + j, query, d, to, columns);
-        }
+    for (int j = 0; j < num; j += ROWS) {
+        if (column == 0)
+            fetch_ahead(a, keys, values, j, num);
+        scores(a->score + (size_t) j * width, keys + j, query, a->depth, columns);
     }
 
     float scale[COLUMNS * LANES];
