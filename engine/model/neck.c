@@ -1,5 +1,6 @@
 // The neck: a feature pyramid over the four stages of the trunk. Only strides 4, 8 and 16 leave
-// it, and only stride 16 gets anything from the level above.
+// it, and only stride 16 gets anything from the level above. Exact (F32) at any precision: little
+// work, and all that follows stands on it.
 #include "forward.h"
 #include "load.h"
 
@@ -21,11 +22,13 @@ static void load_folded(struct sam_loader *l, struct sam_product *p, int i, int 
 void sam_neck_load(struct sam_loader *l, struct sam_neck *n)
 {
     const struct sam_config *c = l->config;
+    l->exact = true;
     sam_load_conv(l, &n->coarse, c->d_model, c->embed_dim * 8, 1,
                   "image_encoder.neck.convs.0.conv");
     sam_load_conv(l, &n->main, c->d_model, c->embed_dim * 4, 1, "image_encoder.neck.convs.1.conv");
     load_folded(l, &n->s1, 2, c->high_res_s1, "conv_s1");
     load_folded(l, &n->s0, 3, c->high_res_s0, "conv_s0");
+    l->exact = false;
 }
 
 void sam_neck_run(struct sam_queue *q, const struct sam_neck *n, struct sam_encoder_scratch *s,

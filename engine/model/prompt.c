@@ -28,12 +28,14 @@ void sam_prompt_load(struct sam_loader *l, struct sam_prompt_encoder *p)
     p->no_mask = sam_load_rows(l, 2, (int64_t[]) { 1, d },
                                "sam_prompt_encoder.no_mask_embed.weight");
 
+    l->exact = true;
     sam_load_conv(l, &p->mask_conv1, mid, 1, 2, "%s.0", mask);
     sam_load_norm(l, &p->mask_norm1, mid, "%s.1", mask);
     sam_load_conv(l, &p->mask_conv2, out, mid, 2, "%s.3", mask);
     sam_load_norm(l, &p->mask_norm2, out, "%s.4", mask);
     sam_load_conv(l, &p->mask_conv3, d, out, 1, "%s.6", mask);
     sam_load_conv(l, &p->mask_downsample, 1, 1, 4, "mask_downsample");
+    l->exact = false;
 }
 
 int sam_prompt_tokens(const struct sam_prompt_encoder *p, int d, int image_size, int count,
