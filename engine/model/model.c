@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -78,6 +79,15 @@ static int measure(struct sam_loader *l, struct sam_model *m, const struct sam_w
     return l->status;
 }
 
+// Room for loading only. Straight from the system and back to it: an allocator would keep it, and
+// a tracker would hold more than its plan says.
+static void *take_staging(size_t bytes)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return p == MAP_FAILED ? NULL : p;
+}
+
 static int load(struct sam_model_entry *e, const struct sam_weights *w, struct sam_queue *q,
                 struct sam_error *error)
 {
@@ -86,11 +96,12 @@ static int load(struct sam_model_entry *e, const struct sam_weights *w, struct s
     if (lacks)
         return lacks;
 
-    void *staging = malloc(sizes.staging.peak);
+    void *staging = take_staging(sizes.staging.peak);
     e->host = malloc(sizes.host.peak);
     e->constant = sam_queue_alloc(q, sizes.constant.peak);
     if (!staging || !e->host || !e->constant) {
-        free(staging);
+        if (staging)
+            munmap(staging, sizes.staging.peak);
         return sam_fail(error, SAM_ENOMEM, "%s: %zu MiB for its weights could not be had",
                         sam_weights_file(w), e->model.constant_bytes >> 20);
     }
@@ -102,7 +113,7 @@ static int load(struct sam_model_entry *e, const struct sam_weights *w, struct s
     };
     load_parts(&l, &e->model);
     const int status = sam_queue_finish(q, l.status ? NULL : error);
-    free(staging);
+    munmap(staging, sizes.staging.peak);
     if (l.status && error)
         *error = l.error;
     return l.status ? l.status : status;

@@ -229,6 +229,43 @@ static void check_undo_to_nothing(const char *model)
     sam_tracker_close(&t);
 }
 
+// ---- A prompt where the object is absent: started anew like a new object, or refined.
+
+static void check_restart(const char *model, enum sam_refine refine)
+{
+    struct sam_params p = scene_params(model);
+    static struct shown a, b;
+    struct scene s;
+
+    p.refine = refine;
+    sam_tracker *t = scene_open(&p);
+    const uint64_t id = give_mask(t, 0, 1);
+    for (int f = 0; f < 3; f++)
+        step(t, &s, f);
+    struct sam_result r = step(t, &s, WHITE); // the small model sees nothing there
+    expect(r.num_objects == 1 && r.objects[0].score <= 0, "a white frame has an object: %g",
+           (double) r.objects[0].score);
+    give_box(t, id, 0.2f, 0.2f, 0.6f, 0.6f);
+    const uint64_t fresh = give_box(t, 0, 0.2f, 0.2f, 0.6f, 0.6f);
+    r = step(t, &s, WHITE);
+    look(t, &r, id, &a);
+    look(t, &r, fresh, &b);
+    expect(a.object.state != SAM_OBJECT_NEW && b.object.state == SAM_OBJECT_NEW, "states %d, %d",
+           (int) a.object.state, (int) b.object.state);
+    a.object = b.object;
+    if (refine == SAM_REFINE_PRESENT)
+        expect_same(&a, &b, "started anew", 4);
+    else
+        expect(largest(a.pointer, b.pointer, 512) > 0 || a.score != b.score,
+               "refined without memory");
+    // Under the same id it still has its first prompt; the new object has this one only.
+    r = step(t, &s, 3);
+    look(t, &r, id, &a);
+    look(t, &r, fresh, &b);
+    expect(largest(a.low_res, b.low_res, LOW) > 0, "what it was before is forgotten");
+    sam_tracker_close(&t);
+}
+
 // ---- Company, stale memory, history.
 
 // Three objects with prompts of every kind at their own times.
@@ -368,6 +405,8 @@ int main(int argc, char **argv)
     for (int which = 0; which < NUM_CASES; which++)
         check_undo(model, (enum undo_case) which);
     check_undo_to_nothing(model);
+    check_restart(model, SAM_REFINE_PRESENT);
+    check_restart(model, SAM_REFINE_ALWAYS);
     check_company(model);
     check_repeats(model);
     check_labels(model);

@@ -15,13 +15,15 @@ struct scene {
     struct sam_frame frame;
 };
 
-// Frame t: bright squares over noise, each moving its own way. t < 0: darkness.
+enum { DARK = -1, WHITE = -2 };
+
+// Frame t: bright squares over noise, each moving its own way; or nothing but one colour.
 static inline const struct sam_frame *scene_draw(struct scene *s, int t)
 {
     uint64_t rng = 7; // the same noise on every frame
 
     for (int i = 0; i < SCENE_W * SCENE_H_PX * 3; i++)
-        s->rgb[i] = t < 0 ? 0 : (uint8_t) draw_int(&rng, 30, 70);
+        s->rgb[i] = t == DARK ? 0 : t == WHITE ? 255 : (uint8_t) draw_int(&rng, 30, 70);
     for (int k = 0; k < 3 && t >= 0; k++)
         for (int y = 0; y < 16; y++)
             for (int x = 0; x < 16; x++) {
