@@ -123,7 +123,8 @@ static int add_tensor(void *priv, const struct sam_pickle_tensor *t)
                             .rank = t->rank,
                             .data = m->data + t->offset * t->element_bytes };
     memcpy(w.shape, t->shape, sizeof(w.shape));
-    memcpy(w.stride, t->stride, sizeof(w.stride));
+    if (sam_shape_count(t->rank, t->shape)) // of nothing, no stride leads anywhere
+        memcpy(w.stride, t->stride, sizeof(w.stride));
     return sam_weight_list_add(r->list, t->name, t->name_bytes, &w, r->error);
 }
 
