@@ -9,6 +9,7 @@ It can be killed at any moment: checkpoints are written beside and renamed.
 """
 
 import argparse
+import ctypes
 import datetime
 import json
 import math
@@ -124,7 +125,7 @@ class Run:
         self.optimizer.load_state_dict(state["optimizer"])
         self.step, self.seconds = state["step"], state["seconds"]
         self.young = state.get("young", 0.0)
-        self.warm = self.step
+        self.warm = -60  # the optimizer knows its steps: no second warm-up
 
     @property
     def part(self):
@@ -304,6 +305,8 @@ def work(rank, args, videos, followed, meeting):
 
 
 def follow_the_first(*rest):
+    # Linux: PR_SET_PDEATHSIG, SIGKILL. A killed first worker leaves none behind.
+    ctypes.CDLL(None).prctl(1, 9)
     try:
         work(*rest)
     except RuntimeError:
