@@ -35,8 +35,8 @@ SAM_INLINE void multiply_block(const struct sam_gemm *g, int pair)
                           (size_t) (column / SAM_PANEL) * SAM_PANEL * k +
                           column % SAM_PANEL * pair;
         for (int row = 0; row < g->m; row += MR) {
-            struct tile t = { .row = row, .column = column };
-            t.rows = g->m - row < MR ? g->m - row : MR;
+            struct tile t; // not cleared: that would cost as much as 50 products a row
+            t.row = row, t.column = column, t.rows = g->m - row < MR ? g->m - row : MR;
             const number *a = (const number *) g->a + row * g->lda;
             if (g->last - column > VL)
                 multiply_rows(t.rows, 2, a, g->lda, b, k, t.sums);

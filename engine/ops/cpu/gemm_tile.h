@@ -13,26 +13,43 @@ struct tile {
     _Alignas(64) float sums[MR * NR]; // rows x NR
 };
 
-// From sums to the output, one vector at a time.
-SAM_INLINE void store_vector(const struct sam_gemm *g, vf sum, int r, size_t add_row, int j,
-                             enum sam_act act)
+// From sums to the output, one vector at a time. count: lanes of it that are wanted.
+SAM_INLINE void store_vector(const struct sam_gemm *g, vf sum, size_t r, size_t add_row, int j,
+                             int count, enum sam_act act)
 {
-    const int count = g->last - j < VL ? g->last - j : VL;
-    if (g->bias)
-        sum += vf_get(g->bias, SAM_F32, j, count);
     sum = vf_act(sum, act);
     if (g->add)
         sum += vf_get(g->add, g->add_type, add_row * g->ld_add + j, count);
     vf_put(g->c, g->c_type, r * g->ldc + j, sum, count);
 }
 
+SAM_INLINE int lanes_left(const struct sam_gemm *g, int j)
+{
+    return g->last - j < VL ? g->last - j : VL;
+}
+
+SAM_INLINE vf bias_at(const struct sam_gemm *g, int j)
+{
+    return g->bias && j < g->last ? vf_get(g->bias, SAM_F32, j, lanes_left(g, j)) : (vf) { 0 };
+}
+
 SAM_INLINE void store_tile_as(const struct sam_gemm *g, const struct tile *t, enum sam_act act)
 {
+    const int j0 = t->column, j1 = j0 + VL, count = lanes_left(g, j1);
+    const vf bias0 = bias_at(g, j0), bias1 = bias_at(g, j1);
     size_t add_row = g->add ? (g->add_row + t->row) % g->add_rows : 0;
-    for (int r = 0; r < t->rows; r++) {
-        for (int v = 0; v < 2 && t->column + v * VL < g->last; v++)
-            store_vector(g, vf_load(t->sums + r * NR + v * VL), t->row + r, add_row,
-                         t->column + v * VL, act);
+    for (int i = 0; i < t->rows; i++) {
+        const vf s0 = vf_load(t->sums + i * NR) + bias0;
+        const size_t r = (size_t) t->row + i;
+        if (count == VL) {
+            const vf s1 = vf_load(t->sums + i * NR + VL) + bias1;
+            store_vector(g, s0, r, add_row, j0, VL, act);
+            store_vector(g, s1, r, add_row, j1, VL, act);
+        } else {
+            store_vector(g, s0, r, add_row, j0, lanes_left(g, j0), act);
+            if (count > 0)
+                store_vector(g, vf_load(t->sums + i * NR + VL) + bias1, r, add_row, j1, count, act);
+        }
         if (++add_row == g->add_rows)
             add_row = 0;
     }

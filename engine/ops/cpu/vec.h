@@ -11,6 +11,10 @@
 
 #include "ops/ops.h"
 
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
+
 enum { VL = SAM_VL };
 
 typedef float vf __attribute__((vector_size(SAM_VL * 4)));
@@ -70,6 +74,16 @@ SAM_INLINE vf vf_second_of_pairs(vf v)
     return (vf) (second | second << 32);
 }
 
+#ifdef __AVX512BF16__ // the level has an instruction for it
+
+SAM_INLINE void vf_store_bf16(uint16_t *p, vf v)
+{
+    const __m256bh h = _mm512_cvtneps_pbh((__m512) v);
+    memcpy(p, &h, sizeof(h));
+}
+
+#else
+
 // To nearest, ties to even; a NaN stays one. See half.h.
 SAM_INLINE void vf_store_bf16(uint16_t *p, vf v)
 {
@@ -80,6 +94,8 @@ SAM_INLINE void vf_store_bf16(uint16_t *p, vf v)
     const vh h = __builtin_convertvector(out, vh);
     memcpy(p, &h, sizeof(h));
 }
+
+#endif
 
 // The first count < VL lanes; the others read as 0 and are not written.
 SAM_INLINE vf vf_load_some(const float *p, int count)
@@ -138,7 +154,22 @@ SAM_INLINE void vf_put(void *data, enum sam_type type, size_t i, vf v, int count
     }
 }
 
-// Comparisons that are false for NaN keep the first argument: a NaN passes through.
+// A NaN passes through both: the comparison is false, and the instructions give their second
+// operand.
+#ifdef __AVX512F__
+
+SAM_INLINE vf vf_at_least(vf x, float least)
+{
+    return (vf) _mm512_max_ps((__m512) vf_set(least), (__m512) x);
+}
+
+SAM_INLINE vf vf_at_most(vf x, float most)
+{
+    return (vf) _mm512_min_ps((__m512) vf_set(most), (__m512) x);
+}
+
+#else
+
 SAM_INLINE vf vf_at_least(vf x, float least)
 {
     return vf_select(x < least, vf_set(least), x);
@@ -148,6 +179,8 @@ SAM_INLINE vf vf_at_most(vf x, float most)
 {
     return vf_select(x > most, vf_set(most), x);
 }
+
+#endif
 
 SAM_INLINE float vf_sum(vf v)
 {
@@ -203,7 +236,7 @@ SAM_INLINE vf vf_act(vf x, enum sam_act act)
 {
     switch (act) {
     case SAM_ACT_NONE:    return x;
-    case SAM_ACT_RELU:    return vf_select(x < 0.0f, (vf) { 0 }, x);
+    case SAM_ACT_RELU:    return vf_at_least(x, 0);
     case SAM_ACT_GELU:    return 0.5f * x * (1.0f + vf_erf(x * 0.707106781f));
     case SAM_ACT_SIGMOID: return 1.0f / (1.0f + vf_exp(-x));
     }
