@@ -42,6 +42,7 @@ gst_sam_stats_start (GstSamStats * stats, const struct sam_info *info)
   memset (stats->count, 0, sizeof stats->count);
   stats->frames = 0;
   stats->first_frame_ns = 0;
+  stats->first_us = stats->last_us = 0;
   stats->num_objects = 0;
   stats->latency = 0;
   stats->open_ns = info->open_ns;
@@ -59,6 +60,11 @@ gst_sam_stats_count (GstSamStats * stats, GstSamCount count)
 {
   g_mutex_lock (&stats->lock);
   stats->count[count]++;
+  if (count == GST_SAM_COUNT_FRAMES_IN) {
+    stats->last_us = g_get_monotonic_time ();
+    if (!stats->first_us)
+      stats->first_us = stats->last_us;
+  }
   g_mutex_unlock (&stats->lock);
 }
 
@@ -145,6 +151,16 @@ gst_sam_percentile (const gint64 * sorted, guint n, guint percent)
   return n ? sorted[MIN (n - 1, (n * percent + 99) / 100 - (percent > 0))] : 0;
 }
 
+/* Frames that came in, per second of wall time. */
+static gdouble
+get_rate (const GstSamStats * stats)
+{
+  const gint64 us = stats->last_us - stats->first_us;
+
+  return us > 0 ?
+      1e6 * (stats->count[GST_SAM_COUNT_FRAMES_IN] - 1) / us : 0.0;
+}
+
 static void
 add_percentiles (GstStructure * s, const gchar * stage, gint64 * values,
     guint n)
@@ -177,6 +193,7 @@ gst_sam_stats_to_structure (GstSamStats * stats)
   for (i = 0; i < GST_SAM_COUNTS; i++)
     gst_structure_set (s, count_names[i], G_TYPE_UINT64, now->count[i], NULL);
   gst_structure_set (s, "objects", G_TYPE_UINT, now->num_objects,
+      "frames-per-second", G_TYPE_DOUBLE, get_rate (now),
       "open-ns", G_TYPE_INT64, now->open_ns,
       "first-frame-ns", G_TYPE_INT64, now->first_frame_ns, NULL);
   n = MIN (now->frames, GST_SAM_STATS_WINDOW);

@@ -43,6 +43,7 @@ typedef struct
   gint64 window[GST_SAM_STAGES][GST_SAM_STATS_WINDOW];  /* ns, rings */
   guint64 frames;               /* measured, the first not among them */
   gint64 open_ns, first_frame_ns;
+  gint64 first_us, last_us;     /* when frames came in, monotonic */
   guint num_objects;
   guint64 latency;              /* reported, ns */
 

@@ -233,6 +233,17 @@ is_prompt (GstEvent * event)
   return gst_event_has_name (event, "samtrack-prompt");
 }
 
+/* What gst-launch-1.0 -m shows at the end, and an application may log. */
+static void
+post_stats (GstSamTrack * self)
+{
+  GstStructure *stats = gst_sam_stats_to_structure (self->stats);
+
+  gst_structure_set_name (stats, "samtrack-stats");
+  gst_element_post_message (GST_ELEMENT (self),
+      gst_message_new_element (GST_OBJECT (self), stats));
+}
+
 static gboolean
 gst_sam_track_sink_event (GstBaseTransform * base, GstEvent * event)
 {
@@ -251,6 +262,9 @@ gst_sam_track_sink_event (GstBaseTransform * base, GstEvent * event)
       break;
     case GST_EVENT_STREAM_START:
       reset (self);
+      break;
+    case GST_EVENT_EOS:
+      post_stats (self);
       break;
     case GST_EVENT_FLUSH_STOP:
       gst_sam_load_flush (&self->load);

@@ -4,7 +4,7 @@ set -eu
 if [ "${1:-}" = --help ]; then
     echo "usage: pipelines/demo.sh [--output FILE] [VIDEO [PROMPT]]
   VIDEO   any file GStreamer plays; without one a moving clip is made
-  PROMPT  e.g. 'box,x=100,y=60,w=80,h=90' or 'point,x=0.5,y=0.4,normalized=true' (the default)
+  PROMPT  e.g. 'box,x=100,y=60,w=80,h=90' (the middle: 'point,x=0.5,y=0.5,normalized=true')
   FILE    the mp4 to write (samtrack-demo.mp4)"
     exit
 fi
@@ -15,12 +15,12 @@ video=${1:-} prompt=${2:-point,x=0.5,y=0.5,normalized=true}
 root=$(cd "$(dirname "$0")/.." && pwd)
 "$root/tools/setup.sh" run && "$root/tools/build.sh"
 export GST_PLUGIN_PATH="$root/build/gst${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
-if [ -n "$video" ]; then
-    source="filesrc location=\"$video\" ! decodebin ! videoconvert"
-else
-    source=$("$root/pipelines/clip.sh") prompt=${2:-box,x=26,y=146,w=64,h=64}
-fi
-"$root/build/tools/sam-launch" "$source ! queue ! samtrack initial-prompt=\"$prompt\" ! samoverlay
-    ! videoconvert ! x264enc speed-preset=veryfast ! mp4mux ! filesink location=\"$output\""
+log=$(mktemp) && trap 'rm -f "$log"' EXIT
+if [ -n "$video" ]; then source=(filesrc location="$video" ! decodebin ! videoconvert)
+else source=($("$root/pipelines/clip.sh")) prompt=${2:-box,x=260,y=120,w=120,h=120}; fi
+gst-launch-1.0 -m "${source[@]}" ! queue ! samtrack initial-prompt="$prompt" ! samoverlay ! videoconvert \
+    ! x264enc speed-preset=veryfast ! mp4mux ! filesink location="$output" >"$log" 2>&1 \
+    || { grep -E 'ERROR|WARNING' "$log" || cat "$log"; exit 1; } >&2
+sed -n 's/.*samtrack-stats, frames-in=(guint64)\([0-9]*\).*objects=(uint)\([0-9]*\), frames-per-second=(double)\([0-9.]*\).*/frames \1, objects \2, frames per second \3/p' "$log"
 echo "wrote $output"
 [ -z "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ] || xdg-open "$output" >/dev/null 2>&1 || true
