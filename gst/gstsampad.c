@@ -246,7 +246,6 @@ void
 gst_sam_pad_release (GstElement * element, GstPad * pad)
 {
   GstSamTrack *self = GST_SAM_TRACK (element);
-  GstPad *sink = GST_BASE_TRANSFORM_SINK_PAD (self);
 
   g_mutex_lock (&self->overlay.lock);
   if (self->overlay.pad != pad) {
@@ -255,13 +254,25 @@ gst_sam_pad_release (GstElement * element, GstPad * pad)
   }
   self->overlay.pad = NULL;
   g_mutex_unlock (&self->overlay.lock);
-  gst_pad_set_active (pad, FALSE);      /* ends a push that blocks */
-  GST_PAD_STREAM_LOCK (sink);
-  if (self->overlay.combined)
-    gst_flow_combiner_remove_pad (self->overlay.combiner, pad);
-  self->overlay.combined = FALSE;
-  GST_PAD_STREAM_UNLOCK (sink);
+  /* Ends a push that blocks. The combiner forgets the pad with the next frame:
+   * to wait for the streaming thread would be to wait for a paused sink. */
+  gst_pad_set_active (pad, FALSE);
   gst_element_remove_pad (element, pad);
+}
+
+/* Streaming thread: let the combiner know this pad (or NULL), no other. */
+static void
+set_combined (GstSamTrack * self, GstPad * pad)
+{
+  GstSamPad *overlay = &self->overlay;
+
+  if (overlay->combined == pad)
+    return;
+  if (overlay->combined)
+    gst_flow_combiner_remove_pad (overlay->combiner, overlay->combined);
+  overlay->combined = pad;
+  if (pad)
+    gst_flow_combiner_add_pad (overlay->combiner, pad);
 }
 
 void
@@ -296,6 +307,16 @@ gst_sam_pad_chain (GstPad * sink, GstObject * parent, GstBuffer * buf)
   return gst_flow_combiner_update_flow (self->overlay.combiner, GST_FLOW_OK);
 }
 
+static void
+free_pool (GstSamPad * overlay)
+{
+  gst_clear_buffer (&overlay->layer);
+  if (overlay->pool)
+    gst_buffer_pool_set_active (overlay->pool, FALSE);
+  gst_clear_object (&overlay->pool);
+  g_clear_pointer (&overlay->labels, g_free);
+}
+
 /* A pool and, for a coloured layer, room for its label map. */
 static gboolean
 prepare_pool (GstSamTrack * self)
@@ -307,7 +328,7 @@ prepare_pool (GstSamTrack * self)
   if (overlay->pool && gst_video_info_is_equal (&overlay->pool_info,
           &overlay->info))
     return TRUE;
-  gst_sam_pad_stop (self);
+  free_pool (overlay);
   overlay->pool_info = overlay->info;
   if (GST_VIDEO_INFO_FORMAT (&overlay->info) != GST_VIDEO_FORMAT_GRAY8) {
     overlay->labels_size = (gsize) overlay->info.width * overlay->info.height;
@@ -458,13 +479,17 @@ push_layer (GstSamTrack * self, GstPad * pad, GstBuffer * buf, gboolean fresh)
   return ret;
 }
 
+/* Note how the push went, unless the pad was released in the meantime: that it
+ * flushes then is nobody's concern. */
 static void
 combine (GstSamTrack * self, GstPad * pad, GstFlowReturn ret)
 {
-  if (!self->overlay.combined)
-    gst_flow_combiner_add_pad (self->overlay.combiner, pad);
-  self->overlay.combined = TRUE;
-  gst_flow_combiner_update_pad_flow (self->overlay.combiner, pad, ret);
+  GstPad *now = ref_pad (self);
+
+  set_combined (self, now == pad ? pad : NULL);
+  if (now == pad)
+    gst_flow_combiner_update_pad_flow (self->overlay.combiner, pad, ret);
+  gst_clear_object (&now);
 }
 
 void
@@ -475,8 +500,10 @@ gst_sam_pad_push (GstSamTrack * self, GstBuffer * buf, gboolean fresh)
   self->overlay.pushing = 0;
   if (fresh)
     gst_clear_buffer (&self->overlay.layer);
-  if (!pad)
+  if (!pad) {
+    set_combined (self, NULL);
     return;
+  }
   combine (self, pad, push_layer (self, pad, buf, fresh));
   gst_object_unref (pad);
 }
@@ -528,11 +555,6 @@ gst_sam_pad_start (GstSamTrack * self)
 void
 gst_sam_pad_stop (GstSamTrack * self)
 {
-  GstSamPad *overlay = &self->overlay;
-
-  gst_clear_buffer (&overlay->layer);
-  if (overlay->pool)
-    gst_buffer_pool_set_active (overlay->pool, FALSE);
-  gst_clear_object (&overlay->pool);
-  g_clear_pointer (&overlay->labels, g_free);
+  set_combined (self, NULL);
+  free_pool (&self->overlay);
 }

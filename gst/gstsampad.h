@@ -24,7 +24,7 @@ typedef struct
 
   /* streaming thread only, under the stream lock of the sink pad */
   GstFlowCombiner *combiner;
-  gboolean combined;            /* whether the combiner knows the pad */
+  GstPad *combined;             /* the pad that the combiner knows */
   GstPadChainFunction parent_chain;
   GstBufferPool *pool;
   GstVideoInfo pool_info;

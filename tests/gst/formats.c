@@ -288,8 +288,8 @@ GST_END_TEST;
 /* From end to end: whatever the format, the square is found. */
 GST_START_TEST (test_the_square_is_found)
 {
-  GstHarness *h = sam_harness_new ("samtrack initial-prompt=" SQUARE_BOX,
-      formats[__i__], 321, 241);
+  GstHarness *h = sam_harness_new ("samtrack max-objects=1 initial-prompt="
+      SQUARE_BOX, formats[__i__], 321, 241);
   GstBuffer *buf = sam_harness_run (h, 0);
 
   fail_unless (sam_meta_iou (sam_get_meta (buf), 0) > GOOD_IOU, "%s: IoU %g",

@@ -407,6 +407,71 @@ GST_START_TEST (test_requests_while_streaming)
 
 GST_END_TEST;
 
+/* A branch is linked and taken away again and again; the stream never notices. */
+GST_START_TEST (test_branches_come_and_go)
+{
+  GstElement *pipeline = gst_parse_launch ("videotestsrc ! video/x-raw,"
+      "width=64,height=48 ! samtrack name=t interval=1000 initial-prompt="
+      SQUARE_BOX " t.src ! fakesink", NULL);
+  GstElement *track = gst_bin_get_by_name (GST_BIN (pipeline), "t");
+  GstBus *bus = gst_element_get_bus (pipeline);
+  guint i;
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  gst_element_get_state (pipeline, NULL, NULL, GST_CLOCK_TIME_NONE);
+  for (i = 0; i < 50; i++) {
+    GstElement *sink = gst_element_factory_make ("fakesink", NULL);
+    GstPad *pad = gst_element_request_pad_simple (track, "overlay");
+    GstPad *peer = gst_element_get_static_pad (sink, "sink");
+
+    g_object_set (sink, "async", FALSE, NULL);
+    gst_bin_add (GST_BIN (pipeline), sink);
+    gst_element_sync_state_with_parent (sink);
+    fail_unless_equals_int (gst_pad_link (pad, peer), GST_PAD_LINK_OK);
+    g_usleep (3000);
+    gst_element_release_request_pad (track, pad);
+    gst_element_set_state (sink, GST_STATE_NULL);
+    gst_bin_remove (GST_BIN (pipeline), sink);
+    gst_object_unref (peer);
+    gst_object_unref (pad);
+  }
+  {
+    guint64 before = sam_get_stat (track, "frames-in");
+
+    for (i = 0; i < 1000 && sam_get_stat (track, "frames-in") < before + 10;
+        i++)
+      g_usleep (10000);
+    fail_unless (i < 1000, "the stream has stopped");
+  }
+  fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_ERROR, NULL), 0);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (bus);
+  gst_object_unref (track);
+  gst_object_unref (pipeline);
+}
+
+GST_END_TEST;
+
+/* A paused sink holds the streaming thread; a release must not wait for it. */
+GST_START_TEST (test_a_release_does_not_wait)
+{
+  GstElement *pipeline = gst_parse_launch ("videotestsrc ! video/x-raw,"
+      "width=64,height=48 ! samtrack name=t t.src ! fakesink "
+      "t.overlay ! queue ! fakesink async=false", NULL);
+  GstElement *track = gst_bin_get_by_name (GST_BIN (pipeline), "t");
+  GstPad *pad = gst_element_get_static_pad (track, "overlay");
+
+  gst_element_set_state (pipeline, GST_STATE_PAUSED);
+  gst_element_get_state (pipeline, NULL, NULL, GST_CLOCK_TIME_NONE);
+  gst_element_release_request_pad (track, pad);
+  gst_object_unref (pad);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (track);
+  gst_object_unref (pipeline);
+}
+
+GST_END_TEST;
+
 static Suite *
 pad_suite (void)
 {
@@ -429,6 +494,8 @@ pad_suite (void)
   tcase_add_test (tc, test_one_branch_may_end_early);
   tcase_add_test (tc, test_nothing_linked_is_an_error);
   tcase_add_test (tc, test_requests_while_streaming);
+  tcase_add_test (tc, test_branches_come_and_go);
+  tcase_add_test (tc, test_a_release_does_not_wait);
   return s;
 }
 

@@ -302,6 +302,6 @@ sam_tcase_new (Suite * suite, const gchar * name)
 
   suite_add_tcase (suite, tc);
   tcase_add_checked_fixture (tc, NULL, check_leaks);
-  tcase_set_timeout (tc, 60);
+  tcase_set_timeout (tc, 240);
   return tc;
 }

@@ -46,7 +46,7 @@ append_object (GValue * objects, guint64 id, guint slot, gint x, gint y, gint w,
           "state", G_TYPE_STRING, "tracked", "score", G_TYPE_DOUBLE, 5.0,
           "iou", G_TYPE_DOUBLE, 0.93, "x", G_TYPE_INT, x, "y", G_TYPE_INT, y,
           "w", G_TYPE_INT, w, "h", G_TYPE_INT, h,
-          "area", G_TYPE_UINT, (guint) (w * h), NULL));
+          "area", G_TYPE_UINT, (guint) w * (guint) h, NULL));
   gst_value_array_append_and_take_value (objects, &value);
 }
 
