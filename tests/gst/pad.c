@@ -407,7 +407,7 @@ GST_START_TEST (test_requests_while_streaming)
 
 GST_END_TEST;
 
-/* A branch is linked and taken away again and again; the stream never notices. */
+/* A branch is linked and taken away many times; the stream never notices. */
 GST_START_TEST (test_branches_come_and_go)
 {
   GstElement *pipeline = gst_parse_launch ("videotestsrc ! video/x-raw,"
