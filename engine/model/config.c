@@ -278,6 +278,7 @@ static int check_windows(const struct sam_config *c, const char *file, struct sa
         if (i < SAM_STAGES - 1 && window % 2)
             return sam_fail(error, SAM_EFORMAT, "%s: the window of stage %d must be even, got %d",
                             file, i + 1, window);
+        // The published code has no windowless pooling either: it divides by the window.
         if (i && c->global_block[first])
             return sam_fail(error, SAM_EUNSUPPORTED,
                             "%s: block %d begins stage %d and cannot attend "
