@@ -41,8 +41,9 @@ static struct check_buf *draw_lengths(struct check *t, const struct shape *s)
 }
 
 static void run(struct check *t, const struct check_types *type, const struct shape *s,
-                enum pattern pattern)
+                enum pattern pattern, enum check_factors factors)
 {
+    check_set_factors(t, factors);
     // Scores have a spread of width^2 * sqrt(dk) / 3 * scale.
     const float scale = 1 / sqrtf((float) s->dk), width = pattern == PEAKED ? 6 : 1.5f;
     const float k_lo = pattern == EQUAL ? 0.25f : -width, k_hi = pattern == EQUAL ? 0.25f : width;
@@ -59,7 +60,8 @@ static void run(struct check *t, const struct check_types *type, const struct sh
     check_each_side(t, i) {
         p[i] = (struct sam_attention) { .dst = dst->on[i], .q = q->on[i], .k = k->on[i],
                                         .v = v->on[i], .num_keys = lengths->on[i],
-                                        .heads = s->heads, .scale = scale };
+                                        .heads = s->heads, .scale = scale,
+                                        .exact = factors == CHECK_EXACT };
         sam_op_attention(&t->queue[i], &p[i]);
     }
     check_flops(t, 2.0 * s->n * s->queries * s->keys * s->heads * (s->dk + s->dv))
@@ -81,15 +83,17 @@ void check_attention(struct check *t)
 {
     for (int k = 0; k < 4; k++)
         for (int i = 0; i < NUM_SHAPES; i++)
-            for (int pattern = 0; pattern < NUM_PATTERNS; pattern++) {
-                const struct shape *s = &shapes[i];
-                if (check_case(t, "attention_%s_%dx%dx%d_h%d_%d_%d_%s", check_types[k].name, s->n,
-                               s->queries, s->keys, s->heads, s->dk, s->dv, pattern_names[pattern]))
-                    run(t, &check_types[k], s, pattern);
-            }
+            for (int pattern = 0; pattern < NUM_PATTERNS; pattern++)
+                for (int f = 0; f < check_num_factors(t); f += CHECK_EXACT) {
+                    const struct shape *s = &shapes[i];
+                    if (check_case(t, "attention_%s_%dx%dx%d_h%d_%d_%d_%s%s", check_types[k].name,
+                                   s->n, s->queries, s->keys, s->heads, s->dk, s->dv,
+                                   pattern_names[pattern], check_factor_names[f]))
+                        run(t, &check_types[k], s, pattern, f);
+                }
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < NUM_REAL; i++)
             if (check_speed(t, "attention_%s_%dx%d_h%d_%d_%d", check_types[k].name,
                             real[i].queries, real[i].keys, real[i].heads, real[i].dk, real[i].dv))
-                run(t, &check_types[k], &real[i], CALM);
+                run(t, &check_types[k], &real[i], CALM, CHECK_ANY);
 }

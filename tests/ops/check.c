@@ -21,6 +21,8 @@ const struct check_types check_types[4] = {
     { SAM_BF16, SAM_F32,  2e-6f, "bf16_f32" },
 };
 
+const char *const check_factor_names[CHECK_NUM_FACTORS] = { "", "_coarse", "_exact" };
+
 struct check_buf check_none;
 
 static uint64_t splitmix(uint64_t *s)
@@ -51,7 +53,8 @@ static bool begin(struct check *t, bool bench, const char *fmt, va_list ap)
     t->rng = t->seed;
     for (const char *s = t->name; *s; s++)
         t->rng = t->rng * 31 + (uint8_t) *s;
-    t->case_failed = t->exact = false;
+    t->case_failed = false;
+    t->factors = CHECK_ANY;
     t->bench_left = t->bench ? BENCH_RUNS : 0;
     t->cases++;
     return true;
@@ -179,10 +182,15 @@ static float draw(struct check *t, int pattern, float level)
     }
 }
 
+static float as_bf16(float v)
+{
+    return sam_bf16_to_float(sam_bf16_from_float(v));
+}
+
 static void put(struct check *t, const struct check_buf *b, size_t i, float v)
 {
-    if (t->exact)
-        v = sam_bf16_to_float(sam_bf16_from_float(v));
+    if (t->factors == CHECK_COARSE)
+        v = as_bf16(v);
     sam_store(&b->host[CHECK_REF], i, v);
 }
 
@@ -302,24 +310,25 @@ struct sam_tensor check_abs(struct check *t, const struct check_buf *b)
 
 struct sam_matrix check_abs_weight(struct check *t, const struct check_matrix *m)
 {
-    return (struct sam_matrix) { magnitudes(t, &m->plain).data, m->plain.w, m->plain.c };
+    return (struct sam_matrix) { magnitudes(t, &m->plain).data, m->plain.w, m->plain.c, true };
 }
 
 struct check_matrix check_weight(struct check *t, int out, int in)
 {
     struct check_matrix m = { .plain = check_temp(t, 1, 1, out, in) };
     const float scale = 1 / sqrtf((float) in);
+    const bool exact = t->factors == CHECK_EXACT;
     for (size_t i = 0; i < sam_count(&m.plain); i++) {
         const float v = check_unit(t) * scale;
-        sam_store(&m.plain, i, t->exact ? sam_bf16_to_float(sam_bf16_from_float(v)) : v);
+        sam_store(&m.plain, i, t->factors == CHECK_COARSE ? as_bf16(v) : v);
     }
     for (int s = CHECK_REF; s <= CHECK_NEW; s++) {
         struct sam_queue *q = &t->queue[s];
-        const size_t bytes = sam_op_pack_bytes(q, out, in, false);
+        const size_t bytes = sam_op_pack_bytes(q, out, in, exact);
         uint8_t *base = q->ops->alloc ? sam_queue_alloc(q, bytes) : must_alloc(bytes + 2 * GUARD);
         if (!q->ops->alloc)
             fill_pattern(base, bytes + 2 * GUARD);
-        m.on[s] = (struct sam_matrix) { q->ops->alloc ? base : base + GUARD, out, in };
+        m.on[s] = (struct sam_matrix) { q->ops->alloc ? base : base + GUARD, out, in, exact };
         sam_op_pack(q, m.on[s], m.plain.data);
         t->pack_base[t->num_packs] = base;
         t->pack_bytes[t->num_packs++] = bytes;

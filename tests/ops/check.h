@@ -23,6 +23,11 @@ struct check_matrix {
     struct sam_tensor plain; // f32 (1, 1, out, in), as it was before packing
 };
 
+// The factors of products, where the new side may round them to bf16: any numbers; only such as
+// bf16 holds, so that its products are as good as f32's; any, and the contract's `exact`.
+enum check_factors { CHECK_ANY, CHECK_COARSE, CHECK_EXACT, CHECK_NUM_FACTORS };
+extern const char *const check_factor_names[CHECK_NUM_FACTORS]; // for names of cases
+
 struct check {
     struct sam_queue queue[2];
     const char *label;   // of the new side: backend, precision, level, threads
@@ -42,7 +47,8 @@ struct check {
     size_t pack_bytes[8];
     int num_packs;
     int cases, failed, bench_left;
-    bool case_failed, exact;
+    bool case_failed;
+    enum check_factors factors;
 };
 
 // Start a case. False when it is filtered out. Reseeds from the seed and the name, so that a
@@ -51,16 +57,26 @@ struct check {
 bool check_case(struct check *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 bool check_speed(struct check *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-// True where the new side may round the factors of its products to bf16.
-static inline bool check_rounds(const struct check *t)
+static inline bool check_is_bf16(const struct check *t)
 {
-    return t->queue[CHECK_NEW].precision == SAM_PRECISION_BF16 && !t->exact;
+    return t->queue[CHECK_NEW].precision == SAM_PRECISION_BF16;
 }
 
-// From here on draw only numbers that bf16 holds: its products are then as exact as f32's.
-static inline void check_exact(struct check *t, bool exact)
+// True where the new side may round the factors of its products.
+static inline bool check_rounds(const struct check *t)
 {
-    t->exact = exact;
+    return check_is_bf16(t) && t->factors == CHECK_ANY;
+}
+
+// What a case's factors are, from here on. Kinds worth a case of their own: one in fp32.
+static inline void check_set_factors(struct check *t, enum check_factors factors)
+{
+    t->factors = factors;
+}
+
+static inline int check_num_factors(const struct check *t)
+{
+    return check_is_bf16(t) ? CHECK_NUM_FACTORS : 1;
 }
 
 int check_int(struct check *t, int lo, int hi);

@@ -27,9 +27,9 @@ static int extent(int in, const struct shape *s)
 }
 
 static void run(struct check *t, const struct check_types *type, const struct shape *s,
-                enum sam_act act, bool exact)
+                enum sam_act act, enum check_factors factors)
 {
-    check_exact(t, exact);
+    check_set_factors(t, factors);
     const int h = extent(s->h, s), w = extent(s->w, s), in = s->kernel * s->kernel * s->in;
     struct check_buf *src = check_in(t, type->in, s->n, s->h, s->w, s->in);
     struct check_buf *bias = check_in(t, SAM_F32, 1, 1, 1, s->out);
@@ -64,16 +64,16 @@ void check_conv(struct check *t)
                                          SAM_ACT_SIGMOID };
     for (int k = 0; k < 4; k++)
         for (int i = 0; i < NUM_SHAPES; i++)
-            for (int exact = 0; exact < 2; exact++) {
+            for (int f = 0; f < check_num_factors(t); f++) {
                 const struct shape *s = &shapes[i];
                 if (check_case(t, "conv_%s_%dx%dx%dx%d_to_%d_k%ds%dp%d%s", check_types[k].name,
                                s->n, s->h, s->w, s->in, s->out, s->kernel, s->stride, s->pad,
-                               exact ? "_exact" : ""))
-                    run(t, &check_types[k], s, acts[check_int(t, 0, 3)], exact);
+                               check_factor_names[f]))
+                    run(t, &check_types[k], s, acts[check_int(t, 0, 3)], f);
             }
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < NUM_REAL; i++)
             if (check_speed(t, "conv_%s_%dx%dx%d_to_%d_k%d", check_types[k].name, real[i].h,
                             real[i].w, real[i].in, real[i].out, real[i].kernel))
-                run(t, &check_types[k], &real[i], SAM_ACT_NONE, false);
+                run(t, &check_types[k], &real[i], SAM_ACT_NONE, CHECK_ANY);
 }

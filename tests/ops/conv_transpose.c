@@ -14,9 +14,9 @@ enum { NUM_SHAPES = sizeof(shapes) / sizeof(*shapes), NUM_REAL = sizeof(real) / 
 enum { NO_ADD, ADD, ADD_ONE_MAP };
 
 static void run(struct check *t, const struct check_types *type, const struct shape *s,
-                enum sam_act act, int adding, bool exact)
+                enum sam_act act, int adding, enum check_factors factors)
 {
-    check_exact(t, exact);
+    check_set_factors(t, factors);
     const int h = 2 * s->h, w = 2 * s->w;
     struct check_buf *src = check_in(t, type->in, s->n, s->h, s->w, s->in);
     struct check_buf *bias = check_in(t, SAM_F32, 1, 1, 1, s->out);
@@ -50,17 +50,17 @@ void check_conv_transpose(struct check *t)
     for (int k = 0; k < 4; k++)
         for (int i = 0; i < NUM_SHAPES; i++)
             for (int adding = NO_ADD; adding <= ADD_ONE_MAP; adding++)
-                for (int exact = 0; exact < 2; exact++) {
+                for (int f = 0; f < check_num_factors(t); f++) {
                     const struct shape *s = &shapes[i];
                     if (check_case(t, "conv_transpose_%s_%dx%dx%dx%d_to_%d_%d%s",
                                    check_types[k].name, s->n, s->h, s->w, s->in, s->out, adding,
-                                   exact ? "_exact" : ""))
+                                   check_factor_names[f]))
                         run(t, &check_types[k], s, check_int(t, 0, 1) ? SAM_ACT_GELU : SAM_ACT_NONE,
-                            adding, exact);
+                            adding, f);
                 }
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < NUM_REAL; i++)
             if (check_speed(t, "conv_transpose_%s_%dx%dx%d_to_%d", check_types[k].name, real[i].h,
                             real[i].w, real[i].in, real[i].out))
-                run(t, &check_types[k], &real[i], SAM_ACT_GELU, ADD_ONE_MAP, false);
+                run(t, &check_types[k], &real[i], SAM_ACT_GELU, ADD_ONE_MAP, CHECK_ANY);
 }

@@ -80,7 +80,7 @@ static struct sam_tensor i32(int i, int n, int h, int w, int c)
 
 static struct sam_matrix matrix(int i, int out, int in)
 {
-    return (struct sam_matrix) { room + 1024 * i, out, in };
+    return (struct sam_matrix) { room + 1024 * i, out, in, false };
 }
 
 static void overlap_by_one(struct sam_tensor *dst, const struct sam_tensor *with)
@@ -292,7 +292,7 @@ static void fronts_window_attention(void)
 static struct sam_attention valid_attention(void)
 {
     return (struct sam_attention) { f32(0, 2, 1, 4, 6), f32(1, 2, 1, 4, 8), f32(2, 2, 1, 5, 8),
-                                    f32(3, 2, 1, 5, 6), i32(4, 1, 1, 1, 2), 2, 0.5f };
+                                    f32(3, 2, 1, 5, 6), i32(4, 1, 1, 1, 2), 2, 0.5f, false };
 }
 
 static void fronts_attention(void)

@@ -20,7 +20,8 @@ enum { NUM_SHAPES = sizeof(shapes) / sizeof(*shapes), NUM_REAL = sizeof(real) / 
 
 struct variant {
     enum sam_act act;
-    bool bias, add, repeat, in_place, exact;
+    bool bias, add, repeat, in_place;
+    enum check_factors factors;
 };
 
 static void bound(struct check *t, const struct sam_linear *p, const struct check_buf *src,
@@ -37,7 +38,7 @@ static void bound(struct check *t, const struct sam_linear *p, const struct chec
 static void run(struct check *t, const struct check_types *type, const struct shape *s,
                 const struct variant *v)
 {
-    check_exact(t, v->exact);
+    check_set_factors(t, v->factors);
     struct check_buf *src = check_in(t, type->in, s->n, 1, s->rows, s->in);
     struct check_buf *bias = v->bias ? check_in(t, SAM_F32, 1, 1, 1, s->out) : &check_none;
     struct check_buf *add = v->in_place ? check_inout(t, type->out, s->n, 1, s->rows, s->out)
@@ -67,12 +68,12 @@ void check_linear(struct check *t)
                                          SAM_ACT_SIGMOID };
     for (int k = 0; k < 4; k++)
         for (int i = 0; i < NUM_SHAPES; i++)
-            for (int exact = 0; exact < 2; exact++) {
+            for (int f = 0; f < check_num_factors(t); f++) {
                 const struct shape *s = &shapes[i];
                 if (!check_case(t, "linear_%s_%dx%dx%d_to_%d%s", check_types[k].name, s->n, s->rows,
-                                s->in, s->out, exact ? "_exact" : ""))
+                                s->in, s->out, check_factor_names[f]))
                     continue;
-                const struct variant v = { .act = acts[check_int(t, 0, 3)], .exact = exact,
+                const struct variant v = { .act = acts[check_int(t, 0, 3)], .factors = f,
                                            .bias = check_int(t, 0, 3), .add = check_int(t, 0, 1),
                                            .repeat = check_int(t, 0, 1),
                                            .in_place = !check_int(t, 0, 2) };

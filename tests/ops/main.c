@@ -118,7 +118,7 @@ static void run_cuda(struct check *t, const struct options *o)
 }
 
 // A mutant is the reference with one entry replaced, checked by that entry's check alone.
-static bool is_caught(const struct check *blank, int i)
+static bool is_caught_at(const struct check *blank, int i, enum sam_precision precision)
 {
     struct sam_ops table = *sam_ops_ref();
     memcpy((char *) &table + mutants[i].entry, &mutants[i].fault, sizeof(mutants[i].fault));
@@ -130,18 +130,26 @@ static bool is_caught(const struct check *blank, int i)
     sam_queue_open(&t.queue[CHECK_REF], SAM_BACKEND_REF, -1, SAM_PRECISION_FP32, 1, NULL, NULL);
     t.queue[CHECK_NEW] = t.queue[CHECK_REF];
     t.queue[CHECK_NEW].ops = &table;
+    t.queue[CHECK_NEW].precision = precision;
     run_operations(&t, mutants[i].op);
     sam_queue_close(&t.queue[CHECK_REF]);
     return t.failed > 0;
 }
 
-// The reference against itself must pass; every mutant must not.
+static bool is_caught(const struct check *blank, int i)
+{
+    return is_caught_at(blank, i, SAM_PRECISION_FP32) || is_caught_at(blank, i, SAM_PRECISION_BF16);
+}
+
+// The reference against itself must pass, also where it might round; every mutant must not.
 static int selftest(const struct check *blank, const char *op)
 {
     struct check sane = *blank;
     sane.label = "ref";
     for (int s = CHECK_REF; s <= CHECK_NEW; s++)
         sam_queue_open(&sane.queue[s], SAM_BACKEND_REF, -1, SAM_PRECISION_FP32, 1, NULL, NULL);
+    run_operations(&sane, op);
+    sane.queue[CHECK_NEW].precision = SAM_PRECISION_BF16;
     run_operations(&sane, op);
 
     int missed = 0, tried = 0;

@@ -1,9 +1,9 @@
 #include "product.h"
 
 static void run(struct check *t, const struct check_types *type, int n, int a_rows, int b_rows,
-                int c, bool exact)
+                int c, enum check_factors factors)
 {
-    check_exact(t, exact);
+    check_set_factors(t, factors);
     struct check_buf *a = check_in(t, type->in, n, 1, a_rows, c);
     struct check_buf *b = check_in(t, type->in, n, 1, b_rows, c);
     struct check_buf *dst = check_out(t, SAM_F32, n, 1, a_rows, b_rows);
@@ -30,12 +30,12 @@ void check_matmul(struct check *t)
                                      { 4, 513, 8 }, { 1, 100, 64 }, { 5, 130, 256 } };
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < 7; i++)
-            for (int exact = 0; exact < 2; exact++)
+            for (int f = 0; f < check_num_factors(t) && f <= CHECK_COARSE; f++)
                 if (check_case(t, "matmul_%s_%dx%dx%d%s", check_types[k].name, shapes[i][0],
-                               shapes[i][1], shapes[i][2], exact ? "_exact" : ""))
+                               shapes[i][1], shapes[i][2], check_factor_names[f]))
                     run(t, &check_types[k], check_int(t, 1, 3), shapes[i][0], shapes[i][1],
-                        shapes[i][2], exact);
+                        shapes[i][2], f);
     for (int k = 0; k < 2; k++)
         if (check_speed(t, "matmul_%s_4x65536x32", check_types[k].name))
-            run(t, &check_types[k], 1, 4, 65536, 32, false);
+            run(t, &check_types[k], 1, 4, 65536, 32, CHECK_ANY);
 }

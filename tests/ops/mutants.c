@@ -161,6 +161,33 @@ static void linear_ignores_the_last_input(struct sam_queue *q, const struct sam_
         }
 }
 
+// Rounds to bf16 what asked to be exact.
+static struct sam_tensor rounded(const struct sam_tensor *t, float *room, size_t capacity)
+{
+    struct sam_tensor r = *t;
+    if (t->type != SAM_F32 || sam_count(t) > capacity)
+        return r;
+    r.data = room;
+    for (size_t i = 0; i < sam_count(t); i++)
+        room[i] = sam_bf16_to_float(sam_bf16_from_float(sam_load(t, i)));
+    return r;
+}
+
+#define ROUNDS_THE_EXACT(op, in)                                                               \
+    static void op##_rounds_the_exact(struct sam_queue *q, const struct sam_##op *p)           \
+    {                                                                                          \
+        static float room[1 << 16];                                                            \
+        struct sam_##op m = *p;                                                                \
+        if (q->precision == SAM_PRECISION_BF16)                                                \
+            m.in = rounded(&p->in, room, 1 << 16);                                             \
+        sam_##op##_ref(q, &m);                                                                 \
+    }
+
+ROUNDS_THE_EXACT(linear, src)
+ROUNDS_THE_EXACT(conv, src)
+ROUNDS_THE_EXACT(conv_transpose, src)
+ROUNDS_THE_EXACT(attention, q)
+
 CHANGED(conv, forgets_the_bias, m.bias = without(m.bias))
 CHANGED(conv, forgets_the_act, m.act = SAM_ACT_NONE)
 CHANGED(conv, pads_one_less, if (m.pad) m.pad--)
@@ -565,12 +592,14 @@ const struct mutant mutants[] = {
     MUTANT(linear, tanh_gelu),
     MUTANT(linear, acts_last),
     MUTANT(linear, ignores_the_last_input),
+    MUTANT(linear, rounds_the_exact),
     COMMON_MUTANTS(conv),
     MUTANT(conv, forgets_the_bias),
     MUTANT(conv, forgets_the_act),
     MUTANT(conv, pads_one_less),
     MUTANT(conv, walks_by_one),
     MUTANT(conv, reads_past_the_map),
+    MUTANT(conv, rounds_the_exact),
     COMMON_MUTANTS(depthwise),
     MUTANT(depthwise, forgets_the_bias),
     MUTANT(depthwise, flips),
@@ -581,6 +610,7 @@ const struct mutant mutants[] = {
     MUTANT(conv_transpose, forgets_the_act),
     MUTANT(conv_transpose, repeats_the_first_sum),
     MUTANT(conv_transpose, transposes),
+    MUTANT(conv_transpose, rounds_the_exact),
     COMMON_MUTANTS(maxpool),
     MUTANT(maxpool, averages),
     MUTANT(maxpool, slips_on_odd_widths),
@@ -596,6 +626,7 @@ const struct mutant mutants[] = {
     MUTANT(attention, one_head),
     MUTANT(attention, shares_the_first_values),
     MUTANT(attention, drops_the_last_key),
+    MUTANT(attention, rounds_the_exact),
     COMMON_MUTANTS(rope),
     MUTANT(rope, rotates_all),
     MUTANT(rope, turns_back),

@@ -39,7 +39,7 @@ static struct sam_frame draw_frame(struct check *t, enum sam_pixel_format format
 }
 
 static void run(struct check *t, enum sam_pixel_format format, int width, int height, int side,
-                int colour, enum sam_type out)
+                int colour, enum sam_type out, float abs)
 {
     struct check_buf *plane[3];
     struct sam_frame frame = draw_frame(t, format, width, height, plane);
@@ -54,9 +54,9 @@ static void run(struct check *t, enum sam_pixel_format format, int width, int he
     }
     check_bytes(t, (double) sam_tensor_bytes(&plane[0]->on[0]) + sam_tensor_bytes(&dst->on[0]))
         sam_op_preprocess(&t->queue[CHECK_NEW], &p[CHECK_NEW]);
-    // A position is f32, off by 1e-5 where frames are 131 wide, times the largest step between
-    // neighbours, 255 / 255 / 0.225: 5e-5. Fixed-point colour would be off by 1e-2.
-    check_near(t, dst, 1e-4f, out == SAM_BF16 ? 8e-3f : 1e-6f);
+    // 1e-4: a position is f32, off by 1e-5 where frames are 131 wide, times the largest step
+    // between neighbours, 255 / 255 / 0.225: 5e-5. Fixed-point colour would be off by 1e-2.
+    check_near(t, dst, abs, out == SAM_BF16 ? 8e-3f : 1e-6f);
     check_done(t);
 }
 
@@ -69,10 +69,15 @@ void check_preprocess(struct check *t)
                 if (check_case(t, "preprocess_%s_%dx%d_to_%d", formats[f].name, sizes[i][0],
                                sizes[i][1], sides[j]))
                     run(t, formats[f].format, sizes[i][0], sizes[i][1], sides[j], (i + j) % 4,
-                        (f + i + j) % 3 ? SAM_F32 : SAM_BF16);
+                        (f + i + j) % 3 ? SAM_F32 : SAM_BF16, 1e-4f);
+        // The longest sides there are: a position is off by up to 2^-11, shrunk by 16384 / 32.
+        if (check_case(t, "preprocess_%s_16384x3_to_32", formats[f].name))
+            run(t, formats[f].format, 16384, 3, 32, 0, SAM_F32, 5e-4f);
+        if (check_case(t, "preprocess_%s_3x16384_to_32", formats[f].name))
+            run(t, formats[f].format, 3, 16384, 32, 1, SAM_F32, 5e-4f);
         if (check_speed(t, "preprocess_%s_640x360_to_256", formats[f].name))
-            run(t, formats[f].format, 640, 360, 256, 0, SAM_F32);
+            run(t, formats[f].format, 640, 360, 256, 0, SAM_F32, 0);
         if (check_speed(t, "preprocess_%s_1920x1080_to_1024", formats[f].name))
-            run(t, formats[f].format, 1920, 1080, 1024, 0, SAM_F32);
+            run(t, formats[f].format, 1920, 1080, 1024, 0, SAM_F32, 0);
     }
 }

@@ -88,7 +88,7 @@ static struct sam_matrix get_matrix(struct vectors *v)
     const struct sam_tensor w = get(v, "weight");
     const size_t bytes = sam_op_pack_bytes(&v->queue, w.w, w.c, false);
     uint8_t *room = keep(v, bytes + 64);
-    const struct sam_matrix m = { room + (64 - (uintptr_t) room % 64), w.w, w.c };
+    const struct sam_matrix m = { room + (64 - (uintptr_t) room % 64), w.w, w.c, false };
     sam_op_pack(&v->queue, m, w.data);
     return m;
 }
