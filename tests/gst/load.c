@@ -164,7 +164,7 @@ static Suite *
 load_suite (void)
 {
   Suite *s = suite_create ("load");
-  TCase *tc = sam_tcase_new (s, "overload");
+  TCase *tc = sam_tcase_new_tiny (s, "overload");
 
   tcase_add_test (tc, test_skip_passes_late_frames_with_stale_masks);
   tcase_add_test (tc, test_drop_drops_them);

@@ -483,12 +483,12 @@ pad_suite (void)
   tcase_add_test (tc, test_coloured_layers);
   tcase_add_test (tc, test_stale_frames_show_the_last_map_again);
   tcase_add_test (tc, test_without_objects_it_is_black);
-  tc = sam_tcase_new (s, "events");
+  tc = sam_tcase_new_tiny (s, "events");
   tcase_add_test (tc, test_events_reach_it_in_order);
   tcase_add_test (tc, test_it_follows_new_caps);
   tcase_add_test (tc, test_prompts_and_latency_through_it);
   tcase_add_test (tc, test_it_flushes);
-  tc = sam_tcase_new (s, "flow");
+  tc = sam_tcase_new_tiny (s, "flow");
   tcase_add_test (tc, test_there_is_one_of_it);
   tcase_add_test (tc, test_either_pad_may_stand_alone);
   tcase_add_test (tc, test_one_branch_may_end_early);

@@ -295,13 +295,34 @@ check_leaks (void)
   fail_unless (found, "GST_TRACERS does not hold leaks");
 }
 
-TCase *
-sam_tcase_new (Suite * suite, const gchar * name)
+static void
+use_tiny_model (void)
+{
+  const gchar *name = g_getenv ("SAMTRACK_TINY_MODEL");
+
+  fail_unless (name != NULL);
+  g_setenv ("SAMTRACK_MODEL", name, TRUE);
+}
+
+static TCase *
+add_tcase (Suite * suite, const gchar * name, SFun setup)
 {
   TCase *tc = tcase_create (name);
 
   suite_add_tcase (suite, tc);
-  tcase_add_checked_fixture (tc, NULL, check_leaks);
+  tcase_add_checked_fixture (tc, setup, check_leaks);
   tcase_set_timeout (tc, 240);
   return tc;
+}
+
+TCase *
+sam_tcase_new (Suite * suite, const gchar * name)
+{
+  return add_tcase (suite, name, NULL);
+}
+
+TCase *
+sam_tcase_new_tiny (Suite * suite, const gchar * name)
+{
+  return add_tcase (suite, name, use_tiny_model);
 }

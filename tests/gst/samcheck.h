@@ -54,4 +54,8 @@ guint sam_count_messages (GstBus * bus, GstMessageType type, gchar ** text);
 /* A test case whose every test ends with a look at the leaks tracer. */
 TCase *sam_tcase_new (Suite * suite, const gchar * name);
 
+/* The same with a tiny model of random weights, for tests that do not look at
+ * masks. */
+TCase *sam_tcase_new_tiny (Suite * suite, const gchar * name);
+
 #endif

@@ -525,15 +525,15 @@ samtrack_suite (void)
   tcase_add_test (tc, test_interval_passes_stale_masks);
   tcase_add_test (tc, test_stats_add_up);
   tcase_add_test (tc, test_objects_can_be_read_at_any_time);
-  tc = sam_tcase_new (s, "bad input");
-  tcase_add_test (tc, test_frames_of_one_pixel_and_odd_ones);
   tcase_add_test (tc, test_frames_of_8k);
   tcase_add_test (tc, test_caps_change_in_mid_stream);
+  tc = sam_tcase_new_tiny (s, "bad input");
+  tcase_add_test (tc, test_frames_of_one_pixel_and_odd_ones);
   tcase_add_test (tc, test_frames_without_timestamps);
   tcase_add_test (tc, test_eos_before_the_first_frame);
   tcase_add_test (tc, test_a_gap_flag_skips_inference);
   tcase_add_test (tc, test_a_flush_begins_anew);
-  tc = sam_tcase_new (s, "states");
+  tc = sam_tcase_new_tiny (s, "states");
   tcase_add_test (tc, test_a_missing_model_is_an_error);
   tcase_add_test (tc, test_a_foreign_model_is_an_error);
   tcase_add_test (tc, test_there_and_back_a_hundred_times);

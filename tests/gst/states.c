@@ -81,7 +81,7 @@ static Suite *
 states_suite (void)
 {
   Suite *s = suite_create ("states");
-  TCase *tc = sam_tcase_new (s, "walks");
+  TCase *tc = sam_tcase_new_tiny (s, "walks");
 
   tcase_add_test (tc, test_never_used);
   tcase_add_test (tc, test_up_and_down);
