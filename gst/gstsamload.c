@@ -174,13 +174,17 @@ gst_sam_load_is_late (GstSamLoad * load, GstBaseTransform * base,
   return late;
 }
 
-/* The hysteresis: up at once, down when it is a quarter too high. */
+/* The hysteresis: up at once, down when it is a quarter too high, and away only
+ * when it is well below what sinks grant. */
 static gboolean
-update_reported (GstSamLoad * load, GstClockTime wanted)
+update_reported (GstSamLoad * load, GstClockTime p95)
 {
+  GstClockTime wanted;
   gboolean changed;
 
   g_mutex_lock (&load->lock);
+  wanted = p95 > (load->reported ? SINK_GRANTS / 3 * 2 : SINK_GRANTS) ?
+      p95 + p95 / 20 : 0;
   changed = wanted > load->reported || wanted < load->reported / 4 * 3;
   if (changed)
     load->reported = wanted;
@@ -205,7 +209,7 @@ gst_sam_load_measure (GstSamLoad * load, gint64 ns)
   gst_sam_sort (sorted, n);
   load->typical = gst_sam_percentile (sorted, n, 50);
   p95 = gst_sam_percentile (sorted, n, 95);
-  return update_reported (load, p95 > SINK_GRANTS ? p95 + p95 / 20 : 0);
+  return update_reported (load, p95);
 }
 
 gboolean

@@ -157,8 +157,7 @@ get_rate (const GstSamStats * stats)
 {
   const gint64 us = stats->last_us - stats->first_us;
 
-  return us > 0 ?
-      1e6 * (stats->count[GST_SAM_COUNT_FRAMES_IN] - 1) / us : 0.0;
+  return us > 0 ? 1e6 * (stats->count[GST_SAM_COUNT_FRAMES_IN] - 1) / us : 0.0;
 }
 
 static void

@@ -2,6 +2,10 @@
 
 #include "samcheck.h"
 
+#include "../../gst/gstsamload.h"
+
+#include <string.h>
+
 #define TRACK "samtrack initial-prompt=" SQUARE_BOX " "
 
 /* What a sink says that shows frames @late behind the one of @time. */
@@ -160,6 +164,51 @@ GST_START_TEST (test_latency_is_what_was_measured)
 
 GST_END_TEST;
 
+/* So many frames of that many ms: how often is there something new to report?
+ */
+static guint
+measure (GstSamLoad * load, guint n, guint ms)
+{
+  guint changes = 0;
+
+  while (n--)
+    changes += gst_sam_load_measure (load, ms * GST_MSECOND);
+  return changes;
+}
+
+GST_START_TEST (test_latency_does_not_jitter)
+{
+  GstSamLoad load;
+
+  memset (&load, 0, sizeof load);
+  gst_sam_load_init (&load);
+  /* 15 ms are granted by every video sink */
+  fail_unless_equals_int (measure (&load, 64, 14), 0);
+  fail_unless_equals_uint64 (gst_sam_load_get_reported (&load), 0);
+  fail_unless_equals_int (measure (&load, 64, 20), 1);
+  fail_unless_equals_uint64 (gst_sam_load_get_reported (&load),
+      21 * GST_MSECOND);
+  /* what was reported covers it, or nearly is it */
+  fail_unless_equals_int (measure (&load, 64, 20), 0);
+  fail_unless_equals_int (measure (&load, 64, 16), 0);
+  /* two outliers of 64 are not the latency, eight are */
+  measure (&load, 2, 500);
+  fail_unless_equals_int (measure (&load, 62, 20), 0);
+  measure (&load, 8, 100);
+  fail_unless_equals_int (measure (&load, 8, 20), 1);
+  fail_unless_equals_uint64 (gst_sam_load_get_reported (&load),
+      105 * GST_MSECOND);
+  fail_unless_equals_int (measure (&load, 64, 20), 1);
+  /* still reported a little below the grant, then no more */
+  fail_unless_equals_int (measure (&load, 64, 11), 1);
+  fail_unless (gst_sam_load_get_reported (&load) > 11 * GST_MSECOND);
+  fail_unless_equals_int (measure (&load, 64, 8), 1);
+  fail_unless_equals_uint64 (gst_sam_load_get_reported (&load), 0);
+  gst_sam_load_clear (&load);
+}
+
+GST_END_TEST;
+
 static Suite *
 load_suite (void)
 {
@@ -173,6 +222,7 @@ load_suite (void)
   tcase_add_test (tc, test_skipping_ends);
   tc = sam_tcase_new (s, "latency");
   tcase_add_test (tc, test_latency_is_what_was_measured);
+  tcase_add_test (tc, test_latency_does_not_jitter);
   return s;
 }
 
