@@ -359,27 +359,32 @@ static int map_file(struct sam_weights *w, const char *file, struct sam_error *e
     return status;
 }
 
-// The text of a small file, NUL-terminated, or NULL where there is none that can be read.
-static char *read_text(const char *path, size_t *bytes)
+// The text of a small file, NUL-terminated; *text stays NULL where there is none that can be
+// read. Fails for want of memory only.
+static int read_text(const char *path, char **text, size_t *bytes)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return NULL;
     struct stat st;
-    char *text = NULL;
+    *text = NULL;
     *bytes = 0;
-    if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size <= MAX_CONFIG)
-        text = malloc(st.st_size + 1);
-    while (text && *bytes < (size_t) st.st_size) {
-        const ssize_t got = read(fd, text + *bytes, st.st_size - *bytes);
+    if (fd < 0)
+        return SAM_OK;
+    if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > MAX_CONFIG) {
+        close(fd);
+        return SAM_OK;
+    }
+    *text = malloc(st.st_size + 1);
+    while (*text && *bytes < (size_t) st.st_size) {
+        const ssize_t got = read(fd, *text + *bytes, st.st_size - *bytes);
         if (got <= 0)
             break;
         *bytes += got;
     }
     close(fd);
-    if (text)
-        text[*bytes] = 0;
-    return text;
+    if (!*text)
+        return SAM_ENOMEM;
+    (*text)[*bytes] = 0;
+    return SAM_OK;
 }
 
 // A config.json in the same folder need not be about this file; a model of this family says so.
@@ -406,12 +411,13 @@ static int find_config(struct sam_weights *w, const char *file, bool foreign,
     if (!path)
         return sam_fail(error, SAM_ENOMEM, "%s: no memory to look for its JSON", w->label);
 
+    char *text;
     size_t bytes;
     snprintf(path, room, "%.*s.json", (int) (dot ? dot - file : (long) strlen(file)), file);
-    char *text = read_text(path, &bytes);
-    if (!text) {
+    int status = read_text(path, &text, &bytes);
+    if (!status && !text) {
         snprintf(path, room, "%.*sconfig.json", (int) folder, file);
-        text = read_text(path, &bytes);
+        status = read_text(path, &text, &bytes);
         if (text && !foreign && !is_about_sam2(text, bytes)) {
             free(text);
             text = NULL;
@@ -423,7 +429,7 @@ static int find_config(struct sam_weights *w, const char *file, bool foreign,
         shorten(w->config_label, path);
     }
     free(path);
-    return SAM_OK;
+    return status ? sam_fail(error, status, "%s: no memory to read its JSON", w->label) : SAM_OK;
 }
 
 int sam_weights_open(struct sam_weights **out, const char *file, struct sam_error *error)
@@ -562,8 +568,8 @@ static bool convert_strided(float *dst, const struct sam_weight *w)
     }
 }
 
-int sam_weights_check(const struct sam_weights *f, const char *name, int rank,
-                      const int64_t *shape, struct sam_error *error)
+int sam_weights_check(const struct sam_weights *f, const char *name, int rank, const int64_t *shape,
+                      struct sam_error *error)
 {
     const struct sam_weight *w = sam_weights_find(f, name);
     if (!w)

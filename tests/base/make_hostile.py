@@ -78,6 +78,8 @@ def good_files(f):
     f.write('hf-pt/config.json', hf_config)
     for name in 'hf/model.safetensors', 'hf-stem.safetensors', 'meta.pt', 'hf-pt/model.pt':
         f.same(first, f.folder / name)
+    for name in 'meta.safetensors', 'hf/model.safetensors', 'meta.pt', 'hf-pt/model.pt':
+        f.manifest.append(f'memory\t{f.folder / name}')
     for dtype in 'F16', 'BF16':
         f.good(f'{dtype}.safetensors', c.safetensors(m.tensors(dtype=dtype), own(m.CONFIG)))
         f.good(f'{dtype}.pt', c.torch_file(m.tensors(dtype=dtype)))

@@ -4,6 +4,7 @@
 //
 // A line of the manifest, tab-separated:
 //   good FILE VARIANT SIDE        same FILE FILE        bad FILE STATUS WORD|WORD|...
+//   memory FILE                   every allocation of the readers fails once
 //   hollow FILE STATUS WORD|...   sizes can be read, but a tracker must not open
 #include <math.h>
 #include <stdlib.h>
@@ -12,6 +13,50 @@
 
 #include "../track/expect.h"
 #include "config.h"
+
+// The linker leads the engine's allocations through these (--wrap). allocations_left < 0: no limit.
+static int allocations_left = -1;
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t n, size_t bytes);
+void *__real_realloc(void *p, size_t bytes);
+char *__real_strdup(const char *s);
+char *__real_strndup(const char *s, size_t n);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t n, size_t bytes);
+void *__wrap_realloc(void *p, size_t bytes);
+char *__wrap_strdup(const char *s);
+char *__wrap_strndup(const char *s, size_t n);
+
+static bool may_allocate(void)
+{
+    return allocations_left < 0 || allocations_left-- > 0;
+}
+
+void *__wrap_malloc(size_t bytes)
+{
+    return may_allocate() ? __real_malloc(bytes) : NULL;
+}
+
+void *__wrap_calloc(size_t n, size_t bytes)
+{
+    return may_allocate() ? __real_calloc(n, bytes) : NULL;
+}
+
+void *__wrap_realloc(void *p, size_t bytes)
+{
+    return may_allocate() ? __real_realloc(p, bytes) : NULL;
+}
+
+char *__wrap_strdup(const char *s)
+{
+    return may_allocate() ? __real_strdup(s) : NULL;
+}
+
+char *__wrap_strndup(const char *s, size_t n)
+{
+    return may_allocate() ? __real_strndup(s, n) : NULL;
+}
 
 static int64_t count_of(const struct sam_weight *w)
 {
@@ -98,6 +143,27 @@ static void check_same(const char *file_a, const char *file_b)
     sam_weights_close(&b);
 }
 
+// Memory runs out after 0, 1, 2, ... allocations, until it suffices.
+static void check_memory(const char *file)
+{
+    for (int n = 0; n < 100000; n++) {
+        struct sam_error error = { "" };
+        struct sam_weights *f;
+        allocations_left = n;
+        const int status = sam_weights_open(&f, file, &error);
+        const bool enough = allocations_left >= 0;
+        allocations_left = -1;
+        sam_weights_close(&f);
+        if (!status) {
+            expect(n > 10 && enough, "%s: open after %d allocations", file, n);
+            return;
+        }
+        expect(status == SAM_ENOMEM && strstr(error.text, "no memory"),
+               "%s: %d allocations: %d, %s", file, n, status, error.text);
+    }
+    expect(false, "%s: no end of allocations", file);
+}
+
 static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -178,6 +244,8 @@ int main(int argc, char **argv)
             check_good(field[1], field[2], atoi(field[3]));
         else if (strcmp(field[0], "same") == 0)
             check_same(field[1], field[2]);
+        else if (strcmp(field[0], "memory") == 0)
+            check_memory(field[1]);
         else if (strcmp(field[0], "hollow") == 0)
             check_hollow(field[1], atoi(field[2]), field[3]);
         else

@@ -2,7 +2,7 @@
 # Fuzzes every target for a while, from the corpora beside this script. Needs clang; without it
 # the corpora are replayed. A finding is kept in build-fuzz/findings, its input with it.
 # usage: tests/fuzz/run.sh [--minutes N | --seconds N] [--keep] [TARGET...]
-#   --keep: inputs that reach new code join the corpus, those that add nothing leave it
+#   --keep: inputs that reach new code join the corpus, the 40 smallest of each target
 set -u
 cd "$(dirname "$0")/../.."
 seconds=20 keep= targets=
@@ -72,12 +72,12 @@ finish
 
 if [ -n "$keep" ] && [ $findings = 0 ]; then
     for t in $targets; do
-        rm -rf build-fuzz/merged && mkdir build-fuzz/merged
-        "build-fuzz/tests/fuzz/fuzz-$t" -merge=1 -max_len=2048 build-fuzz/merged "tests/fuzz/corpus/$t" \
-            "build-fuzz/corpus/$t" >/dev/null 2>&1 || exit 1
-        rm -f "tests/fuzz/corpus/$t/"*
-        # A few dozen are enough for a replay: the smallest.
-        ls -rS build-fuzz/merged | head -60 | while read -r f; do mv "build-fuzz/merged/$f" "tests/fuzz/corpus/$t/"; done
+        rm -rf build-fuzz/merged && cp -r "tests/fuzz/corpus/$t" build-fuzz/merged
+        "build-fuzz/tests/fuzz/fuzz-$t" -merge=1 -max_len=2048 build-fuzz/merged "build-fuzz/corpus/$t" \
+            >/dev/null 2>&1 || exit 1
+        ls -rS build-fuzz/merged | while read -r f; do
+            [ -e "tests/fuzz/corpus/$t/$f" ] || echo "$f"
+        done | head -40 | while read -r f; do cp "build-fuzz/merged/$f" "tests/fuzz/corpus/$t/"; done
     done
 fi
 echo "fuzz: $count targets, $findings findings"
