@@ -13,7 +13,8 @@ static void run(struct check *t, const struct check_types *type, const struct sh
 {
     enum { SLOTS = 9, POINTERS = 11, TIMES = 7 };
     const int max_maps = check_int(t, 1, 7), max_pointers = check_int(t, 1, 16);
-    const int rows = max_maps * s->tokens + max_pointers * s->parts + (full ? 0 : check_int(t, 0, 3));
+    const int left_over = full ? 0 : check_int(t, 0, 3);
+    const int rows = max_maps * s->tokens + max_pointers * s->parts + left_over;
     struct check_buf *maps = check_in(t, type->in, SLOTS, 1, s->tokens, s->m);
     struct check_buf *pointers = check_in(t, SAM_F32, POINTERS, 1, 1, s->parts * s->m);
     struct check_buf *place = check_in(t, SAM_F32, 1, 1, s->tokens, s->m);
