@@ -184,8 +184,7 @@ static int read_shapes(struct sam_config *c, const struct sam_weights *w, struct
                        &c->d_model, error)) ||
         (status = read_size(
              w,
-             &(struct size_from){ "memory_encoder.out_proj.weight", 0, 4, { 0, c->d_model, 1, 1 } },
-             &c->mem_dim, error)))
+             &(struct size_from){ "maskmem_tpos_enc", 3, 4, { 0, 1, 1, 0 } }, &c->mem_dim, error)))
         return status;
     d = c->d_model;
     m = c->mem_dim;

@@ -78,7 +78,8 @@ void sam_memory_encoder_load(struct sam_loader *l, struct sam_memory_encoder *e)
     sam_load_conv(l, &e->pix_proj, d, d, 1, "memory_encoder.pix_feat_proj");
     for (int i = 0; i < l->config->fuser_layers; i++)
         load_fuser(l, &e->fuser[i], i);
-    sam_load_conv(l, &e->out, l->config->mem_dim, d, 1, "memory_encoder.out_proj");
+    if (l->config->mem_dim != d) // else the published code has none
+        sam_load_conv(l, &e->out, l->config->mem_dim, d, 1, "memory_encoder.out_proj");
     load_tags(l, e);
     l->exact = false;
 }
@@ -136,7 +137,10 @@ void sam_memory_encoder_run_signal(struct sam_queue *q, const struct sam_model *
         linear(q, .dst = hidden, .src = u, PRODUCT(f->in), .act = SAM_ACT_GELU);
         linear(q, .dst = x, .src = hidden, PRODUCT(f->out), .add = x);
     }
-    linear(q, .dst = dst, .src = x, PRODUCT(e->out));
+    if (m->config.mem_dim != d)
+        linear(q, .dst = dst, .src = x, PRODUCT(e->out));
+    else
+        copy(q, .dst = dst, .src = x);
 }
 
 void sam_memory_encoder_run(struct sam_queue *q, const struct sam_model *m,

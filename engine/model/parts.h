@@ -148,7 +148,7 @@ struct sam_fuser_layer {
 struct sam_memory_encoder {
     struct sam_product down[4];
     struct sam_affine down_norm[4];
-    struct sam_product down_out, pix_proj, out;
+    struct sam_product down_out, pix_proj, out; // out: unless m = d
     struct sam_fuser_layer fuser[SAM_MAX_FUSER_LAYERS];
     struct sam_tensor no_obj_embed; // (1, 1, 1, m); data NULL in SAM 2.0
     struct sam_tensor place;        // (1, 1, N, m): sine map of the memory
