@@ -26,6 +26,16 @@ static bool is_start(struct sam_tracker *t, const struct sam_tracked *o)
     return score <= 0;
 }
 
+// scratch.mask_logits to their dense embedding.
+static void embed_mask(struct sam_tracker *t, const struct sam_tracked *o)
+{
+    struct sam_scratch *s = &t->mem.scratch;
+
+    sam_stage_keep(t, SAM_TURN_PROMPT, o->id, "prompt_encoder.mask", s->mask_logits, 0,
+                   SAM_STAGE_NCHW);
+    sam_prompt_mask(&t->queue, t->model, &s->prompt, s->mask_logits, s->dense);
+}
+
 // The dense embedding of the mask that the object's row shows now.
 static void embed_shown_mask(struct sam_tracker *t, const struct sam_tracked *o)
 {
@@ -37,7 +47,7 @@ static void embed_shown_mask(struct sam_tracker *t, const struct sam_tracked *o)
     for (size_t i = 0; i < sam_count(&shown); i++)
         logits[i] = fminf(fmaxf(logits[i], -LOGIT_LIMIT), LOGIT_LIMIT);
     sam_queue_upload(&t->queue, s->mask_logits.data, logits, sam_tensor_bytes(&shown));
-    sam_prompt_mask(&t->queue, t->model, &s->prompt, s->mask_logits, s->dense);
+    embed_mask(t, o);
 }
 
 static void decode_with(struct sam_tracker *t, struct sam_tracked *o, struct sam_tensor image,
@@ -91,7 +101,7 @@ static void interact_mask(struct sam_tracker *t, struct sam_tracked *o, int mask
     sam_mask_expand(&t->mem.host.masks, mask, full);
     sam_queue_upload(&t->queue, s->full_mask.data, full, sam_tensor_bytes(&s->full_mask));
     sam_prompt_downsample(&t->queue, m, s->full_mask, s->mask_logits);
-    sam_prompt_mask(&t->queue, m, &s->prompt, s->mask_logits, s->dense);
+    embed_mask(t, o);
     sam_stages_prompted(t, SAM_TURN_PROMPT, &o, 1, image, s->dense, NULL, 0);
     decode_with(t, o, image, s->dense, false, (struct sam_tensor) { 0 });
 
