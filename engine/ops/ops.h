@@ -178,7 +178,7 @@ struct sam_gate {
     struct sam_tensor dst, src, other, score; // score F32 (n, 1, 1, 1)
 };
 
-// dst[slot[n]] = src[n], converted; where score[n] <= 0, `absent` (1, 1, 1, c; data may be
+// dst[slot[n]] = src[n], converted; unless score[n] > 0, `absent` (1, 1, 1, c; data may be
 // NULL) is added to every row first. slot: I32 (1, 1, 1, n); a negative one is skipped.
 struct sam_scatter {
     struct sam_tensor dst, src, slot, absent, score;

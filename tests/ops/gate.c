@@ -1,3 +1,5 @@
+#include <math.h>
+
 #include "check.h"
 
 static void run(struct check *t, const struct check_types *type, bool in_place, int n, int rows,
@@ -5,7 +7,7 @@ static void run(struct check *t, const struct check_types *type, bool in_place, 
 {
     if (in_place && type->in != type->out)
         in_place = false;
-    const float values[] = { check_unit(t), 0, -0.0f, 1e-20f, -1e-20f };
+    const float values[] = { check_unit(t), 0, NAN, 1e-20f, -1e-20f };
     struct check_buf *src = in_place ? check_inout(t, type->in, n, 1, rows, c)
                                      : check_in(t, type->in, n, 1, rows, c);
     struct check_buf *other = check_in(t, SAM_F32, 1, 1, 1, c);

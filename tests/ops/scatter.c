@@ -1,9 +1,11 @@
+#include <math.h>
+
 #include "check.h"
 
 static void run(struct check *t, const struct check_types *type, bool add, int n, int rows, int c)
 {
     const int slots = n + check_int(t, 0, 3);
-    const float scores[] = { check_unit(t), 0, 1e-20f, -2 };
+    const float scores[] = { check_unit(t), 0, 1e-20f, NAN };
     int slot[4];
     for (int i = 0; i < n; i++)
         slot[i] = slots - 1 - i; // all different, backwards
