@@ -1,6 +1,6 @@
 // The threads of one queue. The caller is thread 0; the others are the pool's own, wait by a
-// short spin and then asleep, and never outlive the pool. No OpenMP team is ever started: every
-// thread runs oneDNN alone on its share, so that neighbours on the machine keep their cores.
+// short spin and then asleep, and never outlive the pool: neighbours on the machine keep their
+// cores.
 #ifndef SAM_POOL_H
 #define SAM_POOL_H
 
