@@ -46,7 +46,7 @@ finish() {
 tools/setup.sh test || { failed=1; finish; }
 tools/build.sh || { echo "the build failed"; failed=1; finish; }
 
-suites="--no-suite long"
+suites="--no-suite slow"
 [ -n "$quick" ] || suites=
 meson test -C build --no-rebuild --print-errorlogs $suites >/dev/null 2>&1
 count "tests" build
