@@ -124,7 +124,8 @@ static void rope_task(void *priv, int i, int thread)
     for (size_t row = first_row(job, i); row < end_row(job, i); row++) {
         const int n = (int) (row / rows), r = (int) (row % rows);
         const int rotated = p->num_rotated.data ? ((const int32_t *) p->num_rotated.data)[n] : rows;
-        const struct sam_span dst = sam_span_at(&p->dst, row * c), src = sam_span_at(&p->src, row * c);
+        const struct sam_span dst = sam_span_at(&p->dst, row * c);
+        const struct sam_span src = sam_span_at(&p->src, row * c);
         if (r < rotated)
             job->cpu->rows->rope(dst, src, (const float *) p->table.data +
                                                (size_t) (r % p->table.w) * c, c);
@@ -264,8 +265,8 @@ static void select_task(void *priv, int n, int thread)
     else
         for (size_t i = 0; i < pixels; i++)
             low_res[i] = -1024;
-    job->cpu->rows->convert(sam_span_at(&p->token, n * d),
-                            sam_span_at(&p->tokens, ((size_t) n * 4 + (multimask ? best : 0)) * d), d);
+    const size_t token = (size_t) n * 4 + (multimask ? best : 0);
+    job->cpu->rows->convert(sam_span_at(&p->token, n * d), sam_span_at(&p->tokens, token * d), d);
     ((float *) p->iou.data)[n] = number(&p->ious, n * 4 + chosen);
 }
 
@@ -360,8 +361,8 @@ static void gather_memory(struct sam_queue *q, const struct sam_gather_memory *p
         size_t row = (size_t) n * p->values.w + (size_t) index_at(&p->num_maps, n) * p->maps.w;
         for (int i = 0; i < index_at(&p->num_pointers, n); i++, row += d / m) {
             const size_t at = (size_t) n * max_pointers + i;
-            gather_rows(&job, row,
-                        sam_span_at(&p->pointers, (size_t) index_at(&p->pointer_slot, at) * d), NULL,
+            const size_t slot = (size_t) index_at(&p->pointer_slot, at);
+            gather_rows(&job, row, sam_span_at(&p->pointers, slot * d), NULL,
                         (const float *) p->pointer_time.data + at * m, d / m);
         }
     }

@@ -45,4 +45,6 @@ static void gemm(const struct sam_gemm *g)
     multiply_block(g, 2);
 }
 
-const struct sam_gemm_kernels sam_gemm_kernels_bf16 = { .run = gemm, .tile_rows = MR, .bf16 = true };
+const struct sam_gemm_kernels sam_gemm_kernels_bf16 = {
+    .run = gemm, .tile_rows = MR, .bf16 = true
+};

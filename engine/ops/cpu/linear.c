@@ -60,9 +60,8 @@ static void pack_panel_bf16(struct sam_cpu *cpu, uint16_t *panel, const float *w
         for (int i = 0; i < in; i += 16) {
             uint16_t number[16];
             const int count = min_int(16, in - i);
-            cpu->rows->convert((struct sam_span) { number, SAM_BF16 },
-                               (struct sam_span) { (void *) (weight + (size_t) o * in + i), SAM_F32 },
-                               count);
+            const struct sam_span from = { (void *) (weight + (size_t) o * in + i), SAM_F32 };
+            cpu->rows->convert((struct sam_span) { number, SAM_BF16 }, from, count);
             for (int j = 0; j < count; j++)
                 panel[(size_t) ((i + j) / 2 * SAM_PANEL + o) * 2 + (i + j) % 2] = number[j];
         }
