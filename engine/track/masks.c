@@ -13,7 +13,7 @@ static void update_state(struct sam_tracked *o, int lost_after)
     o->presence.absent = present                       ? 0
                          : before->absent < lost_after ? before->absent + 1
                                                        : lost_after;
-    o->presence.lost = !present && (before->lost || o->presence.absent >= lost_after);
+    o->presence.lost = o->presence.absent >= lost_after;
     if (o->is_first)
         o->state = SAM_OBJECT_NEW;
     else if (present)
