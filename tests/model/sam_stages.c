@@ -510,24 +510,39 @@ struct options {
     double tolerance;
 };
 
+// In the order of the enums, from the first after AUTO on.
+static const char *const backends[] = { "ref", "cpu", "cuda", NULL };
+static const char *const precisions[] = { "fp32", "bf16", NULL };
+
+static int find_word(const char *const *words, const char *word)
+{
+    for (int i = 0; words[i]; i++)
+        if (!strcmp(words[i], word))
+            return i;
+    return -1;
+}
+
 static bool parse(struct options *o, int argc, char **argv)
 {
     static const struct option names[] = {
         { "model", 1, 0, 'm' }, { "golden", 1, 0, 'g' }, { "backend", 1, 0, 'b' },
         { "precision", 1, 0, 'p' }, { "threads", 1, 0, 't' }, { "tolerance", 1, 0, 'e' }, { 0 },
     };
-    for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
+    for (int i, c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
         switch (c) {
         case 'm': o->model = optarg; break;
         case 'g': o->golden = optarg; break;
         case 't': o->threads = atoi(optarg); break;
         case 'e': o->tolerance = atof(optarg); break;
         case 'b':
-            o->backend = strcmp(optarg, "ref") == 0 ? SAM_BACKEND_REF
-                       : strcmp(optarg, "cuda") == 0 ? SAM_BACKEND_CUDA : SAM_BACKEND_CPU;
+            if ((i = find_word(backends, optarg)) < 0)
+                return false;
+            o->backend = SAM_BACKEND_REF + i;
             break;
         case 'p':
-            o->precision = strcmp(optarg, "bf16") ? SAM_PRECISION_FP32 : SAM_PRECISION_BF16;
+            if ((i = find_word(precisions, optarg)) < 0)
+                return false;
+            o->precision = SAM_PRECISION_FP32 + i;
             break;
         default: return false;
         }
