@@ -331,8 +331,8 @@ prepare_pool (GstSamTrack * self)
   free_pool (overlay);
   overlay->pool_info = overlay->info;
   if (GST_VIDEO_INFO_FORMAT (&overlay->info) != GST_VIDEO_FORMAT_GRAY8) {
-    overlay->labels_size = (gsize) overlay->info.width * overlay->info.height;
-    overlay->labels = g_try_malloc (overlay->labels_size);
+    overlay->labels =
+        g_try_malloc ((gsize) overlay->info.width * overlay->info.height);
     if (!overlay->labels)
       return FALSE;
   }

@@ -30,7 +30,6 @@ typedef struct
   GstVideoInfo pool_info;
   GstBuffer *layer;             /* pushed last; again for stale frames */
   guint8 *labels;               /* frame size, where the layer is coloured */
-  gsize labels_size;
   gint64 pushing;               /* ns that the last push took downstream */
 } GstSamPad;
 

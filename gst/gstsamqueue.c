@@ -136,7 +136,9 @@ assign_id (GstSamQueue * queue, GstSamPrompt * prompt, guint64 wish,
         queue->max_objects);
     return FALSE;
   }
-  queue->last_id = wish > queue->last_id ? wish : queue->last_id + 1;
+  /* A wish must leave room for the ids that follow. */
+  queue->last_id = wish > queue->last_id && wish <= G_MAXINT64 ? wish :
+      queue->last_id + 1;
   prompt->id = queue->last_id;
   prompt->fresh = TRUE;
   queue->known[queue->num_known++] = prompt->id;

@@ -60,15 +60,6 @@ push_prompts (GstSamTrack * self, GArray * prompts, GError * error)
 }
 
 gboolean
-gst_sam_track_prompt_text (GstSamTrack * self, const gchar * text)
-{
-  GError *error = NULL;
-  GArray *prompts = gst_sam_prompt_parse (text ? text : "", &error);
-
-  return push_prompts (self, prompts, error);
-}
-
-gboolean
 gst_sam_track_prompt_structure (GstSamTrack * self,
     const GstStructure * structure)
 {
@@ -202,7 +193,10 @@ gst_sam_track_clear (GstSamTrack * self)
 static void
 gst_sam_track_prompt (GstSamTrack * self, const gchar * text)
 {
-  gst_sam_track_prompt_text (self, text);
+  GError *error = NULL;
+  GArray *prompts = gst_sam_prompt_parse (text ? text : "", &error);
+
+  push_prompts (self, prompts, error);
 }
 
 static void

@@ -63,8 +63,7 @@ void gst_sam_track_install_signals (GstSamTrackClass * klass);
 /* A prompt was refused: a warning, never an error. */
 void gst_sam_track_post_refusal (gpointer self, const gchar * why);
 
-/* Hand in prompts, from any thread. FALSE: one of them was refused. */
-gboolean gst_sam_track_prompt_text (GstSamTrack * self, const gchar * text);
+/* Hand in what an event asks for, from any thread. FALSE: it was refused. */
 gboolean gst_sam_track_prompt_structure (GstSamTrack * self,
     const GstStructure * structure);
 void gst_sam_track_apply_initial_prompt (GstSamTrack * self);

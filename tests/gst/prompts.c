@@ -227,6 +227,12 @@ GST_START_TEST (test_initial_prompt_of_several_objects)
   /* ids go on from there */
   fail_unless_equals_uint64 (add_point (h, 0, 5, 5, FALSE), 10);
   gst_harness_teardown (h);
+
+  /* no name may use up all ids */
+  h = sam_harness_new ("samtrack initial-prompt=\"" SQUARE_BOX
+      ",id=18446744073709551615\"", GST_VIDEO_FORMAT_RGB, 64, 48);
+  fail_unless_equals_uint64 (add_point (h, 0, 5, 5, FALSE), 2);
+  gst_harness_teardown (h);
 }
 
 GST_END_TEST;
