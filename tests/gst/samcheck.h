@@ -17,8 +17,8 @@
 #define SQUARE_POINT "point,x=0.4375,y=0.5,normalized=true"
 
 /* Label maps of the embedded model against the square: the model is small, its
- * masks are coarse, and it is trained anew now and then; 0.58 to 0.95 were seen.
- * The whole frame would have 0.19, a mask elsewhere 0. */
+ * masks are coarse, and it is trained anew now and then; 0.58 to 0.95 were
+ * seen. The whole frame would have 0.19, a mask elsewhere 0. */
 #define GOOD_IOU 0.5
 
 /* @launch is one element, with its properties. */
