@@ -29,7 +29,7 @@ TOP = {'gst', 'engine', 'cuda', 'tests', 'pipelines', 'models', 'tools', 'docs',
        '.gitignore', '.clang-format', '.editorconfig', '.github'}
 FOREIGN = [(re.compile(r'#include <cu(da|blas)'), ['cuda', 'tests'], 'CUDA outside cuda/'),
            (re.compile(r'#include <(glib|gst/|gio)'), ['gst', 'tests', 'pipelines', 'tools'], 'GLib outside gst/'),
-           (re.compile(r'#include .*dnnl'), ['engine/ops/cpu', 'tests'], 'oneDNN outside engine/ops/cpu/')]
+           (re.compile(r'#include .*dnnl'), ['tests/bench'], 'oneDNN outside tests/bench/')]
 FORBIDDEN = re.compile(r'\b(abort|exit|printf|puts)\s*\(')  # in libraries
 LIBRARIES = ('engine', 'cuda', 'gst')
 WIDTH = {'gst': 80}

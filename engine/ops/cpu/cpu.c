@@ -73,7 +73,7 @@ static int cpu_open(struct sam_queue *q, int device, int threads)
     q->device_name = level_names[level];
     if (level == SAM_CPU_GENERIC)
         sam_log(&q->log, SAM_LOG_WARNING,
-                "cpu: no AVX2 here (or $SAMTRACK_CPU_LEVEL lowers it): plain C, four times as slow");
+                "cpu: no AVX2 here, or $SAMTRACK_CPU_LEVEL forbids it: plain C, which is slow");
     sam_log(&q->log, SAM_LOG_INFO, "cpu: %d threads, %s, %s products", sam_pool_threads(cpu->pool),
             level_names[level], q->precision == SAM_PRECISION_BF16 ? "bf16" : "fp32");
     return SAM_OK;

@@ -85,11 +85,12 @@ SAM_INLINE void normalize_narrow(struct sam_span dst, struct sam_span src, const
                                  size_t rows, size_t c)
 {
     float block[SAM_VL * SAM_VL] = { 0 };
-    const struct sam_tensor numbers = { src.data, src.type, 1, 1, 1, 1 };
     vf sum = { 0 }, squares = { 0 };
+    const struct sam_tensor from = { .data = src.data, .type = src.type };
     for (size_t r = 0; r < rows; r++)
         for (size_t i = 0; i < c; i++)
-            block[i * VL + r] = sam_load(&numbers, at + r * c + i);
+            block[i * VL + r] = src.type == SAM_F32 ? ((const float *) src.data)[at + r * c + i]
+                                                    : sam_load(&from, at + r * c + i);
     for (size_t i = 0; i < c; i++)
         sum += vf_load(block + i * VL);
     const vf mean = sum / (float) c;

@@ -76,28 +76,56 @@ SAM_INLINE vf vf_second_of_pairs(vf v)
 
 #ifdef __AVX512BF16__ // the level has an instruction for it
 
-SAM_INLINE void vf_store_bf16(uint16_t *p, vf v)
+SAM_INLINE vh vf_to_bf16(vf v)
 {
-    const __m256bh h = _mm512_cvtneps_pbh((__m512) v);
-    memcpy(p, &h, sizeof(h));
+    return (vh) _mm512_cvtneps_pbh((__m512) v);
 }
 
 #else
 
 // To nearest, ties to even; a NaN stays one. See half.h.
-SAM_INLINE void vf_store_bf16(uint16_t *p, vf v)
+SAM_INLINE vh vf_to_bf16(vf v)
 {
     const vu bits = (vu) v;
     const vu rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
     const vu nan = (vu) (v != v);
-    const vu out = (~nan & rounded) | (nan & (bits >> 16 | 0x40));
-    const vh h = __builtin_convertvector(out, vh);
-    memcpy(p, &h, sizeof(h));
+    return __builtin_convertvector((~nan & rounded) | (nan & (bits >> 16 | 0x40)), vh);
 }
 
 #endif
 
+SAM_INLINE void vf_store_bf16(uint16_t *p, vf v)
+{
+    const vh h = vf_to_bf16(v);
+    memcpy(p, &h, sizeof(h));
+}
+
 // The first count < VL lanes; the others read as 0 and are not written.
+#ifdef __AVX512F__
+
+SAM_INLINE vf vf_load_some(const float *p, int count)
+{
+    return (vf) _mm512_maskz_loadu_ps((__mmask16) ((1u << count) - 1), p);
+}
+
+SAM_INLINE vf vf_load_bf16_some(const uint16_t *p, int count)
+{
+    const vh h = (vh) _mm256_maskz_loadu_epi16((__mmask16) ((1u << count) - 1), p);
+    return (vf) (__builtin_convertvector(h, vu) << 16);
+}
+
+SAM_INLINE void vf_store_some(float *p, vf v, int count)
+{
+    _mm512_mask_storeu_ps(p, (__mmask16) ((1u << count) - 1), (__m512) v);
+}
+
+SAM_INLINE void vf_store_bf16_some(uint16_t *p, vf v, int count)
+{
+    _mm256_mask_storeu_epi16(p, (__mmask16) ((1u << count) - 1), (__m256i) vf_to_bf16(v));
+}
+
+#else
+
 SAM_INLINE vf vf_load_some(const float *p, int count)
 {
     float lane[SAM_VL] = { 0 };
@@ -129,6 +157,8 @@ SAM_INLINE void vf_store_bf16_some(uint16_t *p, vf v, int count)
     for (int i = 0; i < count; i++)
         p[i] = lane[i];
 }
+
+#endif
 
 // Element i of a tensor's data, F32 or BF16; count < VL: the first count lanes only.
 SAM_INLINE vf vf_get(const void *data, enum sam_type type, size_t i, int count)
