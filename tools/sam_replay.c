@@ -40,7 +40,7 @@ struct replay {
         uint64_t id; // the tracker's
         int prompted; // the last frame it was prompted on
     } object[MAX_OBJECTS];
-    double *step_ms;
+    double *step_ms, *encode_ms, *attend_ms; // per frame
     float *room; // for one tensor
     size_t room_floats;
     struct tensor_file out;
@@ -379,6 +379,8 @@ static int run_frame(struct replay *r, int t)
     if (sam_tracker_step(r->tracker, &frame, NULL, &result, &error))
         return fail(r, "frame %d: %s", t, error.text);
     r->step_ms[t] = (double) result.times.total * 1e-6;
+    r->encode_ms[t] = (double) result.times.encode * 1e-6;
+    r->attend_ms[t] = (double) result.times.attend * 1e-6;
     return copy_results(r, t, &result);
 }
 
@@ -407,8 +409,12 @@ static int open_all(struct replay *r)
     // No tensor of a run is larger than the widest map of the trunk or the mask at full size.
     r->room_floats = (size_t) info.image_size * info.image_size * 32;
     r->room = malloc(r->room_floats * sizeof(float));
-    r->step_ms = calloc((size_t) r->frames.count, sizeof(double));
-    return r->room && r->step_ms ? 0 : fail(r, "no memory");
+    r->step_ms = calloc((size_t) r->frames.count * 3, sizeof(double));
+    if (!r->room || !r->step_ms)
+        return fail(r, "no memory");
+    r->encode_ms = r->step_ms + r->frames.count;
+    r->attend_ms = r->encode_ms + r->frames.count;
+    return 0;
 }
 
 static int by_size(const void *a, const void *b)
@@ -418,19 +424,25 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+// The value below which `share` of the frames from `from` on lie. Sorts them.
+static double quantile(double *ms, int from, int n, double share)
+{
+    qsort(ms + from, (size_t) (n - from), sizeof(double), by_size);
+    return ms[from + (int) (share * (n - from - 1) + 0.5)];
+}
+
 static void report(struct replay *r)
 {
     const int n = r->frames.count, from = n > STEADY_FROM ? STEADY_FROM : n > 1 ? 1 : 0;
     const double first = r->step_ms[0];
-    double *steady = r->step_ms + from;
-    const int count = n - from;
     struct sam_info info;
 
-    qsort(steady, (size_t) count, sizeof(double), by_size);
     sam_tracker_info(r->tracker, &info);
     printf("{\"frames\": %d, \"first_ms\": %.3f, \"p50_ms\": %.3f, \"p95_ms\": %.3f, "
+           "\"encode_ms\": %.3f, \"attend_ms\": %.3f, "
            "\"open_ms\": %.3f, \"bytes_planned\": %zu, \"bytes_used\": %zu}\n",
-           n, first, steady[count / 2], steady[(int) (0.95 * (count - 1) + 0.5)],
+           n, first, quantile(r->step_ms, from, n, 0.5), quantile(r->step_ms, from, n, 0.95),
+           quantile(r->encode_ms, from, n, 0.5), quantile(r->attend_ms, from, n, 0.5),
            (double) info.open_ns * 1e-6, info.plan.total_bytes, info.bytes_used);
 }
 

@@ -6,5 +6,5 @@
 # usage: tests/bench/cpu.sh [--no-peers]
 set -eu
 cd "$(dirname "$0")/../.."
-tools/setup.sh run && tools/build.sh
+tools/setup.sh test && tools/build.sh
 exec python3 tests/bench/cpu.py "$@"

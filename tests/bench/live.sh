@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# The embedded model in a pipeline of 640x360 frames with a tracked object: frames per second and what
+# the element adds to the engine's step; alone, and with x264enc beside it on the same processors.
+# No published peer runs in a pipeline. A table; the last line is JSON of every figure.
+# usage: tests/bench/live.sh [FRAMES]
+set -eu
+cd "$(dirname "$0")/../.."
+frames=${1:-300}
+tools/setup.sh run && tools/build.sh
+export GST_PLUGIN_PATH="$PWD/build/gst${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
+json=
+
+measure() { # name, what follows samtrack
+    local name=$1 stats
+    shift
+    stats=$(gst-launch-1.0 -m videotestsrc num-buffers="$frames" pattern=ball motion=wavy animation-mode=frames \
+        ! video/x-raw,format=I420,width=640,height=360,framerate=30/1 ! queue \
+        ! samtrack initial-prompt="box,x=300,y=160,w=40,h=40" "$@" 2>&1 | grep samtrack-stats)
+    field() { sed -n "s/.*[, ]$1=([a-z0-9]*)\([0-9.]*\).*/\1/p" <<<"$stats"; }
+    local fps step added
+    fps=$(field frames-per-second) step=$(field step-p50-ns) added=$(field added-p50-ns)
+    awk -v n="$name" -v f="$fps" -v s="$step" -v a="$added" 'BEGIN {
+        printf "%-16s %7.1f frames/s   engine step %7.2f ms   the element adds %6.3f ms (medians)\n", n, f, s / 1e6, a / 1e6 }'
+    json="$json${json:+, }\"$name\": {\"fps\": $fps, \"step_p50_ns\": $step, \"added_p50_ns\": $added}"
+}
+
+measure alone ! fakesink
+measure x264enc ! queue ! x264enc speed-preset=veryfast ! fakesink
+echo "{$json}"
