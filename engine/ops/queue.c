@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "ops/ops.h"
 
 static const struct sam_ops *find_backend(enum sam_backend backend)
@@ -84,9 +85,10 @@ void *sam_queue_alloc(struct sam_queue *q, size_t bytes)
 {
     if (q->ops->alloc)
         return q->ops->alloc(q, bytes);
-    // Zeroed pages that nobody touched cost nothing, and nothing stale can be read.
+    // Every page is touched here, so that no frame waits for one. The kernel promises more than it
+    // has and ends the process that believes it: hence the question before.
     void *p = NULL;
-    if (posix_memalign(&p, 4096, bytes ? bytes : 1))
+    if (bytes > sam_memory_left("") || posix_memalign(&p, 4096, bytes ? bytes : 1))
         return NULL;
     memset(p, 0, bytes);
     return p;

@@ -57,6 +57,7 @@ static int take_memory(struct sam_tracker *t, const struct sam_config *c, struct
 {
     const enum sam_type type = sam_queue_type(&t->queue);
     const bool poison = t->params.poison;
+    const double mib = 1024.0 * 1024.0;
     struct sam_layout *l = &t->mem;
 
     t->limits = sam_limits_of(&t->params, c);
@@ -70,8 +71,9 @@ static int take_memory(struct sam_tracker *t, const struct sam_config *c, struct
     if (!t->host_block)
         return sam_fail(
             error, SAM_ENOMEM,
-            "no memory: %zu bytes of scratch, %zu of state and %zu of bookkeeping are needed",
-            scratch, state, host);
+            "no memory: %.1f MiB are needed for %d objects at %d px (scratch %.1f, state %.1f)",
+            (double) (scratch + state + host) / mib, t->params.max_objects, c->image_size,
+            (double) scratch / mib, (double) (state + host) / mib);
     memset(t->host_block, 0, host);
     sam_layout_make(l, c, type, &t->limits, t->params.max_objects, t->batch, poison,
                     t->scratch_block, t->state_block, t->host_block);

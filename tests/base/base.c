@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "../track/expect.h"
+#include "../expect.h"
 #include "arena.h"
 #include "log.h"
 

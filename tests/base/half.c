@@ -7,7 +7,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "../track/expect.h"
+#include "../expect.h"
 
 struct format {
     const char *name;

@@ -2,7 +2,7 @@
 // every kind, and names that must stay as they are.
 #include "names.h"
 
-#include "../track/expect.h"
+#include "../expect.h"
 
 static const struct {
     const char *hf, *meta;

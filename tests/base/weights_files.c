@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "../track/expect.h"
+#include "../expect.h"
 #include "config.h"
 
 // The linker leads the engine's allocations through these (--wrap). allocations_left < 0: no limit.

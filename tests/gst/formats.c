@@ -31,7 +31,7 @@ see (const GstVideoInfo * info, GstBuffer * buf)
   Picture *picture = g_new0 (Picture, 1);
   struct sam_preprocess p = {.dst = {picture->value, SAM_F32, 1, SIDE, SIDE, 3}
   };
-  const struct sam_log log = { NULL, };
+  const struct sam_log log = { NULL, NULL };
   struct sam_error error = { "" };
   struct sam_queue queue;
   GstVideoFrame frame;

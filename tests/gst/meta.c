@@ -20,8 +20,8 @@ run_through (GstHarness ** h, const gchar * launch)
 GST_START_TEST (test_it_is_copied)
 {
   static const gchar *chains[] = { "queue", "tee ! queue",
-    "videobalance saturation=0.5", "videoconvert ! capsfilter "
-        "caps=video/x-raw,format=RGBA", "identity"
+    "videobalance saturation=0.5",
+    "videoconvert ! capsfilter caps=video/x-raw,format=RGBA", "identity"
   };
   guint i;
 

@@ -23,9 +23,9 @@ static void run(struct check *t, const struct check_types *type, int rows, int c
     check_bytes(t, (double) sam_tensor_bytes(&src->on[0]) + sam_tensor_bytes(&dst->on[0]))
         sam_op_layernorm(&t->queue[CHECK_NEW], &p[CHECK_NEW]);
     // Rows of 30 + u: the mean's last digit is 2e-6, a unit of spread 0.6, gamma up to 2; where
-    // c is 2 or 3 the spread can be a tenth of that. A one-pass variance is off by 1e-3.
-    // Rows of 30 + u: the running sum of a wide row, in the four lanes of plain C, loses digits
-    // of the mean in proportion to its length.
+    // c is 2 or 3 the spread can be a tenth of that. A one-pass variance is off by 1e-3. The
+    // running sum of a wide row, in the four lanes of plain C, loses digits of the mean in
+    // proportion to its length.
     const float wide = c > 256 ? (float) c / 256.0f : 1.0f;
     check_near(t, dst, c < 16 ? 4e-4f : 4e-5f * wide, type->rel * 2);
     check_done(t);

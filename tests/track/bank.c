@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "expect.h"
+#include "../expect.h"
 
 static const struct sam_bank_limits published = { .max_cond = 4,
                                                   .num_maskmem = 7,

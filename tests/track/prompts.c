@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "expect.h"
+#include "../expect.h"
 #include "ops/ops.h"
 
 enum { SIDE = 64, MASKS = 4 };

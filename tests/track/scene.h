@@ -6,7 +6,7 @@
 
 #include <samtrack/samtrack.h>
 
-#include "expect.h"
+#include "../expect.h"
 
 enum { SCENE_W = 80, SCENE_H_PX = 60 };
 

@@ -1,5 +1,5 @@
-// Expectations of the tracker's tests: a failed one prints where and goes on, so that one run
-// shows all; the program's status is whether there were any.
+// Expectations of the tests: a failed one prints where and goes on, so that one run shows all; the
+// program's status is whether there were any.
 #ifndef EXPECT_H
 #define EXPECT_H
 
