@@ -4,7 +4,9 @@ on a CPU, with seeded random weights. Nothing of it is contained here."""
 import os
 import sys
 
-import torch
+os.environ.setdefault('TQDM_DISABLE', '1')  # the predictor's progress bars; read at import
+
+import torch  # noqa: E402
 
 CONFIGS = {
     'tiny': 'configs/sam2.1/sam2.1_hiera_t.yaml',
@@ -32,23 +34,36 @@ def build(size, seed=1):
     torch.manual_seed(seed)
     model = build_sam2_video_predictor(
         CONFIGS[size], device='cpu',
-        hydra_overrides_extra=['++model.fill_hole_area=0',
-                               '++model.add_all_frames_to_correct_as_cond=true'])
+        hydra_overrides_extra=['++model.add_all_frames_to_correct_as_cond=true'])
+    model.fill_hole_area = 0  # the builder's own override comes last and says 8
     randomize(model, seed)
     return model.float().eval()
 
 
 def randomize(model, seed):
-    """Random weights that behave: every tensor that starts as zero gets noise, and the object
-    score stays well above zero, so that no rounding decides presence."""
+    """Random weights under which every tensor matters: what starts as nothing or as the identity
+    gets noise, attention is sharp enough to tell keys apart, and the object score stays well above
+    zero, so that no rounding decides presence."""
     noise = torch.Generator().manual_seed(seed)
+
+    def normal(p, deviation):
+        return deviation * torch.randn(p.shape, generator=noise)
+
     with torch.no_grad():
         for name, p in model.named_parameters():
-            if float(p.abs().max()) == 0.0 and 'bias' not in name:
-                p.copy_(0.02 * torch.randn(p.shape, generator=noise))
+            if name.endswith('gamma'):  # of the fuser: 1e-6 would switch its blocks off
+                p.copy_(normal(p, 0.4))
+            elif float(p.abs().max()) == 0.0:
+                p.copy_(normal(p, 0.05))
+            elif p.dim() == 1 and float((p - 1).abs().max()) == 0.0:  # norms
+                p.add_(normal(p, 0.1))
+            elif name.endswith(('q_proj.weight', 'k_proj.weight')):
+                p.mul_(3.0)
+            elif name.endswith('qkv.weight'):
+                p.mul_(2.0)
         last = model.sam_mask_decoder.pred_obj_score_head.layers[-1]
-        last.weight.mul_(0.1)
-        last.bias.fill_(5.0)
+        last.weight.mul_(4.0)
+        last.bias.fill_(6.0)
         # Masks with structure: the hypernetworks' products would else be near zero.
         for mlp in model.sam_mask_decoder.output_hypernetworks_mlps:
             mlp.layers[-1].weight.mul_(4.0)

@@ -1,32 +1,38 @@
 #!/usr/bin/env python3
 """The table of tests/bench/cpu.sh. Standard library only; the peers run in $PYTHON."""
 
+import argparse
 import json
 import os
 import platform
 import struct
 import subprocess
-import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 REPLAY = os.path.join(ROOT, 'build', 'tools', 'sam-replay')
 PEER = os.path.join(HERE, 'peer.py')
+OPENVINO = os.path.join(HERE, 'peer_openvino.py')
 NANO = os.path.join(ROOT, 'models', 'samtrack-nano.safetensors')
 MODES = ('fp32', 'bf16')
-PEERS = [('published', 'fp32'), ('published', 'bf16'), ('published', 'bf16-compiled'),
-         ('transformers', 'fp32'), ('transformers', 'bf16'), ('openvino', 'fp32'), ('openvino', 'bf16')]
+TORCH = ('published', 'transformers')
+NAMES = {'published': 'published code', 'transformers': 'transformers'}
+FULL_KEYS = 7 * 64 * 64 + 16 * 4
+QUICK_FRAMES = 19
 
 
 def last_json(command):
-    """The JSON on the last line of what the command prints; None and a word where it fails."""
-    run = subprocess.run(command, capture_output=True, text=True)
+    """(the JSON on the last line of what the command prints, None), or (None, why there is none)."""
     try:
-        return json.loads(run.stdout.strip().splitlines()[-1])
+        run = subprocess.run(command, capture_output=True, text=True)
+    except OSError as e:
+        return None, str(e)
+    try:
+        return json.loads(run.stdout.strip().splitlines()[-1]), None
     except (IndexError, ValueError):
-        print(f"  {' '.join(command[-3:])}: {(run.stderr or run.stdout).strip().splitlines()[-1:]}", file=sys.stderr)
-        return None
+        said = (run.stderr or run.stdout).strip().splitlines()
+        return None, said[-1] if said else f'ended with {run.returncode}'
 
 
 def replay(model, folder, precision):
@@ -71,77 +77,148 @@ def machine():
     return f'{name}, {len(os.sched_getaffinity(0))} processors'
 
 
-def show(label, figures, key, base=None):
-    if not figures or figures.get(key) is None:
-        print(f'  {label:<44} not run')
-        return None
-    value = figures[key]
-    ratio = f'{value / base:6.2f} x ours' if base else ''
-    print(f'  {label:<44} {value:9.1f} ms  {ratio}')
-    return value
+def row(label, ms, base=None, note=''):
+    """One line of the table: ms, how many times ours that is, a note."""
+    value = f'{ms:9.1f} ms' if ms else '  not run   '
+    ratio = f'{ms / base:6.2f} x ours' if ms and base else ' ' * 13
+    print(f'  {label:<32} {value}  {ratio}  {note}'.rstrip(), flush=True)
 
 
-def tiny_table(python, folder, figures):
-    """Ours and the peers; fills figures."""
-    ours = {m: replay(os.path.join(folder, 'model.pt'), folder, m) for m in MODES}
-    peers = {(p, m): last_json([python, PEER, p, m, folder]) for p, m in PEERS}
-    print('SAM 2.1 tiny, 1024 px, one object, full memory, ms per frame (median)')
-    for m in MODES:
-        figures[f'ours_{m}'] = ours[m]
-        base = show(f'samtrack {m}', ours[m], 'p50_ms')
-        for p, mode in PEERS:
-            if p != 'openvino' and mode.startswith(m):
-                figures[f'{p}_{mode}'] = peers[p, mode]
-                show(f'{p} {mode}', peers[p, mode], 'p50_ms', base)
-    print('image encoder plus memory attention, ms')
-    for m in MODES:
-        vino = peers['openvino', m]
-        both = {'ms': vino['encode_ms'] + vino['attend_ms']} if vino else None
-        mine = {'ms': ours[m]['encode_ms'] + ours[m]['attend_ms']} if ours[m] else None
-        figures[f'openvino_{m}'] = vino
-        show(f'OpenVINO {m}', both, 'ms', show(f'samtrack {m}', mine, 'ms'))
-    verdicts(figures)
+def show_ours(mode, told, why):
+    note = f"encoder {told['encode_ms']:.0f}, memory attention {told['attend_ms']:.0f}" if told else why
+    row(f'samtrack {mode}', told and told['p50_ms'], None, note)
+
+
+def show_torch(name, mode, told, why, base):
+    """Two rows: as it is, and compiled."""
+    label = f'{NAMES[name]} {mode}'
+    if not told:
+        row(label, None, None, why)
+        return
+    same = '' if told['iou_least'] is None else f"masks as ours to IoU {told['iou_least']:.4f}"
+    row(label, told['p50_ms'], base, f"{told['keys']} keys; {same}")
+    if told['compiled_p50_ms'] or told['failed']:
+        row(label + ', compiled', told['compiled_p50_ms'], base, told['failed'] or '')
+
+
+def tiny_table(python, folder, frames, figures):
+    """Whole frames. Ours stands just before the peers of its precision, in the same minutes."""
+    print('SAM 2.1 tiny, 1024 px, one object, ms per frame (median)')
+    for mode in MODES:
+        ours, why = replay(os.path.join(folder, 'model.pt'), folder, mode)
+        figures[f'ours_{mode}'] = ours
+        show_ours(mode, ours, why)
+        for name in TORCH if python else ():
+            told, why = last_json([python, PEER, name, mode, folder])
+            figures[f'{name}_{mode}'] = told
+            show_torch(name, mode, told, why, ours and ours['p50_ms'])
+            if told and frames == 0 and told['keys'] != FULL_KEYS:
+                print(f"  {NAMES[name]} {mode}: {told['keys']} keys, wanted {FULL_KEYS}: not the same work")
+                figures[f'{name}_{mode}'] = None
+
+
+def parts(told):
+    return told['encode_ms'] + told['attend_ms'] if told else None
+
+
+def openvino_table(python, folder, runs, figures):
+    print('image encoder plus memory attention over a full memory, ms (median)', flush=True)
+    told, why = last_json([python, OPENVINO, folder, str(runs)])
+    for mode in MODES:
+        ours = parts(figures[f'ours_{mode}'])
+        row(f'samtrack {mode}', ours)
+        vino = told and told[mode]
+        figures[f'openvino_{mode}'] = vino
+        note = why or 'this processor has no bf16 for it'
+        if vino:
+            note = (f"encoder {vino['encode_ms']:.0f}, memory attention {vino['attend_ms']:.0f}; "
+                    f"error {max(vino['encode_error'], vino['attend_error']):.0e}")
+            if mode == 'bf16':
+                note += f"; products in bf16: {vino['encode_in_bf16']}, {vino['attend_in_bf16']}"
+        row(f'OpenVINO {mode}', parts(vino), ours, note)
+
+
+def least(*values):
+    known = [v for v in values if v]
+    return min(known) if known else None
+
+
+def asked(figures):
+    """(what, a peer's figure or a limit, ours, the ratio asked for)"""
+    def times(mode):
+        told = [figures.get(f'{name}_{mode}') or {} for name in TORCH]
+        return [t.get(k) for t in told for k in ('p50_ms', 'compiled_p50_ms')]
+
+    def ours(mode, key):
+        return (figures.get(f'ours_{mode}') or {}).get(key)
+
+    yield 'bf16: PyTorch at its best / ours', least(*times('fp32'), *times('bf16')), ours('bf16', 'p50_ms'), 3.0
+    yield 'fp32: PyTorch fp32 / ours', least(*times('fp32')), ours('fp32', 'p50_ms'), 2.2
+    for mode, ratio in (('bf16', 1.5), ('fp32', 1.3)):
+        yield (f'{mode}: OpenVINO / ours, both parts', parts(figures.get(f'openvino_{mode}')),
+               parts(figures.get(f'ours_{mode}')), ratio)
+    yield 'tiny: 2 s / open to ready', 2000.0, least(ours('fp32', 'open_ms')), 1.0
+    yield ('embedded: 0.3 s / open to ready', 300.0,
+           (figures.get('nano_fp32') or {}).get('open_ms'), 1.0)
 
 
 def verdicts(figures):
-    """The ratios that matter, beside what was wanted."""
-    def p50(name):
-        return (figures.get(name) or {}).get('p50_ms')
-
-    torch_all = [p50(f'{p}_{m}') for p, m in PEERS if p != 'openvino']
-    torch_fp32 = [p50(f'{p}_fp32') for p in ('published', 'transformers')]
-    wanted = [('bf16 against PyTorch at its best', torch_all, p50('ours_bf16'), 3.0),
-              ('fp32 against PyTorch fp32', torch_fp32, p50('ours_fp32'), 2.2)]
-    for m, least in (('bf16', 1.5), ('fp32', 1.3)):
-        vino, ours = figures.get(f'openvino_{m}'), figures.get(f'ours_{m}')
-        wanted.append((f'{m} parts against OpenVINO', [vino and vino['encode_ms'] + vino['attend_ms']],
-                       ours and ours['encode_ms'] + ours['attend_ms'], least))
-    for name, peers, ours, least in wanted:
-        peers = [p for p in peers if p]
-        if peers and ours:
-            figures['ratio ' + name] = round(min(peers) / ours, 3)
-            print(f'  {name:<44} {min(peers) / ours:6.2f} x  (wanted {least} x)')
+    print('asked for')
+    for what, peer, ours, ratio in asked(figures):
+        if not ours or not peer:
+            print(f'  {what:<40}    not run')
+            continue
+        figures['ratio ' + what] = round(peer / ours, 3)
+        print(f"  {what:<40} {peer / ours:6.2f} x of {ratio} x: {'holds' if peer / ours >= ratio else 'MISSED'}")
 
 
-def main():
-    python = os.environ.get('PYTHON')
-    figures = {'machine': machine()}
-    print(figures['machine'])
-    peak = os.path.join(ROOT, 'build', 'tests', 'bench', 'bench-peak')
-    figures.update(last_json([peak]) or {} if os.path.exists(peak) else {})
-    print(f"oneDNN's matrix rate: {figures.get('peak_fp32_gflops')} GFLOP/s fp32, "
-          f"{figures.get('peak_bf16_gflops')} GFLOP/s bf16")
-    with tempfile.TemporaryDirectory() as folder:
-        if python and '--no-peers' not in sys.argv and last_json([python, PEER, 'make', folder]) is not None:
-            tiny_table(python, folder, figures)
-        else:
-            print('peers not run: set PYTHON to one with torch and SAM2_REPO to the published code')
+def matrix_rate(figures):
+    """The machine's own, by oneDNN; and how much of it our exact work reaches."""
+    told, why = last_json([os.path.join(ROOT, 'build', 'tests', 'bench', 'bench-peak')])
+    if not told:
+        print(f"oneDNN's matrix rate: not run: {why}")
+        return
+    figures.update(told)
+    print(f"oneDNN's matrix rate: {told['peak_fp32_gflops']:.0f} GFLOP/s in fp32, "
+          f"{told['peak_bf16_gflops']:.0f} in bf16", flush=True)
+
+
+def nano_table(figures):
     print('the embedded model, engine alone')
     with tempfile.TemporaryDirectory() as folder:
         write_clip(folder, model_side(NANO))
-        for m in MODES:
-            figures[f'nano_{m}'] = replay(NANO, folder, m)
-            show(f'samtrack {m}', figures[f'nano_{m}'], 'p50_ms')
+        for mode in MODES:
+            figures[f'nano_{mode}'], why = replay(NANO, folder, mode)
+            show_ours(mode, figures[f'nano_{mode}'], why)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog='tests/bench/cpu.sh', description='Our engine beside its peers on this CPU.')
+    parser.add_argument('--quick', action='store_true', help='our own rows only')
+    parser.add_argument('--try', dest='frames', type=int, default=0, metavar='N', help='every row over N frames')
+    args = parser.parse_args()
+    if args.frames and args.frames < 2:
+        parser.error(f'--try: wanted 2 frames or more, got {args.frames}')
+    python = os.environ.get('PYTHON')
+    figures = {'machine': machine()}
+    print(figures['machine'])
+    matrix_rate(figures)
+    with tempfile.TemporaryDirectory() as folder:
+        frames = QUICK_FRAMES if args.quick else args.frames
+        made, why = last_json([python, PEER, 'make', folder, str(frames)]) if python else (None, 'PYTHON is not set')
+        if not made:
+            print(f'SAM 2.1 tiny and its peers: not run: {why} (wanted: PYTHON, one with torch and safetensors; '
+                  'SAM2_REPO, the published code)')
+        else:
+            figures['frames'] = made['frames']
+            tiny_table(None if args.quick else python, folder, args.frames, figures)
+            if not args.quick:
+                openvino_table(python, folder, 1 if args.frames else 5, figures)
+    nano_table(figures)
+    if args.frames:
+        print('tried out: memory was not full, nothing is judged')
+    else:
+        verdicts(figures)
     print(json.dumps(figures))
 
 

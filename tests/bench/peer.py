@@ -1,34 +1,45 @@
 #!/usr/bin/env python3
-"""The peers of tests/bench/cpu.sh, timed per frame with a full memory on this machine.
+"""The PyTorch peers of tests/bench/cpu.sh, timed per frame with a full memory on this machine.
 
-  peer.py make DIR                  model.pt, frames.safetensors, scenarios.json (SAM 2.1 tiny)
-  peer.py published|transformers fp32|bf16|bf16-compiled DIR
-  peer.py openvino fp32|bf16 DIR    image encoder and memory attention alone
+  peer.py make DIR FRAMES              model.pt, frames.safetensors, scenarios.json (SAM 2.1 tiny)
+  peer.py published|transformers fp32|bf16 DIR
+                                       eager, then with its big parts compiled, in one run
 
-Each prints one line of JSON; times in ms, the median over frames 16 and on (fewer frames never
-fill the memory). Needs torch; SAM2_REPO for the published code."""
+Both load DIR/model.pt and track DIR/frames.safetensors from the box of the scenario, on all
+processors. One line of JSON: the medians of the eager and of the compiled frames in ms, how many
+keys memory attention had, and the least IoU of the masks with those in DIR/out-<mode>.safetensors,
+the engine's own. FRAMES 0 is as many as it takes; fewer try the script out, and memory is not full."""
 
-import contextlib
 import json
 import os
 import statistics
 import sys
 import time
 
-import numpy as np
-import torch
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOOLS = os.path.join(HERE, '..', '..', 'tools')
+sys.path[:0] = [TOOLS, os.path.join(TOOLS, 'train')]
+try:
+    import numpy as np
+    import torch
+    from safetensors.torch import load_file, save_file
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), '..', '..', 'tools'))
-import published
+    import published
+except ImportError as e:
+    sys.exit(f'{e.name} is not installed in {sys.executable}')
 
-FULL = 16  # the first frame with seven maps and sixteen pointers
+# Frames: 16 fill the memory (seven maps, sixteen pointers), three are timed; then the big parts are
+# compiled, two frames warm them up, three are timed.
+FULL, EAGER, WARM, COMPILED = 16, 3, 2, 3
+COUNT = FULL + EAGER + WARM + COMPILED
+SIDE = 1024
 BOX = [330.0, 330.0, 700.0, 700.0]
 
 
-def clip(count=19, side=1024):
-    """A textured square that moves over a textured ground."""
+def clip(count):
+    """A textured square that moves over a textured ground, u8 (count, SIDE, SIDE, 3)."""
     rng = np.random.default_rng(1)
-    ground = rng.integers(0, 120, (side // 16, side // 16, 3), dtype=np.uint8)
+    ground = rng.integers(0, 120, (SIDE // 16, SIDE // 16, 3), dtype=np.uint8)
     thing = rng.integers(130, 255, (24, 24, 3), dtype=np.uint8)
     ground = ground.repeat(16, 0).repeat(16, 1)
     thing = thing.repeat(16, 0).repeat(16, 1)
@@ -38,129 +49,130 @@ def clip(count=19, side=1024):
     return frames
 
 
-def make(folder):
-    from safetensors.numpy import save_file
-    os.makedirs(folder, exist_ok=True)
-    model = published.build('tiny')
-    published.save_pt(model, os.path.join(folder, 'model.pt'))
-    save_file({'frames': clip()}, os.path.join(folder, 'frames.safetensors'))
-    script = {'image_size': 1024, 'T': 19, 'scenarios': {'box': [{'frame': 0, 'obj': 1, 'box': BOX}]}}
+def make(folder, count):
+    published.save_pt(published.build('tiny'), os.path.join(folder, 'model.pt'))
+    save_file({'frames': torch.from_numpy(clip(count))}, os.path.join(folder, 'frames.safetensors'))
+    script = {'image_size': SIDE, 'T': count, 'scenarios': {'box': [{'frame': 0, 'obj': 1, 'box': BOX}]}}
     with open(os.path.join(folder, 'scenarios.json'), 'w') as f:
         json.dump(script, f)
-    return {}
+    return {'frames': count}
 
 
-def steady(times):
-    return {'p50_ms': statistics.median(times[FULL:]), 'frames': len(times) - FULL}
+def weights(folder):
+    return torch.load(os.path.join(folder, 'model.pt'), weights_only=True)['model']
 
 
-def autocast(mode):
-    return torch.autocast('cpu', torch.bfloat16) if mode != 'fp32' else contextlib.nullcontext()
+def load_frames(folder):
+    return load_file(os.path.join(folder, 'frames.safetensors'))['frames'].numpy()
 
 
-def load_published(folder):
-    model = published.build('tiny')
-    state = torch.load(os.path.join(folder, 'model.pt'), weights_only=True)['model']
-    model.load_state_dict(state)
-    return model
+class Published:
+    """The published video predictor; bf16 is autocast, as its authors run it."""
+
+    def __init__(self, mode, folder):
+        self.model = published.build('tiny')
+        self.model.load_state_dict(weights(folder))
+        self.parts = [self.model.image_encoder, self.model.memory_attention, self.model.memory_encoder]
+        self.autocast = torch.autocast('cpu', torch.bfloat16, enabled=mode == 'bf16')
+        self.frames = load_frames(folder)
+
+    def track(self):
+        """The mask of each frame as it comes, bool (SIDE / 4, SIDE / 4)."""
+        with self.autocast:
+            state = published.start(self.model, self.frames)
+            self.model.add_new_points_or_box(state, frame_idx=0, obj_id=1, box=BOX)
+            for t, _, _ in self.model.propagate_in_video(state):
+                kept = state['output_dict_per_obj'][0]
+                out = kept['cond_frame_outputs'].get(t) or kept['non_cond_frame_outputs'][t]
+                yield out['pred_masks'][0, 0] > 0
 
 
-def run_published(mode, folder):
-    model = load_published(folder)
-    if mode == 'bf16-compiled':
-        model.image_encoder = torch.compile(model.image_encoder)
-        model.memory_attention = torch.compile(model.memory_attention, dynamic=False)
-        model.memory_encoder = torch.compile(model.memory_encoder)
-    times = []
-    with torch.inference_mode(), autocast(mode):
-        state = published.start(model, clip())
-        model.add_new_points_or_box(state, frame_idx=0, obj_id=1, box=BOX)
-        last = time.perf_counter()
-        for _ in model.propagate_in_video(state):
-            now = time.perf_counter()
-            times.append(1e3 * (now - last))
-            last = now
-    return steady(times)
+class Transformers:
+    """Hugging Face's Sam2VideoModel with the same weights; bf16 is the model in that type."""
+
+    def __init__(self, mode, folder):
+        try:
+            import model as naming
+            from transformers import Sam2VideoConfig, Sam2VideoModel
+            from transformers.models.sam2_video.modeling_sam2_video import Sam2VideoInferenceSession
+        except ImportError as e:
+            sys.exit(f'{e.name} is not installed in {sys.executable}, or has no SAM 2 for video')
+        self.dtype = torch.float32 if mode == 'fp32' else torch.bfloat16
+        self.model = Sam2VideoModel(Sam2VideoConfig()).eval()
+        naming.load_state(self.model, weights(folder), 'model.pt')
+        self.model.to(self.dtype)
+        self.parts = [self.model.vision_encoder, self.model.memory_attention, self.model.memory_encoder]
+        frames = torch.from_numpy(load_frames(folder)).permute(0, 3, 1, 2).float() / 255
+        self.session = Sam2VideoInferenceSession(
+            video=(frames - published.MEAN) / published.STD, video_height=SIDE, video_width=SIDE, dtype=self.dtype)
+
+    def track(self):
+        index = self.session.obj_id_to_idx(1)
+        # The published predictor takes a box as two points.
+        self.session.add_point_inputs(index, 0, {
+            'point_coords': torch.tensor(BOX).reshape(1, 1, 2, 2).to(self.dtype),
+            'point_labels': torch.tensor([[[2, 3]]], dtype=torch.int32)})
+        self.session.obj_with_new_inputs = [1]
+        for t in range(self.session.num_frames):
+            yield self.model(inference_session=self.session, frame_idx=t).pred_masks[0, 0] > 0
 
 
-def run_transformers(mode, folder):
-    from transformers import Sam2VideoConfig, Sam2VideoModel
-    from transformers.models.sam2_video.modeling_sam2_video import Sam2VideoInferenceSession
-    torch.manual_seed(1)
-    dtype = torch.float32 if mode == 'fp32' else torch.bfloat16
-    model = Sam2VideoModel(Sam2VideoConfig()).eval().to(dtype)
-    frames = torch.from_numpy(clip()).permute(0, 3, 1, 2).float() / 255
-    frames = ((frames - published.MEAN) / published.STD).to(dtype)
-    session = Sam2VideoInferenceSession(video=frames, video_height=1024, video_width=1024, dtype=dtype)
-    index = session.obj_id_to_idx(1)
-    points = {'point_coords': torch.tensor(BOX).reshape(1, 1, 2, 2).to(dtype),
-              'point_labels': torch.tensor([[[2, 3]]], dtype=torch.int32)}
-    session.add_point_inputs(index, 0, points)
-    session.obj_with_new_inputs = [1]
-    times = []
+def iou(a, b):
+    union = int((a | b).sum())
+    return int((a & b).sum()) / union if union else 1.0
+
+
+def median(times, first, count):
+    kept = times[first:first + count]
+    return round(statistics.median(kept), 1) if kept else None
+
+
+def time_frames(peer, count, ours):
+    """Eager frames, then compiled ones where there are enough."""
+    keys, times, agree, failed = 0, [], [], None
+    first = max(1, count - (COUNT - FULL))
+
+    def note_keys(_, args, named):
+        nonlocal keys
+        keys = len(named['memory'])
+
+    peer.parts[1].register_forward_pre_hook(note_keys, with_kwargs=True)
     with torch.inference_mode():
-        for t in range(len(frames)):
-            last = time.perf_counter()
-            model(inference_session=session, frame_idx=t)
-            times.append(1e3 * (time.perf_counter() - last))
-    return steady(times)
+        last = time.perf_counter()
+        try:
+            for t, mask in enumerate(peer.track()):
+                times.append(1e3 * (time.perf_counter() - last))
+                ref = ours.get(f'obj1/frame{t:03}/low_res')
+                if ref is not None:
+                    agree.append(iou(mask, ref > 0))
+                if t == first + EAGER - 1:
+                    # Only now: memory grows no more, so each part is compiled once, for its shapes.
+                    for part in peer.parts:
+                        part.forward = torch.compile(part.forward, dynamic=False)
+                last = time.perf_counter()
+        except Exception as e:  # the compiler's, of any kind; what ran before it counts
+            failed = f'{type(e).__name__}: {e}'.splitlines()[0]
+    if not times:
+        sys.exit(failed or 'no frame was tracked')
+    return {'p50_ms': median(times, first, EAGER), 'compiled_p50_ms': median(times, first + EAGER + WARM, COMPILED),
+            'compile_ms': median(times, first + EAGER, 1), 'keys': keys, 'failed': failed,
+            'iou_least': round(min(agree), 5) if agree else None}
 
 
-class Encoder(torch.nn.Module):
-    """The published image encoder with the decoder's two high-resolution convolutions."""
-
-    def __init__(self, model):
-        super().__init__()
-        self.model = model
-
-    def forward(self, image):
-        out = self.model.forward_image(image)['backbone_fpn']
-        return out[0], out[1], out[2]
-
-
-class Attention(torch.nn.Module):
-    """The published memory attention over a full memory: 7 maps and 16 pointers."""
-
-    def __init__(self, model):
-        super().__init__()
-        self.attention = model.memory_attention
-
-    def forward(self, curr, pos, memory, memory_pos):
-        return self.attention(curr=[curr], curr_pos=[pos], memory=memory, memory_pos=memory_pos,
-                              num_obj_ptr_tokens=64)
-
-
-def run_openvino(mode, folder):
-    import openvino as ov
-    model = load_published(folder)
-    core = ov.Core()
-    hint = {'INFERENCE_PRECISION_HINT': 'f32' if mode == 'fp32' else 'bf16', 'PERFORMANCE_HINT': 'LATENCY'}
-    parts = {
-        'encode': (Encoder(model), (torch.randn(1, 3, 1024, 1024),)),
-        'attend': (Attention(model), (torch.randn(4096, 1, 256), torch.randn(4096, 1, 256),
-                                      torch.randn(28736, 1, 64), torch.randn(28736, 1, 64))),
-    }
-    result = {}
-    for name, (module, inputs) in parts.items():
-        with torch.no_grad():
-            compiled = core.compile_model(ov.convert_model(module, example_input=inputs), 'CPU', hint)
-        request = compiled.create_infer_request()
-        times = []
-        for _ in range(5):
-            last = time.perf_counter()
-            request.infer([x.numpy() for x in inputs])
-            times.append(1e3 * (time.perf_counter() - last))
-        result[name + '_ms'] = statistics.median(times[1:])
-    return result
+def run(kind, mode, folder):
+    torch.set_num_threads(len(os.sched_getaffinity(0)))
+    ours = os.path.join(folder, f'out-{mode}.safetensors')
+    peer = kind(mode, folder)
+    return time_frames(peer, len(load_frames(folder)), load_file(ours) if os.path.exists(ours) else {})
 
 
 def main():
-    runs = {'published': run_published, 'transformers': run_transformers, 'openvino': run_openvino}
+    kinds = {'published': Published, 'transformers': Transformers}
     args = sys.argv[1:]
-    if len(args) == 2 and args[0] == 'make':
-        print(json.dumps(make(args[1])))
-    elif len(args) == 3 and args[0] in runs:
-        print(json.dumps({'peer': args[0], 'mode': args[1], **runs[args[0]](args[1], args[2])}))
+    if len(args) == 3 and args[0] == 'make':
+        print(json.dumps(make(args[1], int(args[2]) or COUNT)))
+    elif len(args) == 3 and args[0] in kinds and args[1] in ('fp32', 'bf16'):
+        print(json.dumps(run(kinds[args[0]], args[1], args[2])))
     else:
         sys.exit(__doc__)
 
