@@ -3,10 +3,10 @@
 
 #include "gstsampaint.h"
 
+#include "gstsamblend.h"
 #include "gstsamfont.h"
 #include "gstsampalette.h"
 
-#include <gst/video/video-blend.h>
 #include <string.h>
 
 typedef struct
@@ -43,7 +43,9 @@ gst_sam_paint_prepare (GstSamPaint * paint, gint width, gint height)
   paint->pixels = g_try_malloc_n (size, sizeof *paint->pixels);
   paint->column = g_try_new (gint, width);
   paint->weight = g_try_new (guint8, width);
-  if (paint->labels && paint->pixels && paint->column && paint->weight)
+  paint->edge = g_try_new (guint8, width);
+  if (paint->labels && paint->pixels && paint->column && paint->weight &&
+      paint->edge)
     return TRUE;
   gst_sam_paint_clear (paint);
   return FALSE;
@@ -56,6 +58,7 @@ gst_sam_paint_clear (GstSamPaint * paint)
   g_clear_pointer (&paint->pixels, g_free);
   g_clear_pointer (&paint->column, g_free);
   g_clear_pointer (&paint->weight, g_free);
+  g_clear_pointer (&paint->edge, g_free);
 }
 
 /* A pixel of the layer, most significant byte last in memory. Y'CbCr frames get
@@ -255,6 +258,68 @@ locate (gint i, gint size, gint cells, guint8 * weight)
   return at < 0 ? 0 : MIN (at >> 8, cells - 1);
 }
 
+/* How many of the n bytes at @at are as the first. */
+static gint
+count_same (const guint8 * at, gint n)
+{
+  guint64 word, same;
+  gint i = 1;
+
+  memset (&same, *at, sizeof same);
+  for (; i + 8 <= n; i += 8) {
+    memcpy (&word, at + i, sizeof word);
+    if (word != same)
+      break;
+  }
+  while (i < n && at[i] == *at)
+    i++;
+  return i;
+}
+
+/* The first pixel right of @x that cell @cell does not reach. */
+static gint
+find_end (const Drawing * d, gint x, gint cell)
+{
+  gint end = d->area.w;
+
+  while (x + 1 < end) {
+    const gint middle = (x + end) / 2;
+
+    if (d->paint->column[middle] < cell)
+      x = middle;
+    else
+      end = middle;
+  }
+  return end;
+}
+
+static void
+stretch_row (const Drawing * d, const guint8 * upper, const guint8 * lower,
+    guint8 below, guint8 * out)
+{
+  const gint mw = d->report->mask_width;
+  gint x = 0, end;
+
+  while (x < d->area.w) {
+    const gint left = d->paint->column[x], right = MIN (left + 1, mw - 1);
+    const guint8 cell[4] = {
+      upper[left], upper[right], lower[left], lower[right]
+    };
+
+    if (cell[0] == cell[1] && cell[0] == cell[2] && cell[0] == cell[3]) {
+      gint n = MIN (count_same (upper + left, mw - left),
+          count_same (lower + left, mw - left));
+
+      end = left + n < mw ? find_end (d, x, left + n - 1) : d->area.w;
+      memset (out + x, cell[0], end - x);
+      x = end;
+    } else {
+      out[x] = vote (cell, d->paint->weight[x], below);
+      x++;
+    }
+  }
+}
+
 /* Stretch the label map over the layer. */
 static void
 stretch_labels (Drawing * d, const guint8 * mask)
@@ -267,23 +332,11 @@ stretch_labels (Drawing * d, const guint8 * mask)
     paint->column[x] = locate (d->area.x + x, paint->width, mw,
         &paint->weight[x]);
   for (y = 0; y < d->area.h; y++) {
-    guint8 *out = paint->labels + (gsize) y * d->area.w;
     guint8 below;
     gint row = locate (d->area.y + y, paint->height, mh, &below);
-    const guint8 *upper = mask + (gsize) row * mw;
-    const guint8 *lower = mask + (gsize) MIN (row + 1, mh - 1) * mw;
 
-    for (x = 0; x < d->area.w; x++) {
-      const gint left = paint->column[x], right = MIN (left + 1, mw - 1);
-      const guint8 cell[4] = {
-        upper[left], upper[right], lower[left], lower[right]
-      };
-
-      if (cell[0] == cell[1] && cell[0] == cell[2] && cell[0] == cell[3])
-        out[x] = cell[0];
-      else
-        out[x] = vote (cell, paint->weight[x], below);
-    }
+    stretch_row (d, mask + (gsize) row * mw, mask + (gsize) MIN (row + 1,
+            mh - 1) * mw, below, paint->labels + (gsize) y * d->area.w);
   }
 }
 
@@ -312,31 +365,70 @@ make_labels (Drawing * d)
   return ok;
 }
 
-/* Whether a pixel lies within the line on the inner side of a mask's edge. What
- * the layer does not show counts as the same object. */
+/* Mark in @edge where one of the rows within the width of the line above or
+ * below has another label than the run of @n pixels at @at. What the layer does
+ * not show counts as the same object. FALSE: nowhere. */
 static gboolean
-is_edge (const Drawing * d, const guint8 * at, gint x, gint y)
+find_edges (const Drawing * d, const guint8 * at, gint n, gint y)
 {
-  const gint w = d->area.w;
-  gint k;
+  guint8 *edge = d->paint->edge;
+  const gint width = d->style->line_width;
+  const guint8 label = *at;
+  gboolean found = FALSE;
+  gint k, i;
 
-  for (k = 1; k <= (gint) d->style->line_width; k++) {
-    if ((x >= k && at[-k] != *at) || (x + k < w && at[k] != *at) ||
-        (y >= k && at[-k * w] != *at) ||
-        (y + k < d->area.h && at[k * w] != *at))
-      return TRUE;
+  for (k = -width; k <= width; k++) {
+    const guint8 *other = at + (gssize) k * d->area.w;
+
+    if (!k || y + k < 0 || y + k >= d->area.h || !memcmp (at, other, n))
+      continue;
+    if (!found)
+      memset (edge, 0, n);
+    found = TRUE;
+    for (i = 0; i < n; i++)
+      edge[i] |= other[i] ^ label;
   }
-  return FALSE;
+  return found;
+}
+
+static void
+fill_pixels (guint32 * out, gint n, guint32 pixel)
+{
+  gint i;
+
+  for (i = 0; i < n; i++)
+    out[i] = pixel;
+}
+
+/* One run of a row: filled, with a line on the inner side of the mask's edge.
+ */
+static void
+paint_run (const Drawing * d, gint x, gint y, gint n, guint32 fill,
+    guint32 line)
+{
+  const gsize start = (gsize) y * d->area.w + x;
+  const gint width = MIN (n, (gint) d->style->line_width);
+  guint32 *out = d->paint->pixels + start;
+  gint i;
+
+  if (line != fill && find_edges (d, d->paint->labels + start, n, y)) {
+    for (i = 0; i < n; i++)
+      out[i] = d->paint->edge[i] ? line : fill;
+  } else {
+    fill_pixels (out, n, fill);
+  }
+  if (x > 0)
+    fill_pixels (out, width, line);
+  if (x + n < d->area.w)
+    fill_pixels (out + n - width, width, line);
 }
 
 static void
 paint_masks (Drawing * d)
 {
-  const guint8 *label = d->paint->labels;
-  guint32 *out = d->paint->pixels;
   guint32 fill[256] = { 0, }, line[256] = { 0, };
   guint i;
-  gint x, y;
+  gint x, y, n;
 
   for (i = 0; i < d->report->num_objects; i++) {
     const GstSamObject *object = &d->report->object[i];
@@ -350,13 +442,14 @@ paint_masks (Drawing * d)
         get_pixel (d, rgb, d->strength) : fill[object->slot];
   }
   for (y = 0; y < d->area.h; y++) {
-    for (x = 0; x < d->area.w; x++, label++, out++) {
-      if (!line[*label])
-        *out = 0;
-      else if (line[*label] != fill[*label] && is_edge (d, label, x, y))
-        *out = line[*label];
+    const guint8 *labels = d->paint->labels + (gsize) y * d->area.w;
+
+    for (x = 0; x < d->area.w; x += n) {
+      n = count_same (labels + x, d->area.w - x);
+      if (line[labels[x]])
+        paint_run (d, x, y, n, fill[labels[x]], line[labels[x]]);
       else
-        *out = fill[*label];
+        memset (d->paint->pixels + (gsize) y * d->area.w + x, 0, n * 4);
     }
   }
 }
@@ -430,24 +523,12 @@ paint_label (Drawing * d, const GstSamObject * object)
         d->scale, label.y + 2 * d->scale, ink);
 }
 
-static gboolean
-blend (const Drawing * d, GstVideoFrame * frame)
-{
-  GstVideoFrame layer;
-
-  memset (&layer, 0, sizeof layer);
-  gst_video_info_set_format (&layer.info,
-      d->yuv ? GST_VIDEO_FORMAT_AYUV : GST_VIDEO_OVERLAY_COMPOSITION_FORMAT_RGB,
-      d->area.w, d->area.h);
-  layer.data[0] = d->paint->pixels;
-  return gst_video_blend (frame, &layer, d->area.x, d->area.y, 1);
-}
-
 gboolean
 gst_sam_paint_draw (GstSamPaint * paint, const GstSamPaintStyle * style,
     const GstSamReport * report, GstVideoFrame * frame)
 {
   Drawing d = {.paint = paint,.style = style,.report = report };
+  GstSamLayer layer;
   guint i;
 
   /* 14 pixels high letters at 360 lines, 28 at 1080 */
@@ -469,5 +550,11 @@ gst_sam_paint_draw (GstSamPaint * paint, const GstSamPaintStyle * style,
     if (is_visible (&report->object[i]))
       paint_label (&d, &report->object[i]);
   }
-  return blend (&d, frame);
+  layer.pixels = paint->pixels;
+  layer.yuv = d.yuv;
+  layer.x = d.area.x;
+  layer.y = d.area.y;
+  layer.w = d.area.w;
+  layer.h = d.area.h;
+  return gst_sam_blend (&layer, frame);
 }

@@ -25,6 +25,7 @@ typedef struct
   guint32 *pixels;              /* one word per pixel */
   gint *column;                 /* of the mask, left of each pixel */
   guint8 *weight;               /* of the column right of it, of 256 */
+  guint8 *edge;                 /* of one row: not 0 on a mask's outline */
 } GstSamPaint;
 
 gboolean gst_sam_paint_prepare (GstSamPaint * paint, gint width, gint height);
