@@ -4,9 +4,7 @@ on a CPU, with seeded random weights. Nothing of it is contained here."""
 import os
 import sys
 
-os.environ.setdefault('TQDM_DISABLE', '1')  # the predictor's progress bars; read at import
-
-import torch  # noqa: E402
+import torch
 
 CONFIGS = {
     'tiny': 'configs/sam2.1/sam2.1_hiera_t.yaml',
@@ -81,4 +79,5 @@ def start(model, frames):
     images = (images - MEAN) / STD
     side = frames.shape[1]
     published.load_video_frames = lambda **_: (images, side, side)
+    published.tqdm = lambda steps, **_: steps  # no progress bars
     return model.init_state('frames')

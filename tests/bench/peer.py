@@ -22,6 +22,7 @@ sys.path[:0] = [TOOLS, os.path.join(TOOLS, 'train')]
 try:
     import numpy as np
     import torch
+    import torch._inductor.config as inductor
     from safetensors.torch import load_file, save_file
 
     import published
@@ -137,7 +138,7 @@ def time_frames(peer, count, ours):
         keys = len(named['memory'])
 
     peer.parts[1].register_forward_pre_hook(note_keys, with_kwargs=True)
-    with torch.inference_mode():
+    with torch.no_grad():
         last = time.perf_counter()
         try:
             for t, mask in enumerate(peer.track()):
@@ -147,6 +148,7 @@ def time_frames(peer, count, ours):
                     agree.append(iou(mask, ref > 0))
                 if t == first + EAGER - 1:
                     # Only now: memory grows no more, so each part is compiled once, for its shapes.
+                    inductor.freezing = True  # weights become constants, packed for the processor
                     for part in peer.parts:
                         part.forward = torch.compile(part.forward, dynamic=False)
                 last = time.perf_counter()
