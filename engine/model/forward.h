@@ -20,6 +20,8 @@
     sam_op_window_attention(q, &(struct sam_window_attention) { __VA_ARGS__ })
 #define attention(q, ...)      sam_op_attention(q, &(struct sam_attention) { __VA_ARGS__ })
 #define rope(q, ...)           sam_op_rope(q, &(struct sam_rope) { __VA_ARGS__ })
+#define rope_attention(q, ...) \
+    sam_op_rope_attention(q, &(struct sam_rope_attention) { __VA_ARGS__ })
 #define upsample_add(q, ...)   sam_op_upsample_add(q, &(struct sam_upsample_add) { __VA_ARGS__ })
 #define resize(q, ...)         sam_op_resize(q, &(struct sam_resize) { __VA_ARGS__ })
 #define mask_signal(q, ...)    sam_op_mask_signal(q, &(struct sam_mask_signal) { __VA_ARGS__ })

@@ -1,6 +1,7 @@
 // Memory attention: the frame's tokens look at each other, then at what the object remembers.
 // One head as wide as the model.
 #include <math.h>
+#include <string.h>
 
 #include "forward.h"
 #include "load.h"
@@ -22,7 +23,31 @@ static void load_cross_out(struct sam_loader *l, struct sam_product *p, const ch
     sam_arena_release(&l->staging, mark);
 }
 
-static void load_layer(struct sam_loader *l, struct sam_memory_attention_layer *a,
+static bool holds_keys(const struct sam_config *c, const struct sam_queue *q)
+{
+    return !sam_op_rope_attention_fits(q, c->d_model, c->mem_dim, sam_grid(c));
+}
+
+// The key layer's weight by what it takes in, its bias behind: as sam_rope_attention wants it.
+static struct sam_tensor load_cross_key(struct sam_loader *l, const char *layer)
+{
+    const int d = l->config->d_model, m = l->config->mem_dim;
+    const size_t mark = sam_arena_mark(&l->staging);
+    const struct sam_load_layer key =
+        sam_load_layer(l, d, m, false, "%s.cross_attn_image.k_proj", layer);
+    float *rows = sam_load_room(&l->staging, (size_t) (m + 1) * d);
+    if (sam_load_live(l)) {
+        for (int o = 0; o < d; o++)
+            for (int i = 0; i < m; i++)
+                rows[(size_t) i * d + o] = key.weight[(size_t) o * m + i];
+        memcpy(rows + (size_t) m * d, key.bias, d * sizeof(float));
+    }
+    const struct sam_tensor t = sam_load_tensor(l, rows, 1, m + 1, d);
+    sam_arena_release(&l->staging, mark);
+    return t;
+}
+
+static void load_layer(struct sam_loader *l, struct sam_memory_attention_layer *a, bool holds,
                        const char *layer)
 {
     const int d = l->config->d_model, m = l->config->mem_dim, hidden = l->config->memory_hidden;
@@ -33,7 +58,10 @@ static void load_layer(struct sam_loader *l, struct sam_memory_attention_layer *
     sam_load_linear(l, &a->self_out, d, d, "%s.self_attn.out_proj", layer);
     sam_load_norm(l, &a->norm2, d, "%s.norm2", layer);
     sam_load_linear(l, &a->cross_q, d, d, "%s.cross_attn_image.q_proj", layer);
-    sam_load_linear(l, &a->cross_k, d, m, "%s.cross_attn_image.k_proj", layer);
+    if (holds)
+        sam_load_linear(l, &a->cross_k, d, m, "%s.cross_attn_image.k_proj", layer);
+    else
+        a->cross_key = load_cross_key(l, layer);
     load_cross_out(l, &a->cross_out, layer);
     sam_load_norm(l, &a->norm3, d, "%s.norm3", layer);
     sam_load_linear(l, &a->mlp_in, hidden, d, "%s.linear1", layer);
@@ -48,8 +76,9 @@ void sam_memory_attention_load(struct sam_loader *l, struct sam_memory_attention
         "memory_attention.layers.6", "memory_attention.layers.7",
     };
     const int d = l->config->d_model, h = sam_grid(l->config);
+    a->holds_keys = holds_keys(l->config, l->queue);
     for (int i = 0; i < l->config->memory_layers; i++)
-        load_layer(l, &a->layer[i], layers[i]);
+        load_layer(l, &a->layer[i], a->holds_keys, layers[i]);
     sam_load_norm(l, &a->norm, d, "memory_attention.norm");
     a->no_mem_embed = sam_load_rows(l, 3, (int64_t[]) { 1, 1, d }, "no_mem_embed");
 
@@ -61,12 +90,18 @@ void sam_memory_attention_load(struct sam_loader *l, struct sam_memory_attention
     if (sam_load_live(l))
         sam_position_rope(h, d, table);
     a->rope = sam_load_tensor(l, table, 1, h * h, d);
+    if (sam_load_live(l)) // (h h, d) -> (h, d / 2): of the first line the half that x turns
+        for (int x = 1; x < h; x++)
+            memmove(table + (size_t) x * (d / 2), table + (size_t) x * d, d / 2 * sizeof(float));
+    a->axis = sam_load_tensor(l, table, 1, h, d / 2);
     sam_arena_release(&l->staging, mark);
 }
 
 void sam_memory_attention_layout(struct sam_memory_attention_scratch *s, const struct sam_config *c,
-                                 enum sam_type type, int batch, int max_keys, struct sam_arena *a)
+                                 const struct sam_queue *q, int batch, int max_keys,
+                                 struct sam_arena *a)
 {
+    const enum sam_type type = sam_queue_type(q);
     const int N = sam_grid(c) * sam_grid(c), d = c->d_model;
     s->u = sam_arena_tensor(a, type, batch, 1, N, d);
     s->q = sam_arena_tensor(a, type, batch, 1, N, d);
@@ -77,7 +112,8 @@ void sam_memory_attention_layout(struct sam_memory_attention_scratch *s, const s
     s->mixed = sam_arena_tensor(a, type, batch, 1, N, d);
     const size_t end_self = sam_arena_mark(a);
     sam_arena_release(a, mark);
-    s->memory_key = sam_arena_tensor(a, type, batch, 1, max_keys, d);
+    if (holds_keys(c, q))
+        s->memory_key = sam_arena_tensor(a, type, batch, 1, max_keys, d);
     s->narrow = sam_arena_tensor(a, type, batch, 1, N, c->mem_dim);
     const size_t end_cross = sam_arena_mark(a);
     sam_arena_release(a, mark);
@@ -116,15 +152,22 @@ static void cross_attention(struct sam_queue *q, const struct sam_memory_attenti
 {
     const struct sam_tensor u = sam_first(s->u, x.n), narrow = sam_first(s->narrow, x.n);
     const struct sam_tensor Q = sam_first(s->q, x.n);
-    const struct sam_tensor K = sam_view(s->memory_key, x.n, 1, keys.w, x.c);
+    const float scale = 1 / sqrtf(x.c);
 
     layernorm(q, .dst = u, .src = x, NORM(l->norm2), .eps = EPS_TRANSFORMER);
     linear(q, .dst = Q, .src = u, PRODUCT(l->cross_q));
-    linear(q, .dst = K, .src = keys, PRODUCT(l->cross_k));
     rope(q, .dst = Q, .src = Q, .table = a->rope);
-    rope(q, .dst = K, .src = K, .table = a->rope, .num_rotated = num_rotated);
-    attention(q, .dst = narrow, .q = Q, .k = K, .v = values, .num_keys = num_keys, .heads = 1,
-              .scale = 1 / sqrtf(x.c));
+    if (a->holds_keys) {
+        const struct sam_tensor K = sam_view(s->memory_key, x.n, 1, keys.w, x.c);
+        linear(q, .dst = K, .src = keys, PRODUCT(l->cross_k));
+        rope(q, .dst = K, .src = K, .table = a->rope, .num_rotated = num_rotated);
+        attention(q, .dst = narrow, .q = Q, .k = K, .v = values, .num_keys = num_keys,
+                  .heads = 1, .scale = scale);
+    } else {
+        rope_attention(q, .dst = narrow, .q = Q, .keys = keys, .values = values,
+                       .weight = l->cross_key, .axis = a->axis, .num_keys = num_keys,
+                       .num_rotated = num_rotated, .scale = scale);
+    }
     linear(q, .dst = x, .src = narrow, PRODUCT(l->cross_out), .add = x);
 }
 

@@ -126,7 +126,9 @@ struct sam_decoded {
 struct sam_memory_attention_layer {
     struct sam_affine norm1, norm2, norm3;
     struct sam_product self_q, self_k, self_v, self_out;
-    struct sam_product cross_q, cross_k;
+    struct sam_product cross_q;
+    struct sam_product cross_k;   // where keys are held; else
+    struct sam_tensor cross_key;  // (1, 1, m + 1, d): its weight's columns, its bias
     struct sam_product cross_out; // cross_out after cross_v, folded: values stay m wide
     struct sam_product mlp_in, mlp_out;
 };
@@ -136,6 +138,8 @@ struct sam_memory_attention {
     struct sam_affine norm;
     struct sam_tensor position; // (1, 1, N, d): sine map, of the frame
     struct sam_tensor rope;     // (1, 1, N, d)
+    struct sam_tensor axis;     // (1, 1, side, d / 2): the turns along one axis of it
+    bool holds_keys;            // of the memory; else they are made on the way
     struct sam_tensor no_mem_embed; // (1, 1, 1, d)
 };
 
@@ -240,12 +244,13 @@ void sam_prompt_downsample(struct sam_queue *q, const struct sam_model *m, struc
 
 struct sam_memory_attention_scratch {
     struct sam_tensor u, q, k, v, mixed; // (B, 1, N, d)
-    struct sam_tensor memory_key;        // (B, 1, max_keys, d)
+    struct sam_tensor memory_key;        // (B, 1, max_keys, d), where keys are held
     struct sam_tensor narrow;            // (B, 1, N, m)
     struct sam_tensor hidden;            // (B, 1, N, memory_hidden)
 };
 void sam_memory_attention_layout(struct sam_memory_attention_scratch *s, const struct sam_config *c,
-                                 enum sam_type type, int batch, int max_keys, struct sam_arena *a);
+                                 const struct sam_queue *q, int batch, int max_keys,
+                                 struct sam_arena *a);
 
 // values, keys (B, 1, M, m) as sam_gather_memory leaves them, M <= max_keys: every row costs, so
 // pass no more than the largest num_keys of this frame; num_keys, num_rotated I32

@@ -239,6 +239,29 @@ void sam_op_rope(struct sam_queue *q, const struct sam_rope *p)
     q->ops->rope(q, p);
 }
 
+bool sam_op_rope_attention_fits(const struct sam_queue *q, int d, int m, int side)
+{
+    return q->ops->rope_attention_fits && q->ops->rope_attention_fits(d, m, side);
+}
+
+void sam_op_rope_attention(struct sam_queue *q, const struct sam_rope_attention *p)
+{
+    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(q, ARG_ACTIVATION),
+                                IN(keys, ARG_ACTIVATION), IN(values, ARG_ACTIVATION),
+                                IN(weight, ARG_F32), IN(axis, ARG_F32), IN(num_keys, ARG_I32),
+                                IN(num_rotated, ARG_I32), NUMBER(scale), END };
+    begin();
+    require(p->q.h == 1 && p->keys.h == 1 && p->values.h == 1 && p->dst.h == 1);
+    require(same_map(&p->dst, &p->q) && same_map(&p->keys, &p->values));
+    require(p->keys.n == p->q.n && p->dst.c == p->values.c);
+    require(p->q.c % 4 == 0 && p->q.c <= SAM_MAX_HEAD_DIM && p->dst.c <= SAM_MAX_HEAD_DIM);
+    require(p->keys.c % 2 == 0 && is_shape(&p->weight, 1, 1, p->keys.c + 1, p->q.c));
+    require(is_shape(&p->axis, 1, 1, p->axis.w, p->q.c / 2));
+    require(is_per_object(&p->num_keys, p->q.n) && is_per_object(&p->num_rotated, p->q.n));
+    require(p->scale > 0);
+    q->ops->rope_attention(q, p);
+}
+
 void sam_op_upsample_add(struct sam_queue *q, const struct sam_upsample_add *p)
 {
     const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(a, ARG_ACTIVATION | ARG_MAY_BE_OUT),

@@ -26,9 +26,11 @@ struct sam_bank_limits sam_limits_of(const struct sam_params *params, const stru
                                       .num_pointers = SAM_MAX_POINTERS };
 }
 
-static void lay_out_objects(struct sam_scratch *s, const struct sam_config *c, enum sam_type type,
-                            const struct sam_bank_limits *l, int b, struct sam_arena *a)
+static void lay_out_objects(struct sam_scratch *s, const struct sam_config *c,
+                            const struct sam_queue *q, const struct sam_bank_limits *l, int b,
+                            struct sam_arena *a)
 {
+    const enum sam_type type = sam_queue_type(q);
     const int h = sam_grid(c), n = h * h, d = c->d_model, m = c->mem_dim;
     const int low = c->image_size / 4 * (c->image_size / 4);
     const int pointers = sam_bank_max_pointers(l);
@@ -55,7 +57,7 @@ static void lay_out_objects(struct sam_scratch *s, const struct sam_config *c, e
     s->keys = sam_arena_tensor(a, type, b, 1, max_keys, m);
     s->sine = sam_arena_tensor(a, SAM_F32, b * pointers, 1, 1, d);
     s->pointer_time = sam_arena_tensor(a, SAM_F32, b, 1, pointers, m);
-    sam_memory_attention_layout(&s->attention, c, type, b, max_keys, a);
+    sam_memory_attention_layout(&s->attention, c, q, b, max_keys, a);
     sam_arena_release(a, mark);
     sam_decoder_layout(&s->decoder, c, b, SAM_MAX_SPARSE, a);
     sam_arena_release(a, mark);
@@ -141,17 +143,18 @@ static void lay_out_host(struct sam_host *x, const struct sam_config *c,
     x->poison = poison ? sam_arena_bytes(a, SAM_POISON_BYTES) : NULL;
 }
 
-void sam_layout_make(struct sam_layout *l, const struct sam_config *c, enum sam_type type,
+void sam_layout_make(struct sam_layout *l, const struct sam_config *c, const struct sam_queue *q,
                      const struct sam_bank_limits *limits, int max_objects, int batch, bool poison,
                      void *scratch, void *state, void *host)
 {
+    const enum sam_type type = sam_queue_type(q);
     struct sam_arena a = { scratch, 0, 0 }, s = { state, 0, 0 }, h = { host, 0, 0 };
 
     *l = (struct sam_layout) { 0 };
     // The encoder is done with its scratch before the first object begins.
     sam_encoder_layout(&l->scratch.encoder, c, type, &a);
     sam_arena_release(&a, 0);
-    lay_out_objects(&l->scratch, c, type, limits, batch, &a);
+    lay_out_objects(&l->scratch, c, q, limits, batch, &a);
     lay_out_state(&l->state, c, type, limits, max_objects, &s);
     lay_out_indices(&l->state.index, limits, batch, &s, &h);
     lay_out_host(&l->host, c, limits, max_objects, batch, poison, &h);
@@ -166,7 +169,7 @@ static void measure(struct sam_plan *plan, const struct sam_params *params,
     const struct sam_bank_limits limits = sam_limits_of(params, c);
     struct sam_layout l;
 
-    sam_layout_make(&l, c, sam_queue_type(q), &limits, max_objects,
+    sam_layout_make(&l, c, q, &limits, max_objects,
                     sam_batch_size(q, c, max_objects), params->poison, NULL, NULL, NULL);
     plan->scratch_bytes = l.scratch_bytes;
     plan->state_bytes = sizeof(struct sam_tracker) + l.state_bytes + l.host_bytes;

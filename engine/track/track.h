@@ -143,7 +143,7 @@ enum sam_turn { SAM_TURN_FRAME, SAM_TURN_TRACK, SAM_TURN_PROMPT };
 int sam_batch_size(const struct sam_queue *q, const struct sam_config *c, int max_objects);
 
 // Lay out all memory over the three blocks; NULL: only measure.
-void sam_layout_make(struct sam_layout *l, const struct sam_config *c, enum sam_type type,
+void sam_layout_make(struct sam_layout *l, const struct sam_config *c, const struct sam_queue *q,
                      const struct sam_bank_limits *limits, int max_objects, int batch, bool poison,
                      void *scratch, void *state, void *host);
 

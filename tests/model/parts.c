@@ -141,7 +141,7 @@ static void check_memory_attention(struct test *t)
     const struct sam_tensor all = tensor(t, SAM_F32, OBJECTS, h, h, c->d_model);
     const struct sam_tensor one = tensor(t, SAM_F32, 1, h, h, c->d_model);
     struct sam_memory_attention_scratch s;
-    LAYOUT(t, sam_memory_attention_layout(&s, c, sam_queue_type(&t->queue), OBJECTS, keys, a));
+    LAYOUT(t, sam_memory_attention_layout(&s, c, &t->queue, OBJECTS, keys, a));
 
     sam_memory_attention_run(&t->queue, t->model, &s, image, v, k,
                              integers(t, counted, OBJECTS), integers(t, rotated, OBJECTS), all);

@@ -309,7 +309,7 @@ static void run_memory_attention(struct run *r)
     const struct sam_tensor k = tensor(r, type, 1, 1, keys, m), v = tensor(r, type, 1, 1, keys, m);
     const struct sam_tensor dst = tensor(r, SAM_F32, 1, h, h, c->d_model);
     struct sam_memory_attention_scratch s;
-    LAYOUT(r, sam_memory_attention_layout(&s, c, type, 1, keys, a));
+    LAYOUT(r, sam_memory_attention_layout(&s, c, &r->queue, 1, keys, a));
 
     sam_op_copy(&r->queue, &(struct sam_copy) { .dst = v, .src = memory });
     sam_op_add(&r->queue, &(struct sam_add) { .dst = k, .a = memory, .b = place, .scale = 1 });

@@ -154,6 +154,7 @@ void check_maxpool(struct check *t);
 void check_window_attention(struct check *t);
 void check_attention(struct check *t);
 void check_rope(struct check *t);
+void check_rope_attention(struct check *t);
 void check_upsample_add(struct check *t);
 void check_resize(struct check *t);
 void check_mask_signal(struct check *t);

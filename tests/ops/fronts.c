@@ -18,9 +18,9 @@ static struct sam_queue queue;
 #define EVERY(what)                                                                            \
     what(copy) what(copy_rows) what(add) what(layernorm) what(linear) what(conv)               \
     what(depthwise) what(conv_transpose) what(maxpool) what(window_attention) what(attention)  \
-    what(rope) what(upsample_add) what(resize) what(mask_signal) what(matmul)                  \
-    what(select_mask) what(gate) what(scatter) what(gather_memory) what(preprocess)            \
-    what(draw_masks)
+    what(rope) what(rope_attention) what(upsample_add) what(resize) what(mask_signal)          \
+    what(matmul) what(select_mask) what(gate) what(scatter) what(gather_memory)                \
+    what(preprocess) what(draw_masks)
 EVERY(ENTRY)
 #define SLOT(op) .op = op##_called,
 static const struct sam_ops table = { .name = "counts", EVERY(SLOT) };
@@ -328,6 +328,33 @@ static void fronts_rope(void)
     REFUSES(rope, p->src.c = p->dst.c = p->table.c = 5, "src.c");
     REFUSES(rope, p->dst.w = 3, "like");
     REFUSES(rope, p->num_rotated.c = 1, "num_rotated");
+}
+
+static struct sam_rope_attention valid_rope_attention(void)
+{
+    return (struct sam_rope_attention) {
+        f32(0, 2, 1, 4, 6), f32(1, 2, 1, 4, 8), f32(2, 2, 1, 9, 2), f32(3, 2, 1, 9, 6),
+        f32(4, 1, 1, 3, 8), f32(5, 1, 1, 3, 4), i32(6, 1, 1, 1, 2), i32(7, 1, 1, 1, 2), 0.5f,
+    };
+}
+
+static void fronts_rope_attention(void)
+{
+    TAKES(rope_attention, (void) p);
+    TAKES(rope_attention, p->q.type = SAM_BF16; p->keys.type = SAM_BF16);
+    REFUSES(rope_attention, p->weight.w = 2, "weight");
+    REFUSES(rope_attention, p->weight.type = SAM_BF16, "weight of type f32");
+    REFUSES(rope_attention, p->axis.c = 8, "axis");
+    REFUSES(rope_attention, p->axis.n = 2, "axis");
+    REFUSES(rope_attention, p->keys.c = 3, "p->keys.c % 2");
+    REFUSES(rope_attention, p->q.c = 6, "p->q.c % 4");
+    REFUSES(rope_attention, p->values.w = 8, "same_map");
+    REFUSES(rope_attention, p->keys.n = p->values.n = 1, "p->keys.n == p->q.n");
+    REFUSES(rope_attention, p->dst.c = 8, "p->dst.c");
+    REFUSES(rope_attention, p->num_keys.c = 1, "num_keys");
+    REFUSES(rope_attention, p->num_rotated.data = NULL, "num_rotated");
+    REFUSES(rope_attention, p->scale = 0, "p->scale > 0");
+    REFUSES(rope_attention, p->dst.data = p->q.data, "apart in memory");
 }
 
 static struct sam_upsample_add valid_upsample_add(void)

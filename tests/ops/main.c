@@ -32,6 +32,7 @@ static const struct {
     { "window_attention", check_window_attention },
     { "attention",        check_attention },
     { "rope",             check_rope },
+    { "rope_attention",   check_rope_attention },
     { "upsample_add",     check_upsample_add },
     { "resize",           check_resize },
     { "mask_signal",      check_mask_signal },

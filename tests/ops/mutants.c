@@ -40,6 +40,7 @@ COMMON(maxpool, dst, src)
 COMMON(window_attention, dst, qkv)
 COMMON(attention, dst, k)
 COMMON(rope, dst, table)
+COMMON(rope_attention, dst, weight)
 COMMON(upsample_add, dst, b)
 COMMON(resize, dst, src)
 COMMON(mask_signal, dst, binary)
@@ -325,6 +326,43 @@ static void rope_goes_on_counting(struct sam_queue *q, const struct sam_rope *p)
     }
     sam_rope_ref(q, &m);
 }
+
+static void rope_attention_forgets_the_bias(struct sam_queue *q,
+                                            const struct sam_rope_attention *p)
+{
+    static float weight[65 * 256];
+    struct sam_rope_attention m = *p;
+    const size_t count = sam_count(&p->weight);
+    for (size_t i = 0; i < count; i++)
+        weight[i] = i < count - p->weight.c ? sam_load(&p->weight, i) : 0.0f;
+    m.weight.data = weight;
+    sam_rope_attention_ref(q, &m);
+}
+
+// The halves of the channels turned by the other's step.
+static void rope_attention_swaps_x_and_y(struct sam_queue *q, const struct sam_rope_attention *p)
+{
+    static float keys[3 * 1024 * 64], values[3 * 1024 * 64];
+    struct sam_rope_attention m = *p;
+    const int side = p->axis.w, N = side * side, c = p->keys.c;
+    if (p->keys.type != SAM_F32 || sam_count(&p->keys) > sizeof(keys) / sizeof(*keys)) {
+        sam_rope_attention_ref(q, p);
+        return;
+    }
+    for (size_t r = 0; r < sam_rows(&p->keys); r++) {
+        const int n = (int) r / p->keys.w, j = (int) r % p->keys.w, place = j % N;
+        const bool turned = j < ref_count(&p->num_rotated, n) / N * N;
+        const int other = turned ? j - place + place % side * side + place / side : j;
+        const size_t to = ((size_t) n * p->keys.w + other) * c;
+        memcpy(keys + to, (const float *) p->keys.data + r * c, c * sizeof(float));
+        memcpy(values + to, (const float *) p->values.data + r * c, c * sizeof(float));
+    }
+    m.keys.data = keys, m.values.data = values;
+    sam_rope_attention_ref(q, &m);
+}
+
+CHANGED(rope_attention, turns_all, m.num_rotated = m.num_keys)
+CHANGED(rope_attention, wrong_scale, m.scale *= 1.05f)
 
 // The coarse map read one row late.
 static void upsample_add_one_late(struct sam_queue *q, const struct sam_upsample_add *p)
@@ -631,6 +669,11 @@ const struct mutant mutants[] = {
     MUTANT(rope, rotates_all),
     MUTANT(rope, turns_back),
     MUTANT(rope, goes_on_counting),
+    COMMON_MUTANTS(rope_attention),
+    MUTANT(rope_attention, forgets_the_bias),
+    MUTANT(rope_attention, swaps_x_and_y),
+    MUTANT(rope_attention, turns_all),
+    MUTANT(rope_attention, wrong_scale),
     COMMON_MUTANTS(upsample_add),
     MUTANT(upsample_add, one_late),
     COMMON_MUTANTS(resize),

@@ -44,6 +44,32 @@ struct sam_attend {
     uint32_t *value; // per group of rows of O^T: [keys, or pairs of them][rows of the group]
 };
 
+// Keys that lie at one place of the grid, one per remembered map, after another in a block.
+// x, y = side: at no place, not turned.
+struct sam_rope_place {
+    int x, y, num;
+};
+
+struct sam_rope_block {
+    struct sam_rope_place *places;
+    const void **keys, **values; // rows, in the kernel's numbers
+    int num_places, num;         // num: keys of all places
+};
+
+// One item of rope_attention while it is worked on. Of `attend` only what follows the scores
+// is used. along[0] is what the place's x takes part in, along[1] y: per panel, for every step of
+// the axis and for none, [m + 1][its queries], the channels in words side by side.
+struct sam_rope_attend {
+    struct sam_attend attend;
+    int d, m, side;
+    const void **weight[2];      // [m + 1] rows of d / 2: of the halves of d, in the kernel's numbers
+    const float *axis;           // [side][d / 2]: cos, sin
+    float *query;                // per panel: [d][its queries]
+    float *turned;               // [d / 2][queries of a panel], in words
+    float *along[2];
+    const struct sam_rope_block *next; // to be fetched meanwhile; may be NULL
+};
+
 struct sam_attention_kernel {
     int lanes;  // queries in a column
     int rows;   // of O^T in a group
@@ -61,6 +87,12 @@ struct sam_attention_kernel {
     // One column of results to rows[lanes]; NULL: none wanted.
     void (*store_column)(const struct sam_attend *a, int column, void *const *rows,
                          enum sam_type type);
+
+    // The same of rope_attention: the queries once in floats, the tables, a block.
+    void (*rope_load_column)(struct sam_rope_attend *r, int column, const void *const *rows,
+                             enum sam_type type);
+    void (*rope_start)(struct sam_rope_attend *r);
+    void (*rope_block)(struct sam_rope_attend *r, const struct sam_rope_block *b);
 };
 
 // The best kernel of this build for a level; bf16: may multiply in bf16.

@@ -81,14 +81,44 @@ static inline vec rough_exp2(vec x)
     return _mm512_scalef_ps(y, n);
 }
 
+// Lane i of the result: a[i], b[i].
+static inline __m512i pair_up(vec a, vec b)
+{
+    const __m512i pick = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9,
+                                          24, 8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1,
+                                          16, 0);
+    return _mm512_permutexvar_epi16(pick, narrow(a, b));
+}
+
+// Channels d and d + 1 of a column as words: rows of words are `width` apart.
+static inline void store_pair(float *dst, int d, int width, vec even, vec odd)
+{
+    vec_store(dst + (size_t) (d / 2) * width, _mm512_castsi512_ps(pair_up(even, odd)));
+}
+
+// Channels d and d + 1 of a column where sums are to become words: so that narrowing alone pairs
+// them, they lie side by side, the lower half of the queries first.
+static inline void store_terms(float *dst, int d, int width, vec even, vec odd)
+{
+    const __m512i low = _mm512_set_epi32(23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+    const __m512i high = _mm512_add_epi32(low, _mm512_set1_epi32(8));
+    dst += (size_t) d * width;
+    vec_store(dst, _mm512_permutex2var_ps(even, low, odd));
+    vec_store(dst + LANES, _mm512_permutex2var_ps(even, high, odd));
+}
+
+// The sum of two terms as a word.
+static inline vec add_terms(const float *a, const float *b)
+{
+    return _mm512_castsi512_ps(narrow(vec_add(vec_load(a), vec_load(b)),
+                                      vec_add(vec_load(a + LANES), vec_load(b + LANES))));
+}
+
 // One column of scores, width apart, to weights in place, two keys to a word. The sum is that
 // of the rounded weights (by the same instruction that will use them): so they are an exact
 // partition of one, and what all values share passes unharmed.
 static inline vec weigh(float *score, int width, int num, vec exponent, vec max)
 {
-    const __m512i pick = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9,
-                                          24, 8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1,
-                                          16, 0);
     const __m512bh ones = (__m512bh) _mm512_set1_epi32(0x3f803f80);
     const vec shift = vec_sub(vec_set1(0.0f), max);
     vec sum = vec_set1(0.0f);
@@ -98,7 +128,7 @@ static inline vec weigh(float *score, int width, int num, vec exponent, vec max)
         const vec odd = j + 1 < num
             ? rough_exp2(vec_fma(vec_load(score + width), exponent, shift))
             : vec_set1(0.0f);
-        const __m512i pairs = _mm512_permutexvar_epi16(pick, narrow(even, odd));
+        const __m512i pairs = pair_up(even, odd);
         sum = _mm512_dpbf16_ps(sum, (__m512bh) pairs, ones);
         vec_store(dst, _mm512_castsi512_ps(pairs));
     }

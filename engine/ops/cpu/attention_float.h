@@ -61,4 +61,23 @@ static inline vec weigh(float *score, int width, int num, vec exponent, vec max)
     return sum;
 }
 
+// Channels d and d + 1 of a column, `width` apart, as words.
+static inline void store_pair(float *dst, int d, int width, vec even, vec odd)
+{
+    vec_store(dst + (size_t) d * width, even);
+    vec_store(dst + (size_t) (d + 1) * width, odd);
+}
+
+// Channels d and d + 1 of a column where sums are to become words: vector i of them.
+static inline void store_terms(float *dst, int d, int width, vec even, vec odd)
+{
+    store_pair(dst, d, width, even, odd);
+}
+
+// The sum of two terms as a word.
+static inline vec add_terms(const float *a, const float *b)
+{
+    return vec_add(vec_load(a), vec_load(b));
+}
+
 #endif // SAM_ATTENTION_FLOAT_H

@@ -54,14 +54,14 @@ static void start(struct sam_attend *a)
     }
 }
 
-// S^T of ROWS keys with a panel of queries.
+// S^T of `rows` keys, at most ROWS, with a panel of queries.
 SAM_INLINE void scores(float *dst, const void *const *keys, const float *query, int depth,
-                       int columns)
+                       int columns, int rows)
 {
     const int width = columns * LANES;
     const char *key[ROWS];
     vec sum[ROWS][COLUMNS];
-    for (int r = 0; r < ROWS; r++) {
+    for (int r = 0; r < rows; r++) {
         key[r] = (const char *) keys[r];
         for (int c = 0; c < columns; c++)
             sum[r][c] = vec_set1(0.0f);
@@ -70,11 +70,11 @@ SAM_INLINE void scores(float *dst, const void *const *keys, const float *query, 
         vec q[COLUMNS];
         for (int c = 0; c < columns; c++)
             q[c] = vec_load(query + d * width + c * LANES);
-        for (int r = 0; r < ROWS; r++)
+        for (int r = 0; r < rows; r++)
             for (int c = 0; c < columns; c++)
                 sum[r][c] = vec_mac(sum[r][c], key[r] + 4 * d, q[c]);
     }
-    for (int r = 0; r < ROWS; r++)
+    for (int r = 0; r < rows; r++)
         for (int c = 0; c < columns; c++)
             vec_store(dst + r * width + c * LANES, sum[r][c]);
 }
@@ -161,7 +161,7 @@ SAM_INLINE void panel(struct sam_attend *a, const void *const *keys, const void 
     for (int j = 0; j < num; j += ROWS) {
         if (column == 0)
             fetch_ahead(a, keys, values, j, num);
-        scores(a->score + (size_t) j * width, keys + j, query, a->depth, columns);
+        scores(a->score + (size_t) j * width, keys + j, query, a->depth, columns, ROWS);
     }
 
     float scale[COLUMNS * LANES];
@@ -207,9 +207,13 @@ static void store_column(const struct sam_attend *a, int column, void *const *ro
     }
 }
 
+#include "ops/cpu/attention_rope.h"
+
 #define SAM_ATTENTION_KERNEL \
     { \
         .lanes = LANES, .rows = ROWS, .pairs = PAIRS, .convert = convert, \
         .load_column = load_column, .start = start, .block = block, \
         .store_column = store_column, \
+        .rope_load_column = rope_load_column, .rope_start = rope_start, \
+        .rope_block = rope_block, \
     }

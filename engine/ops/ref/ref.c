@@ -50,6 +50,7 @@ static const struct sam_ops table = {
     .window_attention = sam_window_attention_ref,
     .attention        = sam_attention_ref,
     .rope             = sam_rope_ref,
+    .rope_attention   = sam_rope_attention_ref,
     .upsample_add     = sam_upsample_add_ref,
     .resize           = sam_resize_ref,
     .mask_signal      = sam_mask_signal_ref,

@@ -143,6 +143,7 @@ void sam_maxpool_ref(struct sam_queue *q, const struct sam_maxpool *p);
 void sam_window_attention_ref(struct sam_queue *q, const struct sam_window_attention *p);
 void sam_attention_ref(struct sam_queue *q, const struct sam_attention *p);
 void sam_rope_ref(struct sam_queue *q, const struct sam_rope *p);
+void sam_rope_attention_ref(struct sam_queue *q, const struct sam_rope_attention *p);
 void sam_upsample_add_ref(struct sam_queue *q, const struct sam_upsample_add *p);
 void sam_resize_ref(struct sam_queue *q, const struct sam_resize *p);
 void sam_mask_signal_ref(struct sam_queue *q, const struct sam_mask_signal *p);

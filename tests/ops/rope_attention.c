@@ -1,0 +1,109 @@
+#include <math.h>
+
+#include "check.h"
+
+struct shape {
+    int n, queries, maps, loose, side, d, m;
+    bool lengths;
+};
+
+// Awkward ones; then the family's: the small models' (d 64 and 128, m 16 and 32), SAM 2's (256, 64);
+// more maps than registers take, more than a block takes; no map at all; queries unlike places.
+static const struct shape shapes[] = {
+    { 1, 1, 1, 0, 4, 4, 2, 0 },     { 2, 5, 2, 3, 4, 12, 6, 1 },   { 1, 7, 0, 9, 4, 8, 4, 0 },
+    { 3, 16, 3, 8, 5, 64, 16, 1 },  { 2, 33, 7, 40, 5, 64, 16, 1 }, { 1, 33, 7, 16, 5, 128, 32, 0 },
+    { 1, 17, 9, 4, 4, 256, 64, 0 }, { 2, 17, 1, 4, 6, 256, 64, 1 }, { 1, 19, 17, 1, 6, 32, 8, 0 },
+    { 1, 6, 140, 2, 4, 16, 4, 0 },  { 1, 100, 3, 0, 4, 96, 48, 1 }, { 1, 6, 2, 70, 9, 256, 64, 1 },
+};
+static const struct shape real[] = {
+    { 1, 4096, 7, 64, 64, 256, 64, 0 },
+    { 1, 4096, 1, 4, 64, 256, 64, 0 },
+    { 1, 256, 7, 64, 16, 128, 32, 0 },
+};
+enum { NUM_SHAPES = sizeof(shapes) / sizeof(*shapes), NUM_REAL = sizeof(real) / sizeof(*real) };
+
+// CALM: scores within a few units. PEAKED: within 60 or so, so that one key takes all.
+// OFFSET: values of 30 + u.
+enum pattern { CALM, PEAKED, OFFSET, NUM_PATTERNS };
+static const char *const pattern_names[] = { "calm", "peaked", "offset" };
+
+// Steps of an axis by angles as the models have them: the first pair turns by one a step.
+static struct check_buf *draw_axis(struct check *t, const struct shape *s)
+{
+    struct check_buf *b = check_uniform(t, 0, 1, SAM_F32, 1, 1, s->side, s->d / 2);
+    for (int x = 0; x < s->side; x++)
+        for (int i = 0; i < s->d / 4; i++) {
+            const double angle = x * pow(10000.0, -4.0 * i / s->d);
+            check_set(t, b, (size_t) x * (s->d / 2) + 2 * i, (float) cos(angle));
+            check_set(t, b, (size_t) x * (s->d / 2) + 2 * i + 1, (float) sin(angle));
+        }
+    return b;
+}
+
+// Objects that remember less, cut anywhere: num_keys and num_rotated.
+static void draw_lengths(struct check *t, const struct shape *s, struct check_buf *out[2])
+{
+    const int all = s->maps * s->side * s->side;
+    int keys[8], rotated[8];
+    for (int n = 0; n < s->n; n++) {
+        rotated[n] = s->lengths ? check_int(t, 0, all) : all;
+        keys[n] = rotated[n] + (s->lengths ? check_int(t, rotated[n] ? 0 : 1, s->loose) : s->loose);
+    }
+    out[0] = check_list(t, s->n, keys);
+    out[1] = check_list(t, s->n, rotated);
+}
+
+static void run(struct check *t, const struct check_types *type, const struct shape *s,
+                enum pattern pattern)
+{
+    // Keys' numbers are sums of m + 1 products of numbers up to 1 and `width`: rms width / 3 *
+    // sqrt(m); with queries in `width` a score's spread is as attention.c's.
+    const float width = pattern == PEAKED ? 6 : 1.5f;
+    const float step = 1.7f / sqrtf((float) s->m + 1), scale = 1 / sqrtf((float) s->d);
+    const int keys = s->maps * s->side * s->side + s->loose;
+    const float v_lo = pattern == OFFSET ? 29 : -1, v_hi = pattern == OFFSET ? 31 : 1;
+    struct check_buf *q = check_uniform(t, -width, width, type->in, s->n, 1, s->queries, s->d);
+    struct check_buf *k = check_uniform(t, -width, width, type->in, s->n, 1, keys, s->m);
+    struct check_buf *v = check_uniform(t, v_lo, v_hi, type->in, s->n, 1, keys, s->m);
+    struct check_buf *weight = check_uniform(t, -step, step, SAM_F32, 1, 1, s->m + 1, s->d);
+    struct check_buf *axis = draw_axis(t, s), *lengths[2];
+    draw_lengths(t, s, lengths);
+    struct check_buf *dst = check_out(t, type->out, s->n, 1, s->queries, s->m);
+    struct sam_rope_attention p[2];
+    check_each_side(t, i) {
+        p[i] = (struct sam_rope_attention) {
+            .dst = dst->on[i], .q = q->on[i], .keys = k->on[i], .values = v->on[i],
+            .weight = weight->on[i], .axis = axis->on[i], .num_keys = lengths[0]->on[i],
+            .num_rotated = lengths[1]->on[i], .scale = scale,
+        };
+        sam_op_rope_attention(&t->queue[i], &p[i]);
+    }
+    check_flops(t, 4.0 * s->n * s->queries * keys * s->m)
+        sam_op_rope_attention(&t->queue[CHECK_NEW], &p[CHECK_NEW]);
+
+    // As in attention.c; in bf16 the turned query, the weight and their sum are rounded, where
+    // there it was q and k: 2^-9 three times, so sqrt(3 / 2) of its bound.
+    const float size = width * width, value = pattern == OFFSET ? 31 : 1;
+    const float off = check_rounds(t) ? 2.7e-3f * size : 4e-7f * size * sqrtf((float) s->d);
+    const float rounding = check_rounds(t) ? 0x1p-8f : 1e-6f;
+    check_near(t, dst, 2 * off + rounding * value, type->rel);
+    check_done(t);
+}
+
+void check_rope_attention(struct check *t)
+{
+    for (int k = 0; k < 4; k++)
+        for (int i = 0; i < NUM_SHAPES; i++)
+            for (int pattern = 0; pattern < NUM_PATTERNS; pattern++) {
+                const struct shape *s = &shapes[i];
+                if (check_case(t, "rope_attention_%s_%dx%d_maps%d_loose%d_side%d_%d_%d_%s%s",
+                               check_types[k].name, s->n, s->queries, s->maps, s->loose, s->side,
+                               s->d, s->m, pattern_names[pattern], s->lengths ? "_cut" : ""))
+                    run(t, &check_types[k], s, pattern);
+            }
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < NUM_REAL; i++)
+            if (check_speed(t, "rope_attention_%s_%dx%d_%d_%d", check_types[k].name,
+                            real[i].queries, real[i].maps, real[i].d, real[i].m))
+                run(t, &check_types[k], &real[i], CALM);
+}
