@@ -61,8 +61,8 @@ static int take_memory(struct sam_tracker *t, const struct sam_config *c, struct
 
     t->limits = sam_limits_of(&t->params, c);
     t->batch = sam_batch_size(&t->queue, c, t->params.max_objects);
-    sam_layout_make(l, c, &t->queue, &t->limits, t->params.max_objects, t->batch, poison, NULL, NULL,
-                    NULL);
+    sam_layout_make(l, c, &t->queue, &t->limits, t->params.max_objects, t->batch, poison, NULL,
+                    NULL, NULL);
     const size_t scratch = l->scratch_bytes, state = l->state_bytes, host = l->host_bytes;
     t->scratch_block = sam_queue_alloc(&t->queue, scratch);
     t->state_block = t->scratch_block ? sam_queue_alloc(&t->queue, state) : NULL;

@@ -306,15 +306,18 @@ static void attention_drops_the_last_key(struct sam_queue *q, const struct sam_a
 
 CHANGED(rope, rotates_all, m.num_rotated = without(m.num_rotated))
 
-static void rope_turns_back(struct sam_queue *q, const struct sam_rope *p)
+// A copy of t with every step-th number from `from` on negated.
+static struct sam_tensor negated(const struct sam_tensor *t, size_t from, size_t step)
 {
-    struct sam_rope m = *p;
-    float table[20 * 256];
-    for (size_t i = 0; i < sam_count(&p->table); i++)
-        table[i] = sam_load(&p->table, i) * (i % 2 ? -1.0f : 1.0f);
-    m.table.data = table;
-    sam_rope_ref(q, &m);
+    static float room[65 * 256];
+    for (size_t i = 0; i < sam_count(t); i++)
+        room[i] = sam_load(t, i) * (i >= from && (i - from) % step == 0 ? -1.0f : 1.0f);
+    struct sam_tensor copy = *t;
+    copy.data = room;
+    return copy;
 }
+
+CHANGED(rope, turns_back, m.table = negated(&p->table, 1, 2))
 
 // One running count of rows instead of one per n.
 static void rope_goes_on_counting(struct sam_queue *q, const struct sam_rope *p)
@@ -327,40 +330,9 @@ static void rope_goes_on_counting(struct sam_queue *q, const struct sam_rope *p)
     sam_rope_ref(q, &m);
 }
 
-static void rope_attention_forgets_the_bias(struct sam_queue *q,
-                                            const struct sam_rope_attention *p)
-{
-    static float weight[65 * 256];
-    struct sam_rope_attention m = *p;
-    const size_t count = sam_count(&p->weight);
-    for (size_t i = 0; i < count; i++)
-        weight[i] = i < count - p->weight.c ? sam_load(&p->weight, i) : 0.0f;
-    m.weight.data = weight;
-    sam_rope_attention_ref(q, &m);
-}
-
-// The halves of the channels turned by the other's step.
-static void rope_attention_swaps_x_and_y(struct sam_queue *q, const struct sam_rope_attention *p)
-{
-    static float keys[3 * 1024 * 64], values[3 * 1024 * 64];
-    struct sam_rope_attention m = *p;
-    const int side = p->axis.w, N = side * side, c = p->keys.c;
-    if (p->keys.type != SAM_F32 || sam_count(&p->keys) > sizeof(keys) / sizeof(*keys)) {
-        sam_rope_attention_ref(q, p);
-        return;
-    }
-    for (size_t r = 0; r < sam_rows(&p->keys); r++) {
-        const int n = (int) r / p->keys.w, j = (int) r % p->keys.w, place = j % N;
-        const bool turned = j < ref_count(&p->num_rotated, n) / N * N;
-        const int other = turned ? j - place + place % side * side + place / side : j;
-        const size_t to = ((size_t) n * p->keys.w + other) * c;
-        memcpy(keys + to, (const float *) p->keys.data + r * c, c * sizeof(float));
-        memcpy(values + to, (const float *) p->values.data + r * c, c * sizeof(float));
-    }
-    m.keys.data = keys, m.values.data = values;
-    sam_rope_attention_ref(q, &m);
-}
-
+CHANGED(rope_attention, negates_the_bias,
+        m.weight = negated(&p->weight, sam_count(&p->weight) - p->weight.c, 1))
+CHANGED(rope_attention, turns_back, m.axis = negated(&p->axis, 1, 2))
 CHANGED(rope_attention, turns_all, m.num_rotated = m.num_keys)
 CHANGED(rope_attention, wrong_scale, m.scale *= 1.05f)
 
@@ -670,8 +642,8 @@ const struct mutant mutants[] = {
     MUTANT(rope, turns_back),
     MUTANT(rope, goes_on_counting),
     COMMON_MUTANTS(rope_attention),
-    MUTANT(rope_attention, forgets_the_bias),
-    MUTANT(rope_attention, swaps_x_and_y),
+    MUTANT(rope_attention, negates_the_bias),
+    MUTANT(rope_attention, turns_back),
     MUTANT(rope_attention, turns_all),
     MUTANT(rope_attention, wrong_scale),
     COMMON_MUTANTS(upsample_add),

@@ -7,11 +7,12 @@ struct shape {
     bool lengths;
 };
 
-// Awkward ones; then the family's: the small models' (d 64 and 128, m 16 and 32), SAM 2's (256, 64);
+// Awkward ones; then the family's: small models' (d 64 and 128, m 16 and 32), SAM 2's (256, 64);
 // more maps than registers take, more than a block takes; no map at all; queries unlike places.
 static const struct shape shapes[] = {
     { 1, 1, 1, 0, 4, 4, 2, 0 },     { 2, 5, 2, 3, 4, 12, 6, 1 },   { 1, 7, 0, 9, 4, 8, 4, 0 },
-    { 3, 16, 3, 8, 5, 64, 16, 1 },  { 2, 33, 7, 40, 5, 64, 16, 1 }, { 1, 33, 7, 16, 5, 128, 32, 0 },
+    { 3, 16, 3, 8, 5, 64, 16, 1 },  { 2, 33, 7, 40, 5, 64, 16, 1 },
+    { 1, 33, 7, 16, 5, 128, 32, 0 },
     { 1, 17, 9, 4, 4, 256, 64, 0 }, { 2, 17, 1, 4, 6, 256, 64, 1 }, { 1, 19, 17, 1, 6, 32, 8, 0 },
     { 1, 6, 140, 2, 4, 16, 4, 0 },  { 1, 100, 3, 0, 4, 96, 48, 1 }, { 1, 6, 2, 70, 9, 256, 64, 1 },
 };

@@ -62,7 +62,7 @@ struct sam_rope_block {
 struct sam_rope_attend {
     struct sam_attend attend;
     int d, m, side;
-    const void **weight[2];      // [m + 1] rows of d / 2: of the halves of d, in the kernel's numbers
+    const void **weight[2];      // [m + 1] rows of d / 2, halves of d, in the kernel's numbers
     const float *axis;           // [side][d / 2]: cos, sin
     float *query;                // per panel: [d][its queries]
     float *turned;               // [d / 2][queries of a panel], in words

@@ -17,7 +17,8 @@ static void make_key(const struct sam_rope_attention *p, int n, int j, double *k
         return;
     const int place = j % (side * side), x = place % side, y = place / side;
     for (int o = 0; o < d; o += 2) {
-        const size_t angle = o < d / 2 ? (size_t) x * (d / 2) + o : (size_t) y * (d / 2) + o - d / 2;
+        const int half = d / 2, step = o < half ? x : y;
+        const size_t angle = (size_t) step * half + o % half;
         const double cosine = sam_load(&p->axis, angle), sine = sam_load(&p->axis, angle + 1);
         const double re = key[o], im = key[o + 1];
         key[o] = re * cosine - im * sine;
