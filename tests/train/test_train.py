@@ -3,7 +3,11 @@
 import contextlib
 import io
 import os
+import random
+import subprocess
+import sys
 import tempfile
+import time
 import unittest
 from unittest import mock
 
@@ -45,6 +49,53 @@ class Trainer(unittest.TestCase):
 
     def test_refuses_too_little_memory(self):
         self.refused("MiB of memory are available", "--bank-mib", "99999999")
+
+    def test_refuses_too_little_disk(self):
+        usage = mock.Mock(free=100 << 20)
+        with mock.patch("shutil.disk_usage", return_value=usage):
+            self.refused("100 MiB of disk are free, 512 are needed")
+
+    def test_refuses_a_checkpoint_of_another_architecture(self):
+        with tempfile.TemporaryDirectory() as folder:
+            small = ("--out", folder, "--size", "64", "--batch", "1", "--frames", "2")
+            narrow = dict(model.NANO, trunk=dict(model.NANO["trunk"], embed_dim=16))
+            with mock.patch.object(model, "NANO", narrow):
+                self.assertEqual(run(*small, "--minutes", "0.001"), (0, ""))
+            status, said = run(*small, "--resume")
+            self.assertEqual((status, len(said.strip().splitlines())), (1, 1), said)
+            self.assertRegex(said, "checkpoint.pt: of another architecture")
+            torch.save({"net": {}}, os.path.join(folder, "checkpoint.pt"))
+            status, said = run(*small, "--resume")
+        self.assertEqual((status, len(said.strip().splitlines())), (1, 1), said)
+        self.assertRegex(said, "not a checkpoint of this trainer \\(average is missing\\)")
+
+    def test_a_kill_at_any_moment_leaves_a_whole_checkpoint(self):
+        """Checkpoints are written all the time; three kills at random moments of that."""
+        seed = random.randrange(1 << 30)
+        print(f"seed {seed}")
+        moments = random.Random(seed)
+        with tempfile.TemporaryDirectory() as folder:
+            path, more, steps = os.path.join(folder, "checkpoint.pt"), [], [0]
+            for _ in range(3):
+                command = [sys.executable, train.__file__, "--out", folder, "--size", "64", "--batch", "1"]
+                command += ["--frames", "2", "--workers", "1", "--minutes", "600", "--save-seconds", "0", *more]
+                before = os.stat(path).st_mtime_ns if more else 0
+                process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+                end = time.time() + 300
+                while not os.path.exists(path) or os.stat(path).st_mtime_ns == before:
+                    self.assertIsNone(process.poll())
+                    self.assertLess(time.time(), end, "no checkpoint within five minutes")
+                    time.sleep(0.02)
+                time.sleep(moments.uniform(0, 1.5))
+                process.kill()
+                process.wait()
+                state = torch.load(path, map_location="cpu", weights_only=True)
+                self.assertGreater(state["step"], steps[-1])
+                exported = os.path.join(folder, "samtrack-nano.safetensors")  # written after the checkpoint
+                if os.path.exists(exported):
+                    model.load(exported)
+                steps.append(state["step"])
+                more = ["--resume"]
 
     def test_a_checkpoint_cut_short_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:

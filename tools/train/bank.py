@@ -56,28 +56,33 @@ def shared(videos):
 
 
 def shared_tracks(tracks):
-    """The same of [(first frame, masks u8 (n, h, w): 0, 255, or 128 where unknown)]; None of none."""
+    """The same of [(first frame, masks u8 (n, h, w): 0, 255, or 128 where unknown, moves)]; None of none."""
     if not tracks:
         return None
-    masks = torch.cat([torch.from_numpy(m) for _, m in tracks]).share_memory_()
-    return torch.tensor([t for t, _ in tracks]), torch.tensor([len(m) for _, m in tracks]), masks
+    masks = torch.cat([torch.from_numpy(m) for _, m, _ in tracks]).share_memory_()
+    starts, counts, moves = (torch.tensor(v) for v in zip(*((t, len(m), k) for t, m, k in tracks)))
+    return starts, counts, moves, masks
 
 
 class Bank:
     aspect = WIDTH / HEIGHT
 
-    def __init__(self, videos, tracks, device, share=0.7):
-        """videos: of shared(); tracks: of shared_tracks() or None; share: of clips with a followed region."""
+    def __init__(self, videos, tracks, device, share=0.7, movers=0.75):
+        """videos: of shared(); tracks: of shared_tracks() or None; share: of clips with a followed region.
+
+        movers: the share of regions that move by themselves among those; they are what people point at.
+        """
         frames, lengths = videos
         self.device, self.share = device, share
         self.frames = frames.to(device)
         self.first = torch.cumsum(lengths, 0) - lengths
         self.lengths = lengths
-        self.tracks = []
+        self.tracks, self.movers, self.share_of_movers = [], [], movers
         if tracks:
-            starts, counts, masks = tracks
+            starts, counts, moves, masks = tracks
             parts = masks.to(device).split(counts.tolist())
             self.tracks = list(zip(starts.tolist(), parts))
+            self.movers = [t for t, m in zip(self.tracks, moves.tolist()) if m]
 
     def __len__(self):
         return len(self.frames)
@@ -95,10 +100,11 @@ class Bank:
         indices = self.first[v].item() + begin + gap * torch.arange(steps)
         return indices.flip(0) if torch.rand(()) < 0.5 else indices
 
-    def followed(self, steps):
+    def followed(self, steps, movers=False):
         """The same of a followed region, with its masks; None if none is long enough."""
         for _ in range(4):
-            start, masks = self.tracks[torch.randint(len(self.tracks), ()).item()]
+            pool = self.movers if self.movers and (movers or torch.rand(()) < self.share_of_movers) else self.tracks
+            start, masks = pool[torch.randint(len(pool), ()).item()]
             gap = torch.randint(1, 4, ()).item()
             gap = min(gap, (len(masks) - 1) // max(steps - 1, 1))
             if gap > 0:

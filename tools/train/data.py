@@ -65,9 +65,11 @@ def smooth_path(shape, steps, strength, device):
 
 
 class Generator:
-    def __init__(self, bank, size, device, objects=3, targets=2):
+    def __init__(self, bank, size, device, objects=3, targets=2, cutouts=0.4, vanish=0.25):
+        """cutouts: the share of pasted things cut out of the bank's videos; vanish: of those gone for a while."""
         self.bank, self.size, self.device = bank, size, device
         self.objects, self.targets = objects, targets
+        self.cutouts, self.vanish = cutouts, vanish
         axis = (torch.arange(CANVAS, device=device) + 0.5) / CANVAS * 2 - 1
         self.plane = torch.stack(torch.meshgrid(axis, axis, indexing="xy"), -1)
 
@@ -197,22 +199,21 @@ class Generator:
         waves = uniform((n, 1, 1, 1, 2), 1, 4, d)
         return grid + amount * (grid.flip(-1) * waves + phase).sin()
 
-    def place(self, count, steps):
-        """Frame-to-plane matrices (B, T, 2, 3) of things that begin in view, and their sizes (B, T)."""
+    def place(self, count, steps, turn=math.pi):
+        """Frame-to-plane matrices (B, T, 2, 3) of things that begin in view, turned by `turn` at most; sizes (B, T)."""
         d = self.device
         size = torch.exp(uniform((count,), math.log(0.18), math.log(0.9), d))
         begin = uniform((count, 2), -0.85, 0.85, d)
         # Per frame in units of the size: most clips overlap by 0.6 to 0.95 from frame to frame.
         pace = size[:, None] * 0.16 * torch.randn(count, 1, device=d).abs() * chance(count, 0.85, d)[:, None]
         centre = begin[:, None] + smooth_path((count, 2), steps, pace.expand(-1, 2), d).transpose(1, 2)
-        leave = chance(count, 0.25 if steps > 4 else 0.1, d)[:, None, None]
+        leave = chance(count, 0.25 if steps > 2 else 0.1, d)[:, None, None]
         direction = torch.randn(count, 1, 2, device=d)
         direction = direction / direction.norm(dim=-1, keepdim=True)
-        t = torch.arange(steps, device=d, dtype=torch.float32)
-        trip = (t / max(steps - 1, 1) * math.pi).sin()[None, :, None] * (1.1 + size[:, None, None])
+        trip = self.trip(count, steps)[..., None] * (1.1 + size[:, None, None])
         centre = torch.where(leave, begin[:, None] + direction * trip * 1.6, centre)
         grow = smooth_path((count,), steps, 0.03 * torch.rand(count, device=d), d).clamp(-0.8, 0.8)
-        angle = uniform((count, 1), -math.pi, math.pi, d) + smooth_path(
+        angle = uniform((count, 1), -turn, turn, d) + smooth_path(
             (count,), steps, 0.06 * torch.randn(count, device=d).abs(), d
         )
         size = size[:, None] * grow.exp()
@@ -221,17 +222,57 @@ class Generator:
         )
         return affine(centre, size, angle, stretch), size
 
+    def cutout(self, count, steps):
+        """Sheets (B, T, 4, C, C) of real things that move by themselves, cut out of their video; None of none."""
+        found = [self.bank.followed(steps, movers=True) for _ in range(count)] if self.bank.movers else [None]
+        if None in found:
+            return None
+        indices = torch.stack([f[0] for f in found]).to(self.device)
+        masks = torch.stack([(f[1] > 192).float() for f in found])
+        places = [m.any(0).nonzero() if m.any() else m.new_zeros(1, 2) for m in masks]
+        low, high = (torch.stack([k(p, 0) for p in places]).float() for k in (torch.amin, torch.amax))
+        extent = torch.tensor(masks.shape[2:], device=self.device)
+        centre = ((low + high + 1) / extent - 1).flip(1)
+        # Square in pixels, a little wider than the thing ever is.
+        half = 0.6 * (high - low + 1).amax(1, keepdim=True) * 2 / extent.flip(0)
+        matrix = torch.diag_embed(half)
+        matrix = torch.cat((matrix, centre[..., None]), 2).repeat_interleave(steps, 0)
+        grid = F.affine_grid(matrix, (count * steps, 3, CANVAS, CANVAS), align_corners=False)
+        skin = F.grid_sample(self.bank.get(indices.flatten()), grid, padding_mode="border", align_corners=False)
+        cover = F.grid_sample(masks.flatten(0, 1)[:, None], grid, align_corners=False)
+        # As a signed distance, by a map whose cells are some 0.05 of the plane wide.
+        return torch.cat((skin, 1 + 0.05 * (cover - 0.55)), 1).unflatten(0, (count, steps))
+
+    def trip(self, count, steps):
+        """(B, T), 0 in view and 1 away: stays a while, goes within three frames, is away, comes back."""
+        d = self.device
+        t = torch.arange(steps, device=d, dtype=torch.float32)
+        begin, hasty = uniform((count, 1), 0, 0.6 * steps, d), uniform((2, count, 1), 0.7, 3, d)
+        back = begin + hasty[0] + uniform((count, 1), 1, max(2, 0.5 * steps), d)
+        return ((t - begin) / hasty[0]).clamp(0, 1) - ((t - back) / hasty[1]).clamp(0, 1)
+
+    def shown(self, count, steps):
+        """(B, T, 1, 1, 1): 0 for the frames through which some things are gone at once, and most of them return."""
+        d = self.device
+        t = torch.arange(steps, device=d)
+        begin = torch.randint(1, max(steps, 2), (count, 1), device=d)
+        length = torch.randint(1, max(steps, 2), (count, 1), device=d)
+        gone = (t >= begin) & (t < begin + length) & chance(count, self.vanish, d)[:, None]
+        return (~gone).float()[:, :, None, None, None]
+
     def thing(self, scene, steps, skin):
         """Colour (B, T, 3, S, S) and coverage (B, T, 1, S, S) of one pasted thing per clip."""
         n, s = len(scene), self.size
-        matrix, size = self.place(n, steps)
-        sheet = torch.cat((skin, self.silhouettes(n)[:, None] + 1), 1)
+        sheet = self.cutout(n, steps) if torch.rand(()) < self.cutouts else None
+        matrix, size = self.place(n, steps, math.pi if sheet is None else 0.4)
         grid = F.affine_grid(matrix.flatten(0, 1), (n * steps, 3, s, s), align_corners=False)
-        grid = self.warp(grid.unflatten(0, (n, steps)), steps).flatten(0, 1)
-        sheet = sheet[:, None].expand(-1, steps, -1, -1, -1).flatten(0, 1)
+        if sheet is None:
+            sheet = torch.cat((skin, self.silhouettes(n)[:, None] + 1), 1)[:, None].expand(-1, steps, -1, -1, -1)
+            grid = self.warp(grid.unflatten(0, (n, steps)), steps).flatten(0, 1)
+        sheet = sheet.flatten(0, 1)
         out = F.grid_sample(sheet, grid, padding_mode="zeros", align_corners=False).unflatten(0, (n, steps))
         edge = size[:, :, None, None, None] * s / 2
-        coverage = (0.5 + (out[:, :, 3:] - 1) * edge * 0.8).clamp(0, 1)
+        coverage = (0.5 + (out[:, :, 3:] - 1) * edge * 0.8).clamp(0, 1) * self.shown(n, steps)
         gain = 1 + smooth_path((n,), steps, torch.full((n,), 0.03, device=self.device), self.device).clamp(-0.4, 0.4)
         return out[:, :, :3] * gain[:, :, None, None, None], coverage
 

@@ -35,7 +35,8 @@ def decoder_cost(masks, ious, score, truth, known, present, alive):
     best = costs[:, 1:].min(1).values
     iou = (ious.float() - real).abs().mean(1)
     presence = F.binary_cross_entropy_with_logits(score[:, 0].float(), present, reduction="none")
-    total = mean_of(best + 0.5 * costs[:, 0] + iou, seen) + mean_of(presence, alive)
+    # Absence is rare.
+    total = mean_of(best + 0.5 * costs[:, 0] + iou, seen) + mean_of(presence * (1.5 - 0.5 * present), alive)
     return total, real
 
 

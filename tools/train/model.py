@@ -8,6 +8,7 @@ training and evaluation run the same code.
 import json
 import os
 import re
+import types
 
 import torch
 import torch.nn.functional as F
@@ -15,6 +16,7 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from transformers import Sam2VideoConfig, Sam2VideoModel
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+from transformers.models.sam2_video.modeling_sam2_video import Sam2VideoLayerNorm
 
 NANO = {
     "image_size": 256,
@@ -112,8 +114,24 @@ def build(config, layers=2):
         # The class fixes these two at a memory width of 64.
         layer.cross_attn_image.k_proj = torch.nn.Linear(mem, dim)
         layer.cross_attn_image.v_proj = torch.nn.Linear(mem, dim)
+    for module in net.memory_encoder.modules():
+        if isinstance(module, Sam2VideoLayerNorm):
+            module.forward = types.MethodType(norm_channels, module)
+    for layer in net.memory_encoder.memory_fuser.layers:
+        # Depthwise convolutions of channels in the midst take two to three times as long on CPUs.
+        layer.depthwise_conv.register_forward_pre_hook(lambda _, x: (x[0].contiguous(memory_format=torch.channels_last),))
     net.samtrack = config
     return net
+
+
+def norm_channels(norm, x):
+    """LayerNorm over the channels of (n, c, h, w). The kernel over rows is slow for rows of 4 and 16."""
+    if x.shape[1] > 16:
+        return type(norm).forward(norm, x)
+    x = x.float()
+    x = x - x.mean(1, keepdim=True)
+    x = x * (x.square().mean(1, keepdim=True) + norm.eps).rsqrt()
+    return x * norm.weight[:, None, None] + norm.bias[:, None, None]
 
 
 def start_local(net):

@@ -9,6 +9,7 @@ The last line is JSON.
 
 import argparse
 import json
+import math
 import os
 import sys
 
@@ -27,9 +28,9 @@ PATIENCE = 5
 class Leaving(data.Generator):
     """Clips whose first thing goes away between the frames of AWAY and comes back."""
 
-    def place(self, count, steps):
+    def place(self, count, steps, turn=math.pi):
         d = self.device
-        matrix, size = super().place(count, 1)
+        matrix, size = super().place(count, 1, turn)
         size = size.clamp(0.2, 0.6)
         begin = data.uniform((count, 2), -0.4, 0.4, d)
         side = torch.where(data.chance(count, 0.5, d), 1.0, -1.0)
@@ -74,7 +75,7 @@ def main():
         print(f"presence.py: {error}", file=sys.stderr)
         return 1
     torch.manual_seed(args.seed)
-    make = Leaving(bank.Bank(bank.shared(videos), None, "cpu"), net.image_size, "cpu", objects=1, targets=1)
+    make = Leaving(bank.Bank(bank.shared(videos), None, "cpu"), net.image_size, "cpu", objects=1, targets=1, cutouts=0, vanish=0)
     results = []
     while len(results) < args.clips:
         verdict = judge(net, make(1, FRAMES), 0)

@@ -96,6 +96,12 @@ def moving(colour, flows):
     return [m for m in cuts if m is not None]
 
 
+def whole(mask):
+    """Whether a mask hardly touches the frame's border, where flow invents motion and things are cut."""
+    touching = sum(np.count_nonzero(line) for line in (mask[0], mask[-1], mask[:, 0], mask[:, -1]))
+    return touching < 0.6 * np.sqrt(np.count_nonzero(mask))
+
+
 def patches(colour, rng, most=1):
     """Evenly coloured regions, from random seeds."""
     even = cv2.pyrMeanShiftFiltering(colour, 8, 18)
@@ -139,29 +145,30 @@ def follow(mask, colours, forward, backward):
     return np.stack(out)
 
 
-def of_video(frames, rng, every=3):
-    """[(first frame, masks)] of one video, (n, H, W, 3) RGB."""
+def of_video(frames, rng, every=2):
+    """[(first frame, masks, whether it moves by itself)] of one video, (n, H, W, 3) RGB."""
     colours = [cv2.resize(f, MAP, interpolation=cv2.INTER_AREA) for f in frames]
     greys = [cv2.cvtColor(c, cv2.COLOR_RGB2GRAY) for c in colours]
     forward = [flow_between(a, b) for a, b in zip(greys, greys[1:])]
     backward = [flow_between(b, a) for a, b in zip(greys, greys[1:])]
     tracks = []
     for t in range(1, len(frames) - SHORTEST, every):
-        # A cut of the film: the flow cannot explain the next frame.
-        things = moving(colours[t], forward[t - 1 : t + 2]) + patches(colours[t], rng)
-        for mask in things:
+        things = [(m, whole(m)) for m in moving(colours[t], forward[t - 1 : t + 2])]
+        if t % (4 * every) == 1:
+            things += [(m, False) for m in patches(colours[t], rng)]
+        for mask, moves in things:
             end = t + LENGTH
             masks = follow(mask, colours[t:end], forward[t : end - 1], backward[t : end - 1])
             if len(masks) >= SHORTEST:
-                tracks.append((t, masks))
+                tracks.append((t, masks, moves))
     return tracks
 
 
 def of_videos(videos, seed=0):
-    """[(first frame in the concatenation of all videos, masks)]."""
+    """[(first frame in the concatenation of all videos, masks, whether it moves by itself)]."""
     rng, first, tracks = np.random.default_rng(seed), 0, []
     for frames in videos:
-        tracks += [(first + t, masks) for t, masks in of_video(frames, rng)]
+        tracks += [(first + t, masks, moves) for t, masks, moves in of_video(frames, rng)]
         first += len(frames)
     return tracks
 
@@ -176,9 +183,10 @@ def save(path, videos, tracks):
     np.savez_compressed(
         part,
         mark=mark(videos),
-        starts=np.array([t for t, _ in tracks], np.int64),
-        counts=np.array([len(m) for _, m in tracks], np.int64),
-        masks=np.concatenate([m for _, m in tracks]) if tracks else np.zeros((0, MAP[1], MAP[0]), np.uint8),
+        starts=np.array([t for t, _, _ in tracks], np.int64),
+        counts=np.array([len(m) for _, m, _ in tracks], np.int64),
+        moves=np.array([m for _, _, m in tracks], bool),
+        masks=np.concatenate([m for _, m, _ in tracks]) if tracks else np.zeros((0, MAP[1], MAP[0]), np.uint8),
     )
     os.replace(part, path)
 
@@ -188,7 +196,7 @@ def load(path, videos):
     if not os.path.exists(path):
         return None
     with np.load(path) as f:
-        if f["mark"].shape != mark(videos).shape or (f["mark"] != mark(videos)).any():
+        if "moves" not in f or f["mark"].shape != mark(videos).shape or (f["mark"] != mark(videos)).any():
             return None
         masks = np.split(f["masks"], np.cumsum(f["counts"])[:-1])
-        return list(zip(f["starts"].tolist(), masks)) if len(f["starts"]) else []
+        return list(zip(f["starts"].tolist(), masks, f["moves"].tolist())) if len(f["starts"]) else []

@@ -54,6 +54,7 @@ def arguments():
     p.add_argument("--size", type=int, default=256, help="input side, pixels, a multiple of 64; may change on resuming")
     p.add_argument("--rate", type=float, default=4e-4)
     p.add_argument("--workers", type=int, default=0, help="processes that share the batch (default: one a core)")
+    p.add_argument("--save-seconds", type=float, default=180, help="between two checkpoints")
     p.add_argument("--bank-mib", type=int, default=600, help="memory for video frames")
     p.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     p.add_argument("--compile", action="store_true", help="compile the image encoder")
@@ -117,6 +118,9 @@ class Run:
                 p.copy_(own[k])
 
     def restore(self, state):
+        missing = {"net", "average", "optimizer", "step", "seconds"} - set(state if isinstance(state, dict) else ())
+        if missing:
+            raise Refused(f"{self.path}: not a checkpoint of this trainer ({min(missing)} is missing)")
         try:
             self.net.load_state_dict(state["net"])
         except RuntimeError as error:
@@ -170,7 +174,7 @@ class Run:
             return
         self.optimizer.step()
         self.step += 1
-        keep = min(0.998, (self.step + 1) / (self.step + 10))
+        keep = min(0.997, (self.step + 1) / (self.step + 10))
         with torch.no_grad():
             for k, p in self.net.named_parameters():
                 self.average[k].lerp_(p, 1 - keep)
@@ -244,11 +248,12 @@ def train(args, run, generator, first):
             if len(log) == 20:
                 log.write(run, watch.memory(net, generator) if run.step % 100 < 20 else {})
         clock = now
-        if first and now - saved > 180:
+        if first and now - saved > args.save_seconds:
             run.save()
             saved = now
     if first:
         log.write(run, {})
+        log.file.close()
         run.save()
 
 

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Look at what our own pipeline makes of a folder of videos: one picture, a row per video, masks over frames.
+
+    contact_sheet.py VIDEOS OUT [--model FILE] [--prompt box|mask|point]
+
+The prompt is what moves most against the background within the first second (the middle of the
+frame where nothing does). OUT/contact-sheet.png; the last line is JSON with what each row shows.
+"""
+
+import argparse
+import json
+import os
+import sys
+
+import cv2
+import numpy as np
+
+import bank
+import evaluate
+import tracks
+
+COLUMNS, TILE = 7, (256, 144)
+COLOUR = (40, 220, 60)
+
+
+def arguments():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("videos")
+    p.add_argument("out")
+    p.add_argument("--model", default=os.path.join(evaluate.ROOT, "models/samtrack-nano.safetensors"))
+    p.add_argument("--plugins", default=os.path.join(evaluate.ROOT, "build/gst"))
+    p.add_argument("--prompt", default="mask", choices=evaluate.PROMPTS)
+    p.add_argument("--frames", type=int, default=73, help="of each video, every second one")
+    p.add_argument("--precision", default="fp32")
+    return p.parse_args()
+
+
+def thing(frames, within=12):
+    """(index of a frame, mask at its size) of the largest mover of the first frames; the middle if none."""
+    colours = [cv2.resize(f, tracks.MAP, interpolation=cv2.INTER_AREA) for f in frames[: within + 2]]
+    greys = [cv2.cvtColor(c, cv2.COLOR_RGB2GRAY) for c in colours]
+    flows = [tracks.flow_between(a, b) for a, b in zip(greys, greys[1:])]
+    for t in range(1, min(within, len(flows) - 1)):
+        found = tracks.moving(colours[t], flows[t - 1 : t + 2])
+        if found:
+            best = max(found, key=np.count_nonzero).astype(np.uint8)
+            return t, cv2.resize(best, frames[0].shape[1::-1], interpolation=cv2.INTER_NEAREST) > 0
+    middle = np.zeros(frames[0].shape[:2], bool)
+    h, w = middle.shape
+    middle[h // 3 : 2 * h // 3, 2 * w // 5 : 3 * w // 5] = True
+    return 0, middle
+
+
+def tile(frame, mask, text):
+    frame = frame.copy()
+    frame[mask] = frame[mask] // 2 + np.array(COLOUR, np.uint8) // 2
+    edge = cv2.morphologyEx(mask.astype(np.uint8), cv2.MORPH_GRADIENT, np.ones((3, 3), np.uint8)) > 0
+    frame[edge] = COLOUR
+    frame = cv2.resize(frame, TILE, interpolation=cv2.INTER_AREA)
+    cv2.putText(frame, text, (4, 12), cv2.FONT_HERSHEY_SIMPLEX, 0.35, (255, 255, 255), 1, cv2.LINE_AA)
+    return frame
+
+
+def row(runner, path, kind, limit):
+    """(picture of a video's row, what it shows)."""
+    frames = bank.read_video(path, 2, limit)
+    if len(frames) < COLUMNS:
+        raise evaluate.Refused(f"{path}: {len(frames)} readable frames, wanted {COLUMNS} at least")
+    first, mask = thing(frames)
+    frames = frames[first:]
+    masks = list(runner.masks(list(frames), kind, mask))
+    at = np.linspace(0, len(frames) - 1, COLUMNS).astype(int)
+    name = os.path.splitext(os.path.basename(path))[0]
+    tiles = [tile(frames[t], masks[t], f"{name} {t}" if t else f"{name}, {kind}") for t in at]
+    shares = [round(float(m.mean()), 4) for m in masks]
+    return np.hstack(tiles), {"video": name, "area": [shares[t] for t in at], "empty": sum(s == 0 for s in shares)}
+
+
+def main():
+    args = arguments()
+    try:
+        paths = bank.videos_of(args.videos)
+        if not paths:
+            raise evaluate.Refused(f"{args.videos}: no video in it")
+        runner = evaluate.Engine(args.model, args.plugins, args.precision)
+        rows, said = zip(*(row(runner, p, args.prompt, args.frames) for p in paths))
+        os.makedirs(args.out, exist_ok=True)
+        cv2.imwrite(os.path.join(args.out, "contact-sheet.png"), np.vstack(rows)[..., ::-1])
+    except (evaluate.Refused, bank.BankError, OSError) as error:
+        print(f"contact_sheet.py: {error}", file=sys.stderr)
+        return 1
+    print(json.dumps(said))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
