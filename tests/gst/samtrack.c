@@ -225,6 +225,81 @@ GST_START_TEST (test_stats_add_up)
 
 GST_END_TEST;
 
+static guint64
+get_count (const GstStructure * s, const gchar * name)
+{
+  guint64 value = G_MAXUINT64;
+
+  fail_unless (gst_structure_get_uint64 (s, name, &value), "no %s", name);
+  return value;
+}
+
+/* The next element message of that name; those of other names are dropped. */
+static GstMessage *
+pop_message (GstBus * bus, const gchar * name)
+{
+  GstMessage *message;
+
+  while ((message = gst_bus_pop_filtered (bus, GST_MESSAGE_ELEMENT))) {
+    if (gst_message_has_name (message, name))
+      return message;
+    gst_message_unref (message);
+  }
+  return NULL;
+}
+
+/* The element message at the end of the stream: every frame once, and the same
+ * as the property. */
+GST_START_TEST (test_stats_are_posted_at_the_end)
+{
+  GstHarness *h = sam_harness_new ("samtrack interval=2 initial-prompt="
+      SQUARE_BOX, GST_VIDEO_FORMAT_I420, 64, 48);
+  GstBus *bus = sam_harness_add_bus (h);
+  gint64 before = g_get_monotonic_time (), p50, p99;
+  const GstStructure *s;
+  GstStructure *stats;
+  GstMessage *message;
+  gdouble rate;
+  guint n;
+
+  for (n = 0; n < 10; n++)
+    gst_buffer_unref (sam_harness_run (h, n));
+  fail_unless (pop_message (bus, "samtrack-stats") == NULL);
+  fail_unless (gst_harness_push_event (h, gst_event_new_eos ()));
+  message = pop_message (bus, "samtrack-stats");
+  fail_unless (message != NULL);
+  fail_unless (GST_MESSAGE_SRC (message) == GST_OBJECT (h->element));
+  s = gst_message_get_structure (message);
+  fail_unless_equals_uint64 (get_count (s, "frames-in"), 10);
+  fail_unless_equals_uint64 (get_count (s, "inferred"), 4);
+  fail_unless_equals_uint64 (get_count (s, "skipped"), 6);
+  fail_unless_equals_uint64 (get_count (s, "stale"), 6);
+  fail_unless_equals_uint64 (get_count (s, "dropped"), 0);
+  fail_unless_equals_uint64 (get_count (s, "rejected-prompts"), 0);
+  fail_unless_equals_int (sam_get_uint (s, "objects"), 1);
+  fail_unless (gst_structure_get_int64 (s, "step-p50-ns", &p50) &&
+      gst_structure_get_int64 (s, "step-p99-ns", &p99));
+  fail_unless (p50 > 0 && p50 <= p99 &&
+      p99 / 1000 <= g_get_monotonic_time () - before);
+  /* ten frames took at least this long, and at most all the time there was */
+  rate = sam_get_double (s, "frames-per-second");
+  fail_unless (rate > 9e6 / (g_get_monotonic_time () - before) &&
+      rate < 9e9 / (2 * p50), "%g frames per second", rate);
+
+  g_object_get (h->element, "stats", &stats, NULL);
+  gst_structure_set_name (stats, "samtrack-stats");
+  fail_unless (gst_structure_is_equal (s, stats));
+  gst_structure_free (stats);
+  gst_message_unref (message);
+  fail_unless (pop_message (bus, "samtrack-stats") == NULL);
+  gst_bus_set_flushing (bus, TRUE);
+  gst_element_set_bus (h->element, NULL);
+  gst_object_unref (bus);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
 GST_START_TEST (test_objects_can_be_read_at_any_time)
 {
   GstHarness *h = sam_harness_new ("samtrack initial-prompt=" SQUARE_BOX,
@@ -524,6 +599,7 @@ samtrack_suite (void)
   tcase_add_test (tc, test_without_a_prompt_it_is_idle);
   tcase_add_test (tc, test_interval_passes_stale_masks);
   tcase_add_test (tc, test_stats_add_up);
+  tcase_add_test (tc, test_stats_are_posted_at_the_end);
   tcase_add_test (tc, test_objects_can_be_read_at_any_time);
   tcase_add_test (tc, test_frames_of_8k);
   tcase_add_test (tc, test_caps_change_in_mid_stream);
