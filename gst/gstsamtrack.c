@@ -488,7 +488,7 @@ install_model_properties (GObjectClass * klass)
    */
   g_object_class_install_property (klass, PROP_PRECISION,
       g_param_spec_enum ("precision", "Precision",
-          "Of products; sums are always 32 bits wide",
+          "Precision of matrix products; sums always have 32 bits",
           GST_TYPE_SAM_TRACK_PRECISION, SAM_PRECISION_AUTO, SETTABLE_READY));
   /**
    * GstSamTrack:threads:
