@@ -259,6 +259,7 @@ void sam_op_rope_attention(struct sam_queue *q, const struct sam_rope_attention 
     require(is_shape(&p->axis, 1, 1, p->axis.w, p->q.c / 2));
     require(is_per_object(&p->num_keys, p->q.n) && is_per_object(&p->num_rotated, p->q.n));
     require(p->scale > 0);
+    require(q->ops->rope_attention);
     q->ops->rope_attention(q, p);
 }
 

@@ -273,7 +273,7 @@ struct sam_ops {
     void (*window_attention)(struct sam_queue *q, const struct sam_window_attention *p);
     void (*attention)(struct sam_queue *q, const struct sam_attention *p);
     void (*rope)(struct sam_queue *q, const struct sam_rope *p);
-    bool (*rope_attention_fits)(int d, int m, int side); // NULL: never the fast way
+    bool (*rope_attention_fits)(int d, int m, int side); // NULL: never the fast way, may be absent
     void (*rope_attention)(struct sam_queue *q, const struct sam_rope_attention *p);
     void (*upsample_add)(struct sam_queue *q, const struct sam_upsample_add *p);
     void (*resize)(struct sam_queue *q, const struct sam_resize *p);
@@ -315,8 +315,8 @@ void sam_op_gather_memory(struct sam_queue *q, const struct sam_gather_memory *p
 void sam_op_preprocess(struct sam_queue *q, const struct sam_preprocess *p);
 void sam_op_draw_masks(struct sam_queue *q, const struct sam_draw_masks *p);
 
-// The backends. ref is complete. cpu starts from ref and overwrites what it improves. NULL:
-// not in this build, or no usable device.
+// The backends. ref is complete. cpu starts from ref and overwrites what it improves. cuda is NULL
+// where it is not in this build; whether there is a usable device, its open says.
 const struct sam_ops *sam_ops_ref(void);
 const struct sam_ops *sam_ops_cpu(void);
 const struct sam_ops *sam_ops_cuda(void);

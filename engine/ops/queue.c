@@ -14,7 +14,7 @@ static const struct sam_ops *find_backend(enum sam_backend backend)
     case SAM_BACKEND_REF:  return sam_ops_ref();
     case SAM_BACKEND_CPU:  return sam_ops_cpu();
     case SAM_BACKEND_CUDA: return sam_ops_cuda();
-    case SAM_BACKEND_AUTO: return sam_ops_cuda() ? sam_ops_cuda() : sam_ops_cpu();
+    case SAM_BACKEND_AUTO: break;
     }
     return NULL;
 }
@@ -30,9 +30,9 @@ static const char *backend_name(enum sam_backend backend)
     return "unknown";
 }
 
-int sam_queue_open(struct sam_queue *q, enum sam_backend backend, int device,
-                   enum sam_precision precision, int threads, const struct sam_log *log,
-                   struct sam_error *error)
+static int open_one(struct sam_queue *q, enum sam_backend backend, int device,
+                    enum sam_precision precision, int threads, const struct sam_log *log,
+                    struct sam_error *error)
 {
     *q = (struct sam_queue) { .precision = precision, .device = device, .threads = 1,
                               .device_name = "host" };
@@ -40,8 +40,7 @@ int sam_queue_open(struct sam_queue *q, enum sam_backend backend, int device,
         q->log = *log;
     q->ops = find_backend(backend);
     if (!q->ops)
-        return sam_fail(error, SAM_EUNSUPPORTED,
-                        "backend '%s': not in this build, or this machine has no usable device",
+        return sam_fail(error, SAM_EUNSUPPORTED, "backend '%s': not in this build",
                         backend_name(backend));
     const int status = q->ops->open(q, device, threads);
     if (status) {
@@ -50,6 +49,25 @@ int sam_queue_open(struct sam_queue *q, enum sam_backend backend, int device,
         sam_queue_close(q);
     }
     return status;
+}
+
+int sam_queue_open(struct sam_queue *q, enum sam_backend backend, int device,
+                   enum sam_precision precision, int threads, const struct sam_log *log,
+                   struct sam_error *error)
+{
+    struct sam_error why;
+    if (backend != SAM_BACKEND_AUTO)
+        return open_one(q, backend, device, precision, threads, log, error);
+    if (!sam_ops_cuda())
+        return open_one(q, SAM_BACKEND_CPU, device, precision, threads, log, error);
+    const int status = open_one(q, SAM_BACKEND_CUDA, device, precision, threads, log, &why);
+    if (!status)
+        return status;
+    // A machine without a GPU is nothing to warn about; one whose GPU does not work is.
+    if (log)
+        sam_log(log, status == SAM_EUNSUPPORTED ? SAM_LOG_INFO : SAM_LOG_WARNING,
+                "backend 'auto' takes 'cpu': %s", why.text);
+    return open_one(q, SAM_BACKEND_CPU, device, precision, threads, log, error);
 }
 
 void sam_queue_close(struct sam_queue *q)

@@ -288,6 +288,11 @@ void check_set(struct check *t, struct check_buf *b, size_t i, float v)
         sam_queue_upload(&t->queue[CHECK_NEW], b->device, b->base[CHECK_NEW], whole_bytes(b));
 }
 
+void check_share(struct check *t, struct check_buf *b)
+{
+    share(t, b);
+}
+
 struct sam_tensor check_temp(struct check *t, int n, int h, int w, int c)
 {
     struct sam_tensor shape = { NULL, SAM_F32, n, h, w, c };

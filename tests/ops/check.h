@@ -106,6 +106,9 @@ extern struct check_buf check_none;
 // Write value i of an input anew, on both sides.
 void check_set(struct check *t, struct check_buf *b, size_t i, float v);
 
+// The same for all of it: the reference's numbers, which the test has written, on both sides.
+void check_share(struct check *t, struct check_buf *b);
+
 // For bounds of rounding errors: f32 room on the reference's side, and magnitudes in it.
 struct sam_tensor check_temp(struct check *t, int n, int h, int w, int c);
 struct sam_tensor check_abs(struct check *t, const struct check_buf *b);

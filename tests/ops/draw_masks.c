@@ -97,8 +97,7 @@ static void run(struct check *t, int n, const int mask[2], const int labels[2], 
         slot[i] = at += check_int(t, 1, n > 9 ? 1 : 9);
     struct check_buf *logits = check_in(t, SAM_F32, n, 1, mask[0], mask[1]);
     draw_logits(t, logits);
-    for (size_t i = 0; i < sam_count(&logits->host[CHECK_REF]); i++)
-        check_set(t, logits, i, sam_load(&logits->host[CHECK_REF], i));
+    check_share(t, logits);
     const int stride = labels[1] + check_int(t, 0, 7);
     struct check_buf *out = check_host_out(t, labels[0], stride);
     struct sam_draw_masks p[2];

@@ -3,7 +3,8 @@
 //
 // Every operation of a backend against the reference. For cpu: at every instruction set this
 // machine has, with 1 and 2 threads, in fp32 and, where there is one, bf16; the options narrow
-// that down. --bench measures at the highest level with all threads. --selftest plants faults.
+// that down. For cuda: in bf16 and fp32. --bench measures at the highest level with all threads.
+// --selftest plants faults.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,6 +117,22 @@ static void run_cuda(struct check *t, const struct options *o)
 {
     if (wanted(o->precision, "bf16"))
         run_on(t, o, SAM_PRECISION_BF16, 0, NULL);
+    if (wanted(o->precision, "fp32"))
+        run_on(t, o, SAM_PRECISION_FP32, 0, NULL);
+}
+
+// Whether there is a device to test; why not is printed.
+static bool has_cuda(void)
+{
+    struct sam_queue q;
+    struct sam_error error;
+    const int status =
+        sam_queue_open(&q, SAM_BACKEND_CUDA, -1, SAM_PRECISION_AUTO, 0, NULL, &error);
+    if (status == SAM_EUNSUPPORTED)
+        printf("%s\n", error.text);
+    else if (!status)
+        sam_queue_close(&q);
+    return status != SAM_EUNSUPPORTED;
 }
 
 // A mutant is the reference with one entry replaced, checked by that entry's check alone.
@@ -218,10 +235,8 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0); // a crash must not swallow the name of its case
     if (o.selftest)
         return selftest(&t, o.op);
-    if (o.backend == SAM_BACKEND_CUDA && !sam_ops_cuda()) {
-        printf("no CUDA here\n");
+    if (o.backend == SAM_BACKEND_CUDA && !has_cuda())
         return SKIP;
-    }
     if (o.backend == SAM_BACKEND_CUDA)
         run_cuda(&t, &o);
     else

@@ -93,6 +93,8 @@ static void run(struct check *t, const struct check_types *type, const struct sh
 
 void check_rope_attention(struct check *t)
 {
+    if (!t->queue[CHECK_NEW].ops->rope_attention)
+        return; // never the fast way on this backend: it has none
     for (int k = 0; k < 4; k++)
         for (int i = 0; i < NUM_SHAPES; i++)
             for (int pattern = 0; pattern < NUM_PATTERNS; pattern++) {
