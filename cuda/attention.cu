@@ -1,0 +1,181 @@
+// Attention, exact: all in F32, no tensor cores.
+#include "attention.cuh"
+
+#include "reduce.cuh"
+
+// Shape: a block of four warps takes 16 queries of one group and head, four to a warp, and walks
+// along the keys 32 at a time: a lane has one key while scores are made, and one channel in 32
+// while values are added up. The largest score so far scales what was added up before (Milakov and
+// Gimelshein, arXiv 1805.02867).
+// Traffic: keys and values once per 16 queries; pieces of 32 channels pass through shared memory.
+// Needs: dv <= 32 PIECES.
+enum { EXACT_WARPS = 4, EXACT_QUERIES = 4, EXACT_KEYS = 32 };
+enum { EXACT_ROWS = EXACT_WARPS * EXACT_QUERIES, EXACT_ATTEND_THREADS = 32 * EXACT_WARPS };
+
+typedef float4 piece[EXACT_KEYS / 4 + 1]; // one more, so that lanes meet no bank twice
+
+static __device__ float lanes_max(float v)
+{
+    for (int step = 16; step > 0; step /= 2)
+        v = fmaxf(v, __shfl_xor_sync(0xffffffffu, v, step));
+    return v;
+}
+
+// Channels c0 .. c0 + 31 of 32 keys or values; zeros beyond both ends.
+static __device__ void load_piece(piece *to, const attend &a, view t, int group, int step, int rows,
+                                  int which, int head, int dim, int key0, int num_keys, int c0)
+{
+    for (int i = threadIdx.x; i < EXACT_KEYS * 32; i += EXACT_ATTEND_THREADS) {
+        const int key = key0 + i / 32, c = c0 + i % 32;
+        float v = 0.0f;
+        if (key < num_keys && c < dim)
+            v = attend_load(a, t, attend_key_row(a, group, key, rows), step, which, head, dim, c);
+        ((float *) to[i / 32])[i % 32] = v;
+    }
+}
+
+template <int PIECES>
+static __global__ void __launch_bounds__(EXACT_ATTEND_THREADS) attend_exact_kernel(attend a)
+{
+    __shared__ piece keys[EXACT_KEYS], queries[EXACT_ROWS], weights[EXACT_ROWS];
+    const int lane = threadIdx.x % 32, first = threadIdx.x / 32 * EXACT_QUERIES;
+    const int query0 = blockIdx.x * EXACT_ROWS, head = blockIdx.y, group = blockIdx.z;
+    const int num_keys = attend_num_keys(a, group);
+    float out[EXACT_QUERIES][PIECES] = {}, top[EXACT_QUERIES], total[EXACT_QUERIES] = {};
+#pragma unroll
+    for (int i = 0; i < EXACT_QUERIES; i++)
+        top[i] = -INFINITY;
+
+    for (int key0 = 0; key0 < num_keys; key0 += EXACT_KEYS) {
+        float score[EXACT_QUERIES] = {};
+        for (int c0 = 0; c0 < a.dk; c0 += 32) {
+            __syncthreads();
+            load_piece(keys, a, a.k, group, a.k_step, a.k_rows, 1, head, a.dk, key0, num_keys, c0);
+            for (int i = threadIdx.x; i < EXACT_ROWS * 32; i += EXACT_ATTEND_THREADS)
+                ((float *) queries[i / 32])[i % 32] = c0 + i % 32 < a.dk
+                    ? attend_query(a, group, query0 + i / 32, head, c0 + i % 32) : 0.0f;
+            __syncthreads();
+            for (int c = 0; c < 32 / 4; c++) {
+                const float4 k = keys[lane][c];
+#pragma unroll
+                for (int i = 0; i < EXACT_QUERIES; i++) {
+                    const float4 v = queries[first + i][c];
+                    score[i] += v.x * k.x + v.y * k.y + v.z * k.z + v.w * k.w;
+                }
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < EXACT_QUERIES; i++) {
+            const float s = key0 + lane < num_keys ? score[i] * a.scale : -INFINITY;
+            const float now = fmaxf(top[i], lanes_max(s)), fade = expf(top[i] - now);
+            const float weight = expf(s - now);
+            top[i] = now;
+            total[i] = total[i] * fade + lanes_sum(weight, 32);
+            ((float *) weights[first + i])[lane] = weight;
+#pragma unroll
+            for (int k = 0; k < PIECES; k++)
+                out[i][k] *= fade;
+        }
+#pragma unroll
+        for (int k = 0; k < PIECES; k++) {
+            if (32 * k >= a.dv)
+                break;
+            __syncthreads(); // keys are done with, and so is the piece before
+            load_piece(keys, a, a.v, group, a.v_step, a.v_rows, 2, head, a.dv, key0, num_keys,
+                       32 * k);
+            __syncthreads();
+            for (int key = 0; key < EXACT_KEYS; key += 4) {
+                const float v0 = ((float *) keys[key])[lane], v1 = ((float *) keys[key + 1])[lane];
+                const float v2 = ((float *) keys[key + 2])[lane];
+                const float v3 = ((float *) keys[key + 3])[lane];
+#pragma unroll
+                for (int i = 0; i < EXACT_QUERIES; i++) {
+                    const float4 w = weights[first + i][key / 4];
+                    out[i][k] += w.x * v0 + w.y * v1 + w.z * v2 + w.w * v3;
+                }
+            }
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < EXACT_QUERIES; i++) {
+        const int row = attend_dst_row(a, group, query0 + first + i);
+#pragma unroll
+        for (int k = 0; k < PIECES; k++)
+            if (row >= 0 && 32 * k + lane < a.dv)
+                store_one(a.dst, (unsigned) row * a.dst_step + head * a.dv + 32 * k + lane,
+                          out[i][k] / total[i]);
+    }
+}
+
+template <int PIECES> static void launch_exact(struct sam_queue *q, const attend &a)
+{
+    const dim3 grid(blocks_for(a.queries, EXACT_ROWS), a.heads, a.groups);
+    SAM_LAUNCH(attend_exact_kernel<PIECES>, grid, EXACT_ATTEND_THREADS, 0, sam_cuda_stream(q), a);
+}
+
+static void attend_exact(struct sam_queue *q, const attend &a)
+{
+    if (a.dv <= 32)
+        launch_exact<1>(q, a);
+    else if (a.dv <= 64)
+        launch_exact<2>(q, a);
+    else if (a.dv <= 256)
+        launch_exact<8>(q, a);
+    else
+        launch_exact<32>(q, a);
+}
+
+void sam_cuda_attend(struct sam_queue *q, const char *op, const attend &a, bool exact)
+{
+    if (a.heads > 65535 || a.groups > 65535) {
+        sam_queue_fail(q, SAM_EUNSUPPORTED, "%s: %d heads of %d objects or windows, at most 65535 "
+                       "each on a GPU", op, a.heads, a.groups);
+        return;
+    }
+    attend_exact(q, a);
+    sam_cuda_launched(q, op);
+}
+
+extern "C" void sam_attention_cuda(struct sam_queue *q, const struct sam_attention *p)
+{
+    attend a = {};
+    a.q = view_of(&p->q), a.k = view_of(&p->k), a.v = view_of(&p->v), a.dst = view_of(&p->dst);
+    a.heads = p->heads, a.dk = p->q.c / p->heads, a.dv = p->v.c / p->heads;
+    a.groups = p->q.n, a.queries = p->q.w, a.keys = p->k.w;
+    a.scale = p->scale;
+    a.num_keys = (const int *) p->num_keys.data;
+    a.q_step = p->q.c, a.k_step = p->k.c, a.v_step = p->v.c, a.dst_step = p->dst.c;
+    a.k_rows = p->k.n == 1 ? 0 : p->k.w;
+    a.v_rows = p->v.n == 1 ? 0 : p->v.w;
+    a.cell = 1;
+    sam_cuda_attend(q, "attention", a, p->exact || q->precision == SAM_PRECISION_FP32);
+}
+
+// A part of the channels of qkv: 0 queries, 1 keys, 2 values.
+static view part_of(const struct sam_window_attention *p, int which)
+{
+    const size_t at = (size_t) which * p->dst.c * sam_type_size(p->qkv.type);
+    return { (uint8_t *) p->qkv.data + at, p->qkv.type == SAM_BF16 };
+}
+
+// Groups are windows; over the whole map there is one, which needs no padding.
+extern "C" void sam_window_attention_cuda(struct sam_queue *q, const struct sam_window_attention *p)
+{
+    const struct sam_tensor *t = &p->qkv;
+    attend a = {};
+    a.q = part_of(p, 0), a.k = part_of(p, 1), a.v = part_of(p, 2), a.dst = view_of(&p->dst);
+    a.heads = p->heads, a.dk = a.dv = p->dst.c / p->heads;
+    a.height = p->window ? p->window : t->h;
+    a.width = p->window ? p->window : t->w;
+    a.map_h = t->h, a.map_w = t->w;
+    a.across = blocks_for(t->w, a.width);
+    a.per_map = a.across * blocks_for(t->h, a.height);
+    a.cell = p->pool ? 2 : 1;
+    a.groups = t->n * a.per_map;
+    a.keys = a.height * a.width;
+    a.queries = a.keys / (a.cell * a.cell);
+    a.scale = 1.0f / sqrtf((float) a.dk);
+    a.q_step = a.k_step = a.v_step = t->c, a.dst_step = p->dst.c;
+    a.pad = (const float *) p->pad.data;
+    sam_cuda_attend(q, "window_attention", a, q->precision == SAM_PRECISION_FP32);
+}

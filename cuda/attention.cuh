@@ -1,0 +1,79 @@
+#pragma once
+
+#include "view.cuh"
+
+// Attention as the kernels see it: groups of queries and keys, told apart by head. A group is an
+// object of attention, or one window of a map.
+struct attend {
+    view q, k, v, dst;
+    int heads, dk, dv, groups, queries, keys; // queries and keys of one group
+    float scale;
+    const int *num_keys; // of each group; NULL: all
+    int q_step, k_step, v_step, dst_step; // numbers between two rows
+    int k_rows, v_rows;                   // rows between two groups; 0: all share one
+    // Windows: of height x width positions, row-major over maps of map_h x map_w, `across` side by
+    // side, `per_map` in a map. Queries are the largest of cell x cell positions. width 0: none.
+    int height, width, map_h, map_w, across, per_map, cell;
+    const float *pad; // the token beyond the map: q, k, v
+};
+
+// The row of key i of a group; negative: beyond the map.
+static __device__ __forceinline__ int attend_key_row(const attend &a, int group, int i, int rows)
+{
+    if (!a.width)
+        return group * rows + i;
+    const int window = group % a.per_map;
+    const int y = window / a.across * a.height + i / a.width;
+    const int x = window % a.across * a.width + i % a.width;
+    return y < a.map_h && x < a.map_w ? (group / a.per_map * a.map_h + y) * a.map_w + x : -1;
+}
+
+// The row of dst of query i of a group; negative: there is none.
+static __device__ __forceinline__ int attend_dst_row(const attend &a, int group, int i)
+{
+    if (i >= a.queries)
+        return -1;
+    if (!a.width)
+        return group * a.queries + i;
+    const int window = group % a.per_map, width = a.width / a.cell;
+    const int y = window / a.across * (a.height / a.cell) + i / width;
+    const int x = window % a.across * width + i % width;
+    const int map_h = a.map_h / a.cell, map_w = a.map_w / a.cell;
+    return y < map_h && x < map_w ? (group / a.per_map * map_h + y) * map_w + x : -1;
+}
+
+// Number c of a key or value: `which` is 1 for keys, 2 for values.
+static __device__ __forceinline__ float attend_load(const attend &a, view t, int row, int step,
+                                                    int which, int head, int dim, int c)
+{
+    if (row < 0)
+        return a.pad[which * a.heads * dim + head * dim + c];
+    return load_one(t, (unsigned) row * step + head * dim + c);
+}
+
+// Number c of query i; 0 where there is none.
+static __device__ __forceinline__ float attend_query(const attend &a, int group, int i, int head,
+                                                     int c)
+{
+    const int row = attend_dst_row(a, group, i), at = head * a.dk + c;
+    if (row < 0)
+        return 0.0f;
+    if (a.cell <= 1)
+        return load_one(a.q, (unsigned) row * a.q_step + at);
+    // Rows of dst count cells: (n, y, x) of a map half as high and half as wide.
+    const int map_w = a.map_w / 2, above = row / map_w * 2 * a.map_w + row % map_w * 2;
+    const float upper = fmaxf(load_one(a.q, (unsigned) above * a.q_step + at),
+                              load_one(a.q, (unsigned) (above + 1) * a.q_step + at));
+    const unsigned below = above + a.map_w;
+    const float lower = fmaxf(load_one(a.q, below * a.q_step + at),
+                              load_one(a.q, (below + 1) * a.q_step + at));
+    return fmaxf(upper, lower);
+}
+
+// How many keys of a group count.
+static __device__ __forceinline__ int attend_num_keys(const attend &a, int group)
+{
+    return a.num_keys ? a.num_keys[group] : a.keys;
+}
+
+void sam_cuda_attend(struct sam_queue *q, const char *op, const attend &a, bool exact);

@@ -1,0 +1,92 @@
+// Private to cuda/: what its files share. No file outside this folder includes it, and no CUDA
+// type appears outside this folder.
+#ifndef SAM_CUDA_BACKEND_H
+#define SAM_CUDA_BACKEND_H
+
+#include <cuda_runtime_api.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "ops/ops.h"
+
+enum {
+    SAM_CUDA_RING      = 8 << 20,  // bytes of pinned memory that uploads pass through
+    SAM_CUDA_WORKSPACE = 32 << 20, // bytes of device memory for what one operation hands on
+};
+
+// Device memory that grows to the largest frame seen: frames in, label maps out.
+struct sam_cuda_room {
+    void *data;
+    size_t bytes;
+};
+
+// q->priv of a CUDA queue.
+struct sam_cuda {
+    cudaStream_t stream;
+    int device;
+    bool sets_device;    // the device was asked for by number: threads are pointed to it
+    int num_sms;         // streaming multiprocessors
+    size_t shared_limit; // bytes of shared memory that a block may ask for
+    uint8_t *ring;       // pinned; [0, ring_used) may be in flight until the next finish
+    size_t ring_used;
+    void *workspace;     // device; valid inside one operation
+    struct sam_cuda_room frame, labels;
+    char name[256];
+};
+
+// The stream of a queue, after pointing the calling thread to the queue's device.
+cudaStream_t sam_cuda_stream(struct sam_queue *q);
+
+// Launch a kernel that does nothing. False: the queue has failed.
+bool sam_cuda_probe(struct sam_queue *q);
+
+// Turn a CUDA error into the queue's failure, which names what was tried. False: it failed.
+bool sam_cuda_check(struct sam_queue *q, const char *what, cudaError_t error);
+
+// Likewise for the launch just made. Faults inside a kernel surface later, at finish.
+void sam_cuda_launched(struct sam_queue *q, const char *op);
+
+// Room for at least `bytes`; NULL when there is none: the queue has failed.
+void *sam_cuda_room(struct sam_queue *q, struct sam_cuda_room *room, size_t bytes,
+                    const char *what);
+
+// Host memory to the device through the pinned ring, in stream order; src may be reused.
+void sam_cuda_upload(struct sam_queue *q, void *dst, const void *src, size_t bytes);
+void sam_cuda_download(struct sam_queue *q, void *dst, const void *src, size_t bytes);
+
+static inline struct sam_cuda *sam_cuda(const struct sam_queue *q)
+{
+    return (struct sam_cuda *) q->priv;
+}
+
+size_t sam_pack_bytes_cuda(const struct sam_queue *q, int out, int in, bool exact);
+void sam_pack_cuda(struct sam_queue *q, struct sam_matrix dst, const float *weight);
+void sam_copy_cuda(struct sam_queue *q, const struct sam_copy *p);
+void sam_copy_rows_cuda(struct sam_queue *q, const struct sam_copy_rows *p);
+void sam_add_cuda(struct sam_queue *q, const struct sam_add *p);
+void sam_layernorm_cuda(struct sam_queue *q, const struct sam_layernorm *p);
+void sam_linear_cuda(struct sam_queue *q, const struct sam_linear *p);
+void sam_conv_cuda(struct sam_queue *q, const struct sam_conv *p);
+void sam_depthwise_cuda(struct sam_queue *q, const struct sam_depthwise *p);
+void sam_conv_transpose_cuda(struct sam_queue *q, const struct sam_conv_transpose *p);
+void sam_maxpool_cuda(struct sam_queue *q, const struct sam_maxpool *p);
+void sam_window_attention_cuda(struct sam_queue *q, const struct sam_window_attention *p);
+void sam_attention_cuda(struct sam_queue *q, const struct sam_attention *p);
+void sam_rope_cuda(struct sam_queue *q, const struct sam_rope *p);
+void sam_upsample_add_cuda(struct sam_queue *q, const struct sam_upsample_add *p);
+void sam_resize_cuda(struct sam_queue *q, const struct sam_resize *p);
+void sam_mask_signal_cuda(struct sam_queue *q, const struct sam_mask_signal *p);
+void sam_matmul_cuda(struct sam_queue *q, const struct sam_matmul *p);
+void sam_select_mask_cuda(struct sam_queue *q, const struct sam_select_mask *p);
+void sam_gate_cuda(struct sam_queue *q, const struct sam_gate *p);
+void sam_scatter_cuda(struct sam_queue *q, const struct sam_scatter *p);
+void sam_gather_memory_cuda(struct sam_queue *q, const struct sam_gather_memory *p);
+void sam_preprocess_cuda(struct sam_queue *q, const struct sam_preprocess *p);
+void sam_draw_masks_cuda(struct sam_queue *q, const struct sam_draw_masks *p);
+
+#ifdef __cplusplus
+}
+#endif
+#endif // SAM_CUDA_BACKEND_H

@@ -1,0 +1,106 @@
+// Layer normalisation.
+#include "reduce.cuh"
+#include "view.cuh"
+
+// Shape: `lanes` lanes of a warp share a row (all 32 where rows are long, one where a row is four
+// numbers), each with PACKS groups of four numbers; a warp has 32 / lanes rows.
+// Traffic: src once, dst once; the row lives in registers in between.
+// Needs: c a multiple of 4, c <= 4 * lanes * PACKS. Statistics in two passes: see ops/ref.
+enum { WARPS = 4 };
+
+struct norm_args {
+    view dst, src;
+    const float *gamma, *beta;
+    unsigned rows, c;
+    float eps;
+    enum sam_act act;
+};
+
+template <int PACKS>
+static __global__ void __launch_bounds__(32 * WARPS) layernorm_kernel(norm_args p, int lanes)
+{
+    const unsigned at = blockIdx.x * 32 * WARPS + threadIdx.x;
+    const unsigned row = at / lanes, lane = at % lanes;
+    // Lanes beyond the last row have nothing to load or store, but shuffle with the rest.
+    const unsigned first = row * p.c, c = row < p.rows ? p.c : 0;
+
+    float v[PACKS][4], sum = 0.0f, squares = 0.0f;
+#pragma unroll
+    for (int k = 0; k < PACKS; k++) {
+        const unsigned i = 4 * (lane + lanes * k);
+        if (i < c) {
+            load(v[k], p.src, first + i);
+            sum += v[k][0] + v[k][1] + v[k][2] + v[k][3];
+        }
+    }
+    const float mean = lanes_sum(sum, lanes) / p.c;
+#pragma unroll
+    for (int k = 0; k < PACKS; k++)
+        if (4 * (lane + lanes * k) < c)
+            for (int j = 0; j < 4; j++)
+                squares += (v[k][j] - mean) * (v[k][j] - mean);
+    const float scale = rsqrtf(lanes_sum(squares, lanes) / p.c + p.eps);
+#pragma unroll
+    for (int k = 0; k < PACKS; k++) {
+        const unsigned i = 4 * (lane + lanes * k);
+        if (i >= c)
+            break;
+        float gamma[4], beta[4];
+        load(gamma, { (void *) p.gamma, false }, i);
+        load(beta, { (void *) p.beta, false }, i);
+        for (int j = 0; j < 4; j++)
+            v[k][j] = act_of(p.act, (v[k][j] - mean) * scale * gamma[j] + beta[j]);
+        store(p.dst, first + i, v[k]);
+    }
+}
+
+// Rows of any width: a warp reads its row three times, twice from the cache.
+static __global__ void __launch_bounds__(32 * WARPS) layernorm_any_kernel(norm_args p)
+{
+    const unsigned row = blockIdx.x * WARPS + threadIdx.x / 32, lane = threadIdx.x % 32;
+    if (row >= p.rows)
+        return; // whole warps leave together
+    const unsigned first = row * p.c;
+    float sum = 0.0f, squares = 0.0f;
+    for (unsigned i = lane; i < p.c; i += 32)
+        sum += load_one(p.src, first + i);
+    const float mean = lanes_sum(sum, 32) / p.c;
+    for (unsigned i = lane; i < p.c; i += 32) {
+        const float d = load_one(p.src, first + i) - mean;
+        squares += d * d;
+    }
+    const float scale = rsqrtf(lanes_sum(squares, 32) / p.c + p.eps);
+    for (unsigned i = lane; i < p.c; i += 32) {
+        const float x = (load_one(p.src, first + i) - mean) * scale;
+        store_one(p.dst, first + i, act_of(p.act, x * p.gamma[i] + p.beta[i]));
+    }
+}
+
+template <int PACKS> static void launch(struct sam_queue *q, const norm_args &p, int lanes)
+{
+    SAM_LAUNCH(layernorm_kernel<PACKS>, blocks_for((size_t) p.rows * lanes, 32 * WARPS), 32 * WARPS,
+               0, sam_cuda_stream(q), p, lanes);
+}
+
+extern "C" void sam_layernorm_cuda(struct sam_queue *q, const struct sam_layernorm *p)
+{
+    const unsigned c = p->src.c;
+    const norm_args a = { view_of(&p->dst), view_of(&p->src), (const float *) p->gamma.data,
+                     (const float *) p->beta.data, (unsigned) sam_rows(&p->src), c, p->eps,
+                     p->act };
+    const bool four = by_four(&p->dst, c) && by_four(&p->src, c) && by_four(&p->gamma, c)
+                   && by_four(&p->beta, c);
+    int lanes = 1;
+    while (lanes < 32 && 4 * lanes < (int) c)
+        lanes *= 2;
+    if (four && c <= 128)
+        launch<1>(q, a, lanes);
+    else if (four && c <= 3 * 128)
+        launch<3>(q, a, lanes);
+    else if (four && c <= 9 * 128)
+        launch<9>(q, a, lanes);
+    else
+        SAM_LAUNCH(layernorm_any_kernel, blocks_for(a.rows, WARPS), 32 * WARPS, 0,
+                   sam_cuda_stream(q), a);
+    sam_cuda_launched(q, "layernorm");
+}

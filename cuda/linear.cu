@@ -1,0 +1,113 @@
+// Products with weights, and the product of mask tokens and pixels. See gemm.cuh.
+#include <stdlib.h>
+#include <string.h>
+
+#include "gemm.cuh"
+
+extern "C" size_t sam_pack_bytes_cuda(const struct sam_queue *q, int out, int in, bool exact)
+{
+    return (size_t) out * gemm_ld(q, in, exact) * (gemm_is_exact(q, exact) ? 4 : 2);
+}
+
+// BF16, to nearest, ties to even; NaN stays one.
+static uint16_t round_to_bf16(float v)
+{
+    uint32_t bits;
+    memcpy(&bits, &v, 4);
+    return v != v ? 0x7fff : (uint16_t) ((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+// Rows padded with zeros to a multiple of eight numbers, so that each is 16 bytes aligned.
+extern "C" void sam_pack_cuda(struct sam_queue *q, struct sam_matrix dst, const float *weight)
+{
+    const size_t bytes = sam_pack_bytes_cuda(q, dst.out, dst.in, dst.exact);
+    if (gemm_is_exact(q, dst.exact)) {
+        sam_cuda_upload(q, dst.data, weight, bytes);
+        return;
+    }
+    const int ld = gemm_ld(q, dst.in, dst.exact);
+    uint16_t *packed = (uint16_t *) calloc(1, bytes);
+    if (!packed) {
+        sam_queue_fail(q, SAM_ENOMEM, "CUDA: no memory to pack a weight: %zu bytes wanted", bytes);
+        return;
+    }
+    for (int o = 0; o < dst.out; o++)
+        for (int i = 0; i < dst.in; i++)
+            packed[(size_t) o * ld + i] = round_to_bf16(weight[(size_t) o * dst.in + i]);
+    sam_cuda_upload(q, dst.data, packed, bytes);
+    free(packed);
+}
+
+extern "C" void sam_linear_cuda(struct sam_queue *q, const struct sam_linear *p)
+{
+    gemm g = {};
+    g.m = (int) sam_rows(&p->src);
+    g.in.src = view_of(&p->src);
+    g.in.chunks = p->src.c % 8 == 0 && aligned(&p->src, 16);
+    g.out.dst = view_of(&p->dst);
+    g.out.add = view_of(&p->add);
+    g.out.bias = (const float *) p->bias.data;
+    g.out.period = p->add.data ? (unsigned) sam_count(&p->add) : 1;
+    g.out.act = p->act;
+    g.out.pairs = p->dst.c % 2 == 0 && aligned(&p->dst, 8) && aligned(&p->add, 8)
+               && aligned(&p->bias, 8);
+    gemm_run(q, "linear", &p->weight, g);
+}
+
+// Shape: a thread makes MATMUL_ROWS sums, of one row of b with as many rows of a; those lie in
+// shared memory, in pieces of MATMUL_STEP channels.
+// Traffic: b once per MATMUL_ROWS rows of a (the mask tokens are four), dst once.
+enum { MATMUL_ROWS = 4, MATMUL_STEP = 64, MATMUL_THREADS = 128 };
+
+struct few_by_many {
+    float *dst;
+    view a, b;
+    int a_rows, b_rows, c;
+    bool four; // rows of b can be read four numbers at a time
+};
+
+static __global__ void __launch_bounds__(MATMUL_THREADS) matmul_kernel(few_by_many p)
+{
+    __shared__ float ta[MATMUL_ROWS][MATMUL_STEP];
+    const int j = blockIdx.x * MATMUL_THREADS + threadIdx.x;
+    const int first = blockIdx.y * MATMUL_ROWS, n = blockIdx.z;
+    const bool is_row = j < p.b_rows;
+    float sum[MATMUL_ROWS] = {};
+    for (int c0 = 0; c0 < p.c; c0 += MATMUL_STEP) {
+        __syncthreads(); // all have left the piece before
+        for (int i = threadIdx.x; i < MATMUL_ROWS * MATMUL_STEP; i += MATMUL_THREADS) {
+            const int row = first + i / MATMUL_STEP, c = c0 + i % MATMUL_STEP;
+            const bool valid = row < p.a_rows && c < p.c;
+            ta[i / MATMUL_STEP][i % MATMUL_STEP] =
+                valid ? load_one(p.a, ((unsigned) n * p.a_rows + row) * p.c + c) : 0.0f;
+        }
+        __syncthreads();
+        const unsigned b = ((unsigned) n * p.b_rows + j) * p.c + c0;
+        const int end = is_row ? min((int) MATMUL_STEP, p.c - c0) : 0;
+        for (int c = 0; p.four && c < end; c += 4) {
+            float v[4];
+            load(v, p.b, b + c);
+            for (int k = 0; k < 4; k++)
+                for (int i = 0; i < MATMUL_ROWS; i++)
+                    sum[i] += ta[i][c + k] * v[k];
+        }
+        for (int c = p.four ? end : 0; c < end; c++) {
+            const float v = load_one(p.b, b + c);
+            for (int i = 0; i < MATMUL_ROWS; i++)
+                sum[i] += ta[i][c] * v;
+        }
+    }
+    for (int i = 0; i < MATMUL_ROWS; i++)
+        if (is_row && first + i < p.a_rows)
+            p.dst[((size_t) n * p.a_rows + first + i) * p.b_rows + j] = sum[i];
+}
+
+extern "C" void sam_matmul_cuda(struct sam_queue *q, const struct sam_matmul *p)
+{
+    const few_by_many f = { (float *) p->dst.data, view_of(&p->a), view_of(&p->b), p->dst.w,
+                            p->dst.c, p->a.c, by_four(&p->b, p->b.c) };
+    const dim3 grid(blocks_for(f.b_rows, MATMUL_THREADS), blocks_for(f.a_rows, MATMUL_ROWS),
+                    p->dst.n);
+    SAM_LAUNCH(matmul_kernel, grid, MATMUL_THREADS, 0, sam_cuda_stream(q), f);
+    sam_cuda_launched(q, "matmul");
+}

@@ -1,0 +1,66 @@
+// Max-pooling, and the depthwise convolution.
+#include "view.cuh"
+
+// Shape: a thread makes four neighbouring channels, or one. Traffic: src once, dst once.
+struct maxpool_at {
+    view dst, src;
+    unsigned h, w, src_h, src_w, c;
+
+    template <int N> __device__ void at(unsigned i) const
+    {
+        const unsigned channel = i % c, x = i / c % w, y = i / c / w % h, n = i / c / w / h;
+        const unsigned first = ((n * src_h + 2 * y) * src_w + 2 * x) * c + channel;
+        float v[N], u[N];
+        load(v, src, first);
+        for (int cell = 1; cell < 4; cell++) {
+            load(u, src, first + (cell / 2 * src_w + cell % 2) * c);
+            for (int k = 0; k < N; k++)
+                v[k] = fmaxf(v[k], u[k]);
+        }
+        store(dst, i, v);
+    }
+};
+
+extern "C" void sam_maxpool_cuda(struct sam_queue *q, const struct sam_maxpool *p)
+{
+    const struct sam_tensor *d = &p->dst, *s = &p->src;
+    if (!sam_count(d))
+        return;
+    const maxpool_at f = { view_of(d), view_of(s), (unsigned) d->h, (unsigned) d->w,
+                           (unsigned) s->h, (unsigned) s->w, (unsigned) d->c };
+    each(q, "maxpool", f, sam_count(d), by_four(d, d->c) && by_four(s, d->c));
+}
+
+// Shape: a thread makes four neighbouring channels of one position, or one.
+// Traffic: dst once; src and weight once from memory, kernel^2 times from the cache.
+struct depthwise_at {
+    view dst, src;
+    const float *weight, *bias;
+    int h, w, c, kernel;
+
+    template <int N> __device__ void at(unsigned i) const
+    {
+        const int channel = i % c, x = i / c % w, y = i / c / w % h, n = i / c / w / h;
+        const int pad = kernel / 2;
+        float sum[N], u[N], t[N];
+        load(sum, { (void *) bias, false }, channel);
+        for (int ky = max(0, pad - y); ky < min(kernel, h + pad - y); ky++)
+            for (int kx = max(0, pad - x); kx < min(kernel, w + pad - x); kx++) {
+                load(t, { (void *) weight, false }, (ky * kernel + kx) * c + channel);
+                load(u, src, ((n * h + y + ky - pad) * w + x + kx - pad) * c + channel);
+                for (int k = 0; k < N; k++)
+                    sum[k] += t[k] * u[k];
+            }
+        store(dst, i, sum);
+    }
+};
+
+extern "C" void sam_depthwise_cuda(struct sam_queue *q, const struct sam_depthwise *p)
+{
+    const struct sam_tensor *d = &p->dst;
+    const depthwise_at f = { view_of(d), view_of(&p->src), (const float *) p->weight.data,
+                             (const float *) p->bias.data, d->h, d->w, d->c, p->kernel };
+    each(q, "depthwise", f, sam_count(d),
+         by_four(d, d->c) && by_four(&p->src, d->c) && by_four(&p->weight, d->c)
+             && by_four(&p->bias, d->c));
+}

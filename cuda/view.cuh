@@ -1,0 +1,145 @@
+#pragma once
+
+#include <math.h>
+
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+
+#include "backend.h"
+#include "launch.cuh"
+
+// The numbers of an activation as kernels see them. The type is told at run time, by a branch
+// that all threads of a launch take alike: one kernel serves every mix of F32 and BF16.
+struct view {
+    void *p;
+    bool bf16;
+};
+
+static inline struct view view_of(const struct sam_tensor *t)
+{
+    return { t->data, t->type == SAM_BF16 };
+}
+
+static __device__ __forceinline__ float bf16_low(uint32_t two)
+{
+    return __uint_as_float(two << 16);
+}
+
+static __device__ __forceinline__ float bf16_high(uint32_t two)
+{
+    return __uint_as_float(two & 0xffff0000u);
+}
+
+static __device__ __forceinline__ uint32_t bf16_two(float low, float high)
+{
+    return (uint32_t) __bfloat16_as_ushort(__float2bfloat16_rn(low))
+         | (uint32_t) __bfloat16_as_ushort(__float2bfloat16_rn(high)) << 16;
+}
+
+// N numbers from number i on: 1, or 2 or 4 where i, and the start, are multiples of N.
+template <int N> static __device__ __forceinline__ void load(float (&v)[N], view t, unsigned i)
+{
+    if constexpr (N == 4) {
+        if (t.bf16) {
+            const uint2 u = *(const uint2 *) ((const __nv_bfloat16 *) t.p + i);
+            v[0] = bf16_low(u.x), v[1] = bf16_high(u.x);
+            v[2] = bf16_low(u.y), v[3] = bf16_high(u.y);
+        } else {
+            const float4 u = *(const float4 *) ((const float *) t.p + i);
+            v[0] = u.x, v[1] = u.y, v[2] = u.z, v[3] = u.w;
+        }
+    } else {
+        for (int k = 0; k < N; k++)
+            v[k] = t.bf16 ? __bfloat162float(((const __nv_bfloat16 *) t.p)[i + k])
+                          : ((const float *) t.p)[i + k];
+    }
+}
+
+template <int N>
+static __device__ __forceinline__ void store(view t, unsigned i, const float (&v)[N])
+{
+    if constexpr (N == 4) {
+        if (t.bf16)
+            *(uint2 *) ((__nv_bfloat16 *) t.p + i) =
+                make_uint2(bf16_two(v[0], v[1]), bf16_two(v[2], v[3]));
+        else
+            *(float4 *) ((float *) t.p + i) = make_float4(v[0], v[1], v[2], v[3]);
+    } else {
+        for (int k = 0; k < N; k++) {
+            if (t.bf16)
+                ((__nv_bfloat16 *) t.p)[i + k] = __float2bfloat16_rn(v[k]);
+            else
+                ((float *) t.p)[i + k] = v[k];
+        }
+    }
+}
+
+static __device__ __forceinline__ float load_one(view t, unsigned i)
+{
+    float v[1];
+    load(v, t, i);
+    return v[0];
+}
+
+static __device__ __forceinline__ void store_one(view t, unsigned i, float x)
+{
+    const float v[1] = { x };
+    store(t, i, v);
+}
+
+static __device__ __forceinline__ float act_of(enum sam_act act, float x)
+{
+    switch (act) {
+    case SAM_ACT_NONE:    return x;
+    case SAM_ACT_RELU:    return fmaxf(x, 0.0f);
+    case SAM_ACT_GELU:    return 0.5f * x * (1.0f + erff(x * 0.70710678f));
+    case SAM_ACT_SIGMOID: return 1.0f / (1.0f + expf(-x));
+    }
+    return x;
+}
+
+// Whether groups of four numbers can be read at once: the start of a tensor allows it, and so
+// does every offset that is a multiple of `step`. An absent tensor allows anything.
+static inline bool by_four(const struct sam_tensor *t, size_t step)
+{
+    return step % 4 == 0 && (uintptr_t) t->data % (4 * sam_type_size(t->type)) == 0;
+}
+
+static inline int blocks_for(size_t count, int threads)
+{
+    return (int) ((count + threads - 1) / threads);
+}
+
+// A kernel of one formula: `at` is called for numbers i .. i + N - 1 of `count`, i a multiple of N.
+enum { EACH_THREADS = 256 };
+
+template <int N, class F>
+static __global__ void __launch_bounds__(EACH_THREADS) each_kernel(F f, unsigned count)
+{
+    const unsigned i = (blockIdx.x * EACH_THREADS + threadIdx.x) * N;
+    if (i < count)
+        f.template at<N>(i);
+}
+
+template <int N, class F>
+static void each_by(struct sam_queue *q, const char *op, const F &f, size_t count)
+{
+    if (count > INT32_MAX) {
+        sam_queue_fail(q, SAM_EUNSUPPORTED, "%s: %zu numbers, at most %d on a GPU", op, count,
+                       INT32_MAX);
+        return;
+    }
+    SAM_LAUNCH((each_kernel<N, F>), blocks_for(count / N, EACH_THREADS), EACH_THREADS, 0,
+               sam_cuda_stream(q), f, (unsigned) count);
+    sam_cuda_launched(q, op);
+}
+
+// Four numbers per thread where `four`, else one.
+template <class F>
+static void each(struct sam_queue *q, const char *op, const F &f, size_t count, bool four)
+{
+    if (four)
+        each_by<4>(q, op, f, count);
+    else
+        each_by<1>(q, op, f, count);
+}
