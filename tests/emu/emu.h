@@ -1,0 +1,120 @@
+// What the parts of the emulator share. Kernels see this through
+// cuda_runtime.h; a test needs only the C calls at the end.
+#ifndef EMU_H
+#define EMU_H
+
+#include "cuda_runtime_api.h"
+
+#ifdef __cplusplus
+#include <functional>
+#include <string>
+
+// Where a device function was called, for reports.
+#define EMU_SITE const char *file = __builtin_FILE(), int line = __builtin_LINE()
+// For code whose memory accesses are the emulator's own, not the kernel's.
+#define EMU_RAW __attribute__((no_sanitize("thread")))
+
+namespace emu {
+
+enum { MAX_THREADS = 1024, MAX_SHARED = 227 << 10, STACK = 256 << 10, PAGE = 4096 };
+
+// ---- emu.cpp: threads and what they do together
+
+struct launch {
+    const char *name;
+    const void *kernel;
+    dim3 grid, block;
+    size_t shared;
+    void (*call)(const void *args);
+    std::string args; // the argument values, as bytes
+};
+extern const launch *running; // null outside a kernel
+extern uint3 block_index;
+extern unsigned block_threads;
+extern unsigned self;         // the running thread's number in its block, MAX_THREADS if none
+extern const char *stack_low; // of that thread
+
+bool on_device(); // called from a kernel, not from a host thread beside it
+
+// Wait for every live lane of the mask to call this with the same fn, then let
+// the last one run fn over all their operands. An aligned instruction must also
+// be the same one in the source.
+typedef void combine(void *const *operand, unsigned members);
+void meet(const char *what, unsigned mask, void *operand, combine *fn, const char *file, int line,
+          bool aligned = false);
+// Barrier of `expected` threads, 0 for all live ones. Returns how many gave true.
+int barrier(const char *what, int id, unsigned expected, bool value, bool *all, const char *file,
+            int line);
+void yield();       // let any other thread go on first
+void maybe_yield(); // in random order only, and seldom
+
+void copy_async(void *dst, const void *src, unsigned bytes, const char *file, int line);
+void copy_commit();
+void copy_wait(int pending); // negative: for all, committed or not
+void ldmatrix(uint32_t *r, int count, bool transposed, const void *row, const char *file, int line);
+void mma_m16n8k16(float *d, const uint32_t *a, const uint32_t *b, bool bf16, const char *file,
+                  int line);
+
+void run_grid(const launch &l);
+// End the launch with this error: at once, or after the running block.
+[[noreturn]] void fault(cudaError_t error, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+void stop(cudaError_t error, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+// ---- check.cpp: what is touched, when, by whom
+
+enum access { READ, WRITE, ATOMIC, ASYNC, LAND }; // the last two: a cp.async is issued, has arrived
+void touch(const void *p, size_t bytes, access kind, unsigned thread, const void *pc);
+void happens(
+    const unsigned *lanes); // a sync among these threads, one mask per warp, or null for the block
+void begin_grid();
+void begin_block();
+void end_block();
+void end_grid();
+size_t shadow_bytes(size_t bytes);
+void catch_signals();
+void finding(const void *pc, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+// ---- runtime.cpp: memory and queues
+
+struct memory {
+    char *begin, *map; // map: the pages around it
+    size_t bytes, mapped;
+    bool live, pinned;
+    void *shadow;
+};
+bool in_arena(const void *p);
+const memory *owner(const void *p);         // of an address in the arena; null if never allocated
+bool inside(const void *p, size_t bytes);   // one live allocation
+std::string describe(const void *p);
+cudaError_t enqueue(cudaStream_t stream, std::function<void()> op);
+cudaError_t submit(const launch &l, cudaStream_t stream);
+cudaError_t set_error(cudaError_t error);
+size_t shared_limit(const void *kernel);
+
+} // namespace emu
+
+extern "C" {
+#endif // __cplusplus
+
+// Environment:
+//   EMU_ORDER=forward, reverse, random or random:<seed>  order of threads and blocks
+//   EMU_RACE=0              no race check
+//   EMU_TIMEOUT=<seconds>   for one launch, 20 if not set, 0 for no limit
+//   EMU_MEMORY=<bytes>      of the device
+//   EMU_DEVICES=0           as on a machine without a GPU
+//   EMU_DRIVER=<version>    e.g. 12020: with EMU_DEVICES=0, a driver too old for the toolkit
+//   EMU_SM=80, 86, 89, 90   compute capability
+//   EMU_EXIT=0              findings leave the exit status alone
+
+// All findings so far, one per line, "" if none. Unless forgotten they make the
+// process exit with status 86.
+const char *emu_findings(void);
+void emu_forget(void);
+int emu_instrumented(void); // whether the compiler was told to watch every access
+void emu_set_order(const char *order);
+
+#ifdef __cplusplus
+}
+#endif
+#endif // EMU_H

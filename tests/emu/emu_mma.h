@@ -1,0 +1,44 @@
+// The emulated side of cuda/mma.cuh.
+#ifndef EMU_MMA_H
+#define EMU_MMA_H
+
+#include "cuda_bf16.h"
+#include "cuda_fp16.h"
+
+template <class T> void mma_m16n8k16(float *d, const uint32_t *a, const uint32_t *b, EMU_SITE)
+{
+    emu::mma_m16n8k16(d, a, b, std::is_same_v<T, __nv_bfloat16>, file, line);
+}
+
+inline void ldmatrix_x2(uint32_t *r, const void *row, EMU_SITE)
+{
+    emu::ldmatrix(r, 2, false, row, file, line);
+}
+inline void ldmatrix_x2_trans(uint32_t *r, const void *row, EMU_SITE)
+{
+    emu::ldmatrix(r, 2, true, row, file, line);
+}
+inline void ldmatrix_x4(uint32_t *r, const void *row, EMU_SITE)
+{
+    emu::ldmatrix(r, 4, false, row, file, line);
+}
+inline void ldmatrix_x4_trans(uint32_t *r, const void *row, EMU_SITE)
+{
+    emu::ldmatrix(r, 4, true, row, file, line);
+}
+
+inline void cp_async_16(void *dst, const void *src, bool valid = true, EMU_SITE)
+{
+    emu::copy_async(dst, src, valid ? 16 : 0, file, line);
+}
+inline void cp_async_commit() { emu::copy_commit(); }
+template <int N> void cp_async_wait() { emu::copy_wait(N); }
+inline void cp_async_wait_all() { emu::copy_wait(-1); }
+
+inline void barrier_sync(int id, int threads, EMU_SITE)
+{
+    bool all;
+    emu::barrier("barrier_sync", id, threads, true, &all, file, line);
+}
+
+#endif // EMU_MMA_H
