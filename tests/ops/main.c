@@ -1,10 +1,10 @@
 // check_ops [--backend=cpu|cuda] [--op=NAME] [--case=PART] [--level=NAME] [--threads=N]
-//           [--precision=fp32|bf16] [--bench] [--selftest] [SEED]
+//           [--precision=fp32|bf16] [--bench] [--stop] [--selftest] [SEED]
 //
 // Every operation of a backend against the reference. For cpu: at every instruction set this
 // machine has, with 1 and 2 threads, in fp32 and, where there is one, bf16; the options narrow
 // that down. For cuda: in bf16 and fp32. --bench measures at the highest level with all threads.
-// --selftest plants faults.
+// --stop ends with the first failure, quietly. --selftest plants faults.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,6 +200,8 @@ static bool parse(int argc, char **argv, struct check *t, struct options *o)
         const char *a = argv[i], *value = strchr(a, '=') ? strchr(a, '=') + 1 : "";
         if (!strcmp(a, "--bench"))
             t->bench = true;
+        else if (!strcmp(a, "--stop"))
+            t->stop_at_first = true;
         else if (!strcmp(a, "--selftest"))
             o->selftest = true;
         else if (!strcmp(a, "--backend=cuda"))
