@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, runs every test. Last line: N passed, N failed, N skipped.
-# --quick: without the sanitizers and the long runs (under 5 minutes on 2 cores).
+# --quick: without the sanitizers and the long runs (under 5 minutes on 2 cores). --full: on the
+# emulated CUDA backend every scenario of every golden (another hour).
 set -u
 cd "$(dirname "$0")/.."
-quick=
+quick= full=false
 case "${1:-}" in
 --quick) quick=1 ;;
+--full) full=true ;;
 "") ;;
-*) echo "usage: tests/run.sh [--quick]" >&2; exit 2 ;;
+*) echo "usage: tests/run.sh [--quick|--full]" >&2; exit 2 ;;
 esac
 
 passed=0 failed=0 skipped=0
@@ -46,9 +48,9 @@ finish() {
 tools/setup.sh test || { failed=1; finish; }
 # The emulated CUDA backend: a minute to build, a few to run.
 if [ -z "$quick" ] && [ -f build/build.ninja ]; then
-    meson configure build -Demu=true
+    meson configure build -Demu=true -Demu_full=$full
 elif [ -z "$quick" ]; then
-    meson setup build -Demu=true >/dev/null
+    meson setup build -Demu=true -Demu_full=$full >/dev/null
 fi
 tools/build.sh || { echo "the build failed"; failed=1; finish; }
 

@@ -164,9 +164,7 @@ static void poison_shared(bool all)
 
 static bool dirty(const unsigned char *p, size_t bytes)
 {
-    while (bytes && *p == 0xff)
-        p++, bytes--;
-    return bytes != 0;
+    return bytes && (*p != 0xff || memcmp(p, p + 1, bytes - 1));
 }
 
 // ---- order in time
@@ -424,7 +422,7 @@ static void on_signal(int number, siginfo_t *in, void *context)
         signal(number, SIG_DFL); // and again, to die of it
         return;
     }
-    if (number == SIGALRM) {
+    if (number == SIGPROF) {
         finding(nullptr, "thread %u does not come to an end%s", self, at.c_str());
         _exit(86);
     }
@@ -446,7 +444,7 @@ void catch_signals()
     action.sa_sigaction = on_signal;
     action.sa_flags =
         SA_SIGINFO | SA_ONSTACK | SA_NODEFER; // a fault leaves the handler for another fiber
-    for (int s : { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGALRM })
+    for (int s : { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGPROF })
         sigaction(s, &action, nullptr);
 }
 

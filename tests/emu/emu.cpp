@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <string>
@@ -577,6 +578,13 @@ static void run_block()
         end_block();
 }
 
+// Processor time, not the clock's: a busy machine is no deadlock.
+static void set_watchdog(int seconds)
+{
+    const struct itimerval t = { {}, { seconds, 0 } };
+    setitimer(ITIMER_PROF, &t, nullptr);
+}
+
 void run_grid(const launch &l)
 {
     if (!stacks) {
@@ -589,9 +597,8 @@ void run_grid(const launch &l)
             emu_set_order(name);
     }
     const char *seconds = getenv("EMU_TIMEOUT");
-    const unsigned limit = seconds ? atoi(seconds) : 20;
-    if (limit)
-        alarm(limit);
+    const int limit = seconds ? atoi(seconds) : 20;
+    set_watchdog(limit);
     running       = &l;
     runner        = pthread_self();
     emu_gridDim   = l.grid;
@@ -619,7 +626,7 @@ void run_grid(const launch &l)
     end_grid();
     running = nullptr;
     if (limit)
-        alarm(0);
+        set_watchdog(0);
 }
 
 } // namespace emu

@@ -100,7 +100,7 @@ extern "C" {
 // Environment:
 //   EMU_ORDER=forward, reverse, random or random:<seed>  order of threads and blocks
 //   EMU_RACE=0              no race check
-//   EMU_TIMEOUT=<seconds>   for one launch, 20 if not set, 0 for no limit
+//   EMU_TIMEOUT=<seconds>   of processor time for one launch, 20 if not set, 0 for no limit
 //   EMU_MEMORY=<bytes>      of the device
 //   EMU_DEVICES=0           as on a machine without a GPU
 //   EMU_DRIVER=<version>    e.g. 12020: with EMU_DEVICES=0, a driver too old for the toolkit

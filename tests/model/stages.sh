@@ -4,7 +4,7 @@
 stages=$1 folder=${2:-$SAMTRACK_GOLDEN} backend=$3 precision=$4
 [ -n "$folder" ] && [ -d "$folder" ] || { echo "no goldens in '$folder': skipped"; exit 77; }
 
-if [ "$precision" = bf16 ] && ! grep -qw avx512_bf16 /proc/cpuinfo; then
+if [ "$backend" = cpu ] && [ "$precision" = bf16 ] && ! grep -qw avx512_bf16 /proc/cpuinfo; then
     echo "this processor has no AVX512_BF16: skipped"
     exit 77
 fi
