@@ -23,9 +23,11 @@ static void load_cross_out(struct sam_loader *l, struct sam_product *p, const ch
     sam_arena_release(&l->staging, mark);
 }
 
-static bool holds_keys(const struct sam_config *c, const struct sam_queue *q)
+// Bytes with which rope_attention makes the keys on the way; 0: they are held.
+static size_t room_for_keys(const struct sam_config *c, const struct sam_queue *q, int batch,
+                            int max_keys)
 {
-    return !sam_op_rope_attention_fits(q, c->d_model, c->mem_dim, sam_grid(c));
+    return sam_op_rope_attention_room(q, c->d_model, c->mem_dim, sam_grid(c), batch, max_keys);
 }
 
 // The key layer's weight by what it takes in, its bias behind: as sam_rope_attention wants it.
@@ -76,7 +78,7 @@ void sam_memory_attention_load(struct sam_loader *l, struct sam_memory_attention
         "memory_attention.layers.6", "memory_attention.layers.7",
     };
     const int d = l->config->d_model, h = sam_grid(l->config);
-    a->holds_keys = holds_keys(l->config, l->queue);
+    a->holds_keys = room_for_keys(l->config, l->queue, 1, 1) == 0;
     for (int i = 0; i < l->config->memory_layers; i++)
         load_layer(l, &a->layer[i], a->holds_keys, layers[i]);
     sam_load_norm(l, &a->norm, d, "memory_attention.norm");
@@ -112,7 +114,9 @@ void sam_memory_attention_layout(struct sam_memory_attention_scratch *s, const s
     s->mixed = sam_arena_tensor(a, type, batch, 1, N, d);
     const size_t end_self = sam_arena_mark(a);
     sam_arena_release(a, mark);
-    if (holds_keys(c, q))
+    const size_t room = room_for_keys(c, q, batch, max_keys);
+    s->room = room ? sam_arena_bytes(a, room) : NULL;
+    if (!room)
         s->memory_key = sam_arena_tensor(a, type, batch, 1, max_keys, d);
     s->narrow = sam_arena_tensor(a, type, batch, 1, N, c->mem_dim);
     const size_t end_cross = sam_arena_mark(a);
@@ -166,7 +170,7 @@ static void cross_attention(struct sam_queue *q, const struct sam_memory_attenti
     } else {
         rope_attention(q, .dst = narrow, .q = Q, .keys = keys, .values = values,
                        .weight = l->cross_key, .axis = a->axis, .num_keys = num_keys,
-                       .num_rotated = num_rotated, .scale = scale);
+                       .num_rotated = num_rotated, .scale = scale, .room = s->room);
     }
     linear(q, .dst = x, .src = narrow, PRODUCT(l->cross_out), .add = x);
 }

@@ -248,6 +248,7 @@ void sam_prompt_downsample(struct sam_queue *q, const struct sam_model *m, struc
 struct sam_memory_attention_scratch {
     struct sam_tensor u, q, k, v, mixed; // (B, 1, N, d)
     struct sam_tensor memory_key;        // (B, 1, max_keys, d), where keys are held
+    void *room;                          // rope_attention's, where they are not
     struct sam_tensor narrow;            // (B, 1, N, m)
     struct sam_tensor hidden;            // (B, 1, N, memory_hidden)
 };

@@ -239,9 +239,9 @@ void sam_op_rope(struct sam_queue *q, const struct sam_rope *p)
     q->ops->rope(q, p);
 }
 
-bool sam_op_rope_attention_fits(const struct sam_queue *q, int d, int m, int side)
+size_t sam_op_rope_attention_room(const struct sam_queue *q, int d, int m, int side, int n, int Tk)
 {
-    return q->ops->rope_attention_fits && q->ops->rope_attention_fits(d, m, side);
+    return q->ops->rope_attention_room ? q->ops->rope_attention_room(q, d, m, side, n, Tk) : 0;
 }
 
 void sam_op_rope_attention(struct sam_queue *q, const struct sam_rope_attention *p)
@@ -255,11 +255,12 @@ void sam_op_rope_attention(struct sam_queue *q, const struct sam_rope_attention 
     require(same_map(&p->dst, &p->q) && same_map(&p->keys, &p->values));
     require(p->keys.n == p->q.n && p->dst.c == p->values.c);
     require(p->q.c % 4 == 0 && p->q.c <= SAM_MAX_HEAD_DIM && p->dst.c <= SAM_MAX_HEAD_DIM);
-    require(p->keys.c % 2 == 0 && is_shape(&p->weight, 1, 1, p->keys.c + 1, p->q.c));
+    require(p->keys.c % 2 == 0 && p->values.c == p->keys.c);
+    require(is_shape(&p->weight, 1, 1, p->keys.c + 1, p->q.c));
     require(is_shape(&p->axis, 1, 1, p->axis.w, p->q.c / 2));
     require(is_per_object(&p->num_keys, p->q.n) && is_per_object(&p->num_rotated, p->q.n));
     require(p->scale > 0);
-    require(q->ops->rope_attention);
+    require(q->ops->rope_attention && p->room);
     q->ops->rope_attention(q, p);
 }
 

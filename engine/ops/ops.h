@@ -136,16 +136,17 @@ struct sam_rope {
 // so weight's rows are what the m channels of the memory add to a key, and the bias. R_j turns as
 // sam_rope does, by row j mod N of a table of N = side^2 rows whose row y * side + x is
 // [axis[x] | axis[y]]; keys from num_rotated[n] on are not turned.
-// q (n, 1, Tq, d), keys (n, 1, Tk, m), values (n, 1, Tk, dv), dst (n, 1, Tq, dv), weight F32
+// q (n, 1, Tq, d), keys and values (n, 1, Tk, m), dst (n, 1, Tq, m), weight F32
 // (1, 1, m + 1, d), axis F32 (1, 1, side, d / 2); num_keys, num_rotated: I32 (1, 1, 1, n), in
 // 1 .. Tk and 0 .. num_keys; scale > 0; m even, d a multiple of 4.
-// Models ask sam_op_rope_attention_fits() whether it is the fast way: if not, a linear, a rope and
-// an attention do the same.
+// room: scratch of sam_op_rope_attention_room() bytes. Models ask that first: 0 where it is not the
+// fast way, and a linear, a rope and an attention do the same.
 struct sam_rope_attention {
     struct sam_tensor dst, q, keys, values;
     struct sam_tensor weight, axis;
     struct sam_tensor num_keys, num_rotated;
     float scale;
+    void *room;
 };
 
 // dst[y][x] = a[y][x] + b[y / 2][x / 2]. a like dst; b half its size. dst may be a.
@@ -285,7 +286,8 @@ struct sam_ops {
     void (*window_attention)(struct sam_queue *q, const struct sam_window_attention *p);
     void (*attention)(struct sam_queue *q, const struct sam_attention *p);
     void (*rope)(struct sam_queue *q, const struct sam_rope *p);
-    bool (*rope_attention_fits)(int d, int m, int side); // NULL: never the fast way, may be absent
+    // NULL: never the fast way, rope_attention may be absent.
+    size_t (*rope_attention_room)(const struct sam_queue *q, int d, int m, int side, int n, int Tk);
     void (*rope_attention)(struct sam_queue *q, const struct sam_rope_attention *p);
     void (*upsample_add)(struct sam_queue *q, const struct sam_upsample_add *p);
     void (*resize)(struct sam_queue *q, const struct sam_resize *p);
@@ -314,7 +316,7 @@ void sam_op_maxpool(struct sam_queue *q, const struct sam_maxpool *p);
 void sam_op_window_attention(struct sam_queue *q, const struct sam_window_attention *p);
 void sam_op_attention(struct sam_queue *q, const struct sam_attention *p);
 void sam_op_rope(struct sam_queue *q, const struct sam_rope *p);
-bool sam_op_rope_attention_fits(const struct sam_queue *q, int d, int m, int side);
+size_t sam_op_rope_attention_room(const struct sam_queue *q, int d, int m, int side, int n, int Tk);
 void sam_op_rope_attention(struct sam_queue *q, const struct sam_rope_attention *p);
 void sam_op_upsample_add(struct sam_queue *q, const struct sam_upsample_add *p);
 void sam_op_resize(struct sam_queue *q, const struct sam_resize *p);

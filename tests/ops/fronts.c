@@ -333,8 +333,9 @@ static void fronts_rope(void)
 static struct sam_rope_attention valid_rope_attention(void)
 {
     return (struct sam_rope_attention) {
-        f32(0, 2, 1, 4, 6), f32(1, 2, 1, 4, 8), f32(2, 2, 1, 9, 2), f32(3, 2, 1, 9, 6),
+        f32(0, 2, 1, 4, 2), f32(1, 2, 1, 4, 8), f32(2, 2, 1, 9, 2), f32(3, 2, 1, 9, 2),
         f32(4, 1, 1, 3, 8), f32(5, 1, 1, 3, 4), i32(6, 1, 1, 1, 2), i32(7, 1, 1, 1, 2), 0.5f,
+        (void *) valid_rope_attention,
     };
 }
 
@@ -351,6 +352,8 @@ static void fronts_rope_attention(void)
     REFUSES(rope_attention, p->values.w = 8, "same_map");
     REFUSES(rope_attention, p->keys.n = p->values.n = 1, "p->keys.n == p->q.n");
     REFUSES(rope_attention, p->dst.c = 8, "p->dst.c");
+    REFUSES(rope_attention, p->values.c = p->dst.c = 4, "p->values.c == p->keys.c");
+    REFUSES(rope_attention, p->room = NULL, "p->room");
     REFUSES(rope_attention, p->num_keys.c = 1, "num_keys");
     REFUSES(rope_attention, p->num_rotated.data = NULL, "num_rotated");
     REFUSES(rope_attention, p->scale = 0, "p->scale > 0");

@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdlib.h>
 
 #include "check.h"
 
@@ -15,6 +16,8 @@ static const struct shape shapes[] = {
     { 1, 33, 7, 16, 5, 128, 32, 0 },
     { 1, 17, 9, 4, 4, 256, 64, 0 }, { 2, 17, 1, 4, 6, 256, 64, 1 }, { 1, 19, 17, 1, 6, 32, 8, 0 },
     { 1, 6, 140, 2, 4, 16, 4, 0 },  { 1, 100, 3, 0, 4, 96, 48, 1 }, { 1, 6, 2, 70, 9, 256, 64, 1 },
+    // Axes so long that most channels are slow beside them.
+    { 2, 19, 2, 3, 16, 128, 32, 1 }, { 1, 3, 1, 2, 37, 256, 64, 0 },
 };
 static const struct shape real[] = {
     { 1, 4096, 7, 64, 64, 256, 64, 0 },
@@ -71,11 +74,13 @@ static void run(struct check *t, const struct check_types *type, const struct sh
     draw_lengths(t, s, lengths);
     struct check_buf *dst = check_out(t, type->out, s->n, 1, s->queries, s->m);
     struct sam_rope_attention p[2];
+    void *room = malloc(sam_op_rope_attention_room(&t->queue[CHECK_NEW], s->d, s->m, s->side, s->n,
+                                                   keys) + 1);
     check_each_side(t, i) {
         p[i] = (struct sam_rope_attention) {
             .dst = dst->on[i], .q = q->on[i], .keys = k->on[i], .values = v->on[i],
             .weight = weight->on[i], .axis = axis->on[i], .num_keys = lengths[0]->on[i],
-            .num_rotated = lengths[1]->on[i], .scale = scale,
+            .num_rotated = lengths[1]->on[i], .scale = scale, .room = room,
         };
         sam_op_rope_attention(&t->queue[i], &p[i]);
     }
@@ -89,6 +94,7 @@ static void run(struct check *t, const struct check_types *type, const struct sh
     const float rounding = check_rounds(t) ? 0x1p-8f : 1e-6f;
     check_near(t, dst, 2 * off + rounding * value, type->rel);
     check_done(t);
+    free(room);
 }
 
 void check_rope_attention(struct check *t)

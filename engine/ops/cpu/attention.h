@@ -24,6 +24,8 @@ enum {
     SAM_ATTEND_LANES = 16,   // the most lanes that a kernel has
     SAM_ATTEND_ROWS = 8,     // the most keys that a kernel takes at once; blocks are multiples
     SAM_ATTEND_PANEL = 48,   // the most queries that share the scores' place
+    SAM_ROPE_NODES = 8,      // steps of an axis from which those between are blended
+    SAM_ROPE_SIDE = 128,     // the most steps of an axis that is blended
 };
 
 // One item while it is worked on. Arrays lie in the thread's workspace, 64-byte aligned.
@@ -50,10 +52,20 @@ struct sam_rope_place {
     int x, y, num;
 };
 
+// Keys and values in the order and the numbers in which a kernel takes them.
 struct sam_rope_block {
-    struct sam_rope_place *places;
-    const void **keys, **values; // rows, in the kernel's numbers
-    int num_places, num;         // num: keys of all places
+    int num_places, num; // num: keys of all places
+    struct sam_rope_place places[SAM_ATTEND_KEYS];
+    uint32_t *keys;      // [num][m]
+    uint32_t *values;    // as pack_values() lays them
+};
+
+// How the channels of an axis turn: those from `fast` on so slowly that each of their steps is a
+// blend of a few others: axis[t][c] = sum_k blend[t][k] axis[node[k]][c].
+struct sam_rope_turns {
+    int fast;
+    int node[SAM_ROPE_NODES];
+    float blend[SAM_ROPE_SIDE + SAM_ATTEND_ROWS][SAM_ROPE_NODES];
 };
 
 // One item of rope_attention while it is worked on. Of `attend` only what follows the scores
@@ -63,6 +75,9 @@ struct sam_rope_attend {
     struct sam_attend attend;
     int d, m, side;
     const void **weight[2];      // [m + 1] rows of d / 2, halves of d, in the kernel's numbers
+    const void **slow[2];        // the same from channel `fast` on
+    const struct sam_rope_turns *turns;
+    float *blended;              // [nodes][m + 1][queries of a panel]
     const float *axis;           // [side][d / 2]: cos, sin
     float *query;                // per panel: [d][its queries]
     float *turned;               // [d / 2][queries of a panel], in words
@@ -88,6 +103,8 @@ struct sam_attention_kernel {
     void (*store_column)(const struct sam_attend *a, int column, void *const *rows,
                          enum sam_type type);
 
+    // num rows in the kernel's numbers to a->value, as block() wants them.
+    void (*pack_values)(struct sam_attend *a, const void *const *rows, int num);
     // The same of rope_attention: the queries once in floats, the tables, a block.
     void (*rope_load_column)(struct sam_rope_attend *r, int column, const void *const *rows,
                              enum sam_type type);

@@ -213,7 +213,7 @@ static void store_column(const struct sam_attend *a, int column, void *const *ro
     { \
         .lanes = LANES, .rows = ROWS, .pairs = PAIRS, .convert = convert, \
         .load_column = load_column, .start = start, .block = block, \
-        .store_column = store_column, \
+        .store_column = store_column, .pack_values = pack_values, \
         .rope_load_column = rope_load_column, .rope_start = rope_start, \
         .rope_block = rope_block, \
     }

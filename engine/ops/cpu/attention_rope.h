@@ -52,18 +52,74 @@ static void turn_nowhere(float *dst, const float *query, int half, int width)
             store_pair(dst + c, d, width, vec_load(query + c), vec_load(query + width + c));
 }
 
-// One step of an axis: the rows of weight times the turned queries, [m + 1][width].
-SAM_INLINE void make_terms(struct sam_rope_attend *r, float *dst, const void *const *weight,
-                           int columns)
+// [m + 1][width] sums: rows of weight times turned queries.
+SAM_INLINE void make_sums(const struct sam_rope_attend *r, float *dst, const void *const *weight,
+                          int channels, int columns)
 {
-    const int width = columns * LANES, depth = r->d / 2 / (1 + PAIRS);
-    float *sum = r->attend.score;
+    const int width = columns * LANES, depth = channels / (1 + PAIRS);
     int i = 0;
     for (; i + ROWS <= r->m; i += ROWS)
-        scores(sum + (size_t) i * width, weight + i, r->turned, depth, columns, ROWS);
+        scores(dst + (size_t) i * width, weight + i, r->turned, depth, columns, ROWS);
     for (; i <= r->m; i++)
-        scores(sum + (size_t) i * width, weight + i, r->turned, depth, columns, 1);
+        scores(dst + (size_t) i * width, weight + i, r->turned, depth, columns, 1);
+}
 
+// Where a column's term of channel d waits for store_terms(), which puts words in its place.
+static size_t term_at(int d, int m, int width, int column)
+{
+    if (PAIRS && d < m)
+        return (size_t) (d - d % 2) * width + column * CHANNELS + d % 2 * LANES;
+    return (size_t) d * width + column * LANES;
+}
+
+// The slow channels' terms of every step, ROWS steps at once.
+SAM_INLINE void blend_terms(const struct sam_rope_attend *r, float *dst, int d, int columns)
+{
+    const int width = columns * LANES;
+    const size_t step = (size_t) (r->m + 1) * width;
+    for (int t = 0; t < r->side; t += ROWS) {
+        vec sum[ROWS][COLUMNS];
+        for (int i = 0; i < ROWS; i++)
+            for (int c = 0; c < columns; c++)
+                sum[i][c] = vec_set1(0.0f);
+        for (int k = 0; k < SAM_ROPE_NODES; k++)
+            for (int i = 0; i < ROWS; i++)
+                for (int c = 0; c < columns; c++)
+                    sum[i][c] = vec_fma(vec_set1(r->turns->blend[t + i][k]),
+                                        vec_load(r->blended + k * step + d * width + c * LANES),
+                                        sum[i][c]);
+        for (int i = 0; i < ROWS && t + i < r->side; i++)
+            for (int c = 0; c < columns; c++)
+                vec_store(dst + (t + i) * step + term_at(d, r->m, width, c), sum[i][c]);
+    }
+}
+
+SAM_INLINE void make_slow_terms(struct sam_rope_attend *r, float *dst, const float *query, int axis,
+                                int columns)
+{
+    const int width = columns * LANES, half = r->d / 2, fast = r->turns->fast;
+    for (int k = 0; k < SAM_ROPE_NODES; k++) {
+        turn_back(r->turned, query + (size_t) fast * width,
+                  r->axis + (size_t) r->turns->node[k] * half + fast, half - fast, width);
+        make_sums(r, r->blended + (size_t) k * (r->m + 1) * width, r->slow[axis], half - fast,
+                  columns);
+    }
+    for (int d = 0; d <= r->m; d++)
+        blend_terms(r, dst, d, columns);
+}
+
+// One step of an axis from the turned queries; `slow`: added to what waits in dst.
+SAM_INLINE void make_terms(struct sam_rope_attend *r, float *dst, const void *const *weight,
+                           int channels, bool slow, int columns)
+{
+    const int width = columns * LANES;
+    float *sum = r->attend.score;
+    make_sums(r, sum, weight, channels, columns);
+    for (int d = 0; slow && d <= r->m; d++)
+        for (int c = 0; c < columns; c++) {
+            float *at = sum + (size_t) d * width + c * LANES;
+            vec_store(at, vec_add(vec_load(at), vec_load(dst + term_at(d, r->m, width, c))));
+        }
     for (int d = 0; d < r->m; d += 2)
         for (int c = 0; c < columns; c++) {
             const float *even = sum + (size_t) d * width + c * LANES;
@@ -74,18 +130,19 @@ SAM_INLINE void make_terms(struct sam_rope_attend *r, float *dst, const void *co
 
 SAM_INLINE void make_panel(struct sam_rope_attend *r, int column, int columns)
 {
-    const int width = columns * LANES, half = r->d / 2;
+    const int width = columns * LANES, half = r->d / 2, fast = r->turns->fast;
     const size_t step = (size_t) (r->m + 1) * width;
     for (int axis = 0; axis < 2; axis++) {
         const float *query = r->query + (size_t) column * LANES * r->d + axis * half * width;
         float *dst = r->along[axis] + (size_t) column * LANES * (r->m + 1) * (r->side + 1);
-        for (int t = 0; t <= r->side; t++, dst += step) {
-            if (t < r->side)
-                turn_back(r->turned, query, r->axis + (size_t) t * half, half, width);
-            else
-                turn_nowhere(r->turned, query, half, width);
-            make_terms(r, dst, r->weight[axis], columns);
+        if (fast < half)
+            make_slow_terms(r, dst, query, axis, columns);
+        for (int t = 0; t < r->side; t++, dst += step) {
+            turn_back(r->turned, query, r->axis + (size_t) t * half, fast, width);
+            make_terms(r, dst, r->weight[axis], fast, fast < half, columns);
         }
+        turn_nowhere(r->turned, query, half, width);
+        make_terms(r, dst, r->weight[axis], half, false, columns);
     }
 }
 
@@ -103,35 +160,32 @@ static void rope_start(struct sam_rope_attend *r)
 }
 
 // S^T of `rows` keys at one place with a panel of queries, from the terms of its x and y.
-SAM_INLINE void place_scores(float *dst, const void *const *keys, const float *x, const float *y,
+SAM_INLINE void place_scores(float *dst, const uint32_t *key, const float *x, const float *y,
                              int m, int columns, int rows)
 {
-    const int width = columns * LANES;
-    const char *key[ROWS];
+    const int width = columns * LANES, depth = m / (1 + PAIRS);
     vec sum[ROWS][COLUMNS];
     for (int c = 0; c < columns; c++) {
         const size_t bias = (size_t) m * width + c * LANES;
         sum[0][c] = vec_add(vec_load(x + bias), vec_load(y + bias));
     }
-    for (int r = 0; r < rows; r++) {
-        key[r] = (const char *) keys[r];
+    for (int r = 1; r < rows; r++)
         for (int c = 0; c < columns; c++)
             sum[r][c] = sum[0][c];
-    }
-    for (long d = 0; d < m / (1 + PAIRS); d++) {
+    for (long d = 0; d < depth; d++) {
         vec q[COLUMNS];
         for (int c = 0; c < columns; c++)
             q[c] = add_terms(x + (d * columns + c) * CHANNELS, y + (d * columns + c) * CHANNELS);
         for (int r = 0; r < rows; r++)
             for (int c = 0; c < columns; c++)
-                sum[r][c] = vec_mac(sum[r][c], key[r] + 4 * d, q[c]);
+                sum[r][c] = vec_mac(sum[r][c], key + (size_t) r * depth + d, q[c]);
     }
     for (int r = 0; r < rows; r++)
         for (int c = 0; c < columns; c++)
             vec_store(dst + r * width + c * LANES, sum[r][c]);
 }
 
-SAM_INLINE void group_scores(float *dst, const void *const *keys, const float *x, const float *y,
+SAM_INLINE void group_scores(float *dst, const uint32_t *keys, const float *x, const float *y,
                              int m, int columns, int rows)
 {
     // Cases beyond ROWS do not occur.
@@ -147,17 +201,14 @@ SAM_INLINE void group_scores(float *dst, const void *const *keys, const float *x
     }
 }
 
-// Some of the next block's rows, to L2.
+// `num` of the next block's rows, to L2.
 static void rope_fetch(const struct sam_rope_attend *r, int from, int num)
 {
-    const struct sam_rope_block *b = r->next;
-    const int size = PAIRS ? 2 : 4;
-    for (int j = from; b && j < from + num && j < b->num; j++) {
-        for (int i = 0; i < r->m * size; i += 64)
-            __builtin_prefetch((const char *) b->keys[j] + i, 0, 2);
-        for (int i = 0; i < r->attend.dv * size; i += 64)
-            __builtin_prefetch((const char *) b->values[j] + i, 0, 2);
-    }
+    const int key = r->m / (1 + PAIRS), value = r->attend.values / (1 + PAIRS);
+    for (int i = from * key; r->next && i < (from + num) * key; i += 16)
+        __builtin_prefetch(r->next->keys + i, 0, 2);
+    for (int i = from * value; r->next && i < (from + num) * value; i += 16)
+        __builtin_prefetch(r->next->values + i, 0, 2);
 }
 
 SAM_INLINE void rope_panel(struct sam_rope_attend *r, const struct sam_rope_block *b, int column,
@@ -165,6 +216,7 @@ SAM_INLINE void rope_panel(struct sam_rope_attend *r, const struct sam_rope_bloc
 {
     struct sam_attend *a = &r->attend;
     const int width = columns * LANES, depth = PAIRS ? (b->num + 1) / 2 : b->num;
+    const int key = r->m / (1 + PAIRS);
     const size_t step = (size_t) (r->m + 1) * width;
     const size_t first = (size_t) column * LANES * (r->m + 1) * (r->side + 1);
     float *out = a->out + (size_t) column * LANES * a->values;
@@ -178,7 +230,8 @@ SAM_INLINE void rope_panel(struct sam_rope_attend *r, const struct sam_rope_bloc
         const int groups = (place->num + ROWS - 1) / ROWS;
         for (int i = 0; i < groups; i++) { // of much the same size
             const int rows = (place->num - 1 - i) / groups + 1;
-            group_scores(a->score + (size_t) j * width, b->keys + j, x, y, r->m, columns, rows);
+            group_scores(a->score + (size_t) j * width, b->keys + (size_t) j * key, x, y, r->m,
+                         columns, rows);
             j += rows;
         }
     }
@@ -188,14 +241,13 @@ SAM_INLINE void rope_panel(struct sam_rope_attend *r, const struct sam_rope_bloc
         soften(a, a->score + c * LANES, width, b->num, column + c, scale + c * LANES);
 
     for (int v = 0; v < a->values; v += ROWS)
-        mix(out + (size_t) v * width, scale, a->value + (size_t) v * depth, a->score, depth,
+        mix(out + (size_t) v * width, scale, b->values + (size_t) v * depth, a->score, depth,
             columns);
 }
 
 static void rope_block(struct sam_rope_attend *r, const struct sam_rope_block *b)
 {
-    struct sam_attend *a = &r->attend;
-    pack_values(a, b->values, b->num);
+    const struct sam_attend *a = &r->attend;
     for (int column = 0; column < a->columns; column += panel_columns(a, column)) {
         switch (panel_columns(a, column)) {
         case 1: rope_panel(r, b, column, 1); break;

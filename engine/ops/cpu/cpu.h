@@ -27,7 +27,7 @@ struct sam_cpu {
     const struct sam_pixel_kernels *pixels;
 };
 
-static inline struct sam_cpu *sam_cpu(struct sam_queue *q)
+static inline struct sam_cpu *sam_cpu(const struct sam_queue *q)
 {
     return q->priv;
 }

@@ -7,33 +7,27 @@
 #include "ops/cpu/attention.h"
 
 enum {
-    COLUMNS = 6,  // of one share, at most: two panels
-    TILE = 4,     // places side by side whose terms stay in L2 while y runs over the grid
-    BLOCKS = 2,   // the one that is worked on and the next
+    COLUMNS = 3,  // of one share, at most: a panel, so that the terms of all y stay in L2
+    TILE = 8,     // places side by side while y runs over the grid
 };
 
 struct job {
     const struct sam_attention_kernel *kernel;
     struct sam_pool *pool;
     const struct sam_rope_attention *op;
-    bool raw_keys, raw_values; // lie in memory in the kernel's numbers
-    int shares;                // of the queries of each n
-    int columns;               // of a share, at most
+    int blocks;  // of each n in the room
+    int shares;  // of the queries of each n
+    int columns; // of a share, at most
+    struct sam_rope_turns turns;
 };
 
-struct scratch {
-    struct sam_rope_attend rope;
-    struct sam_rope_block block[BLOCKS];
-    uint32_t *words[BLOCKS]; // converted rows of a block: its keys, then its values
-};
-
-// Where the walk over the keys of one n stands.
-struct walk {
+// What one n remembers, and how it lies in blocks: those of each strip of TILE columns of the
+// grid, then those of the keys that are not turned.
+struct memory {
     const uint8_t *keys, *values;
     int num_keys, num_rotated, side;
-    int tile, y, x; // the next place; tile: its first x
-    int map;        // the next of its keys
-    int loose;      // the next key that is not turned
+    int strips, strip_blocks, loose_blocks;
+    uint8_t *room;
 };
 
 static int round_up(int n, int to)
@@ -50,15 +44,13 @@ static void *cut(uint8_t *base, size_t *used, size_t bytes)
 
 // A thread's arrays for shares of `columns` columns; base NULL: only their size.
 static size_t lay_out(const struct sam_attention_kernel *kernel, int d, int m, int dv, int side,
-                      int columns, uint8_t *base, struct scratch *s)
+                      int columns, uint8_t *base, struct sam_rope_attend *r)
 {
-    const int per_word = kernel->pairs ? 2 : 1, rows = SAM_ATTEND_KEYS;
-    const int sums = rows > m + SAM_ATTEND_ROWS ? rows : m + SAM_ATTEND_ROWS;
+    const int sums = SAM_ATTEND_KEYS > m + SAM_ATTEND_ROWS ? SAM_ATTEND_KEYS : m + SAM_ATTEND_ROWS;
     const size_t queries = (size_t) columns * kernel->lanes;
     size_t used = 0;
 
-    *s = (struct scratch) { .rope = { .d = d, .m = m, .side = side } };
-    struct sam_rope_attend *r = &s->rope;
+    *r = (struct sam_rope_attend) { .d = d, .m = m, .side = side };
     struct sam_attend *a = &r->attend;
     a->dv = dv;
     a->values = round_up(dv, kernel->rows);
@@ -66,32 +58,28 @@ static size_t lay_out(const struct sam_attention_kernel *kernel, int d, int m, i
     a->max = cut(base, &used, queries * sizeof(float));
     a->sum = cut(base, &used, queries * sizeof(float));
     a->score = cut(base, &used, (size_t) sums * SAM_ATTEND_PANEL * sizeof(float));
-    a->value = cut(base, &used, (size_t) rows * a->values * 4 / per_word);
     r->query = cut(base, &used, queries * d * sizeof(float));
     r->turned = cut(base, &used, (size_t) SAM_ATTEND_PANEL * d / 2 * sizeof(float));
     for (int axis = 0; axis < 2; axis++) {
         r->along[axis] = cut(base, &used, queries * (m + 1) * (side + 1) * sizeof(float));
         r->weight[axis] = cut(base, &used, (m + 1) * sizeof(void *));
+        r->slow[axis] = cut(base, &used, (m + 1) * sizeof(void *));
         uint32_t *words = cut(base, &used, (size_t) (m + 1) * d / 2 * sizeof(float));
         for (int i = 0; base && i <= m; i++)
             r->weight[axis][i] = words + (size_t) i * d / 2;
     }
-    for (int i = 0; i < BLOCKS; i++) {
-        s->block[i].places = cut(base, &used, rows * sizeof(struct sam_rope_place));
-        s->block[i].keys = cut(base, &used, rows * sizeof(void *));
-        s->block[i].values = cut(base, &used, rows * sizeof(void *));
-        s->words[i] = cut(base, &used, (size_t) rows * (m + dv + 2) * 4);
-    }
+    r->blended = cut(base, &used, (size_t) SAM_ROPE_NODES * (m + 1) * SAM_ATTEND_PANEL *
+                                      sizeof(float));
     return used;
 }
 
 // As many columns as fit a thread's workspace; 0: not one does.
 static int most_columns(const struct sam_attention_kernel *kernel, int d, int m, int dv, int side)
 {
-    struct scratch s;
+    struct sam_rope_attend r;
     int columns = COLUMNS;
     while (columns > 0 &&
-           lay_out(kernel, d, m, dv, side, columns, NULL, &s) > SAM_POOL_WORKSPACE)
+           lay_out(kernel, d, m, dv, side, columns, NULL, &r) > SAM_POOL_WORKSPACE)
         columns--;
     return columns;
 }
@@ -105,103 +93,246 @@ static bool fits(int d, int m, int side)
     return d >= 2 * m && side >= 4 && most_columns(&widest, d, m, m, side) > 0;
 }
 
-static const void *row_of(const struct job *job, const uint8_t *base, bool raw, int j, int n,
-                          enum sam_type type, uint32_t *words)
+// ---- the room: keys and values in blocks, packed once for all queries
+
+static size_t block_bytes(const struct sam_attention_kernel *kernel, int m, int dv)
 {
-    const void *row = base + (size_t) j * n * sam_type_size(type);
-    if (raw)
-        return row;
-    job->kernel->convert(words, row, type, n);
-    return words;
+    const size_t values = round_up(dv, kernel->rows), per_word = kernel->pairs ? 2 : 1;
+    return (sizeof(struct sam_rope_block) + SAM_ATTEND_KEYS * (m + values) * 4 / per_word + 127) /
+           64 * 64;
 }
 
-static void add_key(const struct job *job, const struct walk *w, int j, struct scratch *s, int i)
+// Of a strip whose places hold `maps` keys each, at most: a place's keys stay together if they can.
+static int blocks_of_strip(int side, int maps)
 {
-    const struct sam_rope_attention *p = job->op;
-    struct sam_rope_block *b = &s->block[i];
-    const int m = p->keys.c, dv = p->values.c, at = b->num++;
-    uint32_t *words = s->words[i] + (size_t) at * (m + dv + 2);
-    b->keys[at] = row_of(job, w->keys, job->raw_keys, j, m, p->keys.type, words);
-    b->values[at] = row_of(job, w->values, job->raw_values, j, dv, p->values.type, words + m);
+    const int places = TILE * side;
+    if (maps <= 0)
+        return 0;
+    if (maps > SAM_ATTEND_KEYS)
+        return places * ((maps + SAM_ATTEND_KEYS - 1) / SAM_ATTEND_KEYS);
+    const int whole = SAM_ATTEND_KEYS / maps;
+    return (places + whole - 1) / whole;
 }
 
-// Places side by side, then the next line, then the next tile.
-static void advance(struct walk *w)
+static void count_blocks(struct memory *m)
 {
-    const int end = w->tile + TILE < w->side ? w->tile + TILE : w->side;
-    w->map = 0;
-    if (++w->x < end)
-        return;
-    w->x = w->tile;
-    if (++w->y < w->side)
-        return;
-    w->y = 0;
-    w->tile = w->x = end;
+    const int places = m->side * m->side;
+    m->strips = (m->side + TILE - 1) / TILE;
+    m->strip_blocks = blocks_of_strip(m->side, (m->num_rotated + places - 1) / places);
+    m->loose_blocks = (m->num_keys - m->num_rotated + SAM_ATTEND_KEYS - 1) / SAM_ATTEND_KEYS;
 }
 
-// As many keys as there is room for, those of one place together. False: none were left.
-static bool fill_block(const struct job *job, struct walk *w, struct scratch *s, int i)
+static int all_blocks(const struct memory *m)
 {
-    struct sam_rope_block *b = &s->block[i];
-    const int places = w->side * w->side;
-    b->num = b->num_places = 0;
-    while (b->num < SAM_ATTEND_KEYS) {
-        const int room = SAM_ATTEND_KEYS - b->num;
-        const bool turned = w->x < w->side;
-        const int first = turned ? (w->map * w->side + w->y) * w->side + w->x : w->loose;
-        const int step = turned ? places : 1, end = turned ? w->num_rotated : w->num_keys;
-        const int left = first < end ? (end - 1 - first) / step + 1 : 0;
-        if (left > room && turned && room < SAM_ATTEND_KEYS)
-            break;
-        const int num = left < room ? left : room;
-        if (num > 0)
-            b->places[b->num_places++] = (struct sam_rope_place) {
-                turned ? w->x : w->side, turned ? w->y : w->side, num
-            };
-        for (int k = 0; k < num; k++)
-            add_key(job, w, first + k * step, s, i);
-        if (!turned && num == 0)
-            break;
-        if (!turned)
-            w->loose += num;
-        else if (num < left)
-            w->map += num;
-        else
-            advance(w);
+    return m->strips * m->strip_blocks + m->loose_blocks;
+}
+
+// However many of the Tk keys are turned.
+static int most_blocks(int side, int Tk)
+{
+    int most = 0;
+    for (int rotated = 0; rotated < Tk + side * side; rotated += side * side) {
+        // The fewest that make so many maps, so that the most are loose.
+        struct memory m = { .side = side, .num_keys = Tk };
+        m.num_rotated = rotated == 0 ? 0 : rotated - side * side + 1;
+        count_blocks(&m);
+        most = most > all_blocks(&m) ? most : all_blocks(&m);
     }
-    return b->num > 0;
+    return most;
 }
 
-static void attend_to_keys(const struct job *job, int n, struct scratch *s)
+static size_t room(const struct sam_queue *q, int d, int m, int side, int n, int Tk)
+{
+    const struct sam_attention_kernel *kernel =
+        sam_attention_kernel(sam_cpu(q)->level, q->precision == SAM_PRECISION_BF16);
+    return fits(d, m, side) ? n * (most_blocks(side, Tk) + 1) * block_bytes(kernel, m, m) : 0;
+}
+
+static struct memory memory_of(const struct job *job, int n)
 {
     const struct sam_rope_attention *p = job->op;
     const size_t rows = (size_t) n * p->keys.w;
-    struct walk w = {
+    struct memory m = {
         .keys = (const uint8_t *) p->keys.data + rows * p->keys.c * sam_type_size(p->keys.type),
         .values = (const uint8_t *) p->values.data +
                   rows * p->values.c * sam_type_size(p->values.type),
         .num_keys = ((const int32_t *) p->num_keys.data)[n],
         .num_rotated = ((const int32_t *) p->num_rotated.data)[n],
         .side = p->axis.w,
-        .loose = ((const int32_t *) p->num_rotated.data)[n],
     };
-    int now = 0;
-    for (bool more = fill_block(job, &w, s, now); more; now = !now) {
-        more = fill_block(job, &w, s, !now);
-        s->rope.next = more ? &s->block[!now] : NULL;
-        job->kernel->rope_block(&s->rope, &s->block[now]);
+    m.room = (uint8_t *) (((uintptr_t) p->room + 63) / 64 * 64) +
+             n * job->blocks * block_bytes(job->kernel, p->keys.c, p->values.c);
+    count_blocks(&m);
+    return m;
+}
+
+// One being filled.
+struct packing {
+    const struct job *job;
+    const struct memory *memory;
+    int at, end; // blocks of the room
+    const void *values[SAM_ATTEND_KEYS];
+    uint32_t *converted;
+};
+
+static struct sam_rope_block *block_at(const struct job *job, const struct memory *m, int i)
+{
+    const struct sam_rope_attention *p = job->op;
+    return (void *) (m->room + i * block_bytes(job->kernel, p->keys.c, p->values.c));
+}
+
+static struct sam_rope_block *open_block(const struct packing *k)
+{
+    const struct sam_rope_attention *p = k->job->op;
+    struct sam_rope_block *b = block_at(k->job, k->memory, k->at);
+    const int per_word = k->job->kernel->pairs ? 2 : 1;
+    b->num = b->num_places = 0;
+    b->keys = (uint32_t *) (((uintptr_t) (b + 1) + 63) / 64 * 64);
+    b->values = b->keys + SAM_ATTEND_KEYS * p->keys.c / per_word;
+    return b;
+}
+
+static void close_block(struct packing *k)
+{
+    struct sam_rope_block *b = block_at(k->job, k->memory, k->at++);
+    struct sam_attend a = { .dv = k->job->op->values.c, .value = b->values };
+    k->job->kernel->pack_values(&a, k->values, b->num);
+}
+
+static void add_key(struct packing *k, struct sam_rope_block *b, int j)
+{
+    const struct sam_rope_attention *p = k->job->op;
+    const struct sam_attention_kernel *kernel = k->job->kernel;
+    const int m = p->keys.c, dv = p->values.c, at = b->num++;
+    const uint8_t *key = k->memory->keys + (size_t) j * m * sam_type_size(p->keys.type);
+    const uint8_t *value = k->memory->values + (size_t) j * dv * sam_type_size(p->values.type);
+    kernel->convert(b->keys + at * m / (kernel->pairs ? 2 : 1), key, p->keys.type, m);
+    k->values[at] = value;
+    if ((p->values.type == SAM_BF16) != kernel->pairs) {
+        kernel->convert(k->converted + (size_t) at * (dv + 1), value, p->values.type, dv);
+        k->values[at] = k->converted + (size_t) at * (dv + 1);
     }
 }
 
-static void convert_weight(const struct job *job, struct scratch *s)
+// `num` keys at one place, every step-th from `first`: to one block if they fit one.
+static void add_place(struct packing *k, int x, int y, int first, int step, int num)
+{
+    struct sam_rope_block *b = block_at(k->job, k->memory, k->at);
+    if (b->num > 0 && b->num + num > SAM_ATTEND_KEYS) {
+        close_block(k);
+        b = open_block(k);
+    }
+    for (int i = 0; i < num;) {
+        if (b->num == SAM_ATTEND_KEYS) {
+            close_block(k);
+            b = open_block(k);
+        }
+        const int room = SAM_ATTEND_KEYS - b->num, some = num - i < room ? num - i : room;
+        b->places[b->num_places++] = (struct sam_rope_place) { x, y, some };
+        for (const int end = i + some; i < end; i++)
+            add_key(k, b, first + i * step);
+    }
+}
+
+static void pack_strip(void *priv, int task, int thread)
+{
+    const struct job *job = priv;
+    const int side = job->op->axis.w, places = side * side;
+    const int strips = (side + TILE - 1) / TILE, strip = task % (strips + 1);
+    const struct memory m = memory_of(job, task / (strips + 1));
+    struct packing k = { .job = job, .memory = &m, .at = strip * m.strip_blocks };
+    k.end = k.at + (strip < strips ? m.strip_blocks : m.loose_blocks);
+    k.converted = sam_pool_workspace(job->pool, thread);
+    if (k.at == k.end)
+        return;
+
+    open_block(&k);
+    if (strip == strips)
+        add_place(&k, side, side, m.num_rotated, 1, m.num_keys - m.num_rotated);
+    const int from = strip * TILE, to = from + TILE < side ? from + TILE : side;
+    for (int y = 0; y < side && strip < strips; y++)
+        for (int x = from; x < to; x++) {
+            const int first = y * side + x;
+            if (first < m.num_rotated)
+                add_place(&k, x, y, first, places, (m.num_rotated - 1 - first) / places + 1);
+        }
+    close_block(&k);
+    for (; k.at < k.end; k.at++)
+        open_block(&k); // none is left for it
+}
+
+// ---- attention
+
+static void attend_to_keys(const struct job *job, int n, struct sam_rope_attend *r)
+{
+    const struct memory m = memory_of(job, n);
+    const int num = all_blocks(&m);
+    for (int i = 0; i < num; i++) {
+        const struct sam_rope_block *b = block_at(job, &m, i);
+        r->next = i + 1 < num ? block_at(job, &m, i + 1) : NULL;
+        if (b->num > 0)
+            job->kernel->rope_block(r, b);
+    }
+}
+
+static void convert_weight(const struct job *job, struct sam_rope_attend *r)
 {
     const struct sam_tensor *t = &job->op->weight;
-    const int half = t->c / 2;
+    const int half = t->c / 2, per_word = job->kernel->pairs ? 2 : 1;
     for (int axis = 0; axis < 2; axis++)
-        for (int i = 0; i < t->w; i++)
-            job->kernel->convert((uint32_t *) s->rope.weight[axis][i],
-                                 (const float *) t->data + (size_t) i * t->c + axis * half,
+        for (int i = 0; i < t->w; i++) {
+            uint32_t *row = (uint32_t *) r->weight[axis][i];
+            job->kernel->convert(row, (const float *) t->data + (size_t) i * t->c + axis * half,
                                  SAM_F32, half);
+            r->slow[axis][i] = row + job->turns.fast / per_word;
+        }
+}
+
+// Lagrange's blend of step t from those at `node`.
+static void blend_step(struct sam_rope_turns *turns, int t)
+{
+    for (int k = 0; k < SAM_ROPE_NODES; k++) {
+        double product = 1;
+        for (int j = 0; j < SAM_ROPE_NODES; j++)
+            if (j != k)
+                product *= (double) (t - turns->node[j]) / (turns->node[k] - turns->node[j]);
+        turns->blend[t][k] = (float) product;
+    }
+}
+
+// How far channel c of the table is from its own blend, at the worst step.
+static float blend_error(const struct sam_tensor *axis, const struct sam_rope_turns *turns, int c)
+{
+    const float *table = (const float *) axis->data + c;
+    float worst = 0;
+    for (int t = 0; t < axis->w; t++) {
+        float sum = 0;
+        for (int k = 0; k < SAM_ROPE_NODES; k++)
+            sum += turns->blend[t][k] * table[(size_t) turns->node[k] * axis->c];
+        worst = fmaxf(worst, fabsf(sum - table[(size_t) t * axis->c]));
+    }
+    return worst;
+}
+
+// Which channels are blends, found in the table itself: most of the models' turn slowly (their
+// frequencies fall from 1 to 1e-4 a step). Nodes near Chebyshev's, where Lagrange is good.
+static void find_turns(struct sam_rope_turns *turns, const struct sam_tensor *axis, float tolerance)
+{
+    const int side = axis->w, half = axis->c;
+    turns->fast = half;
+    if (side < 2 * SAM_ROPE_NODES || side > SAM_ROPE_SIDE)
+        return;
+    for (int k = 0; k < SAM_ROPE_NODES; k++)
+        turns->node[k] = (int) lrint((side - 1) / 2.0 *
+                                     (1 - cos(M_PI * (k + 0.5) / SAM_ROPE_NODES)));
+    for (int t = 0; t < side; t++)
+        blend_step(turns, t);
+    int fast = half;
+    while (fast > 0 && blend_error(axis, turns, fast - 1) <= tolerance &&
+           blend_error(axis, turns, fast - 2) <= tolerance)
+        fast -= 2;
+    if (side * fast + SAM_ROPE_NODES * (half - fast + side) < side * half)
+        turns->fast = fast;
 }
 
 // Rows of q (or of dst) that belong to the lanes of a column.
@@ -219,25 +350,26 @@ static void run_share(void *priv, int task, int thread)
     const int lanes = job->kernel->lanes, n = task / job->shares, share = task % job->shares;
     const int columns = (p->q.w + lanes - 1) / lanes;
     const int from = (int) ((long) columns * share / job->shares);
-    struct scratch s;
+    struct sam_rope_attend r;
 
     lay_out(job->kernel, p->q.c, p->keys.c, p->values.c, p->axis.w, job->columns,
-            sam_pool_workspace(job->pool, thread), &s);
-    s.rope.axis = p->axis.data;
-    s.rope.attend.exponent = p->scale * (float) M_LOG2E;
-    s.rope.attend.columns = (int) ((long) columns * (share + 1) / job->shares) - from;
-    convert_weight(job, &s);
-    for (int column = 0; column < s.rope.attend.columns; column++) {
+            sam_pool_workspace(job->pool, thread), &r);
+    r.axis = p->axis.data;
+    r.turns = &job->turns;
+    r.attend.exponent = p->scale * (float) M_LOG2E;
+    r.attend.columns = (int) ((long) columns * (share + 1) / job->shares) - from;
+    convert_weight(job, &r);
+    for (int column = 0; column < r.attend.columns; column++) {
         void *rows[SAM_ATTEND_LANES];
         list_rows(&p->q, n, (from + column) * lanes, lanes, rows);
-        job->kernel->rope_load_column(&s.rope, column, (const void *const *) rows, p->q.type);
+        job->kernel->rope_load_column(&r, column, (const void *const *) rows, p->q.type);
     }
-    job->kernel->rope_start(&s.rope);
-    attend_to_keys(job, n, &s);
-    for (int column = 0; column < s.rope.attend.columns; column++) {
+    job->kernel->rope_start(&r);
+    attend_to_keys(job, n, &r);
+    for (int column = 0; column < r.attend.columns; column++) {
         void *rows[SAM_ATTEND_LANES];
         list_rows(&p->dst, n, (from + column) * lanes, lanes, rows);
-        job->kernel->store_column(&s.rope.attend, column, rows, p->dst.type);
+        job->kernel->store_column(&r.attend, column, rows, p->dst.type);
     }
 }
 
@@ -251,8 +383,8 @@ static void rope_attention(struct sam_queue *q, const struct sam_rope_attention 
     };
     const int columns = (p->q.w + job.kernel->lanes - 1) / job.kernel->lanes;
     const int threads = sam_pool_threads(job.pool);
-    job.raw_keys = (p->keys.type == SAM_BF16) == job.kernel->pairs;
-    job.raw_values = (p->values.type == SAM_BF16) == job.kernel->pairs;
+        // What the kernel's own numbers round away.
+    find_turns(&job.turns, &p->axis, job.kernel->pairs ? 1e-4f : 3e-7f);
     const int most = most_columns(job.kernel, p->q.c, p->keys.c, p->values.c, p->axis.w);
     if (most == 0) {
         sam_queue_fail(q, SAM_EINVAL, "values of %d channels do not fit a thread's workspace",
@@ -265,11 +397,13 @@ static void rope_attention(struct sam_queue *q, const struct sam_rope_attention 
            (long) job.shares * p->q.n < 32L * threads)
         job.shares++;
     job.columns = (columns + job.shares - 1) / job.shares;
+    job.blocks = most_blocks(p->axis.w, p->keys.w);
+    sam_pool_run(job.pool, p->q.n * ((p->axis.w + TILE - 1) / TILE + 1), pack_strip, &job);
     sam_pool_run(job.pool, job.shares * p->q.n, run_share, &job);
 }
 
 void sam_cpu_init_rope_attention(struct sam_ops *ops)
 {
-    ops->rope_attention_fits = fits;
+    ops->rope_attention_room = room;
     ops->rope_attention = rope_attention;
 }
