@@ -1,7 +1,8 @@
-// The CUDA backend: the queue's table, its stream and its memory.
+// The CUDA backend: the queue's table, its device and its stream.
 
 #include "backend.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,12 +89,29 @@ static bool look_at_device(struct sam_queue *q, struct sam_cuda *cuda)
     return true;
 }
 
-static bool take_memory(struct sam_queue *q, struct sam_cuda *cuda)
+// A fault in a kernel ends the context: everything in it fails from then on. What dies with it is
+// dead for all; so whoever opens next, alone, sweeps it away. (With a foreign context this drops
+// the runtime's own notes on it and no more.)
+static atomic_int num_open;
+
+static void sweep_dead_context(struct sam_queue *q)
 {
-    return sam_cuda_check(q, "stream", cudaStreamCreateWithFlags(&cuda->stream,
-                                                                 cudaStreamNonBlocking))
-        && sam_cuda_check(q, "pinned memory", cudaMallocHost((void **) &cuda->ring, SAM_CUDA_RING))
-        && sam_cuda_check(q, "workspace", cudaMalloc(&cuda->workspace, SAM_CUDA_WORKSPACE));
+    size_t left, total;
+    cudaGetLastError();
+    const cudaError_t error = cudaMemGetInfo(&left, &total);
+    if (error == cudaSuccess || atomic_load(&num_open) > 1)
+        return;
+    sam_log(&q->log, SAM_LOG_WARNING, "cuda: device %d is reset: %s", sam_cuda(q)->device,
+            cudaGetErrorString(error));
+    cudaDeviceReset();
+    cudaGetLastError();
+}
+
+static bool start_stream(struct sam_queue *q, struct sam_cuda *cuda)
+{
+    sweep_dead_context(q);
+    return sam_cuda_check(q, "stream",
+                          cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
 }
 
 static int cuda_open(struct sam_queue *q, int device, int threads)
@@ -108,8 +126,9 @@ static int cuda_open(struct sam_queue *q, int device, int threads)
         return q->status;
     }
     q->priv = cuda;
-    if (!choose_device(q, cuda, device, count) || !look_at_device(q, cuda) || !take_memory(q, cuda)
-        || !sam_cuda_probe(q))
+    atomic_fetch_add(&num_open, 1);
+    if (!choose_device(q, cuda, device, count) || !look_at_device(q, cuda)
+        || !start_stream(q, cuda) || !sam_cuda_probe(q))
         return q->status;
     if (q->precision == SAM_PRECISION_AUTO)
         q->precision = SAM_PRECISION_BF16;
@@ -128,112 +147,38 @@ static void cuda_close(struct sam_queue *q)
         return;
     if (cuda->stream)
         cudaStreamSynchronize(sam_cuda_stream(q));
-    cudaFree(cuda->frame.data);
-    cudaFree(cuda->labels.data);
-    cudaFree(cuda->workspace);
-    cudaFreeHost(cuda->ring);
+    sam_cuda_memory_free(cuda);
     if (cuda->stream)
         cudaStreamDestroy(cuda->stream);
     cudaGetLastError(); // a lost device fails all of these; the queue has said so already
+    atomic_fetch_sub(&num_open, 1);
     free(cuda);
     q->priv = NULL;
 }
 
-// ---- memory
-
 static int cuda_finish(struct sam_queue *q)
 {
-    sam_cuda_check(q, "the device's work", cudaStreamSynchronize(sam_cuda_stream(q)));
-    sam_cuda(q)->ring_used = 0;
+    sam_cuda_wait(q, "the device's work");
     return q->status;
-}
-
-static void *cuda_alloc(struct sam_queue *q, size_t bytes)
-{
-    void *p = NULL;
-    const cudaStream_t stream = sam_cuda_stream(q);
-    if (cudaMalloc(&p, bytes ? bytes : 1) != cudaSuccess) {
-        cudaGetLastError();
-        return NULL;
-    }
-    sam_cuda_check(q, "clearing memory", cudaMemsetAsync(p, 0, bytes, stream));
-    return p;
-}
-
-static void cuda_release(struct sam_queue *q, void *data)
-{
-    sam_cuda_check(q, "freeing memory", cudaStreamSynchronize(sam_cuda_stream(q)));
-    cudaFree(data);
-}
-
-void *sam_cuda_room(struct sam_queue *q, struct sam_cuda_room *room, size_t bytes, const char *what)
-{
-    if (bytes <= room->bytes)
-        return room->data;
-    const cudaStream_t stream = sam_cuda_stream(q);
-    if (!sam_cuda_check(q, what, cudaStreamSynchronize(stream)))
-        return NULL;
-    cudaFree(room->data);
-    *room = (struct sam_cuda_room) { 0 };
-    if (cudaMalloc(&room->data, bytes) != cudaSuccess) {
-        cudaGetLastError();
-        sam_queue_fail(q, SAM_ENOMEM, "CUDA: no device memory for %s: %zu bytes wanted", what,
-                       bytes);
-        return NULL;
-    }
-    room->bytes = bytes;
-    return room->data;
-}
-
-void sam_cuda_upload(struct sam_queue *q, void *dst, const void *src, size_t bytes)
-{
-    struct sam_cuda *cuda = sam_cuda(q);
-    const cudaStream_t stream = sam_cuda_stream(q);
-    const uint8_t *from = src;
-    uint8_t *to = dst;
-    while (bytes) {
-        if (cuda->ring_used == SAM_CUDA_RING) {
-            if (!sam_cuda_check(q, "upload", cudaStreamSynchronize(stream)))
-                return;
-            cuda->ring_used = 0;
-        }
-        const size_t room = SAM_CUDA_RING - cuda->ring_used, some = bytes < room ? bytes : room;
-        uint8_t *pinned = cuda->ring + cuda->ring_used;
-        memcpy(pinned, from, some);
-        if (!sam_cuda_check(q, "upload", cudaMemcpyAsync(to, pinned, some, cudaMemcpyHostToDevice,
-                                                         stream)))
-            return;
-        from += some, to += some, bytes -= some;
-        cuda->ring_used += some;
-    }
-}
-
-void sam_cuda_download(struct sam_queue *q, void *dst, const void *src, size_t bytes)
-{
-    const cudaStream_t stream = sam_cuda_stream(q);
-    if (sam_cuda_check(q, "download", cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToHost,
-                                                      stream))
-        && sam_cuda_check(q, "download", cudaStreamSynchronize(stream)))
-        sam_cuda(q)->ring_used = 0;
-}
-
-static size_t cuda_workspace_bytes(const struct sam_queue *q)
-{
-    const struct sam_cuda *cuda = sam_cuda(q);
-    return sizeof(*cuda) + SAM_CUDA_RING + SAM_CUDA_WORKSPACE + cuda->frame.bytes
-         + cuda->labels.bytes;
 }
 
 static const struct sam_ops table = {
     .name             = "cuda",
     .open             = cuda_open,
+    .prepare          = sam_cuda_memory_take,
     .close            = cuda_close,
     .finish           = cuda_finish,
-    .alloc            = cuda_alloc,
-    .release          = cuda_release,
+    .workspace_bytes  = sam_cuda_memory_bytes,
+    .alloc            = sam_cuda_alloc,
+    .release          = sam_cuda_release,
+    .left             = sam_cuda_memory_left,
     .upload           = sam_cuda_upload,
     .download         = sam_cuda_download,
-    .workspace_bytes  = cuda_workspace_bytes,
+    .fetch            = sam_cuda_fetch,
+    .record_begin     = sam_cuda_record_begin,
+    .record_end       = sam_cuda_record_end,
+    .replay           = sam_cuda_replay,
+    .forget           = sam_cuda_forget,
     .pack_bytes       = sam_pack_bytes_cuda,
     .pack             = sam_pack_cuda,
     .copy             = sam_copy_cuda,

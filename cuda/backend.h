@@ -12,14 +12,25 @@ extern "C" {
 #include "ops/ops.h"
 
 enum {
-    SAM_CUDA_RING      = 8 << 20,  // bytes of pinned memory that uploads pass through
     SAM_CUDA_WORKSPACE = 32 << 20, // bytes of device memory for what one operation hands on
+    SAM_CUDA_FRAME     = 16 << 20, // and for a frame on its way in: 3840 x 2160 in YUY2
+    SAM_CUDA_LABELS    = 8 << 20,  // and for a label map on its way out: 3840 x 2160
+    SAM_CUDA_RING      = 25 << 20, // bytes of pinned memory that both pass through, and little else
+    SAM_CUDA_FETCHES   = 16,       // copies to the host under way at once
 };
 
-// Device memory that grows to the largest frame seen: frames in, label maps out.
+// Device memory for frames in or label maps out. A larger one than any before makes it grow.
 struct sam_cuda_room {
     void *data;
     size_t bytes;
+    bool grown; // memory of its own, else a part of the block
+};
+
+// A copy to the host that has reached pinned memory once the stream is through.
+struct sam_cuda_fetch {
+    uint8_t *dst;
+    const uint8_t *pinned;
+    size_t stride, width, rows; // of dst; rows of `width` bytes
 };
 
 // q->priv of a CUDA queue.
@@ -29,10 +40,12 @@ struct sam_cuda {
     bool sets_device;    // the device was asked for by number: threads are pointed to it
     int num_sms;         // streaming multiprocessors
     size_t shared_limit; // bytes of shared memory that a block may ask for
-    uint8_t *ring;       // pinned; [0, ring_used) may be in flight until the next finish
-    size_t ring_used;
-    void *workspace;     // device; valid inside one operation
+    void *workspace;     // device; valid inside one operation; the block begins with it
     struct sam_cuda_room frame, labels;
+    uint8_t *ring;       // pinned; [0, ring_used) may be in flight until the next wait
+    size_t ring_used;
+    struct sam_cuda_fetch fetch[SAM_CUDA_FETCHES];
+    int num_fetches;
     char name[256];
 };
 
@@ -48,13 +61,40 @@ bool sam_cuda_check(struct sam_queue *q, const char *what, cudaError_t error);
 // Likewise for the launch just made. Faults inside a kernel surface later, at finish.
 void sam_cuda_launched(struct sam_queue *q, const char *op);
 
+// ---- transfer.c
+
+// What operations need beyond their arguments: one block of the device, and the pinned ring.
+int sam_cuda_memory_take(struct sam_queue *q);
+void sam_cuda_memory_free(struct sam_cuda *cuda);
+size_t sam_cuda_memory_bytes(const struct sam_queue *q);
+size_t sam_cuda_memory_left(struct sam_queue *q);
+
+void *sam_cuda_alloc(struct sam_queue *q, size_t bytes);
+void sam_cuda_release(struct sam_queue *q, void *data);
+
 // Room for at least `bytes`; NULL when there is none: the queue has failed.
 void *sam_cuda_room(struct sam_queue *q, struct sam_cuda_room *room, size_t bytes,
                     const char *what);
 
+// Wait for the stream; what was fetched reaches its place. False: the queue has failed.
+bool sam_cuda_wait(struct sam_queue *q, const char *what);
+
 // Host memory to the device through the pinned ring, in stream order; src may be reused.
 void sam_cuda_upload(struct sam_queue *q, void *dst, const void *src, size_t bytes);
 void sam_cuda_download(struct sam_queue *q, void *dst, const void *src, size_t bytes);
+
+// Device memory to the host: it is there after the next wait. rows: of `width` bytes, close
+// together on the device, `stride` bytes apart at dst.
+void sam_cuda_fetch(struct sam_queue *q, void *dst, const void *src, size_t bytes);
+void sam_cuda_fetch_rows(struct sam_queue *q, void *dst, size_t stride, const void *src,
+                         size_t width, size_t rows);
+
+// ---- graph.c
+
+void sam_cuda_record_begin(struct sam_queue *q);
+void *sam_cuda_record_end(struct sam_queue *q);
+void sam_cuda_replay(struct sam_queue *q, void *record);
+void sam_cuda_forget(struct sam_queue *q, void *record);
 
 static inline struct sam_cuda *sam_cuda(const struct sam_queue *q)
 {

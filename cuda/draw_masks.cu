@@ -53,6 +53,17 @@ struct empty_box_at {
     }
 };
 
+// A box around nothing has no corner.
+struct close_box_at {
+    box *boxes;
+
+    template <int N> __device__ void at(unsigned i) const
+    {
+        if (!boxes[i].count)
+            boxes[i].x0 = boxes[i].y0 = 0;
+    }
+};
+
 enum { BOX_THREADS = 256, BOX_ROWS = 8 };
 
 // Shape: a block looks at BOX_ROWS rows of one object's mask; its warps add up theirs, then the
@@ -96,9 +107,7 @@ static void draw_labels(struct sam_queue *q, const struct sam_draw_masks *p, con
         f.slot[n] = (uint8_t) p->slot[n];
     each_by<1>(q, "draw_masks", f, width * height);
     if (!q->status)
-        sam_cuda_check(q, "draw_masks: label map to the host",
-                       cudaMemcpy2DAsync(l->data, l->stride, f.labels, width, width, height,
-                                         cudaMemcpyDeviceToHost, sam_cuda_stream(q)));
+        sam_cuda_fetch_rows(q, l->data, l->stride, f.labels, width, height);
 }
 
 static void measure(struct sam_queue *q, const struct sam_draw_masks *p, const maps &m)
@@ -111,10 +120,9 @@ static void measure(struct sam_queue *q, const struct sam_draw_masks *p, const m
                sam_cuda_stream(q), m, boxes, p->width, p->height);
     sam_cuda_launched(q, "draw_masks");
     static_assert(sizeof(box) == sizeof(*p->boxes), "boxes go to the host as they are");
-    sam_cuda_download(q, p->boxes, boxes, m.n * sizeof(box));
-    for (int n = 0; n < m.n && !q->status; n++)
-        if (!p->boxes[n][4])
-            p->boxes[n][0] = p->boxes[n][1] = 0;
+    each_by<1>(q, "draw_masks", close_box_at { boxes }, m.n);
+    if (!q->status)
+        sam_cuda_fetch(q, p->boxes, boxes, m.n * sizeof(box));
 }
 
 extern "C" void sam_draw_masks_cuda(struct sam_queue *q, const struct sam_draw_masks *p)
@@ -125,6 +133,4 @@ extern "C" void sam_draw_masks_cuda(struct sam_queue *q, const struct sam_draw_m
         draw_labels(q, p, m);
     if (!q->status && p->boxes)
         measure(q, p, m);
-    if (!q->status)
-        sam_cuda_check(q, "draw_masks", cudaStreamSynchronize(sam_cuda_stream(q)));
 }

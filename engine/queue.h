@@ -4,6 +4,8 @@
 #ifndef SAM_QUEUE_H
 #define SAM_QUEUE_H
 
+#include <stdbool.h>
+
 #include "log.h"
 #include "tensor.h"
 
@@ -27,6 +29,10 @@ struct sam_queue {
 int sam_queue_open(struct sam_queue *q, enum sam_backend backend, int device,
                    enum sam_precision precision, int threads, const struct sam_log *log,
                    struct sam_error *error);
+// The same, only to ask what memory it would take: it takes none, and nothing can run on it.
+int sam_queue_open_to_plan(struct sam_queue *q, enum sam_backend backend, int device,
+                           enum sam_precision precision, int threads, const struct sam_log *log,
+                           struct sam_error *error);
 void sam_queue_close(struct sam_queue *q);
 
 // Record a failure, unless one is recorded already: the first is the cause, the rest its echoes.
@@ -40,10 +46,25 @@ int sam_queue_finish(struct sam_queue *q, struct sam_error *error);
 void *sam_queue_alloc(struct sam_queue *q, size_t bytes);
 void sam_queue_free(struct sam_queue *q, void *data);
 
+// Bytes that can still be had; SIZE_MAX where nobody says.
+size_t sam_queue_memory_left(struct sam_queue *q);
+
 // Copy between host and device, in order with the operations. upload: src may be reused when
-// the call returns. download: waits, dst is filled when the call returns.
+// the call returns. download: waits, dst is filled when the call returns. fetch: does not, dst is
+// filled when sam_queue_finish() returns.
 void sam_queue_upload(struct sam_queue *q, void *dst, const void *src, size_t bytes);
 void sam_queue_download(struct sam_queue *q, void *dst, const void *src, size_t bytes);
+void sam_queue_fetch(struct sam_queue *q, void *dst, const void *src, size_t bytes);
+
+// Work that is asked for once and run many times (a CUDA graph): between begin and end operations
+// are recorded, not run; no memory may be had, copied to or from the host, or waited for. A record
+// holds addresses, extents and constants as they were; what they point to is read at each replay.
+// Only where sam_queue_records(). end: NULL, the queue has failed.
+bool sam_queue_records(const struct sam_queue *q);
+void sam_queue_record_begin(struct sam_queue *q);
+void *sam_queue_record_end(struct sam_queue *q);
+void sam_queue_replay(struct sam_queue *q, void *record);
+void sam_queue_forget(struct sam_queue *q, void *record); // NULL: nothing
 
 // How activations are stored that only feed matrix products: BF16 where the products are, else
 // F32. Residual streams, norms' sums, coordinates and logits are F32 everywhere.

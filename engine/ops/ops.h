@@ -232,7 +232,7 @@ struct sam_preprocess {
 
 // Masks at the size of the frame. Logits (n, 1, h, w), F32, go to width x height by one
 // bilinear step (corners not aligned); a pixel belongs to n where its logit is > 0. Both
-// outputs are host memory; each may be absent.
+// outputs are host memory, filled when sam_queue_finish() returns; each may be absent.
 //   labels: the struct of the public header; the byte for n is slot[n], 1 .. 255.
 //   boxes: per n, x0, y0, x1, y1 (exclusive; all 0 if empty) and the pixel count.
 struct sam_draw_masks {
@@ -249,14 +249,26 @@ struct sam_ops {
     const char *name;
 
     // Device life. open sets q->priv and resolves precision; error sentence by sam_queue_fail.
+    // prepare takes the memory that operations need beyond their arguments; NULL: none.
     int (*open)(struct sam_queue *q, int device, int threads);
+    int (*prepare)(struct sam_queue *q);
     void (*close)(struct sam_queue *q);
     int (*finish)(struct sam_queue *q); // waits; NULL: nothing is asynchronous
-    void *(*alloc)(struct sam_queue *q, size_t bytes); // the four: NULL when that is the host's
+    size_t (*workspace_bytes)(const struct sam_queue *q); // what these take beyond the arenas
+
+    // Memory; NULL, all six, when that is the host's. left: what alloc can still give.
+    void *(*alloc)(struct sam_queue *q, size_t bytes);
     void (*release)(struct sam_queue *q, void *data);
+    size_t (*left)(struct sam_queue *q);
     void (*upload)(struct sam_queue *q, void *dst, const void *src, size_t bytes);
     void (*download)(struct sam_queue *q, void *dst, const void *src, size_t bytes);
-    size_t (*workspace_bytes)(const struct sam_queue *q); // what open took beyond the arenas
+    void (*fetch)(struct sam_queue *q, void *dst, const void *src, size_t bytes);
+
+    // Recorded work; NULL, all four, where replaying it is no quicker than asking for it again.
+    void (*record_begin)(struct sam_queue *q);
+    void *(*record_end)(struct sam_queue *q); // NULL: the queue has failed
+    void (*replay)(struct sam_queue *q, void *record);
+    void (*forget)(struct sam_queue *q, void *record);
 
     // Weights: bytes of the packed form; pack from F32 row-major host memory.
     size_t (*pack_bytes)(const struct sam_queue *q, int out, int in, bool exact);

@@ -30,19 +30,29 @@ static const char *backend_name(enum sam_backend backend)
     return "unknown";
 }
 
-static int open_one(struct sam_queue *q, enum sam_backend backend, int device,
-                    enum sam_precision precision, int threads, const struct sam_log *log,
+// What a queue is opened with.
+struct wish {
+    int device;
+    enum sam_precision precision;
+    int threads;
+    const struct sam_log *log;
+    bool runs; // else only asked about
+};
+
+static int open_one(struct sam_queue *q, enum sam_backend backend, const struct wish *w,
                     struct sam_error *error)
 {
-    *q = (struct sam_queue) { .precision = precision, .device = device, .threads = 1,
+    *q = (struct sam_queue) { .precision = w->precision, .device = w->device, .threads = 1,
                               .device_name = "host" };
-    if (log)
-        q->log = *log;
+    if (w->log)
+        q->log = *w->log;
     q->ops = find_backend(backend);
     if (!q->ops)
         return sam_fail(error, SAM_EUNSUPPORTED, "backend '%s': not in this build",
                         backend_name(backend));
-    const int status = q->ops->open(q, device, threads);
+    int status = q->ops->open(q, w->device, w->threads);
+    if (!status && w->runs && q->ops->prepare)
+        status = q->ops->prepare(q);
     if (status) {
         if (error)
             *error = q->error;
@@ -51,23 +61,38 @@ static int open_one(struct sam_queue *q, enum sam_backend backend, int device,
     return status;
 }
 
+static int open_any(struct sam_queue *q, enum sam_backend backend, const struct wish *w,
+                    struct sam_error *error)
+{
+    struct sam_error why;
+    if (backend != SAM_BACKEND_AUTO)
+        return open_one(q, backend, w, error);
+    if (!sam_ops_cuda())
+        return open_one(q, SAM_BACKEND_CPU, w, error);
+    const int status = open_one(q, SAM_BACKEND_CUDA, w, &why);
+    if (!status)
+        return status;
+    // A machine without a GPU is nothing to warn about; one whose GPU does not work is.
+    if (w->log)
+        sam_log(w->log, status == SAM_EUNSUPPORTED ? SAM_LOG_INFO : SAM_LOG_WARNING,
+                "backend 'auto' takes 'cpu': %s", why.text);
+    return open_one(q, SAM_BACKEND_CPU, w, error);
+}
+
 int sam_queue_open(struct sam_queue *q, enum sam_backend backend, int device,
                    enum sam_precision precision, int threads, const struct sam_log *log,
                    struct sam_error *error)
 {
-    struct sam_error why;
-    if (backend != SAM_BACKEND_AUTO)
-        return open_one(q, backend, device, precision, threads, log, error);
-    if (!sam_ops_cuda())
-        return open_one(q, SAM_BACKEND_CPU, device, precision, threads, log, error);
-    const int status = open_one(q, SAM_BACKEND_CUDA, device, precision, threads, log, &why);
-    if (!status)
-        return status;
-    // A machine without a GPU is nothing to warn about; one whose GPU does not work is.
-    if (log)
-        sam_log(log, status == SAM_EUNSUPPORTED ? SAM_LOG_INFO : SAM_LOG_WARNING,
-                "backend 'auto' takes 'cpu': %s", why.text);
-    return open_one(q, SAM_BACKEND_CPU, device, precision, threads, log, error);
+    const struct wish w = { device, precision, threads, log, true };
+    return open_any(q, backend, &w, error);
+}
+
+int sam_queue_open_to_plan(struct sam_queue *q, enum sam_backend backend, int device,
+                           enum sam_precision precision, int threads, const struct sam_log *log,
+                           struct sam_error *error)
+{
+    const struct wish w = { device, precision, threads, log, false };
+    return open_any(q, backend, &w, error);
 }
 
 void sam_queue_close(struct sam_queue *q)
@@ -120,6 +145,11 @@ void sam_queue_free(struct sam_queue *q, void *data)
         free(data);
 }
 
+size_t sam_queue_memory_left(struct sam_queue *q)
+{
+    return q->ops->left ? q->ops->left(q) : sam_memory_left("");
+}
+
 void sam_queue_upload(struct sam_queue *q, void *dst, const void *src, size_t bytes)
 {
     if (q->status)
@@ -138,4 +168,42 @@ void sam_queue_download(struct sam_queue *q, void *dst, const void *src, size_t 
         q->ops->download(q, dst, src, bytes);
     else
         memcpy(dst, src, bytes);
+}
+
+void sam_queue_fetch(struct sam_queue *q, void *dst, const void *src, size_t bytes)
+{
+    if (q->status)
+        return;
+    if (q->ops->fetch)
+        q->ops->fetch(q, dst, src, bytes);
+    else
+        memcpy(dst, src, bytes);
+}
+
+bool sam_queue_records(const struct sam_queue *q)
+{
+    return q->ops->record_begin;
+}
+
+void sam_queue_record_begin(struct sam_queue *q)
+{
+    if (!q->status)
+        q->ops->record_begin(q);
+}
+
+void *sam_queue_record_end(struct sam_queue *q)
+{
+    return q->ops->record_end(q); // even after a failure: what began must end
+}
+
+void sam_queue_replay(struct sam_queue *q, void *record)
+{
+    if (!q->status)
+        q->ops->replay(q, record);
+}
+
+void sam_queue_forget(struct sam_queue *q, void *record)
+{
+    if (record)
+        q->ops->forget(q, record);
 }

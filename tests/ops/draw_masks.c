@@ -112,6 +112,9 @@ static void run(struct check *t, int n, const int mask[2], const int labels[2], 
     }
     check_bytes(t, (double) sam_tensor_bytes(&out->on[0]))
         sam_op_draw_masks(&t->queue[CHECK_NEW], &p[CHECK_NEW]);
+    struct sam_error error;
+    if (sam_queue_finish(&t->queue[CHECK_NEW], &error))
+        check_fail(t, "%s", error.text);
     if (!t->bench)
         compare_labels(t, logits, slot, out, labels[1]);
     if (with_boxes && !t->bench)

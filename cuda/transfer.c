@@ -1,0 +1,196 @@
+// Memory of the device, and the way between it and the host.
+
+#include "backend.h"
+
+#include <string.h>
+
+// ---- the block and the ring
+
+int sam_cuda_memory_take(struct sam_queue *q)
+{
+    struct sam_cuda *cuda = sam_cuda(q);
+    const size_t bytes = (size_t) SAM_CUDA_WORKSPACE + SAM_CUDA_FRAME + SAM_CUDA_LABELS;
+    const double mib = 1 << 20;
+    uint8_t *block = sam_cuda_alloc(q, bytes);
+    if (!block) {
+        sam_queue_fail(q, SAM_ENOMEM,
+                       "CUDA: no memory on device %d, %.80s: %.1f MiB wanted to work with, %.1f "
+                       "MiB are free",
+                       cuda->device, cuda->name, (double) bytes / mib,
+                       (double) sam_cuda_memory_left(q) / mib);
+        return q->status;
+    }
+    cuda->workspace = block;
+    cuda->frame = (struct sam_cuda_room) { block + SAM_CUDA_WORKSPACE, SAM_CUDA_FRAME, false };
+    cuda->labels = (struct sam_cuda_room) { block + SAM_CUDA_WORKSPACE + SAM_CUDA_FRAME,
+                                            SAM_CUDA_LABELS, false };
+    if (cudaMallocHost((void **) &cuda->ring, SAM_CUDA_RING) != cudaSuccess) {
+        cudaGetLastError();
+        cuda->ring = NULL;
+        sam_queue_fail(q, SAM_ENOMEM, "CUDA: %.1f MiB of pinned memory could not be had",
+                       SAM_CUDA_RING / mib);
+    }
+    return q->status;
+}
+
+static void free_room(struct sam_cuda_room *room)
+{
+    if (room->grown)
+        cudaFree(room->data);
+    *room = (struct sam_cuda_room) { 0 };
+}
+
+void sam_cuda_memory_free(struct sam_cuda *cuda)
+{
+    free_room(&cuda->frame);
+    free_room(&cuda->labels);
+    if (cuda->workspace)
+        cudaFree(cuda->workspace);
+    if (cuda->ring)
+        cudaFreeHost(cuda->ring);
+}
+
+size_t sam_cuda_memory_bytes(const struct sam_queue *q)
+{
+    const struct sam_cuda *cuda = sam_cuda(q);
+    size_t bytes = sizeof(*cuda) + SAM_CUDA_RING + (size_t) SAM_CUDA_WORKSPACE + SAM_CUDA_FRAME
+                 + SAM_CUDA_LABELS;
+    bytes += cuda->frame.grown ? cuda->frame.bytes : 0;
+    bytes += cuda->labels.grown ? cuda->labels.bytes : 0;
+    return bytes;
+}
+
+size_t sam_cuda_memory_left(struct sam_queue *q)
+{
+    size_t left = 0, total;
+    sam_cuda_stream(q);
+    if (cudaMemGetInfo(&left, &total) != cudaSuccess)
+        cudaGetLastError();
+    return left;
+}
+
+// ---- memory
+
+void *sam_cuda_alloc(struct sam_queue *q, size_t bytes)
+{
+    void *p = NULL;
+    const cudaStream_t stream = sam_cuda_stream(q);
+    if (cudaMalloc(&p, bytes ? bytes : 1) != cudaSuccess) {
+        cudaGetLastError();
+        return NULL;
+    }
+    sam_cuda_check(q, "clearing memory", cudaMemsetAsync(p, 0, bytes, stream));
+    return p;
+}
+
+void sam_cuda_release(struct sam_queue *q, void *data)
+{
+    if (!data)
+        return;
+    sam_cuda_check(q, "freeing memory", cudaStreamSynchronize(sam_cuda_stream(q)));
+    cudaFree(data);
+}
+
+void *sam_cuda_room(struct sam_queue *q, struct sam_cuda_room *room, size_t bytes, const char *what)
+{
+    if (bytes <= room->bytes)
+        return room->data;
+    if (!sam_cuda_wait(q, what))
+        return NULL;
+    free_room(room);
+    if (cudaMalloc(&room->data, bytes) != cudaSuccess) {
+        cudaGetLastError();
+        *room = (struct sam_cuda_room) { 0 };
+        sam_queue_fail(q, SAM_ENOMEM,
+                       "CUDA: no device memory for %s: %zu bytes wanted, %zu are free", what, bytes,
+                       sam_cuda_memory_left(q));
+        return NULL;
+    }
+    sam_log(&q->log, SAM_LOG_INFO, "cuda: room for %s grows to %zu bytes", what, bytes);
+    room->bytes = bytes;
+    room->grown = true;
+    return room->data;
+}
+
+// ---- copies
+
+bool sam_cuda_wait(struct sam_queue *q, const char *what)
+{
+    struct sam_cuda *cuda = sam_cuda(q);
+    const bool done = sam_cuda_check(q, what, cudaStreamSynchronize(sam_cuda_stream(q)));
+    for (int i = 0; done && i < cuda->num_fetches; i++) {
+        const struct sam_cuda_fetch *f = &cuda->fetch[i];
+        for (size_t row = 0; row < f->rows; row++)
+            memcpy(f->dst + row * f->stride, f->pinned + row * f->width, f->width);
+    }
+    cuda->num_fetches = 0;
+    cuda->ring_used = 0;
+    return done;
+}
+
+// The next `bytes` of the ring, at most its size; NULL: the queue has failed.
+static uint8_t *take_ring(struct sam_queue *q, size_t bytes, const char *what)
+{
+    struct sam_cuda *cuda = sam_cuda(q);
+    if (cuda->ring_used + bytes > SAM_CUDA_RING && !sam_cuda_wait(q, what))
+        return NULL;
+    uint8_t *p = cuda->ring + cuda->ring_used;
+    const size_t after = cuda->ring_used + (bytes + 63) / 64 * 64; // the next begins a cache line
+    cuda->ring_used = after < SAM_CUDA_RING ? after : SAM_CUDA_RING;
+    return p;
+}
+
+void sam_cuda_upload(struct sam_queue *q, void *dst, const void *src, size_t bytes)
+{
+    const cudaStream_t stream = sam_cuda_stream(q);
+    const uint8_t *from = src;
+    uint8_t *to = dst;
+    for (size_t some; bytes; from += some, to += some, bytes -= some) {
+        some = bytes < SAM_CUDA_RING ? bytes : SAM_CUDA_RING;
+        uint8_t *pinned = take_ring(q, some, "upload");
+        if (!pinned)
+            return;
+        memcpy(pinned, from, some);
+        if (!sam_cuda_check(q, "upload", cudaMemcpyAsync(to, pinned, some, cudaMemcpyHostToDevice,
+                                                         stream)))
+            return;
+    }
+}
+
+void sam_cuda_fetch_rows(struct sam_queue *q, void *dst, size_t stride, const void *src,
+                         size_t width, size_t rows)
+{
+    struct sam_cuda *cuda = sam_cuda(q);
+    const cudaStream_t stream = sam_cuda_stream(q);
+    const size_t most = SAM_CUDA_RING / width; // rows at once; a row is shorter than the ring
+    const uint8_t *from = src;
+    uint8_t *to = dst;
+    for (size_t some; rows; from += some * width, to += some * stride, rows -= some) {
+        some = rows < most ? rows : most;
+        if (cuda->num_fetches == SAM_CUDA_FETCHES && !sam_cuda_wait(q, "download"))
+            return;
+        uint8_t *pinned = take_ring(q, some * width, "download");
+        if (!pinned || !sam_cuda_check(q, "download",
+                                       cudaMemcpyAsync(pinned, from, some * width,
+                                                       cudaMemcpyDeviceToHost, stream)))
+            return;
+        cuda->fetch[cuda->num_fetches++] =
+            (struct sam_cuda_fetch) { to, pinned, stride, width, some };
+    }
+}
+
+void sam_cuda_fetch(struct sam_queue *q, void *dst, const void *src, size_t bytes)
+{
+    const uint8_t *from = src;
+    uint8_t *to = dst;
+    for (size_t some; bytes && !q->status; from += some, to += some, bytes -= some) {
+        some = bytes < SAM_CUDA_RING ? bytes : SAM_CUDA_RING;
+        sam_cuda_fetch_rows(q, to, some, from, some, 1);
+    }
+}
+
+void sam_cuda_download(struct sam_queue *q, void *dst, const void *src, size_t bytes)
+{
+    sam_cuda_fetch(q, dst, src, bytes);
+    sam_cuda_wait(q, "download");
+}
