@@ -25,6 +25,7 @@ struct sam_model_entry {
     struct sam_model model;
     struct key key;
     int users;
+    bool lost; // with its device: for those who have it, to close it
     struct sam_model_entry *next;
     void *constant;         // device memory
     float *host;
@@ -102,8 +103,10 @@ static int load(struct sam_model_entry *e, const struct sam_weights *w, struct s
     if (!staging || !e->host || !e->constant) {
         if (staging)
             munmap(staging, sizes.staging.peak);
-        return sam_fail(error, SAM_ENOMEM, "%s: %zu MiB for its weights could not be had",
-                        sam_weights_file(w), e->model.constant_bytes >> 20);
+        return sam_fail(error, SAM_ENOMEM,
+                        "%s: %.1f MiB for its weights could not be had, %.1f MiB are left",
+                        sam_weights_file(w), (double) e->model.constant_bytes / (1 << 20),
+                        (double) sam_queue_memory_left(q) / (1 << 20));
     }
 
     struct sam_loader l = {
@@ -183,7 +186,7 @@ int sam_model_open(struct sam_model **out, const char *file, struct sam_queue *q
 
     pthread_mutex_lock(&cache.lock);
     struct sam_model_entry *e = cache.first;
-    while (e && !same_key(&e->key, &key))
+    while (e && (e->lost || !same_key(&e->key, &key)))
         e = e->next;
     if (!e) {
         status = open_new(&e, &key, file, queue, error);
@@ -198,6 +201,13 @@ int sam_model_open(struct sam_model **out, const char *file, struct sam_queue *q
     }
     pthread_mutex_unlock(&cache.lock);
     return status;
+}
+
+void sam_model_disown(struct sam_model *m)
+{
+    pthread_mutex_lock(&cache.lock);
+    m->entry->lost = true;
+    pthread_mutex_unlock(&cache.lock);
 }
 
 void sam_model_close(struct sam_model **m)

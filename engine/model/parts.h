@@ -182,6 +182,9 @@ int sam_model_open(struct sam_model **out, const char *file, struct sam_queue *q
                    struct sam_error *error);
 void sam_model_close(struct sam_model **m);
 
+// Its device failed: who opens from now on gets the weights anew.
+void sam_model_disown(struct sam_model *m);
+
 // Config and bytes of constant memory, without loading. `queue` as above.
 int sam_model_plan(const char *file, struct sam_queue *queue, struct sam_config *config,
                    size_t *constant_bytes, struct sam_error *error);

@@ -131,7 +131,7 @@ static void condition(struct sam_tracker *t, struct sam_tracked *o, bool start)
                                                   .a = t->mem.state.features.image,
                                                   .b = t->model->attention.no_mem_embed });
     else
-        sam_condition(t, &o, 1, SAM_TURN_PROMPT, s->conditioned);
+        sam_condition(t, o, s->conditioned);
     t->times.attend += sam_now() - began;
 }
 

@@ -37,8 +37,14 @@ void sam_results_fetch(struct sam_tracker *t)
 
     if (!t->num_rows)
         return;
-    sam_queue_download(&t->queue, h->score, t->mem.state.score.data, bytes);
-    sam_queue_download(&t->queue, h->iou, t->mem.state.iou.data, bytes);
+    sam_queue_fetch(&t->queue, h->score, t->mem.state.score.data, bytes);
+    sam_queue_fetch(&t->queue, h->iou, t->mem.state.iou.data, bytes);
+}
+
+void sam_results_take(struct sam_tracker *t)
+{
+    const struct sam_host *h = &t->mem.host;
+
     for (int row = 0; row < t->num_rows; row++) {
         struct sam_tracked *o = object_of(t, row);
         if (!o)

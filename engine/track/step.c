@@ -51,29 +51,65 @@ static void fill_sine(const struct sam_tracker *t, int distance, float *dst)
         sam_pointer_sine(d, distance, dst);
 }
 
-// What object o, entry i of the batch, attends to. Returns the number of its keys.
-static int fill_attended(struct sam_tracker *t, const struct sam_tracked *o, int i)
+// What entry i of the batch attends to. Returns the number of its keys.
+static int fill_attended(struct sam_tracker *t, const struct sam_attended *a, int i)
 {
     const struct sam_config *c = &t->model->config;
     const int n = sam_grid(c) * sam_grid(c), d = c->d_model;
     struct sam_indices *x = &t->mem.state.index;
-    struct sam_attended a;
     float *sine = t->mem.host.staging + (size_t) i * x->pointer.width * d;
 
-    sam_bank_attended(&o->bank, t->frame, &a);
     for (int k = 0; k < x->map.width; k++) {
-        x->map.host[i * x->map.width + k] = k < a.num_maps ? a.map[k] : 0;
-        x->map_time.host[i * x->map.width + k] = k < a.num_maps ? a.map_time[k] : 0;
+        x->map.host[i * x->map.width + k] = k < a->num_maps ? a->map[k] : 0;
+        x->map_time.host[i * x->map.width + k] = k < a->num_maps ? a->map_time[k] : 0;
     }
     for (int k = 0; k < x->pointer.width; k++) {
-        x->pointer.host[i * x->pointer.width + k] = k < a.num_pointers ? a.pointer[k] : 0;
-        fill_sine(t, k < a.num_pointers ? a.distance[k] : 0, sine + (size_t) k * d);
+        x->pointer.host[i * x->pointer.width + k] = k < a->num_pointers ? a->pointer[k] : 0;
+        fill_sine(t, k < a->num_pointers ? a->distance[k] : 0, sine + (size_t) k * d);
     }
-    x->num_maps.host[i] = a.num_maps;
-    x->num_pointers.host[i] = a.num_pointers;
-    x->num_rotated.host[i] = a.num_maps * n;
-    x->num_keys.host[i] = a.num_maps * n + a.num_pointers * (d / c->mem_dim);
+    x->num_maps.host[i] = a->num_maps;
+    x->num_pointers.host[i] = a->num_pointers;
+    x->num_rotated.host[i] = a->num_maps * n;
+    x->num_keys.host[i] = a->num_maps * n + a->num_pointers * (d / c->mem_dim);
     return x->num_keys.host[i];
+}
+
+// Objects of a batch: what each attends to. Returns the most keys.
+static int fill_objects(struct sam_tracker *t, const struct sam_batch *b)
+{
+    int most = 0;
+
+    for (int i = 0; i < b->n; i++) {
+        struct sam_attended a;
+        sam_bank_attended(&b->object[i]->bank, t->frame, &a);
+        const int keys = fill_attended(t, &a, i);
+        most = keys > most ? keys : most;
+    }
+    return most;
+}
+
+// Rows beyond the objects: they look at one map, and their results go nowhere.
+static void fill_spare(struct sam_tracker *t, const struct sam_batch *b)
+{
+    struct sam_indices *x = &t->mem.state.index;
+    const struct sam_attended a = { .num_maps = 1, .map = { x->map.host[0] } };
+
+    for (int i = b->n; i < b->rows; i++) {
+        fill_attended(t, &a, i);
+        x->row.host[i] = x->map_to.host[i] = x->pointer_to.host[i] = -1;
+        x->multimask.host[i] = 1;
+        x->binary.host[i] = 0;
+    }
+}
+
+// All that the operations are told about a batch.
+static void tell(struct sam_tracker *t, const struct sam_batch *b)
+{
+    const struct sam_tensor sine =
+        sam_first(t->mem.scratch.sine, b->rows * t->mem.state.index.pointer.width);
+
+    sam_indices_upload(t);
+    sam_queue_upload(&t->queue, sine.data, t->mem.host.staging, sam_tensor_bytes(&sine));
 }
 
 static struct sam_tensor keys_view(struct sam_tensor t, int n, int num_keys)
@@ -83,27 +119,18 @@ static struct sam_tensor keys_view(struct sam_tensor t, int n, int num_keys)
     return t;
 }
 
-void sam_condition(struct sam_tracker *t, struct sam_tracked *const *o, int n, enum sam_turn turn,
-                   struct sam_tensor dst)
+// F of the current frame with the memory of a batch: (rows, h, h, d) into dst.
+static void attend(struct sam_tracker *t, const struct sam_batch *b, struct sam_tensor dst)
 {
     struct sam_scratch *s = &t->mem.scratch;
     struct sam_state *state = &t->mem.state;
     const struct sam_indices *x = &state->index;
-    const int codes = n * x->pointer.width;
-    int most = 0;
-
-    for (int i = 0; i < n; i++) {
-        const int keys = fill_attended(t, o[i], i);
-        most = keys > most ? keys : most;
-    }
-    sam_indices_upload(t);
-
-    const struct sam_tensor sine = sam_first(s->sine, codes);
+    const int n = b->rows, codes = n * x->pointer.width;
     const struct sam_tensor pointer_time = sam_first(s->pointer_time, n);
-    const struct sam_tensor values = keys_view(s->values, n, most);
-    const struct sam_tensor keys = keys_view(s->keys, n, most);
-    sam_queue_upload(&t->queue, sine.data, t->mem.host.staging, sam_tensor_bytes(&sine));
-    sam_pointer_time_run(&t->queue, t->model, sine,
+    const struct sam_tensor values = keys_view(s->values, n, b->keys);
+    const struct sam_tensor keys = keys_view(s->keys, n, b->keys);
+
+    sam_pointer_time_run(&t->queue, t->model, sam_first(s->sine, codes),
                          sam_reshape(pointer_time, codes, 1, 1, pointer_time.c));
     sam_op_gather_memory(&t->queue, &(struct sam_gather_memory) {
         .values = values, .keys = keys, .maps = state->maps, .pointers = state->pointers,
@@ -116,7 +143,18 @@ void sam_condition(struct sam_tracker *t, struct sam_tracked *const *o, int n, e
     sam_memory_attention_run(&t->queue, t->model, &s->attention, state->features.image, values,
                              keys, sam_index_first(&x->num_keys, n),
                              sam_index_first(&x->num_rotated, n), dst);
-    sam_stages_attended(t, turn, o, n, values, keys, dst);
+}
+
+void sam_condition(struct sam_tracker *t, struct sam_tracked *o, struct sam_tensor dst)
+{
+    const struct sam_scratch *s = &t->mem.scratch;
+    struct sam_batch b = { &o, 1, 1, 0 };
+
+    b.keys = fill_objects(t, &b);
+    tell(t, &b);
+    attend(t, &b, dst);
+    sam_stages_attended(t, SAM_TURN_PROMPT, &o, 1, keys_view(s->values, 1, b.keys),
+                        keys_view(s->keys, 1, b.keys), dst);
 }
 
 static struct sam_decoded decoded_first(const struct sam_decoded *d, int n)
@@ -172,12 +210,36 @@ void sam_remember(struct sam_tracker *t, int n)
         .dst = state->pointers, .src = out.pointer, .slot = sam_index_first(&x->pointer_to, n) });
 }
 
+void sam_step_track(struct sam_tracker *t, const struct sam_batch *b)
+{
+    struct sam_scratch *s = &t->mem.scratch;
+    const struct sam_tensor image = sam_first(s->image, b->rows);
+    int64_t last = sam_now();
+
+    attend(t, b, image);
+    sam_stages_attended(t, SAM_TURN_TRACK, b->object, b->n, keys_view(s->values, b->n, b->keys),
+                        keys_view(s->keys, b->n, b->keys), image);
+    t->times.attend += lap(&last);
+
+    sam_stages_prompted(t, SAM_TURN_TRACK, b->object, b->n, image, t->model->prompt.no_mask, NULL,
+                        0);
+    sam_op_add(&t->queue, &(struct sam_add) { .dst = image, .a = image, .scale = 1,
+                                              .b = t->model->prompt.no_mask });
+    sam_decode(t, b->rows, (struct sam_tensor) { 0 });
+    sam_show(t, b->rows);
+    sam_stages_decoded(t, SAM_TURN_TRACK, b->object, b->n);
+    t->times.decode += lap(&last);
+
+    sam_remember(t, b->rows);
+    sam_stages_remembered(t, SAM_TURN_TRACK, b->object, b->n);
+    t->times.remember += lap(&last);
+}
+
 // Follow n objects into the current frame.
 static void track_batch(struct sam_tracker *t, struct sam_tracked *const *o, int n)
 {
-    struct sam_scratch *s = &t->mem.scratch;
     struct sam_indices *x = &t->mem.state.index;
-    const struct sam_tensor image = sam_first(s->image, n);
+    struct sam_batch b = { o, n, n, 0 };
     int64_t last = sam_now();
 
     for (int i = 0; i < n; i++) {
@@ -188,20 +250,12 @@ static void track_batch(struct sam_tracker *t, struct sam_tracked *const *o, int
         x->multimask.host[i] = 1;
         x->binary.host[i] = 0;
     }
-    sam_condition(t, o, n, SAM_TURN_TRACK, image);
+    b.keys = fill_objects(t, &b);
+    sam_graphs_fit(t, &b);
+    fill_spare(t, &b);
+    tell(t, &b);
     t->times.attend += lap(&last);
-
-    sam_stages_prompted(t, SAM_TURN_TRACK, o, n, image, t->model->prompt.no_mask, NULL, 0);
-    sam_op_add(&t->queue, &(struct sam_add) { .dst = image, .a = image, .scale = 1,
-                                              .b = t->model->prompt.no_mask });
-    sam_decode(t, n, (struct sam_tensor) { 0 });
-    sam_show(t, n);
-    sam_stages_decoded(t, SAM_TURN_TRACK, o, n);
-    t->times.decode += lap(&last);
-
-    sam_remember(t, n);
-    sam_stages_remembered(t, SAM_TURN_TRACK, o, n);
-    t->times.remember += lap(&last);
+    sam_graphs_run(t, sam_graphs_find(t, &b), sam_step_track, &b);
 }
 
 // Objects move into the new frame: its rows by slot, the waiting prompts become its own.
@@ -211,6 +265,7 @@ static void begin_frame(struct sam_tracker *t)
 
     t->frame++;
     t->num_rows = 0;
+    sam_poison_frame(t);
     for (int i = 0; i < t->params.max_objects; i++) {
         struct sam_tracked *o = &h->objects[i];
         if (!o->id)
@@ -227,17 +282,23 @@ static void begin_frame(struct sam_tracker *t)
     }
 }
 
+void sam_step_encode(struct sam_tracker *t, const struct sam_batch *none)
+{
+    const struct sam_tap tap = sam_stage_tap(t);
+
+    sam_encoder_run(&t->queue, t->model, &t->mem.scratch.encoder, &t->mem.state.features,
+                    t->stages ? &tap : NULL);
+}
+
 static void encode_frame(struct sam_tracker *t, const struct sam_frame *frame)
 {
     struct sam_scratch *s = &t->mem.scratch;
-    const struct sam_tap tap = sam_stage_tap(t);
     int64_t last = sam_now();
 
     sam_op_preprocess(&t->queue,
                       &(struct sam_preprocess) { .dst = s->encoder.input, .frame = *frame });
     t->times.preprocess = lap(&last);
-    sam_encoder_run(&t->queue, t->model, &s->encoder, &t->mem.state.features,
-                    t->stages ? &tap : NULL);
+    sam_graphs_run(t, t->graphs.encode, sam_step_encode, NULL);
     t->times.encode = lap(&last);
     t->frame_width = frame->width;
     t->frame_height = frame->height;
@@ -269,17 +330,6 @@ static void interact_all(struct sam_tracker *t)
     }
 }
 
-// Bytes of 0xff: a NaN in every float format, -1 in integers.
-static void poison_scratch(struct sam_tracker *t)
-{
-    uint8_t *at = t->scratch_block;
-
-    for (size_t left = t->mem.scratch_bytes, some; left; left -= some, at += some) {
-        some = left < SAM_POISON_BYTES ? left : SAM_POISON_BYTES;
-        sam_queue_upload(&t->queue, at, t->mem.host.poison, some);
-    }
-}
-
 void sam_step_run(struct sam_tracker *t, const struct sam_frame *frame)
 {
     t->times = (struct sam_times) { 0 };
@@ -288,8 +338,7 @@ void sam_step_run(struct sam_tracker *t, const struct sam_frame *frame)
     encode_frame(t, frame);
     track_all(t);
     interact_all(t);
-    if (t->mem.host.poison)
-        poison_scratch(t);
+    sam_poison_scratch(t);
 }
 
 void sam_step_again(struct sam_tracker *t, struct sam_tracked *o)
@@ -299,8 +348,7 @@ void sam_step_again(struct sam_tracker *t, struct sam_tracked *o)
         track_batch(t, &o, 1);
     if (o->applied.count)
         sam_interact(t, o);
-    if (t->mem.host.poison)
-        poison_scratch(t);
+    sam_poison_scratch(t);
 }
 
 static int row_bytes(const struct sam_frame *f, int plane)

@@ -1,6 +1,6 @@
 // The inside of a tracker. One file each for the public calls (tracker.c), the memory it takes
-// (plan.c), one frame (step.c), prompts on a frame (interact.c), what is shown of it (masks.c),
-// and what a test may look at (stages.c).
+// (plan.c), one frame (step.c), what is recorded of it (graphs.c), prompts on a frame (interact.c),
+// what is shown of it (masks.c), and what a test may look at (stages.c).
 #ifndef SAM_TRACK_H
 #define SAM_TRACK_H
 
@@ -106,6 +106,36 @@ struct sam_layout {
     size_t scratch_bytes, state_bytes, host_bytes;
 };
 
+// Parts of a frame that are recorded at open and replayed, where the device gains by it: the
+// encoder, and the tracking step for batches of 1, 2, 4 ... objects. Whatever differs from frame to
+// frame is in the index block. A batch is filled up to the next size by rows that attend to one map
+// and write nowhere; and the memory of its objects to the next reach.
+enum {
+    SAM_BUCKETS = 5,
+    SAM_DEVICE_BATCH = 1 << (SAM_BUCKETS - 1), // objects that a device runs at once, at most
+};
+
+enum sam_reach {
+    SAM_REACH_RECENT, // as many maps as an object with one conditioning frame has at most
+    SAM_REACH_ALL,
+    SAM_REACHES,
+};
+
+struct sam_graphs {
+    bool on;
+    void *encode, *track[SAM_BUCKETS][SAM_REACHES]; // NULL: not recorded
+    int count;
+    uint64_t replays, misses;
+};
+
+// Objects that are run at once.
+struct sam_batch {
+    struct sam_tracked *const *object;
+    int n;    // objects
+    int rows; // that operations run over: n, or more where the batch is filled up
+    int keys; // rows of memory they run over: those of the object with most, or more
+};
+
 struct sam_stages;
 
 struct sam_tracker {
@@ -129,9 +159,10 @@ struct sam_tracker {
     int broken; // the failure of the device that ended this tracker
     struct sam_error broken_error;
 
+    struct sam_graphs graphs;
     struct sam_stages *stages; // NULL: nothing is kept
     struct sam_plan plan;
-    int64_t open_ns;
+    int64_t open_ns, warm_ns;
 };
 
 // Which turn of a frame a stage belongs to.
@@ -169,9 +200,13 @@ void sam_step_run(struct sam_tracker *t, const struct sam_frame *frame);
 // Decode an object on the current frame again, from its applied prompts alone.
 void sam_step_again(struct sam_tracker *t, struct sam_tracked *o);
 
-// F of the current frame with the memory of n objects: (n, h, h, d) into dst.
-void sam_condition(struct sam_tracker *t, struct sam_tracked *const *o, int n, enum sam_turn turn,
-                   struct sam_tensor dst);
+// F of the current frame with the memory of a prompted object: (1, h, h, d) into dst.
+void sam_condition(struct sam_tracker *t, struct sam_tracked *o, struct sam_tensor dst);
+
+// The two parts that are recorded: scratch.encoder.input to features; and all that becomes of a
+// batch whose index block is on the device.
+void sam_step_encode(struct sam_tracker *t, const struct sam_batch *none);
+void sam_step_track(struct sam_tracker *t, const struct sam_batch *b);
 
 // Copy the index block to the device; each user fills what it needs first.
 void sam_indices_upload(struct sam_tracker *t);
@@ -185,6 +220,29 @@ void sam_show(struct sam_tracker *t, int n);
 // scratch.out of n objects to their memory: slots in index.map_to and index.pointer_to,
 // from a prompt or not in index.binary.
 void sam_remember(struct sam_tracker *t, int n);
+
+// ---- graphs.c
+
+// Record every part, in every size. SAM_OK where there is nothing to record, or it cannot be: then
+// every frame asks for its operations anew, and is counted.
+int sam_graphs_record(struct sam_tracker *t, struct sam_error *error);
+void sam_graphs_forget(struct sam_tracker *t);
+
+// Fill a batch up to a size that was recorded.
+void sam_graphs_fit(const struct sam_tracker *t, struct sam_batch *b);
+
+// Run a part: its record, or, without one, its operations.
+typedef void sam_part(struct sam_tracker *t, const struct sam_batch *b);
+void sam_graphs_run(struct sam_tracker *t, void *record, sam_part *part, const struct sam_batch *b);
+void *sam_graphs_find(const struct sam_tracker *t, const struct sam_batch *b);
+
+// ---- poison.c: where params.poison is set, bytes of 0xff: a NaN in every float format, -1 in
+// integers. Else nothing.
+
+void sam_poison_scratch(struct sam_tracker *t);
+void sam_poison_state(struct sam_tracker *t);  // all of it
+void sam_poison_frame(struct sam_tracker *t);  // what a frame leaves
+void sam_poison_object(struct sam_tracker *t, const struct sam_tracked *o); // what it remembered
 
 // ---- warm.c
 
@@ -200,8 +258,9 @@ void sam_interact(struct sam_tracker *t, struct sam_tracked *o);
 
 // ---- masks.c
 
-// Scores of the rows to the host, states of the objects.
+// Scores of the rows to the host; and, when they are there, states of the objects.
 void sam_results_fetch(struct sam_tracker *t);
+void sam_results_take(struct sam_tracker *t);
 // The label map, where it is wanted, and boxes at the size of the frame.
 void sam_results_draw(struct sam_tracker *t, const struct sam_labels *labels, bool boxes);
 void sam_results_list(struct sam_tracker *t, struct sam_result *result);

@@ -24,12 +24,13 @@ static int find_model(char *path, size_t size, const struct sam_params *params,
     return SAM_OK;
 }
 
-static int open_queue(struct sam_queue *q, const struct sam_params *params, struct sam_error *error)
+static int open_queue(struct sam_queue *q, const struct sam_params *params, bool to_plan,
+                      struct sam_error *error)
 {
     const struct sam_log log = { params->log, params->log_priv };
 
-    return sam_queue_open(q, params->backend, params->device, params->precision, params->threads,
-                          &log, error);
+    return (to_plan ? sam_queue_open_to_plan : sam_queue_open)(
+        q, params->backend, params->device, params->precision, params->threads, &log, error);
 }
 
 int sam_tracker_plan(const struct sam_params *params, struct sam_plan *plan,
@@ -45,7 +46,7 @@ int sam_tracker_plan(const struct sam_params *params, struct sam_plan *plan,
     *plan = (struct sam_plan) { 0 };
     if ((status = sam_params_check(params, error)) ||
         (status = find_model(file, sizeof(file), params, error)) ||
-        (status = open_queue(&queue, params, error)))
+        (status = open_queue(&queue, params, true, error)))
         return status;
     status = sam_plan_make(plan, &config, params, file, &queue, error);
     sam_queue_close(&queue);
@@ -67,12 +68,14 @@ static int take_memory(struct sam_tracker *t, const struct sam_config *c, struct
     t->scratch_block = sam_queue_alloc(&t->queue, scratch);
     t->state_block = t->scratch_block ? sam_queue_alloc(&t->queue, state) : NULL;
     t->host_block = t->state_block ? aligned_alloc(SAM_ALIGN, host) : NULL;
+    const double left = t->host_block ? 0 : (double) sam_queue_memory_left(&t->queue);
     if (!t->host_block)
         return sam_fail(
             error, SAM_ENOMEM,
-            "no memory: %.1f MiB are needed for %d objects at %d px (scratch %.1f, state %.1f)",
+            "no memory: %.1f MiB are needed for %d objects at %d px (scratch %.1f, state %.1f), "
+            "%.1f MiB are left",
             (double) (scratch + state + host) / mib, t->params.max_objects, c->image_size,
-            (double) scratch / mib, (double) (state + host) / mib);
+            (double) scratch / mib, (double) (state + host) / mib, left / mib);
     memset(t->host_block, 0, host);
     sam_layout_make(l, c, &t->queue, &t->limits, t->params.max_objects, t->batch, poison,
                     t->scratch_block, t->state_block, t->host_block);
@@ -93,7 +96,7 @@ static int open_tracker(struct sam_tracker *t, struct sam_error *error)
     int status;
 
     if ((status = find_model(t->file, sizeof(t->file), &t->params, error)) ||
-        (status = open_queue(&t->queue, &t->params, error)) ||
+        (status = open_queue(&t->queue, &t->params, false, error)) ||
         (status = sam_plan_make(&t->plan, &config, &t->params, t->file, &t->queue, error)) ||
         (status = sam_plan_check(&t->plan, t->params.budget_mib, error)) ||
         (status = take_memory(t, &config, error)) ||
@@ -102,11 +105,20 @@ static int open_tracker(struct sam_tracker *t, struct sam_error *error)
     t->params.model_file = t->file;
     if (t->params.keep_stages && !(t->stages = sam_stages_open()))
         return sam_fail(error, SAM_ENOMEM, "no memory to keep stages in");
+    const int64_t began = sam_now();
+    sam_poison_state(t);
     status = sam_warm_up(t, error);
+    if (status)
+        return status;
     sam_tracker_clear(t);
+    sam_poison_state(t);
     t->next_id = 1;
     t->frame = -1;
     t->holds_frame = false;
+    t->num_rows = 0;
+    t->graphs.replays = t->graphs.misses = 0;
+    status = sam_queue_finish(&t->queue, error);
+    t->warm_ns = sam_now() - began;
     return status;
 }
 
@@ -148,6 +160,7 @@ void sam_tracker_close(sam_tracker **out)
     if (t->model)
         sam_model_close(&t->model);
     if (t->queue.ops) {
+        sam_graphs_forget(t);
         sam_queue_free(&t->queue, t->scratch_block);
         sam_queue_free(&t->queue, t->state_block);
         sam_queue_close(&t->queue);
@@ -167,6 +180,8 @@ void sam_tracker_info(const sam_tracker *t, struct sam_info *info)
         .backend = q->ops->name, .device = q->device_name, .precision = precision[q->precision],
         .threads = q->threads, .image_size = t->model->config.image_size,
         .max_objects = t->params.max_objects, .plan = t->plan, .open_ns = t->open_ns,
+        .warm_ns = t->warm_ns, .graphs = t->graphs.count, .graph_replays = t->graphs.replays,
+        .graph_misses = t->graphs.misses,
     };
     info->bytes_used = t->model->constant_bytes + sizeof(*t) + t->mem.scratch_bytes +
                        t->mem.state_bytes + t->mem.host_bytes;
@@ -192,6 +207,8 @@ static int finish(struct sam_tracker *t, struct sam_error *error)
     t->broken = sam_queue_finish(&t->queue, &t->broken_error);
     if (t->broken && error)
         *error = t->broken_error;
+    if (t->broken == SAM_EDEVICE)
+        sam_model_disown(t->model);
     return t->broken;
 }
 
@@ -221,6 +238,7 @@ static void begin_object(struct sam_tracker *t, struct sam_tracked *o)
 {
     *o = (struct sam_tracked) { .id = t->next_id++, .slot = o->slot, .row = -1 };
     sam_bank_init(&o->bank, &t->limits, o->slot - 1);
+    sam_poison_object(t, o);
 }
 
 static void end_object(struct sam_tracker *t, struct sam_tracked *o)
@@ -317,6 +335,8 @@ static void undo_current(struct sam_tracker *t, struct sam_tracked *o)
     }
     sam_step_again(t, o);
     sam_results_fetch(t);
+    if (!finish(t, NULL))
+        sam_results_take(t);
 }
 
 // The latest prompted frame is gone: forget what was remembered of it.
@@ -345,6 +365,8 @@ int sam_tracker_undo(sam_tracker *t, uint64_t id, struct sam_error *error)
     } else {
         undo_past(t, o);
     }
+    if (t->broken) // while decoding again
+        return sam_fail(error, t->broken, "%s", t->broken_error.text);
     return finish(t, error);
 }
 
@@ -369,6 +391,7 @@ int sam_tracker_step(sam_tracker *t, const struct sam_frame *frame,
     status = finish(t, error);
     if (status)
         return status;
+    sam_results_take(t);
     t->times.masks = sam_now() - drawing;
     t->times.total = sam_now() - began;
     if (result)

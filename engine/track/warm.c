@@ -34,25 +34,38 @@ static int prompt_mask(struct sam_tracker *t, uint64_t *id, struct sam_error *er
 }
 
 // An object begun by a point and a box after it (the mask between them fed back), then refined
-// by a point with memory; a second one begun by a mask.
+// by a point with memory; a second one begun by a mask. On a device then a frame with no prompt.
+static int run_frames(struct sam_tracker *t, const struct sam_frame *frame, struct sam_error *error)
+{
+    const int frames = t->queue.ops->alloc ? 3 : 2;
+    uint8_t map[WIDTH * HEIGHT];
+    const struct sam_labels labels = { map, WIDTH, HEIGHT, WIDTH };
+    struct sam_result result;
+    uint64_t first = 0, second = 0;
+    int status;
+
+    if ((status = prompt_point(t, &first, error)) || (status = prompt_box(t, &first, error)) ||
+        (t->params.max_objects > 1 && (status = prompt_mask(t, &second, error))))
+        return status;
+    for (int i = 0; i < frames; i++)
+        if ((i == 1 && (status = prompt_point(t, &first, error))) ||
+            (status = sam_tracker_step(t, frame, &labels, &result, error)))
+            return status;
+    return SAM_OK;
+}
+
 int sam_warm_up(struct sam_tracker *t, struct sam_error *error)
 {
     static const uint8_t grey[WIDTH * HEIGHT];
     const struct sam_frame frame = { .format = SAM_PIXEL_GRAY8, .width = WIDTH, .height = HEIGHT,
                                      .plane = { grey }, .stride = { WIDTH } };
-    struct sam_result result;
-    uint64_t first = 0, second = 0;
     const int grid = sam_grid(&t->model->config);
     int status;
 
     if (!t->queue.ops->alloc && grid * grid > HOST_TOKENS)
         return SAM_OK;
-    if ((status = prompt_point(t, &first, error)) || (status = prompt_box(t, &first, error)) ||
-        (t->params.max_objects > 1 && (status = prompt_mask(t, &second, error))) ||
-        (status = sam_tracker_step(t, &frame, NULL, &result, error)))
-        return status;
-    if ((status = prompt_point(t, &first, error)) ||
-        (status = sam_tracker_step(t, &frame, NULL, &result, error)))
-        return status;
-    return SAM_OK;
+    sam_op_preprocess(&t->queue, &(struct sam_preprocess) { .dst = t->mem.scratch.encoder.input,
+                                                            .frame = frame });
+    status = sam_graphs_record(t, error);
+    return status ? status : run_frames(t, &frame, error);
 }

@@ -125,8 +125,13 @@ struct sam_params {
     // Most bytes the tracker may take (constant + scratch + state), in MiB. 0: no limit.
     int budget_mib;
 
-    // Non-zero: overwrite scratch memory after every frame, to find stale use. Slow.
+    // Non-zero: overwrite scratch memory after every frame, and what an object or a frame leaves
+    // before the next one takes its place, to find stale use. Slow.
     int poison;
+
+    // Non-zero: ask a GPU for every operation of every frame, instead of replaying what was
+    // recorded at open. The same results, later. To compare.
+    int no_graphs;
 
     // Non-zero: keep the outputs of every network part of the last step for sam_tracker_read().
     int keep_stages;
@@ -310,6 +315,9 @@ struct sam_info {
     struct sam_plan plan;  // what was planned
     size_t bytes_used;     // what is held now, counted
     int64_t open_ns;       // how long sam_tracker_open() took, warm-up included
+    int64_t warm_ns;       // of it, the warm-up: every path run, and recorded where that pays
+    int graphs;            // recorded at open, for a GPU
+    uint64_t graph_replays, graph_misses; // since; a miss is work that was not recorded
 };
 SAM_API void sam_tracker_info(const sam_tracker *t, struct sam_info *info);
 

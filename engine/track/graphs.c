@@ -1,0 +1,144 @@
+// Parts of a frame that are recorded at open and replayed for every frame: on a GPU, asking for
+// some hundred operations takes longer than the small ones run.
+#include "track.h"
+
+static int bucket_of(int n)
+{
+    int bucket = 0;
+
+    while (1 << bucket < n)
+        bucket++;
+    return bucket;
+}
+
+static int rows_of(const struct sam_tracker *t, int bucket)
+{
+    return 1 << bucket < t->batch ? 1 << bucket : t->batch;
+}
+
+static int maps_of(const struct sam_tracker *t, enum sam_reach reach)
+{
+    return reach == SAM_REACH_RECENT ? t->limits.num_maskmem : sam_bank_max_maps(&t->limits);
+}
+
+static int keys_of(const struct sam_tracker *t, enum sam_reach reach)
+{
+    const struct sam_config *c = &t->model->config;
+
+    return maps_of(t, reach) * sam_grid(c) * sam_grid(c) +
+           sam_bank_max_pointers(&t->limits) * (c->d_model / c->mem_dim);
+}
+
+void sam_graphs_fit(const struct sam_tracker *t, struct sam_batch *b)
+{
+    if (!t->graphs.on)
+        return;
+    b->rows = rows_of(t, bucket_of(b->n));
+    b->keys = keys_of(t, b->keys <= keys_of(t, SAM_REACH_RECENT) ? SAM_REACH_RECENT
+                                                                 : SAM_REACH_ALL);
+}
+
+void *sam_graphs_find(const struct sam_tracker *t, const struct sam_batch *b)
+{
+    const bool recent = b->keys <= keys_of(t, SAM_REACH_RECENT);
+
+    return t->graphs.track[bucket_of(b->n)][recent ? SAM_REACH_RECENT : SAM_REACH_ALL];
+}
+
+void sam_graphs_run(struct sam_tracker *t, void *record, sam_part *part, const struct sam_batch *b)
+{
+    struct sam_graphs *g = &t->graphs;
+
+    if (record) {
+        int64_t began = sam_now();
+        sam_queue_replay(&t->queue, record);
+        t->times.attend += b ? sam_now() - began : 0;
+        g->replays++;
+    } else {
+        part(t, b);
+        g->misses += g->on;
+    }
+}
+
+// Run a part, record it, run the record. What the first run makes (a device loads a kernel when it
+// is first asked for) cannot be made while recording; nor may the first frame pay for the first
+// replay.
+static int record(struct sam_tracker *t, void **made, sam_part *part, const struct sam_batch *b,
+                  struct sam_error *error)
+{
+    struct sam_error why;
+    int status;
+
+    part(t, b);
+    if ((status = sam_queue_finish(&t->queue, error)))
+        return status;
+    sam_queue_record_begin(&t->queue);
+    part(t, b);
+    *made = sam_queue_record_end(&t->queue);
+    if (sam_queue_finish(&t->queue, &why)) {
+        sam_log(&t->queue.log, SAM_LOG_WARNING, "frames are not recorded, which costs time: %s",
+                why.text);
+        sam_queue_forget(&t->queue, *made);
+        *made = NULL;
+        return SAM_OK;
+    }
+    sam_queue_replay(&t->queue, *made);
+    t->graphs.count++;
+    return sam_queue_finish(&t->queue, error);
+}
+
+// An index block that reads as many maps and pointers as can be, whatever they hold, and leads
+// nowhere.
+static void fill_index(struct sam_tracker *t, const struct sam_batch *b, int maps)
+{
+    struct sam_indices *x = &t->mem.state.index;
+    const struct sam_config *c = &t->model->config;
+    const int pointers = x->pointer.width, n = sam_grid(c) * sam_grid(c);
+
+    for (int i = 0; i < b->rows; i++) {
+        for (int k = 0; k < x->map.width; k++) {
+            x->map.host[i * x->map.width + k] = k < maps ? k : 0;
+            x->map_time.host[i * x->map.width + k] = 0;
+        }
+        for (int k = 0; k < pointers; k++)
+            x->pointer.host[i * pointers + k] = k;
+        x->num_maps.host[i] = maps;
+        x->num_pointers.host[i] = pointers;
+        x->num_rotated.host[i] = maps * n;
+        x->num_keys.host[i] = maps * n + pointers * (c->d_model / c->mem_dim);
+        x->row.host[i] = x->map_to.host[i] = x->pointer_to.host[i] = -1;
+        x->multimask.host[i] = 1;
+        x->binary.host[i] = 0;
+    }
+    sam_indices_upload(t);
+}
+
+int sam_graphs_record(struct sam_tracker *t, struct sam_error *error)
+{
+    struct sam_graphs *g = &t->graphs;
+    int status;
+
+    g->on = sam_queue_records(&t->queue) && !t->stages && !t->params.no_graphs;
+    if (!g->on)
+        return SAM_OK;
+    status = record(t, &g->encode, sam_step_encode, NULL, error);
+    for (int bucket = 0; bucket <= bucket_of(t->batch) && !status; bucket++)
+        for (enum sam_reach reach = 0; reach < SAM_REACHES && !status; reach++) {
+            const int rows = rows_of(t, bucket);
+            const struct sam_batch b = { NULL, rows, rows, keys_of(t, reach) };
+            fill_index(t, &b, maps_of(t, reach));
+            status = record(t, &g->track[bucket][reach], sam_step_track, &b, error);
+        }
+    return status;
+}
+
+void sam_graphs_forget(struct sam_tracker *t)
+{
+    struct sam_graphs *g = &t->graphs;
+
+    sam_queue_forget(&t->queue, g->encode);
+    for (int bucket = 0; bucket < SAM_BUCKETS; bucket++)
+        for (enum sam_reach reach = 0; reach < SAM_REACHES; reach++)
+            sam_queue_forget(&t->queue, g->track[bucket][reach]);
+    *g = (struct sam_graphs) { 0 };
+}

@@ -1,0 +1,201 @@
+// graphs MODEL [FRAMES]
+// The CUDA backend under a whole tracker, on the emulator: what is recorded at open and replayed
+// equals what is asked for anew, to the bit, while objects come and go and everything stale is NaN;
+// and no frame takes memory, or waits for the device but once.
+#include <stdlib.h>
+#include <time.h>
+
+#include <samtrack/samtrack.h>
+
+#include "../track/scene.h"
+#include "faults.h"
+
+enum { OBJECTS = 5, LOW = 64 * 64, ROOM = 1 << 14, SECONDS = 90 };
+
+static struct sam_params params_of(const char *model)
+{
+    struct sam_params p = scene_params(model);
+
+    p.backend = SAM_BACKEND_CUDA;
+    p.precision = SAM_PRECISION_BF16;
+    p.max_objects = OBJECTS;
+    p.max_cond_frames = 2;
+    return p;
+}
+
+static double seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
+}
+
+// ---- two trackers, one script
+
+// What the same call did to both; ids count alike in both.
+static void come_and_go(sam_tracker *const t[2], uint64_t *rng, uint64_t live[OBJECTS])
+{
+    const int j = draw_int(rng, 0, OBJECTS - 1), what = draw_int(rng, 0, 9);
+    const int full = draw_int(rng, 0, 3) > 0, label = draw_int(rng, 0, 1);
+    const float x = (float) draw_int(rng, 10, 90) / 100, y = (float) draw_int(rng, 10, 90) / 100;
+    uint64_t id[2] = { live[j], live[j] };
+
+    for (int i = 0; i < 2; i++) {
+        if (live[j] && what < 2)
+            expect(!sam_tracker_remove(t[i], live[j], NULL), "remove");
+        else if (live[j] && what < 3)
+            expect(!sam_tracker_undo(t[i], live[j], NULL), "undo");
+        else if (what < 7)
+            id[i] = give_mask(t[i], live[j], full);
+        else if (what < 8)
+            id[i] = give_box(t[i], live[j], x * 0.5f, y * 0.5f, x * 0.5f + 0.3f, y * 0.5f + 0.3f);
+        else
+            id[i] = give_point(t[i], live[j], x, y, label);
+    }
+    expect(id[0] == id[1], "ids %d and %d", (int) id[0], (int) id[1]);
+    live[j] = live[j] && what < 2 ? 0 : id[0];
+}
+
+static void expect_same_tensor(sam_tracker *const t[2], uint64_t id, const char *name, int frame)
+{
+    static float a[ROOM], b[ROOM];
+    const size_t n = fetch(t[0], id, name, a, ROOM), m = fetch(t[1], id, name, b, ROOM);
+    size_t nan = 0;
+
+    expect(n && n == m, "frame %d, %s of object %d: %zu and %zu numbers", frame, name, (int) id, n,
+           m);
+    for (size_t i = 0; i < n; i++)
+        nan += a[i] != a[i];
+    expect(!nan, "frame %d, %s of object %d: %zu of %zu are NaN", frame, name, (int) id, nan, n);
+    expect(!memcmp(a, b, n * sizeof(float)), "frame %d: %s of object %d differs", frame, name,
+           (int) id);
+}
+
+static void expect_same_frame(sam_tracker *const t[2], const struct sam_result r[2], int frame)
+{
+    expect(r[0].num_objects == r[1].num_objects, "frame %d: %d and %d objects", frame,
+           r[0].num_objects, r[1].num_objects);
+    for (int i = 0; i < r[0].num_objects && i < r[1].num_objects; i++) {
+        const struct sam_object *a = &r[0].objects[i], *b = &r[1].objects[i];
+        expect(a->id == b->id && a->slot == b->slot && a->state == b->state && a->x == b->x &&
+               a->y == b->y && a->width == b->width && a->height == b->height &&
+               a->area == b->area && a->iou == b->iou && a->score == b->score,
+               "frame %d: object %d: scores %.9g and %.9g, areas %d and %d", frame, (int) a->id,
+               (double) a->score, (double) b->score, a->area, b->area);
+        expect_same_tensor(t, a->id, "low_res", frame);
+        expect_same_tensor(t, a->id, "pointer", frame);
+        expect_same_tensor(t, a->id, "memory", frame);
+    }
+}
+
+static void check_same(const char *model, int frames, double most)
+{
+    static uint8_t labels[2][SCENE_W * SCENE_H_PX];
+    struct sam_params p = params_of(model);
+    struct sam_info info;
+    struct scene s;
+    uint64_t rng = 5, live[OBJECTS] = { 0 };
+    sam_tracker *t[2];
+    const double began = seconds();
+    int seen[OBJECTS + 1] = { 0 }, f = 0;
+
+    p.poison = 1;
+    t[0] = scene_open(&p);
+    p.poison = 0;
+    p.no_graphs = 1;
+    t[1] = scene_open(&p);
+    for (; f < frames && seconds() - began < most && !expect_failed; f++) {
+        struct sam_result r[2];
+        struct sam_error error = { "" };
+        if (draw_int(&rng, 0, 2) == 0)
+            come_and_go(t, &rng, live);
+        scene_draw(&s, f);
+        for (int i = 0; i < 2; i++) {
+            const struct sam_labels l = { labels[i], SCENE_W, SCENE_H_PX, SCENE_W };
+            expect(!sam_tracker_step(t[i], &s.frame, &l, &r[i], &error), "frame %d: %s", f,
+                   error.text);
+        }
+        expect(!memcmp(labels[0], labels[1], sizeof(labels[0])), "frame %d: labels differ", f);
+        expect_same_frame(t, r, f);
+        seen[r[0].num_objects]++;
+        for (int j = 0; j < OBJECTS; j++)
+            if (!object_in(&r[0], live[j])) // its only prompt was undone
+                live[j] = 0;
+    }
+    sam_tracker_info(t[0], &info);
+    printf("%d frames, of them with 0 to %d objects:", f, OBJECTS);
+    for (int i = 0; i <= OBJECTS; i++)
+        printf(" %d", seen[i]);
+    printf("; %d graphs, %d replays, %d misses; %.0f ms a frame\n", info.graphs,
+           (int) info.graph_replays, (int) info.graph_misses, 1e3 * (seconds() - began) / f);
+    expect(info.graphs == 1 + 4 * 2, "%d graphs", info.graphs); // batches of 1, 2, 4, 5
+    expect(!info.graph_misses && info.graph_replays >= (uint64_t) f, "graphs were not used");
+    sam_tracker_info(t[1], &info);
+    expect(!info.graphs && !info.graph_replays && !info.graph_misses, "graphs were used");
+    for (int i = 0; i < 2; i++)
+        sam_tracker_close(&t[i]);
+}
+
+// ---- memory
+
+static void check_memory(const char *model)
+{
+    struct sam_params p = params_of(model);
+    struct sam_error error = { "" };
+    struct sam_plan plan;
+    struct sam_info info;
+    struct scene s;
+    struct faults_count was = faults.count;
+
+    expect(!sam_tracker_plan(&p, &plan, &error), "plan: %s", error.text);
+    expect(faults.count.allocations == was.allocations && !faults.held, "a plan took memory");
+    sam_tracker *t = scene_open(&p);
+    // Constant, scratch, state, and the block that operations work in; the pinned ring.
+    expect(faults.count.allocations - was.allocations == 4, "%d allocations at open",
+           faults.count.allocations - was.allocations);
+    expect(faults.count.pinned - was.pinned == 1, "%d pinned", faults.count.pinned - was.pinned);
+    sam_tracker_info(t, &info);
+    printf("planned %zu bytes, used %zu, of them on the device %zu\n", plan.total_bytes,
+           info.bytes_used, faults.held);
+    expect(plan.total_bytes == info.plan.total_bytes && info.bytes_used <= plan.total_bytes &&
+           info.bytes_used >= plan.total_bytes * 0.99, "planned %zu, used %zu", plan.total_bytes,
+           info.bytes_used);
+    expect(faults.held <= plan.total_bytes, "held %zu, planned %zu", faults.held, plan.total_bytes);
+
+    for (int f = 0; f < 12; f++) {
+        const bool prompts = f == 0 || f == 6;
+        if (prompts)
+            give_box(t, 0, 0.2f, 0.2f, 0.7f, 0.7f);
+        was = faults.count;
+        step(t, &s, f);
+        const struct faults_count now = faults.count;
+        expect(now.allocations == was.allocations && now.pinned == was.pinned &&
+               now.frees == was.frees, "frame %d took or gave memory", f);
+        expect(now.device_waits == was.device_waits, "frame %d waited for the device", f);
+        expect(prompts || now.waits - was.waits == 1, "frame %d waited %d times", f,
+               now.waits - was.waits);
+        // The encoder's graph and, from the second frame on, the step's.
+        expect(now.replays - was.replays == 1 + (f > 0), "frame %d: %d graphs", f,
+               now.replays - was.replays);
+        // Besides them: preprocess; label boxes, three.
+        expect(prompts || now.launches - was.launches <= 4, "frame %d: %d launches", f,
+               now.launches - was.launches);
+    }
+    sam_tracker_close(&t);
+    expect(!faults.held && faults.count.allocations + faults.count.pinned == faults.count.frees,
+           "%zu bytes are left on the device", faults.held);
+
+    p.budget_mib = (int) (plan.total_bytes >> 20) - 2;
+    expect(sam_tracker_open(&t, &p, &error) == SAM_ENOMEM && !t, "a budget too small");
+    printf("%s\n", error.text);
+    expect(strstr(error.text, "are missing") != NULL, "%s", error.text);
+    expect(!faults.held, "%zu bytes are left on the device", faults.held);
+}
+
+int main(int argc, char **argv)
+{
+    check_memory(argv[1]);
+    check_same(argv[1], argc > 2 ? atoi(argv[2]) : 10000, argc > 2 ? 1e9 : SECONDS);
+    return expect_status();
+}
