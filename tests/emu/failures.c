@@ -1,0 +1,294 @@
+// failures MODEL
+// A GPU that fails: at open, in the middle of a stream, for good. Each time one sentence, nothing
+// kept, and a tracker opened anew works as if nothing had been.
+#include <stdlib.h>
+
+#include <samtrack/samtrack.h>
+
+#include "../track/scene.h"
+#include "faults.h"
+
+// Of the runtime's errors: out of memory; an illegal address, which ends the context.
+enum { MEMORY_ALLOCATION = 2, ILLEGAL_ADDRESS = 700 };
+enum { FRAMES = 3, LOW = 64 * 64 };
+
+static int warnings;
+static char last_warning[512];
+
+static void count_warnings(void *priv, enum sam_log_level level, const char *line)
+{
+    if (level == SAM_LOG_WARNING) {
+        warnings++;
+        snprintf(last_warning, sizeof(last_warning), "%s", line);
+    }
+}
+
+static struct sam_params params_of(const char *model)
+{
+    struct sam_params p = scene_params(model);
+
+    p.backend = SAM_BACKEND_CUDA;
+    p.precision = SAM_PRECISION_BF16;
+    p.max_objects = 1;
+    p.max_cond_frames = 2;
+    p.log = count_warnings;
+    return p;
+}
+
+static void fail_after(int calls, int error, bool sticky, const char *only)
+{
+    faults.countdown = calls;
+    faults.error = error;
+    faults.sticky = sticky;
+    faults.happened = false;
+    faults.only = only;
+}
+
+static void fail_no_more(void)
+{
+    faults.countdown = -1;
+    faults.only = NULL;
+}
+
+static void expect_sentence(const struct sam_error *e, const char *what, int n)
+{
+    expect(strlen(e->text) > 20 && !strchr(e->text, '\n'), "%s %d: '%s' is no sentence", what, n,
+           e->text);
+}
+
+static void expect_nothing_held(const char *what, int n)
+{
+    expect(!faults.held, "%s %d: %zu bytes of the device are kept", what, n, faults.held);
+    expect(faults.count.allocations + faults.count.pinned == faults.count.frees,
+           "%s %d: %d pieces of memory kept", what, n,
+           faults.count.allocations + faults.count.pinned - faults.count.frees);
+}
+
+// A few frames of one object: the last mask into low. The first status that is not SAM_OK.
+static int run(sam_tracker *t, float low[LOW], struct sam_error *error)
+{
+    struct scene s;
+    int status = SAM_OK, shape[4];
+    uint64_t id = give_box(t, 0, 0.2f, 0.2f, 0.7f, 0.7f);
+
+    for (int f = 0; f < FRAMES && !status; f++) {
+        struct sam_result r;
+        status = sam_tracker_step(t, scene_draw(&s, f), NULL, &r, error);
+    }
+    return status ? status : sam_tracker_read(t, id, "low_res", low, LOW, shape, error);
+}
+
+// The run that every other one is measured by; what a clean open and run ask of the runtime.
+static float clean[LOW];
+static int calls_to_open, calls_to_run;
+
+static void expect_works(const struct sam_params *p, const char *what, int n)
+{
+    static float low[LOW];
+    struct sam_error error = { "" };
+    sam_tracker *t = NULL;
+
+    expect(!sam_tracker_open(&t, p, &error), "%s %d: %s", what, n, error.text);
+    if (!t)
+        return;
+    expect(!run(t, low, &error), "%s %d: %s", what, n, error.text);
+    expect(!memcmp(low, clean, sizeof(low)), "%s %d: another mask", what, n);
+    sam_tracker_close(&t);
+    expect_nothing_held(what, n);
+}
+
+static void run_clean(const struct sam_params *p)
+{
+    struct sam_error error = { "" };
+    const int before = faults.count.calls;
+    sam_tracker *t = scene_open(p);
+
+    calls_to_open = faults.count.calls - before;
+    expect(!run(t, clean, &error), "%s", error.text);
+    calls_to_run = faults.count.calls - before - calls_to_open;
+    sam_tracker_close(&t);
+    expect_nothing_held("clean", 0);
+}
+
+// ---- too little memory
+
+static void check_memory(const struct sam_params *p)
+{
+    struct sam_error error = { "" };
+    size_t need;
+    sam_tracker *t = scene_open(p);
+
+    need = faults.held;
+    sam_tracker_close(&t);
+    for (int i = 0; i < 9; i++) {
+        faults.limit = i < 8 ? need / 8 * (size_t) i + 1 : need - 1;
+        const int status = sam_tracker_open(&t, p, &error);
+        expect(status == SAM_ENOMEM && !t, "limit %zu of %zu: status %d: %s", faults.limit, need,
+               status, error.text);
+        expect_sentence(&error, "limit", i);
+        expect(strstr(error.text, "MiB") && (strstr(error.text, "are free") ||
+                                             strstr(error.text, "are left")),
+               "limit %zu: '%s' does not say what is left", faults.limit, error.text);
+        if (i == 0 || i == 8)
+            printf("%s\n", error.text);
+        expect_nothing_held("limit", i);
+    }
+    faults.limit = need;
+    expect_works(p, "enough memory", 0);
+    faults.limit = 0;
+}
+
+// ---- a call that fails
+
+static void check_open(const struct sam_params *p)
+{
+    enum { TRIES = 24 };
+    int refused = 0;
+
+    for (int i = 0; i < TRIES; i++) { // the first calls, then some of all
+        const int n = i < TRIES / 2 ? i : (int) ((int64_t) calls_to_open * i / TRIES);
+        struct sam_error error = { "" };
+        sam_tracker *t = (sam_tracker *) &error;
+        warnings = 0;
+        fail_after(n, ILLEGAL_ADDRESS, false, NULL);
+        const int status = sam_tracker_open(&t, p, &error);
+        fail_no_more();
+        expect(faults.happened, "call %d did not come", n);
+        if (status) {
+            expect(!t, "call %d: the tracker is not NULL", n);
+            expect_sentence(&error, "call", n);
+            refused++;
+        } else { // something it can do without
+            sam_tracker_close(&t);
+        }
+        expect_nothing_held("call", n);
+    }
+    printf("a call of %d at open fails: %d of %d refused\n", calls_to_open, refused, TRIES);
+    expect(refused > TRIES / 2, "%d refused", refused);
+    expect_works(p, "after failures at open", 0);
+}
+
+static void check_run(const struct sam_params *p)
+{
+    enum { TRIES = 16 };
+    static float low[LOW];
+    int failed = 0;
+
+    for (int i = 0; i < TRIES; i++) {
+        const int n = (int) ((int64_t) calls_to_run * i / TRIES);
+        struct sam_error error = { "" }, again = { "" };
+        struct sam_result r;
+        struct scene s;
+        sam_tracker *t = scene_open(p);
+        fail_after(n, ILLEGAL_ADDRESS, false, NULL);
+        const int status = run(t, low, &error);
+        fail_no_more();
+        expect(status == SAM_EDEVICE, "call %d: status %d: %s", n, status, error.text);
+        expect_sentence(&error, "call", n);
+        expect(strstr(error.text, "illegal memory access") != NULL, "call %d: %s", n, error.text);
+        failed += status != SAM_OK;
+        // From then on it says no more than that.
+        const int after = sam_tracker_step(t, scene_draw(&s, 0), NULL, &r, &again);
+        expect(after == SAM_EDEVICE && strstr(again.text, "must be closed") && !r.num_objects,
+               "call %d: then %s", n, again.text);
+        sam_tracker_close(&t);
+        expect_nothing_held("call", n);
+        if (i % 5 == 0)
+            expect_works(p, "after a failure in a frame", n);
+    }
+    printf("a call of %d in %d frames fails: %d of %d steps failed\n", calls_to_run, FRAMES, failed,
+           TRIES);
+}
+
+// ---- a context that is lost, with two trackers in it
+
+static void check_lost(const struct sam_params *p)
+{
+    static float low[LOW];
+    struct sam_error error = { "" };
+    const int resets = faults.count.resets;
+    sam_tracker *t[2] = { scene_open(p), scene_open(p) }, *third;
+    struct sam_result r;
+    struct scene s;
+
+    expect(!run(t[1], low, &error), "%s", error.text);
+    fail_after(calls_to_run / 2, ILLEGAL_ADDRESS, true, NULL);
+    expect(run(t[0], low, &error) == SAM_EDEVICE, "the first: %s", error.text);
+    printf("%s\n", error.text);
+    expect(sam_tracker_step(t[1], scene_draw(&s, FRAMES), NULL, &r, &error) == SAM_EDEVICE,
+           "the second: %s", error.text);
+    expect_sentence(&error, "the second", 0);
+    // What others have open is not swept away under them.
+    expect(sam_tracker_open(&third, p, &error) == SAM_EDEVICE && !third, "a third: %s", error.text);
+    expect_sentence(&error, "a third", 0);
+    expect(faults.count.resets == resets, "a reset under two trackers");
+    fail_no_more();
+    for (int i = 0; i < 2; i++)
+        sam_tracker_close(&t[i]);
+    expect_nothing_held("lost", 0);
+    warnings = 0;
+    expect_works(p, "after the context was lost", 0);
+    expect(faults.count.resets == resets + 1, "%d resets", faults.count.resets - resets);
+    expect(warnings == 1 && strstr(last_warning, "reset"), "%d warnings: %s", warnings,
+           last_warning);
+}
+
+// Weights in memory that may be gone are not shared with who opens later.
+static void check_disowned(const struct sam_params *p)
+{
+    static float low[LOW];
+    struct sam_error error = { "" };
+    sam_tracker *broken = scene_open(p);
+
+    const size_t one = faults.held;
+    fail_after(calls_to_run / 2, ILLEGAL_ADDRESS, false, NULL);
+    expect(run(broken, low, &error) == SAM_EDEVICE, "%s", error.text);
+    fail_no_more();
+    sam_tracker *t = scene_open(p);
+    expect(faults.held == 2 * one, "%zu bytes held, of one tracker %zu", faults.held, one);
+    expect(!run(t, low, &error) && !memcmp(low, clean, sizeof(low)), "beside a broken one: %s",
+           error.text);
+    sam_tracker_close(&broken);
+    sam_tracker_close(&t);
+    expect_nothing_held("disowned", 0);
+}
+
+// ---- frames that cannot be recorded
+
+static void check_unrecorded(const struct sam_params *p, const char *only)
+{
+    static float low[LOW];
+    struct sam_error error = { "" };
+    struct sam_info info;
+    sam_tracker *t;
+
+    warnings = 0;
+    fail_after(1, MEMORY_ALLOCATION, false, only); // the second graph: of the step
+    expect(!sam_tracker_open(&t, p, &error), "%s: %s", only, error.text);
+    fail_no_more();
+    expect(warnings == 1 && strstr(last_warning, "not recorded"), "%d warnings: %s", warnings,
+           last_warning);
+    expect(!run(t, low, &error) && !memcmp(low, clean, sizeof(low)), "%s: %s", only, error.text);
+    sam_tracker_info(t, &info);
+    printf("%s fails once: %d graphs, %d replays, %d misses\n", only, info.graphs,
+           (int) info.graph_replays, (int) info.graph_misses);
+    expect(info.graphs == 2 && info.graph_replays == FRAMES && info.graph_misses == FRAMES - 1,
+           "counts");
+    sam_tracker_close(&t);
+    expect_nothing_held(only, 0);
+}
+
+int main(int argc, char **argv)
+{
+    const struct sam_params p = params_of(argv[1]);
+
+    run_clean(&p);
+    check_memory(&p);
+    check_unrecorded(&p, "cudaGraphInstantiate");
+    check_unrecorded(&p, "cudaStreamBeginCapture");
+    check_open(&p);
+    check_run(&p);
+    check_lost(&p);
+    check_disowned(&p);
+    return expect_status();
+}
