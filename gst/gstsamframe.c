@@ -323,7 +323,7 @@ account (GstSamTrack * self, const struct sam_times *times, gint64 step_ns,
 
   self->passed = 0;
   sam_tracker_info (self->tracker, &info);
-  gst_sam_stats_set_bytes_used (self->stats, info.bytes_used);
+  gst_sam_stats_set_info (self->stats, &info);
   gst_sam_stats_count (self->stats, GST_SAM_COUNT_INFERRED);
   gst_sam_stats_frame (self->stats, times, step_ns, element_ns);
   if (!gst_sam_load_measure (&self->load, element_ns))

@@ -35,6 +35,14 @@ gst_sam_stats_clear (GstSamStats * stats)
   g_mutex_clear (&stats->lock);
 }
 
+static void
+copy_counts (GstSamStats * stats, const struct sam_info *info)
+{
+  stats->bytes_used = info->bytes_used;
+  stats->graph_replays = info->graph_replays;
+  stats->graph_misses = info->graph_misses;
+}
+
 void
 gst_sam_stats_start (GstSamStats * stats, const struct sam_info *info)
 {
@@ -46,8 +54,10 @@ gst_sam_stats_start (GstSamStats * stats, const struct sam_info *info)
   stats->num_objects = 0;
   stats->latency = 0;
   stats->open_ns = info->open_ns;
+  stats->warm_ns = info->warm_ns;
   stats->bytes_planned = info->plan.total_bytes;
-  stats->bytes_used = info->bytes_used;
+  stats->graphs = info->graphs;
+  copy_counts (stats, info);
   g_strlcpy (stats->backend, info->backend, sizeof stats->backend);
   g_strlcpy (stats->device, info->device, sizeof stats->device);
   g_strlcpy (stats->precision, info->precision, sizeof stats->precision);
@@ -115,10 +125,10 @@ gst_sam_stats_set_objects (GstSamStats * stats, guint num_objects)
 }
 
 void
-gst_sam_stats_set_bytes_used (GstSamStats * stats, guint64 bytes)
+gst_sam_stats_set_info (GstSamStats * stats, const struct sam_info *info)
 {
   g_mutex_lock (&stats->lock);
-  stats->bytes_used = bytes;
+  copy_counts (stats, info);
   g_mutex_unlock (&stats->lock);
 }
 
@@ -194,12 +204,16 @@ gst_sam_stats_to_structure (GstSamStats * stats)
   gst_structure_set (s, "objects", G_TYPE_UINT, now->num_objects,
       "frames-per-second", G_TYPE_DOUBLE, get_rate (now),
       "open-ns", G_TYPE_INT64, now->open_ns,
+      "warm-up-ns", G_TYPE_INT64, now->warm_ns,
       "first-frame-ns", G_TYPE_INT64, now->first_frame_ns, NULL);
   n = MIN (now->frames, GST_SAM_STATS_WINDOW);
   for (i = 0; i < GST_SAM_STAGES; i++)
     add_percentiles (s, stage_names[i], now->window[i], n);
   gst_structure_set (s, "bytes-planned", G_TYPE_UINT64, now->bytes_planned,
       "bytes-used", G_TYPE_UINT64, now->bytes_used,
+      "graphs", G_TYPE_UINT, now->graphs,
+      "graph-replays", G_TYPE_UINT64, now->graph_replays,
+      "graph-misses", G_TYPE_UINT64, now->graph_misses,
       "latency-reported", G_TYPE_UINT64, now->latency,
       "backend", G_TYPE_STRING, now->backend,
       "device", G_TYPE_STRING, now->device,

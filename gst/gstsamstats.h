@@ -42,13 +42,15 @@ typedef struct
   guint64 count[GST_SAM_COUNTS];
   gint64 window[GST_SAM_STAGES][GST_SAM_STATS_WINDOW];  /* ns, rings */
   guint64 frames;               /* measured, the first not among them */
-  gint64 open_ns, first_frame_ns;
+  gint64 open_ns, warm_ns, first_frame_ns;
   gint64 first_us, last_us;     /* when frames came in, monotonic */
   guint num_objects;
   guint64 latency;              /* reported, ns */
 
   /* Of the tracker, copied because it is closed before the stats are read. */
   guint64 bytes_planned, bytes_used;
+  guint graphs;
+  guint64 graph_replays, graph_misses;
   gchar backend[32], device[96], precision[16], variant[48];
 } GstSamStats;
 
@@ -65,7 +67,8 @@ guint64 gst_sam_stats_get_count (GstSamStats * stats, GstSamCount count);
 void gst_sam_stats_frame (GstSamStats * stats, const struct sam_times *times,
     gint64 step, gint64 element);
 void gst_sam_stats_set_objects (GstSamStats * stats, guint num_objects);
-void gst_sam_stats_set_bytes_used (GstSamStats * stats, guint64 bytes);
+/* What the tracker tells of itself after a frame. */
+void gst_sam_stats_set_info (GstSamStats * stats, const struct sam_info *info);
 void gst_sam_stats_set_latency (GstSamStats * stats, guint64 latency);
 
 /* Any thread. (transfer full) */

@@ -45,6 +45,7 @@ enum
   PROP_0,
   PROP_MODEL_FILE,
   PROP_BACKEND,
+  PROP_CUDA_DEVICE_ID,
   PROP_PRECISION,
   PROP_THREADS,
   PROP_MAX_OBJECTS,
@@ -86,53 +87,6 @@ G_DEFINE_TYPE (GstSamTrack, gst_sam_track, GST_TYPE_BASE_TRANSFORM);
 GST_ELEMENT_REGISTER_DEFINE (samtrack, "samtrack", GST_RANK_NONE,
     GST_TYPE_SAM_TRACK);
 
-static void
-gst_sam_track_log (void *self, enum sam_log_level level, const char *line)
-{
-  static const GstDebugLevel levels[] = {
-    [SAM_LOG_ERROR] = GST_LEVEL_ERROR,
-    [SAM_LOG_WARNING] = GST_LEVEL_WARNING,
-    [SAM_LOG_INFO] = GST_LEVEL_INFO,
-    [SAM_LOG_DEBUG] = GST_LEVEL_DEBUG,
-  };
-
-  GST_CAT_LEVEL_LOG (GST_CAT_DEFAULT, levels[level], self, "%s", line);
-}
-
-void
-gst_sam_track_post_error (GstSamTrack * self, int status,
-    const struct sam_error *error, const gchar * what)
-{
-  GQuark domain = GST_LIBRARY_ERROR;
-  gint code = GST_LIBRARY_ERROR_FAILED;
-
-  switch (status) {
-    case SAM_EIO:
-      domain = GST_RESOURCE_ERROR;
-      code = self->model_file && g_file_test (self->model_file,
-          G_FILE_TEST_EXISTS) ? GST_RESOURCE_ERROR_READ :
-          GST_RESOURCE_ERROR_NOT_FOUND;
-      break;
-    case SAM_EINVAL:
-    case SAM_EFORMAT:
-      domain = GST_RESOURCE_ERROR;
-      code = GST_RESOURCE_ERROR_SETTINGS;
-      break;
-    case SAM_ENOMEM:
-      domain = GST_RESOURCE_ERROR;
-      code = GST_RESOURCE_ERROR_NO_SPACE_LEFT;
-      break;
-    case SAM_EUNSUPPORTED:
-      code = GST_LIBRARY_ERROR_INIT;
-      break;
-    default:
-      break;
-  }
-  gst_element_message_full (GST_ELEMENT (self), GST_MESSAGE_ERROR, domain, code,
-      g_strdup (error->text), g_strdup_printf ("%s gave %d", what, status),
-      __FILE__, GST_FUNCTION, __LINE__);
-}
-
 /* Streaming */
 
 static void
@@ -146,6 +100,7 @@ get_params (GstSamTrack * self, struct sam_params *params)
   params->model_file = self->model_file && *self->model_file ?
       self->model_file : NULL;
   params->backend = self->backend;
+  params->device = self->cuda_device_id;
   params->precision = self->precision;
   params->threads = self->threads;
   params->max_objects = self->max_objects;
@@ -348,6 +303,9 @@ gst_sam_track_set_property (GObject * object, guint id, const GValue * value,
     case PROP_BACKEND:
       self->backend = g_value_get_enum (value);
       break;
+    case PROP_CUDA_DEVICE_ID:
+      self->cuda_device_id = g_value_get_int (value);
+      break;
     case PROP_PRECISION:
       self->precision = g_value_get_enum (value);
       break;
@@ -402,6 +360,9 @@ gst_sam_track_get_property (GObject * object, guint id, GValue * value,
       break;
     case PROP_BACKEND:
       g_value_set_enum (value, self->backend);
+      break;
+    case PROP_CUDA_DEVICE_ID:
+      g_value_set_int (value, self->cuda_device_id);
       break;
     case PROP_PRECISION:
       g_value_set_enum (value, self->precision);
@@ -480,6 +441,17 @@ install_model_properties (GObjectClass * klass)
           "What the model runs on", GST_TYPE_SAM_TRACK_BACKEND,
           SAM_BACKEND_AUTO, SETTABLE_READY));
   /**
+   * GstSamTrack:cuda-device-id:
+   *
+   * Which GPU of several, -1 for the current one of the process.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_CUDA_DEVICE_ID,
+      g_param_spec_int ("cuda-device-id", "CUDA device ID",
+          "Which NVIDIA GPU to run on (-1: the current one)", -1, 1024, -1,
+          SETTABLE_READY));
+  /**
    * GstSamTrack:precision:
    *
    * Precision of the products. Sums are always 32 bits wide.
@@ -513,6 +485,11 @@ install_model_properties (GObjectClass * klass)
       g_param_spec_uint ("max-objects", "Max objects",
           "Objects that can be tracked at once; memory is sized by it", 1,
           GST_SAM_MAX_OBJECTS, DEFAULT_MAX_OBJECTS, SETTABLE_READY));
+}
+
+static void
+install_stream_properties (GObjectClass * klass)
+{
   /**
    * GstSamTrack:lost-after:
    *
@@ -525,11 +502,6 @@ install_model_properties (GObjectClass * klass)
       g_param_spec_uint ("lost-after", "Lost after",
           "Frames that an object stays occluded before it counts as lost", 1,
           G_MAXINT, DEFAULT_LOST_AFTER, SETTABLE_READY));
-}
-
-static void
-install_stream_properties (GObjectClass * klass)
-{
   /**
    * GstSamTrack:interval:
    *
@@ -665,6 +637,7 @@ gst_sam_track_init (GstSamTrack * self)
   gst_base_transform_set_in_place (base, TRUE);
   gst_base_transform_set_passthrough (base, FALSE);
 
+  self->cuda_device_id = -1;
   self->max_objects = DEFAULT_MAX_OBJECTS;
   self->lost_after = DEFAULT_LOST_AFTER;
   self->report = g_new0 (GstSamReport, 1);

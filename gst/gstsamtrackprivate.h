@@ -22,6 +22,7 @@ struct _GstSamTrack
   /* properties, guarded by the object lock */
   gchar *model_file;
   gint backend;
+  gint cuda_device_id;
   gint precision;
   guint threads;
   guint max_objects;
@@ -50,9 +51,11 @@ struct _GstSamTrack
   gint mask_width, mask_height;
 };
 
-/* gstsamtrack.c */
+/* gstsamerror.c: the one place where the engine's words become those of
+ * GStreamer. */
 
-/* The one place where the engine's words become those of GStreamer. */
+void gst_sam_track_log (void *self, enum sam_log_level level,
+    const char *line);
 void gst_sam_track_post_error (GstSamTrack * self, int status,
     const struct sam_error *error, const gchar * what);
 

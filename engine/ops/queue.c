@@ -67,8 +67,6 @@ static int open_any(struct sam_queue *q, enum sam_backend backend, const struct 
     struct sam_error why;
     if (backend != SAM_BACKEND_AUTO)
         return open_one(q, backend, w, error);
-    if (!sam_ops_cuda())
-        return open_one(q, SAM_BACKEND_CPU, w, error);
     const int status = open_one(q, SAM_BACKEND_CUDA, w, &why);
     if (!status)
         return status;

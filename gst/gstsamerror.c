@@ -1,0 +1,50 @@
+#include "gstsamtrackprivate.h"
+
+#define GST_CAT_DEFAULT gst_sam_track_debug
+
+void
+gst_sam_track_log (void *self, enum sam_log_level level, const char *line)
+{
+  static const GstDebugLevel levels[] = {
+    [SAM_LOG_ERROR] = GST_LEVEL_ERROR,
+    [SAM_LOG_WARNING] = GST_LEVEL_WARNING,
+    [SAM_LOG_INFO] = GST_LEVEL_INFO,
+    [SAM_LOG_DEBUG] = GST_LEVEL_DEBUG,
+  };
+
+  GST_CAT_LEVEL_LOG (GST_CAT_DEFAULT, levels[level], self, "%s", line);
+}
+
+void
+gst_sam_track_post_error (GstSamTrack * self, int status,
+    const struct sam_error *error, const gchar * what)
+{
+  GQuark domain = GST_LIBRARY_ERROR;
+  gint code = GST_LIBRARY_ERROR_FAILED;
+
+  switch (status) {
+    case SAM_EIO:
+      domain = GST_RESOURCE_ERROR;
+      code = self->model_file && g_file_test (self->model_file,
+          G_FILE_TEST_EXISTS) ? GST_RESOURCE_ERROR_READ :
+          GST_RESOURCE_ERROR_NOT_FOUND;
+      break;
+    case SAM_EINVAL:
+    case SAM_EFORMAT:
+      domain = GST_RESOURCE_ERROR;
+      code = GST_RESOURCE_ERROR_SETTINGS;
+      break;
+    case SAM_ENOMEM:
+      domain = GST_RESOURCE_ERROR;
+      code = GST_RESOURCE_ERROR_NO_SPACE_LEFT;
+      break;
+    case SAM_EUNSUPPORTED:
+      code = GST_LIBRARY_ERROR_INIT;
+      break;
+    default:
+      break;
+  }
+  gst_element_message_full (GST_ELEMENT (self), GST_MESSAGE_ERROR, domain, code,
+      g_strdup (error->text), g_strdup_printf ("%s gave %d", what, status),
+      __FILE__, GST_FUNCTION, __LINE__);
+}
