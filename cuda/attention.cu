@@ -1,4 +1,5 @@
-// Attention, exact: all in F32, no tensor cores.
+// Attention: what the operations ask of the kernels, and the exact kernel: all in F32, no tensor
+// cores. The other one is in attention_tensor.cu.
 #include "attention.cuh"
 
 #include "reduce.cuh"
@@ -35,18 +36,20 @@ static __device__ void load_piece(piece *to, const attend &a, view t, int group,
 }
 
 template <int PIECES>
-static __global__ void __launch_bounds__(EXACT_ATTEND_THREADS) attend_exact_kernel(attend a)
+static __global__ void __launch_bounds__(EXACT_ATTEND_THREADS, 1) attend_exact_kernel(attend a)
 {
     __shared__ piece keys[EXACT_KEYS], queries[EXACT_ROWS], weights[EXACT_ROWS];
     const int lane = threadIdx.x % 32, first = threadIdx.x / 32 * EXACT_QUERIES;
-    const int query0 = blockIdx.x * EXACT_ROWS, head = blockIdx.y, group = blockIdx.z;
-    const int num_keys = attend_num_keys(a, group);
+    const int query0 = blockIdx.x / a.splits * EXACT_ROWS, head = blockIdx.y, group = blockIdx.z;
+    const int num_keys = attend_num_keys(a, group), split = blockIdx.x % a.splits;
+    const int steps = (num_keys + EXACT_KEYS - 1) / EXACT_KEYS;
+    const int end = steps * (split + 1) / a.splits * EXACT_KEYS;
     float out[EXACT_QUERIES][PIECES] = {}, top[EXACT_QUERIES], total[EXACT_QUERIES] = {};
 #pragma unroll
     for (int i = 0; i < EXACT_QUERIES; i++)
         top[i] = -INFINITY;
 
-    for (int key0 = 0; key0 < num_keys; key0 += EXACT_KEYS) {
+    for (int key0 = steps * split / a.splits * EXACT_KEYS; key0 < end; key0 += EXACT_KEYS) {
         float score[EXACT_QUERIES] = {};
         for (int c0 = 0; c0 < a.dk; c0 += 32) {
             __syncthreads();
@@ -98,23 +101,31 @@ static __global__ void __launch_bounds__(EXACT_ATTEND_THREADS) attend_exact_kern
     }
 #pragma unroll
     for (int i = 0; i < EXACT_QUERIES; i++) {
-        const int row = attend_dst_row(a, group, query0 + first + i);
+        const int query = query0 + first + i, row = attend_dst_row(a, group, query);
+        const size_t part = attend_part(a, split, group, head, query);
+        if (row >= 0 && a.splits > 1 && lane == 0)
+            attend_tops(a)[part] = make_float2(top[i], total[i]);
 #pragma unroll
-        for (int k = 0; k < PIECES; k++)
-            if (row >= 0 && 32 * k + lane < a.dv)
-                store_one(a.dst, (unsigned) row * a.dst_step + head * a.dv + 32 * k + lane,
+        for (int k = 0; k < PIECES; k++) {
+            const int c = 32 * k + lane;
+            if (row >= 0 && c < a.dv && a.splits > 1)
+                a.part[part * a.dv + c] = out[i][k];
+            else if (row >= 0 && c < a.dv)
+                store_one(a.dst, (unsigned) row * a.dst_step + head * a.dv + c,
                           out[i][k] / total[i]);
+        }
     }
 }
 
 template <int PIECES> static void launch_exact(struct sam_queue *q, const attend &a)
 {
-    const dim3 grid(blocks_for(a.queries, EXACT_ROWS), a.heads, a.groups);
+    const dim3 grid(blocks_for(a.queries, EXACT_ROWS) * a.splits, a.heads, a.groups);
     SAM_LAUNCH(attend_exact_kernel<PIECES>, grid, EXACT_ATTEND_THREADS, 0, sam_cuda_stream(q), a);
 }
 
-static void attend_exact(struct sam_queue *q, const attend &a)
+static void attend_exact(struct sam_queue *q, attend a)
 {
+    sam_cuda_attend_split(q, &a, EXACT_ROWS, EXACT_KEYS);
     if (a.dv <= 32)
         launch_exact<1>(q, a);
     else if (a.dv <= 64)
@@ -123,22 +134,30 @@ static void attend_exact(struct sam_queue *q, const attend &a)
         launch_exact<8>(q, a);
     else
         launch_exact<32>(q, a);
+    sam_cuda_attend_merge(q, a);
 }
 
-void sam_cuda_attend(struct sam_queue *q, const char *op, const attend &a, bool exact)
+static void attend(struct sam_queue *q, const char *op, const struct attend &a, bool exact)
 {
     if (a.heads > 65535 || a.groups > 65535) {
         sam_queue_fail(q, SAM_EUNSUPPORTED, "%s: %d heads of %d objects or windows, at most 65535 "
                        "each on a GPU", op, a.heads, a.groups);
         return;
     }
-    attend_exact(q, a);
+    if (exact || !sam_cuda_attend_tensor(q, a))
+        attend_exact(q, a);
     sam_cuda_launched(q, op);
+}
+
+// Whether groups of eight BF16 numbers that start at a multiple of eight are 16 bytes aligned.
+static bool by_eight(const struct sam_tensor *t)
+{
+    return (uintptr_t) t->data % 16 == 0;
 }
 
 extern "C" void sam_attention_cuda(struct sam_queue *q, const struct sam_attention *p)
 {
-    attend a = {};
+    struct attend a = {};
     a.q = view_of(&p->q), a.k = view_of(&p->k), a.v = view_of(&p->v), a.dst = view_of(&p->dst);
     a.heads = p->heads, a.dk = p->q.c / p->heads, a.dv = p->v.c / p->heads;
     a.groups = p->q.n, a.queries = p->q.w, a.keys = p->k.w;
@@ -148,7 +167,10 @@ extern "C" void sam_attention_cuda(struct sam_queue *q, const struct sam_attenti
     a.k_rows = p->k.n == 1 ? 0 : p->k.w;
     a.v_rows = p->v.n == 1 ? 0 : p->v.w;
     a.cell = 1;
-    sam_cuda_attend(q, "attention", a, p->exact || q->precision == SAM_PRECISION_FP32);
+    a.chunks = a.q.bf16 && a.k.bf16 && a.v.bf16 && a.dk % 8 == 0 && a.dv % 8 == 0
+            && by_eight(&p->q) && by_eight(&p->k) && by_eight(&p->v);
+    a.dst_chunks = a.dst.bf16 && a.dv % 8 == 0 && by_eight(&p->dst);
+    attend(q, "attention", a, p->exact || q->precision == SAM_PRECISION_FP32);
 }
 
 // A part of the channels of qkv: 0 queries, 1 keys, 2 values.
@@ -162,7 +184,7 @@ static view part_of(const struct sam_window_attention *p, int which)
 extern "C" void sam_window_attention_cuda(struct sam_queue *q, const struct sam_window_attention *p)
 {
     const struct sam_tensor *t = &p->qkv;
-    attend a = {};
+    struct attend a = {};
     a.q = part_of(p, 0), a.k = part_of(p, 1), a.v = part_of(p, 2), a.dst = view_of(&p->dst);
     a.heads = p->heads, a.dk = a.dv = p->dst.c / p->heads;
     a.height = p->window ? p->window : t->h;
@@ -177,5 +199,9 @@ extern "C" void sam_window_attention_cuda(struct sam_queue *q, const struct sam_
     a.scale = 1.0f / sqrtf((float) a.dk);
     a.q_step = a.k_step = a.v_step = t->c, a.dst_step = p->dst.c;
     a.pad = (const float *) p->pad.data;
-    sam_cuda_attend(q, "window_attention", a, q->precision == SAM_PRECISION_FP32);
+    a.chunks = a.q.bf16 && a.dk % 8 == 0 && by_eight(t);
+    a.dst_chunks = a.dst.bf16 && a.dv % 8 == 0 && by_eight(&p->dst);
+    if (!p->window && !p->pool) // rows in their own order
+        a.width = 0, a.k_rows = a.v_rows = a.keys;
+    attend(q, "window_attention", a, q->precision == SAM_PRECISION_FP32);
 }

@@ -15,7 +15,25 @@ struct attend {
     // side, `per_map` in a map. Queries are the largest of cell x cell positions. width 0: none.
     int height, width, map_h, map_w, across, per_map, cell;
     const float *pad; // the token beyond the map: q, k, v
+    bool chunks;      // eight neighbouring channels of q, k and v are BF16 and 16 bytes aligned
+    bool dst_chunks;  // and so of dst
+    // Keys cut into `splits` parts, so that few queries keep the device busy. Each part leaves for
+    // every (group, head, query) its sum of weighted values, the largest score, the weights' sum.
+    int splits;
+    float *part;      // (splits, groups, heads, queries, dv), then as many pairs; in the workspace
 };
+
+// Of (split, group, head, query), the number among all.
+static __device__ __forceinline__ size_t attend_part(const attend &a, int split, int group,
+                                                     int head, int query)
+{
+    return (((size_t) split * a.groups + group) * a.heads + head) * a.queries + query;
+}
+
+static __device__ __forceinline__ float2 *attend_tops(const attend &a)
+{
+    return (float2 *) (a.part + attend_part(a, a.splits, 0, 0, 0) * a.dv);
+}
 
 // The row of key i of a group; negative: beyond the map.
 static __device__ __forceinline__ int attend_key_row(const attend &a, int group, int i, int rows)
@@ -76,4 +94,12 @@ static __device__ __forceinline__ int attend_num_keys(const attend &a, int group
     return a.num_keys ? a.num_keys[group] : a.keys;
 }
 
-void sam_cuda_attend(struct sam_queue *q, const char *op, const attend &a, bool exact);
+// Cuts the keys so that there is a block for every multiprocessor, as far as the workspace goes.
+// `rows` queries and `keys` keys make a step of a block.
+void sam_cuda_attend_split(struct sam_queue *q, attend *a, int rows, int keys);
+
+// The parts of a split to dst; nothing without one.
+void sam_cuda_attend_merge(struct sam_queue *q, const attend &a);
+
+// BF16 factors, F32 sums, on tensor cores. False: no kernel for this many channels.
+bool sam_cuda_attend_tensor(struct sam_queue *q, attend a);
