@@ -42,6 +42,8 @@ void *sam_graphs_find(const struct sam_tracker *t, const struct sam_batch *b)
 {
     const bool recent = b->keys <= keys_of(t, SAM_REACH_RECENT);
 
+    if (!t->graphs.on) // and the batch may be larger than any that is recorded
+        return NULL;
     return t->graphs.track[bucket_of(b->n)][recent ? SAM_REACH_RECENT : SAM_REACH_ALL];
 }
 

@@ -1,5 +1,7 @@
 // Lives of objects: states, ids and slots, undo, objects that come and go; and that what is
 // computed does not depend on company, on stale memory, or on how the tracker got there.
+#include <math.h>
+
 #include "scene.h"
 
 enum { LOW = 64 * 64, ROOM = 1 << 16 };
@@ -319,6 +321,29 @@ static void check_company(const char *model)
     sam_tracker_close(&all);
 }
 
+// As many as there can be, all begun alike: they stay alike.
+static void check_many(const char *model)
+{
+    struct sam_params p = scene_params(model);
+    const int many = p.max_objects = 255;
+    struct scene s;
+    sam_tracker *t = scene_open(&p);
+
+    for (int i = 0; i < many; i++)
+        give_box(t, 0, 0.2f, 0.2f, 0.7f, 0.7f);
+    for (int f = 0; f < 3; f++) {
+        const struct sam_result r = step(t, &s, f);
+        expect(r.num_objects == many, "frame %d: %d objects", f, r.num_objects);
+        for (int i = 1; i < r.num_objects; i++) {
+            const struct sam_object *a = &r.objects[0], *b = &r.objects[i];
+            expect(b->area == a->area && fabsf(b->score - a->score) <= COMPANY,
+                   "frame %d, object %d: score %g, the first has %g", f, i + 1, (double) b->score,
+                   (double) a->score);
+        }
+    }
+    sam_tracker_close(&t);
+}
+
 // The same run: with scratch poisoned after every frame; with stages kept; in a tracker that
 // has led another life before. All to the last bit.
 static void check_repeats(const char *model)
@@ -408,6 +433,7 @@ int main(int argc, char **argv)
     check_restart(model, SAM_REFINE_PRESENT);
     check_restart(model, SAM_REFINE_ALWAYS);
     check_company(model);
+    check_many(model);
     check_repeats(model);
     check_labels(model);
     return expect_status();
