@@ -11,19 +11,19 @@ extern "C" {
 
 #include "ops/ops.h"
 
+// The workspace holds what one operation hands from kernel to kernel, a frame on its way in, or a
+// label map on its way out: all in the order of the stream, so that one block serves the three.
 enum {
-    SAM_CUDA_WORKSPACE = 32 << 20, // bytes of device memory for what one operation hands on
-    SAM_CUDA_FRAME     = 16 << 20, // and for a frame on its way in: 3840 x 2160 in YUY2
-    SAM_CUDA_LABELS    = 8 << 20,  // and for a label map on its way out: 3840 x 2160
-    SAM_CUDA_RING      = 25 << 20, // bytes of pinned memory that both pass through, and little else
+    SAM_CUDA_WORKSPACE = 16 << 20, // bytes of device memory: 3840 x 2160 in YUY2
+    SAM_CUDA_RING      = 25 << 20, // bytes of pinned memory: such a frame, and its label map
     SAM_CUDA_FETCHES   = 16,       // copies to the host under way at once
 };
 
-// Device memory for frames in or label maps out. A larger one than any before makes it grow.
+// Device memory for frames in or label maps out: the workspace, until one is too large for it.
 struct sam_cuda_room {
     void *data;
     size_t bytes;
-    bool grown; // memory of its own, else a part of the block
+    bool grown; // memory of its own
 };
 
 // A copy to the host that has reached pinned memory once the stream is through.
@@ -40,7 +40,7 @@ struct sam_cuda {
     bool sets_device;    // the device was asked for by number: threads are pointed to it
     int num_sms;         // streaming multiprocessors
     size_t shared_limit; // bytes of shared memory that a block may ask for
-    void *workspace;     // device; valid inside one operation; the block begins with it
+    void *workspace;     // device; valid inside one operation
     struct sam_cuda_room frame, labels;
     uint8_t *ring;       // pinned; [0, ring_used) may be in flight until the next wait
     size_t ring_used;
@@ -63,7 +63,7 @@ void sam_cuda_launched(struct sam_queue *q, const char *op);
 
 // ---- transfer.c
 
-// What operations need beyond their arguments: one block of the device, and the pinned ring.
+// What operations need beyond their arguments: the workspace and the pinned ring.
 int sam_cuda_memory_take(struct sam_queue *q);
 void sam_cuda_memory_free(struct sam_cuda *cuda);
 size_t sam_cuda_memory_bytes(const struct sam_queue *q);

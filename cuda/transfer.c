@@ -4,26 +4,23 @@
 
 #include <string.h>
 
-// ---- the block and the ring
+// ---- the workspace and the ring
 
 int sam_cuda_memory_take(struct sam_queue *q)
 {
     struct sam_cuda *cuda = sam_cuda(q);
-    const size_t bytes = (size_t) SAM_CUDA_WORKSPACE + SAM_CUDA_FRAME + SAM_CUDA_LABELS;
     const double mib = 1 << 20;
-    uint8_t *block = sam_cuda_alloc(q, bytes);
-    if (!block) {
+    cuda->workspace = sam_cuda_alloc(q, SAM_CUDA_WORKSPACE);
+    if (!cuda->workspace) {
         sam_queue_fail(q, SAM_ENOMEM,
                        "CUDA: no memory on device %d, %.80s: %.1f MiB wanted to work with, %.1f "
                        "MiB are free",
-                       cuda->device, cuda->name, (double) bytes / mib,
+                       cuda->device, cuda->name, SAM_CUDA_WORKSPACE / mib,
                        (double) sam_cuda_memory_left(q) / mib);
         return q->status;
     }
-    cuda->workspace = block;
-    cuda->frame = (struct sam_cuda_room) { block + SAM_CUDA_WORKSPACE, SAM_CUDA_FRAME, false };
-    cuda->labels = (struct sam_cuda_room) { block + SAM_CUDA_WORKSPACE + SAM_CUDA_FRAME,
-                                            SAM_CUDA_LABELS, false };
+    cuda->frame = (struct sam_cuda_room) { cuda->workspace, SAM_CUDA_WORKSPACE, false };
+    cuda->labels = cuda->frame;
     if (cudaMallocHost((void **) &cuda->ring, SAM_CUDA_RING) != cudaSuccess) {
         cudaGetLastError();
         cuda->ring = NULL;
@@ -53,8 +50,7 @@ void sam_cuda_memory_free(struct sam_cuda *cuda)
 size_t sam_cuda_memory_bytes(const struct sam_queue *q)
 {
     const struct sam_cuda *cuda = sam_cuda(q);
-    size_t bytes = sizeof(*cuda) + SAM_CUDA_RING + (size_t) SAM_CUDA_WORKSPACE + SAM_CUDA_FRAME
-                 + SAM_CUDA_LABELS;
+    size_t bytes = sizeof(*cuda) + SAM_CUDA_RING + (size_t) SAM_CUDA_WORKSPACE;
     bytes += cuda->frame.grown ? cuda->frame.bytes : 0;
     bytes += cuda->labels.grown ? cuda->labels.bytes : 0;
     return bytes;

@@ -6,15 +6,19 @@
 enum {
     MASKS_PER_OBJECT = 2,  // one waiting, one that can be taken back
     CPU_ROWS = 4096,       // rows of a product that keep every core busy
+    DEVICE_ROWS = 32768,   // and every multiprocessor, several times over
 };
 
 int sam_batch_size(const struct sam_queue *q, const struct sam_config *c, int max_objects)
 {
     const int n = sam_grid(c) * sam_grid(c);
-    // On the host more rows only leave the caches; a device wants one launch for all.
-    int batch = q->ops->alloc ? SAM_DEVICE_BATCH : CPU_ROWS / n;
+    const bool is_device = q->ops->alloc;
+    // More rows only leave the caches of a host, and take memory of a device.
+    int batch = (is_device ? DEVICE_ROWS : CPU_ROWS) / n;
 
     batch = batch > 1 ? batch : 1;
+    if (is_device && batch > SAM_DEVICE_BATCH)
+        batch = SAM_DEVICE_BATCH;
     return batch < max_objects ? batch : max_objects;
 }
 
