@@ -31,7 +31,7 @@ static int keys_of(const struct sam_tracker *t, enum sam_reach reach)
 
 void sam_graphs_fit(const struct sam_tracker *t, struct sam_batch *b)
 {
-    if (!t->graphs.on)
+    if (!t->graphs.fits)
         return;
     b->rows = rows_of(t, bucket_of(b->n));
     b->keys = keys_of(t, b->keys <= keys_of(t, SAM_REACH_RECENT) ? SAM_REACH_RECENT
@@ -120,7 +120,9 @@ int sam_graphs_record(struct sam_tracker *t, struct sam_error *error)
     struct sam_graphs *g = &t->graphs;
     int status;
 
-    g->on = sam_queue_records(&t->queue) && !t->stages && !t->params.no_graphs;
+    // Without graphs the same shapes, lest a kernel that sums by shape makes a difference.
+    g->fits = sam_queue_records(&t->queue) && !t->stages;
+    g->on = g->fits && !t->params.no_graphs;
     if (!g->on)
         return SAM_OK;
     status = record(t, &g->encode, sam_step_encode, NULL, error);

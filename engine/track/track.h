@@ -122,7 +122,8 @@ enum sam_reach {
 };
 
 struct sam_graphs {
-    bool on;
+    bool fits; // batches are filled up
+    bool on;   // and replayed
     void *encode, *track[SAM_BUCKETS][SAM_REACHES]; // NULL: not recorded
     int count;
     uint64_t replays, misses;

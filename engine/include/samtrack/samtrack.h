@@ -236,7 +236,8 @@ struct sam_object {
     float score;             // object score, a logit: present where > 0
 };
 
-// Wall time of the parts of one step, in nanoseconds.
+// Wall time of the parts of one step, in nanoseconds. On a GPU the parts are only asked for, and
+// waited for once, in `masks`.
 struct sam_times {
     int64_t preprocess, encode, attend, decode, remember, masks, total;
 };
