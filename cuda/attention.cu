@@ -1,5 +1,6 @@
 // Attention: what the operations ask of the kernels, and the exact kernel: all in F32, no tensor
-// cores. The other one is in attention_tensor.cu.
+// cores. The other one is in attention_tensor.cu. There is no rope_attention: its keys would be
+// made anew for every block of queries; a product and a rotation make them once, for all.
 #include "attention.cuh"
 
 #include "reduce.cuh"
@@ -149,12 +150,6 @@ static void attend(struct sam_queue *q, const char *op, const struct attend &a, 
     sam_cuda_launched(q, op);
 }
 
-// Whether groups of eight BF16 numbers that start at a multiple of eight are 16 bytes aligned.
-static bool by_eight(const struct sam_tensor *t)
-{
-    return (uintptr_t) t->data % 16 == 0;
-}
-
 extern "C" void sam_attention_cuda(struct sam_queue *q, const struct sam_attention *p)
 {
     struct attend a = {};
@@ -167,9 +162,9 @@ extern "C" void sam_attention_cuda(struct sam_queue *q, const struct sam_attenti
     a.k_rows = p->k.n == 1 ? 0 : p->k.w;
     a.v_rows = p->v.n == 1 ? 0 : p->v.w;
     a.cell = 1;
-    a.chunks = a.q.bf16 && a.k.bf16 && a.v.bf16 && a.dk % 8 == 0 && a.dv % 8 == 0
-            && by_eight(&p->q) && by_eight(&p->k) && by_eight(&p->v);
-    a.dst_chunks = a.dst.bf16 && a.dv % 8 == 0 && by_eight(&p->dst);
+    a.chunks = a.q.bf16 && a.k.bf16 && a.v.bf16 && by_eight(&p->q, a.dk)
+            && by_eight(&p->k, a.dk) && by_eight(&p->v, a.dv);
+    a.dst_chunks = a.dst.bf16 && by_eight(&p->dst, a.dv);
     attend(q, "attention", a, p->exact || q->precision == SAM_PRECISION_FP32);
 }
 
@@ -199,8 +194,8 @@ extern "C" void sam_window_attention_cuda(struct sam_queue *q, const struct sam_
     a.scale = 1.0f / sqrtf((float) a.dk);
     a.q_step = a.k_step = a.v_step = t->c, a.dst_step = p->dst.c;
     a.pad = (const float *) p->pad.data;
-    a.chunks = a.q.bf16 && a.dk % 8 == 0 && by_eight(t);
-    a.dst_chunks = a.dst.bf16 && a.dv % 8 == 0 && by_eight(&p->dst);
+    a.chunks = a.q.bf16 && by_eight(t, a.dk);
+    a.dst_chunks = a.dst.bf16 && by_eight(&p->dst, a.dv);
     if (!p->window && !p->pool) // rows in their own order
         a.width = 0, a.k_rows = a.v_rows = a.keys;
     attend(q, "window_attention", a, q->precision == SAM_PRECISION_FP32);

@@ -57,7 +57,7 @@ static __device__ __forceinline__ void load_ready(__nv_bfloat16 *to, const atten
             to[c] = __float2bfloat16_rn(c < dim ? pad[c] : 0.0f);
         return;
     }
-#pragma unroll
+#pragma unroll(D > 128 ? 2 : 4)
     for (int c = threadIdx.x % 4 * 8; c < D; c += 32) {
         const bool there = valid && c < dim;
         cp_async_16(to + c, there ? from + (size_t) row * step + head * dim + c : from, there);
@@ -146,7 +146,7 @@ static __device__ __forceinline__ void make_scores(typename S::shared *sh, typen
                                                    float (*score)[S::KEYS / 8][4])
 {
     const int lane = threadIdx.x % 32, row0 = threadIdx.x / 32 * 16 * S::MI;
-#pragma unroll
+#pragma unroll(S::DK > 128 ? 4 : S::DK / 16) // all of 256 would need more registers than there are
     for (int c = 0; c < S::DK; c += 16) {
         uint32_t fq[S::MI][4], fk[4];
 #pragma unroll
@@ -248,20 +248,25 @@ static __device__ __forceinline__ void leave_row(typename S::shared *sh, const a
                                                  int head, int query0, int r,
                                                  const float (*out)[4], int h, float total)
 {
-    const int lane = threadIdx.x % 32, row = attend_dst_row(a, group, query0 + r);
+    const int lane = threadIdx.x % 32;
     const float scale = 1.0f / total;
+    if (a.dst_chunks) {
 #pragma unroll
-    for (int j = 0; j < S::DV / 8; j++) {
-        const int c = 8 * j + lane % 4 * 2;
-        const float v0 = out[j][2 * h] * scale, v1 = out[j][2 * h + 1] * scale;
-        const unsigned at = (unsigned) row * a.dst_step + head * a.dv + c;
-        if (a.dst_chunks)
-            *(uint32_t *) (sh->q[r] + c) = bf16_two(v0, v1);
-        if (!a.dst_chunks && row >= 0 && c < a.dv)
-            store_one(a.dst, at, v0);
-        if (!a.dst_chunks && row >= 0 && c + 1 < a.dv)
-            store_one(a.dst, at + 1, v1);
+        for (int j = 0; j < S::DV / 8; j++)
+            *(uint32_t *) (sh->q[r] + 8 * j + lane % 4 * 2) =
+                bf16_two(out[j][2 * h] * scale, out[j][2 * h + 1] * scale);
+        return;
     }
+    const int row = attend_dst_row(a, group, query0 + r);
+    const unsigned first = (unsigned) row * a.dst_step + head * a.dv;
+#pragma unroll
+    for (int j = 0; j < S::DV / 8; j++)
+#pragma unroll
+        for (int e = 0; e < 2; e++) {
+            const int c = 8 * j + lane % 4 * 2 + e;
+            if (row >= 0 && c < a.dv)
+                store_one(a.dst, first + c, out[j][2 * h + e] * scale);
+        }
 }
 
 // A warp's rows, which took the place of its queries, to dst 16 bytes at a time.
@@ -307,7 +312,8 @@ static __device__ __forceinline__ void leave(typename S::shared *sh, const atten
         store_rows<S>(sh, a, group, head, query0);
 }
 
-template <class S> static __global__ void __launch_bounds__(S::THREADS) attend_kernel(attend a)
+template <class S>
+static __global__ void __launch_bounds__(S::THREADS, 1) attend_kernel(attend a)
 {
     extern __shared__ __align__(128) unsigned char smem[];
     typename S::shared *sh = reinterpret_cast<typename S::shared *>(smem);

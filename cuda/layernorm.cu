@@ -2,10 +2,10 @@
 #include "reduce.cuh"
 #include "view.cuh"
 
-// Shape: `lanes` lanes of a warp share a row (all 32 where rows are long, one where a row is four
-// numbers), each with PACKS groups of four numbers; a warp has 32 / lanes rows.
-// Traffic: src once, dst once; the row lives in registers in between.
-// Needs: c a multiple of 4, c <= 4 * lanes * PACKS. Statistics in two passes: see ops/ref.
+// Shape: `lanes` lanes of a warp share a row (all 32 where rows are long, one where a row is N
+// numbers), each with PACKS groups of N numbers; a warp has 32 / lanes rows.
+// Traffic: src once, dst once; the row lives in registers in between. N = 8 are 16 bytes of BF16.
+// Needs: c a multiple of N, c <= N * lanes * PACKS. Statistics in two passes: see ops/ref.
 enum { WARPS = 4 };
 
 struct norm_args {
@@ -16,7 +16,7 @@ struct norm_args {
     enum sam_act act;
 };
 
-template <int PACKS>
+template <int PACKS, int N>
 static __global__ void __launch_bounds__(32 * WARPS) layernorm_kernel(norm_args p, int lanes)
 {
     const unsigned at = blockIdx.x * 32 * WARPS + threadIdx.x;
@@ -24,31 +24,32 @@ static __global__ void __launch_bounds__(32 * WARPS) layernorm_kernel(norm_args 
     // Lanes beyond the last row have nothing to load or store, but shuffle with the rest.
     const unsigned first = row * p.c, c = row < p.rows ? p.c : 0;
 
-    float v[PACKS][4], sum = 0.0f, squares = 0.0f;
+    float v[PACKS][N], sum = 0.0f, squares = 0.0f;
 #pragma unroll
     for (int k = 0; k < PACKS; k++) {
-        const unsigned i = 4 * (lane + lanes * k);
+        const unsigned i = N * (lane + lanes * k);
         if (i < c) {
             load(v[k], p.src, first + i);
-            sum += v[k][0] + v[k][1] + v[k][2] + v[k][3];
+            for (int j = 0; j < N; j++)
+                sum += v[k][j];
         }
     }
     const float mean = lanes_sum(sum, lanes) / p.c;
 #pragma unroll
     for (int k = 0; k < PACKS; k++)
-        if (4 * (lane + lanes * k) < c)
-            for (int j = 0; j < 4; j++)
+        if (N * (lane + lanes * k) < c)
+            for (int j = 0; j < N; j++)
                 squares += (v[k][j] - mean) * (v[k][j] - mean);
     const float scale = rsqrtf(lanes_sum(squares, lanes) / p.c + p.eps);
 #pragma unroll
     for (int k = 0; k < PACKS; k++) {
-        const unsigned i = 4 * (lane + lanes * k);
+        const unsigned i = N * (lane + lanes * k);
         if (i >= c)
             break;
-        float gamma[4], beta[4];
+        float gamma[N], beta[N];
         load(gamma, { (void *) p.gamma, false }, i);
         load(beta, { (void *) p.beta, false }, i);
-        for (int j = 0; j < 4; j++)
+        for (int j = 0; j < N; j++)
             v[k][j] = act_of(p.act, (v[k][j] - mean) * scale * gamma[j] + beta[j]);
         store(p.dst, first + i, v[k]);
     }
@@ -76,10 +77,13 @@ static __global__ void __launch_bounds__(32 * WARPS) layernorm_any_kernel(norm_a
     }
 }
 
-template <int PACKS> static void launch(struct sam_queue *q, const norm_args &p, int lanes)
+template <int PACKS, int N> static void launch(struct sam_queue *q, const norm_args &p)
 {
-    SAM_LAUNCH(layernorm_kernel<PACKS>, blocks_for((size_t) p.rows * lanes, 32 * WARPS), 32 * WARPS,
-               0, sam_cuda_stream(q), p, lanes);
+    int lanes = 1;
+    while (lanes < 32 && N * lanes < (int) p.c)
+        lanes *= 2;
+    SAM_LAUNCH((layernorm_kernel<PACKS, N>), blocks_for((size_t) p.rows * lanes, 32 * WARPS),
+               32 * WARPS, 0, sam_cuda_stream(q), p, lanes);
 }
 
 extern "C" void sam_layernorm_cuda(struct sam_queue *q, const struct sam_layernorm *p)
@@ -88,17 +92,20 @@ extern "C" void sam_layernorm_cuda(struct sam_queue *q, const struct sam_layerno
     const norm_args a = { view_of(&p->dst), view_of(&p->src), (const float *) p->gamma.data,
                      (const float *) p->beta.data, (unsigned) sam_rows(&p->src), c, p->eps,
                      p->act };
-    const bool four = by_four(&p->dst, c) && by_four(&p->src, c) && by_four(&p->gamma, c)
-                   && by_four(&p->beta, c);
-    int lanes = 1;
-    while (lanes < 32 && 4 * lanes < (int) c)
-        lanes *= 2;
-    if (four && c <= 128)
-        launch<1>(q, a, lanes);
-    else if (four && c <= 3 * 128)
-        launch<3>(q, a, lanes);
-    else if (four && c <= 9 * 128)
-        launch<9>(q, a, lanes);
+    const struct sam_tensor *const used[] = { &p->dst, &p->src, &p->gamma, &p->beta };
+    bool four = true, eight = true;
+    for (const struct sam_tensor *t : used)
+        four = four && by_four(t, c), eight = eight && by_eight(t, c);
+    if (eight && c <= 256)
+        launch<1, 8>(q, a);
+    else if (eight && c <= 3 * 256)
+        launch<3, 8>(q, a);
+    else if (eight && c <= 5 * 256)
+        launch<5, 8>(q, a);
+    else if (four && c <= 128)
+        launch<1, 4>(q, a);
+    else if (four && c <= 4 * 128)
+        launch<4, 4>(q, a);
     else
         SAM_LAUNCH(layernorm_any_kernel, blocks_for(a.rows, WARPS), 32 * WARPS, 0,
                    sam_cuda_stream(q), a);

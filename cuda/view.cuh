@@ -36,7 +36,7 @@ static __device__ __forceinline__ uint32_t bf16_two(float low, float high)
          | (uint32_t) __bfloat16_as_ushort(__float2bfloat16_rn(high)) << 16;
 }
 
-// N numbers from number i on: 1, or 2 or 4 where i, and the start, are multiples of N.
+// N numbers from number i on: 1, or 4 or 8 where i, and the start, are multiples of N.
 template <int N> static __device__ __forceinline__ void load(float (&v)[N], view t, unsigned i)
 {
     if constexpr (N == 4) {
@@ -47,6 +47,17 @@ template <int N> static __device__ __forceinline__ void load(float (&v)[N], view
         } else {
             const float4 u = *(const float4 *) ((const float *) t.p + i);
             v[0] = u.x, v[1] = u.y, v[2] = u.z, v[3] = u.w;
+        }
+    } else if constexpr (N == 8) {
+        if (t.bf16) {
+            const uint4 u = *(const uint4 *) ((const __nv_bfloat16 *) t.p + i);
+            v[0] = bf16_low(u.x), v[1] = bf16_high(u.x), v[2] = bf16_low(u.y);
+            v[3] = bf16_high(u.y), v[4] = bf16_low(u.z), v[5] = bf16_high(u.z);
+            v[6] = bf16_low(u.w), v[7] = bf16_high(u.w);
+        } else {
+            const float4 *u = (const float4 *) ((const float *) t.p + i), low = u[0], high = u[1];
+            v[0] = low.x, v[1] = low.y, v[2] = low.z, v[3] = low.w;
+            v[4] = high.x, v[5] = high.y, v[6] = high.z, v[7] = high.w;
         }
     } else {
         for (int k = 0; k < N; k++)
@@ -64,6 +75,16 @@ static __device__ __forceinline__ void store(view t, unsigned i, const float (&v
                 make_uint2(bf16_two(v[0], v[1]), bf16_two(v[2], v[3]));
         else
             *(float4 *) ((float *) t.p + i) = make_float4(v[0], v[1], v[2], v[3]);
+    } else if constexpr (N == 8) {
+        if (t.bf16) {
+            *(uint4 *) ((__nv_bfloat16 *) t.p + i) =
+                make_uint4(bf16_two(v[0], v[1]), bf16_two(v[2], v[3]), bf16_two(v[4], v[5]),
+                           bf16_two(v[6], v[7]));
+        } else {
+            float4 *u = (float4 *) ((float *) t.p + i);
+            u[0] = make_float4(v[0], v[1], v[2], v[3]);
+            u[1] = make_float4(v[4], v[5], v[6], v[7]);
+        }
     } else {
         for (int k = 0; k < N; k++) {
             if (t.bf16)
@@ -103,6 +124,12 @@ static __device__ __forceinline__ float act_of(enum sam_act act, float x)
 static inline bool by_four(const struct sam_tensor *t, size_t step)
 {
     return step % 4 == 0 && (uintptr_t) t->data % (4 * sam_type_size(t->type)) == 0;
+}
+
+// Likewise for eight numbers, 16 bytes at once.
+static inline bool by_eight(const struct sam_tensor *t, size_t step)
+{
+    return step % 8 == 0 && (uintptr_t) t->data % 16 == 0;
 }
 
 static inline int blocks_for(size_t count, int threads)

@@ -25,14 +25,15 @@ def find():
         sys.path.insert(0, repo)
 
 
-def build(size, seed=1):
+def build(size, seed=1, side=1024):
     """The published video predictor of one size, fp32, with the reference's semantics."""
     find()
     from sam2.build_sam import build_sam2_video_predictor
     torch.manual_seed(seed)
     model = build_sam2_video_predictor(
         CONFIGS[size], device='cpu',
-        hydra_overrides_extra=['++model.add_all_frames_to_correct_as_cond=true'])
+        hydra_overrides_extra=['++model.add_all_frames_to_correct_as_cond=true',
+                               f'++model.image_size={side}'])
     model.fill_hole_area = 0  # the builder's own override comes last and says 8
     randomize(model, seed)
     return model.float().eval()

@@ -104,7 +104,8 @@ static std::vector<symbol> shared;
 static ptrdiff_t shared_first, shared_end = sizeof(smem);
 static size_t static_shared;
 
-static void find_shared() // in the program's symbol table
+// Calls f for every symbol of the program's table.
+template <class F> static void each_symbol(const F &f)
 {
     const int fd = open("/proc/self/exe", O_RDONLY);
     struct stat st;
@@ -112,31 +113,63 @@ static void find_shared() // in the program's symbol table
     const char *file = (const char *) mmap(nullptr, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     const ElfW(Ehdr) *head = (const ElfW(Ehdr) *) file;
     const ElfW(Shdr) *section = (const ElfW(Shdr) *) (file + head->e_shoff);
-    ptrdiff_t smem_at = 0;
     for (int s = 0; s < head->e_shnum; s++) {
         if (section[s].sh_type != SHT_SYMTAB)
             continue;
         const char *names = file + section[section[s].sh_link].sh_offset;
         const ElfW(Sym) *sym = (const ElfW(Sym) *) (file + section[s].sh_offset),
                         *end = sym + section[s].sh_size / sizeof(*sym);
-        for (; sym < end; sym++) {
-            const char *name = names + sym->st_name;
-            if ((sym->st_info & 15) != STT_TLS || !sym->st_shndx)
-                continue;
-            if (!strcmp(name, "smem"))
-                smem_at = sym->st_value;
-            else if (!strncmp(name, "_ZZ", 3)) // local to a function
-                shared.push_back({ (ptrdiff_t) sym->st_value, sym->st_size, name, false });
-        }
+        for (; sym < end; sym++)
+            if (sym->st_shndx)
+                f(names + sym->st_name, *sym);
     }
     munmap((void *) file, st.st_size);
     close(fd);
+}
+
+static void find_shared()
+{
+    ptrdiff_t smem_at = 0;
+    each_symbol([&](const char *name, const ElfW(Sym) &sym) {
+        if ((sym.st_info & 15) != STT_TLS)
+            return;
+        if (!strcmp(name, "smem"))
+            smem_at = sym.st_value;
+        else if (!strncmp(name, "_ZZ", 3)) // local to a function
+            shared.push_back({ (ptrdiff_t) sym.st_value, sym.st_size, name, false });
+    });
     for (symbol &s : shared) {
         s.at -= smem_at;
         shared_first = std::min(shared_first, s.at & ~(ptrdiff_t) 15);
         shared_end   = std::max(shared_end, s.at + (ptrdiff_t) s.bytes);
     }
 }
+
+// ---- which kernels ran, for $EMU_KERNELS: a line each with launches and bytes of shared memory
+
+struct use {
+    size_t launches, bytes;
+};
+static std::map<const void *, use> used; // the static ones are known after the first block
+
+static void tell_kernels()
+{
+    const char *path = getenv("EMU_KERNELS");
+    FILE *f = path && !used.empty() ? fopen(path, "a") : nullptr;
+    Dl_info in;
+    if (!f || !dladdr((void *) tell_kernels, &in))
+        return;
+    each_symbol([&](const char *name, const ElfW(Sym) &sym) {
+        const auto it = used.find((const char *) in.dli_fbase + sym.st_value);
+        if ((sym.st_info & 15) != STT_FUNC || it == used.end())
+            return;
+        char *plain = abi::__cxa_demangle(name, nullptr, nullptr, nullptr);
+        fprintf(f, "%zu %zu %s\n", it->second.launches, it->second.bytes, plain ? plain : name);
+        free(plain);
+    });
+    fclose(f);
+}
+static const int tell_at_exit = atexit(tell_kernels);
 
 static std::string name_of(const char *p)
 {
@@ -401,7 +434,13 @@ void end_block()
              shared_limit(running->kernel));
 }
 
-void end_grid() { mprotect(smem, sizeof(smem), PROT_READ | PROT_WRITE); }
+void end_grid()
+{
+    use &u = used[running->kernel];
+    u.launches++;
+    u.bytes = std::max(u.bytes, running->shared + static_shared);
+    mprotect(smem, sizeof(smem), PROT_READ | PROT_WRITE);
+}
 
 // ---- signals
 

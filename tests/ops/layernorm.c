@@ -2,7 +2,7 @@
 
 // The channel counts of the family's norms, the mask downsampler's 4 and 16, and odd ones.
 static const int channels[] = { 1,  2,   3,   4,   7,   16,  17,  64,   67,
-                                96, 112, 144, 192, 256, 288, 384, 1152, 1153 };
+                                96, 112, 132, 144, 192, 256, 288, 384, 1152, 1153 };
 
 static void run(struct check *t, const struct check_types *type, int rows, int c, float eps,
                 enum sam_act act, bool in_place)

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""Writes docs/KERNELS.md: what every kernel of the CUDA backend costs, and what has tried it.
+
+kernel_table.py --emu PROGRAM [--arch ARCH]... [--gpu FILE] [--nvcc FILE] [--output FILE]
+
+PROGRAM is build/tests/emu/check_ops_emu: which kernels an operation's test runs is seen, not
+claimed. Registers and spills are ptxas's words; instructions are counted in the machine code by
+cuobjdump: beside nvcc, on the PATH, in $CUOBJDUMP, or in Triton where $PYTHON has it. FILE of --gpu
+is what tests/bench/gpu.sh leaves. Status 1: a kernel spills, or no test runs it.
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FLAGS = ['-O3', '-std=c++17', '-Xptxas', '-v', '-Xcompiler', '-fno-threadsafe-statics',
+         '-I', str(ROOT / 'engine'), '-I', str(ROOT / 'engine/include')]
+# What the columns count, by the beginning of the instruction.
+COUNTED = {
+    'HMMA': r'HMMA\.',
+    'copies of 16 B': r'LDGSTS\.\S*128',
+    'loads of 16 B': r'LDG\.\S*128',
+    'stores of 16 B': r'STG\.\S*128',
+    'local': r'(?:LDL|STL)\b',
+}
+
+
+def run(command, **kwargs):
+    done = subprocess.run(command, text=True, capture_output=True, **kwargs)
+    if done.returncode:
+        sys.exit(f'{" ".join(map(str, command))}: {done.stderr.strip()[-2000:]}')
+    return done
+
+
+def plain(names):
+    """Mangled names as a reader wants them: no return type, no arguments, no namespaces."""
+    text = run(['c++filt'], input='\n'.join(names)).stdout.splitlines()
+    return dict(zip(names, (tidy(t) for t in text)))
+
+
+def tidy(name):
+    name = re.sub(r'^void ', '', name)
+    name = re.sub(r'\(anonymous namespace\)::|\bsam_', '', name)
+    depth = 0
+    for i, c in enumerate(name):  # the arguments' parenthesis is outside of all angle brackets
+        depth += (c == '<') - (c == '>')
+        if c == '(' and depth == 0:
+            name = name[:i]
+            break
+    return re.sub(r'\b(\d+)[uU]?\b', r'\1', name).replace('> >', '>>').replace(', ', ',')
+
+
+def find_cuobjdump(nvcc):
+    triton = ('import triton, pathlib; '
+              'print(pathlib.Path(triton.__file__).parent / "backends/nvidia/bin/cuobjdump")')
+    for path in [os.environ.get('CUOBJDUMP'), pathlib.Path(nvcc).parent / 'cuobjdump',
+                 shutil.which('cuobjdump')]:
+        if path and pathlib.Path(path).exists():
+            return str(path)
+    if 'PYTHON' in os.environ:
+        found = subprocess.run([os.environ['PYTHON'], '-c', triton], text=True, capture_output=True)
+        if found.returncode == 0 and pathlib.Path(found.stdout.strip()).exists():
+            return found.stdout.strip()
+    sys.exit('kernel_table.py: no cuobjdump beside nvcc, on the PATH, in $CUOBJDUMP or in $PYTHON')
+
+
+def compile_one(nvcc, cuobjdump, source, arch, folder):
+    """mangled name -> what ptxas and the machine code say."""
+    cubin = folder / f'{source.stem}.{arch}.cubin'
+    words = run([nvcc, *FLAGS, f'-arch=sm_{arch}', '-cubin', '-o', cubin, source]).stderr
+    kernels = {}
+    for part in words.split('Compiling entry function ')[1:]:
+        name = re.match(r"'(\w+)'", part)[1]
+        number = lambda what: int((re.search(rf'(\d+) {what}', part) or [0, 0])[1])
+        kernels[name] = {'source': source.name, 'registers': number('registers'),
+                         'spills': number('bytes spill stores') + number('bytes spill loads'),
+                         'stack': number('bytes stack frame'), 'shared': number('bytes smem')}
+    code = run([cuobjdump, '-sass', cubin]).stdout
+    for part in code.split('Function : ')[1:]:
+        name = part.split(None, 1)[0]
+        if name in kernels:
+            for column, pattern in COUNTED.items():
+                kernels[name][column] = len(re.findall(r'\b' + pattern, part))
+    return kernels
+
+
+def compile_all(nvcc, archs):
+    """arch -> tidy name -> facts."""
+    cuobjdump = find_cuobjdump(nvcc)
+    sources = sorted((ROOT / 'cuda').glob('*.cu'))
+    out = {}
+    with tempfile.TemporaryDirectory() as tmp, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for arch in archs:
+            facts = {}
+            for one in pool.map(lambda s: compile_one(nvcc, cuobjdump, s, arch, pathlib.Path(tmp)),
+                                sources):
+                names = plain(list(one))
+                for mangled, fact in one.items():  # one kernel may be in two objects
+                    facts.setdefault(names[mangled], fact)
+            out[arch] = facts
+    return out
+
+
+def operations():
+    text = (ROOT / 'tests/ops/meson.build').read_text()
+    return re.findall(r"'(\w+)'", re.search(r'ops_names = \[(.*?)\]', text, re.S)[1])
+
+
+def emulate(program, op):
+    """tidy name -> most shared memory of a launch, of all kernels that the test of op runs."""
+    with tempfile.NamedTemporaryFile('r') as f:
+        command = [program, '--backend=cuda', f'--op={op}', '1']
+        run(command, env={**os.environ, 'EMU_KERNELS': f.name})
+        if op == 'attention':  # devices with less shared memory take another kernel
+            run(command + ['--precision=bf16'],
+                env={**os.environ, 'EMU_KERNELS': f.name, 'EMU_SM': '89'})
+        lines = [line.split(' ', 2) for line in f.read().splitlines()]
+    return {tidy(name): int(shared) for _, shared, name in lines}
+
+
+def seen(program):
+    """tidy name -> (operations whose tests run it, shared memory)."""
+    out = {}
+    ops = [op for op in operations() if op != 'rope_attention']  # the backend does without
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for op, kernels in zip(ops, pool.map(lambda op: emulate(program, op), ops)):
+            for name, shared in kernels.items():
+                tests, most = out.get(name, ([], 0))
+                out[name] = (tests + [op], max(most, shared))
+    return out
+
+
+def on_gpu(report, tests):
+    """Whether the tests of a kernel have passed on a device, and when."""
+    passed = {op for op, status in report.get('ops', {}).items() if status == 'passed'}
+    if not report or not tests:
+        return 'not run'
+    return report['date'] if passed >= set(tests) else 'failed'
+
+
+def tables(facts, emulated, report, archs):
+    first = facts[archs[0]]
+    rows = []
+    for name in sorted(first, key=lambda n: (first[n]['source'], n)):
+        tests, shared = emulated.get(name, ([], first[name]['shared']))
+        per_arch = lambda key: ' / '.join(str(facts[a].get(name, {}).get(key, '-')) for a in archs)
+        rows.append([first[name]['source'], f'`{name}`', ', '.join(tests) or 'none',
+                     'yes' if tests else 'NO', on_gpu(report, tests), per_arch('registers'),
+                     per_arch('spills'), str(shared)]
+                    + [per_arch(column) for column in COUNTED])
+    return rows
+
+
+def document(rows, archs, report):
+    head = ['source', 'kernel', 'tests', 'emulated', 'on a GPU', 'registers', 'spills',
+            'shared memory', *COUNTED]
+    lines = ['# Kernels', '',
+             'Made by `tools/kernel_table.py`; do not edit. Compiled for '
+             + ', '.join(f'sm_{a}' for a in archs) + '; figures stand in this order. Spills and '
+             'shared memory are bytes, the latter the most of any launch in the tests (static and '
+             'dynamic). The last columns count instructions of the machine code: tensor cores '
+             '(HMMA), cp.async (LDGSTS), loads, stores, and local memory.', '',
+             'On a GPU: ' + (f"{report['device']}, {report['date']}." if report else 'not run yet.'),
+             '', '| ' + ' | '.join(head) + ' |', '|' + '---|' * len(head)]
+    return '\n'.join(lines + ['| ' + ' | '.join(r) + ' |' for r in rows]) + '\n'
+
+
+def main():
+    p = argparse.ArgumentParser(usage=__doc__)
+    p.add_argument('--emu', required=True)
+    p.add_argument('--arch', action='append')
+    p.add_argument('--gpu')
+    p.add_argument('--nvcc', default=shutil.which('nvcc') or '/usr/local/cuda/bin/nvcc')
+    p.add_argument('--output', default=str(ROOT / 'docs/KERNELS.md'))
+    a = p.parse_args()
+    archs = a.arch or ['80', '90']
+    report = json.load(open(a.gpu)) if a.gpu else {}
+    facts, emulated = compile_all(a.nvcc, archs), seen(str(pathlib.Path(a.emu).resolve()))
+    rows = tables(facts, emulated, report, archs)
+    pathlib.Path(a.output).write_text(document(rows, archs, report))
+    bad = [f'{n}: {f["spills"]} bytes spilled, {f["stack"]} of stack, sm_{arch}'
+           for arch in archs for n, f in facts[arch].items()
+           if f['spills'] or f['stack'] or f.get('local')]
+    bad += [f'{n}: no test runs it' for n in facts[archs[0]] if n not in emulated]
+    print('\n'.join([f'{len(rows)} kernels, {len(bad)} wrong', *bad]))
+    return bool(bad)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
