@@ -1,8 +1,9 @@
 // The mask decoder: a two-way transformer between a few tokens and the image, then masks as dot
 // products of what the mask tokens became with the upsampled image.
 //
-// Exact (F32) at any precision: it is half a percent of a frame's work, and which candidate is
-// chosen and whether the object is there at all hang on it.
+// The tokens are exact (F32) at any precision: they are few, and which candidate is chosen and
+// whether the object is there at all hang on them. The image's maps are where the work is: in wide
+// models their products follow the precision.
 #include <math.h>
 
 #include "forward.h"
@@ -11,23 +12,37 @@
 
 #define TRANSFORMER "sam_mask_decoder.transformer"
 
-// width: of q, k, v inside; d in self-attention, d / 2 across.
-static void load_attention(struct sam_loader *l, struct sam_attention_weights *a, int width,
-                           const char *prefix, const char *name)
+// Of the tokens among themselves.
+static void load_self(struct sam_loader *l, struct sam_attention_weights *a, const char *prefix)
 {
     const int d = l->config->d_model;
+    sam_load_linear(l, &a->q, d, d, "%s.self_attn.q_proj", prefix);
+    sam_load_linear(l, &a->k, d, d, "%s.self_attn.k_proj", prefix);
+    sam_load_linear(l, &a->v, d, d, "%s.self_attn.v_proj", prefix);
+    sam_load_linear(l, &a->out, d, d, "%s.self_attn.out_proj", prefix);
+}
+
+// Between tokens and image: what is made of the image, or for it, is not exact in wide models.
+static void load_cross(struct sam_loader *l, struct sam_attention_weights *a, bool image_asks,
+                       const char *prefix, const char *name)
+{
+    const int d = l->config->d_model, width = d / 2;
+    const bool exact = l->exact, image = exact && !sam_load_wide(l);
+    l->exact = image_asks ? image : exact;
     sam_load_linear(l, &a->q, width, d, "%s.%s.q_proj", prefix, name);
+    sam_load_linear(l, &a->out, d, width, "%s.%s.out_proj", prefix, name);
+    l->exact = image_asks ? exact : image;
     sam_load_linear(l, &a->k, width, d, "%s.%s.k_proj", prefix, name);
     sam_load_linear(l, &a->v, width, d, "%s.%s.v_proj", prefix, name);
-    sam_load_linear(l, &a->out, d, width, "%s.%s.out_proj", prefix, name);
+    l->exact = exact;
 }
 
 static void load_layer(struct sam_loader *l, struct sam_two_way_layer *t, const char *layer)
 {
     const int d = l->config->d_model, hidden = l->config->decoder_hidden;
-    load_attention(l, &t->self, d, layer, "self_attn");
-    load_attention(l, &t->token_to_image, d / 2, layer, "cross_attn_token_to_image");
-    load_attention(l, &t->image_to_token, d / 2, layer, "cross_attn_image_to_token");
+    load_self(l, &t->self, layer);
+    load_cross(l, &t->token_to_image, false, layer, "cross_attn_token_to_image");
+    load_cross(l, &t->image_to_token, true, layer, "cross_attn_image_to_token");
     sam_load_norm(l, &t->norm1, d, "%s.norm1", layer);
     sam_load_norm(l, &t->norm2, d, "%s.norm2", layer);
     sam_load_norm(l, &t->norm3, d, "%s.norm3", layer);
@@ -57,7 +72,9 @@ static void load_heads(struct sam_loader *l, struct sam_decoder *d)
     const int width = c->d_model;
     const char *up = "sam_mask_decoder.output_upscaling";
 
+    l->exact = !sam_load_wide(l);
     sam_load_conv_transpose(l, &d->upscale1, c->high_res_s1, width, "%s.0", up);
+    l->exact = true;
     sam_load_norm(l, &d->upscale_norm, c->high_res_s1, "%s.1", up);
     sam_load_conv_transpose(l, &d->upscale2, c->high_res_s0, c->high_res_s1, "%s.3", up);
     for (int i = 0; i < SAM_MASK_TOKENS; i++)
@@ -277,8 +294,7 @@ void sam_decoder_load(struct sam_loader *l, struct sam_decoder *d,
     l->exact = true;
     load_layer(l, &d->layer[0], TRANSFORMER ".layers.0");
     load_layer(l, &d->layer[1], TRANSFORMER ".layers.1");
-    load_attention(l, &d->final_token_to_image, l->config->d_model / 2, TRANSFORMER,
-                   "final_attn_token_to_image");
+    load_cross(l, &d->final_token_to_image, false, TRANSFORMER, "final_attn_token_to_image");
     sam_load_norm(l, &d->norm_final, l->config->d_model, TRANSFORMER ".norm_final_attn");
     load_heads(l, d);
     load_tokens(l, d, p);

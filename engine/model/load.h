@@ -19,6 +19,13 @@ struct sam_loader {
     struct sam_error error;
 };
 
+// Do the maps of this model follow the precision even where its tokens are exact? Sums of 256 and
+// more terms average BF16's rounding out; narrow models would drift, and are quick as it is.
+static inline bool sam_load_wide(const struct sam_loader *l)
+{
+    return l->config->d_model >= 256;
+}
+
 #define SAM_LOAD_NAME(f) __attribute__((format(printf, f, f + 1)))
 
 // Is there work to do: neither measuring nor failed?

@@ -1,14 +1,10 @@
 // The memory encoder: a mask and the frame it was found on become a small map to remember. And
 // what goes with memories: places, times, absence.
 //
-// Exact (F32) at any precision: a small part of a frame's work, and its errors come back with every
-// frame that follows. Only the fuser of a full-sized model, most of that work, is not: sums of 256
-// and more terms average BF16's rounding out.
+// Exact (F32) at any precision in narrow models: its errors come back with every later frame.
 #include "forward.h"
 #include "load.h"
 #include "position.h"
-
-enum { WIDE = 256 };
 
 // Layer i of the fuser. Its last scale is one factor per channel: it goes into the layer before.
 static void load_fuser(struct sam_loader *l, struct sam_fuser_layer *f, int i)
@@ -71,18 +67,15 @@ void sam_memory_encoder_load(struct sam_loader *l, struct sam_memory_encoder *e)
 {
     const int d = l->config->d_model;
     const char *down = "memory_encoder.mask_downsampler.encoder";
-    l->exact = true;
-
+    l->exact = !sam_load_wide(l);
     for (int i = 0, in = 1; i < 4; i++, in *= 4) {
         sam_load_conv(l, &e->down[i], 4 * in, in, 3, "%s.%d", down, 3 * i);
         sam_load_norm(l, &e->down_norm[i], 4 * in, "%s.%d", down, 3 * i + 1);
     }
     sam_load_conv(l, &e->down_out, d, 256, 1, "%s.12", down);
     sam_load_conv(l, &e->pix_proj, d, d, 1, "memory_encoder.pix_feat_proj");
-    l->exact = d < WIDE;
     for (int i = 0; i < l->config->fuser_layers; i++)
         load_fuser(l, &e->fuser[i], i);
-    l->exact = true;
     if (l->config->mem_dim != d) // else the published code has none
         sam_load_conv(l, &e->out, l->config->mem_dim, d, 1, "memory_encoder.out_proj");
     load_tags(l, e);

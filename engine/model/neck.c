@@ -22,7 +22,7 @@ static void load_folded(struct sam_loader *l, struct sam_product *p, int i, int 
 void sam_neck_load(struct sam_loader *l, struct sam_neck *n)
 {
     const struct sam_config *c = l->config;
-    l->exact = true;
+    l->exact = !sam_load_wide(l);
     sam_load_conv(l, &n->coarse, c->d_model, c->embed_dim * 8, 1,
                   "image_encoder.neck.convs.0.conv");
     sam_load_conv(l, &n->main, c->d_model, c->embed_dim * 4, 1, "image_encoder.neck.convs.1.conv");
