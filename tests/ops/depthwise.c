@@ -29,10 +29,10 @@ static void run(struct check *t, const struct check_types *type, int n, int h, i
 void check_depthwise(struct check *t)
 {
     static const int sides[][3] = { { 1, 1, 1 }, { 2, 3, 5 }, { 1, 2, 9 }, { 3, 7, 7 },
-                                    { 1, 13, 8 } };
+                                    { 1, 13, 8 }, { 1, 2, 17 } };
     static const int channels[] = { 1, 5, 16, 64, 67, 256 };
     for (int k = 0; k < 4; k++)
-        for (int i = 0; i < 5; i++)
+        for (int i = 0; i < 6; i++)
             for (int j = 0; j < 6; j++) {
                 const int kernel = 2 * ((i + j) % 4) + 1;
                 if (check_case(t, "depthwise_%s_%dx%dx%dx%d_k%d", check_types[k].name, sides[i][0],

@@ -11,6 +11,9 @@
     for (size_t i = 0, left = (count) < VL ? (count) : VL; i < (count);                            \
          i += VL, left = (count) - i < VL ? (count) - i : VL)
 
+// Depthwise outputs at a time: one alone waits for each of its sums.
+enum { DEPTHWISE_COLUMNS = 4 };
+
 static void convert(struct sam_span dst, struct sam_span src, size_t count)
 {
     if (dst.type == src.type) {
@@ -192,21 +195,43 @@ static void signal(float *dst, const float *src, bool binary, float scale, float
     }
 }
 
+// `columns` outputs side by side, from x on, of which each has all taps in [first, last).
+SAM_INLINE void depthwise_at(struct sam_span dst, const struct sam_span *rows, const float *weight,
+                             const float *bias, int kernel, int c, int x, int columns, int first,
+                             int last)
+{
+    const int pad = kernel / 2;
+    each_vector(i, (size_t) c) {
+        const vf start = bias ? vf_get(bias, SAM_F32, i, left) : (vf) { 0 };
+        vf sum[DEPTHWISE_COLUMNS];
+        for (int j = 0; j < columns; j++)
+            sum[j] = start;
+        for (int ky = 0; ky < kernel; ky++)
+            for (int kx = first; rows[ky].data && kx < last; kx++) {
+                const vf w = vf_get(weight, SAM_F32, (size_t) (ky * kernel + kx) * c + i, left);
+                for (int j = 0; j < columns; j++)
+                    sum[j] += vf_get(rows[ky].data, rows[ky].type,
+                                     (size_t) (x + j + kx - pad) * c + i, left) * w;
+            }
+        for (int j = 0; j < columns; j++)
+            vf_put(dst.data, dst.type, (size_t) (x + j) * c + i, sum[j], left);
+    }
+}
+
 static void depthwise(struct sam_span dst, const struct sam_span *rows, const float *weight,
                       const float *bias, int kernel, int width, int c)
 {
-    const int pad = kernel / 2;
-    for (int x = 0; x < width; x++)
-        each_vector(i, (size_t) c) {
-            vf sum = bias ? vf_get(bias, SAM_F32, i, left) : (vf) { 0 };
-            for (int ky = 0; ky < kernel; ky++)
-                for (int kx = x < pad ? pad - x : 0;
-                     rows[ky].data && kx < kernel && x + kx - pad < width; kx++)
-                    sum += vf_get(rows[ky].data, rows[ky].type,
-                                  (size_t) (x + kx - pad) * c + i, left) *
-                           vf_get(weight, SAM_F32, (size_t) (ky * kernel + kx) * c + i, left);
-            vf_put(dst.data, dst.type, (size_t) x * c + i, sum, left);
+    const int pad = kernel / 2, some = DEPTHWISE_COLUMNS;
+    for (int x = 0; x < width;) {
+        if (x >= pad && x + some - 1 + kernel - pad <= width) {
+            depthwise_at(dst, rows, weight, bias, kernel, c, x, some, 0, kernel);
+            x += some;
+        } else {
+            const int last = width - x + pad < kernel ? width - x + pad : kernel;
+            depthwise_at(dst, rows, weight, bias, kernel, c, x, 1, x < pad ? pad - x : 0, last);
+            x++;
         }
+    }
 }
 
 static size_t count_above(const float *src, float threshold, size_t count)
