@@ -50,6 +50,7 @@ enum
   PROP_THREADS,
   PROP_MAX_OBJECTS,
   PROP_LOST_AFTER,
+  PROP_FILL_HOLES,
   PROP_INTERVAL,
   PROP_MASK_SIZE,
   PROP_OVERLOAD_POLICY,
@@ -105,6 +106,7 @@ get_params (GstSamTrack * self, struct sam_params *params)
   params->threads = self->threads;
   params->max_objects = self->max_objects;
   params->lost_after = self->lost_after;
+  params->fill_holes = self->fill_holes;
   GST_OBJECT_UNLOCK (self);
   params->log = gst_sam_track_log;
   params->log_priv = self;
@@ -319,6 +321,9 @@ gst_sam_track_set_property (GObject * object, guint id, const GValue * value,
     case PROP_LOST_AFTER:
       self->lost_after = g_value_get_uint (value);
       break;
+    case PROP_FILL_HOLES:
+      self->fill_holes = g_value_get_uint (value);
+      break;
     case PROP_INTERVAL:
       self->interval = g_value_get_uint (value);
       break;
@@ -375,6 +380,9 @@ gst_sam_track_get_property (GObject * object, guint id, GValue * value,
       break;
     case PROP_LOST_AFTER:
       g_value_set_uint (value, self->lost_after);
+      break;
+    case PROP_FILL_HOLES:
+      g_value_set_uint (value, self->fill_holes);
       break;
     case PROP_INTERVAL:
       g_value_set_uint (value, self->interval);
@@ -502,6 +510,19 @@ install_stream_properties (GObjectClass * klass)
       g_param_spec_uint ("lost-after", "Lost after",
           "Frames that an object stays occluded before it counts as lost", 1,
           G_MAXINT, DEFAULT_LOST_AFTER, SETTABLE_READY));
+  /**
+   * GstSamTrack:fill-holes:
+   *
+   * Holes of a mask up to this area are filled, in pixels of the model's mask,
+   * which is a quarter of its input each way. What the model remembers of the
+   * object is left as it is.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_FILL_HOLES,
+      g_param_spec_uint ("fill-holes", "Fill holes",
+          "Largest hole of a mask that is filled, in pixels of the model's "
+          "mask (0 = none)", 0, 1 << 20, 0, SETTABLE_READY));
   /**
    * GstSamTrack:interval:
    *

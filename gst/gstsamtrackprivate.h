@@ -27,6 +27,7 @@ struct _GstSamTrack
   guint threads;
   guint max_objects;
   guint lost_after;
+  guint fill_holes;
   guint interval;
   gint mask_size;
   gint policy;

@@ -388,6 +388,18 @@ static int plane_row_bytes(const struct sam_frame *f, int plane)
     return 0;
 }
 
+void sam_op_fill_holes(struct sam_queue *q, const struct sam_fill_holes *p)
+{
+    const struct arg args[] = { OUT(dst, ARG_F32), IN(src, ARG_F32 | ARG_MAY_BE_OUT),
+                                OUT(room, ARG_I32), NUMBER(max_area), NUMBER(value), END };
+    begin();
+    require(p->src.c == 1);
+    require(like(&p->dst, &p->src));
+    require(is_shape(&p->room, p->src.n, p->src.h, p->src.w, 2));
+    require(p->max_area >= 0);
+    q->ops->fill_holes(q, p);
+}
+
 void sam_op_preprocess(struct sam_queue *q, const struct sam_preprocess *p)
 {
     const struct arg args[] = { OUT(dst, ARG_ACTIVATION), NUMBER(frame.format), NUMBER(frame.width),

@@ -230,6 +230,15 @@ struct sam_preprocess {
     struct sam_frame frame;
 };
 
+// Small holes of masks are filled: dst = src, but `value` at the places of every 8-connected
+// component of {src <= 0} that has at most max_area of them, one that touches the border too. Each
+// n alone, F32 (n, h, w, 1). room: I32 (n, h, w, 2), scratch. dst may be src.
+struct sam_fill_holes {
+    struct sam_tensor dst, src, room;
+    int max_area;
+    float value;
+};
+
 // Masks at the size of the frame. Logits (n, 1, h, w), F32, go to width x height by one
 // bilinear step (corners not aligned); a pixel belongs to n where its logit is > 0. Both
 // outputs are host memory, filled when sam_queue_finish() returns; each may be absent.
@@ -297,6 +306,7 @@ struct sam_ops {
     void (*gate)(struct sam_queue *q, const struct sam_gate *p);
     void (*scatter)(struct sam_queue *q, const struct sam_scatter *p);
     void (*gather_memory)(struct sam_queue *q, const struct sam_gather_memory *p);
+    void (*fill_holes)(struct sam_queue *q, const struct sam_fill_holes *p);
     void (*preprocess)(struct sam_queue *q, const struct sam_preprocess *p);
     void (*draw_masks)(struct sam_queue *q, const struct sam_draw_masks *p);
 };
@@ -326,6 +336,7 @@ void sam_op_select_mask(struct sam_queue *q, const struct sam_select_mask *p);
 void sam_op_gate(struct sam_queue *q, const struct sam_gate *p);
 void sam_op_scatter(struct sam_queue *q, const struct sam_scatter *p);
 void sam_op_gather_memory(struct sam_queue *q, const struct sam_gather_memory *p);
+void sam_op_fill_holes(struct sam_queue *q, const struct sam_fill_holes *p);
 void sam_op_preprocess(struct sam_queue *q, const struct sam_preprocess *p);
 void sam_op_draw_masks(struct sam_queue *q, const struct sam_draw_masks *p);
 

@@ -29,6 +29,16 @@ struct sam_bank_limits sam_limits_of(const struct sam_params *params, const stru
                                       .num_pointers = SAM_MAX_POINTERS };
 }
 
+// What a frame shows is made when all its objects are done.
+static void lay_out_shown(struct sam_scratch *s, const struct sam_config *c, int max_objects,
+                          struct sam_arena *a)
+{
+    const int side = c->image_size / 4;
+
+    s->filled = sam_arena_tensor(a, SAM_F32, max_objects, side, side, 1);
+    s->holes = sam_arena_tensor(a, SAM_I32, max_objects, side, side, 2);
+}
+
 static void lay_out_objects(struct sam_scratch *s, const struct sam_config *c,
                             const struct sam_queue *q, const struct sam_bank_limits *l, int b,
                             struct sam_arena *a)
@@ -147,8 +157,8 @@ static void lay_out_host(struct sam_host *x, const struct sam_config *c,
 }
 
 void sam_layout_make(struct sam_layout *l, const struct sam_config *c, const struct sam_queue *q,
-                     const struct sam_bank_limits *limits, int max_objects, int batch, bool poison,
-                     void *scratch, void *state, void *host)
+                     const struct sam_bank_limits *limits, const struct sam_params *p,
+                     int max_objects, int batch, void *scratch, void *state, void *host)
 {
     const enum sam_type type = sam_queue_type(q);
     struct sam_arena a = { scratch, 0, 0 }, s = { state, 0, 0 }, h = { host, 0, 0 };
@@ -157,10 +167,13 @@ void sam_layout_make(struct sam_layout *l, const struct sam_config *c, const str
     // The encoder is done with its scratch before the first object begins.
     sam_encoder_layout(&l->scratch.encoder, c, type, &a);
     sam_arena_release(&a, 0);
+    if (p->fill_holes)
+        lay_out_shown(&l->scratch, c, max_objects, &a);
+    sam_arena_release(&a, 0);
     lay_out_objects(&l->scratch, c, q, limits, batch, &a);
     lay_out_state(&l->state, c, type, limits, max_objects, &s);
     lay_out_indices(&l->state.index, limits, batch, &s, &h);
-    lay_out_host(&l->host, c, limits, max_objects, batch, poison, &h);
+    lay_out_host(&l->host, c, limits, max_objects, batch, p->poison, &h);
     l->scratch_bytes = a.peak;
     l->state_bytes = s.peak;
     l->host_bytes = h.peak;
@@ -172,8 +185,8 @@ static void measure(struct sam_plan *plan, const struct sam_params *params,
     const struct sam_bank_limits limits = sam_limits_of(params, c);
     struct sam_layout l;
 
-    sam_layout_make(&l, c, q, &limits, max_objects,
-                    sam_batch_size(q, c, max_objects), params->poison, NULL, NULL, NULL);
+    sam_layout_make(&l, c, q, &limits, params, max_objects, sam_batch_size(q, c, max_objects),
+                    NULL, NULL, NULL);
     plan->scratch_bytes = l.scratch_bytes;
     plan->state_bytes = sizeof(struct sam_tracker) + l.state_bytes + l.host_bytes;
 }
@@ -233,6 +246,7 @@ int sam_params_check(const struct sam_params *p, struct sam_error *error)
     if (check_range("max_objects", p->max_objects, 1, SAM_MAX_OBJECTS, error) ||
         check_range("max_cond_frames", p->max_cond_frames, 2, SAM_MAX_COND, error) ||
         check_range("lost_after", p->lost_after, 1, big, error) ||
+        check_range("fill_holes", p->fill_holes, 0, big, error) ||
         check_range("threads", p->threads, 0, 1024, error) ||
         check_range("device", p->device, -1, 1024, error) ||
         check_range("budget_mib", p->budget_mib, 0, big, error) ||

@@ -55,6 +55,10 @@ struct sam_scratch {
     struct sam_tensor mask_logits; // (1, S/4, S/4, 1) F32
     struct sam_tensor sparse;      // (1, 1, SAM_MAX_SPARSE, d) F32
     struct sam_prompt_scratch prompt;
+
+    // All objects, where holes are filled.
+    struct sam_tensor filled; // (objects, S/4, S/4, 1) F32
+    struct sam_tensor holes;  // (objects, S/4, S/4, 2) I32
 };
 
 // What the operations are told about each object of a batch: one block of integers, filled on
@@ -176,8 +180,8 @@ int sam_batch_size(const struct sam_queue *q, const struct sam_config *c, int ma
 
 // Lay out all memory over the three blocks; NULL: only measure.
 void sam_layout_make(struct sam_layout *l, const struct sam_config *c, const struct sam_queue *q,
-                     const struct sam_bank_limits *limits, int max_objects, int batch, bool poison,
-                     void *scratch, void *state, void *host);
+                     const struct sam_bank_limits *limits, const struct sam_params *p,
+                     int max_objects, int batch, void *scratch, void *state, void *host);
 
 // The plan of params on an open queue, and the config of its model.
 int sam_plan_make(struct sam_plan *plan, struct sam_config *c, const struct sam_params *params,

@@ -56,14 +56,13 @@ int sam_tracker_plan(const struct sam_params *params, struct sam_plan *plan,
 // The three blocks, and the layout over them.
 static int take_memory(struct sam_tracker *t, const struct sam_config *c, struct sam_error *error)
 {
-    const bool poison = t->params.poison;
+    const struct sam_params *p = &t->params;
     const double mib = 1024.0 * 1024.0;
     struct sam_layout *l = &t->mem;
 
     t->limits = sam_limits_of(&t->params, c);
     t->batch = sam_batch_size(&t->queue, c, t->params.max_objects);
-    sam_layout_make(l, c, &t->queue, &t->limits, t->params.max_objects, t->batch, poison, NULL,
-                    NULL, NULL);
+    sam_layout_make(l, c, &t->queue, &t->limits, p, p->max_objects, t->batch, NULL, NULL, NULL);
     const size_t scratch = l->scratch_bytes, state = l->state_bytes, host = l->host_bytes;
     t->scratch_block = sam_queue_alloc(&t->queue, scratch);
     t->state_block = t->scratch_block ? sam_queue_alloc(&t->queue, state) : NULL;
@@ -77,8 +76,8 @@ static int take_memory(struct sam_tracker *t, const struct sam_config *c, struct
             (double) (scratch + state + host) / mib, t->params.max_objects, c->image_size,
             (double) scratch / mib, (double) (state + host) / mib, left / mib);
     memset(t->host_block, 0, host);
-    sam_layout_make(l, c, &t->queue, &t->limits, t->params.max_objects, t->batch, poison,
-                    t->scratch_block, t->state_block, t->host_block);
+    sam_layout_make(l, c, &t->queue, &t->limits, p, p->max_objects, t->batch, t->scratch_block,
+                    t->state_block, t->host_block);
     if (l->host.poison)
         memset(l->host.poison, 0xff, SAM_POISON_BYTES);
     for (int i = 0; i < t->params.max_objects; i++) {

@@ -238,7 +238,12 @@ inline void __nanosleep(unsigned) { emu::yield(); }
 
 template <class T> T __ldg(const T *p) { return *p; }
 template <class T> T __ldca(const T *p) { return *p; }
-template <class T> T __ldcg(const T *p) { return *p; }
+// From the L2, where atomics happen: no race with those.
+template <class T> EMU_RAW T __ldcg(const T *p)
+{
+    emu::touch((T *) p, sizeof(T), emu::ATOMIC, emu::self, __builtin_return_address(0));
+    return *p;
+}
 template <class T> T __ldcs(const T *p) { return *p; }
 template <class T> void __stcg(T *p, emu::same<T> v) { *p = v; }
 template <class T> void __stcs(T *p, emu::same<T> v) { *p = v; }

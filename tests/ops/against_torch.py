@@ -341,10 +341,28 @@ def draw_masks(c):
         c.add('draw_masks', logits=logits, slot=slot, labels=labels, boxes=boxes)
 
 
+def fill_holes(c):
+    """Components by letting the largest number among neighbours spread until nothing changes."""
+    for n, h, w, max_area in ((3, 9, 11, 3), (2, 12, 7, 1)):
+        h, w = h * c.size(1, 5), w * c.size(1, 5)
+        src = c.randn(n, 1, h, w) + 0.7
+        holes = (src <= 0).float()
+        label = holes * torch.arange(1, n * h * w + 1.0).reshape(n, 1, h, w)
+        while True:
+            spread = F.max_pool2d(label, 3, 1, 1) * holes
+            if torch.equal(spread, label):
+                break
+            label = spread
+        area = torch.bincount(label.flatten().long())[label.long()]
+        dst = torch.where((holes > 0) & (area <= max_area), 0.1, src)
+        c.add('fill_holes', src=nhwc(src), room=torch.zeros(n, h, w, 2), max_area=max_area, value=0.1,
+              dst=nhwc(dst))
+
+
 def make(seed, big):
     c = Cases(seed, big)
     for part in (copies, norms, products, convolutions, window_attention, attention, rope, images,
-                 masks_and_memory, frames, draw_masks):
+                 masks_and_memory, frames, draw_masks, fill_holes):
         part(c)
     return c.tensors
 

@@ -20,7 +20,7 @@ static struct sam_queue queue;
     what(depthwise) what(conv_transpose) what(maxpool) what(window_attention) what(attention)  \
     what(rope) what(rope_attention) what(upsample_add) what(resize) what(mask_signal)          \
     what(matmul) what(select_mask) what(gate) what(scatter) what(gather_memory)                \
-    what(preprocess) what(draw_masks)
+    what(fill_holes) what(preprocess) what(draw_masks)
 EVERY(ENTRY)
 #define SLOT(op) .op = op##_called,
 static const struct sam_ops table = { .name = "counts", EVERY(SLOT) };
@@ -502,6 +502,25 @@ static void fronts_gather_memory(void)
     REFUSES(gather_memory, p->num_pointers.type = SAM_F32, "num_pointers");
     REFUSES(gather_memory, p->keys.data = p->values.data, "apart in memory");
     REFUSES(gather_memory, p->keys.data = p->maps.data, "apart in memory");
+}
+
+static struct sam_fill_holes valid_fill_holes(void)
+{
+    return (struct sam_fill_holes) { f32(0, 2, 3, 4, 1), f32(1, 2, 3, 4, 1), i32(2, 2, 3, 4, 2), 8,
+                                     0.1f };
+}
+
+static void fronts_fill_holes(void)
+{
+    TAKES(fill_holes, (void) p);
+    TAKES(fill_holes, p->dst = p->src);
+    TAKES(fill_holes, p->max_area = 0);
+    REFUSES(fill_holes, p->max_area = -1, "max_area");
+    REFUSES(fill_holes, p->dst.type = SAM_BF16, "dst of type f32");
+    REFUSES(fill_holes, p->src.c = p->dst.c = 2, "src.c");
+    REFUSES(fill_holes, p->dst.w = 3, "like");
+    REFUSES(fill_holes, p->room.c = 1, "room");
+    REFUSES(fill_holes, p->room.data = p->src.data, "room and src");
 }
 
 static struct sam_preprocess valid_preprocess(void)

@@ -1,32 +1,7 @@
 // Each mutant is the reference with one fault. First the faults that every operation can have,
 // then those of one operation, in the order of ops.h.
 
-#include "mutants.h"
-
-#include <stdint.h>
-#include <string.h>
-
-#include "ops/ref/ref.h"
-
-// Writes one byte too many; leaves out the last number; changes an input.
-#define COMMON(op, out, in)                                                                    \
-    static void op##_writes_too_far(struct sam_queue *q, const struct sam_##op *p)             \
-    {                                                                                          \
-        sam_##op##_ref(q, p);                                                                  \
-        ((uint8_t *) p->out.data)[sam_tensor_bytes(&p->out)] ^= 1;                             \
-    }                                                                                          \
-    static void op##_forgets_the_last(struct sam_queue *q, const struct sam_##op *p)           \
-    {                                                                                          \
-        const size_t last = sam_count(&p->out) - 1;                                            \
-        const float before = sam_load(&p->out, last);                                          \
-        sam_##op##_ref(q, p);                                                                  \
-        sam_store(&p->out, last, before);                                                      \
-    }                                                                                          \
-    static void op##_scribbles(struct sam_queue *q, const struct sam_##op *p)                  \
-    {                                                                                          \
-        sam_##op##_ref(q, p);                                                                  \
-        ((uint8_t *) p->in.data)[sam_tensor_bytes(&p->in) - 1] ^= 1;                           \
-    }
+#include "faulty.h"
 
 COMMON(copy, dst, src)
 COMMON(copy_rows, dst, src)
@@ -49,27 +24,7 @@ COMMON(select_mask, low_res, masks)
 COMMON(gate, dst, score)
 COMMON(scatter, dst, slot)
 COMMON(gather_memory, keys, maps)
-
-// Run an operation with some of its parameters changed.
-#define CHANGED(op, name, ...)                                                                 \
-    static void op##_##name(struct sam_queue *q, const struct sam_##op *p)                     \
-    {                                                                                          \
-        struct sam_##op m = *p;                                                                \
-        __VA_ARGS__;                                                                           \
-        sam_##op##_ref(q, &m);                                                                 \
-    }
-
-static struct sam_tensor without(struct sam_tensor t)
-{
-    t.data = NULL;
-    return t;
-}
-
-static struct sam_tensor shifted(struct sam_tensor t, size_t elements)
-{
-    t.data = (uint8_t *) t.data + elements * sam_type_size(t.type);
-    return t;
-}
+COMMON(fill_holes, dst, src)
 
 // Repeats the first map or row for all, where each n has its own.
 CHANGED(copy, repeats_the_first, if (m.src.n > 1) m.src.n = 1)
@@ -502,6 +457,12 @@ static enum sam_pixel_format swap_format(enum sam_pixel_format format)
          : format == SAM_PIXEL_BGRA ? SAM_PIXEL_RGBA : format;
 }
 
+CHANGED(fill_holes, one_more, m.max_area++)
+CHANGED(fill_holes, one_less, if (m.max_area) m.max_area--)
+CHANGED(fill_holes, across_the_border, m.src.w *= m.src.h; m.src.h = 1; m.dst.h = 1;
+        m.dst.w = m.src.w)
+CHANGED(fill_holes, value_of_pictures, m.value = 10)
+
 CHANGED(preprocess, ignores_the_matrix, m.frame.colour.kr = 0.299f; m.frame.colour.kb = 0.114f)
 CHANGED(preprocess, ignores_the_range, m.frame.colour.full_range = 1)
 CHANGED(preprocess, swaps_red_and_blue, m.frame.format = swap_format(m.frame.format))
@@ -573,11 +534,6 @@ static void draw_masks_nearest(struct sam_queue *q, const struct sam_draw_masks 
                 (uint8_t) (sam_load(&p->logits, (size_t) i) > 0 ? p->slot[0] : 0);
         }
 }
-
-#define MUTANT(op, name)                                                                       \
-    { #op, #name, offsetof(struct sam_ops, op), (void (*)(void)) op##_##name }
-#define COMMON_MUTANTS(op)                                                                     \
-    MUTANT(op, writes_too_far), MUTANT(op, forgets_the_last), MUTANT(op, scribbles)
 
 const struct mutant mutants[] = {
     COMMON_MUTANTS(copy),
@@ -679,6 +635,11 @@ const struct mutant mutants[] = {
     MUTANT(gather_memory, values_with_position),
     MUTANT(gather_memory, clears_the_rest),
     MUTANT(gather_memory, one_pointer_time),
+    COMMON_MUTANTS(fill_holes),
+    MUTANT(fill_holes, one_more),
+    MUTANT(fill_holes, one_less),
+    MUTANT(fill_holes, across_the_border),
+    MUTANT(fill_holes, value_of_pictures),
     MUTANT(preprocess, ignores_the_matrix),
     MUTANT(preprocess, ignores_the_range),
     MUTANT(preprocess, swaps_red_and_blue),

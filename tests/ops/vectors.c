@@ -250,6 +250,15 @@ static void run_gather_memory(struct vectors *v)
         .num_maps = get_ints(v, "num_maps"), .num_pointers = get_ints(v, "num_pointers") });
 }
 
+static void run_fill_holes(struct vectors *v)
+{
+    const struct sam_tensor src = get(v, "src");
+    struct sam_tensor room = get(v, "room");
+    room.type = SAM_I32; // scratch: what it holds does not matter
+    sam_op_fill_holes(&v->queue, &(struct sam_fill_holes) {
+        output(v, "dst"), src, room, (int) number(v, "max_area"), number(v, "value") });
+}
+
 static void run_preprocess(struct vectors *v)
 {
     struct sam_preprocess p = { .dst = output(v, "dst"),
@@ -316,6 +325,7 @@ static const struct {
     { "gate",             run_gate,             0,    0 },
     { "scatter",          run_scatter,          1e-6f, 0 },
     { "gather_memory",    run_gather_memory,    1e-6f, 1e-6f },
+    { "fill_holes",       run_fill_holes,       0,    0 },
     { "preprocess",       run_preprocess,       2e-4f, 0 },
     { "draw_masks",       run_draw_masks,       0,    0 },
 };

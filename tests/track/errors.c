@@ -228,6 +228,8 @@ static void check_open(const char *model)
     refused(SAM_EINVAL, "max_objects = 0", sam_tracker_plan(&q, &plan, &error));
     q = p, q.max_cond_frames = 1;
     refused(SAM_EINVAL, "max_cond_frames = 1: wanted 2 to 64", sam_tracker_open(&t, &q, &error));
+    q = p, q.fill_holes = -1;
+    refused(SAM_EINVAL, "fill_holes = -1", sam_tracker_open(&t, &q, &error));
     q = p, q.lost_after = 0;
     refused(SAM_EINVAL, "lost_after = 0", sam_tracker_open(&t, &q, &error));
     q = p, q.threads = -1;

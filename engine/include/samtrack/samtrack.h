@@ -122,6 +122,10 @@ struct sam_params {
     int lost_after;      // processed frames an object stays occluded before it is lost; >= 1
     enum sam_refine refine;
 
+    // Holes of a mask up to this area, in places of the model's mask (a quarter of its input
+    // each way), are shown filled; what is remembered is not. 0: none. The published demo has 8.
+    int fill_holes;
+
     // Most bytes the tracker may take (constant + scratch + state), in MiB. 0: no limit.
     int budget_mib;
 

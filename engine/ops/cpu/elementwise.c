@@ -233,6 +233,23 @@ static void mask_signal(struct sam_queue *q, const struct sam_mask_signal *p)
         run(q, p, sam_count(&p->src), 4, signal_task);
 }
 
+// One mask: flooding it is a fraction of a millisecond, and the reference reads well.
+static void fill_holes_task(void *priv, int i, int thread)
+{
+    const struct job *job = priv;
+    struct sam_fill_holes one = *(const struct sam_fill_holes *) job->p;
+    one.dst = sam_slice(one.dst, i);
+    one.src = sam_slice(one.src, i);
+    one.room = sam_slice(one.room, i);
+    sam_ops_ref()->fill_holes(NULL, &one);
+}
+
+static void fill_holes(struct sam_queue *q, const struct sam_fill_holes *p)
+{
+    struct job job = { sam_cpu(q), p, 1, (size_t) p->src.n };
+    sam_pool_run(job.cpu->pool, p->src.n, fill_holes_task, &job);
+}
+
 static float number(const struct sam_tensor *t, size_t i)
 {
     return ((const float *) t->data)[i];
@@ -379,6 +396,7 @@ void sam_cpu_init_elementwise(struct sam_ops *ops)
     ops->upsample_add = upsample_add;
     ops->depthwise = depthwise;
     ops->mask_signal = mask_signal;
+    ops->fill_holes = fill_holes;
     ops->select_mask = select_mask;
     ops->scatter = scatter;
     ops->gather_memory = gather_memory;

@@ -1,0 +1,118 @@
+// Small holes of masks: a union-find over the places of each mask, whose root is the component's
+// first place. Komura's and Playne's scheme: a place joins its four earlier neighbours, the root of
+// the later tree is hung under the other by atomicMin, and who lost a race tries again with what it
+// found. Labels only ever fall, so a stale one is merely a longer way to the same root.
+//
+// Shape: a thread per place, four launches. Traffic: src twice, labels a few times from the cache.
+#include "view.cuh"
+
+struct holes {
+    float *dst;
+    const float *src;
+    int *room; // per mask: a label of each place (-1: inside the mask), then areas of the roots
+    unsigned places;
+    int w, max_area;
+    float value;
+
+    __device__ int *labels(unsigned i) const
+    {
+        return room + (size_t) (i / places) * 2 * places;
+    }
+
+    __device__ int *areas(unsigned i) const
+    {
+        return labels(i) + places;
+    }
+};
+
+// Labels and areas are read where atomics change them.
+static __device__ int root_of(const int *label, int i)
+{
+    for (int up = __ldcg(label + i); up != i; up = __ldcg(label + i))
+        i = up;
+    return i;
+}
+
+static __device__ void unite(int *label, int a, int b)
+{
+    for (;;) {
+        a = root_of(label, a);
+        b = root_of(label, b);
+        if (a == b)
+            return;
+        const int later = max(a, b), first = min(a, b);
+        const int found = atomicMin(&label[later], first);
+        if (found == later)
+            return;
+        a = found; // somebody hung it elsewhere meanwhile: that tree and ours are one
+        b = first;
+    }
+}
+
+struct label_places_at {
+    holes h;
+
+    template <int N> __device__ void at(unsigned i) const
+    {
+        const unsigned place = i % h.places;
+        h.labels(i)[place] = h.src[i] <= 0.0f ? (int) place : -1;
+        h.areas(i)[place] = 0;
+    }
+};
+
+struct join_at {
+    holes h;
+
+    template <int N> __device__ void at(unsigned i) const
+    {
+        int *label = h.labels(i);
+        const int place = i % h.places, x = place % h.w;
+        const int above = place - h.w;
+        if (__ldcg(label + place) < 0)
+            return;
+        if (x > 0 && __ldcg(label + place - 1) >= 0)
+            unite(label, place, place - 1);
+        for (int dx = -1; above >= 0 && dx <= 1; dx++)
+            if (x + dx >= 0 && x + dx < h.w && __ldcg(label + above + dx) >= 0)
+                unite(label, place, above + dx);
+    }
+};
+
+// What is too large already is not counted on: the background would be one address for all.
+struct measure_at {
+    holes h;
+
+    template <int N> __device__ void at(unsigned i) const
+    {
+        int *label = h.labels(i), *area = h.areas(i);
+        const int place = i % h.places;
+        if (__ldcg(label + place) < 0)
+            return;
+        const int root = root_of(label, place);
+        if (__ldcg(area + root) <= h.max_area)
+            atomicAdd(&area[root], 1);
+    }
+};
+
+struct fill_at {
+    holes h;
+
+    template <int N> __device__ void at(unsigned i) const
+    {
+        int *label = h.labels(i);
+        const int place = i % h.places;
+        const bool hole = label[place] >= 0 && h.areas(i)[root_of(label, place)] <= h.max_area;
+        h.dst[i] = hole ? h.value : h.src[i];
+    }
+};
+
+extern "C" void sam_fill_holes_cuda(struct sam_queue *q, const struct sam_fill_holes *p)
+{
+    const size_t count = sam_count(&p->src);
+    const holes h = { (float *) p->dst.data, (const float *) p->src.data, (int *) p->room.data,
+                      (unsigned) (p->src.h * p->src.w), p->src.w, p->max_area, p->value };
+    each_by<1>(q, "fill_holes", label_places_at { h }, count);
+    each_by<1>(q, "fill_holes", join_at { h }, count);
+    each_by<1>(q, "fill_holes", measure_at { h }, count);
+    each_by<1>(q, "fill_holes", fill_at { h }, count);
+}

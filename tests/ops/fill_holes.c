@@ -1,0 +1,62 @@
+#include <math.h>
+
+#include "check.h"
+
+enum { DENSE, SPARSE, SPIRAL, EMPTY, KINDS };
+
+// A corridor that winds inwards, one place wide: one long component.
+static bool is_corridor(int y, int x, int h, int w)
+{
+    const int ring = (int) fmin(fmin(y, h - 1 - y), fmin(x, w - 1 - x));
+    return ring % 2 == 0 || (y == ring && x == ring + 1);
+}
+
+static float logit(struct check *t, int kind, int y, int x, int h, int w)
+{
+    static const float edge[] = { 0, -0.0f, 1e-30f, -1e-30f };
+    const float r = check_unit(t);
+    if (kind == EMPTY)
+        return -1024;
+    if (kind == SPIRAL)
+        return is_corridor(y, x, h, w) ? -1 : 1;
+    if (check_int(t, 0, 20) == 0)
+        return edge[check_int(t, 0, 3)];
+    return 5 * (r + (kind == SPARSE ? 0.75f : 0.1f)); // 0.75: holes of a few places
+}
+
+static void run(struct check *t, int n, int h, int w, int max_area, bool in_place)
+{
+    struct check_buf *src = in_place ? check_inout(t, SAM_F32, n, h, w, 1)
+                                     : check_in(t, SAM_F32, n, h, w, 1);
+    for (int k = 0; k < n; k++) {
+        const int kind = t->bench ? SPARSE : check_int(t, 0, KINDS - 1);
+        for (int i = 0; i < h * w; i++)
+            check_set(t, src, (size_t) k * h * w + i, logit(t, kind, i / w, i % w, h, w));
+    }
+    struct check_buf *dst = in_place ? src : check_out(t, SAM_F32, n, h, w, 1);
+    struct check_buf *room = check_out(t, SAM_I32, n, h, w, 2);
+    struct sam_fill_holes p[2];
+    check_each_side(t, s) {
+        p[s] = (struct sam_fill_holes) { dst->on[s], src->on[s], room->on[s], max_area, 0.1f };
+        sam_op_fill_holes(&t->queue[s], &p[s]);
+    }
+    check_bytes(t, 2.0 * (double) sam_tensor_bytes(&src->on[0]))
+        sam_op_fill_holes(&t->queue[CHECK_NEW], &p[CHECK_NEW]);
+    check_same(t, dst);
+    check_done(t);
+}
+
+void check_fill_holes(struct check *t)
+{
+    static const int sides[][2] = { { 1, 1 }, { 1, 17 }, { 23, 1 }, { 9, 9 }, { 16, 37 },
+                                    { 64, 64 } };
+    static const int areas[] = { 0, 1, 2, 8, 100, 5000 };
+    for (int i = 0; i < 6; i++)
+        for (int k = 0; k < 6; k++) {
+            const int n = 1 + (i + k) % 3;
+            if (check_case(t, "fill_holes_%dx%dx%d_area%d", n, sides[i][0], sides[i][1], areas[k]))
+                run(t, n, sides[i][0], sides[i][1], areas[k], (i + k) % 2);
+        }
+    if (check_speed(t, "fill_holes_256x256_area8"))
+        run(t, 1, 256, 256, 8, false);
+}
