@@ -30,6 +30,12 @@ static __device__ float sample(const image &m, int plane, int y, int x)
     return m.plane[plane][(size_t) y * m.stride[plane] + x];
 }
 
+// Of two bytes.
+static __device__ float sample_wide(const image &m, int plane, int y, int x)
+{
+    return sample(m, plane, y, 2 * x + 1) + sample(m, plane, y, 2 * x) * (1.0f / 256);
+}
+
 static __device__ float3 pixel_at(const image &m, int y, int x)
 {
     const int cy = y / 2, cx = x / 2; // chroma is shared by 2 x 2 pixels, in YUY2 by 2
@@ -58,6 +64,9 @@ static __device__ float3 pixel_at(const image &m, int y, int x)
     case SAM_PIXEL_YUY2:
         return from_ycbcr(m, sample(m, 0, y, 2 * x), sample(m, 0, y, 4 * cx + 1),
                           sample(m, 0, y, 4 * cx + 3));
+    case SAM_PIXEL_P010:
+        return from_ycbcr(m, sample_wide(m, 0, y, x), sample_wide(m, 1, cy, 2 * cx),
+                          sample_wide(m, 1, cy, 2 * cx + 1));
     }
     return make_float3(0.0f, 0.0f, 0.0f);
 }
@@ -101,6 +110,7 @@ static size_t row_bytes(const struct sam_frame *f, int plane)
     case SAM_PIXEL_NV12:  return plane == 0 ? width : plane == 1 ? 2 * half : 0;
     case SAM_PIXEL_I420:  return plane == 0 ? width : half;
     case SAM_PIXEL_YUY2:  return plane == 0 ? 4 * half : 0;
+    case SAM_PIXEL_P010:  return plane == 0 ? 2 * width : plane == 1 ? 4 * half : 0;
     }
     return 0;
 }
@@ -139,14 +149,15 @@ extern "C" void sam_preprocess_cuda(struct sam_queue *q, const struct sam_prepro
     const struct sam_frame *f = &p->frame;
     const bool given = f->colour.kr > 0 || f->colour.kb > 0, full = f->colour.full_range;
     const float kr = given ? f->colour.kr : 0.299f, kb = given ? f->colour.kb : 0.114f;
+    const float white = f->format == SAM_PIXEL_P010 ? 255.75f : 255.0f; // see ops/ref
     preprocess_at a = { view_of(&p->dst), {}, p->dst.h, p->dst.w };
     a.frame.width = f->width;
     a.frame.height = f->height;
     a.frame.format = f->format;
     a.frame.kr = kr, a.frame.kg = 1 - kr - kb, a.frame.kb = kb;
     a.frame.black = full ? 0.0f : 16.0f;
-    a.frame.luma = full ? 1.0f : 255.0f / 219;
-    a.frame.chroma = full ? 1.0f : 255.0f / 224;
+    a.frame.luma = full ? 255.0f / white : 255.0f / 219;
+    a.frame.chroma = full ? 255.0f / white : 255.0f / 224;
     if (upload_frame(q, f, &a.frame))
         each_by<1>(q, "preprocess", a, sam_rows(&p->dst));
 }

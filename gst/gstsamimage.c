@@ -10,6 +10,8 @@ get_pixel_format (const GstVideoInfo * info)
       return SAM_PIXEL_NV12;
     case GST_VIDEO_FORMAT_I420:
       return SAM_PIXEL_I420;
+    case GST_VIDEO_FORMAT_P010_10LE:
+      return SAM_PIXEL_P010;
     case GST_VIDEO_FORMAT_YUY2:
       return SAM_PIXEL_YUY2;
     case GST_VIDEO_FORMAT_BGR:

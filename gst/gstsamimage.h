@@ -8,7 +8,8 @@ G_BEGIN_DECLS
 
 /* What gst_sam_image_describe() knows. */
 #define GST_SAM_IMAGE_FORMATS \
-    "{ NV12, I420, YUY2, RGB, BGR, RGBA, BGRA, RGBx, BGRx, GRAY8 }"
+    "{ NV12, I420, YUY2, RGB, BGR, RGBA, BGRA, RGBx, BGRx, GRAY8, " \
+    "P010_10LE }"
 
 /* The engine's view of a mapped frame: no pixel is copied. */
 void gst_sam_image_describe (struct sam_frame *image,

@@ -384,6 +384,7 @@ static int plane_row_bytes(const struct sam_frame *f, int plane)
     case SAM_PIXEL_NV12:  return plane == 0 ? f->width : plane == 1 ? 2 * half : 0;
     case SAM_PIXEL_I420:  return plane == 0 ? f->width : half;
     case SAM_PIXEL_YUY2:  return plane == 0 ? 4 * half : 0;
+    case SAM_PIXEL_P010:  return plane == 0 ? 2 * f->width : plane == 1 ? 4 * half : 0;
     }
     return 0;
 }
@@ -408,7 +409,7 @@ void sam_op_preprocess(struct sam_queue *q, const struct sam_preprocess *p)
                                 NUMBER(frame.colour.kr), NUMBER(frame.colour.kb), END };
     begin();
     require(p->dst.n == 1 && p->dst.c == 3);
-    require((unsigned) p->frame.format <= SAM_PIXEL_YUY2);
+    require((unsigned) p->frame.format <= SAM_PIXEL_P010);
     require(p->frame.width >= 1 && p->frame.width <= 16384);
     require(p->frame.height >= 1 && p->frame.height <= 16384);
     require(p->frame.colour.kr >= 0 && p->frame.colour.kb >= 0);

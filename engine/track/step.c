@@ -364,6 +364,7 @@ static int row_bytes(const struct sam_frame *f, int plane)
     case SAM_PIXEL_NV12:  return plane == 0 ? f->width : plane == 1 ? 2 * half : 0;
     case SAM_PIXEL_I420:  return plane == 0 ? f->width : half;
     case SAM_PIXEL_YUY2:  return plane ? 0 : 4 * half;
+    case SAM_PIXEL_P010:  return plane == 0 ? 2 * f->width : plane == 1 ? 4 * half : 0;
     }
     return -1;
 }

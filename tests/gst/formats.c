@@ -151,7 +151,7 @@ static const GstVideoFormat formats[] = {
   GST_VIDEO_FORMAT_NV12, GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_YUY2,
   GST_VIDEO_FORMAT_RGB, GST_VIDEO_FORMAT_BGR, GST_VIDEO_FORMAT_RGBA,
   GST_VIDEO_FORMAT_BGRA, GST_VIDEO_FORMAT_RGBx, GST_VIDEO_FORMAT_BGRx,
-  GST_VIDEO_FORMAT_GRAY8
+  GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_P010_10LE
 };
 
 /* The template and this list name the same formats. */
@@ -201,6 +201,7 @@ GST_START_TEST (test_colorimetry)
   };
 
   check_same (GST_VIDEO_FORMAT_NV12, 160, 120, colours[__i__]);
+  check_same (GST_VIDEO_FORMAT_P010_10LE, 160, 120, colours[__i__]);
 }
 
 GST_END_TEST;
@@ -289,7 +290,8 @@ GST_END_TEST;
 GST_START_TEST (test_the_square_is_found)
 {
   static const GstVideoFormat some[] = { GST_VIDEO_FORMAT_NV12,
-    GST_VIDEO_FORMAT_YUY2, GST_VIDEO_FORMAT_BGRx, GST_VIDEO_FORMAT_GRAY8
+    GST_VIDEO_FORMAT_YUY2, GST_VIDEO_FORMAT_BGRx, GST_VIDEO_FORMAT_GRAY8,
+    GST_VIDEO_FORMAT_P010_10LE
   };
   GstHarness *h = sam_harness_new ("samtrack max-objects=1 initial-prompt="
       SQUARE_BOX, some[__i__], 321, 241);
@@ -316,7 +318,7 @@ formats_suite (void)
   tcase_add_loop_test (tc, test_colorimetry, 0, 5);
   tcase_add_loop_test (tc, test_strides_and_offsets, 0, G_N_ELEMENTS (formats));
   tcase_add_test (tc, test_wrong_colours_would_be_seen);
-  tcase_add_loop_test (tc, test_the_square_is_found, 0, 4);
+  tcase_add_loop_test (tc, test_the_square_is_found, 0, 5);
   return s;
 }
 

@@ -278,13 +278,13 @@ def normalised(rgb, side):
     return (nhwc(x) / 255 - MEAN) / STD
 
 
-def rgb_of(y, cb, cr, kr, kb, full):
-    """By inverting the definition of Y'CbCr, a 3 x 3 system."""
+def rgb_of(y, cb, cr, kr, kb, full, white=255):
+    """By inverting the definition of Y'CbCr, a 3 x 3 system. white: the largest sample there is."""
     kg = 1 - kr - kb
     forward = np.array([[kr, kg, kb],
                         [-kr / (2 - 2 * kb), -kg / (2 - 2 * kb), 0.5],
                         [0.5, -kg / (2 - 2 * kr), -kb / (2 - 2 * kr)]])
-    scale = [1, 1, 1] if full else [219 / 255, 224 / 255, 224 / 255]
+    scale = [white / 255] * 3 if full else [219 / 255, 224 / 255, 224 / 255]
     offset = np.array([0 if full else 16, 128, 128])
     v = (np.stack([y, cb, cr], -1).astype(np.float64) - offset) / scale
     return torch.tensor((v @ np.linalg.inv(forward).T).clip(0, 255), dtype=torch.float32)
@@ -359,10 +359,25 @@ def fill_holes(c):
               dst=nhwc(dst))
 
 
+def wide_frames(c):
+    """P010: NV12 of 10 bits, in the upper bits of two bytes."""
+    for kr, kb, full in ((0.2627, 0.0593, 0), (0.2126, 0.0722, 1)):
+        h, w, side = c.size(7, 91), c.size(9, 77), c.size(8, 40)
+        y = c.ints(0, 1023, h, w)
+        cb, cr = (c.ints(0, 1023, (h + 1) // 2, (w + 1) // 2) for _ in range(2))
+        planes = []
+        for samples in (y, torch.stack((cb, cr), -1).reshape(len(cb), -1)):
+            pairs = torch.stack((samples % 4 * 64, samples // 4), -1).reshape(len(samples), -1)
+            planes.append(torch.cat((pairs, c.ints(0, 255, len(samples), 3)), 1))
+        wide = [p.numpy()[np.arange(h) // 2][:, np.arange(w) // 2] / 4 for p in (cb, cr)]
+        c.add('preprocess', format=8, width=w, height=h, kr=kr, kb=kb, full=full, plane0=planes[0],
+              plane1=planes[1], dst=normalised(rgb_of(y.numpy() / 4, *wide, kr, kb, full, 1023 / 4), side))
+
+
 def make(seed, big):
     c = Cases(seed, big)
     for part in (copies, norms, products, convolutions, window_attention, attention, rope, images,
-                 masks_and_memory, frames, draw_masks, fill_holes):
+                 masks_and_memory, frames, draw_masks, fill_holes, wide_frames):
         part(c)
     return c.tensors
 

@@ -539,6 +539,8 @@ static void fronts_preprocess(void)
     TAKES(preprocess, p->frame.format = SAM_PIXEL_NV12; p->frame.stride[1] = 8);
     REFUSES(preprocess, p->frame.format = SAM_PIXEL_NV12; p->frame.stride[1] = 7, "row_bytes");
     REFUSES(preprocess, p->frame.format = SAM_PIXEL_YUY2; p->frame.stride[0] = 15, "row_bytes");
+    REFUSES(preprocess, p->frame.format = SAM_PIXEL_P010; p->frame.stride[0] = 13, "row_bytes");
+    REFUSES(preprocess, p->frame.format = SAM_PIXEL_P010 + 1, "SAM_PIXEL_P010");
     REFUSES(preprocess, p->frame.format = SAM_PIXEL_RGB; p->frame.stride[0] = 20, "row_bytes");
     REFUSES(preprocess, p->frame.stride[0] = -7, "row_bytes");
     REFUSES(preprocess, p->frame.plane[2] = NULL, "row_bytes");

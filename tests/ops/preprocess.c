@@ -6,7 +6,7 @@ static const struct {
 } formats[] = {
     { SAM_PIXEL_RGB, "rgb" },     { SAM_PIXEL_BGR, "bgr" },   { SAM_PIXEL_RGBA, "rgba" },
     { SAM_PIXEL_BGRA, "bgra" },   { SAM_PIXEL_GRAY8, "gray" }, { SAM_PIXEL_NV12, "nv12" },
-    { SAM_PIXEL_I420, "i420" },   { SAM_PIXEL_YUY2, "yuy2" },
+    { SAM_PIXEL_I420, "i420" },   { SAM_PIXEL_YUY2, "yuy2" }, { SAM_PIXEL_P010, "p010" },
 };
 enum { NUM_FORMATS = sizeof(formats) / sizeof(*formats) };
 
@@ -28,10 +28,14 @@ static struct sam_frame draw_frame(struct check *t, enum sam_pixel_format format
     f.stride[0] = more + (format == SAM_PIXEL_RGB || format == SAM_PIXEL_BGR     ? 3 * width
                           : format == SAM_PIXEL_RGBA || format == SAM_PIXEL_BGRA ? 4 * width
                           : format == SAM_PIXEL_YUY2                             ? 4 * half_w
+                          : format == SAM_PIXEL_P010                             ? 2 * width
                                                                                  : width);
-    f.stride[1] = more + (format == SAM_PIXEL_NV12 ? 2 * half_w : half_w);
+    f.stride[1] = more + (format == SAM_PIXEL_P010   ? 4 * half_w
+                          : format == SAM_PIXEL_NV12 ? 2 * half_w
+                                                     : half_w);
     f.stride[2] = half_w + check_int(t, 0, 9);
-    const bool planar = format == SAM_PIXEL_I420, semi = format == SAM_PIXEL_NV12;
+    const bool planar = format == SAM_PIXEL_I420;
+    const bool semi = format == SAM_PIXEL_NV12 || format == SAM_PIXEL_P010;
     plane[0] = check_host_in(t, height, f.stride[0]);
     plane[1] = planar || semi ? check_host_in(t, half_h, f.stride[1]) : &check_none;
     plane[2] = planar ? check_host_in(t, half_h, f.stride[2]) : &check_none;

@@ -171,6 +171,7 @@ enum sam_pixel_format {
     SAM_PIXEL_NV12, // plane 0: Y; plane 1: U, V interleaved, half size rounded up
     SAM_PIXEL_I420, // planes Y, U, V
     SAM_PIXEL_YUY2, // Y U Y V in one plane, two pixels in 4 bytes, width rounded up to even
+    SAM_PIXEL_P010, // NV12 of 10 bits, in the upper bits of two bytes, the lower byte first
 };
 
 // Which Y'CbCr a frame holds: the two weights that define the matrix, and the range.

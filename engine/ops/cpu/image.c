@@ -186,12 +186,14 @@ struct preprocess_job {
 
 // ITU-R BT.601 and BT.709: Y' = kr R' + kg G' + kb B', Cb = (B' - Y') / (2 (1 - kb)),
 // Cr = (R' - Y') / (2 (1 - kr)), solved for R'G'B'.
-static struct sam_ycbcr solve(const struct sam_colour *c)
+static struct sam_ycbcr solve(const struct sam_frame *f)
 {
+    const struct sam_colour *c = &f->colour;
+    const float full = f->format == SAM_PIXEL_P010 ? 255 / 255.75f : 1; // see ops/ref
     const bool given = c->kr > 0 || c->kb > 0;
     const float kr = given ? c->kr : 0.299f, kb = given ? c->kb : 0.114f, kg = 1 - kr - kb;
-    const float chroma = c->full_range ? 1.0f : 255.0f / 224;
-    const float luma = c->full_range ? 1.0f : 255.0f / 219;
+    const float chroma = c->full_range ? full : 255.0f / 224;
+    const float luma = c->full_range ? full : 255.0f / 219;
     return (struct sam_ycbcr) {
         .y_scale = luma, .y_bias = c->full_range ? 0 : -16 * luma, .chroma_bias = -128,
         .r_cr = 2 * (1 - kr) * chroma, .b_cb = 2 * (1 - kb) * chroma,
@@ -222,6 +224,10 @@ static void load_row(const struct preprocess_job *job, int y, float *dst, float 
         break;
     case SAM_PIXEL_YUY2:
         k->load_ycbcr(dst, row, 2, row + 1, row + 3, 4, &job->ycbcr, room, width);
+        break;
+    case SAM_PIXEL_P010:
+        k->load_wide(dst, row, f->plane[1] + (size_t) half * f->stride[1], &job->ycbcr, room,
+                     width);
         break;
     }
 }
@@ -269,7 +275,7 @@ static void preprocess(struct sam_queue *q, const struct sam_preprocess *p)
     struct sam_cpu *cpu = sam_cpu(q);
     const struct sam_frame *f = &p->frame;
     struct preprocess_job job = { .cpu = cpu, .p = p, .step = block_rows(cpu, p->dst.h) };
-    job.ycbcr = solve(&f->colour);
+    job.ycbcr = solve(f);
     const size_t floats = (size_t) 4 * f->width + 3 * (f->width + 1) + 3 * p->dst.w +
                           tent_size(p->dst.h, f->height) + 4 * (size_t) f->width;
     if (floats * sizeof(float) <= SCRATCH &&

@@ -138,25 +138,32 @@ SAM_INLINE float clamp(float v)
     return v < 0 ? 0 : v > 255 ? 255 : v;
 }
 
+// A sample in levels of 8 bits.
+SAM_INLINE float level(const uint8_t *p, bool wide)
+{
+    return wide ? p[1] + p[0] * (1.0f / 256) : p[0];
+}
+
 // What a chroma sample adds to r, g and b, twice over: once per pixel that shares it.
 SAM_INLINE void load_chroma(float *restrict r, float *restrict g, float *restrict b,
                             const uint8_t *restrict cb, const uint8_t *restrict cr, int step,
-                            const struct sam_ycbcr *how, int pairs)
+                            bool wide, const struct sam_ycbcr *how, int pairs)
 {
     for (int i = 0; i < pairs; i++) {
-        const float u = cb[step * i] + how->chroma_bias, v = cr[step * i] + how->chroma_bias;
+        const float u = level(cb + step * i, wide) + how->chroma_bias;
+        const float v = level(cr + step * i, wide) + how->chroma_bias;
         r[2 * i] = r[2 * i + 1] = how->r_cr * v;
         g[2 * i] = g[2 * i + 1] = how->g_cr * v + how->g_cb * u;
         b[2 * i] = b[2 * i + 1] = how->b_cb * u;
     }
 }
 
-SAM_INLINE void combine(float *restrict dst, const uint8_t *restrict y, int step,
+SAM_INLINE void combine(float *restrict dst, const uint8_t *restrict y, int step, bool wide,
                         const float *restrict r, const float *restrict g, const float *restrict b,
                         const struct sam_ycbcr *how, int width)
 {
     for (int x = 0; x < width; x++) {
-        const float luma = y[step * x] * how->y_scale + how->y_bias;
+        const float luma = level(y + step * x, wide) * how->y_scale + how->y_bias;
         dst[4 * x + 0] = clamp(luma + r[x]);
         dst[4 * x + 1] = clamp(luma + g[x]);
         dst[4 * x + 2] = clamp(luma + b[x]);
@@ -170,15 +177,24 @@ static void load_ycbcr(float *dst, const uint8_t *y, int step, const uint8_t *cb
     const int pairs = (width + 1) / 2;
     float *r = room, *g = r + 2 * pairs, *b = g + 2 * pairs;
     if (chroma_step == 1)
-        load_chroma(r, g, b, cb, cr, 1, how, pairs);
+        load_chroma(r, g, b, cb, cr, 1, false, how, pairs);
     else if (chroma_step == 2)
-        load_chroma(r, g, b, cb, cr, 2, how, pairs);
+        load_chroma(r, g, b, cb, cr, 2, false, how, pairs);
     else
-        load_chroma(r, g, b, cb, cr, 4, how, pairs);
+        load_chroma(r, g, b, cb, cr, 4, false, how, pairs);
     if (step == 1)
-        combine(dst, y, 1, r, g, b, how, width);
+        combine(dst, y, 1, false, r, g, b, how, width);
     else
-        combine(dst, y, 2, r, g, b, how, width);
+        combine(dst, y, 2, false, r, g, b, how, width);
+}
+
+static void load_wide(float *dst, const uint8_t *y, const uint8_t *chroma,
+                      const struct sam_ycbcr *how, float *room, int width)
+{
+    const int pairs = (width + 1) / 2;
+    float *r = room, *g = r + 2 * pairs, *b = g + 2 * pairs;
+    load_chroma(r, g, b, chroma, chroma + 2, 4, true, how, pairs);
+    combine(dst, y, 2, true, r, g, b, how, width);
 }
 
 const struct sam_pixel_kernels SAM_LEVEL(sam_pixel_kernels) = {
@@ -190,4 +206,5 @@ const struct sam_pixel_kernels SAM_LEVEL(sam_pixel_kernels) = {
     .draw        = draw,
     .load_packed = load_packed,
     .load_ycbcr  = load_ycbcr,
+    .load_wide   = load_wide,
 };

@@ -47,6 +47,9 @@ struct sam_pixel_kernels {
     // floats.
     void (*load_ycbcr)(float *dst, const uint8_t *y, int step, const uint8_t *cb, const uint8_t *cr,
                        int chroma_step, const struct sam_ycbcr *how, float *room, int width);
+    // P010: two bytes a sample, the lower first; cb and cr by turns.
+    void (*load_wide)(float *dst, const uint8_t *y, const uint8_t *chroma,
+                      const struct sam_ycbcr *how, float *room, int width);
 };
 
 // pixels.c

@@ -10,16 +10,18 @@ static float clamp(float v)
 }
 
 // Y'CbCr as sampled to R'G'B'. Y' = kr R' + kg G' + kb B', Cb = (B' - Y') / (2 (1 - kb)),
-// Cr = (R' - Y') / (2 (1 - kr)), solved for R'G'B' (ITU-R BT.601 and BT.709, 8 bits).
-static struct rgb from_ycbcr(const struct sam_colour *colour, float y, float cb, float cr)
+// Cr = (R' - Y') / (2 (1 - kr)), solved for R'G'B' (ITU-R BT.601 and BT.709). y, cb, cr: in levels
+// of 8 bits; 10 bits have quarters of them, and 255.75 is white in the full range.
+static struct rgb from_ycbcr(const struct sam_frame *f, float y, float cb, float cr)
 {
+    const struct sam_colour *colour = &f->colour;
+    const float full = f->format == SAM_PIXEL_P010 ? 255 / 255.75f : 1;
     const bool given = colour->kr > 0 || colour->kb > 0;
     const float kr = given ? colour->kr : 0.299f, kb = given ? colour->kb : 0.114f;
     const float kg = 1 - kr - kb;
 
-    if (!colour->full_range)
-        y = (y - 16) * 255 / 219;
-    const float chroma = colour->full_range ? 1.0f : 255.0f / 224;
+    y = colour->full_range ? y * full : (y - 16) * 255 / 219;
+    const float chroma = colour->full_range ? full : 255.0f / 224;
     cb = (cb - 128) * chroma;
     cr = (cr - 128) * chroma;
 
@@ -32,6 +34,12 @@ static struct rgb from_ycbcr(const struct sam_colour *colour, float y, float cb,
 static uint8_t sample(const struct sam_frame *f, int plane, int y, int x)
 {
     return f->plane[plane][(size_t) y * f->stride[plane] + x];
+}
+
+// Of two bytes.
+static float sample_wide(const struct sam_frame *f, int plane, int y, int x)
+{
+    return sample(f, plane, y, 2 * x + 1) + sample(f, plane, y, 2 * x) / 256.0f;
 }
 
 static struct rgb load_pixel(const struct sam_frame *f, int y, int x)
@@ -55,14 +63,16 @@ static struct rgb load_pixel(const struct sam_frame *f, int y, int x)
         return (struct rgb) { grey, grey, grey };
     }
     case SAM_PIXEL_NV12:
-        return from_ycbcr(&f->colour, sample(f, 0, y, x), sample(f, 1, cy, 2 * cx),
+        return from_ycbcr(f, sample(f, 0, y, x), sample(f, 1, cy, 2 * cx),
                           sample(f, 1, cy, 2 * cx + 1));
     case SAM_PIXEL_I420:
-        return from_ycbcr(&f->colour, sample(f, 0, y, x), sample(f, 1, cy, cx),
-                          sample(f, 2, cy, cx));
+        return from_ycbcr(f, sample(f, 0, y, x), sample(f, 1, cy, cx), sample(f, 2, cy, cx));
     case SAM_PIXEL_YUY2:
-        return from_ycbcr(&f->colour, sample(f, 0, y, 2 * x), sample(f, 0, y, 4 * cx + 1),
+        return from_ycbcr(f, sample(f, 0, y, 2 * x), sample(f, 0, y, 4 * cx + 1),
                           sample(f, 0, y, 4 * cx + 3));
+    case SAM_PIXEL_P010:
+        return from_ycbcr(f, sample_wide(f, 0, y, x), sample_wide(f, 1, cy, 2 * cx),
+                          sample_wide(f, 1, cy, 2 * cx + 1));
     }
     return (struct rgb) { 0 };
 }
