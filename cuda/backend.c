@@ -201,6 +201,7 @@ static const struct sam_ops table = {
     .gate             = sam_gate_cuda,
     .scatter          = sam_scatter_cuda,
     .gather_memory    = sam_gather_memory_cuda,
+    .topk             = sam_topk_cuda,
     .fill_holes       = sam_fill_holes_cuda,
     .preprocess       = sam_preprocess_cuda,
     .draw_masks       = sam_draw_masks_cuda,

@@ -123,6 +123,7 @@ void sam_select_mask_cuda(struct sam_queue *q, const struct sam_select_mask *p);
 void sam_gate_cuda(struct sam_queue *q, const struct sam_gate *p);
 void sam_scatter_cuda(struct sam_queue *q, const struct sam_scatter *p);
 void sam_gather_memory_cuda(struct sam_queue *q, const struct sam_gather_memory *p);
+void sam_topk_cuda(struct sam_queue *q, const struct sam_topk *p);
 void sam_fill_holes_cuda(struct sam_queue *q, const struct sam_fill_holes *p);
 void sam_preprocess_cuda(struct sam_queue *q, const struct sam_preprocess *p);
 void sam_draw_masks_cuda(struct sam_queue *q, const struct sam_draw_masks *p);

@@ -389,6 +389,21 @@ static int plane_row_bytes(const struct sam_frame *f, int plane)
     return 0;
 }
 
+void sam_op_topk(struct sam_queue *q, const struct sam_topk *p)
+{
+    const struct arg args[] = { OUT(index, ARG_I32), OUT(score, ARG_F32), OUT(num, ARG_I32),
+                                IN(src, ARG_F32), OUT(room, ARG_I32), NUMBER(threshold), END };
+    begin();
+    const int n = p->src.n, k = p->index.c;
+    require(is_shape(&p->src, n, 1, 1, p->src.c));
+    require(is_shape(&p->index, n, 1, 1, k));
+    require(is_shape(&p->score, n, 1, 1, k));
+    require(is_per_object(&p->num, n));
+    require(p->src.c <= 1 << 24 && k <= 1 << 24);
+    require(is_shape(&p->room, n, 1, 1, 2 * (p->src.c + k + 1)));
+    q->ops->topk(q, p);
+}
+
 void sam_op_fill_holes(struct sam_queue *q, const struct sam_fill_holes *p)
 {
     const struct arg args[] = { OUT(dst, ARG_F32), IN(src, ARG_F32 | ARG_MAY_BE_OUT),

@@ -230,6 +230,18 @@ struct sam_preprocess {
     struct sam_frame frame;
 };
 
+// The largest numbers of each n, largest first, the first of equal ones first (-0 is 0): as many
+// as are above the threshold and fit. A NaN never is. num[n] counts them; behind the last, index
+// is -1 and score 0. For any count and any k. room: scratch.
+struct sam_topk {
+    struct sam_tensor index; // I32 (n, 1, 1, k)
+    struct sam_tensor score; // F32 (n, 1, 1, k)
+    struct sam_tensor num;   // I32 (1, 1, 1, n)
+    struct sam_tensor src;   // F32 (n, 1, 1, count)
+    struct sam_tensor room;  // I32 (n, 1, 1, 2 (count + k + 1))
+    float threshold;
+};
+
 // Small holes of masks are filled: dst = src, but `value` at the places of every 8-connected
 // component of {src <= 0} that has at most max_area of them, one that touches the border too. Each
 // n alone, F32 (n, h, w, 1). room: I32 (n, h, w, 2), scratch. dst may be src.
@@ -306,6 +318,7 @@ struct sam_ops {
     void (*gate)(struct sam_queue *q, const struct sam_gate *p);
     void (*scatter)(struct sam_queue *q, const struct sam_scatter *p);
     void (*gather_memory)(struct sam_queue *q, const struct sam_gather_memory *p);
+    void (*topk)(struct sam_queue *q, const struct sam_topk *p);
     void (*fill_holes)(struct sam_queue *q, const struct sam_fill_holes *p);
     void (*preprocess)(struct sam_queue *q, const struct sam_preprocess *p);
     void (*draw_masks)(struct sam_queue *q, const struct sam_draw_masks *p);
@@ -336,6 +349,7 @@ void sam_op_select_mask(struct sam_queue *q, const struct sam_select_mask *p);
 void sam_op_gate(struct sam_queue *q, const struct sam_gate *p);
 void sam_op_scatter(struct sam_queue *q, const struct sam_scatter *p);
 void sam_op_gather_memory(struct sam_queue *q, const struct sam_gather_memory *p);
+void sam_op_topk(struct sam_queue *q, const struct sam_topk *p);
 void sam_op_fill_holes(struct sam_queue *q, const struct sam_fill_holes *p);
 void sam_op_preprocess(struct sam_queue *q, const struct sam_preprocess *p);
 void sam_op_draw_masks(struct sam_queue *q, const struct sam_draw_masks *p);

@@ -374,10 +374,24 @@ def wide_frames(c):
               plane1=planes[1], dst=normalised(rgb_of(y.numpy() / 4, *wide, kr, kb, full, 1023 / 4), side))
 
 
+def topk(c):
+    for n, count, k, threshold in ((2, 40, 7, 0.5), (3, 9, 12, -9.0)):
+        count = count * c.size(1, 100)
+        src = (c.randn(n, count) * 8).round() / 8  # ties
+        score, index = torch.sort(src, dim=1, descending=True, stable=True)
+        score, index = (F.pad(t, (0, max(0, k - count)))[:, :k] for t in (score, index))
+        num = (src > threshold).sum(1).clamp(max=k)
+        there = torch.arange(k) < num[:, None]
+        index, score = torch.where(there, index, -1), torch.where(there, score, 0.0)
+        row = (n, 1, 1, -1)
+        c.add('topk', src=src.reshape(row), threshold=threshold, room=torch.zeros(n, 1, 1, 2 * (count + k + 1)),
+              index=index.reshape(row), score=score.reshape(row), num=num)
+
+
 def make(seed, big):
     c = Cases(seed, big)
     for part in (copies, norms, products, convolutions, window_attention, attention, rope, images,
-                 masks_and_memory, frames, draw_masks, fill_holes, wide_frames):
+                 masks_and_memory, frames, draw_masks, fill_holes, wide_frames, topk):
         part(c)
     return c.tensors
 

@@ -166,6 +166,7 @@ void check_select_mask(struct check *t);
 void check_gate(struct check *t);
 void check_scatter(struct check *t);
 void check_gather_memory(struct check *t);
+void check_topk(struct check *t);
 void check_fill_holes(struct check *t);
 void check_preprocess(struct check *t);
 void check_draw_masks(struct check *t);

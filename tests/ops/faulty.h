@@ -2,6 +2,7 @@
 #ifndef FAULTY_H
 #define FAULTY_H
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 

@@ -20,7 +20,7 @@ static struct sam_queue queue;
     what(depthwise) what(conv_transpose) what(maxpool) what(window_attention) what(attention)  \
     what(rope) what(rope_attention) what(upsample_add) what(resize) what(mask_signal)          \
     what(matmul) what(select_mask) what(gate) what(scatter) what(gather_memory)                \
-    what(fill_holes) what(preprocess) what(draw_masks)
+    what(topk) what(fill_holes) what(preprocess) what(draw_masks)
 EVERY(ENTRY)
 #define SLOT(op) .op = op##_called,
 static const struct sam_ops table = { .name = "counts", EVERY(SLOT) };
@@ -502,6 +502,24 @@ static void fronts_gather_memory(void)
     REFUSES(gather_memory, p->num_pointers.type = SAM_F32, "num_pointers");
     REFUSES(gather_memory, p->keys.data = p->values.data, "apart in memory");
     REFUSES(gather_memory, p->keys.data = p->maps.data, "apart in memory");
+}
+
+static struct sam_topk valid_topk(void)
+{
+    return (struct sam_topk) { i32(0, 2, 1, 1, 3), f32(1, 2, 1, 1, 3), i32(2, 1, 1, 1, 2),
+                               f32(3, 2, 1, 1, 9), i32(4, 2, 1, 1, 26), 0.5f };
+}
+
+static void fronts_topk(void)
+{
+    TAKES(topk, (void) p);
+    TAKES(topk, p->threshold = -1e30f);
+    REFUSES(topk, p->index.c = 2, "score");
+    REFUSES(topk, p->score.n = 1, "score");
+    REFUSES(topk, p->num.c = 1, "num");
+    REFUSES(topk, p->src.w = 2, "src");
+    REFUSES(topk, p->room.c = 25, "room");
+    REFUSES(topk, p->room.data = p->src.data, "apart in memory");
 }
 
 static struct sam_fill_holes valid_fill_holes(void)

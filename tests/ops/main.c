@@ -42,6 +42,7 @@ static const struct {
     { "gate",             check_gate },
     { "scatter",          check_scatter },
     { "gather_memory",    check_gather_memory },
+    { "topk",             check_topk },
     { "fill_holes",       check_fill_holes },
     { "preprocess",       check_preprocess },
     { "draw_masks",       check_draw_masks },

@@ -24,6 +24,7 @@ COMMON(select_mask, low_res, masks)
 COMMON(gate, dst, score)
 COMMON(scatter, dst, slot)
 COMMON(gather_memory, keys, maps)
+COMMON(topk, index, src)
 COMMON(fill_holes, dst, src)
 
 // Repeats the first map or row for all, where each n has its own.
@@ -457,6 +458,24 @@ static enum sam_pixel_format swap_format(enum sam_pixel_format format)
          : format == SAM_PIXEL_BGRA ? SAM_PIXEL_RGBA : format;
 }
 
+// The last of equal ones first.
+static void topk_last_of_a_tie(struct sam_queue *q, const struct sam_topk *p)
+{
+    sam_topk_ref(q, p);
+    int32_t *index = p->index.data;
+    const float *score = p->score.data;
+    for (int i = 0; i + 1 < p->index.c; i++)
+        if (index[i] >= 0 && index[i + 1] >= 0 && score[i] == score[i + 1]) {
+            const int32_t first = index[i];
+            index[i] = index[i + 1];
+            index[i + 1] = first;
+            return;
+        }
+}
+
+CHANGED(topk, equal_is_above, m.threshold = nextafterf(m.threshold, -INFINITY))
+CHANGED(topk, no_threshold, m.threshold = -INFINITY)
+
 CHANGED(fill_holes, one_more, m.max_area++)
 CHANGED(fill_holes, one_less, if (m.max_area) m.max_area--)
 CHANGED(fill_holes, across_the_border, m.src.w *= m.src.h; m.src.h = 1; m.dst.h = 1;
@@ -635,6 +654,10 @@ const struct mutant mutants[] = {
     MUTANT(gather_memory, values_with_position),
     MUTANT(gather_memory, clears_the_rest),
     MUTANT(gather_memory, one_pointer_time),
+    COMMON_MUTANTS(topk),
+    MUTANT(topk, last_of_a_tie),
+    MUTANT(topk, equal_is_above),
+    MUTANT(topk, no_threshold),
     COMMON_MUTANTS(fill_holes),
     MUTANT(fill_holes, one_more),
     MUTANT(fill_holes, one_less),

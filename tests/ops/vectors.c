@@ -250,6 +250,20 @@ static void run_gather_memory(struct vectors *v)
         .num_maps = get_ints(v, "num_maps"), .num_pointers = get_ints(v, "num_pointers") });
 }
 
+static void run_topk(struct vectors *v)
+{
+    struct sam_tensor index = output(v, "index"), num = output(v, "num");
+    struct sam_tensor room = get(v, "room");
+    int32_t *whole[] = { index.data, num.data };
+    index.type = num.type = room.type = SAM_I32;
+    sam_op_topk(&v->queue, &(struct sam_topk) {
+        index, output(v, "score"), num, get(v, "src"), room, number(v, "threshold") });
+    for (size_t i = 0; whole[0] && i < sam_count(&index); i++) // stored as floats
+        ((float *) index.data)[i] = (float) whole[0][i];
+    for (size_t i = 0; whole[1] && i < sam_count(&num); i++)
+        ((float *) num.data)[i] = (float) whole[1][i];
+}
+
 static void run_fill_holes(struct vectors *v)
 {
     const struct sam_tensor src = get(v, "src");
@@ -325,6 +339,7 @@ static const struct {
     { "gate",             run_gate,             0,    0 },
     { "scatter",          run_scatter,          1e-6f, 0 },
     { "gather_memory",    run_gather_memory,    1e-6f, 1e-6f },
+    { "topk",             run_topk,             0,    0 },
     { "fill_holes",       run_fill_holes,       0,    0 },
     { "preprocess",       run_preprocess,       2e-4f, 0 },
     { "draw_masks",       run_draw_masks,       0,    0 },

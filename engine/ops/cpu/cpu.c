@@ -68,6 +68,7 @@ static int cpu_open(struct sam_queue *q, int device, int threads)
     sam_cpu_init_attention(&cpu->ops);
     sam_cpu_init_elementwise(&cpu->ops);
     sam_cpu_init_image(&cpu->ops);
+    sam_cpu_init_topk(&cpu->ops);
     sam_cpu_choose_kernels(cpu, q->precision == SAM_PRECISION_BF16);
     q->ops = &cpu->ops;
     q->threads = sam_pool_threads(cpu->pool);

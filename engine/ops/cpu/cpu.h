@@ -41,6 +41,7 @@ void sam_cpu_init_linear(struct sam_ops *ops);    // pack, linear, conv, conv_tr
 void sam_cpu_init_attention(struct sam_ops *ops); // attention, window_attention
 void sam_cpu_init_rope_attention(struct sam_ops *ops);
 void sam_cpu_init_elementwise(struct sam_ops *ops); // copy, add, layernorm, maxpool, masks, ...
-void sam_cpu_init_image(struct sam_ops *ops);       // resize, preprocess, draw_masks
+void sam_cpu_init_image(struct sam_ops *ops);
+void sam_cpu_init_topk(struct sam_ops *ops);       // resize, preprocess, draw_masks
 
 #endif // SAM_CPU_H

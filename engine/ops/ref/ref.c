@@ -59,6 +59,7 @@ static const struct sam_ops table = {
     .gate             = sam_gate_ref,
     .scatter          = sam_scatter_ref,
     .gather_memory    = sam_gather_memory_ref,
+    .topk             = sam_topk_ref,
     .fill_holes       = sam_fill_holes_ref,
     .preprocess       = sam_preprocess_ref,
     .draw_masks       = sam_draw_masks_ref,

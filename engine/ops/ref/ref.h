@@ -152,6 +152,7 @@ void sam_select_mask_ref(struct sam_queue *q, const struct sam_select_mask *p);
 void sam_gate_ref(struct sam_queue *q, const struct sam_gate *p);
 void sam_scatter_ref(struct sam_queue *q, const struct sam_scatter *p);
 void sam_gather_memory_ref(struct sam_queue *q, const struct sam_gather_memory *p);
+void sam_topk_ref(struct sam_queue *q, const struct sam_topk *p);
 void sam_fill_holes_ref(struct sam_queue *q, const struct sam_fill_holes *p);
 void sam_preprocess_ref(struct sam_queue *q, const struct sam_preprocess *p);
 void sam_draw_masks_ref(struct sam_queue *q, const struct sam_draw_masks *p);
