@@ -10,7 +10,7 @@
 // while values are added up. The largest score so far scales what was added up before (Milakov and
 // Gimelshein, arXiv 1805.02867).
 // Traffic: keys and values once per 16 queries; pieces of 32 channels pass through shared memory.
-// Needs: dv <= 32 PIECES.
+// 32 PIECES channels of the values to a block; where there are more, other blocks have them.
 enum { EXACT_WARPS = 4, EXACT_QUERIES = 4, EXACT_KEYS = 32 };
 enum { EXACT_ROWS = EXACT_WARPS * EXACT_QUERIES, EXACT_ATTEND_THREADS = 32 * EXACT_WARPS };
 
@@ -41,7 +41,8 @@ static __global__ void __launch_bounds__(EXACT_ATTEND_THREADS, 1) attend_exact_k
 {
     __shared__ piece keys[EXACT_KEYS], queries[EXACT_ROWS], weights[EXACT_ROWS];
     const int lane = threadIdx.x % 32, first = threadIdx.x / 32 * EXACT_QUERIES;
-    const int query0 = blockIdx.x / a.splits * EXACT_ROWS, head = blockIdx.y, group = blockIdx.z;
+    const int query0 = blockIdx.x / a.splits * EXACT_ROWS, group = blockIdx.z;
+    const int head = blockIdx.y % a.heads, from = blockIdx.y / a.heads * 32 * PIECES;
     const int num_keys = attend_num_keys(a, group), split = blockIdx.x % a.splits;
     const int steps = (num_keys + EXACT_KEYS - 1) / EXACT_KEYS;
     const int end = steps * (split + 1) / a.splits * EXACT_KEYS;
@@ -82,11 +83,11 @@ static __global__ void __launch_bounds__(EXACT_ATTEND_THREADS, 1) attend_exact_k
         }
 #pragma unroll
         for (int k = 0; k < PIECES; k++) {
-            if (32 * k >= a.dv)
+            if (from + 32 * k >= a.dv)
                 break;
             __syncthreads(); // keys are done with, and so is the piece before
             load_piece(keys, a, a.v, group, a.v_step, a.v_rows, 2, head, a.dv, key0, num_keys,
-                       32 * k);
+                       from + 32 * k);
             __syncthreads();
             for (int key = 0; key < EXACT_KEYS; key += 4) {
                 const float v0 = ((float *) keys[key])[lane], v1 = ((float *) keys[key + 1])[lane];
@@ -104,11 +105,11 @@ static __global__ void __launch_bounds__(EXACT_ATTEND_THREADS, 1) attend_exact_k
     for (int i = 0; i < EXACT_QUERIES; i++) {
         const int query = query0 + first + i, row = attend_dst_row(a, group, query);
         const size_t part = attend_part(a, split, group, head, query);
-        if (row >= 0 && a.splits > 1 && lane == 0)
+        if (row >= 0 && a.splits > 1 && lane == 0 && from == 0)
             attend_tops(a)[part] = make_float2(top[i], total[i]);
 #pragma unroll
         for (int k = 0; k < PIECES; k++) {
-            const int c = 32 * k + lane;
+            const int c = from + 32 * k + lane;
             if (row >= 0 && c < a.dv && a.splits > 1)
                 a.part[part * a.dv + c] = out[i][k];
             else if (row >= 0 && c < a.dv)
@@ -120,7 +121,8 @@ static __global__ void __launch_bounds__(EXACT_ATTEND_THREADS, 1) attend_exact_k
 
 template <int PIECES> static void launch_exact(struct sam_queue *q, const attend &a)
 {
-    const dim3 grid(blocks_for(a.queries, EXACT_ROWS) * a.splits, a.heads, a.groups);
+    const dim3 grid(blocks_for(a.queries, EXACT_ROWS) * a.splits,
+                    a.heads * blocks_for(a.dv, 32 * PIECES), a.groups);
     SAM_LAUNCH(attend_exact_kernel<PIECES>, grid, EXACT_ATTEND_THREADS, 0, sam_cuda_stream(q), a);
 }
 
@@ -131,10 +133,8 @@ static void attend_exact(struct sam_queue *q, attend a)
         launch_exact<1>(q, a);
     else if (a.dv <= 64)
         launch_exact<2>(q, a);
-    else if (a.dv <= 256)
-        launch_exact<8>(q, a);
     else
-        launch_exact<32>(q, a);
+        launch_exact<8>(q, a);
     sam_cuda_attend_merge(q, a);
 }
 

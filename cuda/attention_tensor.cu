@@ -232,15 +232,16 @@ static __device__ __forceinline__ void leave_part(const attend &a, int split, in
     if (attend_dst_row(a, group, query) < 0)
         return;
     const size_t part = attend_part(a, split, group, head, query);
-    const int lane = threadIdx.x % 32;
-    if (lane % 4 == 0) // scores of the merge are in natural units
+    const int first = threadIdx.x % 4 * 2;
+    if (first == 0) // scores of the merge are in natural units
         attend_tops(a)[part] = make_float2(top * 0.69314718f, total);
+    float *to = a.part + part * a.dv + first;
 #pragma unroll
     for (int j = 0; j < S::DV / 8; j++)
 #pragma unroll
         for (int e = 0; e < 2; e++)
-            if (8 * j + lane % 4 * 2 + e < a.dv)
-                a.part[part * a.dv + 8 * j + lane % 4 * 2 + e] = out[j][2 * h + e];
+            if (8 * j + first + e < a.dv)
+                to[8 * j + e] = out[j][2 * h + e];
 }
 
 template <class S>

@@ -84,6 +84,7 @@ static __global__ void __launch_bounds__(MATMUL_THREADS) matmul_kernel(few_by_ma
         __syncthreads();
         const unsigned b = ((unsigned) n * p.b_rows + j) * p.c + c0;
         const int end = is_row ? min((int) MATMUL_STEP, p.c - c0) : 0;
+#pragma unroll 2 // with more, sm_100 has too few registers
         for (int c = 0; p.four && c < end; c += 4) {
             float v[4];
             load(v, p.b, b + c);
