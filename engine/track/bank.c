@@ -1,11 +1,12 @@
 #include "bank.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <string.h>
 
 int sam_bank_maps(const struct sam_bank_limits *l)
 {
-    return l->num_maskmem + l->max_cond + 1;
+    return sam_bank_max_maps(l) + 1;
 }
 
 int sam_bank_pointers(const struct sam_bank_limits *l)
@@ -58,19 +59,47 @@ static int ring_pointer(const struct sam_bank *b, int64_t frame)
 
 static struct sam_bank_slots recent_slots(const struct sam_bank *b, int64_t frame)
 {
-    return (struct sam_bank_slots) { b->first_map + ring_map(b, frame),
+    return (struct sam_bank_slots) { b->first_map + b->map_slot[ring_map(b, frame)],
                                      b->first_pointer + ring_pointer(b, frame) };
 }
 
-static struct sam_bank_slots cond_slots(const struct sam_bank *b, int place)
+static struct sam_bank_slots cond_slots(const struct sam_bank *b, int i)
 {
-    return (struct sam_bank_slots) { b->first_map + b->limits.num_maskmem + place,
-                                     b->first_pointer + b->limits.num_pointers + place };
+    return (struct sam_bank_slots) { b->first_map + b->cond[i].map_slot,
+                                     b->first_pointer + b->limits.num_pointers +
+                                         b->cond[i].place };
+}
+
+// Whether the map in a slot may be needed while `frame` is the current one, other than its own.
+static bool holds_map(const struct sam_bank *b, int64_t frame, int slot)
+{
+    for (int i = 0; i < b->num_cond; i++)
+        if (b->cond[i].map_slot == slot && b->cond[i].frame != frame)
+            return true;
+    for (int i = 0; i < b->limits.num_maskmem; i++)
+        if (b->map_slot[i] == slot && b->map_frame[i] >= 0 && b->map_frame[i] != frame &&
+            b->map_frame[i] > frame - b->limits.num_maskmem)
+            return true;
+    return false;
+}
+
+// At most K conditioning frames and num_maskmem - 1 recent ones are before the current frame: one
+// is always free.
+static int free_map(const struct sam_bank *b, int64_t frame)
+{
+    for (int slot = 0; slot < sam_bank_maps(&b->limits); slot++)
+        if (!holds_map(b, frame, slot))
+            return slot;
+    return -1;
 }
 
 struct sam_bank_slots sam_bank_track(struct sam_bank *b, int64_t frame)
 {
+    const int slot = free_map(b, frame);
+
+    assert(slot >= 0 && "sam_bank_begin() was not called for this frame");
     b->map_frame[ring_map(b, frame)] = frame;
+    b->map_slot[ring_map(b, frame)] = slot;
     b->pointer_frame[ring_pointer(b, frame)] = frame;
     return recent_slots(b, frame);
 }
@@ -94,12 +123,13 @@ struct sam_bank_slots sam_bank_prompt(struct sam_bank *b, int64_t frame)
     if (b->pointer_frame[ring_pointer(b, frame)] == frame)
         b->pointer_frame[ring_pointer(b, frame)] = -1;
     if (!b->num_cond || b->cond[b->num_cond - 1].frame != frame) {
-        const int place = free_place(b);
-        assert(place >= 0 && "sam_bank_begin() was not called for this frame");
+        const int place = free_place(b), slot = free_map(b, frame);
+        assert(place >= 0 && slot >= 0 && "sam_bank_begin() was not called for this frame");
         b->cond[b->num_cond].frame = frame;
+        b->cond[b->num_cond].map_slot = slot;
         b->cond[b->num_cond++].place = place;
     }
-    return cond_slots(b, b->cond[b->num_cond - 1].place);
+    return cond_slots(b, b->num_cond - 1);
 }
 
 void sam_bank_drop_latest(struct sam_bank *b)
@@ -114,7 +144,7 @@ struct sam_bank_slots sam_bank_find(const struct sam_bank *b, int64_t frame)
 
     for (int i = 0; i < b->num_cond; i++)
         if (b->cond[i].frame == frame)
-            return cond_slots(b, b->cond[i].place);
+            return cond_slots(b, i);
     if (b->map_frame[ring_map(b, frame)] == frame)
         s.map = recent_slots(b, frame).map;
     if (b->pointer_frame[ring_pointer(b, frame)] == frame)
@@ -143,7 +173,7 @@ void sam_bank_attended(const struct sam_bank *b, int64_t frame, struct sam_atten
     for (int i = 0; i < b->num_cond; i++) {
         if (b->cond[i].frame >= frame)
             continue;
-        const struct sam_bank_slots s = cond_slots(b, b->cond[i].place);
+        const struct sam_bank_slots s = cond_slots(b, i);
         attend_map(a, s.map, b->limits.num_maskmem - 1);
         attend_pointer(a, s.pointer, frame - b->cond[i].frame);
     }

@@ -4,10 +4,12 @@
 //
 // Two kinds of entry (SAM 2, section 7 of the paper's code): *conditioning* frames are those
 // with a prompt, and stay; *recent* frames are tracked ones, and age out. Recent entries live
-// in rings: frame f in ring slot f mod length. Both rings are one longer than what is attended,
-// and there is one conditioning slot more than is kept, so that the current frame can be
-// decoded again after a prompt was taken back: nothing that frame attended to is overwritten
-// before the next one begins.
+// in rings: frame f in ring entry f mod length. Nothing that the current frame attended to is
+// overwritten before the next one begins, so that it can be decoded again after a prompt was
+// taken back. A map is large: whichever slot is neither attended to nor the current frame's takes
+// the next one, and there is one slot more than one frame can attend to. A pointer is small: its
+// slot is that of the ring entry or of the conditioning frame, of which there is one more than is
+// kept.
 #ifndef SAM_BANK_H
 #define SAM_BANK_H
 
@@ -31,12 +33,14 @@ struct sam_bank_limits {
 struct sam_bank {
     struct sam_bank_limits limits;
     int first_map, first_pointer; // where this object's slots begin in the arena
-    int64_t map_frame[SAM_MAX_MASKMEM];      // frame in each ring slot, -1: none
+    int64_t map_frame[SAM_MAX_MASKMEM];      // frame in each ring entry, -1: none
+    int map_slot[SAM_MAX_MASKMEM];           // of this object, from 0
     int64_t pointer_frame[SAM_MAX_POINTERS];
     int num_cond;
     struct {
         int64_t frame;
-        int place; // 0 .. K, which conditioning slot
+        int map_slot;
+        int place; // 0 .. K, which of the conditioning pointers
     } cond[SAM_MAX_COND + 1]; // by frame
 };
 

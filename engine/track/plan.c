@@ -179,8 +179,9 @@ void sam_layout_make(struct sam_layout *l, const struct sam_config *c, const str
     l->host_bytes = h.peak;
 }
 
-static void measure(struct sam_plan *plan, const struct sam_params *params,
-                    const struct sam_config *c, const struct sam_queue *q, int max_objects)
+// Returns the bytes of the host's share of the state.
+static size_t measure(struct sam_plan *plan, const struct sam_params *params,
+                      const struct sam_config *c, const struct sam_queue *q, int max_objects)
 {
     const struct sam_bank_limits limits = sam_limits_of(params, c);
     struct sam_layout l;
@@ -189,6 +190,7 @@ static void measure(struct sam_plan *plan, const struct sam_params *params,
                     NULL, NULL, NULL);
     plan->scratch_bytes = l.scratch_bytes;
     plan->state_bytes = sizeof(struct sam_tracker) + l.state_bytes + l.host_bytes;
+    return l.host_bytes;
 }
 
 int sam_plan_make(struct sam_plan *plan, struct sam_config *c, const struct sam_params *params,
@@ -201,9 +203,9 @@ int sam_plan_make(struct sam_plan *plan, struct sam_config *c, const struct sam_
     status = sam_model_plan(file, q, c, &plan->constant_bytes, error);
     if (status)
         return status;
-    measure(plan, params, c, q, params->max_objects);
+    const size_t host = measure(plan, params, c, q, params->max_objects);
     measure(&one, params, c, q, 1);
-    measure(&more, params, c, q, params->max_objects + 1);
+    plan->object_host_bytes = measure(&more, params, c, q, params->max_objects + 1) - host;
     plan->object_state_bytes = more.state_bytes - plan->state_bytes;
     plan->object_scratch_bytes = params->max_objects > 1
         ? (plan->scratch_bytes - one.scratch_bytes) / (size_t) (params->max_objects - 1) : 0;

@@ -69,11 +69,13 @@ static void report(const sam_tracker *t, double *ms, int frames, double cold, in
     printf("{\"backend\": \"%s\", \"device\": \"%s\", \"precision\": \"%s\", \"objects\": %d, "
            "\"frames\": %d, \"open_ms\": %.1f, \"cold_ms\": %.1f, \"first_ms\": %.3f, "
            "\"p50_ms\": %.3f, \"p95_ms\": %.3f, \"p99_ms\": %.3f, \"bytes_planned\": %zu, "
-           "\"bytes_used\": %zu, \"object_state_bytes\": %zu, \"object_scratch_bytes\": %zu, "
+           "\"bytes_used\": %zu, \"object_state_bytes\": %zu, \"object_host_bytes\": %zu, "
+           "\"object_scratch_bytes\": %zu, "
            "\"graphs\": %d, \"graph_misses\": %llu}\n",
            info.backend, info.device, info.precision, objects, frames, (double) info.open_ns * 1e-6,
            cold, first, p50, p95, p99, info.plan.total_bytes, info.bytes_used,
-           info.plan.object_state_bytes, info.plan.object_scratch_bytes, info.graphs,
+           info.plan.object_state_bytes, info.plan.object_host_bytes,
+           info.plan.object_scratch_bytes, info.graphs,
            (unsigned long long) info.graph_misses);
 }
 

@@ -17,7 +17,7 @@ static void check_steady_state(void)
     struct sam_attended a;
 
     sam_bank_init(&b, &published, 2);
-    expect(b.first_map == 2 * 12 && b.first_pointer == 2 * 21, "%d %d", b.first_map,
+    expect(b.first_map == 2 * 11 && b.first_pointer == 2 * 21, "%d %d", b.first_map,
            b.first_pointer);
     sam_bank_prompt(&b, 0);
     for (int64_t t = 1; t <= 40; t++) {

@@ -157,6 +157,7 @@ struct sam_plan {
     size_t scratch_bytes;  // valid inside one step
     size_t state_bytes;    // what outlives a frame, all objects together
     size_t object_state_bytes;   // of it, per object
+    size_t object_host_bytes;    // of that, in the host's memory whatever the backend
     size_t object_scratch_bytes; // scratch each further object adds
     size_t total_bytes;
     int image_size; // side of the model's square input, px
