@@ -2,11 +2,14 @@
 """Writes docs/KERNELS.md: what every kernel of the CUDA backend costs, and what has tried it.
 
 kernel_table.py --emu PROGRAM [--arch ARCH]... [--gpu FILE] [--nvcc FILE] [--output FILE]
+                [--source NAME]...        only the rows of cuda/NAME.cu; the others stay (minutes)
+kernel_table.py --emu PROGRAM --check     without nvcc: is the table there that of these sources?
 
 PROGRAM is build/tests/emu/check_ops_emu: which kernels an operation's test runs is seen, not
 claimed. Registers and spills are ptxas's words; instructions are counted in the machine code by
 cuobjdump: beside nvcc, on the PATH, in $CUOBJDUMP, or in Triton where $PYTHON has it. FILE of --gpu
-is what tests/bench/gpu.sh leaves. Status 1: a kernel spills, or no test runs it.
+is what tests/bench/gpu.sh leaves. Status 1: a kernel spills, no test runs it, it lacks what NEEDED
+asks of it, or (--check) PROGRAM's kernels are not the table's.
 """
 import argparse
 import concurrent.futures
@@ -30,6 +33,22 @@ COUNTED = {
     'stores of 16 B': r'STG\.\S*128',
     'local': r'(?:LDL|STL)\b',
 }
+HEAD = ['source', 'kernel', 'tests', 'emulated', 'on a GPU', 'registers', 'spills', 'shared memory',
+        *COUNTED]
+ZERO = ['spills', 'local']  # of every kernel
+# Of some kernels, by the beginning of the name: columns that may not be 0.
+NEEDED = {
+    'attend_kernel': ['HMMA', 'copies of 16 B', 'loads of 16 B', 'stores of 16 B'],
+    'gemm_kernel': ['HMMA', 'copies of 16 B'],
+    'layernorm_kernel': ['loads of 16 B', 'stores of 16 B'],
+}
+CLAIM = """No kernel spills or touches local memory. Every kernel of attention on tensor cores
+(`attend_kernel`) has matrix instructions and moves 16 bytes at a time: from queries, keys and values
+to shared memory by cp.async, and to its result. So does every product (`gemm_kernel`) with its
+factors. Every norm (`layernorm_kernel`) loads and stores 16 bytes at a time. Kernels that have
+`exact` or `any` in their names serve what must be exact, and rows that are not 16 bytes aligned. The
+script that makes this table fails where one of these sentences is not so.
+"""
 
 
 def run(command, **kwargs):
@@ -91,10 +110,10 @@ def compile_one(nvcc, cuobjdump, source, arch, folder):
     return kernels
 
 
-def compile_all(nvcc, archs):
+def compile_all(nvcc, archs, only):
     """arch -> tidy name -> facts."""
     cuobjdump = find_cuobjdump(nvcc)
-    sources = sorted((ROOT / 'cuda').glob('*.cu'))
+    sources = [s for s in sorted((ROOT / 'cuda').glob('*.cu')) if not only or s.stem in only]
     out = {}
     with tempfile.TemporaryDirectory() as tmp, concurrent.futures.ThreadPoolExecutor(2) as pool:
         for arch in archs:
@@ -125,10 +144,20 @@ def emulate(program, op):
     return {tidy(name): int(shared) for _, shared, name in lines}
 
 
-def seen(program):
+def operations_of(only, old):
+    """Those whose tests may run kernels of some sources: as the table has it, or new in it."""
+    ops = [op for op in operations() if op != 'rope_attention']  # the backend does without
+    if not only:
+        return ops
+    told = [(row[0].removesuffix('.cu'), row[2].split(', ')) for row in old]
+    known = {op for _, tests in told for op in tests}
+    mine = {op for source, tests in told if source in only for op in tests if len(tests) < len(ops)}
+    return [op for op in ops if op in mine or op not in known]
+
+
+def seen(program, ops):
     """tidy name -> (operations whose tests run it, shared memory)."""
     out = {}
-    ops = [op for op in operations() if op != 'rope_attention']  # the backend does without
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for op, kernels in zip(ops, pool.map(lambda op: emulate(program, op), ops)):
             for name, shared in kernels.items():
@@ -150,7 +179,11 @@ def tables(facts, emulated, report, archs):
     rows = []
     for name in sorted(first, key=lambda n: (first[n]['source'], n)):
         tests, shared = emulated.get(name, ([], first[name]['shared']))
-        per_arch = lambda key: ' / '.join(str(facts[a].get(name, {}).get(key, '-')) for a in archs)
+
+        def per_arch(key):
+            all_of = [str(facts[a].get(name, {}).get(key, '-')) for a in archs]
+            return all_of[0] if len(set(all_of)) == 1 else ' / '.join(all_of)
+
         rows.append([first[name]['source'], f'`{name}`', ', '.join(tests) or 'none',
                      'yes' if tests else 'NO', on_gpu(report, tests), per_arch('registers'),
                      per_arch('spills'), str(shared)]
@@ -159,17 +192,56 @@ def tables(facts, emulated, report, archs):
 
 
 def document(rows, archs, report):
-    head = ['source', 'kernel', 'tests', 'emulated', 'on a GPU', 'registers', 'spills',
-            'shared memory', *COUNTED]
     lines = ['# Kernels', '',
              'Made by `tools/kernel_table.py`; do not edit. Compiled for '
-             + ', '.join(f'sm_{a}' for a in archs) + '; figures stand in this order. Spills and '
-             'shared memory are bytes, the latter the most of any launch in the tests (static and '
-             'dynamic). The last columns count instructions of the machine code: tensor cores '
-             '(HMMA), cp.async (LDGSTS), loads, stores, and local memory.', '',
+             + ', '.join(f'sm_{a}' for a in archs) + '; figures stand in this order, or one where '
+             'all agree. Spills and shared memory are bytes, the latter the most of any launch in '
+             'the tests (static and dynamic). The last columns count instructions of the machine '
+             'code: tensor cores (HMMA), cp.async (LDGSTS), loads, stores, and local memory.', '',
+             CLAIM,
              'On a GPU: ' + (f"{report['device']}, {report['date']}." if report else 'not run yet.'),
-             '', '| ' + ' | '.join(head) + ' |', '|' + '---|' * len(head)]
+             '', '| ' + ' | '.join(HEAD) + ' |', '|' + '---|' * len(HEAD)]
     return '\n'.join(lines + ['| ' + ' | '.join(r) + ' |' for r in rows]) + '\n'
+
+
+def wrong(rows):
+    """What rows of the table say that must not be."""
+    out = []
+    for row in rows:
+        fact = dict(zip(HEAD, row))
+        name = fact['kernel'].strip('`')
+        numbers = lambda column: fact[column].split(' / ')
+        if fact['emulated'] != 'yes':
+            out.append(f'{name}: no test runs it')
+        out += [f'{name}: {column} {fact[column]}' for column in ZERO
+                if set(numbers(column)) != {'0'}]
+        for beginning, columns in NEEDED.items():
+            if name.startswith(beginning):
+                out += [f'{name}: no {column}' for column in columns
+                        if set(numbers(column)) & {'0', '-'}]
+    for beginning in NEEDED:
+        if not any(row[1].startswith(f'`{beginning}') for row in rows):
+            out.append(f'{beginning}: no kernel of this name')
+    return out
+
+
+def read(path):
+    rows = [line.strip('|').split('|') for line in pathlib.Path(path).read_text().splitlines()
+            if re.match(r'\| \w+\.cu \|', line)]
+    return [[cell.strip() for cell in row] for row in rows]
+
+
+def check(program, path):
+    """Whether the table at path is of the kernels that are in the emulated program."""
+    rows = read(path)
+    symbols = [line.split()[2] for line in run(['nm', '--defined-only', program]).stdout.splitlines()
+               if re.match(r'\w+ [tT] _Z', line)]  # the backends of the CPU are C
+    there = {name for name in plain(symbols).values() if re.fullmatch(r'\w+_kernel(<.*>)?', name)}
+    told = {row[1].strip('`') for row in rows}
+    bad = wrong(rows) + [f'{name}: not in {path}' for name in sorted(there - told)]
+    bad += [f'{name}: no such kernel' for name in sorted(told - there)]
+    print('\n'.join([f'{len(rows)} kernels, {len(bad)} wrong', *bad]))
+    return bool(bad)
 
 
 def main():
@@ -179,16 +251,23 @@ def main():
     p.add_argument('--gpu')
     p.add_argument('--nvcc', default=shutil.which('nvcc') or '/usr/local/cuda/bin/nvcc')
     p.add_argument('--output', default=str(ROOT / 'docs/KERNELS.md'))
+    p.add_argument('--source', action='append', default=[])
+    p.add_argument('--check', action='store_true')
     a = p.parse_args()
-    archs = a.arch or ['80', '90']
+    if a.check:
+        return check(a.emu, a.output)
+    archs = a.arch or ['80', '89', '90a', '100', '120']  # those of a release
     report = json.load(open(a.gpu)) if a.gpu else {}
-    facts, emulated = compile_all(a.nvcc, archs), seen(str(pathlib.Path(a.emu).resolve()))
+    old = read(a.output) if a.source else []
+    facts = compile_all(a.nvcc, archs, a.source)
+    emulated = seen(str(pathlib.Path(a.emu).resolve()), operations_of(a.source, old))
     rows = tables(facts, emulated, report, archs)
+    rows += [row for row in old if row[0].removesuffix('.cu') not in a.source
+             and row[1] not in [new[1] for new in rows]]
+    rows.sort()
     pathlib.Path(a.output).write_text(document(rows, archs, report))
-    bad = [f'{n}: {f["spills"]} bytes spilled, {f["stack"]} of stack, sm_{arch}'
-           for arch in archs for n, f in facts[arch].items()
-           if f['spills'] or f['stack'] or f.get('local')]
-    bad += [f'{n}: no test runs it' for n in facts[archs[0]] if n not in emulated]
+    bad = wrong(rows) + [f'{n}: {f["stack"]} bytes of stack, sm_{arch}'
+                         for arch in archs for n, f in facts[arch].items() if f['stack']]
     print('\n'.join([f'{len(rows)} kernels, {len(bad)} wrong', *bad]))
     return bool(bad)
 
