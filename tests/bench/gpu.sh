@@ -1,46 +1,92 @@
 #!/usr/bin/env bash
-# One run on a machine with a GPU: every operation and golden on the device, compute-sanitizer over
-# the operations, then speed beside the published code in the same run. A table of each figure that
-# is asked for and whether it holds; the last line is JSON of all. It needs CUDA and a Python with
-# torch; no GStreamer. It has not been run on a GPU yet.
-#   PYTHON          a Python with torch and triton
-#   SAM2_REPO       a checkout of the published code; without it the peer's columns say so
+# One run on a machine with a GPU: every operation and golden on the device, speed beside the
+# published code in the same run, compute-sanitizer over the operations. Tables of each figure that
+# is asked for and whether it holds, in one folder, written after every step: report.md, report.json
+# and what each step printed. A step that fails or hangs does not end the rest. It needs CUDA and a
+# Python with torch; no GStreamer. It has not been run on a GPU yet.
+#   PYTHON          a Python with torch and triton (default python3)
+#   SAM2_REPO       a checkout of the published code: the peer, and where the models of its sizes
+#                   come from; without it (or a bundle's models) speed is that of kernels alone
 #   SAMTRACK_GOLDEN goldens of whole runs; without it the project's own small ones alone
-# usage: tests/bench/gpu.sh                  builds build-gpu/ with meson, then all of it (an hour)
-#        tests/bench/gpu.sh --bundle FOLDER  builds only, without a GPU: the programs and the
-#                                            libraries they need, for a machine without meson
+#   GPU_ARCHS       architectures to build for (default that of the GPU here, or 80,90)
+# usage: tests/bench/gpu.sh                  builds build-gpu/, then all of it: about 65 minutes
+#        tests/bench/gpu.sh --quick          the figures that matter most: about 15 minutes
+#        tests/bench/gpu.sh --bundle FOLDER  builds only, without a GPU: the programs, the libraries
+#                                            they need and, with SAM2_REPO, the models, for a
+#                                            machine without meson
 #        tests/bench/gpu.sh --from FOLDER    all of it, with the programs of such a bundle
-#        ... --only PART                     correctness, sanitizer or speed
-# GPU_ARCHS   architectures to build for (default 80,90; see meson_options.txt)
+#        ... --only PART                     correctness (10 minutes), speed (35) or sanitizer (20)
+#        ... --minutes N                     no step begins later (default 1.5 times as said above)
+#        ... --out FOLDER                    where results go (default gpu-report/ in the build)
+#        ... --op NAME                       of correctness and sanitizer this operation alone
 set -eu
 cd "$(dirname "$0")/../.."
-from= bundle= only=
+python=${PYTHON:-python3}
+from='' bundle=''
+rest=()
 while [ $# -gt 0 ]; do
     case "$1" in
     --bundle) bundle=${2:?a folder}; shift 2 ;;
     --from) from=${2:?a folder}; shift 2 ;;
-    --only) only=${2:?a part}; shift 2 ;;
-    *) echo "usage: tests/bench/gpu.sh [--bundle FOLDER | --from FOLDER] [--only PART]" >&2; exit 2 ;;
+    --quick) rest+=("$1"); shift ;;
+    --only | --minutes | --out | --op) rest+=("$1" "${2:?a value}"); shift 2 ;;
+    *) sed -n '/^# usage/,/^set/{/^#/s/^# //p}' "$0" >&2; exit 2 ;;
     esac
 done
 
+# Meson and ninja, from the registry of this Python where they are not installed.
+need_meson() {
+    command -v meson >/dev/null && command -v ninja >/dev/null && return
+    "$python" -m pip install --quiet --target build-gpu-tools meson ninja || {
+        echo "gpu.sh: no meson and ninja, and they cannot be installed: make a bundle elsewhere" \
+            "with --bundle, and come back with --from" >&2
+        exit 1
+    }
+    export PYTHONPATH="$PWD/build-gpu-tools:${PYTHONPATH:-}" PATH="$PWD/build-gpu-tools/bin:$PATH"
+}
+
+archs() {
+    local found
+    found=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d '. ') || true
+    case "$found" in [0-9]*) echo "$found" ;; *) echo 80,90 ;; esac
+}
+
 programs="tests/ops/check_ops tests/model/sam-stages tools/sam-replay tests/bench/bench-steps"
 if [ -z "$from" ]; then
+    need_meson
+    PATH="$PATH:/usr/local/cuda/bin"
     [ -f build-gpu/build.ninja ] || meson setup build-gpu -Demu=false -Dgst=disabled -Dcuda=enabled \
-        -Ddefault_library=static -Dgpu_archs="${GPU_ARCHS:-80,90}" >/dev/null
-    ninja -C build-gpu $programs >/dev/null
+        -Ddefault_library=static -Dgpu_archs="${GPU_ARCHS:-$(archs)}" || {
+        echo "gpu.sh: meson setup failed; see build-gpu/meson-logs/meson-log.txt" >&2
+        exit 1
+    }
+    # What does not build is missed by its own steps only.
+    for program in $programs; do
+        ninja -C build-gpu "$program" >build-gpu/ninja.log 2>&1 || {
+            echo "gpu.sh: $program does not build:" >&2
+            grep -m 5 -iE 'error|FAILED' build-gpu/ninja.log >&2 || true
+        }
+    done
     from=build-gpu
 fi
 
 if [ -n "$bundle" ]; then
-    mkdir -p "$bundle/lib"
+    mkdir -p "$bundle/lib" "$bundle/models"
     for program in $programs; do
         install -D "$from/$program" "$bundle/$program"
         ldd "$from/$program" | awk '$3 ~ /^\// && $1 !~ /^lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+)\.so/ { print $3 }' \
             | while read -r library; do install "$library" "$bundle/lib/"; done
     done
+    if [ -n "${SAM2_REPO:-}" ]; then
+        for model in tiny-1024 base+-1024 large-1024 tiny-512 base+-512; do
+            [ -f "$bundle/models/$model.pt" ] || "$python" tests/bench/peer_cuda.py make \
+                "${model%-*}" "${model##*-}" "$bundle/models/$model.pt" \
+                || echo "gpu.sh: no model $model" >&2
+        done
+    fi
     echo "$bundle: on the machine with the GPU, tests/bench/gpu.sh --from $bundle"
     exit
 fi
-export LD_LIBRARY_PATH="$(realpath "$from")/lib:${LD_LIBRARY_PATH:-}"
-exec "${PYTHON:-python3}" tests/bench/gpu.py "$from" ${only:+--only "$only"}
+from=$(realpath "$from")
+export LD_LIBRARY_PATH="$from/lib:${LD_LIBRARY_PATH:-}"
+exec "$python" tests/bench/gpu.py "$from" "${rest[@]}"

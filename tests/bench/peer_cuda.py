@@ -3,9 +3,13 @@
 
   peer_cuda.py make SIZE SIDE FILE      SAM 2.1 of that size with random weights, as Meta writes it,
                                         its config beside it
-  peer_cuda.py track SIZE SIDE OBJECTS  ms per frame of the published predictor, bf16 autocast, with
-                                        a full memory: eager, then with torch.compile
-  peer_cuda.py kernels                  rates of the libraries: attention, products, copies"""
+  peer_cuda.py track SIZE SIDE OBJECTS [eager]
+                                        ms per frame of the published predictor, bf16 autocast, with
+                                        a full memory: eager, then as the published benchmark
+                                        compiles it, which takes minutes
+  peer_cuda.py kernels [RxI_to_O]...    rates of the libraries: attention, copies, and products of
+                                        R rows of I numbers to O
+The last line is JSON; a line before it may say what was known earlier."""
 
 import json
 import os
@@ -57,38 +61,54 @@ def boxes(objects, side):
             for n in range(objects)]
 
 
-def track(size, side, objects):
+def compile_parts(model):
+    """As the published benchmark does: its class copies what a graph would overwrite."""
+    from sam2.sam2_video_predictor import SAM2VideoPredictorVOS
+    model.__class__ = SAM2VideoPredictorVOS
+    model._compile_all_components()
+    model.image_encoder.forward = torch.compile(model.image_encoder.forward, mode='max-autotune',
+                                                fullgraph=True, dynamic=False)
+
+
+def start(model, frames, objects, side):
+    import published
+    state = published.start(model, frames)
+    state['images'] = state['images'].cuda()
+    state['device'] = state['storage_device'] = torch.device('cuda')
+    for n, box in enumerate(boxes(objects, side)):
+        model.add_new_points_or_box(state, frame_idx=0, obj_id=n + 1, box=box)
+    return state
+
+
+def track(size, side, objects, compiled):
     import published
     model = published.build(size, side=side).cuda()
-    state_frames = clip(FULL + EAGER + WARM + COMPILED, side)
+    frames = clip(FULL + EAGER + (WARM + COMPILED if compiled else 0), side)
     times, failed = [], None
+
+    def result():
+        def middle(first, count):
+            some = times[first:first + count]
+            return round(statistics.median(some), 3) if len(some) == count else None
+
+        return {'p50_ms': middle(FULL, EAGER), 'failed': failed, 'torch': torch.__version__,
+                'compiled_p50_ms': middle(FULL + EAGER + WARM, COMPILED)}
+
     with torch.inference_mode(), torch.autocast('cuda', torch.bfloat16):
-        state = published.start(model, state_frames)
-        state['images'] = state['images'].cuda()
-        state['device'] = state['storage_device'] = torch.device('cuda')
-        for n, box in enumerate(boxes(objects, side)):
-            model.add_new_points_or_box(state, frame_idx=0, obj_id=n + 1, box=box)
+        state = start(model, frames, objects, side)
         torch.cuda.synchronize()
         last = time.perf_counter()
         try:
             for t, _, _ in model.propagate_in_video(state):
                 torch.cuda.synchronize()
                 times.append(1e3 * (time.perf_counter() - last))
-                if t == FULL + EAGER - 1:  # as the published benchmark compiles its parts
-                    for part in (model.image_encoder, model.memory_encoder, model.memory_attention,
-                                 model.sam_prompt_encoder, model.sam_mask_decoder):
-                        part.forward = torch.compile(part.forward, mode='max-autotune',
-                                                     fullgraph=True, dynamic=False)
+                if t == FULL + EAGER - 1 and compiled:
+                    print(json.dumps(result()), flush=True)
+                    compile_parts(model)
                 last = time.perf_counter()
         except Exception as e:  # the compiler's, of any kind; what ran before it counts
-            failed = f'{type(e).__name__}: {e}'.splitlines()[0]
-
-    def middle(first, count):
-        some = times[first:first + count]
-        return round(statistics.median(some), 3) if len(some) == count else None
-
-    return {'p50_ms': middle(FULL, EAGER), 'compiled_p50_ms': middle(FULL + EAGER + WARM, COMPILED),
-            'failed': failed, 'torch': torch.__version__}
+            failed = (f'{type(e).__name__}: {e}'.splitlines() or ['?'])[0]
+    return result()
 
 
 def seconds(f, runs=20):
@@ -105,7 +125,8 @@ def seconds(f, runs=20):
     return statistics.median(out)
 
 
-def kernels():
+def attention():
+    """Flops per second of each library at the sizes of memory attention, all 256 wide."""
     q = torch.randn(1, 1, 4096, 256, device='cuda', dtype=torch.bfloat16)
     k, v = (torch.randn(1, 1, 28736, 256, device='cuda', dtype=torch.bfloat16) for _ in range(2))
     rates = {}
@@ -116,15 +137,35 @@ def kernels():
                 s = seconds(lambda: F.scaled_dot_product_attention(q, k, v))
             rates[backend.name] = 4 * 4096 * 28736 * 256 / s * 1e-9
         except RuntimeError as e:
-            rates[backend.name + ' failed'] = str(e).splitlines()[0]
-    best = max((r for r in rates.values() if isinstance(r, float)), default=None)
-    a = torch.randn(4096, 4096, device='cuda', dtype=torch.bfloat16)
-    gemm = seconds(lambda: a @ a)
-    big = torch.empty(256 << 20, device='cuda', dtype=torch.uint8)
-    other = torch.empty_like(big)
-    copied = seconds(lambda: other.copy_(big))
-    return {'attention_gflops': best, 'attention': rates, 'gemm_gflops': 2 * 4096**3 / gemm * 1e-9,
-            'copy_gbytes': 2 * big.numel() / copied * 1e-9, 'torch': torch.__version__}
+            rates[backend.name + ' failed'] = (str(e).splitlines() or ['?'])[0]
+    return rates
+
+
+def product(shape):
+    """Gflop/s of the library for rows x in to out, with bias."""
+    rows, sizes = shape.split('x')
+    width, out = sizes.split('_to_')
+    a = torch.randn(int(rows), int(width), device='cuda', dtype=torch.bfloat16)
+    weight = torch.randn(int(out), int(width), device='cuda', dtype=torch.bfloat16)
+    bias = torch.randn(int(out), device='cuda', dtype=torch.bfloat16)
+    return 2e-9 * a.numel() * int(out) / seconds(lambda: F.linear(a, weight, bias))
+
+
+def copies():
+    """GB/s of copies, bytes read and written together: of 32 MiB, and of 512."""
+    rates = {}
+    for mib in (32, 512):
+        big = torch.empty(mib << 19, device='cuda', dtype=torch.uint8)
+        other = torch.empty_like(big)
+        rates[str(mib)] = 2e-9 * big.numel() / seconds(lambda: other.copy_(big))
+    return rates
+
+
+def kernels(shapes):
+    rates = attention()
+    return {'attention': rates, 'products': {s: product(s) for s in shapes}, 'copies': copies(),
+            'attention_gflops': max((r for r in rates.values() if isinstance(r, float)),
+                                    default=None), 'torch': torch.__version__}
 
 
 def main():
@@ -134,10 +175,10 @@ def main():
         return
     if not torch.cuda.is_available():
         sys.exit('torch sees no GPU')
-    if len(args) == 4 and args[0] == 'track':
-        print(json.dumps(track(args[1], int(args[2]), int(args[3]))))
-    elif args == ['kernels']:
-        print(json.dumps(kernels()))
+    if len(args) in (4, 5) and args[0] == 'track':
+        print(json.dumps(track(args[1], int(args[2]), int(args[3]), args[4:] != ['eager'])))
+    elif args[:1] == ['kernels']:
+        print(json.dumps(kernels(args[1:])))
     else:
         sys.exit(__doc__)
 
