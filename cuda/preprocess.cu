@@ -6,10 +6,18 @@
 #include "sample.cuh"
 #include "view.cuh"
 
+// Where R', G', B', or Y', Cb, Cr are. A description instead of a case for each format: with all
+// the cases' addresses at hand, the kernel needs more registers than there are.
+struct channel {
+    const uint8_t *first;
+    int stride, step;   // bytes from row to row, and from one number to the next
+    int half_y, half_x; // 1: shared by two rows, by two columns
+};
+
 struct image {
-    const uint8_t *plane[3];
-    int stride[3], width, height;
-    enum sam_pixel_format format;
+    channel channels[3];
+    int width, height;
+    bool is_ycbcr, is_wide; // numbers of two bytes, the second the more significant one
     float kr, kg, kb, black, luma, chroma; // of Y'CbCr: R' = luma (Y' - black) + ...
 };
 
@@ -25,50 +33,17 @@ static __device__ float3 from_ycbcr(const image &m, float y, float cb, float cr)
                        fminf(fmaxf(b, 0.0f), 255.0f));
 }
 
-static __device__ float sample(const image &m, int plane, int y, int x)
+static __device__ float sample(const image &m, const channel &c, int y, int x)
 {
-    return m.plane[plane][(size_t) y * m.stride[plane] + x];
-}
-
-// Of two bytes.
-static __device__ float sample_wide(const image &m, int plane, int y, int x)
-{
-    return sample(m, plane, y, 2 * x + 1) + sample(m, plane, y, 2 * x) * (1.0f / 256);
+    const uint8_t *at = c.first + (size_t) (y >> c.half_y) * c.stride + (x >> c.half_x) * c.step;
+    return m.is_wide ? at[1] + at[0] * (1.0f / 256) : at[0];
 }
 
 static __device__ float3 pixel_at(const image &m, int y, int x)
 {
-    const int cy = y / 2, cx = x / 2; // chroma is shared by 2 x 2 pixels, in YUY2 by 2
-    switch (m.format) {
-    case SAM_PIXEL_RGB:
-        return make_float3(sample(m, 0, y, 3 * x), sample(m, 0, y, 3 * x + 1),
-                           sample(m, 0, y, 3 * x + 2));
-    case SAM_PIXEL_BGR:
-        return make_float3(sample(m, 0, y, 3 * x + 2), sample(m, 0, y, 3 * x + 1),
-                           sample(m, 0, y, 3 * x));
-    case SAM_PIXEL_RGBA:
-        return make_float3(sample(m, 0, y, 4 * x), sample(m, 0, y, 4 * x + 1),
-                           sample(m, 0, y, 4 * x + 2));
-    case SAM_PIXEL_BGRA:
-        return make_float3(sample(m, 0, y, 4 * x + 2), sample(m, 0, y, 4 * x + 1),
-                           sample(m, 0, y, 4 * x));
-    case SAM_PIXEL_GRAY8: {
-        const float grey = sample(m, 0, y, x);
-        return make_float3(grey, grey, grey);
-    }
-    case SAM_PIXEL_NV12:
-        return from_ycbcr(m, sample(m, 0, y, x), sample(m, 1, cy, 2 * cx),
-                          sample(m, 1, cy, 2 * cx + 1));
-    case SAM_PIXEL_I420:
-        return from_ycbcr(m, sample(m, 0, y, x), sample(m, 1, cy, cx), sample(m, 2, cy, cx));
-    case SAM_PIXEL_YUY2:
-        return from_ycbcr(m, sample(m, 0, y, 2 * x), sample(m, 0, y, 4 * cx + 1),
-                          sample(m, 0, y, 4 * cx + 3));
-    case SAM_PIXEL_P010:
-        return from_ycbcr(m, sample_wide(m, 0, y, x), sample_wide(m, 1, cy, 2 * cx),
-                          sample_wide(m, 1, cy, 2 * cx + 1));
-    }
-    return make_float3(0.0f, 0.0f, 0.0f);
+    const float a = sample(m, m.channels[0], y, x), b = sample(m, m.channels[1], y, x);
+    const float c = sample(m, m.channels[2], y, x);
+    return m.is_ycbcr ? from_ycbcr(m, a, b, c) : make_float3(a, b, c);
 }
 
 struct preprocess_at {
@@ -96,6 +71,27 @@ struct preprocess_at {
         store_one(dst, 3 * i + 2, (b * scale - 0.406f) / 0.225f);
     }
 };
+
+// Plane, byte in it, and the rest of a channel, of channel i of a format.
+struct layout {
+    int plane, offset, step, half_y, half_x;
+};
+
+static layout layout_of(enum sam_pixel_format format, int i)
+{
+    switch (format) {
+    case SAM_PIXEL_RGB:   return { 0, i, 3, 0, 0 };
+    case SAM_PIXEL_BGR:   return { 0, 2 - i, 3, 0, 0 };
+    case SAM_PIXEL_RGBA:  return { 0, i, 4, 0, 0 };
+    case SAM_PIXEL_BGRA:  return { 0, 2 - i, 4, 0, 0 };
+    case SAM_PIXEL_GRAY8: return { 0, 0, 1, 0, 0 };
+    case SAM_PIXEL_NV12:  return i ? layout { 1, i - 1, 2, 1, 1 } : layout { 0, 0, 1, 0, 0 };
+    case SAM_PIXEL_I420:  return i ? layout { i, 0, 1, 1, 1 } : layout { 0, 0, 1, 0, 0 };
+    case SAM_PIXEL_YUY2:  return i ? layout { 0, 2 * i - 1, 4, 0, 1 } : layout { 0, 0, 2, 0, 0 };
+    case SAM_PIXEL_P010:  return i ? layout { 1, 2 * i - 2, 4, 1, 1 } : layout { 0, 0, 2, 0, 0 };
+    }
+    return {};
+}
 
 // Bytes in a row of a plane; 0 where the format has no such plane.
 static size_t row_bytes(const struct sam_frame *f, int plane)
@@ -132,14 +128,19 @@ static bool upload_frame(struct sam_queue *q, const struct sam_frame *f, image *
     uint8_t *room = (uint8_t *) sam_cuda_room(q, &sam_cuda(q)->frame, at, "the frame");
     if (!room)
         return false;
+    const uint8_t *planes[3];
     at = 0;
     for (int i = 0; i < 3; i++) {
         const size_t bytes = plane_bytes(f, i);
-        m->plane[i] = room + at;
-        m->stride[i] = f->stride[i];
+        planes[i] = room + at;
         if (bytes)
             sam_cuda_upload(q, room + at, f->plane[i], bytes);
         at += bytes;
+    }
+    for (int i = 0; i < 3; i++) {
+        const layout l = layout_of(f->format, i);
+        m->channels[i] = { planes[l.plane] + l.offset, f->stride[l.plane], l.step, l.half_y,
+                           l.half_x };
     }
     return !q->status;
 }
@@ -153,7 +154,8 @@ extern "C" void sam_preprocess_cuda(struct sam_queue *q, const struct sam_prepro
     preprocess_at a = { view_of(&p->dst), {}, p->dst.h, p->dst.w };
     a.frame.width = f->width;
     a.frame.height = f->height;
-    a.frame.format = f->format;
+    a.frame.is_ycbcr = layout_of(f->format, 1).half_x; // all of them share chroma
+    a.frame.is_wide = f->format == SAM_PIXEL_P010;
     a.frame.kr = kr, a.frame.kg = 1 - kr - kb, a.frame.kb = kb;
     a.frame.black = full ? 0.0f : 16.0f;
     a.frame.luma = full ? 255.0f / white : 255.0f / 219;
