@@ -64,11 +64,21 @@ def shared_tracks(tracks):
     return starts, counts, moves, masks
 
 
+def shared_outlines(found):
+    """The same of [(frame, mask bool (h, w), moves)]; None of none."""
+    if not found:
+        return None
+    frames, masks, moves = zip(*found)
+    return torch.tensor(frames), torch.from_numpy(np.stack(masks)).share_memory_(), torch.tensor(moves)
+
+
 class Bank:
     aspect = WIDTH / HEIGHT
 
-    def __init__(self, videos, tracks, device, share=0.7, movers=0.75):
+    def __init__(self, videos, tracks, device, share=0.7, movers=0.75, outlines=None):
         """videos: of shared(); tracks: of shared_tracks() or None; share: of clips with a followed region.
+
+        outlines: of shared_outlines() or None.
 
         movers: the share of regions that move by themselves among those; they are what people point at.
         """
@@ -83,6 +93,15 @@ class Bank:
             parts = masks.to(device).split(counts.tolist())
             self.tracks = list(zip(starts.tolist(), parts))
             self.movers = [t for t, m in zip(self.tracks, moves.tolist()) if m]
+        self.outlines = outlines
+        if outlines:
+            of_frame = outlines[0].tolist()
+            self.neighbours = {f: [] for f in of_frame}
+            for i, f in enumerate(of_frame):
+                self.neighbours[f].append(i)
+            # As often things that move by themselves as others.
+            moves = outlines[2].float()
+            self.weights = moves / moves.sum().clamp(min=1) + (1 - moves) / (1 - moves).sum().clamp(min=1)
 
     def __len__(self):
         return len(self.frames)
@@ -113,6 +132,16 @@ class Bank:
                 order = order.flip(0) if torch.rand(()) < 0.5 else order
                 return start + order, masks[order.to(masks.device)]
         return None
+
+    def outlined(self, count):
+        """Frames and two outlines in each: indices (count, 1), masks (count, 1, 2, h, w); empty where there is one."""
+        frames, masks, _ = self.outlines
+        first = torch.multinomial(self.weights, count, replacement=True)
+        found = masks[first][:, None].repeat(1, 2, 1, 1)
+        for row, i in zip(found, first.tolist()):
+            others = [j for j in self.neighbours[frames[i].item()] if j != i]
+            row[1] = masks[others[torch.randint(len(others), ()).item()]] if others else False
+        return frames[first][:, None].to(self.device), found[:, None].float().to(self.device)
 
     def sequences(self, count, steps):
         """Indices (count, steps), masks and known maps (count, steps, h, w)."""

@@ -17,6 +17,14 @@ import torch.nn.functional as F
 CANVAS = 128  # side of a pasted thing's own plane, pixels
 
 
+def middles(masks):
+    """(B, 2): where the masks (B, h, w) lie, x and y from -1 to 1."""
+    share = masks / masks.sum((1, 2), keepdim=True).clamp(min=1)
+    h, w = masks.shape[1:]
+    y, x = (((torch.arange(k, device=masks.device) + 0.5) / k) * 2 - 1 for k in (h, w))
+    return torch.stack((share.sum(1) @ x, share.sum(2) @ y), 1)
+
+
 @dataclass
 class Clips:
     frames: torch.Tensor  # (B, T, 3, S, S), 0..255
@@ -65,7 +73,7 @@ def smooth_path(shape, steps, strength, device):
 
 
 class Generator:
-    def __init__(self, bank, size, device, objects=3, targets=2, cutouts=0.4, vanish=0.25):
+    def __init__(self, bank, size, device, objects=3, targets=2, cutouts=0.5, vanish=0.25):
         """cutouts: the share of pasted things cut out of the bank's videos; vanish: of those gone for a while."""
         self.bank, self.size, self.device = bank, size, device
         self.objects, self.targets = objects, targets
@@ -223,12 +231,22 @@ class Generator:
         return affine(centre, size, angle, stretch), size
 
     def cutout(self, count, steps):
-        """Sheets (B, T, 4, C, C) of real things that move by themselves, cut out of their video; None of none."""
+        """Sheets (B, T or 1, 4, C, C) of real things, cut out of their video; None of none.
+
+        They have an outline and stand still, or else move by themselves as they did there.
+        """
+        if self.bank.outlines and (steps == 1 or torch.rand(()) < 0.5):
+            indices, masks = self.bank.outlined(count)
+            return self.sheets(indices, masks[:, :, 0])
         found = [self.bank.followed(steps, movers=True) for _ in range(count)] if self.bank.movers else [None]
         if None in found:
             return None
         indices = torch.stack([f[0] for f in found]).to(self.device)
-        masks = torch.stack([(f[1] > 192).float() for f in found])
+        return self.sheets(indices, torch.stack([(f[1] > 192).float() for f in found]))
+
+    def sheets(self, indices, masks):
+        """Colour and signed distance (B, T, 4, C, C) of what `masks` (B, T, h, w) cover in the bank's frames."""
+        count, steps = indices.shape
         places = [m.any(0).nonzero() if m.any() else m.new_zeros(1, 2) for m in masks]
         low, high = (torch.stack([k(p, 0) for p in places]).float() for k in (torch.amin, torch.amax))
         extent = torch.tensor(masks.shape[2:], device=self.device)
@@ -260,16 +278,14 @@ class Generator:
         gone = (t >= begin) & (t < begin + length) & chance(count, self.vanish, d)[:, None]
         return (~gone).float()[:, :, None, None, None]
 
-    def thing(self, scene, steps, skin):
-        """Colour (B, T, 3, S, S) and coverage (B, T, 1, S, S) of one pasted thing per clip."""
-        n, s = len(scene), self.size
-        sheet = self.cutout(n, steps) if torch.rand(()) < self.cutouts else None
-        matrix, size = self.place(n, steps, math.pi if sheet is None else 0.4)
+    def thing(self, sheet, steps, turn):
+        """Colour (B, T, 3, S, S) and coverage (B, T, 1, S, S) of one pasted thing per clip, of its sheet."""
+        n, s = len(sheet), self.size
+        matrix, size = self.place(n, steps, turn)
         grid = F.affine_grid(matrix.flatten(0, 1), (n * steps, 3, s, s), align_corners=False)
-        if sheet is None:
-            sheet = torch.cat((skin, self.silhouettes(n)[:, None] + 1), 1)[:, None].expand(-1, steps, -1, -1, -1)
+        if sheet.shape[1] == 1:
             grid = self.warp(grid.unflatten(0, (n, steps)), steps).flatten(0, 1)
-        sheet = sheet.flatten(0, 1)
+        sheet = sheet.expand(-1, steps, -1, -1, -1).flatten(0, 1)
         out = F.grid_sample(sheet, grid, padding_mode="zeros", align_corners=False).unflatten(0, (n, steps))
         edge = size[:, :, None, None, None] * s / 2
         coverage = (0.5 + (out[:, :, 3:] - 1) * edge * 0.8).clamp(0, 1) * self.shown(n, steps)
@@ -278,14 +294,22 @@ class Generator:
 
     # Scenes
 
-    def camera(self, count, steps):
-        """Frame-to-video matrices (B, T, 2, 3) of a moving camera inside the bank's frames."""
+    def camera(self, count, steps, masks=None):
+        """Frame-to-video matrices (B, T, 2, 3) of a moving camera inside the bank's frames.
+
+        masks (B, h, w): what is to be in view.
+        """
         d, ratio = self.device, self.bank.aspect
         half = uniform((count,), 0.55, 1.0, d)  # of the video's height
         width = half / ratio * torch.exp(uniform((count,), -0.1, 0.5, d))
         width = width.clamp(max=1.0)
         room = torch.stack((1 - width, 1 - half), 1)
-        centre = uniform((count, 2), -1, 1, d) * room
+        centre = uniform((count, 2), -1, 1, d)
+        if masks is None:
+            centre = centre * room
+        else:
+            look = middles(masks) + 0.6 * centre * torch.stack((width, half), 1)
+            centre = torch.maximum(torch.minimum(look, room), -room)
         pace = (0.02 * torch.randn(count, 1, device=d).abs() * chance(count, 0.5, d)[:, None]).expand(-1, 2)
         centre = centre[:, None] + smooth_path((count, 2), steps, pace, d).transpose(1, 2)
         flip = torch.where(chance(count, 0.5, d), -1.0, 1.0)[:, None]
@@ -300,12 +324,17 @@ class Generator:
         return matrix
 
     def backdrop(self, count, steps):
-        """Video frames under a moving camera, and what is known of one region in them."""
+        """Video frames under a moving camera, regions in them, and where those are known: (B, T, R and 1, S, S)."""
         s = self.size
-        indices, masks, known = self.bank.sequences(count, steps)
-        grid = F.affine_grid(self.camera(count, steps).flatten(0, 1), (count * steps, 3, s, s), align_corners=False)
+        if steps == 1 and self.bank.outlines:
+            indices, masks = self.bank.outlined(count)
+            known, camera = torch.ones_like(masks[:, :, 0]), self.camera(count, steps, masks[:, 0, 0])
+        else:
+            indices, masks, known = self.bank.sequences(count, steps)
+            masks, camera = masks[:, :, None], self.camera(count, steps)
+        grid = F.affine_grid(camera.flatten(0, 1), (count * steps, 3, s, s), align_corners=False)
         frames = F.grid_sample(self.bank.get(indices.flatten()), grid, padding_mode="reflection", align_corners=False)
-        maps = torch.stack((masks, known), 2).flatten(0, 1)
+        maps = torch.cat((masks, known[:, :, None]), 2).flatten(0, 1)
         maps = F.grid_sample(maps, grid, padding_mode="zeros", align_corners=False)
         shape = (count, steps)
         return indices[:, 0], frames.unflatten(0, shape), maps.unflatten(0, shape)
@@ -332,15 +361,23 @@ class Generator:
     def __call__(self, count, steps):
         d = self.device
         scene, frames, maps = self.backdrop(count, steps)
-        layers, known = [maps[:, :, 0]], [maps[:, :, 1]]
+        layers = list(maps[:, :, :-1].unbind(2))
+        known = [maps[:, :, -1]] * len(layers)
         ones = torch.ones_like(known[0])
+        # Half of the single pictures stay much as they were taken.
+        often = torch.where(chance(count, 0.5 if len(layers) > 1 else 1.0, d), 0.85, 0.2)[:, None, None, None, None]
         skin = None
-        for k in range(torch.randint(1, self.objects + 1, ()).item()):
-            fresh = self.textures(count, scene)
-            # A distractor wears the skin of the thing before it.
-            skin = fresh if skin is None else torch.where(chance(count, 0.2, d)[:, None, None, None], skin, fresh)
-            colour, cover = self.thing(scene, steps, skin)
-            cover = cover * chance(count, 0.85, d)[:, None, None, None, None]
+        most = self.objects if len(layers) == 1 else self.objects - 1
+        for _ in range(torch.randint(1, most + 1, ()).item()):
+            sheet, turn = self.cutout(count, steps) if torch.rand(()) < self.cutouts else None, 0.4
+            if sheet is None:
+                fresh = self.textures(count, scene)
+                # A distractor wears the skin of the thing before it.
+                skin = fresh if skin is None else torch.where(chance(count, 0.2, d)[:, None, None, None], skin, fresh)
+                sheet = torch.cat((skin, self.silhouettes(count)[:, None] + 1), 1)[:, None]
+                turn = math.pi
+            colour, cover = self.thing(sheet, steps, turn)
+            cover = cover * (torch.rand_like(often) < often)
             frames = torch.lerp(frames, colour.clamp(0, 255), cover)
             layers = [layer * (1 - cover[:, :, 0]) for layer in layers] + [cover[:, :, 0]]
             known.append(ones)

@@ -28,15 +28,15 @@ def mean_of(values, weights):
     return (values * weights).sum() / weights.sum().clamp(min=1)
 
 
-def decoder_cost(masks, ious, score, truth, known, present, alive):
-    """Mask 0 and the best of 1 to 3, all IoU predictions, and presence. `present`, `alive`: (n,)."""
+def decoder_cost(masks, ious, score, truth, known, present, alive, single=0.5):
+    """Mask 0 (times `single`) and the best of 1 to 3, all IoU predictions, and presence. `present`, `alive`: (n,)."""
     costs, real = mask_costs(masks, truth, known)
     seen = present * alive
     best = costs[:, 1:].min(1).values
     iou = (ious.float() - real).abs().mean(1)
     presence = F.binary_cross_entropy_with_logits(score[:, 0].float(), present, reduction="none")
     # Absence is rare.
-    total = mean_of(best + 0.5 * costs[:, 0] + iou, seen) + mean_of(presence * (1.5 - 0.5 * present), alive)
+    total = mean_of(best + single * costs[:, 0] + iou, seen) + mean_of(presence * (1.5 - 0.5 * present), alive)
     return total, real
 
 
@@ -53,6 +53,33 @@ def affinity_cost(features, truth, alive):
     wanted = labels[:, 1:]
     cost = F.binary_cross_entropy(carried, wanted, reduction="none").mean(3)
     return mean_of(cost, alive[:, 1:])
+
+
+def stills(net, clips, kind, mended=False):
+    """The cost of the first frames alone: every target by its box or a click; mended: then by a second click.
+
+    Returns the cost, IoUs (targets, 2: box, click), and where the target was asked for and to be seen (targets, 2).
+    """
+    b, _, o = clips.present.shape
+    n, size = b * o, net.image_size
+    maps = model.encode(net, model.normalise(clips.frames[:, 0]))
+    fine, middle, coarse = (m.repeat_interleave(o, 0) for m in maps)
+    masks = clips.masks[:, 0].reshape(n, 1, size, size)
+    truth = F.avg_pool2d(masks, 4)[:, 0]
+    known = (F.avg_pool2d(clips.known[:, 0].reshape(n, 1, size, size), 4)[:, 0] > 0.9).float()
+    present = clips.present[:, 0].flatten()
+    out, _, _ = prompt(net, kind, masks, coarse, fine, middle)
+    # A box is answered by mask 0.
+    single = 1.5 if kind == "box" else 0.5
+    total, real = decoder_cost(out[0], out[1], out[3], truth, known, present, present, single)
+    if mended:
+        start = coarse + net.no_memory_embedding.reshape(1, -1, 1, 1)
+        better, _, _ = mend(net, out, start, fine, middle, truth)
+        cost, _ = decoder_cost(better[0], better[1], better[3], truth, known, present, present)
+        total = total + 0.5 * cost
+    rows, asked = torch.arange(n, device=real.device), torch.tensor([kind == "box", kind == "point"])
+    clicked = real[rows, out[1][:, 1:].argmax(1) + 1]
+    return total, torch.stack((real[:, 0], clicked), 1).detach(), present[:, None] * asked.to(present)
 
 
 def follow(net, clips, kind, affinity=0.5, corrected=None):

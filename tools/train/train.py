@@ -28,6 +28,7 @@ import bank
 import data
 import losses
 import model
+import outlines
 import tracks
 import watch
 
@@ -51,6 +52,8 @@ def arguments():
     p.add_argument("--batch", type=int, default=4, help="clips of 4 frames per step and worker; fewer of longer ones")
     p.add_argument("--frames", type=int, default=8, help="frames of a clip at most")
     p.add_argument("--targets", type=int, default=2, help="things followed per clip")
+    p.add_argument("--stills", type=float, default=0.0, help="the share of steps on single frames with outlines")
+    p.add_argument("--held", type=int, help="number of a video that is measured on and not followed or outlined")
     p.add_argument("--size", type=int, default=256, help="input side, pixels, a multiple of 64; may change on resuming")
     p.add_argument("--rate", type=float, default=4e-4)
     p.add_argument("--workers", type=int, default=0, help="processes that share the batch (default: one a core)")
@@ -138,8 +141,8 @@ class Run:
     def shape(self):
         """(clips, frames, prompt, frame to correct or None) of the next step."""
         batch, longest = self.args.batch, self.args.frames
-        if self.part < self.young:
-            return 3 * batch, 1, ("box", "point")[draw(2)], None
+        if self.part < self.young or torch.rand(()) < self.args.stills:
+            return 3 * batch, 1, ("box", "box", "point")[draw(3)], 0 if draw(5) == 0 else None
         lengths = [n for n in LENGTHS if n <= max(longest, LENGTHS[0])]
         # The long ones later: what is wrong after three frames is not learnt from eight.
         frames = lengths[draw(max(1, math.ceil(len(lengths) * min(1.0, 0.5 + self.part))))]
@@ -209,9 +212,9 @@ def begin(args):
 
 
 def load_videos(args):
-    """Frames in memory that every worker shares, and what could be followed in them."""
+    """In memory that every worker shares: frames, what could be followed in them, outlines, and those held apart."""
     if not args.videos:
-        return bank.shared(bank.invent(args.seed)), None
+        return bank.shared(bank.invent(args.seed)), None, None, None
     videos = bank.load_videos(args.videos, args.bank_mib)
     kept = os.path.join(args.out, "tracks.npz")
     found = tracks.load(kept, videos)
@@ -219,15 +222,42 @@ def load_videos(args):
         print(f"following regions in {len(videos)} videos", flush=True)
         found = tracks.of_videos(videos)
         tracks.save(kept, videos, found)
-    return bank.shared(videos), bank.shared_tracks(found)
+    drawn = find_outlines(args, videos, found) if args.stills else []
+    apart = frames_apart(args.held, videos)
+    return (
+        bank.shared(videos),
+        bank.shared_tracks([f for f in found if f[0] not in apart]),
+        bank.shared_outlines([d for d in drawn if d[0] not in apart]),
+        bank.shared_outlines([d for d in drawn if d[0] in apart]),
+    )
+
+
+def frames_apart(held, videos):
+    """The frames of the video that is measured on, in the concatenation of all."""
+    if held is None:
+        return range(0)
+    if not 0 <= held < len(videos):
+        raise Refused(f"--held: there are {len(videos)} videos, numbered from 0; got {held}")
+    first = sum(len(v) for v in videos[:held])
+    return range(first, first + len(videos[held]))
+
+
+def find_outlines(args, videos, followed):
+    kept = os.path.join(args.out, "outlines.npz")
+    drawn = outlines.load(kept, videos)
+    if drawn is None:
+        print(f"drawing outlines in {len(videos)} videos", flush=True)
+        drawn = outlines.of_videos(videos, followed, args.workers)
+        outlines.save(kept, videos, drawn)
+    return drawn
 
 
 def draw(count):
     return torch.randint(count, ()).item()
 
 
-def train(args, run, generator, first):
-    """Until the time is over. `first`: this worker logs and writes."""
+def train(args, run, generator, held, first):
+    """Until the time is over. held: outlines to measure on, or None; first: this worker logs and writes."""
     net, log = run.net, Log(args.out) if first else None
     if args.compile:
         net.vision_encoder.forward = torch.compile(net.vision_encoder.forward)
@@ -238,15 +268,18 @@ def train(args, run, generator, first):
         clips = generator(count, frames)
         made = time.time()
         with torch.autocast(kind_of_device, torch.bfloat16):
-            cost, ious, seen = losses.follow(net, clips, kind, corrected=corrected)
+            if frames == 1:
+                cost, ious, seen = losses.stills(net, clips, kind, corrected is not None)
+            else:
+                cost, ious, seen = losses.follow(net, clips, kind, corrected=corrected)
         run.update(cost)
         now = time.time()
         # A process stopped and continued from outside did not train meanwhile.
         run.seconds += min(now - clock, 60.0)
         if first:
-            log.add(cost, ious, seen, now - clock, made - clock, count * frames * args.workers)
+            log.add(cost, ious, seen, frames == 1, now - clock, made - clock, count * frames * args.workers)
             if len(log) == 20:
-                log.write(run, watch.memory(net, generator) if run.step % 100 < 20 else {})
+                log.write(run, watch.numbers(net, generator, held) if run.step % 100 < 20 else {})
         clock = now
         if first and now - saved > args.save_seconds:
             run.save()
@@ -266,32 +299,39 @@ class Log:
     def __len__(self):
         return len(self.steps)
 
-    def add(self, cost, ious, seen, seconds, making, frames):
+    def add(self, cost, ious, seen, still, seconds, making, frames):
         # By distance from the prompt; clips differ in length.
         hits = [((ious[:, t] * seen[:, t]).sum().item(), seen[:, t].sum().item()) for t in range(ious.shape[1])]
-        self.steps.append((cost.item(), hits, seconds, making, frames))
+        self.steps.append((cost.item(), hits, still, seconds, making, frames))
+
+    def means(self, still):
+        """Mean IoUs of the steps on single frames (by box, by click), or on clips, by distance."""
+        rows = [s[1] for s in self.steps if s[2] == still]
+        longest = max(map(len, rows), default=0)
+        sums = [[sum(r[t][i] for r in rows if t < len(r)) for i in (0, 1)] for t in range(longest)]
+        return [round(a / max(b, 1), 3) for a, b in sums]
 
     def write(self, run, more):
         if not self.steps:
             return
-        longest, spent = max(len(s[1]) for s in self.steps), sum(s[2] for s in self.steps)
-        sums = [[sum(s[1][t][i] for s in self.steps if t < len(s[1])) for i in (0, 1)] for t in range(longest)]
+        spent = sum(s[3] for s in self.steps)
         line = {
             "step": run.step,
             "minutes": round(run.seconds / 60, 1),
             "loss": round(sum(s[0] for s in self.steps) / len(self.steps), 3),
-            "iou": [round(a / max(b, 1), 3) for a, b in sums],
+            "iou": self.means(still=False),
+            "still_iou": self.means(still=True),
             "rate": round(run.rate(), 6),
-            "frames_per_second": round(sum(s[4] for s in self.steps) / spent, 1),
-            "data_share": round(sum(s[3] for s in self.steps) / spent, 2),
+            "frames_per_second": round(sum(s[5] for s in self.steps) / spent, 1),
+            "data_share": round(sum(s[4] for s in self.steps) / spent, 2),
         } | more
         self.steps = []
         print(json.dumps(line), flush=True)
         self.file.write(json.dumps(line) + "\n")
 
 
-def work(rank, args, videos, followed, meeting):
-    """One of the processes that train together; rank 0 logs and writes."""
+def work(rank, args, found, meeting):
+    """One of the processes that train together; rank 0 logs and writes. found: of load_videos()."""
     torch.set_num_threads(max(1, (os.cpu_count() or 1) // args.workers))
     torch.manual_seed((args.seed or int(time.time())) * 64 + rank)
     if args.workers > 1:
@@ -305,8 +345,10 @@ def work(rank, args, videos, followed, meeting):
     if args.workers > 1:
         for p in net.parameters():
             torch.distributed.broadcast(p.data, 0)
-    kept = bank.Bank(videos, followed, args.device)
-    train(args, run, data.Generator(kept, net.image_size, args.device, targets=args.targets), rank == 0)
+    videos, followed, drawn, held = found
+    kept = bank.Bank(videos, followed, args.device, outlines=drawn)
+    held = bank.Bank(videos, None, args.device, outlines=held) if held else None
+    train(args, run, data.Generator(kept, net.image_size, args.device, targets=args.targets), held, rank == 0)
 
 
 def follow_the_first(*rest):
@@ -319,18 +361,18 @@ def follow_the_first(*rest):
 
 
 def start(args):
-    videos, followed = load_videos(args)
+    found = load_videos(args)
     begin(args)  # refuses before any process is made
     spawn = torch.multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory() as folder:
         meeting = os.path.join(folder, "meeting")
         others = [
-            spawn.Process(target=follow_the_first, args=(i, args, videos, followed, meeting), daemon=True)
+            spawn.Process(target=follow_the_first, args=(i, args, found, meeting), daemon=True)
             for i in range(1, args.workers)
         ]
         for process in others:
             process.start()
-        work(0, args, videos, followed, meeting)
+        work(0, args, found, meeting)
 
 
 def main():

@@ -1,6 +1,7 @@
-"""Whether memory works: three numbers on a frame that stands still."""
+"""Whether memory works: three numbers on a frame that stands still. And outlines never trained on."""
 
 import torch
+import torch.nn.functional as F
 from transformers.models.sam2_video.modeling_sam2_video import apply_rotary_pos_emb_2d
 
 import losses
@@ -31,6 +32,29 @@ class SamePlace:
 
     def __exit__(self, *error):
         self.handle.remove()
+
+
+def numbers(net, generator, held):
+    return memory(net, generator) | (outlines(net, held) if held else {})
+
+
+@torch.no_grad()
+def outlines(net, held, count=96):
+    """IoU of the answers to the exact box and to a point for outlines of `held`, a bank, the same ones every time."""
+    frames, masks, _ = held.outlines
+    side, hits = net.image_size, {"box": [], "point": []}
+    for i in torch.linspace(0, len(frames) - 1, min(count, len(frames))).long():
+        image = F.interpolate(held.get(frames[i][None]), size=(side, side), mode="area")
+        mask = F.interpolate(masks[i][None, None].float().to(image.device), size=(side, side), mode="area").round()
+        maps = model.encode(net, model.normalise(image))
+        truth = F.avg_pool2d(mask, 4)
+        for kind, found in hits.items():
+            with torch.random.fork_rng():
+                torch.manual_seed(0)
+                out, _, _ = losses.prompt(net, kind, mask, maps[2], *maps[:2])
+            best = 0 if kind == "box" else out[1][0, 1:].argmax() + 1
+            found.append(losses.overlap(out[0][:, best][:, None].float(), truth[:, 0][:, None], torch.ones_like(truth)))
+    return {f"held_{kind}": round(torch.cat(found).mean().item(), 3) for kind, found in hits.items()}
 
 
 @torch.no_grad()

@@ -1,0 +1,123 @@
+import os
+import tempfile
+import unittest
+
+import bank
+import cv2
+import data
+import losses
+import model
+import numpy as np
+import outlines
+import torch
+
+SEED = 5
+
+
+def picture(seed):
+    """A rough red disc with a handle over rough green ground, RGB at SIZE, and its mask."""
+    rng = np.random.default_rng(seed)
+    w, h = outlines.SIZE
+    mask = np.zeros((h, w), np.uint8)
+    cv2.circle(mask, (180, 100), 42, 1, -1)
+    cv2.line(mask, (200, 100), (262, 128), 1, 15)
+    rough = cv2.resize(rng.normal(0, 18, (h // 6, w // 6, 3)), (w, h))
+    colour = np.where(mask[..., None] > 0, (170, 80, 60), (70, 120, 80)) + rough
+    return np.clip(colour, 0, 255).astype(np.uint8), mask > 0
+
+
+class Outlines(unittest.TestCase):
+    def test_a_rough_region_is_drawn_to_the_edges(self):
+        colour, truth = picture(SEED)
+        rng = np.random.default_rng(SEED)
+        rough = cv2.dilate(truth.astype(np.uint8), np.ones((9, 9), np.uint8)) > 0
+        rough[:70] = False  # and a part is missing
+        self.assertLess(outlines.agreement(rough, truth), 0.8)
+        found = outlines.believable(colour, rough, rng)
+        self.assertIsNotNone(found)
+        # The smoothing of tidy() rounds corners.
+        self.assertGreater(outlines.agreement(found, truth), 0.93)
+
+    def test_a_box_finds_what_is_in_it(self):
+        colour, truth = picture(SEED)
+        found = outlines.in_box(colour, outlines.widened(outlines.bounds(truth), 0.1))
+        # At half the size.
+        self.assertGreater(outlines.agreement(found, truth), 0.85)
+
+    def test_a_region_of_even_ground_is_not_believed(self):
+        colour, truth = picture(SEED)
+        even = np.zeros_like(truth)
+        even[120:190, 20:100] = True
+        even[120:150, 20:60] = False
+        self.assertIsNone(outlines.believable(colour, even, np.random.default_rng(SEED)))
+        self.assertLess(outlines.on_edges(colour, even), 0.3)
+        self.assertGreater(outlines.on_edges(colour, truth), 0.95)
+
+    def test_what_fills_its_box_or_leaves_the_frame_is_no_thing(self):
+        _, truth = picture(SEED)
+        self.assertTrue(outlines.shapely(truth))
+        full, cut = np.zeros_like(truth), np.roll(truth, 200, 1)
+        full[50:120, 100:220] = True
+        cut[:, :60] = False
+        self.assertFalse(outlines.shapely(full))
+        self.assertFalse(outlines.shapely(cut))
+
+    def test_kept_for_the_same_videos_only(self):
+        colour, truth = picture(SEED)
+        videos = [np.stack([colour] * 3)]
+        found = [(0, truth, True), (2, np.flipud(truth), False)]
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "outlines.npz")
+            self.assertIsNone(outlines.load(path, videos))
+            outlines.save(path, videos, found)
+            again = outlines.load(path, videos)
+            self.assertIsNone(outlines.load(path, videos * 2))
+        self.assertEqual([(t, k) for t, _, k in again], [(0, True), (2, False)])
+        for (_, a, _), (_, b, _) in zip(found, again):
+            np.testing.assert_array_equal(a, b)
+
+
+class Pictures(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        torch.manual_seed(SEED)
+        colour, cls.truth = picture(SEED)
+        frame = cv2.resize(colour, (bank.WIDTH, bank.HEIGHT), interpolation=cv2.INTER_LINEAR)
+        drawn = bank.shared_outlines([(1, cls.truth, True)])
+        cls.bank = bank.Bank(bank.shared([np.stack([frame] * 2)]), None, "cpu", outlines=drawn)
+
+    def test_the_camera_looks_at_the_outline(self):
+        """In most pictures at least half of the thing is in view, and the mask lies on it: red, not green."""
+        make = data.Generator(self.bank, 64, "cpu")
+        _, frames, maps = make.backdrop(24, 1)
+        masks = maps[:, 0, 0] > 0.5
+        self.assertGreater((masks.sum((1, 2)) > 60).float().mean(), 0.8)
+        redder = (frames[:, 0, 0] - frames[:, 0, 1])[masks]
+        self.assertGreater((redder > 0).float().mean(), 0.95)
+        self.assertFalse((maps[:, 0, 1] > 0).any())  # this frame has no second outline
+
+    def test_cut_out_along_the_outline(self):
+        make = data.Generator(self.bank, 64, "cpu")
+        sheet = make.cutout(2, 1)
+        self.assertEqual(sheet.shape, (2, 1, 4, data.CANVAS, data.CANVAS))
+        inside = sheet[:, :, 3] > 1
+        red = sheet[:, :, 0] > sheet[:, :, 1]
+        self.assertGreater((red == inside).float().mean(), 0.97)
+
+    def test_single_pictures_teach_encoder_and_decoder(self):
+        net = model.build(dict(model.NANO, image_size=64, trunk=dict(model.NANO["trunk"], window_spec=[8, 4, 4, 2])))
+        make = data.Generator(self.bank, 64, "cpu")
+        for column, kind in enumerate(("box", "point")):
+            net.zero_grad(set_to_none=True)
+            cost, ious, seen = losses.stills(net, make(3, 1), kind, mended=True)
+            cost.backward()
+            self.assertTrue(torch.isfinite(cost))
+            self.assertEqual((ious.shape, seen.shape), ((6, 2), (6, 2)))
+            self.assertGreater(seen[:, column].sum(), 0)
+            self.assertEqual(seen[:, 1 - column].sum(), 0)
+            reached = {n.split(".")[0] for n, p in net.named_parameters() if p.grad is not None and p.grad.any()}
+            self.assertLessEqual({"vision_encoder", "mask_decoder", "prompt_encoder"}, reached)
+
+
+if __name__ == "__main__":
+    unittest.main()
