@@ -227,9 +227,10 @@ def model_file(r, folder, size, side):
     path = folder / 'models' / f'{size}-{side}.pt'
     if not path.exists():
         path.parent.mkdir(exist_ok=True)
-        done = r.run(f'make {size} {side}', [sys.executable, PEER, 'make', size, side, path], 200)
-        if not path.exists():
-            return None, last_json(done)[1]
+        done = r.run(f'make {size} {side}', [sys.executable, PEER, 'make', size, side, path], 400)
+        if done.status:  # half a file is none
+            path.unlink(missing_ok=True)
+            return None, last_json(done)[1] or last_line(done)
     return path, None
 
 
