@@ -93,28 +93,10 @@ static layout layout_of(enum sam_pixel_format format, int i)
     return {};
 }
 
-// Bytes in a row of a plane; 0 where the format has no such plane.
-static size_t row_bytes(const struct sam_frame *f, int plane)
-{
-    const size_t width = f->width, half = (width + 1) / 2;
-    switch (f->format) {
-    case SAM_PIXEL_RGB:
-    case SAM_PIXEL_BGR:   return plane == 0 ? 3 * width : 0;
-    case SAM_PIXEL_RGBA:
-    case SAM_PIXEL_BGRA:  return plane == 0 ? 4 * width : 0;
-    case SAM_PIXEL_GRAY8: return plane == 0 ? width : 0;
-    case SAM_PIXEL_NV12:  return plane == 0 ? width : plane == 1 ? 2 * half : 0;
-    case SAM_PIXEL_I420:  return plane == 0 ? width : half;
-    case SAM_PIXEL_YUY2:  return plane == 0 ? 4 * half : 0;
-    case SAM_PIXEL_P010:  return plane == 0 ? 2 * width : plane == 1 ? 4 * half : 0;
-    }
-    return 0;
-}
-
 // Bytes from the first pixel of a plane to its last: the last row has no padding to read.
 static size_t plane_bytes(const struct sam_frame *f, int plane)
 {
-    const size_t row = row_bytes(f, plane);
+    const size_t row = sam_frame_row_bytes(f, plane);
     const bool is_chroma = plane > 0;
     const size_t rows = is_chroma ? (f->height + 1) / 2 : f->height;
     return row ? (rows - 1) * f->stride[plane] + row : 0;

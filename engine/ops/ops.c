@@ -371,24 +371,6 @@ void sam_op_gather_memory(struct sam_queue *q, const struct sam_gather_memory *p
     q->ops->gather_memory(q, p);
 }
 
-// Bytes in a row of a plane; 0 where the format has no such plane.
-static int plane_row_bytes(const struct sam_frame *f, int plane)
-{
-    const int half = (f->width + 1) / 2;
-    switch (f->format) {
-    case SAM_PIXEL_RGB:
-    case SAM_PIXEL_BGR:   return plane == 0 ? 3 * f->width : 0;
-    case SAM_PIXEL_RGBA:
-    case SAM_PIXEL_BGRA:  return plane == 0 ? 4 * f->width : 0;
-    case SAM_PIXEL_GRAY8: return plane == 0 ? f->width : 0;
-    case SAM_PIXEL_NV12:  return plane == 0 ? f->width : plane == 1 ? 2 * half : 0;
-    case SAM_PIXEL_I420:  return plane == 0 ? f->width : half;
-    case SAM_PIXEL_YUY2:  return plane == 0 ? 4 * half : 0;
-    case SAM_PIXEL_P010:  return plane == 0 ? 2 * f->width : plane == 1 ? 4 * half : 0;
-    }
-    return 0;
-}
-
 void sam_op_topk(struct sam_queue *q, const struct sam_topk *p)
 {
     const struct arg args[] = { OUT(index, ARG_I32), OUT(score, ARG_F32), OUT(num, ARG_I32),
@@ -416,6 +398,23 @@ void sam_op_fill_holes(struct sam_queue *q, const struct sam_fill_holes *p)
     q->ops->fill_holes(q, p);
 }
 
+int sam_frame_row_bytes(const struct sam_frame *f, int plane)
+{
+    const int half = (f->width + 1) / 2;
+    switch (f->format) {
+    case SAM_PIXEL_RGB:
+    case SAM_PIXEL_BGR:   return plane == 0 ? 3 * f->width : 0;
+    case SAM_PIXEL_RGBA:
+    case SAM_PIXEL_BGRA:  return plane == 0 ? 4 * f->width : 0;
+    case SAM_PIXEL_GRAY8: return plane == 0 ? f->width : 0;
+    case SAM_PIXEL_NV12:  return plane == 0 ? f->width : plane == 1 ? 2 * half : 0;
+    case SAM_PIXEL_I420:  return plane == 0 ? f->width : half;
+    case SAM_PIXEL_YUY2:  return plane == 0 ? 4 * half : 0;
+    case SAM_PIXEL_P010:  return plane == 0 ? 2 * f->width : plane == 1 ? 4 * half : 0;
+    }
+    return -1;
+}
+
 void sam_op_preprocess(struct sam_queue *q, const struct sam_preprocess *p)
 {
     const struct arg args[] = { OUT(dst, ARG_ACTIVATION), NUMBER(frame.format), NUMBER(frame.width),
@@ -430,7 +429,7 @@ void sam_op_preprocess(struct sam_queue *q, const struct sam_preprocess *p)
     require(p->frame.colour.kr >= 0 && p->frame.colour.kb >= 0);
     require(p->frame.colour.kr + p->frame.colour.kb < 1);
     for (int i = 0; i < 3; i++) {
-        const int row_bytes = plane_row_bytes(&p->frame, i);
+        const int row_bytes = sam_frame_row_bytes(&p->frame, i);
         require(row_bytes == 0 || (p->frame.plane[i] && p->frame.stride[i] >= row_bytes));
     }
     q->ops->preprocess(q, p);

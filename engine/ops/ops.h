@@ -251,6 +251,10 @@ struct sam_fill_holes {
     float value;
 };
 
+// Bytes in a row of a frame's plane; 0 where its format has no such plane, -1 where there is no
+// such format.
+int sam_frame_row_bytes(const struct sam_frame *f, int plane);
+
 // Masks at the size of the frame. Logits (n, 1, h, w), F32, go to width x height by one
 // bilinear step (corners not aligned); a pixel belongs to n where its logit is > 0. Both
 // outputs are host memory, filled when sam_queue_finish() returns; each may be absent.

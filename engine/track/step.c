@@ -351,24 +351,6 @@ void sam_step_again(struct sam_tracker *t, struct sam_tracked *o)
     sam_poison_scratch(t);
 }
 
-static int row_bytes(const struct sam_frame *f, int plane)
-{
-    const int half = (f->width + 1) / 2;
-
-    switch (f->format) {
-    case SAM_PIXEL_RGB:
-    case SAM_PIXEL_BGR:   return plane ? 0 : 3 * f->width;
-    case SAM_PIXEL_RGBA:
-    case SAM_PIXEL_BGRA:  return plane ? 0 : 4 * f->width;
-    case SAM_PIXEL_GRAY8: return plane ? 0 : f->width;
-    case SAM_PIXEL_NV12:  return plane == 0 ? f->width : plane == 1 ? 2 * half : 0;
-    case SAM_PIXEL_I420:  return plane == 0 ? f->width : half;
-    case SAM_PIXEL_YUY2:  return plane ? 0 : 4 * half;
-    case SAM_PIXEL_P010:  return plane == 0 ? 2 * f->width : plane == 1 ? 4 * half : 0;
-    }
-    return -1;
-}
-
 int sam_frame_check(const struct sam_frame *f, struct sam_error *error)
 {
     enum { MAX_SIDE = 16384 };
@@ -379,7 +361,7 @@ int sam_frame_check(const struct sam_frame *f, struct sam_error *error)
         return sam_fail(error, SAM_EINVAL, "frame of %d x %d px: wanted 1 to %d px each way",
                         f->width, f->height, MAX_SIDE);
     for (int i = 0; i < 3; i++) {
-        const int wanted = row_bytes(f, i);
+        const int wanted = sam_frame_row_bytes(f, i);
         if (wanted < 0)
             return sam_fail(error, SAM_EINVAL, "frame: pixel format %d is not known",
                             (int) f->format);

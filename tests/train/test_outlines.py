@@ -6,6 +6,7 @@ import bank
 import cv2
 import data
 import losses
+import measures
 import model
 import numpy as np
 import outlines
@@ -32,17 +33,17 @@ class Outlines(unittest.TestCase):
         rng = np.random.default_rng(SEED)
         rough = cv2.dilate(truth.astype(np.uint8), np.ones((9, 9), np.uint8)) > 0
         rough[:70] = False  # and a part is missing
-        self.assertLess(outlines.agreement(rough, truth), 0.8)
+        self.assertLess(measures.region(rough, truth), 0.8)
         found = outlines.believable(colour, rough, rng)
         self.assertIsNotNone(found)
         # The smoothing of tidy() rounds corners.
-        self.assertGreater(outlines.agreement(found, truth), 0.93)
+        self.assertGreater(measures.region(found, truth), 0.93)
 
     def test_a_box_finds_what_is_in_it(self):
         colour, truth = picture(SEED)
         found = outlines.in_box(colour, outlines.widened(outlines.bounds(truth), 0.1))
         # At half the size.
-        self.assertGreater(outlines.agreement(found, truth), 0.85)
+        self.assertGreater(measures.region(found, truth), 0.85)
 
     def test_a_region_of_even_ground_is_not_believed(self):
         colour, truth = picture(SEED)

@@ -12,14 +12,11 @@ import os
 import cv2
 import numpy as np
 
+import measures
 import tracks
 
 SIZE = (384, 216)  # (w, h) at which outlines are sought
 STEPS = 3  # of GrabCut
-
-
-def agreement(a, b):
-    return np.count_nonzero(a & b) / max(np.count_nonzero(a | b), 1)
 
 
 def bounds(mask):
@@ -118,13 +115,13 @@ def believable(colour, region, rng):
         return None
     mask = tracks.tidy(found)
     # One piece: what tidy() leaves out must be little.
-    if mask is None or agreement(mask, found) < 0.85 or agreement(mask, region) < 0.5 or not shapely(mask):
+    if mask is None or measures.region(mask, found) < 0.85 or measures.region(mask, region) < 0.5 or not shapely(mask):
         return None
     if on_edges(colour, mask) < 0.78:
         return None
     start = shaken(region, rng)
     again = refine(colour, start, rng.uniform(0.08, 0.35)) if start.any() else None
-    return mask if again is not None and agreement(mask, again) >= 0.85 else None
+    return mask if again is not None and measures.region(mask, again) >= 0.85 else None
 
 
 def thrown(colour, rng, count):
@@ -148,10 +145,10 @@ def of_frame(frame, regions, rng, boxes):
     wanted += [(r, False) for r in thrown(colour, rng, boxes)]
     kept = []
     for region, moves in wanted:
-        if not region.any() or any(agreement(region, k) > 0.7 for k, _ in kept):
+        if not region.any() or any(measures.region(region, k) > 0.7 for k, _ in kept):
             continue
         mask = believable(colour, region, rng)
-        if mask is not None and not any(agreement(mask, k) > 0.7 for k, _ in kept):
+        if mask is not None and not any(measures.region(mask, k) > 0.7 for k, _ in kept):
             kept.append((mask, moves))
     return kept
 

@@ -57,13 +57,9 @@ static int collect(uint64_t *heap, int k, const float *src, int count, float thr
     return size;
 }
 
-struct job {
-    const struct sam_topk *p;
-};
-
 static void topk_task(void *priv, int n, int thread)
 {
-    const struct sam_topk *p = ((const struct job *) priv)->p;
+    const struct sam_topk *p = priv;
     const int count = p->src.c, k = p->index.c;
     const float *src = (const float *) p->src.data + (size_t) n * count;
     int32_t *index = (int32_t *) p->index.data + (size_t) n * k;
@@ -84,8 +80,8 @@ static void topk_task(void *priv, int n, int thread)
 
 static void topk(struct sam_queue *q, const struct sam_topk *p)
 {
-    struct job job = { p };
-    sam_pool_run(sam_cpu(q)->pool, p->src.n, topk_task, &job);
+    struct sam_topk op = *p;
+    sam_pool_run(sam_cpu(q)->pool, p->src.n, topk_task, &op);
 }
 
 void sam_cpu_init_topk(struct sam_ops *ops)
