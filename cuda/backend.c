@@ -63,6 +63,12 @@ static bool choose_device(struct sam_queue *q, struct sam_cuda *cuda, int device
     // Without a number: the device of the caller's context, which need not be the primary one.
     if (!sam_cuda_check(q, "current device", cudaGetDevice(&cuda->device)))
         return false;
+    if (q->is_given && device >= 0 && device != cuda->device) {
+        sam_queue_fail(q, SAM_EINVAL,
+                       "CUDA: device %d is wanted, but the context that was given is of device %d",
+                       device, cuda->device);
+        return false;
+    }
     if (device >= 0 && device != cuda->device) {
         cuda->sets_device = true;
         cuda->device = device;
@@ -90,14 +96,15 @@ static bool look_at_device(struct sam_queue *q, struct sam_cuda *cuda)
 }
 
 // A fault in a kernel ends the context: everything in it fails from then on. What dies with it is
-// dead for all; so whoever opens next, alone, sweeps it away. (With a foreign context this drops
-// the runtime's own notes on it and no more.)
+// dead for all; so whoever opens next, alone, sweeps it away. A given context is its owner's.
 static atomic_int num_open;
 
 static void sweep_dead_context(struct sam_queue *q)
 {
     size_t left, total;
     cudaGetLastError();
+    if (q->is_given)
+        return;
     const cudaError_t error = cudaMemGetInfo(&left, &total);
     if (error == cudaSuccess || atomic_load(&num_open) > 1)
         return;
@@ -109,9 +116,23 @@ static void sweep_dead_context(struct sam_queue *q)
 
 static bool start_stream(struct sam_queue *q, struct sam_cuda *cuda)
 {
+    CUcontext current = NULL;
     sweep_dead_context(q);
-    return sam_cuda_check(q, "stream",
-                          cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
+    cuda->stream = (cudaStream_t) q->stream;
+    if (cuda->stream == cudaStreamLegacy || cuda->stream == cudaStreamPerThread) {
+        sam_queue_fail(q, SAM_EINVAL, "CUDA: the stream that was given is a default one, where "
+                                      "nothing can be recorded");
+        return false;
+    }
+    if (!cuda->stream) {
+        if (!sam_cuda_check(q, "stream",
+                            cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking)))
+            return false;
+        cuda->owns_stream = true;
+    }
+    cuda->driver.current(&current);
+    q->context = current;
+    return true;
 }
 
 static int cuda_open(struct sam_queue *q, int device, int threads)
@@ -127,8 +148,13 @@ static int cuda_open(struct sam_queue *q, int device, int threads)
     }
     q->priv = cuda;
     atomic_fetch_add(&num_open, 1);
-    if (!choose_device(q, cuda, device, count) || !look_at_device(q, cuda)
-        || !start_stream(q, cuda) || !sam_cuda_probe(q))
+    if (!sam_cuda_driver_find(q))
+        return q->status;
+    sam_cuda_enter(q);
+    const bool works = !q->status && choose_device(q, cuda, device, count)
+                       && look_at_device(q, cuda) && start_stream(q, cuda) && sam_cuda_probe(q);
+    sam_cuda_leave(q);
+    if (!works)
         return q->status;
     if (q->precision == SAM_PRECISION_AUTO)
         q->precision = SAM_PRECISION_BF16;
@@ -145,12 +171,14 @@ static void cuda_close(struct sam_queue *q)
     struct sam_cuda *cuda = sam_cuda(q);
     if (!cuda)
         return;
+    sam_cuda_enter(q);
     if (cuda->stream)
         cudaStreamSynchronize(sam_cuda_stream(q));
     sam_cuda_memory_free(cuda);
-    if (cuda->stream)
+    if (cuda->owns_stream)
         cudaStreamDestroy(cuda->stream);
     cudaGetLastError(); // a lost device fails all of these; the queue has said so already
+    sam_cuda_leave(q);
     atomic_fetch_sub(&num_open, 1);
     free(cuda);
     q->priv = NULL;
@@ -168,6 +196,9 @@ static const struct sam_ops table = {
     .prepare          = sam_cuda_memory_take,
     .close            = cuda_close,
     .finish           = cuda_finish,
+    .enter            = sam_cuda_enter,
+    .leave            = sam_cuda_leave,
+    .holds            = sam_cuda_holds,
     .workspace_bytes  = sam_cuda_memory_bytes,
     .alloc            = sam_cuda_alloc,
     .release          = sam_cuda_release,

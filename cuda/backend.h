@@ -3,6 +3,7 @@
 #ifndef SAM_CUDA_BACKEND_H
 #define SAM_CUDA_BACKEND_H
 
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 
 #ifdef __cplusplus
@@ -33,9 +34,20 @@ struct sam_cuda_fetch {
     size_t stride, width, rows; // of dst; rows of `width` bytes
 };
 
+// What the runtime has no calls for; from the driver, whose library is not linked.
+struct sam_cuda_driver {
+    __typeof__(&cuCtxPushCurrent) push;
+    __typeof__(&cuCtxPopCurrent) pop;
+    __typeof__(&cuCtxGetCurrent) current;
+    __typeof__(&cuPointerGetAttribute) pointer;
+};
+
 // q->priv of a CUDA queue.
 struct sam_cuda {
+    struct sam_cuda_driver driver;
+    int entered; // how often a given context was pushed
     cudaStream_t stream;
+    bool owns_stream;
     int device;
     bool sets_device;    // the device was asked for by number: threads are pointed to it
     int num_sms;         // streaming multiprocessors
@@ -51,6 +63,16 @@ struct sam_cuda {
 
 // The stream of a queue, after pointing the calling thread to the queue's device.
 cudaStream_t sam_cuda_stream(struct sam_queue *q);
+
+// ---- context.c
+
+// Find the driver's entries. False: the queue has failed.
+bool sam_cuda_driver_find(struct sam_queue *q);
+void sam_cuda_enter(struct sam_queue *q);
+void sam_cuda_leave(struct sam_queue *q);
+bool sam_cuda_holds(struct sam_queue *q, const void *p);
+
+// ---- backend.c
 
 // Launch a kernel that does nothing. False: the queue has failed.
 bool sam_cuda_probe(struct sam_queue *q);

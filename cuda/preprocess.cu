@@ -2,7 +2,8 @@
 //
 // Shape: a thread makes one pixel of the input, from the frame's pixels under its triangle filter,
 // each converted to R'G'B' on the way (1080p to 1024: some 12 of them).
-// Traffic: the frame once over the bus, once from memory, its overlaps from the cache; dst once.
+// Traffic: the frame once over the bus, unless it is on the device; once from memory, its overlaps
+// from the cache; dst once.
 #include "sample.cuh"
 #include "view.cuh"
 
@@ -102,7 +103,7 @@ static size_t plane_bytes(const struct sam_frame *f, int plane)
     return row ? (rows - 1) * f->stride[plane] + row : 0;
 }
 
-static bool upload_frame(struct sam_queue *q, const struct sam_frame *f, image *m)
+static bool upload_frame(struct sam_queue *q, const struct sam_frame *f, const uint8_t *planes[3])
 {
     size_t at = 0;
     for (int i = 0; i < 3; i++)
@@ -110,7 +111,6 @@ static bool upload_frame(struct sam_queue *q, const struct sam_frame *f, image *
     uint8_t *room = (uint8_t *) sam_cuda_room(q, &sam_cuda(q)->frame, at, "the frame");
     if (!room)
         return false;
-    const uint8_t *planes[3];
     at = 0;
     for (int i = 0; i < 3; i++) {
         const size_t bytes = plane_bytes(f, i);
@@ -119,12 +119,20 @@ static bool upload_frame(struct sam_queue *q, const struct sam_frame *f, image *
             sam_cuda_upload(q, room + at, f->plane[i], bytes);
         at += bytes;
     }
+    return !q->status;
+}
+
+static bool find_frame(struct sam_queue *q, const struct sam_frame *f, image *m)
+{
+    const uint8_t *planes[3] = { f->plane[0], f->plane[1], f->plane[2] };
+    if (!f->on_device && !upload_frame(q, f, planes))
+        return false;
     for (int i = 0; i < 3; i++) {
         const layout l = layout_of(f->format, i);
         m->channels[i] = { planes[l.plane] + l.offset, f->stride[l.plane], l.step, l.half_y,
                            l.half_x };
     }
-    return !q->status;
+    return true;
 }
 
 extern "C" void sam_preprocess_cuda(struct sam_queue *q, const struct sam_preprocess *p)
@@ -142,6 +150,6 @@ extern "C" void sam_preprocess_cuda(struct sam_queue *q, const struct sam_prepro
     a.frame.black = full ? 0.0f : 16.0f;
     a.frame.luma = full ? 255.0f / white : 255.0f / 219;
     a.frame.chroma = full ? 255.0f / white : 255.0f / 224;
-    if (upload_frame(q, f, &a.frame))
+    if (find_frame(q, f, &a.frame))
         each_by<1>(q, "preprocess", a, sam_rows(&p->dst));
 }

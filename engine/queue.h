@@ -15,6 +15,9 @@ struct sam_queue {
     const struct sam_ops *ops; // the backend: one entry per operation
     void *priv;                // the backend's own: threads, stream, workspace
     int device;                // ordinal; open resolves -1
+    void *context; // of the device, that its memory belongs to; NULL where there is no such thing
+    bool is_given; // the context, by the caller: it is current only between enter and leave
+    void *stream;  // given by the caller; NULL: the queue has its own
     struct sam_log log;
     enum sam_precision precision; // of matrix products: SAM_PRECISION_FP32 or _BF16
     int threads;                  // that the backend works with; 1 where it has none of its own
@@ -29,11 +32,19 @@ struct sam_queue {
 int sam_queue_open(struct sam_queue *q, enum sam_backend backend, int device,
                    enum sam_precision precision, int threads, const struct sam_log *log,
                    struct sam_error *error);
-// The same, only to ask what memory it would take: it takes none, and nothing can run on it.
-int sam_queue_open_to_plan(struct sam_queue *q, enum sam_backend backend, int device,
-                           enum sam_precision precision, int threads, const struct sam_log *log,
-                           struct sam_error *error);
+// The same for a tracker. to_plan: only to ask what memory it would take: it takes none, and
+// nothing can run on it.
+int sam_queue_open_for(struct sam_queue *q, const struct sam_params *params, bool to_plan,
+                       struct sam_error *error);
 void sam_queue_close(struct sam_queue *q);
+
+// Around all that is done with an open queue, so that a given context is current meanwhile, and
+// only then. They nest. A failure is the queue's.
+void sam_queue_enter(struct sam_queue *q);
+void sam_queue_leave(struct sam_queue *q);
+
+// Whether this is an address in the memory of the device, where it is not the host's.
+bool sam_queue_holds(struct sam_queue *q, const void *p);
 
 // Record a failure, unless one is recorded already: the first is the cause, the rest its echoes.
 void sam_queue_fail(struct sam_queue *q, int status, const char *fmt, ...)

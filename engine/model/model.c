@@ -18,6 +18,7 @@ struct key {
     struct timespec time;
     const char *backend; // name of its table: a queue may have a table of its own
     int device;
+    const void *context;
     enum sam_precision precision;
 };
 
@@ -45,7 +46,7 @@ static int make_key(struct key *key, const char *file, const struct sam_queue *q
     if (stat(file, &st))
         return sam_fail(error, SAM_EIO, "%s: %s", file, strerror(errno));
     *key = (struct key) { st.st_dev, st.st_ino, st.st_size, st.st_mtim,
-                          q->ops->name, q->device, q->precision };
+                          q->ops->name, q->device, q->context, q->precision };
     return SAM_OK;
 }
 
@@ -53,7 +54,8 @@ static bool same_key(const struct key *a, const struct key *b)
 {
     return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
            a->time.tv_sec == b->time.tv_sec && a->time.tv_nsec == b->time.tv_nsec &&
-           a->backend == b->backend && a->device == b->device && a->precision == b->precision;
+           a->backend == b->backend && a->device == b->device && a->context == b->context &&
+           a->precision == b->precision;
 }
 
 static void load_parts(struct sam_loader *l, struct sam_model *m)
@@ -142,6 +144,7 @@ static int open_own_queue(struct sam_model_entry *e, const struct sam_queue *q,
         return SAM_OK;
     e->queue = (struct sam_queue) {
         .ops = q->ops, .log = q->log, .device = q->device, .precision = q->precision,
+        .context = q->is_given ? q->context : NULL, .is_given = q->is_given,
     };
     const int status = q->ops->open(&e->queue, q->device, 1);
     if (status && error)

@@ -221,7 +221,7 @@ struct sam_gather_memory {
     struct sam_tensor num_maps, num_pointers;     // I32 (1, 1, 1, n)
 };
 
-// A video frame (host memory) to the network's input: colour to R'G'B' by the frame's matrix
+// A video frame to the network's input: colour to R'G'B' by the frame's matrix
 // and range, each chroma sample shared by its pixels, clamped to 0 .. 255, not rounded; stretched
 // to dst's size by the antialiased triangle filter; then (v / 255 - mean) / std, ImageNet's.
 // This is PyTorch's interpolate(bilinear, antialias) on the float RGB frame.
@@ -280,6 +280,11 @@ struct sam_ops {
     void (*close)(struct sam_queue *q);
     int (*finish)(struct sam_queue *q); // waits; NULL: nothing is asynchronous
     size_t (*workspace_bytes)(const struct sam_queue *q); // what these take beyond the arenas
+
+    // What is current for the calling thread; NULL, all three, where nothing has to be.
+    void (*enter)(struct sam_queue *q);
+    void (*leave)(struct sam_queue *q);
+    bool (*holds)(struct sam_queue *q, const void *p);
 
     // Memory; NULL, all six, when that is the host's. left: what alloc can still give.
     void *(*alloc)(struct sam_queue *q, size_t bytes);

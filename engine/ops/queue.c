@@ -37,22 +37,29 @@ struct wish {
     int threads;
     const struct sam_log *log;
     bool runs; // else only asked about
+    void *context, *stream;
 };
 
 static int open_one(struct sam_queue *q, enum sam_backend backend, const struct wish *w,
                     struct sam_error *error)
 {
     *q = (struct sam_queue) { .precision = w->precision, .device = w->device, .threads = 1,
-                              .device_name = "host" };
+                              .device_name = "host", .context = w->context,
+                              .is_given = w->context, .stream = w->stream };
     if (w->log)
         q->log = *w->log;
     q->ops = find_backend(backend);
     if (!q->ops)
         return sam_fail(error, SAM_EUNSUPPORTED, "backend '%s': not in this build",
                         backend_name(backend));
+    if (!q->ops->enter)
+        q->context = NULL, q->is_given = false;
     int status = q->ops->open(q, w->device, w->threads);
-    if (!status && w->runs && q->ops->prepare)
+    if (!status && w->runs && q->ops->prepare) {
+        sam_queue_enter(q);
         status = q->ops->prepare(q);
+        sam_queue_leave(q);
+    }
     if (status) {
         if (error)
             *error = q->error;
@@ -81,16 +88,17 @@ int sam_queue_open(struct sam_queue *q, enum sam_backend backend, int device,
                    enum sam_precision precision, int threads, const struct sam_log *log,
                    struct sam_error *error)
 {
-    const struct wish w = { device, precision, threads, log, true };
+    const struct wish w = { device, precision, threads, log, true, NULL, NULL };
     return open_any(q, backend, &w, error);
 }
 
-int sam_queue_open_to_plan(struct sam_queue *q, enum sam_backend backend, int device,
-                           enum sam_precision precision, int threads, const struct sam_log *log,
-                           struct sam_error *error)
+int sam_queue_open_for(struct sam_queue *q, const struct sam_params *params, bool to_plan,
+                       struct sam_error *error)
 {
-    const struct wish w = { device, precision, threads, log, false };
-    return open_any(q, backend, &w, error);
+    const struct sam_log log = { params->log, params->log_priv };
+    const struct wish w = { params->device, params->precision, params->threads, &log, !to_plan,
+                            params->cuda_context, params->cuda_stream };
+    return open_any(q, params->backend, &w, error);
 }
 
 void sam_queue_close(struct sam_queue *q)
@@ -98,6 +106,23 @@ void sam_queue_close(struct sam_queue *q)
     if (q->ops)
         q->ops->close(q);
     memset(q, 0, sizeof(*q));
+}
+
+void sam_queue_enter(struct sam_queue *q)
+{
+    if (q->ops->enter)
+        q->ops->enter(q);
+}
+
+void sam_queue_leave(struct sam_queue *q)
+{
+    if (q->ops->leave)
+        q->ops->leave(q);
+}
+
+bool sam_queue_holds(struct sam_queue *q, const void *p)
+{
+    return q->ops->holds && q->ops->holds(q, p);
 }
 
 void sam_queue_fail(struct sam_queue *q, int status, const char *fmt, ...)

@@ -253,6 +253,8 @@ int sam_params_check(const struct sam_params *p, struct sam_error *error)
         check_range("device", p->device, -1, 1024, error) ||
         check_range("budget_mib", p->budget_mib, 0, big, error) ||
         check_range("backend", (int) p->backend, SAM_BACKEND_AUTO, SAM_BACKEND_CUDA, error) ||
+        (p->cuda_stream && !p->cuda_context &&
+         sam_fail(error, SAM_EINVAL, "cuda_stream is given without the cuda_context it is of")) ||
         check_range("precision", (int) p->precision, SAM_PRECISION_AUTO, SAM_PRECISION_BF16,
                     error) ||
         check_range("refine", (int) p->refine, SAM_REFINE_PRESENT, SAM_REFINE_ALWAYS, error))

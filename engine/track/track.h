@@ -197,7 +197,7 @@ struct sam_bank_limits sam_limits_of(const struct sam_params *params, const stru
 
 int64_t sam_now(void); // ns, monotonic
 
-int sam_frame_check(const struct sam_frame *f, struct sam_error *error);
+int sam_frame_check(struct sam_tracker *t, const struct sam_frame *f, struct sam_error *error);
 
 // One frame, checked. The queue remembers what failed.
 void sam_step_run(struct sam_tracker *t, const struct sam_frame *frame);

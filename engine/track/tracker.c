@@ -9,6 +9,25 @@ const char *sam_version(void)
     return SAM_VERSION;
 }
 
+// ---- What is current for the calling thread, until the end of the function that says VISIT.
+
+static struct sam_queue *visit_begin(struct sam_tracker *t)
+{
+    if (!t || !t->queue.ops)
+        return NULL;
+    sam_queue_enter(&t->queue);
+    return &t->queue;
+}
+
+static void visit_end(struct sam_queue **q)
+{
+    if (*q && (*q)->ops)
+        sam_queue_leave(*q);
+}
+
+#define VISIT(t) \
+    struct sam_queue *visited __attribute__((cleanup(visit_end), unused)) = visit_begin(t)
+
 // ---- Open and close.
 
 static int find_model(char *path, size_t size, const struct sam_params *params,
@@ -24,15 +43,6 @@ static int find_model(char *path, size_t size, const struct sam_params *params,
     return SAM_OK;
 }
 
-static int open_queue(struct sam_queue *q, const struct sam_params *params, bool to_plan,
-                      struct sam_error *error)
-{
-    const struct sam_log log = { params->log, params->log_priv };
-
-    return (to_plan ? sam_queue_open_to_plan : sam_queue_open)(
-        q, params->backend, params->device, params->precision, params->threads, &log, error);
-}
-
 int sam_tracker_plan(const struct sam_params *params, struct sam_plan *plan,
                      struct sam_error *error)
 {
@@ -46,9 +56,11 @@ int sam_tracker_plan(const struct sam_params *params, struct sam_plan *plan,
     *plan = (struct sam_plan) { 0 };
     if ((status = sam_params_check(params, error)) ||
         (status = find_model(file, sizeof(file), params, error)) ||
-        (status = open_queue(&queue, params, true, error)))
+        (status = sam_queue_open_for(&queue, params, true, error)))
         return status;
+    sam_queue_enter(&queue);
     status = sam_plan_make(plan, &config, params, file, &queue, error);
+    sam_queue_leave(&queue);
     sam_queue_close(&queue);
     return status;
 }
@@ -89,14 +101,14 @@ static int take_memory(struct sam_tracker *t, const struct sam_config *c, struct
     return SAM_OK;
 }
 
+// On an open queue.
 static int open_tracker(struct sam_tracker *t, struct sam_error *error)
 {
     struct sam_config config;
+    VISIT(t);
     int status;
 
-    if ((status = find_model(t->file, sizeof(t->file), &t->params, error)) ||
-        (status = open_queue(&t->queue, &t->params, false, error)) ||
-        (status = sam_plan_make(&t->plan, &config, &t->params, t->file, &t->queue, error)) ||
+    if ((status = sam_plan_make(&t->plan, &config, &t->params, t->file, &t->queue, error)) ||
         (status = sam_plan_check(&t->plan, t->params.budget_mib, error)) ||
         (status = take_memory(t, &config, error)) ||
         (status = sam_model_open(&t->model, t->file, &t->queue, error)))
@@ -139,7 +151,11 @@ int sam_tracker_open(sam_tracker **out, const struct sam_params *params, struct 
     t->params = *params;
     t->next_id = 1;
     t->frame = -1;
-    status = open_tracker(t, error);
+    status = find_model(t->file, sizeof(t->file), &t->params, error);
+    if (!status)
+        status = sam_queue_open_for(&t->queue, &t->params, false, error);
+    if (!status)
+        status = open_tracker(t, error);
     if (status) {
         sam_tracker_close(&t);
         return status;
@@ -156,12 +172,14 @@ void sam_tracker_close(sam_tracker **out)
     if (!t)
         return;
     sam_stages_close(&t->stages);
-    if (t->model)
-        sam_model_close(&t->model);
     if (t->queue.ops) {
+        sam_queue_enter(&t->queue);
+        if (t->model)
+            sam_model_close(&t->model);
         sam_graphs_forget(t);
         sam_queue_free(&t->queue, t->scratch_block);
         sam_queue_free(&t->queue, t->state_block);
+        sam_queue_leave(&t->queue);
         sam_queue_close(&t->queue);
     }
     free(t->host_block);
@@ -274,6 +292,7 @@ static int append(struct sam_tracker *t, struct sam_tracked *o, const struct sam
 int sam_tracker_prompt(sam_tracker *t, const struct sam_prompt *prompt, uint64_t *id,
                        struct sam_error *error)
 {
+    VISIT(t);
     struct sam_tracked *o;
     int status = check_alive(t, error);
 
@@ -303,6 +322,7 @@ int sam_tracker_prompt(sam_tracker *t, const struct sam_prompt *prompt, uint64_t
 
 int sam_tracker_remove(sam_tracker *t, uint64_t id, struct sam_error *error)
 {
+    VISIT(t);
     const int status = check_alive(t, error);
     struct sam_tracked *o = status ? NULL : find_object(t, id);
 
@@ -316,6 +336,7 @@ int sam_tracker_remove(sam_tracker *t, uint64_t id, struct sam_error *error)
 
 void sam_tracker_clear(sam_tracker *t)
 {
+    VISIT(t);
     if (!t || !t->mem.host.objects)
         return;
     for (int i = 0; i < t->params.max_objects; i++)
@@ -348,6 +369,7 @@ static void undo_past(struct sam_tracker *t, struct sam_tracked *o)
 
 int sam_tracker_undo(sam_tracker *t, uint64_t id, struct sam_error *error)
 {
+    VISIT(t);
     const int status = check_alive(t, error);
     struct sam_tracked *o = status ? NULL : find_object(t, id);
 
@@ -376,11 +398,12 @@ int sam_tracker_step(sam_tracker *t, const struct sam_frame *frame,
                      struct sam_error *error)
 {
     const int64_t began = sam_now();
+    VISIT(t);
     int status;
 
     if (result)
         *result = (struct sam_result) { 0 };
-    if ((status = check_alive(t, error)) || (status = sam_frame_check(frame, error)) ||
+    if ((status = check_alive(t, error)) || (status = sam_frame_check(t, frame, error)) ||
         (labels && (status = sam_labels_check(labels, error))))
         return status;
     sam_step_run(t, frame);
@@ -400,6 +423,7 @@ int sam_tracker_step(sam_tracker *t, const struct sam_frame *frame,
 
 int sam_tracker_draw(sam_tracker *t, const struct sam_labels *labels, struct sam_error *error)
 {
+    VISIT(t);
     int status = check_alive(t, error);
 
     if (status)
@@ -459,6 +483,7 @@ static int read_result(struct sam_tracker *t, const struct sam_tracked *o, const
 int sam_tracker_read(sam_tracker *t, uint64_t id, const char *name, float *dst, size_t capacity,
                      int shape[4], struct sam_error *error)
 {
+    VISIT(t);
     const int status = check_alive(t, error);
 
     if (status)

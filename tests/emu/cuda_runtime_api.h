@@ -123,7 +123,15 @@ struct cudaDeviceProp {
     int integrated, unifiedAddressing;
 };
 
+enum cudaDriverEntryPointQueryResult {
+    cudaDriverEntryPointSuccess = 0,
+    cudaDriverEntryPointSymbolNotFound = 1,
+};
+enum { cudaEnableDefault = 0 };
+
 typedef struct CUstream_st *cudaStream_t;
+#define cudaStreamLegacy    ((cudaStream_t) 0x1)
+#define cudaStreamPerThread ((cudaStream_t) 0x2)
 typedef struct CUevent_st *cudaEvent_t;
 typedef struct CUgraph_st *cudaGraph_t;
 typedef struct CUgraphExec_st *cudaGraphExec_t;
@@ -133,6 +141,10 @@ EMU_API cudaError_t cudaPeekAtLastError(void);
 EMU_API const char *cudaGetErrorString(cudaError_t error);
 EMU_API const char *cudaGetErrorName(cudaError_t error);
 
+EMU_API cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **entry,
+                                                     unsigned int version, unsigned long long flags,
+                                                     enum cudaDriverEntryPointQueryResult *found
+                                                         EMU_ELSE(NULL));
 EMU_API cudaError_t cudaGetDeviceCount(int *count);
 EMU_API cudaError_t cudaDriverGetVersion(int *version);
 EMU_API cudaError_t cudaRuntimeGetVersion(int *version);

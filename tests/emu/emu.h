@@ -3,7 +3,7 @@
 #ifndef EMU_H
 #define EMU_H
 
-#include "cuda_runtime_api.h"
+#include "cuda.h"
 
 #ifdef __cplusplus
 #include <functional>
@@ -82,6 +82,7 @@ struct memory {
     size_t bytes, mapped;
     bool live, pinned;
     void *shadow;
+    CUcontext context; // that was current
 };
 bool in_arena(const void *p);
 const memory *owner(const void *p);         // of an address in the arena; null if never allocated
@@ -91,6 +92,11 @@ cudaError_t enqueue(cudaStream_t stream, std::function<void()> op);
 cudaError_t submit(const launch &l, cudaStream_t stream);
 cudaError_t set_error(cudaError_t error);
 size_t shared_limit(const void *kernel);
+void release_all(CUcontext context); // its memory
+
+// ---- driver.cpp
+
+CUcontext current(); // of this thread; the primary one where it has none
 
 } // namespace emu
 
@@ -114,6 +120,12 @@ const char *emu_findings(void);
 void emu_forget(void);
 int emu_instrumented(void); // whether the compiler was told to watch every access
 void emu_set_order(const char *order);
+
+// Bytes copied since the start.
+struct emu_copied {
+    size_t to_device, to_host, within; // within the device
+};
+struct emu_copied emu_copied(void);
 
 #ifdef __cplusplus
 }

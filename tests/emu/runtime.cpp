@@ -117,8 +117,9 @@ static void *allocate(arena &a, size_t bytes)
     const size_t rounded = (bytes + 255) & -(size_t) 256,
                  mapped = (rounded + PAGE - 1) & -(size_t) PAGE;
     a.all.push_back(
-        { a.next + mapped - rounded, a.next, bytes, mapped, true, &a == &pinned, nullptr });
+        { a.next + mapped - rounded, a.next, bytes, mapped, true, &a == &pinned, nullptr, nullptr });
     memory *m = &a.all.back();
+    m->context = current();
     a.next += mapped + PAGE;
     a.page_owner.resize((a.next - a.base) / PAGE, m);
     mprotect(m->map, mapped, PROT_READ | PROT_WRITE);
@@ -186,6 +187,8 @@ struct CUgraphExec_st {
 };
 struct CUstream_st {
     bool blocking = true; // orders itself with the legacy stream
+    bool legacy = false;
+    CUcontext context = current();
     std::deque<op> queue;
     CUgraph_st *capture = nullptr;
     size_t captured = 0,
@@ -203,13 +206,21 @@ struct CUevent_st {
     std::shared_ptr<event_state> state = std::make_shared<event_state>();
 };
 
-static CUstream_st legacy;
+static std::map<CUcontext, CUstream_st> legacies; // the default stream of each
 static std::set<CUstream_st *> streams;
 static std::set<CUgraph_st *> captures;
 
+static CUstream_st &legacy_of(CUcontext context)
+{
+    CUstream_st &s = legacies[context];
+    s.legacy  = true;
+    s.context = context;
+    return s;
+}
+
 static CUstream_st &stream_of(cudaStream_t s)
 {
-    return (uintptr_t) s <= 2 ? legacy : *s; // 0, cudaStreamLegacy, cudaStreamPerThread
+    return s <= cudaStreamPerThread ? legacy_of(current()) : *s;
 }
 
 template <class F> static void drain(CUstream_st &s, F enough)
@@ -226,10 +237,10 @@ template <class F> static void drain(CUstream_st &s, F enough)
 
 static void drain(CUstream_st &s) { drain(s, [] { return false; }); }
 
-static void drain_blocking()
+static void drain_blocking(CUcontext context)
 {
     for (CUstream_st *s : streams)
-        if (s->blocking)
+        if (s->blocking && s->context == context)
             drain(*s);
 }
 
@@ -237,7 +248,20 @@ static void drain_all()
 {
     for (CUstream_st *s : streams)
         drain(*s);
-    drain(legacy);
+    for (auto &s : legacies)
+        drain(s.second);
+}
+
+void emu::release_all(CUcontext context)
+{
+    LOCK;
+    drain_all();
+    std::vector<memory *> its;
+    for (memory *m : live_device)
+        if (m->context == context)
+            its.push_back(m);
+    for (memory *m : its)
+        release(device, m->begin);
 }
 
 static cudaError_t spoil(CUgraph_st *capture, cudaError_t error)
@@ -259,6 +283,8 @@ cudaError_t emu::enqueue(cudaStream_t stream, op next)
 {
     LOCK;
     CUstream_st &s = stream_of(stream);
+    if (s.context != current())
+        return set_error(cudaErrorInvalidResourceHandle);
     if (s.capture) {
         if (s.capture->invalid)
             return set_error(cudaErrorStreamCaptureInvalidated);
@@ -266,13 +292,13 @@ cudaError_t emu::enqueue(cudaStream_t stream, op next)
         s.capture->ops.push_back(std::move(next));
         return cudaSuccess;
     }
-    if (&s == &legacy) {
+    if (s.legacy) {
         for (CUstream_st *other : streams)
-            if (other->blocking && other->capture)
+            if (other->blocking && other->context == s.context && other->capture)
                 return spoil(other->capture, cudaErrorStreamCaptureImplicit);
-        drain_blocking();
+        drain_blocking(s.context);
     } else if (s.blocking) {
-        drain(legacy);
+        drain(legacy_of(s.context));
     }
     s.queue.push_back(std::move(next));
     return cudaSuccess;
@@ -282,8 +308,8 @@ static cudaError_t synchronise(CUstream_st &s)
 {
     if (s.capture)
         return spoil(s.capture, cudaErrorStreamCaptureUnsupported);
-    if (&s == &legacy)
-        drain_blocking();
+    if (s.legacy)
+        drain_blocking(s.context);
     drain(s);
     return delivered(late_error);
 }
@@ -435,8 +461,8 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
 {
     LOCK;
     CUstream_st &s = stream_of(stream);
-    if (&s == &legacy || s.capture)
-        return set_error(&s == &legacy ? cudaErrorStreamCaptureUnsupported : cudaErrorIllegalState);
+    if (s.legacy || s.capture)
+        return set_error(s.legacy ? cudaErrorStreamCaptureUnsupported : cudaErrorIllegalState);
     s.capture = new CUgraph_st { {}, stream, mode, false };
     captures.insert(s.capture);
     return cudaSuccess;
@@ -547,6 +573,9 @@ cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
     return cudaSuccess;
 }
 
+static struct emu_copied copied; // counted when asked for
+struct emu_copied emu_copied(void) { LOCK; return copied; }
+
 static cudaError_t copy(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
                         size_t height, cudaMemcpyKind kind, cudaStream_t stream, bool wait)
 {
@@ -561,6 +590,11 @@ static cudaError_t copy(void *dst, size_t dpitch, const void *src, size_t spitch
         (in_arena(dst) && !inside(dst, (height - 1) * dpitch + width)) ||
         (in_arena(src) && !inside(src, (height - 1) * spitch + width)))
         return set_error(cudaErrorInvalidValue);
+
+    size_t none = 0, &count = !device.has(dst) ? device.has(src) ? copied.to_host : none
+                          : device.has(src) ? copied.within
+                                            : copied.to_device;
+    count += width * height;
 
     // Memory that is not pinned is staged: read, or written, before the call returns.
     std::shared_ptr<std::vector<char>> stage;
@@ -646,7 +680,17 @@ cudaError_t emu::submit(const launch &l, cudaStream_t stream)
         return set_error(cudaErrorInvalidConfiguration);
     if (l.shared > shared_limit(l.kernel))
         return set_error(cudaErrorInvalidValue);
-    return enqueue(stream, [l] { run_grid(l); });
+    return enqueue(stream, [l, context = current()] {
+        // An address space each: what belongs to another context is not there.
+        const auto allow = [context](int access) {
+            for (memory *m : live_device)
+                if (m->context != context)
+                    mprotect(m->map, m->mapped, access);
+        };
+        allow(PROT_NONE);
+        run_grid(l);
+        allow(PROT_READ | PROT_WRITE);
+    });
 }
 
 cudaError_t cudaGetDeviceCount(int *count)

@@ -526,6 +526,7 @@ int main()
     cudaGetLastError();
     emu_forget();
     sound();
+    contexts();
     runtime();
     blas();
     dies("host code that touches device memory", [] { on_device<float> a(4); a.p[0] = 1.0f; });

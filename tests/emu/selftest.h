@@ -92,6 +92,7 @@ inline double worse(double a, double error) // so that NaN counts
     return error <= a ? a : std::isnan(error) ? INFINITY : error;
 }
 
+void contexts();
 void runtime();
 void blas();
 

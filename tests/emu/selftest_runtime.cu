@@ -8,6 +8,30 @@ static __global__ void twice(float *p, int n)
         p[threadIdx.x] *= 2.0f;
 }
 
+void contexts()
+{
+    CUcontext a, b;
+    CUdeviceptr p;
+    CUstream s;
+    check(cuMemAlloc_v2(&p, 256) == CUDA_ERROR_INVALID_CONTEXT, "no context yet");
+    check(!cuCtxCreate_v2(&a, 0, 0) && !cuMemAlloc_v2(&p, 256) && !cuStreamCreate(&s, 0),
+          "memory and a stream of a context");
+    SAM_LAUNCH(twice, 1, 64, 0, s, (float *) p, 64);
+    silent(true, "a context's own memory and stream");
+    check(!cuCtxCreate_v2(&b, 0, 0), "a second context");
+    SAM_LAUNCH(twice, 1, 64, 0, s, (float *) p, 64);
+    check(cudaGetLastError() == cudaErrorInvalidResourceHandle, "a stream of another context");
+    SAM_LAUNCH(twice, 1, 64, 0, 0, (float *) p, 64);
+    caught("memory of another context", ALWAYS, "device memory of 256 bytes",
+           cudaErrorIllegalAddress);
+    CUcontext owner, popped;
+    check(!cuPointerGetAttribute(&owner, CU_POINTER_ATTRIBUTE_CONTEXT, p) && owner == a,
+          "whose memory it is");
+    check(!cuCtxPopCurrent(&popped) && popped == b && !cuCtxDestroy_v2(b), "popped");
+    check(!cuStreamDestroy_v2(s) && !cuMemFree_v2(p) && !cuCtxDestroy_v2(a), "destroyed");
+    check(cuCtxPushCurrent(a) == CUDA_ERROR_CONTEXT_IS_DESTROYED, "and gone");
+}
+
 void runtime()
 {
     on_device<float> a(64);

@@ -114,6 +114,17 @@ struct sam_params {
 
     enum sam_backend backend;
     int device; // ordinal where there are several; -1: the first usable one
+
+    // For a GPU; other backends heed neither.
+    // context: a CUcontext of the caller's to run in. Every call makes it current and takes that
+    // back before it returns. It is never reset or destroyed, and must outlive the tracker.
+    // `device` is its device or -1. NULL: the context that is current when a call is made, the
+    // same one every time, else the primary one.
+    // stream: a CUstream of that context, not a default one, where all work goes, behind what the
+    // caller put there. It must outlive the tracker, and nothing may be put there during a call.
+    // NULL: a stream of the tracker's own.
+    void *cuda_context, *cuda_stream;
+
     enum sam_precision precision;
     int threads; // of the CPU backend; 0: as many as there are processors
 
@@ -181,13 +192,17 @@ struct sam_colour {
     int full_range; // 0: Y 16..235, C 16..240
 };
 
-// One video frame in host memory, borrowed for the length of the call it is passed to.
+// One video frame, borrowed for the length of the call it is passed to.
 struct sam_frame {
     enum sam_pixel_format format;
     int width, height; // px, 1 .. 16384 each
     const uint8_t *plane[3];
     int stride[3]; // bytes from one row to the next
     struct sam_colour colour; // of the Y'CbCr formats
+
+    // 0: the planes are in host memory. Non-zero: in the GPU's, of the context that the tracker
+    // runs in, and are read where they are. What writes them must be through, or in cuda_stream.
+    int on_device;
 };
 
 // A label map to fill: one byte per pixel, the slot of the object with the highest positive

@@ -1,0 +1,70 @@
+// The context of a queue: the caller's, or the one that is current.
+
+#include "backend.h"
+
+// The symbols as CUDA 12.0 has them; what is asked for here is older.
+static void *find(const char *name)
+{
+    enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+    void *entry = NULL;
+    const cudaError_t error =
+        cudaGetDriverEntryPointByVersion(name, &entry, 12000, cudaEnableDefault, &found);
+    if (error == cudaSuccess && found == cudaDriverEntryPointSuccess)
+        return entry;
+    cudaGetLastError();
+    return NULL;
+}
+
+bool sam_cuda_driver_find(struct sam_queue *q)
+{
+    struct sam_cuda_driver *driver = &sam_cuda(q)->driver;
+    driver->push    = (__typeof__(driver->push)) find("cuCtxPushCurrent");
+    driver->pop     = (__typeof__(driver->pop)) find("cuCtxPopCurrent");
+    driver->current = (__typeof__(driver->current)) find("cuCtxGetCurrent");
+    driver->pointer = (__typeof__(driver->pointer)) find("cuPointerGetAttribute");
+    if (!driver->push || !driver->pop || !driver->current || !driver->pointer)
+        sam_queue_fail(q, SAM_EUNSUPPORTED,
+                       "CUDA: the driver lacks the calls for contexts; use backend 'cpu'");
+    return !q->status;
+}
+
+void sam_cuda_enter(struct sam_queue *q)
+{
+    struct sam_cuda *cuda = sam_cuda(q);
+    if (!q->is_given)
+        return;
+    const CUresult error = cuda->driver.push((CUcontext) q->context);
+    if (error == CUDA_SUCCESS)
+        cuda->entered++;
+    else
+        sam_queue_fail(q, SAM_EDEVICE,
+                       "CUDA: the context that was given cannot be made current: driver error %d",
+                       (int) error);
+}
+
+void sam_cuda_leave(struct sam_queue *q)
+{
+    struct sam_cuda *cuda = sam_cuda(q);
+    CUcontext left;
+    if (!cuda->entered)
+        return;
+    cuda->entered--;
+    cuda->driver.pop(&left);
+}
+
+// Memory of a pool, or mapped by hand, has a device but no context.
+bool sam_cuda_holds(struct sam_queue *q, const void *p)
+{
+    const struct sam_cuda *cuda = sam_cuda(q);
+    const CUdeviceptr at = (CUdeviceptr) (uintptr_t) p;
+    CUcontext context = NULL;
+    unsigned type = 0;
+    int device = -1;
+    if (cuda->driver.pointer(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at) != CUDA_SUCCESS ||
+        type != CU_MEMORYTYPE_DEVICE ||
+        cuda->driver.pointer(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at) != CUDA_SUCCESS ||
+        device != cuda->device)
+        return false;
+    return cuda->driver.pointer(&context, CU_POINTER_ATTRIBUTE_CONTEXT, at) != CUDA_SUCCESS ||
+           !context || context == (CUcontext) q->context;
+}

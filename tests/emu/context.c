@@ -1,0 +1,304 @@
+// context MODEL
+// The CUDA backend in a context and on a stream of the caller's, on frames that are on the device:
+// the same masks to the bit, no copy of the frame, nothing left behind; and what is refused.
+#include <stdlib.h>
+
+#include <samtrack/samtrack.h>
+
+#include "../track/scene.h"
+#include "emu.h"
+
+enum { FRAMES = 4, LOW = 64 * 64, Y_BYTES = SCENE_W * SCENE_H_PX, UV_BYTES = Y_BYTES / 2 };
+
+// A frame in NV12, and where it is on the device.
+struct nv12 {
+    uint8_t *pinned;
+    CUdeviceptr y, uv;
+    size_t pitch;
+    struct sam_frame frame;
+};
+
+struct run {
+    float low[FRAMES][LOW];
+    float score[FRAMES];
+    size_t copied; // bytes to the device, by the frames
+};
+
+static struct sam_params params_of(const char *model)
+{
+    struct sam_params p = scene_params(model);
+
+    p.backend = SAM_BACKEND_CUDA;
+    p.precision = SAM_PRECISION_BF16;
+    p.max_objects = 2;
+    p.max_cond_frames = 2;
+    return p;
+}
+
+static CUcontext new_context(void)
+{
+    CUcontext c, popped;
+
+    expect(!cuCtxCreate_v2(&c, 0, 0) && !cuCtxPopCurrent(&popped) && popped == c, "a new context");
+    return c;
+}
+
+static CUcontext current(void)
+{
+    CUcontext c;
+
+    cuCtxGetCurrent(&c);
+    return c;
+}
+
+static void nv12_open(struct nv12 *n, CUcontext c)
+{
+    cuCtxPushCurrent(c);
+    expect(!cuMemAllocHost_v2((void **) &n->pinned, Y_BYTES + UV_BYTES) &&
+           !cuMemAllocPitch_v2(&n->y, &n->pitch, SCENE_W, SCENE_H_PX, 16) &&
+           !cuMemAllocPitch_v2(&n->uv, &n->pitch, SCENE_W, SCENE_H_PX / 2, 16), "memory");
+    cuCtxPopCurrent(NULL);
+    expect(n->pitch > SCENE_W, "the device's rows are longer");
+}
+
+static void nv12_close(struct nv12 *n, CUcontext c)
+{
+    cuCtxPushCurrent(c);
+    expect(!cuMemFreeHost(n->pinned) && !cuMemFree_v2(n->y) && !cuMemFree_v2(n->uv), "memory");
+    cuCtxPopCurrent(NULL);
+}
+
+static void nv12_draw(struct nv12 *n, int t)
+{
+    static struct scene s;
+
+    scene_draw(&s, t);
+    for (int i = 0; i < Y_BYTES; i++)
+        n->pinned[i] = (uint8_t) (16 + s.rgb[3 * i + 1] * 6 / 7);
+    for (int i = 0; i < UV_BYTES; i++) {
+        const int x = i % SCENE_W / 2 * 2, y = i / SCENE_W * 2;
+        n->pinned[Y_BYTES + i] = (uint8_t) (64 + s.rgb[3 * (y * SCENE_W + x) + 2 * (i % 2)] / 2);
+    }
+    n->frame = (struct sam_frame) { .format = SAM_PIXEL_NV12, .width = SCENE_W,
+                                    .height = SCENE_H_PX,
+                                    .plane = { n->pinned, n->pinned + Y_BYTES },
+                                    .stride = { SCENE_W, SCENE_W } };
+}
+
+// The frame drawn last, to the device; on its way when this returns.
+static void nv12_send(struct nv12 *n, CUstream stream)
+{
+    CUDA_MEMCPY2D copy = { .srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = n->pinned,
+                           .srcPitch = SCENE_W, .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                           .dstDevice = n->y, .dstPitch = n->pitch, .WidthInBytes = SCENE_W,
+                           .Height = SCENE_H_PX };
+
+    expect(!cuMemcpy2DAsync_v2(&copy, stream), "the luma's copy");
+    copy.srcHost = n->pinned + Y_BYTES;
+    copy.dstDevice = n->uv;
+    copy.Height = SCENE_H_PX / 2;
+    expect(!cuMemcpy2DAsync_v2(&copy, stream), "the chroma's copy");
+    n->frame.plane[0] = (const uint8_t *) (uintptr_t) n->y;
+    n->frame.plane[1] = (const uint8_t *) (uintptr_t) n->uv;
+    n->frame.stride[0] = n->frame.stride[1] = (int) n->pitch;
+    n->frame.on_device = 1;
+}
+
+// Some frames of two objects. stream: the frames go to the device there first, in context c.
+static void track(sam_tracker *t, struct nv12 *n, CUcontext c, CUstream stream, struct run *run)
+{
+    struct sam_error error = { "" };
+    uint64_t id = give_box(t, 0, 0.1f, 0.1f, 0.5f, 0.6f);
+
+    give_mask(t, 0, 1);
+    run->copied = 0;
+    for (int f = 0; f < FRAMES; f++) {
+        struct sam_result r;
+        nv12_draw(n, f);
+        if (stream) {
+            cuCtxPushCurrent(c);
+            nv12_send(n, stream);
+            cuCtxPopCurrent(NULL);
+        }
+        const CUcontext before = current();
+        const size_t sent = emu_copied().to_device;
+        const int status = sam_tracker_step(t, &n->frame, NULL, &r, &error);
+        run->copied += emu_copied().to_device - sent;
+        expect(!status, "frame %d: %s", f, error.text);
+        expect(current() == before, "frame %d: another context is current", f);
+        run->score[f] = r.num_objects == 2 ? r.objects[0].score : -1e9f;
+        expect(fetch(t, id, "low_res", run->low[f], LOW) > 0, "no mask");
+        expect(current() == before, "reading: another context is current");
+    }
+}
+
+static void expect_same(const struct run *a, const struct run *b, const char *what)
+{
+    expect(!memcmp(a->low, b->low, sizeof(a->low)), "%s: other masks", what);
+    expect(!memcmp(a->score, b->score, sizeof(a->score)), "%s: other scores", what);
+}
+
+static size_t device_left(void)
+{
+    size_t left, total;
+
+    cudaMemGetInfo(&left, &total);
+    return left;
+}
+
+static struct run own, given, on_device;
+
+// What a tracker of its own gives, one in the caller's context, and one that reads there.
+static void check_same_masks(const char *model)
+{
+    struct sam_params p = params_of(model);
+    const size_t left = device_left();
+    const CUcontext a = new_context(), b = new_context();
+    struct nv12 n;
+    CUstream stream;
+    sam_tracker *t, *other;
+
+    nv12_open(&n, a);
+    t = scene_open(&p);
+    track(t, &n, a, NULL, &own);
+    sam_tracker_close(&t);
+
+    // From a thread that is elsewhere, and stays there.
+    cuCtxPushCurrent(b);
+    p.cuda_context = a;
+    t = scene_open(&p);
+    expect(current() == b, "opening: another context is current");
+    track(t, &n, a, NULL, &given);
+    sam_tracker_close(&t);
+    expect(current() == b, "closing: another context is current");
+    expect_same(&own, &given, "a given context");
+    expect(own.copied == given.copied, "%zu and %zu bytes copied", own.copied, given.copied);
+
+    // Behind the frames, in the same stream; beside another tracker of these weights elsewhere.
+    cuCtxPushCurrent(a);
+    expect(!cuStreamCreate(&stream, cudaStreamNonBlocking), "stream");
+    cuCtxPopCurrent(NULL);
+    p.cuda_stream = stream;
+    t = scene_open(&p);
+    p.cuda_context = b;
+    p.cuda_stream = NULL;
+    other = scene_open(&p);
+    track(t, &n, a, stream, &on_device);
+    sam_tracker_close(&t);
+    expect_same(&own, &on_device, "frames on the device");
+    const size_t frames = FRAMES * (Y_BYTES + UV_BYTES);
+    expect(given.copied - on_device.copied == frames, "%zu bytes copied with and %zu without %zu "
+           "bytes of frames", given.copied, on_device.copied, frames);
+    track(other, &n, b, NULL, &given);
+    sam_tracker_close(&other);
+    expect_same(&own, &given, "another context");
+
+    // They are the caller's still.
+    cuCtxPushCurrent(a);
+    expect(!cuStreamSynchronize(stream) && !cuStreamDestroy_v2(stream), "the stream is gone");
+    cuCtxPopCurrent(NULL);
+    nv12_close(&n, a);
+    cuCtxPopCurrent(NULL);
+    expect(device_left() == left, "%zu bytes are left on the device", left - device_left());
+    expect(!cuCtxDestroy_v2(a) && !cuCtxDestroy_v2(b), "the contexts are gone");
+}
+
+static void expect_refused(const struct sam_params *p, const char *why)
+{
+    struct sam_error error = { "" };
+    sam_tracker *t;
+
+    expect(sam_tracker_open(&t, p, &error) == SAM_EINVAL && !t, "opened: %s", why);
+    expect(strstr(error.text, why) != NULL, "'%s', wanted '%s'", error.text, why);
+}
+
+static void check_refused(const char *model)
+{
+    struct sam_params p = params_of(model);
+    const CUcontext a = new_context();
+
+    p.cuda_stream = (void *) 64;
+    expect_refused(&p, "without the cuda_context");
+    p.cuda_context = a;
+    p.cuda_stream = cudaStreamLegacy;
+    expect_refused(&p, "a default one");
+    p.cuda_stream = NULL;
+    p.device = 0;
+    sam_tracker *t = scene_open(&p);
+    sam_tracker_close(&t);
+    cuCtxDestroy_v2(a);
+}
+
+static void expect_frame_refused(sam_tracker *t, const struct sam_frame *f, const char *why)
+{
+    struct sam_error error = { "" };
+
+    expect(sam_tracker_step(t, f, NULL, NULL, &error) == SAM_EINVAL, "a frame: %s", why);
+    expect(strstr(error.text, why) != NULL, "'%s', wanted '%s'", error.text, why);
+}
+
+// A frame elsewhere is refused with one sentence, and the next one is tracked on.
+static void check_frames_refused(const char *model)
+{
+    struct sam_params p = params_of(model);
+    const CUcontext a = new_context(), b = new_context();
+    struct nv12 foreign;
+    sam_tracker *t;
+
+    nv12_open(&foreign, b);
+    nv12_draw(&foreign, 0);
+    cuCtxPushCurrent(b);
+    nv12_send(&foreign, NULL);
+    cuCtxPopCurrent(NULL);
+
+    p.cuda_context = a;
+    t = scene_open(&p);
+    expect_frame_refused(t, &foreign.frame, "plane 0 is not in the memory of device 0");
+    foreign.frame.plane[0] = foreign.pinned;
+    expect_frame_refused(t, &foreign.frame, "plane 0 is not in the memory of device 0");
+    track(t, &foreign, a, NULL, &given);
+    expect_same(&own, &given, "after refused frames");
+    sam_tracker_close(&t);
+
+    p.backend = SAM_BACKEND_CPU;
+    t = scene_open(&p);
+    foreign.frame.on_device = 1;
+    expect_frame_refused(t, &foreign.frame, "the backend 'cpu' reads the host's");
+    sam_tracker_close(&t);
+    nv12_close(&foreign, b);
+    cuCtxDestroy_v2(a);
+    cuCtxDestroy_v2(b);
+}
+
+// A context that ends too early: one sentence, and closing is safe.
+static void check_destroyed(const char *model)
+{
+    struct sam_params p = params_of(model);
+    const CUcontext a = new_context();
+    struct sam_error error = { "" };
+    struct scene s;
+    sam_tracker *t;
+
+    p.cuda_context = a;
+    t = scene_open(&p);
+    give_mask(t, 0, 1);
+    cuCtxDestroy_v2(a);
+    expect(sam_tracker_step(t, scene_draw(&s, 0), NULL, NULL, &error) == SAM_EDEVICE, "a frame");
+    expect(strstr(error.text, "cannot be made current") != NULL, "%s", error.text);
+    sam_tracker_close(&t);
+
+    p.cuda_context = NULL;
+    t = scene_open(&p);
+    step(t, &s, 0);
+    sam_tracker_close(&t);
+}
+
+int main(int argc, char **argv)
+{
+    check_same_masks(argv[1]);
+    check_refused(argv[1]);
+    check_frames_refused(argv[1]);
+    check_destroyed(argv[1]);
+    expect(!*emu_findings(), "%s", emu_findings());
+    return expect_status();
+}

@@ -1,0 +1,252 @@
+// The driver's API over the emulated runtime: contexts, and what libgstcuda asks of a driver.
+// Streams and memory belong to the context that was current; kernels reach that context's only.
+
+#include <string.h>
+
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "cuda.h"
+#include "emu.h"
+
+struct CUctx_st {
+    bool destroyed;
+};
+static CUctx_st primary;
+static std::mutex mutex;
+static std::set<CUcontext> known;
+static thread_local std::vector<CUcontext> stack;
+
+CUcontext emu::current() { return stack.empty() ? &primary : stack.back(); }
+
+// The runtime would report its errors again.
+static CUresult result(cudaError_t error)
+{
+    if (error)
+        cudaGetLastError();
+    return (CUresult) error;
+}
+
+// Most calls need a context, and make none by themselves.
+static CUresult in_context(cudaError_t (*f)(void *), void *data)
+{
+    if (stack.empty())
+        return CUDA_ERROR_INVALID_CONTEXT;
+    return stack.back()->destroyed ? CUDA_ERROR_CONTEXT_IS_DESTROYED : result(f(data));
+}
+
+template <class F> static CUresult in_context(F f)
+{
+    return in_context([](void *data) { return (*(F *) data)(); }, &f);
+}
+
+// ---- devices
+
+CUresult cuInit(unsigned) { return CUDA_SUCCESS; }
+CUresult cuDriverGetVersion(int *version) { return result(cudaDriverGetVersion(version)); }
+CUresult cuDeviceGetCount(int *count) { return result(cudaGetDeviceCount(count)); }
+
+CUresult cuGetErrorName(CUresult error, const char **text)
+{
+    *text = cudaGetErrorName((cudaError_t) error);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGetErrorString(CUresult error, const char **text)
+{
+    *text = cudaGetErrorString((cudaError_t) error);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGet(CUdevice *device, int ordinal)
+{
+    *device = ordinal;
+    return ordinal ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetName(char *name, int bytes, CUdevice device)
+{
+    cudaDeviceProp prop;
+    const CUresult error = result(cudaGetDeviceProperties(&prop, device));
+    if (!error && bytes > 0) {
+        strncpy(name, prop.name, bytes - 1);
+        name[bytes - 1] = 0;
+    }
+    return error;
+}
+
+CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
+{
+    if (attribute != CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT)
+        return result(cudaDeviceGetAttribute(value, (cudaDeviceAttr) attribute, device));
+    *value = 512;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceCanAccessPeer(int *can, CUdevice, CUdevice)
+{
+    *can = 0;
+    return CUDA_SUCCESS;
+}
+
+// ---- contexts
+
+CUresult cuCtxCreate_v2(CUcontext *context, unsigned, CUdevice device)
+{
+    if (device)
+        return CUDA_ERROR_INVALID_DEVICE;
+    const std::lock_guard<std::mutex> lock(mutex);
+    *context = new CUctx_st {};
+    known.insert(*context);
+    stack.push_back(*context);
+    return CUDA_SUCCESS;
+}
+
+// It stays behind as a tombstone: who still uses it is told so.
+CUresult cuCtxDestroy_v2(CUcontext context)
+{
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (!known.count(context) || context->destroyed)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    context->destroyed = true;
+    emu::release_all(context);
+    if (!stack.empty() && stack.back() == context)
+        stack.pop_back();
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPushCurrent_v2(CUcontext context)
+{
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (context != &primary && !known.count(context))
+        return CUDA_ERROR_INVALID_CONTEXT;
+    if (context->destroyed)
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    stack.push_back(context);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPopCurrent_v2(CUcontext *context)
+{
+    if (stack.empty())
+        return CUDA_ERROR_INVALID_CONTEXT;
+    if (context)
+        *context = stack.back();
+    stack.pop_back();
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetCurrent(CUcontext *context)
+{
+    *context = emu::current();
+    return CUDA_SUCCESS;
+}
+
+// ---- memory
+
+CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr at)
+{
+    const emu::memory *m = emu::in_arena((void *) at) ? emu::owner((void *) at) : nullptr;
+    if (!m || !m->live)
+        return CUDA_ERROR_INVALID_VALUE;
+    switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT: *(CUcontext *) data = m->context; break;
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+        *(unsigned *) data = m->pinned ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+        break;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *) data = 0; break;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemAlloc_v2(CUdeviceptr *at, size_t bytes)
+{
+    return in_context([=] { return cudaMalloc((void **) at, bytes); });
+}
+
+CUresult cuMemAllocPitch_v2(CUdeviceptr *at, size_t *pitch, size_t width, size_t height, unsigned)
+{
+    *pitch = (width + 511) / 512 * 512; // as hardware has it
+    return cuMemAlloc_v2(at, *pitch * height);
+}
+
+CUresult cuMemAllocHost_v2(void **at, size_t bytes)
+{
+    return in_context([=] { return cudaMallocHost(at, bytes); });
+}
+
+CUresult cuMemFree_v2(CUdeviceptr at)
+{
+    return in_context([=] { return cudaFree((void *) at); });
+}
+
+CUresult cuMemFreeHost(void *at)
+{
+    return in_context([=] { return cudaFreeHost(at); });
+}
+
+static CUresult copy(const CUDA_MEMCPY2D *c, CUstream stream, bool wait)
+{
+    if (c->srcMemoryType > CU_MEMORYTYPE_DEVICE || c->dstMemoryType > CU_MEMORYTYPE_DEVICE)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    const bool from = c->srcMemoryType == CU_MEMORYTYPE_DEVICE;
+    const bool to   = c->dstMemoryType == CU_MEMORYTYPE_DEVICE;
+    const char *src = from ? (const char *) c->srcDevice : (const char *) c->srcHost;
+    char *dst       = to ? (char *) c->dstDevice : (char *) c->dstHost;
+    src += c->srcY * c->srcPitch + c->srcXInBytes;
+    dst += c->dstY * c->dstPitch + c->dstXInBytes;
+    const cudaMemcpyKind kind = from ? to ? cudaMemcpyDeviceToDevice : cudaMemcpyDeviceToHost
+                                : to ? cudaMemcpyHostToDevice
+                                     : cudaMemcpyHostToHost;
+    return in_context([=] {
+        return wait ? cudaMemcpy2D(dst, c->dstPitch, src, c->srcPitch, c->WidthInBytes, c->Height,
+                                   kind)
+                    : cudaMemcpy2DAsync(dst, c->dstPitch, src, c->srcPitch, c->WidthInBytes,
+                                        c->Height, kind, stream);
+    });
+}
+
+CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D *c) { return copy(c, nullptr, true); }
+CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *c, CUstream s) { return copy(c, s, false); }
+
+// ---- streams
+
+CUresult cuStreamCreate(CUstream *stream, unsigned flags)
+{
+    return in_context([=] { return cudaStreamCreateWithFlags(stream, flags); });
+}
+
+CUresult cuStreamDestroy_v2(CUstream stream)
+{
+    return in_context([=] { return cudaStreamDestroy(stream); });
+}
+
+CUresult cuStreamSynchronize(CUstream stream)
+{
+    return in_context([=] { return cudaStreamSynchronize(stream); });
+}
+
+// ---- what the runtime finds
+
+cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **entry, unsigned,
+                                             unsigned long long,
+                                             cudaDriverEntryPointQueryResult *found)
+{
+    static const struct {
+        const char *name;
+        void *entry;
+    } all[] = {
+        { "cuCtxPushCurrent", (void *) cuCtxPushCurrent },
+        { "cuCtxPopCurrent", (void *) cuCtxPopCurrent },
+        { "cuCtxGetCurrent", (void *) cuCtxGetCurrent },
+        { "cuPointerGetAttribute", (void *) cuPointerGetAttribute },
+    };
+    *entry = nullptr;
+    for (const auto &e : all)
+        if (!strcmp(symbol, e.name))
+            *entry = e.entry;
+    if (found)
+        *found = *entry ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
+    return cudaSuccess;
+}
