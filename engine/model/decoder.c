@@ -261,8 +261,8 @@ static void image_to_token(struct sam_queue *q, const struct sam_two_way_layer *
     layernorm(q, .dst = image, .src = image, NORM(l->norm4), .eps = EPS_TRANSFORMER);
 }
 
-static void feed_forward(struct sam_queue *q, const struct sam_two_way_layer *l,
-                         const struct sam_decoder_scratch *s, struct sam_tensor tokens)
+static void two_way_mlp(struct sam_queue *q, const struct sam_two_way_layer *l,
+                        const struct sam_decoder_scratch *s, struct sam_tensor tokens)
 {
     const struct sam_tensor hidden = fit(s->hidden, tokens, s->hidden.c);
     linear(q, .dst = hidden, .src = tokens, PRODUCT(l->mlp_in), .act = SAM_ACT_RELU);
@@ -339,7 +339,7 @@ static void two_way(struct sam_queue *q, const struct sam_decoder *d,
             token_query(q, &l->token_to_image, s, tokens, position, query);
         }
         token_to_image(q, &l->token_to_image, &l->norm2, s, tokens, query, image, d->place[i].key);
-        feed_forward(q, l, s, tokens);
+        two_way_mlp(q, l, s, tokens);
         image_to_token(q, l, s, tokens, position, image, d->place[i].query);
     }
     token_query(q, &d->final_token_to_image, s, tokens, position, query);

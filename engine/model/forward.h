@@ -11,6 +11,7 @@
 #define add(q, ...)            sam_op_add(q, &(struct sam_add) { __VA_ARGS__ })
 #define layernorm(q, ...)      sam_op_layernorm(q, &(struct sam_layernorm) { __VA_ARGS__ })
 #define linear(q, ...)         sam_op_linear(q, &(struct sam_linear) { __VA_ARGS__ })
+#define feed_forward(q, ...)   sam_op_feed_forward(q, &(struct sam_feed_forward) { __VA_ARGS__ })
 #define conv(q, ...)           sam_op_conv(q, &(struct sam_conv) { __VA_ARGS__ })
 #define depthwise(q, ...)      sam_op_depthwise(q, &(struct sam_depthwise) { __VA_ARGS__ })
 #define conv_transpose(q, ...) \

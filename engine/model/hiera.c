@@ -27,9 +27,9 @@ static void load_block(struct sam_loader *l, struct sam_hiera_block *b, int i)
     sam_load_norm(l, &b->norm1, dim, "%s.%d.norm1", prefix, i);
     sam_load_linear(l, &b->qkv, 3 * out, dim, "%s.%d.attn.qkv", prefix, i);
     sam_load_linear(l, &b->proj, out, out, "%s.%d.attn.proj", prefix, i);
-    sam_load_norm(l, &b->norm2, out, "%s.%d.norm2", prefix, i);
-    sam_load_linear(l, &b->mlp_in, 4 * out, out, "%s.%d.mlp.layers.0", prefix, i);
-    sam_load_linear(l, &b->mlp_out, out, 4 * out, "%s.%d.mlp.layers.1", prefix, i);
+    sam_load_norm(l, &b->mlp.norm, out, "%s.%d.norm2", prefix, i);
+    sam_load_linear(l, &b->mlp.up, 4 * out, out, "%s.%d.mlp.layers.0", prefix, i);
+    sam_load_linear(l, &b->mlp.down, out, 4 * out, "%s.%d.mlp.layers.1", prefix, i);
     if (b->pool)
         sam_load_linear(l, &b->shortcut, out, dim, "%s.%d.proj", prefix, i);
 }
@@ -79,8 +79,9 @@ static struct sam_tensor room(struct sam_arena *a, enum sam_type type, size_t co
 }
 
 void sam_encoder_layout(struct sam_encoder_scratch *s, const struct sam_config *c,
-                        enum sam_type type, struct sam_arena *a)
+                        const struct sam_queue *q, struct sam_arena *a)
 {
+    const enum sam_type type = sam_queue_type(q);
     const int S = c->image_size;
     size_t u = 0, wide = 0, mixed = 0, x[2] = { 0 };
     int side = S / 4, turn = 0;
@@ -95,7 +96,8 @@ void sam_encoder_layout(struct sam_encoder_scratch *s, const struct sam_config *
         x[turn] = max_size(x[turn], out * b.dim_out);
         u = max_size(u, max_size(in * b.dim, out * b.dim_out));
         mixed = max_size(mixed, out * b.dim_out);
-        wide = max_size(wide, max_size(in * 3 * b.dim_out, out * 4 * b.dim_out));
+        wide = max_size(wide, max_size(in * 3 * b.dim_out,
+                                       sam_mlp_hidden(q, out * 4 * b.dim_out)));
     }
 
     const size_t mark = sam_arena_mark(a);
@@ -120,8 +122,6 @@ void sam_hiera_block_run(struct sam_queue *q, const struct sam_hiera_block *b,
     const struct sam_tensor u = sam_view(s->u, 1, H, W, b->dim);
     const struct sam_tensor qkv = sam_view(s->wide, 1, H, W, 3 * out);
     const struct sam_tensor mixed = sam_view(s->mixed, 1, y.h, y.w, out);
-    const struct sam_tensor v = sam_view(s->u, 1, y.h, y.w, out);
-    const struct sam_tensor hidden = sam_view(s->wide, 1, y.h, y.w, 4 * out);
 
     layernorm(q, .dst = u, .src = x, NORM(b->norm1), .eps = EPS_MAP);
 
@@ -137,10 +137,7 @@ void sam_hiera_block_run(struct sam_queue *q, const struct sam_hiera_block *b,
     window_attention(q, .dst = mixed, .qkv = qkv, .pad = b->qkv.bias, .heads = b->heads,
                      .window = b->window, .pool = b->pool);
     linear(q, .dst = y, .src = mixed, PRODUCT(b->proj), .add = b->pool ? y : x);
-
-    layernorm(q, .dst = v, .src = y, NORM(b->norm2), .eps = EPS_MAP);
-    linear(q, .dst = hidden, .src = v, PRODUCT(b->mlp_in), .act = SAM_ACT_GELU);
-    linear(q, .dst = y, .src = hidden, PRODUCT(b->mlp_out), .add = y);
+    sam_mlp_run(q, &b->mlp, EPS_MAP, SAM_ACT_GELU, y, s->u, s->wide);
 }
 
 void sam_encoder_run(struct sam_queue *q, const struct sam_model *m, struct sam_encoder_scratch *s,

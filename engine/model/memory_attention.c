@@ -65,9 +65,9 @@ static void load_layer(struct sam_loader *l, struct sam_memory_attention_layer *
     else
         a->cross_key = load_cross_key(l, layer);
     load_cross_out(l, &a->cross_out, layer);
-    sam_load_norm(l, &a->norm3, d, "%s.norm3", layer);
-    sam_load_linear(l, &a->mlp_in, hidden, d, "%s.linear1", layer);
-    sam_load_linear(l, &a->mlp_out, d, hidden, "%s.linear2", layer);
+    sam_load_norm(l, &a->mlp.norm, d, "%s.norm3", layer);
+    sam_load_linear(l, &a->mlp.up, hidden, d, "%s.linear1", layer);
+    sam_load_linear(l, &a->mlp.down, d, hidden, "%s.linear2", layer);
 }
 
 void sam_memory_attention_load(struct sam_loader *l, struct sam_memory_attention *a)
@@ -121,7 +121,8 @@ void sam_memory_attention_layout(struct sam_memory_attention_scratch *s, const s
     s->narrow = sam_arena_tensor(a, type, batch, 1, N, c->mem_dim);
     const size_t end_cross = sam_arena_mark(a);
     sam_arena_release(a, mark);
-    s->hidden = sam_arena_tensor(a, type, batch, 1, N, c->memory_hidden);
+    if (sam_mlp_hidden(q, 1))
+        s->hidden = sam_arena_tensor(a, type, batch, 1, N, c->memory_hidden);
     if (a->used < end_self)
         sam_arena_bytes(a, end_self - a->used);
     if (a->used < end_cross)
@@ -175,16 +176,6 @@ static void cross_attention(struct sam_queue *q, const struct sam_memory_attenti
     linear(q, .dst = x, .src = narrow, PRODUCT(l->cross_out), .add = x);
 }
 
-static void feed_forward(struct sam_queue *q, const struct sam_memory_attention_layer *l,
-                         const struct sam_memory_attention_scratch *s, struct sam_tensor x)
-{
-    const struct sam_tensor u = sam_first(s->u, x.n), hidden = sam_first(s->hidden, x.n);
-
-    layernorm(q, .dst = u, .src = x, NORM(l->norm3), .eps = EPS_TRANSFORMER);
-    linear(q, .dst = hidden, .src = u, PRODUCT(l->mlp_in), .act = SAM_ACT_RELU);
-    linear(q, .dst = x, .src = hidden, PRODUCT(l->mlp_out), .add = x);
-}
-
 void sam_memory_attention_run(struct sam_queue *q, const struct sam_model *m,
                               struct sam_memory_attention_scratch *s, struct sam_tensor image,
                               struct sam_tensor values, struct sam_tensor keys,
@@ -209,7 +200,7 @@ void sam_memory_attention_run(struct sam_queue *q, const struct sam_model *m,
         if (i > 0)
             self_attention(q, a, l, s, x);
         cross_attention(q, a, l, s, x, values, keys, num_keys, num_rotated);
-        feed_forward(q, l, s, x);
+        sam_mlp_run(q, &l->mlp, EPS_TRANSFORMER, SAM_ACT_RELU, x, s->u, s->hidden);
     }
     layernorm(q, .dst = x, .src = x, NORM(a->norm), .eps = EPS_TRANSFORMER);
 }

@@ -20,11 +20,18 @@ struct sam_product {
     struct sam_tensor bias;
 };
 
+// Norm, product, activation, product, added to where it began: mlp.c.
+struct sam_mlp {
+    struct sam_affine norm;
+    struct sam_product up, down;
+};
+
 // ---- image encoder: hiera.c, neck.c
 
 struct sam_hiera_block {
-    struct sam_affine norm1, norm2;
-    struct sam_product qkv, proj, mlp_in, mlp_out, shortcut; // shortcut: q-pool blocks only
+    struct sam_affine norm1;
+    struct sam_product qkv, proj, shortcut; // shortcut: q-pool blocks only
+    struct sam_mlp mlp;
     int dim, dim_out, heads, window; // window 0: global
     bool pool;
 };
@@ -124,13 +131,13 @@ struct sam_decoded {
 // ---- memory: memory_attention.c, memory_encoder.c
 
 struct sam_memory_attention_layer {
-    struct sam_affine norm1, norm2, norm3;
+    struct sam_affine norm1, norm2;
     struct sam_product self_q, self_k, self_v, self_out;
     struct sam_product cross_q;
     struct sam_product cross_k;   // where keys are held; else
     struct sam_tensor cross_key;  // (1, 1, m + 1, d): its weight's columns, its bias
     struct sam_product cross_out; // cross_out after cross_v, folded: values stay m wide
-    struct sam_product mlp_in, mlp_out;
+    struct sam_mlp mlp;
 };
 
 struct sam_memory_attention {
@@ -196,6 +203,13 @@ int sam_default_model(char *path, size_t size, struct sam_error *error);
 // ---- scratch and runs. A *_layout hands out a part's scratch; it may be released after the
 // part's run (nothing a part returns lies in its own scratch, but in tensors of the caller).
 
+// x += down act(up norm(x)). u and hidden: room for one and four (or eight) times the numbers of x,
+// hidden for as many as sam_mlp_hidden() says, in the queue's type.
+void sam_mlp_run(struct sam_queue *q, const struct sam_mlp *m, float eps, enum sam_act act,
+                 struct sam_tensor x, struct sam_tensor u, struct sam_tensor hidden);
+// How many of `count` hidden numbers need room: none where the backend keeps them to itself.
+size_t sam_mlp_hidden(const struct sam_queue *q, size_t count);
+
 struct sam_encoder_scratch {
     struct sam_tensor input;  // (1, S, S, 3) F32; shares its bytes with wide, so the run spoils it
     struct sam_tensor x[2];   // residual stream F32, in turns: a q-pool block changes its size
@@ -205,7 +219,7 @@ struct sam_encoder_scratch {
     struct sam_tensor coarse; // (1, h / 2, h / 2, d) F32: neck at stride 32
 };
 void sam_encoder_layout(struct sam_encoder_scratch *s, const struct sam_config *c,
-                        enum sam_type type, struct sam_arena *a);
+                        const struct sam_queue *q, struct sam_arena *a);
 
 // Called at each stage with its name and output; NULL when nobody listens. For stage tests
 // and keep_stages. The tensor lives until the run goes on.
@@ -250,7 +264,7 @@ struct sam_memory_attention_scratch {
     struct sam_tensor memory_key;        // (B, 1, max_keys, d), where keys are held
     void *room;                          // rope_attention's, where they are not
     struct sam_tensor narrow;            // (B, 1, N, m)
-    struct sam_tensor hidden;            // (B, 1, N, memory_hidden)
+    struct sam_tensor hidden;            // (B, 1, N, memory_hidden), where sam_mlp_hidden() says so
 };
 void sam_memory_attention_layout(struct sam_memory_attention_scratch *s, const struct sam_config *c,
                                  const struct sam_queue *q, int batch, int max_keys,

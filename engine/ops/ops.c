@@ -136,6 +136,28 @@ void sam_op_linear(struct sam_queue *q, const struct sam_linear *p)
     q->ops->linear(q, p);
 }
 
+bool sam_op_has_feed_forward(const struct sam_queue *q)
+{
+    return q->ops->feed_forward;
+}
+
+void sam_op_feed_forward(struct sam_queue *q, const struct sam_feed_forward *p)
+{
+    const struct arg args[] = { OUT(x, ARG_ACTIVATION), IN(gamma, ARG_F32), IN(beta, ARG_F32),
+                                NUMBER(eps), WEIGHT(up), WEIGHT(down), IN(up_bias, ARG_F32),
+                                IN(down_bias, ARG_F32), NUMBER(act), END };
+    begin();
+    const int c = p->x.c, hidden = p->up.out;
+    require(is_vector(&p->gamma, c) && is_vector(&p->beta, c));
+    require(p->eps > 0.0f);
+    require(c <= SAM_MAX_WIDTH);
+    require(p->up.in == c && p->down.out == c && p->down.in == hidden);
+    require(is_vector(&p->up_bias, hidden) && is_vector(&p->down_bias, c));
+    require((unsigned) p->act <= SAM_ACT_SIGMOID);
+    require(q->ops->feed_forward);
+    q->ops->feed_forward(q, p);
+}
+
 static int conv_extent(int in, const struct sam_conv *p)
 {
     return (in + 2 * p->pad - p->kernel) / p->stride + 1;

@@ -23,7 +23,10 @@ struct sam_matrix {
                 // little work with much at stake
 };
 
-enum { SAM_MAX_HEAD_DIM = 1024 }; // channels of one head of attention
+enum {
+    SAM_MAX_HEAD_DIM = 1024, // channels of one head of attention
+    SAM_MAX_WIDTH    = 4096, // channels of a row that feed_forward takes
+};
 
 // dst = convert(src). Same count; or src has n = 1, or is a single row: repeated to fill dst.
 struct sam_copy {
@@ -58,6 +61,17 @@ struct sam_linear {
     struct sam_tensor dst, src;
     struct sam_matrix weight; // out = dst.c, in = src.c
     struct sam_tensor bias, add;
+    enum sam_act act;
+};
+
+// x[r] += down act(up norm(x[r]) + up_bias) + down_bias, norm as in sam_layernorm: what follows
+// attention in a transformer's block. The up.out hidden numbers of a row are nowhere kept.
+struct sam_feed_forward {
+    struct sam_tensor x;
+    struct sam_tensor gamma, beta; // (1, 1, 1, x.c)
+    float eps;
+    struct sam_matrix up, down; // down.out = up.in = x.c, down.in = up.out
+    struct sam_tensor up_bias, down_bias; // (1, 1, 1, up.out) and (1, 1, 1, x.c)
     enum sam_act act;
 };
 
@@ -309,6 +323,8 @@ struct sam_ops {
     void (*add)(struct sam_queue *q, const struct sam_add *p);
     void (*layernorm)(struct sam_queue *q, const struct sam_layernorm *p);
     void (*linear)(struct sam_queue *q, const struct sam_linear *p);
+    // NULL: no faster than its parts: layernorm and two times linear.
+    void (*feed_forward)(struct sam_queue *q, const struct sam_feed_forward *p);
     void (*conv)(struct sam_queue *q, const struct sam_conv *p);
     void (*depthwise)(struct sam_queue *q, const struct sam_depthwise *p);
     void (*conv_transpose)(struct sam_queue *q, const struct sam_conv_transpose *p);
@@ -341,6 +357,8 @@ void sam_op_copy_rows(struct sam_queue *q, const struct sam_copy_rows *p);
 void sam_op_add(struct sam_queue *q, const struct sam_add *p);
 void sam_op_layernorm(struct sam_queue *q, const struct sam_layernorm *p);
 void sam_op_linear(struct sam_queue *q, const struct sam_linear *p);
+bool sam_op_has_feed_forward(const struct sam_queue *q);
+void sam_op_feed_forward(struct sam_queue *q, const struct sam_feed_forward *p);
 void sam_op_conv(struct sam_queue *q, const struct sam_conv *p);
 void sam_op_depthwise(struct sam_queue *q, const struct sam_depthwise *p);
 void sam_op_conv_transpose(struct sam_queue *q, const struct sam_conv_transpose *p);

@@ -165,7 +165,7 @@ void sam_layout_make(struct sam_layout *l, const struct sam_config *c, const str
 
     *l = (struct sam_layout) { 0 };
     // The encoder is done with its scratch before the first object begins.
-    sam_encoder_layout(&l->scratch.encoder, c, type, &a);
+    sam_encoder_layout(&l->scratch.encoder, c, q, &a);
     sam_arena_release(&a, 0);
     if (p->fill_holes)
         lay_out_shown(&l->scratch, c, max_objects, &a);

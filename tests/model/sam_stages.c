@@ -267,8 +267,7 @@ static void run_encoder(struct run *r, int frame)
 {
     const struct sam_config *c = &r->model->config;
     struct sam_encoder_scratch s;
-    const enum sam_type type = sam_queue_type(&r->queue);
-    LAYOUT(r, sam_encoder_layout(&s, c, type, a));
+    LAYOUT(r, sam_encoder_layout(&s, c, &r->queue, a));
 
     if (has(r, "block00"))
         for (int i = 0; i < c->num_blocks; i++)
@@ -392,14 +391,13 @@ static void run_decoder(struct run *r, int object, int frame, bool prompted)
 {
     const struct sam_config *c = &r->model->config;
     const int h = sam_grid(c), d = c->d_model;
-    const enum sam_type type = sam_queue_type(&r->queue);
     const int points = run_prompt(r, object, frame, prompted);
     const int num_sparse = golden_extent(&r->golden, stage_name(r, "decoder.sparse"), 1);
 
     // Prompted frames' goldens do not hold the high-resolution features: made from the clip.
     struct sam_features f = features(r);
     struct sam_encoder_scratch encoder;
-    LAYOUT(r, sam_encoder_layout(&encoder, c, type, a));
+    LAYOUT(r, sam_encoder_layout(&encoder, c, &r->queue, a));
     const bool has_features = has(r, "s0") || encode_clip(r, &encoder, frame, &f, NULL);
     if (has(r, "s0")) {
         f.s0 = stored(r, "s0", GOLDEN_NCHW, 1, 4 * h, 4 * h, c->high_res_s0);

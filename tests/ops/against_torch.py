@@ -388,10 +388,24 @@ def topk(c):
               index=index.reshape(row), score=score.reshape(row), num=num)
 
 
+def feed_forward(c):
+    for rows, n, wide, act in ((3, 24, 96, GELU), (5, 17, 33, RELU)):
+        rows *= c.size(1, 20)
+        x, gamma, beta = c.randn(1, 1, rows, n) * 2 + 3, c.randn(n), c.randn(n)
+        up, up_bias = c.randn(wide, n) / n ** 0.5, c.randn(wide)
+        down, down_bias = c.randn(n, wide) / wide ** 0.5, c.randn(n)
+        normed = F.layer_norm(x.double(), (n,), gamma.double(), beta.double(), 1e-5)
+        hidden = ACT[act](F.linear(normed, up.double(), up_bias.double()))
+        c.add('feed_forward', before=x, gamma=vector(gamma), beta=vector(beta), eps=1e-5, act=act, up=up, down=down,
+              up_bias=vector(up_bias), down_bias=vector(down_bias),
+              x=x + F.linear(hidden, down.double(), down_bias.double()))
+
+
 def make(seed, big):
     c = Cases(seed, big)
     for part in (copies, norms, products, convolutions, window_attention, attention, rope, images,
-                 masks_and_memory, frames, draw_masks, fill_holes, wide_frames, topk):
+                 masks_and_memory, frames, draw_masks, fill_holes, wide_frames, topk,
+                 feed_forward):
         part(c)
     return c.tensors
 

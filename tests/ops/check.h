@@ -150,6 +150,7 @@ void check_copy_rows(struct check *t);
 void check_add(struct check *t);
 void check_layernorm(struct check *t);
 void check_linear(struct check *t);
+void check_feed_forward(struct check *t);
 void check_conv(struct check *t);
 void check_depthwise(struct check *t);
 void check_conv_transpose(struct check *t);

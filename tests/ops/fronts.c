@@ -16,11 +16,11 @@ static struct sam_queue queue;
         calls++;                                                                               \
     }
 #define EVERY(what)                                                                            \
-    what(copy) what(copy_rows) what(add) what(layernorm) what(linear) what(conv)               \
-    what(depthwise) what(conv_transpose) what(maxpool) what(window_attention) what(attention)  \
-    what(rope) what(rope_attention) what(upsample_add) what(resize) what(mask_signal)          \
-    what(matmul) what(select_mask) what(gate) what(scatter) what(gather_memory)                \
-    what(topk) what(fill_holes) what(preprocess) what(draw_masks)
+    what(copy) what(copy_rows) what(add) what(layernorm) what(linear) what(feed_forward)       \
+    what(conv) what(depthwise) what(conv_transpose) what(maxpool) what(window_attention)       \
+    what(attention) what(rope) what(rope_attention) what(upsample_add) what(resize)            \
+    what(mask_signal) what(matmul) what(select_mask) what(gate) what(scatter)                  \
+    what(gather_memory) what(topk) what(fill_holes) what(preprocess) what(draw_masks)
 EVERY(ENTRY)
 #define SLOT(op) .op = op##_called,
 static const struct sam_ops table = { .name = "counts", EVERY(SLOT) };
@@ -192,6 +192,35 @@ static void fronts_linear(void)
     REFUSES(linear, p->add.c = 4, "add");
     REFUSES(linear, p->act = 4, "act");
     REFUSES(linear, p->dst.data = p->src.data, "apart in memory");
+}
+
+static struct sam_feed_forward valid_feed_forward(void)
+{
+    return (struct sam_feed_forward) { f32(0, 1, 1, 4, 5), f32(1, 1, 1, 1, 5), f32(2, 1, 1, 1, 5),
+                                       1e-6f, matrix(3, 7, 5), matrix(4, 5, 7),
+                                       f32(5, 1, 1, 1, 7), f32(6, 1, 1, 1, 5), SAM_ACT_GELU };
+}
+
+static void fronts_feed_forward(void)
+{
+    TAKES(feed_forward, (void) p);
+    TAKES(feed_forward, p->x.type = SAM_BF16);
+    TAKES(feed_forward, p->up.exact = true);
+    REFUSES(feed_forward, p->x.c = 4, "is_vector(&p->gamma, c)");
+    REFUSES(feed_forward, p->beta.c = 4, "is_vector(&p->beta, c)");
+    REFUSES(feed_forward, p->gamma.type = SAM_BF16, "gamma of type f32");
+    REFUSES(feed_forward, p->eps = 0, "p->eps > 0.0f");
+    REFUSES(feed_forward, p->up.in = 4, "p->up.in == c");
+    REFUSES(feed_forward, p->down.in = 5, "p->down.in == hidden");
+    REFUSES(feed_forward, p->down.out = 7, "p->down.out == c");
+    REFUSES(feed_forward, p->up_bias.c = 5, "is_vector(&p->up_bias, hidden)");
+    REFUSES(feed_forward, p->down_bias.c = 7, "is_vector(&p->down_bias, c)");
+    REFUSES(feed_forward, p->down.data = NULL, "memory behind down");
+    REFUSES(feed_forward, p->act = 4, "act");
+    REFUSES(feed_forward, p->gamma.data = p->x.data, "apart in memory");
+    REFUSES(feed_forward, p->x.data = room + (1 << 14);
+            p->x.c = p->gamma.c = p->beta.c = 4097; p->beta.data = room + (1 << 13),
+            "c <= SAM_MAX_WIDTH");
 }
 
 static struct sam_conv valid_conv(void)

@@ -26,6 +26,7 @@ static const struct {
     { "add",              check_add },
     { "layernorm",        check_layernorm },
     { "linear",           check_linear },
+    { "feed_forward",     check_feed_forward },
     { "conv",             check_conv },
     { "depthwise",        check_depthwise },
     { "conv_transpose",   check_conv_transpose },

@@ -8,6 +8,7 @@ COMMON(copy_rows, dst, src)
 COMMON(add, dst, b)
 COMMON(layernorm, dst, gamma)
 COMMON(linear, dst, src)
+COMMON(feed_forward, x, gamma)
 COMMON(conv, dst, src)
 COMMON(depthwise, dst, src)
 COMMON(conv_transpose, dst, src)
@@ -117,6 +118,11 @@ static void linear_ignores_the_last_input(struct sam_queue *q, const struct sam_
             sam_store(&p->dst, i, add + ref_act(p->act, sum + ref_bias(&p->bias, o)));
         }
 }
+
+CHANGED(feed_forward, wrong_eps, m.eps = 1e-3f)
+CHANGED(feed_forward, forgets_the_act, m.act = SAM_ACT_NONE)
+CHANGED(feed_forward, forgets_the_first_bias, m.up_bias = without(m.up_bias))
+CHANGED(feed_forward, forgets_the_last_bias, m.down_bias = without(m.down_bias))
 
 // Rounds to bf16 what asked to be exact.
 static struct sam_tensor rounded(const struct sam_tensor *t, float *room, size_t capacity)
@@ -578,6 +584,11 @@ const struct mutant mutants[] = {
     MUTANT(linear, acts_last),
     MUTANT(linear, ignores_the_last_input),
     MUTANT(linear, rounds_the_exact),
+    COMMON_MUTANTS(feed_forward),
+    MUTANT(feed_forward, wrong_eps),
+    MUTANT(feed_forward, forgets_the_act),
+    MUTANT(feed_forward, forgets_the_first_bias),
+    MUTANT(feed_forward, forgets_the_last_bias),
     COMMON_MUTANTS(conv),
     MUTANT(conv, forgets_the_bias),
     MUTANT(conv, forgets_the_act),

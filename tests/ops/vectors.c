@@ -83,9 +83,9 @@ static int integer(struct vectors *v, const char *member)
     return (int) number(v, member);
 }
 
-static struct sam_matrix get_matrix(struct vectors *v)
+static struct sam_matrix get_matrix(struct vectors *v, const char *member)
 {
-    const struct sam_tensor w = get(v, "weight");
+    const struct sam_tensor w = get(v, member);
     const size_t bytes = sam_op_pack_bytes(&v->queue, w.w, w.c, false);
     uint8_t *room = keep(v, bytes + 64);
     const struct sam_matrix m = { room + (64 - (uintptr_t) room % 64), w.w, w.c, false };
@@ -140,14 +140,23 @@ static void run_layernorm(struct vectors *v)
 static void run_linear(struct vectors *v)
 {
     sam_op_linear(&v->queue, &(struct sam_linear) {
-        .dst = output(v, "dst"), .src = get(v, "src"), .weight = get_matrix(v),
+        .dst = output(v, "dst"), .src = get(v, "src"), .weight = get_matrix(v, "weight"),
         .bias = get(v, "bias"), .add = get(v, "add"), .act = integer(v, "act") });
+}
+
+static void run_feed_forward(struct vectors *v)
+{
+    sam_op_feed_forward(&v->queue, &(struct sam_feed_forward) {
+        .x = output(v, "x"), .gamma = get(v, "gamma"), .beta = get(v, "beta"),
+        .eps = number(v, "eps"), .up = get_matrix(v, "up"), .down = get_matrix(v, "down"),
+        .up_bias = get(v, "up_bias"), .down_bias = get(v, "down_bias"),
+        .act = integer(v, "act") });
 }
 
 static void run_conv(struct vectors *v)
 {
     sam_op_conv(&v->queue, &(struct sam_conv) {
-        .dst = output(v, "dst"), .src = get(v, "src"), .weight = get_matrix(v),
+        .dst = output(v, "dst"), .src = get(v, "src"), .weight = get_matrix(v, "weight"),
         .bias = get(v, "bias"), .kernel = integer(v, "kernel"), .stride = integer(v, "stride"),
         .pad = integer(v, "pad"), .act = integer(v, "act") });
 }
@@ -162,7 +171,7 @@ static void run_depthwise(struct vectors *v)
 static void run_conv_transpose(struct vectors *v)
 {
     sam_op_conv_transpose(&v->queue, &(struct sam_conv_transpose) {
-        .dst = output(v, "dst"), .src = get(v, "src"), .weight = get_matrix(v),
+        .dst = output(v, "dst"), .src = get(v, "src"), .weight = get_matrix(v, "weight"),
         .bias = get(v, "bias"), .add = get(v, "add"), .act = integer(v, "act") });
 }
 
@@ -324,6 +333,7 @@ static const struct {
     { "add",              run_add,              1e-6f, 1e-6f },
     { "layernorm",        run_layernorm,        1e-5f, 1e-5f },
     { "linear",           run_linear,           5e-6f, 1e-6f },
+    { "feed_forward",     run_feed_forward,     2e-5f, 1e-6f },
     { "conv",             run_conv,             5e-6f, 1e-6f },
     { "depthwise",        run_depthwise,        5e-6f, 1e-6f },
     { "conv_transpose",   run_conv_transpose,   5e-6f, 1e-6f },

@@ -64,6 +64,7 @@ static int cpu_open(struct sam_queue *q, int device, int threads)
     cpu->ops.close = own->close;
     cpu->ops.workspace_bytes = own->workspace_bytes;
     sam_cpu_init_linear(&cpu->ops);
+    sam_cpu_init_feed_forward(&cpu->ops);
     sam_cpu_init_rope_attention(&cpu->ops);
     sam_cpu_init_attention(&cpu->ops);
     sam_cpu_init_elementwise(&cpu->ops);

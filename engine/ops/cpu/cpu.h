@@ -38,10 +38,11 @@ void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16);
 
 // The table starts as a copy of ref's; each file overwrites the entries it improves.
 void sam_cpu_init_linear(struct sam_ops *ops);    // pack, linear, conv, conv_transpose, matmul
+void sam_cpu_init_feed_forward(struct sam_ops *ops);
 void sam_cpu_init_attention(struct sam_ops *ops); // attention, window_attention
 void sam_cpu_init_rope_attention(struct sam_ops *ops);
 void sam_cpu_init_elementwise(struct sam_ops *ops); // copy, add, layernorm, maxpool, masks, ...
-void sam_cpu_init_image(struct sam_ops *ops);
-void sam_cpu_init_topk(struct sam_ops *ops);       // resize, preprocess, draw_masks
+void sam_cpu_init_image(struct sam_ops *ops);       // resize, preprocess, draw_masks
+void sam_cpu_init_topk(struct sam_ops *ops);
 
 #endif // SAM_CPU_H

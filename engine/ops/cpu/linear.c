@@ -5,39 +5,14 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "ops/cpu/gemm.h"
-#include "ops/cpu/rows.h"
-
-// The thread's workspace: rows made ready for the kernel in one half, sums in the other.
-enum { HALF = SAM_POOL_WORKSPACE / 2 };
+#include "ops/cpu/product.h"
 
 enum {
-    BLOCK_ROWS     = 96,        // at most: more would not make the weights' reads any rarer
-    BLOCK_BYTES    = 512 << 10, // of a block's rows: they are read once per panel
     ITEM_MACS      = 1 << 17,   // products that are worth a thread: some microseconds
     ITEMS_A_THREAD = 8,         // so that no thread waits long for the last
 };
 
-static int min_int(int a, int b) { return a < b ? a : b; }
-static int max_int(int a, int b) { return a > b ? a : b; }
-
-static int ceil_div(size_t a, int b)
-{
-    return (int) ((a + b - 1) / b);
-}
-
-static void *workspace(struct sam_cpu *cpu, int thread, int half)
-{
-    return (char *) sam_pool_workspace(cpu->pool, thread) + half * HALF;
-}
-
 // ---- packing
-
-// The kernels that multiply by this matrix.
-static const struct sam_gemm_kernels *kernels(const struct sam_cpu *cpu, bool exact)
-{
-    return exact ? cpu->gemm_f32 : cpu->gemm;
-}
 
 static size_t pack_bytes(const struct sam_queue *q, int out, int in, bool exact)
 {
@@ -100,35 +75,12 @@ struct shares {
     size_t ld;         // from one prepared row to the next, in numbers
 };
 
-// Rows whose distance is a multiple of a cache way fall on the same few lines of the cache.
-static bool rows_collide(size_t ld, size_t size)
-{
-    return ld * size % 2048 == 0;
-}
-
-// Rows of an item, at most `most`, a multiple of `tile`, such that `threads` that take one item
-// after the other end soonest: a last item that one of them does alone can cost 3 % of all.
-static int even_rows(size_t rows, int most, int tile, int threads)
-{
-    int best = most - most % tile;
-    size_t best_end = SIZE_MAX;
-    for (int size = best; size > best / 2; size -= tile) {
-        const size_t whole = rows / size, rest = rows % size;
-        const size_t end = whole / threads * size + (whole % threads ? (size_t) size : rest);
-        if (end < best_end)
-            best = size, best_end = end;
-    }
-    return best;
-}
-
 static struct shares share(const struct sam_cpu *cpu, const struct sam_gemm_kernels *gemm,
                            size_t rows, int k, int n)
 {
     const size_t size = gemm->bf16 ? 2 : 4;
     const int tile = gemm->tile_rows;
-    struct shares s = { .ld = ((size_t) k + 31) / 32 * 32 };
-    if (rows_collide(s.ld, size))
-        s.ld += 32;
+    struct shares s = { .ld = row_length(k, size) };
     s.rows = min_int(BLOCK_ROWS, max_int(1, (int) (BLOCK_BYTES / (s.ld * size))));
     s.columns = ceil_div(n, SAM_PANEL) * SAM_PANEL;
 

@@ -43,6 +43,7 @@ static const struct sam_ops table = {
     .add              = sam_add_ref,
     .layernorm        = sam_layernorm_ref,
     .linear           = sam_linear_ref,
+    .feed_forward     = sam_feed_forward_ref,
     .conv             = sam_conv_ref,
     .depthwise        = sam_depthwise_ref,
     .conv_transpose   = sam_conv_transpose_ref,

@@ -136,6 +136,7 @@ void sam_copy_rows_ref(struct sam_queue *q, const struct sam_copy_rows *p);
 void sam_add_ref(struct sam_queue *q, const struct sam_add *p);
 void sam_layernorm_ref(struct sam_queue *q, const struct sam_layernorm *p);
 void sam_linear_ref(struct sam_queue *q, const struct sam_linear *p);
+void sam_feed_forward_ref(struct sam_queue *q, const struct sam_feed_forward *p);
 void sam_conv_ref(struct sam_queue *q, const struct sam_conv *p);
 void sam_depthwise_ref(struct sam_queue *q, const struct sam_depthwise *p);
 void sam_conv_transpose_ref(struct sam_queue *q, const struct sam_conv_transpose *p);

@@ -1,0 +1,23 @@
+// The feed-forward half of the trunk's and of memory attention's blocks.
+#include "forward.h"
+
+size_t sam_mlp_hidden(const struct sam_queue *q, size_t count)
+{
+    return sam_op_has_feed_forward(q) ? 0 : count;
+}
+
+void sam_mlp_run(struct sam_queue *q, const struct sam_mlp *m, float eps, enum sam_act act,
+                 struct sam_tensor x, struct sam_tensor u, struct sam_tensor hidden)
+{
+    if (sam_op_has_feed_forward(q)) {
+        feed_forward(q, .x = x, NORM(m->norm), .eps = eps, .up = m->up.weight,
+                     .up_bias = m->up.bias, .down = m->down.weight, .down_bias = m->down.bias,
+                     .act = act);
+        return;
+    }
+    u = sam_view(u, x.n, x.h, x.w, x.c);
+    hidden = sam_view(hidden, x.n, x.h, x.w, m->up.weight.out);
+    layernorm(q, .dst = u, .src = x, NORM(m->norm), .eps = eps);
+    linear(q, .dst = hidden, .src = u, PRODUCT(m->up), .act = act);
+    linear(q, .dst = x, .src = hidden, PRODUCT(m->down), .add = x);
+}
