@@ -6,6 +6,7 @@ import data
 import losses
 import model
 import numpy as np
+import outlines
 import torch
 import tracks
 
@@ -18,7 +19,7 @@ class Clips(unittest.TestCase):
         torch.manual_seed(SEED)
         cls.bank = bank.Bank(bank.shared(bank.invent(SEED)), None, "cpu")
         make = data.Generator(cls.bank, 64, "cpu")
-        cls.clips = [make(4, 5) for _ in range(6)]
+        cls.clips = [make(4, 5) for _ in range(18)]
 
     def test_shapes_and_ranges(self):
         clips = self.clips[0]
@@ -99,12 +100,36 @@ class Following(unittest.TestCase):
         memory = losses.Memory()
         for t in range(10):
             memory.write(t, t, t in (0, 4))
-        self.assertEqual(memory.read(10), [(0, 6), (4, 6), (5, 4), (6, 3), (7, 2), (8, 1), (9, 0)])
+        self.assertEqual(memory.read(10), [(0, -1), (4, -1), (5, 4), (6, 3), (7, 2), (8, 1), (9, 0)])
+
+
+class Costs(unittest.TestCase):
+    def test_the_box_around_a_thing(self):
+        truth = torch.zeros(2, 40, 60)
+        truth[0, 10:20, 20:40] = 1
+        near = losses.around(truth, room=0.2)
+        wanted = torch.zeros(40, 60)
+        wanted[8:22, 16:44] = 1
+        self.assertTrue(near[0].equal(wanted))
+        self.assertFalse(near[1].any())  # nothing is there
+
+    def test_a_mistake_in_the_box_costs_more(self):
+        truth = torch.zeros(1, 40, 60)
+        truth[0, 10:20, 20:40] = 1
+        masks = (20 * truth - 10)[:, None].repeat(1, 3, 1, 1)
+        masks[0, 1, 8:10, 20:40] = 10  # beside the thing
+        masks[0, 2, 30:32, 20:40] = 10  # as much, far from it
+        costs, ious = losses.mask_costs(masks, truth, torch.ones_like(truth))
+        self.assertGreater(costs[0, 1], 1.5 * costs[0, 2])
+        self.assertGreater(costs[0, 2], 10 * costs[0, 0])
+        self.assertEqual(ious[0, 0], 1)
+        self.assertEqual(ious[0, 1], ious[0, 2])
 
 
 class Followed(unittest.TestCase):
-    def test_a_moving_disc_is_found_and_followed(self):
-        """A textured disc over a still texture, 3 px a frame: every followed mask overlaps the true one."""
+    @classmethod
+    def setUpClass(cls):
+        """A textured disc over a still texture, 3 px a frame at the size of tracks."""
         rng = np.random.default_rng(SEED)
 
         def texture(h, w):
@@ -113,24 +138,34 @@ class Followed(unittest.TestCase):
 
         ground, skin = texture(bank.HEIGHT, bank.WIDTH), texture(bank.HEIGHT, bank.WIDTH)
         yy, xx = np.mgrid[: bank.HEIGHT, : bank.WIDTH]
-        frames, truths = [], []
+        cls.frames, cls.truths = [], []
         for t in range(8):
             inside = (xx - 180 - 6 * t) ** 2 + (yy - 140) ** 2 < 50**2
-            frames.append(np.where(inside[..., None], np.roll(skin, 6 * t, 1), ground))
-            truths.append(cv2.resize(inside.astype(np.uint8), tracks.MAP, interpolation=cv2.INTER_AREA) > 0)
-        colours = [cv2.resize(f, tracks.MAP, interpolation=cv2.INTER_AREA) for f in frames]
-        greys = [cv2.cvtColor(c, cv2.COLOR_RGB2GRAY) for c in colours]
-        forward = [tracks.flow_between(a, b) for a, b in zip(greys, greys[1:])]
-        backward = [tracks.flow_between(b, a) for a, b in zip(greys, greys[1:])]
-        things = tracks.moving(colours[1], forward[0:3])
-        self.assertEqual(len(things), 1)
-        masks = tracks.follow(things[0], colours[1:7], forward[1:6], backward[1:6])
-        self.assertEqual(len(masks), 6)
-        for mask, truth in zip(masks, truths[1:]):
+            cls.frames.append(np.where(inside[..., None], np.roll(skin, 6 * t, 1), ground))
+            cls.truths.append(cv2.resize(inside.astype(np.uint8), tracks.MAP, interpolation=cv2.INTER_AREA) > 0)
+
+    def check(self, masks, first):
+        for mask, truth in zip(masks, self.truths[first:]):
             found, known = mask > 192, mask != tracks.UNKNOWN
             iou = (found & truth & known).sum() / ((found | truth) & known).sum()
             # Flow is blurred over some 3 of the disc's 25 pixels of radius.
             self.assertGreater(iou, 0.7)
+
+    def test_a_moving_disc_is_found_and_followed(self):
+        colours, forward, backward = tracks.flows_of(self.frames)
+        things = tracks.moving(colours[1], forward[0:3])
+        self.assertEqual(len(things), 1)
+        masks = tracks.follow(things[0], colours[1:7], forward[1:6], backward[1:6])
+        self.assertEqual(len(masks), 6)
+        self.check(masks, 1)
+
+    def test_an_outline_is_followed_both_ways(self):
+        """The second of two videos, the outline in its frame 4, of 8."""
+        still = np.stack([self.frames[0]] * 3)
+        outline = cv2.resize(self.truths[4].astype(np.uint8), outlines.SIZE, interpolation=cv2.INTER_NEAREST) > 0
+        [(first, masks, moves)] = tracks.of_masks([still, np.stack(self.frames)], [(3 + 4, outline, True)])
+        self.assertEqual((first, len(masks), moves), (3, 8, True))
+        self.check(masks, 0)
 
 
 if __name__ == "__main__":

@@ -97,6 +97,15 @@ class Pictures(unittest.TestCase):
         self.assertGreater((redder > 0).float().mean(), 0.95)
         self.assertFalse((maps[:, 0, 1] > 0).any())  # this frame has no second outline
 
+    def test_compact_things_come_less_often(self):
+        disc = cv2.circle(np.zeros(self.truth.shape, np.uint8), (180, 100), 42, 1, -1) > 0
+        both = torch.from_numpy(np.stack([disc, self.truth]))
+        # A circle of pixels; the handle of the other widens its box.
+        self.assertAlmostEqual(bank.filled(both)[0].item(), np.pi / 4, delta=0.03)
+        drawn = bank.shared_outlines([(0, disc, True), (1, self.truth, True)])
+        one = bank.Bank(bank.shared([np.zeros((2, bank.HEIGHT, bank.WIDTH, 3), np.uint8)]), None, "cpu", outlines=drawn)
+        self.assertLess(one.weights[0], 0.6 * one.weights[1])
+
     def test_cut_out_along_the_outline(self):
         make = data.Generator(self.bank, 64, "cpu")
         sheet = make.cutout(2, 1)

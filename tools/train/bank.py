@@ -72,6 +72,12 @@ def shared_outlines(found):
     return torch.tensor(frames), torch.from_numpy(np.stack(masks)).share_memory_(), torch.tensor(moves)
 
 
+def filled(masks):
+    """The share of its own box that each of the masks, bool (n, h, w), covers."""
+    sides = [masks.any(k).flip(1).cummax(1).values.flip(1) & masks.any(k).cummax(1).values for k in (1, 2)]
+    return masks.sum((1, 2)) / (sides[0].sum(1) * sides[1].sum(1)).clamp(min=1)
+
+
 class Bank:
     aspect = WIDTH / HEIGHT
 
@@ -102,6 +108,8 @@ class Bank:
             # As often things that move by themselves as others.
             moves = outlines[2].float()
             self.weights = moves / moves.sum().clamp(min=1) + (1 - moves) / (1 - moves).sum().clamp(min=1)
+            # GrabCut is surest of compact things, and those say the least about what in a box is the thing.
+            self.weights *= 1 - filled(outlines[1])
 
     def __len__(self):
         return len(self.frames)

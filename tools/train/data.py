@@ -182,6 +182,15 @@ class Generator:
         hole = (self.plane - centre).norm(dim=-1) - uniform((count, 1, 1), 0.08, 0.3, d)
         return torch.where(chance(count, 0.12, d)[:, None, None], torch.minimum(shape, hole), shape)
 
+    def parts(self, count):
+        """(B, 1, C, C): where a thing wears another skin, beyond a bent line, as riders and heads do; often nowhere."""
+        d = self.device
+        normal = torch.randn(count, 1, 1, 2, device=d)
+        along = (self.plane * normal / normal.norm(dim=-1, keepdim=True)).sum(-1)
+        along = along + 0.3 * uniform((count, 1, 1), -1, 1, d) * (self.plane * normal.flip(-1)).sum(-1).sin()
+        cut = uniform((count, 1, 1), -0.1, 0.6, d)
+        return ((along > cut) & chance(count, 0.4, d)[:, None, None])[:, None]
+
     # Motion
 
     def warp(self, grid, steps):
@@ -300,7 +309,7 @@ class Generator:
         masks (B, h, w): what is to be in view.
         """
         d, ratio = self.device, self.bank.aspect
-        half = uniform((count,), 0.55, 1.0, d)  # of the video's height
+        half = uniform((count,), 0.55 if masks is None else 0.4, 1.0, d)  # of the video's height
         width = half / ratio * torch.exp(uniform((count,), -0.1, 0.5, d))
         width = width.clamp(max=1.0)
         room = torch.stack((1 - width, 1 - half), 1)
@@ -374,7 +383,8 @@ class Generator:
                 fresh = self.textures(count, scene)
                 # A distractor wears the skin of the thing before it.
                 skin = fresh if skin is None else torch.where(chance(count, 0.2, d)[:, None, None, None], skin, fresh)
-                sheet = torch.cat((skin, self.silhouettes(count)[:, None] + 1), 1)[:, None]
+                worn = torch.where(self.parts(count), self.textures(count, scene), skin)
+                sheet = torch.cat((worn, self.silhouettes(count)[:, None] + 1), 1)[:, None]
                 turn = math.pi
             colour, cover = self.thing(sheet, steps, turn)
             cover = cover * (torch.rand_like(often) < often)
@@ -389,7 +399,8 @@ class Generator:
         area = masks.mean((3, 4))
         first = area[:, 0]
         fit = ((first > 0.004) & (first < 0.6)).float()
-        fit[:, 0] *= 3  # what moved by itself teaches most
+        if frames.shape[1] > 1:
+            fit[:, 0] *= 3  # what moved by itself teaches most
         order = (fit + 1e-6) / -torch.log(torch.rand_like(fit).clamp(1e-9, 1 - 1e-6))
         index = order.topk(self.targets, dim=1).indices
         rows = torch.arange(len(index), device=index.device)[:, None]

@@ -6,12 +6,28 @@ import torch.nn.functional as F
 import model
 
 
+def around(truth, room=0.15):
+    """(n, h, w): 1 in the box of each truth, grown on every side by a share of its sides."""
+    inside = truth > 0.5
+    lines = []
+    for line in (inside.any(2), inside.any(1)):
+        place = torch.arange(line.shape[1], device=line.device)
+        low, high = torch.where(line, place, len(place)).amin(1), torch.where(line, place, -1).amax(1)
+        grown = room * (high - low + 1).clamp(min=0)
+        lines.append((place >= (low - grown)[:, None]) & (place <= (high + grown)[:, None]))
+    return (lines[0][:, :, None] & lines[1][:, None]).float()
+
+
 def mask_costs(masks, truth, known):
-    """(n, k): 5 x binary cross-entropy + dice of each mask, over known pixels; and its IoU."""
-    masks = masks.float()
+    """(n, k): 5 x binary cross-entropy + dice of each mask, over known pixels; and its IoU.
+
+    Half of the entropy's weight lies on the thing's own box, where most mistakes are and few pixels.
+    """
+    masks, near = masks.float(), (around(truth) * known)[:, None]
     truth, known = truth[:, None].expand_as(masks), known[:, None]
-    count = known.sum((2, 3)).clamp(min=1)
-    entropy = (F.binary_cross_entropy_with_logits(masks, truth, reduction="none") * known).sum((2, 3)) / count
+    weight = 0.5 * known / known.sum((2, 3), keepdim=True).clamp(min=1)
+    weight = weight + 0.5 * near / near.sum((2, 3), keepdim=True).clamp(min=1)
+    entropy = (F.binary_cross_entropy_with_logits(masks, truth, reduction="none") * weight).sum((2, 3))
     found, wanted = masks.sigmoid() * known, truth * known
     dice = 1 - (2 * (found * wanted).sum((2, 3)) + 1) / (found.sum((2, 3)) + wanted.sum((2, 3)) + 1)
     return 5 * entropy + dice, overlap(masks, truth, known)
@@ -95,7 +111,7 @@ def follow(net, clips, kind, affinity=0.5, corrected=None):
     truths = F.avg_pool2d(clips.masks.flatten(0, 2)[:, None], 4)[:, 0].unflatten(0, (b, t, o))
     knowns = F.avg_pool2d(clips.known.flatten(0, 2)[:, None], 4)[:, 0].unflatten(0, (b, t, o))
     alive = clips.present[:, 0].flatten()
-    memories, pointers, ious, total = Memory(), [], [], 0.0
+    memories, pointers, ious, total = Memory(net.samtrack["num_maskmem"]), [], [], 0.0
     for now in range(t):
         fine, middle, coarse = (m[:, now].repeat_interleave(o, 0) for m in maps)
         truth, known = truths[:, now].reshape(-1, side, side), (knowns[:, now].reshape(-1, side, side) > 0.9).float()
@@ -107,7 +123,9 @@ def follow(net, clips, kind, affinity=0.5, corrected=None):
             none, dense = model.no_points(net, b * o), model.dense_none(net, b * o)
             out = model.decode(net, conditioned, fine, middle, none, dense)
             high, token = chosen(net, out, multi=True)
-        cost, real = decoder_cost(out[0], out[1], out[3], truth, known, present, alive)
+        # A box is answered by mask 0.
+        single = 1.5 if kind == "box" and not now else 0.5
+        cost, real = decoder_cost(out[0], out[1], out[3], truth, known, present, alive, single)
         total = total + cost * (1.0 if now else 0.5)
         rows = torch.arange(b * o, device=real.device)
         ious.append(real[rows, out[1][:, 1:].argmax(1) + 1].detach() if now else real[:, 0].detach())
@@ -128,18 +146,18 @@ def follow(net, clips, kind, affinity=0.5, corrected=None):
 
 
 class Memory:
-    """Maps of earlier frames: all prompted ones, and the last six others."""
+    """Maps of earlier frames: all prompted ones, and the last `most` - 1 others."""
 
-    def __init__(self):
-        self.kept = []
+    def __init__(self, most=7):
+        self.kept, self.most = [], most
 
     def write(self, memory, frame, prompted):
         self.kept.append((memory, frame, prompted))
 
     def read(self, now):
         """[(map, slot)] as model.attend() wants them."""
-        recent = [(m, now - t - 1) for m, t, prompted in self.kept if not prompted and now - t <= 6]
-        return [(m, 6) for m, _, prompted in self.kept if prompted] + recent
+        recent = [(m, now - t - 1) for m, t, prompted in self.kept if not prompted and now - t < self.most]
+        return [(m, -1) for m, _, prompted in self.kept if prompted] + recent
 
 
 def aged(pointers, now):
@@ -183,15 +201,16 @@ def click(masks):
     return points, torch.ones(len(masks), 1, dtype=torch.long, device=masks.device)
 
 
-def box(masks):
-    """The corners of each mask's box, each side moved by up to a tenth of its length."""
+def box(masks, shake=0.1):
+    """The corners of each mask's box, in half of the cases each moved by up to a share of the sides' length."""
     size = masks.shape[-1]
     axis = torch.arange(size, device=masks.device)
     columns, rows = masks.amax((1, 2)) > 0, masks.amax((1, 3)) > 0
     low = torch.stack([torch.where(m, axis, size).amin(1) for m in (columns, rows)], 1).float()
     high = torch.stack([torch.where(m, axis, -1).amax(1) for m in (columns, rows)], 1).float() + 1
     side = (high - low).clamp(min=1)
-    jitter = (torch.rand(2, *side.shape, device=masks.device) - 0.5) * 0.2 * side
+    jitter = (torch.rand(2, *side.shape, device=masks.device) - 0.5) * 2 * shake * side
+    jitter = jitter * (torch.rand(len(masks), 1, device=masks.device) < 0.5)
     points = torch.stack(((low + jitter[0]), (high + jitter[1])), 1).clamp(0, size)
     labels = torch.tensor([2, 3], device=masks.device).expand(len(masks), 2)
     return points, labels

@@ -19,20 +19,27 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.models.sam2_video.modeling_sam2_video import Sam2VideoLayerNorm
 
 NANO = {
-    "image_size": 256,
+    "image_size": 320,
     "trunk": {
         "kind": "hiera",
         "embed_dim": 32,
         "num_heads": 1,
         "stages": [1, 2, 5, 1],
         "global_att_blocks": [],
-        "window_spec": [8, 4, 16, 8],
+        "window_spec": [8, 4, 20, 10],
         "window_pos_embed_bkg_spatial_size": [7, 7],
     },
     "d_model": 128,
     "mem_dim": 32,
-    "num_maskmem": 7,
+    "num_maskmem": 4,
 }
+
+
+def sized(config, side):
+    """`config` at another input size, the windows of its last stages spanning their maps."""
+    trunk = config["trunk"] | {"window_spec": [*config["trunk"]["window_spec"][:2], side // 16, side // 32]}
+    return config | {"image_size": side, "trunk": trunk}
+
 
 MEAN = torch.tensor((0.485, 0.456, 0.406)).view(1, 3, 1, 1)
 STD = torch.tensor((0.229, 0.224, 0.225)).view(1, 3, 1, 1)
@@ -432,7 +439,7 @@ def sine_2d(module, h):
 def attend(net, coarse, memories, pointers):
     """Condition `coarse` on what is remembered.
 
-    memories: (map, slot), slot 6 for a prompted frame, else its age - 1; pointers: (pointer (n, d), age).
+    memories: (map, slot), slot -1 (the last) for a prompted frame, else its age - 1; pointers: (pointer (n, d), age).
     """
     n, d, h, w = coarse.shape
     sine = sine_2d(net.memory_encoder.position_encoding, h).to(coarse.device)

@@ -88,8 +88,8 @@ class Tracker:
         self.frame += 1
         fine, middle, coarse = self._features(image)
         now = self.frame
-        recent = [t for t in range(now - 6, now) if t in self.tracked]
-        memories = [(m, 6) for m, _ in self.prompted.values()]
+        recent = [t for t in range(now - self.net.samtrack["num_maskmem"] + 1, now) if t in self.tracked]
+        memories = [(m, -1) for m, _ in self.prompted.values()]
         memories += [(self.tracked[t][0], now - t - 1) for t in recent]
         pointers = [(p, now - t) for t, (_, p) in self.prompted.items()]
         ages = range(1, model.POINTERS)

@@ -145,12 +145,18 @@ def follow(mask, colours, forward, backward):
     return np.stack(out)
 
 
-def of_video(frames, rng, every=2):
-    """[(first frame, masks, whether it moves by itself)] of one video, (n, H, W, 3) RGB."""
+def flows_of(frames):
+    """The frames of one video (n, H, W, 3) at MAP, and the flows from each to the next and back."""
     colours = [cv2.resize(f, MAP, interpolation=cv2.INTER_AREA) for f in frames]
     greys = [cv2.cvtColor(c, cv2.COLOR_RGB2GRAY) for c in colours]
     forward = [flow_between(a, b) for a, b in zip(greys, greys[1:])]
     backward = [flow_between(b, a) for a, b in zip(greys, greys[1:])]
+    return colours, forward, backward
+
+
+def of_video(frames, rng, every=2):
+    """[(first frame, masks, whether it moves by itself)] of one video, (n, H, W, 3) RGB."""
+    colours, forward, backward = flows_of(frames)
     tracks = []
     for t in range(1, len(frames) - SHORTEST, every):
         things = [(m, whole(m)) for m in moving(colours[t], forward[t - 1 : t + 2])]
@@ -169,6 +175,32 @@ def of_videos(videos, seed=0):
     rng, first, tracks = np.random.default_rng(seed), 0, []
     for frames in videos:
         tracks += [(first + t, masks, moves) for t, masks, moves in of_video(frames, rng)]
+        first += len(frames)
+    return tracks
+
+
+def both_ways(mask, t, colours, forward, backward):
+    """(first frame, masks) of `mask` in frame t followed from there into the past and into the future."""
+    half = LENGTH // 2
+    end, begin = t + half, max(0, t - half + 1)
+    after = follow(mask, colours[t:end], forward[t : end - 1], backward[t : end - 1])
+    # Time reversed: the flow to the frame before is the one that leads on.
+    colours, forward, backward = (part[::-1] for part in (colours[begin : t + 1], backward[begin:t], forward[begin:t]))
+    before = follow(mask, colours, forward, backward)
+    return t + 1 - len(before), np.concatenate((before[:0:-1], after))
+
+
+def of_masks(videos, found):
+    """[(first frame, masks, whether it moves by itself)] of [(frame, mask bool, whether it moves by itself)]."""
+    first, tracks = 0, []
+    for frames in videos:
+        here = [f for f in found if first <= f[0] < first + len(frames)]
+        flows = flows_of(frames) if here else None
+        for t, mask, moves in here:
+            small = cv2.resize(mask.astype(np.float32), MAP, interpolation=cv2.INTER_AREA) > 0.5
+            begin, masks = both_ways(small, t - first, *flows)
+            if len(masks) >= SHORTEST:
+                tracks.append((first + begin, masks, moves))
         first += len(frames)
     return tracks
 

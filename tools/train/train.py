@@ -147,7 +147,7 @@ class Run:
         # The long ones later: what is wrong after three frames is not learnt from eight.
         frames = lengths[draw(max(1, math.ceil(len(lengths) * min(1.0, 0.5 + self.part))))]
         corrected = 1 + draw(frames - 1) if frames > 2 and draw(5) == 0 else None
-        return max(1, 4 * batch // frames), frames, ("mask", "mask", "box", "point")[draw(4)], corrected
+        return max(1, 4 * batch // frames), frames, ("mask", "box", "box", "point")[draw(4)], corrected
 
     def rate(self):
         """Warm-up, then flat, then a cosine to a twentieth over the last half."""
@@ -183,14 +183,6 @@ class Run:
                 self.average[k].lerp_(p, 1 - keep)
 
 
-def sized(side):
-    """The nano configuration at another input size, the windows of its last stages spanning their maps."""
-    config = json.loads(json.dumps(model.NANO))
-    config["image_size"] = side
-    config["trunk"]["window_spec"] = [8, 4, side // 16, side // 32]
-    return config
-
-
 def begin(args):
     """The network to train, and the checkpoint to resume from, if any."""
     path = os.path.join(args.out, "checkpoint.pt")
@@ -199,11 +191,11 @@ def begin(args):
             raise Refused(f"{path}: no checkpoint to resume from")
         try:
             state = torch.load(path, map_location="cpu", weights_only=True)
-            return model.build(sized(args.size)), state
+            return model.build(model.sized(model.NANO, args.size)), state
         except (RuntimeError, EOFError, ValueError, pickle.UnpicklingError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise Refused(f"{path}: not a checkpoint of this trainer ({reason})") from None
-    config = sized(args.size)
+    config = model.sized(model.NANO, args.size)
     if args.source:
         return model.load(args.source, config), None
     net = model.build(config)
@@ -223,6 +215,7 @@ def load_videos(args):
         found = tracks.of_videos(videos)
         tracks.save(kept, videos, found)
     drawn = find_outlines(args, videos, found) if args.stills else []
+    found += follow_outlines(args, videos, drawn)
     apart = frames_apart(args.held, videos)
     return (
         bank.shared(videos),
@@ -250,6 +243,17 @@ def find_outlines(args, videos, followed):
         drawn = outlines.of_videos(videos, followed, args.workers)
         outlines.save(kept, videos, drawn)
     return drawn
+
+
+def follow_outlines(args, videos, drawn):
+    """What tracks.of_videos() gives, of the outlines."""
+    kept = os.path.join(args.out, "outlines-followed.npz")
+    found = tracks.load(kept, videos) if drawn else []
+    if found is None:
+        print(f"following {len(drawn)} outlines", flush=True)
+        found = tracks.of_masks(videos, drawn)
+        tracks.save(kept, videos, found)
+    return found
 
 
 def draw(count):

@@ -72,7 +72,7 @@ def memory(net, generator, count=4):
         _, high, token = losses.prompt(net, "mask", truth, coarse, fine, middle)
         ones = torch.ones(n, 1, device=high.device)
         stored = model.encode_memory(net, coarse, high, ones)
-        out = model.attend(net, coarse, [(stored, 6)], [(model.point_to(net, token, ones), 1)])
+        out = model.attend(net, coarse, [(stored, -1)], [(model.point_to(net, token, ones), 1)])
         out = model.decode(net, out, fine, middle, model.no_points(net, n), model.dense_none(net, n))
         rows = torch.arange(n, device=high.device)
         return out[0][rows, out[1][:, 1:].argmax(1) + 1].float()

@@ -1,0 +1,70 @@
+import contextlib
+import io
+import os
+import tempfile
+import unittest
+from unittest import mock
+
+import mix
+import model
+import torch
+
+SEED = 7
+SMALL = model.sized(model.NANO | {"num_maskmem": 5}, 64)
+
+
+def run(*arguments):
+    """(exit status, what it said on stderr)."""
+    said = io.StringIO()
+    with mock.patch("sys.argv", ["mix.py", *arguments]), contextlib.redirect_stderr(said):
+        return mix.main(), said.getvalue()
+
+
+class Mix(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        torch.manual_seed(SEED)
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.files = [os.path.join(cls.folder.name, f"{n}.safetensors") for n in "ab"]
+        for path in cls.files:
+            model.save(model.build(SMALL), path)
+        cls.out = os.path.join(cls.folder.name, "out.safetensors")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def test_the_weighted_mean(self):
+        self.assertEqual(run("--out", self.out, f"{self.files[0]}=1", f"{self.files[1]}=3"), (0, ""))
+        (_, a), (_, b) = (model.read(f) for f in self.files)
+        config, found = model.read(self.out)
+        self.assertEqual(config, SMALL)
+        for name, value in found.items():
+            # fp16 has eleven bits.
+            torch.testing.assert_close(value, 0.25 * a[name] + 0.75 * b[name], rtol=1e-3, atol=1e-5)
+
+    def test_another_size_and_fewer_maps(self):
+        self.assertEqual(run("--out", self.out, "--size", "96", "--maps", "3", self.files[0]), (0, ""))
+        config, found = model.read(self.out)
+        self.assertEqual((config["image_size"], config["trunk"]["window_spec"]), (96, [8, 4, 6, 3]))
+        self.assertEqual((config["num_maskmem"], SMALL["image_size"]), (3, 64))
+        _, state = model.read(self.files[0])
+        # The two youngest, and that of prompted frames.
+        self.assertTrue(found[mix.TIMES].equal(state[mix.TIMES][[0, 1, 4]]))
+        self.assertEqual(model.load(self.out).image_size, 96)
+
+    def test_refuses_in_one_sentence(self):
+        for pattern, arguments in {
+            "shares add up to 0": (f"{self.files[0]}=0",),
+            "not a number": (f"{self.files[0]}=half",),
+            "2 to 5 can be had": ("--maps", "6", self.files[0]),
+            "not a multiple of 32": ("--size", "100", self.files[0]),
+            "not a readable safetensors file": (__file__,),
+        }.items():
+            status, said = run("--out", self.out, *arguments)
+            self.assertEqual((status, len(said.strip().splitlines())), (1, 1), said)
+            self.assertRegex(said, pattern)
+
+
+if __name__ == "__main__":
+    unittest.main()

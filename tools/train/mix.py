@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""The weighted mean of several weights of one architecture, at any input size, with fewer memory maps if wanted.
+
+    mix.py --out FILE A.safetensors=0.5 B.safetensors=0.5
+    mix.py --out FILE --size 320 --maps 4 A.safetensors
+
+Weights of one ancestor that learnt from different data often do better in their mean than each alone.
+"""
+
+import argparse
+import sys
+
+import torch
+
+import model
+
+TIMES = "maskmem_tpos_enc"
+
+
+def arguments():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--out", required=True)
+    p.add_argument("--size", type=int, help="input side, pixels, a multiple of 32 (default: of the first file)")
+    p.add_argument("--maps", type=int, help="memory maps attended: that of the prompted frame and the latest others")
+    p.add_argument("parts", nargs="+", metavar="FILE[=SHARE]")
+    return p.parse_args()
+
+
+def share_of(part):
+    """(path, share) of FILE=SHARE."""
+    path, equals, share = part.rpartition("=")
+    if not equals:
+        return part, 1.0
+    try:
+        return path, float(share)
+    except ValueError:
+        raise model.ModelError(f"{part}: the share after the last = is not a number") from None
+
+
+def with_maps(state, maps, path):
+    """`state` with the places in time of so many memory maps: the youngest, and the last, of prompted frames."""
+    times = state[TIMES]
+    if not 2 <= maps <= len(times):
+        raise model.ModelError(f"{path}: {maps} memory maps wanted; 2 to {len(times)} can be had")
+    return state | {TIMES: torch.cat((times[: maps - 1], times[-1:]))}
+
+
+def mixed(parts, maps=None):
+    """(configuration of the first file, state) of [(path, share)]."""
+    config, sums = None, {}
+    total = sum(share for _, share in parts)
+    if not total > 0:
+        raise model.ModelError(f"{parts[0][0]}: the shares add up to {total:g}, wanted more than 0")
+    for path, share in parts:
+        found, state = model.read(path)
+        config = config or found
+        state = with_maps(state, maps or config["num_maskmem"], path)
+        if sums and {k: v.shape for k, v in sums.items()} != {k: v.shape for k, v in state.items()}:
+            raise model.ModelError(f"{path}: of another architecture than {parts[0][0]}")
+        sums = {k: sums.get(k, 0) + v * (share / total) for k, v in state.items()}
+    return config | {"num_maskmem": maps or config["num_maskmem"]}, sums
+
+
+def main():
+    args = arguments()
+    try:
+        config, state = mixed([share_of(p) for p in args.parts], args.maps)
+        if args.size:
+            if args.size < 64 or args.size % 32:
+                raise model.ModelError(f"--size: {args.size} is not a multiple of 32 from 64 on")
+            config = model.sized(config, args.size)
+        net = model.build(config, model.count_layers(state))
+        model.load_state(net, state, args.parts[0])
+        model.save(net, args.out)
+    except (model.ModelError, OSError) as error:
+        print(f"mix.py: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
