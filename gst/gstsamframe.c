@@ -1,5 +1,6 @@
 /* What happens to one frame: prompts, inference or not, metas. */
 
+#include "gstsamcuda.h"
 #include "gstsamimage.h"
 #include "gstsamtrackprivate.h"
 
@@ -176,6 +177,32 @@ take_result (GstSamTrack * self, const struct sam_result *result,
   show (self);
 }
 
+/* Frames in the memory of the GPU that the model runs on stay there; all others
+ * are read in system memory, wherever they are. */
+static gboolean
+map_frame (GstSamTrack * self, GstBuffer * buf, GstVideoFrame * frame,
+    gboolean * on_device)
+{
+  GstMapFlags flags = 0;
+  gchar *why = NULL;
+
+  *on_device = self->on_cuda && gst_sam_cuda_is_memory (buf);
+  if (*on_device)
+    flags = gst_sam_cuda_prepare (buf, self->cuda_context, &why);
+  if (why) {
+    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS, ("%s", why), (NULL));
+    g_free (why);
+    return FALSE;
+  }
+  if (!gst_video_frame_map (frame, &self->info, buf,
+          flags | GST_MAP_READ | GST_VIDEO_FRAME_MAP_FLAG_NO_REF)) {
+    GST_ELEMENT_ERROR (self, STREAM, FAILED,
+        ("The frame's memory cannot be read."), (NULL));
+    return FALSE;
+  }
+  return TRUE;
+}
+
 /* Run the engine on the frame. *ns is the time of sam_tracker_step(). */
 static gboolean
 step (GstSamTrack * self, GstBuffer * buf, GstBuffer * mask,
@@ -186,16 +213,14 @@ step (GstSamTrack * self, GstBuffer * buf, GstBuffer * mask,
   struct sam_frame image;
   struct sam_labels labels;
   struct sam_error error = { "" };
+  gboolean on_device;
   int status;
 
-  if (!gst_video_frame_map (&frame, &self->info, buf,
-          GST_MAP_READ | GST_VIDEO_FRAME_MAP_FLAG_NO_REF)) {
-    GST_ELEMENT_ERROR (self, STREAM, FAILED,
-        ("The frame's memory cannot be read."), (NULL));
+  if (!map_frame (self, buf, &frame, &on_device))
     return FALSE;
-  }
   gst_buffer_map (mask, &map, GST_MAP_WRITE);
   gst_sam_image_describe (&image, &frame);
+  image.on_device = on_device;
   labels.data = map.data;
   labels.width = labels.stride = self->mask_width;
   labels.height = self->mask_height;

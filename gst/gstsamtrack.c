@@ -67,18 +67,9 @@ enum
 #define DEFAULT_MAX_OBJECTS 8
 #define DEFAULT_LOST_AFTER 30
 
-/* The largest frame that the engine takes. */
-#define SIZES ", width = (int) [ 1, 16384 ], height = (int) [ 1, 16384 ], " \
-    "framerate = " GST_VIDEO_FPS_RANGE
-#define CAPS "video/x-raw, format = (string) " GST_SAM_IMAGE_FORMATS SIZES
-#define OVERLAY_CAPS "video/x-raw, format = (string) " GST_SAM_PAD_FORMATS SIZES
+#define OVERLAY_CAPS "video/x-raw, format = (string) " GST_SAM_PAD_FORMATS \
+    GST_SAM_IMAGE_SIZES
 
-static GstStaticPadTemplate sink_template =
-GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
-    GST_STATIC_CAPS (CAPS));
-static GstStaticPadTemplate src_template =
-GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
-    GST_STATIC_CAPS (CAPS));
 static GstStaticPadTemplate overlay_template =
 GST_STATIC_PAD_TEMPLATE ("overlay", GST_PAD_SRC, GST_PAD_REQUEST,
     GST_STATIC_CAPS (OVERLAY_CAPS));
@@ -122,8 +113,10 @@ gst_sam_track_start (GstBaseTransform * base)
   int status;
 
   get_params (self, &params);
+  gst_sam_track_start_context (self, &params);
   status = sam_tracker_open (&self->tracker, &params, &error);
   if (status != SAM_OK) {
+    gst_sam_track_stop_context (self);
     gst_sam_track_post_error (self, status, &error, "sam_tracker_open");
     return FALSE;
   }
@@ -131,6 +124,7 @@ gst_sam_track_start (GstBaseTransform * base)
   GST_INFO_OBJECT (self, "%s on %s (%s), %s: open after %" G_GINT64_FORMAT
       " ms", info.model_file, info.backend, info.device, info.precision,
       info.open_ns / 1000000);
+  self->on_cuda = params.cuda_context && g_str_equal (info.backend, "cuda");
   self->image_size = info.image_size;
   self->passed = 0;
   self->since_reset = 0;
@@ -149,6 +143,7 @@ gst_sam_track_stop (GstBaseTransform * base)
   GstSamTrack *self = GST_SAM_TRACK (base);
 
   sam_tracker_close (&self->tracker);
+  gst_sam_track_stop_context (self);
   gst_sam_queue_stop (self->queue);
   gst_sam_pad_stop (self);
   gst_sam_track_forget_frame (self);
@@ -262,6 +257,9 @@ static gboolean
 gst_sam_track_query (GstBaseTransform * base, GstPadDirection direction,
     GstQuery * query)
 {
+  if (GST_QUERY_TYPE (query) == GST_QUERY_CONTEXT &&
+      gst_sam_track_answer_context (GST_SAM_TRACK (base), query))
+    return TRUE;
   if (direction == GST_PAD_SRC && GST_QUERY_TYPE (query) == GST_QUERY_LATENCY)
     return gst_sam_load_query_latency (&GST_SAM_TRACK (base)->load, base,
         query);
@@ -409,6 +407,7 @@ gst_sam_track_finalize (GObject * object)
   GstSamTrack *self = GST_SAM_TRACK (object);
 
   gst_sam_pad_finalize (self);
+  gst_sam_track_stop_context (self);
   gst_sam_queue_clear (self->queue);
   gst_sam_load_clear (&self->load);
   gst_sam_stats_clear (self->stats);
@@ -451,13 +450,14 @@ install_model_properties (GObjectClass * klass)
   /**
    * GstSamTrack:cuda-device-id:
    *
-   * Which GPU of several, -1 for the current one of the process.
+   * Which GPU of several, -1 for that of the pipeline's CUDA context, else
+   * the first.
    *
    * Since: 0.1
    */
   g_object_class_install_property (klass, PROP_CUDA_DEVICE_ID,
       g_param_spec_int ("cuda-device-id", "CUDA device ID",
-          "Which NVIDIA GPU to run on (-1: the current one)", -1, 1024, -1,
+          "Which NVIDIA GPU to run on (-1: the pipeline's)", -1, 1024, -1,
           SETTABLE_READY));
   /**
    * GstSamTrack:precision:
@@ -624,13 +624,14 @@ gst_sam_track_class_init (GstSamTrackClass * klass)
   install_report_properties (gobject_class);
   gst_sam_track_install_signals (klass);
 
-  gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_add_static_pad_template (element_class, &src_template);
+  gst_sam_track_add_template (element_class, "sink", GST_PAD_SINK);
+  gst_sam_track_add_template (element_class, "src", GST_PAD_SRC);
   gst_element_class_add_static_pad_template (element_class, &overlay_template);
   gst_element_class_set_static_metadata (element_class, "Object mask tracker",
       "Filter/Analyzer/Video",
       "Tracks the masks of the objects it is pointed at, with SAM 2's models",
       "The samtrack authors");
+  element_class->set_context = GST_DEBUG_FUNCPTR (gst_sam_track_set_context);
   element_class->request_new_pad = GST_DEBUG_FUNCPTR (gst_sam_pad_request);
   element_class->release_pad = GST_DEBUG_FUNCPTR (gst_sam_pad_release);
 
@@ -640,6 +641,8 @@ gst_sam_track_class_init (GstSamTrackClass * klass)
   base_class->sink_event = GST_DEBUG_FUNCPTR (gst_sam_track_sink_event);
   base_class->src_event = GST_DEBUG_FUNCPTR (gst_sam_track_src_event);
   base_class->query = GST_DEBUG_FUNCPTR (gst_sam_track_query);
+  base_class->propose_allocation =
+      GST_DEBUG_FUNCPTR (gst_sam_track_propose_allocation);
   base_class->transform_ip = GST_DEBUG_FUNCPTR (gst_sam_track_transform_ip);
   base_class->passthrough_on_same_caps = FALSE;
 

@@ -32,6 +32,7 @@ struct _GstSamTrack
   gint mask_size;
   gint policy;
   gchar *initial_prompt;
+  GstObject *cuda_context;      /* NULL: none */
   GstSamReport *shown;          /* what "objects" tells, without its mask */
 
   /* these have locks of their own */
@@ -42,6 +43,7 @@ struct _GstSamTrack
 
   /* streaming thread only */
   sam_tracker *tracker;
+  gboolean on_cuda;             /* the tracker is, in cuda_context */
   GstVideoInfo info;
   gint image_size;              /* side of the model's input, px */
   guint passed;                 /* frames since the last inference */
@@ -59,6 +61,18 @@ void gst_sam_track_log (void *self, enum sam_log_level level,
     const char *line);
 void gst_sam_track_post_error (GstSamTrack * self, int status,
     const struct sam_error *error, const gchar * what);
+
+/* gstsamcontext.c */
+
+void gst_sam_track_add_template (GstElementClass * klass, const gchar * name,
+    GstPadDirection direction);
+void gst_sam_track_set_context (GstElement * element, GstContext * context);
+void gst_sam_track_start_context (GstSamTrack * self,
+    struct sam_params *params);
+void gst_sam_track_stop_context (GstSamTrack * self);
+gboolean gst_sam_track_answer_context (GstSamTrack * self, GstQuery * query);
+gboolean gst_sam_track_propose_allocation (GstBaseTransform * base,
+    GstQuery * decided, GstQuery * query);
 
 /* gstsamsignals.c */
 

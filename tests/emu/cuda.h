@@ -105,6 +105,7 @@ EMU_API CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D *copy);
 EMU_API CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *copy, CUstream stream);
 EMU_API CUresult cuStreamCreate(CUstream *stream, unsigned int flags);
 EMU_API CUresult cuStreamDestroy_v2(CUstream stream);
+EMU_API CUresult cuStreamDestroy(CUstream stream); // the first version, by which libgstcuda asks
 EMU_API CUresult cuStreamSynchronize(CUstream stream);
 
 #endif // EMU_CUDA_H

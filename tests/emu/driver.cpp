@@ -222,6 +222,8 @@ CUresult cuStreamDestroy_v2(CUstream stream)
     return in_context([=] { return cudaStreamDestroy(stream); });
 }
 
+CUresult cuStreamDestroy(CUstream stream) { return cuStreamDestroy_v2(stream); }
+
 CUresult cuStreamSynchronize(CUstream stream)
 {
     return in_context([=] { return cudaStreamSynchronize(stream); });

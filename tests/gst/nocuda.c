@@ -1,4 +1,4 @@
-/* Preloaded: a machine without any CUDA library, whatever is installed. Adds
+/* Preloaded: a machine without any CUDA library, GStreamer's included. Adds
  * the names that were asked for to the file $NOCUDA_ASKED. */
 
 #define _GNU_SOURCE
@@ -12,7 +12,7 @@
 static int
 is_of_cuda (const char *path)
 {
-  static const char *const names[] = { "libcu", "libnv", "libnvidia" };
+  static const char *const names[] = { "libcu", "libnv", "libgstcuda" };
   const char *slash = strrchr (path, '/');
   const char *name = slash ? slash + 1 : path;
   unsigned i;

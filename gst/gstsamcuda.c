@@ -1,0 +1,214 @@
+/* libgstcuda of GStreamer 1.22 and later, opened at run time. Only what all of
+ * its versions have in common is taken from the headers; what 1.24 brought is
+ * looked up. */
+
+#include "gstsamcuda.h"
+
+#include <gmodule.h>
+#include <gst/cuda/gstcudabufferpool.h>
+#include <gst/cuda/gstcudacontext.h>
+#include <gst/cuda/gstcudaloader.h>
+#include <gst/cuda/gstcudamemory.h>
+
+#define LIBRARY "libgstcuda-1.0.so.0"
+
+/* gstcudautils.h would need OpenGL's headers. */
+typedef gboolean (*EnsureContext) (GstElement *, gint, GstCudaContext **);
+typedef gboolean (*SetContext) (GstElement *, GstContext *, gint,
+    GstCudaContext **);
+typedef gboolean (*ContextQuery) (GstElement *, GstQuery *, GstCudaContext *);
+typedef void (*MemorySync) (GstCudaMemory *);
+
+typedef struct
+{
+  __typeof__ (&gst_cuda_load_library) load_library;
+  __typeof__ (&gst_cuda_memory_init_once) memory_init_once;
+  __typeof__ (&gst_cuda_context_get_handle) context_get_handle;
+  __typeof__ (&gst_is_cuda_memory) is_cuda_memory;
+  __typeof__ (&gst_cuda_buffer_pool_new) buffer_pool_new;
+  EnsureContext ensure_element_context;
+  SetContext handle_set_context;
+  ContextQuery handle_context_query;
+  MemorySync memory_sync;       /* NULL before 1.24 */
+} Library;
+
+static gboolean
+find (GModule * module, const gchar * name, gpointer * symbol)
+{
+  if (g_module_symbol (module, name, symbol))
+    return TRUE;
+  *symbol = NULL;
+  return FALSE;
+}
+
+static Library *
+open_library (void)
+{
+  GModule *module = g_module_open (LIBRARY, G_MODULE_BIND_LAZY);
+  Library *lib;
+
+  if (!module) {
+    GST_INFO ("no memory:CUDAMemory: %s", g_module_error ());
+    return NULL;
+  }
+  lib = g_new0 (Library, 1);
+  find (module, "gst_cuda_memory_sync", (gpointer *) & lib->memory_sync);
+  if (find (module, "gst_cuda_load_library", (gpointer *) & lib->load_library)
+      && find (module, "gst_cuda_memory_init_once",
+          (gpointer *) & lib->memory_init_once)
+      && find (module, "gst_cuda_context_get_handle",
+          (gpointer *) & lib->context_get_handle)
+      && find (module, "gst_is_cuda_memory",
+          (gpointer *) & lib->is_cuda_memory)
+      && find (module, "gst_cuda_buffer_pool_new",
+          (gpointer *) & lib->buffer_pool_new)
+      && find (module, "gst_cuda_ensure_element_context",
+          (gpointer *) & lib->ensure_element_context)
+      && find (module, "gst_cuda_handle_set_context",
+          (gpointer *) & lib->handle_set_context)
+      && find (module, "gst_cuda_handle_context_query",
+          (gpointer *) & lib->handle_context_query)) {
+    g_module_make_resident (module);    /* it has types by then */
+    return lib;
+  }
+  GST_WARNING ("no memory:CUDAMemory: %s lacks symbols: %s", LIBRARY,
+      g_module_error ());
+  g_free (lib);
+  g_module_close (module);
+  return NULL;
+}
+
+static gpointer
+open_once (gpointer unused)
+{
+  return open_library ();
+}
+
+static const Library *
+get_library (void)
+{
+  static GOnce once = G_ONCE_INIT;
+
+  return g_once (&once, open_once, NULL);
+}
+
+const gchar *
+gst_sam_cuda_get_formats (void)
+{
+  return "{ NV12, P010_10LE, I420, RGBA, BGRA, RGBx, BGRx }";
+}
+
+gboolean
+gst_sam_cuda_ensure_context (GstElement * element, gint device_id,
+    GstObject ** context)
+{
+  const Library *lib = get_library ();
+
+  if (!lib || !lib->load_library ())
+    return FALSE;
+  lib->memory_init_once ();
+  return lib->ensure_element_context (element, device_id,
+      (GstCudaContext **) context);
+}
+
+GstObject *
+gst_sam_cuda_find_context (GstElement * element, GstContext * context,
+    gint device_id)
+{
+  const Library *lib = get_library ();
+  GstCudaContext *found = NULL;
+
+  if (lib)
+    lib->handle_set_context (element, context, device_id, &found);
+  return (GstObject *) found;
+}
+
+gboolean
+gst_sam_cuda_answer (GstElement * element, GstQuery * query,
+    GstObject * context)
+{
+  return context && get_library ()->handle_context_query (element, query,
+      (GstCudaContext *) context);
+}
+
+gpointer
+gst_sam_cuda_get_handle (GstObject * context)
+{
+  return get_library ()->context_get_handle ((GstCudaContext *) context);
+}
+
+void
+gst_sam_cuda_propose (GstQuery * query, GstObject * context)
+{
+  GstBufferPool *pool = NULL;
+  GstStructure *config;
+  GstVideoInfo info;
+  GstCaps *caps;
+  gboolean need_pool;
+  guint size;
+
+  gst_query_parse_allocation (query, &caps, &need_pool);
+  if (!context || !caps || gst_query_get_n_allocation_pools (query) ||
+      !gst_caps_features_contains (gst_caps_get_features (caps, 0),
+          GST_CAPS_FEATURE_MEMORY_CUDA_MEMORY) ||
+      !gst_video_info_from_caps (&info, caps))
+    return;
+  size = GST_VIDEO_INFO_SIZE (&info);
+  if (need_pool) {
+    pool = get_library ()->buffer_pool_new ((GstCudaContext *) context);
+    config = gst_buffer_pool_get_config (pool);
+    gst_buffer_pool_config_add_option (config,
+        GST_BUFFER_POOL_OPTION_VIDEO_META);
+    gst_buffer_pool_config_set_params (config, caps, size, 0, 0);
+    if (!gst_buffer_pool_set_config (pool, config)) {
+      gst_object_unref (pool);
+      return;
+    }
+    /* rows are longer on the device */
+    config = gst_buffer_pool_get_config (pool);
+    gst_buffer_pool_config_get_params (config, NULL, &size, NULL, NULL);
+    gst_structure_free (config);
+  }
+  gst_query_add_allocation_pool (query, pool, size, 0, 0);
+  gst_clear_object (&pool);
+}
+
+gboolean
+gst_sam_cuda_is_memory (GstBuffer * buf)
+{
+  const Library *lib = get_library ();
+
+  return lib && gst_buffer_n_memory (buf) == 1 &&
+      lib->is_cuda_memory (gst_buffer_peek_memory (buf, 0));
+}
+
+static guint
+get_device_id (GstCudaContext * context)
+{
+  guint id = 0;
+
+  g_object_get (context, "cuda-device-id", &id, NULL);
+  return id;
+}
+
+/* Before 1.24 whoever writes a frame waits for it before it is pushed. Since
+ * then it may still be on its way in the memory's stream, and the reader has to
+ * wait. Nobody has to wait for us: the engine is through with a frame when the
+ * step returns, so it can go on, or back to its pool. */
+GstMapFlags
+gst_sam_cuda_prepare (GstBuffer * buf, GstObject * context, gchar ** why)
+{
+  const Library *lib = get_library ();
+  GstCudaMemory *mem = GST_CUDA_MEMORY_CAST (gst_buffer_peek_memory (buf, 0));
+  GstCudaContext *own = (GstCudaContext *) context;
+
+  if (lib->context_get_handle (mem->context) != lib->context_get_handle (own)) {
+    *why = g_strdup_printf ("The frame is in the memory of another CUDA "
+        "context (of device %u) than the model (of device %u): all elements "
+        "must share one.", get_device_id (mem->context), get_device_id (own));
+    return 0;
+  }
+  if (lib->memory_sync)
+    lib->memory_sync (mem);
+  return GST_MAP_CUDA;
+}

@@ -1,0 +1,419 @@
+/* memory:CUDAMemory in and through the element: the plugin with the emulated
+ * CUDA backend in this program, which is also the driver that GStreamer's own
+ * libgstcuda, cudaupload and cudadownload find. Frames are in the emulated
+ * device's memory, which the host cannot touch and other contexts do not have. */
+
+#define _GNU_SOURCE
+#include "samcheck.h"
+
+#include "gstsammeta.h"
+#include "gstsamtrack.h"
+
+#include <gst/cuda/gstcudabufferpool.h>
+#include <gst/cuda/gstcudacontext.h>
+#include <gst/cuda/gstcudaloader.h>
+#include <gst/cuda/gstcudamemory.h>
+
+#include <string.h>
+
+#include "emu.h"
+
+#define FRAMES 3
+#define WIDTH 96
+#define HEIGHT 64
+#define SOURCE "videotestsrc pattern=ball num-buffers=3 ! " \
+    "video/x-raw,format=%s,width=96,height=64,framerate=30/1,colorimetry=bt709 "
+#define TRACK "samtrack name=t mask-size=frame max-objects=1 " SQUARE
+#define SQUARE "initial-prompt=box,x=0.1,y=0.1,w=0.5,h=0.6,normalized=true "
+
+GstContext *gst_context_new_cuda_context (GstCudaContext *);
+
+typedef struct
+{
+  guint frames, on_device;
+  guint8 labels[FRAMES][WIDTH * HEIGHT];
+  gdouble score[FRAMES];
+  struct emu_copied copied;     /* by all elements, playing alone */
+} Seen;
+
+/* What leaves the element, before anything behind it. */
+static GstPadProbeReturn
+see (GstPad * pad, GstPadProbeInfo * probe, gpointer user_data)
+{
+  GstBuffer *buf = GST_PAD_PROBE_INFO_BUFFER (probe), *mask = NULL;
+  const GstStructure *meta = sam_get_meta (buf);
+  Seen *seen = user_data;
+
+  fail_unless (seen->frames < FRAMES);
+  fail_unless (gst_structure_get (meta, "mask", GST_TYPE_BUFFER, &mask, NULL));
+  fail_unless_equals_int (gst_buffer_get_size (mask), WIDTH * HEIGHT);
+  gst_buffer_extract (mask, 0, seen->labels[seen->frames], WIDTH * HEIGHT);
+  gst_buffer_unref (mask);
+  seen->score[seen->frames] = sam_get_double (sam_get_object (meta, 0),
+      "score");
+  seen->on_device += gst_is_cuda_memory (gst_buffer_peek_memory (buf, 0));
+  seen->frames++;
+  return GST_PAD_PROBE_OK;
+}
+
+static void
+play (const gchar * launch, Seen * seen)
+{
+  GstElement *pipeline = gst_parse_launch (launch, NULL);
+  GstElement *track = gst_bin_get_by_name (GST_BIN (pipeline), "t");
+  GstPad *pad = gst_element_get_static_pad (track, "src");
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GstMessage *message;
+  struct emu_copied before, after;
+
+  memset (seen, 0, sizeof *seen);
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, see, seen, NULL);
+  gst_element_set_state (pipeline, GST_STATE_READY);
+  before = emu_copied ();
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  message = gst_bus_timed_pop_filtered (bus, 120 * GST_SECOND,
+      GST_MESSAGE_ERROR | GST_MESSAGE_EOS);
+  after = emu_copied ();
+  fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS,
+      "%s: %" GST_PTR_FORMAT, launch, message);
+  seen->copied.to_device = after.to_device - before.to_device;
+  seen->copied.to_host = after.to_host - before.to_host;
+  seen->copied.within = after.within - before.within;
+  fail_unless_equals_int (seen->frames, FRAMES);
+  gst_message_unref (message);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (bus);
+  gst_object_unref (pad);
+  gst_object_unref (track);
+  gst_object_unref (pipeline);
+}
+
+static void
+play_with (const gchar * backend, const gchar * upload, const gchar * format,
+    Seen * seen)
+{
+  gchar *launch = g_strdup_printf (SOURCE "! %s " TRACK "backend=%s ! fakesink",
+      format, upload, backend);
+
+  play (launch, seen);
+  g_free (launch);
+}
+
+static void
+check_same (const Seen * a, const Seen * b, const gchar * what)
+{
+  guint i, labelled = 0;
+
+  for (i = 0; i < WIDTH * HEIGHT; i++)
+    labelled += a->labels[0][i] != 0;
+  fail_unless (labelled > 0, "%s: nothing is found, all masks are alike", what);
+  fail_unless (!memcmp (a->labels, b->labels, sizeof a->labels),
+      "%s: other masks", what);
+  fail_unless (!memcmp (a->score, b->score, sizeof a->score),
+      "%s: other scores", what);
+}
+
+static const gchar *const formats[] = { "NV12", "P010_10LE", "I420", "RGBA",
+  "BGRA", "RGBx", "BGRx"
+};
+
+/* Mask for mask as from system memory; and the copies are the same: what
+ * cudaupload copies the element would have copied, and it copies no more. */
+GST_START_TEST (test_same_masks)
+{
+  static Seen host, device;
+  const gchar *format = formats[__i__];
+
+  play_with ("cuda", "", format, &host);
+  play_with ("cuda", "cudaupload ! video/x-raw(memory:CUDAMemory) !", format,
+      &device);
+  check_same (&host, &device, format);
+  fail_unless_equals_int (host.on_device, 0);
+  fail_unless_equals_int (device.on_device, FRAMES);
+  fail_unless_equals_uint64 (device.copied.to_device, host.copied.to_device);
+  fail_unless_equals_uint64 (device.copied.to_host, host.copied.to_host);
+  fail_unless_equals_uint64 (device.copied.within, host.copied.within);
+}
+
+GST_END_TEST;
+
+/* backend=cpu takes such frames, too: it maps them, which brings them back. */
+GST_START_TEST (test_on_the_cpu)
+{
+  static Seen host, device;
+
+  play_with ("cpu", "", "NV12", &host);
+  play_with ("cpu", "cudaupload ! video/x-raw(memory:CUDAMemory) !", "NV12",
+      &device);
+  check_same (&host, &device, "cpu");
+  fail_unless_equals_int (device.on_device, FRAMES);
+  fail_unless (device.copied.to_host >= FRAMES * WIDTH * HEIGHT * 3 / 2);
+}
+
+GST_END_TEST;
+
+static GstPadProbeReturn
+sum (GstPad * pad, GstPadProbeInfo * probe, gpointer user_data)
+{
+  GstVideoFrame frame;
+  GstVideoInfo info;
+  GstCaps *caps = gst_pad_get_current_caps (pad);
+  GChecksum *checksum = user_data;
+  guint i;
+  gint y;
+
+  fail_unless (gst_video_info_from_caps (&info, caps));
+  gst_caps_unref (caps);
+  fail_unless (gst_video_frame_map (&frame, &info,
+          GST_PAD_PROBE_INFO_BUFFER (probe), GST_MAP_READ));
+  for (i = 0; i < GST_VIDEO_FRAME_N_PLANES (&frame); i++)
+    for (y = 0; y < GST_VIDEO_FRAME_COMP_HEIGHT (&frame, i); y++)
+      g_checksum_update (checksum,
+          (guchar *) GST_VIDEO_FRAME_PLANE_DATA (&frame, i) +
+          (gsize) y * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, i),
+          GST_VIDEO_FRAME_COMP_WIDTH (&frame, i) *
+          GST_VIDEO_FRAME_COMP_PSTRIDE (&frame, i));
+  gst_video_frame_unmap (&frame);
+  return GST_PAD_PROBE_OK;
+}
+
+static gchar *
+sum_of (const gchar * launch)
+{
+  GChecksum *checksum = g_checksum_new (G_CHECKSUM_SHA256);
+  GstElement *pipeline = gst_parse_launch (launch, NULL);
+  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "s");
+  GstPad *pad = gst_element_get_static_pad (sink, "sink");
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GstMessage *message;
+  gchar *text;
+
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, sum, checksum, NULL);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  message = gst_bus_timed_pop_filtered (bus, 120 * GST_SECOND,
+      GST_MESSAGE_ERROR | GST_MESSAGE_EOS);
+  fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS,
+      "%s: %" GST_PTR_FORMAT, launch, message);
+  gst_message_unref (message);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (bus);
+  gst_object_unref (pad);
+  gst_object_unref (sink);
+  gst_object_unref (pipeline);
+  text = g_strdup (g_checksum_get_string (checksum));
+  g_checksum_free (checksum);
+  return text;
+}
+
+/* Frames come out as they went in. */
+GST_START_TEST (test_through)
+{
+  gchar *in = g_strdup_printf (SOURCE "! fakesink name=s", "NV12");
+  gchar *out = g_strdup_printf (SOURCE "! cudaupload ! " TRACK
+      "backend=cuda ! video/x-raw(memory:CUDAMemory) ! cudadownload ! "
+      "video/x-raw ! fakesink name=s", "NV12");
+  gchar *a = sum_of (in), *b = sum_of (out);
+
+  fail_unless_equals_string (a, b);
+  g_free (a);
+  g_free (b);
+  g_free (in);
+  g_free (out);
+}
+
+GST_END_TEST;
+
+/* The element alone, with CUDAMemory caps, told of a context. */
+static GstHarness *
+harness_new (const gchar * launch, GstCudaContext * context)
+{
+  GstElement *element = gst_parse_launch (launch, NULL);
+  GstHarness *h;
+
+  gst_object_ref_sink (element);
+  if (context) {
+    GstContext *c = gst_context_new_cuda_context (context);
+
+    gst_element_set_context (element, c);
+    gst_context_unref (c);
+  }
+  h = gst_harness_new_with_element (element, "sink", "src");
+  gst_object_unref (element);
+  gst_harness_set_src_caps_str (h, "video/x-raw(memory:CUDAMemory),"
+      "format=NV12,width=96,height=64,framerate=30/1");
+  return h;
+}
+
+static GstBuffer *
+frame_of (GstCudaContext * context)
+{
+  GstBufferPool *pool = gst_cuda_buffer_pool_new (context);
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+  GstCaps *caps = gst_caps_from_string ("video/x-raw(memory:CUDAMemory),"
+      "format=NV12,width=96,height=64,framerate=30/1");
+  GstBuffer *buf;
+
+  gst_buffer_pool_config_set_params (config, caps, WIDTH * HEIGHT * 3 / 2, 1,
+      0);
+  gst_caps_unref (caps);
+  fail_unless (gst_buffer_pool_set_config (pool, config));
+  fail_unless (gst_buffer_pool_set_active (pool, TRUE));
+  fail_unless (gst_buffer_pool_acquire_buffer (pool, &buf, NULL) ==
+      GST_FLOW_OK);
+  gst_buffer_memset (buf, 0, 90, -1);
+  gst_buffer_pool_set_active (pool, FALSE);
+  gst_object_unref (pool);
+  GST_BUFFER_PTS (buf) = 0;
+  return buf;
+}
+
+/* A frame of another context: one error that says so, and the element goes on
+ * with one of its own after a restart. */
+GST_START_TEST (test_foreign_context)
+{
+  GstCudaContext *own = gst_cuda_context_new (0);
+  GstCudaContext *other = gst_cuda_context_new (0);
+  GstHarness *h = harness_new (TRACK "backend=cuda", own);
+  GstBus *bus = sam_harness_add_bus (h);
+  GstMessage *message;
+  GError *error = NULL;
+
+  fail_unless_equals_int (gst_harness_push (h, frame_of (other)),
+      GST_FLOW_ERROR);
+  message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+  fail_unless (message != NULL);
+  gst_message_parse_error (message, &error, NULL);
+  fail_unless (g_error_matches (error, GST_RESOURCE_ERROR,
+          GST_RESOURCE_ERROR_SETTINGS));
+  fail_unless (strstr (error->message, "another CUDA context") != NULL,
+      "%s", error->message);
+  g_error_free (error);
+  gst_message_unref (message);
+  fail_unless (gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR) == NULL);
+  fail_unless_equals_int (gst_harness_push (h, frame_of (own)), GST_FLOW_OK);
+  fail_unless_equals_int (sam_get_stat (h->element, "inferred"), 1);
+  gst_bus_set_flushing (bus, TRUE);
+  gst_element_set_bus (h->element, NULL);
+  gst_object_unref (bus);
+  gst_harness_teardown (h);
+  gst_object_unref (own);
+  gst_object_unref (other);
+}
+
+GST_END_TEST;
+
+static GstCudaContext *
+ask_context (GstHarness * h)
+{
+  GstQuery *query = gst_query_new_context ("gst.cuda.context");
+  GstCudaContext *found = NULL;
+  GstContext *context;
+
+  if (gst_pad_peer_query (h->srcpad, query)) {
+    gst_query_parse_context (query, &context);
+    gst_structure_get (gst_context_get_structure (context), "gst.cuda.context",
+        GST_TYPE_CUDA_CONTEXT, &found, NULL);
+  }
+  gst_query_unref (query);
+  return found;
+}
+
+/* The context that the application gave is used, told to neighbours, and the
+ * pool that upstream is offered is of it. */
+GST_START_TEST (test_shares_its_context)
+{
+  GstCudaContext *own = gst_cuda_context_new (0), *found;
+  GstHarness *h = harness_new (TRACK "backend=cuda", own);
+  GstCaps *caps = gst_pad_get_current_caps (h->srcpad);
+  GstQuery *query = gst_query_new_allocation (caps, TRUE);
+  GstBufferPool *pool;
+  guint size;
+
+  found = ask_context (h);
+  fail_unless (found == own);
+  gst_clear_object (&found);
+  fail_unless (gst_pad_peer_query (h->srcpad, query));
+  fail_unless_equals_int (gst_query_get_n_allocation_pools (query), 1);
+  gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, NULL, NULL);
+  fail_unless (GST_IS_CUDA_BUFFER_POOL (pool));
+  fail_unless (GST_CUDA_BUFFER_POOL (pool)->context == own);
+  /* rows of 512 bytes, which is more than the caps say */
+  fail_unless (size >= 512 * HEIGHT * 3 / 2);
+  gst_object_unref (pool);
+  gst_query_unref (query);
+  gst_caps_unref (caps);
+  gst_element_set_state (h->element, GST_STATE_NULL);
+  fail_unless (ask_context (h) == NULL);
+  gst_harness_teardown (h);
+  gst_object_unref (own);
+}
+
+GST_END_TEST;
+
+/* Without anybody's context it makes one, on the device that is asked for. */
+GST_START_TEST (test_device_id)
+{
+  GstHarness *h = harness_new (TRACK "backend=cuda cuda-device-id=0", NULL);
+  GstCudaContext *found = ask_context (h);
+  GstElement *element;
+  GstBus *bus;
+  gchar *why = NULL;
+
+  fail_unless (found != NULL);
+  gst_object_unref (found);
+  gst_harness_teardown (h);
+
+  element = gst_parse_launch (TRACK "backend=cuda cuda-device-id=5", NULL);
+  bus = gst_bus_new ();
+  gst_element_set_bus (element, bus);
+  fail_unless_equals_int (gst_element_set_state (element, GST_STATE_PAUSED),
+      GST_STATE_CHANGE_FAILURE);
+  fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_ERROR, &why),
+      1);
+  fail_unless (strstr (why, "device 5") != NULL, "%s", why);
+  g_free (why);
+  gst_element_set_state (element, GST_STATE_NULL);
+  gst_element_set_bus (element, NULL);
+  gst_object_unref (bus);
+  gst_object_unref (element);
+}
+
+GST_END_TEST;
+
+static void
+load (void)
+{
+  fail_unless (gst_cuda_load_library ());
+  gst_cuda_memory_init_once ();
+}
+
+static Suite *
+cudamemory_suite (void)
+{
+  Suite *s = suite_create ("cudamemory");
+  GstElementFactory *factory;
+  TCase *tc = sam_tcase_new_tiny (s, "cudamemory");
+
+  tcase_add_checked_fixture (tc, load, NULL);
+  gst_sam_meta_register ();
+  GST_ELEMENT_REGISTER (samtrack, NULL);
+  /* the registry's, as long as the program lives */
+  factory = gst_element_factory_find ("samtrack");
+  GST_OBJECT_FLAG_SET (factory, GST_OBJECT_FLAG_MAY_BE_LEAKED);
+  gst_object_unref (factory);
+  if (gst_registry_check_feature_version (gst_registry_get (), "cudaupload", 1,
+          22, 0)) {
+    tcase_add_loop_test (tc, test_same_masks, 0, G_N_ELEMENTS (formats));
+    tcase_add_test (tc, test_on_the_cpu);
+    tcase_add_test (tc, test_through);
+  } else {
+    g_printerr ("without cudaupload and cudadownload of GStreamer's nvcodec "
+        "plugin: frames of other elements are not tested\n");
+  }
+  tcase_add_test (tc, test_foreign_context);
+  tcase_add_test (tc, test_shares_its_context);
+  tcase_add_test (tc, test_device_id);
+  return s;
+}
+
+GST_CHECK_MAIN (cudamemory);
