@@ -13,6 +13,11 @@ G_BEGIN_DECLS
  * knows nothing of it. */
 const gchar *gst_sam_cuda_get_formats (void);
 
+/* A pad template for frames in system memory, of these formats, and, in those
+ * above, in the GPU's. (gstsamcontext.c) */
+void gst_sam_cuda_add_template (GstElementClass * klass, const gchar * name,
+    GstPadDirection direction, const gchar * formats, const gchar * sizes);
+
 /* A context for the element: of its neighbours, of the application, or a new
  * one, which is told to all. FALSE where there is no driver, or no device of
  * that id (-1: any). */

@@ -19,6 +19,7 @@
 
 #include "gstsamoverlay.h"
 
+#include "gstsamcuda.h"
 #include "gstsampaint.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_sam_overlay_debug);
@@ -52,15 +53,8 @@ enum
 #define SETTABLE (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | \
     GST_PARAM_MUTABLE_PLAYING)
 
-#define CAPS \
-    GST_VIDEO_CAPS_MAKE (GST_VIDEO_OVERLAY_COMPOSITION_BLEND_FORMATS)
-
-static GstStaticPadTemplate sink_template =
-GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
-    GST_STATIC_CAPS (CAPS));
-static GstStaticPadTemplate src_template =
-GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
-    GST_STATIC_CAPS (CAPS));
+#define SIZES ", width = " GST_VIDEO_SIZE_RANGE ", height = " \
+    GST_VIDEO_SIZE_RANGE ", framerate = " GST_VIDEO_FPS_RANGE
 
 #define gst_sam_overlay_parent_class parent_class
 G_DEFINE_TYPE (GstSamOverlay, gst_sam_overlay, GST_TYPE_BASE_TRANSFORM);
@@ -344,8 +338,10 @@ gst_sam_overlay_class_init (GstSamOverlayClass * klass)
   install_properties (gobject_class);
   install_switches (gobject_class);
 
-  gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_add_static_pad_template (element_class, &src_template);
+  gst_sam_cuda_add_template (element_class, "sink", GST_PAD_SINK,
+      GST_VIDEO_OVERLAY_COMPOSITION_BLEND_FORMATS, SIZES);
+  gst_sam_cuda_add_template (element_class, "src", GST_PAD_SRC,
+      GST_VIDEO_OVERLAY_COMPOSITION_BLEND_FORMATS, SIZES);
   gst_element_class_set_static_metadata (element_class, "Object mask overlay",
       "Filter/Effect/Overlay/Video",
       "Draws the masks, outlines, ids and scores that samtrack found",

@@ -32,6 +32,7 @@
  * Since: 0.1
  */
 
+#include "gstsamcuda.h"
 #include "gstsamimage.h"
 #include "gstsamtrackprivate.h"
 
@@ -624,8 +625,10 @@ gst_sam_track_class_init (GstSamTrackClass * klass)
   install_report_properties (gobject_class);
   gst_sam_track_install_signals (klass);
 
-  gst_sam_track_add_template (element_class, "sink", GST_PAD_SINK);
-  gst_sam_track_add_template (element_class, "src", GST_PAD_SRC);
+  gst_sam_cuda_add_template (element_class, "sink", GST_PAD_SINK,
+      GST_SAM_IMAGE_FORMATS, GST_SAM_IMAGE_SIZES);
+  gst_sam_cuda_add_template (element_class, "src", GST_PAD_SRC,
+      GST_SAM_IMAGE_FORMATS, GST_SAM_IMAGE_SIZES);
   gst_element_class_add_static_pad_template (element_class, &overlay_template);
   gst_element_class_set_static_metadata (element_class, "Object mask tracker",
       "Filter/Analyzer/Video",

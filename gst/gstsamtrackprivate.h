@@ -64,8 +64,7 @@ void gst_sam_track_post_error (GstSamTrack * self, int status,
 
 /* gstsamcontext.c */
 
-void gst_sam_track_add_template (GstElementClass * klass, const gchar * name,
-    GstPadDirection direction);
+
 void gst_sam_track_set_context (GstElement * element, GstContext * context);
 void gst_sam_track_start_context (GstSamTrack * self,
     struct sam_params *params);

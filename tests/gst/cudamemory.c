@@ -7,6 +7,7 @@
 #include "samcheck.h"
 
 #include "gstsammeta.h"
+#include "gstsamoverlay.h"
 #include "gstsamtrack.h"
 
 #include <gst/cuda/gstcudabufferpool.h>
@@ -223,6 +224,30 @@ GST_START_TEST (test_through)
 
 GST_END_TEST;
 
+/* samoverlay draws on them what it draws in system memory. */
+GST_START_TEST (test_overlay)
+{
+  static const gchar *const some[] = { "NV12", "RGBA", "P010_10LE" };
+  gchar *plain = g_strdup_printf (SOURCE "! fakesink name=s", some[__i__]);
+  gchar *in = g_strdup_printf (SOURCE "! " TRACK "backend=cuda ! "
+      "samoverlay ! fakesink name=s", some[__i__]);
+  gchar *out = g_strdup_printf (SOURCE "! cudaupload ! " TRACK
+      "backend=cuda ! samoverlay ! video/x-raw(memory:CUDAMemory) ! "
+      "cudadownload ! video/x-raw ! fakesink name=s", some[__i__]);
+  gchar *a = sum_of (in), *b = sum_of (out), *c = sum_of (plain);
+
+  fail_unless_equals_string (a, b);
+  fail_if (g_str_equal (a, c), "nothing is drawn");
+  g_free (a);
+  g_free (b);
+  g_free (c);
+  g_free (in);
+  g_free (out);
+  g_free (plain);
+}
+
+GST_END_TEST;
+
 /* The element alone, with CUDAMemory caps, told of a context. */
 static GstHarness *
 harness_new (const gchar * launch, GstCudaContext * context)
@@ -387,25 +412,34 @@ load (void)
   gst_cuda_memory_init_once ();
 }
 
+/* The registry's, as long as the program lives. */
+static void
+let_live (const gchar * element)
+{
+  GstElementFactory *factory = gst_element_factory_find (element);
+
+  GST_OBJECT_FLAG_SET (factory, GST_OBJECT_FLAG_MAY_BE_LEAKED);
+  gst_object_unref (factory);
+}
+
 static Suite *
 cudamemory_suite (void)
 {
   Suite *s = suite_create ("cudamemory");
-  GstElementFactory *factory;
   TCase *tc = sam_tcase_new_tiny (s, "cudamemory");
 
   tcase_add_checked_fixture (tc, load, NULL);
   gst_sam_meta_register ();
   GST_ELEMENT_REGISTER (samtrack, NULL);
-  /* the registry's, as long as the program lives */
-  factory = gst_element_factory_find ("samtrack");
-  GST_OBJECT_FLAG_SET (factory, GST_OBJECT_FLAG_MAY_BE_LEAKED);
-  gst_object_unref (factory);
+  GST_ELEMENT_REGISTER (samoverlay, NULL);
+  let_live ("samtrack");
+  let_live ("samoverlay");
   if (gst_registry_check_feature_version (gst_registry_get (), "cudaupload", 1,
           22, 0)) {
     tcase_add_loop_test (tc, test_same_masks, 0, G_N_ELEMENTS (formats));
     tcase_add_test (tc, test_on_the_cpu);
     tcase_add_test (tc, test_through);
+    tcase_add_loop_test (tc, test_overlay, 0, 3);
   } else {
     g_printerr ("without cudaupload and cudadownload of GStreamer's nvcodec "
         "plugin: frames of other elements are not tested\n");
