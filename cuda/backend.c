@@ -172,10 +172,10 @@ static void cuda_close(struct sam_queue *q)
     if (!cuda)
         return;
     sam_cuda_enter(q);
-    if (cuda->stream)
+    if (cuda->stream && !cuda->is_lost)
         cudaStreamSynchronize(sam_cuda_stream(q));
     sam_cuda_memory_free(cuda);
-    if (cuda->owns_stream)
+    if (cuda->owns_stream && !cuda->is_lost)
         cudaStreamDestroy(cuda->stream);
     cudaGetLastError(); // a lost device fails all of these; the queue has said so already
     sam_cuda_leave(q);

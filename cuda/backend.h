@@ -46,6 +46,7 @@ struct sam_cuda_driver {
 struct sam_cuda {
     struct sam_cuda_driver driver;
     int entered; // how often a given context was pushed
+    bool is_lost; // it is no more: what was in it went with it
     cudaStream_t stream;
     bool owns_stream;
     int device;

@@ -34,12 +34,14 @@ void sam_cuda_enter(struct sam_queue *q)
     if (!q->is_given)
         return;
     const CUresult error = cuda->driver.push((CUcontext) q->context);
-    if (error == CUDA_SUCCESS)
+    if (error == CUDA_SUCCESS) {
         cuda->entered++;
-    else
-        sam_queue_fail(q, SAM_EDEVICE,
-                       "CUDA: the context that was given cannot be made current: driver error %d",
-                       (int) error);
+        return;
+    }
+    cuda->is_lost = true;
+    sam_queue_fail(q, SAM_EDEVICE,
+                   "CUDA: the context that was given cannot be made current: driver error %d",
+                   (int) error);
 }
 
 void sam_cuda_leave(struct sam_queue *q)

@@ -41,5 +41,6 @@ void sam_cuda_replay(struct sam_queue *q, void *record)
 void sam_cuda_forget(struct sam_queue *q, void *record)
 {
     sam_cuda_stream(q);
-    cudaGraphExecDestroy(record);
+    if (!sam_cuda(q)->is_lost)
+        cudaGraphExecDestroy(record);
 }

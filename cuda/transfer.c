@@ -39,6 +39,8 @@ static void free_room(struct sam_cuda_room *room)
 
 void sam_cuda_memory_free(struct sam_cuda *cuda)
 {
+    if (cuda->is_lost)
+        return;
     free_room(&cuda->frame);
     free_room(&cuda->labels);
     if (cuda->workspace)
@@ -81,7 +83,7 @@ void *sam_cuda_alloc(struct sam_queue *q, size_t bytes)
 
 void sam_cuda_release(struct sam_queue *q, void *data)
 {
-    if (!data)
+    if (!data || sam_cuda(q)->is_lost)
         return;
     sam_cuda_check(q, "freeing memory", cudaStreamSynchronize(sam_cuda_stream(q)));
     cudaFree(data);
@@ -113,7 +115,8 @@ void *sam_cuda_room(struct sam_queue *q, struct sam_cuda_room *room, size_t byte
 bool sam_cuda_wait(struct sam_queue *q, const char *what)
 {
     struct sam_cuda *cuda = sam_cuda(q);
-    const bool done = sam_cuda_check(q, what, cudaStreamSynchronize(sam_cuda_stream(q)));
+    const bool done = !cuda->is_lost &&
+                      sam_cuda_check(q, what, cudaStreamSynchronize(sam_cuda_stream(q)));
     for (int i = 0; done && i < cuda->num_fetches; i++) {
         const struct sam_cuda_fetch *f = &cuda->fetch[i];
         for (size_t row = 0; row < f->rows; row++)

@@ -128,8 +128,10 @@ static void destroy(struct sam_model_entry *e)
 {
     struct sam_queue host = { .ops = sam_ops_ref() }; // memory of the host, as without `release`
     struct sam_queue *q = e->queue.ops ? &e->queue : &host;
+    sam_queue_enter(q);
     if (e->constant)
         sam_queue_free(q, e->constant);
+    sam_queue_leave(q);
     if (e->queue.ops)
         sam_queue_close(&e->queue);
     free(e->host);

@@ -208,6 +208,8 @@ def correctness(r, folder, a):
             name = f'stages {name} {precision}'
             r.step(name, golden, name, ['sh', ROOT / 'tests/model/stages.sh', folder /
                                         'tests/model/sam-stages', goldens, 'cuda', precision], 300)
+    r.step('context', golden, 'context', [folder / 'tests/track/check_context',
+                                          ROOT / 'tests/golden/a/model.safetensors'], 300)
     runs = [(ROOT / 'tests/golden/a', 'fp32', ['--random', '--stages']),
             (ROOT / 'tests/golden/b', 'fp32', ['--random', '--stages']), ('@nano', 'bf16', [])]
     if not a.quick:

@@ -52,6 +52,7 @@ archs() {
 }
 
 programs="tests/ops/check_ops tests/model/sam-stages tools/sam-replay tests/bench/bench-steps"
+programs="$programs tests/track/check_context"
 if [ -z "$from" ]; then
     need_meson
     PATH="$PATH:/usr/local/cuda/bin"

@@ -239,10 +239,20 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **entry, u
         const char *name;
         void *entry;
     } all[] = {
+        { "cuCtxCreate", (void *) cuCtxCreate_v2 },
+        { "cuCtxDestroy", (void *) cuCtxDestroy_v2 },
         { "cuCtxPushCurrent", (void *) cuCtxPushCurrent },
         { "cuCtxPopCurrent", (void *) cuCtxPopCurrent },
         { "cuCtxGetCurrent", (void *) cuCtxGetCurrent },
         { "cuPointerGetAttribute", (void *) cuPointerGetAttribute },
+        { "cuMemAllocPitch", (void *) cuMemAllocPitch_v2 },
+        { "cuMemAllocHost", (void *) cuMemAllocHost_v2 },
+        { "cuMemFree", (void *) cuMemFree_v2 },
+        { "cuMemFreeHost", (void *) cuMemFreeHost },
+        { "cuMemcpy2DAsync", (void *) cuMemcpy2DAsync_v2 },
+        { "cuStreamCreate", (void *) cuStreamCreate },
+        { "cuStreamDestroy", (void *) cuStreamDestroy_v2 },
+        { "cuStreamSynchronize", (void *) cuStreamSynchronize },
     };
     *entry = nullptr;
     for (const auto &e : all)

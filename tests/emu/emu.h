@@ -92,7 +92,7 @@ cudaError_t enqueue(cudaStream_t stream, std::function<void()> op);
 cudaError_t submit(const launch &l, cudaStream_t stream);
 cudaError_t set_error(cudaError_t error);
 size_t shared_limit(const void *kernel);
-void release_all(CUcontext context); // its memory
+void release_all(CUcontext context); // its memory and streams
 
 // ---- driver.cpp
 

@@ -262,6 +262,16 @@ void emu::release_all(CUcontext context)
             its.push_back(m);
     for (memory *m : its)
         release(device, m->begin);
+    for (memory &m : pinned.all)
+        if (m.live && m.context == context)
+            release(pinned, m.begin);
+    for (auto s = streams.begin(); s != streams.end();)
+        if ((*s)->context == context) {
+            delete *s;
+            s = streams.erase(s);
+        } else {
+            s++;
+        }
 }
 
 static cudaError_t spoil(CUgraph_st *capture, cudaError_t error)

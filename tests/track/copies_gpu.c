@@ -1,0 +1,8 @@
+#include "copies.h"
+
+const int copies_count = 0;
+
+size_t copied_to_device(void)
+{
+    return 0;
+}
