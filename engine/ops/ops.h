@@ -149,7 +149,8 @@ struct sam_rope {
 //   k[n][j] = R_j (sum_c keys[n][j][c] weight[c] + weight[m]),
 // so weight's rows are what the m channels of the memory add to a key, and the bias. R_j turns as
 // sam_rope does, by row j mod N of a table of N = side^2 rows whose row y * side + x is
-// [axis[x] | axis[y]]; keys from num_rotated[n] on are not turned.
+// [axis[x] | axis[y]]; keys from num_rotated[n] on are not turned. Row t of axis turns each pair of
+// channels by t times one angle.
 // q (n, 1, Tq, d), keys and values (n, 1, Tk, m), dst (n, 1, Tq, m), weight F32
 // (1, 1, m + 1, d), axis F32 (1, 1, side, d / 2); num_keys, num_rotated: I32 (1, 1, 1, n), in
 // 1 .. Tk and 0 .. num_keys; scale > 0; m even, d a multiple of 4.

@@ -50,7 +50,7 @@ static void draw_lengths(struct check *t, const struct shape *s, struct check_bu
     const int all = s->maps * s->side * s->side;
     int keys[8], rotated[8];
     for (int n = 0; n < s->n; n++) {
-        rotated[n] = s->lengths ? check_int(t, 0, all) : all;
+        rotated[n] = s->lengths ? check_int(t, s->loose ? 0 : 1, all) : all;
         keys[n] = rotated[n] + (s->lengths ? check_int(t, rotated[n] ? 0 : 1, s->loose) : s->loose);
     }
     out[0] = check_list(t, s->n, keys);

@@ -24,8 +24,7 @@ enum {
     SAM_ATTEND_LANES = 16,   // the most lanes that a kernel has
     SAM_ATTEND_ROWS = 8,     // the most keys that a kernel takes at once; blocks are multiples
     SAM_ATTEND_PANEL = 48,   // the most queries that share the scores' place
-    SAM_ROPE_NODES = 8,      // steps of an axis from which those between are blended
-    SAM_ROPE_SIDE = 128,     // the most steps of an axis that is blended
+    SAM_ROPE_NODES = 4,      // steps of half an axis from which those between are blended
 };
 
 // One item while it is worked on. Arrays lie in the thread's workspace, 64-byte aligned.
@@ -60,12 +59,12 @@ struct sam_rope_block {
     uint32_t *values;    // as pack_values() lays them
 };
 
-// How the channels of an axis turn: those from `fast` on so slowly that each of their steps is a
-// blend of a few others: axis[t][c] = sum_k blend[t][k] axis[node[k]][c].
+// How the channels of an axis turn, in pairs: those from `fast` on so slowly that cosine and sine
+// of each step t are blends of those at a few others: cos(w t) = sum_k e_k(t) cos(w node[k]), and
+// sin(w t) likewise with o_k(t).
 struct sam_rope_turns {
     int fast;
     int node[SAM_ROPE_NODES];
-    float blend[SAM_ROPE_SIDE + SAM_ATTEND_ROWS][SAM_ROPE_NODES];
 };
 
 // One item of rope_attention while it is worked on. Of `attend` only what follows the scores
@@ -74,13 +73,18 @@ struct sam_rope_turns {
 struct sam_rope_attend {
     struct sam_attend attend;
     int d, m, side;
-    const void **weight[2];      // [m + 1] rows of d / 2, halves of d, in the kernel's numbers
-    const void **slow[2];        // the same from channel `fast` on
-    const struct sam_rope_turns *turns;
-    float *blended;              // [nodes][m + 1][queries of a panel]
+    const float *weight;         // [m + 1][d]
     const float *axis;           // [side][d / 2]: cos, sin
+    const struct sam_rope_turns *turns;
+    // Cosines and sines in words. wave: for each step from the middle, of the fast pairs, and how
+    // the nodes are blended; rows up to a multiple of the kernel's. node_wave: of the slow pairs.
+    const void **wave[2], **node_wave[2];
+    int wave_depth;              // words of a row of wave
     float *query;                // per panel: [d][its queries]
-    float *turned;               // [d / 2][queries of a panel], in words
+    float *turned;               // [d / 2][queries of a panel]: half of them, to the middle
+    float *part[2];              // [2][words of a wave][queries of a panel]; also slow
+    float *slow[2];
+    size_t part_size;            // numbers from one of the two to the other
     float *along[2];
     const struct sam_rope_block *next; // to be fetched meanwhile; may be NULL
 };

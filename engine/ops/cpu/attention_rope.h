@@ -33,116 +33,142 @@ static void rope_load_column(struct sam_rope_attend *r, int column, const void *
 // Half the channels of a panel's queries, turned back by one step of an axis.
 static void turn_back(float *dst, const float *query, const float *angle, int half, int width)
 {
-    for (int d = 0; d < half; d += 2, query += 2 * width) {
+    for (int d = 0; d < half; d += 2, query += 2 * width, dst += 2 * width) {
         const vec cosine = vec_set1(angle[d]), sine = vec_set1(angle[d + 1]);
         const vec minus = vec_set1(-angle[d + 1]);
         for (int c = 0; c < width; c += LANES) {
             const vec u = vec_load(query + c), v = vec_load(query + width + c);
-            store_pair(dst + c, d, width, vec_fma(v, sine, vec_mul(u, cosine)),
-                       vec_fma(u, minus, vec_mul(v, cosine)));
+            vec_store(dst + c, vec_fma(v, sine, vec_mul(u, cosine)));
+            vec_store(dst + width + c, vec_fma(u, minus, vec_mul(v, cosine)));
         }
     }
 }
 
-// Not at all.
-static void turn_nowhere(float *dst, const float *query, int half, int width)
+// Pair i of the channels: by how much its cosine and its sine count in the sum for this row of
+// the weight.
+SAM_INLINE void weigh_pair(const float *query, const float *weight, int i, int width, int c,
+                           vec *even, vec *odd)
 {
-    for (int d = 0; d < half; d += 2, query += 2 * width)
-        for (int c = 0; c < width; c += LANES)
-            store_pair(dst + c, d, width, vec_load(query + c), vec_load(query + width + c));
+    const vec u = vec_load(query + (size_t) (2 * i) * width + c * LANES);
+    const vec v = vec_load(query + (size_t) (2 * i + 1) * width + c * LANES);
+    const vec re = vec_set1(weight[2 * i]), im = vec_set1(weight[2 * i + 1]);
+    *even = vec_fma(v, im, vec_mul(u, re));
+    *odd = vec_sub(vec_mul(v, re), vec_mul(u, im));
 }
 
-// [m + 1][width] sums: rows of weight times turned queries.
-SAM_INLINE void make_sums(const struct sam_rope_attend *r, float *dst, const void *const *weight,
-                          int channels, int columns)
-{
-    const int width = columns * LANES, depth = channels / (1 + PAIRS);
-    int i = 0;
-    for (; i + ROWS <= r->m; i += ROWS)
-        scores(dst + (size_t) i * width, weight + i, r->turned, depth, columns, ROWS);
-    for (; i <= r->m; i++)
-        scores(dst + (size_t) i * width, weight + i, r->turned, depth, columns, 1);
-}
-
-// Where a column's term of channel d waits for store_terms(), which puts words in its place.
-static size_t term_at(int d, int m, int width, int column)
-{
-    if (PAIRS && d < m)
-        return (size_t) (d - d % 2) * width + column * CHANNELS + d % 2 * LANES;
-    return (size_t) d * width + column * LANES;
-}
-
-// The slow channels' terms of every step, ROWS steps at once.
-SAM_INLINE void blend_terms(const struct sam_rope_attend *r, float *dst, int d, int columns)
+// Pairs [from, to) of the queries turned to the middle, as words: what takes part in the even and
+// in the odd half of the sums.
+SAM_INLINE void weigh_pairs(const struct sam_rope_attend *r, float *even, float *odd,
+                            const float *weight, int from, int to, int columns)
 {
     const int width = columns * LANES;
-    const size_t step = (size_t) (r->m + 1) * width;
-    for (int t = 0; t < r->side; t += ROWS) {
-        vec sum[ROWS][COLUMNS];
-        for (int i = 0; i < ROWS; i++)
-            for (int c = 0; c < columns; c++)
-                sum[i][c] = vec_set1(0.0f);
-        for (int k = 0; k < SAM_ROPE_NODES; k++)
-            for (int i = 0; i < ROWS; i++)
-                for (int c = 0; c < columns; c++)
-                    sum[i][c] = vec_fma(vec_set1(r->turns->blend[t + i][k]),
-                                        vec_load(r->blended + k * step + d * width + c * LANES),
-                                        sum[i][c]);
-        for (int i = 0; i < ROWS && t + i < r->side; i++)
-            for (int c = 0; c < columns; c++)
-                vec_store(dst + (t + i) * step + term_at(d, r->m, width, c), sum[i][c]);
+    for (int i = from; i < to; i += 2)
+        for (int c = 0; c < columns; c++) {
+            vec e[2], o[2];
+            for (int k = 0; k < 2; k++) {
+                e[k] = o[k] = vec_set1(0.0f);
+                if (i + k < to)
+                    weigh_pair(r->turned, weight, i + k, width, c, &e[k], &o[k]);
+            }
+            store_pair(even + c * LANES, i - from, width, e[0], e[1]);
+            store_pair(odd + c * LANES, i - from, width, o[0], o[1]);
+        }
+}
+
+// What the steps' rows of r->wave are multiplied with for one row of the weight: r->part[0] and [1]
+// from `at` on. Slow pairs come in by their sums at the nodes.
+SAM_INLINE void make_parts(struct sam_rope_attend *r, int at, const float *weight, int columns)
+{
+    const int width = columns * LANES, pairs = r->d / 4, fast = r->turns->fast;
+    float *part[2] = { r->part[0] + at, r->part[1] + at }, *sum = r->attend.score;
+    weigh_pairs(r, part[0], part[1], weight, 0, fast, columns);
+    if (fast == pairs)
+        return;
+    weigh_pairs(r, r->slow[0], r->slow[1], weight, fast, pairs, columns);
+    const int depth = (pairs - fast + PAIRS) / (1 + PAIRS);
+    for (int half = 0; half < 2; half++) {
+        scores(sum, r->node_wave[half], r->slow[half], depth, columns, SAM_ROPE_NODES);
+        for (int k = 0; k < SAM_ROPE_NODES; k += 2)
+            for (int c = 0; c < width; c += LANES)
+                store_pair(part[half] + c, fast + k, width, vec_load(sum + k * width + c),
+                           vec_load(sum + (k + 1) * width + c));
     }
 }
 
-SAM_INLINE void make_slow_terms(struct sam_rope_attend *r, float *dst, const float *query, int axis,
-                                int columns)
+// Terms of rows d and d + 1 of the weight (of d alone where it is the bias, the last) at the step.
+SAM_INLINE void put_terms(const struct sam_rope_attend *r, float *dst, int d, const vec *term,
+                          int c, int width)
 {
-    const int width = columns * LANES, half = r->d / 2, fast = r->turns->fast;
-    for (int k = 0; k < SAM_ROPE_NODES; k++) {
-        turn_back(r->turned, query + (size_t) fast * width,
-                  r->axis + (size_t) r->turns->node[k] * half + fast, half - fast, width);
-        make_sums(r, r->blended + (size_t) k * (r->m + 1) * width, r->slow[axis], half - fast,
-                  columns);
-    }
-    for (int d = 0; d <= r->m; d++)
-        blend_terms(r, dst, d, columns);
+    if (d < r->m)
+        store_terms(dst + c * CHANNELS, d, width, term[0], term[1]);
+    else
+        vec_store(dst + (size_t) d * width + c * LANES, term[0]);
 }
 
-// One step of an axis from the turned queries; `slow`: added to what waits in dst.
-SAM_INLINE void make_terms(struct sam_rope_attend *r, float *dst, const void *const *weight,
-                           int channels, bool slow, int columns)
+// The same two rows' terms at ROWS steps before and after the middle, from step `first` on: even
+// half plus and minus odd half.
+SAM_INLINE void make_terms(const struct sam_rope_attend *r, float *dst, int d, int first,
+                           int columns)
 {
-    const int width = columns * LANES;
+    const int width = columns * LANES, rows = d < r->m ? 2 : 1, middle = r->side / 2;
+    const size_t step = (size_t) (r->m + 1) * width, size = (size_t) ROWS * width;
     float *sum = r->attend.score;
-    make_sums(r, sum, weight, channels, columns);
-    for (int d = 0; slow && d <= r->m; d++)
+    for (int k = 0; k < rows; k++)
+        for (int half = 0; half < 2; half++)
+            scores(sum + (2 * k + half) * size, r->wave[half] + first,
+                   r->part[half] + k * r->part_size, r->wave_depth, columns, ROWS);
+    for (int i = 0; i < ROWS && first + i <= middle; i++)
         for (int c = 0; c < columns; c++) {
-            float *at = sum + (size_t) d * width + c * LANES;
-            vec_store(at, vec_add(vec_load(at), vec_load(dst + term_at(d, r->m, width, c))));
+            vec after[2], before[2];
+            for (int k = 0; k < rows; k++) {
+                const float *even = sum + 2 * k * size + i * width + c * LANES;
+                after[k] = vec_add(vec_load(even), vec_load(even + size));
+                before[k] = vec_sub(vec_load(even), vec_load(even + size));
+            }
+            if (middle + first + i < r->side)
+                put_terms(r, dst + (middle + first + i) * step, d, after, c, width);
+            put_terms(r, dst + (middle - first - i) * step, d, before, c, width);
         }
-    for (int d = 0; d < r->m; d += 2)
-        for (int c = 0; c < columns; c++) {
-            const float *even = sum + (size_t) d * width + c * LANES;
-            store_terms(dst + c * CHANNELS, d, width, vec_load(even), vec_load(even + width));
-        }
-    memcpy(dst + (size_t) r->m * width, sum + (size_t) r->m * width, width * sizeof(float));
 }
 
+// The terms of keys that are not turned: plain products.
+SAM_INLINE void make_unturned(const struct sam_rope_attend *r, float *dst, int d,
+                              const float *query, const float *weight, int columns)
+{
+    const int width = columns * LANES;
+    const float *next = d < r->m ? weight + r->d : weight; // of the bias there is no second
+    vec sum[COLUMNS][2];
+    for (int c = 0; c < columns; c++)
+        sum[c][0] = sum[c][1] = vec_set1(0.0f);
+    for (int i = 0; i < r->d / 2; i++)
+        for (int c = 0; c < columns; c++) {
+            const vec q = vec_load(query + (size_t) i * width + c * LANES);
+            sum[c][0] = vec_fma(vec_set1(weight[i]), q, sum[c][0]);
+            sum[c][1] = vec_fma(vec_set1(next[i]), q, sum[c][1]);
+        }
+    for (int c = 0; c < columns; c++)
+        put_terms(r, dst, d, sum[c], c, width);
+}
+
+// All terms of a panel. With T(t) the one at t steps from the middle, a pair of channels that turns
+// by w a step adds a cos(w t) + b sin(w t): the two halves, even and odd, serve t and -t alike.
 SAM_INLINE void make_panel(struct sam_rope_attend *r, int column, int columns)
 {
-    const int width = columns * LANES, half = r->d / 2, fast = r->turns->fast;
-    const size_t step = (size_t) (r->m + 1) * width;
+    const int width = columns * LANES, half = r->d / 2, middle = r->side / 2;
     for (int axis = 0; axis < 2; axis++) {
         const float *query = r->query + (size_t) column * LANES * r->d + axis * half * width;
         float *dst = r->along[axis] + (size_t) column * LANES * (r->m + 1) * (r->side + 1);
-        if (fast < half)
-            make_slow_terms(r, dst, query, axis, columns);
-        for (int t = 0; t < r->side; t++, dst += step) {
-            turn_back(r->turned, query, r->axis + (size_t) t * half, fast, width);
-            make_terms(r, dst, r->weight[axis], fast, fast < half, columns);
+        turn_back(r->turned, query, r->axis + (size_t) middle * half, half, width);
+        for (int d = 0; d <= r->m; d += 2) {
+            const float *weight = r->weight + (size_t) d * r->d + axis * half;
+            make_parts(r, 0, weight, columns);
+            if (d < r->m)
+                make_parts(r, r->part_size, weight + r->d, columns);
+            for (int first = 0; first <= middle; first += ROWS)
+                make_terms(r, dst, d, first, columns);
+            make_unturned(r, dst + (size_t) r->side * (r->m + 1) * width, d, query, weight,
+                          columns);
         }
-        turn_nowhere(r->turned, query, half, width);
-        make_terms(r, dst, r->weight[axis], half, false, columns);
     }
 }
 

@@ -42,6 +42,15 @@ static void *cut(uint8_t *base, size_t *used, size_t bytes)
     return p;
 }
 
+static const void **rows_of_words(uint8_t *base, size_t *used, int rows, int words)
+{
+    const void **row = cut(base, used, rows * sizeof(void *));
+    uint32_t *word = cut(base, used, (size_t) rows * words * sizeof(uint32_t));
+    for (int i = 0; base && i < rows; i++)
+        row[i] = word + (size_t) i * words;
+    return row;
+}
+
 // A thread's arrays for shares of `columns` columns; base NULL: only their size.
 static size_t lay_out(const struct sam_attention_kernel *kernel, int d, int m, int dv, int side,
                       int columns, uint8_t *base, struct sam_rope_attend *r)
@@ -60,16 +69,16 @@ static size_t lay_out(const struct sam_attention_kernel *kernel, int d, int m, i
     a->score = cut(base, &used, (size_t) sums * SAM_ATTEND_PANEL * sizeof(float));
     r->query = cut(base, &used, queries * d * sizeof(float));
     r->turned = cut(base, &used, (size_t) SAM_ATTEND_PANEL * d / 2 * sizeof(float));
-    for (int axis = 0; axis < 2; axis++) {
-        r->along[axis] = cut(base, &used, queries * (m + 1) * (side + 1) * sizeof(float));
-        r->weight[axis] = cut(base, &used, (m + 1) * sizeof(void *));
-        r->slow[axis] = cut(base, &used, (m + 1) * sizeof(void *));
-        uint32_t *words = cut(base, &used, (size_t) (m + 1) * d / 2 * sizeof(float));
-        for (int i = 0; base && i <= m; i++)
-            r->weight[axis][i] = words + (size_t) i * d / 2;
+    const int wave = round_up(d / 4 + SAM_ROPE_NODES, 2); // numbers, or words, of a row at most
+    const int steps = round_up(side / 2 + 1, SAM_ATTEND_ROWS);
+    r->part_size = (size_t) wave * SAM_ATTEND_PANEL;
+    for (int i = 0; i < 2; i++) {
+        r->along[i] = cut(base, &used, queries * (m + 1) * (side + 1) * sizeof(float));
+        r->part[i] = cut(base, &used, 2 * r->part_size * sizeof(float));
+        r->slow[i] = cut(base, &used, r->part_size * sizeof(float));
+        r->wave[i] = rows_of_words(base, &used, steps, wave);
+        r->node_wave[i] = rows_of_words(base, &used, SAM_ROPE_NODES, wave);
     }
-    r->blended = cut(base, &used, (size_t) SAM_ROPE_NODES * (m + 1) * SAM_ATTEND_PANEL *
-                                      sizeof(float));
     return used;
 }
 
@@ -275,64 +284,76 @@ static void attend_to_keys(const struct job *job, int n, struct sam_rope_attend 
     }
 }
 
-static void convert_weight(const struct job *job, struct sam_rope_attend *r)
+// e_k(t), or o_k(t): Lagrange's blend of an even, or odd, function from its values at the nodes.
+static double blend(const struct sam_rope_turns *turns, int k, int t, bool odd)
 {
-    const struct sam_tensor *t = &job->op->weight;
-    const int half = t->c / 2, per_word = job->kernel->pairs ? 2 : 1;
-    for (int axis = 0; axis < 2; axis++)
-        for (int i = 0; i < t->w; i++) {
-            uint32_t *row = (uint32_t *) r->weight[axis][i];
-            job->kernel->convert(row, (const float *) t->data + (size_t) i * t->c + axis * half,
-                                 SAM_F32, half);
-            r->slow[axis][i] = row + job->turns.fast / per_word;
+    const int *node = turns->node;
+    double product = odd ? (double) t / node[k] : 1;
+    for (int j = 0; j < SAM_ROPE_NODES; j++)
+        if (j != k)
+            product *= (double) (t * t - node[j] * node[j]) /
+                       (node[k] * node[k] - node[j] * node[j]);
+    return product;
+}
+
+// How far pair i of the table is from its own blend, at the worst step.
+static double blend_error(const struct sam_tensor *axis, const struct sam_rope_turns *turns, int i)
+{
+    const float *table = axis->data;
+    double worst = 0;
+    for (int t = 0; t <= axis->w / 2 && t < axis->w; t++)
+        for (int odd = 0; odd < 2; odd++) {
+            double sum = 0;
+            for (int k = 0; k < SAM_ROPE_NODES; k++)
+                sum += blend(turns, k, t, odd) *
+                       table[(size_t) turns->node[k] * axis->c + 2 * i + odd];
+            worst = fmax(worst, fabs(sum - table[(size_t) t * axis->c + 2 * i + odd]));
         }
-}
-
-// Lagrange's blend of step t from those at `node`.
-static void blend_step(struct sam_rope_turns *turns, int t)
-{
-    for (int k = 0; k < SAM_ROPE_NODES; k++) {
-        double product = 1;
-        for (int j = 0; j < SAM_ROPE_NODES; j++)
-            if (j != k)
-                product *= (double) (t - turns->node[j]) / (turns->node[k] - turns->node[j]);
-        turns->blend[t][k] = (float) product;
-    }
-}
-
-// How far channel c of the table is from its own blend, at the worst step.
-static float blend_error(const struct sam_tensor *axis, const struct sam_rope_turns *turns, int c)
-{
-    const float *table = (const float *) axis->data + c;
-    float worst = 0;
-    for (int t = 0; t < axis->w; t++) {
-        float sum = 0;
-        for (int k = 0; k < SAM_ROPE_NODES; k++)
-            sum += turns->blend[t][k] * table[(size_t) turns->node[k] * axis->c];
-        worst = fmaxf(worst, fabsf(sum - table[(size_t) t * axis->c]));
-    }
     return worst;
 }
 
-// Which channels are blends, found in the table itself: most of the models' turn slowly (their
+// Which pairs are blends, found in the table itself: most of the models' turn slowly (their
 // frequencies fall from 1 to 1e-4 a step). Nodes near Chebyshev's, where Lagrange is good.
-static void find_turns(struct sam_rope_turns *turns, const struct sam_tensor *axis, float tolerance)
+static void find_turns(struct sam_rope_turns *turns, const struct sam_tensor *axis,
+                       double tolerance)
 {
-    const int side = axis->w, half = axis->c;
-    turns->fast = half;
-    if (side < 2 * SAM_ROPE_NODES || side > SAM_ROPE_SIDE)
+    const int middle = axis->w / 2, pairs = axis->c / 2;
+    turns->fast = pairs;
+    if (middle < 2 * SAM_ROPE_NODES || pairs < 2 * SAM_ROPE_NODES || pairs % 2)
         return;
     for (int k = 0; k < SAM_ROPE_NODES; k++)
-        turns->node[k] = (int) lrint((side - 1) / 2.0 *
-                                     (1 - cos(M_PI * (k + 0.5) / SAM_ROPE_NODES)));
-    for (int t = 0; t < side; t++)
-        blend_step(turns, t);
-    int fast = half;
+        turns->node[k] = (int) lrint(middle * cos(M_PI * (k + 0.5) / (2 * SAM_ROPE_NODES)));
+    int fast = pairs;
     while (fast > 0 && blend_error(axis, turns, fast - 1) <= tolerance &&
            blend_error(axis, turns, fast - 2) <= tolerance)
         fast -= 2;
-    if (side * fast + SAM_ROPE_NODES * (half - fast + side) < side * half)
+    if (pairs - fast >= 2 * SAM_ROPE_NODES)
         turns->fast = fast;
+}
+
+// The table's cosines (half 0) or sines, and the nodes' parts in each step.
+static void make_waves(const struct job *job, struct sam_rope_attend *r, int half)
+{
+    const struct sam_rope_turns *turns = &job->turns;
+    const int pairs = r->d / 4, fast = turns->fast, middle = r->side / 2;
+    const bool slow = fast < pairs;
+    const int count = fast + (slow ? SAM_ROPE_NODES : 0);
+    float row[SAM_MAX_HEAD_DIM / 4 + SAM_ROPE_NODES];
+
+    r->wave_depth = job->kernel->pairs ? (count + 1) / 2 : count;
+    for (int t = 0; t < round_up(middle + 1, SAM_ATTEND_ROWS); t++) {
+        const float *angle = r->axis + (size_t) (t < r->side ? t : 0) * (r->d / 2);
+        for (int i = 0; i < fast; i++)
+            row[i] = angle[2 * i + half];
+        for (int k = 0; slow && k < SAM_ROPE_NODES; k++)
+            row[fast + k] = (float) blend(turns, k, t, half);
+        job->kernel->convert((uint32_t *) r->wave[half][t], row, SAM_F32, count);
+    }
+    for (int k = 0; slow && k < SAM_ROPE_NODES; k++) {
+        for (int i = fast; i < pairs; i++)
+            row[i - fast] = r->axis[(size_t) turns->node[k] * (r->d / 2) + 2 * i + half];
+        job->kernel->convert((uint32_t *) r->node_wave[half][k], row, SAM_F32, pairs - fast);
+    }
 }
 
 // Rows of q (or of dst) that belong to the lanes of a column.
@@ -358,7 +379,9 @@ static void run_share(void *priv, int task, int thread)
     r.turns = &job->turns;
     r.attend.exponent = p->scale * (float) M_LOG2E;
     r.attend.columns = (int) ((long) columns * (share + 1) / job->shares) - from;
-    convert_weight(job, &r);
+    r.weight = p->weight.data;
+    make_waves(job, &r, 0);
+    make_waves(job, &r, 1);
     for (int column = 0; column < r.attend.columns; column++) {
         void *rows[SAM_ATTEND_LANES];
         list_rows(&p->q, n, (from + column) * lanes, lanes, rows);
@@ -383,8 +406,8 @@ static void rope_attention(struct sam_queue *q, const struct sam_rope_attention 
     };
     const int columns = (p->q.w + job.kernel->lanes - 1) / job.kernel->lanes;
     const int threads = sam_pool_threads(job.pool);
-        // What the kernel's own numbers round away.
-    find_turns(&job.turns, &p->axis, job.kernel->pairs ? 1e-4f : 3e-7f);
+    // What the kernel's own numbers round away.
+    find_turns(&job.turns, &p->axis, job.kernel->pairs ? 1e-4 : 3e-7);
     const int most = most_columns(job.kernel, p->q.c, p->keys.c, p->values.c, p->axis.w);
     if (most == 0) {
         sam_queue_fail(q, SAM_EINVAL, "values of %d channels do not fit a thread's workspace",
