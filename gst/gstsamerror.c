@@ -1,3 +1,6 @@
+/* What the engine says, in GStreamer's words: its log lines, its failures as
+ * error messages of the element. */
+
 #include "gstsamtrackprivate.h"
 
 #define GST_CAT_DEFAULT gst_sam_track_debug
