@@ -25,6 +25,7 @@ enum {
     SAM_ATTEND_ROWS = 8,     // the most keys that a kernel takes at once; blocks are multiples
     SAM_ATTEND_PANEL = 48,   // the most queries that share the scores' place
     SAM_ROPE_NODES = 4,      // steps of half an axis from which those between are blended
+    SAM_ROPE_STEPS = 64,     // the most steps of half an axis that is blended
 };
 
 // One item while it is worked on. Arrays lie in the thread's workspace, 64-byte aligned.
@@ -65,6 +66,7 @@ struct sam_rope_block {
 struct sam_rope_turns {
     int fast;
     int node[SAM_ROPE_NODES];
+    double blend[2][SAM_ROPE_STEPS + SAM_ATTEND_ROWS][SAM_ROPE_NODES]; // e_k(t), o_k(t)
 };
 
 // One item of rope_attention while it is worked on. Of `attend` only what follows the scores

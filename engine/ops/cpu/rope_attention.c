@@ -284,16 +284,18 @@ static void attend_to_keys(const struct job *job, int n, struct sam_rope_attend 
     }
 }
 
-// e_k(t), or o_k(t): Lagrange's blend of an even, or odd, function from its values at the nodes.
-static double blend(const struct sam_rope_turns *turns, int k, int t, bool odd)
+// Lagrange's blend of an even, or odd, function at step t from its values at the nodes.
+static void blend_step(struct sam_rope_turns *turns, int t, bool odd)
 {
     const int *node = turns->node;
-    double product = odd ? (double) t / node[k] : 1;
-    for (int j = 0; j < SAM_ROPE_NODES; j++)
-        if (j != k)
-            product *= (double) (t * t - node[j] * node[j]) /
-                       (node[k] * node[k] - node[j] * node[j]);
-    return product;
+    for (int k = 0; k < SAM_ROPE_NODES; k++) {
+        double product = odd ? (double) t / node[k] : 1;
+        for (int j = 0; j < SAM_ROPE_NODES; j++)
+            if (j != k)
+                product *= (double) (t * t - node[j] * node[j]) /
+                           (node[k] * node[k] - node[j] * node[j]);
+        turns->blend[odd][t][k] = product;
+    }
 }
 
 // How far pair i of the table is from its own blend, at the worst step.
@@ -305,7 +307,7 @@ static double blend_error(const struct sam_tensor *axis, const struct sam_rope_t
         for (int odd = 0; odd < 2; odd++) {
             double sum = 0;
             for (int k = 0; k < SAM_ROPE_NODES; k++)
-                sum += blend(turns, k, t, odd) *
+                sum += turns->blend[odd][t][k] *
                        table[(size_t) turns->node[k] * axis->c + 2 * i + odd];
             worst = fmax(worst, fabs(sum - table[(size_t) t * axis->c + 2 * i + odd]));
         }
@@ -319,10 +321,15 @@ static void find_turns(struct sam_rope_turns *turns, const struct sam_tensor *ax
 {
     const int middle = axis->w / 2, pairs = axis->c / 2;
     turns->fast = pairs;
-    if (middle < 2 * SAM_ROPE_NODES || pairs < 2 * SAM_ROPE_NODES || pairs % 2)
+    if (middle < 2 * SAM_ROPE_NODES || middle > SAM_ROPE_STEPS || pairs < 2 * SAM_ROPE_NODES ||
+        pairs % 2)
         return;
     for (int k = 0; k < SAM_ROPE_NODES; k++)
         turns->node[k] = (int) lrint(middle * cos(M_PI * (k + 0.5) / (2 * SAM_ROPE_NODES)));
+    for (int t = 0; t < round_up(middle + 1, SAM_ATTEND_ROWS); t++) {
+        blend_step(turns, t, false);
+        blend_step(turns, t, true);
+    }
     int fast = pairs;
     while (fast > 0 && blend_error(axis, turns, fast - 1) <= tolerance &&
            blend_error(axis, turns, fast - 2) <= tolerance)
@@ -346,7 +353,7 @@ static void make_waves(const struct job *job, struct sam_rope_attend *r, int hal
         for (int i = 0; i < fast; i++)
             row[i] = angle[2 * i + half];
         for (int k = 0; slow && k < SAM_ROPE_NODES; k++)
-            row[fast + k] = (float) blend(turns, k, t, half);
+            row[fast + k] = (float) turns->blend[half][t][k];
         job->kernel->convert((uint32_t *) r->wave[half][t], row, SAM_F32, count);
     }
     for (int k = 0; slow && k < SAM_ROPE_NODES; k++) {
