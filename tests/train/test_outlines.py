@@ -106,8 +106,21 @@ class Pictures(unittest.TestCase):
         one = bank.Bank(bank.shared([np.zeros((2, bank.HEIGHT, bank.WIDTH, 3), np.uint8)]), None, "cpu", outlines=drawn)
         self.assertLess(one.weights[0], 0.6 * one.weights[1])
 
+    def test_what_touches_and_moves_alike_is_joined(self):
+        near, far = np.zeros((2, *self.truth.shape), bool)
+        near[60:140, 225:300], far[150:180, 20:60] = True, True
+        frames = bank.shared([np.zeros((1, bank.HEIGHT, bank.WIDTH, 3), np.uint8)])
+        for other, moves, touching in ((near, True, True), (near, False, False), (far, True, False)):
+            drawn = bank.shared_outlines([(0, self.truth, True), (0, other, moves)])
+            one = bank.Bank(frames, None, "cpu", outlines=drawn)
+            whole = torch.from_numpy(self.truth | other)
+            _, joined = one.outlined(4, joined=1.0)
+            _, apart = one.outlined(4, joined=0.0)
+            self.assertEqual([bool((m.bool() == whole).all()) for m in joined[:, 0, 0]], [touching] * 4)
+            self.assertFalse(any((m.bool() == whole).all() for m in apart[:, 0, 0]))
+
     def test_cut_out_along_the_outline(self):
-        make = data.Generator(self.bank, 64, "cpu")
+        make = data.Generator(self.bank, 64, "cpu", tinted=0)
         sheet = make.cutout(2, 1)
         self.assertEqual(sheet.shape, (2, 1, 4, data.CANVAS, data.CANVAS))
         inside = sheet[:, :, 3] > 1

@@ -37,6 +37,31 @@ class Trainer(unittest.TestCase):
             self.assertGreater(second["step"], first["step"])
             self.assertEqual([f for f in os.listdir(folder) if f.endswith(".part")], [])
 
+    def test_every_parameter_has_one_optimizer(self):
+        net = model.build(model.NANO)
+        matrices, rest = ([p for g in o.param_groups for p in g["params"]] for o in train.optimizers(net, 1e-3))
+        self.assertEqual({id(p) for p in matrices + rest}, {id(p) for p in net.parameters()})
+        self.assertEqual(len(matrices) + len(rest), len(list(net.parameters())))
+        # Most of the numbers are in the matrices of blocks; embeddings are none.
+        self.assertGreater(sum(p.numel() for p in matrices), 0.7 * sum(p.numel() for p in net.parameters()))
+        self.assertFalse(any(p is net.mask_decoder.mask_tokens.weight for p in matrices))
+
+    def test_workers_take_steps_of_one_shape(self):
+        """They wait for each other once a step: whatever their own dice, the shapes are alike, and vary."""
+        with mock.patch("sys.argv", ["train.py", "--stills", "0.5", "--from", "x"]):
+            args = train.arguments()
+        run, shapes = train.Run(args, model.build(model.NANO)), []
+        for seed in (1, 2):
+            torch.manual_seed(seed)
+            random.seed(seed)
+            found = []
+            for run.step in range(60):
+                found.append(run.shape())
+                torch.rand(seed)
+            shapes.append(found)
+        self.assertEqual(*shapes)
+        self.assertGreater(len(set(shapes[0])), 6)
+
     def refused(self, pattern, *arguments):
         with tempfile.TemporaryDirectory() as folder:
             status, said = run("--out", folder, *(a.replace("FOLDER", folder) for a in arguments))

@@ -6,6 +6,7 @@ import os
 import cv2
 import numpy as np
 import torch
+import torch.nn.functional as F
 
 HEIGHT, WIDTH = 288, 512
 KINDS = (".mp4", ".mkv", ".webm", ".avi", ".mov")
@@ -78,6 +79,12 @@ def filled(masks):
     return masks.sum((1, 2)) / (sides[0].sum(1) * sides[1].sum(1)).clamp(min=1)
 
 
+def touch(a, b, reach=4, least=20):
+    """Whether masks, bool (h, w), lie within `reach` pixels of each other along a good part of their outlines."""
+    near = F.max_pool2d(a[None].float(), 2 * reach + 1, 1, reach)[0] > 0
+    return ((near & b).sum() >= least).item()
+
+
 class Bank:
     aspect = WIDTH / HEIGHT
 
@@ -141,14 +148,24 @@ class Bank:
                 return start + order, masks[order.to(masks.device)]
         return None
 
-    def outlined(self, count):
-        """Frames and two outlines in each: indices (count, 1), masks (count, 1, 2, h, w); empty where there is one."""
-        frames, masks, _ = self.outlines
+    def outlined(self, count, joined=0.5):
+        """Frames and two outlines in each: indices (count, 1), masks (count, 1, 2, h, w); empty where there is one.
+
+        joined: how often two that touch, and both move by themselves or both do not, are shown as one thing. GrabCut
+        finds parts of one colour; things have several.
+        """
+        frames, masks, moves = self.outlines
         first = torch.multinomial(self.weights, count, replacement=True)
         found = masks[first][:, None].repeat(1, 2, 1, 1)
         for row, i in zip(found, first.tolist()):
             others = [j for j in self.neighbours[frames[i].item()] if j != i]
-            row[1] = masks[others[torch.randint(len(others), ()).item()]] if others else False
+            if not others:
+                row[1] = False
+                continue
+            j = others[torch.randint(len(others), ()).item()]
+            row[1] = masks[j]
+            if moves[i] == moves[j] and torch.rand(()) < joined and touch(*row):
+                row[0] |= row[1]
         return frames[first][:, None].to(self.device), found[:, None].float().to(self.device)
 
     def sequences(self, count, steps):

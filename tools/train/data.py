@@ -73,11 +73,11 @@ def smooth_path(shape, steps, strength, device):
 
 
 class Generator:
-    def __init__(self, bank, size, device, objects=3, targets=2, cutouts=0.5, vanish=0.25):
-        """cutouts: the share of pasted things cut out of the bank's videos; vanish: of those gone for a while."""
+    def __init__(self, bank, size, device, objects=3, targets=2, cutouts=0.5, vanish=0.25, tinted=0.4):
+        """Shares. cutouts: of pasted things cut out of the bank's videos; vanish: gone for a while; tinted: in other hues."""
         self.bank, self.size, self.device = bank, size, device
         self.objects, self.targets = objects, targets
-        self.cutouts, self.vanish = cutouts, vanish
+        self.cutouts, self.vanish, self.tinted = cutouts, vanish, tinted
         axis = (torch.arange(CANVAS, device=device) + 0.5) / CANVAS * 2 - 1
         self.plane = torch.stack(torch.meshgrid(axis, axis, indexing="xy"), -1)
 
@@ -134,6 +134,18 @@ class Generator:
         )
         light = (self.plane * torch.randn(count, 1, 1, 2, device=d)).sum(-1)[:, None]
         return skin * (1 + uniform((count, 1, 1, 1), 0, 0.35, d) * light.clamp(-1.5, 1.5))
+
+    def hues(self, count):
+        """(B, 3, 3): turns of the colours about the grey axis, fuller or paler; for the rest, (1 - tinted), none."""
+        d = self.device
+        axis = torch.full((3,), 3 ** -0.5, device=d)
+        cross = torch.linalg.cross(torch.eye(3, device=d), axis.expand(3, 3))
+        grey = axis[:, None] * axis
+        some = chance(count, self.tinted, d).float()[:, None, None]
+        angle = some * uniform((count, 1, 1), -math.pi, math.pi, d)
+        full = 1 + some * uniform((count, 1, 1), -0.8, 0.6, d)
+        turn = angle.cos() * (torch.eye(3, device=d) - grey) + angle.sin() * cross
+        return grey + full * turn
 
     # Silhouettes: signed distance, positive inside, about in units of the plane
 
@@ -267,6 +279,9 @@ class Generator:
         grid = F.affine_grid(matrix, (count * steps, 3, CANVAS, CANVAS), align_corners=False)
         skin = F.grid_sample(self.bank.get(indices.flatten()), grid, padding_mode="border", align_corners=False)
         cover = F.grid_sample(masks.flatten(0, 1)[:, None], grid, align_corners=False)
+        # Few videos are what there is: their things come in other colours too.
+        hues = self.hues(count).repeat_interleave(steps, 0)
+        skin = (hues @ skin.flatten(2)).clamp(0, 255).view_as(skin)
         # As a signed distance, by a map whose cells are some 0.05 of the plane wide.
         return torch.cat((skin, 1 + 0.05 * (cover - 0.55)), 1).unflatten(0, (count, steps))
 
@@ -323,7 +338,10 @@ class Generator:
         centre = centre[:, None] + smooth_path((count, 2), steps, pace, d).transpose(1, 2)
         flip = torch.where(chance(count, 0.5, d), -1.0, 1.0)[:, None]
         zoom = smooth_path((count,), steps, 0.012 * torch.rand(count, device=d), d).clamp(-0.3, 0.3).exp()
-        angle = uniform((count, 1), -0.15, 0.15, d) + smooth_path((count,), steps, 0.01 * torch.rand(count, device=d), d)
+        # Pictures turned far: what a thing fills of its box then says little.
+        tilt = torch.where(chance(count, 0.25 if masks is None else 0.5, d), 1.0, 0.15)[:, None]
+        angle = tilt * uniform((count, 1), -1, 1, d)
+        angle = angle + smooth_path((count,), steps, 0.01 * torch.rand(count, device=d), d)
         matrix = torch.zeros(count, steps, 2, 3, device=d)
         matrix[..., 0, 0] = flip * width[:, None] * zoom * angle.cos()
         matrix[..., 0, 1] = width[:, None] * zoom * angle.sin()
@@ -353,6 +371,9 @@ class Generator:
         d, (n, t) = self.device, frames.shape[:2]
         gain = uniform((n, 1, 1, 1, 1), 0.6, 1.3, d) * uniform((n, 1, 3, 1, 1), 0.92, 1.08, d)
         drift = smooth_path((n,), t, torch.full((n,), 0.015, device=d), d).clamp(-0.3, 0.3)
+        frames = (self.hues(n)[:, None] @ frames.flatten(3)).clamp(0, 255).view_as(frames)
+        mean, contrast = frames.mean((1, 2, 3, 4), keepdim=True), uniform((n, 1, 1, 1, 1), 0.5, 1.4, d)
+        frames = mean + contrast * (frames - mean)
         frames = (frames * gain * (1 + drift)[:, :, None, None, None] + uniform((n, 1, 1, 1, 1), -15, 15, d))
         kind = torch.rand(n, device=d)
         for i in range(n):
@@ -378,7 +399,7 @@ class Generator:
         skin = None
         most = self.objects if len(layers) == 1 else self.objects - 1
         for _ in range(torch.randint(1, most + 1, ()).item()):
-            sheet, turn = self.cutout(count, steps) if torch.rand(()) < self.cutouts else None, 0.4
+            sheet, turn = self.cutout(count, steps) if torch.rand(()) < self.cutouts else None, 1.0 if steps == 1 else 0.4
             if sheet is None:
                 fresh = self.textures(count, scene)
                 # A distractor wears the skin of the thing before it.
