@@ -106,6 +106,21 @@ class Pictures(unittest.TestCase):
         one = bank.Bank(bank.shared([np.zeros((2, bank.HEIGHT, bank.WIDTH, 3), np.uint8)]), None, "cpu", outlines=drawn)
         self.assertLess(one.weights[0], 0.6 * one.weights[1])
 
+    def test_other_ground_lies_behind_things(self):
+        torch.manual_seed(SEED)
+        make = data.Generator(self.bank, 64, "cpu")
+        frames, things = torch.full((16, 1, 3, 64, 64), 300.0), torch.zeros(16, 1, 1, 64, 64)
+        things[..., 20:40, 20:40] = 1
+        self.assertTrue((make.ground(frames, things, share=0.0) == frames).all())
+        changed = (make.ground(frames, things, share=1.0) - frames).abs().amax(2, keepdim=True) > 20
+        self.assertFalse(changed[things > 0].any())
+        # Of the rest, neither next to nothing nor all.
+        part = changed[things == 0].float().mean()
+        self.assertTrue(0.25 < part < 0.9, part)
+        # What crosses a box goes on outside of it.
+        middle = changed[:, 0, 0, :, 20:40].any((1, 2)).float().mean()
+        self.assertGreater(middle, 0.8)
+
     def test_what_touches_and_moves_alike_is_joined(self):
         near, far = np.zeros((2, *self.truth.shape), bool)
         near[60:140, 225:300], far[150:180, 20:60] = True, True

@@ -366,6 +366,25 @@ class Generator:
         shape = (count, steps)
         return indices[:, 0], frames.unflatten(0, shape), maps.unflatten(0, shape)
 
+    def ground(self, frames, things, share=0.4):
+        """Bands of other pictures behind `things` (B, T, 1, S, S), from side to side: a box holds more ground than one.
+
+        Those who see only plain ground in boxes take a bank or a row of trees that crosses the box for the thing.
+        """
+        d, s, n = self.device, self.size, len(frames)
+        axis = (torch.arange(s, device=d) + 0.5) / s * 2 - 1
+        for _ in range(2):
+            angle = torch.where(chance(n, 0.6, d), 0.2, math.pi) * uniform((n,), -1, 1, d)
+            cos, sin = angle.cos()[:, None, None], angle.sin()[:, None, None]
+            across, along = axis[:, None] * cos - axis * sin, axis * cos + axis[:, None] * sin
+            wave = uniform((n, 1, 1), 0, 0.2, d) * (uniform((n, 1, 1), 1, 9, d) * along + uniform((n, 1, 1), 0, 6, d)).sin()
+            half, middle = uniform((n, 1, 1), 0.06, 0.6, d), uniform((n, 1, 1), -0.8, 0.8, d)
+            inside = ((half - (across + wave - middle).abs()) * uniform((n, 1, 1), 5, 60, d)).sigmoid()
+            inside = inside * chance(n, share, d)[:, None, None]
+            other = self.crops(torch.randint(len(self.bank), (n,), device=d), s, uniform((n,), 0.05, 0.5, d))
+            frames = torch.lerp(frames, other[:, None], inside[:, None, None] * (1 - things))
+        return frames
+
     def weather(self, frames):
         """Light, colour, blur, coarse coding and noise of a camera, (B, T, 3, S, S)."""
         d, (n, t) = self.device, frames.shape[:2]
@@ -394,6 +413,8 @@ class Generator:
         layers = list(maps[:, :, :-1].unbind(2))
         known = [maps[:, :, -1]] * len(layers)
         ones = torch.ones_like(known[0])
+        if steps == 1 and self.bank.outlines:
+            frames = self.ground(frames, maps[:, :, :-1].amax(2, keepdim=True))
         # Half of the single pictures stay much as they were taken.
         often = torch.where(chance(count, 0.5 if len(layers) > 1 else 1.0, d), 0.85, 0.2)[:, None, None, None, None]
         skin = None
