@@ -366,7 +366,7 @@ class Generator:
         shape = (count, steps)
         return indices[:, 0], frames.unflatten(0, shape), maps.unflatten(0, shape)
 
-    def ground(self, frames, things, share=0.4):
+    def ground(self, frames, things, share):
         """Bands of other pictures behind `things` (B, T, 1, S, S), from side to side: a box holds more ground than one.
 
         Those who see only plain ground in boxes take a bank or a row of trees that crosses the box for the thing.
@@ -413,8 +413,9 @@ class Generator:
         layers = list(maps[:, :, :-1].unbind(2))
         known = [maps[:, :, -1]] * len(layers)
         ones = torch.ones_like(known[0])
-        if steps == 1 and self.bank.outlines:
-            frames = self.ground(frames, maps[:, :, :-1].amax(2, keepdim=True))
+        # What nobody knows the truth of stays as it is.
+        things = torch.maximum(maps[:, :, :-1].amax(2, keepdim=True), 1 - maps[:, :, -1:])
+        frames = self.ground(frames, things, 0.4 if steps == 1 else 0.15)
         # Half of the single pictures stay much as they were taken.
         often = torch.where(chance(count, 0.5 if len(layers) > 1 else 1.0, d), 0.85, 0.2)[:, None, None, None, None]
         skin = None
