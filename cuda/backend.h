@@ -42,6 +42,8 @@ struct sam_cuda_driver {
     __typeof__(&cuPointerGetAttribute) pointer;
 };
 
+struct sam_blaslt;
+
 // q->priv of a CUDA queue.
 struct sam_cuda {
     struct sam_cuda_driver driver;
@@ -54,6 +56,7 @@ struct sam_cuda {
     int num_sms;         // streaming multiprocessors
     size_t shared_limit; // bytes of shared memory that a block may ask for
     void *workspace;     // device; valid inside one operation
+    struct sam_blaslt *blaslt; // NULL: our kernel makes all products
     struct sam_cuda_room frame, labels;
     uint8_t *ring;       // pinned; [0, ring_used) may be in flight until the next wait
     size_t ring_used;
@@ -111,6 +114,18 @@ void sam_cuda_download(struct sam_queue *q, void *dst, const void *src, size_t b
 void sam_cuda_fetch(struct sam_queue *q, void *dst, const void *src, size_t bytes);
 void sam_cuda_fetch_rows(struct sam_queue *q, void *dst, size_t stride, const void *src,
                          size_t width, size_t rows);
+
+// ---- blaslt.c
+
+// Host memory that opening takes.
+size_t sam_blaslt_bytes(const struct sam_queue *q);
+
+// Open cuBLASLt, if the machine has it; the log tells if not.
+void sam_blaslt_open(struct sam_queue *q);
+void sam_blaslt_close(struct sam_cuda *cuda);
+
+// A product with a BF16 weight. False: it is for our kernel.
+bool sam_blaslt_linear(struct sam_queue *q, const struct sam_linear *p);
 
 // ---- graph.c
 

@@ -1,4 +1,6 @@
-// Products with weights, and the product of mask tokens and pixels. See gemm.cuh.
+// Products with weights, and the product of mask tokens and pixels. See blaslt.c for the large ones
+// with a plain epilogue, gemm.cuh for all others: GELU (cuBLASLt's is the tanh form, the models' is
+// erf), F32 bias on BF16 rows, addends that repeat, F32 factors.
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,6 +42,8 @@ extern "C" void sam_pack_cuda(struct sam_queue *q, struct sam_matrix dst, const 
 
 extern "C" void sam_linear_cuda(struct sam_queue *q, const struct sam_linear *p)
 {
+    if (!gemm_is_exact(q, p->weight.exact) && sam_blaslt_linear(q, p))
+        return;
     gemm g = {};
     g.m = (int) sam_rows(&p->src);
     g.in.src = view_of(&p->src);

@@ -27,6 +27,8 @@ int sam_cuda_memory_take(struct sam_queue *q)
         sam_queue_fail(q, SAM_ENOMEM, "CUDA: %.1f MiB of pinned memory could not be had",
                        SAM_CUDA_RING / mib);
     }
+    if (!q->status)
+        sam_blaslt_open(q);
     return q->status;
 }
 
@@ -39,6 +41,7 @@ static void free_room(struct sam_cuda_room *room)
 
 void sam_cuda_memory_free(struct sam_cuda *cuda)
 {
+    sam_blaslt_close(cuda);
     if (cuda->is_lost)
         return;
     free_room(&cuda->frame);
@@ -54,6 +57,7 @@ size_t sam_cuda_memory_bytes(const struct sam_queue *q)
     const struct sam_cuda *cuda = sam_cuda(q);
     size_t bytes = sizeof(*cuda) + SAM_CUDA_RING + (size_t) SAM_CUDA_WORKSPACE;
     bytes += cuda->frame.grown ? cuda->frame.bytes : 0;
+    bytes += sam_blaslt_bytes(q);
     bytes += cuda->labels.grown ? cuda->labels.bytes : 0;
     return bytes;
 }

@@ -356,6 +356,11 @@ def kernels(r, folder, quick):
             ratio('attention_bf16_4096x28736_h1_256_64', its['attention_gflops']), 0.6, most=False)
     for name, s in shape.items():
         r.judge(f'{name} / cuBLAS', ratio(name, its['products'].get(s)), 0.9, most=False)
+    # Products that the backend leaves to cuBLASLt, beside its own kernel's, which a ReLU makes it
+    # take: what the size from which it does so (cuda/blaslt.c, TILE) is to be judged by.
+    for name in (n for n in mine if n + '_relu' in mine):
+        r.judge(f'{name} as chosen / own kernel', ratio(name, mine[name + '_relu'][1]), 0.95,
+                most=False)
     r.judge('layernorm / a copy of 32 MiB',
             ratio('layernorm_f32_65536x96', its['copies'].get('32')), 0.7, most=False)
 

@@ -1,5 +1,6 @@
 // cuBLAS and cuBLASLt by plain loops: float sums, one rounding at the end.
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <vector>
@@ -146,6 +147,7 @@ cublasStatus_t cublasSetMathMode(cublasHandle_t, cublasMath_t) { return CUBLAS_S
 const char *cublasGetStatusString(cublasStatus_t status)
 {
     return status == CUBLAS_STATUS_SUCCESS         ? "the operation completed successfully"
+           : status == CUBLAS_STATUS_NOT_INITIALIZED ? "the library was not initialized"
            : status == CUBLAS_STATUS_INVALID_VALUE ? "an unsupported value or parameter was passed"
            : status == CUBLAS_STATUS_EXECUTION_FAILED
                ? "the function failed to launch on the GPU"
@@ -225,6 +227,7 @@ struct cublasLtMatrixLayoutOpaque_t {
 };
 struct cublasLtMatmulPreferenceOpaque_t {
     uint64_t workspace;
+    uint32_t schemes, alignment[4]; // of A, B, C, D
 };
 
 template <class T> static cublasStatus_t create(T **p, T value)
@@ -243,7 +246,14 @@ template <class T> static cublasStatus_t set(T *p, const void *value, size_t byt
     return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle) { return create(handle, {}); }
+// EMU_CUBLASLT=0: as on a machine where the library does not work.
+cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle)
+{
+    const char *works = getenv("EMU_CUBLASLT");
+    return works && !atoi(works) ? CUBLAS_STATUS_NOT_INITIALIZED : create(handle, {});
+}
+
+const char *cublasLtGetStatusString(cublasStatus_t status) { return cublasGetStatusString(status); }
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) { return destroy(handle); }
 
 cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *desc, cublasComputeType_t compute,
@@ -295,7 +305,7 @@ cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
 
 cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *pref)
 {
-    return create(pref, { 0 });
+    return create(pref, { 0, CUBLASLT_REDUCTION_SCHEME_MASK, { 256, 256, 256, 256 } });
 }
 cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t pref)
 {
@@ -306,29 +316,88 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
                                                     cublasLtMatmulPreferenceAttributes_t attr,
                                                     const void *value, size_t bytes)
 {
-    return attr == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES ? set(&pref->workspace, value, bytes)
-                                                            : CUBLAS_STATUS_NOT_SUPPORTED;
+    switch (attr) {
+    case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES:   return set(&pref->workspace, value, bytes);
+    case CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK: return set(&pref->schemes, value, bytes);
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES:
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES:
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES:
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES:
+        return set(&pref->alignment[attr - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES], value,
+                   bytes);
+    }
+    return CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
-cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t,
-                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
-                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+// What an algorithm was chosen for, and is good for.
+struct algorithm {
+    uint64_t workspace;
+    uint32_t alignment[4];
+};
+static_assert(sizeof(algorithm) <= sizeof(cublasLtMatmulAlgo_t), "");
+
+static int64_t width(cublasLtMatrixLayout_t l)
+{
+    return l->ld * (l->type == CUDA_R_32F ? 4 : 2);
+}
+
+// A bias has the type of D, in a product of floats.
+static bool is_supported(cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t c,
+                         cublasLtMatrixLayout_t d)
+{
+    return c->type == d->type && (!(desc->epilogue & CUBLASLT_EPILOGUE_BIAS) ||
+                                  desc->bias_type < 0 || desc->bias_type == d->type);
+}
+
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t desc,
+                                              cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                                              cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
                                               cublasLtMatmulPreference_t pref, int wanted,
                                               cublasLtMatmulHeuristicResult_t *results, int *found)
 {
+    algorithm algo = { pref->workspace, {} };
+    const cublasLtMatrixLayout_t layout[] = { a, b, c, d };
+    memcpy(algo.alignment, pref->alignment, sizeof(algo.alignment));
+    *found = 0;
+    for (int i = 0; i < 4; i++) // rows that are less aligned than the first need another one
+        while (width(layout[i]) % algo.alignment[i])
+            algo.alignment[i] /= 2;
+    if (!is_supported(desc, c, d))
+        return CUBLAS_STATUS_NOT_SUPPORTED;
     *found = wanted > 0;
-    if (wanted > 0)
+    if (wanted > 0) {
         results[0] = { {}, (size_t) pref->workspace, CUBLAS_STATUS_SUCCESS, 1.0f, {} };
+        memcpy(&results[0].algo, &algo, sizeof(algo));
+    }
     return CUBLAS_STATUS_SUCCESS;
+}
+
+// What the chosen algorithm may not be given; the real one reads and writes beyond, or faults.
+static bool fits(const cublasLtMatmulAlgo_t *chosen, const void *const (&p)[4],
+                 const void *workspace, size_t workspace_bytes)
+{
+    algorithm algo;
+    memcpy(&algo, chosen, sizeof(algo));
+    for (int i = 0; i < 4; i++)
+        if (p[i] && algo.alignment[i] && (uintptr_t) p[i] % algo.alignment[i]) {
+            emu::finding(nullptr, "cuBLASLt: matrix %c at %p, the algorithm wants %u bytes aligned",
+                         "ABCD"[i], p[i], algo.alignment[i]);
+            return false;
+        }
+    return workspace_bytes >= algo.workspace && (!workspace_bytes || workspace);
 }
 
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void *alpha,
                               const void *a, cublasLtMatrixLayout_t adesc, const void *b,
                               cublasLtMatrixLayout_t bdesc, const void *beta, const void *c,
                               cublasLtMatrixLayout_t cdesc, void *d, cublasLtMatrixLayout_t ddesc,
-                              const cublasLtMatmulAlgo_t *, void *workspace, size_t workspace_bytes,
-                              cudaStream_t stream)
+                              const cublasLtMatmulAlgo_t *algo, void *workspace,
+                              size_t workspace_bytes, cudaStream_t stream)
 {
+    if (!is_supported(desc, cdesc, ddesc))
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+    if (algo && !fits(algo, { a, b, c, d }, workspace, workspace_bytes))
+        return CUBLAS_STATUS_INVALID_VALUE;
     const cudaDataType_t bias_type =
         desc->bias_type < 0 ? ddesc->type : (cudaDataType_t) desc->bias_type;
     const matrix bias = { (char *) desc->bias, bias_type, ddesc->rows, 1, 1, 0, 0, 1 };

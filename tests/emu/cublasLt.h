@@ -25,7 +25,18 @@ typedef enum {
     CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT          = 5,
     CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET = 6,
 } cublasLtMatrixLayoutAttribute_t;
-typedef enum { CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES = 1 } cublasLtMatmulPreferenceAttributes_t;
+typedef enum {
+    CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES   = 1,
+    CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK = 3,
+    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES = 5,
+    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES = 6,
+    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES = 7,
+    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES = 8,
+} cublasLtMatmulPreferenceAttributes_t;
+typedef enum {
+    CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE = 2,
+    CUBLASLT_REDUCTION_SCHEME_MASK         = 7,
+} cublasLtReductionScheme_t;
 
 typedef struct cublasLtContext *cublasLtHandle_t;
 typedef struct cublasLtMatmulDescOpaque_t *cublasLtMatmulDesc_t;
@@ -44,6 +55,7 @@ typedef struct {
 
 EMU_API cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle);
 EMU_API cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle);
+EMU_API const char *cublasLtGetStatusString(cublasStatus_t status);
 EMU_API cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *desc,
                                                 cublasComputeType_t compute, cudaDataType_t scale);
 EMU_API cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t desc);

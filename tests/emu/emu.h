@@ -111,6 +111,7 @@ extern "C" {
 //   EMU_DEVICES=0           as on a machine without a GPU
 //   EMU_DRIVER=<version>    e.g. 12020: with EMU_DEVICES=0, a driver too old for the toolkit
 //   EMU_SM=80, 86, 89, 90   compute capability
+//   EMU_CUBLASLT=0          cuBLASLt does not work
 //   EMU_KERNELS=<file>     to which the kernels that ran are added at exit
 //   EMU_EXIT=0              findings leave the exit status alone
 

@@ -16,12 +16,41 @@ static const struct shape real[] = {
     { 1, 65536, 96, 288 },  { 1, 4096, 384, 1536 }, { 1, 4096, 1536, 384 },
     { 1, 28736, 64, 256 },  { 1, 4096, 256, 2048 }, { 1, 8, 256, 2048 },
 };
-enum { NUM_SHAPES = sizeof(shapes) / sizeof(*shapes), NUM_REAL = sizeof(real) / sizeof(*real) };
+// Back to the residual stream: trunk of tiny, then memory attention.
+static const struct shape back[] = {
+    { 1, 65536, 96, 96 },   { 1, 16384, 768, 192 }, { 1, 4096, 384, 384 },
+    { 1, 4096, 1536, 384 }, { 1, 4096, 256, 256 },  { 1, 4096, 2048, 256 },
+};
+enum {
+    NUM_SHAPES = sizeof(shapes) / sizeof(*shapes),
+    NUM_REAL   = sizeof(real) / sizeof(*real),
+    NUM_BACK   = sizeof(back) / sizeof(*back),
+};
 
 struct variant {
     enum sam_act act;
     bool bias, add, repeat, in_place;
     enum check_factors factors;
+};
+
+// What a backend may leave to a library if it is large: for four multiprocessors, for up to 150.
+// Every epilogue that one has, then those it lacks.
+static const struct shape large = { 2, 130, 72, 136 }, huge = { 1, 2400, 24, 264 };
+static const struct variant epilogues[] = {
+    { .act = SAM_ACT_NONE },
+    { .act = SAM_ACT_NONE, .bias = true },
+    { .act = SAM_ACT_NONE, .add = true },
+    { .act = SAM_ACT_NONE, .in_place = true },
+    { .act = SAM_ACT_NONE, .bias = true, .in_place = true },
+    { .act = SAM_ACT_RELU },
+    { .act = SAM_ACT_RELU, .bias = true },
+    { .act = SAM_ACT_RELU, .bias = true, .in_place = true },
+    { .act = SAM_ACT_NONE, .add = true, .repeat = true },
+    { .act = SAM_ACT_GELU, .bias = true },
+};
+enum {
+    NUM_EPILOGUES = sizeof(epilogues) / sizeof(*epilogues),
+    NUM_THEIRS    = NUM_EPILOGUES - 3,
 };
 
 static void bound(struct check *t, const struct sam_linear *p, const struct check_buf *src,
@@ -62,10 +91,25 @@ static void run(struct check *t, const struct check_types *type, const struct sh
     check_done(t);
 }
 
+static void run_large(struct check *t, const struct check_types *type, const struct shape *s,
+                      int num_epilogues, int num_factors)
+{
+    for (int i = 0; i < num_epilogues; i++)
+        for (int f = 0; f < num_factors; f++) {
+            struct variant v = epilogues[i];
+            v.factors = f;
+            if (check_case(t, "linear_%s_%dx%dx%d_to_%d_epilogue_%d%s", type->name, s->n, s->rows,
+                           s->in, s->out, i, check_factor_names[f]))
+                run(t, type, s, &v);
+        }
+}
+
 void check_linear(struct check *t)
 {
     static const enum sam_act acts[] = { SAM_ACT_NONE, SAM_ACT_RELU, SAM_ACT_GELU,
                                          SAM_ACT_SIGMOID };
+    for (int k = 1; k < 4; k += 2) // from BF16
+        run_large(t, &check_types[k], &large, NUM_EPILOGUES, check_num_factors(t));
     for (int k = 0; k < 4; k++)
         for (int i = 0; i < NUM_SHAPES; i++)
             for (int f = 0; f < check_num_factors(t); f++) {
@@ -79,9 +123,18 @@ void check_linear(struct check *t)
                                            .in_place = !check_int(t, 0, 2) };
                 run(t, &check_types[k], s, &v);
             }
+    for (int k = 1; k < 4; k += 2)
+        run_large(t, &check_types[k], &huge, NUM_THEIRS, 1);
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < NUM_REAL; i++)
             if (check_speed(t, "linear_%s_%dx%d_to_%d", check_types[k].name, real[i].rows,
                             real[i].in, real[i].out))
                 run(t, &check_types[k], &real[i], &(struct variant) { .bias = true });
+    // With an activation before the addend no library makes it: that is a backend's own kernel.
+    for (int i = 0; i < NUM_BACK; i++)
+        for (enum sam_act act = SAM_ACT_NONE; act <= SAM_ACT_RELU; act++)
+            if (check_speed(t, "linear_back_%dx%d_to_%d%s", back[i].rows, back[i].in, back[i].out,
+                            act ? "_relu" : ""))
+                run(t, &check_types[3], &back[i],
+                    &(struct variant) { .act = act, .bias = true, .in_place = true });
 }

@@ -1,0 +1,285 @@
+// Large plain products by cuBLASLt, whose kernels are made for each device (wgmma on sm_90, where
+// mma.sync reaches some 60 % of the rate): BF16 factors, F32 sums, dst = src weight^T + bias + add,
+// or ReLU(src weight^T + bias).
+// What it has no epilogue for stays with gemm.cuh: GELU (the library's is the tanh form, that of
+// the models is erf), an addend after an activation, one that repeats, F32 bias on BF16 rows (its
+// bias has the type of what it stores), windows of convolutions.
+// The library is not linked: where it cannot be opened, our kernel makes these products, too.
+
+#include "backend.h"
+
+#include <cublasLt.h>
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PRODUCTS  = 256, // remembered; those forgotten are asked for again
+    ALIGNMENT = 16,  // bytes, of every operand
+    TILE      = 64,  // of dst, the least a multiprocessor is given
+};
+
+// The library's entries, by the types of its header.
+struct entries {
+    __typeof__(&cublasLtCreate) create;
+    __typeof__(&cublasLtDestroy) destroy;
+    __typeof__(&cublasLtGetStatusString) text;
+    __typeof__(&cublasLtMatmulDescCreate) desc_create;
+    __typeof__(&cublasLtMatmulDescDestroy) desc_destroy;
+    __typeof__(&cublasLtMatmulDescSetAttribute) desc_set;
+    __typeof__(&cublasLtMatrixLayoutCreate) layout_create;
+    __typeof__(&cublasLtMatrixLayoutDestroy) layout_destroy;
+    __typeof__(&cublasLtMatmulPreferenceCreate) pref_create;
+    __typeof__(&cublasLtMatmulPreferenceDestroy) pref_destroy;
+    __typeof__(&cublasLtMatmulPreferenceSetAttribute) pref_set;
+    __typeof__(&cublasLtMatmulAlgoGetHeuristic) heuristic;
+    __typeof__(&cublasLtMatmul) matmul;
+};
+
+// What an algorithm is chosen by; of integers alone, compared as bytes.
+struct key {
+    int m, n, k; // rows of src, channels of dst, channels of src
+    int type, epilogue;
+};
+
+struct product {
+    struct key key;
+    bool is_ours; // the library has no algorithm for it
+    cublasLtMatmulDesc_t desc;
+    cublasLtMatrixLayout_t weight, src, dst;
+    cublasLtMatmulAlgo_t algo;
+};
+
+struct sam_blaslt {
+    struct entries lib;
+    cublasLtHandle_t handle;
+    cublasLtMatmulPreference_t pref;
+    struct product product[PRODUCTS]; // a ring
+    unsigned num_asked;
+};
+
+// ---- opening
+
+#define FIND(entry, name) ((e->entry = (__typeof__(e->entry)) dlsym(library, name)) != NULL)
+
+static bool find_in(void *library, struct entries *e)
+{
+    return library && FIND(create, "cublasLtCreate") && FIND(destroy, "cublasLtDestroy")
+           && FIND(text, "cublasLtGetStatusString")
+           && FIND(desc_create, "cublasLtMatmulDescCreate")
+           && FIND(desc_destroy, "cublasLtMatmulDescDestroy")
+           && FIND(desc_set, "cublasLtMatmulDescSetAttribute")
+           && FIND(layout_create, "cublasLtMatrixLayoutCreate")
+           && FIND(layout_destroy, "cublasLtMatrixLayoutDestroy")
+           && FIND(pref_create, "cublasLtMatmulPreferenceCreate")
+           && FIND(pref_destroy, "cublasLtMatmulPreferenceDestroy")
+           && FIND(pref_set, "cublasLtMatmulPreferenceSetAttribute")
+           && FIND(heuristic, "cublasLtMatmulAlgoGetHeuristic") && FIND(matmul, "cublasLtMatmul");
+}
+
+// First what the process has already (NULL). It stays loaded: a library with kernels in a context
+// is not one to unload.
+static bool find_library(struct entries *e)
+{
+    static const char *const names[] = { NULL, "libcublasLt.so.13", "libcublasLt.so.12" };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (find_in(dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE), e))
+            return true;
+    return false;
+}
+
+// Split sums are added in F32, in the workspace.
+static cublasStatus_t set_preferences(struct sam_blaslt *b)
+{
+    static const cublasLtMatmulPreferenceAttributes_t alignments[] = {
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES,
+    };
+    const uint64_t workspace = SAM_CUDA_WORKSPACE;
+    const uint32_t sums = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE, alignment = ALIGNMENT;
+    cublasStatus_t status = b->lib.pref_create(&b->pref);
+
+    if (!status)
+        status = b->lib.pref_set(b->pref, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace,
+                                 sizeof(workspace));
+    if (!status)
+        status = b->lib.pref_set(b->pref, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &sums,
+                                 sizeof(sums));
+    for (int i = 0; i < 4 && !status; i++)
+        status = b->lib.pref_set(b->pref, alignments[i], &alignment, sizeof(alignment));
+    return status;
+}
+
+size_t sam_blaslt_bytes(const struct sam_queue *q)
+{
+    return q->precision == SAM_PRECISION_BF16 ? sizeof(struct sam_blaslt) : 0;
+}
+
+void sam_blaslt_open(struct sam_queue *q)
+{
+    struct sam_cuda *cuda = sam_cuda(q);
+    const char *why = "it cannot be opened";
+
+    if (q->precision != SAM_PRECISION_BF16)
+        return;
+    struct sam_blaslt *b = cuda->blaslt = calloc(1, sizeof(*b));
+    if (b && find_library(&b->lib)) {
+        sam_cuda_stream(q); // the handle is of the device that is current
+        cublasStatus_t status = b->lib.create(&b->handle);
+        if (!status)
+            status = set_preferences(b);
+        if (!status)
+            return;
+        why = b->lib.text(status);
+        cudaGetLastError(); // it must not be met again by the next launch
+    }
+    sam_blaslt_close(cuda);
+    sam_log(&q->log, SAM_LOG_INFO, "cuda: no products by cuBLASLt, all by our own kernel: %s", why);
+}
+
+static void forget(const struct entries *lib, struct product *x)
+{
+    if (x->dst)
+        lib->layout_destroy(x->dst);
+    if (x->src)
+        lib->layout_destroy(x->src);
+    if (x->weight)
+        lib->layout_destroy(x->weight);
+    if (x->desc)
+        lib->desc_destroy(x->desc);
+    *x = (struct product) { 0 };
+}
+
+void sam_blaslt_close(struct sam_cuda *cuda)
+{
+    struct sam_blaslt *b = cuda->blaslt;
+
+    if (!b)
+        return;
+    for (int i = 0; i < PRODUCTS; i++)
+        forget(&b->lib, &b->product[i]);
+    if (b->pref)
+        b->lib.pref_destroy(b->pref);
+    if (b->handle && !cuda->is_lost)
+        b->lib.destroy(b->handle); // waits for the device
+    free(b);
+    cuda->blaslt = NULL;
+}
+
+// ---- products
+
+// Whether the library's epilogue makes it, and it is large: with less than a tile for each
+// multiprocessor any kernel takes the time of a launch and of one tile's walk along k. One map's
+// extents decide, so that the choice is the same whatever number of objects is beside.
+static bool is_for_library(const struct sam_cuda *cuda, const struct sam_linear *p)
+{
+    const void *const operands[] = { p->dst.data, p->src.data, p->weight.data, p->bias.data,
+                                     p->add.data };
+    const int64_t numbers = (int64_t) p->dst.h * p->dst.w * p->dst.c;
+
+    for (int i = 0; i < 5; i++)
+        if ((uintptr_t) operands[i] % ALIGNMENT)
+            return false;
+    if (p->src.type != SAM_BF16 || (p->dst.type != SAM_BF16 && p->dst.type != SAM_F32))
+        return false;
+    if (p->add.data && (p->add.type != p->dst.type || p->add.n != p->dst.n))
+        return false;
+    if (p->add.data && p->act)
+        return false;
+    return (p->act == SAM_ACT_NONE || p->act == SAM_ACT_RELU) && p->dst.c % 8 == 0
+           && p->src.c % 8 == 0 && numbers >= (int64_t) TILE * TILE * cuda->num_sms;
+}
+
+static struct key key_of(const struct sam_linear *p)
+{
+    const bool relu = p->act == SAM_ACT_RELU;
+
+    return (struct key) {
+        .m = (int) sam_rows(&p->src), .n = p->dst.c, .k = p->src.c,
+        .type = p->dst.type == SAM_F32 ? CUDA_R_32F : CUDA_R_16BF,
+        .epilogue = p->bias.data ? relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS
+                                 : relu ? CUBLASLT_EPILOGUE_RELU : CUBLASLT_EPILOGUE_DEFAULT,
+    };
+}
+
+static cublasStatus_t set_bias(const struct entries *lib, struct product *x, const void *bias)
+{
+    return lib->desc_set(x->desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof(bias));
+}
+
+// Our rows are the library's columns: it makes dst^T = weight src^T.
+static bool describe(const struct entries *lib, struct product *x, const void *bias)
+{
+    const int32_t transposed = CUBLAS_OP_T, bias_type = CUDA_R_32F;
+    const struct key *key = &x->key;
+    const uint32_t epilogue = (uint32_t) key->epilogue;
+
+    return !lib->desc_create(&x->desc, CUBLAS_COMPUTE_32F, CUDA_R_32F)
+           && !lib->desc_set(x->desc, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof(transposed))
+           && !lib->desc_set(x->desc, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof(epilogue))
+           && (!bias || (!lib->desc_set(x->desc, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &bias_type,
+                                        sizeof(bias_type))
+                         && !set_bias(lib, x, bias)))
+           && !lib->layout_create(&x->weight, CUDA_R_16BF, key->k, key->n, key->k)
+           && !lib->layout_create(&x->src, CUDA_R_16BF, key->k, key->m, key->k)
+           && !lib->layout_create(&x->dst, (cudaDataType_t) key->type, key->n, key->m, key->n);
+}
+
+// The library's first choice, which it makes from the key and the device alone: so all trackers
+// on a device choose alike, whatever they ran before. It is asked on the host; nothing runs.
+static bool choose(struct sam_blaslt *b, struct product *x, const void *bias)
+{
+    cublasLtMatmulHeuristicResult_t found = { 0 };
+    int count = 0;
+
+    if (!describe(&b->lib, x, bias)
+        || b->lib.heuristic(b->handle, x->desc, x->weight, x->src, x->dst, x->dst, b->pref, 1,
+                            &found, &count)
+        || count < 1 || found.state)
+        return false;
+    x->algo = found.algo;
+    return true;
+}
+
+static struct product *product_of(struct sam_blaslt *b, const struct sam_linear *p)
+{
+    const struct key key = key_of(p);
+    const unsigned count = b->num_asked < PRODUCTS ? b->num_asked : PRODUCTS;
+
+    for (unsigned i = 0; i < count; i++)
+        if (!memcmp(&b->product[i].key, &key, sizeof(key)))
+            return &b->product[i];
+    struct product *x = &b->product[b->num_asked++ % PRODUCTS];
+    forget(&b->lib, x);
+    x->key = key;
+    x->is_ours = !choose(b, x, p->bias.data);
+    return x;
+}
+
+bool sam_blaslt_linear(struct sam_queue *q, const struct sam_linear *p)
+{
+    struct sam_cuda *cuda = sam_cuda(q);
+    struct sam_blaslt *b = cuda->blaslt;
+    const float one = 1.0f, beta = p->add.data ? 1.0f : 0.0f;
+
+    if (!b || !is_for_library(cuda, p))
+        return false;
+    const cudaStream_t stream = sam_cuda_stream(q);
+    struct product *x = product_of(b, p);
+    if (x->is_ours)
+        return false;
+    cublasStatus_t status = p->bias.data ? set_bias(&b->lib, x, p->bias.data)
+                                         : CUBLAS_STATUS_SUCCESS;
+    if (!status)
+        status = b->lib.matmul(b->handle, x->desc, &one, p->weight.data, x->weight, p->src.data,
+                               x->src, &beta, p->add.data ? p->add.data : p->dst.data, x->dst,
+                               p->dst.data, x->dst, &x->algo, cuda->workspace, SAM_CUDA_WORKSPACE,
+                               stream);
+    if (status) {
+        cudaGetLastError();
+        sam_queue_fail(q, SAM_EDEVICE, "CUDA: linear, %d rows of %d to %d, by cuBLASLt: %s",
+                       x->key.m, x->key.k, x->key.n, b->lib.text(status));
+    }
+    return true;
+}
