@@ -19,14 +19,14 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.models.sam2_video.modeling_sam2_video import Sam2VideoLayerNorm
 
 NANO = {
-    "image_size": 320,
+    "image_size": 256,
     "trunk": {
         "kind": "hiera",
         "embed_dim": 32,
         "num_heads": 1,
         "stages": [1, 2, 5, 1],
         "global_att_blocks": [],
-        "window_spec": [8, 4, 20, 10],
+        "window_spec": [8, 4, 16, 8],
         "window_pos_embed_bkg_spatial_size": [7, 7],
     },
     "d_model": 128,
