@@ -147,6 +147,10 @@ class Generator:
         turn = angle.cos() * (torch.eye(3, device=d) - grey) + angle.sin() * cross
         return grey + full * turn
 
+    def recoloured(self, pictures):
+        """Pictures (B, T, 3, h, w), each row of them in hues of its own."""
+        return (self.hues(len(pictures))[:, None] @ pictures.flatten(3)).clamp(0, 255).view_as(pictures)
+
     # Silhouettes: signed distance, positive inside, about in units of the plane
 
     def blob(self, count):
@@ -280,8 +284,7 @@ class Generator:
         skin = F.grid_sample(self.bank.get(indices.flatten()), grid, padding_mode="border", align_corners=False)
         cover = F.grid_sample(masks.flatten(0, 1)[:, None], grid, align_corners=False)
         # Few videos are what there is: their things come in other colours too.
-        hues = self.hues(count).repeat_interleave(steps, 0)
-        skin = (hues @ skin.flatten(2)).clamp(0, 255).view_as(skin)
+        skin = self.recoloured(skin.unflatten(0, (count, steps))).flatten(0, 1)
         # As a signed distance, by a map whose cells are some 0.05 of the plane wide.
         return torch.cat((skin, 1 + 0.05 * (cover - 0.55)), 1).unflatten(0, (count, steps))
 
@@ -390,7 +393,7 @@ class Generator:
         d, (n, t) = self.device, frames.shape[:2]
         gain = uniform((n, 1, 1, 1, 1), 0.6, 1.3, d) * uniform((n, 1, 3, 1, 1), 0.92, 1.08, d)
         drift = smooth_path((n,), t, torch.full((n,), 0.015, device=d), d).clamp(-0.3, 0.3)
-        frames = (self.hues(n)[:, None] @ frames.flatten(3)).clamp(0, 255).view_as(frames)
+        frames = self.recoloured(frames)
         mean, contrast = frames.mean((1, 2, 3, 4), keepdim=True), uniform((n, 1, 1, 1, 1), 0.5, 1.4, d)
         frames = mean + contrast * (frames - mean)
         frames = (frames * gain * (1 + drift)[:, :, None, None, None] + uniform((n, 1, 1, 1, 1), -15, 15, d))
