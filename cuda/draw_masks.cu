@@ -21,12 +21,13 @@ static __device__ float logit_at(const maps &m, int n, const taps &v, const taps
 struct label_at {
     maps m;
     uint8_t *labels;
-    int width, height;
+    int width, height, stride;
     uint8_t slot[256];
 
     template <int N> __device__ void at(unsigned i) const
     {
-        const taps v = taps_at(i / width, height, m.h), u = taps_at(i % width, width, m.w);
+        const int y = i / width, x = i % width;
+        const taps v = taps_at(y, height, m.h), u = taps_at(x, width, m.w);
         float best = 0.0f;
         uint8_t label = 0;
         for (int n = 0; n < m.n; n++) { // slots ascend: the first of a tie stays
@@ -36,7 +37,7 @@ struct label_at {
                 label = slot[n];
             }
         }
-        labels[i] = label;
+        labels[(size_t) y * stride + x] = label;
     }
 };
 
@@ -99,14 +100,18 @@ static void draw_labels(struct sam_queue *q, const struct sam_draw_masks *p, con
 {
     const struct sam_labels *l = &p->labels;
     const size_t width = l->width, height = l->height;
-    label_at f = { m, NULL, l->width, l->height, {} };
-    f.labels = (uint8_t *) sam_cuda_room(q, &sam_cuda(q)->labels, width * height, "the label map");
+    label_at f = { m, l->data, l->width, l->height, l->stride, {} };
+    if (!l->on_device) { // on its way to the host it is packed
+        f.stride = l->width;
+        f.labels = (uint8_t *) sam_cuda_room(q, &sam_cuda(q)->labels, width * height,
+                                             "the label map");
+    }
     if (!f.labels)
         return;
     for (int n = 0; n < m.n; n++)
         f.slot[n] = (uint8_t) p->slot[n];
     each_by<1>(q, "draw_masks", f, width * height);
-    if (!q->status)
+    if (!q->status && !l->on_device)
         sam_cuda_fetch_rows(q, l->data, l->stride, f.labels, width, height);
 }
 

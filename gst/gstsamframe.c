@@ -224,6 +224,7 @@ step (GstSamTrack * self, GstBuffer * buf, GstBuffer * mask,
   labels.data = map.data;
   labels.width = labels.stride = self->mask_width;
   labels.height = self->mask_height;
+  labels.on_device = FALSE;
 
   *ns = now_ns ();
   status = sam_tracker_step (self->tracker, &image, &labels, result, &error);

@@ -416,6 +416,7 @@ draw_layer (GstSamTrack * self, GstBuffer * layer)
     return FALSE;
   labels.width = GST_VIDEO_FRAME_WIDTH (&frame);
   labels.height = GST_VIDEO_FRAME_HEIGHT (&frame);
+  labels.on_device = FALSE;
   if (self->overlay.labels) {
     labels.data = self->overlay.labels;
     labels.stride = labels.width;

@@ -459,11 +459,15 @@ void sam_op_preprocess(struct sam_queue *q, const struct sam_preprocess *p)
 
 void sam_op_draw_masks(struct sam_queue *q, const struct sam_draw_masks *p)
 {
-    const struct arg args[] = { IN(logits, ARG_F32), NUMBER(labels.width), NUMBER(labels.height),
-                                NUMBER(labels.stride), NUMBER(width), NUMBER(height), END };
+    const struct arg args[] = { IN(logits, ARG_F32 | ARG_OPTIONAL), NUMBER(labels.width),
+                                NUMBER(labels.height), NUMBER(labels.stride),
+                                NUMBER(labels.on_device), NUMBER(width), NUMBER(height), END };
+    const bool on_device = p->labels.data && p->labels.on_device;
     begin();
-    require(p->logits.h == 1);
-    require(p->slot);
+    require(!on_device || q->ops->holds);
+    require(p->logits.data || (on_device && !p->boxes));
+    require(!p->logits.data || p->logits.h == 1);
+    require(!p->logits.data || p->slot);
     for (int i = 0; i < p->logits.n; i++)
         require(p->slot[i] > (i ? p->slot[i - 1] : 0) && p->slot[i] <= 255);
     require(!p->labels.data || (p->labels.width >= 1 && p->labels.height >= 1));

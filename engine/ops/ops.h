@@ -273,7 +273,8 @@ int sam_frame_row_bytes(const struct sam_frame *f, int plane);
 // Masks at the size of the frame. Logits (n, 1, h, w), F32, go to width x height by one
 // bilinear step (corners not aligned); a pixel belongs to n where its logit is > 0. Both
 // outputs are host memory, filled when sam_queue_finish() returns; each may be absent.
-//   labels: the struct of the public header; the byte for n is slot[n], 1 .. 255.
+//   labels: the struct of the public header; the byte for n is slot[n], 1 .. 255. on_device: only
+//   where the device's memory is not the host's. Then logits may be absent: labels are all 0.
 //   boxes: per n, x0, y0, x1, y1 (exclusive; all 0 if empty) and the pixel count.
 struct sam_draw_masks {
     struct sam_tensor logits;

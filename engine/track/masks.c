@@ -56,8 +56,13 @@ void sam_results_take(struct sam_tracker *t)
     }
 }
 
-static void clear_labels(const struct sam_labels *l)
+// Nothing is shown.
+static void clear_labels(struct sam_tracker *t, const struct sam_labels *l)
 {
+    if (l->on_device) {
+        sam_op_draw_masks(&t->queue, &(struct sam_draw_masks) { .labels = *l });
+        return;
+    }
     for (int y = 0; y < l->height; y++)
         memset(l->data + (size_t) y * l->stride, 0, (size_t) l->width);
 }
@@ -86,7 +91,7 @@ void sam_results_draw(struct sam_tracker *t, const struct sam_labels *labels, bo
 
     if (!t->num_rows) {
         if (labels)
-            clear_labels(labels);
+            clear_labels(t, labels);
         return;
     }
     if (!labels && !boxes)
@@ -123,7 +128,7 @@ void sam_results_list(struct sam_tracker *t, struct sam_result *result)
     }
 }
 
-int sam_labels_check(const struct sam_labels *l, struct sam_error *error)
+int sam_labels_check(struct sam_tracker *t, const struct sam_labels *l, struct sam_error *error)
 {
     if (!l->data)
         return sam_fail(error, SAM_EINVAL, "labels: data is NULL");
@@ -134,7 +139,7 @@ int sam_labels_check(const struct sam_labels *l, struct sam_error *error)
         return sam_fail(error, SAM_EINVAL,
                         "labels: a stride of %d bytes is less than the width, %d px", l->stride,
                         l->width);
-    return SAM_OK;
+    return l->on_device ? sam_device_check(t, "labels: data", l->data, error) : SAM_OK;
 }
 
 void sam_row_blank(struct sam_tracker *t, int row)

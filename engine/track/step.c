@@ -351,24 +351,23 @@ void sam_step_again(struct sam_tracker *t, struct sam_tracked *o)
     sam_poison_scratch(t);
 }
 
-// A plane of a frame that says it is on the device; the first byte stands for all.
-static int check_on_device(struct sam_tracker *t, const struct sam_frame *f, int i,
-                           struct sam_error *error)
+int sam_device_check(struct sam_tracker *t, const char *what, const void *at,
+                     struct sam_error *error)
 {
     if (!t->queue.ops->holds)
         return sam_fail(error, SAM_EINVAL,
-                        "frame: it is in device memory, but the backend '%s' reads the host's",
-                        t->queue.ops->name);
-    if (!sam_queue_holds(&t->queue, f->plane[i]))
+                        "%s is said to be in device memory, but the backend '%s' works in the "
+                        "host's", what, t->queue.ops->name);
+    if (!sam_queue_holds(&t->queue, at))
         return sam_fail(error, SAM_EINVAL,
-                        "frame: plane %d is not in the memory of device %d, %.80s, and of the "
-                        "context that the tracker runs in", i, t->queue.device,
-                        t->queue.device_name);
+                        "%s is not in the memory of device %d, %.80s, and of the context that "
+                        "the tracker runs in", what, t->queue.device, t->queue.device_name);
     return SAM_OK;
 }
 
 int sam_frame_check(struct sam_tracker *t, const struct sam_frame *f, struct sam_error *error)
 {
+    static const char *const planes[] = { "frame: plane 0", "frame: plane 1", "frame: plane 2" };
     enum { MAX_SIDE = 16384 };
 
     if (!f)
@@ -387,7 +386,7 @@ int sam_frame_check(struct sam_tracker *t, const struct sam_frame *f, struct sam
             return sam_fail(error, SAM_EINVAL,
                             "frame: plane %d has a stride of %d bytes, wanted at least %d", i,
                             f->stride[i], wanted);
-        if (wanted && f->on_device && check_on_device(t, f, i, error))
+        if (wanted && f->on_device && sam_device_check(t, planes[i], f->plane[i], error))
             return SAM_EINVAL;
     }
     return SAM_OK;

@@ -39,7 +39,7 @@ static int run_frames(struct sam_tracker *t, const struct sam_frame *frame, stru
 {
     const int frames = t->queue.ops->alloc ? 3 : 2;
     uint8_t map[WIDTH * HEIGHT];
-    const struct sam_labels labels = { map, WIDTH, HEIGHT, WIDTH };
+    const struct sam_labels labels = { map, WIDTH, HEIGHT, WIDTH, 0 };
     struct sam_result result;
     uint64_t first = 0, second = 0;
     int status;

@@ -7,3 +7,8 @@ size_t copied_to_device(void)
 {
     return emu_copied().to_device;
 }
+
+size_t copied_to_host(void)
+{
+    return emu_copied().to_host;
+}

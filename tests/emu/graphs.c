@@ -130,7 +130,7 @@ static void check_same(const char *model, bool stages, int frames, double most)
             come_and_go(t, &rng, live);
         scene_draw(&s, f);
         for (int i = 0; i < 2; i++) {
-            const struct sam_labels l = { labels[i], SCENE_W, SCENE_H_PX, SCENE_W };
+            const struct sam_labels l = { labels[i], SCENE_W, SCENE_H_PX, SCENE_W, 0 };
             expect(!sam_tracker_step(t[i], &s.frame, &l, &r[i], &error), "frame %d: %s", f,
                    error.text);
         }

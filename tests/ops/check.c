@@ -272,6 +272,12 @@ struct check_buf *check_host_out(struct check *t, int height, int stride)
     return new_buf(t, (struct sam_tensor) { NULL, SAM_U8, 1, 1, height, stride }, true, true);
 }
 
+struct check_buf *check_device_out(struct check *t, int height, int stride)
+{
+    const struct sam_tensor shape = { NULL, SAM_U8, 1, 1, height, stride };
+    return share(t, new_buf(t, shape, true, false));
+}
+
 struct check_buf *check_out(struct check *t, enum sam_type type, int n, int h, int w, int c)
 {
     struct check_buf *b = new_buf(t, (struct sam_tensor) { NULL, type, n, h, w, c }, true, false);

@@ -94,6 +94,8 @@ struct check_buf *check_list(struct check *t, int n, const int *values);
 // Bytes in host memory, whatever the device: frames and label maps.
 struct check_buf *check_host_in(struct check *t, int height, int stride);
 struct check_buf *check_host_out(struct check *t, int height, int stride);
+// A label map in the device's memory, if that is not the host's; all of it begins as a guard band.
+struct check_buf *check_device_out(struct check *t, int height, int stride);
 // An output gets NaN, so that an element nobody wrote shows. check_inout: an input that is
 // also written.
 struct check_buf *check_out(struct check *t, enum sam_type type, int n, int h, int w, int c);

@@ -1,5 +1,6 @@
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "check.h"
 
@@ -43,7 +44,7 @@ static void compare_labels(struct check *t, const struct check_buf *logits, cons
                            const struct check_buf *labels, int width)
 {
     const struct sam_tensor *want = &labels->host[CHECK_REF], *got = &labels->host[CHECK_NEW];
-    const struct sam_labels l = { NULL, width, want->w, want->c };
+    const struct sam_labels l = { NULL, width, want->w, want->c, 0 };
     int close = 0;
     for (int y = 0; y < l.height; y++)
         for (int x = 0; x < l.stride; x++) {
@@ -91,6 +92,28 @@ static void draw_logits(struct check *t, const struct check_buf *b)
     }
 }
 
+// Drawn in the device's memory: the same bytes, and those between the rows are left alone.
+static void run_on_device(struct check *t, struct sam_draw_masks p, const struct check_buf *labels)
+{
+    struct check_buf *out = check_device_out(t, p.labels.height, p.labels.stride);
+    p.labels.data = out->on[CHECK_NEW].data;
+    p.labels.on_device = 1;
+    sam_op_draw_masks(&t->queue[CHECK_NEW], &p);
+    memcpy(out->host[CHECK_REF].data, labels->host[CHECK_NEW].data,
+           sam_tensor_bytes(&labels->host[CHECK_NEW]));
+    check_same(t, out);
+}
+
+static void run_nothing(struct check *t, int width, int height, int stride)
+{
+    const struct sam_draw_masks nothing = { .labels = { NULL, width, height, stride, 0 } };
+    struct check_buf *zeros = check_host_out(t, height, stride);
+    for (int y = 0; y < height; y++)
+        memset((uint8_t *) zeros->host[CHECK_NEW].data + (size_t) y * stride, 0, (size_t) width);
+    run_on_device(t, nothing, zeros);
+    check_done(t);
+}
+
 static void run(struct check *t, int n, const int mask[2], const int labels[2], const int frame[2],
                 bool with_labels, bool with_boxes)
 {
@@ -106,7 +129,7 @@ static void run(struct check *t, int n, const int mask[2], const int labels[2], 
     check_each_side(t, s) {
         p[s] = (struct sam_draw_masks) {
             .logits = logits->on[s], .slot = slot, .width = frame[1], .height = frame[0],
-            .labels = { with_labels ? out->on[s].data : NULL, labels[1], labels[0], stride },
+            .labels = { with_labels ? out->on[s].data : NULL, labels[1], labels[0], stride, 0 },
             .boxes = with_boxes ? boxes[s] : NULL };
         sam_op_draw_masks(&t->queue[s], &p[s]);
     }
@@ -119,6 +142,8 @@ static void run(struct check *t, int n, const int mask[2], const int labels[2], 
         compare_labels(t, logits, slot, out, labels[1]);
     if (with_boxes && !t->bench)
         compare_boxes(t, n, boxes);
+    if (with_labels && !t->bench && t->queue[CHECK_NEW].ops->holds)
+        run_on_device(t, p[CHECK_NEW], out);
     check_done(t);
 }
 
@@ -138,6 +163,8 @@ void check_draw_masks(struct check *t)
     static const int low[2] = { 64, 64 }, high[2] = { 360, 640 }, nano[2] = { 48, 48 };
     if (check_case(t, "draw_masks_255_objects"))
         run(t, 255, sizes[2], sizes[3], sizes[3], true, true);
+    if (t->queue[CHECK_NEW].ops->holds && check_case(t, "draw_masks_nothing"))
+        run_nothing(t, 37, 13, 41);
     if (check_speed(t, "draw_masks_64_to_640x360"))
         run(t, 1, low, high, high, true, true);
     if (check_speed(t, "draw_masks_48_to_640x360_8_objects"))

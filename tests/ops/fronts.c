@@ -25,6 +25,13 @@ EVERY(ENTRY)
 #define SLOT(op) .op = op##_called,
 static const struct sam_ops table = { .name = "counts", EVERY(SLOT) };
 
+// The same on a device with memory of its own.
+static bool holds(struct sam_queue *q, const void *p)
+{
+    return true;
+}
+static const struct sam_ops far_table = { .name = "counts", .holds = holds, EVERY(SLOT) };
+
 static void expect(bool good, const char *op, const char *change, const char *what)
 {
     cases++;
@@ -607,7 +614,7 @@ static int32_t boxes[3][5];
 static struct sam_draw_masks valid_draw_masks(void)
 {
     return (struct sam_draw_masks) { f32(0, 3, 1, 8, 8), slots,
-                                     { (uint8_t *) (room + 1024), 9, 7, 9 }, 9, 7, boxes };
+                                     { (uint8_t *) (room + 1024), 9, 7, 9, 0 }, 9, 7, boxes };
 }
 
 static void fronts_draw_masks(void)
@@ -624,6 +631,16 @@ static void fronts_draw_masks(void)
     REFUSES(draw_masks, p->width = 0, "width");
     REFUSES(draw_masks, p->logits.h = 8; p->logits.w = 1, "logits.h");
     REFUSES(draw_masks, p->logits.type = SAM_BF16, "logits of type f32");
+    REFUSES(draw_masks, p->labels.on_device = 1, "holds");
+    REFUSES(draw_masks, p->logits.data = NULL; p->boxes = NULL, "logits.data");
+    TAKES(draw_masks, p->labels.on_device = 1; p->labels.data = NULL);
+    queue.ops = &far_table;
+    TAKES(draw_masks, p->labels.on_device = 1);
+    TAKES(draw_masks, p->labels.on_device = 1; p->logits.data = NULL; p->boxes = NULL);
+    REFUSES(draw_masks, p->labels.on_device = 1; p->logits.data = NULL, "boxes");
+    REFUSES(draw_masks, p->logits.data = NULL; p->boxes = NULL, "logits.data");
+    REFUSES(draw_masks, p->labels.on_device = 1; p->labels.stride = 8, "stride");
+    queue.ops = &table;
 }
 
 // The first failure is kept, the operations after it are skipped; finish reports and clears.

@@ -1,7 +1,7 @@
 // context MODEL
-// The CUDA backend in a context and on a stream of the caller's, on frames that are on the device:
-// the same masks to the bit, no copy of the frame, nothing left behind; and what is refused. On the
-// emulator and on a GPU; 77 where there is none.
+// The CUDA backend in a context and on a stream of the caller's, on frames and into label maps
+// that are on the device: the same masks to the bit, no copy of either, nothing left behind; and
+// what is refused. On the emulator and on a GPU; 77 where there is none.
 #include <stdlib.h>
 
 #include <cuda.h>
@@ -13,10 +13,10 @@
 
 enum { FRAMES = 4, LOW = 64 * 64, Y_BYTES = SCENE_W * SCENE_H_PX, UV_BYTES = Y_BYTES / 2 };
 
-// A frame in NV12, and where it is on the device.
+// A frame in NV12, and where it and its label map are on the device.
 struct nv12 {
     uint8_t *pinned;
-    CUdeviceptr y, uv;
+    CUdeviceptr y, uv, map;
     size_t pitch;
     struct sam_frame frame;
 };
@@ -24,7 +24,8 @@ struct nv12 {
 struct run {
     float low[FRAMES][LOW];
     float score[FRAMES];
-    size_t copied; // bytes to the device, by the frames
+    uint8_t map[FRAMES][Y_BYTES];
+    size_t copied, fetched; // bytes to the device and to the host, by the frames
 };
 
 // The driver's calls: its library is not linked, and not there on most machines.
@@ -104,7 +105,8 @@ static void nv12_open(struct nv12 *n, CUcontext c)
     cu.push(c);
     expect(!cu.alloc_host((void **) &n->pinned, Y_BYTES + UV_BYTES) &&
            !cu.alloc_pitch(&n->y, &n->pitch, SCENE_W, SCENE_H_PX, 16) &&
-           !cu.alloc_pitch(&n->uv, &n->pitch, SCENE_W, SCENE_H_PX / 2, 16), "memory");
+           !cu.alloc_pitch(&n->uv, &n->pitch, SCENE_W, SCENE_H_PX / 2, 16) &&
+           !cu.alloc_pitch(&n->map, &n->pitch, SCENE_W, SCENE_H_PX, 16), "memory");
     cu.pop(NULL);
     expect(n->pitch > SCENE_W, "the device's rows are longer");
 }
@@ -112,7 +114,8 @@ static void nv12_open(struct nv12 *n, CUcontext c)
 static void nv12_close(struct nv12 *n, CUcontext c)
 {
     cu.push(c);
-    expect(!cu.free_host(n->pinned) && !cu.free(n->y) && !cu.free(n->uv), "memory");
+    expect(!cu.free_host(n->pinned) && !cu.free(n->y) && !cu.free(n->uv) && !cu.free(n->map),
+           "memory");
     cu.pop(NULL);
 }
 
@@ -152,26 +155,52 @@ static void nv12_send(struct nv12 *n, CUstream stream)
     n->frame.on_device = 1;
 }
 
-// Some frames of two objects. stream: the frames go to the device there first, in context c.
+static struct sam_labels map_of(const struct nv12 *n, int width, int height)
+{
+    return (struct sam_labels) { (uint8_t *) (uintptr_t) n->map, width, height, (int) n->pitch, 1 };
+}
+
+// A map that was drawn on the device, packed.
+static void fetch_map(const struct sam_labels *l, uint8_t *packed, CUcontext c)
+{
+    const CUDA_MEMCPY2D copy = { .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                                 .srcDevice = (CUdeviceptr) (uintptr_t) l->data,
+                                 .srcPitch = (size_t) l->stride,
+                                 .dstMemoryType = CU_MEMORYTYPE_HOST, .dstHost = packed,
+                                 .dstPitch = (size_t) l->width, .WidthInBytes = (size_t) l->width,
+                                 .Height = (size_t) l->height };
+
+    cu.push(c);
+    expect(!cu.copy(&copy, NULL) && !cu.stream_wait(NULL), "the map's copy");
+    cu.pop(NULL);
+}
+
+// Some frames of two objects. stream: the frames go to the device there first, in context c, and
+// the label maps stay there.
 static void track(sam_tracker *t, struct nv12 *n, CUcontext c, CUstream stream, struct run *run)
 {
     struct sam_error error = { "" };
     uint64_t id = give_box(t, 0, 0.1f, 0.1f, 0.5f, 0.6f);
 
     give_mask(t, 0, 1);
-    run->copied = 0;
+    run->copied = run->fetched = 0;
     for (int f = 0; f < FRAMES; f++) {
+        struct sam_labels labels = { run->map[f], SCENE_W, SCENE_H_PX, SCENE_W, 0 };
         struct sam_result r;
         nv12_draw(n, f);
         if (stream) {
             cu.push(c);
             nv12_send(n, stream);
             cu.pop(NULL);
+            labels = map_of(n, SCENE_W, SCENE_H_PX);
         }
         const CUcontext before = current();
-        const size_t sent = copied_to_device();
-        const int status = sam_tracker_step(t, &n->frame, NULL, &r, &error);
+        const size_t sent = copied_to_device(), fetched = copied_to_host();
+        const int status = sam_tracker_step(t, &n->frame, &labels, &r, &error);
         run->copied += copied_to_device() - sent;
+        run->fetched += copied_to_host() - fetched;
+        if (stream)
+            fetch_map(&labels, run->map[f], c);
         expect(!status, "frame %d: %s", f, error.text);
         expect(current() == before, "frame %d: another context is current", f);
         run->score[f] = r.num_objects == 2 ? r.objects[0].score : -1e9f;
@@ -184,6 +213,32 @@ static void expect_same(const struct run *a, const struct run *b, const char *wh
 {
     expect(!memcmp(a->low, b->low, sizeof(a->low)), "%s: other masks", what);
     expect(!memcmp(a->score, b->score, sizeof(a->score)), "%s: other scores", what);
+    expect(!memcmp(a->map, b->map, sizeof(a->map)), "%s: other label maps", what);
+}
+
+// The last frame's map at another size, and after nothing is left to draw.
+static void check_drawn_again(sam_tracker *t, const struct nv12 *n, CUcontext c)
+{
+    enum { W = 37, H = 23 };
+    struct sam_error error = { "" };
+    static uint8_t host[W * H], device[W * H];
+    const struct sam_labels near = { host, W, H, W, 0 }, labels = map_of(n, W, H);
+    int drawn = 0;
+
+    expect(!sam_tracker_draw(t, &near, &error), "%s", error.text);
+    for (int i = 0; i < W * H; i++)
+        drawn += host[i] != 0;
+    expect(drawn > 0, "nothing is drawn");
+    for (int i = 0; i < 2; i++) {
+        const size_t fetched = copied_to_host(), sent = copied_to_device();
+        expect(!sam_tracker_draw(t, &labels, &error), "%s", error.text);
+        expect(copied_to_host() == fetched && copied_to_device() == sent, "drawing copies");
+        fetch_map(&labels, device, c);
+        expect(!memcmp(host, device, sizeof(host)), "the map of %s differs", i ? "nothing" : "all");
+        sam_tracker_clear(t);
+        expect(!sam_tracker_step(t, &n->frame, &labels, NULL, &error), "%s", error.text);
+        memset(host, 0, sizeof(host));
+    }
 }
 
 static size_t device_left(void)
@@ -232,12 +287,16 @@ static void check_same_masks(const char *model)
     p.cuda_stream = NULL;
     other = scene_open(&p);
     track(t, &n, a, stream, &on_device);
+    check_drawn_again(t, &n, a);
     sam_tracker_close(&t);
     expect_same(&own, &on_device, "frames on the device");
     const size_t frames = FRAMES * (Y_BYTES + UV_BYTES);
     expect(!copies_count || given.copied - on_device.copied == frames,
            "%zu bytes copied with and %zu without %zu bytes of frames", given.copied,
            on_device.copied, frames);
+    expect(!copies_count || given.fetched - on_device.fetched == FRAMES * Y_BYTES,
+           "%zu bytes fetched with and %zu without %d bytes of label maps", given.fetched,
+           on_device.fetched, FRAMES * Y_BYTES);
     track(other, &n, b, NULL, &given);
     sam_tracker_close(&other);
     expect_same(&own, &given, "another context");
@@ -287,7 +346,15 @@ static void expect_frame_refused(sam_tracker *t, const struct sam_frame *f, cons
     expect(strstr(error.text, why) != NULL, "'%s', wanted '%s'", error.text, why);
 }
 
-// A frame elsewhere is refused with one sentence, and the next one is tracked on.
+static void expect_map_refused(sam_tracker *t, struct sam_labels labels, const char *why)
+{
+    struct sam_error error = { "" };
+
+    expect(sam_tracker_draw(t, &labels, &error) == SAM_EINVAL, "a map: %s", why);
+    expect(strstr(error.text, why) != NULL, "'%s', wanted '%s'", error.text, why);
+}
+
+// A frame or a map elsewhere is refused with one sentence, and the next one is tracked on.
 static void check_frames_refused(const char *model)
 {
     struct sam_params p = params_of(model);
@@ -304,6 +371,10 @@ static void check_frames_refused(const char *model)
     p.cuda_context = a;
     t = scene_open(&p);
     expect_frame_refused(t, &foreign.frame, "plane 0 is not in the memory of device 0");
+    expect_map_refused(t, map_of(&foreign, SCENE_W, SCENE_H_PX),
+                       "labels: data is not in the memory of device 0");
+    expect_map_refused(t, (struct sam_labels) { foreign.pinned, 8, 8, 8, 1 },
+                       "labels: data is not in the memory of device 0");
     foreign.frame.plane[0] = foreign.pinned;
     expect_frame_refused(t, &foreign.frame, "plane 0 is not in the memory of device 0");
     track(t, &foreign, a, NULL, &given);
@@ -313,7 +384,8 @@ static void check_frames_refused(const char *model)
     p.backend = SAM_BACKEND_CPU;
     t = scene_open(&p);
     foreign.frame.on_device = 1;
-    expect_frame_refused(t, &foreign.frame, "the backend 'cpu' reads the host's");
+    expect_frame_refused(t, &foreign.frame, "the backend 'cpu' works in the host's");
+    expect_map_refused(t, map_of(&foreign, 8, 8), "the backend 'cpu' works in the host's");
     sam_tracker_close(&t);
     nv12_close(&foreign, b);
     cu.destroy(a);

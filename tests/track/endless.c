@@ -66,7 +66,7 @@ int main(int argc, char **argv)
 {
     const int frames = argc > 2 ? atoi(argv[2]) : 1500, settled = 100;
     static uint8_t labels[SCENE_W * SCENE_H_PX];
-    const struct sam_labels l = { labels, SCENE_W, SCENE_H_PX, SCENE_W };
+    const struct sam_labels l = { labels, SCENE_W, SCENE_H_PX, SCENE_W, 0 };
     struct sam_params p = scene_params(argv[1]);
     struct sam_error error = { "" };
     struct sam_result result;

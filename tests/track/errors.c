@@ -177,11 +177,13 @@ static void check_frames(sam_tracker *t)
     refused(SAM_EINVAL, "pixel format 99 is not known",
             sam_tracker_step(t, &f, NULL, NULL, &error));
     refused(SAM_EINVAL, "labels: data is NULL",
-            sam_tracker_draw(t, &(struct sam_labels) { NULL, 2, 2, 2 }, &error));
+            sam_tracker_draw(t, &(struct sam_labels) { NULL, 2, 2, 2, 0 }, &error));
     refused(SAM_EINVAL, "labels of 0 x 2 px",
-            sam_tracker_draw(t, &(struct sam_labels) { labels, 0, 2, 2 }, &error));
+            sam_tracker_draw(t, &(struct sam_labels) { labels, 0, 2, 2, 0 }, &error));
     refused(SAM_EINVAL, "a stride of 1 bytes is less than the width, 2 px",
-            sam_tracker_draw(t, &(struct sam_labels) { labels, 2, 2, 1 }, &error));
+            sam_tracker_draw(t, &(struct sam_labels) { labels, 2, 2, 1, 0 }, &error));
+    refused(SAM_EINVAL, "labels: data is said to be in device memory, but the backend 'cpu'",
+            sam_tracker_draw(t, &(struct sam_labels) { labels, 2, 2, 2, 1 }, &error));
     refused(SAM_EINVAL, "labels is NULL", sam_tracker_draw(t, NULL, &error));
     refused(SAM_EINVAL, "prompt is NULL", sam_tracker_prompt(t, NULL, NULL, &error));
     const struct sam_result r = step(t, &s, 0);

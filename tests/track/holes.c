@@ -39,7 +39,9 @@ static int fill(uint8_t *map, int max_area)
 
 static void draw_map(sam_tracker *t, uint8_t *map)
 {
-    expect(!sam_tracker_draw(t, &(struct sam_labels) { map, SIDE, SIDE, SIDE }, NULL), "no labels");
+    const struct sam_labels labels = { map, SIDE, SIDE, SIDE, 0 };
+
+    expect(!sam_tracker_draw(t, &labels, NULL), "no labels");
 }
 
 // A mask with holes of one place, one of them at the border, of 2 x 2 and of 3 x 3.

@@ -213,7 +213,7 @@ static void check_undo_to_nothing(const char *model)
     undo(t, id);
     expect(sam_tracker_undo(t, id, NULL) == SAM_ENOTFOUND, "undone on its first frame");
     uint8_t labels[64] = { 1 };
-    const struct sam_labels l = { labels, 8, 8, 8 };
+    const struct sam_labels l = { labels, 8, 8, 8, 0 };
     expect(!sam_tracker_draw(t, &l, NULL), "draw");
     for (int i = 0; i < 64; i++)
         expect(!labels[i], "an object that is gone is still drawn at %d", i);
@@ -390,8 +390,8 @@ static void check_repeats(const char *model)
 static void check_labels(const char *model)
 {
     static uint8_t labels[SCENE_W * SCENE_H_PX], again[SCENE_W * SCENE_H_PX];
-    const struct sam_labels l = { labels, SCENE_W, SCENE_H_PX, SCENE_W };
-    const struct sam_labels l2 = { again, SCENE_W, SCENE_H_PX, SCENE_W };
+    const struct sam_labels l = { labels, SCENE_W, SCENE_H_PX, SCENE_W, 0 };
+    const struct sam_labels l2 = { again, SCENE_W, SCENE_H_PX, SCENE_W, 0 };
     struct sam_params p = scene_params(model);
     sam_tracker *t = scene_open(&p);
     struct sam_result r;

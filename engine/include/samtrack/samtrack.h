@@ -210,6 +210,11 @@ struct sam_frame {
 struct sam_labels {
     uint8_t *data; // the caller's, stride * height bytes
     int width, height, stride;
+
+    // 0: data is in host memory. Non-zero: in the GPU's, of the context that the tracker runs in;
+    // the map is drawn there and never copied. What else uses it must be through, or in
+    // cuda_stream.
+    int on_device;
 };
 
 enum sam_point_label { SAM_POINT_NEGATIVE = 0, SAM_POINT_POSITIVE = 1 };
