@@ -149,7 +149,7 @@ void sam_cuda_upload(struct sam_queue *q, void *dst, const void *src, size_t byt
     const uint8_t *from = src;
     uint8_t *to = dst;
     for (size_t some; bytes; from += some, to += some, bytes -= some) {
-        some = bytes < SAM_CUDA_RING ? bytes : SAM_CUDA_RING;
+        some = bytes < SAM_CUDA_PIECE ? bytes : SAM_CUDA_PIECE;
         uint8_t *pinned = take_ring(q, some, "upload");
         if (!pinned)
             return;
