@@ -236,6 +236,7 @@ static const struct sam_ops table = {
     .fill_holes       = sam_fill_holes_cuda,
     .preprocess       = sam_preprocess_cuda,
     .draw_masks       = sam_draw_masks_cuda,
+    .paint            = sam_paint_cuda,
 };
 
 const struct sam_ops *sam_ops_cuda(void)

@@ -166,6 +166,7 @@ void sam_topk_cuda(struct sam_queue *q, const struct sam_topk *p);
 void sam_fill_holes_cuda(struct sam_queue *q, const struct sam_fill_holes *p);
 void sam_preprocess_cuda(struct sam_queue *q, const struct sam_preprocess *p);
 void sam_draw_masks_cuda(struct sam_queue *q, const struct sam_draw_masks *p);
+void sam_paint_cuda(struct sam_queue *q, const struct sam_paint *p);
 
 #ifdef __cplusplus
 }

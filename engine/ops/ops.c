@@ -475,3 +475,67 @@ void sam_op_draw_masks(struct sam_queue *q, const struct sam_draw_masks *p)
     require(!p->boxes || (p->width >= 1 && p->height >= 1));
     q->ops->draw_masks(q, p);
 }
+
+enum { FAR = 1 << 20 }; // px; so that sums of a few do not overflow
+
+static bool is_patch(const struct sam_overlay *o, const struct sam_patch *p)
+{
+    if (p->x < -FAR || p->x > FAR || p->y < -FAR || p->y > FAR)
+        return false;
+    if (p->width < 0 || p->width > FAR || p->height < 0 || p->height > FAR || p->scale < 0)
+        return false;
+    if (!p->scale || !p->width || !p->height)
+        return true;
+    if (p->scale > FAR || p->first < 0)
+        return false;
+    return p->first + (int64_t) sam_patch_words(p) * sam_patch_rows(p) <= o->num_words;
+}
+
+static int count_bad_patches(const struct sam_overlay *o)
+{
+    int bad = 0;
+    for (int i = 0; i < o->num_patches; i++)
+        bad += !is_patch(o, &o->patches[i]);
+    return bad;
+}
+
+static bool is_paintable(enum sam_pixel_format f)
+{
+    return f == SAM_PIXEL_RGBA || f == SAM_PIXEL_BGRA || f == SAM_PIXEL_NV12
+        || f == SAM_PIXEL_I420 || f == SAM_PIXEL_P010;
+}
+
+void sam_op_paint(struct sam_queue *q, const struct sam_paint *p)
+{
+    static const struct sam_overlay none;
+    const struct sam_frame *f = &p->frame;
+    const struct sam_overlay *o = p->overlay ? p->overlay : &none;
+    const struct sam_labels *l = &o->labels;
+    const struct arg args[] = {
+        NUMBER(frame.format), NUMBER(frame.width), NUMBER(frame.height), NUMBER(frame.on_device),
+        { .name = "overlay.x", .number = o->x }, { .name = "overlay.y", .number = o->y },
+        { .name = "overlay.width", .number = o->width },
+        { .name = "overlay.height", .number = o->height },
+        { .name = "line_width", .number = o->line_width },
+        { .name = "patches", .number = o->num_patches }, END };
+    begin();
+    require(p->overlay);
+    require(is_paintable(f->format));
+    require(f->width >= 1 && f->width <= 16384 && f->height >= 1 && f->height <= 16384);
+    require(!f->on_device == !q->ops->holds);
+    for (int i = 0; i < 3; i++) {
+        const int row_bytes = sam_frame_row_bytes(f, i);
+        require(row_bytes == 0 || (f->plane[i] && f->stride[i] >= row_bytes));
+    }
+    require(o->x >= 0 && o->width >= 1 && o->x <= f->width - o->width);
+    require(o->y >= 0 && o->height >= 1 && o->y <= f->height - o->height);
+    require(!l->data || (l->width >= 1 && l->width <= 16384));
+    require(!l->data || (l->height >= 1 && l->height <= 16384 && l->stride >= l->width));
+    require(!l->data || !l->on_device || q->ops->holds);
+    require(o->line_width >= 0 && o->line_width <= SAM_MAX_LINE);
+    require(o->num_patches >= 0 && o->num_patches <= SAM_MAX_PATCHES);
+    require(!o->num_patches || o->patches);
+    require(o->num_words >= 0 && (!o->num_words || o->bits));
+    require(count_bad_patches(o) == 0);
+    q->ops->paint(q, p);
+}

@@ -284,6 +284,41 @@ struct sam_draw_masks {
     int32_t (*boxes)[5];      // may be NULL
 };
 
+// Colours over a frame, in place. A pixel inside the area gets the colour
+//   of the last patch that covers it: its ink where a bit of its picture is set there; else
+//   line[l], where a pixel of the area 1 .. line_width away, along the row or the column, has
+//   another label than its own, l; else
+//   fill[l]. Without a label map: none.
+// The label of a pixel: pixel i of a side of `size` lies t = max(0, (2 i + 1) cells 128 / size
+// - 128) 256ths of a cell behind the middle of the first, rounded down: between cells t / 256 and
+// the next (the last is its own next), which weighs t % 256, the other the rest. Of the four cells
+// around, those with one label add their weights (products of both sides'); the heaviest label
+// wins, the first of equal ones in the order of rows.
+// With the colour's alpha a and its number c of 255, a number b of the frame becomes
+//   (b (255 - a) + a c) / 255, rounded down; nothing changes where a is 0.
+//   P010: b is 16 bits, b | b >> 10 of them; a and c are shifted left by 8, and 255 is 65535; of
+//   the result the lower six bits are 0.
+//   has_alpha, and the frame's is A: A' = a + r / 255, r = A (255 - a); b becomes
+//   min(255, (a c + b r / 255) / A'), each quotient rounded down.
+// Chroma that pixels share goes by the upper left one. The frame's planes, which are written though
+// they are const, are the device's memory where it is not the host's; the label map is where it
+// says it is; the rest is the host's.
+struct sam_paint {
+    struct sam_frame frame;
+    const struct sam_overlay *overlay;
+};
+
+// Words in a row of a patch's picture, and its rows.
+static inline int sam_patch_words(const struct sam_patch *p)
+{
+    return ((p->width + p->scale - 1) / p->scale + 31) / 32;
+}
+
+static inline int sam_patch_rows(const struct sam_patch *p)
+{
+    return (p->height + p->scale - 1) / p->scale;
+}
+
 // One entry per operation; a backend fills in a table of these. Arguments have been checked
 // by the sam_op_* fronts by the time an entry is called.
 struct sam_ops {
@@ -349,6 +384,7 @@ struct sam_ops {
     void (*fill_holes)(struct sam_queue *q, const struct sam_fill_holes *p);
     void (*preprocess)(struct sam_queue *q, const struct sam_preprocess *p);
     void (*draw_masks)(struct sam_queue *q, const struct sam_draw_masks *p);
+    void (*paint)(struct sam_queue *q, const struct sam_paint *p);
 };
 
 // The fronts, in the same order. Each checks its contract and calls the queue's entry.
@@ -382,6 +418,7 @@ void sam_op_topk(struct sam_queue *q, const struct sam_topk *p);
 void sam_op_fill_holes(struct sam_queue *q, const struct sam_fill_holes *p);
 void sam_op_preprocess(struct sam_queue *q, const struct sam_preprocess *p);
 void sam_op_draw_masks(struct sam_queue *q, const struct sam_draw_masks *p);
+void sam_op_paint(struct sam_queue *q, const struct sam_paint *p);
 
 // The backends. ref is complete. cpu starts from ref and overwrites what it improves. cuda is NULL
 // where it is not in this build; whether there is a usable device, its open says.

@@ -258,13 +258,24 @@ struct check_buf *check_list(struct check *t, int n, const int *values)
     return share(t, b);
 }
 
-struct check_buf *check_host_in(struct check *t, int height, int stride)
+static struct check_buf *noise(struct check *t, int height, int stride, bool is_output,
+                               bool on_host)
 {
     const struct sam_tensor shape = { NULL, SAM_U8, 1, 1, height, stride };
-    struct check_buf *b = new_buf(t, shape, false, true);
+    struct check_buf *b = new_buf(t, shape, is_output, on_host);
     for (size_t i = 0; i < sam_count(&shape); i++)
         sam_store(&b->host[CHECK_REF], i, (float) check_int(t, 0, 255));
     return share(t, b);
+}
+
+struct check_buf *check_host_in(struct check *t, int height, int stride)
+{
+    return noise(t, height, stride, false, true);
+}
+
+struct check_buf *check_noise(struct check *t, int height, int stride, bool is_output)
+{
+    return noise(t, height, stride, is_output, false);
 }
 
 struct check_buf *check_host_out(struct check *t, int height, int stride)

@@ -96,6 +96,8 @@ struct check_buf *check_host_in(struct check *t, int height, int stride);
 struct check_buf *check_host_out(struct check *t, int height, int stride);
 // A label map in the device's memory, if that is not the host's; all of it begins as a guard band.
 struct check_buf *check_device_out(struct check *t, int height, int stride);
+// Random bytes in the memory of the device; is_output: they are also written.
+struct check_buf *check_noise(struct check *t, int height, int stride, bool is_output);
 // An output gets NaN, so that an element nobody wrote shows. check_inout: an input that is
 // also written.
 struct check_buf *check_out(struct check *t, enum sam_type type, int n, int h, int w, int c);
@@ -173,5 +175,6 @@ void check_topk(struct check *t);
 void check_fill_holes(struct check *t);
 void check_preprocess(struct check *t);
 void check_draw_masks(struct check *t);
+void check_paint(struct check *t);
 
 #endif // CHECK_H

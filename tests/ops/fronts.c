@@ -20,7 +20,8 @@ static struct sam_queue queue;
     what(conv) what(depthwise) what(conv_transpose) what(maxpool) what(window_attention)       \
     what(attention) what(rope) what(rope_attention) what(upsample_add) what(resize)            \
     what(mask_signal) what(matmul) what(select_mask) what(gate) what(scatter)                  \
-    what(gather_memory) what(topk) what(fill_holes) what(preprocess) what(draw_masks)
+    what(gather_memory) what(topk) what(fill_holes) what(preprocess) what(draw_masks)       \
+    what(paint)
 EVERY(ENTRY)
 #define SLOT(op) .op = op##_called,
 static const struct sam_ops table = { .name = "counts", EVERY(SLOT) };
@@ -641,6 +642,31 @@ static void fronts_draw_masks(void)
     REFUSES(draw_masks, p->logits.data = NULL; p->boxes = NULL, "logits.data");
     REFUSES(draw_masks, p->labels.on_device = 1; p->labels.stride = 8, "stride");
     queue.ops = &table;
+}
+
+static struct sam_patch patch;
+static struct sam_overlay over;
+
+static struct sam_paint valid_paint(void)
+{
+    uint8_t *bytes = (uint8_t *) (room + 1024);
+    patch = (struct sam_patch) { .x = -3, .width = 33, .height = 4, .scale = 1, .first = 2 };
+    over = (struct sam_overlay) { 1, 2, 6, 3, .labels = { bytes, 9, 7, 9, 0 }, .num_patches = 1,
+                                  .patches = &patch, .num_words = 10, .bits = (void *) bytes };
+    return (struct sam_paint) { valid_preprocess().frame, &over };
+}
+
+static void fronts_paint(void)
+{
+    TAKES(paint, over.labels.data = NULL; over.num_patches = 0; over.patches = NULL);
+    REFUSES(paint, p->frame.format = SAM_PIXEL_RGB, "is_paintable");
+    REFUSES(paint, p->frame.on_device = 1, "holds");
+    REFUSES(paint, over.labels.on_device = 1, "holds");
+    REFUSES(paint, over.width = 7, "x");
+    REFUSES(paint, over.line_width = 65, "SAM_MAX_LINE");
+    REFUSES(paint, over.num_words = 9, "bad_patches");
+    REFUSES(paint, patch.x = INT32_MIN; over.num_words = 99, "bad_patches");
+    REFUSES(paint, patch.scale = patch.width = INT32_MAX, "bad_patches");
 }
 
 // The first failure is kept, the operations after it are skipped; finish reports and clears.

@@ -47,6 +47,7 @@ static const struct {
     { "fill_holes",       check_fill_holes },
     { "preprocess",       check_preprocess },
     { "draw_masks",       check_draw_masks },
+    { "paint",            check_paint },
 };
 enum { NUM_OPERATIONS = sizeof(operations) / sizeof(*operations) };
 

@@ -689,5 +689,7 @@ const struct mutant mutants[] = {
     MUTANT(draw_masks, counts),
     MUTANT(draw_masks, last_of_a_tie),
     MUTANT(draw_masks, nearest),
+#define PAINT(name) MUTANT(paint, name),
+    PAINT_MUTANTS(PAINT)
 };
 const int num_mutants = sizeof(mutants) / sizeof(*mutants);

@@ -348,6 +348,45 @@ struct sam_info {
 };
 SAM_API void sam_tracker_info(const sam_tracker *t, struct sam_info *info);
 
+// A rectangle of one colour, in px of the frame; or a picture of two.
+struct sam_patch {
+    int x, y, width, height; // what is outside the painted area is not seen
+    uint32_t colour;         // 0xAARRGGBB; on frames of Y'CbCr 0xAAYYUUVV
+
+    // Px a side of the picture's squares; 0: it is none. A row of squares is a row of bits, the
+    // first one the lowest of a word, in as many words as it needs; the first row begins at word
+    // `first` of the overlay's bits. Where a bit is set, the colour is `ink`.
+    int scale;
+    int first;
+    uint32_t ink;
+};
+
+enum {
+    SAM_MAX_LINE    = 64,   // px
+    SAM_MAX_PATCHES = 2048, // of one overlay
+};
+
+// What is painted over a frame: colours of labels, patches above them, the last one on top. Alpha
+// is not multiplied in, 0 paints nothing. What GstVideo's blending makes of a layer of
+// such pixels, to the bit.
+struct sam_overlay {
+    int x, y, width, height; // the area that is painted; inside the frame
+
+    // Stretched over the whole frame, each pixel taking the label that weighs most among the four
+    // around it. data NULL: none.
+    struct sam_labels labels;
+    uint32_t fill[256], line[256]; // colours by label, as of a patch; line: near another label
+    int line_width; // px: how near, along the row or the column and inside the area
+
+    int num_patches;
+    const struct sam_patch *patches; // host memory, like the bits
+    int num_words;
+    const uint32_t *bits;
+
+    // Of RGBA and BGRA, non-zero: the fourth byte is alpha, not multiplied in. 0: it is left alone.
+    int has_alpha;
+};
+
 SAM_API const char *sam_version(void);
 
 #ifdef __cplusplus

@@ -64,6 +64,7 @@ static const struct sam_ops table = {
     .fill_holes       = sam_fill_holes_ref,
     .preprocess       = sam_preprocess_ref,
     .draw_masks       = sam_draw_masks_ref,
+    .paint            = sam_paint_ref,
 };
 
 const struct sam_ops *sam_ops_ref(void)

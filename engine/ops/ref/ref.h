@@ -157,5 +157,6 @@ void sam_topk_ref(struct sam_queue *q, const struct sam_topk *p);
 void sam_fill_holes_ref(struct sam_queue *q, const struct sam_fill_holes *p);
 void sam_preprocess_ref(struct sam_queue *q, const struct sam_preprocess *p);
 void sam_draw_masks_ref(struct sam_queue *q, const struct sam_draw_masks *p);
+void sam_paint_ref(struct sam_queue *q, const struct sam_paint *p);
 
 #endif // SAM_REF_H

@@ -1,0 +1,476 @@
+// Colours over a frame.
+//
+// Shape: a block has a tile of 128 x 16 pixels, a thread 4 x 2 of them and the chroma that is
+// theirs. The tile's labels, and those around it that a line can be near to, are in shared memory,
+// and so is which patches touch the tile, a bit each. A tile where nothing is to be seen leaves the
+// frame alone; one of a single label looks for no lines.
+// Traffic: labels once, and those around tiles again; of the frame what is painted, read once and
+// written once: RGBA 16 bytes at a time, P010 8, luma and chroma of NV12 4, chroma of I420 2.
+// Needs: planes and strides that are multiples of that; else, and at the frame's right edge, bytes.
+#include "view.cuh"
+
+enum {
+    TILE_W  = 128, // px
+    TILE_H  = 16,
+    GROUP_W = 4, // of a thread
+    GROUP_H = 2,
+    GROUP   = GROUP_W * GROUP_H,
+    PAINT_THREADS = TILE_W / GROUP_W * (TILE_H / GROUP_H),
+    PAINT_WARPS   = PAINT_THREADS / 32,
+};
+
+// As kernels tell frames apart.
+enum surface { SURFACE_RGB, SURFACE_NV12, SURFACE_I420, SURFACE_P010 };
+
+struct painting {
+    uint8_t *plane[3];
+    int stride[3];
+    int width, height;  // of the frame
+    int x0, y0, x1, y1; // the area
+    int tile_x, tile_y; // where tiles begin, at or before the area
+    bool is_aligned, has_alpha, is_reverse;
+
+    const uint8_t *labels;
+    int labels_w, labels_h, labels_stride;
+    int line_width;
+    uint32_t fill[256], line[256];
+
+    const struct sam_patch *patches;
+    const uint32_t *bits;
+    int num_patches;
+};
+
+struct rect {
+    int x0, y0, x1, y1;
+};
+
+// ---- labels
+
+// Where a pixel is between two cells: the first one, and the next one's weight, of 256.
+struct place {
+    int cell, weight;
+};
+
+static __device__ place place_of(int i, int size, int cells)
+{
+    const long long t = (2ll * i + 1) * cells * 128 / size - 128;
+    const int at = t < 0 ? 0 : (int) t; // at most 2^14 cells
+    return { at >> 8, at & 255 };
+}
+
+// The label that weighs most among the four cells around a place, the first of equal ones.
+static __device__ int label_at(const painting &a, place v, place h)
+{
+    const uint8_t *upper = a.labels + (size_t) v.cell * a.labels_stride;
+    const uint8_t *lower = v.cell + 1 < a.labels_h ? upper + a.labels_stride : upper;
+    const int next = min(h.cell + 1, a.labels_w - 1);
+    const int l0 = upper[h.cell], l1 = upper[next], l2 = lower[h.cell], l3 = lower[next];
+    if (l0 == l1 && l0 == l2 && l0 == l3)
+        return l0;
+    const int w0 = (256 - v.weight) * (256 - h.weight), w1 = (256 - v.weight) * h.weight;
+    const int w2 = v.weight * (256 - h.weight), w3 = v.weight * h.weight;
+    const int sum0 = w0 + (l1 == l0 ? w1 : 0) + (l2 == l0 ? w2 : 0) + (l3 == l0 ? w3 : 0);
+    const int sum1 = w1 + (l0 == l1 ? w0 : 0) + (l2 == l1 ? w2 : 0) + (l3 == l1 ? w3 : 0);
+    const int sum2 = w2 + (l0 == l2 ? w0 : 0) + (l1 == l2 ? w1 : 0) + (l3 == l2 ? w3 : 0);
+    const int sum3 = w3 + (l0 == l3 ? w0 : 0) + (l1 == l3 ? w1 : 0) + (l2 == l3 ? w2 : 0);
+    int best = sum0, label = l0;
+    if (sum1 > best)
+        best = sum1, label = l1;
+    if (sum2 > best)
+        best = sum2, label = l2;
+    return sum3 > best ? l3 : label;
+}
+
+// The labels of a tile and `line_width` more on each side, but for the corners. Nothing is where
+// the area is not. True: there are several.
+static __device__ bool gather_labels(const painting &a, rect tile, uint8_t *labels, int pitch)
+{
+    __shared__ place columns[TILE_W + 2 * SAM_MAX_LINE], rows[TILE_H + 2 * SAM_MAX_LINE];
+    const int x0 = tile.x0 - a.line_width, y0 = tile.y0 - a.line_width;
+    const int lane = threadIdx.x % 32, height = TILE_H + 2 * a.line_width;
+    for (int i = threadIdx.x; i < pitch; i += PAINT_THREADS)
+        columns[i] = place_of(max(x0 + i, 0), a.width, a.labels_w);
+    for (int i = threadIdx.x; i < height; i += PAINT_THREADS)
+        rows[i] = place_of(max(y0 + i, 0), a.height, a.labels_h);
+    __syncthreads();
+    const int first = label_at(a, rows[max(tile.y0, a.y0) - y0], columns[max(tile.x0, a.x0) - x0]);
+    bool differs = false;
+    for (int r = threadIdx.x / 32; r < height; r += PAINT_WARPS) {
+        const bool is_beside = y0 + r < tile.y0 || y0 + r >= tile.y1;
+        const int from = max(is_beside ? tile.x0 : x0, a.x0) - x0;
+        const int to = min(is_beside ? tile.x1 : tile.x1 + a.line_width, a.x1) - x0;
+        if (y0 + r < a.y0 || y0 + r >= a.y1)
+            continue;
+        for (int c = from + lane; c < to; c += 32) {
+            const int label = label_at(a, rows[r], columns[c]);
+            labels[r * pitch + c] = (uint8_t) label;
+            differs = differs || label != first;
+        }
+    }
+    return __syncthreads_or(differs);
+}
+
+// Whether another label is near (x, y) along its row or column.
+static __device__ bool is_line(const painting &a, const uint8_t *own, int pitch, int y, int x)
+{
+    const int left = max(-a.line_width, a.x0 - x), right = min(a.line_width, a.x1 - 1 - x);
+    const int up = max(-a.line_width, a.y0 - y), down = min(a.line_width, a.y1 - 1 - y);
+    for (int d = left; d <= right; d++)
+        if (own[d] != *own)
+            return true;
+    for (int d = up; d <= down; d++)
+        if (own[d * pitch] != *own)
+            return true;
+    return false;
+}
+
+// ---- patches
+
+// Which patches touch the tile; true: any.
+static __device__ bool find_patches(const painting &a, rect tile, uint32_t *touching)
+{
+    const int num_words = (a.num_patches + 31) / 32, lane = threadIdx.x % 32;
+    bool any = false;
+    for (int word = threadIdx.x / 32; word < num_words; word += PAINT_WARPS) {
+        const int i = 32 * word + lane;
+        bool touches = false;
+        if (i < a.num_patches) {
+            const struct sam_patch &p = a.patches[i];
+            touches = p.x < tile.x1 && p.x + p.width > tile.x0 && p.y < tile.y1 &&
+                      p.y + p.height > tile.y0;
+        }
+        const uint32_t bits = __ballot_sync(0xffffffffu, touches);
+        if (lane == 0)
+            touching[word] = bits;
+        any = any || bits;
+    }
+    return __syncthreads_or(any);
+}
+
+static __device__ uint32_t patch_colour(const painting &a, const struct sam_patch &p, int y, int x)
+{
+    if (!p.scale)
+        return p.colour;
+    const int words = ((p.width + p.scale - 1) / p.scale + 31) / 32;
+    const int column = (x - p.x) / p.scale, row = (y - p.y) / p.scale;
+    return a.bits[p.first + row * words + column / 32] >> column % 32 & 1 ? p.ink : p.colour;
+}
+
+// Colours of the pixels of a group, whose upper left one is at (x, y), that patches cover; the last
+// one counts. What it covers leaves `open`, a bit for each pixel.
+static __device__ void cover(const painting &a, const uint32_t *touching, int y, int x,
+                             uint32_t (&colour)[GROUP], uint32_t &open)
+{
+    for (int word = (a.num_patches + 31) / 32 - 1; word >= 0; word--)
+        for (uint32_t left = touching[word]; left && open;) {
+            const int bit = 31 - __clz((int) left);
+            left &= ~(1u << bit);
+            const struct sam_patch p = a.patches[32 * word + bit];
+            if (p.x >= x + GROUP_W || p.x + p.width <= x || p.y >= y + GROUP_H ||
+                p.y + p.height <= y)
+                continue;
+#pragma unroll
+            for (int k = 0; k < GROUP; k++) {
+                const int px = x + k % GROUP_W, py = y + k / GROUP_W;
+                if (open >> k & 1 && px >= p.x && px < p.x + p.width && py >= p.y &&
+                    py < p.y + p.height) {
+                    colour[k] = patch_colour(a, p, py, px);
+                    open &= ~(1u << k);
+                }
+            }
+        }
+}
+
+// ---- blending
+
+// N bytes of a row, from `at` on; at most `n` of them where not all are the frame's.
+template <int N> struct piece {
+    uint32_t word[(N + 3) / 4];
+
+    __device__ void load(const uint8_t *at, bool is_whole, int n)
+    {
+        if (is_whole) {
+            if constexpr (N == 16) {
+                const uint4 v = *(const uint4 *) at;
+                word[0] = v.x, word[1] = v.y, word[2] = v.z, word[3] = v.w;
+            } else if constexpr (N == 8) {
+                const uint2 v = *(const uint2 *) at;
+                word[0] = v.x, word[1] = v.y;
+            } else if constexpr (N == 4) {
+                word[0] = *(const uint32_t *) at;
+            } else {
+                word[0] = *(const uint16_t *) at;
+            }
+            return;
+        }
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            word[i / 4] = i % 4 ? word[i / 4] : 0;
+            if (i < n)
+                word[i / 4] |= (uint32_t) at[i] << i % 4 * 8;
+        }
+    }
+
+    __device__ void store(uint8_t *at, bool is_whole, int n) const
+    {
+        if (is_whole) {
+            if constexpr (N == 16)
+                *(uint4 *) at = make_uint4(word[0], word[1], word[2], word[3]);
+            else if constexpr (N == 8)
+                *(uint2 *) at = make_uint2(word[0], word[1]);
+            else if constexpr (N == 4)
+                *(uint32_t *) at = word[0];
+            else
+                *(uint16_t *) at = (uint16_t) word[0];
+            return;
+        }
+#pragma unroll
+        for (int i = 0; i < N; i++)
+            if (i < n)
+                at[i] = (uint8_t) (word[i / 4] >> i % 4 * 8);
+    }
+
+    __device__ uint32_t byte(int i) const { return word[i / 4] >> i % 4 * 8 & 255; }
+    __device__ void set_byte(int i, uint32_t v)
+    {
+        word[i / 4] = (word[i / 4] & ~(255u << i % 4 * 8)) | v << i % 4 * 8;
+    }
+
+    // Blend number `c` of a colour over byte i, or over the two bytes from 2 i on.
+    __device__ void mix(int i, uint32_t colour, int c)
+    {
+        const uint32_t alpha = colour >> 24;
+        set_byte(i, (byte(i) * (255 - alpha) + alpha * (colour >> (16 - 8 * c) & 255)) / 255);
+    }
+    __device__ void mix_wide(int i, uint32_t colour, int c)
+    {
+        const uint32_t alpha = colour >> 24 << 8, own = (colour >> (16 - 8 * c) & 255) << 8;
+        const uint32_t sample = byte(2 * i) | byte(2 * i + 1) << 8, all = sample | sample >> 10;
+        const uint32_t mixed = (all * (65535 - alpha) + alpha * own) / 65535 & 0xffc0;
+        if (!alpha)
+            return;
+        set_byte(2 * i, mixed & 255);
+        set_byte(2 * i + 1, mixed >> 8);
+    }
+    // Pixel i of four bytes; r: that of the first number.
+    __device__ void mix_rgb(int i, uint32_t colour, int r)
+    {
+        mix(4 * i + r, colour, 0);
+        mix(4 * i + 1, colour, 1);
+        mix(4 * i + 2 - r, colour, 2);
+    }
+    __device__ void mix_translucent(int i, uint32_t colour, bool is_reverse)
+    {
+        const uint32_t alpha = colour >> 24, left = byte(4 * i + 3) * (255 - alpha);
+        const uint32_t sum = alpha + left / 255;
+        if (!alpha)
+            return;
+#pragma unroll
+        for (int c = 0; c < 3; c++) {
+            const uint32_t own = colour >> (is_reverse ? 8 * c : 16 - 8 * c) & 255;
+            set_byte(4 * i + c, min((own * alpha + byte(4 * i + c) * left / 255) / sum, 255u));
+        }
+        set_byte(4 * i + 3, sum);
+    }
+};
+
+static __device__ bool is_any(const uint32_t *colour, int n)
+{
+    uint32_t all = 0;
+    for (int k = 0; k < n; k++)
+        all |= colour[k];
+    return all >> 24;
+}
+
+// A row of the group's own numbers: luma, or all of RGB.
+template <int SURFACE>
+static __device__ void blend_row(const painting &a, int y, int x, const uint32_t *colour)
+{
+    enum { STEP = SURFACE == SURFACE_RGB ? 4 : SURFACE == SURFACE_P010 ? 2 : 1 };
+    const int n = min((a.width - x) * STEP, GROUP_W * STEP);
+    const bool is_whole = a.is_aligned && n == GROUP_W * STEP;
+    uint8_t *at = a.plane[0] + (size_t) y * a.stride[0] + x * STEP;
+    piece<GROUP_W * STEP> s;
+    s.load(at, is_whole, n);
+#pragma unroll
+    for (int k = 0; k < GROUP_W; k++) {
+        if constexpr (SURFACE == SURFACE_P010) {
+            s.mix_wide(k, colour[k], 0);
+        } else if constexpr (SURFACE == SURFACE_RGB) {
+            if (a.has_alpha && s.byte(4 * k + 3) != 255)
+                s.mix_translucent(k, colour[k], a.is_reverse);
+            else if (a.is_reverse)
+                s.mix_rgb(k, colour[k], 2);
+            else
+                s.mix_rgb(k, colour[k], 0);
+        } else {
+            s.mix(k, colour[k], 0);
+        }
+    }
+    s.store(at, is_whole, n);
+}
+
+// The two places of the group's chroma, under the first and the third pixel of its first row.
+// PLANE 1 with both numbers, or 1 and 2 with one each.
+template <int SURFACE, int PLANE>
+static __device__ void blend_chroma(const painting &a, int y, int x, const uint32_t *colour)
+{
+    enum { STEP = SURFACE == SURFACE_P010 ? 4 : SURFACE == SURFACE_NV12 ? 2 : 1 };
+    const int n = min((a.width - x + 1) / 2 * STEP, 2 * STEP);
+    const bool is_whole = a.is_aligned && n == 2 * STEP;
+    uint8_t *at = a.plane[PLANE] + (size_t) (y / 2) * a.stride[PLANE] + x / 2 * STEP;
+    piece<2 * STEP> s;
+    s.load(at, is_whole, n);
+#pragma unroll
+    for (int k = 0; k < 2; k++) {
+        if constexpr (SURFACE == SURFACE_I420) {
+            s.mix(k, colour[2 * k], PLANE);
+        } else if constexpr (SURFACE == SURFACE_NV12) {
+            s.mix(2 * k, colour[2 * k], 1);
+            s.mix(2 * k + 1, colour[2 * k], 2);
+        } else {
+            s.mix_wide(2 * k, colour[2 * k], 1);
+            s.mix_wide(2 * k + 1, colour[2 * k], 2);
+        }
+    }
+    s.store(at, is_whole, n);
+}
+
+template <int SURFACE>
+static __device__ void blend_group(const painting &a, int y, int x, const uint32_t (&colour)[GROUP])
+{
+    const bool has_chroma = (colour[0] | colour[2]) >> 24;
+    if (is_any(colour, GROUP_W))
+        blend_row<SURFACE>(a, y, x, colour);
+    if (is_any(colour + GROUP_W, GROUP_W))
+        blend_row<SURFACE>(a, y + 1, x, colour + GROUP_W);
+    if constexpr (SURFACE != SURFACE_RGB)
+        if (has_chroma)
+            blend_chroma<SURFACE, 1>(a, y, x, colour);
+    if constexpr (SURFACE == SURFACE_I420)
+        if (has_chroma)
+            blend_chroma<SURFACE, 2>(a, y, x, colour);
+}
+
+// ---- all of it
+
+template <int SURFACE>
+static __global__ void __launch_bounds__(PAINT_THREADS)
+paint_kernel(const __grid_constant__ painting a)
+{
+    extern __shared__ __align__(128) unsigned char smem[];
+    __shared__ uint32_t touching[SAM_MAX_PATCHES / 32];
+    const int tile_x = a.tile_x + blockIdx.x * TILE_W, tile_y = a.tile_y + blockIdx.y * TILE_H;
+    const rect tile = { tile_x, tile_y, tile_x + TILE_W, tile_y + TILE_H };
+    const int pitch = TILE_W + 2 * a.line_width;
+    const bool has_patches = find_patches(a, tile, touching);
+    const bool has_lines = a.labels && gather_labels(a, tile, smem, pitch);
+    const int x = tile_x + threadIdx.x % 32 * GROUP_W, y = tile_y + threadIdx.x / 32 * GROUP_H;
+
+    uint32_t colour[GROUP] = {}, open = 0;
+#pragma unroll
+    for (int k = 0; k < GROUP; k++) {
+        const int px = x + k % GROUP_W, py = y + k / GROUP_W;
+        if (px >= a.x0 && px < a.x1 && py >= a.y0 && py < a.y1)
+            open |= 1u << k;
+    }
+    if (has_patches)
+        cover(a, touching, y, x, colour, open);
+#pragma unroll
+    for (int k = 0; k < GROUP; k++) {
+        const int px = x + k % GROUP_W, py = y + k / GROUP_W;
+        if (!a.labels || !(open >> k & 1))
+            continue;
+        const uint8_t *own =
+            smem + (py - tile_y + a.line_width) * pitch + px - tile_x + a.line_width;
+        colour[k] = a.fill[*own];
+        if (has_lines && a.line[*own] != colour[k] && is_line(a, own, pitch, py, px))
+            colour[k] = a.line[*own];
+    }
+    blend_group<SURFACE>(a, y, x, colour);
+}
+
+static void launch(struct sam_queue *q, enum sam_pixel_format format, const painting &a)
+{
+    const dim3 tiles(blocks_for(a.x1 - a.tile_x, TILE_W), blocks_for(a.y1 - a.tile_y, TILE_H));
+    const size_t shared =
+        a.labels ? (TILE_W + 2 * a.line_width) * (size_t) (TILE_H + 2 * a.line_width) : 0;
+    const cudaStream_t stream = sam_cuda_stream(q);
+    if (format == SAM_PIXEL_NV12)
+        SAM_LAUNCH(paint_kernel<SURFACE_NV12>, tiles, PAINT_THREADS, shared, stream, a);
+    else if (format == SAM_PIXEL_I420)
+        SAM_LAUNCH(paint_kernel<SURFACE_I420>, tiles, PAINT_THREADS, shared, stream, a);
+    else if (format == SAM_PIXEL_P010)
+        SAM_LAUNCH(paint_kernel<SURFACE_P010>, tiles, PAINT_THREADS, shared, stream, a);
+    else
+        SAM_LAUNCH(paint_kernel<SURFACE_RGB>, tiles, PAINT_THREADS, shared, stream, a);
+    sam_cuda_launched(q, "paint");
+}
+
+// Whether four pixels and their chroma can be had at once. Every number of a format takes as many
+// bytes in four pixels' piece of its plane; half of that where chroma is planar.
+static bool is_aligned(const struct sam_frame *f)
+{
+    for (int i = 0; i < 3; i++) {
+        const int step = f->format == SAM_PIXEL_RGBA || f->format == SAM_PIXEL_BGRA ? 16
+                       : f->format == SAM_PIXEL_P010                              ? 8
+                       : f->format == SAM_PIXEL_I420 && i                         ? 2 : 4;
+        if (sam_frame_row_bytes(f, i) &&
+            ((uintptr_t) f->plane[i] % step || f->stride[i] % step))
+            return false;
+    }
+    return true;
+}
+
+static size_t round_up(size_t bytes)
+{
+    return (bytes + 15) / 16 * 16;
+}
+
+// What comes from the host: patches, their bits, and the label map where it is not on the device.
+static bool upload(struct sam_queue *q, const struct sam_overlay *o, painting *a)
+{
+    const struct sam_labels *l = &o->labels;
+    const bool is_host = l->data && !l->on_device;
+    const size_t patches = o->num_patches * sizeof(*o->patches);
+    const size_t bits = o->num_words * sizeof(*o->bits);
+    const size_t map = is_host ? (size_t) (l->height - 1) * l->stride + l->width : 0;
+    const size_t all = round_up(patches) + round_up(bits) + map;
+    uint8_t *room = all ? (uint8_t *) sam_cuda_room(q, &sam_cuda(q)->frame, all, "what is painted")
+                        : NULL;
+    if (all && !room)
+        return false;
+    a->patches = (const struct sam_patch *) room;
+    a->bits = (const uint32_t *) (room + round_up(patches));
+    a->labels = is_host ? room + round_up(patches) + round_up(bits) : l->data;
+    sam_cuda_upload(q, room, o->patches, patches);
+    sam_cuda_upload(q, room + round_up(patches), o->bits, bits);
+    if (is_host)
+        sam_cuda_upload(q, room + round_up(patches) + round_up(bits), l->data, map);
+    return !q->status;
+}
+
+extern "C" void sam_paint_cuda(struct sam_queue *q, const struct sam_paint *p)
+{
+    const struct sam_frame *f = &p->frame;
+    const struct sam_overlay *o = p->overlay;
+    painting a = {};
+    for (int i = 0; i < 3; i++) {
+        a.plane[i] = (uint8_t *) f->plane[i];
+        a.stride[i] = f->stride[i];
+    }
+    a.width = f->width, a.height = f->height;
+    a.x0 = o->x, a.y0 = o->y, a.x1 = o->x + o->width, a.y1 = o->y + o->height;
+    a.tile_x = o->x / 32 * 32, a.tile_y = o->y / GROUP_H * GROUP_H;
+    a.is_aligned = is_aligned(f);
+    a.has_alpha = o->has_alpha;
+    a.is_reverse = f->format == SAM_PIXEL_BGRA;
+    a.labels_w = o->labels.width, a.labels_h = o->labels.height;
+    a.labels_stride = o->labels.stride;
+    a.line_width = o->line_width;
+    for (int i = 0; i < 256; i++)
+        a.fill[i] = o->fill[i], a.line[i] = o->line[i];
+    a.num_patches = o->num_patches;
+    if (upload(q, o, &a))
+        launch(q, f->format, a);
+}

@@ -1,0 +1,426 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+
+enum { MAX_WORDS = 4096 };
+
+static const struct {
+    enum sam_pixel_format format;
+    const char *name;
+} formats[] = {
+    { SAM_PIXEL_NV12, "nv12" }, { SAM_PIXEL_P010, "p010" }, { SAM_PIXEL_I420, "i420" },
+    { SAM_PIXEL_RGBA, "rgba" }, { SAM_PIXEL_BGRA, "bgra" },
+};
+enum { NUM_FORMATS = sizeof(formats) / sizeof(*formats) };
+
+// What is drawn where.
+struct scene {
+    struct sam_frame frame;
+    struct sam_overlay overlay;
+    struct sam_patch patches[SAM_MAX_PATCHES];
+    uint32_t bits[MAX_WORDS];
+    struct check_buf *plane[3], *labels;
+    int offset[3]; // of a plane in its buffer
+    uint8_t *want[3]; // the planes as they have to become
+};
+
+// ---- The same in another way: a layer of the area's colours is made from back to front, then
+// every plane goes over it.
+
+// 256ths of a cell, in f64: the quotient of integers below 2^53 is rounded once, and is an integer
+// only where the exact one is.
+static int position(int i, int size, int cells)
+{
+    return (int) fmax(floor((2.0 * i + 1) * cells * 128 / size) - 128, 0);
+}
+
+static int stretch(const struct scene *s, const struct sam_labels *l, int y, int x)
+{
+    const int v = position(y, s->frame.height, l->height);
+    const int h = position(x, s->frame.width, l->width);
+    int votes[256] = { 0 }, best = -1;
+    for (int k = 0; k < 4; k++) { // from the last to the first, so that the first of a tie stays
+        const int dy = 1 - k / 2, dx = 1 - k % 2;
+        const int row = v / 256 + dy < l->height ? v / 256 + dy : l->height - 1;
+        const int column = h / 256 + dx < l->width ? h / 256 + dx : l->width - 1;
+        votes[l->data[(size_t) row * l->stride + column]] +=
+            (dy ? v % 256 : 256 - v % 256) * (dx ? h % 256 : 256 - h % 256);
+    }
+    for (int k = 0; k < 4; k++) {
+        const int dy = 1 - k / 2, dx = 1 - k % 2;
+        const int row = v / 256 + dy < l->height ? v / 256 + dy : l->height - 1;
+        const int column = h / 256 + dx < l->width ? h / 256 + dx : l->width - 1;
+        const int label = l->data[(size_t) row * l->stride + column];
+        if (best < 0 || votes[label] >= votes[best])
+            best = label;
+    }
+    return best;
+}
+
+// Marks what is near a border between i and i + 1 of a row or column of n pixels.
+static void mark(uint8_t *marks, int i, int n, int step, int width)
+{
+    for (int k = i - width + 1; k <= i + width; k++)
+        if (k >= 0 && k < n)
+            marks[(size_t) k * step] = 1;
+}
+
+static void colour_labels(const struct scene *s, const struct sam_labels *l, uint32_t *layer)
+{
+    const struct sam_overlay *o = &s->overlay;
+    const int w = o->width, h = o->height;
+    uint8_t *label = malloc((size_t) w * h), *marks = calloc((size_t) w, h);
+    for (int y = 0; y < h; y++)
+        for (int x = 0; x < w; x++)
+            label[y * w + x] = (uint8_t) stretch(s, l, o->y + y, o->x + x);
+    for (int y = 0; y < h; y++)
+        for (int x = 0; x < w; x++) {
+            if (x + 1 < w && label[y * w + x] != label[y * w + x + 1])
+                mark(marks + y * w, x, w, 1, o->line_width);
+            if (y + 1 < h && label[y * w + x] != label[(y + 1) * w + x])
+                mark(marks + x, y, h, w, o->line_width);
+        }
+    for (int i = 0; i < w * h; i++)
+        layer[i] = (marks[i] ? o->line : o->fill)[label[i]];
+    free(label);
+    free(marks);
+}
+
+static void fill(const struct scene *s, uint32_t *layer, int x, int y, int w, int h,
+                 uint32_t colour)
+{
+    const struct sam_overlay *o = &s->overlay;
+    for (int i = y; i < y + h; i++)
+        for (int k = x; k < x + w; k++)
+            if (i >= o->y && i < o->y + o->height && k >= o->x && k < o->x + o->width)
+                layer[(size_t) (i - o->y) * o->width + k - o->x] = colour;
+}
+
+static void colour_patch(const struct scene *s, const struct sam_patch *p, uint32_t *layer)
+{
+    fill(s, layer, p->x, p->y, p->width, p->height, p->colour);
+    for (int top = 0, row = 0; p->scale && top < p->height; top += p->scale, row++)
+        for (int left = 0, column = 0; left < p->width; left += p->scale, column++) {
+            const int words = (int) ceil(ceil((double) p->width / p->scale) / 32);
+            const uint32_t word = s->bits[p->first + row * words + column / 32];
+            if (word & UINT32_C(1) << column % 32)
+                fill(s, layer, p->x + left, p->y + top,
+                     left + p->scale > p->width ? p->width - left : p->scale,
+                     top + p->scale > p->height ? p->height - top : p->scale, p->ink);
+        }
+}
+
+// The colour over a pixel of the frame; alpha 0 outside of the area.
+static uint32_t over(const struct scene *s, const uint32_t *layer, int y, int x)
+{
+    const struct sam_overlay *o = &s->overlay;
+    x -= o->x, y -= o->y;
+    return x < 0 || y < 0 || x >= o->width || y >= o->height ? 0 : layer[(size_t) y * o->width + x];
+}
+
+static int component(uint32_t colour, int i)
+{
+    return (int) (colour >> (8 * (2 - i))) & 0xff;
+}
+
+static void mix_8(uint8_t *b, uint32_t colour, int i)
+{
+    const int64_t alpha = colour >> 24;
+    *b = (uint8_t) floor((double) (*b * (255 - alpha) + alpha * component(colour, i)) / 255);
+}
+
+static void mix_16(uint8_t *b, uint32_t colour, int i)
+{
+    const int64_t alpha = (int64_t) (colour >> 24) * 256, number = b[1] * 256 + b[0];
+    const int64_t all = number | number / 1024; // its upper bits again: 65535 is white
+    const int64_t mixed = (all * (65535 - alpha) + alpha * component(colour, i) * 256) / 65535;
+    if (!alpha)
+        return;
+    b[0] = (uint8_t) (mixed / 64 * 64 % 256);
+    b[1] = (uint8_t) (mixed / 256);
+}
+
+// Alpha not multiplied in, over alpha not multiplied in.
+static void mix_rgba(uint8_t *b, const int order[3], uint32_t colour)
+{
+    const int alpha = (int) (colour >> 24), under = b[3] * (255 - alpha);
+    if (!alpha)
+        return;
+    for (int i = 0; i < 3; i++) {
+        const double below = floor((double) b[order[i]] * under / 255);
+        const double mixed = (component(colour, i) * alpha + below) / (alpha + under / 255);
+        b[order[i]] = (uint8_t) fmin(floor(mixed), 255);
+    }
+    b[3] = (uint8_t) (alpha + under / 255);
+}
+
+static void expect_rgb(struct scene *s, const uint32_t *layer)
+{
+    static const int forward[3] = { 0, 1, 2 }, back[3] = { 2, 1, 0 };
+    const int *order = s->frame.format == SAM_PIXEL_RGBA ? forward : back;
+    for (int y = 0; y < s->frame.height; y++)
+        for (int x = 0; x < s->frame.width; x++) {
+            uint8_t *b = s->want[0] + (size_t) y * s->frame.stride[0] + 4 * x;
+            const uint32_t colour = over(s, layer, y, x);
+            if (s->overlay.has_alpha)
+                mix_rgba(b, order, colour);
+            for (int i = 0; i < 3 && !s->overlay.has_alpha; i++)
+                mix_8(&b[order[i]], colour, i);
+        }
+}
+
+static void expect_yuv(struct scene *s, const uint32_t *layer)
+{
+    const struct sam_frame *f = &s->frame;
+    const int bytes = f->format == SAM_PIXEL_P010 ? 2 : 1;
+    void (*mix)(uint8_t *, uint32_t, int) = bytes == 2 ? mix_16 : mix_8;
+    const bool planar = f->format == SAM_PIXEL_I420;
+    for (int y = 0; y < f->height; y++)
+        for (int x = 0; x < f->width; x++)
+            mix(s->want[0] + (size_t) y * f->stride[0] + bytes * x, over(s, layer, y, x), 0);
+    for (int y = 0; y < (f->height + 1) / 2; y++)
+        for (int x = 0; x < (f->width + 1) / 2; x++)
+            for (int i = 1; i < 3; i++) {
+                const int plane = planar ? i : 1;
+                mix(s->want[plane] + (size_t) y * f->stride[plane] +
+                        (planar ? x : bytes * (2 * x + i - 1)),
+                    over(s, layer, 2 * y, 2 * x), i);
+            }
+}
+
+static void expect(struct scene *s)
+{
+    const struct sam_overlay *o = &s->overlay;
+    uint32_t *layer = calloc((size_t) o->width * o->height, sizeof(*layer));
+    struct sam_labels labels = o->labels;
+    if (s->labels->host[CHECK_REF].data) {
+        labels.data = s->labels->host[CHECK_REF].data;
+        colour_labels(s, &labels, layer);
+    }
+    for (int i = 0; i < o->num_patches; i++)
+        colour_patch(s, &s->patches[i], layer);
+    if (s->frame.format == SAM_PIXEL_RGBA || s->frame.format == SAM_PIXEL_BGRA)
+        expect_rgb(s, layer);
+    else
+        expect_yuv(s, layer);
+    free(layer);
+}
+
+// ---- What is drawn.
+
+static void draw_frame(struct check *t, struct scene *s, enum sam_pixel_format format, int width,
+                       int height)
+{
+    struct sam_frame *f = &s->frame;
+    const bool aligned = check_int(t, 0, 2);
+    *f = (struct sam_frame) { .format = format, .width = width, .height = height };
+    for (int i = 0; i < 3; i++) {
+        const int row = sam_frame_row_bytes(f, i), rows = i ? (height + 1) / 2 : height;
+        s->plane[i] = &check_none;
+        if (!row)
+            continue;
+        f->stride[i] = aligned ? (row + 15) / 16 * 16 + 16 * check_int(t, 0, 1)
+                               : row + check_int(t, 0, 9);
+        s->offset[i] = aligned ? 0 : check_int(t, 0, 9);
+        // The last row ends with its last byte: what is read behind shows.
+        s->plane[i] = check_noise(t, 1, s->offset[i] + (rows - 1) * f->stride[i] + row, true);
+    }
+}
+
+// Half of them opaque or nothing, in pieces, so that both show side by side.
+static void draw_alpha(struct check *t, struct scene *s)
+{
+    uint8_t *data = s->plane[0]->host[CHECK_REF].data;
+    const size_t bytes = sam_tensor_bytes(&s->plane[0]->host[CHECK_REF]);
+    int kind = 0;
+    for (size_t i = (size_t) s->offset[0] + 3; i < bytes; i += 4) {
+        kind = check_int(t, 0, 9) ? kind : check_int(t, 0, 2);
+        data[i] = kind == 0 ? data[i] : kind == 1 ? 255 : 0;
+    }
+    check_share(t, s->plane[0]);
+}
+
+static uint32_t draw_colour(struct check *t)
+{
+    const uint32_t colour = (uint32_t) check_int(t, 0, 0xffffff), kind = check_int(t, 0, 3);
+    return colour | (kind == 0 ? 0 : kind == 1 ? 255u : (uint32_t) check_int(t, 0, 255)) << 24;
+}
+
+// Rectangles of a few labels; noise in some of them.
+static void draw_labels(struct check *t, struct scene *s, int width, int height, bool on_device)
+{
+    struct sam_labels *l = &s->overlay.labels;
+    l->width = width, l->height = height, l->stride = width + check_int(t, 0, 5);
+    l->on_device = on_device;
+    s->labels = on_device ? check_noise(t, height, l->stride, false)
+                          : check_host_in(t, height, l->stride);
+    uint8_t *data = s->labels->host[CHECK_REF].data;
+    const int few = check_int(t, 0, 3);
+    if (check_int(t, 0, 5))
+        memset(data, 0, (size_t) height * l->stride);
+    for (int i = 0; i < 12; i++) {
+        const int x0 = check_int(t, 0, width - 1), x1 = check_int(t, x0, width);
+        const int y0 = check_int(t, 0, height - 1), y1 = check_int(t, y0, height);
+        const int label = few ? check_int(t, 0, 4) : check_int(t, 0, 255);
+        for (int y = y0; y < y1; y++)
+            for (int x = x0; x < x1; x++)
+                data[(size_t) y * l->stride + x] =
+                    (uint8_t) (i == 3 ? check_int(t, 0, 255) : label);
+    }
+    check_share(t, s->labels);
+    for (int i = 0; i < 256; i++) {
+        s->overlay.fill[i] = draw_colour(t);
+        s->overlay.line[i] = check_int(t, 0, 3) ? draw_colour(t) : s->overlay.fill[i];
+    }
+}
+
+static void draw_patches(struct check *t, struct scene *s, int n)
+{
+    struct sam_overlay *o = &s->overlay;
+    const int w = s->frame.width, h = s->frame.height;
+    for (int i = 0; i < MAX_WORDS; i++)
+        s->bits[i] = (uint32_t) check_int(t, INT32_MIN, INT32_MAX);
+    for (int i = 0; i < n; i++) {
+        struct sam_patch *p = &s->patches[i];
+        *p = (struct sam_patch) { .colour = draw_colour(t), .ink = draw_colour(t) };
+        p->x = check_int(t, -20, w + 5), p->y = check_int(t, -20, h + 5);
+        p->width = check_int(t, 0, n > 20 ? 12 : w), p->height = check_int(t, 0, n > 20 ? 9 : h);
+        p->scale = check_int(t, 0, 5);
+        const int words = p->scale ? sam_patch_words(p) * sam_patch_rows(p) : 0;
+        if (words > MAX_WORDS)
+            p->scale = 0;
+        else
+            p->first = check_int(t, 0, MAX_WORDS - words);
+    }
+    o->num_patches = n, o->patches = s->patches;
+    o->num_words = MAX_WORDS, o->bits = s->bits;
+}
+
+static void draw_area(struct check *t, struct scene *s, bool whole)
+{
+    struct sam_overlay *o = &s->overlay;
+    const int w = s->frame.width, h = s->frame.height;
+    o->x = whole ? 0 : check_int(t, 0, w - 1), o->y = whole ? 0 : check_int(t, 0, h - 1);
+    o->width = whole ? w : check_int(t, 1, w - o->x);
+    o->height = whole ? h : check_int(t, 1, h - o->y);
+}
+
+// ---- Cases.
+
+static void paint(struct check *t, struct scene *s, struct sam_overlay on[2], int side)
+{
+    struct sam_paint p = { s->frame, &on[side] };
+    on[side] = s->overlay;
+    on[side].labels.data = s->labels->on[side].data;
+    on[side].labels.on_device = side == CHECK_NEW && s->overlay.labels.on_device;
+    p.frame.on_device = t->queue[side].ops->holds != NULL;
+    for (int i = 0; i < 3; i++)
+        p.frame.plane[i] = s->plane[i]->on[side].data
+                               ? (uint8_t *) s->plane[i]->on[side].data + s->offset[i] : NULL;
+    sam_op_paint(&t->queue[side], &p);
+}
+
+static void compare_planes(struct check *t, const struct scene *s)
+{
+    for (int i = 0; i < 3; i++) {
+        const struct sam_tensor *b = &s->plane[i]->host[CHECK_REF];
+        const size_t bytes = b->data ? sam_tensor_bytes(b) - (size_t) s->offset[i] : 0;
+        const uint8_t *got = b->data ? (const uint8_t *) b->data + s->offset[i] : NULL;
+        for (size_t k = 0; k < bytes; k++)
+            if (got[k] != s->want[i][k]) {
+                check_fail(t, "the reference, plane %d, row %zu, byte %zu: want %d, got %d", i,
+                           k / (size_t) s->frame.stride[i], k % (size_t) s->frame.stride[i],
+                           s->want[i][k], got[k]);
+                return;
+            }
+        if (b->data)
+            check_same(t, s->plane[i]);
+    }
+}
+
+static void run(struct check *t, struct scene *s)
+{
+    struct sam_overlay on[2];
+    for (int i = 0; i < 3 && !t->bench; i++) {
+        const struct sam_tensor *b = &s->plane[i]->host[CHECK_REF];
+        s->want[i] = check_temp(t, 1, 1, 1, b->data ? b->c : 1).data;
+        if (b->data)
+            memcpy(s->want[i], (uint8_t *) b->data + s->offset[i],
+                   sam_tensor_bytes(b) - (size_t) s->offset[i]);
+    }
+    if (!t->bench)
+        expect(s);
+    check_each_side(t, side)
+        paint(t, s, on, side);
+    check_bytes(t, (double) sam_tensor_bytes(&s->plane[0]->on[0]))
+        paint(t, s, on, CHECK_NEW);
+    if (!t->bench)
+        compare_planes(t, s);
+    check_done(t);
+    free(s);
+}
+
+static struct scene *begin(struct check *t, int format, int width, int height)
+{
+    struct scene *s = calloc(1, sizeof(*s));
+    draw_frame(t, s, formats[format].format, width, height);
+    s->labels = &check_none;
+    return s;
+}
+
+static void run_random(struct check *t, int format, int width, int height, int kind)
+{
+    const bool is_device = t->queue[CHECK_NEW].ops->holds && check_int(t, 0, 1);
+    struct scene *s = begin(t, format, width, height);
+    s->overlay.has_alpha = format >= 3 && check_int(t, 0, 1);
+    if (s->overlay.has_alpha)
+        draw_alpha(t, s);
+    draw_area(t, s, check_int(t, 0, 1));
+    if (kind == 0)
+        draw_labels(t, s, width, height, is_device);
+    else if (kind < 3)
+        draw_labels(t, s, check_int(t, 1, kind == 1 ? 20 : 300), check_int(t, 1, 40), is_device);
+    s->overlay.line_width = check_int(t, 0, 2) ? check_int(t, 0, 3) : check_int(t, 4, SAM_MAX_LINE);
+    draw_patches(t, s, check_int(t, 0, 2) * check_int(t, 1, 4));
+    run(t, s);
+}
+
+// As a tracker has them: masks, boxes of four patches, and a text each.
+static void run_many(struct check *t, int format, int width, int height, int objects)
+{
+    struct scene *s = begin(t, format, width, height);
+    draw_area(t, s, true);
+    draw_labels(t, s, t->bench ? 256 : 64, t->bench ? 256 : 64, t->queue[CHECK_NEW].ops->holds);
+    s->overlay.line_width = 2;
+    draw_patches(t, s, 5 * objects);
+    run(t, s);
+}
+
+void check_paint(struct check *t)
+{
+    static const int sizes[][2] = { { 1, 1 }, { 2, 3 }, { 5, 2 }, { 64, 48 }, { 131, 67 },
+                                    { 128, 16 }, { 300, 35 } };
+    enum { NUM_SIZES = sizeof(sizes) / sizeof(*sizes) };
+    for (int f = 0; f < NUM_FORMATS; f++) {
+        for (int i = 0; i < NUM_SIZES; i++)
+            for (int kind = 0; kind < 4; kind++)
+                for (int again = 0; again < (i > 2 ? 3 : 1); again++)
+                    if (check_case(t, "paint_%s_%dx%d_%d_%d", formats[f].name, sizes[i][0],
+                                   sizes[i][1], kind, again))
+                        run_random(t, f, sizes[i][0], sizes[i][1], kind);
+        if (check_case(t, "paint_%s_255_objects", formats[f].name))
+            run_many(t, f, 200, 70, 255);
+        if (check_case(t, "paint_%s_all_patches", formats[f].name)) {
+            struct scene *s = begin(t, f, 140, 34);
+            draw_area(t, s, true);
+            draw_patches(t, s, SAM_MAX_PATCHES);
+            run(t, s);
+        }
+        if (check_speed(t, "paint_%s_1920x1080_3_objects", formats[f].name))
+            run_many(t, f, 1920, 1080, 3);
+        if (check_speed(t, "paint_%s_1920x1080_255_objects", formats[f].name))
+            run_many(t, f, 1920, 1080, 255);
+    }
+}
