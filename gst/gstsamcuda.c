@@ -173,6 +173,32 @@ gst_sam_cuda_propose (GstQuery * query, GstObject * context)
   gst_clear_object (&pool);
 }
 
+/* The library has no GRAY8, and pads rows: this is one row of RGBA. The memory
+ * that it copies to the host with is as long as the buffer when it is first
+ * mapped, but what it copies is the row, so a size between pixels is none. */
+GstBufferPool *
+gst_sam_cuda_pool_new (GstObject * context, gsize size)
+{
+  GstBufferPool *pool;
+  GstStructure *config;
+  GstCaps *caps;
+
+  if (size % 4)
+    return NULL;
+  caps = gst_caps_new_simple ("video/x-raw", "format", G_TYPE_STRING, "RGBA",
+      "width", G_TYPE_INT, (gint) (size / 4), "height", G_TYPE_INT, 1, NULL);
+  gst_caps_set_features_simple (caps,
+      gst_caps_features_new (GST_CAPS_FEATURE_MEMORY_CUDA_MEMORY, NULL));
+  pool = get_library ()->buffer_pool_new ((GstCudaContext *) context);
+  config = gst_buffer_pool_get_config (pool);
+  gst_buffer_pool_config_set_params (config, caps, size, 2, 0);
+  gst_caps_unref (caps);
+  if (gst_buffer_pool_set_config (pool, config))
+    return pool;
+  gst_object_unref (pool);
+  return NULL;
+}
+
 gboolean
 gst_sam_cuda_is_memory (GstBuffer * buf)
 {

@@ -36,9 +36,13 @@ gpointer gst_sam_cuda_get_handle (GstObject * context);
 /* Offer a pool for caps with memory:CUDAMemory where downstream offers none. */
 void gst_sam_cuda_propose (GstQuery * query, GstObject * context);
 
+/* A pool of buffers of that many bytes in one piece of the context's memory,
+ * or some more, with a GstVideoMeta that says something else. NULL: none. */
+GstBufferPool *gst_sam_cuda_pool_new (GstObject * context, gsize size);
+
 gboolean gst_sam_cuda_is_memory (GstBuffer * buf);
 
-/* Make such a buffer fit to be read by kernels in the context; returns flags to
+/* Make such a buffer fit to be used by kernels in the context; returns flags to
  * map it with. 0: it belongs to another one, *why gets a sentence. */
 GstMapFlags gst_sam_cuda_prepare (GstBuffer * buf, GstObject * context,
     gchar ** why);

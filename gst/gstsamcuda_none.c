@@ -41,6 +41,12 @@ gst_sam_cuda_propose (GstQuery * query, GstObject * context)
 {
 }
 
+GstBufferPool *
+gst_sam_cuda_pool_new (GstObject * context, gsize size)
+{
+  return NULL;
+}
+
 gboolean
 gst_sam_cuda_is_memory (GstBuffer * buf)
 {

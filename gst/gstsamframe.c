@@ -27,53 +27,89 @@ now_ns (void)
   return t.tv_sec * G_GINT64_CONSTANT (1000000000) + t.tv_nsec;
 }
 
-static gboolean
-prepare_mask_pool (GstSamTrack * self, gint width, gint height)
+void
+gst_sam_track_free_mask_pool (GstSamTrack * self)
 {
-  GstStructure *config;
-
-  if (self->mask_pool && self->mask_width == width &&
-      self->mask_height == height)
-    return TRUE;
   if (self->mask_pool)
     gst_buffer_pool_set_active (self->mask_pool, FALSE);
   gst_clear_object (&self->mask_pool);
-  self->mask_width = width;
-  self->mask_height = height;
-  self->mask_pool = gst_buffer_pool_new ();
-  config = gst_buffer_pool_get_config (self->mask_pool);
-  gst_buffer_pool_config_set_params (config, NULL, (guint) width * height, 2,
-      0);
-  return gst_buffer_pool_set_config (self->mask_pool, config) &&
-      gst_buffer_pool_set_active (self->mask_pool, TRUE);
 }
 
-/* A buffer for the label map, packed: not every reader heeds a stride. */
+static void
+set_mask_pool (GstSamTrack * self, gboolean on_device)
+{
+  const gsize size = (gsize) self->mask_width * self->mask_height;
+  GstStructure *config;
+
+  gst_sam_track_free_mask_pool (self);
+  if (on_device) {
+    self->mask_pool = gst_sam_cuda_pool_new (self->cuda_context, size);
+  } else {
+    self->mask_pool = gst_buffer_pool_new ();
+    config = gst_buffer_pool_get_config (self->mask_pool);
+    gst_buffer_pool_config_set_params (config, NULL, size, 2, 0);
+    gst_buffer_pool_set_config (self->mask_pool, config);
+  }
+  if (self->mask_pool && !gst_buffer_pool_set_active (self->mask_pool, TRUE))
+    gst_clear_object (&self->mask_pool);
+}
+
 static GstBuffer *
-acquire_mask (GstSamTrack * self)
+take_mask (GstSamTrack * self)
+{
+  GstBuffer *mask = NULL;
+
+  if (self->mask_pool)
+    gst_buffer_pool_acquire_buffer (self->mask_pool, &mask, NULL);
+  return mask;
+}
+
+/* Packed, whatever its pool says: not every reader heeds a stride. */
+static void
+describe_mask (GstSamTrack * self, GstBuffer * mask)
+{
+  GstVideoMeta *meta = gst_buffer_get_video_meta (mask);
+
+  gst_buffer_resize (mask, 0, (gsize) self->mask_width * self->mask_height);
+  if (!meta) {
+    meta = gst_buffer_add_video_meta (mask, GST_VIDEO_FRAME_FLAG_NONE,
+        GST_VIDEO_FORMAT_GRAY8, self->mask_width, self->mask_height);
+    GST_META_FLAG_SET (meta, GST_META_FLAG_POOLED);
+  }
+  meta->format = GST_VIDEO_FORMAT_GRAY8;
+  meta->width = meta->stride[0] = self->mask_width;
+  meta->height = self->mask_height;
+}
+
+/* A buffer for the label map: where the frame is read, if there is room. */
+static GstBuffer *
+acquire_mask (GstSamTrack * self, gboolean on_device)
 {
   gboolean whole;
   gint width, height;
-  GstBuffer *mask = NULL;
-  GstVideoMeta *meta;
+  GstBuffer *mask;
 
   GST_OBJECT_LOCK (self);
   whole = self->mask_size == GST_SAM_TRACK_MASK_SIZE_FRAME;
   GST_OBJECT_UNLOCK (self);
   width = whole ? GST_VIDEO_INFO_WIDTH (&self->info) : self->image_size / 4;
   height = whole ? GST_VIDEO_INFO_HEIGHT (&self->info) : self->image_size / 4;
-  if (!prepare_mask_pool (self, width, height) ||
-      gst_buffer_pool_acquire_buffer (self->mask_pool, &mask, NULL) !=
-      GST_FLOW_OK)
-    return NULL;
-  if (!gst_buffer_get_video_meta (mask)) {
-    gsize offset[GST_VIDEO_MAX_PLANES] = { 0, };
-    gint stride[GST_VIDEO_MAX_PLANES] = { width, };
-
-    meta = gst_buffer_add_video_meta_full (mask, GST_VIDEO_FRAME_FLAG_NONE,
-        GST_VIDEO_FORMAT_GRAY8, width, height, 1, offset, stride);
-    GST_META_FLAG_SET (meta, GST_META_FLAG_POOLED);
+  if (!self->mask_pool || self->mask_width != width ||
+      self->mask_height != height || self->mask_on_device != on_device) {
+    self->mask_width = width;
+    self->mask_height = height;
+    self->mask_on_device = on_device;
+    set_mask_pool (self, on_device);
   }
+  mask = take_mask (self);
+  if (!mask && on_device) {
+    GST_INFO_OBJECT (self, "label maps of %d x %d go to system memory", width,
+        height);
+    set_mask_pool (self, FALSE);        /* until another size is asked for */
+    mask = take_mask (self);
+  }
+  if (mask)
+    describe_mask (self, mask);
   return mask;
 }
 
@@ -181,13 +217,12 @@ take_result (GstSamTrack * self, const struct sam_result *result,
  * are read in system memory, wherever they are. */
 static gboolean
 map_frame (GstSamTrack * self, GstBuffer * buf, GstVideoFrame * frame,
-    gboolean * on_device)
+    gboolean on_device)
 {
   GstMapFlags flags = 0;
   gchar *why = NULL;
 
-  *on_device = self->on_cuda && gst_sam_cuda_is_memory (buf);
-  if (*on_device)
+  if (on_device)
     flags = gst_sam_cuda_prepare (buf, self->cuda_context, &why);
   if (why) {
     GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS, ("%s", why), (NULL));
@@ -203,28 +238,48 @@ map_frame (GstSamTrack * self, GstBuffer * buf, GstVideoFrame * frame,
   return TRUE;
 }
 
+static gboolean
+map_mask (GstSamTrack * self, GstBuffer * mask, GstMapInfo * map,
+    struct sam_labels *labels)
+{
+  GstMapFlags flags = 0;
+  gchar *why = NULL;
+
+  if (gst_sam_cuda_is_memory (mask))
+    flags = gst_sam_cuda_prepare (mask, self->cuda_context, &why);
+  g_free (why);                 /* there is none: it is of our own context */
+  labels->on_device = flags != 0;
+  if (!gst_buffer_map (mask, map, flags | GST_MAP_WRITE)) {
+    GST_ELEMENT_ERROR (self, STREAM, FAILED,
+        ("The label map's memory cannot be written."), (NULL));
+    return FALSE;
+  }
+  labels->data = map->data;
+  labels->width = labels->stride = self->mask_width;
+  labels->height = self->mask_height;
+  return TRUE;
+}
+
 /* Run the engine on the frame. *ns is the time of sam_tracker_step(). */
 static gboolean
-step (GstSamTrack * self, GstBuffer * buf, GstBuffer * mask,
-    struct sam_result *result, gint64 * ns)
+step (GstSamTrack * self, GstBuffer * buf, gboolean on_device,
+    GstBuffer * mask, struct sam_result *result, gint64 * ns)
 {
   GstVideoFrame frame;
   GstMapInfo map;
   struct sam_frame image;
   struct sam_labels labels;
   struct sam_error error = { "" };
-  gboolean on_device;
   int status;
 
-  if (!map_frame (self, buf, &frame, &on_device))
+  if (!map_frame (self, buf, &frame, on_device))
     return FALSE;
-  gst_buffer_map (mask, &map, GST_MAP_WRITE);
+  if (!map_mask (self, mask, &map, &labels)) {
+    gst_video_frame_unmap (&frame);
+    return FALSE;
+  }
   gst_sam_image_describe (&image, &frame);
   image.on_device = on_device;
-  labels.data = map.data;
-  labels.width = labels.stride = self->mask_width;
-  labels.height = self->mask_height;
-  labels.on_device = FALSE;
 
   *ns = now_ns ();
   status = sam_tracker_step (self->tracker, &image, &labels, result, &error);
@@ -242,6 +297,7 @@ static gboolean
 infer (GstSamTrack * self, GstBuffer * buf, GstClockTime running_time,
     struct sam_times *times, gint64 * step_ns)
 {
+  const gboolean on_device = self->on_cuda && gst_sam_cuda_is_memory (buf);
   struct sam_result result;
   GstBuffer *mask;
 
@@ -251,14 +307,14 @@ infer (GstSamTrack * self, GstBuffer * buf, GstClockTime running_time,
     gst_sam_track_forget_frame (self);
     return TRUE;
   }
-  mask = acquire_mask (self);
+  mask = acquire_mask (self, on_device);
   if (!mask) {
     GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT,
         ("There is no memory for a label map of %d x %d pixels.",
             self->mask_width, self->mask_height), (NULL));
     return FALSE;
   }
-  if (!step (self, buf, mask, &result, step_ns)) {
+  if (!step (self, buf, on_device, mask, &result, step_ns)) {
     gst_buffer_unref (mask);
     return FALSE;
   }

@@ -47,7 +47,9 @@ typedef struct
   guint num_objects;
   GstSamObject object[GST_SAM_REPORT_OBJECTS];
 
-  /* Label map: GRAY8, stride == width, stretched over the whole frame. */
+  /* Label map: GRAY8, stride == width, stretched over the whole frame. In the
+   * GPU's memory where the frame was read there: mapped without GST_MAP_CUDA,
+   * it is copied to the host. */
   GstBuffer *mask;
   gint mask_width, mask_height;
 } GstSamReport;

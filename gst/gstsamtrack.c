@@ -148,9 +148,7 @@ gst_sam_track_stop (GstBaseTransform * base)
   gst_sam_queue_stop (self->queue);
   gst_sam_pad_stop (self);
   gst_sam_track_forget_frame (self);
-  if (self->mask_pool)
-    gst_buffer_pool_set_active (self->mask_pool, FALSE);
-  gst_clear_object (&self->mask_pool);
+  gst_sam_track_free_mask_pool (self);
   return TRUE;
 }
 

@@ -52,6 +52,7 @@ struct _GstSamTrack
   guint8 state[GST_SAM_MAX_OBJECTS + 1];        /* last state + 1, by slot */
   GstBufferPool *mask_pool;
   gint mask_width, mask_height;
+  gboolean mask_on_device;      /* wanted there */
 };
 
 /* gstsamerror.c: the one place where the engine's words become those of
@@ -92,6 +93,7 @@ GstFlowReturn gst_sam_track_transform_ip (GstBaseTransform * base,
 
 /* Forget the last masks. */
 void gst_sam_track_forget_frame (GstSamTrack * self);
+void gst_sam_track_free_mask_pool (GstSamTrack * self);
 
 G_END_DECLS
 

@@ -268,6 +268,32 @@ GST_START_TEST (test_overlay)
 
 GST_END_TEST;
 
+/* The overlay pad shows what it shows of frames in system memory, from the map
+ * of the meta or drawn anew. */
+GST_START_TEST (test_overlay_pad)
+{
+  const gchar *format = __i__ % 2 ? "RGBA" : "GRAY8";
+  const gchar *size = __i__ < 2 ? "frame" : "model";
+  gchar *sum[2];
+  guint i;
+
+  for (i = 0; i < 2; i++) {
+    gchar *launch = g_strdup_printf (SOURCE EVEN "! %s samtrack name=t "
+        "backend=cuda max-objects=1 mask-size=%s " SQUARE
+        "t.src ! queue ! fakesink "
+        "t.overlay ! queue ! video/x-raw,format=%s ! fakesink name=s", "NV12",
+        i ? UPLOAD : "", size, format);
+
+    sum[i] = sum_of (launch);
+    g_free (launch);
+  }
+  fail_unless_equals_string (sum[0], sum[1]);
+  g_free (sum[0]);
+  g_free (sum[1]);
+}
+
+GST_END_TEST;
+
 /* The element alone, with CUDAMemory caps, told of a context. */
 static GstHarness *
 harness_new (const gchar * launch, GstCudaContext * context)
@@ -461,6 +487,7 @@ cudamemory_suite (void)
     tcase_add_test (tc, test_on_the_cpu);
     tcase_add_test (tc, test_through);
     tcase_add_loop_test (tc, test_overlay, 0, 3);
+    tcase_add_loop_test (tc, test_overlay_pad, 0, 4);
   } else {
     g_printerr ("without cudaupload and cudadownload of GStreamer's nvcodec "
         "plugin: frames of other elements are not tested\n");
