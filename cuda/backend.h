@@ -12,6 +12,7 @@ extern "C" {
 
 #include "ops/ops.h"
 
+// Unless the queue asks for less:
 // The workspace holds what one operation hands from kernel to kernel, a frame on its way in, or a
 // label map on its way out: all in the order of the stream, so that one block serves the three.
 enum {

@@ -6,28 +6,39 @@
 
 // ---- the workspace and the ring
 
+static size_t workspace_bytes(const struct sam_queue *q)
+{
+    return q->work_bytes ? q->work_bytes : SAM_CUDA_WORKSPACE;
+}
+
+static size_t ring_bytes(const struct sam_queue *q)
+{
+    return q->work_bytes ? q->work_bytes : SAM_CUDA_RING;
+}
+
 int sam_cuda_memory_take(struct sam_queue *q)
 {
     struct sam_cuda *cuda = sam_cuda(q);
     const double mib = 1 << 20;
-    cuda->workspace = sam_cuda_alloc(q, SAM_CUDA_WORKSPACE);
+    const size_t workspace = workspace_bytes(q), ring = ring_bytes(q);
+    cuda->workspace = sam_cuda_alloc(q, workspace);
     if (!cuda->workspace) {
         sam_queue_fail(q, SAM_ENOMEM,
                        "CUDA: no memory on device %d, %.80s: %.1f MiB wanted to work with, %.1f "
                        "MiB are free",
-                       cuda->device, cuda->name, SAM_CUDA_WORKSPACE / mib,
+                       cuda->device, cuda->name, (double) workspace / mib,
                        (double) sam_cuda_memory_left(q) / mib);
         return q->status;
     }
-    cuda->frame = (struct sam_cuda_room) { cuda->workspace, SAM_CUDA_WORKSPACE, false };
+    cuda->frame = (struct sam_cuda_room) { cuda->workspace, workspace, false };
     cuda->labels = cuda->frame;
-    if (cudaMallocHost((void **) &cuda->ring, SAM_CUDA_RING) != cudaSuccess) {
+    if (cudaMallocHost((void **) &cuda->ring, ring) != cudaSuccess) {
         cudaGetLastError();
         cuda->ring = NULL;
         sam_queue_fail(q, SAM_ENOMEM, "CUDA: %.1f MiB of pinned memory could not be had",
-                       SAM_CUDA_RING / mib);
+                       (double) ring / mib);
     }
-    if (!q->status)
+    if (!q->status && !q->work_bytes)
         sam_blaslt_open(q);
     return q->status;
 }
@@ -55,7 +66,7 @@ void sam_cuda_memory_free(struct sam_cuda *cuda)
 size_t sam_cuda_memory_bytes(const struct sam_queue *q)
 {
     const struct sam_cuda *cuda = sam_cuda(q);
-    size_t bytes = sizeof(*cuda) + SAM_CUDA_RING + (size_t) SAM_CUDA_WORKSPACE;
+    size_t bytes = sizeof(*cuda) + ring_bytes(q) + workspace_bytes(q);
     bytes += cuda->frame.grown ? cuda->frame.bytes : 0;
     bytes += sam_blaslt_bytes(q);
     bytes += cuda->labels.grown ? cuda->labels.bytes : 0;
@@ -135,21 +146,23 @@ bool sam_cuda_wait(struct sam_queue *q, const char *what)
 static uint8_t *take_ring(struct sam_queue *q, size_t bytes, const char *what)
 {
     struct sam_cuda *cuda = sam_cuda(q);
-    if (cuda->ring_used + bytes > SAM_CUDA_RING && !sam_cuda_wait(q, what))
+    const size_t ring = ring_bytes(q);
+    if (cuda->ring_used + bytes > ring && !sam_cuda_wait(q, what))
         return NULL;
     uint8_t *p = cuda->ring + cuda->ring_used;
     const size_t after = cuda->ring_used + (bytes + 63) / 64 * 64; // the next begins a cache line
-    cuda->ring_used = after < SAM_CUDA_RING ? after : SAM_CUDA_RING;
+    cuda->ring_used = after < ring ? after : ring;
     return p;
 }
 
 void sam_cuda_upload(struct sam_queue *q, void *dst, const void *src, size_t bytes)
 {
     const cudaStream_t stream = sam_cuda_stream(q);
+    const size_t most = ring_bytes(q) < SAM_CUDA_PIECE ? ring_bytes(q) : SAM_CUDA_PIECE;
     const uint8_t *from = src;
     uint8_t *to = dst;
     for (size_t some; bytes; from += some, to += some, bytes -= some) {
-        some = bytes < SAM_CUDA_PIECE ? bytes : SAM_CUDA_PIECE;
+        some = bytes < most ? bytes : most;
         uint8_t *pinned = take_ring(q, some, "upload");
         if (!pinned)
             return;
@@ -165,7 +178,7 @@ void sam_cuda_fetch_rows(struct sam_queue *q, void *dst, size_t stride, const vo
 {
     struct sam_cuda *cuda = sam_cuda(q);
     const cudaStream_t stream = sam_cuda_stream(q);
-    const size_t most = SAM_CUDA_RING / width; // rows at once; a row is shorter than the ring
+    const size_t most = ring_bytes(q) / width; // rows at once; a row is shorter than the ring
     const uint8_t *from = src;
     uint8_t *to = dst;
     for (size_t some; rows; from += some * width, to += some * stride, rows -= some) {
@@ -184,10 +197,11 @@ void sam_cuda_fetch_rows(struct sam_queue *q, void *dst, size_t stride, const vo
 
 void sam_cuda_fetch(struct sam_queue *q, void *dst, const void *src, size_t bytes)
 {
+    const size_t ring = ring_bytes(q);
     const uint8_t *from = src;
     uint8_t *to = dst;
     for (size_t some; bytes && !q->status; from += some, to += some, bytes -= some) {
-        some = bytes < SAM_CUDA_RING ? bytes : SAM_CUDA_RING;
+        some = bytes < ring ? bytes : ring;
         sam_cuda_fetch_rows(q, to, some, from, some, 1);
     }
 }

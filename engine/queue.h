@@ -18,6 +18,8 @@ struct sam_queue {
     void *context; // of the device, that its memory belongs to; NULL where there is no such thing
     bool is_given; // the context, by the caller: it is current only between enter and leave
     void *stream;  // given by the caller; NULL: the queue has its own
+    size_t work_bytes; // most memory that operations get beyond arguments, and that copies go
+                       // through; 0: what all operations together work best with
     struct sam_log log;
     enum sam_precision precision; // of matrix products: SAM_PRECISION_FP32 or _BF16
     int threads;                  // that the backend works with; 1 where it has none of its own
@@ -36,6 +38,9 @@ int sam_queue_open(struct sam_queue *q, enum sam_backend backend, int device,
 // nothing can run on it.
 int sam_queue_open_for(struct sam_queue *q, const struct sam_params *params, bool to_plan,
                        struct sam_error *error);
+// The same for one who asks for few operations, and small ones.
+int sam_queue_open_small(struct sam_queue *q, const struct sam_params *params, size_t work_bytes,
+                         struct sam_error *error);
 void sam_queue_close(struct sam_queue *q);
 
 // Around all that is done with an open queue, so that a given context is current meanwhile, and

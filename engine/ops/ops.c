@@ -478,7 +478,7 @@ void sam_op_draw_masks(struct sam_queue *q, const struct sam_draw_masks *p)
 
 enum { FAR = 1 << 20 }; // px; so that sums of a few do not overflow
 
-static bool is_patch(const struct sam_overlay *o, const struct sam_patch *p)
+bool sam_patch_fits(const struct sam_overlay *o, const struct sam_patch *p)
 {
     if (p->x < -FAR || p->x > FAR || p->y < -FAR || p->y > FAR)
         return false;
@@ -495,11 +495,11 @@ static int count_bad_patches(const struct sam_overlay *o)
 {
     int bad = 0;
     for (int i = 0; i < o->num_patches; i++)
-        bad += !is_patch(o, &o->patches[i]);
+        bad += !sam_patch_fits(o, &o->patches[i]);
     return bad;
 }
 
-static bool is_paintable(enum sam_pixel_format f)
+bool sam_is_paintable(enum sam_pixel_format f)
 {
     return f == SAM_PIXEL_RGBA || f == SAM_PIXEL_BGRA || f == SAM_PIXEL_NV12
         || f == SAM_PIXEL_I420 || f == SAM_PIXEL_P010;
@@ -520,7 +520,7 @@ void sam_op_paint(struct sam_queue *q, const struct sam_paint *p)
         { .name = "patches", .number = o->num_patches }, END };
     begin();
     require(p->overlay);
-    require(is_paintable(f->format));
+    require(sam_is_paintable(f->format));
     require(f->width >= 1 && f->width <= 16384 && f->height >= 1 && f->height <= 16384);
     require(!f->on_device == !q->ops->holds);
     for (int i = 0; i < 3; i++) {

@@ -319,6 +319,10 @@ static inline int sam_patch_rows(const struct sam_patch *p)
     return (p->height + p->scale - 1) / p->scale;
 }
 
+// What fronts ask of a frame's format and of a patch.
+bool sam_is_paintable(enum sam_pixel_format format);
+bool sam_patch_fits(const struct sam_overlay *o, const struct sam_patch *p);
+
 // One entry per operation; a backend fills in a table of these. Arguments have been checked
 // by the sam_op_* fronts by the time an entry is called.
 struct sam_ops {

@@ -38,6 +38,7 @@ struct wish {
     const struct sam_log *log;
     bool runs; // else only asked about
     void *context, *stream;
+    size_t work_bytes;
 };
 
 static int open_one(struct sam_queue *q, enum sam_backend backend, const struct wish *w,
@@ -45,7 +46,8 @@ static int open_one(struct sam_queue *q, enum sam_backend backend, const struct 
 {
     *q = (struct sam_queue) { .precision = w->precision, .device = w->device, .threads = 1,
                               .device_name = "host", .context = w->context,
-                              .is_given = w->context, .stream = w->stream };
+                              .is_given = w->context, .stream = w->stream,
+                              .work_bytes = w->work_bytes };
     if (w->log)
         q->log = *w->log;
     q->ops = find_backend(backend);
@@ -88,17 +90,29 @@ int sam_queue_open(struct sam_queue *q, enum sam_backend backend, int device,
                    enum sam_precision precision, int threads, const struct sam_log *log,
                    struct sam_error *error)
 {
-    const struct wish w = { device, precision, threads, log, true, NULL, NULL };
+    const struct wish w = { device, precision, threads, log, true, NULL, NULL, 0 };
     return open_any(q, backend, &w, error);
+}
+
+static int open_with(struct sam_queue *q, const struct sam_params *params, bool to_plan,
+                     size_t work_bytes, struct sam_error *error)
+{
+    const struct sam_log log = { params->log, params->log_priv };
+    const struct wish w = { params->device, params->precision, params->threads, &log, !to_plan,
+                            params->cuda_context, params->cuda_stream, work_bytes };
+    return open_any(q, params->backend, &w, error);
 }
 
 int sam_queue_open_for(struct sam_queue *q, const struct sam_params *params, bool to_plan,
                        struct sam_error *error)
 {
-    const struct sam_log log = { params->log, params->log_priv };
-    const struct wish w = { params->device, params->precision, params->threads, &log, !to_plan,
-                            params->cuda_context, params->cuda_stream };
-    return open_any(q, params->backend, &w, error);
+    return open_with(q, params, to_plan, 0, error);
+}
+
+int sam_queue_open_small(struct sam_queue *q, const struct sam_params *params, size_t work_bytes,
+                         struct sam_error *error)
+{
+    return open_with(q, params, false, work_bytes, error);
 }
 
 void sam_queue_close(struct sam_queue *q)

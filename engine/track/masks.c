@@ -128,7 +128,7 @@ void sam_results_list(struct sam_tracker *t, struct sam_result *result)
     }
 }
 
-int sam_labels_check(struct sam_tracker *t, const struct sam_labels *l, struct sam_error *error)
+int sam_labels_check(struct sam_queue *q, const struct sam_labels *l, struct sam_error *error)
 {
     if (!l->data)
         return sam_fail(error, SAM_EINVAL, "labels: data is NULL");
@@ -139,7 +139,7 @@ int sam_labels_check(struct sam_tracker *t, const struct sam_labels *l, struct s
         return sam_fail(error, SAM_EINVAL,
                         "labels: a stride of %d bytes is less than the width, %d px", l->stride,
                         l->width);
-    return l->on_device ? sam_device_check(t, "labels: data", l->data, error) : SAM_OK;
+    return l->on_device ? sam_device_check(q, "labels: data", l->data, error) : SAM_OK;
 }
 
 void sam_row_blank(struct sam_tracker *t, int row)

@@ -351,21 +351,21 @@ void sam_step_again(struct sam_tracker *t, struct sam_tracked *o)
     sam_poison_scratch(t);
 }
 
-int sam_device_check(struct sam_tracker *t, const char *what, const void *at,
+int sam_device_check(struct sam_queue *q, const char *what, const void *at,
                      struct sam_error *error)
 {
-    if (!t->queue.ops->holds)
+    if (!q->ops->holds)
         return sam_fail(error, SAM_EINVAL,
                         "%s is said to be in device memory, but the backend '%s' works in the "
-                        "host's", what, t->queue.ops->name);
-    if (!sam_queue_holds(&t->queue, at))
+                        "host's", what, q->ops->name);
+    if (!sam_queue_holds(q, at))
         return sam_fail(error, SAM_EINVAL,
                         "%s is not in the memory of device %d, %.80s, and of the context that "
-                        "the tracker runs in", what, t->queue.device, t->queue.device_name);
+                        "the tracker runs in", what, q->device, q->device_name);
     return SAM_OK;
 }
 
-int sam_frame_check(struct sam_tracker *t, const struct sam_frame *f, struct sam_error *error)
+int sam_frame_check(struct sam_queue *q, const struct sam_frame *f, struct sam_error *error)
 {
     static const char *const planes[] = { "frame: plane 0", "frame: plane 1", "frame: plane 2" };
     enum { MAX_SIDE = 16384 };
@@ -386,7 +386,7 @@ int sam_frame_check(struct sam_tracker *t, const struct sam_frame *f, struct sam
             return sam_fail(error, SAM_EINVAL,
                             "frame: plane %d has a stride of %d bytes, wanted at least %d", i,
                             f->stride[i], wanted);
-        if (wanted && f->on_device && sam_device_check(t, planes[i], f->plane[i], error))
+        if (wanted && f->on_device && sam_device_check(q, planes[i], f->plane[i], error))
             return SAM_EINVAL;
     }
     return SAM_OK;

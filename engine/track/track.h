@@ -1,6 +1,7 @@
 // The inside of a tracker. One file each for the public calls (tracker.c), the memory it takes
 // (plan.c), one frame (step.c), what is recorded of it (graphs.c), prompts on a frame (interact.c),
-// what is shown of it (masks.c), and what a test may look at (stages.c).
+// what is shown of it (masks.c), and what a test may look at (stages.c). A painter (painter.c) has
+// the checks of frames and label maps in common with it, no more.
 #ifndef SAM_TRACK_H
 #define SAM_TRACK_H
 
@@ -197,9 +198,9 @@ struct sam_bank_limits sam_limits_of(const struct sam_params *params, const stru
 
 int64_t sam_now(void); // ns, monotonic
 
-int sam_frame_check(struct sam_tracker *t, const struct sam_frame *f, struct sam_error *error);
+int sam_frame_check(struct sam_queue *q, const struct sam_frame *f, struct sam_error *error);
 // What the caller says is on the device; the first byte stands for all.
-int sam_device_check(struct sam_tracker *t, const char *what, const void *at,
+int sam_device_check(struct sam_queue *q, const char *what, const void *at,
                      struct sam_error *error);
 
 // One frame, checked. The queue remembers what failed.
@@ -272,7 +273,7 @@ void sam_results_take(struct sam_tracker *t);
 // The label map, where it is wanted, and boxes at the size of the frame.
 void sam_results_draw(struct sam_tracker *t, const struct sam_labels *labels, bool boxes);
 void sam_results_list(struct sam_tracker *t, struct sam_result *result);
-int sam_labels_check(struct sam_tracker *t, const struct sam_labels *l, struct sam_error *error);
+int sam_labels_check(struct sam_queue *q, const struct sam_labels *l, struct sam_error *error);
 // An object left: its row shows nothing from now on.
 void sam_row_blank(struct sam_tracker *t, int row);
 

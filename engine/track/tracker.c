@@ -403,8 +403,8 @@ int sam_tracker_step(sam_tracker *t, const struct sam_frame *frame,
 
     if (result)
         *result = (struct sam_result) { 0 };
-    if ((status = check_alive(t, error)) || (status = sam_frame_check(t, frame, error)) ||
-        (labels && (status = sam_labels_check(t, labels, error))))
+    if ((status = check_alive(t, error)) || (status = sam_frame_check(&t->queue, frame, error)) ||
+        (labels && (status = sam_labels_check(&t->queue, labels, error))))
         return status;
     sam_step_run(t, frame);
     const int64_t drawing = sam_now();
@@ -430,7 +430,7 @@ int sam_tracker_draw(sam_tracker *t, const struct sam_labels *labels, struct sam
         return status;
     if (!labels)
         return sam_fail(error, SAM_EINVAL, "labels is NULL");
-    status = sam_labels_check(t, labels, error);
+    status = sam_labels_check(&t->queue, labels, error);
     if (status)
         return status;
     sam_results_draw(t, labels, false);

@@ -387,6 +387,24 @@ struct sam_overlay {
     int has_alpha;
 };
 
+typedef struct sam_painter sam_painter;
+
+// Open a painter, which needs no model and little memory. Of params only backend, device,
+// cuda_context, cuda_stream, threads and log count, as for a tracker. SAM_EUNSUPPORTED,
+// SAM_EDEVICE, SAM_ENOMEM: it cannot be had. A painter is used by one thread at a time.
+SAM_API int sam_painter_open(sam_painter **out, const struct sam_params *params,
+                             struct sam_error *error);
+
+// Close *p and set it to NULL. Closing a NULL painter does nothing.
+SAM_API void sam_painter_close(sam_painter **p);
+
+// Paint over the frame, whose planes are written. RGBA, BGRA, NV12, I420, P010; in the
+// memory that the painter works in: on_device for a GPU, else not. What wrote the frame or a label
+// map on the device must be through, or in cuda_stream. The frame is painted when this returns.
+// SAM_EINVAL: it cannot be painted so, and is as it was. SAM_EDEVICE: the painter must be closed.
+SAM_API int sam_painter_draw(sam_painter *p, const struct sam_frame *frame,
+                             const struct sam_overlay *overlay, struct sam_error *error);
+
 SAM_API const char *sam_version(void);
 
 #ifdef __cplusplus

@@ -1,0 +1,161 @@
+// What is seen of a tracker's results, painted over a frame: a queue of its own, and no model.
+#include <stdlib.h>
+
+#include "track.h"
+
+// Of device memory, and of pinned memory on the way there: 2048 patches with a picture each. A
+// label map in the host's memory that is larger makes the former grow, once.
+enum { WORK_BYTES = 256 << 10 };
+
+struct sam_painter {
+    struct sam_queue queue;
+    int broken; // the status of the failure that ended it
+    struct sam_error broken_error;
+};
+
+static int check_patches(const struct sam_overlay *o, struct sam_error *error)
+{
+    if (o->num_patches < 0 || o->num_patches > SAM_MAX_PATCHES)
+        return sam_fail(error, SAM_EINVAL, "overlay: %d patches, wanted 0 to %d", o->num_patches,
+                        SAM_MAX_PATCHES);
+    if (o->num_patches && !o->patches)
+        return sam_fail(error, SAM_EINVAL, "overlay: patches is NULL, %d are wanted",
+                        o->num_patches);
+    if (o->num_words < 0 || (o->num_words && !o->bits))
+        return sam_fail(error, SAM_EINVAL, "overlay: bits of %d words at %p: wanted memory",
+                        o->num_words, (const void *) o->bits);
+    for (int i = 0; i < o->num_patches; i++) {
+        const struct sam_patch *p = &o->patches[i];
+        if (!sam_patch_fits(o, p))
+            return sam_fail(error, SAM_EINVAL,
+                            "overlay: patch %d, %d x %d px at (%d, %d) with squares of %d px from "
+                            "word %d of %d on: its place or its bits are out of range",
+                            i, p->width, p->height, p->x, p->y, p->scale, p->first, o->num_words);
+    }
+    return SAM_OK;
+}
+
+static int check_overlay(struct sam_queue *q, const struct sam_frame *f,
+                         const struct sam_overlay *o, struct sam_error *error)
+{
+    enum { MAX_SIDE = 16384 };
+    const struct sam_labels *l = &o->labels;
+
+    if (o->x < 0 || o->y < 0 || o->width < 1 || o->height < 1 || o->x > f->width - o->width ||
+        o->y > f->height - o->height)
+        return sam_fail(error, SAM_EINVAL,
+                        "overlay: an area of %d x %d px at (%d, %d) is not inside a frame of %d x "
+                        "%d px", o->width, o->height, o->x, o->y, f->width, f->height);
+    if (o->line_width < 0 || o->line_width > SAM_MAX_LINE)
+        return sam_fail(error, SAM_EINVAL, "overlay: line_width is %d px, wanted 0 to %d",
+                        o->line_width, SAM_MAX_LINE);
+    if (l->data && (l->width > MAX_SIDE || l->height > MAX_SIDE))
+        return sam_fail(error, SAM_EINVAL, "labels of %d x %d px: wanted 1 to %d px each way",
+                        l->width, l->height, MAX_SIDE);
+    if (l->data && sam_labels_check(q, l, error))
+        return SAM_EINVAL;
+    return check_patches(o, error);
+}
+
+static int check(sam_painter *p, const struct sam_frame *f, const struct sam_overlay *o,
+                 struct sam_error *error)
+{
+    struct sam_queue *q = &p->queue;
+    int status;
+
+    if (!o)
+        return sam_fail(error, SAM_EINVAL, "overlay is NULL");
+    if ((status = sam_frame_check(q, f, error)))
+        return status;
+    if (!sam_is_paintable(f->format))
+        return sam_fail(error, SAM_EINVAL,
+                        "frame: pixel format %d cannot be painted over, wanted RGBA, BGRA, NV12, "
+                        "I420 or P010", (int) f->format);
+    if (!f->on_device && q->ops->holds)
+        return sam_fail(error, SAM_EINVAL,
+                        "frame: it is in host memory, but the backend '%s' paints in the device's",
+                        q->ops->name);
+    return check_overlay(q, f, o, error);
+}
+
+// All there is to run, once, on a few pixels: the first frame costs what the thousandth costs.
+static int warm_up(sam_painter *p, struct sam_error *error)
+{
+    static const enum sam_pixel_format formats[] = { SAM_PIXEL_RGBA, SAM_PIXEL_NV12,
+                                                     SAM_PIXEL_I420, SAM_PIXEL_P010 };
+    const struct sam_patch patch = { .width = 1, .height = 1, .colour = 0xff000000 };
+    uint8_t *memory = sam_queue_alloc(&p->queue, 256);
+
+    if (!memory)
+        return sam_fail(error, SAM_ENOMEM, "no memory to paint: 256 bytes wanted");
+    for (int i = 0; i < 4; i++)
+        sam_op_paint(&p->queue, &(struct sam_paint) {
+            .frame = { .format = formats[i], .width = 2, .height = 2, .stride = { 16, 16, 16 },
+                       .plane = { memory, memory + 64, memory + 128 },
+                       .on_device = p->queue.ops->holds != NULL },
+            .overlay = &(struct sam_overlay) { .width = 2, .height = 2, .num_patches = 1,
+                                               .patches = &patch } });
+    const int status = sam_queue_finish(&p->queue, error);
+    sam_queue_free(&p->queue, memory);
+    return status;
+}
+
+int sam_painter_open(sam_painter **out, const struct sam_params *params, struct sam_error *error)
+{
+    struct sam_painter *p;
+    int status;
+
+    if (!out)
+        return sam_fail(error, SAM_EINVAL, "the place for the painter is NULL");
+    *out = NULL;
+    if ((status = sam_params_check(params, error)))
+        return status;
+    p = calloc(1, sizeof(*p));
+    if (!p)
+        return sam_fail(error, SAM_ENOMEM, "no memory for a painter");
+    status = sam_queue_open_small(&p->queue, params, WORK_BYTES, error);
+    if (!status) {
+        sam_queue_enter(&p->queue);
+        status = warm_up(p, error);
+        sam_queue_leave(&p->queue);
+    }
+    if (status) {
+        sam_painter_close(&p);
+        return status;
+    }
+    *out = p;
+    return SAM_OK;
+}
+
+void sam_painter_close(sam_painter **out)
+{
+    struct sam_painter *p = out ? *out : NULL;
+
+    if (!p)
+        return;
+    sam_queue_close(&p->queue);
+    free(p);
+    *out = NULL;
+}
+
+int sam_painter_draw(sam_painter *p, const struct sam_frame *frame,
+                     const struct sam_overlay *overlay, struct sam_error *error)
+{
+    int status;
+
+    if (!p)
+        return sam_fail(error, SAM_EINVAL, "the painter is NULL");
+    if (p->broken)
+        return sam_fail(error, SAM_EDEVICE, "the painter failed before and must be closed: %s",
+                        p->broken_error.text);
+    sam_queue_enter(&p->queue);
+    status = p->queue.status ? SAM_OK : check(p, frame, overlay, error);
+    if (!status) {
+        sam_op_paint(&p->queue, &(struct sam_paint) { *frame, overlay });
+        status = p->broken = sam_queue_finish(&p->queue, &p->broken_error);
+        if (status && error)
+            *error = p->broken_error;
+    }
+    sam_queue_leave(&p->queue);
+    return status;
+}

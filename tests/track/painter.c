@@ -1,0 +1,127 @@
+// A painter alone: what it makes of a few pixels, counted by hand, and what it refuses.
+#include "scene.h"
+
+enum { W = 6, H = 4 };
+
+static void refused(sam_painter *p, const struct sam_frame *f, const struct sam_overlay *o,
+                    const char *words, int line)
+{
+    struct sam_error error = { "" };
+    const int status = sam_painter_draw(p, f, o, &error);
+
+    expect(status == SAM_EINVAL, "line %d: status %d, wanted %d (%s)", line, status, SAM_EINVAL,
+           error.text);
+    expect(strstr(error.text, words) && !strchr(error.text, '\n'),
+           "line %d: '%s' does not say '%s'", line, error.text, words);
+}
+
+// One after another, each undone by the next.
+#define bad(words, change)                                                                     \
+    do {                                                                                       \
+        struct sam_frame f = frame;                                                            \
+        struct sam_overlay o = overlay;                                                        \
+        struct sam_patch patch = patches[0];                                                   \
+        o.patches = &patch;                                                                    \
+        o.num_patches = 1;                                                                     \
+        change;                                                                                \
+        refused(p, &f, &o, words, __LINE__);                                                   \
+    } while (0)
+
+static void check_refusals(sam_painter *p, struct sam_frame frame, struct sam_overlay overlay)
+{
+    static const struct sam_patch patches[1] = { { .width = 5, .height = 2, .scale = 1 } };
+    static uint32_t bits[2];
+
+    overlay.bits = bits;
+    overlay.num_words = 2;
+    bad("pixel format 0 cannot be painted over, wanted RGBA", f.format = SAM_PIXEL_RGB);
+    bad("pixel format 99 is not known", f.format = 99);
+    bad("frame of 0 x 4 px", f.width = 0);
+    bad("stride of 23 bytes, wanted at least 24", f.stride[0] = 23);
+    bad("plane 0 is NULL", f.plane[0] = NULL);
+    bad("the backend 'cpu' works in the host's", f.on_device = 1);
+    bad("labels: data is said to be in device memory", o.labels.on_device = 1);
+    bad("labels of 0 x 4 px", o.labels.width = 0);
+    bad("labels of 16385 x 4 px", o.labels.width = o.labels.stride = 16385);
+    bad("an area of 6 x 4 px at (1, 0) is not inside a frame of 6 x 4 px", o.x = 1);
+    bad("an area of 6 x 0 px", o.height = 0);
+    bad("an area of 6 x 4 px at (0, 2147483647)", o.y = INT32_MAX);
+    bad("line_width is 65 px, wanted 0 to 64", o.line_width = 65);
+    bad("2049 patches, wanted 0 to 2048", o.num_patches = 2049);
+    bad("patches is NULL", o.patches = NULL);
+    bad("patch 0, 5 x 2 px at (0, 0) with squares of 1 px from word 1 of 2 on", patch.first = 1);
+    bad("patch 0, -1 x 2 px", patch.width = -1);
+    bad("bits of 2 words", o.bits = NULL);
+    refused(p, NULL, &overlay, "frame is NULL", __LINE__);
+    refused(p, &frame, NULL, "overlay is NULL", __LINE__);
+    refused(NULL, &frame, &overlay, "painter is NULL", __LINE__);
+}
+
+// Half of 200 over 100 is 150; a line of full alpha, and a patch on top of both.
+static void check_pixels(sam_painter *p, struct sam_frame *frame, struct sam_overlay *overlay,
+                         const uint8_t *pixels)
+{
+    static const struct sam_patch patch = { .x = 4, .y = 3, .width = 9, .height = 9,
+                                            .colour = 0xff010203 };
+    static const uint8_t want[H][W] = { // of red
+        { 100, 100, 250, 150, 150, 150 }, { 100, 100, 250, 150, 150, 150 },
+        { 100, 100, 250, 150, 150, 150 }, { 100, 100, 250, 150, 1, 1 },
+    };
+    struct sam_error error = { "" };
+
+    overlay->patches = &patch;
+    overlay->num_patches = 1;
+    expect(!sam_painter_draw(p, frame, overlay, &error), "%s", error.text);
+    for (int y = 0; y < H; y++)
+        for (int x = 0; x < W; x++) {
+            const uint8_t *at = pixels + (y * W + x) * 4;
+            expect(at[0] == want[y][x] && at[3] == 100, "(%d, %d): %d, wanted %d; alpha %d", x, y,
+                   at[0], want[y][x], at[3]);
+        }
+}
+
+static void check_backend(enum sam_backend backend)
+{
+    uint8_t pixels[W * H * 4], labels[H][W];
+    struct sam_params params = SAM_PARAMS_DEFAULT;
+    struct sam_error error = { "" };
+    sam_painter *p;
+
+    params.backend = backend;
+    expect(!sam_painter_open(&p, &params, &error), "%s", error.text);
+    if (!p)
+        return;
+    memset(pixels, 100, sizeof(pixels));
+    for (int y = 0; y < H; y++)
+        for (int x = 0; x < W; x++)
+            labels[y][x] = x < 2 ? 0 : 7;
+    struct sam_frame frame = { .format = SAM_PIXEL_RGBA, .width = W, .height = H,
+                               .plane = { pixels }, .stride = { W * 4 } };
+    struct sam_overlay overlay = { .width = W, .height = H, .line_width = 1,
+                                   .labels = { labels[0], W, H, W, 0 } };
+    overlay.fill[7] = 0x80c8c8c8; // 128 of 255 of 200: (100 * 127 + 128 * 200) / 255 = 150
+    overlay.line[7] = 0xfffafafa;
+    if (backend == SAM_BACKEND_CPU)
+        check_refusals(p, frame, overlay);
+    for (size_t i = 0; i < sizeof(pixels); i++)
+        expect(pixels[i] == 100, "byte %zu was changed by what was refused", i);
+    check_pixels(p, &frame, &overlay, pixels);
+    sam_painter_close(&p);
+    expect(!p, "closed, but not NULL");
+    sam_painter_close(&p);
+}
+
+int main(void)
+{
+    struct sam_params params = SAM_PARAMS_DEFAULT;
+    struct sam_error error = { "" };
+    sam_painter *p = NULL;
+
+    check_backend(SAM_BACKEND_REF);
+    check_backend(SAM_BACKEND_CPU);
+    params.device = -7;
+    expect(sam_painter_open(&p, &params, &error) == SAM_EINVAL && !p, "%s", error.text);
+    expect(strstr(error.text, "device") != NULL, "%s", error.text);
+    expect(sam_painter_open(NULL, &params, &error) == SAM_EINVAL, "%s", error.text);
+    return expect_status();
+}
