@@ -208,6 +208,14 @@ gst_sam_cuda_is_memory (GstBuffer * buf)
       lib->is_cuda_memory (gst_buffer_peek_memory (buf, 0));
 }
 
+GstObject *
+gst_sam_cuda_get_context (GstBuffer * buf)
+{
+  GstCudaMemory *mem = GST_CUDA_MEMORY_CAST (gst_buffer_peek_memory (buf, 0));
+
+  return gst_object_ref (GST_OBJECT_CAST (mem->context));
+}
+
 static guint
 get_device_id (GstCudaContext * context)
 {

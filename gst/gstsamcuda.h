@@ -42,6 +42,9 @@ GstBufferPool *gst_sam_cuda_pool_new (GstObject * context, gsize size);
 
 gboolean gst_sam_cuda_is_memory (GstBuffer * buf);
 
+/* The context that such a buffer is of, to be unreferenced. */
+GstObject *gst_sam_cuda_get_context (GstBuffer * buf);
+
 /* Make such a buffer fit to be used by kernels in the context; returns flags to
  * map it with. 0: it belongs to another one, *why gets a sentence. */
 GstMapFlags gst_sam_cuda_prepare (GstBuffer * buf, GstObject * context,

@@ -53,6 +53,12 @@ gst_sam_cuda_is_memory (GstBuffer * buf)
   return FALSE;
 }
 
+GstObject *
+gst_sam_cuda_get_context (GstBuffer * buf)
+{
+  return NULL;
+}
+
 GstMapFlags
 gst_sam_cuda_prepare (GstBuffer * buf, GstObject * context, gchar ** why)
 {

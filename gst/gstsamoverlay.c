@@ -7,6 +7,8 @@
  * GstSamTrackMeta of each frame. Frames without one pass untouched. Masks that
  * are stale, because the frame they belong to has passed, are drawn paler.
  *
+ * Frames with memory:CUDAMemory are drawn on where they are, by the GPU.
+ *
  * ## Example launch line
  * |[
  * gst-launch-1.0 filesrc location=in.mp4 ! decodebin ! videoconvert ! \
@@ -20,6 +22,7 @@
 #include "gstsamoverlay.h"
 
 #include "gstsamcuda.h"
+#include "gstsamgpupaint.h"
 #include "gstsampaint.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_sam_overlay_debug);
@@ -33,7 +36,9 @@ struct _GstSamOverlay
 
   /* streaming thread only */
   GstVideoInfo info;
-  GstSamPaint paint;
+  GstSamDrawing drawing;
+  GstSamGpuPaint gpu;
+  GstSamPaint paint;            /* where the GPU does not paint */
   GstSamReport *report;
 };
 
@@ -70,7 +75,10 @@ gst_sam_overlay_set_caps (GstBaseTransform * base, GstCaps * in, GstCaps * out)
 static gboolean
 gst_sam_overlay_stop (GstBaseTransform * base)
 {
-  gst_sam_paint_clear (&GST_SAM_OVERLAY (base)->paint);
+  GstSamOverlay *self = GST_SAM_OVERLAY (base);
+
+  gst_sam_gpu_paint_clear (&self->gpu);
+  gst_sam_paint_clear (&self->paint);
   return TRUE;
 }
 
@@ -84,17 +92,13 @@ gst_sam_overlay_before_transform (GstBaseTransform * base, GstBuffer * buf)
     gst_object_sync_values (GST_OBJECT (base), time);
 }
 
-/* Draw one meta. The frame is mapped when the first one has something to show.
- */
+/* Draw it in system memory, where the frame is, or goes for it. */
 static GstFlowReturn
-draw_meta (GstSamOverlay * self, GstBuffer * buf, GstMeta * meta,
-    const GstSamPaintStyle * style)
+draw_mapped (GstSamOverlay * self, GstBuffer * buf)
 {
   GstVideoFrame frame;
   gboolean ok;
 
-  if (!gst_sam_meta_read (self->report, meta) || !self->report->num_objects)
-    return GST_FLOW_OK;
   if (!gst_sam_paint_prepare (&self->paint, GST_VIDEO_INFO_WIDTH (&self->info),
           GST_VIDEO_INFO_HEIGHT (&self->info))) {
     GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT,
@@ -107,7 +111,7 @@ draw_meta (GstSamOverlay * self, GstBuffer * buf, GstMeta * meta,
         ("The frame's memory cannot be written."), (NULL));
     return GST_FLOW_ERROR;
   }
-  ok = gst_sam_paint_draw (&self->paint, style, self->report, &frame);
+  ok = gst_sam_paint_draw (&self->paint, &self->drawing, &frame);
   gst_video_frame_unmap (&frame);
   if (ok)
     return GST_FLOW_OK;
@@ -116,6 +120,27 @@ draw_meta (GstSamOverlay * self, GstBuffer * buf, GstMeta * meta,
           gst_video_format_to_string (GST_VIDEO_INFO_FORMAT (&self->info))),
       (NULL));
   return GST_FLOW_ERROR;
+}
+
+/* Draw one meta. The frame is mapped when the first one has something to show.
+ */
+static GstFlowReturn
+draw_meta (GstSamOverlay * self, GstBuffer * buf, GstMeta * meta,
+    const GstSamPaintStyle * style)
+{
+  gboolean drawn;
+  gchar *why = NULL;
+
+  if (!gst_sam_meta_read (self->report, meta) || !self->report->num_objects ||
+      !gst_sam_drawing_make (&self->drawing, style, self->report,
+          &self->info))
+    return GST_FLOW_OK;
+  drawn = gst_sam_gpu_paint_draw (&self->gpu, &self->drawing, buf,
+      &self->info, &why);
+  if (why)
+    GST_WARNING_OBJECT (self, "frames are drawn in system memory: %s", why);
+  g_free (why);
+  return drawn ? GST_FLOW_OK : draw_mapped (self, buf);
 }
 
 static GstFlowReturn
@@ -222,7 +247,9 @@ gst_sam_overlay_finalize (GObject * object)
 {
   GstSamOverlay *self = GST_SAM_OVERLAY (object);
 
+  gst_sam_gpu_paint_clear (&self->gpu);
   gst_sam_paint_clear (&self->paint);
+  gst_sam_drawing_clear (&self->drawing);
   g_free (self->report);
   G_OBJECT_CLASS (parent_class)->finalize (object);
 }

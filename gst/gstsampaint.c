@@ -1,33 +1,19 @@
-/* Masks, outlines, boxes and labels, painted into a layer as large as what
- * there is to see, which is then blended over the frame. */
+/* Masks, outlines, boxes and labels in system memory: painted into a layer as
+ * large as what there is to see, which is then blended over the frame. */
 
 #include "gstsampaint.h"
 
 #include "gstsamblend.h"
-#include "gstsamfont.h"
-#include "gstsampalette.h"
 
 #include <string.h>
 
-typedef struct
-{
-  gint x, y, w, h;
-} Rect;
-
-/* One drawing: where its layer lies in the frame, and with what it is drawn. */
+/* One drawing on its way into the layer. */
 typedef struct
 {
   GstSamPaint *paint;
-  const GstSamPaintStyle *style;
-  const GstSamReport *report;
-  Rect area;
-  gint scale;                   /* of the font */
-  gdouble strength;             /* 1, less where the masks are stale */
-
-  gboolean yuv;                 /* the frame's colours are Y'CbCr, or gray */
-  gdouble kr, kb;
-  gint offset[GST_VIDEO_MAX_COMPONENTS], range[GST_VIDEO_MAX_COMPONENTS];
-} Drawing;
+  const GstSamDrawing *drawing;
+  const struct sam_overlay *overlay;
+} Canvas;
 
 gboolean
 gst_sam_paint_prepare (GstSamPaint * paint, gint width, gint height)
@@ -59,167 +45,6 @@ gst_sam_paint_clear (GstSamPaint * paint)
   g_clear_pointer (&paint->column, g_free);
   g_clear_pointer (&paint->weight, g_free);
   g_clear_pointer (&paint->edge, g_free);
-}
-
-/* A pixel of the layer, most significant byte last in memory. Y'CbCr frames get
- * a layer of their own matrix and range: the blending of GstVideo converts RGB
- * with one matrix for all. */
-static guint32
-get_pixel (const Drawing * d, guint32 rgb, gdouble alpha)
-{
-  const guint a = CLAMP (alpha, 0, 1) * 255 + 0.5;
-  gdouble r = (rgb >> 16 & 255) / 255.0, g = (rgb >> 8 & 255) / 255.0;
-  gdouble b = (rgb & 255) / 255.0;
-  gdouble y = d->kr * r + (1 - d->kr - d->kb) * g + d->kb * b;
-  guint yuv[3];
-
-  if (!d->yuv)
-    return a << 24 | rgb;
-  yuv[0] = d->offset[0] + y * d->range[0] + 0.5;
-  yuv[1] = d->offset[1] + (b - y) / (2 - 2 * d->kb) * d->range[1] + 0.5;
-  yuv[2] = d->offset[2] + (r - y) / (2 - 2 * d->kr) * d->range[2] + 0.5;
-  /* the bytes A, Y, U, V */
-  return GUINT32_TO_BE (a << 24 | MIN (yuv[0], 255) << 16 |
-      MIN (yuv[1], 255) << 8 | MIN (yuv[2], 255));
-}
-
-/* How the frame's format stores colours. */
-static void
-set_colours (Drawing * d, const GstVideoInfo * info)
-{
-  const GstVideoColorimetry *colour = &GST_VIDEO_INFO_COLORIMETRY (info);
-  const GstVideoFormatInfo *ayuv =
-      gst_video_format_get_info (GST_VIDEO_FORMAT_AYUV);
-
-  d->yuv = GST_VIDEO_INFO_IS_YUV (info) || GST_VIDEO_INFO_IS_GRAY (info);
-  if (!gst_video_color_matrix_get_Kr_Kb (colour->matrix, &d->kr, &d->kb))
-    gst_video_color_matrix_get_Kr_Kb (GST_VIDEO_COLOR_MATRIX_BT601, &d->kr,
-        &d->kb);
-  gst_video_color_range_offsets (colour->range, ayuv, d->offset, d->range);
-}
-
-static gboolean
-is_visible (const GstSamObject * object)
-{
-  return object->w > 0 && object->h > 0 && object->slot > 0 &&
-      object->slot < 256;
-}
-
-/* Where the object lies in a frame of the paint's size. */
-static Rect
-get_box (const Drawing * d, const GstSamObject * object)
-{
-  const GstSamReport *report = d->report;
-  Rect box;
-
-  box.x = gst_util_uint64_scale_int (MAX (object->x, 0), d->paint->width,
-      report->width);
-  box.y = gst_util_uint64_scale_int (MAX (object->y, 0), d->paint->height,
-      report->height);
-  box.w = gst_util_uint64_scale_int_ceil (MAX (object->x, 0) + object->w,
-      d->paint->width, report->width) - box.x;
-  box.h = gst_util_uint64_scale_int_ceil (MAX (object->y, 0) + object->h,
-      d->paint->height, report->height) - box.y;
-  return box;
-}
-
-static gint
-get_label_height (const Drawing * d)
-{
-  if (!d->style->ids && !d->style->scores)
-    return 0;
-  return (GST_SAM_FONT_HEIGHT + 4) * d->scale;
-}
-
-static void
-write_label (const Drawing * d, const GstSamObject * object, gchar text[40])
-{
-  gchar id[24] = "", score[16] = "";
-
-  if (d->style->ids)
-    g_snprintf (id, sizeof id, "#%" G_GUINT64_FORMAT, object->id);
-  if (d->style->scores)
-    g_snprintf (score, sizeof score, "%.2f", CLAMP (object->iou, 0, 1));
-  g_snprintf (text, 40, "%s%s%s", id, *id && *score ? " " : "", score);
-  /* the decimal point of the locale */
-  g_strdelimit (text, ",", '.');
-}
-
-static gint
-get_label_width (const Drawing * d, const gchar * text)
-{
-  return ((GST_SAM_FONT_WIDTH + 1) * (gint) strlen (text) + 3) * d->scale;
-}
-
-/* The label stands on the box, or hangs from it at the frame's upper edge. */
-static Rect
-get_label (const Drawing * d, const GstSamObject * object, const gchar * text)
-{
-  Rect box = get_box (d, object), label;
-
-  label.w = get_label_width (d, text);
-  label.h = get_label_height (d);
-  label.x = CLAMP (box.x, 0, MAX (0, d->paint->width - label.w));
-  label.y = box.y >= label.h ? box.y - label.h : MIN (box.y,
-      MAX (0, d->paint->height - label.h));
-  return label;
-}
-
-static void
-include (Rect * area, Rect r)
-{
-  gint right, bottom;
-
-  if (!area->w) {
-    *area = r;
-    return;
-  }
-  right = MAX (area->x + area->w, r.x + r.w);
-  bottom = MAX (area->y + area->h, r.y + r.h);
-  area->x = MIN (area->x, r.x);
-  area->y = MIN (area->y, r.y);
-  area->w = right - area->x;
-  area->h = bottom - area->y;
-}
-
-/* All that will be painted, at even coordinates: chroma is blended in pairs. */
-static gboolean
-find_area (Drawing * d)
-{
-  const GstSamReport *report = d->report;
-  const gint width = d->paint->width, height = d->paint->height;
-  gint margin_x = 0, margin_y = 0;
-  guint i;
-
-  /* A box is the frame's, a mask may be coarse: its edges lie a cell off. */
-  if (report->mask) {
-    margin_x = width / report->mask_width + 1;
-    margin_y = height / report->mask_height + 1;
-  }
-  for (i = 0; i < report->num_objects; i++) {
-    const GstSamObject *object = &report->object[i];
-    gchar text[40];
-    Rect box;
-
-    if (!is_visible (object))
-      continue;
-    box = get_box (d, object);
-    box.x -= margin_x;
-    box.y -= margin_y;
-    box.w += 2 * margin_x;
-    box.h += 2 * margin_y;
-    include (&d->area, box);
-    write_label (d, object, text);
-    if (*text)
-      include (&d->area, get_label (d, object, text));
-  }
-  d->area.w = MIN (GST_ROUND_UP_2 (d->area.x + d->area.w), width);
-  d->area.h = MIN (GST_ROUND_UP_2 (d->area.y + d->area.h), height);
-  d->area.x = MAX (d->area.x, 0) & ~1;
-  d->area.y = MAX (d->area.y, 0) & ~1;
-  d->area.w -= d->area.x;
-  d->area.h -= d->area.y;
-  return d->area.w > 0 && d->area.h > 0;
 }
 
 /* Which of the four cells around a pixel weighs most there: straight edges
@@ -278,14 +103,14 @@ count_same (const guint8 * at, gint n)
 
 /* The first pixel right of @x that cell @cell does not reach. */
 static gint
-find_end (const Drawing * d, gint x, gint cell)
+find_end (const Canvas * c, gint x, gint cell)
 {
-  gint end = d->area.w;
+  gint end = c->overlay->width;
 
   while (x + 1 < end) {
     const gint middle = (x + end) / 2;
 
-    if (d->paint->column[middle] < cell)
+    if (c->paint->column[middle] < cell)
       x = middle;
     else
       end = middle;
@@ -294,14 +119,14 @@ find_end (const Drawing * d, gint x, gint cell)
 }
 
 static void
-stretch_row (const Drawing * d, const guint8 * upper, const guint8 * lower,
+stretch_row (const Canvas * c, const guint8 * upper, const guint8 * lower,
     guint8 below, guint8 * out)
 {
-  const gint mw = d->report->mask_width;
+  const gint mw = c->drawing->report->mask_width;
   gint x = 0, end;
 
-  while (x < d->area.w) {
-    const gint left = d->paint->column[x], right = MIN (left + 1, mw - 1);
+  while (x < c->overlay->width) {
+    const gint left = c->paint->column[x], right = MIN (left + 1, mw - 1);
     const guint8 cell[4] = {
       upper[left], upper[right], lower[left], lower[right]
     };
@@ -310,11 +135,11 @@ stretch_row (const Drawing * d, const guint8 * upper, const guint8 * lower,
       gint n = MIN (count_same (upper + left, mw - left),
           count_same (lower + left, mw - left));
 
-      end = left + n < mw ? find_end (d, x, left + n - 1) : d->area.w;
+      end = left + n < mw ? find_end (c, x, left + n - 1) : c->overlay->width;
       memset (out + x, cell[0], end - x);
       x = end;
     } else {
-      out[x] = vote (cell, d->paint->weight[x], below);
+      out[x] = vote (cell, c->paint->weight[x], below);
       x++;
     }
   }
@@ -322,28 +147,30 @@ stretch_row (const Drawing * d, const guint8 * upper, const guint8 * lower,
 
 /* Stretch the label map over the layer. */
 static void
-stretch_labels (Drawing * d, const guint8 * mask)
+stretch_labels (const Canvas * c, const guint8 * mask)
 {
-  GstSamPaint *paint = d->paint;
-  const gint mw = d->report->mask_width, mh = d->report->mask_height;
+  GstSamPaint *paint = c->paint;
+  const GstSamReport *report = c->drawing->report;
+  const gint mw = report->mask_width, mh = report->mask_height;
   gint x, y;
 
-  for (x = 0; x < d->area.w; x++)
-    paint->column[x] = locate (d->area.x + x, paint->width, mw,
+  for (x = 0; x < c->overlay->width; x++)
+    paint->column[x] = locate (c->overlay->x + x, paint->width, mw,
         &paint->weight[x]);
-  for (y = 0; y < d->area.h; y++) {
+  for (y = 0; y < c->overlay->height; y++) {
     guint8 below;
-    gint row = locate (d->area.y + y, paint->height, mh, &below);
+    gint row = locate (c->overlay->y + y, paint->height, mh, &below);
 
-    stretch_row (d, mask + (gsize) row * mw, mask + (gsize) MIN (row + 1,
-            mh - 1) * mw, below, paint->labels + (gsize) y * d->area.w);
+    stretch_row (c, mask + (gsize) row * mw, mask + (gsize) MIN (row + 1,
+            mh - 1) * mw, below, paint->labels + (gsize) y * c->overlay->width);
   }
 }
 
 static gboolean
-make_labels (Drawing * d)
+make_labels (const Canvas * c)
 {
-  const GstSamReport *report = d->report;
+  const GstSamReport *report = c->drawing->report;
+  const struct sam_overlay *overlay = c->overlay;
   GstMapInfo map;
   gboolean ok = FALSE;
   gint y;
@@ -352,13 +179,14 @@ make_labels (Drawing * d)
     return FALSE;
   if (map.size >= (gsize) report->mask_width * report->mask_height) {
     ok = TRUE;
-    if (report->mask_width == d->paint->width &&
-        report->mask_height == d->paint->height) {
-      for (y = 0; y < d->area.h; y++)
-        memcpy (d->paint->labels + (gsize) y * d->area.w, map.data +
-            (gsize) (d->area.y + y) * d->paint->width + d->area.x, d->area.w);
+    if (report->mask_width == c->paint->width &&
+        report->mask_height == c->paint->height) {
+      for (y = 0; y < overlay->height; y++)
+        memcpy (c->paint->labels + (gsize) y * overlay->width, map.data +
+            (gsize) (overlay->y + y) * c->paint->width + overlay->x,
+            overlay->width);
     } else {
-      stretch_labels (d, map.data);
+      stretch_labels (c, map.data);
     }
   }
   gst_buffer_unmap (report->mask, &map);
@@ -369,18 +197,19 @@ make_labels (Drawing * d)
  * below has another label than the run of @n pixels at @at. What the layer does
  * not show counts as the same object. FALSE: nowhere. */
 static gboolean
-find_edges (const Drawing * d, const guint8 * at, gint n, gint y)
+find_edges (const Canvas * c, const guint8 * at, gint n, gint y)
 {
-  guint8 *edge = d->paint->edge;
-  const gint width = d->style->line_width;
+  guint8 *edge = c->paint->edge;
+  const gint width = c->overlay->line_width;
   const guint8 label = *at;
   gboolean found = FALSE;
   gint k, i;
 
   for (k = -width; k <= width; k++) {
-    const guint8 *other = at + (gssize) k * d->area.w;
+    const guint8 *other = at + (gssize) k * c->overlay->width;
 
-    if (!k || y + k < 0 || y + k >= d->area.h || !memcmp (at, other, n))
+    if (!k || y + k < 0 || y + k >= c->overlay->height ||
+        !memcmp (at, other, n))
       continue;
     if (!found)
       memset (edge, 0, n);
@@ -403,158 +232,114 @@ fill_pixels (guint32 * out, gint n, guint32 pixel)
 /* One run of a row: filled, with a line on the inner side of the mask's edge.
  */
 static void
-paint_run (const Drawing * d, gint x, gint y, gint n, guint32 fill,
+paint_run (const Canvas * c, gint x, gint y, gint n, guint32 fill,
     guint32 line)
 {
-  const gsize start = (gsize) y * d->area.w + x;
-  const gint width = MIN (n, (gint) d->style->line_width);
-  guint32 *out = d->paint->pixels + start;
+  const gsize start = (gsize) y * c->overlay->width + x;
+  const gint width = MIN (n, (gint) c->overlay->line_width);
+  guint32 *out = c->paint->pixels + start;
   gint i;
 
-  if (line != fill && find_edges (d, d->paint->labels + start, n, y)) {
+  if (line != fill && find_edges (c, c->paint->labels + start, n, y)) {
     for (i = 0; i < n; i++)
-      out[i] = d->paint->edge[i] ? line : fill;
+      out[i] = c->paint->edge[i] ? line : fill;
   } else {
     fill_pixels (out, n, fill);
   }
   if (x > 0)
     fill_pixels (out, width, line);
-  if (x + n < d->area.w)
+  if (x + n < c->overlay->width)
     fill_pixels (out + n - width, width, line);
 }
 
-static void
-paint_masks (Drawing * d)
+/* As the layer stores it: the most significant byte of Y'CbCr comes first. */
+static guint32
+get_pixel (const Canvas * c, guint32 colour)
 {
-  guint32 fill[256] = { 0, }, line[256] = { 0, };
-  guint i;
+  return c->drawing->yuv ? GUINT32_TO_BE (colour) : colour;
+}
+
+static void
+paint_masks (const Canvas * c)
+{
+  const struct sam_overlay *overlay = c->overlay;
+  guint32 fill[256], line[256];
   gint x, y, n;
 
-  for (i = 0; i < d->report->num_objects; i++) {
-    const GstSamObject *object = &d->report->object[i];
-    guint32 rgb = gst_sam_palette_get (object->slot);
-
-    if (!is_visible (object))
-      continue;
-    if (d->style->masks)
-      fill[object->slot] = get_pixel (d, rgb, d->style->opacity * d->strength);
-    line[object->slot] = d->style->outlines && d->style->line_width ?
-        get_pixel (d, rgb, d->strength) : fill[object->slot];
+  for (n = 0; n < 256; n++) {
+    fill[n] = get_pixel (c, overlay->fill[n]);
+    line[n] = get_pixel (c, overlay->line[n]);
   }
-  for (y = 0; y < d->area.h; y++) {
-    const guint8 *labels = d->paint->labels + (gsize) y * d->area.w;
+  for (y = 0; y < overlay->height; y++) {
+    const guint8 *labels = c->paint->labels + (gsize) y * overlay->width;
 
-    for (x = 0; x < d->area.w; x += n) {
-      n = count_same (labels + x, d->area.w - x);
+    for (x = 0; x < overlay->width; x += n) {
+      n = count_same (labels + x, overlay->width - x);
       if (line[labels[x]])
-        paint_run (d, x, y, n, fill[labels[x]], line[labels[x]]);
+        paint_run (c, x, y, n, fill[labels[x]], line[labels[x]]);
       else
-        memset (d->paint->pixels + (gsize) y * d->area.w + x, 0, n * 4);
+        memset (c->paint->pixels + (gsize) y * overlay->width + x, 0, n * 4);
     }
   }
 }
 
 static void
-fill_rect (Drawing * d, gint left, gint top, gint width, gint height,
+fill_rect (const Canvas * c, gint left, gint top, gint width, gint height,
     guint32 colour)
 {
-  gint x0 = MAX (left - d->area.x, 0);
-  gint y0 = MAX (top - d->area.y, 0);
-  gint x1 = MIN (left + width - d->area.x, d->area.w);
-  gint y1 = MIN (top + height - d->area.y, d->area.h);
-  gint x, y;
+  const struct sam_overlay *overlay = c->overlay;
+  gint x0 = MAX (left - overlay->x, 0);
+  gint y0 = MAX (top - overlay->y, 0);
+  gint x1 = MIN (left + width - overlay->x, overlay->width);
+  gint y1 = MIN (top + height - overlay->y, overlay->height);
+  guint32 pixel = get_pixel (c, colour);
+  gint y;
 
-  for (y = y0; y < y1; y++) {
-    for (x = x0; x < x1; x++)
-      d->paint->pixels[(gsize) y * d->area.w + x] = colour;
-  }
+  for (y = y0; y < y1 && x0 < x1; y++)
+    fill_pixels (c->paint->pixels + (gsize) y * overlay->width + x0, x1 - x0,
+        pixel);
 }
 
 static void
-paint_box (Drawing * d, const GstSamObject * object)
+paint_patch (const Canvas * c, const struct sam_patch *patch)
 {
-  const guint32 colour = get_pixel (d, gst_sam_palette_get (object->slot),
-      d->strength);
-  const gint line = MAX (1, (gint) d->style->line_width);
-  Rect b = get_box (d, object);
+  const gint scale = patch->scale;
+  const gint columns = scale ? patch->width / scale : 0;
+  const gint rows = scale ? patch->height / scale : 0;
+  const guint32 *bits = c->overlay->bits + patch->first;
+  gint row, i;
 
-  fill_rect (d, b.x, b.y, b.w, line, colour);
-  fill_rect (d, b.x, b.y + b.h - line, b.w, line, colour);
-  fill_rect (d, b.x, b.y, line, b.h, colour);
-  fill_rect (d, b.x + b.w - line, b.y, line, b.h, colour);
-}
-
-static void
-paint_glyph (Drawing * d, gchar c, gint x, gint y, guint32 colour)
-{
-  const guint8 *glyph = gst_sam_font_get (c);
-  gint row, bit;
-
-  for (row = 0; glyph && row < GST_SAM_FONT_HEIGHT; row++) {
-    for (bit = 0; bit < GST_SAM_FONT_WIDTH; bit++) {
-      if (glyph[row] >> (GST_SAM_FONT_WIDTH - 1 - bit) & 1)
-        fill_rect (d, x + bit * d->scale, y + row * d->scale, d->scale,
-            d->scale, colour);
+  fill_rect (c, patch->x, patch->y, patch->width, patch->height,
+      patch->colour);
+  for (row = 0; row < rows; row++, bits += (columns + 31) / 32) {
+    for (i = 0; i < columns; i++) {
+      if (bits[i / 32] >> (i % 32) & 1)
+        fill_rect (c, patch->x + i * scale, patch->y + row * scale, scale,
+            scale, patch->ink);
     }
   }
-}
-
-static void
-paint_label (Drawing * d, const GstSamObject * object)
-{
-  const guint32 rgb = gst_sam_palette_get (object->slot);
-  /* Rec. 601 luma: dark letters on light colours */
-  const gint luma = (299 * (rgb >> 16) + 587 * (rgb >> 8 & 255) +
-      114 * (rgb & 255)) / 1000;
-  const guint32 ink = get_pixel (d, luma > 140 ? 0x000000 : 0xffffff,
-      d->strength);
-  gchar text[40];
-  Rect label;
-  gint i;
-
-  write_label (d, object, text);
-  if (!*text)
-    return;
-  label = get_label (d, object, text);
-  fill_rect (d, label.x, label.y, label.w, label.h,
-      get_pixel (d, rgb, 0.8 * d->strength));
-  for (i = 0; text[i]; i++)
-    paint_glyph (d, text[i], label.x + (2 + i * (GST_SAM_FONT_WIDTH + 1)) *
-        d->scale, label.y + 2 * d->scale, ink);
 }
 
 gboolean
-gst_sam_paint_draw (GstSamPaint * paint, const GstSamPaintStyle * style,
-    const GstSamReport * report, GstVideoFrame * frame)
+gst_sam_paint_draw (GstSamPaint * paint, const GstSamDrawing * drawing,
+    GstVideoFrame * frame)
 {
-  Drawing d = {.paint = paint,.style = style,.report = report };
+  const struct sam_overlay *overlay = &drawing->overlay;
+  const Canvas c = { paint, drawing, overlay };
   GstSamLayer layer;
-  guint i;
+  gint i;
 
-  /* 14 pixels high letters at 360 lines, 28 at 1080 */
-  d.scale = MAX (1, (paint->height + 180) / 270);
-  d.strength = style->dim_stale && report->state == GST_SAM_REPORT_STALE ?
-      0.5 : 1;
-  set_colours (&d, &frame->info);
-  if (!find_area (&d))
-    return TRUE;
-  if ((style->masks || style->outlines) && make_labels (&d))
-    paint_masks (&d);
+  if (drawing->has_labels && make_labels (&c))
+    paint_masks (&c);
   else
-    memset (paint->pixels, 0, (gsize) d.area.w * d.area.h * 4);
-  for (i = 0; i < report->num_objects; i++) {
-    if (style->boxes && is_visible (&report->object[i]))
-      paint_box (&d, &report->object[i]);
-  }
-  for (i = 0; i < report->num_objects; i++) {
-    if (is_visible (&report->object[i]))
-      paint_label (&d, &report->object[i]);
-  }
+    memset (paint->pixels, 0, (gsize) overlay->width * overlay->height * 4);
+  for (i = 0; i < overlay->num_patches; i++)
+    paint_patch (&c, &overlay->patches[i]);
   layer.pixels = paint->pixels;
-  layer.yuv = d.yuv;
-  layer.x = d.area.x;
-  layer.y = d.area.y;
-  layer.w = d.area.w;
-  layer.h = d.area.h;
+  layer.yuv = drawing->yuv;
+  layer.x = overlay->x;
+  layer.y = overlay->y;
+  layer.w = overlay->width;
+  layer.h = overlay->height;
   return gst_sam_blend (&layer, frame);
 }

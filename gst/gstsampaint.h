@@ -1,17 +1,9 @@
 #ifndef __GST_SAM_PAINT_H__
 #define __GST_SAM_PAINT_H__
 
-#include "gstsammeta.h"
+#include "gstsamdrawing.h"
 
 G_BEGIN_DECLS
-
-typedef struct
-{
-  gdouble opacity;              /* of the filled masks, 0 .. 1 */
-  guint line_width;             /* px of the frame */
-  gboolean masks, outlines, boxes, ids, scores;
-  gboolean dim_stale;           /* half as opaque where masks are stale */
-} GstSamPaintStyle;
 
 /**
  * GstSamPaint:
@@ -31,11 +23,10 @@ typedef struct
 gboolean gst_sam_paint_prepare (GstSamPaint * paint, gint width, gint height);
 void gst_sam_paint_clear (GstSamPaint * paint);
 
-/* Paint what the report says over the frame, which is mapped for reading and
- * writing. FALSE: the frame's format cannot be blended. */
+/* Paint it over the frame, which is mapped for reading and writing. FALSE: the
+ * frame's format cannot be blended. */
 gboolean gst_sam_paint_draw (GstSamPaint * paint,
-    const GstSamPaintStyle * style, const GstSamReport * report,
-    GstVideoFrame * frame);
+    const GstSamDrawing * drawing, GstVideoFrame * frame);
 
 G_END_DECLS
 

@@ -247,7 +247,7 @@ GST_END_TEST;
 /* samoverlay draws on them what it draws in system memory. */
 GST_START_TEST (test_overlay)
 {
-  static const gchar *const some[] = { "NV12", "RGBA", "P010_10LE" };
+  const gchar *const *some = formats;
   gchar *plain = g_strdup_printf (SOURCE EVEN "! fakesink name=s", some[__i__]);
   gchar *in = g_strdup_printf (SOURCE EVEN "! " TRACK "backend=cuda ! "
       "samoverlay ! fakesink name=s", some[__i__]);
@@ -290,6 +290,25 @@ GST_START_TEST (test_overlay_pad)
   fail_unless_equals_string (sum[0], sum[1]);
   g_free (sum[0]);
   g_free (sum[1]);
+}
+
+GST_END_TEST;
+
+/* To do so it copies no frame and no label map: only rectangles, to the GPU. */
+GST_START_TEST (test_overlay_copies)
+{
+  static Seen without, with;
+  gchar *launch = g_strdup_printf (SOURCE EVEN "! " UPLOAD " " TRACK
+      "backend=cuda ! samoverlay draw-boxes=true ! fakesink", "NV12");
+
+  play_with ("cuda", UPLOAD, "NV12", EVEN, &without);
+  play (launch, &with);
+  check_same (&without, &with, "samoverlay");
+  fail_unless_equals_int (with.on_device, FRAMES);
+  fail_unless_equals_uint64 (with.copied.to_host, without.copied.to_host);
+  fail_unless (with.copied.to_device > without.copied.to_device);
+  fail_unless (with.copied.to_device < without.copied.to_device + 2000);
+  g_free (launch);
 }
 
 GST_END_TEST;
@@ -486,7 +505,8 @@ cudamemory_suite (void)
     tcase_add_loop_test (tc, test_odd_sizes, 0, 3);
     tcase_add_test (tc, test_on_the_cpu);
     tcase_add_test (tc, test_through);
-    tcase_add_loop_test (tc, test_overlay, 0, 3);
+    tcase_add_loop_test (tc, test_overlay, 0, G_N_ELEMENTS (formats));
+    tcase_add_test (tc, test_overlay_copies);
     tcase_add_loop_test (tc, test_overlay_pad, 0, 4);
   } else {
     g_printerr ("without cudaupload and cudadownload of GStreamer's nvcodec "

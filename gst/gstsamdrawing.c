@@ -1,0 +1,340 @@
+/* Geometry, colours and text of what is painted: masks, outlines, boxes and
+ * labels, as tables of colours and rectangles. */
+
+#include "gstsamdrawing.h"
+
+#include "gstsamfont.h"
+#include "gstsampalette.h"
+
+#include <string.h>
+
+/* Squares of a label's picture: a margin, and a gap between letters. */
+#define MARGIN 2
+#define LETTER_WIDTH (GST_SAM_FONT_WIDTH + 1)
+#define LABEL_HEIGHT (GST_SAM_FONT_HEIGHT + 2 * MARGIN)
+#define MAX_TEXT 40
+#define MAX_PATCHES (GST_SAM_REPORT_OBJECTS * 5)
+#define MAX_WORDS (GST_SAM_REPORT_OBJECTS * LABEL_HEIGHT * \
+    ((MAX_TEXT * LETTER_WIDTH + 3 + 31) / 32))
+
+typedef struct
+{
+  gint x, y, w, h;
+} Rect;
+
+/* 0xAARRGGBB; Y'CbCr frames get one of their own matrix and range, 0xAAYYUUVV:
+ * the blending of GstVideo converts RGB with one matrix for all. */
+static guint32
+get_colour (const GstSamDrawing * d, guint32 rgb, gdouble alpha)
+{
+  const guint a = CLAMP (alpha, 0, 1) * 255 + 0.5;
+  gdouble r = (rgb >> 16 & 255) / 255.0, g = (rgb >> 8 & 255) / 255.0;
+  gdouble b = (rgb & 255) / 255.0;
+  gdouble y = d->kr * r + (1 - d->kr - d->kb) * g + d->kb * b;
+  guint yuv[3];
+
+  if (!d->yuv)
+    return a << 24 | rgb;
+  yuv[0] = d->offset[0] + y * d->range[0] + 0.5;
+  yuv[1] = d->offset[1] + (b - y) / (2 - 2 * d->kb) * d->range[1] + 0.5;
+  yuv[2] = d->offset[2] + (r - y) / (2 - 2 * d->kr) * d->range[2] + 0.5;
+  return a << 24 | MIN (yuv[0], 255) << 16 | MIN (yuv[1], 255) << 8 |
+      MIN (yuv[2], 255);
+}
+
+/* How the frame's format stores colours. */
+static void
+set_colours (GstSamDrawing * d, const GstVideoInfo * info)
+{
+  const GstVideoColorimetry *colour = &GST_VIDEO_INFO_COLORIMETRY (info);
+  const GstVideoFormatInfo *ayuv =
+      gst_video_format_get_info (GST_VIDEO_FORMAT_AYUV);
+
+  d->yuv = GST_VIDEO_INFO_IS_YUV (info) || GST_VIDEO_INFO_IS_GRAY (info);
+  if (!gst_video_color_matrix_get_Kr_Kb (colour->matrix, &d->kr, &d->kb))
+    gst_video_color_matrix_get_Kr_Kb (GST_VIDEO_COLOR_MATRIX_BT601, &d->kr,
+        &d->kb);
+  gst_video_color_range_offsets (colour->range, ayuv, d->offset, d->range);
+}
+
+static gboolean
+is_visible (const GstSamObject * object)
+{
+  return object->w > 0 && object->h > 0 && object->slot > 0 &&
+      object->slot < 256;
+}
+
+/* Where the object lies in a frame of the paint's size. */
+static Rect
+get_box (const GstSamDrawing * d, const GstSamObject * object)
+{
+  const GstSamReport *report = d->report;
+  Rect box;
+
+  box.x = gst_util_uint64_scale_int (MAX (object->x, 0), d->width,
+      report->width);
+  box.y = gst_util_uint64_scale_int (MAX (object->y, 0), d->height,
+      report->height);
+  box.w = gst_util_uint64_scale_int_ceil (MAX (object->x, 0) + object->w,
+      d->width, report->width) - box.x;
+  box.h = gst_util_uint64_scale_int_ceil (MAX (object->y, 0) + object->h,
+      d->height, report->height) - box.y;
+  return box;
+}
+
+static gint
+get_label_height (const GstSamDrawing * d)
+{
+  if (!d->style->ids && !d->style->scores)
+    return 0;
+  return LABEL_HEIGHT * d->scale;
+}
+
+static void
+write_label (const GstSamDrawing * d, const GstSamObject * object,
+    gchar text[MAX_TEXT])
+{
+  gchar id[24] = "", score[16] = "";
+
+  if (d->style->ids)
+    g_snprintf (id, sizeof id, "#%" G_GUINT64_FORMAT, object->id);
+  if (d->style->scores)
+    g_snprintf (score, sizeof score, "%.2f", CLAMP (object->iou, 0, 1));
+  g_snprintf (text, MAX_TEXT, "%s%s%s", id, *id && *score ? " " : "", score);
+  /* the decimal point of the locale */
+  g_strdelimit (text, ",", '.');
+}
+
+static gint
+get_label_width (const GstSamDrawing * d, const gchar * text)
+{
+  return (LETTER_WIDTH * (gint) strlen (text) + 3) * d->scale;
+}
+
+/* The label stands on the box, or hangs from it at the frame's upper edge. */
+static Rect
+get_label (const GstSamDrawing * d, const GstSamObject * object,
+    const gchar * text)
+{
+  Rect box = get_box (d, object), label;
+
+  label.w = get_label_width (d, text);
+  label.h = get_label_height (d);
+  label.x = CLAMP (box.x, 0, MAX (0, d->width - label.w));
+  label.y = box.y >= label.h ? box.y - label.h : MIN (box.y,
+      MAX (0, d->height - label.h));
+  return label;
+}
+
+static void
+include (Rect * area, Rect r)
+{
+  gint right, bottom;
+
+  if (!area->w) {
+    *area = r;
+    return;
+  }
+  right = MAX (area->x + area->w, r.x + r.w);
+  bottom = MAX (area->y + area->h, r.y + r.h);
+  area->x = MIN (area->x, r.x);
+  area->y = MIN (area->y, r.y);
+  area->w = right - area->x;
+  area->h = bottom - area->y;
+}
+
+/* All that will be painted, at even coordinates: chroma is blended in pairs. */
+static gboolean
+find_area (GstSamDrawing * d)
+{
+  const GstSamReport *report = d->report;
+  const gint width = d->width, height = d->height;
+  struct sam_overlay *overlay = &d->overlay;
+  Rect area = { 0, };
+  gint margin_x = 0, margin_y = 0;
+  guint i;
+
+  /* A box is the frame's, a mask may be coarse: its edges lie a cell off. */
+  if (report->mask) {
+    margin_x = width / report->mask_width + 1;
+    margin_y = height / report->mask_height + 1;
+  }
+  for (i = 0; i < report->num_objects; i++) {
+    const GstSamObject *object = &report->object[i];
+    gchar text[MAX_TEXT];
+    Rect box;
+
+    if (!is_visible (object))
+      continue;
+    box = get_box (d, object);
+    box.x -= margin_x;
+    box.y -= margin_y;
+    box.w += 2 * margin_x;
+    box.h += 2 * margin_y;
+    include (&area, box);
+    write_label (d, object, text);
+    if (*text)
+      include (&area, get_label (d, object, text));
+  }
+  area.w = MIN (GST_ROUND_UP_2 (area.x + area.w), width);
+  area.h = MIN (GST_ROUND_UP_2 (area.y + area.h), height);
+  area.x = MAX (area.x, 0) & ~1;
+  area.y = MAX (area.y, 0) & ~1;
+  area.w -= area.x;
+  area.h -= area.y;
+  overlay->x = area.x;
+  overlay->y = area.y;
+  overlay->width = area.w;
+  overlay->height = area.h;
+  return area.w > 0 && area.h > 0;
+}
+
+static void
+colour_masks (GstSamDrawing * d)
+{
+  struct sam_overlay *overlay = &d->overlay;
+  guint i;
+
+  memset (overlay->fill, 0, sizeof overlay->fill);
+  memset (overlay->line, 0, sizeof overlay->line);
+  for (i = 0; i < d->report->num_objects; i++) {
+    const GstSamObject *object = &d->report->object[i];
+    guint32 rgb = gst_sam_palette_get (object->slot);
+    guint32 *fill = &overlay->fill[object->slot & 255];
+
+    if (!is_visible (object))
+      continue;
+    if (d->style->masks)
+      *fill = get_colour (d, rgb, d->style->opacity * d->strength);
+    overlay->line[object->slot] = d->style->outlines && d->style->line_width ?
+        get_colour (d, rgb, d->strength) : *fill;
+  }
+  overlay->line_width = d->style->outlines ? d->style->line_width : 0;
+}
+
+static struct sam_patch *
+add_patch (GstSamDrawing * d, gint x, gint y, gint w, gint h, guint32 colour)
+{
+  struct sam_patch *patch = &d->patches[d->overlay.num_patches++];
+
+  memset (patch, 0, sizeof *patch);
+  patch->x = x;
+  patch->y = y;
+  patch->width = MAX (w, 0);
+  patch->height = MAX (h, 0);
+  patch->colour = colour;
+  return patch;
+}
+
+static void
+add_box (GstSamDrawing * d, const GstSamObject * object)
+{
+  const guint32 colour = get_colour (d, gst_sam_palette_get (object->slot),
+      d->strength);
+  const gint line = MAX (1, (gint) d->style->line_width);
+  Rect b = get_box (d, object);
+
+  add_patch (d, b.x, b.y, b.w, line, colour);
+  add_patch (d, b.x, b.y + b.h - line, b.w, line, colour);
+  add_patch (d, b.x, b.y, line, b.h, colour);
+  add_patch (d, b.x + b.w - line, b.y, line, b.h, colour);
+}
+
+/* Bits of a glyph whose upper left is in the given column of the picture. */
+static void
+add_glyph (guint32 * bits, gint words, gchar c, gint column)
+{
+  const guint8 *glyph = gst_sam_font_get (c);
+  gint row, bit;
+
+  for (row = 0; glyph && row < GST_SAM_FONT_HEIGHT; row++) {
+    for (bit = 0; bit < GST_SAM_FONT_WIDTH; bit++) {
+      const gint at = column + bit;
+
+      if (glyph[row] >> (GST_SAM_FONT_WIDTH - 1 - bit) & 1)
+        bits[(MARGIN + row) * words + at / 32] |= 1u << (at % 32);
+    }
+  }
+}
+
+static void
+add_label (GstSamDrawing * d, const GstSamObject * object)
+{
+  const guint32 rgb = gst_sam_palette_get (object->slot);
+  /* Rec. 601 luma: dark letters on light colours */
+  const gint luma = (299 * (rgb >> 16) + 587 * (rgb >> 8 & 255) +
+      114 * (rgb & 255)) / 1000;
+  struct sam_patch *patch;
+  gchar text[MAX_TEXT];
+  gint words, i;
+  Rect label;
+
+  write_label (d, object, text);
+  if (!*text)
+    return;
+  label = get_label (d, object, text);
+  words = (label.w / d->scale + 31) / 32;
+  patch = add_patch (d, label.x, label.y, label.w, label.h,
+      get_colour (d, rgb, 0.8 * d->strength));
+  patch->ink = get_colour (d, luma > 140 ? 0x000000 : 0xffffff, d->strength);
+  patch->scale = d->scale;
+  patch->first = d->overlay.num_words;
+  d->overlay.num_words += words * LABEL_HEIGHT;
+  memset (d->bits + patch->first, 0, words * LABEL_HEIGHT * sizeof *d->bits);
+  for (i = 0; text[i]; i++)
+    add_glyph (d->bits + patch->first, words, text[i],
+        MARGIN + i * LETTER_WIDTH);
+}
+
+static void
+add_patches (GstSamDrawing * d)
+{
+  const GstSamReport *report = d->report;
+  guint i;
+
+  if (!d->patches) {
+    d->patches = g_new (struct sam_patch, MAX_PATCHES);
+    d->bits = g_new (guint32, MAX_WORDS);
+  }
+  d->overlay.num_patches = d->overlay.num_words = 0;
+  d->overlay.patches = d->patches;
+  d->overlay.bits = d->bits;
+  for (i = 0; i < report->num_objects; i++) {
+    if (d->style->boxes && is_visible (&report->object[i]))
+      add_box (d, &report->object[i]);
+  }
+  for (i = 0; i < report->num_objects; i++) {
+    if (is_visible (&report->object[i]))
+      add_label (d, &report->object[i]);
+  }
+}
+
+gboolean
+gst_sam_drawing_make (GstSamDrawing * d, const GstSamPaintStyle * style,
+    const GstSamReport * report, const GstVideoInfo * info)
+{
+  d->style = style;
+  d->report = report;
+  d->width = GST_VIDEO_INFO_WIDTH (info);
+  d->height = GST_VIDEO_INFO_HEIGHT (info);
+  /* 14 pixels high letters at 360 lines, 28 at 1080 */
+  d->scale = MAX (1, (d->height + 180) / 270);
+  d->strength = style->dim_stale && report->state == GST_SAM_REPORT_STALE ?
+      0.5 : 1;
+  /* not the flag: GStreamer 1.22 forgot it at AV12 */
+  d->overlay.has_alpha = GST_VIDEO_INFO_N_COMPONENTS (info) > GST_VIDEO_COMP_A;
+  d->has_labels = report->mask && (style->masks || style->outlines);
+  set_colours (d, info);
+  if (!find_area (d))
+    return FALSE;
+  colour_masks (d);
+  add_patches (d);
+  return TRUE;
+}
+
+void
+gst_sam_drawing_clear (GstSamDrawing * d)
+{
+  g_clear_pointer (&d->patches, g_free);
+  g_clear_pointer (&d->bits, g_free);
+}
