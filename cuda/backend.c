@@ -212,6 +212,7 @@ static const struct sam_ops table = {
     .forget           = sam_cuda_forget,
     .pack_bytes       = sam_pack_bytes_cuda,
     .pack             = sam_pack_cuda,
+    .wants_bias_bf16  = true,
     .copy             = sam_copy_cuda,
     .copy_rows        = sam_copy_rows_cuda,
     .add              = sam_add_cuda,

@@ -1,6 +1,5 @@
 // Products with weights, and the product of mask tokens and pixels. See blaslt.c for the large ones
-// with a plain epilogue, gemm.cuh for all others: GELU (cuBLASLt's is the tanh form, the models' is
-// erf), F32 bias on BF16 rows, addends that repeat, F32 factors.
+// with a plain epilogue, gemm.cuh for all others: small ones, addends that repeat, F32 factors.
 #include <stdlib.h>
 #include <string.h>
 

@@ -205,12 +205,12 @@ static void self_attention(struct sam_queue *q, const struct sam_two_way_layer *
         add(q, .dst = u, .a = tokens, .b = *position, .scale = 1);
         shortcut = tokens;
     }
-    linear(q, .dst = Q, .src = u, PRODUCT(l->self.q));
-    linear(q, .dst = K, .src = u, PRODUCT(l->self.k));
-    linear(q, .dst = V, .src = tokens, PRODUCT(l->self.v));
+    linear(q, .dst = Q, .src = u, LINEAR(l->self.q));
+    linear(q, .dst = K, .src = u, LINEAR(l->self.k));
+    linear(q, .dst = V, .src = tokens, LINEAR(l->self.v));
     attention(q, .dst = mixed, .q = Q, .k = K, .v = V, .heads = SAM_DECODER_HEADS,
               .exact = true, .scale = head_scale(d));
-    linear(q, .dst = tokens, .src = mixed, PRODUCT(l->self.out), .add = shortcut);
+    linear(q, .dst = tokens, .src = mixed, LINEAR(l->self.out), .add = shortcut);
     layernorm(q, .dst = tokens, .src = tokens, NORM(l->norm1), .eps = EPS_TRANSFORMER);
 }
 
@@ -220,7 +220,7 @@ static void token_query(struct sam_queue *q, const struct sam_attention_weights 
 {
     const struct sam_tensor u = fit(s->u, tokens, tokens.c);
     add(q, .dst = u, .a = tokens, .b = position, .scale = 1);
-    linear(q, .dst = query, .src = u, PRODUCT(w->q));
+    linear(q, .dst = query, .src = u, LINEAR(w->q));
 }
 
 // Tokens look at the image; `query` is theirs already.
@@ -232,11 +232,11 @@ static void token_to_image(struct sam_queue *q, const struct sam_attention_weigh
     const struct sam_tensor K = sam_first(s->ik, tokens.n), V = sam_first(s->iv, tokens.n);
     const struct sam_tensor mixed = fit(s->mixed, tokens, tokens.c / 2);
 
-    linear(q, .dst = K, .src = image, PRODUCT(w->k), .add = key_place);
-    linear(q, .dst = V, .src = image, PRODUCT(w->v));
+    linear(q, .dst = K, .src = image, LINEAR(w->k), .add = key_place);
+    linear(q, .dst = V, .src = image, LINEAR(w->v));
     attention(q, .dst = mixed, .q = query, .k = K, .v = V, .heads = SAM_DECODER_HEADS,
               .exact = true, .scale = head_scale(tokens.c / 2));
-    linear(q, .dst = tokens, .src = mixed, PRODUCT(w->out), .add = tokens);
+    linear(q, .dst = tokens, .src = mixed, LINEAR(w->out), .add = tokens);
     layernorm(q, .dst = tokens, .src = tokens, NORM(*norm), .eps = EPS_TRANSFORMER);
 }
 
@@ -252,12 +252,12 @@ static void image_to_token(struct sam_queue *q, const struct sam_two_way_layer *
     const struct sam_tensor K = fit(s->tk, tokens, d / 2), V = fit(s->tv, tokens, d / 2);
 
     add(q, .dst = u, .a = tokens, .b = position, .scale = 1);
-    linear(q, .dst = Q, .src = image, PRODUCT(w->q), .add = query_place);
-    linear(q, .dst = K, .src = u, PRODUCT(w->k));
-    linear(q, .dst = V, .src = tokens, PRODUCT(w->v));
+    linear(q, .dst = Q, .src = image, LINEAR(w->q), .add = query_place);
+    linear(q, .dst = K, .src = u, LINEAR(w->k));
+    linear(q, .dst = V, .src = tokens, LINEAR(w->v));
     attention(q, .dst = mixed, .q = Q, .k = K, .v = V, .heads = SAM_DECODER_HEADS,
               .exact = true, .scale = head_scale(d / 2));
-    linear(q, .dst = image, .src = mixed, PRODUCT(w->out), .add = image);
+    linear(q, .dst = image, .src = mixed, LINEAR(w->out), .add = image);
     layernorm(q, .dst = image, .src = image, NORM(l->norm4), .eps = EPS_TRANSFORMER);
 }
 
@@ -265,8 +265,8 @@ static void two_way_mlp(struct sam_queue *q, const struct sam_two_way_layer *l,
                         const struct sam_decoder_scratch *s, struct sam_tensor tokens)
 {
     const struct sam_tensor hidden = fit(s->hidden, tokens, s->hidden.c);
-    linear(q, .dst = hidden, .src = tokens, PRODUCT(l->mlp_in), .act = SAM_ACT_RELU);
-    linear(q, .dst = tokens, .src = hidden, PRODUCT(l->mlp_out), .add = tokens);
+    linear(q, .dst = hidden, .src = tokens, LINEAR(l->mlp_in), .act = SAM_ACT_RELU);
+    linear(q, .dst = tokens, .src = hidden, LINEAR(l->mlp_out), .add = tokens);
     layernorm(q, .dst = tokens, .src = tokens, NORM(l->norm3), .eps = EPS_TRANSFORMER);
 }
 
@@ -354,9 +354,9 @@ static void mlp3(struct sam_queue *q, const struct sam_mlp3 *mlp,
 {
     const struct sam_tensor a = sam_view(s->mlp_a, src.n, 1, 1, mlp->layer[0].weight.out);
     const struct sam_tensor b = sam_view(s->mlp_b, src.n, 1, 1, mlp->layer[1].weight.out);
-    linear(q, .dst = a, .src = src, PRODUCT(mlp->layer[0]), .act = SAM_ACT_RELU);
-    linear(q, .dst = b, .src = a, PRODUCT(mlp->layer[1]), .act = SAM_ACT_RELU);
-    linear(q, .dst = dst, .src = b, PRODUCT(mlp->layer[2]), .act = act);
+    linear(q, .dst = a, .src = src, LINEAR(mlp->layer[0]), .act = SAM_ACT_RELU);
+    linear(q, .dst = b, .src = a, LINEAR(mlp->layer[1]), .act = SAM_ACT_RELU);
+    linear(q, .dst = dst, .src = b, LINEAR(mlp->layer[2]), .act = act);
 }
 
 // All four candidates, their IoUs and the object score. tokens: [score, IoU, masks, prompts].

@@ -31,6 +31,7 @@
 #define gate(q, ...)           sam_op_gate(q, &(struct sam_gate) { __VA_ARGS__ })
 
 #define PRODUCT(p) .weight = (p).weight, .bias = (p).bias
+#define LINEAR(p)  PRODUCT(p), .bias_bf16 = (p).bias_bf16
 #define NORM(n)    .gamma = (n).weight, .beta = (n).bias
 
 // Epsilon of the norms: PyTorch's own in the transformers, SAM's in the trunk and of maps.

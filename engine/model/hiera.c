@@ -128,15 +128,15 @@ void sam_hiera_block_run(struct sam_queue *q, const struct sam_hiera_block *b,
     // The shortcut of a pooling block: the normalised input projected, then pooled.
     if (b->pool) {
         const struct sam_tensor wide = sam_view(s->wide, 1, H, W, out);
-        linear(q, .dst = wide, .src = u, PRODUCT(b->shortcut));
+        linear(q, .dst = wide, .src = u, LINEAR(b->shortcut));
         maxpool(q, .dst = y, .src = wide);
     }
 
     // Positions that fill up the last windows are zeros after the norm: their q, k, v are biases.
-    linear(q, .dst = qkv, .src = u, PRODUCT(b->qkv));
+    linear(q, .dst = qkv, .src = u, LINEAR(b->qkv));
     window_attention(q, .dst = mixed, .qkv = qkv, .pad = b->qkv.bias, .heads = b->heads,
                      .window = b->window, .pool = b->pool);
-    linear(q, .dst = y, .src = mixed, PRODUCT(b->proj), .add = b->pool ? y : x);
+    linear(q, .dst = y, .src = mixed, LINEAR(b->proj), .add = b->pool ? y : x);
     sam_mlp_run(q, &b->mlp, EPS_MAP, SAM_ACT_GELU, y, s->u, s->wide);
 }
 

@@ -84,6 +84,16 @@ void sam_load_norm(struct sam_loader *l, struct sam_affine *norm, int c, const c
     norm->bias = load_vector(l, c, name, "bias");
 }
 
+// What a linear layer needs beside its weight and its bias.
+static void finish_linear(struct sam_loader *l, struct sam_product *p)
+{
+    if (p->weight.exact || !sam_op_wants_bias_bf16(l->queue))
+        return;
+    p->bias_bf16 = sam_arena_tensor(&l->constant, SAM_BF16, 1, 1, 1, p->bias.c);
+    if (sam_load_live(l))
+        sam_op_copy(l->queue, &(struct sam_copy) { .dst = p->bias_bf16, .src = p->bias });
+}
+
 void sam_load_linear(struct sam_loader *l, struct sam_product *p, int out, int in,
                      const char *fmt, ...)
 {
@@ -94,6 +104,7 @@ void sam_load_linear(struct sam_loader *l, struct sam_product *p, int out, int i
     sam_load_read(l, w, 2, (int64_t[]) { out, in }, "%s.weight", name);
     p->weight = sam_load_matrix(l, w, out, in);
     p->bias = load_vector(l, out, name, "bias");
+    finish_linear(l, p);
     sam_arena_release(&l->staging, mark);
 }
 
@@ -185,5 +196,6 @@ void sam_load_folded(struct sam_loader *l, struct sam_product *p,
             fold_row(second, first, o, sum, weight + (size_t) o * in, bias + o);
     p->weight = sam_load_matrix(l, weight, out, in);
     p->bias = sam_load_tensor(l, bias, 1, 1, out);
+    finish_linear(l, p);
     sam_arena_release(&l->staging, mark);
 }

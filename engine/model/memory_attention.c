@@ -139,13 +139,13 @@ static void self_attention(struct sam_queue *q, const struct sam_memory_attentio
     const struct sam_tensor V = sam_first(s->v, x.n);
 
     layernorm(q, .dst = u, .src = x, NORM(l->norm1), .eps = EPS_TRANSFORMER);
-    linear(q, .dst = Q, .src = u, PRODUCT(l->self_q));
-    linear(q, .dst = K, .src = u, PRODUCT(l->self_k));
-    linear(q, .dst = V, .src = u, PRODUCT(l->self_v));
+    linear(q, .dst = Q, .src = u, LINEAR(l->self_q));
+    linear(q, .dst = K, .src = u, LINEAR(l->self_k));
+    linear(q, .dst = V, .src = u, LINEAR(l->self_v));
     rope(q, .dst = Q, .src = Q, .table = a->rope);
     rope(q, .dst = K, .src = K, .table = a->rope);
     attention(q, .dst = mixed, .q = Q, .k = K, .v = V, .heads = 1, .scale = 1 / sqrtf(x.c));
-    linear(q, .dst = x, .src = mixed, PRODUCT(l->self_out), .add = x);
+    linear(q, .dst = x, .src = mixed, LINEAR(l->self_out), .add = x);
 }
 
 // The keys carry their place and time, the values do not; pointers, at the end, do not turn.
@@ -160,11 +160,11 @@ static void cross_attention(struct sam_queue *q, const struct sam_memory_attenti
     const float scale = 1 / sqrtf(x.c);
 
     layernorm(q, .dst = u, .src = x, NORM(l->norm2), .eps = EPS_TRANSFORMER);
-    linear(q, .dst = Q, .src = u, PRODUCT(l->cross_q));
+    linear(q, .dst = Q, .src = u, LINEAR(l->cross_q));
     rope(q, .dst = Q, .src = Q, .table = a->rope);
     if (a->holds_keys) {
         const struct sam_tensor K = sam_view(s->memory_key, x.n, 1, keys.w, x.c);
-        linear(q, .dst = K, .src = keys, PRODUCT(l->cross_k));
+        linear(q, .dst = K, .src = keys, LINEAR(l->cross_k));
         rope(q, .dst = K, .src = K, .table = a->rope, .num_rotated = num_rotated);
         attention(q, .dst = narrow, .q = Q, .k = K, .v = values, .num_keys = num_keys,
                   .heads = 1, .scale = scale);
@@ -173,7 +173,7 @@ static void cross_attention(struct sam_queue *q, const struct sam_memory_attenti
                        .weight = l->cross_key, .axis = a->axis, .num_keys = num_keys,
                        .num_rotated = num_rotated, .scale = scale, .room = s->room);
     }
-    linear(q, .dst = x, .src = narrow, PRODUCT(l->cross_out), .add = x);
+    linear(q, .dst = x, .src = narrow, LINEAR(l->cross_out), .add = x);
 }
 
 void sam_memory_attention_run(struct sam_queue *q, const struct sam_model *m,

@@ -123,8 +123,8 @@ void sam_memory_encoder_run_signal(struct sam_queue *q, const struct sam_model *
     }
 
     // The frame's share is the same for every object.
-    linear(q, .dst = s->pix, .src = sam_reshape(image, 1, 1, N, d), PRODUCT(e->pix_proj));
-    linear(q, .dst = x, .src = sam_reshape(mask, B, 1, N, mask.c), PRODUCT(e->down_out),
+    linear(q, .dst = s->pix, .src = sam_reshape(image, 1, 1, N, d), LINEAR(e->pix_proj));
+    linear(q, .dst = x, .src = sam_reshape(mask, B, 1, N, mask.c), LINEAR(e->down_out),
            .add = s->pix);
 
     for (int i = 0; i < m->config.fuser_layers; i++) {
@@ -132,11 +132,11 @@ void sam_memory_encoder_run_signal(struct sam_queue *q, const struct sam_model *
         depthwise(q, .dst = sam_reshape(u, B, h, h, d), .src = sam_reshape(x, B, h, h, d),
                   .weight = f->depthwise, .bias = f->depthwise_bias, .kernel = 7);
         layernorm(q, .dst = u, .src = u, NORM(f->norm), .eps = EPS_MAP);
-        linear(q, .dst = hidden, .src = u, PRODUCT(f->in), .act = SAM_ACT_GELU);
-        linear(q, .dst = x, .src = hidden, PRODUCT(f->out), .add = x);
+        linear(q, .dst = hidden, .src = u, LINEAR(f->in), .act = SAM_ACT_GELU);
+        linear(q, .dst = x, .src = hidden, LINEAR(f->out), .add = x);
     }
     if (m->config.mem_dim != d)
-        linear(q, .dst = dst, .src = x, PRODUCT(e->out));
+        linear(q, .dst = dst, .src = x, LINEAR(e->out));
     else
         copy(q, .dst = dst, .src = x);
 }
@@ -154,7 +154,7 @@ void sam_pointer_time_run(struct sam_queue *q, const struct sam_model *m, struct
                           struct sam_tensor dst)
 {
     if (m->config.pointer_time)
-        linear(q, .dst = dst, .src = sine, PRODUCT(m->memory.pointer_time));
+        linear(q, .dst = dst, .src = sine, LINEAR(m->memory.pointer_time));
     else
         copy(q, .dst = dst, .src = m->memory.no_time);
 }

@@ -18,6 +18,6 @@ void sam_mlp_run(struct sam_queue *q, const struct sam_mlp *m, float eps, enum s
     u = sam_view(u, x.n, x.h, x.w, x.c);
     hidden = sam_view(hidden, x.n, x.h, x.w, m->up.weight.out);
     layernorm(q, .dst = u, .src = x, NORM(m->norm), .eps = eps);
-    linear(q, .dst = hidden, .src = u, PRODUCT(m->up), .act = act);
-    linear(q, .dst = x, .src = hidden, PRODUCT(m->down), .add = x);
+    linear(q, .dst = hidden, .src = u, LINEAR(m->up), .act = act);
+    linear(q, .dst = x, .src = hidden, LINEAR(m->down), .add = x);
 }

@@ -36,16 +36,16 @@ void sam_neck_run(struct sam_queue *q, const struct sam_neck *n, struct sam_enco
 {
     switch (stage) {
     case 0:
-        linear(q, .dst = dst->s0, .src = x, PRODUCT(n->s0));
+        linear(q, .dst = dst->s0, .src = x, LINEAR(n->s0));
         break;
     case 1:
-        linear(q, .dst = dst->s1, .src = x, PRODUCT(n->s1));
+        linear(q, .dst = dst->s1, .src = x, LINEAR(n->s1));
         break;
     case 2:
-        linear(q, .dst = dst->image, .src = x, PRODUCT(n->main));
+        linear(q, .dst = dst->image, .src = x, LINEAR(n->main));
         break;
     case 3:
-        linear(q, .dst = s->coarse, .src = x, PRODUCT(n->coarse));
+        linear(q, .dst = s->coarse, .src = x, LINEAR(n->coarse));
         upsample_add(q, .dst = dst->image, .a = dst->image, .b = s->coarse);
         break;
     }

@@ -18,6 +18,7 @@ struct sam_affine {
 struct sam_product {
     struct sam_matrix weight;
     struct sam_tensor bias;
+    struct sam_tensor bias_bf16; // of linear layers, where the backend wants it; data NULL: not
 };
 
 // Norm, product, activation, product, added to where it began: mlp.c.

@@ -78,7 +78,7 @@ void sam_prompt_mask(struct sam_queue *q, const struct sam_model *m, struct sam_
     layernorm(q, .dst = a, .src = a, NORM(p->mask_norm1), .eps = EPS_MAP, .act = SAM_ACT_GELU);
     conv(q, .dst = b, .src = a, PRODUCT(p->mask_conv2), .kernel = 2, .stride = 2);
     layernorm(q, .dst = b, .src = b, NORM(p->mask_norm2), .eps = EPS_MAP, .act = SAM_ACT_GELU);
-    linear(q, .dst = dst, .src = b, PRODUCT(p->mask_conv3));
+    linear(q, .dst = dst, .src = b, LINEAR(p->mask_conv3));
 }
 
 void sam_prompt_downsample(struct sam_queue *q, const struct sam_model *m, struct sam_tensor mask,

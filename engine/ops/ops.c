@@ -122,15 +122,23 @@ void sam_op_layernorm(struct sam_queue *q, const struct sam_layernorm *p)
     q->ops->layernorm(q, p);
 }
 
+bool sam_op_wants_bias_bf16(const struct sam_queue *q)
+{
+    return q->ops->wants_bias_bf16 && q->precision == SAM_PRECISION_BF16;
+}
+
 void sam_op_linear(struct sam_queue *q, const struct sam_linear *p)
 {
     const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION), WEIGHT(weight),
                                 IN(bias, ARG_F32 | ARG_OPTIONAL),
+                                IN(bias_bf16, ARG_ACTIVATION | ARG_OPTIONAL),
                                 IN(add, ARG_ACTIVATION | ARG_OPTIONAL | ARG_MAY_BE_OUT), END };
     begin();
     require(same_rows(&p->dst, &p->src));
     require(p->weight.out == p->dst.c && p->weight.in == p->src.c);
     require(is_absent_or_vector(&p->bias, p->dst.c));
+    require(is_absent_or_vector(&p->bias_bf16, p->dst.c));
+    require(!p->bias_bf16.data || (p->bias.data && p->bias_bf16.type == SAM_BF16));
     require(!p->add.data || repeats_map(&p->add, &p->dst));
     require((unsigned) p->act <= SAM_ACT_SIGMOID);
     q->ops->linear(q, p);

@@ -57,10 +57,13 @@ struct sam_layernorm {
 
 // dst[r] = add[r] + act(weight src[r] + bias). bias: (1, 1, 1, out), data may be NULL: none.
 // add: like dst, or n = 1: repeated; data may be NULL: none; dst may be add.
+// bias_bf16: the same bias in BF16, for a backend that wants it and a dst in BF16, whose rounding
+// is as large; data may be NULL: none. GELU may be the tanh form then: off by 2e-4 in norm, where
+// a dst in BF16 rounds by 1.7e-3.
 struct sam_linear {
     struct sam_tensor dst, src;
     struct sam_matrix weight; // out = dst.c, in = src.c
-    struct sam_tensor bias, add;
+    struct sam_tensor bias, bias_bf16, add;
     enum sam_act act;
 };
 
@@ -355,6 +358,8 @@ struct sam_ops {
     void (*replay)(struct sam_queue *q, void *record);
     void (*forget)(struct sam_queue *q, void *record);
 
+    bool wants_bias_bf16; // in linear, where products are of BF16
+
     // Weights: bytes of the packed form; pack from F32 row-major host memory.
     size_t (*pack_bytes)(const struct sam_queue *q, int out, int in, bool exact);
     void (*pack)(struct sam_queue *q, struct sam_matrix dst, const float *weight);
@@ -398,6 +403,7 @@ void sam_op_copy(struct sam_queue *q, const struct sam_copy *p);
 void sam_op_copy_rows(struct sam_queue *q, const struct sam_copy_rows *p);
 void sam_op_add(struct sam_queue *q, const struct sam_add *p);
 void sam_op_layernorm(struct sam_queue *q, const struct sam_layernorm *p);
+bool sam_op_wants_bias_bf16(const struct sam_queue *q);
 void sam_op_linear(struct sam_queue *q, const struct sam_linear *p);
 bool sam_op_has_feed_forward(const struct sam_queue *q);
 void sam_op_feed_forward(struct sam_queue *q, const struct sam_feed_forward *p);

@@ -216,6 +216,33 @@ static void check_there(struct product *x)
     close_queue(x, "there");
 }
 
+// Rows of BF16 go to the library with a bias of BF16 and with its GELU; F32 ones with GELU do not.
+static void check_bf16_rows(struct product *x)
+{
+    uint16_t zeros[OUT] = { 0 };
+    struct sam_tensor bias;
+
+    open_queue(x);
+    bias = (struct sam_tensor) { to_device(&x->q, zeros, sizeof(zeros)), SAM_BF16, 1, 1, 1, OUT };
+    struct sam_linear op = x->op;
+    op.add = (struct sam_tensor) { 0 };
+    op.act = SAM_ACT_GELU;
+    sam_op_linear(&x->q, &op);
+    expect_counts(0, 0, "GELU of F32 rows");
+    op.dst.type = SAM_BF16;
+    sam_op_linear(&x->q, &op);
+    expect_counts(0, 0, "BF16 rows with a bias of F32");
+    op.bias_bf16 = bias;
+    sam_op_linear(&x->q, &op);
+    expect_counts(1, 1, "BF16 rows");
+    op.act = SAM_ACT_NONE;
+    sam_op_linear(&x->q, &op);
+    expect_counts(2, 2, "BF16 rows without GELU");
+    expect(!sam_queue_finish(&x->q, NULL), "BF16 rows");
+    sam_queue_free(&x->q, bias.data);
+    close_queue(x, "BF16 rows");
+}
+
 // More shapes than are remembered: those forgotten are asked for again, nothing is kept.
 static void check_many(struct product *x)
 {
@@ -274,6 +301,7 @@ int main(void)
     struct product *x = calloc(1, sizeof(*x));
 
     check_there(x);
+    check_bf16_rows(x);
     check_many(x);
     lib.is_missing = true;
     check_without(x, "no library");

@@ -179,15 +179,14 @@ static void fronts_layernorm(void)
 
 static struct sam_linear valid_linear(void)
 {
-    return (struct sam_linear) { .dst = f32(0, 2, 1, 4, 5), .src = f32(1, 2, 1, 4, 7),
-                                 .weight = matrix(2, 5, 7), .bias = f32(3, 1, 1, 1, 5),
-                                 .add = f32(4, 2, 1, 4, 5) };
+    return (struct sam_linear) { f32(0, 2, 1, 4, 5), f32(1, 2, 1, 4, 7), matrix(2, 5, 7),
+        f32(3, 1, 1, 1, 5), place(5, SAM_BF16, 1, 1, 1, 5), f32(4, 2, 1, 4, 5), SAM_ACT_NONE };
 }
 
 static void fronts_linear(void)
 {
     TAKES(linear, (void) p);
-    TAKES(linear, p->bias.data = NULL; p->add.data = NULL);
+    TAKES(linear, p->bias.data = p->bias_bf16.data = p->add.data = NULL);
     TAKES(linear, p->dst = p->add);
     TAKES(linear, p->add.n = 1);
     REFUSES(linear, p->dst = p->add; p->add.n = 1, "the same tensor or apart");
@@ -197,6 +196,8 @@ static void fronts_linear(void)
     REFUSES(linear, p->src.w = 3, "same_rows");
     REFUSES(linear, p->bias.c = 4, "bias");
     REFUSES(linear, p->bias.type = SAM_BF16, "bias of type f32");
+    REFUSES(linear, p->bias_bf16.type = SAM_F32, "SAM_BF16");
+    REFUSES(linear, p->bias.data = NULL, "bias.data");
     REFUSES(linear, p->add.c = 4, "add");
     REFUSES(linear, p->act = 4, "act");
     REFUSES(linear, p->dst.data = p->src.data, "apart in memory");
