@@ -38,23 +38,24 @@ void sam_graphs_fit(const struct sam_tracker *t, struct sam_batch *b)
                                                                  : SAM_REACH_ALL);
 }
 
-void *sam_graphs_find(const struct sam_tracker *t, const struct sam_batch *b)
+void *sam_graphs_find(const struct sam_tracker *t, enum sam_span span, const struct sam_batch *b)
 {
     const bool recent = b->keys <= keys_of(t, SAM_REACH_RECENT);
 
     if (!t->graphs.on) // and the batch may be larger than any that is recorded
         return NULL;
-    return t->graphs.track[bucket_of(b->n)][recent ? SAM_REACH_RECENT : SAM_REACH_ALL];
+    return t->graphs.track[span][bucket_of(b->n)][recent ? SAM_REACH_RECENT : SAM_REACH_ALL];
 }
 
-void sam_graphs_run(struct sam_tracker *t, void *record, sam_part *part, const struct sam_batch *b)
+void sam_graphs_run(struct sam_tracker *t, void *record, sam_part *part, const struct sam_batch *b,
+                    int64_t *ns)
 {
     struct sam_graphs *g = &t->graphs;
 
     if (record) {
         int64_t began = sam_now();
         sam_queue_replay(&t->queue, record);
-        t->times.attend += b ? sam_now() - began : 0;
+        *ns += sam_now() - began;
         g->replays++;
     } else {
         part(t, b);
@@ -62,16 +63,16 @@ void sam_graphs_run(struct sam_tracker *t, void *record, sam_part *part, const s
     }
 }
 
-// Run a part, record it, run the record. What the first run makes (a device loads a kernel when it
-// is first asked for) cannot be made while recording; nor may the first frame pay for the first
-// replay.
-static int record(struct sam_tracker *t, void **made, sam_part *part, const struct sam_batch *b,
-                  struct sam_error *error)
+// Run what is new of a part, record it, run the record. What the first run makes (a device loads a
+// kernel when it is first asked for) cannot be made while recording; nor may the first frame pay
+// for the first replay.
+static int record(struct sam_tracker *t, void **made, sam_part *fresh, sam_part *part,
+                  const struct sam_batch *b, struct sam_error *error)
 {
     struct sam_error why;
     int status;
 
-    part(t, b);
+    fresh(t, b);
     if ((status = sam_queue_finish(&t->queue, error)))
         return status;
     sam_queue_record_begin(&t->queue);
@@ -115,9 +116,27 @@ static void fill_index(struct sam_tracker *t, const struct sam_batch *b, int map
     sam_indices_upload(t);
 }
 
+// A span with batches of every size up to the last bucket.
+static int record_span(struct sam_tracker *t, enum sam_span span, sam_part *part, int last_bucket,
+                       struct sam_error *error)
+{
+    int status = SAM_OK;
+
+    for (int bucket = 0; bucket <= last_bucket && !status; bucket++)
+        for (enum sam_reach reach = 0; reach < SAM_REACHES && !status; reach++) {
+            const int rows = rows_of(t, bucket);
+            const struct sam_batch b = { NULL, rows, rows, keys_of(t, reach) };
+            fill_index(t, &b, maps_of(t, reach));
+            status = record(t, &t->graphs.track[span][bucket][reach], sam_step_track, part, &b,
+                            error);
+        }
+    return status;
+}
+
 int sam_graphs_record(struct sam_tracker *t, struct sam_error *error)
 {
     struct sam_graphs *g = &t->graphs;
+    const int last = bucket_of(t->batch);
     int status;
 
     // Without graphs the same shapes, lest a kernel that sums by shape makes a difference.
@@ -125,14 +144,13 @@ int sam_graphs_record(struct sam_tracker *t, struct sam_error *error)
     g->on = g->fits && !t->params.no_graphs;
     if (!g->on)
         return SAM_OK;
-    status = record(t, &g->encode, sam_step_encode, NULL, error);
-    for (int bucket = 0; bucket <= bucket_of(t->batch) && !status; bucket++)
-        for (enum sam_reach reach = 0; reach < SAM_REACHES && !status; reach++) {
-            const int rows = rows_of(t, bucket);
-            const struct sam_batch b = { NULL, rows, rows, keys_of(t, reach) };
-            fill_index(t, &b, maps_of(t, reach));
-            status = record(t, &g->track[bucket][reach], sam_step_track, &b, error);
-        }
+    status = record(t, &g->encode, sam_step_encode, sam_step_encode, NULL, error);
+    if (!status)
+        status = record_span(t, SAM_SPAN_FRAME, sam_step_frame, last, error);
+    // Without the encoder: an undone frame's only object; more than a batch of objects.
+    if (!status)
+        status = record_span(t, SAM_SPAN_STEP, sam_step_track,
+                             t->params.max_objects > t->batch ? last : 0, error);
     return status;
 }
 
@@ -141,8 +159,9 @@ void sam_graphs_forget(struct sam_tracker *t)
     struct sam_graphs *g = &t->graphs;
 
     sam_queue_forget(&t->queue, g->encode);
-    for (int bucket = 0; bucket < SAM_BUCKETS; bucket++)
-        for (enum sam_reach reach = 0; reach < SAM_REACHES; reach++)
-            sam_queue_forget(&t->queue, g->track[bucket][reach]);
+    for (enum sam_span span = 0; span < SAM_SPANS; span++)
+        for (int bucket = 0; bucket < SAM_BUCKETS; bucket++)
+            for (enum sam_reach reach = 0; reach < SAM_REACHES; reach++)
+                sam_queue_forget(&t->queue, g->track[span][bucket][reach]);
     *g = (struct sam_graphs) { 0 };
 }

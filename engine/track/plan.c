@@ -68,7 +68,6 @@ static void lay_out_objects(struct sam_scratch *s, const struct sam_config *c,
     const size_t mark = sam_arena_mark(a);
     s->values = sam_arena_tensor(a, type, b, 1, max_keys, m);
     s->keys = sam_arena_tensor(a, type, b, 1, max_keys, m);
-    s->sine = sam_arena_tensor(a, SAM_F32, b * pointers, 1, 1, d);
     s->pointer_time = sam_arena_tensor(a, SAM_F32, b, 1, pointers, m);
     sam_memory_attention_layout(&s->attention, c, q, b, max_keys, a);
     sam_arena_release(a, mark);
@@ -164,12 +163,16 @@ void sam_layout_make(struct sam_layout *l, const struct sam_config *c, const str
     struct sam_arena a = { scratch, 0, 0 }, s = { state, 0, 0 }, h = { host, 0, 0 };
 
     *l = (struct sam_layout) { 0 };
+    // Told before the encoder runs, read behind it.
+    l->scratch.sine = sam_arena_tensor(&a, SAM_F32, batch * sam_bank_max_pointers(limits), 1, 1,
+                                       c->d_model);
     // The encoder is done with its scratch before the first object begins.
+    const size_t mark = sam_arena_mark(&a);
     sam_encoder_layout(&l->scratch.encoder, c, q, &a);
-    sam_arena_release(&a, 0);
+    sam_arena_release(&a, mark);
     if (p->fill_holes)
         lay_out_shown(&l->scratch, c, max_objects, &a);
-    sam_arena_release(&a, 0);
+    sam_arena_release(&a, mark);
     lay_out_objects(&l->scratch, c, q, limits, batch, &a);
     lay_out_state(&l->state, c, type, limits, max_objects, &s);
     lay_out_indices(&l->state.index, limits, batch, &s, &h);

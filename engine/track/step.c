@@ -210,6 +210,16 @@ void sam_remember(struct sam_tracker *t, int n)
         .dst = state->pointers, .src = out.pointer, .slot = sam_index_first(&x->pointer_to, n) });
 }
 
+void sam_step_encode(struct sam_tracker *t, const struct sam_batch *none)
+{
+    const struct sam_tap tap = sam_stage_tap(t);
+    int64_t last = sam_now();
+
+    sam_encoder_run(&t->queue, t->model, &t->mem.scratch.encoder, &t->mem.state.features,
+                    t->stages ? &tap : NULL);
+    t->times.encode += lap(&last);
+}
+
 void sam_step_track(struct sam_tracker *t, const struct sam_batch *b)
 {
     struct sam_scratch *s = &t->mem.scratch;
@@ -235,8 +245,15 @@ void sam_step_track(struct sam_tracker *t, const struct sam_batch *b)
     t->times.remember += lap(&last);
 }
 
-// Follow n objects into the current frame.
-static void track_batch(struct sam_tracker *t, struct sam_tracked *const *o, int n)
+void sam_step_frame(struct sam_tracker *t, const struct sam_batch *b)
+{
+    sam_step_encode(t, NULL);
+    sam_step_track(t, b);
+}
+
+// Follow n objects into the current frame; of its first batch the encoder is a part.
+static void track_batch(struct sam_tracker *t, struct sam_tracked *const *o, int n,
+                        enum sam_span span)
 {
     struct sam_indices *x = &t->mem.state.index;
     struct sam_batch b = { o, n, n, 0 };
@@ -255,7 +272,10 @@ static void track_batch(struct sam_tracker *t, struct sam_tracked *const *o, int
     fill_spare(t, &b);
     tell(t, &b);
     t->times.attend += lap(&last);
-    sam_graphs_run(t, sam_graphs_find(t, &b), sam_step_track, &b);
+    if (span == SAM_SPAN_FRAME)
+        sam_graphs_run(t, sam_graphs_find(t, span, &b), sam_step_frame, &b, &t->times.encode);
+    else
+        sam_graphs_run(t, sam_graphs_find(t, span, &b), sam_step_track, &b, &t->times.attend);
 }
 
 // Objects move into the new frame: its rows by slot, the waiting prompts become its own.
@@ -282,15 +302,7 @@ static void begin_frame(struct sam_tracker *t)
     }
 }
 
-void sam_step_encode(struct sam_tracker *t, const struct sam_batch *none)
-{
-    const struct sam_tap tap = sam_stage_tap(t);
-
-    sam_encoder_run(&t->queue, t->model, &t->mem.scratch.encoder, &t->mem.state.features,
-                    t->stages ? &tap : NULL);
-}
-
-static void encode_frame(struct sam_tracker *t, const struct sam_frame *frame)
+static void take_frame(struct sam_tracker *t, const struct sam_frame *frame)
 {
     struct sam_scratch *s = &t->mem.scratch;
     int64_t last = sam_now();
@@ -298,16 +310,16 @@ static void encode_frame(struct sam_tracker *t, const struct sam_frame *frame)
     sam_op_preprocess(&t->queue,
                       &(struct sam_preprocess) { .dst = s->encoder.input, .frame = *frame });
     t->times.preprocess = lap(&last);
-    sam_graphs_run(t, t->graphs.encode, sam_step_encode, NULL);
-    t->times.encode = lap(&last);
     t->frame_width = frame->width;
     t->frame_height = frame->height;
     t->holds_frame = true;
 }
 
+// Encode the frame, and follow all objects into it.
 static void track_all(struct sam_tracker *t)
 {
     struct sam_tracked **batch = t->mem.host.batch;
+    enum sam_span span = SAM_SPAN_FRAME;
     int n = 0;
 
     for (int i = 0; i < t->params.max_objects; i++) {
@@ -315,10 +327,13 @@ static void track_all(struct sam_tracker *t)
         if (o->id && o->started)
             batch[n++] = o;
         if (n == t->batch || (n && i + 1 == t->params.max_objects)) {
-            track_batch(t, batch, n);
+            track_batch(t, batch, n, span);
+            span = SAM_SPAN_STEP;
             n = 0;
         }
     }
+    if (span == SAM_SPAN_FRAME) // none to follow
+        sam_graphs_run(t, t->graphs.encode, sam_step_encode, NULL, &t->times.encode);
 }
 
 static void interact_all(struct sam_tracker *t)
@@ -335,7 +350,7 @@ void sam_step_run(struct sam_tracker *t, const struct sam_frame *frame)
     t->times = (struct sam_times) { 0 };
     sam_stages_begin(t->stages);
     begin_frame(t);
-    encode_frame(t, frame);
+    take_frame(t, frame);
     track_all(t);
     interact_all(t);
     sam_poison_scratch(t);
@@ -345,7 +360,7 @@ void sam_step_again(struct sam_tracker *t, struct sam_tracked *o)
 {
     o->started = o->was_tracked;
     if (o->was_tracked)
-        track_batch(t, &o, 1);
+        track_batch(t, &o, 1, SAM_SPAN_STEP);
     if (o->applied.count)
         sam_interact(t, o);
     sam_poison_scratch(t);

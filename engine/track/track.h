@@ -36,11 +36,11 @@ struct sam_tracked {
 
 // Valid inside one step. Parts that never run at the same time share bytes.
 struct sam_scratch {
+    struct sam_tensor sine; // (B * max pointers, d) F32; shares with nothing
     struct sam_encoder_scratch encoder;
 
     // Up to `batch` objects at once.
     struct sam_tensor values, keys;     // (B, 1, max keys, m)
-    struct sam_tensor sine;             // (B * max pointers, d) F32
     struct sam_tensor pointer_time;     // (B, 1, max pointers, m) F32
     struct sam_tensor image;            // (B, h, h, d) F32: F with memory, then + dense
     struct sam_tensor memory;           // (B, 1, N, m) F32
@@ -126,10 +126,17 @@ enum sam_reach {
     SAM_REACHES,
 };
 
+// What of a frame is one record.
+enum sam_span {
+    SAM_SPAN_FRAME, // the encoder, and the step of the first batch of objects
+    SAM_SPAN_STEP,  // a step alone
+    SAM_SPANS,
+};
+
 struct sam_graphs {
     bool fits; // batches are filled up
     bool on;   // and replayed
-    void *encode, *track[SAM_BUCKETS][SAM_REACHES]; // NULL: not recorded
+    void *encode, *track[SAM_SPANS][SAM_BUCKETS][SAM_REACHES]; // NULL: not recorded
     int count;
     uint64_t replays, misses;
 };
@@ -212,10 +219,11 @@ void sam_step_again(struct sam_tracker *t, struct sam_tracked *o);
 // F of the current frame with the memory of a prompted object: (1, h, h, d) into dst.
 void sam_condition(struct sam_tracker *t, struct sam_tracked *o, struct sam_tensor dst);
 
-// The two parts that are recorded: scratch.encoder.input to features; and all that becomes of a
-// batch whose index block is on the device.
+// The parts that are recorded: scratch.encoder.input to features; all that becomes of a batch whose
+// index block is on the device; and the one after the other.
 void sam_step_encode(struct sam_tracker *t, const struct sam_batch *none);
 void sam_step_track(struct sam_tracker *t, const struct sam_batch *b);
+void sam_step_frame(struct sam_tracker *t, const struct sam_batch *b);
 
 // Copy the index block to the device; each user fills what it needs first.
 void sam_indices_upload(struct sam_tracker *t);
@@ -240,10 +248,12 @@ void sam_graphs_forget(struct sam_tracker *t);
 // Fill a batch up to a size that was recorded.
 void sam_graphs_fit(const struct sam_tracker *t, struct sam_batch *b);
 
-// Run a part: its record, or, without one, its operations.
+// Run a part: its record, whose time is added to *ns, or, without one, its operations, which add up
+// theirs.
 typedef void sam_part(struct sam_tracker *t, const struct sam_batch *b);
-void sam_graphs_run(struct sam_tracker *t, void *record, sam_part *part, const struct sam_batch *b);
-void *sam_graphs_find(const struct sam_tracker *t, const struct sam_batch *b);
+void sam_graphs_run(struct sam_tracker *t, void *record, sam_part *part, const struct sam_batch *b,
+                    int64_t *ns);
+void *sam_graphs_find(const struct sam_tracker *t, enum sam_span span, const struct sam_batch *b);
 
 // ---- poison.c: where params.poison is set, bytes of 0xff: a NaN in every float format, -1 in
 // integers. Else nothing.
