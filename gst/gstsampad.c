@@ -246,6 +246,7 @@ void
 gst_sam_pad_release (GstElement * element, GstPad * pad)
 {
   GstSamTrack *self = GST_SAM_TRACK (element);
+  GstPad *peer;
 
   g_mutex_lock (&self->overlay.lock);
   if (self->overlay.pad != pad) {
@@ -254,6 +255,12 @@ gst_sam_pad_release (GstElement * element, GstPad * pad)
   }
   self->overlay.pad = NULL;
   g_mutex_unlock (&self->overlay.lock);
+  /* First, or a push under way could find the pad's events gone, and its peer
+   * still there. */
+  peer = gst_pad_get_peer (pad);
+  if (peer)
+    gst_pad_unlink (pad, peer);
+  gst_clear_object (&peer);
   /* Ends a push that blocks. The combiner forgets the pad with the next frame:
    * to wait for the streaming thread would be to wait for a paused sink. */
   gst_pad_set_active (pad, FALSE);
