@@ -14,15 +14,18 @@ gst_sam_gpu_paint_clear (GstSamGpuPaint * gpu)
   gst_clear_object (&gpu->context);
 }
 
-/* The painter of the frame's context, opened when the first frame of it comes.
- */
-static gboolean
-open_painter (GstSamGpuPaint * gpu, GstBuffer * buf, gchar ** why)
+gboolean
+gst_sam_gpu_paint_open (GstSamGpuPaint * gpu, GstBuffer * buf,
+    const GstVideoInfo * info, gchar ** why)
 {
-  GstObject *context = gst_sam_cuda_get_context (buf);
   struct sam_params params = SAM_PARAMS_DEFAULT;
   struct sam_error error;
+  GstObject *context;
 
+  /* GstVideo takes fields apart */
+  if (!gst_sam_cuda_is_memory (buf) || GST_VIDEO_INFO_IS_INTERLACED (info))
+    return FALSE;
+  context = gst_sam_cuda_get_context (buf);
   if (gpu->context && gst_sam_cuda_get_handle (gpu->context) ==
       gst_sam_cuda_get_handle (context)) {
     gst_object_unref (context);
@@ -91,9 +94,7 @@ gst_sam_gpu_paint_draw (GstSamGpuPaint * gpu, GstSamDrawing * drawing,
   GstMapFlags flags;
   int status;
 
-  /* GstVideo takes fields apart */
-  if (!gst_sam_cuda_is_memory (buf) || GST_VIDEO_INFO_IS_INTERLACED (info) ||
-      !open_painter (gpu, buf, why))
+  if (!gst_sam_gpu_paint_open (gpu, buf, info, why))
     return FALSE;
   flags = gst_sam_cuda_prepare (buf, gpu->context, why);
   if (!flags || !gst_video_frame_map (&frame, info, buf,

@@ -16,8 +16,14 @@ typedef struct
   sam_painter *painter;         /* in it; NULL: there is none, or it failed */
 } GstSamGpuPaint;
 
-/* FALSE: @buf is for the painter in system memory. Where that is a pity, *why
- * gets a sentence, once for a context. */
+/* Open the painter of the frame's context, unless it is open: with the first
+ * frame, for the first mask not to wait. FALSE: @buf is for the painter in
+ * system memory. Where that is a pity, *why gets a sentence, once for a
+ * context. */
+gboolean gst_sam_gpu_paint_open (GstSamGpuPaint * gpu, GstBuffer * buf,
+    const GstVideoInfo * info, gchar ** why);
+
+/* FALSE, and *why: likewise. */
 gboolean gst_sam_gpu_paint_draw (GstSamGpuPaint * gpu, GstSamDrawing * drawing,
     GstBuffer * buf, const GstVideoInfo * info, gchar ** why);
 void gst_sam_gpu_paint_clear (GstSamGpuPaint * gpu);

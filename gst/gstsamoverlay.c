@@ -122,6 +122,14 @@ draw_mapped (GstSamOverlay * self, GstBuffer * buf)
   return GST_FLOW_ERROR;
 }
 
+static void
+warn (GstSamOverlay * self, gchar * why)
+{
+  if (why)
+    GST_WARNING_OBJECT (self, "frames are drawn in system memory: %s", why);
+  g_free (why);
+}
+
 /* Draw one meta. The frame is mapped when the first one has something to show.
  */
 static GstFlowReturn
@@ -137,9 +145,7 @@ draw_meta (GstSamOverlay * self, GstBuffer * buf, GstMeta * meta,
     return GST_FLOW_OK;
   drawn = gst_sam_gpu_paint_draw (&self->gpu, &self->drawing, buf,
       &self->info, &why);
-  if (why)
-    GST_WARNING_OBJECT (self, "frames are drawn in system memory: %s", why);
-  g_free (why);
+  warn (self, why);
   return drawn ? GST_FLOW_OK : draw_mapped (self, buf);
 }
 
@@ -151,8 +157,11 @@ gst_sam_overlay_transform_ip (GstBaseTransform * base, GstBuffer * buf)
   GstFlowReturn ret = GST_FLOW_OK;
   GstSamPaintStyle style;
   gpointer state = NULL;
+  gchar *why = NULL;
   GstMeta *meta;
 
+  gst_sam_gpu_paint_open (&self->gpu, buf, &self->info, &why);
+  warn (self, why);
   GST_OBJECT_LOCK (self);
   style = self->style;
   GST_OBJECT_UNLOCK (self);

@@ -418,6 +418,32 @@ GST_START_TEST (test_no_painter)
 
 GST_END_TEST;
 
+/* The first frame makes the painter, with nothing on it to draw: what comes then
+ * may find the device full. */
+GST_START_TEST (test_first_frame)
+{
+  struct emu_copied copied;
+  size_t left, total;
+  GstBuffer *mask;
+  void *all = NULL;
+  Rig rig;
+
+  rig_open (&rig, GST_VIDEO_FORMAT_NV12, 96, 64, SEED);
+  mask = draw_mask (&rig, 16, 16);
+  draw_objects (&rig, 0);
+  fail_if (run (&rig, NULL, FALSE, &copied, "no object"));
+  cudaMemGetInfo (&left, &total);
+  fail_unless (cudaMalloc (&all, left - (128 << 10)) == cudaSuccess);
+  draw_objects (&rig, 3);
+  fail_unless (run (&rig, mask, FALSE, &copied, "a full device"));
+  fail_unless_equals_uint64 (copied.to_host, 0);
+  cudaFree (all);
+  gst_buffer_unref (mask);
+  rig_close (&rig);
+}
+
+GST_END_TEST;
+
 /* Frames of another context from the second on: a painter of its own. */
 GST_START_TEST (test_other_context)
 {
@@ -497,6 +523,7 @@ cudaoverlay_suite (void)
       G_N_ELEMENTS (formats));
   tcase_add_test (tc, test_interlaced);
   tcase_add_test (tc, test_no_painter);
+  tcase_add_test (tc, test_first_frame);
   tcase_add_test (tc, test_other_context);
   tcase_add_test (tc, test_large_mask);
   return s;
