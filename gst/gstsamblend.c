@@ -220,6 +220,26 @@ blend_run_with_alpha (const Blend * b, const Ink * ink, gint x0, gint x1,
   }
 }
 
+/* The end of the run of pixels that begins at @x: whole vectors first. */
+static gint
+find_end (const guint32 * row, gint x, gint width)
+{
+  const guint32 pixel = row[x];
+  gint end = x + 1, i;
+
+  for (; end + 16 <= width; end += 16) {
+    guint32 differs = 0;
+
+    for (i = 0; i < 16; i++)
+      differs |= row[end + i] ^ pixel;
+    if (differs)
+      break;
+  }
+  while (end < width && row[end] == pixel)
+    end++;
+  return end;
+}
+
 static void
 blend_row (Blend * b, gint y)
 {
@@ -235,7 +255,7 @@ blend_row (Blend * b, gint y)
   while (x < layer->w) {
     const guint32 pixel = row[x];
 
-    for (end = x + 1; end < layer->w && row[end] == pixel; end++);
+    end = find_end (row, x, layer->w);
     if (pixel & alpha) {
       const Ink *ink = get_ink (b, pixel);
 
