@@ -119,7 +119,7 @@ void sam_cuda_fetch_rows(struct sam_queue *q, void *dst, size_t stride, const vo
 
 // ---- blaslt.c
 
-// Host memory that opening takes.
+// Host memory that opening takes; 0: this queue is for no products of BF16, and gets none.
 size_t sam_blaslt_bytes(const struct sam_queue *q);
 
 // Open cuBLASLt, if the machine has it; the log tells if not.

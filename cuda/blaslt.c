@@ -115,7 +115,7 @@ static cublasStatus_t set_preferences(struct sam_blaslt *b)
 
 size_t sam_blaslt_bytes(const struct sam_queue *q)
 {
-    return q->precision == SAM_PRECISION_BF16 ? sizeof(struct sam_blaslt) : 0;
+    return q->precision == SAM_PRECISION_BF16 && !q->work_bytes ? sizeof(struct sam_blaslt) : 0;
 }
 
 void sam_blaslt_open(struct sam_queue *q)
@@ -123,7 +123,7 @@ void sam_blaslt_open(struct sam_queue *q)
     struct sam_cuda *cuda = sam_cuda(q);
     const char *why = "it cannot be opened";
 
-    if (q->precision != SAM_PRECISION_BF16)
+    if (!sam_blaslt_bytes(q))
         return;
     struct sam_blaslt *b = cuda->blaslt = calloc(1, sizeof(*b));
     if (b && find_library(&b->lib)) {

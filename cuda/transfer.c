@@ -38,7 +38,7 @@ int sam_cuda_memory_take(struct sam_queue *q)
         sam_queue_fail(q, SAM_ENOMEM, "CUDA: %.1f MiB of pinned memory could not be had",
                        (double) ring / mib);
     }
-    if (!q->status && !q->work_bytes)
+    if (!q->status)
         sam_blaslt_open(q);
     return q->status;
 }

@@ -94,7 +94,7 @@ gst_sam_gpu_paint_draw (GstSamGpuPaint * gpu, GstSamDrawing * drawing,
   GstMapFlags flags;
   int status;
 
-  if (!gst_sam_gpu_paint_open (gpu, buf, info, why))
+  if (!gpu->painter)            /* it failed at the meta before */
     return FALSE;
   flags = gst_sam_cuda_prepare (buf, gpu->context, why);
   if (!flags || !gst_video_frame_map (&frame, info, buf,

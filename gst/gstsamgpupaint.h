@@ -23,7 +23,7 @@ typedef struct
 gboolean gst_sam_gpu_paint_open (GstSamGpuPaint * gpu, GstBuffer * buf,
     const GstVideoInfo * info, gchar ** why);
 
-/* FALSE, and *why: likewise. */
+/* On a frame that it was opened for. FALSE, and *why: likewise. */
 gboolean gst_sam_gpu_paint_draw (GstSamGpuPaint * gpu, GstSamDrawing * drawing,
     GstBuffer * buf, const GstVideoInfo * info, gchar ** why);
 void gst_sam_gpu_paint_clear (GstSamGpuPaint * gpu);

@@ -134,7 +134,7 @@ warn (GstSamOverlay * self, gchar * why)
  */
 static GstFlowReturn
 draw_meta (GstSamOverlay * self, GstBuffer * buf, GstMeta * meta,
-    const GstSamPaintStyle * style)
+    const GstSamPaintStyle * style, gboolean on_gpu)
 {
   gboolean drawn;
   gchar *why = NULL;
@@ -143,7 +143,7 @@ draw_meta (GstSamOverlay * self, GstBuffer * buf, GstMeta * meta,
       !gst_sam_drawing_make (&self->drawing, style, self->report,
           &self->info))
     return GST_FLOW_OK;
-  drawn = gst_sam_gpu_paint_draw (&self->gpu, &self->drawing, buf,
+  drawn = on_gpu && gst_sam_gpu_paint_draw (&self->gpu, &self->drawing, buf,
       &self->info, &why);
   warn (self, why);
   return drawn ? GST_FLOW_OK : draw_mapped (self, buf);
@@ -158,16 +158,17 @@ gst_sam_overlay_transform_ip (GstBaseTransform * base, GstBuffer * buf)
   GstSamPaintStyle style;
   gpointer state = NULL;
   gchar *why = NULL;
+  gboolean on_gpu;
   GstMeta *meta;
 
-  gst_sam_gpu_paint_open (&self->gpu, buf, &self->info, &why);
+  on_gpu = gst_sam_gpu_paint_open (&self->gpu, buf, &self->info, &why);
   warn (self, why);
   GST_OBJECT_LOCK (self);
   style = self->style;
   GST_OBJECT_UNLOCK (self);
   while (ret == GST_FLOW_OK &&
       (meta = gst_buffer_iterate_meta_filtered (buf, &state, info->api)))
-    ret = draw_meta (self, buf, meta, &style);
+    ret = draw_meta (self, buf, meta, &style, on_gpu);
   return ret;
 }
 
