@@ -3,6 +3,7 @@
  * program as in cudamemory.c. */
 
 #define _GNU_SOURCE
+#include "cudacheck.h"
 #include "samcheck.h"
 
 #include "gstsammeta.h"
@@ -76,40 +77,16 @@ rig_close (Rig * rig)
   gst_object_unref (rig->context);
 }
 
-static GstBuffer *
-to_device (Rig * rig, GstBuffer * from)
-{
-  GstBufferPool *pool = gst_cuda_buffer_pool_new (rig->context);
-  GstStructure *config = gst_buffer_pool_get_config (pool);
-  GstCaps *caps = gst_pad_get_current_caps (rig->h->srcpad);
-  GstVideoFrame in, out;
-  GstBuffer *buf;
-
-  gst_buffer_pool_config_set_params (config, caps, rig->info.size, 1, 0);
-  gst_caps_unref (caps);
-  fail_unless (gst_buffer_pool_set_config (pool, config));
-  fail_unless (gst_buffer_pool_set_active (pool, TRUE));
-  fail_unless (gst_buffer_pool_acquire_buffer (pool, &buf, NULL) ==
-      GST_FLOW_OK);
-  fail_unless (gst_video_frame_map (&in, &rig->info, from, GST_MAP_READ));
-  fail_unless (gst_video_frame_map (&out, &rig->info, buf, GST_MAP_WRITE));
-  fail_unless (gst_video_frame_copy (&out, &in));
-  gst_video_frame_unmap (&out);
-  gst_video_frame_unmap (&in);
-  gst_buffer_pool_set_active (pool, FALSE);
-  gst_object_unref (pool);
-  gst_buffer_unref (from);
-  return buf;
-}
-
 /* The n-th frame; the square moves a little. */
 static GstBuffer *
 rig_frame (Rig * rig, guint n)
 {
-  GstBuffer *buf = sam_frame_new (&rig->info, 0.03 * (n % FRAMES));
+  GstBuffer *buf = sam_frame_new (&rig->info, 0.03 * (n % FRAMES)), *near = buf;
 
-  if (rig->on_device)
-    buf = to_device (rig, buf);
+  if (rig->on_device) {
+    buf = sam_frame_to_device (rig->h, rig->context, &rig->info, near);
+    gst_buffer_unref (near);
+  }
   GST_BUFFER_PTS (buf) = n * GST_SECOND / 30;
   GST_BUFFER_DURATION (buf) = GST_SECOND / 30;
   return buf;
@@ -457,27 +434,16 @@ GST_START_TEST (test_no_room)
 
 GST_END_TEST;
 
-static void
-load (void)
-{
-  fail_unless (gst_cuda_load_library ());
-  gst_cuda_memory_init_once ();
-}
-
 static Suite *
 cudamasks_suite (void)
 {
   Suite *s = suite_create ("cudamasks");
   TCase *tc = sam_tcase_new_tiny (s, "cudamasks");
-  GstElementFactory *factory;
 
-  tcase_add_checked_fixture (tc, load, NULL);
+  tcase_add_checked_fixture (tc, sam_cuda_load, NULL);
   gst_sam_meta_register ();
   GST_ELEMENT_REGISTER (samtrack, NULL);
-  /* the registry's, as long as the program lives */
-  factory = gst_element_factory_find ("samtrack");
-  GST_OBJECT_FLAG_SET (factory, GST_OBJECT_FLAG_MAY_BE_LEAKED);
-  gst_object_unref (factory);
+  sam_let_live ("samtrack");
   tcase_add_loop_test (tc, test_stays, 0, G_N_ELEMENTS (sizes));
   tcase_add_test (tc, test_caps_change);
   tcase_add_test (tc, test_read_by_others);

@@ -4,6 +4,7 @@
  * device's memory, which the host cannot touch and other contexts do not have. */
 
 #define _GNU_SOURCE
+#include "cudacheck.h"
 #include "samcheck.h"
 
 #include "gstsammeta.h"
@@ -470,35 +471,18 @@ GST_START_TEST (test_device_id)
 
 GST_END_TEST;
 
-static void
-load (void)
-{
-  fail_unless (gst_cuda_load_library ());
-  gst_cuda_memory_init_once ();
-}
-
-/* The registry's, as long as the program lives. */
-static void
-let_live (const gchar * element)
-{
-  GstElementFactory *factory = gst_element_factory_find (element);
-
-  GST_OBJECT_FLAG_SET (factory, GST_OBJECT_FLAG_MAY_BE_LEAKED);
-  gst_object_unref (factory);
-}
-
 static Suite *
 cudamemory_suite (void)
 {
   Suite *s = suite_create ("cudamemory");
   TCase *tc = sam_tcase_new_tiny (s, "cudamemory");
 
-  tcase_add_checked_fixture (tc, load, NULL);
+  tcase_add_checked_fixture (tc, sam_cuda_load, NULL);
   gst_sam_meta_register ();
   GST_ELEMENT_REGISTER (samtrack, NULL);
   GST_ELEMENT_REGISTER (samoverlay, NULL);
-  let_live ("samtrack");
-  let_live ("samoverlay");
+  sam_let_live ("samtrack");
+  sam_let_live ("samoverlay");
   if (gst_registry_check_feature_version (gst_registry_get (), "cudaupload", 1,
           22, 0)) {
     tcase_add_loop_test (tc, test_same_masks, 0, G_N_ELEMENTS (formats));

@@ -3,6 +3,7 @@
  * bus. The emulator's program as in cudamemory.c. */
 
 #define _GNU_SOURCE
+#include "cudacheck.h"
 #include "samcheck.h"
 
 #include "gstsamcuda.h"
@@ -208,26 +209,10 @@ draw_frame (Rig * rig)
 static GstBuffer *
 frame_to_device (Rig * rig, GstBuffer * from)
 {
-  GstBufferPool *pool = gst_cuda_buffer_pool_new (rig->context);
-  GstStructure *config = gst_buffer_pool_get_config (pool);
-  GstCaps *caps = gst_pad_get_current_caps (rig->device->srcpad);
-  GstVideoFrame in, out;
-  GstBuffer *buf;
+  GstBuffer *buf = sam_frame_to_device (rig->device, rig->context, &rig->info,
+      from);
 
-  gst_buffer_pool_config_set_params (config, caps, rig->info.size, 1, 0);
-  gst_caps_unref (caps);
-  fail_unless (gst_buffer_pool_set_config (pool, config));
-  fail_unless (gst_buffer_pool_set_active (pool, TRUE));
-  fail_unless (gst_buffer_pool_acquire_buffer (pool, &buf, NULL) ==
-      GST_FLOW_OK);
-  fail_unless (gst_video_frame_map (&in, &rig->info, from, GST_MAP_READ));
-  fail_unless (gst_video_frame_map (&out, &rig->info, buf, GST_MAP_WRITE));
-  fail_unless (gst_video_frame_copy (&out, &in));
-  gst_video_frame_unmap (&out);
-  gst_video_frame_unmap (&in);
   settle (buf);
-  gst_buffer_pool_set_active (pool, FALSE);
-  gst_object_unref (pool);
   GST_BUFFER_PTS (buf) = 0;
   return buf;
 }
@@ -492,33 +477,16 @@ GST_START_TEST (test_large_mask)
 
 GST_END_TEST;
 
-static void
-load (void)
-{
-  fail_unless (gst_cuda_load_library ());
-  gst_cuda_memory_init_once ();
-}
-
-/* The registry's, as long as the program lives. */
-static void
-let_live (const gchar * element)
-{
-  GstElementFactory *factory = gst_element_factory_find (element);
-
-  GST_OBJECT_FLAG_SET (factory, GST_OBJECT_FLAG_MAY_BE_LEAKED);
-  gst_object_unref (factory);
-}
-
 static Suite *
 cudaoverlay_suite (void)
 {
   Suite *s = suite_create ("cudaoverlay");
   TCase *tc = sam_tcase_new (s, "cudaoverlay");
 
-  tcase_add_checked_fixture (tc, load, NULL);
+  tcase_add_checked_fixture (tc, sam_cuda_load, NULL);
   gst_sam_meta_register ();
   GST_ELEMENT_REGISTER (samoverlay, NULL);
-  let_live ("samoverlay");
+  sam_let_live ("samoverlay");
   tcase_add_loop_test (tc, test_as_in_system_memory, 0,
       G_N_ELEMENTS (formats));
   tcase_add_test (tc, test_interlaced);
