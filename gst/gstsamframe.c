@@ -417,13 +417,22 @@ account (GstSamTrack * self, const struct sam_times *times, gint64 step_ns,
         gst_message_new_latency (GST_OBJECT (self)));
 }
 
+/* NONE where the segment does not count time, such as that of a raw file. */
+static GstClockTime
+get_running_time (const GstSegment * segment, GstBuffer * buf)
+{
+  if (segment->format != GST_FORMAT_TIME)
+    return GST_CLOCK_TIME_NONE;
+  return gst_segment_to_running_time (segment, GST_FORMAT_TIME,
+      GST_BUFFER_PTS (buf));
+}
+
 GstFlowReturn
 gst_sam_track_transform_ip (GstBaseTransform * base, GstBuffer * buf)
 {
   GstSamTrack *self = GST_SAM_TRACK (base);
   const gint64 start = now_ns ();
-  GstClockTime running_time = gst_segment_to_running_time (&base->segment,
-      GST_FORMAT_TIME, GST_BUFFER_PTS (buf));
+  GstClockTime running_time = get_running_time (&base->segment, buf);
   struct sam_times times = { 0, };
   gint64 step_ns = 0;
   Verdict verdict = judge (self, buf, running_time);

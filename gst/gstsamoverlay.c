@@ -85,9 +85,11 @@ gst_sam_overlay_stop (GstBaseTransform * base)
 static void
 gst_sam_overlay_before_transform (GstBaseTransform * base, GstBuffer * buf)
 {
-  GstClockTime time = gst_segment_to_stream_time (&base->segment,
-      GST_FORMAT_TIME, GST_BUFFER_PTS (buf));
+  GstClockTime time = GST_CLOCK_TIME_NONE;
 
+  if (base->segment.format == GST_FORMAT_TIME)
+    time = gst_segment_to_stream_time (&base->segment, GST_FORMAT_TIME,
+        GST_BUFFER_PTS (buf));
   if (GST_CLOCK_TIME_IS_VALID (time))
     gst_object_sync_values (GST_OBJECT (base), time);
 }
