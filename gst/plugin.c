@@ -19,4 +19,4 @@ plugin_init (GstPlugin * plugin)
 
 GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, samtrack,
     "Tracks the masks of objects in live video", plugin_init, VERSION,
-    "MIT/X11", PACKAGE, "https://samtrack.invalid")
+    "MIT/X11", PACKAGE, "Unknown package origin")

@@ -77,6 +77,23 @@ GST_START_TEST (test_never_used)
 
 GST_END_TEST;
 
+/* What gst-inspect-1.0 shows. The project has no public address, so the origin
+ * is GStreamer's own words for that. */
+GST_START_TEST (test_the_plugin_names_no_address)
+{
+  GstPlugin *plugin = gst_registry_find_plugin (gst_registry_get (),
+      "samtrack");
+
+  fail_unless (plugin != NULL);
+  fail_unless_equals_string (gst_plugin_get_origin (plugin),
+      "Unknown package origin");
+  fail_unless_equals_string (gst_plugin_get_package (plugin), "gst-samtrack");
+  fail_unless_equals_string (gst_plugin_get_license (plugin), "MIT/X11");
+  gst_object_unref (plugin);
+}
+
+GST_END_TEST;
+
 static Suite *
 states_suite (void)
 {
@@ -86,6 +103,8 @@ states_suite (void)
   tcase_add_test (tc, test_never_used);
   tcase_add_test (tc, test_up_and_down);
   tcase_add_test (tc, test_up_and_down_in_leaps);
+  tc = sam_tcase_new (s, "plugin");
+  tcase_add_test (tc, test_the_plugin_names_no_address);
   return s;
 }
 
