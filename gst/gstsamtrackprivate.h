@@ -63,8 +63,12 @@ void gst_sam_track_log (void *self, enum sam_log_level level,
 void gst_sam_track_post_error (GstSamTrack * self, int status,
     const struct sam_error *error, const gchar * what);
 
-/* gstsamcontext.c */
+/* gstsamproperties.c */
 
+void gst_sam_track_install_properties (GstSamTrackClass * klass);
+void gst_sam_track_init_properties (GstSamTrack * self);
+
+/* gstsamcontext.c */
 
 void gst_sam_track_set_context (GstElement * element, GstContext * context);
 void gst_sam_track_start_context (GstSamTrack * self,

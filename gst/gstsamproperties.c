@@ -1,0 +1,368 @@
+/* The properties of samtrack. */
+
+#include "gstsamtrackprivate.h"
+
+enum
+{
+  PROP_0,
+  PROP_MODEL_FILE,
+  PROP_BACKEND,
+  PROP_CUDA_DEVICE_ID,
+  PROP_PRECISION,
+  PROP_THREADS,
+  PROP_MAX_OBJECTS,
+  PROP_LOST_AFTER,
+  PROP_FILL_HOLES,
+  PROP_INTERVAL,
+  PROP_MASK_SIZE,
+  PROP_OVERLOAD_POLICY,
+  PROP_INITIAL_PROMPT,
+  PROP_STATS,
+  PROP_OBJECTS,
+};
+
+#define SETTABLE_READY (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | \
+    GST_PARAM_MUTABLE_READY)
+#define SETTABLE_PLAYING (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | \
+    GST_PARAM_MUTABLE_PLAYING)
+
+#define DEFAULT_MAX_OBJECTS 8
+#define DEFAULT_LOST_AFTER 30
+
+static GstStructure *
+get_objects (GstSamTrack * self)
+{
+  GstStructure *s = gst_structure_new_empty ("application/x-samtrack-objects");
+  GstSamReport *report = g_new (GstSamReport, 1);
+  GValue array = G_VALUE_INIT;
+
+  GST_OBJECT_LOCK (self);
+  *report = *self->shown;
+  GST_OBJECT_UNLOCK (self);
+  gst_sam_report_objects_to_value (report, &array);
+  gst_structure_set (s, "width", G_TYPE_INT, report->width,
+      "height", G_TYPE_INT, report->height,
+      "running-time", G_TYPE_UINT64, report->running_time, NULL);
+  gst_structure_take_value (s, "objects", &array);
+  g_free (report);
+  return s;
+}
+
+static void
+gst_sam_track_set_property (GObject * object, guint id, const GValue * value,
+    GParamSpec * pspec)
+{
+  GstSamTrack *self = GST_SAM_TRACK (object);
+
+  GST_OBJECT_LOCK (self);
+  switch (id) {
+    case PROP_MODEL_FILE:
+      g_free (self->model_file);
+      self->model_file = g_value_dup_string (value);
+      break;
+    case PROP_BACKEND:
+      self->backend = g_value_get_enum (value);
+      break;
+    case PROP_CUDA_DEVICE_ID:
+      self->cuda_device_id = g_value_get_int (value);
+      break;
+    case PROP_PRECISION:
+      self->precision = g_value_get_enum (value);
+      break;
+    case PROP_THREADS:
+      self->threads = g_value_get_uint (value);
+      break;
+    case PROP_MAX_OBJECTS:
+      self->max_objects = g_value_get_uint (value);
+      gst_sam_queue_set_max_objects (self->queue, self->max_objects);
+      break;
+    case PROP_LOST_AFTER:
+      self->lost_after = g_value_get_uint (value);
+      break;
+    case PROP_FILL_HOLES:
+      self->fill_holes = g_value_get_uint (value);
+      break;
+    case PROP_INTERVAL:
+      self->interval = g_value_get_uint (value);
+      break;
+    case PROP_MASK_SIZE:
+      self->mask_size = g_value_get_enum (value);
+      break;
+    case PROP_OVERLOAD_POLICY:
+      self->policy = g_value_get_enum (value);
+      break;
+    case PROP_INITIAL_PROMPT:
+      g_free (self->initial_prompt);
+      self->initial_prompt = g_value_dup_string (value);
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+      break;
+  }
+  GST_OBJECT_UNLOCK (self);
+}
+
+static void
+gst_sam_track_get_property (GObject * object, guint id, GValue * value,
+    GParamSpec * pspec)
+{
+  GstSamTrack *self = GST_SAM_TRACK (object);
+
+  if (id == PROP_STATS) {
+    g_value_take_boxed (value, gst_sam_stats_to_structure (self->stats));
+    return;
+  }
+  if (id == PROP_OBJECTS) {
+    g_value_take_boxed (value, get_objects (self));
+    return;
+  }
+  GST_OBJECT_LOCK (self);
+  switch (id) {
+    case PROP_MODEL_FILE:
+      g_value_set_string (value, self->model_file);
+      break;
+    case PROP_BACKEND:
+      g_value_set_enum (value, self->backend);
+      break;
+    case PROP_CUDA_DEVICE_ID:
+      g_value_set_int (value, self->cuda_device_id);
+      break;
+    case PROP_PRECISION:
+      g_value_set_enum (value, self->precision);
+      break;
+    case PROP_THREADS:
+      g_value_set_uint (value, self->threads);
+      break;
+    case PROP_MAX_OBJECTS:
+      g_value_set_uint (value, self->max_objects);
+      break;
+    case PROP_LOST_AFTER:
+      g_value_set_uint (value, self->lost_after);
+      break;
+    case PROP_FILL_HOLES:
+      g_value_set_uint (value, self->fill_holes);
+      break;
+    case PROP_INTERVAL:
+      g_value_set_uint (value, self->interval);
+      break;
+    case PROP_MASK_SIZE:
+      g_value_set_enum (value, self->mask_size);
+      break;
+    case PROP_OVERLOAD_POLICY:
+      g_value_set_enum (value, self->policy);
+      break;
+    case PROP_INITIAL_PROMPT:
+      g_value_set_string (value, self->initial_prompt);
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+      break;
+  }
+  GST_OBJECT_UNLOCK (self);
+}
+
+static void
+install_model_properties (GObjectClass * klass)
+{
+  /**
+   * GstSamTrack:model-file:
+   *
+   * The weights file: `.safetensors` with Meta's or Hugging Face's names, or
+   * Meta's `.pt`. Without one the small model that comes with the plugin is
+   * used.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_MODEL_FILE,
+      g_param_spec_string ("model-file", "Model file",
+          "Weights of a model of SAM 2's family, .safetensors or .pt "
+          "(NULL: the embedded model)", NULL, SETTABLE_READY));
+  /**
+   * GstSamTrack:backend:
+   *
+   * What the model runs on.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_BACKEND,
+      g_param_spec_enum ("backend", "Backend",
+          "What the model runs on", GST_TYPE_SAM_TRACK_BACKEND,
+          SAM_BACKEND_AUTO, SETTABLE_READY));
+  /**
+   * GstSamTrack:cuda-device-id:
+   *
+   * Which GPU of several, -1 for that of the pipeline's CUDA context, else
+   * the first.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_CUDA_DEVICE_ID,
+      g_param_spec_int ("cuda-device-id", "CUDA device ID",
+          "Which NVIDIA GPU to run on (-1: the pipeline's)", -1, 1024, -1,
+          SETTABLE_READY));
+  /**
+   * GstSamTrack:precision:
+   *
+   * Precision of the products. Sums are always 32 bits wide.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_PRECISION,
+      g_param_spec_enum ("precision", "Precision",
+          "Precision of matrix products; sums always have 32 bits",
+          GST_TYPE_SAM_TRACK_PRECISION, SAM_PRECISION_AUTO, SETTABLE_READY));
+  /**
+   * GstSamTrack:threads:
+   *
+   * Threads of the CPU backend, 0 for as many as there are processors.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_THREADS,
+      g_param_spec_uint ("threads", "Threads",
+          "Threads of the CPU backend (0: as many as there are processors)", 0,
+          1024, 0, SETTABLE_READY));
+  /**
+   * GstSamTrack:max-objects:
+   *
+   * Objects that can be tracked at once. All memory is taken at the start, so
+   * that more take more.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_MAX_OBJECTS,
+      g_param_spec_uint ("max-objects", "Max objects",
+          "Objects that can be tracked at once; memory is sized by it", 1,
+          GST_SAM_MAX_OBJECTS, DEFAULT_MAX_OBJECTS, SETTABLE_READY));
+}
+
+static void
+install_stream_properties (GObjectClass * klass)
+{
+  /**
+   * GstSamTrack:lost-after:
+   *
+   * Tracked frames that an object stays occluded before it counts as lost. It
+   * is found again all the same.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_LOST_AFTER,
+      g_param_spec_uint ("lost-after", "Lost after",
+          "Frames that an object stays occluded before it counts as lost", 1,
+          G_MAXINT, DEFAULT_LOST_AFTER, SETTABLE_READY));
+  /**
+   * GstSamTrack:fill-holes:
+   *
+   * Holes of a mask up to this area are filled, in pixels of the model's mask,
+   * which is a quarter of its input each way. What the model remembers of the
+   * object is left as it is.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_FILL_HOLES,
+      g_param_spec_uint ("fill-holes", "Fill holes",
+          "Largest hole of a mask that is filled, in pixels of the model's "
+          "mask (0 = none)", 0, 1 << 20, 0, SETTABLE_READY));
+  /**
+   * GstSamTrack:interval:
+   *
+   * Frames to pass with the last masks, marked stale, between two that are
+   * tracked on. 0 tracks on every frame.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_INTERVAL,
+      g_param_spec_uint ("interval", "Interval",
+          "Frames to pass with the last masks between two that are tracked on",
+          0, G_MAXINT, 0, SETTABLE_PLAYING));
+  /**
+   * GstSamTrack:mask-size:
+   *
+   * Size of the label map in the meta: as the network gives it, or one value
+   * per pixel of the frame.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_MASK_SIZE,
+      g_param_spec_enum ("mask-size", "Mask size",
+          "Size of the label map in the meta", GST_TYPE_SAM_TRACK_MASK_SIZE,
+          GST_SAM_TRACK_MASK_SIZE_MODEL, SETTABLE_PLAYING));
+  /**
+   * GstSamTrack:overload-policy:
+   *
+   * What to do with frames that come too late to be tracked on. Whatever it is,
+   * #GstSamTrack:stats and QoS messages count them.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_OVERLOAD_POLICY,
+      g_param_spec_enum ("overload-policy", "Overload policy",
+          "What to do with frames that come too late to be tracked on",
+          GST_TYPE_SAM_TRACK_OVERLOAD_POLICY, GST_SAM_TRACK_OVERLOAD_AUTO,
+          SETTABLE_PLAYING));
+  /**
+   * GstSamTrack:initial-prompt:
+   *
+   * Prompts for the first frame of every stream, `;` between them:
+   * `point,x=,y=[,positive=]`, `box,x=,y=,w=,h=`, `mask,location=FILE.png`,
+   * each with `normalized=true` where coordinates run from 0 to 1, and `id=`
+   * where several are for one object. Also applied after a seek.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_INITIAL_PROMPT,
+      g_param_spec_string ("initial-prompt", "Initial prompt",
+          "Prompts for the first frame, such as box,x=10,y=20,w=50,h=40; "
+          "point,x=9,y=7", NULL, SETTABLE_PLAYING));
+}
+
+static void
+install_report_properties (GObjectClass * klass)
+{
+  /**
+   * GstSamTrack:stats:
+   *
+   * Counts of frames, percentiles of the time each part takes (over the last
+   * 1024 tracked frames, the first of the run apart), bytes planned and used,
+   * device and precision.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_STATS,
+      g_param_spec_boxed ("stats", "Statistics",
+          "Counts, times and bytes of this run", GST_TYPE_STRUCTURE,
+          G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
+  /**
+   * GstSamTrack:objects:
+   *
+   * The objects as on the last frame that was tracked on, with the fields of
+   * the meta.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_OBJECTS,
+      g_param_spec_boxed ("objects", "Objects",
+          "The objects, as on the last frame that was tracked on",
+          GST_TYPE_STRUCTURE, G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
+}
+
+void
+gst_sam_track_install_properties (GstSamTrackClass * klass)
+{
+  GObjectClass *gobject_class = G_OBJECT_CLASS (klass);
+
+  gobject_class->set_property = gst_sam_track_set_property;
+  gobject_class->get_property = gst_sam_track_get_property;
+  install_model_properties (gobject_class);
+  install_stream_properties (gobject_class);
+  install_report_properties (gobject_class);
+}
+
+void
+gst_sam_track_init_properties (GstSamTrack * self)
+{
+  self->cuda_device_id = -1;
+  self->max_objects = DEFAULT_MAX_OBJECTS;
+  self->lost_after = DEFAULT_LOST_AFTER;
+}
