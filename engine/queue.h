@@ -6,8 +6,8 @@
 
 #include <stdbool.h>
 
-#include "log.h"
-#include "tensor.h"
+#include "base/log.h"
+#include "base/tensor.h"
 
 struct sam_ops;
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "config_json.h"
-#include "weight_list.h"
+#include "weights/weight_list.h"
 
 #define TRUNK "image_encoder.trunk."
 

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "weights.h"
+#include "weights/weights.h"
 
 enum {
     SAM_STAGES = 4,

@@ -7,7 +7,7 @@
 #ifndef SAM_PARTS_H
 #define SAM_PARTS_H
 
-#include "arena.h"
+#include "base/arena.h"
 #include "config.h"
 #include "ops/ops.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory.h"
+#include "base/memory.h"
 #include "ops/ops.h"
 
 static const struct sam_ops *find_backend(enum sam_backend backend)

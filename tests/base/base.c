@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "../expect.h"
-#include "arena.h"
-#include "log.h"
+#include "base/arena.h"
+#include "base/log.h"
 
 // The same layout, as the engine does it: once to measure, once for real.
 static void lay_out(struct sam_arena *a, struct sam_tensor t[4])

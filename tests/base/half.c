@@ -2,7 +2,7 @@
 // exponent gives, ties to even, worked out in doubles, which hold every value exactly. Every
 // 16-bit pattern is converted up; down, every pattern's float, the midpoints between
 // neighbours, the floats next to those, and a walk through all floats.
-#include "half.h"
+#include "base/half.h"
 
 #include <float.h>
 #include <math.h>

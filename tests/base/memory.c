@@ -1,5 +1,5 @@
 // How much memory is left, from copies of what Linux writes.
-#include "memory.h"
+#include "base/memory.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>

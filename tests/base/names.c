@@ -1,6 +1,6 @@
 // Hugging Face's names against Meta's: pairs from the published files themselves, one or more of
 // every kind, and names that must stay as they are.
-#include "names.h"
+#include "weights/names.h"
 
 #include "../expect.h"
 

@@ -8,7 +8,7 @@
 
 #include "config_json.h"
 #include "fuzz.h"
-#include "weight_list.h"
+#include "weights/weight_list.h"
 
 enum { E = 8, D = 16, M = 4, BLOCKS = 5, HIDDEN = 8 };
 

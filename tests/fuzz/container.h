@@ -6,7 +6,7 @@
 
 #include "config.h"
 #include "fuzz.h"
-#include "weight_list.h"
+#include "weights/weight_list.h"
 
 // Every number of a tensor lies in the file; few enough of them are read.
 static inline void fuzz_tensor(const struct sam_weights *f, const struct sam_weight *w,

@@ -1,6 +1,6 @@
 // Any bytes as the pickle inside such a zip: without the zip's lengths and places around it, the
 // fuzzer gets deeper into it.
-#include "pickle.h"
+#include "weights/pickle.h"
 
 #include "fuzz.h"
 

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "weights.h"
+#include "weights/weights.h"
 
 struct golden {
     struct sam_weights *file;

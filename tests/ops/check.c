@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "half.h"
+#include "base/half.h"
 
 enum { GUARD = 512, BENCH_RUNS = 15 };
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "ops/ops.h"
-#include "weights.h"
+#include "weights/weights.h"
 
 enum { MAX_KEPT = 32, MAX_OUTPUTS = 4 };
 

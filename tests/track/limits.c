@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "memory.h"
+#include "base/memory.h"
 #include "scene.h"
 
 static char huge_file[] = "/tmp/samtrack-limits-XXXXXX";

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "half.h"
+#include "base/half.h"
 
 // Rows of heads in memory: row j is the (j / width)-th line's (j % width)-th position of a map
 // whose lines are `pitch` bytes apart. A sequence is a single line.

@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "half.h"
-#include "tensor.h"
+#include "base/half.h"
+#include "base/tensor.h"
 
 typedef __m256 vec;
 

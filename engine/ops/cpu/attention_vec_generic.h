@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "half.h"
-#include "tensor.h"
+#include "base/half.h"
+#include "base/tensor.h"
 
 typedef float vec __attribute__((vector_size(16)));
 typedef int32_t vec_int __attribute__((vector_size(16)));

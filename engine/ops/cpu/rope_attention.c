@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "half.h"
+#include "base/half.h"
 #include "ops/cpu/attention.h"
 
 enum {

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "half.h"
+#include "base/half.h"
 #include "ops/ops.h"
 
 enum {

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "half.h"
+#include "base/half.h"
 #include "names.h"
 #include "safetensors.h"
 #include "torchzip.h"

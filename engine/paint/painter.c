@@ -1,7 +1,7 @@
 // What is seen of a tracker's results, painted over a frame: a queue of its own, and no model.
 #include <stdlib.h>
 
-#include "track.h"
+#include "track/track.h"
 
 // Of device memory, and of pinned memory on the way there: 2048 patches with a picture each. A
 // label map in the host's memory that is larger makes the former grow, once.

@@ -4,7 +4,7 @@
 #ifndef SAM_PICKLE_H
 #define SAM_PICKLE_H
 
-#include "tensor.h"
+#include "base/tensor.h"
 #include "weight_list.h"
 
 // One tensor as the pickle describes it; its texts lie in the pickle and have no NUL. Nothing

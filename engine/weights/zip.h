@@ -3,7 +3,7 @@
 #ifndef SAM_ZIP_H
 #define SAM_ZIP_H
 
-#include "log.h"
+#include "base/log.h"
 
 struct sam_zip_member {
     const char *name; // in the file, name_bytes long, no NUL

@@ -3,8 +3,8 @@
 #ifndef SAM_WEIGHTS_H
 #define SAM_WEIGHTS_H
 
-#include "log.h"
-#include "tensor.h"
+#include "base/log.h"
+#include "base/tensor.h"
 
 enum { SAM_MAX_RANK = 5 };
 
