@@ -370,8 +370,7 @@ gst_sam_queue_apply (GstSamQueue * queue, sam_tracker * tracker,
 
     /* The tracker takes no more prompts for this frame: the rest waits for the
      * next one. */
-    if (status == SAM_EFULL && queue->num_bound < queue->max_objects &&
-        unpop (queue, &prompt))
+    if (status == SAM_EBUSY && unpop (queue, &prompt))
       return;
     if (status != SAM_OK) {
       if (prompt.fresh) {

@@ -209,7 +209,7 @@ static int read_mask(struct sam_interaction *out, const struct sam_prompt *p,
                         p->mask_width);
     out->mask = take_mask(pool);
     if (out->mask < 0)
-        return sam_fail(error, SAM_EFULL, "no room for one more mask prompt: %d wait already",
+        return sam_fail(error, SAM_EBUSY, "no room for one more mask prompt: %d wait already",
                         pool->count);
     stretch_mask(p, pool, out->mask);
     return SAM_OK;

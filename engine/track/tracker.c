@@ -276,13 +276,13 @@ static int append(struct sam_tracker *t, struct sam_tracked *o, const struct sam
     int status;
 
     if (list->count == SAM_MAX_INTERACTIONS)
-        return sam_fail(error, SAM_EFULL, "object %llu: %d prompts wait for the next frame already",
+        return sam_fail(error, SAM_EBUSY, "object %llu: %d prompts wait for the next frame already",
                         (unsigned long long) o->id, list->count);
     status = sam_interaction_read(&list->item[list->count], prompt, &t->mem.host.masks, error);
     if (status)
         return status;
     if (sam_interactions_points(list, list->count + 1, &all) < 0)
-        return sam_fail(error, SAM_EFULL,
+        return sam_fail(error, SAM_EBUSY,
                         "object %llu: its prompts for the next frame have more than %d points",
                         (unsigned long long) o->id, SAM_MAX_POINTS);
     list->count++;

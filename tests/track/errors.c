@@ -124,7 +124,7 @@ static void check_ids(sam_tracker *t, int max_objects)
                { .num_points = 1, .points = &p });
     for (int i = 1; i < 8; i++)
         give_point(t, id, 0.1f * (float) i, 0.5f, i % 2);
-    bad_prompt(SAM_EFULL, "8 prompts wait for the next frame already",
+    bad_prompt(SAM_EBUSY, "8 prompts wait for the next frame already",
                { .id = id, .num_points = 1, .points = &p });
     sam_tracker_remove(t, id, NULL);
     bad_prompt(SAM_ENOTFOUND, "(any more)", { .id = id, .num_points = 1, .points = &p });
@@ -134,14 +134,14 @@ static void check_ids(sam_tracker *t, int max_objects)
     struct sam_point many[SAM_MAX_POINTS];
     for (int i = 0; i < SAM_MAX_POINTS; i++)
         many[i] = p;
-    bad_prompt(SAM_EFULL, "more than 32 points", { .id = id, .num_points = 32, .points = many });
+    bad_prompt(SAM_EBUSY, "more than 32 points", { .id = id, .num_points = 32, .points = many });
     // Masks: two for each object.
     sam_tracker_clear(t);
     id = give_mask(t, 0, 1);
     for (int i = 1; i < 2 * max_objects; i++)
         give_mask(t, id, 1);
     const uint8_t one[1] = { 1 };
-    bad_prompt(SAM_EFULL, "no room for one more mask prompt: 4 wait already",
+    bad_prompt(SAM_EBUSY, "no room for one more mask prompt: 4 wait already",
                { .id = id, .mask = one, .mask_width = 1, .mask_height = 1, .mask_stride = 1 });
     sam_tracker_clear(t);
     const struct sam_result r = step(t, &s, 0);

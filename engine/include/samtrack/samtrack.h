@@ -81,8 +81,9 @@ enum sam_status {
     SAM_EFORMAT      = -4, // the weights file is damaged, foreign or incomplete
     SAM_EDEVICE      = -5, // the device failed; the tracker must be closed
     SAM_EUNSUPPORTED = -6, // this build or this machine lacks the feature
-    SAM_EFULL        = -7, // no room for one more object or pending prompt
+    SAM_EFULL        = -7, // max_objects objects are tracked already
     SAM_ENOTFOUND    = -8, // no object has this id (any more)
+    SAM_EBUSY        = -9, // the next frame takes no more prompts; the one after it does
 };
 
 // Why a call failed, in words: file, tensor or value, what was wanted, what was got.
@@ -300,7 +301,8 @@ SAM_API void sam_tracker_close(sam_tracker **t);
 // interactions, in order.
 // SAM_EINVAL: a coordinate that is not finite or outside its space, an empty or inverted box,
 // too many points, nothing given, a mask with points or box. SAM_ENOTFOUND: an id that is not
-// tracked. SAM_EFULL: max_objects are tracked already, or too many prompts wait.
+// tracked. SAM_EFULL: max_objects objects are tracked already, so that one must be removed first.
+// SAM_EBUSY: too many prompts wait for the next frame; give this one again after that frame.
 SAM_API int sam_tracker_prompt(sam_tracker *t, const struct sam_prompt *prompt, uint64_t *id,
                                struct sam_error *error);
 
