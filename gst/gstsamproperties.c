@@ -48,13 +48,41 @@ get_objects (GstSamTrack * self)
   return s;
 }
 
+void
+gst_sam_track_set_frozen (GstSamTrack * self, gboolean frozen)
+{
+  GST_OBJECT_LOCK (self);
+  self->frozen = frozen;
+  GST_OBJECT_UNLOCK (self);
+}
+
+/* The element is started, so @pspec keeps its value. Setting the value that it
+ * has is no change. */
 static void
-gst_sam_track_set_property (GObject * object, guint id, const GValue * value,
+refuse_change (GstSamTrack * self, GParamSpec * pspec, const GValue * wanted)
+{
+  GValue value = G_VALUE_INIT;
+  gchar *kept, *refused;
+
+  g_value_init (&value, pspec->value_type);
+  g_object_get_property (G_OBJECT (self), pspec->name, &value);
+  if (g_param_values_cmp (pspec, &value, wanted)) {
+    kept = gst_value_serialize (&value);
+    refused = gst_value_serialize (wanted);
+    GST_ELEMENT_WARNING (self, RESOURCE, SETTINGS,
+        ("The property '%s' stays %s: it can be set to %s only in the states "
+            "NULL and READY.", pspec->name, kept, refused), (NULL));
+    g_free (refused);
+    g_free (kept);
+  }
+  g_value_unset (&value);
+}
+
+/* Called with the object lock held. */
+static void
+set_locked (GstSamTrack * self, guint id, const GValue * value,
     GParamSpec * pspec)
 {
-  GstSamTrack *self = GST_SAM_TRACK (object);
-
-  GST_OBJECT_LOCK (self);
   switch (id) {
     case PROP_MODEL_FILE:
       g_free (self->model_file);
@@ -96,10 +124,25 @@ gst_sam_track_set_property (GObject * object, guint id, const GValue * value,
       self->initial_prompt = g_value_dup_string (value);
       break;
     default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+      G_OBJECT_WARN_INVALID_PROPERTY_ID (self, id, pspec);
       break;
   }
+}
+
+static void
+gst_sam_track_set_property (GObject * object, guint id, const GValue * value,
+    GParamSpec * pspec)
+{
+  GstSamTrack *self = GST_SAM_TRACK (object);
+  gboolean refused;
+
+  GST_OBJECT_LOCK (self);
+  refused = self->frozen && (pspec->flags & GST_PARAM_MUTABLE_READY);
+  if (!refused)
+    set_locked (self, id, value, pspec);
   GST_OBJECT_UNLOCK (self);
+  if (refused)
+    refuse_change (self, pspec, value);
 }
 
 static void

@@ -55,14 +55,13 @@ GST_ELEMENT_REGISTER_DEFINE (samtrack, "samtrack", GST_RANK_NONE,
 
 /* Streaming */
 
+/* While the properties are frozen. */
 static void
 get_params (GstSamTrack * self, struct sam_params *params)
 {
   struct sam_params defaults = SAM_PARAMS_DEFAULT;
 
   *params = defaults;
-  GST_OBJECT_LOCK (self);
-  /* Only settable below PAUSED, so it stays while the engine reads it. */
   params->model_file = self->model_file && *self->model_file ?
       self->model_file : NULL;
   params->backend = self->backend;
@@ -72,7 +71,6 @@ get_params (GstSamTrack * self, struct sam_params *params)
   params->max_objects = self->max_objects;
   params->lost_after = self->lost_after;
   params->fill_holes = self->fill_holes;
-  GST_OBJECT_UNLOCK (self);
   params->log = gst_sam_track_log;
   params->log_priv = self;
 }
@@ -86,12 +84,14 @@ gst_sam_track_start (GstBaseTransform * base)
   struct sam_info info;
   int status;
 
+  gst_sam_track_set_frozen (self, TRUE);
   get_params (self, &params);
   gst_sam_track_start_context (self, &params);
   status = sam_tracker_open (&self->tracker, &params, &error);
   if (status != SAM_OK) {
     gst_sam_track_stop_context (self);
     gst_sam_track_post_error (self, status, &error, "sam_tracker_open");
+    gst_sam_track_set_frozen (self, FALSE);
     return FALSE;
   }
   sam_tracker_info (self->tracker, &info);
@@ -122,6 +122,7 @@ gst_sam_track_stop (GstBaseTransform * base)
   gst_sam_pad_stop (self);
   gst_sam_track_forget_frame (self);
   gst_sam_track_free_mask_pool (self);
+  gst_sam_track_set_frozen (self, FALSE);
   return TRUE;
 }
 

@@ -20,6 +20,7 @@ struct _GstSamTrack
   GstBaseTransform parent;
 
   /* properties, guarded by the object lock */
+  gboolean frozen;              /* those that only READY may change stay */
   gchar *model_file;
   gint backend;
   gint cuda_device_id;
@@ -27,7 +28,7 @@ struct _GstSamTrack
   guint threads;
   guint max_objects;
   guint lost_after;
-  guint fill_holes;
+  guint fill_holes;             /* up to here: READY */
   guint interval;
   gint mask_size;
   gint policy;
@@ -67,6 +68,11 @@ void gst_sam_track_post_error (GstSamTrack * self, int status,
 
 void gst_sam_track_install_properties (GstSamTrackClass * klass);
 void gst_sam_track_init_properties (GstSamTrack * self);
+
+/* While frozen, from start to stop, properties that are GST_PARAM_MUTABLE_READY
+ * keep their values and may be read without the lock; setting one to another
+ * value posts a warning. */
+void gst_sam_track_set_frozen (GstSamTrack * self, gboolean frozen);
 
 /* gstsamcontext.c */
 
