@@ -6,16 +6,18 @@
 // models their products follow the precision.
 #include <math.h>
 
-#include "forward.h"
-#include "load.h"
-#include "position.h"
+#include "net/forward.h"
+#include "net/load.h"
+#include "net/position.h"
+#include "parts.h"
 
 #define TRANSFORMER "sam_mask_decoder.transformer"
 
 // Of the tokens among themselves.
-static void load_self(struct sam_loader *l, struct sam_attention_weights *a, const char *prefix)
+static void load_self(struct sam_loader *l, const struct sam_config *config,
+                      struct sam_attention_weights *a, const char *prefix)
 {
-    const int d = l->config->d_model;
+    const int d = config->d_model;
     sam_load_linear(l, &a->q, d, d, "%s.self_attn.q_proj", prefix);
     sam_load_linear(l, &a->k, d, d, "%s.self_attn.k_proj", prefix);
     sam_load_linear(l, &a->v, d, d, "%s.self_attn.v_proj", prefix);
@@ -23,11 +25,12 @@ static void load_self(struct sam_loader *l, struct sam_attention_weights *a, con
 }
 
 // Between tokens and image: what is made of the image, or for it, is not exact in wide models.
-static void load_cross(struct sam_loader *l, struct sam_attention_weights *a, bool image_asks,
-                       const char *prefix, const char *name)
+static void load_cross(struct sam_loader *l, const struct sam_config *config,
+                       struct sam_attention_weights *a, bool image_asks, const char *prefix,
+                       const char *name)
 {
-    const int d = l->config->d_model, width = d / 2;
-    const bool exact = l->exact, image = exact && !sam_load_wide(l);
+    const int d = config->d_model, width = d / 2;
+    const bool exact = l->exact, image = exact && !sam_is_wide(config);
     l->exact = image_asks ? image : exact;
     sam_load_linear(l, &a->q, width, d, "%s.%s.q_proj", prefix, name);
     sam_load_linear(l, &a->out, d, width, "%s.%s.out_proj", prefix, name);
@@ -37,12 +40,13 @@ static void load_cross(struct sam_loader *l, struct sam_attention_weights *a, bo
     l->exact = exact;
 }
 
-static void load_layer(struct sam_loader *l, struct sam_two_way_layer *t, const char *layer)
+static void load_layer(struct sam_loader *l, const struct sam_config *config,
+                       struct sam_two_way_layer *t, const char *layer)
 {
-    const int d = l->config->d_model, hidden = l->config->decoder_hidden;
-    load_self(l, &t->self, layer);
-    load_cross(l, &t->token_to_image, false, layer, "cross_attn_token_to_image");
-    load_cross(l, &t->image_to_token, true, layer, "cross_attn_image_to_token");
+    const int d = config->d_model, hidden = config->decoder_hidden;
+    load_self(l, config, &t->self, layer);
+    load_cross(l, config, &t->token_to_image, false, layer, "cross_attn_token_to_image");
+    load_cross(l, config, &t->image_to_token, true, layer, "cross_attn_image_to_token");
     sam_load_norm(l, &t->norm1, d, "%s.norm1", layer);
     sam_load_norm(l, &t->norm2, d, "%s.norm2", layer);
     sam_load_norm(l, &t->norm3, d, "%s.norm3", layer);
@@ -51,16 +55,16 @@ static void load_layer(struct sam_loader *l, struct sam_two_way_layer *t, const 
     sam_load_linear(l, &t->mlp_out, d, hidden, "%s.mlp.layers.1", layer);
 }
 
-static void load_mlp(struct sam_loader *l, struct sam_mlp3 *mlp, int hidden, int out,
-                     const char *name)
+static void load_mlp(struct sam_loader *l, const struct sam_config *config, struct sam_mlp3 *mlp,
+                     int hidden, int out, const char *name)
 {
-    const int d = l->config->d_model;
+    const int d = config->d_model;
     sam_load_linear(l, &mlp->layer[0], hidden, d, "%s.layers.0", name);
     sam_load_linear(l, &mlp->layer[1], hidden, hidden, "%s.layers.1", name);
     sam_load_linear(l, &mlp->layer[2], out, hidden, "%s.layers.2", name);
 }
 
-static void load_heads(struct sam_loader *l, struct sam_decoder *d)
+static void load_heads(struct sam_loader *l, const struct sam_config *c, struct sam_decoder *d)
 {
     static const char *const hyper[SAM_MASK_TOKENS] = {
         "sam_mask_decoder.output_hypernetworks_mlps.0",
@@ -68,30 +72,29 @@ static void load_heads(struct sam_loader *l, struct sam_decoder *d)
         "sam_mask_decoder.output_hypernetworks_mlps.2",
         "sam_mask_decoder.output_hypernetworks_mlps.3",
     };
-    const struct sam_config *c = l->config;
     const int width = c->d_model;
     const char *up = "sam_mask_decoder.output_upscaling";
 
-    l->exact = !sam_load_wide(l);
+    l->exact = !sam_is_wide(c);
     sam_load_conv_transpose(l, &d->upscale1, c->high_res_s1, width, "%s.0", up);
     l->exact = true;
     sam_load_norm(l, &d->upscale_norm, c->high_res_s1, "%s.1", up);
     sam_load_conv_transpose(l, &d->upscale2, c->high_res_s0, c->high_res_s1, "%s.3", up);
     for (int i = 0; i < SAM_MASK_TOKENS; i++)
-        load_mlp(l, &d->hyper[i], width, c->high_res_s0, hyper[i]);
-    load_mlp(l, &d->iou_head, c->iou_hidden, SAM_MASK_TOKENS,
+        load_mlp(l, c, &d->hyper[i], width, c->high_res_s0, hyper[i]);
+    load_mlp(l, c, &d->iou_head, c->iou_hidden, SAM_MASK_TOKENS,
              "sam_mask_decoder.iou_prediction_head");
-    load_mlp(l, &d->score_head, width, 1, "sam_mask_decoder.pred_obj_score_head");
-    load_mlp(l, &d->pointer_proj, width, width, "obj_ptr_proj");
+    load_mlp(l, c, &d->score_head, width, 1, "sam_mask_decoder.pred_obj_score_head");
+    load_mlp(l, c, &d->pointer_proj, width, width, "obj_ptr_proj");
     d->no_obj_ptr = sam_load_rows(l, 2, (int64_t[]) { 1, width }, "no_obj_ptr");
 }
 
 // The output tokens in their order; and behind them the two not-a-point tokens of a frame
 // without prompts.
-static void load_tokens(struct sam_loader *l, struct sam_decoder *d,
-                        const struct sam_prompt_encoder *p)
+static void load_tokens(struct sam_loader *l, const struct sam_config *config,
+                        struct sam_decoder *d, const struct sam_prompt_encoder *p)
 {
-    const int c = l->config->d_model;
+    const int c = config->d_model;
     const size_t mark = sam_arena_mark(&l->staging);
     float *table = sam_load_room(&l->staging, (SAM_OUTPUT_TOKENS + 2) * (size_t) c);
 
@@ -101,17 +104,17 @@ static void load_tokens(struct sam_loader *l, struct sam_decoder *d,
     sam_load_read(l, l->measuring ? NULL : table + 2 * c, 2, (int64_t[]) { SAM_MASK_TOKENS, c },
                   "sam_mask_decoder.mask_tokens.weight");
     if (sam_load_live(l))
-        sam_prompt_tokens(p, c, l->config->image_size, 0, NULL, NULL,
+        sam_prompt_tokens(p, c, config->image_size, 0, NULL, NULL,
                           table + SAM_OUTPUT_TOKENS * c);
     d->output_tokens = sam_load_tensor(l, table, 1, SAM_OUTPUT_TOKENS, c);
     d->start.initial = sam_load_tensor(l, table, 1, SAM_OUTPUT_TOKENS + 2, c);
     sam_arena_release(&l->staging, mark);
 }
 
-static void load_places(struct sam_loader *l, struct sam_decoder *d,
-                        const struct sam_prompt_encoder *p)
+static void load_places(struct sam_loader *l, const struct sam_config *config,
+                        struct sam_decoder *d, const struct sam_prompt_encoder *p)
 {
-    const int h = sam_grid(l->config), N = h * h, c = l->config->d_model;
+    const int h = sam_grid(config), N = h * h, c = config->d_model;
     const size_t staging = sam_arena_mark(&l->staging);
     float *table = sam_load_room(&l->staging, (size_t) N * c);
     if (sam_load_live(l))
@@ -270,15 +273,15 @@ static void two_way_mlp(struct sam_queue *q, const struct sam_two_way_layer *l,
     layernorm(q, .dst = tokens, .src = tokens, NORM(l->norm3), .eps = EPS_TRANSFORMER);
 }
 
-static void load_start(struct sam_loader *l, struct sam_decoder *d)
+static void load_start(struct sam_loader *l, const struct sam_config *config, struct sam_decoder *d)
 {
-    const int T = SAM_OUTPUT_TOKENS + 2, c = l->config->d_model;
+    const int T = SAM_OUTPUT_TOKENS + 2, c = config->d_model;
     d->start.tokens = sam_arena_tensor(&l->constant, SAM_F32, 1, 1, T, c);
     d->start.query = sam_arena_tensor(&l->constant, SAM_F32, 1, 1, T, c / 2);
 
     struct sam_decoder_scratch s;
     const size_t mark = sam_arena_mark(&l->constant);
-    layout_tokens(&s, l->config, 1, T, &l->constant);
+    layout_tokens(&s, config, 1, T, &l->constant);
     if (sam_load_live(l)) {
         copy(l->queue, .dst = d->start.tokens, .src = d->start.initial);
         self_attention(l->queue, &d->layer[0], &s, d->start.tokens, NULL);
@@ -288,18 +291,19 @@ static void load_start(struct sam_loader *l, struct sam_decoder *d)
     sam_arena_release(&l->constant, mark);
 }
 
-void sam_decoder_load(struct sam_loader *l, struct sam_decoder *d,
+void sam_decoder_load(struct sam_loader *l, const struct sam_config *config, struct sam_decoder *d,
                       const struct sam_prompt_encoder *p)
 {
     l->exact = true;
-    load_layer(l, &d->layer[0], TRANSFORMER ".layers.0");
-    load_layer(l, &d->layer[1], TRANSFORMER ".layers.1");
-    load_cross(l, &d->final_token_to_image, false, TRANSFORMER, "final_attn_token_to_image");
-    sam_load_norm(l, &d->norm_final, l->config->d_model, TRANSFORMER ".norm_final_attn");
-    load_heads(l, d);
-    load_tokens(l, d, p);
-    load_places(l, d, p);
-    load_start(l, d);
+    load_layer(l, config, &d->layer[0], TRANSFORMER ".layers.0");
+    load_layer(l, config, &d->layer[1], TRANSFORMER ".layers.1");
+    load_cross(l, config, &d->final_token_to_image, false, TRANSFORMER,
+               "final_attn_token_to_image");
+    sam_load_norm(l, &d->norm_final, config->d_model, TRANSFORMER ".norm_final_attn");
+    load_heads(l, config, d);
+    load_tokens(l, config, d, p);
+    load_places(l, config, d, p);
+    load_start(l, config, d);
     l->exact = false;
 }
 

@@ -3,9 +3,10 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "forward.h"
-#include "load.h"
-#include "position.h"
+#include "net/forward.h"
+#include "net/load.h"
+#include "net/position.h"
+#include "parts.h"
 
 // Sizes of block i. The window of a stage's first block is still that of the stage before.
 static void block_sizes(const struct sam_config *c, int i, struct sam_hiera_block *b)
@@ -34,9 +35,8 @@ static void load_block(struct sam_loader *l, struct sam_hiera_block *b, int i)
         sam_load_linear(l, &b->shortcut, out, dim, "%s.%d.proj", prefix, i);
 }
 
-static struct sam_tensor load_position(struct sam_loader *l)
+static struct sam_tensor load_position(struct sam_loader *l, const struct sam_config *c)
 {
-    const struct sam_config *c = l->config;
     const int side = c->image_size / 4, e = c->embed_dim;
     const int size = c->pos_embed_size, window = c->window_pos_embed_size;
     const size_t mark = sam_arena_mark(&l->staging);
@@ -56,13 +56,13 @@ static struct sam_tensor load_position(struct sam_loader *l)
     return t;
 }
 
-void sam_hiera_load(struct sam_loader *l, struct sam_hiera *h)
+void sam_hiera_load(struct sam_loader *l, const struct sam_config *config, struct sam_hiera *h)
 {
-    sam_load_conv(l, &h->patch_embed, l->config->embed_dim, 3, 7,
+    sam_load_conv(l, &h->patch_embed, config->embed_dim, 3, 7,
                   "image_encoder.trunk.patch_embed.proj");
-    h->position = load_position(l);
-    for (int i = 0; i < l->config->num_blocks; i++) {
-        block_sizes(l->config, i, &h->block[i]);
+    h->position = load_position(l, config);
+    for (int i = 0; i < config->num_blocks; i++) {
+        block_sizes(config, i, &h->block[i]);
         load_block(l, &h->block[i], i);
     }
 }
@@ -141,17 +141,17 @@ void sam_hiera_block_run(struct sam_queue *q, const struct sam_hiera_block *b,
 }
 
 void sam_encoder_run(struct sam_queue *q, const struct sam_model *m, struct sam_encoder_scratch *s,
-                     const struct sam_features *dst, const struct sam_tap *tap)
+                     const struct sam_features *dst, const struct sam_probe *probe)
 {
     const struct sam_config *c = &m->config;
     const int side = c->image_size / 4;
     struct sam_tensor x = sam_view(s->x[0], 1, side, side, c->embed_dim);
     char name[16];
 
-    sam_tap_write(tap, q, "image", s->input);
+    sam_probe_write(probe, q, "image", s->input);
     conv(q, .dst = x, .src = s->input, PRODUCT(m->hiera.patch_embed), .kernel = 7, .stride = 4,
          .pad = 3);
-    sam_tap_write(tap, q, "patch_embed", x);
+    sam_probe_write(probe, q, "patch_embed", x);
     add(q, .dst = x, .a = x, .b = m->hiera.position, .scale = 1);
 
     for (int stage = 0, i = 0; stage < SAM_STAGES; stage++) {
@@ -162,13 +162,13 @@ void sam_encoder_run(struct sam_queue *q, const struct sam_model *m, struct sam_
             sam_hiera_block_run(q, b, s, x, y);
             x = y;
             snprintf(name, sizeof(name), "block%02d", i);
-            sam_tap_write(tap, q, name, x);
+            sam_probe_write(probe, q, name, x);
         }
         snprintf(name, sizeof(name), "trunk%d", stage);
-        sam_tap_write(tap, q, name, x);
+        sam_probe_write(probe, q, name, x);
         sam_neck_run(q, &m->neck, s, stage, x, dst);
     }
-    sam_tap_write(tap, q, "fpn", dst->image);
-    sam_tap_write(tap, q, "s0", dst->s0);
-    sam_tap_write(tap, q, "s1", dst->s1);
+    sam_probe_write(probe, q, "fpn", dst->image);
+    sam_probe_write(probe, q, "s0", dst->s0);
+    sam_probe_write(probe, q, "s1", dst->s1);
 }

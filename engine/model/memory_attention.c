@@ -3,17 +3,19 @@
 #include <math.h>
 #include <string.h>
 
-#include "forward.h"
-#include "load.h"
-#include "position.h"
+#include "net/forward.h"
+#include "net/load.h"
+#include "net/position.h"
+#include "parts.h"
 
 // Cross attention reads values of the memory's width m, not of d. Its value layer maps memory to
 // d and its output layer d to d, both behind the softmax, whose rows sum to 1; so
 //   Wo (P (M Wv' + bv)) + bo = (Wo Wv) (P M) + (Wo bv + bo),
 // and P M is m wide: the product with the keys' softmax costs m / d of what it would.
-static void load_cross_out(struct sam_loader *l, struct sam_product *p, const char *layer)
+static void load_cross_out(struct sam_loader *l, const struct sam_config *config,
+                           struct sam_product *p, const char *layer)
 {
-    const int d = l->config->d_model, m = l->config->mem_dim;
+    const int d = config->d_model, m = config->mem_dim;
     const size_t mark = sam_arena_mark(&l->staging);
     const struct sam_load_layer value =
         sam_load_layer(l, d, m, false, "%s.cross_attn_image.v_proj", layer);
@@ -31,9 +33,10 @@ static size_t room_for_keys(const struct sam_config *c, const struct sam_queue *
 }
 
 // The key layer's weight by what it takes in, its bias behind: as sam_rope_attention wants it.
-static struct sam_tensor load_cross_key(struct sam_loader *l, const char *layer)
+static struct sam_tensor load_cross_key(struct sam_loader *l, const struct sam_config *config,
+                                        const char *layer)
 {
-    const int d = l->config->d_model, m = l->config->mem_dim;
+    const int d = config->d_model, m = config->mem_dim;
     const size_t mark = sam_arena_mark(&l->staging);
     const struct sam_load_layer key =
         sam_load_layer(l, d, m, false, "%s.cross_attn_image.k_proj", layer);
@@ -49,10 +52,10 @@ static struct sam_tensor load_cross_key(struct sam_loader *l, const char *layer)
     return t;
 }
 
-static void load_layer(struct sam_loader *l, struct sam_memory_attention_layer *a, bool holds,
-                       const char *layer)
+static void load_layer(struct sam_loader *l, const struct sam_config *config,
+                       struct sam_memory_attention_layer *a, bool holds, const char *layer)
 {
-    const int d = l->config->d_model, m = l->config->mem_dim, hidden = l->config->memory_hidden;
+    const int d = config->d_model, m = config->mem_dim, hidden = config->memory_hidden;
     sam_load_norm(l, &a->norm1, d, "%s.norm1", layer);
     sam_load_linear(l, &a->self_q, d, d, "%s.self_attn.q_proj", layer);
     sam_load_linear(l, &a->self_k, d, d, "%s.self_attn.k_proj", layer);
@@ -63,24 +66,25 @@ static void load_layer(struct sam_loader *l, struct sam_memory_attention_layer *
     if (holds)
         sam_load_linear(l, &a->cross_k, d, m, "%s.cross_attn_image.k_proj", layer);
     else
-        a->cross_key = load_cross_key(l, layer);
-    load_cross_out(l, &a->cross_out, layer);
+        a->cross_key = load_cross_key(l, config, layer);
+    load_cross_out(l, config, &a->cross_out, layer);
     sam_load_norm(l, &a->mlp.norm, d, "%s.norm3", layer);
     sam_load_linear(l, &a->mlp.up, hidden, d, "%s.linear1", layer);
     sam_load_linear(l, &a->mlp.down, d, hidden, "%s.linear2", layer);
 }
 
-void sam_memory_attention_load(struct sam_loader *l, struct sam_memory_attention *a)
+void sam_memory_attention_load(struct sam_loader *l, const struct sam_config *config,
+                               struct sam_memory_attention *a)
 {
     static const char *const layers[SAM_MAX_MEMORY_LAYERS] = {
         "memory_attention.layers.0", "memory_attention.layers.1", "memory_attention.layers.2",
         "memory_attention.layers.3", "memory_attention.layers.4", "memory_attention.layers.5",
         "memory_attention.layers.6", "memory_attention.layers.7",
     };
-    const int d = l->config->d_model, h = sam_grid(l->config);
-    a->holds_keys = room_for_keys(l->config, l->queue, 1, 1) == 0;
-    for (int i = 0; i < l->config->memory_layers; i++)
-        load_layer(l, &a->layer[i], a->holds_keys, layers[i]);
+    const int d = config->d_model, h = sam_grid(config);
+    a->holds_keys = room_for_keys(config, l->queue, 1, 1) == 0;
+    for (int i = 0; i < config->memory_layers; i++)
+        load_layer(l, config, &a->layer[i], a->holds_keys, layers[i]);
     sam_load_norm(l, &a->norm, d, "memory_attention.norm");
     a->no_mem_embed = sam_load_rows(l, 3, (int64_t[]) { 1, 1, d }, "no_mem_embed");
 

@@ -2,14 +2,16 @@
 // what goes with memories: places, times, absence.
 //
 // Exact (F32) at any precision in narrow models: its errors come back with every later frame.
-#include "forward.h"
-#include "load.h"
-#include "position.h"
+#include "net/forward.h"
+#include "net/load.h"
+#include "net/position.h"
+#include "parts.h"
 
 // Layer i of the fuser. Its last scale is one factor per channel: it goes into the layer before.
-static void load_fuser(struct sam_loader *l, struct sam_fuser_layer *f, int i)
+static void load_fuser(struct sam_loader *l, const struct sam_config *config,
+                       struct sam_fuser_layer *f, int i)
 {
-    const int d = l->config->d_model, hidden = l->config->fuser_hidden, taps = 7 * 7;
+    const int d = config->d_model, hidden = config->fuser_hidden, taps = 7 * 7;
     const char *prefix = "memory_encoder.fuser.layers";
     const size_t mark = sam_arena_mark(&l->staging);
     float *src = sam_load_room(&l->staging, (size_t) d * taps);
@@ -41,9 +43,9 @@ static void load_fuser(struct sam_loader *l, struct sam_fuser_layer *f, int i)
 }
 
 // What a stored map or pointer carries besides its numbers.
-static void load_tags(struct sam_loader *l, struct sam_memory_encoder *e)
+static void load_tags(struct sam_loader *l, const struct sam_config *c,
+                      struct sam_memory_encoder *e)
 {
-    const struct sam_config *c = l->config;
     const int m = c->mem_dim, h = sam_grid(c);
     const size_t mark = sam_arena_mark(&l->staging);
     float *table = sam_load_room(&l->staging, (size_t) h * h * m);
@@ -63,22 +65,23 @@ static void load_tags(struct sam_loader *l, struct sam_memory_encoder *e)
         sam_load_linear(l, &e->pointer_time, m, c->d_model, "obj_ptr_tpos_proj");
 }
 
-void sam_memory_encoder_load(struct sam_loader *l, struct sam_memory_encoder *e)
+void sam_memory_encoder_load(struct sam_loader *l, const struct sam_config *config,
+                             struct sam_memory_encoder *e)
 {
-    const int d = l->config->d_model;
+    const int d = config->d_model;
     const char *down = "memory_encoder.mask_downsampler.encoder";
-    l->exact = !sam_load_wide(l);
+    l->exact = !sam_is_wide(config);
     for (int i = 0, in = 1; i < 4; i++, in *= 4) {
         sam_load_conv(l, &e->down[i], 4 * in, in, 3, "%s.%d", down, 3 * i);
         sam_load_norm(l, &e->down_norm[i], 4 * in, "%s.%d", down, 3 * i + 1);
     }
     sam_load_conv(l, &e->down_out, d, 256, 1, "%s.12", down);
     sam_load_conv(l, &e->pix_proj, d, d, 1, "memory_encoder.pix_feat_proj");
-    for (int i = 0; i < l->config->fuser_layers; i++)
-        load_fuser(l, &e->fuser[i], i);
-    if (l->config->mem_dim != d) // else the published code has none
-        sam_load_conv(l, &e->out, l->config->mem_dim, d, 1, "memory_encoder.out_proj");
-    load_tags(l, e);
+    for (int i = 0; i < config->fuser_layers; i++)
+        load_fuser(l, config, &e->fuser[i], i);
+    if (config->mem_dim != d) // else the published code has none
+        sam_load_conv(l, &e->out, config->mem_dim, d, 1, "memory_encoder.out_proj");
+    load_tags(l, config, e);
     l->exact = false;
 }
 
@@ -157,4 +160,15 @@ void sam_pointer_time_run(struct sam_queue *q, const struct sam_model *m, struct
         linear(q, .dst = dst, .src = sine, LINEAR(m->memory.pointer_time));
     else
         copy(q, .dst = dst, .src = m->memory.no_time);
+}
+
+void sam_pointer_sine(int d, int distance, float *dst)
+{
+    const double a = (double) distance / (SAM_MAX_POINTERS - 1);
+    const int half = d / 2;
+    for (int i = 0; i < half; i++) {
+        const double angle = a / pow(10000.0, (double) (i / 2 * 2) / half);
+        dst[i] = (float) sin(angle);
+        dst[half + i] = (float) cos(angle);
+    }
 }

@@ -8,7 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "load.h"
+#include "net/load.h"
+#include "parts.h"
 #include "model_paths.h"
 
 // What makes two requests the same model: the file itself, not its name, and what it is packed
@@ -62,12 +63,12 @@ static bool same_key(const struct key *a, const struct key *b)
 
 static void load_parts(struct sam_loader *l, struct sam_model *m)
 {
-    sam_hiera_load(l, &m->hiera);
-    sam_neck_load(l, &m->neck);
-    sam_prompt_load(l, &m->prompt);
-    sam_decoder_load(l, &m->decoder, &m->prompt);
-    sam_memory_attention_load(l, &m->attention);
-    sam_memory_encoder_load(l, &m->memory);
+    sam_hiera_load(l, &m->config, &m->hiera);
+    sam_neck_load(l, &m->config, &m->neck);
+    sam_prompt_load(l, &m->config, &m->prompt);
+    sam_decoder_load(l, &m->config, &m->decoder, &m->prompt);
+    sam_memory_attention_load(l, &m->config, &m->attention);
+    sam_memory_encoder_load(l, &m->config, &m->memory);
 }
 
 // Bytes that loading would take, left in the arenas' peaks; and whether the file has every tensor.
@@ -75,7 +76,7 @@ static int measure(struct sam_loader *l, struct sam_model *m, const struct sam_w
                    struct sam_queue *q, struct sam_error *error)
 {
     *l = (struct sam_loader) {
-        .weights = w, .config = &m->config, .queue = q, .measuring = true,
+        .weights = w, .queue = q, .measuring = true,
     };
     load_parts(l, m);
     m->constant_bytes = l->constant.peak + l->host.peak;
@@ -114,7 +115,7 @@ static int load(struct sam_model_entry *e, const struct sam_weights *w, struct s
     }
 
     struct sam_loader l = {
-        .weights = w, .config = &e->model.config, .queue = q,
+        .weights = w, .queue = q,
         .constant = { .base = e->constant }, .host = { .base = (uint8_t *) e->host },
         .staging = { .base = staging },
     };

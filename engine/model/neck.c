@@ -1,15 +1,16 @@
 // The neck: a feature pyramid over the four stages of the trunk. Only strides 4, 8 and 16 leave
 // it, and only stride 16 gets anything from the level above. Exact (F32) at any precision: little
 // work, and all that follows stands on it.
-#include "forward.h"
-#include "load.h"
+#include "net/forward.h"
+#include "net/load.h"
+#include "parts.h"
 
 // Level `i` of the weights counts from the coarsest. The laterals of strides 4 and 8 feed one
 // 1 x 1 convolution of the decoder and nothing else: two products in a row are one.
-static void load_folded(struct sam_loader *l, struct sam_product *p, int i, int out,
-                        const char *decoder_conv)
+static void load_folded(struct sam_loader *l, const struct sam_config *config,
+                        struct sam_product *p, int i, int out, const char *decoder_conv)
 {
-    const int d = l->config->d_model, in = l->config->embed_dim << (SAM_STAGES - 1 - i);
+    const int d = config->d_model, in = config->embed_dim << (SAM_STAGES - 1 - i);
     const size_t mark = sam_arena_mark(&l->staging);
     const struct sam_load_layer lateral =
         sam_load_layer(l, d, in, true, "image_encoder.neck.convs.%d.conv", i);
@@ -19,15 +20,14 @@ static void load_folded(struct sam_loader *l, struct sam_product *p, int i, int 
     sam_arena_release(&l->staging, mark);
 }
 
-void sam_neck_load(struct sam_loader *l, struct sam_neck *n)
+void sam_neck_load(struct sam_loader *l, const struct sam_config *c, struct sam_neck *n)
 {
-    const struct sam_config *c = l->config;
-    l->exact = !sam_load_wide(l);
+    l->exact = !sam_is_wide(c);
     sam_load_conv(l, &n->coarse, c->d_model, c->embed_dim * 8, 1,
                   "image_encoder.neck.convs.0.conv");
     sam_load_conv(l, &n->main, c->d_model, c->embed_dim * 4, 1, "image_encoder.neck.convs.1.conv");
-    load_folded(l, &n->s1, 2, c->high_res_s1, "conv_s1");
-    load_folded(l, &n->s0, 3, c->high_res_s0, "conv_s0");
+    load_folded(l, c, &n->s1, 2, c->high_res_s1, "conv_s1");
+    load_folded(l, c, &n->s0, 3, c->high_res_s0, "conv_s0");
     l->exact = false;
 }
 

@@ -9,23 +9,7 @@
 
 #include "base/arena.h"
 #include "config.h"
-#include "ops/ops.h"
-
-struct sam_affine {
-    struct sam_tensor weight, bias; // of a norm: (1, 1, 1, c) each
-};
-
-struct sam_product {
-    struct sam_matrix weight;
-    struct sam_tensor bias;
-    struct sam_tensor bias_bf16; // of linear layers, where the backend wants it; data NULL: not
-};
-
-// Norm, product, activation, product, added to where it began: mlp.c.
-struct sam_mlp {
-    struct sam_affine norm;
-    struct sam_product up, down;
-};
+#include "net/net.h"
 
 // ---- image encoder: hiera.c, neck.c
 
@@ -201,15 +185,30 @@ int sam_model_plan(const char *file, struct sam_queue *queue, struct sam_config 
 // directory, beside the build. SAM_EIO with a sentence that lists the places.
 int sam_default_model(char *path, size_t size, struct sam_error *error);
 
+// ---- loading: the parts, each in its own file.
+
+struct sam_loader;
+
+// Do the maps of this model follow the precision even where its tokens are exact? Sums of 256 and
+// more terms average BF16's rounding out; narrow models would drift, and are quick as it is.
+static inline bool sam_is_wide(const struct sam_config *c)
+{
+    return c->d_model >= 256;
+}
+
+void sam_hiera_load(struct sam_loader *l, const struct sam_config *config, struct sam_hiera *h);
+void sam_neck_load(struct sam_loader *l, const struct sam_config *config, struct sam_neck *n);
+void sam_prompt_load(struct sam_loader *l, const struct sam_config *config,
+                     struct sam_prompt_encoder *p);
+void sam_decoder_load(struct sam_loader *l, const struct sam_config *config, struct sam_decoder *d,
+                      const struct sam_prompt_encoder *p);
+void sam_memory_attention_load(struct sam_loader *l, const struct sam_config *config,
+                               struct sam_memory_attention *a);
+void sam_memory_encoder_load(struct sam_loader *l, const struct sam_config *config,
+                             struct sam_memory_encoder *e);
+
 // ---- scratch and runs. A *_layout hands out a part's scratch; it may be released after the
 // part's run (nothing a part returns lies in its own scratch, but in tensors of the caller).
-
-// x += down act(up norm(x)). u and hidden: room for one and four (or eight) times the numbers of x,
-// hidden for as many as sam_mlp_hidden() says, in the queue's type.
-void sam_mlp_run(struct sam_queue *q, const struct sam_mlp *m, float eps, enum sam_act act,
-                 struct sam_tensor x, struct sam_tensor u, struct sam_tensor hidden);
-// How many of `count` hidden numbers need room: none where the backend keeps them to itself.
-size_t sam_mlp_hidden(const struct sam_queue *q, size_t count);
 
 struct sam_encoder_scratch {
     struct sam_tensor input;  // (1, S, S, 3) F32; shares its bytes with wide, so the run spoils it
@@ -222,17 +221,10 @@ struct sam_encoder_scratch {
 void sam_encoder_layout(struct sam_encoder_scratch *s, const struct sam_config *c,
                         const struct sam_queue *q, struct sam_arena *a);
 
-// Called at each stage with its name and output; NULL when nobody listens. For stage tests
-// and keep_stages. The tensor lives until the run goes on.
-struct sam_tap {
-    void (*write)(void *priv, struct sam_queue *q, const char *name, struct sam_tensor t);
-    void *priv;
-};
-
 // input (already in s->input) -> features. Names tapped: image, patch_embed, block00 ..,
 // trunk0 .. 3, fpn, s0, s1.
 void sam_encoder_run(struct sam_queue *q, const struct sam_model *m, struct sam_encoder_scratch *s,
-                     const struct sam_features *dst, const struct sam_tap *tap);
+                     const struct sam_features *dst, const struct sam_probe *probe);
 
 // One block of the trunk: x (1, H, W, dim) -> y (1, H, W, dim_out), half as high and wide after
 // q-pooling. y may be x where the shape stays.

@@ -1,9 +1,10 @@
 // The prompt encoder: points and boxes become tokens, masks a dense map.
 #include <string.h>
 
-#include "forward.h"
-#include "load.h"
-#include "position.h"
+#include "net/forward.h"
+#include "net/load.h"
+#include "net/position.h"
+#include "parts.h"
 
 // A host table of the file, (rows, c).
 static float *load_host(struct sam_loader *l, int rows, int c, const char *name)
@@ -13,10 +14,11 @@ static float *load_host(struct sam_loader *l, int rows, int c, const char *name)
     return room;
 }
 
-void sam_prompt_load(struct sam_loader *l, struct sam_prompt_encoder *p)
+void sam_prompt_load(struct sam_loader *l, const struct sam_config *config,
+                     struct sam_prompt_encoder *p)
 {
-    const int d = l->config->d_model;
-    const int out = l->config->mask_in_chans, mid = out / 4;
+    const int d = config->d_model;
+    const int out = config->mask_in_chans, mid = out / 4;
     const char *mask = "sam_prompt_encoder.mask_downscaling";
 
     p->gaussian = load_host(l, 2, d / 2, "pe_layer.positional_encoding_gaussian_matrix");

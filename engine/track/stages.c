@@ -149,9 +149,9 @@ void sam_stage_keep(struct sam_tracker *t, enum sam_turn turn, uint64_t id, cons
             e->data[layout == SAM_STAGE_NCHW ? k * rows + r : r * c + k] = sam_load(&x, r * c + k);
 }
 
-// ---- What the encoder taps: blocks with channels last, maps with channels first.
+// ---- What the encoder tells: blocks with channels last, maps with channels first.
 
-static void tap_write(void *priv, struct sam_queue *q, const char *name, struct sam_tensor x)
+static void probe_write(void *priv, struct sam_queue *q, const char *name, struct sam_tensor x)
 {
     const bool is_block = !strncmp(name, "block", 5) || !strcmp(name, "patch_embed");
 
@@ -159,9 +159,9 @@ static void tap_write(void *priv, struct sam_queue *q, const char *name, struct 
                    is_block ? SAM_STAGE_AS_IS : SAM_STAGE_NCHW);
 }
 
-struct sam_tap sam_stage_tap(struct sam_tracker *t)
+struct sam_probe sam_stage_probe(struct sam_tracker *t)
 {
-    return (struct sam_tap) { tap_write, t };
+    return (struct sam_probe) { probe_write, t };
 }
 
 // ---- The parts that run per object.

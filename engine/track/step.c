@@ -212,11 +212,11 @@ void sam_remember(struct sam_tracker *t, int n)
 
 void sam_step_encode(struct sam_tracker *t, const struct sam_batch *none)
 {
-    const struct sam_tap tap = sam_stage_tap(t);
+    const struct sam_probe probe = sam_stage_probe(t);
     int64_t last = sam_now();
 
     sam_encoder_run(&t->queue, t->model, &t->mem.scratch.encoder, &t->mem.state.features,
-                    t->stages ? &tap : NULL);
+                    t->stages ? &probe : NULL);
     t->times.encode += lap(&last);
 }
 

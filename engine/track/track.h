@@ -305,7 +305,7 @@ void sam_stage_keep(struct sam_tracker *t, enum sam_turn turn, uint64_t id, cons
                     struct sam_tensor x, int n, enum sam_stage_layout layout);
 void sam_stage_keep_host(struct sam_tracker *t, enum sam_turn turn, uint64_t id, const char *name,
                          const float *data, const int shape[4]);
-struct sam_tap sam_stage_tap(struct sam_tracker *t);
+struct sam_probe sam_stage_probe(struct sam_tracker *t);
 
 // The same for n objects at once, under the names of the parts.
 void sam_stages_attended(struct sam_tracker *t, enum sam_turn turn, struct sam_tracked *const *o,

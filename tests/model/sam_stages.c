@@ -245,7 +245,7 @@ static void run_neck(struct run *r, struct sam_encoder_scratch *s)
 
 // A frame of the clip beside the golden; false where there is none.
 static bool encode_clip(struct run *r, struct sam_encoder_scratch *s, int frame,
-                        const struct sam_features *f, const struct sam_tap *tap)
+                        const struct sam_features *f, const struct sam_probe *probe)
 {
     const int S = r->model->config.image_size;
     uint8_t *rgb = golden_frame(&r->golden, frame, S);
@@ -255,7 +255,7 @@ static bool encode_clip(struct run *r, struct sam_encoder_scratch *s, int frame,
         .dst = s->input,
         .frame = { .format = SAM_PIXEL_RGB, .width = S, .height = S, .plane = { rgb },
                    .stride = { 3 * S } } });
-    sam_encoder_run(&r->queue, r->model, s, f, tap);
+    sam_encoder_run(&r->queue, r->model, s, f, probe);
     struct sam_error error;
     if (sam_queue_finish(&r->queue, &error))
         die(error.text);
@@ -277,14 +277,14 @@ static void run_encoder(struct run *r, int frame)
 
     // The same as one chain, where each stage inherits the errors of those before.
     const struct sam_features f = features(r);
-    const struct sam_tap tap = { chained_stage, r };
+    const struct sam_probe probe = { chained_stage, r };
     snprintf(r->chain, sizeof(r->chain), "%.13s/chain/", r->prefix);
     if (has(r, "image")) {
         const struct sam_tensor image =
             stored(r, "image", GOLDEN_NCHW, 1, c->image_size, c->image_size, 3);
         sam_op_copy(&r->queue, &(struct sam_copy) { .dst = s.input, .src = image });
-        sam_encoder_run(&r->queue, r->model, &s, &f, &tap);
-    } else if (!encode_clip(r, &s, frame, &f, &tap)) {
+        sam_encoder_run(&r->queue, r->model, &s, &f, &probe);
+    } else if (!encode_clip(r, &s, frame, &f, &probe)) {
         die("the golden holds neither its image nor a clip beside it");
     }
 }

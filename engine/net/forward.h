@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-#include "parts.h"
+#include "net.h"
 
 #define copy(q, ...)           sam_op_copy(q, &(struct sam_copy) { __VA_ARGS__ })
 #define copy_rows(q, ...)      sam_op_copy_rows(q, &(struct sam_copy_rows) { __VA_ARGS__ })
@@ -46,11 +46,11 @@ static inline struct sam_tensor sam_view(struct sam_tensor t, int n, int h, int 
     return t;
 }
 
-static inline void sam_tap_write(const struct sam_tap *tap, struct sam_queue *q, const char *name,
-                                 struct sam_tensor t)
+static inline void sam_probe_write(const struct sam_probe *probe, struct sam_queue *q,
+                                   const char *name, struct sam_tensor t)
 {
-    if (tap && tap->write)
-        tap->write(tap->priv, q, name, t);
+    if (probe && probe->write)
+        probe->write(probe->priv, q, name, t);
 }
 
 #endif // SAM_FORWARD_H

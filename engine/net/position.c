@@ -3,8 +3,6 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "parts.h"
-
 static const double pi = 3.14159265358979323846;
 
 // Half of a sine map: `c` channels of position p in (0, 2 pi].
@@ -106,16 +104,5 @@ void sam_position_hiera(const float *background, int size, const float *window, 
                     sum += weight[k] * scratch[((size_t) at[k] * side + x) * c + i];
                 dst[((size_t) y * side + x) * c + i] = sum;
             }
-    }
-}
-
-void sam_pointer_sine(int d, int distance, float *dst)
-{
-    const double a = (double) distance / (SAM_MAX_POINTERS - 1);
-    const int half = d / 2;
-    for (int i = 0; i < half; i++) {
-        const double angle = a / pow(10000.0, (double) (i / 2 * 2) / half);
-        dst[i] = (float) sin(angle);
-        dst[half + i] = (float) cos(angle);
     }
 }

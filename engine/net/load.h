@@ -1,14 +1,15 @@
-// From the weights file to constant memory. The same code runs twice: over arenas without
-// memory behind them, to learn how much is needed, and over the real ones. The first failure
-// sticks; what follows it does nothing. A tensor's name is always Meta's, given printf-like.
+// From the weights file to constant memory, for any network. The same code runs twice: over arenas
+// without memory behind them, to learn how much is needed, and over the real ones. The first
+// failure sticks; what follows it does nothing. Names of tensors are given printf-like.
 #ifndef SAM_LOAD_H
 #define SAM_LOAD_H
 
-#include "parts.h"
+#include "base/arena.h"
+#include "net.h"
+#include "weights/weights.h"
 
 struct sam_loader {
     const struct sam_weights *weights;
-    const struct sam_config *config;
     struct sam_queue *queue;
     struct sam_arena constant; // on the device
     struct sam_arena host;     // constant, too, but read by the CPU
@@ -18,13 +19,6 @@ struct sam_loader {
     int status;
     struct sam_error error;
 };
-
-// Do the maps of this model follow the precision even where its tokens are exact? Sums of 256 and
-// more terms average BF16's rounding out; narrow models would drift, and are quick as it is.
-static inline bool sam_load_wide(const struct sam_loader *l)
-{
-    return l->config->d_model >= 256;
-}
 
 #define SAM_LOAD_NAME(f) __attribute__((format(printf, f, f + 1)))
 
@@ -73,14 +67,5 @@ struct sam_load_layer sam_load_layer(struct sam_loader *l, int out, int in, bool
 // second(first(x)) as one layer. Sums in double: the fold must cost no accuracy.
 void sam_load_folded(struct sam_loader *l, struct sam_product *p,
                      const struct sam_load_layer *second, const struct sam_load_layer *first);
-
-// The parts, each in its own file.
-void sam_hiera_load(struct sam_loader *l, struct sam_hiera *h);
-void sam_neck_load(struct sam_loader *l, struct sam_neck *n);
-void sam_prompt_load(struct sam_loader *l, struct sam_prompt_encoder *p);
-void sam_decoder_load(struct sam_loader *l, struct sam_decoder *d,
-                      const struct sam_prompt_encoder *p);
-void sam_memory_attention_load(struct sam_loader *l, struct sam_memory_attention *a);
-void sam_memory_encoder_load(struct sam_loader *l, struct sam_memory_encoder *e);
 
 #endif // SAM_LOAD_H
