@@ -1,6 +1,10 @@
-// Where the engine's words go: the callback of the caller, or nowhere.
+// Sentences for people: log lines, which go to the caller's callback, and errors. Each one is made
+// here, whatever it quotes: valid UTF-8 in one line, with '?' in place of control characters,
+// characters that reorder text, and bytes that are not UTF-8; one that is too long ends in "...".
 #ifndef SAM_LOG_H
 #define SAM_LOG_H
+
+#include <stdarg.h>
 
 #include "samtrack/samtrack.h"
 
@@ -14,7 +18,14 @@ void sam_log(const struct sam_log *log, enum sam_log_level level, const char *fm
 
 // Write the sentence into *error (which may be NULL) and return status, so that a failing
 // function can end in: return sam_fail(error, SAM_EIO, "...", ...);
+// No argument may point into *error.
 int sam_fail(struct sam_error *error, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+int sam_fail_va(struct sam_error *error, int status, const char *fmt, va_list ap)
+    __attribute__((format(printf, 3, 0)));
+
+// How many of a text's bytes to quote so that they are at most `most` (1 or more) and cut no UTF-8
+// character, for "%.*s". Only `bytes` of text are looked at.
+int sam_text_cut(const char *text, size_t bytes, int most);
 
 #endif // SAM_LOG_H

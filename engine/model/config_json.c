@@ -155,8 +155,8 @@ static int read_own(struct sam_config *out, const struct reader *r)
         return status;
     const char *kind = json_string_value(get(&trunk, "kind"));
     if (kind && strcmp(kind, "hiera") != 0)
-        return sam_fail(r->error, SAM_EUNSUPPORTED, "%s: key 'trunk.kind': wanted hiera, got %.40s",
-                        r->file, kind);
+        return sam_fail(r->error, SAM_EUNSUPPORTED, "%s: key 'trunk.kind': wanted hiera, got %.*s",
+                        r->file, sam_text_cut(kind, strlen(kind), 40), kind);
     if (!get(&trunk, "window_spec"))
         return wrong(&trunk, "window_spec", "a list of four integers", NULL);
     if ((status = read_required(r, "image_size", &out->image_size)) ||

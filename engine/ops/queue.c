@@ -1,7 +1,6 @@
 #include "queue.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,9 +144,8 @@ void sam_queue_fail(struct sam_queue *q, int status, const char *fmt, ...)
         return; // the first failure is the cause; the rest are its echoes
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(q->error.text, sizeof(q->error.text), fmt, ap);
+    q->status = sam_fail_va(&q->error, status, fmt, ap);
     va_end(ap);
-    q->status = status;
 }
 
 int sam_queue_finish(struct sam_queue *q, struct sam_error *error)

@@ -233,8 +233,8 @@ static int push_global(struct vm *vm, const char *module, int module_bytes, cons
     return fail(vm,
                 "it asks for '%.*s.%.*s', which is no container, number or tensor: refused, "
                 "nothing was executed",
-                module_bytes < 60 ? module_bytes : 60, module, name_bytes < 60 ? name_bytes : 60,
-                name);
+                sam_text_cut(module, (size_t) module_bytes, 60), module,
+                sam_text_cut(name, (size_t) name_bytes, 60), name);
 }
 
 static int op_global(struct vm *vm)
@@ -611,7 +611,7 @@ static int find_state(struct vm *vm, uint32_t root, uint32_t *state)
         return fail(vm,
                     "wanted a dict of tensors, itself or under the key 'model'; its first key "
                     "is '%.*s'",
-                    first && first->text.bytes < 60 ? (int) first->text.bytes : 0,
+                    first ? sam_text_cut(first->text.at, first->text.bytes, 60) : 0,
                     first ? first->text.at : "");
     return SAM_OK;
 }
@@ -628,8 +628,7 @@ static int list_state(struct vm *vm, uint32_t state,
         t.name = key->text.at;
         t.name_bytes = key->text.bytes;
         if (v->kind != TENSOR || !read_tensor(vm, value(vm, v->args), &t))
-            return fail(vm, "'%.*s' is no tensor", t.name_bytes < 100 ? (int) t.name_bytes : 100,
-                        t.name);
+            return fail(vm, "'%.*s' is no tensor", sam_text_cut(t.name, t.name_bytes, 100), t.name);
         const int status = found(priv, &t);
         if (status)
             return status;

@@ -40,8 +40,9 @@ struct extent {
 static int read_type(const struct sam_weight_list *list, const char *name, const json_t *entry,
                      struct sam_weight *w, int *bytes, struct sam_error *error)
 {
-    const char *word = json_string_value(json_object_get(entry, "dtype"));
-    for (size_t i = 0; word && i < sizeof(type_words) / sizeof(type_words[0]); i++) {
+    const char *said = json_string_value(json_object_get(entry, "dtype"));
+    const char *word = said ? said : "not given";
+    for (size_t i = 0; i < sizeof(type_words) / sizeof(type_words[0]); i++) {
         if (strcmp(word, type_words[i].word) != 0)
             continue;
         w->word = type_words[i].word;
@@ -50,9 +51,9 @@ static int read_type(const struct sam_weight_list *list, const char *name, const
         return SAM_OK;
     }
     return sam_fail(error, SAM_EFORMAT,
-                    "%s: tensor '%.*s': its dtype is %.40s, wanted F32, F16, "
+                    "%s: tensor '%.*s': its dtype is %.*s, wanted F32, F16, "
                     "BF16 or another of safetensors' types",
-                    list->file, SAM_MAX_NAME, name, word ? word : "not given");
+                    list->file, SAM_MAX_NAME, name, sam_text_cut(word, strlen(word), 40), word);
 }
 
 static int read_shape(const struct sam_weight_list *list, const char *name, const json_t *entry,
@@ -112,8 +113,10 @@ static int read_entry(struct sam_weight_list *list, const char *name, const json
                       const uint8_t *data, struct extent *e, struct sam_error *error)
 {
     struct sam_weight w = { 0 };
-    int size = 0, status;
+    int size = 0, status = sam_weight_name_check(list, name, strlen(name), error);
     e->name = name;
+    if (status)
+        return status;
     if (!json_is_object(entry))
         return sam_fail(error, SAM_EFORMAT, "%s: tensor '%.*s': its entry must be an object",
                         list->file, SAM_MAX_NAME, name);

@@ -70,7 +70,8 @@ static int check_byte_order(const struct reader *r)
     const struct sam_zip_member *m = find_member(r, "", "byteorder", strlen("byteorder"));
     if (m && (m->bytes != 6 || memcmp(m->data, "little", 6) != 0))
         return sam_fail(r->error, SAM_EUNSUPPORTED, "%s: its byte order is %.*s, wanted little",
-                        r->list->file, m->bytes < 16 ? (int) m->bytes : 16, (const char *) m->data);
+                        r->list->file, sam_text_cut((const char *) m->data, m->bytes, 16),
+                        (const char *) m->data);
     return SAM_OK;
 }
 
@@ -97,13 +98,16 @@ static int add_tensor(void *priv, const struct sam_pickle_tensor *t)
 {
     const struct reader *r = priv;
     const struct sam_zip_member *m = find_member(r, "data/", t->key, t->key_bytes);
-    const int name_bytes = t->name_bytes < SAM_MAX_NAME ? (int) t->name_bytes : SAM_MAX_NAME;
+    const int name_bytes = (int) t->name_bytes;
+    const int status = sam_weight_name_check(r->list, t->name, t->name_bytes, r->error);
+    if (status)
+        return status;
     if (!m)
         return sam_fail(r->error, SAM_EFORMAT,
                         "%s: tensor '%.*s': its storage 'data/%.*s' is not "
                         "in the zip",
                         r->list->file, name_bytes, t->name,
-                        t->key_bytes < 40 ? (int) t->key_bytes : 40, t->key);
+                        sam_text_cut(t->key, t->key_bytes, 40), t->key);
     if (t->storage_count < 0 || m->bytes % t->element_bytes ||
         m->bytes / t->element_bytes != (uint64_t) t->storage_count)
         return sam_fail(r->error, SAM_EFORMAT,

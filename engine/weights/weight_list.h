@@ -25,8 +25,12 @@ struct sam_weight_list {
     size_t config_bytes;
 };
 
-// Append a tensor called name (bytes of it, which need no NUL): w without its names. Refuses
-// names that are no plain text, too many tensors and too many extents.
+// SAM_EFORMAT unless name (bytes of it, which need no NUL) is 1 to SAM_MAX_NAME characters of
+// printable ASCII. What passed may stand in a sentence.
+int sam_weight_name_check(const struct sam_weight_list *list, const char *name, size_t bytes,
+                          struct sam_error *error);
+
+// Append a tensor of that name: w without its names. Refuses too many tensors.
 int sam_weight_list_add(struct sam_weight_list *list, const char *name, size_t bytes,
                         const struct sam_weight *w, struct sam_error *error);
 

@@ -37,18 +37,14 @@ struct sam_weights {
 static void shorten(char *label, const char *path)
 {
     const size_t n = strlen(path);
-    if (n <= MAX_LABEL)
+    if (n <= MAX_LABEL) {
         memcpy(label, path, n + 1);
-    else
-        snprintf(label, MAX_LABEL + 1, "...%s", path + n - (MAX_LABEL - 3));
-}
-
-// A sentence may quote bytes of a hostile file: no newline, no escape leaves here.
-static void make_plain(struct sam_error *error)
-{
-    for (unsigned char *c = (unsigned char *) error->text; *c; c++)
-        if (*c < 0x20 || *c == 0x7f)
-            *c = '?';
+        return;
+    }
+    path += n - (MAX_LABEL - 3);
+    while (((unsigned char) *path & 0xc0) == 0x80) // the rest of a UTF-8 character
+        path++;
+    snprintf(label, MAX_LABEL + 1, "...%s", path);
 }
 
 struct sam_shape_text sam_shape_text(int rank, const int64_t *shape)
@@ -95,14 +91,20 @@ static bool is_plain(const char *name, size_t bytes)
     return bytes > 0 && bytes <= SAM_MAX_NAME;
 }
 
-int sam_weight_list_add(struct sam_weight_list *list, const char *name, size_t bytes,
-                        const struct sam_weight *w, struct sam_error *error)
+int sam_weight_name_check(const struct sam_weight_list *list, const char *name, size_t bytes,
+                          struct sam_error *error)
 {
     if (!is_plain(name, bytes))
         return sam_fail(error, SAM_EFORMAT,
                         "%s: tensor %d: its name must be 1 to %d printable ASCII "
                         "characters, got %zu bytes",
                         list->file, list->count, SAM_MAX_NAME, bytes);
+    return SAM_OK;
+}
+
+int sam_weight_list_add(struct sam_weight_list *list, const char *name, size_t bytes,
+                        const struct sam_weight *w, struct sam_error *error)
+{
     if (list->count == SAM_MAX_TENSORS)
         return sam_fail(error, SAM_EFORMAT, "%s: more than %d tensors", list->file,
                         SAM_MAX_TENSORS);
@@ -309,8 +311,6 @@ static struct sam_weights *new_weights(const char *file)
 int sam_weights_open_bytes(struct sam_weights **out, const char *file, const uint8_t *bytes,
                            size_t size, struct sam_error *error)
 {
-    struct sam_error unused;
-    error = error ? error : &unused;
     bool foreign = false;
     struct sam_weights *w = new_weights(file);
     *out = NULL;
@@ -319,10 +319,8 @@ int sam_weights_open_bytes(struct sam_weights **out, const char *file, const uin
     w->list.bytes = bytes;
     w->list.size = size;
     const int status = fill_list(w, &foreign, error);
-    if (status) {
-        make_plain(error);
+    if (status)
         sam_weights_close(&w);
-    }
     *out = w;
     return status;
 }
@@ -434,8 +432,6 @@ static int find_config(struct sam_weights *w, const char *file, bool foreign,
 
 int sam_weights_open(struct sam_weights **out, const char *file, struct sam_error *error)
 {
-    struct sam_error unused;
-    error = error ? error : &unused;
     *out = NULL;
     if (!file || !*file || strlen(file) > PATH_MAX)
         return sam_fail(error, SAM_EIO, "no weights file: its name is %s",
@@ -449,10 +445,8 @@ int sam_weights_open(struct sam_weights **out, const char *file, struct sam_erro
         status = fill_list(w, &foreign, error);
     if (!status)
         status = find_config(w, file, foreign, error);
-    if (status) {
-        make_plain(error);
+    if (status)
         sam_weights_close(&w);
-    }
     *out = w;
     return status;
 }

@@ -56,7 +56,7 @@ static int bad(const struct zip_file *z, const char *what)
 
 static int bad_member(const struct zip_file *z, const struct sam_zip_member *m, const char *what)
 {
-    const int n = m->name_bytes < 100 ? (int) m->name_bytes : 100;
+    const int n = sam_text_cut(m->name, m->name_bytes, 100);
     return sam_fail(z->error, SAM_EFORMAT, "%s: zip member '%.*s': %s", z->name, n, m->name, what);
 }
 

@@ -1,10 +1,11 @@
 // Arena, tensor and log: what every floor above relies on.
+#include <iconv.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "../expect.h"
 #include "base/arena.h"
-#include "base/log.h"
+#include "queue.h"
 
 // The same layout, as the engine does it: once to measure, once for real.
 static void lay_out(struct sam_arena *a, struct sam_tensor t[4])
@@ -119,8 +120,10 @@ static void check_log(void)
     expect(heard.lines == 1 && heard.level == SAM_LOG_WARNING && !strcmp(heard.text, "3 of four"),
            "%s", heard.text);
     sam_log(&log, SAM_LOG_DEBUG, "%0600d", 0);
-    expect(heard.lines == 2 && strlen(heard.text) == 511, "a long line has %zu",
-           strlen(heard.text));
+    expect(heard.lines == 2 && strlen(heard.text) == 511 && !strcmp(heard.text + 508, "..."),
+           "a long line has %zu: %s", strlen(heard.text), heard.text);
+    sam_log(&log, SAM_LOG_DEBUG, "%s", "a\nb\x1b[2Jc");
+    expect(!strcmp(heard.text, "a?b?[2Jc"), "%s", heard.text);
     sam_log(&deaf, SAM_LOG_ERROR, "nobody");
     sam_log(NULL, SAM_LOG_ERROR, "nobody");
 
@@ -129,8 +132,107 @@ static void check_log(void)
            "%s", error.text);
     expect(sam_fail(NULL, SAM_EIO, "%s", "x") == SAM_EIO, "without a place");
     sam_fail(&error, SAM_EIO, "%0600d", 0);
-    expect(strlen(error.text) == sizeof(error.text) - 1, "a long sentence has %zu",
-           strlen(error.text));
+    expect(strlen(error.text) == sizeof(error.text) - 1 &&
+               !strcmp(error.text + sizeof(error.text) - 4, "..."),
+           "a long sentence has %zu: %s", strlen(error.text), error.text);
+}
+
+// Every way to make a sentence.
+static void expect_text(const char *in, const char *wanted)
+{
+    struct sam_error error;
+    struct sam_queue q = { 0 };
+    struct heard heard = { 0 };
+    const struct sam_log log = { listen, &heard };
+    sam_fail(&error, SAM_EIO, "%s", in);
+    expect(!strcmp(error.text, wanted), "an error of '%s': %s", wanted, error.text);
+    sam_queue_fail(&q, SAM_EIO, "%s", in);
+    expect(!strcmp(q.error.text, wanted), "a failure of '%s': %s", wanted, q.error.text);
+    sam_log(&log, SAM_LOG_INFO, "%s", in);
+    expect(!strcmp(heard.text, wanted), "a line of '%s': %s", wanted, heard.text);
+}
+
+static void check_plain(void)
+{
+    expect_text("K\u00f6ln, \u6771\u4eac, \U0001f600", "K\u00f6ln, \u6771\u4eac, \U0001f600");
+    expect_text("a\nb\rc\td\x1b[31m\a\b\x7f", "a?b?c?d?[31m???");
+    expect_text("\xc2\x9b" "2J \xc2\x85 \xc2\xa0", "?2J ? \xc2\xa0"); // CSI, NEL in C1; NBSP
+    expect_text("\u2028 \u2029 \u202e \u2066 \u200f \u2027", "? ? ? ? ? \u2027");
+    expect_text("\xff \xc3 \xe4 \xbd", "? ? ? ?"); // Latin-1
+    expect_text("\xe2\x82 \xf0\x9f\x98", "?? ???"); // cut
+    expect_text("\xc0\xaf \xe0\x80\xaf \xed\xa0\x80 \xf4\x90\x80\x80 \xf8\x88\x80\x80\x80",
+                "?? ??? ??? ???? ?????"); // longer than needed, a surrogate, beyond Unicode
+}
+
+// A long text of characters of n bytes each, moved on byte by byte, is cut between two of them.
+static void check_cut(const char *character, int n)
+{
+    for (int lead = 0; lead < n; lead++) {
+        char text[700];
+        struct sam_error error;
+        size_t bytes = (size_t) lead, more;
+        memset(text, 'a', bytes);
+        for (; bytes + (size_t) n < sizeof(text); bytes += (size_t) n)
+            memcpy(text + bytes, character, (size_t) n);
+        text[bytes] = '\0';
+        sam_fail(&error, SAM_EIO, "%s", text);
+        more = strlen(error.text) - 3;
+        expect(!strcmp(error.text + more, "...") && !memcmp(error.text, text, more) &&
+                   (more - (size_t) lead) % (size_t) n == 0 && more + 7 >= sizeof(error.text) - 1,
+               "%d + %d: %s", lead, n, error.text);
+        for (int most = 1; most < 50; most++) {
+            const int cut = sam_text_cut(text, bytes, most);
+            const int whole = most <= lead ? most : lead + (most - lead) / n * n;
+            expect(cut == whole, "%d of %d + %d: %d", most, lead, n, cut);
+        }
+        expect(sam_text_cut(text, 3, 40) == 3, "a short text is cut");
+    }
+    expect(sam_text_cut("\x80\x80\x80\x80\x80\x80", 6, 5) == 5, "what is not UTF-8 is cut anyhow");
+}
+
+// The codes of a text, as the C library reads it. Fails where it is not UTF-8.
+static int read_codes(const char *text, uint32_t codes[400])
+{
+    iconv_t c = iconv_open("UTF-32LE", "UTF-8");
+    char *in = (char *) text, *out = (char *) codes;
+    size_t left = strlen(text), room = 400 * sizeof(codes[0]);
+    const size_t status = iconv(c, &in, &left, &out, &room);
+    iconv_close(c);
+    return status == (size_t) -1 ? -1 : (int) (400 - room / sizeof(codes[0]));
+}
+
+// Random bytes, most of them parts of characters: whatever comes in, a plain line comes out, and
+// what was one stays as it is.
+static void check_random(void)
+{
+    uint64_t rng = 20;
+    int kept = 0;
+    printf("random texts: seed %d\n", (int) rng);
+    for (int i = 0; i < 20000; i++) {
+        struct sam_error once, twice;
+        uint32_t codes[400];
+        char text[400];
+        const int n = draw_int(&rng, 0, i % 100 ? 40 : 399);
+        for (int k = 0; k < n; k++) {
+            const int kind = draw_int(&rng, 0, 3);
+            text[k] = (char) (kind == 0   ? draw_int(&rng, 1, 255)
+                              : kind == 1 ? draw_int(&rng, 0xc0, 0xf5)
+                              : kind == 2 ? draw_int(&rng, 0x80, 0xbf)
+                                          : draw_int(&rng, 0x20, 0x7e));
+        }
+        text[n] = '\0';
+        sam_fail(&once, SAM_EIO, "%s", text);
+        sam_fail(&twice, SAM_EIO, "%s", once.text);
+        expect(!strcmp(once.text, twice.text), "%d: cleaned twice: %s", i, twice.text);
+        const int count = read_codes(once.text, codes);
+        expect(count >= 0, "%d: not UTF-8: %s", i, once.text);
+        for (int k = 0; k < count; k++)
+            expect(codes[k] >= 0x20 && (codes[k] < 0x7f || codes[k] > 0x9f) &&
+                       codes[k] != 0x2028 && codes[k] != 0x2029 && codes[k] != 0x202e,
+                   "%d: U+%04X", i, codes[k]);
+        kept += strcmp(text, once.text) == 0;
+    }
+    expect(kept > 100, "%d texts were plain", kept);
 }
 
 int main(void)
@@ -139,5 +241,10 @@ int main(void)
     check_views();
     check_numbers();
     check_log();
+    check_plain();
+    check_cut("\u00e4", 2);
+    check_cut("\u6771", 3);
+    check_cut("\U0001f600", 4);
+    check_random();
     return expect_status();
 }

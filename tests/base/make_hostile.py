@@ -218,7 +218,8 @@ def safetensors_files(f):
     f.bad('st-name-empty.safetensors', c.safetensors([c.tensor('', (1,))]), 'name')
     f.bad('st-name-line.safetensors', c.safetensors([c.tensor('a\nb\x1b[31m', (1,))]), 'name|printable')
     f.bad('st-name-long.safetensors', c.safetensors([c.tensor('n' * 113, (1,))]), 'name|113')
-    f.bad('st-name-long-dtype.safetensors', c.safetensors([('n' * 5000, 'Q' * 5000, [1], b'1')]), 'dtype')
+    f.bad('st-name-long-dtype.safetensors', c.safetensors([('n' * 5000, 'Q' * 5000, [1], b'1')]), 'name|5000')
+    lie('dtype-long', "'b'|dtype is q" + '\u00e4' * 19 + ',', dtype='q' + '\u00e4' * 5000)
     long = c.header([c.tensor('n' * 112, (1,)), c.tensor('m' * 112, (1,))])
     for name, fields in ('far', {'data_offsets': [4, 2**62]}), ('range', {'data_offsets': [2**62, 4]}), (
             'shape', {'shape': [2**61] * 5}), ('overlap', {'data_offsets': [2, 6]}), ('gap', {'data_offsets': [8, 12]}):
@@ -510,6 +511,13 @@ def config_files(f):
     f.bad('json-empty.safetensors', c.safetensors(m.tensors(), {'samtrack': ''}), 'metadata|JSON')
     f.bad('json-cut.safetensors', c.safetensors(m.tensors(), {'samtrack': '{"trunk": {'}), 'metadata|JSON|line 1')
     f.bad('json-other.safetensors', c.safetensors(m.tensors(), {'samtrack': '{"a": 1}'}), "metadata|'trunk'|vision_config")
+    # What a terminal obeys, what forges a line, and characters that a quotation of 40 bytes cuts.
+    for name, kind in (('escape', '\x1b[2J\x07'), ('line', 'a\nmodel: loaded'), ('c1', '\x9b2J'), ('order', '\u202exod.')):
+        bad(f'kind-{name}', "'trunk.kind'|?", EUNSUPPORTED, trunk__kind=kind)
+    for n in range(3):
+        kind = 'x' * n + '\u6771' * 30
+        bad(f'kind-cut-{n}', "'trunk.kind'|" + kind.encode()[:40].decode(errors='ignore'), EUNSUPPORTED, trunk__kind=kind)
+    f.bad('json-raw.safetensors', c.safetensors(m.tensors(), {'samtrack': '{"trunk": \x1b[31m}'}), 'metadata|JSON|?')
     f.bad('json-deep.safetensors', c.safetensors(m.tensors(), {'samtrack': '[' * 100000}), 'metadata|depth')
 
     def hf(name, words, status=EFORMAT, text=None, **changes):

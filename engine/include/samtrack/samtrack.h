@@ -86,8 +86,9 @@ enum sam_status {
     SAM_EBUSY        = -9, // the next frame takes no more prompts; the one after it does
 };
 
-// Why a call failed, in words: file, tensor or value, what was wanted, what was got.
-// Every parameter of this type may be NULL.
+// Why a call failed, in words: file, tensor or value, what was wanted, what was got. One line of
+// valid UTF-8 without control characters, whatever it quotes. Every parameter of this type may be
+// NULL.
 struct sam_error {
     char text[320];
 };
@@ -152,8 +153,8 @@ struct sam_params {
     // Non-zero: keep the outputs of every network part of the last step for sam_tracker_read().
     int keep_stages;
 
-    // Receives one line per event, without the newline. May be NULL. Called on the thread
-    // that called into the tracker.
+    // Receives one line per event, as plain as an error's text, without the newline. May be NULL.
+    // Called on the thread that called into the tracker.
     void (*log)(void *log_priv, enum sam_log_level level, const char *line);
     void *log_priv;
 };
