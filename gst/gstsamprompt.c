@@ -65,13 +65,17 @@ gst_sam_prompt_clear (GstSamPrompt * prompt)
   g_clear_pointer (&prompt->mask, gst_sample_unref);
 }
 
-/* Text from outside, fit for a message: short and valid UTF-8. */
+/* The beginning of a text from outside, cut between two characters. */
 static gchar *
 shown (const gchar * text)
 {
-  gsize len = strlen (text);
-  gchar *head = g_utf8_make_valid (text, MIN (len, SHOWN));
-  gchar *all = g_strconcat (head, len > SHOWN ? "..." : NULL, NULL);
+  gsize len = strlen (text), cut = MIN (len, SHOWN);
+  gchar *head, *all;
+
+  while (cut > SHOWN - 4 && ((guchar) text[cut] & 0xc0) == 0x80)
+    cut--;
+  head = g_utf8_make_valid (text, cut);
+  all = g_strconcat (head, len > SHOWN ? "..." : NULL, NULL);
 
   g_free (head);
   return all;

@@ -22,9 +22,11 @@ void
 gst_sam_track_post_refusal (gpointer user, const gchar * why)
 {
   GstSamTrack *self = user;
+  gchar *plain = gst_sam_plain_text (why);
 
   gst_sam_stats_count (self->stats, GST_SAM_COUNT_REJECTED);
-  GST_ELEMENT_WARNING (self, STREAM, FAILED, ("%s", why), (NULL));
+  GST_ELEMENT_WARNING (self, STREAM, FAILED, ("%s", plain), (NULL));
+  g_free (plain);
 }
 
 static guint64

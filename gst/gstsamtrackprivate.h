@@ -61,6 +61,10 @@ struct _GstSamTrack
 
 void gst_sam_track_log (void *self, enum sam_log_level level,
     const char *line);
+
+/* Text from outside as one line of valid UTF-8, with '?' for controls. Free it
+ * with g_free(). */
+gchar *gst_sam_plain_text (const gchar * text);
 void gst_sam_track_post_error (GstSamTrack * self, int status,
     const struct sam_error *error, const gchar * what);
 
