@@ -229,13 +229,13 @@ map_frame (GstSamTrack * self, GstBuffer * buf, GstVideoFrame * frame,
     g_free (why);
     return FALSE;
   }
-  if (!gst_video_frame_map (frame, &self->info, buf,
-          flags | GST_MAP_READ | GST_VIDEO_FRAME_MAP_FLAG_NO_REF)) {
-    GST_ELEMENT_ERROR (self, STREAM, FAILED,
-        ("The frame's memory cannot be read."), (NULL));
-    return FALSE;
-  }
-  return TRUE;
+  if (gst_sam_image_map (frame, &self->info, buf,
+          flags | GST_MAP_READ | GST_VIDEO_FRAME_MAP_FLAG_NO_REF, &why))
+    return TRUE;
+  GST_ELEMENT_ERROR (self, STREAM, FAILED, ("A frame is refused: %s.", why),
+      (NULL));
+  g_free (why);
+  return FALSE;
 }
 
 static gboolean

@@ -97,8 +97,8 @@ gst_sam_gpu_paint_draw (GstSamGpuPaint * gpu, GstSamDrawing * drawing,
   if (!gpu->painter)            /* it failed at the meta before */
     return FALSE;
   flags = gst_sam_cuda_prepare (buf, gpu->context, why);
-  if (!flags || !gst_video_frame_map (&frame, info, buf,
-          flags | GST_MAP_READWRITE))
+  if (!flags || !gst_sam_image_map (&frame, info, buf,
+          flags | GST_MAP_READWRITE, why))
     return FALSE;
   status = draw (gpu, drawing, &frame, &error);
   gst_video_frame_unmap (&frame);

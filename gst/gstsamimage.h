@@ -20,6 +20,15 @@ G_BEGIN_DECLS
 void gst_sam_image_describe (struct sam_frame *image,
     const GstVideoFrame * frame);
 
+/* Why the buffer cannot be a frame of that kind, NULL: it can. All rows of all
+ * planes must lie in its memory, whatever its GstVideoMeta says. */
+gchar *gst_sam_image_check (const GstVideoInfo * info, GstBuffer * buf);
+
+/* gst_video_frame_map() for buffers from outside. On failure *why must be
+ * freed; it completes "A frame is refused: ". */
+gboolean gst_sam_image_map (GstVideoFrame * frame, const GstVideoInfo * info,
+    GstBuffer * buf, GstMapFlags flags, gchar ** why);
+
 G_END_DECLS
 
 #endif /* __GST_SAM_IMAGE_H__ */

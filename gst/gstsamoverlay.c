@@ -23,6 +23,7 @@
 
 #include "gstsamcuda.h"
 #include "gstsamgpupaint.h"
+#include "gstsamimage.h"
 #include "gstsampaint.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_sam_overlay_debug);
@@ -99,6 +100,7 @@ static GstFlowReturn
 draw_mapped (GstSamOverlay * self, GstBuffer * buf)
 {
   GstVideoFrame frame;
+  gchar *why;
   gboolean ok;
 
   if (!gst_sam_paint_prepare (&self->paint, GST_VIDEO_INFO_WIDTH (&self->info),
@@ -108,9 +110,10 @@ draw_mapped (GstSamOverlay * self, GstBuffer * buf)
             self->info.width, self->info.height), (NULL));
     return GST_FLOW_ERROR;
   }
-  if (!gst_video_frame_map (&frame, &self->info, buf, GST_MAP_READWRITE)) {
-    GST_ELEMENT_ERROR (self, STREAM, FAILED,
-        ("The frame's memory cannot be written."), (NULL));
+  if (!gst_sam_image_map (&frame, &self->info, buf, GST_MAP_READWRITE, &why)) {
+    GST_ELEMENT_ERROR (self, STREAM, FAILED, ("A frame is refused: %s.", why),
+        (NULL));
+    g_free (why);
     return GST_FLOW_ERROR;
   }
   ok = gst_sam_paint_draw (&self->paint, &self->drawing, &frame);
