@@ -1,9 +1,11 @@
 #include "gstsamqueue.h"
 
+#include "gstsamimage.h"
 #include "gstsammask.h"
 
-#include <gst/video/video.h>
 #include <string.h>
+
+#define MAX_SIDE 16384          /* of a mask, as the engine takes it */
 
 void
 gst_sam_queue_init (GstSamQueue * queue)
@@ -74,6 +76,7 @@ check_mask (const GstSamPrompt * prompt, GError ** error)
   GstBuffer *buffer = gst_sample_get_buffer (prompt->mask);
   GstVideoInfo info;
   GstVideoFrame frame;
+  gchar *why;
 
   if (!caps || !buffer || !gst_caps_is_fixed (caps) ||
       !gst_video_info_from_caps (&info, caps) ||
@@ -82,17 +85,18 @@ check_mask (const GstSamPrompt * prompt, GError ** error)
         "A prompt is refused: a mask is a sample of video/x-raw, GRAY8.");
     return FALSE;
   }
-  if (gst_buffer_get_size (buffer) < GST_VIDEO_INFO_SIZE (&info) &&
-      !gst_buffer_get_video_meta (buffer)) {
+  if (info.width < 1 || info.height < 1 || info.width > MAX_SIDE ||
+      info.height > MAX_SIDE) {
     set_error (error, GST_RESOURCE_ERROR_SETTINGS,
-        "A prompt is refused: a mask of %d x %d takes %" G_GSIZE_FORMAT
-        " bytes, its buffer has %" G_GSIZE_FORMAT ".", info.width, info.height,
-        GST_VIDEO_INFO_SIZE (&info), gst_buffer_get_size (buffer));
+        "A prompt is refused: its mask has %d x %d pixels, expected 1 to %d "
+        "each way.", info.width, info.height, MAX_SIDE);
     return FALSE;
   }
-  if (!gst_video_frame_map (&frame, &info, buffer, GST_MAP_READ)) {
+  if (!gst_sam_image_map (&frame, &info, buffer, GST_MAP_READ, &why)) {
     set_error (error, GST_RESOURCE_ERROR_SETTINGS,
-        "A prompt is refused: the buffer of its mask cannot be read.");
+        "A prompt is refused: its mask is not GRAY8 of %d x %d pixels: %s.",
+        info.width, info.height, why);
+    g_free (why);
     return FALSE;
   }
   gst_video_frame_unmap (&frame);
@@ -273,11 +277,13 @@ submit (GstSamQueue * queue, sam_tracker * tracker, const GstSamPrompt * from,
     prompt.box[2] = box_end (from->x + from->w, right);
     prompt.box[3] = box_end (from->y + from->h, bottom);
   } else {
-    if (!gst_video_info_from_caps (&info, gst_sample_get_caps (from->mask)) ||
-        !gst_video_frame_map (&frame, &info,
-            gst_sample_get_buffer (from->mask), GST_MAP_READ)) {
-      g_strlcpy (why->text, "the mask cannot be read any more",
-          sizeof why->text);
+    gchar *why_not;
+
+    gst_video_info_from_caps (&info, gst_sample_get_caps (from->mask));
+    if (!gst_sam_image_map (&frame, &info,
+            gst_sample_get_buffer (from->mask), GST_MAP_READ, &why_not)) {
+      g_snprintf (why->text, sizeof why->text, "its mask changed: %s", why_not);
+      g_free (why_not);
       return SAM_EINVAL;
     }
     prompt.mask = GST_VIDEO_FRAME_PLANE_DATA (&frame, 0);
