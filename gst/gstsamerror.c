@@ -74,3 +74,22 @@ gst_sam_track_post_error (GstSamTrack * self, int status,
       g_strdup (error->text), g_strdup_printf ("%s gave %d", what, status),
       __FILE__, GST_FUNCTION, __LINE__);
 }
+
+void
+gst_sam_track_post_refusal (GstSamTrack * self, GstSamRefusal reason,
+    const gchar * text, const gchar * field, ...)
+{
+  GstStructure *details = gst_structure_new ("samtrack-refusal",
+      "reason", G_TYPE_STRING, gst_sam_refusal_get_name (reason), NULL);
+  const gboolean state = reason == GST_SAM_REFUSED_STATE;
+  va_list args;
+
+  va_start (args, field);
+  gst_structure_set_valist (details, field, args);
+  va_end (args);
+  gst_element_message_full_with_details (GST_ELEMENT (self),
+      GST_MESSAGE_WARNING, state ? GST_RESOURCE_ERROR : GST_STREAM_ERROR,
+      state ? (gint) GST_RESOURCE_ERROR_SETTINGS : GST_STREAM_ERROR_FAILED,
+      gst_sam_plain_text (text), NULL, __FILE__, GST_FUNCTION, __LINE__,
+      details);
+}

@@ -302,7 +302,7 @@ infer (GstSamTrack * self, GstBuffer * buf, GstClockTime running_time,
   GstBuffer *mask;
 
   gst_sam_queue_apply (self->queue, self->tracker,
-      gst_sam_track_post_refusal, self);
+      gst_sam_track_refuse, self);
   if (!self->queue->num_bound) {
     gst_sam_track_forget_frame (self);
     return TRUE;

@@ -3,6 +3,8 @@
 
 #include "gstsammask.h"
 
+#include "gstsamprompt.h"
+
 #include <png.h>
 #include <gst/video/video.h>
 #include <string.h>
@@ -70,7 +72,7 @@ gst_sam_mask_load (const gchar * location, GError ** error)
 
 done:
   if (!sample)
-    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
+    g_set_error (error, GST_SAM_REFUSAL, GST_SAM_REFUSED_MASK,
         "The mask '%s' cannot be read: %s.", location, why);
   g_free (rgb);
   png_image_free (&image);

@@ -58,6 +58,30 @@ static const struct
   [GST_SAM_PROMPT_CLEAR] = {"clear", 0, 0, "clear"},
 };
 
+static const gchar *refusals[] = {
+  [GST_SAM_REFUSED_SYNTAX] = "syntax",
+  [GST_SAM_REFUSED_GEOMETRY] = "geometry",
+  [GST_SAM_REFUSED_MASK] = "mask",
+  [GST_SAM_REFUSED_NOT_TRACKED] = "not-tracked",
+  [GST_SAM_REFUSED_NO_SLOT] = "no-slot",
+  [GST_SAM_REFUSED_QUEUE_FULL] = "queue-full",
+  [GST_SAM_REFUSED_ENGINE] = "engine",
+  [GST_SAM_REFUSED_STATE] = "state",
+  [GST_SAM_REFUSED_TAKEN] = "taken",
+};
+
+GQuark
+gst_sam_refusal_quark (void)
+{
+  return g_quark_from_static_string ("gst-sam-refusal");
+}
+
+const gchar *
+gst_sam_refusal_get_name (GstSamRefusal refusal)
+{
+  return refusals[refusal];
+}
+
 void
 gst_sam_prompt_clear (GstSamPrompt * prompt)
 {
@@ -92,7 +116,7 @@ fail (GError ** error, const gchar * text, const gchar * format, ...)
   why = g_strdup_vprintf (format, args);
   va_end (args);
   what = shown (text);
-  g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
+  g_set_error (error, GST_SAM_REFUSAL, GST_SAM_REFUSED_SYNTAX,
       "The prompt '%s' is refused: %s.", what, why);
   g_free (what);
   g_free (why);
@@ -420,6 +444,59 @@ gst_sam_prompt_parse_structure (const GstStructure * structure, GError ** error)
   return prompts;
 }
 
+/* As few digits as give the same number again. */
+static void
+append_number (GString * text, const gchar * name, gdouble value)
+{
+  gchar digits[G_ASCII_DTOSTR_BUF_SIZE];
+
+  g_ascii_formatd (digits, sizeof digits, "%.15g", value);
+  if (g_ascii_strtod (digits, NULL) != value)
+    g_ascii_dtostr (digits, sizeof digits, value);
+  g_string_append_printf (text, ",%s=%s", name, digits);
+}
+
+static void
+append_quoted (GString * text, const gchar * name, const gchar * value)
+{
+  g_string_append_printf (text, ",%s=\"", name);
+  for (; *value; value++) {
+    if (*value == '"' || *value == '\\')
+      g_string_append_c (text, '\\');
+    g_string_append_c (text, *value);
+  }
+  g_string_append_c (text, '"');
+}
+
+gchar *
+gst_sam_prompt_to_text (const GstSamPrompt * prompt)
+{
+  const guint needed = kinds[prompt->kind].needed;
+  const guint all = needed | kinds[prompt->kind].optional;
+  GString *text = g_string_new (kinds[prompt->kind].name);
+  gchar *valid;
+
+  if (all & KEY_X)
+    append_number (text, "x", prompt->x);
+  if (all & KEY_Y)
+    append_number (text, "y", prompt->y);
+  if (all & KEY_W)
+    append_number (text, "w", prompt->w);
+  if (all & KEY_H)
+    append_number (text, "h", prompt->h);
+  if ((all & KEY_POSITIVE) && !prompt->positive)
+    g_string_append (text, ",positive=false");
+  if ((all & KEY_NORMALIZED) && prompt->normalized)
+    g_string_append (text, ",normalized=true");
+  if (prompt->location)
+    append_quoted (text, "location", prompt->location);
+  if ((needed & KEY_ID) || ((all & KEY_ID) && prompt->id && !prompt->fresh))
+    g_string_append_printf (text, ",id=%" G_GUINT64_FORMAT, prompt->id);
+  valid = g_utf8_make_valid (text->str, text->len);
+  g_string_free (text, TRUE);
+  return valid;
+}
+
 static void
 G_GNUC_PRINTF (2, 3)
 fail_geometry (GError ** error, const gchar * format, ...)
@@ -430,7 +507,7 @@ fail_geometry (GError ** error, const gchar * format, ...)
   va_start (args, format);
   why = g_strdup_vprintf (format, args);
   va_end (args);
-  g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
+  g_set_error (error, GST_SAM_REFUSAL, GST_SAM_REFUSED_GEOMETRY,
       "A prompt is refused: %s.", why);
   g_free (why);
 }

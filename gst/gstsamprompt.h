@@ -16,6 +16,40 @@ typedef enum
 } GstSamPromptKind;
 
 /**
+ * GstSamRefusal:
+ * @GST_SAM_REFUSED_SYNTAX: a text or a structure does not follow the grammar
+ * @GST_SAM_REFUSED_GEOMETRY: a coordinate is not finite or lies outside of the
+ * frame, or a box is empty
+ * @GST_SAM_REFUSED_MASK: a mask is missing, unreadable or not as its caps say
+ * @GST_SAM_REFUSED_NOT_TRACKED: no object has the id, or not any more
+ * @GST_SAM_REFUSED_NO_SLOT: max-objects objects are tracked
+ * @GST_SAM_REFUSED_QUEUE_FULL: too many prompts wait
+ * @GST_SAM_REFUSED_ENGINE: the engine failed
+ * @GST_SAM_REFUSED_STATE: a property cannot change in this state
+ * @GST_SAM_REFUSED_TAKEN: the overlay pad was requested before
+ *
+ * Why something is refused: codes of the error domain %GST_SAM_REFUSAL.
+ */
+typedef enum
+{
+  GST_SAM_REFUSED_SYNTAX,
+  GST_SAM_REFUSED_GEOMETRY,
+  GST_SAM_REFUSED_MASK,
+  GST_SAM_REFUSED_NOT_TRACKED,
+  GST_SAM_REFUSED_NO_SLOT,
+  GST_SAM_REFUSED_QUEUE_FULL,
+  GST_SAM_REFUSED_ENGINE,
+  GST_SAM_REFUSED_STATE,
+  GST_SAM_REFUSED_TAKEN,
+} GstSamRefusal;
+
+#define GST_SAM_REFUSAL gst_sam_refusal_quark ()
+GQuark gst_sam_refusal_quark (void);
+
+/* The word for it in a message's details, as docs/GSTREAMER.md lists them. */
+const gchar *gst_sam_refusal_get_name (GstSamRefusal refusal);
+
+/**
  * GstSamPrompt:
  * @kind: what is asked for
  * @id: the object, 0: a new one
@@ -56,10 +90,14 @@ void gst_sam_prompt_clear (GstSamPrompt * prompt);
  *   value = [ "(" type ")" ] ( number | boolean | word | quoted string )
  *
  * Both return an array of GstSamPrompt that owns its elements, never empty, or
- * NULL and @error. */
+ * NULL and @error. All errors here are of the domain GST_SAM_REFUSAL. */
 GArray *gst_sam_prompt_parse (const gchar * text, GError ** error);
 GArray *gst_sam_prompt_parse_structure (const GstStructure * structure,
     GError ** error);
+
+/* The prompt as an item of that grammar, in valid UTF-8. A mask that came as a
+ * sample has no location, and a prompt that starts an object no id. */
+gchar *gst_sam_prompt_to_text (const GstSamPrompt * prompt);
 
 /* Whether the coordinates lie in a frame of that size (0: not known yet). */
 gboolean gst_sam_prompt_check (const GstSamPrompt * prompt, gint width,

@@ -62,16 +62,18 @@ static void
 refuse_change (GstSamTrack * self, GParamSpec * pspec, const GValue * wanted)
 {
   GValue value = G_VALUE_INIT;
-  gchar *kept, *refused;
+  gchar *kept, *refused, *text;
 
   g_value_init (&value, pspec->value_type);
   g_object_get_property (G_OBJECT (self), pspec->name, &value);
   if (g_param_values_cmp (pspec, &value, wanted)) {
     kept = gst_value_serialize (&value);
     refused = gst_value_serialize (wanted);
-    GST_ELEMENT_WARNING (self, RESOURCE, SETTINGS,
-        ("The property '%s' stays %s: it can be set to %s only in the states "
-            "NULL and READY.", pspec->name, kept, refused), (NULL));
+    text = g_strdup_printf ("The property '%s' stays %s: it can be set to %s "
+        "only in the states NULL and READY.", pspec->name, kept, refused);
+    gst_sam_track_post_refusal (self, GST_SAM_REFUSED_STATE, text,
+        "property", G_TYPE_STRING, pspec->name, NULL);
+    g_free (text);
     g_free (refused);
     g_free (kept);
   }

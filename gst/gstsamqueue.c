@@ -64,8 +64,32 @@ set_error (GError ** error, gint code, const gchar * format, ...)
 
   va_start (args, format);
   if (error)
-    *error = g_error_new_valist (GST_RESOURCE_ERROR, code, format, args);
+    *error = g_error_new_valist (GST_SAM_REFUSAL, code, format, args);
   va_end (args);
+}
+
+static void
+set_not_tracked (GError ** error, guint64 id, gboolean was)
+{
+  set_error (error, GST_SAM_REFUSED_NOT_TRACKED,
+      "A prompt is refused: object %" G_GUINT64_FORMAT " is not tracked%s.",
+      id, was ? " any more" : "");
+}
+
+static void
+set_no_slot (GError ** error, guint max_objects)
+{
+  set_error (error, GST_SAM_REFUSED_NO_SLOT,
+      "A prompt is refused: max-objects is %u and as many are tracked.",
+      max_objects);
+}
+
+static void
+set_queue_full (GError ** error)
+{
+  set_error (error, GST_SAM_REFUSED_QUEUE_FULL,
+      "A prompt is refused: %d wait for the next frame already.",
+      GST_SAM_QUEUE_SIZE);
 }
 
 /* A mask that came as a sample holds what its caps promise. */
@@ -81,19 +105,19 @@ check_mask (const GstSamPrompt * prompt, GError ** error)
   if (!caps || !buffer || !gst_caps_is_fixed (caps) ||
       !gst_video_info_from_caps (&info, caps) ||
       GST_VIDEO_INFO_FORMAT (&info) != GST_VIDEO_FORMAT_GRAY8) {
-    set_error (error, GST_RESOURCE_ERROR_SETTINGS,
+    set_error (error, GST_SAM_REFUSED_MASK,
         "A prompt is refused: a mask is a sample of video/x-raw, GRAY8.");
     return FALSE;
   }
   if (info.width < 1 || info.height < 1 || info.width > MAX_SIDE ||
       info.height > MAX_SIDE) {
-    set_error (error, GST_RESOURCE_ERROR_SETTINGS,
+    set_error (error, GST_SAM_REFUSED_MASK,
         "A prompt is refused: its mask has %d x %d pixels, expected 1 to %d "
         "each way.", info.width, info.height, MAX_SIDE);
     return FALSE;
   }
   if (!gst_sam_image_map (&frame, &info, buffer, GST_MAP_READ, &why)) {
-    set_error (error, GST_RESOURCE_ERROR_SETTINGS,
+    set_error (error, GST_SAM_REFUSED_MASK,
         "A prompt is refused: its mask is not GRAY8 of %d x %d pixels: %s.",
         info.width, info.height, why);
     g_free (why);
@@ -129,15 +153,11 @@ assign_id (GstSamQueue * queue, GstSamPrompt * prompt, guint64 wish,
   if (prompt->id) {
     if (find_known (queue, prompt->id) >= 0)
       return TRUE;
-    set_error (error, GST_RESOURCE_ERROR_NOT_FOUND,
-        "A prompt is refused: object %" G_GUINT64_FORMAT " is not tracked%s.",
-        prompt->id, prompt->id <= queue->last_id ? " any more" : "");
+    set_not_tracked (error, prompt->id, prompt->id <= queue->last_id);
     return FALSE;
   }
   if (queue->num_known >= queue->max_objects) {
-    set_error (error, GST_RESOURCE_ERROR_NO_SPACE_LEFT,
-        "A prompt is refused: max-objects is %u and as many are tracked.",
-        queue->max_objects);
+    set_no_slot (error, queue->max_objects);
     return FALSE;
   }
   /* A wish must leave room for the ids that follow. */
@@ -162,7 +182,7 @@ gst_sam_queue_push (GstSamQueue * queue, GstSamPrompt * prompt, guint64 wish,
   g_mutex_unlock (&queue->lock);
 
   if (!check_prompt (prompt, width, height, error))
-    goto refused;
+    return 0;
 
   g_mutex_lock (&queue->lock);
   if (prompt->kind == GST_SAM_PROMPT_CLEAR) {
@@ -170,9 +190,7 @@ gst_sam_queue_push (GstSamQueue * queue, GstSamPrompt * prompt, guint64 wish,
     queue->num_known = 0;
   }
   if (queue->length == GST_SAM_QUEUE_SIZE) {
-    set_error (error, GST_RESOURCE_ERROR_BUSY,
-        "A prompt is refused: %d wait for the next frame already.",
-        GST_SAM_QUEUE_SIZE);
+    set_queue_full (error);
   } else if (assign_id (queue, prompt, wish, error)) {
     id = prompt->id;
     if (prompt->kind == GST_SAM_PROMPT_REMOVE)
@@ -182,12 +200,7 @@ gst_sam_queue_push (GstSamQueue * queue, GstSamPrompt * prompt, guint64 wish,
     *waiting_at (queue, queue->length++) = *prompt;
   }
   g_mutex_unlock (&queue->lock);
-  if (id)
-    return id;
-
-refused:
-  gst_sam_prompt_clear (prompt);
-  return 0;
+  return id;
 }
 
 void
@@ -320,11 +333,8 @@ apply_one (GstSamQueue * queue, sam_tracker * tracker,
     queue->bound[i] = queue->bound[--queue->num_bound];
     return status == SAM_ENOTFOUND ? SAM_OK : status;
   }
-  if (i < 0 && !prompt->fresh) {
-    g_snprintf (why->text, sizeof why->text,
-        "object %" G_GUINT64_FORMAT " is not tracked any more", prompt->id);
+  if (i < 0 && !prompt->fresh)
     return SAM_ENOTFOUND;
-  }
   if (prompt->kind == GST_SAM_PROMPT_UNDO)
     return sam_tracker_undo (tracker, queue->bound[i].engine_id, why);
   return submit (queue, tracker, prompt, i < 0 ? 0 :
@@ -364,6 +374,39 @@ unpop (GstSamQueue * queue, const GstSamPrompt * prompt)
   return room;
 }
 
+/* The engine has ids of its own, so that its sentences about them are not for
+ * the user. */
+static void
+refuse (GstSamQueue * queue, const GstSamPrompt * prompt, int status,
+    const struct sam_error *why, GstSamRejectFunc reject, gpointer user)
+{
+  GError *error = NULL;
+
+  if (prompt->fresh) {
+    g_mutex_lock (&queue->lock);
+    forget_known (queue, prompt->id);
+    g_mutex_unlock (&queue->lock);
+  }
+  switch (status) {
+    case SAM_ENOTFOUND:
+      set_not_tracked (&error, prompt->id, TRUE);
+      break;
+    case SAM_EFULL:
+      set_no_slot (&error, queue->max_objects);
+      break;
+    case SAM_EBUSY:
+      set_queue_full (&error);
+      break;
+    default:
+      set_error (&error, status != SAM_EINVAL ? GST_SAM_REFUSED_ENGINE :
+          prompt->kind == GST_SAM_PROMPT_MASK ? GST_SAM_REFUSED_MASK :
+          GST_SAM_REFUSED_GEOMETRY, "A prompt is refused: %s.", why->text);
+      break;
+  }
+  reject (user, prompt, error);
+  g_error_free (error);
+}
+
 void
 gst_sam_queue_apply (GstSamQueue * queue, sam_tracker * tracker,
     GstSamRejectFunc reject, gpointer user)
@@ -378,14 +421,8 @@ gst_sam_queue_apply (GstSamQueue * queue, sam_tracker * tracker,
      * next one. */
     if (status == SAM_EBUSY && unpop (queue, &prompt))
       return;
-    if (status != SAM_OK) {
-      if (prompt.fresh) {
-        g_mutex_lock (&queue->lock);
-        forget_known (queue, prompt.id);
-        g_mutex_unlock (&queue->lock);
-      }
-      reject (user, why.text);
-    }
+    if (status != SAM_OK)
+      refuse (queue, &prompt, status, &why, reject, user);
     gst_sam_prompt_clear (&prompt);
   }
 }

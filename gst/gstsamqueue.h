@@ -41,14 +41,16 @@ typedef struct
   guint num_bound;
 } GstSamQueue;
 
-/* Called for a prompt that cannot be applied; the queue is not locked. */
-typedef void (*GstSamRejectFunc) (gpointer user, const gchar * why);
+/* Called for a prompt that cannot be applied; the queue is not locked. @error
+ * is of the domain GST_SAM_REFUSAL, as all errors of the queue. */
+typedef void (*GstSamRejectFunc) (gpointer user, const GstSamPrompt * prompt,
+    const GError * error);
 
 void gst_sam_queue_init (GstSamQueue * queue);
 void gst_sam_queue_clear (GstSamQueue * queue);
 
-/* Any thread. Takes over what the prompt owns, also on failure. Returns the id
- * of the object it is for (GST_SAM_QUEUE_ALL for "clear"), or 0 and @error.
+/* Any thread. Returns the id of the object it is for (GST_SAM_QUEUE_ALL for
+ * "clear") and takes over what the prompt owns; or returns 0 and @error.
  * @wish is the id that a new object should get where it is still free, 0: any.
  */
 #define GST_SAM_QUEUE_ALL G_MAXUINT64

@@ -18,41 +18,77 @@ enum
 
 static guint signals[SIGNALS];
 
-void
-gst_sam_track_post_refusal (gpointer user, const gchar * why)
+static void
+refuse_text (GstSamTrack * self, const gchar * text, guint64 id,
+    const GError * error)
 {
-  GstSamTrack *self = user;
-  gchar *plain = gst_sam_plain_text (why);
-
   gst_sam_stats_count (self->stats, GST_SAM_COUNT_REJECTED);
-  GST_ELEMENT_WARNING (self, STREAM, FAILED, ("%s", plain), (NULL));
-  g_free (plain);
+  gst_sam_track_post_refusal (self, error->code, error->message,
+      "prompt", G_TYPE_STRING, text, "id", G_TYPE_UINT64, id, NULL);
 }
 
+void
+gst_sam_track_refuse (gpointer self, const GstSamPrompt * prompt,
+    const GError * error)
+{
+  gchar *text = gst_sam_prompt_to_text (prompt);
+
+  refuse_text (self, text, prompt->id, error);
+  g_free (text);
+}
+
+/* Refuse a prompt for a reason that the queue does not know. */
+static void
+refuse_because (GstSamTrack * self, const GstSamPrompt * prompt,
+    GstSamRefusal reason, const gchar * why)
+{
+  GError *error = g_error_new_literal (GST_SAM_REFUSAL, reason, why);
+
+  gst_sam_track_refuse (self, prompt, error);
+  g_error_free (error);
+}
+
+/* Hand in a prompt, which is consumed. */
 static guint64
 push_prompt (GstSamTrack * self, GstSamPrompt * prompt, guint64 wish)
 {
   GError *error = NULL;
   guint64 id = gst_sam_queue_push (self->queue, prompt, wish, &error);
 
-  if (error)
-    gst_sam_track_post_refusal (self, error->message);
-  g_clear_error (&error);
+  if (error) {
+    if (!prompt->id)
+      prompt->id = wish;
+    gst_sam_track_refuse (self, prompt, error);
+    gst_sam_prompt_clear (prompt);
+    g_error_free (error);
+  }
   return id;
+}
+
+/* What cannot be parsed is refused as a whole. */
+static GArray *
+parse (GstSamTrack * self, const gchar * text)
+{
+  GError *error = NULL;
+  GArray *prompts = gst_sam_prompt_parse (text, &error);
+  gchar *valid;
+
+  if (!prompts) {
+    valid = g_utf8_make_valid (text, -1);
+    refuse_text (self, valid, 0, error);
+    g_free (valid);
+    g_error_free (error);
+  }
+  return prompts;
 }
 
 /* Hand in all prompts of an array, which is consumed. */
 static gboolean
-push_prompts (GstSamTrack * self, GArray * prompts, GError * error)
+push_prompts (GstSamTrack * self, GArray * prompts)
 {
-  gboolean ok = prompts != NULL;
+  gboolean ok = TRUE;
   guint i;
 
-  if (!ok) {
-    gst_sam_track_post_refusal (self, error->message);
-    g_error_free (error);
-    return FALSE;
-  }
   for (i = 0; i < prompts->len; i++)
     ok &= push_prompt (self, &g_array_index (prompts, GstSamPrompt, i), 0) != 0;
   /* The queue took over what they own. */
@@ -67,8 +103,16 @@ gst_sam_track_prompt_structure (GstSamTrack * self,
 {
   GError *error = NULL;
   GArray *prompts = gst_sam_prompt_parse_structure (structure, &error);
+  const gchar *text = gst_structure_get_string (structure, "prompt");
+  gchar *all;
 
-  return push_prompts (self, prompts, error);
+  if (prompts)
+    return push_prompts (self, prompts);
+  all = text ? g_strdup (text) : gst_structure_to_string (structure);
+  refuse_text (self, all, 0, error);
+  g_free (all);
+  g_error_free (error);
+  return FALSE;
 }
 
 /* In initial-prompt an id is a name: the prompts of one name are for one
@@ -90,7 +134,8 @@ push_initial_prompts (GstSamTrack * self, GArray * prompts)
         prompt->id = id[k];
     }
     if (!prompt->id && prompt->kind > GST_SAM_PROMPT_MASK) {
-      gst_sam_track_post_refusal (self,
+      prompt->id = name[i];
+      refuse_because (self, prompt, GST_SAM_REFUSED_NOT_TRACKED,
           "In initial-prompt there is nothing to remove, undo or clear yet.");
       gst_sam_prompt_clear (prompt);
       continue;
@@ -104,24 +149,17 @@ push_initial_prompts (GstSamTrack * self, GArray * prompts)
 void
 gst_sam_track_apply_initial_prompt (GstSamTrack * self)
 {
-  GError *error = NULL;
-  GArray *prompts;
+  GArray *prompts = NULL;
   gchar *text;
 
   GST_OBJECT_LOCK (self);
   text = g_strdup (self->initial_prompt);
   GST_OBJECT_UNLOCK (self);
-  if (!text || !*text) {
-    g_free (text);
-    return;
-  }
-  prompts = gst_sam_prompt_parse (text, &error);
+  if (text && *text)
+    prompts = parse (self, text);
   g_free (text);
-  if (!prompts) {
-    gst_sam_track_post_refusal (self, error->message);
-    g_error_free (error);
+  if (!prompts)
     return;
-  }
   push_initial_prompts (self, prompts);
   g_array_set_clear_func (prompts, NULL);
   g_array_unref (prompts);
@@ -155,7 +193,8 @@ gst_sam_track_add_mask (GstSamTrack * self, guint64 id, GstSample * mask)
   GstSamPrompt prompt = {.kind = GST_SAM_PROMPT_MASK,.id = id };
 
   if (!mask) {
-    gst_sam_track_post_refusal (self, "A prompt is refused: it has no mask.");
+    refuse_because (self, &prompt, GST_SAM_REFUSED_MASK,
+        "A prompt is refused: it has no mask.");
     return 0;
   }
   prompt.mask = gst_sample_ref (mask);
@@ -168,7 +207,8 @@ gst_sam_track_command (GstSamTrack * self, GstSamPromptKind kind, guint64 id)
   GstSamPrompt prompt = {.kind = kind,.id = id };
 
   if (!id) {
-    gst_sam_track_post_refusal (self, "A prompt is refused: ids begin at 1.");
+    refuse_because (self, &prompt, GST_SAM_REFUSED_NOT_TRACKED,
+        "A prompt is refused: ids begin at 1.");
     return FALSE;
   }
   return push_prompt (self, &prompt, 0) != 0;
@@ -195,10 +235,10 @@ gst_sam_track_clear (GstSamTrack * self)
 static void
 gst_sam_track_prompt (GstSamTrack * self, const gchar * text)
 {
-  GError *error = NULL;
-  GArray *prompts = gst_sam_prompt_parse (text ? text : "", &error);
+  GArray *prompts = parse (self, text ? text : "");
 
-  push_prompts (self, prompts, error);
+  if (prompts)
+    push_prompts (self, prompts);
 }
 
 static void

@@ -68,6 +68,12 @@ gchar *gst_sam_plain_text (const gchar * text);
 void gst_sam_track_post_error (GstSamTrack * self, int status,
     const struct sam_error *error, const gchar * what);
 
+/* Post a warning whose details are a structure "samtrack-refusal": the reason,
+ * and the fields that follow, as for gst_structure_new(). @text is a sentence
+ * that may repeat texts from outside. */
+void gst_sam_track_post_refusal (GstSamTrack * self, GstSamRefusal reason,
+    const gchar * text, const gchar * field, ...) G_GNUC_NULL_TERMINATED;
+
 /* gstsamproperties.c */
 
 void gst_sam_track_install_properties (GstSamTrackClass * klass);
@@ -92,8 +98,10 @@ gboolean gst_sam_track_propose_allocation (GstBaseTransform * base,
 
 void gst_sam_track_install_signals (GstSamTrackClass * klass);
 
-/* A prompt was refused: a warning, never an error. */
-void gst_sam_track_post_refusal (gpointer self, const gchar * why);
+/* Count a prompt that was refused and post it: a warning, never an error.
+ * @error is of the domain GST_SAM_REFUSAL. */
+void gst_sam_track_refuse (gpointer self, const GstSamPrompt * prompt,
+    const GError * error);
 
 /* Hand in what an event asks for, from any thread. FALSE: it was refused. */
 gboolean gst_sam_track_prompt_structure (GstSamTrack * self,

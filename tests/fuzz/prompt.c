@@ -19,6 +19,22 @@ static void check_prompt(const GstSamPrompt *p)
     g_clear_error(&error);
 }
 
+// Written as text, a prompt is read back as it was.
+static void check_text(const GstSamPrompt *p)
+{
+    char *text = gst_sam_prompt_to_text(p);
+    GArray *again = gst_sam_prompt_parse(text, NULL);
+    fuzz_check(again && again->len == 1);
+    const GstSamPrompt *q = &g_array_index(again, GstSamPrompt, 0);
+    fuzz_check(q->kind == p->kind && q->id == p->id);
+    fuzz_check(q->x == p->x && q->y == p->y && q->w == p->w && q->h == p->h);
+    fuzz_check(q->positive == p->positive && q->normalized == p->normalized);
+    if (p->location && g_utf8_validate(p->location, -1, NULL))
+        fuzz_check(!strcmp(q->location, p->location));
+    g_array_unref(again);
+    g_free(text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     GError *error = NULL;
@@ -29,8 +45,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_check(!prompts == (error != NULL));
     if (prompts) {
         fuzz_check(prompts->len > 0);
-        for (guint i = 0; i < prompts->len; i++)
+        for (guint i = 0; i < prompts->len; i++) {
             check_prompt(&g_array_index(prompts, GstSamPrompt, i));
+            check_text(&g_array_index(prompts, GstSamPrompt, i));
+        }
         g_array_unref(prompts);
     } else {
         fuzz_check(error->message[0] && g_utf8_validate(error->message, -1, NULL));

@@ -91,6 +91,31 @@ GST_START_TEST (test_structures_and_texts_agree)
 
 GST_END_TEST;
 
+/* A prompt as text is the same prompt again, to the last digit. */
+GST_START_TEST (test_prompts_as_text)
+{
+  static const gchar *texts[] = {
+    "point,x=310,y=200.5",
+    "point,x=0.1,y=1e-07,positive=false,normalized=true,id=7",
+    "point,x=0.333333333333333,y=0.33333333333333331",
+    "box,x=1,y=2,w=3,h=4,id=18446744073709551615",
+    "mask,location=\"a;b,\\\"c\\\\d\\\".png\",id=3",
+    "remove,id=1", "undo,id=2", "clear"
+  };
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (texts); i++) {
+    GArray *p = parse (texts[i]);
+    gchar *text = gst_sam_prompt_to_text (AT (p, 0));
+
+    fail_unless_equals_string (text, texts[i]);
+    g_free (text);
+    g_array_unref (p);
+  }
+}
+
+GST_END_TEST;
+
 GST_START_TEST (test_bad_structures)
 {
   static const gchar *bad[] = {
@@ -223,6 +248,7 @@ promptparse_suite (void)
   tcase_add_test (tc, test_every_kind);
   tcase_add_test (tc, test_quotes_types_and_spaces);
   tcase_add_test (tc, test_structures_and_texts_agree);
+  tcase_add_test (tc, test_prompts_as_text);
   tcase_add_test (tc, test_bad_structures);
   tcase_add_test (tc, test_what_is_refused_and_why);
   tcase_add_test (tc, test_long_and_foreign_texts);

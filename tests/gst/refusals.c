@@ -1,0 +1,255 @@
+/* What a program reads of a prompt that is refused: the details of the warning
+ * message. docs/GSTREAMER.md lists the reasons. */
+
+#include "samcheck.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The next warning must have these details. */
+static void
+check_refusal (GstBus * bus, const gchar * reason, guint64 id,
+    const gchar * prompt)
+{
+  GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_WARNING);
+  const GstStructure *details = NULL;
+  GError *error = NULL;
+  guint64 got = G_MAXUINT64;
+
+  fail_unless (message != NULL, "'%s' was not refused", prompt);
+  gst_message_parse_warning (message, &error, NULL);
+  gst_message_parse_warning_details (message, &details);
+  fail_unless (g_error_matches (error, GST_STREAM_ERROR,
+          GST_STREAM_ERROR_FAILED));
+  fail_unless (g_str_has_suffix (error->message, "."), "'%s'", error->message);
+  fail_unless (details != NULL, "'%s' has no details", error->message);
+  fail_unless (gst_structure_has_name (details, "samtrack-refusal"));
+  fail_unless_equals_string (gst_structure_get_string (details, "reason"),
+      reason);
+  fail_unless (gst_structure_get_uint64 (details, "id", &got));
+  fail_unless_equals_uint64 (got, id);
+  fail_unless_equals_string (gst_structure_get_string (details, "prompt"),
+      prompt);
+  g_error_free (error);
+  gst_message_unref (message);
+}
+
+static guint64
+add_point (GstElement * element, guint64 id, gdouble x, gdouble y,
+    gboolean normalized)
+{
+  g_signal_emit_by_name (element, "add-point", id, x, y, TRUE, normalized, &id);
+  return id;
+}
+
+static void
+close_bus (GstElement * element, GstBus * bus)
+{
+  fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_WARNING, NULL),
+      0);
+  gst_element_set_bus (element, NULL);
+  gst_object_unref (bus);
+}
+
+GST_START_TEST (test_signals)
+{
+  GstHarness *h = sam_harness_new ("samtrack initial-prompt=" SQUARE_BOX,
+      GST_VIDEO_FORMAT_RGB, 64, 48);
+  GstBus *bus = sam_harness_add_bus (h);
+  guint64 id = 0;
+  gboolean ok = TRUE;
+
+  gst_buffer_unref (sam_harness_run (h, 0));
+  fail_unless_equals_uint64 (add_point (h->element, 0, 65, 10.5, FALSE), 0);
+  check_refusal (bus, "geometry", 0, "point,x=65,y=10.5");
+  add_point (h->element, 1, 0.1, 1.5, TRUE);
+  check_refusal (bus, "geometry", 1, "point,x=0.1,y=1.5,normalized=true,id=1");
+  add_point (h->element, 1, NAN, 1, FALSE);
+  check_refusal (bus, "geometry", 1, "point,x=nan,y=1,id=1");
+  g_signal_emit_by_name (h->element, "add-point", G_GUINT64_CONSTANT (77), 1.0,
+      2.0, FALSE, FALSE, &id);
+  check_refusal (bus, "not-tracked", 77, "point,x=1,y=2,positive=false,id=77");
+  g_signal_emit_by_name (h->element, "add-box", G_GUINT64_CONSTANT (0), 1.0,
+      2.0, 0.0, 4.0, FALSE, &id);
+  check_refusal (bus, "geometry", 0, "box,x=1,y=2,w=0,h=4");
+  g_signal_emit_by_name (h->element, "add-mask", G_GUINT64_CONSTANT (1), NULL,
+      &id);
+  check_refusal (bus, "mask", 1, "mask,id=1");
+  g_signal_emit_by_name (h->element, "remove-object", G_GUINT64_CONSTANT (5),
+      &ok);
+  fail_if (ok);
+  check_refusal (bus, "not-tracked", 5, "remove,id=5");
+  g_signal_emit_by_name (h->element, "undo", G_GUINT64_CONSTANT (0), &ok);
+  fail_if (ok);
+  check_refusal (bus, "not-tracked", 0, "undo,id=0");
+  close_bus (h->element, bus);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+GST_START_TEST (test_texts_and_events)
+{
+  GstHarness *h = sam_harness_new ("samtrack", GST_VIDEO_FORMAT_RGB, 64, 48);
+  GstBus *bus = sam_harness_add_bus (h);
+
+  g_signal_emit_by_name (h->element, "prompt", "circle,x=3");
+  check_refusal (bus, "syntax", 0, "circle,x=3");
+  /* one item of several: the others are taken */
+  g_signal_emit_by_name (h->element, "prompt",
+      "point,x=3,y=4;undo,id=9;point,x=5,y=6");
+  check_refusal (bus, "not-tracked", 9, "undo,id=9");
+  g_signal_emit_by_name (h->element, "prompt", "mask,location=/nowhere/m.png");
+  check_refusal (bus, "mask", 0, "mask,location=\"/nowhere/m.png\"");
+  /* a text of any bytes */
+  g_signal_emit_by_name (h->element, "prompt", "\x1b[31mred\xff");
+  check_refusal (bus, "syntax", 0, "\x1b[31mred\xef\xbf\xbd");
+  fail_if (gst_harness_push_upstream_event (h,
+          gst_event_new_custom (GST_EVENT_CUSTOM_UPSTREAM,
+              gst_structure_new ("samtrack-prompt", "prompt", G_TYPE_STRING,
+                  "box,x=1", NULL))));
+  check_refusal (bus, "syntax", 0, "box,x=1");
+  fail_if (gst_harness_push_upstream_event (h,
+          gst_event_new_custom (GST_EVENT_CUSTOM_UPSTREAM,
+              gst_structure_new ("samtrack-prompt", "op", G_TYPE_STRING,
+                  "point", "x", G_TYPE_INT, 3, NULL))));
+  check_refusal (bus, "syntax", 0,
+      "samtrack-prompt, op=(string)point, x=(int)3;");
+  close_bus (h->element, bus);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+GST_START_TEST (test_initial_prompts)
+{
+  GstElement *element = gst_element_factory_make ("samtrack", NULL);
+  GstBus *bus = gst_bus_new ();
+
+  gst_object_ref_sink (element);
+  gst_element_set_bus (element, bus);
+  g_object_set (element, "max-objects", 1, "initial-prompt",
+      "point,x=1,y=1,id=4;point,x=2,y=2,id=5;remove,id=6", NULL);
+  gst_element_set_state (element, GST_STATE_PAUSED);
+  check_refusal (bus, "no-slot", 5, "point,x=2,y=2,id=5");
+  check_refusal (bus, "not-tracked", 6, "remove,id=6");
+  gst_element_set_state (element, GST_STATE_NULL);
+  close_bus (element, bus);
+  gst_object_unref (element);
+}
+
+GST_END_TEST;
+
+/* Ids that were given out before the frame's size was known: a program learns
+ * which of them are gone. */
+GST_START_TEST (test_refused_at_the_frame)
+{
+  GstElement *element = gst_element_factory_make ("samtrack", NULL);
+  GstBus *bus = gst_bus_new ();
+  GstBuffer *buf;
+  GstHarness *h;
+
+  gst_object_ref_sink (element);
+  gst_element_set_bus (element, bus);
+  fail_unless_equals_uint64 (add_point (element, 0, 1000, 10, FALSE), 1);
+  fail_unless_equals_uint64 (add_point (element, 1, 10, 10, FALSE), 1);
+  fail_unless_equals_uint64 (add_point (element, 0, 30, 10, FALSE), 2);
+  fail_unless_equals_uint64 (add_point (element, 0, 50, 10, FALSE), 3);
+  g_object_set (element, "max-objects", 1, NULL);
+  h = gst_harness_new_with_element (element, "sink", "src");
+  gst_harness_set_src_caps_str (h,
+      "video/x-raw,format=RGB,width=64,height=48,framerate=30/1");
+  buf = sam_harness_run (h, 0);
+  fail_unless_equals_int (sam_get_num_objects (sam_get_meta (buf)), 1);
+  fail_unless_equals_uint64 (sam_get_id (sam_get_meta (buf), 0), 2);
+  gst_buffer_unref (buf);
+  check_refusal (bus, "geometry", 1, "point,x=1000,y=10");
+  check_refusal (bus, "not-tracked", 1, "point,x=10,y=10,id=1");
+  check_refusal (bus, "no-slot", 3, "point,x=50,y=10");
+  close_bus (element, bus);
+  gst_harness_teardown (h);
+  gst_object_unref (element);
+}
+
+GST_END_TEST;
+
+/* The engine counts objects in its own way: its ids are nobody's business. */
+GST_START_TEST (test_the_id_is_the_elements)
+{
+  GstHarness *h = sam_harness_new ("samtrack initial-prompt=\""
+      "point,x=9,y=9,id=40\"", GST_VIDEO_FORMAT_RGB, 64, 48);
+  GstBus *bus = sam_harness_add_bus (h);
+  gchar *text = NULL;
+
+  gst_buffer_unref (sam_harness_run (h, 0));
+  /* the only prompt is taken back, and the object with it */
+  g_signal_emit_by_name (h->element, "prompt", "undo,id=40;point,x=3,y=3,id=40");
+  gst_buffer_unref (sam_harness_run (h, 1));
+  fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_WARNING, &text),
+      1);
+  fail_unless_equals_string (text,
+      "A prompt is refused: object 40 is not tracked any more.");
+  g_free (text);
+  close_bus (h->element, bus);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+GST_START_TEST (test_a_full_queue)
+{
+  GstHarness *h = sam_harness_new ("samtrack initial-prompt=" SQUARE_BOX,
+      GST_VIDEO_FORMAT_RGB, 64, 48);
+  GstBus *bus = sam_harness_add_bus (h);
+  guint i;
+
+  for (i = 1; i < 256; i++)
+    fail_unless_equals_uint64 (add_point (h->element, 1, 30, 24, FALSE), 1);
+  fail_unless_equals_uint64 (add_point (h->element, 1, 31, 24, FALSE), 0);
+  check_refusal (bus, "queue-full", 1, "point,x=31,y=24,id=1");
+  close_bus (h->element, bus);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+GST_START_TEST (test_properties)
+{
+  GstHarness *h = sam_harness_new ("samtrack", GST_VIDEO_FORMAT_RGB, 64, 48);
+  GstBus *bus = sam_harness_add_bus (h);
+  const GstStructure *details = NULL;
+  GstMessage *message;
+
+  g_object_set (h->element, "threads", 3, NULL);
+  message = gst_bus_pop_filtered (bus, GST_MESSAGE_WARNING);
+  fail_unless (message != NULL);
+  gst_message_parse_warning_details (message, &details);
+  fail_unless (details && gst_structure_has_name (details, "samtrack-refusal"));
+  fail_unless_equals_string (gst_structure_get_string (details, "reason"),
+      "state");
+  fail_unless_equals_string (gst_structure_get_string (details, "property"),
+      "threads");
+  gst_message_unref (message);
+  close_bus (h->element, bus);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+static Suite *
+refusals_suite (void)
+{
+  Suite *s = suite_create ("refusals");
+  TCase *tc = sam_tcase_new_tiny (s, "details");
+
+  tcase_add_test (tc, test_signals);
+  tcase_add_test (tc, test_texts_and_events);
+  tcase_add_test (tc, test_initial_prompts);
+  tcase_add_test (tc, test_refused_at_the_frame);
+  tcase_add_test (tc, test_the_id_is_the_elements);
+  tcase_add_test (tc, test_a_full_queue);
+  tcase_add_test (tc, test_properties);
+  return s;
+}
+
+GST_CHECK_MAIN (refusals);
