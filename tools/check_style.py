@@ -20,6 +20,8 @@ FLOORS = {
     'engine/ops/cpu': ['engine/ops', 'engine/ops/ref', 'engine', 'engine/base', 'engine/include'],
     'engine/net': ['engine/ops', 'engine/weights', 'engine', 'engine/base', 'engine/include'],
     'engine/model': ['engine/net', 'engine/ops', 'engine/weights', 'engine', 'engine/base', 'engine/include'],
+    'engine/model/sam2': ['engine/model', 'engine/net', 'engine/ops', 'engine/weights', 'engine', 'engine/base',
+                          'engine/include'],
     'engine/track': ['engine/model', 'engine/net', 'engine/ops', 'engine/weights', 'engine', 'engine/base',
                      'engine/include'],
     'engine/paint': ['engine/track', 'engine/ops', 'engine', 'engine/base', 'engine/include'],

@@ -5,104 +5,59 @@
 #include <string.h>
 
 #include "config_json.h"
+#include "family.h"
 #include "weights/weight_list.h"
 
-#define TRUNK "image_encoder.trunk."
+// --- the family ---------------------------------------------------------------------------------
 
-// --- the family's members -----------------------------------------------------------------------
-
-// The published trunks: what shapes tell and what only their configurations do. Input 1024,
-// d_model 256, memory width 64, 7 memory maps, 4 memory-attention layers in all of them.
-static const struct published {
-    const char *size;
-    int embed_dim, num_heads, stages[SAM_STAGES], windows[SAM_STAGES], global[3], pos_embed_size;
-} published[] = {
-    { "tiny", 96, 1, { 1, 2, 7, 2 }, { 8, 4, 14, 7 }, { 5, 7, 9 }, 7 },
-    { "small", 96, 1, { 1, 2, 11, 2 }, { 8, 4, 14, 7 }, { 7, 10, 13 }, 7 },
-    { "base_plus", 112, 2, { 2, 3, 16, 3 }, { 8, 4, 14, 7 }, { 12, 16, 20 }, 14 },
-    { "large", 144, 2, { 2, 6, 36, 4 }, { 8, 4, 16, 8 }, { 23, 33, 43 }, 7 },
-};
-
-static bool same_shapes(const struct sam_config *c, const struct published *p)
-{
-    return c->embed_dim == p->embed_dim && c->pos_embed_size == p->pos_embed_size &&
-           memcmp(c->stages, p->stages, sizeof(c->stages)) == 0 && c->d_model == 256 &&
-           c->mem_dim == 64 && c->num_maskmem == 7 && c->memory_layers == 4 &&
-           c->memory_hidden == 2048 && c->decoder_hidden == 2048 && c->window_pos_embed_size == 8 &&
-           c->no_obj_embed_spatial == c->pointer_time;
-}
-
-static void use_published(struct sam_config *c, const struct published *p)
-{
-    c->image_size = 1024;
-    c->num_heads = p->num_heads;
-    memcpy(c->window_spec, p->windows, sizeof(c->window_spec));
-    memset(c->global_block, 0, sizeof(c->global_block));
-    for (int i = 0; i < 3; i++)
-        c->global_block[p->global[i]] = true;
-}
-
-static const struct published *find_published(const struct sam_config *c)
-{
-    for (size_t i = 0; i < sizeof(published) / sizeof(published[0]); i++)
-        if (same_shapes(c, &published[i]))
-            return &published[i];
-    return NULL;
-}
-
-static void name_variant(struct sam_config *c)
-{
-    const struct published *p = find_published(c);
-    struct sam_config twin = *c;
-    if (p)
-        use_published(&twin, p);
-    if (p && twin.image_size == c->image_size && twin.num_heads == c->num_heads &&
-        memcmp(twin.window_spec, c->window_spec, sizeof(twin.window_spec)) == 0 &&
-        memcmp(twin.global_block, c->global_block, sizeof(twin.global_block)) == 0)
-        snprintf(c->variant, sizeof(c->variant), "sam2%s_hiera_%s", c->pointer_time ? ".1" : "",
-                 p->size);
-    else
-        snprintf(c->variant, sizeof(c->variant), "custom");
-}
-
-// Relatives with other parts, and files that are something else altogether.
 static int refuse_relatives(const struct sam_weights *w, struct sam_error *error)
 {
+    for (const struct sam_relative *r = sam_relatives; r < sam_relatives + sam_num_relatives; r++) {
+        const struct sam_weight *t = sam_weights_find(w, r->tensor);
+        if (t && (!r->rank || t->rank == r->rank))
+            return sam_fail(error, SAM_EUNSUPPORTED, "%s: this is %s, which is not supported yet",
+                            sam_weights_file(w), r->title);
+    }
+    return SAM_OK;
+}
+
+// The family whose mark the file has. SAM_EFORMAT where it has none, or several.
+static int find_family(const struct sam_family **out, const struct sam_weights *w,
+                       struct sam_error *error)
+{
     const char *file = sam_weights_file(w);
-    const struct sam_weight *pos = sam_weights_find(w, TRUNK "pos_embed");
-    if (sam_weights_find(w, "spatial_perceiver.latents") ||
-        sam_weights_find(w, "spatial_perceiver.latents_1d") ||
-        sam_weights_find(w, TRUNK "body.stem.conv1.c.weight"))
-        return sam_fail(error, SAM_EUNSUPPORTED, "%s: this is EdgeTAM, which is not supported yet",
-                        file);
-    if (pos && pos->rank == 3)
-        return sam_fail(error, SAM_EUNSUPPORTED,
-                        "%s: this is EfficientTAM, which is not supported yet", file);
-    if (!sam_weights_find(w, TRUNK "patch_embed.proj.weight"))
-        return sam_fail(error, SAM_EFORMAT,
-                        "%s: is no model of SAM 2's family: tensor '" TRUNK
-                        "patch_embed.proj.weight' is missing",
-                        file);
+    char lacking[200] = "";
+    size_t used = 0;
+    *out = NULL;
+    for (int i = 0; i < sam_num_families; i++) {
+        const struct sam_family *f = sam_families[i];
+        if (!sam_weights_find(w, f->mark)) {
+            if (used < sizeof(lacking))
+                used += snprintf(lacking + used, sizeof(lacking) - used, "%s%s lacks '%s'",
+                                 used ? ", " : "", f->title, f->mark);
+            continue;
+        }
+        if (*out)
+            return sam_fail(error, SAM_EFORMAT,
+                            "%s: has tensors of two families, %s ('%s') and %s ('%s')", file,
+                            (*out)->title, (*out)->mark, f->title, f->mark);
+        *out = f;
+    }
+    if (!*out)
+        return sam_fail(error, SAM_EFORMAT, "%s: is no model of a supported family: as %s", file,
+                        lacking);
     if (!sam_weights_find(w, "maskmem_tpos_enc") &&
         !sam_weights_find(w, "memory_encoder.out_proj.weight"))
         return sam_fail(error, SAM_EFORMAT,
-                        "%s: is SAM 2 for images alone: it has no memory encoder, so "
-                        "it cannot track",
-                        file);
+                        "%s: is %s for images alone: it has no memory encoder, so it cannot track",
+                        file, (*out)->title);
     return SAM_OK;
 }
 
 // --- shapes -------------------------------------------------------------------------------------
 
-// A size that stands in the shape of a tensor: extent `axis`. The others must be as given, 0
-// standing for any.
-struct size_from {
-    const char *name;
-    int axis, rank, shape[4];
-};
-
-static int read_size(const struct sam_weights *w, const struct size_from *from, int *out,
-                     struct sam_error *error)
+int sam_config_size(const struct sam_weights *w, const struct sam_size_from *from, int *out,
+                    struct sam_error *error)
 {
     const struct sam_weight *t = sam_weights_find(w, from->name);
     if (!t)
@@ -127,9 +82,8 @@ static int read_size(const struct sam_weights *w, const struct size_from *from, 
                     sam_weights_file(w), t->stored, wanted, sam_shape_text(t->rank, t->shape).text);
 }
 
-// How many of prefix0suffix, prefix1suffix, ... there are, at most limit + 1.
-static int count_layers(const struct sam_weights *w, const char *prefix, const char *suffix,
-                        int limit)
+int sam_config_layers(const struct sam_weights *w, const char *prefix, const char *suffix,
+                      int limit)
 {
     int n = 0;
     for (; n <= limit; n++) {
@@ -141,59 +95,22 @@ static int count_layers(const struct sam_weights *w, const char *prefix, const c
     return n;
 }
 
-// Blocks that widen begin the second to fourth stage: they alone have a projection.
-static int read_stages(struct sam_config *c, const struct sam_weights *w, struct sam_error *error)
-{
-    const char *file = sam_weights_file(w);
-    c->num_blocks = count_layers(w, TRUNK "blocks.", ".norm1.weight", SAM_MAX_BLOCKS);
-    if (!c->num_blocks)
-        return sam_fail(error, SAM_EFORMAT,
-                        "%s: tensor '" TRUNK "blocks.0.norm1.weight' is missing", file);
-    if (c->num_blocks > SAM_MAX_BLOCKS)
-        return sam_fail(error, SAM_EFORMAT, "%s: the trunk has more than %d blocks", file,
-                        SAM_MAX_BLOCKS);
-    int stage = 0;
-    for (int i = 0; i < c->num_blocks; i++) {
-        char name[96];
-        snprintf(name, sizeof(name), TRUNK "blocks.%d.proj.weight", i);
-        if (sam_weights_find(w, name) && (i == 0 || ++stage == SAM_STAGES))
-            return sam_fail(error, SAM_EFORMAT,
-                            "%s: tensor '%s' begins stage %d, wanted %d stages in all", file, name,
-                            stage + 1, SAM_STAGES);
-        c->stages[stage]++;
-    }
-    if (stage != SAM_STAGES - 1)
-        return sam_fail(error, SAM_EFORMAT, "%s: the trunk's tensors make %d stages, wanted %d",
-                        file, stage + 1, SAM_STAGES);
-    return SAM_OK;
-}
-
+// What all families have; stage_width is known.
 static int read_shapes(struct sam_config *c, const struct sam_weights *w, struct sam_error *error)
 {
-    int e, d, m, status;
-    if ((status = read_size(
-             w, &(struct size_from){ TRUNK "patch_embed.proj.weight", 0, 4, { 0, 3, 7, 7 } },
-             &c->embed_dim, error)))
+    const int coarsest = c->stage_width[SAM_STAGES - 1];
+    int status;
+    if ((status = sam_config_size(w, &(struct sam_size_from){
+             "image_encoder.neck.convs.0.conv.weight", 0, 4, { 0, coarsest, 1, 1 } },
+             &c->d_model, error)) ||
+        (status = sam_config_size(w, &(struct sam_size_from){
+             "maskmem_tpos_enc", 3, 4, { 0, 1, 1, 0 } }, &c->mem_dim, error)))
         return status;
-    e = c->embed_dim;
-    if ((status = read_stages(c, w, error)) ||
-        (status =
-             read_size(w,
-                       &(struct size_from){
-                           "image_encoder.neck.convs.0.conv.weight", 0, 4, { 0, 8 * e, 1, 1 } },
-                       &c->d_model, error)) ||
-        (status = read_size(
-             w,
-             &(struct size_from){ "maskmem_tpos_enc", 3, 4, { 0, 1, 1, 0 } }, &c->mem_dim, error)))
-        return status;
-    d = c->d_model;
-    m = c->mem_dim;
+    const int d = c->d_model, m = c->mem_dim;
     const struct {
-        struct size_from from;
+        struct sam_size_from from;
         int *out;
     } sizes[] = {
-        { { TRUNK "pos_embed", 3, 4, { 1, e, 0, 0 } }, &c->pos_embed_size },
-        { { TRUNK "pos_embed_window", 3, 4, { 1, e, 0, 0 } }, &c->window_pos_embed_size },
         { { "maskmem_tpos_enc", 0, 4, { 0, 1, 1, m } }, &c->num_maskmem },
         { { "memory_attention.layers.0.linear1.weight", 0, 2, { 0, d } }, &c->memory_hidden },
         { { "sam_mask_decoder.transformer.layers.0.mlp.layers.0.weight", 0, 2, { 0, d } },
@@ -207,19 +124,11 @@ static int read_shapes(struct sam_config *c, const struct sam_weights *w, struct
           &c->iou_hidden },
     };
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-        if ((status = read_size(w, &sizes[i].from, sizes[i].out, error)))
+        if ((status = sam_config_size(w, &sizes[i].from, sizes[i].out, error)))
             return status;
-    for (int i = 0; i < 2; i++) { // the position maps are square
-        struct size_from square = sizes[i].from;
-        square.axis = 2;
-        square.shape[3] = *sizes[i].out;
-        square.shape[2] = *sizes[i].out;
-        if ((status = read_size(w, &square, sizes[i].out, error)))
-            return status;
-    }
     c->memory_layers =
-        count_layers(w, "memory_attention.layers.", ".norm1.weight", SAM_MAX_MEMORY_LAYERS);
-    c->fuser_layers = count_layers(w, "memory_encoder.fuser.layers.", ".gamma", 8);
+        sam_config_layers(w, "memory_attention.layers.", ".norm1.weight", SAM_MAX_MEMORY_LAYERS);
+    c->fuser_layers = sam_config_layers(w, "memory_encoder.fuser.layers.", ".gamma", 8);
     c->no_obj_embed_spatial = sam_weights_find(w, "no_obj_embed_spatial") != NULL;
     c->pointer_time = sam_weights_find(w, "obj_ptr_tpos_proj.weight") != NULL;
     return SAM_OK;
@@ -227,15 +136,27 @@ static int read_shapes(struct sam_config *c, const struct sam_weights *w, struct
 
 // --- ranges -------------------------------------------------------------------------------------
 
+int sam_config_ranges(const struct sam_size_range *list, int count, const char *file,
+                      struct sam_error *error)
+{
+    for (const struct sam_size_range *r = list; r < list + count; r++) {
+        if (r->value >= r->least && r->value <= r->most && r->value % r->multiple == 0)
+            continue;
+        if (r->multiple > 1)
+            return sam_fail(error, SAM_EFORMAT,
+                            "%s: %s must be a multiple of %d from %d to %d, got %d", file, r->what,
+                            r->multiple, r->least, r->most, r->value);
+        return sam_fail(error, SAM_EFORMAT, "%s: %s must be %d to %d, got %d", file, r->what,
+                        r->least, r->most, r->value);
+    }
+    return SAM_OK;
+}
+
 static int check_ranges(const struct sam_config *c, const char *file, struct sam_error *error)
 {
-    const struct {
-        const char *what;
-        int value, least, most, multiple;
-    } ranges[] = {
-        { "image_size (px)", c->image_size, 64, 2048, 32 },
-        { "the trunk's first width (embed_dim)", c->embed_dim, 8, 512, 1 },
-        { "the trunk's first head count (num_heads)", c->num_heads, 1, 32, 1 },
+    const struct sam_family *f = c->family;
+    const struct sam_size_range ranges[] = {
+        { "image_size (px)", c->image_size, f->side_least, f->side_most, f->side_multiple },
         { "the width of the neck (d_model)", c->d_model, 16, 1024, 16 },
         { "the width of the memory (mem_dim)", c->mem_dim, 4, c->d_model, 4 },
         { "the number of memory maps (num_maskmem)", c->num_maskmem, 2, SAM_MAX_MASKMEM, 1 },
@@ -247,93 +168,68 @@ static int check_ranges(const struct sam_config *c, const char *file, struct sam
         { "the hidden width of the memory encoder's fuser", c->fuser_hidden, 1, 16384, 1 },
         { "the channels of the prompt encoder's mask path", c->mask_in_chans, 4, 256, 4 },
         { "the hidden width of the IoU head", c->iou_hidden, 1, 4096, 1 },
-        { "the side of the background position map", c->pos_embed_size, 1, 64, 1 },
-        { "the side of the window position map", c->window_pos_embed_size, 1, 64, 1 },
     };
-    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
-        const int v = ranges[i].value, m = ranges[i].multiple;
-        if (v >= ranges[i].least && v <= ranges[i].most && v % m == 0)
-            continue;
-        if (m > 1)
-            return sam_fail(error, SAM_EFORMAT,
-                            "%s: %s must be a multiple of %d from %d to %d, got %d", file,
-                            ranges[i].what, m, ranges[i].least, ranges[i].most, v);
-        return sam_fail(error, SAM_EFORMAT, "%s: %s must be %d to %d, got %d", file, ranges[i].what,
-                        ranges[i].least, ranges[i].most, v);
-    }
-    return SAM_OK;
-}
-
-static int check_windows(const struct sam_config *c, const char *file, struct sam_error *error)
-{
-    int first = 0;
-    for (int i = 0; i < SAM_STAGES; i++) {
-        const int window = c->window_spec[i];
-        if (window < 1 || window > 64)
-            return sam_fail(error, SAM_EFORMAT,
-                            "%s: the window of stage %d must be 1 to 64 tokens, got %d", file,
-                            i + 1, window);
-        // The first block of the next stage pools 2 x 2 inside this stage's windows.
-        if (i < SAM_STAGES - 1 && window % 2)
-            return sam_fail(error, SAM_EFORMAT, "%s: the window of stage %d must be even, got %d",
-                            file, i + 1, window);
-        // The published code has no windowless pooling either: it divides by the window.
-        if (i && c->global_block[first])
-            return sam_fail(error, SAM_EUNSUPPORTED,
-                            "%s: block %d begins stage %d and cannot attend "
-                            "globally",
-                            file, first, i + 1);
-        first += c->stages[i];
-    }
-    return SAM_OK;
-}
-
-// What must hold between the sizes.
-static int check_relations(const struct sam_config *c, const char *file, struct sam_error *error)
-{
-    if (c->embed_dim % c->num_heads)
-        return sam_fail(error, SAM_EFORMAT, "%s: num_heads must divide embed_dim %d, got %d", file,
-                        c->embed_dim, c->num_heads);
-    if (c->d_model % c->mem_dim)
+    const int status =
+        sam_config_ranges(ranges, sizeof(ranges) / sizeof(ranges[0]), file, error);
+    if (!status && c->d_model % c->mem_dim)
         return sam_fail(error, SAM_EFORMAT, "%s: the memory's width must divide d_model %d, got %d",
                         file, c->d_model, c->mem_dim);
-    if (c->image_size / 4 % c->window_pos_embed_size)
-        return sam_fail(error, SAM_EFORMAT,
-                        "%s: the side of the window position map must divide %d (a "
-                        "quarter of image_size), got %d",
-                        file, c->image_size / 4, c->window_pos_embed_size);
+    return status;
+}
+
+// The side that the caller wants, on any model.
+static int override_size(struct sam_config *c, int input_size, struct sam_error *error)
+{
+    const struct sam_family *f = c->family;
+    if (input_size < f->side_least || input_size > f->side_most || input_size % f->side_multiple)
+        return sam_fail(error, SAM_EINVAL,
+                        "input-size = %d: %s can run multiples of %d from %d to %d px", input_size,
+                        f->title, f->side_multiple, f->side_least, f->side_most);
+    c->image_size = input_size;
     return SAM_OK;
 }
 
-int sam_config_read(struct sam_config *out, const struct sam_weights *w, struct sam_error *error)
+static int read_rest(struct sam_config *out, const struct sam_weights *w, const char **file,
+                     struct sam_error *error)
 {
-    const char *file = sam_weights_file(w), *said_by = sam_weights_config_file(w);
     size_t bytes;
     const char *text = sam_weights_config(w, &bytes);
+    *file = sam_weights_file(w);
+    if (text) {
+        *file = sam_weights_config_file(w);
+        return sam_config_read_json(out, *file, text, bytes, error);
+    }
+    if (!out->family->use_published(out))
+        return sam_fail(error, SAM_EFORMAT,
+                        "%s: no published %s has these shapes (stages of %d, %d, %d, %d channels, "
+                        "d_model %d), so it needs JSON with %s, which is missing",
+                        *file, out->family->title, out->stage_width[0], out->stage_width[1],
+                        out->stage_width[2], out->stage_width[3], out->d_model, out->family->lacks);
+    return SAM_OK;
+}
+
+int sam_config_read(struct sam_config *out, const struct sam_weights *w, int input_size,
+                    struct sam_error *error)
+{
+    const char *file;
     int status;
     memset(out, 0, sizeof(*out));
-    if ((status = refuse_relatives(w, error)) || (status = read_shapes(out, w, error)))
+    if ((status = refuse_relatives(w, error)) || (status = find_family(&out->family, w, error)) ||
+        (status = out->family->read_shapes(out, w, error)) ||
+        (status = read_shapes(out, w, error)) || (status = read_rest(out, w, &file, error)))
         return status;
-
-    if (text) {
-        if ((status = sam_config_read_json(out, said_by, text, bytes, error)))
-            return status;
-        file = said_by;
-    } else {
-        const struct published *p = find_published(out);
-        if (!p)
-            return sam_fail(
-                error, SAM_EFORMAT,
-                "%s: no published model has these shapes (embed_dim %d, "
-                "blocks %d+%d+%d+%d, d_model %d), so it needs JSON with image_size, num_heads, "
-                "window_spec and global_att_blocks, which is missing",
-                file, out->embed_dim, out->stages[0], out->stages[1], out->stages[2],
-                out->stages[3], out->d_model);
-        use_published(out, p);
-    }
-    if ((status = check_ranges(out, file, error)) || (status = check_windows(out, file, error)) ||
-        (status = check_relations(out, file, error)))
+    out->family->name_variant(out);
+    if (input_size && (status = override_size(out, input_size, error)))
         return status;
-    name_variant(out);
+    if ((status = check_ranges(out, file, error)) ||
+        (status = out->family->check(out, file, error)))
+        return status;
+    const int h = sam_grid(out);
+    const struct sam_compressor *compressor = out->family->compressor;
+    out->memory = (struct sam_memory_shape) {
+        .map_tokens = compressor ? compressor->tokens(out) : h * h,
+        .pointer_tokens = out->d_model / out->mem_dim,
+        .width = out->mem_dim,
+    };
     return SAM_OK;
 }

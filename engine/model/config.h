@@ -9,8 +9,7 @@
 #include "weights/weights.h"
 
 enum {
-    SAM_STAGES = 4,
-    SAM_MAX_BLOCKS = 64,          // of the trunk
+    SAM_STAGES = 4,               // of every trunk: maps at stride 4, 8, 16 and 32
     SAM_MAX_MEMORY_LAYERS = 8,
     SAM_MAX_FUSER_LAYERS = 8,
     SAM_MAX_MASKMEM = 16,         // spatial maps attended, published: 7
@@ -18,20 +17,25 @@ enum {
     SAM_MASK_TOKENS = 4,
     SAM_DECODER_HEADS = 8,
     SAM_DECODER_LAYERS = 2,
+    SAM_TRUNK_BYTES = 256,        // room for a family's own sizes
+};
+
+struct sam_family;
+
+// What an object remembers, as the tracker sees it.
+struct sam_memory_shape {
+    int map_tokens;     // rows of one stored map
+    int pointer_tokens; // rows of one object pointer
+    int width;          // numbers in a row
 };
 
 struct sam_config {
+    const struct sam_family *family;
     char variant[48]; // "sam2.1_hiera_tiny", ... or "custom"
     int image_size;   // S: side of the square input, px; a multiple of 32
 
-    // Hiera trunk.
-    int embed_dim, num_heads;         // of the first stage; both double at each further one
-    int stages[SAM_STAGES];           // blocks per stage
-    int window_spec[SAM_STAGES];      // window side per stage, tokens
-    bool global_block[SAM_MAX_BLOCKS];
-    int num_blocks;
-    int pos_embed_size;               // side of the background position map (7 or 14)
-    int window_pos_embed_size;        // side of the window position map (8)
+    int stage_width[SAM_STAGES]; // channels of the trunk's maps
+    _Alignas(8) unsigned char trunk[SAM_TRUNK_BYTES]; // the family's own sizes
 
     int d_model; // width of neck, decoder and memory attention (256)
     int mem_dim; // width of the memory map (64); divides d_model
@@ -48,6 +52,8 @@ struct sam_config {
 
     bool no_obj_embed_spatial; // SAM 2.1: absent objects mark their memory
     bool pointer_time;         // SAM 2.1: pointers carry a projected temporal code
+
+    struct sam_memory_shape memory;
 };
 
 // Side of the stride-16 map, tokens.
@@ -56,6 +62,31 @@ static inline int sam_grid(const struct sam_config *c)
     return c->image_size / 16;
 }
 
-int sam_config_read(struct sam_config *out, const struct sam_weights *w, struct sam_error *error);
+// input_size: the side that replaces the file's, px; 0: the file's own.
+int sam_config_read(struct sam_config *out, const struct sam_weights *w, int input_size,
+                    struct sam_error *error);
+
+// ---- For families: what they read their own sizes with.
+
+// A size that stands in the shape of a tensor: extent `axis`. The others must be as given, 0
+// standing for any.
+struct sam_size_from {
+    const char *name;
+    int axis, rank, shape[4];
+};
+int sam_config_size(const struct sam_weights *w, const struct sam_size_from *from, int *out,
+                    struct sam_error *error);
+
+// How many of prefix0suffix, prefix1suffix, ... there are, at most limit + 1.
+int sam_config_layers(const struct sam_weights *w, const char *prefix, const char *suffix,
+                      int limit);
+
+// A size that must be least to most, and a multiple.
+struct sam_size_range {
+    const char *what;
+    int value, least, most, multiple;
+};
+int sam_config_ranges(const struct sam_size_range *list, int count, const char *file,
+                      struct sam_error *error);
 
 #endif // SAM_CONFIG_H

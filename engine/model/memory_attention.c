@@ -3,10 +3,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "family.h"
 #include "net/forward.h"
 #include "net/load.h"
 #include "net/position.h"
-#include "parts.h"
 
 // Cross attention reads values of the memory's width m, not of d. Its value layer maps memory to
 // d and its output layer d to d, both behind the softmax, whose rows sum to 1; so
@@ -25,11 +25,13 @@ static void load_cross_out(struct sam_loader *l, const struct sam_config *config
     sam_arena_release(&l->staging, mark);
 }
 
-// Bytes with which rope_attention makes the keys on the way; 0: they are held.
+// Bytes with which rope_attention makes the keys on the way; 0: they are held. It knows maps of the
+// frame's grid only.
 static size_t room_for_keys(const struct sam_config *c, const struct sam_queue *q, int batch,
                             int max_keys)
 {
-    return sam_op_rope_attention_room(q, c->d_model, c->mem_dim, sam_grid(c), batch, max_keys);
+    return c->family->compressor ? 0 : sam_op_rope_attention_room(q, c->d_model, c->mem_dim,
+                                                                  sam_grid(c), batch, max_keys);
 }
 
 // The key layer's weight by what it takes in, its bias behind: as sam_rope_attention wants it.
@@ -73,6 +75,19 @@ static void load_layer(struct sam_loader *l, const struct sam_config *config,
     sam_load_linear(l, &a->mlp.down, d, hidden, "%s.linear2", layer);
 }
 
+// How keys made of the rows of a compressed map turn.
+static struct sam_tensor load_turns(struct sam_loader *l, const struct sam_config *config)
+{
+    const int tokens = config->memory.map_tokens, d = config->d_model;
+    const size_t mark = sam_arena_mark(&l->staging);
+    float *table = sam_load_room(&l->staging, (size_t) tokens * d);
+    if (sam_load_live(l))
+        config->family->compressor->turns(config, table);
+    const struct sam_tensor t = sam_load_tensor(l, table, 1, tokens, d);
+    sam_arena_release(&l->staging, mark);
+    return t;
+}
+
 void sam_memory_attention_load(struct sam_loader *l, const struct sam_config *config,
                                struct sam_memory_attention *a)
 {
@@ -96,6 +111,7 @@ void sam_memory_attention_load(struct sam_loader *l, const struct sam_config *co
     if (sam_load_live(l))
         sam_position_rope(h, d, table);
     a->rope = sam_load_tensor(l, table, 1, h * h, d);
+    a->key_rope = config->family->compressor ? load_turns(l, config) : a->rope;
     if (sam_load_live(l)) // (h h, d) -> (h, d / 2): of the first line the half that x turns
         for (int x = 1; x < h; x++)
             memmove(table + (size_t) x * (d / 2), table + (size_t) x * d, d / 2 * sizeof(float));
@@ -169,7 +185,7 @@ static void cross_attention(struct sam_queue *q, const struct sam_memory_attenti
     if (a->holds_keys) {
         const struct sam_tensor K = sam_view(s->memory_key, x.n, 1, keys.w, x.c);
         linear(q, .dst = K, .src = keys, LINEAR(l->cross_k));
-        rope(q, .dst = K, .src = K, .table = a->rope, .num_rotated = num_rotated);
+        rope(q, .dst = K, .src = K, .table = a->key_rope, .num_rotated = num_rotated);
         attention(q, .dst = narrow, .q = Q, .k = K, .v = values, .num_keys = num_keys,
                   .heads = 1, .scale = scale);
     } else {

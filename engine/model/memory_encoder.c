@@ -2,10 +2,12 @@
 // what goes with memories: places, times, absence.
 //
 // Exact (F32) at any precision in narrow models: its errors come back with every later frame.
+#include <math.h>
+
+#include "family.h"
 #include "net/forward.h"
 #include "net/load.h"
 #include "net/position.h"
-#include "parts.h"
 
 // Layer i of the fuser. Its last scale is one factor per channel: it goes into the layer before.
 static void load_fuser(struct sam_loader *l, const struct sam_config *config,
@@ -46,12 +48,15 @@ static void load_fuser(struct sam_loader *l, const struct sam_config *config,
 static void load_tags(struct sam_loader *l, const struct sam_config *c,
                       struct sam_memory_encoder *e)
 {
-    const int m = c->mem_dim, h = sam_grid(c);
+    const struct sam_compressor *compressor = c->family->compressor;
+    const int m = c->mem_dim, tokens = c->memory.map_tokens;
     const size_t mark = sam_arena_mark(&l->staging);
-    float *table = sam_load_room(&l->staging, (size_t) h * h * m);
-    if (sam_load_live(l))
-        sam_position_sine(h, m, table);
-    e->place = sam_load_tensor(l, table, 1, h * h, m);
+    float *table = sam_load_room(&l->staging, (size_t) tokens * m);
+    if (sam_load_live(l) && compressor)
+        compressor->place(c, table);
+    else if (sam_load_live(l))
+        sam_position_sine(sam_grid(c), m, table);
+    e->place = sam_load_tensor(l, table, 1, tokens, m);
     if (sam_load_live(l))
         for (int i = 0; i < m; i++)
             table[i] = 0;
@@ -151,6 +156,29 @@ void sam_memory_encoder_run(struct sam_queue *q, const struct sam_model *m,
 {
     sam_memory_encoder_signal(q, s, low_res, binary);
     sam_memory_encoder_run_signal(q, m, s, image, dst);
+}
+
+struct sam_tensor sam_memory_stored(struct sam_tensor memory, const struct sam_config *c,
+                                    struct sam_arena *a)
+{
+    return c->family->compressor ? sam_arena_tensor(a, SAM_F32, memory.n, 1, c->memory.map_tokens,
+                                                    c->memory.width)
+                                 : memory;
+}
+
+void sam_memory_compress_layout(struct sam_compressor_scratch *s, const struct sam_config *c,
+                                const struct sam_queue *q, int batch, struct sam_arena *a)
+{
+    if (c->family->compressor)
+        c->family->compressor->layout(s, c, q, batch, a);
+}
+
+void sam_memory_compress(struct sam_queue *q, const struct sam_model *m,
+                         struct sam_compressor_scratch *s, struct sam_tensor memory,
+                         struct sam_tensor stored, const struct sam_probe *probe)
+{
+    if (m->compressor)
+        m->config.family->compressor->run(q, m, s, memory, stored, probe);
 }
 
 void sam_pointer_time_run(struct sam_queue *q, const struct sam_model *m, struct sam_tensor sine,

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "net/load.h"
-#include "parts.h"
-#include "model_paths.h"
+#include "family.h"
+#include "model/model_paths.h"
 
 // What makes two requests the same model: the file itself, not its name, and what it is packed
 // for.
@@ -61,14 +61,33 @@ static bool same_key(const struct key *a, const struct key *b)
            a->precision == b->precision;
 }
 
+// The structs that the family fills; m->config is known.
+static int make_parts(struct sam_model *m, struct sam_error *error)
+{
+    const struct sam_family *f = m->config.family;
+    m->trunk = calloc(1, f->trunk_bytes);
+    m->compressor = f->compressor ? calloc(1, f->compressor->bytes) : NULL;
+    if (m->trunk && (m->compressor || !f->compressor))
+        return SAM_OK;
+    return sam_fail(error, SAM_ENOMEM, "no memory for the parts of a %s model", f->title);
+}
+
+static void free_parts(struct sam_model *m)
+{
+    free(m->trunk);
+    free(m->compressor);
+}
+
 static void load_parts(struct sam_loader *l, struct sam_model *m)
 {
-    sam_hiera_load(l, &m->config, &m->hiera);
+    m->config.family->load(l, &m->config, m->trunk);
     sam_neck_load(l, &m->config, &m->neck);
     sam_prompt_load(l, &m->config, &m->prompt);
     sam_decoder_load(l, &m->config, &m->decoder, &m->prompt);
     sam_memory_attention_load(l, &m->config, &m->attention);
     sam_memory_encoder_load(l, &m->config, &m->memory);
+    if (m->compressor)
+        m->config.family->compressor->load(l, &m->config, m->compressor);
 }
 
 // Bytes that loading would take, left in the arenas' peaks; and whether the file has every tensor.
@@ -137,6 +156,7 @@ static void destroy(struct sam_model_entry *e)
     sam_queue_leave(q);
     if (e->queue.ops)
         sam_queue_close(&e->queue);
+    free_parts(&e->model);
     free(e->host);
     free(e);
 }
@@ -170,7 +190,9 @@ static int open_new(struct sam_model_entry **out, const struct key *key, const c
     if (!status)
         status = sam_weights_open(&w, file, error);
     if (!status)
-        status = sam_config_read(&e->model.config, w, error);
+        status = sam_config_read(&e->model.config, w, 0, error);
+    if (!status)
+        status = make_parts(&e->model, error);
     if (!status)
         status = load(e, w, q, error);
     sam_weights_close(&w);
@@ -249,7 +271,9 @@ int sam_model_plan(const char *file, struct sam_queue *queue, struct sam_config 
 
     int status = sam_weights_open(&w, file, error);
     if (!status)
-        status = sam_config_read(&m->config, w, error);
+        status = sam_config_read(&m->config, w, 0, error);
+    if (!status)
+        status = make_parts(m, error);
     if (!status)
         status = measure(&l, m, w, queue, error);
     if (!status) {
@@ -257,6 +281,7 @@ int sam_model_plan(const char *file, struct sam_queue *queue, struct sam_config 
         *constant_bytes = m->constant_bytes;
     }
     sam_weights_close(&w);
+    free_parts(m);
     free(m);
     return status;
 }

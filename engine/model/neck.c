@@ -10,7 +10,7 @@
 static void load_folded(struct sam_loader *l, const struct sam_config *config,
                         struct sam_product *p, int i, int out, const char *decoder_conv)
 {
-    const int d = config->d_model, in = config->embed_dim << (SAM_STAGES - 1 - i);
+    const int d = config->d_model, in = config->stage_width[SAM_STAGES - 1 - i];
     const size_t mark = sam_arena_mark(&l->staging);
     const struct sam_load_layer lateral =
         sam_load_layer(l, d, in, true, "image_encoder.neck.convs.%d.conv", i);
@@ -23,9 +23,9 @@ static void load_folded(struct sam_loader *l, const struct sam_config *config,
 void sam_neck_load(struct sam_loader *l, const struct sam_config *c, struct sam_neck *n)
 {
     l->exact = !sam_is_wide(c);
-    sam_load_conv(l, &n->coarse, c->d_model, c->embed_dim * 8, 1,
+    sam_load_conv(l, &n->coarse, c->d_model, c->stage_width[3], 1,
                   "image_encoder.neck.convs.0.conv");
-    sam_load_conv(l, &n->main, c->d_model, c->embed_dim * 4, 1, "image_encoder.neck.convs.1.conv");
+    sam_load_conv(l, &n->main, c->d_model, c->stage_width[2], 1, "image_encoder.neck.convs.1.conv");
     load_folded(l, c, &n->s1, 2, c->high_res_s1, "conv_s1");
     load_folded(l, c, &n->s0, 3, c->high_res_s0, "conv_s0");
     l->exact = false;

@@ -1,4 +1,4 @@
-// The parts of the network, in the order of a frame: hiera, neck, prompt, memory attention,
+// The parts that all families share, in the order of a frame: neck, prompt, memory attention,
 // decoder, memory encoder. Each is a struct of weights with a load and a run; a run enqueues
 // straight-line operations and checks nothing, the queue remembers what failed.
 //
@@ -11,21 +11,17 @@
 #include "config.h"
 #include "net/net.h"
 
-// ---- image encoder: hiera.c, neck.c
+struct sam_model;
+struct sam_loader;
 
-struct sam_hiera_block {
-    struct sam_affine norm1;
-    struct sam_product qkv, proj, shortcut; // shortcut: q-pool blocks only
-    struct sam_mlp mlp;
-    int dim, dim_out, heads, window; // window 0: global
-    bool pool;
+enum { SAM_COMPRESSOR_ROOMS = 12 };
+
+// Rooms of the compressor, which it names itself.
+struct sam_compressor_scratch {
+    struct sam_tensor room[SAM_COMPRESSOR_ROOMS];
 };
 
-struct sam_hiera {
-    struct sam_product patch_embed;
-    struct sam_tensor position; // (1, S/4, S/4, embed_dim): background + window, made at load
-    struct sam_hiera_block block[SAM_MAX_BLOCKS];
-};
+// ---- image encoder: encoder.c, neck.c; the trunk is the family's
 
 struct sam_neck {
     struct sam_product coarse, main; // stride 32 and 16
@@ -130,6 +126,7 @@ struct sam_memory_attention {
     struct sam_affine norm;
     struct sam_tensor position; // (1, 1, N, d): sine map, of the frame
     struct sam_tensor rope;     // (1, 1, N, d)
+    struct sam_tensor key_rope; // (1, 1, map_tokens, d): how keys of a stored map turn
     struct sam_tensor axis;     // (1, 1, side, d / 2): the turns along one axis of it
     bool holds_keys;            // of the memory; else they are made on the way
     struct sam_tensor no_mem_embed; // (1, 1, 1, d)
@@ -153,11 +150,29 @@ struct sam_memory_encoder {
     struct sam_tensor no_time;       // (1, 1, 1, m): zeros, what pointers carry in SAM 2.0
 };
 
+// Memory maps are stored in another form than the memory encoder gives them: with other rows, of
+// which some turn and some do not. A family that does so has one of these.
+struct sam_compressor {
+    int (*tokens)(const struct sam_config *c); // rows of a stored map
+    size_t bytes;                              // of its struct of weights, zero at first
+    void (*load)(struct sam_loader *l, const struct sam_config *config, void *weights);
+    // Tables of the stored rows, F32: the positions that are added to keys, (tokens, m); the angles
+    // by which keys made of them turn, (tokens, d), as sam_rope has them.
+    void (*place)(const struct sam_config *c, float *dst);
+    void (*turns)(const struct sam_config *c, float *dst);
+    void (*layout)(struct sam_compressor_scratch *s, const struct sam_config *c,
+                   const struct sam_queue *q, int batch, struct sam_arena *a);
+    // src (B, 1, N, m) F32, spoilt, -> dst (B, 1, tokens, m) F32.
+    void (*run)(struct sam_queue *q, const struct sam_model *m, struct sam_compressor_scratch *s,
+                struct sam_tensor src, struct sam_tensor dst, const struct sam_probe *probe);
+};
+
 // ---- the model: model.c
 
 struct sam_model {
     struct sam_config config;
-    struct sam_hiera hiera;
+    void *trunk;      // the family's, in its own struct
+    void *compressor; // likewise; NULL: the family has none
     struct sam_neck neck;
     struct sam_prompt_encoder prompt;
     struct sam_decoder decoder;
@@ -187,8 +202,6 @@ int sam_default_model(char *path, size_t size, struct sam_error *error);
 
 // ---- loading: the parts, each in its own file.
 
-struct sam_loader;
-
 // Do the maps of this model follow the precision even where its tokens are exact? Sums of 256 and
 // more terms average BF16's rounding out; narrow models would drift, and are quick as it is.
 static inline bool sam_is_wide(const struct sam_config *c)
@@ -196,7 +209,6 @@ static inline bool sam_is_wide(const struct sam_config *c)
     return c->d_model >= 256;
 }
 
-void sam_hiera_load(struct sam_loader *l, const struct sam_config *config, struct sam_hiera *h);
 void sam_neck_load(struct sam_loader *l, const struct sam_config *config, struct sam_neck *n);
 void sam_prompt_load(struct sam_loader *l, const struct sam_config *config,
                      struct sam_prompt_encoder *p);
@@ -210,10 +222,12 @@ void sam_memory_encoder_load(struct sam_loader *l, const struct sam_config *conf
 // ---- scratch and runs. A *_layout hands out a part's scratch; it may be released after the
 // part's run (nothing a part returns lies in its own scratch, but in tensors of the caller).
 
+// Rooms of the trunk, one row of numbers each, which a forward cuts to the extents it needs; the
+// input and coarse are the neck's and the caller's.
 struct sam_encoder_scratch {
-    struct sam_tensor input;  // (1, S, S, 3) F32; shares its bytes with wide, so the run spoils it
-    struct sam_tensor x[2];   // residual stream F32, in turns: a q-pool block changes its size
-    struct sam_tensor u;      // after a norm
+    struct sam_tensor input;  // (1, S, S, 3) F32; may share its bytes with wide: the run spoils it
+    struct sam_tensor x[2];   // residual stream F32, in turns: some blocks change its size
+    struct sam_tensor u;      // after a norm or a depthwise convolution
     struct sam_tensor wide;   // q, k, v; hidden layer; shortcut before pooling
     struct sam_tensor mixed;  // what attention gave
     struct sam_tensor coarse; // (1, h / 2, h / 2, d) F32: neck at stride 32
@@ -221,15 +235,10 @@ struct sam_encoder_scratch {
 void sam_encoder_layout(struct sam_encoder_scratch *s, const struct sam_config *c,
                         const struct sam_queue *q, struct sam_arena *a);
 
-// input (already in s->input) -> features. Names tapped: image, patch_embed, block00 ..,
-// trunk0 .. 3, fpn, s0, s1.
+// input (already in s->input) -> features. The probe is told image, the trunk's, fpn, s0, s1.
 void sam_encoder_run(struct sam_queue *q, const struct sam_model *m, struct sam_encoder_scratch *s,
                      const struct sam_features *dst, const struct sam_probe *probe);
 
-// One block of the trunk: x (1, H, W, dim) -> y (1, H, W, dim_out), half as high and wide after
-// q-pooling. y may be x where the shape stays.
-void sam_hiera_block_run(struct sam_queue *q, const struct sam_hiera_block *b,
-                         struct sam_encoder_scratch *s, struct sam_tensor x, struct sam_tensor y);
 // What the neck makes of the output of a stage, 0 to 3 in turn; F is complete after the last.
 void sam_neck_run(struct sam_queue *q, const struct sam_neck *n, struct sam_encoder_scratch *s,
                   int stage, struct sam_tensor x, const struct sam_features *dst);
@@ -324,6 +333,16 @@ void sam_memory_encoder_signal(struct sam_queue *q, struct sam_memory_encoder_sc
 void sam_memory_encoder_run_signal(struct sam_queue *q, const struct sam_model *m,
                                    struct sam_memory_encoder_scratch *s, struct sam_tensor image,
                                    struct sam_tensor dst);
+
+// What is stored of a memory map: (B, 1, map_tokens, m) F32. Without a compressor that is the map
+// itself, no memory is taken and nothing runs.
+struct sam_tensor sam_memory_stored(struct sam_tensor memory, const struct sam_config *c,
+                                    struct sam_arena *a);
+void sam_memory_compress_layout(struct sam_compressor_scratch *s, const struct sam_config *c,
+                                const struct sam_queue *q, int batch, struct sam_arena *a);
+void sam_memory_compress(struct sam_queue *q, const struct sam_model *m,
+                         struct sam_compressor_scratch *s, struct sam_tensor memory,
+                         struct sam_tensor stored, const struct sam_probe *probe);
 
 // Temporal code of pointers: sine codes (rows, d) F32 -> (rows, m) F32; zeros in SAM 2.0.
 void sam_pointer_time_run(struct sam_queue *q, const struct sam_model *m, struct sam_tensor sine,

@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-#include "config.h"
+#include "model/config.h"
 
 enum {
     SAM_MAX_COND = 64, // most conditioning frames that can be asked for

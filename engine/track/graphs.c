@@ -25,8 +25,8 @@ static int keys_of(const struct sam_tracker *t, enum sam_reach reach)
 {
     const struct sam_config *c = &t->model->config;
 
-    return maps_of(t, reach) * sam_grid(c) * sam_grid(c) +
-           sam_bank_max_pointers(&t->limits) * (c->d_model / c->mem_dim);
+    return maps_of(t, reach) * c->memory.map_tokens +
+           sam_bank_max_pointers(&t->limits) * c->memory.pointer_tokens;
 }
 
 void sam_graphs_fit(const struct sam_tracker *t, struct sam_batch *b)
@@ -96,7 +96,7 @@ static void fill_index(struct sam_tracker *t, const struct sam_batch *b, int map
 {
     struct sam_indices *x = &t->mem.state.index;
     const struct sam_config *c = &t->model->config;
-    const int pointers = x->pointer.width, n = sam_grid(c) * sam_grid(c);
+    const int pointers = x->pointer.width;
 
     for (int i = 0; i < b->rows; i++) {
         for (int k = 0; k < x->map.width; k++) {
@@ -107,8 +107,8 @@ static void fill_index(struct sam_tracker *t, const struct sam_batch *b, int map
             x->pointer.host[i * pointers + k] = k;
         x->num_maps.host[i] = maps;
         x->num_pointers.host[i] = pointers;
-        x->num_rotated.host[i] = maps * n;
-        x->num_keys.host[i] = maps * n + pointers * (c->d_model / c->mem_dim);
+        x->num_rotated.host[i] = maps * c->memory.map_tokens;
+        x->num_keys.host[i] = x->num_rotated.host[i] + pointers * c->memory.pointer_tokens;
         x->row.host[i] = x->map_to.host[i] = x->pointer_to.host[i] = -1;
         x->multimask.host[i] = 1;
         x->binary.host[i] = 0;

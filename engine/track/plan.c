@@ -47,7 +47,8 @@ static void lay_out_objects(struct sam_scratch *s, const struct sam_config *c,
     const int h = sam_grid(c), n = h * h, d = c->d_model, m = c->mem_dim;
     const int low = c->image_size / 4 * (c->image_size / 4);
     const int pointers = sam_bank_max_pointers(l);
-    const int max_keys = sam_bank_max_maps(l) * n + pointers * (d / m);
+    const int max_keys = sam_bank_max_maps(l) * c->memory.map_tokens +
+                         pointers * c->memory.pointer_tokens;
 
     s->image = sam_arena_tensor(a, SAM_F32, b, h, h, d);
     s->out.low_res = sam_arena_tensor(a, SAM_F32, b, 1, 1, low);
@@ -58,13 +59,14 @@ static void lay_out_objects(struct sam_scratch *s, const struct sam_config *c,
     s->out.ious = sam_arena_tensor(a, SAM_F32, b, 1, 1, SAM_MASK_TOKENS);
     s->out.tokens = sam_arena_tensor(a, SAM_F32, b, 1, SAM_MASK_TOKENS, d);
     s->memory = sam_arena_tensor(a, SAM_F32, b, 1, n, m);
+    s->stored = sam_memory_stored(s->memory, c, a);
     s->conditioned = sam_arena_tensor(a, SAM_F32, 1, h, h, d);
     s->dense = sam_arena_tensor(a, SAM_F32, 1, h, h, d);
     s->full_mask = sam_arena_tensor(a, SAM_F32, 1, c->image_size, c->image_size, 1);
     s->mask_logits = sam_arena_tensor(a, SAM_F32, 1, c->image_size / 4, c->image_size / 4, 1);
     s->sparse = sam_arena_tensor(a, SAM_F32, 1, 1, SAM_MAX_SPARSE, d);
 
-    // Attention, decoder, memory encoder and prompt encoder take turns.
+    // Attention, decoder, memory encoder, compressor and prompt encoder take turns.
     const size_t mark = sam_arena_mark(a);
     s->values = sam_arena_tensor(a, type, b, 1, max_keys, m);
     s->keys = sam_arena_tensor(a, type, b, 1, max_keys, m);
@@ -74,6 +76,8 @@ static void lay_out_objects(struct sam_scratch *s, const struct sam_config *c,
     sam_decoder_layout(&s->decoder, c, b, SAM_MAX_SPARSE, a);
     sam_arena_release(a, mark);
     sam_memory_encoder_layout(&s->memory_encoder, c, type, b, a);
+    sam_arena_release(a, mark);
+    sam_memory_compress_layout(&s->compressor, c, q, b, a);
     sam_arena_release(a, mark);
     sam_prompt_layout(&s->prompt, c, type, 1, a);
 }
@@ -113,12 +117,13 @@ static void lay_out_indices(struct sam_indices *x, const struct sam_bank_limits 
 static void lay_out_state(struct sam_state *s, const struct sam_config *c, enum sam_type type,
                           const struct sam_bank_limits *l, int max_objects, struct sam_arena *a)
 {
-    const int h = sam_grid(c), n = h * h, low = c->image_size / 4 * (c->image_size / 4);
+    const int h = sam_grid(c), low = c->image_size / 4 * (c->image_size / 4);
 
     s->features.image = sam_arena_tensor(a, SAM_F32, 1, h, h, c->d_model);
     s->features.s0 = sam_arena_tensor(a, type, 1, 4 * h, 4 * h, c->high_res_s0);
     s->features.s1 = sam_arena_tensor(a, type, 1, 2 * h, 2 * h, c->high_res_s1);
-    s->maps = sam_arena_tensor(a, SAM_BF16, max_objects * sam_bank_maps(l), 1, n, c->mem_dim);
+    s->maps = sam_arena_tensor(a, SAM_BF16, max_objects * sam_bank_maps(l), 1,
+                               c->memory.map_tokens, c->memory.width);
     s->pointers =
         sam_arena_tensor(a, SAM_F32, max_objects * sam_bank_pointers(l), 1, 1, c->d_model);
     s->low_res = sam_arena_tensor(a, SAM_F32, max_objects, 1, 1, low);

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "parts.h"
+#include "model/parts.h"
 
 enum { SAM_MAX_INTERACTIONS = 8 }; // of one object for one frame
 

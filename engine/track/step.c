@@ -55,7 +55,7 @@ static void fill_sine(const struct sam_tracker *t, int distance, float *dst)
 static int fill_attended(struct sam_tracker *t, const struct sam_attended *a, int i)
 {
     const struct sam_config *c = &t->model->config;
-    const int n = sam_grid(c) * sam_grid(c), d = c->d_model;
+    const int d = c->d_model;
     struct sam_indices *x = &t->mem.state.index;
     float *sine = t->mem.host.staging + (size_t) i * x->pointer.width * d;
 
@@ -69,8 +69,8 @@ static int fill_attended(struct sam_tracker *t, const struct sam_attended *a, in
     }
     x->num_maps.host[i] = a->num_maps;
     x->num_pointers.host[i] = a->num_pointers;
-    x->num_rotated.host[i] = a->num_maps * n;
-    x->num_keys.host[i] = a->num_maps * n + a->num_pointers * (d / c->mem_dim);
+    x->num_rotated.host[i] = a->num_maps * c->memory.map_tokens;
+    x->num_keys.host[i] = x->num_rotated.host[i] + a->num_pointers * c->memory.pointer_tokens;
     return x->num_keys.host[i];
 }
 
@@ -203,8 +203,10 @@ void sam_remember(struct sam_tracker *t, int n)
     sam_memory_encoder_run(&t->queue, t->model, &s->memory_encoder, state->features.image,
                            sam_reshape(out.low_res, n, side, side, 1),
                            sam_index_first(&x->binary, n), memory);
+    const struct sam_tensor stored = sam_first(s->stored, n);
+    sam_memory_compress(&t->queue, t->model, &s->compressor, memory, stored, NULL);
     sam_op_scatter(&t->queue, &(struct sam_scatter) {
-        .dst = state->maps, .src = memory, .slot = sam_index_first(&x->map_to, n),
+        .dst = state->maps, .src = stored, .slot = sam_index_first(&x->map_to, n),
         .absent = t->model->memory.no_obj_embed, .score = out.score });
     sam_op_scatter(&t->queue, &(struct sam_scatter) {
         .dst = state->pointers, .src = out.pointer, .slot = sam_index_first(&x->pointer_to, n) });

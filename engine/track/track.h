@@ -44,6 +44,8 @@ struct sam_scratch {
     struct sam_tensor pointer_time;     // (B, 1, max pointers, m) F32
     struct sam_tensor image;            // (B, h, h, d) F32: F with memory, then + dense
     struct sam_tensor memory;           // (B, 1, N, m) F32
+    struct sam_tensor stored;           // (B, 1, map_tokens, m) F32: memory itself, or compressed
+    struct sam_compressor_scratch compressor;
     struct sam_decoded out;
     struct sam_memory_attention_scratch attention;
     struct sam_decoder_scratch decoder;

@@ -416,13 +416,13 @@ def model_files(f):
     f.good('small20.safetensors', published((1, 2, 11, 2), 96, v21=False), 'sam2_hiera_small', 1024)
     f.good('base.safetensors', published((2, 3, 16, 3), 112, 14), 'sam2.1_hiera_base_plus', 1024)
     f.good('large.safetensors', published((2, 6, 36, 4), 144), 'sam2.1_hiera_large', 1024)
-    f.bad('no-json.safetensors', c.safetensors(m.tensors()), 'JSON|image_size|missing|embed_dim 8')
+    f.bad('no-json.safetensors', c.safetensors(m.tensors()), 'JSON|image_size|missing|stages of 8, 16, 32, 64')
     f.bad('edgetam.safetensors', c.safetensors(m.tensors() + [c.tensor('spatial_perceiver.latents', (4, 4))]),
           'EdgeTAM', EUNSUPPORTED)
     f.bad('efficienttam.safetensors',
           c.safetensors([t if t[0] != 'image_encoder.trunk.pos_embed' else c.tensor(t[0], (1, 197, 8)) for t in m.tensors()]),
           'EfficientTAM', EUNSUPPORTED)
-    f.bad('foreign.safetensors', c.safetensors([c.tensor('bert.embeddings', (2, 2))]), "SAM 2|patch_embed")
+    f.bad('foreign.safetensors', c.safetensors([c.tensor('bert.embeddings', (2, 2))]), "supported family|SAM 2|pos_embed_window")
     f.bad('image-only.safetensors',
           c.safetensors([t for t in m.tensors() if not t[0].startswith(('memory', 'maskmem'))]), 'images alone')
 

@@ -16,7 +16,7 @@
 #include <wctype.h>
 
 #include "../expect.h"
-#include "config.h"
+#include "model/config.h"
 
 // The linker leads the engine's allocations through these (--wrap). allocations_left < 0: no limit.
 static int allocations_left = -1;
@@ -81,7 +81,7 @@ static float *read_one(const struct sam_weights *f, const struct sam_weight *w, 
 // Sizes and all numbers; the first failure.
 static int read_all(const struct sam_weights *f, struct sam_config *config, struct sam_error *error)
 {
-    int status = sam_config_read(config, f, error);
+    int status = sam_config_read(config, f, 0, error);
     for (int i = 0; i < sam_weights_count(f) && !status; i++)
         free(read_one(f, sam_weights_at(f, i), &status, error));
     return status;
@@ -139,7 +139,7 @@ static void check_same(const char *file_a, const char *file_b)
     expect(!status, "%s, %s: %s", file_a, file_b, error.text);
     if (!status) {
         compare(a, b, file_b);
-        expect(!sam_config_read(&ca, a, &error) && !sam_config_read(&cb, b, &error), "%s",
+        expect(!sam_config_read(&ca, a, 0, &error) && !sam_config_read(&cb, b, 0, &error), "%s",
                error.text);
         expect(memcmp(&ca, &cb, sizeof(ca)) == 0, "%s, %s: other sizes", file_a, file_b);
     }

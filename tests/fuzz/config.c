@@ -1,12 +1,13 @@
 // Any text as the JSON of a model: alone, and what is accepted as the metadata of a file that is
 // otherwise in order, where again what is accepted must be a model that can run.
-#include "config.h"
+#include "model/config.h"
 
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "config_json.h"
+#include "model/config_json.h"
+#include "model/sam2/hiera.h"
 #include "fuzz.h"
 #include "weights/weight_list.h"
 
@@ -86,25 +87,24 @@ static void check_config(const struct sam_config *c)
 {
     int blocks = 0;
     fuzz_check(c->image_size >= 64 && c->image_size <= 2048 && c->image_size % 32 == 0);
-    fuzz_check(c->num_heads > 0 && E % c->num_heads == 0);
+    const struct sam_hiera_config *h = sam_hiera_sizes(c);
+    fuzz_check(h->num_heads > 0 && E % h->num_heads == 0);
     for (int i = 0; i < SAM_STAGES; i++) {
-        fuzz_check(c->window_spec[i] > 0 && c->window_spec[i] <= 64);
-        blocks += c->stages[i];
+        fuzz_check(h->window_spec[i] > 0 && h->window_spec[i] <= 64);
+        blocks += h->stages[i];
     }
-    fuzz_check(blocks == BLOCKS && c->num_blocks == BLOCKS);
+    fuzz_check(blocks == BLOCKS && h->num_blocks == BLOCKS);
     for (int i = blocks; i < SAM_MAX_BLOCKS; i++)
-        fuzz_check(!c->global_block[i]);
+        fuzz_check(!h->global_block[i]);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct sam_error error = { "" };
-    struct sam_config config = { .embed_dim = E,
-                                 .num_blocks = BLOCKS,
-                                 .stages = { 1, 1, 2, 1 },
-                                 .d_model = D,
-                                 .mem_dim = M,
+    struct sam_config config = { .family = sam_families[0], .d_model = D, .mem_dim = M,
                                  .num_maskmem = 7 };
+    *sam_hiera_config(&config) = (struct sam_hiera_config) {
+        .embed_dim = E, .num_blocks = BLOCKS, .stages = { 1, 1, 2, 1 } };
     struct sam_weights *f;
     size_t file_bytes;
     const int status = sam_config_read_json(&config, "file", (const char *) data, size, &error);
@@ -114,7 +114,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     uint8_t *file = make_file((const char *) data, size, &file_bytes);
     if (file && !sam_weights_open_bytes(&f, "file", file, file_bytes, &error)) {
-        if (sam_config_read(&config, f, &error))
+        if (sam_config_read(&config, f, 0, &error))
             fuzz_check(error.text[0]);
         else
             check_config(&config);

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "config.h"
+#include "model/config.h"
 #include "fuzz.h"
 #include "weights/weight_list.h"
 
@@ -48,7 +48,7 @@ static inline void fuzz_container(const uint8_t *data, size_t size)
         fuzz_tensor(f, w, data, size);
     }
     struct sam_config config;
-    if (sam_config_read(&config, f, &error))
+    if (sam_config_read(&config, f, 0, &error))
         fuzz_check_sentence(error.text, sizeof(error.text));
     sam_weights_close(&f);
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "parts.h"
+#include "model/parts.h"
 
 static void die(const char *why)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "parts.h"
+#include "model/parts.h"
 
 enum { OBJECTS = 3, MAX_HELD = 128, THREADS = 8 };
 

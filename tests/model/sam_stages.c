@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "golden.h"
-#include "parts.h"
+#include "model/sam2/hiera.h"
 
 enum { MAX_HELD = 512 };
 
@@ -209,7 +209,8 @@ static void chained_stage(void *priv, struct sam_queue *q, const char *name, str
 
 static void run_block(struct run *r, struct sam_encoder_scratch *s, int i)
 {
-    const struct sam_hiera_block *b = &r->model->hiera.block[i];
+    const struct sam_hiera *hiera = r->model->trunk;
+    const struct sam_hiera_block *b = &hiera->block[i];
     char name[16], before[16] = "patch_embed";
     if (i)
         snprintf(before, sizeof(before), "block%02d", i - 1);
@@ -219,7 +220,7 @@ static void run_block(struct run *r, struct sam_encoder_scratch *s, int i)
     const struct sam_tensor y = tensor(r, SAM_F32, 1, out, out, b->dim_out);
 
     if (i == 0)
-        sam_op_add(&r->queue, &(struct sam_add) { .dst = x, .a = x, .b = r->model->hiera.position,
+        sam_op_add(&r->queue, &(struct sam_add) { .dst = x, .a = x, .b = hiera->position,
                                                   .scale = 1 });
     sam_hiera_block_run(&r->queue, b, s, x, y);
     snprintf(name, sizeof(name), "block%02d", i);
@@ -235,7 +236,7 @@ static void run_neck(struct run *r, struct sam_encoder_scratch *s)
         snprintf(name, sizeof(name), "trunk%d", i);
         const int side = c->image_size >> (i + 2);
         const struct sam_tensor x =
-            stored(r, name, GOLDEN_NCHW, 1, side, side, c->embed_dim << i);
+            stored(r, name, GOLDEN_NCHW, 1, side, side, c->stage_width[i]);
         sam_neck_run(&r->queue, &r->model->neck, s, i, x, &f);
     }
     compare(r, "fpn", GOLDEN_NCHW, f.image);
@@ -270,7 +271,7 @@ static void run_encoder(struct run *r, int frame)
     LAYOUT(r, sam_encoder_layout(&s, c, &r->queue, a));
 
     if (has(r, "block00"))
-        for (int i = 0; i < c->num_blocks; i++)
+        for (int i = 0; i < sam_hiera_sizes(c)->num_blocks; i++)
             run_block(r, &s, i);
     if (has(r, "trunk0"))
         run_neck(r, &s);

@@ -3,13 +3,13 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "hiera.h"
 #include "net/forward.h"
 #include "net/load.h"
 #include "net/position.h"
-#include "parts.h"
 
 // Sizes of block i. The window of a stage's first block is still that of the stage before.
-static void block_sizes(const struct sam_config *c, int i, struct sam_hiera_block *b)
+static void block_sizes(const struct sam_hiera_config *c, int i, struct sam_hiera_block *b)
 {
     int stage = 0, first = 0;
     while (i >= first + c->stages[stage])
@@ -37,8 +37,9 @@ static void load_block(struct sam_loader *l, struct sam_hiera_block *b, int i)
 
 static struct sam_tensor load_position(struct sam_loader *l, const struct sam_config *c)
 {
-    const int side = c->image_size / 4, e = c->embed_dim;
-    const int size = c->pos_embed_size, window = c->window_pos_embed_size;
+    const struct sam_hiera_config *own = sam_hiera_sizes(c);
+    const int side = c->image_size / 4, e = own->embed_dim;
+    const int size = own->pos_embed_size, window = own->window_pos_embed_size;
     const size_t mark = sam_arena_mark(&l->staging);
     float *background = sam_load_room(&l->staging, (size_t) e * size * size);
     float *tile = sam_load_room(&l->staging, (size_t) e * window * window);
@@ -56,13 +57,14 @@ static struct sam_tensor load_position(struct sam_loader *l, const struct sam_co
     return t;
 }
 
-void sam_hiera_load(struct sam_loader *l, const struct sam_config *config, struct sam_hiera *h)
+void sam_hiera_load(struct sam_loader *l, const struct sam_config *config, void *trunk)
 {
-    sam_load_conv(l, &h->patch_embed, config->embed_dim, 3, 7,
-                  "image_encoder.trunk.patch_embed.proj");
+    const struct sam_hiera_config *c = sam_hiera_sizes(config);
+    struct sam_hiera *h = trunk;
+    sam_load_conv(l, &h->patch_embed, c->embed_dim, 3, 7, "image_encoder.trunk.patch_embed.proj");
     h->position = load_position(l, config);
-    for (int i = 0; i < config->num_blocks; i++) {
-        block_sizes(config, i, &h->block[i]);
+    for (int i = 0; i < c->num_blocks; i++) {
+        block_sizes(c, i, &h->block[i]);
         load_block(l, &h->block[i], i);
     }
 }
@@ -78,11 +80,12 @@ static struct sam_tensor room(struct sam_arena *a, enum sam_type type, size_t co
     return sam_arena_tensor(a, type, 1, 1, 1, (int) count);
 }
 
-void sam_encoder_layout(struct sam_encoder_scratch *s, const struct sam_config *c,
-                        const struct sam_queue *q, struct sam_arena *a)
+void sam_hiera_layout(struct sam_encoder_scratch *s, const struct sam_config *config,
+                      const struct sam_queue *q, struct sam_arena *a)
 {
     const enum sam_type type = sam_queue_type(q);
-    const int S = c->image_size;
+    const struct sam_hiera_config *c = sam_hiera_sizes(config);
+    const int S = config->image_size;
     size_t u = 0, wide = 0, mixed = 0, x[2] = { 0 };
     int side = S / 4, turn = 0;
 
@@ -112,7 +115,6 @@ void sam_encoder_layout(struct sam_encoder_scratch *s, const struct sam_config *
     s->x[1] = room(a, SAM_F32, x[1]);
     s->u = room(a, type, u);
     s->mixed = room(a, type, mixed);
-    s->coarse = sam_arena_tensor(a, SAM_F32, 1, S / 32, S / 32, c->d_model);
 }
 
 void sam_hiera_block_run(struct sam_queue *q, const struct sam_hiera_block *b,
@@ -140,23 +142,23 @@ void sam_hiera_block_run(struct sam_queue *q, const struct sam_hiera_block *b,
     sam_mlp_run(q, &b->mlp, EPS_MAP, SAM_ACT_GELU, y, s->u, s->wide);
 }
 
-void sam_encoder_run(struct sam_queue *q, const struct sam_model *m, struct sam_encoder_scratch *s,
-                     const struct sam_features *dst, const struct sam_probe *probe)
+void sam_hiera_run(struct sam_queue *q, const struct sam_model *m, struct sam_encoder_scratch *s,
+                   const struct sam_features *dst, const struct sam_probe *probe)
 {
-    const struct sam_config *c = &m->config;
-    const int side = c->image_size / 4;
+    const struct sam_hiera_config *c = sam_hiera_sizes(&m->config);
+    const struct sam_hiera *hiera = m->trunk;
+    const int side = m->config.image_size / 4;
     struct sam_tensor x = sam_view(s->x[0], 1, side, side, c->embed_dim);
     char name[16];
 
-    sam_probe_write(probe, q, "image", s->input);
-    conv(q, .dst = x, .src = s->input, PRODUCT(m->hiera.patch_embed), .kernel = 7, .stride = 4,
+    conv(q, .dst = x, .src = s->input, PRODUCT(hiera->patch_embed), .kernel = 7, .stride = 4,
          .pad = 3);
     sam_probe_write(probe, q, "patch_embed", x);
-    add(q, .dst = x, .a = x, .b = m->hiera.position, .scale = 1);
+    add(q, .dst = x, .a = x, .b = hiera->position, .scale = 1);
 
     for (int stage = 0, i = 0; stage < SAM_STAGES; stage++) {
         for (int n = 0; n < c->stages[stage]; n++, i++) {
-            const struct sam_hiera_block *b = &m->hiera.block[i];
+            const struct sam_hiera_block *b = &hiera->block[i];
             const struct sam_tensor y = b->pool
                 ? sam_view(s->x[stage % 2], 1, x.h / 2, x.w / 2, b->dim_out) : x;
             sam_hiera_block_run(q, b, s, x, y);
@@ -168,7 +170,4 @@ void sam_encoder_run(struct sam_queue *q, const struct sam_model *m, struct sam_
         sam_probe_write(probe, q, name, x);
         sam_neck_run(q, &m->neck, s, stage, x, dst);
     }
-    sam_probe_write(probe, q, "fpn", dst->image);
-    sam_probe_write(probe, q, "s0", dst->s0);
-    sam_probe_write(probe, q, "s1", dst->s1);
 }

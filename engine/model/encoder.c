@@ -1,0 +1,21 @@
+// The image encoder: the family's trunk, and the neck over its four maps.
+#include "family.h"
+#include "net/forward.h"
+
+void sam_encoder_layout(struct sam_encoder_scratch *s, const struct sam_config *c,
+                        const struct sam_queue *q, struct sam_arena *a)
+{
+    const int side = c->image_size / 32;
+    c->family->layout(s, c, q, a);
+    s->coarse = sam_arena_tensor(a, SAM_F32, 1, side, side, c->d_model);
+}
+
+void sam_encoder_run(struct sam_queue *q, const struct sam_model *m, struct sam_encoder_scratch *s,
+                     const struct sam_features *dst, const struct sam_probe *probe)
+{
+    sam_probe_write(probe, q, "image", s->input);
+    m->config.family->run(q, m, s, dst, probe);
+    sam_probe_write(probe, q, "fpn", dst->image);
+    sam_probe_write(probe, q, "s0", dst->s0);
+    sam_probe_write(probe, q, "s1", dst->s1);
+}

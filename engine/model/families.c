@@ -1,0 +1,14 @@
+// The list of families: a new one is a folder and a line in both lists here.
+#include "family.h"
+
+extern const struct sam_family sam_family_sam2;
+
+const struct sam_family *const sam_families[] = { &sam_family_sam2 };
+const int sam_num_families = sizeof(sam_families) / sizeof(sam_families[0]);
+
+const struct sam_relative sam_relatives[] = {
+    { "EdgeTAM", "spatial_perceiver.latents", 0 },
+    { "EdgeTAM", "image_encoder.trunk.body.stem.conv1.c.weight", 0 },
+    { "EfficientTAM", "image_encoder.trunk.pos_embed", 3 },
+};
+const int sam_num_relatives = sizeof(sam_relatives) / sizeof(sam_relatives[0]);

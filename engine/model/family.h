@@ -1,0 +1,57 @@
+// A family of models: what its networks do not share with the others. families.c lists them; no
+// other file names one.
+#ifndef SAM_FAMILY_H
+#define SAM_FAMILY_H
+
+#include "json.h"
+#include "parts.h"
+
+struct sam_loader;
+
+struct sam_family {
+    const char *title; // "SAM 2", for sentences
+    const char *trunk; // "hiera": trunk.kind in this project's JSON
+    const char *mark;  // a tensor that every file of this family has, and no other's
+
+    // Sides that the network can run.
+    int side_least, side_most, side_multiple; // px
+
+    // ---- Reading the configuration; each writes stage_width and config->trunk only.
+    int (*read_shapes)(struct sam_config *c, const struct sam_weights *w, struct sam_error *error);
+    // From this project's JSON, the object `trunk`; from Hugging Face's, all places.
+    int (*read_own)(struct sam_config *c, const struct sam_json *trunk);
+    int (*read_transformers)(struct sam_config *c, const struct sam_json *in);
+    // Without JSON: what the published model of these shapes has, image_size included. False: there
+    // is none, and `lacks` says what JSON must tell.
+    bool (*use_published)(struct sam_config *c);
+    const char *lacks;
+    // Ranges and relations. file: whose sizes they are.
+    int (*check)(const struct sam_config *c, const char *file, struct sam_error *error);
+    void (*name_variant)(struct sam_config *c);
+
+    // ---- The trunk: a struct of trunk_bytes, zero at first, that load fills.
+    size_t trunk_bytes;
+    void (*load)(struct sam_loader *l, const struct sam_config *config, void *trunk);
+    void (*layout)(struct sam_encoder_scratch *s, const struct sam_config *c,
+                   const struct sam_queue *q, struct sam_arena *a);
+    // s->input -> the four maps, each given to the neck as soon as it is there.
+    void (*run)(struct sam_queue *q, const struct sam_model *m, struct sam_encoder_scratch *s,
+                const struct sam_features *dst, const struct sam_probe *probe);
+
+    // How maps are stored; NULL: as the memory encoder leaves them.
+    const struct sam_compressor *compressor;
+};
+
+extern const struct sam_family *const sam_families[];
+extern const int sam_num_families;
+
+// Models that are recognised only to be refused by their name: a tensor that they have, of this
+// rank (0: of any).
+struct sam_relative {
+    const char *title, *tensor;
+    int rank;
+};
+extern const struct sam_relative sam_relatives[];
+extern const int sam_num_relatives;
+
+#endif // SAM_FAMILY_H
