@@ -17,14 +17,9 @@ static void load_fuser(struct sam_loader *l, const struct sam_config *config,
     const char *prefix = "memory_encoder.fuser.layers";
     const size_t mark = sam_arena_mark(&l->staging);
     float *src = sam_load_room(&l->staging, (size_t) d * taps);
-    float *dst = sam_load_room(&l->staging, (size_t) d * taps);
 
     sam_load_read(l, src, 4, (int64_t[]) { d, 1, 7, 7 }, "%s.%d.dwconv.weight", prefix, i);
-    if (sam_load_live(l)) // (d, taps) -> (taps, d)
-        for (int t = 0; t < taps; t++)
-            for (int c = 0; c < d; c++)
-                dst[t * d + c] = src[c * taps + t];
-    f->depthwise = sam_load_tensor(l, dst, 7, 7, d);
+    f->depthwise = sam_load_depthwise(l, src, d, 7);
     f->depthwise_bias = sam_load_rows(l, 1, (int64_t[]) { d }, "%s.%d.dwconv.bias", prefix, i);
     sam_load_norm(l, &f->norm, d, "%s.%d.norm", prefix, i);
     sam_load_linear(l, &f->in, hidden, d, "%s.%d.pwconv1", prefix, i);

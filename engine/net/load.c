@@ -1,5 +1,6 @@
 #include "load.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -108,6 +109,28 @@ void sam_load_linear(struct sam_loader *l, struct sam_product *p, int out, int i
     sam_arena_release(&l->staging, mark);
 }
 
+void sam_load_weight(struct sam_loader *l, struct sam_product *p, int out, int in, const char *fmt,
+                     ...)
+{
+    char name[NAME_SIZE];
+    FORMAT_NAME(name, fmt);
+    const size_t mark = sam_arena_mark(&l->staging);
+    float *w = sam_load_room(&l->staging, (size_t) out * in);
+
+    sam_load_read(l, w, 2, (int64_t[]) { out, in }, "%s.weight", name);
+    p->weight = sam_load_matrix(l, w, out, in);
+    sam_arena_release(&l->staging, mark);
+}
+
+// (out, in, taps) -> (out, taps, in): as sam_conv multiplies. src and dst: staging.
+static void order_taps(const float *src, float *dst, int out, int in, int taps)
+{
+    for (int o = 0; o < out; o++)
+        for (int t = 0; t < taps; t++)
+            for (int i = 0; i < in; i++)
+                dst[((size_t) o * taps + t) * in + i] = src[((size_t) o * in + i) * taps + t];
+}
+
 void sam_load_conv(struct sam_loader *l, struct sam_product *p, int out, int in, int kernel,
                    const char *fmt, ...)
 {
@@ -120,14 +143,92 @@ void sam_load_conv(struct sam_loader *l, struct sam_product *p, int out, int in,
     float *dst = sam_load_room(&l->staging, count);
 
     sam_load_read(l, src, 4, (int64_t[]) { out, in, kernel, kernel }, "%s.weight", name);
-    if (sam_load_live(l)) // (out, in, taps) -> (out, taps, in)
-        for (int o = 0; o < out; o++)
-            for (int t = 0; t < taps; t++)
-                for (int i = 0; i < in; i++)
-                    dst[((size_t) o * taps + t) * in + i] = src[((size_t) o * in + i) * taps + t];
+    if (sam_load_live(l))
+        order_taps(src, dst, out, in, taps);
     p->weight = sam_load_matrix(l, dst, out, taps * in);
     p->bias = load_vector(l, out, name, "bias");
     sam_arena_release(&l->staging, mark);
+}
+
+// What a stored BatchNorm does to channel o of what is before it: times scale, plus shift.
+struct batch_norm {
+    float *gamma, *beta, *mean, *variance; // (out), staging
+};
+
+static struct batch_norm read_batch_norm(struct sam_loader *l, int out, const char *name)
+{
+    struct batch_norm n;
+    const struct {
+        const char *what;
+        float **to;
+    } parts[] = { { "weight", &n.gamma }, { "bias", &n.beta }, { "running_mean", &n.mean },
+                  { "running_var", &n.variance } };
+    for (int i = 0; i < 4; i++) {
+        *parts[i].to = sam_load_room(&l->staging, out);
+        sam_load_read(l, *parts[i].to, 1, (int64_t[]) { out }, "%s.bn.%s", name, parts[i].what);
+    }
+    for (int o = 0; sam_load_live(l) && o < out; o++)
+        if (n.variance[o] < 0)
+            l->status = sam_fail(&l->error, SAM_EFORMAT,
+                                 "%s: tensor '%s.bn.running_var': a variance must not be negative, "
+                                 "got %g at channel %d",
+                                 sam_weights_file(l->weights), name, n.variance[o], o);
+    return n;
+}
+
+struct sam_load_layer sam_load_normed(struct sam_loader *l, int out, int in, int kernel,
+                                      const char *fmt, ...)
+{
+    const double eps = 1e-5; // BatchNorm's in the published code
+    char name[NAME_SIZE];
+    FORMAT_NAME(name, fmt);
+    const int terms = in * kernel * kernel;
+    struct sam_load_layer layer = { .out = out, .in = terms };
+
+    layer.weight = sam_load_room(&l->staging, (size_t) out * terms);
+    layer.bias = sam_load_room(&l->staging, out);
+    sam_load_read(l, layer.weight, 4, (int64_t[]) { out, in, kernel, kernel }, "%s.c.weight", name);
+    const struct batch_norm n = read_batch_norm(l, out, name);
+    for (int o = 0; sam_load_live(l) && o < out; o++) {
+        const double scale = n.gamma[o] / sqrt(n.variance[o] + eps);
+        float *row = layer.weight + (size_t) o * terms;
+        for (int i = 0; i < terms; i++)
+            row[i] = (float) (row[i] * scale);
+        layer.bias[o] = (float) (n.beta[o] - n.mean[o] * scale);
+    }
+    return layer;
+}
+
+void sam_load_conv_normed(struct sam_loader *l, struct sam_product *p, int out, int in, int kernel,
+                          const char *fmt, ...)
+{
+    char name[NAME_SIZE];
+    FORMAT_NAME(name, fmt);
+    const size_t mark = sam_arena_mark(&l->staging);
+    const struct sam_load_layer folded = sam_load_normed(l, out, in, kernel, "%s", name);
+    float *rows = sam_load_room(&l->staging, (size_t) out * folded.in);
+
+    if (sam_load_live(l))
+        order_taps(folded.weight, rows, out, in, kernel * kernel);
+    p->weight = sam_load_matrix(l, rows, out, folded.in);
+    p->bias = sam_load_tensor(l, folded.bias, 1, 1, out);
+    finish_linear(l, p);
+    sam_arena_release(&l->staging, mark);
+}
+
+struct sam_tensor sam_load_depthwise(struct sam_loader *l, const float *weight, int c, int kernel)
+{
+    const size_t mark = sam_arena_mark(&l->staging);
+    const int taps = kernel * kernel;
+    float *dst = sam_load_room(&l->staging, (size_t) c * taps);
+
+    if (sam_load_live(l)) // (c, taps) -> (taps, c)
+        for (int t = 0; t < taps; t++)
+            for (int i = 0; i < c; i++)
+                dst[t * c + i] = weight[i * taps + t];
+    const struct sam_tensor tensor = sam_load_tensor(l, dst, kernel, kernel, c);
+    sam_arena_release(&l->staging, mark);
+    return tensor;
 }
 
 void sam_load_conv_transpose(struct sam_loader *l, struct sam_product *p, int out, int in,

@@ -52,6 +52,9 @@ void sam_load_norm(struct sam_loader *l, struct sam_affine *norm, int c, const c
     SAM_LOAD_NAME(4);
 void sam_load_linear(struct sam_loader *l, struct sam_product *p, int out, int in,
                      const char *fmt, ...) SAM_LOAD_NAME(5);
+// <name>.weight alone: a fully connected layer without bias.
+void sam_load_weight(struct sam_loader *l, struct sam_product *p, int out, int in, const char *fmt,
+                     ...) SAM_LOAD_NAME(5);
 void sam_load_conv(struct sam_loader *l, struct sam_product *p, int out, int in, int kernel,
                    const char *fmt, ...) SAM_LOAD_NAME(6);
 void sam_load_conv_transpose(struct sam_loader *l, struct sam_product *p, int out, int in,
@@ -64,6 +67,16 @@ struct sam_load_layer {
 };
 struct sam_load_layer sam_load_layer(struct sam_loader *l, int out, int in, bool conv,
                                      const char *fmt, ...) SAM_LOAD_NAME(5);
+// A convolution without bias and the BatchNorm behind it, <name>.c.weight and <name>.bn.*, as one:
+// weight (out, in * kernel * kernel), in the file's order. Sums in double.
+struct sam_load_layer sam_load_normed(struct sam_loader *l, int out, int in, int kernel,
+                                      const char *fmt, ...) SAM_LOAD_NAME(5);
+// The same, packed for sam_conv, or for sam_linear where kernel = 1.
+void sam_load_conv_normed(struct sam_loader *l, struct sam_product *p, int out, int in, int kernel,
+                          const char *fmt, ...) SAM_LOAD_NAME(6);
+// A depthwise weight on the host, (c, kernel, kernel), to constant memory: (1, kernel, kernel, c).
+struct sam_tensor sam_load_depthwise(struct sam_loader *l, const float *weight, int c, int kernel);
+
 // second(first(x)) as one layer. Sums in double: the fold must cost no accuracy.
 void sam_load_folded(struct sam_loader *l, struct sam_product *p,
                      const struct sam_load_layer *second, const struct sam_load_layer *first);

@@ -1,11 +1,12 @@
 // The inside of a tracker. One file each for the public calls (tracker.c), the memory it takes
-// (plan.c), one frame (step.c), what is recorded of it (graphs.c), prompts on a frame (interact.c),
-// what is shown of it (masks.c), and what a test may look at (stages.c). A painter (painter.c) has
-// the checks of frames and label maps in common with it, no more.
+// (plan.c), one frame (step.c), what is run of it (passes.c) and recorded (graphs.c), prompts on a
+// frame (interact.c), what is shown of it (masks.c), and what a test may look at (stages.c). A
+// painter (painter.c) has the checks of frames and label maps in common with it, no more.
 #ifndef SAM_TRACK_H
 #define SAM_TRACK_H
 
 #include "bank.h"
+#include "base/clock.h"
 #include "prompts.h"
 
 enum { SAM_MAX_OBJECTS = 255 }; // a label map has one byte per pixel
@@ -205,8 +206,6 @@ struct sam_bank_limits sam_limits_of(const struct sam_params *params, const stru
 
 // ---- step.c
 
-int64_t sam_now(void); // ns, monotonic
-
 int sam_frame_check(struct sam_queue *q, const struct sam_frame *f, struct sam_error *error);
 // What the caller says is on the device; the first byte stands for all.
 int sam_device_check(struct sam_queue *q, const char *what, const void *at,
@@ -217,6 +216,15 @@ void sam_step_run(struct sam_tracker *t, const struct sam_frame *frame);
 
 // Decode an object on the current frame again, from its applied prompts alone.
 void sam_step_again(struct sam_tracker *t, struct sam_tracked *o);
+
+// ---- passes.c
+
+// What the objects of a batch attend to, into the index block. Returns the most keys of one.
+int sam_batch_attend(struct sam_tracker *t, const struct sam_batch *b);
+// The rows beyond the objects: they look at one map, and their results go nowhere.
+void sam_batch_spare(struct sam_tracker *t, const struct sam_batch *b);
+// Copy all that the operations are told about a batch to the device.
+void sam_batch_tell(struct sam_tracker *t, const struct sam_batch *b);
 
 // F of the current frame with the memory of a prompted object: (1, h, h, d) into dst.
 void sam_condition(struct sam_tracker *t, struct sam_tracked *o, struct sam_tensor dst);

@@ -1,0 +1,233 @@
+// What is run of a frame, for a batch of objects or for the frame alone: encode, attend, decode,
+// show, remember; and what the operations are told about each object of a batch.
+#include "track.h"
+
+#include <string.h>
+
+struct sam_tensor sam_index_first(const struct sam_index *i, int n)
+{
+    struct sam_tensor t = i->tensor;
+
+    if (i->width)
+        t.n = n;
+    else
+        t.c = n;
+    return t;
+}
+
+void sam_indices_upload(struct sam_tracker *t)
+{
+    const struct sam_indices *x = &t->mem.state.index;
+
+    sam_queue_upload(&t->queue, x->all.data, x->host, sam_tensor_bytes(&x->all));
+}
+
+// The sine code of a distance; those of the ring stand ready.
+static void fill_sine(const struct sam_tracker *t, int distance, float *dst)
+{
+    const int d = t->model->config.d_model;
+
+    if (distance < t->limits.num_pointers)
+        memcpy(dst, t->mem.host.sine + (size_t) distance * d, (size_t) d * sizeof(float));
+    else
+        sam_pointer_sine(d, distance, dst);
+}
+
+// What entry i of the batch attends to. Returns the number of its keys.
+static int fill_attended(struct sam_tracker *t, const struct sam_attended *a, int i)
+{
+    const struct sam_config *c = &t->model->config;
+    const int d = c->d_model;
+    struct sam_indices *x = &t->mem.state.index;
+    float *sine = t->mem.host.staging + (size_t) i * x->pointer.width * d;
+
+    for (int k = 0; k < x->map.width; k++) {
+        x->map.host[i * x->map.width + k] = k < a->num_maps ? a->map[k] : 0;
+        x->map_time.host[i * x->map.width + k] = k < a->num_maps ? a->map_time[k] : 0;
+    }
+    for (int k = 0; k < x->pointer.width; k++) {
+        x->pointer.host[i * x->pointer.width + k] = k < a->num_pointers ? a->pointer[k] : 0;
+        fill_sine(t, k < a->num_pointers ? a->distance[k] : 0, sine + (size_t) k * d);
+    }
+    x->num_maps.host[i] = a->num_maps;
+    x->num_pointers.host[i] = a->num_pointers;
+    x->num_rotated.host[i] = a->num_maps * c->memory.map_tokens;
+    x->num_keys.host[i] = x->num_rotated.host[i] + a->num_pointers * c->memory.pointer_tokens;
+    return x->num_keys.host[i];
+}
+
+int sam_batch_attend(struct sam_tracker *t, const struct sam_batch *b)
+{
+    int most = 0;
+
+    for (int i = 0; i < b->n; i++) {
+        struct sam_attended a;
+        sam_bank_attended(&b->object[i]->bank, t->frame, &a);
+        const int keys = fill_attended(t, &a, i);
+        most = keys > most ? keys : most;
+    }
+    return most;
+}
+
+void sam_batch_spare(struct sam_tracker *t, const struct sam_batch *b)
+{
+    struct sam_indices *x = &t->mem.state.index;
+    const struct sam_attended a = { .num_maps = 1, .map = { x->map.host[0] } };
+
+    for (int i = b->n; i < b->rows; i++) {
+        fill_attended(t, &a, i);
+        x->row.host[i] = x->map_to.host[i] = x->pointer_to.host[i] = -1;
+        x->multimask.host[i] = 1;
+        x->binary.host[i] = 0;
+    }
+}
+
+void sam_batch_tell(struct sam_tracker *t, const struct sam_batch *b)
+{
+    const struct sam_tensor sine =
+        sam_first(t->mem.scratch.sine, b->rows * t->mem.state.index.pointer.width);
+
+    sam_indices_upload(t);
+    sam_queue_upload(&t->queue, sine.data, t->mem.host.staging, sam_tensor_bytes(&sine));
+}
+
+static struct sam_tensor keys_view(struct sam_tensor t, int n, int num_keys)
+{
+    t.n = n;
+    t.w = num_keys;
+    return t;
+}
+
+// F of the current frame with the memory of a batch: (rows, h, h, d) into dst.
+static void attend(struct sam_tracker *t, const struct sam_batch *b, struct sam_tensor dst)
+{
+    struct sam_scratch *s = &t->mem.scratch;
+    struct sam_state *state = &t->mem.state;
+    const struct sam_indices *x = &state->index;
+    const int n = b->rows, codes = n * x->pointer.width;
+    const struct sam_tensor pointer_time = sam_first(s->pointer_time, n);
+    const struct sam_tensor values = keys_view(s->values, n, b->keys);
+    const struct sam_tensor keys = keys_view(s->keys, n, b->keys);
+
+    sam_pointer_time_run(&t->queue, t->model, sam_first(s->sine, codes),
+                         sam_reshape(pointer_time, codes, 1, 1, pointer_time.c));
+    sam_op_gather_memory(&t->queue, &(struct sam_gather_memory) {
+        .values = values, .keys = keys, .maps = state->maps, .pointers = state->pointers,
+        .place = t->model->memory.place, .time = t->model->memory.time,
+        .pointer_time = pointer_time,
+        .map_slot = sam_index_first(&x->map, n), .map_time = sam_index_first(&x->map_time, n),
+        .pointer_slot = sam_index_first(&x->pointer, n),
+        .num_maps = sam_index_first(&x->num_maps, n),
+        .num_pointers = sam_index_first(&x->num_pointers, n) });
+    sam_memory_attention_run(&t->queue, t->model, &s->attention, state->features.image, values,
+                             keys, sam_index_first(&x->num_keys, n),
+                             sam_index_first(&x->num_rotated, n), dst);
+}
+
+void sam_condition(struct sam_tracker *t, struct sam_tracked *o, struct sam_tensor dst)
+{
+    const struct sam_scratch *s = &t->mem.scratch;
+    struct sam_batch b = { &o, 1, 1, 0 };
+
+    b.keys = sam_batch_attend(t, &b);
+    sam_batch_tell(t, &b);
+    attend(t, &b, dst);
+    sam_stages_attended(t, SAM_TURN_PROMPT, &o, 1, keys_view(s->values, 1, b.keys),
+                        keys_view(s->keys, 1, b.keys), dst);
+}
+
+static struct sam_decoded decoded_first(const struct sam_decoded *d, int n)
+{
+    return (struct sam_decoded) {
+        .low_res = sam_first(d->low_res, n), .iou = sam_first(d->iou, n),
+        .score = sam_first(d->score, n),     .pointer = sam_first(d->pointer, n),
+        .masks = sam_first(d->masks, n),     .ious = sam_first(d->ious, n),
+        .tokens = sam_first(d->tokens, n),
+    };
+}
+
+void sam_decode(struct sam_tracker *t, int n, struct sam_tensor sparse)
+{
+    struct sam_scratch *s = &t->mem.scratch;
+    const struct sam_decoded out = decoded_first(&s->out, n);
+
+    sam_decoder_run(&t->queue, t->model, &s->decoder, sam_first(s->image, n), sparse,
+                    &t->mem.state.features, sam_index_first(&t->mem.state.index.multimask, n),
+                    &out);
+}
+
+void sam_show(struct sam_tracker *t, int n)
+{
+    struct sam_state *state = &t->mem.state;
+    const struct sam_decoded out = decoded_first(&t->mem.scratch.out, n);
+    const struct sam_tensor row = sam_index_first(&state->index.row, n);
+
+    const struct sam_tensor from[] = { out.low_res, out.iou, out.score };
+    const struct sam_tensor to[] = { state->low_res, state->iou, state->score };
+
+    for (int i = 0; i < 3; i++)
+        sam_op_scatter(&t->queue,
+                       &(struct sam_scatter) { .dst = to[i], .src = from[i], .slot = row });
+}
+
+void sam_remember(struct sam_tracker *t, int n)
+{
+    struct sam_scratch *s = &t->mem.scratch;
+    struct sam_state *state = &t->mem.state;
+    const struct sam_indices *x = &state->index;
+    const struct sam_decoded out = decoded_first(&s->out, n);
+    const struct sam_tensor memory = sam_first(s->memory, n);
+    const int side = t->model->config.image_size / 4;
+
+    sam_memory_encoder_run(&t->queue, t->model, &s->memory_encoder, state->features.image,
+                           sam_reshape(out.low_res, n, side, side, 1),
+                           sam_index_first(&x->binary, n), memory);
+    const struct sam_tensor stored = sam_first(s->stored, n);
+    sam_memory_compress(&t->queue, t->model, &s->compressor, memory, stored, NULL);
+    sam_op_scatter(&t->queue, &(struct sam_scatter) {
+        .dst = state->maps, .src = stored, .slot = sam_index_first(&x->map_to, n),
+        .absent = t->model->memory.no_obj_embed, .score = out.score });
+    sam_op_scatter(&t->queue, &(struct sam_scatter) {
+        .dst = state->pointers, .src = out.pointer, .slot = sam_index_first(&x->pointer_to, n) });
+}
+
+void sam_step_encode(struct sam_tracker *t, const struct sam_batch *none)
+{
+    const struct sam_probe probe = sam_stage_probe(t);
+    int64_t last = sam_now();
+
+    sam_encoder_run(&t->queue, t->model, &t->mem.scratch.encoder, &t->mem.state.features,
+                    t->stages ? &probe : NULL);
+    t->times.encode += sam_lap(&last);
+}
+
+void sam_step_track(struct sam_tracker *t, const struct sam_batch *b)
+{
+    struct sam_scratch *s = &t->mem.scratch;
+    const struct sam_tensor image = sam_first(s->image, b->rows);
+    int64_t last = sam_now();
+
+    attend(t, b, image);
+    sam_stages_attended(t, SAM_TURN_TRACK, b->object, b->n, keys_view(s->values, b->n, b->keys),
+                        keys_view(s->keys, b->n, b->keys), image);
+    t->times.attend += sam_lap(&last);
+
+    sam_stages_prompted(t, SAM_TURN_TRACK, b->object, b->n, image, t->model->prompt.no_mask, NULL,
+                        0);
+    sam_op_add(&t->queue, &(struct sam_add) { .dst = image, .a = image, .scale = 1,
+                                              .b = t->model->prompt.no_mask });
+    sam_decode(t, b->rows, (struct sam_tensor) { 0 });
+    sam_show(t, b->rows);
+    sam_stages_decoded(t, SAM_TURN_TRACK, b->object, b->n);
+    t->times.decode += sam_lap(&last);
+
+    sam_remember(t, b->rows);
+    sam_stages_remembered(t, SAM_TURN_TRACK, b->object, b->n);
+    t->times.remember += sam_lap(&last);
+}
+
+void sam_step_frame(struct sam_tracker *t, const struct sam_batch *b)
+{
+    sam_step_encode(t, NULL);
+    sam_step_track(t, b);
+}

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Who calls whom in the engine, read from what the compiler made: no arrow up, no ring.
+
+usage: check_floors.py OBJECTS          prints the floors and the arrows between them; exit status 1
+                                        if a file calls a floor above its own, or files call in a ring
+       check_floors.py OBJECTS --files  every arrow between files as well
+       check_floors.py --selftest       plants an arrow up and a ring and wants both reported
+
+OBJECTS is the build's folder of the engine's objects (build/libengine_core.a.p), whose names are the
+sources' paths. A call through a table of functions is no arrow: that is what tables are for.
+"""
+import collections
+import pathlib
+import re
+import subprocess
+import sys
+
+# From the lowest to the highest. A file may call its own floor and those below.
+FLOORS = [('base',), ('weights',), ('device',), ('ops',), ('net',), ('model',), ('seed', 'paint', 'track')]
+
+
+def floor_of(path):
+    folder = path.split('/')[1] if '/' in path else ''
+    for level, names in enumerate(FLOORS):
+        if folder in names:
+            return level
+    return None
+
+
+def symbols(objects):
+    """(who defines a symbol, what a file needs), by the sources' paths under engine/."""
+    home, needs = {}, collections.defaultdict(set)
+    for o in sorted(pathlib.Path(objects).glob('*.o')):
+        path = re.sub(r'\.o$', '', o.name).replace('_', '/', 1)
+        for line in subprocess.run(['nm', '-g', str(o)], capture_output=True, text=True, check=True).stdout.splitlines():
+            kind, name = line.split()[-2:]
+            if kind == 'U':
+                needs[path].add(name)
+            elif kind in 'TDRBV':
+                home[name] = path
+    return home, needs
+
+
+def source_paths(names, root):
+    """Objects are named engine_model_sam2_hiera.c.o: the sources tell which _ was a /."""
+    known = {s.relative_to(root).as_posix().replace('/', '_'): s.relative_to(root).as_posix()
+             for s in pathlib.Path(root, 'engine').rglob('*.c')}
+    return {n: known.get(n.replace('/', '_', 1), n) for n in names}
+
+
+def arrows(home, needs):
+    return {(a, home[s]) for a, wanted in needs.items() for s in wanted if s in home and home[s] != a}
+
+
+def rings(edges):
+    """Sets of files that reach each other (Tarjan's strongly connected components)."""
+    out = collections.defaultdict(list)
+    for a, b in edges:
+        out[a].append(b)
+    index, low, stack, found, on = {}, {}, [], [], set()
+
+    def visit(v):
+        index[v] = low[v] = len(index)
+        stack.append(v)
+        on.add(v)
+        for w in out[v]:
+            if w not in index:
+                visit(w)
+                low[v] = min(low[v], low[w])
+            elif w in on:
+                low[v] = min(low[v], index[w])
+        if low[v] == index[v]:
+            ring = []
+            while True:
+                ring.append(stack.pop())
+                on.discard(ring[-1])
+                if ring[-1] == v:
+                    break
+            if len(ring) > 1:
+                found.append(sorted(ring))
+
+    sys.setrecursionlimit(10000)
+    for v in sorted(set(out)):
+        if v not in index:
+            visit(v)
+    return found
+
+
+def breaches(edges):
+    bad = [f'{a} calls {b}, a floor above' for a, b in sorted(edges)
+           if None not in (floor_of(a), floor_of(b)) and floor_of(b) > floor_of(a)]
+    return bad + [f'a ring: {", ".join(r)}' for r in rings(edges)]
+
+
+def draw(edges, files):
+    count = collections.Counter()
+    for a, b in edges:
+        fa, fb = a.split('/')[1], b.split('/')[1]
+        if fa != fb:
+            count[fa, fb] += 1
+    for names in reversed(FLOORS):
+        for name in names:
+            below = [f'{b} ({n})' for (a, b), n in sorted(count.items()) if a == name]
+            if below or any(b == name for _, b in count):
+                print(f'{name:8} -> {", ".join(below) or "-"}')
+    if files:
+        print('\n'.join(f'{a} -> {b}' for a, b in sorted(edges)))
+
+
+def selftest():
+    up = {('engine/ops/a.c', 'engine/track/b.c')}
+    ring = {('engine/track/a.c', 'engine/track/b.c'), ('engine/track/b.c', 'engine/track/c.c'),
+            ('engine/track/c.c', 'engine/track/a.c')}
+    good = {('engine/track/a.c', 'engine/ops/b.c'), ('engine/ops/b.c', 'engine/base/c.c')}
+    ok = any('floor above' in b for b in breaches(up)) and any('ring' in b for b in breaches(ring)) \
+        and not breaches(good)
+    print('every planted breach was found' if ok else 'missed a planted breach')
+    return not ok
+
+
+def main():
+    if sys.argv[1:] == ['--selftest']:
+        return selftest()
+    if not 2 <= len(sys.argv) <= 3:
+        sys.exit(__doc__)
+    home, needs = symbols(sys.argv[1])
+    if not home:
+        sys.exit(f'{sys.argv[1]}: holds no objects')
+    names = source_paths(set(home.values()) | set(needs), pathlib.Path(__file__).resolve().parent.parent)
+    edges = {(names[a], names[b]) for a, b in arrows(home, needs)}
+    draw(edges, '--files' in sys.argv)
+    bad = breaches(edges)
+    print('\n'.join(bad) if bad else 'no arrow up, no ring')
+    return bool(bad)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
