@@ -3,6 +3,8 @@
 
 #include "gstsamblend.h"
 
+#include "gstsamimage.h"
+
 #include <gst/video/video-blend.h>
 #include <gst/video/video-overlay-composition.h>
 #include <string.h>
@@ -11,6 +13,12 @@
  * 2, 3 and 4, and of a vector of 16. */
 #define PERIOD 48
 #define NUM_INKS 16             /* a power of two */
+
+/* GstVideo writes the last pixels of a row in whole groups, of up to 16 bytes,
+ * and whole tiles. Widths of 12 pixels end with a group in every format. */
+#define GROUP_WIDTH 12
+#define GROUP_BYTES 16
+#define TILE_BYTES 4096
 
 /* Components that lie in one plane, sampled alike. */
 typedef struct
@@ -73,8 +81,7 @@ find_streams (Blend * b)
 
   if (finfo->flags & (GST_VIDEO_FORMAT_FLAG_COMPLEX |
           GST_VIDEO_FORMAT_FLAG_PALETTE | GST_VIDEO_FORMAT_FLAG_TILED) ||
-      finfo->format == GST_VIDEO_FORMAT_VYUY ||
-      GST_VIDEO_INFO_IS_INTERLACED (&b->frame->info))
+      finfo->format == GST_VIDEO_FORMAT_VYUY)
     return FALSE;
   for (i = 0; i < finfo->n_components; i++) {
     const gint step = finfo->pixel_stride[i];
@@ -269,6 +276,84 @@ blend_row (Blend * b, gint y)
   }
 }
 
+/* A copy of a plane for GstVideo to blend on: rows at aligned addresses, with
+ * room behind them. */
+typedef struct
+{
+  GstSamExtent extent;
+  gsize offset, stride;
+} Plane;
+
+/* Returns the bytes that all planes take. */
+static gsize
+measure_planes (const GstVideoFrame * frame, Plane plane[GST_VIDEO_MAX_PLANES])
+{
+  const GstVideoInfo *info = &frame->info;
+  GstVideoInfo plain;
+  gsize size = 0;
+  guint i;
+
+  gst_video_info_set_interlaced_format (&plain, GST_VIDEO_INFO_FORMAT (info),
+      GST_VIDEO_INFO_INTERLACE_MODE (info), info->width, info->height);
+  for (i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++) {
+    plane[i].extent = gst_sam_image_get_extent (&plain, i, info->stride[i]);
+    plane[i].offset = size;
+    plane[i].stride = GST_ROUND_UP_16 (plane[i].extent.bytes + GROUP_BYTES);
+    size += plane[i].extent.rows * plane[i].stride + TILE_BYTES;
+  }
+  return size;
+}
+
+static void
+copy_planes (const GstVideoFrame * frame, const Plane * plane,
+    guint8 * scratch, gboolean back)
+{
+  guint i;
+  gint y;
+
+  for (i = 0; i < GST_VIDEO_FRAME_N_PLANES (frame); i++) {
+    for (y = 0; y < plane[i].extent.rows; y++) {
+      guint8 *row = (guint8 *) GST_VIDEO_FRAME_PLANE_DATA (frame, i) +
+          (gssize) y * GST_VIDEO_FRAME_PLANE_STRIDE (frame, i);
+      guint8 *copy = scratch + plane[i].offset + y * plane[i].stride;
+
+      memcpy (back ? row : copy, back ? copy : row, plane[i].extent.bytes);
+    }
+  }
+}
+
+/* GstVideo's code for vectors may fault where pixels of 4 or 8 bytes are not at
+ * multiples of that. */
+static gboolean
+is_aligned (const GstVideoFrame * frame)
+{
+  const GstVideoFormatInfo *finfo = frame->info.finfo;
+  const guint step = finfo->pixel_stride[0] == 8 ? 8 : 4;
+  const gboolean is_tiled = GST_VIDEO_FORMAT_INFO_IS_TILED (finfo);
+  guintptr bits = 0;
+  guint i;
+
+  for (i = 0; i < finfo->n_planes; i++) {
+    bits |= (guintptr) GST_VIDEO_FRAME_PLANE_DATA (frame, i);
+    bits |= is_tiled ? 0 : GST_VIDEO_FRAME_PLANE_STRIDE (frame, i);
+  }
+  return bits % step == 0;
+}
+
+gsize
+gst_sam_blend_get_scratch (const GstVideoFrame * frame)
+{
+  const GstVideoFormatInfo *finfo = frame->info.finfo;
+  Blend b = {.frame = (GstVideoFrame *) frame };
+  Plane plane[GST_VIDEO_MAX_PLANES];
+
+  if (find_streams (&b) || (is_aligned (frame) &&
+          (!GST_VIDEO_FORMAT_INFO_IS_COMPLEX (finfo) ||
+              frame->info.width % GROUP_WIDTH == 0)))
+    return 0;
+  return measure_planes (frame, plane);
+}
+
 static gboolean
 blend_any (const GstSamLayer * layer, GstVideoFrame * frame)
 {
@@ -281,14 +366,37 @@ blend_any (const GstSamLayer * layer, GstVideoFrame * frame)
   return gst_video_blend (frame, &over, layer->x, layer->y, 1);
 }
 
+static gboolean
+blend_copy (const GstSamLayer * layer, GstVideoFrame * frame,
+    guint8 * scratch)
+{
+  Plane plane[GST_VIDEO_MAX_PLANES];
+  GstVideoFrame copy = *frame;
+  gboolean ok;
+  guint i;
+
+  measure_planes (frame, plane);
+  copy_planes (frame, plane, scratch, FALSE);
+  for (i = 0; i < GST_VIDEO_FRAME_N_PLANES (frame); i++) {
+    copy.data[i] = scratch + plane[i].offset;
+    if (!GST_VIDEO_FORMAT_INFO_IS_TILED (copy.info.finfo))
+      copy.info.stride[i] = plane[i].stride;
+  }
+  ok = blend_any (layer, &copy);
+  copy_planes (frame, plane, scratch, TRUE);
+  return ok;
+}
+
 gboolean
-gst_sam_blend (const GstSamLayer * layer, GstVideoFrame * frame)
+gst_sam_blend (const GstSamLayer * layer, GstVideoFrame * frame,
+    gpointer scratch)
 {
   Blend b = {.layer = layer,.frame = frame };
   gint y;
 
   if (!find_streams (&b))
-    return blend_any (layer, frame);
+    return gst_sam_blend_get_scratch (frame) ?
+        blend_copy (layer, frame, scratch) : blend_any (layer, frame);
   for (y = 0; y < layer->h; y++)
     blend_row (&b, y);
   return TRUE;

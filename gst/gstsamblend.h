@@ -18,9 +18,17 @@ typedef struct
   gint x, y, w, h;              /* where it lies, inside of the frame */
 } GstSamLayer;
 
-/* What gst_video_blend() does to the frame, to the bit, and many times as fast
- * on formats of 8 bits a component. FALSE: the format cannot be blended. */
-gboolean gst_sam_blend (const GstSamLayer * layer, GstVideoFrame * frame);
+/* Size in bytes of the scratch memory that gst_sam_blend() needs for this
+ * frame; 0 for most frames. */
+gsize gst_sam_blend_get_scratch (const GstVideoFrame * frame);
+
+/* Does to the frame what gst_video_blend() does, to the bit, and is many times
+ * as fast on formats of 8 bits a component. Planes and rows may begin at any
+ * address, and no byte outside of the frame is touched. @scratch must hold
+ * gst_sam_blend_get_scratch() bytes, aligned as malloc() does; its contents are
+ * lost. Returns FALSE if the format cannot be blended. */
+gboolean gst_sam_blend (const GstSamLayer * layer, GstVideoFrame * frame,
+    gpointer scratch);
 
 G_END_DECLS
 

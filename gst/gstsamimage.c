@@ -54,14 +54,8 @@ gst_sam_image_describe (struct sam_frame *to, const GstVideoFrame * frame)
       GST_VIDEO_INFO_COLORIMETRY (info).range == GST_VIDEO_COLOR_RANGE_0_255;
 }
 
-/* What a plane takes: rows of so many bytes. Tiles are one row of them all. */
-typedef struct
-{
-  gint64 bytes, rows;
-} Extent;
-
 /* A stride of tiles counts them in both directions. */
-static Extent
+static GstSamExtent
 get_tiles (const GstVideoInfo * info, gint plane, gint stride)
 {
   const gboolean last = plane + 1 == (gint) GST_VIDEO_INFO_N_PLANES (info);
@@ -69,7 +63,7 @@ get_tiles (const GstVideoInfo * info, gint plane, gint stride)
   const gsize end = last ? GST_VIDEO_INFO_SIZE (info) :
       GST_VIDEO_INFO_PLANE_OFFSET (info, plane + 1);
   const gint own = GST_VIDEO_INFO_PLANE_STRIDE (info, plane);
-  Extent extent = { end - start, 1 };
+  GstSamExtent extent = { end - start, 1 };
 
   extent.bytes /= GST_VIDEO_TILE_X_TILES (own) * GST_VIDEO_TILE_Y_TILES (own);
   extent.bytes *= GST_VIDEO_TILE_X_TILES (stride);
@@ -77,30 +71,12 @@ get_tiles (const GstVideoInfo * info, gint plane, gint stride)
   return extent;
 }
 
-/* Pixels of no whole bytes: a row as GstVideo lays it out, but where its
- * functions go beyond that. */
-static gint64
-get_complex_row (const GstVideoInfo * info, gint plane)
-{
-  const gint64 pairs = (GST_VIDEO_INFO_WIDTH (info) + 1) / 2;
-  const gint64 own = GST_VIDEO_INFO_PLANE_STRIDE (info, plane);
-
-  switch (GST_VIDEO_INFO_FORMAT (info)) {
-    case GST_VIDEO_FORMAT_UYVP:
-      return MAX (own, pairs * 5);
-    case GST_VIDEO_FORMAT_NV12_10LE32:
-    case GST_VIDEO_FORMAT_NV16_10LE32:
-      return plane ? MAX (own, (pairs * 2 + 2) / 3 * 4) : own;
-    default:
-      return own;
-  }
-}
-
-static Extent
-get_extent (const GstVideoInfo * info, gint plane, gint stride)
+GstSamExtent
+gst_sam_image_get_extent (const GstVideoInfo * info, gint plane,
+    gint stride)
 {
   const GstVideoFormatInfo *finfo = info->finfo;
-  Extent extent = { 0, 0 };
+  GstSamExtent extent = { 0, 0 };
   guint i;
 
   if (GST_VIDEO_FORMAT_INFO_IS_TILED (finfo))
@@ -115,9 +91,10 @@ get_extent (const GstVideoInfo * info, gint plane, gint stride)
     extent.bytes = MAX (extent.bytes, width *
         GST_VIDEO_FORMAT_INFO_PSTRIDE (finfo, i));
     extent.rows = MAX (extent.rows, height);
+    /* Pixels of no whole bytes: a row as GstVideo lays it out. */
     if (GST_VIDEO_FORMAT_INFO_IS_COMPLEX (finfo) ||
         !GST_VIDEO_FORMAT_INFO_PSTRIDE (finfo, i))
-      extent.bytes = get_complex_row (info, plane);
+      extent.bytes = GST_VIDEO_INFO_PLANE_STRIDE (info, plane);
   }
   if (GST_VIDEO_FORMAT_INFO_HAS_PALETTE (finfo) && plane == 1) {
     extent.bytes = 4 * 256;
@@ -128,7 +105,8 @@ get_extent (const GstVideoInfo * info, gint plane, gint stride)
 
 /* Whether the stride reaches from one row to the next. */
 static gboolean
-is_stride (const GstVideoInfo * info, gint plane, gint stride, Extent extent)
+is_stride (const GstVideoInfo * info, gint plane, gint stride,
+    GstSamExtent extent)
 {
   const gint own = GST_VIDEO_INFO_PLANE_STRIDE (info, plane);
 
@@ -149,7 +127,7 @@ check_plane (const GstVideoInfo * info, GstBuffer * buf, gint plane)
       GST_VIDEO_INFO_PLANE_STRIDE (info, plane);
   const gsize offset = meta ? meta->offset[plane] :
       GST_VIDEO_INFO_PLANE_OFFSET (info, plane);
-  const Extent extent = get_extent (info, plane, stride);
+  const GstSamExtent extent = gst_sam_image_get_extent (info, plane, stride);
   const gint64 last = stride * (extent.rows - 1);
   gsize size = gst_buffer_get_size (buf), start = offset;
   guint first, n;

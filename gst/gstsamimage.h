@@ -20,6 +20,16 @@ G_BEGIN_DECLS
 void gst_sam_image_describe (struct sam_frame *image,
     const GstVideoFrame * frame);
 
+/* What a plane takes: rows of so many bytes. Tiles are one row of them all, and
+ * so is a palette. @stride is the plane's; @info has GstVideo's own layout. */
+typedef struct
+{
+  gint64 bytes, rows;
+} GstSamExtent;
+
+GstSamExtent gst_sam_image_get_extent (const GstVideoInfo * info, gint plane,
+    gint stride);
+
 /* Why the buffer cannot be a frame of that kind, NULL: it can. All rows of all
  * planes must lie in its memory, whatever its GstVideoMeta says. */
 gchar *gst_sam_image_check (const GstVideoInfo * info, GstBuffer * buf);

@@ -103,17 +103,17 @@ draw_mapped (GstSamOverlay * self, GstBuffer * buf)
   gchar *why;
   gboolean ok;
 
-  if (!gst_sam_paint_prepare (&self->paint, GST_VIDEO_INFO_WIDTH (&self->info),
-          GST_VIDEO_INFO_HEIGHT (&self->info))) {
-    GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT,
-        ("There is no memory to draw frames of %d x %d pixels.",
-            self->info.width, self->info.height), (NULL));
-    return GST_FLOW_ERROR;
-  }
   if (!gst_sam_image_map (&frame, &self->info, buf, GST_MAP_READWRITE, &why)) {
     GST_ELEMENT_ERROR (self, STREAM, FAILED, ("A frame is refused: %s.", why),
         (NULL));
     g_free (why);
+    return GST_FLOW_ERROR;
+  }
+  if (!gst_sam_paint_prepare (&self->paint, &frame)) {
+    gst_video_frame_unmap (&frame);
+    GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT,
+        ("There is no memory to draw frames of %d x %d pixels.",
+            self->info.width, self->info.height), (NULL));
     return GST_FLOW_ERROR;
   }
   ok = gst_sam_paint_draw (&self->paint, &self->drawing, &frame);

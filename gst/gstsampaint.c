@@ -15,8 +15,19 @@ typedef struct
   const struct sam_overlay *overlay;
 } Canvas;
 
-gboolean
-gst_sam_paint_prepare (GstSamPaint * paint, gint width, gint height)
+static gboolean
+prepare_scratch (GstSamPaint * paint, gsize bytes)
+{
+  if (bytes <= paint->scratch_bytes)
+    return TRUE;
+  g_free (paint->scratch);
+  paint->scratch = g_try_malloc (bytes);
+  paint->scratch_bytes = paint->scratch ? bytes : 0;
+  return paint->scratch != NULL;
+}
+
+static gboolean
+prepare_layer (GstSamPaint * paint, gint width, gint height)
 {
   const gsize size = (gsize) width * height;
 
@@ -37,9 +48,19 @@ gst_sam_paint_prepare (GstSamPaint * paint, gint width, gint height)
   return FALSE;
 }
 
+gboolean
+gst_sam_paint_prepare (GstSamPaint * paint, const GstVideoFrame * frame)
+{
+  return prepare_layer (paint, GST_VIDEO_FRAME_WIDTH (frame),
+      GST_VIDEO_FRAME_HEIGHT (frame)) &&
+      prepare_scratch (paint, gst_sam_blend_get_scratch (frame));
+}
+
 void
 gst_sam_paint_clear (GstSamPaint * paint)
 {
+  g_clear_pointer (&paint->scratch, g_free);
+  paint->scratch_bytes = 0;
   g_clear_pointer (&paint->labels, g_free);
   g_clear_pointer (&paint->pixels, g_free);
   g_clear_pointer (&paint->column, g_free);
@@ -341,5 +362,5 @@ gst_sam_paint_draw (GstSamPaint * paint, const GstSamDrawing * drawing,
   layer.y = overlay->y;
   layer.w = overlay->width;
   layer.h = overlay->height;
-  return gst_sam_blend (&layer, frame);
+  return gst_sam_blend (&layer, frame, paint->scratch);
 }

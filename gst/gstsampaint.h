@@ -18,9 +18,14 @@ typedef struct
   gint *column;                 /* of the mask, left of each pixel */
   guint8 *weight;               /* of the column right of it, of 256 */
   guint8 *edge;                 /* of one row: not 0 on a mask's outline */
+  gpointer scratch;             /* for gst_sam_blend(); NULL: none needed yet */
+  gsize scratch_bytes;
 } GstSamPaint;
 
-gboolean gst_sam_paint_prepare (GstSamPaint * paint, gint width, gint height);
+/* Takes the memory that drawing on this frame needs; frames alike need no more.
+ * FALSE if there is none. */
+gboolean gst_sam_paint_prepare (GstSamPaint * paint,
+    const GstVideoFrame * frame);
 void gst_sam_paint_clear (GstSamPaint * paint);
 
 /* Paint it over the frame, which is mapped for reading and writing. FALSE: the

@@ -101,7 +101,8 @@ is_accepted (const GstVideoInfo * info, const gsize size[])
   return ok;
 }
 
-/* GStreamer 1.22 itself writes behind its own frames of these widths. */
+/* GStreamer 1.22 itself writes behind its own frames of these widths. What
+ * samoverlay does there is in blend.c. */
 static gboolean
 is_sound (GstVideoFormat format, gint width)
 {
@@ -129,11 +130,8 @@ check_smallest (GstVideoFormat format, gint width, gint height)
   n = GST_VIDEO_INFO_N_PLANES (&info);
   for (i = 0; i < n; i++)
     size[i] = (i + 1 < n ? info.offset[i + 1] : info.size) - info.offset[i];
-  if (!is_accepted (&info, size)) {
-    fail_if (is_sound (format, width), "%s of %d x %d as GStreamer lays it out "
-        "is refused", name, width, height);
-    return;
-  }
+  fail_unless (is_accepted (&info, size), "%s of %d x %d as GStreamer lays it "
+      "out is refused", name, width, height);
   for (i = 0; i < n; i++) {
     while (size[i] > 1 && is_accepted (&info, size))
       size[i]--;
@@ -143,7 +141,8 @@ check_smallest (GstVideoFormat format, gint width, gint height)
   buf = frame_of_planes (&info, size, fence);
   fail_unless (gst_sam_image_map (&frame, &info, buf, GST_MAP_READWRITE, &why));
   GST_INFO ("%s of %d x %d", name, width, height);
-  read_and_write (&frame);
+  if (is_sound (format, width))
+    read_and_write (&frame);
   gst_video_frame_unmap (&frame);
   frame_free (buf, fence);
 }

@@ -462,6 +462,48 @@ GST_START_TEST (test_tiny_and_odd_frames)
 
 GST_END_TEST;
 
+GST_START_TEST (test_interlaced_frames_at_odd_addresses)
+{
+  GstHarness *h = gst_harness_new_parse ("samoverlay draw-ids=false "
+      "draw-scores=false draw-outlines=false");
+  gsize offset[GST_VIDEO_MAX_PLANES] = { 1, };
+  gint stride[GST_VIDEO_MAX_PLANES] = { 64 * 4 + 3, }, x, y;
+  GstBuffer *buf = gst_buffer_new_allocate (NULL, 1 + 48 * stride[0], NULL);
+  GstMapInfo map;
+
+  gst_harness_set_src_caps_str (h, "video/x-raw,format=RGBA,width=64,height=48,"
+      "framerate=30/1,interlace-mode=mixed");
+  GST_BUFFER_FLAG_SET (buf, GST_VIDEO_BUFFER_FLAG_INTERLACED);
+  gst_buffer_memset (buf, 0, 100, -1);
+  gst_buffer_map (buf, &map, GST_MAP_WRITE);
+  for (y = 0; y < 48; y++) {
+    for (x = 0; x < 64; x++)
+      map.data[1 + y * stride[0] + 4 * x + 3] = 255;
+  }
+  gst_buffer_unmap (buf, &map);
+  gst_buffer_add_video_meta_full (buf, 0, GST_VIDEO_FORMAT_RGBA, 64, 48, 1,
+      offset, stride);
+  add_meta (buf, "ok", 64, 48);
+  buf = gst_harness_push_and_pull (h, buf);
+  gst_buffer_map (buf, &map, GST_MAP_READ);
+  for (y = 0; y < 48; y++) {
+    const guint8 *row = map.data + 1 + y * stride[0];
+
+    for (x = 0; x < 64; x++) {
+      gboolean in = x >= X0 && x < X1 && y >= Y0 && y < Y1;
+
+      fail_unless (ABS (row[4 * x] - (in ? (100 + RED_R) / 2 : 100)) <= 2);
+    }
+    for (x = 64 * 4; x < stride[0]; x++)
+      fail_unless_equals_int (row[x], 100);
+  }
+  gst_buffer_unmap (buf, &map);
+  gst_buffer_unref (buf);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
 static Suite *
 samoverlay_suite (void)
 {
@@ -479,6 +521,7 @@ samoverlay_suite (void)
   tcase_add_test (tc, test_shared_frames_are_copied);
   tcase_add_test (tc, test_hostile_metas);
   tcase_add_test (tc, test_tiny_and_odd_frames);
+  tcase_add_test (tc, test_interlaced_frames_at_odd_addresses);
   return s;
 }
 
