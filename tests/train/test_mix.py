@@ -53,6 +53,21 @@ class Mix(unittest.TestCase):
         self.assertTrue(found[mix.TIMES].equal(state[mix.TIMES][[0, 1, 4]]))
         self.assertEqual(model.load(self.out).image_size, 96)
 
+    def test_a_lead_answers_as_mask_0_does(self):
+        """Of equal weights, masks 0 and 2 are equal, and 2 is chosen; the others are as before."""
+        self.assertEqual(run("--out", self.out, "--lead", "2", self.files[0]), (0, ""))
+        before, net = model.load(self.files[0]), model.load(self.out)
+        torch.manual_seed(SEED)
+        with torch.inference_mode():
+            maps = model.encode(net, torch.randn(1, 3, 64, 64))
+            points = model.embed_points(net, torch.tensor([[[30.0, 20.0]]]), torch.tensor([[1]]))
+            ask = (maps[2], *maps[:2], points, model.dense_none(net, 1))
+            masks, ious, *_ = model.decode(net, *ask)
+            old, *_ = model.decode(before, *ask)
+        torch.testing.assert_close(masks[:, 2], masks[:, 0])
+        self.assertGreater((old[:, 2] - old[:, 0]).abs().max(), 1e-3)
+        self.assertTrue(0 < (ious[0, 2] - ious[0, 0]).item() <= mix.AHEAD)
+
     def test_refuses_in_one_sentence(self):
         for pattern, arguments in {
             "shares add up to 0": (f"{self.files[0]}=0",),

@@ -3,8 +3,11 @@
 
     mix.py --out FILE A.safetensors=0.5 B.safetensors=0.5
     mix.py --out FILE --size 320 --maps 4 A.safetensors
+    mix.py --out FILE --lead 2 A.safetensors
 
 Weights of one ancestor that learnt from different data often do better in their mean than each alone.
+Where mask 0, which is taught on everything, does better than the choice among masks 1 to 3, --lead gives its weights
+to one of those.
 """
 
 import argparse
@@ -15,6 +18,8 @@ import torch
 import model
 
 TIMES = "maskmem_tpos_enc"
+HEAD = "sam_mask_decoder.iou_prediction_head.layers.2"
+AHEAD = 0.02  # before the sigmoid
 
 
 def arguments():
@@ -22,6 +27,7 @@ def arguments():
     p.add_argument("--out", required=True)
     p.add_argument("--size", type=int, help="input side, pixels, a multiple of 32 (default: of the first file)")
     p.add_argument("--maps", type=int, help="memory maps attended: that of the prompted frame and the latest others")
+    p.add_argument("--lead", type=int, choices=(1, 2, 3), help="the mask that becomes a copy of mask 0, and the first choice")
     p.add_argument("parts", nargs="+", metavar="FILE[=SHARE]")
     return p.parse_args()
 
@@ -43,6 +49,16 @@ def with_maps(state, maps, path):
     if not 2 <= maps <= len(times):
         raise model.ModelError(f"{path}: {maps} memory maps wanted; 2 to {len(times)} can be had")
     return state | {TIMES: torch.cat((times[: maps - 1], times[-1:]))}
+
+
+def with_lead(state, row):
+    """`state` whose mask `row` is made as mask 0 is; its predicted IoU is mask 0's and a little more."""
+    state, mlp = dict(state), "sam_mask_decoder.output_hypernetworks_mlps"
+    for name in ("sam_mask_decoder.mask_tokens.weight", *(f"{HEAD}.{k}" for k in ("weight", "bias"))):
+        state[name] = state[name].clone()
+        state[name][row] = state[name][0]
+    state[f"{HEAD}.bias"][row] += AHEAD
+    return state | {k.replace(f"{mlp}.0", f"{mlp}.{row}"): v for k, v in state.items() if k.startswith(f"{mlp}.0.")}
 
 
 def mixed(parts, maps=None):
@@ -69,6 +85,7 @@ def main():
             if args.size < 64 or args.size % 32:
                 raise model.ModelError(f"--size: {args.size} is not a multiple of 32 from 64 on")
             config = model.sized(config, args.size)
+        state = with_lead(state, args.lead) if args.lead else state
         net = model.build(config, model.count_layers(state))
         model.load_state(net, state, args.parts[0])
         model.save(net, args.out)
