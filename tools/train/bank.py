@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 
 HEIGHT, WIDTH = 288, 512
+PIECE = 24  # frames
 KINDS = (".mp4", ".mkv", ".webm", ".avi", ".mov")
 
 
@@ -37,14 +38,27 @@ def videos_of(folder):
     return sorted(p for p in glob.glob(os.path.join(folder, "**", "*"), recursive=True) if p.lower().endswith(KINDS))
 
 
+def read_pieces(path, stride, limit):
+    """The whole video as one array, or pieces of PIECE frames evenly from all of it, about `limit` frames in all."""
+    source = cv2.VideoCapture(path)
+    total = int(source.get(cv2.CAP_PROP_FRAME_COUNT)) // stride
+    source.release()
+    if total <= max(limit, PIECE):
+        return [read_video(path, stride, max(limit, PIECE))]
+    count = max(1, limit // PIECE)
+    every = total // count
+    frames = read_video(path, stride, total)
+    return [frames[i * every : i * every + PIECE].copy() for i in range(count)]
+
+
 def load_videos(folder, megabytes, stride=2):
-    """List of (n, H, W, 3) arrays, the same number of frames of each video at most."""
+    """List of (n, H, W, 3) arrays, as many frames of each video at most; and the name of each one's file."""
     paths = videos_of(folder)
     limit = max(2, int(megabytes * 2**20 / (HEIGHT * WIDTH * 3) / max(len(paths), 1)))
-    videos = [v for v in (read_video(p, stride, limit) for p in paths) if len(v) > 1]
-    if not videos:
+    found = [(v, os.path.basename(p)) for p in paths for v in read_pieces(p, stride, limit) if len(v) > 1]
+    if not found:
         raise BankError(f"{folder}: no readable video in it")
-    return videos
+    return tuple(map(list, zip(*found)))
 
 
 def shared(videos):

@@ -70,7 +70,7 @@ def main():
     args = p.parse_args()
     try:
         net = model.load(args.model)
-        videos = bank.load_videos(args.videos, 200) if args.videos else bank.invent(args.seed)
+        videos = bank.load_videos(args.videos, 200)[0] if args.videos else bank.invent(args.seed)
     except (model.ModelError, bank.BankError) as error:
         print(f"presence.py: {error}", file=sys.stderr)
         return 1

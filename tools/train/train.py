@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 
+import numpy as np
 import torch
 import torch.distributed
 import torch.multiprocessing
@@ -54,7 +55,7 @@ def arguments():
     p.add_argument("--frames", type=int, default=8, help="frames of a clip at most")
     p.add_argument("--targets", type=int, default=2, help="things followed per clip")
     p.add_argument("--stills", type=float, default=0.0, help="the share of steps on single frames with outlines")
-    p.add_argument("--held", type=int, help="number of a video that is measured on and not followed or outlined")
+    p.add_argument("--held", help="file name of a video that is measured on and not followed or outlined")
     p.add_argument("--size", type=int, default=256, help="input side, pixels, a multiple of 64; may change on resuming")
     p.add_argument("--rate", type=float, default=4e-4)
     p.add_argument("--workers", type=int, default=0, help="processes that share the batch (default: one a core)")
@@ -225,7 +226,7 @@ def load_videos(args):
     """In memory that every worker shares: frames, what could be followed in them, outlines, and those held apart."""
     if not args.videos:
         return bank.shared(bank.invent(args.seed)), None, None, None
-    videos = bank.load_videos(args.videos, args.bank_mib)
+    videos, names = bank.load_videos(args.videos, args.bank_mib)
     kept = os.path.join(args.out, "tracks.npz")
     found = tracks.load(kept, videos)
     if found is None:
@@ -234,7 +235,7 @@ def load_videos(args):
         tracks.save(kept, videos, found)
     drawn = find_outlines(args, videos, found) if args.stills else []
     found += follow_outlines(args, videos, drawn)
-    apart = frames_apart(args.held, videos)
+    apart = frames_apart(args.held, videos, names)
     return (
         bank.shared(videos),
         bank.shared_tracks([f for f in found if f[0] not in apart]),
@@ -243,14 +244,14 @@ def load_videos(args):
     )
 
 
-def frames_apart(held, videos):
+def frames_apart(held, videos, names):
     """The frames of the video that is measured on, in the concatenation of all."""
     if held is None:
-        return range(0)
-    if not 0 <= held < len(videos):
-        raise Refused(f"--held: there are {len(videos)} videos, numbered from 0; got {held}")
-    first = sum(len(v) for v in videos[:held])
-    return range(first, first + len(videos[held]))
+        return frozenset()
+    if held not in names:
+        raise Refused(f"--held: no video of that name; got {held}, there are {', '.join(sorted(set(names)))}")
+    first = np.cumsum([0] + [len(v) for v in videos])
+    return frozenset(t for i, name in enumerate(names) if name == held for t in range(first[i], first[i + 1]))
 
 
 def find_outlines(args, videos, followed):
