@@ -145,14 +145,13 @@ class Pictures(unittest.TestCase):
     def test_single_pictures_teach_encoder_and_decoder(self):
         net = model.build(dict(model.NANO, image_size=64, trunk=dict(model.NANO["trunk"], window_spec=[8, 4, 4, 2])))
         make = data.Generator(self.bank, 64, "cpu")
-        for column, kind in enumerate(("box", "point")):
+        for mended in (0, 2):
             net.zero_grad(set_to_none=True)
-            cost, ious, seen = losses.stills(net, make(3, 1), kind, mended=True)
+            cost, ious, seen = losses.stills(net, make(3, 1), mended)
             cost.backward()
             self.assertTrue(torch.isfinite(cost))
             self.assertEqual((ious.shape, seen.shape), ((6, 2), (6, 2)))
-            self.assertGreater(seen[:, column].sum(), 0)
-            self.assertEqual(seen[:, 1 - column].sum(), 0)
+            self.assertGreater(seen.sum(0).min(), 0)
             reached = {n.split(".")[0] for n, p in net.named_parameters() if p.grad is not None and p.grad.any()}
             self.assertLessEqual({"vision_encoder", "mask_decoder", "prompt_encoder"}, reached)
 

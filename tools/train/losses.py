@@ -1,9 +1,12 @@
 """What a clip's answer costs. Masks are logits (n, k, h, w), truths (n, h, w), h = image_size / 4."""
 
+import functools
+
 import torch
 import torch.nn.functional as F
 
 import model
+import prompts
 
 
 def around(truth, room=0.15):
@@ -44,16 +47,33 @@ def mean_of(values, weights):
     return (values * weights).sum() / weights.sum().clamp(min=1)
 
 
+def of_chosen(ious):
+    """(n,): the index of the mask of 1 to 3 that inference takes."""
+    return ious[:, 1:].argmax(1) + 1
+
+
+def choice_cost(ious, real):
+    """(n,): how much IoU is lost by a choice among masks 1 to 3 that follows the predictions softly."""
+    share = (ious[:, 1:].float() / 0.05).softmax(1)
+    return real[:, 1:].amax(1) - (share * real[:, 1:]).sum(1)
+
+
 def decoder_cost(masks, ious, score, truth, known, present, alive, single=0.5):
-    """Mask 0 (times `single`) and the best of 1 to 3, all IoU predictions, and presence. `present`, `alive`: (n,)."""
+    """What an answer costs. `present`, `alive`: (n,).
+
+    Mask 0 (times `single`), the best of 1 to 3 (so they part company: part, thing, group), the one of them that would
+    be taken, which the best one's cost alone leaves untaught wherever it is not the best; all IoU predictions, the
+    choice they lead to, and presence.
+    """
     costs, real = mask_costs(masks, truth, known)
     seen = present * alive
-    best = costs[:, 1:].min(1).values
-    iou = (ious.float() - real).abs().mean(1)
+    rows = torch.arange(len(masks), device=masks.device)
+    best, taken = costs[:, 1:].min(1).values, costs[rows, of_chosen(ious)]
+    iou = (ious.float() - real).abs().mean(1) + choice_cost(ious, real)
     presence = F.binary_cross_entropy_with_logits(score[:, 0].float(), present, reduction="none")
     # Absence is rare.
-    total = mean_of(best + single * costs[:, 0] + iou, seen) + mean_of(presence * (1.5 - 0.5 * present), alive)
-    return total, real
+    answer = 0.6 * best + 0.6 * taken + single * costs[:, 0] + iou
+    return mean_of(answer, seen) + mean_of(presence * (1.5 - 0.5 * present), alive), real
 
 
 def affinity_cost(features, truth, alive):
@@ -71,31 +91,37 @@ def affinity_cost(features, truth, alive):
     return mean_of(cost, alive[:, 1:])
 
 
-def stills(net, clips, kind, mended=False):
-    """The cost of the first frames alone: every target by its box or a click; mended: then by a second click.
+def stills(net, clips, mended=0, clicks=2):
+    """The cost of the first frames alone: every target by its box and by `clicks` clicks, each apart.
 
-    Returns the cost, IoUs (targets, 2: box, click), and where the target was asked for and to be seen (targets, 2).
+    An image is encoded once and asked often: the decoder's part of the work is small. mended: corrections of each
+    answer, one after another. Returns the cost, IoUs (targets, 2: box, click), and where the target was to be seen.
     """
     b, _, o = clips.present.shape
     n, size = b * o, net.image_size
     maps = model.encode(net, model.normalise(clips.frames[:, 0]))
-    fine, middle, coarse = (m.repeat_interleave(o, 0) for m in maps)
-    masks = clips.masks[:, 0].reshape(n, 1, size, size)
-    truth = F.avg_pool2d(masks, 4)[:, 0]
     known = (F.avg_pool2d(clips.known[:, 0].reshape(n, 1, size, size), 4)[:, 0] > 0.9).float()
-    present = clips.present[:, 0].flatten()
-    out, _, _ = prompt(net, kind, masks, coarse, fine, middle)
-    # A box is answered by mask 0.
-    single = 1.5 if kind == "box" else 0.5
-    total, real = decoder_cost(out[0], out[1], out[3], truth, known, present, present, single)
-    if mended:
+    total, ious = 0.0, []
+    for kind, times in (("box", 1), ("point", clicks)):
+        fine, middle, coarse = (m.repeat_interleave(o, 0).repeat(times, 1, 1, 1) for m in maps)
+        masks = clips.masks[:, 0].reshape(n, 1, size, size).repeat(times, 1, 1, 1)
+        truth, present = F.avg_pool2d(masks, 4)[:, 0], clips.present[:, 0].flatten().repeat(times)
+        judge = functools.partial(
+            decoder_cost, truth=truth, known=known.repeat(times, 1, 1), present=present, alive=present
+        )
+        given = prompts.box(masks) if kind == "box" else prompts.click(masks)
         start = coarse + net.no_memory_embedding.reshape(1, -1, 1, 1)
-        better, _, _ = mend(net, out, start, fine, middle, truth)
-        cost, _ = decoder_cost(better[0], better[1], better[3], truth, known, present, present)
-        total = total + 0.5 * cost
-    rows, asked = torch.arange(n, device=real.device), torch.tensor([kind == "box", kind == "point"])
-    clicked = real[rows, out[1][:, 1:].argmax(1) + 1]
-    return total, torch.stack((real[:, 0], clicked), 1).detach(), present[:, None] * asked.to(present)
+        out = answer(net, given, start, fine, middle)
+        # A box is answered by mask 0.
+        cost, real = judge(*kept(out), single=1.5 if kind == "box" else 0.5)
+        taken = real[:, 0] if kind == "box" else real[torch.arange(len(real), device=real.device), of_chosen(out[1])]
+        ious.append(taken.reshape(times, n).mean(0))
+        total = total + cost
+        for _ in range(mended):
+            out, given = mend(net, out, given, start, fine, middle, truth)
+            cost, _ = judge(*kept(out), single=1.5)
+            total = total + 0.5 * cost / mended
+    return total, torch.stack(ious, 1).detach(), clips.present[:, 0].reshape(n, 1).expand(n, 2)
 
 
 def follow(net, clips, kind, affinity=0.5, corrected=None):
@@ -125,14 +151,16 @@ def follow(net, clips, kind, affinity=0.5, corrected=None):
             high, token = chosen(net, out, multi=True)
         # A box is answered by mask 0.
         single = 1.5 if kind == "box" and not now else 0.5
-        cost, real = decoder_cost(out[0], out[1], out[3], truth, known, present, alive, single)
+        cost, real = decoder_cost(*kept(out), truth, known, present, alive, single)
         total = total + cost * (1.0 if now else 0.5)
         rows = torch.arange(b * o, device=real.device)
-        ious.append(real[rows, out[1][:, 1:].argmax(1) + 1].detach() if now else real[:, 0].detach())
+        ious.append(real[rows, of_chosen(out[1]) if now or kind == "point" else 0 * rows].detach())
         if now and now == corrected:
-            out, high, token = mend(net, out, conditioned, fine, middle, truth)
-            cost, _ = decoder_cost(out[0], out[1], out[3], truth, known, present, alive)
+            out, given = mend(net, out, None, conditioned, fine, middle, truth)
+            cost, _ = decoder_cost(*kept(out), truth, known, present, alive)
             total = total + 0.5 * cost
+            high, token = chosen(net, out, multi=True)
+            high = binarised(high)
         # Gated by the true presence: the published gate kills the gradient of a young model.
         seen = present[:, None]
         high = torch.where(seen[..., None, None] > 0, high, torch.zeros_like(high))
@@ -168,7 +196,7 @@ def chosen(net, out, multi):
     """Probability at full size of the mask that inference would keep, and its token."""
     masks, ious, tokens, _ = out
     rows = torch.arange(len(masks), device=masks.device)
-    best = ious[:, 1:].argmax(1) + 1 if multi else torch.zeros_like(rows)
+    best = of_chosen(ious) if multi else torch.zeros_like(rows)
     return model.upsample(masks[rows, best][:, None], net.image_size).sigmoid(), tokens[rows, best]
 
 
@@ -180,55 +208,39 @@ def prompt(net, kind, masks, coarse, fine, middle):
         out = model.decode(net, coarse, fine, middle, model.no_points(net, n), token_pass)
         low = F.interpolate(masks, scale_factor=0.25, mode="bilinear", align_corners=False, antialias=True)
         return out, (model.upsample(low, size) > 0.5).float(), out[2][:, 0]
-    points, labels = click(masks) if kind == "point" else box(masks)
-    start = coarse + net.no_memory_embedding.reshape(1, -1, 1, 1)
-    sparse = model.embed_points(net, points, labels)
-    out = model.decode(net, start, fine, middle, sparse, model.dense_none(net, n))
+    given = prompts.click(masks) if kind == "point" else prompts.box(masks)
+    out = answer(net, given, coarse + net.no_memory_embedding.reshape(1, -1, 1, 1), fine, middle)
     high, token = chosen(net, out, multi=kind == "point")
-    # Inference binarises the memory of a prompted frame; the gradient passes as if it did not.
-    return out, high + ((high > 0.5).float() - high).detach(), token
+    return out, binarised(high), token
 
 
-def click(masks):
-    """One point inside each mask, mostly deep inside."""
-    depth = masks
-    for k in (9, 17):
-        depth = depth + masks * F.avg_pool2d(masks, k, 1, k // 2)
-    weights = depth.flatten(1) ** 8 + 1e-12
-    index = torch.multinomial(weights, 1)[:, 0]
-    size = masks.shape[-1]
-    points = torch.stack((index % size, index // size), 1).float()[:, None]
-    return points, torch.ones(len(masks), 1, dtype=torch.long, device=masks.device)
+def answer(net, given, conditioned, fine, middle, dense=None):
+    """The decoder's answer to points and their labels, with the embedding of an earlier answer or none."""
+    dense = model.dense_none(net, len(fine)) if dense is None else dense
+    return model.decode(net, conditioned, fine, middle, model.embed_points(net, *given), dense)
 
 
-def box(masks, shake=0.1):
-    """The corners of each mask's box, in half of the cases each moved by up to a share of the sides' length."""
-    size = masks.shape[-1]
-    axis = torch.arange(size, device=masks.device)
-    columns, rows = masks.amax((1, 2)) > 0, masks.amax((1, 3)) > 0
-    low = torch.stack([torch.where(m, axis, size).amin(1) for m in (columns, rows)], 1).float()
-    high = torch.stack([torch.where(m, axis, -1).amax(1) for m in (columns, rows)], 1).float() + 1
-    side = (high - low).clamp(min=1)
-    jitter = (torch.rand(2, *side.shape, device=masks.device) - 0.5) * 2 * shake * side
-    jitter = jitter * (torch.rand(len(masks), 1, device=masks.device) < 0.5)
-    points = torch.stack(((low + jitter[0]), (high + jitter[1])), 1).clamp(0, size)
-    labels = torch.tensor([2, 3], device=masks.device).expand(len(masks), 2)
-    return points, labels
+def kept(out):
+    """What of the decoder's answer is judged: masks, IoUs, object score."""
+    return out[0], out[1], out[3]
 
 
-def mend(net, out, conditioned, fine, middle, truth):
-    """One click where the tracked mask is wrong, the previous logits as the dense prompt."""
+def binarised(high):
+    """Inference binarises the memory of a prompted frame; the gradient passes as if it did not."""
+    return high + ((high > 0.5).float() - high).detach()
+
+
+def mend(net, out, given, conditioned, fine, middle, truth):
+    """A further click where the answer is most wrong, the earlier logits as the dense prompt; all clicks so far.
+
+    given: the points and labels before, None on a tracked frame. A box is answered by mask 0, and so are several points.
+    """
     masks, ious, *_ = out
     rows = torch.arange(len(masks), device=masks.device)
-    before = masks[rows, ious[:, 1:].argmax(1) + 1].detach().float()
-    wrong = ((before > 0) != (truth > 0.5)).float()[:, None]
-    # Where nothing is wrong, a click inside confirms.
-    wrong = torch.where(wrong.sum((1, 2, 3), keepdim=True) > 0, wrong, (truth > 0.5).float()[:, None])
-    points, _ = click(wrong)
-    x, y = points[:, 0].long().unbind(1)
-    labels = (truth[rows, y, x] > 0.5).long()[:, None]
-    sparse = model.embed_points(net, points * 4 + 1.5, labels)
+    single = given is not None and given[1].shape[1] > 1
+    before = masks[rows, 0 * rows if single else of_chosen(ious)].detach().float()
+    points, labels = prompts.correction(before, truth)
+    new = (points * 4 + 1.5, labels)
+    given = new if given is None else tuple(torch.cat(pair, 1) for pair in zip(given, new))
     dense = net.prompt_encoder.mask_embed(before[:, None].clamp(-32, 32))
-    out = model.decode(net, conditioned, fine, middle, sparse, dense)
-    high, token = chosen(net, out, multi=True)
-    return out, high + ((high > 0.5).float() - high).detach(), token
+    return answer(net, given, conditioned, fine, middle, dense), given

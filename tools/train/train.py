@@ -156,15 +156,18 @@ class Run:
         return min(1.0, self.seconds / (60 * self.args.minutes))
 
     def shape(self):
-        """(clips, frames, prompt, frame to correct or None) of the next step; alike in all workers, which wait for each other."""
+        """(clips, frames, prompt, frame to correct or None) of the next step; alike in all workers, which wait for each other.
+
+        Single pictures are asked by all prompts; the last number is then how often each answer is corrected.
+        """
         batch, longest, dice = self.args.batch, self.args.frames, random.Random(self.step)
         if self.part < self.young or dice.random() < self.args.stills:
-            return 3 * batch, 1, dice.choice(("box", "box", "point")), 0 if dice.random() < 0.2 else None
+            return 3 * batch, 1, None, dice.choice((0, 0, 0, 1, 2))
         lengths = [n for n in LENGTHS if n <= max(longest, LENGTHS[0])]
         # The long ones later: what is wrong after three frames is not learnt from eight.
         frames = dice.choice(lengths[: max(1, math.ceil(len(lengths) * min(1.0, 0.5 + self.part)))])
         corrected = dice.randrange(1, frames) if frames > 2 and dice.random() < 0.2 else None
-        return max(1, 4 * batch // frames), frames, dice.choice(("mask", "box", "box", "point")), corrected
+        return max(1, 4 * batch // frames), frames, dice.choice(("mask", "box", "point")), corrected
 
     def rate(self):
         """Warm-up, then flat, then a cosine to a twentieth over the last half."""
@@ -288,7 +291,7 @@ def train(args, run, generator, held, first):
         made = time.time()
         with torch.autocast(kind_of_device, torch.bfloat16):
             if frames == 1:
-                cost, ious, seen = losses.stills(net, clips, kind, corrected is not None)
+                cost, ious, seen = losses.stills(net, clips, corrected)
             else:
                 cost, ious, seen = losses.follow(net, clips, kind, corrected=corrected)
         run.update(cost)
