@@ -27,6 +27,7 @@ import torch.distributed
 import torch.multiprocessing
 
 import bank
+import bodies
 import data
 import losses
 import model
@@ -47,6 +48,7 @@ def arguments():
     here = os.path.dirname(os.path.abspath(__file__))
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--videos", help="folder of videos for textures, backgrounds and real motion")
+    p.add_argument("--bodies", help="file of moving bodies made by bodies.py, besides the videos")
     p.add_argument("--out", default=os.path.join(here, "../../runs/train"), help="checkpoints, log, export")
     p.add_argument("--from", dest="source", help="released weights to start from")
     p.add_argument("--resume", action="store_true", help="go on from the checkpoint in --out")
@@ -239,6 +241,9 @@ def load_videos(args):
     drawn = find_outlines(args, videos, found) if args.stills else []
     found += follow_outlines(args, videos, drawn)
     apart = frames_apart(args.held, videos, names)
+    if args.bodies:
+        made, moving, outlined = bodies.load(args.bodies, sum(map(len, videos)))
+        videos, found, drawn = videos + made, found + moving, drawn + outlined
     return (
         bank.shared(videos),
         bank.shared_tracks([f for f in found if f[0] not in apart]),
