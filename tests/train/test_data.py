@@ -59,6 +59,38 @@ class Clips(unittest.TestCase):
         plain = data.Generator(self.bank, 64, "cpu", tinted=0).hues(8)
         torch.testing.assert_close(plain, torch.eye(3).expand(8, 3, 3), rtol=0, atol=1e-6)
 
+    def test_what_leaves_is_away_for_long_and_returns_elsewhere(self):
+        """Of things that leave, some are away from nearly the first frame to nearly the last; most return, elsewhere."""
+        torch.manual_seed(SEED)
+        make, steps = data.Generator(self.bank, 64, "cpu"), 12
+        trip = make.trip(400, steps)
+        away = (trip >= 1).sum(1)
+        self.assertGreater((away >= steps - 6).float().mean(), 0.3)
+        self.assertTrue(((trip >= 0) & (trip <= 1)).all())
+        self.assertGreater((trip[:, -1] < 0.5).float().mean(), 0.6)
+        matrix, _ = make.place(400, steps)
+        # The centre of a thing, from the frame to its plane backwards.
+        centre = -torch.linalg.solve(matrix[..., :2], matrix[..., 2])
+        far = centre.abs().amax(2) > 1.5
+        left = far.any(1) & ~far[:, 0] & ~far[:, -1]
+        moved = (centre[:, -1] - centre[:, 0]).norm(dim=1)[left]
+        print(f"seed {SEED}: {left.sum()} of 400 left and returned, {moved.median():.2f} from where they were")
+        self.assertGreater(left.sum(), 40)
+        self.assertGreater((moved > 0.3).float().mean(), 0.4)
+
+    def test_twins_look_alike(self):
+        """With every thing the twin of the one before, two targets of a clip have one shape and one skin."""
+        torch.manual_seed(SEED)
+        for twins in (0.0, 1.0):
+            make, seen = data.Generator(self.bank, 64, "cpu", cutouts=0, twins=twins), []
+            make.thing = lambda sheet, steps, turn, seen=seen: (
+                seen.append(sheet), data.Generator.thing(make, sheet, steps, turn))[1]
+            for _ in range(6):
+                del seen[:]
+                make(2, 2)
+                for a, b in zip(seen, seen[1:]):
+                    self.assertEqual(a.equal(b), twins == 1.0)
+
 
 class Costs(unittest.TestCase):
     def test_a_perfect_mask_costs_nothing(self):

@@ -73,11 +73,12 @@ def smooth_path(shape, steps, strength, device):
 
 
 class Generator:
-    def __init__(self, bank, size, device, objects=3, targets=2, cutouts=0.5, vanish=0.25, tinted=0.4):
-        """Shares. cutouts: of pasted things cut out of the bank's videos; vanish: gone for a while; tinted: in other hues."""
+    def __init__(self, bank, size, device, objects=3, targets=2, cutouts=0.5, vanish=0.25, tinted=0.4, twins=0.2):
+        """Shares. cutouts: of pasted things cut out of the bank's videos; vanish: gone for a while; tinted: in other hues;
+        twins: looking as the thing pasted before."""
         self.bank, self.size, self.device = bank, size, device
         self.objects, self.targets = objects, targets
-        self.cutouts, self.vanish, self.tinted = cutouts, vanish, tinted
+        self.cutouts, self.vanish, self.tinted, self.twins = cutouts, vanish, tinted, twins
         axis = (torch.arange(CANVAS, device=device) + 0.5) / CANVAS * 2 - 1
         self.plane = torch.stack(torch.meshgrid(axis, axis, indexing="xy"), -1)
 
@@ -241,10 +242,15 @@ class Generator:
         pace = size[:, None] * 0.16 * torch.randn(count, 1, device=d).abs() * chance(count, 0.85, d)[:, None]
         centre = begin[:, None] + smooth_path((count, 2), steps, pace.expand(-1, 2), d).transpose(1, 2)
         leave = chance(count, 0.25 if steps > 2 else 0.1, d)[:, None, None]
-        direction = torch.randn(count, 1, 2, device=d)
+        direction = torch.randn(count, 2, 2, device=d)
         direction = direction / direction.norm(dim=-1, keepdim=True)
-        trip = self.trip(count, steps)[..., None] * (1.1 + size[:, None, None])
-        centre = torch.where(leave, begin[:, None] + direction * trip * 1.6, centre)
+        trip = self.trip(count, steps)[..., None]
+        # It comes back elsewhere, another way.
+        returns = ((trip >= 1).cummax(1).values & chance(count, 0.7, d)[:, None, None]).float()
+        other = uniform((count, 1, 2), -0.7, 0.7, d)
+        way = torch.lerp(direction[:, :1], direction[:, 1:], returns)
+        gone = torch.lerp(begin[:, None], other, returns) + way * trip * (1.1 + size[:, None, None]) * 1.6
+        centre = torch.where(leave, gone, centre)
         grow = smooth_path((count,), steps, 0.03 * torch.rand(count, device=d), d).clamp(-0.8, 0.8)
         angle = uniform((count, 1), -turn, turn, d) + smooth_path(
             (count,), steps, 0.06 * torch.randn(count, device=d).abs(), d
@@ -289,11 +295,18 @@ class Generator:
         return torch.cat((skin, 1 + 0.05 * (cover - 0.55)), 1).unflatten(0, (count, steps))
 
     def trip(self, count, steps):
-        """(B, T), 0 in view and 1 away: stays a while, goes within three frames, is away, comes back."""
+        """(B, T), 0 in view and 1 away: stays a while, goes within three frames, is away, comes back.
+
+        Half of the absences are whole: from the first frames to the last ones.
+        """
         d = self.device
         t = torch.arange(steps, device=d, dtype=torch.float32)
         begin, hasty = uniform((count, 1), 0, 0.6 * steps, d), uniform((2, count, 1), 0.7, 3, d)
         back = begin + hasty[0] + uniform((count, 1), 1, max(2, 0.5 * steps), d)
+        whole = chance(count, 0.5, d)[:, None]
+        begin = torch.where(whole, 1.0 * (hasty[0] < 2), begin)
+        back = torch.where(whole, steps - 1 - hasty[1] - uniform((count, 1), 0, 1.5, d), back)
+        back = torch.maximum(back, begin + hasty[0])
         return ((t - begin) / hasty[0]).clamp(0, 1) - ((t - back) / hasty[1]).clamp(0, 1)
 
     def shown(self, count, steps):
@@ -421,7 +434,7 @@ class Generator:
         frames = self.ground(frames, things, 0.4 if steps == 1 else 0.15)
         # Half of the single pictures stay much as they were taken.
         often = torch.where(chance(count, 0.5 if len(layers) > 1 else 1.0, d), 0.85, 0.2)[:, None, None, None, None]
-        skin = None
+        skin, before = None, None
         most = self.objects if len(layers) == 1 else self.objects - 1
         for _ in range(torch.randint(1, most + 1, ()).item()):
             sheet, turn = self.cutout(count, steps) if torch.rand(()) < self.cutouts else None, 1.0 if steps == 1 else 0.4
@@ -432,6 +445,9 @@ class Generator:
                 worn = torch.where(self.parts(count), self.textures(count, scene), skin)
                 sheet = torch.cat((worn, self.silhouettes(count)[:, None] + 1), 1)[:, None]
                 turn = math.pi
+            if before is not None and before.shape == sheet.shape:
+                sheet = torch.where(chance(count, self.twins, d)[:, None, None, None, None], before, sheet)
+            before = sheet
             colour, cover = self.thing(sheet, steps, turn)
             cover = cover * (torch.rand_like(often) < often)
             frames = torch.lerp(frames, colour.clamp(0, 255), cover)

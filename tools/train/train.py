@@ -37,7 +37,7 @@ import watch
 
 DISK_MIB = 512  # checkpoints, two of them while one is written
 MEMORY_MIB = 3072
-LENGTHS = (3, 4, 6, 8)
+LENGTHS = (3, 4, 6, 8, 12)
 
 
 class Refused(Exception):
