@@ -445,6 +445,18 @@ int sam_frame_row_bytes(const struct sam_frame *f, int plane)
     return -1;
 }
 
+bool sam_frame_colour_fits(const struct sam_frame *f)
+{
+    switch (f->format) {
+    case SAM_PIXEL_NV12:
+    case SAM_PIXEL_I420:
+    case SAM_PIXEL_YUY2:
+    case SAM_PIXEL_P010:
+        return f->colour.kr >= 0 && f->colour.kb >= 0 && f->colour.kr + f->colour.kb < 1;
+    default: return true;
+    }
+}
+
 void sam_op_preprocess(struct sam_queue *q, const struct sam_preprocess *p)
 {
     const struct arg args[] = { OUT(dst, ARG_ACTIVATION), NUMBER(frame.format), NUMBER(frame.width),
@@ -454,10 +466,9 @@ void sam_op_preprocess(struct sam_queue *q, const struct sam_preprocess *p)
     begin();
     require(p->dst.n == 1 && p->dst.c == 3);
     require((unsigned) p->frame.format <= SAM_PIXEL_P010);
-    require(p->frame.width >= 1 && p->frame.width <= 16384);
-    require(p->frame.height >= 1 && p->frame.height <= 16384);
-    require(p->frame.colour.kr >= 0 && p->frame.colour.kb >= 0);
-    require(p->frame.colour.kr + p->frame.colour.kb < 1);
+    require(p->frame.width >= 1 && p->frame.width <= SAM_MAX_SIDE);
+    require(p->frame.height >= 1 && p->frame.height <= SAM_MAX_SIDE);
+    require(sam_frame_colour_fits(&p->frame));
     for (int i = 0; i < 3; i++) {
         const int row_bytes = sam_frame_row_bytes(&p->frame, i);
         require(row_bytes == 0 || (p->frame.plane[i] && p->frame.stride[i] >= row_bytes));
@@ -478,7 +489,8 @@ void sam_op_draw_masks(struct sam_queue *q, const struct sam_draw_masks *p)
     require(!p->logits.data || p->slot);
     for (int i = 0; i < p->logits.n; i++)
         require(p->slot[i] > (i ? p->slot[i - 1] : 0) && p->slot[i] <= 255);
-    require(!p->labels.data || (p->labels.width >= 1 && p->labels.height >= 1));
+    require(!p->labels.data || (p->labels.width >= 1 && p->labels.width <= SAM_MAX_SIDE));
+    require(!p->labels.data || (p->labels.height >= 1 && p->labels.height <= SAM_MAX_SIDE));
     require(!p->labels.data || p->labels.stride >= p->labels.width);
     require(!p->boxes || (p->width >= 1 && p->height >= 1));
     q->ops->draw_masks(q, p);
@@ -529,7 +541,8 @@ void sam_op_paint(struct sam_queue *q, const struct sam_paint *p)
     begin();
     require(p->overlay);
     require(sam_is_paintable(f->format));
-    require(f->width >= 1 && f->width <= 16384 && f->height >= 1 && f->height <= 16384);
+    require(f->width >= 1 && f->width <= SAM_MAX_SIDE);
+    require(f->height >= 1 && f->height <= SAM_MAX_SIDE);
     require(!f->on_device == !q->ops->holds);
     for (int i = 0; i < 3; i++) {
         const int row_bytes = sam_frame_row_bytes(f, i);
@@ -537,8 +550,8 @@ void sam_op_paint(struct sam_queue *q, const struct sam_paint *p)
     }
     require(o->x >= 0 && o->width >= 1 && o->x <= f->width - o->width);
     require(o->y >= 0 && o->height >= 1 && o->y <= f->height - o->height);
-    require(!l->data || (l->width >= 1 && l->width <= 16384));
-    require(!l->data || (l->height >= 1 && l->height <= 16384 && l->stride >= l->width));
+    require(!l->data || (l->width >= 1 && l->width <= SAM_MAX_SIDE));
+    require(!l->data || (l->height >= 1 && l->height <= SAM_MAX_SIDE && l->stride >= l->width));
     require(!l->data || !l->on_device || q->ops->holds);
     require(o->line_width >= 0 && o->line_width <= SAM_MAX_LINE);
     require(o->num_patches >= 0 && o->num_patches <= SAM_MAX_PATCHES);

@@ -273,6 +273,15 @@ struct sam_fill_holes {
 // such format.
 int sam_frame_row_bytes(const struct sam_frame *f, int plane);
 
+// Rows of a plane of it.
+static inline int sam_frame_rows(const struct sam_frame *f, int plane)
+{
+    return plane ? (f->height + 1) / 2 : f->height;
+}
+
+// Whether the weights of its Y'CbCr define a matrix; other formats have none.
+bool sam_frame_colour_fits(const struct sam_frame *f);
+
 // Masks at the size of the frame. Logits (n, 1, h, w), F32, go to width x height by one
 // bilinear step (corners not aligned); a pixel belongs to n where its logit is > 0. Both
 // outputs are host memory, filled when sam_queue_finish() returns; each may be absent.

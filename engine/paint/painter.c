@@ -38,7 +38,6 @@ static int check_patches(const struct sam_overlay *o, struct sam_error *error)
 static int check_overlay(struct sam_queue *q, const struct sam_frame *f,
                          const struct sam_overlay *o, struct sam_error *error)
 {
-    enum { MAX_SIDE = 16384 };
     const struct sam_labels *l = &o->labels;
 
     if (o->x < 0 || o->y < 0 || o->width < 1 || o->height < 1 || o->x > f->width - o->width ||
@@ -49,9 +48,6 @@ static int check_overlay(struct sam_queue *q, const struct sam_frame *f,
     if (o->line_width < 0 || o->line_width > SAM_MAX_LINE)
         return sam_fail(error, SAM_EINVAL, "overlay: line_width is %d px, wanted 0 to %d",
                         o->line_width, SAM_MAX_LINE);
-    if (l->data && (l->width > MAX_SIDE || l->height > MAX_SIDE))
-        return sam_fail(error, SAM_EINVAL, "labels of %d x %d px: wanted 1 to %d px each way",
-                        l->width, l->height, MAX_SIDE);
     if (l->data && sam_labels_check(q, l, error))
         return SAM_EINVAL;
     return check_patches(o, error);

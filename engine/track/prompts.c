@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_SIDE = 16384 }; // of a mask or a frame, px
-
 size_t sam_mask_bytes(int side)
 {
     return (size_t) side * ((side + 7) / 8);
@@ -199,10 +197,10 @@ static int read_mask(struct sam_interaction *out, const struct sam_prompt *p,
 {
     if (p->num_points || p->has_box)
         return sam_fail(error, SAM_EINVAL, "a mask excludes points and box in one prompt");
-    if (p->mask_width < 1 || p->mask_height < 1 || p->mask_width > MAX_SIDE ||
-        p->mask_height > MAX_SIDE)
+    if (p->mask_width < 1 || p->mask_height < 1 || p->mask_width > SAM_MAX_SIDE ||
+        p->mask_height > SAM_MAX_SIDE)
         return sam_fail(error, SAM_EINVAL, "mask of %d x %d px: wanted 1 to %d px each way",
-                        p->mask_width, p->mask_height, MAX_SIDE);
+                        p->mask_width, p->mask_height, SAM_MAX_SIDE);
     if (p->mask_stride < p->mask_width)
         return sam_fail(error, SAM_EINVAL,
                         "mask: a stride of %d bytes is less than its width, %d px", p->mask_stride,

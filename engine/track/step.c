@@ -120,30 +120,30 @@ void sam_step_again(struct sam_tracker *t, struct sam_tracked *o)
     sam_poison_scratch(t);
 }
 
-int sam_device_check(struct sam_queue *q, const char *what, const void *at,
+int sam_device_check(struct sam_queue *q, const char *what, const uint8_t *at, size_t bytes,
                      struct sam_error *error)
 {
     if (!q->ops->holds)
         return sam_fail(error, SAM_EINVAL,
                         "%s is said to be in device memory, but the backend '%s' works in the "
                         "host's", what, q->ops->name);
-    if (!sam_queue_holds(q, at))
+    if (!sam_queue_holds(q, at) || !sam_queue_holds(q, at + bytes - 1))
         return sam_fail(error, SAM_EINVAL,
-                        "%s is not in the memory of device %d, %.80s, and of the context that "
-                        "the tracker runs in", what, q->device, q->device_name);
+                        "%s, %zu bytes, is not in the memory of device %d, %.80s, and of the "
+                        "context that the tracker runs in", what, bytes, q->device,
+                        q->device_name);
     return SAM_OK;
 }
 
 int sam_frame_check(struct sam_queue *q, const struct sam_frame *f, struct sam_error *error)
 {
     static const char *const planes[] = { "frame: plane 0", "frame: plane 1", "frame: plane 2" };
-    enum { MAX_SIDE = 16384 };
-
     if (!f)
         return sam_fail(error, SAM_EINVAL, "frame is NULL");
-    if (f->width < 1 || f->height < 1 || f->width > MAX_SIDE || f->height > MAX_SIDE)
+    if (f->width < 1 || f->height < 1 || f->width > SAM_MAX_SIDE ||
+        f->height > SAM_MAX_SIDE)
         return sam_fail(error, SAM_EINVAL, "frame of %d x %d px: wanted 1 to %d px each way",
-                        f->width, f->height, MAX_SIDE);
+                        f->width, f->height, SAM_MAX_SIDE);
     for (int i = 0; i < 3; i++) {
         const int wanted = sam_frame_row_bytes(f, i);
         if (wanted < 0)
@@ -155,8 +155,13 @@ int sam_frame_check(struct sam_queue *q, const struct sam_frame *f, struct sam_e
             return sam_fail(error, SAM_EINVAL,
                             "frame: plane %d has a stride of %d bytes, wanted at least %d", i,
                             f->stride[i], wanted);
-        if (wanted && f->on_device && sam_device_check(q, planes[i], f->plane[i], error))
+        const size_t bytes = (size_t) (sam_frame_rows(f, i) - 1) * f->stride[i] + wanted;
+        if (wanted && f->on_device && sam_device_check(q, planes[i], f->plane[i], bytes, error))
             return SAM_EINVAL;
     }
+    if (!sam_frame_colour_fits(f))
+        return sam_fail(error, SAM_EINVAL,
+                        "frame: colour has kr = %g and kb = %g: wanted 0 or more each, and less "
+                        "than 1 together", f->colour.kr, f->colour.kb);
     return SAM_OK;
 }

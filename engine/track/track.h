@@ -207,8 +207,8 @@ struct sam_bank_limits sam_limits_of(const struct sam_params *params, const stru
 // ---- step.c
 
 int sam_frame_check(struct sam_queue *q, const struct sam_frame *f, struct sam_error *error);
-// What the caller says is on the device; the first byte stands for all.
-int sam_device_check(struct sam_queue *q, const char *what, const void *at,
+// What the caller says is on the device; the first and the last byte stand for all.
+int sam_device_check(struct sam_queue *q, const char *what, const uint8_t *at, size_t bytes,
                      struct sam_error *error);
 
 // One frame, checked. The queue remembers what failed.

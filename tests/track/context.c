@@ -370,13 +370,23 @@ static void check_frames_refused(const char *model)
 
     p.cuda_context = a;
     t = scene_open(&p);
-    expect_frame_refused(t, &foreign.frame, "plane 0 is not in the memory of device 0");
+    expect_frame_refused(t, &foreign.frame, "is not in the memory of device 0");
     expect_map_refused(t, map_of(&foreign, SCENE_W, SCENE_H_PX),
-                       "labels: data is not in the memory of device 0");
+                       "is not in the memory of device 0");
     expect_map_refused(t, (struct sam_labels) { foreign.pinned, 8, 8, 8, 1 },
-                       "labels: data is not in the memory of device 0");
+                       "is not in the memory of device 0");
+    // What begins in the device's memory must end there.
+    struct sam_labels long_map = map_of(&foreign, 8, 3);
+    long_map.stride = 1 << 30;
+    p.cuda_context = b;
+    sam_tracker *other = scene_open(&p);
+    expect_map_refused(other, long_map, "labels: data, 2147483656 bytes, is not in the memory");
+    foreign.frame.stride[1] = 1 << 30;
+    expect_frame_refused(other, &foreign.frame, "plane 1, 31138512976 bytes, is not in the memory");
+    foreign.frame.stride[1] = foreign.frame.stride[0];
+    sam_tracker_close(&other);
     foreign.frame.plane[0] = foreign.pinned;
-    expect_frame_refused(t, &foreign.frame, "plane 0 is not in the memory of device 0");
+    expect_frame_refused(t, &foreign.frame, "is not in the memory of device 0");
     track(t, &foreign, a, NULL, &given);
     expect_same(&own, &given, "after refused frames");
     sam_tracker_close(&t);

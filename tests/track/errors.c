@@ -173,6 +173,9 @@ static void check_frames(sam_tracker *t)
     refused(SAM_EINVAL, "plane 0 is NULL", sam_tracker_step(t, &f, NULL, NULL, &error));
     f.plane[0] = s.rgb, f.format = SAM_PIXEL_NV12;
     refused(SAM_EINVAL, "plane 1 is NULL", sam_tracker_step(t, &f, NULL, NULL, &error));
+    f.plane[1] = s.rgb, f.stride[1] = SCENE_W, f.colour.kr = 0.6f, f.colour.kb = 0.5f;
+    refused(SAM_EINVAL, "colour has kr = 0.6 and kb = 0.5: wanted 0 or more each, and less than 1",
+            sam_tracker_step(t, &f, NULL, NULL, &error));
     f.format = (enum sam_pixel_format) 99;
     refused(SAM_EINVAL, "pixel format 99 is not known",
             sam_tracker_step(t, &f, NULL, NULL, &error));
@@ -180,6 +183,8 @@ static void check_frames(sam_tracker *t)
             sam_tracker_draw(t, &(struct sam_labels) { NULL, 2, 2, 2, 0 }, &error));
     refused(SAM_EINVAL, "labels of 0 x 2 px",
             sam_tracker_draw(t, &(struct sam_labels) { labels, 0, 2, 2, 0 }, &error));
+    refused(SAM_EINVAL, "labels of 2 x 16385 px: wanted 1 to 16384 px each way",
+            sam_tracker_draw(t, &(struct sam_labels) { labels, 2, 16385, 2, 0 }, &error));
     refused(SAM_EINVAL, "a stride of 1 bytes is less than the width, 2 px",
             sam_tracker_draw(t, &(struct sam_labels) { labels, 2, 2, 1, 0 }, &error));
     refused(SAM_EINVAL, "labels: data is said to be in device memory, but the backend 'cpu'",

@@ -176,6 +176,8 @@ struct sam_plan {
     int image_size; // side of the model's square input, px
 };
 
+enum { SAM_MAX_SIDE = 16384 }; // px, the width and the height of a frame, a label map or a mask
+
 enum sam_pixel_format {
     SAM_PIXEL_RGB,  // 3 bytes a pixel
     SAM_PIXEL_BGR,
@@ -188,7 +190,8 @@ enum sam_pixel_format {
     SAM_PIXEL_P010, // NV12 of 10 bits, in the upper bits of two bytes, the lower byte first
 };
 
-// Which Y'CbCr a frame holds: the two weights that define the matrix, and the range.
+// Which Y'CbCr a frame holds: the two weights that define the matrix, and the range. The weights
+// are 0 or more, and less than 1 together.
 struct sam_colour {
     float kr, kb;   // 0.299, 0.114 for BT.601; 0.2126, 0.0722 for BT.709; both 0: BT.601
     int full_range; // 0: Y 16..235, C 16..240
@@ -197,10 +200,10 @@ struct sam_colour {
 // One video frame, borrowed for the length of the call it is passed to.
 struct sam_frame {
     enum sam_pixel_format format;
-    int width, height; // px, 1 .. 16384 each
+    int width, height; // px, 1 .. SAM_MAX_SIDE each
     const uint8_t *plane[3];
     int stride[3]; // bytes from one row to the next
-    struct sam_colour colour; // of the Y'CbCr formats
+    struct sam_colour colour; // of the Y'CbCr formats; not looked at in others
 
     // 0: the planes are in host memory. Non-zero: in the GPU's, of the context that the tracker
     // runs in, and are read where they are. What writes them must be through, or in cuda_stream.
@@ -208,7 +211,8 @@ struct sam_frame {
 };
 
 // A label map to fill: one byte per pixel, the slot of the object with the highest positive
-// logit there, ties to the lower slot, 0 where none. Any size; coordinates stretch with it.
+// logit there, ties to the lower slot, 0 where none. Any size up to SAM_MAX_SIDE each way;
+// coordinates stretch with it.
 struct sam_labels {
     uint8_t *data; // the caller's, stride * height bytes
     int width, height, stride;
@@ -320,6 +324,8 @@ SAM_API void sam_tracker_clear(sam_tracker *t);
 
 // Segment one frame and update the memory of every object. `labels` (may be NULL) is filled at
 // its own size. `result` (may be NULL) is written on success; on failure num_objects is 0.
+// SAM_EINVAL: frame or labels break a condition above; nothing was done, and the tracker goes on
+// with the next frame.
 SAM_API int sam_tracker_step(sam_tracker *t, const struct sam_frame *frame,
                              const struct sam_labels *labels, struct sam_result *result,
                              struct sam_error *error);
