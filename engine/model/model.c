@@ -195,6 +195,8 @@ static int open_new(struct sam_model_entry **out, const struct key *key, const c
         status = make_parts(&e->model, error);
     if (!status)
         status = load(e, w, q, error);
+    if (!status)
+        status = sam_weights_unchanged(w, error);
     sam_weights_close(&w);
     if (status) {
         destroy(e);

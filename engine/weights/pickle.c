@@ -644,11 +644,6 @@ int sam_pickle_list(const char *file, const uint8_t *bytes, size_t size,
         .file = file, .begin = bytes, .at = bytes, .end = bytes + size, .error = error
     };
     struct array *arrays[] = { &vm.values, &vm.items, &vm.cells, &vm.stack, &vm.marks, &vm.memo };
-    if (size > SAM_MAX_HEADER)
-        return sam_fail(error, SAM_EFORMAT,
-                        "%s: its pickle has %zu bytes, more than the %d "
-                        "allowed",
-                        file, size, SAM_MAX_HEADER);
     for (int i = 0; i < 6; i++)
         arrays[i]->element = sizeof(uint32_t);
     vm.values.element = sizeof(struct value);

@@ -109,8 +109,9 @@ static int read_offsets(const struct sam_weight_list *list, const char *name, co
     return SAM_OK;
 }
 
+// data: where the numbers of all tensors begin in the file.
 static int read_entry(struct sam_weight_list *list, const char *name, const json_t *entry,
-                      const uint8_t *data, struct extent *e, struct sam_error *error)
+                      uint64_t data, struct extent *e, struct sam_error *error)
 {
     struct sam_weight w = { 0 };
     int size = 0, status = sam_weight_name_check(list, name, strlen(name), error);
@@ -120,9 +121,10 @@ static int read_entry(struct sam_weight_list *list, const char *name, const json
     if (!json_is_object(entry))
         return sam_fail(error, SAM_EFORMAT, "%s: tensor '%.*s': its entry must be an object",
                         list->file, SAM_MAX_NAME, name);
+    const int64_t data_bytes = (int64_t) (list->source->id.size - data);
     if ((status = read_type(list, name, entry, &w, &size, error)) ||
         (status = read_shape(list, name, entry, &w, error)) ||
-        (status = read_offsets(list, name, entry, list->bytes + list->size - data, e, error)))
+        (status = read_offsets(list, name, entry, data_bytes, e, error)))
         return status;
 
     const int64_t count = sam_shape_count(w.rank, w.shape), bytes = e->end - e->begin;
@@ -130,7 +132,7 @@ static int read_entry(struct sam_weight_list *list, const char *name, const json
         return sam_fail(error, SAM_EFORMAT,
                         "%s: tensor '%.*s': %s %s does not fill its %" PRId64 " bytes", list->file,
                         SAM_MAX_NAME, name, w.word, sam_shape_text(w.rank, w.shape).text, bytes);
-    w.data = data + e->begin;
+    w.at = data + (uint64_t) e->begin;
     return sam_weight_list_add(list, name, strlen(name), &w, error);
 }
 
@@ -187,7 +189,7 @@ static int read_metadata(struct sam_weight_list *list, const json_t *meta, struc
     return SAM_OK;
 }
 
-static int list_entries(struct sam_weight_list *list, json_t *root, const uint8_t *data,
+static int list_entries(struct sam_weight_list *list, json_t *root, uint64_t data,
                         struct sam_error *error)
 {
     struct extent *extents = calloc(json_object_size(root) + 1, sizeof(*extents));
@@ -204,31 +206,16 @@ static int list_entries(struct sam_weight_list *list, json_t *root, const uint8_
             status = read_entry(list, name, entry, data, &extents[n++], error);
     }
     if (!status)
-        status = check_extents(list, extents, n, list->bytes + list->size - data, error);
+        status = check_extents(list, extents, n, (int64_t) (list->source->id.size - data), error);
     free(extents);
     return status;
 }
 
-int sam_safetensors_list(struct sam_weight_list *list, struct sam_error *error)
+static int list_header(struct sam_weight_list *list, const char *text, size_t bytes,
+                       struct sam_error *error)
 {
-    uint64_t header;
-    if (list->size < 8)
-        return sam_fail(error, SAM_EFORMAT, "%s: %zu bytes are no weights file", list->file,
-                        list->size);
-    memcpy(&header, list->bytes, 8);
-    if (header > list->size - 8)
-        return sam_fail(error, SAM_EFORMAT,
-                        "%s: its header claims %" PRIu64 " bytes, the file has %zu "
-                        "more: truncated, or no weights file",
-                        list->file, header, list->size - 8);
-    if (header > SAM_MAX_HEADER)
-        return sam_fail(error, SAM_EFORMAT,
-                        "%s: its header claims %" PRIu64 " bytes, more than the %d "
-                        "allowed",
-                        list->file, header, SAM_MAX_HEADER);
-
     json_error_t at;
-    json_t *root = json_loadb((const char *) list->bytes + 8, header, JSON_REJECT_DUPLICATES, &at);
+    json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &at);
     if (!root || !json_is_object(root)) {
         const int status =
             sam_fail(error, SAM_EFORMAT, "%s: its header is no JSON object: %s (byte %d)",
@@ -236,7 +223,38 @@ int sam_safetensors_list(struct sam_weight_list *list, struct sam_error *error)
         json_decref(root);
         return status;
     }
-    const int status = list_entries(list, root, list->bytes + 8 + header, error);
+    const int status = list_entries(list, root, 8 + bytes, error);
     json_decref(root);
+    return status;
+}
+
+int sam_safetensors_list(struct sam_weight_list *list, struct sam_error *error)
+{
+    const uint64_t size = list->source->id.size;
+    uint64_t header;
+    if (size < 8)
+        return sam_fail(error, SAM_EFORMAT, "%s: %" PRIu64 " bytes are no weights file",
+                        list->file, size);
+    int status = sam_file_read(list->source, 0, &header, 8, "its header", error);
+    if (status)
+        return status;
+    if (header > size - 8)
+        return sam_fail(error, SAM_EFORMAT,
+                        "%s: its header claims %" PRIu64 " bytes, the file has %" PRIu64
+                        " more: truncated, or no weights file",
+                        list->file, header, size - 8);
+    if (header > SAM_MAX_HEADER)
+        return sam_fail(error, SAM_EFORMAT,
+                        "%s: its header claims %" PRIu64 " bytes, more than the %d "
+                        "allowed",
+                        list->file, header, SAM_MAX_HEADER);
+
+    char *text = malloc(header + 1);
+    if (!text)
+        return sam_fail(error, SAM_ENOMEM, "%s: no memory to read its header", list->file);
+    status = sam_file_read(list->source, 8, text, header, "its header", error);
+    if (!status)
+        status = list_header(list, text, header, error);
+    free(text);
     return status;
 }

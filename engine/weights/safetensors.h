@@ -5,7 +5,7 @@
 
 #include "weight_list.h"
 
-// List the tensors of list->bytes, and the metadata key `samtrack`.
+// List the tensors of list->source, and the metadata key `samtrack`.
 int sam_safetensors_list(struct sam_weight_list *list, struct sam_error *error);
 
 #endif // SAM_SAFETENSORS_H

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "pickle.h"
@@ -12,7 +13,7 @@ enum { MAX_ROOT = 256 }; // characters of the folder inside the zip
 struct reader {
     struct sam_weight_list *list;
     struct sam_zip zip;
-    const char *root; // "archive/", in the file
+    const char *root; // "archive/", in the zip's directory
     size_t root_bytes;
     struct sam_error *error;
 };
@@ -68,10 +69,17 @@ static const struct sam_zip_member *find_member(const struct reader *r, const ch
 static int check_byte_order(const struct reader *r)
 {
     const struct sam_zip_member *m = find_member(r, "", "byteorder", strlen("byteorder"));
-    if (m && (m->bytes != 6 || memcmp(m->data, "little", 6) != 0))
+    char order[16];
+    if (!m)
+        return SAM_OK;
+    const size_t bytes = m->bytes < sizeof(order) ? (size_t) m->bytes : sizeof(order);
+    const int status = sam_file_read(r->list->source, m->data, order, bytes, "its byte order",
+                                     r->error);
+    if (status)
+        return status;
+    if (m->bytes != 6 || memcmp(order, "little", 6) != 0)
         return sam_fail(r->error, SAM_EUNSUPPORTED, "%s: its byte order is %.*s, wanted little",
-                        r->list->file, sam_text_cut((const char *) m->data, m->bytes, 16),
-                        (const char *) m->data);
+                        r->list->file, (int) bytes, order);
     return SAM_OK;
 }
 
@@ -125,17 +133,33 @@ static int add_tensor(void *priv, const struct sam_pickle_tensor *t)
     struct sam_weight w = { .word = t->word,
                             .type = t->type,
                             .rank = t->rank,
-                            .data = m->data + t->offset * t->element_bytes };
+                            .at = m->data + (uint64_t) (t->offset * t->element_bytes) };
     memcpy(w.shape, t->shape, sizeof(w.shape));
     if (sam_shape_count(t->rank, t->shape)) // of nothing, no stride leads anywhere
         memcpy(w.stride, t->stride, sizeof(w.stride));
     return sam_weight_list_add(r->list, t->name, t->name_bytes, &w, r->error);
 }
 
+static int read_pickle(struct reader *r, const struct sam_zip_member *m)
+{
+    if (m->bytes > SAM_MAX_HEADER)
+        return sam_fail(r->error, SAM_EFORMAT,
+                        "%s: its pickle has %" PRIu64 " bytes, more than the %d allowed",
+                        r->list->file, m->bytes, SAM_MAX_HEADER);
+    uint8_t *pickle = malloc(m->bytes + 1);
+    if (!pickle)
+        return sam_fail(r->error, SAM_ENOMEM, "%s: no memory to read its pickle", r->list->file);
+    int status = sam_file_read(r->list->source, m->data, pickle, m->bytes, "its pickle", r->error);
+    if (!status)
+        status = sam_pickle_list(r->list->file, pickle, m->bytes, add_tensor, r, r->error);
+    free(pickle);
+    return status;
+}
+
 int sam_torchzip_list(struct sam_weight_list *list, struct sam_error *error)
 {
     struct reader r = { .list = list, .error = error };
-    int status = sam_zip_open(&r.zip, list->file, list->bytes, list->size, error);
+    int status = sam_zip_open(&r.zip, list->source, error);
     if (status)
         return status;
     const struct sam_zip_member *pickle;
@@ -143,7 +167,7 @@ int sam_torchzip_list(struct sam_weight_list *list, struct sam_error *error)
     if (!status)
         status = check_byte_order(&r);
     if (!status)
-        status = sam_pickle_list(list->file, pickle->data, pickle->bytes, add_tensor, &r, error);
+        status = read_pickle(&r, pickle);
     sam_zip_close(&r.zip);
     return status;
 }

@@ -5,7 +5,7 @@
 
 #include "weight_list.h"
 
-// List the tensors of list->bytes: those of the pickled dict, or of the dict under its key
+// List the tensors of list->source: those of the pickled dict, or of the dict under its key
 // `model`. Nothing is executed: a closed set of opcodes and globals is understood, any other is
 // refused by its name.
 int sam_torchzip_list(struct sam_weight_list *list, struct sam_error *error);

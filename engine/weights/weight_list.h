@@ -15,8 +15,7 @@ enum {
 
 struct sam_weight_list {
     const char *file; // for sentences
-    const uint8_t *bytes;
-    size_t size;
+    const struct sam_file *source;
 
     struct sam_weight *items; // name and stored of each are owned
     int count, capacity;
@@ -30,15 +29,10 @@ struct sam_weight_list {
 int sam_weight_name_check(const struct sam_weight_list *list, const char *name, size_t bytes,
                           struct sam_error *error);
 
-// Append a tensor of that name: w without its names. Refuses too many tensors.
+// Append a tensor of that name: w without its names. Refuses too many tensors, and strides that
+// lead to one number twice.
 int sam_weight_list_add(struct sam_weight_list *list, const char *name, size_t bytes,
                         const struct sam_weight *w, struct sam_error *error);
-
-// The same for any file's bytes, which the caller keeps until sam_weights_close(): list the
-// tensors, rename them, find the metadata. What sam_weights_open() does once it has mapped a
-// file, but for the JSON beside it.
-int sam_weights_open_bytes(struct sam_weights **out, const char *file, const uint8_t *bytes,
-                           size_t size, struct sam_error *error);
 
 // "(64, 3, 7, 7)", for sentences; what does not fit is "...".
 struct sam_shape_text {

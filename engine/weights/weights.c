@@ -1,16 +1,11 @@
 #include "weights.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/half.h"
 #include "names.h"
@@ -23,14 +18,14 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 enum {
     MAX_CONFIG = 1 << 20, // bytes of a JSON file beside the weights; published: 5 KB
     MAX_LABEL = 72,       // characters of a path in a sentence
+    CHUNK = 32 << 10,     // bytes of a tensor that are read at once to be converted
 };
 
 struct sam_weights {
     struct sam_weight_list list; // items sorted by name
     char label[MAX_LABEL + 1];
     char config_label[MAX_LABEL + 24];
-    uint8_t *map; // NULL where the caller keeps the bytes
-    size_t map_bytes;
+    struct sam_file file;
 };
 
 // The end of a long path: the name is what tells.
@@ -91,6 +86,39 @@ static bool is_plain(const char *name, size_t bytes)
     return bytes > 0 && bytes <= SAM_MAX_NAME;
 }
 
+// The axes of more than one step, from the largest stride to the smallest: the order of the file.
+// Returns how many.
+static int order_axes(const struct sam_weight *w, int axis[SAM_MAX_RANK])
+{
+    int n = 0;
+    for (int i = 0; i < w->rank; i++) {
+        int k = n;
+        if (w->shape[i] == 1)
+            continue;
+        for (; k > 0 && w->stride[axis[k - 1]] < w->stride[i]; k--)
+            axis[k] = axis[k - 1];
+        axis[k] = i;
+        n++;
+    }
+    return n;
+}
+
+// Whether every number has a place of its own: each stride steps over all that the smaller ones
+// reach. Then reading in the order of the file reads each byte once.
+static bool has_own_places(const struct sam_weight *w)
+{
+    int axis[SAM_MAX_RANK];
+    int64_t reach = 1;
+    if (!sam_shape_count(w->rank, w->shape))
+        return true;
+    for (int k = order_axes(w, axis) - 1; k >= 0; k--) {
+        if (w->stride[axis[k]] < reach)
+            return false;
+        reach += (w->shape[axis[k]] - 1) * w->stride[axis[k]];
+    }
+    return true;
+}
+
 int sam_weight_name_check(const struct sam_weight_list *list, const char *name, size_t bytes,
                           struct sam_error *error)
 {
@@ -105,6 +133,12 @@ int sam_weight_name_check(const struct sam_weight_list *list, const char *name, 
 int sam_weight_list_add(struct sam_weight_list *list, const char *name, size_t bytes,
                         const struct sam_weight *w, struct sam_error *error)
 {
+    if (!has_own_places(w))
+        return sam_fail(error, SAM_EFORMAT,
+                        "%s: tensor '%.*s': expected a place for each number of %s, its strides "
+                        "%s lead to one place twice",
+                        list->file, (int) bytes, name, sam_shape_text(w->rank, w->shape).text,
+                        sam_shape_text(w->rank, w->stride).text);
     if (list->count == SAM_MAX_TENSORS)
         return sam_fail(error, SAM_EFORMAT, "%s: more than %d tensors", list->file,
                         SAM_MAX_TENSORS);
@@ -159,7 +193,7 @@ static int split_rows(struct sam_weight_list *list, int i, struct sam_error *err
         struct sam_weight w = whole;
         char name[sizeof(SAM_NAME_POINT_ROW) + 10];
         w.shape[0] = 1;
-        w.data += row * (size_t) whole.stride[0] * size;
+        w.at += row * (uint64_t) whole.stride[0] * size;
         if (row) {
             const int status =
                 sam_weight_list_add(list, whole.stored, strlen(whole.stored), &w, error);
@@ -201,22 +235,53 @@ static int compare_names(const void *a, const void *b)
     return strcmp(((const struct sam_weight *) a)->name, ((const struct sam_weight *) b)->name);
 }
 
-// Hugging Face writes the matrix of the position code twice, tied.
-static bool are_twins(const struct sam_weight *a, const struct sam_weight *b)
+static bool is_dense(const struct sam_weight *w)
 {
-    if (strcmp(a->stored, b->stored) == 0 || a->type != b->type || a->rank != b->rank ||
-        a->type == SAM_WEIGHT_OTHER)
-        return false;
-    for (int i = 0; i < a->rank; i++)
-        if (a->shape[i] != b->shape[i] || a->stride[i] != b->stride[i])
-            return false;
     int64_t stride = 1;
-    for (int i = a->rank - 1; i >= 0; i--) {
-        if (a->stride[i] != stride)
+    for (int i = w->rank - 1; i >= 0; i--) {
+        if (w->shape[i] > 1 && w->stride[i] != stride)
             return false;
-        stride *= a->shape[i];
+        stride *= w->shape[i];
     }
-    return memcmp(a->data, b->data, stride * sam_type_size(a->type)) == 0;
+    return true;
+}
+
+static int read_part(const struct sam_weight_list *list, const struct sam_weight *w, uint64_t at,
+                     void *dst, size_t bytes, struct sam_error *error)
+{
+    char part[SAM_MAX_NAME + 16];
+    snprintf(part, sizeof(part), "tensor '%s'", w->stored);
+    return sam_file_read(list->source, w->at + at, dst, bytes, part, error);
+}
+
+// Hugging Face writes the matrix of the position code twice, tied: whether these are two such.
+static int compare_twins(const struct sam_weight_list *list, const struct sam_weight *a,
+                         const struct sam_weight *b, bool *same, struct sam_error *error)
+{
+    uint8_t x[CHUNK], y[CHUNK];
+    *same = strcmp(a->stored, b->stored) != 0 && a->type == b->type && a->rank == b->rank &&
+            a->type != SAM_WEIGHT_OTHER && is_dense(a) && is_dense(b) &&
+            memcmp(a->shape, b->shape, a->rank * sizeof(a->shape[0])) == 0;
+    const uint64_t bytes =
+        *same ? (uint64_t) sam_shape_count(a->rank, a->shape) * sam_type_size(a->type) : 0;
+    for (uint64_t at = 0; at < bytes && *same; at += CHUNK) {
+        const size_t n = bytes - at < CHUNK ? bytes - at : CHUNK;
+        int status = read_part(list, a, at, x, n, error);
+        if (!status)
+            status = read_part(list, b, at, y, n, error);
+        if (status)
+            return status;
+        *same = memcmp(x, y, n) == 0;
+    }
+    return SAM_OK;
+}
+
+// Close the hole that dropped items left, so that every name is freed once.
+static int stop_sorting(struct sam_weight_list *list, int kept, int at, int status)
+{
+    memmove(&list->items[kept], &list->items[at], (list->count - at) * sizeof(*list->items));
+    list->count -= at - kept;
+    return status;
 }
 
 static int sort_and_check(struct sam_weight_list *list, struct sam_error *error)
@@ -227,20 +292,20 @@ static int sort_and_check(struct sam_weight_list *list, struct sam_error *error)
     int kept = 1;
     for (int i = 1; i < list->count; i++) {
         struct sam_weight *last = &list->items[kept - 1], *w = &list->items[i];
+        bool same = false;
         if (strcmp(last->name, w->name) != 0) {
             list->items[kept++] = *w;
-        } else if (are_twins(last, w)) {
-            free_names(w);
-        } else {
-            const int status = sam_fail(error, SAM_EFORMAT,
-                                        "%s: tensor '%.60s' is there twice, as "
-                                        "'%.60s' and '%.60s', and they differ",
-                                        list->file, w->name, last->stored, w->stored);
-            // Close the hole, so that every name is freed once.
-            memmove(&list->items[kept], w, (list->count - i) * sizeof(*w));
-            list->count -= i - kept;
-            return status;
+            continue;
         }
+        int status = compare_twins(list, last, w, &same, error);
+        if (!status && !same)
+            status = sam_fail(error, SAM_EFORMAT,
+                              "%s: tensor '%.60s' is there twice, as "
+                              "'%.60s' and '%.60s', and they differ",
+                              list->file, w->name, last->stored, w->stored);
+        if (status)
+            return stop_sorting(list, kept, i, status);
+        free_names(w);
     }
     list->count = kept;
     return SAM_OK;
@@ -267,25 +332,31 @@ static const struct {
 
 static int list_tensors(struct sam_weight_list *list, struct sam_error *error)
 {
-    if (!list->size)
+    const uint64_t size = list->source->id.size;
+    uint8_t start[32] = { 0 };
+    if (!size)
         return sam_fail(error, SAM_EFORMAT, "%s: the file is empty", list->file);
+    const int status = sam_file_read(list->source, 0, start,
+                                     size < sizeof(start) ? size : sizeof(start), "its first bytes",
+                                     error);
+    if (status)
+        return status;
     for (size_t i = 0; i < sizeof(foreign_files) / sizeof(foreign_files[0]); i++)
-        if (list->size >= foreign_files[i].bytes &&
-            memcmp(list->bytes, foreign_files[i].start, foreign_files[i].bytes) == 0)
+        if (size >= foreign_files[i].bytes &&
+            memcmp(start, foreign_files[i].start, foreign_files[i].bytes) == 0)
             return sam_fail(error, SAM_EFORMAT,
                             "%s: is %s; wanted .safetensors or a .pt of torch.save()", list->file,
                             foreign_files[i].what);
-    if (list->size >= 4 && memcmp(list->bytes, "PK\3\4", 4) == 0)
+    if (size >= 4 && memcmp(start, "PK\3\4", 4) == 0)
         return sam_torchzip_list(list, error);
-    if (list->size >= 9 && list->bytes[8] != '{')
+    if (size >= 9 && start[8] != '{')
         return sam_fail(error, SAM_EFORMAT,
                         "%s: is neither safetensors nor the zip of torch.save(): "
                         "it begins with the bytes %02x %02x %02x %02x",
-                        list->file, list->bytes[0], list->bytes[1], list->bytes[2], list->bytes[3]);
+                        list->file, start[0], start[1], start[2], start[3]);
     return sam_safetensors_list(list, error);
 }
 
-// weights->list.file, bytes and size are set.
 static int fill_list(struct sam_weights *w, bool *foreign, struct sam_error *error)
 {
     int status = list_tensors(&w->list, error);
@@ -304,85 +375,39 @@ static struct sam_weights *new_weights(const char *file)
     if (w) {
         shorten(w->label, file);
         w->list.file = w->label;
+        w->list.source = &w->file;
+        w->file.fd = -1;
     }
     return w;
 }
 
-int sam_weights_open_bytes(struct sam_weights **out, const char *file, const uint8_t *bytes,
-                           size_t size, struct sam_error *error)
+// The text of a small file, NUL-terminated; *text stays NULL where there is no such file.
+static int read_text(const char *path, char **text, size_t *bytes, struct sam_error *error)
 {
-    bool foreign = false;
-    struct sam_weights *w = new_weights(file);
-    *out = NULL;
-    if (!w)
-        return sam_fail(error, SAM_ENOMEM, "no memory to open a weights file");
-    w->list.bytes = bytes;
-    w->list.size = size;
-    const int status = fill_list(w, &foreign, error);
-    if (status)
-        sam_weights_close(&w);
-    *out = w;
-    return status;
-}
-
-static int map_file(struct sam_weights *w, const char *file, struct sam_error *error)
-{
-    // O_NONBLOCK: a FIFO must not make us wait for its writer.
-    const int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return sam_fail(error, SAM_EIO, "%s: cannot open the weights file: %s", w->label,
-                        strerror(errno));
-    struct stat st;
-    int status = SAM_OK;
-    if (fstat(fd, &st)) {
-        status = sam_fail(error, SAM_EIO, "%s: cannot read the weights file: %s", w->label,
-                          strerror(errno));
-    } else if (!S_ISREG(st.st_mode)) {
-        status =
-            sam_fail(error, SAM_EIO, "%s: wanted a weights file, got %s", w->label,
-                     S_ISDIR(st.st_mode) ? "a folder" : "something that is not a regular file");
-    } else if (st.st_size > 0) {
-        void *map = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (map == MAP_FAILED) {
-            status = sam_fail(error, SAM_EIO, "%s: cannot map its %lld bytes: %s", w->label,
-                              (long long) st.st_size, strerror(errno));
-        } else {
-            w->map = map;
-            w->map_bytes = st.st_size;
-        }
-    }
-    close(fd);
-    w->list.bytes = w->map;
-    w->list.size = w->map_bytes;
-    return status;
-}
-
-// The text of a small file, NUL-terminated; *text stays NULL where there is none that can be
-// read. Fails for want of memory only.
-static int read_text(const char *path, char **text, size_t *bytes)
-{
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat st;
+    char label[MAX_LABEL + 1];
+    struct sam_file f;
+    shorten(label, path);
     *text = NULL;
     *bytes = 0;
-    if (fd < 0)
-        return SAM_OK;
-    if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > MAX_CONFIG) {
-        close(fd);
-        return SAM_OK;
+    int status = sam_file_open(&f, path, label, "JSON file", error);
+    if (status)
+        return status == SAM_ENOTFOUND ? SAM_OK : status;
+    *bytes = f.id.size;
+    if (f.id.size > MAX_CONFIG)
+        status = sam_fail(error, SAM_EFORMAT, "%s: expected a JSON file of at most %d bytes, found "
+                          "%" PRIu64, label, MAX_CONFIG, f.id.size);
+    else if (!(*text = malloc(*bytes + 1)))
+        status = sam_fail(error, SAM_ENOMEM, "%s: no memory to read its JSON", label);
+    else
+        status = sam_file_read(&f, 0, *text, *bytes, "the JSON", error);
+    sam_file_close(&f);
+    if (status) {
+        free(*text);
+        *text = NULL;
+    } else {
+        (*text)[*bytes] = 0;
     }
-    *text = malloc(st.st_size + 1);
-    while (*text && *bytes < (size_t) st.st_size) {
-        const ssize_t got = read(fd, *text + *bytes, st.st_size - *bytes);
-        if (got <= 0)
-            break;
-        *bytes += got;
-    }
-    close(fd);
-    if (!*text)
-        return SAM_ENOMEM;
-    (*text)[*bytes] = 0;
-    return SAM_OK;
+    return status;
 }
 
 // A config.json in the same folder need not be about this file; a model of this family says so.
@@ -412,10 +437,12 @@ static int find_config(struct sam_weights *w, const char *file, bool foreign,
     char *text;
     size_t bytes;
     snprintf(path, room, "%.*s.json", (int) (dot ? dot - file : (long) strlen(file)), file);
-    int status = read_text(path, &text, &bytes);
+    int status = read_text(path, &text, &bytes, error);
     if (!status && !text) {
         snprintf(path, room, "%.*sconfig.json", (int) folder, file);
-        status = read_text(path, &text, &bytes);
+        status = read_text(path, &text, &bytes, error);
+        if (status && status != SAM_ENOMEM && !foreign)
+            status = SAM_OK; // it does not say that it is about this file
         if (text && !foreign && !is_about_sam2(text, bytes)) {
             free(text);
             text = NULL;
@@ -427,7 +454,7 @@ static int find_config(struct sam_weights *w, const char *file, bool foreign,
         shorten(w->config_label, path);
     }
     free(path);
-    return status ? sam_fail(error, status, "%s: no memory to read its JSON", w->label) : SAM_OK;
+    return status;
 }
 
 int sam_weights_open(struct sam_weights **out, const char *file, struct sam_error *error)
@@ -440,7 +467,9 @@ int sam_weights_open(struct sam_weights **out, const char *file, struct sam_erro
     struct sam_weights *w = new_weights(file);
     if (!w)
         return sam_fail(error, SAM_ENOMEM, "no memory to open a weights file");
-    int status = map_file(w, file, error);
+    int status = sam_file_open(&w->file, file, w->label, "weights file", error);
+    if (status == SAM_ENOTFOUND)
+        status = SAM_EIO; // SAM_ENOTFOUND is about objects
     if (!status)
         status = fill_list(w, &foreign, error);
     if (!status)
@@ -459,8 +488,7 @@ void sam_weights_close(struct sam_weights **w)
         free_names(&(*w)->list.items[i]);
     free((*w)->list.items);
     free((*w)->list.config);
-    if ((*w)->map)
-        munmap((*w)->map, (*w)->map_bytes);
+    sam_file_close(&(*w)->file);
     free(*w);
     *w = NULL;
 }
@@ -468,6 +496,16 @@ void sam_weights_close(struct sam_weights **w)
 const char *sam_weights_file(const struct sam_weights *w)
 {
     return w->label;
+}
+
+const struct sam_file_id *sam_weights_id(const struct sam_weights *w)
+{
+    return &w->file.id;
+}
+
+int sam_weights_unchanged(const struct sam_weights *w, struct sam_error *error)
+{
+    return sam_file_unchanged(&w->file, error);
 }
 
 int sam_weights_count(const struct sam_weights *w)
@@ -499,30 +537,29 @@ const char *sam_weights_config_file(const struct sam_weights *w)
 
 // --- numbers ------------------------------------------------------------------------------------
 
-// Convert n numbers, `stride` elements apart, from any address. Returns whether all are finite:
-// an exponent of all ones is an infinity or a NaN. Written so that the compiler makes vectors of
-// the dense case.
-static bool convert(float *dst, const uint8_t *src, enum sam_type type, int64_t n, int64_t stride)
+// Convert n numbers from any address. Returns whether all are finite: an exponent of all ones is
+// an infinity or a NaN. Written so that the compiler makes vectors of it.
+static bool convert(float *dst, const uint8_t *src, enum sam_type type, size_t n)
 {
     uint32_t bad = 0;
     if (type == SAM_F32) {
-        for (int64_t i = 0; i < n; i++) {
+        for (size_t i = 0; i < n; i++) {
             uint32_t bits;
-            memcpy(&bits, src + 4 * i * stride, 4);
+            memcpy(&bits, src + 4 * i, 4);
             memcpy(&dst[i], &bits, 4);
             bad |= (bits & 0x7f800000) == 0x7f800000;
         }
     } else if (type == SAM_BF16) {
-        for (int64_t i = 0; i < n; i++) {
+        for (size_t i = 0; i < n; i++) {
             uint16_t bits;
-            memcpy(&bits, src + 2 * i * stride, 2);
+            memcpy(&bits, src + 2 * i, 2);
             dst[i] = sam_bf16_to_float(bits);
             bad |= (bits & 0x7f80) == 0x7f80;
         }
     } else {
-        for (int64_t i = 0; i < n; i++) {
+        for (size_t i = 0; i < n; i++) {
             uint16_t bits;
-            memcpy(&bits, src + 2 * i * stride, 2);
+            memcpy(&bits, src + 2 * i, 2);
             dst[i] = sam_half_to_float(bits);
             bad |= (bits & 0x7c00) == 0x7c00;
         }
@@ -530,35 +567,53 @@ static bool convert(float *dst, const uint8_t *src, enum sam_type type, int64_t 
     return !bad;
 }
 
-static bool is_dense(const struct sam_weight *w)
+static int read_dense(const struct sam_weights *f, const struct sam_weight *w, size_t count,
+                      float *dst, bool *finite, struct sam_error *error)
 {
-    int64_t stride = 1;
-    for (int i = w->rank - 1; i >= 0; i--) {
-        if (w->shape[i] > 1 && w->stride[i] != stride)
-            return false;
-        stride *= w->shape[i];
+    const size_t size = sam_type_size(w->type), most = CHUNK / size;
+    uint8_t chunk[CHUNK];
+    for (size_t at = 0; at < count; at += most) {
+        const size_t n = count - at < most ? count - at : most;
+        const int status = read_part(&f->list, w, at * size, chunk, n * size, error);
+        if (status)
+            return status;
+        *finite &= convert(dst + at, chunk, w->type, n);
     }
-    return true;
+    return SAM_OK;
 }
 
-// Rows of the last extent, wherever the strides put them.
-static bool convert_strided(float *dst, const struct sam_weight *w)
+// In the order of the file, wherever in dst each number belongs.
+static int read_strided(const struct sam_weights *f, const struct sam_weight *w, float *dst,
+                        bool *finite, struct sam_error *error)
 {
-    const size_t size = sam_type_size(w->type);
-    const int last = w->rank - 1;
-    int64_t at[SAM_MAX_RANK] = { 0 };
-    bool finite = true;
+    const int64_t size = (int64_t) sam_type_size(w->type);
+    int64_t place[SAM_MAX_RANK], at[SAM_MAX_RANK] = { 0 }, begin = 0, end = 0, last = 0;
+    int axis[SAM_MAX_RANK];
+    uint8_t chunk[CHUNK]; // bytes `begin` to `end` of the tensor
+    const int n = order_axes(w, axis);
+    for (int i = w->rank - 1; i >= 0; i--)
+        place[i] = i == w->rank - 1 ? 1 : place[i + 1] * w->shape[i + 1];
+    for (int k = 0; k < n; k++)
+        last += (w->shape[axis[k]] - 1) * w->stride[axis[k]];
     for (;;) {
-        int64_t offset = 0;
-        for (int i = 0; i < last; i++)
-            offset += at[i] * w->stride[i];
-        finite &= convert(dst, w->data + offset * size, w->type, w->shape[last], w->stride[last]);
-        dst += w->shape[last];
-        int i = last - 1;
-        while (i >= 0 && ++at[i] == w->shape[i])
-            at[i--] = 0;
-        if (i < 0)
-            return finite;
+        int64_t from = 0, to = 0;
+        for (int k = 0; k < n; k++) {
+            from += at[k] * w->stride[axis[k]] * size;
+            to += at[k] * place[axis[k]];
+        }
+        if (from >= end) {
+            begin = from;
+            end = (last + 1) * size - from < CHUNK ? (last + 1) * size : from + CHUNK;
+            const int status = read_part(&f->list, w, from, chunk, end - begin, error);
+            if (status)
+                return status;
+        }
+        *finite &= convert(dst + to, chunk + (from - begin), w->type, 1);
+        int k = n - 1;
+        while (k >= 0 && ++at[k] == w->shape[axis[k]])
+            at[k--] = 0;
+        if (k < 0)
+            return SAM_OK;
     }
 }
 
@@ -587,15 +642,18 @@ int sam_weights_check(const struct sam_weights *f, const char *name, int rank, c
 int sam_weights_read(const struct sam_weights *f, const char *name, int rank, const int64_t *shape,
                      float *dst, struct sam_error *error)
 {
-    const int status = sam_weights_check(f, name, rank, shape, error);
+    int status = sam_weights_check(f, name, rank, shape, error);
     if (status)
         return status;
     const struct sam_weight *w = sam_weights_find(f, name);
     const int64_t count = sam_shape_count(rank, shape);
+    bool finite = true;
     if (!count)
         return SAM_OK;
-    if (is_dense(w) ? convert(dst, w->data, w->type, count, 1) : convert_strided(dst, w))
-        return SAM_OK;
+    status = is_dense(w) ? read_dense(f, w, count, dst, &finite, error)
+                         : read_strided(f, w, dst, &finite, error);
+    if (status || finite)
+        return status;
     int64_t i = 0;
     while (i < count - 1 && dst[i] - dst[i] == 0.0f)
         i++;

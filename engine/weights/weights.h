@@ -1,10 +1,10 @@
 // A weights file as its users have it: .safetensors or Meta's .pt, Meta's or Hugging Face's
-// names in either, memory-mapped. Nothing in it is trusted, nothing in it is executed.
+// names in either. Nothing in it is trusted, nothing in it is executed.
 #ifndef SAM_WEIGHTS_H
 #define SAM_WEIGHTS_H
 
-#include "base/log.h"
 #include "base/tensor.h"
+#include "file.h"
 
 enum { SAM_MAX_RANK = 5 };
 
@@ -12,8 +12,8 @@ enum { SAM_MAX_RANK = 5 };
 // is listed, but not read.
 #define SAM_WEIGHT_OTHER ((enum sam_type) 99)
 
-// One tensor of the file. Its numbers are little-endian, dense, row-major, at data (at any
-// address, aligned or not); `stride` differs from dense only in a .pt that says so.
+// One tensor of the file. Its numbers are little-endian, dense, row-major; `stride` differs from
+// dense only in a .pt that says so.
 struct sam_weight {
     const char *name;   // Meta's, whatever the file's
     const char *stored; // its name in the file
@@ -21,14 +21,15 @@ struct sam_weight {
     enum sam_type type; // of those, sam_weights_read() takes F32, F16 and BF16
     int rank;
     int64_t shape[SAM_MAX_RANK], stride[SAM_MAX_RANK]; // elements
-    const uint8_t *data;
+    uint64_t at; // byte of the file where its first number begins
 };
 
 struct sam_weights;
 
-// Map a file and list its tensors. On failure one sentence names the file, the tensor or the
-// byte, what was wanted and what was got. The file must not be shortened while it is open: the
-// system answers a read behind its new end with SIGBUS.
+// Open a file, list its tensors, and read the JSON beside it; all later calls are about this one
+// reading. On failure one sentence names the file, the tensor or the byte, what was wanted and what
+// was got. The file stays open, so that what is shortened, overwritten or renamed meanwhile can
+// make later calls fail, but not give numbers of another file.
 int sam_weights_open(struct sam_weights **out, const char *file, struct sam_error *error);
 void sam_weights_close(struct sam_weights **w);
 
@@ -52,9 +53,15 @@ const char *sam_weights_config_file(const struct sam_weights *w);
 int sam_weights_check(const struct sam_weights *w, const char *name, int rank,
                       const int64_t *shape, struct sam_error *error);
 
-// Copy a tensor to dst as F32, dense. It must have exactly this shape (rank entries), and every
-// number must be finite; else SAM_EFORMAT with a sentence.
+// Read a tensor to dst as F32, dense. It must have exactly this shape (rank entries), and every
+// number must be finite; else SAM_EFORMAT with a sentence, as when the file ends before it.
 int sam_weights_read(const struct sam_weights *w, const char *name, int rank,
                      const int64_t *shape, float *dst, struct sam_error *error);
+
+// Which file was opened, and which version of it.
+const struct sam_file_id *sam_weights_id(const struct sam_weights *w);
+
+// SAM_EIO if the file was written to since it was opened.
+int sam_weights_unchanged(const struct sam_weights *w, struct sam_error *error);
 
 #endif // SAM_WEIGHTS_H

@@ -13,6 +13,7 @@ enum {
     CENTRAL_BYTES = 46, // central directory header, without its three texts
     LOCAL_BYTES = 30,   // local file header, without its two texts
     MAX_MEMBERS = 1 << 15,
+    MAX_DIRECTORY = 4 << 20, // bytes; published: 70 KB
     ENCRYPTED = 1 | 1 << 6 | 1 << 13, // flags
     DESCRIPTOR = 1 << 3,              // sizes follow the data; the local header may say 0
 };
@@ -21,10 +22,9 @@ enum {
 #define ALL32 0xffffffffu // "see the zip64 field"
 
 struct zip_file {
-    const char *name;
-    const uint8_t *bytes;
-    uint64_t size;
+    const struct sam_file *file;
     uint64_t directory, directory_bytes, entries;
+    uint8_t *local; // room for the name and the extra field of a local header
     struct sam_error *error;
 };
 
@@ -51,23 +51,49 @@ static uint64_t u64(const uint8_t *p)
 
 static int bad(const struct zip_file *z, const char *what)
 {
-    return sam_fail(z->error, SAM_EFORMAT, "%s: damaged zip: %s", z->name, what);
+    return sam_fail(z->error, SAM_EFORMAT, "%s: damaged zip: %s", z->file->label, what);
 }
 
 static int bad_member(const struct zip_file *z, const struct sam_zip_member *m, const char *what)
 {
     const int n = sam_text_cut(m->name, m->name_bytes, 100);
-    return sam_fail(z->error, SAM_EFORMAT, "%s: zip member '%.*s': %s", z->name, n, m->name, what);
+    return sam_fail(z->error, SAM_EFORMAT, "%s: zip member '%.*s': %s", z->file->label, n,
+                    m->name, what);
+}
+
+// The zip64 record and its locator, where there are both before the end record.
+static int read_end64(struct zip_file *z, const uint8_t *e64, bool *one_disk)
+{
+    const uint8_t *locator = e64 + END64_BYTES;
+    if (memcmp(e64, "PK\6\6", 4) != 0 || u64(e64 + 4) != END64_BYTES - 12)
+        return bad(z, "its zip64 end record is none");
+    *one_disk &= !u32(locator + 4) && u32(locator + 16) <= 1 && !u32(e64 + 16) && !u32(e64 + 20) &&
+                 u64(e64 + 24) == u64(e64 + 32);
+    if ((z->entries != ALL16 && z->entries != u64(e64 + 32)) ||
+        (z->directory_bytes != ALL32 && z->directory_bytes != u64(e64 + 40)) ||
+        (z->directory != ALL32 && z->directory != u64(e64 + 48)))
+        return bad(z, "its two end records disagree");
+    z->entries = u64(e64 + 32);
+    z->directory_bytes = u64(e64 + 40);
+    z->directory = u64(e64 + 48);
+    return SAM_OK;
 }
 
 // The record at the very end says where the directory is. torch.save() writes no comment behind
 // it, so the record's place is not searched for and cannot be forged.
 static int read_end(struct zip_file *z)
 {
-    if (z->size < END_BYTES)
+    uint8_t tail[END64_BYTES + LOCATOR_BYTES + END_BYTES];
+    const uint64_t size = z->file->id.size;
+    if (size < END_BYTES)
         return bad(z, "it is shorter than a zip's end record");
-    const uint64_t end = z->size - END_BYTES;
-    const uint8_t *e = z->bytes + end;
+    const size_t have = size < sizeof(tail) ? (size_t) size : sizeof(tail);
+    int status = sam_file_read(z->file, size - have, tail + sizeof(tail) - have, have,
+                               "its end record", z->error);
+    if (status)
+        return status;
+    const uint64_t end = size - END_BYTES;
+    const uint8_t *e = tail + sizeof(tail) - END_BYTES;
     if (memcmp(e, "PK\5\6", 4) != 0 || u16(e + 20))
         return bad(z, "wanted an end record in its last 22 bytes, found none: truncated?");
     uint64_t behind = end; // what follows the directory
@@ -77,23 +103,13 @@ static int read_end(struct zip_file *z)
     bool one_disk = !u16(e + 4) && !u16(e + 6) && u16(e + 8) == u16(e + 10);
 
     if (end >= LOCATOR_BYTES && memcmp(e - LOCATOR_BYTES, "PK\6\7", 4) == 0) {
-        const uint8_t *locator = e - LOCATOR_BYTES;
         if (end < LOCATOR_BYTES + END64_BYTES ||
-            u64(locator + 8) != end - LOCATOR_BYTES - END64_BYTES)
+            u64(e - LOCATOR_BYTES + 8) != end - LOCATOR_BYTES - END64_BYTES)
             return bad(z, "its zip64 record is not where its locator must be");
         behind = end - LOCATOR_BYTES - END64_BYTES;
-        const uint8_t *e64 = z->bytes + behind;
-        if (memcmp(e64, "PK\6\6", 4) != 0 || u64(e64 + 4) != END64_BYTES - 12)
-            return bad(z, "its zip64 end record is none");
-        one_disk &= !u32(locator + 4) && u32(locator + 16) <= 1 && !u32(e64 + 16) &&
-                    !u32(e64 + 20) && u64(e64 + 24) == u64(e64 + 32);
-        if ((z->entries != ALL16 && z->entries != u64(e64 + 32)) ||
-            (z->directory_bytes != ALL32 && z->directory_bytes != u64(e64 + 40)) ||
-            (z->directory != ALL32 && z->directory != u64(e64 + 48)))
-            return bad(z, "its two end records disagree");
-        z->entries = u64(e64 + 32);
-        z->directory_bytes = u64(e64 + 40);
-        z->directory = u64(e64 + 48);
+        status = read_end64(z, tail, &one_disk);
+        if (status)
+            return status;
     }
     if (!one_disk)
         return bad(z, "it spans several disks");
@@ -101,6 +117,8 @@ static int read_end(struct zip_file *z)
         return bad(z, "its directory does not end where its end record begins");
     if (z->entries > MAX_MEMBERS || z->entries > z->directory_bytes / CENTRAL_BYTES)
         return bad(z, "its end record counts more members than its directory can hold");
+    if (z->directory_bytes > MAX_DIRECTORY)
+        return bad(z, "its directory has more than the 4 MiB allowed");
     return SAM_OK;
 }
 
@@ -131,18 +149,25 @@ static int read_local(const struct zip_file *z, struct sam_zip_member *m, unsign
 {
     if (m->begin > z->directory || z->directory - m->begin < LOCAL_BYTES)
         return bad_member(z, m, "its header is outside the file");
-    const uint8_t *l = z->bytes + m->begin;
+    uint8_t l[LOCAL_BYTES];
+    int status = sam_file_read(z->file, m->begin, l, sizeof(l), "a header of its zip", z->error);
+    if (status)
+        return status;
     const uint64_t name_bytes = u16(l + 26), extra_bytes = u16(l + 28);
     if (memcmp(l, "PK\3\4", 4) != 0)
         return bad_member(z, m, "there is no header where the directory says");
     if (z->directory - m->begin - LOCAL_BYTES < name_bytes + extra_bytes)
         return bad_member(z, m, "its header is outside the file");
-    if (name_bytes != m->name_bytes || memcmp(l + LOCAL_BYTES, m->name, name_bytes) != 0)
+    status = sam_file_read(z->file, m->begin + LOCAL_BYTES, z->local, name_bytes + extra_bytes,
+                           "a header of its zip", z->error);
+    if (status)
+        return status;
+    if (name_bytes != m->name_bytes || memcmp(z->local, m->name, name_bytes) != 0)
         return bad_member(z, m, "its own header has another name");
     if (u16(l + 6) != flags || u16(l + 8))
         return bad_member(z, m, "its own header has other flags or another method");
 
-    const uint8_t *extra = l + LOCAL_BYTES + name_bytes;
+    const uint8_t *extra = z->local + name_bytes;
     uint64_t stored = u32(l + 18), size = u32(l + 22);
     size_t used = 0;
     const bool untold = (flags & DESCRIPTOR) && !stored && !size;
@@ -154,16 +179,17 @@ static int read_local(const struct zip_file *z, struct sam_zip_member *m, unsign
     const uint64_t data = m->begin + LOCAL_BYTES + name_bytes + extra_bytes;
     if (m->bytes > z->directory - data)
         return bad_member(z, m, "its data run beyond the file");
-    m->data = z->bytes + data;
+    m->data = data;
     m->end = data + m->bytes;
     return SAM_OK;
 }
 
 // One entry of the directory at *at, which moves to the next.
-static int read_entry(const struct zip_file *z, uint64_t *at, struct sam_zip_member *m)
+static int read_entry(const struct zip_file *z, const uint8_t *directory, uint64_t *at,
+                      struct sam_zip_member *m)
 {
-    const uint64_t end = z->directory + z->directory_bytes;
-    const uint8_t *c = z->bytes + *at;
+    const uint64_t end = z->directory_bytes;
+    const uint8_t *c = directory + *at;
     if (end - *at < CENTRAL_BYTES || memcmp(c, "PK\1\2", 4) != 0)
         return bad(z, "its directory holds something that is no entry");
     const unsigned flags = u16(c + 8), method = u16(c + 10);
@@ -222,37 +248,43 @@ static int check_members(const struct zip_file *z, struct sam_zip_member *m, int
     return SAM_OK;
 }
 
-int sam_zip_open(struct sam_zip *zip, const char *file, const uint8_t *bytes, size_t size,
-                 struct sam_error *error)
+static int list_members(struct sam_zip *zip, const struct zip_file *z)
 {
-    struct zip_file z = { .name = file, .bytes = bytes, .size = size, .error = error };
+    int status = sam_file_read(z->file, z->directory, zip->directory, z->directory_bytes,
+                               "its zip directory", z->error);
+    uint64_t at = 0;
+    for (uint64_t i = 0; i < z->entries && !status; i++)
+        status = read_entry(z, zip->directory, &at, &zip->members[i]);
+    if (!status && at != z->directory_bytes)
+        status = bad(z, "its directory holds more than its end record counts");
+    return status ? status : check_members(z, zip->members, (int) z->entries);
+}
+
+int sam_zip_open(struct sam_zip *zip, const struct sam_file *file, struct sam_error *error)
+{
+    struct zip_file z = { .file = file, .error = error };
     *zip = (struct sam_zip){ 0 };
     int status = read_end(&z);
     if (status)
         return status;
-    struct sam_zip_member *members = calloc(z.entries + 1, sizeof(*members));
-    if (!members)
-        return sam_fail(error, SAM_ENOMEM, "%s: no memory to list its members", file);
-
-    uint64_t at = z.directory;
-    for (uint64_t i = 0; i < z.entries && !status; i++)
-        status = read_entry(&z, &at, &members[i]);
-    if (!status && at != z.directory + z.directory_bytes)
-        status = bad(&z, "its directory holds more than its end record counts");
-    if (!status)
-        status = check_members(&z, members, (int) z.entries);
-    if (status) {
-        free(members);
-        return status;
-    }
-    zip->members = members;
-    zip->count = (int) z.entries;
-    return SAM_OK;
+    zip->members = calloc(z.entries + 1, sizeof(*zip->members));
+    zip->directory = malloc(z.directory_bytes + 1);
+    z.local = malloc(2 * 0xffff);
+    status = zip->members && zip->directory && z.local
+                 ? list_members(zip, &z)
+                 : sam_fail(error, SAM_ENOMEM, "%s: no memory to list its members", file->label);
+    free(z.local);
+    if (status)
+        sam_zip_close(zip);
+    else
+        zip->count = (int) z.entries;
+    return status;
 }
 
 void sam_zip_close(struct sam_zip *zip)
 {
     free(zip->members);
+    free(zip->directory);
     *zip = (struct sam_zip){ 0 };
 }
 

@@ -135,6 +135,25 @@ def strided_files(f, tensors, config):
     f.good('strided.pt', c.torch_zip(b'\x80\x02}' + c.text('model') + b'}(' + pairs + b'us.', storages).bytes())
     f.write('strided.json', config)
     f.same(f.folder / 'meta.safetensors', f.folder / 'strided.pt')
+    for dtype in 'F32', 'F16':
+        permuted_files(f, tensors, config, dtype)
+
+
+def permuted_files(f, tensors, config, dtype):
+    """A tensor larger than what is read at once, stored in another order of axes and with gaps between its rows."""
+    extra = c.tensor('extra', (40, 50, 30), dtype)
+    f.good(f'whole-{dtype}.safetensors', c.safetensors(tensors + [extra], own(m.CONFIG)))
+    size, stride = c.SIZES[dtype], (53, 1, 40 * 53 + 7)
+    data = bytearray(b'\xff' * (size * (11 + 30 * (40 * 53 + 7))))
+    for i in range(40 * 50 * 30):
+        at = 11 + i // 1500 * stride[0] + i // 30 % 50 * stride[1] + i % 30 * stride[2]
+        data[size * at:size * (at + 1)] = extra[3][size * i:size * (i + 1)]
+    pairs = b''.join(c.text(t[0]) + c.tensor_value(str(k), t[1], t[2]) for k, t in enumerate(tensors))
+    pairs += c.text('extra') + c.tensor_value(str(len(tensors)), dtype, (40, 50, 30), len(data) // size, 11, stride)
+    f.good(f'permuted-{dtype}.pt', c.torch_zip(b'\x80\x02}' + c.text('model') + b'}(' + pairs + b'us.',
+                                               [t[3] for t in tensors] + [bytes(data)]).bytes())
+    f.write(f'permuted-{dtype}.json', config)
+    f.same(f.folder / f'whole-{dtype}.safetensors', f.folder / f'permuted-{dtype}.pt')
 
 
 # --- files of no format --------------------------------------------------------------------------
@@ -392,6 +411,8 @@ def pickle_files(f):
     value('stride', "'a'|does not fit", c.tensor_value('0', 'F32', (2, 3), stride=[4, 1]))
     value('stride-negative', "'a'|does not fit", c.tensor_value('0', 'F32', (2, 3), offset=5, stride=[-3, -1]))
     value('stride-wrap', "'a'|does not fit", c.tensor_value('0', 'F32', (2, 3), stride=[2**63 - 1, 2**62]))
+    value('stride-none', "'a'|place|(0, 1)", c.tensor_value('0', 'F32', (2, 3), stride=[0, 1]))
+    value('stride-overlap', "'a'|place|(2, 3)|(2, 1)", c.tensor_value('0', 'F32', (2, 3), stride=[2, 1]))
     value('stride-rank', 'extents', c.tensor_value('0', 'F32', (2, 3), stride=[1]))
     value('expanded', "'a'|does not fit", c.tensor_value('0', 'F32', (2**40,), stored=6, stride=[0]))
     value('no-arguments', 'without a storage', c.call('torch._utils', '_rebuild_tensor_v2', b')'))

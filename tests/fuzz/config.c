@@ -8,8 +8,7 @@
 
 #include "model/config_json.h"
 #include "model/sam2/hiera.h"
-#include "fuzz.h"
-#include "weights/weight_list.h"
+#include "folder.h"
 
 enum { E = 8, D = 16, M = 4, BLOCKS = 5, HIDDEN = 8 };
 
@@ -113,7 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
 
     uint8_t *file = make_file((const char *) data, size, &file_bytes);
-    if (file && !sam_weights_open_bytes(&f, "file", file, file_bytes, &error)) {
+    if (file && !sam_weights_open(&f, fuzz_file("file", file, file_bytes), &error)) {
         if (sam_config_read(&config, f, 0, &error))
             fuzz_check(error.text[0]);
         else

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../raw.h"
 #include "model/parts.h"
 
 static void die(const char *why)
@@ -36,7 +37,8 @@ int golden_extent(const struct golden *g, const char *stage, int i)
 int64_t golden_integer(const struct golden *g, const char *stage)
 {
     int64_t v;
-    memcpy(&v, find(g, stage)->data, sizeof(v));
+    if (!read_raw(g->path, find(g, stage), 0, &v, sizeof(v)))
+        die("the golden cannot be read");
     return v;
 }
 
@@ -142,7 +144,8 @@ uint8_t *golden_frame(const struct golden *g, int index, int side)
     if (w && w->rank == 4 && index < w->shape[0] && w->shape[1] == side && w->shape[2] == side) {
         const size_t bytes = (size_t) side * side * 3;
         rgb = malloc(bytes);
-        memcpy(rgb, w->data + index * bytes, bytes);
+        if (!read_raw(path, w, index * bytes, rgb, bytes))
+            die("the clip cannot be read");
     }
     sam_weights_close(&clip);
     return rgb;

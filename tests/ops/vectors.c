@@ -59,7 +59,9 @@ static struct sam_tensor get(struct vectors *v, const char *member)
     t.n = (int) w->shape[0], t.h = (int) w->shape[1], t.w = (int) w->shape[2];
     t.c = (int) w->shape[3];
     t.data = keep(v, sam_tensor_bytes(&t));
-    memcpy(t.data, w->data, sam_tensor_bytes(&t));
+    struct sam_error error;
+    if (sam_weights_read(v->file, w->name, w->rank, w->shape, t.data, &error))
+        die(error.text, v->at);
     return t;
 }
 

@@ -294,6 +294,8 @@ SAM_API int sam_tracker_plan(const struct sam_params *params, struct sam_plan *p
 //
 // Thread-safety: one tracker is used by one thread at a time; different trackers are
 // independent. Weights are shared by all trackers of one file, device and precision.
+//
+// SAM_EFORMAT, SAM_EIO: the file is damaged, or was shortened or written to while it was read.
 SAM_API int sam_tracker_open(sam_tracker **out, const struct sam_params *params,
                              struct sam_error *error);
 
