@@ -5,6 +5,7 @@
 #define SAM_CONFIG_H
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "weights/weights.h"
 
@@ -62,6 +63,7 @@ static inline int sam_grid(const struct sam_config *c)
     return c->image_size / 16;
 }
 
+// Read it, whole: sam_config_same() compares every byte.
 // input_size: the side that replaces the file's, px; 0: the file's own.
 int sam_config_read(struct sam_config *out, const struct sam_weights *w, int input_size,
                     struct sam_error *error);
@@ -88,5 +90,10 @@ struct sam_size_range {
 };
 int sam_config_ranges(const struct sam_size_range *list, int count, const char *file,
                       struct sam_error *error);
+
+static inline bool sam_config_same(const struct sam_config *a, const struct sam_config *b)
+{
+    return !memcmp(a, b, sizeof(*a));
+}
 
 #endif // SAM_CONFIG_H

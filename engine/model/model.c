@@ -5,20 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "net/load.h"
 #include "family.h"
 #include "model/model_paths.h"
 
-// What makes two requests the same model: the file itself, not its name, and what it is packed
-// for.
+// What makes two requests the same model: the file itself, not its name, what was read beside
+// it, and what it is packed for.
 struct key {
-    dev_t dev;
-    ino_t ino;
-    off_t size;
-    struct timespec time;
+    struct sam_file_id file;
     const char *backend; // name of its table: a queue may have a table of its own
     int device;
     const void *context;
@@ -26,7 +22,7 @@ struct key {
 };
 
 struct sam_model_entry {
-    struct sam_model model;
+    struct sam_model model; // its config is part of the key
     struct key key;
     int users;
     bool lost; // with its device: for those who have it, to close it
@@ -42,23 +38,16 @@ static struct {
     struct sam_model_entry *first;
 } cache = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static int make_key(struct key *key, const char *file, const struct sam_queue *q,
-                    struct sam_error *error)
+static struct key key_of(const struct sam_model_file *f, const struct sam_queue *q)
 {
-    struct stat st;
-    if (stat(file, &st))
-        return sam_fail(error, SAM_EIO, "%s: %s", file, strerror(errno));
-    *key = (struct key) { st.st_dev, st.st_ino, st.st_size, st.st_mtim,
-                          q->ops->name, q->device, q->context, q->precision };
-    return SAM_OK;
+    return (struct key) { *sam_weights_id(f->weights), q->ops->name, q->device, q->context,
+                          q->precision };
 }
 
 static bool same_key(const struct key *a, const struct key *b)
 {
-    return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
-           a->time.tv_sec == b->time.tv_sec && a->time.tv_nsec == b->time.tv_nsec &&
-           a->backend == b->backend && a->device == b->device && a->context == b->context &&
-           a->precision == b->precision;
+    return sam_file_same(&a->file, &b->file) && a->backend == b->backend &&
+           a->device == b->device && a->context == b->context && a->precision == b->precision;
 }
 
 // The structs that the family fills; m->config is known.
@@ -177,61 +166,64 @@ static int open_own_queue(struct sam_model_entry *e, const struct sam_queue *q,
     return status;
 }
 
-static int open_new(struct sam_model_entry **out, const struct key *key, const char *file,
-                    struct sam_queue *q, struct sam_error *error)
+// Load e from f; e's key and config are set. What a failure leaves, destroy() takes away.
+static int fill(struct sam_model_entry *e, const struct sam_model_file *f, struct sam_queue *q,
+                struct sam_error *error)
 {
-    struct sam_weights *w = NULL;
-    struct sam_model_entry *e = calloc(1, sizeof(*e));
-    if (!e)
-        return sam_fail(error, SAM_ENOMEM, "%s: no memory to open it", file);
-    e->key = *key;
-
     int status = open_own_queue(e, q, error);
-    if (!status)
-        status = sam_weights_open(&w, file, error);
-    if (!status)
-        status = sam_config_read(&e->model.config, w, 0, error);
     if (!status)
         status = make_parts(&e->model, error);
     if (!status)
-        status = load(e, w, q, error);
-    if (!status)
-        status = sam_weights_unchanged(w, error);
-    sam_weights_close(&w);
-    if (status) {
-        destroy(e);
-        return status;
-    }
-    e->model.entry = e;
-    *out = e;
-    return SAM_OK;
+        status = load(e, f->weights, q, error);
+    return status ? status : sam_weights_unchanged(f->weights, error);
 }
 
-int sam_model_open(struct sam_model **out, const char *file, struct sam_queue *queue,
+// With the lock held. NULL: it is not there.
+static struct sam_model_entry *find(const struct key *key, const struct sam_config *config)
+{
+    struct sam_model_entry *e = cache.first;
+    while (e && (e->lost || !same_key(&e->key, key) || !sam_config_same(&e->model.config, config)))
+        e = e->next;
+    return e;
+}
+
+static void unlink_entry(const struct sam_model_entry *e)
+{
+    struct sam_model_entry **p = &cache.first;
+    while (*p != e)
+        p = &(*p)->next;
+    *p = e->next;
+}
+
+int sam_model_open(struct sam_model **out, const struct sam_model_file *f, struct sam_queue *queue,
                    struct sam_error *error)
 {
-    struct key key;
+    const struct key key = key_of(f, queue);
+    int status = SAM_OK;
     *out = NULL;
-    int status = make_key(&key, file, queue, error);
-    if (status)
-        return status;
 
     pthread_mutex_lock(&cache.lock);
-    struct sam_model_entry *e = cache.first;
-    while (e && (e->lost || !same_key(&e->key, &key)))
-        e = e->next;
-    if (!e) {
-        status = open_new(&e, &key, file, queue, error);
+    struct sam_model_entry *e = find(&key, &f->config);
+    if (!e && (e = calloc(1, sizeof(*e)))) {
+        e->key = key;
+        memcpy(&e->model.config, &f->config, sizeof(f->config)); // every byte: it is a key, too
+        e->model.entry = e;
+        status = fill(e, f, queue, error);
         if (!status) {
             e->next = cache.first;
             cache.first = e;
         }
     }
-    if (!status) {
+    if (e && !status) {
         e->users++;
         *out = &e->model;
     }
     pthread_mutex_unlock(&cache.lock);
+    if (!e)
+        return sam_fail(error, SAM_ENOMEM, "%s: no memory to open it",
+                        sam_weights_file(f->weights));
+    if (status)
+        destroy(e);
     return status;
 }
 
@@ -252,37 +244,36 @@ void sam_model_close(struct sam_model **m)
     if (--e->users > 0)
         e = NULL;
     else
-        for (struct sam_model_entry **p = &cache.first; *p; p = &(*p)->next)
-            if (*p == e) {
-                *p = e->next;
-                break;
-            }
+        unlink_entry(e);
     pthread_mutex_unlock(&cache.lock);
     if (e)
         destroy(e);
 }
 
-int sam_model_plan(const char *file, struct sam_queue *queue, struct sam_config *config,
-                   size_t *constant_bytes, struct sam_error *error)
+int sam_model_file_open(struct sam_model_file *f, const char *path, struct sam_error *error)
 {
-    struct sam_weights *w = NULL;
+    const int status = sam_weights_open(&f->weights, path, error);
+    return status ? status : sam_config_read(&f->config, f->weights, 0, error);
+}
+
+void sam_model_file_close(struct sam_model_file *f)
+{
+    sam_weights_close(&f->weights);
+}
+
+int sam_model_plan(const struct sam_model_file *f, struct sam_queue *queue, size_t *constant_bytes,
+                   struct sam_error *error)
+{
     struct sam_loader l;
     struct sam_model *m = calloc(1, sizeof(*m));
     if (!m)
-        return sam_fail(error, SAM_ENOMEM, "%s: no memory to read its header", file);
-
-    int status = sam_weights_open(&w, file, error);
+        return sam_fail(error, SAM_ENOMEM, "%s: no memory to plan it",
+                        sam_weights_file(f->weights));
+    m->config = f->config;
+    int status = make_parts(m, error);
     if (!status)
-        status = sam_config_read(&m->config, w, 0, error);
-    if (!status)
-        status = make_parts(m, error);
-    if (!status)
-        status = measure(&l, m, w, queue, error);
-    if (!status) {
-        *config = m->config;
-        *constant_bytes = m->constant_bytes;
-    }
-    sam_weights_close(&w);
+        status = measure(&l, m, f->weights, queue, error);
+    *constant_bytes = m->constant_bytes;
     free_parts(m);
     free(m);
     return status;

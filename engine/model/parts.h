@@ -182,19 +182,28 @@ struct sam_model {
     struct sam_model_entry *entry; // private to model.c: memory, key in the cache, count
 };
 
-// Open the weights on a device, or share what is open already: same file (device, inode, size,
-// time), backend, device, precision. Process-wide, counted, thread-safe. `queue` decides
-// backend, device and precision and is used for the loading only.
-int sam_model_open(struct sam_model **out, const char *file, struct sam_queue *queue,
+// One reading of a model's file: memory is planned from it, and the weights are loaded from it.
+struct sam_model_file {
+    struct sam_weights *weights; // open
+    struct sam_config config;    // parsed
+};
+int sam_model_file_open(struct sam_model_file *f, const char *path, struct sam_error *error);
+// Close it, also one that failed to open.
+void sam_model_file_close(struct sam_model_file *f);
+
+// Load the weights to a device, or share what is loaded already: same file (device, inode, size,
+// time), configuration, backend, device, precision. Process-wide, counted, thread-safe. `queue`
+// decides backend, device and precision and is used for the loading only, `f` likewise.
+int sam_model_open(struct sam_model **out, const struct sam_model_file *f, struct sam_queue *queue,
                    struct sam_error *error);
 void sam_model_close(struct sam_model **m);
 
 // Its device failed: who opens from now on gets the weights anew.
 void sam_model_disown(struct sam_model *m);
 
-// Config and bytes of constant memory, without loading. `queue` as above.
-int sam_model_plan(const char *file, struct sam_queue *queue, struct sam_config *config,
-                   size_t *constant_bytes, struct sam_error *error);
+// Bytes of constant memory, without loading; SAM_EFORMAT if a tensor is missing. `queue` as above.
+int sam_model_plan(const struct sam_model_file *f, struct sam_queue *queue, size_t *constant_bytes,
+                   struct sam_error *error);
 
 // Path of the embedded default model into path[size]: $SAMTRACK_MODEL, the installed data
 // directory, beside the build. SAM_EIO with a sentence that lists the places.

@@ -201,14 +201,15 @@ static size_t measure(struct sam_plan *plan, const struct sam_params *params,
     return l.host_bytes;
 }
 
-int sam_plan_make(struct sam_plan *plan, struct sam_config *c, const struct sam_params *params,
-                  const char *file, struct sam_queue *q, struct sam_error *error)
+int sam_plan_make(struct sam_plan *plan, const struct sam_params *params,
+                  const struct sam_model_file *file, struct sam_queue *q, struct sam_error *error)
 {
+    const struct sam_config *c = &file->config;
     struct sam_plan one, more;
     int status;
 
     *plan = (struct sam_plan) { 0 };
-    status = sam_model_plan(file, q, c, &plan->constant_bytes, error);
+    status = sam_model_plan(file, q, &plan->constant_bytes, error);
     if (status)
         return status;
     const size_t host = measure(plan, params, c, q, params->max_objects);

@@ -194,9 +194,9 @@ void sam_layout_make(struct sam_layout *l, const struct sam_config *c, const str
                      const struct sam_bank_limits *limits, const struct sam_params *p,
                      int max_objects, int batch, void *scratch, void *state, void *host);
 
-// The plan of params on an open queue, and the config of its model.
-int sam_plan_make(struct sam_plan *plan, struct sam_config *c, const struct sam_params *params,
-                  const char *file, struct sam_queue *q, struct sam_error *error);
+// The plan of params and of a reading of their model, on an open queue.
+int sam_plan_make(struct sam_plan *plan, const struct sam_params *params,
+                  const struct sam_model_file *file, struct sam_queue *q, struct sam_error *error);
 
 // SAM_ENOMEM with a sentence where the plan exceeds the budget.
 int sam_plan_check(const struct sam_plan *plan, int budget_mib, struct sam_error *error);

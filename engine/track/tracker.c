@@ -46,20 +46,22 @@ static int find_model(char *path, size_t size, const struct sam_params *params,
 int sam_tracker_plan(const struct sam_params *params, struct sam_plan *plan,
                      struct sam_error *error)
 {
-    struct sam_config config;
+    struct sam_model_file file = { 0 };
     struct sam_queue queue;
-    char file[4096];
+    char path[4096];
     int status;
 
     if (!plan)
         return sam_fail(error, SAM_EINVAL, "plan is NULL");
     *plan = (struct sam_plan) { 0 };
     if ((status = sam_params_check(params, error)) ||
-        (status = find_model(file, sizeof(file), params, error)) ||
+        (status = find_model(path, sizeof(path), params, error)) ||
         (status = sam_queue_open_for(&queue, params, true, error)))
         return status;
     sam_queue_enter(&queue);
-    status = sam_plan_make(plan, &config, params, file, &queue, error);
+    if (!(status = sam_model_file_open(&file, path, error)))
+        status = sam_plan_make(plan, params, &file, &queue, error);
+    sam_model_file_close(&file);
     sam_queue_leave(&queue);
     sam_queue_close(&queue);
     return status;
@@ -101,17 +103,34 @@ static int take_memory(struct sam_tracker *t, const struct sam_config *c, struct
     return SAM_OK;
 }
 
+// Plan, memory and model from one reading of the file: what becomes of its name meanwhile does not
+// matter.
+static int open_model(struct sam_tracker *t, struct sam_error *error)
+{
+    struct sam_model_file file = { 0 };
+    int status;
+
+    if (!(status = sam_model_file_open(&file, t->file, error)) &&
+        !(status = sam_plan_make(&t->plan, &t->params, &file, &t->queue, error)) &&
+        !(status = sam_plan_check(&t->plan, t->params.budget_mib, error)) &&
+        !(status = take_memory(t, &file.config, error)))
+        status = sam_model_open(&t->model, &file, &t->queue, error);
+    if (!status && !sam_config_same(&t->model->config, &file.config))
+        status = sam_fail(error, SAM_EFORMAT, "%s: memory was planned for '%s' of %d px, found '%s'"
+                          " of %d px with other sizes", t->file, file.config.variant,
+                          file.config.image_size, t->model->config.variant,
+                          t->model->config.image_size);
+    sam_model_file_close(&file);
+    return status;
+}
+
 // On an open queue.
 static int open_tracker(struct sam_tracker *t, struct sam_error *error)
 {
-    struct sam_config config;
     VISIT(t);
-    int status;
+    int status = open_model(t, error);
 
-    if ((status = sam_plan_make(&t->plan, &config, &t->params, t->file, &t->queue, error)) ||
-        (status = sam_plan_check(&t->plan, t->params.budget_mib, error)) ||
-        (status = take_memory(t, &config, error)) ||
-        (status = sam_model_open(&t->model, t->file, &t->queue, error)))
+    if (status)
         return status;
     t->params.model_file = t->file;
     if (t->params.keep_stages && !(t->stages = sam_stages_open()))

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "model/parts.h"
+#include "open.h"
 
 enum { OBJECTS = 3, MAX_HELD = 128, THREADS = 8 };
 
@@ -237,7 +237,7 @@ static void *open_together(void *priv)
     o->status = sam_queue_open(&q, SAM_BACKEND_REF, -1, SAM_PRECISION_FP32, 1, NULL, NULL);
     pthread_barrier_wait(o->together);
     if (!o->status) {
-        o->status = sam_model_open(&o->model, o->file, &q, NULL);
+        o->status = open_model(&o->model, o->file, &q, NULL);
         sam_queue_close(&q); // the model outlives the queue it was loaded by
     }
     return NULL;
@@ -267,7 +267,7 @@ static void check_threads(struct test *t, const char *file)
 static void check_sharing(struct test *t, const char *file)
 {
     struct sam_model *again = NULL, *other = NULL, *missing = NULL;
-    struct sam_config config;
+    struct sam_model_file reading = { 0 };
     struct sam_error error;
     struct sam_queue ref;
     size_t bytes = 0;
@@ -276,20 +276,22 @@ static void check_sharing(struct test *t, const char *file)
     // By another name it is the same file; for another backend it is another model.
     CHECK(t, realpath(file, full) && mkstemp(link) >= 0);
     CHECK(t, !unlink(link) && !symlink(full, link));
-    CHECK(t, sam_model_open(&again, link, &t->queue, &error) == SAM_OK && again == t->model);
+    CHECK(t, open_model(&again, link, &t->queue, &error) == SAM_OK && again == t->model);
     CHECK(t, !sam_queue_open(&ref, SAM_BACKEND_REF, -1, SAM_PRECISION_FP32, 1, NULL, &error));
-    CHECK(t, sam_model_open(&other, file, &ref, &error) == SAM_OK);
+    CHECK(t, open_model(&other, file, &ref, &error) == SAM_OK);
     CHECK(t, (other == t->model) == (ref.ops == t->queue.ops));
-    CHECK(t, sam_model_plan(file, &t->queue, &config, &bytes, &error) == SAM_OK);
+    CHECK(t, sam_model_file_open(&reading, file, &error) == SAM_OK);
+    CHECK(t, sam_model_plan(&reading, &t->queue, &bytes, &error) == SAM_OK);
     CHECK(t, bytes == t->model->constant_bytes);
-    CHECK(t, !memcmp(&config, &t->model->config, sizeof(config)));
+    CHECK(t, sam_config_same(&reading.config, &t->model->config));
+    sam_model_file_close(&reading);
     sam_model_close(&again);
     sam_model_close(&other);
     sam_model_close(&missing); // closing nothing is fine
     sam_queue_close(&ref);
     unlink(link);
 
-    CHECK(t, sam_model_open(&missing, "/no/such/file", &t->queue, &error) == SAM_EIO);
+    CHECK(t, open_model(&missing, "/no/such/file", &t->queue, &error) == SAM_EIO);
     CHECK(t, !missing && strstr(error.text, "/no/such/file"));
 }
 
@@ -319,7 +321,7 @@ int main(int argc, char **argv)
         strcmp(argv[1], "ref") ? SAM_BACKEND_CPU : SAM_BACKEND_REF;
     printf("seed %u\n", t.seed);
     if (sam_queue_open(&t.queue, backend, -1, SAM_PRECISION_FP32, 2, NULL, &error) ||
-        sam_model_open(&t.model, argv[2], &t.queue, &error)) {
+        open_model(&t.model, argv[2], &t.queue, &error)) {
         fprintf(stderr, "%s\n", error.text);
         return 1;
     }

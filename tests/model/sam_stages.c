@@ -8,6 +8,7 @@
 
 #include "golden.h"
 #include "model/sam2/hiera.h"
+#include "open.h"
 
 enum { MAX_HELD = 512 };
 
@@ -560,7 +561,7 @@ int main(int argc, char **argv)
     struct sam_error error;
     if (sam_queue_open(&r.queue, o.backend, -1, o.precision, o.threads, NULL, &error) ||
         sam_weights_open(&r.golden.file, o.golden, &error) ||
-        sam_model_open(&r.model, o.model, &r.queue, &error))
+        open_model(&r.model, o.model, &r.queue, &error))
         die(error.text);
 
     // fp32: sums in another order than PyTorch's, over up to 4608 terms; the fast backend also

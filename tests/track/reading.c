@@ -1,6 +1,6 @@
-// usage: reading MODEL
-// What happens to a model's file while a tracker is opened from it gives a sentence, and never
-// raises a signal.
+// usage: reading MODEL OTHER-MODEL
+// A tracker is opened from one reading of its file and of the JSON beside it: what happens to the
+// file's name, length or bytes meanwhile cannot mix two models, and never raises a signal.
 #include <dirent.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -16,6 +16,7 @@ enum { NUMBERS = 32 * 32, MAX_FILE = 2 << 20 };
 
 enum moment {
     NEVER,
+    PLANNED, // memory is planned: its last block is asked for
     LOADING, // the weights are about to be loaded: room for them is asked for
     READING, // a read of bytes, the `nth`
 };
@@ -25,11 +26,11 @@ static struct {
     int nth; // reads to come before that one
     void (*act)(void);
     bool acted, planned;
-    int opened_file;
+    int opened_file, opened_json;
 } on;
 
 static char folder[] = "/tmp/samtrack-reading-XXXXXX";
-static char file_path[64], json_path[64];
+static char file_path[64], json_path[64], other_path[64], other_json[64];
 
 static void reach(enum moment moment)
 {
@@ -55,6 +56,7 @@ int __wrap_posix_memalign(void **p, size_t alignment, size_t bytes);
 static void count_open(const char *path)
 {
     on.opened_file += !strcmp(path, file_path);
+    on.opened_json += !strcmp(path, json_path);
 }
 
 int __wrap_open(const char *path, int flags, int mode)
@@ -84,6 +86,8 @@ ssize_t __wrap_pread64(int fd, void *dst, size_t bytes, off_t at)
 void *__wrap_aligned_alloc(size_t alignment, size_t bytes)
 {
     on.planned = on.opened_file > 0;
+    if (on.planned)
+        reach(PLANNED);
     return __real_aligned_alloc(alignment, bytes);
 }
 
@@ -144,8 +148,22 @@ static char *strip(struct bytes *b)
     return said;
 }
 
-static struct bytes model;
-static char *model_json;
+// The JSON with one thing changed: the input's size, or a stage's windows.
+static char *vary(const char *json, int image_size, int window)
+{
+    json_t *root = json_loads(json, 0, NULL);
+    json_t *windows = json_object_get(json_object_get(root, "trunk"), "window_spec");
+    if (image_size)
+        json_object_set_new(root, "image_size", json_integer(image_size));
+    if (window)
+        json_array_set_new(windows, 0, json_integer(window));
+    char *text = json_dumps(root, 0);
+    json_decref(root);
+    return text;
+}
+
+static struct bytes model, other;
+static char *model_json, *other_model_json;
 
 static void restore(void)
 {
@@ -208,6 +226,28 @@ static void disturb(enum moment moment, int nth, void (*act)(void), struct made 
 
 // ---- The tests.
 
+// Two names of one file, with different JSON beside them, in use at the same time.
+static void check_two_names(const char *what, const char *json, const struct made *first)
+{
+    struct made alone, together, again;
+    restore();
+    must(!unlink(other_path) && !link(file_path, other_path), other_path);
+    write_whole(other_json, json, strlen(json));
+    track_file(other_path, &alone);
+    expect(!alone.status && !same(&alone, first), "%s: %s", what, alone.error.text);
+
+    sam_tracker *t = open_file(file_path, &again), *u = open_file(other_path, &together);
+    expect(!again.status && !together.status, "%s: %s", what, together.error.text);
+    if (t && u) {
+        track(u, &together);
+        track(t, &again);
+    }
+    expect(same(&again, first), "%s: the first name has another network", what);
+    expect(same(&together, &alone), "%s: the second name has another network", what);
+    sam_tracker_close(&t);
+    sam_tracker_close(&u);
+}
+
 static bool mentions(const char *name, const char *text)
 {
     FILE *f = fopen(name, "r");
@@ -245,16 +285,40 @@ static void look_at_maps(void)
     mapped = mentions("/proc/self/maps", folder) ? 1 : -1;
 }
 
-static void check_unmapped(void)
+static void check_once(void)
 {
     struct made m;
     disturb(LOADING, 0, look_at_maps, &m);
     expect(!m.status && on.acted, "%s", m.error.text);
+    expect(on.opened_file == 1 && on.opened_json == 1, "the file was opened %d times, its JSON %d",
+           on.opened_file, on.opened_json);
     expect(mapped == -1, "the file is mapped while it is loaded");
     sam_tracker *t = open_file(file_path, &m);
     expect(!mentions("/proc/self/maps", folder), "the file is mapped after open");
     expect(!is_open(file_path) && !is_open(json_path), "the file is open after open");
     sam_tracker_close(&t);
+}
+
+// Another model takes the file's place, and its JSON the JSON's.
+static void swap(void)
+{
+    char path[80];
+    snprintf(path, sizeof(path), "%s.new", file_path);
+    write_whole(path, other.data, other.size);
+    must(!rename(path, file_path), path);
+    write_whole(path, other_model_json, strlen(other_model_json));
+    must(!rename(path, json_path), path);
+}
+
+static void check_rename(const struct made *first)
+{
+    struct made m;
+    const enum moment moments[] = { PLANNED, LOADING };
+    for (int i = 0; i < 2; i++) {
+        disturb(moments[i], 0, swap, &m);
+        expect(on.acted && same(&m, first), "renamed at moment %d: status %d, %s", moments[i],
+               m.status, m.error.text);
+    }
 }
 
 static off_t left; // bytes
@@ -274,13 +338,32 @@ static void expect_short(const struct made *m, const char *words)
            strstr(m->error.text, words), "%s", m->error.text);
 }
 
+// The file becomes shorter before any of its reads, a little and much.
 static void check_shortened(void)
 {
     struct made m;
+    uint64_t header;
+    int reads = 0;
+    memcpy(&header, model.data, 8);
     left = (off_t) model.size / 2;
     disturb(LOADING, 0, shorten, &m);
     printf("%s\n", m.error.text);
     expect_short(&m, ": tensor '");
+    for (int nth = 0;; nth += nth < 4 ? 1 : 29) {
+        left = nth % 2 ? (off_t) model.size - 1 : 0;
+        disturb(READING, nth, shorten, &m);
+        if (!on.acted)
+            break;
+        reads++;
+        // Where the last byte was read before, the end of the load finds the change.
+        if (m.status == SAM_EIO)
+            expect(strstr(m.error.text, "model.safetensors: it was written to while it was read"),
+                   "%s", m.error.text);
+        else
+            expect_short(&m, nth < 3 && !left ? "its " : ": tensor '");
+    }
+    printf("shortened before %d of its reads\n", reads);
+    expect(!m.status && reads > 10, "%d reads, %s", reads, m.error.text);
 }
 
 // The same length, other bytes: cp over a file of the same kind.
@@ -330,21 +413,33 @@ static void name(char *path, const char *file)
 int main(int argc, char **argv)
 {
     struct made first;
-    must(argc == 2 && mkdtemp(folder), folder);
+    must(argc == 3 && mkdtemp(folder), folder);
     name(file_path, "model.safetensors");
     name(json_path, "model.json");
+    name(other_path, "twin.safetensors");
+    name(other_json, "twin.json");
     read_whole(&model, argv[1]);
+    read_whole(&other, argv[2]);
     model_json = strip(&model);
+    other_model_json = strip(&other);
     restore();
+    write_whole(other_path, "", 0);
     track_file(file_path, &first);
     expect(!first.status, "%s", first.error.text);
 
-    check_unmapped();
+    char *windows = vary(model_json, 0, 8), *size = vary(model_json, 96, 0);
+    check_two_names("other windows", windows, &first);
+    check_two_names("another input size", size, &first);
+    check_once();
+    check_rename(&first);
     check_shortened();
     check_overwritten(&first);
     check_json();
+    free(windows);
+    free(size);
     free(model_json);
-    unlink(file_path), unlink(json_path);
+    free(other_model_json);
+    unlink(file_path), unlink(json_path), unlink(other_path), unlink(other_json);
     expect(!rmdir(folder), "%s is left", folder);
     return expect_status();
 }

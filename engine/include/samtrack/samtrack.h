@@ -166,7 +166,7 @@ struct sam_params {
 
 // Bytes a tracker takes, known before it is opened.
 struct sam_plan {
-    size_t constant_bytes; // weights and tables; shared by trackers of one file on one device
+    size_t constant_bytes; // weights and tables; shared by trackers of one model on one device
     size_t scratch_bytes;  // valid inside one step
     size_t state_bytes;    // what outlives a frame, all objects together
     size_t object_state_bytes;   // of it, per object
@@ -293,9 +293,11 @@ SAM_API int sam_tracker_plan(const struct sam_params *params, struct sam_plan *p
 // first frame costs what the thousandth costs. On failure *out is NULL and nothing is kept.
 //
 // Thread-safety: one tracker is used by one thread at a time; different trackers are
-// independent. Weights are shared by all trackers of one file, device and precision.
+// independent. Weights are shared by all trackers of one file, configuration, device and precision.
 //
-// SAM_EFORMAT, SAM_EIO: the file is damaged, or was shortened or written to while it was read.
+// The weights file and the JSON beside it are opened once and read once: a name that comes to stand
+// for another file meanwhile changes nothing. SAM_EFORMAT, SAM_EIO: the file is damaged, or was
+// shortened or written to while it was read.
 SAM_API int sam_tracker_open(sam_tracker **out, const struct sam_params *params,
                              struct sam_error *error);
 
