@@ -25,7 +25,8 @@ struct sam_model_entry {
     struct sam_model model; // its config is part of the key
     struct key key;
     int users;
-    bool lost; // with its device: for those who have it, to close it
+    bool loading; // by the thread that asked first: nobody else looks at the model
+    bool lost;    // with its device: for those who have it, to close it
     struct sam_model_entry *next;
     void *constant;         // device memory
     float *host;
@@ -34,9 +35,10 @@ struct sam_model_entry {
 
 // The one global of the engine: weights are large, so every tracker of the process shares them.
 static struct {
-    pthread_mutex_t lock; // held while loading, too: who asks for the same file waits for it
+    pthread_mutex_t lock; // never held while loading
+    pthread_cond_t loaded; // a model is ready, or will not be
     struct sam_model_entry *first;
-} cache = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} cache = { .lock = PTHREAD_MUTEX_INITIALIZER, .loaded = PTHREAD_COND_INITIALIZER };
 
 static struct key key_of(const struct sam_model_file *f, const struct sam_queue *q)
 {
@@ -178,12 +180,20 @@ static int fill(struct sam_model_entry *e, const struct sam_model_file *f, struc
     return status ? status : sam_weights_unchanged(f->weights, error);
 }
 
-// With the lock held. NULL: it is not there.
+// With the lock held, which is let go while another thread loads the model. NULL: it is not there.
 static struct sam_model_entry *find(const struct key *key, const struct sam_config *config)
 {
     struct sam_model_entry *e = cache.first;
-    while (e && (e->lost || !same_key(&e->key, key) || !sam_config_same(&e->model.config, config)))
-        e = e->next;
+    while (e) {
+        if (e->lost || !same_key(&e->key, key) || !sam_config_same(&e->model.config, config)) {
+            e = e->next;
+        } else if (e->loading) {
+            pthread_cond_wait(&cache.loaded, &cache.lock);
+            e = cache.first; // the list is another one by now
+        } else {
+            break;
+        }
+    }
     return e;
 }
 
@@ -204,26 +214,34 @@ int sam_model_open(struct sam_model **out, const struct sam_model_file *f, struc
 
     pthread_mutex_lock(&cache.lock);
     struct sam_model_entry *e = find(&key, &f->config);
-    if (!e && (e = calloc(1, sizeof(*e)))) {
+    const bool is_new = !e;
+    if (is_new && (e = calloc(1, sizeof(*e)))) {
         e->key = key;
         memcpy(&e->model.config, &f->config, sizeof(f->config)); // every byte: it is a key, too
         e->model.entry = e;
-        status = fill(e, f, queue, error);
-        if (!status) {
-            e->next = cache.first;
-            cache.first = e;
-        }
+        e->loading = true;
+        e->next = cache.first;
+        cache.first = e;
     }
-    if (e && !status) {
+    if (e)
         e->users++;
-        *out = &e->model;
-    }
     pthread_mutex_unlock(&cache.lock);
     if (!e)
         return sam_fail(error, SAM_ENOMEM, "%s: no memory to open it",
                         sam_weights_file(f->weights));
+    if (is_new) {
+        status = fill(e, f, queue, error);
+        pthread_mutex_lock(&cache.lock);
+        e->loading = false;
+        if (status)
+            unlink_entry(e);
+        pthread_cond_broadcast(&cache.loaded);
+        pthread_mutex_unlock(&cache.lock);
+    }
     if (status)
         destroy(e);
+    else
+        *out = &e->model;
     return status;
 }
 

@@ -192,8 +192,9 @@ int sam_model_file_open(struct sam_model_file *f, const char *path, struct sam_e
 void sam_model_file_close(struct sam_model_file *f);
 
 // Load the weights to a device, or share what is loaded already: same file (device, inode, size,
-// time), configuration, backend, device, precision. Process-wide, counted, thread-safe. `queue`
-// decides backend, device and precision and is used for the loading only, `f` likewise.
+// time), configuration, backend, device, precision. Process-wide, counted, thread-safe; who asks
+// for what another thread is loading waits for it. `queue` decides backend, device and precision
+// and is used for the loading only, `f` likewise.
 int sam_model_open(struct sam_model **out, const struct sam_model_file *f, struct sam_queue *queue,
                    struct sam_error *error);
 void sam_model_close(struct sam_model **m);
