@@ -176,6 +176,7 @@ void
 gst_sam_track_forget_frame (GstSamTrack * self)
 {
   gst_clear_buffer (&self->report->mask);
+  gst_clear_buffer (&self->overlay.layer);
   self->report->num_objects = 0;
   self->report->state = GST_SAM_REPORT_IDLE;
   self->report->age = 0;
@@ -435,9 +436,15 @@ gst_sam_track_transform_ip (GstBaseTransform * base, GstBuffer * buf)
   GstClockTime running_time = get_running_time (&base->segment, buf);
   struct sam_times times = { 0, };
   gint64 step_ns = 0;
-  Verdict verdict = judge (self, buf, running_time);
-  gboolean fresh = verdict == VERDICT_INFER;
+  Verdict verdict;
 
+  if (gst_sam_timeline_jumps (&self->timeline, &base->segment,
+          GST_BUFFER_PTS (buf))) {
+    GST_INFO_OBJECT (self, "the stream jumps to %" GST_SEGMENT_FORMAT,
+        &base->segment);
+    gst_sam_track_reset (self);
+  }
+  verdict = judge (self, buf, running_time);
   self->since_reset++;
   gst_sam_stats_count (self->stats, GST_SAM_COUNT_FRAMES_IN);
   switch (verdict) {
@@ -456,14 +463,12 @@ gst_sam_track_transform_ip (GstBaseTransform * base, GstBuffer * buf)
     case VERDICT_IDLE:
       if (self->report->state != GST_SAM_REPORT_IDLE ||
           self->report->width != GST_VIDEO_INFO_WIDTH (&self->info) ||
-          self->report->height != GST_VIDEO_INFO_HEIGHT (&self->info)) {
+          self->report->height != GST_VIDEO_INFO_HEIGHT (&self->info))
         gst_sam_track_forget_frame (self);
-        fresh = TRUE;
-      }
       break;
   }
   gst_sam_meta_add (buf, self->report);
-  gst_sam_pad_push (self, buf, fresh);
+  gst_sam_pad_push (self, buf, verdict == VERDICT_INFER);
   if (step_ns)
     account (self, &times, step_ns, now_ns () - start - self->overlay.pushing);
   return GST_FLOW_OK;

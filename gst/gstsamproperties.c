@@ -352,7 +352,8 @@ install_stream_properties (GObjectClass * klass)
    * Prompts for the first frame of every stream, `;` between them:
    * `point,x=,y=[,positive=]`, `box,x=,y=,w=,h=`, `mask,location=FILE.png`,
    * each with `normalized=true` where coordinates run from 0 to 1, and `id=`
-   * where several are for one object. Also applied after a seek.
+   * where several are for one object. Applied again after every seek, and
+   * where a segment is played again.
    *
    * Since: 0.1
    */

@@ -102,6 +102,7 @@ gst_sam_track_start (GstBaseTransform * base)
   self->image_size = info.image_size;
   self->passed = 0;
   self->since_reset = 0;
+  gst_sam_timeline_start (&self->timeline);
   gst_video_info_init (&self->info);
   gst_sam_stats_start (self->stats, &info);
   gst_sam_load_start (&self->load);
@@ -139,9 +140,8 @@ gst_sam_track_set_caps (GstBaseTransform * base, GstCaps * in, GstCaps * out)
   return TRUE;
 }
 
-/* Another stream: its first frame knows nothing of the last one's objects. */
-static void
-reset (GstSamTrack * self)
+void
+gst_sam_track_reset (GstSamTrack * self)
 {
   if (!self->since_reset)
     return;
@@ -174,6 +174,7 @@ gst_sam_track_sink_event (GstBaseTransform * base, GstEvent * event)
 {
   GstSamTrack *self = GST_SAM_TRACK (base);
 
+  gst_sam_timeline_note_event (&self->timeline, event);
   switch (GST_EVENT_TYPE (event)) {
     case GST_EVENT_CUSTOM_DOWNSTREAM:
     case GST_EVENT_CUSTOM_DOWNSTREAM_OOB:
@@ -186,14 +187,14 @@ gst_sam_track_sink_event (GstBaseTransform * base, GstEvent * event)
       }
       break;
     case GST_EVENT_STREAM_START:
-      reset (self);
+      gst_sam_track_reset (self);
       break;
     case GST_EVENT_EOS:
       post_stats (self);
       break;
     case GST_EVENT_FLUSH_STOP:
       gst_sam_load_flush (&self->load);
-      reset (self);
+      gst_sam_track_reset (self);
       break;
     default:
       break;

@@ -7,6 +7,7 @@
 #include "gstsampad.h"
 #include "gstsamqueue.h"
 #include "gstsamstats.h"
+#include "gstsamtimeline.h"
 #include "gstsamtrack.h"
 
 #include <samtrack/samtrack.h>
@@ -48,6 +49,7 @@ struct _GstSamTrack
   GstVideoInfo info;
   gint image_size;              /* side of the model's input, px */
   guint passed;                 /* frames since the last inference */
+  GstSamTimeline timeline;
   guint since_reset;            /* frames of this stream */
   GstSamReport *report;         /* of the last inference; owns its mask */
   guint8 state[GST_SAM_MAX_OBJECTS + 1];        /* last state + 1, by slot */
@@ -107,6 +109,12 @@ void gst_sam_track_refuse (gpointer self, const GstSamPrompt * prompt,
 gboolean gst_sam_track_prompt_structure (GstSamTrack * self,
     const GstStructure * structure);
 void gst_sam_track_apply_initial_prompt (GstSamTrack * self);
+
+/* gstsamtrack.c */
+
+/* Another stream, or another place in it: its first frame knows nothing of the
+ * objects before it. Streaming thread. */
+void gst_sam_track_reset (GstSamTrack * self);
 
 /* gstsamframe.c */
 
