@@ -55,8 +55,8 @@ class Trainer(unittest.TestCase):
             torch.manual_seed(seed)
             random.seed(seed)
             found = []
-            for run.step in range(60):
-                found.append(run.shape())
+            for step in range(60):
+                found.append(run.shape(step))
                 torch.rand(seed)
             shapes.append(found)
         self.assertEqual(*shapes)

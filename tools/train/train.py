@@ -9,8 +9,10 @@ It can be killed at any moment: checkpoints are written beside and renamed.
 """
 
 import argparse
+import collections
 import ctypes
 import datetime
+import functools
 import json
 import math
 import os
@@ -29,6 +31,7 @@ import torch.multiprocessing
 import bank
 import bodies
 import data
+import feeder
 import losses
 import model
 import outlines
@@ -63,6 +66,7 @@ def arguments():
     p.add_argument("--workers", type=int, default=0, help="processes that share the batch (default: one a core)")
     p.add_argument("--save-seconds", type=float, default=180, help="between two checkpoints")
     p.add_argument("--bank-mib", type=int, default=600, help="memory for video frames")
+    p.add_argument("--feeders", type=int, default=0, help="processes that make clips ahead (default: the trainer's own)")
     p.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     p.add_argument("--compile", action="store_true", help="compile the image encoder")
     p.add_argument("--seed", type=int, default=0)
@@ -146,7 +150,7 @@ class Run:
             self.net.load_state_dict(state["net"])
         except RuntimeError as error:
             raise Refused(f"{self.path}: of another architecture ({str(error).splitlines()[-1].strip()})") from None
-        self.average = state["average"]
+        self.average = {k: v.to(self.args.device) for k, v in state["average"].items()}
         for optimizer, own in zip(self.optimizers, state["optimizers"]):
             optimizer.load_state_dict(own)
         self.step, self.seconds = state["step"], state["seconds"]
@@ -157,12 +161,12 @@ class Run:
     def part(self):
         return min(1.0, self.seconds / (60 * self.args.minutes))
 
-    def shape(self):
-        """(clips, frames, prompt, frame to correct or None) of the next step; alike in all workers, which wait for each other.
+    def shape(self, step):
+        """(clips, frames, prompt, frame to correct or None) of a step; alike in all workers, which wait for each other.
 
         Single pictures are asked by all prompts; the last number is then how often each answer is corrected.
         """
-        batch, longest, dice = self.args.batch, self.args.frames, random.Random(self.step)
+        batch, longest, dice = self.args.batch, self.args.frames, random.Random(step)
         if self.part < self.young or dice.random() < self.args.stills:
             return 3 * batch, 1, None, dice.choice((0, 0, 0, 1, 2))
         lengths = [n for n in LENGTHS if n <= max(longest, LENGTHS[0])]
@@ -283,7 +287,30 @@ def follow_outlines(args, videos, drawn):
     return found
 
 
-def train(args, run, generator, held, first):
+class Source:
+    """Shapes and clips, step after step; made ahead where there are feeders."""
+
+    def __init__(self, args, run, found):
+        self.run, self.device = run, args.device
+        self.generator = generator_of(args, found, run.net.image_size, args.device)
+        self.asked, self.ticket, self.most = collections.deque(), run.step, 2 * args.feeders
+        if args.feeders:
+            maker = functools.partial(generator_of, args, found, run.net.image_size, "cpu")
+            self.feeder = feeder.Feeder(maker, args.feeders, torch.initial_seed() % 2**31)
+
+    def next(self):
+        if not self.most:
+            shape = self.run.shape(self.run.step)
+            return shape, self.generator(*shape[:2])
+        while len(self.asked) < self.most:
+            self.asked.append((self.ticket, self.run.shape(self.ticket)))
+            self.feeder.ask(self.ticket, *self.asked[-1][1][:2])
+            self.ticket += 1
+        ticket, shape = self.asked.popleft()
+        return shape, self.feeder.take(ticket, self.device)
+
+
+def train(args, run, source, held, first):
     """Until the time is over. held: outlines to measure on, or None; first: this worker logs and writes."""
     net, log = run.net, Log(args.out) if first else None
     if args.compile:
@@ -291,8 +318,7 @@ def train(args, run, generator, held, first):
     kind_of_device = args.device.split(":")[0]
     saved = clock = time.time()
     while run.seconds < 60 * args.minutes:
-        count, frames, kind, corrected = run.shape()
-        clips = generator(count, frames)
+        (count, frames, kind, corrected), clips = source.next()
         made = time.time()
         with torch.autocast(kind_of_device, torch.bfloat16):
             if frames == 1:
@@ -306,7 +332,7 @@ def train(args, run, generator, held, first):
         if first:
             log.add(cost, ious, seen, frames == 1, now - clock, made - clock, count * frames * args.workers)
             if len(log) == 20:
-                log.write(run, watch.numbers(net, generator, held) if run.step % 100 < 20 else {})
+                log.write(run, watch.numbers(net, source.generator, held) if run.step % 100 < 20 else {})
         clock = now
         if first and now - saved > args.save_seconds:
             run.save()
@@ -372,10 +398,13 @@ def work(rank, args, found, meeting):
     if args.workers > 1:
         for p in net.parameters():
             torch.distributed.broadcast(p.data, 0)
-    videos, followed, drawn, held = found
-    kept = bank.Bank(videos, followed, args.device, outlines=drawn)
-    held = bank.Bank(videos, None, args.device, outlines=held) if held else None
-    train(args, run, data.Generator(kept, net.image_size, args.device, targets=args.targets), held, rank == 0)
+    held = bank.Bank(found[0], None, args.device, outlines=found[3]) if found[3] else None
+    train(args, run, Source(args, run, found), held, rank == 0)
+
+
+def generator_of(args, found, size, device):
+    videos, followed, drawn, _ = found
+    return data.Generator(bank.Bank(videos, followed, device, outlines=drawn), size, device, targets=args.targets)
 
 
 def follow_the_first(*rest):
@@ -408,7 +437,7 @@ def main():
         os.makedirs(args.out, exist_ok=True)
         check_room(args.out, args.bank_mib)
         start(args)
-    except (Refused, bank.BankError, model.ModelError, OSError) as error:
+    except (Refused, bank.BankError, feeder.FeederError, model.ModelError, OSError) as error:
         print(f"train.py: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
