@@ -1,5 +1,6 @@
 import unittest
 
+import evaluate
 import measures
 import numpy as np
 
@@ -40,6 +41,22 @@ class Boundary(unittest.TestCase):
 
     def test_one_empty(self):
         self.assertEqual(measures.boundary(np.zeros((120, 160), bool), disc(60, 60, 20)), 0)
+
+
+class Clicks(unittest.TestCase):
+    def test_the_innermost_point_and_one_near_it(self):
+        for x, y, r in ((60, 50, 30), (100, 70, 12), (40, 40, 5)):
+            mask = disc(x, y, r)
+            self.assertLessEqual(np.hypot(*np.subtract(evaluate.point_of(mask), (x, y))), 1.5)
+            off = np.hypot(*np.subtract(evaluate.near_of(mask), (x, y)))
+            self.assertTrue(0 < off <= r / 2 + 1.5, off)
+            self.assertEqual(evaluate.near_of(mask), evaluate.near_of(mask.copy()))
+
+    def test_the_frame_ends_a_thing(self):
+        """Half of a disc is seen: its middle is not on the frame's edge."""
+        x, y = evaluate.point_of(disc(0, 60, 40))
+        self.assertGreater(x, 10)
+        self.assertAlmostEqual(y, 60, delta=2)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@
     evaluate.py --clips DIR --engine          the same through our own pipeline (build/gst)
 
 DIR/<clip>/frames/*.jpg and DIR/<clip>/masks/*.png. The first mask gives three prompts: itself, its
-box, and its innermost point. J and F are means over frames 1 to the end, then over clips. The last
+box, and its innermost point; --prompts near gives a click nearer to it than to the outline, as people hit it. J and F are means over frames 1 to the end, then over clips. The last
 line is JSON.
 """
 
@@ -25,7 +25,7 @@ import numpy as np
 import measures
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
-PROMPTS = ("mask", "box", "point")
+PROMPTS = ("mask", "box", "point", "near")
 
 
 class Refused(Exception):
@@ -39,7 +39,7 @@ def arguments():
     p.add_argument("--engine", action="store_true", help="through gst-launch-1.0 and our own element")
     p.add_argument("--plugins", default=os.path.join(ROOT, "build/gst"), help="where --engine finds the element")
     p.add_argument("--precision", default="fp32", help="the element's, with --engine")
-    p.add_argument("--prompts", default=",".join(PROMPTS), help="which of mask, box, point")
+    p.add_argument("--prompts", default=",".join(PROMPTS[:3]), help=f"which of {', '.join(PROMPTS)}")
     p.add_argument("--only", help="one clip")
     return p.parse_args()
 
@@ -68,11 +68,25 @@ def box_of(mask):
     return int(x.min()), int(y.min()), int(x.max() - x.min() + 1), int(y.max() - y.min() + 1)
 
 
+def depth(mask):
+    """Each pixel's distance to the outside; what lies beyond the frame counts as outside."""
+    return cv2.distanceTransform(np.pad(mask.astype(np.uint8), 1), cv2.DIST_L2, cv2.DIST_MASK_PRECISE)[1:-1, 1:-1]
+
+
 def point_of(mask):
-    """The pixel farthest from the outside; what lies beyond the frame counts as outside."""
-    depth = cv2.distanceTransform(np.pad(mask.astype(np.uint8), 1), cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
-    y, x = np.unravel_index(depth.argmax(), depth.shape)
-    return int(x - 1), int(y - 1)
+    """The pixel farthest from the outside."""
+    y, x = np.unravel_index(depth(mask).argmax(), mask.shape)
+    return int(x), int(y)
+
+
+def near_of(mask):
+    """A pixel, the same every time, of those at least half as far from the outside."""
+    y, x = np.nonzero(depth(mask) >= 0.5 * depth(mask).max())
+    i = np.random.default_rng(0).integers(len(x))
+    return int(x[i]), int(y[i])
+
+
+CLICKS = {"point": point_of, "near": near_of}
 
 
 class Torch:
@@ -98,7 +112,7 @@ class Torch:
             x, y, w, h = box_of(first)
             yield one.prompt_points(next(images), [[x, y], [x + w, y + h]], [2, 3]).numpy()
         else:
-            yield one.prompt_points(next(images), [point_of(first)], [1]).numpy()
+            yield one.prompt_points(next(images), [CLICKS[kind](first)], [1]).numpy()
         for image in images:
             yield one.track(image).numpy()
 
@@ -118,7 +132,7 @@ class Engine:
             return f"mask,location={name}"
         if kind == "box":
             return "box,x={},y={},w={},h={}".format(*box_of(first))
-        return "point,x={},y={}".format(*point_of(first))
+        return "point,x={},y={}".format(*CLICKS[kind](first))
 
     def run(self, folder, prompt):
         command = (
@@ -163,10 +177,14 @@ def main():
             folders = [d for d in folders if os.path.basename(d) == args.only]
         if not folders:
             raise Refused(f"{args.clips}: no clip (a folder with frames/ and masks/) in it")
+        kinds = args.prompts.split(",")
+        wrong = [k for k in kinds if k not in PROMPTS]
+        if wrong:
+            raise Refused(f"--prompts: {wrong[0]!r} is none of {', '.join(PROMPTS)}")
         if not os.path.exists(args.model):
             raise Refused(f"{args.model}: no such file")
         runner = Engine(args.model, args.plugins, args.precision) if args.engine else Torch(args.model)
-        report([score_clip(runner, d, args.prompts.split(",")) for d in folders], begun)
+        report([score_clip(runner, d, kinds) for d in folders], begun)
     except Refused as error:
         print(f"evaluate.py: {error}", file=sys.stderr)
         return 1
