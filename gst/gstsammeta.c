@@ -248,8 +248,27 @@ copy_field (GQuark field, const GValue * value, gpointer dest)
   return TRUE;
 }
 
+gboolean
+gst_sam_meta_same_picture (const GstVideoInfo * from, const GstVideoInfo * to)
+{
+  gint64 bars;
+  gint n, d;
+
+  /* Of the picture, in pixels of @to. */
+  if (!gst_util_fraction_multiply (from->width, from->height, from->par_n,
+          from->par_d, &n, &d) ||
+      !gst_util_fraction_multiply (n, d, to->par_d, to->par_n, &n, &d) ||
+      n < 1 || d < 1)
+    return FALSE;
+  bars = to->height - (gint64) gst_util_uint64_scale_int (to->width, d, n);
+  if (bars < 0)
+    bars = to->width - (gint64) gst_util_uint64_scale_int (to->height, n, d);
+  return bars <= 2;
+}
+
 /* Follow the frame through elements that copy or scale it. What cuts or turns
- * it loses the meta: better none than a wrong one. */
+ * it loses the meta, and so does what changes its display aspect ratio: a
+ * scaler stretches the picture or adds bars then, and does not say which. */
 static gboolean
 gst_sam_meta_transform (GstBuffer * dest, GstCustomMeta * meta,
     GstBuffer * buffer, GQuark type, gpointer data, gpointer user)
@@ -260,7 +279,8 @@ gst_sam_meta_transform (GstBuffer * dest, GstCustomMeta * meta,
   gboolean readable;
 
   if (!GST_META_TRANSFORM_IS_COPY (type) &&
-      !GST_VIDEO_META_TRANSFORM_IS_SCALE (type))
+      (!GST_VIDEO_META_TRANSFORM_IS_SCALE (type) ||
+          !gst_sam_meta_same_picture (size->in_info, size->out_info)))
     return FALSE;
   report = g_new (GstSamReport, 1);
   readable = gst_sam_meta_read (report, &meta->meta);

@@ -66,6 +66,11 @@ gboolean gst_sam_meta_read (GstSamReport * report, GstMeta * meta);
 void gst_sam_report_objects_to_value (const GstSamReport * report,
     GValue * array);
 
+/* Whether a picture of one kind fills frames of the other without being
+ * distorted. A bar of one pixel on either side is no distortion. */
+gboolean gst_sam_meta_same_picture (const GstVideoInfo * from,
+    const GstVideoInfo * to);
+
 /* Stretch boxes and areas to another frame size. */
 void gst_sam_report_scale (GstSamReport * report, gint width, gint height);
 

@@ -131,9 +131,14 @@ static gboolean
 gst_sam_track_set_caps (GstBaseTransform * base, GstCaps * in, GstCaps * out)
 {
   GstSamTrack *self = GST_SAM_TRACK (base);
+  const GstVideoInfo last = self->info;
 
   if (!gst_video_info_from_caps (&self->info, in))
     return FALSE;
+  /* The last masks are of another picture: the next frame is tracked on. */
+  if (GST_VIDEO_INFO_FORMAT (&last) != GST_VIDEO_FORMAT_UNKNOWN &&
+      !gst_sam_meta_same_picture (&last, &self->info))
+    gst_sam_track_forget_frame (self);
   gst_sam_queue_set_frame_size (self->queue, self->info.width,
       self->info.height);
   gst_sam_pad_set_caps (self);

@@ -71,6 +71,138 @@ GST_START_TEST (test_it_is_scaled)
 
 GST_END_TEST;
 
+/* A tracked frame of the scene, as it would come from samtrack. */
+static GstBuffer *
+new_tracked (const gchar * caps)
+{
+  GstHarness *h = gst_harness_new_parse ("samtrack initial-prompt=" SQUARE_BOX);
+  GstBuffer *buf;
+
+  gst_harness_set_src_caps_str (h, caps);
+  buf = sam_harness_run (h, 0);
+  gst_harness_teardown (h);
+  return buf;
+}
+
+static GstBuffer *
+push_through (const gchar * launch, const gchar * caps, GstBuffer * frame)
+{
+  GstHarness *h = gst_harness_new_parse (launch);
+  GstBuffer *buf;
+
+  gst_harness_set_src_caps_str (h, caps);
+  buf = gst_harness_push_and_pull (h, gst_buffer_copy_deep (frame));
+  gst_harness_teardown (h);
+  return buf;
+}
+
+static guint
+count_differences (GstBuffer * a, GstBuffer * b, gint tolerance)
+{
+  GstMapInfo p, q;
+  guint n = 0;
+  gsize i;
+
+  fail_unless (gst_buffer_map (a, &p, GST_MAP_READ));
+  fail_unless (gst_buffer_map (b, &q, GST_MAP_READ));
+  fail_unless_equals_int (p.size, q.size);
+  for (i = 0; i < p.size; i += 4) {
+    n += ABS (p.data[i] - q.data[i]) > tolerance ||
+        ABS (p.data[i + 1] - q.data[i + 1]) > tolerance ||
+        ABS (p.data[i + 2] - q.data[i + 2]) > tolerance;
+  }
+  gst_buffer_unmap (a, &p);
+  gst_buffer_unmap (b, &q);
+  return n;
+}
+
+#define DRAW "samoverlay opacity=1 draw-outlines=false draw-ids=false " \
+    "draw-scores=false"
+
+/* @to of GStreamer's scaler; whether the picture is known to fill the frame. */
+static const struct
+{
+  const gchar *from, *to;
+  gboolean kept;
+} scalings[] = {
+  {"width=320,height=240,pixel-aspect-ratio=1/1", "width=160,height=120", TRUE},
+  {"width=320,height=240,pixel-aspect-ratio=1/1", "width=160,height=200", TRUE},
+  {"width=320,height=240,pixel-aspect-ratio=2/1",
+      "width=320,height=120,pixel-aspect-ratio=1/1", TRUE},
+  {"width=320,height=240,pixel-aspect-ratio=16/15",
+      "width=640,height=480,pixel-aspect-ratio=16/15", TRUE},
+  {"width=320,height=180,pixel-aspect-ratio=1/1",
+      "width=426,height=240,pixel-aspect-ratio=1/1", TRUE},
+  {"width=320,height=180,pixel-aspect-ratio=1/1",
+      "width=214,height=120,pixel-aspect-ratio=1/1", TRUE},
+  {"width=320,height=240,pixel-aspect-ratio=1/1",
+      "width=320,height=320,pixel-aspect-ratio=1/1", FALSE},
+  {"width=320,height=240,pixel-aspect-ratio=1/1",
+      "width=640,height=240,pixel-aspect-ratio=1/1", FALSE},
+  {"width=320,height=240,pixel-aspect-ratio=1/1",
+      "width=320,height=240,pixel-aspect-ratio=2/1", FALSE},
+  {"width=320,height=240,pixel-aspect-ratio=4/3",
+      "width=320,height=180,pixel-aspect-ratio=4/3", FALSE},
+};
+
+/* Scaled and drawn on must be drawn on and scaled, whether there are bars or
+ * not, unless the meta is dropped. */
+static void
+check_scaling (guint i, const gchar * scaler)
+{
+  gchar *caps = g_strdup_printf ("video/x-raw,format=RGBA,framerate=30/1,%s",
+      scalings[i].from);
+  gchar *after = g_strdup_printf ("%s ! capsfilter "
+      "caps=video/x-raw,format=RGBA,%s ! " DRAW, scaler, scalings[i].to);
+  gchar *before = g_strdup_printf (DRAW " ! %s ! capsfilter "
+      "caps=video/x-raw,format=RGBA,%s", scaler, scalings[i].to);
+  GstBuffer *frame = new_tracked (caps);
+  GstBuffer *a = push_through (after, caps, frame);
+  GstBuffer *b = push_through (before, caps, frame);
+  GstCustomMeta *meta = gst_buffer_get_custom_meta (a, "GstSamTrackMeta");
+  const GstStructure *object;
+  guint differences, limit;
+
+  fail_if (scalings[i].kept && !meta, "%s, %s to %s: the meta is lost", scaler,
+      scalings[i].from, scalings[i].to);
+  if (meta) {
+    object = sam_get_object (gst_custom_meta_get_structure (meta), 0);
+    /* along the edge, two pixels of the tracked frame wide */
+    limit = 2 * 2 * (sam_get_int (object, "w") + sam_get_int (object, "h")) *
+        MAX (1, sam_get_int (gst_custom_meta_get_structure (meta), "width") /
+        320.);
+    differences = count_differences (a, b, 24);
+    fail_unless (differences < limit, "%s, %s to %s: %u pixels differ", scaler,
+        scalings[i].from, scalings[i].to, differences);
+  }
+  gst_buffer_unref (a);
+  gst_buffer_unref (b);
+  gst_buffer_unref (frame);
+  g_free (before);
+  g_free (after);
+  g_free (caps);
+}
+
+GST_START_TEST (test_scaling_comes_before_or_after_drawing)
+{
+  static const gchar *scalers[] = { "videoscale",
+    "videoscale add-borders=false", "videoconvertscale"
+  };
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (scalers); i++) {
+    GstElementFactory *factory = gst_element_factory_find (i < 2 ?
+        "videoscale" : scalers[i]);
+
+    fail_unless (factory || i == 2);    /* videoconvertscale: since 1.22 */
+    if (factory)
+      check_scaling (__i__, scalers[i]);
+    gst_clear_object (&factory);
+  }
+}
+
+GST_END_TEST;
+
 /* Cut or turned frames lose it: better none than a wrong one. */
 GST_START_TEST (test_it_is_lost_rather_than_wrong)
 {
@@ -144,6 +276,8 @@ meta_suite (void)
 
   tcase_add_test (tc, test_it_is_copied);
   tcase_add_test (tc, test_it_is_scaled);
+  tcase_add_loop_test (tc, test_scaling_comes_before_or_after_drawing, 0,
+      G_N_ELEMENTS (scalings));
   tcase_add_test (tc, test_it_is_lost_rather_than_wrong);
   tcase_add_test (tc, test_holes_are_filled);
   return s;

@@ -373,7 +373,7 @@ GST_START_TEST (test_caps_change_in_mid_stream)
 
   gst_buffer_unref (buf);
   gst_harness_set_src_caps_str (h,
-      "video/x-raw,format=NV12,width=640,height=360,framerate=30/1");
+      "video/x-raw,format=NV12,width=640,height=480,framerate=30/1");
   /* stale: the last box, stretched to the new size */
   buf = sam_harness_run (h, 1);
   meta = sam_get_meta (buf);
@@ -387,6 +387,14 @@ GST_START_TEST (test_caps_change_in_mid_stream)
   fail_unless_equals_string (gst_structure_get_string (meta, "state"), "ok");
   fail_unless_equals_uint64 (sam_get_id (meta, 0), 1);
   fail_unless (sam_meta_iou (meta, 0) > GOOD_IOU);
+  gst_buffer_unref (buf);
+  /* another picture: the last masks cannot fit, so it is tracked on at once */
+  gst_harness_set_src_caps_str (h,
+      "video/x-raw,format=NV12,width=640,height=360,framerate=30/1");
+  buf = sam_harness_run (h, 3);
+  meta = sam_get_meta (buf);
+  fail_unless_equals_string (gst_structure_get_string (meta, "state"), "ok");
+  fail_unless_equals_uint64 (sam_get_id (meta, 0), 1);
   gst_buffer_unref (buf);
   gst_harness_teardown (h);
 }
