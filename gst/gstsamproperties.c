@@ -266,7 +266,7 @@ install_model_properties (GObjectClass * klass)
   g_object_class_install_property (klass, PROP_THREADS,
       g_param_spec_uint ("threads", "Threads",
           "Threads of the CPU backend (0: as many as there are processors)", 0,
-          1024, 0, SETTABLE_READY));
+          SAM_MAX_THREADS, 0, SETTABLE_READY));
   /**
    * GstSamTrack:max-objects:
    *

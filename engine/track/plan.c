@@ -1,6 +1,7 @@
 // The memory of a tracker: laid out once by measuring, then over real blocks by the same code.
 #include "track.h"
 
+#include <limits.h>
 #include <string.h>
 
 enum {
@@ -256,9 +257,9 @@ int sam_params_check(const struct sam_params *p, struct sam_error *error)
         return sam_fail(error, SAM_EINVAL, "params is NULL");
     if (check_range("max_objects", p->max_objects, 1, SAM_MAX_OBJECTS, error) ||
         check_range("max_cond_frames", p->max_cond_frames, 2, SAM_MAX_COND, error) ||
-        check_range("lost_after", p->lost_after, 1, big, error) ||
+        check_range("lost_after", p->lost_after, 1, INT_MAX, error) ||
         check_range("fill_holes", p->fill_holes, 0, big, error) ||
-        check_range("threads", p->threads, 0, 1024, error) ||
+        check_range("threads", p->threads, 0, SAM_MAX_THREADS, error) ||
         check_range("device", p->device, -1, 1024, error) ||
         check_range("budget_mib", p->budget_mib, 0, big, error) ||
         check_range("backend", (int) p->backend, SAM_BACKEND_AUTO, SAM_BACKEND_CUDA, error) ||

@@ -224,6 +224,69 @@ GST_START_TEST (test_more_prompts_than_slots_at_the_start)
 
 GST_END_TEST;
 
+static void
+set_number (GObject * object, GParamSpec * pspec, gboolean highest)
+{
+  if (G_IS_PARAM_SPEC_INT (pspec))
+    g_object_set (object, pspec->name, highest ?
+        G_PARAM_SPEC_INT (pspec)->maximum : G_PARAM_SPEC_INT (pspec)->minimum,
+        NULL);
+  else
+    g_object_set (object, pspec->name, highest ?
+        G_PARAM_SPEC_UINT (pspec)->maximum : G_PARAM_SPEC_UINT (pspec)->minimum,
+        NULL);
+}
+
+/* What a property promises in its range, the engine takes. */
+static guint
+check_range (GstElement * element, GstBus * bus, GParamSpec * pspec)
+{
+  GValue value = G_VALUE_INIT;
+  guint highest;
+
+  if (!(pspec->flags & GST_PARAM_MUTABLE_READY) ||
+      !(G_IS_PARAM_SPEC_INT (pspec) || G_IS_PARAM_SPEC_UINT (pspec)))
+    return 0;
+  g_value_init (&value, pspec->value_type);
+  g_object_get_property (G_OBJECT (element), pspec->name, &value);
+  for (highest = 0; highest < 2; highest++) {
+    gchar *text = NULL;
+
+    set_number (G_OBJECT (element), pspec, highest);
+    gst_element_set_state (element, GST_STATE_PAUSED);
+    sam_count_messages (bus, GST_MESSAGE_ERROR, &text);
+    fail_unless (text == NULL, "the %s %s: '%s'",
+        highest ? "highest" : "lowest", pspec->name, text);
+    gst_element_set_state (element, GST_STATE_NULL);
+    g_object_set_property (G_OBJECT (element), pspec->name, &value);
+  }
+  g_value_unset (&value);
+  return 1;
+}
+
+GST_START_TEST (test_both_ends_of_every_range)
+{
+  GstElement *element = gst_element_factory_make ("samtrack", NULL);
+  GstBus *bus = gst_bus_new ();
+  GParamSpec **specs;
+  guint i, n, checked = 0;
+
+  gst_object_ref_sink (element);
+  gst_element_set_bus (element, bus);
+  specs = g_object_class_list_properties (G_OBJECT_GET_CLASS (element), &n);
+  /* It heeds no device. */
+  gst_util_set_object_arg (G_OBJECT (element), "backend", "cpu");
+  for (i = 0; i < n; i++)
+    checked += check_range (element, bus, specs[i]);
+  fail_unless (checked >= 5, "%u properties", checked);
+  g_free (specs);
+  gst_element_set_bus (element, NULL);
+  gst_object_unref (bus);
+  gst_object_unref (element);
+}
+
+GST_END_TEST;
+
 /* The engine logs while it opens: that is in the middle of the start. */
 static void
 set_while_it_opens (GstDebugCategory * category, GstDebugLevel level,
@@ -287,6 +350,7 @@ settings_suite (void)
   tcase_add_test (tc, test_what_only_ready_may_change);
   tcase_add_test (tc, test_max_objects_raised_while_it_plays);
   tcase_add_test (tc, test_more_prompts_than_slots_at_the_start);
+  tcase_add_test (tc, test_both_ends_of_every_range);
   tcase_add_test (tc, test_settings_stay_while_the_model_is_opened);
   return s;
 }

@@ -241,6 +241,8 @@ static void check_open(const char *model)
     refused(SAM_EINVAL, "lost_after = 0", sam_tracker_open(&t, &q, &error));
     q = p, q.threads = -1;
     refused(SAM_EINVAL, "threads = -1", sam_tracker_open(&t, &q, &error));
+    q = p, q.threads = SAM_MAX_THREADS + 1;
+    refused(SAM_EINVAL, "threads = 257: wanted 0 to 256", sam_tracker_open(&t, &q, &error));
     q = p, q.budget_mib = -5;
     refused(SAM_EINVAL, "budget_mib = -5", sam_tracker_open(&t, &q, &error));
     q = p, q.backend = (enum sam_backend) 9;

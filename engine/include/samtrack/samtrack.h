@@ -109,6 +109,8 @@ enum sam_refine {
 
 enum sam_log_level { SAM_LOG_ERROR, SAM_LOG_WARNING, SAM_LOG_INFO, SAM_LOG_DEBUG };
 
+enum { SAM_MAX_THREADS = 256 };
+
 struct sam_params {
     // .safetensors (Meta's or Hugging Face's names) or .pt. NULL: the embedded model, looked
     // for in $SAMTRACK_MODEL, the installed data directory, and beside the build.
@@ -128,7 +130,7 @@ struct sam_params {
     void *cuda_context, *cuda_stream;
 
     enum sam_precision precision;
-    int threads; // of the CPU backend; 0: as many as there are processors
+    int threads; // of the CPU backend, at most SAM_MAX_THREADS; 0: as many as there are processors
 
     int max_objects;     // 1 .. 255; memory is sized by it at open, a frame never allocates
     int max_cond_frames; // K: prompted frames kept per object, the first and the latest K - 1; >= 2

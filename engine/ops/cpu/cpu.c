@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_THREADS = 256 };
-
 static const char *const level_names[] = {
     [SAM_CPU_GENERIC]     = "generic",
     [SAM_CPU_AVX2]        = "avx2",
@@ -39,9 +37,9 @@ static int resolve_precision(struct sam_queue *q, enum sam_cpu_level level)
 
 static int cpu_open(struct sam_queue *q, int device, int threads)
 {
-    if (threads < 0 || threads > MAX_THREADS) {
+    if (threads < 0 || threads > SAM_MAX_THREADS) {
         sam_queue_fail(q, SAM_EINVAL, "threads is %d, wanted 0 (one per processor) to %d", threads,
-                       MAX_THREADS);
+                       SAM_MAX_THREADS);
         return q->status;
     }
     const enum sam_cpu_level level = choose_level();

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "samtrack/samtrack.h"
+
 // How long a thread without work looks for more before it sleeps: longer than the gap between
 // two operations of one step, far shorter than the gap between two frames.
 enum { SPIN_NS = 40000 };
@@ -66,7 +68,7 @@ static int count_processors(void)
     if (sched_getaffinity(0, sizeof(set), &set))
         return 1;
     const int n = CPU_COUNT(&set);
-    return n > 0 ? n : 1;
+    return n < 1 ? 1 : n < SAM_MAX_THREADS ? n : SAM_MAX_THREADS;
 }
 
 static bool is_open(uint64_t ticket)
