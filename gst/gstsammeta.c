@@ -40,8 +40,17 @@ find_name (const gchar ** names, guint n, const gchar * name)
 static gint
 scale (gint value, gint from, gint to)
 {
-  return from > 0 ? (gint) gst_util_uint64_scale_int_round (MAX (value, 0), to,
-      from) : value;
+  return from > 0 ? (gint) MIN (gst_util_uint64_scale_int_round (MAX (value,
+                  0), to, from), G_MAXINT) : value;
+}
+
+/* No area is larger than its frame, whatever a meta from outside says. */
+static guint
+clip_area (gdouble area, gint width, gint height)
+{
+  const gdouble most = (gdouble) MAX (width, 0) * MAX (height, 0);
+
+  return CLAMP (area, 0, MIN (most, G_MAXUINT));
 }
 
 /* Edges are scaled, not sizes, so that neighbours stay neighbours. */
@@ -57,8 +66,8 @@ scale_box (GstSamObject * object, gint width, gint height, gint to_width,
   object->w = x1 - object->x;
   object->h = y1 - object->y;
   if (width > 0 && height > 0)
-    object->area = (gdouble) object->area * to_width / width *
-        to_height / height + 0.5;
+    object->area = clip_area ((gdouble) object->area * to_width / width *
+        to_height / height + 0.5, to_width, to_height);
 }
 
 void
@@ -117,6 +126,7 @@ object_from_structure (GstSamObject * object, const GstStructure * s,
       gst_structure_get_string (s, "state"));
   clip (&object->x, &object->w, width);
   clip (&object->y, &object->h, height);
+  object->area = clip_area (object->area, width, height);
 }
 
 void
@@ -138,14 +148,14 @@ static void
 add_region (GstBuffer * buffer, const GstSamReport * report,
     const GstSamObject * object)
 {
-  static GQuark type = 0;
+  /* It has 31 bits for an id. A longer one stands in "samtrack" alone. */
+  const gboolean fits = object->id <= G_MAXINT;
   GstVideoRegionOfInterestMeta *roi;
 
-  if (!type)
-    type = g_quark_from_static_string ("object");
-  roi = gst_buffer_add_video_region_of_interest_meta_id (buffer, type,
+  roi = gst_buffer_add_video_region_of_interest_meta (buffer, "object",
       object->x, object->y, object->w, object->h);
-  roi->id = (gint) object->id;
+  if (fits)
+    roi->id = (gint) object->id;
   gst_video_region_of_interest_meta_add_param (roi,
       gst_structure_new ("samtrack",
           "id", G_TYPE_UINT64, object->id,
@@ -155,9 +165,10 @@ add_region (GstBuffer * buffer, const GstSamReport * report,
           "stale", G_TYPE_BOOLEAN, report->state == GST_SAM_REPORT_STALE,
           NULL));
   /* what DLStreamer's elements look for */
-  gst_video_region_of_interest_meta_add_param (roi,
-      gst_structure_new ("object_id", "id", G_TYPE_INT, (gint) object->id,
-          NULL));
+  if (fits)
+    gst_video_region_of_interest_meta_add_param (roi,
+        gst_structure_new ("object_id", "id", G_TYPE_INT, (gint) object->id,
+            NULL));
 }
 
 static void

@@ -268,6 +268,106 @@ GST_START_TEST (test_holes_are_filled)
 
 GST_END_TEST;
 
+/* A frame of 64 x 48 whose meta says what no tracker says. */
+static GstBuffer *
+new_hostile_frame (GstHarness * h, gint width, gint height, guint area)
+{
+  GstBuffer *buf = sam_harness_frame (h, 0);
+  GstStructure *s = gst_custom_meta_get_structure (gst_buffer_add_custom_meta
+      (buf, "GstSamTrackMeta"));
+  GValue objects = G_VALUE_INIT, object = G_VALUE_INIT;
+
+  g_value_init (&objects, GST_TYPE_ARRAY);
+  g_value_init (&object, GST_TYPE_STRUCTURE);
+  g_value_take_boxed (&object, gst_structure_new ("object", "id",
+          G_TYPE_UINT64, G_GUINT64_CONSTANT (1), "slot", G_TYPE_UINT, 1,
+          "score", G_TYPE_DOUBLE, 1.0, "iou", G_TYPE_DOUBLE, 1.0, "x",
+          G_TYPE_INT, 0, "y", G_TYPE_INT, 0, "w", G_TYPE_INT, 10, "h",
+          G_TYPE_INT, 10, "area", G_TYPE_UINT, area, NULL));
+  gst_value_array_append_and_take_value (&objects, &object);
+  gst_structure_set (s, "version", G_TYPE_UINT, 1, "width", G_TYPE_INT, width,
+      "height", G_TYPE_INT, height, "state", G_TYPE_STRING, "ok", NULL);
+  gst_structure_take_value (s, "objects", &objects);
+  return buf;
+}
+
+GST_START_TEST (test_sizes_that_would_overflow)
+{
+  /* the names of GstSamTrackMeta are registered by the plugin */
+  GstElement *track = gst_element_factory_make ("samtrack", NULL);
+  GstHarness *h = gst_harness_new_parse ("videoscale ! "
+      "capsfilter caps=video/x-raw,width=640,height=480");
+  const GstStructure *meta;
+  GstBuffer *buf;
+
+  gst_harness_set_src_caps_str (h,
+      "video/x-raw,format=RGB,width=64,height=48,framerate=30/1");
+  buf = gst_harness_push_and_pull (h, new_hostile_frame (h, 64, 48,
+          G_MAXUINT));
+  meta = sam_get_meta (buf);
+  fail_unless_equals_int (sam_get_int (meta, "width"), 640);
+  fail_unless_equals_uint64 (sam_get_uint (sam_get_object (meta, 0), "area"),
+      640 * 480);
+  gst_buffer_unref (buf);
+  buf = gst_harness_push_and_pull (h, new_hostile_frame (h, G_MAXINT, 48, 9));
+  meta = sam_get_meta (buf);
+  fail_unless_equals_int (sam_get_int (meta, "width"), G_MAXINT);
+  fail_unless_equals_int (sam_get_int (meta, "height"), 480);
+  gst_buffer_unref (buf);
+  gst_harness_teardown (h);
+  gst_object_unref (gst_object_ref_sink (track));
+}
+
+GST_END_TEST;
+
+/* The region of that object, found by the id that its parameters hold. */
+static GstVideoRegionOfInterestMeta *
+find_region (GstBuffer * buf, guint64 id)
+{
+  GstVideoRegionOfInterestMeta *roi;
+  gpointer state = NULL;
+
+  while ((roi = (GstVideoRegionOfInterestMeta *)
+          gst_buffer_iterate_meta_filtered (buf, &state,
+              GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))) {
+    if (sam_get_uint64 (gst_video_region_of_interest_meta_get_param (roi,
+                "samtrack"), "id") == id)
+      return roi;
+  }
+  return NULL;
+}
+
+/* Of 4294967298 32 bits are 2, which is another object. */
+GST_START_TEST (test_ids_of_more_than_31_bits_are_not_cut)
+{
+  static const guint64 ids[] = { 2, G_MAXINT, G_GUINT64_CONSTANT (2147483648),
+    G_GUINT64_CONSTANT (4294967298)
+  };
+  GstHarness *h = sam_harness_new ("samtrack initial-prompt=\"" SQUARE_BOX
+      ",id=2;" SQUARE_BOX ",id=2147483647;" SQUARE_BOX ",id=2147483648;"
+      SQUARE_BOX ",id=4294967298\"", GST_VIDEO_FORMAT_I420, 320, 240);
+  GstBuffer *buf = sam_harness_run (h, 0);
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (ids); i++) {
+    GstVideoRegionOfInterestMeta *roi = find_region (buf, ids[i]);
+    const gboolean fits = ids[i] <= G_MAXINT;
+    GstStructure *param;
+
+    fail_unless (roi != NULL, "no region of %" G_GUINT64_FORMAT, ids[i]);
+    fail_unless_equals_int (roi->id, fits ? ids[i] : 0);
+    param = gst_video_region_of_interest_meta_get_param (roi, "object_id");
+    fail_unless (fits == (param != NULL));
+    if (param) {
+      fail_unless_equals_int (sam_get_int (param, "id"), ids[i]);
+    }
+  }
+  gst_buffer_unref (buf);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
 static Suite *
 meta_suite (void)
 {
@@ -280,6 +380,8 @@ meta_suite (void)
       G_N_ELEMENTS (scalings));
   tcase_add_test (tc, test_it_is_lost_rather_than_wrong);
   tcase_add_test (tc, test_holes_are_filled);
+  tcase_add_test (tc, test_sizes_that_would_overflow);
+  tcase_add_test (tc, test_ids_of_more_than_31_bits_are_not_cut);
   return s;
 }
 
