@@ -78,7 +78,11 @@ void sam_cuda_enter(struct sam_queue *q);
 void sam_cuda_leave(struct sam_queue *q);
 bool sam_cuda_holds(struct sam_queue *q, const void *p);
 
-// ---- backend.c
+// ---- ops.c
+
+const struct sam_ops *sam_cuda_ops(void);
+
+// ---- device.c
 
 // Launch a kernel that does nothing. False: the queue has failed.
 bool sam_cuda_probe(struct sam_queue *q);

@@ -1,8 +1,8 @@
 // Linked instead of the rest of cuda/ when the build has no CUDA backend.
 
-#include "ops/ops.h"
+#include "ops/backends.h"
 
-const struct sam_ops *sam_ops_cuda(void)
+const struct sam_device *sam_device_cuda(void)
 {
     return NULL;
 }

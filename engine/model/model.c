@@ -15,7 +15,7 @@
 // it, and what it is packed for.
 struct key {
     struct sam_file_id file;
-    const char *backend; // name of its table: a queue may have a table of its own
+    const char *backend; // as sam_queue_backend() says
     int device;
     const void *context;
     enum sam_precision precision;
@@ -30,7 +30,7 @@ struct sam_model_entry {
     struct sam_model_entry *next;
     void *constant;         // device memory
     float *host;
-    struct sam_queue queue; // of its own where the backend has memory of its own: to free it
+    struct sam_queue queue; // frees the memory: the loader's own may be closed by then
 };
 
 // The one global of the engine: weights are large, so every tracker of the process shares them.
@@ -42,8 +42,8 @@ static struct {
 
 static struct key key_of(const struct sam_model_file *f, const struct sam_queue *q)
 {
-    return (struct key) { *sam_weights_id(f->weights), q->ops->name, q->device, q->context,
-                          q->precision };
+    return (struct key) { *sam_weights_id(f->weights), sam_queue_backend(q), q->ordinal,
+                          q->context, q->precision };
 }
 
 static bool same_key(const struct key *a, const struct key *b)
@@ -139,40 +139,22 @@ static int load(struct sam_model_entry *e, const struct sam_weights *w, struct s
 
 static void destroy(struct sam_model_entry *e)
 {
-    struct sam_queue host = { .ops = sam_ops_ref() }; // memory of the host, as without `release`
-    struct sam_queue *q = e->queue.ops ? &e->queue : &host;
-    sam_queue_enter(q);
-    if (e->constant)
-        sam_queue_free(q, e->constant);
-    sam_queue_leave(q);
-    if (e->queue.ops)
-        sam_queue_close(&e->queue);
+    if (e->constant) {
+        sam_queue_enter(&e->queue);
+        sam_queue_free(&e->queue, e->constant);
+        sam_queue_leave(&e->queue);
+    }
+    sam_queue_close(&e->queue);
     free_parts(&e->model);
     free(e->host);
     free(e);
-}
-
-// Where memory is the device's, freeing it takes a queue, and the loader's may be gone by then.
-static int open_own_queue(struct sam_model_entry *e, const struct sam_queue *q,
-                          struct sam_error *error)
-{
-    if (!q->ops->release)
-        return SAM_OK;
-    e->queue = (struct sam_queue) {
-        .ops = q->ops, .log = q->log, .device = q->device, .precision = q->precision,
-        .context = q->is_given ? q->context : NULL, .is_given = q->is_given,
-    };
-    const int status = q->ops->open(&e->queue, q->device, 1);
-    if (status && error)
-        *error = e->queue.error;
-    return status;
 }
 
 // Load e from f; e's key and config are set. What a failure leaves, destroy() takes away.
 static int fill(struct sam_model_entry *e, const struct sam_model_file *f, struct sam_queue *q,
                 struct sam_error *error)
 {
-    int status = open_own_queue(e, q, error);
+    int status = sam_queue_open_beside(&e->queue, q, error);
     if (!status)
         status = make_parts(&e->model, error);
     if (!status)

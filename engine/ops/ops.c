@@ -483,7 +483,7 @@ void sam_op_draw_masks(struct sam_queue *q, const struct sam_draw_masks *p)
                                 NUMBER(labels.on_device), NUMBER(width), NUMBER(height), END };
     const bool on_device = p->labels.data && p->labels.on_device;
     begin();
-    require(!on_device || q->ops->holds);
+    require(!on_device || sam_queue_has_own_memory(q));
     require(p->logits.data || (on_device && !p->boxes));
     require(!p->logits.data || p->logits.h == 1);
     require(!p->logits.data || p->slot);
@@ -543,7 +543,7 @@ void sam_op_paint(struct sam_queue *q, const struct sam_paint *p)
     require(sam_is_paintable(f->format));
     require(f->width >= 1 && f->width <= SAM_MAX_SIDE);
     require(f->height >= 1 && f->height <= SAM_MAX_SIDE);
-    require(!f->on_device == !q->ops->holds);
+    require(!f->on_device == !sam_queue_has_own_memory(q));
     for (int i = 0; i < 3; i++) {
         const int row_bytes = sam_frame_row_bytes(f, i);
         require(row_bytes == 0 || (f->plane[i] && f->stride[i] >= row_bytes));
@@ -552,7 +552,7 @@ void sam_op_paint(struct sam_queue *q, const struct sam_paint *p)
     require(o->y >= 0 && o->height >= 1 && o->y <= f->height - o->height);
     require(!l->data || (l->width >= 1 && l->width <= SAM_MAX_SIDE));
     require(!l->data || (l->height >= 1 && l->height <= SAM_MAX_SIDE && l->stride >= l->width));
-    require(!l->data || !l->on_device || q->ops->holds);
+    require(!l->data || !l->on_device || sam_queue_has_own_memory(q));
     require(o->line_width >= 0 && o->line_width <= SAM_MAX_LINE);
     require(o->num_patches >= 0 && o->num_patches <= SAM_MAX_PATCHES);
     require(!o->num_patches || o->patches);

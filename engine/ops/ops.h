@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "queue.h"
+#include "device/queue.h"
 
 enum sam_act { SAM_ACT_NONE, SAM_ACT_RELU, SAM_ACT_GELU /* exact, erf */, SAM_ACT_SIGMOID };
 
@@ -336,37 +336,8 @@ bool sam_is_paintable(enum sam_pixel_format format);
 bool sam_patch_fits(const struct sam_overlay *o, const struct sam_patch *p);
 
 // One entry per operation; a backend fills in a table of these. Arguments have been checked
-// by the sam_op_* fronts by the time an entry is called.
+// by the sam_op_* fronts by the time an entry is called. Only ops/ and cuda/ look into it.
 struct sam_ops {
-    const char *name;
-
-    // Device life. open sets q->priv and resolves precision; error sentence by sam_queue_fail.
-    // prepare takes the memory that operations need beyond their arguments; NULL: none.
-    int (*open)(struct sam_queue *q, int device, int threads);
-    int (*prepare)(struct sam_queue *q);
-    void (*close)(struct sam_queue *q);
-    int (*finish)(struct sam_queue *q); // waits; NULL: nothing is asynchronous
-    size_t (*workspace_bytes)(const struct sam_queue *q); // what these take beyond the arenas
-
-    // What is current for the calling thread; NULL, all three, where nothing has to be.
-    void (*enter)(struct sam_queue *q);
-    void (*leave)(struct sam_queue *q);
-    bool (*holds)(struct sam_queue *q, const void *p);
-
-    // Memory; NULL, all six, when that is the host's. left: what alloc can still give.
-    void *(*alloc)(struct sam_queue *q, size_t bytes);
-    void (*release)(struct sam_queue *q, void *data);
-    size_t (*left)(struct sam_queue *q);
-    void (*upload)(struct sam_queue *q, void *dst, const void *src, size_t bytes);
-    void (*download)(struct sam_queue *q, void *dst, const void *src, size_t bytes);
-    void (*fetch)(struct sam_queue *q, void *dst, const void *src, size_t bytes);
-
-    // Recorded work; NULL, all four, where replaying it is no quicker than asking for it again.
-    void (*record_begin)(struct sam_queue *q);
-    void *(*record_end)(struct sam_queue *q); // NULL: the queue has failed
-    void (*replay)(struct sam_queue *q, void *record);
-    void (*forget)(struct sam_queue *q, void *record);
-
     bool wants_bias_bf16; // in linear, where products are of BF16
 
     // Weights: bytes of the packed form; pack from F32 row-major host memory.
@@ -438,11 +409,5 @@ void sam_op_fill_holes(struct sam_queue *q, const struct sam_fill_holes *p);
 void sam_op_preprocess(struct sam_queue *q, const struct sam_preprocess *p);
 void sam_op_draw_masks(struct sam_queue *q, const struct sam_draw_masks *p);
 void sam_op_paint(struct sam_queue *q, const struct sam_paint *p);
-
-// The backends. ref is complete. cpu starts from ref and overwrites what it improves. cuda is NULL
-// where it is not in this build; whether there is a usable device, its open says.
-const struct sam_ops *sam_ops_ref(void);
-const struct sam_ops *sam_ops_cpu(void);
-const struct sam_ops *sam_ops_cuda(void);
 
 #endif // SAM_OPS_H

@@ -1,6 +1,7 @@
 // What is seen of a tracker's results, painted over a frame: a queue of its own, and no model.
 #include <stdlib.h>
 
+#include "ops/backends.h"
 #include "track/track.h"
 
 // Of device memory, and of pinned memory on the way there: 2048 patches with a picture each. A
@@ -67,10 +68,10 @@ static int check(sam_painter *p, const struct sam_frame *f, const struct sam_ove
         return sam_fail(error, SAM_EINVAL,
                         "frame: pixel format %d cannot be painted over, wanted RGBA, BGRA, NV12, "
                         "I420 or P010", (int) f->format);
-    if (!f->on_device && q->ops->holds)
+    if (!f->on_device && sam_queue_has_own_memory(q))
         return sam_fail(error, SAM_EINVAL,
                         "frame: it is in host memory, but the backend '%s' paints in the device's",
-                        q->ops->name);
+                        sam_queue_backend(q));
     return check_overlay(q, f, o, error);
 }
 
@@ -88,7 +89,7 @@ static int warm_up(sam_painter *p, struct sam_error *error)
         sam_op_paint(&p->queue, &(struct sam_paint) {
             .frame = { .format = formats[i], .width = 2, .height = 2, .stride = { 16, 16, 16 },
                        .plane = { memory, memory + 64, memory + 128 },
-                       .on_device = p->queue.ops->holds != NULL },
+                       .on_device = sam_queue_has_own_memory(&p->queue) },
             .overlay = &(struct sam_overlay) { .width = 2, .height = 2, .num_patches = 1,
                                                .patches = &patch } });
     const int status = sam_queue_finish(&p->queue, error);

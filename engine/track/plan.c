@@ -13,7 +13,7 @@ enum {
 int sam_batch_size(const struct sam_queue *q, const struct sam_config *c, int max_objects)
 {
     const int n = sam_grid(c) * sam_grid(c);
-    const bool is_device = q->ops->alloc;
+    const bool is_device = sam_queue_has_own_memory(q);
     // More rows only leave the caches of a host, and take memory of a device.
     int batch = (is_device ? DEVICE_ROWS : CPU_ROWS) / n;
 
@@ -219,8 +219,7 @@ int sam_plan_make(struct sam_plan *plan, const struct sam_params *params,
     plan->object_state_bytes = more.state_bytes - plan->state_bytes;
     plan->object_scratch_bytes = params->max_objects > 1
         ? (plan->scratch_bytes - one.scratch_bytes) / (size_t) (params->max_objects - 1) : 0;
-    if (q->ops->workspace_bytes)
-        plan->scratch_bytes += q->ops->workspace_bytes(q);
+    plan->scratch_bytes += sam_queue_workspace_bytes(q);
     plan->total_bytes = plan->constant_bytes + plan->scratch_bytes + plan->state_bytes;
     plan->image_size = c->image_size;
     return SAM_OK;

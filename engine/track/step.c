@@ -123,14 +123,14 @@ void sam_step_again(struct sam_tracker *t, struct sam_tracked *o)
 int sam_device_check(struct sam_queue *q, const char *what, const uint8_t *at, size_t bytes,
                      struct sam_error *error)
 {
-    if (!q->ops->holds)
+    if (!sam_queue_has_own_memory(q))
         return sam_fail(error, SAM_EINVAL,
                         "%s is said to be in device memory, but the backend '%s' works in the "
-                        "host's", what, q->ops->name);
+                        "host's", what, sam_queue_backend(q));
     if (!sam_queue_holds(q, at) || !sam_queue_holds(q, at + bytes - 1))
         return sam_fail(error, SAM_EINVAL,
                         "%s, %zu bytes, is not in the memory of device %d, %.80s, and of the "
-                        "context that the tracker runs in", what, bytes, q->device,
+                        "context that the tracker runs in", what, bytes, q->ordinal,
                         q->device_name);
     return SAM_OK;
 }

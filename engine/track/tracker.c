@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ops/backends.h"
 #include "track.h"
 
 const char *sam_version(void)
@@ -13,7 +14,7 @@ const char *sam_version(void)
 
 static struct sam_queue *visit_begin(struct sam_tracker *t)
 {
-    if (!t || !t->queue.ops)
+    if (!t || !sam_queue_is_open(&t->queue))
         return NULL;
     sam_queue_enter(&t->queue);
     return &t->queue;
@@ -21,7 +22,7 @@ static struct sam_queue *visit_begin(struct sam_tracker *t)
 
 static void visit_end(struct sam_queue **q)
 {
-    if (*q && (*q)->ops)
+    if (*q && sam_queue_is_open(*q))
         sam_queue_leave(*q);
 }
 
@@ -191,7 +192,7 @@ void sam_tracker_close(sam_tracker **out)
     if (!t)
         return;
     sam_stages_close(&t->stages);
-    if (t->queue.ops) {
+    if (sam_queue_is_open(&t->queue)) {
         sam_queue_enter(&t->queue);
         if (t->model)
             sam_model_close(&t->model);
@@ -213,16 +214,16 @@ void sam_tracker_info(const sam_tracker *t, struct sam_info *info)
 
     *info = (struct sam_info) {
         .model_file = t->file, .variant = t->model->config.variant,
-        .backend = q->ops->name, .device = q->device_name, .precision = precision[q->precision],
-        .threads = q->threads, .image_size = t->model->config.image_size,
+        .backend = sam_queue_backend(q), .device = q->device_name,
+        .precision = precision[q->precision], .threads = q->threads,
+        .image_size = t->model->config.image_size,
         .max_objects = t->params.max_objects, .plan = t->plan, .open_ns = t->open_ns,
         .warm_ns = t->warm_ns, .graphs = t->graphs.count, .graph_replays = t->graphs.replays,
         .graph_misses = t->graphs.misses,
     };
     info->bytes_used = t->model->constant_bytes + sizeof(*t) + t->mem.scratch_bytes +
                        t->mem.state_bytes + t->mem.host_bytes;
-    if (q->ops->workspace_bytes)
-        info->bytes_used += q->ops->workspace_bytes(q);
+    info->bytes_used += sam_queue_workspace_bytes(q);
 }
 
 // ---- Objects.

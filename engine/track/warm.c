@@ -37,7 +37,7 @@ static int prompt_mask(struct sam_tracker *t, uint64_t *id, struct sam_error *er
 // by a point with memory; a second one begun by a mask. On a device then a frame with no prompt.
 static int run_frames(struct sam_tracker *t, const struct sam_frame *frame, struct sam_error *error)
 {
-    const int frames = t->queue.ops->alloc ? 3 : 2;
+    const int frames = sam_queue_has_own_memory(&t->queue) ? 3 : 2;
     uint8_t map[WIDTH * HEIGHT];
     const struct sam_labels labels = { map, WIDTH, HEIGHT, WIDTH, 0 };
     struct sam_result result;
@@ -62,7 +62,7 @@ int sam_warm_up(struct sam_tracker *t, struct sam_error *error)
     const int grid = sam_grid(&t->model->config);
     int status;
 
-    if (!t->queue.ops->alloc && grid * grid > HOST_TOKENS)
+    if (!sam_queue_has_own_memory(&t->queue) && grid * grid > HOST_TOKENS)
         return SAM_OK;
     sam_op_preprocess(&t->queue, &(struct sam_preprocess) { .dst = t->mem.scratch.encoder.input,
                                                             .frame = frame });

@@ -5,7 +5,7 @@
 
 #include "../expect.h"
 #include "base/arena.h"
-#include "queue.h"
+#include "device/queue.h"
 
 // The same layout, as the engine does it: once to measure, once for real.
 static void lay_out(struct sam_arena *a, struct sam_tensor t[4])

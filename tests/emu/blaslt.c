@@ -6,6 +6,7 @@
 #include <cublasLt.h>
 
 #include "../expect.h"
+#include "ops/backends.h"
 #include "ops/ops.h"
 
 enum { ROWS = 256, IN = 72, OUT = 136, FEW = 8 }; // 256 x 136: over four tiles of 64 x 64

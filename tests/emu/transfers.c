@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "../../cuda/backend.h"
+#include "ops/backends.h"
 #include "../expect.h"
 
 enum { LARGEST = 2 * SAM_CUDA_RING + 77 };

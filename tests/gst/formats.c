@@ -5,6 +5,7 @@
 #include "samcheck.h"
 
 #include "../../gst/gstsamimage.h"
+#include "ops/backends.h"
 #include "ops/ops.h"
 
 #include <math.h>

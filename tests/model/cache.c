@@ -9,8 +9,9 @@
 #include <unistd.h>
 
 #include "../expect.h"
+#include "device/device.h"
 #include "open.h"
-#include "ops/ops.h"
+#include "ops/backends.h"
 
 enum { PATIENCE = 30 }; // seconds for what must come; a broken lock would keep it from coming
 
@@ -41,7 +42,7 @@ static void upload(struct sam_queue *q, void *dst, const void *src, size_t bytes
     memcpy(dst, src, bytes);
 }
 
-static struct sam_ops gated;
+static struct sam_device gated;
 
 // ---- Threads that open a model.
 
@@ -68,7 +69,7 @@ static void *open_one(void *priv)
     pthread_mutex_unlock(&lock);
     o->status = sam_queue_open(&q, SAM_BACKEND_REF, -1, SAM_PRECISION_FP32, 1, NULL, &o->error);
     if (!o->status) {
-        q.ops = &gated;
+        q.device = &gated;
         o->status = open_model(&o->model, o->file, &q, &o->error);
         sam_queue_close(&q);
     }
@@ -205,7 +206,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: cache MODEL OTHER-MODEL\n");
         return 2;
     }
-    gated = *sam_ops_ref();
+    gated = *sam_device_ref();
     gated.upload = upload;
     check_shared(argv[1], argv[2]);
     for (int i = 0; i < 10; i++)

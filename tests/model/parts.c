@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "open.h"
+#include "ops/backends.h"
 
 enum { OBJECTS = 3, MAX_HELD = 128, THREADS = 8 };
 

@@ -9,6 +9,7 @@
 #include "golden.h"
 #include "model/sam2/hiera.h"
 #include "open.h"
+#include "ops/backends.h"
 
 enum { MAX_HELD = 512 };
 

@@ -129,7 +129,7 @@ static size_t whole_bytes(const struct check_buf *b)
 // Slices of tensors begin anywhere, so host backends get odd starts; devices keep alignment.
 static size_t draw_skew(struct check *t, enum sam_type type)
 {
-    const bool is_device = t->queue[CHECK_NEW].ops->alloc;
+    const bool is_device = sam_queue_has_own_memory(&t->queue[CHECK_NEW]);
     const size_t elements = (size_t) check_int(t, 0, 15);
     return is_device || t->bench || check_int(t, 0, 1) ? 0 : elements * sam_type_size(type);
 }
@@ -148,7 +148,7 @@ static struct check_buf *new_buf(struct check *t, struct sam_tensor shape, bool 
         b->host[s].data = b->base[s] + GUARD + b->skew;
         b->on[s] = b->host[s];
     }
-    if (!on_host && t->queue[CHECK_NEW].ops->alloc) {
+    if (!on_host && sam_queue_has_own_memory(&t->queue[CHECK_NEW])) {
         b->device = sam_queue_alloc(&t->queue[CHECK_NEW], whole_bytes(b));
         b->on[CHECK_NEW].data = b->device + GUARD + b->skew;
     }
@@ -347,10 +347,11 @@ struct check_matrix check_weight(struct check *t, int out, int in)
     for (int s = CHECK_REF; s <= CHECK_NEW; s++) {
         struct sam_queue *q = &t->queue[s];
         const size_t bytes = sam_op_pack_bytes(q, out, in, exact);
-        uint8_t *base = q->ops->alloc ? sam_queue_alloc(q, bytes) : must_alloc(bytes + 2 * GUARD);
-        if (!q->ops->alloc)
+        const bool is_device = sam_queue_has_own_memory(q);
+        uint8_t *base = is_device ? sam_queue_alloc(q, bytes) : must_alloc(bytes + 2 * GUARD);
+        if (!is_device)
             fill_pattern(base, bytes + 2 * GUARD);
-        m.on[s] = (struct sam_matrix) { q->ops->alloc ? base : base + GUARD, out, in, exact };
+        m.on[s] = (struct sam_matrix) { is_device ? base : base + GUARD, out, in, exact };
         sam_op_pack(q, m.on[s], m.plain.data);
         t->pack_base[t->num_packs] = base;
         t->pack_bytes[t->num_packs++] = bytes;
@@ -417,7 +418,7 @@ static void check_buffer(struct check *t, int i)
     for (int s = CHECK_REF; s <= CHECK_NEW && !t->bench; s++) {
         const size_t from = GUARD + b->skew, to = from + sam_tensor_bytes(&b->host[s]);
         if (pattern_broken(b->base[s], 0, from) || pattern_broken(b->base[s], to, to + GUARD))
-            check_fail(t, "%s wrote outside buffer %d", t->queue[s].ops->name, i);
+            check_fail(t, "%s wrote outside buffer %d", sam_queue_backend(&t->queue[s]), i);
     }
     if (!t->bench && !b->is_output
         && memcmp(b->base[CHECK_REF], b->base[CHECK_NEW], whole_bytes(b)))
@@ -432,13 +433,13 @@ static void check_pack(struct check *t, int i)
 {
     struct sam_queue *q = &t->queue[i % 2]; // packed in pairs: reference, new
     const size_t end = GUARD + t->pack_bytes[i];
-    if (q->ops->alloc) {
+    if (sam_queue_has_own_memory(q)) {
         sam_queue_free(q, t->pack_base[i]);
         return;
     }
     if (pattern_broken(t->pack_base[i], 0, GUARD)
         || pattern_broken(t->pack_base[i], end, end + GUARD))
-        check_fail(t, "%s wrote outside the packed weight %d", q->ops->name, i / 2);
+        check_fail(t, "%s wrote outside the packed weight %d", sam_queue_backend(q), i / 2);
     free(t->pack_base[i]);
 }
 
@@ -447,7 +448,7 @@ void check_done(struct check *t)
     for (int s = CHECK_REF; s <= CHECK_NEW; s++) {
         struct sam_error error;
         if (sam_queue_finish(&t->queue[s], &error))
-            check_fail(t, "%s: %s", t->queue[s].ops->name, error.text);
+            check_fail(t, "%s: %s", sam_queue_backend(&t->queue[s]), error.text);
     }
     for (int i = 0; i < t->num_bufs; i++)
         check_buffer(t, i);

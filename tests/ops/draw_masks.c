@@ -142,7 +142,7 @@ static void run(struct check *t, int n, const int mask[2], const int labels[2], 
         compare_labels(t, logits, slot, out, labels[1]);
     if (with_boxes && !t->bench)
         compare_boxes(t, n, boxes);
-    if (with_labels && !t->bench && t->queue[CHECK_NEW].ops->holds)
+    if (with_labels && !t->bench && sam_queue_has_own_memory(&t->queue[CHECK_NEW]))
         run_on_device(t, p[CHECK_NEW], out);
     check_done(t);
 }
@@ -163,7 +163,7 @@ void check_draw_masks(struct check *t)
     static const int low[2] = { 64, 64 }, high[2] = { 360, 640 }, nano[2] = { 48, 48 };
     if (check_case(t, "draw_masks_255_objects"))
         run(t, 255, sizes[2], sizes[3], sizes[3], true, true);
-    if (t->queue[CHECK_NEW].ops->holds && check_case(t, "draw_masks_nothing"))
+    if (sam_queue_has_own_memory(&t->queue[CHECK_NEW]) && check_case(t, "draw_masks_nothing"))
         run_nothing(t, 37, 13, 41);
     if (check_speed(t, "draw_masks_64_to_640x360"))
         run(t, 1, low, high, high, true, true);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "device/device.h"
 #include "ops/ops.h"
 
 static int calls, cases, failed;
@@ -23,14 +24,11 @@ static struct sam_queue queue;
     what(paint)
 EVERY(ENTRY)
 #define SLOT(op) .op = op##_called,
-static const struct sam_ops table = { .name = "counts", EVERY(SLOT) };
+static const struct sam_ops table = { EVERY(SLOT) };
 
-// The same on a device with memory of its own.
-static bool holds(struct sam_queue *q, const void *p)
-{
-    return true;
-}
-static const struct sam_ops far_table = { .name = "counts", .holds = holds, EVERY(SLOT) };
+// A device whose memory is the host's, and one with memory of its own.
+static const struct sam_device near = { .name = "near" };
+static const struct sam_device far = { .name = "far", .alloc = sam_queue_alloc };
 
 static void expect(bool good, const char *op, const char *change, const char *what)
 {
@@ -633,16 +631,16 @@ static void fronts_draw_masks(void)
     REFUSES(draw_masks, p->width = 0, "width");
     REFUSES(draw_masks, p->logits.h = 8; p->logits.w = 1, "logits.h");
     REFUSES(draw_masks, p->logits.type = SAM_BF16, "logits of type f32");
-    REFUSES(draw_masks, p->labels.on_device = 1, "holds");
+    REFUSES(draw_masks, p->labels.on_device = 1, "own_memory");
     REFUSES(draw_masks, p->logits.data = NULL; p->boxes = NULL, "logits.data");
     TAKES(draw_masks, p->labels.on_device = 1; p->labels.data = NULL);
-    queue.ops = &far_table;
+    queue.device = &far;
     TAKES(draw_masks, p->labels.on_device = 1);
     TAKES(draw_masks, p->labels.on_device = 1; p->logits.data = NULL; p->boxes = NULL);
     REFUSES(draw_masks, p->labels.on_device = 1; p->logits.data = NULL, "boxes");
     REFUSES(draw_masks, p->logits.data = NULL; p->boxes = NULL, "logits.data");
     REFUSES(draw_masks, p->labels.on_device = 1; p->labels.stride = 8, "stride");
-    queue.ops = &table;
+    queue.device = &near;
 }
 
 static struct sam_patch patch;
@@ -661,8 +659,8 @@ static void fronts_paint(void)
 {
     TAKES(paint, over.labels.data = NULL; over.num_patches = 0; over.patches = NULL);
     REFUSES(paint, p->frame.format = SAM_PIXEL_RGB, "is_paintable");
-    REFUSES(paint, p->frame.on_device = 1, "holds");
-    REFUSES(paint, over.labels.on_device = 1, "holds");
+    REFUSES(paint, p->frame.on_device = 1, "own_memory");
+    REFUSES(paint, over.labels.on_device = 1, "own_memory");
     REFUSES(paint, over.width = 7, "x");
     REFUSES(paint, over.line_width = 65, "SAM_MAX_LINE");
     REFUSES(paint, over.num_words = 9, "bad_patches");
@@ -692,6 +690,7 @@ static void fronts_stick(void)
 int main(void)
 {
     queue.ops = &table;
+    queue.device = &near;
 #define RUN(op) fronts_##op();
     EVERY(RUN)
     fronts_stick();

@@ -14,6 +14,7 @@
 #include "check.h"
 #include "mutants.h"
 #include "ops/cpu/cpu.h"
+#include "ops/backends.h"
 
 enum { SKIP = 77 }; // meson: not run here
 
@@ -88,7 +89,7 @@ static bool run_on(struct check *t, const struct options *o, enum sam_precision 
         sam_queue_close(&t->queue[CHECK_REF]);
         return false;
     }
-    snprintf(label, sizeof(label), "%s %s%s%s x%d", t->queue[CHECK_NEW].ops->name,
+    snprintf(label, sizeof(label), "%s %s%s%s x%d", sam_queue_backend(&t->queue[CHECK_NEW]),
              level ? level : "", level ? " " : "",
              precision == SAM_PRECISION_BF16 ? "bf16" : "fp32", threads);
     t->label = label;
@@ -142,14 +143,13 @@ static bool has_cuda(void)
 // A mutant is the reference with one entry replaced, checked by that entry's check alone.
 static bool is_caught_at(const struct check *blank, int i, enum sam_precision precision)
 {
-    struct sam_ops table = *sam_ops_ref();
-    memcpy((char *) &table + mutants[i].entry, &mutants[i].fault, sizeof(mutants[i].fault));
-    table.name = mutants[i].name;
-
+    struct sam_ops table;
     struct check t = *blank;
     t.label = mutants[i].name;
     t.stop_at_first = true;
     sam_queue_open(&t.queue[CHECK_REF], SAM_BACKEND_REF, -1, SAM_PRECISION_FP32, 1, NULL, NULL);
+    table = *t.queue[CHECK_REF].ops;
+    memcpy((char *) &table + mutants[i].entry, &mutants[i].fault, sizeof(mutants[i].fault));
     t.queue[CHECK_NEW] = t.queue[CHECK_REF];
     t.queue[CHECK_NEW].ops = &table;
     t.queue[CHECK_NEW].precision = precision;

@@ -315,7 +315,7 @@ static void paint(struct check *t, struct scene *s, struct sam_overlay on[2], in
     on[side] = s->overlay;
     on[side].labels.data = s->labels->on[side].data;
     on[side].labels.on_device = side == CHECK_NEW && s->overlay.labels.on_device;
-    p.frame.on_device = t->queue[side].ops->holds != NULL;
+    p.frame.on_device = sam_queue_has_own_memory(&t->queue[side]);
     for (int i = 0; i < 3; i++)
         p.frame.plane[i] = s->plane[i]->on[side].data
                                ? (uint8_t *) s->plane[i]->on[side].data + s->offset[i] : NULL;
@@ -372,7 +372,7 @@ static struct scene *begin(struct check *t, int format, int width, int height)
 
 static void run_random(struct check *t, int format, int width, int height, int kind)
 {
-    const bool is_device = t->queue[CHECK_NEW].ops->holds && check_int(t, 0, 1);
+    const bool is_device = sam_queue_has_own_memory(&t->queue[CHECK_NEW]) && check_int(t, 0, 1);
     struct scene *s = begin(t, format, width, height);
     s->overlay.has_alpha = format >= 3 && check_int(t, 0, 1);
     if (s->overlay.has_alpha)
@@ -392,7 +392,8 @@ static void run_many(struct check *t, int format, int width, int height, int obj
 {
     struct scene *s = begin(t, format, width, height);
     draw_area(t, s, true);
-    draw_labels(t, s, t->bench ? 256 : 64, t->bench ? 256 : 64, t->queue[CHECK_NEW].ops->holds);
+    draw_labels(t, s, t->bench ? 256 : 64, t->bench ? 256 : 64,
+                sam_queue_has_own_memory(&t->queue[CHECK_NEW]));
     s->overlay.line_width = 2;
     draw_patches(t, s, 5 * objects);
     run(t, s);

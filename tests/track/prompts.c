@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "../expect.h"
+#include "ops/backends.h"
 #include "ops/ops.h"
 
 enum { SIDE = 64, MASKS = 4 };

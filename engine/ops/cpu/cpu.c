@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/device.h"
+#include "ops/backends.h"
+#include "ops/ref/ref.h"
+
 static const char *const level_names[] = {
     [SAM_CPU_GENERIC]     = "generic",
     [SAM_CPU_AVX2]        = "avx2",
@@ -35,7 +39,7 @@ static int resolve_precision(struct sam_queue *q, enum sam_cpu_level level)
     return q->status;
 }
 
-static int cpu_open(struct sam_queue *q, int device, int threads)
+static int cpu_open(struct sam_queue *q, int ordinal, int threads)
 {
     if (threads < 0 || threads > SAM_MAX_THREADS) {
         sam_queue_fail(q, SAM_EINVAL, "threads is %d, wanted 0 (one per processor) to %d", threads,
@@ -55,12 +59,7 @@ static int cpu_open(struct sam_queue *q, int device, int threads)
     if (!cpu->pool)
         goto no_memory;
 
-    const struct sam_ops *own = q->ops;
     cpu->ops = *sam_ops_ref();
-    cpu->ops.name = own->name;
-    cpu->ops.open = own->open;
-    cpu->ops.close = own->close;
-    cpu->ops.workspace_bytes = own->workspace_bytes;
     sam_cpu_init_linear(&cpu->ops);
     sam_cpu_init_feed_forward(&cpu->ops);
     sam_cpu_init_rope_attention(&cpu->ops);
@@ -100,15 +99,13 @@ static size_t cpu_workspace_bytes(const struct sam_queue *q)
     return sizeof(*cpu) + sam_pool_bytes(sam_pool_threads(cpu->pool));
 }
 
-// What a queue finds before open; open replaces it by the queue's own complete table.
-static const struct sam_ops table = {
-    .name            = "cpu",
-    .open            = cpu_open,
-    .close           = cpu_close,
-    .workspace_bytes = cpu_workspace_bytes,
-};
-
-const struct sam_ops *sam_ops_cpu(void)
+const struct sam_device *sam_device_cpu(void)
 {
-    return &table;
+    static const struct sam_device device = {
+        .name            = "cpu",
+        .open            = cpu_open,
+        .close           = cpu_close,
+        .workspace_bytes = cpu_workspace_bytes,
+    };
+    return &device;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ops/cpu/rows.h"
+#include "ops/ref/ref.h"
 
 enum { ITEM_NUMBERS = 1 << 15 }; // that are worth a thread: some microseconds
 
@@ -61,7 +62,7 @@ static bool is_activation(const struct sam_tensor *t)
 static void copy(struct sam_queue *q, const struct sam_copy *p)
 {
     if (!is_activation(&p->dst) || !is_activation(&p->src))
-        sam_ops_ref()->copy(q, p);
+        sam_copy_ref(q, p);
     else
         run(q, p, sam_count(&p->dst), 1, copy_task);
 }
@@ -70,7 +71,7 @@ static void copy_rows(struct sam_queue *q, const struct sam_copy_rows *p)
 {
     const struct sam_tensor *d = &p->dst, *src = &p->src;
     if (!is_activation(d) || !is_activation(src)) {
-        sam_ops_ref()->copy_rows(q, p);
+        sam_copy_rows_ref(q, p);
         return;
     }
     for (int n = 0; n < d->n; n++) {
@@ -203,7 +204,7 @@ static void depthwise_task(void *priv, int i, int thread)
 static void depthwise(struct sam_queue *q, const struct sam_depthwise *p)
 {
     if (p->kernel > MAX_KERNEL)
-        sam_ops_ref()->depthwise(q, p);
+        sam_depthwise_ref(q, p);
     else
         run(q, p, (size_t) p->dst.n * p->dst.h,
             (size_t) p->kernel * p->kernel * p->dst.w * p->dst.c, depthwise_task);
@@ -228,7 +229,7 @@ static void signal_task(void *priv, int i, int thread)
 static void mask_signal(struct sam_queue *q, const struct sam_mask_signal *p)
 {
     if (p->dst.type != SAM_F32)
-        sam_ops_ref()->mask_signal(q, p);
+        sam_mask_signal_ref(q, p);
     else
         run(q, p, sam_count(&p->src), 4, signal_task);
 }
@@ -241,7 +242,7 @@ static void fill_holes_task(void *priv, int i, int thread)
     one.dst = sam_slice(one.dst, i);
     one.src = sam_slice(one.src, i);
     one.room = sam_slice(one.room, i);
-    sam_ops_ref()->fill_holes(NULL, &one);
+    sam_fill_holes_ref(NULL, &one);
 }
 
 static void fill_holes(struct sam_queue *q, const struct sam_fill_holes *p)
@@ -318,7 +319,7 @@ static void scatter_task(void *priv, int n, int thread)
 static void scatter(struct sam_queue *q, const struct sam_scatter *p)
 {
     if (!is_activation(&p->dst) || !is_activation(&p->src) || !is_activation(&p->absent)) {
-        sam_ops_ref()->scatter(q, p);
+        sam_scatter_ref(q, p);
         return;
     }
     struct job job = { sam_cpu(q), p, 1, p->src.n };

@@ -6,6 +6,7 @@
 
 #include "ops/cpu/pixels.h"
 #include "ops/cpu/rows.h"
+#include "ops/ref/ref.h"
 
 enum {
     SHARED = 1 << 20, // of the caller's workspace: tables that every thread reads
@@ -170,7 +171,7 @@ static void resize(struct sam_queue *q, const struct sam_resize *p)
     else if (small && !p->antialias && fill_taps(cpu, p->dst.w, p->src.w, &job.taps))
         sam_pool_run(cpu->pool, job.blocks * p->dst.n, bilinear_task, &job);
     else
-        sam_ops_ref()->resize(q, p); // beyond any frame's size
+        sam_resize_ref(q, p); // beyond any frame's size
 }
 
 // ---- preprocess
@@ -282,7 +283,7 @@ static void preprocess(struct sam_queue *q, const struct sam_preprocess *p)
         fill_tents(cpu, p->dst.w, f->width, &job.tents, &job.weights))
         sam_pool_run(cpu->pool, (p->dst.h + job.step - 1) / job.step, preprocess_task, &job);
     else
-        sam_ops_ref()->preprocess(q, p); // beyond any frame's size
+        sam_preprocess_ref(q, p); // beyond any frame's size
 }
 
 // ---- draw_masks
@@ -414,7 +415,7 @@ static void draw_masks(struct sam_queue *q, const struct sam_draw_masks *p)
     if (p->boxes && !together)
         done = done && draw(cpu, p, false, true);
     if (!done)
-        sam_ops_ref()->draw_masks(q, p); // beyond any frame's size
+        sam_draw_masks_ref(q, p); // beyond any frame's size
 }
 
 void sam_cpu_init_image(struct sam_ops *ops)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ops/cpu/product.h"
+#include "ops/ref/ref.h"
 
 enum {
     ITEM_MACS      = 1 << 17,   // products that are worth a thread: some microseconds
@@ -362,7 +363,7 @@ static void matmul(struct sam_queue *q, const struct sam_matmul *p)
 {
     struct matmul_job job = { sam_cpu(q), p, ceil_div(p->dst.c, MATMUL_ROWS) };
     if ((size_t) p->a.c * (SAM_PANEL + MATMUL_ROWS) * 4 > HALF) {
-        sam_ops_ref()->matmul(q, p); // far wider than any model's
+        sam_matmul_ref(q, p); // far wider than any model's
         return;
     }
     sam_pool_run(job.cpu->pool, job.blocks * ceil_div(p->dst.w, SAM_PANEL) * p->dst.n, matmul_task,

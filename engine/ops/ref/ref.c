@@ -1,25 +1,11 @@
-// The table of the reference. Everything is done when a call returns; memory is the host's.
+// The tables of the reference. Everything is done when a call returns; memory is the host's.
 
 #include "ops/ref/ref.h"
 
 #include <string.h>
 
-static int open_ref(struct sam_queue *q, int device, int threads)
-{
-    q->precision = SAM_PRECISION_FP32; // the only one there is, whatever was asked
-    q->threads = 1;
-    q->device_name = "reference";
-    return SAM_OK;
-}
-
-static void close_ref(struct sam_queue *q)
-{
-}
-
-static size_t workspace_bytes(const struct sam_queue *q)
-{
-    return 0;
-}
+#include "device/device.h"
+#include "ops/backends.h"
 
 static size_t pack_bytes(const struct sam_queue *q, int out, int in, bool exact)
 {
@@ -32,10 +18,6 @@ static void pack(struct sam_queue *q, struct sam_matrix dst, const float *weight
 }
 
 static const struct sam_ops table = {
-    .name             = "ref",
-    .open             = open_ref,
-    .close            = close_ref,
-    .workspace_bytes  = workspace_bytes,
     .pack_bytes       = pack_bytes,
     .pack             = pack,
     .copy             = sam_copy_ref,
@@ -70,4 +52,19 @@ static const struct sam_ops table = {
 const struct sam_ops *sam_ops_ref(void)
 {
     return &table;
+}
+
+static int open_ref(struct sam_queue *q, int ordinal, int threads)
+{
+    q->ops = &table;
+    q->precision = SAM_PRECISION_FP32; // the only one there is, whatever was asked
+    q->threads = 1;
+    q->device_name = "reference";
+    return SAM_OK;
+}
+
+const struct sam_device *sam_device_ref(void)
+{
+    static const struct sam_device device = { .name = "ref", .open = open_ref };
+    return &device;
 }

@@ -131,6 +131,9 @@ static inline struct ref_tent ref_tent(int position, int out, int in)
     return t;
 }
 
+// The table, for those who start from it.
+const struct sam_ops *sam_ops_ref(void);
+
 void sam_copy_ref(struct sam_queue *q, const struct sam_copy *p);
 void sam_copy_rows_ref(struct sam_queue *q, const struct sam_copy_rows *p);
 void sam_add_ref(struct sam_queue *q, const struct sam_add *p);

@@ -1,10 +1,13 @@
-// The CUDA backend: the queue's table, its device and its stream.
+// The CUDA backend: its device and its stream.
 
 #include "backend.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "device/device.h"
+#include "ops/backends.h"
 
 bool sam_cuda_check(struct sam_queue *q, const char *what, cudaError_t error)
 {
@@ -135,7 +138,7 @@ static bool start_stream(struct sam_queue *q, struct sam_cuda *cuda)
     return true;
 }
 
-static int cuda_open(struct sam_queue *q, int device, int threads)
+static int cuda_open(struct sam_queue *q, int ordinal, int threads)
 {
     int count;
     if (!find_devices(q, &count))
@@ -151,14 +154,15 @@ static int cuda_open(struct sam_queue *q, int device, int threads)
     if (!sam_cuda_driver_find(q))
         return q->status;
     sam_cuda_enter(q);
-    const bool works = !q->status && choose_device(q, cuda, device, count)
+    const bool works = !q->status && choose_device(q, cuda, ordinal, count)
                        && look_at_device(q, cuda) && start_stream(q, cuda) && sam_cuda_probe(q);
     sam_cuda_leave(q);
     if (!works)
         return q->status;
     if (q->precision == SAM_PRECISION_AUTO)
         q->precision = SAM_PRECISION_BF16;
-    q->device = cuda->device;
+    q->ordinal = cuda->device;
+    q->ops = sam_cuda_ops();
     q->device_name = cuda->name;
     sam_log(&q->log, SAM_LOG_INFO, "cuda: device %d, %s, %d multiprocessors, %s products",
             cuda->device, cuda->name, cuda->num_sms,
@@ -184,63 +188,33 @@ static void cuda_close(struct sam_queue *q)
     q->priv = NULL;
 }
 
-static int cuda_finish(struct sam_queue *q)
+static void cuda_finish(struct sam_queue *q)
 {
     sam_cuda_wait(q, "the device's work");
-    return q->status;
 }
 
-static const struct sam_ops table = {
-    .name             = "cuda",
-    .open             = cuda_open,
-    .prepare          = sam_cuda_memory_take,
-    .close            = cuda_close,
-    .finish           = cuda_finish,
-    .enter            = sam_cuda_enter,
-    .leave            = sam_cuda_leave,
-    .holds            = sam_cuda_holds,
-    .workspace_bytes  = sam_cuda_memory_bytes,
-    .alloc            = sam_cuda_alloc,
-    .release          = sam_cuda_release,
-    .left             = sam_cuda_memory_left,
-    .upload           = sam_cuda_upload,
-    .download         = sam_cuda_download,
-    .fetch            = sam_cuda_fetch,
-    .record_begin     = sam_cuda_record_begin,
-    .record_end       = sam_cuda_record_end,
-    .replay           = sam_cuda_replay,
-    .forget           = sam_cuda_forget,
-    .pack_bytes       = sam_pack_bytes_cuda,
-    .pack             = sam_pack_cuda,
-    .wants_bias_bf16  = true,
-    .copy             = sam_copy_cuda,
-    .copy_rows        = sam_copy_rows_cuda,
-    .add              = sam_add_cuda,
-    .layernorm        = sam_layernorm_cuda,
-    .linear           = sam_linear_cuda,
-    .conv             = sam_conv_cuda,
-    .depthwise        = sam_depthwise_cuda,
-    .conv_transpose   = sam_conv_transpose_cuda,
-    .maxpool          = sam_maxpool_cuda,
-    .window_attention = sam_window_attention_cuda,
-    .attention        = sam_attention_cuda,
-    .rope             = sam_rope_cuda,
-    .upsample_add     = sam_upsample_add_cuda,
-    .resize           = sam_resize_cuda,
-    .mask_signal      = sam_mask_signal_cuda,
-    .matmul           = sam_matmul_cuda,
-    .select_mask      = sam_select_mask_cuda,
-    .gate             = sam_gate_cuda,
-    .scatter          = sam_scatter_cuda,
-    .gather_memory    = sam_gather_memory_cuda,
-    .topk             = sam_topk_cuda,
-    .fill_holes       = sam_fill_holes_cuda,
-    .preprocess       = sam_preprocess_cuda,
-    .draw_masks       = sam_draw_masks_cuda,
-    .paint            = sam_paint_cuda,
-};
-
-const struct sam_ops *sam_ops_cuda(void)
+const struct sam_device *sam_device_cuda(void)
 {
-    return &table;
+    static const struct sam_device device = {
+        .name            = "cuda",
+        .open            = cuda_open,
+        .prepare         = sam_cuda_memory_take,
+        .close           = cuda_close,
+        .finish          = cuda_finish,
+        .enter           = sam_cuda_enter,
+        .leave           = sam_cuda_leave,
+        .holds           = sam_cuda_holds,
+        .workspace_bytes = sam_cuda_memory_bytes,
+        .alloc           = sam_cuda_alloc,
+        .release         = sam_cuda_release,
+        .left            = sam_cuda_memory_left,
+        .upload          = sam_cuda_upload,
+        .download        = sam_cuda_download,
+        .fetch           = sam_cuda_fetch,
+        .record_begin    = sam_cuda_record_begin,
+        .record_end      = sam_cuda_record_end,
+        .replay          = sam_cuda_replay,
+        .forget          = sam_cuda_forget,
+    };
+    return &device;
 }

@@ -9,12 +9,14 @@
 #include "base/log.h"
 #include "base/tensor.h"
 
+struct sam_device;
 struct sam_ops;
 
 struct sam_queue {
-    const struct sam_ops *ops; // the backend: one entry per operation
-    void *priv;                // the backend's own: threads, stream, workspace
-    int device;                // ordinal; open resolves -1
+    const struct sam_device *device; // the backend's life: see device.h. NULL: not open
+    const struct sam_ops *ops;       // and its arithmetic: one entry per operation
+    void *priv;                      // the backend's own: threads, stream, workspace
+    int ordinal;                     // of the device; open resolves -1
     void *context; // of the device, that its memory belongs to; NULL where there is no such thing
     bool is_given; // the context, by the caller: it is current only between enter and leave
     void *stream;  // given by the caller; NULL: the queue has its own
@@ -29,26 +31,31 @@ struct sam_queue {
     struct sam_error error;
 };
 
-// Open a queue. AUTO is resolved: the best backend that this build and machine have, the best
-// precision that backend has. threads: see struct sam_params.
-int sam_queue_open(struct sam_queue *q, enum sam_backend backend, int device,
-                   enum sam_precision precision, int threads, const struct sam_log *log,
-                   struct sam_error *error);
-// The same for a tracker. to_plan: only to ask what memory it would take: it takes none, and
-// nothing can run on it.
-int sam_queue_open_for(struct sam_queue *q, const struct sam_params *params, bool to_plan,
-                       struct sam_error *error);
-// The same for one who asks for few operations, and small ones.
-int sam_queue_open_small(struct sam_queue *q, const struct sam_params *params, size_t work_bytes,
-                         struct sam_error *error);
+// ops/backends.h opens queues: a queue comes with the operations of its backend.
+//
+// Open a queue on the device of another one, that frees what the other one allocated. It outlives
+// the other one; no operation can run on it.
+int sam_queue_open_beside(struct sam_queue *q, const struct sam_queue *other,
+                          struct sam_error *error);
 void sam_queue_close(struct sam_queue *q);
+
+static inline bool sam_queue_is_open(const struct sam_queue *q)
+{
+    return q->device;
+}
+
+// The name of the backend: "ref", "cpu" or "cuda". A constant: names may be compared by address.
+const char *sam_queue_backend(const struct sam_queue *q);
 
 // Around all that is done with an open queue, so that a given context is current meanwhile, and
 // only then. They nest. A failure is the queue's.
 void sam_queue_enter(struct sam_queue *q);
 void sam_queue_leave(struct sam_queue *q);
 
-// Whether this is an address in the memory of the device, where it is not the host's.
+// Whether the device has memory of its own, apart from the host's.
+bool sam_queue_has_own_memory(const struct sam_queue *q);
+
+// Whether p is an address in that memory. False where there is none.
 bool sam_queue_holds(struct sam_queue *q, const void *p);
 
 // Record a failure, unless one is recorded already: the first is the cause, the rest its echoes.
@@ -64,6 +71,9 @@ void sam_queue_free(struct sam_queue *q, void *data);
 
 // Bytes that can still be had; SIZE_MAX where nobody says.
 size_t sam_queue_memory_left(struct sam_queue *q);
+
+// Bytes that the queue itself takes, beside what sam_queue_alloc() gave.
+size_t sam_queue_workspace_bytes(const struct sam_queue *q);
 
 // Copy between host and device, in order with the operations. upload: src may be reused when
 // the call returns. download: waits, dst is filled when the call returns. fetch: does not, dst is
