@@ -57,6 +57,16 @@ set_colours (GstSamDrawing * d, const GstVideoInfo * info)
   gst_video_color_range_offsets (colour->range, ayuv, d->offset, d->range);
 }
 
+/* The slots of each tracker begin elsewhere in the palette of 12. */
+static guint32
+get_rgb (const GstSamDrawing * d, const GstSamObject * object)
+{
+  static const guint first[] = { 0, 6, 3, 9 };
+
+  return gst_sam_palette_get (object->slot +
+      first[d->tracker % G_N_ELEMENTS (first)]);
+}
+
 static gboolean
 is_visible (const GstSamObject * object)
 {
@@ -94,13 +104,16 @@ static void
 write_label (const GstSamDrawing * d, const GstSamObject * object,
     gchar text[MAX_TEXT])
 {
-  gchar id[24] = "", score[16] = "";
+  gchar tracker[12] = "", id[24] = "", score[16] = "";
 
+  if (d->style->ids && d->tracker)
+    g_snprintf (tracker, sizeof tracker, "%u", d->tracker + 1);
   if (d->style->ids)
     g_snprintf (id, sizeof id, "#%" G_GUINT64_FORMAT, object->id);
   if (d->style->scores)
     g_snprintf (score, sizeof score, "%.2f", CLAMP (object->iou, 0, 1));
-  g_snprintf (text, MAX_TEXT, "%s%s%s", id, *id && *score ? " " : "", score);
+  g_snprintf (text, MAX_TEXT, "%s%s%s%s", tracker, id,
+      *id && *score ? " " : "", score);
   /* the decimal point of the locale */
   g_strdelimit (text, ",", '.');
 }
@@ -199,7 +212,7 @@ colour_masks (GstSamDrawing * d)
   memset (overlay->line, 0, sizeof overlay->line);
   for (i = 0; i < d->report->num_objects; i++) {
     const GstSamObject *object = &d->report->object[i];
-    guint32 rgb = gst_sam_palette_get (object->slot);
+    guint32 rgb = get_rgb (d, object);
     guint32 *fill = &overlay->fill[object->slot & 255];
 
     if (!is_visible (object))
@@ -229,7 +242,7 @@ add_patch (GstSamDrawing * d, gint x, gint y, gint w, gint h, guint32 colour)
 static void
 add_box (GstSamDrawing * d, const GstSamObject * object)
 {
-  const guint32 colour = get_colour (d, gst_sam_palette_get (object->slot),
+  const guint32 colour = get_colour (d, get_rgb (d, object),
       d->strength);
   const gint line = MAX (1, (gint) d->style->line_width);
   Rect b = get_box (d, object);
@@ -260,7 +273,7 @@ add_glyph (guint32 * bits, gint words, gchar c, gint column)
 static void
 add_label (GstSamDrawing * d, const GstSamObject * object)
 {
-  const guint32 rgb = gst_sam_palette_get (object->slot);
+  const guint32 rgb = get_rgb (d, object);
   /* Rec. 601 luma: dark letters on light colours */
   const gint luma = (299 * (rgb >> 16) + 587 * (rgb >> 8 & 255) +
       114 * (rgb & 255)) / 1000;
@@ -311,10 +324,11 @@ add_patches (GstSamDrawing * d)
 
 gboolean
 gst_sam_drawing_make (GstSamDrawing * d, const GstSamPaintStyle * style,
-    const GstSamReport * report, const GstVideoInfo * info)
+    const GstSamReport * report, guint tracker, const GstVideoInfo * info)
 {
   d->style = style;
   d->report = report;
+  d->tracker = tracker;
   d->width = GST_VIDEO_INFO_WIDTH (info);
   d->height = GST_VIDEO_INFO_HEIGHT (info);
   /* 14 pixels high letters at 360 lines, 28 at 1080 */

@@ -28,6 +28,7 @@ typedef struct
   /* of the making */
   const GstSamPaintStyle *style;
   const GstSamReport *report;
+  guint tracker;                /* how many other ones drew on it before */
   gint width, height;           /* of the frame */
   gint scale;                   /* of the font */
   gdouble strength;             /* 1, less where the masks are stale */
@@ -37,9 +38,11 @@ typedef struct
   guint32 *bits;
 } GstSamDrawing;
 
-/* FALSE: there is nothing to paint. */
+/* @tracker counts the metas of the frame from 0 on: each gets colours of its
+ * own, and labels that begin with its number from the second one on. Returns
+ * FALSE if there is nothing to paint. */
 gboolean gst_sam_drawing_make (GstSamDrawing * drawing,
-    const GstSamPaintStyle * style, const GstSamReport * report,
+    const GstSamPaintStyle * style, const GstSamReport * report, guint tracker,
     const GstVideoInfo * info);
 void gst_sam_drawing_clear (GstSamDrawing * drawing);
 

@@ -162,6 +162,7 @@ add_region (GstBuffer * buffer, const GstSamReport * report,
           "score", G_TYPE_DOUBLE, object->score,
           "iou", G_TYPE_DOUBLE, object->iou,
           "state", G_TYPE_STRING, object_states[object->state],
+          "source", G_TYPE_STRING, report->source,
           "stale", G_TYPE_BOOLEAN, report->state == GST_SAM_REPORT_STALE,
           NULL));
   /* what DLStreamer's elements look for */
@@ -179,6 +180,7 @@ fill (GstStructure * s, const GstSamReport * report)
   gst_structure_set (s, "version", G_TYPE_UINT, GST_SAM_META_VERSION,
       "width", G_TYPE_INT, report->width,
       "height", G_TYPE_INT, report->height,
+      "source", G_TYPE_STRING, report->source,
       "state", G_TYPE_STRING, report_states[report->state],
       "age", G_TYPE_UINT, report->age,
       "frame-index", G_TYPE_UINT64, report->frame_index,
@@ -234,6 +236,7 @@ gst_sam_meta_read (GstSamReport * report, GstMeta * meta)
       "frame-index", G_TYPE_UINT64, &report->frame_index,
       "running-time", G_TYPE_UINT64, &report->running_time,
       "inference-time", G_TYPE_UINT64, &report->inference_time, NULL);
+  report->source = gst_structure_get_string (s, "source");
   report->state = find_name (report_states, G_N_ELEMENTS (report_states),
       gst_structure_get_string (s, "state"));
   if (objects && GST_VALUE_HOLDS_ARRAY (objects)) {

@@ -52,6 +52,8 @@ typedef struct
    * it is copied to the host. */
   GstBuffer *mask;
   gint mask_width, mask_height;
+
+  const gchar *source;          /* name of the element, NULL: not known */
 } GstSamReport;
 
 void gst_sam_meta_register (void);
@@ -59,7 +61,8 @@ void gst_sam_meta_register (void);
 /* Adds a GstSamTrackMeta, and a region of interest per visible object. */
 void gst_sam_meta_add (GstBuffer * buffer, const GstSamReport * report);
 
-/* Reads a GstSamTrackMeta back; report->mask is borrowed from it. */
+/* Reads a GstSamTrackMeta back; report->mask and source are borrowed
+ * from it. */
 gboolean gst_sam_meta_read (GstSamReport * report, GstMeta * meta);
 
 /* The objects alone, as the meta holds them. */

@@ -6,6 +6,7 @@
  * Draws what #samtrack found: masks, their outlines, ids and scores, from the
  * GstSamTrackMeta of each frame. Frames without one pass untouched. Masks that
  * are stale, because the frame they belong to has passed, are drawn paler.
+ * Behind several trackers each has colours of its own.
  *
  * Frames with memory:CUDAMemory are drawn on where they are, by the GPU.
  *
@@ -139,13 +140,13 @@ warn (GstSamOverlay * self, gchar * why)
  */
 static GstFlowReturn
 draw_meta (GstSamOverlay * self, GstBuffer * buf, GstMeta * meta,
-    const GstSamPaintStyle * style, gboolean on_gpu)
+    guint tracker, const GstSamPaintStyle * style, gboolean on_gpu)
 {
   gboolean drawn;
   gchar *why = NULL;
 
   if (!gst_sam_meta_read (self->report, meta) || !self->report->num_objects ||
-      !gst_sam_drawing_make (&self->drawing, style, self->report,
+      !gst_sam_drawing_make (&self->drawing, style, self->report, tracker,
           &self->info))
     return GST_FLOW_OK;
   drawn = on_gpu && gst_sam_gpu_paint_draw (&self->gpu, &self->drawing, buf,
@@ -164,6 +165,7 @@ gst_sam_overlay_transform_ip (GstBaseTransform * base, GstBuffer * buf)
   gpointer state = NULL;
   gchar *why = NULL;
   gboolean on_gpu;
+  guint tracker = 0;
   GstMeta *meta;
 
   on_gpu = gst_sam_gpu_paint_open (&self->gpu, buf, &self->info, &why);
@@ -173,7 +175,7 @@ gst_sam_overlay_transform_ip (GstBaseTransform * base, GstBuffer * buf)
   GST_OBJECT_UNLOCK (self);
   while (ret == GST_FLOW_OK &&
       (meta = gst_buffer_iterate_meta_filtered (buf, &state, info->api)))
-    ret = draw_meta (self, buf, meta, &style, on_gpu);
+    ret = draw_meta (self, buf, meta, tracker++, &style, on_gpu);
   return ret;
 }
 

@@ -100,6 +100,8 @@ gst_sam_track_start (GstBaseTransform * base)
       info.open_ns / 1000000);
   self->on_cuda = params.cuda_context && g_str_equal (info.backend, "cuda");
   self->image_size = info.image_size;
+  self->source = gst_object_get_name (GST_OBJECT (self));
+  self->report->source = self->source;
   self->passed = 0;
   self->since_reset = 0;
   gst_sam_timeline_start (&self->timeline);
@@ -123,6 +125,8 @@ gst_sam_track_stop (GstBaseTransform * base)
   gst_sam_pad_stop (self);
   gst_sam_track_forget_frame (self);
   gst_sam_track_free_mask_pool (self);
+  self->report->source = NULL;
+  g_clear_pointer (&self->source, g_free);
   gst_sam_track_set_frozen (self, FALSE);
   return TRUE;
 }

@@ -51,6 +51,7 @@ struct _GstSamTrack
   guint passed;                 /* frames since the last inference */
   GstSamTimeline timeline;
   guint since_reset;            /* frames of this stream */
+  gchar *source;                /* this element's name, for the report */
   GstSamReport *report;         /* of the last inference; owns its mask */
   guint8 state[GST_SAM_MAX_OBJECTS + 1];        /* last state + 1, by slot */
   GstBufferPool *mask_pool;

@@ -203,6 +203,51 @@ GST_START_TEST (test_scaling_comes_before_or_after_drawing)
 
 GST_END_TEST;
 
+/* Two trackers in series, of other objects but the same ids. */
+GST_START_TEST (test_each_tracker_has_its_own)
+{
+  static const gchar *names[] = { "cars", "people" };
+  const GType api = gst_meta_get_info ("GstSamTrackMeta")->api;
+  GstHarness *h = gst_harness_new_parse ("samtrack name=cars initial-prompt="
+      SQUARE_BOX " ! samtrack name=people initial-prompt=point,x=10,y=10");
+  GstBuffer *buf;
+  gpointer state = NULL;
+  GstMeta *meta;
+  guint n = 0;
+
+  gst_harness_set_src_caps_str (h,
+      "video/x-raw,format=I420,width=320,height=240,framerate=30/1");
+  buf = sam_harness_run (h, 0);
+  while ((meta = gst_buffer_iterate_meta_filtered (buf, &state, api))) {
+    const GstStructure *s =
+        gst_custom_meta_get_structure ((GstCustomMeta *) meta);
+
+    fail_unless (n < G_N_ELEMENTS (names), "more than two metas");
+    fail_unless_equals_string (gst_structure_get_string (s, "source"),
+        names[n]);
+    fail_unless_equals_uint64 (sam_get_id (s, 0), 1);
+    n++;
+  }
+  fail_unless_equals_int (n, 2);
+  state = NULL;
+  n = 0;
+  while ((meta = gst_buffer_iterate_meta_filtered (buf, &state,
+              GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))) {
+    const GstStructure *s =
+        gst_video_region_of_interest_meta_get_param
+        ((GstVideoRegionOfInterestMeta *) meta, "samtrack");
+
+    fail_unless (s != NULL && n < G_N_ELEMENTS (names));
+    fail_unless_equals_string (gst_structure_get_string (s, "source"),
+        names[n++]);
+  }
+  fail_unless_equals_int (n, 2);
+  gst_buffer_unref (buf);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
 /* Cut or turned frames lose it: better none than a wrong one. */
 GST_START_TEST (test_it_is_lost_rather_than_wrong)
 {
@@ -375,6 +420,7 @@ meta_suite (void)
   TCase *tc = sam_tcase_new (s, "transforms");
 
   tcase_add_test (tc, test_it_is_copied);
+  tcase_add_test (tc, test_each_tracker_has_its_own);
   tcase_add_test (tc, test_it_is_scaled);
   tcase_add_loop_test (tc, test_scaling_comes_before_or_after_drawing, 0,
       G_N_ELEMENTS (scalings));

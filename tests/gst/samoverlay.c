@@ -248,6 +248,77 @@ GST_START_TEST (test_boxes)
 
 GST_END_TEST;
 
+static void
+set_object (GstStructure * s, guint64 id, gint x, gint y, gint w, gint h)
+{
+  GValue objects = G_VALUE_INIT;
+
+  g_value_init (&objects, GST_TYPE_ARRAY);
+  append_object (&objects, id, 1, x, y, w, h);
+  gst_structure_take_value (s, "objects", &objects);
+}
+
+/* As many metas as trackers, whose first slot is in use: five colours would be
+ * one too many for a palette of 12. */
+GST_START_TEST (test_trackers_have_colours_of_their_own)
+{
+  static const gint colours[][3] = { {RED_R, RED_G, RED_B}, {0x0a, 0x5c, 0xff},
+  {0xbf, 0x5a, 0xf2}, {0xa2, 0x84, 0x5e}
+  };
+  GstHarness *h = sam_harness_new ("samoverlay draw-masks=false "
+      "draw-outlines=false draw-ids=false draw-scores=false draw-boxes=true "
+      "line-width=1", GST_VIDEO_FORMAT_RGBA, 64, 48);
+  GstVideoInfo info;
+  GstBuffer *buf;
+  GstMapInfo map;
+  gint i;
+
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_RGBA, 64, 48);
+  buf = new_gray (&info);
+  for (i = 0; i < (gint) G_N_ELEMENTS (colours); i++)
+    set_object (add_meta (buf, "ok", 64, 48), 1, 16 * i + 2, 4, 10, 20);
+  buf = gst_harness_push_and_pull (h, buf);
+  gst_buffer_map (buf, &map, GST_MAP_READ);
+  for (i = 0; i < (gint) G_N_ELEMENTS (colours); i++)
+    check_pixel (map.data, 16 * i + 2, 10, colours[i][0], colours[i][1],
+        colours[i][2]);
+  gst_buffer_unmap (buf, &map);
+  gst_buffer_unref (buf);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+/* The second tracker's label: "2#1", of 5 x 7 letters on 21 x 11 pixels. The
+ * first one's has no number, and stands elsewhere. */
+GST_START_TEST (test_trackers_are_numbered)
+{
+  GstHarness *h = sam_harness_new ("samoverlay draw-masks=false "
+      "draw-outlines=false draw-scores=false", GST_VIDEO_FORMAT_RGBA, 64, 48);
+  GstVideoInfo info;
+  GstBuffer *buf;
+  GstMapInfo map;
+  gint x, y, drawn[2] = { 0, };
+
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_RGBA, 64, 48);
+  buf = new_gray (&info);
+  set_object (add_meta (buf, "ok", 64, 48), 1, 2, 20, 10, 10);
+  set_object (add_meta (buf, "ok", 64, 48), 1, 34, 20, 10, 10);
+  buf = gst_harness_push_and_pull (h, buf);
+  gst_buffer_map (buf, &map, GST_MAP_READ);
+  for (y = 0; y < 48; y++) {
+    for (x = 0; x < 64; x++)
+      drawn[x >= 32] += map.data[4 * (y * 64 + x)] != 100;
+  }
+  fail_unless_equals_int (drawn[0], 15 * 11);
+  fail_unless_equals_int (drawn[1], 21 * 11);
+  gst_buffer_unmap (buf, &map);
+  gst_buffer_unref (buf);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
 static GstBuffer *
 convert (const GstVideoInfo * from, GstBuffer * in, GstVideoFormat to)
 {
@@ -515,6 +586,8 @@ samoverlay_suite (void)
   tcase_add_test (tc, test_coarse_masks_are_stretched);
   tcase_add_test (tc, test_labels_stand_on_the_box);
   tcase_add_test (tc, test_boxes);
+  tcase_add_test (tc, test_trackers_have_colours_of_their_own);
+  tcase_add_test (tc, test_trackers_are_numbered);
   tcase_add_test (tc, test_every_format_is_drawn_on);
   tc = sam_tcase_new (s, "frames");
   tcase_add_test (tc, test_frames_without_meta_pass_untouched);
