@@ -112,7 +112,7 @@ static __device__ __forceinline__ float act_of(enum sam_act act, float x)
 {
     switch (act) {
     case SAM_ACT_NONE:    return x;
-    case SAM_ACT_RELU:    return fmaxf(x, 0.0f);
+    case SAM_ACT_RELU:    return x < 0.0f ? 0.0f : x; // a NaN stays one
     case SAM_ACT_GELU:    return 0.5f * x * (1.0f + erff(x * 0.70710678f));
     case SAM_ACT_SIGMOID: return 1.0f / (1.0f + expf(-x));
     }

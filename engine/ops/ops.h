@@ -12,6 +12,7 @@
 
 #include "device/queue.h"
 
+// A NaN stays one: numbers that overflow must be seen at the end of the network.
 enum sam_act { SAM_ACT_NONE, SAM_ACT_RELU, SAM_ACT_GELU /* exact, erf */, SAM_ACT_SIGMOID };
 
 // The weight of a matrix product (out x in, row-major when loaded), in whatever form the

@@ -601,7 +601,7 @@ static void fronts_preprocess(void)
     REFUSES(preprocess, p->frame.height = 16385, "height");
     REFUSES(preprocess, p->frame.format = 99, "format");
     REFUSES(preprocess, p->frame.colour.kr = 0.9f; p->frame.colour.kb = 0.2f, "kr");
-    REFUSES(preprocess, p->frame.colour.kb = 0.0f / 0, "kb");
+    REFUSES(preprocess, p->frame.colour.kb = 0.0f / 0.0f, "kb");
     REFUSES(preprocess, p->frame.colour.kr = -0.1f, "kr");
     REFUSES(preprocess, p->dst.c = 4, "dst.c");
     REFUSES(preprocess, p->dst.n = 2, "dst.n");

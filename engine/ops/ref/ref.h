@@ -65,7 +65,7 @@ static inline float ref_act(enum sam_act act, float x)
 {
     switch (act) {
     case SAM_ACT_NONE:    return x;
-    case SAM_ACT_RELU:    return x > 0 ? x : 0;
+    case SAM_ACT_RELU:    return x < 0 ? 0 : x; // a NaN stays one
     case SAM_ACT_GELU:    return 0.5f * x * (1 + erff(x * (float) M_SQRT1_2));
     case SAM_ACT_SIGMOID: return 1 / (1 + expf(-x));
     }
