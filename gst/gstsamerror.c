@@ -57,6 +57,7 @@ gst_sam_track_post_error (GstSamTrack * self, int status,
       break;
     case SAM_EINVAL:
     case SAM_EFORMAT:
+    case SAM_EWEIGHTS:
       domain = GST_RESOURCE_ERROR;
       code = GST_RESOURCE_ERROR_SETTINGS;
       break;

@@ -62,6 +62,17 @@ int sam_text_cut(const char *text, size_t bytes, int most)
     return is_continuation(text[n]) ? most : n;
 }
 
+const char *sam_text_end(const char *path, size_t most)
+{
+    const size_t bytes = strlen(path);
+    if (bytes <= most)
+        return path;
+    path += bytes - most;
+    while (is_continuation(*path))
+        path++;
+    return path;
+}
+
 static void write_plain(char *text, size_t size, const char *fmt, va_list ap)
 {
     static const char more[] = "...";

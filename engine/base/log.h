@@ -28,4 +28,7 @@ int sam_fail_va(struct sam_error *error, int status, const char *fmt, va_list ap
 // character, for "%.*s". Only `bytes` of text are looked at.
 int sam_text_cut(const char *text, size_t bytes, int most);
 
+// The end of a long path, at most `most` bytes: the name is what tells.
+const char *sam_text_end(const char *path, size_t most);
+
 #endif // SAM_LOG_H

@@ -3,20 +3,20 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-
-enum { NAME_SIZE = 160 }; // the longest of Meta's names has 73 characters
+#include <string.h>
 
 #define FORMAT_NAME(name, fmt)                 \
     do {                                       \
         va_list ap;                            \
         va_start(ap, fmt);                     \
-        vsnprintf(name, NAME_SIZE, fmt, ap);   \
+        vsnprintf(name, sizeof(name), fmt, ap); \
         va_end(ap);                            \
     } while (0)
 
 static void read_named(struct sam_loader *l, float *room, int rank, const int64_t *shape,
                        const char *name)
 {
+    snprintf(l->name, sizeof(l->name), "%s", name);
     // What a file lacks is known before memory is asked for by what the rest of it claims.
     if (l->measuring && !l->status)
         l->status = sam_weights_check(l->weights, name, rank, shape, &l->error);
@@ -27,14 +27,34 @@ static void read_named(struct sam_loader *l, float *room, int rank, const int64_
 void sam_load_read(struct sam_loader *l, float *room, int rank, const int64_t *shape,
                    const char *fmt, ...)
 {
-    char name[NAME_SIZE];
+    char name[SAM_LOAD_NAME_SIZE];
     FORMAT_NAME(name, fmt);
     read_named(l, room, rank, shape, name);
+}
+
+static void check_finite(struct sam_loader *l, const float *x, size_t count)
+{
+    const bool is_bf16 = l->queue->precision == SAM_PRECISION_BF16;
+    const float end = is_bf16 ? 0x1.ffp127f : INFINITY; // from here on BF16 rounds to infinity
+    bool all = true;
+    for (size_t i = 0; i < count; i++)
+        all &= fabsf(x[i]) < end;
+    size_t i = 0;
+    while (!all && fabsf(x[i]) < end)
+        i++;
+    if (!all)
+        l->status = sam_fail(&l->error, SAM_EFORMAT,
+                             "%s: '%s' overflows in %s, rounded or folded with another: number %zu "
+                             "is %g",
+                             sam_weights_file(l->weights), l->name, is_bf16 ? "bf16" : "fp32", i,
+                             x[i]);
 }
 
 struct sam_tensor sam_load_tensor(struct sam_loader *l, const float *host, int h, int w, int c)
 {
     const struct sam_tensor t = sam_arena_tensor(&l->constant, SAM_F32, 1, h, w, c);
+    if (sam_load_live(l))
+        check_finite(l, host, sam_count(&t));
     if (sam_load_live(l))
         sam_queue_upload(l->queue, t.data, host, sam_tensor_bytes(&t));
     return t;
@@ -49,6 +69,8 @@ struct sam_matrix sam_load_matrix(struct sam_loader *l, const float *host, int o
     struct sam_matrix m = { .out = out, .in = in, .exact = l->exact || in <= NARROW };
     m.data = sam_arena_bytes(&l->constant, sam_op_pack_bytes(l->queue, out, in, m.exact));
     if (sam_load_live(l))
+        check_finite(l, host, (size_t) out * in);
+    if (sam_load_live(l))
         sam_op_pack(l->queue, m, host);
     return m;
 }
@@ -56,7 +78,7 @@ struct sam_matrix sam_load_matrix(struct sam_loader *l, const float *host, int o
 struct sam_tensor sam_load_rows(struct sam_loader *l, int rank, const int64_t *shape,
                                 const char *fmt, ...)
 {
-    char name[NAME_SIZE];
+    char name[SAM_LOAD_NAME_SIZE];
     FORMAT_NAME(name, fmt);
     const size_t mark = sam_arena_mark(&l->staging);
     int rows = 1;
@@ -79,7 +101,7 @@ static struct sam_tensor load_vector(struct sam_loader *l, int c, const char *na
 
 void sam_load_norm(struct sam_loader *l, struct sam_affine *norm, int c, const char *fmt, ...)
 {
-    char name[NAME_SIZE];
+    char name[SAM_LOAD_NAME_SIZE];
     FORMAT_NAME(name, fmt);
     norm->weight = load_vector(l, c, name, "weight");
     norm->bias = load_vector(l, c, name, "bias");
@@ -98,7 +120,7 @@ static void finish_linear(struct sam_loader *l, struct sam_product *p)
 void sam_load_linear(struct sam_loader *l, struct sam_product *p, int out, int in,
                      const char *fmt, ...)
 {
-    char name[NAME_SIZE];
+    char name[SAM_LOAD_NAME_SIZE];
     FORMAT_NAME(name, fmt);
     const size_t mark = sam_arena_mark(&l->staging);
     float *w = sam_load_room(&l->staging, (size_t) out * in);
@@ -112,7 +134,7 @@ void sam_load_linear(struct sam_loader *l, struct sam_product *p, int out, int i
 void sam_load_weight(struct sam_loader *l, struct sam_product *p, int out, int in, const char *fmt,
                      ...)
 {
-    char name[NAME_SIZE];
+    char name[SAM_LOAD_NAME_SIZE];
     FORMAT_NAME(name, fmt);
     const size_t mark = sam_arena_mark(&l->staging);
     float *w = sam_load_room(&l->staging, (size_t) out * in);
@@ -134,7 +156,7 @@ static void order_taps(const float *src, float *dst, int out, int in, int taps)
 void sam_load_conv(struct sam_loader *l, struct sam_product *p, int out, int in, int kernel,
                    const char *fmt, ...)
 {
-    char name[NAME_SIZE];
+    char name[SAM_LOAD_NAME_SIZE];
     FORMAT_NAME(name, fmt);
     const size_t mark = sam_arena_mark(&l->staging);
     const int taps = kernel * kernel;
@@ -180,7 +202,7 @@ struct sam_load_layer sam_load_normed(struct sam_loader *l, int out, int in, int
                                       const char *fmt, ...)
 {
     const double eps = 1e-5; // BatchNorm's in the published code
-    char name[NAME_SIZE];
+    char name[SAM_LOAD_NAME_SIZE];
     FORMAT_NAME(name, fmt);
     const int terms = in * kernel * kernel;
     struct sam_load_layer layer = { .out = out, .in = terms };
@@ -202,7 +224,7 @@ struct sam_load_layer sam_load_normed(struct sam_loader *l, int out, int in, int
 void sam_load_conv_normed(struct sam_loader *l, struct sam_product *p, int out, int in, int kernel,
                           const char *fmt, ...)
 {
-    char name[NAME_SIZE];
+    char name[SAM_LOAD_NAME_SIZE];
     FORMAT_NAME(name, fmt);
     const size_t mark = sam_arena_mark(&l->staging);
     const struct sam_load_layer folded = sam_load_normed(l, out, in, kernel, "%s", name);
@@ -234,7 +256,7 @@ struct sam_tensor sam_load_depthwise(struct sam_loader *l, const float *weight, 
 void sam_load_conv_transpose(struct sam_loader *l, struct sam_product *p, int out, int in,
                              const char *fmt, ...)
 {
-    char name[NAME_SIZE];
+    char name[SAM_LOAD_NAME_SIZE];
     FORMAT_NAME(name, fmt);
     const size_t mark = sam_arena_mark(&l->staging);
     const size_t count = (size_t) out * in * 4;
@@ -255,13 +277,14 @@ void sam_load_conv_transpose(struct sam_loader *l, struct sam_product *p, int ou
 struct sam_load_layer sam_load_layer(struct sam_loader *l, int out, int in, bool conv,
                                      const char *fmt, ...)
 {
-    char name[NAME_SIZE];
+    char name[SAM_LOAD_NAME_SIZE];
     FORMAT_NAME(name, fmt);
     struct sam_load_layer layer = { .out = out, .in = in };
     layer.weight = sam_load_room(&l->staging, (size_t) out * in);
     layer.bias = sam_load_room(&l->staging, out);
     sam_load_read(l, layer.weight, conv ? 4 : 2, (int64_t[]) { out, in, 1, 1 }, "%s.weight", name);
     sam_load_read(l, layer.bias, 1, (int64_t[]) { out }, "%s.bias", name);
+    memcpy(l->name, name, sizeof(name));
     return layer;
 }
 

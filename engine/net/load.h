@@ -8,6 +8,8 @@
 #include "net.h"
 #include "weights/weights.h"
 
+enum { SAM_LOAD_NAME_SIZE = 160 }; // the longest of Meta's names has 73 characters
+
 struct sam_loader {
     const struct sam_weights *weights;
     struct sam_queue *queue;
@@ -16,6 +18,7 @@ struct sam_loader {
     struct sam_arena staging;  // numbers on their way from the file to the device
     bool measuring;
     bool exact; // matrices packed from here on are multiplied in F32
+    char name[SAM_LOAD_NAME_SIZE]; // of the tensor, or the layer, that was read last
     int status;
     struct sam_error error;
 };
@@ -38,7 +41,9 @@ static inline float *sam_load_room(struct sam_arena *a, size_t count)
 void sam_load_read(struct sam_loader *l, float *room, int rank, const int64_t *shape,
                    const char *fmt, ...) SAM_LOAD_NAME(5);
 
-// Numbers on the host to constant memory: a tensor, a packed matrix.
+// Numbers on the host to constant memory: a tensor, a packed matrix. SAM_EFORMAT where one is not
+// finite, or would not be when it is rounded to BF16 for the queue's precision: what is folded from
+// finite weights may overflow.
 struct sam_tensor sam_load_tensor(struct sam_loader *l, const float *host, int h, int w, int c);
 struct sam_matrix sam_load_matrix(struct sam_loader *l, const float *host, int out, int in);
 

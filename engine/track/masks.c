@@ -1,4 +1,5 @@
 // What is shown of a frame: states and scores, boxes, label maps.
+#include <math.h>
 #include <string.h>
 
 #include "track.h"
@@ -42,7 +43,26 @@ void sam_results_fetch(struct sam_tracker *t)
     sam_queue_fetch(&t->queue, h->iou, t->mem.state.iou.data, bytes);
 }
 
-void sam_results_take(struct sam_tracker *t)
+static double without_sign_of_nan(float x)
+{
+    return isnan(x) ? (double) NAN : (double) x;
+}
+
+static int refuse_weights(const struct sam_tracker *t, const struct sam_tracked *o,
+                          struct sam_error *error)
+{
+    const char *end = sam_text_end(t->file, 72);
+
+    return sam_fail(error, SAM_EWEIGHTS,
+                    "%s%s: object %llu has a score of %g and an IoU of %g on frame %lld: the "
+                    "weights overflow in %s; use another file",
+                    end == t->file ? "" : "...", end, (unsigned long long) o->id,
+                    without_sign_of_nan(o->score), without_sign_of_nan(o->iou),
+                    (long long) t->frame,
+                    t->queue.precision == SAM_PRECISION_BF16 ? "bf16" : "fp32");
+}
+
+int sam_results_take(struct sam_tracker *t, struct sam_error *error)
 {
     const struct sam_host *h = &t->mem.host;
 
@@ -52,8 +72,11 @@ void sam_results_take(struct sam_tracker *t)
             continue;
         o->score = h->score[row];
         o->iou = h->iou[row];
+        if (!isfinite(o->score) || !isfinite(o->iou))
+            return refuse_weights(t, o, error);
         update_state(o, t->params.lost_after);
     }
+    return SAM_OK;
 }
 
 // Nothing is shown.

@@ -172,7 +172,7 @@ struct sam_tracker {
     int frame_width, frame_height;
     struct sam_times times;
 
-    int broken; // the failure of the device that ended this tracker
+    int broken; // the status of the failure that ended this tracker
     struct sam_error broken_error;
 
     struct sam_graphs graphs;
@@ -287,9 +287,10 @@ void sam_interact(struct sam_tracker *t, struct sam_tracked *o);
 
 // ---- masks.c
 
-// Scores of the rows to the host; and, when they are there, states of the objects.
+// Scores of the rows to the host; and, when they are there, states of the objects. SAM_EWEIGHTS
+// where a number is not finite.
 void sam_results_fetch(struct sam_tracker *t);
-void sam_results_take(struct sam_tracker *t);
+int sam_results_take(struct sam_tracker *t, struct sam_error *error);
 // The label map, where it is wanted, and boxes at the size of the frame.
 void sam_results_draw(struct sam_tracker *t, const struct sam_labels *labels, bool boxes);
 void sam_results_list(struct sam_tracker *t, struct sam_result *result);

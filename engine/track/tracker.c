@@ -233,7 +233,7 @@ static int check_alive(const struct sam_tracker *t, struct sam_error *error)
     if (!t)
         return sam_fail(error, SAM_EINVAL, "the tracker is NULL");
     if (t->broken)
-        return sam_fail(error, SAM_EDEVICE, "the tracker failed before and must be closed: %s",
+        return sam_fail(error, t->broken, "the tracker failed before and must be closed: %s",
                         t->broken_error.text);
     return SAM_OK;
 }
@@ -246,6 +246,18 @@ static int finish(struct sam_tracker *t, struct sam_error *error)
         *error = t->broken_error;
     if (t->broken == SAM_EDEVICE)
         sam_model_disown(t->model);
+    return t->broken;
+}
+
+// The results of a frame, once they are there. Numbers that are not finite stay in memory for good,
+// so they end the tracker, too.
+static int take_results(struct sam_tracker *t, struct sam_error *error)
+{
+    if (finish(t, error))
+        return t->broken;
+    t->broken = sam_results_take(t, &t->broken_error);
+    if (t->broken && error)
+        *error = t->broken_error;
     return t->broken;
 }
 
@@ -375,8 +387,7 @@ static void undo_current(struct sam_tracker *t, struct sam_tracked *o)
     }
     sam_step_again(t, o);
     sam_results_fetch(t);
-    if (!finish(t, NULL))
-        sam_results_take(t);
+    take_results(t, NULL);
 }
 
 // The latest prompted frame is gone: forget what was remembered of it.
@@ -430,10 +441,9 @@ int sam_tracker_step(sam_tracker *t, const struct sam_frame *frame,
     const int64_t drawing = sam_now();
     sam_results_fetch(t);
     sam_results_draw(t, labels, result != NULL);
-    status = finish(t, error);
+    status = take_results(t, error);
     if (status)
         return status;
-    sam_results_take(t);
     t->times.masks = sam_now() - drawing;
     t->times.total = sam_now() - began;
     if (result)

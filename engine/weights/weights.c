@@ -31,15 +31,9 @@ struct sam_weights {
 // The end of a long path: the name is what tells.
 static void shorten(char *label, const char *path)
 {
-    const size_t n = strlen(path);
-    if (n <= MAX_LABEL) {
-        memcpy(label, path, n + 1);
-        return;
-    }
-    path += n - (MAX_LABEL - 3);
-    while (((unsigned char) *path & 0xc0) == 0x80) // the rest of a UTF-8 character
-        path++;
-    snprintf(label, MAX_LABEL + 1, "...%s", path);
+    const bool fits = strlen(path) <= MAX_LABEL;
+    snprintf(label, MAX_LABEL + 1, "%s%s", fits ? "" : "...",
+             fits ? path : sam_text_end(path, MAX_LABEL - 3));
 }
 
 struct sam_shape_text sam_shape_text(int rank, const int64_t *shape)

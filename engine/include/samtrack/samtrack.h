@@ -84,6 +84,7 @@ enum sam_status {
     SAM_EFULL        = -7, // max_objects objects are tracked already
     SAM_ENOTFOUND    = -8, // no object has this id (any more)
     SAM_EBUSY        = -9, // the next frame takes no more prompts; the one after it does
+    SAM_EWEIGHTS     = -10, // the weights overflow; the tracker must be closed
 };
 
 // Why a call failed, in words: file, tensor or value, what was wanted, what was got. One line of
@@ -331,7 +332,9 @@ SAM_API void sam_tracker_clear(sam_tracker *t);
 // Segment one frame and update the memory of every object. `labels` (may be NULL) is filled at
 // its own size. `result` (may be NULL) is written on success; on failure num_objects is 0.
 // SAM_EINVAL: frame or labels break a condition above; nothing was done, and the tracker goes on
-// with the next frame.
+// with the next frame. SAM_EWEIGHTS: an object's score or predicted IoU is not finite: products of
+// finite weights have overflowed, and what the objects remember is lost. SAM_EDEVICE, SAM_EWEIGHTS:
+// from now on every call but sam_tracker_close() fails in the same way.
 SAM_API int sam_tracker_step(sam_tracker *t, const struct sam_frame *frame,
                              const struct sam_labels *labels, struct sam_result *result,
                              struct sam_error *error);
