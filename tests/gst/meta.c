@@ -207,14 +207,15 @@ GST_END_TEST;
 GST_START_TEST (test_each_tracker_has_its_own)
 {
   static const gchar *names[] = { "cars", "people" };
-  const GType api = gst_meta_get_info ("GstSamTrackMeta")->api;
   GstHarness *h = gst_harness_new_parse ("samtrack name=cars initial-prompt="
       SQUARE_BOX " ! samtrack name=people initial-prompt=point,x=10,y=10");
   GstBuffer *buf;
   gpointer state = NULL;
   GstMeta *meta;
+  GType api;
   guint n = 0;
 
+  api = gst_meta_get_info ("GstSamTrackMeta")->api;     /* the plugin is loaded */
   gst_harness_set_src_caps_str (h,
       "video/x-raw,format=I420,width=320,height=240,framerate=30/1");
   buf = sam_harness_run (h, 0);
