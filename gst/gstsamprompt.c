@@ -536,9 +536,9 @@ gst_sam_prompt_check (const GstSamPrompt * prompt, gint width, gint height,
     return FALSE;
   }
   if (prompt->x < 0 || prompt->y < 0 || x1 > right + slack ||
-      y1 > bottom + slack) {
+      y1 > bottom + slack || (!box && (x1 >= right || y1 >= bottom))) {
     if (prompt->normalized || (width > 0 && height > 0))
-      fail_geometry (error, "the %s at (%g, %g) reaches outside of the frame, "
+      fail_geometry (error, "the %s at (%g, %g) lies outside of the frame, "
           "which is %g x %g", box ? "box" : "point",
           prompt->x < 0 ? prompt->x : x1, prompt->y < 0 ? prompt->y : y1,
           right, bottom);

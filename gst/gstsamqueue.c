@@ -3,6 +3,7 @@
 #include "gstsamimage.h"
 #include "gstsammask.h"
 
+#include <float.h>
 #include <string.h>
 
 #define MAX_SIDE 16384          /* of a mask, as the engine takes it */
@@ -260,30 +261,40 @@ box_end (gdouble value, gdouble edge)
   return value > edge && value <= edge + 1e-6 ? edge : value;
 }
 
+/* A point that lies before the edge still does as a float. */
+static gfloat
+point_at (gdouble value, gdouble edge)
+{
+  const gdouble last = edge * (1 - FLT_EPSILON / 2);
+
+  return value < edge && value > last ? last : value;
+}
+
 /* Hand a point, box or mask to the tracker. */
 static int
 submit (GstSamQueue * queue, sam_tracker * tracker, const GstSamPrompt * from,
     guint64 engine_id, struct sam_error *why)
 {
-  struct sam_point point = { from->x, from->y, from->positive };
+  struct sam_point point = {.label = from->positive };
   struct sam_prompt prompt = {.id = engine_id };
   GstVideoInfo info;
   GstVideoFrame frame;
+  gdouble right = 1, bottom = 1;
   guint64 new_id = 0;
   int status;
 
   if (!from->normalized) {
-    prompt.space_width = from->space_width ? from->space_width : queue->width;
-    prompt.space_height =
+    right = prompt.space_width =
+        from->space_width ? from->space_width : queue->width;
+    bottom = prompt.space_height =
         from->space_height ? from->space_height : queue->height;
   }
   if (from->kind == GST_SAM_PROMPT_POINT) {
+    point.x = point_at (from->x, right);
+    point.y = point_at (from->y, bottom);
     prompt.num_points = 1;
     prompt.points = &point;
   } else if (from->kind == GST_SAM_PROMPT_BOX) {
-    gdouble right = from->normalized ? 1 : prompt.space_width;
-    gdouble bottom = from->normalized ? 1 : prompt.space_height;
-
     prompt.has_box = 1;
     prompt.box[0] = from->x;
     prompt.box[1] = from->y;

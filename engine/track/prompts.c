@@ -129,26 +129,29 @@ int sam_interactions_points(const struct sam_interactions *list, int count,
     return all->num_points;
 }
 
-// A coordinate may lie on the far edge: a box that ends with the frame does.
-static int check_coordinate(const char *what, float v, float end, struct sam_error *error)
+// A box may end on the far edge, behind the last pixel. No point lies there.
+static int check_coordinate(const char *what, float v, float end, bool is_edge,
+                            struct sam_error *error)
 {
     if (!isfinite(v))
         return sam_fail(error, SAM_EINVAL, "%s: %g is not a finite number", what, v);
-    if (v < 0 || v > end)
-        return sam_fail(error, SAM_EINVAL, "%s: %g lies outside the frame, 0 to %g", what, v, end);
+    if (v < 0 || v > end || (v >= end && !is_edge))
+        return sam_fail(error, SAM_EINVAL, "%s: %g lies outside the frame, expected 0 %s %g", what,
+                        v, is_edge ? "to" : "or more and less than", end);
     return SAM_OK;
 }
 
 static int read_point(struct sam_interaction *out, const char *name, float x, float y, int label,
                       const float size[2], int side, struct sam_error *error)
 {
+    const bool is_edge = label == SAM_LABEL_BOX0 || label == SAM_LABEL_BOX1;
     char what[48];
 
     snprintf(what, sizeof(what), "%s, x", name);
-    if (check_coordinate(what, x, size[0], error))
+    if (check_coordinate(what, x, size[0], is_edge, error))
         return SAM_EINVAL;
     snprintf(what, sizeof(what), "%s, y", name);
-    if (check_coordinate(what, y, size[1], error))
+    if (check_coordinate(what, y, size[1], is_edge, error))
         return SAM_EINVAL;
     out->xy[out->num_points][0] = x / size[0] * side;
     out->xy[out->num_points][1] = y / size[1] * side;

@@ -3,6 +3,7 @@
 
 #include "samcheck.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -196,6 +197,44 @@ GST_START_TEST (test_the_id_is_the_elements)
 
 GST_END_TEST;
 
+/* No pixel lies at x = width. The last number before it lies in the last one,
+ * also where the frame's size is known only later. */
+GST_START_TEST (test_points_on_the_edge)
+{
+  const gdouble last = 64 - 64 * DBL_EPSILON / 2;
+  GstHarness *h = gst_harness_new ("samtrack");
+  GstBus *bus = sam_harness_add_bus (h);
+  GstBuffer *buf;
+
+  fail_unless (last < 64 && (gfloat) last == 64);
+  fail_unless_equals_uint64 (add_point (h->element, 0, 64, 1, FALSE), 1);
+  fail_unless_equals_uint64 (add_point (h->element, 0, 1, 48, FALSE), 2);
+  fail_unless_equals_uint64 (add_point (h->element, 0, last, 1, FALSE), 3);
+  fail_unless_equals_uint64 (add_point (h->element, 0, 1, 0.5, TRUE), 0);
+  check_refusal (bus, "geometry", 0, "point,x=1,y=0.5,normalized=true");
+  gst_harness_set_src_caps_str (h,
+      "video/x-raw,format=RGB,width=64,height=48,framerate=30/1");
+  buf = sam_harness_run (h, 0);
+  check_refusal (bus, "geometry", 1, "point,x=64,y=1");
+  check_refusal (bus, "geometry", 2, "point,x=1,y=48");
+  fail_unless_equals_int (sam_get_num_objects (sam_get_meta (buf)), 1);
+  gst_buffer_unref (buf);
+  fail_unless_equals_uint64 (add_point (h->element, 0, 64, 1, FALSE), 0);
+  check_refusal (bus, "geometry", 0, "point,x=64,y=1");
+  fail_unless_equals_uint64 (add_point (h->element, 0, 1, 48, FALSE), 0);
+  check_refusal (bus, "geometry", 0, "point,x=1,y=48");
+  fail_unless_equals_uint64 (add_point (h->element, 0, last, 1, FALSE), 4);
+  fail_unless_equals_uint64 (add_point (h->element, 0, 1 - DBL_EPSILON / 2, 0.5,
+          TRUE), 5);
+  buf = sam_harness_run (h, 1);
+  fail_unless_equals_int (sam_get_num_objects (sam_get_meta (buf)), 3);
+  gst_buffer_unref (buf);
+  close_bus (h->element, bus);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
 GST_START_TEST (test_a_full_queue)
 {
   GstHarness *h = sam_harness_new ("samtrack initial-prompt=" SQUARE_BOX,
@@ -247,6 +286,7 @@ refusals_suite (void)
   tcase_add_test (tc, test_initial_prompts);
   tcase_add_test (tc, test_refused_at_the_frame);
   tcase_add_test (tc, test_the_id_is_the_elements);
+  tcase_add_test (tc, test_points_on_the_edge);
   tcase_add_test (tc, test_a_full_queue);
   tcase_add_test (tc, test_properties);
   return s;

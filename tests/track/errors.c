@@ -38,9 +38,11 @@ static void check_points(sam_tracker *t)
 {
     struct sam_point p = { 10, 10, SAM_POINT_POSITIVE };
     const struct { float x, y; const char *words; } bad[] = {
-        { -0.1f, 5, "point 1, x: -0.1 lies outside the frame, 0 to 80" },
+        { -0.1f, 5, "point 1, x: -0.1 lies outside the frame, expected 0 or more and "
+                    "less than 80" },
         { 80.5f, 5, "80.5 lies outside" },  { 5, -1, "point 1, y: -1" },
-        { 5, 60.01f, "0 to 60" },           { NAN, 5, "nan is not a finite number" },
+        { 5, 60.01f, "less than 60" },      { NAN, 5, "nan is not a finite number" },
+        { 80, 5, "80 lies outside" },       { 5, 60, "60 lies outside" },
         { 5, -NAN, "not a finite number" }, { INFINITY, 5, "inf is not a finite number" },
     };
 
@@ -50,7 +52,9 @@ static void check_points(sam_tracker *t)
                                                .space_height = 60 });
     }
     p.x = p.y = 1.5f;
-    bad_prompt(SAM_EINVAL, "1.5 lies outside the frame, 0 to 1", { .num_points = 1, .points = &p });
+    bad_prompt(SAM_EINVAL, "1.5 lies outside the frame", { .num_points = 1, .points = &p });
+    p.x = 0.5f, p.y = 1;
+    bad_prompt(SAM_EINVAL, "point 1, y: 1 lies outside", { .num_points = 1, .points = &p });
     p = (struct sam_point) { 0.5f, 0.5f, 2 };
     bad_prompt(SAM_EINVAL, "label 2 is neither 0", { .num_points = 1, .points = &p });
     p.label = -1;
@@ -75,7 +79,7 @@ static void check_boxes(sam_tracker *t)
         { { 30, 10, 20, 40 }, "wanted x0 < x1 and y0 < y1" },
         { { 10, 40, 20, 10 }, "empty or inverted" },
         { { -1, 10, 20, 20 }, "box, first corner, x: -1 lies outside" },
-        { { 10, 10, 81, 20 }, "box, second corner, x: 81 lies outside" },
+        { { 10, 10, 81, 20 }, "x: 81 lies outside the frame, expected 0 to 80" },
         { { 10, 10, 20, NAN }, "box, second corner, y: nan" },
     };
 

@@ -38,13 +38,13 @@ static void check_coordinates(void)
 {
     struct sam_mask_pool pool = open_pool();
     const struct sam_point points[] = { { 0, 0, SAM_POINT_NEGATIVE },
-                                        { 320, 60, SAM_POINT_POSITIVE } };
+                                        { 240, 60, SAM_POINT_POSITIVE } };
     const struct sam_interaction i = read_prompt(&pool, (struct sam_prompt) {
         .space_width = 320, .space_height = 240, .num_points = 2, .points = points, .has_box = 1,
         .box = { 80, 120, 160, 240 } });
 
     // The box first, as two points, whatever the order in the prompt.
-    const float xy[4][2] = { { 16, 32 }, { 32, 64 }, { 0, 0 }, { 64, 16 } };
+    const float xy[4][2] = { { 16, 32 }, { 32, 64 }, { 0, 0 }, { 48, 16 } };
     const int label[4] = { SAM_LABEL_BOX0, SAM_LABEL_BOX1, SAM_LABEL_NEGATIVE, SAM_LABEL_POSITIVE };
     expect(i.num_points == 4 && i.has_box && i.mask < 0, "%d points", i.num_points);
     for (int k = 0; k < 4; k++)

@@ -239,7 +239,8 @@ enum { SAM_MAX_POINTS = 32 }; // of one prompt
 struct sam_prompt {
     uint64_t id; // the object; 0: a new one
 
-    // The frame the coordinates are measured in, px; both 0: coordinates run from 0 to 1.
+    // The frame the coordinates are measured in, px; both 0: coordinates run from 0 to 1. Points
+    // lie before its right and lower edges, boxes may end on them.
     int space_width, space_height;
 
     int num_points; // at most SAM_MAX_POINTS
