@@ -61,7 +61,8 @@ enum
     GST_PARAM_MUTABLE_PLAYING)
 
 #define SIZES ", width = " GST_VIDEO_SIZE_RANGE ", height = " \
-    GST_VIDEO_SIZE_RANGE ", framerate = " GST_VIDEO_FPS_RANGE
+    GST_VIDEO_SIZE_RANGE ", framerate = " GST_VIDEO_FPS_RANGE \
+    GST_SAM_IMAGE_MODES
 
 #define gst_sam_overlay_parent_class parent_class
 G_DEFINE_TYPE (GstSamOverlay, gst_sam_overlay, GST_TYPE_BASE_TRANSFORM);

@@ -308,6 +308,45 @@ GST_START_TEST (test_the_square_is_found)
 
 GST_END_TEST;
 
+/* Whether a pad takes frames of that mode, "" for caps that name none. */
+static gboolean
+takes_mode (GstPad * sink, const gchar * feature, const gchar * mode)
+{
+  gchar *text = g_strdup_printf ("video/x-raw%s,format=I420,width=64,height=48,"
+      "framerate=30/1%s%s", feature, *mode ? ",interlace-mode=" : "", mode);
+  GstCaps *caps = gst_caps_from_string (text);
+  gboolean ok = gst_pad_query_accept_caps (sink, caps);
+
+  fail_unless (caps != NULL, "%s", text);
+  gst_caps_unref (caps);
+  g_free (text);
+  return ok;
+}
+
+/* Fields that come one by one are no frames, with their feature or without. */
+GST_START_TEST (test_whole_frames_alone_are_taken)
+{
+  static const gchar *elements[] = { "samtrack", "samoverlay" };
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (elements); i++) {
+    GstElement *element = gst_element_factory_make (elements[i], NULL);
+    GstPad *sink = gst_element_get_static_pad (element, "sink");
+
+    gst_element_set_state (element, GST_STATE_PAUSED);
+    fail_unless (takes_mode (sink, "", "") &&
+        takes_mode (sink, "", "progressive") &&
+        takes_mode (sink, "", "interleaved") && takes_mode (sink, "", "mixed"));
+    fail_if (takes_mode (sink, "", "alternate"), "%s", elements[i]);
+    fail_if (takes_mode (sink, "(format:Interlaced)", "alternate"));
+    gst_element_set_state (element, GST_STATE_NULL);
+    gst_object_unref (sink);
+    gst_object_unref (gst_object_ref_sink (element));
+  }
+}
+
+GST_END_TEST;
+
 static Suite *
 formats_suite (void)
 {
@@ -320,6 +359,7 @@ formats_suite (void)
   tcase_add_loop_test (tc, test_colorimetry, 0, 5);
   tcase_add_loop_test (tc, test_strides_and_offsets, 0, G_N_ELEMENTS (formats));
   tcase_add_test (tc, test_wrong_colours_would_be_seen);
+  tcase_add_test (tc, test_whole_frames_alone_are_taken);
   tcase_add_loop_test (tc, test_the_square_is_found, 0, 5);
   return s;
 }
