@@ -218,7 +218,9 @@ gst_sam_pad_request (GstElement * element, GstPadTemplate * templ,
     const gchar * name, const GstCaps * caps)
 {
   GstSamTrack *self = GST_SAM_TRACK (element);
-  GstPad *pad = gst_pad_new_from_template (templ, "overlay");
+  /* Not "overlay": core takes a request by a name that is there for a mistake,
+   * before it asks the element. */
+  GstPad *pad = gst_pad_new_from_template (templ, "overlay_0");
   gboolean taken;
 
   gst_pad_set_event_function (pad, GST_DEBUG_FUNCPTR (gst_sam_pad_event));
@@ -233,7 +235,10 @@ gst_sam_pad_request (GstElement * element, GstPadTemplate * templ,
     self->overlay.pad = pad;
   g_mutex_unlock (&self->overlay.lock);
   if (taken) {
-    GST_WARNING_OBJECT (self, "there is one overlay pad and it is taken");
+    gst_sam_track_post_refusal (self, GST_SAM_REFUSED_TAKEN, "A request for "
+        "the pad 'overlay' is refused: there is one, and it was requested "
+        "before. A tee behind it gives more.", "pad", G_TYPE_STRING, "overlay",
+        NULL);
     gst_object_ref_sink (pad);
     gst_object_unref (pad);
     return NULL;

@@ -24,7 +24,7 @@ add_overlay (GstHarness * h, const gchar * caps)
 static void
 remove_overlay (GstHarness * h, GstHarness * o)
 {
-  GstPad *pad = gst_element_get_static_pad (h->element, "overlay");
+  GstPad *pad = gst_pad_get_peer (o->sinkpad);
 
   gst_element_release_request_pad (h->element, pad);
   gst_object_unref (pad);
@@ -273,14 +273,43 @@ GST_START_TEST (test_without_objects_it_is_black)
 
 GST_END_TEST;
 
+/* One warning whose details say why. */
+static void
+check_taken (GstBus * bus)
+{
+  GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_WARNING);
+  const GstStructure *details = NULL;
+
+  fail_unless (message != NULL);
+  gst_message_parse_warning_details (message, &details);
+  fail_unless (details && gst_structure_has_name (details, "samtrack-refusal"));
+  fail_unless_equals_string (gst_structure_get_string (details, "reason"),
+      "taken");
+  fail_unless_equals_string (gst_structure_get_string (details, "pad"),
+      "overlay");
+  gst_message_unref (message);
+}
+
+/* In whatever way it is requested again: a CRITICAL would fail the test. */
 GST_START_TEST (test_there_is_one_of_it)
 {
   GstElement *element = gst_element_factory_make ("samtrack", NULL);
+  GstElement *sink = gst_element_factory_make ("fakesink", NULL);
   GstPad *pad = gst_element_request_pad_simple (element, "overlay");
+  GstBus *bus = gst_bus_new ();
 
+  gst_element_set_bus (element, bus);
   fail_unless (pad != NULL);
+  fail_unless (gst_element_request_pad_simple (element, "overlay") == NULL);
+  check_taken (bus);
   fail_unless (gst_element_request_pad (element, GST_PAD_PAD_TEMPLATE (pad),
           NULL, NULL) == NULL);
+  check_taken (bus);
+  fail_if (gst_element_link_pads (element, "overlay", sink, "sink"));
+  check_taken (bus);
+  gst_element_set_bus (element, NULL);
+  gst_object_unref (bus);
+  gst_object_unref (sink);
   gst_element_release_request_pad (element, pad);
   gst_object_unref (pad);
   pad = gst_element_request_pad_simple (element, "overlay");
@@ -459,7 +488,7 @@ GST_START_TEST (test_a_release_does_not_wait)
       "width=64,height=48 ! samtrack name=t t.src ! fakesink "
       "t.overlay ! queue ! fakesink async=false", NULL);
   GstElement *track = gst_bin_get_by_name (GST_BIN (pipeline), "t");
-  GstPad *pad = gst_element_get_static_pad (track, "overlay");
+  GstPad *pad = gst_element_get_static_pad (track, "overlay_0");
 
   gst_element_set_state (pipeline, GST_STATE_PAUSED);
   gst_element_get_state (pipeline, NULL, NULL, GST_CLOCK_TIME_NONE);
