@@ -244,6 +244,7 @@ def load_videos(args):
         tracks.save(kept, videos, found)
     drawn = find_outlines(args, videos, found) if args.stills else []
     found += follow_outlines(args, videos, drawn)
+    found += tracks.load(os.path.join(args.out, "agreed.npz"), videos) or []
     apart = frames_apart(args.held, videos, names)
     if args.bodies:
         made, moving, outlined = bodies.load(args.bodies, sum(map(len, videos)))
