@@ -9,7 +9,6 @@
 
 #include "net/load.h"
 #include "family.h"
-#include "model/model_paths.h"
 
 // What makes two requests the same model: the file itself, not its name, what was read beside
 // it, and what it is packed for.
@@ -277,28 +276,4 @@ int sam_model_plan(const struct sam_model_file *f, struct sam_queue *queue, size
     free_parts(m);
     free(m);
     return status;
-}
-
-int sam_default_model(char *path, size_t size, struct sam_error *error)
-{
-    static const char *const place[] = { SAM_MODEL_INSTALLED, SAM_MODEL_IN_TREE };
-    const char *named = getenv("SAMTRACK_MODEL");
-    const char *found = NULL;
-
-    if (named && *named) {
-        if (access(named, R_OK))
-            return sam_fail(error, SAM_EIO, "%s (named by SAMTRACK_MODEL): %s", named,
-                            strerror(errno));
-        found = named;
-    }
-    for (size_t i = 0; i < sizeof(place) / sizeof(*place) && !found; i++)
-        if (!access(place[i], R_OK))
-            found = place[i];
-    if (!found)
-        return sam_fail(error, SAM_EIO, "no default model: neither %s nor %s can be read, and "
-                        "SAMTRACK_MODEL is not set", place[0], place[1]);
-    if (strlen(found) >= size)
-        return sam_fail(error, SAM_EINVAL, "%s: longer than %zu bytes", found, size - 1);
-    strcpy(path, found);
-    return SAM_OK;
 }

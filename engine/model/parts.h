@@ -206,8 +206,9 @@ void sam_model_disown(struct sam_model *m);
 int sam_model_plan(const struct sam_model_file *f, struct sam_queue *queue, size_t *constant_bytes,
                    struct sam_error *error);
 
-// Path of the embedded default model into path[size]: $SAMTRACK_MODEL, the installed data
-// directory, beside the build. SAM_EIO with a sentence that lists the places.
+// Path of the default model into path[size]: $SAMTRACK_MODEL, which a program with raised rights
+// does not heed; the folder models/ beside the library; the installed data directory. SAM_EIO where
+// none can be read.
 int sam_default_model(char *path, size_t size, struct sam_error *error);
 
 // ---- loading: the parts, each in its own file.

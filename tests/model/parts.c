@@ -307,7 +307,9 @@ static void check_default(struct test *t, const char *file)
     CHECK(t, sam_default_model(path, sizeof(path), &error) == SAM_EIO);
     CHECK(t, strstr(error.text, "/no/such/model") && strstr(error.text, "SAMTRACK_MODEL"));
     unsetenv("SAMTRACK_MODEL");
-    CHECK(t, sam_default_model(path, sizeof(path), &error) == SAM_OK && !access(path, R_OK));
+    // This program has no models/ beside it, and one may be installed.
+    const bool found = !sam_default_model(path, sizeof(path), &error);
+    CHECK(t, found ? !access(path, R_OK) : !!strstr(error.text, "no default model"));
 }
 
 int main(int argc, char **argv)

@@ -113,8 +113,9 @@ enum sam_log_level { SAM_LOG_ERROR, SAM_LOG_WARNING, SAM_LOG_INFO, SAM_LOG_DEBUG
 enum { SAM_MAX_THREADS = 256 };
 
 struct sam_params {
-    // .safetensors (Meta's or Hugging Face's names) or .pt. NULL: the embedded model, looked
-    // for in $SAMTRACK_MODEL, the installed data directory, and beside the build.
+    // .safetensors (Meta's or Hugging Face's names) or .pt. NULL: the default model: the file that
+    // the environment variable SAMTRACK_MODEL names (not heeded by a program with raised rights),
+    // else the one in the folder models/ beside the library, else the installed one.
     const char *model_file;
 
     enum sam_backend backend;
