@@ -29,7 +29,8 @@ struct _GstSamTrack
   guint threads;
   guint max_objects;
   guint lost_after;
-  guint fill_holes;             /* up to here: READY */
+  guint fill_holes;
+  guint input_size;             /* up to here: READY */
   guint interval;
   gint mask_size;
   gint policy;

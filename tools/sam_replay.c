@@ -13,7 +13,7 @@
 static const char usage[] =
     "usage: sam-replay --model FILE --frames FILE-or-FOLDER --script scenarios.json\n"
     "                  --scenario NAME --out FILE.safetensors [--backend ref|cpu|cuda]\n"
-    "                  [--precision fp32|bf16] [--threads N] [--stages]\n"
+    "                  [--precision fp32|bf16] [--threads N] [--stages] [--input-size PX]\n"
     "Runs one scenario and writes obj<id>/frame<nnn>/{low_res,pointer,score} as float32;\n"
     "with --stages also memory, and the outputs of the network's parts.\n";
 
@@ -23,7 +23,7 @@ struct options {
     const char *model, *frames, *script, *scenario, *out;
     enum sam_backend backend;
     enum sam_precision precision;
-    int threads, stages;
+    int threads, stages, input_size;
 };
 
 struct replay {
@@ -68,6 +68,7 @@ static struct options parse(int argc, char **argv)
         { "model", 1, NULL, 'm' },     { "frames", 1, NULL, 'f' },  { "script", 1, NULL, 's' },
         { "scenario", 1, NULL, 'c' },  { "out", 1, NULL, 'o' },     { "backend", 1, NULL, 'b' },
         { "precision", 1, NULL, 'p' }, { "threads", 1, NULL, 't' }, { "stages", 0, NULL, 'g' },
+        { "input-size", 1, NULL, 'i' },
         { "help", 0, NULL, 'h' },      { NULL, 0, NULL, 0 },
     };
     struct options o = { .backend = SAM_BACKEND_CPU };
@@ -85,6 +86,7 @@ static struct options parse(int argc, char **argv)
             o.precision = (enum sam_precision) pick("precision", optarg, precisions, 3);
             break;
         case 't': o.threads = atoi(optarg); break;
+        case 'i': o.input_size = atoi(optarg); break;
         case 'g': o.stages = 1; break;
         case 'h': fputs(usage, stdout); exit(0);
         default:  fputs(usage, stderr); exit(2);
@@ -396,6 +398,7 @@ static int open_all(struct replay *r)
     r->params.backend = r->o.backend;
     r->params.precision = r->o.precision;
     r->params.threads = r->o.threads;
+    r->params.input_size = r->o.input_size;
     r->params.keep_stages = r->o.stages;
     r->params.refine = SAM_REFINE_ALWAYS;
     r->params.max_cond_frames = most_prompted_frames(r);

@@ -45,6 +45,10 @@ struct sam_family {
 extern const struct sam_family *const sam_families[];
 extern const int sam_num_families;
 
+// How the tensors of all families are called in files, and of which model types they are.
+extern const struct sam_names sam_family_names;
+extern const struct sam_name_map sam_shared_names;
+
 // Models that are recognised only to be refused by their name: a tensor that they have, of this
 // rank (0: of any).
 struct sam_relative {

@@ -187,7 +187,9 @@ struct sam_model_file {
     struct sam_weights *weights; // open
     struct sam_config config;    // parsed
 };
-int sam_model_file_open(struct sam_model_file *f, const char *path, struct sam_error *error);
+// input_size: the side that replaces the file's, px; 0: the file's own.
+int sam_model_file_open(struct sam_model_file *f, const char *path, int input_size,
+                        struct sam_error *error);
 // Close it, also one that failed to open.
 void sam_model_file_close(struct sam_model_file *f);
 

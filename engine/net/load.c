@@ -32,6 +32,13 @@ void sam_load_read(struct sam_loader *l, float *room, int rank, const int64_t *s
     read_named(l, room, rank, shape, name);
 }
 
+bool sam_load_has(const struct sam_loader *l, const char *fmt, ...)
+{
+    char name[SAM_LOAD_NAME_SIZE];
+    FORMAT_NAME(name, fmt);
+    return sam_weights_find(l->weights, name) != NULL;
+}
+
 static void check_finite(struct sam_loader *l, const float *x, size_t count)
 {
     const bool is_bf16 = l->queue->precision == SAM_PRECISION_BF16;

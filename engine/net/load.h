@@ -41,6 +41,9 @@ static inline float *sam_load_room(struct sam_arena *a, size_t count)
 void sam_load_read(struct sam_loader *l, float *room, int rank, const int64_t *shape,
                    const char *fmt, ...) SAM_LOAD_NAME(5);
 
+// Whether the file has a tensor of this name.
+bool sam_load_has(const struct sam_loader *l, const char *fmt, ...) SAM_LOAD_NAME(2);
+
 // Numbers on the host to constant memory: a tensor, a packed matrix. SAM_EFORMAT where one is not
 // finite, or would not be when it is rounded to BF16 for the queue's precision: what is folded from
 // finite weights may overflow.

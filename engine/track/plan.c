@@ -259,6 +259,7 @@ int sam_params_check(const struct sam_params *p, struct sam_error *error)
         check_range("lost_after", p->lost_after, 1, INT_MAX, error) ||
         check_range("fill_holes", p->fill_holes, 0, big, error) ||
         check_range("threads", p->threads, 0, SAM_MAX_THREADS, error) ||
+        check_range("input_size", p->input_size, 0, big, error) ||
         check_range("device", p->device, -1, 1024, error) ||
         check_range("budget_mib", p->budget_mib, 0, big, error) ||
         check_range("backend", (int) p->backend, SAM_BACKEND_AUTO, SAM_BACKEND_CUDA, error) ||

@@ -60,7 +60,7 @@ int sam_tracker_plan(const struct sam_params *params, struct sam_plan *plan,
         (status = sam_queue_open_for(&queue, params, true, error)))
         return status;
     sam_queue_enter(&queue);
-    if (!(status = sam_model_file_open(&file, path, error)))
+    if (!(status = sam_model_file_open(&file, path, params->input_size, error)))
         status = sam_plan_make(plan, params, &file, &queue, error);
     sam_model_file_close(&file);
     sam_queue_leave(&queue);
@@ -111,7 +111,7 @@ static int open_model(struct sam_tracker *t, struct sam_error *error)
     struct sam_model_file file = { 0 };
     int status;
 
-    if (!(status = sam_model_file_open(&file, t->file, error)) &&
+    if (!(status = sam_model_file_open(&file, t->file, t->params.input_size, error)) &&
         !(status = sam_plan_make(&t->plan, &t->params, &file, &t->queue, error)) &&
         !(status = sam_plan_check(&t->plan, t->params.budget_mib, error)) &&
         !(status = take_memory(t, &file.config, error)))

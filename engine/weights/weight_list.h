@@ -1,5 +1,5 @@
 // What the readers of the two containers fill: the tensors of one file, under the file's own
-// names. Only weights.c and the readers fill it.
+// names.
 #ifndef SAM_WEIGHT_LIST_H
 #define SAM_WEIGHT_LIST_H
 
@@ -33,6 +33,10 @@ int sam_weight_name_check(const struct sam_weight_list *list, const char *name, 
 // lead to one number twice.
 int sam_weight_list_add(struct sam_weight_list *list, const char *name, size_t bytes,
                         const struct sam_weight *w, struct sam_error *error);
+
+// The axes of more than one step, from the largest stride to the smallest: the order of the file.
+// Returns how many.
+int sam_weight_axes(const struct sam_weight *w, int axis[SAM_MAX_RANK]);
 
 // "(64, 3, 7, 7)", for sentences; what does not fit is "...".
 struct sam_shape_text {

@@ -36,126 +36,7 @@ static void shorten(char *label, const char *path)
              fits ? path : sam_text_end(path, MAX_LABEL - 3));
 }
 
-struct sam_shape_text sam_shape_text(int rank, const int64_t *shape)
-{
-    struct sam_shape_text s = { "(" };
-    const size_t room = sizeof(s.text) - sizeof("...)");
-    size_t used = 1;
-    for (int i = 0; i < rank; i++) {
-        char extent[32];
-        const size_t n = snprintf(extent, sizeof(extent), "%s%" PRId64, i ? ", " : "", shape[i]);
-        if (used + n > room) {
-            memcpy(s.text + used, "...", 3);
-            used += 3;
-            break;
-        }
-        memcpy(s.text + used, extent, n);
-        used += n;
-    }
-    s.text[used] = ')';
-    return s;
-}
-
-int64_t sam_shape_count(int rank, const int64_t *shape)
-{
-    int64_t count = 1;
-    bool empty = false;
-    for (int i = 0; i < rank; i++) {
-        if (shape[i] < 0)
-            return -1;
-        empty |= shape[i] == 0;
-        if (shape[i] && __builtin_mul_overflow(count, shape[i], &count))
-            return -1;
-    }
-    return empty ? 0 : count;
-}
-
 // --- the list -----------------------------------------------------------------------------------
-
-static bool is_plain(const char *name, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++)
-        if (name[i] < 0x20 || name[i] > 0x7e)
-            return false;
-    return bytes > 0 && bytes <= SAM_MAX_NAME;
-}
-
-// The axes of more than one step, from the largest stride to the smallest: the order of the file.
-// Returns how many.
-static int order_axes(const struct sam_weight *w, int axis[SAM_MAX_RANK])
-{
-    int n = 0;
-    for (int i = 0; i < w->rank; i++) {
-        int k = n;
-        if (w->shape[i] == 1)
-            continue;
-        for (; k > 0 && w->stride[axis[k - 1]] < w->stride[i]; k--)
-            axis[k] = axis[k - 1];
-        axis[k] = i;
-        n++;
-    }
-    return n;
-}
-
-// Whether every number has a place of its own: each stride steps over all that the smaller ones
-// reach. Then reading in the order of the file reads each byte once.
-static bool has_own_places(const struct sam_weight *w)
-{
-    int axis[SAM_MAX_RANK];
-    int64_t reach = 1;
-    if (!sam_shape_count(w->rank, w->shape))
-        return true;
-    for (int k = order_axes(w, axis) - 1; k >= 0; k--) {
-        if (w->stride[axis[k]] < reach)
-            return false;
-        reach += (w->shape[axis[k]] - 1) * w->stride[axis[k]];
-    }
-    return true;
-}
-
-int sam_weight_name_check(const struct sam_weight_list *list, const char *name, size_t bytes,
-                          struct sam_error *error)
-{
-    if (!is_plain(name, bytes))
-        return sam_fail(error, SAM_EFORMAT,
-                        "%s: tensor %d: its name must be 1 to %d printable ASCII "
-                        "characters, got %zu bytes",
-                        list->file, list->count, SAM_MAX_NAME, bytes);
-    return SAM_OK;
-}
-
-int sam_weight_list_add(struct sam_weight_list *list, const char *name, size_t bytes,
-                        const struct sam_weight *w, struct sam_error *error)
-{
-    if (!has_own_places(w))
-        return sam_fail(error, SAM_EFORMAT,
-                        "%s: tensor '%.*s': expected a place for each number of %s, its strides "
-                        "%s lead to one place twice",
-                        list->file, (int) bytes, name, sam_shape_text(w->rank, w->shape).text,
-                        sam_shape_text(w->rank, w->stride).text);
-    if (list->count == SAM_MAX_TENSORS)
-        return sam_fail(error, SAM_EFORMAT, "%s: more than %d tensors", list->file,
-                        SAM_MAX_TENSORS);
-    if (list->count == list->capacity) {
-        const int capacity = list->capacity ? 2 * list->capacity : 256;
-        struct sam_weight *items = realloc(list->items, capacity * sizeof(*items));
-        if (!items)
-            return sam_fail(error, SAM_ENOMEM, "%s: no memory to list its tensors", list->file);
-        list->items = items;
-        list->capacity = capacity;
-    }
-    char *stored = strndup(name, bytes), *meta = strndup(name, bytes);
-    if (!stored || !meta) {
-        free(stored);
-        free(meta);
-        return sam_fail(error, SAM_ENOMEM, "%s: no memory to list its tensors", list->file);
-    }
-    struct sam_weight *item = &list->items[list->count++];
-    *item = *w;
-    item->stored = stored;
-    item->name = meta;
-    return SAM_OK;
-}
 
 static void free_names(struct sam_weight *w)
 {
@@ -174,18 +55,21 @@ static int rename_item(struct sam_weight_list *list, struct sam_weight *w, const
     return SAM_OK;
 }
 
-// The rows of a (4, d) tensor as four of (1, d); the first takes the item's place.
-static int split_rows(struct sam_weight_list *list, int i, struct sam_error *error)
+// The rows of a (rows, d) tensor become tensors of (1, d), named by the rule with the number of the
+// row for %d; the first takes the item's place.
+static int split_rows(struct sam_weight_list *list, int i, const struct sam_name_rule *rule,
+                      struct sam_error *error)
 {
     const struct sam_weight whole = list->items[i];
     const size_t size = whole.type == SAM_WEIGHT_OTHER ? 0 : sam_type_size(whole.type);
-    if (whole.rank != 2 || whole.shape[0] != 4 || !size)
-        return sam_fail(error, SAM_EFORMAT, "%s: tensor '%s': wanted 4 rows of numbers, got %s %s",
-                        list->file, whole.stored, whole.word,
+    if (whole.rank != 2 || whole.shape[0] != rule->rows || !size)
+        return sam_fail(error, SAM_EFORMAT,
+                        "%s: tensor '%s': expected %d rows of numbers, got %s %s", list->file,
+                        whole.stored, rule->rows, whole.word,
                         sam_shape_text(whole.rank, whole.shape).text);
-    for (int row = 0; row < 4; row++) {
+    for (int row = 0; row < rule->rows; row++) {
         struct sam_weight w = whole;
-        char name[sizeof(SAM_NAME_POINT_ROW) + 10];
+        char name[2 * SAM_MAX_NAME];
         w.shape[0] = 1;
         w.at += row * (uint64_t) whole.stride[0] * size;
         if (row) {
@@ -196,7 +80,7 @@ static int split_rows(struct sam_weight_list *list, int i, struct sam_error *err
         } else {
             list->items[i].shape[0] = 1;
         }
-        snprintf(name, sizeof(name), SAM_NAME_POINT_ROW, row);
+        sam_name_of_row(rule, row, name, sizeof(name));
         const int status = rename_item(list, &list->items[row ? list->count - 1 : i], name, error);
         if (status)
             return status;
@@ -204,19 +88,19 @@ static int split_rows(struct sam_weight_list *list, int i, struct sam_error *err
     return SAM_OK;
 }
 
-// Hugging Face's names become Meta's. Returns through *foreign whether there was any.
-static int rename_all(struct sam_weight_list *list, bool *foreign, struct sam_error *error)
+// Returns through *foreign whether any tensor has another name in the file.
+static int rename_all(struct sam_weight_list *list, const struct sam_names *names, bool *foreign,
+                      struct sam_error *error)
 {
     const int n = list->count;
     for (int i = 0; i < n; i++) {
         char name[2 * SAM_MAX_NAME];
-        int status = SAM_OK;
-        if (strcmp(list->items[i].name, SAM_NAME_POINT_ROWS) == 0)
-            status = split_rows(list, i, error);
-        else if (sam_name_to_meta(list->items[i].name, name, sizeof(name)))
-            status = rename_item(list, &list->items[i], name, error);
-        else
+        const struct sam_name_rule *rule =
+            sam_names_find(names, list->items[i].name, name, sizeof(name));
+        if (!rule)
             continue;
+        const int status = rule->rows ? split_rows(list, i, rule, error)
+                                      : rename_item(list, &list->items[i], name, error);
         if (status)
             return status;
         *foreign = true;
@@ -351,11 +235,12 @@ static int list_tensors(struct sam_weight_list *list, struct sam_error *error)
     return sam_safetensors_list(list, error);
 }
 
-static int fill_list(struct sam_weights *w, bool *foreign, struct sam_error *error)
+static int fill_list(struct sam_weights *w, const struct sam_names *names, bool *foreign,
+                     struct sam_error *error)
 {
     int status = list_tensors(&w->list, error);
     if (!status)
-        status = rename_all(&w->list, foreign, error);
+        status = rename_all(&w->list, names, foreign, error);
     if (!status)
         status = sort_and_check(&w->list, error);
     if (!status && w->list.config)
@@ -404,22 +289,24 @@ static int read_text(const char *path, char **text, size_t *bytes, struct sam_er
     return status;
 }
 
-// A config.json in the same folder need not be about this file; a model of this family says so.
-static bool is_about_sam2(const char *text, size_t bytes)
+// A config.json in the same folder need not be about this file: it says so by its model type, or by
+// a key that only models have.
+static bool is_about_model(const struct sam_names *names, const char *text, size_t bytes)
 {
     json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, NULL);
     const char *type = json_string_value(json_object_get(root, "model_type"));
-    const bool yes = json_object_get(root, "trunk") || json_object_get(root, "vision_config") ||
-                     (type && strncmp(type, "sam2", 4) == 0);
+    bool yes = json_object_get(root, "trunk") || json_object_get(root, "vision_config");
+    for (const char *const *t = names->model_types; !yes && type && *t; t++)
+        yes = !strncmp(type, *t, strlen(*t));
     json_decref(root);
     return yes;
 }
 
 // The JSON beside the file: <stem>.json is about it alone; config.json is Hugging Face's.
-static int find_config(struct sam_weights *w, const char *file, bool foreign,
-                       struct sam_error *error)
+static int find_config(struct sam_weights *w, const char *file, const struct sam_names *names,
+                       bool foreign, struct sam_error *error)
 {
-    if (w->list.config)
+    if (w->list.config || !names)
         return SAM_OK;
     const char *slash = strrchr(file, '/');
     const size_t folder = slash ? slash + 1 - file : 0, room = strlen(file) + sizeof("config.json");
@@ -437,7 +324,7 @@ static int find_config(struct sam_weights *w, const char *file, bool foreign,
         status = read_text(path, &text, &bytes, error);
         if (status && status != SAM_ENOMEM && !foreign)
             status = SAM_OK; // it does not say that it is about this file
-        if (text && !foreign && !is_about_sam2(text, bytes)) {
+        if (text && !foreign && !is_about_model(names, text, bytes)) {
             free(text);
             text = NULL;
         }
@@ -451,7 +338,8 @@ static int find_config(struct sam_weights *w, const char *file, bool foreign,
     return status;
 }
 
-int sam_weights_open(struct sam_weights **out, const char *file, struct sam_error *error)
+int sam_weights_open(struct sam_weights **out, const char *file, const struct sam_names *names,
+                     struct sam_error *error)
 {
     *out = NULL;
     if (!file || !*file || strlen(file) > PATH_MAX)
@@ -465,9 +353,9 @@ int sam_weights_open(struct sam_weights **out, const char *file, struct sam_erro
     if (status == SAM_ENOTFOUND)
         status = SAM_EIO; // SAM_ENOTFOUND is about objects
     if (!status)
-        status = fill_list(w, &foreign, error);
+        status = fill_list(w, names, &foreign, error);
     if (!status)
-        status = find_config(w, file, foreign, error);
+        status = find_config(w, file, names, foreign, error);
     if (status)
         sam_weights_close(&w);
     *out = w;
@@ -584,7 +472,7 @@ static int read_strided(const struct sam_weights *f, const struct sam_weight *w,
     int64_t place[SAM_MAX_RANK], at[SAM_MAX_RANK] = { 0 }, begin = 0, end = 0, last = 0;
     int axis[SAM_MAX_RANK];
     uint8_t chunk[CHUNK]; // bytes `begin` to `end` of the tensor
-    const int n = order_axes(w, axis);
+    const int n = sam_weight_axes(w, axis);
     for (int i = w->rank - 1; i >= 0; i--)
         place[i] = i == w->rank - 1 ? 1 : place[i + 1] * w->shape[i + 1];
     for (int k = 0; k < n; k++)

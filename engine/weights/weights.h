@@ -5,6 +5,7 @@
 
 #include "base/tensor.h"
 #include "file.h"
+#include "names.h"
 
 enum { SAM_MAX_RANK = 5 };
 
@@ -15,7 +16,7 @@ enum { SAM_MAX_RANK = 5 };
 // One tensor of the file. Its numbers are little-endian, dense, row-major; `stride` differs from
 // dense only in a .pt that says so.
 struct sam_weight {
-    const char *name;   // Meta's, whatever the file's
+    const char *name;   // by which it is asked for: Meta's, whatever the file's
     const char *stored; // its name in the file
     const char *word;   // its type in the file's words: "F16", "torch.HalfStorage"
     enum sam_type type; // of those, sam_weights_read() takes F32, F16 and BF16
@@ -30,7 +31,10 @@ struct sam_weights;
 // reading. On failure one sentence names the file, the tensor or the byte, what was wanted and what
 // was got. The file stays open, so that what is shortened, overwritten or renamed meanwhile can
 // make later calls fail, but not give numbers of another file.
-int sam_weights_open(struct sam_weights **out, const char *file, struct sam_error *error);
+// names: how its tensors are called by those who ask for them, and which config.json is about it.
+// NULL: as they are stored, and no JSON beside the file is looked for.
+int sam_weights_open(struct sam_weights **out, const char *file, const struct sam_names *names,
+                     struct sam_error *error);
 void sam_weights_close(struct sam_weights **w);
 
 // The file's name for sentences: of a long path its end only.

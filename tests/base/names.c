@@ -1,6 +1,6 @@
 // Hugging Face's names against Meta's: pairs from the published files themselves, one or more of
 // every kind, and names that must stay as they are.
-#include "weights/names.h"
+#include "model/family.h"
 
 #include "../expect.h"
 
@@ -190,7 +190,6 @@ static const char *const unchanged[] = {
     "mask_decoder._head.proj_in.weight",
     "mask_decoder.",
     "mask_decoder.a.b.c.d",
-    "prompt_encoder.point_embed.weight",
     "obj1/frame000/low_res",
     "a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p",
 };
@@ -200,13 +199,21 @@ int main(void)
     char out[128];
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
         out[0] = 0;
-        expect(sam_name_to_meta(pairs[i].hf, out, sizeof(out)), "%s: unknown", pairs[i].hf);
+        expect(sam_names_find(&sam_family_names, pairs[i].hf, out, sizeof(out)), "%s: unknown",
+               pairs[i].hf);
         expect(strcmp(out, pairs[i].meta) == 0, "%s: became %s", pairs[i].hf, out);
         // A buffer one byte too small is refused, not cut.
-        expect(!sam_name_to_meta(pairs[i].hf, out, strlen(pairs[i].meta)), "%s: cut", pairs[i].hf);
+        expect(!sam_names_find(&sam_family_names, pairs[i].hf, out, strlen(pairs[i].meta)),
+               "%s: cut", pairs[i].hf);
     }
     for (size_t i = 0; i < sizeof(unchanged) / sizeof(unchanged[0]); i++)
-        expect(!sam_name_to_meta(unchanged[i], out, sizeof(out)), "%s: became %s", unchanged[i],
-               out);
+        expect(!sam_names_find(&sam_family_names, unchanged[i], out, sizeof(out)), "%s: became %s",
+               unchanged[i], out);
+    const struct sam_name_rule *rows =
+        sam_names_find(&sam_family_names, "prompt_encoder.point_embed.weight", out, sizeof(out));
+    expect(rows && rows->rows == 4, "point_embed: is split in four");
+    if (rows)
+        sam_name_of_row(rows, 2, out, sizeof(out));
+    expect(!strcmp(out, "sam_prompt_encoder.point_embeddings.2.weight"), "row 2: %s", out);
     return expect_status();
 }

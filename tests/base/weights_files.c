@@ -16,7 +16,7 @@
 #include <wctype.h>
 
 #include "../expect.h"
-#include "model/config.h"
+#include "model/family.h"
 
 // The linker leads the engine's allocations through these (--wrap). allocations_left < 0: no limit.
 static int allocations_left = -1;
@@ -92,7 +92,7 @@ static void check_good(const char *file, const char *variant, int side)
     struct sam_error error = { "" };
     struct sam_weights *f;
     struct sam_config config;
-    int status = sam_weights_open(&f, file, &error);
+    int status = sam_weights_open(&f, file, &sam_family_names, &error);
     expect(!status, "%s: %s", file, error.text);
     if (status)
         return;
@@ -135,7 +135,9 @@ static void check_same(const char *file_a, const char *file_b)
     struct sam_error error = { "" };
     struct sam_weights *a = NULL, *b = NULL;
     struct sam_config ca, cb;
-    const int status = sam_weights_open(&a, file_a, &error) || sam_weights_open(&b, file_b, &error);
+    const int status = sam_weights_open(&a, file_a, &sam_family_names,
+                                        &error) || sam_weights_open(&b, file_b, &sam_family_names,
+                                        &error);
     expect(!status, "%s, %s: %s", file_a, file_b, error.text);
     if (!status) {
         compare(a, b, file_b);
@@ -154,7 +156,7 @@ static void check_memory(const char *file)
         struct sam_error error = { "" };
         struct sam_weights *f;
         allocations_left = n;
-        const int status = sam_weights_open(&f, file, &error);
+        const int status = sam_weights_open(&f, file, &sam_family_names, &error);
         const bool enough = allocations_left >= 0;
         allocations_left = -1;
         sam_weights_close(&f);
@@ -201,7 +203,7 @@ static void check_bad(const char *file, int wanted, char *words)
     struct sam_error error = { "" };
     struct sam_weights *f = NULL;
     struct sam_config config;
-    int status = sam_weights_open(&f, file, &error);
+    int status = sam_weights_open(&f, file, &sam_family_names, &error);
     expect(!status == (f != NULL), "%s: status %d, but %s", file, status, f ? "open" : "not open");
     if (!status)
         status = read_all(f, &config, &error);
@@ -216,7 +218,7 @@ static void check_bad(const char *file, int wanted, char *words)
     expect_words(file, words, error.text);
     // Without a place for the sentence it must fail in the same way.
     struct sam_weights *again = NULL;
-    const int quiet = sam_weights_open(&again, file, NULL);
+    const int quiet = sam_weights_open(&again, file, &sam_family_names, NULL);
     expect(quiet == status || again, "%s: status %d without a struct sam_error", file, quiet);
     sam_weights_close(&again);
 }

@@ -112,7 +112,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
 
     uint8_t *file = make_file((const char *) data, size, &file_bytes);
-    if (file && !sam_weights_open(&f, fuzz_file("file", file, file_bytes), &error)) {
+    if (file && !sam_weights_open(&f, fuzz_file("file", file, file_bytes), &sam_family_names,
+        &error)) {
         if (sam_config_read(&config, f, 0, &error))
             fuzz_check(error.text[0]);
         else

@@ -2,7 +2,7 @@
 #ifndef FUZZ_CONTAINER_H
 #define FUZZ_CONTAINER_H
 
-#include "model/config.h"
+#include "model/family.h"
 #include "folder.h"
 #include "weights/weight_list.h" // sam_shape_count
 
@@ -33,7 +33,8 @@ static inline void fuzz_container(const uint8_t *data, size_t size)
 {
     struct sam_error error = { "" };
     struct sam_weights *f;
-    const int status = sam_weights_open(&f, fuzz_file("file", data, size), &error);
+    const int status = sam_weights_open(&f, fuzz_file("file", data, size), &sam_family_names,
+                                        &error);
     fuzz_check(!status == (f != NULL));
     if (status) {
         fuzz_check_sentence(error.text, sizeof(error.text));

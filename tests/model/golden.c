@@ -137,7 +137,7 @@ uint8_t *golden_frame(const struct golden *g, int index, int side)
     char path[512];
     beside(g, "frames.safetensors", path, sizeof(path));
     struct sam_weights *clip;
-    if (sam_weights_open(&clip, path, NULL))
+    if (sam_weights_open(&clip, path, NULL, NULL))
         return NULL;
     const struct sam_weight *w = sam_weights_find(clip, "frames");
     uint8_t *rgb = NULL;

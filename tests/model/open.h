@@ -8,7 +8,7 @@ static inline int open_model(struct sam_model **out, const char *path, struct sa
                              struct sam_error *error)
 {
     struct sam_model_file file = { 0 };
-    int status = sam_model_file_open(&file, path, error);
+    int status = sam_model_file_open(&file, path, 0, error);
 
     *out = NULL;
     if (!status)

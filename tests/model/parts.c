@@ -281,7 +281,7 @@ static void check_sharing(struct test *t, const char *file)
     CHECK(t, !sam_queue_open(&ref, SAM_BACKEND_REF, -1, SAM_PRECISION_FP32, 1, NULL, &error));
     CHECK(t, open_model(&other, file, &ref, &error) == SAM_OK);
     CHECK(t, (other == t->model) == (ref.ops == t->queue.ops));
-    CHECK(t, sam_model_file_open(&reading, file, &error) == SAM_OK);
+    CHECK(t, sam_model_file_open(&reading, file, 0, &error) == SAM_OK);
     CHECK(t, sam_model_plan(&reading, &t->queue, &bytes, &error) == SAM_OK);
     CHECK(t, bytes == t->model->constant_bytes);
     CHECK(t, sam_config_same(&reading.config, &t->model->config));

@@ -561,7 +561,7 @@ int main(int argc, char **argv)
     struct run r = { .golden.path = o.golden };
     struct sam_error error;
     if (sam_queue_open(&r.queue, o.backend, -1, o.precision, o.threads, NULL, &error) ||
-        sam_weights_open(&r.golden.file, o.golden, &error) ||
+        sam_weights_open(&r.golden.file, o.golden, NULL, &error) ||
         open_model(&r.model, o.model, &r.queue, &error))
         die(error.text);
 

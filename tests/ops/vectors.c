@@ -419,7 +419,7 @@ int main(int argc, char **argv)
     int failed = 0;
     if (argc != 2)
         die("wanted: check_vectors FILE", "arguments");
-    if (sam_weights_open(&v.file, argv[1], &error))
+    if (sam_weights_open(&v.file, argv[1], NULL, &error))
         die(error.text, argv[1]);
     for (int b = 0; b < 2; b++) {
         if (sam_queue_open(&v.queue, backends[b], -1, SAM_PRECISION_FP32, 2, NULL, &error))

@@ -239,6 +239,16 @@ static void check_open(const char *model)
     refused(SAM_EINVAL, "max_objects = 0", sam_tracker_plan(&q, &plan, &error));
     q = p, q.max_cond_frames = 1;
     refused(SAM_EINVAL, "max_cond_frames = 1: wanted 2 to 64", sam_tracker_open(&t, &q, &error));
+    q = p, q.input_size = -1;
+    refused(SAM_EINVAL, "input_size = -1", sam_tracker_open(&t, &q, &error));
+    q = p, q.input_size = 100;
+    refused(SAM_EINVAL, "input-size = 100: SAM 2 can run multiples of 32 from 64 to 2048 px",
+            sam_tracker_open(&t, &q, &error));
+    q.input_size = 4096;
+    refused(SAM_EINVAL, "input-size = 4096", sam_tracker_plan(&q, &plan, &error));
+    q.input_size = 96;
+    expect(!sam_tracker_plan(&q, &plan, NULL) && plan.image_size == 96, "input_size 96: %d px",
+           plan.image_size);
     q = p, q.fill_holes = -1;
     refused(SAM_EINVAL, "fill_holes = -1", sam_tracker_open(&t, &q, &error));
     q = p, q.lost_after = 0;

@@ -75,7 +75,7 @@ static struct copy copy_model(const char *model)
     struct sam_error error = { "" };
     struct copy c = { 0 };
 
-    expect(!sam_weights_open(&c.of, model, &error), "%s", error.text);
+    expect(!sam_weights_open(&c.of, model, NULL, &error), "%s", error.text);
     c.bytes = malloc(MOST);
     c.places = malloc((size_t) sam_weights_count(c.of) * sizeof(*c.places));
     const uint64_t header = put_header((char *) c.bytes + 8, &c);

@@ -118,6 +118,11 @@ struct sam_params {
     // else the one in the folder models/ beside the library, else the installed one.
     const char *model_file;
 
+    // Side of the square that frames are scaled to for the model, px. 0: the model's own. Less is
+    // faster and less exact. SAM 2 and 2.1 run at every multiple of 32 from 64 to 2048, 512 and 768
+    // among them; another side is refused with a sentence that says which the model can run.
+    int input_size;
+
     enum sam_backend backend;
     int device; // ordinal where there are several; -1: the first usable one
 
