@@ -29,6 +29,16 @@ get_pixel_format (const GstVideoInfo * info)
   }
 }
 
+gboolean
+gst_sam_image_accepts_caps (GstCaps * caps)
+{
+  const GstStructure *s = gst_caps_get_size (caps) ?
+      gst_caps_get_structure (caps, 0) : NULL;
+  const gchar *mode = s ? gst_structure_get_string (s, "interlace-mode") : NULL;
+
+  return !mode || strcmp (mode, "alternate") != 0;
+}
+
 void
 gst_sam_image_describe (struct sam_frame *to, const GstVideoFrame * frame)
 {

@@ -11,19 +11,20 @@ G_BEGIN_DECLS
     "{ NV12, I420, YUY2, RGB, BGR, RGBA, BGRA, RGBx, BGRx, GRAY8, " \
     "P010_10LE }"
 
-/* Whole frames: single fields ("alternate") come with a caps feature of their
- * own, and caps that lack it are wrong. */
-#define GST_SAM_IMAGE_MODES \
-    ", interlace-mode = (string) { progressive, interleaved, mixed, fields }"
-
 /* The largest frame that the engine takes. */
 #define GST_SAM_IMAGE_SIZES \
     ", width = (int) [ 1, 16384 ], height = (int) [ 1, 16384 ], " \
-    "framerate = " GST_VIDEO_FPS_RANGE GST_SAM_IMAGE_MODES
+    "framerate = " GST_VIDEO_FPS_RANGE
 
 /* The engine's view of a mapped frame: no pixel is copied. */
 void gst_sam_image_describe (struct sam_frame *image,
     const GstVideoFrame * frame);
+
+/* Whether caps promise whole frames. Single fields (interlace-mode=alternate)
+ * come with a caps feature of their own; caps that lack it pass the templates,
+ * which must not name interlace modes: a filter without one would not be
+ * fixed. */
+gboolean gst_sam_image_accepts_caps (GstCaps * caps);
 
 /* What a plane takes: rows of so many bytes. Tiles are one row of them all, and
  * so is a palette. @stride is the plane's; @info has GstVideo's own layout. */

@@ -61,13 +61,21 @@ enum
     GST_PARAM_MUTABLE_PLAYING)
 
 #define SIZES ", width = " GST_VIDEO_SIZE_RANGE ", height = " \
-    GST_VIDEO_SIZE_RANGE ", framerate = " GST_VIDEO_FPS_RANGE \
-    GST_SAM_IMAGE_MODES
+    GST_VIDEO_SIZE_RANGE ", framerate = " GST_VIDEO_FPS_RANGE
 
 #define gst_sam_overlay_parent_class parent_class
 G_DEFINE_TYPE (GstSamOverlay, gst_sam_overlay, GST_TYPE_BASE_TRANSFORM);
 GST_ELEMENT_REGISTER_DEFINE (samoverlay, "samoverlay", GST_RANK_NONE,
     GST_TYPE_SAM_OVERLAY);
+
+static gboolean
+gst_sam_overlay_accept_caps (GstBaseTransform * base, GstPadDirection direction,
+    GstCaps * caps)
+{
+  return gst_sam_image_accepts_caps (caps) &&
+      GST_BASE_TRANSFORM_CLASS (parent_class)->accept_caps (base, direction,
+      caps);
+}
 
 static gboolean
 gst_sam_overlay_set_caps (GstBaseTransform * base, GstCaps * in, GstCaps * out)
@@ -392,6 +400,7 @@ gst_sam_overlay_class_init (GstSamOverlayClass * klass)
       "Draws the masks, outlines, ids and scores that samtrack found",
       "The samtrack authors");
 
+  base_class->accept_caps = GST_DEBUG_FUNCPTR (gst_sam_overlay_accept_caps);
   base_class->set_caps = GST_DEBUG_FUNCPTR (gst_sam_overlay_set_caps);
   base_class->stop = GST_DEBUG_FUNCPTR (gst_sam_overlay_stop);
   base_class->before_transform =

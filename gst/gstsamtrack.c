@@ -133,6 +133,15 @@ gst_sam_track_stop (GstBaseTransform * base)
 }
 
 static gboolean
+gst_sam_track_accept_caps (GstBaseTransform * base, GstPadDirection direction,
+    GstCaps * caps)
+{
+  return gst_sam_image_accepts_caps (caps) &&
+      GST_BASE_TRANSFORM_CLASS (parent_class)->accept_caps (base, direction,
+      caps);
+}
+
+static gboolean
 gst_sam_track_set_caps (GstBaseTransform * base, GstCaps * in, GstCaps * out)
 {
   GstSamTrack *self = GST_SAM_TRACK (base);
@@ -299,6 +308,7 @@ gst_sam_track_class_init (GstSamTrackClass * klass)
 
   base_class->start = GST_DEBUG_FUNCPTR (gst_sam_track_start);
   base_class->stop = GST_DEBUG_FUNCPTR (gst_sam_track_stop);
+  base_class->accept_caps = GST_DEBUG_FUNCPTR (gst_sam_track_accept_caps);
   base_class->set_caps = GST_DEBUG_FUNCPTR (gst_sam_track_set_caps);
   base_class->sink_event = GST_DEBUG_FUNCPTR (gst_sam_track_sink_event);
   base_class->src_event = GST_DEBUG_FUNCPTR (gst_sam_track_src_event);

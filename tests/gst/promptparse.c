@@ -224,7 +224,7 @@ GST_END_TEST;
 
 GST_START_TEST (test_the_frame_bounds_it)
 {
-  GstSamPrompt point = {.kind = GST_SAM_PROMPT_POINT,.x = 64,.y = 48 };
+  GstSamPrompt point = {.kind = GST_SAM_PROMPT_POINT,.x = 63.5,.y = 47.5 };
   GstSamPrompt box = {.kind = GST_SAM_PROMPT_BOX,.x = 32,.y = 24,.w = 32,
     .h = 24
   };
@@ -233,6 +233,8 @@ GST_START_TEST (test_the_frame_bounds_it)
   fail_if (gst_sam_prompt_check (&point, 63, 48, NULL));
   fail_if (gst_sam_prompt_check (&point, 64, 47, NULL));
   fail_unless (gst_sam_prompt_check (&point, 0, 0, NULL));
+  point.x = 64;                 /* the first pixel beyond the edge */
+  fail_if (gst_sam_prompt_check (&point, 64, 48, NULL));
   fail_unless (gst_sam_prompt_check (&box, 64, 48, NULL));
   fail_if (gst_sam_prompt_check (&box, 63, 48, NULL));
 }
