@@ -141,31 +141,40 @@ gst_sam_pad_set_caps (GstSamTrack * self)
   gst_object_unref (pad);
 }
 
+/* Store an event that is made anew each time, unless the pad has it. */
+static void
+store_sticky_event (GstPad * pad, GstEvent * event)
+{
+  GstEvent *old = gst_pad_get_sticky_event (pad, GST_EVENT_TYPE (event), 0);
+
+  if (!old || !gst_structure_is_equal (gst_event_get_structure (old),
+          gst_event_get_structure (event)))
+    gst_pad_store_sticky_event (pad, event);
+  gst_clear_event (&old);
+  gst_event_unref (event);
+}
+
+/* The pad sends what is stored in it before its next buffer, once. */
 static gboolean
 copy_sticky_event (GstPad * sink, GstEvent ** event, gpointer data)
 {
   GstPad *pad = data;
   GstSamTrack *self = GST_SAM_TRACK (gst_pad_get_parent_element (sink));
-  GstEvent *copy = NULL;
   GstCaps *caps;
 
   switch (GST_EVENT_TYPE (*event)) {
     case GST_EVENT_STREAM_START:
-      copy = new_stream_start (*event);
+      store_sticky_event (pad, new_stream_start (*event));
       break;
     case GST_EVENT_CAPS:
       if ((caps = get_current_caps (self))) {
-        copy = gst_event_new_caps (caps);
+        store_sticky_event (pad, gst_event_new_caps (caps));
         gst_caps_unref (caps);
       }
       break;
     default:
-      copy = gst_event_ref (*event);
+      gst_pad_store_sticky_event (pad, *event);
       break;
-  }
-  if (copy) {
-    gst_pad_store_sticky_event (pad, copy);
-    gst_event_unref (copy);
   }
   gst_object_unref (self);
   return TRUE;
@@ -505,10 +514,23 @@ combine (GstSamTrack * self, GstPad * pad, GstFlowReturn ret)
   gst_clear_object (&now);
 }
 
+/* The pad, for a push. An event may have passed while it was requested, after
+ * the others were copied: it is in the sink pad by now. */
+static GstPad *
+ref_current_pad (GstSamTrack * self)
+{
+  GstPad *pad = ref_pad (self);
+
+  if (pad && pad != self->overlay.combined)
+    gst_pad_sticky_events_foreach (GST_BASE_TRANSFORM_SINK_PAD (self),
+        copy_sticky_event, pad);
+  return pad;
+}
+
 void
 gst_sam_pad_push (GstSamTrack * self, GstBuffer * buf, gboolean fresh)
 {
-  GstPad *pad = ref_pad (self);
+  GstPad *pad = ref_current_pad (self);
 
   self->overlay.pushing = 0;
   if (fresh)
@@ -524,7 +546,7 @@ gst_sam_pad_push (GstSamTrack * self, GstBuffer * buf, gboolean fresh)
 void
 gst_sam_pad_push_gap (GstSamTrack * self, GstBuffer * buf)
 {
-  GstPad *pad = ref_pad (self);
+  GstPad *pad = ref_current_pad (self);
 
   if (!pad)
     return;

@@ -436,6 +436,84 @@ GST_START_TEST (test_requests_while_streaming)
 
 GST_END_TEST;
 
+typedef struct
+{
+  GstElement *element;
+  gint stop, requests, frames, wrong;   /* atomic */
+} Requests;
+
+/* The test's segments have the base that is the timestamp of their frame. */
+static GstFlowReturn
+compare_with_segment (GstPad * pad, GstObject * parent, GstBuffer * buf)
+{
+  Requests *r = g_object_get_data (G_OBJECT (pad), "requests");
+  GstEvent *event = gst_pad_get_sticky_event (pad, GST_EVENT_SEGMENT, 0);
+  const GstSegment *segment;
+
+  gst_event_parse_segment (event, &segment);
+  g_atomic_int_inc (&r->frames);
+  g_atomic_int_add (&r->wrong, segment->base != GST_BUFFER_PTS (buf));
+  gst_event_unref (event);
+  gst_buffer_unref (buf);
+  return GST_FLOW_OK;
+}
+
+static gpointer
+request_and_release (gpointer data)
+{
+  Requests *r = data;
+  GRand *rand = g_rand_new_with_seed (4711);
+
+  while (!g_atomic_int_get (&r->stop)) {
+    GstPad *sink = gst_pad_new ("sink", GST_PAD_SINK), *pad;
+
+    g_object_set_data (G_OBJECT (sink), "requests", r);
+    gst_pad_set_chain_function (sink, compare_with_segment);
+    gst_pad_set_active (sink, TRUE);
+    pad = gst_element_request_pad_simple (r->element, "overlay");
+    fail_unless_equals_int (gst_pad_link (pad, sink), GST_PAD_LINK_OK);
+    g_usleep (g_rand_int_range (rand, 0, 300));
+    gst_element_release_request_pad (r->element, pad);
+    gst_pad_set_active (sink, FALSE);
+    gst_object_unref (pad);
+    gst_object_unref (sink);
+    g_atomic_int_inc (&r->requests);
+  }
+  g_rand_free (rand);
+  return NULL;
+}
+
+/* Events that pass while the pad is requested reach it all the same: with a
+ * segment for every frame, each finds its own. */
+GST_START_TEST (test_no_event_is_lost_by_a_request)
+{
+  GstHarness *h = sam_harness_new ("samtrack", GST_VIDEO_FORMAT_GRAY8, 16, 16);
+  Requests r = { h->element, 0, 0, 0, 0 };
+  GThread *thread = g_thread_new ("requests", request_and_release, &r);
+  GstClockTime n;
+
+  gst_harness_set_drop_buffers (h, TRUE);
+  for (n = 1; n < 20000 || g_atomic_int_get (&r.requests) < 1000; n++) {
+    GstBuffer *buf = gst_buffer_new_allocate (NULL, 16 * 16, NULL);
+    GstSegment segment;
+
+    gst_segment_init (&segment, GST_FORMAT_TIME);
+    segment.base = GST_BUFFER_PTS (buf) = n;
+    fail_unless (gst_harness_push_event (h, gst_event_new_segment (&segment)));
+    fail_unless_equals_int (gst_harness_push (h, buf), GST_FLOW_OK);
+    while (gst_harness_events_in_queue (h))
+      gst_event_unref (gst_harness_pull_event (h));
+  }
+  g_atomic_int_set (&r.stop, 1);
+  g_thread_join (thread);
+  fail_unless (r.frames > 100, "%d frames", r.frames);
+  fail_unless (r.wrong == 0, "%d of %d frames, after %d requests, have another "
+      "segment", r.wrong, r.frames, r.requests);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
 /* A branch is linked and taken away many times; the stream never notices. */
 GST_START_TEST (test_branches_come_and_go)
 {
@@ -523,6 +601,7 @@ pad_suite (void)
   tcase_add_test (tc, test_one_branch_may_end_early);
   tcase_add_test (tc, test_nothing_linked_is_an_error);
   tcase_add_test (tc, test_requests_while_streaming);
+  tcase_add_test (tc, test_no_event_is_lost_by_a_request);
   tcase_add_test (tc, test_branches_come_and_go);
   tcase_add_test (tc, test_a_release_does_not_wait);
   return s;
