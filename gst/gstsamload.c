@@ -137,8 +137,12 @@ get_running_time_now (GstElement * element)
 {
   GstClock *clock = NULL;
   GstClockTime now = GST_CLOCK_TIME_NONE, base_time;
+  gboolean playing;
 
-  if (GST_STATE (element) == GST_STATE_PLAYING)
+  GST_OBJECT_LOCK (element);
+  playing = GST_STATE (element) == GST_STATE_PLAYING;
+  GST_OBJECT_UNLOCK (element);
+  if (playing)
     clock = gst_element_get_clock (element);
   if (!clock)
     return now;
