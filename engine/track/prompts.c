@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 size_t sam_mask_bytes(int side)
@@ -56,40 +57,84 @@ static struct sam_triangle triangle_at(int i, int in, int out)
     return t;
 }
 
-// row += weight * (one source row of the mask, stretched horizontally).
-static void add_mask_row(const uint8_t *src, float weight, const struct sam_mask_pool *pool)
+// A mask of any size, and room to stretch it to side x side.
+struct stretch {
+    int width, height, side;
+    sam_mask_row row;
+    void *priv;
+    struct sam_triangle *column; // side
+    float *sum;                  // side
+};
+
+// sum += weight * (one source row of the mask, stretched horizontally).
+static void add_mask_row(const struct stretch *from, const uint8_t *src, float weight)
 {
-    for (int x = 0; x < pool->side; x++) {
-        const struct sam_triangle *t = &pool->column[x];
+    for (int x = 0; x < from->side; x++) {
+        const struct sam_triangle *t = &from->column[x];
         float sum = 0;
         for (int j = t->lo; j < t->hi; j++)
             if (src[j])
                 sum += triangle_weight(t, j) * t->norm;
-        pool->row[x] += weight * sum;
+        from->sum[x] += weight * sum;
     }
 }
 
-// Stretch a mask of any size to S x S bits without room for a copy of it: each output row adds
-// up the source rows under its triangle.
-static void stretch_mask(const struct sam_prompt *p, struct sam_mask_pool *pool, int mask)
+// Each output row adds up the source rows under its triangle, so no copy of the mask is needed.
+static bool stretch_mask(const struct stretch *from, uint8_t *bits)
 {
-    const int s = pool->side, stride = (s + 7) / 8;
-    uint8_t *bits = mask_bits(pool, mask);
+    const int s = from->side, stride = (s + 7) / 8;
 
     memset(bits, 0, sam_mask_bytes(s));
     for (int x = 0; x < s; x++)
-        pool->column[x] = triangle_at(x, p->mask_width, s);
+        from->column[x] = triangle_at(x, from->width, s);
     for (int y = 0; y < s; y++) {
-        const struct sam_triangle t = triangle_at(y, p->mask_height, s);
-        memset(pool->row, 0, (size_t) s * sizeof(float));
+        const struct sam_triangle t = triangle_at(y, from->height, s);
+        memset(from->sum, 0, (size_t) s * sizeof(float));
         for (int j = t.lo; j < t.hi; j++) {
             const float weight = triangle_weight(&t, j) * t.norm;
-            if (weight > 0)
-                add_mask_row(p->mask + (size_t) j * p->mask_stride, weight, pool);
+            const uint8_t *row = weight > 0 ? from->row(from->priv, j) : NULL;
+            if (weight > 0 && !row)
+                return false;
+            if (row)
+                add_mask_row(from, row, weight);
         }
         for (int x = 0; x < s; x++)
-            bits[y * stride + x / 8] |= (uint8_t) ((pool->row[x] >= 0.5f) << (x % 8));
+            bits[y * stride + x / 8] |= (uint8_t) ((from->sum[x] >= 0.5f) << (x % 8));
     }
+    return true;
+}
+
+static int check_mask_size(int width, int height, struct sam_error *error)
+{
+    if (width < 1 || height < 1 || width > SAM_MAX_SIDE || height > SAM_MAX_SIDE)
+        return sam_fail(error, SAM_EINVAL, "mask of %d x %d px: wanted 1 to %d px each way",
+                        width, height, SAM_MAX_SIDE);
+    return SAM_OK;
+}
+
+int sam_mask_stretch(uint8_t *bits, int side, int width, int height, sam_mask_row row, void *priv,
+                     struct sam_error *error)
+{
+    struct stretch from = { width, height, side, row, priv, NULL, NULL };
+    int status = check_mask_size(width, height, error);
+
+    if (status)
+        return status;
+    if (!bits || !row || side < 1 || side > SAM_MAX_SIDE)
+        return sam_fail(error, SAM_EINVAL,
+                        "sam_mask_stretch: wanted bits, row and a side of 1 to %d px, side is %d",
+                        SAM_MAX_SIDE, side);
+    from.column = malloc((size_t) side * sizeof(*from.column));
+    from.sum = malloc((size_t) side * sizeof(*from.sum));
+    if (!from.column || !from.sum)
+        status = sam_fail(error, SAM_ENOMEM, "no memory to stretch a mask to %d x %d px", side,
+                          side);
+    else if (!stretch_mask(&from, bits))
+        status = sam_fail(error, SAM_EIO, "a row of the mask of %d x %d px was not given", width,
+                          height);
+    free(from.column);
+    free(from.sum);
+    return status;
 }
 
 static int take_mask(struct sam_mask_pool *pool)
@@ -195,24 +240,47 @@ static int read_points(struct sam_interaction *out, const struct sam_prompt *p,
     return SAM_OK;
 }
 
-static int read_mask(struct sam_interaction *out, const struct sam_prompt *p,
-                     struct sam_mask_pool *pool, struct sam_error *error)
+static const uint8_t *prompt_row(void *prompt, int y)
 {
-    if (p->num_points || p->has_box)
-        return sam_fail(error, SAM_EINVAL, "a mask excludes points and box in one prompt");
-    if (p->mask_width < 1 || p->mask_height < 1 || p->mask_width > SAM_MAX_SIDE ||
-        p->mask_height > SAM_MAX_SIDE)
-        return sam_fail(error, SAM_EINVAL, "mask of %d x %d px: wanted 1 to %d px each way",
-                        p->mask_width, p->mask_height, SAM_MAX_SIDE);
+    const struct sam_prompt *p = prompt;
+    return p->mask + (size_t) y * (size_t) p->mask_stride;
+}
+
+static int check_mask(const struct sam_prompt *p, int side, struct sam_error *error)
+{
+    if (p->num_points || p->has_box || (p->mask && p->mask_bits))
+        return sam_fail(error, SAM_EINVAL,
+                        "a mask excludes points and box in one prompt, and a second mask");
+    if (p->mask_bits && p->mask_side != side)
+        return sam_fail(error, SAM_EINVAL, "mask_bits of %d x %d px: the model takes %d x %d",
+                        p->mask_side, p->mask_side, side, side);
+    if (p->mask_bits)
+        return SAM_OK;
     if (p->mask_stride < p->mask_width)
         return sam_fail(error, SAM_EINVAL,
                         "mask: a stride of %d bytes is less than its width, %d px", p->mask_stride,
                         p->mask_width);
+    return check_mask_size(p->mask_width, p->mask_height, error);
+}
+
+static int read_mask(struct sam_interaction *out, const struct sam_prompt *p,
+                     struct sam_mask_pool *pool, struct sam_error *error)
+{
+    struct sam_prompt copy = *p;
+    const struct stretch from = { p->mask_width, p->mask_height, pool->side, prompt_row, &copy,
+                                  pool->column, pool->row };
+    const int status = check_mask(p, pool->side, error);
+
+    if (status)
+        return status;
     out->mask = take_mask(pool);
     if (out->mask < 0)
         return sam_fail(error, SAM_EBUSY, "no room for one more mask prompt: %d wait already",
                         pool->count);
-    stretch_mask(p, pool, out->mask);
+    if (p->mask_bits)
+        memcpy(mask_bits(pool, out->mask), p->mask_bits, sam_mask_bytes(pool->side));
+    else
+        stretch_mask(&from, mask_bits(pool, out->mask));
     return SAM_OK;
 }
 
@@ -228,9 +296,9 @@ int sam_interaction_read(struct sam_interaction *out, const struct sam_prompt *p
     if (p->num_points && !p->points)
         return sam_fail(error, SAM_EINVAL, "%d points are announced, but points is NULL",
                         p->num_points);
-    if (!p->num_points && !p->has_box && !p->mask)
+    if (!p->num_points && !p->has_box && !p->mask && !p->mask_bits)
         return sam_fail(error, SAM_EINVAL, "an empty prompt: wanted points, a box or a mask");
-    if (p->mask)
+    if (p->mask || p->mask_bits)
         return read_mask(out, p, pool, error);
     if (p->space_width || p->space_height) {
         if (p->space_width < 1 || p->space_height < 1)

@@ -15,8 +15,8 @@ struct sam_triangle {
     float centre, inverse_width, norm;
 };
 
-// Mask prompts, one bit per pixel of the network's input: rows of S / 8 bytes. The memory is
-// laid out at open; masks are borrowed and given back.
+// Mask prompts, one bit per pixel of the network's input, as sam_mask_stretch() makes them. The
+// memory is laid out at open; masks are borrowed and given back.
 struct sam_mask_pool {
     uint8_t *bits;
     bool *taken;
@@ -53,7 +53,6 @@ int sam_interaction_read(struct sam_interaction *out, const struct sam_prompt *p
 // Give back the mask of interactions from `first` on, and forget them.
 void sam_interactions_cut(struct sam_interactions *list, int first, struct sam_mask_pool *pool);
 
-size_t sam_mask_bytes(int side);
 // Expand a mask to floats 0 and 1, S x S.
 void sam_mask_expand(const struct sam_mask_pool *pool, int mask, float *dst);
 bool sam_mask_any(const struct sam_mask_pool *pool, int mask);

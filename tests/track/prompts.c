@@ -106,6 +106,58 @@ static void draw_blobs(uint8_t *mask, int w, int h, int stride, uint64_t *rng)
     }
 }
 
+struct rows {
+    const uint8_t *mask;
+    int stride, left; // rows to give until there are no more
+};
+
+static const uint8_t *give_row(void *priv, int y)
+{
+    struct rows *r = priv;
+    return r->left-- > 0 ? r->mask + (size_t) y * (size_t) r->stride : NULL;
+}
+
+// Stretched outside of the tracker it is the same, to the bit, and so it is when it comes back.
+static void check_stretch(struct sam_mask_pool *pool, const struct sam_prompt *p, int mask)
+{
+    struct rows rows = { p->mask, p->mask_stride, 1 << 20 };
+    uint8_t bits[SIDE * SIDE / 8];
+    struct sam_error error = { "" };
+
+    expect(sizeof(bits) == sam_mask_bytes(SIDE), "%zu bytes", sam_mask_bytes(SIDE));
+    expect(!sam_mask_stretch(bits, SIDE, p->mask_width, p->mask_height, give_row, &rows, &error),
+           "%s", error.text);
+    expect(!memcmp(bits, pool->bits + (size_t) mask * sizeof(bits), sizeof(bits)),
+           "mask of %d x %d: other bits", p->mask_width, p->mask_height);
+    const struct sam_interaction i =
+        read_prompt(pool, (struct sam_prompt){ .mask_bits = bits, .mask_side = SIDE });
+    expect(!memcmp(bits, pool->bits + (size_t) i.mask * sizeof(bits), sizeof(bits)),
+           "mask of %d x %d: other bits came back", p->mask_width, p->mask_height);
+    rows.left = p->mask_height / 2;
+    expect(sam_mask_stretch(bits, SIDE, p->mask_width, p->mask_height, give_row, &rows, &error) ==
+               SAM_EIO, "half a mask of %d x %d was stretched", p->mask_width, p->mask_height);
+}
+
+static void check_bad_stretches(void)
+{
+    struct sam_mask_pool pool = open_pool();
+    const uint8_t mask[4] = { 1 };
+    struct rows rows = { mask, 1, 100 };
+    uint8_t bits[SIDE * SIDE / 8];
+    struct sam_error error = { "" };
+    struct sam_interaction i;
+
+    expect(sam_mask_stretch(bits, SIDE, 0, 1, give_row, &rows, &error) == SAM_EINVAL, "0 px");
+    expect(sam_mask_stretch(bits, SIDE, 1, 16385, give_row, &rows, &error) == SAM_EINVAL, "16385");
+    expect(sam_mask_stretch(bits, 0, 1, 1, give_row, &rows, &error) == SAM_EINVAL, "side 0");
+    expect(sam_interaction_read(&i, &(struct sam_prompt){ .mask_bits = bits, .mask_side = 32 },
+                                &pool, &error) == SAM_EINVAL, "bits of another model");
+    expect(sam_interaction_read(&i, &(struct sam_prompt){ .mask_bits = bits, .mask_side = SIDE,
+                                                          .mask = mask },
+                                &pool, &error) == SAM_EINVAL, "two masks");
+    close_pool(&pool);
+}
+
 static void check_mask(struct sam_queue *q, int w, int h, uint64_t *rng)
 {
     struct sam_mask_pool pool = open_pool();
@@ -122,8 +174,10 @@ static void check_mask(struct sam_queue *q, int w, int h, uint64_t *rng)
                                            .antialias = true });
     struct sam_error error = { "" };
     expect(!sam_queue_finish(q, &error), "%s", error.text);
-    const struct sam_interaction i = read_prompt(&pool, (struct sam_prompt) {
-        .mask = mask, .mask_width = w, .mask_height = h, .mask_stride = stride });
+    const struct sam_prompt p = { .mask = mask, .mask_width = w, .mask_height = h,
+                                  .mask_stride = stride };
+    const struct sam_interaction i = read_prompt(&pool, p);
+    check_stretch(&pool, &p, i.mask);
     sam_mask_expand(&pool, i.mask, got);
     int wrong = 0, any = 0;
     for (int k = 0; k < SIDE * SIDE; k++) {
@@ -149,6 +203,7 @@ int main(int argc, char **argv)
         return 1;
     check_coordinates();
     check_accumulation();
+    check_bad_stretches();
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
         check_mask(&q, sizes[i][0], sizes[i][1], &rng);
     for (int i = 0; i < 20; i++)

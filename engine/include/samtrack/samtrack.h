@@ -258,6 +258,11 @@ struct sam_prompt {
     // points and box. Copied before the call returns.
     const uint8_t *mask;
     int mask_width, mask_height, mask_stride;
+
+    // In place of `mask`, one that sam_mask_stretch() made: mask_side must be the image_size of
+    // struct sam_info. Copied before the call returns.
+    const uint8_t *mask_bits;
+    int mask_side;
 };
 
 enum sam_object_state {
@@ -324,6 +329,22 @@ SAM_API void sam_tracker_close(sam_tracker **t);
 // SAM_EBUSY: too many prompts wait for the next frame; give this one again after that frame.
 SAM_API int sam_tracker_prompt(sam_tracker *t, const struct sam_prompt *prompt, uint64_t *id,
                                struct sam_error *error);
+
+// Row y of a mask: a byte per pixel, non-zero where the object is, valid until the next call.
+// NULL: there is no such row (any more).
+typedef const uint8_t *(*sam_mask_row)(void *priv, int y);
+
+// Bytes of a mask of side x side bits: `side` rows of (side + 7) / 8 bytes, pixel x in bit x % 8
+// of byte x / 8.
+SAM_API size_t sam_mask_bytes(int side);
+
+// Bring a mask of any size, up to 16384 px each way, to the model's, to the bit as
+// sam_tracker_prompt() does: what was large need not be kept until then. row() is asked for rows
+// in any order, also more than once. `bits` must have room for sam_mask_bytes(side); after a
+// failure they are undefined. Any thread may call.
+// SAM_EINVAL: a size out of range. SAM_ENOMEM. SAM_EIO: row() returned NULL.
+SAM_API int sam_mask_stretch(uint8_t *bits, int side, int width, int height, sam_mask_row row,
+                             void *priv, struct sam_error *error);
 
 // Take back the last prompt of the object's latest prompted frame; if it has not been applied
 // yet, it never is. The object goes on from its remaining prompted frames; with none left it
