@@ -287,46 +287,76 @@ new_frame (GstVideoFormat format)
 
 /* Push it: one error message, which says so, and nothing comes out. */
 static void
-push_refused (const gchar * launch, GstVideoFormat format, GstBuffer * buf,
-    const gchar * what)
+check_refused (GstHarness * h, GstBus * bus, GstBuffer * buf,
+    GstVideoFormat format, const gchar * what)
 {
-  GstHarness *h = sam_harness_new (launch, format, 64, 48);
-  GstBus *bus = sam_harness_add_bus (h);
+  const gchar *name = gst_video_format_to_string (format);
   gchar *text = NULL;
 
-  fail_unless_equals_int (gst_harness_push (h, buf), GST_FLOW_ERROR);
+  fail_unless (gst_harness_push (h, buf) == GST_FLOW_ERROR, "%s, %s: taken",
+      name, what);
   fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_ERROR, &text),
       1);
-  fail_unless (strstr (text, "A frame is refused: "), "%s, %s: %s",
-      gst_video_format_to_string (format), what, text);
+  fail_unless (strstr (text, "A frame is refused: "), "%s, %s: %s", name, what,
+      text);
   fail_unless (gst_harness_try_pull (h) == NULL);
   g_free (text);
+}
+
+static GstHarness *
+open_harness (const gchar * launch, GstVideoFormat format, GstBus ** bus)
+{
+  GstHarness *h = sam_harness_new (launch, format, 64, 48);
+
+  *bus = sam_harness_add_bus (h);
+  return h;
+}
+
+static void
+close_harness (GstHarness * h, GstBus * bus)
+{
   gst_element_set_bus (h->element, NULL);
   gst_object_unref (bus);
   gst_harness_teardown (h);
 }
 
 static void
+push_refused (const gchar * launch, GstVideoFormat format, GstBuffer * buf,
+    const gchar * what)
+{
+  GstBus *bus;
+  GstHarness *h = open_harness (launch, format, &bus);
+
+  check_refused (h, bus, buf, format, what);
+  close_harness (h, bus);
+}
+
+/* All lies about all planes, and then a frame that tells the truth. */
+static void
 check_lies (const gchar * launch, GstVideoFormat format)
 {
   const guint planes =
       GST_VIDEO_FORMAT_INFO_N_PLANES (gst_video_format_get_info (format));
+  GstBus *bus;
+  GstHarness *h = open_harness (launch, format, &bus);
+  GstBuffer *buf;
   guint i, plane;
 
   for (i = 0; i < G_N_ELEMENTS (lies); i++) {
     for (plane = 0; plane < planes; plane++) {
-      GstBuffer *buf = new_frame (format);
-
-      add_objects (buf);
       /* the palette is one row */
-      if (plane && format == GST_VIDEO_FORMAT_RGB8P && i >= 2 && i <= 5) {
-        gst_buffer_unref (buf);
+      if (plane && format == GST_VIDEO_FORMAT_RGB8P && i >= 2 && i <= 5)
         continue;
-      }
+      buf = new_frame (format);
+      add_objects (buf);
       lies[i].lie (gst_buffer_get_video_meta (buf), plane);
-      push_refused (launch, format, buf, lies[i].name);
+      check_refused (h, bus, buf, format, lies[i].name);
     }
   }
+  buf = new_frame (format);
+  add_objects (buf);
+  gst_buffer_unref (gst_harness_push_and_pull (h, buf));
+  close_harness (h, bus);
 }
 
 static GstVideoFormat
