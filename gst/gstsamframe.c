@@ -293,8 +293,22 @@ step (GstSamTrack * self, GstBuffer * buf, gboolean on_device,
   return status == SAM_OK;
 }
 
-/* Apply the prompts and infer. *step_ns stays 0 where nothing is tracked. */
+/* Where frames may wait at all, they wait for masks that are being read: what
+ * comes out does not depend on how long that takes. */
 static gboolean
+waits_for_masks (GstSamTrack * self)
+{
+  gboolean block;
+
+  GST_OBJECT_LOCK (self);
+  block = self->policy == GST_SAM_TRACK_OVERLOAD_BLOCK;
+  GST_OBJECT_UNLOCK (self);
+  return block || !gst_sam_load_is_live (&self->load,
+      GST_BASE_TRANSFORM (self));
+}
+
+/* Apply the prompts and infer. *step_ns stays 0 where nothing is tracked. */
+static GstFlowReturn
 infer (GstSamTrack * self, GstBuffer * buf, GstClockTime running_time,
     struct sam_times *times, gint64 * step_ns)
 {
@@ -302,28 +316,29 @@ infer (GstSamTrack * self, GstBuffer * buf, GstClockTime running_time,
   struct sam_result result;
   GstBuffer *mask;
 
-  gst_sam_queue_apply (self->queue, self->tracker,
-      gst_sam_track_refuse, self);
+  if (!gst_sam_queue_apply (self->queue, self->tracker, waits_for_masks (self),
+          gst_sam_track_refuse, self))
+    return GST_FLOW_FLUSHING;
   if (!self->queue->num_bound) {
     gst_sam_track_forget_frame (self);
-    return TRUE;
+    return GST_FLOW_OK;
   }
   mask = acquire_mask (self, on_device);
   if (!mask) {
     GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT,
         ("There is no memory for a label map of %d x %d pixels.",
             self->mask_width, self->mask_height), (NULL));
-    return FALSE;
+    return GST_FLOW_ERROR;
   }
   if (!step (self, buf, on_device, mask, &result, step_ns)) {
     gst_buffer_unref (mask);
-    return FALSE;
+    return GST_FLOW_ERROR;
   }
   *times = result.times;
   take_result (self, &result, mask, running_time, *step_ns);
   if (!self->report->num_objects)
     gst_sam_track_forget_frame (self);
-  return TRUE;
+  return GST_FLOW_OK;
 }
 
 static void
@@ -437,6 +452,7 @@ gst_sam_track_transform_ip (GstBaseTransform * base, GstBuffer * buf)
   struct sam_times times = { 0, };
   gint64 step_ns = 0;
   Verdict verdict;
+  GstFlowReturn ret;
 
   if (gst_sam_timeline_jumps (&self->timeline, &base->segment,
           GST_BUFFER_PTS (buf))) {
@@ -453,8 +469,9 @@ gst_sam_track_transform_ip (GstBaseTransform * base, GstBuffer * buf)
       gst_sam_pad_push_gap (self, buf);
       return GST_BASE_TRANSFORM_FLOW_DROPPED;
     case VERDICT_INFER:
-      if (!infer (self, buf, running_time, &times, &step_ns))
-        return GST_FLOW_ERROR;
+      ret = infer (self, buf, running_time, &times, &step_ns);
+      if (ret != GST_FLOW_OK)
+        return ret;
       break;
     case VERDICT_SKIP:
     case VERDICT_LATE:

@@ -86,7 +86,10 @@ void
 gst_sam_prompt_clear (GstSamPrompt * prompt)
 {
   g_clear_pointer (&prompt->location, g_free);
-  g_clear_pointer (&prompt->mask, gst_sample_unref);
+  g_clear_pointer (&prompt->sample, gst_sample_unref);
+  if (prompt->mask)
+    gst_mini_object_unref (GST_MINI_OBJECT_CAST (prompt->mask));
+  prompt->mask = NULL;
 }
 
 /* The beginning of a text from outside, cut between two characters. */

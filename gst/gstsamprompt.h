@@ -60,12 +60,14 @@ const gchar *gst_sam_refusal_get_name (GstSamRefusal refusal);
  * @positive: whether the point lies on the object
  * @normalized: coordinates run from 0 to 1, else they are pixels of the frame
  * @location: (nullable): file that holds the mask
- * @mask: (nullable): the mask, GRAY8, non-zero where the object is
+ * @sample: (nullable): the mask, GRAY8, non-zero where the object is
+ * @initial: comes from initial-prompt
+ * @mask: (nullable): the mask on its way to the model
  * @space_width: width of the frame that pixels are measured in, 0: not known
  * @space_height: its height
  * @fresh: starts the object @id
  *
- * One prompt or command, of whatever origin. The last three are the queue's.
+ * One prompt or command, of whatever origin. The last four are the queue's.
  */
 typedef struct
 {
@@ -75,7 +77,9 @@ typedef struct
   gboolean positive;
   gboolean normalized;
   gchar *location;
-  GstSample *mask;
+  GstSample *sample;
+  gboolean initial;
+  struct _GstSamMask *mask;
   gint space_width, space_height;
   gboolean fresh;
 } GstSamPrompt;

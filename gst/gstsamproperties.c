@@ -128,6 +128,7 @@ set_locked (GstSamTrack * self, guint id, const GValue * value,
     case PROP_INITIAL_PROMPT:
       g_free (self->initial_prompt);
       self->initial_prompt = g_value_dup_string (value);
+      gst_sam_queue_forget_masks (self->queue);
       break;
     default:
       G_OBJECT_WARN_INVALID_PROPERTY_ID (self, id, pspec);
@@ -380,7 +381,8 @@ install_stream_properties (GObjectClass * klass)
    * `point,x=,y=[,positive=]`, `box,x=,y=,w=,h=`, `mask,location=FILE.png`,
    * each with `normalized=true` where coordinates run from 0 to 1, and `id=`
    * where several are for one object. Applied again after every seek, and
-   * where a segment is played again.
+   * where a segment is played again. Files of masks are read once, until the
+   * property is set again or the element stops.
    *
    * Since: 0.1
    */

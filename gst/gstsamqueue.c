@@ -1,17 +1,13 @@
 #include "gstsamqueue.h"
 
-#include "gstsamimage.h"
-#include "gstsammask.h"
-
 #include <float.h>
 #include <string.h>
-
-#define MAX_SIDE 16384          /* of a mask, as the engine takes it */
 
 void
 gst_sam_queue_init (GstSamQueue * queue)
 {
   g_mutex_init (&queue->lock);
+  gst_sam_masks_init (&queue->masks);
   queue->max_objects = GST_SAM_MAX_OBJECTS;
 }
 
@@ -19,7 +15,32 @@ void
 gst_sam_queue_clear (GstSamQueue * queue)
 {
   gst_sam_queue_stop (queue);
+  gst_sam_masks_clear (&queue->masks);
   g_mutex_clear (&queue->lock);
+}
+
+void
+gst_sam_queue_start (GstSamQueue * queue, gint side)
+{
+  gst_sam_masks_start (&queue->masks, side);
+}
+
+void
+gst_sam_queue_interrupt (GstSamQueue * queue)
+{
+  gst_sam_masks_stop (&queue->masks);
+}
+
+void
+gst_sam_queue_set_flushing (GstSamQueue * queue, gboolean flushing)
+{
+  gst_sam_masks_set_flushing (&queue->masks, flushing);
+}
+
+void
+gst_sam_queue_forget_masks (GstSamQueue * queue)
+{
+  gst_sam_masks_forget (&queue->masks);
 }
 
 static GstSamPrompt *
@@ -93,53 +114,21 @@ set_queue_full (GError ** error)
       GST_SAM_QUEUE_SIZE);
 }
 
-/* A mask that came as a sample holds what its caps promise. */
-static gboolean
-check_mask (const GstSamPrompt * prompt, GError ** error)
-{
-  GstCaps *caps = gst_sample_get_caps (prompt->mask);
-  GstBuffer *buffer = gst_sample_get_buffer (prompt->mask);
-  GstVideoInfo info;
-  GstVideoFrame frame;
-  gchar *why;
-
-  if (!caps || !buffer || !gst_caps_is_fixed (caps) ||
-      !gst_video_info_from_caps (&info, caps) ||
-      GST_VIDEO_INFO_FORMAT (&info) != GST_VIDEO_FORMAT_GRAY8) {
-    set_error (error, GST_SAM_REFUSED_MASK,
-        "A prompt is refused: a mask is a sample of video/x-raw, GRAY8.");
-    return FALSE;
-  }
-  if (info.width < 1 || info.height < 1 || info.width > MAX_SIDE ||
-      info.height > MAX_SIDE) {
-    set_error (error, GST_SAM_REFUSED_MASK,
-        "A prompt is refused: its mask has %d x %d pixels, expected 1 to %d "
-        "each way.", info.width, info.height, MAX_SIDE);
-    return FALSE;
-  }
-  if (!gst_sam_image_map (&frame, &info, buffer, GST_MAP_READ, &why)) {
-    set_error (error, GST_SAM_REFUSED_MASK,
-        "A prompt is refused: its mask is not GRAY8 of %d x %d pixels: %s.",
-        info.width, info.height, why);
-    g_free (why);
-    return FALSE;
-  }
-  gst_video_frame_unmap (&frame);
-  return TRUE;
-}
-
 /* What can be said of a prompt without the objects. */
 static gboolean
-check_prompt (GstSamPrompt * prompt, gint width, gint height, GError ** error)
+check_prompt (GstSamQueue * queue, GstSamPrompt * prompt, gint width,
+    gint height, GError ** error)
 {
-  if (prompt->location && !prompt->mask) {
-    prompt->mask = gst_sam_mask_load (prompt->location, error);
-    if (!prompt->mask)
-      return FALSE;
-  }
-  if (prompt->kind == GST_SAM_PROMPT_MASK)
-    return prompt->mask && check_mask (prompt, error);
-  return gst_sam_prompt_check (prompt, width, height, error);
+  if (prompt->kind != GST_SAM_PROMPT_MASK)
+    return gst_sam_prompt_check (prompt, width, height, error);
+  if (prompt->location)
+    prompt->mask = gst_sam_masks_get_file (&queue->masks, prompt->location,
+        prompt->initial, error);
+  else
+    prompt->mask = gst_sam_masks_get_sample (&queue->masks, prompt->sample,
+        error);
+  g_clear_pointer (&prompt->sample, gst_sample_unref);
+  return prompt->mask != NULL;
 }
 
 /* Give the prompt its id. Called with the lock held. */
@@ -182,7 +171,7 @@ gst_sam_queue_push (GstSamQueue * queue, GstSamPrompt * prompt, guint64 wish,
   height = queue->height;
   g_mutex_unlock (&queue->lock);
 
-  if (!check_prompt (prompt, width, height, error))
+  if (!check_prompt (queue, prompt, width, height, error))
     return 0;
 
   g_mutex_lock (&queue->lock);
@@ -277,8 +266,6 @@ submit (GstSamQueue * queue, sam_tracker * tracker, const GstSamPrompt * from,
 {
   struct sam_point point = {.label = from->positive };
   struct sam_prompt prompt = {.id = engine_id };
-  GstVideoInfo info;
-  GstVideoFrame frame;
   gdouble right = 1, bottom = 1;
   guint64 new_id = 0;
   int status;
@@ -301,23 +288,10 @@ submit (GstSamQueue * queue, sam_tracker * tracker, const GstSamPrompt * from,
     prompt.box[2] = box_end (from->x + from->w, right);
     prompt.box[3] = box_end (from->y + from->h, bottom);
   } else {
-    gchar *why_not;
-
-    gst_video_info_from_caps (&info, gst_sample_get_caps (from->mask));
-    if (!gst_sam_image_map (&frame, &info,
-            gst_sample_get_buffer (from->mask), GST_MAP_READ, &why_not)) {
-      g_snprintf (why->text, sizeof why->text, "its mask changed: %s", why_not);
-      g_free (why_not);
-      return SAM_EINVAL;
-    }
-    prompt.mask = GST_VIDEO_FRAME_PLANE_DATA (&frame, 0);
-    prompt.mask_width = GST_VIDEO_FRAME_WIDTH (&frame);
-    prompt.mask_height = GST_VIDEO_FRAME_HEIGHT (&frame);
-    prompt.mask_stride = GST_VIDEO_FRAME_PLANE_STRIDE (&frame, 0);
+    prompt.mask_bits = from->mask->bits;
+    prompt.mask_side = from->mask->side;
   }
   status = sam_tracker_prompt (tracker, &prompt, &new_id, why);
-  if (prompt.mask)
-    gst_video_frame_unmap (&frame);
   if (status == SAM_OK && from->fresh)
     bind (queue, from->id, new_id);
   return status;
@@ -352,20 +326,35 @@ apply_one (GstSamQueue * queue, sam_tracker * tracker,
       queue->bound[i].engine_id, why);
 }
 
-static gboolean
-pop (GstSamQueue * queue, GstSamPrompt * prompt)
+typedef enum
 {
-  gboolean any;
+  POP_NONE,
+  POP_ONE,
+  POP_UNREAD,                   /* the first one's mask is being read */
+} Pop;
+
+/* *mask must be unreferenced where it is being read. */
+static Pop
+pop (GstSamQueue * queue, GstSamPrompt * prompt, GstMiniObject ** mask)
+{
+  Pop result = POP_NONE;
 
   g_mutex_lock (&queue->lock);
-  any = queue->length > 0;
-  if (any) {
-    *prompt = *waiting_at (queue, 0);
-    queue->head = (queue->head + 1) % GST_SAM_QUEUE_SIZE;
-    queue->length--;
+  if (queue->length) {
+    const GstSamPrompt *first = waiting_at (queue, 0);
+
+    if (first->mask && !gst_sam_masks_is_done (&queue->masks, first->mask)) {
+      *mask = gst_mini_object_ref (GST_MINI_OBJECT_CAST (first->mask));
+      result = POP_UNREAD;
+    } else {
+      *prompt = *first;
+      queue->head = (queue->head + 1) % GST_SAM_QUEUE_SIZE;
+      queue->length--;
+      result = POP_ONE;
+    }
   }
   g_mutex_unlock (&queue->lock);
-  return any;
+  return result;
 }
 
 /* Put a prompt back in front; FALSE where others have filled the queue. */
@@ -387,17 +376,12 @@ unpop (GstSamQueue * queue, const GstSamPrompt * prompt)
 
 /* The engine has ids of its own, so that its sentences about them are not for
  * the user. */
-static void
-refuse (GstSamQueue * queue, const GstSamPrompt * prompt, int status,
-    const struct sam_error *why, GstSamRejectFunc reject, gpointer user)
+static GError *
+get_refusal (const GstSamQueue * queue, const GstSamPrompt * prompt, int status,
+    const struct sam_error *why)
 {
   GError *error = NULL;
 
-  if (prompt->fresh) {
-    g_mutex_lock (&queue->lock);
-    forget_known (queue, prompt->id);
-    g_mutex_unlock (&queue->lock);
-  }
   switch (status) {
     case SAM_ENOTFOUND:
       set_not_tracked (&error, prompt->id, TRUE);
@@ -414,28 +398,60 @@ refuse (GstSamQueue * queue, const GstSamPrompt * prompt, int status,
           GST_SAM_REFUSED_GEOMETRY, "A prompt is refused: %s.", why->text);
       break;
   }
-  reject (user, prompt, error);
-  g_error_free (error);
+  return error;
 }
 
-void
-gst_sam_queue_apply (GstSamQueue * queue, sam_tracker * tracker,
+/* Apply a prompt, which is consumed. FALSE: the tracker takes no more of them
+ * for this frame, and the rest waits for the next one. */
+static gboolean
+apply (GstSamQueue * queue, sam_tracker * tracker, GstSamPrompt * prompt,
     GstSamRejectFunc reject, gpointer user)
 {
-  GstSamPrompt prompt;
+  struct sam_error why = { "" };
+  GError *error = NULL;
+  int status;
 
-  while (pop (queue, &prompt)) {
-    struct sam_error why = { "" };
-    int status = apply_one (queue, tracker, &prompt, &why);
-
-    /* The tracker takes no more prompts for this frame: the rest waits for the
-     * next one. */
-    if (status == SAM_EBUSY && unpop (queue, &prompt))
-      return;
+  if (prompt->mask && prompt->mask->error) {
+    error = g_error_copy (prompt->mask->error);
+  } else {
+    status = apply_one (queue, tracker, prompt, &why);
+    if (status == SAM_EBUSY && unpop (queue, prompt))
+      return FALSE;
     if (status != SAM_OK)
-      refuse (queue, &prompt, status, &why, reject, user);
-    gst_sam_prompt_clear (&prompt);
+      error = get_refusal (queue, prompt, status, &why);
   }
+  if (error) {
+    if (prompt->fresh) {
+      g_mutex_lock (&queue->lock);
+      forget_known (queue, prompt->id);
+      g_mutex_unlock (&queue->lock);
+    }
+    reject (user, prompt, error);
+    g_error_free (error);
+  }
+  gst_sam_prompt_clear (prompt);
+  return TRUE;
+}
+
+gboolean
+gst_sam_queue_apply (GstSamQueue * queue, sam_tracker * tracker, gboolean wait,
+    GstSamRejectFunc reject, gpointer user)
+{
+  GstMiniObject *mask = NULL;
+  GstSamPrompt prompt;
+  gboolean done = TRUE;
+  Pop popped;
+
+  while (done && (popped = pop (queue, &prompt, &mask)) != POP_NONE) {
+    if (popped == POP_ONE) {
+      if (!apply (queue, tracker, &prompt, reject, user))
+        return TRUE;
+      continue;
+    }
+    done = wait && gst_sam_masks_wait (&queue->masks, (GstSamMask *) mask);
+    gst_clear_mini_object (&mask);
+  }
+  return done || !wait;
 }
 
 static gboolean
@@ -479,6 +495,26 @@ gst_sam_queue_get_id (const GstSamQueue * queue, guint64 engine_id)
   return 0;
 }
 
+/* They are handed in anew. */
+static void
+drop_initial (GstSamQueue * queue)
+{
+  guint i, kept = 0;
+
+  for (i = 0; i < queue->length; i++) {
+    GstSamPrompt *prompt = waiting_at (queue, i);
+
+    if (!prompt->initial) {
+      *waiting_at (queue, kept++) = *prompt;
+      continue;
+    }
+    if (prompt->fresh)
+      forget_known (queue, prompt->id);
+    gst_sam_prompt_clear (prompt);
+  }
+  queue->length = kept;
+}
+
 void
 gst_sam_queue_reset (GstSamQueue * queue, sam_tracker * tracker)
 {
@@ -488,6 +524,7 @@ gst_sam_queue_reset (GstSamQueue * queue, sam_tracker * tracker)
   for (i = 0; i < queue->num_bound; i++)
     forget_known (queue, queue->bound[i].id);
   queue->num_bound = 0;
+  drop_initial (queue);
   g_mutex_unlock (&queue->lock);
   if (tracker)
     sam_tracker_clear (tracker);
@@ -503,4 +540,5 @@ gst_sam_queue_stop (GstSamQueue * queue)
   queue->last_id = 0;
   queue->width = queue->height = 0;
   g_mutex_unlock (&queue->lock);
+  gst_sam_masks_stop (&queue->masks);
 }

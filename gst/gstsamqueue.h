@@ -1,6 +1,7 @@
 #ifndef __GST_SAM_QUEUE_H__
 #define __GST_SAM_QUEUE_H__
 
+#include "gstsammasks.h"
 #include "gstsamprompt.h"
 
 #include <samtrack/samtrack.h>
@@ -33,6 +34,8 @@ typedef struct
   guint num_known, max_objects;
   gint width, height;           /* of the frames, 0: not known yet */
 
+  GstSamMasks masks;            /* has a lock of its own */
+
   /* streaming thread only */
   struct
   {
@@ -49,6 +52,17 @@ typedef void (*GstSamRejectFunc) (gpointer user, const GstSamPrompt * prompt,
 void gst_sam_queue_init (GstSamQueue * queue);
 void gst_sam_queue_clear (GstSamQueue * queue);
 
+/* The model's input has side x side px: masks can be made for it. */
+void gst_sam_queue_start (GstSamQueue * queue, gint side);
+
+/* Any thread: until stop, or until @flushing is FALSE again, the streaming
+ * thread waits for no mask. */
+void gst_sam_queue_interrupt (GstSamQueue * queue);
+void gst_sam_queue_set_flushing (GstSamQueue * queue, gboolean flushing);
+
+/* Read the files of initial-prompt again when they are next asked for. */
+void gst_sam_queue_forget_masks (GstSamQueue * queue);
+
 /* Any thread. Returns the id of the object it is for (GST_SAM_QUEUE_ALL for
  * "clear") and takes over what the prompt owns; or returns 0 and @error.
  * @wish is the id that a new object should get where it is still free, 0: any.
@@ -63,15 +77,19 @@ void gst_sam_queue_set_max_objects (GstSamQueue * queue, guint max_objects);
 
 /* Streaming thread, while no frame is being processed. */
 gboolean gst_sam_queue_is_idle (GstSamQueue * queue);
-void gst_sam_queue_apply (GstSamQueue * queue, sam_tracker * tracker,
-    GstSamRejectFunc reject, gpointer user);
+
+/* Apply the prompts in order, up to the first one whose mask is still being
+ * read; with @wait, wait for that. FALSE: the wait was interrupted. */
+gboolean gst_sam_queue_apply (GstSamQueue * queue, sam_tracker * tracker,
+    gboolean wait, GstSamRejectFunc reject, gpointer user);
 
 /* After a frame: forget what the tracker no longer has. */
 void gst_sam_queue_settle (GstSamQueue * queue,
     const struct sam_result * result);
 guint64 gst_sam_queue_get_id (const GstSamQueue * queue, guint64 engine_id);
 
-/* A new stream: forget the tracked objects, keep new ones that still wait. */
+/* A new stream: forget the tracked objects and what waits of initial-prompt,
+ * keep other new ones that wait. */
 void gst_sam_queue_reset (GstSamQueue * queue, sam_tracker * tracker);
 
 /* The end of it: forget all, ids count from 1 again. */

@@ -127,6 +127,7 @@ push_initial_prompts (GstSamTrack * self, GArray * prompts)
   for (i = 0; i < prompts->len; i++) {
     GstSamPrompt *prompt = &g_array_index (prompts, GstSamPrompt, i);
 
+    prompt->initial = TRUE;
     name[i] = prompt->id;
     prompt->id = 0;
     for (k = 0; k < i && name[i]; k++) {
@@ -197,7 +198,7 @@ gst_sam_track_add_mask (GstSamTrack * self, guint64 id, GstSample * mask)
         "A prompt is refused: it has no mask.");
     return 0;
   }
-  prompt.mask = gst_sample_ref (mask);
+  prompt.sample = gst_sample_ref (mask);
   return push_prompt (self, &prompt, 0);
 }
 
@@ -293,7 +294,9 @@ install_prompt_signals (GType type)
    * @id: the object, 0: a new one
    * @mask: GRAY8, non-zero on the object; stretched over the frame
    *
-   * Give an object its mask, for the next frame.
+   * Give an object its mask, for the next frame. The caller's thread reduces
+   * it to the model's input; once the element has started, the sample is not
+   * kept.
    *
    * Returns: the object's id, 0: refused
    *

@@ -111,6 +111,7 @@ gst_sam_track_start (GstBaseTransform * base)
   gst_sam_load_start (&self->load);
   gst_sam_pad_start (self);
   gst_sam_track_forget_frame (self);
+  gst_sam_queue_start (self->queue, info.image_size);
   gst_sam_track_apply_initial_prompt (self);
   return TRUE;
 }
@@ -211,7 +212,11 @@ gst_sam_track_sink_event (GstBaseTransform * base, GstEvent * event)
     case GST_EVENT_EOS:
       post_stats (self);
       break;
+    case GST_EVENT_FLUSH_START:
+      gst_sam_queue_set_flushing (self->queue, TRUE);
+      break;
     case GST_EVENT_FLUSH_STOP:
+      gst_sam_queue_set_flushing (self->queue, FALSE);
       gst_sam_load_flush (&self->load);
       gst_sam_track_reset (self);
       break;
@@ -244,6 +249,16 @@ gst_sam_track_src_event (GstBaseTransform * base, GstEvent * event)
       break;
   }
   return GST_BASE_TRANSFORM_CLASS (parent_class)->src_event (base, event);
+}
+
+/* The base class stops the element when the streaming thread is out of it, so
+ * that must not wait any longer. */
+static GstStateChangeReturn
+gst_sam_track_change_state (GstElement * element, GstStateChange transition)
+{
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
+    gst_sam_queue_interrupt (GST_SAM_TRACK (element)->queue);
+  return GST_ELEMENT_CLASS (parent_class)->change_state (element, transition);
 }
 
 static gboolean
@@ -302,6 +317,8 @@ gst_sam_track_class_init (GstSamTrackClass * klass)
       "Filter/Analyzer/Video",
       "Tracks the masks of the objects it is pointed at, with SAM 2's models",
       "The samtrack authors");
+  element_class->change_state =
+      GST_DEBUG_FUNCPTR (gst_sam_track_change_state);
   element_class->set_context = GST_DEBUG_FUNCPTR (gst_sam_track_set_context);
   element_class->request_new_pad = GST_DEBUG_FUNCPTR (gst_sam_pad_request);
   element_class->release_pad = GST_DEBUG_FUNCPTR (gst_sam_pad_release);

@@ -129,6 +129,7 @@ GST_START_TEST (test_a_mask_from_a_file)
   g_free (png);
 
   h = sam_harness_new ("samtrack", GST_VIDEO_FORMAT_I420, 320, 240);
+  gst_harness_set_live (h, FALSE);      /* frames wait for the file */
   g_signal_emit_by_name (h->element, "prompt", text);
   fail_unless (sam_meta_iou (run (h, 0, &buf), 0) > GOOD_IOU);
   gst_buffer_unref (buf);

@@ -1,0 +1,20 @@
+/* Without libpng: masks come through add-mask alone. */
+
+#include "gstsampng.h"
+
+#include "gstsamprompt.h"
+
+gboolean
+gst_sam_png_check (const gchar * location, GError ** error)
+{
+  g_set_error (error, GST_SAM_REFUSAL, GST_SAM_REFUSED_MASK,
+      "The mask '%s' cannot be read: this build has no libpng.", location);
+  return FALSE;
+}
+
+gboolean
+gst_sam_png_read (GstSamPlane * plane, const gchar * location,
+    const gint * cancelled, GError ** error)
+{
+  return gst_sam_png_check (location, error);
+}
