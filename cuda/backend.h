@@ -147,31 +147,10 @@ static inline struct sam_cuda *sam_cuda(const struct sam_queue *q)
 
 size_t sam_pack_bytes_cuda(const struct sam_queue *q, int out, int in, bool exact);
 void sam_pack_cuda(struct sam_queue *q, struct sam_matrix dst, const float *weight);
-void sam_copy_cuda(struct sam_queue *q, const struct sam_copy *p);
-void sam_copy_rows_cuda(struct sam_queue *q, const struct sam_copy_rows *p);
-void sam_add_cuda(struct sam_queue *q, const struct sam_add *p);
-void sam_layernorm_cuda(struct sam_queue *q, const struct sam_layernorm *p);
-void sam_linear_cuda(struct sam_queue *q, const struct sam_linear *p);
-void sam_conv_cuda(struct sam_queue *q, const struct sam_conv *p);
-void sam_depthwise_cuda(struct sam_queue *q, const struct sam_depthwise *p);
-void sam_conv_transpose_cuda(struct sam_queue *q, const struct sam_conv_transpose *p);
-void sam_maxpool_cuda(struct sam_queue *q, const struct sam_maxpool *p);
-void sam_window_attention_cuda(struct sam_queue *q, const struct sam_window_attention *p);
-void sam_attention_cuda(struct sam_queue *q, const struct sam_attention *p);
-void sam_rope_cuda(struct sam_queue *q, const struct sam_rope *p);
-void sam_upsample_add_cuda(struct sam_queue *q, const struct sam_upsample_add *p);
-void sam_resize_cuda(struct sam_queue *q, const struct sam_resize *p);
-void sam_mask_signal_cuda(struct sam_queue *q, const struct sam_mask_signal *p);
-void sam_matmul_cuda(struct sam_queue *q, const struct sam_matmul *p);
-void sam_select_mask_cuda(struct sam_queue *q, const struct sam_select_mask *p);
-void sam_gate_cuda(struct sam_queue *q, const struct sam_gate *p);
-void sam_scatter_cuda(struct sam_queue *q, const struct sam_scatter *p);
-void sam_gather_memory_cuda(struct sam_queue *q, const struct sam_gather_memory *p);
-void sam_topk_cuda(struct sam_queue *q, const struct sam_topk *p);
-void sam_fill_holes_cuda(struct sam_queue *q, const struct sam_fill_holes *p);
-void sam_preprocess_cuda(struct sam_queue *q, const struct sam_preprocess *p);
-void sam_draw_masks_cuda(struct sam_queue *q, const struct sam_draw_masks *p);
-void sam_paint_cuda(struct sam_queue *q, const struct sam_paint *p);
+#define SAM_CUDA(name, cpu, cuda) \
+    void sam_##name##_cuda(struct sam_queue *q, const struct sam_##name *p);
+SAM_OPS(SAM_CUDA)
+#undef SAM_CUDA
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,7 @@
 #include "ops/backends.h"
 
 #include "device/device.h"
+#include "ops/ops.h"
 
 static const struct sam_device *find_backend(enum sam_backend backend)
 {
@@ -28,11 +29,17 @@ static int open_one(struct sam_queue *q, enum sam_backend backend,
                     const struct sam_queue_options *o, struct sam_error *error)
 {
     const struct sam_device *device = find_backend(backend);
-    if (device)
-        return sam_queue_start(q, device, o, error);
     *q = (struct sam_queue) { 0 };
-    return sam_fail(error, SAM_EUNSUPPORTED, "backend '%s': not in this build",
-                    backend_name(backend));
+    if (!device)
+        return sam_fail(error, SAM_EUNSUPPORTED, "backend '%s': not in this build",
+                        backend_name(backend));
+    const int status = sam_queue_start(q, device, o, error);
+    if (status || !sam_ops_missing(q->ops))
+        return status;
+    sam_fail(error, SAM_EUNSUPPORTED, "backend '%s' has no entry for the operation '%s'",
+             backend_name(backend), sam_ops_missing(q->ops));
+    sam_queue_close(q);
+    return SAM_EUNSUPPORTED;
 }
 
 static int open_any(struct sam_queue *q, enum sam_backend backend,

@@ -63,6 +63,17 @@ static bool is_absent_or_per_object(const struct sam_tensor *t, int n)
     return !t->data || is_per_object(t, n);
 }
 
+const char *sam_ops_missing(const struct sam_ops *ops)
+{
+#define LACKS_cuda(name) (!ops->name)
+#define LACKS_none(name) false
+#define CHECK(name, cpu, cuda) \
+    if (LACKS_##cuda(name))    \
+        return #name;
+    SAM_OPS(CHECK)
+    return !ops->pack ? "pack" : !ops->pack_bytes ? "pack_bytes" : NULL;
+}
+
 size_t sam_op_pack_bytes(const struct sam_queue *q, int out, int in, bool exact)
 {
     return q->ops->pack_bytes(q, out, in, exact);

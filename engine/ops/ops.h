@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "device/queue.h"
+#include "ops/list.h"
 
 // A NaN stays one: numbers that overflow must be seen at the end of the network.
 enum sam_act { SAM_ACT_NONE, SAM_ACT_RELU, SAM_ACT_GELU /* exact, erf */, SAM_ACT_SIGMOID };
@@ -336,79 +337,36 @@ static inline int sam_patch_rows(const struct sam_patch *p)
 bool sam_is_paintable(enum sam_pixel_format format);
 bool sam_patch_fits(const struct sam_overlay *o, const struct sam_patch *p);
 
-// One entry per operation; a backend fills in a table of these. Arguments have been checked
-// by the sam_op_* fronts by the time an entry is called. Only ops/ and cuda/ look into it.
+// The table of a backend: an entry per operation of list.h. Arguments have been checked by the
+// sam_op_X() fronts by the time an entry is called. Only ops/ and cuda/ look into it.
 struct sam_ops {
-    bool wants_bias_bf16; // in linear, where products are of BF16
-
     // Weights: bytes of the packed form; pack from F32 row-major host memory.
     size_t (*pack_bytes)(const struct sam_queue *q, int out, int in, bool exact);
     void (*pack)(struct sam_queue *q, struct sam_matrix dst, const float *weight);
 
-    void (*copy)(struct sam_queue *q, const struct sam_copy *p);
-    void (*copy_rows)(struct sam_queue *q, const struct sam_copy_rows *p);
-    void (*add)(struct sam_queue *q, const struct sam_add *p);
-    void (*layernorm)(struct sam_queue *q, const struct sam_layernorm *p);
-    void (*linear)(struct sam_queue *q, const struct sam_linear *p);
-    // NULL: no faster than its parts: layernorm and two times linear.
-    void (*feed_forward)(struct sam_queue *q, const struct sam_feed_forward *p);
-    void (*conv)(struct sam_queue *q, const struct sam_conv *p);
-    void (*depthwise)(struct sam_queue *q, const struct sam_depthwise *p);
-    void (*conv_transpose)(struct sam_queue *q, const struct sam_conv_transpose *p);
-    void (*maxpool)(struct sam_queue *q, const struct sam_maxpool *p);
-    void (*window_attention)(struct sam_queue *q, const struct sam_window_attention *p);
-    void (*attention)(struct sam_queue *q, const struct sam_attention *p);
-    void (*rope)(struct sam_queue *q, const struct sam_rope *p);
-    // NULL: never the fast way, rope_attention may be absent.
+    bool wants_bias_bf16; // in linear, where products are of BF16
+    // NULL: never the fast way.
     size_t (*rope_attention_room)(const struct sam_queue *q, int d, int m, int side, int n, int Tk);
-    void (*rope_attention)(struct sam_queue *q, const struct sam_rope_attention *p);
-    void (*upsample_add)(struct sam_queue *q, const struct sam_upsample_add *p);
-    void (*resize)(struct sam_queue *q, const struct sam_resize *p);
-    void (*mask_signal)(struct sam_queue *q, const struct sam_mask_signal *p);
-    void (*matmul)(struct sam_queue *q, const struct sam_matmul *p);
-    void (*select_mask)(struct sam_queue *q, const struct sam_select_mask *p);
-    void (*gate)(struct sam_queue *q, const struct sam_gate *p);
-    void (*scatter)(struct sam_queue *q, const struct sam_scatter *p);
-    void (*gather_memory)(struct sam_queue *q, const struct sam_gather_memory *p);
-    void (*topk)(struct sam_queue *q, const struct sam_topk *p);
-    void (*fill_holes)(struct sam_queue *q, const struct sam_fill_holes *p);
-    void (*preprocess)(struct sam_queue *q, const struct sam_preprocess *p);
-    void (*draw_masks)(struct sam_queue *q, const struct sam_draw_masks *p);
-    void (*paint)(struct sam_queue *q, const struct sam_paint *p);
+
+#define SAM_ENTRY(name, cpu, cuda) void (*name)(struct sam_queue *q, const struct sam_##name *p);
+    SAM_OPS(SAM_ENTRY)
+#undef SAM_ENTRY
 };
 
-// The fronts, in the same order. Each checks its contract and calls the queue's entry.
+// The first operation that every backend must have and this table lacks; NULL: it is complete.
+const char *sam_ops_missing(const struct sam_ops *ops);
+
+// The fronts. Each checks its contract and calls the queue's entry.
+#define SAM_FRONT(name, cpu, cuda) \
+    void sam_op_##name(struct sam_queue *q, const struct sam_##name *p);
+SAM_OPS(SAM_FRONT)
+#undef SAM_FRONT
 size_t sam_op_pack_bytes(const struct sam_queue *q, int out, int in, bool exact);
 void sam_op_pack(struct sam_queue *q, struct sam_matrix dst, const float *weight);
-void sam_op_copy(struct sam_queue *q, const struct sam_copy *p);
-void sam_op_copy_rows(struct sam_queue *q, const struct sam_copy_rows *p);
-void sam_op_add(struct sam_queue *q, const struct sam_add *p);
-void sam_op_layernorm(struct sam_queue *q, const struct sam_layernorm *p);
+
+// What models ask before they choose an operation.
 bool sam_op_wants_bias_bf16(const struct sam_queue *q);
-void sam_op_linear(struct sam_queue *q, const struct sam_linear *p);
 bool sam_op_has_feed_forward(const struct sam_queue *q);
-void sam_op_feed_forward(struct sam_queue *q, const struct sam_feed_forward *p);
-void sam_op_conv(struct sam_queue *q, const struct sam_conv *p);
-void sam_op_depthwise(struct sam_queue *q, const struct sam_depthwise *p);
-void sam_op_conv_transpose(struct sam_queue *q, const struct sam_conv_transpose *p);
-void sam_op_maxpool(struct sam_queue *q, const struct sam_maxpool *p);
-void sam_op_window_attention(struct sam_queue *q, const struct sam_window_attention *p);
-void sam_op_attention(struct sam_queue *q, const struct sam_attention *p);
-void sam_op_rope(struct sam_queue *q, const struct sam_rope *p);
 size_t sam_op_rope_attention_room(const struct sam_queue *q, int d, int m, int side, int n, int Tk);
-void sam_op_rope_attention(struct sam_queue *q, const struct sam_rope_attention *p);
-void sam_op_upsample_add(struct sam_queue *q, const struct sam_upsample_add *p);
-void sam_op_resize(struct sam_queue *q, const struct sam_resize *p);
-void sam_op_mask_signal(struct sam_queue *q, const struct sam_mask_signal *p);
-void sam_op_matmul(struct sam_queue *q, const struct sam_matmul *p);
-void sam_op_select_mask(struct sam_queue *q, const struct sam_select_mask *p);
-void sam_op_gate(struct sam_queue *q, const struct sam_gate *p);
-void sam_op_scatter(struct sam_queue *q, const struct sam_scatter *p);
-void sam_op_gather_memory(struct sam_queue *q, const struct sam_gather_memory *p);
-void sam_op_topk(struct sam_queue *q, const struct sam_topk *p);
-void sam_op_fill_holes(struct sam_queue *q, const struct sam_fill_holes *p);
-void sam_op_preprocess(struct sam_queue *q, const struct sam_preprocess *p);
-void sam_op_draw_masks(struct sam_queue *q, const struct sam_draw_masks *p);
-void sam_op_paint(struct sam_queue *q, const struct sam_paint *p);
 
 #endif // SAM_OPS_H

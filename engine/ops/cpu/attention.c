@@ -337,7 +337,7 @@ static void make_sequence(const void *op, int i, struct item *item)
     };
 }
 
-static void attention(struct sam_queue *q, const struct sam_attention *p)
+void sam_attention_cpu(struct sam_queue *q, const struct sam_attention *p)
 {
     struct job job = {
         .make_item = make_sequence,
@@ -401,7 +401,7 @@ static void make_window(const void *op, int i, struct item *item)
     }
 }
 
-static void window_attention(struct sam_queue *q, const struct sam_window_attention *p)
+void sam_window_attention_cpu(struct sam_queue *q, const struct sam_window_attention *p)
 {
     const struct sam_tensor *t = &p->qkv;
     const int across = windows_along(t->w, p->window), down = windows_along(t->h, p->window);
@@ -416,10 +416,4 @@ static void window_attention(struct sam_queue *q, const struct sam_window_attent
     };
     const bool bf16 = t->type == SAM_BF16;
     run_job(q, &job, (p->window ? p->window * p->window : t->h * t->w) / cell, bf16, bf16);
-}
-
-void sam_cpu_init_attention(struct sam_ops *ops)
-{
-    ops->attention = attention;
-    ops->window_attention = window_attention;
 }

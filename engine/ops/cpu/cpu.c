@@ -1,4 +1,4 @@
-// The fast CPU backend: the queue's table, threads and instruction set.
+// The fast CPU backend: its tables, threads and instruction set.
 
 #include "ops/cpu/cpu.h"
 
@@ -8,6 +8,14 @@
 #include "device/device.h"
 #include "ops/backends.h"
 #include "ops/ref/ref.h"
+
+#define ENTRY(name, cpu, cuda) .name = sam_##name##_##cpu,
+static const struct sam_ops table = {
+    .pack_bytes = sam_pack_bytes_cpu,
+    .pack = sam_pack_cpu,
+    .rope_attention_room = sam_rope_attention_room_cpu,
+    SAM_OPS(ENTRY)
+};
 
 static const char *const level_names[] = {
     [SAM_CPU_GENERIC]     = "generic",
@@ -59,16 +67,8 @@ static int cpu_open(struct sam_queue *q, int ordinal, int threads)
     if (!cpu->pool)
         goto no_memory;
 
-    cpu->ops = *sam_ops_ref();
-    sam_cpu_init_linear(&cpu->ops);
-    sam_cpu_init_feed_forward(&cpu->ops);
-    sam_cpu_init_rope_attention(&cpu->ops);
-    sam_cpu_init_attention(&cpu->ops);
-    sam_cpu_init_elementwise(&cpu->ops);
-    sam_cpu_init_image(&cpu->ops);
-    sam_cpu_init_topk(&cpu->ops);
     sam_cpu_choose_kernels(cpu, q->precision == SAM_PRECISION_BF16);
-    q->ops = &cpu->ops;
+    q->ops = &table;
     q->threads = sam_pool_threads(cpu->pool);
     q->device_name = level_names[level];
     if (level == SAM_CPU_GENERIC)

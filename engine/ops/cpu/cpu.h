@@ -18,7 +18,6 @@ enum sam_cpu_level {
 
 // q->priv of a CPU queue.
 struct sam_cpu {
-    struct sam_ops ops; // the queue's own table: ref's entries, overwritten where improved
     struct sam_pool *pool;
     enum sam_cpu_level level; // $SAMTRACK_CPU_LEVEL (generic, avx2, avx512) lowers it, for tests
     const struct sam_gemm_kernels *gemm;     // of the queue's precision
@@ -36,13 +35,13 @@ static inline struct sam_cpu *sam_cpu(const struct sam_queue *q)
 enum sam_cpu_level sam_cpu_detect(void);
 void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16);
 
-// The table starts as a copy of ref's; each file overwrites the entries it improves.
-void sam_cpu_init_linear(struct sam_ops *ops);    // pack, linear, conv, conv_transpose, matmul
-void sam_cpu_init_feed_forward(struct sam_ops *ops);
-void sam_cpu_init_attention(struct sam_ops *ops); // attention, window_attention
-void sam_cpu_init_rope_attention(struct sam_ops *ops);
-void sam_cpu_init_elementwise(struct sam_ops *ops); // copy, add, layernorm, maxpool, masks, ...
-void sam_cpu_init_image(struct sam_ops *ops);       // resize, preprocess, draw_masks
-void sam_cpu_init_topk(struct sam_ops *ops);
+size_t sam_pack_bytes_cpu(const struct sam_queue *q, int out, int in, bool exact);
+void sam_pack_cpu(struct sam_queue *q, struct sam_matrix dst, const float *weight);
+size_t sam_rope_attention_room_cpu(const struct sam_queue *q, int d, int m, int side, int n,
+                                   int Tk);
+#define SAM_CPU(name, cpu, cuda) \
+    void sam_##name##_cpu(struct sam_queue *q, const struct sam_##name *p);
+SAM_OPS(SAM_CPU)
+#undef SAM_CPU
 
 #endif // SAM_CPU_H

@@ -59,7 +59,7 @@ static bool is_activation(const struct sam_tensor *t)
     return t->type == SAM_F32 || t->type == SAM_BF16;
 }
 
-static void copy(struct sam_queue *q, const struct sam_copy *p)
+void sam_copy_cpu(struct sam_queue *q, const struct sam_copy *p)
 {
     if (!is_activation(&p->dst) || !is_activation(&p->src))
         sam_copy_ref(q, p);
@@ -67,7 +67,7 @@ static void copy(struct sam_queue *q, const struct sam_copy *p)
         run(q, p, sam_count(&p->dst), 1, copy_task);
 }
 
-static void copy_rows(struct sam_queue *q, const struct sam_copy_rows *p)
+void sam_copy_rows_cpu(struct sam_queue *q, const struct sam_copy_rows *p)
 {
     const struct sam_tensor *d = &p->dst, *src = &p->src;
     if (!is_activation(d) || !is_activation(src)) {
@@ -96,7 +96,7 @@ static void add_task(void *priv, int i, int thread)
     }
 }
 
-static void add(struct sam_queue *q, const struct sam_add *p)
+void sam_add_cpu(struct sam_queue *q, const struct sam_add *p)
 {
     run(q, p, sam_count(&p->dst), 1, add_task);
 }
@@ -112,7 +112,7 @@ static void layernorm_task(void *priv, int i, int thread)
                               p->beta.data, p->eps, p->act, end_row(job, i) - row, p->src.c);
 }
 
-static void layernorm(struct sam_queue *q, const struct sam_layernorm *p)
+void sam_layernorm_cpu(struct sam_queue *q, const struct sam_layernorm *p)
 {
     run(q, p, sam_rows(&p->src), p->src.c, layernorm_task);
 }
@@ -135,7 +135,7 @@ static void rope_task(void *priv, int i, int thread)
     }
 }
 
-static void rope(struct sam_queue *q, const struct sam_rope *p)
+void sam_rope_cpu(struct sam_queue *q, const struct sam_rope *p)
 {
     run(q, p, sam_rows(&p->src), p->src.c, rope_task);
 }
@@ -160,7 +160,7 @@ static void maxpool_task(void *priv, int i, int thread)
     }
 }
 
-static void maxpool(struct sam_queue *q, const struct sam_maxpool *p)
+void sam_maxpool_cpu(struct sam_queue *q, const struct sam_maxpool *p)
 {
     run(q, p, (size_t) p->dst.n * p->dst.h, (size_t) 2 * p->src.w * p->src.c, maxpool_task);
 }
@@ -177,7 +177,7 @@ static void upsample_add_task(void *priv, int i, int thread)
     }
 }
 
-static void upsample_add(struct sam_queue *q, const struct sam_upsample_add *p)
+void sam_upsample_add_cpu(struct sam_queue *q, const struct sam_upsample_add *p)
 {
     run(q, p, (size_t) p->dst.n * p->dst.h, (size_t) p->dst.w * p->dst.c, upsample_add_task);
 }
@@ -201,7 +201,7 @@ static void depthwise_task(void *priv, int i, int thread)
     }
 }
 
-static void depthwise(struct sam_queue *q, const struct sam_depthwise *p)
+void sam_depthwise_cpu(struct sam_queue *q, const struct sam_depthwise *p)
 {
     if (p->kernel > MAX_KERNEL)
         sam_depthwise_ref(q, p);
@@ -226,7 +226,7 @@ static void signal_task(void *priv, int i, int thread)
     }
 }
 
-static void mask_signal(struct sam_queue *q, const struct sam_mask_signal *p)
+void sam_mask_signal_cpu(struct sam_queue *q, const struct sam_mask_signal *p)
 {
     if (p->dst.type != SAM_F32)
         sam_mask_signal_ref(q, p);
@@ -245,7 +245,7 @@ static void fill_holes_task(void *priv, int i, int thread)
     sam_fill_holes_ref(NULL, &one);
 }
 
-static void fill_holes(struct sam_queue *q, const struct sam_fill_holes *p)
+void sam_fill_holes_cpu(struct sam_queue *q, const struct sam_fill_holes *p)
 {
     struct job job = { sam_cpu(q), p, 1, (size_t) p->src.n };
     sam_pool_run(job.cpu->pool, p->src.n, fill_holes_task, &job);
@@ -288,7 +288,7 @@ static void select_task(void *priv, int n, int thread)
     ((float *) p->iou.data)[n] = number(&p->ious, n * 4 + chosen);
 }
 
-static void select_mask(struct sam_queue *q, const struct sam_select_mask *p)
+void sam_select_mask_cpu(struct sam_queue *q, const struct sam_select_mask *p)
 {
     struct job job = { sam_cpu(q), p, 1, p->masks.n };
     sam_pool_run(job.cpu->pool, p->masks.n, select_task, &job);
@@ -316,7 +316,7 @@ static void scatter_task(void *priv, int n, int thread)
                             sam_span_at(&p->absent, 0), 1.0f, c);
 }
 
-static void scatter(struct sam_queue *q, const struct sam_scatter *p)
+void sam_scatter_cpu(struct sam_queue *q, const struct sam_scatter *p)
 {
     if (!is_activation(&p->dst) || !is_activation(&p->src) || !is_activation(&p->absent)) {
         sam_scatter_ref(q, p);
@@ -369,7 +369,7 @@ static void gather_map_task(void *priv, int i, int thread)
                 (const float *) p->time.data + (size_t) index_at(&p->map_time, at) * m, count);
 }
 
-static void gather_memory(struct sam_queue *q, const struct sam_gather_memory *p)
+void sam_gather_memory_cpu(struct sam_queue *q, const struct sam_gather_memory *p)
 {
     const int blocks = (p->maps.w + GATHER_ROWS - 1) / GATHER_ROWS, m = p->maps.c;
     const int max_pointers = p->pointer_slot.c, d = p->pointers.c;
@@ -384,21 +384,4 @@ static void gather_memory(struct sam_queue *q, const struct sam_gather_memory *p
                         (const float *) p->pointer_time.data + at * m, d / m);
         }
     }
-}
-
-void sam_cpu_init_elementwise(struct sam_ops *ops)
-{
-    ops->copy = copy;
-    ops->copy_rows = copy_rows;
-    ops->add = add;
-    ops->layernorm = layernorm;
-    ops->rope = rope;
-    ops->maxpool = maxpool;
-    ops->upsample_add = upsample_add;
-    ops->depthwise = depthwise;
-    ops->mask_signal = mask_signal;
-    ops->fill_holes = fill_holes;
-    ops->select_mask = select_mask;
-    ops->scatter = scatter;
-    ops->gather_memory = gather_memory;
 }

@@ -74,7 +74,7 @@ static void task(void *priv, int i, int thread)
     });
 }
 
-static void feed_forward(struct sam_queue *q, const struct sam_feed_forward *p)
+void sam_feed_forward_cpu(struct sam_queue *q, const struct sam_feed_forward *p)
 {
     struct sam_cpu *cpu = sam_cpu(q);
     struct job job = { cpu, p, rows_of(cpu, &p->up), rows_of(cpu, &p->down), 0 };
@@ -92,9 +92,4 @@ static void feed_forward(struct sam_queue *q, const struct sam_feed_forward *p)
     if (job.rows > tile)
         job.rows = even_rows(rows, job.rows, tile, threads);
     sam_pool_run(cpu->pool, ceil_div(rows, job.rows), task, &job);
-}
-
-void sam_cpu_init_feed_forward(struct sam_ops *ops)
-{
-    ops->feed_forward = feed_forward;
 }

@@ -158,7 +158,7 @@ static bool fill_taps(struct sam_cpu *cpu, int out, int in, const struct sam_tap
     return true;
 }
 
-static void resize(struct sam_queue *q, const struct sam_resize *p)
+void sam_resize_cpu(struct sam_queue *q, const struct sam_resize *p)
 {
     struct sam_cpu *cpu = sam_cpu(q);
     struct resize_job job = { .cpu = cpu, .p = p, .step = block_rows(cpu, p->dst.h) };
@@ -271,7 +271,7 @@ static void preprocess_task(void *priv, int i, int thread)
     }
 }
 
-static void preprocess(struct sam_queue *q, const struct sam_preprocess *p)
+void sam_preprocess_cpu(struct sam_queue *q, const struct sam_preprocess *p)
 {
     struct sam_cpu *cpu = sam_cpu(q);
     const struct sam_frame *f = &p->frame;
@@ -403,7 +403,7 @@ static bool draw(struct sam_cpu *cpu, const struct sam_draw_masks *p, bool label
     return true;
 }
 
-static void draw_masks(struct sam_queue *q, const struct sam_draw_masks *p)
+void sam_draw_masks_cpu(struct sam_queue *q, const struct sam_draw_masks *p)
 {
     struct sam_cpu *cpu = sam_cpu(q);
     const bool labels = p->labels.data;
@@ -416,11 +416,4 @@ static void draw_masks(struct sam_queue *q, const struct sam_draw_masks *p)
         done = done && draw(cpu, p, false, true);
     if (!done)
         sam_draw_masks_ref(q, p); // beyond any frame's size
-}
-
-void sam_cpu_init_image(struct sam_ops *ops)
-{
-    ops->resize = resize;
-    ops->preprocess = preprocess;
-    ops->draw_masks = draw_masks;
 }

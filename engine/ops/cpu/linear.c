@@ -15,7 +15,7 @@ enum {
 
 // ---- packing
 
-static size_t pack_bytes(const struct sam_queue *q, int out, int in, bool exact)
+size_t sam_pack_bytes_cpu(const struct sam_queue *q, int out, int in, bool exact)
 {
     return ceil_div(out, SAM_PANEL) * sam_panel_bytes(in, kernels(q->priv, exact)->bf16);
 }
@@ -62,7 +62,7 @@ static void pack_task(void *priv, int i, int thread)
         pack_panel_f32(panel, weight, outs, in);
 }
 
-static void pack(struct sam_queue *q, struct sam_matrix dst, const float *weight)
+void sam_pack_cpu(struct sam_queue *q, struct sam_matrix dst, const float *weight)
 {
     struct pack_job job = { sam_cpu(q), dst, weight };
     sam_pool_run(job.cpu->pool, ceil_div(dst.out, SAM_PANEL), pack_task, &job);
@@ -161,7 +161,7 @@ static void linear_task(void *priv, int i, int thread)
     job->gemm->run(&g);
 }
 
-static void linear(struct sam_queue *q, const struct sam_linear *p)
+void sam_linear_cpu(struct sam_queue *q, const struct sam_linear *p)
 {
     struct sam_cpu *cpu = sam_cpu(q);
     const struct sam_gemm_kernels *gemm = kernels(cpu, p->weight.exact);
@@ -228,7 +228,7 @@ static void conv_task(void *priv, int i, int thread)
     job->gemm->run(&g);
 }
 
-static void conv(struct sam_queue *q, const struct sam_conv *p)
+void sam_conv_cpu(struct sam_queue *q, const struct sam_conv *p)
 {
     struct sam_cpu *cpu = sam_cpu(q);
     const struct sam_gemm_kernels *gemm = kernels(cpu, p->weight.exact);
@@ -288,7 +288,7 @@ static void transpose_task(void *priv, int i, int thread)
         shuffle(job, sums + (size_t) r * n, row + r);
 }
 
-static void conv_transpose(struct sam_queue *q, const struct sam_conv_transpose *p)
+void sam_conv_transpose_cpu(struct sam_queue *q, const struct sam_conv_transpose *p)
 {
     struct sam_cpu *cpu = sam_cpu(q);
     const struct sam_gemm_kernels *gemm = kernels(cpu, p->weight.exact);
@@ -359,7 +359,7 @@ static void matmul_task(void *priv, int i, int thread)
     }
 }
 
-static void matmul(struct sam_queue *q, const struct sam_matmul *p)
+void sam_matmul_cpu(struct sam_queue *q, const struct sam_matmul *p)
 {
     struct matmul_job job = { sam_cpu(q), p, ceil_div(p->dst.c, MATMUL_ROWS) };
     if ((size_t) p->a.c * (SAM_PANEL + MATMUL_ROWS) * 4 > HALF) {
@@ -368,14 +368,4 @@ static void matmul(struct sam_queue *q, const struct sam_matmul *p)
     }
     sam_pool_run(job.cpu->pool, job.blocks * ceil_div(p->dst.w, SAM_PANEL) * p->dst.n, matmul_task,
                  &job);
-}
-
-void sam_cpu_init_linear(struct sam_ops *ops)
-{
-    ops->pack_bytes = pack_bytes;
-    ops->pack = pack;
-    ops->linear = linear;
-    ops->conv = conv;
-    ops->conv_transpose = conv_transpose;
-    ops->matmul = matmul;
 }

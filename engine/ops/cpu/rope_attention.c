@@ -150,7 +150,7 @@ static int most_blocks(int side, int Tk)
     return most;
 }
 
-static size_t room(const struct sam_queue *q, int d, int m, int side, int n, int Tk)
+size_t sam_rope_attention_room_cpu(const struct sam_queue *q, int d, int m, int side, int n, int Tk)
 {
     const struct sam_attention_kernel *kernel =
         sam_attention_kernel(sam_cpu(q)->level, q->precision == SAM_PRECISION_BF16);
@@ -403,7 +403,7 @@ static void run_share(void *priv, int task, int thread)
     }
 }
 
-static void rope_attention(struct sam_queue *q, const struct sam_rope_attention *p)
+void sam_rope_attention_cpu(struct sam_queue *q, const struct sam_rope_attention *p)
 {
     const struct sam_cpu *cpu = sam_cpu(q);
     struct job job = {
@@ -430,10 +430,4 @@ static void rope_attention(struct sam_queue *q, const struct sam_rope_attention 
     job.blocks = most_blocks(p->axis.w, p->keys.w);
     sam_pool_run(job.pool, p->q.n * ((p->axis.w + TILE - 1) / TILE + 1), pack_strip, &job);
     sam_pool_run(job.pool, job.shares * p->q.n, run_share, &job);
-}
-
-void sam_cpu_init_rope_attention(struct sam_ops *ops)
-{
-    ops->rope_attention_room = room;
-    ops->rope_attention = rope_attention;
 }

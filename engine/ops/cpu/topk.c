@@ -78,13 +78,8 @@ static void topk_task(void *priv, int n, int thread)
     ((int32_t *) p->num.data)[n] = num;
 }
 
-static void topk(struct sam_queue *q, const struct sam_topk *p)
+void sam_topk_cpu(struct sam_queue *q, const struct sam_topk *p)
 {
     struct sam_topk op = *p;
     sam_pool_run(sam_cpu(q)->pool, p->src.n, topk_task, &op);
-}
-
-void sam_cpu_init_topk(struct sam_ops *ops)
-{
-    ops->topk = topk;
 }

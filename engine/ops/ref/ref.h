@@ -131,35 +131,9 @@ static inline struct ref_tent ref_tent(int position, int out, int in)
     return t;
 }
 
-// The table, for those who start from it.
-const struct sam_ops *sam_ops_ref(void);
-
-void sam_copy_ref(struct sam_queue *q, const struct sam_copy *p);
-void sam_copy_rows_ref(struct sam_queue *q, const struct sam_copy_rows *p);
-void sam_add_ref(struct sam_queue *q, const struct sam_add *p);
-void sam_layernorm_ref(struct sam_queue *q, const struct sam_layernorm *p);
-void sam_linear_ref(struct sam_queue *q, const struct sam_linear *p);
-void sam_feed_forward_ref(struct sam_queue *q, const struct sam_feed_forward *p);
-void sam_conv_ref(struct sam_queue *q, const struct sam_conv *p);
-void sam_depthwise_ref(struct sam_queue *q, const struct sam_depthwise *p);
-void sam_conv_transpose_ref(struct sam_queue *q, const struct sam_conv_transpose *p);
-void sam_maxpool_ref(struct sam_queue *q, const struct sam_maxpool *p);
-void sam_window_attention_ref(struct sam_queue *q, const struct sam_window_attention *p);
-void sam_attention_ref(struct sam_queue *q, const struct sam_attention *p);
-void sam_rope_ref(struct sam_queue *q, const struct sam_rope *p);
-void sam_rope_attention_ref(struct sam_queue *q, const struct sam_rope_attention *p);
-void sam_upsample_add_ref(struct sam_queue *q, const struct sam_upsample_add *p);
-void sam_resize_ref(struct sam_queue *q, const struct sam_resize *p);
-void sam_mask_signal_ref(struct sam_queue *q, const struct sam_mask_signal *p);
-void sam_matmul_ref(struct sam_queue *q, const struct sam_matmul *p);
-void sam_select_mask_ref(struct sam_queue *q, const struct sam_select_mask *p);
-void sam_gate_ref(struct sam_queue *q, const struct sam_gate *p);
-void sam_scatter_ref(struct sam_queue *q, const struct sam_scatter *p);
-void sam_gather_memory_ref(struct sam_queue *q, const struct sam_gather_memory *p);
-void sam_topk_ref(struct sam_queue *q, const struct sam_topk *p);
-void sam_fill_holes_ref(struct sam_queue *q, const struct sam_fill_holes *p);
-void sam_preprocess_ref(struct sam_queue *q, const struct sam_preprocess *p);
-void sam_draw_masks_ref(struct sam_queue *q, const struct sam_draw_masks *p);
-void sam_paint_ref(struct sam_queue *q, const struct sam_paint *p);
+#define SAM_REF(name, cpu, cuda) \
+    void sam_##name##_ref(struct sam_queue *q, const struct sam_##name *p);
+SAM_OPS(SAM_REF)
+#undef SAM_REF
 
 #endif // SAM_REF_H

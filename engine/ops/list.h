@@ -1,0 +1,41 @@
+// The operations: one line each, in the order of ops.h, where their contracts stand. From this list
+// follow the tables of the backends, the prototypes of fronts and entries, and the check of a table
+// when a queue is opened.
+//
+//   op(name, cpu, cuda)
+//     cpu:  cpu, the CPU's table has sam_name_cpu; ref, it has the reference, sam_name_ref.
+//     cuda: cuda, CUDA's table has sam_name_cuda; none, it has NULL. Models ask before they use an
+//           operation with none here: it does at once what several others do.
+#ifndef SAM_LIST_H
+#define SAM_LIST_H
+
+#define SAM_OPS(op)                 \
+    op(copy,             cpu, cuda) \
+    op(copy_rows,        cpu, cuda) \
+    op(add,              cpu, cuda) \
+    op(layernorm,        cpu, cuda) \
+    op(linear,           cpu, cuda) \
+    op(feed_forward,     cpu, none) \
+    op(conv,             cpu, cuda) \
+    op(depthwise,        cpu, cuda) \
+    op(conv_transpose,   cpu, cuda) \
+    op(maxpool,          cpu, cuda) \
+    op(window_attention, cpu, cuda) \
+    op(attention,        cpu, cuda) \
+    op(rope,             cpu, cuda) \
+    op(rope_attention,   cpu, none) \
+    op(upsample_add,     cpu, cuda) \
+    op(resize,           cpu, cuda) \
+    op(mask_signal,      cpu, cuda) \
+    op(matmul,           cpu, cuda) \
+    op(select_mask,      cpu, cuda) \
+    op(gate,             ref, cuda) \
+    op(scatter,          cpu, cuda) \
+    op(gather_memory,    cpu, cuda) \
+    op(topk,             cpu, cuda) \
+    op(fill_holes,       cpu, cuda) \
+    op(preprocess,       cpu, cuda) \
+    op(draw_masks,       cpu, cuda) \
+    op(paint,            ref, cuda)
+
+#endif // SAM_LIST_H
