@@ -1,6 +1,7 @@
 // The operations: one line each, in the order of ops.h, where their contracts stand. From this list
 // follow the tables of the backends, the prototypes of fronts and entries, and the check of a table
-// when a queue is opened.
+// when a queue is opened. meson.build reads it, too, line by line: it compiles the files in ref/,
+// cpu/ and cuda/ that are named after an operation, and makes the short forms of net/forward.h.
 //
 //   op(name, cpu, cuda)
 //     cpu:  cpu, the CPU's table has sam_name_cpu; ref, it has the reference, sam_name_ref.

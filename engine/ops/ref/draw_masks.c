@@ -33,9 +33,6 @@ static void draw_labels(const struct sam_draw_masks *p)
         }
 }
 
-static int min_int(int a, int b) { return a < b ? a : b; }
-static int max_int(int a, int b) { return a > b ? a : b; }
-
 static void measure(const struct sam_draw_masks *p, int n)
 {
     int x0 = p->width, y0 = p->height, x1 = 0, y1 = 0, count = 0;
@@ -43,8 +40,8 @@ static void measure(const struct sam_draw_masks *p, int n)
         for (int x = 0; x < p->width; x++) {
             if (!(logit_at(&p->logits, n, y, x, p->width, p->height) > 0))
                 continue;
-            x0 = min_int(x0, x), y0 = min_int(y0, y);
-            x1 = max_int(x1, x + 1), y1 = max_int(y1, y + 1);
+            x0 = ref_min(x0, x), y0 = ref_min(y0, y);
+            x1 = ref_max(x1, x + 1), y1 = ref_max(y1, y + 1);
             count++;
         }
     const int32_t box[5] = { count ? x0 : 0, count ? y0 : 0, x1, y1, count };

@@ -1,5 +1,3 @@
-// Matrix products.
-
 #include "ops/ref/ref.h"
 
 void sam_linear_ref(struct sam_queue *q, const struct sam_linear *p)
@@ -15,16 +13,4 @@ void sam_linear_ref(struct sam_queue *q, const struct sam_linear *p)
             const float add = period ? sam_load(&p->add, i % period) : 0;
             sam_store(&p->dst, i, add + ref_act(p->act, sum + ref_bias(&p->bias, o)));
         }
-}
-
-void sam_matmul_ref(struct sam_queue *q, const struct sam_matmul *p)
-{
-    const size_t a_rows = p->dst.w, b_rows = p->dst.c;
-    const int c = p->a.c;
-    size_t at = 0;
-    for (size_t n = 0; n < (size_t) p->dst.n; n++)
-        for (size_t i = 0; i < a_rows; i++)
-            for (size_t j = 0; j < b_rows; j++, at++)
-                sam_store(&p->dst, at, ref_dot(&p->a, (n * a_rows + i) * c,
-                                               &p->b, (n * b_rows + j) * c, c));
 }

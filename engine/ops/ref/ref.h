@@ -83,6 +83,15 @@ static inline float ref_bias(const struct sam_tensor *bias, int i)
     return bias->data ? sam_load(bias, i) : 0;
 }
 
+static inline int ref_min(int a, int b) { return a < b ? a : b; }
+static inline int ref_max(int a, int b) { return a > b ? a : b; }
+
+// Where the channels of a pixel begin.
+static inline size_t ref_pixel(const struct sam_tensor *t, int n, int y, int x)
+{
+    return (((size_t) n * t->h + y) * t->w + x) * t->c;
+}
+
 static inline int ref_count(const struct sam_tensor *t, int i) // an I32 per object
 {
     return ((const int32_t *) t->data)[i];

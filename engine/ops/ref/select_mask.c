@@ -1,17 +1,4 @@
-// From candidate masks to the one that counts, and to the memory encoder's signal.
-
 #include "ops/ref/ref.h"
-
-void sam_mask_signal_ref(struct sam_queue *q, const struct sam_mask_signal *p)
-{
-    const size_t count = sam_count(&p->src) / p->src.n;
-    for (size_t i = 0; i < count * p->src.n; i++) {
-        const float logit = sam_load(&p->src, i);
-        const float signal = ref_count(&p->binary, (int) (i / count))
-                           ? logit > 0 : ref_act(SAM_ACT_SIGMOID, logit);
-        sam_store(&p->dst, i, p->scale * signal + p->bias);
-    }
-}
 
 static size_t count_above(const struct sam_tensor *masks, size_t at, float threshold)
 {
@@ -54,13 +41,4 @@ void sam_select_mask_ref(struct sam_queue *q, const struct sam_select_mask *p)
 {
     for (int n = 0; n < p->masks.n; n++)
         select_one(p, n);
-}
-
-void sam_gate_ref(struct sam_queue *q, const struct sam_gate *p)
-{
-    const size_t count = sam_count(&p->src) / p->src.n;
-    for (size_t i = 0; i < count * p->src.n; i++) {
-        const bool present = sam_load(&p->score, i / count) > 0;
-        sam_store(&p->dst, i, present ? sam_load(&p->src, i) : sam_load(&p->other, i % p->src.c));
-    }
 }

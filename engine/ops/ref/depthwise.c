@@ -1,0 +1,19 @@
+#include "ops/ref/ref.h"
+
+void sam_depthwise_ref(struct sam_queue *q, const struct sam_depthwise *p)
+{
+    const struct sam_tensor *d = &p->dst, *src = &p->src;
+    const int k = p->kernel, pad = k / 2;
+    size_t i = 0;
+    for (int n = 0; n < d->n; n++)
+        for (int y = 0; y < d->h; y++)
+            for (int x = 0; x < d->w; x++)
+                for (int c = 0; c < d->c; c++, i++) {
+                    float sum = ref_bias(&p->bias, c);
+                    for (int ky = ref_max(0, pad - y); ky < ref_min(k, src->h + pad - y); ky++)
+                        for (int kx = ref_max(0, pad - x); kx < ref_min(k, src->w + pad - x); kx++)
+                            sum += sam_load(&p->weight, (size_t) (ky * k + kx) * d->c + c)
+                                 * sam_load(src, ref_pixel(src, n, y + ky - pad, x + kx - pad) + c);
+                    sam_store(d, i, sum);
+                }
+}
