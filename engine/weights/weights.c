@@ -219,6 +219,9 @@ static int list_tensors(struct sam_weight_list *list, struct sam_error *error)
                                      error);
     if (status)
         return status;
+    // A length below 4 GiB and an object: also where the length begins like another format.
+    if (size >= 9 && start[8] == '{' && memcmp(start + 4, "\0\0\0", 4) == 0)
+        return sam_safetensors_list(list, error);
     for (size_t i = 0; i < sizeof(foreign_files) / sizeof(foreign_files[0]); i++)
         if (size >= foreign_files[i].bytes &&
             memcmp(start, foreign_files[i].start, foreign_files[i].bytes) == 0)

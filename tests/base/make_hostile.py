@@ -95,6 +95,12 @@ def good_files(f):
     odd += b' ' * (1 - len(odd) % 2)
     f.good('odd.safetensors', c.raw_safetensors(odd, b''.join(t[3] for t in meta)))
     f.same(first, f.folder / 'odd.safetensors')
+    # Lengths whose bytes are those that JSON text and gzip begin with.
+    for name, low in ('brace', 0x7b), ('gzip', 0x8b1f):
+        text = json.dumps(c.header(meta, own(m.CONFIG))).encode()
+        size = low if low > len(text) else len(text) + (low - len(text)) % 256
+        f.good(f'{name}.safetensors', c.raw_safetensors(text + b' ' * (size - len(text)), b''.join(t[3] for t in meta)))
+        f.same(first, f.folder / f'{name}.safetensors')
     # SAM 2.0: no mark of absence, no temporal code. JSON of transformers in which most is default.
     f.good('v20.safetensors', model(v21=False))
     partial = {'model_type': 'sam2_video', 'image_size': 128, 'vision_config': {'backbone_config': {
