@@ -37,7 +37,7 @@ static int round_up(int n, int to)
 
 static void *cut(uint8_t *base, size_t *used, size_t bytes)
 {
-    void *p = base + *used;
+    void *p = base ? base + *used : NULL; // no offset to NULL: it is undefined
     *used += (bytes + 63) / 64 * 64;
     return p;
 }
