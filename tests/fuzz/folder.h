@@ -32,7 +32,8 @@ static inline void fuzz_open_folder(void)
     atexit(fuzz_clean);
 }
 
-// Write the bytes to the file of this name, at most 20 characters, and return its path.
+// Write the bytes to the file of this name, at most 20 characters, and return its path. NULL: there
+// shall be no such file.
 static inline const char *fuzz_file(const char *name, const uint8_t *data, size_t size)
 {
     char path[FUZZ_PATH];
@@ -42,6 +43,10 @@ static inline const char *fuzz_file(const char *name, const uint8_t *data, size_
     while (fuzz_paths[i][0] && strcmp(fuzz_paths[i], path) != 0)
         fuzz_check(++i < FUZZ_FILES);
     strcpy(fuzz_paths[i], path);
+    if (!data) {
+        unlink(path);
+        return fuzz_paths[i];
+    }
     const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     fuzz_check(fd >= 0 && write(fd, data, size) == (ssize_t) size && !close(fd));
     return fuzz_paths[i];

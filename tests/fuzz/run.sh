@@ -42,10 +42,11 @@ ninja -C build-fuzz $(for t in $targets; do echo "tests/fuzz/fuzz-$t"; done) >bu
     { cat build-fuzz/build.log; echo "fuzz: the build failed"; exit 1; }
 
 fuzz() { # one target; its log and findings in build-fuzz
-    local t=$1 dict=
+    local t=$1 dict= max=16384
+    [ "$t" = open ] && max=65536 # a whole model's names
     mkdir -p "build-fuzz/corpus/$t" build-fuzz/findings
     [ -f "tests/fuzz/$t.dict" ] && dict="-dict=tests/fuzz/$t.dict"
-    nice "build-fuzz/tests/fuzz/fuzz-$t" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=2048 -max_len=16384 \
+    nice "build-fuzz/tests/fuzz/fuzz-$t" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=2048 -max_len=$max \
         -print_final_stats=1 -artifact_prefix="build-fuzz/findings/$t-" $dict \
         "build-fuzz/corpus/$t" "tests/fuzz/corpus/$t" >"build-fuzz/$t.log" 2>&1
 }
