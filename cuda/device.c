@@ -2,7 +2,6 @@
 
 #include "backend.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,29 +97,28 @@ static bool look_at_device(struct sam_queue *q, struct sam_cuda *cuda)
     return true;
 }
 
-// A fault in a kernel ends the context: everything in it fails from then on. What dies with it is
-// dead for all; so whoever opens next, alone, sweeps it away. A given context is its owner's.
-static atomic_int num_open;
-
-static void sweep_dead_context(struct sam_queue *q)
+// A fault in a kernel, of anybody's, ends the context for all its users. It is not ours to reset:
+// what others hold in it would dangle.
+static bool is_context_alive(struct sam_queue *q, const struct sam_cuda *cuda)
 {
     size_t left, total;
     cudaGetLastError();
-    if (q->is_given)
-        return;
     const cudaError_t error = cudaMemGetInfo(&left, &total);
-    if (error == cudaSuccess || atomic_load(&num_open) > 1)
-        return;
-    sam_log(&q->log, SAM_LOG_WARNING, "cuda: device %d is reset: %s", sam_cuda(q)->device,
-            cudaGetErrorString(error));
-    cudaDeviceReset();
+    if (error == cudaSuccess)
+        return true;
     cudaGetLastError();
+    sam_queue_fail(q, SAM_EDEVICE,
+                   "CUDA: the context of device %d, %.80s, cannot be used: %s; where a kernel has "
+                   "failed in it, only a new process or another context helps",
+                   cuda->device, cuda->name, cudaGetErrorString(error));
+    return false;
 }
 
 static bool start_stream(struct sam_queue *q, struct sam_cuda *cuda)
 {
     CUcontext current = NULL;
-    sweep_dead_context(q);
+    if (!is_context_alive(q, cuda))
+        return false;
     cuda->stream = (cudaStream_t) q->stream;
     if (cuda->stream == cudaStreamLegacy || cuda->stream == cudaStreamPerThread) {
         sam_queue_fail(q, SAM_EINVAL, "CUDA: the stream that was given is a default one, where "
@@ -150,7 +148,6 @@ static int cuda_open(struct sam_queue *q, int ordinal, int threads)
         return q->status;
     }
     q->priv = cuda;
-    atomic_fetch_add(&num_open, 1);
     if (!sam_cuda_driver_find(q))
         return q->status;
     sam_cuda_enter(q);
@@ -183,7 +180,6 @@ static void cuda_close(struct sam_queue *q)
         cudaStreamDestroy(cuda->stream);
     cudaGetLastError(); // a lost device fails all of these; the queue has said so already
     sam_cuda_leave(q);
-    atomic_fetch_sub(&num_open, 1);
     free(cuda);
     q->priv = NULL;
 }
@@ -204,6 +200,8 @@ const struct sam_device *sam_device_cuda(void)
         .enter           = sam_cuda_enter,
         .leave           = sam_cuda_leave,
         .holds           = sam_cuda_holds,
+        .reserve         = sam_cuda_reserve,
+        .more            = sam_cuda_reserve_bytes,
         .workspace_bytes = sam_cuda_memory_bytes,
         .alloc           = sam_cuda_alloc,
         .release         = sam_cuda_release,

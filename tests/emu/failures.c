@@ -3,6 +3,7 @@
 // kept, and a tracker opened anew works as if nothing had been.
 #include <stdlib.h>
 
+#include <cuda_runtime_api.h>
 #include <samtrack/samtrack.h>
 
 #include "../track/scene.h"
@@ -218,19 +219,43 @@ static void check_lost(const struct sam_params *p)
     expect(sam_tracker_step(t[1], scene_draw(&s, FRAMES), NULL, &r, &error) == SAM_EDEVICE,
            "the second: %s", error.text);
     expect_sentence(&error, "the second", 0);
-    // What others have open is not swept away under them.
-    expect(sam_tracker_open(&third, p, &error) == SAM_EDEVICE && !third, "a third: %s", error.text);
-    expect_sentence(&error, "a third", 0);
-    expect(faults.count.resets == resets, "a reset under two trackers");
-    fail_no_more();
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) { // beside the two, then alone
+        expect(sam_tracker_open(&third, p, &error) == SAM_EDEVICE && !third, "a third: %s",
+               error.text);
+        expect(strstr(error.text, "illegal memory access") && strstr(error.text, "new process"),
+               "a third: %s", error.text);
         sam_tracker_close(&t[i]);
+    }
+    printf("%s\n", error.text);
+    fail_no_more();
+    sam_tracker_close(&t[1]);
     expect_nothing_held("lost", 0);
-    warnings = 0;
+    expect(faults.count.resets == resets, "%d resets", faults.count.resets - resets);
+    cudaDeviceReset(); // a new process
     expect_works(p, "after the context was lost", 0);
-    expect(faults.count.resets == resets + 1, "%d resets", faults.count.resets - resets);
-    expect(warnings == 1 && strstr(last_warning, "reset"), "%d warnings: %s", warnings,
-           last_warning);
+}
+
+// The primary context has other users: whatever fails at open, their memory stays.
+static void check_neighbour(const struct sam_params *p)
+{
+    struct sam_error error = { "" };
+    const int resets = faults.count.resets;
+    uint8_t there[64] = { 0 };
+    void *theirs;
+    sam_tracker *t;
+
+    expect(!cudaMalloc(&theirs, sizeof(there)) && !cudaMemset(theirs, 0x5a, sizeof(there)),
+           "memory of the neighbour's");
+    fail_after(0, MEMORY_ALLOCATION, false, "cudaMemGetInfo");
+    expect(sam_tracker_open(&t, p, &error) == SAM_EDEVICE && !t, "opened: %s", error.text);
+    fail_no_more();
+    expect(faults.happened, "nothing failed");
+    expect_sentence(&error, "beside a neighbour", 0);
+    expect(faults.count.resets == resets, "%d resets", faults.count.resets - resets);
+    expect(!cudaMemcpy(there, theirs, sizeof(there), cudaMemcpyDeviceToHost) && there[63] == 0x5a,
+           "the neighbour's memory is gone");
+    cudaFree(theirs);
+    expect_works(p, "beside a neighbour", 0);
 }
 
 // Weights in memory that may be gone are not shared with who opens later.
@@ -290,6 +315,7 @@ int main(int argc, char **argv)
     check_open(&p);
     check_run(&p);
     check_lost(&p);
+    check_neighbour(&p);
     check_disowned(&p);
     return expect_status();
 }
