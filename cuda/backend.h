@@ -15,18 +15,12 @@ extern "C" {
 // Unless the queue asks for less:
 // The workspace holds what one operation hands from kernel to kernel, a frame on its way in, or a
 // label map on its way out: all in the order of the stream, so that one block serves the three.
+// A larger frame or label map gets a room of its own: recorded work holds the workspace's address.
 enum {
     SAM_CUDA_WORKSPACE = 16 << 20, // bytes of device memory: 3840 x 2160 in YUY2
     SAM_CUDA_RING      = 25 << 20, // bytes of pinned memory: such a frame, and its label map
     SAM_CUDA_PIECE     = 1 << 20,  // bytes of it that are on their way while the next are copied in
     SAM_CUDA_FETCHES   = 16,       // copies to the host under way at once
-};
-
-// Device memory for frames in or label maps out: the workspace, until one is too large for it.
-struct sam_cuda_room {
-    void *data;
-    size_t bytes;
-    bool grown; // memory of its own
 };
 
 // A copy to the host that has reached pinned memory once the stream is through.
@@ -59,7 +53,8 @@ struct sam_cuda {
     size_t shared_limit; // bytes of shared memory that a block may ask for
     void *workspace;     // device; valid inside one operation
     struct sam_blaslt *blaslt; // NULL: our kernel makes all products
-    struct sam_cuda_room frame, labels;
+    void *room;          // device; for frames in or label maps out: the workspace, or larger
+    size_t room_bytes;
     uint8_t *ring;       // pinned; [0, ring_used) may be in flight until the next wait
     size_t ring_used;
     struct sam_cuda_fetch fetch[SAM_CUDA_FETCHES];
@@ -104,15 +99,21 @@ size_t sam_cuda_memory_left(struct sam_queue *q);
 void *sam_cuda_alloc(struct sam_queue *q, size_t bytes);
 void sam_cuda_release(struct sam_queue *q, void *data);
 
-// Room for at least `bytes`; NULL when there is none: the queue has failed.
-void *sam_cuda_room(struct sam_queue *q, struct sam_cuda_room *room, size_t bytes,
-                    const char *what);
+int sam_cuda_reserve(struct sam_queue *q, size_t bytes, struct sam_error *error);
+size_t sam_cuda_reserve_bytes(const struct sam_queue *q, size_t bytes);
+
+// The room, at least `bytes` of it; NULL when they cannot be had: the queue has failed. Trackers
+// and painters reserve it before an operation asks.
+void *sam_cuda_room(struct sam_queue *q, size_t bytes);
 
 // Wait for the stream; what was fetched reaches its place. False: the queue has failed.
 bool sam_cuda_wait(struct sam_queue *q, const char *what);
 
 // Host memory to the device through the pinned ring, in stream order; src may be reused.
 void sam_cuda_upload(struct sam_queue *q, void *dst, const void *src, size_t bytes);
+// Rows of `width` bytes, `stride` bytes apart at src, close together on the device.
+void sam_cuda_upload_rows(struct sam_queue *q, void *dst, const void *src, size_t stride,
+                          size_t width, size_t rows);
 void sam_cuda_download(struct sam_queue *q, void *dst, const void *src, size_t bytes);
 
 // Device memory to the host: it is there after the next wait. rows: of `width` bytes, close

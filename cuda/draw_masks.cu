@@ -103,8 +103,7 @@ static void draw_labels(struct sam_queue *q, const struct sam_draw_masks *p, con
     label_at f = { m, l->data, l->width, l->height, l->stride, {} };
     if (!l->on_device) { // on its way to the host it is packed
         f.stride = l->width;
-        f.labels = (uint8_t *) sam_cuda_room(q, &sam_cuda(q)->labels, width * height,
-                                             "the label map");
+        f.labels = (uint8_t *) sam_cuda_room(q, width * height);
     }
     if (!f.labels)
         return;

@@ -434,19 +434,20 @@ static bool upload(struct sam_queue *q, const struct sam_overlay *o, painting *a
     const bool is_host = l->data && !l->on_device;
     const size_t patches = o->num_patches * sizeof(*o->patches);
     const size_t bits = o->num_words * sizeof(*o->bits);
-    const size_t map = is_host ? (size_t) (l->height - 1) * l->stride + l->width : 0;
+    const size_t map = is_host ? (size_t) l->height * l->width : 0;
     const size_t all = round_up(patches) + round_up(bits) + map;
-    uint8_t *room = all ? (uint8_t *) sam_cuda_room(q, &sam_cuda(q)->frame, all, "what is painted")
-                        : NULL;
+    uint8_t *room = all ? (uint8_t *) sam_cuda_room(q, all) : NULL;
     if (all && !room)
         return false;
     a->patches = (const struct sam_patch *) room;
     a->bits = (const uint32_t *) (room + round_up(patches));
     a->labels = is_host ? room + round_up(patches) + round_up(bits) : l->data;
+    a->labels_stride = is_host ? l->width : l->stride;
     sam_cuda_upload(q, room, o->patches, patches);
     sam_cuda_upload(q, room + round_up(patches), o->bits, bits);
     if (is_host)
-        sam_cuda_upload(q, room + round_up(patches) + round_up(bits), l->data, map);
+        sam_cuda_upload_rows(q, room + round_up(patches) + round_up(bits), l->data, l->stride,
+                             l->width, l->height);
     return !q->status;
 }
 
@@ -466,7 +467,6 @@ extern "C" void sam_paint_cuda(struct sam_queue *q, const struct sam_paint *p)
     a.has_alpha = o->has_alpha;
     a.is_reverse = f->format == SAM_PIXEL_BGRA;
     a.labels_w = o->labels.width, a.labels_h = o->labels.height;
-    a.labels_stride = o->labels.stride;
     a.line_width = o->line_width;
     for (int i = 0; i < 256; i++)
         a.fill[i] = o->fill[i], a.line[i] = o->line[i];

@@ -94,30 +94,17 @@ static layout layout_of(enum sam_pixel_format format, int i)
     return {};
 }
 
-// Bytes from the first pixel of a plane to its last: the last row has no padding to read.
-static size_t plane_bytes(const struct sam_frame *f, int plane)
+// Planes in memory of the device, their rows close together.
+static bool upload_frame(struct sam_queue *q, const struct sam_frame *f, const uint8_t *planes[3],
+                         int strides[3])
 {
-    const size_t row = sam_frame_row_bytes(f, plane);
-    const bool is_chroma = plane > 0;
-    const size_t rows = is_chroma ? (f->height + 1) / 2 : f->height;
-    return row ? (rows - 1) * f->stride[plane] + row : 0;
-}
-
-static bool upload_frame(struct sam_queue *q, const struct sam_frame *f, const uint8_t *planes[3])
-{
-    size_t at = 0;
-    for (int i = 0; i < 3; i++)
-        at += plane_bytes(f, i);
-    uint8_t *room = (uint8_t *) sam_cuda_room(q, &sam_cuda(q)->frame, at, "the frame");
-    if (!room)
-        return false;
-    at = 0;
-    for (int i = 0; i < 3; i++) {
-        const size_t bytes = plane_bytes(f, i);
-        planes[i] = room + at;
-        if (bytes)
-            sam_cuda_upload(q, room + at, f->plane[i], bytes);
-        at += bytes;
+    uint8_t *at = (uint8_t *) sam_cuda_room(q, sam_frame_bytes(f));
+    for (int i = 0; i < 3 && at && !q->status; i++) {
+        const size_t row = sam_frame_row_bytes(f, i), rows = row ? sam_frame_rows(f, i) : 0;
+        sam_cuda_upload_rows(q, at, f->plane[i], f->stride[i], row, rows);
+        planes[i] = at;
+        strides[i] = (int) row;
+        at += rows * row;
     }
     return !q->status;
 }
@@ -125,11 +112,12 @@ static bool upload_frame(struct sam_queue *q, const struct sam_frame *f, const u
 static bool find_frame(struct sam_queue *q, const struct sam_frame *f, image *m)
 {
     const uint8_t *planes[3] = { f->plane[0], f->plane[1], f->plane[2] };
-    if (!f->on_device && !upload_frame(q, f, planes))
+    int strides[3] = { f->stride[0], f->stride[1], f->stride[2] };
+    if (!f->on_device && !upload_frame(q, f, planes, strides))
         return false;
     for (int i = 0; i < 3; i++) {
         const layout l = layout_of(f->format, i);
-        m->channels[i] = { planes[l.plane] + l.offset, f->stride[l.plane], l.step, l.half_y,
+        m->channels[i] = { planes[l.plane] + l.offset, strides[l.plane], l.step, l.half_y,
                            l.half_x };
     }
     return true;

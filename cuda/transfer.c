@@ -30,8 +30,8 @@ int sam_cuda_memory_take(struct sam_queue *q)
                        (double) sam_cuda_memory_left(q) / mib);
         return q->status;
     }
-    cuda->frame = (struct sam_cuda_room) { cuda->workspace, workspace, false };
-    cuda->labels = cuda->frame;
+    cuda->room = cuda->workspace;
+    cuda->room_bytes = workspace;
     if (cudaMallocHost((void **) &cuda->ring, ring) != cudaSuccess) {
         cudaGetLastError();
         cuda->ring = NULL;
@@ -43,11 +43,10 @@ int sam_cuda_memory_take(struct sam_queue *q)
     return q->status;
 }
 
-static void free_room(struct sam_cuda_room *room)
+static void free_room(struct sam_cuda *cuda)
 {
-    if (room->grown)
-        cudaFree(room->data);
-    *room = (struct sam_cuda_room) { 0 };
+    if (cuda->room != cuda->workspace)
+        cudaFree(cuda->room);
 }
 
 void sam_cuda_memory_free(struct sam_cuda *cuda)
@@ -55,8 +54,7 @@ void sam_cuda_memory_free(struct sam_cuda *cuda)
     sam_blaslt_close(cuda);
     if (cuda->is_lost)
         return;
-    free_room(&cuda->frame);
-    free_room(&cuda->labels);
+    free_room(cuda);
     if (cuda->workspace)
         cudaFree(cuda->workspace);
     if (cuda->ring)
@@ -67,9 +65,8 @@ size_t sam_cuda_memory_bytes(const struct sam_queue *q)
 {
     const struct sam_cuda *cuda = sam_cuda(q);
     size_t bytes = sizeof(*cuda) + ring_bytes(q) + workspace_bytes(q);
-    bytes += cuda->frame.grown ? cuda->frame.bytes : 0;
+    bytes += cuda->room != cuda->workspace ? cuda->room_bytes : 0;
     bytes += sam_blaslt_bytes(q);
-    bytes += cuda->labels.grown ? cuda->labels.bytes : 0;
     return bytes;
 }
 
@@ -104,25 +101,46 @@ void sam_cuda_release(struct sam_queue *q, void *data)
     cudaFree(data);
 }
 
-void *sam_cuda_room(struct sam_queue *q, struct sam_cuda_room *room, size_t bytes, const char *what)
+size_t sam_cuda_reserve_bytes(const struct sam_queue *q, size_t bytes)
 {
-    if (bytes <= room->bytes)
-        return room->data;
-    if (!sam_cuda_wait(q, what))
-        return NULL;
-    free_room(room);
-    if (cudaMalloc(&room->data, bytes) != cudaSuccess) {
+    const struct sam_cuda *cuda = sam_cuda(q);
+    if (bytes <= cuda->room_bytes)
+        return 0;
+    return cuda->room == cuda->workspace ? bytes : bytes - cuda->room_bytes;
+}
+
+int sam_cuda_reserve(struct sam_queue *q, size_t bytes, struct sam_error *error)
+{
+    struct sam_cuda *cuda = sam_cuda(q);
+    const double mib = 1 << 20;
+    void *room = NULL;
+    if (bytes <= cuda->room_bytes)
+        return SAM_OK;
+    if (!sam_cuda_wait(q, "making room for frames"))
+        return sam_fail(error, q->status, "%s", q->error.text);
+    if (cudaMalloc(&room, bytes) != cudaSuccess) {
         cudaGetLastError();
-        *room = (struct sam_cuda_room) { 0 };
-        sam_queue_fail(q, SAM_ENOMEM,
-                       "CUDA: no device memory for %s: %zu bytes wanted, %zu are free", what, bytes,
-                       sam_cuda_memory_left(q));
-        return NULL;
+        return sam_fail(error, SAM_ENOMEM,
+                        "CUDA: no memory on device %d, %.80s, for a frame, label map or overlay of "
+                        "%.1f MiB: %.1f MiB are free",
+                        cuda->device, cuda->name, (double) bytes / mib,
+                        (double) sam_cuda_memory_left(q) / mib);
     }
-    sam_log(&q->log, SAM_LOG_INFO, "cuda: room for %s grows to %zu bytes", what, bytes);
-    room->bytes = bytes;
-    room->grown = true;
-    return room->data;
+    free_room(cuda);
+    sam_log(&q->log, SAM_LOG_INFO, "cuda: room for frames grows to %zu bytes", bytes);
+    cuda->room = room;
+    cuda->room_bytes = bytes;
+    return SAM_OK;
+}
+
+void *sam_cuda_room(struct sam_queue *q, size_t bytes)
+{
+    struct sam_error error;
+    const int status = sam_cuda_reserve(q, bytes, &error);
+    if (!status)
+        return sam_cuda(q)->room;
+    sam_queue_fail(q, status, "%s", error.text);
+    return NULL;
 }
 
 // ---- copies
@@ -155,21 +173,35 @@ static uint8_t *take_ring(struct sam_queue *q, size_t bytes, const char *what)
     return p;
 }
 
-void sam_cuda_upload(struct sam_queue *q, void *dst, const void *src, size_t bytes)
+void sam_cuda_upload_rows(struct sam_queue *q, void *dst, const void *src, size_t stride,
+                          size_t width, size_t rows)
 {
     const cudaStream_t stream = sam_cuda_stream(q);
+    const size_t piece = ring_bytes(q) < SAM_CUDA_PIECE ? ring_bytes(q) : SAM_CUDA_PIECE;
+    const size_t most = rows ? piece / width : 0; // at once; a row is shorter than a piece
+    const uint8_t *from = src;
+    uint8_t *to = dst;
+    for (size_t some; rows; to += some * width, rows -= some) {
+        some = rows < most ? rows : most;
+        uint8_t *pinned = take_ring(q, some * width, "upload");
+        if (!pinned)
+            return;
+        for (size_t row = 0; row < some; row++, from += stride)
+            memcpy(pinned + row * width, from, width);
+        if (!sam_cuda_check(q, "upload", cudaMemcpyAsync(to, pinned, some * width,
+                                                         cudaMemcpyHostToDevice, stream)))
+            return;
+    }
+}
+
+void sam_cuda_upload(struct sam_queue *q, void *dst, const void *src, size_t bytes)
+{
     const size_t most = ring_bytes(q) < SAM_CUDA_PIECE ? ring_bytes(q) : SAM_CUDA_PIECE;
     const uint8_t *from = src;
     uint8_t *to = dst;
-    for (size_t some; bytes; from += some, to += some, bytes -= some) {
+    for (size_t some; bytes && !q->status; from += some, to += some, bytes -= some) {
         some = bytes < most ? bytes : most;
-        uint8_t *pinned = take_ring(q, some, "upload");
-        if (!pinned)
-            return;
-        memcpy(pinned, from, some);
-        if (!sam_cuda_check(q, "upload", cudaMemcpyAsync(to, pinned, some, cudaMemcpyHostToDevice,
-                                                         stream)))
-            return;
+        sam_cuda_upload_rows(q, to, from, some, some, 1);
     }
 }
 

@@ -38,6 +38,7 @@ gst_sam_stats_clear (GstSamStats * stats)
 static void
 copy_counts (GstSamStats * stats, const struct sam_info *info)
 {
+  stats->bytes_planned = info->plan.total_bytes;
   stats->bytes_used = info->bytes_used;
   stats->graph_replays = info->graph_replays;
   stats->graph_misses = info->graph_misses;
@@ -55,7 +56,6 @@ gst_sam_stats_start (GstSamStats * stats, const struct sam_info *info)
   stats->latency = 0;
   stats->open_ns = info->open_ns;
   stats->warm_ns = info->warm_ns;
-  stats->bytes_planned = info->plan.total_bytes;
   stats->graphs = info->graphs;
   copy_counts (stats, info);
   g_strlcpy (stats->backend, info->backend, sizeof stats->backend);

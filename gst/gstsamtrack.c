@@ -133,6 +133,23 @@ gst_sam_track_stop (GstBaseTransform * base)
   return TRUE;
 }
 
+/* A GPU's memory for frames of these caps: no frame allocates. Those that are
+ * there already leave the label maps of the overlay pad. */
+static gboolean
+reserve (GstSamTrack * self, GstCaps * caps)
+{
+  const gboolean on_device = gst_caps_features_contains (gst_caps_get_features
+      (caps, 0), "memory:CUDAMemory");
+  struct sam_error error = { "" };
+  int status = sam_tracker_reserve (self->tracker, on_device ?
+      (gsize) self->info.width * self->info.height :
+      GST_VIDEO_INFO_SIZE (&self->info), &error);
+
+  if (status != SAM_OK)
+    gst_sam_track_post_error (self, status, &error, "sam_tracker_reserve");
+  return status == SAM_OK;
+}
+
 static gboolean
 gst_sam_track_accept_caps (GstBaseTransform * base, GstPadDirection direction,
     GstCaps * caps)
@@ -148,7 +165,7 @@ gst_sam_track_set_caps (GstBaseTransform * base, GstCaps * in, GstCaps * out)
   GstSamTrack *self = GST_SAM_TRACK (base);
   const GstVideoInfo last = self->info;
 
-  if (!gst_video_info_from_caps (&self->info, in))
+  if (!gst_video_info_from_caps (&self->info, in) || !reserve (self, in))
     return FALSE;
   /* The last masks are of another picture: the next frame is tracked on. */
   if (GST_VIDEO_INFO_FORMAT (&last) != GST_VIDEO_FORMAT_UNKNOWN &&

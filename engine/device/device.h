@@ -25,12 +25,15 @@ struct sam_device {
     void (*enter)(struct sam_queue *q);
     void (*leave)(struct sam_queue *q);
 
-    // Memory. NULL, all seven: it is the host's. left: bytes that alloc can still give. holds:
-    // whether p is in this memory.
+    // Memory. NULL, all nine: it is the host's. left: bytes that alloc can still give. holds:
+    // whether p is in this memory. reserve: room for what operations copy from and to the host, see
+    // sam_queue_reserve(); more: the bytes that it would take beside those it has.
     void *(*alloc)(struct sam_queue *q, size_t bytes);
     void (*release)(struct sam_queue *q, void *data);
     size_t (*left)(struct sam_queue *q);
     bool (*holds)(struct sam_queue *q, const void *p);
+    int (*reserve)(struct sam_queue *q, size_t bytes, struct sam_error *error);
+    size_t (*more)(const struct sam_queue *q, size_t bytes);
     void (*upload)(struct sam_queue *q, void *dst, const void *src, size_t bytes);
     void (*download)(struct sam_queue *q, void *dst, const void *src, size_t bytes);
     void (*fetch)(struct sam_queue *q, void *dst, const void *src, size_t bytes);

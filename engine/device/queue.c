@@ -126,6 +126,16 @@ size_t sam_queue_memory_left(struct sam_queue *q)
     return q->device->left ? q->device->left(q) : sam_memory_left("");
 }
 
+int sam_queue_reserve(struct sam_queue *q, size_t bytes, struct sam_error *error)
+{
+    return q->device->reserve ? q->device->reserve(q, bytes, error) : SAM_OK;
+}
+
+size_t sam_queue_reserve_bytes(const struct sam_queue *q, size_t bytes)
+{
+    return q->device->more ? q->device->more(q, bytes) : 0;
+}
+
 size_t sam_queue_workspace_bytes(const struct sam_queue *q)
 {
     return q->device->workspace_bytes ? q->device->workspace_bytes(q) : 0;

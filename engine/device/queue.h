@@ -69,6 +69,13 @@ int sam_queue_finish(struct sam_queue *q, struct sam_error *error);
 void *sam_queue_alloc(struct sam_queue *q, size_t bytes);
 void sam_queue_free(struct sam_queue *q, void *data);
 
+// Make room, where there is less, for one frame, label map or overlay of so many bytes (rows
+// without padding) on its way between the host and the device. On failure the queue has not failed,
+// unless the device has, and what fitted before still does. Nothing to do in the host's memory.
+int sam_queue_reserve(struct sam_queue *q, size_t bytes, struct sam_error *error);
+// The bytes that this would take beside those the queue has.
+size_t sam_queue_reserve_bytes(const struct sam_queue *q, size_t bytes);
+
 // Bytes that can still be had; SIZE_MAX where nobody says.
 size_t sam_queue_memory_left(struct sam_queue *q);
 

@@ -456,6 +456,14 @@ int sam_frame_row_bytes(const struct sam_frame *f, int plane)
     return -1;
 }
 
+size_t sam_frame_bytes(const struct sam_frame *f)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < 3; i++)
+        bytes += (size_t) sam_frame_row_bytes(f, i) * sam_frame_rows(f, i);
+    return bytes;
+}
+
 bool sam_frame_colour_fits(const struct sam_frame *f)
 {
     switch (f->format) {

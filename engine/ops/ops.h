@@ -281,6 +281,9 @@ static inline int sam_frame_rows(const struct sam_frame *f, int plane)
     return plane ? (f->height + 1) / 2 : f->height;
 }
 
+// Bytes of all its planes, without padding.
+size_t sam_frame_bytes(const struct sam_frame *f);
+
 // Whether the weights of its Y'CbCr define a matrix; other formats have none.
 bool sam_frame_colour_fits(const struct sam_frame *f);
 

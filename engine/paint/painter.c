@@ -135,6 +135,18 @@ void sam_painter_close(sam_painter **out)
     *out = NULL;
 }
 
+// Room for what comes from the host. If the device fails meanwhile, the queue keeps the failure.
+static int make_room(sam_painter *p, const struct sam_overlay *o, struct sam_error *error)
+{
+    const struct sam_labels *l = &o->labels;
+    const size_t map = l->data && !l->on_device ? (size_t) l->width * l->height : 0;
+    const size_t list = (size_t) o->num_patches * sizeof(*o->patches) +
+                        (size_t) o->num_words * sizeof(*o->bits);
+    const int status = sam_queue_reserve(&p->queue, map + list + 2 * SAM_ALIGN, error);
+
+    return p->queue.status ? SAM_OK : status;
+}
+
 int sam_painter_draw(sam_painter *p, const struct sam_frame *frame,
                      const struct sam_overlay *overlay, struct sam_error *error)
 {
@@ -147,6 +159,8 @@ int sam_painter_draw(sam_painter *p, const struct sam_frame *frame,
                         p->broken_error.text);
     sam_queue_enter(&p->queue);
     status = p->queue.status ? SAM_OK : check(p, frame, overlay, error);
+    if (!status && !p->queue.status)
+        status = make_room(p, overlay, error);
     if (!status) {
         sam_op_paint(&p->queue, &(struct sam_paint) { *frame, overlay });
         status = p->broken = sam_queue_finish(&p->queue, &p->broken_error);

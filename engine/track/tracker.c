@@ -424,6 +424,42 @@ int sam_tracker_undo(sam_tracker *t, uint64_t id, struct sam_error *error)
 
 // ---- Frames.
 
+// SAM_ENOMEM leaves the tracker as it was.
+static int reserve(struct sam_tracker *t, size_t bytes, struct sam_error *error)
+{
+    const size_t more = sam_queue_reserve_bytes(&t->queue, bytes);
+    struct sam_plan plan = t->plan;
+    int status;
+
+    if (!more)
+        return SAM_OK;
+    plan.scratch_bytes += more;
+    plan.total_bytes += more;
+    if ((status = sam_plan_check(&plan, t->params.budget_mib, error)))
+        return status;
+    if (!(status = sam_queue_reserve(&t->queue, bytes, error)))
+        t->plan = plan;
+    return t->queue.status ? finish(t, error) : status;
+}
+
+static int reserve_for(struct sam_tracker *t, const struct sam_frame *frame,
+                       const struct sam_labels *labels, struct sam_error *error)
+{
+    const size_t in = frame && !frame->on_device ? sam_frame_bytes(frame) : 0;
+    const size_t out =
+        labels && !labels->on_device ? (size_t) labels->width * labels->height : 0;
+
+    return reserve(t, in > out ? in : out, error);
+}
+
+int sam_tracker_reserve(sam_tracker *t, size_t bytes, struct sam_error *error)
+{
+    VISIT(t);
+    const int status = check_alive(t, error);
+
+    return status ? status : reserve(t, bytes, error);
+}
+
 int sam_tracker_step(sam_tracker *t, const struct sam_frame *frame,
                      const struct sam_labels *labels, struct sam_result *result,
                      struct sam_error *error)
@@ -435,7 +471,8 @@ int sam_tracker_step(sam_tracker *t, const struct sam_frame *frame,
     if (result)
         *result = (struct sam_result) { 0 };
     if ((status = check_alive(t, error)) || (status = sam_frame_check(&t->queue, frame, error)) ||
-        (labels && (status = sam_labels_check(&t->queue, labels, error))))
+        (labels && (status = sam_labels_check(&t->queue, labels, error))) ||
+        (status = reserve_for(t, frame, labels, error)))
         return status;
     sam_step_run(t, frame);
     const int64_t drawing = sam_now();
@@ -460,8 +497,8 @@ int sam_tracker_draw(sam_tracker *t, const struct sam_labels *labels, struct sam
         return status;
     if (!labels)
         return sam_fail(error, SAM_EINVAL, "labels is NULL");
-    status = sam_labels_check(&t->queue, labels, error);
-    if (status)
+    if ((status = sam_labels_check(&t->queue, labels, error)) ||
+        (status = reserve_for(t, NULL, labels, error)))
         return status;
     sam_results_draw(t, labels, false);
     return finish(t, error);

@@ -357,12 +357,21 @@ SAM_API int sam_tracker_remove(sam_tracker *t, uint64_t id, struct sam_error *er
 // Remove all objects and pending prompts. Ids go on counting, and so do frames.
 SAM_API void sam_tracker_clear(sam_tracker *t);
 
+// Make room for frames and label maps of up to `bytes` each (of all planes, without padding) on
+// their way between the host's memory and a GPU's, where there is room for 16 MiB from the
+// beginning: 3840 x 2160 px of 2 bytes. To be called when a stream's size is known; otherwise the
+// first frame or label map that is larger makes the room, and takes longer than others. Nothing to
+// do on other backends, and for what is on_device. SAM_ENOMEM: not enough memory is left, or in the
+// budget; the tracker goes on with what it has.
+SAM_API int sam_tracker_reserve(sam_tracker *t, size_t bytes, struct sam_error *error);
+
 // Segment one frame and update the memory of every object. `labels` (may be NULL) is filled at
 // its own size. `result` (may be NULL) is written on success; on failure num_objects is 0.
-// SAM_EINVAL: frame or labels break a condition above; nothing was done, and the tracker goes on
-// with the next frame. SAM_EWEIGHTS: an object's score or predicted IoU is not finite: products of
-// finite weights have overflowed, and what the objects remember is lost. SAM_EDEVICE, SAM_EWEIGHTS:
-// from now on every call but sam_tracker_close() fails in the same way.
+// SAM_EINVAL: frame or labels break a condition above. SAM_ENOMEM: there is no room for them, see
+// sam_tracker_reserve(). After both the tracker is as it was, and goes on with the next frame.
+// SAM_EWEIGHTS: an object's score or predicted IoU is not finite: products of finite weights have
+// overflowed, and what the objects remember is lost. After this and SAM_EDEVICE every call but
+// sam_tracker_close() fails in the same way.
 SAM_API int sam_tracker_step(sam_tracker *t, const struct sam_frame *frame,
                              const struct sam_labels *labels, struct sam_result *result,
                              struct sam_error *error);
@@ -385,7 +394,7 @@ struct sam_info {
     const char *model_file, *variant; // "sam2.1_hiera_tiny", or "custom"
     const char *backend, *device, *precision;
     int threads, image_size, max_objects;
-    struct sam_plan plan;  // what was planned
+    struct sam_plan plan;  // what was planned, and reserved since
     size_t bytes_used;     // what is held now, counted
     int64_t open_ns;       // how long sam_tracker_open() took, warm-up included
     int64_t warm_ns;       // of it, the warm-up: every path run, and recorded where that pays
@@ -447,7 +456,8 @@ SAM_API void sam_painter_close(sam_painter **p);
 // Paint over the frame, whose planes are written. RGBA, BGRA, NV12, I420, P010; in the
 // memory that the painter works in: on_device for a GPU, else not. What wrote the frame or a label
 // map on the device must be through, or in cuda_stream. The frame is painted when this returns.
-// SAM_EINVAL: it cannot be painted so, and is as it was. SAM_EDEVICE: the painter must be closed.
+// SAM_EINVAL: it cannot be painted so; SAM_ENOMEM: there is no room on the device for patches, bits
+// and a label map of the host's; the frame is as it was. SAM_EDEVICE: the painter must be closed.
 SAM_API int sam_painter_draw(sam_painter *p, const struct sam_frame *frame,
                              const struct sam_overlay *overlay, struct sam_error *error);
 
