@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""SAM 2.1 at true size in PyTorch (the published code) and in our engine, on a real clip, with
-seeded random weights: errors per stage, mask IoU per frame, both times.
+"""SAM 2.1 and EdgeTAM at true size in PyTorch (the published code) and in our engine, on a real
+clip, with seeded random weights: errors per stage, mask IoU per frame, both times.
 
-usage: SAM2_REPO=CHECKOUT python tools/compare.py --clip FOLDER-OF-JPG
-           [--sizes tiny,small,base+,large] [--frames 19] [--precisions fp32,bf16] [--seed 1]
-           [--work FOLDER] [--stages]
+usage: SAM2_REPO=CHECKOUT EDGETAM_REPO=CHECKOUT python tools/compare.py --clip FOLDER-OF-JPG
+           [--sizes tiny,small,base+,large,edgetam] [--side 1024] [--frames 19]
+           [--precisions fp32,bf16] [--seed 1] [--work FOLDER] [--stages] [--published]
 
 The clip needs at least 18 frames: fewer never fill the memory. build/ must be built. Random
 weights look like nothing, so what counts is that both answers are the same. Told are the worst
 relative error in norm of each part fed with PyTorch's inputs (--stages: every stage), the error of
-the whole image encoder as one chain, and the masks of whole runs. Exits with 1 where a stage is
+the whole image encoder as one chain, and the masks of whole runs. --published runs PyTorch alone, and
+once more with relative noise 1e-6 on its weights: what a comparison can mean. Exits with 1 where a stage is
 off by more than 1e-3 (fp32) or 2e-2 (bf16), or a mask in fp32 has IoU below 0.99; a whole run in bf16 is
 told, not judged: a network that nobody trained feeds its rounding back."""
 
@@ -29,35 +30,41 @@ from safetensors.torch import load_file, save_file
 
 import make_golden
 import published
+from stages import Stages
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SIDE, FULL = 1024, 16
-PARTS = {'block': 'a block', 'fpn': 'neck', 's0': 'neck', 's1': 'neck', 'memory_attention': 'memory attention',
-         'decoder': 'decoder', 'memory_encoder': 'memory encoder'}
-ITEM = {'frame': 0, 'obj': 1, 'points': [[500.0, 520.0]], 'labels': [1]}
+FULL = 16
+PARTS = {'block': 'a block', 'stage': 'a block', 'stem': 'a block', 'fpn': 'neck', 's0': 'neck',
+         's1': 'neck', 'memory_attention': 'memory attention', 'decoder': 'decoder',
+         'memory_encoder': 'memory encoder', 'spatial_perceiver': 'perceiver'}
+CLICK = 500 / 1024, 520 / 1024  # of the side
 
 
-def read_clip(folder, count):
+def read_clip(folder, count, side):
     files = sorted(folder.glob('*.jpg'))[:count]
     if len(files) < 18:
         sys.exit(f'{folder}: wanted at least 18 .jpg frames, got {len(files)}')
-    small = [Image.open(f).convert('RGB').resize((SIDE, SIDE), Image.BILINEAR) for f in files]
+    small = [Image.open(f).convert('RGB').resize((side, side), Image.BILINEAR) for f in files]
     return np.stack([np.asarray(f) for f in small])
+
+
+def click(side):
+    return {'frame': 0, 'obj': 1, 'points': [[side * c for c in CLICK]], 'labels': [1]}
 
 
 def run_published(model, frames):
     """Outputs of every frame, the stages of the last one, ms per frame."""
-    stages = make_golden.Stages(model)
+    stages = Stages(model)
     result, times = {}, []
     with torch.inference_mode():
         state = published.start(model, frames)
-        make_golden.give(model, state, ITEM, None)
+        make_golden.give(model, state, click(model.image_size), None)
         last = time.perf_counter()
         for t, _, _ in model.propagate_in_video(state):
             times.append(1e3 * (time.perf_counter() - last))
             prefix = f'obj1/frame{t:03}'
             if t == len(frames) - 1:
-                result.update(stages.take(f'{prefix}/track', encoder=True))
+                result.update(stages.take(f'{prefix}/track', levels=True, trunk=True))
             stages.step.clear()
             kept = state['output_dict_per_obj'][0]
             out = kept['cond_frame_outputs'].get(t) or kept['non_cond_frame_outputs'][t]
@@ -69,7 +76,8 @@ def run_published(model, frames):
     return result, statistics.median(times[FULL:])
 
 
-def engine(program, *args):
+def engine(program, side, *args):
+    args = [*args, *(['--input-size', side] if side != 1024 else [])]
     run = subprocess.run([ROOT / 'build' / program, *map(str, args)], capture_output=True, text=True)
     if not run.stdout:
         sys.exit(f'{program}: {run.stderr.strip()}')
@@ -87,9 +95,9 @@ def part_of(stage):
     return None
 
 
-def run_stages(work, precision, every):
+def run_stages(work, side, precision, every):
     """Each part fed with PyTorch's own inputs: its worst relative error; and the verdict."""
-    lines = engine('tests/model/sam-stages', '--model', work / 'model.pt', '--golden',
+    lines = engine('tests/model/sam-stages', side, '--model', work / 'model.pt', '--golden',
                    work / 'click.safetensors', '--backend', 'cpu', '--precision', precision)
     worst = {}
     for line in lines[:-1]:
@@ -109,10 +117,10 @@ def iou(a, b):
     return int((a & b).sum()) / union if union else 1.0
 
 
-def run_masks(work, precision, theirs, count):
+def run_masks(work, side, precision, theirs, count):
     """A whole run of our engine beside PyTorch's: what it told, and the worst of each."""
     out = work / f'ours-{precision}.safetensors'
-    last = engine('tools/sam-replay', '--model', work / 'model.pt', '--frames', work / 'frames.safetensors',
+    last = engine('tools/sam-replay', side, '--model', work / 'model.pt', '--frames', work / 'frames.safetensors',
                   '--script', work / 'scenarios.json', '--scenario', 'click', '--out', out,
                   '--backend', 'cpu', '--precision', precision)[-1]
     ours, told = load_file(out), json.loads(last)
@@ -124,32 +132,48 @@ def run_masks(work, precision, theirs, count):
         flips.append(int((a != b).sum()))
         scores.append(float((ours[score] - theirs[score]).abs()))
     print(f'    mask IoU per frame ({precision}): ' + ' '.join(f'{i:.4f}' for i in ious))
-    print(f'    worst IoU {min(ious):.4f}, most pixels flipped {max(flips)} of {SIDE * SIDE // 16}, '
+    print(f'    worst IoU {min(ious):.4f}, most pixels flipped {max(flips)} of {side * side // 16}, '
           f'largest difference of the object score {max(scores):.1e}')
     return {'ours_ms': told['p50_ms'], 'open_ms': told['open_ms'], 'worst_iou': round(min(ious), 5),
             'most_flipped': max(flips), 'score_error': max(scores)}
 
 
+def tell_noise(model, frames, theirs):
+    """How far the published code's masks move with its weights."""
+    noise = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for p in model.parameters():
+            p.mul_(1 + 1e-6 * torch.randn(p.shape, generator=noise))
+    moved, _ = run_published(model, frames)
+    masks = [k for k in theirs if k.endswith('low_res')]
+    flips = [int(((moved[k] > 0) != (theirs[k] > 0)).sum()) for k in masks]
+    print(f'    weights times 1 + 1e-6 noise: worst IoU '
+          f'{min(iou(moved[k] > 0, theirs[k] > 0) for k in masks):.4f}, most pixels flipped '
+          f'{max(flips)} of {theirs[masks[0]].numel()}')
+
+
 def compare(size, frames, args, work):
-    model = published.build(size, args.seed)
+    model = published.build(size, args.seed, args.side)
     published.save_pt(model, work / 'model.pt')
     save_file({'frames': torch.from_numpy(frames)}, work / 'frames.safetensors')
-    script = {'image_size': SIDE, 'T': len(frames), 'scenarios': {'click': [ITEM]}}
+    script = {'image_size': args.side, 'T': len(frames), 'scenarios': {'click': [click(args.side)]}}
     (work / 'scenarios.json').write_text(json.dumps(script))
     theirs, torch_ms = run_published(model, frames)
+    if args.published:
+        tell_noise(model, frames, theirs)
     del model
     save_file(theirs, work / 'click.safetensors')
     frames_of = [theirs[f'obj1/frame{t:03}/low_res'] > 0 for t in range(len(frames))]
     scores = [float(theirs[f'obj1/frame{t:03}/score']) for t in range(len(frames))]
     moves = [iou(a, b) for a, b in zip(frames_of, frames_of[1:])]
-    print(f'SAM 2.1 {size}: PyTorch fp32 {torch_ms:.0f} ms a frame; object scores {min(scores):.2f} to '
+    print(f'{size} at {args.side}: PyTorch fp32 {torch_ms:.0f} ms a frame; object scores {min(scores):.2f} to '
           f'{max(scores):.2f}; IoU of one frame\'s mask with the next\'s {min(moves):.3f} to {max(moves):.3f}', flush=True)
     figures, good = {'torch_fp32_ms': round(torch_ms, 1)}, min(scores) > 1.0
     if not good:
         print('    FAILED: an object score near zero: presence hangs on rounding')
-    for precision in args.precisions.split(','):
-        stages, passed = run_stages(work, precision, args.stages)
-        told = run_masks(work, precision, theirs, len(frames))
+    for precision in [] if args.published else args.precisions.split(','):
+        stages, passed = run_stages(work, args.side, precision, args.stages)
+        told = run_masks(work, args.side, precision, theirs, len(frames))
         good = good and passed and (precision != 'fp32' or told['worst_iou'] >= 0.99)
         figures[precision] = {**told, 'stages': stages}
         print(f"    ours {precision}: {told['ours_ms']:.0f} ms a frame, {torch_ms / told['ours_ms']:.2f} times as "
@@ -161,13 +185,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
     parser.add_argument('--clip', type=pathlib.Path, required=True)
     parser.add_argument('--sizes', default='tiny,small,base+,large')
+    parser.add_argument('--side', type=int, default=1024)
+    parser.add_argument('--published', action='store_true')
     parser.add_argument('--frames', type=int, default=19)
     parser.add_argument('--precisions', default='fp32,bf16')
     parser.add_argument('--seed', type=int, default=1)
     parser.add_argument('--work', type=pathlib.Path)
     parser.add_argument('--stages', action='store_true')
     args = parser.parse_args()
-    frames = read_clip(args.clip, args.frames)
+    frames = read_clip(args.clip, args.frames, args.side)
     table, good = {}, True
     with tempfile.TemporaryDirectory() as folder:
         work = args.work or pathlib.Path(folder)

@@ -1,40 +1,59 @@
 #!/usr/bin/env python3
 """Makes tests/golden: whole runs and stages of the published code on tiny random models.
 
-usage: SAM2_REPO=CHECKOUT python tools/make_golden.py OUTPUT [--only NAME]
-       SAM2_REPO=CHECKOUT python tools/make_golden.py --compare GOLDEN-FOLDER
+usage: SAM2_REPO=CHECKOUT EDGETAM_REPO=CHECKOUT python tools/make_golden.py OUTPUT [--only NAME]
+       ... python tools/make_golden.py OUTPUT-FOLDER --of GOLDEN-FOLDER --side PX
+       ... python tools/make_golden.py --compare GOLDEN-FOLDER [--noise X | --double]
 
-The published video predictor runs in fp32 on the CPU with add_all_frames_to_correct_as_cond and
+The published video predictors run in fp32 on the CPU with add_all_frames_to_correct_as_cond and
 binarize_mask_from_pts_for_mem_enc on, dynamic multimask by stability (0.05, 0.98) on and hole
-filling off. Its code is imported from a checkout; nothing of it is contained here. --compare runs
-the scenarios of an existing golden again and says how far apart they are.
+filling off, one object at a time. Their code is imported from checkouts; nothing of it is contained
+here. --compare runs the scenarios of an existing golden again and tells how far apart they are: with
+the same weights, with weights times 1 + X * normal noise, or in fp64.
 """
 import argparse
+import contextlib
 import json
 import os
 import pathlib
 
 import numpy as np
 import torch
+from PIL import Image
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
+import hf
 import published
+from stages import Stages
 
 # Sizes that exercise what goes wrong: maps that windows do not divide, windows larger than the
 # map, odd head widths, a global block, an odd side at the last stage; SAM 2.1 and SAM 2.0.
+# EdgeTAM: another number of latents in each branch, windows of 2 x 2 tokens, stages without a
+# second block; `mini` has the published numbers of latents and is not part of tests/golden.
+A = ('click', 'clicks', 'box_click', 'mask', 'two_objects', 'refine', 'twice')
 MODELS = {
     'a': dict(version='2.1', seed=9, image_size=64, embed_dim=8, num_heads=1, stages=[1, 2, 3, 1],
               global_att_blocks=[4], window_spec=[4, 6, 4, 3], bkg=[7, 7], d_model=32, mem_dim=8,
-              memory_layers=2, present=-4.4),
+              memory_layers=2, present=-4.4, scenarios=A),
     'b': dict(version='2.0', seed=12, image_size=64, embed_dim=9, num_heads=3, stages=[1] * 4,
               global_att_blocks=[], window_spec=[8, 4, 14, 7], bkg=[5, 5], d_model=16, mem_dim=4,
               memory_layers=1, present=-2.0,
               scenarios=('click', 'refine')),
+    'c': dict(version='edgetam', seed=38, image_size=128, dims=[8, 16, 24, 40], depths=[2, 1, 3, 1],
+              d_model=32, mem_dim=8, memory_layers=2, memory_hidden=64, latents=12, grid=4,
+              present=4.2, stage_frames={'click': (1, 9, 11), 'refine': (12,)}),
+}
+LARGER = {
+    'mini': dict(version='edgetam', seed=3, image_size=512, dims=[16, 32, 64, 96],
+                 depths=[2, 2, 3, 2], d_model=128, mem_dim=64, memory_layers=2, memory_hidden=256,
+                 latents=256, grid=16, past=1, present=0.0,
+                 stage_frames={'click': (1, 9), 'refine': (12,)}),
 }
 CLIP_SEED = 8
 NUM_FRAMES = 16  # with fewer, the published code divides pointer distances differently
-STAGE_FRAMES = (9,)
+STAGE_FRAMES = {'click': (9,), 'refine': (9,)}  # tracked frames; prompted ones are all kept
+TRUNK_FRAME = 9  # the inside of the trunk is kept of this frame alone
 TRUNK_TABLE = ('embed_dim', 'num_heads', 'stages', 'global_att_blocks', 'window_spec')
 
 
@@ -50,9 +69,13 @@ def scenarios(S):
         'clicks': [item(0, points=[[.43 * S, .52 * S], [.7 * S, .6 * S], [.2 * S, .3 * S]],
                         labels=[1, 1, 0])],
         'box_click': [item(0, **box, points=[[.3 * S, .35 * S]], labels=[0])],
+        'box': [item(0, **box)],
         'mask': [item(0, mask='disc')],
         'two_objects': [item(0, **point), item(6, obj=2, box=[.5 * S, .1 * S, .9 * S, .5 * S])],
         'refine': [item(0, **box), item(9, points=[[.6 * S, .6 * S]], labels=[0])],
+        'refine_three': [item(0, **box), item(5, points=[[.6 * S, .6 * S]], labels=[1]),
+                         item(13, points=[[.3 * S, .4 * S], [.7 * S, .7 * S]], labels=[0, 1])],
+        'refine_mask': [item(0, **box), item(8, mask='disc')],
         'twice': [item(0, **point), item(0, points=[[.2 * S, .8 * S]], labels=[0]),
                   item(8, mask='disc')],
     }
@@ -60,6 +83,8 @@ def scenarios(S):
 
 def config(spec):
     """What shapes cannot tell, as it stands in the metadata of the weights."""
+    if spec['version'] == 'edgetam':
+        return {'image_size': spec['image_size'], 'trunk': {'kind': 'repvit'}}
     trunk = {'kind': 'hiera', **{k: spec[k] for k in TRUNK_TABLE},
              'window_pos_embed_bkg_spatial_size': spec['bkg']}
     return {'image_size': spec['image_size'], 'trunk': trunk, 'd_model': spec['d_model'],
@@ -68,6 +93,8 @@ def config(spec):
 
 def build(spec):
     """The published predictor with other sizes."""
+    if spec['version'] == 'edgetam':
+        return published.edgetam(spec)
     published.find()
     from sam2.modeling.backbones.hieradet import Hiera
     from sam2.modeling.backbones.image_encoder import FpnNeck, ImageEncoder
@@ -130,7 +157,7 @@ def shrink(model, d):
     decoder.iou_prediction_head = MLP(d, 40, 4, 3, sigmoid_output=True)
 
 
-def randomize(model, seed, present):
+def randomize(model, seed, present, past=3):
     """Random weights under which every tensor matters: nothing near zero, nothing exploding."""
     noise = torch.Generator().manual_seed(seed)
     normal = lambda p: torch.randn(p.shape, generator=noise)
@@ -142,7 +169,8 @@ def randomize(model, seed, present):
                 p.copy_(1 + 0.2 * normal(p) if not name.endswith('.gamma') else 0.4 * normal(p))
             elif p.dim() == 1:
                 p.copy_(0.1 * normal(p))
-            elif 'embed' in name and 'proj' not in name or 'token' in name or 'tpos_enc' in name:
+            elif ('embed' in name and 'proj' not in name or 'token' in name or 'latents' in name
+                  or 'tpos_enc' in name):
                 p.copy_(0.5 * normal(p))
             else:
                 fan_in = p[0].numel() if 'output_upscaling' not in name else p.shape[0]
@@ -151,6 +179,12 @@ def randomize(model, seed, present):
         last = model.sam_mask_decoder.pred_obj_score_head.layers[-1]
         last.weight.mul_(8)
         last.bias.fill_(present)
+        if getattr(model, 'spatial_perceiver', None) is not None:
+            last.weight.mul_(4)  # a score is a lone number: keep it away from zero
+            for layer in model.memory_attention.layers:  # let masks depend on the past
+                layer.cross_attn_image.out_proj.weight.mul_(past)
+                layer.cross_attn_image.q_proj.weight.mul_(2)
+    published.randomize_convolutions(model, noise)
 
 
 def clip(S, seed):
@@ -169,76 +203,6 @@ def clip(S, seed):
     return np.clip(np.stack(frames), 0, 255).astype(np.uint8)
 
 
-# ---- stages: the methods of the model's parts are wrapped, what goes in and out is noted
-
-class Stages:
-    def __init__(self, model):
-        self.model, self.encoder, self.step = model, {}, {}
-        trunk = model.image_encoder.trunk
-        self.after(trunk.patch_embed, 'forward', self.encoder, 'patch_embed')
-        for i, block in enumerate(trunk.blocks):
-            self.after(block, 'forward', self.encoder, f'block{i:02}')
-        self.wrap(model.image_encoder, 'forward', self.image)
-        self.wrap(trunk, 'forward', self.trunk)
-        self.wrap(model, 'forward_image', self.features)
-        self.wrap(model.memory_attention, 'forward', self.attention)
-        self.wrap(model.sam_prompt_encoder, 'forward', self.prompt)
-        self.wrap(model.sam_mask_decoder, 'predict_masks', self.decoder)
-        self.wrap(model.memory_encoder, 'forward', self.memory)
-
-    def wrap(self, part, method, note):
-        original = getattr(part, method)
-
-        def run(*args, **named):
-            out = original(*args, **named)
-            note(args, named, out)
-            return out
-        setattr(part, method, run)
-
-    def after(self, part, method, store, name):
-        self.wrap(part, method, lambda args, named, out: store.update({name: out}))
-
-    def image(self, args, named, out):
-        self.encoder['image'] = (args or list(named.values()))[0]
-
-    def trunk(self, args, named, out):
-        self.encoder.update({f'trunk{i}': t for i, t in enumerate(out)})
-
-    def features(self, args, named, out):
-        s0, s1, fpn = out['backbone_fpn']
-        self.encoder.update(s0=s0, s1=s1, fpn=fpn)
-
-    def attention(self, args, named, out):
-        curr = named['curr'][0] if isinstance(named['curr'], list) else named['curr']
-        self.note('memory_attention', curr=curr, memory=named['memory'],
-                  memory_pos=named['memory_pos'], out=out,
-                  num_ptr_tokens=torch.tensor([named['num_obj_ptr_tokens']]))
-
-    def prompt(self, args, named, out):
-        if named.get('masks') is not None:
-            self.note('prompt_encoder', mask=named['masks'])
-
-    def decoder(self, args, named, out):
-        masks, ious, tokens, score = out
-        self.note('decoder', image=named['image_embeddings'],
-                  sparse=named['sparse_prompt_embeddings'],
-                  dense=named['dense_prompt_embeddings'], masks=masks, ious=ious,
-                  tokens=tokens, object_score=score)
-
-    def memory(self, args, named, out):
-        self.note('memory_encoder', pix=args[0], mask=args[1], out=out['vision_features'])
-
-    def note(self, part, **tensors):
-        self.step.update({f'{part}.{k}': v.clone() for k, v in tensors.items()})
-
-    def take(self, prefix, encoder=False):
-        found = {**self.encoder, **self.step} if encoder else dict(self.step)
-        found.pop('image', None)  # the frame itself, which lies beside
-        self.step.clear()
-        return {f'{prefix}/{k}': v.detach().float().contiguous().clone() if v.is_floating_point()
-                else v for k, v in found.items()}
-
-
 def disc(S):
     y, x = np.mgrid[:S, :S]
     return (x - .45 * S) ** 2 + (y - .55 * S) ** 2 < (.2 * S) ** 2
@@ -250,7 +214,6 @@ def give(model, state, item, folder):
         if item['mask'] == 'disc':
             mask = disc(model.image_size)
         else:
-            from PIL import Image
             mask = np.array(Image.open(folder / item['mask']).convert('L')) > 127
         model.add_new_mask(state, item['frame'], item['obj'], torch.from_numpy(mask))
         return
@@ -261,7 +224,7 @@ def give(model, state, item, folder):
         labels=None if points is None else torch.tensor(item['labels'], dtype=torch.int32))
 
 
-def run_object(model, frames, items, folder, stages):
+def run_object(model, frames, items, folder, stages, stage_frames):
     """All frames of one object: a prompt acts after its frame was tracked, if the object was
     there before, else it starts it."""
     obj, first = items[0]['obj'], items[0]['frame']
@@ -272,8 +235,8 @@ def run_object(model, frames, items, folder, stages):
         if t > first:
             for _ in model.propagate_in_video(state, start_frame_idx=t, max_frame_num_to_track=0):
                 pass
-            if stages and t in STAGE_FRAMES and not any(i['frame'] == t for i in items):
-                result.update(stages.take(f'{prefix}/track', encoder=True))
+            if stages and t in stage_frames and not any(i['frame'] == t for i in items):
+                result.update(stages.take(f'{prefix}/track', levels=True, trunk=t == TRUNK_FRAME))
             elif stages:
                 stages.step.clear()
         given = [i for i in items if i['frame'] == t]
@@ -294,78 +257,176 @@ def run_object(model, frames, items, folder, stages):
     return result
 
 
-def run_scenario(model, frames, items, folder, stages=None):
+def run_scenario(model, frames, items, folder, stages=None, stage_frames=()):
     result = {}
     with torch.inference_mode():
         for obj in sorted({i['obj'] for i in items}):
             result.update(run_object(model, frames, [i for i in items if i['obj'] == obj], folder,
-                                     stages))
+                                     stages, stage_frames))
     return result
 
 
 def save_frames(frames, folder):
-    """The models share one clip."""
-    first = folder.parent / next(iter(MODELS))
-    link = folder / 'frames.safetensors'
-    if folder == first:
+    """Models of one side share one clip."""
+    link, first = folder / 'frames.safetensors', next(iter(MODELS))
+    if folder.name != first and len(frames[0]) == MODELS[first]['image_size']:
+        link.unlink(missing_ok=True)
+        link.symlink_to(os.path.join('..', first, link.name))
+    else:
         save_file({'frames': torch.from_numpy(frames)}, link)
-    elif not link.exists():
-        link.symlink_to(os.path.join('..', first.name, link.name))
+
+
+def save_weights(model, spec, folder):
+    """In fp16. EdgeTAM's in every container that users have, each with what shapes cannot tell."""
+    told = config(spec)
+    state = {k: v.half() if v.is_floating_point() else v for k, v in model.state_dict().items()}
+    save_file(state, folder / 'model.safetensors', metadata={'samtrack': json.dumps(told)})
+    if spec['version'] != 'edgetam':
+        return
+    torch.save({'model': state}, folder / 'model.pt')
+    (folder / 'model.json').write_text(json.dumps(told) + '\n')
+    other = hf.build(state, spec['image_size']).half()
+    other.save_pretrained(folder.parent / f'{folder.name}-hf')
+
+
+def second_opinion(model, frames, script):
+    """transformers' own EdgeTAM with the same weights, on runs prompted with points or a box."""
+    state, side = model.state_dict(), script['image_size']
+    other = hf.build(state, side)
+    images = published.normalize(frames)
+    for name, items in script['scenarios'].items():
+        if len(items) > 1 or 'mask' in items[0]:
+            continue  # there its semantics differ
+        item = items[0]
+        corners = np.reshape(item.get('box', []), (-1, 2)).tolist()
+        theirs = hf.run(other, images, corners + item.get('points', []),
+                        [2, 3][:len(corners)] + item.get('labels', []))
+        ours = run_scenario(model, frames, items, None)
+        ours = [ours[f'obj1/frame{t:03}/low_res'] for t in range(len(frames))]
+        flips = [int(((a > 0) != (b > 0)).sum()) for a, b in zip(ours, theirs)]
+        errors = [float((a - b).norm() / a.norm()) for a, b in zip(ours, theirs)]
+        print(f'transformers, {name}: at most {max(flips)} pixels of a mask differ, logits by '
+              f'{errors[0]:.1e} on the first frame and at most {max(errors):.1e} in norm')
 
 
 def make(name, spec, folder):
     model = build(spec)
     shrink(model, spec['d_model'])
-    randomize(model, spec['seed'], spec['present'])
+    randomize(model, spec['seed'], spec['present'], spec.get('past', 3))
     model.half().float().eval()  # what the file holds is what ran
     S = spec['image_size']
     frames = clip(S, CLIP_SEED)
     script = {'image_size': S, 'T': NUM_FRAMES, 'disc': '(x-.45S)^2+(y-.55S)^2 < (.2S)^2',
               'scenarios': {k: v for k, v in scenarios(S).items()
                             if k in spec.get('scenarios', scenarios(S))}}
-
     folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(config(spec))
-    weights = {k: v.half() for k, v in model.state_dict().items()}
-    save_file(weights, folder / 'model.safetensors', metadata={'samtrack': text})
+    save_weights(model, spec, folder)
     save_frames(frames, folder)
-    (folder / 'scenarios.json').write_text(json.dumps(script, indent=1) + '\n')
+    save_runs(model, frames, script, folder, spec.get('stage_frames', STAGE_FRAMES))
+    if spec['version'] == 'edgetam':
+        second_opinion(model, frames, script)
 
+
+def save_runs(model, frames, script, folder, stage_frames):
+    (folder / 'scenarios.json').write_text(json.dumps(script, indent=1) + '\n')
     stages = Stages(model)
     for scenario, items in script['scenarios'].items():
-        kept = stages if scenario in ('click', 'refine') else None
-        out = run_scenario(model, frames, items, folder, kept)
+        held = stage_frames.get(scenario)
+        out = run_scenario(model, frames, items, folder, stages if held else None, held)
         save_file(out, folder / f'{scenario}.safetensors')
         scores = np.array([float(v) for k, v in out.items() if k.endswith('/score')])
         areas = np.array([int((v > 0).sum()) for k, v in out.items() if k.endswith('/low_res')])
-        print(f'{name}/{scenario}: scores {scores.min():.2f} to {scores.max():.2f}, nearest to '
-              f'zero {np.abs(scores).min():.3f}, {(scores <= 0).sum()} of {len(scores)} absent; '
+        print(f'{folder.name}/{scenario}: scores {scores.min():.2f} to {scores.max():.2f}, nearest '
+              f'to zero {np.abs(scores).min():.3f}, {(scores <= 0).sum()} of {len(scores)} absent; '
               f'areas {areas.min()} to {areas.max()}')
 
 
-def compare(folder):
-    """Runs an existing golden's scenarios with this script."""
-    with safe_open(folder / 'model.safetensors', 'pt') as f:
+def make_side(source, side, folder):
+    """The weights, the clip and the prompts of a golden at another side. The weights stay there:
+    the script says where."""
+    script = json.loads((source / 'scenarios.json').read_text())
+    ratio = side / script['image_size']
+    clip = load_file(source / 'frames.safetensors')['frames'].numpy()
+    frames = np.stack([np.asarray(Image.fromarray(f).resize((side, side), Image.BILINEAR))
+                       for f in clip])
+    folder.mkdir(parents=True, exist_ok=True)
+    for items in script['scenarios'].values():
+        for item in items:
+            if 'points' in item:
+                item['points'] = (np.array(item['points']) * ratio).tolist()
+            if 'box' in item:
+                item['box'] = (np.array(item['box']) * ratio).tolist()
+            if item.get('mask', 'disc') != 'disc':
+                mask = Image.open(source / item['mask']).convert('L')
+                mask.resize((side, side), Image.NEAREST).save(folder / item['mask'])
+    script.update(image_size=side, model=os.path.relpath(source / 'model.safetensors', folder))
+    save_file({'frames': torch.from_numpy(frames)}, folder / 'frames.safetensors')
+    model = load(source / 'model.safetensors', side)
+    save_runs(model, frames, script, folder, STAGE_FRAMES)
+
+
+def load(path, side):
+    """The published predictor with the weights of a golden."""
+    with safe_open(path, 'pt') as f:
         told = json.loads(f.metadata()['samtrack'])
-    weights = {k: v.float() for k, v in load_file(folder / 'model.safetensors').items()}
-    trunk = told['trunk']
-    spec = {**{k: trunk[k] for k in TRUNK_TABLE}, 'bkg': trunk['window_pos_embed_bkg_spatial_size'],
-            **{k: told[k] for k in ('image_size', 'd_model', 'mem_dim')},
-            'version': '2.1' if 'no_obj_embed_spatial' in weights else '2.0',
-            'memory_layers': len([k for k in weights if k.startswith('memory_attention.layers.')
-                                  and k.endswith('.norm1.weight')])}
+    weights = load_file(path)
+    if 'spatial_perceiver.latents' in weights:
+        spec = {'version': 'edgetam', **published.edgetam_spec(weights, side)}
+    else:
+        trunk = told['trunk']
+        spec = {**{k: trunk[k] for k in TRUNK_TABLE}, 'image_size': side,
+                'bkg': trunk['window_pos_embed_bkg_spatial_size'],
+                **{k: told[k] for k in ('d_model', 'mem_dim')},
+                'version': '2.1' if 'no_obj_embed_spatial' in weights else '2.0',
+                'memory_layers': len({k.split('.')[2] for k in weights
+                                      if k.startswith('memory_attention.layers.')})}
     model = build(spec)
     fit(model, weights)
     model.load_state_dict(weights)
-    model.eval()
+    return model.float().eval()
+
+
+def compare(folder, noise, double):
+    """Runs an existing golden's scenarios again: the same, with other weights, or in fp64. Returns
+    for each the most pixels of a mask that differ, and the worst relative error of its tensors."""
+    told, script = [], json.loads((folder / 'scenarios.json').read_text())
+    path = folder / script.get('model', 'model.safetensors')
+    family = 'edgetam' if 'spatial_perceiver.latents' in load_file(path) else 'sam2'
     frames = load_file(folder / 'frames.safetensors')['frames'].numpy()
-    for scenario, items in json.loads((folder / 'scenarios.json').read_text())['scenarios'].items():
-        theirs = load_file(folder / f'{scenario}.safetensors')
-        ours = run_scenario(model, frames, items, folder)
-        flipped = {k: int(((v > 0) != (theirs[k] > 0)).sum()) for k, v in ours.items()
-                   if k.endswith('low_res')}
-        worst = max(flipped, key=flipped.get)
-        print(f'{scenario}: most flipped pixels in a frame {flipped[worst]} ({worst})')
+    with published.double(family) if double else contextlib.nullcontext():
+        model = load(path, script['image_size'])
+        with torch.no_grad():
+            random = torch.Generator().manual_seed(1)
+            for p in model.parameters():
+                p.mul_(1 + noise * torch.randn(p.shape, generator=random))
+        stages = Stages(model)
+        for scenario, items in script['scenarios'].items():
+            theirs = load_file(folder / f'{scenario}.safetensors')
+            held = sorted({int(k.split('frame')[1][:3]) for k in theirs if '/track/' in k})
+            ours = run_scenario(model, frames, items, folder, stages, held)
+            told.append(tell(scenario, ours, theirs))
+    return told
+
+
+def tell(scenario, ours, theirs):
+    """A line about one scenario. Of a lone number: the error relative to 1 at least."""
+    masks = [k for k in theirs if k.endswith('low_res')]
+    ious, flips = zip(*(overlap(ours[k], theirs[k]) for k in masks))
+    good = sum(i >= .99 or f <= 4 for i, f in zip(ious, flips))
+    errors = {k: float((ours[k].double() - v.double()).norm()
+                       / max(1e-30 if v.numel() > 1 else 1, v.double().norm()))
+              for k, v in theirs.items() if v.is_floating_point()}
+    worst = max(errors, key=errors.get)
+    print(f'{scenario}: worst IoU {min(ious):.4f}, at most {max(flips)} of {theirs[masks[0]].numel()} '
+          f'pixels differ, {good} of {len(masks)} frames within IoU 0.99 or 4 pixels; worst of all '
+          f'tensors {worst} {errors[worst]:.1e}, median {np.median(list(errors.values())):.1e}',
+          flush=True)
+    return max(flips), errors[worst]
+
+
+def overlap(a, b):
+    both, either = int(((a > 0) & (b > 0)).sum()), int(((a > 0) | (b > 0)).sum())
+    return (both / either if either else 1.0), either - both
 
 
 def fit(model, weights):
@@ -387,17 +448,23 @@ def fit(model, weights):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
     parser.add_argument('output', nargs='?', type=pathlib.Path)
-    parser.add_argument('--only')
+    parser.add_argument('--only', choices=[*MODELS, *LARGER])
+    parser.add_argument('--side', type=int, help='with --of: the golden --of at another side')
+    parser.add_argument('--of', type=pathlib.Path)
     parser.add_argument('--compare', type=pathlib.Path)
+    parser.add_argument('--noise', type=float, default=0.0)
+    parser.add_argument('--double', action='store_true')
     args = parser.parse_args()
     torch.set_num_threads(int(os.environ.get('THREADS', '2')))
     if args.compare:
-        return compare(args.compare)
+        compare(args.compare, args.noise, args.double)
+        return
     if not args.output:
-        parser.error('wanted a folder to write to')
-    for name, spec in MODELS.items():
-        if args.only in (None, name):
-            make(name, spec, args.output / name)
+        parser.error('expected a folder to write to')
+    if args.side:
+        return make_side(args.of, args.side, args.output)
+    for name in [args.only] if args.only else MODELS:
+        make(name, {**MODELS, **LARGER}[name], args.output / name)
 
 
 if __name__ == '__main__':

@@ -1,42 +1,157 @@
-"""The published SAM 2 code as a peer: found through $SAM2_REPO (a checkout of it), run in PyTorch
-on a CPU, with seeded random weights. Nothing of it is contained here."""
+"""The published code of SAM 2 and of EdgeTAM as peers: checkouts of it found through $SAM2_REPO and
+$EDGETAM_REPO, run in PyTorch on a CPU, with seeded random weights. Nothing of it is contained
+here. EdgeTAM's trunk comes from timm and is never downloaded."""
 
+import contextlib
+import io
 import os
 import sys
 
 import torch
 
+REPOS = {'sam2': 'SAM2_REPO', 'edgetam': 'EDGETAM_REPO'}
 CONFIGS = {
     'tiny': 'configs/sam2.1/sam2.1_hiera_t.yaml',
     'small': 'configs/sam2.1/sam2.1_hiera_s.yaml',
     'base+': 'configs/sam2.1/sam2.1_hiera_b+.yaml',
     'large': 'configs/sam2.1/sam2.1_hiera_l.yaml',
 }
+# The sizes of EdgeTAM as it was published; other values give a model made of the same parts.
+EDGETAM = dict(image_size=1024, dims=[48, 96, 192, 384], depths=[2, 2, 14, 2], d_model=256,
+               mem_dim=64, memory_layers=2, memory_hidden=2048, latents=256, grid=16)
 MEAN = torch.tensor([0.485, 0.456, 0.406])[:, None, None]
 STD = torch.tensor([0.229, 0.224, 0.225])[:, None, None]
 
 
-def find():
-    """Put the checkout on the path, or leave with one sentence."""
-    repo = os.environ.get('SAM2_REPO', '')
+def find(family='sam2'):
+    """Put a family's checkout on the path, or leave with one sentence. Both checkouts call their
+    package sam2: the other family's is dropped first."""
+    variable = REPOS[family]
+    repo = os.environ.get(variable, '')
+    told = 'SAM 2' if family == 'sam2' else 'EdgeTAM'
     if not os.path.isdir(os.path.join(repo, 'sam2')):
-        sys.exit(f"SAM2_REPO: wanted a checkout of the published SAM 2 code, got '{repo}'")
-    if repo not in sys.path:
-        sys.path.insert(0, repo)
+        sys.exit(f"{variable}: expected a checkout of the published {told} code, found '{repo}'")
+    loaded, repo = sys.modules.get('sam2'), os.path.abspath(repo)
+    home = os.path.dirname(list(loaded.__path__)[0]) if loaded else repo
+    if home != repo:
+        from hydra.core.global_hydra import GlobalHydra
+        GlobalHydra.instance().clear()
+        for name in [n for n in sys.modules if n.split('.')[0] == 'sam2']:
+            del sys.modules[name]
+    sys.path[:] = [repo] + [p for p in sys.path if p not in (home, repo)]
+
+
+@contextlib.contextmanager
+def double(family):
+    """Within it the published code computes in fp64 wherever it asks for fp32, tables included.
+    Memory is stored as bf16 all the same."""
+    find(family)
+    import sam2.build_sam  # noqa: F401
+    import sam2.sam2_video_predictor  # noqa: F401
+
+    class Torch:
+        float32 = float = torch.float64
+
+        def __getattr__(self, name):
+            return getattr(torch, name)
+    modules = [m for n, m in sys.modules.items()
+               if n.split('.')[0] == 'sam2' and getattr(m, 'torch', None) is torch]
+    single = torch.Tensor.float
+    torch.Tensor.float = torch.Tensor.double
+    for module in modules:
+        module.torch = Torch()
+    try:
+        yield
+    finally:
+        torch.Tensor.float = single
+        for module in modules:
+            module.torch = torch
 
 
 def build(size, seed=1, side=1024):
     """The published video predictor of one size, fp32, with the reference's semantics."""
-    find()
-    from sam2.build_sam import build_sam2_video_predictor
     torch.manual_seed(seed)
-    model = build_sam2_video_predictor(
-        CONFIGS[size], device='cpu',
-        hydra_overrides_extra=['++model.add_all_frames_to_correct_as_cond=true',
-                               f'++model.image_size={side}'])
-    model.fill_hole_area = 0  # the builder's own override comes last and says 8
+    if size == 'edgetam':
+        model = edgetam({**EDGETAM, 'image_size': side})
+    else:
+        find('sam2')
+        from sam2.build_sam import build_sam2_video_predictor
+        model = build_sam2_video_predictor(
+            CONFIGS[size], device='cpu',
+            hydra_overrides_extra=['++model.add_all_frames_to_correct_as_cond=true',
+                                   f'++model.image_size={side}'])
+        model.fill_hole_area = 0  # the builder's own override comes last and says 8
     randomize(model, seed)
     return model.float().eval()
+
+
+def edgetam_overrides(spec):
+    """The published configuration, told other sizes. The query table of the memory attention has
+    to be set: the published one fits 1024 px alone."""
+    side, d, m, grid = spec['image_size'], spec['d_model'], spec['mem_dim'], spec['grid']
+    h = side // 16
+    attention = 'memory_attention.layer'
+    sizes = {
+        'image_size': side,
+        'image_encoder.neck.backbone_channel_list': list(spec['dims'])[::-1],
+        'image_encoder.neck.d_model': d,
+        'image_encoder.neck.position_encoding.num_pos_feats': d,
+        'memory_attention.num_layers': spec['memory_layers'],
+        'memory_attention.d_model': d,
+        f'{attention}.d_model': d,
+        f'{attention}.dim_feedforward': spec['memory_hidden'],
+        f'{attention}.self_attention.embedding_dim': d,
+        f'{attention}.cross_attention.embedding_dim': d,
+        f'{attention}.cross_attention.kv_in_dim': m,
+        f'{attention}.cross_attention.q_sizes': [h, h],
+        f'{attention}.cross_attention.k_sizes': [grid, grid],
+        'memory_encoder.in_dim': d,
+        'memory_encoder.out_dim': m,
+        'memory_encoder.position_encoding.num_pos_feats': m,
+        'memory_encoder.mask_downsampler.embed_dim': d,
+        'memory_encoder.fuser.layer.dim': d,
+        'spatial_perceiver.dim': m,
+        'spatial_perceiver.dim_head': m,
+        'spatial_perceiver.num_latents': spec['latents'],
+        'spatial_perceiver.num_latents_2d': grid * grid,
+        'spatial_perceiver.position_encoding.num_pos_feats': m,
+        'add_all_frames_to_correct_as_cond': 'true',
+    }
+    return [f'++model.{key}={value}' for key, value in sizes.items()]
+
+
+def edgetam(spec):
+    """The published EdgeTAM predictor with the sizes of `spec` (see EDGETAM)."""
+    find('edgetam')
+    import sam2.modeling.backbones.timm as trunk
+    from sam2.build_sam import build_sam2_video_predictor
+    from timm.models import create_model
+
+    def repvit(name, pretrained, **more):
+        return create_model(name.split('.')[0], pretrained=False, embed_dim=tuple(spec['dims']),
+                            depth=tuple(spec['depths']), **more)
+    trunk.create_model = repvit
+    with contextlib.redirect_stdout(io.StringIO()):  # the builder tells its steps
+        model = build_sam2_video_predictor('configs/edgetam.yaml', device='cpu',
+                                           hydra_overrides_extra=edgetam_overrides(spec))
+    model.fill_hole_area = 0
+    return model
+
+
+def edgetam_spec(weights, side):
+    """The sizes of an EdgeTAM state dict."""
+    body = 'image_encoder.trunk.body.stages_'
+    return dict(
+        image_size=side,
+        dims=[weights[f'image_encoder.neck.convs.{3 - s}.conv.weight'].shape[1] for s in range(4)],
+        depths=[len({k.split('.')[5] for k in weights if k.startswith(f'{body}{s}.blocks.')})
+                for s in range(4)],
+        d_model=weights['no_mem_embed'].shape[-1], mem_dim=weights['maskmem_tpos_enc'].shape[-1],
+        memory_layers=len({k.split('.')[2] for k in weights
+                           if k.startswith('memory_attention.layers.')}),
+        memory_hidden=weights['memory_attention.layers.0.linear1.weight'].shape[0],
+        latents=weights['spatial_perceiver.latents'].shape[0],
+        grid=round(weights['spatial_perceiver.latents_2d'].shape[0] ** 0.5))
 
 
 def randomize(model, seed):
@@ -56,7 +171,7 @@ def randomize(model, seed):
                 p.copy_(normal(p, 0.05))
             elif p.dim() == 1 and float((p - 1).abs().max()) == 0.0:  # norms
                 p.add_(normal(p, 0.1))
-            elif name.endswith(('q_proj.weight', 'k_proj.weight')):
+            elif name.endswith(('q_proj.weight', 'k_proj.weight', 'to_q.weight')):
                 p.mul_(3.0)
             elif name.endswith('qkv.weight'):
                 p.mul_(2.0)
@@ -66,6 +181,30 @@ def randomize(model, seed):
         # Masks with structure: the hypernetworks' products would else be near zero.
         for mlp in model.sam_mask_decoder.output_hypernetworks_mlps:
             mlp.layers[-1].weight.mul_(4.0)
+    randomize_convolutions(model, noise)
+
+
+def randomize_convolutions(model, noise):
+    """Convolutions of a trunk with BatchNorm: statistics that differ from (0, 1), no gamma of 0,
+    and small ones where a residual is added, so that sums keep their size over all blocks."""
+    def normal(p, deviation):
+        return deviation * torch.randn(p.shape, generator=noise)
+
+    def uniform(p, low, high):
+        return low + (high - low) * torch.rand(p.shape, generator=noise)
+
+    with torch.no_grad():
+        for name, part in model.named_modules():
+            norm, conv = getattr(part, 'bn', None), getattr(part, 'c', None)
+            if not isinstance(norm, torch.nn.BatchNorm2d):
+                continue
+            conv.weight.copy_(normal(conv.weight, conv.weight[0].numel() ** -0.5))
+            residual = '_mixer' in name or '.ffn.' in name
+            norm.weight.copy_(uniform(norm.weight, *((.16, .48) if residual else (.8, 1.2))))
+            norm.bias.copy_(normal(norm.bias, 0.1))
+            norm.running_mean.copy_(normal(norm.running_mean, 0.2))
+            norm.running_var.copy_(uniform(norm.running_var, 0.5, 2.0))
+            norm.num_batches_tracked.fill_(1000)
 
 
 def save_pt(model, path):
@@ -73,12 +212,16 @@ def save_pt(model, path):
     torch.save({'model': model.state_dict()}, path)
 
 
+def normalize(frames):
+    """Frames u8 (T, S, S, 3) as the models take them, (T, 3, S, S)."""
+    images = torch.from_numpy(frames).permute(0, 3, 1, 2).float() / 255
+    return (images - MEAN) / STD
+
+
 def start(model, frames):
     """An inference state over frames u8 (T, S, S, 3), without going through image files."""
     import sam2.sam2_video_predictor as published
-    images = torch.from_numpy(frames).permute(0, 3, 1, 2).float() / 255
-    images = (images - MEAN) / STD
-    side = frames.shape[1]
+    images, side = normalize(frames), frames.shape[1]
     published.load_video_frames = lambda **_: (images, side, side)
     published.tqdm = lambda steps, **_: steps  # no progress bars
     return model.init_state('frames')

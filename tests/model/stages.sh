@@ -1,7 +1,9 @@
 #!/bin/sh
 # sam-stages over every golden below a folder; skipped (77) where there is none.
-# usage: stages.sh SAM_STAGES FOLDER BACKEND PRECISION; an empty FOLDER is $SAMTRACK_GOLDEN
+# usage: stages.sh SAM_STAGES FOLDER BACKEND PRECISION [NAME...]
+# An empty FOLDER is $SAMTRACK_GOLDEN; without a NAME every golden in it is checked.
 stages=$1 folder=${2:-$SAMTRACK_GOLDEN} backend=$3 precision=$4
+shift 4
 [ -n "$folder" ] && [ -d "$folder" ] || { echo "no goldens in '$folder': skipped"; exit 77; }
 
 if [ "$backend" = cpu ] && [ "$precision" = bf16 ] && ! grep -qw avx512_bf16 /proc/cpuinfo; then
@@ -24,11 +26,13 @@ check() { # MODEL GOLDEN
     echo "$1, $(basename "$2"): $(tail -n 1 "$output")"
 }
 
-for dir in "$folder"/*/; do
+[ $# -gt 0 ] || set -- $(ls "$folder")
+for name in "$@"; do
+    dir=$folder/$name/
     for model in "$dir"model.safetensors "$dir"model.pt; do
         case $dir in
         *-hf/) check "$model" "${dir%-hf/}/click.safetensors" ;; # the same weights, other names
-        *) for name in click refine; do check "$model" "$dir$name.safetensors"; done ;;
+        *) for run in click refine; do check "$model" "$dir$run.safetensors"; done ;;
         esac
     done
 done

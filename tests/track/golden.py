@@ -3,8 +3,9 @@
 
 usage: golden.py SAM_REPLAY FOLDER [--model FILE] [--backend B] [--precision P] [--scenario NAME]...
 
-FOLDER may be @NAME: NAME inside $SAMTRACK_GOLDEN. It holds model.safetensors, frames.safetensors, scenarios.json and one <scenario>.safetensors
-each. Masks are compared as the goldens' README asks:
+FOLDER may be @NAME: NAME inside $SAMTRACK_GOLDEN. It holds model.safetensors, frames.safetensors,
+scenarios.json and one <scenario>.safetensors each. The script may name another golden's model: that
+model was then run at the side which the script tells. Masks are compared as the goldens' README asks:
   trained models, fp32: IoU >= 0.999 or at most 2 pixels differ, in every frame
   random models, fp32:  IoU >= 0.99 or at most 4 pixels differ, in 90 % of the frames (rounding
                         is fed back by a random network: more says nothing)
@@ -78,8 +79,10 @@ def worst(got, want):
 
 
 def far(got, want):
-    """Relative error in norm."""
-    return (sum((x - y) ** 2 for x, y in zip(got, want)) / (sum(y * y for y in want) or 1)) ** 0.5
+    """Relative error in norm; of a lone number, relative to 1 at least."""
+    scale = sum(y * y for y in want) or 1
+    return (sum((x - y) ** 2 for x, y in zip(got, want))
+            / (max(1, scale) if len(want) == 1 else scale)) ** 0.5
 
 
 def compare_stages(got, want):
@@ -150,7 +153,10 @@ def main():
         print(f'{a.folder}: not there, skipped')
         return 77
     exact = not (a.random or os.path.basename(os.path.normpath(a.folder)).startswith('mini'))
-    names = a.scenario or json.load(open(os.path.join(a.folder, 'scenarios.json')))['scenarios']
+    script = json.load(open(os.path.join(a.folder, 'scenarios.json')))
+    names = a.scenario or script['scenarios']
+    model = a.model or os.path.join(a.folder, script.get('model', 'model.safetensors'))
+    side = ['--input-size', str(script['image_size'])] if 'model' in script else []
     failed = 0
     with tempfile.TemporaryDirectory() as tmp:
         frames = os.path.join(a.folder, 'frames.safetensors')
@@ -160,8 +166,7 @@ def main():
         for name in names:
             out = os.path.join(tmp, 'out.safetensors')
             run = subprocess.run(
-                [a.replay, '--model', a.model or os.path.join(a.folder, 'model.safetensors'),
-                 '--frames', frames,
+                [a.replay, '--model', model, *side, '--frames', frames,
                  '--script', os.path.join(a.folder, 'scenarios.json'), '--scenario', name,
                  '--out', out, '--backend', a.backend, '--precision', a.precision] +
                 ['--stages'] * a.stages,
