@@ -319,7 +319,7 @@ infer (GstSamTrack * self, GstBuffer * buf, GstClockTime running_time,
   if (!gst_sam_queue_apply (self->queue, self->tracker, waits_for_masks (self),
           gst_sam_track_refuse, self))
     return GST_FLOW_FLUSHING;
-  if (!self->queue->num_bound) {
+  if (!gst_sam_queue_has_objects (self->queue)) {
     gst_sam_track_forget_frame (self);
     return GST_FLOW_OK;
   }

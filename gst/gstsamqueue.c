@@ -166,9 +166,11 @@ gst_sam_queue_push (GstSamQueue * queue, GstSamPrompt * prompt, guint64 wish,
   guint64 id = 0;
   gint width, height;
 
+  /* initial-prompt is for the stream that begins, whose caps may be still to
+   * come: its pixels are those of the frame that it is applied to. */
   g_mutex_lock (&queue->lock);
-  width = queue->width;
-  height = queue->height;
+  width = prompt->initial ? 0 : queue->width;
+  height = prompt->initial ? 0 : queue->height;
   g_mutex_unlock (&queue->lock);
 
   if (!check_prompt (queue, prompt, width, height, error))
@@ -211,14 +213,20 @@ gst_sam_queue_set_max_objects (GstSamQueue * queue, guint max_objects)
 }
 
 gboolean
+gst_sam_queue_has_objects (const GstSamQueue * queue)
+{
+  return queue->num_bound > 0;
+}
+
+gboolean
 gst_sam_queue_is_idle (GstSamQueue * queue)
 {
-  gboolean idle;
+  gboolean waiting;
 
   g_mutex_lock (&queue->lock);
-  idle = !queue->num_bound && !queue->length;
+  waiting = queue->length > 0;
   g_mutex_unlock (&queue->lock);
-  return idle;
+  return !waiting && !gst_sam_queue_has_objects (queue);
 }
 
 static gint

@@ -31,7 +31,11 @@ typedef struct
   guint head, length;
   guint64 last_id;              /* the highest that was given out */
   guint64 known[GST_SAM_MAX_OBJECTS];   /* ids, tracked or to be */
-  guint num_known, max_objects;
+  guint num_known;
+
+  /* written under @lock, max_objects while nothing streams and the size by the
+   * streaming thread: it reads them as they are */
+  guint max_objects;
   gint width, height;           /* of the frames, 0: not known yet */
 
   GstSamMasks masks;            /* has a lock of its own */
@@ -76,6 +80,7 @@ void gst_sam_queue_set_frame_size (GstSamQueue * queue, gint width,
 void gst_sam_queue_set_max_objects (GstSamQueue * queue, guint max_objects);
 
 /* Streaming thread, while no frame is being processed. */
+gboolean gst_sam_queue_has_objects (const GstSamQueue * queue);
 gboolean gst_sam_queue_is_idle (GstSamQueue * queue);
 
 /* Apply the prompts in order, up to the first one whose mask is still being

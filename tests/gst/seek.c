@@ -381,6 +381,39 @@ GST_START_TEST (test_one_stream_behind_another)
 
 GST_END_TEST;
 
+static guint
+count_objects (GstHarness * h)
+{
+  GstBuffer *buf = sam_harness_run (h, 0);
+  guint n = sam_get_num_objects (sam_get_meta (buf));
+
+  gst_buffer_unref (buf);
+  return n;
+}
+
+/* Its pixels are those of the stream that begins, not of the one that ends. */
+GST_START_TEST (test_initial_prompt_of_a_larger_stream)
+{
+  GstHarness *h = sam_harness_new ("samtrack initial-prompt=point,x=50,y=40",
+      GST_VIDEO_FORMAT_RGB, WIDTH / 2, HEIGHT / 2);
+  GstBus *bus = sam_harness_add_bus (h);
+
+  fail_unless_equals_int (count_objects (h), 0);
+  fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_WARNING, NULL),
+      1);
+  gst_harness_push_event (h, gst_event_new_stream_start ("another"));
+  gst_harness_set_src_caps_str (h,
+      "video/x-raw,format=RGB,width=64,height=48,framerate=30/1");
+  fail_unless_equals_int (count_objects (h), 1);
+  fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_WARNING, NULL),
+      0);
+  gst_element_set_bus (h->element, NULL);
+  gst_object_unref (bus);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
 /* Nothing of the last stream is left on the overlay either. */
 GST_START_TEST (test_the_overlay_forgets_too)
 {
@@ -430,6 +463,7 @@ seek_suite (void)
   tcase_add_test (tc, test_ranges_that_go_on_and_that_do_not);
   tcase_add_test (tc, test_a_seek_without_flush);
   tcase_add_test (tc, test_one_stream_behind_another);
+  tcase_add_test (tc, test_initial_prompt_of_a_larger_stream);
   tc = sam_tcase_new (s, "overlay");
   tcase_add_test (tc, test_the_overlay_forgets_too);
   return s;
