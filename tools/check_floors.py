@@ -30,14 +30,16 @@ def floor_of(path):
 def symbols(objects):
     """(who defines a symbol, what a file needs), by the sources' paths under engine/."""
     home, needs = {}, collections.defaultdict(set)
-    for o in sorted(pathlib.Path(objects).glob('*.o')):
-        path = re.sub(r'\.o$', '', o.name).replace('_', '/', 1)
-        for line in subprocess.run(['nm', '-g', str(o)], capture_output=True, text=True, check=True).stdout.splitlines():
-            kind, name = line.split()[-2:]
-            if kind == 'U':
-                needs[path].add(name)
-            elif kind in 'TDRBV':
-                home[name] = path
+    files = [str(o) for o in sorted(pathlib.Path(objects).glob('*.o'))]
+    listed = subprocess.run(['nm', '-gA', *files], capture_output=True, text=True, check=True).stdout if files else ''
+    for line in listed.splitlines():
+        path, entry = line.split(':', 1)
+        path = re.sub(r'\.o$', '', pathlib.Path(path).name).replace('_', '/', 1)
+        kind, name = entry.split()[-2:]
+        if kind == 'U':
+            needs[path].add(name)
+        elif kind in 'TDRBV':
+            home[name] = path
     return home, needs
 
 

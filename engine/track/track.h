@@ -1,7 +1,8 @@
-// The inside of a tracker. One file each for the public calls (tracker.c), the memory it takes
-// (plan.c), one frame (step.c), what is run of it (passes.c) and recorded (graphs.c), prompts on a
-// frame (interact.c), what is shown of it (masks.c), and what a test may look at (stages.c). A
-// painter (painter.c) has the checks of frames and label maps in common with it, no more.
+// The inside of a tracker. One file each for its beginning and end (open.c), the other public calls
+// (tracker.c), the memory it takes (plan.c), one frame (step.c), what is run of it (passes.c) and
+// recorded (graphs.c), prompts on a frame (interact.c), what is shown of it (masks.c), and what a
+// test may look at (stages.c). A painter (painter.c) has the checks of frames and label maps in
+// common with it, no more.
 #ifndef SAM_TRACK_H
 #define SAM_TRACK_H
 
@@ -183,6 +184,15 @@ struct sam_tracker {
 
 // Which turn of a frame a stage belongs to.
 enum sam_turn { SAM_TURN_FRAME, SAM_TURN_TRACK, SAM_TURN_PROMPT };
+
+// ---- visit.c: the queue is current for the calling thread until the end of the function that
+// says VISIT.
+
+struct sam_queue *sam_visit_begin(struct sam_tracker *t);
+void sam_visit_end(struct sam_queue **q);
+
+#define VISIT(t) \
+    struct sam_queue *visited __attribute__((cleanup(sam_visit_end), unused)) = sam_visit_begin(t)
 
 // ---- plan.c
 
