@@ -14,6 +14,7 @@ enum
   PROP_LOST_AFTER,
   PROP_FILL_HOLES,
   PROP_INPUT_SIZE,
+  PROP_MEMORY_BUDGET,
   PROP_INTERVAL,
   PROP_MASK_SIZE,
   PROP_OVERLOAD_POLICY,
@@ -116,6 +117,9 @@ set_locked (GstSamTrack * self, guint id, const GValue * value,
     case PROP_INPUT_SIZE:
       self->input_size = g_value_get_uint (value);
       break;
+    case PROP_MEMORY_BUDGET:
+      self->memory_budget = g_value_get_uint (value);
+      break;
     case PROP_INTERVAL:
       self->interval = g_value_get_uint (value);
       break;
@@ -194,6 +198,9 @@ gst_sam_track_get_property (GObject * object, guint id, GValue * value,
       break;
     case PROP_INPUT_SIZE:
       g_value_set_uint (value, self->input_size);
+      break;
+    case PROP_MEMORY_BUDGET:
+      g_value_set_uint (value, self->memory_budget);
       break;
     case PROP_INTERVAL:
       g_value_set_uint (value, self->interval);
@@ -332,6 +339,19 @@ install_tracking_properties (GObjectClass * klass)
       g_param_spec_uint ("input-size", "Input size",
           "Side of the model's square input in pixels (0 = the model's own)",
           0, 2048, 0, SETTABLE_READY));
+  /**
+   * GstSamTrack:memory-budget:
+   *
+   * Most memory that the tracker may take, in MiB: weights, scratch and the
+   * state of max-objects objects. The state change fails if it needs more, with
+   * a sentence that says how much is missing.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_MEMORY_BUDGET,
+      g_param_spec_uint ("memory-budget", "Memory budget",
+          "Most memory that the tracker may take in MiB (0 = no limit)",
+          0, 1 << 24, 0, SETTABLE_READY));
 }
 
 static void

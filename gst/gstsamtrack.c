@@ -72,6 +72,7 @@ get_params (GstSamTrack * self, struct sam_params *params)
   params->lost_after = self->lost_after;
   params->fill_holes = self->fill_holes;
   params->input_size = self->input_size;
+  params->budget_mib = self->memory_budget;
   params->log = gst_sam_track_log;
   params->log_priv = self;
 }

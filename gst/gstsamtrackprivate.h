@@ -30,7 +30,8 @@ struct _GstSamTrack
   guint max_objects;
   guint lost_after;
   guint fill_holes;
-  guint input_size;             /* up to here: READY */
+  guint input_size;
+  guint memory_budget;          /* MiB; up to here: READY */
   guint interval;
   gint mask_size;
   gint policy;

@@ -238,10 +238,31 @@ static int list_tensors(struct sam_weight_list *list, struct sam_error *error)
     return sam_safetensors_list(list, error);
 }
 
+// Tensors of a .pt may share a storage, as tied ones do; but a file must hold what it claims, so
+// that memory planned by its shapes is bounded by its size.
+static int check_held(const struct sam_weights *w, struct sam_error *error)
+{
+    enum { TIMES = 2 };
+    uint64_t claimed = 0;
+    for (int i = 0; i < w->list.count; i++) {
+        const struct sam_weight *t = &w->list.items[i];
+        if (t->type != SAM_WEIGHT_OTHER) // each fits the file, and there are at most 2^14
+            claimed += (uint64_t) sam_shape_count(t->rank, t->shape) * sam_type_size(t->type);
+    }
+    if (claimed <= TIMES * w->file.id.size)
+        return SAM_OK;
+    return sam_fail(error, SAM_EFORMAT,
+                    "%s: its tensors claim %" PRIu64 " bytes, expected at most %d times the "
+                    "%" PRIu64 " bytes of the file: too many of them share a storage",
+                    w->label, claimed, TIMES, w->file.id.size);
+}
+
 static int fill_list(struct sam_weights *w, const struct sam_names *names, bool *foreign,
                      struct sam_error *error)
 {
     int status = list_tensors(&w->list, error);
+    if (!status)
+        status = check_held(w, error);
     if (!status)
         status = rename_all(&w->list, names, foreign, error);
     if (!status)

@@ -494,6 +494,20 @@ def model_files(f):
     f.bad('f64.safetensors', c.safetensors(tensors, own(m.CONFIG)), f"'{neck}'|F64")
 
 
+def shared_files(f):
+    """Tensors of one storage: one tie is usual, a model of nothing but ties claims more than the file holds."""
+    tensors = m.tensors(m.META)
+    widest = max(range(len(tensors)), key=lambda i: len(tensors[i][3]))
+
+    def shared(count):
+        pairs = b''.join(
+            c.text(f'a{i}') + c.tensor_value('0', tensors[widest][1], tensors[widest][2]) for i in range(count))
+        return c.torch_zip(b'\x80\x02}' + c.text('model') + b'}(' + pairs + b'us.', [tensors[widest][3]]).bytes()
+
+    f.bad('shared-twice.pt', shared(2), 'family')
+    f.bad('shared-often.pt', shared(50), 'claim|at most 2 times|share a storage')
+
+
 def hollow_files(f):
     """Few bytes that claim a model of many GiB: refused before memory is asked for."""
     huge = {'stages': (1, 1, 40, 2), 'e': 512}
@@ -586,7 +600,7 @@ def golden_files(f):
         f.manifest.append(f'good\t{golden / name}\tcustom\t{side}')
 
 
-EVERYTHING = (good_files, foreign_files, safetensors_files, zip_files, pickle_files, model_files, hollow_files,
+EVERYTHING = (good_files, foreign_files, safetensors_files, zip_files, pickle_files, model_files, shared_files, hollow_files,
               config_files)
 
 

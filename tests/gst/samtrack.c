@@ -518,7 +518,7 @@ check_start_fails (const gchar * property, const gchar * value, GQuark domain,
 
   /* and it works once the setting is mended */
   gst_util_set_object_arg (G_OBJECT (samtrack), "backend", "auto");
-  g_object_set (samtrack, "model-file", NULL, NULL);
+  g_object_set (samtrack, "model-file", NULL, "memory-budget", 0, NULL);
   gst_bus_set_flushing (bus, TRUE);
   gst_bus_set_flushing (bus, FALSE);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
@@ -537,6 +537,14 @@ GST_START_TEST (test_a_missing_model_is_an_error)
   check_start_fails ("model-file", "/nowhere/model.safetensors",
       GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
       "/nowhere/model.safetensors");
+}
+
+GST_END_TEST;
+
+GST_START_TEST (test_a_small_budget_is_an_error)
+{
+  check_start_fails ("memory-budget", "1", GST_RESOURCE_ERROR,
+      GST_RESOURCE_ERROR_NO_SPACE_LEFT, "a budget of 1 MiB is too small");
 }
 
 GST_END_TEST;
@@ -619,6 +627,7 @@ samtrack_suite (void)
   tcase_add_test (tc, test_a_flush_begins_anew);
   tc = sam_tcase_new_tiny (s, "states");
   tcase_add_test (tc, test_a_missing_model_is_an_error);
+  tcase_add_test (tc, test_a_small_budget_is_an_error);
   tcase_add_test (tc, test_a_foreign_model_is_an_error);
   tcase_add_test (tc, test_there_and_back_a_hundred_times);
   return s;
