@@ -126,21 +126,6 @@ negotiate (GstSamTrack * self, GstPad * pad)
   return ok;
 }
 
-void
-gst_sam_pad_set_caps (GstSamTrack * self)
-{
-  GstPad *pad = ref_pad (self);
-
-  gst_clear_buffer (&self->overlay.layer);
-  set_format (self, GST_VIDEO_FORMAT_GRAY8);
-  if (!pad)
-    return;
-  gst_pad_check_reconfigure (pad);
-  if (!negotiate (self, pad))
-    gst_pad_mark_reconfigure (pad);
-  gst_object_unref (pad);
-}
-
 /* Store an event that is made anew each time, unless the pad has it. */
 static void
 store_sticky_event (GstPad * pad, GstEvent * event)
@@ -178,6 +163,35 @@ copy_sticky_event (GstPad * sink, GstEvent ** event, gpointer data)
   }
   gst_object_unref (self);
   return TRUE;
+}
+
+/* Streaming thread: the pad, before it gets anything. Until its first push it
+ * may have missed an event that passed while it was requested, after the others
+ * were copied: that one is in the sink pad by now. */
+static GstPad *
+ref_current_pad (GstSamTrack * self)
+{
+  GstPad *pad = ref_pad (self);
+
+  if (pad && pad != self->overlay.combined)
+    gst_pad_sticky_events_foreach (GST_BASE_TRANSFORM_SINK_PAD (self),
+        copy_sticky_event, pad);
+  return pad;
+}
+
+void
+gst_sam_pad_set_caps (GstSamTrack * self)
+{
+  GstPad *pad = ref_current_pad (self);
+
+  gst_clear_buffer (&self->overlay.layer);
+  set_format (self, GST_VIDEO_FORMAT_GRAY8);
+  if (!pad)
+    return;
+  gst_pad_check_reconfigure (pad);
+  if (!negotiate (self, pad))
+    gst_pad_mark_reconfigure (pad);
+  gst_object_unref (pad);
 }
 
 static gboolean
@@ -239,7 +253,8 @@ gst_sam_pad_request (GstElement * element, GstPadTemplate * templ,
       copy_sticky_event, pad);
   gst_pad_mark_reconfigure (pad);
   g_mutex_lock (&self->overlay.lock);
-  taken = self->overlay.pad != NULL;
+  taken = self->overlay.taken;
+  self->overlay.taken = TRUE;
   if (!taken)
     self->overlay.pad = pad;
   g_mutex_unlock (&self->overlay.lock);
@@ -279,6 +294,9 @@ gst_sam_pad_release (GstElement * element, GstPad * pad)
    * to wait for the streaming thread would be to wait for a paused sink. */
   gst_pad_set_active (pad, FALSE);
   gst_element_remove_pad (element, pad);
+  g_mutex_lock (&self->overlay.lock);
+  self->overlay.taken = FALSE;
+  g_mutex_unlock (&self->overlay.lock);
 }
 
 /* Streaming thread: let the combiner know this pad (or NULL), no other. */
@@ -299,7 +317,8 @@ set_combined (GstSamTrack * self, GstPad * pad)
 void
 gst_sam_pad_forward_event (GstSamTrack * self, GstEvent * event)
 {
-  GstPad *pad = ref_pad (self);
+  GstPad *pad = GST_EVENT_IS_SERIALIZED (event) ? ref_current_pad (self) :
+      ref_pad (self);
 
   if (pad && GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START)
     gst_pad_push_event (pad, new_stream_start (event));
@@ -512,19 +531,6 @@ combine (GstSamTrack * self, GstPad * pad, GstFlowReturn ret)
   if (now == pad)
     gst_flow_combiner_update_pad_flow (self->overlay.combiner, pad, ret);
   gst_clear_object (&now);
-}
-
-/* The pad, for a push. An event may have passed while it was requested, after
- * the others were copied: it is in the sink pad by now. */
-static GstPad *
-ref_current_pad (GstSamTrack * self)
-{
-  GstPad *pad = ref_pad (self);
-
-  if (pad && pad != self->overlay.combined)
-    gst_pad_sticky_events_foreach (GST_BASE_TRANSFORM_SINK_PAD (self),
-        copy_sticky_event, pad);
-  return pad;
 }
 
 void

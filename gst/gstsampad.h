@@ -19,7 +19,8 @@ G_BEGIN_DECLS
 typedef struct
 {
   GMutex lock;
-  GstPad *pad;                  /* guarded by @lock */
+  gboolean taken;               /* guarded by @lock; until the pad is removed */
+  GstPad *pad;                  /* guarded by @lock; until it is released */
   GstVideoInfo info;            /* guarded by @lock; UNKNOWN: no caps */
 
   /* streaming thread only, under the stream lock of the sink pad */
