@@ -1,0 +1,61 @@
+// RepViT-M1, the trunk of EdgeTAM: convolutions only, every one of them folded with its BatchNorm.
+#ifndef SAM_REPVIT_H
+#define SAM_REPVIT_H
+
+#include "model/family.h"
+
+enum { SAM_MAX_DEPTH = 32 }; // blocks of a stage
+
+struct sam_repvit_config {
+    int stem;                // channels after the stem's first convolution (24)
+    int depth[SAM_STAGES];   // blocks per stage (2, 2, 14, 2)
+    int squeeze[SAM_STAGES]; // reduced width of squeeze-excite (16, 24, 48, 96)
+};
+_Static_assert(sizeof(struct sam_repvit_config) <= SAM_TRUNK_BYTES, "room for a family's own sizes");
+
+static inline struct sam_repvit_config *sam_repvit_config(struct sam_config *c)
+{
+    return (struct sam_repvit_config *) c->trunk;
+}
+
+static inline const struct sam_repvit_config *sam_repvit_sizes(const struct sam_config *c)
+{
+    return (const struct sam_repvit_config *) c->trunk;
+}
+
+// Depthwise 3 x 3: weight (1, 3, 3, c), bias (1, 1, 1, c).
+struct sam_spatial {
+    struct sam_tensor weight, bias;
+};
+
+// t = gate(mix(x)); x = t + project(gelu(expand(t))). gate: squeeze-excite, in every other block.
+struct sam_repvit_block {
+    struct sam_spatial mix;
+    bool has_gate;
+    struct sam_product reduce, excite; // C -> squeeze, back
+    struct sam_product expand, project; // C -> 2 C, back
+};
+
+// Between two stages.
+struct sam_repvit_downsample {
+    struct sam_repvit_block block; // of the old width
+    struct sam_spatial spatial;    // stride 2
+    struct sam_product channel;    // to the new width
+    struct sam_product expand, project;
+};
+
+struct sam_repvit {
+    struct sam_product stem1, stem2;
+    struct sam_repvit_downsample downsample[SAM_STAGES]; // of stages 1 to 3
+    struct sam_repvit_block block[SAM_STAGES][SAM_MAX_DEPTH];
+};
+
+// The trunk's functions in struct sam_family. Names told to the probe: stem, trunk0 .. 3.
+int sam_repvit_read(struct sam_config *c, const struct sam_weights *w, struct sam_error *error);
+void sam_repvit_load(struct sam_loader *l, const struct sam_config *config, void *trunk);
+void sam_repvit_layout(struct sam_encoder_scratch *s, const struct sam_config *config,
+                       const struct sam_queue *q, struct sam_arena *a);
+void sam_repvit_run(struct sam_queue *q, const struct sam_model *m, struct sam_encoder_scratch *s,
+                    const struct sam_features *dst, const struct sam_probe *probe);
+
+#endif // SAM_REPVIT_H
