@@ -128,18 +128,16 @@ def compile_all(nvcc, archs, only):
 
 
 def operations():
-    text = (ROOT / 'tests/ops/meson.build').read_text()
-    return re.findall(r"'(\w+)'", re.search(r'ops_gpu_names = \[(.*?)\]', text, re.S)[1])
+    text = (ROOT / 'engine/ops/list.h').read_text()
+    return re.findall(r'^ *op\((\w+), *\w+, *cuda\)', text, re.M)
 
 
 def emulate(program, op):
     """tidy name -> most shared memory of a launch, of all kernels that the test of op runs."""
     with tempfile.NamedTemporaryFile('r') as f:
         command = [program, '--backend=cuda', f'--op={op}', '1']
-        run(command, env={**os.environ, 'EMU_KERNELS': f.name})
-        if op == 'attention':  # devices with less shared memory take another kernel
-            run(command + ['--precision=bf16'],
-                env={**os.environ, 'EMU_KERNELS': f.name, 'EMU_SM': '89'})
+        for sm in ('90', '89'):  # the latter has less shared memory: attention takes another kernel
+            run(command, env={**os.environ, 'EMU_KERNELS': f.name, 'EMU_SM': sm})
         lines = [line.split(' ', 2) for line in f.read().splitlines()]
     return {tidy(name): int(shared) for _, shared, name in lines}
 

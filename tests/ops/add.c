@@ -1,4 +1,4 @@
-#include "check.h"
+#include "test.h"
 
 enum { LIKE, ONE_MAP, ONE_ROW, NUM_SOURCES };
 static const char *const source_names[NUM_SOURCES] = { "like", "map", "row" };
@@ -24,7 +24,7 @@ static void run(struct check *t, const struct check_types *type, int source, boo
     check_done(t);
 }
 
-void check_add(struct check *t)
+static void check_add(struct check *t)
 {
     for (int k = 0; k < 4; k++)
         for (int source = 0; source < NUM_SOURCES; source++)
@@ -36,3 +36,47 @@ void check_add(struct check *t)
     if (check_speed(t, "add_f32_4096x256"))
         run(t, &check_types[0], LIKE, true, 1, 4096, 256, 0.1f);
 }
+
+// ---- the front
+
+static struct sam_add valid_add(void)
+{
+    return (struct sam_add) { f32(0, 2, 1, 4, 5), f32(1, 2, 1, 4, 5), f32(2, 2, 1, 4, 5), 1 };
+}
+
+static void fronts_add(void)
+{
+    TAKES(add, (void) p);
+    TAKES(add, p->dst = p->a);
+    TAKES(add, p->b.n = 1);
+    TAKES(add, p->b = f32(2, 1, 1, 1, 5));
+    REFUSES(add, p->dst = p->b, "apart in memory");
+    REFUSES(add, p->dst = p->a; p->dst.type = SAM_BF16, "the same tensor or apart");
+    REFUSES(add, overlap_by_one(&p->dst, &p->a), "the same tensor or apart");
+    REFUSES(add, p->a.w = 3, "like");
+    REFUSES(add, p->b = f32(2, 1, 1, 2, 5), "repeats");
+}
+
+// ---- what PyTorch computed
+
+static void vectors_add(struct vectors *v)
+{
+    sam_op_add(&v->queue, &(struct sam_add) { vec_out(v, "dst"), vec_in(v, "a"), vec_in(v, "b"),
+                                              vec_number(v, "scale") });
+}
+
+// ---- faults
+
+COMMON(add, dst, b)
+CHANGED(add, forgets_the_scale, m.scale = 1)
+CHANGED(add, repeats_the_first, m.b = sam_first(m.b, 1))
+
+static const struct mutant mutants[] = {
+    COMMON_MUTANTS(add),
+    MUTANT(add, forgets_the_scale),
+    MUTANT(add, repeats_the_first),
+};
+
+CUDA_FAULT("copy.cu", "v[k] += «scale * w[k] => w[k]»;")
+
+TEST(add, .vectors = vectors_add, .abs = 1e-6f, .rel = 1e-6f);

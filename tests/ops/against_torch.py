@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The reference operations against PyTorch: random cases, computed by torch.nn.functional, run by
-check_vectors.
+check_ops --vectors.
 
-usage: against_torch.py CHECK_VECTORS [SEED]    fresh cases, larger ones; 77 where there is no torch
+usage: against_torch.py CHECK_OPS [SEED]    fresh cases, larger ones; 77 where there is no torch
        against_torch.py --write FILE             the stored cases: small ones, fixed seed
 
 $PYTHON may name an interpreter that has torch.
@@ -421,7 +421,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, 'vectors.safetensors')
         save_file(make(seed, True), path)
-        return subprocess.run([sys.argv[1], path]).returncode
+        return subprocess.run([sys.argv[1], '--vectors=' + path]).returncode
 
 
 if __name__ == '__main__':

@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "check.h"
+#include "test.h"
 
 struct shape {
     int n, queries, keys, heads, dk, dv;
@@ -83,7 +83,7 @@ static void run(struct check *t, const struct check_types *type, const struct sh
     check_done(t);
 }
 
-void check_attention(struct check *t)
+static void check_attention(struct check *t)
 {
     for (int k = 0; k < 4; k++)
         for (int i = 0; i < NUM_SHAPES; i++)
@@ -101,3 +101,102 @@ void check_attention(struct check *t)
                             real[i].queries, real[i].keys, real[i].heads, real[i].dk, real[i].dv))
                 run(t, &check_types[k], &real[i], CALM, CHECK_ANY);
 }
+
+// ---- the front
+
+static struct sam_attention valid_attention(void)
+{
+    return (struct sam_attention) { f32(0, 2, 1, 4, 6), f32(1, 2, 1, 4, 8), f32(2, 2, 1, 5, 8),
+                                    f32(3, 2, 1, 5, 6), i32(4, 1, 1, 1, 2), 2, 0.5f, false };
+}
+
+static void fronts_attention(void)
+{
+    TAKES(attention, (void) p);
+    TAKES(attention, p->num_keys.data = NULL);
+    TAKES(attention, p->k.n = 1; p->v.n = 1);
+    REFUSES(attention, p->k.n = 3, "p->k.n");
+    REFUSES(attention, p->v.w = 4, "p->v.w");
+    REFUSES(attention, p->k.c = 6, "p->k.c");
+    REFUSES(attention, p->heads = 3, "heads");
+    REFUSES(attention, p->dst.c = 8, "dst.c");
+    REFUSES(attention, p->dst.w = 3, "same_map");
+    REFUSES(attention, p->num_keys.c = 1, "num_keys");
+    REFUSES(attention, p->num_keys.type = SAM_F32, "num_keys of type i32");
+    REFUSES(attention, p->q.h = 4; p->q.w = 1, "q.h");
+    REFUSES(attention, p->dst.data = p->q.data, "apart in memory");
+}
+
+// ---- what PyTorch computed
+
+static void vectors_attention(struct vectors *v)
+{
+    sam_op_attention(&v->queue, &(struct sam_attention) {
+        .dst = vec_out(v, "dst"), .q = vec_in(v, "q"), .k = vec_in(v, "k"), .v = vec_in(v, "v"),
+        .num_keys = vec_ints(v, "num_keys"), .heads = vec_int(v, "heads"),
+        .scale = vec_number(v, "scale") });
+}
+
+// ---- faults
+
+COMMON(attention, dst, k)
+ROUNDS_THE_EXACT(attention, q)
+CHANGED(attention, ignores_lengths, m.num_keys = without(m.num_keys))
+CHANGED(attention, wrong_scale, m.scale *= 1.05f)
+CHANGED(attention, one_head, m.scale *= 1; m.heads = 1)
+CHANGED(attention, shares_the_first_values, m.v = sam_first(m.v, 1))
+
+// Weights that do not sum to 1 by one key: a tail of the keys counted in the sum alone.
+static void attention_drops_the_last_key(struct sam_queue *q, const struct sam_attention *p)
+{
+    struct sam_attention m = *p;
+    int32_t count[8];
+    for (int n = 0; n < p->q.n; n++) {
+        count[n] = p->num_keys.data ? ref_count(&p->num_keys, n) : p->k.w;
+        count[n] -= count[n] > 1;
+    }
+    m.num_keys = (struct sam_tensor) { count, SAM_I32, 1, 1, 1, p->q.n };
+    sam_attention_ref(q, &m);
+}
+
+static const struct mutant mutants[] = {
+    COMMON_MUTANTS(attention),
+    MUTANT(attention, ignores_lengths),
+    MUTANT(attention, wrong_scale),
+    MUTANT(attention, one_head),
+    MUTANT(attention, shares_the_first_values),
+    MUTANT(attention, drops_the_last_key),
+    MUTANT(attention, rounds_the_exact),
+};
+
+CUDA_FAULT("attention.cu", "fade = «expf(top[i] - now) => 1.0f»;")
+CUDA_FAULT("attention.cu", "= «key0 + lane < num_keys => key0 + lane <= num_keys» ? score")
+CUDA_FAULT("attention.cu", "«__syncthreads() => (void) 0»; // keys are done with")
+CUDA_FAULT("attention.cu", "steps * «(split + 1) => split» / a.splits * EXACT_KEYS;")
+CUDA_FAULT("attention.cu", "from = «blockIdx.y / a.heads * 32 * PIECES => 0»;")
+CUDA_FAULT("attention_tensor.cu", "valid = «key0 + r < num_keys => true»;")
+CUDA_FAULT("attention_tensor.cu", "«key < num_keys && c < dim => c < dim»)")
+CUDA_FAULT("attention_tensor.cu", "e % 2 < «left => left + 1» ?")
+CUDA_FAULT("attention_tensor.cu",
+           "cp_async_wait<0>();\n"
+           "        «__syncthreads() => (void) 0»;")
+CUDA_FAULT("attention_tensor.cu", "«__syncwarp() => (void) 0»; // all lanes are done")
+CUDA_FAULT("attention_tensor.cu",
+           "16 * S::MI;\n"
+           "    «__syncwarp() => (void) 0»;\n"
+           "#pragma unroll\n"
+           "    for (int r = row0")
+CUDA_FAULT("attention_tensor.cu", "&sh->s[«step % 2 => 0»];")
+CUDA_FAULT("attention_tensor.cu", "const float fade = «exp2f(top[h] - most) => 1.0f»;")
+CUDA_FAULT("attention_tensor.cu", "«__shfl_xor_sync(0xffffffffu, v, 2) => v»);")
+CUDA_FAULT("attention_tensor.cu",
+           "c + lane / 16 * 8);\n"
+           "#pragma unroll\n"
+           "        for (int j = 0; j < «S::KEYS / 16 => S::KEYS / 16 - 1»; j++) {")
+CUDA_FAULT("attention_tensor.cu",
+           "weight[i][2 * k + 1][0], «weight[i][2 * k + 1][1] => weight[i][2 * k][1]» };")
+CUDA_FAULT("attention_tensor.cu", "make_float2(«top * 0.69314718f => top», total);")
+CUDA_FAULT("attention_tensor.cu", "total += weight * «its.y => 1.0f»;")
+
+TEST(attention, .vectors = vectors_attention, .abs = 5e-6f, .rel = 1e-6f,
+     .fp32_is_another_kernel = true);

@@ -148,33 +148,4 @@ struct check_types {
 };
 extern const struct check_types check_types[4];
 
-// One per operation, in the order of ops.h.
-void check_copy(struct check *t);
-void check_copy_rows(struct check *t);
-void check_add(struct check *t);
-void check_layernorm(struct check *t);
-void check_linear(struct check *t);
-void check_feed_forward(struct check *t);
-void check_conv(struct check *t);
-void check_depthwise(struct check *t);
-void check_conv_transpose(struct check *t);
-void check_maxpool(struct check *t);
-void check_window_attention(struct check *t);
-void check_attention(struct check *t);
-void check_rope(struct check *t);
-void check_rope_attention(struct check *t);
-void check_upsample_add(struct check *t);
-void check_resize(struct check *t);
-void check_mask_signal(struct check *t);
-void check_matmul(struct check *t);
-void check_select_mask(struct check *t);
-void check_gate(struct check *t);
-void check_scatter(struct check *t);
-void check_gather_memory(struct check *t);
-void check_topk(struct check *t);
-void check_fill_holes(struct check *t);
-void check_preprocess(struct check *t);
-void check_draw_masks(struct check *t);
-void check_paint(struct check *t);
-
 #endif // CHECK_H

@@ -1,4 +1,5 @@
 #include "product.h"
+#include "test.h"
 
 struct shape {
     int n, h, w, in, out, kernel, stride, pad;
@@ -58,7 +59,7 @@ static void run(struct check *t, const struct check_types *type, const struct sh
     check_done(t);
 }
 
-void check_conv(struct check *t)
+static void check_conv(struct check *t)
 {
     static const enum sam_act acts[] = { SAM_ACT_NONE, SAM_ACT_RELU, SAM_ACT_GELU,
                                          SAM_ACT_SIGMOID };
@@ -77,3 +78,62 @@ void check_conv(struct check *t)
                             real[i].w, real[i].in, real[i].out, real[i].kernel))
                 run(t, &check_types[k], &real[i], SAM_ACT_NONE, CHECK_ANY);
 }
+
+// ---- the front
+
+static struct sam_conv valid_conv(void)
+{
+    return (struct sam_conv) { f32(0, 2, 3, 4, 5), f32(1, 2, 6, 8, 2), matrix(2, 5, 18),
+                               f32(3, 1, 1, 1, 5), 3, 2, 1, SAM_ACT_NONE };
+}
+
+static void fronts_conv(void)
+{
+    TAKES(conv, (void) p);
+    REFUSES(conv, p->bias.data = NULL, "bias");
+    REFUSES(conv, p->dst.h = 4, "dst.h");
+    REFUSES(conv, p->dst.w = 3, "dst.w");
+    REFUSES(conv, p->dst.n = 1, "dst.n");
+    REFUSES(conv, p->stride = 0, "stride");
+    REFUSES(conv, p->kernel = 0, "kernel");
+    REFUSES(conv, p->pad = -1, "pad");
+    REFUSES(conv, p->pad = 3, "pad");
+    REFUSES(conv, p->kernel = 9; p->pad = 0, "kernel");
+    REFUSES(conv, p->weight.in = 17, "weight");
+    REFUSES(conv, p->dst.data = p->src.data, "apart in memory");
+}
+
+// ---- what PyTorch computed
+
+static void vectors_conv(struct vectors *v)
+{
+    sam_op_conv(&v->queue, &(struct sam_conv) {
+        .dst = vec_out(v, "dst"), .src = vec_in(v, "src"), .weight = vec_matrix(v, "weight"),
+        .bias = vec_in(v, "bias"), .kernel = vec_int(v, "kernel"), .stride = vec_int(v, "stride"),
+        .pad = vec_int(v, "pad"), .act = vec_int(v, "act") });
+}
+
+// ---- faults
+
+COMMON(conv, dst, src)
+ROUNDS_THE_EXACT(conv, src)
+CHANGED(conv, forgets_the_bias, m.bias = without(m.bias))
+CHANGED(conv, forgets_the_act, m.act = SAM_ACT_NONE)
+CHANGED(conv, pads_one_less, if (m.pad) m.pad--)
+CHANGED(conv, walks_by_one, m.stride = 1)
+CHANGED(conv, reads_past_the_map, m.src.w += m.pad && m.src.h == 1)
+
+static const struct mutant mutants[] = {
+    COMMON_MUTANTS(conv),
+    MUTANT(conv, forgets_the_bias),
+    MUTANT(conv, forgets_the_act),
+    MUTANT(conv, pads_one_less),
+    MUTANT(conv, walks_by_one),
+    MUTANT(conv, reads_past_the_map),
+    MUTANT(conv, rounds_the_exact),
+};
+
+CUDA_FAULT("gemm.cuh", "x < 0 || «x >= a.w => x > a.w»)")
+CUDA_FAULT("gemm.cuh", "r.x = m % a.out_w * a.stride - «a.pad => 0»;")
+
+TEST(conv, .vectors = vectors_conv, .abs = 5e-6f, .rel = 1e-6f, .fp32_is_another_kernel = true);

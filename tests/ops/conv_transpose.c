@@ -1,4 +1,5 @@
 #include "product.h"
+#include "test.h"
 
 struct shape {
     int n, h, w, in, out;
@@ -45,7 +46,7 @@ static void run(struct check *t, const struct check_types *type, const struct sh
     check_done(t);
 }
 
-void check_conv_transpose(struct check *t)
+static void check_conv_transpose(struct check *t)
 {
     for (int k = 0; k < 4; k++)
         for (int i = 0; i < NUM_SHAPES; i++)
@@ -64,3 +65,69 @@ void check_conv_transpose(struct check *t)
                             real[i].w, real[i].in, real[i].out))
                 run(t, &check_types[k], &real[i], SAM_ACT_GELU, ADD_ONE_MAP, CHECK_ANY);
 }
+
+// ---- the front
+
+static struct sam_conv_transpose valid_conv_transpose(void)
+{
+    return (struct sam_conv_transpose) { f32(0, 2, 6, 8, 5), f32(1, 2, 3, 4, 7), matrix(2, 20, 7),
+                                         f32(3, 1, 1, 1, 5), f32(4, 2, 6, 8, 5), SAM_ACT_NONE };
+}
+
+static void fronts_conv_transpose(void)
+{
+    TAKES(conv_transpose, (void) p);
+    TAKES(conv_transpose, p->add.data = NULL);
+    TAKES(conv_transpose, p->add.n = 1);
+    REFUSES(conv_transpose, p->dst.h = 5, "dst");
+    REFUSES(conv_transpose, p->weight.out = 5, "weight");
+    REFUSES(conv_transpose, p->weight.in = 8, "weight");
+    REFUSES(conv_transpose, p->add.c = 4, "add");
+    REFUSES(conv_transpose, p->dst = p->add, "apart in memory");
+}
+
+// ---- what PyTorch computed
+
+static void vectors_conv_transpose(struct vectors *v)
+{
+    sam_op_conv_transpose(&v->queue, &(struct sam_conv_transpose) {
+        .dst = vec_out(v, "dst"), .src = vec_in(v, "src"), .weight = vec_matrix(v, "weight"),
+        .bias = vec_in(v, "bias"), .add = vec_in(v, "add"), .act = vec_int(v, "act") });
+}
+
+// ---- faults
+
+COMMON(conv_transpose, dst, src)
+ROUNDS_THE_EXACT(conv_transpose, src)
+CHANGED(conv_transpose, forgets_the_bias, m.bias = without(m.bias))
+CHANGED(conv_transpose, forgets_the_sum, m.add = without(m.add))
+CHANGED(conv_transpose, forgets_the_act, m.act = SAM_ACT_NONE)
+CHANGED(conv_transpose, repeats_the_first_sum, if (m.add.data) m.add = sam_first(m.add, 1))
+
+// Down and across exchanged in the shuffle.
+static void conv_transpose_transposes(struct sam_queue *q, const struct sam_conv_transpose *p)
+{
+    struct sam_conv_transpose m = *p;
+    static float weight[4 * 64 * 256];
+    const size_t quarter = (size_t) p->dst.c * p->src.c;
+    const float *w = p->weight.data;
+    for (int ab = 0; ab < 4; ab++)
+        memcpy(weight + (ab % 2 * 2 + ab / 2) * quarter, w + ab * quarter, quarter * sizeof(float));
+    m.weight.data = weight;
+    sam_conv_transpose_ref(q, &m);
+}
+
+static const struct mutant mutants[] = {
+    COMMON_MUTANTS(conv_transpose),
+    MUTANT(conv_transpose, forgets_the_bias),
+    MUTANT(conv_transpose, forgets_the_sum),
+    MUTANT(conv_transpose, forgets_the_act),
+    MUTANT(conv_transpose, repeats_the_first_sum),
+    MUTANT(conv_transpose, transposes),
+    MUTANT(conv_transpose, rounds_the_exact),
+};
+
+CUDA_FAULT("gemm.cuh", "at / o.up_w * 2 + «tap / 2 => tap % 2»")
+
+TEST(conv_transpose, .vectors = vectors_conv_transpose, .abs = 5e-6f, .rel = 1e-6f,
+     .fp32_is_another_kernel = true);

@@ -1,4 +1,4 @@
-#include "check.h"
+#include "test.h"
 
 enum { LIKE, ONE_MAP, ONE_ROW, RESHAPED, NUM_SOURCES };
 static const char *const source_names[NUM_SOURCES] = { "like", "map", "row", "reshaped" };
@@ -18,7 +18,7 @@ static void run(struct check *t, const struct check_types *type, int source, int
     check_done(t);
 }
 
-void check_copy(struct check *t)
+static void check_copy(struct check *t)
 {
     for (int k = 0; k < 4; k++)
         for (int source = 0; source < NUM_SOURCES; source++)
@@ -29,3 +29,60 @@ void check_copy(struct check *t)
     if (check_speed(t, "copy_bf16_4096x256"))
         run(t, &check_types[1], LIKE, 1, 4096, 256);
 }
+
+// ---- the front
+
+static struct sam_copy valid_copy(void)
+{
+    return (struct sam_copy) { f32(0, 2, 3, 4, 5), f32(1, 2, 3, 4, 5) };
+}
+
+static void fronts_copy(void)
+{
+    TAKES(copy, (void) p);
+    TAKES(copy, p->src = f32(1, 1, 3, 4, 5));
+    TAKES(copy, p->src = f32(1, 1, 1, 1, 5));
+    TAKES(copy, p->src.type = SAM_BF16);
+    REFUSES(copy, p->src = f32(1, 1, 1, 4, 5), "repeats");
+    REFUSES(copy, p->src.c = 4, "repeats");
+    REFUSES(copy, p->src.data = NULL, "memory behind src");
+    REFUSES(copy, p->dst.data = NULL, "memory behind dst");
+    REFUSES(copy, p->dst.h = 0, "extents of at least 1 in dst");
+    REFUSES(copy, p->src.type = SAM_U8, "src of type f32 or bf16");
+    REFUSES(copy, p->dst.type = SAM_I32, "dst of type f32 or bf16");
+    REFUSES(copy, p->src.data = p->dst.data, "apart in memory");
+    REFUSES(copy, overlap_by_one(&p->dst, &p->src), "apart in memory");
+    REFUSES(copy, p->src.w = 9, "src f32 (2, 3, 9, 5)");
+}
+
+// ---- what PyTorch computed
+
+static void vectors_copy(struct vectors *v)
+{
+    sam_op_copy(&v->queue, &(struct sam_copy) { vec_out(v, "dst"), vec_in(v, "src") });
+}
+
+// ---- faults
+
+COMMON(copy, dst, src)
+
+// Repeats the first map or row for all, where each n has its own.
+CHANGED(copy, repeats_the_first, if (m.src.n > 1) m.src.n = 1)
+
+static const struct mutant mutants[] = {
+    COMMON_MUTANTS(copy),
+    MUTANT(copy, repeats_the_first),
+};
+
+CUDA_FAULT("copy.cu",
+           "load(v, src, «i % period => i»);\n"
+           "        store(dst, i, v);")
+CUDA_FAULT("view.cuh", "blocks_for(«count / N => count / N / 2», EACH_THREADS)")
+CUDA_FAULT("view.cuh",
+           "if («i < count => i <= count»)\n"
+           "        f.template at<N>(i);")
+CUDA_FAULT("view.cuh",
+           "[1]), bf16_two(«v[2] => v[3]», v[3]));\n"
+           "        else")
+
+TEST(copy, .vectors = vectors_copy);

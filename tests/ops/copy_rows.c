@@ -1,4 +1,4 @@
-#include "check.h"
+#include "test.h"
 
 static void run(struct check *t, const struct check_types *type, bool repeat)
 {
@@ -14,10 +14,58 @@ static void run(struct check *t, const struct check_types *type, bool repeat)
     check_done(t);
 }
 
-void check_copy_rows(struct check *t)
+static void check_copy_rows(struct check *t)
 {
     for (int k = 0; k < 4; k++)
         for (int i = 0; i < 12; i++)
             if (check_case(t, "copy_rows_%s_%d", check_types[k].name, i))
                 run(t, &check_types[k], i % 2);
 }
+
+// ---- the front
+
+static struct sam_copy_rows valid_copy_rows(void)
+{
+    return (struct sam_copy_rows) { f32(0, 2, 1, 6, 5), f32(1, 2, 1, 4, 5), 3, 1, 3 };
+}
+
+static void fronts_copy_rows(void)
+{
+    TAKES(copy_rows, (void) p);
+    TAKES(copy_rows, p->src.n = 1);
+    REFUSES(copy_rows, p->src.n = 3, "src.n");
+    REFUSES(copy_rows, p->src.c = 4, "src.c");
+    REFUSES(copy_rows, p->to = 4, "to");
+    REFUSES(copy_rows, p->from = 2, "from");
+    REFUSES(copy_rows, p->rows = 0, "rows");
+    REFUSES(copy_rows, p->from = -1, "from");
+    REFUSES(copy_rows, p->to = 0x7fffffff, "to");
+    REFUSES(copy_rows, p->dst.data = p->src.data, "apart in memory");
+}
+
+// ---- what PyTorch computed
+
+static void vectors_copy_rows(struct vectors *v)
+{
+    sam_op_copy_rows(&v->queue, &(struct sam_copy_rows) {
+        vec_out(v, "dst"), vec_in(v, "src"), vec_int(v, "to"), vec_int(v, "from"),
+        vec_int(v, "rows") });
+}
+
+// ---- faults
+
+COMMON(copy_rows, dst, src)
+CHANGED(copy_rows, starts_one_late, if (m.from) m.from--)
+CHANGED(copy_rows, copies_one_less, if (m.rows > 1) m.rows--)
+CHANGED(copy_rows, repeats_the_first, m.src = sam_first(m.src, 1))
+
+static const struct mutant mutants[] = {
+    COMMON_MUTANTS(copy_rows),
+    MUTANT(copy_rows, starts_one_late),
+    MUTANT(copy_rows, copies_one_less),
+    MUTANT(copy_rows, repeats_the_first),
+};
+
+CUDA_FAULT("copy.cu", "«n * src_step => 0» + src_first + k")
+
+TEST(copy_rows, .vectors = vectors_copy_rows);

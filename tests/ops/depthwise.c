@@ -1,4 +1,5 @@
 #include "product.h"
+#include "test.h"
 
 static void run(struct check *t, const struct check_types *type, int n, int h, int w, int c,
                 int kernel)
@@ -26,7 +27,7 @@ static void run(struct check *t, const struct check_types *type, int n, int h, i
     check_done(t);
 }
 
-void check_depthwise(struct check *t)
+static void check_depthwise(struct check *t)
 {
     static const int sides[][3] = { { 1, 1, 1 }, { 2, 3, 5 }, { 1, 2, 9 }, { 3, 7, 7 },
                                     { 1, 13, 8 }, { 1, 2, 17 } };
@@ -46,3 +47,76 @@ void check_depthwise(struct check *t)
     if (check_speed(t, "depthwise_f32_64x64x256_k7"))
         run(t, &check_types[0], 1, 64, 64, 256, 7);
 }
+
+// ---- the front
+
+static struct sam_depthwise valid_depthwise(void)
+{
+    return (struct sam_depthwise) { f32(0, 2, 3, 4, 5), f32(1, 2, 3, 4, 5), f32(2, 1, 3, 3, 5),
+                                    f32(3, 1, 1, 1, 5), 3 };
+}
+
+static void fronts_depthwise(void)
+{
+    TAKES(depthwise, (void) p);
+    REFUSES(depthwise, p->kernel = 2; p->weight.h = p->weight.w = 2, "kernel");
+    REFUSES(depthwise, p->weight.c = 4, "weight");
+    REFUSES(depthwise, p->weight.type = SAM_BF16, "weight of type f32");
+    REFUSES(depthwise, p->dst.h = 4; p->dst.w = 3, "same_map");
+    REFUSES(depthwise, p->bias.c = 1, "bias");
+    REFUSES(depthwise, p->dst.data = p->src.data, "apart in memory");
+}
+
+// ---- what PyTorch computed
+
+static void vectors_depthwise(struct vectors *v)
+{
+    sam_op_depthwise(&v->queue, &(struct sam_depthwise) {
+        vec_out(v, "dst"), vec_in(v, "src"), vec_in(v, "weight"), vec_in(v, "bias"),
+        vec_int(v, "kernel") });
+}
+
+// ---- faults
+
+COMMON(depthwise, dst, src)
+CHANGED(depthwise, forgets_the_bias, m.bias = without(m.bias))
+
+// The kernel turned round: a true convolution instead of a cross-correlation.
+static void depthwise_flips(struct sam_queue *q, const struct sam_depthwise *p)
+{
+    struct sam_depthwise m = *p;
+    float weight[7 * 7 * 256];
+    const int taps = p->kernel * p->kernel, c = p->src.c;
+    for (int i = 0; i < taps * c; i++)
+        weight[i] = sam_load(&p->weight, (size_t) (taps - 1 - i / c) * c + i % c);
+    m.weight.data = weight;
+    sam_depthwise_ref(q, &m);
+}
+
+// The border repeated instead of zeros: seen by comparing only the first row.
+static void depthwise_ignores_the_first_row(struct sam_queue *q, const struct sam_depthwise *p)
+{
+    for (int n = 0; n < p->src.n; n++) {
+        struct sam_depthwise m = *p;
+        m.src = sam_slice(p->src, n);
+        m.dst = sam_slice(p->dst, n);
+        sam_depthwise_ref(q, &m);
+        if (m.dst.h > 1) {
+            m.src = shifted(m.src, (size_t) m.src.w * m.src.c);
+            m.dst = shifted(m.dst, (size_t) m.dst.w * m.dst.c);
+            m.src.h = m.dst.h = m.dst.h - 1; // the second row on, as if the first were zeros
+            sam_depthwise_ref(q, &m);
+        }
+    }
+}
+
+static const struct mutant mutants[] = {
+    COMMON_MUTANTS(depthwise),
+    MUTANT(depthwise, forgets_the_bias),
+    MUTANT(depthwise, flips),
+    MUTANT(depthwise, ignores_the_first_row),
+};
+
+CUDA_FAULT("pool.cu", "min(kernel, «w + pad - x => w + pad - x + 1»); kx++")
+
+TEST(depthwise, .vectors = vectors_depthwise, .abs = 5e-6f, .rel = 1e-6f);

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
+#include "test.h"
 
 // The logit of object n at a place, in f64, straight from the contract.
 static double logit_at(const struct sam_tensor *logits, int n, int y, int x, int height, int width)
@@ -147,7 +147,7 @@ static void run(struct check *t, int n, const int mask[2], const int labels[2], 
     check_done(t);
 }
 
-void check_draw_masks(struct check *t)
+static void check_draw_masks(struct check *t)
 {
     static const int sizes[][2] = { { 1, 1 }, { 3, 2 }, { 16, 16 }, { 13, 37 }, { 64, 64 },
                                     { 90, 160 } };
@@ -170,3 +170,132 @@ void check_draw_masks(struct check *t)
     if (check_speed(t, "draw_masks_48_to_640x360_8_objects"))
         run(t, 8, nano, high, high, true, true);
 }
+
+// ---- the front
+
+static const int32_t slots[] = { 1, 7, 255 }, not_ascending[] = { 1, 1, 2 }, zero[] = { 0, 1, 2 },
+                     too_large[] = { 1, 2, 256 };
+static int32_t some_boxes[3][5];
+
+static struct sam_draw_masks valid_draw_masks(void)
+{
+    return (struct sam_draw_masks) { f32(0, 3, 1, 8, 8), slots,
+                                     { (uint8_t *) (front_room + 1024), 9, 7, 9, 0 }, 9, 7,
+                                     some_boxes };
+}
+
+static void fronts_draw_masks(void)
+{
+    TAKES(draw_masks, (void) p);
+    TAKES(draw_masks, p->labels.data = NULL; p->labels.width = 0);
+    TAKES(draw_masks, p->boxes = NULL; p->width = 0);
+    REFUSES(draw_masks, p->slot = NULL, "slot");
+    REFUSES(draw_masks, p->slot = not_ascending, "slot");
+    REFUSES(draw_masks, p->slot = zero, "slot");
+    REFUSES(draw_masks, p->slot = too_large, "slot");
+    REFUSES(draw_masks, p->labels.stride = 8, "stride");
+    REFUSES(draw_masks, p->labels.height = 0, "height");
+    REFUSES(draw_masks, p->width = 0, "width");
+    REFUSES(draw_masks, p->logits.h = 8; p->logits.w = 1, "logits.h");
+    REFUSES(draw_masks, p->logits.type = SAM_BF16, "logits of type f32");
+    REFUSES(draw_masks, p->labels.on_device = 1, "own_memory");
+    REFUSES(draw_masks, p->logits.data = NULL; p->boxes = NULL, "logits.data");
+    TAKES(draw_masks, p->labels.on_device = 1; p->labels.data = NULL);
+    front_on_device(true);
+    TAKES(draw_masks, p->labels.on_device = 1);
+    TAKES(draw_masks, p->labels.on_device = 1; p->logits.data = NULL; p->boxes = NULL);
+    REFUSES(draw_masks, p->labels.on_device = 1; p->logits.data = NULL, "boxes");
+    REFUSES(draw_masks, p->logits.data = NULL; p->boxes = NULL, "logits.data");
+    REFUSES(draw_masks, p->labels.on_device = 1; p->labels.stride = 8, "stride");
+    front_on_device(false);
+}
+
+// ---- what PyTorch computed
+
+static void vectors_draw_masks(struct vectors *v)
+{
+    const struct sam_tensor slot = vec_ints(v, "slot"), logits = vec_in(v, "logits");
+    struct sam_tensor labels = vec_out(v, "labels"), boxes = vec_out(v, "boxes");
+    uint8_t *bytes = vec_keep(v, sam_count(&labels));
+    int32_t (*box)[5] = vec_keep(v, sizeof(*box) * (size_t) logits.n);
+    sam_op_draw_masks(&v->queue, &(struct sam_draw_masks) {
+        // PyTorch's (n, 1, h, w) lies in memory as our (n, 1, h, w) does.
+        .logits = logits, .slot = slot.data, .labels = { bytes, labels.c, labels.w, labels.c },
+        .width = labels.c, .height = labels.w, .boxes = box });
+    for (size_t i = 0; i < sam_count(&labels); i++)
+        sam_store(&labels, i, bytes[i]);
+    for (size_t i = 0; i < sam_count(&boxes); i++)
+        sam_store(&boxes, i, (float) box[i / 5][i % 5]);
+}
+
+// ---- faults
+
+CHANGED(draw_masks, one_column_less, m.labels.width -= m.labels.width > 1)
+CHANGED(draw_masks, box_one_less, m.width -= m.width > 8)
+CHANGED(draw_masks, writes_into_the_padding, sam_draw_masks_ref(q, p);
+        if (m.labels.data && m.labels.stride > m.labels.width)
+            m.labels.data[m.labels.width] = 0; return)
+CHANGED(draw_masks, forgets_an_object, m.logits.n -= m.logits.n > 1)
+
+// Number of the object instead of its slot.
+static void draw_masks_counts(struct sam_queue *q, const struct sam_draw_masks *p)
+{
+    struct sam_draw_masks m = *p;
+    int32_t slot[255];
+    for (int i = 0; i < 255; i++)
+        slot[i] = i + 1;
+    m.slot = slot;
+    sam_draw_masks_ref(q, &m);
+}
+
+// The later of two equal logits: objects in reverse, each with its slot.
+static void draw_masks_last_of_a_tie(struct sam_queue *q, const struct sam_draw_masks *p)
+{
+    struct sam_draw_masks m = *p;
+    static float room[255 * 90 * 160];
+    int32_t slot[255];
+    const int n = p->logits.n;
+    const size_t map = sam_count(&p->logits) / n;
+    for (int i = 0; i < n; i++) {
+        memcpy(room + i * map, (const float *) p->logits.data + (n - 1 - i) * map,
+               map * sizeof(float));
+        slot[i] = p->slot[n - 1 - i];
+    }
+    m.logits.data = room;
+    m.slot = slot;
+    m.boxes = NULL;
+    sam_draw_masks_ref(q, &m);
+    m = *p;
+    m.labels.data = NULL;
+    sam_draw_masks_ref(q, &m);
+}
+
+// The nearest logit instead of a blend.
+static void draw_masks_nearest(struct sam_queue *q, const struct sam_draw_masks *p)
+{
+    const struct sam_labels *l = &p->labels;
+    sam_draw_masks_ref(q, p);
+    for (int y = 0; l->data && p->logits.n == 1 && y < l->height; y++)
+        for (int x = 0; x < l->width; x++) {
+            const int i = y * p->logits.w / l->height * p->logits.c + x * p->logits.c / l->width;
+            l->data[(size_t) y * l->stride + x] =
+                (uint8_t) (sam_load(&p->logits, (size_t) i) > 0 ? p->slot[0] : 0);
+        }
+}
+
+static const struct mutant mutants[] = {
+    MUTANT(draw_masks, one_column_less),
+    MUTANT(draw_masks, box_one_less),
+    MUTANT(draw_masks, writes_into_the_padding),
+    MUTANT(draw_masks, forgets_an_object),
+    MUTANT(draw_masks, counts),
+    MUTANT(draw_masks, last_of_a_tie),
+    MUTANT(draw_masks, nearest),
+};
+
+CUDA_FAULT("draw_masks.cu", "if («logit > best => logit >= best»)")
+CUDA_FAULT("draw_masks.cu", "labels[(size_t) y * «stride => width» + x] = label;")
+CUDA_FAULT("draw_masks.cu", "if («!l->on_device => true») { // on its way")
+CUDA_FAULT("draw_masks.cu", "b.x1 = max(b.x1, «x + 1 => x»)")
+
+TEST(draw_masks, .vectors = vectors_draw_masks);

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "check.h"
+#include "test.h"
 
 struct shape {
     int rows, c, hidden;
@@ -108,7 +108,7 @@ static void run(struct check *t, enum sam_type type, const struct shape *s,
     check_done(t);
 }
 
-void check_feed_forward(struct check *t)
+static void check_feed_forward(struct check *t)
 {
     static const enum sam_type types[] = { SAM_F32, SAM_BF16 };
     if (!t->queue[CHECK_NEW].ops->feed_forward)
@@ -123,3 +123,63 @@ void check_feed_forward(struct check *t)
         if (check_speed(t, "feed_forward_%dx%d_%d", real[i].rows, real[i].c, real[i].hidden))
             run(t, SAM_F32, &real[i], CHECK_ANY);
 }
+
+// ---- the front
+
+static struct sam_feed_forward valid_feed_forward(void)
+{
+    return (struct sam_feed_forward) { f32(0, 1, 1, 4, 5), f32(1, 1, 1, 1, 5), f32(2, 1, 1, 1, 5),
+                                       1e-6f, matrix(3, 7, 5), matrix(4, 5, 7),
+                                       f32(5, 1, 1, 1, 7), f32(6, 1, 1, 1, 5), SAM_ACT_GELU };
+}
+
+static void fronts_feed_forward(void)
+{
+    TAKES(feed_forward, (void) p);
+    TAKES(feed_forward, p->x.type = SAM_BF16);
+    TAKES(feed_forward, p->up.exact = true);
+    REFUSES(feed_forward, p->x.c = 4, "is_vector(&p->gamma, c)");
+    REFUSES(feed_forward, p->beta.c = 4, "is_vector(&p->beta, c)");
+    REFUSES(feed_forward, p->gamma.type = SAM_BF16, "gamma of type f32");
+    REFUSES(feed_forward, p->eps = 0, "p->eps > 0.0f");
+    REFUSES(feed_forward, p->up.in = 4, "p->up.in == c");
+    REFUSES(feed_forward, p->down.in = 5, "p->down.in == hidden");
+    REFUSES(feed_forward, p->down.out = 7, "p->down.out == c");
+    REFUSES(feed_forward, p->up_bias.c = 5, "is_vector(&p->up_bias, hidden)");
+    REFUSES(feed_forward, p->down_bias.c = 7, "is_vector(&p->down_bias, c)");
+    REFUSES(feed_forward, p->down.data = NULL, "memory behind down");
+    REFUSES(feed_forward, p->act = 4, "act");
+    REFUSES(feed_forward, p->gamma.data = p->x.data, "apart in memory");
+    REFUSES(feed_forward, p->x.data = front_room + (1 << 14);
+            p->x.c = p->gamma.c = p->beta.c = 4097; p->beta.data = front_room + (1 << 13),
+            "c <= SAM_MAX_WIDTH");
+}
+
+// ---- what PyTorch computed
+
+static void vectors_feed_forward(struct vectors *v)
+{
+    sam_op_feed_forward(&v->queue, &(struct sam_feed_forward) {
+        .x = vec_out(v, "x"), .gamma = vec_in(v, "gamma"), .beta = vec_in(v, "beta"),
+        .eps = vec_number(v, "eps"), .up = vec_matrix(v, "up"), .down = vec_matrix(v, "down"),
+        .up_bias = vec_in(v, "up_bias"), .down_bias = vec_in(v, "down_bias"),
+        .act = vec_int(v, "act") });
+}
+
+// ---- faults
+
+COMMON(feed_forward, x, gamma)
+CHANGED(feed_forward, wrong_eps, m.eps = 1e-3f)
+CHANGED(feed_forward, forgets_the_act, m.act = SAM_ACT_NONE)
+CHANGED(feed_forward, forgets_the_first_bias, m.up_bias = without(m.up_bias))
+CHANGED(feed_forward, forgets_the_last_bias, m.down_bias = without(m.down_bias))
+
+static const struct mutant mutants[] = {
+    COMMON_MUTANTS(feed_forward),
+    MUTANT(feed_forward, wrong_eps),
+    MUTANT(feed_forward, forgets_the_act),
+    MUTANT(feed_forward, forgets_the_first_bias),
+    MUTANT(feed_forward, forgets_the_last_bias),
+};
+
+TEST(feed_forward, .vectors = vectors_feed_forward, .abs = 2e-5f, .rel = 1e-6f);

@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "check.h"
+#include "test.h"
 
 enum { DENSE, SPARSE, SPIRAL, EMPTY, KINDS };
 
@@ -46,7 +46,7 @@ static void run(struct check *t, int n, int h, int w, int max_area, bool in_plac
     check_done(t);
 }
 
-void check_fill_holes(struct check *t)
+static void check_fill_holes(struct check *t)
 {
     static const int sides[][2] = { { 1, 1 }, { 1, 17 }, { 23, 1 }, { 9, 9 }, { 16, 37 },
                                     { 64, 64 } };
@@ -60,3 +60,60 @@ void check_fill_holes(struct check *t)
     if (check_speed(t, "fill_holes_256x256_area8"))
         run(t, 1, 256, 256, 8, false);
 }
+
+// ---- the front
+
+static struct sam_fill_holes valid_fill_holes(void)
+{
+    return (struct sam_fill_holes) { f32(0, 2, 3, 4, 1), f32(1, 2, 3, 4, 1), i32(2, 2, 3, 4, 2), 8,
+                                     0.1f };
+}
+
+static void fronts_fill_holes(void)
+{
+    TAKES(fill_holes, (void) p);
+    TAKES(fill_holes, p->dst = p->src);
+    TAKES(fill_holes, p->max_area = 0);
+    REFUSES(fill_holes, p->max_area = -1, "max_area");
+    REFUSES(fill_holes, p->dst.type = SAM_BF16, "dst of type f32");
+    REFUSES(fill_holes, p->src.c = p->dst.c = 2, "src.c");
+    REFUSES(fill_holes, p->dst.w = 3, "like");
+    REFUSES(fill_holes, p->room.c = 1, "room");
+    REFUSES(fill_holes, p->room.data = p->src.data, "room and src");
+}
+
+// ---- what PyTorch computed
+
+static void vectors_fill_holes(struct vectors *v)
+{
+    const struct sam_tensor src = vec_in(v, "src");
+    struct sam_tensor room = vec_in(v, "room");
+    room.type = SAM_I32; // scratch: what it holds does not matter
+    sam_op_fill_holes(&v->queue, &(struct sam_fill_holes) {
+        vec_out(v, "dst"), src, room, (int) vec_number(v, "max_area"), vec_number(v, "value") });
+}
+
+// ---- faults
+
+COMMON(fill_holes, dst, src)
+CHANGED(fill_holes, one_more, m.max_area++)
+CHANGED(fill_holes, one_less, if (m.max_area) m.max_area--)
+CHANGED(fill_holes, across_the_border, m.src.w *= m.src.h; m.src.h = 1; m.dst.h = 1;
+        m.dst.w = m.src.w)
+CHANGED(fill_holes, value_of_pictures, m.value = 10)
+
+static const struct mutant mutants[] = {
+    COMMON_MUTANTS(fill_holes),
+    MUTANT(fill_holes, one_more),
+    MUTANT(fill_holes, one_less),
+    MUTANT(fill_holes, across_the_border),
+    MUTANT(fill_holes, value_of_pictures),
+};
+
+CUDA_FAULT("fill_holes.cu", "«x + dx >= 0 && x + dx < h.w => true»")
+CUDA_FAULT("fill_holes.cu", "dx = «-1 => 0»; above >= 0")
+CUDA_FAULT("fill_holes.cu",
+           "&& «h.areas(i)[root_of(label, place)] <= h.max_area => h.areas(i)[root_of(label, "
+           "place)] < h.max_area»;")
+
+TEST(fill_holes, .vectors = vectors_fill_holes);

@@ -1,4 +1,4 @@
-#include "check.h"
+#include "test.h"
 
 struct shape {
     int n, tokens, m, parts; // a pointer has parts * m numbers
@@ -46,7 +46,7 @@ static void run(struct check *t, const struct check_types *type, const struct sh
     check_done(t);
 }
 
-void check_gather_memory(struct check *t)
+static void check_gather_memory(struct check *t)
 {
     for (int k = 0; k < 4; k++)
         for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)
@@ -57,3 +57,86 @@ void check_gather_memory(struct check *t)
     if (check_speed(t, "gather_memory_bf16"))
         run(t, &check_types[1], &real, true);
 }
+
+// ---- the front
+
+static struct sam_gather_memory valid_gather_memory(void)
+{
+    return (struct sam_gather_memory) {
+        .values = f32(0, 2, 1, 20, 4), .keys = f32(1, 2, 1, 20, 4), .maps = f32(2, 5, 1, 6, 4),
+        .pointers = f32(3, 7, 1, 1, 8), .place = f32(4, 1, 1, 6, 4), .time = f32(5, 1, 1, 7, 4),
+        .pointer_time = f32(6, 2, 1, 3, 4), .map_slot = i32(7, 2, 1, 1, 2),
+        .map_time = i32(8, 2, 1, 1, 2), .pointer_slot = i32(9, 2, 1, 1, 3),
+        .num_maps = i32(10, 1, 1, 1, 2), .num_pointers = i32(11, 1, 1, 1, 2) };
+}
+
+static void fronts_gather_memory(void)
+{
+    TAKES(gather_memory, (void) p);
+    REFUSES(gather_memory, p->keys.w = 19, "keys");
+    REFUSES(gather_memory, p->maps.c = 5, "maps");
+    REFUSES(gather_memory, p->pointers.c = 6, "pointers");
+    REFUSES(gather_memory, p->place.w = 5, "place");
+    REFUSES(gather_memory, p->time.c = 5, "time");
+    REFUSES(gather_memory, p->pointer_time.w = 2, "pointer_time");
+    REFUSES(gather_memory, p->map_slot.n = 1, "map_slot");
+    REFUSES(gather_memory, p->map_time.c = 1, "map_time");
+    REFUSES(gather_memory, p->pointer_slot.n = 1, "pointer_slot");
+    REFUSES(gather_memory, p->num_maps.c = 1, "num_maps");
+    REFUSES(gather_memory, p->num_pointers.type = SAM_F32, "num_pointers");
+    REFUSES(gather_memory, p->keys.data = p->values.data, "apart in memory");
+    REFUSES(gather_memory, p->keys.data = p->maps.data, "apart in memory");
+}
+
+// ---- what PyTorch computed
+
+static void vectors_gather_memory(struct vectors *v)
+{
+    sam_op_gather_memory(&v->queue, &(struct sam_gather_memory) {
+        .values = vec_out_after(v, "values", "values_before"),
+        .keys = vec_out_after(v, "keys", "keys_before"), .maps = vec_in(v, "maps"),
+        .pointers = vec_in(v, "pointers"), .place = vec_in(v, "place"), .time = vec_in(v, "time"),
+        .pointer_time = vec_in(v, "pointer_time"), .map_slot = vec_ints(v, "map_slot"),
+        .map_time = vec_ints(v, "map_time"), .pointer_slot = vec_ints(v, "pointer_slot"),
+        .num_maps = vec_ints(v, "num_maps"), .num_pointers = vec_ints(v, "num_pointers") });
+}
+
+// ---- faults
+
+COMMON(gather_memory, keys, maps)
+CHANGED(gather_memory, time_of_the_first, m.map_time.data = m.map_slot.data)
+CHANGED(gather_memory, values_with_position, m.values = m.keys; sam_gather_memory_ref(q, p);
+        memcpy(p->values.data, p->keys.data, sam_tensor_bytes(&p->keys)); return)
+
+// Clears the rows beyond an object's keys.
+static void gather_memory_clears_the_rest(struct sam_queue *q, const struct sam_gather_memory *p)
+{
+    memset(p->keys.data, 0, sam_tensor_bytes(&p->keys));
+    memset(p->values.data, 0, sam_tensor_bytes(&p->values));
+    sam_gather_memory_ref(q, p);
+}
+
+// Every pointer's position that of the first.
+static void gather_memory_one_pointer_time(struct sam_queue *q, const struct sam_gather_memory *p)
+{
+    struct sam_gather_memory m = *p;
+    static float room[3 * 16 * 64];
+    const size_t c = p->maps.c, pointers = p->pointer_slot.c;
+    for (size_t i = 0; i < sam_count(&p->pointer_time); i++)
+        room[i] = sam_load(&p->pointer_time, i / (pointers * c) * pointers * c + i % c);
+    m.pointer_time.data = room;
+    sam_gather_memory_ref(q, &m);
+}
+
+static const struct mutant mutants[] = {
+    COMMON_MUTANTS(gather_memory),
+    MUTANT(gather_memory, time_of_the_first),
+    MUTANT(gather_memory, values_with_position),
+    MUTANT(gather_memory, clears_the_rest),
+    MUTANT(gather_memory, one_pointer_time),
+};
+
+CUDA_FAULT("memory.cu", "time, «map_time[which] => map_time[0]» * m")
+CUDA_FAULT("memory.cu", "if («row - map_rows < num_pointers[n] * parts => true») {")
+
+TEST(gather_memory, .vectors = vectors_gather_memory, .abs = 1e-6f, .rel = 1e-6f);

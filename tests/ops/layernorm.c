@@ -1,4 +1,4 @@
-#include "check.h"
+#include "test.h"
 
 // The channel counts of the family's norms, the mask downsampler's 4 and 16, and odd ones.
 static const int channels[] = { 1,  2,   3,   4,   7,   16,  17,  64,   67,
@@ -32,7 +32,7 @@ static void run(struct check *t, const struct check_types *type, int rows, int c
     check_done(t);
 }
 
-void check_layernorm(struct check *t)
+static void check_layernorm(struct check *t)
 {
     for (int k = 0; k < 4; k++)
         for (size_t i = 0; i < sizeof(channels) / sizeof(*channels); i++) {
@@ -49,3 +49,90 @@ void check_layernorm(struct check *t)
     if (check_speed(t, "layernorm_gelu_f32_65536x16"))
         run(t, &check_types[0], 65536, 16, 1e-6f, SAM_ACT_GELU, true);
 }
+
+// ---- the front
+
+static struct sam_layernorm valid_layernorm(void)
+{
+    return (struct sam_layernorm) { f32(0, 1, 1, 4, 5), f32(1, 1, 1, 4, 5), f32(2, 1, 1, 1, 5),
+                                    f32(3, 1, 1, 1, 5), 1e-6f, SAM_ACT_NONE };
+}
+
+static void fronts_layernorm(void)
+{
+    TAKES(layernorm, (void) p);
+    TAKES(layernorm, p->dst = p->src; p->act = SAM_ACT_GELU);
+    REFUSES(layernorm, p->act = SAM_ACT_RELU, "act");
+    REFUSES(layernorm, p->eps = 0, "eps");
+    REFUSES(layernorm, p->eps = __builtin_nanf(""), "eps");
+    REFUSES(layernorm, p->gamma.c = 4, "gamma");
+    REFUSES(layernorm, p->beta.w = 2, "beta");
+    REFUSES(layernorm, p->gamma.type = SAM_BF16, "gamma of type f32");
+    REFUSES(layernorm, p->beta.data = NULL, "beta");
+    REFUSES(layernorm, p->dst.w = 3, "same_rows");
+    REFUSES(layernorm, p->dst = p->gamma; p->src.w = p->dst.w = 1, "apart in memory");
+}
+
+// ---- what PyTorch computed
+
+static void vectors_layernorm(struct vectors *v)
+{
+    sam_op_layernorm(&v->queue, &(struct sam_layernorm) {
+        .dst = vec_out(v, "dst"), .src = vec_in(v, "src"), .gamma = vec_in(v, "gamma"),
+        .beta = vec_in(v, "beta"), .eps = vec_number(v, "eps"), .act = vec_int(v, "act") });
+}
+
+// ---- faults
+
+COMMON(layernorm, dst, gamma)
+CHANGED(layernorm, wrong_eps, m.eps = 1e-3f)
+CHANGED(layernorm, forgets_gelu, m.act = SAM_ACT_NONE)
+
+// The variance as E[x^2] - E[x]^2, in f32: no digits left beside a large mean.
+static void layernorm_one_pass(struct sam_queue *q, const struct sam_layernorm *p)
+{
+    const int c = p->src.c;
+    for (size_t r = 0; r < sam_rows(&p->src); r++) {
+        float sum = 0, squares = 0;
+        for (int i = 0; i < c; i++) {
+            const float x = sam_load(&p->src, r * c + i);
+            sum += x;
+            squares += x * x;
+        }
+        const float mean = sum / c, scale = 1 / sqrtf(squares / c - mean * mean + p->eps);
+        for (int i = 0; i < c; i++) {
+            const float x = (sam_load(&p->src, r * c + i) - mean) * scale;
+            sam_store(&p->dst, r * c + i,
+                      ref_act(p->act, x * sam_load(&p->gamma, i) + sam_load(&p->beta, i)));
+        }
+    }
+}
+
+// Bessel's correction, as most textbooks' variance has it.
+static void layernorm_unbiased(struct sam_queue *q, const struct sam_layernorm *p)
+{
+    struct sam_layernorm m = *p;
+    const int c = p->src.c;
+    float gamma[2048];
+    for (int i = 0; i < c; i++)
+        gamma[i] = sam_load(&p->gamma, i) * sqrtf((float) (c - 1) / c);
+    m.gamma.data = gamma;
+    sam_layernorm_ref(q, &m);
+}
+
+static const struct mutant mutants[] = {
+    COMMON_MUTANTS(layernorm),
+    MUTANT(layernorm, wrong_eps),
+    MUTANT(layernorm, forgets_gelu),
+    MUTANT(layernorm, one_pass),
+    MUTANT(layernorm, unbiased),
+};
+
+CUDA_FAULT("reduce.cuh", "int step = «lanes / 2 => lanes / 4»;")
+CUDA_FAULT("layernorm.cu", "lanes_sum(squares, lanes) / p.c + «p.eps => 0.0f»)")
+CUDA_FAULT("layernorm.cu", "c = «row < p.rows => row <= p.rows» ? p.c : 0")
+CUDA_FAULT("layernorm.cu",
+           "i += «32 => 64»)\n"
+           "        sum +=")
+
+TEST(layernorm, .vectors = vectors_layernorm, .abs = 1e-5f, .rel = 1e-5f);

@@ -1,4 +1,5 @@
 #include "product.h"
+#include "test.h"
 
 struct shape {
     int n, rows, in, out;
@@ -125,7 +126,7 @@ static void run_large(struct check *t, const struct check_types *type, const str
         }
 }
 
-void check_linear(struct check *t)
+static void check_linear(struct check *t)
 {
     static const enum sam_act acts[] = { SAM_ACT_NONE, SAM_ACT_RELU, SAM_ACT_GELU,
                                          SAM_ACT_SIGMOID };
@@ -160,3 +161,137 @@ void check_linear(struct check *t)
                 run(t, &check_types[3], &back[i],
                     &(struct variant) { .act = act, .bias = true, .in_place = true });
 }
+
+// ---- the front
+
+static struct sam_linear valid_linear(void)
+{
+    return (struct sam_linear) { f32(0, 2, 1, 4, 5), f32(1, 2, 1, 4, 7), matrix(2, 5, 7),
+        f32(3, 1, 1, 1, 5), place(5, SAM_BF16, 1, 1, 1, 5), f32(4, 2, 1, 4, 5), SAM_ACT_NONE };
+}
+
+static void fronts_linear(void)
+{
+    TAKES(linear, (void) p);
+    TAKES(linear, p->bias.data = p->bias_bf16.data = p->add.data = NULL);
+    TAKES(linear, p->dst = p->add);
+    TAKES(linear, p->add.n = 1);
+    REFUSES(linear, p->dst = p->add; p->add.n = 1, "the same tensor or apart");
+    REFUSES(linear, p->weight.in = 6, "weight");
+    REFUSES(linear, p->weight.out = 6, "weight (6 x 7)");
+    REFUSES(linear, p->weight.data = NULL, "memory behind weight");
+    REFUSES(linear, p->src.w = 3, "same_rows");
+    REFUSES(linear, p->bias.c = 4, "bias");
+    REFUSES(linear, p->bias.type = SAM_BF16, "bias of type f32");
+    REFUSES(linear, p->bias_bf16.type = SAM_F32, "SAM_BF16");
+    REFUSES(linear, p->bias.data = NULL, "bias.data");
+    REFUSES(linear, p->add.c = 4, "add");
+    REFUSES(linear, p->act = 4, "act");
+    REFUSES(linear, p->dst.data = p->src.data, "apart in memory");
+}
+
+// ---- what PyTorch computed
+
+static void vectors_linear(struct vectors *v)
+{
+    sam_op_linear(&v->queue, &(struct sam_linear) {
+        .dst = vec_out(v, "dst"), .src = vec_in(v, "src"), .weight = vec_matrix(v, "weight"),
+        .bias = vec_in(v, "bias"), .add = vec_in(v, "add"), .act = vec_int(v, "act") });
+}
+
+// ---- faults
+
+COMMON(linear, dst, src)
+CHANGED(linear, forgets_the_bias, m.bias = without(m.bias))
+CHANGED(linear, forgets_the_sum, m.add = without(m.add))
+CHANGED(linear, forgets_the_act, m.act = SAM_ACT_NONE)
+CHANGED(linear, repeats_the_first_sum, if (m.add.data) m.add = sam_first(m.add, 1))
+
+// tanh's GELU instead of erf's.
+static float tanh_gelu(float x)
+{
+    return 0.5f * x * (1 + tanhf(0.79788456f * (x + 0.044715f * x * x * x)));
+}
+
+static void linear_tanh_gelu(struct sam_queue *q, const struct sam_linear *p)
+{
+    struct sam_linear m = *p;
+    if (p->act != SAM_ACT_GELU || p->add.data) {
+        sam_linear_ref(q, p);
+        return;
+    }
+    m.act = SAM_ACT_NONE;
+    sam_linear_ref(q, &m);
+    for (size_t i = 0; i < sam_count(&p->dst); i++)
+        sam_store(&p->dst, i, tanh_gelu(sam_load(&p->dst, i)));
+}
+
+// The activation after the sum instead of before.
+static void linear_acts_last(struct sam_queue *q, const struct sam_linear *p)
+{
+    struct sam_linear m = *p;
+    m.act = SAM_ACT_NONE;
+    sam_linear_ref(q, &m);
+    for (size_t i = 0; i < sam_count(&p->dst); i++)
+        sam_store(&p->dst, i, ref_act(p->act, sam_load(&p->dst, i)));
+}
+
+// A last input channel that does not count: the tail of a vector loop left out.
+static void linear_ignores_the_last_input(struct sam_queue *q, const struct sam_linear *p)
+{
+    const float zero = 0;
+    for (size_t r = 0; r < sam_rows(&p->dst); r++)
+        for (int o = 0; o < p->dst.c; o++) {
+            const struct sam_tensor w = ref_matrix(p->weight);
+            const int in = p->src.c;
+            const float sum = ref_dot(&w, (size_t) o * in, &p->src, r * in, in - 1) + zero;
+            const size_t i = r * p->dst.c + o, period = p->add.data ? sam_count(&p->add) : 1;
+            const float add = p->add.data ? sam_load(&p->add, i % period) : 0;
+            sam_store(&p->dst, i, add + ref_act(p->act, sum + ref_bias(&p->bias, o)));
+        }
+}
+
+ROUNDS_THE_EXACT(linear, src)
+
+static const struct mutant mutants[] = {
+    COMMON_MUTANTS(linear),
+    MUTANT(linear, forgets_the_bias),
+    MUTANT(linear, forgets_the_sum),
+    MUTANT(linear, forgets_the_act),
+    MUTANT(linear, repeats_the_first_sum),
+    MUTANT(linear, tanh_gelu),
+    MUTANT(linear, acts_last),
+    MUTANT(linear, ignores_the_last_input),
+    MUTANT(linear, rounds_the_exact),
+};
+
+CUDA_FAULT("gemm.cuh",
+           "<GEMM_STAGES - 2>();\n"
+           "        «__syncthreads() => (void) 0»;")
+CUDA_FAULT("gemm.cuh", "wm + 16 * i + lane % 16, kk + «lane / 16 => 0»)")
+CUDA_FAULT("gemm.cuh", "n0 + row < p.n && «k0 + 8 * chunk < p.ld => true»;")
+CUDA_FAULT("gemm.cuh",
+           "if («row < p.m => row <= p.m» && col < p.n)\n"
+           "                    gemm_finish_pair")
+CUDA_FAULT("gemm.cuh", "gemm_finish(o, n, row, col + 1, «s1 => s0»);")
+CUDA_FAULT("gemm.cuh", "(!r.valid || «k >= a.k => k > a.k»)")
+CUDA_FAULT("gemm.cuh", "(const float *) o.add.p + «at % o.period => at»);")
+CUDA_FAULT("gemm.cuh", ": «add + act_of(o.act, sum) => act_of(o.act, sum + add)»;")
+CUDA_FAULT("gemm.cuh", "            EXACT_ROW(2, «a.z => a.w»);")
+CUDA_FAULT("blaslt.c", "transposed = «CUBLAS_OP_T => CUBLAS_OP_N»")
+CUDA_FAULT("blaslt.c", "const bool bias = «p->bias.data != NULL => false»;")
+CUDA_FAULT("blaslt.c",
+           "if («p->act == SAM_ACT_RELU => false»)\n"
+           "        return bias")
+CUDA_FAULT("blaslt.c",
+           "if («p->act == SAM_ACT_GELU => false»)\n"
+           "        return bias")
+CUDA_FAULT("blaslt.c", "(p->act == SAM_ACT_GELU && «is_bf16 => true»)")
+CUDA_FAULT("blaslt.c", "return p->dst.type == SAM_BF16 ? «p->bias_bf16.data => p->bias.data»")
+CUDA_FAULT("blaslt.c", "beta = «p->add.data => false» ? 1.0f")
+CUDA_FAULT("blaslt.c", "if (p->add.data && «p->act => false»)")
+CUDA_FAULT("blaslt.c", "|| «p->add.n != p->dst.n => false»))")
+CUDA_FAULT("blaslt.c", "bias_of(p) ? «set_bias(&b->lib, x, bias_of(p)) => 0» :")
+CUDA_FAULT("blaslt.c", "&x->algo, cuda->workspace, «SAM_CUDA_WORKSPACE => 0»,")
+
+TEST(linear, .vectors = vectors_linear, .abs = 5e-6f, .rel = 1e-6f, .fp32_is_another_kernel = true);

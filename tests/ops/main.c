@@ -1,65 +1,42 @@
 // check_ops [--backend=cpu|cuda] [--op=NAME] [--case=PART] [--level=NAME] [--threads=N]
 //           [--precision=fp32|bf16] [--bench] [--stop] [--selftest] [SEED]
+// check_ops --fronts [--op=NAME]
+// check_ops --vectors=FILE [--op=NAME]
 //
 // Every operation of a backend against the reference. For cpu: at every instruction set this
 // machine has, with 1 and 2 threads, in fp32 and, where there is one, bf16; the options narrow
-// that down. For cuda: in bf16 and fp32. --bench measures at the highest level with all threads.
-// --stop ends with the first failure, quietly. --selftest plants faults.
+// that down. For cuda: in bf16, and in fp32 where that is another kernel. --bench measures at the
+// highest level with all threads.
+// --stop ends with the first failure, quietly. --selftest plants faults. --fronts: the contracts.
+// --vectors: the reference and the CPU against what PyTorch computed.
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "check.h"
-#include "mutants.h"
-#include "ops/cpu/cpu.h"
 #include "ops/backends.h"
+#include "ops/cpu/cpu.h"
+#include "suite.h"
 
 enum { SKIP = 77 }; // meson: not run here
 
-static const struct {
-    const char *name;
-    void (*check)(struct check *t);
-} operations[] = {
-    { "copy",             check_copy },
-    { "copy_rows",        check_copy_rows },
-    { "add",              check_add },
-    { "layernorm",        check_layernorm },
-    { "linear",           check_linear },
-    { "feed_forward",     check_feed_forward },
-    { "conv",             check_conv },
-    { "depthwise",        check_depthwise },
-    { "conv_transpose",   check_conv_transpose },
-    { "maxpool",          check_maxpool },
-    { "window_attention", check_window_attention },
-    { "attention",        check_attention },
-    { "rope",             check_rope },
-    { "rope_attention",   check_rope_attention },
-    { "upsample_add",     check_upsample_add },
-    { "resize",           check_resize },
-    { "mask_signal",      check_mask_signal },
-    { "matmul",           check_matmul },
-    { "select_mask",      check_select_mask },
-    { "gate",             check_gate },
-    { "scatter",          check_scatter },
-    { "gather_memory",    check_gather_memory },
-    { "topk",             check_topk },
-    { "fill_holes",       check_fill_holes },
-    { "preprocess",       check_preprocess },
-    { "draw_masks",       check_draw_masks },
-    { "paint",            check_paint },
-};
-enum { NUM_OPERATIONS = sizeof(operations) / sizeof(*operations) };
+#define DECLARE(op, cpu, cuda) extern const struct op_test test_##op;
+SAM_OPS(DECLARE)
+#define ON_cuda true
+#define ON_none false
+#define OPERATION(op, cpu, cuda) { &test_##op, offsetof(struct sam_ops, op), ON_##cuda },
+const struct operation operations[] = { SAM_OPS(OPERATION) };
+const int num_operations = sizeof(operations) / sizeof(*operations);
 
 static const char *const levels[] = { "generic", "avx2", "avx512", "avx512_bf16" };
 enum { NUM_LEVELS = sizeof(levels) / sizeof(*levels) };
 
 struct options {
-    const char *op, *level, *precision;
+    const char *op, *level, *precision, *vectors;
     enum sam_backend backend;
     int threads;
-    bool selftest;
+    bool selftest, fronts;
 };
 
 static bool wanted(const char *option, const char *name)
@@ -69,9 +46,17 @@ static bool wanted(const char *option, const char *name)
 
 static void run_operations(struct check *t, const char *op)
 {
-    for (int i = 0; i < NUM_OPERATIONS; i++)
-        if (wanted(op, operations[i].name))
-            operations[i].check(t);
+    for (int i = 0; i < num_operations; i++)
+        if (wanted(op, operations[i].test->name))
+            operations[i].test->check(t);
+}
+
+static bool has_fp32_kernel(const char *op)
+{
+    bool has = false;
+    for (int i = 0; i < num_operations; i++)
+        has |= wanted(op, operations[i].test->name) && operations[i].test->fp32_is_another_kernel;
+    return has;
 }
 
 // Open both queues, run, close. False: the backend does not do this here.
@@ -122,7 +107,7 @@ static void run_cuda(struct check *t, const struct options *o)
 {
     if (wanted(o->precision, "bf16"))
         run_on(t, o, SAM_PRECISION_BF16, 0, NULL);
-    if (wanted(o->precision, "fp32"))
+    if (o->precision ? wanted(o->precision, "fp32") : has_fp32_kernel(o->op))
         run_on(t, o, SAM_PRECISION_FP32, 0, NULL);
 }
 
@@ -141,26 +126,36 @@ static bool has_cuda(void)
 }
 
 // A mutant is the reference with one entry replaced, checked by that entry's check alone.
-static bool is_caught_at(const struct check *blank, int i, enum sam_precision precision)
+static bool is_caught_at(const struct check *blank, const struct operation *o,
+                         const struct mutant *m, enum sam_precision precision)
 {
     struct sam_ops table;
     struct check t = *blank;
-    t.label = mutants[i].name;
+    t.label = m->name;
     t.stop_at_first = true;
     sam_queue_open(&t.queue[CHECK_REF], SAM_BACKEND_REF, -1, SAM_PRECISION_FP32, 1, NULL, NULL);
     table = *t.queue[CHECK_REF].ops;
-    memcpy((char *) &table + mutants[i].entry, &mutants[i].fault, sizeof(mutants[i].fault));
+    memcpy((char *) &table + o->entry, &m->fault, sizeof(m->fault));
     t.queue[CHECK_NEW] = t.queue[CHECK_REF];
     t.queue[CHECK_NEW].ops = &table;
     t.queue[CHECK_NEW].precision = precision;
-    run_operations(&t, mutants[i].op);
+    o->test->check(&t);
     sam_queue_close(&t.queue[CHECK_REF]);
     return t.failed > 0;
 }
 
-static bool is_caught(const struct check *blank, int i)
+static int count_missed(const struct check *blank, const struct operation *o)
 {
-    return is_caught_at(blank, i, SAM_PRECISION_FP32) || is_caught_at(blank, i, SAM_PRECISION_BF16);
+    int missed = 0;
+    for (int i = 0; i < o->test->num_mutants; i++) {
+        const struct mutant *m = &o->test->mutants[i];
+        if (is_caught_at(blank, o, m, SAM_PRECISION_FP32) ||
+            is_caught_at(blank, o, m, SAM_PRECISION_BF16))
+            continue;
+        printf("MISSED %s of %s\n", m->name, o->test->name);
+        missed++;
+    }
+    return missed;
 }
 
 // The reference against itself must pass, also where it might round; every mutant must not.
@@ -175,27 +170,14 @@ static int selftest(const struct check *blank, const char *op)
     run_operations(&sane, op);
 
     int missed = 0, tried = 0;
-    for (int i = 0; i < num_mutants; i++) {
-        if (!wanted(op, mutants[i].op))
-            continue;
-        tried++;
-        if (!is_caught(blank, i)) {
-            printf("MISSED %s of %s\n", mutants[i].name, mutants[i].op);
-            missed++;
+    for (int i = 0; i < num_operations; i++)
+        if (wanted(op, operations[i].test->name)) {
+            missed += count_missed(blank, &operations[i]);
+            tried += operations[i].test->num_mutants;
         }
-    }
-    for (int i = 0; i < NUM_OPERATIONS; i++) {
-        int faults = 0;
-        for (int m = 0; m < num_mutants; m++)
-            faults += !strcmp(mutants[m].op, operations[i].name);
-        if (!faults) {
-            printf("MISSED no mutant of %s\n", operations[i].name);
-            missed++;
-        }
-    }
     printf("%d of %d mutants caught, %d of %d cases sane, seed %llu\n", tried - missed, tried,
            sane.cases - sane.failed, sane.cases, (unsigned long long) blank->seed);
-    return missed || sane.failed;
+    return missed || !tried || sane.failed;
 }
 
 static bool parse(int argc, char **argv, struct check *t, struct options *o)
@@ -208,6 +190,10 @@ static bool parse(int argc, char **argv, struct check *t, struct options *o)
             t->stop_at_first = true;
         else if (!strcmp(a, "--selftest"))
             o->selftest = true;
+        else if (!strcmp(a, "--fronts"))
+            o->fronts = true;
+        else if (!strncmp(a, "--vectors=", 10))
+            o->vectors = value;
         else if (!strcmp(a, "--backend=cuda"))
             o->backend = SAM_BACKEND_CUDA;
         else if (!strcmp(a, "--backend=cpu"))
@@ -241,6 +227,10 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0); // a crash must not swallow the name of its case
     if (o.selftest)
         return selftest(&t, o.op);
+    if (o.fronts)
+        return fronts_run(o.op);
+    if (o.vectors)
+        return vectors_run(o.vectors, o.op);
     if (o.backend == SAM_BACKEND_CUDA && !has_cuda())
         return SKIP;
     if (o.backend == SAM_BACKEND_CUDA)

@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "check.h"
+#include "test.h"
 
 static void run(struct check *t, enum sam_type out, bool in_place, int n, int pixels)
 {
@@ -24,7 +24,7 @@ static void run(struct check *t, enum sam_type out, bool in_place, int n, int pi
     check_done(t);
 }
 
-void check_mask_signal(struct check *t)
+static void check_mask_signal(struct check *t)
 {
     for (int i = 0; i < 12; i++)
         for (int bf16 = 0; bf16 < 2; bf16++)
@@ -34,3 +34,62 @@ void check_mask_signal(struct check *t)
     if (check_speed(t, "mask_signal_1024x1024"))
         run(t, SAM_F32, true, 1, 1024 * 1024);
 }
+
+// ---- the front
+
+static struct sam_mask_signal valid_mask_signal(void)
+{
+    return (struct sam_mask_signal) { f32(0, 2, 3, 4, 1), f32(1, 2, 3, 4, 1), i32(2, 1, 1, 1, 2),
+                                      20, -10 };
+}
+
+static void fronts_mask_signal(void)
+{
+    TAKES(mask_signal, (void) p);
+    TAKES(mask_signal, p->dst = p->src);
+    REFUSES(mask_signal, p->src.type = SAM_BF16, "src of type f32");
+    REFUSES(mask_signal, p->binary.c = 1, "binary");
+    REFUSES(mask_signal, p->binary.data = NULL, "binary");
+    REFUSES(mask_signal, p->dst.n = 1, "like");
+}
+
+// ---- what PyTorch computed
+
+static void vectors_mask_signal(struct vectors *v)
+{
+    sam_op_mask_signal(&v->queue, &(struct sam_mask_signal) {
+        vec_out(v, "dst"), vec_in(v, "src"), vec_ints(v, "binary"), vec_number(v, "scale"),
+        vec_number(v, "bias") });
+}
+
+// ---- faults
+
+COMMON(mask_signal, dst, binary)
+CHANGED(mask_signal, forgets_the_bias, m.bias = 0)
+CHANGED(mask_signal, never_binary, static int32_t zeros[8]; m.binary.data = zeros)
+CHANGED(mask_signal, always_binary, static int32_t ones[8] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+        m.binary.data = ones)
+
+// 0 counts as inside.
+static void mask_signal_not_strict(struct sam_queue *q, const struct sam_mask_signal *p)
+{
+    const size_t count = sam_count(&p->src) / p->src.n;
+    for (size_t i = 0; i < count * p->src.n; i++) {
+        const float logit = sam_load(&p->src, i);
+        const float signal = ref_count(&p->binary, (int) (i / count))
+                           ? logit >= 0 : ref_act(SAM_ACT_SIGMOID, logit);
+        sam_store(&p->dst, i, p->scale * signal + p->bias);
+    }
+}
+
+static const struct mutant mutants[] = {
+    COMMON_MUTANTS(mask_signal),
+    MUTANT(mask_signal, forgets_the_bias),
+    MUTANT(mask_signal, never_binary),
+    MUTANT(mask_signal, always_binary),
+    MUTANT(mask_signal, not_strict),
+};
+
+CUDA_FAULT("masks.cu", "(«v[k] > 0.0f => v[k] >= 0.0f» ? 1.0f")
+
+TEST(mask_signal, .vectors = vectors_mask_signal, .abs = 5e-6f, .rel = 1e-6f);

@@ -1,4 +1,5 @@
 #include "product.h"
+#include "test.h"
 
 static void run(struct check *t, const struct check_types *type, int n, int a_rows, int b_rows,
                 int c, enum check_factors factors)
@@ -24,7 +25,7 @@ static void run(struct check *t, const struct check_types *type, int n, int a_ro
     check_done(t);
 }
 
-void check_matmul(struct check *t)
+static void check_matmul(struct check *t)
 {
     static const int shapes[][3] = { { 1, 1, 1 }, { 4, 7, 3 }, { 3, 65, 17 }, { 4, 256, 32 },
                                      { 4, 513, 8 }, { 1, 100, 64 }, { 5, 130, 256 } };
@@ -39,3 +40,47 @@ void check_matmul(struct check *t)
         if (check_speed(t, "matmul_%s_4x65536x32", check_types[k].name))
             run(t, &check_types[k], 1, 4, 65536, 32, CHECK_ANY);
 }
+
+// ---- the front
+
+static struct sam_matmul valid_matmul(void)
+{
+    return (struct sam_matmul) { f32(0, 2, 1, 4, 7), f32(1, 2, 1, 4, 5), f32(2, 2, 1, 7, 5) };
+}
+
+static void fronts_matmul(void)
+{
+    TAKES(matmul, (void) p);
+    REFUSES(matmul, p->dst.type = SAM_BF16, "dst of type f32");
+    REFUSES(matmul, p->b.n = 1, "b.n");
+    REFUSES(matmul, p->b.c = 4, "b.c");
+    REFUSES(matmul, p->dst.c = 4, "dst");
+}
+
+// ---- what PyTorch computed
+
+static void vectors_matmul(struct vectors *v)
+{
+    sam_op_matmul(&v->queue, &(struct sam_matmul) { vec_out(v, "dst"), vec_in(v, "a"),
+                                                    vec_in(v, "b") });
+}
+
+// ---- faults
+
+COMMON(matmul, dst, b)
+CHANGED(matmul, repeats_the_first, for (int n = 0; n < m.a.n; n++) {
+    struct sam_matmul one = { sam_slice(p->dst, n), sam_slice(p->a, n), sam_slice(p->b, 0) };
+    sam_matmul_ref(q, &one);
+} return)
+
+static const struct mutant mutants[] = {
+    COMMON_MUTANTS(matmul),
+    MUTANT(matmul, repeats_the_first),
+};
+
+CUDA_FAULT("linear.cu",
+           "c0 += MATMUL_STEP) {\n"
+           "        «__syncthreads() => (void) 0»;")
+CUDA_FAULT("linear.cu", "is_row && «first + i < p.a_rows => true»)")
+
+TEST(matmul, .vectors = vectors_matmul, .abs = 1e-5f, .rel = 1e-6f);

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
+#include "test.h"
 
 enum { MAX_WORDS = 4096 };
 
@@ -399,7 +399,7 @@ static void run_many(struct check *t, int format, int width, int height, int obj
     run(t, s);
 }
 
-void check_paint(struct check *t)
+static void check_paint(struct check *t)
 {
     static const int sizes[][2] = { { 1, 1 }, { 2, 3 }, { 5, 2 }, { 64, 48 }, { 131, 67 },
                                     { 128, 16 }, { 300, 35 } };
@@ -425,3 +425,168 @@ void check_paint(struct check *t)
             run_many(t, f, 1920, 1080, 255);
     }
 }
+
+// ---- the front
+
+static struct sam_patch a_patch;
+static struct sam_overlay an_overlay;
+
+static struct sam_paint valid_paint(void)
+{
+    uint8_t *bytes = (uint8_t *) (front_room + 1024);
+    a_patch = (struct sam_patch) { .x = -3, .width = 33, .height = 4, .scale = 1, .first = 2 };
+    an_overlay = (struct sam_overlay) { 1, 2, 6, 3, .labels = { bytes, 9, 7, 9, 0 },
+                                        .num_patches = 1, .patches = &a_patch, .num_words = 10,
+                                        .bits = (void *) bytes };
+    return (struct sam_paint) {
+        { .format = SAM_PIXEL_I420, .width = 7, .height = 5,
+          .plane = { bytes, bytes + 100, bytes + 200 }, .stride = { 7, 4, 4 } }, &an_overlay };
+}
+
+static void fronts_paint(void)
+{
+    TAKES(paint, an_overlay.labels.data = NULL; an_overlay.num_patches = 0;
+          an_overlay.patches = NULL);
+    REFUSES(paint, p->frame.format = SAM_PIXEL_RGB, "is_paintable");
+    REFUSES(paint, p->frame.on_device = 1, "own_memory");
+    REFUSES(paint, an_overlay.labels.on_device = 1, "own_memory");
+    REFUSES(paint, an_overlay.width = 7, "x");
+    REFUSES(paint, an_overlay.line_width = 65, "SAM_MAX_LINE");
+    REFUSES(paint, an_overlay.num_words = 9, "bad_patches");
+    REFUSES(paint, a_patch.x = INT32_MIN; an_overlay.num_words = 99, "bad_patches");
+    REFUSES(paint, a_patch.scale = a_patch.width = INT32_MAX, "bad_patches");
+}
+
+// ---- faults
+
+// The reference, with an overlay that has been changed; and, after `;`, a frame.
+#define CHANGED_PAINT(name, ...)                                                               \
+    static void paint_##name(struct sam_queue *q, const struct sam_paint *p)                   \
+    {                                                                                          \
+        static struct sam_patch patch[SAM_MAX_PATCHES];                                        \
+        struct sam_overlay o = *p->overlay;                                                    \
+        struct sam_frame f = p->frame;                                                         \
+        if (o.num_patches)                                                                     \
+            memcpy(patch, o.patches, (size_t) o.num_patches * sizeof(*patch));                 \
+        o.patches = patch;                                                                     \
+        __VA_ARGS__;                                                                           \
+        sam_paint_ref(q, &(struct sam_paint) { f, &o });                                       \
+    }
+
+static void swap(struct sam_patch *a, struct sam_patch *b)
+{
+    const struct sam_patch was = *a;
+    *a = *b;
+    *b = was;
+}
+
+CHANGED_PAINT(forgets_a_patch, o.num_patches -= o.num_patches > 1)
+CHANGED_PAINT(turns_patches_round, for (int i = 0; i < o.num_patches / 2; i++)
+                                       swap(&patch[i], &patch[o.num_patches - 1 - i]))
+CHANGED_PAINT(forgets_a_bit, for (int i = 0; i < o.num_patches; i++)
+                                 patch[i].first -= patch[i].first > 0)
+CHANGED_PAINT(swaps_ink, for (int i = 0; i < o.num_patches; i++) patch[i].ink = patch[i].colour)
+CHANGED_PAINT(line_of_one_less, o.line_width -= o.line_width > 0)
+CHANGED_PAINT(area_of_one_less, o.width -= o.width > 1)
+CHANGED_PAINT(forgets_the_stride, if (f.height > 1) f.stride[0]--)
+CHANGED_PAINT(ignores_alpha, o.has_alpha = 0)
+CHANGED_PAINT(swaps_red_and_blue, f.format = f.format == SAM_PIXEL_RGBA   ? SAM_PIXEL_BGRA
+                                           : f.format == SAM_PIXEL_BGRA ? SAM_PIXEL_RGBA
+                                                                        : f.format)
+
+// What the area leaves out counts as another label: the area grows, painting does not.
+static void paint_lines_at_the_area(struct sam_queue *q, const struct sam_paint *p)
+{
+    struct sam_overlay o = *p->overlay;
+    sam_paint_ref(q, p);
+    if (o.x == 0 || !o.labels.data)
+        return;
+    o.width = 1;
+    sam_paint_ref(q, &(struct sam_paint) { p->frame, &o });
+}
+
+// The cell under the pixel instead of a vote.
+static void paint_nearest_label(struct sam_queue *q, const struct sam_paint *p)
+{
+    static uint8_t map[512 * 512];
+    struct sam_overlay o = *p->overlay;
+    struct sam_labels *l = &o.labels;
+    const int w = p->frame.width, h = p->frame.height;
+    for (int i = 0; l->data && w * h <= 512 * 512 && i < w * h; i++)
+        map[i] = l->data[(size_t) (i / w * l->height / h) * l->stride + i % w * l->width / w];
+    if (l->data && w * h <= 512 * 512)
+        *l = (struct sam_labels) { .data = map, .width = w, .height = h, .stride = w };
+    sam_paint_ref(q, &(struct sam_paint) { p->frame, &o });
+}
+
+// Chroma goes by the right one of two pixels.
+static void paint_chroma_of_odd(struct sam_queue *q, const struct sam_paint *p)
+{
+    struct sam_overlay o = *p->overlay;
+    sam_paint_ref(q, p);
+    if (p->frame.format != SAM_PIXEL_I420 || p->frame.width < 3 || o.x + o.width < p->frame.width)
+        return;
+    ((uint8_t *) (uintptr_t) p->frame.plane[1])[(p->frame.width - 1) / 2] ^= 1;
+}
+
+static void paint_writes_too_far(struct sam_queue *q, const struct sam_paint *p)
+{
+    const struct sam_frame *f = &p->frame;
+    sam_paint_ref(q, p);
+    ((uint8_t *) (uintptr_t) f->plane[0])[(size_t) (f->height - 1) * f->stride[0] +
+                                          (size_t) sam_frame_row_bytes(f, 0)] ^= 1;
+}
+
+static void paint_scribbles(struct sam_queue *q, const struct sam_paint *p)
+{
+    sam_paint_ref(q, p);
+    if (p->overlay->labels.data)
+        p->overlay->labels.data[0] ^= 1;
+}
+
+static const struct mutant mutants[] = {
+    MUTANT(paint, forgets_a_patch),
+    MUTANT(paint, turns_patches_round),
+    MUTANT(paint, forgets_a_bit),
+    MUTANT(paint, line_of_one_less),
+    MUTANT(paint, lines_at_the_area),
+    MUTANT(paint, nearest_label),
+    MUTANT(paint, area_of_one_less),
+    MUTANT(paint, swaps_ink),
+    MUTANT(paint, forgets_the_stride),
+    MUTANT(paint, swaps_red_and_blue),
+    MUTANT(paint, ignores_alpha),
+    MUTANT(paint, chroma_of_odd),
+    MUTANT(paint, writes_too_far),
+    MUTANT(paint, scribbles),
+};
+
+CUDA_FAULT("paint.cu", "= «v.cell + 1 < a.labels_h => true» ? upper + a.labels_stride")
+CUDA_FAULT("paint.cu", "sum0 = w0 + (l1 == l0 ? w1 : 0) + «(l2 == l0 ? w2 : 0) => 0»")
+CUDA_FAULT("paint.cu", "if («sum1 > best => sum1 >= best»)")
+CUDA_FAULT("paint.cu", "tile.x1 : «tile.x1 + a.line_width => tile.x1», a.x1)")
+CUDA_FAULT("paint.cu", "__syncthreads_or(«differs => 0»);")
+CUDA_FAULT("paint.cu",
+           "a.labels_h);\n"
+           "    «__syncthreads() => (void) 0»;")
+CUDA_FAULT("paint.cu", "up = max(«-a.line_width => 1 - a.line_width», a.y0 - y)")
+CUDA_FAULT("paint.cu", "right = min(a.line_width, «a.x1 - 1 - x => a.x1 - x»);")
+CUDA_FAULT("paint.cu", "p.y + p.height > «tile.y0 => tile.y0 + 1»;")
+CUDA_FAULT("paint.cu", "i = 32 * word + «lane => 31 - lane»;")
+CUDA_FAULT("paint.cu",
+           "patch_colour(a, p, py, px);\n"
+           "                    open &= «~(1u << k) => ~0u»;")
+CUDA_FAULT("paint.cu", "p.first + «row * words => row»")
+CUDA_FAULT("paint.cu", "a.is_aligned = «is_aligned(f) => true»;")
+CUDA_FAULT("paint.cu",
+           "if («i < n => true»)\n"
+           "                at[i]")
+CUDA_FAULT("paint.cu", "if (a.has_alpha && «s.byte(4 * k + 3) != 255 => false»)")
+CUDA_FAULT("paint.cu",
+           "if («!alpha => false»)\n"
+           "            return;\n"
+           "        set_byte(2 * i, m")
+CUDA_FAULT("paint.cu", "s.mix(2 * k + 1, colour[«2 * k => 2 * k + 1»], 2);")
+CUDA_FAULT("paint.cu", "(is_any(«colour + GROUP_W => colour», GROUP_W))")
+
+TEST(paint);

@@ -1,4 +1,4 @@
-#include "check.h"
+#include "test.h"
 
 static const struct {
     enum sam_pixel_format format;
@@ -64,7 +64,7 @@ static void run(struct check *t, enum sam_pixel_format format, int width, int he
     check_done(t);
 }
 
-void check_preprocess(struct check *t)
+static void check_preprocess(struct check *t)
 {
     static const int sides[] = { 1, 5, 32, 100 };
     for (int f = 0; f < NUM_FORMATS; f++) {
@@ -85,3 +85,102 @@ void check_preprocess(struct check *t)
             run(t, formats[f].format, 1920, 1080, 1024, 0, SAM_F32, 0);
     }
 }
+
+// ---- the front
+
+static struct sam_preprocess valid_preprocess(void)
+{
+    const uint8_t *bytes = (const uint8_t *) (front_room + 1024);
+    return (struct sam_preprocess) {
+        f32(0, 1, 8, 8, 3), { .format = SAM_PIXEL_I420, .width = 7, .height = 5,
+                              .plane = { bytes, bytes + 100, bytes + 200 },
+                              .stride = { 7, 4, 4 } } };
+}
+
+static void fronts_preprocess(void)
+{
+    TAKES(preprocess, (void) p);
+    TAKES(preprocess, p->frame.format = SAM_PIXEL_GRAY8; p->frame.plane[1] = NULL);
+    TAKES(preprocess, p->frame.format = SAM_PIXEL_NV12; p->frame.stride[1] = 8);
+    REFUSES(preprocess, p->frame.format = SAM_PIXEL_NV12; p->frame.stride[1] = 7, "row_bytes");
+    REFUSES(preprocess, p->frame.format = SAM_PIXEL_YUY2; p->frame.stride[0] = 15, "row_bytes");
+    REFUSES(preprocess, p->frame.format = SAM_PIXEL_P010; p->frame.stride[0] = 13, "row_bytes");
+    REFUSES(preprocess, p->frame.format = SAM_PIXEL_P010 + 1, "SAM_PIXEL_P010");
+    REFUSES(preprocess, p->frame.format = SAM_PIXEL_RGB; p->frame.stride[0] = 20, "row_bytes");
+    REFUSES(preprocess, p->frame.stride[0] = -7, "row_bytes");
+    REFUSES(preprocess, p->frame.plane[2] = NULL, "row_bytes");
+    REFUSES(preprocess, p->frame.width = 0, "width");
+    REFUSES(preprocess, p->frame.height = 16385, "height");
+    REFUSES(preprocess, p->frame.format = 99, "format");
+    REFUSES(preprocess, p->frame.colour.kr = 0.9f; p->frame.colour.kb = 0.2f, "kr");
+    REFUSES(preprocess, p->frame.colour.kb = __builtin_nanf(""), "kb");
+    REFUSES(preprocess, p->frame.colour.kr = -0.1f, "kr");
+    REFUSES(preprocess, p->dst.c = 4, "dst.c");
+    REFUSES(preprocess, p->dst.n = 2, "dst.n");
+}
+
+// ---- what PyTorch computed
+
+static void vectors_preprocess(struct vectors *v)
+{
+    struct sam_preprocess p = { .dst = vec_out(v, "dst"),
+                                .frame = { .format = vec_int(v, "format"),
+                                           .width = vec_int(v, "width"),
+                                           .height = vec_int(v, "height"),
+                                           .colour = { vec_number(v, "kr"), vec_number(v, "kb"),
+                                                       vec_int(v, "full") } } };
+    for (int i = 0; i < 3; i++) {
+        const char *const names[] = { "plane0", "plane1", "plane2" };
+        const struct sam_tensor plane = vec_in(v, names[i]);
+        uint8_t *bytes = plane.data ? vec_keep(v, sam_count(&plane)) : NULL;
+        for (size_t k = 0; bytes && k < sam_count(&plane); k++)
+            bytes[k] = (uint8_t) sam_load(&plane, k);
+        p.frame.plane[i] = bytes;
+        p.frame.stride[i] = plane.c;
+    }
+    sam_op_preprocess(&v->queue, &p);
+}
+
+// ---- faults
+
+static enum sam_pixel_format swap_format(enum sam_pixel_format format)
+{
+    return format == SAM_PIXEL_RGB  ? SAM_PIXEL_BGR
+         : format == SAM_PIXEL_BGRA ? SAM_PIXEL_RGBA : format;
+}
+
+CHANGED(preprocess, ignores_the_matrix, m.frame.colour.kr = 0.299f; m.frame.colour.kb = 0.114f)
+CHANGED(preprocess, ignores_the_range, m.frame.colour.full_range = 1)
+CHANGED(preprocess, swaps_red_and_blue, m.frame.format = swap_format(m.frame.format))
+CHANGED(preprocess, forgets_the_stride, if (m.frame.height > 1) m.frame.stride[0]--)
+CHANGED(preprocess, drops_the_last_row, m.frame.height -= m.frame.height > 2)
+CHANGED(preprocess, writes_too_far, sam_preprocess_ref(q, p);
+        ((uint8_t *) p->dst.data)[sam_tensor_bytes(&p->dst)] ^= 1; return)
+CHANGED(preprocess, scribbles, sam_preprocess_ref(q, p);
+        ((uint8_t *) (uintptr_t) p->frame.plane[0])[0] ^= 1; return)
+
+// Shifts chroma by a pixel where the frame's width is odd.
+static void preprocess_rounds_chroma_up(struct sam_queue *q, const struct sam_preprocess *p)
+{
+    struct sam_preprocess m = *p;
+    if (m.frame.format == SAM_PIXEL_I420 && m.frame.width > 2)
+        m.frame.plane[1]++;
+    sam_preprocess_ref(q, &m);
+}
+
+static const struct mutant mutants[] = {
+    MUTANT(preprocess, ignores_the_matrix),
+    MUTANT(preprocess, ignores_the_range),
+    MUTANT(preprocess, swaps_red_and_blue),
+    MUTANT(preprocess, forgets_the_stride),
+    MUTANT(preprocess, drops_the_last_row),
+    MUTANT(preprocess, writes_too_far),
+    MUTANT(preprocess, scribbles),
+    MUTANT(preprocess, rounds_chroma_up),
+};
+
+CUDA_FAULT("preprocess.cu", "(cb - «128.0f => 127.0f»)")
+CUDA_FAULT("preprocess.cu", "y < «v.hi => v.hi - 1»; y++")
+CUDA_FAULT("preprocess.cu", "at[1] + «at[0] => at[1]» * (1.0f / 256)")
+
+TEST(preprocess, .vectors = vectors_preprocess, .abs = 2e-4f);

@@ -1,4 +1,4 @@
-#include "check.h"
+#include "test.h"
 
 static void run(struct check *t, bool antialias, int n, const int *from, const int *to, int c)
 {
@@ -17,7 +17,7 @@ static void run(struct check *t, bool antialias, int n, const int *from, const i
     check_done(t);
 }
 
-void check_resize(struct check *t)
+static void check_resize(struct check *t)
 {
     static const int sizes[][2] = { { 1, 1 }, { 2, 3 }, { 7, 5 }, { 16, 16 }, { 16, 29 },
                                     { 13, 31 }, { 64, 64 } };
@@ -34,3 +34,61 @@ void check_resize(struct check *t)
             run(t, antialias, 1, antialias ? high : low, antialias ? low : high, 1);
     }
 }
+
+// ---- the front
+
+static struct sam_resize valid_resize(void)
+{
+    return (struct sam_resize) { f32(0, 2, 6, 8, 3), f32(1, 2, 5, 4, 3), true };
+}
+
+static void fronts_resize(void)
+{
+    TAKES(resize, (void) p);
+    REFUSES(resize, p->src.type = SAM_BF16, "src of type f32");
+    REFUSES(resize, p->dst.type = SAM_BF16, "dst of type f32");
+    REFUSES(resize, p->src.n = 1, "src.n");
+    REFUSES(resize, p->src.c = 1, "src.c");
+    REFUSES(resize, p->dst.data = p->src.data, "apart in memory");
+}
+
+// ---- what PyTorch computed
+
+static void vectors_resize(struct vectors *v)
+{
+    sam_op_resize(&v->queue, &(struct sam_resize) { vec_out(v, "dst"), vec_in(v, "src"),
+                                                    vec_int(v, "antialias") });
+}
+
+// ---- faults
+
+COMMON(resize, dst, src)
+CHANGED(resize, ignores_antialias, m.antialias = false)
+CHANGED(resize, always_antialiases, m.antialias = true)
+
+// Corners aligned.
+static void resize_aligns_corners(struct sam_queue *q, const struct sam_resize *p)
+{
+    const struct sam_tensor *s = &p->src, *d = &p->dst;
+    sam_resize_ref(q, p);
+    for (size_t i = 0; i < sam_count(d) && d->w > 1 && s->w > 1 && s->h == d->h; i++) {
+        const size_t row = i / d->c, x = row % d->w, y = row / d->w;
+        const float at = (float) x * (float) (s->w - 1) / (float) (d->w - 1);
+        const size_t x0 = (size_t) at, x1 = x0 + 1 < (size_t) s->w ? x0 + 1 : x0;
+        const float a = sam_load(s, (y * s->w + x0) * d->c + i % d->c);
+        const float b = sam_load(s, (y * s->w + x1) * d->c + i % d->c);
+        sam_store(d, i, a + (at - (float) x0) * (b - a));
+    }
+}
+
+static const struct mutant mutants[] = {
+    COMMON_MUTANTS(resize),
+    MUTANT(resize, ignores_antialias),
+    MUTANT(resize, always_antialiases),
+    MUTANT(resize, aligns_corners),
+};
+
+CUDA_FAULT("sample.cuh", "min(lo + 1, «in - 1 => in»)")
+CUDA_FAULT("sample.cuh", "fmaxf(scale, «1.0f => 0.5f»)")
+
+TEST(resize, .vectors = vectors_resize, .abs = 5e-5f, .rel = 1e-6f);

@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "check.h"
+#include "test.h"
 
 static void run(struct check *t, const struct check_types *type, int n, int rows, int table_rows,
                 int c, bool limited, bool in_place)
@@ -23,7 +23,7 @@ static void run(struct check *t, const struct check_types *type, int n, int rows
     check_done(t);
 }
 
-void check_rope(struct check *t)
+static void check_rope(struct check *t)
 {
     static const int channels[] = { 2, 4, 6, 34, 64, 128, 256 };
     for (int k = 0; k < 4; k++)
@@ -40,3 +40,60 @@ void check_rope(struct check *t)
     if (check_speed(t, "rope_bf16_28736x256"))
         run(t, &check_types[1], 1, 28736, 4096, 256, false, true);
 }
+
+// ---- the front
+
+static struct sam_rope valid_rope(void)
+{
+    return (struct sam_rope) { f32(0, 2, 1, 4, 6), f32(1, 2, 1, 4, 6), f32(2, 1, 1, 3, 6),
+                               i32(3, 1, 1, 1, 2) };
+}
+
+static void fronts_rope(void)
+{
+    TAKES(rope, (void) p);
+    TAKES(rope, p->dst = p->src; p->num_rotated.data = NULL);
+    REFUSES(rope, p->table.c = 4, "table.c");
+    REFUSES(rope, p->table.type = SAM_BF16, "table of type f32");
+    REFUSES(rope, p->table.n = 2, "table.n");
+    REFUSES(rope, p->src.c = p->dst.c = p->table.c = 5, "src.c");
+    REFUSES(rope, p->dst.w = 3, "like");
+    REFUSES(rope, p->num_rotated.c = 1, "num_rotated");
+}
+
+// ---- what PyTorch computed
+
+static void vectors_rope(struct vectors *v)
+{
+    sam_op_rope(&v->queue, &(struct sam_rope) { vec_out(v, "dst"), vec_in(v, "src"),
+                                                vec_in(v, "table"), vec_ints(v, "num_rotated") });
+}
+
+// ---- faults
+
+COMMON(rope, dst, table)
+CHANGED(rope, rotates_all, m.num_rotated = without(m.num_rotated))
+CHANGED(rope, turns_back, m.table = negated(&p->table, 1, 2))
+
+// One running count of rows instead of one per n.
+static void rope_goes_on_counting(struct sam_queue *q, const struct sam_rope *p)
+{
+    struct sam_rope m = *p;
+    if (!p->num_rotated.data) {
+        m.src.w *= m.src.n, m.dst.w *= m.dst.n;
+        m.src.n = m.dst.n = 1;
+    }
+    sam_rope_ref(q, &m);
+}
+
+static const struct mutant mutants[] = {
+    COMMON_MUTANTS(rope),
+    MUTANT(rope, rotates_all),
+    MUTANT(rope, turns_back),
+    MUTANT(rope, goes_on_counting),
+};
+
+CUDA_FAULT("rope.cu", "re * sine + «im * cosine => im * sine»;")
+CUDA_FAULT("rope.cu", "«(int) row < num_rotated[n] => (int) row <= num_rotated[n]»)")
+
+TEST(rope, .vectors = vectors_rope, .abs = 2e-6f, .rel = 1e-6f);

@@ -1,7 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "check.h"
+#include "test.h"
 
 struct shape {
     int n, queries, maps, loose, side, d, m;
@@ -97,7 +97,7 @@ static void run(struct check *t, const struct check_types *type, const struct sh
     free(room);
 }
 
-void check_rope_attention(struct check *t)
+static void check_rope_attention(struct check *t)
 {
     if (!t->queue[CHECK_NEW].ops->rope_attention)
         return; // never the fast way on this backend: it has none
@@ -116,3 +116,54 @@ void check_rope_attention(struct check *t)
                             real[i].queries, real[i].maps, real[i].d, real[i].m))
                 run(t, &check_types[k], &real[i], CALM);
 }
+
+// ---- the front
+
+static struct sam_rope_attention valid_rope_attention(void)
+{
+    return (struct sam_rope_attention) {
+        f32(0, 2, 1, 4, 2), f32(1, 2, 1, 4, 8), f32(2, 2, 1, 9, 2), f32(3, 2, 1, 9, 2),
+        f32(4, 1, 1, 3, 8), f32(5, 1, 1, 3, 4), i32(6, 1, 1, 1, 2), i32(7, 1, 1, 1, 2), 0.5f,
+        (void *) valid_rope_attention,
+    };
+}
+
+static void fronts_rope_attention(void)
+{
+    TAKES(rope_attention, (void) p);
+    TAKES(rope_attention, p->q.type = SAM_BF16; p->keys.type = SAM_BF16);
+    REFUSES(rope_attention, p->weight.w = 2, "weight");
+    REFUSES(rope_attention, p->weight.type = SAM_BF16, "weight of type f32");
+    REFUSES(rope_attention, p->axis.c = 8, "axis");
+    REFUSES(rope_attention, p->axis.n = 2, "axis");
+    REFUSES(rope_attention, p->keys.c = 3, "p->keys.c % 2");
+    REFUSES(rope_attention, p->q.c = 6, "p->q.c % 4");
+    REFUSES(rope_attention, p->values.w = 8, "same_map");
+    REFUSES(rope_attention, p->keys.n = p->values.n = 1, "p->keys.n == p->q.n");
+    REFUSES(rope_attention, p->dst.c = 8, "p->dst.c");
+    REFUSES(rope_attention, p->values.c = p->dst.c = 4, "p->values.c == p->keys.c");
+    REFUSES(rope_attention, p->room = NULL, "p->room");
+    REFUSES(rope_attention, p->num_keys.c = 1, "num_keys");
+    REFUSES(rope_attention, p->num_rotated.data = NULL, "num_rotated");
+    REFUSES(rope_attention, p->scale = 0, "p->scale > 0");
+    REFUSES(rope_attention, p->dst.data = p->q.data, "apart in memory");
+}
+
+// ---- faults
+
+COMMON(rope_attention, dst, weight)
+CHANGED(rope_attention, negates_the_bias,
+        m.weight = negated(&p->weight, sam_count(&p->weight) - p->weight.c, 1))
+CHANGED(rope_attention, turns_back, m.axis = negated(&p->axis, 1, 2))
+CHANGED(rope_attention, turns_all, m.num_rotated = m.num_keys)
+CHANGED(rope_attention, wrong_scale, m.scale *= 1.05f)
+
+static const struct mutant mutants[] = {
+    COMMON_MUTANTS(rope_attention),
+    MUTANT(rope_attention, negates_the_bias),
+    MUTANT(rope_attention, turns_back),
+    MUTANT(rope_attention, turns_all),
+    MUTANT(rope_attention, wrong_scale),
+};
+
+TEST(rope_attention);

@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "check.h"
+#include "test.h"
 
 struct shape {
     int n, h, w, heads, dim, window;
@@ -57,7 +57,7 @@ static void run(struct check *t, const struct check_types *type, const struct sh
     check_done(t);
 }
 
-void check_window_attention(struct check *t)
+static void check_window_attention(struct check *t)
 {
     for (int k = 0; k < 4; k++)
         for (int i = 0; i < NUM_SHAPES; i++)
@@ -75,3 +75,89 @@ void check_window_attention(struct check *t)
                             real[i].pool ? "_pool" : ""))
                 run(t, &check_types[k], &real[i], 1.5f);
 }
+
+// ---- the front
+
+static struct sam_window_attention valid_window_attention(void)
+{
+    return (struct sam_window_attention) { f32(0, 2, 3, 4, 6), f32(1, 2, 3, 4, 18),
+                                           f32(2, 1, 1, 1, 18), 2, 2, false };
+}
+
+static void fronts_window_attention(void)
+{
+    TAKES(window_attention, (void) p);
+    TAKES(window_attention, p->window = 0);
+    TAKES(window_attention, p->qkv = f32(1, 1, 6, 8, 18); p->dst.n = 1; p->pool = true);
+    REFUSES(window_attention, p->qkv = f32(1, 1, 6, 8, 18); p->dst.n = 1; p->pool = true;
+            p->window = 3, "window");
+    REFUSES(window_attention, p->qkv = f32(1, 1, 7, 8, 18); p->dst.n = 1; p->pool = true, "qkv.h");
+    REFUSES(window_attention, p->pool = true, "qkv.h");
+    REFUSES(window_attention, p->qkv.h = 4; p->qkv.w = 3, "same_map");
+    REFUSES(window_attention, p->heads = 0, "heads");
+    REFUSES(window_attention, p->heads = 4, "heads");
+    REFUSES(window_attention, p->window = -1, "window");
+    REFUSES(window_attention, p->pad.c = 6, "pad");
+    REFUSES(window_attention, p->pad.data = NULL, "pad");
+    REFUSES(window_attention, p->qkv.c = 12, "qkv.c");
+    REFUSES(window_attention, p->dst = f32(0, 1, 1, 1, 1026); p->qkv = f32(4, 1, 1, 1, 3078);
+            p->pad = f32(8, 1, 1, 1, 3078); p->heads = 1, "SAM_MAX_HEAD_DIM");
+}
+
+// ---- what PyTorch computed
+
+static void vectors_window_attention(struct vectors *v)
+{
+    sam_op_window_attention(&v->queue, &(struct sam_window_attention) {
+        .dst = vec_out(v, "dst"), .qkv = vec_in(v, "qkv"), .pad = vec_in(v, "pad"),
+        .heads = vec_int(v, "heads"), .window = vec_int(v, "window"),
+        .pool = vec_int(v, "pool") });
+}
+
+// ---- faults
+
+COMMON(window_attention, dst, qkv)
+CHANGED(window_attention, pads_with_zeros, static float zeros[4096];
+        if (m.qkv.c <= 4096) m.pad.data = zeros)
+CHANGED(window_attention, window_of_one_more, m.window += m.window > 0 && !m.pool)
+CHANGED(window_attention, forgets_windows, m.window = 0)
+CHANGED(window_attention, one_head, m.heads = 1)
+
+// The first of each cell instead of the largest.
+static void window_attention_forgets_to_pool(struct sam_queue *q,
+                                             const struct sam_window_attention *p)
+{
+    sam_window_attention_ref(q, p);
+    if (!p->pool || p->dst.h > 8)
+        return;
+    static float room[32 * 32 * 1024];
+    struct sam_window_attention m = *p;
+    m.pool = false;
+    m.dst = (struct sam_tensor) { room, SAM_F32, p->qkv.n, p->qkv.h, p->qkv.w, p->dst.c };
+    sam_window_attention_ref(q, &m);
+    const struct sam_tensor *d = &p->dst;
+    for (size_t i = 0; i < sam_count(d); i++) {
+        const size_t row = i / d->c, x = row % d->w, y = row / d->w % d->h, n = row / d->w / d->h;
+        const size_t from = (n * m.dst.h + 2 * y) * m.dst.w + 2 * x;
+        sam_store(d, i, sam_load(&m.dst, from * d->c + i % d->c));
+    }
+}
+
+static const struct mutant mutants[] = {
+    COMMON_MUTANTS(window_attention),
+    MUTANT(window_attention, pads_with_zeros),
+    MUTANT(window_attention, window_of_one_more),
+    MUTANT(window_attention, forgets_windows),
+    MUTANT(window_attention, one_head),
+    MUTANT(window_attention, forgets_to_pool),
+};
+
+CUDA_FAULT("attention_tensor.cu",
+           "load_ready<S::DV>(to->v[r], a, a.v, valid, «v_row => max(v_row, 0)»")
+CUDA_FAULT("attention_tensor.cu", "row / half * 2 * a.map_w + «row % half * 2 => row % half»;")
+CUDA_FAULT("attention.cuh", "a.width + «i % a.width => i / a.width»;")
+CUDA_FAULT("attention.cuh", "a.pad[«which => 1» * a.heads")
+CUDA_FAULT("attention.cuh", "load_one(a.q, «(below + 1) => below» * a.q_step")
+
+TEST(window_attention, .vectors = vectors_window_attention, .abs = 5e-6f, .rel = 1e-6f,
+     .fp32_is_another_kernel = true);
