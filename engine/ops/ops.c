@@ -302,6 +302,8 @@ void sam_op_rope_attention(struct sam_queue *q, const struct sam_rope_attention 
     require(is_per_object(&p->num_keys, p->q.n) && is_per_object(&p->num_rotated, p->q.n));
     require(p->scale > 0);
     require(q->ops->rope_attention && p->room);
+    require(!q->ops->rope_attention_room
+            || sam_op_rope_attention_room(q, p->q.c, p->keys.c, p->axis.w, p->q.n, p->keys.w) > 0);
     q->ops->rope_attention(q, p);
 }
 

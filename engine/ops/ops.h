@@ -160,7 +160,7 @@ struct sam_rope {
 // (1, 1, m + 1, d), axis F32 (1, 1, side, d / 2); num_keys, num_rotated: I32 (1, 1, 1, n), in
 // 1 .. Tk and 0 .. num_keys; scale > 0; m even, d a multiple of 4.
 // room: scratch of sam_op_rope_attention_room() bytes. Models ask that first: 0 where it is not the
-// fast way, and a linear, a rope and an attention do the same.
+// fast way, and a linear, a rope and an attention do the same; this operation is refused there.
 struct sam_rope_attention {
     struct sam_tensor dst, q, keys, values;
     struct sam_tensor weight, axis;

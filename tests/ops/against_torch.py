@@ -401,11 +401,37 @@ def feed_forward(c):
               x=x + F.linear(hidden, down.double(), down_bias.double()))
 
 
+def rope_attention(c):
+    """In f64, by sam_rope's rule: complex numbers, the angle of place (y, x) being [x | y] steps."""
+    for queries, side, maps, loose, d, m in ((3, 4, 1, 2, 8, 4), (5, 5, 2, 1, 12, 6)):
+        queries, side = queries * c.size(1, 5), side * c.size(1, 3)
+        n, scale, places = 2, 0.2, side * side
+        tokens = maps * places + loose
+        q, keys, values = c.randn(n, queries, d), c.randn(n, tokens, m), c.randn(n, tokens, m)
+        weight, steps = c.randn(m + 1, d), c.randn(d // 4) * 2
+        rotated = torch.tensor([maps * places, places - 1])
+        count = torch.tensor([tokens, maps * places])
+        angle = torch.arange(side)[:, None] * steps
+        axis = torch.stack((angle.cos(), angle.sin()), -1).reshape(side, d // 2)
+        wide = angle.double()
+        table = torch.cat((wide.repeat(side, 1), wide.repeat_interleave(side, 0)), 1)
+        turn = torch.polar(torch.ones_like(table), table).repeat(maps + 1, 1)[:tokens]
+        plain = F.linear(keys.double(), weight[:m].double().T, weight[m].double())
+        turned = torch.view_as_complex(plain.reshape(n, tokens, -1, 2)) * turn
+        turned = torch.view_as_real(turned).reshape(n, tokens, d)
+        at = torch.arange(tokens)[None]
+        k = torch.where((at < rotated[:, None])[..., None], turned, plain)
+        score = (scale * q.double() @ k.transpose(1, 2)).masked_fill((at >= count[:, None])[:, None], -np.inf)
+        dst = torch.softmax(score, -1) @ values.double()
+        c.add('rope_attention', q=q[:, None], keys=keys[:, None], values=values[:, None], weight=weight, axis=axis,
+              num_keys=count, num_rotated=rotated, scale=scale, dst=dst[:, None])
+
+
 def make(seed, big):
     c = Cases(seed, big)
     for part in (copies, norms, products, convolutions, window_attention, attention, rope, images,
                  masks_and_memory, frames, draw_masks, fill_holes, wide_frames, topk,
-                 feed_forward):
+                 feed_forward, rope_attention):
         part(c)
     return c.tensors
 

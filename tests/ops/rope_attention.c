@@ -128,8 +128,19 @@ static struct sam_rope_attention valid_rope_attention(void)
     };
 }
 
+static size_t no_room(const struct sam_queue *q, int d, int m, int side, int n, int Tk)
+{
+    return 0;
+}
+
 static void fronts_rope_attention(void)
 {
+    const struct sam_ops *all = front_queue.ops;
+    struct sam_ops slow = *all;
+    slow.rope_attention_room = no_room;
+    front_queue.ops = &slow;
+    REFUSES(rope_attention, (void) p, "sam_op_rope_attention_room");
+    front_queue.ops = all;
     TAKES(rope_attention, (void) p);
     TAKES(rope_attention, p->q.type = SAM_BF16; p->keys.type = SAM_BF16);
     REFUSES(rope_attention, p->weight.w = 2, "weight");
@@ -149,6 +160,19 @@ static void fronts_rope_attention(void)
     REFUSES(rope_attention, p->dst.data = p->q.data, "apart in memory");
 }
 
+// ---- what PyTorch computed
+
+static void vectors_rope_attention(struct vectors *v)
+{
+    const struct sam_tensor q = vec_in(v, "q"), keys = vec_in(v, "keys"), axis = vec_in(v, "axis");
+    const size_t bytes = sam_op_rope_attention_room(&v->queue, q.c, keys.c, axis.w, q.n, keys.w);
+    sam_op_rope_attention(&v->queue, &(struct sam_rope_attention) {
+        .dst = vec_out(v, "dst"), .q = q, .keys = keys, .values = vec_in(v, "values"),
+        .weight = vec_in(v, "weight"), .axis = axis, .num_keys = vec_ints(v, "num_keys"),
+        .num_rotated = vec_ints(v, "num_rotated"), .scale = vec_number(v, "scale"),
+        .room = vec_keep(v, bytes) });
+}
+
 // ---- faults
 
 COMMON(rope_attention, dst, weight)
@@ -166,4 +190,4 @@ static const struct mutant mutants[] = {
     MUTANT(rope_attention, wrong_scale),
 };
 
-TEST(rope_attention);
+TEST(rope_attention, .vectors = vectors_rope_attention, .abs = 5e-6f, .rel = 1e-6f);
