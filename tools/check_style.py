@@ -39,6 +39,10 @@ FOREIGN = [(re.compile(r'#include <cu(da|blas)'), ['cuda', 'tests'], 'CUDA outsi
            (re.compile(r'#include .*dnnl'), ['tests/bench'], 'oneDNN outside tests/bench/')]
 TABLE = re.compile(r'\b(ops|device)->\w|include "device/device\.h"')  # a backend's
 TABLE_USERS = ('engine/device/', 'engine/ops/', 'cuda/', 'tests/')
+# The engine is C11, but for the vectors of ops/cpu and two macros that are empty for other compilers.
+EXTENSION = re.compile(r'__attribute__|__builtin_|\b(__)?typeof|__extension__|__asm|__int128|\(\{')
+EXTENDED = ('engine/ops/cpu/', 'cuda/', 'gst/', 'tests/', 'tools/', 'pipelines/')
+EXTENSION_MACRO = re.compile(r'#define SAM_(API|PRINTF\(f, v\)) __attribute__')
 FORBIDDEN = re.compile(r'\b(abort|exit|printf|puts)\s*\(')  # in libraries
 LIBRARIES = ('engine', 'cuda', 'gst')
 WIDTH = {'gst': 80}
@@ -99,6 +103,8 @@ def check_line(rel, here, line, home, root):
         yield f'{FORBIDDEN.search(code).group(1)} in a library'
     if rel.startswith('engine/') and not rel.startswith(TABLE_USERS) and TABLE.search(code):
         yield "looks into a backend's table"
+    if not rel.startswith(EXTENDED) and EXTENSION.search(code) and not EXTENSION_MACRO.match(line):
+        yield f'{EXTENSION.search(code).group()} is not C11'
     m = re.match(r'#include "(.+)"', line)
     if m and pathlib.Path(m[1]).name in home:
         there = floor(home[pathlib.Path(m[1]).name].relative_to(root).as_posix())
@@ -134,6 +140,10 @@ def selftest():
         'engine/track/j.c': ('    q->ops->copy(q, p);\n', "backend's table"),
         'engine/model/k.c': ('#include "device/device.h"\n', "backend's table"),
         'engine/ops/l.c': ('    q->ops->copy(q, p);\n', None),
+        'engine/net/m.c': ('    int x __attribute__((unused));\n', 'is not C11'),
+        'engine/net/n.c': ('    return __builtin_clz(x);\n', 'is not C11'),
+        'engine/base/o.h': ('#define SAM_PRINTF(f, v) __attribute__((format(printf, f, v)))\n', None),
+        'engine/ops/cpu/p.c': ('    __builtin_prefetch(p);\n', None),
     }
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)

@@ -8,21 +8,27 @@
 
 #include "samtrack/samtrack.h"
 
+// A function that takes a printf format as argument f and its values from argument v on (0: as a
+// va_list): compilers that can, check calls of it.
+#if defined(__GNUC__)
+#define SAM_PRINTF(f, v) __attribute__((format(printf, f, v)))
+#else
+#define SAM_PRINTF(f, v)
+#endif
+
 struct sam_log {
     void (*write)(void *priv, enum sam_log_level level, const char *line);
     void *priv;
 };
 
 void sam_log(const struct sam_log *log, enum sam_log_level level, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+    SAM_PRINTF(3, 4);
 
 // Write the sentence into *error (which may be NULL) and return status, so that a failing
 // function can end in: return sam_fail(error, SAM_EIO, "...", ...);
 // No argument may point into *error.
-int sam_fail(struct sam_error *error, int status, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-int sam_fail_va(struct sam_error *error, int status, const char *fmt, va_list ap)
-    __attribute__((format(printf, 3, 0)));
+int sam_fail(struct sam_error *error, int status, const char *fmt, ...) SAM_PRINTF(3, 4);
+int sam_fail_va(struct sam_error *error, int status, const char *fmt, va_list ap) SAM_PRINTF(3, 0);
 
 // How many of a text's bytes to quote so that they are at most `most` (1 or more) and cut no UTF-8
 // character, for "%.*s". Only `bytes` of text are looked at.

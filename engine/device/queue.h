@@ -60,7 +60,7 @@ bool sam_queue_holds(struct sam_queue *q, const void *p);
 
 // Record a failure, unless one is recorded already: the first is the cause, the rest its echoes.
 void sam_queue_fail(struct sam_queue *q, int status, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+    SAM_PRINTF(3, 4);
 
 // Wait until all is done. Returns and clears the sticky failure; its sentence goes to *error.
 int sam_queue_finish(struct sam_queue *q, struct sam_error *error);

@@ -102,7 +102,6 @@ static int open_model(struct sam_tracker *t, struct sam_error *error)
 // On an open queue.
 static int open_tracker(struct sam_tracker *t, struct sam_error *error)
 {
-    VISIT(t);
     int status = open_model(t, error);
 
     if (status)
@@ -148,8 +147,11 @@ int sam_tracker_open(sam_tracker **out, const struct sam_params *params, struct 
     status = find_model(t->file, sizeof(t->file), &t->params, error);
     if (!status)
         status = sam_queue_open_for(&t->queue, &t->params, false, error);
-    if (!status)
+    if (!status) {
+        sam_queue_enter(&t->queue);
         status = open_tracker(t, error);
+        sam_queue_leave(&t->queue);
+    }
     if (status) {
         sam_tracker_close(&t);
         return status;

@@ -185,15 +185,6 @@ struct sam_tracker {
 // Which turn of a frame a stage belongs to.
 enum sam_turn { SAM_TURN_FRAME, SAM_TURN_TRACK, SAM_TURN_PROMPT };
 
-// ---- visit.c: the queue is current for the calling thread until the end of the function that
-// says VISIT.
-
-struct sam_queue *sam_visit_begin(struct sam_tracker *t);
-void sam_visit_end(struct sam_queue **q);
-
-#define VISIT(t) \
-    struct sam_queue *visited __attribute__((cleanup(sam_visit_end), unused)) = sam_visit_begin(t)
-
 // ---- plan.c
 
 // Objects run at once: enough rows to keep the device busy, no more scratch than that needs.

@@ -9,7 +9,7 @@ const char *sam_version(void)
     return SAM_VERSION;
 }
 
-// ---- Objects.
+// ---- What is current for the calling thread, within each public call.
 
 static int check_alive(const struct sam_tracker *t, struct sam_error *error)
 {
@@ -20,6 +20,24 @@ static int check_alive(const struct sam_tracker *t, struct sam_error *error)
                         t->broken_error.text);
     return SAM_OK;
 }
+
+// After SAM_OK the call must end in leave().
+static int enter(struct sam_tracker *t, struct sam_error *error)
+{
+    const int status = check_alive(t, error);
+
+    if (!status)
+        sam_queue_enter(&t->queue);
+    return status;
+}
+
+static int leave(struct sam_tracker *t, int status)
+{
+    sam_queue_leave(&t->queue);
+    return status;
+}
+
+// ---- Objects.
 
 // The first failure of the queue ends the tracker: its state can no longer be trusted.
 static int finish(struct sam_tracker *t, struct sam_error *error)
@@ -104,15 +122,12 @@ static int append(struct sam_tracker *t, struct sam_tracked *o, const struct sam
     return SAM_OK;
 }
 
-int sam_tracker_prompt(sam_tracker *t, const struct sam_prompt *prompt, uint64_t *id,
+static int give_prompt(struct sam_tracker *t, const struct sam_prompt *prompt, uint64_t *id,
                        struct sam_error *error)
 {
-    VISIT(t);
     struct sam_tracked *o;
-    int status = check_alive(t, error);
+    int status;
 
-    if (status)
-        return status;
     if (!prompt)
         return sam_fail(error, SAM_EINVAL, "prompt is NULL");
     o = prompt->id ? find_object(t, prompt->id) : free_slot(t);
@@ -135,28 +150,40 @@ int sam_tracker_prompt(sam_tracker *t, const struct sam_prompt *prompt, uint64_t
     return SAM_OK;
 }
 
-int sam_tracker_remove(sam_tracker *t, uint64_t id, struct sam_error *error)
+int sam_tracker_prompt(sam_tracker *t, const struct sam_prompt *prompt, uint64_t *id,
+                       struct sam_error *error)
 {
-    VISIT(t);
-    const int status = check_alive(t, error);
-    struct sam_tracked *o = status ? NULL : find_object(t, id);
+    const int status = enter(t, error);
 
-    if (status)
-        return status;
+    return status ? status : leave(t, give_prompt(t, prompt, id, error));
+}
+
+static int remove_object(struct sam_tracker *t, uint64_t id, struct sam_error *error)
+{
+    struct sam_tracked *o = find_object(t, id);
+
     if (!o)
         return unknown_id(id, error);
     end_object(t, o);
     return SAM_OK;
 }
 
+int sam_tracker_remove(sam_tracker *t, uint64_t id, struct sam_error *error)
+{
+    const int status = enter(t, error);
+
+    return status ? status : leave(t, remove_object(t, id, error));
+}
+
 void sam_tracker_clear(sam_tracker *t)
 {
-    VISIT(t);
-    if (!t || !t->mem.host.objects)
+    if (!t)
         return;
+    sam_queue_enter(&t->queue);
     for (int i = 0; i < t->params.max_objects; i++)
         if (t->mem.host.objects[i].id)
             end_object(t, &t->mem.host.objects[i]);
+    sam_queue_leave(&t->queue);
 }
 
 // The last prompt of the current frame, whose features are still held: decode what is left.
@@ -181,14 +208,10 @@ static void undo_past(struct sam_tracker *t, struct sam_tracked *o)
         end_object(t, o);
 }
 
-int sam_tracker_undo(sam_tracker *t, uint64_t id, struct sam_error *error)
+static int undo(struct sam_tracker *t, uint64_t id, struct sam_error *error)
 {
-    VISIT(t);
-    const int status = check_alive(t, error);
-    struct sam_tracked *o = status ? NULL : find_object(t, id);
+    struct sam_tracked *o = find_object(t, id);
 
-    if (status)
-        return status;
     if (!o)
         return unknown_id(id, error);
     if (o->pending.count) {
@@ -203,6 +226,13 @@ int sam_tracker_undo(sam_tracker *t, uint64_t id, struct sam_error *error)
     if (t->broken) // while decoding again
         return sam_fail(error, t->broken, "%s", t->broken_error.text);
     return finish(t, error);
+}
+
+int sam_tracker_undo(sam_tracker *t, uint64_t id, struct sam_error *error)
+{
+    const int status = enter(t, error);
+
+    return status ? status : leave(t, undo(t, id, error));
 }
 
 // ---- Frames.
@@ -237,23 +267,19 @@ static int reserve_for(struct sam_tracker *t, const struct sam_frame *frame,
 
 int sam_tracker_reserve(sam_tracker *t, size_t bytes, struct sam_error *error)
 {
-    VISIT(t);
-    const int status = check_alive(t, error);
+    const int status = enter(t, error);
 
-    return status ? status : reserve(t, bytes, error);
+    return status ? status : leave(t, reserve(t, bytes, error));
 }
 
-int sam_tracker_step(sam_tracker *t, const struct sam_frame *frame,
-                     const struct sam_labels *labels, struct sam_result *result,
-                     struct sam_error *error)
+static int run_step(struct sam_tracker *t, const struct sam_frame *frame,
+                    const struct sam_labels *labels, struct sam_result *result,
+                    struct sam_error *error)
 {
     const int64_t began = sam_now();
-    VISIT(t);
     int status;
 
-    if (result)
-        *result = (struct sam_result) { 0 };
-    if ((status = check_alive(t, error)) || (status = sam_frame_check(&t->queue, frame, error)) ||
+    if ((status = sam_frame_check(&t->queue, frame, error)) ||
         (labels && (status = sam_labels_check(&t->queue, labels, error))) ||
         (status = reserve_for(t, frame, labels, error)))
         return status;
@@ -271,13 +297,21 @@ int sam_tracker_step(sam_tracker *t, const struct sam_frame *frame,
     return SAM_OK;
 }
 
-int sam_tracker_draw(sam_tracker *t, const struct sam_labels *labels, struct sam_error *error)
+int sam_tracker_step(sam_tracker *t, const struct sam_frame *frame,
+                     const struct sam_labels *labels, struct sam_result *result,
+                     struct sam_error *error)
 {
-    VISIT(t);
-    int status = check_alive(t, error);
+    const int status = enter(t, error);
 
-    if (status)
-        return status;
+    if (result)
+        *result = (struct sam_result) { 0 };
+    return status ? status : leave(t, run_step(t, frame, labels, result, error));
+}
+
+static int draw(struct sam_tracker *t, const struct sam_labels *labels, struct sam_error *error)
+{
+    int status;
+
     if (!labels)
         return sam_fail(error, SAM_EINVAL, "labels is NULL");
     if ((status = sam_labels_check(&t->queue, labels, error)) ||
@@ -285,6 +319,13 @@ int sam_tracker_draw(sam_tracker *t, const struct sam_labels *labels, struct sam
         return status;
     sam_results_draw(t, labels, false);
     return finish(t, error);
+}
+
+int sam_tracker_draw(sam_tracker *t, const struct sam_labels *labels, struct sam_error *error)
+{
+    const int status = enter(t, error);
+
+    return status ? status : leave(t, draw(t, labels, error));
 }
 
 // ---- Reading.
@@ -330,18 +371,21 @@ static int read_result(struct sam_tracker *t, const struct sam_tracked *o, const
     return sam_stage_read(t, o->id, name, dst, capacity, shape, error);
 }
 
-int sam_tracker_read(sam_tracker *t, uint64_t id, const char *name, float *dst, size_t capacity,
-                     int shape[4], struct sam_error *error)
+static int read_tensor(struct sam_tracker *t, uint64_t id, const char *name, float *dst,
+                       size_t capacity, int shape[4], struct sam_error *error)
 {
-    VISIT(t);
-    const int status = check_alive(t, error);
-
-    if (status)
-        return status;
     if (!name || !dst || !shape)
         return sam_fail(error, SAM_EINVAL, "name, dst or shape is NULL");
     const struct sam_tracked *o = find_object(t, id);
     if (o && o->row >= 0 && t->holds_frame)
         return read_result(t, o, name, dst, capacity, shape, error);
     return sam_stage_read(t, id, name, dst, capacity, shape, error);
+}
+
+int sam_tracker_read(sam_tracker *t, uint64_t id, const char *name, float *dst, size_t capacity,
+                     int shape[4], struct sam_error *error)
+{
+    const int status = enter(t, error);
+
+    return status ? status : leave(t, read_tensor(t, id, name, dst, capacity, shape, error));
 }

@@ -73,7 +73,7 @@ struct vm {
 
 #define AT(array, type, i) (((type *) (array).data)[i])
 
-static int fail(struct vm *vm, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static int fail(struct vm *vm, const char *fmt, ...) SAM_PRINTF(2, 3);
 
 static int fail(struct vm *vm, const char *fmt, ...)
 {

@@ -92,12 +92,12 @@ static bool lies_inside(const struct sam_pickle_tensor *t)
     if (t->offset < 0 || t->storage_count < 0 || count < 0 || count > t->storage_count)
         return false;
     for (int i = 0; i < t->rank; i++) {
-        int64_t step;
+        const int64_t room = t->storage_count - 1 - last, steps = t->shape[i] - 1;
         if (t->stride[i] < 0)
             return false;
-        if (count && (__builtin_mul_overflow(t->shape[i] - 1, t->stride[i], &step) ||
-                      __builtin_add_overflow(last, step, &last)))
+        if (count && (room < 0 || (t->stride[i] && steps > room / t->stride[i])))
             return false;
+        last += count ? steps * t->stride[i] : 0;
     }
     return count ? last < t->storage_count : t->offset <= t->storage_count;
 }

@@ -33,8 +33,9 @@ int64_t sam_shape_count(int rank, const int64_t *shape)
         if (shape[i] < 0)
             return -1;
         empty |= shape[i] == 0;
-        if (shape[i] && __builtin_mul_overflow(count, shape[i], &count))
+        if (shape[i] && count > INT64_MAX / shape[i])
             return -1;
+        count *= shape[i] ? shape[i] : 1;
     }
     return empty ? 0 : count;
 }

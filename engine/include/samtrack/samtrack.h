@@ -69,7 +69,11 @@
 extern "C" {
 #endif
 
+#if defined(__GNUC__)
 #define SAM_API __attribute__((visibility("default")))
+#else
+#define SAM_API
+#endif
 
 // Every call that can fail returns SAM_OK or one of these negative codes, and
 // puts one sentence into the struct sam_error it was given.
