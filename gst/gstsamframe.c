@@ -313,7 +313,7 @@ infer (GstSamTrack * self, GstBuffer * buf, GstClockTime running_time,
     struct sam_times *times, gint64 * step_ns)
 {
   const gboolean on_device = self->on_cuda && gst_sam_cuda_is_memory (buf);
-  struct sam_result result;
+  struct sam_result result = SAM_RESULT_INIT;
   GstBuffer *mask;
 
   if (!gst_sam_queue_apply (self->queue, self->tracker, waits_for_masks (self),
@@ -417,10 +417,10 @@ static void
 account (GstSamTrack * self, const struct sam_times *times, gint64 step_ns,
     gint64 element_ns)
 {
-  struct sam_info info;
+  struct sam_info info = SAM_INFO_INIT;
 
   self->passed = 0;
-  sam_tracker_info (self->tracker, &info);
+  sam_tracker_info (self->tracker, &info, NULL);
   gst_sam_stats_set_info (self->stats, &info);
   gst_sam_stats_count (self->stats, GST_SAM_COUNT_INFERRED);
   gst_sam_stats_frame (self->stats, times, step_ns, element_ns);

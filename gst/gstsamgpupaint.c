@@ -18,7 +18,7 @@ gboolean
 gst_sam_gpu_paint_open (GstSamGpuPaint * gpu, GstBuffer * buf,
     const GstVideoInfo * info, gchar ** why)
 {
-  struct sam_params params = SAM_PARAMS_DEFAULT;
+  struct sam_params params = SAM_PARAMS_INIT;
   struct sam_error error;
   GstObject *context;
 

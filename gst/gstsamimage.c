@@ -46,7 +46,7 @@ gst_sam_image_describe (struct sam_frame *to, const GstVideoFrame * frame)
   gdouble kr = 0, kb = 0;
   guint i;
 
-  memset (to, 0, sizeof *to);
+  *to = (struct sam_frame) SAM_FRAME_INIT;
   to->format = get_pixel_format (info);
   to->width = GST_VIDEO_FRAME_WIDTH (frame);
   to->height = GST_VIDEO_FRAME_HEIGHT (frame);

@@ -273,7 +273,7 @@ submit (GstSamQueue * queue, sam_tracker * tracker, const GstSamPrompt * from,
     guint64 engine_id, struct sam_error *why)
 {
   struct sam_point point = {.label = from->positive };
-  struct sam_prompt prompt = {.id = engine_id };
+  struct sam_prompt prompt = {.size = sizeof (prompt),.id = engine_id };
   gdouble right = 1, bottom = 1;
   guint64 new_id = 0;
   int status;

@@ -59,7 +59,7 @@ GST_ELEMENT_REGISTER_DEFINE (samtrack, "samtrack", GST_RANK_NONE,
 static void
 get_params (GstSamTrack * self, struct sam_params *params)
 {
-  struct sam_params defaults = SAM_PARAMS_DEFAULT;
+  struct sam_params defaults = SAM_PARAMS_INIT;
 
   *params = defaults;
   params->model_file = self->model_file && *self->model_file ?
@@ -83,7 +83,7 @@ gst_sam_track_start (GstBaseTransform * base)
   GstSamTrack *self = GST_SAM_TRACK (base);
   struct sam_params params;
   struct sam_error error = { "" };
-  struct sam_info info;
+  struct sam_info info = SAM_INFO_INIT;
   int status;
 
   gst_sam_track_set_frozen (self, TRUE);
@@ -96,7 +96,7 @@ gst_sam_track_start (GstBaseTransform * base)
     gst_sam_track_set_frozen (self, FALSE);
     return FALSE;
   }
-  sam_tracker_info (self->tracker, &info);
+  sam_tracker_info (self->tracker, &info, NULL);
   GST_INFO_OBJECT (self, "%s on %s (%s), %s: open after %" G_GINT64_FORMAT
       " ms", info.model_file, info.backend, info.device, info.precision,
       info.open_ns / 1000000);

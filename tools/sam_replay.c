@@ -229,7 +229,7 @@ static int find_object(struct replay *r, int name)
 static int give_prompt(struct replay *r, const json_t *item)
 {
     struct sam_point points[SAM_MAX_POINTS];
-    struct sam_prompt prompt = { 0 };
+    struct sam_prompt prompt = SAM_PROMPT_INIT;
     struct picture mask = { 0 };
     struct sam_error error;
     const int i = find_object(r, object_of(item));
@@ -365,10 +365,11 @@ static int copy_results(struct replay *r, int t, const struct sam_result *result
 static int run_frame(struct replay *r, int t)
 {
     const uint8_t *rgb = frames_at(&r->frames, t, r->error, sizeof(r->error));
-    const struct sam_frame frame = { .format = SAM_PIXEL_RGB, .width = r->frames.width,
+    const struct sam_frame frame = { .size = sizeof(struct sam_frame),
+                                     .format = SAM_PIXEL_RGB, .width = r->frames.width,
                                      .height = r->frames.height, .plane = { rgb },
                                      .stride = { r->frames.width * 3 } };
-    struct sam_result result;
+    struct sam_result result = SAM_RESULT_INIT;
     struct sam_error error;
 
     if (!rgb)
@@ -389,11 +390,11 @@ static int run_frame(struct replay *r, int t)
 static int open_all(struct replay *r)
 {
     struct sam_error error;
-    struct sam_info info;
+    struct sam_info info = SAM_INFO_INIT;
 
     if (read_script(r) || frames_open(&r->frames, r->o.frames, r->error, sizeof(r->error)))
         return -1;
-    r->params = (struct sam_params) SAM_PARAMS_DEFAULT;
+    r->params = (struct sam_params) SAM_PARAMS_INIT;
     r->params.model_file = r->o.model;
     r->params.backend = r->o.backend;
     r->params.precision = r->o.precision;
@@ -408,7 +409,7 @@ static int open_all(struct replay *r)
     r->params.max_objects = r->num_objects ? r->num_objects : 1;
     if (sam_tracker_open(&r->tracker, &r->params, &error))
         return fail(r, "%s", error.text);
-    sam_tracker_info(r->tracker, &info);
+    sam_tracker_info(r->tracker, &info, NULL);
     // No tensor of a run is larger than the widest map of the trunk or the mask at full size.
     r->room_floats = (size_t) info.image_size * info.image_size * 32;
     r->room = malloc(r->room_floats * sizeof(float));
@@ -438,15 +439,15 @@ static void report(struct replay *r)
 {
     const int n = r->frames.count, from = n > STEADY_FROM ? STEADY_FROM : n > 1 ? 1 : 0;
     const double first = r->step_ms[0];
-    struct sam_info info;
+    struct sam_info info = SAM_INFO_INIT;
 
-    sam_tracker_info(r->tracker, &info);
+    sam_tracker_info(r->tracker, &info, NULL);
     printf("{\"frames\": %d, \"first_ms\": %.3f, \"p50_ms\": %.3f, \"p95_ms\": %.3f, "
            "\"encode_ms\": %.3f, \"attend_ms\": %.3f, "
            "\"open_ms\": %.3f, \"bytes_planned\": %zu, \"bytes_used\": %zu}\n",
            n, first, quantile(r->step_ms, from, n, 0.5), quantile(r->step_ms, from, n, 0.95),
            quantile(r->encode_ms, from, n, 0.5), quantile(r->attend_ms, from, n, 0.5),
-           (double) info.open_ns * 1e-6, info.plan.total_bytes, info.bytes_used);
+           (double) info.open_ns * 1e-6, info.plan->total_bytes, info.bytes_used);
 }
 
 int main(int argc, char **argv)

@@ -54,15 +54,16 @@ static int check_overlay(struct sam_queue *q, const struct sam_frame *f,
     return check_patches(o, error);
 }
 
-static int check(sam_painter *p, const struct sam_frame *f, const struct sam_overlay *o,
-                 struct sam_error *error)
+// Copy the caller's frame, and check both.
+static int check(sam_painter *p, struct sam_frame *f, const struct sam_frame *given,
+                 const struct sam_overlay *o, struct sam_error *error)
 {
     struct sam_queue *q = &p->queue;
     int status;
 
     if (!o)
         return sam_fail(error, SAM_EINVAL, "overlay is NULL");
-    if ((status = sam_frame_check(q, f, error)))
+    if ((status = sam_frame_take(f, q, given, error)))
         return status;
     if (!sam_is_paintable(f->format))
         return sam_fail(error, SAM_EINVAL,
@@ -99,18 +100,19 @@ static int warm_up(sam_painter *p, struct sam_error *error)
 
 int sam_painter_open(sam_painter **out, const struct sam_params *params, struct sam_error *error)
 {
+    struct sam_params own;
     struct sam_painter *p;
     int status;
 
     if (!out)
-        return sam_fail(error, SAM_EINVAL, "the place for the painter is NULL");
+        return sam_fail(error, SAM_EINVAL, "out is NULL");
     *out = NULL;
-    if ((status = sam_params_check(params, error)))
+    if ((status = sam_params_take(&own, params, error)))
         return status;
     p = calloc(1, sizeof(*p));
     if (!p)
         return sam_fail(error, SAM_ENOMEM, "no memory for a painter");
-    status = sam_queue_open_small(&p->queue, params, WORK_BYTES, error);
+    status = sam_queue_open_small(&p->queue, &own, WORK_BYTES, error);
     if (!status) {
         sam_queue_enter(&p->queue);
         status = warm_up(p, error);
@@ -150,20 +152,22 @@ static int make_room(sam_painter *p, const struct sam_overlay *o, struct sam_err
 int sam_painter_draw(sam_painter *p, const struct sam_frame *frame,
                      const struct sam_overlay *overlay, struct sam_error *error)
 {
+    struct sam_frame own;
     int status;
 
     if (!p)
-        return sam_fail(error, SAM_EINVAL, "the painter is NULL");
+        return sam_fail(error, SAM_EINVAL, "painter is NULL");
     if (p->broken)
         return sam_fail(error, SAM_EDEVICE, "the painter failed before and must be closed: %s",
                         p->broken_error.text);
     sam_queue_enter(&p->queue);
-    status = p->queue.status ? SAM_OK : check(p, frame, overlay, error);
+    status = p->queue.status ? SAM_OK : check(p, &own, frame, overlay, error);
     if (!status && !p->queue.status)
         status = make_room(p, overlay, error);
     if (!status) {
-        sam_op_paint(&p->queue, &(struct sam_paint) { *frame, overlay });
-        status = p->broken = sam_queue_finish(&p->queue, &p->broken_error);
+        sam_op_paint(&p->queue, &(struct sam_paint) { own, overlay });
+        p->broken = sam_queue_finish(&p->queue, &p->broken_error);
+        status = p->broken ? SAM_EDEVICE : SAM_OK;
         if (status && error)
             *error = p->broken_error;
     }

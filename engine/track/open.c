@@ -21,21 +21,25 @@ static int find_model(char *path, size_t size, const struct sam_params *params,
 int sam_tracker_plan(const struct sam_params *params, struct sam_plan *plan,
                      struct sam_error *error)
 {
+    static const struct sam_plan none;
     struct sam_model_file file = { 0 };
+    struct sam_params own;
+    struct sam_plan all;
     struct sam_queue queue;
     char path[4096];
-    int status;
+    int status = sam_sized_check(plan, sizeof(*plan), sizeof(*plan), "plan", error);
 
-    if (!plan)
-        return sam_fail(error, SAM_EINVAL, "plan is NULL");
-    *plan = (struct sam_plan) { 0 };
-    if ((status = sam_params_check(params, error)) ||
-        (status = find_model(path, sizeof(path), params, error)) ||
-        (status = sam_queue_open_for(&queue, params, true, error)))
+    if (status)
+        return status;
+    sam_sized_write(plan, &none);
+    if ((status = sam_params_take(&own, params, error)) ||
+        (status = find_model(path, sizeof(path), &own, error)) ||
+        (status = sam_queue_open_for(&queue, &own, true, error)))
         return status;
     sam_queue_enter(&queue);
-    if (!(status = sam_model_file_open(&file, path, params->input_size, error)))
-        status = sam_plan_make(plan, params, &file, &queue, error);
+    if (!(status = sam_model_file_open(&file, path, own.input_size, error)) &&
+        !(status = sam_plan_make(&all, &own, &file, &queue, error)))
+        sam_sized_write(plan, &all);
     sam_model_file_close(&file);
     sam_queue_leave(&queue);
     sam_queue_close(&queue);
@@ -129,19 +133,20 @@ static int open_tracker(struct sam_tracker *t, struct sam_error *error)
 int sam_tracker_open(sam_tracker **out, const struct sam_params *params, struct sam_error *error)
 {
     const int64_t began = sam_now();
+    struct sam_params own;
     struct sam_tracker *t;
     int status;
 
     if (!out)
-        return sam_fail(error, SAM_EINVAL, "the place for the tracker is NULL");
+        return sam_fail(error, SAM_EINVAL, "out is NULL");
     *out = NULL;
-    status = sam_params_check(params, error);
+    status = sam_params_take(&own, params, error);
     if (status)
         return status;
     t = calloc(1, sizeof(*t));
     if (!t)
         return sam_fail(error, SAM_ENOMEM, "no memory for a tracker");
-    t->params = *params;
+    t->params = own;
     t->next_id = 1;
     t->frame = -1;
     status = find_model(t->file, sizeof(t->file), &t->params, error);
@@ -157,6 +162,7 @@ int sam_tracker_open(sam_tracker **out, const struct sam_params *params, struct 
         return status;
     }
     t->open_ns = sam_now() - began;
+    t->is_open = true;
     *out = t;
     return SAM_OK;
 }
@@ -183,21 +189,33 @@ void sam_tracker_close(sam_tracker **out)
     *out = NULL;
 }
 
-void sam_tracker_info(const sam_tracker *t, struct sam_info *info)
+static struct sam_info describe(const struct sam_tracker *t)
 {
     static const char *const precision[] = { "auto", "fp32", "bf16" };
     const struct sam_queue *q = &t->queue;
 
-    *info = (struct sam_info) {
+    return (struct sam_info) {
         .model_file = t->file, .variant = t->model->config.variant,
         .backend = sam_queue_backend(q), .device = q->device_name,
         .precision = precision[q->precision], .threads = q->threads,
         .image_size = t->model->config.image_size,
-        .max_objects = t->params.max_objects, .plan = t->plan, .open_ns = t->open_ns,
+        .max_objects = t->params.max_objects, .plan = &t->plan, .open_ns = t->open_ns,
         .warm_ns = t->warm_ns, .graphs = t->graphs.count, .graph_replays = t->graphs.replays,
         .graph_misses = t->graphs.misses,
+        .bytes_used = t->model->constant_bytes + sizeof(*t) + t->mem.scratch_bytes +
+                      t->mem.state_bytes + t->mem.host_bytes + sam_queue_workspace_bytes(q),
     };
-    info->bytes_used = t->model->constant_bytes + sizeof(*t) + t->mem.scratch_bytes +
-                       t->mem.state_bytes + t->mem.host_bytes;
-    info->bytes_used += sam_queue_workspace_bytes(q);
+}
+
+int sam_tracker_info(const sam_tracker *t, struct sam_info *info, struct sam_error *error)
+{
+    const int status = sam_sized_check(info, sizeof(*info), sizeof(*info), "info", error);
+
+    if (status)
+        return status;
+    if (!t)
+        return sam_fail(error, SAM_EINVAL, "tracker is NULL");
+    const struct sam_info all = describe(t);
+    sam_sized_write(info, &all);
+    return SAM_OK;
 }

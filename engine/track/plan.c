@@ -209,7 +209,7 @@ int sam_plan_make(struct sam_plan *plan, const struct sam_params *params,
     struct sam_plan one, more;
     int status;
 
-    *plan = (struct sam_plan) { 0 };
+    *plan = (struct sam_plan) SAM_PLAN_INIT;
     status = sam_model_plan(file, q, &plan->constant_bytes, error);
     if (status)
         return status;
@@ -248,12 +248,10 @@ static int check_range(const char *name, int v, int lo, int hi, struct sam_error
     return sam_fail(error, SAM_EINVAL, "%s = %d: wanted %d to %d", name, v, lo, hi);
 }
 
-int sam_params_check(const struct sam_params *p, struct sam_error *error)
+static int check_params(const struct sam_params *p, struct sam_error *error)
 {
     const int big = 1 << 30;
 
-    if (!p)
-        return sam_fail(error, SAM_EINVAL, "params is NULL");
     if (check_range("max_objects", p->max_objects, 1, SAM_MAX_OBJECTS, error) ||
         check_range("max_cond_frames", p->max_cond_frames, 2, SAM_MAX_COND, error) ||
         check_range("lost_after", p->lost_after, 1, INT_MAX, error) ||
@@ -270,4 +268,13 @@ int sam_params_check(const struct sam_params *p, struct sam_error *error)
         check_range("refine", (int) p->refine, SAM_REFINE_PRESENT, SAM_REFINE_ALWAYS, error))
         return SAM_EINVAL;
     return SAM_OK;
+}
+
+int sam_params_take(struct sam_params *own, const struct sam_params *params,
+                    struct sam_error *error)
+{
+    const int status =
+        sam_sized_read(own, sizeof(*own), sizeof(*own), params, "params", error);
+
+    return status ? status : check_params(own, error);
 }

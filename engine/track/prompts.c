@@ -7,7 +7,7 @@
 
 size_t sam_mask_bytes(int side)
 {
-    return (size_t) side * ((side + 7) / 8);
+    return side < 1 || side > SAM_MAX_SIDE ? 0 : (size_t) side * ((side + 7) / 8);
 }
 
 static uint8_t *mask_bits(const struct sam_mask_pool *pool, int mask)

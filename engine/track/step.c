@@ -135,11 +135,9 @@ int sam_device_check(struct sam_queue *q, const char *what, const uint8_t *at, s
     return SAM_OK;
 }
 
-int sam_frame_check(struct sam_queue *q, const struct sam_frame *f, struct sam_error *error)
+static int check_frame(struct sam_queue *q, const struct sam_frame *f, struct sam_error *error)
 {
     static const char *const planes[] = { "frame: plane 0", "frame: plane 1", "frame: plane 2" };
-    if (!f)
-        return sam_fail(error, SAM_EINVAL, "frame is NULL");
     if (f->width < 1 || f->height < 1 || f->width > SAM_MAX_SIDE ||
         f->height > SAM_MAX_SIDE)
         return sam_fail(error, SAM_EINVAL, "frame of %d x %d px: wanted 1 to %d px each way",
@@ -164,4 +162,12 @@ int sam_frame_check(struct sam_queue *q, const struct sam_frame *f, struct sam_e
                         "frame: colour has kr = %g and kb = %g: wanted 0 or more each, and less "
                         "than 1 together", f->colour.kr, f->colour.kb);
     return SAM_OK;
+}
+
+int sam_frame_take(struct sam_frame *own, struct sam_queue *q, const struct sam_frame *frame,
+                   struct sam_error *error)
+{
+    const int status = sam_sized_read(own, sizeof(*own), sizeof(*own), frame, "frame", error);
+
+    return status ? status : check_frame(q, own, error);
 }

@@ -8,9 +8,8 @@
 
 #include "bank.h"
 #include "base/clock.h"
+#include "base/sized.h"
 #include "prompts.h"
-
-enum { SAM_MAX_OBJECTS = 255 }; // a label map has one byte per pixel
 
 // One object. id 0: the slot is free.
 struct sam_tracked {
@@ -175,6 +174,7 @@ struct sam_tracker {
 
     int broken; // the status of the failure that ended this tracker
     struct sam_error broken_error;
+    bool is_open; // sam_tracker_open() has succeeded
 
     struct sam_graphs graphs;
     struct sam_stages *stages; // NULL: nothing is kept
@@ -202,12 +202,16 @@ int sam_plan_make(struct sam_plan *plan, const struct sam_params *params,
 // SAM_ENOMEM with a sentence where the plan exceeds the budget.
 int sam_plan_check(const struct sam_plan *plan, int budget_mib, struct sam_error *error);
 
-int sam_params_check(const struct sam_params *params, struct sam_error *error);
+// Copy the caller's params, and check them.
+int sam_params_take(struct sam_params *own, const struct sam_params *params,
+                    struct sam_error *error);
 struct sam_bank_limits sam_limits_of(const struct sam_params *params, const struct sam_config *c);
 
 // ---- step.c
 
-int sam_frame_check(struct sam_queue *q, const struct sam_frame *f, struct sam_error *error);
+// Copy the caller's frame, and check it.
+int sam_frame_take(struct sam_frame *own, struct sam_queue *q, const struct sam_frame *frame,
+                   struct sam_error *error);
 // What the caller says is on the device; the first and the last byte stand for all.
 int sam_device_check(struct sam_queue *q, const char *what, const uint8_t *at, size_t bytes,
                      struct sam_error *error);

@@ -14,7 +14,7 @@ const char *sam_version(void)
 static int check_alive(const struct sam_tracker *t, struct sam_error *error)
 {
     if (!t)
-        return sam_fail(error, SAM_EINVAL, "the tracker is NULL");
+        return sam_fail(error, SAM_EINVAL, "tracker is NULL");
     if (t->broken)
         return sam_fail(error, t->broken, "the tracker failed before and must be closed: %s",
                         t->broken_error.text);
@@ -39,14 +39,17 @@ static int leave(struct sam_tracker *t, int status)
 
 // ---- Objects.
 
-// The first failure of the queue ends the tracker: its state can no longer be trusted.
+// The first failure of the queue ends the tracker: its state can no longer be trusted. While the
+// tracker is being opened the status names the cause; later it is SAM_EDEVICE.
 static int finish(struct sam_tracker *t, struct sam_error *error)
 {
-    t->broken = sam_queue_finish(&t->queue, &t->broken_error);
-    if (t->broken && error)
+    const int status = sam_queue_finish(&t->queue, &t->broken_error);
+
+    if (status && error)
         *error = t->broken_error;
-    if (t->broken == SAM_EDEVICE)
+    if (status == SAM_EDEVICE)
         sam_model_disown(t->model);
+    t->broken = status && t->is_open ? SAM_EDEVICE : status;
     return t->broken;
 }
 
@@ -122,14 +125,16 @@ static int append(struct sam_tracker *t, struct sam_tracked *o, const struct sam
     return SAM_OK;
 }
 
-static int give_prompt(struct sam_tracker *t, const struct sam_prompt *prompt, uint64_t *id,
+static int give_prompt(struct sam_tracker *t, const struct sam_prompt *given, uint64_t *id,
                        struct sam_error *error)
 {
+    struct sam_prompt own;
     struct sam_tracked *o;
-    int status;
+    int status = sam_sized_read(&own, sizeof(own), sizeof(own), given, "prompt", error);
 
-    if (!prompt)
-        return sam_fail(error, SAM_EINVAL, "prompt is NULL");
+    if (status)
+        return status;
+    const struct sam_prompt *prompt = &own;
     o = prompt->id ? find_object(t, prompt->id) : free_slot(t);
     if (!o && prompt->id)
         return unknown_id(prompt->id, error);
@@ -177,7 +182,7 @@ int sam_tracker_remove(sam_tracker *t, uint64_t id, struct sam_error *error)
 
 void sam_tracker_clear(sam_tracker *t)
 {
-    if (!t)
+    if (!t || t->broken)
         return;
     sam_queue_enter(&t->queue);
     for (int i = 0; i < t->params.max_objects; i++)
@@ -277,13 +282,14 @@ static int run_step(struct sam_tracker *t, const struct sam_frame *frame,
                     struct sam_error *error)
 {
     const int64_t began = sam_now();
+    struct sam_frame own;
     int status;
 
-    if ((status = sam_frame_check(&t->queue, frame, error)) ||
+    if ((status = sam_frame_take(&own, &t->queue, frame, error)) ||
         (labels && (status = sam_labels_check(&t->queue, labels, error))) ||
-        (status = reserve_for(t, frame, labels, error)))
+        (status = reserve_for(t, &own, labels, error)))
         return status;
-    sam_step_run(t, frame);
+    sam_step_run(t, &own);
     const int64_t drawing = sam_now();
     sam_results_fetch(t);
     sam_results_draw(t, labels, result != NULL);
@@ -292,8 +298,11 @@ static int run_step(struct sam_tracker *t, const struct sam_frame *frame,
         return status;
     t->times.masks = sam_now() - drawing;
     t->times.total = sam_now() - began;
-    if (result)
-        sam_results_list(t, result);
+    if (result) {
+        struct sam_result all;
+        sam_results_list(t, &all);
+        sam_sized_write(result, &all);
+    }
     return SAM_OK;
 }
 
@@ -301,10 +310,15 @@ int sam_tracker_step(sam_tracker *t, const struct sam_frame *frame,
                      const struct sam_labels *labels, struct sam_result *result,
                      struct sam_error *error)
 {
-    const int status = enter(t, error);
+    static const struct sam_result none;
+    int status;
 
-    if (result)
-        *result = (struct sam_result) { 0 };
+    if (result) {
+        if ((status = sam_sized_check(result, sizeof(*result), sizeof(*result), "result", error)))
+            return status;
+        sam_sized_write(result, &none);
+    }
+    status = enter(t, error);
     return status ? status : leave(t, run_step(t, frame, labels, result, error));
 }
 

@@ -12,14 +12,16 @@ enum {
 static int prompt_point(struct sam_tracker *t, uint64_t *id, struct sam_error *error)
 {
     const struct sam_point point = { 0.5f, 0.5f, SAM_POINT_POSITIVE };
-    const struct sam_prompt prompt = { .id = *id, .num_points = 1, .points = &point };
+    const struct sam_prompt prompt = { .size = sizeof(prompt), .id = *id,
+                                       .num_points = 1, .points = &point };
 
     return sam_tracker_prompt(t, &prompt, id, error);
 }
 
 static int prompt_box(struct sam_tracker *t, uint64_t *id, struct sam_error *error)
 {
-    const struct sam_prompt prompt = { .id = *id, .has_box = 1, .box = { 0.2f, 0.2f, 0.8f, 0.8f } };
+    const struct sam_prompt prompt = { .size = sizeof(prompt), .id = *id, .has_box = 1,
+                                       .box = { 0.2f, 0.2f, 0.8f, 0.8f } };
 
     return sam_tracker_prompt(t, &prompt, id, error);
 }
@@ -27,8 +29,8 @@ static int prompt_box(struct sam_tracker *t, uint64_t *id, struct sam_error *err
 static int prompt_mask(struct sam_tracker *t, uint64_t *id, struct sam_error *error)
 {
     const uint8_t mask[4] = { 0, 255, 255, 0 };
-    const struct sam_prompt prompt = { .id = *id, .mask = mask, .mask_width = 2, .mask_height = 2,
-                                       .mask_stride = 2 };
+    const struct sam_prompt prompt = { .size = sizeof(prompt), .id = *id, .mask = mask,
+                                       .mask_width = 2, .mask_height = 2, .mask_stride = 2 };
 
     return sam_tracker_prompt(t, &prompt, id, error);
 }
@@ -40,7 +42,7 @@ static int run_frames(struct sam_tracker *t, const struct sam_frame *frame, stru
     const int frames = sam_queue_has_own_memory(&t->queue) ? 3 : 2;
     uint8_t map[WIDTH * HEIGHT];
     const struct sam_labels labels = { map, WIDTH, HEIGHT, WIDTH, 0 };
-    struct sam_result result;
+    struct sam_result result = SAM_RESULT_INIT;
     uint64_t first = 0, second = 0;
     int status;
 
@@ -57,8 +59,9 @@ static int run_frames(struct sam_tracker *t, const struct sam_frame *frame, stru
 int sam_warm_up(struct sam_tracker *t, struct sam_error *error)
 {
     static const uint8_t grey[WIDTH * HEIGHT];
-    const struct sam_frame frame = { .format = SAM_PIXEL_GRAY8, .width = WIDTH, .height = HEIGHT,
-                                     .plane = { grey }, .stride = { WIDTH } };
+    const struct sam_frame frame = { .size = sizeof(frame), .format = SAM_PIXEL_GRAY8,
+                                     .width = WIDTH, .height = HEIGHT, .plane = { grey },
+                                     .stride = { WIDTH } };
     const int grid = sam_grid(&t->model->config);
     int status;
 

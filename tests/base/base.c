@@ -5,6 +5,7 @@
 
 #include "../expect.h"
 #include "base/arena.h"
+#include "base/sized.h"
 #include "device/queue.h"
 
 // The same layout, as the engine does it: once to measure, once for real.
@@ -235,9 +236,53 @@ static void check_random(void)
     expect(kept > 100, "%d texts were plain", kept);
 }
 
+// A struct of the public header in three versions of the library.
+struct first {
+    size_t size;
+    int a;
+};
+
+struct second {
+    size_t size;
+    int a, b;
+    char *c;
+};
+
+static void check_sized(void)
+{
+    const size_t least = sizeof(struct first), now = sizeof(struct second);
+    const struct first old = { .size = sizeof(old), .a = 7 };
+    struct { struct second s; int more; } newer = { { .size = sizeof(newer) }, 1 };
+    struct second own = { .b = 5 }, all = { .a = 1, .b = 2 };
+    struct { struct first s; int guard; } to = { { .size = sizeof(to.s) }, 99 };
+    struct sam_error error = { "" };
+
+    expect(!sam_sized_read(&own, now, least, &old, "old", NULL) && own.a == 7 && !own.b && !own.c &&
+           own.size == now, "an older struct: a = %d, b = %d", own.a, own.b);
+    own.b = 5;
+    expect(sam_sized_read(&own, now, least, &newer, "newer", &error) == SAM_EINVAL && own.b == 5,
+           "a newer struct");
+    char wanted[128];
+    snprintf(wanted, sizeof(wanted),
+             "newer: size is %zu, expected the sizeof of its struct, %zu to %zu", sizeof(newer),
+             least, now);
+    expect(!strcmp(error.text, wanted), "'%s', expected '%s'", error.text, wanted);
+    const struct second unset = { 0 };
+    expect(sam_sized_read(&own, now, now, &unset, "unset", &error) == SAM_EINVAL, "size 0");
+    snprintf(wanted, sizeof(wanted), "unset: size is 0, expected %zu, the sizeof of its struct",
+             now);
+    expect(!strcmp(error.text, wanted), "'%s', expected '%s'", error.text, wanted);
+    expect(sam_sized_check(NULL, now, least, "nothing", &error) == SAM_EINVAL &&
+           !strcmp(error.text, "nothing is NULL"), "'%s'", error.text);
+    sam_sized_write(&to, &all);
+    expect(to.s.a == 1 && to.s.size == sizeof(to.s) && to.guard == 99, "written: %d %zu %d", to.s.a,
+           to.s.size, to.guard);
+}
+
 int main(void)
 {
     check_arena();
+    check_sized();
     check_views();
     check_numbers();
     check_log();

@@ -25,7 +25,7 @@ cat > "$tmp/use.c" << 'END'
 
 int main(void)
 {
-    struct sam_params params = SAM_PARAMS_DEFAULT;
+    struct sam_params params = SAM_PARAMS_INIT;
     sam_tracker *tracker = 0;
     struct sam_error error;
     int status = sam_tracker_open(&tracker, &params, &error);

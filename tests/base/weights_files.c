@@ -226,8 +226,8 @@ static void check_bad(const char *file, int wanted, char *words)
 static void check_hollow(const char *file, int wanted, char *words)
 {
     struct sam_error error = { "" };
-    struct sam_params params = SAM_PARAMS_DEFAULT;
-    struct sam_plan plan;
+    struct sam_params params = SAM_PARAMS_INIT;
+    struct sam_plan plan = SAM_PLAN_INIT;
     sam_tracker *tracker = NULL;
     params.model_file = file;
     params.backend = SAM_BACKEND_REF;

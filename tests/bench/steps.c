@@ -45,7 +45,8 @@ static void prompt_all(sam_tracker *t, int objects)
     const float pitch = (float) SIDE / (float) objects;
     for (int n = 0; n < objects; n++) {
         const float left = (float) n * pitch + pitch / 4, top = SIDE / 3;
-        const struct sam_prompt p = { .space_width = SIDE, .space_height = SIDE, .has_box = 1,
+        const struct sam_prompt p = { .size = sizeof(struct sam_prompt),
+                                      .space_width = SIDE, .space_height = SIDE, .has_box = 1,
                                       .box = { left, top, left + pitch / 2, top + pitch / 2 } };
         if (sam_tracker_prompt(t, &p, NULL, &error))
             die("prompt", &error);
@@ -60,8 +61,8 @@ static int by_size(const void *a, const void *b)
 
 static void report(const sam_tracker *t, double *ms, int frames, double cold, int objects)
 {
-    struct sam_info info;
-    sam_tracker_info(t, &info);
+    struct sam_info info = SAM_INFO_INIT;
+    sam_tracker_info(t, &info, NULL);
     const double first = ms[0], count = frames - FULL;
     qsort(ms + FULL, (size_t) count, sizeof(*ms), by_size);
     const double p50 = ms[FULL + (int) (0.50 * count)], p95 = ms[FULL + (int) (0.95 * count)];
@@ -73,9 +74,9 @@ static void report(const sam_tracker *t, double *ms, int frames, double cold, in
            "\"object_scratch_bytes\": %zu, "
            "\"graphs\": %d, \"graph_misses\": %llu}\n",
            info.backend, info.device, info.precision, objects, frames, (double) info.open_ns * 1e-6,
-           cold, first, p50, p95, p99, info.plan.total_bytes, info.bytes_used,
-           info.plan.object_state_bytes, info.plan.object_host_bytes,
-           info.plan.object_scratch_bytes, info.graphs,
+           cold, first, p50, p95, p99, info.plan->total_bytes, info.bytes_used,
+           info.plan->object_state_bytes, info.plan->object_host_bytes,
+           info.plan->object_scratch_bytes, info.graphs,
            (unsigned long long) info.graph_misses);
 }
 
@@ -116,7 +117,7 @@ static int parse(int argc, char **argv, struct sam_params *p, int *frames)
 int main(int argc, char **argv)
 {
     const double start = now_ms();
-    struct sam_params params = SAM_PARAMS_DEFAULT;
+    struct sam_params params = SAM_PARAMS_INIT;
     struct sam_error error = { "" };
     sam_tracker *t = NULL;
     int frames = 200;
@@ -134,10 +135,11 @@ int main(int argc, char **argv)
     prompt_all(t, objects);
     for (int f = 0; f < frames; f++) {
         const int i = f / CLIP % 2 ? CLIP - 1 - f % CLIP : f % CLIP; // there and back
-        const struct sam_frame frame = { .format = SAM_PIXEL_RGB, .width = SIDE, .height = SIDE,
+        const struct sam_frame frame = { .size = sizeof(struct sam_frame),
+                                         .format = SAM_PIXEL_RGB, .width = SIDE, .height = SIDE,
                                          .plane = { clip + (size_t) i * SIDE * SIDE * 3 },
                                          .stride = { 3 * SIDE } };
-        struct sam_result result;
+        struct sam_result result = SAM_RESULT_INIT;
         const double before = now_ms();
         if (sam_tracker_step(t, &frame, NULL, &result, &error))
             die("step", &error);

@@ -73,7 +73,7 @@ static int run(sam_tracker *t, float low[LOW], struct sam_error *error)
     uint64_t id = give_box(t, 0, 0.2f, 0.2f, 0.7f, 0.7f);
 
     for (int f = 0; f < FRAMES && !status; f++) {
-        struct sam_result r;
+        struct sam_result r = SAM_RESULT_INIT;
         status = sam_tracker_step(t, scene_draw(&s, f), NULL, &r, error);
     }
     return status ? status : sam_tracker_read(t, id, "low_res", low, LOW, shape, error);
@@ -178,7 +178,7 @@ static void check_run(const struct sam_params *p)
     for (int i = 0; i < TRIES; i++) {
         const int n = (int) ((int64_t) calls_to_run * i / TRIES);
         struct sam_error error = { "" }, again = { "" };
-        struct sam_result r;
+        struct sam_result r = SAM_RESULT_INIT;
         struct scene s;
         sam_tracker *t = scene_open(p);
         fail_after(n, ILLEGAL_ADDRESS, false, NULL);
@@ -209,7 +209,7 @@ static void check_lost(const struct sam_params *p)
     struct sam_error error = { "" };
     const int resets = faults.count.resets;
     sam_tracker *t[2] = { scene_open(p), scene_open(p) }, *third;
-    struct sam_result r;
+    struct sam_result r = SAM_RESULT_INIT;
     struct scene s;
 
     expect(!run(t[1], low, &error), "%s", error.text);
@@ -284,7 +284,7 @@ static void check_unrecorded(const struct sam_params *p, const char *only)
 {
     static float low[LOW];
     struct sam_error error = { "" };
-    struct sam_info info;
+    struct sam_info info = SAM_INFO_INIT;
     sam_tracker *t;
 
     warnings = 0;
@@ -294,7 +294,7 @@ static void check_unrecorded(const struct sam_params *p, const char *only)
     expect(warnings == 1 && strstr(last_warning, "not recorded"), "%d warnings: %s", warnings,
            last_warning);
     expect(!run(t, low, &error) && !memcmp(low, clean, sizeof(low)), "%s: %s", only, error.text);
-    sam_tracker_info(t, &info);
+    sam_tracker_info(t, &info, NULL);
     printf("%s fails once: %d graphs, %d replays, %d misses\n", only, info.graphs,
            (int) info.graph_replays, (int) info.graph_misses);
     // The encoder on the first frame is replayed, nothing after it.

@@ -108,7 +108,7 @@ static void check_same(const char *model, bool stages, int frames, double most)
 {
     static uint8_t labels[2][SCENE_W * SCENE_H_PX];
     struct sam_params p = params_of(model);
-    struct sam_info info;
+    struct sam_info info = SAM_INFO_INIT;
     struct scene s;
     uint64_t rng = 5, live[OBJECTS] = { 0 };
     sam_tracker *t[2];
@@ -122,7 +122,7 @@ static void check_same(const char *model, bool stages, int frames, double most)
     p.keep_stages = stages;
     t[1] = scene_open(&p);
     for (; f < frames && (f < SCRIPTED || seconds() - began < most) && !expect_failed; f++) {
-        struct sam_result r[2];
+        struct sam_result r[2] = { SAM_RESULT_INIT, SAM_RESULT_INIT };
         struct sam_error error = { "" };
         if (f < SCRIPTED)
             three_of_four(t, f, live);
@@ -141,7 +141,7 @@ static void check_same(const char *model, bool stages, int frames, double most)
             if (!object_in(&r[0], live[j])) // its only prompt was undone
                 live[j] = 0;
     }
-    sam_tracker_info(t[0], &info);
+    sam_tracker_info(t[0], &info, NULL);
     printf("%d frames, of them with 0 to %d objects:", f, OBJECTS);
     for (int i = 0; i <= OBJECTS; i++)
         printf(" %d", seen[i]);
@@ -150,7 +150,7 @@ static void check_same(const char *model, bool stages, int frames, double most)
     // The encoder; frames with batches of 1, 2, 4 and 5; a step of one.
     expect(info.graphs == 1 + 4 * 2 + 2, "%d graphs", info.graphs);
     expect(!info.graph_misses && info.graph_replays >= (uint64_t) f, "graphs were not used");
-    sam_tracker_info(t[1], &info);
+    sam_tracker_info(t[1], &info, NULL);
     expect(!info.graphs && !info.graph_replays && !info.graph_misses, "graphs were used");
     for (int i = 0; i < 2; i++)
         sam_tracker_close(&t[i]);
@@ -161,7 +161,7 @@ static void check_two_batches(const char *model)
 {
     enum { BATCH = 16, MANY = BATCH + 1, FRAMES = 3 };
     struct sam_params p = params_of(model);
-    struct sam_info info;
+    struct sam_info info = SAM_INFO_INIT;
     struct scene s;
     sam_tracker *t[2];
 
@@ -172,7 +172,7 @@ static void check_two_batches(const char *model)
     p.no_graphs = 1;
     t[1] = scene_open(&p);
     for (int f = 0; f < FRAMES; f++) {
-        struct sam_result r[2];
+        struct sam_result r[2] = { SAM_RESULT_INIT, SAM_RESULT_INIT };
         for (int i = 0; i < 2; i++) {
             for (int j = 0; f == 0 && j < MANY; j++)
                 give_mask(t[i], 0, j % 2);
@@ -181,7 +181,7 @@ static void check_two_batches(const char *model)
         expect(r[0].num_objects == MANY, "%d objects", r[0].num_objects);
         expect_same_frame(t, r, f);
     }
-    sam_tracker_info(t[0], &info);
+    sam_tracker_info(t[0], &info, NULL);
     printf("%d objects: %d graphs, %d replays\n", MANY, info.graphs, (int) info.graph_replays);
     // The encoder; batches of 1, 2, 4, 8 and 16 with it and without.
     expect(info.graphs == 1 + 5 * 2 + 5 * 2, "%d graphs", info.graphs);
@@ -197,8 +197,8 @@ static void check_memory(const char *model)
 {
     struct sam_params p = params_of(model);
     struct sam_error error = { "" };
-    struct sam_plan plan;
-    struct sam_info info;
+    struct sam_plan plan = SAM_PLAN_INIT;
+    struct sam_info info = SAM_INFO_INIT;
     struct scene s;
     struct faults_count was = faults.count;
 
@@ -209,10 +209,10 @@ static void check_memory(const char *model)
     expect(faults.count.allocations - was.allocations == 4, "%d allocations at open",
            faults.count.allocations - was.allocations);
     expect(faults.count.pinned - was.pinned == 1, "%d pinned", faults.count.pinned - was.pinned);
-    sam_tracker_info(t, &info);
+    sam_tracker_info(t, &info, NULL);
     printf("planned %zu bytes, used %zu, of them on the device %zu\n", plan.total_bytes,
            info.bytes_used, faults.held);
-    expect(plan.total_bytes == info.plan.total_bytes && info.bytes_used <= plan.total_bytes &&
+    expect(plan.total_bytes == info.plan->total_bytes && info.bytes_used <= plan.total_bytes &&
            info.bytes_used >= plan.total_bytes * 0.99, "planned %zu, used %zu", plan.total_bytes,
            info.bytes_used);
     expect(faults.held <= plan.total_bytes, "held %zu, planned %zu", faults.held, plan.total_bytes);

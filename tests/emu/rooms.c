@@ -33,7 +33,8 @@ static struct sam_frame draw_large(uint8_t *pixels, int t)
         for (int x = 0; x < W; x++)
             memcpy(pixels + ((size_t) y * W + x) * 4,
                    s.rgb + (y * SCENE_H_PX / H * SCENE_W + x * SCENE_W / W) * 3, 3);
-    return (struct sam_frame) { .format = SAM_PIXEL_RGBA, .width = W, .height = H,
+    return (struct sam_frame) { .size = sizeof(struct sam_frame),
+                                .format = SAM_PIXEL_RGBA, .width = W, .height = H,
                                 .plane = { pixels }, .stride = { W * 4 } };
 }
 
@@ -57,18 +58,18 @@ static void check_reserved(const struct sam_params *p, uint8_t *pixels, uint8_t 
 {
     static float low[2][FRAMES][LOW];
     struct sam_error error = { "" };
-    struct sam_info info;
+    struct sam_info info = SAM_INFO_INIT;
     sam_tracker *t = scene_open(p);
 
-    sam_tracker_info(t, &info);
-    const size_t used = info.bytes_used, planned = info.plan.total_bytes;
+    sam_tracker_info(t, &info, NULL);
+    const size_t used = info.bytes_used, planned = info.plan->total_bytes;
     expect(!sam_tracker_reserve(t, (size_t) W * H * 4, &error), "%s", error.text);
-    sam_tracker_info(t, &info);
+    sam_tracker_info(t, &info, NULL);
     expect(info.bytes_used == used + (size_t) W * H * 4, "%zu bytes more", info.bytes_used - used);
-    expect(info.plan.total_bytes - planned == info.bytes_used - used, "they are not in the plan");
+    expect(info.plan->total_bytes - planned == info.bytes_used - used, "they are not in the plan");
     expect(!track(t, pixels, map, low[0]), "a frame took memory");
     expect(!sam_tracker_reserve(t, 1, &error), "%s", error.text);
-    sam_tracker_info(t, &info);
+    sam_tracker_info(t, &info, NULL);
     expect(info.bytes_used == used + (size_t) W * H * 4, "room for less took or freed memory");
     sam_tracker_close(&t);
 
@@ -116,7 +117,7 @@ static void check_too_little(const struct sam_params *p, uint8_t *pixels, uint8_
 static void check_budget(struct sam_params p)
 {
     struct sam_error error = { "" };
-    struct sam_plan plan;
+    struct sam_plan plan = SAM_PLAN_INIT;
     sam_tracker *t;
 
     expect(!sam_tracker_plan(&p, &plan, &error), "%s", error.text);

@@ -10,7 +10,7 @@ enum { LARGEST = 2 * SAM_CUDA_RING + 77 };
 
 static void open_queue(struct sam_queue *q)
 {
-    struct sam_params params = SAM_PARAMS_DEFAULT;
+    struct sam_params params = SAM_PARAMS_INIT;
     struct sam_error error = { "" };
 
     params.backend = SAM_BACKEND_CUDA;

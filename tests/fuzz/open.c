@@ -239,15 +239,17 @@ static void check_result(const struct sam_result *r, int objects)
 static void track(sam_tracker *t, int objects)
 {
     uint8_t rgb[WIDTH * HEIGHT * 3], labels[WIDTH * HEIGHT];
-    const struct sam_frame frame = { .format = SAM_PIXEL_RGB, .width = WIDTH, .height = HEIGHT,
+    const struct sam_frame frame = { .size = sizeof(struct sam_frame),
+                                     .format = SAM_PIXEL_RGB, .width = WIDTH, .height = HEIGHT,
                                      .plane = { rgb }, .stride = { WIDTH * 3 } };
     const struct sam_labels map = { labels, WIDTH, HEIGHT, WIDTH, 0 };
     struct sam_error error = { "" };
-    struct sam_result result;
+    struct sam_result result = SAM_RESULT_INIT;
     for (size_t i = 0; i < sizeof(rgb); i++)
         rgb[i] = (uint8_t) (i * i >> 7);
     for (int i = 0; i < objects; i++) {
-        const struct sam_prompt box = { .has_box = 1, .box = { 0.1f, 0.2f, 0.5f, 0.9f } };
+        const struct sam_prompt box = { .size = sizeof(struct sam_prompt),
+                                        .has_box = 1, .box = { 0.1f, 0.2f, 0.5f, 0.9f } };
         fuzz_check(!sam_tracker_prompt(t, &box, NULL, NULL));
     }
     for (int i = 0; i < 2; i++) {
@@ -262,10 +264,10 @@ static void track(sam_tracker *t, int objects)
 
 static void run(const struct maker *m, const char *path)
 {
-    struct sam_params p = SAM_PARAMS_DEFAULT;
+    struct sam_params p = SAM_PARAMS_INIT;
     struct sam_error plan_error = { "" }, error = { "" };
-    struct sam_plan plan;
-    struct sam_info info;
+    struct sam_plan plan = SAM_PLAN_INIT;
+    struct sam_info info = SAM_INFO_INIT;
     sam_tracker *t = NULL;
     p.model_file = path;
     p.backend = SAM_BACKEND_CPU;
@@ -283,7 +285,7 @@ static void run(const struct maker *m, const char *path)
         check_failure(status, &error);
         return;
     }
-    sam_tracker_info(t, &info);
+    sam_tracker_info(t, &info, NULL);
     fuzz_check(info.bytes_used == plan.total_bytes && info.image_size == plan.image_size);
     track(t, p.max_objects);
     sam_tracker_close(&t);

@@ -130,7 +130,8 @@ static void nv12_draw(struct nv12 *n, int t)
         const int x = i % SCENE_W / 2 * 2, y = i / SCENE_W * 2;
         n->pinned[Y_BYTES + i] = (uint8_t) (64 + s.rgb[3 * (y * SCENE_W + x) + 2 * (i % 2)] / 2);
     }
-    n->frame = (struct sam_frame) { .format = SAM_PIXEL_NV12, .width = SCENE_W,
+    n->frame = (struct sam_frame) { .size = sizeof(struct sam_frame),
+                                    .format = SAM_PIXEL_NV12, .width = SCENE_W,
                                     .height = SCENE_H_PX,
                                     .plane = { n->pinned, n->pinned + Y_BYTES },
                                     .stride = { SCENE_W, SCENE_W } };
@@ -186,7 +187,7 @@ static void track(sam_tracker *t, struct nv12 *n, CUcontext c, CUstream stream, 
     run->copied = run->fetched = 0;
     for (int f = 0; f < FRAMES; f++) {
         struct sam_labels labels = { run->map[f], SCENE_W, SCENE_H_PX, SCENE_W, 0 };
-        struct sam_result r;
+        struct sam_result r = SAM_RESULT_INIT;
         nv12_draw(n, f);
         if (stream) {
             cu.push(c);

@@ -69,9 +69,9 @@ int main(int argc, char **argv)
     const struct sam_labels l = { labels, SCENE_W, SCENE_H_PX, SCENE_W, 0 };
     struct sam_params p = scene_params(argv[1]);
     struct sam_error error = { "" };
-    struct sam_result result;
-    struct sam_plan plan;
-    struct sam_info info;
+    struct sam_result result = SAM_RESULT_INIT;
+    struct sam_plan plan = SAM_PLAN_INIT;
+    struct sam_info info = SAM_INFO_INIT;
     uint64_t rng = 5, live[4] = { 0 };
     struct scene s;
     size_t dirty = 0;
@@ -79,9 +79,9 @@ int main(int argc, char **argv)
     p.max_objects = 4;
     expect(!sam_tracker_plan(&p, &plan, &error), "plan: %s", error.text);
     sam_tracker *t = scene_open(&p);
-    sam_tracker_info(t, &info);
-    expect(plan.total_bytes == info.plan.total_bytes, "plan before open %zu, after %zu",
-           plan.total_bytes, info.plan.total_bytes);
+    sam_tracker_info(t, &info, NULL);
+    expect(plan.total_bytes == info.plan->total_bytes, "plan before open %zu, after %zu",
+           plan.total_bytes, info.plan->total_bytes);
     for (int f = 0; f < frames; f++) {
         if (draw_int(&rng, 0, 2) == 0)
             come_and_go(t, &rng, live);
@@ -96,7 +96,7 @@ int main(int argc, char **argv)
         if (f == settled)
             dirty = private_dirty();
     }
-    sam_tracker_info(t, &info);
+    sam_tracker_info(t, &info, NULL);
     printf("%d frames: dirty memory %zu KiB at frame %d, %zu KiB at the end; planned %zu KiB, used "
            "%zu KiB\n",
            frames, dirty >> 10, settled, private_dirty() >> 10, plan.total_bytes >> 10,
@@ -104,9 +104,9 @@ int main(int argc, char **argv)
     // A page table's worth of stack or buffers may still be touched for the first time.
     expect(private_dirty() <= dirty + (256 << 10), "memory grew by %zu bytes",
            private_dirty() - dirty);
-    expect(info.bytes_used <= info.plan.total_bytes * 1.05 &&
-               info.bytes_used >= info.plan.total_bytes * 0.95,
-           "planned %zu, used %zu", info.plan.total_bytes, info.bytes_used);
+    expect(info.bytes_used <= info.plan->total_bytes * 1.05 &&
+               info.bytes_used >= info.plan->total_bytes * 0.95,
+           "planned %zu, used %zu", info.plan->total_bytes, info.bytes_used);
     sam_tracker_close(&t);
     return expect_status();
 }

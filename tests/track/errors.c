@@ -25,6 +25,8 @@ static void check_prompt(sam_tracker *t, struct sam_prompt p, int wanted, const 
 {
     struct sam_error error = { "" };
     uint64_t id = 77;
+
+    p.size = sizeof(p);
     const int status = sam_tracker_prompt(t, &p, &id, &error);
 
     expect_refused(status, wanted, &error, words, line);
@@ -155,14 +157,14 @@ static void check_ids(sam_tracker *t, int max_objects)
 
 static void check_frames(sam_tracker *t)
 {
-    struct sam_result result = { .num_objects = 9 };
+    struct sam_result result = { .size = sizeof(struct sam_result), .num_objects = 9 };
     struct scene s;
     struct sam_frame f = *scene_draw(&s, 0);
     uint8_t labels[4];
 
     refused(SAM_EINVAL, "frame is NULL", sam_tracker_step(t, NULL, NULL, &result, &error));
     expect(result.num_objects == 0, "a failed step leaves %d objects", result.num_objects);
-    refused(SAM_EINVAL, "the tracker is NULL", sam_tracker_step(NULL, &f, NULL, NULL, &error));
+    refused(SAM_EINVAL, "tracker is NULL", sam_tracker_step(NULL, &f, NULL, NULL, &error));
     f.width = 0;
     refused(SAM_EINVAL, "frame of 0 x 60 px: wanted 1 to 16384",
             sam_tracker_step(t, &f, NULL, NULL, &error));
@@ -228,7 +230,7 @@ static void check_open(const char *model)
 {
     struct sam_params p = scene_params(model), q = p;
     sam_tracker *t = (sam_tracker *) &p;
-    struct sam_plan plan;
+    struct sam_plan plan = SAM_PLAN_INIT;
 
     refused(SAM_EINVAL, "params is NULL", sam_tracker_open(&t, NULL, &error));
     expect(!t, "a failed open leaves NULL");

@@ -174,7 +174,7 @@ static void check_undo(const char *model, enum undo_case which)
         id[i] = give_point(t[i], 0, 0.3f, 0.3f, 1);
     }
     for (int f = 0; f < 16; f++) {
-        struct sam_result r[2];
+        struct sam_result r[2] = { SAM_RESULT_INIT, SAM_RESULT_INIT };
         for (int i = 0; i < 2; i++) {
             prompts_of(t[i], id[i], which, f, i);
             if (which == UNDO_SECOND && i == 0 && f == 8)
@@ -394,7 +394,7 @@ static void check_labels(const char *model)
     const struct sam_labels l2 = { again, SCENE_W, SCENE_H_PX, SCENE_W, 0 };
     struct sam_params p = scene_params(model);
     sam_tracker *t = scene_open(&p);
-    struct sam_result r;
+    struct sam_result r = SAM_RESULT_INIT;
     struct scene s;
 
     const uint64_t id = give_mask(t, 0, 1);

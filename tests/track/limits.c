@@ -76,7 +76,7 @@ static void check_limit(const struct sam_params *huge, const struct sam_params *
 int main(int argc, char **argv)
 {
     struct sam_params small = scene_params(argv[1]), huge = small;
-    struct sam_plan plan = { 0 };
+    struct sam_plan plan = SAM_PLAN_INIT;
     struct sam_error error = { "" };
 
     small.max_objects = 1;

@@ -129,6 +129,23 @@ static void expect_ended(sam_tracker *t, const char *tensor)
     expect(sam_tracker_step(t, scene_draw(&s, 0), NULL, NULL, &error) == SAM_EWEIGHTS &&
                strstr(error.text, "must be closed"), "%s: then %s", tensor, error.text);
     expect_sentence(&error, tensor);
+
+    // The other calls: the same status, but for those that the header excepts.
+    const struct sam_prompt prompt = { .size = sizeof(prompt), .has_box = 1,
+                                       .box = { 0, 0, 1, 1 } };
+    const struct sam_labels labels = { (uint8_t[4]) { 0 }, 2, 2, 2, 0 };
+    struct sam_info info = SAM_INFO_INIT;
+    float x;
+    const int status[] = {
+        sam_tracker_prompt(t, &prompt, NULL, NULL), sam_tracker_undo(t, 1, NULL),
+        sam_tracker_remove(t, 1, NULL), sam_tracker_reserve(t, 1, NULL),
+        sam_tracker_draw(t, &labels, NULL),
+        sam_tracker_read(t, 1, "score", &x, 1, (int[4]) { 0 }, NULL),
+    };
+    for (size_t i = 0; i < sizeof(status) / sizeof(status[0]); i++)
+        expect(status[i] == SAM_EWEIGHTS, "%s: call %d: status %d", tensor, (int) i, status[i]);
+    sam_tracker_clear(t);
+    expect(!sam_tracker_info(t, &info, NULL) && info.plan->total_bytes, "%s: no info", tensor);
 }
 
 static void track(sam_tracker *t, const char *tensor)
@@ -138,7 +155,7 @@ static void track(sam_tracker *t, const char *tensor)
 
     for (int f = 0; f < FRAMES; f++) {
         struct sam_error error = { "" };
-        struct sam_result r;
+        struct sam_result r = SAM_RESULT_INIT;
         struct scene s;
         const int status = sam_tracker_step(t, scene_draw(&s, f), NULL, &r, &error);
         if (status) {

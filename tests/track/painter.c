@@ -83,7 +83,7 @@ static void check_pixels(sam_painter *p, struct sam_frame *frame, struct sam_ove
 static void check_backend(enum sam_backend backend)
 {
     uint8_t pixels[W * H * 4], labels[H][W];
-    struct sam_params params = SAM_PARAMS_DEFAULT;
+    struct sam_params params = SAM_PARAMS_INIT;
     struct sam_error error = { "" };
     sam_painter *p;
 
@@ -95,7 +95,8 @@ static void check_backend(enum sam_backend backend)
     for (int y = 0; y < H; y++)
         for (int x = 0; x < W; x++)
             labels[y][x] = x < 2 ? 0 : 7;
-    struct sam_frame frame = { .format = SAM_PIXEL_RGBA, .width = W, .height = H,
+    struct sam_frame frame = { .size = sizeof(struct sam_frame),
+                               .format = SAM_PIXEL_RGBA, .width = W, .height = H,
                                .plane = { pixels }, .stride = { W * 4 } };
     struct sam_overlay overlay = { .width = W, .height = H, .line_width = 1,
                                    .labels = { labels[0], W, H, W, 0 } };
@@ -113,7 +114,7 @@ static void check_backend(enum sam_backend backend)
 
 int main(void)
 {
-    struct sam_params params = SAM_PARAMS_DEFAULT;
+    struct sam_params params = SAM_PARAMS_INIT;
     struct sam_error error = { "" };
     sam_painter *p = NULL;
 

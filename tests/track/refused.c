@@ -39,7 +39,8 @@ static struct sam_frame any_frame(uint64_t *rng)
 {
     static uint8_t memory[3][SIDE * SIDE * 4];
 
-    return (struct sam_frame) { .format = any_format(rng), .width = draw_int(rng, 1, SIDE),
+    return (struct sam_frame) { .size = sizeof(struct sam_frame),
+                                .format = any_format(rng), .width = draw_int(rng, 1, SIDE),
                                 .height = draw_int(rng, 1, SIDE),
                                 .plane = { memory[0], memory[1], memory[2] },
                                 .stride = { SIDE * 4, SIDE * 4, SIDE * 4 } };
@@ -90,7 +91,7 @@ static void step_badly(sam_tracker *t, uint64_t *rng)
     struct sam_labels labels = { map, SIDE, SIDE, SIDE, 0 };
     struct sam_frame frame = any_frame(rng);
     struct sam_error error = { "" };
-    struct sam_result r = { .num_objects = 9 };
+    struct sam_result r = { .size = sizeof(struct sam_result), .num_objects = 9 };
     const int what = draw_int(rng, 0, 3);
 
     if (what < 2)
@@ -112,7 +113,8 @@ static void prompt_badly(sam_tracker *t, uint64_t id, uint64_t *rng)
     const float bad = numbers[draw_int(rng, 0, 5)];
     const int bad_side = ANY_INT(rng, 0, -1, 16385, INT_MAX, INT_MIN), at = draw_int(rng, 0, 3);
     struct sam_point points[2] = { { 0.5f, 0.5f, 1 }, { 0.5f, 0.5f, 0 } };
-    struct sam_prompt p = { .id = draw_int(rng, 0, 1) ? id : 0 };
+    struct sam_prompt p = { .size = sizeof(struct sam_prompt),
+                            .id = draw_int(rng, 0, 1) ? id : 0 };
     struct sam_error error = { "" };
 
     switch (draw_int(rng, 0, 4)) {

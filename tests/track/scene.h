@@ -31,7 +31,8 @@ static inline const struct sam_frame *scene_draw(struct scene *s, int t)
                 uint8_t *p = s->rgb + (py * SCENE_W + px) * 3;
                 p[k] = 230, p[(k + 1) % 3] = 90;
             }
-    s->frame = (struct sam_frame) { .format = SAM_PIXEL_RGB, .width = SCENE_W,
+    s->frame = (struct sam_frame) { .size = sizeof(struct sam_frame),
+                                    .format = SAM_PIXEL_RGB, .width = SCENE_W,
                                     .height = SCENE_H_PX, .plane = { s->rgb },
                                     .stride = { SCENE_W * 3 } };
     return &s->frame;
@@ -39,7 +40,7 @@ static inline const struct sam_frame *scene_draw(struct scene *s, int t)
 
 static inline struct sam_params scene_params(const char *model)
 {
-    struct sam_params p = SAM_PARAMS_DEFAULT;
+    struct sam_params p = SAM_PARAMS_INIT;
 
     p.model_file = model;
     p.backend = SAM_BACKEND_CPU;
@@ -65,6 +66,8 @@ static inline uint64_t give(sam_tracker *t, struct sam_prompt prompt)
 {
     struct sam_error error = { "" };
     uint64_t id = 0;
+
+    prompt.size = sizeof(prompt);
     const int status = sam_tracker_prompt(t, &prompt, &id, &error);
 
     expect(!status, "prompt: %s", error.text);
@@ -97,7 +100,7 @@ static inline uint64_t give_mask(sam_tracker *t, uint64_t id, int full)
 static inline struct sam_result step(sam_tracker *t, struct scene *s, int frame)
 {
     struct sam_error error = { "" };
-    struct sam_result result;
+    struct sam_result result = SAM_RESULT_INIT;
     const int status = sam_tracker_step(t, scene_draw(s, frame), NULL, &result, &error);
 
     expect(!status, "frame %d: %s", frame, error.text);

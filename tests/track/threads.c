@@ -17,7 +17,8 @@ static void *play(void *arg)
 {
     struct run *run = arg;
     struct sam_params p = scene_params(run->model);
-    const struct sam_prompt prompt = { .has_box = 1, .box = { 0.2f, 0.2f, 0.6f, 0.7f } };
+    const struct sam_prompt prompt = { .size = sizeof(struct sam_prompt),
+                                       .has_box = 1, .box = { 0.2f, 0.2f, 0.6f, 0.7f } };
     struct scene *s = malloc(sizeof(*s));
     sam_tracker *t = NULL;
     uint64_t id;
@@ -25,7 +26,7 @@ static void *play(void *arg)
     p.max_objects = 2;
     run->failed = !s || sam_tracker_open(&t, &p, NULL) || sam_tracker_prompt(t, &prompt, &id, NULL);
     for (int f = 0; f < FRAMES && !run->failed; f++) {
-        struct sam_result r;
+        struct sam_result r = SAM_RESULT_INIT;
         run->failed = sam_tracker_step(t, scene_draw(s, f), NULL, &r, NULL);
         run->count = run->failed ? 0 : fetch(t, id, "low_res", run->low_res[f], PIXELS);
     }

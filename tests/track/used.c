@@ -24,8 +24,8 @@ static double private_dirty(void) // MiB
 static void check(const struct sam_params *p, const char *what)
 {
     const double mib = 1024 * 1024, before = private_dirty();
-    struct sam_plan plan;
-    struct sam_info info;
+    struct sam_plan plan = SAM_PLAN_INIT;
+    struct sam_info info = SAM_INFO_INIT;
     struct scene s;
 
     expect(!sam_tracker_plan(p, &plan, NULL), "plan");
@@ -33,7 +33,7 @@ static void check(const struct sam_params *p, const char *what)
     give_box(t, 0, 0.2f, 0.2f, 0.6f, 0.7f);
     for (int f = 0; f < 100; f++)
         step(t, &s, f);
-    sam_tracker_info(t, &info);
+    sam_tracker_info(t, &info, NULL);
     const double planned = (double) plan.total_bytes / mib, dirty = private_dirty() - before;
     printf("%s: planned %.2f MiB, counted %.2f, dirty %.2f\n", what, planned,
            (double) info.bytes_used / mib, dirty);

@@ -1,10 +1,30 @@
-// samtrack: tracks the masks of the objects you point at, in live video.
+// samtrack tracks the masks of the objects that a user points at, in live video.
 //
-// The engine behind the GStreamer elements, usable alone. The models are SAM 2's
-// family of streaming mask trackers, run from the weight files their users
-// already have.
+// This is the engine behind the GStreamer elements; it can be used alone. It runs SAM 2's
+// family of streaming mask trackers from the published weight files.
 //
-// A whole program (compiled by the tests as it stands here):
+// Rules for all calls:
+//
+// - Errors. A call that can fail returns SAM_OK or a negative enum sam_status, and writes one
+//   sentence to the struct sam_error that it is given. Pointers to struct sam_error may be NULL.
+// - NULL. Every other pointer must not be NULL unless its comment allows it. A NULL that is not
+//   allowed is SAM_EINVAL.
+// - Sizes. A struct that begins with `size` may get more fields at its end in later versions. The
+//   caller must set size to sizeof of that struct; the SAM_X_INIT macros do. The library takes
+//   the fields that an older program's struct lacks as 0, and writes nothing beyond its size. Any
+//   other size is SAM_EINVAL. Structs without `size` will not change.
+// - State. A call that fails changes nothing, unless its comment says otherwise.
+// - Failed trackers. SAM_EDEVICE and SAM_EWEIGHTS from a call on a tracker end it: later calls fail
+//   with the same status, except that sam_tracker_close(), sam_tracker_clear() and
+//   sam_tracker_info() still work. The content of buffers that the failing call was to fill is
+//   undefined. A painter ends with SAM_EDEVICE.
+// - Threads. A tracker or a painter must be used by one thread at a time, not always the same
+//   one. Different trackers and painters are independent. The calls without a tracker or a
+//   painter may be made from any thread.
+// - Ownership. The library reads the caller's structs and memory during the call only, except
+//   what struct sam_params says about CUDA and the log.
+//
+// A whole program (the tests compile and run it):
 //
 // EXAMPLE BEGIN
 // #include <stdio.h>
@@ -25,26 +45,28 @@
 //
 // int main(int argc, char **argv)
 // {
-//     struct sam_params params = SAM_PARAMS_DEFAULT;
+//     struct sam_params params = SAM_PARAMS_INIT;
 //     struct sam_error error;
 //     sam_tracker *tracker;
 //
-//     params.model_file = argc > 1 ? argv[1] : NULL; // NULL: the embedded model
+//     params.model_file = argc > 1 ? argv[1] : NULL; // NULL: the default model
 //     if (sam_tracker_open(&tracker, &params, &error)) {
 //         fprintf(stderr, "%s\n", error.text);
 //         return 1;
 //     }
 //
 //     unsigned char *rgb = malloc(W * H * 3);
-//     struct sam_frame frame = { .format = SAM_PIXEL_RGB, .width = W, .height = H,
+//     struct sam_frame frame = { .size = sizeof(frame), .format = SAM_PIXEL_RGB,
+//                                .width = W, .height = H,
 //                                .plane = { rgb }, .stride = { W * 3 } };
-//     struct sam_prompt prompt = { .space_width = W, .space_height = H, .has_box = 1,
+//     struct sam_prompt prompt = { .size = sizeof(prompt), .space_width = W,
+//                                  .space_height = H, .has_box = 1,
 //                                  .box = { 61, 81, 140, 160 } };
 //     uint64_t id;
 //     int status = sam_tracker_prompt(tracker, &prompt, &id, &error);
 //
 //     for (int t = 0; t < 20 && !status; t++) {
-//         struct sam_result result;
+//         struct sam_result result = SAM_RESULT_INIT;
 //         draw(rgb, t);
 //         status = sam_tracker_step(tracker, &frame, NULL, &result, &error);
 //         for (int i = 0; i < result.num_objects && !status; i++)
@@ -75,38 +97,44 @@ extern "C" {
 #define SAM_API
 #endif
 
-// Every call that can fail returns SAM_OK or one of these negative codes, and
-// puts one sentence into the struct sam_error it was given.
 enum sam_status {
     SAM_OK           = 0,
-    SAM_EINVAL       = -1, // the caller broke a documented condition
-    SAM_ENOMEM       = -2, // host or device memory ran out, or the budget is too small
-    SAM_EIO          = -3, // a file is missing or could not be read
-    SAM_EFORMAT      = -4, // the weights file is damaged, foreign or incomplete
-    SAM_EDEVICE      = -5, // the device failed; the tracker must be closed
-    SAM_EUNSUPPORTED = -6, // this build or this machine lacks the feature
-    SAM_EFULL        = -7, // max_objects objects are tracked already
-    SAM_ENOTFOUND    = -8, // no object has this id (any more)
-    SAM_EBUSY        = -9, // the next frame takes no more prompts; the one after it does
-    SAM_EWEIGHTS     = -10, // the weights overflow; the tracker must be closed
+    SAM_EINVAL       = -1,  // the caller broke a documented condition
+    SAM_ENOMEM       = -2,  // host or device memory ran out, or the budget is too small
+    SAM_EIO          = -3,  // a file is missing or could not be read
+    SAM_EFORMAT      = -4,  // the weights file is damaged, incomplete or of another kind
+    SAM_EDEVICE      = -5,  // the device failed; the tracker or painter must be closed
+    SAM_EUNSUPPORTED = -6,  // this build, machine or backend lacks the feature
+    SAM_EFULL        = -7,  // max_objects objects are tracked already
+    SAM_ENOTFOUND    = -8,  // no object has this id, or no longer
+    SAM_EBUSY        = -9,  // too many prompts wait for the next frame
+    SAM_EWEIGHTS     = -10, // the model's numbers overflowed; the tracker must be closed
 };
 
-// Why a call failed, in words: file, tensor or value, what was wanted, what was got. One line of
-// valid UTF-8 without control characters, whatever it quotes. Every parameter of this type may be
-// NULL.
+// Why a call failed: the file, tensor or value, what was expected and what was found. One line of
+// valid UTF-8 without control characters. Written on failure only.
 struct sam_error {
     char text[320];
 };
 
+enum {
+    SAM_MAX_OBJECTS = 255,   // a label map has one byte per pixel, and 0 means no object
+    SAM_MAX_SIDE    = 16384, // px, width and height of a frame, a label map or a mask
+    SAM_MAX_THREADS = 256,
+    SAM_MAX_POINTS  = 32,    // in one prompt
+};
+
+// AUTO: CUDA if this machine has a GPU that works, else CPU. REF is a readable, very slow
+// implementation to compare with.
 enum sam_backend { SAM_BACKEND_AUTO, SAM_BACKEND_REF, SAM_BACKEND_CPU, SAM_BACKEND_CUDA };
 
-// AUTO: bf16 products where the device has them, else fp32. Sums are always fp32.
+// Precision of matrix products. AUTO: bf16 if the device has it, else fp32. Sums are always fp32.
 enum sam_precision { SAM_PRECISION_AUTO, SAM_PRECISION_FP32, SAM_PRECISION_BF16 };
 
-// What a prompt does to an object that was tracked on the frame it names.
+// How a prompt changes an object that is tracked already.
 enum sam_refine {
-    // Refine it; but where the object is absent, start it anew on that frame, under the
-    // same id, without memory. What a live user expects.
+    // Refine the mask if the object is present on the frame; if it is absent, start it anew
+    // there, under the same id and without memory.
     SAM_REFINE_PRESENT,
     // Always refine, as the published video predictor does.
     SAM_REFINE_ALWAYS,
@@ -114,125 +142,131 @@ enum sam_refine {
 
 enum sam_log_level { SAM_LOG_ERROR, SAM_LOG_WARNING, SAM_LOG_INFO, SAM_LOG_DEBUG };
 
-enum { SAM_MAX_THREADS = 256 };
-
+// How to open a tracker or a painter. A value out of range is SAM_EINVAL.
 struct sam_params {
-    // .safetensors (Meta's or Hugging Face's names) or .pt. NULL: the default model: the file that
-    // the environment variable SAMTRACK_MODEL names (not heeded by a program with raised rights),
-    // else the one in the folder models/ beside the library, else the installed one.
+    size_t size; // sizeof(struct sam_params)
+
+    // Path of a .safetensors file (Meta's or Hugging Face's names) or a .pt file. NULL: the default
+    // model: the file that the environment variable SAMTRACK_MODEL names (ignored in programs
+    // with raised privileges), else the one in models/ beside the library, else the installed one.
     const char *model_file;
 
-    // Side of the square that frames are scaled to for the model, px. 0: the model's own. Less is
-    // faster and less exact. SAM 2 and 2.1 run at every multiple of 32 from 64 to 2048, 512 and 768
-    // among them; another side is refused with a sentence that says which the model can run.
+    // Side of the square that frames are scaled to for the model, px. 0: the model's own. A
+    // smaller side is faster and less exact. SAM 2 and 2.1 run at every multiple of 32 from 64 to
+    // 2048; any other side is refused.
     int input_size;
 
     enum sam_backend backend;
-    int device; // ordinal where there are several; -1: the first usable one
+    int device; // ordinal of the GPU, 0 .. 1024; -1: the first usable one
 
-    // For a GPU; other backends heed neither.
-    // context: a CUcontext of the caller's to run in. Every call makes it current and takes that
-    // back before it returns. It is never reset or destroyed, and must outlive the tracker.
-    // `device` is its device or -1. NULL: the context that is current when a call is made, the
-    // same one every time, else the primary one.
-    // stream: a CUstream of that context, not a default one, where all work goes, behind what the
-    // caller put there. It must outlive the tracker, and nothing may be put there during a call.
-    // NULL: a stream of the tracker's own.
+    // For CUDA; other backends ignore both.
+    // cuda_context: a CUcontext of the caller to run in. Every call makes it current and restores
+    // the previous one before it returns. The library never resets or destroys it; it must
+    // outlive the tracker. `device` must be its device or -1. NULL: the context that is current
+    // during the call, which must be the same in every call, else the primary context.
+    // cuda_stream: a CUstream of that context, not a default stream. All work is queued there,
+    // after the caller's. It must outlive the tracker, and the caller must queue nothing there
+    // during a call. It needs cuda_context. NULL: the tracker creates its own stream.
     void *cuda_context, *cuda_stream;
 
     enum sam_precision precision;
-    int threads; // of the CPU backend, at most SAM_MAX_THREADS; 0: as many as there are processors
+    int threads; // of the CPU backend, 0 .. SAM_MAX_THREADS; 0: one per processor
 
-    int max_objects;     // 1 .. 255; memory is sized by it at open, a frame never allocates
-    int max_cond_frames; // K: prompted frames kept per object, the first and the latest K - 1; >= 2
-    int lost_after;      // processed frames an object stays occluded before it is lost; >= 1
+    int max_objects;     // 1 .. SAM_MAX_OBJECTS; open allocates memory for all of them
+    int max_cond_frames; // prompted frames kept per object: the first and the latest; 2 .. 64
+    int lost_after;      // processed frames an object is occluded until it is lost; 1 or more
     enum sam_refine refine;
 
-    // Holes of a mask up to this area, in places of the model's mask (a quarter of its input
-    // each way), are shown filled; what is remembered is not. 0: none. The published demo has 8.
+    // Largest area of holes that are filled in the masks shown, in pixels of the model's mask (a
+    // quarter of its input each way). The object's memory keeps the holes. 0: fill none. The
+    // published demo uses 8. 0 .. 2^30.
     int fill_holes;
 
-    // Most bytes the tracker may take (constant + scratch + state), in MiB. 0: no limit.
+    // Most memory that the tracker may take, in MiB. 0: no limit. 0 .. 2^30.
     int budget_mib;
 
-    // Non-zero: overwrite scratch memory after every frame, and what an object or a frame leaves
-    // before the next one takes its place, to find stale use. Slow.
+    // Non-zero: overwrite scratch memory after every frame, and the memory of objects and frames
+    // before it is reused, to find reads of stale data. Slow.
     int poison;
 
-    // Non-zero: ask a GPU for every operation of every frame, instead of replaying what was
-    // recorded at open. The same results, later. To compare.
+    // Non-zero: launch every operation of a frame on the GPU one by one, instead of replaying the
+    // CUDA graphs recorded at open. The results are the same. For comparison.
     int no_graphs;
 
     // Non-zero: keep the outputs of every network part of the last step for sam_tracker_read().
     int keep_stages;
 
-    // Receives one line per event, as plain as an error's text, without the newline. May be NULL.
-    // Called on the thread that called into the tracker.
+    // Receives one line per event, in the form of an error's text, without newline. May be NULL.
+    // Called on the thread that made the call. It must not call into the same tracker. `log` and
+    // log_priv must be valid until the tracker is closed.
     void (*log)(void *log_priv, enum sam_log_level level, const char *line);
     void *log_priv;
 };
 
-#define SAM_PARAMS_DEFAULT                                                                     \
+#define SAM_PARAMS_INIT                                                                        \
     {                                                                                          \
-        .device = -1, .max_objects = 8, .max_cond_frames = 4, .lost_after = 30                 \
+        .size = sizeof(struct sam_params), .device = -1, .max_objects = 8,                     \
+        .max_cond_frames = 4, .lost_after = 30                                                 \
     }
 
-// Bytes a tracker takes, known before it is opened.
+// Memory of a tracker, in bytes.
 struct sam_plan {
+    size_t size;           // sizeof(struct sam_plan), set by the caller
     size_t constant_bytes; // weights and tables; shared by trackers of one model on one device
-    size_t scratch_bytes;  // valid inside one step
-    size_t state_bytes;    // what outlives a frame, all objects together
-    size_t object_state_bytes;   // of it, per object
-    size_t object_host_bytes;    // of that, in the host's memory whatever the backend
-    size_t object_scratch_bytes; // scratch each further object adds
-    size_t total_bytes;
-    int image_size; // side of the model's square input, px
+    size_t scratch_bytes;  // used within one step only
+    size_t state_bytes;    // kept from frame to frame, for all objects
+    size_t object_state_bytes;   // part of state_bytes that each object adds
+    size_t object_host_bytes;    // part of object_state_bytes in host memory on every backend
+    size_t object_scratch_bytes; // part of scratch_bytes that each further object adds
+    size_t total_bytes;          // constant + scratch + state
+    int image_size;              // side of the model's square input, px
 };
 
-enum { SAM_MAX_SIDE = 16384 }; // px, the width and the height of a frame, a label map or a mask
+#define SAM_PLAN_INIT { .size = sizeof(struct sam_plan) }
 
 enum sam_pixel_format {
     SAM_PIXEL_RGB,  // 3 bytes a pixel
     SAM_PIXEL_BGR,
-    SAM_PIXEL_RGBA, // 4 bytes a pixel, the fourth is ignored: RGBx too
+    SAM_PIXEL_RGBA, // 4 bytes a pixel, the fourth is ignored; also for RGBx
     SAM_PIXEL_BGRA,
     SAM_PIXEL_GRAY8,
-    SAM_PIXEL_NV12, // plane 0: Y; plane 1: U, V interleaved, half size rounded up
+    SAM_PIXEL_NV12, // plane 0: Y; plane 1: U and V interleaved, half size rounded up
     SAM_PIXEL_I420, // planes Y, U, V
     SAM_PIXEL_YUY2, // Y U Y V in one plane, two pixels in 4 bytes, width rounded up to even
     SAM_PIXEL_P010, // NV12 of 10 bits, in the upper bits of two bytes, the lower byte first
 };
 
-// Which Y'CbCr a frame holds: the two weights that define the matrix, and the range. The weights
-// are 0 or more, and less than 1 together.
+// Matrix and range of a Y'CbCr frame. kr and kb must be at least 0 and their sum less than 1.
 struct sam_colour {
     float kr, kb;   // 0.299, 0.114 for BT.601; 0.2126, 0.0722 for BT.709; both 0: BT.601
     int full_range; // 0: Y 16..235, C 16..240
 };
 
-// One video frame, borrowed for the length of the call it is passed to.
+// One video frame. The tracker reads the planes and never writes them; a painter writes them.
 struct sam_frame {
+    size_t size; // sizeof(struct sam_frame)
     enum sam_pixel_format format;
-    int width, height; // px, 1 .. SAM_MAX_SIDE each
-    const uint8_t *plane[3];
-    int stride[3]; // bytes from one row to the next
-    struct sam_colour colour; // of the Y'CbCr formats; not looked at in others
+    int width, height;       // px, 1 .. SAM_MAX_SIDE each
+    const uint8_t *plane[3]; // those that the format does not have are ignored
+    int stride[3];           // bytes from one row to the next, at least a row's bytes
+    struct sam_colour colour; // of the Y'CbCr formats; ignored for others
 
-    // 0: the planes are in host memory. Non-zero: in the GPU's, of the context that the tracker
-    // runs in, and are read where they are. What writes them must be through, or in cuda_stream.
+    // 0: the planes are in host memory. Non-zero: they are in GPU memory of the context that the
+    // tracker runs in. Earlier writes to them must have finished or be queued in cuda_stream.
     int on_device;
 };
 
-// A label map to fill: one byte per pixel, the slot of the object with the highest positive
-// logit there, ties to the lower slot, 0 where none. Any size up to SAM_MAX_SIDE each way;
-// coordinates stretch with it.
-struct sam_labels {
-    uint8_t *data; // the caller's, stride * height bytes
-    int width, height, stride;
+#define SAM_FRAME_INIT { .size = sizeof(struct sam_frame) }
 
-    // 0: data is in host memory. Non-zero: in the GPU's, of the context that the tracker runs in;
-    // the map is drawn there and never copied. What else uses it must be through, or in
-    // cuda_stream.
+// A label map: one byte per pixel, the slot of the object with the highest positive logit there;
+// ties go to the lower slot; 0 where there is no object. The masks are stretched to its size.
+struct sam_labels {
+    uint8_t *data;      // the caller's, stride * (height - 1) + width bytes
+    int width, height;  // px, 1 .. SAM_MAX_SIDE each
+    int stride;         // bytes from one row to the next, at least width
+
+    // 0: data is in host memory. Non-zero: it is in GPU memory of the context that the tracker runs
+    // in, and the map is drawn there. Earlier uses must have finished or be queued in cuda_stream.
     int on_device;
 };
 
@@ -243,178 +277,202 @@ struct sam_point {
     int label; // enum sam_point_label
 };
 
-enum { SAM_MAX_POINTS = 32 }; // of one prompt
-
-// One interaction: points, a box, a mask, or points with a box.
+// One interaction with one object: points, a box, points and a box, or a mask alone.
 struct sam_prompt {
-    uint64_t id; // the object; 0: a new one
+    size_t size; // sizeof(struct sam_prompt)
+    uint64_t id; // of the object; 0: start a new one
 
-    // The frame the coordinates are measured in, px; both 0: coordinates run from 0 to 1. Points
-    // lie before its right and lower edges, boxes may end on them.
+    // Width and height, px, of the space the coordinates are in; 0 and 0: coordinates run from 0
+    // to 1. Points must lie before the right and the lower edge; a box may end on them.
     int space_width, space_height;
 
-    int num_points; // at most SAM_MAX_POINTS
-    const struct sam_point *points;
+    int num_points; // 0 .. SAM_MAX_POINTS
+    const struct sam_point *points; // ignored if num_points is 0
     int has_box;
-    float box[4]; // x0, y0, x1, y1, x0 < x1, y0 < y1
+    float box[4]; // x0, y0, x1, y1 with x0 < x1 and y0 < y1
 
-    // One byte per pixel, non-zero where the object is; stretched to the frame. Excludes
-    // points and box. Copied before the call returns.
+    // A mask: one byte per pixel, non-zero on the object, stretched over the frame. NULL: none.
+    // mask_width and mask_height: 1 .. SAM_MAX_SIDE; mask_stride: at least mask_width.
     const uint8_t *mask;
     int mask_width, mask_height, mask_stride;
 
-    // In place of `mask`, one that sam_mask_stretch() made: mask_side must be the image_size of
-    // struct sam_info. Copied before the call returns.
+    // Instead of `mask`, the output of sam_mask_stretch(). mask_side must be the image_size of
+    // struct sam_info. NULL: none.
     const uint8_t *mask_bits;
     int mask_side;
 };
 
+#define SAM_PROMPT_INIT { .size = sizeof(struct sam_prompt) }
+
 enum sam_object_state {
-    SAM_OBJECT_NEW,      // its first frame
+    SAM_OBJECT_NEW,      // on its first frame
     SAM_OBJECT_TRACKED,
     SAM_OBJECT_OCCLUDED, // object score <= 0
     SAM_OBJECT_LOST,     // occluded for lost_after processed frames
-    SAM_OBJECT_FOUND,    // the first frame it is present on after it was lost
+    SAM_OBJECT_FOUND,    // on the first frame where it is present after it was lost
 };
 
 struct sam_object {
-    uint64_t id; // never reused
-    int slot;    // 1 .. max_objects, its value in label maps; fixed while the object lives
+    uint64_t id; // 1 or more; a tracker never uses an id twice
+    int slot;    // 1 .. max_objects, its value in label maps; fixed while the object is tracked
     enum sam_object_state state;
-    int x, y, width, height; // bounding box of the mask in frame px; all 0 where it is empty
+    int x, y, width, height; // bounding box of the mask, px of the frame; all 0 if it is empty
     int area;                // px of the frame
     float iou;               // predicted IoU of the mask, 0 .. 1
-    float score;             // object score, a logit: present where > 0
+    float score;             // object score, a logit; the object is present if it is > 0
 };
 
-// Wall time of the parts of one step, in nanoseconds. On a GPU the parts are only asked for, and
-// waited for once, in `masks`.
+// Wall time of the parts of one step, ns. On a GPU the parts only queue their work, and `masks`
+// includes the wait for all of it.
 struct sam_times {
     int64_t preprocess, encode, attend, decode, remember, masks, total;
 };
 
-// What one frame gave. `objects` belongs to the tracker and lives until its next call.
+// The result of one frame.
 struct sam_result {
-    uint64_t frame_index; // counts processed frames from 0
+    size_t size;          // sizeof(struct sam_result), set by the caller
+    uint64_t frame_index; // number of frames that were processed before this one
     int num_objects;
-    const struct sam_object *objects; // by slot
+    const struct sam_object *objects; // by slot; the tracker's, valid until its next call
     struct sam_times times;
 };
 
+#define SAM_RESULT_INIT { .size = sizeof(struct sam_result) }
+
 typedef struct sam_tracker sam_tracker;
 
-// The bytes that sam_tracker_open() with these params would take. Reads the header of the
-// weights file, not the weights.
+// Compute the memory that sam_tracker_open() with these params would take. Reads the headers of the
+// weights file, not the weights. budget_mib is not applied.
+// SAM_EINVAL, SAM_EIO, SAM_EFORMAT, SAM_ENOMEM, SAM_EDEVICE, SAM_EUNSUPPORTED as
+// sam_tracker_open(). On failure the fields of *plan are 0, unless its size is wrong.
 SAM_API int sam_tracker_plan(const struct sam_params *params, struct sam_plan *plan,
                              struct sam_error *error);
 
-// Open a tracker. On success *out owns all memory it will ever use; every path is warm, the
-// first frame costs what the thousandth costs. On failure *out is NULL and nothing is kept.
+// Open a tracker and allocate all memory that it will use, except what sam_tracker_reserve() names.
+// Warms up every code path, so that the first frame takes no longer than later ones. Trackers of
+// one file, configuration, device and precision share their weights. The weights file and the JSON
+// beside it are opened and read once; replacing them during the call has no effect.
+// On failure *out is NULL and all memory is freed. The caller must close the tracker.
 //
-// Thread-safety: one tracker is used by one thread at a time; different trackers are
-// independent. Weights are shared by all trackers of one file, configuration, device and precision.
-//
-// The weights file and the JSON beside it are opened once and read once: a name that comes to stand
-// for another file meanwhile changes nothing. SAM_EFORMAT, SAM_EIO: the file is damaged, or was
-// shortened or written to while it was read.
+// SAM_EINVAL: params are out of range, or the model cannot run at input_size.
+// SAM_EIO, SAM_EFORMAT: the file is missing, unreadable, damaged, of an unknown model, or was
+// shortened or overwritten during the call.
+// SAM_ENOMEM: memory or budget_mib is too small; the text says how much is missing.
+// SAM_EDEVICE, SAM_EUNSUPPORTED: the backend, device or precision is not available.
+// SAM_EWEIGHTS: the warm-up's results are not finite.
 SAM_API int sam_tracker_open(sam_tracker **out, const struct sam_params *params,
                              struct sam_error *error);
 
-// Close *t and set it to NULL. Closing a NULL tracker does nothing.
+// Close *t, free its memory and set *t to NULL. t and *t may be NULL: then nothing happens.
 SAM_API void sam_tracker_close(sam_tracker **t);
 
-// Give a prompt to an object, for the next frame processed. *id (may be NULL) gets the id.
-// On a known object it acts after that frame was tracked and its result replaces the tracked
-// one; on a new one it starts the object there. Several prompts for one frame are successive
-// interactions, in order.
-// SAM_EINVAL: a coordinate that is not finite or outside its space, an empty or inverted box,
-// too many points, nothing given, a mask with points or box. SAM_ENOTFOUND: an id that is not
-// tracked. SAM_EFULL: max_objects objects are tracked already, so that one must be removed first.
-// SAM_EBUSY: too many prompts wait for the next frame; give this one again after that frame.
+// Queue a prompt for the next frame that is processed. id may be NULL; on success *id is the
+// object's id. The masks and points are copied. A prompt for a known object is applied after the
+// object was tracked on that frame, and its result replaces the tracked one. Several prompts for
+// one frame are applied in order, as successive interactions.
+//
+// SAM_EINVAL: no points, box or mask; a mask with points, a box or a second mask; a coordinate that
+// is not finite or outside of its space; an empty box; sizes out of range.
+// SAM_ENOTFOUND: prompt->id is not tracked. SAM_EFULL: a new object has no free slot.
+// SAM_EBUSY: too many prompts, points or masks wait; try again after the next frame.
 SAM_API int sam_tracker_prompt(sam_tracker *t, const struct sam_prompt *prompt, uint64_t *id,
                                struct sam_error *error);
 
-// Row y of a mask: a byte per pixel, non-zero where the object is, valid until the next call.
-// NULL: there is no such row (any more).
+// Returns row y of a mask, one byte per pixel, non-zero on the object. The row must stay valid
+// until the next call. Returns NULL on failure, which ends the stretching with SAM_EIO.
 typedef const uint8_t *(*sam_mask_row)(void *priv, int y);
 
-// Bytes of a mask of side x side bits: `side` rows of (side + 7) / 8 bytes, pixel x in bit x % 8
-// of byte x / 8.
+// Bytes of a bitmap of side x side px: `side` rows of (side + 7) / 8 bytes; pixel x is bit x % 8
+// of byte x / 8. 0 if side is not 1 .. SAM_MAX_SIDE.
 SAM_API size_t sam_mask_bytes(int side);
 
-// Bring a mask of any size, up to 16384 px each way, to the model's, to the bit as
-// sam_tracker_prompt() does: what was large need not be kept until then. row() is asked for rows
-// in any order, also more than once. `bits` must have room for sam_mask_bytes(side); after a
-// failure they are undefined. Any thread may call.
-// SAM_EINVAL: a size out of range. SAM_ENOMEM. SAM_EIO: row() returned NULL.
+// Scale a mask of width x height px to side x side px, for sam_prompt.mask_bits. The result is
+// bit for bit what sam_tracker_prompt() makes of the same mask, and is smaller to keep. row() is
+// called with priv, which may be NULL, for rows in any order and repeatedly. bits must have
+// sam_mask_bytes(side) bytes; after a failure their content is undefined.
+// SAM_EINVAL: width, height or side is not 1 .. SAM_MAX_SIDE. SAM_ENOMEM. SAM_EIO: row() failed.
 SAM_API int sam_mask_stretch(uint8_t *bits, int side, int width, int height, sam_mask_row row,
                              void *priv, struct sam_error *error);
 
-// Take back the last prompt of the object's latest prompted frame; if it has not been applied
-// yet, it never is. The object goes on from its remaining prompted frames; with none left it
-// is removed. SAM_ENOTFOUND as above.
+// Take back the last prompt that was given for the object: one that still waits is dropped; else
+// the last one of its latest prompted frame. If that frame is the current one, its mask is decoded
+// again. The object goes on with its remaining prompted frames; without any it is removed.
+// SAM_ENOTFOUND: id is not tracked. SAM_EDEVICE, SAM_EWEIGHTS.
 SAM_API int sam_tracker_undo(sam_tracker *t, uint64_t id, struct sam_error *error);
 
-// Stop tracking an object and free its slot. SAM_ENOTFOUND as above.
+// Stop tracking an object, drop its waiting prompts and free its slot.
+// SAM_ENOTFOUND: id is not tracked.
 SAM_API int sam_tracker_remove(sam_tracker *t, uint64_t id, struct sam_error *error);
 
-// Remove all objects and pending prompts. Ids go on counting, and so do frames.
+// Remove all objects and all waiting prompts. Ids and frame_index keep counting. t may be NULL.
 SAM_API void sam_tracker_clear(sam_tracker *t);
 
-// Make room for frames and label maps of up to `bytes` each (of all planes, without padding) on
-// their way between the host's memory and a GPU's, where there is room for 16 MiB from the
-// beginning: 3840 x 2160 px of 2 bytes. To be called when a stream's size is known; otherwise the
-// first frame or label map that is larger makes the room, and takes longer than others. Nothing to
-// do on other backends, and for what is on_device. SAM_ENOMEM: not enough memory is left, or in the
-// budget; the tracker goes on with what it has.
+// Allocate buffers for copying frames and label maps of up to `bytes` (all planes without padding)
+// between host and GPU. Buffers for 16 MiB exist from the start. Call this when the size of a
+// stream is known; otherwise the first larger frame or label map allocates them and takes longer.
+// Does nothing on other backends; data that is on_device needs no buffer.
+// SAM_ENOMEM: memory or budget_mib is too small; the old buffers stay. SAM_EDEVICE.
 SAM_API int sam_tracker_reserve(sam_tracker *t, size_t bytes, struct sam_error *error);
 
-// Segment one frame and update the memory of every object. `labels` (may be NULL) is filled at
-// its own size. `result` (may be NULL) is written on success; on failure num_objects is 0.
-// SAM_EINVAL: frame or labels break a condition above. SAM_ENOMEM: there is no room for them, see
-// sam_tracker_reserve(). After both the tracker is as it was, and goes on with the next frame.
-// SAM_EWEIGHTS: an object's score or predicted IoU is not finite: products of finite weights have
-// overflowed, and what the objects remember is lost. After this and SAM_EDEVICE every call but
-// sam_tracker_close() fails in the same way.
+// Process one frame: apply the waiting prompts, track every object and update its memory.
+// labels may be NULL; else the map is drawn at its own size, which need not be the frame's. result
+// may be NULL; on failure its fields are 0, unless its size is wrong.
+//
+// SAM_EINVAL: frame or labels break a condition of their structs. SAM_ENOMEM: see
+// sam_tracker_reserve(). In both cases the frame is not consumed: prompts still wait, frame_index
+// does not advance, labels are not written, and the tracker can go on with the next frame.
+// SAM_EWEIGHTS: a score or a predicted IoU is not finite. SAM_EDEVICE: the device failed.
 SAM_API int sam_tracker_step(sam_tracker *t, const struct sam_frame *frame,
                              const struct sam_labels *labels, struct sam_result *result,
                              struct sam_error *error);
 
-// Draw the masks of the last step again, at another size.
+// Draw the masks of the last processed frame into a label map of any size, without the objects
+// removed since. Before the first frame the map is all 0.
+// SAM_EINVAL: labels break a condition of their struct. SAM_ENOMEM: see sam_tracker_reserve().
+// SAM_EDEVICE.
 SAM_API int sam_tracker_draw(sam_tracker *t, const struct sam_labels *labels,
                              struct sam_error *error);
 
-// Copy a tensor of the last step to `dst` (room for `capacity` floats), dense, as f32, its
-// extents to shape[4] (leading ones filled with 1). Names: "low_res" (S/4, S/4), "pointer" (d),
-// "score" (1), "memory" (mem_dim, S/16, S/16), and with keep_stages every stage of
-// docs/MODEL.md; stages of the frame alone ignore the id. On a prompted frame a stage is that of
-// the last prompt; "track/" or "prompt/" before its name asks for the one or the other.
-// SAM_ENOTFOUND: no such object, or no such tensor in this step; SAM_EINVAL: capacity too small.
+// Copy a tensor of the last step to `dst`, dense, as fp32. `capacity` is the number of floats that
+// dst has room for. shape[4] gets the extents, leading ones 1. Names: "low_res" (S/4, S/4),
+// "pointer" (d), "score" (1), "memory" (mem_dim, S/16, S/16); with keep_stages also every stage of
+// docs/MODEL.md, where the stages of the frame ignore the id. A stage name gives the last prompt's
+// tensor on a prompted frame; the prefix "track/" or "prompt/" selects one of the two.
+// SAM_ENOTFOUND: no such object, or no such tensor in this step. SAM_EINVAL: capacity is too small;
+// then shape is set. SAM_EDEVICE.
 SAM_API int sam_tracker_read(sam_tracker *t, uint64_t id, const char *name, float *dst,
                              size_t capacity, int shape[4], struct sam_error *error);
 
-// What the tracker runs on and takes, for reports: texts live as long as the tracker.
+// What a tracker runs on and what it takes. The pointers are the tracker's and valid until it is
+// closed.
 struct sam_info {
+    size_t size; // sizeof(struct sam_info), set by the caller
     const char *model_file, *variant; // "sam2.1_hiera_tiny", or "custom"
     const char *backend, *device, *precision;
     int threads, image_size, max_objects;
-    struct sam_plan plan;  // what was planned, and reserved since
-    size_t bytes_used;     // what is held now, counted
-    int64_t open_ns;       // how long sam_tracker_open() took, warm-up included
-    int64_t warm_ns;       // of it, the warm-up: every path run, and recorded where that pays
-    int graphs;            // recorded at open, for a GPU
-    uint64_t graph_replays, graph_misses; // since; a miss is work that was not recorded
+    const struct sam_plan *plan; // what was planned, and reserved since
+    size_t bytes_used; // memory held now
+    int64_t open_ns;   // time that sam_tracker_open() took, including the warm-up
+    int64_t warm_ns;   // time of the warm-up, which records the CUDA graphs
+    int graphs;        // CUDA graphs recorded at open
+    uint64_t graph_replays, graph_misses; // since; a miss is work that no graph covers
 };
-SAM_API void sam_tracker_info(const sam_tracker *t, struct sam_info *info);
 
-// A rectangle of one colour, in px of the frame; or a picture of two.
+#define SAM_INFO_INIT { .size = sizeof(struct sam_info) }
+
+// Fill *info. Works on a failed tracker, too. SAM_EINVAL: info->size is wrong, or a NULL.
+SAM_API int sam_tracker_info(const sam_tracker *t, struct sam_info *info,
+                             struct sam_error *error);
+
+// A rectangle of one colour, or a bitmap of two colours, in px of the frame. Pixels outside of the
+// overlay's area are clipped.
 struct sam_patch {
-    int x, y, width, height; // what is outside the painted area is not seen
-    uint32_t colour;         // 0xAARRGGBB; on frames of Y'CbCr 0xAAYYUUVV
+    int x, y, width, height;
+    uint32_t colour; // 0xAARRGGBB; 0xAAYYUUVV on frames of Y'CbCr
 
-    // Px a side of the picture's squares; 0: it is none. A row of squares is a row of bits, the
-    // first one the lowest of a word, in as many words as it needs; the first row begins at word
-    // `first` of the overlay's bits. Where a bit is set, the colour is `ink`.
+    // Frame pixels per bitmap pixel; 0 for a solid rectangle of `colour`. A bitmap row is stored in
+    // whole words, its first pixel in the lowest bit; the first row begins at word `first` of the
+    // overlay's bits. Pixels whose bit is set have the colour `ink`.
     int scale;
     int first;
     uint32_t ink;
@@ -422,49 +480,53 @@ struct sam_patch {
 
 enum {
     SAM_MAX_LINE    = 64,   // px
-    SAM_MAX_PATCHES = 2048, // of one overlay
+    SAM_MAX_PATCHES = 2048, // in one overlay
 };
 
-// What is painted over a frame: colours of labels, patches above them, the last one on top. Alpha
-// is not multiplied in, 0 paints nothing. What GstVideo's blending makes of a layer of
-// such pixels, to the bit.
+// What a painter draws: the colours of a label map, then the patches in order, each over the ones
+// before. Colours have straight alpha; alpha 0 paints nothing. The result is bit for bit that of
+// GstVideo's blending of such a layer.
 struct sam_overlay {
-    int x, y, width, height; // the area that is painted; inside the frame
+    int x, y, width, height; // the painted area; must be inside the frame
 
-    // Stretched over the whole frame, each pixel taking the label that weighs most among the four
-    // around it. data NULL: none.
+    // Stretched over the whole frame; each pixel takes the label with the largest bilinear weight.
+    // data NULL: no labels are drawn.
     struct sam_labels labels;
-    uint32_t fill[256], line[256]; // colours by label, as of a patch; line: near another label
-    int line_width; // px: how near, along the row or the column and inside the area
+    uint32_t fill[256], line[256]; // colours by label, as in patches; line: near another label
+    int line_width; // px, 0 .. SAM_MAX_LINE: how near, along the row or column, inside the area
 
-    int num_patches;
-    const struct sam_patch *patches; // host memory, like the bits
-    int num_words;
-    const uint32_t *bits;
+    int num_patches; // 0 .. SAM_MAX_PATCHES
+    const struct sam_patch *patches; // in host memory; NULL if num_patches is 0
+    int num_words;                   // 0 or more
+    const uint32_t *bits;            // in host memory; NULL if num_words is 0
 
-    // Of RGBA and BGRA, non-zero: the fourth byte is alpha, not multiplied in. 0: it is left alone.
+    // For RGBA and BGRA. Non-zero: the fourth byte is straight alpha and is blended. 0: it is kept.
     int has_alpha;
 };
 
 typedef struct sam_painter sam_painter;
 
-// Open a painter, which needs no model and little memory. Of params only backend, device,
-// cuda_context, cuda_stream, threads and log count, as for a tracker. SAM_EUNSUPPORTED,
-// SAM_EDEVICE, SAM_ENOMEM: it cannot be had. A painter is used by one thread at a time.
+// Open a painter. It needs no model and less than 1 MiB. It uses backend, device, cuda_context,
+// cuda_stream, threads and log of params; the other fields have no effect but must be in range.
+// On failure *out is NULL. The caller must close the painter.
+// SAM_EINVAL: params. SAM_ENOMEM, SAM_EDEVICE, SAM_EUNSUPPORTED: the backend is not available.
 SAM_API int sam_painter_open(sam_painter **out, const struct sam_params *params,
                              struct sam_error *error);
 
-// Close *p and set it to NULL. Closing a NULL painter does nothing.
+// Close *p and set it to NULL. p and *p may be NULL: then nothing happens.
 SAM_API void sam_painter_close(sam_painter **p);
 
-// Paint over the frame, whose planes are written. RGBA, BGRA, NV12, I420, P010; in the
-// memory that the painter works in: on_device for a GPU, else not. What wrote the frame or a label
-// map on the device must be through, or in cuda_stream. The frame is painted when this returns.
-// SAM_EINVAL: it cannot be painted so; SAM_ENOMEM: there is no room on the device for patches, bits
-// and a label map of the host's; the frame is as it was. SAM_EDEVICE: the painter must be closed.
+// Paint over a frame of RGBA, BGRA, NV12, I420 or P010, whose planes must be writable. The frame
+// must be in the memory that the painter works in: on_device for CUDA, else host memory. Earlier
+// writes to a frame or label map on the device must have finished or be queued in cuda_stream. The
+// painting has finished when the call returns.
+// SAM_EINVAL: frame or overlay break a condition of their structs. SAM_ENOMEM: no device memory for
+// patches, bits and a label map of host memory. In both cases the frame is unchanged. SAM_EDEVICE:
+// the painter must be closed; the frame's content is undefined.
 SAM_API int sam_painter_draw(sam_painter *p, const struct sam_frame *frame,
                              const struct sam_overlay *overlay, struct sam_error *error);
 
+// The version of the library, "MAJOR.MINOR.PATCH". A constant.
 SAM_API const char *sam_version(void);
 
 #ifdef __cplusplus
