@@ -48,7 +48,7 @@ open_library (void)
   Library *lib;
 
   if (!module) {
-    GST_INFO ("no memory:CUDAMemory: %s", g_module_error ());
+    GST_INFO ("memory:CUDAMemory is not available: %s", g_module_error ());
     return NULL;
   }
   lib = g_new0 (Library, 1);
@@ -71,8 +71,8 @@ open_library (void)
     g_module_make_resident (module);    /* it has types by then */
     return lib;
   }
-  GST_WARNING ("no memory:CUDAMemory: %s lacks symbols: %s", LIBRARY,
-      g_module_error ());
+  GST_WARNING ("memory:CUDAMemory is not available: %s lacks the symbols %s",
+      LIBRARY, g_module_error ());
   g_free (lib);
   g_module_close (module);
   return NULL;
@@ -237,9 +237,9 @@ gst_sam_cuda_prepare (GstBuffer * buf, GstObject * context, gchar ** why)
   GstCudaContext *own = (GstCudaContext *) context;
 
   if (lib->context_get_handle (mem->context) != lib->context_get_handle (own)) {
-    *why = g_strdup_printf ("The frame is in the memory of another CUDA "
-        "context (of device %u) than the model (of device %u): all elements "
-        "must share one.", get_device_id (mem->context), get_device_id (own));
+    *why = g_strdup_printf ("The frame is in a CUDA context of device %u, the "
+        "model in another one of device %u: all elements must share one "
+        "context.", get_device_id (mem->context), get_device_id (own));
     return 0;
   }
   if (lib->memory_sync)

@@ -62,6 +62,6 @@ gst_sam_cuda_get_context (GstBuffer * buf)
 GstMapFlags
 gst_sam_cuda_prepare (GstBuffer * buf, GstObject * context, gchar ** why)
 {
-  *why = g_strdup ("This build knows nothing of memory:CUDAMemory.");
+  *why = g_strdup ("This build does not support memory:CUDAMemory.");
   return 0;
 }

@@ -19,8 +19,8 @@ gst_sam_track_backend_get_type (void)
 {
   static gsize type = 0;
   static const GEnumValue values[] = {
-    {SAM_BACKEND_AUTO, "The fastest that the machine has", "auto"},
-    {SAM_BACKEND_REF, "The reference on the CPU, very slow", "ref"},
+    {SAM_BACKEND_AUTO, "A GPU if one works, else the CPU", "auto"},
+    {SAM_BACKEND_REF, "Reference implementation on the CPU, very slow", "ref"},
     {SAM_BACKEND_CPU, "The CPU", "cpu"},
     {SAM_BACKEND_CUDA, "An NVIDIA GPU", "cuda"},
     {0, NULL, NULL},
@@ -34,7 +34,7 @@ gst_sam_track_precision_get_type (void)
 {
   static gsize type = 0;
   static const GEnumValue values[] = {
-    {SAM_PRECISION_AUTO, "bf16 where the device has it, else fp32", "auto"},
+    {SAM_PRECISION_AUTO, "bf16 if the device has it, else fp32", "auto"},
     {SAM_PRECISION_FP32, "32-bit floating point", "fp32"},
     {SAM_PRECISION_BF16, "bfloat16 products with 32-bit sums", "bf16"},
     {0, NULL, NULL},
@@ -61,12 +61,12 @@ gst_sam_track_overload_policy_get_type (void)
 {
   static gsize type = 0;
   static const GEnumValue values[] = {
-    {GST_SAM_TRACK_OVERLOAD_AUTO, "Skip where the pipeline is live, else block",
+    {GST_SAM_TRACK_OVERLOAD_AUTO, "Skip in a live pipeline, else block",
         "auto"},
-    {GST_SAM_TRACK_OVERLOAD_BLOCK, "Track on every frame, however late",
+    {GST_SAM_TRACK_OVERLOAD_BLOCK, "Track every frame, however late",
         "block"},
     {GST_SAM_TRACK_OVERLOAD_SKIP,
-        "Pass late frames on with the last masks, marked stale", "skip"},
+        "Pass late frames with the last masks, marked stale", "skip"},
     {GST_SAM_TRACK_OVERLOAD_DROP, "Drop late frames", "drop"},
     {0, NULL, NULL},
   };

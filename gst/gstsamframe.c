@@ -103,8 +103,8 @@ acquire_mask (GstSamTrack * self, gboolean on_device)
   }
   mask = take_mask (self);
   if (!mask && on_device) {
-    GST_INFO_OBJECT (self, "label maps of %d x %d go to system memory", width,
-        height);
+    GST_INFO_OBJECT (self, "allocating label maps of %d x %d in system memory",
+        width, height);
     set_mask_pool (self, FALSE);        /* until another size is asked for */
     mask = take_mask (self);
   }
@@ -233,7 +233,7 @@ map_frame (GstSamTrack * self, GstBuffer * buf, GstVideoFrame * frame,
   if (gst_sam_image_map (frame, &self->info, buf,
           flags | GST_MAP_READ | GST_VIDEO_FRAME_MAP_FLAG_NO_REF, &why))
     return TRUE;
-  GST_ELEMENT_ERROR (self, STREAM, FAILED, ("A frame is refused: %s.", why),
+  GST_ELEMENT_ERROR (self, STREAM, FAILED, ("The frame was refused: %s.", why),
       (NULL));
   g_free (why);
   return FALSE;
@@ -252,7 +252,7 @@ map_mask (GstSamTrack * self, GstBuffer * mask, GstMapInfo * map,
   labels->on_device = flags != 0;
   if (!gst_buffer_map (mask, map, flags | GST_MAP_WRITE)) {
     GST_ELEMENT_ERROR (self, STREAM, FAILED,
-        ("The label map's memory cannot be written."), (NULL));
+        ("The memory of the label map cannot be mapped for writing."), (NULL));
     return FALSE;
   }
   labels->data = map->data;
@@ -326,7 +326,7 @@ infer (GstSamTrack * self, GstBuffer * buf, GstClockTime running_time,
   mask = acquire_mask (self, on_device);
   if (!mask) {
     GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT,
-        ("There is no memory for a label map of %d x %d pixels.",
+        ("Out of memory: no label map of %d x %d pixels.",
             self->mask_width, self->mask_height), (NULL));
     return GST_FLOW_ERROR;
   }

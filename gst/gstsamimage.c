@@ -150,7 +150,7 @@ check_plane (const GstVideoInfo * info, GstBuffer * buf, gint plane)
     return NULL;
   return g_strdup_printf ("plane %d, %" G_GINT64_FORMAT " rows of %"
       G_GINT64_FORMAT " bytes with a stride of %d from byte %" G_GSIZE_FORMAT
-      " on, does not lie within its memory of %" G_GSIZE_FORMAT " bytes", plane,
+      " on, exceeds the buffer's memory of %" G_GSIZE_FORMAT " bytes", plane,
       extent.rows, extent.bytes, stride, start, size);
 }
 

@@ -41,7 +41,7 @@ GstSamExtent gst_sam_image_get_extent (const GstVideoInfo * info, gint plane,
 gchar *gst_sam_image_check (const GstVideoInfo * info, GstBuffer * buf);
 
 /* gst_video_frame_map() for buffers from outside. On failure *why must be
- * freed; it completes "A frame is refused: ". */
+ * freed; it completes "The frame was refused: ". */
 gboolean gst_sam_image_map (GstVideoFrame * frame, const GstVideoInfo * info,
     GstBuffer * buf, GstMapFlags flags, gchar ** why);
 

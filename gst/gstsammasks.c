@@ -89,7 +89,7 @@ static void
 stretch (GstSamMask * mask, gint side, gint width, gint height, Rows * rows)
 {
   guint8 *bits = g_try_malloc (sam_mask_bytes (side));
-  struct sam_error why = { "there is no memory for its bits" };
+  struct sam_error why = { "out of memory" };
 
   if (bits && sam_mask_stretch (bits, side, width, height, get_row, rows,
           &why) == SAM_OK) {
@@ -99,7 +99,7 @@ stretch (GstSamMask * mask, gint side, gint width, gint height, Rows * rows)
   }
   g_free (bits);
   set_error (&mask->error, GST_SAM_REFUSED_ENGINE,
-      "A prompt is refused: its mask cannot be stretched: %s.", why.text);
+      "The prompt was refused: its mask cannot be scaled: %s.", why.text);
 }
 
 static void
@@ -129,20 +129,20 @@ map_sample (GstSample * sample, GstVideoFrame * frame, GError ** error)
       !gst_video_info_from_caps (&info, caps) ||
       GST_VIDEO_INFO_FORMAT (&info) != GST_VIDEO_FORMAT_GRAY8) {
     set_error (error, GST_SAM_REFUSED_MASK,
-        "A prompt is refused: a mask is a sample of video/x-raw, GRAY8.");
+        "The prompt was refused: the mask is not video/x-raw, GRAY8.");
     return FALSE;
   }
   if (info.width < 1 || info.height < 1 || info.width > SAM_MAX_SIDE ||
       info.height > SAM_MAX_SIDE) {
     set_error (error, GST_SAM_REFUSED_MASK,
-        "A prompt is refused: its mask has %d x %d pixels, expected 1 to %d "
+        "The prompt was refused: its mask has %d x %d pixels, expected 1 to %d "
         "each way.", info.width, info.height, SAM_MAX_SIDE);
     return FALSE;
   }
   if (gst_sam_image_map (frame, &info, buffer, GST_MAP_READ, &why))
     return TRUE;
   set_error (error, GST_SAM_REFUSED_MASK,
-      "A prompt is refused: its mask is not GRAY8 of %d x %d pixels: %s.",
+      "The prompt was refused: its mask is not GRAY8 of %d x %d pixels: %s.",
       info.width, info.height, why);
   g_free (why);
   return FALSE;
@@ -258,7 +258,7 @@ ensure_thread (GstSamMasks * masks)
     masks->thread = g_thread_try_new ("samtrack-masks", work, masks, &error);
   while (!masks->thread && (mask = take_job (masks))) {
     set_error (&mask->error, GST_SAM_REFUSED_ENGINE,
-        "A prompt is refused: no thread can read its mask: %s.",
+        "The prompt was refused: cannot start a thread to read its mask: %s.",
         error->message);
     mask->done = TRUE;
     unref_mask (mask);
@@ -405,8 +405,8 @@ hold_sample (GstSamMasks * masks, GstSamMask * mask, GError ** error)
   g_mutex_unlock (&masks->lock);
   if (!room)
     set_error (error, GST_SAM_REFUSED_QUEUE_FULL,
-        "A prompt is refused: masks that wait for the element to start may take"
-        " %d MiB, with this one they would take more.", MAX_HELD >> 20);
+        "The prompt was refused: the masks that wait for the element to start "
+        "would take more than %d MiB.", MAX_HELD >> 20);
   return room;
 }
 

@@ -105,7 +105,7 @@ gst_sam_overlay_before_transform (GstBaseTransform * base, GstBuffer * buf)
     gst_object_sync_values (GST_OBJECT (base), time);
 }
 
-/* Draw it in system memory, where the frame is, or goes for it. */
+/* Draw in system memory; a frame of the GPU is copied to it and back. */
 static GstFlowReturn
 draw_mapped (GstSamOverlay * self, GstBuffer * buf)
 {
@@ -114,15 +114,15 @@ draw_mapped (GstSamOverlay * self, GstBuffer * buf)
   gboolean ok;
 
   if (!gst_sam_image_map (&frame, &self->info, buf, GST_MAP_READWRITE, &why)) {
-    GST_ELEMENT_ERROR (self, STREAM, FAILED, ("A frame is refused: %s.", why),
-        (NULL));
+    GST_ELEMENT_ERROR (self, STREAM, FAILED,
+        ("The frame was refused: %s.", why), (NULL));
     g_free (why);
     return GST_FLOW_ERROR;
   }
   if (!gst_sam_paint_prepare (&self->paint, &frame)) {
     gst_video_frame_unmap (&frame);
     GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT,
-        ("There is no memory to draw frames of %d x %d pixels.",
+        ("Out of memory: cannot draw on frames of %d x %d pixels.",
             self->info.width, self->info.height), (NULL));
     return GST_FLOW_ERROR;
   }
@@ -131,7 +131,7 @@ draw_mapped (GstSamOverlay * self, GstBuffer * buf)
   if (ok)
     return GST_FLOW_OK;
   GST_ELEMENT_ERROR (self, STREAM, FORMAT,
-      ("Nothing can be drawn on frames of format %s.",
+      ("Cannot draw on frames of format %s.",
           gst_video_format_to_string (GST_VIDEO_INFO_FORMAT (&self->info))),
       (NULL));
   return GST_FLOW_ERROR;
@@ -141,12 +141,12 @@ static void
 warn (GstSamOverlay * self, gchar * why)
 {
   if (why)
-    GST_WARNING_OBJECT (self, "frames are drawn in system memory: %s", why);
+    GST_WARNING_OBJECT (self,
+        "drawing in system memory instead of on the GPU: %s", why);
   g_free (why);
 }
 
-/* Draw one meta. The frame is mapped when the first one has something to show.
- */
+/* Draw one meta. The frame is not mapped for a meta without objects. */
 static GstFlowReturn
 draw_meta (GstSamOverlay * self, GstBuffer * buf, GstMeta * meta,
     guint tracker, const GstSamPaintStyle * style, gboolean on_gpu)
@@ -286,13 +286,13 @@ install_properties (GObjectClass * klass)
   /**
    * GstSamOverlay:opacity:
    *
-   * How opaque the masks are filled, from 0 to 1.
+   * Opacity of the filled masks, from 0 to 1.
    *
    * Since: 0.1
    */
   g_object_class_install_property (klass, PROP_OPACITY,
       g_param_spec_double ("opacity", "Opacity",
-          "How opaque the masks are filled", 0, 1, 0.5,
+          "Opacity of the filled masks", 0, 1, 0.5,
           SETTABLE | GST_PARAM_CONTROLLABLE));
   /**
    * GstSamOverlay:line-width:
@@ -357,8 +357,8 @@ install_switches (GObjectClass * klass)
   /**
    * GstSamOverlay:draw-scores:
    *
-   * Whether to write how good the model takes each mask to be: the predicted
-   * intersection over union with the true one.
+   * Whether to write the predicted IoU of each mask: the model's estimate of
+   * its intersection over union with the true mask.
    *
    * Since: 0.1
    */
@@ -367,12 +367,12 @@ install_switches (GObjectClass * klass)
   /**
    * GstSamOverlay:dim-stale:
    *
-   * Whether to draw the masks of an earlier frame half as opaque.
+   * Whether to draw stale masks, those of an earlier frame, at half opacity.
    *
    * Since: 0.1
    */
   install_switch (klass, PROP_DIM_STALE, "dim-stale", "Dim stale",
-      "Draw the masks of an earlier frame half as opaque", TRUE);
+      "Draw the masks of an earlier frame at half opacity", TRUE);
 }
 
 static void
@@ -383,7 +383,7 @@ gst_sam_overlay_class_init (GstSamOverlayClass * klass)
   GstBaseTransformClass *base_class = GST_BASE_TRANSFORM_CLASS (klass);
 
   GST_DEBUG_CATEGORY_INIT (gst_sam_overlay_debug, "samoverlay", 0,
-      "draws object masks");
+      "object mask overlay");
 
   gobject_class->set_property = gst_sam_overlay_set_property;
   gobject_class->get_property = gst_sam_overlay_get_property;
@@ -397,7 +397,7 @@ gst_sam_overlay_class_init (GstSamOverlayClass * klass)
       GST_VIDEO_OVERLAY_COMPOSITION_BLEND_FORMATS, SIZES);
   gst_element_class_set_static_metadata (element_class, "Object mask overlay",
       "Filter/Effect/Overlay/Video",
-      "Draws the masks, outlines, ids and scores that samtrack found",
+      "Draws the masks, outlines, ids and scores that samtrack attached",
       "The samtrack authors");
 
   base_class->accept_caps = GST_DEBUG_FUNCPTR (gst_sam_overlay_accept_caps);

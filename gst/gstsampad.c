@@ -259,10 +259,10 @@ gst_sam_pad_request (GstElement * element, GstPadTemplate * templ,
     self->overlay.pad = pad;
   g_mutex_unlock (&self->overlay.lock);
   if (taken) {
-    gst_sam_track_post_refusal (self, GST_SAM_REFUSED_TAKEN, "A request for "
-        "the pad 'overlay' is refused: there is one, and it was requested "
-        "before. A tee behind it gives more.", "pad", G_TYPE_STRING, "overlay",
-        NULL);
+    gst_sam_track_post_refusal (self, GST_SAM_REFUSED_TAKEN,
+        "The request for the pad 'overlay' was refused: the element has only "
+        "one, and it is in use. A tee after it provides more.", "pad",
+        G_TYPE_STRING, "overlay", NULL);
     gst_object_ref_sink (pad);
     gst_object_unref (pad);
     return NULL;

@@ -100,7 +100,7 @@ static void
 check_cancelled (const Reader * r)
 {
   if (g_atomic_int_get (r->cancelled))
-    png_error (r->png, "it was given up");
+    png_error (r->png, "reading was cancelled");
 }
 
 static void
@@ -117,7 +117,7 @@ on_read (png_structp png, png_bytep to, size_t bytes)
     if (n < 0)
       png_error (png, g_strerror (errno));
     if (!n)
-      png_error (png, "it ends too early");
+      png_error (png, "the file is truncated");
     to += n;
     bytes -= n;
   }
@@ -202,7 +202,7 @@ read_picture (Reader * r)
   r->plane->bits = g_try_malloc0 ((gsize) (w + 7) / 8 * h);
   r->row = g_try_malloc (png_get_rowbytes (r->png, r->info));
   if (!r->plane->bits || !r->row)
-    png_error (r->png, "there is no memory for it");
+    png_error (r->png, "out of memory");
   read_rows (r);
 }
 
@@ -221,7 +221,7 @@ gst_sam_png_read (GstSamPlane * plane, const gchar * location,
     const gint * cancelled, GError ** error)
 {
   Reader r = {.plane = plane,.cancelled = cancelled,
-    .why = "there is no memory for it"
+    .why = "out of memory"
   };
   gboolean ok;
 

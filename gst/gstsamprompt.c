@@ -120,7 +120,7 @@ fail (GError ** error, const gchar * text, const gchar * format, ...)
   va_end (args);
   what = shown (text);
   g_set_error (error, GST_SAM_REFUSAL, GST_SAM_REFUSED_SYNTAX,
-      "The prompt '%s' is refused: %s.", what, why);
+      "The prompt '%s' was refused: %s.", what, why);
   g_free (what);
   g_free (why);
 }
@@ -334,7 +334,7 @@ parse_item (const gchar * item, GstSamPrompt * prompt, GString * key,
   while (*pos == ',') {
     pos = read_word (pos + 1, '=', key);
     if (*pos != '=') {
-      fail (error, item, "after a comma comes key=value");
+      fail (error, item, "expected key=value after a comma");
       return NULL;
     }
     pos = read_value (pos + 1, value);
@@ -372,7 +372,7 @@ gst_sam_prompt_parse (const gchar * text, GError ** error)
       continue;
     }
     if (prompts->len == MAX_ITEMS) {
-      fail (error, text, "it holds more than %d items", MAX_ITEMS);
+      fail (error, text, "it has more than %d items", MAX_ITEMS);
       pos = NULL;
       break;
     }
@@ -433,7 +433,7 @@ gst_sam_prompt_parse_structure (const GstStructure * structure, GError ** error)
     return gst_sam_prompt_parse (text, error);
   if (!op) {
     fail (error, gst_structure_get_name (structure),
-        "it has neither a string 'prompt' nor a string 'op'");
+        "it has neither a string field 'prompt' nor a string field 'op'");
     return NULL;
   }
   if (!set_kind (&fields.prompt, op, op, error) ||
@@ -511,7 +511,7 @@ fail_geometry (GError ** error, const gchar * format, ...)
   why = g_strdup_vprintf (format, args);
   va_end (args);
   g_set_error (error, GST_SAM_REFUSAL, GST_SAM_REFUSED_GEOMETRY,
-      "A prompt is refused: %s.", why);
+      "The prompt was refused: %s.", why);
   g_free (why);
 }
 
@@ -541,12 +541,12 @@ gst_sam_prompt_check (const GstSamPrompt * prompt, gint width, gint height,
   if (prompt->x < 0 || prompt->y < 0 || x1 > right + slack ||
       y1 > bottom + slack || (!box && (x1 >= right || y1 >= bottom))) {
     if (prompt->normalized || (width > 0 && height > 0))
-      fail_geometry (error, "the %s at (%g, %g) lies outside of the frame, "
+      fail_geometry (error, "the %s at (%g, %g) is outside of the frame, "
           "which is %g x %g", box ? "box" : "point",
           prompt->x < 0 ? prompt->x : x1, prompt->y < 0 ? prompt->y : y1,
           right, bottom);
     else
-      fail_geometry (error, "the %s at (%g, %g) lies outside of every frame",
+      fail_geometry (error, "the %s at (%g, %g) is outside of every frame",
           box ? "box" : "point", prompt->x, prompt->y);
     return FALSE;
   }

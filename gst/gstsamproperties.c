@@ -58,8 +58,8 @@ gst_sam_track_set_frozen (GstSamTrack * self, gboolean frozen)
   GST_OBJECT_UNLOCK (self);
 }
 
-/* The element is started, so @pspec keeps its value. Setting the value that it
- * has is no change. */
+/* The element has started, so @pspec keeps its value. Setting a property to the
+ * value that it already has is allowed. */
 static void
 refuse_change (GstSamTrack * self, GParamSpec * pspec, const GValue * wanted)
 {
@@ -227,43 +227,42 @@ install_model_properties (GObjectClass * klass)
   /**
    * GstSamTrack:model-file:
    *
-   * The weights file: `.safetensors` with Meta's or Hugging Face's names, or
-   * Meta's `.pt`. Without one the small model that comes with the plugin is
-   * used.
+   * Weights file: `.safetensors` with Meta's or Hugging Face's names, or
+   * Meta's `.pt`. %NULL: the small default model that comes with the plugin.
    *
    * Since: 0.1
    */
   g_object_class_install_property (klass, PROP_MODEL_FILE,
       g_param_spec_string ("model-file", "Model file",
-          "Weights of a model of SAM 2's family, .safetensors or .pt "
-          "(NULL: the embedded model)", NULL, SETTABLE_READY));
+          "Weights file of a SAM 2 model, .safetensors or .pt "
+          "(NULL = the default model)", NULL, SETTABLE_READY));
   /**
    * GstSamTrack:backend:
    *
-   * What the model runs on.
+   * Processor and implementation that run the model.
    *
    * Since: 0.1
    */
   g_object_class_install_property (klass, PROP_BACKEND,
       g_param_spec_enum ("backend", "Backend",
-          "What the model runs on", GST_TYPE_SAM_TRACK_BACKEND,
+          "Processor that runs the model", GST_TYPE_SAM_TRACK_BACKEND,
           SAM_BACKEND_AUTO, SETTABLE_READY));
   /**
    * GstSamTrack:cuda-device-id:
    *
-   * Which GPU of several, -1 for that of the pipeline's CUDA context, else
-   * the first.
+   * Ordinal of the NVIDIA GPU that runs the model. -1: the GPU of the
+   * pipeline's CUDA context if there is one, else the first GPU.
    *
    * Since: 0.1
    */
   g_object_class_install_property (klass, PROP_CUDA_DEVICE_ID,
       g_param_spec_int ("cuda-device-id", "CUDA device ID",
-          "Which NVIDIA GPU to run on (-1: the pipeline's)", -1, 1024, -1,
+          "NVIDIA GPU to run on (-1 = the pipeline's)", -1, 1024, -1,
           SETTABLE_READY));
   /**
    * GstSamTrack:precision:
    *
-   * Precision of the products. Sums are always 32 bits wide.
+   * Precision of matrix products. Sums always have 32 bits.
    *
    * Since: 0.1
    */
@@ -274,25 +273,25 @@ install_model_properties (GObjectClass * klass)
   /**
    * GstSamTrack:threads:
    *
-   * Threads of the CPU backend, 0 for as many as there are processors.
+   * Number of threads of the CPU backend. 0: one per processor.
    *
    * Since: 0.1
    */
   g_object_class_install_property (klass, PROP_THREADS,
       g_param_spec_uint ("threads", "Threads",
-          "Threads of the CPU backend (0: as many as there are processors)", 0,
+          "Number of threads of the CPU backend (0 = one per processor)", 0,
           SAM_MAX_THREADS, 0, SETTABLE_READY));
   /**
    * GstSamTrack:max-objects:
    *
-   * Objects that can be tracked at once. All memory is taken at the start, so
-   * that more take more.
+   * Maximum number of objects that are tracked at once. Memory for all of
+   * them is allocated when the element starts.
    *
    * Since: 0.1
    */
   g_object_class_install_property (klass, PROP_MAX_OBJECTS,
       g_param_spec_uint ("max-objects", "Max objects",
-          "Objects that can be tracked at once; memory is sized by it", 1,
+          "Maximum number of tracked objects; memory is allocated for all", 1,
           GST_SAM_MAX_OBJECTS, DEFAULT_MAX_OBJECTS, SETTABLE_READY));
 }
 
@@ -302,36 +301,36 @@ install_tracking_properties (GObjectClass * klass)
   /**
    * GstSamTrack:lost-after:
    *
-   * Tracked frames that an object stays occluded before it counts as lost. It
-   * is found again all the same.
+   * Number of tracked frames that an object is occluded until its state is
+   * `lost`. A lost object can still be found again.
    *
    * Since: 0.1
    */
   g_object_class_install_property (klass, PROP_LOST_AFTER,
       g_param_spec_uint ("lost-after", "Lost after",
-          "Frames that an object stays occluded before it counts as lost", 1,
+          "Number of frames an object is occluded until it is lost", 1,
           G_MAXINT, DEFAULT_LOST_AFTER, SETTABLE_READY));
   /**
    * GstSamTrack:fill-holes:
    *
-   * Holes of a mask up to this area are filled, in pixels of the model's mask,
-   * which is a quarter of its input each way. What the model remembers of the
-   * object is left as it is.
+   * Largest area of holes that are filled in the masks, in pixels of the
+   * model's mask (a quarter of its input each way). The model's memory of the
+   * object is not changed. 0: none.
    *
    * Since: 0.1
    */
   g_object_class_install_property (klass, PROP_FILL_HOLES,
       g_param_spec_uint ("fill-holes", "Fill holes",
-          "Largest hole of a mask that is filled, in pixels of the model's "
-          "mask (0 = none)", 0, 1 << 20, 0, SETTABLE_READY));
+          "Largest area of holes to fill, in pixels of the model's mask "
+          "(0 = none)", 0, 1 << 20, 0, SETTABLE_READY));
   /**
    * GstSamTrack:input-size:
    *
    * Side of the square that frames are scaled to for the model, in pixels. A
-   * smaller one is faster and less exact: SAM 2.1 tiny at 512 does a fifth of
-   * its work at 1024. SAM 2 and 2.1 run at multiples of 32 from 64 to 2048;
-   * the state change fails with a sentence that names the sides that the model
-   * can run.
+   * smaller side is faster and less exact: SAM 2.1 tiny takes a fifth of the
+   * work at 512 that it takes at 1024. SAM 2 and 2.1 run at multiples of 32
+   * from 64 to 2048; with any other side the state change fails. 0: the
+   * model's own side.
    *
    * Since: 0.1
    */
@@ -342,15 +341,15 @@ install_tracking_properties (GObjectClass * klass)
   /**
    * GstSamTrack:memory-budget:
    *
-   * Most memory that the tracker may take, in MiB: weights, scratch and the
-   * state of max-objects objects. The state change fails if it needs more, with
-   * a sentence that says how much is missing.
+   * Maximum memory of the tracker in MiB: weights, scratch and the state of
+   * max-objects objects. If it needs more, the state change fails and the
+   * error says how much is missing. 0: no limit.
    *
    * Since: 0.1
    */
   g_object_class_install_property (klass, PROP_MEMORY_BUDGET,
       g_param_spec_uint ("memory-budget", "Memory budget",
-          "Most memory that the tracker may take in MiB (0 = no limit)",
+          "Maximum memory of the tracker in MiB (0 = no limit)",
           0, 1 << 24, 0, SETTABLE_READY));
 }
 
@@ -360,20 +359,20 @@ install_stream_properties (GObjectClass * klass)
   /**
    * GstSamTrack:interval:
    *
-   * Frames to pass with the last masks, marked stale, between two that are
-   * tracked on. 0 tracks on every frame.
+   * Number of frames to skip between tracked frames. Skipped frames repeat
+   * the last masks, marked stale. 0: every frame is tracked.
    *
    * Since: 0.1
    */
   g_object_class_install_property (klass, PROP_INTERVAL,
       g_param_spec_uint ("interval", "Interval",
-          "Frames to pass with the last masks between two that are tracked on",
-          0, G_MAXINT, 0, SETTABLE_PLAYING));
+          "Number of frames to skip between tracked frames; skipped frames "
+          "repeat the last masks", 0, G_MAXINT, 0, SETTABLE_PLAYING));
   /**
    * GstSamTrack:mask-size:
    *
-   * Size of the label map in the meta: as the network gives it, or one value
-   * per pixel of the frame.
+   * Size of the label map in the meta: the size of the model's mask, or that
+   * of the frame.
    *
    * Since: 0.1
    */
@@ -384,32 +383,32 @@ install_stream_properties (GObjectClass * klass)
   /**
    * GstSamTrack:overload-policy:
    *
-   * What to do with frames that come too late to be tracked on. Whatever it is,
+   * Handling of frames that arrive too late to be tracked.
    * #GstSamTrack:stats and QoS messages count them.
    *
    * Since: 0.1
    */
   g_object_class_install_property (klass, PROP_OVERLOAD_POLICY,
       g_param_spec_enum ("overload-policy", "Overload policy",
-          "What to do with frames that come too late to be tracked on",
+          "Handling of frames that arrive too late to be tracked",
           GST_TYPE_SAM_TRACK_OVERLOAD_POLICY, GST_SAM_TRACK_OVERLOAD_AUTO,
           SETTABLE_PLAYING));
   /**
    * GstSamTrack:initial-prompt:
    *
-   * Prompts for the first frame of every stream, `;` between them:
-   * `point,x=,y=[,positive=]`, `box,x=,y=,w=,h=`, `mask,location=FILE.png`,
-   * each with `normalized=true` where coordinates run from 0 to 1, and `id=`
-   * where several are for one object. Applied again after every seek, and
-   * where a segment is played again. Files of masks are read once, until the
-   * property is set again or the element stops.
+   * Prompts for the first frame of every stream, separated by `;`:
+   * `point,x=,y=[,positive=]`, `box,x=,y=,w=,h=`, `mask,location=FILE.png`.
+   * Add `normalized=true` if coordinates run from 0 to 1, and the same `id=`
+   * to several prompts for one object. The prompts are applied again after
+   * every seek and when a segment is played again. Mask files are read once
+   * until the property is set again or the element stops.
    *
    * Since: 0.1
    */
   g_object_class_install_property (klass, PROP_INITIAL_PROMPT,
       g_param_spec_string ("initial-prompt", "Initial prompt",
-          "Prompts for the first frame, such as box,x=10,y=20,w=50,h=40; "
-          "point,x=9,y=7", NULL, SETTABLE_PLAYING));
+          "Prompts for the first frame, for example "
+          "box,x=10,y=20,w=50,h=40;point,x=9,y=7", NULL, SETTABLE_PLAYING));
 }
 
 static void
@@ -418,27 +417,26 @@ install_report_properties (GObjectClass * klass)
   /**
    * GstSamTrack:stats:
    *
-   * Counts of frames, percentiles of the time each part takes (over the last
-   * 1024 tracked frames, the first of the run apart), bytes planned and used,
-   * device and precision.
+   * Numbers of frames, percentiles of the time of each part (over the last
+   * 1024 tracked frames, without the first), bytes planned and used, device
+   * and precision.
    *
    * Since: 0.1
    */
   g_object_class_install_property (klass, PROP_STATS,
       g_param_spec_boxed ("stats", "Statistics",
-          "Counts, times and bytes of this run", GST_TYPE_STRUCTURE,
+          "Frame counts, times and memory use", GST_TYPE_STRUCTURE,
           G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
   /**
    * GstSamTrack:objects:
    *
-   * The objects as on the last frame that was tracked on, with the fields of
-   * the meta.
+   * The objects on the last tracked frame, with the fields of the meta.
    *
    * Since: 0.1
    */
   g_object_class_install_property (klass, PROP_OBJECTS,
       g_param_spec_boxed ("objects", "Objects",
-          "The objects, as on the last frame that was tracked on",
+          "The objects on the last tracked frame",
           GST_TYPE_STRUCTURE, G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
 }
 

@@ -94,7 +94,7 @@ static void
 set_not_tracked (GError ** error, guint64 id, gboolean was)
 {
   set_error (error, GST_SAM_REFUSED_NOT_TRACKED,
-      "A prompt is refused: object %" G_GUINT64_FORMAT " is not tracked%s.",
+      "The prompt was refused: object %" G_GUINT64_FORMAT " is not tracked%s.",
       id, was ? " any more" : "");
 }
 
@@ -102,7 +102,7 @@ static void
 set_no_slot (GError ** error, guint max_objects)
 {
   set_error (error, GST_SAM_REFUSED_NO_SLOT,
-      "A prompt is refused: max-objects is %u and as many are tracked.",
+      "The prompt was refused: max-objects is %u, and as many are tracked.",
       max_objects);
 }
 
@@ -110,7 +110,7 @@ static void
 set_queue_full (GError ** error)
 {
   set_error (error, GST_SAM_REFUSED_QUEUE_FULL,
-      "A prompt is refused: %d wait for the next frame already.",
+      "The prompt was refused: %d prompts wait for the next frame already.",
       GST_SAM_QUEUE_SIZE);
 }
 
@@ -403,7 +403,7 @@ get_refusal (const GstSamQueue * queue, const GstSamPrompt * prompt, int status,
     default:
       set_error (&error, status != SAM_EINVAL ? GST_SAM_REFUSED_ENGINE :
           prompt->kind == GST_SAM_PROMPT_MASK ? GST_SAM_REFUSED_MASK :
-          GST_SAM_REFUSED_GEOMETRY, "A prompt is refused: %s.", why->text);
+          GST_SAM_REFUSED_GEOMETRY, "The prompt was refused: %s.", why->text);
       break;
   }
   return error;

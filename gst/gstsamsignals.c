@@ -1,4 +1,4 @@
-/* Prompts on their way into the queue: action signals, texts, structures. */
+/* Sources of prompts: the action signals, the property, events. */
 
 #include "gstsamtrackprivate.h"
 
@@ -37,7 +37,7 @@ gst_sam_track_refuse (gpointer self, const GstSamPrompt * prompt,
   g_free (text);
 }
 
-/* Refuse a prompt for a reason that the queue does not know. */
+/* Refuse a prompt before it reaches the queue. */
 static void
 refuse_because (GstSamTrack * self, const GstSamPrompt * prompt,
     GstSamRefusal reason, const gchar * why)
@@ -48,7 +48,7 @@ refuse_because (GstSamTrack * self, const GstSamPrompt * prompt,
   g_error_free (error);
 }
 
-/* Hand in a prompt, which is consumed. */
+/* Append a prompt to the queue; takes ownership of its content. */
 static guint64
 push_prompt (GstSamTrack * self, GstSamPrompt * prompt, guint64 wish)
 {
@@ -65,7 +65,7 @@ push_prompt (GstSamTrack * self, GstSamPrompt * prompt, guint64 wish)
   return id;
 }
 
-/* What cannot be parsed is refused as a whole. */
+/* A text with one syntax error is refused as a whole. */
 static GArray *
 parse (GstSamTrack * self, const gchar * text)
 {
@@ -82,7 +82,7 @@ parse (GstSamTrack * self, const gchar * text)
   return prompts;
 }
 
-/* Hand in all prompts of an array, which is consumed. */
+/* Append all prompts of an array to the queue; takes ownership of it. */
 static gboolean
 push_prompts (GstSamTrack * self, GArray * prompts)
 {
@@ -91,7 +91,7 @@ push_prompts (GstSamTrack * self, GArray * prompts)
 
   for (i = 0; i < prompts->len; i++)
     ok &= push_prompt (self, &g_array_index (prompts, GstSamPrompt, i), 0) != 0;
-  /* The queue took over what they own. */
+  /* The queue owns their content now. */
   g_array_set_clear_func (prompts, NULL);
   g_array_unref (prompts);
   return ok;
@@ -115,8 +115,8 @@ gst_sam_track_prompt_structure (GstSamTrack * self,
   return FALSE;
 }
 
-/* In initial-prompt an id is a name: the prompts of one name are for one
- * object, which gets that id where it is free. */
+/* In initial-prompt an id is a name: prompts with the same id are for one
+ * object, which gets that id if it is free. */
 static void
 push_initial_prompts (GstSamTrack * self, GArray * prompts)
 {
@@ -137,7 +137,7 @@ push_initial_prompts (GstSamTrack * self, GArray * prompts)
     if (!prompt->id && prompt->kind > GST_SAM_PROMPT_MASK) {
       prompt->id = name[i];
       refuse_because (self, prompt, GST_SAM_REFUSED_NOT_TRACKED,
-          "In initial-prompt there is nothing to remove, undo or clear yet.");
+          "remove, undo and clear are not allowed in initial-prompt.");
       gst_sam_prompt_clear (prompt);
       continue;
     }
@@ -195,7 +195,7 @@ gst_sam_track_add_mask (GstSamTrack * self, guint64 id, GstSample * mask)
 
   if (!mask) {
     refuse_because (self, &prompt, GST_SAM_REFUSED_MASK,
-        "A prompt is refused: it has no mask.");
+        "The prompt was refused: mask is NULL.");
     return 0;
   }
   prompt.sample = gst_sample_ref (mask);
@@ -209,7 +209,7 @@ gst_sam_track_command (GstSamTrack * self, GstSamPromptKind kind, guint64 id)
 
   if (!id) {
     refuse_because (self, &prompt, GST_SAM_REFUSED_NOT_TRACKED,
-        "A prompt is refused: ids begin at 1.");
+        "The prompt was refused: id is 0, expected 1 or more.");
     return FALSE;
   }
   return push_prompt (self, &prompt, 0) != 0;
@@ -250,15 +250,16 @@ install_prompt_signals (GType type)
   /**
    * GstSamTrack::add-point:
    * @samtrack: the element
-   * @id: the object, 0: a new one
-   * @x: where, in pixels of the frame
-   * @y: where
-   * @positive: %TRUE on the object, %FALSE beside it
-   * @normalized: coordinates run from 0 to 1
+   * @id: id of the object; 0 for a new object
+   * @x: column, in pixels of the frame
+   * @y: row
+   * @positive: %TRUE if the point is on the object, %FALSE if it is outside
+   * @normalized: whether coordinates run from 0 to 1
    *
-   * Point at an object, for the next frame. Any thread may call.
+   * Add a point prompt for the next frame. May be emitted from any thread.
    *
-   * Returns: the object's id, 0: refused, and a warning message says why
+   * Returns: the object's id; 0 if the prompt was refused, which a warning
+   * message explains
    *
    * Since: 0.1
    */
@@ -270,16 +271,16 @@ install_prompt_signals (GType type)
   /**
    * GstSamTrack::add-box:
    * @samtrack: the element
-   * @id: the object, 0: a new one
+   * @id: id of the object; 0 for a new object
    * @x: left edge, in pixels of the frame
    * @y: upper edge
    * @w: width
    * @h: height
-   * @normalized: coordinates run from 0 to 1
+   * @normalized: whether coordinates run from 0 to 1
    *
-   * Draw a box around an object, for the next frame.
+   * Add a box prompt for the next frame.
    *
-   * Returns: the object's id, 0: refused
+   * Returns: the object's id; 0 if the prompt was refused
    *
    * Since: 0.1
    */
@@ -291,14 +292,13 @@ install_prompt_signals (GType type)
   /**
    * GstSamTrack::add-mask:
    * @samtrack: the element
-   * @id: the object, 0: a new one
+   * @id: id of the object; 0 for a new object
    * @mask: GRAY8, non-zero on the object; stretched over the frame
    *
-   * Give an object its mask, for the next frame. The caller's thread reduces
-   * it to the model's input; once the element has started, the sample is not
-   * kept.
+   * Add a mask prompt for the next frame. The emitting thread scales the mask
+   * to the model's input; if the element has started, the sample is not kept.
    *
-   * Returns: the object's id, 0: refused
+   * Returns: the object's id; 0 if the prompt was refused
    *
    * Since: 0.1
    */
@@ -319,7 +319,7 @@ install_command_signals (GType type)
    * @text: as in #GstSamTrack:initial-prompt; also `remove,id=`, `undo,id=`,
    * `clear`
    *
-   * Hand in prompts as text. What is refused is told by a warning message.
+   * Add prompts given as text. Refused prompts post a warning message.
    *
    * Since: 0.1
    */
@@ -334,7 +334,7 @@ install_command_signals (GType type)
    *
    * Stop tracking an object.
    *
-   * Returns: %FALSE: there is no such object
+   * Returns: %FALSE if there is no such object
    *
    * Since: 0.1
    */
@@ -347,10 +347,10 @@ install_command_signals (GType type)
    * @samtrack: the element
    * @id: the object
    *
-   * Take back the last prompt of the object's latest prompted frame. Without
-   * any left, it is removed.
+   * Take back the last prompt of the object's latest prompted frame. If no
+   * prompt is left, the object is removed.
    *
-   * Returns: %FALSE: there is no such object
+   * Returns: %FALSE if there is no such object
    *
    * Since: 0.1
    */
@@ -362,7 +362,7 @@ install_command_signals (GType type)
    * GstSamTrack::clear:
    * @samtrack: the element
    *
-   * Remove all objects and all prompts that wait.
+   * Remove all objects and all waiting prompts.
    *
    * Since: 0.1
    */

@@ -3,25 +3,25 @@
  * @title: samtrack
  * @see_also: samoverlay
  *
- * Tracks the masks of the objects that it is pointed at through live video,
- * with a model of the SAM 2 family. Frames pass unchanged; each carries a
- * GstSamTrackMeta with id, state, box, scores and mask of every object, and a
- * #GstVideoRegionOfInterestMeta for each one in sight.
+ * Tracks the masks of objects in live video with a model of the SAM 2 family.
+ * Frames pass unchanged. Each frame gets a GstSamTrackMeta with id, state, box,
+ * scores and mask of every object, and a #GstVideoRegionOfInterestMeta for each
+ * visible object.
  *
- * Objects are named by prompts: a point, a box or a mask. They come from
- * #GstSamTrack:initial-prompt, from the action signals, or in a custom event
+ * Prompts select the objects: a point, a box or a mask. They are given in
+ * #GstSamTrack:initial-prompt, with the action signals, or in a custom event
  * named `samtrack-prompt`, and are applied to the next frame.
  *
- * The request pad `overlay` gives label maps (GRAY8: the slot of the object at
- * each pixel, 0 for none) or a coloured layer (RGBA, BGRA). As after a tee,
- * both source pads need a queue.
+ * The request pad `overlay` outputs label maps (GRAY8: the slot of the object
+ * at each pixel, 0 for none) or a coloured layer (RGBA, BGRA). Both source pads
+ * need a queue, as after a tee.
  *
  * ## Example launch lines
  * |[
  * gst-launch-1.0 filesrc location=in.mp4 ! decodebin ! videoconvert ! \
  *   samtrack initial-prompt="box,x=100,y=80,w=120,h=220" ! samoverlay ! \
  *   videoconvert ! autovideosink
- * ]| Track what is in the box on the first frame, and draw it.
+ * ]| Track the object in the box on the first frame, and draw its mask.
  * |[
  * gst-launch-1.0 videotestsrc ! samtrack name=track \
  *   initial-prompt="point,x=0.5,y=0.5,normalized=true" \
@@ -320,7 +320,7 @@ gst_sam_track_class_init (GstSamTrackClass * klass)
   GstBaseTransformClass *base_class = GST_BASE_TRANSFORM_CLASS (klass);
 
   GST_DEBUG_CATEGORY_INIT (gst_sam_track_debug, "samtrack", 0,
-      "tracker of object masks");
+      "object mask tracker");
 
   gobject_class->finalize = gst_sam_track_finalize;
   gst_sam_track_install_properties (klass);
@@ -333,7 +333,7 @@ gst_sam_track_class_init (GstSamTrackClass * klass)
   gst_element_class_add_static_pad_template (element_class, &overlay_template);
   gst_element_class_set_static_metadata (element_class, "Object mask tracker",
       "Filter/Analyzer/Video",
-      "Tracks the masks of the objects it is pointed at, with SAM 2's models",
+      "Tracks object masks in live video with SAM 2 models",
       "The samtrack authors");
   element_class->change_state =
       GST_DEBUG_FUNCPTR (gst_sam_track_change_state);

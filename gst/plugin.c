@@ -2,7 +2,7 @@
  * SECTION:plugin-samtrack
  * @title: samtrack
  *
- * Tracks the masks of objects in live video, and draws them.
+ * Tracks the masks of objects in live video and draws them.
  */
 
 #include "gstsammeta.h"

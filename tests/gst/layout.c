@@ -297,7 +297,7 @@ check_refused (GstHarness * h, GstBus * bus, GstBuffer * buf,
       name, what);
   fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_ERROR, &text),
       1);
-  fail_unless (strstr (text, "A frame is refused: "), "%s, %s: %s", name, what,
+  fail_unless (strstr (text, "The frame was refused: "), "%s, %s: %s", name, what,
       text);
   fail_unless (gst_harness_try_pull (h) == NULL);
   g_free (text);

@@ -415,7 +415,7 @@ GST_START_TEST (test_unknown_and_removed_objects_are_refused)
   check_refused (bus, "any more");
   g_signal_emit_by_name (h->element, "undo", G_GUINT64_CONSTANT (0), &ok);
   fail_if (ok);
-  check_refused (bus, "ids");
+  check_refused (bus, "id is 0");
   fail_unless_equals_int (sam_get_num_objects (run (h, 1, &buf)), 0);
   gst_buffer_unref (buf);
   gst_element_set_bus (h->element, NULL);
@@ -499,7 +499,7 @@ GST_START_TEST (test_masks_of_the_wrong_size_are_refused)
   g_signal_emit_by_name (h->element, "add-mask", G_GUINT64_CONSTANT (0), NULL,
       &id);
   fail_unless_equals_uint64 (id, 0);
-  check_refused (bus, "no mask");
+  check_refused (bus, "mask is NULL");
   g_signal_emit_by_name (h->element, "prompt", "mask,location=/nowhere/m.png");
   check_refused (bus, "/nowhere/m.png");
   gst_buffer_unref (sam_harness_run (h, 0));

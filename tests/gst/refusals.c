@@ -189,7 +189,7 @@ GST_START_TEST (test_the_id_is_the_elements)
   fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_WARNING, &text),
       1);
   fail_unless_equals_string (text,
-      "A prompt is refused: object 40 is not tracked any more.");
+      "The prompt was refused: object 40 is not tracked any more.");
   g_free (text);
   close_bus (h->element, bus);
   gst_harness_teardown (h);
