@@ -3,7 +3,7 @@
 
 #include "gstsamblend.h"
 
-#include "gstsamimage.h"
+#include "gstsamframe.h"
 
 #include <gst/video/video-blend.h>
 #include <gst/video/video-overlay-composition.h>
@@ -296,7 +296,7 @@ measure_planes (const GstVideoFrame * frame, Plane plane[GST_VIDEO_MAX_PLANES])
   gst_video_info_set_interlaced_format (&plain, GST_VIDEO_INFO_FORMAT (info),
       GST_VIDEO_INFO_INTERLACE_MODE (info), info->width, info->height);
   for (i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++) {
-    plane[i].extent = gst_sam_image_get_extent (&plain, i, info->stride[i]);
+    plane[i].extent = gst_sam_frame_get_extent (&plain, i, info->stride[i]);
     plane[i].offset = size;
     plane[i].stride = GST_ROUND_UP_16 (plane[i].extent.bytes + GROUP_BYTES);
     size += plane[i].extent.rows * plane[i].stride + TILE_BYTES;

@@ -5,7 +5,7 @@
 #include "gstsamgpupaint.h"
 
 #include "gstsamcuda.h"
-#include "gstsamimage.h"
+#include "gstsamframe.h"
 
 void
 gst_sam_gpu_paint_clear (GstSamGpuPaint * gpu)
@@ -71,14 +71,14 @@ static int
 draw (GstSamGpuPaint * gpu, GstSamDrawing * drawing, GstVideoFrame * frame,
     struct sam_error *error)
 {
-  struct sam_frame image;
+  struct sam_frame view;
   GstMapInfo map;
   const gboolean mapped = map_labels (gpu, drawing, &map);
   int status;
 
-  gst_sam_image_describe (&image, frame);
-  image.on_device = TRUE;
-  status = sam_painter_draw (gpu->painter, &image, &drawing->overlay, error);
+  gst_sam_frame_describe (&view, frame);
+  view.on_device = TRUE;
+  status = sam_painter_draw (gpu->painter, &view, &drawing->overlay, error);
   if (mapped)
     gst_buffer_unmap (drawing->report->mask, &map);
   drawing->overlay.labels.data = NULL;
@@ -97,7 +97,7 @@ gst_sam_gpu_paint_draw (GstSamGpuPaint * gpu, GstSamDrawing * drawing,
   if (!gpu->painter)            /* it failed at the meta before */
     return FALSE;
   flags = gst_sam_cuda_prepare (buf, gpu->context, why);
-  if (!flags || !gst_sam_image_map (&frame, info, buf,
+  if (!flags || !gst_sam_frame_map (&frame, info, buf,
           flags | GST_MAP_READWRITE, why))
     return FALSE;
   status = draw (gpu, drawing, &frame, &error);

@@ -1,6 +1,6 @@
 #include "gstsammasks.h"
 
-#include "gstsamimage.h"
+#include "gstsamframe.h"
 #include "gstsampng.h"
 #include "gstsamprompt.h"
 
@@ -139,7 +139,7 @@ map_sample (GstSample * sample, GstVideoFrame * frame, GError ** error)
         "each way.", info.width, info.height, SAM_MAX_SIDE);
     return FALSE;
   }
-  if (gst_sam_image_map (frame, &info, buffer, GST_MAP_READ, &why))
+  if (gst_sam_frame_map (frame, &info, buffer, GST_MAP_READ, &why))
     return TRUE;
   set_error (error, GST_SAM_REFUSED_MASK,
       "The prompt was refused: its mask is not GRAY8 of %d x %d pixels: %s.",

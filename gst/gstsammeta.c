@@ -241,7 +241,7 @@ gst_sam_meta_read (GstSamReport * report, GstMeta * meta)
       gst_structure_get_string (s, "state"));
   if (objects && GST_VALUE_HOLDS_ARRAY (objects)) {
     report->num_objects = MIN (gst_value_array_get_size (objects),
-        GST_SAM_REPORT_OBJECTS);
+        SAM_MAX_OBJECTS);
     for (i = 0; i < report->num_objects; i++)
       object_from_structure (&report->object[i],
           get_structure (gst_value_array_get_value (objects, i)),

@@ -9,11 +9,6 @@ G_BEGIN_DECLS
 #define GST_SAM_META_NAME "GstSamTrackMeta"
 #define GST_SAM_META_VERSION 1
 
-enum
-{
-  GST_SAM_REPORT_OBJECTS = 255,
-};
-
 typedef enum
 {
   GST_SAM_REPORT_IDLE,          /* nothing to track */
@@ -45,7 +40,7 @@ typedef struct
   GstClockTime running_time;    /* of the frame that the masks belong to */
   GstClockTime inference_time;
   guint num_objects;
-  GstSamObject object[GST_SAM_REPORT_OBJECTS];
+  GstSamObject object[SAM_MAX_OBJECTS];
 
   /* Label map: GRAY8, stride == width, stretched over the whole frame. In the
    * GPU's memory where the frame was read there: mapped without GST_MAP_CUDA,

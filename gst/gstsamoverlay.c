@@ -24,7 +24,7 @@
 
 #include "gstsamcuda.h"
 #include "gstsamgpupaint.h"
-#include "gstsamimage.h"
+#include "gstsamframe.h"
 #include "gstsampaint.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_sam_overlay_debug);
@@ -72,7 +72,7 @@ static gboolean
 gst_sam_overlay_accept_caps (GstBaseTransform * base, GstPadDirection direction,
     GstCaps * caps)
 {
-  return gst_sam_image_accepts_caps (caps) &&
+  return gst_sam_frame_accepts_caps (caps) &&
       GST_BASE_TRANSFORM_CLASS (parent_class)->accept_caps (base, direction,
       caps);
 }
@@ -113,7 +113,7 @@ draw_mapped (GstSamOverlay * self, GstBuffer * buf)
   gchar *why;
   gboolean ok;
 
-  if (!gst_sam_image_map (&frame, &self->info, buf, GST_MAP_READWRITE, &why)) {
+  if (!gst_sam_frame_map (&frame, &self->info, buf, GST_MAP_READWRITE, &why)) {
     GST_ELEMENT_ERROR (self, STREAM, FAILED,
         ("The frame was refused: %s.", why), (NULL));
     g_free (why);

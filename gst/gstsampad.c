@@ -229,7 +229,7 @@ gst_sam_pad_query (GstPad * pad, GstObject * parent, GstQuery * query)
     case GST_QUERY_ALLOCATION:
       return FALSE;
     case GST_QUERY_LATENCY:
-      return gst_sam_load_query_latency (&self->load,
+      return gst_sam_qos_query_latency (&self->qos,
           GST_BASE_TRANSFORM (self), query);
     default:
       return gst_pad_query_default (pad, parent, query);

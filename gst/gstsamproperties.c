@@ -106,7 +106,7 @@ set_locked (GstSamTrack * self, guint id, const GValue * value,
       break;
     case PROP_MAX_OBJECTS:
       self->max_objects = g_value_get_uint (value);
-      gst_sam_queue_set_max_objects (self->queue, self->max_objects);
+      gst_sam_pending_set_max_objects (self->pending, self->max_objects);
       break;
     case PROP_LOST_AFTER:
       self->lost_after = g_value_get_uint (value);
@@ -132,7 +132,7 @@ set_locked (GstSamTrack * self, guint id, const GValue * value,
     case PROP_INITIAL_PROMPT:
       g_free (self->initial_prompt);
       self->initial_prompt = g_value_dup_string (value);
-      gst_sam_queue_forget_masks (self->queue);
+      gst_sam_pending_forget_masks (self->pending);
       break;
     default:
       G_OBJECT_WARN_INVALID_PROPERTY_ID (self, id, pspec);
@@ -292,7 +292,7 @@ install_model_properties (GObjectClass * klass)
   g_object_class_install_property (klass, PROP_MAX_OBJECTS,
       g_param_spec_uint ("max-objects", "Max objects",
           "Maximum number of tracked objects; memory is allocated for all", 1,
-          GST_SAM_MAX_OBJECTS, DEFAULT_MAX_OBJECTS, SETTABLE_READY));
+          SAM_MAX_OBJECTS, DEFAULT_MAX_OBJECTS, SETTABLE_READY));
 }
 
 static void

@@ -53,7 +53,7 @@ static guint64
 push_prompt (GstSamTrack * self, GstSamPrompt * prompt, guint64 wish)
 {
   GError *error = NULL;
-  guint64 id = gst_sam_queue_push (self->queue, prompt, wish, &error);
+  guint64 id = gst_sam_pending_push (self->pending, prompt, wish, &error);
 
   if (error) {
     if (!prompt->id)
@@ -230,7 +230,7 @@ gst_sam_track_undo (GstSamTrack * self, guint64 id)
 static void
 gst_sam_track_clear (GstSamTrack * self)
 {
-  gst_sam_track_command (self, GST_SAM_PROMPT_CLEAR, GST_SAM_QUEUE_ALL);
+  gst_sam_track_command (self, GST_SAM_PROMPT_CLEAR, GST_SAM_PENDING_ALL);
 }
 
 static void

@@ -33,7 +33,7 @@
  */
 
 #include "gstsamcuda.h"
-#include "gstsamimage.h"
+#include "gstsamframe.h"
 #include "gstsamtrackprivate.h"
 
 #include <gst/video/video.h>
@@ -42,7 +42,7 @@ GST_DEBUG_CATEGORY (gst_sam_track_debug);
 #define GST_CAT_DEFAULT gst_sam_track_debug
 
 #define OVERLAY_CAPS "video/x-raw, format = (string) " GST_SAM_PAD_FORMATS \
-    GST_SAM_IMAGE_SIZES
+    GST_SAM_FRAME_SIZES
 
 static GstStaticPadTemplate overlay_template =
 GST_STATIC_PAD_TEMPLATE ("overlay", GST_PAD_SRC, GST_PAD_REQUEST,
@@ -109,10 +109,10 @@ gst_sam_track_start (GstBaseTransform * base)
   gst_sam_timeline_start (&self->timeline);
   gst_video_info_init (&self->info);
   gst_sam_stats_start (self->stats, &info);
-  gst_sam_load_start (&self->load);
+  gst_sam_qos_start (&self->qos);
   gst_sam_pad_start (self);
   gst_sam_track_forget_frame (self);
-  gst_sam_queue_start (self->queue, info.image_size);
+  gst_sam_pending_start (self->pending, info.image_size);
   gst_sam_track_apply_initial_prompt (self);
   return TRUE;
 }
@@ -124,7 +124,7 @@ gst_sam_track_stop (GstBaseTransform * base)
 
   sam_tracker_close (&self->tracker);
   gst_sam_track_stop_context (self);
-  gst_sam_queue_stop (self->queue);
+  gst_sam_pending_stop (self->pending);
   gst_sam_pad_stop (self);
   gst_sam_track_forget_frame (self);
   gst_sam_track_free_mask_pool (self);
@@ -155,7 +155,7 @@ static gboolean
 gst_sam_track_accept_caps (GstBaseTransform * base, GstPadDirection direction,
     GstCaps * caps)
 {
-  return gst_sam_image_accepts_caps (caps) &&
+  return gst_sam_frame_accepts_caps (caps) &&
       GST_BASE_TRANSFORM_CLASS (parent_class)->accept_caps (base, direction,
       caps);
 }
@@ -172,7 +172,7 @@ gst_sam_track_set_caps (GstBaseTransform * base, GstCaps * in, GstCaps * out)
   if (GST_VIDEO_INFO_FORMAT (&last) != GST_VIDEO_FORMAT_UNKNOWN &&
       !gst_sam_meta_same_picture (&last, &self->info))
     gst_sam_track_forget_frame (self);
-  gst_sam_queue_set_frame_size (self->queue, self->info.width,
+  gst_sam_pending_set_frame_size (self->pending, self->info.width,
       self->info.height);
   gst_sam_pad_set_caps (self);
   return TRUE;
@@ -185,7 +185,7 @@ gst_sam_track_reset (GstSamTrack * self)
     return;
   self->since_reset = 0;
   self->passed = 0;
-  gst_sam_queue_reset (self->queue, self->tracker);
+  gst_sam_pending_reset (self->pending, self->tracker);
   gst_sam_track_forget_frame (self);
   gst_sam_track_apply_initial_prompt (self);
 }
@@ -231,11 +231,11 @@ gst_sam_track_sink_event (GstBaseTransform * base, GstEvent * event)
       post_stats (self);
       break;
     case GST_EVENT_FLUSH_START:
-      gst_sam_queue_set_flushing (self->queue, TRUE);
+      gst_sam_pending_set_flushing (self->pending, TRUE);
       break;
     case GST_EVENT_FLUSH_STOP:
-      gst_sam_queue_set_flushing (self->queue, FALSE);
-      gst_sam_load_flush (&self->load);
+      gst_sam_pending_set_flushing (self->pending, FALSE);
+      gst_sam_qos_flush (&self->qos);
       gst_sam_track_reset (self);
       break;
     default:
@@ -263,7 +263,7 @@ gst_sam_track_src_event (GstBaseTransform * base, GstEvent * event)
       }
       break;
     default:
-      gst_sam_load_note_event (&self->load, event);
+      gst_sam_qos_note_event (&self->qos, event);
       break;
   }
   return GST_BASE_TRANSFORM_CLASS (parent_class)->src_event (base, event);
@@ -275,7 +275,7 @@ static GstStateChangeReturn
 gst_sam_track_change_state (GstElement * element, GstStateChange transition)
 {
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
-    gst_sam_queue_interrupt (GST_SAM_TRACK (element)->queue);
+    gst_sam_pending_interrupt (GST_SAM_TRACK (element)->pending);
   return GST_ELEMENT_CLASS (parent_class)->change_state (element, transition);
 }
 
@@ -287,7 +287,7 @@ gst_sam_track_query (GstBaseTransform * base, GstPadDirection direction,
       gst_sam_track_answer_context (GST_SAM_TRACK (base), query))
     return TRUE;
   if (direction == GST_PAD_SRC && GST_QUERY_TYPE (query) == GST_QUERY_LATENCY)
-    return gst_sam_load_query_latency (&GST_SAM_TRACK (base)->load, base,
+    return gst_sam_qos_query_latency (&GST_SAM_TRACK (base)->qos, base,
         query);
   return GST_BASE_TRANSFORM_CLASS (parent_class)->query (base, direction,
       query);
@@ -300,10 +300,10 @@ gst_sam_track_finalize (GObject * object)
 
   gst_sam_pad_finalize (self);
   gst_sam_track_stop_context (self);
-  gst_sam_queue_clear (self->queue);
-  gst_sam_load_clear (&self->load);
+  gst_sam_pending_clear (self->pending);
+  gst_sam_qos_clear (&self->qos);
   gst_sam_stats_clear (self->stats);
-  g_free (self->queue);
+  g_free (self->pending);
   g_free (self->stats);
   g_free (self->report);
   g_free (self->shown);
@@ -327,9 +327,9 @@ gst_sam_track_class_init (GstSamTrackClass * klass)
   gst_sam_track_install_signals (klass);
 
   gst_sam_cuda_add_template (element_class, "sink", GST_PAD_SINK,
-      GST_SAM_IMAGE_FORMATS, GST_SAM_IMAGE_SIZES);
+      GST_SAM_FRAME_FORMATS, GST_SAM_FRAME_SIZES);
   gst_sam_cuda_add_template (element_class, "src", GST_PAD_SRC,
-      GST_SAM_IMAGE_FORMATS, GST_SAM_IMAGE_SIZES);
+      GST_SAM_FRAME_FORMATS, GST_SAM_FRAME_SIZES);
   gst_element_class_add_static_pad_template (element_class, &overlay_template);
   gst_element_class_set_static_metadata (element_class, "Object mask tracker",
       "Filter/Analyzer/Video",
@@ -371,14 +371,14 @@ gst_sam_track_init (GstSamTrack * self)
   gst_sam_track_init_properties (self);
   self->report = g_new0 (GstSamReport, 1);
   self->shown = g_new0 (GstSamReport, 1);
-  self->queue = g_new0 (GstSamQueue, 1);
+  self->pending = g_new0 (GstSamPending, 1);
   self->stats = g_new0 (GstSamStats, 1);
   self->report->running_time = GST_CLOCK_TIME_NONE;
   self->shown->running_time = GST_CLOCK_TIME_NONE;
   gst_video_info_init (&self->info);
-  gst_sam_queue_init (self->queue);
-  gst_sam_queue_set_max_objects (self->queue, self->max_objects);
-  gst_sam_load_init (&self->load);
+  gst_sam_pending_init (self->pending);
+  gst_sam_pending_set_max_objects (self->pending, self->max_objects);
+  gst_sam_qos_init (&self->qos);
   gst_sam_stats_init (self->stats);
   gst_sam_pad_init (self);
 }

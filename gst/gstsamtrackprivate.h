@@ -2,10 +2,10 @@
 #define __GST_SAM_TRACK_PRIVATE_H__
 
 #include "gstsamenums.h"
-#include "gstsamload.h"
+#include "gstsamqos.h"
 #include "gstsammeta.h"
 #include "gstsampad.h"
-#include "gstsamqueue.h"
+#include "gstsampending.h"
 #include "gstsamstats.h"
 #include "gstsamtimeline.h"
 #include "gstsamtrack.h"
@@ -40,8 +40,8 @@ struct _GstSamTrack
   GstSamReport *shown;          /* what "objects" tells, without its mask */
 
   /* these have locks of their own */
-  GstSamQueue *queue;
-  GstSamLoad load;
+  GstSamPending *pending;
+  GstSamQos qos;
   GstSamStats *stats;
   GstSamPad overlay;
 
@@ -55,7 +55,7 @@ struct _GstSamTrack
   guint since_reset;            /* frames of this stream */
   gchar *source;                /* this element's name, for the report */
   GstSamReport *report;         /* of the last inference; owns its mask */
-  guint8 state[GST_SAM_MAX_OBJECTS + 1];        /* last state + 1, by slot */
+  guint8 state[SAM_MAX_OBJECTS + 1];        /* last state + 1, by slot */
   GstBufferPool *mask_pool;
   gint mask_width, mask_height;
   gboolean mask_on_device;      /* wanted there */

@@ -4,7 +4,7 @@
 
 #include "samcheck.h"
 
-#include "../../gst/gstsamimage.h"
+#include "../../gst/gstsamframe.h"
 #include "ops/backends.h"
 #include "ops/ops.h"
 
@@ -38,7 +38,7 @@ see (const GstVideoInfo * info, GstBuffer * buf)
   GstVideoFrame frame;
 
   fail_unless (gst_video_frame_map (&frame, info, buf, GST_MAP_READ));
-  gst_sam_image_describe (&p.frame, &frame);
+  gst_sam_frame_describe (&p.frame, &frame);
   fail_unless (sam_queue_open (&queue, SAM_BACKEND_REF, -1, SAM_PRECISION_FP32,
           1, &log, &error) == SAM_OK, "%s", error.text);
   sam_op_preprocess (&queue, &p);

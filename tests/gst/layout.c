@@ -3,7 +3,7 @@
 
 #include "samcheck.h"
 
-#include "../../gst/gstsamimage.h"
+#include "../../gst/gstsamframe.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -93,7 +93,7 @@ is_accepted (const GstVideoInfo * info, const gsize size[])
 {
   Fence fence[GST_VIDEO_MAX_PLANES];
   GstBuffer *buf = frame_of_planes (info, size, fence);
-  gchar *why = gst_sam_image_check (info, buf);
+  gchar *why = gst_sam_frame_check (info, buf);
   gboolean ok = why == NULL;
 
   g_free (why);
@@ -139,7 +139,7 @@ check_smallest (GstVideoFormat format, gint width, gint height)
       size[i]++;
   }
   buf = frame_of_planes (&info, size, fence);
-  fail_unless (gst_sam_image_map (&frame, &info, buf, GST_MAP_READWRITE, &why));
+  fail_unless (gst_sam_frame_map (&frame, &info, buf, GST_MAP_READWRITE, &why));
   GST_INFO ("%s of %d x %d", name, width, height);
   if (is_sound (format, width))
     read_and_write (&frame);

@@ -117,11 +117,12 @@ struct sam_error {
     char text[320];
 };
 
+#define SAM_MAX_SIDE 16384 // px, width and height of a frame, a label map or a mask
+
 enum {
-    SAM_MAX_OBJECTS = 255,   // a label map has one byte per pixel, and 0 means no object
-    SAM_MAX_SIDE    = 16384, // px, width and height of a frame, a label map or a mask
+    SAM_MAX_OBJECTS = 255, // a label map has one byte per pixel, and 0 means no object
     SAM_MAX_THREADS = 256,
-    SAM_MAX_POINTS  = 32,    // in one prompt
+    SAM_MAX_POINTS  = 32,  // in one prompt
 };
 
 // AUTO: CUDA if this machine has a GPU that works, else CPU. REF is a readable, very slow

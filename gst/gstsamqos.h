@@ -1,5 +1,5 @@
-#ifndef __GST_SAM_LOAD_H__
-#define __GST_SAM_LOAD_H__
+#ifndef __GST_SAM_QOS_H__
+#define __GST_SAM_QOS_H__
 
 #include <gst/base/gstbasetransform.h>
 
@@ -7,11 +7,11 @@ G_BEGIN_DECLS
 
 enum
 {
-  GST_SAM_LOAD_WINDOW = 64,     /* inferences that the estimate looks back */
+  GST_SAM_QOS_WINDOW = 64,     /* inferences that the estimate looks back */
 };
 
 /**
- * GstSamLoad:
+ * GstSamQos:
  *
  * Knows how long inference takes, what latency to report for it, and whether a
  * frame is late.
@@ -29,38 +29,38 @@ typedef struct
 
   /* streaming thread only */
   gboolean asked;               /* whether @live is known */
-  gint64 recent[GST_SAM_LOAD_WINDOW];   /* ns, a ring */
+  gint64 recent[GST_SAM_QOS_WINDOW];   /* ns, a ring */
   guint measured;
   GstClockTime typical;         /* median of @recent */
   gint64 last_inference;        /* monotonic, us */
   gint64 last_message;
-} GstSamLoad;
+} GstSamQos;
 
-void gst_sam_load_init (GstSamLoad * load);
-void gst_sam_load_clear (GstSamLoad * load);
-void gst_sam_load_start (GstSamLoad * load);
-void gst_sam_load_flush (GstSamLoad * load);
+void gst_sam_qos_init (GstSamQos * qos);
+void gst_sam_qos_clear (GstSamQos * qos);
+void gst_sam_qos_start (GstSamQos * qos);
+void gst_sam_qos_flush (GstSamQos * qos);
 
 /* Any thread: note what an upstream event tells; does not consume it. */
-void gst_sam_load_note_event (GstSamLoad * load, GstEvent * event);
-gboolean gst_sam_load_query_latency (GstSamLoad * load, GstBaseTransform * base,
+void gst_sam_qos_note_event (GstSamQos * qos, GstEvent * event);
+gboolean gst_sam_qos_query_latency (GstSamQos * qos, GstBaseTransform * base,
     GstQuery * query);
-GstClockTime gst_sam_load_get_reported (GstSamLoad * load);
+GstClockTime gst_sam_qos_get_reported (GstSamQos * qos);
 
 /* Streaming thread. */
-gboolean gst_sam_load_is_live (GstSamLoad * load, GstBaseTransform * base);
+gboolean gst_sam_qos_is_live (GstSamQos * qos, GstBaseTransform * base);
 
 /* Whether the frame of that running time comes too late to be inferred; by how
  * much, in *jitter. Never lets masks die: now and then it says no. */
-gboolean gst_sam_load_is_late (GstSamLoad * load, GstBaseTransform * base,
+gboolean gst_sam_qos_is_late (GstSamQos * qos, GstBaseTransform * base,
     GstClockTime running_time, GstClockTimeDiff * jitter);
 
 /* An inference took that long. TRUE: the latency to report has changed. */
-gboolean gst_sam_load_measure (GstSamLoad * load, gint64 ns);
+gboolean gst_sam_qos_measure (GstSamQos * qos, gint64 ns);
 
 /* Whether it is time for another QoS message. */
-gboolean gst_sam_load_may_post (GstSamLoad * load);
+gboolean gst_sam_qos_may_post (GstSamQos * qos);
 
 G_END_DECLS
 
-#endif /* __GST_SAM_LOAD_H__ */
+#endif /* __GST_SAM_QOS_H__ */

@@ -2,7 +2,7 @@
 
 #include "samcheck.h"
 
-#include "../../gst/gstsamload.h"
+#include "../../gst/gstsamqos.h"
 
 #include <string.h>
 
@@ -167,52 +167,52 @@ GST_END_TEST;
 /* So many frames of that many ms: how often is there something new to report?
  */
 static guint
-measure (GstSamLoad * load, guint n, guint ms)
+measure (GstSamQos * qos, guint n, guint ms)
 {
   guint changes = 0;
 
   while (n--)
-    changes += gst_sam_load_measure (load, ms * GST_MSECOND);
+    changes += gst_sam_qos_measure (qos, ms * GST_MSECOND);
   return changes;
 }
 
 GST_START_TEST (test_latency_does_not_jitter)
 {
-  GstSamLoad load;
+  GstSamQos qos;
 
-  memset (&load, 0, sizeof load);
-  gst_sam_load_init (&load);
+  memset (&qos, 0, sizeof qos);
+  gst_sam_qos_init (&qos);
   /* 15 ms are granted by every video sink */
-  fail_unless_equals_int (measure (&load, 64, 14), 0);
-  fail_unless_equals_uint64 (gst_sam_load_get_reported (&load), 0);
-  fail_unless_equals_int (measure (&load, 64, 20), 1);
-  fail_unless_equals_uint64 (gst_sam_load_get_reported (&load),
+  fail_unless_equals_int (measure (&qos, 64, 14), 0);
+  fail_unless_equals_uint64 (gst_sam_qos_get_reported (&qos), 0);
+  fail_unless_equals_int (measure (&qos, 64, 20), 1);
+  fail_unless_equals_uint64 (gst_sam_qos_get_reported (&qos),
       21 * GST_MSECOND);
   /* what was reported covers it, or nearly is it */
-  fail_unless_equals_int (measure (&load, 64, 20), 0);
-  fail_unless_equals_int (measure (&load, 64, 16), 0);
+  fail_unless_equals_int (measure (&qos, 64, 20), 0);
+  fail_unless_equals_int (measure (&qos, 64, 16), 0);
   /* two outliers of 64 are not the latency, eight are */
-  measure (&load, 2, 500);
-  fail_unless_equals_int (measure (&load, 62, 20), 0);
-  measure (&load, 8, 100);
-  fail_unless_equals_int (measure (&load, 8, 20), 1);
-  fail_unless_equals_uint64 (gst_sam_load_get_reported (&load),
+  measure (&qos, 2, 500);
+  fail_unless_equals_int (measure (&qos, 62, 20), 0);
+  measure (&qos, 8, 100);
+  fail_unless_equals_int (measure (&qos, 8, 20), 1);
+  fail_unless_equals_uint64 (gst_sam_qos_get_reported (&qos),
       105 * GST_MSECOND);
-  fail_unless_equals_int (measure (&load, 64, 20), 1);
+  fail_unless_equals_int (measure (&qos, 64, 20), 1);
   /* still reported a little below the grant, then no more */
-  fail_unless_equals_int (measure (&load, 64, 11), 1);
-  fail_unless (gst_sam_load_get_reported (&load) > 11 * GST_MSECOND);
-  fail_unless_equals_int (measure (&load, 64, 8), 1);
-  fail_unless_equals_uint64 (gst_sam_load_get_reported (&load), 0);
-  gst_sam_load_clear (&load);
+  fail_unless_equals_int (measure (&qos, 64, 11), 1);
+  fail_unless (gst_sam_qos_get_reported (&qos) > 11 * GST_MSECOND);
+  fail_unless_equals_int (measure (&qos, 64, 8), 1);
+  fail_unless_equals_uint64 (gst_sam_qos_get_reported (&qos), 0);
+  gst_sam_qos_clear (&qos);
 }
 
 GST_END_TEST;
 
 static Suite *
-load_suite (void)
+overload_suite (void)
 {
-  Suite *s = suite_create ("load");
+  Suite *s = suite_create ("overload");
   TCase *tc = sam_tcase_new_tiny (s, "overload");
 
   tcase_add_test (tc, test_skip_passes_late_frames_with_stale_masks);
@@ -226,4 +226,4 @@ load_suite (void)
   return s;
 }
 
-GST_CHECK_MAIN (load);
+GST_CHECK_MAIN (overload);
