@@ -8,25 +8,25 @@ G_BEGIN_DECLS
 /**
  * GstSamLayer:
  *
- * Pixels to blend over a frame, without gaps between rows: AYUV where @yuv,
- * else words of the form 0xAARRGGBB. Alpha is not multiplied in.
+ * Pixels to blend over a frame, without padding between rows: AYUV if @yuv,
+ * else words of the form 0xAARRGGBB. Straight alpha.
  */
 typedef struct
 {
   const guint32 *pixels;
   gboolean yuv;
-  gint x, y, w, h;              /* where it lies, inside of the frame */
+  gint x, y, w, h;              /* position; must be inside the frame */
 } GstSamLayer;
 
 /* Size in bytes of the scratch memory that gst_sam_blend() needs for this
  * frame; 0 for most frames. */
 gsize gst_sam_blend_get_scratch (const GstVideoFrame * frame);
 
-/* Does to the frame what gst_video_blend() does, to the bit, and is many times
- * as fast on formats of 8 bits a component. Planes and rows may begin at any
- * address, and no byte outside of the frame is touched. @scratch must hold
- * gst_sam_blend_get_scratch() bytes, aligned as malloc() does; its contents are
- * lost. Returns FALSE if the format cannot be blended. */
+/* Blends with the same result as gst_video_blend(), bit for bit, and many times
+ * faster on formats of 8 bits per component. Planes and rows may begin at any
+ * address; no byte outside of the frame is written. @scratch must have
+ * gst_sam_blend_get_scratch() bytes with malloc()'s alignment; its content is
+ * overwritten. Returns FALSE if the format cannot be blended. */
 gboolean gst_sam_blend (const GstSamLayer * layer, GstVideoFrame * frame,
     gpointer scratch);
 

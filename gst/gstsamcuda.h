@@ -5,48 +5,48 @@
 
 G_BEGIN_DECLS
 
-/* All that the plugin knows of libgstcuda. The library is opened where it is
- * there and not linked, so that the plugin loads without it. A GstCudaContext
- * is a GstObject here; NULL stands for none. */
+/* All use of libgstcuda. The library is opened at run time and not linked, so
+ * that the plugin loads without it. A GstCudaContext is a GstObject here; NULL
+ * means no context. */
 
-/* Formats with memory:CUDAMemory that the engine reads, NULL where this build
- * knows nothing of it. */
+/* Formats with memory:CUDAMemory that the engine reads; NULL if this build does
+ * not support it. */
 const gchar *gst_sam_cuda_get_formats (void);
 
-/* A pad template for frames in system memory, of these formats, and, in those
- * above, in the GPU's. (gstsamcontext.c) */
+/* Add a pad template for frames of these formats in system memory, and of the
+ * formats above in GPU memory. (gstsamcontext.c) */
 void gst_sam_cuda_add_template (GstElementClass * klass, const gchar * name,
     GstPadDirection direction, const gchar * formats, const gchar * sizes);
 
-/* A context for the element: of its neighbours, of the application, or a new
- * one, which is told to all. FALSE where there is no driver, or no device of
- * that id (-1: any). */
+/* Get a context for the element from its neighbours or the application, or
+ * create one and announce it to the pipeline. Returns FALSE if there is no
+ * driver or no device with that id (-1: any). */
 gboolean gst_sam_cuda_ensure_context (GstElement * element, gint device_id,
     GstObject ** context);
 
-/* The CUDA context in a GstContext, if it is of that device. */
+/* Returns the CUDA context in a GstContext if it has that device, or NULL. */
 GstObject *gst_sam_cuda_find_context (GstElement * element,
     GstContext * context, gint device_id);
 gboolean gst_sam_cuda_answer (GstElement * element, GstQuery * query,
     GstObject * context);
 
-/* The CUcontext. */
+/* Returns the CUcontext. */
 gpointer gst_sam_cuda_get_handle (GstObject * context);
 
-/* Offer a pool for caps with memory:CUDAMemory where downstream offers none. */
+/* Propose a pool for caps with memory:CUDAMemory if downstream has none. */
 void gst_sam_cuda_propose (GstQuery * query, GstObject * context);
 
-/* A pool of buffers of that many bytes in one piece of the context's memory,
- * or some more, with a GstVideoMeta that says something else. NULL: none. */
+/* Create a pool of buffers with at least @size contiguous bytes in the
+ * context. Ignore their GstVideoMeta. Returns NULL on failure. */
 GstBufferPool *gst_sam_cuda_pool_new (GstObject * context, gsize size);
 
 gboolean gst_sam_cuda_is_memory (GstBuffer * buf);
 
-/* The context that such a buffer is of, to be unreferenced. */
+/* The context of such a buffer. (transfer full) */
 GstObject *gst_sam_cuda_get_context (GstBuffer * buf);
 
-/* Make such a buffer fit to be used by kernels in the context; returns flags to
- * map it with. 0: it belongs to another one, *why gets a sentence. */
+/* Prepare such a buffer for use by kernels in the context. Returns the flags to
+ * map it with, or 0 and sets *why if it belongs to another context. */
 GstMapFlags gst_sam_cuda_prepare (GstBuffer * buf, GstObject * context,
     gchar ** why);
 

@@ -10,25 +10,25 @@ typedef struct
   gdouble opacity;              /* of the filled masks, 0 .. 1 */
   guint line_width;             /* px of the frame */
   gboolean masks, outlines, boxes, ids, scores;
-  gboolean dim_stale;           /* half as opaque where masks are stale */
+  gboolean dim_stale;           /* stale masks at half opacity */
 } GstSamPaintStyle;
 
 /**
  * GstSamDrawing:
  *
- * What there is to paint over a frame, wherever that is done. Colours are of
- * the frame's own matrix and range.
+ * What to paint over a frame, for GstSamPaint or GstSamGpuPaint. Colours are in
+ * the frame's matrix and range.
  */
 typedef struct
 {
-  struct sam_overlay overlay;   /* but for the labels' memory */
-  gboolean yuv;                 /* the frame's colours are Y'CbCr, or gray */
-  gboolean has_labels;          /* the label map is to be seen */
+  struct sam_overlay overlay;   /* without labels.data */
+  gboolean yuv;                 /* the frame has Y'CbCr or gray pixels */
+  gboolean has_labels;          /* the label map is drawn */
 
-  /* of the making */
+  /* used by gst_sam_drawing_make() */
   const GstSamPaintStyle *style;
   const GstSamReport *report;
-  guint tracker;                /* how many other ones drew on it before */
+  guint tracker;                /* number of metas drawn before this one */
   gint width, height;           /* of the frame */
   gint scale;                   /* of the font */
   gdouble strength;             /* 1, less where the masks are stale */
@@ -38,9 +38,9 @@ typedef struct
   guint32 *bits;
 } GstSamDrawing;
 
-/* @tracker counts the metas of the frame from 0 on: each gets colours of its
- * own, and labels that begin with its number from the second one on. Returns
- * FALSE if there is nothing to paint. */
+/* @tracker: index of the meta in the frame, from 0. Each meta gets its own
+ * colours; labels begin with its number, counted from 1, from the second meta
+ * on. Returns FALSE if there is nothing to paint. */
 gboolean gst_sam_drawing_make (GstSamDrawing * drawing,
     const GstSamPaintStyle * style, const GstSamReport * report, guint tracker,
     const GstVideoInfo * info);

@@ -7,8 +7,8 @@ G_BEGIN_DECLS
 
 /**
  * GstSamTrackMaskSize:
- * @GST_SAM_TRACK_MASK_SIZE_MODEL: a quarter of the model's input, as it comes
- * out of the network
+ * @GST_SAM_TRACK_MASK_SIZE_MODEL: a quarter of the model's input, the size of
+ * the model's mask
  * @GST_SAM_TRACK_MASK_SIZE_FRAME: one value per pixel of the frame
  *
  * Size of the label map in the meta.
@@ -21,13 +21,13 @@ typedef enum
 
 /**
  * GstSamTrackOverloadPolicy:
- * @GST_SAM_TRACK_OVERLOAD_AUTO: skip where the pipeline is live, else block
- * @GST_SAM_TRACK_OVERLOAD_BLOCK: track on every frame, however late it is
- * @GST_SAM_TRACK_OVERLOAD_SKIP: pass late frames on with the last masks, marked
+ * @GST_SAM_TRACK_OVERLOAD_AUTO: skip in a live pipeline, else block
+ * @GST_SAM_TRACK_OVERLOAD_BLOCK: track every frame, however late it is
+ * @GST_SAM_TRACK_OVERLOAD_SKIP: pass late frames with the last masks, marked
  * stale
  * @GST_SAM_TRACK_OVERLOAD_DROP: drop late frames
  *
- * What to do when frames come faster than they can be tracked.
+ * Handling of frames that arrive faster than they can be tracked.
  */
 typedef enum
 {
@@ -37,7 +37,7 @@ typedef enum
   GST_SAM_TRACK_OVERLOAD_DROP,
 } GstSamTrackOverloadPolicy;
 
-/* The values of the first two are those of enum sam_backend, sam_precision. */
+/* The first two types have the values of enum sam_backend and sam_precision. */
 #define GST_TYPE_SAM_TRACK_BACKEND (gst_sam_track_backend_get_type ())
 GType gst_sam_track_backend_get_type (void);
 

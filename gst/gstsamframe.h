@@ -6,29 +6,31 @@
 
 G_BEGIN_DECLS
 
-/* What gst_sam_frame_describe() knows. */
+/* Formats that gst_sam_frame_describe() supports. */
 #define GST_SAM_FRAME_FORMATS \
     "{ NV12, I420, YUY2, RGB, BGR, RGBA, BGRA, RGBx, BGRx, GRAY8, " \
     "P010_10LE }"
 
-/* The largest frame that the engine takes. */
+/* Frame sizes that the engine supports. */
 #define GST_SAM_FRAME_SIZES \
     ", width = (int) [ 1, " G_STRINGIFY (SAM_MAX_SIDE) " ], " \
     "height = (int) [ 1, " G_STRINGIFY (SAM_MAX_SIDE) " ], " \
     "framerate = " GST_VIDEO_FPS_RANGE
 
-/* The engine's view of a mapped frame: no pixel is copied. */
+/* Fill *to with the planes, strides and colorimetry of a mapped frame; no pixel
+ * is copied. */
 void gst_sam_frame_describe (struct sam_frame *to,
     const GstVideoFrame * frame);
 
-/* Whether caps promise whole frames. Single fields (interlace-mode=alternate)
- * come with a caps feature of their own; caps that lack it pass the templates,
- * which must not name interlace modes: a filter without one would not be
- * fixed. */
+/* Whether caps describe whole frames, not single fields
+ * (interlace-mode=alternate). Caps with that mode but without its caps feature
+ * pass the templates, which cannot name interlace modes: filters without one
+ * would not be fixed caps. */
 gboolean gst_sam_frame_accepts_caps (GstCaps * caps);
 
-/* What a plane takes: rows of so many bytes. Tiles are one row of them all, and
- * so is a palette. @stride is the plane's; @info has GstVideo's own layout. */
+/* Size of a plane: the number of rows, and bytes per row. A tiled plane or a
+ * palette counts as one row. @stride is the plane's; @info has GstVideo's
+ * default layout. */
 typedef struct
 {
   gint64 bytes, rows;
@@ -37,12 +39,13 @@ typedef struct
 GstSamExtent gst_sam_frame_get_extent (const GstVideoInfo * info, gint plane,
     gint stride);
 
-/* Why the buffer cannot be a frame of that kind, NULL: it can. All rows of all
- * planes must lie in its memory, whatever its GstVideoMeta says. */
+/* Check that the GstVideoMeta of @buf agrees with @info and that all planes are
+ * within its memory. Returns NULL, or the reason of a failure; free it with
+ * g_free(). */
 gchar *gst_sam_frame_check (const GstVideoInfo * info, GstBuffer * buf);
 
-/* gst_video_frame_map() for buffers from outside. On failure *why must be
- * freed; it completes "The frame was refused: ". */
+/* gst_video_frame_map() for untrusted buffers. On failure *why is a text that
+ * completes "The frame was refused: "; free it with g_free(). */
 gboolean gst_sam_frame_map (GstVideoFrame * frame, const GstVideoInfo * info,
     GstBuffer * buf, GstMapFlags flags, gchar ** why);
 

@@ -8,22 +8,23 @@ G_BEGIN_DECLS
 /**
  * GstSamGpuPaint:
  *
- * Paints frames where they are, in the memory of a GPU. All 0 to begin with.
+ * Paints frames in GPU memory. Must be zeroed before first use.
  */
 typedef struct
 {
   GstObject *context;           /* of the last frame */
-  sam_painter *painter;         /* in it; NULL: there is none, or it failed */
+  sam_painter *painter;         /* in @context; NULL if it failed to open */
 } GstSamGpuPaint;
 
-/* Open the painter of the frame's context, unless it is open: with the first
- * frame, for the first mask not to wait. FALSE: @buf is for the painter in
- * system memory. Where that is a pity, *why gets a sentence, once for a
- * context. */
+/* Open the painter of the frame's context unless it is open. Called for every
+ * frame, so that the first mask does not wait. Returns FALSE if @buf must be
+ * painted in system memory. If the GPU path should have worked, *why is set,
+ * once per context; free it with g_free(). */
 gboolean gst_sam_gpu_paint_open (GstSamGpuPaint * gpu, GstBuffer * buf,
     const GstVideoInfo * info, gchar ** why);
 
-/* On a frame that it was opened for. FALSE, and *why: likewise. */
+/* Paint a frame for which open returned TRUE. Returns FALSE and sets *why on
+ * failure. */
 gboolean gst_sam_gpu_paint_draw (GstSamGpuPaint * gpu, GstSamDrawing * drawing,
     GstBuffer * buf, const GstVideoInfo * info, gchar ** why);
 void gst_sam_gpu_paint_clear (GstSamGpuPaint * gpu);

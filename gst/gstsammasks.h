@@ -7,13 +7,14 @@ G_BEGIN_DECLS
 
 /**
  * GstSamMask:
- * @location: (nullable): the PNG that it is read from
- * @sample: (nullable): the sample that it is made from, until it is done
- * @side: px of the model's input
- * @bits: @side x @side bits, as sam_mask_stretch() makes them; NULL: it failed
- * @error: why it failed, of the domain GST_SAM_REFUSAL
+ * @location: (nullable): the PNG file to read
+ * @sample: (nullable): the sample to convert; dropped when done
+ * @side: side of the model's input, px
+ * @bits: @side x @side bits as sam_mask_stretch() makes them; NULL on failure
+ * @error: the reason of a failure, of the domain GST_SAM_REFUSAL
  *
- * A mask on its way to the model. The last three are fixed once it is done.
+ * A mask prompt that is being read and scaled. The last three fields do not
+ * change once @done is set.
  */
 typedef struct _GstSamMask
 {
@@ -31,21 +32,21 @@ GType gst_sam_mask_get_type (void);
 /**
  * GstSamMasks:
  *
- * Makes masks for the model: samples at once, in the thread of the caller,
- * files one after the other in a thread of its own. What waits before start
- * waits for the model's size.
+ * Reads and scales masks for the model: samples at once in the calling thread,
+ * files one after the other in a thread of its own. Before start, when the
+ * model's input size is not known, all masks wait.
  */
 typedef struct
 {
   GMutex lock;
   GCond cond;                   /* something below has changed */
-  GThread *thread;              /* NULL: nothing had to be read */
+  GThread *thread;              /* NULL until a file must be read */
   gint cancelled;               /* atomic */
 
   /* guarded by @lock */
   gint side;                    /* of the model's input, 0: not started */
   gboolean flushing;
-  GQueue jobs;                  /* of GstSamMask, to be made in this order */
+  GQueue jobs;                  /* of GstSamMask, in order */
   gsize held;                   /* bytes of the samples in @jobs */
   GPtrArray *kept;              /* of GstSamMask: those of initial-prompt */
 } GstSamMasks;
@@ -53,19 +54,19 @@ typedef struct
 void gst_sam_masks_init (GstSamMasks * masks);
 void gst_sam_masks_clear (GstSamMasks * masks);
 
-/* Begin to make them, for a model with inputs of side x side px. */
+/* Start processing, for a model with an input of @side x @side px. */
 void gst_sam_masks_start (GstSamMasks * masks, gint side);
 
-/* Cancel, and wake who waits. Masks that somebody still holds are made after
- * the next start. */
+/* Cancel and wake all waiting threads. Masks that are still referenced are
+ * processed after the next start. */
 void gst_sam_masks_stop (GstSamMasks * masks);
 
-/* While flushing nobody waits. */
+/* While flushing, gst_sam_masks_wait() returns at once. */
 void gst_sam_masks_set_flushing (GstSamMasks * masks, gboolean flushing);
 
-/* Any thread, without reading a file: NULL and @error where it is clear at once
- * that there will be no mask. @keep: read the file once until stop or
- * gst_sam_masks_forget(), however often it is asked for. */
+/* Any thread; does not read the file. Returns NULL and sets @error if the mask
+ * cannot be made, for example if there is no such file. @keep: cache the mask
+ * until stop or gst_sam_masks_forget(). */
 GstSamMask *gst_sam_masks_get_file (GstSamMasks * masks, const gchar * location,
     gboolean keep, GError ** error);
 GstSamMask *gst_sam_masks_get_sample (GstSamMasks * masks, GstSample * sample,
@@ -74,7 +75,7 @@ void gst_sam_masks_forget (GstSamMasks * masks);
 
 gboolean gst_sam_masks_is_done (GstSamMasks * masks, GstSamMask * mask);
 
-/* Wait until it is done. FALSE: flushing or stopped before. */
+/* Wait until the mask is done. Returns FALSE if flushing or stopped. */
 gboolean gst_sam_masks_wait (GstSamMasks * masks, GstSamMask * mask);
 
 G_END_DECLS

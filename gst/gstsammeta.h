@@ -19,7 +19,7 @@ typedef enum
 typedef struct
 {
   guint64 id;
-  guint slot;                   /* its value in the mask */
+  guint slot;                   /* its value in the label map */
   enum sam_object_state state;
   gint x, y, w, h;              /* px of the frame; all 0: no mask */
   guint area;                   /* px of the frame */
@@ -29,7 +29,7 @@ typedef struct
 /**
  * GstSamReport:
  *
- * What the meta of a frame says, as a C structure.
+ * The content of a GstSamTrackMeta as a C structure.
  */
 typedef struct
 {
@@ -42,9 +42,9 @@ typedef struct
   guint num_objects;
   GstSamObject object[SAM_MAX_OBJECTS];
 
-  /* Label map: GRAY8, stride == width, stretched over the whole frame. In the
-   * GPU's memory where the frame was read there: mapped without GST_MAP_CUDA,
-   * it is copied to the host. */
+  /* Label map: GRAY8, stride == width, stretched over the whole frame. In GPU
+   * memory if the frame was read there; mapping it without GST_MAP_CUDA copies
+   * it to the host. */
   GstBuffer *mask;
   gint mask_width, mask_height;
 
@@ -56,16 +56,15 @@ void gst_sam_meta_register (void);
 /* Adds a GstSamTrackMeta, and a region of interest per visible object. */
 void gst_sam_meta_add (GstBuffer * buffer, const GstSamReport * report);
 
-/* Reads a GstSamTrackMeta back; report->mask and source are borrowed
- * from it. */
+/* Reads a GstSamTrackMeta. report->mask and source belong to the meta. */
 gboolean gst_sam_meta_read (GstSamReport * report, GstMeta * meta);
 
-/* The objects alone, as the meta holds them. */
+/* Sets *array to the field "objects" of the meta. */
 void gst_sam_report_objects_to_value (const GstSamReport * report,
     GValue * array);
 
-/* Whether a picture of one kind fills frames of the other without being
- * distorted. A bar of one pixel on either side is no distortion. */
+/* Whether both have the same display aspect ratio, within a bar of one pixel on
+ * either side. */
 gboolean gst_sam_meta_same_picture (const GstVideoInfo * from,
     const GstVideoInfo * to);
 

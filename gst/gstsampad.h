@@ -13,8 +13,8 @@ G_BEGIN_DECLS
 /**
  * GstSamPad:
  *
- * The request pad "overlay": label maps, or a coloured layer, beside the
- * frames.
+ * The request pad "overlay": outputs a label map or a coloured layer for every
+ * frame.
  */
 typedef struct
 {
@@ -25,13 +25,13 @@ typedef struct
 
   /* streaming thread only, under the stream lock of the sink pad */
   GstFlowCombiner *combiner;
-  GstPad *combined;             /* the pad that the combiner knows */
+  GstPad *combined;             /* the pad added to the combiner */
   GstPadChainFunction parent_chain;
   GstBufferPool *pool;
   GstVideoInfo pool_info;
-  GstBuffer *layer;             /* pushed last; again for stale frames */
-  guint8 *labels;               /* frame size, where the layer is coloured */
-  gint64 pushing;               /* ns that the last push took downstream */
+  GstBuffer *layer;             /* last pushed; repeated for stale frames */
+  guint8 *labels;               /* label map of a coloured layer, frame size */
+  gint64 pushing;               /* duration of the last push, ns */
 } GstSamPad;
 
 void gst_sam_pad_init (GstSamTrack * self);
@@ -43,11 +43,11 @@ GstPad *gst_sam_pad_request (GstElement * element, GstPadTemplate * templ,
     const gchar * name, const GstCaps * caps);
 void gst_sam_pad_release (GstElement * element, GstPad * pad);
 
-/* Streaming thread: what the sink pad gets, the overlay gets too. */
+/* Streaming thread. Forward events and caps of the sink pad to the overlay. */
 void gst_sam_pad_forward_event (GstSamTrack * self, GstEvent * event);
 void gst_sam_pad_set_caps (GstSamTrack * self);
 
-/* Push the layer of this frame; @fresh: masks are new. */
+/* Push the layer of this frame. @fresh: draw it; else repeat the last one. */
 void gst_sam_pad_push (GstSamTrack * self, GstBuffer * buf, gboolean fresh);
 void gst_sam_pad_push_gap (GstSamTrack * self, GstBuffer * buf);
 

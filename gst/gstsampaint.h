@@ -8,7 +8,7 @@ G_BEGIN_DECLS
 /**
  * GstSamPaint:
  *
- * Memory to paint in, for frames of one size.
+ * Buffers to paint frames of one size in system memory.
  */
 typedef struct
 {
@@ -22,14 +22,14 @@ typedef struct
   gsize scratch_bytes;
 } GstSamPaint;
 
-/* Takes the memory that drawing on this frame needs; frames alike need no more.
- * FALSE if there is none. */
+/* Allocates the buffers for frames like this one, if they do not exist. Returns
+ * FALSE if memory runs out. */
 gboolean gst_sam_paint_prepare (GstSamPaint * paint,
     const GstVideoFrame * frame);
 void gst_sam_paint_clear (GstSamPaint * paint);
 
-/* Paint it over the frame, which is mapped for reading and writing. FALSE: the
- * frame's format cannot be blended. */
+/* Paint over the frame, which must be mapped for reading and writing. Returns
+ * FALSE if the frame's format cannot be blended. */
 gboolean gst_sam_paint_draw (GstSamPaint * paint,
     const GstSamDrawing * drawing, GstVideoFrame * frame);
 

@@ -5,8 +5,8 @@
 
 G_BEGIN_DECLS
 
-/* Colour of a slot, 0xRRGGBB: far apart from each other and from skin, grass
- * and sky; the order puts the farthest first. */
+/* Colour of a slot, 0xRRGGBB. The colours differ from each other and from skin,
+ * grass and sky; the most different ones come first. */
 static inline guint32
 gst_sam_palette_get (guint slot)
 {

@@ -16,10 +16,11 @@ enum
 /**
  * GstSamPending:
  *
- * Prompts of every origin, from any thread, wait here for the next frame.
+ * Prompts that wait for the next frame; any thread may add them.
  *
- * Ids are given out at once, before the tracker knows the object: the element's
- * ids count from 1 after every start, and @bound translates.
+ * An id is assigned when a prompt is added, before the tracker creates the
+ * object. The element's ids count from 1 after every start; @bound maps them to
+ * the engine's.
  */
 typedef struct
 {
@@ -28,12 +29,12 @@ typedef struct
   /* guarded by @lock */
   GstSamPrompt waiting[GST_SAM_PENDING_SIZE];     /* a ring */
   guint head, length;
-  guint64 last_id;              /* the highest that was given out */
-  guint64 known[SAM_MAX_OBJECTS];   /* ids, tracked or to be */
+  guint64 last_id;              /* the highest id assigned so far */
+  guint64 known[SAM_MAX_OBJECTS];       /* ids of tracked and new objects */
   guint num_known;
 
-  /* written under @lock, max_objects while nothing streams and the size by the
-   * streaming thread: it reads them as they are */
+  /* Written under @lock: max_objects while nothing streams, the size by the
+   * streaming thread, which may read them without the lock. */
   guint max_objects;
   gint width, height;           /* of the frames, 0: not known yet */
 
@@ -47,29 +48,28 @@ typedef struct
   guint num_bound;
 } GstSamPending;
 
-/* Called for a prompt that cannot be applied; the queue is not locked. @error
- * is of the domain GST_SAM_REFUSAL, as all errors of the queue. */
+/* Called for a prompt that cannot be applied, without the lock held. All errors
+ * here are of the domain GST_SAM_REFUSAL. */
 typedef void (*GstSamRejectFunc) (gpointer user, const GstSamPrompt * prompt,
     const GError * error);
 
 void gst_sam_pending_init (GstSamPending * pending);
 void gst_sam_pending_clear (GstSamPending * pending);
 
-/* The model's input has side x side px: masks can be made for it. */
+/* Set the model's input size, @side x @side px; masks are scaled to it. */
 void gst_sam_pending_start (GstSamPending * pending, gint side);
 
-/* Any thread: until stop, or until @flushing is FALSE again, the streaming
- * thread waits for no mask. */
+/* Any thread. Wake the streaming thread if it waits for a mask; it will not
+ * wait again until stop, or until @flushing is FALSE. */
 void gst_sam_pending_interrupt (GstSamPending * pending);
 void gst_sam_pending_set_flushing (GstSamPending * pending, gboolean flushing);
 
-/* Read the files of initial-prompt again when they are next asked for. */
+/* Drop the masks kept for initial-prompt; their files are read again. */
 void gst_sam_pending_forget_masks (GstSamPending * pending);
 
-/* Any thread. Returns the id of the object it is for (GST_SAM_PENDING_ALL for
- * "clear") and takes over what the prompt owns; or returns 0 and @error.
- * @wish is the id that a new object should get where it is still free, 0: any.
- */
+/* Any thread. Returns the id of the prompt's object (GST_SAM_PENDING_ALL for
+ * "clear") and takes ownership of the prompt's content; on failure returns 0
+ * and sets @error. @wish: id for a new object, used if it is free; 0: any. */
 #define GST_SAM_PENDING_ALL G_MAXUINT64
 guint64 gst_sam_pending_push (GstSamPending * pending, GstSamPrompt * prompt,
     guint64 wish, GError ** error);
@@ -84,21 +84,22 @@ gboolean gst_sam_pending_has_objects (const GstSamPending * pending);
 gboolean gst_sam_pending_is_idle (GstSamPending * pending);
 
 /* Apply the prompts in order, up to the first one whose mask is still being
- * read; with @wait, wait for that. FALSE: the wait was interrupted. */
+ * read; with @wait, wait for that mask. Returns FALSE if the wait was
+ * interrupted. */
 gboolean gst_sam_pending_apply (GstSamPending * pending, sam_tracker * tracker,
     gboolean wait, GstSamRejectFunc reject, gpointer user);
 
-/* After a frame: forget what the tracker no longer has. */
+/* After a frame: forget the objects that the tracker has removed. */
 void gst_sam_pending_settle (GstSamPending * pending,
     const struct sam_result * result);
 guint64 gst_sam_pending_get_id (const GstSamPending * pending,
     guint64 engine_id);
 
-/* A new stream: forget the tracked objects and what waits of initial-prompt,
- * keep other new ones that wait. */
+/* A new stream begins: forget tracked objects and waiting prompts of
+ * initial-prompt; keep other waiting prompts for new objects. */
 void gst_sam_pending_reset (GstSamPending * pending, sam_tracker * tracker);
 
-/* The end of it: forget all, ids count from 1 again. */
+/* Forget everything; ids count from 1 again. */
 void gst_sam_pending_stop (GstSamPending * pending);
 
 G_END_DECLS

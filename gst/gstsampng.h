@@ -11,7 +11,7 @@ G_BEGIN_DECLS
  * @height: px
  * @bits: @height rows of (@width + 7) / 8 bytes, the left pixel lowest
  *
- * What is set in a picture: a bit per pixel.
+ * A mask read from a file: one bit per pixel.
  */
 typedef struct
 {
@@ -19,13 +19,13 @@ typedef struct
   guint8 *bits;
 } GstSamPlane;
 
-/* Whether it is worth trying: FALSE and @error where there is no regular file.
- * Never blocks on a pipe or a device. */
+/* Returns FALSE and sets @error unless @location is a regular file. Does not
+ * block on pipes and devices. */
 gboolean gst_sam_png_check (const gchar * location, GError ** error);
 
-/* Read a PNG, of which each pixel counts that is neither black nor transparent.
- * plane->bits must be freed with g_free(). Gives up soon after *cancelled is
- * set, atomically. All errors are of the domain GST_SAM_REFUSAL. */
+/* Read a PNG. Bits are set for pixels that are neither black nor transparent.
+ * Free plane->bits with g_free(). Fails soon after *cancelled was set
+ * atomically. All errors are of the domain GST_SAM_REFUSAL. */
 gboolean gst_sam_png_read (GstSamPlane * plane, const gchar * location,
     const gint * cancelled, GError ** error);
 

@@ -21,14 +21,14 @@ typedef enum
  * @GST_SAM_REFUSED_GEOMETRY: a coordinate is not finite or lies outside of the
  * frame, or a box is empty
  * @GST_SAM_REFUSED_MASK: a mask is missing, unreadable or not as its caps say
- * @GST_SAM_REFUSED_NOT_TRACKED: no object has the id, or not any more
+ * @GST_SAM_REFUSED_NOT_TRACKED: no object has the id, or no longer
  * @GST_SAM_REFUSED_NO_SLOT: max-objects objects are tracked
  * @GST_SAM_REFUSED_QUEUE_FULL: too many prompts wait
  * @GST_SAM_REFUSED_ENGINE: the engine failed
  * @GST_SAM_REFUSED_STATE: a property cannot change in this state
  * @GST_SAM_REFUSED_TAKEN: the overlay pad was requested before
  *
- * Why something is refused: codes of the error domain %GST_SAM_REFUSAL.
+ * Reasons of a refusal: codes of the error domain %GST_SAM_REFUSAL.
  */
 typedef enum
 {
@@ -46,28 +46,28 @@ typedef enum
 #define GST_SAM_REFUSAL gst_sam_refusal_quark ()
 GQuark gst_sam_refusal_quark (void);
 
-/* The word for it in a message's details, as docs/GSTREAMER.md lists them. */
+/* The field "reason" of a message's details; docs/GSTREAMER.md lists them. */
 const gchar *gst_sam_refusal_get_name (GstSamRefusal refusal);
 
 /**
  * GstSamPrompt:
- * @kind: what is asked for
- * @id: the object, 0: a new one
+ * @kind: kind of prompt or command
+ * @id: id of the object; 0 for a new object
  * @x: of the point, or of the left edge of the box
  * @y: of the point, or of the upper edge of the box
  * @w: width of the box
  * @h: height of the box
  * @positive: whether the point lies on the object
- * @normalized: coordinates run from 0 to 1, else they are pixels of the frame
+ * @normalized: whether coordinates run from 0 to 1; else pixels of the frame
  * @location: (nullable): file that holds the mask
  * @sample: (nullable): the mask, GRAY8, non-zero where the object is
- * @initial: comes from initial-prompt
- * @mask: (nullable): the mask on its way to the model
- * @space_width: width of the frame that pixels are measured in, 0: not known
+ * @initial: whether it comes from initial-prompt
+ * @mask: (nullable): the mask for the model
+ * @space_width: width of the frame that coordinates refer to; 0: not known
  * @space_height: its height
- * @fresh: starts the object @id
+ * @fresh: whether it starts the object @id
  *
- * One prompt or command, of whatever origin. The last four are the queue's.
+ * One prompt or command. GstSamPending sets the last four fields.
  */
 typedef struct
 {
@@ -86,24 +86,24 @@ typedef struct
 
 void gst_sam_prompt_clear (GstSamPrompt * prompt);
 
-/* The grammar, one for all origins:
+/* The grammar of prompts:
  *
  *   text  = item *( ";" item )
  *   item  = kind *( "," key "=" value )
  *   kind  = "point" | "box" | "mask" | "remove" | "undo" | "clear"
  *   value = [ "(" type ")" ] ( number | boolean | word | quoted string )
  *
- * Both return an array of GstSamPrompt that owns its elements, never empty, or
- * NULL and @error. All errors here are of the domain GST_SAM_REFUSAL. */
+ * Both return a non-empty array of GstSamPrompt that owns its elements, or NULL
+ * and set @error. All errors here are of the domain GST_SAM_REFUSAL. */
 GArray *gst_sam_prompt_parse (const gchar * text, GError ** error);
 GArray *gst_sam_prompt_parse_structure (const GstStructure * structure,
     GError ** error);
 
-/* The prompt as an item of that grammar, in valid UTF-8. A mask that came as a
- * sample has no location, and a prompt that starts an object no id. */
+/* Returns the prompt as an item of that grammar, in valid UTF-8: without
+ * location for a mask from a sample, without id for a new object. */
 gchar *gst_sam_prompt_to_text (const GstSamPrompt * prompt);
 
-/* Whether the coordinates lie in a frame of that size (0: not known yet). */
+/* Whether the coordinates are inside a frame of that size (0: not known). */
 gboolean gst_sam_prompt_check (const GstSamPrompt * prompt, gint width,
     gint height, GError ** error);
 

@@ -4,11 +4,11 @@
 
 #include <string.h>
 
-/* What video sinks grant without being asked: their processing-deadline. */
+/* Default processing-deadline of video sinks: latency they always allow. */
 #define SINK_GRANTS (15 * GST_MSECOND)
 
-/* However late the stream is, inference runs this often, so that the masks go
- * on following their objects: every half second, or a fifth of the time. */
+/* Under permanent overload inference still runs at this rate, so that masks
+ * follow their objects: every half second, or a fifth of the time. */
 #define STARVED_US (G_USEC_PER_SEC / 2)
 #define STARVED_STEPS 5
 
@@ -108,7 +108,7 @@ gst_sam_qos_is_live (GstSamQos * qos, GstBaseTransform * base)
 {
   gboolean live;
 
-  /* Nobody may have asked yet; later queries come by themselves. */
+  /* No latency query may have arrived yet; later ones update @live. */
   if (!qos->asked) {
     GstQuery *query = gst_query_new_latency ();
 
@@ -131,7 +131,7 @@ is_starved (const GstSamQos * qos)
           GST_USECOND));
 }
 
-/* Time that the clock shows, as running time; NONE while it does not run. */
+/* Current running time; NONE unless the element is PLAYING. */
 static GstClockTime
 get_running_time_now (GstElement * element)
 {
@@ -178,8 +178,8 @@ gst_sam_qos_is_late (GstSamQos * qos, GstBaseTransform * base,
   return late;
 }
 
-/* The hysteresis: up at once, down when it is a quarter too high, and away only
- * when it is well below what sinks grant. */
+/* With hysteresis: the reported latency rises at once, falls when it is a
+ * quarter too high, and becomes 0 below two thirds of SINK_GRANTS. */
 static gboolean
 update_reported (GstSamQos * qos, GstClockTime p95)
 {
@@ -206,7 +206,8 @@ gst_sam_qos_measure (GstSamQos * qos, gint64 ns)
   qos->last_inference = g_get_monotonic_time ();
   qos->recent[qos->measured++ % GST_SAM_QOS_WINDOW] = ns;
   n = MIN (qos->measured, GST_SAM_QOS_WINDOW);
-  /* One outlier must not make the latency; nor must every frame be work. */
+  /* Re-estimate after the first 4 samples and then every 16: one outlier must
+   * not set the latency, and sorting at every frame is wasted work. */
   if (qos->measured != 4 && qos->measured % 16)
     return FALSE;
   memcpy (sorted, qos->recent, n * sizeof *sorted);

@@ -7,24 +7,24 @@ G_BEGIN_DECLS
 
 enum
 {
-  GST_SAM_QOS_WINDOW = 64,     /* inferences that the estimate looks back */
+  GST_SAM_QOS_WINDOW = 64,      /* inferences that the estimate covers */
 };
 
 /**
  * GstSamQos:
  *
- * Knows how long inference takes, what latency to report for it, and whether a
- * frame is late.
+ * Estimates the inference time, derives the latency to report, and decides
+ * whether a frame is late.
  */
 typedef struct
 {
   GMutex lock;
 
   /* guarded by @lock */
-  GstClockTime earliest;        /* running time that sinks want, from QoS */
-  GstClockTime granted;         /* of the whole pipeline, NONE: not known */
-  GstClockTime upstream;        /* smallest latency of what is before us */
-  GstClockTime reported;        /* what we add to the latency query */
+  GstClockTime earliest;        /* frames up to this running time are late */
+  GstClockTime granted;         /* latency of the pipeline; NONE: not known */
+  GstClockTime upstream;        /* minimum latency of upstream */
+  GstClockTime reported;        /* what the element adds to latency queries */
   gboolean live;
 
   /* streaming thread only */
@@ -41,7 +41,7 @@ void gst_sam_qos_clear (GstSamQos * qos);
 void gst_sam_qos_start (GstSamQos * qos);
 void gst_sam_qos_flush (GstSamQos * qos);
 
-/* Any thread: note what an upstream event tells; does not consume it. */
+/* Any thread. Reads QoS and LATENCY events; does not take ownership. */
 void gst_sam_qos_note_event (GstSamQos * qos, GstEvent * event);
 gboolean gst_sam_qos_query_latency (GstSamQos * qos, GstBaseTransform * base,
     GstQuery * query);
@@ -50,15 +50,17 @@ GstClockTime gst_sam_qos_get_reported (GstSamQos * qos);
 /* Streaming thread. */
 gboolean gst_sam_qos_is_live (GstSamQos * qos, GstBaseTransform * base);
 
-/* Whether the frame of that running time comes too late to be inferred; by how
- * much, in *jitter. Never lets masks die: now and then it says no. */
+/* Whether the frame at @running_time is too late to be inferred; sets *jitter
+ * to its lateness. Returns FALSE from time to time although the frame is late,
+ * so that masks are updated under permanent overload. */
 gboolean gst_sam_qos_is_late (GstSamQos * qos, GstBaseTransform * base,
     GstClockTime running_time, GstClockTimeDiff * jitter);
 
-/* An inference took that long. TRUE: the latency to report has changed. */
+/* Record the time of an inference. Returns TRUE if the latency to report has
+ * changed. */
 gboolean gst_sam_qos_measure (GstSamQos * qos, gint64 ns);
 
-/* Whether it is time for another QoS message. */
+/* Whether another QoS message may be posted: at most one per second. */
 gboolean gst_sam_qos_may_post (GstSamQos * qos);
 
 G_END_DECLS

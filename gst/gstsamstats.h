@@ -8,10 +8,10 @@ G_BEGIN_DECLS
 
 enum
 {
-  GST_SAM_STATS_WINDOW = 1024,  /* frames that the percentiles look back */
+  GST_SAM_STATS_WINDOW = 1024,  /* frames that the percentiles cover */
 };
 
-/* What is timed, in the order of a frame. */
+/* Timed stages, in the order of a frame. */
 typedef enum
 {
   GST_SAM_STAGE_PREPROCESS,
@@ -21,7 +21,7 @@ typedef enum
   GST_SAM_STAGE_REMEMBER,
   GST_SAM_STAGE_MASKS,
   GST_SAM_STAGE_STEP,           /* sam_tracker_step() as a whole */
-  GST_SAM_STAGE_ADDED,          /* what the element adds to it */
+  GST_SAM_STAGE_ADDED,          /* time of the element beside the step */
   GST_SAM_STAGES,
 } GstSamStage;
 
@@ -29,7 +29,7 @@ typedef enum
 {
   GST_SAM_COUNT_FRAMES_IN,
   GST_SAM_COUNT_INFERRED,
-  GST_SAM_COUNT_SKIPPED,        /* passed without inference, objects or not */
+  GST_SAM_COUNT_SKIPPED,        /* passed without inference */
   GST_SAM_COUNT_STALE,          /* passed with masks of an earlier frame */
   GST_SAM_COUNT_DROPPED,
   GST_SAM_COUNT_REJECTED,       /* prompts */
@@ -41,13 +41,13 @@ typedef struct
   GMutex lock;
   guint64 count[GST_SAM_COUNTS];
   gint64 window[GST_SAM_STAGES][GST_SAM_STATS_WINDOW];  /* ns, rings */
-  guint64 frames;               /* measured, the first not among them */
+  guint64 frames;               /* measured, without the first */
   gint64 open_ns, warm_ns, first_frame_ns;
   gint64 first_us, last_us;     /* when frames came in, monotonic */
   guint num_objects;
   guint64 latency;              /* reported, ns */
 
-  /* Of the tracker, copied because it is closed before the stats are read. */
+  /* Copied from the tracker, which may be closed when the stats are read. */
   guint64 bytes_planned, bytes_used;
   guint graphs;
   guint64 graph_replays, graph_misses;
@@ -57,24 +57,24 @@ typedef struct
 void gst_sam_stats_init (GstSamStats * stats);
 void gst_sam_stats_clear (GstSamStats * stats);
 
-/* A new run: forget the last one. */
+/* Reset for a new run. */
 void gst_sam_stats_start (GstSamStats * stats, const struct sam_info *info);
 void gst_sam_stats_count (GstSamStats * stats, GstSamCount count);
 guint64 gst_sam_stats_get_count (GstSamStats * stats, GstSamCount count);
 
-/* A frame that was inferred: the engine's times, and the wall time that
- * sam_tracker_step() and the element as a whole took, ns. */
+/* Record a frame: the engine's times, and the wall time of sam_tracker_step()
+ * and of the whole element, ns. */
 void gst_sam_stats_frame (GstSamStats * stats, const struct sam_times *times,
     gint64 step, gint64 element);
 void gst_sam_stats_set_objects (GstSamStats * stats, guint num_objects);
-/* What the tracker tells of itself after a frame. */
+/* Update the copied fields of the tracker after a frame. */
 void gst_sam_stats_set_info (GstSamStats * stats, const struct sam_info *info);
 void gst_sam_stats_set_latency (GstSamStats * stats, guint64 latency);
 
 /* Any thread. (transfer full) */
 GstStructure *gst_sam_stats_to_structure (GstSamStats * stats);
 
-/* The @percent-th percentile of @n values, which are sorted. */
+/* The @percent-th percentile of @n sorted values. */
 gint64 gst_sam_percentile (const gint64 * sorted, guint n, guint percent);
 void gst_sam_sort (gint64 * values, guint n);
 

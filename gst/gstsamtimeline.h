@@ -8,17 +8,17 @@ G_BEGIN_DECLS
 /**
  * GstSamTimeline:
  *
- * Finds the frame at which a stream jumps without a flush: after a seek that
- * does not flush, or where a segment begins again.
+ * Detects jumps of a stream without a flush: non-flushing seeks, and segments
+ * that are played again.
  *
- * A new segment alone is no jump. Its rate, its end or its base may have
- * changed, or the next part of a file may have begun. So the first frame after
- * it is compared with the last one before it. The first frame of a stream, and
- * the first one after a flush, is no jump. Streaming thread only.
+ * A new segment alone is not a jump: its rate, end or base may have changed, or
+ * the next part of a file has begun. Therefore the first frame after a SEGMENT
+ * event is compared with the last frame before it. The first frame of a stream
+ * and the first one after a flush are not jumps. Streaming thread only.
  */
 typedef struct
 {
-  gboolean known;               /* there was a frame */
+  gboolean known;               /* the times below are set */
   GstClockTime stream_time, running_time;       /* of the last frame */
   gboolean moved;               /* a SEGMENT event came after it */
   gboolean ended;               /* a SEGMENT_DONE event came after it */
@@ -26,12 +26,12 @@ typedef struct
 
 void gst_sam_timeline_start (GstSamTimeline * timeline);
 
-/* Every event of the sink pad. */
+/* Must be called for every event of the sink pad. */
 void gst_sam_timeline_note_event (GstSamTimeline * timeline, GstEvent * event);
 
-/* Every frame, once. TRUE: the stream does not go on from the last frame to
- * this one. Frames without a timestamp or outside of the segment, and those of
- * segments that do not count time, never jump. */
+/* Must be called once per frame. Returns TRUE if the stream has jumped between
+ * the last frame and this one; FALSE for frames without a timestamp, outside of
+ * the segment, or in segments that are not in time format. */
 gboolean gst_sam_timeline_jumps (GstSamTimeline * timeline,
     const GstSegment * segment, GstClockTime pts);
 

@@ -21,7 +21,7 @@ struct _GstSamTrack
   GstBaseTransform parent;
 
   /* properties, guarded by the object lock */
-  gboolean frozen;              /* those that only READY may change stay */
+  gboolean frozen;              /* MUTABLE_READY properties are read-only */
   gchar *model_file;
   gint backend;
   gint cuda_device_id;
@@ -31,15 +31,15 @@ struct _GstSamTrack
   guint lost_after;
   guint fill_holes;
   guint input_size;
-  guint memory_budget;          /* MiB; up to here: READY */
+  guint memory_budget;          /* MiB; MUTABLE_READY up to here */
   guint interval;
   gint mask_size;
   gint policy;
   gchar *initial_prompt;
   GstObject *cuda_context;      /* NULL: none */
-  GstSamReport *shown;          /* what "objects" tells, without its mask */
+  GstSamReport *shown;          /* value of "objects", without a mask */
 
-  /* these have locks of their own */
+  /* each has its own lock */
   GstSamPending *pending;
   GstSamQos qos;
   GstSamStats *stats;
@@ -47,35 +47,34 @@ struct _GstSamTrack
 
   /* streaming thread only */
   sam_tracker *tracker;
-  gboolean on_cuda;             /* the tracker is, in cuda_context */
+  gboolean on_cuda;             /* the tracker runs in cuda_context */
   GstVideoInfo info;
   gint image_size;              /* side of the model's input, px */
   guint passed;                 /* frames since the last inference */
   GstSamTimeline timeline;
-  guint since_reset;            /* frames of this stream */
+  guint since_reset;            /* number of frames of this stream */
   gchar *source;                /* this element's name, for the report */
   GstSamReport *report;         /* of the last inference; owns its mask */
   guint8 state[SAM_MAX_OBJECTS + 1];        /* last state + 1, by slot */
   GstBufferPool *mask_pool;
   gint mask_width, mask_height;
-  gboolean mask_on_device;      /* wanted there */
+  gboolean mask_on_device;      /* mask_pool allocates in GPU memory */
 };
 
-/* gstsamerror.c: the one place where the engine's words become those of
- * GStreamer. */
+/* gstsamerror.c: maps the engine's log and errors to GStreamer's. */
 
 void gst_sam_track_log (void *self, enum sam_log_level level,
     const char *line);
 
-/* Text from outside as one line of valid UTF-8, with '?' for controls. Free it
- * with g_free(). */
+/* Returns @text as one line of valid UTF-8, with '?' for control characters.
+ * Free it with g_free(). */
 gchar *gst_sam_plain_text (const gchar * text);
 void gst_sam_track_post_error (GstSamTrack * self, int status,
     const struct sam_error *error, const gchar * what);
 
-/* Post a warning whose details are a structure "samtrack-refusal": the reason,
- * and the fields that follow, as for gst_structure_new(). @text is a sentence
- * that may repeat texts from outside. */
+/* Post a warning with details, a structure "samtrack-refusal": the reason, and
+ * the fields that follow as for gst_structure_new(). @text is a sentence; it
+ * may quote untrusted text. */
 void gst_sam_track_post_refusal (GstSamTrack * self, GstSamRefusal reason,
     const gchar * text, const gchar * field, ...) G_GNUC_NULL_TERMINATED;
 
@@ -84,9 +83,9 @@ void gst_sam_track_post_refusal (GstSamTrack * self, GstSamRefusal reason,
 void gst_sam_track_install_properties (GstSamTrackClass * klass);
 void gst_sam_track_init_properties (GstSamTrack * self);
 
-/* While frozen, from start to stop, properties that are GST_PARAM_MUTABLE_READY
- * keep their values and may be read without the lock; setting one to another
- * value posts a warning. */
+/* While frozen, from start to stop, properties with GST_PARAM_MUTABLE_READY
+ * keep their values and may be read without the lock; an attempt to change one
+ * posts a warning. */
 void gst_sam_track_set_frozen (GstSamTrack * self, gboolean frozen);
 
 /* gstsamcontext.c */
@@ -103,20 +102,20 @@ gboolean gst_sam_track_propose_allocation (GstBaseTransform * base,
 
 void gst_sam_track_install_signals (GstSamTrackClass * klass);
 
-/* Count a prompt that was refused and post it: a warning, never an error.
- * @error is of the domain GST_SAM_REFUSAL. */
+/* Count a refused prompt and post a warning message. @error is of the domain
+ * GST_SAM_REFUSAL. */
 void gst_sam_track_refuse (gpointer self, const GstSamPrompt * prompt,
     const GError * error);
 
-/* Hand in what an event asks for, from any thread. FALSE: it was refused. */
+/* Any thread. Add the prompts of an event. Returns FALSE if one was refused. */
 gboolean gst_sam_track_prompt_structure (GstSamTrack * self,
     const GstStructure * structure);
 void gst_sam_track_apply_initial_prompt (GstSamTrack * self);
 
 /* gstsamtrack.c */
 
-/* Another stream, or another place in it: its first frame knows nothing of the
- * objects before it. Streaming thread. */
+/* Forget all objects: a new stream begins, or the stream has jumped. Streaming
+ * thread. */
 void gst_sam_track_reset (GstSamTrack * self);
 
 /* gstsamframe.c */

@@ -1,4 +1,4 @@
-/* What happens to one frame: prompts, inference or not, metas. */
+/* Processing of one frame: prompts, inference or skipping, metas. */
 
 #include "gstsamcuda.h"
 #include "gstsamframe.h"

@@ -1,6 +1,6 @@
-// Sentences for people: log lines, which go to the caller's callback, and errors. Each one is made
-// here, whatever it quotes: valid UTF-8 in one line, with '?' in place of control characters,
-// characters that reorder text, and bytes that are not UTF-8; one that is too long ends in "...".
+// Log lines, for the caller's callback, and error texts. Each is one line of valid UTF-8 whatever
+// it quotes: '?' replaces control characters, characters that reorder text, and bytes that are not
+// UTF-8; a text that is too long is cut and ends in "...".
 #ifndef SAM_LOG_H
 #define SAM_LOG_H
 
@@ -8,8 +8,8 @@
 
 #include "samtrack/samtrack.h"
 
-// A function that takes a printf format as argument f and its values from argument v on (0: as a
-// va_list): compilers that can, check calls of it.
+// Marks a function with a printf format as argument f and values from argument v on (0: a va_list),
+// so that GCC and Clang check its calls.
 #if defined(__GNUC__)
 #define SAM_PRINTF(f, v) __attribute__((format(printf, f, v)))
 #else
@@ -24,17 +24,17 @@ struct sam_log {
 void sam_log(const struct sam_log *log, enum sam_log_level level, const char *fmt, ...)
     SAM_PRINTF(3, 4);
 
-// Write the sentence into *error (which may be NULL) and return status, so that a failing
-// function can end in: return sam_fail(error, SAM_EIO, "...", ...);
-// No argument may point into *error.
+// Write a sentence to *error (which may be NULL) and return status, so that a failing function can
+// end with: return sam_fail(error, SAM_EIO, "...", ...);
+// No argument may point into *error. State what failed, the value, and what was expected.
 int sam_fail(struct sam_error *error, int status, const char *fmt, ...) SAM_PRINTF(3, 4);
 int sam_fail_va(struct sam_error *error, int status, const char *fmt, va_list ap) SAM_PRINTF(3, 0);
 
-// How many of a text's bytes to quote so that they are at most `most` (1 or more) and cut no UTF-8
-// character, for "%.*s". Only `bytes` of text are looked at.
+// Returns the number of bytes of text to print with "%.*s": at most `most` (1 or more), without
+// cutting a UTF-8 character. Reads at most `bytes` bytes of text.
 int sam_text_cut(const char *text, size_t bytes, int most);
 
-// The end of a long path, at most `most` bytes: the name is what tells.
+// Returns the end of a path, at most `most` bytes, as the file name matters most.
 const char *sam_text_end(const char *path, size_t most);
 
 #endif // SAM_LOG_H

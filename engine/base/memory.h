@@ -1,12 +1,12 @@
-// How much memory this machine can still give.
+// Available memory of this machine.
 #ifndef SAM_MEMORY_H
 #define SAM_MEMORY_H
 
 #include <stddef.h>
 
-// Bytes that can be taken without the kernel ending a process for it: what it calls available,
-// swap included, and what the limit of this process's control group leaves. SIZE_MAX where
-// nobody says. root: "", or a folder that holds copies of proc/ and sys/.
+// Bytes that can be allocated without the kernel killing a process: the smaller of the kernel's
+// MemAvailable plus swap and the rest of this process's control group. SIZE_MAX if neither is
+// known. root: "", or for tests a folder with copies of proc/ and sys/.
 size_t sam_memory_left(const char *root);
 
 #endif // SAM_MEMORY_H

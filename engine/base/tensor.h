@@ -4,12 +4,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// How a number is stored. Sums are kept in f32 whatever the storage.
+// Storage type of a number. Sums are always computed in F32.
 enum sam_type { SAM_F32, SAM_BF16, SAM_F16, SAM_U8, SAM_I32 };
 
-// A dense block of numbers. The order in memory is always n, h, w, c with c
-// fastest; there are no strides to get wrong. A matrix of tokens is
-// h = 1, w = tokens, c = channels. n counts objects (or frames).
+// A dense block of numbers in the order n, h, w, c with c fastest; there are no
+// strides. A matrix of tokens has h = 1, w = tokens, c = channels. n counts
+// objects or frames.
 struct sam_tensor {
     void *data;
     enum sam_type type;
@@ -30,7 +30,7 @@ static inline size_t sam_count(const struct sam_tensor *t)
     return sam_rows(t) * t->c;
 }
 
-// The same numbers under other extents; their product must not change.
+// The same data with other extents; their product must not change.
 struct sam_tensor sam_reshape(struct sam_tensor t, int n, int h, int w, int c);
 
 // Entry n of the outermost extent, as a tensor with n = 1.
@@ -39,9 +39,9 @@ struct sam_tensor sam_slice(struct sam_tensor t, int n);
 // The first `count` entries of the outermost extent.
 struct sam_tensor sam_first(struct sam_tensor t, int count);
 
-// Read or write element i whatever the storage type. Slow on purpose: only
-// the reference operations use these, so that each reads as one formula.
-// A store to U8 or I32 rounds to nearest and saturates.
+// Read or write element i of any storage type. Slow; for the reference
+// operations and for copies to the user. A store to U8 or I32 rounds to nearest
+// and saturates.
 float sam_load(const struct sam_tensor *t, size_t i);
 void sam_store(const struct sam_tensor *t, size_t i, float v);
 

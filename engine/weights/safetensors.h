@@ -1,5 +1,5 @@
-// The safetensors container: 8 bytes of length, a JSON object of names, types, shapes and
-// offsets, then the numbers.
+// Reader of safetensors files: 8 bytes with the header's length, a JSON header with names, types,
+// shapes and offsets, then the data.
 #ifndef SAM_SAFETENSORS_H
 #define SAM_SAFETENSORS_H
 

@@ -1,13 +1,12 @@
-// The container of torch.save() since PyTorch 1.6: a zip of stored members, one of them a pickle
-// that says which member holds which tensor.
+// Reader of torch.save() files since PyTorch 1.6: a zip file of uncompressed members, one of them a
+// pickle that maps tensors to the other members.
 #ifndef SAM_TORCHZIP_H
 #define SAM_TORCHZIP_H
 
 #include "weight_list.h"
 
 // List the tensors of list->source: those of the pickled dict, or of the dict under its key
-// `model`. Nothing is executed: a closed set of opcodes and globals is understood, any other is
-// refused by its name.
+// `model`. See pickle.h for what is rejected.
 int sam_torchzip_list(struct sam_weight_list *list, struct sam_error *error);
 
 #endif // SAM_TORCHZIP_H

@@ -1,5 +1,5 @@
-// The members of a zip file, as torch.save() writes it: stored, in one piece, zip64 where needed.
-// Strict: whatever two programs could read in two ways is refused.
+// Reader of zip files as torch.save() writes them: uncompressed, one disk, zip64 if needed. It
+// rejects files that two programs could interpret differently.
 #ifndef SAM_ZIP_H
 #define SAM_ZIP_H
 
@@ -8,17 +8,17 @@
 struct sam_zip_member {
     const char *name; // in the directory, name_bytes long, no NUL
     size_t name_bytes;
-    uint64_t data, bytes; // where its bytes begin in the file, and how many they are
-    uint64_t begin, end;  // in the file, its own header included
+    uint64_t data, bytes; // offset and length of its data
+    uint64_t begin, end;  // range in the file, including its header
 };
 
 struct sam_zip {
-    struct sam_zip_member *members; // by name
+    struct sam_zip_member *members; // sorted by name
     int count;
-    uint8_t *directory; // of the file
+    uint8_t *directory; // the central directory, owned
 };
 
-// List the members. On failure nothing is kept.
+// List the members. On failure all memory is freed.
 int sam_zip_open(struct sam_zip *zip, const struct sam_file *file, struct sam_error *error);
 void sam_zip_close(struct sam_zip *zip);
 
