@@ -70,6 +70,16 @@ if [ -z "$quick" ]; then
     else
         echo "the build under ASan failed"; failed=$((failed + 1))
     fi
+    # The tests in which several threads are at work under ThreadSanitizer.
+    if [ ! -f build-tsan/build.ninja ]; then
+        meson setup build-tsan -Demu=false -Dcuda=disabled -Db_sanitize=thread -Db_lundef=false -Dbuildtype=debugoptimized >/dev/null || failed=$((failed + 1))
+    fi
+    if ninja -C build-tsan >/dev/null; then
+        meson test -C build-tsan --no-rebuild --suite threads --no-suite nosan -t 6 >/dev/null 2>&1
+        count "tests of threads under TSan" build-tsan
+    else
+        echo "the build under TSan failed"; failed=$((failed + 1))
+    fi
     if tests/fuzz/run.sh --seconds 20; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 fi
 finish
