@@ -50,6 +50,8 @@ gst_sam_track_mask_size_get_type (void)
   static const GEnumValue values[] = {
     {GST_SAM_TRACK_MASK_SIZE_MODEL, "A quarter of the model's input", "model"},
     {GST_SAM_TRACK_MASK_SIZE_FRAME, "The size of the frame", "frame"},
+    {GST_SAM_TRACK_MASK_SIZE_AUTO,
+        "The size of the frame, at most 1920 pixels a side", "auto"},
     {0, NULL, NULL},
   };
 

@@ -389,29 +389,50 @@ prepare_pool (GstSamTrack * self)
   return FALSE;
 }
 
-/* Labels at frame size: from the meta where it holds them, else drawn anew. */
+/* The label map of the meta, as it is or each of its pixels as a block. */
+static gboolean
+stretch_labels (const GstSamReport * report, struct sam_labels *labels)
+{
+  GstMapInfo map;
+  gint x, y;
+
+  if (!gst_buffer_map (report->mask, &map, GST_MAP_READ))
+    return FALSE;
+  for (y = 0; y < labels->height; y++) {
+    const guint8 *from = map.data + (gsize) y * report->mask_height /
+        labels->height * report->mask_width;
+    guint8 *to = labels->data + (gsize) y * labels->stride;
+
+    if (report->mask_width == labels->width)
+      memcpy (to, from, labels->width);
+    else
+      for (x = 0; x < labels->width; x++)
+        to[x] = from[(gsize) x * report->mask_width / labels->width];
+  }
+  gst_buffer_unmap (report->mask, &map);
+  return TRUE;
+}
+
+/* Labels at frame size: from the meta where it holds them, or while a worker has
+ * the tracker; else drawn anew. */
 static gboolean
 get_labels (GstSamTrack * self, struct sam_labels *labels)
 {
   const GstSamReport *report = self->report;
   struct sam_error error = { "" };
-  GstMapInfo map;
   int status;
-  gint y;
 
   if (!report->num_objects) {
     memset (labels->data, 0, (gsize) labels->stride * labels->height);
     return TRUE;
   }
-  if (report->mask && report->mask_width == labels->width &&
-      report->mask_height == labels->height &&
-      gst_buffer_map (report->mask, &map, GST_MAP_READ)) {
-    for (y = 0; y < labels->height; y++)
-      memcpy (labels->data + (gsize) y * labels->stride,
-          map.data + (gsize) y * labels->width, labels->width);
-    gst_buffer_unmap (report->mask, &map);
+  if (report->mask && (self->worker.thread ||
+          (report->mask_width == labels->width &&
+              report->mask_height == labels->height)) &&
+      stretch_labels (report, labels))
     return TRUE;
-  }
+  if (self->worker.thread)
+    return FALSE;
   status = sam_tracker_draw (self->tracker, labels, &error);
   if (status != SAM_OK)
     GST_WARNING_OBJECT (self, "%s", error.text);

@@ -222,12 +222,12 @@ gst_sam_pending_has_objects (const GstSamPending * pending)
 gboolean
 gst_sam_pending_is_idle (GstSamPending * pending)
 {
-  gboolean waiting;
+  gboolean idle;
 
   g_mutex_lock (&pending->lock);
-  waiting = pending->length > 0;
+  idle = !pending->length && !pending->num_bound;
   g_mutex_unlock (&pending->lock);
-  return !waiting && !gst_sam_pending_has_objects (pending);
+  return idle;
 }
 
 static gint
@@ -245,11 +245,29 @@ find_bound (const GstSamPending * pending, guint64 id)
 static void
 bind (GstSamPending * pending, guint64 id, guint64 engine_id)
 {
-  if (pending->num_bound == SAM_MAX_OBJECTS)
-    return;                     /* max_objects forbids it */
-  pending->bound[pending->num_bound].id = id;
-  pending->bound[pending->num_bound].engine_id = engine_id;
-  pending->num_bound++;
+  g_mutex_lock (&pending->lock);
+  if (pending->num_bound < SAM_MAX_OBJECTS) { /* max_objects sees to it */
+    pending->bound[pending->num_bound].id = id;
+    pending->bound[pending->num_bound].engine_id = engine_id;
+    pending->num_bound++;
+  }
+  g_mutex_unlock (&pending->lock);
+}
+
+static void
+unbind (GstSamPending * pending, guint i)
+{
+  g_mutex_lock (&pending->lock);
+  pending->bound[i] = pending->bound[--pending->num_bound];
+  g_mutex_unlock (&pending->lock);
+}
+
+static void
+unbind_all (GstSamPending * pending)
+{
+  g_mutex_lock (&pending->lock);
+  pending->num_bound = 0;
+  g_mutex_unlock (&pending->lock);
 }
 
 /* Take back the rounding of x + w that gst_sam_prompt_check() forgives. */
@@ -281,9 +299,9 @@ submit (GstSamPending * pending, sam_tracker * tracker,
 
   if (!from->normalized) {
     right = prompt.space_width =
-        from->space_width ? from->space_width : pending->width;
+        from->space_width ? from->space_width : pending->frame_width;
     bottom = prompt.space_height =
-        from->space_height ? from->space_height : pending->height;
+        from->space_height ? from->space_height : pending->frame_height;
   }
   if (from->kind == GST_SAM_PROMPT_POINT) {
     point.x = point_at (from->x, right);
@@ -314,7 +332,7 @@ apply_one (GstSamPending * pending, sam_tracker * tracker,
 
   if (prompt->kind == GST_SAM_PROMPT_CLEAR) {
     sam_tracker_clear (tracker);
-    pending->num_bound = 0;
+    unbind_all (pending);
     return SAM_OK;
   }
   if (prompt->kind == GST_SAM_PROMPT_REMOVE) {
@@ -324,7 +342,7 @@ apply_one (GstSamPending * pending, sam_tracker * tracker,
     if (i < 0)
       return SAM_OK;
     status = sam_tracker_remove (tracker, pending->bound[i].engine_id, why);
-    pending->bound[i] = pending->bound[--pending->num_bound];
+    unbind (pending, i);
     return status == SAM_ENOTFOUND ? SAM_OK : status;
   }
   if (i < 0 && !prompt->fresh)
@@ -443,15 +461,47 @@ apply (GstSamPending * pending, sam_tracker * tracker, GstSamPrompt * prompt,
   return TRUE;
 }
 
+static void
+forget_bound (GstSamPending * pending)
+{
+  guint i;
+
+  for (i = 0; i < pending->num_bound; i++)
+    forget_known (pending, pending->bound[i].id);
+}
+
+/* What the last reset asked for, where the tracker is. An object may have been
+ * bound in between. */
+static void
+finish_reset (GstSamPending * pending, sam_tracker * tracker)
+{
+  gboolean reset;
+
+  g_mutex_lock (&pending->lock);
+  reset = pending->reset;
+  if (reset) {
+    forget_bound (pending);
+    pending->num_bound = 0;
+    pending->reset = FALSE;
+  }
+  g_mutex_unlock (&pending->lock);
+  if (reset)
+    sam_tracker_clear (tracker);
+}
+
 gboolean
 gst_sam_pending_apply (GstSamPending * pending, sam_tracker * tracker,
-    gboolean wait, GstSamRejectFunc reject, gpointer user)
+    gint width, gint height, gboolean wait, GstSamRejectFunc reject,
+    gpointer user)
 {
   GstMiniObject *mask = NULL;
   GstSamPrompt prompt;
   gboolean done = TRUE;
   Pop popped;
 
+  pending->frame_width = width;
+  pending->frame_height = height;
+  finish_reset (pending, tracker);
   while (done && (popped = pop (pending, &prompt, &mask)) != POP_NONE) {
     if (popped == POP_ONE) {
       if (!apply (pending, tracker, &prompt, reject, user))
@@ -490,7 +540,7 @@ gst_sam_pending_settle (GstSamPending * pending,
     g_mutex_lock (&pending->lock);
     forget_known (pending, pending->bound[i].id);
     g_mutex_unlock (&pending->lock);
-    pending->bound[i] = pending->bound[--pending->num_bound];
+    unbind (pending, i);
   }
 }
 
@@ -527,18 +577,13 @@ drop_initial (GstSamPending * pending)
 }
 
 void
-gst_sam_pending_reset (GstSamPending * pending, sam_tracker * tracker)
+gst_sam_pending_reset (GstSamPending * pending)
 {
-  guint i;
-
   g_mutex_lock (&pending->lock);
-  for (i = 0; i < pending->num_bound; i++)
-    forget_known (pending, pending->bound[i].id);
-  pending->num_bound = 0;
+  forget_bound (pending);
   drop_initial (pending);
+  pending->reset = TRUE;
   g_mutex_unlock (&pending->lock);
-  if (tracker)
-    sam_tracker_clear (tracker);
 }
 
 void
@@ -548,6 +593,7 @@ gst_sam_pending_stop (GstSamPending * pending)
   drop_waiting (pending);
   pending->num_known = 0;
   pending->num_bound = 0;
+  pending->reset = FALSE;
   pending->last_id = 0;
   pending->width = pending->height = 0;
   g_mutex_unlock (&pending->lock);

@@ -33,19 +33,21 @@ typedef struct
   guint64 known[SAM_MAX_OBJECTS];       /* ids of tracked and new objects */
   guint num_known;
 
-  /* Written under @lock: max_objects while nothing streams, the size by the
-   * streaming thread, which may read them without the lock. */
-  guint max_objects;
   gint width, height;           /* of the frames, 0: not known yet */
+  gboolean reset;               /* the tracker is to forget its objects */
+
+  /* written under @lock while nothing streams, so read as it is */
+  guint max_objects;
 
   GstSamMasks masks;            /* has a lock of its own */
 
-  /* streaming thread only */
+  /* of the thread that has the tracker, which writes them under @lock */
   struct
   {
     guint64 id, engine_id;
   } bound[SAM_MAX_OBJECTS];
   guint num_bound;
+  gint frame_width, frame_height;       /* of the frame that comes; its own */
 } GstSamPending;
 
 /* Called for a prompt that cannot be applied, without the lock held. All errors
@@ -79,15 +81,18 @@ void gst_sam_pending_set_frame_size (GstSamPending * pending, gint width,
 void gst_sam_pending_set_max_objects (GstSamPending * pending,
     guint max_objects);
 
-/* Streaming thread, while no frame is being processed. */
-gboolean gst_sam_pending_has_objects (const GstSamPending * pending);
+/* Any thread: neither an object nor a prompt is there. */
 gboolean gst_sam_pending_is_idle (GstSamPending * pending);
 
-/* Apply the prompts in order, up to the first one whose mask is still being
- * read; with @wait, wait for that mask. Returns FALSE if the wait was
- * interrupted. */
+/* Functions of the thread that owns the tracker: */
+
+/* Apply the prompts in order to a frame of @width x @height px, up to the first
+ * prompt whose mask is still being read; with @wait, wait for that mask. Returns
+ * FALSE if the wait was interrupted. */
 gboolean gst_sam_pending_apply (GstSamPending * pending, sam_tracker * tracker,
-    gboolean wait, GstSamRejectFunc reject, gpointer user);
+    gint width, gint height, gboolean wait, GstSamRejectFunc reject,
+    gpointer user);
+gboolean gst_sam_pending_has_objects (const GstSamPending * pending);
 
 /* After a frame: forget the objects that the tracker has removed. */
 void gst_sam_pending_settle (GstSamPending * pending,
@@ -95,9 +100,10 @@ void gst_sam_pending_settle (GstSamPending * pending,
 guint64 gst_sam_pending_get_id (const GstSamPending * pending,
     guint64 engine_id);
 
-/* A new stream begins: forget tracked objects and waiting prompts of
- * initial-prompt; keep other waiting prompts for new objects. */
-void gst_sam_pending_reset (GstSamPending * pending, sam_tracker * tracker);
+/* Streaming thread. A new stream begins: forget tracked objects, from the next
+ * frame on, and waiting prompts of initial-prompt; keep other waiting prompts for
+ * new objects. */
+void gst_sam_pending_reset (GstSamPending * pending);
 
 /* Forget everything; ids count from 1 again. */
 void gst_sam_pending_stop (GstSamPending * pending);

@@ -18,6 +18,7 @@ enum
   PROP_INTERVAL,
   PROP_MASK_SIZE,
   PROP_OVERLOAD_POLICY,
+  PROP_MAX_WAIT,
   PROP_INITIAL_PROMPT,
   PROP_STATS,
   PROP_OBJECTS,
@@ -129,6 +130,9 @@ set_locked (GstSamTrack * self, guint id, const GValue * value,
     case PROP_OVERLOAD_POLICY:
       self->policy = g_value_get_enum (value);
       break;
+    case PROP_MAX_WAIT:
+      self->max_wait = g_value_get_uint64 (value);
+      break;
     case PROP_INITIAL_PROMPT:
       g_free (self->initial_prompt);
       self->initial_prompt = g_value_dup_string (value);
@@ -210,6 +214,9 @@ gst_sam_track_get_property (GObject * object, guint id, GValue * value,
       break;
     case PROP_OVERLOAD_POLICY:
       g_value_set_enum (value, self->policy);
+      break;
+    case PROP_MAX_WAIT:
+      g_value_set_uint64 (value, self->max_wait);
       break;
     case PROP_INITIAL_PROMPT:
       g_value_set_string (value, self->initial_prompt);
@@ -371,15 +378,15 @@ install_stream_properties (GObjectClass * klass)
   /**
    * GstSamTrack:mask-size:
    *
-   * Size of the label map in the meta: the size of the model's mask, or that
-   * of the frame.
+   * Size of the label map in the meta. `model` is the cheapest; outlines drawn
+   * from it are jagged.
    *
    * Since: 0.1
    */
   g_object_class_install_property (klass, PROP_MASK_SIZE,
       g_param_spec_enum ("mask-size", "Mask size",
           "Size of the label map in the meta", GST_TYPE_SAM_TRACK_MASK_SIZE,
-          GST_SAM_TRACK_MASK_SIZE_MODEL, SETTABLE_PLAYING));
+          GST_SAM_TRACK_MASK_SIZE_AUTO, SETTABLE_PLAYING));
   /**
    * GstSamTrack:overload-policy:
    *
@@ -392,6 +399,22 @@ install_stream_properties (GObjectClass * klass)
       g_param_spec_enum ("overload-policy", "Overload policy",
           "Handling of frames that arrive too late to be tracked",
           GST_TYPE_SAM_TRACK_OVERLOAD_POLICY, GST_SAM_TRACK_OVERLOAD_AUTO,
+          SETTABLE_PLAYING));
+  /**
+   * GstSamTrack:max-wait:
+   *
+   * Where the pipeline is live and the overload policy is `skip`, the model runs
+   * in a thread of its own. A frame waits this long for its own masks, in
+   * nanoseconds; then it passes with the last ones, marked stale. A frame does not
+   * wait at all while a step of the model takes longer. -1 is half of a frame's
+   * time.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_MAX_WAIT,
+      g_param_spec_uint64 ("max-wait", "Max wait",
+          "How long a live frame waits for its own masks, in nanoseconds "
+          "(-1 = half of a frame's time)", 0, G_MAXUINT64, G_MAXUINT64,
           SETTABLE_PLAYING));
   /**
    * GstSamTrack:initial-prompt:
@@ -457,6 +480,8 @@ void
 gst_sam_track_init_properties (GstSamTrack * self)
 {
   self->cuda_device_id = -1;
+  self->max_wait = GST_CLOCK_TIME_NONE;
+  self->mask_size = GST_SAM_TRACK_MASK_SIZE_AUTO;
   self->max_objects = DEFAULT_MAX_OBJECTS;
   self->lost_after = DEFAULT_LOST_AFTER;
 }

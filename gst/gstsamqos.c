@@ -154,7 +154,7 @@ get_running_time_now (GstElement * element)
 
 gboolean
 gst_sam_qos_is_late (GstSamQos * qos, GstBaseTransform * base,
-    GstClockTime running_time, GstClockTimeDiff * jitter)
+    GstClockTime running_time, gboolean apart, GstClockTimeDiff * jitter)
 {
   GstClockTime now, ready, due;
   gboolean late = FALSE;
@@ -167,7 +167,7 @@ gst_sam_qos_is_late (GstSamQos * qos, GstBaseTransform * base,
       running_time <= qos->earliest) {
     *jitter = qos->earliest - running_time;
     late = TRUE;
-  } else if (qos->live && GST_CLOCK_TIME_IS_VALID (now)) {
+  } else if (!apart && qos->live && GST_CLOCK_TIME_IS_VALID (now)) {
     ready = now + qos->typical;
     due = running_time + SINK_GRANTS + (GST_CLOCK_TIME_IS_VALID (qos->granted)
         ? qos->granted : qos->upstream + qos->reported);
@@ -196,6 +196,12 @@ update_reported (GstSamQos * qos, GstClockTime p95)
   return changed;
 }
 
+void
+gst_sam_qos_note_inference (GstSamQos * qos)
+{
+  qos->last_inference = g_get_monotonic_time ();
+}
+
 gboolean
 gst_sam_qos_measure (GstSamQos * qos, gint64 ns)
 {
@@ -203,7 +209,6 @@ gst_sam_qos_measure (GstSamQos * qos, gint64 ns)
   GstClockTime p95;
   guint n;
 
-  qos->last_inference = g_get_monotonic_time ();
   qos->recent[qos->measured++ % GST_SAM_QOS_WINDOW] = ns;
   n = MIN (qos->measured, GST_SAM_QOS_WINDOW);
   /* Re-estimate after the first 4 samples and then every 16: one outlier must

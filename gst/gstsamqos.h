@@ -7,7 +7,7 @@ G_BEGIN_DECLS
 
 enum
 {
-  GST_SAM_QOS_WINDOW = 64,      /* inferences that the estimate covers */
+  GST_SAM_QOS_WINDOW = 64,      /* frames that the estimate covers */
 };
 
 /**
@@ -51,13 +51,17 @@ GstClockTime gst_sam_qos_get_reported (GstSamQos * qos);
 gboolean gst_sam_qos_is_live (GstSamQos * qos, GstBaseTransform * base);
 
 /* Whether the frame at @running_time is too late to be inferred; sets *jitter
- * to its lateness. Returns FALSE from time to time although the frame is late,
- * so that masks are updated under permanent overload. */
+ * to its lateness. @apart: the frame need not wait for its inference, so only
+ * what the sink reports counts. Returns FALSE from time to time although the
+ * frame is late, so that masks are updated under permanent overload. */
 gboolean gst_sam_qos_is_late (GstSamQos * qos, GstBaseTransform * base,
-    GstClockTime running_time, GstClockTimeDiff * jitter);
+    GstClockTime running_time, gboolean apart, GstClockTimeDiff * jitter);
 
-/* Record the time of an inference. Returns TRUE if the latency to report has
- * changed. */
+/* Record that there was an inference. */
+void gst_sam_qos_note_inference (GstSamQos * qos);
+
+/* Record how long a frame stayed in the element, ns. Returns TRUE if the latency
+ * to report has changed. */
 gboolean gst_sam_qos_measure (GstSamQos * qos, gint64 ns);
 
 /* Whether another QoS message may be posted: at most one per second. */

@@ -104,8 +104,12 @@ gst_sam_track_start (GstBaseTransform * base)
   self->image_size = info.image_size;
   self->source = gst_object_get_name (GST_OBJECT (self));
   self->report->source = self->source;
+  self->reserved = 0;
+  self->number = self->reported = 0;
+  self->last_step = self->added = 0;
   self->passed = 0;
   self->since_reset = 0;
+  gst_sam_worker_start (&self->worker);
   gst_sam_timeline_start (&self->timeline);
   gst_video_info_init (&self->info);
   gst_sam_stats_start (self->stats, &info);
@@ -122,33 +126,27 @@ gst_sam_track_stop (GstBaseTransform * base)
 {
   GstSamTrack *self = GST_SAM_TRACK (base);
 
+  gst_sam_worker_stop (&self->worker);
   sam_tracker_close (&self->tracker);
   gst_sam_track_stop_context (self);
   gst_sam_pending_stop (self->pending);
   gst_sam_pad_stop (self);
   gst_sam_track_forget_frame (self);
-  gst_sam_track_free_mask_pool (self);
+  gst_sam_step_forget (&self->step);
+  gst_sam_mask_pool_clear (&self->masks);
   self->report->source = NULL;
   g_clear_pointer (&self->source, g_free);
   gst_sam_track_set_frozen (self, FALSE);
   return TRUE;
 }
 
-/* A GPU's memory for frames of these caps: no frame allocates. Those that are
- * there already leave the label maps of the overlay pad. */
+/* While a worker has the tracker, it sees to it with the first such frame. */
 static gboolean
 reserve (GstSamTrack * self, GstCaps * caps)
 {
-  const gboolean on_device = gst_caps_features_contains (gst_caps_get_features
-      (caps, 0), "memory:CUDAMemory");
-  struct sam_error error = { "" };
-  int status = sam_tracker_reserve (self->tracker, on_device ?
-      (gsize) self->info.width * self->info.height :
-      GST_VIDEO_INFO_SIZE (&self->info), &error);
-
-  if (status != SAM_OK)
-    gst_sam_track_post_error (self, status, &error, "sam_tracker_reserve");
-  return status == SAM_OK;
+  return self->worker.thread || gst_sam_step_reserve (self, &self->info,
+      gst_caps_features_contains (gst_caps_get_features (caps, 0),
+          "memory:CUDAMemory"));
 }
 
 static gboolean
@@ -185,7 +183,8 @@ gst_sam_track_reset (GstSamTrack * self)
     return;
   self->since_reset = 0;
   self->passed = 0;
-  gst_sam_pending_reset (self->pending, self->tracker);
+  gst_sam_worker_forget (&self->worker, self->number);
+  gst_sam_pending_reset (self->pending);
   gst_sam_track_forget_frame (self);
   gst_sam_track_apply_initial_prompt (self);
 }
@@ -232,9 +231,11 @@ gst_sam_track_sink_event (GstBaseTransform * base, GstEvent * event)
       break;
     case GST_EVENT_FLUSH_START:
       gst_sam_pending_set_flushing (self->pending, TRUE);
+      gst_sam_worker_interrupt (&self->worker, TRUE);
       break;
     case GST_EVENT_FLUSH_STOP:
       gst_sam_pending_set_flushing (self->pending, FALSE);
+      gst_sam_worker_interrupt (&self->worker, FALSE);
       gst_sam_qos_flush (&self->qos);
       gst_sam_track_reset (self);
       break;
@@ -274,8 +275,10 @@ gst_sam_track_src_event (GstBaseTransform * base, GstEvent * event)
 static GstStateChangeReturn
 gst_sam_track_change_state (GstElement * element, GstStateChange transition)
 {
-  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY) {
     gst_sam_pending_interrupt (GST_SAM_TRACK (element)->pending);
+    gst_sam_worker_interrupt (&GST_SAM_TRACK (element)->worker, TRUE);
+  }
   return GST_ELEMENT_CLASS (parent_class)->change_state (element, transition);
 }
 
@@ -301,6 +304,8 @@ gst_sam_track_finalize (GObject * object)
   gst_sam_pad_finalize (self);
   gst_sam_track_stop_context (self);
   gst_sam_pending_clear (self->pending);
+  gst_sam_worker_clear (&self->worker);
+  gst_sam_step_clear (&self->step);
   gst_sam_qos_clear (&self->qos);
   gst_sam_stats_clear (self->stats);
   g_free (self->pending);
@@ -378,6 +383,8 @@ gst_sam_track_init (GstSamTrack * self)
   gst_video_info_init (&self->info);
   gst_sam_pending_init (self->pending);
   gst_sam_pending_set_max_objects (self->pending, self->max_objects);
+  gst_sam_worker_init (&self->worker);
+  gst_sam_step_init (&self->step);
   gst_sam_qos_init (&self->qos);
   gst_sam_stats_init (self->stats);
   gst_sam_pad_init (self);

@@ -9,6 +9,7 @@
 #include "gstsamstats.h"
 #include "gstsamtimeline.h"
 #include "gstsamtrack.h"
+#include "gstsamworker.h"
 
 #include <samtrack/samtrack.h>
 
@@ -35,6 +36,7 @@ struct _GstSamTrack
   guint interval;
   gint mask_size;
   gint policy;
+  GstClockTime max_wait;        /* NONE: half of a frame's time */
   gchar *initial_prompt;
   GstObject *cuda_context;      /* NULL: none */
   GstSamReport *shown;          /* value of "objects", without a mask */
@@ -45,20 +47,30 @@ struct _GstSamTrack
   GstSamStats *stats;
   GstSamPad overlay;
 
-  /* streaming thread only */
-  sam_tracker *tracker;
+  GstSamWorker worker;
+
+  /* unchanged from start to stop */
   gboolean on_cuda;             /* the tracker runs in cuda_context */
-  GstVideoInfo info;
   gint image_size;              /* side of the model's input, px */
-  guint passed;                 /* frames since the last inference */
-  GstSamTimeline timeline;
-  guint since_reset;            /* number of frames of this stream */
   gchar *source;                /* this element's name, for the report */
+
+  /* whichever thread has the tracker: the worker where there is one */
+  sam_tracker *tracker;
+  GstSamMaskPool masks;
+  gsize reserved;               /* bytes of frames that there is memory for */
+
+  /* streaming thread only */
+  GstVideoInfo info;
+  GstSamTimeline timeline;
+  guint64 number;               /* of the frame, since start */
+  guint since_reset;            /* number of frames of this stream */
+  guint passed;                 /* frames since the last inference */
+  GstSamStep step;              /* the last one that was taken */
   GstSamReport *report;         /* of the last inference; owns its mask */
+  guint64 reported;             /* number of the frame that it is of */
+  gint64 last_step;             /* ns */
+  gint64 added;                 /* ns, by the element to the last frame */
   guint8 state[SAM_MAX_OBJECTS + 1];        /* last state + 1, by slot */
-  GstBufferPool *mask_pool;
-  gint mask_width, mask_height;
-  gboolean mask_on_device;      /* mask_pool allocates in GPU memory */
 };
 
 /* gstsamerror.c: maps the engine's log and errors to GStreamer's. */
@@ -125,7 +137,6 @@ GstFlowReturn gst_sam_track_transform_ip (GstBaseTransform * base,
 
 /* Forget the last masks. */
 void gst_sam_track_forget_frame (GstSamTrack * self);
-void gst_sam_track_free_mask_pool (GstSamTrack * self);
 
 G_END_DECLS
 

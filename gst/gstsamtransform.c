@@ -1,13 +1,15 @@
-/* Processing of one frame: prompts, inference or skipping, metas. */
+/* What happens to one frame in the streaming thread: it is tracked on or not, in
+ * this thread or the worker's, and gets its metas. */
 
-#include "gstsamcuda.h"
-#include "gstsamframe.h"
 #include "gstsamtrackprivate.h"
 
 #include <string.h>
-#include <time.h>
 
 #define GST_CAT_DEFAULT gst_sam_track_debug
+
+/* How long a frame may wait where the caps tell no rate, and at most. */
+#define UNKNOWN_RATE_WAIT (16 * GST_MSECOND)
+#define LONGEST_WAIT (3600 * GST_SECOND)
 
 typedef enum
 {
@@ -18,116 +20,15 @@ typedef enum
   VERDICT_IDLE,                 /* nothing to track */
 } Verdict;
 
-static gint64
-now_ns (void)
+/* How a frame fares. */
+typedef struct
 {
-  struct timespec t;
-
-  clock_gettime (CLOCK_MONOTONIC, &t);
-  return t.tv_sec * G_GINT64_CONSTANT (1000000000) + t.tv_nsec;
-}
-
-void
-gst_sam_track_free_mask_pool (GstSamTrack * self)
-{
-  if (self->mask_pool)
-    gst_buffer_pool_set_active (self->mask_pool, FALSE);
-  gst_clear_object (&self->mask_pool);
-}
-
-static void
-set_mask_pool (GstSamTrack * self, gboolean on_device)
-{
-  const gsize size = (gsize) self->mask_width * self->mask_height;
-  GstStructure *config;
-
-  gst_sam_track_free_mask_pool (self);
-  if (on_device) {
-    self->mask_pool = gst_sam_cuda_pool_new (self->cuda_context, size);
-  } else {
-    self->mask_pool = gst_buffer_pool_new ();
-    config = gst_buffer_pool_get_config (self->mask_pool);
-    gst_buffer_pool_config_set_params (config, NULL, size, 2, 0);
-    gst_buffer_pool_set_config (self->mask_pool, config);
-  }
-  if (self->mask_pool && !gst_buffer_pool_set_active (self->mask_pool, TRUE))
-    gst_clear_object (&self->mask_pool);
-}
-
-static GstBuffer *
-take_mask (GstSamTrack * self)
-{
-  GstBuffer *mask = NULL;
-
-  if (self->mask_pool)
-    gst_buffer_pool_acquire_buffer (self->mask_pool, &mask, NULL);
-  return mask;
-}
-
-/* Packed, whatever its pool says: not every reader heeds a stride. */
-static void
-describe_mask (GstSamTrack * self, GstBuffer * mask)
-{
-  GstVideoMeta *meta = gst_buffer_get_video_meta (mask);
-
-  gst_buffer_resize (mask, 0, (gsize) self->mask_width * self->mask_height);
-  if (!meta) {
-    meta = gst_buffer_add_video_meta (mask, GST_VIDEO_FRAME_FLAG_NONE,
-        GST_VIDEO_FORMAT_GRAY8, self->mask_width, self->mask_height);
-    GST_META_FLAG_SET (meta, GST_META_FLAG_POOLED);
-  }
-  meta->format = GST_VIDEO_FORMAT_GRAY8;
-  meta->width = meta->stride[0] = self->mask_width;
-  meta->height = self->mask_height;
-}
-
-/* A buffer for the label map: where the frame is read, if there is room. */
-static GstBuffer *
-acquire_mask (GstSamTrack * self, gboolean on_device)
-{
-  gboolean whole;
-  gint width, height;
-  GstBuffer *mask;
-
-  GST_OBJECT_LOCK (self);
-  whole = self->mask_size == GST_SAM_TRACK_MASK_SIZE_FRAME;
-  GST_OBJECT_UNLOCK (self);
-  width = whole ? GST_VIDEO_INFO_WIDTH (&self->info) : self->image_size / 4;
-  height = whole ? GST_VIDEO_INFO_HEIGHT (&self->info) : self->image_size / 4;
-  if (!self->mask_pool || self->mask_width != width ||
-      self->mask_height != height || self->mask_on_device != on_device) {
-    self->mask_width = width;
-    self->mask_height = height;
-    self->mask_on_device = on_device;
-    set_mask_pool (self, on_device);
-  }
-  mask = take_mask (self);
-  if (!mask && on_device) {
-    GST_INFO_OBJECT (self, "allocating label maps of %d x %d in system memory",
-        width, height);
-    set_mask_pool (self, FALSE);        /* until another size is asked for */
-    mask = take_mask (self);
-  }
-  if (mask)
-    describe_mask (self, mask);
-  return mask;
-}
-
-static void
-copy_object (GstSamTrack * self, GstSamObject * to,
-    const struct sam_object *from)
-{
-  to->id = gst_sam_pending_get_id (self->pending, from->id);
-  to->slot = from->slot;
-  to->state = from->state;
-  to->x = from->x;
-  to->y = from->y;
-  to->w = from->width;
-  to->h = from->height;
-  to->area = from->area;
-  to->iou = from->iou;
-  to->score = from->score;
-}
+  Verdict verdict;
+  gboolean apart;               /* it is the worker that tracks */
+  gboolean tracked;             /* on this very frame */
+  gboolean fresh;               /* the masks are others than the last frame's */
+  gint64 waited;                /* ns, for the step */
+} Passage;
 
 /* Tell the application when an object appears, is lost, or is found again. */
 static void
@@ -188,157 +89,19 @@ gst_sam_track_forget_frame (GstSamTrack * self)
   show (self);
 }
 
-static void
-take_result (GstSamTrack * self, const struct sam_result *result,
-    GstBuffer * mask, GstClockTime running_time, gint64 ns)
+/* The policy, with what auto stands for. */
+static gint
+get_policy (GstSamTrack * self)
 {
-  GstSamReport *report = self->report;
-  int i;
-
-  gst_sam_pending_settle (self->pending, result);
-  gst_clear_buffer (&report->mask);
-  report->width = GST_VIDEO_INFO_WIDTH (&self->info);
-  report->height = GST_VIDEO_INFO_HEIGHT (&self->info);
-  report->state = GST_SAM_REPORT_OK;
-  report->age = 0;
-  report->frame_index = result->frame_index;
-  report->running_time = running_time;
-  report->inference_time = ns;
-  report->num_objects = MIN (result->num_objects, SAM_MAX_OBJECTS);
-  for (i = 0; i < (int) report->num_objects; i++)
-    copy_object (self, &report->object[i], &result->objects[i]);
-  report->mask = mask;
-  report->mask_width = self->mask_width;
-  report->mask_height = self->mask_height;
-  post_changes (self, report);
-  show (self);
-}
-
-/* Frames in the memory of the GPU that the model runs on stay there; all others
- * are read in system memory, wherever they are. */
-static gboolean
-map_frame (GstSamTrack * self, GstBuffer * buf, GstVideoFrame * frame,
-    gboolean on_device)
-{
-  GstMapFlags flags = 0;
-  gchar *why = NULL;
-
-  if (on_device)
-    flags = gst_sam_cuda_prepare (buf, self->cuda_context, &why);
-  if (why) {
-    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS, ("%s", why), (NULL));
-    g_free (why);
-    return FALSE;
-  }
-  if (gst_sam_frame_map (frame, &self->info, buf,
-          flags | GST_MAP_READ | GST_VIDEO_FRAME_MAP_FLAG_NO_REF, &why))
-    return TRUE;
-  GST_ELEMENT_ERROR (self, STREAM, FAILED, ("The frame was refused: %s.", why),
-      (NULL));
-  g_free (why);
-  return FALSE;
-}
-
-static gboolean
-map_mask (GstSamTrack * self, GstBuffer * mask, GstMapInfo * map,
-    struct sam_labels *labels)
-{
-  GstMapFlags flags = 0;
-  gchar *why = NULL;
-
-  if (gst_sam_cuda_is_memory (mask))
-    flags = gst_sam_cuda_prepare (mask, self->cuda_context, &why);
-  g_free (why);                 /* there is none: it is of our own context */
-  labels->on_device = flags != 0;
-  if (!gst_buffer_map (mask, map, flags | GST_MAP_WRITE)) {
-    GST_ELEMENT_ERROR (self, STREAM, FAILED,
-        ("The memory of the label map cannot be mapped for writing."), (NULL));
-    return FALSE;
-  }
-  labels->data = map->data;
-  labels->width = labels->stride = self->mask_width;
-  labels->height = self->mask_height;
-  return TRUE;
-}
-
-/* Run the engine on the frame. *ns is the time of sam_tracker_step(). */
-static gboolean
-step (GstSamTrack * self, GstBuffer * buf, gboolean on_device,
-    GstBuffer * mask, struct sam_result *result, gint64 * ns)
-{
-  GstVideoFrame frame;
-  GstMapInfo map;
-  struct sam_frame view;
-  struct sam_labels labels;
-  struct sam_error error = { "" };
-  int status;
-
-  if (!map_frame (self, buf, &frame, on_device))
-    return FALSE;
-  if (!map_mask (self, mask, &map, &labels)) {
-    gst_video_frame_unmap (&frame);
-    return FALSE;
-  }
-  gst_sam_frame_describe (&view, &frame);
-  view.on_device = on_device;
-
-  *ns = now_ns ();
-  status = sam_tracker_step (self->tracker, &view, &labels, result, &error);
-  *ns = now_ns () - *ns;
-
-  gst_buffer_unmap (mask, &map);
-  gst_video_frame_unmap (&frame);
-  if (status != SAM_OK)
-    gst_sam_track_post_error (self, status, &error, "sam_tracker_step");
-  return status == SAM_OK;
-}
-
-/* Where frames may wait at all, they wait for masks that are being read: what
- * comes out does not depend on how long that takes. */
-static gboolean
-waits_for_masks (GstSamTrack * self)
-{
-  gboolean block;
+  gint policy;
 
   GST_OBJECT_LOCK (self);
-  block = self->policy == GST_SAM_TRACK_OVERLOAD_BLOCK;
+  policy = self->policy;
   GST_OBJECT_UNLOCK (self);
-  return block || !gst_sam_qos_is_live (&self->qos,
-      GST_BASE_TRANSFORM (self));
-}
-
-/* Apply the prompts and infer. *step_ns stays 0 where nothing is tracked. */
-static GstFlowReturn
-infer (GstSamTrack * self, GstBuffer * buf, GstClockTime running_time,
-    struct sam_times *times, gint64 * step_ns)
-{
-  const gboolean on_device = self->on_cuda && gst_sam_cuda_is_memory (buf);
-  struct sam_result result = SAM_RESULT_INIT;
-  GstBuffer *mask;
-
-  if (!gst_sam_pending_apply (self->pending, self->tracker,
-          waits_for_masks (self), gst_sam_track_refuse, self))
-    return GST_FLOW_FLUSHING;
-  if (!gst_sam_pending_has_objects (self->pending)) {
-    gst_sam_track_forget_frame (self);
-    return GST_FLOW_OK;
-  }
-  mask = acquire_mask (self, on_device);
-  if (!mask) {
-    GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT,
-        ("Out of memory: no label map of %d x %d pixels.",
-            self->mask_width, self->mask_height), (NULL));
-    return GST_FLOW_ERROR;
-  }
-  if (!step (self, buf, on_device, mask, &result, step_ns)) {
-    gst_buffer_unref (mask);
-    return GST_FLOW_ERROR;
-  }
-  *times = result.times;
-  take_result (self, &result, mask, running_time, *step_ns);
-  if (!self->report->num_objects)
-    gst_sam_track_forget_frame (self);
-  return GST_FLOW_OK;
+  if (policy == GST_SAM_TRACK_OVERLOAD_AUTO)
+    policy = gst_sam_qos_is_live (&self->qos, GST_BASE_TRANSFORM (self)) ?
+        GST_SAM_TRACK_OVERLOAD_SKIP : GST_SAM_TRACK_OVERLOAD_BLOCK;
+  return policy;
 }
 
 static void
@@ -363,17 +126,18 @@ post_qos (GstSamTrack * self, GstBuffer * buf, GstClockTime running_time,
   gst_element_post_message (GST_ELEMENT (self), message);
 }
 
+/* @apart: it is the worker that would track. */
 static Verdict
-judge (GstSamTrack * self, GstBuffer * buf, GstClockTime running_time)
+judge (GstSamTrack * self, GstBuffer * buf, GstClockTime running_time,
+    gint policy, gboolean apart)
 {
   GstBaseTransform *base = GST_BASE_TRANSFORM (self);
   GstClockTimeDiff jitter;
+  guint64 passed;
   guint interval;
-  gint policy;
 
   GST_OBJECT_LOCK (self);
   interval = self->interval;
-  policy = self->policy;
   GST_OBJECT_UNLOCK (self);
 
   if (gst_sam_pending_is_idle (self->pending))
@@ -383,54 +147,155 @@ judge (GstSamTrack * self, GstBuffer * buf, GstClockTime running_time)
   /* Nothing was inferred yet, or all of it was forgotten: begin now. */
   if (self->report->state == GST_SAM_REPORT_IDLE)
     return VERDICT_INFER;
-  if (self->passed < interval)
+  passed = apart ? gst_sam_worker_get_passed (&self->worker, self->number) :
+      self->passed;
+  if (passed < interval)
     return VERDICT_SKIP;
-  if (policy == GST_SAM_TRACK_OVERLOAD_AUTO)
-    policy = gst_sam_qos_is_live (&self->qos, base) ?
-        GST_SAM_TRACK_OVERLOAD_SKIP : GST_SAM_TRACK_OVERLOAD_BLOCK;
   if (policy == GST_SAM_TRACK_OVERLOAD_BLOCK ||
-      !gst_sam_qos_is_late (&self->qos, base, running_time, &jitter))
+      !gst_sam_qos_is_late (&self->qos, base, running_time, apart, &jitter))
     return VERDICT_INFER;
   post_qos (self, buf, running_time, jitter);
   return policy == GST_SAM_TRACK_OVERLOAD_DROP ? VERDICT_DROP : VERDICT_LATE;
 }
 
-/* The frame goes without inference: the last masks are a frame older. */
+/* The frame goes without an inference of its own: the last masks are older. */
 static void
 pass (GstSamTrack * self)
 {
+  GstSamReport *report = self->report;
+
   self->passed++;
   gst_sam_stats_count (self->stats, GST_SAM_COUNT_SKIPPED);
-  if (self->report->state == GST_SAM_REPORT_IDLE)
+  if (report->state == GST_SAM_REPORT_IDLE)
     return;
   gst_sam_stats_count (self->stats, GST_SAM_COUNT_STALE);
-  self->report->state = GST_SAM_REPORT_STALE;
-  self->report->age++;
-  if (self->report->width != GST_VIDEO_INFO_WIDTH (&self->info) ||
-      self->report->height != GST_VIDEO_INFO_HEIGHT (&self->info))
-    gst_sam_report_scale (self->report, GST_VIDEO_INFO_WIDTH (&self->info),
+  report->state = GST_SAM_REPORT_STALE;
+  report->age = self->number - self->reported;
+  if (report->width != GST_VIDEO_INFO_WIDTH (&self->info) ||
+      report->height != GST_VIDEO_INFO_HEIGHT (&self->info))
+    gst_sam_report_scale (report, GST_VIDEO_INFO_WIDTH (&self->info),
         GST_VIDEO_INFO_HEIGHT (&self->info));
 }
 
-/* Bookkeeping after an inference that took @step_ns of @element_ns. */
-static void
-account (GstSamTrack * self, const struct sam_times *times, gint64 step_ns,
-    gint64 element_ns)
+/* What self->step found is from now on what frames carry. */
+static GstFlowReturn
+take_step (GstSamTrack * self)
 {
-  struct sam_info info = SAM_INFO_INIT;
+  GstSamStep *step = &self->step;
+  GstSamReport *last = self->report;
 
-  self->passed = 0;
-  sam_tracker_info (self->tracker, &info, NULL);
-  gst_sam_stats_set_info (self->stats, &info);
-  gst_sam_stats_count (self->stats, GST_SAM_COUNT_INFERRED);
-  gst_sam_stats_frame (self->stats, times, step_ns, element_ns);
-  if (!gst_sam_qos_measure (&self->qos, element_ns))
+  if (step->ret != GST_FLOW_OK)
+    return step->ret;
+  gst_sam_stats_set_info (self->stats, &step->tracker);
+  if (step->ns) {
+    self->passed = 0;
+    gst_sam_stats_count (self->stats, GST_SAM_COUNT_INFERRED);
+    gst_sam_qos_note_inference (&self->qos);
+  }
+  if (step->report->state == GST_SAM_REPORT_IDLE ||
+      !gst_sam_meta_same_picture (&step->info, &self->info)) {
+    gst_sam_track_forget_frame (self);
+    return GST_FLOW_OK;
+  }
+  self->report = step->report;
+  step->report = last;
+  self->report->source = self->source;
+  self->reported = step->number;
+  post_changes (self, self->report);
+  show (self);
+  return GST_FLOW_OK;
+}
+
+/* A frame stayed in the element for @ns: that is the latency to report. */
+static void
+measure (GstSamTrack * self, gint64 ns)
+{
+  if (!gst_sam_qos_measure (&self->qos, ns))
     return;
   gst_sam_stats_set_latency (self->stats,
       gst_sam_qos_get_reported (&self->qos));
   if (gst_sam_qos_is_live (&self->qos, GST_BASE_TRANSFORM (self)))
     gst_element_post_message (GST_ELEMENT (self),
         gst_message_new_latency (GST_OBJECT (self)));
+}
+
+/* Track on the frame here and now. Where frames may wait at all, they wait for
+ * masks that are being read: what comes out does not depend on how long that
+ * takes. */
+static GstFlowReturn
+track_here (GstSamTrack * self, GstBuffer * buf, GstClockTime running_time,
+    gboolean wait)
+{
+  GstSamStep *step = &self->step;
+
+  gst_clear_buffer (&step->frame);
+  step->frame = buf;
+  step->info = self->info;
+  step->running_time = running_time;
+  step->number = self->number;
+  gst_sam_step_run (step, self, wait);
+  step->frame = NULL;
+  return take_step (self);
+}
+
+/* What the worker has found since it was last asked. */
+static GstFlowReturn
+collect (GstSamTrack * self, Passage * p)
+{
+  GstFlowReturn ret = GST_FLOW_OK;
+
+  while (ret == GST_FLOW_OK && gst_sam_worker_take (&self->worker,
+          &self->step)) {
+    p->fresh = TRUE;
+    ret = take_step (self);
+    if (self->step.ns) {
+      self->last_step = self->step.ns;
+      gst_sam_stats_frame (self->stats, &self->step.times, self->step.ns,
+          self->step.ns + self->added);
+    }
+  }
+  return ret;
+}
+
+/* How long a frame may wait for masks of its own, ns. */
+static gint64
+get_max_wait (GstSamTrack * self)
+{
+  const gint fps_n = GST_VIDEO_INFO_FPS_N (&self->info);
+  const gint fps_d = GST_VIDEO_INFO_FPS_D (&self->info);
+  GstClockTime wait;
+
+  GST_OBJECT_LOCK (self);
+  wait = self->max_wait;
+  GST_OBJECT_UNLOCK (self);
+  if (!GST_CLOCK_TIME_IS_VALID (wait))
+    wait = fps_n > 0 ? gst_util_uint64_scale (GST_SECOND / 2, fps_d, fps_n) :
+        UNKNOWN_RATE_WAIT;
+  return MIN (wait, LONGEST_WAIT);
+}
+
+/* Leave the frame to the worker, and wait for it where that may be of use. */
+static GstFlowReturn
+track_apart (GstSamTrack * self, GstBuffer * buf, GstClockTime running_time,
+    Passage * p)
+{
+  const gint64 wait = get_max_wait (self);
+  gint64 start;
+  GstFlowReturn ret;
+
+  if (!gst_sam_worker_leave (&self->worker, self, buf, running_time,
+          self->number))
+    return GST_FLOW_ERROR;
+  if (wait < self->last_step)
+    return GST_FLOW_OK;
+  start = gst_sam_now_ns ();
+  gst_sam_worker_wait (&self->worker, wait);
+  p->waited = gst_sam_now_ns () - start;
+  ret = collect (self, p);
+  /* Of its own step's time, what goes beyond it is what the element adds. */
+  if (self->step.number == self->number)
+    p->waited = MIN (p->waited, self->step.ns);
+  return ret;
 }
 
 /* NONE where the segment does not count time, such as that of a raw file. */
@@ -443,50 +308,98 @@ get_running_time (const GstSegment * segment, GstBuffer * buf)
       GST_BUFFER_PTS (buf));
 }
 
+static void
+follow_jumps (GstSamTrack * self, GstBuffer * buf)
+{
+  const GstSegment *segment = &GST_BASE_TRANSFORM (self)->segment;
+
+  if (!gst_sam_timeline_jumps (&self->timeline, segment, GST_BUFFER_PTS (buf)))
+    return;
+  GST_INFO_OBJECT (self, "the stream jumps to %" GST_SEGMENT_FORMAT, segment);
+  gst_sam_track_reset (self);
+}
+
+/* No object is left, or none was ever named. */
+static void
+idle (GstSamTrack * self)
+{
+  if (self->report->state != GST_SAM_REPORT_IDLE ||
+      self->report->width != GST_VIDEO_INFO_WIDTH (&self->info) ||
+      self->report->height != GST_VIDEO_INFO_HEIGHT (&self->info))
+    gst_sam_track_forget_frame (self);
+}
+
+/* Track on the frame, or not; see to it that self->report is what it carries. */
+static GstFlowReturn
+process (GstSamTrack * self, GstBuffer * buf, Passage * p)
+{
+  GstBaseTransform *base = GST_BASE_TRANSFORM (self);
+  const GstClockTime running_time = get_running_time (&base->segment, buf);
+  const gboolean live = gst_sam_qos_is_live (&self->qos, base);
+  const gint policy = get_policy (self);
+  GstFlowReturn ret;
+
+  p->apart = live && policy == GST_SAM_TRACK_OVERLOAD_SKIP;
+  if (!p->apart)
+    gst_sam_worker_drain (&self->worker);
+  ret = collect (self, p);
+  if (ret != GST_FLOW_OK)
+    return ret;
+  p->verdict = judge (self, buf, running_time, policy, p->apart);
+  if (p->verdict == VERDICT_INFER)
+    ret = p->apart ? track_apart (self, buf, running_time, p) :
+        track_here (self, buf, running_time, !live ||
+        policy == GST_SAM_TRACK_OVERLOAD_BLOCK);
+  p->tracked = p->verdict == VERDICT_INFER &&
+      self->step.number == self->number;
+  p->fresh |= p->tracked;
+  if (ret != GST_FLOW_OK)
+    return ret;
+  if (p->verdict == VERDICT_IDLE)
+    idle (self);
+  else if (p->verdict != VERDICT_DROP && !p->tracked)
+    pass (self);
+  return GST_FLOW_OK;
+}
+
+/* @stayed: ns that the frame was in this element. */
+static void
+account (GstSamTrack * self, const Passage * p, gint64 stayed)
+{
+  const GstSamStep *step = &self->step;
+
+  if (p->apart) {
+    self->added = stayed - p->waited;
+    if (p->verdict != VERDICT_IDLE)
+      measure (self, stayed);
+  } else if (p->tracked && step->ns) {
+    gst_sam_stats_frame (self->stats, &step->times, step->ns, stayed);
+    measure (self, stayed);
+  }
+}
+
 GstFlowReturn
 gst_sam_track_transform_ip (GstBaseTransform * base, GstBuffer * buf)
 {
   GstSamTrack *self = GST_SAM_TRACK (base);
-  const gint64 start = now_ns ();
-  GstClockTime running_time = get_running_time (&base->segment, buf);
-  struct sam_times times = { 0, };
-  gint64 step_ns = 0;
-  Verdict verdict;
+  const gint64 start = gst_sam_now_ns ();
+  Passage p = { 0, };
   GstFlowReturn ret;
 
-  if (gst_sam_timeline_jumps (&self->timeline, &base->segment,
-          GST_BUFFER_PTS (buf))) {
-    GST_INFO_OBJECT (self, "the stream jumps to %" GST_SEGMENT_FORMAT,
-        &base->segment);
-    gst_sam_track_reset (self);
-  }
-  verdict = judge (self, buf, running_time);
+  follow_jumps (self, buf);
+  self->number++;
   self->since_reset++;
   gst_sam_stats_count (self->stats, GST_SAM_COUNT_FRAMES_IN);
-  switch (verdict) {
-    case VERDICT_DROP:
-      gst_sam_stats_count (self->stats, GST_SAM_COUNT_DROPPED);
-      gst_sam_pad_push_gap (self, buf);
-      return GST_BASE_TRANSFORM_FLOW_DROPPED;
-    case VERDICT_INFER:
-      ret = infer (self, buf, running_time, &times, &step_ns);
-      if (ret != GST_FLOW_OK)
-        return ret;
-      break;
-    case VERDICT_SKIP:
-    case VERDICT_LATE:
-      pass (self);
-      break;
-    case VERDICT_IDLE:
-      if (self->report->state != GST_SAM_REPORT_IDLE ||
-          self->report->width != GST_VIDEO_INFO_WIDTH (&self->info) ||
-          self->report->height != GST_VIDEO_INFO_HEIGHT (&self->info))
-        gst_sam_track_forget_frame (self);
-      break;
+  ret = process (self, buf, &p);
+  if (ret != GST_FLOW_OK)
+    return ret;
+  if (p.verdict == VERDICT_DROP) {
+    gst_sam_stats_count (self->stats, GST_SAM_COUNT_DROPPED);
+    gst_sam_pad_push_gap (self, buf);
+    return GST_BASE_TRANSFORM_FLOW_DROPPED;
   }
   gst_sam_meta_add (buf, self->report);
-  gst_sam_pad_push (self, buf, verdict == VERDICT_INFER);
-  if (step_ns)
-    account (self, &times, step_ns, now_ns () - start - self->overlay.pushing);
+  gst_sam_pad_push (self, buf, p.fresh);
+  account (self, &p, gst_sam_now_ns () - start - self->overlay.pushing);
   return GST_FLOW_OK;
 }

@@ -66,6 +66,7 @@ rig_open (Rig * rig, const gchar * launch, gint width, gint height,
   gst_element_set_context (element, context);
   gst_context_unref (context);
   rig->h = gst_harness_new_with_element (element, "sink", "src");
+  gst_harness_set_live (rig->h, FALSE);
   gst_object_unref (element);
   rig_set_frames (rig, width, height, on_device);
 }

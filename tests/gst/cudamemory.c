@@ -329,6 +329,7 @@ harness_new (const gchar * launch, GstCudaContext * context)
     gst_context_unref (c);
   }
   h = gst_harness_new_with_element (element, "sink", "src");
+  gst_harness_set_live (h, FALSE);
   gst_object_unref (element);
   gst_harness_set_src_caps_str (h, "video/x-raw(memory:CUDAMemory),"
       "format=NV12,width=96,height=64,framerate=30/1");

@@ -111,7 +111,7 @@ new_harness (const gchar * initial_prompt, gboolean live)
 
   gst_sam_meta_register ();
   element = g_object_new (GST_TYPE_SAM_TRACK, "initial-prompt", initial_prompt,
-      "max-objects", 32, NULL);
+      "max-objects", 32, "max-wait", 10 * GST_SECOND, NULL);
   gst_object_ref_sink (element);
   h = gst_harness_new_with_element (element, "sink", "src");
   gst_object_unref (element);

@@ -315,8 +315,8 @@ GST_START_TEST (test_files_and_samples_are_one)
       1, offset, stride);
   sample = gst_sample_new (pixels, caps, NULL, NULL);
   for (k = 0; k < 2; k++)
-    label[k] = track_mask (sam_harness_new ("samtrack", GST_VIDEO_FORMAT_RGB,
-            64, 64), k ? text : NULL, sample);
+    label[k] = track_mask (sam_harness_new ("samtrack mask-size=model",
+            GST_VIDEO_FORMAT_RGB, 64, 64), k ? text : NULL, sample);
   gst_buffer_map (label[0], &map, GST_MAP_READ);
   fail_unless_equals_int (gst_buffer_memcmp (label[1], 0, map.data, map.size),
       0);

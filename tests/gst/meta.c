@@ -10,6 +10,7 @@ run_through (GstHarness ** h, const gchar * launch)
       launch);
 
   *h = gst_harness_new_parse (text);
+  gst_harness_set_live (*h, FALSE);
   g_free (text);
   gst_harness_set_src_caps_str (*h,
       "video/x-raw,format=I420,width=320,height=240,framerate=30/1");
@@ -78,6 +79,7 @@ new_tracked (const gchar * caps)
   GstHarness *h = gst_harness_new_parse ("samtrack initial-prompt=" SQUARE_BOX);
   GstBuffer *buf;
 
+  gst_harness_set_live (h, FALSE);
   gst_harness_set_src_caps_str (h, caps);
   buf = sam_harness_run (h, 0);
   gst_harness_teardown (h);
@@ -216,6 +218,7 @@ GST_START_TEST (test_each_tracker_has_its_own)
   guint n = 0;
 
   api = gst_meta_get_info ("GstSamTrackMeta")->api;     /* the plugin is loaded */
+  gst_harness_set_live (h, FALSE);
   gst_harness_set_src_caps_str (h,
       "video/x-raw,format=I420,width=320,height=240,framerate=30/1");
   buf = sam_harness_run (h, 0);

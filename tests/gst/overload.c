@@ -103,13 +103,13 @@ GST_START_TEST (test_auto_skips_where_it_is_live)
 {
   GstHarness *h = sam_harness_new (TRACK, GST_VIDEO_FORMAT_RGB, 64, 48);
 
-  gst_harness_set_live (h, FALSE);
   check_state (h, 0, "ok");
   push_qos (h, 0, GST_SECOND / 30);
   check_state (h, 1, "ok");
   gst_harness_teardown (h);
 
-  h = sam_harness_new (TRACK, GST_VIDEO_FORMAT_RGB, 64, 48);
+  h = sam_harness_new (TRACK "max-wait=10000000000", GST_VIDEO_FORMAT_RGB, 64,
+      48);
   gst_harness_set_live (h, TRUE);
   check_state (h, 0, "ok");
   push_qos (h, 0, GST_SECOND / 30);

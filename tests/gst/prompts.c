@@ -129,7 +129,6 @@ GST_START_TEST (test_a_mask_from_a_file)
   g_free (png);
 
   h = sam_harness_new ("samtrack", GST_VIDEO_FORMAT_I420, 320, 240);
-  gst_harness_set_live (h, FALSE);      /* frames wait for the file */
   g_signal_emit_by_name (h->element, "prompt", text);
   fail_unless (sam_meta_iou (run (h, 0, &buf), 0) > GOOD_IOU);
   gst_buffer_unref (buf);
@@ -248,6 +247,7 @@ GST_START_TEST (test_a_bad_initial_prompt_is_a_warning)
   g_object_set (element, "initial-prompt", "circle,x=3", NULL);
   gst_element_set_bus (element, bus);
   h = gst_harness_new_with_element (element, "sink", "src");
+  gst_harness_set_live (h, FALSE);
   gst_harness_set_src_caps_str (h,
       "video/x-raw,format=RGB,width=64,height=48,framerate=30/1");
   check_refused (bus, "circle");

@@ -158,6 +158,7 @@ GST_START_TEST (test_refused_at_the_frame)
   fail_unless_equals_uint64 (add_point (element, 0, 50, 10, FALSE), 3);
   g_object_set (element, "max-objects", 1, NULL);
   h = gst_harness_new_with_element (element, "sink", "src");
+  gst_harness_set_live (h, FALSE);
   gst_harness_set_src_caps_str (h,
       "video/x-raw,format=RGB,width=64,height=48,framerate=30/1");
   buf = sam_harness_run (h, 0);

@@ -13,6 +13,7 @@ sam_harness_new (const gchar * launch, GstVideoFormat format, gint width,
   fail_unless (element != NULL, "%s does not parse", launch);
   gst_object_ref_sink (element);
   h = gst_harness_new_with_element (element, "sink", "src");
+  gst_harness_set_live (h, FALSE);
   gst_object_unref (element);
 
   gst_video_info_set_format (&info, format, width, height);

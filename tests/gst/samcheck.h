@@ -21,7 +21,7 @@
  * seen. The whole frame would have 0.19, a mask elsewhere 0. */
 #define GOOD_IOU 0.5
 
-/* @launch is one element, with its properties. */
+/* @launch is one element, with its properties. The source is not live. */
 GstHarness *sam_harness_new (const gchar * launch, GstVideoFormat format,
     gint width, gint height);
 

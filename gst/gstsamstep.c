@@ -1,0 +1,345 @@
+/* One step of the tracker: prompts, a label map, inference, the report. */
+
+#include "gstsamstep.h"
+
+#include "gstsamcuda.h"
+#include "gstsamframe.h"
+#include "gstsamtrackprivate.h"
+
+#include <time.h>
+
+#define GST_CAT_DEFAULT gst_sam_track_debug
+
+/* px, of the longer side of a label map where mask-size is auto */
+#define AUTO_SIDE 1920
+
+void
+gst_sam_step_init (GstSamStep * step)
+{
+  step->report = g_new0 (GstSamReport, 1);
+  step->report->running_time = GST_CLOCK_TIME_NONE;
+  gst_video_info_init (&step->info);
+}
+
+void
+gst_sam_step_forget (GstSamStep * step)
+{
+  gst_clear_buffer (&step->frame);
+  gst_clear_buffer (&step->report->mask);
+}
+
+void
+gst_sam_step_clear (GstSamStep * step)
+{
+  gst_sam_step_forget (step);
+  g_clear_pointer (&step->report, g_free);
+}
+
+gint64
+gst_sam_now_ns (void)
+{
+  struct timespec t;
+
+  clock_gettime (CLOCK_MONOTONIC, &t);
+  return t.tv_sec * G_GINT64_CONSTANT (1000000000) + t.tv_nsec;
+}
+
+/* Label maps */
+
+void
+gst_sam_mask_pool_clear (GstSamMaskPool * masks)
+{
+  if (masks->pool)
+    gst_buffer_pool_set_active (masks->pool, FALSE);
+  gst_clear_object (&masks->pool);
+}
+
+static void
+open_mask_pool (GstSamTrack * self, gboolean on_device)
+{
+  GstSamMaskPool *masks = &self->masks;
+  const gsize size = (gsize) masks->width * masks->height;
+  GstStructure *config;
+
+  gst_sam_mask_pool_clear (masks);
+  if (on_device) {
+    masks->pool = gst_sam_cuda_pool_new (self->cuda_context, size);
+  } else {
+    masks->pool = gst_buffer_pool_new ();
+    config = gst_buffer_pool_get_config (masks->pool);
+    gst_buffer_pool_config_set_params (config, NULL, size, 2, 0);
+    gst_buffer_pool_set_config (masks->pool, config);
+  }
+  if (masks->pool && !gst_buffer_pool_set_active (masks->pool, TRUE))
+    gst_clear_object (&masks->pool);
+}
+
+static GstBuffer *
+take_mask (GstSamMaskPool * masks)
+{
+  GstBuffer *mask = NULL;
+
+  if (masks->pool)
+    gst_buffer_pool_acquire_buffer (masks->pool, &mask, NULL);
+  return mask;
+}
+
+/* Packed, whatever its pool says: not every reader heeds a stride. */
+static void
+describe_mask (const GstSamMaskPool * masks, GstBuffer * mask)
+{
+  GstVideoMeta *meta = gst_buffer_get_video_meta (mask);
+
+  gst_buffer_resize (mask, 0, (gsize) masks->width * masks->height);
+  if (!meta) {
+    meta = gst_buffer_add_video_meta (mask, GST_VIDEO_FRAME_FLAG_NONE,
+        GST_VIDEO_FORMAT_GRAY8, masks->width, masks->height);
+    GST_META_FLAG_SET (meta, GST_META_FLAG_POOLED);
+  }
+  meta->format = GST_VIDEO_FORMAT_GRAY8;
+  meta->width = meta->stride[0] = masks->width;
+  meta->height = masks->height;
+}
+
+/* The size that label maps of such frames have. */
+static void
+get_mask_size (GstSamTrack * self, const GstVideoInfo * info, gint * width,
+    gint * height)
+{
+  gint choice, longer;
+
+  GST_OBJECT_LOCK (self);
+  choice = self->mask_size;
+  GST_OBJECT_UNLOCK (self);
+  if (choice == GST_SAM_TRACK_MASK_SIZE_MODEL) {
+    *width = *height = self->image_size / 4;
+    return;
+  }
+  *width = GST_VIDEO_INFO_WIDTH (info);
+  *height = GST_VIDEO_INFO_HEIGHT (info);
+  longer = MAX (*width, *height);
+  if (choice == GST_SAM_TRACK_MASK_SIZE_AUTO && longer > AUTO_SIDE) {
+    *width = MAX (1, gst_util_uint64_scale_round (*width, AUTO_SIDE, longer));
+    *height = MAX (1, gst_util_uint64_scale_round (*height, AUTO_SIDE, longer));
+  }
+}
+
+/* A buffer for the label map: where the frame is read, if there is room. */
+static GstBuffer *
+acquire_mask (GstSamTrack * self, const GstVideoInfo * info, gboolean on_device)
+{
+  GstSamMaskPool *masks = &self->masks;
+  gint width, height;
+  GstBuffer *mask;
+
+  get_mask_size (self, info, &width, &height);
+  if (!masks->pool || masks->width != width || masks->height != height ||
+      masks->on_device != on_device) {
+    masks->width = width;
+    masks->height = height;
+    masks->on_device = on_device;
+    open_mask_pool (self, on_device);
+  }
+  mask = take_mask (masks);
+  if (!mask && on_device) {
+    GST_INFO_OBJECT (self, "allocating label maps of %d x %d in system memory",
+        width, height);
+    open_mask_pool (self, FALSE);       /* until another size is asked for */
+    mask = take_mask (masks);
+  }
+  if (mask)
+    describe_mask (masks, mask);
+  else
+    GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT,
+        ("Out of memory: no label map of %d x %d pixels.", width,
+            height), (NULL));
+  return mask;
+}
+
+/* Inference */
+
+/* Frames in the memory of the GPU that the model runs on stay there; all others
+ * are read in system memory, wherever they are. */
+static gboolean
+map_frame (GstSamTrack * self, const GstSamStep * step, GstVideoFrame * frame,
+    gboolean on_device)
+{
+  GstMapFlags flags = 0;
+  gchar *why = NULL;
+
+  if (on_device)
+    flags = gst_sam_cuda_prepare (step->frame, self->cuda_context, &why);
+  if (why) {
+    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS, ("%s", why), (NULL));
+    g_free (why);
+    return FALSE;
+  }
+  if (gst_sam_frame_map (frame, &step->info, step->frame,
+          flags | GST_MAP_READ | GST_VIDEO_FRAME_MAP_FLAG_NO_REF, &why))
+    return TRUE;
+  GST_ELEMENT_ERROR (self, STREAM, FAILED, ("The frame was refused: %s.", why),
+      (NULL));
+  g_free (why);
+  return FALSE;
+}
+
+static gboolean
+map_mask (GstSamTrack * self, GstBuffer * mask, GstMapInfo * map,
+    struct sam_labels *labels)
+{
+  GstMapFlags flags = 0;
+  gchar *why = NULL;
+
+  if (gst_sam_cuda_is_memory (mask))
+    flags = gst_sam_cuda_prepare (mask, self->cuda_context, &why);
+  g_free (why);                 /* there is none: it is of our own context */
+  labels->on_device = flags != 0;
+  if (!gst_buffer_map (mask, map, flags | GST_MAP_WRITE)) {
+    GST_ELEMENT_ERROR (self, STREAM, FAILED,
+        ("The memory of the label map cannot be mapped for writing."), (NULL));
+    return FALSE;
+  }
+  labels->data = map->data;
+  labels->width = labels->stride = self->masks.width;
+  labels->height = self->masks.height;
+  return TRUE;
+}
+
+/* Those that are on the device already leave the label maps of the overlay pad
+ * to be copied. */
+gboolean
+gst_sam_step_reserve (GstSamTrack * self, const GstVideoInfo * info,
+    gboolean on_device)
+{
+  const gsize bytes = on_device ? (gsize) GST_VIDEO_INFO_WIDTH (info) *
+      GST_VIDEO_INFO_HEIGHT (info) : GST_VIDEO_INFO_SIZE (info);
+  struct sam_error error = { "" };
+  int status;
+
+  if (self->reserved == bytes)
+    return TRUE;
+  status = sam_tracker_reserve (self->tracker, bytes, &error);
+  if (status != SAM_OK)
+    gst_sam_track_post_error (self, status, &error, "sam_tracker_reserve");
+  else
+    self->reserved = bytes;
+  return status == SAM_OK;
+}
+
+static gboolean
+infer (GstSamStep * step, GstSamTrack * self, gboolean on_device,
+    GstBuffer * mask, struct sam_result *result)
+{
+  GstVideoFrame frame;
+  GstMapInfo map;
+  struct sam_frame view;
+  struct sam_labels labels;
+  struct sam_error error = { "" };
+  gint64 start;
+  int status;
+
+  if (!map_frame (self, step, &frame, on_device))
+    return FALSE;
+  if (!map_mask (self, mask, &map, &labels)) {
+    gst_video_frame_unmap (&frame);
+    return FALSE;
+  }
+  gst_sam_frame_describe (&view, &frame);
+  view.on_device = on_device;
+
+  start = gst_sam_now_ns ();
+  status = sam_tracker_step (self->tracker, &view, &labels, result, &error);
+  step->ns = gst_sam_now_ns () - start;
+
+  gst_buffer_unmap (mask, &map);
+  gst_video_frame_unmap (&frame);
+  if (status != SAM_OK)
+    gst_sam_track_post_error (self, status, &error, "sam_tracker_step");
+  return status == SAM_OK;
+}
+
+static void
+copy_object (GstSamTrack * self, GstSamObject * to,
+    const struct sam_object *from)
+{
+  to->id = gst_sam_pending_get_id (self->pending, from->id);
+  to->slot = from->slot;
+  to->state = from->state;
+  to->x = from->x;
+  to->y = from->y;
+  to->w = from->width;
+  to->h = from->height;
+  to->area = from->area;
+  to->iou = from->iou;
+  to->score = from->score;
+}
+
+/* Takes over the mask. */
+static void
+write_report (GstSamStep * step, GstSamTrack * self,
+    const struct sam_result *result, GstBuffer * mask)
+{
+  GstSamReport *report = step->report;
+  int i;
+
+  report->state = GST_SAM_REPORT_OK;
+  report->frame_index = result->frame_index;
+  report->inference_time = step->ns;
+  report->num_objects = MIN (result->num_objects, SAM_MAX_OBJECTS);
+  for (i = 0; i < (int) report->num_objects; i++)
+    copy_object (self, &report->object[i], &result->objects[i]);
+  report->mask = mask;
+  report->mask_width = self->masks.width;
+  report->mask_height = self->masks.height;
+}
+
+static GstFlowReturn
+track (GstSamStep * step, GstSamTrack * self)
+{
+  const gboolean on_device = self->on_cuda &&
+      gst_sam_cuda_is_memory (step->frame);
+  struct sam_result result = SAM_RESULT_INIT;
+  GstBuffer *mask;
+
+  if (!gst_sam_step_reserve (self, &step->info, on_device))
+    return GST_FLOW_ERROR;
+  mask = acquire_mask (self, &step->info, on_device);
+  if (!mask)
+    return GST_FLOW_ERROR;
+  if (!infer (step, self, on_device, mask, &result)) {
+    gst_buffer_unref (mask);
+    return GST_FLOW_ERROR;
+  }
+  step->times = result.times;
+  gst_sam_pending_settle (self->pending, &result);
+  if (result.num_objects)
+    write_report (step, self, &result, mask);
+  else
+    gst_buffer_unref (mask);
+  return GST_FLOW_OK;
+}
+
+void
+gst_sam_step_run (GstSamStep * step, GstSamTrack * self, gboolean wait)
+{
+  GstSamReport *report = step->report;
+
+  gst_clear_buffer (&report->mask);
+  report->state = GST_SAM_REPORT_IDLE;
+  report->num_objects = 0;
+  report->age = 0;
+  report->width = GST_VIDEO_INFO_WIDTH (&step->info);
+  report->height = GST_VIDEO_INFO_HEIGHT (&step->info);
+  report->running_time = step->running_time;
+  report->inference_time = 0;
+  step->ns = 0;
+  if (!gst_sam_pending_apply (self->pending, self->tracker, report->width,
+          report->height, wait, gst_sam_track_refuse, self))
+    step->ret = GST_FLOW_FLUSHING;
+  else if (gst_sam_pending_has_objects (self->pending))
+    step->ret = track (step, self);
+  else
+    step->ret = GST_FLOW_OK;
+  step->tracker.size = sizeof step->tracker;
+  sam_tracker_info (self->tracker, &step->tracker, NULL);
+}
