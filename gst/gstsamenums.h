@@ -10,8 +10,8 @@ G_BEGIN_DECLS
  * @GST_SAM_TRACK_MASK_SIZE_MODEL: a quarter of the model's input, the size of
  * the model's mask
  * @GST_SAM_TRACK_MASK_SIZE_FRAME: one value per pixel of the frame
- * @GST_SAM_TRACK_MASK_SIZE_AUTO: the size of the frame, or, where a side of it is
- * longer than 1920 pixels, the frame's shape with that side 1920 pixels long
+ * @GST_SAM_TRACK_MASK_SIZE_AUTO: the size of the frame, or, where a side of it
+ * is longer than 1920 pixels, the frame's shape with that side 1920 pixels long
  *
  * Size of the label map in the meta.
  */

@@ -413,8 +413,8 @@ stretch_labels (const GstSamReport * report, struct sam_labels *labels)
   return TRUE;
 }
 
-/* Labels at frame size: from the meta where it holds them, or while a worker has
- * the tracker; else drawn anew. */
+/* Labels at frame size: from the meta where it holds them, or while a worker
+ * has the tracker; else drawn anew. */
 static gboolean
 get_labels (GstSamTrack * self, struct sam_labels *labels)
 {

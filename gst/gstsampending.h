@@ -87,8 +87,8 @@ gboolean gst_sam_pending_is_idle (GstSamPending * pending);
 /* Functions of the thread that owns the tracker: */
 
 /* Apply the prompts in order to a frame of @width x @height px, up to the first
- * prompt whose mask is still being read; with @wait, wait for that mask. Returns
- * FALSE if the wait was interrupted. */
+ * prompt whose mask is still being read; with @wait, wait for that mask.
+ * Returns FALSE if the wait was interrupted. */
 gboolean gst_sam_pending_apply (GstSamPending * pending, sam_tracker * tracker,
     gint width, gint height, gboolean wait, GstSamRejectFunc reject,
     gpointer user);
@@ -101,8 +101,8 @@ guint64 gst_sam_pending_get_id (const GstSamPending * pending,
     guint64 engine_id);
 
 /* Streaming thread. A new stream begins: forget tracked objects, from the next
- * frame on, and waiting prompts of initial-prompt; keep other waiting prompts for
- * new objects. */
+ * frame on, and waiting prompts of initial-prompt; keep other waiting prompts
+ * for new objects. */
 void gst_sam_pending_reset (GstSamPending * pending);
 
 /* Forget everything; ids count from 1 again. */

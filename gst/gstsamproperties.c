@@ -403,11 +403,11 @@ install_stream_properties (GObjectClass * klass)
   /**
    * GstSamTrack:max-wait:
    *
-   * Where the pipeline is live and the overload policy is `skip`, the model runs
-   * in a thread of its own. A frame waits this long for its own masks, in
-   * nanoseconds; then it passes with the last ones, marked stale. A frame does not
-   * wait at all while a step of the model takes longer. -1 is half of a frame's
-   * time.
+   * Where the pipeline is live and the overload policy is `skip`, the model
+   * runs in a thread of its own. A frame waits this long for its own masks, in
+   * nanoseconds; then it passes with the last ones, marked stale. A frame does
+   * not wait at all while a step of the model takes longer. -1 is half of a
+   * frame's time.
    *
    * Since: 0.1
    */

@@ -60,8 +60,8 @@ gboolean gst_sam_qos_is_late (GstSamQos * qos, GstBaseTransform * base,
 /* Record that there was an inference. */
 void gst_sam_qos_note_inference (GstSamQos * qos);
 
-/* Record how long a frame stayed in the element, ns. Returns TRUE if the latency
- * to report has changed. */
+/* Record how long a frame stayed in the element, ns. Returns TRUE if the
+ * latency to report has changed. */
 gboolean gst_sam_qos_measure (GstSamQos * qos, gint64 ns);
 
 /* Whether another QoS message may be posted: at most one per second. */

@@ -23,7 +23,7 @@ typedef struct
   guint64 number;               /* of the frame, counted as they come */
 
   /* out */
-  GstFlowReturn ret;            /* ERROR: it was posted; FLUSHING: interrupted */
+  GstFlowReturn ret;            /* ERROR was posted; FLUSHING: interrupted */
   GstSamReport *report;         /* IDLE: there is nothing to track */
   gint64 ns;                    /* of sam_tracker_step(); 0: it did not run */
   struct sam_times times;
@@ -49,8 +49,8 @@ void gst_sam_step_clear (GstSamStep * step);
 void gst_sam_step_forget (GstSamStep * step);
 
 /* Apply the prompts that wait, and track on the frame. @wait: prompts whose
- * masks are still being read are waited for. On whichever thread has the tracker
- * at the time; nothing of the streaming thread's is touched. */
+ * masks are still being read are waited for. On whichever thread has the
+ * tracker at the time; nothing of the streaming thread's is touched. */
 void gst_sam_step_run (GstSamStep * step, GstSamTrack * self, gboolean wait);
 
 /* A GPU's memory for frames of these caps: no later one allocates. FALSE: there

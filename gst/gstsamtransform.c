@@ -1,5 +1,5 @@
-/* What happens to one frame in the streaming thread: it is tracked on or not, in
- * this thread or the worker's, and gets its metas. */
+/* What happens to one frame in the streaming thread: it is tracked on or not,
+ * in this thread or the worker's, and gets its metas. */
 
 #include "gstsamtrackprivate.h"
 
@@ -329,7 +329,8 @@ idle (GstSamTrack * self)
     gst_sam_track_forget_frame (self);
 }
 
-/* Track on the frame, or not; see to it that self->report is what it carries. */
+/* Track on the frame, or not; see to it that self->report is what it
+ * carries. */
 static GstFlowReturn
 process (GstSamTrack * self, GstBuffer * buf, Passage * p)
 {

@@ -98,22 +98,22 @@ ensure_thread (GstSamWorker * worker, GstSamTrack * self)
 static gboolean
 copy_pixels (GstSamStep * step, GstSamTrack * self, GstBuffer * frame)
 {
+  const gsize size = GST_VIDEO_INFO_SIZE (&self->info);
   GstVideoFrame from, to;
   gchar *why = NULL;
   gboolean ok;
 
   if (!gst_sam_frame_map (&from, &self->info, frame, GST_MAP_READ, &why)) {
-    GST_ELEMENT_ERROR (self, STREAM, FAILED, ("The frame was refused: %s.", why),
-        (NULL));
+    GST_ELEMENT_ERROR (self, STREAM, FAILED,
+        ("The frame was refused: %s.", why), (NULL));
     g_free (why);
     return FALSE;
   }
   if (step->frame && (gst_buffer_get_video_meta (step->frame) ||
-          gst_buffer_get_size (step->frame) != GST_VIDEO_INFO_SIZE (&self->info)))
+          gst_buffer_get_size (step->frame) != size))
     gst_clear_buffer (&step->frame);
   if (!step->frame)
-    step->frame = gst_buffer_new_allocate (NULL,
-        GST_VIDEO_INFO_SIZE (&self->info), NULL);
+    step->frame = gst_buffer_new_allocate (NULL, size, NULL);
   ok = step->frame && gst_video_frame_map (&to, &self->info, step->frame,
       GST_MAP_WRITE);
   if (ok) {
@@ -121,7 +121,8 @@ copy_pixels (GstSamStep * step, GstSamTrack * self, GstBuffer * frame)
     gst_video_frame_unmap (&to);
   } else {
     GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT,
-        ("Out of memory: no copy of a frame of %" G_GSIZE_FORMAT " bytes.", GST_VIDEO_INFO_SIZE (&self->info)), (NULL));
+        ("Out of memory: no copy of a frame of %" G_GSIZE_FORMAT " bytes.",
+            size), (NULL));
   }
   gst_video_frame_unmap (&from);
   return ok;

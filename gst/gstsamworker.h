@@ -15,9 +15,9 @@ enum
 /**
  * GstSamWorker:
  *
- * The thread that tracks where the pipeline is live. The streaming thread leaves
- * every frame here and goes on; the worker takes the newest one whenever it has
- * finished a step. From the first frame that is left here until
+ * The thread that tracks where the pipeline is live. The streaming thread
+ * leaves every frame here and goes on; the worker takes the newest one whenever
+ * it has finished a step. From the first frame that is left here until
  * gst_sam_worker_drain() or gst_sam_worker_stop() the tracker is the worker's.
  */
 typedef struct
