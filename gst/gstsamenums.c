@@ -75,3 +75,18 @@ gst_sam_track_overload_policy_get_type (void)
 
   return register_enum (&type, "GstSamTrackOverloadPolicy", values);
 }
+
+GType
+gst_sam_track_navigation_get_type (void)
+{
+  static gsize type = 0;
+  static const GEnumValue values[] = {
+    {GST_SAM_TRACK_NAVIGATION_NONE, "Navigation events pass", "none"},
+    {GST_SAM_TRACK_NAVIGATION_POINTS, "Clicks and keys are prompts", "points"},
+    {GST_SAM_TRACK_NAVIGATION_POINTS_BOXES,
+        "Clicks and keys are prompts, and a drag draws a box", "points-boxes"},
+    {0, NULL, NULL},
+  };
+
+  return register_enum (&type, "GstSamTrackNavigation", values);
+}

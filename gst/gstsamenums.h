@@ -40,6 +40,21 @@ typedef enum
   GST_SAM_TRACK_OVERLOAD_DROP,
 } GstSamTrackOverloadPolicy;
 
+/**
+ * GstSamTrackNavigation:
+ * @GST_SAM_TRACK_NAVIGATION_NONE: navigation events pass
+ * @GST_SAM_TRACK_NAVIGATION_POINTS: clicks and keys are prompts
+ * @GST_SAM_TRACK_NAVIGATION_POINTS_BOXES: the same, and a drag draws a box
+ *
+ * What the mouse, a finger and keys do.
+ */
+typedef enum
+{
+  GST_SAM_TRACK_NAVIGATION_NONE,
+  GST_SAM_TRACK_NAVIGATION_POINTS,
+  GST_SAM_TRACK_NAVIGATION_POINTS_BOXES,
+} GstSamTrackNavigation;
+
 /* The first two types have the values of enum sam_backend and sam_precision. */
 #define GST_TYPE_SAM_TRACK_BACKEND (gst_sam_track_backend_get_type ())
 GType gst_sam_track_backend_get_type (void);
@@ -53,6 +68,9 @@ GType gst_sam_track_mask_size_get_type (void);
 #define GST_TYPE_SAM_TRACK_OVERLOAD_POLICY \
     (gst_sam_track_overload_policy_get_type ())
 GType gst_sam_track_overload_policy_get_type (void);
+
+#define GST_TYPE_SAM_TRACK_NAVIGATION (gst_sam_track_navigation_get_type ())
+GType gst_sam_track_navigation_get_type (void);
 
 G_END_DECLS
 

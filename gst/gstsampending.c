@@ -206,6 +206,27 @@ gst_sam_pending_set_frame_size (GstSamPending * pending, gint width,
 }
 
 void
+gst_sam_pending_get_frame_size (GstSamPending * pending, gint * width,
+    gint * height)
+{
+  g_mutex_lock (&pending->lock);
+  *width = pending->width;
+  *height = pending->height;
+  g_mutex_unlock (&pending->lock);
+}
+
+gboolean
+gst_sam_pending_is_known (GstSamPending * pending, guint64 id)
+{
+  gboolean known;
+
+  g_mutex_lock (&pending->lock);
+  known = find_known (pending, id) >= 0;
+  g_mutex_unlock (&pending->lock);
+  return known;
+}
+
+void
 gst_sam_pending_set_max_objects (GstSamPending * pending, guint max_objects)
 {
   g_mutex_lock (&pending->lock);

@@ -78,6 +78,12 @@ guint64 gst_sam_pending_push (GstSamPending * pending, GstSamPrompt * prompt,
 
 void gst_sam_pending_set_frame_size (GstSamPending * pending, gint width,
     gint height);
+/* Any thread; 0: not known yet. */
+void gst_sam_pending_get_frame_size (GstSamPending * pending, gint * width,
+    gint * height);
+
+/* Any thread: whether an object of that id is tracked or about to be. */
+gboolean gst_sam_pending_is_known (GstSamPending * pending, guint64 id);
 void gst_sam_pending_set_max_objects (GstSamPending * pending,
     guint max_objects);
 

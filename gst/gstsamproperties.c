@@ -19,6 +19,7 @@ enum
   PROP_MASK_SIZE,
   PROP_OVERLOAD_POLICY,
   PROP_MAX_WAIT,
+  PROP_NAVIGATION,
   PROP_INITIAL_PROMPT,
   PROP_STATS,
   PROP_OBJECTS,
@@ -133,6 +134,9 @@ set_locked (GstSamTrack * self, guint id, const GValue * value,
     case PROP_MAX_WAIT:
       self->max_wait = g_value_get_uint64 (value);
       break;
+    case PROP_NAVIGATION:
+      self->navigation_mode = g_value_get_enum (value);
+      break;
     case PROP_INITIAL_PROMPT:
       g_free (self->initial_prompt);
       self->initial_prompt = g_value_dup_string (value);
@@ -217,6 +221,9 @@ gst_sam_track_get_property (GObject * object, guint id, GValue * value,
       break;
     case PROP_MAX_WAIT:
       g_value_set_uint64 (value, self->max_wait);
+      break;
+    case PROP_NAVIGATION:
+      g_value_set_enum (value, self->navigation_mode);
       break;
     case PROP_INITIAL_PROMPT:
       g_value_set_string (value, self->initial_prompt);
@@ -416,6 +423,28 @@ install_stream_properties (GObjectClass * klass)
           "How long a live frame waits for its own masks, in nanoseconds "
           "(-1 = half of a frame's time)", 0, G_MAXUINT64, G_MAXUINT64,
           SETTABLE_PLAYING));
+}
+
+static void
+install_prompt_properties (GObjectClass * klass)
+{
+  /**
+   * GstSamTrack:navigation:
+   *
+   * What navigation events of the video sink do: mouse, touch and keys. A left
+   * click adds a point to the current object or starts one, a right click or
+   * one with Shift a point that is not on the object. With `points-boxes` a
+   * drag draws the box of a new object. A middle click or Delete removes the
+   * object under the pointer; `n` makes the next click start another object,
+   * `u` undoes the last prompt of the current one, `c` removes all.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_NAVIGATION,
+      g_param_spec_enum ("navigation", "Navigation",
+          "What the mouse, touch and keys do in the video's window",
+          GST_TYPE_SAM_TRACK_NAVIGATION, GST_SAM_TRACK_NAVIGATION_NONE,
+          SETTABLE_PLAYING));
   /**
    * GstSamTrack:initial-prompt:
    *
@@ -473,6 +502,7 @@ gst_sam_track_install_properties (GstSamTrackClass * klass)
   install_model_properties (gobject_class);
   install_tracking_properties (gobject_class);
   install_stream_properties (gobject_class);
+  install_prompt_properties (gobject_class);
   install_report_properties (gobject_class);
 }
 

@@ -48,7 +48,7 @@ refuse_because (GstSamTrack * self, const GstSamPrompt * prompt,
   g_error_free (error);
 }
 
-/* Append a prompt to the queue; takes ownership of its content. */
+/* Append a prompt to those that wait; takes ownership of its content. */
 static guint64
 push_prompt (GstSamTrack * self, GstSamPrompt * prompt, guint64 wish)
 {
@@ -63,6 +63,12 @@ push_prompt (GstSamTrack * self, GstSamPrompt * prompt, guint64 wish)
     g_error_free (error);
   }
   return id;
+}
+
+guint64
+gst_sam_track_push_prompt (GstSamTrack * self, GstSamPrompt * prompt)
+{
+  return push_prompt (self, prompt, 0);
 }
 
 /* A text with one syntax error is refused as a whole. */

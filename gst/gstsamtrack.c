@@ -263,6 +263,12 @@ gst_sam_track_src_event (GstBaseTransform * base, GstEvent * event)
         return ok;
       }
       break;
+    case GST_EVENT_NAVIGATION:
+      if (gst_sam_navigation_handle (&self->navigation, self, event)) {
+        gst_event_unref (event);
+        return TRUE;
+      }
+      break;
     default:
       gst_sam_qos_note_event (&self->qos, event);
       break;
@@ -305,6 +311,7 @@ gst_sam_track_finalize (GObject * object)
   gst_sam_track_stop_context (self);
   gst_sam_pending_clear (self->pending);
   gst_sam_worker_clear (&self->worker);
+  gst_sam_navigation_clear (&self->navigation);
   gst_sam_step_clear (&self->step);
   gst_sam_qos_clear (&self->qos);
   gst_sam_stats_clear (self->stats);
@@ -362,6 +369,7 @@ gst_sam_track_class_init (GstSamTrackClass * klass)
   gst_type_mark_as_plugin_api (GST_TYPE_SAM_TRACK_PRECISION, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_SAM_TRACK_MASK_SIZE, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_SAM_TRACK_OVERLOAD_POLICY, 0);
+  gst_type_mark_as_plugin_api (GST_TYPE_SAM_TRACK_NAVIGATION, 0);
 }
 
 static void
@@ -384,6 +392,7 @@ gst_sam_track_init (GstSamTrack * self)
   gst_sam_pending_init (self->pending);
   gst_sam_pending_set_max_objects (self->pending, self->max_objects);
   gst_sam_worker_init (&self->worker);
+  gst_sam_navigation_init (&self->navigation);
   gst_sam_step_init (&self->step);
   gst_sam_qos_init (&self->qos);
   gst_sam_stats_init (self->stats);

@@ -2,6 +2,7 @@
 #define __GST_SAM_TRACK_PRIVATE_H__
 
 #include "gstsamenums.h"
+#include "gstsamnavigation.h"
 #include "gstsamqos.h"
 #include "gstsammeta.h"
 #include "gstsampad.h"
@@ -36,6 +37,7 @@ struct _GstSamTrack
   guint interval;
   gint mask_size;
   gint policy;
+  gint navigation_mode;
   GstClockTime max_wait;        /* NONE: half of a frame's time */
   gchar *initial_prompt;
   GstObject *cuda_context;      /* NULL: none */
@@ -48,6 +50,7 @@ struct _GstSamTrack
   GstSamPad overlay;
 
   GstSamWorker worker;
+  GstSamNavigation navigation;
 
   /* unchanged from start to stop */
   gboolean on_cuda;             /* the tracker runs in cuda_context */
@@ -122,6 +125,11 @@ void gst_sam_track_refuse (gpointer self, const GstSamPrompt * prompt,
 /* Any thread. Add the prompts of an event. Returns FALSE if one was refused. */
 gboolean gst_sam_track_prompt_structure (GstSamTrack * self,
     const GstStructure * structure);
+/* Append a prompt to those that wait, or post why it is refused; takes
+ * ownership of its content. Returns the id of its object, 0 if it is refused.
+ * Any thread.
+ */
+guint64 gst_sam_track_push_prompt (GstSamTrack * self, GstSamPrompt * prompt);
 void gst_sam_track_apply_initial_prompt (GstSamTrack * self);
 
 /* gstsamtrack.c */
@@ -134,6 +142,10 @@ void gst_sam_track_reset (GstSamTrack * self);
 
 GstFlowReturn gst_sam_track_transform_ip (GstBaseTransform * base,
     GstBuffer * buf);
+
+/* The object whose mask was last seen at a place of the frame, in fractions of
+ * its size, 0 for none. Any thread. */
+guint64 gst_sam_track_get_object_at (GstSamTrack * self, gdouble x, gdouble y);
 
 /* Forget the last masks. */
 void gst_sam_track_forget_frame (GstSamTrack * self);

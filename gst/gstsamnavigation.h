@@ -1,0 +1,38 @@
+#ifndef __GST_SAM_NAVIGATION_H__
+#define __GST_SAM_NAVIGATION_H__
+
+#include "gstsamtrack.h"
+
+G_BEGIN_DECLS
+
+/**
+ * GstSamNavigation:
+ *
+ * Turns navigation events (mouse, touch, keys) into prompts. Coordinates are
+ * kept as fractions of the frame, so that a drag may outlast a change of size.
+ */
+typedef struct
+{
+  GMutex lock;
+
+  /* guarded by @lock */
+  guint64 current;              /* object that clicks are for; 0: a new one */
+  guint shifts;                 /* Shift keys that are held: 1 left, 2 right */
+  gdouble x, y;                 /* where the pointer is */
+  gboolean pressed;             /* a click or drag has begun */
+  gboolean negative;            /* the click adds a negative point */
+  gdouble press_x, press_y;     /* where it began */
+  guint finger;                 /* by which it is made; 0: by the mouse */
+} GstSamNavigation;
+
+void gst_sam_navigation_init (GstSamNavigation * navigation);
+void gst_sam_navigation_clear (GstSamNavigation * navigation);
+
+/* Any thread. Returns TRUE if the event became a prompt or command; it is not
+ * consumed. */
+gboolean gst_sam_navigation_handle (GstSamNavigation * navigation,
+    GstSamTrack * self, GstEvent * event);
+
+G_END_DECLS
+
+#endif /* __GST_SAM_NAVIGATION_H__ */
