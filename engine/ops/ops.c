@@ -201,10 +201,13 @@ void sam_op_conv(struct sam_queue *q, const struct sam_conv *p)
 void sam_op_depthwise(struct sam_queue *q, const struct sam_depthwise *p)
 {
     const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION),
-                                IN(weight, ARG_F32), IN(bias, ARG_F32), NUMBER(kernel), END };
+                                IN(weight, ARG_F32), IN(bias, ARG_F32), NUMBER(kernel),
+                                NUMBER(stride), END };
     begin();
     require(p->kernel > 0 && p->kernel % 2 == 1);
-    require(same_map(&p->dst, &p->src) && p->dst.c == p->src.c);
+    require(p->stride == 1 || p->stride == 2);
+    require(is_shape(&p->dst, p->src.n, 1 + (p->src.h - 1) / p->stride,
+                     1 + (p->src.w - 1) / p->stride, p->src.c));
     require(is_shape(&p->weight, 1, p->kernel, p->kernel, p->src.c));
     require(is_vector(&p->bias, p->src.c));
     q->ops->depthwise(q, p);

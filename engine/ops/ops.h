@@ -90,11 +90,13 @@ struct sam_conv {
     enum sam_act act;
 };
 
-// Depthwise convolution, stride 1, same size, zero padding. weight: F32 (1, kernel, kernel, c).
+// Depthwise convolution with zero padding of kernel / 2. weight: F32 (1, kernel, kernel, c). dst has
+// the size of src; with stride 2 half of it, rounded up.
 struct sam_depthwise {
     struct sam_tensor dst, src;
     struct sam_tensor weight, bias;
     int kernel; // odd
+    int stride; // 1 or 2
 };
 
 // Transposed convolution, kernel 2, stride 2: no overlap, so a product and a shuffle.

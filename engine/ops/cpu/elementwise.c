@@ -188,16 +188,17 @@ static void depthwise_task(void *priv, int i, int thread)
 {
     const struct job *job = priv;
     const struct sam_depthwise *p = job->p;
-    const int pad = p->kernel / 2, h = p->dst.h;
     for (size_t row = first_row(job, i); row < end_row(job, i); row++) {
-        const int y = (int) (row % h);
+        const int n = (int) (row / p->dst.h);
+        const int top = (int) (row % p->dst.h) * p->stride - p->kernel / 2;
         struct sam_span rows[MAX_KERNEL];
         for (int ky = 0; ky < p->kernel; ky++)
-            rows[ky] = y + ky < pad || y + ky - pad >= h
+            rows[ky] = top + ky < 0 || top + ky >= p->src.h
                            ? (struct sam_span) { NULL, p->src.type }
-                           : sam_span_at(&p->src, map_row(&p->src, row + ky - pad));
+                           : sam_span_at(&p->src, map_row(&p->src, (size_t) n * p->src.h + top + ky));
         job->cpu->rows->depthwise(sam_span_at(&p->dst, map_row(&p->dst, row)), rows,
-                                  p->weight.data, p->bias.data, p->kernel, p->dst.w, p->dst.c);
+                                  p->weight.data, p->bias.data, p->kernel, p->stride, p->dst.w,
+                                  p->src.w, p->dst.c);
     }
 }
 

@@ -195,12 +195,12 @@ static void signal(float *dst, const float *src, bool binary, float scale, float
     }
 }
 
-// `columns` outputs side by side, from x on, of which each has all taps in [first, last).
+// `columns` outputs side by side, from x on, of which each has all taps in [first, last). The first
+// tap of output x lies on `column` of the source, which may be outside.
 SAM_INLINE void depthwise_at(struct sam_span dst, const struct sam_span *rows, const float *weight,
-                             const float *bias, int kernel, int c, int x, int columns, int first,
-                             int last)
+                             const float *bias, int kernel, int stride, int c, int x, int columns,
+                             int column, int first, int last)
 {
-    const int pad = kernel / 2;
     each_vector(i, (size_t) c) {
         const vf start = bias ? vf_get(bias, SAM_F32, i, left) : (vf) { 0 };
         vf sum[DEPTHWISE_COLUMNS];
@@ -211,7 +211,7 @@ SAM_INLINE void depthwise_at(struct sam_span dst, const struct sam_span *rows, c
                 const vf w = vf_get(weight, SAM_F32, (size_t) (ky * kernel + kx) * c + i, left);
                 for (int j = 0; j < columns; j++)
                     sum[j] += vf_get(rows[ky].data, rows[ky].type,
-                                     (size_t) (x + j + kx - pad) * c + i, left) * w;
+                                     (size_t) (column + j * stride + kx) * c + i, left) * w;
             }
         for (int j = 0; j < columns; j++)
             vf_put(dst.data, dst.type, (size_t) (x + j) * c + i, sum[j], left);
@@ -219,16 +219,18 @@ SAM_INLINE void depthwise_at(struct sam_span dst, const struct sam_span *rows, c
 }
 
 static void depthwise(struct sam_span dst, const struct sam_span *rows, const float *weight,
-                      const float *bias, int kernel, int width, int c)
+                      const float *bias, int kernel, int stride, int dst_width, int src_width,
+                      int c)
 {
-    const int pad = kernel / 2, some = DEPTHWISE_COLUMNS;
-    for (int x = 0; x < width;) {
-        if (x >= pad && x + some - 1 + kernel - pad <= width) {
-            depthwise_at(dst, rows, weight, bias, kernel, c, x, some, 0, kernel);
+    const int some = DEPTHWISE_COLUMNS;
+    for (int x = 0; x < dst_width;) {
+        const int column = x * stride - kernel / 2, rest = src_width - column;
+        if (column >= 0 && x + some <= dst_width && (some - 1) * stride + kernel <= rest) {
+            depthwise_at(dst, rows, weight, bias, kernel, stride, c, x, some, column, 0, kernel);
             x += some;
         } else {
-            const int last = width - x + pad < kernel ? width - x + pad : kernel;
-            depthwise_at(dst, rows, weight, bias, kernel, c, x, 1, x < pad ? pad - x : 0, last);
+            depthwise_at(dst, rows, weight, bias, kernel, stride, c, x, 1, column,
+                         column < 0 ? -column : 0, rest < kernel ? rest : kernel);
             x++;
         }
     }

@@ -31,10 +31,11 @@ struct sam_row_kernels {
                          int c);
     void (*signal)(float *dst, const float *src, bool binary, float scale, float bias,
                    size_t count);
-    // One output row of a depthwise convolution, channels [first, last): rows[ky] is the source
-    // row under kernel row ky, NULL outside the map.
+    // One output row of a depthwise convolution, dst_width columns: rows[ky] is the source row
+    // under kernel row ky, NULL outside the map; bias may be NULL.
     void (*depthwise)(struct sam_span dst, const struct sam_span *rows, const float *weight,
-                      const float *bias, int kernel, int width, int c);
+                      const float *bias, int kernel, int stride, int dst_width, int src_width,
+                      int c);
     // How many are above the threshold.
     size_t (*count_above)(const float *src, float threshold, size_t count);
 };
