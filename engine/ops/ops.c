@@ -234,6 +234,36 @@ void sam_op_maxpool(struct sam_queue *q, const struct sam_maxpool *p)
     q->ops->maxpool(q, p);
 }
 
+void sam_op_mean_rows(struct sam_queue *q, const struct sam_mean_rows *p)
+{
+    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION), END };
+    begin();
+    require(is_shape(&p->dst, p->src.n, 1, 1, p->src.c));
+    q->ops->mean_rows(q, p);
+}
+
+void sam_op_scale_channels(struct sam_queue *q, const struct sam_scale_channels *p)
+{
+    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION | ARG_MAY_BE_OUT),
+                                IN(scale, ARG_F32), END };
+    begin();
+    require(like(&p->dst, &p->src));
+    require(is_shape(&p->scale, p->src.n, 1, 1, p->src.c));
+    q->ops->scale_channels(q, p);
+}
+
+void sam_op_windows(struct sam_queue *q, const struct sam_windows *p)
+{
+    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION), NUMBER(side),
+                                END };
+    begin();
+    require(p->side > 0 && p->src.h % p->side == 0 && p->src.w % p->side == 0);
+    require(p->dst.h == 1 && (size_t) p->dst.w == (size_t) p->side * p->side);
+    require(p->dst.c == p->src.c);
+    require(same_rows(&p->dst, &p->src));
+    q->ops->windows(q, p);
+}
+
 void sam_op_window_attention(struct sam_queue *q, const struct sam_window_attention *p)
 {
     const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(qkv, ARG_ACTIVATION), IN(pad, ARG_F32),

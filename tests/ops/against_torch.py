@@ -437,11 +437,27 @@ def strided(c):
               kernel=kernel, stride=2, dst=nhwc(dst))
 
 
+def squeeze_excite(c):
+    """Means and products in f64."""
+    for n, h, w, channels in ((2, 3, 5, 6), (1, 4, 1, 9), (1, 17, 13, 4)):
+        src, scale = c.randn(n, h, w * c.size(1, 9), channels) + 0.5, c.rand(n, 1, 1, channels)
+        c.add('mean_rows', src=src, dst=src.double().mean((1, 2), keepdim=True))
+        c.add('scale_channels', src=src, scale=scale, dst=src.double() * scale.double())
+
+
+def windows(c):
+    for n, rows, columns, side in ((1, 2, 3, 2), (2, 1, 2, 3), (2, 2, 2, 1)):
+        rows *= c.size(1, 5)
+        src = c.randn(n, rows * side, columns * side, 3)
+        dst = src.view(n, rows, side, columns, side, 3).permute(0, 1, 3, 2, 4, 5)
+        c.add('windows', src=src, side=side, dst=dst.reshape(-1, 1, side * side, 3))
+
+
 def make(seed, big):
     c = Cases(seed, big)
     for part in (copies, norms, products, convolutions, window_attention, attention, rope, images,
                  masks_and_memory, frames, draw_masks, fill_holes, wide_frames, topk,
-                 feed_forward, rope_attention, strided):
+                 feed_forward, rope_attention, strided, squeeze_excite, windows):
         part(c)
     return c.tensors
 
