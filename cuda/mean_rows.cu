@@ -3,28 +3,28 @@
 
 enum {
     MEAN_THREADS = 256,
-    MAX_PARTS    = 128, // of one n: blocks for a large GPU
-    MIN_STEPS    = 4,   // positions that a thread adds up, at least
+    MEAN_BLOCKS  = 256, // keep a large GPU busy; more parts are not made
+    MIN_STEPS    = 4,   // positions that a thread adds up, about, where a map is cut into parts
     SOME_PARTS   = 8,   // added up before they join the sum
 };
 
 struct mean_args {
     view src;
     float *sums; // (n, parts, c)
-    unsigned rows, c, width, parts;
+    unsigned rows, c, width, groups, parts;
 };
 
-// Shape: block (g, part, n) sums one part of the positions of n. `width` threads side by side have
-// N channels each, from channel g * width * N on; the block has MEAN_THREADS / width such lanes,
-// which take turns at the positions: what a block reads at once is contiguous.
+// Shape: block (n * groups + g, part) sums one part of the positions of n. `width` threads side by
+// side have N channels each, from channel g * width * N on; the block has MEAN_THREADS / width such
+// lanes, which take turns at the positions: what a block reads at once is contiguous.
 // Traffic: src once; per block one row of sums. Needs: c a multiple of N.
 template <int N>
 static __global__ void __launch_bounds__(MEAN_THREADS) mean_kernel(mean_args p)
 {
     __shared__ float shared[MEAN_THREADS][N];
-    const unsigned part = blockIdx.y, n = blockIdx.z;
+    const unsigned part = blockIdx.y, n = blockIdx.x / p.groups, group = blockIdx.x % p.groups;
     const unsigned lanes = MEAN_THREADS / p.width, lane = threadIdx.x / p.width;
-    const unsigned channel = (blockIdx.x * p.width + threadIdx.x % p.width) * N;
+    const unsigned channel = (group * p.width + threadIdx.x % p.width) * N;
     const unsigned first = (unsigned) ((size_t) p.rows * part / p.parts);
     const unsigned end = (unsigned) ((size_t) p.rows * (part + 1) / p.parts);
     const bool works = lane < lanes && channel < p.c;
@@ -80,30 +80,34 @@ struct mean_at {
 
 template <int N> static void mean_by(struct sam_queue *q, const mean_args &a, unsigned n)
 {
-    const dim3 grid(blocks_for(a.c / N, (int) a.width), a.parts, n);
-    SAM_LAUNCH((mean_kernel<N>), grid, MEAN_THREADS, 0, sam_cuda_stream(q), a);
+    SAM_LAUNCH((mean_kernel<N>), dim3(n * a.groups, a.parts), MEAN_THREADS, 0, sam_cuda_stream(q),
+               a);
     sam_cuda_launched(q, "mean_rows");
 }
 
 extern "C" void sam_mean_rows_cuda(struct sam_queue *q, const struct sam_mean_rows *p)
 {
     const unsigned n = p->src.n, c = p->src.c, rows = p->src.h * p->src.w;
-    const size_t room = SAM_CUDA_WORKSPACE / sizeof(float) / n / c;
+    const size_t room = SAM_CUDA_WORKSPACE / sizeof(float);
     const bool four = by_four(&p->src, c);
-    const unsigned width = min(c / (four ? 4 : 1), (unsigned) MEAN_THREADS);
-    const size_t wanted = blocks_for(rows, MIN_STEPS * (MEAN_THREADS / width));
-    float *sums = (float *) sam_cuda(q)->workspace;
-    if (room < 1 || sam_count(&p->src) > INT32_MAX || n > 65535) {
-        sam_queue_fail(q, SAM_EUNSUPPORTED, "mean_rows: %u objects of %u rows of %u channels are "
-                       "too many for a GPU", n, rows, c);
+    const unsigned pieces = c / (four ? 4 : 1);
+    const unsigned width = min(pieces, (unsigned) MEAN_THREADS);
+    const unsigned groups = blocks_for(pieces, width);
+    if (sam_count(&p->src) > INT32_MAX || (size_t) n * c > room) {
+        sam_queue_fail(q, SAM_EUNSUPPORTED,
+                       "mean_rows: %zu numbers and %zu means, at most %d and %zu on a GPU",
+                       sam_count(&p->src), (size_t) n * c, INT32_MAX, room);
         return;
     }
-    const unsigned parts = (unsigned) min(min(wanted, room), (size_t) MAX_PARTS);
-    const mean_args a = { view_of(&p->src), sums, rows, c, width, parts };
+    // Where there is more than one part, sums are MEAN_BLOCKS * 4 * MEAN_THREADS at most: 1 MiB.
+    const unsigned wanted = blocks_for(rows, MIN_STEPS * (MEAN_THREADS / width));
+    const unsigned most = n * groups < MEAN_BLOCKS ? MEAN_BLOCKS / (n * groups) : 1;
+    const mean_args a = { view_of(&p->src), (float *) sam_cuda(q)->workspace, rows, c, width,
+                          groups, min(wanted, most) };
     if (four)
         mean_by<4>(q, a, n);
     else
         mean_by<1>(q, a, n);
-    const mean_at f = { view_of(&p->dst), { sums, false }, rows, c, parts };
+    const mean_at f = { view_of(&p->dst), { a.sums, false }, rows, c, a.parts };
     each(q, "mean_rows", f, (size_t) n * c, by_four(&p->dst, c));
 }

@@ -41,6 +41,8 @@ static void check_mean_rows(struct check *t)
                         channels[j]);
     if (check_case(t, "mean_rows_f32_many"))
         run(t, &check_types[0], true, 1, 250, 200, 3);
+    if (check_case(t, "mean_rows_f32_objects"))
+        run(t, &check_types[0], false, 300, 2, 3, 3);
     if (check_case(t, "mean_rows_f32_wide"))
         run(t, &check_types[0], false, 2, 2, 2, 9001);
     static const int shapes[][2] = { { 256, 48 }, { 128, 96 }, { 64, 192 }, { 32, 384 } };
