@@ -111,9 +111,10 @@ static void scale_channels_task(void *priv, int i, int thread)
         const size_t n = at / rows, rest = (n + 1) * rows - at;
         const int count = (int) (rest < end - at ? rest : end - at);
         const struct sam_span src = sam_span_at(&p->src, at * c);
-        job->cpu->rows->depthwise(sam_span_at(&p->dst, at * c), &src,
-                                  (const float *) p->scale.data + n * c, NULL, 1, 1, count, count,
-                                  p->src.c);
+        job->cpu->rows->depthwise(&(struct sam_depthwise_row) {
+            .dst = sam_span_at(&p->dst, at * c), .src = &src,
+            .weight = (const float *) p->scale.data + n * c, .kernel = 1, .stride = 1,
+            .dst_width = count, .src_width = count, .c = p->src.c });
         at += count;
     }
 }
@@ -236,9 +237,10 @@ static void depthwise_task(void *priv, int i, int thread)
             rows[ky] = top + ky < 0 || top + ky >= src.h
                            ? (struct sam_span) { NULL, src.type }
                            : sam_span_at(&src, map_row(&src, top + ky));
-        job->cpu->rows->depthwise(sam_span_at(&p->dst, map_row(&p->dst, row)), rows,
-                                  p->weight.data, p->bias.data, p->kernel, p->stride, p->dst.w,
-                                  p->src.w, p->dst.c);
+        job->cpu->rows->depthwise(&(struct sam_depthwise_row) {
+            .dst = sam_span_at(&p->dst, map_row(&p->dst, row)), .src = rows,
+            .weight = p->weight.data, .bias = p->bias.data, .kernel = p->kernel,
+            .stride = p->stride, .dst_width = p->dst.w, .src_width = p->src.w, .c = p->src.c });
     }
 }
 
