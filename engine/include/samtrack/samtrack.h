@@ -386,9 +386,10 @@ SAM_API int sam_tracker_draw(sam_tracker *t, const struct sam_labels *labels,
 
 // Copy a tensor of the last step to `dst` (room for `capacity` floats), dense, as f32, its
 // extents to shape[4] (leading ones filled with 1). Names: "low_res" (S/4, S/4), "pointer" (d),
-// "score" (1), "memory" (mem_dim, S/16, S/16), and with keep_stages every stage of
-// docs/MODEL.md; stages of the frame alone ignore the id. On a prompted frame a stage is that of
-// the last prompt; "track/" or "prompt/" before its name asks for the one or the other.
+// "score" (1), "memory" (mem_dim, S/16, S/16), or (rows, mem_dim) of a model that stores rows
+// instead of a map, and with keep_stages every stage of docs/MODEL.md; stages of the frame alone
+// ignore the id. On a prompted frame a stage is that of the last prompt; "track/" or "prompt/"
+// before its name asks for the one or the other.
 // SAM_ENOTFOUND: no such object, or no such tensor in this step; SAM_EINVAL: capacity too small.
 SAM_API int sam_tracker_read(sam_tracker *t, uint64_t id, const char *name, float *dst,
                              size_t capacity, int shape[4], struct sam_error *error);
