@@ -145,14 +145,16 @@ static void check_memory_attention(struct test *t)
     LAYOUT(t, sam_memory_attention_layout(&s, c, &t->queue, OBJECTS, keys, a));
 
     sam_memory_attention_run(&t->queue, t->model, &s, image, v, k,
-                             integers(t, counted, OBJECTS), integers(t, rotated, OBJECTS), all);
+                             integers(t, counted, OBJECTS), integers(t, rotated, OBJECTS), all,
+                             NULL);
     for (int n = 0; n < OBJECTS; n++) {
         char name[64];
         // Alone, with no more rows than it needs.
         struct sam_tensor own_v = sam_slice(v, n), own_k = sam_slice(k, n);
         own_v.w = own_k.w = counted[n];
         sam_memory_attention_run(&t->queue, t->model, &s, image, own_v, own_k,
-                                 integers(t, counted + n, 1), integers(t, rotated + n, 1), one);
+                                 integers(t, counted + n, 1), integers(t, rotated + n, 1), one,
+                                 NULL);
         finish(t);
         snprintf(name, sizeof(name), "memory attention: object %d", n);
         compare(t, name, sam_slice(all, n), one);
