@@ -247,7 +247,7 @@ static int give_prompt(struct replay *r, const json_t *item)
 
 // ---- What is written.
 
-// The stages that a golden holds, with the rank each has there; blocks are counted up.
+// The stages that a golden holds, with the rank each has there.
 static const struct {
     const char *name;
     int rank, of_prompt; // of_prompt: kept for prompted frames too
@@ -279,6 +279,9 @@ static const struct {
     { "memory_encoder.out", 4, 1 },
 };
 
+// Those of a frame that are counted up, from 0.
+static const char *const counted[] = { "block%02d" };
+
 // Copy one tensor from the tracker to the file. 1: the tracker does not have it.
 static int copy_tensor(struct replay *r, int i, int t, const char *turn, const char *name, int rank)
 {
@@ -294,6 +297,8 @@ static int copy_tensor(struct replay *r, int i, int t, const char *turn, const c
         return 1;
     if (status)
         return fail(r, "%s: %s", to, error.text);
+    if (!strcmp(name, "memory") && shape[1] == 1) // rows, not a map
+        rank = 2;
     return tensor_file_add(&r->out, to, rank, shape + 4 - rank, r->room, r->error,
                            sizeof(r->error));
 }
@@ -315,8 +320,9 @@ static int copy_frame_stage(struct replay *r, int i, int t, const char *name)
 
 static int copy_stages(struct replay *r, int i, int t)
 {
-    const int tracked = t == 1 || t == 9 || t == 20; // the frames whose stages goldens hold
-    char name[16];
+    // The frames whose stages goldens hold.
+    const int tracked = t == 1 || t == 9 || t == 11 || t == 12 || t == 20;
+    char name[40];
     int status = 0;
 
     for (size_t s = 0; s < sizeof(stages) / sizeof(stages[0]) && status >= 0; s++) {
@@ -327,11 +333,12 @@ static int copy_stages(struct replay *r, int i, int t)
         if (r->object[i].prompted == t && stages[s].of_prompt && status >= 0)
             status = copy_tensor(r, i, t, "prompt/", stages[s].name, stages[s].rank);
     }
-    for (int b = 0; tracked && status >= 0; b++) {
-        snprintf(name, sizeof(name), "block%02d", b);
-        status = copy_frame_stage(r, i, t, name);
-        if (status == 1)
-            break;
+    for (size_t k = 0; k < sizeof(counted) / sizeof(counted[0]) && tracked && status >= 0; k++) {
+        status = 0;
+        for (int b = 0; !status; b++) {
+            snprintf(name, sizeof(name), counted[k], b);
+            status = copy_frame_stage(r, i, t, name);
+        }
     }
     return status < 0 ? status : 0;
 }
