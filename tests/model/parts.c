@@ -224,6 +224,30 @@ static void check_memory_encoder(struct test *t)
     give_back(t);
 }
 
+// What is stored of maps, where that is something else.
+static void check_compressor(struct test *t)
+{
+    const struct sam_config *c = &t->model->config;
+    const int tokens = c->memory.map_tokens, N = sam_grid(c) * sam_grid(c), m = c->mem_dim;
+    const struct sam_tensor maps = noise(t, OBJECTS, 1, N, m), own = noise(t, OBJECTS, 1, N, m);
+    const struct sam_tensor all = tensor(t, SAM_F32, OBJECTS, 1, tokens, m);
+    const struct sam_tensor one = tensor(t, SAM_F32, 1, 1, tokens, m);
+    struct sam_compressor_scratch s;
+    if (t->model->compressor) {
+        LAYOUT(t, sam_memory_compress_layout(&s, c, &t->queue, OBJECTS, a));
+        memcpy(own.data, maps.data, sam_tensor_bytes(&maps)); // a run spoils what it is given
+        sam_memory_compress(&t->queue, t->model, &s, maps, all, NULL);
+        for (int n = 0; n < OBJECTS; n++) {
+            char name[64];
+            sam_memory_compress(&t->queue, t->model, &s, sam_slice(own, n), one, NULL);
+            finish(t);
+            snprintf(name, sizeof(name), "compressor: object %d", n);
+            compare(t, name, sam_slice(all, n), one);
+        }
+    }
+    give_back(t);
+}
+
 // ---- the model's life
 
 struct opener {
@@ -333,6 +357,7 @@ int main(int argc, char **argv)
     check_memory_attention(&t);
     check_decoder(&t);
     check_memory_encoder(&t);
+    check_compressor(&t);
     check_sharing(&t, argv[2]);
     check_threads(&t, argv[2]);
     check_default(&t, argv[2]);
