@@ -47,6 +47,9 @@ class Files:
     def hollow(self, name, data, words, status=EFORMAT):
         self.manifest.append(f'hollow\t{self.write(name, data)}\t{status}\t{words}')
 
+    def late(self, name, data, words, status=EFORMAT):
+        self.manifest.append(f'late\t{self.write(name, data)}\t{status}\t{words}')
+
     def finish(self):
         return self.write('manifest', ('\n'.join(self.manifest) + '\n').encode())
 
