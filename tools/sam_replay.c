@@ -254,6 +254,10 @@ static const struct {
 } stages[] = {
     { "image", 4, 0 },
     { "patch_embed", 4, 0 },
+    { "stem", 4, 0 },
+    { "stage1.downsample", 4, 0 },
+    { "stage2.downsample", 4, 0 },
+    { "stage3.downsample", 4, 0 },
     { "trunk0", 4, 0 },
     { "trunk1", 4, 0 },
     { "trunk2", 4, 0 },
@@ -265,6 +269,8 @@ static const struct {
     { "memory_attention.memory", 3, 1 },
     { "memory_attention.memory_pos", 3, 1 },
     { "memory_attention.num_ptr_tokens", 1, 1 },
+    { "memory_attention.layer0", 3, 1 },
+    { "memory_attention.layer1", 3, 1 },
     { "memory_attention.out", 3, 1 },
     { "prompt_encoder.mask", 4, 1 },
     { "decoder.image", 4, 1 },
@@ -277,10 +283,21 @@ static const struct {
     { "memory_encoder.pix", 4, 1 },
     { "memory_encoder.mask", 4, 1 },
     { "memory_encoder.out", 4, 1 },
+    { "spatial_perceiver.pos", 4, 1 },
+    { "spatial_perceiver.layer0_1d", 3, 1 },
+    { "spatial_perceiver.layer0_2d", 3, 1 },
+    { "spatial_perceiver.layer1_1d", 3, 1 },
+    { "spatial_perceiver.layer1_2d", 3, 1 },
+    { "spatial_perceiver.out", 3, 1 },
+    { "spatial_perceiver.out_pos", 3, 1 },
 };
 
 // Those of a frame that are counted up, from 0.
-static const char *const counted[] = { "block%02d" };
+static const char *const counted[] = {
+    "block%02d",
+    "stage0.block%02d", "stage0.block%02d.mixed", "stage1.block%02d", "stage1.block%02d.mixed",
+    "stage2.block%02d", "stage2.block%02d.mixed", "stage3.block%02d", "stage3.block%02d.mixed",
+};
 
 // Copy one tensor from the tracker to the file. 1: the tracker does not have it.
 static int copy_tensor(struct replay *r, int i, int t, const char *turn, const char *name, int rank)

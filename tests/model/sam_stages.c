@@ -296,7 +296,7 @@ static void run_all(struct run *r)
 
 static const struct stages_family *find_family(const struct sam_config *c)
 {
-    static const struct stages_family *const families[] = { &stages_hiera };
+    static const struct stages_family *const families[] = { &stages_hiera, &stages_repvit };
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
         if (!strcmp(families[i]->trunk, c->family->trunk))
             return families[i];

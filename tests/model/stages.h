@@ -68,6 +68,6 @@ struct stages_family {
     void (*run_trunk)(struct run *r, struct sam_encoder_scratch *s);
     void (*run_stored)(struct run *r); // from the map of the memory encoder to what is stored
 };
-extern const struct stages_family stages_hiera;
+extern const struct stages_family stages_hiera, stages_repvit;
 
 #endif // STAGES_H
