@@ -36,18 +36,18 @@ extern "C" void sam_maxpool_cuda(struct sam_queue *q, const struct sam_maxpool *
 struct depthwise_at {
     view dst, src;
     const float *weight, *bias;
-    int h, w, c, kernel;
+    int h, w, src_h, src_w, c, kernel, stride;
 
     template <int N> __device__ void at(unsigned i) const
     {
         const int channel = i % c, x = i / c % w, y = i / c / w % h, n = i / c / w / h;
-        const int pad = kernel / 2;
+        const int top = y * stride - kernel / 2, left = x * stride - kernel / 2;
         float sum[N], u[N], t[N];
         load(sum, { (void *) bias, false }, channel);
-        for (int ky = max(0, pad - y); ky < min(kernel, h + pad - y); ky++)
-            for (int kx = max(0, pad - x); kx < min(kernel, w + pad - x); kx++) {
+        for (int ky = max(0, -top); ky < min(kernel, src_h - top); ky++)
+            for (int kx = max(0, -left); kx < min(kernel, src_w - left); kx++) {
                 load(t, { (void *) weight, false }, (ky * kernel + kx) * c + channel);
-                load(u, src, ((n * h + y + ky - pad) * w + x + kx - pad) * c + channel);
+                load(u, src, ((n * src_h + top + ky) * src_w + left + kx) * c + channel);
                 for (int k = 0; k < N; k++)
                     sum[k] += t[k] * u[k];
             }
@@ -57,10 +57,11 @@ struct depthwise_at {
 
 extern "C" void sam_depthwise_cuda(struct sam_queue *q, const struct sam_depthwise *p)
 {
-    const struct sam_tensor *d = &p->dst;
-    const depthwise_at f = { view_of(d), view_of(&p->src), (const float *) p->weight.data,
-                             (const float *) p->bias.data, d->h, d->w, d->c, p->kernel };
+    const struct sam_tensor *d = &p->dst, *s = &p->src;
+    const depthwise_at f = { view_of(d), view_of(s), (const float *) p->weight.data,
+                             (const float *) p->bias.data, d->h, d->w, s->h, s->w, d->c, p->kernel,
+                             p->stride };
     each(q, "depthwise", f, sam_count(d),
-         by_four(d, d->c) && by_four(&p->src, d->c) && by_four(&p->weight, d->c)
+         by_four(d, d->c) && by_four(s, d->c) && by_four(&p->weight, d->c)
              && by_four(&p->bias, d->c));
 }

@@ -247,13 +247,17 @@ static int give_prompt(struct replay *r, const json_t *item)
 
 // ---- What is written.
 
-// The stages that a golden holds, with the rank each has there; blocks are counted up.
+// The stages that a golden holds, with the rank each has there.
 static const struct {
     const char *name;
     int rank, of_prompt; // of_prompt: kept for prompted frames too
 } stages[] = {
     { "image", 4, 0 },
     { "patch_embed", 4, 0 },
+    { "stem", 4, 0 },
+    { "stage1.downsample", 4, 0 },
+    { "stage2.downsample", 4, 0 },
+    { "stage3.downsample", 4, 0 },
     { "trunk0", 4, 0 },
     { "trunk1", 4, 0 },
     { "trunk2", 4, 0 },
@@ -265,6 +269,8 @@ static const struct {
     { "memory_attention.memory", 3, 1 },
     { "memory_attention.memory_pos", 3, 1 },
     { "memory_attention.num_ptr_tokens", 1, 1 },
+    { "memory_attention.layer0", 3, 1 },
+    { "memory_attention.layer1", 3, 1 },
     { "memory_attention.out", 3, 1 },
     { "prompt_encoder.mask", 4, 1 },
     { "decoder.image", 4, 1 },
@@ -277,6 +283,20 @@ static const struct {
     { "memory_encoder.pix", 4, 1 },
     { "memory_encoder.mask", 4, 1 },
     { "memory_encoder.out", 4, 1 },
+    { "spatial_perceiver.pos", 4, 1 },
+    { "spatial_perceiver.layer0_1d", 3, 1 },
+    { "spatial_perceiver.layer0_2d", 3, 1 },
+    { "spatial_perceiver.layer1_1d", 3, 1 },
+    { "spatial_perceiver.layer1_2d", 3, 1 },
+    { "spatial_perceiver.out", 3, 1 },
+    { "spatial_perceiver.out_pos", 3, 1 },
+};
+
+// Those of a frame that are counted up, from 0.
+static const char *const counted[] = {
+    "block%02d",
+    "stage0.block%02d", "stage0.block%02d.mixed", "stage1.block%02d", "stage1.block%02d.mixed",
+    "stage2.block%02d", "stage2.block%02d.mixed", "stage3.block%02d", "stage3.block%02d.mixed",
 };
 
 // Copy one tensor from the tracker to the file. 1: the tracker does not have it.
@@ -294,6 +314,8 @@ static int copy_tensor(struct replay *r, int i, int t, const char *turn, const c
         return 1;
     if (status)
         return fail(r, "%s: %s", to, error.text);
+    if (!strcmp(name, "memory") && shape[1] == 1) // rows, not a map
+        rank = 2;
     return tensor_file_add(&r->out, to, rank, shape + 4 - rank, r->room, r->error,
                            sizeof(r->error));
 }
@@ -315,8 +337,9 @@ static int copy_frame_stage(struct replay *r, int i, int t, const char *name)
 
 static int copy_stages(struct replay *r, int i, int t)
 {
-    const int tracked = t == 1 || t == 9 || t == 20; // the frames whose stages goldens hold
-    char name[16];
+    // The frames whose stages goldens hold.
+    const int tracked = t == 1 || t == 9 || t == 11 || t == 12 || t == 20;
+    char name[40];
     int status = 0;
 
     for (size_t s = 0; s < sizeof(stages) / sizeof(stages[0]) && status >= 0; s++) {
@@ -327,11 +350,12 @@ static int copy_stages(struct replay *r, int i, int t)
         if (r->object[i].prompted == t && stages[s].of_prompt && status >= 0)
             status = copy_tensor(r, i, t, "prompt/", stages[s].name, stages[s].rank);
     }
-    for (int b = 0; tracked && status >= 0; b++) {
-        snprintf(name, sizeof(name), "block%02d", b);
-        status = copy_frame_stage(r, i, t, name);
-        if (status == 1)
-            break;
+    for (size_t k = 0; k < sizeof(counted) / sizeof(counted[0]) && tracked && status >= 0; k++) {
+        status = 0;
+        for (int b = 0; !status; b++) {
+            snprintf(name, sizeof(name), counted[k], b);
+            status = copy_frame_stage(r, i, t, name);
+        }
     }
     return status < 0 ? status : 0;
 }

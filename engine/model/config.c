@@ -99,9 +99,9 @@ static int read_shapes(struct sam_config *c, const struct sam_weights *w, struct
 
 static int check_ranges(const struct sam_config *c, const char *file, struct sam_error *error)
 {
-    const struct sam_family *f = c->family;
+    const struct sam_sides sides = c->family->sides(c);
     const struct sam_size_range ranges[] = {
-        { "image_size (px)", c->image_size, f->side_least, f->side_most, f->side_multiple },
+        { "image_size (px)", c->image_size, sides.least, sides.most, sides.multiple },
         { "the width of the neck (d_model)", c->d_model, 16, 1024, 16 },
         { "the width of the memory (mem_dim)", c->mem_dim, 4, c->d_model, 4 },
         { "the number of memory maps (num_maskmem)", c->num_maskmem, 2, SAM_MAX_MASKMEM, 1 },
@@ -125,11 +125,11 @@ static int check_ranges(const struct sam_config *c, const char *file, struct sam
 // The side that the caller wants, on any model.
 static int override_size(struct sam_config *c, int input_size, struct sam_error *error)
 {
-    const struct sam_family *f = c->family;
-    if (input_size < f->side_least || input_size > f->side_most || input_size % f->side_multiple)
+    const struct sam_sides sides = c->family->sides(c);
+    if (input_size < sides.least || input_size > sides.most || input_size % sides.multiple)
         return sam_fail(error, SAM_EINVAL,
                         "input-size = %d: %s can run multiples of %d from %d to %d px", input_size,
-                        f->title, f->side_multiple, f->side_least, f->side_most);
+                        c->family->title, sides.multiple, sides.least, sides.most);
     c->image_size = input_size;
     return SAM_OK;
 }

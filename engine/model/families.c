@@ -1,19 +1,18 @@
-// The list of families: a new one is a folder and a line in both lists here.
+// The list of families: a new one is a folder and a line in each list here.
 #include "family.h"
 
-extern const struct sam_family sam_family_sam2;
-extern const struct sam_name_map sam_hiera_names;
+extern const struct sam_family sam_family_sam2, sam_family_edgetam;
+extern const struct sam_name_map sam_hiera_names, sam_edgetam_names;
 
-const struct sam_family *const sam_families[] = { &sam_family_sam2 };
+const struct sam_family *const sam_families[] = { &sam_family_sam2, &sam_family_edgetam };
 const int sam_num_families = sizeof(sam_families) / sizeof(sam_families[0]);
 
-static const struct sam_name_map *const maps[] = { &sam_shared_names, &sam_hiera_names, NULL };
-static const char *const model_types[] = { "sam2", NULL };
+static const struct sam_name_map *const maps[] = { &sam_shared_names, &sam_hiera_names,
+                                                   &sam_edgetam_names, NULL };
+static const char *const model_types[] = { "sam2", "edgetam", NULL };
 const struct sam_names sam_family_names = { maps, model_types };
 
 const struct sam_relative sam_relatives[] = {
-    { "EdgeTAM", "spatial_perceiver.latents", 0 },
-    { "EdgeTAM", "image_encoder.trunk.body.stem.conv1.c.weight", 0 },
     { "EfficientTAM", "image_encoder.trunk.pos_embed", 3 },
 };
 const int sam_num_relatives = sizeof(sam_relatives) / sizeof(sam_relatives[0]);

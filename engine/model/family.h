@@ -8,13 +8,18 @@
 
 struct sam_loader;
 
+// Sides of the input, px.
+struct sam_sides {
+    int least, most, multiple;
+};
+
 struct sam_family {
     const char *title; // "SAM 2", for sentences
     const char *trunk; // "hiera": trunk.kind in this project's JSON
     const char *mark;  // a tensor that every file of this family has, and no other's
 
-    // Sides that the network can run.
-    int side_least, side_most, side_multiple; // px
+    // Sides that the network of these shapes can run.
+    struct sam_sides (*sides)(const struct sam_config *c);
 
     // ---- Reading the configuration; each writes stage_width and config->trunk only.
     int (*read_shapes)(struct sam_config *c, const struct sam_weights *w, struct sam_error *error);

@@ -1,6 +1,7 @@
 // Memory attention: the frame's tokens look at each other, then at what the object remembers.
 // One head as wide as the model.
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "family.h"
@@ -200,11 +201,12 @@ void sam_memory_attention_run(struct sam_queue *q, const struct sam_model *m,
                               struct sam_memory_attention_scratch *s, struct sam_tensor image,
                               struct sam_tensor values, struct sam_tensor keys,
                               struct sam_tensor num_keys, struct sam_tensor num_rotated,
-                              struct sam_tensor dst)
+                              struct sam_tensor dst, const struct sam_probe *probe)
 {
     const struct sam_memory_attention *a = &m->attention;
     const int N = a->rope.w, d = a->rope.c;
     const struct sam_tensor x = sam_reshape(dst, dst.n, 1, N, d), first = sam_slice(x, 0);
+    char name[40];
 
     // Until it meets the memory a frame is the same for every object: computed once.
     add(q, .dst = first, .a = sam_reshape(image, 1, 1, N, d), .b = a->position, .scale = 0.1f);
@@ -221,6 +223,8 @@ void sam_memory_attention_run(struct sam_queue *q, const struct sam_model *m,
             self_attention(q, a, l, s, x);
         cross_attention(q, a, l, s, x, values, keys, num_keys, num_rotated);
         sam_mlp_run(q, &l->mlp, EPS_TRANSFORMER, SAM_ACT_RELU, x, s->u, s->hidden);
+        snprintf(name, sizeof(name), "memory_attention.layer%d", i);
+        sam_probe_write(probe, q, name, x);
     }
     layernorm(q, .dst = x, .src = x, NORM(a->norm), .eps = EPS_TRANSFORMER);
 }

@@ -133,7 +133,8 @@ void sam_memory_encoder_run_signal(struct sam_queue *q, const struct sam_model *
     for (int i = 0; i < m->config.fuser_layers; i++) {
         const struct sam_fuser_layer *f = &e->fuser[i];
         depthwise(q, .dst = sam_reshape(u, B, h, h, d), .src = sam_reshape(x, B, h, h, d),
-                  .weight = f->depthwise, .bias = f->depthwise_bias, .kernel = 7);
+                  .weight = f->depthwise, .bias = f->depthwise_bias, .kernel = 7,
+                  .stride = 1);
         layernorm(q, .dst = u, .src = u, NORM(f->norm), .eps = EPS_MAP);
         linear(q, .dst = hidden, .src = u, LINEAR(f->in), .act = SAM_ACT_GELU);
         linear(q, .dst = x, .src = hidden, LINEAR(f->out), .add = x);

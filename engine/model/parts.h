@@ -287,12 +287,13 @@ void sam_memory_attention_layout(struct sam_memory_attention_scratch *s, const s
 
 // values, keys (B, 1, M, m) as sam_gather_memory leaves them, M <= max_keys: every row costs, so
 // pass no more than the largest num_keys of this frame; num_keys, num_rotated I32
-// (1, 1, 1, B); image: F (1, h, h, d). dst (B, h, h, d) F32.
+// (1, 1, 1, B); image: F (1, h, h, d). dst (B, h, h, d) F32. The probe is told
+// memory_attention.layer0 and so on, (B, 1, N, d).
 void sam_memory_attention_run(struct sam_queue *q, const struct sam_model *m,
                               struct sam_memory_attention_scratch *s, struct sam_tensor image,
                               struct sam_tensor values, struct sam_tensor keys,
                               struct sam_tensor num_keys, struct sam_tensor num_rotated,
-                              struct sam_tensor dst);
+                              struct sam_tensor dst, const struct sam_probe *probe);
 
 struct sam_decoder_scratch {
     struct sam_tensor tokens, initial;           // (B, 1, T, d) F32; initial: their position, too

@@ -21,6 +21,9 @@
     op(depthwise,        cpu, cuda) \
     op(conv_transpose,   cpu, cuda) \
     op(maxpool,          cpu, cuda) \
+    op(mean_rows,        cpu, cuda) \
+    op(scale_channels,   cpu, cuda) \
+    op(windows,          cpu, cuda) \
     op(window_attention, cpu, cuda) \
     op(attention,        cpu, cuda) \
     op(rope,             cpu, cuda) \

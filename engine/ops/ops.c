@@ -201,10 +201,13 @@ void sam_op_conv(struct sam_queue *q, const struct sam_conv *p)
 void sam_op_depthwise(struct sam_queue *q, const struct sam_depthwise *p)
 {
     const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION),
-                                IN(weight, ARG_F32), IN(bias, ARG_F32), NUMBER(kernel), END };
+                                IN(weight, ARG_F32), IN(bias, ARG_F32), NUMBER(kernel),
+                                NUMBER(stride), END };
     begin();
     require(p->kernel > 0 && p->kernel % 2 == 1);
-    require(same_map(&p->dst, &p->src) && p->dst.c == p->src.c);
+    require(p->stride == 1 || p->stride == 2);
+    require(is_shape(&p->dst, p->src.n, 1 + (p->src.h - 1) / p->stride,
+                     1 + (p->src.w - 1) / p->stride, p->src.c));
     require(is_shape(&p->weight, 1, p->kernel, p->kernel, p->src.c));
     require(is_vector(&p->bias, p->src.c));
     q->ops->depthwise(q, p);
@@ -229,6 +232,36 @@ void sam_op_maxpool(struct sam_queue *q, const struct sam_maxpool *p)
     begin();
     require(is_shape(&p->dst, p->src.n, p->src.h / 2, p->src.w / 2, p->src.c));
     q->ops->maxpool(q, p);
+}
+
+void sam_op_mean_rows(struct sam_queue *q, const struct sam_mean_rows *p)
+{
+    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION), END };
+    begin();
+    require(is_shape(&p->dst, p->src.n, 1, 1, p->src.c));
+    q->ops->mean_rows(q, p);
+}
+
+void sam_op_scale_channels(struct sam_queue *q, const struct sam_scale_channels *p)
+{
+    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION | ARG_MAY_BE_OUT),
+                                IN(scale, ARG_F32), END };
+    begin();
+    require(like(&p->dst, &p->src));
+    require(is_shape(&p->scale, p->src.n, 1, 1, p->src.c));
+    q->ops->scale_channels(q, p);
+}
+
+void sam_op_windows(struct sam_queue *q, const struct sam_windows *p)
+{
+    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION), NUMBER(side),
+                                END };
+    begin();
+    require(p->side > 0 && p->src.h % p->side == 0 && p->src.w % p->side == 0);
+    require(p->dst.h == 1 && (size_t) p->dst.w == (size_t) p->side * p->side);
+    require(p->dst.c == p->src.c);
+    require(same_rows(&p->dst, &p->src));
+    q->ops->windows(q, p);
 }
 
 void sam_op_window_attention(struct sam_queue *q, const struct sam_window_attention *p)

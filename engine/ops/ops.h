@@ -90,11 +90,13 @@ struct sam_conv {
     enum sam_act act;
 };
 
-// Depthwise convolution, stride 1, same size, zero padding. weight: F32 (1, kernel, kernel, c).
+// Depthwise convolution with zero padding of kernel / 2. weight: F32 (1, kernel, kernel, c). dst
+// has the size of src; with stride 2 half of it, rounded up.
 struct sam_depthwise {
     struct sam_tensor dst, src;
     struct sam_tensor weight, bias;
     int kernel; // odd
+    int stride; // 1 or 2
 };
 
 // Transposed convolution, kernel 2, stride 2: no overlap, so a product and a shuffle.
@@ -111,6 +113,25 @@ struct sam_conv_transpose {
 // Largest of each 2 x 2 cell; an odd last row or column is dropped.
 struct sam_maxpool {
     struct sam_tensor dst, src;
+};
+
+// dst[n][c] = mean of src[n][y][x][c] over all positions. dst (n, 1, 1, c). Sums are F32, of
+// partial sums, so that the error hardly grows with the number of positions.
+struct sam_mean_rows {
+    struct sam_tensor dst, src;
+};
+
+// dst[n][y][x][c] = src[n][y][x][c] * scale[n][c]. scale F32 (n, 1, 1, c). dst may be src.
+struct sam_scale_channels {
+    struct sam_tensor dst, src, scale;
+};
+
+// A map cut into windows of side x side positions, the windows row-major, the positions of each
+// row-major: src (n, H, W, c), H and W multiples of side; dst (n * H / side * W / side, 1,
+// side * side, c).
+struct sam_windows {
+    struct sam_tensor dst, src;
+    int side;
 };
 
 // Hiera's attention on a map whose q, k, v stand side by side in the channels:

@@ -161,8 +161,7 @@ void sam_interact(struct sam_tracker *t, struct sam_tracked *o)
     }
     t->times.decode += sam_now() - began;
     began = sam_now();
-    sam_remember(t, 1);
-    sam_stages_remembered(t, SAM_TURN_PROMPT, &o, 1);
+    sam_remember(t, SAM_TURN_PROMPT, &(struct sam_batch) { &o, 1, 1, 0 });
     t->times.remember += sam_now() - began;
     o->started = true;
 }

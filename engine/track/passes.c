@@ -99,7 +99,8 @@ static struct sam_tensor keys_view(struct sam_tensor t, int n, int num_keys)
 }
 
 // F of the current frame with the memory of a batch: (rows, h, h, d) into dst.
-static void attend(struct sam_tracker *t, const struct sam_batch *b, struct sam_tensor dst)
+static void attend(struct sam_tracker *t, enum sam_turn turn, const struct sam_batch *b,
+                   struct sam_tensor dst)
 {
     struct sam_scratch *s = &t->mem.scratch;
     struct sam_state *state = &t->mem.state;
@@ -108,6 +109,8 @@ static void attend(struct sam_tracker *t, const struct sam_batch *b, struct sam_
     const struct sam_tensor pointer_time = sam_first(s->pointer_time, n);
     const struct sam_tensor values = keys_view(s->values, n, b->keys);
     const struct sam_tensor keys = keys_view(s->keys, n, b->keys);
+    const struct sam_stage_source source = { t, turn, b };
+    const struct sam_probe probe = sam_stages_probe(&source);
 
     sam_pointer_time_run(&t->queue, t->model, sam_first(s->sine, codes),
                          sam_reshape(pointer_time, codes, 1, 1, pointer_time.c));
@@ -121,7 +124,8 @@ static void attend(struct sam_tracker *t, const struct sam_batch *b, struct sam_
         .num_pointers = sam_index_first(&x->num_pointers, n) });
     sam_memory_attention_run(&t->queue, t->model, &s->attention, state->features.image, values,
                              keys, sam_index_first(&x->num_keys, n),
-                             sam_index_first(&x->num_rotated, n), dst);
+                             sam_index_first(&x->num_rotated, n), dst,
+                             t->stages ? &probe : NULL);
 }
 
 void sam_condition(struct sam_tracker *t, struct sam_tracked *o, struct sam_tensor dst)
@@ -131,7 +135,7 @@ void sam_condition(struct sam_tracker *t, struct sam_tracked *o, struct sam_tens
 
     b.keys = sam_batch_attend(t, &b);
     sam_batch_tell(t, &b);
-    attend(t, &b, dst);
+    attend(t, SAM_TURN_PROMPT, &b, dst);
     sam_stages_attended(t, SAM_TURN_PROMPT, &o, 1, keys_view(s->values, 1, b.keys),
                         keys_view(s->keys, 1, b.keys), dst);
 }
@@ -170,20 +174,25 @@ void sam_show(struct sam_tracker *t, int n)
                        &(struct sam_scatter) { .dst = to[i], .src = from[i], .slot = row });
 }
 
-void sam_remember(struct sam_tracker *t, int n)
+void sam_remember(struct sam_tracker *t, enum sam_turn turn, const struct sam_batch *b)
 {
+    const int n = b->rows;
     struct sam_scratch *s = &t->mem.scratch;
     struct sam_state *state = &t->mem.state;
     const struct sam_indices *x = &state->index;
     const struct sam_decoded out = decoded_first(&s->out, n);
     const struct sam_tensor memory = sam_first(s->memory, n);
     const int side = t->model->config.image_size / 4;
+    const struct sam_stage_source source = { t, turn, b };
+    const struct sam_probe probe = sam_stages_probe(&source);
 
     sam_memory_encoder_run(&t->queue, t->model, &s->memory_encoder, state->features.image,
                            sam_reshape(out.low_res, n, side, side, 1),
                            sam_index_first(&x->binary, n), memory);
+    sam_stages_remembered(t, turn, b->object, b->n);
     const struct sam_tensor stored = sam_first(s->stored, n);
-    sam_memory_compress(&t->queue, t->model, &s->compressor, memory, stored, NULL);
+    sam_memory_compress(&t->queue, t->model, &s->compressor, memory, stored,
+                        t->stages ? &probe : NULL);
     sam_op_scatter(&t->queue, &(struct sam_scatter) {
         .dst = state->maps, .src = stored, .slot = sam_index_first(&x->map_to, n),
         .absent = t->model->memory.no_obj_embed, .score = out.score });
@@ -193,7 +202,8 @@ void sam_remember(struct sam_tracker *t, int n)
 
 void sam_step_encode(struct sam_tracker *t, const struct sam_batch *none)
 {
-    const struct sam_probe probe = sam_stage_probe(t);
+    const struct sam_stage_source source = { t, SAM_TURN_FRAME, none };
+    const struct sam_probe probe = sam_stages_probe(&source);
     int64_t last = sam_now();
 
     sam_encoder_run(&t->queue, t->model, &t->mem.scratch.encoder, &t->mem.state.features,
@@ -207,7 +217,7 @@ void sam_step_track(struct sam_tracker *t, const struct sam_batch *b)
     const struct sam_tensor image = sam_first(s->image, b->rows);
     int64_t last = sam_now();
 
-    attend(t, b, image);
+    attend(t, SAM_TURN_TRACK, b, image);
     sam_stages_attended(t, SAM_TURN_TRACK, b->object, b->n, keys_view(s->values, b->n, b->keys),
                         keys_view(s->keys, b->n, b->keys), image);
     t->times.attend += sam_lap(&last);
@@ -221,8 +231,7 @@ void sam_step_track(struct sam_tracker *t, const struct sam_batch *b)
     sam_stages_decoded(t, SAM_TURN_TRACK, b->object, b->n);
     t->times.decode += sam_lap(&last);
 
-    sam_remember(t, b->rows);
-    sam_stages_remembered(t, SAM_TURN_TRACK, b->object, b->n);
+    sam_remember(t, SAM_TURN_TRACK, b);
     t->times.remember += sam_lap(&last);
 }
 

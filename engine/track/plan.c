@@ -139,8 +139,10 @@ static void lay_out_host(struct sam_host *x, const struct sam_config *c,
     const size_t n = (size_t) max_objects, side = (size_t) c->image_size;
     const size_t sines = (size_t) batch * (size_t) sam_bank_max_pointers(l) * (size_t) c->d_model;
     const size_t sparse = (size_t) SAM_MAX_SPARSE * (size_t) c->d_model;
+    const size_t map = (size_t) c->memory.map_tokens * (size_t) c->memory.width; // BF16, to be read
     size_t floats = side * side;
 
+    floats = map / 2 > floats ? map / 2 : floats;
     floats = sines > floats ? sines : floats;
     floats = sparse > floats ? sparse : floats;
     x->objects = sam_arena_bytes(a, n * sizeof(x->objects[0]));

@@ -149,19 +149,34 @@ void sam_stage_keep(struct sam_tracker *t, enum sam_turn turn, uint64_t id, cons
             e->data[layout == SAM_STAGE_NCHW ? k * rows + r : r * c + k] = sam_load(&x, r * c + k);
 }
 
-// ---- What the encoder tells: blocks with channels last, maps with channels first.
+// ---- What the parts tell: maps with channels first, but blocks of attention; rows of numbers as
+// they are, but those of memory attention.
+
+static enum sam_stage_layout layout_of(const char *name, const struct sam_tensor *x)
+{
+    if (!strncmp(name, "memory_attention.", 17))
+        return SAM_STAGE_TOKENS;
+    if (!strncmp(name, "block", 5) || !strcmp(name, "patch_embed") || x->h == 1)
+        return SAM_STAGE_AS_IS;
+    return SAM_STAGE_NCHW;
+}
 
 static void probe_write(void *priv, struct sam_queue *q, const char *name, struct sam_tensor x)
 {
-    const bool is_block = !strncmp(name, "block", 5) || !strcmp(name, "patch_embed");
+    const struct sam_stage_source *s = priv;
+    const enum sam_stage_layout layout = layout_of(name, &x);
 
-    sam_stage_keep(priv, SAM_TURN_FRAME, 0, name, x, 0,
-                   is_block ? SAM_STAGE_AS_IS : SAM_STAGE_NCHW);
+    if (s->turn == SAM_TURN_FRAME)
+        sam_stage_keep(s->tracker, s->turn, 0, name, x, 0, layout);
+    else
+        for (int i = 0; i < s->batch->n; i++)
+            sam_stage_keep(s->tracker, s->turn, s->batch->object[i]->id, name, x,
+                           x.n > 1 ? i : 0, layout);
 }
 
-struct sam_probe sam_stage_probe(struct sam_tracker *t)
+struct sam_probe sam_stages_probe(const struct sam_stage_source *source)
 {
-    return (struct sam_probe) { probe_write, t };
+    return (struct sam_probe) { probe_write, (void *) source };
 }
 
 // ---- The parts that run per object.

@@ -249,9 +249,9 @@ struct sam_tensor sam_index_first(const struct sam_index *i, int n);
 void sam_decode(struct sam_tracker *t, int n, struct sam_tensor sparse);
 // scratch.out of n objects to the rows in index.row.
 void sam_show(struct sam_tracker *t, int n);
-// scratch.out of n objects to their memory: slots in index.map_to and index.pointer_to,
+// scratch.out of a batch to their memory: slots in index.map_to and index.pointer_to,
 // from a prompt or not in index.binary.
-void sam_remember(struct sam_tracker *t, int n);
+void sam_remember(struct sam_tracker *t, enum sam_turn turn, const struct sam_batch *b);
 
 // ---- graphs.c
 
@@ -321,7 +321,15 @@ void sam_stage_keep(struct sam_tracker *t, enum sam_turn turn, uint64_t id, cons
                     struct sam_tensor x, int n, enum sam_stage_layout layout);
 void sam_stage_keep_host(struct sam_tracker *t, enum sam_turn turn, uint64_t id, const char *name,
                          const float *data, const int shape[4]);
-struct sam_probe sam_stage_probe(struct sam_tracker *t);
+
+// Whose stages a probe keeps: those of the objects of a batch, entry by entry, where one entry
+// stands for all; of the frame alone, where the turn says so. It lives as long as its probe.
+struct sam_stage_source {
+    struct sam_tracker *tracker;
+    enum sam_turn turn;
+    const struct sam_batch *batch;
+};
+struct sam_probe sam_stages_probe(const struct sam_stage_source *source);
 
 // The same for n objects at once, under the names of the parts.
 void sam_stages_attended(struct sam_tracker *t, enum sam_turn turn, struct sam_tracked *const *o,

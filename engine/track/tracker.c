@@ -379,9 +379,11 @@ static int read_result(struct sam_tracker *t, const struct sam_tracked *o, const
     if (!strcmp(name, "pointer") && slots.pointer >= 0)
         return copy_out(t, sam_slice(s->pointers, slots.pointer), false, dst, capacity,
                         (int[]) { 1, 1, 1, s->pointers.c }, shape, error);
+    const bool is_map = !t->model->compressor; // else rows
     if (!strcmp(name, "memory") && slots.map >= 0)
-        return copy_out(t, sam_slice(s->maps, slots.map), true, dst, capacity,
-                        (int[]) { 1, s->maps.c, h, h }, shape, error);
+        return copy_out(t, sam_slice(s->maps, slots.map), is_map, dst, capacity,
+                        is_map ? (int[]) { 1, s->maps.c, h, h }
+                               : (int[]) { 1, 1, s->maps.w, s->maps.c }, shape, error);
     return sam_stage_read(t, o->id, name, dst, capacity, shape, error);
 }
 

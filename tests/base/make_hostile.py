@@ -16,6 +16,7 @@ import tempfile
 import zipfile
 
 import containers as c
+import hostile_edgetam
 import small_model as m
 
 EINVAL, ENOMEM, EIO, EFORMAT, EDEVICE, EUNSUPPORTED = -1, -2, -3, -4, -5, -6
@@ -46,6 +47,9 @@ class Files:
 
     def hollow(self, name, data, words, status=EFORMAT):
         self.manifest.append(f'hollow\t{self.write(name, data)}\t{status}\t{words}')
+
+    def late(self, name, data, words, status=EFORMAT):
+        self.manifest.append(f'late\t{self.write(name, data)}\t{status}\t{words}')
 
     def finish(self):
         return self.write('manifest', ('\n'.join(self.manifest) + '\n').encode())
@@ -444,8 +448,6 @@ def model_files(f):
     f.good('base.safetensors', published((2, 3, 16, 3), 112, 14), 'sam2.1_hiera_base_plus', 1024)
     f.good('large.safetensors', published((2, 6, 36, 4), 144), 'sam2.1_hiera_large', 1024)
     f.bad('no-json.safetensors', c.safetensors(m.tensors()), 'JSON|image_size|missing|stages of 8, 16, 32, 64')
-    f.bad('edgetam.safetensors', c.safetensors(m.tensors() + [c.tensor('spatial_perceiver.latents', (4, 4))]),
-          'EdgeTAM', EUNSUPPORTED)
     f.bad('efficienttam.safetensors',
           c.safetensors([t if t[0] != 'image_encoder.trunk.pos_embed' else c.tensor(t[0], (1, 197, 8)) for t in m.tensors()]),
           'EfficientTAM', EUNSUPPORTED)
@@ -601,7 +603,7 @@ def golden_files(f):
 
 
 EVERYTHING = (good_files, foreign_files, safetensors_files, zip_files, pickle_files, model_files, shared_files, hollow_files,
-              config_files)
+              config_files, hostile_edgetam.files)
 
 
 def main():

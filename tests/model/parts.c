@@ -145,14 +145,16 @@ static void check_memory_attention(struct test *t)
     LAYOUT(t, sam_memory_attention_layout(&s, c, &t->queue, OBJECTS, keys, a));
 
     sam_memory_attention_run(&t->queue, t->model, &s, image, v, k,
-                             integers(t, counted, OBJECTS), integers(t, rotated, OBJECTS), all);
+                             integers(t, counted, OBJECTS), integers(t, rotated, OBJECTS), all,
+                             NULL);
     for (int n = 0; n < OBJECTS; n++) {
         char name[64];
         // Alone, with no more rows than it needs.
         struct sam_tensor own_v = sam_slice(v, n), own_k = sam_slice(k, n);
         own_v.w = own_k.w = counted[n];
         sam_memory_attention_run(&t->queue, t->model, &s, image, own_v, own_k,
-                                 integers(t, counted + n, 1), integers(t, rotated + n, 1), one);
+                                 integers(t, counted + n, 1), integers(t, rotated + n, 1), one,
+                                 NULL);
         finish(t);
         snprintf(name, sizeof(name), "memory attention: object %d", n);
         compare(t, name, sam_slice(all, n), one);
@@ -218,6 +220,30 @@ static void check_memory_encoder(struct test *t)
         finish(t);
         snprintf(name, sizeof(name), "memory encoder: object %d", n);
         compare(t, name, sam_slice(all, n), one);
+    }
+    give_back(t);
+}
+
+// What is stored of maps, where that is something else.
+static void check_compressor(struct test *t)
+{
+    const struct sam_config *c = &t->model->config;
+    const int tokens = c->memory.map_tokens, N = sam_grid(c) * sam_grid(c), m = c->mem_dim;
+    const struct sam_tensor maps = noise(t, OBJECTS, 1, N, m), own = noise(t, OBJECTS, 1, N, m);
+    const struct sam_tensor all = tensor(t, SAM_F32, OBJECTS, 1, tokens, m);
+    const struct sam_tensor one = tensor(t, SAM_F32, 1, 1, tokens, m);
+    struct sam_compressor_scratch s;
+    if (t->model->compressor) {
+        LAYOUT(t, sam_memory_compress_layout(&s, c, &t->queue, OBJECTS, a));
+        memcpy(own.data, maps.data, sam_tensor_bytes(&maps)); // a run spoils what it is given
+        sam_memory_compress(&t->queue, t->model, &s, maps, all, NULL);
+        for (int n = 0; n < OBJECTS; n++) {
+            char name[64];
+            sam_memory_compress(&t->queue, t->model, &s, sam_slice(own, n), one, NULL);
+            finish(t);
+            snprintf(name, sizeof(name), "compressor: object %d", n);
+            compare(t, name, sam_slice(all, n), one);
+        }
     }
     give_back(t);
 }
@@ -331,6 +357,7 @@ int main(int argc, char **argv)
     check_memory_attention(&t);
     check_decoder(&t);
     check_memory_encoder(&t);
+    check_compressor(&t);
     check_sharing(&t, argv[2]);
     check_threads(&t, argv[2]);
     check_default(&t, argv[2]);

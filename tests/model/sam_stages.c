@@ -1,185 +1,14 @@
 // sam-stages: every part of the network, fed with the inputs that a golden stored, against the
 // outputs it stored. The golden comes from the published code, in fp32.
 #include <getopt.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "golden.h"
-#include "model/sam2/hiera.h"
 #include "open.h"
 #include "ops/backends.h"
-
-enum { MAX_HELD = 512 };
-
-struct run {
-    struct golden golden;
-    struct sam_queue queue;
-    struct sam_model *model;
-    double tolerance;
-
-    char prefix[64]; // "obj1/frame001/track/" of the stages at hand
-    char chain[48];  // set while the encoder runs as a whole: what its stages are printed under
-    void *held[MAX_HELD];
-    int num_held;
-
-    int stages, failed;
-    double worst;
-    char worst_name[128];
-};
-
-static void die(const char *why)
-{
-    fprintf(stderr, "%s\n", why);
-    exit(1);
-}
-
-// ---- memory: everything taken for one group of stages is given back together
-
-static void *take(struct run *r, size_t bytes)
-{
-    void *p = sam_queue_alloc(&r->queue, bytes);
-    if (!p || r->num_held == MAX_HELD)
-        die("no memory");
-    return r->held[r->num_held++] = p;
-}
-
-static void give_back(struct run *r)
-{
-    struct sam_error error;
-    if (sam_queue_finish(&r->queue, &error))
-        die(error.text);
-    while (r->num_held > 0)
-        sam_queue_free(&r->queue, r->held[--r->num_held]);
-}
-
-static struct sam_tensor tensor(struct run *r, enum sam_type type, int n, int h, int w, int c)
-{
-    struct sam_tensor t = { NULL, type, n, h, w, c };
-    t.data = take(r, sam_tensor_bytes(&t));
-    return t;
-}
-
-static struct sam_tensor integer(struct run *r, int32_t v)
-{
-    const struct sam_tensor t = tensor(r, SAM_I32, 1, 1, 1, 1);
-    sam_queue_upload(&r->queue, t.data, &v, sizeof(v));
-    return t;
-}
-
-static struct sam_tensor upload(struct run *r, const float *v, int n, int h, int w, int c)
-{
-    const struct sam_tensor t = tensor(r, SAM_F32, n, h, w, c);
-    sam_queue_upload(&r->queue, t.data, v, sam_tensor_bytes(&t));
-    return t;
-}
-
-// Room as LAYOUT hands it out: measured, then had.
-#define LAYOUT(r, call)                                    \
-    do {                                                   \
-        struct sam_arena arena = { 0 }, *a = &arena;       \
-        call;                                              \
-        const size_t bytes = arena.peak;                   \
-        arena = (struct sam_arena) { .base = take(r, bytes) }; \
-        call;                                              \
-    } while (0)
-
-// ---- stages
-
-static const char *stage_name(const struct run *r, const char *name)
-{
-    static char full[128];
-    snprintf(full, sizeof(full), "%s%s", r->prefix, name);
-    return full;
-}
-
-static bool has(const struct run *r, const char *name)
-{
-    return golden_has(&r->golden, stage_name(r, name));
-}
-
-static struct sam_tensor stored(struct run *r, const char *name, enum golden_layout layout, int n,
-                                int h, int w, int c)
-{
-    size_t count;
-    float *v = golden_read(&r->golden, stage_name(r, name), layout, &count);
-    if (!v || count != (size_t) n * h * w * c) {
-        fprintf(stderr, "%s: stage %s: wanted %d x %d x %d x %d numbers\n", r->golden.path,
-                stage_name(r, name), n, h, w, c);
-        exit(1);
-    }
-    const struct sam_tensor t = upload(r, v, n, h, w, c);
-    free(v);
-    return t;
-}
-
-static float *download(struct run *r, struct sam_tensor t)
-{
-    struct sam_tensor host = t;
-    struct sam_error error;
-    const size_t count = sam_count(&t);
-    float *v = malloc(count * sizeof(float));
-    host.data = malloc(sam_tensor_bytes(&t));
-    sam_queue_download(&r->queue, host.data, t.data, sam_tensor_bytes(&t));
-    if (sam_queue_finish(&r->queue, &error))
-        die(error.text);
-    for (size_t i = 0; i < count; i++)
-        v[i] = sam_load(&host, i);
-    free(host.data);
-    return v;
-}
-
-static void report(struct run *r, const char *name, const float *got, const float *want,
-                   size_t count)
-{
-    // The object score is one logit that may fall anywhere near zero, where relative says nothing.
-    const bool lone = count == 1;
-    double diff = 0, norm = 0, largest = 0;
-    for (size_t i = 0; i < count; i++) {
-        const double d = fabs((double) got[i] - want[i]);
-        diff += d * d;
-        norm += (double) want[i] * want[i];
-        largest = d > largest || isnan(d) ? d : largest;
-    }
-    if (lone && norm < 1)
-        norm = 1;
-    const double relative = diff == 0 ? 0 : sqrt(diff / norm);
-    const bool failed = !(relative <= r->tolerance);
-    printf("%-46s %.2e %.2e%s\n", name, relative, largest, failed ? "  FAILED" : "");
-    r->stages++;
-    r->failed += failed;
-    if (!(relative <= r->worst)) {
-        r->worst = relative;
-        snprintf(r->worst_name, sizeof(r->worst_name), "%s", name);
-    }
-}
-
-static void compare_as(struct run *r, const char *printed, const char *name,
-                       enum golden_layout layout, struct sam_tensor t)
-{
-    size_t count;
-    float *want = golden_read(&r->golden, name, layout, &count);
-    if (!want)
-        return;
-    if (count != sam_count(&t)) {
-        fprintf(stderr, "%s: %s holds %zu numbers, ours %zu\n", r->golden.path, name, count,
-                sam_count(&t));
-        exit(1);
-    }
-    float *got = download(r, t);
-    report(r, printed, got, want, count);
-    free(got);
-    free(want);
-}
-
-static void compare(struct run *r, const char *name, enum golden_layout layout,
-                    struct sam_tensor t)
-{
-    char full[128];
-    snprintf(full, sizeof(full), "%s", stage_name(r, name));
-    compare_as(r, full, full, layout, t);
-}
+#include "stages.h"
 
 // ---- the image encoder
 
@@ -192,41 +21,6 @@ static struct sam_features features(struct run *r)
         .s0 = tensor(r, SAM_F32, 1, 4 * h, 4 * h, c->high_res_s0),
         .s1 = tensor(r, SAM_F32, 1, 2 * h, 2 * h, c->high_res_s1),
     };
-}
-
-static enum golden_layout layout_of(const char *name)
-{
-    return strncmp(name, "block", 5) && strncmp(name, "patch", 5) ? GOLDEN_NCHW : GOLDEN_AS_IS;
-}
-
-static void chained_stage(void *priv, struct sam_queue *q, const char *name, struct sam_tensor t)
-{
-    struct run *r = priv;
-    char printed[128], full[128];
-    snprintf(printed, sizeof(printed), "%s%s", r->chain, name);
-    snprintf(full, sizeof(full), "%s", stage_name(r, name));
-    if (strcmp(name, "image"))
-        compare_as(r, printed, full, layout_of(name), t);
-}
-
-static void run_block(struct run *r, struct sam_encoder_scratch *s, int i)
-{
-    const struct sam_hiera *hiera = r->model->trunk;
-    const struct sam_hiera_block *b = &hiera->block[i];
-    char name[16], before[16] = "patch_embed";
-    if (i)
-        snprintf(before, sizeof(before), "block%02d", i - 1);
-    const int side = golden_extent(&r->golden, stage_name(r, before), 1);
-    const struct sam_tensor x = stored(r, before, GOLDEN_AS_IS, 1, side, side, b->dim);
-    const int out = b->pool ? side / 2 : side;
-    const struct sam_tensor y = tensor(r, SAM_F32, 1, out, out, b->dim_out);
-
-    if (i == 0)
-        sam_op_add(&r->queue, &(struct sam_add) { .dst = x, .a = x, .b = hiera->position,
-                                                  .scale = 1 });
-    sam_hiera_block_run(&r->queue, b, s, x, y);
-    snprintf(name, sizeof(name), "block%02d", i);
-    compare(r, name, GOLDEN_AS_IS, y);
 }
 
 static void run_neck(struct run *r, struct sam_encoder_scratch *s)
@@ -272,15 +66,13 @@ static void run_encoder(struct run *r, int frame)
     struct sam_encoder_scratch s;
     LAYOUT(r, sam_encoder_layout(&s, c, &r->queue, a));
 
-    if (has(r, "block00"))
-        for (int i = 0; i < sam_hiera_sizes(c)->num_blocks; i++)
-            run_block(r, &s, i);
+    r->family->run_trunk(r, &s);
     if (has(r, "trunk0"))
         run_neck(r, &s);
 
     // The same as one chain, where each stage inherits the errors of those before.
     const struct sam_features f = features(r);
-    const struct sam_probe probe = { chained_stage, r };
+    const struct sam_probe probe = { write_stage, r };
     snprintf(r->chain, sizeof(r->chain), "%.13s/chain/", r->prefix);
     if (has(r, "image")) {
         const struct sam_tensor image =
@@ -290,6 +82,7 @@ static void run_encoder(struct run *r, int frame)
     } else if (!encode_clip(r, &s, frame, &f, &probe)) {
         die("the golden holds neither its image nor a clip beside it");
     }
+    r->chain[0] = 0;
 }
 
 // ---- memory attention
@@ -315,8 +108,9 @@ static void run_memory_attention(struct run *r)
 
     sam_op_copy(&r->queue, &(struct sam_copy) { .dst = v, .src = memory });
     sam_op_add(&r->queue, &(struct sam_add) { .dst = k, .a = memory, .b = place, .scale = 1 });
+    const struct sam_probe probe = { write_stage, r };
     sam_memory_attention_run(&r->queue, r->model, &s, image, v, k, integer(r, keys),
-                             integer(r, keys - pointers), dst);
+                             integer(r, keys - pointers), dst, &probe);
     compare(r, "memory_attention.out", GOLDEN_AS_IS, dst);
 }
 
@@ -454,6 +248,8 @@ static void run_memory_encoder(struct run *r, bool prompted)
     sam_op_copy(&r->queue, &(struct sam_copy) { .dst = s.high_res, .src = mask });
     sam_memory_encoder_run_signal(&r->queue, r->model, &s, pix, dst);
     compare(r, "memory_encoder.out", GOLDEN_NCHW, dst);
+    if (r->family->run_stored)
+        r->family->run_stored(r);
 }
 
 // ---- all of it
@@ -465,7 +261,7 @@ static void run_group(struct run *r, const char *prefix)
     snprintf(r->prefix, sizeof(r->prefix), "%s", prefix);
     sscanf(prefix, "obj%d/frame%d/%15[a-z]", &object, &frame, kind);
     const bool prompted = strcmp(kind, "prompt") == 0;
-    if (has(r, "patch_embed"))
+    if (has(r, "patch_embed") || has(r, "trunk0"))
         run_encoder(r, frame);
     give_back(r);
     if (has(r, "memory_attention.curr"))
@@ -498,16 +294,26 @@ static void run_all(struct run *r)
     }
 }
 
+static const struct stages_family *find_family(const struct sam_config *c)
+{
+    static const struct stages_family *const families[] = { &stages_hiera, &stages_repvit };
+    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
+        if (!strcmp(families[i]->trunk, c->family->trunk))
+            return families[i];
+    die("no stages are known of this family");
+    return NULL;
+}
+
 static const char usage[] =
     "usage: sam-stages --model FILE --golden FILE.safetensors [--backend ref|cpu|cuda]\n"
-    "                  [--precision fp32|bf16] [--threads N] [--tolerance X]\n"
+    "                  [--precision fp32|bf16] [--threads N] [--tolerance X] [--input-size PX]\n"
     "One line per stage: name, relative error in norm, largest absolute error.\n";
 
 struct options {
     const char *model, *golden;
     enum sam_backend backend;
     enum sam_precision precision;
-    int threads;
+    int threads, input_size;
     double tolerance;
 };
 
@@ -527,13 +333,15 @@ static bool parse(struct options *o, int argc, char **argv)
 {
     static const struct option names[] = {
         { "model", 1, 0, 'm' }, { "golden", 1, 0, 'g' }, { "backend", 1, 0, 'b' },
-        { "precision", 1, 0, 'p' }, { "threads", 1, 0, 't' }, { "tolerance", 1, 0, 'e' }, { 0 },
+        { "precision", 1, 0, 'p' }, { "threads", 1, 0, 't' }, { "tolerance", 1, 0, 'e' },
+        { "input-size", 1, 0, 's' }, { 0 },
     };
     for (int i, c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
         switch (c) {
         case 'm': o->model = optarg; break;
         case 'g': o->golden = optarg; break;
         case 't': o->threads = atoi(optarg); break;
+        case 's': o->input_size = atoi(optarg); break;
         case 'e': o->tolerance = atof(optarg); break;
         case 'b':
             if ((i = find_word(backends, optarg)) < 0)
@@ -562,8 +370,9 @@ int main(int argc, char **argv)
     struct sam_error error;
     if (sam_queue_open(&r.queue, o.backend, -1, o.precision, o.threads, NULL, &error) ||
         sam_weights_open(&r.golden.file, o.golden, NULL, &error) ||
-        open_model(&r.model, o.model, &r.queue, &error))
+        open_model_at(&r.model, o.model, o.input_size, &r.queue, &error))
         die(error.text);
+    r.family = find_family(&r.model->config);
 
     // fp32: sums in another order than PyTorch's, over up to 4608 terms; the fast backend also
     // evaluates exp and erf by polynomials. bf16: 8 bits in every factor.

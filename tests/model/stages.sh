@@ -15,24 +15,35 @@ output=$(mktemp)
 trap 'rm -f "$output"' EXIT
 count=0
 failed=0
-check() { # MODEL GOLDEN
+check() { # MODEL GOLDEN [OPTION...]
     [ -f "$1" ] && [ -f "$2" ] || return
-    "$stages" --model "$1" --golden "$2" --backend "$backend" --precision "$precision" \
-        > "$output" 2>&1
+    model=$1 golden=$2
+    shift 2
+    "$stages" --model "$model" --golden "$golden" --backend "$backend" --precision "$precision" \
+        "$@" > "$output" 2>&1
     status=$?
     [ $status -eq 77 ] && return # a golden of a whole run, without stages
     count=$((count + 1))
     [ $status -eq 0 ] || { failed=$((failed + 1)); cat "$output"; }
-    echo "$1, $(basename "$2"): $(tail -n 1 "$output")"
+    echo "$model, $(basename "$golden"): $(tail -n 1 "$output")"
 }
 
 [ $# -gt 0 ] || set -- $(ls "$folder")
+# What stands in a golden's script; another golden's model is run at the side told there.
+told() { # DIR KEY
+    sed -n "s/^ *\"$2\": \"\{0,1\}\([^\",]*\).*/\1/p" "$1scenarios.json" 2>/dev/null | head -n 1
+}
+
 for name in "$@"; do
     dir=$folder/$name/
-    for model in "$dir"model.safetensors "$dir"model.pt; do
+    other=$(told "$dir" model)
+    [ -z "$other" ] || for run in click refine; do
+        check "$dir$other" "$dir$run.safetensors" --input-size "$(told "$dir" image_size)"
+    done
+    for file in "$dir"model.safetensors "$dir"model.pt; do
         case $dir in
-        *-hf/) check "$model" "${dir%-hf/}/click.safetensors" ;; # the same weights, other names
-        *) for run in click refine; do check "$model" "$dir$run.safetensors"; done ;;
+        *-hf/) check "$file" "${dir%-hf/}/click.safetensors" ;; # the same weights, other names
+        *) for run in click refine; do check "$file" "$dir$run.safetensors"; done ;;
         esac
     done
 done

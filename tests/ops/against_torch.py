@@ -126,7 +126,7 @@ def convolutions(c):
         weight = c.randn(channels, 1, kernel, kernel) / kernel
         dst = F.conv2d(nchw(src), weight, b, padding=kernel // 2, groups=channels)
         c.add('depthwise', src=src, weight=nhwc(weight.permute(1, 0, 2, 3)), bias=vector(b),
-              kernel=kernel, dst=nhwc(dst))
+              kernel=kernel, stride=1, dst=nhwc(dst))
     for act, adding in ((GELU, True), (NONE, False)):
         src, b = c.randn(2, 3, c.size(4, 30), 16), c.randn(6)
         weight = c.randn(16, 6, 2, 2) / 4
@@ -427,11 +427,37 @@ def rope_attention(c):
               num_keys=count, num_rotated=rotated, scale=scale, dst=dst[:, None])
 
 
+def strided(c):
+    """In f64."""
+    for kernel, h, w in ((3, 6, 8), (3, 5, 7), (1, 4, 3), (5, 1, 6)):
+        src, b = c.randn(2, h, w * c.size(1, 9), 5), c.randn(5)
+        weight = c.randn(5, 1, kernel, kernel) / kernel
+        dst = F.conv2d(nchw(src).double(), weight.double(), b.double(), 2, kernel // 2, groups=5)
+        c.add('depthwise', src=src, weight=nhwc(weight.permute(1, 0, 2, 3)), bias=vector(b),
+              kernel=kernel, stride=2, dst=nhwc(dst))
+
+
+def squeeze_excite(c):
+    """Means and products in f64."""
+    for n, h, w, channels in ((2, 3, 5, 6), (1, 4, 1, 9), (1, 17, 13, 4)):
+        src, scale = c.randn(n, h, w * c.size(1, 9), channels) + 0.5, c.rand(n, 1, 1, channels)
+        c.add('mean_rows', src=src, dst=src.double().mean((1, 2), keepdim=True))
+        c.add('scale_channels', src=src, scale=scale, dst=src.double() * scale.double())
+
+
+def windows(c):
+    for n, rows, columns, side in ((1, 2, 3, 2), (2, 1, 2, 3), (2, 2, 2, 1)):
+        rows *= c.size(1, 5)
+        src = c.randn(n, rows * side, columns * side, 3)
+        dst = src.view(n, rows, side, columns, side, 3).permute(0, 1, 3, 2, 4, 5)
+        c.add('windows', src=src, side=side, dst=dst.reshape(-1, 1, side * side, 3))
+
+
 def make(seed, big):
     c = Cases(seed, big)
     for part in (copies, norms, products, convolutions, window_attention, attention, rope, images,
                  masks_and_memory, frames, draw_masks, fill_holes, wide_frames, topk,
-                 feed_forward, rope_attention):
+                 feed_forward, rope_attention, strided, squeeze_excite, windows):
         part(c)
     return c.tensors
 

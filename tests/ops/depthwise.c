@@ -2,26 +2,27 @@
 #include "test.h"
 
 static void run(struct check *t, const struct check_types *type, int n, int h, int w, int c,
-                int kernel)
+                int kernel, int stride)
 {
+    const int dst_h = (h + stride - 1) / stride, dst_w = (w + stride - 1) / stride;
     struct check_buf *src = check_in(t, type->in, n, h, w, c);
     struct check_buf *weight = check_uniform(t, -0.3f, 0.3f, SAM_F32, 1, kernel, kernel, c);
     struct check_buf *bias = check_in(t, SAM_F32, 1, 1, 1, c);
-    struct check_buf *dst = check_out(t, type->out, n, h, w, c);
+    struct check_buf *dst = check_out(t, type->out, n, dst_h, dst_w, c);
     struct sam_depthwise p[2];
     check_each_side(t, s) {
         p[s] = (struct sam_depthwise) { dst->on[s], src->on[s], weight->on[s], bias->on[s],
-                                        kernel };
+                                        kernel, stride };
         sam_op_depthwise(&t->queue[s], &p[s]);
     }
-    check_flops(t, 2.0 * n * h * w * c * kernel * kernel)
+    check_flops(t, 2.0 * n * dst_h * dst_w * c * kernel * kernel)
         sam_op_depthwise(&t->queue[CHECK_NEW], &p[CHECK_NEW]);
     struct sam_tensor sum = { 0 };
     if (!t->bench) {
-        sum = check_temp(t, n, h, w, c);
+        sum = check_temp(t, n, dst_h, dst_w, c);
         sam_op_depthwise(&t->queue[CHECK_REF],
                          &(struct sam_depthwise) { sum, check_abs(t, src), check_abs(t, weight),
-                                                   check_abs(t, bias), kernel });
+                                                   check_abs(t, bias), kernel, stride });
     }
     check_bound(t, dst, &sum, product_factor(t), 1e-7f, type->rel);
     check_done(t);
@@ -39,13 +40,22 @@ static void check_depthwise(struct check *t)
                 if (check_case(t, "depthwise_%s_%dx%dx%dx%d_k%d", check_types[k].name, sides[i][0],
                                sides[i][1], sides[i][2], channels[j], kernel))
                     run(t, &check_types[k], sides[i][0], sides[i][1], sides[i][2], channels[j],
-                        kernel);
+                        kernel, 1);
                 if (check_case(t, "depthwise_%s_%dx%dx%dx%d_k7", check_types[k].name, sides[i][0],
                                sides[i][1], sides[i][2], channels[j]))
-                    run(t, &check_types[k], sides[i][0], sides[i][1], sides[i][2], channels[j], 7);
+                    run(t, &check_types[k], sides[i][0], sides[i][1], sides[i][2], channels[j], 7,
+                        1);
+                if (check_case(t, "depthwise_%s_%dx%dx%dx%d_k%d_s2", check_types[k].name,
+                               sides[i][0], sides[i][1], sides[i][2], channels[j], kernel))
+                    run(t, &check_types[k], sides[i][0], sides[i][1], sides[i][2], channels[j],
+                        kernel, 2);
             }
     if (check_speed(t, "depthwise_f32_64x64x256_k7"))
-        run(t, &check_types[0], 1, 64, 64, 256, 7);
+        run(t, &check_types[0], 1, 64, 64, 256, 7, 1);
+    if (check_speed(t, "depthwise_f32_256x256x48_k3"))
+        run(t, &check_types[0], 1, 256, 256, 48, 3, 1);
+    if (check_speed(t, "depthwise_f32_256x256x48_k3_s2"))
+        run(t, &check_types[0], 1, 256, 256, 48, 3, 2);
 }
 
 // ---- the front
@@ -53,16 +63,22 @@ static void check_depthwise(struct check *t)
 static struct sam_depthwise valid_depthwise(void)
 {
     return (struct sam_depthwise) { f32(0, 2, 3, 4, 5), f32(1, 2, 3, 4, 5), f32(2, 1, 3, 3, 5),
-                                    f32(3, 1, 1, 1, 5), 3 };
+                                    f32(3, 1, 1, 1, 5), 3, 1 };
 }
 
 static void fronts_depthwise(void)
 {
     TAKES(depthwise, (void) p);
+    TAKES(depthwise, p->stride = 2; p->dst.h = p->dst.w = 2);
+    TAKES(depthwise, p->stride = 2; p->src.w = 7; p->dst.h = 2);
     REFUSES(depthwise, p->kernel = 2; p->weight.h = p->weight.w = 2, "kernel");
     REFUSES(depthwise, p->weight.c = 4, "weight");
     REFUSES(depthwise, p->weight.type = SAM_BF16, "weight of type f32");
-    REFUSES(depthwise, p->dst.h = 4; p->dst.w = 3, "same_map");
+    REFUSES(depthwise, p->dst.h = 4; p->dst.w = 3, "dst");
+    REFUSES(depthwise, p->stride = 2, "dst");
+    REFUSES(depthwise, p->stride = 2; p->dst.h = 1; p->dst.w = 2, "dst");
+    REFUSES(depthwise, p->stride = 0, "stride");
+    REFUSES(depthwise, p->stride = 3; p->dst.h = 1; p->dst.w = 2, "stride");
     REFUSES(depthwise, p->bias.c = 1, "bias");
     REFUSES(depthwise, p->dst.data = p->src.data, "apart in memory");
 }
@@ -73,7 +89,7 @@ static void vectors_depthwise(struct vectors *v)
 {
     sam_op_depthwise(&v->queue, &(struct sam_depthwise) {
         vec_out(v, "dst"), vec_in(v, "src"), vec_in(v, "weight"), vec_in(v, "bias"),
-        vec_int(v, "kernel") });
+        vec_int(v, "kernel"), vec_int(v, "stride") });
 }
 
 // ---- faults
@@ -93,6 +109,19 @@ static void depthwise_flips(struct sam_queue *q, const struct sam_depthwise *p)
     sam_depthwise_ref(q, &m);
 }
 
+// Begins half a step late, as a padding on the left and on top alone would.
+static void depthwise_steps_late(struct sam_queue *q, const struct sam_depthwise *p)
+{
+    struct sam_depthwise m = *p;
+    const size_t late = (size_t) m.src.w * m.src.c;
+    if (p->stride == 2 && p->src.h > 1) {
+        m.src = shifted(m.src, late);
+        m.src.h -= 1;
+        m.dst.h = (m.src.h + 1) / 2;
+    }
+    sam_depthwise_ref(q, &m);
+}
+
 // The border repeated instead of zeros: seen by comparing only the first row.
 static void depthwise_ignores_the_first_row(struct sam_queue *q, const struct sam_depthwise *p)
 {
@@ -101,7 +130,7 @@ static void depthwise_ignores_the_first_row(struct sam_queue *q, const struct sa
         m.src = sam_slice(p->src, n);
         m.dst = sam_slice(p->dst, n);
         sam_depthwise_ref(q, &m);
-        if (m.dst.h > 1) {
+        if (m.dst.h > 1 && p->stride == 1) {
             m.src = shifted(m.src, (size_t) m.src.w * m.src.c);
             m.dst = shifted(m.dst, (size_t) m.dst.w * m.dst.c);
             m.src.h = m.dst.h = m.dst.h - 1; // the second row on, as if the first were zeros
@@ -115,8 +144,10 @@ static const struct mutant mutants[] = {
     MUTANT(depthwise, forgets_the_bias),
     MUTANT(depthwise, flips),
     MUTANT(depthwise, ignores_the_first_row),
+    MUTANT(depthwise, steps_late),
 };
 
-CUDA_FAULT("pool.cu", "min(kernel, «w + pad - x => w + pad - x + 1»); kx++")
+CUDA_FAULT("pool.cu", "left = «x * stride => x» - kernel / 2")
+CUDA_FAULT("pool.cu", "min(kernel, «src_w - left => src_w - left + 1»); kx++")
 
 TEST(depthwise, .vectors = vectors_depthwise, .abs = 5e-6f, .rel = 1e-6f);

@@ -280,11 +280,16 @@ static int check(const struct sam_config *c, const char *file, struct sam_error 
     return SAM_OK;
 }
 
+static struct sam_sides sides(const struct sam_config *c)
+{
+    return (struct sam_sides) { 64, 2048, 32 };
+}
+
 const struct sam_family sam_family_sam2 = {
     .title = "SAM 2",
     .trunk = "hiera",
     .mark = TRUNK "pos_embed_window",
-    .side_least = 64, .side_most = 2048, .side_multiple = 32,
+    .sides = sides,
     .read_shapes = read_shapes,
     .read_own = read_own,
     .read_transformers = read_transformers,

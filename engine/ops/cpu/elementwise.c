@@ -101,6 +101,29 @@ void sam_add_cpu(struct sam_queue *q, const struct sam_add *p)
     run(q, p, sam_count(&p->dst), 1, add_task);
 }
 
+// The product is a depthwise convolution of one tap, whose weight changes with n.
+static void scale_channels_task(void *priv, int i, int thread)
+{
+    const struct job *job = priv;
+    const struct sam_scale_channels *p = job->p;
+    const size_t rows = (size_t) p->src.h * p->src.w, c = p->src.c, end = end_row(job, i);
+    for (size_t at = first_row(job, i); at < end;) {
+        const size_t n = at / rows, rest = (n + 1) * rows - at;
+        const int count = (int) (rest < end - at ? rest : end - at);
+        const struct sam_span src = sam_span_at(&p->src, at * c);
+        job->cpu->rows->depthwise(&(struct sam_depthwise_row) {
+            .dst = sam_span_at(&p->dst, at * c), .src = &src,
+            .weight = (const float *) p->scale.data + n * c, .kernel = 1, .stride = 1,
+            .dst_width = count, .src_width = count, .c = p->src.c });
+        at += count;
+    }
+}
+
+void sam_scale_channels_cpu(struct sam_queue *q, const struct sam_scale_channels *p)
+{
+    run(q, p, sam_rows(&p->src), p->src.c, scale_channels_task);
+}
+
 // ---- layernorm, rope
 
 static void layernorm_task(void *priv, int i, int thread)
@@ -182,22 +205,42 @@ void sam_upsample_add_cpu(struct sam_queue *q, const struct sam_upsample_add *p)
     run(q, p, (size_t) p->dst.n * p->dst.h, (size_t) p->dst.w * p->dst.c, upsample_add_task);
 }
 
+static void windows_task(void *priv, int i, int thread)
+{
+    const struct job *job = priv;
+    const struct sam_windows *p = job->p;
+    const size_t side = p->side, columns = p->src.w / side, count = side * p->src.c;
+    for (size_t row = first_row(job, i); row < end_row(job, i); row++)
+        for (size_t column = 0; column < columns; column++) {
+            const size_t window = row / side * columns + column;
+            job->cpu->rows->convert(sam_span_at(&p->dst, (window * side + row % side) * count),
+                                    sam_span_at(&p->src, (row * columns + column) * count), count);
+        }
+}
+
+void sam_windows_cpu(struct sam_queue *q, const struct sam_windows *p)
+{
+    run(q, p, (size_t) p->src.n * p->src.h, (size_t) p->src.w * p->src.c, windows_task);
+}
+
 enum { MAX_KERNEL = 31 };
 
 static void depthwise_task(void *priv, int i, int thread)
 {
     const struct job *job = priv;
     const struct sam_depthwise *p = job->p;
-    const int pad = p->kernel / 2, h = p->dst.h;
     for (size_t row = first_row(job, i); row < end_row(job, i); row++) {
-        const int y = (int) (row % h);
+        const struct sam_tensor src = sam_slice(p->src, (int) (row / p->dst.h));
+        const int top = (int) (row % p->dst.h) * p->stride - p->kernel / 2;
         struct sam_span rows[MAX_KERNEL];
         for (int ky = 0; ky < p->kernel; ky++)
-            rows[ky] = y + ky < pad || y + ky - pad >= h
-                           ? (struct sam_span) { NULL, p->src.type }
-                           : sam_span_at(&p->src, map_row(&p->src, row + ky - pad));
-        job->cpu->rows->depthwise(sam_span_at(&p->dst, map_row(&p->dst, row)), rows,
-                                  p->weight.data, p->bias.data, p->kernel, p->dst.w, p->dst.c);
+            rows[ky] = top + ky < 0 || top + ky >= src.h
+                           ? (struct sam_span) { NULL, src.type }
+                           : sam_span_at(&src, map_row(&src, top + ky));
+        job->cpu->rows->depthwise(&(struct sam_depthwise_row) {
+            .dst = sam_span_at(&p->dst, map_row(&p->dst, row)), .src = rows,
+            .weight = p->weight.data, .bias = p->bias.data, .kernel = p->kernel,
+            .stride = p->stride, .dst_width = p->dst.w, .src_width = p->src.w, .c = p->src.c });
     }
 }
 

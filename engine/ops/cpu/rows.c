@@ -195,43 +195,53 @@ static void signal(float *dst, const float *src, bool binary, float scale, float
     }
 }
 
-// `columns` outputs side by side, from x on, of which each has all taps in [first, last).
-SAM_INLINE void depthwise_at(struct sam_span dst, const struct sam_span *rows, const float *weight,
-                             const float *bias, int kernel, int c, int x, int columns, int first,
-                             int last)
+// Channels i ... of `columns` outputs side by side, from x on, of which each has all taps in
+// [first, last). The first tap of output x lies on `column` of the source, which may be outside.
+SAM_INLINE void depthwise_at(struct sam_depthwise_row r, enum sam_type type, int x, int columns,
+                             int column, int first, int last, size_t i, int left)
 {
-    const int pad = kernel / 2;
-    each_vector(i, (size_t) c) {
-        const vf start = bias ? vf_get(bias, SAM_F32, i, left) : (vf) { 0 };
-        vf sum[DEPTHWISE_COLUMNS];
-        for (int j = 0; j < columns; j++)
-            sum[j] = start;
-        for (int ky = 0; ky < kernel; ky++)
-            for (int kx = first; rows[ky].data && kx < last; kx++) {
-                const vf w = vf_get(weight, SAM_F32, (size_t) (ky * kernel + kx) * c + i, left);
-                for (int j = 0; j < columns; j++)
-                    sum[j] += vf_get(rows[ky].data, rows[ky].type,
-                                     (size_t) (x + j + kx - pad) * c + i, left) * w;
-            }
-        for (int j = 0; j < columns; j++)
-            vf_put(dst.data, dst.type, (size_t) (x + j) * c + i, sum[j], left);
-    }
+    const vf start = r.bias ? vf_get(r.bias, SAM_F32, i, left) : (vf) { 0 };
+    vf sum[DEPTHWISE_COLUMNS];
+    for (int j = 0; j < columns; j++)
+        sum[j] = start;
+    for (int ky = 0; ky < r.kernel; ky++)
+        for (int kx = first; r.src[ky].data && kx < last; kx++) {
+            const vf w = vf_get(r.weight, SAM_F32, (size_t) (ky * r.kernel + kx) * r.c + i, left);
+            for (int j = 0; j < columns; j++)
+                sum[j] += vf_get(r.src[ky].data, type,
+                                 (size_t) (column + j * r.stride + kx) * r.c + i, left) * w;
+        }
+    for (int j = 0; j < columns; j++)
+        vf_put(r.dst.data, r.dst.type, (size_t) (x + j) * r.c + i, sum[j], left);
 }
 
-static void depthwise(struct sam_span dst, const struct sam_span *rows, const float *weight,
-                      const float *bias, int kernel, int width, int c)
+SAM_INLINE void depthwise_as(struct sam_depthwise_row r, enum sam_type type)
 {
-    const int pad = kernel / 2, some = DEPTHWISE_COLUMNS;
-    for (int x = 0; x < width;) {
-        if (x >= pad && x + some - 1 + kernel - pad <= width) {
-            depthwise_at(dst, rows, weight, bias, kernel, c, x, some, 0, kernel);
+    const int some = DEPTHWISE_COLUMNS;
+    const size_t whole = r.c / VL * VL;
+    for (int x = 0; x < r.dst_width;) {
+        const int column = x * r.stride - r.kernel / 2, rest = r.src_width - column;
+        if (column >= 0 && x + some <= r.dst_width && (some - 1) * r.stride + r.kernel <= rest) {
+            for (size_t i = 0; i < whole; i += VL)
+                depthwise_at(r, type, x, some, column, 0, r.kernel, i, VL);
+            if (r.c % VL)
+                depthwise_at(r, type, x, some, column, 0, r.kernel, whole, r.c % VL);
             x += some;
         } else {
-            const int last = width - x + pad < kernel ? width - x + pad : kernel;
-            depthwise_at(dst, rows, weight, bias, kernel, c, x, 1, x < pad ? pad - x : 0, last);
+            const int first = column < 0 ? -column : 0, last = rest < r.kernel ? rest : r.kernel;
+            each_vector(i, (size_t) r.c)
+                depthwise_at(r, type, x, 1, column, first, last, i, (int) left);
             x++;
         }
     }
+}
+
+static void depthwise(const struct sam_depthwise_row *row)
+{
+    if (row->src->type == SAM_F32)
+        depthwise_as(*row, SAM_F32);
+    else
+        depthwise_as(*row, SAM_BF16);
 }
 
 static size_t count_above(const float *src, float threshold, size_t count)

@@ -11,6 +11,14 @@ struct sam_span {
     enum sam_type type;
 };
 
+// One output row of a depthwise convolution.
+struct sam_depthwise_row {
+    struct sam_span dst;
+    const struct sam_span *src; // src[ky] is the row under kernel row ky, NULL outside the map
+    const float *weight, *bias; // bias may be NULL
+    int kernel, stride, dst_width, src_width, c;
+};
+
 struct sam_row_kernels {
     void (*convert)(struct sam_span dst, struct sam_span src, size_t count);
     // dst = a + scale * b
@@ -31,10 +39,7 @@ struct sam_row_kernels {
                          int c);
     void (*signal)(float *dst, const float *src, bool binary, float scale, float bias,
                    size_t count);
-    // One output row of a depthwise convolution, channels [first, last): rows[ky] is the source
-    // row under kernel row ky, NULL outside the map.
-    void (*depthwise)(struct sam_span dst, const struct sam_span *rows, const float *weight,
-                      const float *bias, int kernel, int width, int c);
+    void (*depthwise)(const struct sam_depthwise_row *row);
     // How many are above the threshold.
     size_t (*count_above)(const float *src, float threshold, size_t count);
 };

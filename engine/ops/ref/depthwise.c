@@ -9,11 +9,12 @@ void sam_depthwise_ref(struct sam_queue *q, const struct sam_depthwise *p)
         for (int y = 0; y < d->h; y++)
             for (int x = 0; x < d->w; x++)
                 for (int c = 0; c < d->c; c++, i++) {
+                    const int top = y * p->stride - pad, left = x * p->stride - pad;
                     float sum = ref_bias(&p->bias, c);
-                    for (int ky = ref_max(0, pad - y); ky < ref_min(k, src->h + pad - y); ky++)
-                        for (int kx = ref_max(0, pad - x); kx < ref_min(k, src->w + pad - x); kx++)
+                    for (int ky = ref_max(0, -top); ky < ref_min(k, src->h - top); ky++)
+                        for (int kx = ref_max(0, -left); kx < ref_min(k, src->w - left); kx++)
                             sum += sam_load(&p->weight, (size_t) (ky * k + kx) * d->c + c)
-                                 * sam_load(src, ref_pixel(src, n, y + ky - pad, x + kx - pad) + c);
+                                 * sam_load(src, ref_pixel(src, n, top + ky, left + kx) + c);
                     sam_store(d, i, sum);
                 }
 }

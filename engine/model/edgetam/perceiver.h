@@ -1,0 +1,15 @@
+// The 2-D spatial perceiver: a memory map becomes latents that look at all of it, and a grid of
+// latents that look at a window each.
+#ifndef SAM_PERCEIVER_H
+#define SAM_PERCEIVER_H
+
+#include "edgetam.h"
+
+enum { SAM_MAX_PERCEIVER_LAYERS = 8 };
+
+int sam_perceiver_read(struct sam_config *c, const struct sam_weights *w, struct sam_error *error);
+
+// Names told to the probe: spatial_perceiver.pos, .layer<i>_1d, .layer<i>_2d, .out, .out_pos.
+extern const struct sam_compressor sam_perceiver;
+
+#endif // SAM_PERCEIVER_H
