@@ -5,8 +5,8 @@ set -eu
 
 run_packages="gcc libc6-dev meson ninja-build pkg-config libjansson-dev
   libjpeg-dev libpng-dev libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev gstreamer1.0-tools
-  gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-plugins-ugly gstreamer1.0-libav"
-test_packages="libdnnl-dev python3 python3-numpy python3-pil gstreamer1.0-plugins-bad clang g++"
+  gstreamer1.0-plugins-base gstreamer1.0-x gstreamer1.0-plugins-good gstreamer1.0-plugins-ugly gstreamer1.0-libav"
+test_packages="libdnnl-dev python3 python3-numpy python3-pil gstreamer1.0-plugins-bad clang g++ xvfb xdotool"
 
 install_missing() { # package names
     local missing= p as_root=
