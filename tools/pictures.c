@@ -152,7 +152,7 @@ static int find_frames(struct frames *f, const char *header, size_t bytes, long 
                         t > 1 << 24 || h > 16384 || w > 16384 || to - from != t * h * w * 3;
     json_decref(root);
     if (foreign)
-        return fail("%s: wanted a tensor `frames` of U8 (T, H, W, 3)", file);
+        return fail("%s: expected a tensor `frames` of U8 (T, H, W, 3)", file);
     f->count = (int) t;
     f->height = (int) h;
     f->width = (int) w;

@@ -12,7 +12,7 @@ static int find_model(char *path, size_t size, const struct sam_params *params,
         return sam_default_model(path, size, error);
     if (strlen(params->model_file) >= size)
         return sam_fail(error, SAM_EINVAL,
-                        "model file: a path of %zu bytes is too long, wanted less than %zu",
+                        "model file: a path of %zu bytes is too long, expected less than %zu",
                         strlen(params->model_file), size);
     strcpy(path, params->model_file);
     return SAM_OK;
