@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Writes docs/KERNELS.md: what every kernel of the CUDA backend costs, and what has tried it.
+"""Writes docs/KERNELS.md: cost and tests of every kernel of the CUDA backend.
 
 kernel_table.py --emu PROGRAM [--arch ARCH]... [--gpu FILE] [--nvcc FILE] [--output FILE]
-                [--source NAME]...        only the rows of cuda/NAME.cu; the others stay (minutes)
-kernel_table.py --emu PROGRAM --check     without nvcc: is the table there that of these sources?
+                [--source NAME]...        updates only the rows of cuda/NAME.cu (takes minutes)
+kernel_table.py --emu PROGRAM --check     checks, without nvcc, that the table matches the sources
 
-PROGRAM is build/tests/emu/check_ops_emu: which kernels an operation's test runs is seen, not
-claimed. Registers and spills are ptxas's words; instructions are counted in the machine code by
-cuobjdump: beside nvcc, on the PATH, in $CUOBJDUMP, or in Triton where $PYTHON has it. FILE of --gpu
-is what tests/bench/gpu.sh leaves. Status 1: a kernel spills, no test runs it, it lacks what NEEDED
-asks of it, or (--check) PROGRAM's kernels are not the table's.
+PROGRAM is build/tests/emu/check_ops_emu, which records the kernels that each operation's test runs.
+Registers and spills come from ptxas; instructions are counted in the machine code with cuobjdump,
+found beside nvcc, on the PATH, in $CUOBJDUMP, or in the Triton of $PYTHON. FILE of --gpu is an output
+of tests/bench/gpu.sh. Exit status 1: a kernel spills, no test runs it, it lacks an instruction listed
+in NEEDED, or (--check) the table has other kernels than PROGRAM.
 """
 import argparse
 import concurrent.futures
