@@ -1,4 +1,5 @@
 // What is shown of a frame: states and scores, boxes, label maps.
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -168,6 +169,7 @@ int sam_labels_check(struct sam_queue *q, const struct sam_labels *l, struct sam
 
 void sam_row_blank(struct sam_tracker *t, int row)
 {
+    assert(row >= 0 && row < t->params.max_objects);
     const struct sam_tensor shown = sam_slice(t->mem.state.low_res, row);
     float *logits = t->mem.host.staging;
 

@@ -1,5 +1,6 @@
 #include "prompts.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@ size_t sam_mask_bytes(int side)
 
 static uint8_t *mask_bits(const struct sam_mask_pool *pool, int mask)
 {
+    assert(mask >= 0 && mask < pool->count);
     return pool->bits + (size_t) mask * sam_mask_bytes(pool->side);
 }
 
@@ -149,6 +151,7 @@ static int take_mask(struct sam_mask_pool *pool)
 
 void sam_interactions_cut(struct sam_interactions *list, int first, struct sam_mask_pool *pool)
 {
+    assert(first >= 0);
     for (int i = first; i < list->count; i++)
         if (list->item[i].mask >= 0)
             pool->taken[list->item[i].mask] = false;
@@ -159,6 +162,7 @@ void sam_interactions_cut(struct sam_interactions *list, int first, struct sam_m
 int sam_interactions_points(const struct sam_interactions *list, int count,
                             struct sam_interaction *all)
 {
+    assert(count <= SAM_MAX_INTERACTIONS);
     *all = (struct sam_interaction) { .mask = -1 };
     for (int i = 0; i < count; i++) {
         const struct sam_interaction *one = &list->item[i];

@@ -1,9 +1,8 @@
 // One frame: encode it once; let every object attend to its memory, be decoded and remembered,
 // as many at once as the batch holds; then the prompts.
-#include "track.h"
+#include <assert.h>
 
-#include <string.h>
-#include <time.h>
+#include "track.h"
 
 // Follow n objects into the current frame; of its first batch the encoder is a part.
 static void track_batch(struct sam_tracker *t, struct sam_tracked *const *o, int n,
@@ -13,6 +12,7 @@ static void track_batch(struct sam_tracker *t, struct sam_tracked *const *o, int
     struct sam_batch b = { o, n, n, 0 };
     int64_t last = sam_now();
 
+    assert(n >= 1 && n <= t->batch);
     for (int i = 0; i < n; i++) {
         const struct sam_bank_slots slots = sam_bank_track(&o[i]->bank, t->frame);
         x->row.host[i] = o[i]->row;

@@ -395,10 +395,10 @@ SAM_API size_t sam_mask_bytes(int side);
 SAM_API int sam_mask_stretch(uint8_t *bits, int side, int width, int height, sam_mask_row row,
                              void *priv, struct sam_error *error);
 
-// Take back the last prompt that was given for the object: one that still waits is dropped; else
-// the last one of its latest prompted frame. If that frame is the current one, its mask is decoded
-// again. The object goes on with its remaining prompted frames; without any it is removed.
-// SAM_ENOTFOUND: id is not tracked. SAM_EDEVICE, SAM_EWEIGHTS.
+// Take back the last prompt of an object. A prompt that still waits is dropped. A prompt of the
+// last processed frame is taken back by decoding that frame again. Of an earlier frame all prompts
+// are taken back, and the object goes on with its remaining prompted frames. An object that is left
+// without prompts is removed. SAM_ENOTFOUND: id is not tracked. SAM_EDEVICE, SAM_EWEIGHTS.
 SAM_API int sam_tracker_undo(sam_tracker *t, uint64_t id, struct sam_error *error);
 
 // Stop tracking an object, drop its waiting prompts and free its slot.
