@@ -447,7 +447,7 @@ static void report(struct replay *r)
            "\"open_ms\": %.3f, \"bytes_planned\": %zu, \"bytes_used\": %zu}\n",
            n, first, quantile(r->step_ms, from, n, 0.5), quantile(r->step_ms, from, n, 0.95),
            quantile(r->encode_ms, from, n, 0.5), quantile(r->attend_ms, from, n, 0.5),
-           (double) info.open_ns * 1e-6, info.plan->total_bytes, info.bytes_used);
+           (double) info.open_ns * 1e-6, info.bytes_planned, info.bytes_used);
 }
 
 int main(int argc, char **argv)

@@ -451,11 +451,11 @@ struct sam_info {
     const char *model_file, *variant; // "sam2.1_hiera_tiny", or "custom"
     const char *backend, *device, *precision;
     int threads, image_size, max_objects;
-    const struct sam_plan *plan; // what was planned, and reserved since
-    size_t bytes_used; // memory held now
-    int64_t open_ns;   // time that sam_tracker_open() took, including the warm-up
-    int64_t warm_ns;   // time of the warm-up, which records the CUDA graphs
-    int graphs;        // CUDA graphs recorded at open
+    size_t bytes_planned; // total_bytes of the plan, and what was reserved since
+    size_t bytes_used;    // memory held now
+    int64_t open_ns;      // time that sam_tracker_open() took, including the warm-up
+    int64_t warm_ns;      // time of the warm-up, which records the CUDA graphs
+    int graphs;           // CUDA graphs recorded at open
     uint64_t graph_replays, graph_misses; // since; a miss is work that no graph covers
 };
 
