@@ -173,9 +173,9 @@ gst_sam_cuda_propose (GstQuery * query, GstObject * context)
   gst_clear_object (&pool);
 }
 
-/* The library has no GRAY8, and pads rows: this is one row of RGBA. The memory
- * that it copies to the host with is as long as the buffer when it is first
- * mapped, but what it copies is the row, so a size between pixels is none. */
+/* libgstcuda has no GRAY8 and pads rows, so the pool's buffers are one row of
+ * RGBA. The library copies whole pixels of that row to the host, so sizes that
+ * are not a multiple of 4 are rejected. */
 GstBufferPool *
 gst_sam_cuda_pool_new (GstObject * context, gsize size)
 {
@@ -225,10 +225,10 @@ get_device_id (GstCudaContext * context)
   return id;
 }
 
-/* Before 1.24 whoever writes a frame waits for it before it is pushed. Since
- * then it may still be on its way in the memory's stream, and the reader has to
- * wait. Nobody has to wait for us: the engine is through with a frame when the
- * step returns, so it can go on, or back to its pool. */
+/* Before 1.24 an element waits until its frame is written before it pushes it.
+ * Since 1.24 the writing may still be queued in the memory's stream, and the
+ * reader must wait. Elements downstream need not wait for this one: the engine
+ * has finished with a frame when the step returns. */
 GstMapFlags
 gst_sam_cuda_prepare (GstBuffer * buf, GstObject * context, gchar ** why)
 {

@@ -81,10 +81,10 @@ gst_sam_track_navigation_get_type (void)
 {
   static gsize type = 0;
   static const GEnumValue values[] = {
-    {GST_SAM_TRACK_NAVIGATION_NONE, "Navigation events pass", "none"},
-    {GST_SAM_TRACK_NAVIGATION_POINTS, "Clicks and keys are prompts", "points"},
+    {GST_SAM_TRACK_NAVIGATION_NONE, "Ignore navigation events", "none"},
+    {GST_SAM_TRACK_NAVIGATION_POINTS, "Clicks and keys give prompts", "points"},
     {GST_SAM_TRACK_NAVIGATION_POINTS_BOXES,
-        "Clicks and keys are prompts, and a drag draws a box", "points-boxes"},
+        "Clicks and keys give prompts, a drag draws a box", "points-boxes"},
     {0, NULL, NULL},
   };
 

@@ -42,11 +42,11 @@ typedef enum
 
 /**
  * GstSamTrackNavigation:
- * @GST_SAM_TRACK_NAVIGATION_NONE: navigation events pass
- * @GST_SAM_TRACK_NAVIGATION_POINTS: clicks and keys are prompts
+ * @GST_SAM_TRACK_NAVIGATION_NONE: ignore navigation events
+ * @GST_SAM_TRACK_NAVIGATION_POINTS: clicks and keys give prompts
  * @GST_SAM_TRACK_NAVIGATION_POINTS_BOXES: the same, and a drag draws a box
  *
- * What the mouse, a finger and keys do.
+ * Handling of mouse, touch and key events.
  */
 typedef enum
 {

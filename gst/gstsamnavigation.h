@@ -18,18 +18,18 @@ typedef struct
   /* guarded by @lock */
   guint64 current;              /* object that clicks are for; 0: a new one */
   guint shifts;                 /* Shift keys that are held: 1 left, 2 right */
-  gdouble x, y;                 /* where the pointer is */
+  gdouble x, y;                 /* position of the pointer */
   gboolean pressed;             /* a click or drag has begun */
   gboolean negative;            /* the click adds a negative point */
-  gdouble press_x, press_y;     /* where it began */
-  guint finger;                 /* by which it is made; 0: by the mouse */
+  gdouble press_x, press_y;     /* where the click or drag began */
+  guint finger;                 /* touch id that makes it; 0: the mouse */
 } GstSamNavigation;
 
 void gst_sam_navigation_init (GstSamNavigation * navigation);
 void gst_sam_navigation_clear (GstSamNavigation * navigation);
 
-/* Any thread. Returns TRUE if the event became a prompt or command; it is not
- * consumed. */
+/* Any thread. Returns TRUE if the event was turned into a prompt or command.
+ * Does not take ownership of the event. */
 gboolean gst_sam_navigation_handle (GstSamNavigation * navigation,
     GstSamTrack * self, GstEvent * event);
 

@@ -34,9 +34,9 @@ typedef struct
   guint num_known;
 
   gint width, height;           /* of the frames, 0: not known yet */
-  gboolean reset;               /* the tracker is to forget its objects */
+  gboolean reset;               /* the tracker must forget its objects */
 
-  /* written under @lock while nothing streams, so read as it is */
+  /* written while nothing streams; may be read without the lock */
   guint max_objects;
 
   GstSamMasks masks;            /* has a lock of its own */
@@ -78,16 +78,16 @@ guint64 gst_sam_pending_push (GstSamPending * pending, GstSamPrompt * prompt,
 
 void gst_sam_pending_set_frame_size (GstSamPending * pending, gint width,
     gint height);
-/* Any thread; 0: not known yet. */
+/* Any thread. Both are 0 if not known yet. */
 void gst_sam_pending_get_frame_size (GstSamPending * pending, gint * width,
     gint * height);
 
-/* Any thread: whether an object of that id is tracked or about to be. */
+/* Any thread. Whether an object with that id is tracked or waiting. */
 gboolean gst_sam_pending_is_known (GstSamPending * pending, guint64 id);
 void gst_sam_pending_set_max_objects (GstSamPending * pending,
     guint max_objects);
 
-/* Any thread: neither an object nor a prompt is there. */
+/* Any thread. Whether there are neither objects nor prompts. */
 gboolean gst_sam_pending_is_idle (GstSamPending * pending);
 
 /* Functions of the thread that owns the tracker: */

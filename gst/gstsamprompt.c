@@ -222,7 +222,7 @@ set_key (GstSamPrompt * prompt, guint * given, const gchar * name,
   }
   if (!ok) {
     shown_value = shown (value);
-    fail (error, item, "%s is '%s', wanted is %s", name, shown_value, wanted);
+    fail (error, item, "%s is '%s', expected is %s", name, shown_value, wanted);
     g_free (shown_value);
   }
   return ok;

@@ -410,19 +410,19 @@ install_stream_properties (GObjectClass * klass)
   /**
    * GstSamTrack:max-wait:
    *
-   * Where the pipeline is live and the overload policy is `skip`, the model
-   * runs in a thread of its own. A frame waits this long for its own masks, in
-   * nanoseconds; then it passes with the last ones, marked stale. A frame does
-   * not wait at all while a step of the model takes longer. -1 is half of a
-   * frame's time.
+   * Maximum time that a frame waits for its own masks, in nanoseconds, if the
+   * pipeline is live and the overload policy is `skip`; the model then runs in
+   * its own thread. After that time the frame passes with the last masks,
+   * marked stale. While a step of the model takes longer, frames do not wait.
+   * -1: half of a frame's duration.
    *
    * Since: 0.1
    */
   g_object_class_install_property (klass, PROP_MAX_WAIT,
       g_param_spec_uint64 ("max-wait", "Max wait",
-          "How long a live frame waits for its own masks, in nanoseconds "
-          "(-1 = half of a frame's time)", 0, G_MAXUINT64, G_MAXUINT64,
-          SETTABLE_PLAYING));
+          "Maximum time that a live frame waits for its own masks, in "
+          "nanoseconds (-1 = half of a frame's duration)", 0, G_MAXUINT64,
+          G_MAXUINT64, SETTABLE_PLAYING));
 }
 
 static void
@@ -431,8 +431,8 @@ install_prompt_properties (GObjectClass * klass)
   /**
    * GstSamTrack:navigation:
    *
-   * What navigation events of the video sink do: mouse, touch and keys. A left
-   * click adds a point to the current object or starts one, a right click or
+   * Handling of mouse, touch and key events of the video sink. A left click
+   * adds a point to the current object or starts one, a right click or
    * one with Shift a point that is not on the object. With `points-boxes` a
    * drag draws the box of a new object. A middle click or Delete removes the
    * object under the pointer; `n` makes the next click start another object,
@@ -442,7 +442,7 @@ install_prompt_properties (GObjectClass * klass)
    */
   g_object_class_install_property (klass, PROP_NAVIGATION,
       g_param_spec_enum ("navigation", "Navigation",
-          "What the mouse, touch and keys do in the video's window",
+          "Handling of mouse, touch and key events of the video sink",
           GST_TYPE_SAM_TRACK_NAVIGATION, GST_SAM_TRACK_NAVIGATION_NONE,
           SETTABLE_PLAYING));
   /**

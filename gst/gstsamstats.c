@@ -38,7 +38,7 @@ gst_sam_stats_clear (GstSamStats * stats)
 static void
 copy_counts (GstSamStats * stats, const struct sam_info *info)
 {
-  stats->bytes_planned = info->plan->total_bytes;
+  stats->bytes_planned = info->bytes_planned;
   stats->bytes_used = info->bytes_used;
   stats->graph_replays = info->graph_replays;
   stats->graph_misses = info->graph_misses;

@@ -11,8 +11,8 @@ G_BEGIN_DECLS
 /**
  * GstSamStep:
  *
- * One step of the tracker: the frame that goes in, and what comes out. Only one
- * thread works on a step at a time.
+ * One step of the tracker: the frame and its results. Must be used by one
+ * thread at a time.
  */
 typedef struct
 {
@@ -20,12 +20,12 @@ typedef struct
   GstBuffer *frame;
   GstVideoInfo info;
   GstClockTime running_time;
-  guint64 number;               /* of the frame, counted as they come */
+  guint64 number;               /* of the frame, in order of arrival */
 
   /* out */
-  GstFlowReturn ret;            /* ERROR was posted; FLUSHING: interrupted */
-  GstSamReport *report;         /* IDLE: there is nothing to track */
-  gint64 ns;                    /* of sam_tracker_step(); 0: it did not run */
+  GstFlowReturn ret;            /* ERROR: posted; FLUSHING: interrupted */
+  GstSamReport *report;         /* its state is IDLE without objects */
+  gint64 ns;                    /* time of sam_tracker_step(); 0: not run */
   struct sam_times times;
   struct sam_info tracker;
 } GstSamStep;
@@ -33,32 +33,33 @@ typedef struct
 /**
  * GstSamMaskPool:
  *
- * Buffers for label maps of one size and place.
+ * A pool of label maps of one size, in system or GPU memory.
  */
 typedef struct
 {
   GstBufferPool *pool;
   gint width, height;
-  gboolean on_device;           /* wanted there */
+  gboolean on_device;           /* allocate in GPU memory */
 } GstSamMaskPool;
 
 void gst_sam_step_init (GstSamStep * step);
 void gst_sam_step_clear (GstSamStep * step);
 
-/* Let go of what it refers to. */
+/* Drop the references it holds. */
 void gst_sam_step_forget (GstSamStep * step);
 
-/* Apply the prompts that wait, and track on the frame. @wait: prompts whose
- * masks are still being read are waited for. On whichever thread has the
- * tracker at the time; nothing of the streaming thread's is touched. */
+/* Apply the waiting prompts and track the frame. @wait: wait for masks that are
+ * still being read. Called by the thread that owns the tracker; it does not
+ * access data of the streaming thread. */
 void gst_sam_step_run (GstSamStep * step, GstSamTrack * self, gboolean wait);
 
-/* A GPU's memory for frames of these caps: no later one allocates. FALSE: there
- * is none, which was posted. With the tracker, as above. */
+/* Reserve GPU memory for frames of these caps, so that no frame allocates.
+ * Returns FALSE if memory runs out, after posting an error. Called by the
+ * thread that owns the tracker. */
 gboolean gst_sam_step_reserve (GstSamTrack * self, const GstVideoInfo * info,
     gboolean on_device);
 
-/* ns, of the clock that steps are timed by. */
+/* The time of the clock that measures steps, ns. */
 gint64 gst_sam_now_ns (void);
 
 void gst_sam_mask_pool_clear (GstSamMaskPool * masks);

@@ -57,10 +57,10 @@ struct _GstSamTrack
   gint image_size;              /* side of the model's input, px */
   gchar *source;                /* this element's name, for the report */
 
-  /* whichever thread has the tracker: the worker where there is one */
+  /* the thread that owns the tracker: the worker if it runs */
   sam_tracker *tracker;
   GstSamMaskPool masks;
-  gsize reserved;               /* bytes of frames that there is memory for */
+  gsize reserved;               /* bytes reserved for frames */
 
   /* streaming thread only */
   GstVideoInfo info;
@@ -125,10 +125,9 @@ void gst_sam_track_refuse (gpointer self, const GstSamPrompt * prompt,
 /* Any thread. Add the prompts of an event. Returns FALSE if one was refused. */
 gboolean gst_sam_track_prompt_structure (GstSamTrack * self,
     const GstStructure * structure);
-/* Append a prompt to those that wait, or post why it is refused; takes
- * ownership of its content. Returns the id of its object, 0 if it is refused.
- * Any thread.
- */
+/* Any thread. Append a prompt to the waiting ones, or post a warning with the
+ * reason of its refusal; takes ownership of its content. Returns the id of its
+ * object, 0 if it is refused. */
 guint64 gst_sam_track_push_prompt (GstSamTrack * self, GstSamPrompt * prompt);
 void gst_sam_track_apply_initial_prompt (GstSamTrack * self);
 
@@ -143,8 +142,8 @@ void gst_sam_track_reset (GstSamTrack * self);
 GstFlowReturn gst_sam_track_transform_ip (GstBaseTransform * base,
     GstBuffer * buf);
 
-/* The object whose mask was last seen at a place of the frame, in fractions of
- * its size, 0 for none. Any thread. */
+/* Any thread. Returns the id of the object whose last mask covers a point of
+ * the frame, in fractions of its size; 0 for none. */
 guint64 gst_sam_track_get_object_at (GstSamTrack * self, gdouble x, gdouble y);
 
 /* Forget the last masks. */

@@ -7,66 +7,68 @@ G_BEGIN_DECLS
 
 enum
 {
-  /* Between two frames two steps may end: the one that runs, and the one of the
-   * frame that waits. */
+  /* Between two frames at most two steps end: the running one, and that of the
+   * waiting frame. */
   GST_SAM_WORKER_ENDED = 2,
 };
 
 /**
  * GstSamWorker:
  *
- * The thread that tracks where the pipeline is live. The streaming thread
- * leaves every frame here and goes on; the worker takes the newest one whenever
- * it has finished a step. From the first frame that is left here until
- * gst_sam_worker_drain() or gst_sam_worker_stop() the tracker is the worker's.
+ * The thread that tracks in a live pipeline. The streaming thread leaves every
+ * frame here and continues; when the worker has finished a step, it takes the
+ * newest frame. From the first gst_sam_worker_leave() until
+ * gst_sam_worker_drain() or gst_sam_worker_stop() only the worker may use the
+ * tracker.
  */
 typedef struct
 {
   GMutex lock;
-  GCond wake;                   /* for the worker: a frame, or the end */
-  GCond done;                   /* for the streaming thread: a step has ended */
+  GCond wake;                   /* wakes the worker: a frame, or quit */
+  GCond done;                   /* wakes the streaming thread: a step ended */
   GThread *thread;              /* streaming thread only */
 
   /* guarded by @lock */
   gboolean quit, interrupted;
-  gboolean failed;              /* a step did: there is no other */
+  gboolean failed;              /* a step has failed; no other one will run */
   gboolean waiting;             /* @next holds a frame */
-  gboolean busy;                /* between taking a frame and its end */
-  guint64 taken;                /* number of the last frame that was taken */
-  guint64 forgotten;            /* steps of frames up to this number are void */
+  gboolean busy;                /* a step is running */
+  guint64 taken;                /* number of the last frame the worker took */
+  guint64 forgotten;            /* results up to this frame are discarded */
   GstSamStep next;              /* the newest frame */
-  GstSamStep ended[GST_SAM_WORKER_ENDED];       /* that nobody has taken yet */
+  GstSamStep ended[GST_SAM_WORKER_ENDED];       /* for the streaming thread */
   guint num_ended;
 
-  GstSamStep current;           /* the worker's own while @busy */
+  GstSamStep current;           /* used by the worker while @busy */
 } GstSamWorker;
 
 void gst_sam_worker_init (GstSamWorker * worker);
 void gst_sam_worker_clear (GstSamWorker * worker);
 
-/* The streaming thread's: */
+/* Functions of the streaming thread: */
 
-/* Leave a frame, instead of the one that waits. It is copied, or in a GPU's
- * memory referred to: the buffer itself stays the caller's alone. FALSE: it
- * cannot be copied, which was posted. */
+/* Leave a frame for the worker; it replaces a waiting one. The frame is copied,
+ * or in GPU memory referenced, so that the buffer stays writable. Returns FALSE
+ * if it cannot be copied, after posting an error. */
 gboolean gst_sam_worker_leave (GstSamWorker * worker, GstSamTrack * self,
     GstBuffer * frame, GstClockTime running_time, guint64 number);
 
-/* Swap the first step that has ended since then into *step. FALSE: there is
- * none. */
+/* Swap the first ended step that was not taken yet with *step. Returns FALSE if
+ * there is none. */
 gboolean gst_sam_worker_take (GstSamWorker * worker, GstSamStep * step);
 
-/* Wait until the frame that was left has been tracked on, at most @ns, or until
- * it is interrupted. */
+/* Wait until the last frame left here was tracked, for at most @ns, or until
+ * interrupted. */
 void gst_sam_worker_wait (GstSamWorker * worker, gint64 ns);
 
-/* How many frames came between the last one that was taken and @number. */
+/* The number of frames between the last one that the worker took and
+ * @number. */
 guint64 gst_sam_worker_get_passed (GstSamWorker * worker, guint64 number);
 
-/* What is known of frames up to @number is of no use any more. */
+/* Discard the results of frames up to @number. */
 void gst_sam_worker_forget (GstSamWorker * worker, guint64 number);
 
-/* Wait for the step that runs; the one that waits is not begun. */
+/* Wait for the running step; drop the waiting frame. */
 void gst_sam_worker_drain (GstSamWorker * worker);
 
 void gst_sam_worker_start (GstSamWorker * worker);

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Prints the pipeline that makes the demo's clip: an orange ball before rings that move; 150
-# frames of 640x360. The ball begins in the middle, 120 px wide.
+# Prints the pipeline that generates the clip of the demo: 150 frames of 640x360 with an orange ball,
+# 120 px wide, that starts in the middle, in front of moving rings.
 if [ "${1:-}" = --help ]; then
-    echo "usage: gst-launch-1.0 \$(pipelines/clip.sh) ! autovideosink"
+    echo "usage: gst-launch-1.0 \$(pipelines/clip.sh) ! autovideosink
+  Prints a gst-launch pipeline that generates the demo's clip."
     exit
 fi
 size=video/x-raw,width=640,height=360,framerate=30/1

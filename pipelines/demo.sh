@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Tracks an object through a video and writes an mp4 with its mask.
+# Tracks an object in a video and writes an mp4 file with its mask drawn.
 set -eu
 if [ "${1:-}" = --help ]; then
     echo "usage: pipelines/demo.sh [--output FILE] [VIDEO [PROMPT]]
-  VIDEO   any file GStreamer plays; without one a moving clip is made
-  PROMPT  e.g. 'box,x=100,y=60,w=80,h=90' (the middle: 'point,x=0.5,y=0.5,normalized=true')
-  FILE    the mp4 to write (samtrack-demo.mp4)"
+  VIDEO   any file that GStreamer can play (default: a generated clip)
+  PROMPT  object to track, for example 'box,x=100,y=60,w=80,h=90'
+          (default: the one in the middle, 'point,x=0.5,y=0.5,normalized=true')
+  FILE    the mp4 file to write (default: samtrack-demo.mp4)"
     exit
 fi
 output=samtrack-demo.mp4

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds, runs every test. Last line: N passed, N failed, N skipped.
+# Installs missing packages, builds, runs all tests. Last line: N passed, N failed, N skipped.
 # --quick: without the sanitizers and the long runs (under 5 minutes on 2 cores). --full: on the
 # emulated CUDA backend every scenario of every golden (another hour).
 set -u

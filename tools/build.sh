@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Configures (once) and builds the folder build/. Quiet unless something fails.
+# Configures the build folder build/ if needed, and builds. Prints output only on failure.
 set -eu
 cd "$(dirname "$0")/.."
 log=$(mktemp)

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Who calls whom in the engine, read from what the compiler made: no arrow up, no ring.
+"""Checks the calls between the engine's files, read from the object files: no calls to a higher floor,
+no cycles.
 
-usage: check_floors.py OBJECTS          prints the floors and the arrows between them; exit status 1
-                                        if a file calls a floor above its own, or files call in a ring
-       check_floors.py OBJECTS --files  every arrow between files as well
-       check_floors.py --selftest       plants an arrow up and a ring and wants both reported
+usage: check_floors.py OBJECTS          prints the floors and the calls between them; exit status 1
+                                        if a file calls a higher floor, or files call in a cycle
+       check_floors.py OBJECTS --files  prints the calls between files, too
+       check_floors.py --selftest       checks that an upward call and a cycle are reported
 
-OBJECTS is the build's folder of the engine's objects (build/libengine_core.a.p), whose names are the
-sources' paths. A call through a table of functions is no arrow: that is what tables are for.
+OBJECTS is the folder with the engine's object files (build/libengine_core.a.p), whose names are the
+sources' paths. Calls through tables of functions do not count.
 """
 import collections
 import pathlib

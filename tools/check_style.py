@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Checks the rules a reader relies on: who may include whom, sizes, plain text.
+"""Checks include rules, sizes of files and functions, and plain text.
 
-usage: check_style.py ROOT      one line per breach; exit status 1 if there is any
-       check_style.py --selftest   plants every breach and expects each to be reported, and nothing else
+usage: check_style.py ROOT        prints one line per violation; exit status 1 if there is any
+       check_style.py --selftest  checks that every kind of violation is reported, and nothing else
 """
 import pathlib
 import re

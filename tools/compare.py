@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""SAM 2.1 and EdgeTAM at true size in PyTorch (the published code) and in our engine, on a real
-clip, with seeded random weights: errors per stage, mask IoU per frame, both times.
+"""Compares SAM 2.1 and EdgeTAM at full size in PyTorch (the published code) and in our engine, on a
+real clip, with seeded random weights: errors per stage, mask IoU per frame, times.
 
 usage: SAM2_REPO=CHECKOUT EDGETAM_REPO=CHECKOUT python tools/compare.py --clip FOLDER-OF-JPG
            [--sizes tiny,small,base+,large,edgetam] [--side 1024] [--frames 19]
            [--precisions fp32,bf16] [--seed 1] [--work FOLDER] [--stages] [--published]
 
-The clip needs at least 18 frames: fewer never fill the memory. build/ must be built. Random
-weights look like nothing, so what counts is that both answers are the same. Told are the worst
-relative error in norm of each part fed with PyTorch's inputs (--stages: every stage), the error of
-the whole image encoder as one chain, and the masks of whole runs. --published runs PyTorch alone, and
-once more with relative noise 1e-6 on its weights: what a comparison can mean. Exits with 1 where a stage is
-off by more than 1e-3 (fp32) or 2e-2 (bf16), or a mask in fp32 has IoU below 0.99; a whole run in bf16 is
-told, not judged: a network that nobody trained feeds its rounding back."""
+The clip needs at least 18 frames to fill the memory, and build/ must be built. With random weights
+the masks show no objects; only the differences matter. The script prints the largest relative error
+in norm of each part fed with PyTorch's inputs (--stages: of every stage), the error of the whole
+image encoder, and the IoU of the masks of whole runs. --published runs only PyTorch, a second time
+with relative noise of 1e-6 on its weights, as a baseline. The exit status is 1 if a stage is off by
+more than 1e-3 (fp32) or 2e-2 (bf16), or a mask in fp32 has an IoU below 0.99. Whole runs in bf16 are
+printed only, because an untrained network amplifies rounding errors."""
 
 import argparse
 import json

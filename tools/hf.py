@@ -1,5 +1,5 @@
-"""Models of the published code in Hugging Face transformers: names, weights, configuration, and
-whole runs by transformers' own classes as a second opinion."""
+"""Converts models of the published code to Hugging Face transformers (names, weights, configuration)
+and runs them with transformers' own classes as a second reference."""
 
 import re
 import sys

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes tests/golden: whole runs and stages of the published code on tiny random models.
+"""Makes tests/golden: results of whole runs and of stages of the published code on tiny random
+models.
 
 usage: SAM2_REPO=CHECKOUT EDGETAM_REPO=CHECKOUT python tools/make_golden.py OUTPUT [--only NAME]
        ... python tools/make_golden.py OUTPUT-FOLDER --of GOLDEN-FOLDER --side PX
@@ -7,9 +8,9 @@ usage: SAM2_REPO=CHECKOUT EDGETAM_REPO=CHECKOUT python tools/make_golden.py OUTP
 
 The published video predictors run in fp32 on the CPU with add_all_frames_to_correct_as_cond and
 binarize_mask_from_pts_for_mem_enc on, dynamic multimask by stability (0.05, 0.98) on and hole
-filling off, one object at a time. Their code is imported from checkouts; nothing of it is contained
-here. --compare runs the scenarios of an existing golden again and tells how far apart they are: with
-the same weights, with weights times 1 + X * normal noise, or in fp64.
+filling off, one object at a time. Their code is imported from checkouts and not included here.
+--compare runs the scenarios of an existing golden again and prints the differences: with the same
+weights, with weights times 1 + X * normal noise, or in fp64.
 """
 import argparse
 import contextlib

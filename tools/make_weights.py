@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Writes a weight file as its users have it, made by the published code, with seeded random weights.
+"""Writes a weight file in a published layout, made by the published code with seeded random weights.
 
 usage: SAM2_REPO=CHECKOUT EDGETAM_REPO=CHECKOUT python tools/make_weights.py
            --family edgetam|tiny|small|base+|large [--layout meta|hf] [--size true|micro]
            [--seed N] [--side PX] OUT
 
-meta: OUT is a .pt as Meta writes it; a micro model gets OUT's <stem>.json beside it, because it is
-none of the published ones. hf: OUT is a folder, config.json and model.safetensors in it, written by
-transformers itself. The micro models have the sizes of tests/golden/c (edgetam) and a (the others).
---side is the side that config.json names, 1024 where it is not given; the weights do not depend on it."""
+meta: OUT is a .pt as Meta writes it; a micro model also gets <stem>.json beside OUT, because it is
+not a published variant. hf: OUT is a folder with config.json and model.safetensors, written by
+transformers. The micro models have the sizes of tests/golden/c (edgetam) and a (the others). --side
+is the side in config.json (default 1024); the weights do not depend on it."""
 
 import argparse
 import json
@@ -23,7 +23,7 @@ import published
 
 
 def build(args):
-    """The model, and what no shape of it tells."""
+    """The model, and the values that its shapes do not determine."""
     if args.size == 'true':
         side = args.side or 1024
         return published.build(args.family, args.seed, side), {'image_size': side}

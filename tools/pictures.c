@@ -130,7 +130,7 @@ int picture_read(struct picture *p, const char *file, int channels, char *error,
         return read_png(p, file, channels, error, size);
     if (ends_with(file, ".jpg") || ends_with(file, ".jpeg"))
         return read_jpeg(p, file, channels, error, size);
-    return fail("%s: neither .jpg nor .png", file);
+    return fail("%s: expected a .jpg or .png file", file);
 }
 
 // ---- Frames.
@@ -152,7 +152,7 @@ static int find_frames(struct frames *f, const char *header, size_t bytes, long 
                         t > 1 << 24 || h > 16384 || w > 16384 || to - from != t * h * w * 3;
     json_decref(root);
     if (foreign)
-        return fail("%s: wanted a tensor `frames` of U8 (T, H, W, 3)", file);
+        return fail("%s: expected a tensor `frames` of U8 (T, H, W, 3)", file);
     f->count = (int) t;
     f->height = (int) h;
     f->width = (int) w;
@@ -206,7 +206,7 @@ static int list_folder(struct frames *f, const char *path, char *error, size_t s
     free(entry);
     f->count = count;
     if (!f->file || count == 0)
-        return fail("%s: no .jpg or .png in this folder", path);
+        return fail("%s: the folder has no .jpg or .png files", path);
     if (!frames_at(f, 0, error, size))
         return -1;
     f->width = f->now.width;

@@ -1,6 +1,6 @@
-"""The published code of SAM 2 and of EdgeTAM as peers: checkouts of it found through $SAM2_REPO and
-$EDGETAM_REPO, run in PyTorch on a CPU, with seeded random weights. Nothing of it is contained
-here. EdgeTAM's trunk comes from timm and is never downloaded."""
+"""Runs the published code of SAM 2 and of EdgeTAM in PyTorch on a CPU, with seeded random weights, from
+checkouts named by $SAM2_REPO and $EDGETAM_REPO. Their code is not included here. EdgeTAM's trunk
+comes from timm; nothing is downloaded."""
 
 import contextlib
 import io
@@ -24,7 +24,7 @@ STD = torch.tensor([0.229, 0.224, 0.225])[:, None, None]
 
 
 def find(family='sam2'):
-    """Put a family's checkout on the path, or leave with one sentence. Both checkouts call their
+    """Put a family's checkout on the path, or exit with an error. Both checkouts call their
     package sam2: the other family's is dropped first."""
     variable = REPOS[family]
     repo = os.environ.get(variable, '')

@@ -14,8 +14,8 @@ static const char usage[] =
     "usage: sam-replay --model FILE --frames FILE-or-FOLDER --script scenarios.json\n"
     "                  --scenario NAME --out FILE.safetensors [--backend ref|cpu|cuda]\n"
     "                  [--precision fp32|bf16] [--threads N] [--stages] [--input-size PX]\n"
-    "Runs one scenario and writes obj<id>/frame<nnn>/{low_res,pointer,score} as float32;\n"
-    "with --stages also memory, and the outputs of the network's parts.\n";
+    "Runs one scenario of a script and writes the tensors obj<id>/frame<nnn>/{low_res,pointer,\n"
+    "score} as float32; with --stages also memory and the outputs of the network's parts.\n";
 
 enum { MAX_OBJECTS = 64, STEADY_FROM = 16 }; // frames from here on have a full memory
 
@@ -56,7 +56,7 @@ static int pick(const char *option, const char *value, const char *const *names,
     for (int i = 0; i < count; i++)
         if (names[i] && !strcmp(value, names[i]))
             return i;
-    fprintf(stderr, "sam-replay: --%s: '%s' is not known\n%s", option, value, usage);
+    fprintf(stderr, "sam-replay: --%s: unknown value '%s'\n%s", option, value, usage);
     exit(2);
 }
 
@@ -372,7 +372,7 @@ static int copy_results(struct replay *r, int t, const struct sam_result *result
         while (i < r->num_objects && r->object[i].id != result->objects[k].id)
             i++;
         if (i == r->num_objects)
-            return fail(r, "frame %d: an object nobody asked for", t);
+            return fail(r, "frame %d: unexpected object", t);
         for (int a = 0; a < (r->o.stages ? 4 : 3); a++) {
             const int status = copy_tensor(r, i, t, "", always[a].name, always[a].rank);
             if (status)
@@ -471,7 +471,7 @@ static void report(struct replay *r)
            "\"open_ms\": %.3f, \"bytes_planned\": %zu, \"bytes_used\": %zu}\n",
            n, first, quantile(r->step_ms, from, n, 0.5), quantile(r->step_ms, from, n, 0.95),
            quantile(r->encode_ms, from, n, 0.5), quantile(r->attend_ms, from, n, 0.5),
-           (double) info.open_ns * 1e-6, info.plan->total_bytes, info.bytes_used);
+           (double) info.open_ns * 1e-6, info.bytes_planned, info.bytes_used);
 }
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what samtrack needs to be built and run (run) or tested (test) on Debian or Ubuntu: only
-# what is missing, and it says so first. Usage: tools/setup.sh [run|test]
+# Installs the missing packages that samtrack needs to be built and run (run) or tested (test) on
+# Debian or Ubuntu, and lists them first. Usage: tools/setup.sh [run|test]
 set -eu
 
 run_packages="gcc libc6-dev meson ninja-build pkg-config libjansson-dev
@@ -15,10 +15,10 @@ install_missing() { # package names
     done
     [ -n "$missing" ] || return 0
     if [ "$(id -u)" != 0 ]; then
-        command -v sudo >/dev/null || { echo "tools/setup.sh: please install as root:$missing" >&2; exit 1; }
+        command -v sudo >/dev/null || { echo "tools/setup.sh: there is no sudo; please install as root:$missing" >&2; exit 1; }
         as_root=sudo
     fi
-    echo "samtrack needs these packages and installs them now:$missing"
+    echo "tools/setup.sh: installing the packages that samtrack needs:$missing"
     export DEBIAN_FRONTEND=noninteractive
     $as_root apt-get update -qq
     $as_root apt-get install -y -qq --no-install-recommends $missing >/dev/null
@@ -29,12 +29,12 @@ run | test) ;;
 *) echo "usage: tools/setup.sh [run|test]" >&2; exit 2 ;;
 esac
 if ! command -v dpkg-query >/dev/null; then
-    echo "tools/setup.sh: neither Debian nor Ubuntu; please see to these yourself:" $run_packages $test_packages >&2
+    echo "tools/setup.sh: this is neither Debian nor Ubuntu; please install the equivalents of:" $run_packages $test_packages >&2
     exit 0
 fi
 install_missing $run_packages
 if [ "${1:-run}" = test ]; then
     install_missing $test_packages
-    # clang's sanitizer runtime comes apart from it, under its version's name.
+    # The package of clang's sanitizer runtime has the version in its name.
     install_missing "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
 fi

@@ -1,5 +1,5 @@
-"""Stages of the published code: the methods of a model's parts are wrapped, and what goes in and
-out is noted under the names of docs/MODEL.md."""
+"""Records the stages of the published code: wraps the methods of a model's parts and stores their
+inputs and outputs under the names of docs/MODEL.md."""
 
 import torch
 

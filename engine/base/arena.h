@@ -4,6 +4,7 @@
 #ifndef SAM_ARENA_H
 #define SAM_ARENA_H
 
+#include <assert.h>
 #include <stdbool.h>
 
 #include "tensor.h"
@@ -31,6 +32,7 @@ static inline size_t sam_arena_mark(const struct sam_arena *a)
 
 static inline void sam_arena_release(struct sam_arena *a, size_t mark)
 {
+    assert(mark <= a->used);
     a->used = mark;
 }
 

@@ -1,5 +1,6 @@
 #include "log.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,6 +56,7 @@ static void make_plain(char *text)
 int sam_text_cut(const char *text, size_t bytes, int most)
 {
     int n = most;
+    assert(most >= 1);
     if (bytes <= (size_t) most)
         return (int) bytes;
     while (n > 0 && most - n < 3 && is_continuation(text[n]))

@@ -1,5 +1,6 @@
 #include "sized.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "log.h"
@@ -15,6 +16,7 @@ static size_t size_of(const void *given)
 int sam_sized_check(const void *given, size_t bytes, size_t least, const char *name,
                     struct sam_error *error)
 {
+    assert(least >= sizeof(size_t) && least <= bytes);
     if (!given)
         return sam_fail(error, SAM_EINVAL, "%s is NULL", name);
 

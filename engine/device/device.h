@@ -1,33 +1,33 @@
-// What a backend gives beside arithmetic: opening, memory, copies, recorded work. One table per
-// backend. Only device/ and the backends look into it; everyone else calls sam_queue_*().
+// A backend's table of functions beside the operations: opening, memory, copies, records. Only
+// device/ and the backends access it; all other code calls sam_queue_*().
 #ifndef SAM_DEVICE_H
 #define SAM_DEVICE_H
 
 #include "device/queue.h"
 
-// An entry that may be NULL says so, and says what queue.c does then.
+// The comment of an entry that may be NULL says what queue.c does then.
 struct sam_device {
     const char *name; // of the backend: "ref", "cpu", "cuda"
 
-    // open sets q->ops and what else the queue tells, and resolves the precision. On failure it
+    // open sets q->ops and the other fields of the queue, and resolves the precision. On failure it
     // calls sam_queue_fail() and returns the status; close is called after a failure, too.
-    // prepare takes the memory that operations need beyond their arguments. NULL: none.
-    // workspace_bytes: the bytes of it, and of the backend itself. NULL: 0.
-    // finish waits for all work. NULL: all is done when a call returns.
+    // prepare allocates the workspace of the operations. NULL: there is none.
+    // workspace_bytes: size of the workspace and of the backend's own data. NULL: 0.
+    // finish waits for all work. NULL: work has finished when a call returns.
     int (*open)(struct sam_queue *q, int ordinal, int threads);
     int (*prepare)(struct sam_queue *q);
     void (*close)(struct sam_queue *q);
     size_t (*workspace_bytes)(const struct sam_queue *q);
     void (*finish)(struct sam_queue *q);
 
-    // Make the queue's context current for the calling thread, and undo that. NULL, both: there is
-    // no context.
+    // Make the queue's context current for the calling thread, and restore the previous one. Both
+    // NULL: there is no context.
     void (*enter)(struct sam_queue *q);
     void (*leave)(struct sam_queue *q);
 
-    // Memory. NULL, all nine: it is the host's. left: bytes that alloc can still give. holds:
-    // whether p is in this memory. reserve: room for what operations copy from and to the host, see
-    // sam_queue_reserve(); more: the bytes that it would take beside those it has.
+    // Memory. All nine NULL: host memory is used. left: bytes that can still be allocated. holds:
+    // whether p is in this memory. reserve: see sam_queue_reserve(). more: the additional bytes
+    // that reserve would allocate.
     void *(*alloc)(struct sam_queue *q, size_t bytes);
     void (*release)(struct sam_queue *q, void *data);
     size_t (*left)(struct sam_queue *q);
@@ -38,16 +38,16 @@ struct sam_device {
     void (*download)(struct sam_queue *q, void *dst, const void *src, size_t bytes);
     void (*fetch)(struct sam_queue *q, void *dst, const void *src, size_t bytes);
 
-    // Recorded work. NULL, all four: a replay would be no faster than the operations themselves.
-    // record_end returns NULL if the queue has failed.
+    // Records. All four NULL: the backend has none, as a replay would not be faster. record_end
+    // returns NULL if the queue has failed.
     void (*record_begin)(struct sam_queue *q);
     void *(*record_end)(struct sam_queue *q);
     void (*replay)(struct sam_queue *q, void *record);
     void (*forget)(struct sam_queue *q, void *record);
 };
 
-// What a queue is opened with. `to_plan`: the queue is only asked what memory it would take; it
-// takes none, and nothing can run on it. The rest as in struct sam_queue.
+// Options of a queue. to_plan: the queue only answers how much memory it would allocate; it
+// allocates none, and nothing can run on it. The other fields are those of struct sam_queue.
 struct sam_queue_options {
     int ordinal; // of the device; -1: the current one
     enum sam_precision precision;

@@ -1,5 +1,6 @@
 #include "device/queue.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,7 @@ const char *sam_queue_backend(const struct sam_queue *q)
 
 void sam_queue_enter(struct sam_queue *q)
 {
+    assert(sam_queue_is_open(q));
     if (q->device->enter)
         q->device->enter(q);
 }
@@ -81,8 +83,9 @@ bool sam_queue_holds(struct sam_queue *q, const void *p)
 
 void sam_queue_fail(struct sam_queue *q, int status, const char *fmt, ...)
 {
+    assert(status < 0);
     if (q->status)
-        return; // the first failure is the cause; the rest are its echoes
+        return; // later failures are consequences of the first
     va_list ap;
     va_start(ap, fmt);
     q->status = sam_fail_va(&q->error, status, fmt, ap);
@@ -178,6 +181,7 @@ bool sam_queue_records(const struct sam_queue *q)
 
 void sam_queue_record_begin(struct sam_queue *q)
 {
+    assert(sam_queue_records(q));
     if (!q->status)
         q->device->record_begin(q);
 }
@@ -189,6 +193,7 @@ void *sam_queue_record_end(struct sam_queue *q)
 
 void sam_queue_replay(struct sam_queue *q, void *record)
 {
+    assert(record);
     if (!q->status)
         q->device->replay(q, record);
 }

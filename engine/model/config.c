@@ -44,7 +44,7 @@ static int find_family(const struct sam_family **out, const struct sam_weights *
         *out = f;
     }
     if (!*out)
-        return sam_fail(error, SAM_EFORMAT, "%s: is no model of a supported family: as %s", file,
+        return sam_fail(error, SAM_EFORMAT, "%s: is not a model of a supported family: as %s", file,
                         lacking);
     if (!sam_weights_find(w, "maskmem_tpos_enc") &&
         !sam_weights_find(w, "memory_encoder.out_proj.weight"))

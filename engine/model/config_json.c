@@ -16,7 +16,7 @@ static int read_own(struct sam_config *out, const struct sam_json *r)
     const char *wanted = out->family->trunk;
     const char *kind = json_string_value(sam_json_get(&trunk, "kind"));
     if (kind && strcmp(kind, wanted) != 0)
-        return sam_fail(r->error, SAM_EUNSUPPORTED, "%s: key 'trunk.kind': wanted %s, got %.*s",
+        return sam_fail(r->error, SAM_EUNSUPPORTED, "%s: key 'trunk.kind': expected %s, got %.*s",
                         r->file, wanted, sam_text_cut(kind, strlen(kind), 40), kind);
     if ((status = sam_json_required(r, "image_size", &out->image_size)) ||
         (status = out->family->read_own(out, &trunk)) ||
@@ -133,12 +133,13 @@ int sam_config_read_json(struct sam_config *out, const char *file, const char *t
     json_error_t at;
     json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &at);
     if (!root)
-        return sam_fail(error, SAM_EFORMAT, "%s: is no valid JSON: %s (line %d)", file, at.text,
+        return sam_fail(error, SAM_EFORMAT, "%s: is not valid JSON: %s (line %d)", file, at.text,
                         at.line);
     const struct sam_json r = { file, error, root, "" };
     int status;
     if (!json_is_object(root))
-        status = sam_fail(error, SAM_EFORMAT, "%s: wanted a JSON object, got another value", file);
+        status = sam_fail(error, SAM_EFORMAT, "%s: expected a JSON object, got another value",
+                          file);
     else if (sam_json_get(&r, "trunk"))
         status = read_own(out, &r);
     else if (sam_json_get(&r, "vision_config") || sam_json_get(&r, "model_type"))

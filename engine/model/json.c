@@ -8,7 +8,7 @@ int sam_json_wrong(const struct sam_json *r, const char *key, const char *wanted
 {
     static const char *const types[] = { "an object",  "a list", "a string", "an integer",
                                          "a fraction", "true",   "false",    "null" };
-    return sam_fail(r->error, SAM_EFORMAT, "%s: key '%s%s': wanted %s, got %s", r->file, r->path,
+    return sam_fail(r->error, SAM_EFORMAT, "%s: key '%s%s': expected %s, got %s", r->file, r->path,
                     key, wanted, got ? types[json_typeof(got)] : "nothing");
 }
 
@@ -82,7 +82,7 @@ int sam_json_square(const struct sam_json *r, const char *key, int *out)
     if (!status)
         status = sam_json_to_int(r, key, json_array_get(v, 1), &other);
     if (!status && *out != other)
-        return sam_fail(r->error, SAM_EFORMAT, "%s: key '%s%s': wanted a square, got %d x %d",
+        return sam_fail(r->error, SAM_EFORMAT, "%s: key '%s%s': expected a square, got %d x %d",
                         r->file, r->path, key, *out, other);
     return status;
 }

@@ -27,7 +27,7 @@ int sam_config_size(const struct sam_weights *w, const struct sam_size_from *fro
                     ? snprintf(wanted + used, sizeof(wanted) - used, "%s%d", i ? ", " : "",
                                from->shape[i])
                     : snprintf(wanted + used, sizeof(wanted) - used, "%sany", i ? ", " : "");
-    return sam_fail(error, SAM_EFORMAT, "%s: tensor '%s': wanted shape (%s), got %s",
+    return sam_fail(error, SAM_EFORMAT, "%s: tensor '%s': expected shape (%s), got %s",
                     sam_weights_file(w), t->stored, wanted, sam_shape_text(t->rank, t->shape).text);
 }
 

@@ -1,5 +1,5 @@
-// What networks are made of, whichever family they belong to: layers with their weights, and who
-// listens to their stages.
+// Building blocks of all model families: layers with their weights, and the probe that receives the
+// outputs of stages.
 #ifndef SAM_NET_H
 #define SAM_NET_H
 
@@ -12,24 +12,24 @@ struct sam_affine {
 struct sam_product {
     struct sam_matrix weight;
     struct sam_tensor bias;
-    struct sam_tensor bias_bf16; // of linear layers, where the backend wants it; data NULL: not
+    struct sam_tensor bias_bf16; // of linear layers; data is NULL if the backend does not use it
 };
 
-// Norm, product, activation, product, added to where it began: mlp.c.
+// Norm, product, activation, product, and a residual connection: mlp.c.
 struct sam_mlp {
     struct sam_affine norm;
     struct sam_product up, down;
 };
 
-// x += down act(up norm(x)). u and hidden: room for one and four (or eight) times the numbers of x,
-// hidden for as many as sam_mlp_hidden() says, in the queue's type.
+// x += down act(up norm(x)). u must have room for as many numbers as x, hidden for as many as
+// sam_mlp_hidden() returns, in the queue's type.
 void sam_mlp_run(struct sam_queue *q, const struct sam_mlp *m, float eps, enum sam_act act,
                  struct sam_tensor x, struct sam_tensor u, struct sam_tensor hidden);
-// How many of `count` hidden numbers need room: none where the backend keeps them to itself.
+// The room that `count` hidden numbers need: 0 if the backend does not store them.
 size_t sam_mlp_hidden(const struct sam_queue *q, size_t count);
 
-// Called at each stage with its name and output; NULL when nobody listens. For stage tests
-// and keep_stages. The tensor lives until the run goes on.
+// write is called at each stage with its name and output, for stage tests and keep_stages. The
+// tensor is valid during the call. write may be NULL.
 struct sam_probe {
     void (*write)(void *priv, struct sam_queue *q, const char *name, struct sam_tensor t);
     void *priv;

@@ -3,7 +3,7 @@
 #define SAM_POSITION_H
 
 // Sine map of side x side tokens, (side * side, c): y in the first half of the channels, x in
-// the second; sin and cos in turns. Positions count from 1.
+// the second; sin and cos alternate. Positions count from 1.
 void sam_position_sine(int side, int c, float *dst);
 
 // Random Fourier features of a point in [0, 1]^2: all sines, then all cosines, (c).
@@ -17,8 +17,8 @@ void sam_position_fourier_map(const float *gaussian, int side, int c, float *dst
 // pairs turns with x, the second with y, both counted from 0.
 void sam_position_rope(int side, int c, float *dst);
 
-// Hiera's: a background map (c, size, size), bicubic to side x side, plus a window map
-// (c, window, window), tiled. dst (side * side, c). Scratch: size * side * c floats.
+// Hiera's position: a background map (c, size, size), scaled to side x side (bicubic), plus a tiled
+// window map (c, window, window). dst (side * side, c). scratch: size * side * c floats.
 void sam_position_hiera(const float *background, int size, const float *window, int window_size,
                         int side, int c, float *scratch, float *dst);
 

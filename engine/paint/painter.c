@@ -17,20 +17,21 @@ struct sam_painter {
 static int check_patches(const struct sam_overlay *o, struct sam_error *error)
 {
     if (o->num_patches < 0 || o->num_patches > SAM_MAX_PATCHES)
-        return sam_fail(error, SAM_EINVAL, "overlay: %d patches, wanted 0 to %d", o->num_patches,
+        return sam_fail(error, SAM_EINVAL, "overlay: %d patches, expected 0 to %d", o->num_patches,
                         SAM_MAX_PATCHES);
     if (o->num_patches && !o->patches)
-        return sam_fail(error, SAM_EINVAL, "overlay: patches is NULL, %d are wanted",
+        return sam_fail(error, SAM_EINVAL, "overlay: num_patches is %d, but patches is NULL",
                         o->num_patches);
     if (o->num_words < 0 || (o->num_words && !o->bits))
-        return sam_fail(error, SAM_EINVAL, "overlay: bits of %d words at %p: wanted memory",
+        return sam_fail(error, SAM_EINVAL,
+                        "overlay: num_words is %d and bits is %p: expected 0 or more words",
                         o->num_words, (const void *) o->bits);
     for (int i = 0; i < o->num_patches; i++) {
         const struct sam_patch *p = &o->patches[i];
         if (!sam_patch_fits(o, p))
             return sam_fail(error, SAM_EINVAL,
                             "overlay: patch %d, %d x %d px at (%d, %d) with squares of %d px from "
-                            "word %d of %d on: its place or its bits are out of range",
+                            "word %d of %d: its position or its bits are out of range",
                             i, p->width, p->height, p->x, p->y, p->scale, p->first, o->num_words);
     }
     return SAM_OK;
@@ -47,7 +48,7 @@ static int check_overlay(struct sam_queue *q, const struct sam_frame *f,
                         "overlay: an area of %d x %d px at (%d, %d) is not inside a frame of %d x "
                         "%d px", o->width, o->height, o->x, o->y, f->width, f->height);
     if (o->line_width < 0 || o->line_width > SAM_MAX_LINE)
-        return sam_fail(error, SAM_EINVAL, "overlay: line_width is %d px, wanted 0 to %d",
+        return sam_fail(error, SAM_EINVAL, "overlay: line_width is %d px, expected 0 to %d",
                         o->line_width, SAM_MAX_LINE);
     if (l->data && sam_labels_check(q, l, error))
         return SAM_EINVAL;
@@ -67,7 +68,7 @@ static int check(sam_painter *p, struct sam_frame *f, const struct sam_frame *gi
         return status;
     if (!sam_is_paintable(f->format))
         return sam_fail(error, SAM_EINVAL,
-                        "frame: pixel format %d cannot be painted over, wanted RGBA, BGRA, NV12, "
+                        "frame: pixel format %d cannot be painted over, expected RGBA, BGRA, NV12, "
                         "I420 or P010", (int) f->format);
     if (!f->on_device && sam_queue_has_own_memory(q))
         return sam_fail(error, SAM_EINVAL,
@@ -85,7 +86,7 @@ static int warm_up(sam_painter *p, struct sam_error *error)
     uint8_t *memory = sam_queue_alloc(&p->queue, 256);
 
     if (!memory)
-        return sam_fail(error, SAM_ENOMEM, "no memory to paint: 256 bytes wanted");
+        return sam_fail(error, SAM_ENOMEM, "out of memory: cannot allocate 256 bytes to paint");
     for (int i = 0; i < 4; i++)
         sam_op_paint(&p->queue, &(struct sam_paint) {
             .frame = { .format = formats[i], .width = 2, .height = 2, .stride = { 16, 16, 16 },

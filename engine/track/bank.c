@@ -118,6 +118,7 @@ static int free_place(const struct sam_bank *b)
 
 struct sam_bank_slots sam_bank_prompt(struct sam_bank *b, int64_t frame)
 {
+    assert(!b->num_cond || b->cond[b->num_cond - 1].frame <= frame);
     if (b->map_frame[ring_map(b, frame)] == frame)
         b->map_frame[ring_map(b, frame)] = -1;
     if (b->pointer_frame[ring_pointer(b, frame)] == frame)

@@ -1,15 +1,14 @@
-// What one object remembers, as integers: which slots of the memory arena hold the map and the
-// pointer of which frame, which of them the next frame attends to, in which order and with
-// which time code. No numbers of the network pass through here.
+// The memory bank of one object, as integers: which slots of the memory hold the map and the
+// pointer of which frame, which of them the next frame attends to, in which order and with which
+// time code. It does not access the tensors.
 //
-// Two kinds of entry (SAM 2, section 7 of the paper's code): *conditioning* frames are those
-// with a prompt, and stay; *recent* frames are tracked ones, and age out. Recent entries live
-// in rings: frame f in ring entry f mod length. Nothing that the current frame attended to is
-// overwritten before the next one begins, so that it can be decoded again after a prompt was
-// taken back. A map is large: whichever slot is neither attended to nor the current frame's takes
-// the next one, and there is one slot more than one frame can attend to. A pointer is small: its
-// slot is that of the ring entry or of the conditioning frame, of which there is one more than is
-// kept.
+// There are two kinds of entries. *Conditioning* frames have a prompt and are kept; *recent* frames
+// were tracked and are replaced by later ones. Recent entries are in rings: frame f in ring entry
+// f mod length. What the current frame attends to is not overwritten before the next frame begins,
+// so that the frame can be decoded again after an undo. Maps are large: there is one slot more than
+// a frame can attend to, and a new map gets a slot that is neither attended to nor the current
+// frame's. Pointers are small: each ring entry and each conditioning frame has its own slot, with
+// one spare conditioning frame.
 #ifndef SAM_BANK_H
 #define SAM_BANK_H
 
@@ -18,21 +17,21 @@
 #include "model/config.h"
 
 enum {
-    SAM_MAX_COND = 64, // most conditioning frames that can be asked for
+    SAM_MAX_COND = 64, // maximum of params.max_cond_frames
     SAM_MAX_ATTENDED_MAPS = SAM_MAX_COND + SAM_MAX_MASKMEM - 1,
     SAM_MAX_ATTENDED_POINTERS = SAM_MAX_COND + SAM_MAX_POINTERS - 1,
 };
 
-// How much is kept; the same for all objects of a tracker.
+// Numbers of entries; the same for all objects of a tracker.
 struct sam_bank_limits {
     int max_cond;     // K: the first conditioning frame and the latest K - 1
-    int num_maskmem;  // maps attended, one of them reserved for conditioning: 7
+    int num_maskmem;  // 7: six recent maps, and one reserved for conditioning
     int num_pointers; // 16: pointers of the last 15 tracked frames
 };
 
 struct sam_bank {
     struct sam_bank_limits limits;
-    int first_map, first_pointer; // where this object's slots begin in the arena
+    int first_map, first_pointer; // this object's first slots
     int64_t map_frame[SAM_MAX_MASKMEM];      // frame in each ring entry, -1: none
     int map_slot[SAM_MAX_MASKMEM];           // of this object, from 0
     int64_t pointer_frame[SAM_MAX_POINTERS];
@@ -44,48 +43,49 @@ struct sam_bank {
     } cond[SAM_MAX_COND + 1]; // by frame
 };
 
-// What a frame attends to: conditioning frames from the first to the latest, then tracked
-// frames from the oldest to the latest; of pointers the latest tracked one first.
+// What a frame attends to: first the conditioning frames in order, then the tracked frames, of maps
+// from the oldest to the latest, of pointers from the latest to the oldest.
 struct sam_attended {
     int num_maps, num_pointers;
-    int32_t map[SAM_MAX_ATTENDED_MAPS];      // slots of the arena
+    int32_t map[SAM_MAX_ATTENDED_MAPS];      // slots
     int32_t map_time[SAM_MAX_ATTENDED_MAPS]; // rows of the temporal code
     int32_t pointer[SAM_MAX_ATTENDED_POINTERS];
     int32_t distance[SAM_MAX_ATTENDED_POINTERS]; // frames from the pointer's to this one
 };
 
-// Where the result of a frame goes.
+// The slots of a frame's result.
 struct sam_bank_slots {
     int32_t map, pointer;
 };
 
-// Slots each object needs in the arena.
+// The number of slots that each object needs.
 int sam_bank_maps(const struct sam_bank_limits *l);
 int sam_bank_pointers(const struct sam_bank_limits *l);
-// The most that one frame can attend to.
+// The maximum that one frame can attend to.
 int sam_bank_max_maps(const struct sam_bank_limits *l);
 int sam_bank_max_pointers(const struct sam_bank_limits *l);
 
-// An empty bank, for the object whose slots begin at index * sam_bank_maps() and so on.
+// Initialise an empty bank for the object whose slots begin at index * sam_bank_maps() and
+// index * sam_bank_pointers().
 void sam_bank_init(struct sam_bank *b, const struct sam_bank_limits *l, int index);
 
-// The next frame begins: conditioning entries beyond K go, with their pointers.
+// Begin the next frame: drop conditioning entries beyond K, with their pointers.
 void sam_bank_begin(struct sam_bank *b);
 
-// Enter a tracked frame. Frames come in order; the same frame may come again.
+// Add a tracked frame. Frames must come in order; the last one may be added again.
 struct sam_bank_slots sam_bank_track(struct sam_bank *b, int64_t frame);
 
-// Enter a prompted frame, which must be the latest; an entry of the same frame, tracked or
-// prompted, is replaced.
+// Add a prompted frame, which must be the latest. It replaces an entry of the same frame, tracked
+// or prompted.
 struct sam_bank_slots sam_bank_prompt(struct sam_bank *b, int64_t frame);
 
-// Forget the latest conditioning frame.
+// Drop the latest conditioning frame.
 void sam_bank_drop_latest(struct sam_bank *b);
 
-// Where the result of a remembered frame lies; -1, -1 where it is not remembered.
+// The slots of a frame; -1 and -1 if the frame is not in the bank.
 struct sam_bank_slots sam_bank_find(const struct sam_bank *b, int64_t frame);
 
-// What `frame` attends to: entries before it only.
+// Find what `frame` attends to: only entries before it.
 void sam_bank_attended(const struct sam_bank *b, int64_t frame, struct sam_attended *a);
 
 #endif // SAM_BANK_H

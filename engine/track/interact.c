@@ -1,5 +1,6 @@
 // Prompts on the current frame: successive interactions with one object, as the published
 // predictor's add_new_points_or_box() and add_new_mask() make them.
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -138,6 +139,7 @@ static void condition(struct sam_tracker *t, struct sam_tracked *o, bool start)
 void sam_interact(struct sam_tracker *t, struct sam_tracked *o)
 {
     struct sam_indices *x = &t->mem.state.index;
+    assert(o->row >= 0 && o->applied.count);
     const bool start = is_start(t, o);
     const struct sam_bank_slots slots = sam_bank_prompt(&o->bank, t->frame);
     bool has_points = false;

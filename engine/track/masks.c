@@ -1,4 +1,5 @@
 // What is shown of a frame: states and scores, boxes, label maps.
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -156,7 +157,7 @@ int sam_labels_check(struct sam_queue *q, const struct sam_labels *l, struct sam
     if (!l->data)
         return sam_fail(error, SAM_EINVAL, "labels: data is NULL");
     if (l->width < 1 || l->height < 1 || l->width > SAM_MAX_SIDE || l->height > SAM_MAX_SIDE)
-        return sam_fail(error, SAM_EINVAL, "labels of %d x %d px: wanted 1 to %d px each way",
+        return sam_fail(error, SAM_EINVAL, "labels of %d x %d px: expected 1 to %d px each way",
                         l->width, l->height, SAM_MAX_SIDE);
     if (l->stride < l->width)
         return sam_fail(error, SAM_EINVAL,
@@ -168,6 +169,7 @@ int sam_labels_check(struct sam_queue *q, const struct sam_labels *l, struct sam
 
 void sam_row_blank(struct sam_tracker *t, int row)
 {
+    assert(row >= 0 && row < t->params.max_objects);
     const struct sam_tensor shown = sam_slice(t->mem.state.low_res, row);
     float *logits = t->mem.host.staging;
 

@@ -12,7 +12,7 @@ static int find_model(char *path, size_t size, const struct sam_params *params,
         return sam_default_model(path, size, error);
     if (strlen(params->model_file) >= size)
         return sam_fail(error, SAM_EINVAL,
-                        "model file: a path of %zu bytes is too long, wanted less than %zu",
+                        "model file: a path of %zu bytes is too long, expected less than %zu",
                         strlen(params->model_file), size);
     strcpy(path, params->model_file);
     return SAM_OK;
@@ -199,9 +199,9 @@ static struct sam_info describe(const struct sam_tracker *t)
         .backend = sam_queue_backend(q), .device = q->device_name,
         .precision = precision[q->precision], .threads = q->threads,
         .image_size = t->model->config.image_size,
-        .max_objects = t->params.max_objects, .plan = &t->plan, .open_ns = t->open_ns,
-        .warm_ns = t->warm_ns, .graphs = t->graphs.count, .graph_replays = t->graphs.replays,
-        .graph_misses = t->graphs.misses,
+        .max_objects = t->params.max_objects, .bytes_planned = t->plan.total_bytes,
+        .open_ns = t->open_ns, .warm_ns = t->warm_ns, .graphs = t->graphs.count,
+        .graph_replays = t->graphs.replays, .graph_misses = t->graphs.misses,
         .bytes_used = t->model->constant_bytes + sizeof(*t) + t->mem.scratch_bytes +
                       t->mem.state_bytes + t->mem.host_bytes + sam_queue_workspace_bytes(q),
     };

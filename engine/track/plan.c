@@ -247,7 +247,7 @@ static int check_range(const char *name, int v, int lo, int hi, struct sam_error
 {
     if (v >= lo && v <= hi)
         return SAM_OK;
-    return sam_fail(error, SAM_EINVAL, "%s = %d: wanted %d to %d", name, v, lo, hi);
+    return sam_fail(error, SAM_EINVAL, "%s = %d: expected %d to %d", name, v, lo, hi);
 }
 
 static int check_params(const struct sam_params *p, struct sam_error *error)
@@ -264,7 +264,7 @@ static int check_params(const struct sam_params *p, struct sam_error *error)
         check_range("budget_mib", p->budget_mib, 0, big, error) ||
         check_range("backend", (int) p->backend, SAM_BACKEND_AUTO, SAM_BACKEND_CUDA, error) ||
         (p->cuda_stream && !p->cuda_context &&
-         sam_fail(error, SAM_EINVAL, "cuda_stream is given without the cuda_context it is of")) ||
+         sam_fail(error, SAM_EINVAL, "cuda_stream is set, but cuda_context is NULL")) ||
         check_range("precision", (int) p->precision, SAM_PRECISION_AUTO, SAM_PRECISION_BF16,
                     error) ||
         check_range("refine", (int) p->refine, SAM_REFINE_PRESENT, SAM_REFINE_ALWAYS, error))

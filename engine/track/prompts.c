@@ -1,5 +1,6 @@
 #include "prompts.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@ size_t sam_mask_bytes(int side)
 
 static uint8_t *mask_bits(const struct sam_mask_pool *pool, int mask)
 {
+    assert(mask >= 0 && mask < pool->count);
     return pool->bits + (size_t) mask * sam_mask_bytes(pool->side);
 }
 
@@ -107,7 +109,7 @@ static bool stretch_mask(const struct stretch *from, uint8_t *bits)
 static int check_mask_size(int width, int height, struct sam_error *error)
 {
     if (width < 1 || height < 1 || width > SAM_MAX_SIDE || height > SAM_MAX_SIDE)
-        return sam_fail(error, SAM_EINVAL, "mask of %d x %d px: wanted 1 to %d px each way",
+        return sam_fail(error, SAM_EINVAL, "mask of %d x %d px: expected 1 to %d px each way",
                         width, height, SAM_MAX_SIDE);
     return SAM_OK;
 }
@@ -122,15 +124,15 @@ int sam_mask_stretch(uint8_t *bits, int side, int width, int height, sam_mask_ro
         return status;
     if (!bits || !row || side < 1 || side > SAM_MAX_SIDE)
         return sam_fail(error, SAM_EINVAL,
-                        "sam_mask_stretch: wanted bits, row and a side of 1 to %d px, side is %d",
-                        SAM_MAX_SIDE, side);
+                        "sam_mask_stretch: bits or row is NULL, or side is %d: expected 1 to %d px",
+                        side, SAM_MAX_SIDE);
     from.column = malloc((size_t) side * sizeof(*from.column));
     from.sum = malloc((size_t) side * sizeof(*from.sum));
     if (!from.column || !from.sum)
         status = sam_fail(error, SAM_ENOMEM, "no memory to stretch a mask to %d x %d px", side,
                           side);
     else if (!stretch_mask(&from, bits))
-        status = sam_fail(error, SAM_EIO, "a row of the mask of %d x %d px was not given", width,
+        status = sam_fail(error, SAM_EIO, "row() returned NULL for a mask of %d x %d px", width,
                           height);
     free(from.column);
     free(from.sum);
@@ -149,6 +151,7 @@ static int take_mask(struct sam_mask_pool *pool)
 
 void sam_interactions_cut(struct sam_interactions *list, int first, struct sam_mask_pool *pool)
 {
+    assert(first >= 0);
     for (int i = first; i < list->count; i++)
         if (list->item[i].mask >= 0)
             pool->taken[list->item[i].mask] = false;
@@ -159,6 +162,7 @@ void sam_interactions_cut(struct sam_interactions *list, int first, struct sam_m
 int sam_interactions_points(const struct sam_interactions *list, int count,
                             struct sam_interaction *all)
 {
+    assert(count <= SAM_MAX_INTERACTIONS);
     *all = (struct sam_interaction) { .mask = -1 };
     for (int i = 0; i < count; i++) {
         const struct sam_interaction *one = &list->item[i];
@@ -181,7 +185,7 @@ static int check_coordinate(const char *what, float v, float end, bool is_edge,
     if (!isfinite(v))
         return sam_fail(error, SAM_EINVAL, "%s: %g is not a finite number", what, v);
     if (v < 0 || v > end || (v >= end && !is_edge))
-        return sam_fail(error, SAM_EINVAL, "%s: %g lies outside the frame, expected 0 %s %g", what,
+        return sam_fail(error, SAM_EINVAL, "%s: %g is outside of the frame, expected 0 %s %g", what,
                         v, is_edge ? "to" : "or more and less than", end);
     return SAM_OK;
 }
@@ -214,8 +218,8 @@ static int read_box(struct sam_interaction *out, const struct sam_prompt *p, con
         return SAM_EINVAL;
     if (b[0] >= b[2] || b[1] >= b[3])
         return sam_fail(error, SAM_EINVAL,
-                        "box (%g, %g) to (%g, %g) is empty or inverted: wanted x0 < x1 and y0 < y1",
-                        b[0], b[1], b[2], b[3]);
+                        "box (%g, %g) to (%g, %g) is empty or inverted: expected x0 < x1 and "
+                        "y0 < y1", b[0], b[1], b[2], b[3]);
     out->has_box = true;
     return SAM_OK;
 }
@@ -291,20 +295,20 @@ int sam_interaction_read(struct sam_interaction *out, const struct sam_prompt *p
 
     *out = (struct sam_interaction) { .mask = -1 };
     if (p->num_points < 0 || p->num_points > SAM_MAX_POINTS)
-        return sam_fail(error, SAM_EINVAL, "%d points in one prompt: wanted 0 to %d", p->num_points,
-                        SAM_MAX_POINTS);
+        return sam_fail(error, SAM_EINVAL, "%d points in one prompt: expected 0 to %d",
+                        p->num_points, SAM_MAX_POINTS);
     if (p->num_points && !p->points)
-        return sam_fail(error, SAM_EINVAL, "%d points are announced, but points is NULL",
+        return sam_fail(error, SAM_EINVAL, "num_points is %d, but points is NULL",
                         p->num_points);
     if (!p->num_points && !p->has_box && !p->mask && !p->mask_bits)
-        return sam_fail(error, SAM_EINVAL, "an empty prompt: wanted points, a box or a mask");
+        return sam_fail(error, SAM_EINVAL, "an empty prompt: expected points, a box or a mask");
     if (p->mask || p->mask_bits)
         return read_mask(out, p, pool, error);
     if (p->space_width || p->space_height) {
         if (p->space_width < 1 || p->space_height < 1)
             return sam_fail(error, SAM_EINVAL,
-                            "coordinates in a space of %d x %d px: wanted both positive, or both 0",
-                            p->space_width, p->space_height);
+                            "coordinates in a space of %d x %d px: expected both positive, or "
+                            "both 0", p->space_width, p->space_height);
         size[0] = (float) p->space_width;
         size[1] = (float) p->space_height;
     }

@@ -1,9 +1,8 @@
 // One frame: encode it once; let every object attend to its memory, be decoded and remembered,
 // as many at once as the batch holds; then the prompts.
-#include "track.h"
+#include <assert.h>
 
-#include <string.h>
-#include <time.h>
+#include "track.h"
 
 // Follow n objects into the current frame; of its first batch the encoder is a part.
 static void track_batch(struct sam_tracker *t, struct sam_tracked *const *o, int n,
@@ -13,6 +12,7 @@ static void track_batch(struct sam_tracker *t, struct sam_tracked *const *o, int
     struct sam_batch b = { o, n, n, 0 };
     int64_t last = sam_now();
 
+    assert(n >= 1 && n <= t->batch);
     for (int i = 0; i < n; i++) {
         const struct sam_bank_slots slots = sam_bank_track(&o[i]->bank, t->frame);
         x->row.host[i] = o[i]->row;
@@ -125,11 +125,11 @@ int sam_device_check(struct sam_queue *q, const char *what, const uint8_t *at, s
 {
     if (!sam_queue_has_own_memory(q))
         return sam_fail(error, SAM_EINVAL,
-                        "%s is said to be in device memory, but the backend '%s' works in the "
-                        "host's", what, sam_queue_backend(q));
+                        "%s: on_device is set, but the backend '%s' works in host memory",
+                        what, sam_queue_backend(q));
     if (!sam_queue_holds(q, at) || !sam_queue_holds(q, at + bytes - 1))
         return sam_fail(error, SAM_EINVAL,
-                        "%s, %zu bytes, is not in the memory of device %d, %.80s, and of the "
+                        "%s, %zu bytes, is not in the memory of device %d, %.80s, in the "
                         "context that the tracker runs in", what, bytes, q->ordinal,
                         q->device_name);
     return SAM_OK;
@@ -140,7 +140,7 @@ static int check_frame(struct sam_queue *q, const struct sam_frame *f, struct sa
     static const char *const planes[] = { "frame: plane 0", "frame: plane 1", "frame: plane 2" };
     if (f->width < 1 || f->height < 1 || f->width > SAM_MAX_SIDE ||
         f->height > SAM_MAX_SIDE)
-        return sam_fail(error, SAM_EINVAL, "frame of %d x %d px: wanted 1 to %d px each way",
+        return sam_fail(error, SAM_EINVAL, "frame of %d x %d px: expected 1 to %d px each way",
                         f->width, f->height, SAM_MAX_SIDE);
     for (int i = 0; i < 3; i++) {
         const int wanted = sam_frame_row_bytes(f, i);
@@ -151,7 +151,7 @@ static int check_frame(struct sam_queue *q, const struct sam_frame *f, struct sa
             return sam_fail(error, SAM_EINVAL, "frame: plane %d is NULL", i);
         if (wanted && f->stride[i] < wanted)
             return sam_fail(error, SAM_EINVAL,
-                            "frame: plane %d has a stride of %d bytes, wanted at least %d", i,
+                            "frame: plane %d has a stride of %d bytes, expected at least %d", i,
                             f->stride[i], wanted);
         const size_t bytes = (size_t) (sam_frame_rows(f, i) - 1) * f->stride[i] + wanted;
         if (wanted && f->on_device && sam_device_check(q, planes[i], f->plane[i], bytes, error))
@@ -159,7 +159,7 @@ static int check_frame(struct sam_queue *q, const struct sam_frame *f, struct sa
     }
     if (!sam_frame_colour_fits(f))
         return sam_fail(error, SAM_EINVAL,
-                        "frame: colour has kr = %g and kb = %g: wanted 0 or more each, and less "
+                        "frame: colour has kr = %g and kb = %g: expected 0 or more each, and less "
                         "than 1 together", f->colour.kr, f->colour.kb);
     return SAM_OK;
 }

@@ -1,8 +1,7 @@
-// The inside of a tracker. One file each for its beginning and end (open.c), the other public calls
-// (tracker.c), the memory it takes (plan.c), one frame (step.c), what is run of it (passes.c) and
-// recorded (graphs.c), prompts on a frame (interact.c), what is shown of it (masks.c), and what a
-// test may look at (stages.c). A painter (painter.c) has the checks of frames and label maps in
-// common with it, no more.
+// Internals of a tracker. open.c: open and close; tracker.c: the other public calls; plan.c:
+// memory; step.c: one frame; passes.c: the parts of a frame; graphs.c: recording them; interact.c:
+// prompts on a frame; masks.c: results; stages.c: tensors for tests. A painter (painter.c) shares
+// only the checks of frames and label maps.
 #ifndef SAM_TRACK_H
 #define SAM_TRACK_H
 
@@ -35,7 +34,7 @@ struct sam_tracked {
     enum sam_object_state state;
 };
 
-// Valid inside one step. Parts that never run at the same time share bytes.
+// Used within one step only. Parts that never run at the same time share memory.
 struct sam_scratch {
     struct sam_tensor sine; // (B * max pointers, d) F32; shares with nothing
     struct sam_encoder_scratch encoder;
@@ -60,13 +59,13 @@ struct sam_scratch {
     struct sam_tensor sparse;      // (1, 1, SAM_MAX_SPARSE, d) F32
     struct sam_prompt_scratch prompt;
 
-    // All objects, where holes are filled.
+    // All objects, if holes are filled.
     struct sam_tensor filled; // (objects, S/4, S/4, 1) F32
     struct sam_tensor holes;  // (objects, S/4, S/4, 2) I32
 };
 
-// What the operations are told about each object of a batch: one block of integers, filled on
-// the host and copied at once. Pointers into the host's block; tensors into the device's.
+// Integers that the operations need about each object of a batch. They are one block, filled on the
+// host and copied at once: `host` points into the host's block, `tensor` into the device's.
 struct sam_index {
     int32_t *host;
     int width; // 0: one number per object
@@ -78,10 +77,10 @@ struct sam_indices {
     struct sam_index num_maps, num_pointers, num_keys, num_rotated; // B
     struct sam_index row, map_to, pointer_to, multimask, binary;    // B
     int32_t *host;
-    struct sam_tensor all; // both as one block
+    struct sam_tensor all; // the whole block on the device
 };
 
-// Outlives a frame.
+// Memory on the device that is kept from frame to frame.
 struct sam_state {
     struct sam_features features; // of the current frame
     struct sam_tensor maps;       // (objects * maps each, 1, N, m) BF16
@@ -91,12 +90,12 @@ struct sam_state {
     struct sam_indices index;
 };
 
-// The same on the host.
+// Memory on the host.
 struct sam_host {
     struct sam_tracked *objects; // by slot
     struct sam_mask_pool masks;
     float *sine;            // (num_pointers, d): sine codes of the distances 0, 1, ...
-    float *staging;         // floats on their way to or from the device
+    float *staging;         // buffer for copies to and from the device
     int32_t *row_slot;      // results by row: slot, ascending
     struct sam_tracked **batch; // objects of one batch
     int32_t (*box)[5];
@@ -114,22 +113,22 @@ struct sam_layout {
     size_t scratch_bytes, state_bytes, host_bytes;
 };
 
-// Parts of a frame that are recorded at open and replayed, where the device gains by it: the
-// encoder, and the tracking step for batches of 1, 2, 4 ... objects. Whatever differs from frame to
-// frame is in the index block. A batch is filled up to the next size by rows that attend to one map
-// and write nowhere; and the memory of its objects to the next reach.
+// Parts of a frame that are recorded at open and replayed, if the device has records: the encoder,
+// and the tracking step for batches of 1, 2, 4 ... objects. All that differs from frame to frame is
+// in the index block. A batch is padded to the next size with rows that attend to one map and
+// discard their results, and the memory of its objects to the next reach.
 enum {
     SAM_BUCKETS = 5,
     SAM_DEVICE_BATCH = 1 << (SAM_BUCKETS - 1), // objects that a device runs at once, at most
 };
 
 enum sam_reach {
-    SAM_REACH_RECENT, // as many maps as an object with one conditioning frame has at most
+    SAM_REACH_RECENT, // up to the number of maps of an object with one conditioning frame
     SAM_REACH_ALL,
     SAM_REACHES,
 };
 
-// What of a frame is one record.
+// The part of a frame that one record covers.
 enum sam_span {
     SAM_SPAN_FRAME, // the encoder, and the step of the first batch of objects
     SAM_SPAN_STEP,  // a step alone
@@ -137,19 +136,19 @@ enum sam_span {
 };
 
 struct sam_graphs {
-    bool fits; // batches are filled up
-    bool on;   // and replayed
+    bool fits; // batches are padded
+    bool on;   // records are replayed
     void *encode, *track[SAM_SPANS][SAM_BUCKETS][SAM_REACHES]; // NULL: not recorded
     int count;
     uint64_t replays, misses;
 };
 
-// Objects that are run at once.
+// Objects that are processed together.
 struct sam_batch {
     struct sam_tracked *const *object;
     int n;    // objects
-    int rows; // that operations run over: n, or more where the batch is filled up
-    int keys; // rows of memory they run over: those of the object with most, or more
+    int rows; // n plus padding
+    int keys; // rows of memory of the object with most, plus padding
 };
 
 struct sam_stages;
@@ -167,39 +166,40 @@ struct sam_tracker {
 
     uint64_t next_id;
     int64_t frame;      // the current one; -1 before the first
-    bool holds_frame;   // its features are there
+    bool holds_frame;   // its features are in memory
     int num_rows;       // objects on it
     int frame_width, frame_height;
     struct sam_times times;
 
-    int broken; // the status of the failure that ended this tracker
+    int broken; // the status that all calls return after a failure that ended the tracker
     struct sam_error broken_error;
     bool is_open; // sam_tracker_open() has succeeded
 
     struct sam_graphs graphs;
-    struct sam_stages *stages; // NULL: nothing is kept
+    struct sam_stages *stages; // NULL unless keep_stages
     struct sam_plan plan;
     int64_t open_ns, warm_ns;
 };
 
-// Which turn of a frame a stage belongs to.
+// The phase of a frame that a stage belongs to.
 enum sam_turn { SAM_TURN_FRAME, SAM_TURN_TRACK, SAM_TURN_PROMPT };
 
 // ---- plan.c
 
-// Objects run at once: enough rows to keep the device busy, no more scratch than that needs.
+// The number of objects processed together: enough rows to keep the device busy, as scratch grows
+// with it.
 int sam_batch_size(const struct sam_queue *q, const struct sam_config *c, int max_objects);
 
-// Lay out all memory over the three blocks; NULL: only measure.
+// Lay out all memory in the three blocks. If they are NULL, only measure.
 void sam_layout_make(struct sam_layout *l, const struct sam_config *c, const struct sam_queue *q,
                      const struct sam_bank_limits *limits, const struct sam_params *p,
                      int max_objects, int batch, void *scratch, void *state, void *host);
 
-// The plan of params and of a reading of their model, on an open queue.
+// Compute the plan for params and their opened model file, on an open queue.
 int sam_plan_make(struct sam_plan *plan, const struct sam_params *params,
                   const struct sam_model_file *file, struct sam_queue *q, struct sam_error *error);
 
-// SAM_ENOMEM with a sentence where the plan exceeds the budget.
+// SAM_ENOMEM if the plan exceeds the budget.
 int sam_plan_check(const struct sam_plan *plan, int budget_mib, struct sam_error *error);
 
 // Copy the caller's params, and check them.
@@ -212,11 +212,11 @@ struct sam_bank_limits sam_limits_of(const struct sam_params *params, const stru
 // Copy the caller's frame, and check it.
 int sam_frame_take(struct sam_frame *own, struct sam_queue *q, const struct sam_frame *frame,
                    struct sam_error *error);
-// What the caller says is on the device; the first and the last byte stand for all.
+// SAM_EINVAL unless the first and the last byte are in the queue's device memory.
 int sam_device_check(struct sam_queue *q, const char *what, const uint8_t *at, size_t bytes,
                      struct sam_error *error);
 
-// One frame, checked. The queue remembers what failed.
+// Process one frame, which was checked. A failure is recorded in the queue.
 void sam_step_run(struct sam_tracker *t, const struct sam_frame *frame);
 
 // Decode an object on the current frame again, from its applied prompts alone.
@@ -224,99 +224,100 @@ void sam_step_again(struct sam_tracker *t, struct sam_tracked *o);
 
 // ---- passes.c
 
-// What the objects of a batch attend to, into the index block. Returns the most keys of one.
+// Write to the index block what the objects of a batch attend to. Returns the largest number of
+// keys of one object.
 int sam_batch_attend(struct sam_tracker *t, const struct sam_batch *b);
-// The rows beyond the objects: they look at one map, and their results go nowhere.
+// Fill the index block for the padding rows.
 void sam_batch_spare(struct sam_tracker *t, const struct sam_batch *b);
-// Copy all that the operations are told about a batch to the device.
+// Copy the index block of a batch to the device.
 void sam_batch_tell(struct sam_tracker *t, const struct sam_batch *b);
 
 // F of the current frame with the memory of a prompted object: (1, h, h, d) into dst.
 void sam_condition(struct sam_tracker *t, struct sam_tracked *o, struct sam_tensor dst);
 
-// The parts that are recorded: scratch.encoder.input to features; all that becomes of a batch whose
-// index block is on the device; and the one after the other.
+// The parts that are recorded: the encoder, from scratch.encoder.input to features; the tracking
+// step of a batch whose index block is on the device; both in that order.
 void sam_step_encode(struct sam_tracker *t, const struct sam_batch *none);
 void sam_step_track(struct sam_tracker *t, const struct sam_batch *b);
 void sam_step_frame(struct sam_tracker *t, const struct sam_batch *b);
 
-// Copy the index block to the device; each user fills what it needs first.
+// Copy the index block to the device; the caller must have filled the entries it uses.
 void sam_indices_upload(struct sam_tracker *t);
 struct sam_tensor sam_index_first(const struct sam_index *i, int n);
 
-// Run the decoder on scratch.image of n objects; index.multimask decides the selection.
-// sparse: data NULL where none of them has a prompt.
+// Run the decoder on scratch.image of n objects; index.multimask controls the choice of the mask.
+// sparse: data is NULL if none of them has a prompt.
 void sam_decode(struct sam_tracker *t, int n, struct sam_tensor sparse);
-// scratch.out of n objects to the rows in index.row.
+// Copy scratch.out of n objects to the rows in index.row.
 void sam_show(struct sam_tracker *t, int n);
-// scratch.out of a batch to their memory: slots in index.map_to and index.pointer_to,
-// from a prompt or not in index.binary.
+// Write scratch.out of a batch to the memory of its objects, to the slots in index.map_to and
+// index.pointer_to; index.binary says whether a prompt made the mask.
 void sam_remember(struct sam_tracker *t, enum sam_turn turn, const struct sam_batch *b);
 
 // ---- graphs.c
 
-// Record every part, in every size. SAM_OK where there is nothing to record, or it cannot be: then
-// every frame asks for its operations anew, and is counted.
+// Record every part in every size. Also returns SAM_OK if the device has no records, or if
+// recording fails: then every frame launches its operations one by one, and counts as a miss.
 int sam_graphs_record(struct sam_tracker *t, struct sam_error *error);
 void sam_graphs_forget(struct sam_tracker *t);
 
-// Fill a batch up to a size that was recorded.
+// Pad a batch to a size that was recorded.
 void sam_graphs_fit(const struct sam_tracker *t, struct sam_batch *b);
 
-// Run a part: its record, whose time is added to *ns, or, without one, its operations, which add up
-// theirs.
+// Run a part: replay its record and add the time to *ns; without a record, run its operations,
+// which add their own times.
 typedef void sam_part(struct sam_tracker *t, const struct sam_batch *b);
 void sam_graphs_run(struct sam_tracker *t, void *record, sam_part *part, const struct sam_batch *b,
                     int64_t *ns);
 void *sam_graphs_find(const struct sam_tracker *t, enum sam_span span, const struct sam_batch *b);
 
-// ---- poison.c: where params.poison is set, bytes of 0xff: a NaN in every float format, -1 in
-// integers. Else nothing.
+// ---- poison.c: if params.poison is set, fill memory with 0xff: a NaN in every float format, -1 in
+// integers. Else do nothing.
 
 void sam_poison_scratch(struct sam_tracker *t);
 void sam_poison_state(struct sam_tracker *t);  // all of it
-void sam_poison_frame(struct sam_tracker *t);  // what a frame leaves
-void sam_poison_object(struct sam_tracker *t, const struct sam_tracked *o); // what it remembered
+void sam_poison_frame(struct sam_tracker *t);  // features and results of the last frame
+void sam_poison_object(struct sam_tracker *t, const struct sam_tracked *o); // its memory
 
 // ---- warm.c
 
-// Run every path once on throw-away frames, so that whatever a backend makes on the first use
-// of a shape is made at open. Leaves objects and memory behind; the caller resets them.
+// Run every code path once on dummy frames, so that a backend's work at the first use of a shape is
+// done at open. Leaves objects and memory behind; the caller must reset them.
 int sam_warm_up(struct sam_tracker *t, struct sam_error *error);
 
 // ---- interact.c
 
-// Run the applied interactions of an object on the current frame, after it was tracked there
-// if it existed before, and remember the result.
+// Apply an object's interactions to the current frame and write the result to its memory. An object
+// that existed before must have been tracked on this frame.
 void sam_interact(struct sam_tracker *t, struct sam_tracked *o);
 
 // ---- masks.c
 
-// Scores of the rows to the host; and, when they are there, states of the objects. SAM_EWEIGHTS
-// where a number is not finite.
+// fetch queues the copy of the rows' scores to the host. take, after the queue has finished,
+// updates the objects' states. SAM_EWEIGHTS: a score or IoU is not finite.
 void sam_results_fetch(struct sam_tracker *t);
 int sam_results_take(struct sam_tracker *t, struct sam_error *error);
-// The label map, where it is wanted, and boxes at the size of the frame.
+// Draw the label map (labels may be NULL) and, with `boxes`, find boxes at the size of the frame.
 void sam_results_draw(struct sam_tracker *t, const struct sam_labels *labels, bool boxes);
 void sam_results_list(struct sam_tracker *t, struct sam_result *result);
 int sam_labels_check(struct sam_queue *q, const struct sam_labels *l, struct sam_error *error);
-// An object left: its row shows nothing from now on.
+// Clear the mask in the row of a removed object.
 void sam_row_blank(struct sam_tracker *t, int row);
 
 // ---- stages.c
 
-// How a stage is laid out for its reader.
+// The layout of a stage in sam_tracker_read().
 enum sam_stage_layout {
-    SAM_STAGE_AS_IS,  // as the tensor says
+    SAM_STAGE_AS_IS,  // n, h, w, c
     SAM_STAGE_NCHW,
     SAM_STAGE_TOKENS, // (tokens, 1, c)
 };
 
 struct sam_stages *sam_stages_open(void);
 void sam_stages_close(struct sam_stages **s);
-void sam_stages_begin(struct sam_stages *s); // a new frame: forget the last one's
+void sam_stages_begin(struct sam_stages *s); // a new frame: drop the stages of the last one
 
-// Keep entry n of a tensor. Nothing happens where t->stages is NULL.
+// Keep entry n of a tensor. Does nothing if t->stages is NULL.
 void sam_stage_keep(struct sam_tracker *t, enum sam_turn turn, uint64_t id, const char *name,
                     struct sam_tensor x, int n, enum sam_stage_layout layout);
 void sam_stage_keep_host(struct sam_tracker *t, enum sam_turn turn, uint64_t id, const char *name,
@@ -331,11 +332,11 @@ struct sam_stage_source {
 };
 struct sam_probe sam_stages_probe(const struct sam_stage_source *source);
 
-// The same for n objects at once, under the names of the parts.
+// Keep the stages of a part for n objects, under the part's names.
 void sam_stages_attended(struct sam_tracker *t, enum sam_turn turn, struct sam_tracked *const *o,
                          int n, struct sam_tensor values, struct sam_tensor keys,
                          struct sam_tensor out);
-// sparse: num_tokens rows on the host, the same for all; dense: one for all.
+// sparse: num_tokens rows on the host, and dense: both are the same for all objects.
 void sam_stages_prompted(struct sam_tracker *t, enum sam_turn turn, struct sam_tracked *const *o,
                          int n, struct sam_tensor image, struct sam_tensor dense,
                          const float *sparse, int num_tokens);

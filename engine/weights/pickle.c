@@ -231,7 +231,7 @@ static int push_global(struct vm *vm, const char *module, int module_bytes, cons
             return push(vm, (struct value){ .kind = GLOBAL, .global = &globals[i] });
     }
     return fail(vm,
-                "it asks for '%.*s.%.*s', which is no container, number or tensor: refused, "
+                "it asks for '%.*s.%.*s', which is not a container, number or tensor: refused, "
                 "nothing was executed",
                 sam_text_cut(module, (size_t) module_bytes, 60), module,
                 sam_text_cut(name, (size_t) name_bytes, 60), name);
@@ -262,7 +262,7 @@ static int op_stack_global(struct vm *vm)
         return status;
     const struct value *m = value(vm, module), *n = value(vm, name);
     if (m->kind != TEXT || n->kind != TEXT || m->text.bytes > 1024 || n->text.bytes > 1024)
-        return fail(vm, "the name of a global is no text");
+        return fail(vm, "the name of a global is not a string");
     return push_global(vm, m->text.at, (int) m->text.bytes, n->text.at, (int) n->text.bytes);
 }
 
@@ -338,7 +338,7 @@ static int set_items(struct vm *vm, size_t floor)
         return fail(vm, "entries without a dict, or a key without a value");
     const uint32_t dict = AT(vm->stack, uint32_t, floor - 1);
     if (value(vm, dict)->kind != DICT)
-        return fail(vm, "entries for something that is no dict");
+        return fail(vm, "it adds entries to a value that is not a dict");
     int status = SAM_OK;
     for (size_t i = 0; i < count && !status; i += 2)
         status = add_entry(vm, dict, AT(vm->stack, uint32_t, floor + i),
@@ -351,7 +351,7 @@ static int append_items(struct vm *vm, size_t floor)
 {
     vm->stack.count = floor;
     if (!depth(vm) || value(vm, AT(vm->stack, uint32_t, floor - 1))->kind != LIST)
-        return fail(vm, "entries for something that is no list");
+        return fail(vm, "it adds entries to a value that is not a list");
     return SAM_OK;
 }
 
@@ -429,7 +429,7 @@ static int op_reduce(struct vm *vm)
         return status;
     const struct value *f = value(vm, callee), *a = value(vm, args);
     if (f->kind != GLOBAL || a->kind != TUPLE)
-        return fail(vm, "a call of something that is no function");
+        return fail(vm, "it calls a value that is not a function");
     struct sam_pickle_tensor unused;
     switch (f->global->id) {
     case ORDERED_DICT:
@@ -447,7 +447,7 @@ static int op_reduce(struct vm *vm)
         return push_index(vm, AT(vm->items, uint32_t, a->tuple.first));
     case STORAGE_TYPE: break;
     }
-    return fail(vm, "a call of '%s', which is no function", f->global->name);
+    return fail(vm, "it calls '%s', which is not a function", f->global->name);
 }
 
 // State of an object: of an OrderedDict that carries attributes beside its entries.
@@ -458,7 +458,7 @@ static int op_build(struct vm *vm)
     if (status)
         return status;
     if (!depth(vm) || value(vm, AT(vm->stack, uint32_t, vm->stack.count - 1))->kind != DICT)
-        return fail(vm, "a state for something that is no OrderedDict");
+        return fail(vm, "it sets the state of a value that is not an OrderedDict");
     return SAM_OK;
 }
 
@@ -489,7 +489,7 @@ static int op_proto(struct vm *vm)
     uint64_t version;
     const int status = take_number(vm, 1, &version);
     if (!status && (version < 2 || version > 5))
-        return fail(vm, "protocol %d, wanted 2 to 5", (int) version);
+        return fail(vm, "protocol %d, expected 2 to 5", (int) version);
     return status;
 }
 
@@ -576,7 +576,7 @@ static int run(struct vm *vm, uint32_t *root)
             return status;
     }
     if (vm->stack.count != 1 || vm->marks.count || vm->at != vm->end)
-        return fail(vm, "it ends with %zu values and %zu bytes left over, wanted one value",
+        return fail(vm, "it ends with %zu values and %zu bytes left over, expected one value",
                     vm->stack.count, (size_t) (vm->end - vm->at));
     *root = AT(vm->stack, uint32_t, 0);
     return SAM_OK;
@@ -588,7 +588,7 @@ static int run(struct vm *vm, uint32_t *root)
 static int find_state(struct vm *vm, uint32_t root, uint32_t *state)
 {
     if (value(vm, root)->kind != DICT)
-        return fail(vm, "wanted a dict, got another value");
+        return fail(vm, "expected a dict, got another value");
     bool has_tensor = false;
     int models = 0;
     const struct value *first = NULL;
@@ -609,7 +609,7 @@ static int find_state(struct vm *vm, uint32_t root, uint32_t *state)
         return fail(vm, "the key 'model' is there twice");
     if (!models && !has_tensor)
         return fail(vm,
-                    "wanted a dict of tensors, itself or under the key 'model'; its first key "
+                    "expected a dict of tensors, itself or under the key 'model'; its first key "
                     "is '%.*s'",
                     first ? sam_text_cut(first->text.at, first->text.bytes, 60) : 0,
                     first ? first->text.at : "");
@@ -624,11 +624,12 @@ static int list_state(struct vm *vm, uint32_t state,
         const struct value *key = value(vm, cell->key), *v = value(vm, cell->value);
         struct sam_pickle_tensor t = { 0 };
         if (key->kind != TEXT)
-            return fail(vm, "a key among the tensors is no text");
+            return fail(vm, "a key of the dict of tensors is not a string");
         t.name = key->text.at;
         t.name_bytes = key->text.bytes;
         if (v->kind != TENSOR || !read_tensor(vm, value(vm, v->args), &t))
-            return fail(vm, "'%.*s' is no tensor", sam_text_cut(t.name, t.name_bytes, 100), t.name);
+            return fail(vm, "'%.*s' is not a tensor", sam_text_cut(t.name, t.name_bytes, 100),
+                        t.name);
         const int status = found(priv, &t);
         if (status)
             return status;

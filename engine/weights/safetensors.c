@@ -51,7 +51,7 @@ static int read_type(const struct sam_weight_list *list, const char *name, const
         return SAM_OK;
     }
     return sam_fail(error, SAM_EFORMAT,
-                    "%s: tensor '%.*s': its dtype is %.*s, wanted F32, F16, "
+                    "%s: tensor '%.*s': its dtype is %.*s, expected F32, F16, "
                     "BF16 or another of safetensors' types",
                     list->file, SAM_MAX_NAME, name, sam_text_cut(word, strlen(word), 40), word);
 }
@@ -99,7 +99,7 @@ static int read_offsets(const struct sam_weight_list *list, const char *name, co
     if (e->begin < 0 || e->end < e->begin)
         return sam_fail(error, SAM_EFORMAT,
                         "%s: tensor '%.*s': its data runs from byte %" PRId64 " to %" PRId64
-                        ", which is no range",
+                        ", which is not a range",
                         list->file, SAM_MAX_NAME, name, e->begin, e->end);
     if (e->end > data_bytes)
         return sam_fail(error, SAM_EFORMAT,
@@ -158,7 +158,7 @@ static int check_extents(const struct sam_weight_list *list, struct extent *e, i
                             list->file, 60, e[i - 1].name, 60, e[i].name, at, e[i].begin);
         if (e[i].begin > at)
             return sam_fail(error, SAM_EFORMAT,
-                            "%s: tensor '%.*s' begins at byte %" PRId64 ", wanted "
+                            "%s: tensor '%.*s' begins at byte %" PRId64 ", expected "
                             "%" PRId64 ": there must be no gap",
                             list->file, SAM_MAX_NAME, e[i].name, e[i].begin, at);
         at = e[i].end;
@@ -218,7 +218,7 @@ static int list_header(struct sam_weight_list *list, const char *text, size_t by
     json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &at);
     if (!root || !json_is_object(root)) {
         const int status =
-            sam_fail(error, SAM_EFORMAT, "%s: its header is no JSON object: %s (byte %d)",
+            sam_fail(error, SAM_EFORMAT, "%s: its header is not a JSON object: %s (byte %d)",
                      list->file, root ? "another value" : at.text, root ? 8 : 8 + at.position);
         json_decref(root);
         return status;

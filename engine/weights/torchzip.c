@@ -34,7 +34,7 @@ static int find_pickle(struct reader *r, const struct sam_zip_member **out)
             continue;
         if (*out)
             return sam_fail(r->error, SAM_EFORMAT,
-                            "%s: two members are called data.pkl, wanted one", r->list->file);
+                            "%s: two members are called data.pkl, expected one", r->list->file);
         *out = m;
         r->root = m->name;
         r->root_bytes = m->name_bytes - strlen("data.pkl");
@@ -78,7 +78,7 @@ static int check_byte_order(const struct reader *r)
     if (status)
         return status;
     if (m->bytes != 6 || memcmp(order, "little", 6) != 0)
-        return sam_fail(r->error, SAM_EUNSUPPORTED, "%s: its byte order is %.*s, wanted little",
+        return sam_fail(r->error, SAM_EUNSUPPORTED, "%s: its byte order is %.*s, expected little",
                         r->list->file, (int) bytes, order);
     return SAM_OK;
 }

@@ -226,7 +226,7 @@ static int list_tensors(struct sam_weight_list *list, struct sam_error *error)
         if (size >= foreign_files[i].bytes &&
             memcmp(start, foreign_files[i].start, foreign_files[i].bytes) == 0)
             return sam_fail(error, SAM_EFORMAT,
-                            "%s: is %s; wanted .safetensors or a .pt of torch.save()", list->file,
+                            "%s: is %s; expected .safetensors or a .pt of torch.save()", list->file,
                             foreign_files[i].what);
     if (size >= 4 && memcmp(start, "PK\3\4", 4) == 0)
         return sam_torchzip_list(list, error);
@@ -534,12 +534,12 @@ int sam_weights_check(const struct sam_weights *f, const char *name, int rank, c
     for (int i = 0; i < rank && same; i++)
         same = w->shape[i] == shape[i];
     if (!same)
-        return sam_fail(error, SAM_EFORMAT, "%s: tensor '%s': wanted shape %s, got %s", f->label,
+        return sam_fail(error, SAM_EFORMAT, "%s: tensor '%s': expected shape %s, got %s", f->label,
                         w->stored, sam_shape_text(rank, shape).text,
                         sam_shape_text(w->rank, w->shape).text);
     if (w->type != SAM_F32 && w->type != SAM_F16 && w->type != SAM_BF16)
         return sam_fail(error, SAM_EFORMAT,
-                        "%s: tensor '%s': wanted float32, float16 or bfloat16, "
+                        "%s: tensor '%s': expected float32, float16 or bfloat16, "
                         "got %s",
                         f->label, w->stored, w->word);
     return SAM_OK;

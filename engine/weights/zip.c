@@ -95,7 +95,7 @@ static int read_end(struct zip_file *z)
     const uint64_t end = size - END_BYTES;
     const uint8_t *e = tail + sizeof(tail) - END_BYTES;
     if (memcmp(e, "PK\5\6", 4) != 0 || u16(e + 20))
-        return bad(z, "wanted an end record in its last 22 bytes, found none: truncated?");
+        return bad(z, "expected an end record in its last 22 bytes, found none: truncated?");
     uint64_t behind = end; // what follows the directory
     z->entries = u16(e + 10);
     z->directory_bytes = u32(e + 12);
@@ -155,7 +155,7 @@ static int read_local(const struct zip_file *z, struct sam_zip_member *m, unsign
         return status;
     const uint64_t name_bytes = u16(l + 26), extra_bytes = u16(l + 28);
     if (memcmp(l, "PK\3\4", 4) != 0)
-        return bad_member(z, m, "there is no header where the directory says");
+        return bad_member(z, m, "expected its header at the offset in the directory, found none");
     if (z->directory - m->begin - LOCAL_BYTES < name_bytes + extra_bytes)
         return bad_member(z, m, "its header is outside the file");
     status = sam_file_read(z->file, m->begin + LOCAL_BYTES, z->local, name_bytes + extra_bytes,
@@ -191,7 +191,7 @@ static int read_entry(const struct zip_file *z, const uint8_t *directory, uint64
     const uint64_t end = z->directory_bytes;
     const uint8_t *c = directory + *at;
     if (end - *at < CENTRAL_BYTES || memcmp(c, "PK\1\2", 4) != 0)
-        return bad(z, "its directory holds something that is no entry");
+        return bad(z, "its directory contains an invalid entry");
     const unsigned flags = u16(c + 8), method = u16(c + 10);
     const uint64_t extra_bytes = u16(c + 30), comment_bytes = u16(c + 32);
     m->name = (const char *) c + CENTRAL_BYTES;

@@ -90,7 +90,7 @@ static void check_numbers(void)
         struct sam_tensor t = { memory, cases[i].type, 1, 1, 1, 1 };
         sam_store(&t, 0, cases[i].stored);
         const float loaded = sam_load(&t, 0);
-        expect(loaded == cases[i].loaded, "%s: %a became %a, wanted %a", sam_type_name(t.type),
+        expect(loaded == cases[i].loaded, "%s: %a became %a, expected %a", sam_type_name(t.type),
                cases[i].stored, loaded, cases[i].loaded);
         expect(memory[1] == 0xabababab, "%s: wrote beyond", sam_type_name(t.type));
     }

@@ -107,9 +107,9 @@ static void check_good(const char *file, const char *variant, int side)
         return;
     status = read_all(f, &config, &error);
     expect(!status, "%s: %s", file, error.text);
-    expect(status || strcmp(config.variant, variant) == 0, "%s: variant %s, wanted %s", file,
+    expect(status || strcmp(config.variant, variant) == 0, "%s: variant %s, expected %s", file,
            config.variant, variant);
-    expect(status || config.image_size == side, "%s: side %d, wanted %d", file, config.image_size,
+    expect(status || config.image_size == side, "%s: side %d, expected %d", file, config.image_size,
            side);
     sam_weights_close(&f);
     expect(f == NULL, "%s: not closed", file);
@@ -118,7 +118,7 @@ static void check_good(const char *file, const char *variant, int side)
 static void compare(const struct sam_weights *a, const struct sam_weights *b, const char *file)
 {
     struct sam_error error = { "" };
-    expect(sam_weights_count(a) == sam_weights_count(b), "%s: %d tensors, wanted %d", file,
+    expect(sam_weights_count(a) == sam_weights_count(b), "%s: %d tensors, expected %d", file,
            sam_weights_count(b), sam_weights_count(a));
     for (int i = 0; i < sam_weights_count(a); i++) {
         const struct sam_weight *wa = sam_weights_at(a, i), *wb = sam_weights_find(b, wa->name);
@@ -220,7 +220,7 @@ static void check_bad(const char *file, int wanted, char *words)
         status = read_all(f, &config, &error);
     sam_weights_close(&f);
 
-    expect(status == wanted, "%s: status %d, wanted %d: %s", file, status, wanted, error.text);
+    expect(status == wanted, "%s: status %d, expected %d: %s", file, status, wanted, error.text);
     expect(strlen(error.text) < sizeof(error.text) - 1, "%s: the sentence is cut: %s", file,
            error.text);
     expect(is_plain_line(error.text), "%s: not one plain line: %s", file, error.text);
@@ -245,7 +245,7 @@ static void check_hollow(const char *file, int wanted, char *words, bool has_pla
     const int planned = sam_tracker_plan(&params, &plan, NULL);
     const int status = sam_tracker_open(&tracker, &params, &error);
     expect(planned == (has_plan ? SAM_OK : wanted) && status == wanted,
-           "%s: plan %d, open %d, wanted %d: %s", file, planned, status, wanted, error.text);
+           "%s: plan %d, open %d, expected %d: %s", file, planned, status, wanted, error.text);
     expect(tracker == NULL, "%s: open", file);
     sam_tracker_close(&tracker);
     expect_words(file, words, error.text);

@@ -59,7 +59,8 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void report(const sam_tracker *t, double *ms, int frames, double cold, int objects)
+static void report(const sam_tracker *t, const struct sam_plan *plan, double *ms, int frames,
+                   double cold, int objects)
 {
     struct sam_info info = SAM_INFO_INIT;
     sam_tracker_info(t, &info, NULL);
@@ -74,9 +75,9 @@ static void report(const sam_tracker *t, double *ms, int frames, double cold, in
            "\"object_scratch_bytes\": %zu, "
            "\"graphs\": %d, \"graph_misses\": %llu}\n",
            info.backend, info.device, info.precision, objects, frames, (double) info.open_ns * 1e-6,
-           cold, first, p50, p95, p99, info.plan->total_bytes, info.bytes_used,
-           info.plan->object_state_bytes, info.plan->object_host_bytes,
-           info.plan->object_scratch_bytes, info.graphs,
+           cold, first, p50, p95, p99, info.bytes_planned, info.bytes_used,
+           plan->object_state_bytes, plan->object_host_bytes,
+           plan->object_scratch_bytes, info.graphs,
            (unsigned long long) info.graph_misses);
 }
 
@@ -147,7 +148,10 @@ int main(int argc, char **argv)
         if (f == 0)
             cold = now_ms() - start - drawn;
     }
-    report(t, ms, frames, cold, objects);
+    struct sam_plan plan = SAM_PLAN_INIT;
+    if (sam_tracker_plan(&params, &plan, &error))
+        die("plan", &error);
+    report(t, &plan, ms, frames, cold, objects);
     sam_tracker_close(&t);
     free(clip);
     free(ms);

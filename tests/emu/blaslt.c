@@ -192,7 +192,7 @@ static void expect_product(struct product *x, void *record, int rows, const char
 static void expect_counts(int asked, int products, const char *what)
 {
     expect(lib.asked == asked && lib.products == products,
-           "%s: asked %d times, %d products, wanted %d and %d", what, lib.asked, lib.products,
+           "%s: asked %d times, %d products, expected %d and %d", what, lib.asked, lib.products,
            asked, products);
 }
 

@@ -212,7 +212,7 @@ static void check_memory(const char *model)
     sam_tracker_info(t, &info, NULL);
     printf("planned %zu bytes, used %zu, of them on the device %zu\n", plan.total_bytes,
            info.bytes_used, faults.held);
-    expect(plan.total_bytes == info.plan->total_bytes && info.bytes_used <= plan.total_bytes &&
+    expect(plan.total_bytes == info.bytes_planned && info.bytes_used <= plan.total_bytes &&
            info.bytes_used >= plan.total_bytes * 0.99, "planned %zu, used %zu", plan.total_bytes,
            info.bytes_used);
     expect(faults.held <= plan.total_bytes, "held %zu, planned %zu", faults.held, plan.total_bytes);

@@ -62,11 +62,11 @@ static void check_reserved(const struct sam_params *p, uint8_t *pixels, uint8_t 
     sam_tracker *t = scene_open(p);
 
     sam_tracker_info(t, &info, NULL);
-    const size_t used = info.bytes_used, planned = info.plan->total_bytes;
+    const size_t used = info.bytes_used, planned = info.bytes_planned;
     expect(!sam_tracker_reserve(t, (size_t) W * H * 4, &error), "%s", error.text);
     sam_tracker_info(t, &info, NULL);
     expect(info.bytes_used == used + (size_t) W * H * 4, "%zu bytes more", info.bytes_used - used);
-    expect(info.plan->total_bytes - planned == info.bytes_used - used, "they are not in the plan");
+    expect(info.bytes_planned - planned == info.bytes_used - used, "they are not in the plan");
     expect(!track(t, pixels, map, low[0]), "a frame took memory");
     expect(!sam_tracker_reserve(t, 1, &error), "%s", error.text);
     sam_tracker_info(t, &info, NULL);

@@ -476,7 +476,7 @@ GST_START_TEST (test_room_around_the_frame)
   for (y = 0; y < 48; y++) {
     for (x = 0; x < 64; x++)
       fail_unless (map.data[y * 64 + x] == 100 || (x < 60 && y < 40),
-          "(%u, %u) lies outside of the frame, and is drawn on", x, y);
+          "(%u, %u) is outside of the frame, and is drawn on", x, y);
   }
   gst_buffer_unmap (buf, &map);
   gst_buffer_unref (buf);

@@ -319,7 +319,7 @@ static void expect_refused(const struct sam_params *p, const char *why)
     sam_tracker *t;
 
     expect(sam_tracker_open(&t, p, &error) == SAM_EINVAL && !t, "opened: %s", why);
-    expect(strstr(error.text, why) != NULL, "'%s', wanted '%s'", error.text, why);
+    expect(strstr(error.text, why) != NULL, "'%s', expected '%s'", error.text, why);
 }
 
 static void check_refused(const char *model)
@@ -328,7 +328,7 @@ static void check_refused(const char *model)
     const CUcontext a = new_context();
 
     p.cuda_stream = (void *) 64;
-    expect_refused(&p, "without the cuda_context");
+    expect_refused(&p, "cuda_context is NULL");
     p.cuda_context = a;
     p.cuda_stream = cudaStreamLegacy;
     expect_refused(&p, "a default one");
@@ -344,7 +344,7 @@ static void expect_frame_refused(sam_tracker *t, const struct sam_frame *f, cons
     struct sam_error error = { "" };
 
     expect(sam_tracker_step(t, f, NULL, NULL, &error) == SAM_EINVAL, "a frame: %s", why);
-    expect(strstr(error.text, why) != NULL, "'%s', wanted '%s'", error.text, why);
+    expect(strstr(error.text, why) != NULL, "'%s', expected '%s'", error.text, why);
 }
 
 static void expect_map_refused(sam_tracker *t, struct sam_labels labels, const char *why)
@@ -352,7 +352,7 @@ static void expect_map_refused(sam_tracker *t, struct sam_labels labels, const c
     struct sam_error error = { "" };
 
     expect(sam_tracker_draw(t, &labels, &error) == SAM_EINVAL, "a map: %s", why);
-    expect(strstr(error.text, why) != NULL, "'%s', wanted '%s'", error.text, why);
+    expect(strstr(error.text, why) != NULL, "'%s', expected '%s'", error.text, why);
 }
 
 // A frame or a map elsewhere is refused with one sentence, and the next one is tracked on.
@@ -395,8 +395,8 @@ static void check_frames_refused(const char *model)
     p.backend = SAM_BACKEND_CPU;
     t = scene_open(&p);
     foreign.frame.on_device = 1;
-    expect_frame_refused(t, &foreign.frame, "the backend 'cpu' works in the host's");
-    expect_map_refused(t, map_of(&foreign, 8, 8), "the backend 'cpu' works in the host's");
+    expect_frame_refused(t, &foreign.frame, "the backend 'cpu' works in host memory");
+    expect_map_refused(t, map_of(&foreign, 8, 8), "the backend 'cpu' works in host memory");
     sam_tracker_close(&t);
     nv12_close(&foreign, b);
     cu.destroy(a);

@@ -2,6 +2,7 @@
 // The rules that the public header states for every call: NULL, sizes, ranges, what a failed call
 // leaves, and which calls a failed tracker still answers.
 #include <limits.h>
+#include <stdbool.h>
 
 #include "scene.h"
 
@@ -191,6 +192,39 @@ static void check_draw(const struct sam_params *p)
     sam_tracker_close(&t);
 }
 
+static bool is_tracked(sam_tracker *t, uint64_t id)
+{
+    struct scene s;
+    const struct sam_result r = step(t, &s, 2);
+
+    return object_in(&r, id);
+}
+
+// Undo: a waiting prompt, one of the last frame, and all of an earlier frame.
+static void check_undo(sam_tracker *t)
+{
+    struct scene s;
+    uint64_t id = give_box(t, 0, 0.1f, 0.1f, 0.5f, 0.6f);
+
+    give_point(t, id, 0.3f, 0.3f, 1);
+    expect(!sam_tracker_undo(t, id, NULL) && is_tracked(t, id), "undo of the second prompt");
+    give_point(t, id, 0.3f, 0.3f, 1);
+    step(t, &s, 3);
+    expect(!sam_tracker_undo(t, id, NULL) && is_tracked(t, id), "undo on the last frame");
+    expect(!sam_tracker_undo(t, id, NULL), "undo of the first frame");
+    expect(sam_tracker_undo(t, id, NULL) == SAM_ENOTFOUND && !is_tracked(t, id),
+           "an object without prompts is tracked");
+
+    id = give_box(t, 0, 0.1f, 0.1f, 0.5f, 0.6f);
+    give_point(t, id, 0.3f, 0.3f, 1);
+    step(t, &s, 3);
+    step(t, &s, 4);
+    expect(!sam_tracker_undo(t, id, NULL) && !is_tracked(t, id),
+           "undo of an earlier frame leaves one of its prompts");
+    id = give_box(t, 0, 0.1f, 0.1f, 0.5f, 0.6f);
+    expect(!sam_tracker_undo(t, id, NULL) && !is_tracked(t, id), "undo of a waiting object");
+}
+
 static void check_masks(void)
 {
     uint8_t bits[8];
@@ -223,7 +257,7 @@ static void check_outputs(sam_tracker *t, const struct sam_params *p)
            !plan.image_size && plan.size == sizeof(plan), "a failed plan leaves numbers");
     expect(!sam_tracker_info(t, &info, &kept) && !strcmp(kept.text, "kept"),
            "a call that succeeds writes an error");
-    expect(info.max_objects == p->max_objects && info.plan->total_bytes > info.plan->state_bytes,
+    expect(info.max_objects == p->max_objects && info.bytes_planned > 0,
            "info");
     step(t, &s, 0);
     refused("256 numbers", sam_tracker_read(t, id, "low_res", &x, 1, shape, &error));
@@ -246,6 +280,7 @@ int main(int argc, char **argv)
     check_sizes(t);
     check_not_consumed(t);
     check_borrowed(t);
+    check_undo(t);
     check_masks();
     check_outputs(t, &p);
     check_draw(&p);

@@ -7,7 +7,7 @@
 static void expect_refused(int status, int wanted, const struct sam_error *e, const char *words,
                            int line)
 {
-    expect(status == wanted, "line %d: status %d, wanted %d (%s)", line, status, wanted, e->text);
+    expect(status == wanted, "line %d: status %d, expected %d (%s)", line, status, wanted, e->text);
     expect(strstr(e->text, words) != NULL, "line %d: '%s' does not say '%s'", line, e->text, words);
     expect(!strchr(e->text, '\n') && strlen(e->text) > 10, "line %d: '%s' is no sentence", line,
            e->text);
@@ -40,11 +40,11 @@ static void check_points(sam_tracker *t)
 {
     struct sam_point p = { 10, 10, SAM_POINT_POSITIVE };
     const struct { float x, y; const char *words; } bad[] = {
-        { -0.1f, 5, "point 1, x: -0.1 lies outside the frame, expected 0 or more and "
+        { -0.1f, 5, "point 1, x: -0.1 is outside of the frame, expected 0 or more and "
                     "less than 80" },
-        { 80.5f, 5, "80.5 lies outside" },  { 5, -1, "point 1, y: -1" },
+        { 80.5f, 5, "80.5 is outside" },  { 5, -1, "point 1, y: -1" },
         { 5, 60.01f, "less than 60" },      { NAN, 5, "nan is not a finite number" },
-        { 80, 5, "80 lies outside" },       { 5, 60, "60 lies outside" },
+        { 80, 5, "80 is outside" },       { 5, 60, "60 is outside" },
         { 5, -NAN, "not a finite number" }, { INFINITY, 5, "inf is not a finite number" },
     };
 
@@ -54,19 +54,20 @@ static void check_points(sam_tracker *t)
                                                .space_height = 60 });
     }
     p.x = p.y = 1.5f;
-    bad_prompt(SAM_EINVAL, "1.5 lies outside the frame", { .num_points = 1, .points = &p });
+    bad_prompt(SAM_EINVAL, "1.5 is outside of the frame", { .num_points = 1, .points = &p });
     p.x = 0.5f, p.y = 1;
-    bad_prompt(SAM_EINVAL, "point 1, y: 1 lies outside", { .num_points = 1, .points = &p });
+    bad_prompt(SAM_EINVAL, "point 1, y: 1 is outside", { .num_points = 1, .points = &p });
     p = (struct sam_point) { 0.5f, 0.5f, 2 };
     bad_prompt(SAM_EINVAL, "label 2 is neither 0", { .num_points = 1, .points = &p });
     p.label = -1;
     bad_prompt(SAM_EINVAL, "label -1", { .num_points = 1, .points = &p });
     p.label = 1;
-    bad_prompt(SAM_EINVAL, "33 points in one prompt: wanted 0 to 32",
+    bad_prompt(SAM_EINVAL, "33 points in one prompt: expected 0 to 32",
                { .num_points = 33, .points = &p });
     bad_prompt(SAM_EINVAL, "-1 points", { .num_points = -1, .points = &p });
     bad_prompt(SAM_EINVAL, "points is NULL", { .num_points = 2 });
-    bad_prompt(SAM_EINVAL, "an empty prompt: wanted points, a box or a mask", { .num_points = 0 });
+    bad_prompt(SAM_EINVAL, "an empty prompt: expected points, a box or a mask",
+               { .num_points = 0 });
     bad_prompt(SAM_EINVAL, "space of 80 x 0 px",
                { .num_points = 1, .points = &p, .space_width = 80 });
     bad_prompt(SAM_EINVAL, "space of -80 x 60 px", { .num_points = 1, .points = &p,
@@ -78,10 +79,10 @@ static void check_boxes(sam_tracker *t)
     const struct { float b[4]; const char *words; } bad[] = {
         { { 10, 10, 10, 20 }, "box (10, 10) to (10, 20) is empty or inverted" },
         { { 10, 20, 30, 20 }, "empty or inverted" },
-        { { 30, 10, 20, 40 }, "wanted x0 < x1 and y0 < y1" },
+        { { 30, 10, 20, 40 }, "expected x0 < x1 and y0 < y1" },
         { { 10, 40, 20, 10 }, "empty or inverted" },
-        { { -1, 10, 20, 20 }, "box, first corner, x: -1 lies outside" },
-        { { 10, 10, 81, 20 }, "x: 81 lies outside the frame, expected 0 to 80" },
+        { { -1, 10, 20, 20 }, "box, first corner, x: -1 is outside" },
+        { { 10, 10, 81, 20 }, "x: 81 is outside of the frame, expected 0 to 80" },
         { { 10, 10, 20, NAN }, "box, second corner, y: nan" },
     };
 
@@ -101,7 +102,7 @@ static void check_masks(sam_tracker *t)
                { .mask = mask, .mask_height = 8, .mask_stride = 8 });
     bad_prompt(SAM_EINVAL, "mask of 8 x -8 px", { .mask = mask, .mask_width = 8, .mask_height = -8,
                                                   .mask_stride = 8 });
-    bad_prompt(SAM_EINVAL, "mask of 16385 x 8 px: wanted 1 to 16384",
+    bad_prompt(SAM_EINVAL, "mask of 16385 x 8 px: expected 1 to 16384",
                { .mask = mask, .mask_width = 16385, .mask_height = 8, .mask_stride = 16385 });
     bad_prompt(SAM_EINVAL, "a stride of 7 bytes is less than its width, 8 px",
                { .mask = mask, .mask_width = 8, .mask_height = 8, .mask_stride = 7 });
@@ -166,21 +167,22 @@ static void check_frames(sam_tracker *t)
     expect(result.num_objects == 0, "a failed step leaves %d objects", result.num_objects);
     refused(SAM_EINVAL, "tracker is NULL", sam_tracker_step(NULL, &f, NULL, NULL, &error));
     f.width = 0;
-    refused(SAM_EINVAL, "frame of 0 x 60 px: wanted 1 to 16384",
+    refused(SAM_EINVAL, "frame of 0 x 60 px: expected 1 to 16384",
             sam_tracker_step(t, &f, NULL, NULL, &error));
     f.width = 16385;
     refused(SAM_EINVAL, "frame of 16385 x 60", sam_tracker_step(t, &f, NULL, NULL, &error));
     f.width = SCENE_W, f.height = -1;
     refused(SAM_EINVAL, "80 x -1 px", sam_tracker_step(t, &f, NULL, NULL, &error));
     f.height = SCENE_H_PX, f.stride[0] = SCENE_W * 3 - 1;
-    refused(SAM_EINVAL, "plane 0 has a stride of 239 bytes, wanted at least 240",
+    refused(SAM_EINVAL, "plane 0 has a stride of 239 bytes, expected at least 240",
             sam_tracker_step(t, &f, NULL, NULL, &error));
     f.stride[0] = SCENE_W * 3, f.plane[0] = NULL;
     refused(SAM_EINVAL, "plane 0 is NULL", sam_tracker_step(t, &f, NULL, NULL, &error));
     f.plane[0] = s.rgb, f.format = SAM_PIXEL_NV12;
     refused(SAM_EINVAL, "plane 1 is NULL", sam_tracker_step(t, &f, NULL, NULL, &error));
     f.plane[1] = s.rgb, f.stride[1] = SCENE_W, f.colour.kr = 0.6f, f.colour.kb = 0.5f;
-    refused(SAM_EINVAL, "colour has kr = 0.6 and kb = 0.5: wanted 0 or more each, and less than 1",
+    refused(SAM_EINVAL,
+            "colour has kr = 0.6 and kb = 0.5: expected 0 or more each, and less than 1",
             sam_tracker_step(t, &f, NULL, NULL, &error));
     f.format = (enum sam_pixel_format) 99;
     refused(SAM_EINVAL, "pixel format 99 is not known",
@@ -189,11 +191,11 @@ static void check_frames(sam_tracker *t)
             sam_tracker_draw(t, &(struct sam_labels) { NULL, 2, 2, 2, 0 }, &error));
     refused(SAM_EINVAL, "labels of 0 x 2 px",
             sam_tracker_draw(t, &(struct sam_labels) { labels, 0, 2, 2, 0 }, &error));
-    refused(SAM_EINVAL, "labels of 2 x 16385 px: wanted 1 to 16384 px each way",
+    refused(SAM_EINVAL, "labels of 2 x 16385 px: expected 1 to 16384 px each way",
             sam_tracker_draw(t, &(struct sam_labels) { labels, 2, 16385, 2, 0 }, &error));
     refused(SAM_EINVAL, "a stride of 1 bytes is less than the width, 2 px",
             sam_tracker_draw(t, &(struct sam_labels) { labels, 2, 2, 1, 0 }, &error));
-    refused(SAM_EINVAL, "labels: data is said to be in device memory, but the backend 'cpu'",
+    refused(SAM_EINVAL, "labels: data: on_device is set, but the backend 'cpu'",
             sam_tracker_draw(t, &(struct sam_labels) { labels, 2, 2, 2, 1 }, &error));
     refused(SAM_EINVAL, "labels is NULL", sam_tracker_draw(t, NULL, &error));
     refused(SAM_EINVAL, "prompt is NULL", sam_tracker_prompt(t, NULL, NULL, &error));
@@ -236,11 +238,11 @@ static void check_open(const char *model)
     expect(!t, "a failed open leaves NULL");
     refused(SAM_EINVAL, "NULL", sam_tracker_open(NULL, &p, &error));
     q.max_objects = 256;
-    refused(SAM_EINVAL, "max_objects = 256: wanted 1 to 255", sam_tracker_open(&t, &q, &error));
+    refused(SAM_EINVAL, "max_objects = 256: expected 1 to 255", sam_tracker_open(&t, &q, &error));
     q.max_objects = 0;
     refused(SAM_EINVAL, "max_objects = 0", sam_tracker_plan(&q, &plan, &error));
     q = p, q.max_cond_frames = 1;
-    refused(SAM_EINVAL, "max_cond_frames = 1: wanted 2 to 64", sam_tracker_open(&t, &q, &error));
+    refused(SAM_EINVAL, "max_cond_frames = 1: expected 2 to 64", sam_tracker_open(&t, &q, &error));
     q = p, q.input_size = -1;
     refused(SAM_EINVAL, "input_size = -1", sam_tracker_open(&t, &q, &error));
     q = p, q.input_size = 100;
@@ -258,7 +260,7 @@ static void check_open(const char *model)
     q = p, q.threads = -1;
     refused(SAM_EINVAL, "threads = -1", sam_tracker_open(&t, &q, &error));
     q = p, q.threads = SAM_MAX_THREADS + 1;
-    refused(SAM_EINVAL, "threads = 257: wanted 0 to 256", sam_tracker_open(&t, &q, &error));
+    refused(SAM_EINVAL, "threads = 257: expected 0 to 256", sam_tracker_open(&t, &q, &error));
     q = p, q.budget_mib = -5;
     refused(SAM_EINVAL, "budget_mib = -5", sam_tracker_open(&t, &q, &error));
     q = p, q.backend = (enum sam_backend) 9;

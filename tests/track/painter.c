@@ -9,7 +9,7 @@ static void refused(sam_painter *p, const struct sam_frame *f, const struct sam_
     struct sam_error error = { "" };
     const int status = sam_painter_draw(p, f, o, &error);
 
-    expect(status == SAM_EINVAL, "line %d: status %d, wanted %d (%s)", line, status, SAM_EINVAL,
+    expect(status == SAM_EINVAL, "line %d: status %d, expected %d (%s)", line, status, SAM_EINVAL,
            error.text);
     expect(strstr(error.text, words) && !strchr(error.text, '\n'),
            "line %d: '%s' does not say '%s'", line, error.text, words);
@@ -34,24 +34,24 @@ static void check_refusals(sam_painter *p, struct sam_frame frame, struct sam_ov
 
     overlay.bits = bits;
     overlay.num_words = 2;
-    bad("pixel format 0 cannot be painted over, wanted RGBA", f.format = SAM_PIXEL_RGB);
+    bad("pixel format 0 cannot be painted over, expected RGBA", f.format = SAM_PIXEL_RGB);
     bad("pixel format 99 is not known", f.format = 99);
     bad("frame of 0 x 4 px", f.width = 0);
-    bad("stride of 23 bytes, wanted at least 24", f.stride[0] = 23);
+    bad("stride of 23 bytes, expected at least 24", f.stride[0] = 23);
     bad("plane 0 is NULL", f.plane[0] = NULL);
-    bad("the backend 'cpu' works in the host's", f.on_device = 1);
-    bad("labels: data is said to be in device memory", o.labels.on_device = 1);
+    bad("the backend 'cpu' works in host memory", f.on_device = 1);
+    bad("labels: data: on_device is set", o.labels.on_device = 1);
     bad("labels of 0 x 4 px", o.labels.width = 0);
     bad("labels of 16385 x 4 px", o.labels.width = o.labels.stride = 16385);
     bad("an area of 6 x 4 px at (1, 0) is not inside a frame of 6 x 4 px", o.x = 1);
     bad("an area of 6 x 0 px", o.height = 0);
     bad("an area of 6 x 4 px at (0, 2147483647)", o.y = INT32_MAX);
-    bad("line_width is 65 px, wanted 0 to 64", o.line_width = 65);
-    bad("2049 patches, wanted 0 to 2048", o.num_patches = 2049);
+    bad("line_width is 65 px, expected 0 to 64", o.line_width = 65);
+    bad("2049 patches, expected 0 to 2048", o.num_patches = 2049);
     bad("patches is NULL", o.patches = NULL);
-    bad("patch 0, 5 x 2 px at (0, 0) with squares of 1 px from word 1 of 2 on", patch.first = 1);
+    bad("patch 0, 5 x 2 px at (0, 0) with squares of 1 px from word 1 of 2", patch.first = 1);
     bad("patch 0, -1 x 2 px", patch.width = -1);
-    bad("bits of 2 words", o.bits = NULL);
+    bad("num_words is 2 and bits is", o.bits = NULL);
     refused(p, NULL, &overlay, "frame is NULL", __LINE__);
     refused(p, &frame, NULL, "overlay is NULL", __LINE__);
     refused(NULL, &frame, &overlay, "painter is NULL", __LINE__);
@@ -75,7 +75,7 @@ static void check_pixels(sam_painter *p, struct sam_frame *frame, struct sam_ove
     for (int y = 0; y < H; y++)
         for (int x = 0; x < W; x++) {
             const uint8_t *at = pixels + (y * W + x) * 4;
-            expect(at[0] == want[y][x] && at[3] == 100, "(%d, %d): %d, wanted %d; alpha %d", x, y,
+            expect(at[0] == want[y][x] && at[3] == 100, "(%d, %d): %d, expected %d; alpha %d", x, y,
                    at[0], want[y][x], at[3]);
         }
 }

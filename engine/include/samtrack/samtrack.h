@@ -395,10 +395,10 @@ SAM_API size_t sam_mask_bytes(int side);
 SAM_API int sam_mask_stretch(uint8_t *bits, int side, int width, int height, sam_mask_row row,
                              void *priv, struct sam_error *error);
 
-// Take back the last prompt that was given for the object: one that still waits is dropped; else
-// the last one of its latest prompted frame. If that frame is the current one, its mask is decoded
-// again. The object goes on with its remaining prompted frames; without any it is removed.
-// SAM_ENOTFOUND: id is not tracked. SAM_EDEVICE, SAM_EWEIGHTS.
+// Take back the last prompt of an object. A prompt that still waits is dropped. A prompt of the
+// last processed frame is taken back by decoding that frame again. Of an earlier frame all prompts
+// are taken back, and the object goes on with its remaining prompted frames. An object that is left
+// without prompts is removed. SAM_ENOTFOUND: id is not tracked. SAM_EDEVICE, SAM_EWEIGHTS.
 SAM_API int sam_tracker_undo(sam_tracker *t, uint64_t id, struct sam_error *error);
 
 // Stop tracking an object, drop its waiting prompts and free its slot.
@@ -452,11 +452,11 @@ struct sam_info {
     const char *model_file, *variant; // "sam2.1_hiera_tiny", or "custom"
     const char *backend, *device, *precision;
     int threads, image_size, max_objects;
-    const struct sam_plan *plan; // what was planned, and reserved since
-    size_t bytes_used; // memory held now
-    int64_t open_ns;   // time that sam_tracker_open() took, including the warm-up
-    int64_t warm_ns;   // time of the warm-up, which records the CUDA graphs
-    int graphs;        // CUDA graphs recorded at open
+    size_t bytes_planned; // total_bytes of the plan, and what was reserved since
+    size_t bytes_used;    // memory held now
+    int64_t open_ns;      // time that sam_tracker_open() took, including the warm-up
+    int64_t warm_ns;      // time of the warm-up, which records the CUDA graphs
+    int graphs;           // CUDA graphs recorded at open
     uint64_t graph_replays, graph_misses; // since; a miss is work that no graph covers
 };
 

@@ -90,12 +90,12 @@ static int read_stages(struct sam_hiera_config *c, const struct sam_weights *w,
         snprintf(name, sizeof(name), TRUNK "blocks.%d.proj.weight", i);
         if (sam_weights_find(w, name) && (i == 0 || ++stage == SAM_STAGES))
             return sam_fail(error, SAM_EFORMAT,
-                            "%s: tensor '%s' begins stage %d, wanted %d stages in all", file, name,
-                            stage + 1, SAM_STAGES);
+                            "%s: tensor '%s' begins stage %d, expected %d stages in all", file,
+                            name, stage + 1, SAM_STAGES);
         c->stages[stage]++;
     }
     if (stage != SAM_STAGES - 1)
-        return sam_fail(error, SAM_EFORMAT, "%s: the trunk's tensors make %d stages, wanted %d",
+        return sam_fail(error, SAM_EFORMAT, "%s: the trunk's tensors make %d stages, expected %d",
                         file, stage + 1, SAM_STAGES);
     return SAM_OK;
 }
