@@ -5,7 +5,7 @@ if [ "${1:-}" = --help ] || [ $# -lt 2 ]; then
     echo "usage: pipelines/file.sh VIDEO PROMPT [MODEL]
   VIDEO   any file GStreamer plays
   PROMPT  e.g. 'box,x=100,y=60,w=80,h=90' or 'point,x=310,y=200'
-  MODEL   a SAM 2.1 file (the embedded model)"
+  MODEL   a SAM 2.1 or EdgeTAM file (the embedded model)"
     [ "${1:-}" = --help ] && exit 0 || exit 2
 fi
 [ -r "$1" ] || { echo "file.sh: cannot read the video '$1'" >&2; exit 1; }

@@ -6,7 +6,7 @@ if [ "${1:-}" = --help ] || [ $# -lt 3 ]; then
   VIDEO   any file GStreamer plays
   FOLDER  gets 00000.png, 00001.png ...
   PROMPT  e.g. 'box,x=100,y=60,w=80,h=90;point,x=310,y=200'
-  MODEL   a SAM 2.1 file (the embedded model)"
+  MODEL   a SAM 2.1 or EdgeTAM file (the embedded model)"
     [ "${1:-}" = --help ] && exit 0 || exit 2
 fi
 [ -r "$1" ] || { echo "label-maps.sh: cannot read the video '$1'" >&2; exit 1; }
