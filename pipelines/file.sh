@@ -5,7 +5,7 @@ if [ "${1:-}" = --help ] || [ $# -lt 2 ]; then
     echo "usage: pipelines/file.sh VIDEO PROMPT [MODEL]
   VIDEO   any file that GStreamer can play
   PROMPT  object to track, for example 'box,x=100,y=60,w=80,h=90' or 'point,x=310,y=200'
-  MODEL   weights file of SAM 2 or 2.1 (default: the included model)"
+  MODEL   weights file of SAM 2, SAM 2.1 or EdgeTAM (default: the included model)"
     [ "${1:-}" = --help ] && exit 0 || exit 2
 fi
 [ -r "$1" ] || { echo "file.sh: cannot read the video '$1'" >&2; exit 1; }

@@ -6,7 +6,7 @@ if [ "${1:-}" = --help ] || [ $# -lt 3 ]; then
   VIDEO   any file that GStreamer can play
   FOLDER  folder for 00000.png, 00001.png ...; created if it does not exist
   PROMPT  objects to track, for example 'box,x=100,y=60,w=80,h=90;point,x=310,y=200'
-  MODEL   weights file of SAM 2 or 2.1 (default: the included model)"
+  MODEL   weights file of SAM 2, SAM 2.1 or EdgeTAM (default: the included model)"
     [ "${1:-}" = --help ] && exit 0 || exit 2
 fi
 [ -r "$1" ] || { echo "label-maps.sh: cannot read the video '$1'" >&2; exit 1; }
