@@ -1,0 +1,282 @@
+/* Live pipelines, measured at the sink: usage: bench-live slow SECONDS [MODEL [INPUT_SIZE]] | click CLICKS | idle FRAMES
+ * slow:  a camera of 30 Hz before a model that is slower: how far frames at the sink are apart, how
+ *        many were tracked, and how many could have been
+ * click: a camera of 30 Hz; frames at the sink from a click until one has its object's mask
+ * idle:  what a frame costs where nothing is tracked
+ * A line of JSON. The pipeline's model is the default one unless it is named. */
+
+#include <gst/gst.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CAMERA "videotestsrc name=camera is-live=true pattern=ball motion=wavy animation-mode=frames ! " \
+    "video/x-raw,format=I420,width=640,height=360,framerate=30/1 ! queue ! samtrack name=track %s ! " \
+    "fakesink name=sink sync=true signal-handoffs=true"
+
+typedef struct {
+    GMainLoop *loop;
+    GstElement *pipeline, *track;
+    gint64 *at; /* us, when each frame came to the sink */
+    guint n, most;
+
+    /* click */
+    guint clicks, wanted, since, *waits; /* frames from each click to its mask */
+    guint64 object;
+
+    /* idle */
+    gint64 entered, *inside; /* us when the last frame came in; ns in the element */
+    gboolean failed;
+} Bench;
+
+static gint compare(gconstpointer a, gconstpointer b)
+{
+    const gint64 x = *(const gint64 *) a, y = *(const gint64 *) b;
+    return (x > y) - (x < y);
+}
+
+/* The value below which `part` of the sorted values lie. */
+static gint64 part_of(const gint64 *sorted, guint n, double part)
+{
+    const guint i = (guint) (part * n);
+    return n ? sorted[MIN(i, n - 1)] : 0;
+}
+
+static gboolean on_message(GstBus *bus, GstMessage *message, gpointer data)
+{
+    Bench *b = data;
+
+    if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) {
+        GError *error = NULL;
+        gst_message_parse_error(message, &error, NULL);
+        g_printerr("bench-live: %s\n", error->message);
+        g_error_free(error);
+        b->failed = TRUE;
+        g_main_loop_quit(b->loop);
+    } else if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_EOS) {
+        g_main_loop_quit(b->loop);
+    }
+    return G_SOURCE_CONTINUE;
+}
+
+static gboolean quit(gpointer data)
+{
+    g_main_loop_quit(((Bench *) data)->loop);
+    return G_SOURCE_REMOVE;
+}
+
+static gboolean start(Bench *b, const gchar *text)
+{
+    GError *error = NULL;
+    GstBus *bus;
+
+    b->loop = g_main_loop_new(NULL, FALSE);
+    b->pipeline = gst_parse_launch(text, &error);
+    if (!b->pipeline) {
+        g_printerr("bench-live: %s\n", error->message);
+        return FALSE;
+    }
+    b->track = gst_bin_get_by_name(GST_BIN(b->pipeline), "track");
+    bus = gst_element_get_bus(b->pipeline);
+    gst_bus_add_watch(bus, on_message, b);
+    gst_object_unref(bus);
+    return TRUE;
+}
+
+static gboolean run(Bench *b)
+{
+    gst_element_set_state(b->pipeline, GST_STATE_PLAYING);
+    g_main_loop_run(b->loop);
+    return !b->failed;
+}
+
+static void stop(Bench *b)
+{
+    gst_element_set_state(b->pipeline, GST_STATE_NULL);
+    gst_object_unref(b->track);
+    gst_object_unref(b->pipeline);
+    g_main_loop_unref(b->loop);
+}
+
+static void on_frame(GstElement *sink, GstBuffer *buf, GstPad *pad, gpointer data)
+{
+    Bench *b = data;
+
+    if (b->n < b->most)
+        b->at[b->n++] = g_get_monotonic_time();
+}
+
+static double get_stat(const GstStructure *stats, const gchar *name)
+{
+    const GValue *v = gst_structure_get_value(stats, name);
+    if (v && G_VALUE_HOLDS_UINT64(v))
+        return (double) g_value_get_uint64(v);
+    return v ? (double) g_value_get_int64(v) : 0;
+}
+
+/* The first two seconds, in which the model runs for the first time, do not count. */
+static void tell_slow(const Bench *b, double seconds)
+{
+    const guint first = MIN(60, b->n), n = b->n > first + 1 ? b->n - first - 1 : 0;
+    gint64 *gap = g_new0(gint64, n + 1);
+    GstStructure *stats = NULL;
+
+    for (guint i = 0; i < n; i++)
+        gap[i] = b->at[first + i + 1] - b->at[first + i];
+    qsort(gap, n, sizeof(*gap), compare);
+    g_object_get(b->track, "stats", &stats, NULL);
+    const double step = get_stat(stats, "step-p50-ns") / 1e9;
+    g_print("{\"slow_frames\": %u, \"slow_gap_p50_ms\": %.1f, \"slow_gap_p999_ms\": %.1f, "
+            "\"slow_gap_max_ms\": %.1f, \"slow_inferred\": %.0f, \"slow_possible\": %.1f, "
+            "\"slow_step_ms\": %.1f, \"slow_latency_ms\": %.1f}\n",
+            b->n, (double) part_of(gap, n, 0.5) / 1e3, (double) part_of(gap, n, 0.999) / 1e3,
+            (double) part_of(gap, n, 1) / 1e3, get_stat(stats, "inferred"), step > 0 ? seconds / step : 0,
+            step * 1e3, get_stat(stats, "latency-reported") / 1e6);
+    gst_structure_free(stats);
+    g_free(gap);
+}
+
+static int bench_slow(int seconds, const gchar *model, int side)
+{
+    Bench b = { .most = 40u * (guint) seconds + 100 };
+    gchar *settings = g_strdup_printf("initial-prompt=\"box,x=300,y=160,w=40,h=40\" input-size=%d %s%s", side,
+                                      model ? "model-file=" : "", model ? model : "");
+    gchar *text = g_strdup_printf(CAMERA, settings);
+    gboolean ok = start(&b, text);
+
+    g_free(settings);
+    g_free(text);
+    if (!ok)
+        return 1;
+    b.at = g_new0(gint64, b.most);
+    GstElement *sink = gst_bin_get_by_name(GST_BIN(b.pipeline), "sink");
+    g_signal_connect(sink, "handoff", G_CALLBACK(on_frame), &b);
+    gst_object_unref(sink);
+    g_timeout_add((guint) seconds * 1000, quit, &b);
+    ok = run(&b);
+    if (ok)
+        tell_slow(&b, b.n ? (double) (b.at[b.n - 1] - b.at[0]) / 1e6 : 0);
+    stop(&b);
+    g_free(b.at);
+    return !ok;
+}
+
+/* Whether the frame has the object. */
+static gboolean has_object(GstBuffer *buf, guint64 id)
+{
+    GstCustomMeta *meta = gst_buffer_get_custom_meta(buf, "GstSamTrackMeta");
+    const GValue *objects = meta ? gst_structure_get_value(gst_custom_meta_get_structure(meta), "objects") : NULL;
+
+    for (guint i = 0; objects && i < gst_value_array_get_size(objects); i++) {
+        const GstStructure *o = gst_value_get_structure(gst_value_array_get_value(objects, i));
+        guint64 found = 0;
+        if (gst_structure_get_uint64(o, "id", &found) && found == id)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* A click after every mask of the last one, at a time when a frame has just been shown. */
+static void on_frame_to_click(GstElement *sink, GstBuffer *buf, GstPad *pad, gpointer data)
+{
+    Bench *b = data;
+
+    b->n++;
+    b->since++;
+    if (b->object && has_object(buf, b->object)) {
+        b->waits[b->clicks++] = b->since;
+        b->object = 0;
+        b->since = 0;
+        g_signal_emit_by_name(b->track, "clear");
+        if (b->clicks == b->wanted)
+            g_main_loop_quit(b->loop);
+    } else if (!b->object && b->since == 12) {
+        g_signal_emit_by_name(b->track, "add-point", (guint64) 0, 320.0, 180.0, TRUE, FALSE, &b->object);
+        b->since = 0;
+    }
+}
+
+static int bench_click(guint clicks)
+{
+    Bench b = { .wanted = clicks };
+    gchar *text = g_strdup_printf(CAMERA, "");
+    gboolean ok = start(&b, text);
+
+    g_free(text);
+    if (!ok)
+        return 1;
+    b.waits = g_new0(guint, clicks);
+    GstElement *sink = gst_bin_get_by_name(GST_BIN(b.pipeline), "sink");
+    g_signal_connect(sink, "handoff", G_CALLBACK(on_frame_to_click), &b);
+    gst_object_unref(sink);
+    ok = run(&b);
+    gint64 *sorted = g_new0(gint64, clicks);
+    for (guint i = 0; i < clicks; i++)
+        sorted[i] = b.waits[i];
+    qsort(sorted, clicks, sizeof(*sorted), compare);
+    if (ok)
+        g_print("{\"clicks\": %u, \"click_frames\": %d, \"click_frames_p95\": %d, \"click_frames_max\": %d}\n",
+                b.clicks, (int) part_of(sorted, clicks, 0.5), (int) part_of(sorted, clicks, 0.95),
+                (int) part_of(sorted, clicks, 1));
+    stop(&b);
+    g_free(sorted);
+    g_free(b.waits);
+    return !ok;
+}
+
+static GstPadProbeReturn on_enter(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+    ((Bench *) data)->entered = (gint64) (gst_util_get_timestamp());
+    return GST_PAD_PROBE_OK;
+}
+
+static GstPadProbeReturn on_leave(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+    Bench *b = data;
+
+    if (b->n < b->most)
+        b->inside[b->n++] = (gint64) gst_util_get_timestamp() - b->entered;
+    return GST_PAD_PROBE_OK;
+}
+
+static int bench_idle(guint frames)
+{
+    Bench b = { .most = frames };
+    gchar *text = g_strdup_printf("videotestsrc num-buffers=%u pattern=black ! "
+                                  "video/x-raw,format=I420,width=640,height=360,framerate=30/1 ! queue ! "
+                                  "samtrack name=track ! fakesink", frames);
+    gboolean ok = start(&b, text);
+
+    g_free(text);
+    if (!ok)
+        return 1;
+    b.inside = g_new0(gint64, frames);
+    GstPad *in = gst_element_get_static_pad(b.track, "sink"), *out = gst_element_get_static_pad(b.track, "src");
+    gst_pad_add_probe(in, GST_PAD_PROBE_TYPE_BUFFER, on_enter, &b, NULL);
+    gst_pad_add_probe(out, GST_PAD_PROBE_TYPE_BUFFER, on_leave, &b, NULL);
+    gst_object_unref(in);
+    gst_object_unref(out);
+    ok = run(&b);
+    qsort(b.inside, b.n, sizeof(*b.inside), compare);
+    if (ok)
+        g_print("{\"idle_us\": %.1f, \"idle_p99_us\": %.1f}\n", (double) part_of(b.inside, b.n, 0.5) / 1e3,
+                (double) part_of(b.inside, b.n, 0.99) / 1e3);
+    stop(&b);
+    g_free(b.inside);
+    return !ok;
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 2 ? argv[1] : "";
+    const int count = argc > 2 ? atoi(argv[2]) : 0;
+
+    gst_init(NULL, NULL);
+    if (count > 0 && !strcmp(what, "slow"))
+        return bench_slow(count, argc > 3 && *argv[3] ? argv[3] : NULL, argc > 4 ? atoi(argv[4]) : 0);
+    if (count > 0 && !strcmp(what, "click"))
+        return bench_click((guint) count);
+    if (count > 0 && !strcmp(what, "idle"))
+        return bench_idle((guint) count);
+    g_printerr("usage: bench-live slow SECONDS [MODEL [INPUT_SIZE]] | click CLICKS | idle FRAMES\n");
+    return 2;
+}
