@@ -1,4 +1,5 @@
-/* Live pipelines, measured at the sink: usage: bench-live slow SECONDS [MODEL [INPUT_SIZE]] | click CLICKS | idle FRAMES
+/* Live pipelines, measured at the sink.
+ * usage: bench-live slow SECONDS [MODEL [INPUT_SIZE]] | click CLICKS | idle FRAMES
  * slow:  a camera of 30 Hz before a model that is slower: how far frames at the sink are apart, how
  *        many were tracked, and how many could have been
  * click: a camera of 30 Hz; frames at the sink from a click until one has its object's mask
@@ -9,9 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CAMERA "videotestsrc name=camera is-live=true pattern=ball motion=wavy animation-mode=frames ! " \
-    "video/x-raw,format=I420,width=640,height=360,framerate=30/1 ! queue ! samtrack name=track %s ! " \
-    "fakesink name=sink sync=true signal-handoffs=true"
+#define CAPS "video/x-raw,format=I420,width=640,height=360,framerate=30/1"
+#define CAMERA \
+    "videotestsrc is-live=true pattern=ball motion=wavy animation-mode=frames ! " CAPS " ! " \
+    "queue ! samtrack name=track %s ! fakesink name=sink sync=true signal-handoffs=true"
 
 typedef struct {
     GMainLoop *loop;
@@ -129,8 +131,8 @@ static void tell_slow(const Bench *b, double seconds)
             "\"slow_gap_max_ms\": %.1f, \"slow_inferred\": %.0f, \"slow_possible\": %.1f, "
             "\"slow_step_ms\": %.1f, \"slow_latency_ms\": %.1f}\n",
             b->n, (double) part_of(gap, n, 0.5) / 1e3, (double) part_of(gap, n, 0.999) / 1e3,
-            (double) part_of(gap, n, 1) / 1e3, get_stat(stats, "inferred"), step > 0 ? seconds / step : 0,
-            step * 1e3, get_stat(stats, "latency-reported") / 1e6);
+            (double) part_of(gap, n, 1) / 1e3, get_stat(stats, "inferred"),
+            step > 0 ? seconds / step : 0, step * 1e3, get_stat(stats, "latency-reported") / 1e6);
     gst_structure_free(stats);
     g_free(gap);
 }
@@ -138,8 +140,9 @@ static void tell_slow(const Bench *b, double seconds)
 static int bench_slow(int seconds, const gchar *model, int side)
 {
     Bench b = { .most = 40u * (guint) seconds + 100 };
-    gchar *settings = g_strdup_printf("initial-prompt=\"box,x=300,y=160,w=40,h=40\" input-size=%d %s%s", side,
-                                      model ? "model-file=" : "", model ? model : "");
+    gchar *settings = g_strdup_printf("initial-prompt=\"box,x=300,y=160,w=40,h=40\" "
+                                      "input-size=%d %s%s", side, model ? "model-file=" : "",
+                                      model ? model : "");
     gchar *text = g_strdup_printf(CAMERA, settings);
     gboolean ok = start(&b, text);
 
@@ -164,10 +167,11 @@ static int bench_slow(int seconds, const gchar *model, int side)
 static gboolean has_object(GstBuffer *buf, guint64 id)
 {
     GstCustomMeta *meta = gst_buffer_get_custom_meta(buf, "GstSamTrackMeta");
-    const GValue *objects = meta ? gst_structure_get_value(gst_custom_meta_get_structure(meta), "objects") : NULL;
+    const GValue *all;
 
-    for (guint i = 0; objects && i < gst_value_array_get_size(objects); i++) {
-        const GstStructure *o = gst_value_get_structure(gst_value_array_get_value(objects, i));
+    all = meta ? gst_structure_get_value(gst_custom_meta_get_structure(meta), "objects") : NULL;
+    for (guint i = 0; all && i < gst_value_array_get_size(all); i++) {
+        const GstStructure *o = gst_value_get_structure(gst_value_array_get_value(all, i));
         guint64 found = 0;
         if (gst_structure_get_uint64(o, "id", &found) && found == id)
             return TRUE;
@@ -190,7 +194,8 @@ static void on_frame_to_click(GstElement *sink, GstBuffer *buf, GstPad *pad, gpo
         if (b->clicks == b->wanted)
             g_main_loop_quit(b->loop);
     } else if (!b->object && b->since == 12) {
-        g_signal_emit_by_name(b->track, "add-point", (guint64) 0, 320.0, 180.0, TRUE, FALSE, &b->object);
+        g_signal_emit_by_name(b->track, "add-point", (guint64) 0, 320.0, 180.0, TRUE, FALSE,
+                              &b->object);
         b->since = 0;
     }
 }
@@ -214,8 +219,9 @@ static int bench_click(guint clicks)
         sorted[i] = b.waits[i];
     qsort(sorted, clicks, sizeof(*sorted), compare);
     if (ok)
-        g_print("{\"clicks\": %u, \"click_frames\": %d, \"click_frames_p95\": %d, \"click_frames_max\": %d}\n",
-                b.clicks, (int) part_of(sorted, clicks, 0.5), (int) part_of(sorted, clicks, 0.95),
+        g_print("{\"clicks\": %u, \"click_frames\": %d, \"click_frames_p95\": %d, "
+                "\"click_frames_max\": %d}\n", b.clicks, (int) part_of(sorted, clicks, 0.5),
+                (int) part_of(sorted, clicks, 0.95),
                 (int) part_of(sorted, clicks, 1));
     stop(&b);
     g_free(sorted);
@@ -241,8 +247,7 @@ static GstPadProbeReturn on_leave(GstPad *pad, GstPadProbeInfo *info, gpointer d
 static int bench_idle(guint frames)
 {
     Bench b = { .most = frames };
-    gchar *text = g_strdup_printf("videotestsrc num-buffers=%u pattern=black ! "
-                                  "video/x-raw,format=I420,width=640,height=360,framerate=30/1 ! queue ! "
+    gchar *text = g_strdup_printf("videotestsrc num-buffers=%u pattern=black ! " CAPS " ! queue ! "
                                   "samtrack name=track ! fakesink", frames);
     gboolean ok = start(&b, text);
 
@@ -250,7 +255,8 @@ static int bench_idle(guint frames)
     if (!ok)
         return 1;
     b.inside = g_new0(gint64, frames);
-    GstPad *in = gst_element_get_static_pad(b.track, "sink"), *out = gst_element_get_static_pad(b.track, "src");
+    GstPad *in = gst_element_get_static_pad(b.track, "sink");
+    GstPad *out = gst_element_get_static_pad(b.track, "src");
     gst_pad_add_probe(in, GST_PAD_PROBE_TYPE_BUFFER, on_enter, &b, NULL);
     gst_pad_add_probe(out, GST_PAD_PROBE_TYPE_BUFFER, on_leave, &b, NULL);
     gst_object_unref(in);
@@ -258,7 +264,8 @@ static int bench_idle(guint frames)
     ok = run(&b);
     qsort(b.inside, b.n, sizeof(*b.inside), compare);
     if (ok)
-        g_print("{\"idle_us\": %.1f, \"idle_p99_us\": %.1f}\n", (double) part_of(b.inside, b.n, 0.5) / 1e3,
+        g_print("{\"idle_us\": %.1f, \"idle_p99_us\": %.1f}\n",
+                (double) part_of(b.inside, b.n, 0.5) / 1e3,
                 (double) part_of(b.inside, b.n, 0.99) / 1e3);
     stop(&b);
     g_free(b.inside);
@@ -272,11 +279,13 @@ int main(int argc, char **argv)
 
     gst_init(NULL, NULL);
     if (count > 0 && !strcmp(what, "slow"))
-        return bench_slow(count, argc > 3 && *argv[3] ? argv[3] : NULL, argc > 4 ? atoi(argv[4]) : 0);
+        return bench_slow(count, argc > 3 && *argv[3] ? argv[3] : NULL,
+                          argc > 4 ? atoi(argv[4]) : 0);
     if (count > 0 && !strcmp(what, "click"))
         return bench_click((guint) count);
     if (count > 0 && !strcmp(what, "idle"))
         return bench_idle((guint) count);
-    g_printerr("usage: bench-live slow SECONDS [MODEL [INPUT_SIZE]] | click CLICKS | idle FRAMES\n");
+    g_printerr("usage: bench-live slow SECONDS [MODEL [INPUT_SIZE]] | click CLICKS | "
+               "idle FRAMES\n");
     return 2;
 }
