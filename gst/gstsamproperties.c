@@ -343,8 +343,8 @@ install_tracking_properties (GObjectClass * klass)
    * Side of the square that frames are scaled to for the model, in pixels. A
    * smaller side is faster and less exact: SAM 2.1 tiny takes a fifth of the
    * work at 512 that it takes at 1024. SAM 2 and 2.1 run at multiples of 32
-   * from 64 to 2048; with any other side the state change fails. 0: the
-   * model's own side.
+   * from 64 to 2048, EdgeTAM at multiples of 256 from 256 to 2048; with any
+   * other side the state change fails. 0: the model's own side.
    *
    * Since: 0.1
    */

@@ -66,11 +66,11 @@ static int read_backbone(struct sam_config *c, const struct sam_json *backbone)
     struct sam_json sizes;
     int status;
     if (!text)
-        return sam_json_wrong(backbone, "architecture", "\"repvit_m1\", which the tensors are",
+        return sam_json_wrong(backbone, "architecture", "\"repvit_m1\", as the tensors have",
                               name);
     if (!is_repvit(text))
         return sam_fail(backbone->error, SAM_EUNSUPPORTED,
-                        "%s: key '%sarchitecture': wanted \"repvit_m1\", which the tensors are, "
+                        "%s: key '%sarchitecture': expected \"repvit_m1\", as the tensors have, "
                         "got \"%.*s\"", backbone->file, backbone->path,
                         sam_text_cut(text, strlen(text), 40), text);
     if ((status = sam_json_enter(&sizes, backbone, "model_args",

@@ -64,8 +64,8 @@ int sam_perceiver_read(struct sam_config *c, const struct sam_weights *w, struct
         e->grid++;
     if (e->grid * e->grid != count || e->grid > 64)
         return sam_fail(error, SAM_EFORMAT,
-                        "%s: tensor 'spatial_perceiver.latents_2d': wanted the square of 1 to 64 "
-                        "rows, a grid, got %d", sam_weights_file(w), count);
+                        "%s: tensor 'spatial_perceiver.latents_2d': expected n * n rows (a "
+                        "square), n from 1 to 64, got %d", sam_weights_file(w), count);
     e->layers = sam_config_layers(w, "spatial_perceiver.layers.", ".attn.to_q.weight",
                                   SAM_MAX_PERCEIVER_LAYERS);
     return SAM_OK;

@@ -50,8 +50,8 @@ static int resolve_precision(struct sam_queue *q, enum sam_cpu_level level)
 static int cpu_open(struct sam_queue *q, int ordinal, int threads)
 {
     if (threads < 0 || threads > SAM_MAX_THREADS) {
-        sam_queue_fail(q, SAM_EINVAL, "threads is %d, wanted 0 (one per processor) to %d", threads,
-                       SAM_MAX_THREADS);
+        sam_queue_fail(q, SAM_EINVAL, "threads is %d, expected 0 (one per processor) to %d",
+                       threads, SAM_MAX_THREADS);
         return q->status;
     }
     const enum sam_cpu_level level = choose_level();
@@ -78,7 +78,7 @@ static int cpu_open(struct sam_queue *q, int ordinal, int threads)
             level_names[level], q->precision == SAM_PRECISION_BF16 ? "bf16" : "fp32");
     return SAM_OK;
 no_memory:
-    sam_queue_fail(q, SAM_ENOMEM, "no memory for the CPU backend: %zu bytes wanted",
+    sam_queue_fail(q, SAM_ENOMEM, "out of memory: the CPU backend needs %zu bytes",
                    sizeof(*cpu) + sam_pool_bytes(threads));
     return q->status;
 }
