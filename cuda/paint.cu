@@ -2,8 +2,9 @@
 //
 // Shape: a block has a tile of 128 x 16 pixels, a thread 4 x 2 of them and the chroma that is
 // theirs. The tile's labels, and those around it that a line can be near to, are in shared memory,
-// and so is which patches touch the tile, a bit each. A tile where nothing is to be seen leaves the
-// frame alone; one of a single label looks for no lines.
+// and so are which of its pixels are near another label, and which patches touch the tile, a bit
+// each. A tile where nothing is to be seen leaves the frame alone; one of a single label looks for
+// no lines.
 // Traffic: labels once, and those around tiles again; of the frame what is painted, read once and
 // written once: RGBA 16 bytes at a time, P010 8, luma and chroma of NV12 4, chroma of I420 2.
 // Needs: planes and strides that are multiples of that; else, and at the frame's right edge, bytes.
@@ -17,6 +18,9 @@ enum {
     GROUP   = GROUP_W * GROUP_H,
     PAINT_THREADS = TILE_W / GROUP_W * (TILE_H / GROUP_H),
     PAINT_WARPS   = PAINT_THREADS / 32,
+    REACH  = 2, // px, of a line's window
+    NEAR_W = TILE_W + 2 * REACH,
+    NEAR_H = TILE_H + 2 * REACH,
 };
 
 // As kernels tell frames apart.
@@ -32,8 +36,9 @@ struct painting {
 
     const uint8_t *labels;
     int labels_w, labels_h, labels_stride;
-    int line_width;
-    uint32_t fill[256], line[256];
+    int line_width, margin; // margin: of labels around a tile
+    int bare;               // the first label that is bare; 256: none
+    uint32_t fill[256], line[256], contour;
 
     const struct sam_patch *patches;
     const uint32_t *bits;
@@ -81,28 +86,34 @@ static __device__ int label_at(const painting &a, place v, place h)
     return sum3 > best ? l3 : label;
 }
 
-// The labels of a tile and `line_width` more on each side, but for the corners. Nothing is where
-// the area is not. True: there are several.
+static __device__ int nearest(int i, int from, int end)
+{
+    return min(max(i, from), end - 1);
+}
+
+// The labels of a tile and `margin` more on each side, but for the corners; beyond the area those
+// of its nearest pixels. Bare labels become the first one. True: there are several.
 static __device__ bool gather_labels(const painting &a, rect tile, uint8_t *labels, int pitch)
 {
-    __shared__ place columns[TILE_W + 2 * SAM_MAX_LINE], rows[TILE_H + 2 * SAM_MAX_LINE];
-    const int x0 = tile.x0 - a.line_width, y0 = tile.y0 - a.line_width;
-    const int lane = threadIdx.x % 32, height = TILE_H + 2 * a.line_width;
+    __shared__ place columns[TILE_W + 2 * (SAM_MAX_LINE + REACH)];
+    __shared__ place rows[TILE_H + 2 * (SAM_MAX_LINE + REACH)];
+    const int x0 = tile.x0 - a.margin, y0 = tile.y0 - a.margin;
+    const int lane = threadIdx.x % 32, height = TILE_H + 2 * a.margin;
     for (int i = threadIdx.x; i < pitch; i += PAINT_THREADS)
-        columns[i] = place_of(max(x0 + i, 0), a.width, a.labels_w);
+        columns[i] = place_of(nearest(x0 + i, a.x0, a.x1), a.width, a.labels_w);
     for (int i = threadIdx.x; i < height; i += PAINT_THREADS)
-        rows[i] = place_of(max(y0 + i, 0), a.height, a.labels_h);
+        rows[i] = place_of(nearest(y0 + i, a.y0, a.y1), a.height, a.labels_h);
     __syncthreads();
-    const int first = label_at(a, rows[max(tile.y0, a.y0) - y0], columns[max(tile.x0, a.x0) - x0]);
+    const int reach = min(a.margin, +REACH);
+    int first = label_at(a, rows[a.margin], columns[a.margin]);
+    first = (a.fill[first] | a.line[first]) >> 24 ? first : a.bare;
     bool differs = false;
     for (int r = threadIdx.x / 32; r < height; r += PAINT_WARPS) {
-        const bool is_beside = y0 + r < tile.y0 || y0 + r >= tile.y1;
-        const int from = max(is_beside ? tile.x0 : x0, a.x0) - x0;
-        const int to = min(is_beside ? tile.x1 : tile.x1 + a.line_width, a.x1) - x0;
-        if (y0 + r < a.y0 || y0 + r >= a.y1)
-            continue;
-        for (int c = from + lane; c < to; c += 32) {
-            const int label = label_at(a, rows[r], columns[c]);
+        const bool is_beside = y0 + r < tile.y0 - reach || y0 + r >= tile.y1 + reach;
+        const int from = is_beside ? a.margin - reach : 0;
+        for (int c = from + lane; c < pitch - from; c += 32) {
+            int label = label_at(a, rows[r], columns[c]);
+            label = (a.fill[label] | a.line[label]) >> 24 ? label : a.bare;
             labels[r * pitch + c] = (uint8_t) label;
             differs = differs || label != first;
         }
@@ -110,18 +121,68 @@ static __device__ bool gather_labels(const painting &a, rect tile, uint8_t *labe
     return __syncthreads_or(differs);
 }
 
-// Whether another label is near (x, y) along its row or column.
-static __device__ bool is_line(const painting &a, const uint8_t *own, int pitch, int y, int x)
+// Whether another label is within a line's width along the row or the column.
+static __device__ bool is_near(const painting &a, const uint8_t *own, int pitch)
 {
-    const int left = max(-a.line_width, a.x0 - x), right = min(a.line_width, a.x1 - 1 - x);
-    const int up = max(-a.line_width, a.y0 - y), down = min(a.line_width, a.y1 - 1 - y);
-    for (int d = left; d <= right; d++)
-        if (own[d] != *own)
-            return true;
-    for (int d = up; d <= down; d++)
-        if (own[d * pitch] != *own)
+    for (int d = 1; d <= a.line_width; d++)
+        if (own[d] != *own || own[-d] != *own || own[d * pitch] != *own || own[-d * pitch] != *own)
             return true;
     return false;
+}
+
+// Of the tile and REACH more on each side; beyond the area as its nearest pixels.
+static __device__ void find_near(const painting &a, rect tile, const uint8_t *labels, int pitch,
+                                 uint8_t *near)
+{
+    for (int i = threadIdx.x; i < NEAR_W * NEAR_H; i += PAINT_THREADS) {
+        const int x = nearest(tile.x0 - REACH + i % NEAR_W, a.x0, a.x1) - tile.x0 + a.margin;
+        const int y = nearest(tile.y0 - REACH + i / NEAR_W, a.y0, a.y1) - tile.y0 + a.margin;
+        near[i] = is_near(a, labels + y * pitch + x, pitch);
+    }
+    __syncthreads();
+}
+
+// Three colours, weights of 8.
+static __device__ uint32_t mix(uint32_t a, int wa, uint32_t b, int wb, uint32_t c, int wc)
+{
+    const uint32_t sa = wa * (a >> 24), sb = wb * (b >> 24), sc = wc * (c >> 24);
+    const uint32_t sum = sa + sb + sc;
+    uint32_t mixed = (sum + 4) / 8 << 24;
+    if (!sum)
+        return 0;
+#pragma unroll
+    for (int shift = 0; shift < 24; shift += 8)
+        mixed |= (sa * (a >> shift & 255) + sb * (b >> shift & 255) + sc * (c >> shift & 255) +
+                  sum / 2) / sum << shift;
+    return mixed;
+}
+
+// The colour of a pixel of the tile by the labels around it.
+static __device__ uint32_t line_colour(const painting &a, const uint8_t *own, int pitch,
+                                       const uint8_t *near)
+{
+    int same = 0, inner = 0, heaviest = 0, found = *own;
+#pragma unroll 1
+    for (int dy = -REACH; dy <= REACH; dy++)
+#pragma unroll
+        for (int dx = -REACH; dx <= REACH; dx++) {
+            const int weight = (REACH + 1 - abs(dy)) * (REACH + 1 - abs(dx));
+            const int label = own[dy * pitch + dx];
+            if (label == *own) {
+                same += weight;
+                inner += near[dy * NEAR_W + dx] ? 0 : weight;
+            } else if (weight > heaviest) {
+                heaviest = weight;
+                found = label;
+            }
+        }
+    const int other = min(max((445 - 8 * same) / 27, 0), 4);
+    const uint32_t beyond = found == a.bare ? a.contour : a.line[found];
+    if (*own == a.bare)
+        return mix(a.contour, other ? 8 - other : min((81 - same) * 8 / 27, 8), beyond, other, 0,
+                   0);
+    const int fill = min(max((8 * inner - 203) / 27, 0), 8) * (8 - other) / 8;
+    return mix(a.line[*own], 8 - other - fill, beyond, other, a.fill[*own], fill);
 }
 
 // ---- patches
@@ -360,11 +421,14 @@ paint_kernel(const __grid_constant__ painting a)
 {
     extern __shared__ __align__(128) unsigned char smem[];
     __shared__ uint32_t touching[SAM_MAX_PATCHES / 32];
+    __shared__ uint8_t near[NEAR_W * NEAR_H];
     const int tile_x = a.tile_x + blockIdx.x * TILE_W, tile_y = a.tile_y + blockIdx.y * TILE_H;
     const rect tile = { tile_x, tile_y, tile_x + TILE_W, tile_y + TILE_H };
-    const int pitch = TILE_W + 2 * a.line_width;
+    const int pitch = TILE_W + 2 * a.margin;
     const bool has_patches = find_patches(a, tile, touching);
-    const bool has_lines = a.labels && gather_labels(a, tile, smem, pitch);
+    const bool has_lines = a.labels && gather_labels(a, tile, smem, pitch) && a.line_width;
+    if (has_lines)
+        find_near(a, tile, smem, pitch, near);
     const int x = tile_x + threadIdx.x % 32 * GROUP_W, y = tile_y + threadIdx.x / 32 * GROUP_H;
 
     uint32_t colour[GROUP] = {}, open = 0;
@@ -381,11 +445,10 @@ paint_kernel(const __grid_constant__ painting a)
         const int px = x + k % GROUP_W, py = y + k / GROUP_W;
         if (!a.labels || !(open >> k & 1))
             continue;
-        const uint8_t *own =
-            smem + (py - tile_y + a.line_width) * pitch + px - tile_x + a.line_width;
-        colour[k] = a.fill[*own];
-        if (has_lines && a.line[*own] != colour[k] && is_line(a, own, pitch, py, px))
-            colour[k] = a.line[*own];
+        const uint8_t *own = smem + (py - tile_y + a.margin) * pitch + px - tile_x + a.margin;
+        colour[k] = has_lines ? line_colour(a, own, pitch, near + (py - tile_y + REACH) * NEAR_W +
+                                                               px - tile_x + REACH)
+                              : a.fill[*own];
     }
     blend_group<SURFACE>(a, y, x, colour);
 }
@@ -394,7 +457,7 @@ static void launch(struct sam_queue *q, enum sam_pixel_format format, const pain
 {
     const dim3 tiles(blocks_for(a.x1 - a.tile_x, TILE_W), blocks_for(a.y1 - a.tile_y, TILE_H));
     const size_t shared =
-        a.labels ? (TILE_W + 2 * a.line_width) * (size_t) (TILE_H + 2 * a.line_width) : 0;
+        a.labels ? (TILE_W + 2 * a.margin) * (size_t) (TILE_H + 2 * a.margin) : 0;
     const cudaStream_t stream = sam_cuda_stream(q);
     if (format == SAM_PIXEL_NV12)
         SAM_LAUNCH(paint_kernel<SURFACE_NV12>, tiles, PAINT_THREADS, shared, stream, a);
@@ -468,8 +531,12 @@ extern "C" void sam_paint_cuda(struct sam_queue *q, const struct sam_paint *p)
     a.is_reverse = f->format == SAM_PIXEL_BGRA;
     a.labels_w = o->labels.width, a.labels_h = o->labels.height;
     a.line_width = o->line_width;
+    a.margin = o->line_width ? o->line_width + REACH : 0;
+    a.contour = o->contour;
     for (int i = 0; i < 256; i++)
         a.fill[i] = o->fill[i], a.line[i] = o->line[i];
+    while (a.bare < 256 && (a.fill[a.bare] | a.line[a.bare]) >> 24)
+        a.bare++;
     a.num_patches = o->num_patches;
     if (upload(q, o, &a))
         launch(q, f->format, a);

@@ -13,6 +13,7 @@
  * 2, 3 and 4, and of a vector of 16. */
 #define PERIOD 48
 #define NUM_INKS 16             /* a power of two */
+#define FEW 8                   /* pixels that are not worth mixing an ink */
 
 /* GstVideo writes the last pixels of a row in whole groups, of up to 16 bytes,
  * and whole tiles. Widths of 12 pixels end with a group in every format. */
@@ -32,6 +33,7 @@ typedef struct
 {
   guint32 pixel;
   guint8 alpha, value[4];       /* by component */
+  gboolean is_mixed;            /* factor and term are set */
   guint16 factor[GST_VIDEO_MAX_PLANES][PERIOD];
   guint16 term[GST_VIDEO_MAX_PLANES][PERIOD];
 } Ink;
@@ -102,17 +104,10 @@ find_streams (Blend * b)
 }
 
 static void
-mix_ink (const Blend * b, guint32 pixel, Ink * ink)
+mix_ink (const Blend * b, Ink * ink)
 {
-  const guint32 word = b->layer->yuv ? GUINT32_FROM_BE (pixel) : pixel;
   gint i, k;
 
-  ink->pixel = pixel;
-  ink->alpha = word >> 24;
-  ink->value[0] = word >> 16 & 255;
-  ink->value[1] = word >> 8 & 255;
-  ink->value[2] = word & 255;
-  ink->value[3] = 255;
   for (i = 0; i < b->num_streams; i++) {
     for (k = 0; k < PERIOD; k++) {
       const gint c = b->stream[i].component[k];
@@ -121,15 +116,24 @@ mix_ink (const Blend * b, guint32 pixel, Ink * ink)
       ink->term[i][k] = c < 0 ? 0 : ink->alpha * ink->value[c];
     }
   }
+  ink->is_mixed = TRUE;
 }
 
-static const Ink *
+static Ink *
 get_ink (Blend * b, guint32 pixel)
 {
+  const guint32 word = b->layer->yuv ? GUINT32_FROM_BE (pixel) : pixel;
   Ink *ink = &b->ink[pixel * 2654435761u >> 16 & (NUM_INKS - 1)];
 
-  if (ink->pixel != pixel)
-    mix_ink (b, pixel, ink);
+  if (ink->pixel == pixel)
+    return ink;
+  ink->pixel = pixel;
+  ink->alpha = word >> 24;
+  ink->value[0] = word >> 16 & 255;
+  ink->value[1] = word >> 8 & 255;
+  ink->value[2] = word & 255;
+  ink->value[3] = 255;
+  ink->is_mixed = FALSE;
   return ink;
 }
 
@@ -156,6 +160,22 @@ blend_bytes (guint8 * data, gsize bytes, const guint16 factor[PERIOD],
     data[i] = divide_by_255 (data[i] * factor[i] + term[i]);
 }
 
+/* The same without factors and terms. */
+static void
+blend_few (guint8 * data, gsize bytes, const gint component[PERIOD],
+    const Ink * ink)
+{
+  const guint16 rest = 255 - ink->alpha;
+  gsize i;
+
+  for (i = 0; i < bytes; i++) {
+    const gint c = component[i % PERIOD];
+
+    if (c >= 0)
+      data[i] = divide_by_255 (data[i] * rest + ink->alpha * ink->value[c]);
+  }
+}
+
 static inline guint8 *
 get_sample (const Blend * b, gint plane, gint x, gint y)
 {
@@ -166,19 +186,26 @@ get_sample (const Blend * b, gint plane, gint x, gint y)
 /* Pixels x0 to x1 - 1 of row y. The pixel at its upper left decides on a sample
  * that belongs to several, as it does where GstVideo packs lines. */
 static void
-blend_run (const Blend * b, const Ink * ink, gint x0, gint x1, gint y)
+blend_run (const Blend * b, Ink * ink, gint x0, gint x1, gint y)
 {
   gint i;
 
+  if (x1 - x0 > FEW && !ink->is_mixed)
+    mix_ink (b, ink);
   for (i = 0; i < b->num_streams; i++) {
     const Stream *s = &b->stream[i];
     const gint first = GST_VIDEO_SUB_SCALE (s->w_sub, x0);
     const gint end = GST_VIDEO_SUB_SCALE (s->w_sub, x1);
+    const gsize bytes = (gsize) (end - first) * s->pixel_stride;
+    guint8 *at;
 
-    if (!(y & ((1 << s->h_sub) - 1)))
-      blend_bytes (get_sample (b, s->plane, first * s->pixel_stride,
-              y >> s->h_sub), (gsize) (end - first) * s->pixel_stride,
-          ink->factor[i], ink->term[i]);
+    if (y & ((1 << s->h_sub) - 1))
+      continue;
+    at = get_sample (b, s->plane, first * s->pixel_stride, y >> s->h_sub);
+    if (x1 - x0 > FEW)
+      blend_bytes (at, bytes, ink->factor[i], ink->term[i]);
+    else
+      blend_few (at, bytes, s->component, ink);
   }
 }
 
@@ -207,7 +234,7 @@ blend_translucent (const Blend * b, const Ink * ink, guint8 * alpha, gint x,
 }
 
 static void
-blend_run_with_alpha (const Blend * b, const Ink * ink, gint x0, gint x1,
+blend_run_with_alpha (const Blend * b, Ink * ink, gint x0, gint x1,
     gint y)
 {
   const GstVideoFormatInfo *finfo = b->frame->info.finfo;
@@ -234,6 +261,8 @@ find_end (const guint32 * row, gint x, gint width)
   const guint32 pixel = row[x];
   gint end = x + 1, i;
 
+  if (end < width && row[end] != pixel)
+    return end;
   for (; end + 16 <= width; end += 16) {
     guint32 differs = 0;
 
@@ -264,7 +293,7 @@ blend_row (Blend * b, gint y)
 
     end = find_end (row, x, layer->w);
     if (pixel & alpha) {
-      const Ink *ink = get_ink (b, pixel);
+      Ink *ink = get_ink (b, pixel);
 
       if (has_alpha)
         blend_run_with_alpha (b, ink, layer->x + x, layer->x + end,

@@ -4,6 +4,7 @@
 #include "gstsamdrawing.h"
 
 #include "gstsamfont.h"
+#include "gstsamoutline.h"
 #include "gstsampalette.h"
 
 #include <string.h>
@@ -12,6 +13,8 @@
 #define MARGIN 2
 #define LETTER_WIDTH (GST_SAM_FONT_WIDTH + 1)
 #define LABEL_HEIGHT (GST_SAM_FONT_HEIGHT + 2 * MARGIN)
+/* Opacity of the dark contour: lines show on things of their own colour. */
+#define CONTOUR 0.6
 #define MAX_TEXT 40
 #define MAX_PATCHES (SAM_MAX_OBJECTS * 5)
 #define MAX_WORDS (SAM_MAX_OBJECTS * LABEL_HEIGHT * \
@@ -171,6 +174,9 @@ find_area (GstSamDrawing * d)
   if (report->mask) {
     margin_x = width / report->mask_width + 1;
     margin_y = height / report->mask_height + 1;
+    /* the contour */
+    margin_x += GST_SAM_OUTLINE_PAD;
+    margin_y += GST_SAM_OUTLINE_PAD;
   }
   for (i = 0; i < report->num_objects; i++) {
     const GstSamObject *object = &report->object[i];
@@ -222,6 +228,7 @@ colour_masks (GstSamDrawing * d)
     overlay->line[object->slot] = d->style->outlines && d->style->line_width ?
         get_colour (d, rgb, d->strength) : *fill;
   }
+  overlay->contour = get_colour (d, 0x000000, CONTOUR * d->strength);
   overlay->line_width = d->style->outlines ? d->style->line_width : 0;
 }
 

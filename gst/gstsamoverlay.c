@@ -6,7 +6,8 @@
  * Draws what #samtrack found: masks, their outlines, ids and scores, from the
  * GstSamTrackMeta of each frame. Frames without one pass untouched. Masks that
  * are stale, because the frame they belong to has passed, are drawn paler.
- * Behind several trackers each has colours of its own.
+ * Behind several trackers each has colours of its own. Outlines are antialiased
+ * and have a dark contour.
  *
  * Frames with memory:CUDAMemory are drawn on where they are, by the GPU.
  *

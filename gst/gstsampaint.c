@@ -31,18 +31,16 @@ prepare_layer (GstSamPaint * paint, gint width, gint height)
 {
   const gsize size = (gsize) width * height;
 
-  if (paint->labels && paint->width == width && paint->height == height)
+  if (paint->pixels && paint->width == width && paint->height == height)
     return TRUE;
   gst_sam_paint_clear (paint);
   paint->width = width;
   paint->height = height;
-  paint->labels = g_try_malloc (size);
   paint->pixels = g_try_malloc_n (size, sizeof *paint->pixels);
   paint->column = g_try_new (gint, width);
   paint->weight = g_try_new (guint8, width);
-  paint->edge = g_try_new (guint8, width);
-  if (paint->labels && paint->pixels && paint->column && paint->weight &&
-      paint->edge)
+  if (gst_sam_outline_prepare (&paint->outline, width, height) &&
+      paint->pixels && paint->column && paint->weight)
     return TRUE;
   gst_sam_paint_clear (paint);
   return FALSE;
@@ -61,11 +59,10 @@ gst_sam_paint_clear (GstSamPaint * paint)
 {
   g_clear_pointer (&paint->scratch, g_free);
   paint->scratch_bytes = 0;
-  g_clear_pointer (&paint->labels, g_free);
+  gst_sam_outline_clear (&paint->outline);
   g_clear_pointer (&paint->pixels, g_free);
   g_clear_pointer (&paint->column, g_free);
   g_clear_pointer (&paint->weight, g_free);
-  g_clear_pointer (&paint->edge, g_free);
 }
 
 /* Which of the four cells around a pixel weighs most there: straight edges
@@ -104,24 +101,6 @@ locate (gint i, gint size, gint cells, guint8 * weight)
   return at < 0 ? 0 : MIN (at >> 8, cells - 1);
 }
 
-/* How many of the n bytes at @at are as the first. */
-static gint
-count_same (const guint8 * at, gint n)
-{
-  guint64 word, same;
-  gint i = 1;
-
-  memset (&same, *at, sizeof same);
-  for (; i + 8 <= n; i += 8) {
-    memcpy (&word, at + i, sizeof word);
-    if (word != same)
-      break;
-  }
-  while (i < n && at[i] == *at)
-    i++;
-  return i;
-}
-
 /* The first pixel right of @x that cell @cell does not reach. */
 static gint
 find_end (const Canvas * c, gint x, gint cell)
@@ -153,8 +132,8 @@ stretch_row (const Canvas * c, const guint8 * upper, const guint8 * lower,
     };
 
     if (cell[0] == cell[1] && cell[0] == cell[2] && cell[0] == cell[3]) {
-      gint n = MIN (count_same (upper + left, mw - left),
-          count_same (lower + left, mw - left));
+      gint n = MIN (gst_sam_outline_count_same (upper + left, mw - left),
+          gst_sam_outline_count_same (lower + left, mw - left));
 
       end = left + n < mw ? find_end (c, x, left + n - 1) : c->overlay->width;
       memset (out + x, cell[0], end - x);
@@ -183,7 +162,7 @@ stretch_labels (const Canvas * c, const guint8 * mask)
     gint row = locate (c->overlay->y + y, paint->height, mh, &below);
 
     stretch_row (c, mask + (gsize) row * mw, mask + (gsize) MIN (row + 1,
-            mh - 1) * mw, below, paint->labels + (gsize) y * c->overlay->width);
+            mh - 1) * mw, below, gst_sam_outline_get_row (&paint->outline, y));
   }
 }
 
@@ -200,10 +179,12 @@ make_labels (const Canvas * c)
     return FALSE;
   if (map.size >= (gsize) report->mask_width * report->mask_height) {
     ok = TRUE;
+    gst_sam_outline_begin (&c->paint->outline, overlay->width,
+        overlay->height);
     if (report->mask_width == c->paint->width &&
         report->mask_height == c->paint->height) {
       for (y = 0; y < overlay->height; y++)
-        memcpy (c->paint->labels + (gsize) y * overlay->width, map.data +
+        memcpy (gst_sam_outline_get_row (&c->paint->outline, y), map.data +
             (gsize) (overlay->y + y) * c->paint->width + overlay->x,
             overlay->width);
     } else {
@@ -212,33 +193,6 @@ make_labels (const Canvas * c)
   }
   gst_buffer_unmap (report->mask, &map);
   return ok;
-}
-
-/* Mark in @edge where one of the rows within the width of the line above or
- * below has another label than the run of @n pixels at @at. What the layer does
- * not show counts as the same object. FALSE: nowhere. */
-static gboolean
-find_edges (const Canvas * c, const guint8 * at, gint n, gint y)
-{
-  guint8 *edge = c->paint->edge;
-  const gint width = c->overlay->line_width;
-  const guint8 label = *at;
-  gboolean found = FALSE;
-  gint k, i;
-
-  for (k = -width; k <= width; k++) {
-    const guint8 *other = at + (gssize) k * c->overlay->width;
-
-    if (!k || y + k < 0 || y + k >= c->overlay->height ||
-        !memcmp (at, other, n))
-      continue;
-    if (!found)
-      memset (edge, 0, n);
-    found = TRUE;
-    for (i = 0; i < n; i++)
-      edge[i] |= other[i] ^ label;
-  }
-  return found;
 }
 
 static void
@@ -250,29 +204,6 @@ fill_pixels (guint32 * out, gint n, guint32 pixel)
     out[i] = pixel;
 }
 
-/* One run of a row: filled, with a line on the inner side of the mask's edge.
- */
-static void
-paint_run (const Canvas * c, gint x, gint y, gint n, guint32 fill,
-    guint32 line)
-{
-  const gsize start = (gsize) y * c->overlay->width + x;
-  const gint width = MIN (n, (gint) c->overlay->line_width);
-  guint32 *out = c->paint->pixels + start;
-  gint i;
-
-  if (line != fill && find_edges (c, c->paint->labels + start, n, y)) {
-    for (i = 0; i < n; i++)
-      out[i] = c->paint->edge[i] ? line : fill;
-  } else {
-    fill_pixels (out, n, fill);
-  }
-  if (x > 0)
-    fill_pixels (out, width, line);
-  if (x + n < c->overlay->width)
-    fill_pixels (out + n - width, width, line);
-}
-
 /* As the layer stores it: the most significant byte of Y'CbCr comes first. */
 static guint32
 get_pixel (const Canvas * c, guint32 colour)
@@ -281,26 +212,33 @@ get_pixel (const Canvas * c, guint32 colour)
 }
 
 static void
+fill_row (const Canvas * c, const guint8 * labels, guint32 * out)
+{
+  const gint width = c->overlay->width;
+  gint x, n;
+
+  for (x = 0; x < width; x += n) {
+    n = gst_sam_outline_count_same (labels + x, width - x);
+    fill_pixels (out + x, n, get_pixel (c, c->overlay->fill[labels[x]]));
+  }
+}
+
+static void
 paint_masks (const Canvas * c)
 {
   const struct sam_overlay *overlay = c->overlay;
-  guint32 fill[256], line[256];
-  gint x, y, n;
+  GstSamOutline *outline = &c->paint->outline;
+  gint y;
 
-  for (n = 0; n < 256; n++) {
-    fill[n] = get_pixel (c, overlay->fill[n]);
-    line[n] = get_pixel (c, overlay->line[n]);
-  }
+  if (overlay->line_width)
+    gst_sam_outline_find (outline, overlay);
   for (y = 0; y < overlay->height; y++) {
-    const guint8 *labels = c->paint->labels + (gsize) y * overlay->width;
+    guint32 *out = c->paint->pixels + (gsize) y * overlay->width;
 
-    for (x = 0; x < overlay->width; x += n) {
-      n = count_same (labels + x, overlay->width - x);
-      if (line[labels[x]])
-        paint_run (c, x, y, n, fill[labels[x]], line[labels[x]]);
-      else
-        memset (c->paint->pixels + (gsize) y * overlay->width + x, 0, n * 4);
-    }
+    if (overlay->line_width)
+      gst_sam_outline_colour (outline, overlay, c->drawing->yuv, y, out);
+    else
+      fill_row (c, gst_sam_outline_get_row (outline, y), out);
   }
 }
 

@@ -2,6 +2,7 @@
 #define __GST_SAM_PAINT_H__
 
 #include "gstsamdrawing.h"
+#include "gstsamoutline.h"
 
 G_BEGIN_DECLS
 
@@ -13,11 +14,10 @@ G_BEGIN_DECLS
 typedef struct
 {
   gint width, height;
-  guint8 *labels;               /* one byte per pixel */
+  GstSamOutline outline;        /* has the labels */
   guint32 *pixels;              /* one word per pixel */
   gint *column;                 /* of the mask, left of each pixel */
   guint8 *weight;               /* of the column right of it, of 256 */
-  guint8 *edge;                 /* of one row: not 0 on a mask's outline */
   gpointer scratch;             /* for gst_sam_blend(); NULL: none needed yet */
   gsize scratch_bytes;
 } GstSamPaint;

@@ -324,9 +324,20 @@ struct sam_draw_masks {
 
 // Colours over a frame, in place. A pixel inside the area gets the colour
 //   of the last patch that covers it: its ink where a bit of its picture is set there; else
-//   line[l], where a pixel of the area 1 .. line_width away, along the row or the column, has
-//   another label than its own, l; else
-//   fill[l]. Without a label map: none.
+//   fill[l] of its own label l, where line_width is 0; else
+//   a mix of that, line[l] and what the labels around it bring. Without a label map: none.
+// Lines: labels whose fill and line have alpha 0 count as one, the bare one. A pixel is near where
+// one of the area up to line_width away, along the row or the column, has another label. In the 5 x
+// 5 pixels around, of weights (1 2 3 2 1) both ways, 81 in all (beyond the area its nearest pixel
+// counts), `same` is the weight of those with the pixel's label, `inner` that of those of them
+// that are not near, and m the label of the heaviest with another one, the first of equal ones in
+// the order of rows. Eighths, quotients towards 0:
+//   other = (445 - 8 same) / 27, 0 .. 4, of line[m]; of the contour's colour if m is bare
+//   bare pixels: 8 - other of the contour; if other is 0, (81 - same) 8 / 27, 0 .. 8
+//   fill = (8 inner - 203) / 27, 0 .. 8, times (8 - other) / 8, of fill[l]; of line[l] the rest.
+// A straight edge along rows or columns is as sharp as the label map; steps of others become ramps.
+// Shares s of colours of alpha a and numbers c mix to alpha (sum of s a + 4) / 8, numbers (sum of
+// s a c + half of the sum of s a) / (sum of s a), all rounded down.
 // The label of a pixel: pixel i of a side of `size` lies t = max(0, (2 i + 1) cells 128 / size
 // - 128) 256ths of a cell behind the middle of the first, rounded down: between cells t / 256 and
 // the next (the last is its own next), which weighs t % 256, the other the rest. Of the four cells

@@ -72,6 +72,16 @@ add_meta (GstBuffer * buf, const gchar * state, gint mask_width,
   return s;
 }
 
+static void
+set_object (GstStructure * s, guint64 id, gint x, gint y, gint w, gint h)
+{
+  GValue objects = G_VALUE_INIT;
+
+  g_value_init (&objects, GST_TYPE_ARRAY);
+  append_object (&objects, id, 1, x, y, w, h);
+  gst_structure_take_value (s, "objects", &objects);
+}
+
 static GstBuffer *
 new_gray (const GstVideoInfo * info)
 {
@@ -117,7 +127,8 @@ check_pixel (const guint8 * data, gint x, gint y, gint r, gint g, gint b)
       p[1], p[2], r, g, b);
 }
 
-/* Every pixel of a mask of the frame's own size. */
+/* Every pixel of a mask of the frame's own size, but for those around its
+ * corners: inside, the line, the dark contour of two pixels, outside. */
 GST_START_TEST (test_mask_and_outline_pixel_by_pixel)
 {
   GstBuffer *buf = draw ("samoverlay draw-ids=false draw-scores=false "
@@ -128,20 +139,72 @@ GST_START_TEST (test_mask_and_outline_pixel_by_pixel)
   gst_buffer_map (buf, &map, GST_MAP_READ);
   for (y = 0; y < 48; y++) {
     for (x = 0; x < 64; x++) {
-      gboolean in = x >= X0 && x < X1 && y >= Y0 && y < Y1;
-      gboolean deep = x >= X0 + 2 && x < X1 - 2 && y >= Y0 + 2 && y < Y1 - 2;
+      /* how far the pixel is beyond the edge; -1 is the outermost inside */
+      const gint dx = MAX (X0 - 1 - x, x - X1), dy = MAX (Y0 - 1 - y, y - Y1);
+      const gint beyond = MAX (dx, dy);
 
-      if (deep)
+      if (ABS (dx - dy) < 5 && beyond > -5 && beyond < 2)
+        continue;
+      if (beyond < -2)
         check_pixel (map.data, x, y, 100 + (RED_R - 100) / 4,
             100 + (RED_G - 100) / 4, 100 + (RED_B - 100) / 4);
-      else if (in)
+      else if (beyond < 0)
         check_pixel (map.data, x, y, RED_R, RED_G, RED_B);
+      else if (beyond < 2)
+        check_pixel (map.data, x, y, beyond ? 85 : 40, beyond ? 85 : 40,
+            beyond ? 85 : 40);
       else
         check_pixel (map.data, x, y, 100, 100, 100);
     }
   }
   gst_buffer_unmap (buf, &map);
   gst_buffer_unref (buf);
+}
+
+GST_END_TEST;
+
+/* Along a slanted edge colours go over into each other: more of them are seen
+ * than the line, the fill and the contour have, and no line runs along the
+ * frame's edge. */
+GST_START_TEST (test_slanted_edges_are_smooth)
+{
+  GstHarness *h = sam_harness_new ("samoverlay draw-ids=false "
+      "draw-scores=false opacity=0.25", GST_VIDEO_FORMAT_RGBA, 64, 48);
+  guint8 seen[256] = { 0, };
+  GstVideoInfo info;
+  GstStructure *s;
+  GstBuffer *buf, *mask;
+  GstMapInfo map;
+  gint x, y, shades = 0;
+
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_RGBA, 64, 48);
+  buf = new_gray (&info);
+  s = add_meta (buf, "ok", 64, 48);
+  set_object (s, 1, 0, 0, 64, 48);
+  mask = gst_buffer_new_allocate (NULL, 64 * 48, NULL);
+  gst_buffer_map (mask, &map, GST_MAP_WRITE);
+  for (y = 0; y < 48; y++) {
+    for (x = 0; x < 64; x++)
+      map.data[y * 64 + x] = x > 20 + y / 3;
+  }
+  gst_buffer_unmap (mask, &map);
+  gst_structure_set (s, "mask", GST_TYPE_BUFFER, mask, NULL);
+  gst_buffer_unref (mask);
+  buf = gst_harness_push_and_pull (h, buf);
+  gst_buffer_map (buf, &map, GST_MAP_READ);
+  for (x = 0; x < 64; x++)
+    seen[map.data[4 * (24 * 64 + x)]] = seen[map.data[4 * (25 * 64 + x)]] = 1;
+  for (x = 0; x < 256; x++)
+    shades += seen[x];
+  fail_unless (shades > 7, "only %d shades", shades);
+  for (y = 0; y < 48; y += 47) {
+    check_pixel (map.data, 63, y, 100 + (RED_R - 100) / 4,
+        100 + (RED_G - 100) / 4, 100 + (RED_B - 100) / 4);
+    check_pixel (map.data, 0, y, 100, 100, 100);
+  }
+  gst_buffer_unmap (buf, &map);
+  gst_buffer_unref (buf);
+  gst_harness_teardown (h);
 }
 
 GST_END_TEST;
@@ -247,16 +310,6 @@ GST_START_TEST (test_boxes)
 }
 
 GST_END_TEST;
-
-static void
-set_object (GstStructure * s, guint64 id, gint x, gint y, gint w, gint h)
-{
-  GValue objects = G_VALUE_INIT;
-
-  g_value_init (&objects, GST_TYPE_ARRAY);
-  append_object (&objects, id, 1, x, y, w, h);
-  gst_structure_take_value (s, "objects", &objects);
-}
 
 /* As many metas as trackers, whose first slot is in use: five colours would be
  * one too many for a palette of 12. */
@@ -582,6 +635,7 @@ samoverlay_suite (void)
   TCase *tc = sam_tcase_new (s, "pictures");
 
   tcase_add_test (tc, test_mask_and_outline_pixel_by_pixel);
+  tcase_add_test (tc, test_slanted_edges_are_smooth);
   tcase_add_test (tc, test_stale_masks_are_paler);
   tcase_add_test (tc, test_coarse_masks_are_stretched);
   tcase_add_test (tc, test_labels_stand_on_the_box);

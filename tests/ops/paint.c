@@ -67,14 +67,67 @@ static void mark(uint8_t *marks, int i, int n, int step, int width)
             marks[(size_t) k * step] = 1;
 }
 
+// Of the layer, or of its nearest pixel.
+static size_t at_or_beside(const struct sam_overlay *o, int y, int x)
+{
+    const double row = fmin(fmax(y, 0), o->height - 1), column = fmin(fmax(x, 0), o->width - 1);
+    return (size_t) (row * o->width + column);
+}
+
+// Colours in shares, alpha multiplied in.
+static void add_share(double sum[4], uint32_t colour, double share)
+{
+    const double alpha = share * (colour >> 24);
+    sum[3] += alpha;
+    for (int i = 0; i < 3; i++)
+        sum[i] += alpha * (colour >> 8 * i & 255);
+}
+
+static uint32_t whole(const double sum[4])
+{
+    uint32_t colour = (uint32_t) floor((sum[3] + 4) / 8) << 24;
+    for (int i = 0; i < 3 && sum[3] > 0; i++)
+        colour |= (uint32_t) floor((sum[i] + floor(sum[3] / 2)) / sum[3]) << 8 * i;
+    return colour;
+}
+
+// label: bare ones are -1. The weights of the window fall with the product of both distances.
+static uint32_t line_colour(const struct sam_overlay *o, const int *label, const uint8_t *marks,
+                            int y, int x)
+{
+    const int own = label[y * o->width + x];
+    double sum[4] = { 0 }, others = 0, inner = 0, found_at = 0;
+    int found = own;
+    for (int i = 0; i < 25; i++) {
+        const size_t at = at_or_beside(o, y + i / 5 - 2, x + i % 5 - 2);
+        const double weight = (3 - fabs(i / 5 - 2.0)) * (3 - fabs(i % 5 - 2.0));
+        others += label[at] != own ? weight : 0;
+        inner += label[at] == own && !marks[at] ? weight : 0;
+        if (label[at] != own && weight > found_at)
+            found = label[at], found_at = weight;
+    }
+    const double beyond = fmin(fmax(floor((8 * others - 203) / 27), 0), 4);
+    const double fill = floor(fmin(fmax(floor((8 * inner - 203) / 27), 0), 8) * (8 - beyond) / 8);
+    const double contour = beyond > 0 ? 8 - beyond : fmin(floor(others * 8 / 27), 8);
+    add_share(sum, found < 0 ? o->contour : o->line[found], beyond);
+    add_share(sum, own < 0 ? o->contour : o->line[own], own < 0 ? contour : 8 - beyond - fill);
+    if (own >= 0)
+        add_share(sum, o->fill[own], fill);
+    return whole(sum);
+}
+
 static void colour_labels(const struct scene *s, const struct sam_labels *l, uint32_t *layer)
 {
     const struct sam_overlay *o = &s->overlay;
     const int w = o->width, h = o->height;
-    uint8_t *label = malloc((size_t) w * h), *marks = calloc((size_t) w, h);
+    int *label = malloc((size_t) w * h * sizeof(*label));
+    uint8_t *marks = calloc((size_t) w, h);
     for (int y = 0; y < h; y++)
-        for (int x = 0; x < w; x++)
-            label[y * w + x] = (uint8_t) stretch(s, l, o->y + y, o->x + x);
+        for (int x = 0; x < w; x++) {
+            const int found = stretch(s, l, o->y + y, o->x + x);
+            const bool is_bare = o->fill[found] < 1u << 24 && o->line[found] < 1u << 24;
+            label[y * w + x] = is_bare ? -1 : found;
+        }
     for (int y = 0; y < h; y++)
         for (int x = 0; x < w; x++) {
             if (x + 1 < w && label[y * w + x] != label[y * w + x + 1])
@@ -83,7 +136,8 @@ static void colour_labels(const struct scene *s, const struct sam_labels *l, uin
                 mark(marks + x, y, h, w, o->line_width);
         }
     for (int i = 0; i < w * h; i++)
-        layer[i] = (marks[i] ? o->line : o->fill)[label[i]];
+        layer[i] = o->line_width  ? line_colour(o, label, marks, i / w, i % w)
+                   : label[i] < 0 ? 0 : o->fill[label[i]];
     free(label);
     free(marks);
 }
@@ -274,6 +328,9 @@ static void draw_labels(struct check *t, struct scene *s, int width, int height,
         s->overlay.fill[i] = draw_colour(t);
         s->overlay.line[i] = check_int(t, 0, 3) ? draw_colour(t) : s->overlay.fill[i];
     }
+    for (int i = check_int(t, 0, 1); i < 3; i += 2) // label 0 and another one, or one in between
+        s->overlay.fill[i] = s->overlay.line[i] = (uint32_t) check_int(t, 0, 0xffffff);
+    s->overlay.contour = draw_colour(t);
 }
 
 static void draw_patches(struct check *t, struct scene *s, int n)
@@ -487,6 +544,9 @@ CHANGED_PAINT(forgets_a_bit, for (int i = 0; i < o.num_patches; i++)
                                  patch[i].first -= patch[i].first > 0)
 CHANGED_PAINT(swaps_ink, for (int i = 0; i < o.num_patches; i++) patch[i].ink = patch[i].colour)
 CHANGED_PAINT(line_of_one_less, o.line_width -= o.line_width > 0)
+CHANGED_PAINT(forgets_lines, o.line_width = 0)
+CHANGED_PAINT(forgets_the_contour, o.contour = 0)
+CHANGED_PAINT(tells_bare_labels_apart, o.fill[2] |= o.fill[2] >> 24 ? 0 : 1u << 24)
 CHANGED_PAINT(area_of_one_less, o.width -= o.width > 1)
 CHANGED_PAINT(forgets_the_stride, if (f.height > 1) f.stride[0]--)
 CHANGED_PAINT(ignores_alpha, o.has_alpha = 0)
@@ -502,6 +562,20 @@ static void paint_lines_at_the_area(struct sam_queue *q, const struct sam_paint 
     if (o.x == 0 || !o.labels.data)
         return;
     o.width = 1;
+    sam_paint_ref(q, &(struct sam_paint) { p->frame, &o });
+}
+
+// Each half as if there were no other: windows end between them.
+static void paint_in_halves(struct sam_queue *q, const struct sam_paint *p)
+{
+    struct sam_overlay o = *p->overlay;
+    const int half = o.width / 2;
+    if (half > 0) {
+        o.width = half;
+        sam_paint_ref(q, &(struct sam_paint) { p->frame, &o });
+    }
+    o.x += half;
+    o.width = p->overlay->width - half;
     sam_paint_ref(q, &(struct sam_paint) { p->frame, &o });
 }
 
@@ -550,6 +624,10 @@ static const struct mutant mutants[] = {
     MUTANT(paint, forgets_a_bit),
     MUTANT(paint, line_of_one_less),
     MUTANT(paint, lines_at_the_area),
+    MUTANT(paint, forgets_lines),
+    MUTANT(paint, forgets_the_contour),
+    MUTANT(paint, tells_bare_labels_apart),
+    MUTANT(paint, in_halves),
     MUTANT(paint, nearest_label),
     MUTANT(paint, area_of_one_less),
     MUTANT(paint, swaps_ink),
@@ -564,13 +642,27 @@ static const struct mutant mutants[] = {
 CUDA_FAULT("paint.cu", "= «v.cell + 1 < a.labels_h => true» ? upper + a.labels_stride")
 CUDA_FAULT("paint.cu", "sum0 = w0 + (l1 == l0 ? w1 : 0) + «(l2 == l0 ? w2 : 0) => 0»")
 CUDA_FAULT("paint.cu", "if («sum1 > best => sum1 >= best»)")
-CUDA_FAULT("paint.cu", "tile.x1 : «tile.x1 + a.line_width => tile.x1», a.x1)")
 CUDA_FAULT("paint.cu", "__syncthreads_or(«differs => 0»);")
 CUDA_FAULT("paint.cu",
            "a.labels_h);\n"
            "    «__syncthreads() => (void) 0»;")
-CUDA_FAULT("paint.cu", "up = max(«-a.line_width => 1 - a.line_width», a.y0 - y)")
-CUDA_FAULT("paint.cu", "right = min(a.line_width, «a.x1 - 1 - x => a.x1 - x»);")
+CUDA_FAULT("paint.cu",
+           "columns[i] = place_of(«nearest(x0 + i, a.x0, a.x1) => nearest(x0 + i, 0, a.width)»")
+CUDA_FAULT("paint.cu", "y0 + r < «tile.y0 - reach => tile.y0»")
+CUDA_FAULT("paint.cu", "label = «(a.fill[label] | a.line[label]) >> 24 => true» ? label")
+CUDA_FAULT("paint.cu", "d <= «a.line_width => a.line_width - 1»; d++)")
+CUDA_FAULT("paint.cu", "own[«-d * pitch => d * pitch»]")
+CUDA_FAULT("paint.cu", "x = nearest(tile.x0 - REACH + i % NEAR_W, «a.x0 => a.x0 - 1», a.x1)")
+CUDA_FAULT("paint.cu",
+           "is_near(a, labels + y * pitch + x, pitch);\n"
+           "    }\n"
+           "    «__syncthreads() => (void) 0»;")
+CUDA_FAULT("paint.cu", "inner += «near[dy * NEAR_W + dx] => 0» ? 0 : weight")
+CUDA_FAULT("paint.cu", "if («weight > heaviest => weight >= heaviest»)")
+CUDA_FAULT("paint.cu", "(«445 => 418» - 8 * same)")
+CUDA_FAULT("paint.cu", "= found == «a.bare => 256» ? a.contour")
+CUDA_FAULT("paint.cu", "other ? «8 - other => 8» : min((81")
+CUDA_FAULT("paint.cu", "«sum / 2 => 0») / sum << shift")
 CUDA_FAULT("paint.cu", "p.y + p.height > «tile.y0 => tile.y0 + 1»;")
 CUDA_FAULT("paint.cu", "i = 32 * word + «lane => 31 - lane»;")
 CUDA_FAULT("paint.cu",

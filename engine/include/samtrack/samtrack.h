@@ -495,7 +495,8 @@ struct sam_overlay {
     // data NULL: no labels are drawn.
     struct sam_labels labels;
     uint32_t fill[256], line[256]; // colours by label, as in patches; line: near another label
-    int line_width; // px, 0 .. SAM_MAX_LINE: how near, along the row or column, inside the area
+    int line_width; // px, 0 .. SAM_MAX_LINE: how near, along the row or column, inside the area.
+                    // Lines have smooth edges; 0: neither lines nor contours
 
     int num_patches; // 0 .. SAM_MAX_PATCHES
     const struct sam_patch *patches; // in host memory; NULL if num_patches is 0
@@ -504,6 +505,9 @@ struct sam_overlay {
 
     // For RGBA and BGRA. Non-zero: the fourth byte is straight alpha and is blended. 0: it is kept.
     int has_alpha;
+
+    // Around lines, up to 2 px, where a label is whose fill and line have alpha 0.
+    uint32_t contour;
 };
 
 typedef struct sam_painter sam_painter;

@@ -1,3 +1,5 @@
+#include <stdlib.h>
+
 #include "ops/ref/ref.h"
 
 // Where a pixel is between two cells of a label map.
@@ -36,20 +38,132 @@ static int label_at(const struct sam_paint *p, int y, int x)
     return label;
 }
 
-static bool is_inside(const struct sam_overlay *o, int y, int x)
+// ---- lines
+
+enum {
+    TILE   = 64, // px
+    REACH  = 2,  // of the window
+    MARGIN = SAM_MAX_LINE + REACH,
+    MAP    = TILE + 2 * MARGIN,
+};
+
+// A part of the area: its labels and what is around them.
+struct tile {
+    int x, y;
+    int bare; // the first bare label; 256: none
+    uint8_t label[MAP][MAP];
+    bool is_near[TILE + 2 * REACH][TILE + 2 * REACH];
+};
+
+static bool is_bare(const struct sam_overlay *o, int label)
 {
-    return x >= o->x && x < o->x + o->width && y >= o->y && y < o->y + o->height;
+    return !((o->fill[label] | o->line[label]) >> 24);
 }
 
-static bool is_line(const struct sam_paint *p, int y, int x, int label)
+// The nearest of `count` places from `first` on.
+static int nearest(int i, int first, int count)
 {
-    const struct sam_overlay *o = p->overlay;
+    return i < first ? first : i >= first + count ? first + count - 1 : i;
+}
+
+static int tile_label(const struct tile *t, int y, int x)
+{
+    return t->label[y - t->y + MARGIN][x - t->x + MARGIN];
+}
+
+// Whether another label is within the line's width along the row or the column.
+static bool is_near(const struct sam_overlay *o, const struct tile *t, int y, int x)
+{
+    const int label = tile_label(t, y, x);
     for (int d = -o->line_width; d <= o->line_width; d++)
-        if ((is_inside(o, y, x + d) && label_at(p, y, x + d) != label)
-            || (is_inside(o, y + d, x) && label_at(p, y + d, x) != label))
+        if (tile_label(t, y, x + d) != label || tile_label(t, y + d, x) != label)
             return true;
     return false;
 }
+
+static void fill_tile(const struct sam_paint *p, struct tile *t, int y0, int x0)
+{
+    const struct sam_overlay *o = p->overlay;
+    const int margin = o->line_width ? o->line_width + REACH : 0;
+    *t = (struct tile) { .x = x0, .y = y0 };
+    while (t->bare < 256 && !is_bare(o, t->bare))
+        t->bare++;
+    for (int y = y0 - margin; y < y0 + TILE + margin; y++)
+        for (int x = x0 - margin; x < x0 + TILE + margin; x++) {
+            const int label = label_at(p, nearest(y, o->y, o->height), nearest(x, o->x, o->width));
+            t->label[y - y0 + MARGIN][x - x0 + MARGIN] =
+                (uint8_t) (is_bare(o, label) ? t->bare : label);
+        }
+    for (int y = 0; margin && y < TILE + 2 * REACH; y++)
+        for (int x = 0; x < TILE + 2 * REACH; x++)
+            t->is_near[y][x] = is_near(o, t, nearest(y0 + y - REACH, o->y, o->height),
+                                       nearest(x0 + x - REACH, o->x, o->width));
+}
+
+// What the window around a pixel shows, each of 81.
+struct window {
+    int same, inner; // with the pixel's label; those of them that no other label is near
+    int other;       // the label of the heaviest pixel that has another one
+};
+
+static struct window look(const struct tile *t, int y, int x)
+{
+    const int label = tile_label(t, y, x);
+    struct window w = { 0, 0, label };
+    int heaviest = 0;
+    for (int dy = -REACH; dy <= REACH; dy++)
+        for (int dx = -REACH; dx <= REACH; dx++) {
+            const int weight = (REACH + 1 - abs(dy)) * (REACH + 1 - abs(dx));
+            const int found = tile_label(t, y + dy, x + dx);
+            if (found == label) {
+                w.same += weight;
+                w.inner += t->is_near[y - t->y + dy + REACH][x - t->x + dx + REACH] ? 0 : weight;
+            } else if (weight > heaviest) {
+                heaviest = weight;
+                w.other = found;
+            }
+        }
+    return w;
+}
+
+static int clamp(int v, int most)
+{
+    return v < 0 ? 0 : v < most ? v : most;
+}
+
+// Three colours, weights of 8.
+static uint32_t mix(const uint32_t colour[3], const int weight[3])
+{
+    uint32_t share[3], sum = 0, mixed = 0;
+    for (int i = 0; i < 3; i++)
+        sum += share[i] = (uint32_t) weight[i] * (colour[i] >> 24);
+    for (int shift = 0; sum && shift < 24; shift += 8) {
+        uint32_t number = sum / 2;
+        for (int i = 0; i < 3; i++)
+            number += share[i] * (colour[i] >> shift & 255);
+        mixed |= number / sum << shift;
+    }
+    return (sum + 4) / 8 << 24 | mixed;
+}
+
+static uint32_t label_colour(const struct sam_overlay *o, const struct tile *t, int y, int x)
+{
+    const int label = tile_label(t, y, x);
+    if (!o->line_width)
+        return o->fill[label];
+    const struct window w = look(t, y, x);
+    const int other = clamp((445 - 8 * w.same) / 27, 4);
+    const uint32_t beyond = w.other == t->bare ? o->contour : o->line[w.other];
+    if (label == t->bare) {
+        const int contour = other ? 8 - other : clamp((81 - w.same) * 8 / 27, 8);
+        return mix((uint32_t[]) { o->contour, beyond, 0 }, (int[]) { contour, other, 0 });
+    }
+    const int fill = clamp((8 * w.inner - 203) / 27, 8) * (8 - other) / 8;
+    return mix((uint32_t[]) { o->line[label], beyond, o->fill[label] },
+               (int[]) { 8 - other - fill, other, fill });
+}
+
+// ---- patches
 
 static bool is_covered(const struct sam_patch *p, int y, int x)
 {
@@ -65,20 +179,16 @@ static uint32_t patch_colour(const struct sam_overlay *o, const struct sam_patch
     return word >> column % 32 & 1 ? p->ink : p->colour;
 }
 
-// 0: nothing is painted there.
-static uint32_t colour_at(const struct sam_paint *p, int y, int x)
+// Of a pixel of the area; 0: nothing is painted there.
+static uint32_t colour_at(const struct sam_overlay *o, const struct tile *t, int y, int x)
 {
-    const struct sam_overlay *o = p->overlay;
-    if (!is_inside(o, y, x))
-        return 0;
     for (int i = o->num_patches - 1; i >= 0; i--)
         if (is_covered(&o->patches[i], y, x))
             return patch_colour(o, &o->patches[i], y, x);
-    if (!o->labels.data)
-        return 0;
-    const int label = label_at(p, y, x);
-    return is_line(p, y, x, label) ? o->line[label] : o->fill[label];
+    return o->labels.data ? label_colour(o, t, y, x) : 0;
 }
+
+// ---- blending
 
 // Number i of a colour: R, G, B or Y, Cb, Cr.
 static int number(uint32_t colour, int i)
@@ -148,11 +258,22 @@ static void blend_yuv(const struct sam_paint *p, int y, int x, uint32_t colour)
                                           : sample_at(f, i, y / 2, x / 2), colour, i);
 }
 
-void sam_paint_ref(struct sam_queue *q, const struct sam_paint *p)
+static void paint_tile(const struct sam_paint *p, int y0, int x0)
 {
     const struct sam_overlay *o = p->overlay;
     const bool is_rgb = p->frame.format == SAM_PIXEL_RGBA || p->frame.format == SAM_PIXEL_BGRA;
-    for (int y = o->y; y < o->y + o->height; y++)
-        for (int x = o->x; x < o->x + o->width; x++)
-            (is_rgb ? blend_rgb : blend_yuv)(p, y, x, colour_at(p, y, x));
+    struct tile tile;
+    if (o->labels.data)
+        fill_tile(p, &tile, y0, x0);
+    for (int y = y0; y < y0 + TILE && y < o->y + o->height; y++)
+        for (int x = x0; x < x0 + TILE && x < o->x + o->width; x++)
+            (is_rgb ? blend_rgb : blend_yuv)(p, y, x, colour_at(o, &tile, y, x));
+}
+
+void sam_paint_ref(struct sam_queue *q, const struct sam_paint *p)
+{
+    const struct sam_overlay *o = p->overlay;
+    for (int y = o->y; y < o->y + o->height; y += TILE)
+        for (int x = o->x; x < o->x + o->width; x += TILE)
+            paint_tile(p, y, x);
 }
