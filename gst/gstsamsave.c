@@ -66,11 +66,11 @@ gst_sam_turn_end (GstSamTurn * turn)
 /* The note in the file: a mark, the highest id, and for every object the
  * engine's id and the element's; all little-endian. */
 
-#define MARK "gst\1"
+#define MARK "gst\1\0\0\0"       /* with its last 0: 8 bytes */
 
 enum
 {
-  MARK_BYTES = 4,
+  MARK_BYTES = 8,               /* numbers are aligned */
   ID_BYTES = 8,
   NOTE_BYTES = MARK_BYTES + ID_BYTES + SAM_MAX_OBJECTS * 2 * ID_BYTES,
 };
@@ -162,7 +162,7 @@ refuse (GstSamTrack * self, const gchar * what, const gchar * location,
 static int
 save (GstSamTrack * self, const gchar * location, struct sam_error *error)
 {
-  guint8 note[NOTE_BYTES];
+  guint64 note[NOTE_BYTES / ID_BYTES];
   gint width, height;
 
   gst_sam_pending_get_frame_size (self->pending, &width, &height);
@@ -170,7 +170,7 @@ save (GstSamTrack * self, const gchar * location, struct sam_error *error)
     gst_sam_pending_apply (self->pending, self->tracker, width, height, FALSE,
         gst_sam_track_refuse, self);
   return sam_tracker_save (self->tracker, location, note,
-      write_note (note, self->pending), error);
+      write_note ((guint8 *) note, self->pending), error);
 }
 
 static int

@@ -456,8 +456,8 @@ enum { SAM_MAX_NOTE = 65536 }; // bytes
 SAM_API int sam_tracker_save(sam_tracker *t, const char *path, const void *note, size_t note_bytes,
                              struct sam_error *error);
 
-// Receives the note of a file, valid during the call. Non-zero refuses the file. Must not call into
-// the tracker.
+// Receives the note of a file, valid during the call and aligned to 8 bytes. Non-zero refuses the
+// file. Must not call into the tracker.
 typedef int sam_note_reader(void *priv, const void *note, size_t bytes);
 
 // Replace the state of a tracker by that of a file. From then on it gives the results that the
