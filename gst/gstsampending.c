@@ -608,6 +608,24 @@ gst_sam_pending_reset (GstSamPending * pending)
 }
 
 void
+gst_sam_pending_restore (GstSamPending * pending, const GstSamBound * bound,
+    guint num_bound, guint64 last_id)
+{
+  guint i;
+
+  g_mutex_lock (&pending->lock);
+  drop_waiting (pending);
+  for (i = 0; i < num_bound; i++) {
+    pending->bound[i] = bound[i];
+    pending->known[i] = bound[i].id;
+  }
+  pending->num_bound = pending->num_known = num_bound;
+  pending->last_id = MAX (pending->last_id, last_id);
+  pending->reset = FALSE;
+  g_mutex_unlock (&pending->lock);
+}
+
+void
 gst_sam_pending_stop (GstSamPending * pending)
 {
   g_mutex_lock (&pending->lock);

@@ -13,6 +13,12 @@ enum
   GST_SAM_PENDING_SIZE = 256,   /* prompts that may wait */
 };
 
+/* The ids of one object: the element's and the engine's. */
+typedef struct
+{
+  guint64 id, engine_id;
+} GstSamBound;
+
 /**
  * GstSamPending:
  *
@@ -42,10 +48,7 @@ typedef struct
   GstSamMasks masks;            /* has a lock of its own */
 
   /* of the thread that has the tracker, which writes them under @lock */
-  struct
-  {
-    guint64 id, engine_id;
-  } bound[SAM_MAX_OBJECTS];
+  GstSamBound bound[SAM_MAX_OBJECTS];
   guint num_bound;
   gint frame_width, frame_height;       /* of the frame that comes; its own */
 } GstSamPending;
@@ -105,6 +108,11 @@ void gst_sam_pending_settle (GstSamPending * pending,
     const struct sam_result * result);
 guint64 gst_sam_pending_get_id (const GstSamPending * pending,
     guint64 engine_id);
+
+/* The tracker has other objects now: bind them, drop all waiting prompts, and
+ * assign ids after @last_id. */
+void gst_sam_pending_restore (GstSamPending * pending,
+    const GstSamBound * bound, guint num_bound, guint64 last_id);
 
 /* Streaming thread. A new stream begins: forget tracked objects, from the next
  * frame on, and waiting prompts of initial-prompt; keep other waiting prompts

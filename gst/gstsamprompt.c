@@ -68,6 +68,7 @@ static const gchar *refusals[] = {
   [GST_SAM_REFUSED_ENGINE] = "engine",
   [GST_SAM_REFUSED_STATE] = "state",
   [GST_SAM_REFUSED_TAKEN] = "taken",
+  [GST_SAM_REFUSED_FILE] = "file",
 };
 
 GQuark

@@ -27,6 +27,7 @@ typedef enum
  * @GST_SAM_REFUSED_ENGINE: the engine failed
  * @GST_SAM_REFUSED_STATE: a property cannot change in this state
  * @GST_SAM_REFUSED_TAKEN: the overlay pad was requested before
+ * @GST_SAM_REFUSED_FILE: a file of tracks cannot be written, read or used
  *
  * Reasons of a refusal: codes of the error domain %GST_SAM_REFUSAL.
  */
@@ -41,6 +42,7 @@ typedef enum
   GST_SAM_REFUSED_ENGINE,
   GST_SAM_REFUSED_STATE,
   GST_SAM_REFUSED_TAKEN,
+  GST_SAM_REFUSED_FILE,
 } GstSamRefusal;
 
 #define GST_SAM_REFUSAL gst_sam_refusal_quark ()

@@ -319,8 +319,8 @@ track (GstSamStep * step, GstSamTrack * self)
   return GST_FLOW_OK;
 }
 
-void
-gst_sam_step_run (GstSamStep * step, GstSamTrack * self, gboolean wait)
+static void
+run (GstSamStep * step, GstSamTrack * self, gboolean wait)
 {
   GstSamReport *report = step->report;
 
@@ -342,4 +342,12 @@ gst_sam_step_run (GstSamStep * step, GstSamTrack * self, gboolean wait)
     step->ret = GST_FLOW_OK;
   step->tracker.size = sizeof step->tracker;
   sam_tracker_info (self->tracker, &step->tracker, NULL);
+}
+
+void
+gst_sam_step_run (GstSamStep * step, GstSamTrack * self, gboolean wait)
+{
+  gst_sam_turn_begin (&self->turn);
+  run (step, self, wait);
+  gst_sam_turn_end (&self->turn);
 }

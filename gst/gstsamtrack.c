@@ -84,19 +84,20 @@ gst_sam_track_start (GstBaseTransform * base)
   struct sam_params params;
   struct sam_error error = { "" };
   struct sam_info info = SAM_INFO_INIT;
+  sam_tracker *tracker;
   int status;
 
   gst_sam_track_set_frozen (self, TRUE);
   get_params (self, &params);
   gst_sam_track_start_context (self, &params);
-  status = sam_tracker_open (&self->tracker, &params, &error);
+  status = sam_tracker_open (&tracker, &params, &error);
   if (status != SAM_OK) {
     gst_sam_track_stop_context (self);
     gst_sam_track_post_error (self, status, &error, "sam_tracker_open");
     gst_sam_track_set_frozen (self, FALSE);
     return FALSE;
   }
-  sam_tracker_info (self->tracker, &info, NULL);
+  sam_tracker_info (tracker, &info, NULL);
   GST_INFO_OBJECT (self, "%s on %s (%s), %s: open after %" G_GINT64_FORMAT
       " ms", info.model_file, info.backend, info.device, info.precision,
       info.open_ns / 1000000);
@@ -118,6 +119,9 @@ gst_sam_track_start (GstBaseTransform * base)
   gst_sam_track_forget_frame (self);
   gst_sam_pending_start (self->pending, info.image_size);
   gst_sam_track_apply_initial_prompt (self);
+  gst_sam_turn_begin (&self->turn);
+  self->tracker = tracker;
+  gst_sam_turn_end (&self->turn);
   return TRUE;
 }
 
@@ -127,7 +131,9 @@ gst_sam_track_stop (GstBaseTransform * base)
   GstSamTrack *self = GST_SAM_TRACK (base);
 
   gst_sam_worker_stop (&self->worker);
+  gst_sam_turn_begin (&self->turn);
   sam_tracker_close (&self->tracker);
+  gst_sam_turn_end (&self->turn);
   gst_sam_track_stop_context (self);
   gst_sam_pending_stop (self->pending);
   gst_sam_pad_stop (self);
@@ -144,9 +150,16 @@ gst_sam_track_stop (GstBaseTransform * base)
 static gboolean
 reserve (GstSamTrack * self, GstCaps * caps)
 {
-  return self->worker.thread || gst_sam_step_reserve (self, &self->info,
+  gboolean ok;
+
+  if (self->worker.thread)
+    return TRUE;
+  gst_sam_turn_begin (&self->turn);
+  ok = gst_sam_step_reserve (self, &self->info,
       gst_caps_features_contains (gst_caps_get_features (caps, 0),
           "memory:CUDAMemory"));
+  gst_sam_turn_end (&self->turn);
+  return ok;
 }
 
 static gboolean
@@ -311,6 +324,7 @@ gst_sam_track_finalize (GObject * object)
   gst_sam_track_stop_context (self);
   gst_sam_pending_clear (self->pending);
   gst_sam_worker_clear (&self->worker);
+  gst_sam_turn_clear (&self->turn);
   gst_sam_navigation_clear (&self->navigation);
   gst_sam_step_clear (&self->step);
   gst_sam_qos_clear (&self->qos);
@@ -392,6 +406,7 @@ gst_sam_track_init (GstSamTrack * self)
   gst_sam_pending_init (self->pending);
   gst_sam_pending_set_max_objects (self->pending, self->max_objects);
   gst_sam_worker_init (&self->worker);
+  gst_sam_turn_init (&self->turn);
   gst_sam_navigation_init (&self->navigation);
   gst_sam_step_init (&self->step);
   gst_sam_qos_init (&self->qos);

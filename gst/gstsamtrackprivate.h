@@ -18,6 +18,22 @@ G_BEGIN_DECLS
 
 GST_DEBUG_CATEGORY_EXTERN (gst_sam_track_debug);
 
+/**
+ * GstSamTurn:
+ *
+ * Who uses the tracker. The thread that owns it takes a turn for each step;
+ * other threads may take one in between.
+ */
+typedef struct
+{
+  GMutex lock;
+  GCond cond;
+
+  /* guarded by @lock */
+  GThread *owner;               /* whose turn it is, NULL: nobody's */
+  guint guests;                 /* other threads that wait; they go first */
+} GstSamTurn;
+
 struct _GstSamTrack
 {
   GstBaseTransform parent;
@@ -48,6 +64,7 @@ struct _GstSamTrack
   GstSamQos qos;
   GstSamStats *stats;
   GstSamPad overlay;
+  GstSamTurn turn;
 
   GstSamWorker worker;
   GstSamNavigation navigation;
@@ -57,7 +74,7 @@ struct _GstSamTrack
   gint image_size;              /* side of the model's input, px */
   gchar *source;                /* this element's name, for the report */
 
-  /* the thread that owns the tracker: the worker if it runs */
+  /* the thread that owns the tracker: the worker if it runs; in its turn */
   sam_tracker *tracker;
   GstSamMaskPool masks;
   gsize reserved;               /* bytes reserved for frames */
@@ -130,6 +147,18 @@ gboolean gst_sam_track_prompt_structure (GstSamTrack * self,
  * object, 0 if it is refused. */
 guint64 gst_sam_track_push_prompt (GstSamTrack * self, GstSamPrompt * prompt);
 void gst_sam_track_apply_initial_prompt (GstSamTrack * self);
+
+/* gstsamsave.c */
+
+void gst_sam_track_install_save_signals (GstSamTrackClass * klass);
+
+void gst_sam_turn_init (GstSamTurn * turn);
+void gst_sam_turn_clear (GstSamTurn * turn);
+void gst_sam_turn_begin (GstSamTurn * turn);
+/* Returns FALSE at once within a turn of this thread, or if the turn of another
+ * thread does not end in time. */
+gboolean gst_sam_turn_begin_as_guest (GstSamTurn * turn);
+void gst_sam_turn_end (GstSamTurn * turn);
 
 /* gstsamtrack.c */
 

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "net/load.h"
 #include "family.h"
 
@@ -103,6 +104,23 @@ static void *take_staging(size_t bytes)
     return p == MAP_FAILED ? NULL : p;
 }
 
+// Of the weights, and of what shapes do not tell. The input size is not of the model.
+static uint64_t identity_of(const struct sam_config *c, uint64_t weights)
+{
+    const int sizes[] = { c->d_model, c->mem_dim, c->num_maskmem, c->memory_layers,
+                          c->memory_hidden, c->decoder_hidden, c->high_res_s0, c->high_res_s1,
+                          c->fuser_layers, c->fuser_hidden, c->mask_in_chans, c->iou_hidden,
+                          c->no_obj_embed_spatial, c->pointer_time };
+    struct sam_hash h;
+
+    sam_hash_begin(&h);
+    sam_hash_add(&h, &weights, sizeof(weights));
+    sam_hash_add(&h, c->family->title, strlen(c->family->title) + 1);
+    sam_hash_add(&h, c->trunk, sizeof(c->trunk));
+    sam_hash_add(&h, sizes, sizeof(sizes));
+    return sam_hash_end(&h);
+}
+
 static int load(struct sam_model_entry *e, const struct sam_weights *w, struct sam_queue *q,
                 struct sam_error *error)
 {
@@ -131,6 +149,7 @@ static int load(struct sam_model_entry *e, const struct sam_weights *w, struct s
     load_parts(&l, &e->model);
     const int status = sam_queue_finish(q, l.status ? NULL : error);
     munmap(staging, sizes.staging.peak);
+    e->model.identity = identity_of(&e->model.config, l.identity);
     if (l.status && error)
         *error = l.error;
     return l.status ? l.status : status;

@@ -179,6 +179,9 @@ struct sam_model {
     struct sam_memory_attention attention;
     struct sam_memory_encoder memory;
     size_t constant_bytes;
+    // Of the numbers in the file, their names and shapes, and of the sizes: the same for every
+    // file format, backend and precision, another one for other weights.
+    uint64_t identity;
     struct sam_model_entry *entry; // private to model.c: memory, key in the cache, count
 };
 

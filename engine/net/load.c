@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 #define FORMAT_NAME(name, fmt)                 \
     do {                                       \
         va_list ap;                            \
@@ -12,6 +14,20 @@
         vsnprintf(name, sizeof(name), fmt, ap); \
         va_end(ap);                            \
     } while (0)
+
+static uint64_t identity_of(const char *name, int rank, const int64_t *shape, const float *x)
+{
+    size_t count = 1;
+    struct sam_hash h;
+
+    for (int i = 0; i < rank; i++)
+        count *= (size_t) shape[i];
+    sam_hash_begin(&h);
+    sam_hash_add(&h, name, strlen(name) + 1);
+    sam_hash_add(&h, shape, (size_t) rank * sizeof(shape[0]));
+    sam_hash_add(&h, x, count * sizeof(x[0]));
+    return sam_hash_end(&h);
+}
 
 static void read_named(struct sam_loader *l, float *room, int rank, const int64_t *shape,
                        const char *name)
@@ -22,6 +38,8 @@ static void read_named(struct sam_loader *l, float *room, int rank, const int64_
         l->status = sam_weights_check(l->weights, name, rank, shape, &l->error);
     else if (sam_load_live(l))
         l->status = sam_weights_read(l->weights, name, rank, shape, room, &l->error);
+    if (sam_load_live(l))
+        l->identity += identity_of(name, rank, shape, room);
 }
 
 void sam_load_read(struct sam_loader *l, float *room, int rank, const int64_t *shape,

@@ -18,6 +18,7 @@ struct sam_loader {
     struct sam_arena staging;  // buffer between the file and the device
     bool measuring;
     bool exact; // matrices packed while it is set are multiplied in F32
+    uint64_t identity; // of what was read: sums the hashes of names and numbers, in any order
     char name[SAM_LOAD_NAME_SIZE]; // of the tensor or layer read last, for error texts
     int status;
     struct sam_error error;

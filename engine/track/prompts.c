@@ -149,6 +149,20 @@ static int take_mask(struct sam_mask_pool *pool)
     return -1;
 }
 
+const uint8_t *sam_mask_at(const struct sam_mask_pool *pool, int mask)
+{
+    return mask_bits(pool, mask);
+}
+
+int sam_mask_put(struct sam_mask_pool *pool, const uint8_t *bits)
+{
+    const int mask = take_mask(pool);
+
+    if (mask >= 0)
+        memcpy(mask_bits(pool, mask), bits, sam_mask_bytes(pool->side));
+    return mask;
+}
+
 void sam_interactions_cut(struct sam_interactions *list, int first, struct sam_mask_pool *pool)
 {
     assert(first >= 0);

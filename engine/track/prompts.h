@@ -55,6 +55,10 @@ int sam_interaction_read(struct sam_interaction *out, const struct sam_prompt *p
 // Remove the interactions from `first` on and free their masks in the pool.
 void sam_interactions_cut(struct sam_interactions *list, int first, struct sam_mask_pool *pool);
 
+// A mask's bits. put copies such bits to a free place of the pool and returns its index, or -1.
+const uint8_t *sam_mask_at(const struct sam_mask_pool *pool, int mask);
+int sam_mask_put(struct sam_mask_pool *pool, const uint8_t *bits);
+
 // Expand a mask to floats 0 and 1, S x S.
 void sam_mask_expand(const struct sam_mask_pool *pool, int mask, float *dst);
 bool sam_mask_any(const struct sam_mask_pool *pool, int mask);

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "track.h"
+#include "saved.h"
 
 const char *sam_version(void)
 {
@@ -180,14 +180,19 @@ int sam_tracker_remove(sam_tracker *t, uint64_t id, struct sam_error *error)
     return status ? status : leave(t, remove_object(t, id, error));
 }
 
+static void end_all(struct sam_tracker *t)
+{
+    for (int i = 0; i < t->params.max_objects; i++)
+        if (t->mem.host.objects[i].id)
+            end_object(t, &t->mem.host.objects[i]);
+}
+
 void sam_tracker_clear(sam_tracker *t)
 {
     if (!t || t->broken)
         return;
     sam_queue_enter(&t->queue);
-    for (int i = 0; i < t->params.max_objects; i++)
-        if (t->mem.host.objects[i].id)
-            end_object(t, &t->mem.host.objects[i]);
+    end_all(t);
     sam_queue_leave(&t->queue);
 }
 
@@ -404,4 +409,52 @@ int sam_tracker_read(sam_tracker *t, uint64_t id, const char *name, float *dst, 
     const int status = enter(t, error);
 
     return status ? status : leave(t, read_tensor(t, id, name, dst, capacity, shape, error));
+}
+
+// ---- Files.
+
+static int save(struct sam_tracker *t, const char *path, const void *note, size_t note_bytes,
+                struct sam_error *error)
+{
+    const int status = sam_saved_write(t, path, note, note_bytes, error);
+
+    return status ? status : finish(t, error);
+}
+
+int sam_tracker_save(sam_tracker *t, const char *path, const void *note, size_t note_bytes,
+                     struct sam_error *error)
+{
+    const int status = enter(t, error);
+
+    return status ? status : leave(t, save(t, path, note, note_bytes, error));
+}
+
+static int load(struct sam_tracker *t, const char *path, sam_note_reader *reader, void *priv,
+                struct sam_error *error)
+{
+    struct sam_saved saved;
+    size_t bytes;
+    int status = sam_saved_read(&saved, t, path, error);
+
+    if (status)
+        return status;
+    const void *note = sam_saved_note(&saved, &bytes);
+    if (reader && reader(priv, note, bytes)) {
+        status = sam_fail(error, SAM_EFORMAT, "%s: its note of %zu bytes was refused",
+                          sam_text_end(path, 72), bytes);
+    } else {
+        end_all(t);
+        sam_saved_apply(&saved, t);
+        status = finish(t, error);
+    }
+    sam_saved_free(&saved);
+    return status;
+}
+
+int sam_tracker_load(sam_tracker *t, const char *path, sam_note_reader *reader, void *priv,
+                     struct sam_error *error)
+{
+    const int status = enter(t, error);
+
+    return status ? status : leave(t, load(t, path, reader, priv, error));
 }

@@ -445,6 +445,39 @@ SAM_API int sam_tracker_draw(sam_tracker *t, const struct sam_labels *labels,
 SAM_API int sam_tracker_read(sam_tracker *t, uint64_t id, const char *name, float *dst,
                              size_t capacity, int shape[4], struct sam_error *error);
 
+enum { SAM_MAX_NOTE = 65536 }; // bytes
+
+// Write the state of a tracker to a file: objects, ids, memory, scores, the masks last shown,
+// prompts that wait. `note` is note_bytes of the caller's (0 .. SAM_MAX_NOTE), kept with it; NULL
+// if note_bytes is 0. The file is written beside `path` and renamed when it is complete: after a
+// failure, or if the process is killed, the file that was there is unchanged. Allocates 64 KiB.
+// SAM_EINVAL: path is NULL or empty, or the note. SAM_EIO: the file cannot be written, or `path` is
+// there and not a regular file. SAM_ENOMEM. SAM_EDEVICE.
+SAM_API int sam_tracker_save(sam_tracker *t, const char *path, const void *note, size_t note_bytes,
+                             struct sam_error *error);
+
+// Receives the note of a file, valid during the call and aligned to 8 bytes. Non-zero refuses the
+// file. Must not call into the tracker.
+typedef int sam_note_reader(void *priv, const void *note, size_t bytes);
+
+// Replace the state of a tracker by that of a file. From then on it gives the results that the
+// saved tracker would have given, to the bit, on the same backend, precision and machine: ids,
+// slots and frame_index, too. The number of threads and max_objects need not be the same;
+// lost_after, refine and fill_holes are those of this tracker. The frame itself is not in the
+// file: until the next one is processed, sam_tracker_undo() takes back all prompts of the object's
+// latest prompted frame, sam_tracker_read() finds nothing, and sam_tracker_draw() works.
+//
+// The file may be untrusted; all of it is checked before anything is changed. A model is known by a
+// 64-bit hash of the numbers, names and shapes of its weights and of its configuration. Allocates
+// the file's size, which is bounded by the memory of this tracker's objects. `reader` may be NULL;
+// it is called with priv when the file has been checked. On failure the tracker is as it was, but
+// for SAM_EDEVICE.
+// SAM_EINVAL: path is NULL or empty. SAM_EIO: the file cannot be read. SAM_EFORMAT: it is damaged,
+// of another version, model or input size, or was refused by `reader`. SAM_EFULL: it needs a larger
+// max_objects or max_cond_frames. SAM_ENOMEM. SAM_EDEVICE.
+SAM_API int sam_tracker_load(sam_tracker *t, const char *path, sam_note_reader *reader, void *priv,
+                             struct sam_error *error);
+
 // What a tracker runs on and what it takes. The pointers are the tracker's and valid until it is
 // closed.
 struct sam_info {

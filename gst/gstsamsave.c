@@ -1,0 +1,267 @@
+/* Files of the tracker's state, and who may use the tracker in between two
+ * steps. */
+
+#include "gstsamtrackprivate.h"
+
+#include <string.h>
+
+#define GST_CAT_DEFAULT gst_sam_track_debug
+
+/* How long save-tracks and load-tracks wait for the step that runs. */
+#define LONGEST_STEP (30 * G_TIME_SPAN_SECOND)
+
+void
+gst_sam_turn_init (GstSamTurn * turn)
+{
+  g_mutex_init (&turn->lock);
+  g_cond_init (&turn->cond);
+}
+
+void
+gst_sam_turn_clear (GstSamTurn * turn)
+{
+  g_cond_clear (&turn->cond);
+  g_mutex_clear (&turn->lock);
+}
+
+void
+gst_sam_turn_begin (GstSamTurn * turn)
+{
+  g_mutex_lock (&turn->lock);
+  while (turn->owner || turn->guests)
+    g_cond_wait (&turn->cond, &turn->lock);
+  turn->owner = g_thread_self ();
+  g_mutex_unlock (&turn->lock);
+}
+
+gboolean
+gst_sam_turn_begin_as_guest (GstSamTurn * turn)
+{
+  const gint64 end = g_get_monotonic_time () + LONGEST_STEP;
+  gboolean ok;
+
+  g_mutex_lock (&turn->lock);
+  turn->guests++;
+  while (turn->owner && turn->owner != g_thread_self () &&
+      g_cond_wait_until (&turn->cond, &turn->lock, end));
+  turn->guests--;
+  ok = !turn->owner;
+  if (ok)
+    turn->owner = g_thread_self ();
+  else
+    g_cond_broadcast (&turn->cond);
+  g_mutex_unlock (&turn->lock);
+  return ok;
+}
+
+void
+gst_sam_turn_end (GstSamTurn * turn)
+{
+  g_mutex_lock (&turn->lock);
+  turn->owner = NULL;
+  g_cond_broadcast (&turn->cond);
+  g_mutex_unlock (&turn->lock);
+}
+
+/* The note in the file: a mark, the highest id, and for every object the
+ * engine's id and the element's; all little-endian. */
+
+#define MARK "gst\1\0\0\0"       /* with its last 0: 8 bytes */
+
+enum
+{
+  MARK_BYTES = 8,               /* numbers are aligned */
+  ID_BYTES = 8,
+  NOTE_BYTES = MARK_BYTES + ID_BYTES + SAM_MAX_OBJECTS * 2 * ID_BYTES,
+};
+
+typedef struct
+{
+  guint64 last_id;
+  guint num_bound;
+  GstSamBound bound[SAM_MAX_OBJECTS];
+} Note;
+
+static gsize
+write_note (guint8 * data, GstSamPending * pending)
+{
+  guint8 *at = data + MARK_BYTES;
+  guint i;
+
+  memcpy (data, MARK, MARK_BYTES);
+  g_mutex_lock (&pending->lock);
+  GST_WRITE_UINT64_LE (at, pending->last_id);
+  for (i = 0; i < pending->num_bound; i++) {
+    at += ID_BYTES;
+    GST_WRITE_UINT64_LE (at, pending->bound[i].engine_id);
+    at += ID_BYTES;
+    GST_WRITE_UINT64_LE (at, pending->bound[i].id);
+  }
+  g_mutex_unlock (&pending->lock);
+  return at + ID_BYTES - data;
+}
+
+static gboolean
+has_twins (const Note * note)
+{
+  guint i, k;
+
+  for (i = 0; i < note->num_bound; i++) {
+    for (k = 0; k < i; k++) {
+      if (note->bound[i].id == note->bound[k].id ||
+          note->bound[i].engine_id == note->bound[k].engine_id)
+        return TRUE;
+    }
+  }
+  return FALSE;
+}
+
+/* A sam_note_reader. */
+static int
+read_note (void *priv, const void *data, size_t bytes)
+{
+  const guint8 *at = (const guint8 *) data + MARK_BYTES;
+  const gsize before = MARK_BYTES + ID_BYTES;
+  Note *note = priv;
+  guint i;
+
+  if (bytes < before || bytes > NOTE_BYTES || memcmp (data, MARK, MARK_BYTES) ||
+      (bytes - before) % (2 * ID_BYTES))
+    return 1;
+  note->last_id = GST_READ_UINT64_LE (at);
+  note->num_bound = (bytes - before) / (2 * ID_BYTES);
+  for (i = 0; i < note->num_bound; i++) {
+    at += ID_BYTES;
+    note->bound[i].engine_id = GST_READ_UINT64_LE (at);
+    at += ID_BYTES;
+    note->bound[i].id = GST_READ_UINT64_LE (at);
+    if (!note->bound[i].engine_id || !note->bound[i].id ||
+        note->bound[i].id > note->last_id)
+      return 1;
+  }
+  return note->last_id > G_MAXINT64 || has_twins (note);
+}
+
+/* Signals */
+
+static void
+refuse (GstSamTrack * self, const gchar * what, const gchar * location,
+    GstSamRefusal reason, const gchar * why)
+{
+  gchar *path = gst_sam_plain_text (location ? location : "");
+  gchar *text = g_strdup_printf ("The tracks were not %s: %s.", what, why);
+
+  gst_sam_track_post_refusal (self, reason, text,
+      "location", G_TYPE_STRING, path, NULL);
+  g_free (text);
+  g_free (path);
+}
+
+/* Prompts that wait for the next frame go to the tracker, which applies them to
+ * that frame all the same. */
+static int
+save (GstSamTrack * self, const gchar * location, struct sam_error *error)
+{
+  guint64 note[NOTE_BYTES / ID_BYTES];
+  gint width, height;
+
+  gst_sam_pending_get_frame_size (self->pending, &width, &height);
+  if (width > 0)
+    gst_sam_pending_apply (self->pending, self->tracker, width, height, FALSE,
+        gst_sam_track_refuse, self);
+  return sam_tracker_save (self->tracker, location, note,
+      write_note ((guint8 *) note, self->pending), error);
+}
+
+static int
+load (GstSamTrack * self, const gchar * location, struct sam_error *error)
+{
+  Note note;
+  int status = sam_tracker_load (self->tracker, location, read_note, &note,
+      error);
+
+  if (status == SAM_OK)
+    gst_sam_pending_restore (self->pending, note.bound, note.num_bound,
+        note.last_id);
+  return status;
+}
+
+typedef int (*Job) (GstSamTrack * self, const gchar * location,
+    struct sam_error * error);
+
+static gboolean
+run (GstSamTrack * self, Job job, const gchar * what, const gchar * location)
+{
+  struct sam_error error = { "" };
+  gboolean open;
+  int status = SAM_OK;
+
+  if (!gst_sam_turn_begin_as_guest (&self->turn)) {
+    refuse (self, what, location, GST_SAM_REFUSED_STATE,
+        "a step runs, and did not end in time");
+    return FALSE;
+  }
+  open = self->tracker != NULL;
+  if (open)
+    status = job (self, location, &error);
+  gst_sam_turn_end (&self->turn);
+  if (!open)
+    refuse (self, what, location, GST_SAM_REFUSED_STATE,
+        "the element is not in PAUSED or PLAYING");
+  else if (status != SAM_OK)
+    refuse (self, what, location, status == SAM_EDEVICE ||
+        status == SAM_EWEIGHTS || status == SAM_ENOMEM ?
+        GST_SAM_REFUSED_ENGINE : GST_SAM_REFUSED_FILE, error.text);
+  return open && status == SAM_OK;
+}
+
+static gboolean
+gst_sam_track_save_tracks (GstSamTrack * self, const gchar * location)
+{
+  return run (self, save, "saved", location);
+}
+
+static gboolean
+gst_sam_track_load_tracks (GstSamTrack * self, const gchar * location)
+{
+  return run (self, load, "loaded", location);
+}
+
+void
+gst_sam_track_install_save_signals (GstSamTrackClass * klass)
+{
+  const GSignalFlags flags = G_SIGNAL_RUN_LAST | G_SIGNAL_ACTION;
+
+  /**
+   * GstSamTrack::save-tracks:
+   * @samtrack: the element
+   * @location: path of the file
+   *
+   * Save the objects, their memory and the waiting prompts to a file. May be
+   * emitted from any thread in PAUSED and PLAYING; waits for the step that
+   * runs, at most 30 seconds.
+   *
+   * Returns: %FALSE if it failed, which a warning message explains
+   *
+   * Since: 0.1
+   */
+  g_signal_new_class_handler ("save-tracks", G_TYPE_FROM_CLASS (klass), flags,
+      G_CALLBACK (gst_sam_track_save_tracks), NULL, NULL, NULL, G_TYPE_BOOLEAN,
+      1, G_TYPE_STRING);
+  /**
+   * GstSamTrack::load-tracks:
+   * @samtrack: the element
+   * @location: path of a file that save-tracks has written
+   *
+   * Replace all objects and waiting prompts by those of a file; the objects
+   * have the ids that they had. The next frame is tracked from there.
+   *
+   * Returns: %FALSE if it failed, which a warning message explains; then
+   * nothing has changed
+   *
+   * Since: 0.1
+   */
+  g_signal_new_class_handler ("load-tracks", G_TYPE_FROM_CLASS (klass), flags,
+      G_CALLBACK (gst_sam_track_load_tracks), NULL, NULL, NULL, G_TYPE_BOOLEAN,
+      1, G_TYPE_STRING);
+}

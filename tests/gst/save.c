@@ -1,0 +1,362 @@
+/* The signals save-tracks and load-tracks: in a live pipeline, where a worker
+ * tracks, and in another one; from other threads; in every state. The element is
+ * linked with a gate before sam_tracker_step(). */
+
+#include "samcheck.h"
+
+#include "../../gst/gstsamtrackprivate.h"
+
+#include <glib/gstdio.h>
+#include <samtrack/samtrack.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LONG (G_GUINT64_CONSTANT (3600) * GST_SECOND)
+#define CAPS "video/x-raw,format=RGB,width=64,height=48,framerate=30/1"
+
+static struct
+{
+  GMutex lock;
+  GCond cond;
+  gboolean shut;
+  guint entered;
+} gate;
+
+static gchar *folder, *file;
+
+int __real_sam_tracker_step (sam_tracker * t, const struct sam_frame *frame,
+    const struct sam_labels *labels, struct sam_result *result,
+    struct sam_error *error);
+
+int __wrap_sam_tracker_step (sam_tracker * t, const struct sam_frame *frame,
+    const struct sam_labels *labels, struct sam_result *result,
+    struct sam_error *error);
+
+int
+__wrap_sam_tracker_step (sam_tracker * t, const struct sam_frame *frame,
+    const struct sam_labels *labels, struct sam_result *result,
+    struct sam_error *error)
+{
+  g_mutex_lock (&gate.lock);
+  gate.entered++;
+  g_cond_broadcast (&gate.cond);
+  while (gate.shut)
+    g_cond_wait (&gate.cond, &gate.lock);
+  g_mutex_unlock (&gate.lock);
+  return __real_sam_tracker_step (t, frame, labels, result, error);
+}
+
+static void
+set_gate (gboolean shut)
+{
+  g_mutex_lock (&gate.lock);
+  gate.shut = shut;
+  g_cond_broadcast (&gate.cond);
+  g_mutex_unlock (&gate.lock);
+}
+
+static void
+setup (void)
+{
+  gate.shut = FALSE;
+  gate.entered = 0;
+  folder = g_dir_make_tmp ("samtrack-save-XXXXXX", NULL);
+  file = g_build_filename (folder, "tracks", NULL);
+}
+
+static void
+teardown (void)
+{
+  g_unlink (file);
+  fail_unless (g_rmdir (folder) == 0);
+  g_free (file);
+  g_free (folder);
+}
+
+static GstHarness *
+new_harness (const gchar * prompt, gboolean live)
+{
+  GstElement *element;
+  GstHarness *h;
+
+  gst_sam_meta_register ();
+  element = g_object_new (GST_TYPE_SAM_TRACK, "initial-prompt", prompt,
+      "max-wait", LONG, NULL);
+  gst_object_ref_sink (element);
+  h = gst_harness_new_with_element (element, "sink", "src");
+  gst_object_unref (element);
+  gst_harness_set_live (h, live);
+  gst_harness_set_src_caps_str (h, CAPS);
+  return h;
+}
+
+static gboolean
+emit (GstElement * element, const gchar * signal, const gchar * location)
+{
+  gboolean ok = 2;
+
+  g_signal_emit_by_name (element, signal, location, &ok);
+  return ok;
+}
+
+static void
+run_until (GstHarness * h, guint first, guint end)
+{
+  for (; first < end; first++)
+    gst_buffer_unref (sam_harness_run (h, first));
+}
+
+/* Both frames have the same objects, to the bit; ids too. */
+static void
+check_same (GstHarness * a, GstHarness * b, guint n, guint num_objects)
+{
+  GstBuffer *x = sam_harness_run (a, n), *y = sam_harness_run (b, n);
+  GstSamReport of_x, of_y;
+  GstMapInfo map;
+
+  gst_sam_meta_read (&of_x, (GstMeta *) gst_buffer_get_custom_meta (x,
+          GST_SAM_META_NAME));
+  gst_sam_meta_read (&of_y, (GstMeta *) gst_buffer_get_custom_meta (y,
+          GST_SAM_META_NAME));
+  fail_unless_equals_int (of_x.num_objects, num_objects);
+  fail_unless_equals_int (of_y.num_objects, num_objects);
+  fail_unless_equals_uint64 (of_x.frame_index, of_y.frame_index);
+  fail_unless (!memcmp (of_x.object, of_y.object,
+          num_objects * sizeof of_x.object[0]));
+  fail_unless (gst_buffer_map (of_x.mask, &map, GST_MAP_READ));
+  fail_unless (gst_buffer_memcmp (of_y.mask, 0, map.data, map.size) == 0);
+  gst_buffer_unmap (of_x.mask, &map);
+  gst_buffer_unref (x);
+  gst_buffer_unref (y);
+}
+
+/* The element's ids differ from the engine's; prompts wait. */
+GST_START_TEST (test_another_element_goes_on)
+{
+  const gboolean live = __i__ & 1, before = __i__ & 2;
+  GstHarness *a = new_harness (SQUARE_BOX ";" SQUARE_POINT, live);
+  GstHarness *b = new_harness (before ? NULL : SQUARE_POINT, live);
+  guint64 id;
+  guint n;
+
+  run_until (a, 0, 2);
+  g_signal_emit_by_name (a->element, "remove-object", G_GUINT64_CONSTANT (1),
+      &id);
+  g_signal_emit_by_name (a->element, "prompt", "point,id=7,x=1,y=1");
+  g_signal_emit_by_name (a->element, "prompt", "clear");
+  run_until (a, 2, 3);
+  g_signal_emit_by_name (a->element, "add-box", G_GUINT64_CONSTANT (0), 12.0,
+      10.0, 20.0, 20.0, FALSE, &id);
+  fail_unless_equals_uint64 (id, 3);
+  run_until (a, 3, 5);
+  g_signal_emit_by_name (a->element, "add-point", id, 20.0, 20.0, TRUE, FALSE,
+      &id);
+  g_signal_emit_by_name (a->element, "add-point", G_GUINT64_CONSTANT (0), 40.0,
+      20.0, TRUE, FALSE, &id);
+  fail_unless_equals_uint64 (id, 4);
+  fail_unless (emit (a->element, "save-tracks", file) == TRUE);
+  if (!before)
+    run_until (b, 0, 3);
+  g_signal_emit_by_name (b->element, "add-point", G_GUINT64_CONSTANT (0), 40.0,
+      20.0, TRUE, FALSE, &id);  /* will be dropped */
+  fail_unless (emit (b->element, "load-tracks", file) == TRUE);
+  for (n = 5; n < 9; n++)
+    check_same (a, b, n, 2);
+  g_signal_emit_by_name (b->element, "add-point", G_GUINT64_CONSTANT (0), 40.0,
+      20.0, TRUE, FALSE, &id);
+  fail_unless_equals_uint64 (id, 5);
+  gst_harness_teardown (a);
+  gst_harness_teardown (b);
+}
+
+GST_END_TEST;
+
+typedef struct
+{
+  GstElement *element;
+  gint done;
+} Emitter;
+
+static gpointer
+save_once (gpointer data)
+{
+  Emitter *e = data;
+  const gboolean ok = emit (e->element, "save-tracks", file);
+
+  g_atomic_int_set (&e->done, TRUE);
+  return GINT_TO_POINTER (ok);
+}
+
+/* Handed to whoever has the tracker, between two steps. */
+GST_START_TEST (test_during_a_step)
+{
+  GstHarness *h = new_harness (SQUARE_BOX, TRUE);
+  Emitter e = { h->element, FALSE };
+  GThread *thread;
+
+  g_object_set (h->element, "max-wait", G_GUINT64_CONSTANT (0), NULL);
+  set_gate (TRUE);
+  gst_buffer_unref (sam_harness_run (h, 0));
+  g_mutex_lock (&gate.lock);
+  while (!gate.entered)
+    g_cond_wait (&gate.cond, &gate.lock);
+  g_mutex_unlock (&gate.lock);
+  thread = g_thread_new ("emitter", save_once, &e);
+  g_usleep (30000);
+  fail_unless (!g_atomic_int_get (&e.done));
+  gst_buffer_unref (sam_harness_run (h, 1));    /* no frame waits */
+  set_gate (FALSE);
+  fail_unless (g_thread_join (thread) == GINT_TO_POINTER (TRUE));
+  fail_unless (g_file_test (file, G_FILE_TEST_IS_REGULAR));
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+static gpointer
+save_and_load (gpointer data)
+{
+  Emitter *e = data;
+  guint i;
+
+  for (i = 0; i < 20; i++) {
+    fail_unless (emit (e->element, "save-tracks", file) == TRUE);
+    fail_unless (emit (e->element, "load-tracks", file) == TRUE);
+  }
+  g_atomic_int_set (&e->done, TRUE);
+  return NULL;
+}
+
+GST_START_TEST (test_while_frames_come)
+{
+  GstHarness *h = new_harness (SQUARE_BOX ";" SQUARE_POINT, __i__);
+  Emitter e = { h->element, FALSE };
+  GstBuffer *buf;
+  GThread *thread;
+  guint n;
+
+  run_until (h, 0, 1);
+  thread = g_thread_new ("emitter", save_and_load, &e);
+  for (n = 1; n < 5 || !g_atomic_int_get (&e.done); n++)
+    gst_buffer_unref (sam_harness_run (h, n));
+  g_thread_join (thread);
+  buf = sam_harness_run (h, n);
+  fail_unless_equals_int (sam_get_num_objects (sam_get_meta (buf)), 2);
+  fail_unless_equals_uint64 (sam_get_id (sam_get_meta (buf), 0), 1);
+  fail_unless_equals_uint64 (sam_get_id (sam_get_meta (buf), 1), 2);
+  gst_buffer_unref (buf);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+static void
+check_refused (GstHarness * h, GstBus * bus, const gchar * signal,
+    const gchar * location, const gchar * reason)
+{
+  const GstStructure *details = NULL;
+  GstMessage *message;
+
+  fail_unless (emit (h->element, signal, location) == FALSE);
+  message = gst_bus_pop_filtered (bus, GST_MESSAGE_WARNING);
+  fail_unless (message != NULL);
+  gst_message_parse_warning_details (message, &details);
+  fail_unless (gst_structure_has_name (details, "samtrack-refusal"));
+  fail_unless_equals_string (gst_structure_get_string (details, "reason"),
+      reason);
+  fail_unless_equals_string (gst_structure_get_string (details, "location"),
+      location ? location : "");
+  gst_message_unref (message);
+  fail_unless (gst_bus_pop_filtered (bus, GST_MESSAGE_WARNING) == NULL);
+}
+
+static void
+spoil (void)
+{
+  gchar *data;
+  gsize size;
+
+  fail_unless (g_file_get_contents (file, &data, &size, NULL));
+  data[size - 1] ^= 1;
+  fail_unless (g_file_set_contents (file, data, size, NULL));
+  g_free (data);
+}
+
+GST_START_TEST (test_refusals)
+{
+  GstHarness *h = new_harness (SQUARE_BOX, __i__);
+  GstBus *bus = sam_harness_add_bus (h);
+  sam_tracker *tracker;
+  GstBuffer *buf;
+
+  run_until (h, 0, 2);
+  check_refused (h, bus, "load-tracks", file, "file");  /* there is none */
+  check_refused (h, bus, "load-tracks", NULL, "file");
+  check_refused (h, bus, "save-tracks", NULL, "file");
+  check_refused (h, bus, "save-tracks", "", "file");
+  check_refused (h, bus, "save-tracks", folder, "file");
+  check_refused (h, bus, "save-tracks", "/dev/full", "file");
+  fail_unless (emit (h->element, "save-tracks", file) == TRUE);
+  spoil ();
+  check_refused (h, bus, "load-tracks", file, "file");
+  /* A file of the engine's, without the ids of an element. */
+  tracker = ((GstSamTrack *) h->element)->tracker;
+  fail_unless_equals_int (sam_tracker_save (tracker, file, NULL, 0, NULL), 0);
+  check_refused (h, bus, "load-tracks", file, "file");
+  buf = sam_harness_run (h, 2); /* nothing has changed */
+  fail_unless_equals_int (sam_get_num_objects (sam_get_meta (buf)), 1);
+  fail_unless_equals_uint64 (sam_get_uint64 (sam_get_meta (buf),
+          "frame-index"), 2);
+  gst_buffer_unref (buf);
+  gst_element_set_state (h->element, GST_STATE_NULL);
+  check_refused (h, bus, "save-tracks", file, "state");
+  check_refused (h, bus, "load-tracks", file, "state");
+  gst_element_set_state (h->element, GST_STATE_READY);
+  check_refused (h, bus, "load-tracks", file, "state");
+  gst_element_set_state (h->element, GST_STATE_NULL);
+  gst_element_set_bus (h->element, NULL);
+  gst_object_unref (bus);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+static GstPadProbeReturn
+save_here (GstPad * pad, GstPadProbeInfo * info, gpointer element)
+{
+  fail_unless (emit (element, "save-tracks", file) == TRUE);
+  return GST_PAD_PROBE_REMOVE;
+}
+
+/* From the streaming thread itself. */
+GST_START_TEST (test_in_a_probe)
+{
+  GstHarness *h = new_harness (SQUARE_BOX, __i__);
+  GstPad *pad = gst_element_get_static_pad (h->element, "src");
+
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, save_here, h->element,
+      NULL);
+  run_until (h, 0, 2);
+  fail_unless (emit (h->element, "load-tracks", file) == TRUE);
+  gst_object_unref (pad);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+static Suite *
+save_suite (void)
+{
+  Suite *s = suite_create ("save");
+  TCase *tc = sam_tcase_new_tiny (s, "tracks");
+
+  tcase_add_checked_fixture (tc, setup, teardown);
+  tcase_add_loop_test (tc, test_another_element_goes_on, 0, 4);
+  tcase_add_test (tc, test_during_a_step);
+  tcase_add_loop_test (tc, test_while_frames_come, 0, 2);
+  tcase_add_loop_test (tc, test_refusals, 0, 2);
+  tcase_add_loop_test (tc, test_in_a_probe, 0, 2);
+  return s;
+}
+
+GST_CHECK_MAIN (save);
