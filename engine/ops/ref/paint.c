@@ -262,7 +262,7 @@ static void paint_tile(const struct sam_paint *p, int y0, int x0)
 {
     const struct sam_overlay *o = p->overlay;
     const bool is_rgb = p->frame.format == SAM_PIXEL_RGBA || p->frame.format == SAM_PIXEL_BGRA;
-    struct tile tile;
+    struct tile tile = { 0 };
     if (o->labels.data)
         fill_tile(p, &tile, y0, x0);
     for (int y = y0; y < y0 + TILE && y < o->y + o->height; y++)
