@@ -75,8 +75,16 @@ if [ -z "$quick" ]; then
         meson setup build-tsan -Demu=false -Dcuda=disabled -Db_sanitize=thread -Db_lundef=false -Dbuildtype=debugoptimized >/dev/null || failed=$((failed + 1))
     fi
     if ninja -C build-tsan >/dev/null; then
-        meson test -C build-tsan --no-rebuild --suite threads --no-suite nosan -t 6 >/dev/null 2>&1
-        count "tests of threads under TSan" build-tsan
+        # It needs addresses that are less random than some kernels make them.
+        race=build-tsan/tests/gst/race fixed=
+        $race mutex >/dev/null 2>&1 || fixed="setarch -R"
+        if $fixed $race mutex >/dev/null 2>&1; then
+            $fixed meson test -C build-tsan --no-rebuild --suite threads --no-suite nosan -t 6 >/dev/null 2>&1
+            count "tests of threads under TSan" build-tsan
+        else
+            echo "ThreadSanitizer does not run on this machine: skipped"
+            skipped=$((skipped + 1))
+        fi
     else
         echo "the build under TSan failed"; failed=$((failed + 1))
     fi
