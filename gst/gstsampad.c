@@ -433,7 +433,9 @@ get_labels (GstSamTrack * self, struct sam_labels *labels)
     return TRUE;
   if (self->worker.thread)
     return FALSE;
+  gst_sam_turn_begin (&self->turn);
   status = sam_tracker_draw (self->tracker, labels, &error);
+  gst_sam_turn_end (&self->turn);
   if (status != SAM_OK)
     GST_WARNING_OBJECT (self, "%s", error.text);
   return status == SAM_OK;
