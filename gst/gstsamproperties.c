@@ -248,7 +248,7 @@ install_model_properties (GObjectClass * klass)
    */
   g_object_class_install_property (klass, PROP_MODEL_FILE,
       g_param_spec_string ("model-file", "Model file",
-          "Weights file of a SAM 2 model, .safetensors or .pt "
+          "Weights file of a SAM 2 or EdgeTAM model, .safetensors or .pt "
           "(NULL = the default model)", NULL, SETTABLE_READY));
   /**
    * GstSamTrack:backend:
