@@ -8,12 +8,14 @@
 
 #include "gstsamscene.h"
 #include "gstsamscenemeta.h"
+#include "gstsamscore.h"
 
 static gboolean
 plugin_init (GstPlugin * plugin)
 {
   gst_sam_scene_meta_register ();
-  return GST_ELEMENT_REGISTER (samscene, plugin);
+  return GST_ELEMENT_REGISTER (samscene, plugin) &&
+      GST_ELEMENT_REGISTER (samscore, plugin);
 }
 
 GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, samscene,

@@ -87,9 +87,9 @@ draw_behind (Scene * scene, SceneFrame * frame)
   for (i = 0; i < SCENE_NUM_THINGS; i++)
     things[i].cast (scene);
   scene_cast (scene, (Vec) {scene_pillar.x, 0, scene_pillar.z},
-      (Vec) {scene_pillar.x, 2.9f, scene_pillar.z}, 0.36f, 0.2f, 0.78f);
+      (Vec) {scene_pillar.x, 2.9f, scene_pillar.z}, 0.28f, 0.18f, 0.78f);
   scene_cast (scene, (Vec) {scene_pillar.x, 0, scene_pillar.z},
-      (Vec) {scene_pillar.x, 0.2f, scene_pillar.z}, 0.50f, 0.12f, 0.78f);
+      (Vec) {scene_pillar.x, 0.2f, scene_pillar.z}, 0.42f, 0.12f, 0.78f);
   scene_draw_sky (scene, frame);
   scene_draw_ground (scene, frame);
 }

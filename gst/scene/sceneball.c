@@ -37,7 +37,7 @@ get_place (const Scene * scene, gfloat * squash)
 {
   const gdouble t = scene->view.time + scene->phase[0];
 
-  return (Vec) { -1.0f + 1.75f * sin (0.42 * t + 5.9),
+  return (Vec) { -1.4f + 1.15f * sin (0.42 * t + 1.35),
     RADIUS + get_hop (t, squash), Z + 0.25f * sin (0.31 * t)};
 }
 

@@ -15,13 +15,13 @@ static Pose
 get_pose (const Scene * scene)
 {
   const gdouble t = scene->view.time + scene->phase[2];
-  const gdouble w = 0.37 * t + 2.45;
+  const gdouble w = 0.45 * t - 1.0;
 
   return (Pose) {
     {
-    0.35f + 2.7f * sin (w), 2.28f + 0.22f * sin (0.83 * t + 1), Z},
+    0.35f + 2.7f * sin (w), 2.26f + 0.12f * sin (0.83 * t + 1), Z},
     tanhf (3.2f * cosf (w)), fmod (5.2 * t, 2 * G_PI),
-        0.16f * cos (0.83 * t + 1)};
+        0.12f * cos (0.83 * t + 1)};
 }
 
 gfloat
@@ -87,8 +87,8 @@ static Colour
 paint_body (const Scene * scene, gfloat u, gfloat n)
 {
   static const guint32 paint[][3] = {
-    {0x4f7077, 0xd8cdb4, 0x35505a}, {0x7a6a4c, 0xdccfae, 0x54472f},
-    {0x6b5f7c, 0xd9cbc6, 0x494058}, {0x5b7358, 0xd6d0b0, 0x3c5140},
+    {0xa9603f, 0xe6d5b4, 0x643a30}, {0x7a6a4c, 0xdccfae, 0x54472f},
+    {0x4f7077, 0xd8cdb4, 0x35505a}, {0x5b7358, 0xd6d0b0, 0x3c5140},
   };
   const guint32 *p = paint[scene->look[2] % G_N_ELEMENTS (paint)];
   const gfloat row = u * 26 + floorf (n * 7) * 0.5f;
@@ -109,7 +109,7 @@ paint_fin (const Scene * scene, gfloat u, gfloat v)
   const Colour c = paint_body (scene, -0.2f, 0.5f);
   const gfloat ray = 0.5f + 0.5f * sinf (78 * v + 30 * u);
 
-  return dim (mix_colour (c, rgb (0xb98a62), 0.55f), 0.86f + 0.22f * ray);
+  return dim (mix_colour (c, rgb (0xb98a62), 0.40f), 0.86f + 0.22f * ray);
 }
 
 static void

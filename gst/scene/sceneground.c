@@ -11,7 +11,7 @@
 #define CAST_X 0.62f
 #define CAST_Z 0.42f
 
-static const Colour zenith = { 132, 158, 178 };
+static const Colour zenith = { 118, 155, 186 };
 static const Colour haze = { 226, 219, 203 };
 static const Colour cloud = { 240, 235, 226 };
 
@@ -165,7 +165,7 @@ draw_ground_row (Scene * scene, gint y, guint8 * row)
   const gfloat lod = CLAMP (log2f (MAX (foot, 1)), 0, SCENE_TEXTURE_BITS);
   const gint fine = (gint) lod;
   const gfloat air = 1 - expf (-MAX (z - 4, 0) / 34);
-  const Colour light = { 219, 206, 184 }, shade = { 112, 116, 128 };
+  const Colour light = { 230, 213, 186 }, shade = { 112, 116, 128 };
   const gfloat cover = clamp01 (y + 1 - v->horizon);
   gint x;
 

@@ -10,12 +10,13 @@ typedef struct
   gboolean fluted;
 } Drum;
 
+/* In the order of drawing: what hides others comes last. */
 static const Drum drums[] = {
-  {0.50f, 0.00f, 0.22f, FALSE},
-  {0.42f, 0.22f, 0.34f, FALSE},
-  {0.33f, 0.34f, 2.72f, TRUE},
-  {0.40f, 2.72f, 2.84f, FALSE},
-  {0.47f, 2.84f, 3.02f, FALSE},
+  {0.42f, 0.00f, 0.22f, FALSE},
+  {0.35f, 0.22f, 0.34f, FALSE},
+  {0.39f, 2.84f, 3.02f, FALSE},
+  {0.33f, 2.72f, 2.84f, FALSE},
+  {0.27f, 0.34f, 2.72f, TRUE},
 };
 
 static void
@@ -53,13 +54,15 @@ draw_column (Scene * scene, SceneFrame * frame, const Drum * drum, gint x,
   const gfloat bottom = get_rim (v, drum->bottom, front);
   const gfloat back = get_rim (v, drum->top,
       scene_pillar.z + drum->radius * nz);
+  const gfloat under = get_rim (v, drum->bottom,
+      scene_pillar.z + drum->radius * nz);
   const gfloat flute = drum->fluted ? 0.55f * sinf (angle * 17) *
       smooth (2, 6, 0.12f * drum->radius * k) : 0;
   const Colour stone = { 196, 184, 165 };
   const gfloat light = scene_light (sinf (angle + flute), 0,
       cosf (angle + flute));
   const gint from = MAX (floorf (MIN (top, back)), 0);
-  const gint to = MIN (ceilf (bottom), scene->height - 1);
+  const gint to = MIN (ceilf (MAX (bottom, under)), scene->height - 1);
   gint y;
 
   for (y = from; y <= to; y++) {
@@ -74,7 +77,9 @@ draw_column (Scene * scene, SceneFrame * frame, const Drum * drum, gint x,
         MIN (height, (y - top) / k));
     const gfloat wall = clamp01 (MIN (y + 1 - top, bottom - y));
     const gfloat lid = clamp01 (MIN (y + 1 - back, top - y));
+    const gfloat below = clamp01 (MIN (y + 1 - bottom, under - y));
 
+    put (scene, frame, x, y, dim (stone, 0.52f * tone), side * below);
     put (scene, frame, x, y, dim (stone, 1.12f * tone), side * lid);
     put (scene, frame, x, y, dim (stone, light * tone * seam), side * wall);
   }

@@ -3,7 +3,7 @@
 
 #include "sceneparts.h"
 
-#define SIZE 0.95f
+#define SIZE 1.0f
 
 typedef struct
 {
@@ -13,7 +13,7 @@ typedef struct
 typedef struct
 {
   Vec corner[3];                /* in the plane's own directions */
-  gfloat tone;
+  gfloat tone, stripe;
 } Face;
 
 static Vec
@@ -40,10 +40,10 @@ unit (Vec a)
 static Vec
 fly (const Scene * scene, gdouble time)
 {
-  const gdouble t = time + scene->phase[3], w = 0.62 * t + 0.2;
+  const gdouble t = time + scene->phase[3], w = 0.62 * t + 4.2;
 
-  return (Vec) { 5.6f * sin (w), 2.55f + 0.28f * sin (1.7 * t) +
-        0.25f * cos (w), 7.2f - 1.7f * cos (w) };
+  return (Vec) { 5.6f * sin (w), 2.70f + 0.10f * sin (1.7 * t) -
+        0.10f * cos (w), 7.2f - 1.7f * cos (w) };
 }
 
 static Pose
@@ -59,7 +59,7 @@ get_pose (const Scene * scene)
 
   p.forward = unit (speed);
   right = unit (cross ((Vec) {0, 1, 0}, p.forward));
-  bank = CLAMP (90 * (turn.x * right.x + turn.z * right.z), -1.0f, 1.0f) +
+  bank = CLAMP (420 * (turn.x * right.x + turn.z * right.z), -0.95f, 0.95f) +
       0.12f * sin (2.3 * t);
   s = sinf (bank);
   c = cosf (bank);
@@ -97,10 +97,15 @@ get_edge (const gfloat a[3], const gfloat b[3], gfloat x, gfloat y)
 static void
 draw_face (Scene * scene, const Pose * p, const Face * face)
 {
+  static const guint32 inks[][2] = {
+    {0x94ad9a, 0xf0ead8}, {0xc98f8a, 0xefe4d8}, {0xd0a262, 0xeee3cc},
+    {0xa58fb0, 0xece2e4},
+  };
+  const guint32 *ink = inks[scene->look[3] % G_N_ELEMENTS (inks)];
   Layer *layer = &scene->layer;
   gfloat q[3][3], area, bright;
   Vec at[3], normal;
-  Colour paper;
+  Colour paper, stripe;
   gint i, x, y;
 
   for (i = 0; i < 3; i++) {
@@ -114,8 +119,8 @@ draw_face (Scene * scene, const Pose * p, const Face * face)
   if (normal.z > 0)
     normal = (Vec) { -normal.x, -normal.y, -normal.z };
   bright = scene_light (normal.x, normal.y, -normal.z) * face->tone;
-  paper = mix_colour (rgb (0xaeb9c6), rgb (0xf4eedf), clamp01 (bright - 0.25f));
-  paper = dim (paper, 0.70f + 0.32f * bright);
+  paper = dim (rgb (ink[0]), 0.34f + 0.66f * bright);
+  stripe = dim (rgb (ink[1]), 0.34f + 0.66f * bright);
   area = (q[1][0] - q[0][0]) * (q[2][1] - q[0][1]) -
       (q[1][1] - q[0][1]) * (q[2][0] - q[0][0]);
   if (fabsf (area) < 1e-3f)
@@ -127,15 +132,15 @@ draw_face (Scene * scene, const Pose * p, const Face * face)
       const gfloat d1 = sign * get_edge (q[1], q[2], px, py);
       const gfloat d2 = sign * get_edge (q[2], q[0], px, py);
       const gfloat d = MIN (MIN (d0, d1), d2);
-      gfloat line, w;
+      gfloat w;
 
       if (d < -0.75f)
         continue;
-      /* ruled: lines run along the fold */
-      w = d0 / MAX (d0 + d2, 1);
-      line = smooth (0.13f, 0.05f, fabsf (w * 5 - floorf (w * 5) - 0.5f));
-      scene_layer_put (layer, x, y, mix_colour (paper, dim (rgb (0x7d93ad),
-                  bright), 0.42f * line), clamp01 (d + 0.75f));
+      /* a stripe along the outer edge */
+      w = d2 / MAX (d0 + d2, 1);
+      scene_layer_put (layer, x, y, mix_colour (paper, stripe,
+              face->stripe * smooth (0.30f, 0.26f, w) * smooth (0.10f, 0.14f,
+                  w)), clamp01 (d + 0.75f));
     }
   }
 }
@@ -147,9 +152,9 @@ scene_plane_draw (Scene * scene)
   const gfloat flex = 0.05f * sin (7.3 * scene->view.time);
   const Vec nose = { 0.72f, 0, 0 }, tail = { -0.55f, 0, 0 };
   const Face faces[] = {
-    {{nose, {-0.55f, -0.24f, 0}, tail}, 0.86f},
-    {{nose, {-0.55f, 0.02f, -0.03f}, {-0.62f, 0.10f + flex, -0.52f}}, 1},
-    {{nose, {-0.55f, 0.02f, 0.03f}, {-0.62f, 0.10f - flex, 0.52f}}, 1},
+    {{nose, {-0.55f, -0.24f, 0}, tail}, 0.72f, 0},
+    {{nose, {-0.55f, 0.02f, -0.03f}, {-0.62f, 0.12f + flex, -0.56f}}, 1, 1},
+    {{nose, {-0.55f, 0.02f, 0.03f}, {-0.62f, 0.12f - flex, 0.56f}}, 1, 1},
   };
   gint order[3] = { 1, 0, 2 };
   gfloat x, y, k;

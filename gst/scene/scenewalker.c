@@ -3,9 +3,9 @@
 
 #include "sceneparts.h"
 
-#define REACH 2.7f              /* m to either side of the middle */
-#define CENTRE 0.1f
-#define SPEED 0.33
+#define REACH 2.2f              /* m to either side of the middle */
+#define CENTRE 1.0f
+#define SPEED 0.42
 #define Z 7.5f
 #define THIGH 0.43f
 #define SHIN 0.45f
@@ -44,7 +44,7 @@ bend_leg (const Pose * pose, gfloat step, Joint * knee, Joint * foot)
 static Pose
 get_pose (const Scene * scene)
 {
-  const gdouble t = SPEED * (scene->view.time + scene->phase[1]) - 0.75;
+  const gdouble t = SPEED * (scene->view.time + scene->phase[1]) + 0.61;
   const gdouble turns = floor (t / G_PI + 0.5);
   const gdouble way = REACH * (2 * turns +
       sin (t) * (fmod (turns, 2) == 0 ? 1 : -1));
