@@ -193,9 +193,9 @@ def nano_table(figures):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog='tests/bench/cpu.sh', description='Our engine beside its peers on this CPU.')
-    parser.add_argument('--quick', action='store_true', help='our own rows only')
-    parser.add_argument('--try', dest='frames', type=int, default=0, metavar='N', help='every row over N frames')
+    parser = argparse.ArgumentParser(prog='tests/bench/cpu.sh', description='Times our engine and its peers on this CPU.')
+    parser.add_argument('--quick', action='store_true', help='only our own rows')
+    parser.add_argument('--try', dest='frames', type=int, default=0, metavar='N', help='every row with N frames')
     args = parser.parse_args()
     if args.frames and args.frames < 2:
         parser.error(f'--try: wanted 2 frames or more, got {args.frames}')

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# SAM 2.1 tiny at 1024 px, one object, full memory, all cores: our engine beside its peers on this
-# machine in one run; then the embedded model. A table with each ratio that is asked for and whether
-# it holds; the last line is JSON of every figure. A peer that is not installed says so in its row.
+# Times our engine and its peers on this machine in one run: SAM 2.1 tiny at 1024 px with one object,
+# full memory and all cores; then the embedded model. Prints a table, each required ratio and whether
+# it is met; the last line is JSON with every figure. The row of a peer that is not installed says so.
 #   PYTHON     a Python with torch, safetensors (and transformers, openvino)
 #   SAM2_REPO  a checkout of the published code
-# usage: tests/bench/cpu.sh            everything, 15 to 20 minutes on two cores that are otherwise idle
-#        tests/bench/cpu.sh --quick    our own rows, 2 minutes
-#        tests/bench/cpu.sh --try N    every row over N frames (2 or more): tries the script out,
-#                                      memory is not full and nothing is judged
+# usage: tests/bench/cpu.sh            all rows, 15 to 20 minutes on two idle cores
+#        tests/bench/cpu.sh --quick    only our own rows, 2 minutes
+#        tests/bench/cpu.sh --try N    every row with N frames (2 or more): a trial of the script;
+#                                      memory is not full, and no ratio is checked
 set -eu
 cd "$(dirname "$0")/../.."
 tools/setup.sh test && tools/build.sh

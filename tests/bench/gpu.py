@@ -2,10 +2,10 @@
 """The parts of tests/bench/gpu.sh: gpu.py FOLDER [--only correctness|speed|sanitizer] [--quick]
 [--minutes N] [--out FOLDER] [--op NAME]...
 
-Standard library only; the peer runs in this Python, if it has torch. Every step is a process of its
-own with a limit of time; what fails or hangs does not end the rest, and what is known so far is in
-the output folder after every step: report.md (tables), report.json (which tools/kernel_table.py
---gpu reads), and what each step printed, in logs/. Status 1: something failed."""
+Uses the standard library only; the peer runs in this Python if it has torch. Every step is a separate
+process with a time limit; a step that fails or hangs does not stop the others. After every step the
+output folder has report.md (tables), report.json (which tools/kernel_table.py --gpu reads) and each
+step's output in logs/. Exit status 1: a step failed."""
 
 import argparse
 import collections
@@ -22,7 +22,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PEER = HERE / 'peer_cuda.py'
-# Asked of a GPU of the H200 class: (size, side, objects) -> most ms of a frame, at full memory.
+# Required on a GPU of the H200 class: (size, side, objects) -> largest ms per frame at full memory.
 WANTED_MS = {('tiny', 1024, 1): 2.2, ('base+', 1024, 1): 3.4, ('large', 1024, 1): 7.0,
              ('base+', 1024, 16): 22.0}
 WANTED_RATIO = {1024: 3.0, 512: 4.0}  # times the compiled published code
@@ -32,10 +32,10 @@ SPEEDS = [('tiny', 1024, 1), ('base+', 1024, 1), ('base+', 1024, 16), ('large', 
 QUICK_SPEEDS = SPEEDS[:3]
 QUICK_CHECKED = ('attention', 'window_attention', 'linear', 'layernorm', 'gather_memory')
 SANITIZERS = ('memcheck', 'racecheck')
-# Minutes, on an H100: a guess, as none of it has run there.
+# Estimated minutes on an H100; it has not run there yet.
 ESTIMATE = {'correctness': (10, 3), 'speed': (35, 7), 'sanitizer': (20, 5)}
 MIB = 1 << 20
-# Of what the engine counts, in the host's memory: SAM_CUDA_RING, and staging of 1024 x 1024 floats.
+# Host memory that the engine counts: SAM_CUDA_RING, and staging of 1024 x 1024 floats.
 HOST_MIB = 25 + 4
 
 Done = collections.namedtuple('Done', 'status out err')

@@ -1,24 +1,24 @@
 #!/usr/bin/env bash
-# One run on a machine with a GPU: every operation and golden on the device, speed beside the
-# published code in the same run, compute-sanitizer over the operations. Tables of each figure that
-# is asked for and whether it holds, in one folder, written after every step: report.md, report.json
-# and what each step printed. A step that fails or hangs does not end the rest. It needs CUDA and a
-# Python with torch; no GStreamer. It has not been run on a GPU yet.
+# Checks and times the CUDA backend on a machine with a GPU: every operation and golden on the device,
+# the speed beside the published code in the same run, and the operations under compute-sanitizer.
+# After every step it writes report.md and report.json, with each required figure and whether it is
+# met, and the step's output, to one folder. A step that fails or hangs does not stop the others.
+# Needs CUDA and a Python with torch, not GStreamer. It has not been run on a GPU yet.
 #   PYTHON          a Python with torch and triton (default python3)
-#   SAM2_REPO       a checkout of the published code: the peer, and where the models of its sizes
-#                   come from; without it (or a bundle's models) speed is that of kernels alone
-#   SAMTRACK_GOLDEN goldens of whole runs; without it the project's own small ones alone
-#   GPU_ARCHS       architectures to build for (default that of the GPU here, or 80,90)
-# usage: tests/bench/gpu.sh                  builds build-gpu/, then all of it: about 65 minutes
-#        tests/bench/gpu.sh --quick          the figures that matter most: about 15 minutes
-#        tests/bench/gpu.sh --bundle FOLDER  builds only, without a GPU: the programs, the libraries
-#                                            they need and, with SAM2_REPO, the models, for a
-#                                            machine without meson
-#        tests/bench/gpu.sh --from FOLDER    all of it, with the programs of such a bundle
+#   SAM2_REPO       a checkout of the published code, used as the peer and to make the models;
+#                   without it (or a bundle's models) only kernels are timed
+#   SAMTRACK_GOLDEN goldens of whole runs; without it only the project's own small ones are used
+#   GPU_ARCHS       architectures to build for (default: that of this machine's GPU, else 80,90)
+# usage: tests/bench/gpu.sh                  builds build-gpu/, then runs all parts: about 65 minutes
+#        tests/bench/gpu.sh --quick          runs the most important figures: about 15 minutes
+#        tests/bench/gpu.sh --bundle FOLDER  only builds, without a GPU: the programs, the libraries
+#                                            they need and, with SAM2_REPO, the models, to be
+#                                            carried to a machine without meson
+#        tests/bench/gpu.sh --from FOLDER    runs all parts with the programs of such a bundle
 #        ... --only PART                     correctness (10 minutes), speed (35) or sanitizer (20)
-#        ... --minutes N                     no step begins later (default 1.5 times as said above)
-#        ... --out FOLDER                    where results go (default gpu-report/ in the build)
-#        ... --op NAME                       of correctness and sanitizer this operation alone
+#        ... --minutes N                     starts no step later than that (default 1.5 times the above)
+#        ... --out FOLDER                    folder of the results (default gpu-report/ in the build)
+#        ... --op NAME                       correctness and sanitizer run only this operation
 set -eu
 cd "$(dirname "$0")/../.."
 python=${PYTHON:-python3}

@@ -1,10 +1,10 @@
-/* Live pipelines, measured at the sink.
+/* Measures live pipelines at the sink.
  * usage: bench-live slow SECONDS [MODEL [INPUT_SIZE]] | click CLICKS | idle FRAMES
- * slow:  a camera of 30 Hz before a model that is slower: how far frames at the sink are apart, how
- *        many were tracked, and how many could have been
- * click: a camera of 30 Hz; frames at the sink from a click until one has its object's mask
- * idle:  what a frame costs where nothing is tracked
- * A line of JSON. The pipeline's model is the default one unless it is named. */
+ * slow:  a camera of 30 Hz and a slower model: the time between frames at the sink, the number of
+ *        tracked frames, and the number that was possible
+ * click: a camera of 30 Hz: the number of frames at the sink from a click to its object's mask
+ * idle:  the time per frame while nothing is tracked
+ * Prints a line of JSON. MODEL defaults to the default model. */
 
 #include <gst/gst.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The embedded model in a pipeline of 640x360 frames with a tracked object: frames per second and what
-# the element adds to the engine's step; alone, and with x264enc beside it on the same processors.
-# No published peer runs in a pipeline. A table; the last line is JSON of every figure.
-# Then live pipelines: a slow model behind a camera, clicks, and frames without objects.
+# Times the embedded model in a pipeline of 640x360 frames with a tracked object: frames per second and
+# the time that the element adds to the engine's step, alone and with x264enc on the same processors.
+# No published peer runs in a pipeline. Then live pipelines: a slow model behind a camera, clicks, and
+# frames without objects. Prints a table; the last line is JSON with every figure.
 # usage: tests/bench/live.sh [FRAMES [SECONDS [MODEL]]]
-#   SECONDS, MODEL: of the slow model; 60, and the default model at 1024 px
+#   SECONDS, MODEL: for the slow model; default 60, and the default model at 1024 px
 set -eu
 cd "$(dirname "$0")/../.."
 frames=${1:-300} seconds=${2:-60} model=${3:-}
@@ -32,7 +32,7 @@ measure() { # name, what follows samtrack
     json="$json${json:+, }\"$name\": {\"fps\": $fps, \"step_p50_ns\": $step, \"added_p50_ns\": $added}"
 }
 
-# A mode of bench-live; its figures join the line of JSON.
+# Runs a mode of bench-live and adds its figures to the line of JSON.
 more() { # sentence, mode and its arguments
     local sentence=$1 line
     shift

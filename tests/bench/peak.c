@@ -1,5 +1,5 @@
-// The machine's own matrix rate: oneDNN on square matrices, all threads. One line of JSON:
-// GFLOP/s of fp32 and bf16 products. The yardstick of tests/bench/cpu.sh.
+// Measures the matrix rate of the machine with oneDNN on square matrices and all threads. Prints
+// one line of JSON: GFLOP/s of fp32 and bf16 products. tests/bench/cpu.sh compares with it.
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""The PyTorch peers of tests/bench/cpu.sh, timed per frame with a full memory on this machine.
+"""Times the PyTorch peers of tests/bench/cpu.sh per frame with a full memory on this machine.
 
-  peer.py make DIR FRAMES              model.pt, frames.safetensors, scenarios.json (SAM 2.1 tiny)
+  peer.py make DIR FRAMES              writes model.pt, frames.safetensors, scenarios.json (SAM 2.1 tiny)
   peer.py published|transformers fp32|bf16 DIR
-                                       eager, then with its big parts compiled, in one run
+                                       runs eager, then with its large parts compiled
 
-Both load DIR/model.pt and track DIR/frames.safetensors from the box of the scenario, on all
-processors. One line of JSON: the medians of the eager and of the compiled frames in ms, how many
-keys memory attention had, and the least IoU of the masks with those in DIR/out-<mode>.safetensors,
-the engine's own. FRAMES 0 is as many as it takes; fewer try the script out, and memory is not full."""
+Both peers load DIR/model.pt and track DIR/frames.safetensors from the box of the scenario, on all
+processors. Prints one line of JSON: the median times of the eager and of the compiled frames in ms,
+the number of keys of memory attention, and the smallest IoU of the masks with the engine's, which are
+in DIR/out-<mode>.safetensors. FRAMES 0 uses as many frames as needed; with fewer, memory is not full."""
 
 import json
 import os
@@ -29,8 +29,8 @@ try:
 except ImportError as e:
     sys.exit(f'{e.name} is not installed in {sys.executable}')
 
-# Frames: 16 fill the memory (seven maps, sixteen pointers), three are timed; then the big parts are
-# compiled, two frames warm them up, three are timed.
+# 16 frames fill the memory (seven maps, sixteen pointers) and three are timed; then the large parts are
+# compiled, two frames warm them up and three are timed.
 FULL, EAGER, WARM, COMPILED = 16, 3, 2, 3
 COUNT = FULL + EAGER + WARM + COMPILED
 SIDE = 1024

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""The peers of tests/bench/gpu.sh, on the same GPU in the same run.
+"""Times the peers of tests/bench/gpu.sh on the same GPU in the same run.
 
-  peer_cuda.py make SIZE SIDE FILE      SAM 2.1 of that size with random weights, as Meta writes it,
-                                        its config beside it
+  peer_cuda.py make SIZE SIDE FILE      writes SAM 2.1 of that size with random weights in Meta's
+                                        layout, with its configuration beside it
   peer_cuda.py track SIZE SIDE OBJECTS [eager]
-                                        ms per frame of the published predictor, bf16 autocast, with
-                                        a full memory: eager, then as the published benchmark
-                                        compiles it, which takes minutes
-  peer_cuda.py kernels [RxI_to_O]...    rates of the libraries: attention, copies, and products of
-                                        R rows of I numbers to O
-The last line is JSON; a line before it may say what was known earlier."""
+                                        times the published predictor under bf16 autocast with a
+                                        full memory: eager, then compiled as the published
+                                        benchmark does, which takes minutes
+  peer_cuda.py kernels [RxI_to_O]...    times libraries: attention, copies, and products of R rows
+                                        of I numbers to O
+The last line is JSON; an earlier line may hold a part of the figures."""
 
 import json
 import os

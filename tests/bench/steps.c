@@ -1,6 +1,6 @@
 // bench-steps --model FILE [--backend cpu|cuda] [--precision fp32|bf16] [--objects N] [--frames N]
-// The time of every frame of a stream with N objects, through the public header alone. The last
-// line is JSON; percentiles are over frames from 32 on, when memory is full.
+// Times every frame of a stream with N objects through the public header. The last line is JSON;
+// percentiles are over frames from 32 on, when memory is full.
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The model's own best runs as a teacher: outlines that it follows forwards and back to where they began.
+"""Targets from the model's own tracks: outlines that it tracks forwards and back to their start.
 
     agreed.py --videos DIR --model FILE --kept FOLDER [--each 4] [--steps 24]
 
-An outline of --kept's outlines.npz is the mask prompt; where it was followed to is the prompt of the way back. A run is
-kept if it comes home, and where the two ways differ nobody knows the truth. Writes agreed.npz into the same folder;
-train.py takes it from its --out as it takes what optical flow followed. Again with better weights, more is kept.
+Each outline of outlines.npz in --kept is a mask prompt; the mask at the end of its track is the prompt of the way back. A
+track is kept if it returns to its start; pixels where the two directions differ are marked unknown. The script writes
+agreed.npz to the same folder, where train.py reads it like the tracks of optical flow. Better weights keep more tracks.
 """
 
 import argparse
@@ -71,10 +71,10 @@ def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--videos", required=True)
     p.add_argument("--model", required=True)
-    p.add_argument("--kept", required=True, help="the --out of train.py: outlines.npz is read, agreed.npz is written")
-    p.add_argument("--each", type=int, default=4, help="outlines of every piece of video")
-    p.add_argument("--steps", type=int, default=24, help="frames of a run")
-    p.add_argument("--bank-mib", type=int, default=600, help="as train.py was given")
+    p.add_argument("--kept", required=True, help="the --out folder of train.py; reads outlines.npz, writes agreed.npz")
+    p.add_argument("--each", type=int, default=4, help="outlines per piece of video")
+    p.add_argument("--steps", type=int, default=24, help="frames per track")
+    p.add_argument("--bank-mib", type=int, default=600, help="memory for video frames, as for train.py")
     args = p.parse_args()
     try:
         net = model.load(args.model)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Moving bodies with exact masks, shadows and depth, rendered by a simulator; made once and kept as one file.
+"""Renders moving bodies with exact masks, shadows and depth in a simulator, and writes them to one file.
 
     MUJOCO_GL=osmesa bodies.py --out FILE --videos DIR [--clips 60] [--workers 2]
 
-Needs `pip install mujoco` and libosmesa6 (or MUJOCO_GL=egl on a GPU); training does not. Bodies are invented: trunks
-with limbs on hinges, bottles, boxes, balls, thin poles; nothing is taken from a package of models. They wear pieces of
-video frames, stand on ground that wears one, or on white ground whose shadows then darken real footage.
+Needs `pip install mujoco` and libosmesa6 (or MUJOCO_GL=egl on a GPU); training does not. The bodies are generated: trunks
+with hinged limbs, bottles, boxes, balls, thin poles; no package of models is used. Their textures are pieces of video
+frames. They stand on textured ground, or on white ground whose shadows then darken real footage.
 """
 
 import argparse
@@ -370,7 +370,7 @@ def outlines_of(masks, first, every=4):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--out", required=True)
-    p.add_argument("--videos", help="folder of videos that bodies, grounds and backgrounds wear")
+    p.add_argument("--videos", help="folder of videos for textures of bodies, ground and background")
     p.add_argument("--clips", type=int, default=60)
     p.add_argument("--frames", type=int, default=24)
     p.add_argument("--workers", type=int, default=os.cpu_count() or 1)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Teach the head that predicts IoUs alone: which of the masks 1 to 3 a click or a tracked frame gets.
+"""Trains only the IoU head, which chooses among masks 1 to 3 on clicks and tracked frames.
 
     choice.py --videos DIR --from FILE --out FILE --kept FOLDER [--batches 60]
 
-Everything else stays as it is, so the answers can be had once, without gradients, and the head learns from what is kept
-of them in seconds: minutes in all where training takes hours. --kept is where train.py left (or this leaves) what it
-followed and outlined in the videos. One batch in five is kept apart, and the best head on it is written.
+All other weights stay unchanged. The decoder's outputs are computed once, without gradients, and the head is trained on
+them in seconds; the whole run takes minutes. --kept is the folder with the tracks and outlines of train.py; missing ones
+are computed. One batch in five is held out, and the best head on it is written.
 """
 
 import argparse
@@ -92,7 +92,7 @@ def teach(head, rows, apart, steps=400, rate=1e-3):
 
 def arguments():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--videos", help="folder of videos, as train.py has it")
+    p.add_argument("--videos", help="folder of videos, as for train.py")
     p.add_argument("--from", dest="source", required=True)
     p.add_argument("--out", dest="file", required=True, help="the file to write")
     p.add_argument("--kept", dest="out", required=True, help="folder of tracks.npz and outlines.npz")
@@ -100,7 +100,7 @@ def arguments():
     p.add_argument("--held", help="file name of a video that is left out")
     p.add_argument("--batches", type=int, default=60)
     p.add_argument("--bank-mib", type=int, default=600)
-    p.add_argument("--workers", type=int, default=1, help="processes that draw outlines, where there are none yet")
+    p.add_argument("--workers", type=int, default=1, help="processes that compute missing outlines")
     p.add_argument("--seed", type=int, default=1)
     p.set_defaults(stills=1.0, targets=2)
     return p.parse_args()

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Look at what our own pipeline makes of a folder of videos: one picture, a row per video, masks over frames.
+"""Draws the masks of our own pipeline on every video of a folder: one picture with a row per video.
 
     contact_sheet.py VIDEOS OUT [--model FILE] [--prompt box|mask|point]
 
-The prompt is what moves most against the background within the first second (the middle of the
-frame where nothing does). OUT/contact-sheet.png; the last line is JSON with what each row shows.
+The prompt is the region that moves most against the background within the first second, or the
+middle of the frame if nothing moves. Writes OUT/contact-sheet.png. The last line is JSON that
+describes each row.
 """
 
 import argparse
@@ -30,7 +31,7 @@ def arguments():
     p.add_argument("--model", default=os.path.join(evaluate.ROOT, "models/samtrack-nano.safetensors"))
     p.add_argument("--plugins", default=os.path.join(evaluate.ROOT, "build/gst"))
     p.add_argument("--prompt", default="mask", choices=evaluate.PROMPTS)
-    p.add_argument("--frames", type=int, default=73, help="of each video, every second one")
+    p.add_argument("--frames", type=int, default=73, help="frames of each video; every second one is used")
     p.add_argument("--precision", default="fp32")
     return p.parse_args()
 

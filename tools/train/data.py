@@ -1,11 +1,11 @@
-"""Training clips, made on the fly in PyTorch on the CPU or a GPU.
+"""Generates training clips in PyTorch, on the CPU or a GPU.
 
-A clip is a crop of real video (or noise) under a moving camera, with things pasted over it whose
-silhouettes are signed distances in their own plane, carried into every frame by an affine motion,
-two hinges and a smooth wave. Regions of the video that optical flow could follow (tracks.py) are
-targets like the pasted things, and are occluded by them.
+A clip is a crop of real video (or noise) under a moving camera, with objects pasted over it. An
+object's silhouette is a signed distance in its own plane, transformed into every frame by an affine
+motion, two hinges and a smooth wave. Regions of the video that optical flow could follow (tracks.py)
+are targets like the pasted objects, and are occluded by them.
 
-Coordinates run from -1 to 1 over the frame, as grid_sample has them.
+Coordinates run from -1 to 1 over the frame, as in grid_sample.
 """
 
 import math

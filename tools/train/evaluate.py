@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Score a model on clips with a mask for every frame.
+"""Scores a model on clips that have a mask for every frame.
 
     evaluate.py --clips DIR                   the embedded model, in PyTorch
     evaluate.py --clips DIR --model FILE
     evaluate.py --clips DIR --engine          the same through our own pipeline (build/gst)
 
-DIR/<clip>/frames/*.jpg and DIR/<clip>/masks/*.png. The first mask gives three prompts: itself, its
-box, and its innermost point; --prompts near gives a click nearer to it than to the outline, as people hit it. J and F are means over frames 1 to the end, then over clips. The last
-line is JSON.
+Reads DIR/<clip>/frames/*.jpg and DIR/<clip>/masks/*.png. The first mask gives three prompts: the mask,
+its box, and its innermost point. --prompts near gives a click that is nearer to that point than to
+the outline, as people click. J and F are means over frames 1 to the last one, then over clips. The
+last line is JSON.
 """
 
 import argparse
@@ -36,11 +37,11 @@ def arguments():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--clips", required=True)
     p.add_argument("--model", default=os.path.join(ROOT, "models/samtrack-nano.safetensors"))
-    p.add_argument("--engine", action="store_true", help="through gst-launch-1.0 and our own element")
-    p.add_argument("--plugins", default=os.path.join(ROOT, "build/gst"), help="where --engine finds the element")
-    p.add_argument("--precision", default="fp32", help="the element's, with --engine")
-    p.add_argument("--prompts", default=",".join(PROMPTS[:3]), help=f"which of {', '.join(PROMPTS)}")
-    p.add_argument("--only", help="one clip")
+    p.add_argument("--engine", action="store_true", help="run gst-launch-1.0 with our own element")
+    p.add_argument("--plugins", default=os.path.join(ROOT, "build/gst"), help="folder of the plugin for --engine")
+    p.add_argument("--precision", default="fp32", help="precision of the element, for --engine")
+    p.add_argument("--prompts", default=",".join(PROMPTS[:3]), help=f"comma-separated prompts of: {', '.join(PROMPTS)}")
+    p.add_argument("--only", help="name of a single clip to score")
     return p.parse_args()
 
 

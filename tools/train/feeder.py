@@ -1,4 +1,4 @@
-"""Clips made ahead by processes of their own, for a trainer that would wait for them: a GPU, above all."""
+"""Processes that generate clips ahead of the trainer, which would otherwise wait for them, above all on a GPU."""
 
 import ctypes
 import queue

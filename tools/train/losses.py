@@ -1,4 +1,4 @@
-"""What a clip's answer costs. Masks are logits (n, k, h, w), truths (n, h, w), h = image_size / 4."""
+"""The losses of a clip. Masks are logits (n, k, h, w), truths (n, h, w), h = image_size / 4."""
 
 import functools
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""The weighted mean of several weights of one architecture, at any input size, with fewer memory maps if wanted.
+"""Averages several weight files of one architecture; changes the input size or the number of memory maps.
 
     mix.py --out FILE A.safetensors=0.5 B.safetensors=0.5
     mix.py --out FILE --size 320 --maps 4 A.safetensors
     mix.py --out FILE --lead 2 A.safetensors
 
-Weights of one ancestor that learnt from different data often do better in their mean than each alone.
-Where mask 0, which is taught on everything, does better than the choice among masks 1 to 3, --lead gives its weights
-to one of those.
+The mean of weights that were trained from one start on different data is often better than each of them.
+If mask 0, which is trained on every sample, is better than the choice among masks 1 to 3, --lead copies its weights to
+one of those.
 """
 
 import argparse
@@ -25,9 +25,9 @@ AHEAD = 0.02  # before the sigmoid
 def arguments():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--out", required=True)
-    p.add_argument("--size", type=int, help="input side, pixels, a multiple of 32 (default: of the first file)")
-    p.add_argument("--maps", type=int, help="memory maps attended: that of the prompted frame and the latest others")
-    p.add_argument("--lead", type=int, choices=(1, 2, 3), help="the mask that becomes a copy of mask 0, and the first choice")
+    p.add_argument("--size", type=int, help="input side in px, a multiple of 32 (default: that of the first file)")
+    p.add_argument("--maps", type=int, help="number of memory maps: that of the prompted frame and the latest others")
+    p.add_argument("--lead", type=int, choices=(1, 2, 3), help="mask that becomes a copy of mask 0 and is chosen first")
     p.add_argument("parts", nargs="+", metavar="FILE[=SHARE]")
     return p.parse_args()
 

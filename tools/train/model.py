@@ -1,7 +1,7 @@
 """The network, built from transformers' Sam2Video modules, and the steps of tracking with it.
 
-Files use the published (Meta) tensor names; what shapes cannot tell stands as JSON under `samtrack`
-in the metadata. Every step follows the published video predictor, batched over objects, so that
+Files use the published (Meta) tensor names. The configuration that shapes do not show is JSON in the
+metadata key `samtrack`. Every step follows the published video predictor, batched over objects;
 training and evaluation run the same code.
 """
 

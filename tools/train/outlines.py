@@ -1,8 +1,8 @@
-"""Real outlines as a teacher: regions of video, each drawn to the edges around it by GrabCut.
+"""Targets from real outlines: regions of video whose edges GrabCut refines.
 
-Regions are those that optical flow followed (tracks.py) and what GrabCut finds in boxes thrown at
-random. An outline is kept only where it is believable: it agrees with its region, a shaken start
-gives it again, it is one piece that does not fill its box, and it lies on a change of colour.
+Regions are those that optical flow followed (tracks.py) and those that GrabCut finds in random boxes.
+An outline is kept if it agrees with its region, a perturbed start gives the same outline, it is one
+piece that does not fill its box, and it lies on a change of colour.
 """
 
 import concurrent.futures

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Are objects that leave reported gone, and found again on return?
+"""Measures whether objects that leave are reported as gone, and found again when they return.
 
-Made clips: a thing stays, slides out of the frame, is away, and slides back. It is gone in time if
-the object score falls to 0 or below within 5 frames of its last visible one (and it was present
-before), found again if the score is above 0 and the mask overlaps it within 5 frames of its return.
-The last line is JSON.
+In the generated clips an object stays, slides out of the frame, is absent, and slides back. It is
+gone in time if it was present before and its object score falls to 0 or below within 5 frames of its
+last visible one. It is found again if the score is above 0 and the mask overlaps it within 5 frames
+of its return. The last line is JSON.
 """
 
 import argparse
@@ -64,7 +64,7 @@ def main():
     here = os.path.dirname(os.path.abspath(__file__))
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--model", default=os.path.join(here, "../../models/samtrack-nano.safetensors"))
-    p.add_argument("--videos", help="folder of videos for skins and backgrounds")
+    p.add_argument("--videos", help="folder of videos for textures and backgrounds")
     p.add_argument("--clips", type=int, default=100)
     p.add_argument("--seed", type=int, default=1)
     args = p.parse_args()

@@ -1,4 +1,4 @@
-"""Prompts as people give them, from true masks (n, 1, S, S) of 0 and 1, in pixels of those masks."""
+"""Simulates user prompts from true masks (n, 1, S, S) of 0 and 1; coordinates are pixels of those masks."""
 
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-"""One object followed through a stream, as the published video predictor does it (hole filling off)."""
+"""Tracks one object through a stream as the published video predictor does (hole filling off)."""
 
 import torch
 import torch.nn.functional as F

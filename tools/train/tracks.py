@@ -1,9 +1,9 @@
-"""Real motion as a teacher: regions of video followed by dense optical flow.
+"""Targets from real motion: regions of video followed by dense optical flow.
 
-Regions are what moves against the background (cut out along colour edges) and evenly coloured
-patches. A followed mask is the first mask seen through the chain of flows; a pixel whose way back
-and forth does not meet is marked unknown, and a region that is mostly unknown, or no longer looks
-like itself, ends there.
+Regions are those that move against the background (cut out along colour edges) and evenly coloured
+patches. The chain of flows carries the first mask into later frames. A pixel whose forward and
+backward flow do not meet is marked unknown. A track ends where its region is mostly unknown or no
+longer looks like itself.
 """
 
 import os

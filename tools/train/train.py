@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Train the embedded model on clips made on the fly.
+"""Trains the embedded model on generated clips.
 
-    train.py --minutes 2                      a first look: trains, logs, writes a checkpoint, exports
-    train.py --videos DIR --from FILE         go on from released weights
-    train.py --resume                         go on from the last checkpoint of --out
+    train.py --minutes 2                      a short trial: trains, logs, writes a checkpoint, exports
+    train.py --videos DIR --from FILE         starts from released weights
+    train.py --resume                         continues from the last checkpoint of --out
 
-It can be killed at any moment: checkpoints are written beside and renamed.
+The process can be killed at any moment: a checkpoint is written to a temporary file and renamed.
 """
 
 import argparse
@@ -51,22 +51,22 @@ def arguments():
     here = os.path.dirname(os.path.abspath(__file__))
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--videos", help="folder of videos for textures, backgrounds and real motion")
-    p.add_argument("--bodies", help="file of moving bodies made by bodies.py, besides the videos")
-    p.add_argument("--out", default=os.path.join(here, "../../runs/train"), help="checkpoints, log, export")
+    p.add_argument("--bodies", help="file of moving bodies made by bodies.py, used beside the videos")
+    p.add_argument("--out", default=os.path.join(here, "../../runs/train"), help="folder for checkpoints, log and exported weights")
     p.add_argument("--from", dest="source", help="released weights to start from")
-    p.add_argument("--resume", action="store_true", help="go on from the checkpoint in --out")
-    p.add_argument("--minutes", type=float, default=120, help="training time in all")
-    p.add_argument("--batch", type=int, default=4, help="clips of 4 frames per step and worker; fewer of longer ones")
-    p.add_argument("--frames", type=int, default=8, help="frames of a clip at most")
-    p.add_argument("--targets", type=int, default=2, help="things followed per clip")
-    p.add_argument("--stills", type=float, default=0.0, help="the share of steps on single frames with outlines")
-    p.add_argument("--held", help="file name of a video that is measured on and not followed or outlined")
-    p.add_argument("--size", type=int, default=256, help="input side, pixels, a multiple of 64; may change on resuming")
+    p.add_argument("--resume", action="store_true", help="continue from the checkpoint in --out")
+    p.add_argument("--minutes", type=float, default=120, help="total training time")
+    p.add_argument("--batch", type=int, default=4, help="clips of 4 frames per step and worker; longer clips are fewer")
+    p.add_argument("--frames", type=int, default=8, help="largest number of frames per clip")
+    p.add_argument("--targets", type=int, default=2, help="objects tracked per clip")
+    p.add_argument("--stills", type=float, default=0.0, help="share of the steps on single frames with outlines")
+    p.add_argument("--held", help="file name of a video used for validation only")
+    p.add_argument("--size", type=int, default=256, help="input side in px, a multiple of 64; may change with --resume")
     p.add_argument("--rate", type=float, default=4e-4)
-    p.add_argument("--workers", type=int, default=0, help="processes that share the batch (default: one a core)")
-    p.add_argument("--save-seconds", type=float, default=180, help="between two checkpoints")
+    p.add_argument("--workers", type=int, default=0, help="processes that share the batch (default: one per core)")
+    p.add_argument("--save-seconds", type=float, default=180, help="seconds between two checkpoints")
     p.add_argument("--bank-mib", type=int, default=600, help="memory for video frames")
-    p.add_argument("--feeders", type=int, default=0, help="processes that make clips ahead (default: the trainer's own)")
+    p.add_argument("--feeders", type=int, default=0, help="processes that generate clips ahead (default: none)")
     p.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     p.add_argument("--compile", action="store_true", help="compile the image encoder")
     p.add_argument("--seed", type=int, default=0)

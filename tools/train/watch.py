@@ -1,4 +1,4 @@
-"""Whether memory works: three numbers on a frame that stands still. And outlines never trained on."""
+"""Figures for the log: three checks of the memory on a repeated frame, and the IoU on held-out outlines."""
 
 import torch
 import torch.nn.functional as F
@@ -9,7 +9,7 @@ import model
 
 
 class SamePlace:
-    """The share of the first layer's cross-attention that falls on the query's own place."""
+    """The share of the first layer's cross-attention at the query's own position."""
 
     def __init__(self, net):
         self.share = 0.0
