@@ -2,13 +2,24 @@
  * usage: bench-live slow SECONDS [MODEL [INPUT_SIZE]] | click CLICKS | idle FRAMES
  * slow:  a camera of 30 Hz and a slower model: the time between frames at the sink, the number of
  *        tracked frames, and the number that was possible
- * click: a camera of 30 Hz: the number of frames at the sink from a click to its object's mask
+ * click: a camera of 30 Hz whose frames carry their time as pixels: the time from a click to the
+ *        first shown frame with the drawn mask, and the number of frames between that frame and the
+ *        one that was clicked on
  * idle:  the time per frame while nothing is tracked
  * Prints a line of JSON. MODEL defaults to the default model. */
 
 #include <gst/gst.h>
+#include <gst/video/navigation.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum {
+    WIDTH = 640,
+    HEIGHT = 360,
+    BLOCK = 8,          /* px, of a bit of the time in the picture */
+    MASK_SAMPLES = 100, /* of U: more than a drawn point has, less than the ball's mask */
+    FRAME_US = 33333,
+};
 
 #define CAPS "video/x-raw,format=I420,width=640,height=360,framerate=30/1"
 #define CAMERA \
@@ -22,8 +33,10 @@ typedef struct {
     guint n, most;
 
     /* click */
-    guint clicks, wanted, since, *waits; /* frames from each click to its mask */
-    guint64 object;
+    guint clicks, wanted, since; /* frames since the last mask */
+    gint64 clicked_us;           /* when the last click was made; 0: none waits */
+    gint64 clicked_on_us;        /* the time that the frame clicked on carries */
+    gint64 *wait_us, *later_us;  /* from a click to its mask: on the clock, and between frames */
 
     /* idle */
     gint64 entered, *inside; /* us when the last frame came in; ns in the element */
@@ -163,69 +176,142 @@ static int bench_slow(int seconds, const gchar *model, int side)
     return !ok;
 }
 
-/* Whether the frame has the object. */
-static gboolean has_object(GstBuffer *buf, guint64 id)
+/* The picture itself carries the time at which it was taken: bit i of the microseconds is a block
+ * of BLOCK x BLOCK luma samples, black or white, in the uppermost rows. */
+static GstPadProbeReturn burn_time(GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
-    GstCustomMeta *meta = gst_buffer_get_custom_meta(buf, "GstSamTrackMeta");
-    const GValue *all;
+    GstBuffer *buf = gst_buffer_make_writable(GST_PAD_PROBE_INFO_BUFFER(info));
+    const gint64 now = g_get_monotonic_time();
+    GstMapInfo map;
 
-    all = meta ? gst_structure_get_value(gst_custom_meta_get_structure(meta), "objects") : NULL;
-    for (guint i = 0; all && i < gst_value_array_get_size(all); i++) {
-        const GstStructure *o = gst_value_get_structure(gst_value_array_get_value(all, i));
-        guint64 found = 0;
-        if (gst_structure_get_uint64(o, "id", &found) && found == id)
-            return TRUE;
-    }
-    return FALSE;
+    GST_PAD_PROBE_INFO_DATA(info) = buf;
+    if (!gst_buffer_map(buf, &map, GST_MAP_WRITE))
+        return GST_PAD_PROBE_OK;
+    for (int i = 0; i < 64; i++)
+        for (int y = 0; y < BLOCK; y++)
+            memset(map.data + y * WIDTH + i * BLOCK, now >> i & 1 ? 235 : 16, BLOCK);
+    gst_buffer_unmap(buf, &map);
+    return GST_PAD_PROBE_OK;
 }
 
-/* A click after every mask of the last one, at a time when a frame has just been shown. */
+static gint64 read_time(const guint8 *luma)
+{
+    gint64 time = 0;
+
+    for (int i = 0; i < 64; i++)
+        time |= (gint64) (luma[BLOCK / 2 * WIDTH + i * BLOCK + BLOCK / 2] > 128) << i;
+    return time;
+}
+
+/* The middle of the white ball under the blocks. */
+static gboolean find_ball(const guint8 *luma, gdouble *x, gdouble *y)
+{
+    gdouble sum_x = 0, sum_y = 0, n = 0;
+
+    for (int row = 2 * BLOCK; row < HEIGHT; row++)
+        for (int column = 0; column < WIDTH; column++)
+            if (luma[row * WIDTH + column] > 128) {
+                sum_x += column;
+                sum_y += row;
+                n++;
+            }
+    *x = sum_x / n;
+    *y = sum_y / n;
+    return n > 0;
+}
+
+/* Samples of U that are coloured: the picture has no colours, masks do. */
+static guint count_coloured(const guint8 *u)
+{
+    guint n = 0;
+
+    for (int i = 0; i < WIDTH / 2 * HEIGHT / 2; i++)
+        n += ABS(u[i] - 128) > 8;
+    return n;
+}
+
+static void click(Bench *b, GstElement *sink, const guint8 *luma)
+{
+    gdouble x, y;
+
+    if (!find_ball(luma, &x, &y))
+        return;
+    b->clicked_us = g_get_monotonic_time();
+    b->clicked_on_us = read_time(luma);
+    gst_element_send_event(sink, gst_navigation_event_new_mouse_button_press(
+        1, x, y, GST_NAVIGATION_MODIFIER_NONE));
+}
+
+/* A click on what is shown, once the mask of the last click has left the screen. */
 static void on_frame_to_click(GstElement *sink, GstBuffer *buf, GstPad *pad, gpointer data)
 {
     Bench *b = data;
+    GstMapInfo map;
 
-    b->n++;
+    if (b->clicks == b->wanted || !gst_buffer_map(buf, &map, GST_MAP_READ))
+        return;
+    const gboolean masked = count_coloured(map.data + WIDTH * HEIGHT) > MASK_SAMPLES;
     b->since++;
-    if (b->object && has_object(buf, b->object)) {
-        b->waits[b->clicks++] = b->since;
-        b->object = 0;
+    if (b->clicked_us && masked) {
+        b->wait_us[b->clicks] = g_get_monotonic_time() - b->clicked_us;
+        b->later_us[b->clicks++] = read_time(map.data) - b->clicked_on_us;
+        b->clicked_us = 0;
         b->since = 0;
-        g_signal_emit_by_name(b->track, "clear");
+        gst_element_send_event(sink, gst_navigation_event_new_key_press(
+            "c", GST_NAVIGATION_MODIFIER_NONE));
         if (b->clicks == b->wanted)
             g_main_loop_quit(b->loop);
-    } else if (!b->object && b->since == 12) {
-        g_signal_emit_by_name(b->track, "add-point", (guint64) 0, 320.0, 180.0, TRUE, FALSE,
-                              &b->object);
-        b->since = 0;
+    } else if (!b->clicked_us && !masked && b->since >= 12) {
+        click(b, sink, map.data);
     }
+    gst_buffer_unmap(buf, &map);
+}
+
+static void tell_click(const Bench *b)
+{
+    GstStructure *stats = NULL;
+
+    qsort(b->wait_us, b->clicks, sizeof(*b->wait_us), compare);
+    qsort(b->later_us, b->clicks, sizeof(*b->later_us), compare);
+    g_object_get(b->track, "stats", &stats, NULL);
+    g_print("{\"clicks\": %u, \"click_frames\": %.1f, \"click_frames_p95\": %.1f, "
+            "\"click_frames_max\": %.1f, \"click_ms\": %.1f, \"click_p95_ms\": %.1f, "
+            "\"click_step_ms\": %.1f}\n", b->clicks,
+            (double) part_of(b->later_us, b->clicks, 0.5) / FRAME_US,
+            (double) part_of(b->later_us, b->clicks, 0.95) / FRAME_US,
+            (double) part_of(b->later_us, b->clicks, 1) / FRAME_US,
+            (double) part_of(b->wait_us, b->clicks, 0.5) / 1e3,
+            (double) part_of(b->wait_us, b->clicks, 0.95) / 1e3,
+            get_stat(stats, "step-p50-ns") / 1e6);
+    gst_structure_free(stats);
 }
 
 static int bench_click(guint clicks)
 {
     Bench b = { .wanted = clicks };
-    gchar *text = g_strdup_printf(CAMERA, "");
-    gboolean ok = start(&b, text);
+    gboolean ok = start(&b, "videotestsrc name=source is-live=true pattern=ball motion=wavy "
+                            "animation-mode=frames ! " CAPS " ! queue ! samtrack name=track "
+                            "navigation=points ! samoverlay ! "
+                            "fakesink name=sink sync=true signal-handoffs=true");
 
-    g_free(text);
     if (!ok)
         return 1;
-    b.waits = g_new0(guint, clicks);
+    b.wait_us = g_new0(gint64, clicks);
+    b.later_us = g_new0(gint64, clicks);
     GstElement *sink = gst_bin_get_by_name(GST_BIN(b.pipeline), "sink");
+    GstElement *source = gst_bin_get_by_name(GST_BIN(b.pipeline), "source");
+    GstPad *pad = gst_element_get_static_pad(source, "src");
     g_signal_connect(sink, "handoff", G_CALLBACK(on_frame_to_click), &b);
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, burn_time, NULL, NULL);
+    gst_object_unref(pad);
+    gst_object_unref(source);
     gst_object_unref(sink);
     ok = run(&b);
-    gint64 *sorted = g_new0(gint64, clicks);
-    for (guint i = 0; i < clicks; i++)
-        sorted[i] = b.waits[i];
-    qsort(sorted, clicks, sizeof(*sorted), compare);
     if (ok)
-        g_print("{\"clicks\": %u, \"click_frames\": %d, \"click_frames_p95\": %d, "
-                "\"click_frames_max\": %d}\n", b.clicks, (int) part_of(sorted, clicks, 0.5),
-                (int) part_of(sorted, clicks, 0.95),
-                (int) part_of(sorted, clicks, 1));
+        tell_click(&b);
     stop(&b);
-    g_free(sorted);
-    g_free(b.waits);
+    g_free(b.wait_us);
+    g_free(b.later_us);
     return !ok;
 }
 
