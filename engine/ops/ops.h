@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+#include "base/frame.h"
 #include "device/queue.h"
 #include "ops/list.h"
 
@@ -291,22 +292,6 @@ struct sam_fill_holes {
     int max_area;
     float value;
 };
-
-// Bytes in a row of a frame's plane; 0 where its format has no such plane, -1 where there is no
-// such format.
-int sam_frame_row_bytes(const struct sam_frame *f, int plane);
-
-// Rows of a plane of it.
-static inline int sam_frame_rows(const struct sam_frame *f, int plane)
-{
-    return plane ? (f->height + 1) / 2 : f->height;
-}
-
-// Bytes of all its planes, without padding.
-size_t sam_frame_bytes(const struct sam_frame *f);
-
-// Whether the weights of its Y'CbCr define a matrix; other formats have none.
-bool sam_frame_colour_fits(const struct sam_frame *f);
 
 // Masks at the size of the frame. Logits (n, 1, h, w), F32, go to width x height by one
 // bilinear step (corners not aligned); a pixel belongs to n where its logit is > 0. Both

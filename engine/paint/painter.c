@@ -1,8 +1,10 @@
 // What is seen of a tracker's results, painted over a frame: a queue of its own, and no model.
 #include <stdlib.h>
 
+#include "base/arena.h"
+#include "device/given.h"
 #include "ops/backends.h"
-#include "track/track.h"
+#include "ops/ops.h"
 
 // Of device memory, and of pinned memory on the way there: 2048 patches with a picture each. A
 // label map in the host's memory that is larger makes the former grow, once.

@@ -14,10 +14,10 @@
 
 #include <stdint.h>
 
+#include "device/given.h"
 #include "model/config.h"
 
 enum {
-    SAM_MAX_COND = 64, // maximum of params.max_cond_frames
     SAM_MAX_ATTENDED_MAPS = SAM_MAX_COND + SAM_MAX_MASKMEM - 1,
     SAM_MAX_ATTENDED_POINTERS = SAM_MAX_COND + SAM_MAX_POINTERS - 1,
 };

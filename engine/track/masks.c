@@ -152,21 +152,6 @@ void sam_results_list(struct sam_tracker *t, struct sam_result *result)
     }
 }
 
-int sam_labels_check(struct sam_queue *q, const struct sam_labels *l, struct sam_error *error)
-{
-    if (!l->data)
-        return sam_fail(error, SAM_EINVAL, "labels: data is NULL");
-    if (l->width < 1 || l->height < 1 || l->width > SAM_MAX_SIDE || l->height > SAM_MAX_SIDE)
-        return sam_fail(error, SAM_EINVAL, "labels of %d x %d px: expected 1 to %d px each way",
-                        l->width, l->height, SAM_MAX_SIDE);
-    if (l->stride < l->width)
-        return sam_fail(error, SAM_EINVAL,
-                        "labels: a stride of %d bytes is less than the width, %d px", l->stride,
-                        l->width);
-    const size_t bytes = (size_t) (l->height - 1) * l->stride + l->width;
-    return l->on_device ? sam_device_check(q, "labels: data", l->data, bytes, error) : SAM_OK;
-}
-
 void sam_row_blank(struct sam_tracker *t, int row)
 {
     assert(row >= 0 && row < t->params.max_objects);

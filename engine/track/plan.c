@@ -1,7 +1,6 @@
 // The memory of a tracker: laid out once by measuring, then over real blocks by the same code.
 #include "track.h"
 
-#include <limits.h>
 #include <string.h>
 
 enum {
@@ -241,42 +240,4 @@ int sam_plan_check(const struct sam_plan *plan, int budget_mib, struct sam_error
         budget_mib, (double) plan->total_bytes / mib, (double) plan->constant_bytes / mib,
         (double) plan->scratch_bytes / mib, (double) plan->state_bytes / mib,
         (double) plan->object_state_bytes / mib, missing);
-}
-
-static int check_range(const char *name, int v, int lo, int hi, struct sam_error *error)
-{
-    if (v >= lo && v <= hi)
-        return SAM_OK;
-    return sam_fail(error, SAM_EINVAL, "%s = %d: expected %d to %d", name, v, lo, hi);
-}
-
-static int check_params(const struct sam_params *p, struct sam_error *error)
-{
-    const int big = 1 << 30;
-
-    if (check_range("max_objects", p->max_objects, 1, SAM_MAX_OBJECTS, error) ||
-        check_range("max_cond_frames", p->max_cond_frames, 2, SAM_MAX_COND, error) ||
-        check_range("lost_after", p->lost_after, 1, INT_MAX, error) ||
-        check_range("fill_holes", p->fill_holes, 0, big, error) ||
-        check_range("threads", p->threads, 0, SAM_MAX_THREADS, error) ||
-        check_range("input_size", p->input_size, 0, big, error) ||
-        check_range("device", p->device, -1, 1024, error) ||
-        check_range("budget_mib", p->budget_mib, 0, big, error) ||
-        check_range("backend", (int) p->backend, SAM_BACKEND_AUTO, SAM_BACKEND_CUDA, error) ||
-        (p->cuda_stream && !p->cuda_context &&
-         sam_fail(error, SAM_EINVAL, "cuda_stream is set, but cuda_context is NULL")) ||
-        check_range("precision", (int) p->precision, SAM_PRECISION_AUTO, SAM_PRECISION_BF16,
-                    error) ||
-        check_range("refine", (int) p->refine, SAM_REFINE_PRESENT, SAM_REFINE_ALWAYS, error))
-        return SAM_EINVAL;
-    return SAM_OK;
-}
-
-int sam_params_take(struct sam_params *own, const struct sam_params *params,
-                    struct sam_error *error)
-{
-    const int status =
-        sam_sized_read(own, sizeof(*own), sizeof(*own), params, "params", error);
-
-    return status ? status : check_params(own, error);
 }

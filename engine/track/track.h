@@ -1,13 +1,14 @@
 // Internals of a tracker. open.c: open and close; tracker.c: the other public calls; plan.c:
 // memory; step.c: one frame; passes.c: the parts of a frame; graphs.c: recording them; interact.c:
 // prompts on a frame; masks.c: results; stages.c: tensors for tests; save.c and restore.c: its
-// state as a file. A painter (painter.c) shares only the checks of frames and label maps.
+// state as a file.
 #ifndef SAM_TRACK_H
 #define SAM_TRACK_H
 
 #include "bank.h"
 #include "base/clock.h"
 #include "base/sized.h"
+#include "device/given.h"
 #include "prompts.h"
 
 // One object. id 0: the slot is free.
@@ -202,19 +203,9 @@ int sam_plan_make(struct sam_plan *plan, const struct sam_params *params,
 // SAM_ENOMEM if the plan exceeds the budget.
 int sam_plan_check(const struct sam_plan *plan, int budget_mib, struct sam_error *error);
 
-// Copy the caller's params, and check them.
-int sam_params_take(struct sam_params *own, const struct sam_params *params,
-                    struct sam_error *error);
 struct sam_bank_limits sam_limits_of(const struct sam_params *params, const struct sam_config *c);
 
 // ---- step.c
-
-// Copy the caller's frame, and check it.
-int sam_frame_take(struct sam_frame *own, struct sam_queue *q, const struct sam_frame *frame,
-                   struct sam_error *error);
-// SAM_EINVAL unless the first and the last byte are in the queue's device memory.
-int sam_device_check(struct sam_queue *q, const char *what, const uint8_t *at, size_t bytes,
-                     struct sam_error *error);
 
 // Process one frame, which was checked. A failure is recorded in the queue.
 void sam_step_run(struct sam_tracker *t, const struct sam_frame *frame);
@@ -300,7 +291,6 @@ int sam_results_take(struct sam_tracker *t, struct sam_error *error);
 // Draw the label map (labels may be NULL) and, with `boxes`, find boxes at the size of the frame.
 void sam_results_draw(struct sam_tracker *t, const struct sam_labels *labels, bool boxes);
 void sam_results_list(struct sam_tracker *t, struct sam_result *result);
-int sam_labels_check(struct sam_queue *q, const struct sam_labels *l, struct sam_error *error);
 // Clear the mask in the row of a removed object.
 void sam_row_blank(struct sam_tracker *t, int row);
 
