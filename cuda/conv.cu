@@ -1,4 +1,4 @@
-// Convolutions as products: see gemm.cuh.
+// Convolutions as matrix products; see gemm.cuh.
 #include "gemm.cuh"
 
 extern "C" void sam_conv_cuda(struct sam_queue *q, const struct sam_conv *p)

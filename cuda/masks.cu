@@ -1,4 +1,4 @@
-// From candidate masks to the one that counts, and to the memory encoder's signal.
+// Selects one of the candidate masks, and makes the memory encoder's input of it.
 //
 // Shape: a thread makes four neighbouring numbers, or one. Traffic: src once, dst once.
 #include "reduce.cuh"

@@ -1,4 +1,4 @@
-// What is remembered: stored by slot, and gathered for memory attention.
+// Stores memories by slot, and gathers them for memory attention.
 //
 // Shape: a thread makes four neighbouring numbers, or one. Traffic: src once, dst once; slots,
 // times and lengths are device data, so that one captured graph serves every frame.

@@ -1,4 +1,4 @@
-// Memory of the device, and the way between it and the host.
+// Device memory, and copies between it and the host.
 
 #include "backend.h"
 

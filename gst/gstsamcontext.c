@@ -1,5 +1,5 @@
-/* Which memory frames may be in; and how the element comes by a CUDA context,
- * and shares it with its neighbours. */
+/* The kinds of memory that frames may be in; finding a CUDA context and sharing
+ * it with neighbouring elements. */
 
 #include "gstsamcuda.h"
 #include "gstsamtrackprivate.h"

@@ -1,6 +1,6 @@
-/* libgstcuda of GStreamer 1.22 and later, opened at run time. Only what all of
- * its versions have in common is taken from the headers; what 1.24 brought is
- * looked up. */
+/* libgstcuda of GStreamer 1.22 and later, opened at run time. The headers are
+ * used only for what all of its versions have in common; symbols that are new
+ * in 1.24 are looked up. */
 
 #include "gstsamcuda.h"
 

@@ -1,5 +1,5 @@
-/* Without libgstcuda, or without the CUDA backend: frames in system memory
- * alone. */
+/* Replaces gstsamcuda.c in builds without libgstcuda or without the CUDA
+ * backend: frames in system memory only. */
 
 #include "gstsamcuda.h"
 

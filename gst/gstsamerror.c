@@ -1,5 +1,5 @@
-/* What the engine says, in GStreamer's words: its log lines, its failures as
- * error messages of the element. */
+/* Translates the engine's log lines and errors to GStreamer's log and to error
+ * messages of the element. */
 
 #include "gstsamtrackprivate.h"
 

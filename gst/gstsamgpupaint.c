@@ -1,6 +1,6 @@
-/* Masks, outlines, boxes and labels in the memory of a GPU: the engine paints
- * them, and what crosses the bus are rectangles, and the label map if that is
- * in system memory. */
+/* Draws masks, outlines, boxes and labels in GPU memory with the engine's
+ * painter. Only rectangles are uploaded, and the label map if it is in system
+ * memory. */
 
 #include "gstsamgpupaint.h"
 

@@ -1,5 +1,5 @@
-/* Masks from PNG files, with libpng, row by row. Palettes, as the usual data
- * sets have them, and every other kind of PNG come out alike. */
+/* Reads masks from PNG files with libpng, row by row. All kinds of PNG are
+ * accepted, also those with a palette, which are usual in data sets. */
 
 #include "gstsampng.h"
 

@@ -1,4 +1,5 @@
-/* Without libpng: masks come through add-mask alone. */
+/* Replaces gstsampng.c in builds without libpng: masks can be given only with
+ * add-mask. */
 
 #include "gstsampng.h"
 

@@ -1,5 +1,5 @@
-/* Files of the tracker's state, and who may use the tracker in between two
- * steps. */
+/* Saves and loads the tracker's state, and orders the threads that use the
+ * tracker between two steps. */
 
 #include "gstsamtrackprivate.h"
 

@@ -1,5 +1,5 @@
-/* What happens to one frame in the streaming thread: it is tracked on or not,
- * in this thread or the worker's, and gets its metas. */
+/* One frame in the streaming thread: decides whether it is tracked, in this
+ * thread or the worker's, and attaches its metas. */
 
 #include "gstsamtrackprivate.h"
 

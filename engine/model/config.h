@@ -1,6 +1,6 @@
-// Every size of a model, read from tensor names and shapes, and from JSON where shapes cannot
-// tell (input size, heads, windows, global blocks). Constants of the published builders that no
-// file states stand in docs/MODEL.md.
+// Every size of a model. Sizes are read from tensor names and shapes, and from JSON if shapes do
+// not determine them (input size, heads, windows, global blocks). docs/MODEL.md lists the constants
+// of the published builders that no file states.
 #ifndef SAM_CONFIG_H
 #define SAM_CONFIG_H
 

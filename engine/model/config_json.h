@@ -1,5 +1,6 @@
-// What tensor shapes cannot tell, from JSON in one of two forms: this project's (the keys of the
-// published configurations) and the config.json of Hugging Face's transformers.
+// Reads the sizes that tensor shapes do not determine, from JSON in one of two forms: this
+// project's (the keys of the published configurations) and the config.json of Hugging Face's
+// transformers.
 #ifndef SAM_CONFIG_JSON_H
 #define SAM_CONFIG_JSON_H
 

@@ -1,9 +1,9 @@
-// The mask decoder: a two-way transformer between a few tokens and the image, then masks as dot
-// products of what the mask tokens became with the upsampled image.
+// The mask decoder: a two-way transformer between a few tokens and the image. Masks are the dot
+// products of the resulting mask tokens with the upsampled image.
 //
-// The tokens are exact (F32) at any precision: they are few, and which candidate is chosen and
-// whether the object is there at all hang on them. The image's maps are where the work is: in wide
-// models their products follow the precision.
+// The tokens are computed in F32 at any precision: they are few, and they decide which candidate is
+// chosen and whether the object is present. Most of the work is in the image's maps: in wide models
+// their products follow the precision.
 #include <math.h>
 
 #include "net/forward.h"

@@ -1,5 +1,5 @@
-// Where the default model lies. Only places that are as hard to write to as the library's own code:
-// a path of the build machine in an installed library could be anybody's.
+// Finds the default model. It looks only in folders that need the same rights to write as the
+// library itself: a path of the build machine in an installed library could be writable by anybody.
 #define _GNU_SOURCE // dladdr, secure_getenv
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
-// A family of models: what its networks do not share with the others. families.c lists them; no
-// other file names one.
+// A family of models: the parts that its networks do not share with other families. families.c
+// lists the families; no other file names one.
 #ifndef SAM_FAMILY_H
 #define SAM_FAMILY_H
 

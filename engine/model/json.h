@@ -1,5 +1,5 @@
-// Reading a configuration from JSON: every function reads one key of one object, or fails with a
-// sentence that names file and key. An absent key and null are the same, as transformers has it.
+// Reads a configuration from JSON: every function reads one key of one object, or fails with a
+// sentence that names the file and the key. An absent key equals null, as in transformers.
 #ifndef SAM_JSON_H
 #define SAM_JSON_H
 

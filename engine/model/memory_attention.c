@@ -1,5 +1,5 @@
-// Memory attention: the frame's tokens look at each other, then at what the object remembers.
-// One head as wide as the model.
+// Memory attention: self-attention of the frame's tokens, then cross-attention to the object's
+// memory. It has one head, as wide as the model.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

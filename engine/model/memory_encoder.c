@@ -1,7 +1,7 @@
-// The memory encoder: a mask and the frame it was found on become a small map to remember. And
-// what goes with memories: places, times, absence.
+// The memory encoder: makes a small map of a mask and the features of its frame, and loads the
+// encodings of position, time and absence that belong to memories.
 //
-// Exact (F32) at any precision in narrow models: its errors come back with every later frame.
+// Narrow models compute it in F32 at any precision: its errors affect every later frame.
 #include <math.h>
 
 #include "family.h"

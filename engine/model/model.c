@@ -1,5 +1,5 @@
-// A model: opened from its file, laid out and packed in memory once, shared by all who ask for the
-// same file, backend and precision, gone with the last of them.
+// A model: opened from its file, laid out and packed in memory once, shared by all trackers with
+// the same file, backend and precision, and freed with the last of them.
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>

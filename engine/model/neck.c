@@ -1,6 +1,6 @@
-// The neck: a feature pyramid over the four stages of the trunk. Only strides 4, 8 and 16 leave
-// it, and only stride 16 gets anything from the level above. Exact (F32) at any precision: little
-// work, and all that follows stands on it.
+// The neck: a feature pyramid over the four stages of the trunk. Its outputs have strides 4, 8 and
+// 16, and only stride 16 receives the level above. It is computed in F32 at any precision: it is
+// little work, and all later parts depend on it.
 #include "net/forward.h"
 #include "net/load.h"
 #include "parts.h"

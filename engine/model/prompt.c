@@ -1,4 +1,4 @@
-// The prompt encoder: points and boxes become tokens, masks a dense map.
+// The prompt encoder: makes tokens of points and boxes, and a dense map of a mask.
 #include <string.h>
 
 #include "net/forward.h"

@@ -1,4 +1,4 @@
-// Sizes that stand in the shapes of tensors, and their ranges.
+// Reads sizes from the shapes of tensors, and checks their ranges.
 #include "config.h"
 
 #include <stdio.h>

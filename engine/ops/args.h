@@ -1,4 +1,4 @@
-// Private to the fronts in ops.c: what an operation may be given, said once per argument.
+// Private to the fronts in ops.c: describes the arguments that an operation accepts.
 #ifndef SAM_OPS_ARGS_H
 #define SAM_OPS_ARGS_H
 

@@ -1,4 +1,4 @@
-// The backends: which there are, and opening a queue on one of them.
+// The list of backends, and opening a queue on one of them.
 #ifndef SAM_BACKENDS_H
 #define SAM_BACKENDS_H
 

@@ -1,5 +1,5 @@
-// The front of every operation: check the arguments once, for all backends, then hand over.
-// Nothing here touches the numbers of a tensor: they may be on a device, and in flight.
+// The front of every operation: checks the arguments once, for all backends, and calls the backend.
+// It never reads the numbers of a tensor: they may be on a device, and not computed yet.
 
 #include "ops/ops.h"
 

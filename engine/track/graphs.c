@@ -1,5 +1,5 @@
-// Parts of a frame that are recorded at open and replayed for every frame: on a GPU, asking for
-// some hundred operations takes longer than the small ones run.
+// Records parts of a frame at open and replays them for every frame: on a GPU, launching some
+// hundred operations takes longer than the small ones run.
 #include "track.h"
 
 static int bucket_of(int n)

@@ -1,5 +1,5 @@
-// Prompts on the current frame: successive interactions with one object, as the published
-// predictor's add_new_points_or_box() and add_new_mask() make them.
+// Applies prompts to the current frame: successive interactions with one object, as
+// add_new_points_or_box() and add_new_mask() of the published predictor.
 #include <assert.h>
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// What is shown of a frame: states and scores, boxes, label maps.
+// The results of a frame: states and scores, boxes, label maps.
 #include <assert.h>
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// A tracker's beginning and end: plan, memory, model, warm-up; and what it tells about itself.
+// Opens and closes a tracker (plan, memory, model, warm-up), and fills its struct sam_info.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-// What is run of a frame, for a batch of objects or for the frame alone: encode, attend, decode,
-// show, remember; and what the operations are told about each object of a batch.
+// The parts of a frame, for a batch of objects or for the frame alone: encode, attend, decode,
+// show, remember; and the index block that tells the operations about each object of a batch.
 #include "track.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-// The memory of a tracker: laid out once by measuring, then over real blocks by the same code.
+// Lays out the memory of a tracker: first to measure it, then over allocated blocks.
 #include "track.h"
 
 #include <string.h>

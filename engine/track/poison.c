@@ -1,4 +1,4 @@
-// Stale numbers made visible: what must not be read any more is overwritten.
+// Overwrites memory that must not be read any more, so that reads of stale data become visible.
 #include "track.h"
 
 static void poison(struct sam_tracker *t, void *data, size_t bytes)

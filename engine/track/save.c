@@ -1,4 +1,5 @@
-// Writes a tracker's state to a file: beside it first, so that a failure leaves what was there.
+// Writes a tracker's state to a temporary file beside the target and renames it, so that a failure
+// leaves the old file unchanged.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,6 +1,5 @@
-// Copies of what the parts of the network gave on the last step, for tests and for the curious
-// (keep_stages). They are made as the step goes, since scratch does not outlive it; their room
-// grows on the first frames and is used again.
+// Copies the outputs of the network's parts during a step, for tests and inspection (keep_stages):
+// scratch memory does not outlive the step. Their memory grows on the first frames and is reused.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-// One frame: encode it once; let every object attend to its memory, be decoded and remembered,
-// as many at once as the batch holds; then the prompts.
+// One frame: it is encoded once; every object attends to its memory, is decoded and remembered, as
+// many objects at once as the batch holds; then the prompts are applied.
 #include <assert.h>
 
 #include "track.h"

@@ -1,4 +1,4 @@
-// The public calls: check what the caller gave, keep the books of objects, hand frames on.
+// The public calls: they check the caller's arguments and manage objects and their ids.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// Warm-up: throw-away frames at open.
+// Warm-up: runs dummy frames at open.
 #include "track.h"
 
 enum {

@@ -1,4 +1,4 @@
-// A weights file, taken through everything that a user's file is taken through.
+// Runs a weights file through all the code that a user's file passes.
 #ifndef FUZZ_CONTAINER_H
 #define FUZZ_CONTAINER_H
 

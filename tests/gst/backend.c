@@ -1,5 +1,5 @@
-/* What the element says of backends that a machine has or has not. Most
- * machines that test have no GPU; where there is one, it must work. */
+/* What the element reports about backends that a machine has or lacks. Most
+ * test machines have no GPU; if there is one, it must work. */
 
 #include "samcheck.h"
 

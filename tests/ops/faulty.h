@@ -1,5 +1,4 @@
-// Mutants: the reference with one fault. The check of an operation must catch each of them: a check
-// that cannot fail is not a check.
+// Mutants: the reference with one fault each. The check of an operation must catch every mutant.
 #ifndef FAULTY_H
 #define FAULTY_H
 

@@ -1,4 +1,4 @@
-// What the tracker's tests share: a small moving scene, trackers of a small model, results.
+// Shared by the tracker's tests: a small moving scene, trackers of a small model, results.
 #ifndef SCENE_H
 #define SCENE_H
 

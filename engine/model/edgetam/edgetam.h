@@ -1,4 +1,4 @@
-// EdgeTAM's own sizes, as they stand in struct sam_config: of its trunk, of its perceiver.
+// EdgeTAM's own sizes in struct sam_config: those of its trunk and of its perceiver.
 #ifndef SAM_EDGETAM_H
 #define SAM_EDGETAM_H
 

@@ -1,8 +1,9 @@
-// Both kinds of latents pass through the same layers: cross attention, feed-forward, self
-// attention, feed-forward. Those of the grid see the tokens of their window, without position, and
-// in self attention only themselves: a softmax over one key is 1, so that step is Wo Wv.
+// Both kinds of latents pass through the same layers: cross-attention, feed-forward, self-
+// attention, feed-forward. A latent of the grid attends to the tokens of its window, without
+// position, and in self-attention only to itself: a softmax over one key is 1, so that step is Wo
+// Wv.
 //
-// m is the width of the memory, and of everything here; N the tokens of the map.
+// m is the width of the memory and of all tensors here; N is the number of tokens of the map.
 #include "perceiver.h"
 
 #include <math.h>

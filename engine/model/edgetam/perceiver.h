@@ -1,5 +1,5 @@
-// The 2-D spatial perceiver: a memory map becomes latents that look at all of it, and a grid of
-// latents that look at a window each.
+// The 2-D spatial perceiver: compresses a memory map to latents that attend to all of it, and to a
+// grid of latents that attend to one window each.
 #ifndef SAM_PERCEIVER_H
 #define SAM_PERCEIVER_H
 

@@ -1,4 +1,4 @@
-// Operations on rows of channels: cut into blocks, one kernel call per row or run of rows.
+// Operations on rows of channels, in blocks: one kernel call per row or run of rows.
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-// Frames, maps and masks from one size to another. Threads share blocks of output rows; what all
-// blocks need (where each column reads) is worked out once, in the caller's workspace.
+// Scales frames, maps and masks. Threads share blocks of output rows; the tables that all blocks
+// need (where each column reads) are computed once, in the caller's workspace.
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-// Everything that is a matrix product: linear, convolutions by rows of their windows, transposed
-// convolutions by a product and a shuffle, and products of two maps. Rows are cut into blocks
-// that fit a core's second-level cache; threads share the blocks.
+// All matrix products: linear layers, convolutions by rows of their windows, transposed
+// convolutions by a product and a shuffle, and products of two maps. Rows are cut into blocks that
+// fit a core's second-level cache; threads share the blocks.
 
 #include <stdint.h>
 #include <string.h>

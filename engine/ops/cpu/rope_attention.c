@@ -1,5 +1,5 @@
-// Attention with keys that are made on the way (attention_rope.h): which queries, which keys,
-// in which order. The keys go by place: all that is remembered there meets the same sums.
+// Attention with keys that are computed on the fly (attention_rope.h): chooses the order of queries
+// and keys. Keys are grouped by position, because all memories of one position share the same sums.
 #include <math.h>
 #include <string.h>
 

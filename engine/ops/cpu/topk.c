@@ -1,5 +1,5 @@
-// The k largest numbers: a heap of the best so far, the least of them on top, then sorted by taking
-// it off. Numbers and places together are one key, so that no two are equal.
+// The k largest numbers: a heap holds the best so far with the smallest on top, and removing the
+// top sorts them. A key combines a number and its position, so that no two keys are equal.
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-// Attention, one query and one head at a time: the largest score first, then the weighted sum.
-// The scores are computed twice, so that no room is needed for them however many keys there are.
+// Attention, one query and one head at a time: first the largest score, then the weighted sum. The
+// scores are computed twice, so that no memory is needed for them, however many keys there are.
 
 #include "ops/ref/ref.h"
 

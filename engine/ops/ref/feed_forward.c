@@ -1,4 +1,4 @@
-// The feed-forward half of a transformer's block, row by row, the hidden numbers some at a time.
+// The feed-forward half of a transformer block, row by row, with a few hidden numbers at a time.
 
 #include "ops/ref/ref.h"
 

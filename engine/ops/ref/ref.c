@@ -1,4 +1,4 @@
-// The tables of the reference. Everything is done when a call returns; memory is the host's.
+// The tables of the reference. A call returns when its work is done; memory is host memory.
 
 #include "ops/ref/ref.h"
 

@@ -1,5 +1,6 @@
-// Attention with keys that are made on the way, as its contract says it: every key anew for every
-// query, twice. Written to be read; models hold their keys where this is all there is.
+// Attention with keys that are computed on the fly, as the contract states it: every key is
+// computed twice for every query. Written to be read; on backends without another version, models
+// store their keys instead.
 #include <math.h>
 
 #include "ops/ref/ref.h"
