@@ -295,8 +295,7 @@ static void run_job(struct sam_queue *q, struct job *job, int num_queries, bool 
 {
     const struct sam_cpu *cpu = sam_cpu(q);
     job->pool = cpu->pool;
-    job->kernel = sam_attention_kernel(cpu->level, q->precision == SAM_PRECISION_BF16 &&
-                                                       !job->exact);
+    job->kernel = job->exact ? cpu->attention_f32 : cpu->attention;
     const bool pairs = job->kernel->pairs;
     job->raw_k = bf16_k == pairs && !(pairs && job->dk % 2);
     job->raw_v = bf16_v == pairs;

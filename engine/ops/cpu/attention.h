@@ -118,12 +118,9 @@ struct sam_attention_kernel {
     void (*rope_block)(struct sam_rope_attend *r, const struct sam_rope_block *b);
 };
 
-// The best kernel of this build for a level; bf16: may multiply in bf16.
-const struct sam_attention_kernel *sam_attention_kernel(enum sam_cpu_level level, bool bf16);
-
 extern const struct sam_attention_kernel sam_attention_generic;
 extern const struct sam_attention_kernel sam_attention_avx2;
 extern const struct sam_attention_kernel sam_attention_avx512;
-extern const struct sam_attention_kernel sam_attention_avx512_bf16;
+extern const struct sam_attention_kernel sam_attention_bf16;
 
 #endif // SAM_ATTENTION_H

@@ -1,17 +1,13 @@
-// The arithmetic of fused attention, once for every instruction set: the file that includes
-// this names the vectors (attention_vec_*.h) and the words (attention_float.h, or its own).
+// The arithmetic of fused attention, once for every instruction set: the file that includes this
+// defines the words. SAM_ROWS is the number of rows of a product that are held in registers.
 //
-// A product holds ROWS x columns vectors of sums in registers: 8 x 3 of AVX-512's 32, 4 x 3 of
-// AVX2's 16. Each step along the sum loads `columns` vectors and broadcasts ROWS words for
-// ROWS x columns multiply-adds.
-#include "ops/cpu/attention.h"
-
+// A product holds SAM_ROWS x columns vectors of sums in registers: 8 x 3 of AVX-512's 32, 4 x 3 of
+// AVX2's 16. Each step along the sum loads `columns` vectors and broadcasts SAM_ROWS words for
+// SAM_ROWS x columns multiply-adds.
 enum {
     COLUMNS = 3, // of a panel
-    CHANNELS = LANES * (1 + PAIRS), // of one vector of words
+    CHANNELS = VL * (1 + PAIRS), // of one vector of words
 };
-
-#define SAM_INLINE static inline __attribute__((always_inline))
 
 // Panels of three columns; four left are two and two.
 static int panel_columns(const struct sam_attend *a, int column)
@@ -31,22 +27,22 @@ static int first_of_panel(const struct sam_attend *a, int column)
 static void load_column(struct sam_attend *a, int column, const void *const *rows,
                         enum sam_type type, bool negate)
 {
-    const int panel = first_of_panel(a, column), width = panel_columns(a, panel) * LANES;
-    float *dst = (float *) a->query + (size_t) panel * LANES * a->depth + (column - panel) * LANES;
+    const int panel = first_of_panel(a, column), width = panel_columns(a, panel) * VL;
+    float *dst = (float *) a->query + (size_t) panel * VL * a->depth + (column - panel) * VL;
 
-    for (int c = 0, d = 0; c < a->dk; c += CHANNELS, d += LANES) {
-        vec v[LANES];
-        for (int i = 0; i < LANES; i++)
-            v[i] = rows[i] ? load_words(rows[i], type, c, a->dk - c) : vec_set1(0.0f);
-        vec_transpose(v);
-        for (int i = 0; i < LANES && d + i < a->depth; i++)
-            vec_store(dst + (size_t) (d + i) * width, negate ? negate_words(v[i]) : v[i]);
+    for (int c = 0, d = 0; c < a->dk; c += CHANNELS, d += VL) {
+        vf v[VL];
+        for (int i = 0; i < VL; i++)
+            v[i] = rows[i] ? load_words(rows[i], type, c, a->dk - c) : vf_set(0.0f);
+        vf_transpose(v);
+        for (int i = 0; i < VL && d + i < a->depth; i++)
+            vf_store(dst + (size_t) (d + i) * width, negate ? negate_words(v[i]) : v[i]);
     }
 }
 
 static void start(struct sam_attend *a)
 {
-    const size_t queries = (size_t) a->columns * LANES;
+    const size_t queries = (size_t) a->columns * VL;
     memset(a->out, 0, queries * a->values * sizeof(float));
     for (size_t i = 0; i < queries; i++) {
         a->max[i] = -1e30f; // any real score is larger, and 2^(this - it) is 0
@@ -54,69 +50,69 @@ static void start(struct sam_attend *a)
     }
 }
 
-// S^T of `rows` keys, at most ROWS, with a panel of queries.
+// S^T of `rows` keys, at most SAM_ROWS, with a panel of queries.
 SAM_INLINE void scores(float *dst, const void *const *keys, const float *query, int depth,
                        int columns, int rows)
 {
-    const int width = columns * LANES;
-    const char *key[ROWS];
-    vec sum[ROWS][COLUMNS];
+    const int width = columns * VL;
+    const char *key[SAM_ROWS];
+    vf sum[SAM_ROWS][COLUMNS];
     for (int r = 0; r < rows; r++) {
         key[r] = (const char *) keys[r];
         for (int c = 0; c < columns; c++)
-            sum[r][c] = vec_set1(0.0f);
+            sum[r][c] = vf_set(0.0f);
     }
     for (long d = 0; d < depth; d++) {
-        vec q[COLUMNS];
+        vf q[COLUMNS];
         for (int c = 0; c < columns; c++)
-            q[c] = vec_load(query + d * width + c * LANES);
+            q[c] = vf_load(query + d * width + c * VL);
         for (int r = 0; r < rows; r++)
             for (int c = 0; c < columns; c++)
-                sum[r][c] = vec_mac(sum[r][c], key[r] + 4 * d, q[c]);
+                sum[r][c] = vf_mac(sum[r][c], key[r] + 4 * d, q[c]);
     }
     for (int r = 0; r < rows; r++)
         for (int c = 0; c < columns; c++)
-            vec_store(dst + r * width + c * LANES, sum[r][c]);
+            vf_store(dst + r * width + c * VL, sum[r][c]);
 }
 
-// ROWS channels of O^T = scale * O^T + V^T P^T.
+// SAM_ROWS channels of O^T = scale * O^T + V^T P^T.
 SAM_INLINE void mix(float *out, const float *scale, const uint32_t *value, const float *weight,
                     int depth, int columns)
 {
-    const int width = columns * LANES;
-    vec sum[ROWS][COLUMNS];
-    for (int r = 0; r < ROWS; r++)
+    const int width = columns * VL;
+    vf sum[SAM_ROWS][COLUMNS];
+    for (int r = 0; r < SAM_ROWS; r++)
         for (int c = 0; c < columns; c++)
-            sum[r][c] = vec_set1(0.0f);
+            sum[r][c] = vf_set(0.0f);
     for (long d = 0; d < depth; d++) {
-        vec p[COLUMNS];
+        vf p[COLUMNS];
         for (int c = 0; c < columns; c++)
-            p[c] = vec_load(weight + d * width + c * LANES);
-        for (int r = 0; r < ROWS; r++)
+            p[c] = vf_load(weight + d * width + c * VL);
+        for (int r = 0; r < SAM_ROWS; r++)
             for (int c = 0; c < columns; c++)
-                sum[r][c] = vec_mac(sum[r][c], value + d * ROWS + r, p[c]);
+                sum[r][c] = vf_mac(sum[r][c], value + d * SAM_ROWS + r, p[c]);
     }
-    for (int r = 0; r < ROWS; r++) {
+    for (int r = 0; r < SAM_ROWS; r++) {
         for (int c = 0; c < columns; c++) {
-            float *at = out + r * width + c * LANES;
-            vec_store(at, vec_fma(vec_load(at), vec_load(scale + c * LANES), sum[r][c]));
+            float *at = out + r * width + c * VL;
+            vf_store(at, vf_load(at) * vf_load(scale + c * VL) + sum[r][c]);
         }
     }
 }
 
 // Of num vectors, width apart. Four chains: one would wait for each comparison.
-SAM_INLINE vec largest(const float *score, int width, int num)
+SAM_INLINE vf largest(const float *score, int width, int num)
 {
-    vec top[4];
+    vf top[4];
     for (int i = 0; i < 4; i++)
-        top[i] = vec_load(score + (i < num ? i * width : 0));
+        top[i] = vf_load(score + (i < num ? i * width : 0));
     int j = 4;
     for (; j + 4 <= num; j += 4)
         for (int i = 0; i < 4; i++)
-            top[i] = vec_max(top[i], vec_load(score + (j + i) * width));
+            top[i] = vf_max(top[i], vf_load(score + (j + i) * width));
     for (; j < num; j++)
-        top[0] = vec_max(top[0], vec_load(score + j * width));
-    return vec_max(vec_max(top[0], top[1]), vec_max(top[2], top[3]));
+        top[0] = vf_max(top[0], vf_load(score + j * width));
+    return vf_max(vf_max(top[0], top[1]), vf_max(top[2], top[3]));
 }
 
 // Scores of one column to weights; the maximum and the sum of its queries move on. scale: by
@@ -124,25 +120,25 @@ SAM_INLINE vec largest(const float *score, int width, int num)
 SAM_INLINE void soften(struct sam_attend *a, float *score, int width, int num, int column,
                        float *scale)
 {
-    const vec exponent = vec_set1(a->exponent);
-    const vec top = largest(score, width, num);
-    float *max = a->max + column * LANES, *sum = a->sum + column * LANES;
-    const vec before = vec_load(max), now = vec_max(before, vec_mul(top, exponent));
-    const vec shrink = vec_exp2(vec_sub(before, now));
-    vec_store(max, now);
-    vec_store(scale, shrink);
+    const vf exponent = vf_set(a->exponent);
+    const vf top = largest(score, width, num);
+    float *max = a->max + column * VL, *sum = a->sum + column * VL;
+    const vf before = vf_load(max), now = vf_max(before, top * exponent);
+    const vf shrink = vf_exp2(before - now);
+    vf_store(max, now);
+    vf_store(scale, shrink);
     if (a->extra != 0.0f) {
         float *last = score + (size_t) (num - 1) * width;
-        vec_store(last, vec_add(vec_load(last), vec_set1(a->extra)));
+        vf_store(last, vf_load(last) + vf_set(a->extra));
     }
-    vec_store(sum, vec_fma(vec_load(sum), shrink, weigh(score, width, num, exponent, now)));
+    vf_store(sum, vf_load(sum) * shrink + weigh(score, width, num, exponent, now));
 }
 
-// ROWS of the keys and values of the next block: to L2.
+// SAM_ROWS of the keys and values of the next block: to L2.
 static void fetch_ahead(const struct sam_attend *a, const void *const *keys,
                         const void *const *values, int from, int num)
 {
-    const int to = from + ROWS < num ? from + ROWS : num, size = PAIRS ? 2 : 4;
+    const int to = from + SAM_ROWS < num ? from + SAM_ROWS : num, size = PAIRS ? 2 : 4;
     for (int j = from; j < to; j++) {
         for (long i = 0; a->keys_ahead && i < a->dk * size; i += 64)
             __builtin_prefetch((const char *) keys[j] + a->keys_ahead + i, 0, 2);
@@ -154,21 +150,21 @@ static void fetch_ahead(const struct sam_attend *a, const void *const *keys,
 SAM_INLINE void panel(struct sam_attend *a, const void *const *keys, const void *const *values,
                       int num, int column, int columns)
 {
-    const int width = columns * LANES, depth = PAIRS ? (num + 1) / 2 : num;
-    const float *query = (const float *) a->query + (size_t) column * LANES * a->depth;
-    float *out = a->out + (size_t) column * LANES * a->values;
+    const int width = columns * VL, depth = PAIRS ? (num + 1) / 2 : num;
+    const float *query = (const float *) a->query + (size_t) column * VL * a->depth;
+    float *out = a->out + (size_t) column * VL * a->values;
 
-    for (int j = 0; j < num; j += ROWS) {
+    for (int j = 0; j < num; j += SAM_ROWS) {
         if (column == 0)
             fetch_ahead(a, keys, values, j, num);
-        scores(a->score + (size_t) j * width, keys + j, query, a->depth, columns, ROWS);
+        scores(a->score + (size_t) j * width, keys + j, query, a->depth, columns, SAM_ROWS);
     }
 
-    float scale[COLUMNS * LANES];
+    float scale[COLUMNS * VL];
     for (int c = 0; c < columns; c++)
-        soften(a, a->score + c * LANES, width, num, column + c, scale + c * LANES);
+        soften(a, a->score + c * VL, width, num, column + c, scale + c * VL);
 
-    for (int v = 0; v < a->values; v += ROWS)
+    for (int v = 0; v < a->values; v += SAM_ROWS)
         mix(out + (size_t) v * width, scale, a->value + (size_t) v * depth, a->score, depth,
             columns);
 }
@@ -189,20 +185,20 @@ static void block(struct sam_attend *a, const void *const *keys, const void *con
 static void store_column(const struct sam_attend *a, int column, void *const *rows,
                          enum sam_type type)
 {
-    const int panel = first_of_panel(a, column), width = panel_columns(a, panel) * LANES;
-    const float *src = a->out + (size_t) panel * LANES * a->values + (column - panel) * LANES;
-    const vec norm = vec_div(vec_set1(1.0f), vec_load(a->sum + column * LANES));
+    const int panel = first_of_panel(a, column), width = panel_columns(a, panel) * VL;
+    const float *src = a->out + (size_t) panel * VL * a->values + (column - panel) * VL;
+    const vf norm = 1.0f / vf_load(a->sum + column * VL);
 
-    for (int c = 0; c < a->dv; c += LANES) {
-        const int some = a->dv - c < LANES ? a->dv - c : LANES;
-        vec v[LANES];
-        for (int i = 0; i < LANES; i++)
-            v[i] = i < some ? vec_mul(vec_load(src + (size_t) (c + i) * width), norm)
-                            : vec_set1(0.0f);
-        vec_transpose(v);
-        for (int i = 0; i < LANES; i++) {
+    for (int c = 0; c < a->dv; c += VL) {
+        const int some = a->dv - c < VL ? a->dv - c : VL;
+        vf v[VL];
+        for (int i = 0; i < VL; i++)
+            v[i] = i < some ? vf_load(src + (size_t) (c + i) * width) * norm
+                            : vf_set(0.0f);
+        vf_transpose(v);
+        for (int i = 0; i < VL; i++) {
             if (rows[i])
-                vec_store_some(rows[i], type, c, some, v[i]);
+                vf_put(rows[i], type, c, v[i], some);
         }
     }
 }
@@ -211,7 +207,7 @@ static void store_column(const struct sam_attend *a, int column, void *const *ro
 
 #define SAM_ATTENTION_KERNEL \
     { \
-        .lanes = LANES, .rows = ROWS, .pairs = PAIRS, .convert = convert, \
+        .lanes = VL, .rows = SAM_ROWS, .pairs = PAIRS, .convert = convert, \
         .load_column = load_column, .start = start, .block = block, \
         .store_column = store_column, .pack_values = pack_values, \
         .rope_load_column = rope_load_column, .rope_start = rope_start, \

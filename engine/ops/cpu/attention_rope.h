@@ -16,17 +16,17 @@ static void rope_load_column(struct sam_rope_attend *r, int column, const void *
                              enum sam_type type)
 {
     const struct sam_attend *a = &r->attend;
-    const int panel = first_of_panel(a, column), width = panel_columns(a, panel) * LANES;
-    float *dst = r->query + (size_t) panel * LANES * r->d + (column - panel) * LANES;
+    const int panel = first_of_panel(a, column), width = panel_columns(a, panel) * VL;
+    float *dst = r->query + (size_t) panel * VL * r->d + (column - panel) * VL;
 
-    for (int d = 0; d < r->d; d += LANES) {
-        const int some = r->d - d < LANES ? r->d - d : LANES;
-        vec v[LANES];
-        for (int i = 0; i < LANES; i++)
-            v[i] = rows[i] ? vec_load_some(rows[i], type, d, some) : vec_set1(0.0f);
-        vec_transpose(v);
+    for (int d = 0; d < r->d; d += VL) {
+        const int some = r->d - d < VL ? r->d - d : VL;
+        vf v[VL];
+        for (int i = 0; i < VL; i++)
+            v[i] = rows[i] ? vf_get(rows[i], type, d, some) : vf_set(0.0f);
+        vf_transpose(v);
         for (int i = 0; i < some; i++)
-            vec_store(dst + (size_t) (d + i) * width, v[i]);
+            vf_store(dst + (size_t) (d + i) * width, v[i]);
     }
 }
 
@@ -34,12 +34,12 @@ static void rope_load_column(struct sam_rope_attend *r, int column, const void *
 static void turn_back(float *dst, const float *query, const float *angle, int half, int width)
 {
     for (int d = 0; d < half; d += 2, query += 2 * width, dst += 2 * width) {
-        const vec cosine = vec_set1(angle[d]), sine = vec_set1(angle[d + 1]);
-        const vec minus = vec_set1(-angle[d + 1]);
-        for (int c = 0; c < width; c += LANES) {
-            const vec u = vec_load(query + c), v = vec_load(query + width + c);
-            vec_store(dst + c, vec_fma(v, sine, vec_mul(u, cosine)));
-            vec_store(dst + width + c, vec_fma(u, minus, vec_mul(v, cosine)));
+        const vf cosine = vf_set(angle[d]), sine = vf_set(angle[d + 1]);
+        const vf minus = vf_set(-angle[d + 1]);
+        for (int c = 0; c < width; c += VL) {
+            const vf u = vf_load(query + c), v = vf_load(query + width + c);
+            vf_store(dst + c, v * sine + (u * cosine));
+            vf_store(dst + width + c, u * minus + (v * cosine));
         }
     }
 }
@@ -47,13 +47,13 @@ static void turn_back(float *dst, const float *query, const float *angle, int ha
 // Pair i of the channels: by how much its cosine and its sine count in the sum for this row of
 // the weight.
 SAM_INLINE void weigh_pair(const float *query, const float *weight, int i, int width, int c,
-                           vec *even, vec *odd)
+                           vf *even, vf *odd)
 {
-    const vec u = vec_load(query + (size_t) (2 * i) * width + c * LANES);
-    const vec v = vec_load(query + (size_t) (2 * i + 1) * width + c * LANES);
-    const vec re = vec_set1(weight[2 * i]), im = vec_set1(weight[2 * i + 1]);
-    *even = vec_fma(v, im, vec_mul(u, re));
-    *odd = vec_sub(vec_mul(v, re), vec_mul(u, im));
+    const vf u = vf_load(query + (size_t) (2 * i) * width + c * VL);
+    const vf v = vf_load(query + (size_t) (2 * i + 1) * width + c * VL);
+    const vf re = vf_set(weight[2 * i]), im = vf_set(weight[2 * i + 1]);
+    *even = v * im + (u * re);
+    *odd = (v * re) - (u * im);
 }
 
 // Pairs [from, to) of the queries turned to the middle, as words: what takes part in the even and
@@ -61,17 +61,17 @@ SAM_INLINE void weigh_pair(const float *query, const float *weight, int i, int w
 SAM_INLINE void weigh_pairs(const struct sam_rope_attend *r, float *even, float *odd,
                             const float *weight, int from, int to, int columns)
 {
-    const int width = columns * LANES;
+    const int width = columns * VL;
     for (int i = from; i < to; i += 2)
         for (int c = 0; c < columns; c++) {
-            vec e[2], o[2];
+            vf e[2], o[2];
             for (int k = 0; k < 2; k++) {
-                e[k] = o[k] = vec_set1(0.0f);
+                e[k] = o[k] = vf_set(0.0f);
                 if (i + k < to)
                     weigh_pair(r->turned, weight, i + k, width, c, &e[k], &o[k]);
             }
-            store_pair(even + c * LANES, i - from, width, e[0], e[1]);
-            store_pair(odd + c * LANES, i - from, width, o[0], o[1]);
+            store_pair(even + c * VL, i - from, width, e[0], e[1]);
+            store_pair(odd + c * VL, i - from, width, o[0], o[1]);
         }
 }
 
@@ -79,7 +79,7 @@ SAM_INLINE void weigh_pairs(const struct sam_rope_attend *r, float *even, float 
 // from `at` on. Slow pairs come in by their sums at the nodes.
 SAM_INLINE void make_parts(struct sam_rope_attend *r, int at, const float *weight, int columns)
 {
-    const int width = columns * LANES, pairs = r->d / 4, fast = r->turns->fast;
+    const int width = columns * VL, pairs = r->d / 4, fast = r->turns->fast;
     float *part[2] = { r->part[0] + at, r->part[1] + at }, *sum = r->attend.score;
     weigh_pairs(r, part[0], part[1], weight, 0, fast, columns);
     if (fast == pairs)
@@ -89,41 +89,41 @@ SAM_INLINE void make_parts(struct sam_rope_attend *r, int at, const float *weigh
     for (int half = 0; half < 2; half++) {
         scores(sum, r->node_wave[half], r->slow[half], depth, columns, SAM_ROPE_NODES);
         for (int k = 0; k < SAM_ROPE_NODES; k += 2)
-            for (int c = 0; c < width; c += LANES)
-                store_pair(part[half] + c, fast + k, width, vec_load(sum + k * width + c),
-                           vec_load(sum + (k + 1) * width + c));
+            for (int c = 0; c < width; c += VL)
+                store_pair(part[half] + c, fast + k, width, vf_load(sum + k * width + c),
+                           vf_load(sum + (k + 1) * width + c));
     }
 }
 
 // Terms of rows d and d + 1 of the weight (of d alone where it is the bias, the last) at the step.
-SAM_INLINE void put_terms(const struct sam_rope_attend *r, float *dst, int d, const vec *term,
+SAM_INLINE void put_terms(const struct sam_rope_attend *r, float *dst, int d, const vf *term,
                           int c, int width)
 {
     if (d < r->m)
         store_terms(dst + c * CHANNELS, d, width, term[0], term[1]);
     else
-        vec_store(dst + (size_t) d * width + c * LANES, term[0]);
+        vf_store(dst + (size_t) d * width + c * VL, term[0]);
 }
 
-// The same two rows' terms at ROWS steps before and after the middle, from step `first` on: even
-// half plus and minus odd half.
+// The terms of the same two rows at SAM_ROWS steps before and after the middle, from step `first`
+// on: even half plus and minus odd half.
 SAM_INLINE void make_terms(const struct sam_rope_attend *r, float *dst, int d, int first,
                            int columns)
 {
-    const int width = columns * LANES, rows = d < r->m ? 2 : 1, middle = r->side / 2;
-    const size_t step = (size_t) (r->m + 1) * width, size = (size_t) ROWS * width;
+    const int width = columns * VL, rows = d < r->m ? 2 : 1, middle = r->side / 2;
+    const size_t step = (size_t) (r->m + 1) * width, size = (size_t) SAM_ROWS * width;
     float *sum = r->attend.score;
     for (int k = 0; k < rows; k++)
         for (int half = 0; half < 2; half++)
             scores(sum + (2 * k + half) * size, r->wave[half] + first,
-                   r->part[half] + k * r->part_size, r->wave_depth, columns, ROWS);
-    for (int i = 0; i < ROWS && first + i <= middle; i++)
+                   r->part[half] + k * r->part_size, r->wave_depth, columns, SAM_ROWS);
+    for (int i = 0; i < SAM_ROWS && first + i <= middle; i++)
         for (int c = 0; c < columns; c++) {
-            vec after[2], before[2];
+            vf after[2], before[2];
             for (int k = 0; k < rows; k++) {
-                const float *even = sum + 2 * k * size + i * width + c * LANES;
-                after[k] = vec_add(vec_load(even), vec_load(even + size));
-                before[k] = vec_sub(vec_load(even), vec_load(even + size));
+                const float *even = sum + 2 * k * size + i * width + c * VL;
+                after[k] = vf_load(even) + vf_load(even + size);
+                before[k] = vf_load(even) - vf_load(even + size);
             }
             if (middle + first + i < r->side)
                 put_terms(r, dst + (middle + first + i) * step, d, after, c, width);
@@ -135,16 +135,16 @@ SAM_INLINE void make_terms(const struct sam_rope_attend *r, float *dst, int d, i
 SAM_INLINE void make_unturned(const struct sam_rope_attend *r, float *dst, int d,
                               const float *query, const float *weight, int columns)
 {
-    const int width = columns * LANES;
+    const int width = columns * VL;
     const float *next = d < r->m ? weight + r->d : weight; // of the bias there is no second
-    vec sum[COLUMNS][2];
+    vf sum[COLUMNS][2];
     for (int c = 0; c < columns; c++)
-        sum[c][0] = sum[c][1] = vec_set1(0.0f);
+        sum[c][0] = sum[c][1] = vf_set(0.0f);
     for (int i = 0; i < r->d / 2; i++)
         for (int c = 0; c < columns; c++) {
-            const vec q = vec_load(query + (size_t) i * width + c * LANES);
-            sum[c][0] = vec_fma(vec_set1(weight[i]), q, sum[c][0]);
-            sum[c][1] = vec_fma(vec_set1(next[i]), q, sum[c][1]);
+            const vf q = vf_load(query + (size_t) i * width + c * VL);
+            sum[c][0] = vf_set(weight[i]) * q + sum[c][0];
+            sum[c][1] = vf_set(next[i]) * q + sum[c][1];
         }
     for (int c = 0; c < columns; c++)
         put_terms(r, dst, d, sum[c], c, width);
@@ -154,17 +154,17 @@ SAM_INLINE void make_unturned(const struct sam_rope_attend *r, float *dst, int d
 // by w a step adds a cos(w t) + b sin(w t): the two halves, even and odd, serve t and -t alike.
 SAM_INLINE void make_panel(struct sam_rope_attend *r, int column, int columns)
 {
-    const int width = columns * LANES, half = r->d / 2, middle = r->side / 2;
+    const int width = columns * VL, half = r->d / 2, middle = r->side / 2;
     for (int axis = 0; axis < 2; axis++) {
-        const float *query = r->query + (size_t) column * LANES * r->d + axis * half * width;
-        float *dst = r->along[axis] + (size_t) column * LANES * (r->m + 1) * (r->side + 1);
+        const float *query = r->query + (size_t) column * VL * r->d + axis * half * width;
+        float *dst = r->along[axis] + (size_t) column * VL * (r->m + 1) * (r->side + 1);
         turn_back(r->turned, query, r->axis + (size_t) middle * half, half, width);
         for (int d = 0; d <= r->m; d += 2) {
             const float *weight = r->weight + (size_t) d * r->d + axis * half;
             make_parts(r, 0, weight, columns);
             if (d < r->m)
                 make_parts(r, r->part_size, weight + r->d, columns);
-            for (int first = 0; first <= middle; first += ROWS)
+            for (int first = 0; first <= middle; first += SAM_ROWS)
                 make_terms(r, dst, d, first, columns);
             make_unturned(r, dst + (size_t) r->side * (r->m + 1) * width, d, query, weight,
                           columns);
@@ -189,41 +189,41 @@ static void rope_start(struct sam_rope_attend *r)
 SAM_INLINE void place_scores(float *dst, const uint32_t *key, const float *x, const float *y,
                              int m, int columns, int rows)
 {
-    const int width = columns * LANES, depth = m / (1 + PAIRS);
-    vec sum[ROWS][COLUMNS];
+    const int width = columns * VL, depth = m / (1 + PAIRS);
+    vf sum[SAM_ROWS][COLUMNS];
     for (int c = 0; c < columns; c++) {
-        const size_t bias = (size_t) m * width + c * LANES;
-        sum[0][c] = vec_add(vec_load(x + bias), vec_load(y + bias));
+        const size_t bias = (size_t) m * width + c * VL;
+        sum[0][c] = vf_load(x + bias) + vf_load(y + bias);
     }
     for (int r = 1; r < rows; r++)
         for (int c = 0; c < columns; c++)
             sum[r][c] = sum[0][c];
     for (long d = 0; d < depth; d++) {
-        vec q[COLUMNS];
+        vf q[COLUMNS];
         for (int c = 0; c < columns; c++)
             q[c] = add_terms(x + (d * columns + c) * CHANNELS, y + (d * columns + c) * CHANNELS);
         for (int r = 0; r < rows; r++)
             for (int c = 0; c < columns; c++)
-                sum[r][c] = vec_mac(sum[r][c], key + (size_t) r * depth + d, q[c]);
+                sum[r][c] = vf_mac(sum[r][c], key + (size_t) r * depth + d, q[c]);
     }
     for (int r = 0; r < rows; r++)
         for (int c = 0; c < columns; c++)
-            vec_store(dst + r * width + c * LANES, sum[r][c]);
+            vf_store(dst + r * width + c * VL, sum[r][c]);
 }
 
 SAM_INLINE void group_scores(float *dst, const uint32_t *keys, const float *x, const float *y,
                              int m, int columns, int rows)
 {
-    // Cases beyond ROWS do not occur.
+    // Cases beyond SAM_ROWS do not occur.
     switch (rows) {
     case 1: place_scores(dst, keys, x, y, m, columns, 1); break;
     case 2: place_scores(dst, keys, x, y, m, columns, 2); break;
     case 3: place_scores(dst, keys, x, y, m, columns, 3); break;
     case 4: place_scores(dst, keys, x, y, m, columns, 4); break;
-    case 5: place_scores(dst, keys, x, y, m, columns, MIN(5, ROWS)); break;
-    case 6: place_scores(dst, keys, x, y, m, columns, MIN(6, ROWS)); break;
-    case 7: place_scores(dst, keys, x, y, m, columns, MIN(7, ROWS)); break;
-    case 8: place_scores(dst, keys, x, y, m, columns, MIN(8, ROWS)); break;
+    case 5: place_scores(dst, keys, x, y, m, columns, MIN(5, SAM_ROWS)); break;
+    case 6: place_scores(dst, keys, x, y, m, columns, MIN(6, SAM_ROWS)); break;
+    case 7: place_scores(dst, keys, x, y, m, columns, MIN(7, SAM_ROWS)); break;
+    case 8: place_scores(dst, keys, x, y, m, columns, MIN(8, SAM_ROWS)); break;
     }
 }
 
@@ -241,11 +241,11 @@ SAM_INLINE void rope_panel(struct sam_rope_attend *r, const struct sam_rope_bloc
                            int columns)
 {
     struct sam_attend *a = &r->attend;
-    const int width = columns * LANES, depth = PAIRS ? (b->num + 1) / 2 : b->num;
+    const int width = columns * VL, depth = PAIRS ? (b->num + 1) / 2 : b->num;
     const int key = r->m / (1 + PAIRS);
     const size_t step = (size_t) (r->m + 1) * width;
-    const size_t first = (size_t) column * LANES * (r->m + 1) * (r->side + 1);
-    float *out = a->out + (size_t) column * LANES * a->values;
+    const size_t first = (size_t) column * VL * (r->m + 1) * (r->side + 1);
+    float *out = a->out + (size_t) column * VL * a->values;
 
     for (int p = 0, j = 0; p < b->num_places; p++) {
         const struct sam_rope_place *place = &b->places[p];
@@ -253,7 +253,7 @@ SAM_INLINE void rope_panel(struct sam_rope_attend *r, const struct sam_rope_bloc
         const float *y = r->along[1] + first + place->y * step;
         if (column == 0)
             rope_fetch(r, j, place->num);
-        const int groups = (place->num + ROWS - 1) / ROWS;
+        const int groups = (place->num + SAM_ROWS - 1) / SAM_ROWS;
         for (int i = 0; i < groups; i++) { // of much the same size
             const int rows = (place->num - 1 - i) / groups + 1;
             group_scores(a->score + (size_t) j * width, b->keys + (size_t) j * key, x, y, r->m,
@@ -262,11 +262,11 @@ SAM_INLINE void rope_panel(struct sam_rope_attend *r, const struct sam_rope_bloc
         }
     }
 
-    float scale[COLUMNS * LANES];
+    float scale[COLUMNS * VL];
     for (int c = 0; c < columns; c++)
-        soften(a, a->score + c * LANES, width, b->num, column + c, scale + c * LANES);
+        soften(a, a->score + c * VL, width, b->num, column + c, scale + c * VL);
 
-    for (int v = 0; v < a->values; v += ROWS)
+    for (int v = 0; v < a->values; v += SAM_ROWS)
         mix(out + (size_t) v * width, scale, b->values + (size_t) v * depth, a->score, depth,
             columns);
 }

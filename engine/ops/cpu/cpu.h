@@ -22,6 +22,7 @@ struct sam_cpu {
     enum sam_cpu_level level; // $SAMTRACK_CPU_LEVEL (generic, avx2, avx512) lowers it, for tests
     const struct sam_gemm_kernels *gemm;     // of the queue's precision
     const struct sam_gemm_kernels *gemm_f32; // where f32 is asked whatever the precision
+    const struct sam_attention_kernel *attention, *attention_f32; // likewise
     const struct sam_row_kernels *rows;
     const struct sam_pixel_kernels *pixels;
 };

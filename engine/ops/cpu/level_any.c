@@ -1,5 +1,6 @@
 // Linked instead of level_x86.c for other processors: portable C only.
 
+#include "ops/cpu/attention.h"
 #include "ops/cpu/gemm.h"
 #include "ops/cpu/pixels.h"
 #include "ops/cpu/rows.h"
@@ -11,6 +12,7 @@ enum sam_cpu_level sam_cpu_detect(void)
 
 void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16)
 {
+    cpu->attention = cpu->attention_f32 = &sam_attention_generic;
     cpu->gemm = cpu->gemm_f32 = &sam_gemm_kernels_generic;
     cpu->rows = &sam_row_kernels_generic;
     cpu->pixels = &sam_pixel_kernels_generic;

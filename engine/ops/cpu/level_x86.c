@@ -1,3 +1,4 @@
+#include "ops/cpu/attention.h"
 #include "ops/cpu/gemm.h"
 #include "ops/cpu/pixels.h"
 #include "ops/cpu/rows.h"
@@ -16,17 +17,21 @@ enum sam_cpu_level sam_cpu_detect(void)
 void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16)
 {
     if (cpu->level >= SAM_CPU_AVX512) {
+        cpu->attention_f32 = &sam_attention_avx512;
         cpu->gemm_f32 = &sam_gemm_kernels_avx512;
         cpu->rows = &sam_row_kernels_avx512;
         cpu->pixels = &sam_pixel_kernels_avx512;
     } else if (cpu->level >= SAM_CPU_AVX2) {
+        cpu->attention_f32 = &sam_attention_avx2;
         cpu->gemm_f32 = &sam_gemm_kernels_avx2;
         cpu->rows = &sam_row_kernels_avx2;
         cpu->pixels = &sam_pixel_kernels_avx2;
     } else {
+        cpu->attention_f32 = &sam_attention_generic;
         cpu->gemm_f32 = &sam_gemm_kernels_generic;
         cpu->rows = &sam_row_kernels_generic;
         cpu->pixels = &sam_pixel_kernels_generic;
     }
+    cpu->attention = bf16 ? &sam_attention_bf16 : cpu->attention_f32;
     cpu->gemm = bf16 ? &sam_gemm_kernels_bf16 : cpu->gemm_f32;
 }

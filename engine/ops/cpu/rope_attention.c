@@ -152,8 +152,7 @@ static int most_blocks(int side, int Tk)
 
 size_t sam_rope_attention_room_cpu(const struct sam_queue *q, int d, int m, int side, int n, int Tk)
 {
-    const struct sam_attention_kernel *kernel =
-        sam_attention_kernel(sam_cpu(q)->level, q->precision == SAM_PRECISION_BF16);
+    const struct sam_attention_kernel *kernel = sam_cpu(q)->attention;
     return fits(d, m, side) ? n * (most_blocks(side, Tk) + 1) * block_bytes(kernel, m, m) : 0;
 }
 
@@ -407,7 +406,7 @@ void sam_rope_attention_cpu(struct sam_queue *q, const struct sam_rope_attention
 {
     const struct sam_cpu *cpu = sam_cpu(q);
     struct job job = {
-        .kernel = sam_attention_kernel(cpu->level, q->precision == SAM_PRECISION_BF16),
+        .kernel = cpu->attention,
         .pool = cpu->pool,
         .op = p,
     };

@@ -153,7 +153,7 @@ static void rope(struct sam_span dst, struct sam_span src, const float *table, s
     }
 }
 
-SAM_INLINE vf vf_max(vf a, vf b)
+SAM_INLINE vf larger(vf a, vf b)
 {
     return vf_select((a > b) | (b != b), a, b); // as fmaxf(): a number rather than a NaN
 }
@@ -164,11 +164,11 @@ static void maxpool(struct sam_span dst, struct sam_span upper, struct sam_span 
     for (int x = 0; x < width; x++)
         each_vector(i, (size_t) c) {
             const size_t a = (size_t) 2 * x * c + i, b = a + c;
-            const vf top = vf_max(vf_get(upper.data, upper.type, a, left),
+            const vf top = larger(vf_get(upper.data, upper.type, a, left),
                                   vf_get(upper.data, upper.type, b, left));
-            const vf bottom = vf_max(vf_get(lower.data, lower.type, a, left),
+            const vf bottom = larger(vf_get(lower.data, lower.type, a, left),
                                      vf_get(lower.data, lower.type, b, left));
-            vf_put(dst.data, dst.type, (size_t) x * c + i, vf_max(top, bottom), left);
+            vf_put(dst.data, dst.type, (size_t) x * c + i, larger(top, bottom), left);
         }
 }
 

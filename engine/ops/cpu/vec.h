@@ -11,7 +11,7 @@
 
 #include "ops/ops.h"
 
-#ifdef __AVX512F__
+#if defined(__AVX512F__) || defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
@@ -212,6 +212,18 @@ SAM_INLINE vf vf_at_most(vf x, float most)
 
 #endif
 
+// The larger of each lane; b where either is a NaN.
+SAM_INLINE vf vf_max(vf a, vf b)
+{
+#if defined(__AVX512F__)
+    return (vf) _mm512_max_ps((__m512) a, (__m512) b);
+#elif defined(__AVX2__)
+    return (vf) _mm256_max_ps((__m256) a, (__m256) b);
+#else
+    return vf_select(a > b, a, b);
+#endif
+}
+
 SAM_INLINE float vf_sum(vf v)
 {
     v4 part[SAM_VL / 4], sum = { 0 };
@@ -240,6 +252,110 @@ SAM_INLINE vf vf_exp(vf x)
     p = p * r + 1.0f;
     return p * (vf) (((vi) shifted << 23) + 0x3f800000);
 }
+
+#ifdef __AVX512F__
+
+SAM_INLINE vf vf_round(vf x) // to the nearest integer
+{
+    return (vf) _mm512_roundscale_ps((__m512) x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+SAM_INLINE vf vf_scale(vf x, vf n) // x 2^n, n an integer
+{
+    return (vf) _mm512_scalef_ps((__m512) x, (__m512) n);
+}
+
+#endif
+
+// 2^x for x <= 10; far below zero it is 0, or 2^-125 at levels without an instruction for it.
+SAM_INLINE vf vf_exp2(vf x)
+{
+#ifdef __AVX512F__
+    const vf n = vf_round(x), r = x - n;
+#else
+    x = vf_max(x, vf_set(-125.0f));
+    const vf shifted = x + 0x1.8p23f, r = x - (shifted - 0x1.8p23f); // as in vf_exp()
+#endif
+    // Minimax on [-1/2, 1/2], relative error 7.5e-8.
+    vf y = vf_set(0x1.5c08e6p-10f);
+    y = y * r + 0x1.3d0c52p-7f;
+    y = y * r + 0x1.c6b6e4p-5f;
+    y = y * r + 0x1.ebf918p-3f;
+    y = y * r + 0x1.62e428p-1f;
+    y = y * r + 0x1.000002p+0f;
+#ifdef __AVX512F__
+    return vf_scale(y, n);
+#else
+    return (vf) ((vi) y + ((vi) shifted << 23));
+#endif
+}
+
+// Rows become columns. The lanes may be any words of 32 bits.
+#if defined(__AVX512F__)
+
+SAM_INLINE void vf_transpose(vf v[VL])
+{
+    __m512 a[VL], b[VL];
+    for (int i = 0; i < VL; i += 2) {
+        a[i] = _mm512_unpacklo_ps((__m512) v[i], (__m512) v[i + 1]);
+        a[i + 1] = _mm512_unpackhi_ps((__m512) v[i], (__m512) v[i + 1]);
+    }
+    for (int i = 0; i < VL; i += 4) {
+        b[i] = _mm512_shuffle_ps(a[i], a[i + 2], 0x44);
+        b[i + 1] = _mm512_shuffle_ps(a[i], a[i + 2], 0xee);
+        b[i + 2] = _mm512_shuffle_ps(a[i + 1], a[i + 3], 0x44);
+        b[i + 3] = _mm512_shuffle_ps(a[i + 1], a[i + 3], 0xee);
+    }
+    // b[4 g + k] holds column k (and 4 + k, 8 + k, 12 + k) of the rows 4 g .. 4 g + 3.
+    for (int k = 0; k < 4; k++) {
+        a[k] = _mm512_shuffle_f32x4(b[k], b[4 + k], 0x88);
+        a[4 + k] = _mm512_shuffle_f32x4(b[k], b[4 + k], 0xdd);
+        a[8 + k] = _mm512_shuffle_f32x4(b[8 + k], b[12 + k], 0x88);
+        a[12 + k] = _mm512_shuffle_f32x4(b[8 + k], b[12 + k], 0xdd);
+    }
+    for (int k = 0; k < 4; k++) {
+        v[k] = (vf) _mm512_shuffle_f32x4(a[k], a[8 + k], 0x88);
+        v[8 + k] = (vf) _mm512_shuffle_f32x4(a[k], a[8 + k], 0xdd);
+        v[4 + k] = (vf) _mm512_shuffle_f32x4(a[4 + k], a[12 + k], 0x88);
+        v[12 + k] = (vf) _mm512_shuffle_f32x4(a[4 + k], a[12 + k], 0xdd);
+    }
+}
+
+#elif defined(__AVX2__)
+
+SAM_INLINE void vf_transpose(vf v[VL])
+{
+    __m256 a[VL], b[VL];
+    for (int i = 0; i < VL; i += 2) {
+        a[i] = _mm256_unpacklo_ps((__m256) v[i], (__m256) v[i + 1]);
+        a[i + 1] = _mm256_unpackhi_ps((__m256) v[i], (__m256) v[i + 1]);
+    }
+    for (int i = 0; i < VL; i += 4) {
+        b[i] = _mm256_shuffle_ps(a[i], a[i + 2], 0x44);
+        b[i + 1] = _mm256_shuffle_ps(a[i], a[i + 2], 0xee);
+        b[i + 2] = _mm256_shuffle_ps(a[i + 1], a[i + 3], 0x44);
+        b[i + 3] = _mm256_shuffle_ps(a[i + 1], a[i + 3], 0xee);
+    }
+    for (int i = 0; i < VL / 2; i++) {
+        v[i] = (vf) _mm256_permute2f128_ps(b[i], b[i + 4], 0x20);
+        v[i + 4] = (vf) _mm256_permute2f128_ps(b[i], b[i + 4], 0x31);
+    }
+}
+
+#else
+
+SAM_INLINE void vf_transpose(vf v[VL])
+{
+    for (int i = 0; i < VL; i++) {
+        for (int j = i + 1; j < VL; j++) {
+            const float t = v[i][j];
+            v[i][j] = v[j][i];
+            v[j][i] = t;
+        }
+    }
+}
+
+#endif
 
 // erf(x) to 1.3e-7: a quotient of polynomials in x^2, fitted for the least largest error on
 // [-4, 4]; beyond, erf is 1 to 2e-8.
