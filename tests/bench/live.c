@@ -1,15 +1,18 @@
 /* Measures live pipelines at the sink.
- * usage: bench-live slow SECONDS [MODEL [INPUT_SIZE]] | click CLICKS | idle FRAMES
+ * usage: bench-live slow SECONDS [MODEL [INPUT_SIZE [FILE]]] | click CLICKS | idle FRAMES
  * slow:  a camera of 30 Hz and a slower model: the time between frames at the sink, the number of
- *        tracked frames, and the number that was possible
+ *        tracked frames, and the number that was possible. FILE gets a line for each frame: seconds
+ *        since the first, ms since the previous
  * click: a camera of 30 Hz whose frames carry their time as pixels: the time from a click to the
  *        first shown frame with the drawn mask, and the number of frames between that frame and the
  *        one that was clicked on
  * idle:  the time per frame while nothing is tracked
  * Prints a line of JSON. MODEL defaults to the default model. */
 
+#include <errno.h>
 #include <gst/gst.h>
 #include <gst/video/navigation.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,6 +115,19 @@ static void stop(Bench *b)
     g_main_loop_unref(b->loop);
 }
 
+static gboolean write_gaps(const Bench *b, const gchar *file)
+{
+    FILE *f = fopen(file, "w");
+
+    for (guint i = 1; f && i < b->n; i++)
+        fprintf(f, "%.3f %.1f\n", (double) (b->at[i] - b->at[0]) / 1e6,
+                (double) (b->at[i] - b->at[i - 1]) / 1e3);
+    if (f && !fclose(f))
+        return TRUE;
+    g_printerr("bench-live: %s: %s\n", file, g_strerror(errno));
+    return FALSE;
+}
+
 static void on_frame(GstElement *sink, GstBuffer *buf, GstPad *pad, gpointer data)
 {
     Bench *b = data;
@@ -150,15 +166,16 @@ static void tell_slow(const Bench *b, double seconds)
     g_free(gap);
 }
 
-static int bench_slow(int seconds, const gchar *model, int side)
+static int bench_slow(int seconds, const gchar *model, int side, const gchar *gaps)
 {
     Bench b = { .most = 40u * (guint) seconds + 100 };
-    gchar *settings = g_strdup_printf("initial-prompt=\"box,x=300,y=160,w=40,h=40\" "
-                                      "input-size=%d %s%s", side, model ? "model-file=" : "",
-                                      model ? model : "");
+    gchar *size = side ? g_strdup_printf("input-size=%d", side) : g_strdup("");
+    gchar *settings = g_strdup_printf("initial-prompt=\"box,x=300,y=160,w=40,h=40\" %s %s%s",
+                                      size, model ? "model-file=" : "", model ? model : "");
     gchar *text = g_strdup_printf(CAMERA, settings);
     gboolean ok = start(&b, text);
 
+    g_free(size);
     g_free(settings);
     g_free(text);
     if (!ok)
@@ -171,6 +188,8 @@ static int bench_slow(int seconds, const gchar *model, int side)
     ok = run(&b);
     if (ok)
         tell_slow(&b, b.n ? (double) (b.at[b.n - 1] - b.at[0]) / 1e6 : 0);
+    if (ok && gaps)
+        ok = write_gaps(&b, gaps);
     stop(&b);
     g_free(b.at);
     return !ok;
@@ -366,12 +385,12 @@ int main(int argc, char **argv)
     gst_init(NULL, NULL);
     if (count > 0 && !strcmp(what, "slow"))
         return bench_slow(count, argc > 3 && *argv[3] ? argv[3] : NULL,
-                          argc > 4 ? atoi(argv[4]) : 0);
+                          argc > 4 ? atoi(argv[4]) : 0, argc > 5 ? argv[5] : NULL);
     if (count > 0 && !strcmp(what, "click"))
         return bench_click((guint) count);
     if (count > 0 && !strcmp(what, "idle"))
         return bench_idle((guint) count);
-    g_printerr("usage: bench-live slow SECONDS [MODEL [INPUT_SIZE]] | click CLICKS | "
-               "idle FRAMES\n");
+    g_printerr("usage: bench-live slow SECONDS [MODEL [INPUT_SIZE [FILE]]] | "
+               "click CLICKS | idle FRAMES\n");
     return 2;
 }
