@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "ops/cpu/blend.h"
 #include "ops/cpu/pool.h"
 #include "ops/ops.h"
 
@@ -24,6 +25,7 @@ struct sam_cpu {
     const struct sam_gemm_kernels *gemm_f32; // where f32 is asked whatever the precision
     const struct sam_row_kernels *rows;
     const struct sam_pixel_kernels *pixels;
+    sam_blend_row *blend_row;
 };
 
 static inline struct sam_cpu *sam_cpu(const struct sam_queue *q)
