@@ -11,7 +11,8 @@ static const struct {
     const char *name;
 } formats[] = {
     { SAM_PIXEL_NV12, "nv12" }, { SAM_PIXEL_P010, "p010" }, { SAM_PIXEL_I420, "i420" },
-    { SAM_PIXEL_RGBA, "rgba" }, { SAM_PIXEL_BGRA, "bgra" },
+    { SAM_PIXEL_RGBA, "rgba" }, { SAM_PIXEL_BGRA, "bgra" }, { SAM_PIXEL_RGB, "rgb" },
+    { SAM_PIXEL_BGR, "bgr" },   { SAM_PIXEL_GRAY8, "gray8" }, { SAM_PIXEL_YUY2, "yuy2" },
 };
 enum { NUM_FORMATS = sizeof(formats) / sizeof(*formats) };
 
@@ -210,17 +211,25 @@ static void mix_rgba(uint8_t *b, const int order[3], uint32_t colour)
     b[3] = (uint8_t) (alpha + under / 255);
 }
 
+static bool has_fourth(const struct sam_frame *f)
+{
+    return f->format == SAM_PIXEL_RGBA || f->format == SAM_PIXEL_BGRA;
+}
+
 static void expect_rgb(struct scene *s, const uint32_t *layer)
 {
     static const int forward[3] = { 0, 1, 2 }, back[3] = { 2, 1, 0 };
-    const int *order = s->frame.format == SAM_PIXEL_RGBA ? forward : back;
+    const enum sam_pixel_format format = s->frame.format;
+    const int *order = format == SAM_PIXEL_RGBA || format == SAM_PIXEL_RGB ? forward : back;
+    const int bytes = has_fourth(&s->frame) ? 4 : 3;
+    const bool has_alpha = s->overlay.has_alpha && bytes == 4;
     for (int y = 0; y < s->frame.height; y++)
         for (int x = 0; x < s->frame.width; x++) {
-            uint8_t *b = s->want[0] + (size_t) y * s->frame.stride[0] + 4 * x;
+            uint8_t *b = s->want[0] + (size_t) y * s->frame.stride[0] + bytes * x;
             const uint32_t colour = over(s, layer, y, x);
-            if (s->overlay.has_alpha)
+            if (has_alpha)
                 mix_rgba(b, order, colour);
-            for (int i = 0; i < 3 && !s->overlay.has_alpha; i++)
+            for (int i = 0; i < 3 && !has_alpha; i++)
                 mix_8(&b[order[i]], colour, i);
         }
 }
@@ -244,6 +253,21 @@ static void expect_yuv(struct scene *s, const uint32_t *layer)
             }
 }
 
+// One plane. Every second byte is luma; those between are Cb and Cr by turns, of the even pixels.
+static void expect_packed(struct scene *s, const uint32_t *layer)
+{
+    const struct sam_frame *f = &s->frame;
+    const int step = f->format == SAM_PIXEL_YUY2 ? 2 : 1;
+    for (int y = 0; y < f->height; y++) {
+        uint8_t *row = s->want[0] + (size_t) y * f->stride[0];
+        for (int i = 0; i < sam_frame_row_bytes(f, 0); i++)
+            if (i % step)
+                mix_8(&row[i], over(s, layer, y, i / 4 * 2), i / 2 % 2 + 1);
+            else if (i / step < f->width)
+                mix_8(&row[i], over(s, layer, y, i / step), 0);
+    }
+}
+
 static void expect(struct scene *s)
 {
     const struct sam_overlay *o = &s->overlay;
@@ -255,8 +279,11 @@ static void expect(struct scene *s)
     }
     for (int i = 0; i < o->num_patches; i++)
         colour_patch(s, &s->patches[i], layer);
-    if (s->frame.format == SAM_PIXEL_RGBA || s->frame.format == SAM_PIXEL_BGRA)
+    const enum sam_pixel_format format = s->frame.format;
+    if (has_fourth(&s->frame) || format == SAM_PIXEL_RGB || format == SAM_PIXEL_BGR)
         expect_rgb(s, layer);
+    else if (format == SAM_PIXEL_GRAY8 || format == SAM_PIXEL_YUY2)
+        expect_packed(s, layer);
     else
         expect_yuv(s, layer);
     free(layer);
@@ -431,8 +458,8 @@ static void run_random(struct check *t, int format, int width, int height, int k
 {
     const bool is_device = sam_queue_has_own_memory(&t->queue[CHECK_NEW]) && check_int(t, 0, 1);
     struct scene *s = begin(t, format, width, height);
-    s->overlay.has_alpha = format >= 3 && check_int(t, 0, 1);
-    if (s->overlay.has_alpha)
+    s->overlay.has_alpha = check_int(t, 0, 1);
+    if (s->overlay.has_alpha && has_fourth(&s->frame))
         draw_alpha(t, s);
     draw_area(t, s, check_int(t, 0, 1));
     if (kind == 0)
@@ -459,7 +486,7 @@ static void run_many(struct check *t, int format, int width, int height, int obj
 static void check_paint(struct check *t)
 {
     static const int sizes[][2] = { { 1, 1 }, { 2, 3 }, { 5, 2 }, { 64, 48 }, { 131, 67 },
-                                    { 128, 16 }, { 300, 35 } };
+                                    { 128, 16 }, { 300, 35 }, { 19, 310 } };
     enum { NUM_SIZES = sizeof(sizes) / sizeof(*sizes) };
     for (int f = 0; f < NUM_FORMATS; f++) {
         for (int i = 0; i < NUM_SIZES; i++)
@@ -504,7 +531,7 @@ static void fronts_paint(void)
 {
     TAKES(paint, an_overlay.labels.data = NULL; an_overlay.num_patches = 0;
           an_overlay.patches = NULL);
-    REFUSES(paint, p->frame.format = SAM_PIXEL_RGB, "is_paintable");
+    REFUSES(paint, p->frame.format = SAM_PIXEL_P010 + 1, "SAM_PIXEL_P010");
     REFUSES(paint, p->frame.on_device = 1, "own_memory");
     REFUSES(paint, an_overlay.labels.on_device = 1, "own_memory");
     REFUSES(paint, an_overlay.width = 7, "x");
@@ -553,6 +580,10 @@ CHANGED_PAINT(ignores_alpha, o.has_alpha = 0)
 CHANGED_PAINT(swaps_red_and_blue, f.format = f.format == SAM_PIXEL_RGBA   ? SAM_PIXEL_BGRA
                                            : f.format == SAM_PIXEL_BGRA ? SAM_PIXEL_RGBA
                                                                         : f.format)
+CHANGED_PAINT(swaps_blue_and_red, f.format = f.format == SAM_PIXEL_RGB  ? SAM_PIXEL_BGR
+                                           : f.format == SAM_PIXEL_BGR ? SAM_PIXEL_RGB
+                                                                       : f.format)
+CHANGED_PAINT(forgets_grey, o.width = f.format == SAM_PIXEL_GRAY8 ? 1 : o.width)
 
 // What the area leaves out counts as another label: the area grows, painting does not.
 static void paint_lines_at_the_area(struct sam_queue *q, const struct sam_paint *p)
@@ -603,6 +634,16 @@ static void paint_chroma_of_odd(struct sam_queue *q, const struct sam_paint *p)
     ((uint8_t *) (uintptr_t) p->frame.plane[1])[(p->frame.width - 1) / 2] ^= 1;
 }
 
+// The chroma that the first pixel shares with one outside of the area.
+static void paint_foreign_chroma(struct sam_queue *q, const struct sam_paint *p)
+{
+    const struct sam_frame *f = &p->frame;
+    const struct sam_overlay *o = p->overlay;
+    sam_paint_ref(q, p);
+    if (f->format == SAM_PIXEL_YUY2 && o->x % 2 == 1)
+        ((uint8_t *) (uintptr_t) f->plane[0])[(size_t) o->y * f->stride[0] + 2 * o->x - 1] ^= 1;
+}
+
 static void paint_writes_too_far(struct sam_queue *q, const struct sam_paint *p)
 {
     const struct sam_frame *f = &p->frame;
@@ -633,6 +674,9 @@ static const struct mutant mutants[] = {
     MUTANT(paint, swaps_ink),
     MUTANT(paint, forgets_the_stride),
     MUTANT(paint, swaps_red_and_blue),
+    MUTANT(paint, swaps_blue_and_red),
+    MUTANT(paint, forgets_grey),
+    MUTANT(paint, foreign_chroma),
     MUTANT(paint, ignores_alpha),
     MUTANT(paint, chroma_of_odd),
     MUTANT(paint, writes_too_far),
@@ -679,6 +723,10 @@ CUDA_FAULT("paint.cu",
            "            return;\n"
            "        set_byte(2 * i, m")
 CUDA_FAULT("paint.cu", "s.mix(2 * k + 1, colour[«2 * k => 2 * k + 1»], 2);")
+CUDA_FAULT("paint.cu", "mix_rgb(«STEP => 4» * k, colour[k], 2);")
+CUDA_FAULT("paint.cu", "SURFACE == SURFACE_YUY2 ? «(a.width + 1) / 2 * 2 => a.width»")
+CUDA_FAULT("paint.cu", "colour[«k / 2 * 2 => k»], 1 + k % 2);")
+CUDA_FAULT("paint.cu", "f->format == SAM_PIXEL_P010 || «f->format == SAM_PIXEL_YUY2 => false» ? 8")
 CUDA_FAULT("paint.cu", "(is_any(«colour + GROUP_W => colour», GROUP_W))")
 
 TEST(paint);
