@@ -536,7 +536,8 @@ struct sam_overlay {
     int num_words;                   // 0 or more
     const uint32_t *bits;            // in host memory; NULL if num_words is 0
 
-    // For RGBA and BGRA; ignored for others. Non-zero: the fourth byte is straight alpha and is blended. 0: it is kept.
+    // For RGBA and BGRA; ignored for others. Non-zero: the fourth byte is straight alpha and is
+    // blended. 0: it is kept.
     int has_alpha;
 
     // Around lines, up to 2 px, where a label is whose fill and line have alpha 0.
@@ -555,7 +556,7 @@ SAM_API int sam_painter_open(sam_painter **out, const struct sam_params *params,
 // Close *p and set it to NULL. p and *p may be NULL: then nothing happens.
 SAM_API void sam_painter_close(sam_painter **p);
 
-// Paint over a frame of any pixel format, whose planes must be writable. GRAY8 takes the colours' Y.
+// Paint over a frame of any pixel format, whose planes must be writable; GRAY8 takes Y of colours.
 // The frame must be in the memory that the painter works in: on_device for CUDA, else host memory.
 // Earlier writes to a frame or label map on the device must have finished or be queued in
 // cuda_stream. The painting has finished when the call returns.
