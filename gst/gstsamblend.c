@@ -6,7 +6,6 @@
 #include "gstsamframe.h"
 
 #include <gst/video/video-blend.h>
-#include <gst/video/video-overlay-composition.h>
 #include <string.h>
 
 /* Bytes after which the components of every format begin anew: a multiple of 1,
@@ -122,7 +121,7 @@ mix_ink (const Blend * b, Ink * ink)
 static Ink *
 get_ink (Blend * b, guint32 pixel)
 {
-  const guint32 word = b->layer->yuv ? GUINT32_FROM_BE (pixel) : pixel;
+  const guint32 word = GUINT32_FROM_LE (pixel);
   Ink *ink = &b->ink[pixel * 2654435761u >> 16 & (NUM_INKS - 1)];
 
   if (ink->pixel == pixel)
@@ -283,9 +282,8 @@ blend_row (Blend * b, gint y)
   /* not the flag: GStreamer 1.22 forgot it at AV12 */
   const gboolean has_alpha =
       GST_VIDEO_INFO_N_COMPONENTS (&b->frame->info) > GST_VIDEO_COMP_A;
-  const guint32 *row = layer->pixels + (gsize) y * layer->w;
-  /* alpha comes first in the memory of AYUV */
-  const guint32 alpha = layer->yuv ? GUINT32_TO_BE (0xff000000u) : 0xff000000u;
+  const guint32 *row = layer->pixels + (gsize) y * layer->stride;
+  const guint32 alpha = GUINT32_TO_LE (0xff000000u);
   gint x = 0, end;
 
   while (x < layer->w) {
@@ -389,8 +387,9 @@ blend_any (const GstSamLayer * layer, GstVideoFrame * frame)
   GstVideoFrame over;
 
   memset (&over, 0, sizeof over);
-  gst_video_info_set_format (&over.info, layer->yuv ? GST_VIDEO_FORMAT_AYUV :
-      GST_VIDEO_OVERLAY_COMPOSITION_FORMAT_RGB, layer->w, layer->h);
+  gst_video_info_set_format (&over.info, layer->yuv ? GST_VIDEO_FORMAT_VUYA :
+      GST_VIDEO_FORMAT_BGRA, layer->w, layer->h);
+  over.info.stride[0] = layer->stride * sizeof *layer->pixels;
   over.data[0] = (gpointer) layer->pixels;
   return gst_video_blend (frame, &over, layer->x, layer->y, 1);
 }

@@ -8,12 +8,13 @@ G_BEGIN_DECLS
 /**
  * GstSamLayer:
  *
- * Pixels to blend over a frame, without padding between rows: AYUV if @yuv,
- * else words of the form 0xAARRGGBB. Straight alpha.
+ * Pixels to blend over a frame, BGRA, or VUYA if @yuv: words of the form
+ * 0xAARRGGBB and 0xAAYYUUVV, the lowest byte first. Straight alpha.
  */
 typedef struct
 {
   const guint32 *pixels;
+  gint stride;                  /* words from one row to the next */
   gboolean yuv;
   gint x, y, w, h;              /* position; must be inside the frame */
 } GstSamLayer;

@@ -19,6 +19,13 @@ static const struct
   {GST_VIDEO_FORMAT_BGRA, SAM_PIXEL_BGRA},
   {GST_VIDEO_FORMAT_NV12, SAM_PIXEL_NV12},
   {GST_VIDEO_FORMAT_I420, SAM_PIXEL_I420},
+  {GST_VIDEO_FORMAT_P010_10LE, SAM_PIXEL_P010},
+  {GST_VIDEO_FORMAT_YUY2, SAM_PIXEL_YUY2},
+  {GST_VIDEO_FORMAT_RGB, SAM_PIXEL_RGB},
+  {GST_VIDEO_FORMAT_BGR, SAM_PIXEL_BGR},
+  {GST_VIDEO_FORMAT_RGBx, SAM_PIXEL_RGBA},
+  {GST_VIDEO_FORMAT_BGRx, SAM_PIXEL_BGRA},
+  {GST_VIDEO_FORMAT_GRAY8, SAM_PIXEL_GRAY8},
 };
 
 /* Discs, which touch, overlap and leave the frame, and noise. */
@@ -114,6 +121,7 @@ check_scene (sam_painter * painter, GRand * rand, guint format,
   GstSamDrawing drawing = { 0, };
   GstSamPaintStyle style = { 0, };
   GstVideoFrame a, b;
+  gchar *why = NULL;
   GstMapInfo out;
   gsize i;
 
@@ -132,7 +140,7 @@ check_scene (sam_painter * painter, GRand * rand, guint format,
   fail_unless (gst_video_frame_map (&b, info, theirs, GST_MAP_READWRITE));
   if (gst_sam_drawing_make (&drawing, &style, report, 0, info)) {
     fail_unless (gst_sam_paint_prepare (paint, &a));
-    fail_unless (gst_sam_paint_draw (paint, &drawing, &a));
+    fail_unless (gst_sam_paint_draw (paint, &drawing, &a, &why), "%s", why);
     draw_reference (painter, &drawing, formats[format].pixel, &b, map);
   }
   gst_video_frame_unmap (&a);
