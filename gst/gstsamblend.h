@@ -13,7 +13,7 @@ G_BEGIN_DECLS
  */
 typedef struct
 {
-  const guint32 *pixels;
+  guint32 *pixels;              /* become 0 as they are blended */
   gint stride;                  /* words from one row to the next */
   gboolean yuv;
   gint x, y, w, h;              /* position; must be inside the frame */
@@ -23,7 +23,7 @@ typedef struct
  * frame; 0 for most frames. */
 gsize gst_sam_blend_get_scratch (const GstVideoFrame * frame);
 
-/* Blends with the same result as gst_video_blend(), bit for bit, and many times
+/* Blends and clears the layer, with the same result as gst_video_blend(), bit for bit, and many times
  * faster on formats of 8 bits per component. Planes and rows may begin at any
  * address; no byte outside of the frame is written. @scratch must have
  * gst_sam_blend_get_scratch() bytes with malloc()'s alignment; its content is

@@ -34,7 +34,7 @@ prepare_layer (GstSamPaint * paint, gint width, gint height)
   if (paint->pixels && paint->width == width && paint->height == height)
     return TRUE;
   g_free (paint->pixels);
-  paint->pixels = g_try_malloc_n ((gsize) width * height,
+  paint->pixels = g_try_malloc0_n ((gsize) width * height,
       sizeof *paint->pixels);
   paint->width = width;
   paint->height = height;
@@ -72,7 +72,7 @@ gst_sam_paint_clear (GstSamPaint * paint)
   g_clear_pointer (&paint->pixels, g_free);
 }
 
-/* Nothing but the area of the drawing is read or written. */
+/* The layer is clear: blending it left it so. */
 static gboolean
 draw_layer (GstSamPaint * paint, GstSamDrawing * drawing, gchar ** why)
 {
@@ -80,11 +80,7 @@ draw_layer (GstSamPaint * paint, GstSamDrawing * drawing, gchar ** why)
   const gint has_alpha = overlay->has_alpha;
   struct sam_frame view = SAM_FRAME_INIT;
   gboolean ok;
-  gint y;
 
-  for (y = overlay->y; y < overlay->y + overlay->height; y++)
-    memset (paint->pixels + (gsize) y * paint->width + overlay->x, 0,
-        overlay->width * sizeof *paint->pixels);
   view.format = SAM_PIXEL_BGRA;
   view.width = paint->width;
   view.height = paint->height;

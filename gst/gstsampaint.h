@@ -16,7 +16,7 @@ typedef struct
   GstSamPainter painter;
 
   /* where the engine does not know the frame's format */
-  guint32 *pixels;              /* a layer as large as the frame */
+  guint32 *pixels;              /* a clear layer as large as the frame */
   gint width, height;
   gpointer scratch;             /* for gst_sam_blend(); NULL: none needed yet */
   gsize scratch_bytes;

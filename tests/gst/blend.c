@@ -163,6 +163,19 @@ skew_frame (GRand * rand, const GstVideoInfo * info, GstBuffer * from,
   return buf;
 }
 
+/* A pixel of alpha 0 may keep its colour: it is not blended. */
+static void
+check_clear (const GstSamLayer * layer)
+{
+  gint x, y;
+
+  for (y = 0; y < layer->h; y++) {
+    for (x = 0; x < layer->w; x++)
+      fail_unless (GUINT32_FROM_LE (layer->pixels[y * layer->stride + x]) <
+          1 << 24, "pixel %d, %d of the layer was left", x, y);
+  }
+}
+
 /* skew -1: the layout that GstVideo gives a frame. */
 static void
 check_layer (GstVideoFormat format, gint width, gint height, gint skew,
@@ -200,6 +213,7 @@ check_layer (GstVideoFormat format, gint width, gint height, gint skew,
   fail_unless (gst_video_blend (&theirs, &over, layer.x, layer.y, 1));
   scratch = g_malloc (gst_sam_blend_get_scratch (&ours));
   fail_unless (gst_sam_blend (&layer, &ours, scratch));
+  check_clear (&layer);
   if (skew >= 0) {
     fail_unless (gst_video_frame_map (&plain, &info, buf, GST_MAP_WRITE));
     copy_frame (&plain, &ours);

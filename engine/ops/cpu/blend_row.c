@@ -8,6 +8,7 @@
 enum {
     PERIOD = SAM_BLEND_PERIOD,
     WIDE   = 16, // samples of two bytes in a vector
+    LOOK   = 32, // pixels that are looked at together: longer than what is unrolled
     FEW    = 8,  // pixels that are not worth a table
 };
 
@@ -139,14 +140,30 @@ static void blend_run(struct sam_blend *b, int y, int x0, int x1, uint32_t colou
 
 // ---- pixels of a colour each
 
-static void blend_samples(const struct sam_blend *b, const struct sam_blend_stream *s, uint8_t *at,
-                          const uint32_t *colour, int n)
+// One byte of each sample; a sample belongs to `pixels` of them.
+static inline void blend_number(uint8_t *restrict at, int step, const uint32_t *restrict colour,
+                                int pixels, int which, int n)
 {
-    const int pixels = 1 << s->w_sub, step = s->step;
-    for (int i = 0; i < n; i++, at += step, colour += pixels)
-        for (int k = 0; k < step; k++)
-            if (s->number[k] >= 0)
-                at[k] = mix(at[k], *colour, s->number[k]);
+    for (int i = 0; i < n; i++)
+        at[i * step] = mix(at[i * step], colour[i * pixels], which);
+}
+
+static void blend_samples(const struct sam_blend_stream *s, uint8_t *at, const uint32_t *colour,
+                          int n)
+{
+    for (int k = 0; k < s->step; k++) {
+        const int which = s->number[k];
+        if (which < 0)
+            continue;
+        if (s->step == 1)
+            blend_number(at, 1, colour, 1 << s->w_sub, which, n);
+        else if (s->step == 2)
+            blend_number(at + k, 2, colour, 1 << s->w_sub, which, n);
+        else if (s->step == 3)
+            blend_number(at + k, 3, colour, 1, which, n);
+        else
+            blend_number(at + k, 4, colour, 1 << s->w_sub, which, n);
+    }
 }
 
 static void blend_wide_samples(const struct sam_blend_stream *s, uint8_t *at,
@@ -174,7 +191,7 @@ static void blend_pixels(const struct sam_blend *b, int y, int x0, int x1, const
         if (b->frame->format == SAM_PIXEL_P010)
             blend_wide_samples(s, at, own, n);
         else
-            blend_samples(b, s, at, own, n);
+            blend_samples(s, at, own, n);
     }
 }
 
@@ -216,13 +233,20 @@ static void blend_translucent(uint8_t *at, uint32_t colour)
     at[3] = (uint8_t) sum;
 }
 
-// The first of the pixels x to end - 1 whose alpha is another one than that of x.
+// The first of the pixels x to end - 1 whose alpha is another one than that of x: whole vectors
+// first.
 static int find_other_alpha(const uint8_t *row, int x, int end)
 {
     const uint8_t alpha = row[4 * x + 3];
-    do
+    for (x++; x + LOOK <= end; x += LOOK) {
+        uint8_t differs = 0;
+        for (int i = 0; i < LOOK; i++)
+            differs |= row[4 * (x + i) + 3] ^ alpha;
+        if (differs)
+            break;
+    }
+    while (x < end && row[4 * x + 3] == alpha)
         x++;
-    while (x < end && row[4 * x + 3] == alpha);
     return x;
 }
 
@@ -261,9 +285,9 @@ static int find_end(const uint32_t *colour, int i, int n)
     int end = i + 1;
     if (end < n && colour[end] != own)
         return end;
-    for (; end + 16 <= n; end += 16) {
+    for (; end + LOOK <= n; end += LOOK) {
         uint32_t differs = 0;
-        for (int k = 0; k < 16; k++)
+        for (int k = 0; k < LOOK; k++)
             differs |= colour[end + k] ^ own;
         if (differs)
             break;
