@@ -23,8 +23,8 @@ typedef struct
  * frame; 0 for most frames. */
 gsize gst_sam_blend_get_scratch (const GstVideoFrame * frame);
 
-/* Blends and clears the layer, with the same result as gst_video_blend(), bit for bit, and many times
- * faster on formats of 8 bits per component. Planes and rows may begin at any
+/* Blends and clears the layer. The result is that of gst_video_blend(), bit for
+ * bit; on formats of 8 bits per component it takes a fraction of the time. Planes and rows may begin at any
  * address; no byte outside of the frame is written. @scratch must have
  * gst_sam_blend_get_scratch() bytes with malloc()'s alignment; its content is
  * overwritten. Returns FALSE if the format cannot be blended. */

@@ -546,8 +546,9 @@ struct sam_overlay {
 
 typedef struct sam_painter sam_painter;
 
-// Open a painter. It needs no model and less than 1 MiB. It uses backend, device, cuda_context,
-// cuda_stream, threads and log of params; the other fields have no effect but must be in range.
+// Open a painter. It needs no model, and less than 1 MiB on a GPU, else 4 MiB per thread. It uses
+// backend, device, cuda_context, cuda_stream, threads and log of params; the other fields have no
+// effect but must be in range.
 // On failure *out is NULL. The caller must close the painter.
 // SAM_EINVAL: params. SAM_ENOMEM, SAM_EDEVICE, SAM_EUNSUPPORTED: the backend is not available.
 SAM_API int sam_painter_open(sam_painter **out, const struct sam_params *params,

@@ -5,17 +5,16 @@
 
 #include "ops/cpu/blend.h"
 #include "ops/cpu/cpu.h"
+#include "ops/cpu/outline.h"
 
 enum {
     REACH   = 2, // px, of a line's window
-    SLACK   = 8, // words of 8 bytes are read from any pixel
+    SLACK   = SAM_WINDOWS + REACH, // bytes that are read behind a pixel
     BAND    = 64, // rows, or more where lines are wide
     COLUMNS = SAM_MAX_SIDE * 4, // bytes, in the caller's workspace: of `struct place`
     COLOURS = SAM_MAX_SIDE * 4, // bytes, in that of each thread
     MAPS    = SAM_POOL_WORKSPACE - COLUMNS - COLOURS,
 };
-
-#define ONES UINT64_C(0x0101010101010101)
 
 // Where a pixel is between two cells of the label map.
 struct place {
@@ -34,17 +33,23 @@ struct painting {
     uint8_t same[256];          // the first bare label for those that are bare
 };
 
+struct mixed {
+    uint32_t key; // 0: none
+    uint32_t colour;
+};
+
 // Rows of the area, and maps of a byte per pixel, with REACH more pixels around.
 struct band {
     const struct painting *p;
     int top, end;     // rows that are painted
     int first, last;  // rows whose labels are known
     uint8_t *labels;  // from row `first` - REACH on
-    uint8_t *near;    // from row `top` - REACH on. 1: another label is within a line's width
+    uint8_t *near;    // from row `top` - REACH on. 255: another label is within a line's width
     uint8_t *soft;    // from row `top` on. 0: the pixel's colour is its label's
     uint32_t *colour; // of a row
     int num_patches;
     uint16_t patch[SAM_MAX_PATCHES]; // those that touch the band
+    struct mixed mixed[256];         // by hash
     struct sam_blend blend;
 };
 
@@ -69,9 +74,9 @@ static uint8_t *soft_row(const struct band *b, int y)
 // How many of n bytes are as the first.
 static int count_same(const uint8_t *at, int n)
 {
-    const uint64_t same = *at * ONES;
-    uint64_t word;
+    uint64_t word, same;
     int i = 1;
+    memset(&same, *at, sizeof(same));
     for (; i + 8 <= n; i += 8) {
         memcpy(&word, at + i, sizeof(word));
         if (word != same)
@@ -179,7 +184,7 @@ static void mark(const struct painting *p, uint8_t *map, int first, int x0, int 
     const int left = max_int(x0, 0), right = min_int(x1, p->o->width);
     uint8_t *row = map + (size_t) (y0 - first) * p->pitch;
     for (int y = y0; y < y1; y++, row += p->pitch)
-        memset(row + left, 1, (size_t) (right - left));
+        memset(row + left, 255, (size_t) (right - left));
 }
 
 // Labels change where pixels x0 to x1 - 1 of a row begin, or all along them.
@@ -257,45 +262,6 @@ static void find_lines(const struct band *b)
     pad(p, near_row(b, top), top, end);
 }
 
-// Weights of the window around a pixel, see struct sam_paint.
-struct window {
-    int same, inner;
-};
-
-// Five bytes, the first in the lowest.
-static inline uint64_t read_five(const uint8_t *at)
-{
-    uint64_t word;
-    memcpy(&word, at, sizeof(word));
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    word = __builtin_bswap64(word);
-#endif
-    return word;
-}
-
-// Columns of the window, five bytes of up to 9, weighted 1 2 3 2 1: the fifth byte of the product.
-static inline int weigh(uint64_t columns)
-{
-    return (int) ((columns * UINT64_C(0x0102030201)) >> 32 & 255);
-}
-
-static inline struct window look(const uint8_t *label, const uint8_t *near, int pitch)
-{
-    const uint64_t low = ~(ONES << 7), five = ONES >> 24, own = *label * ONES;
-    uint64_t same[5], inner[5];
-    for (int i = 0; i < 5; i++) {
-        const ptrdiff_t at = (ptrdiff_t) (i - REACH) * pitch - REACH;
-        const uint64_t other = read_five(label + at) ^ own;
-        const uint64_t differs = ((other & low) + low) | other;
-        same[i] = ~differs >> 7 & five;
-        inner[i] = same[i] & ~read_five(near + at);
-    }
-    return (struct window) {
-        weigh(same[0] + same[4] + 2 * (same[1] + same[3]) + 3 * same[2]),
-        weigh(inner[0] + inner[4] + 2 * (inner[1] + inner[3]) + 3 * inner[2]),
-    };
-}
-
 // The label of the heaviest pixel of the window that has another one.
 static int find_other(const uint8_t *label, int pitch)
 {
@@ -329,23 +295,49 @@ static uint32_t mix(uint32_t a, int wa, uint32_t b, int wb, uint32_t c, int wc)
     return mixed;
 }
 
-static uint32_t soft_colour(const struct painting *p, const uint8_t *label, const uint8_t *near)
+// A mix of the same labels in the same shares is looked up. share: of the contour or of the fill.
+static uint32_t mix_labels(struct band *b, int label, int found, int other, int share)
 {
-    const struct sam_overlay *o = p->o;
-    const struct window w = look(label, near, p->pitch);
+    const struct sam_overlay *o = b->p->o;
+    const uint32_t key = 1u << 24 | (uint32_t) (label | found << 8 | share << 16 | other << 20);
+    struct mixed *m = &b->mixed[key * 2654435761u >> 24];
+    if (m->key == key)
+        return m->colour;
+    const uint32_t beyond = found == b->p->bare ? o->contour : o->line[found];
+    m->key = key;
+    m->colour = label == b->p->bare ? mix(o->contour, share, beyond, other, 0, 0)
+                                    : mix(o->line[label], 8 - other - share, beyond, other,
+                                          o->fill[label], share);
+    return m->colour;
+}
+
+// same, inner: see struct sam_paint.
+static uint32_t soft_colour(struct band *b, const uint8_t *label, int same, int inner)
+{
+    const struct painting *p = b->p;
     const bool is_bare = *label == p->bare;
-    if (w.same == 81 && (is_bare || w.inner == 81))
-        return o->fill[*label];
-    if (w.same == 81 && w.inner == 0)
-        return o->line[*label];
-    const int other = clamp((445 - 8 * w.same) / 27, 4);
+    if (same == 81 && (is_bare || inner == 81))
+        return p->o->fill[*label];
+    if (same == 81 && inner == 0)
+        return p->o->line[*label];
+    const int other = clamp((445 - 8 * same) / 27, 4);
     const int found = other ? find_other(label, p->pitch) : *label;
-    const uint32_t beyond = found == p->bare ? o->contour : o->line[found];
     if (is_bare)
-        return mix(o->contour, other ? 8 - other : clamp((81 - w.same) * 8 / 27, 8), beyond, other,
-                   0, 0);
-    const int fill = clamp((8 * w.inner - 203) / 27, 8) * (8 - other) / 8;
-    return mix(o->line[*label], 8 - other - fill, beyond, other, o->fill[*label], fill);
+        return mix_labels(b, *label, found, other,
+                          other ? 8 - other : clamp((81 - same) * 8 / 27, 8));
+    return mix_labels(b, *label, found, other,
+                      clamp((8 * inner - 203) / 27, 8) * (8 - other) / 8);
+}
+
+static void colour_soft(struct band *b, const uint8_t *label, const uint8_t *near, int n,
+                        uint32_t *out)
+{
+    uint8_t same[SAM_WINDOWS], inner[SAM_WINDOWS];
+    for (int x = 0; x < n; x += SAM_WINDOWS) {
+        b->p->cpu->weigh_windows(label + x, near + x, b->p->pitch, same, inner);
+        for (int i = 0; i < min_int(n - x, SAM_WINDOWS); i++)
+            out[x + i] = soft_colour(b, label + x + i, same[i], inner[i]);
+    }
 }
 
 // ---- colours of a row
@@ -356,7 +348,7 @@ static void fill_colour(uint32_t *out, int n, uint32_t colour)
         out[i] = colour;
 }
 
-static void colour_lines(const struct band *b, int y)
+static void colour_lines(struct band *b, int y)
 {
     const uint8_t *label = label_row(b, y), *near = near_row(b, y), *soft = soft_row(b, y);
     const int width = b->p->o->width;
@@ -365,8 +357,7 @@ static void colour_lines(const struct band *b, int y)
         if (!soft[x])
             fill_colour(b->colour + x, n, b->p->o->fill[label[x]]);
         else
-            for (int i = x; i < x + n; i++)
-                b->colour[i] = soft_colour(b->p, label + i, near + i);
+            colour_soft(b, label + x, near + x, n, b->colour + x);
     }
 }
 
@@ -414,7 +405,7 @@ static bool has_row(const struct sam_patch *p, int y)
 }
 
 // False: nothing is painted there.
-static bool colour_row(const struct band *b, int y)
+static bool colour_row(struct band *b, int y)
 {
     const struct sam_overlay *o = b->p->o;
     bool any = o->labels.data;
