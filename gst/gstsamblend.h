@@ -24,10 +24,11 @@ typedef struct
 gsize gst_sam_blend_get_scratch (const GstVideoFrame * frame);
 
 /* Blends and clears the layer. The result is that of gst_video_blend(), bit for
- * bit; on formats of 8 bits per component it takes a fraction of the time. Planes and rows may begin at any
- * address; no byte outside of the frame is written. @scratch must have
- * gst_sam_blend_get_scratch() bytes with malloc()'s alignment; its content is
- * overwritten. Returns FALSE if the format cannot be blended. */
+ * bit; formats of 8 bits per component take a fraction of the time. Planes and
+ * rows may begin at any address; no byte outside of the frame is written.
+ * @scratch must have gst_sam_blend_get_scratch() bytes with malloc()'s
+ * alignment; its content is overwritten. Returns FALSE if the format cannot be
+ * blended. */
 gboolean gst_sam_blend (const GstSamLayer * layer, GstVideoFrame * frame,
     gpointer scratch);
 

@@ -441,7 +441,7 @@ CUDA_FAULT("paint.cu", "a.is_aligned = «is_aligned(f) => true»;")
 CUDA_FAULT("paint.cu",
            "if («i < n => true»)\n"
            "                at[i]")
-CUDA_FAULT("paint.cu", "if (a.has_alpha && «s.byte(4 * k + 3) != 255 => false»)")
+CUDA_FAULT("paint.cu", "a.has_alpha && «s.byte(4 * k + 3) != 255 => false»)")
 CUDA_FAULT("paint.cu",
            "if («!alpha => false»)\n"
            "            return;\n"
