@@ -6,7 +6,8 @@
 // each. A tile where nothing is to be seen leaves the frame alone; one of a single label looks for
 // no lines.
 // Traffic: labels once, and those around tiles again; of the frame what is painted, read once and
-// written once: RGBA 16 bytes at a time, P010 8, luma and chroma of NV12 4, chroma of I420 2.
+// written once: RGBA 16 bytes at a time, RGB 12, P010 and YUY2 8, GRAY8, luma and chroma of NV12 4,
+// chroma of I420 2.
 // Needs: planes and strides that are multiples of that; else, and at the frame's right edge, bytes.
 #include "view.cuh"
 
@@ -24,7 +25,9 @@ enum {
 };
 
 // As kernels tell frames apart.
-enum surface { SURFACE_RGB, SURFACE_NV12, SURFACE_I420, SURFACE_P010 };
+enum surface {
+    SURFACE_RGBA, SURFACE_NV12, SURFACE_I420, SURFACE_P010, SURFACE_RGB, SURFACE_GREY, SURFACE_YUY2
+};
 
 struct painting {
     uint8_t *plane[3];
@@ -254,6 +257,9 @@ template <int N> struct piece {
             if constexpr (N == 16) {
                 const uint4 v = *(const uint4 *) at;
                 word[0] = v.x, word[1] = v.y, word[2] = v.z, word[3] = v.w;
+            } else if constexpr (N == 12) {
+                const uint32_t *v = (const uint32_t *) at;
+                word[0] = v[0], word[1] = v[1], word[2] = v[2];
             } else if constexpr (N == 8) {
                 const uint2 v = *(const uint2 *) at;
                 word[0] = v.x, word[1] = v.y;
@@ -277,6 +283,9 @@ template <int N> struct piece {
         if (is_whole) {
             if constexpr (N == 16)
                 *(uint4 *) at = make_uint4(word[0], word[1], word[2], word[3]);
+            else if constexpr (N == 12)
+                for (int i = 0; i < 3; i++)
+                    ((uint32_t *) at)[i] = word[i];
             else if constexpr (N == 8)
                 *(uint2 *) at = make_uint2(word[0], word[1]);
             else if constexpr (N == 4)
@@ -313,12 +322,12 @@ template <int N> struct piece {
         set_byte(2 * i, mixed & 255);
         set_byte(2 * i + 1, mixed >> 8);
     }
-    // Pixel i of four bytes; r: that of the first number.
-    __device__ void mix_rgb(int i, uint32_t colour, int r)
+    // A pixel of three bytes or more from `at` on; r: that of the first number.
+    __device__ void mix_rgb(int at, uint32_t colour, int r)
     {
-        mix(4 * i + r, colour, 0);
-        mix(4 * i + 1, colour, 1);
-        mix(4 * i + 2 - r, colour, 2);
+        mix(at + r, colour, 0);
+        mix(at + 1, colour, 1);
+        mix(at + 2 - r, colour, 2);
     }
     __device__ void mix_translucent(int i, uint32_t colour, bool is_reverse)
     {
@@ -343,12 +352,14 @@ static __device__ bool is_any(const uint32_t *colour, int n)
     return all >> 24;
 }
 
-// A row of the group's own numbers: luma, or all of RGB.
+// A row of the group's own numbers: luma, or all that a single plane has.
 template <int SURFACE>
 static __device__ void blend_row(const painting &a, int y, int x, const uint32_t *colour)
 {
-    enum { STEP = SURFACE == SURFACE_RGB ? 4 : SURFACE == SURFACE_P010 ? 2 : 1 };
-    const int n = min((a.width - x) * STEP, GROUP_W * STEP);
+    enum { STEP = SURFACE == SURFACE_RGBA ? 4 : SURFACE == SURFACE_RGB ? 3
+                : SURFACE == SURFACE_P010 || SURFACE == SURFACE_YUY2 ? 2 : 1 };
+    const int width = SURFACE == SURFACE_YUY2 ? (a.width + 1) / 2 * 2 : a.width;
+    const int n = min((width - x) * STEP, GROUP_W * STEP);
     const bool is_whole = a.is_aligned && n == GROUP_W * STEP;
     uint8_t *at = a.plane[0] + (size_t) y * a.stride[0] + x * STEP;
     piece<GROUP_W * STEP> s;
@@ -357,13 +368,16 @@ static __device__ void blend_row(const painting &a, int y, int x, const uint32_t
     for (int k = 0; k < GROUP_W; k++) {
         if constexpr (SURFACE == SURFACE_P010) {
             s.mix_wide(k, colour[k], 0);
-        } else if constexpr (SURFACE == SURFACE_RGB) {
-            if (a.has_alpha && s.byte(4 * k + 3) != 255)
+        } else if constexpr (SURFACE == SURFACE_RGBA || SURFACE == SURFACE_RGB) {
+            if (SURFACE == SURFACE_RGBA && a.has_alpha && s.byte(4 * k + 3) != 255)
                 s.mix_translucent(k, colour[k], a.is_reverse);
             else if (a.is_reverse)
-                s.mix_rgb(k, colour[k], 2);
+                s.mix_rgb(STEP * k, colour[k], 2);
             else
-                s.mix_rgb(k, colour[k], 0);
+                s.mix_rgb(STEP * k, colour[k], 0);
+        } else if constexpr (SURFACE == SURFACE_YUY2) {
+            s.mix(2 * k, colour[k], 0);
+            s.mix(2 * k + 1, colour[k / 2 * 2], 1 + k % 2);
         } else {
             s.mix(k, colour[k], 0);
         }
@@ -405,7 +419,7 @@ static __device__ void blend_group(const painting &a, int y, int x, const uint32
         blend_row<SURFACE>(a, y, x, colour);
     if (is_any(colour + GROUP_W, GROUP_W))
         blend_row<SURFACE>(a, y + 1, x, colour + GROUP_W);
-    if constexpr (SURFACE != SURFACE_RGB)
+    if constexpr (SURFACE == SURFACE_NV12 || SURFACE == SURFACE_I420 || SURFACE == SURFACE_P010)
         if (has_chroma)
             blend_chroma<SURFACE, 1>(a, y, x, colour);
     if constexpr (SURFACE == SURFACE_I420)
@@ -465,18 +479,25 @@ static void launch(struct sam_queue *q, enum sam_pixel_format format, const pain
         SAM_LAUNCH(paint_kernel<SURFACE_I420>, tiles, PAINT_THREADS, shared, stream, a);
     else if (format == SAM_PIXEL_P010)
         SAM_LAUNCH(paint_kernel<SURFACE_P010>, tiles, PAINT_THREADS, shared, stream, a);
-    else
+    else if (format == SAM_PIXEL_YUY2)
+        SAM_LAUNCH(paint_kernel<SURFACE_YUY2>, tiles, PAINT_THREADS, shared, stream, a);
+    else if (format == SAM_PIXEL_GRAY8)
+        SAM_LAUNCH(paint_kernel<SURFACE_GREY>, tiles, PAINT_THREADS, shared, stream, a);
+    else if (format == SAM_PIXEL_RGB || format == SAM_PIXEL_BGR)
         SAM_LAUNCH(paint_kernel<SURFACE_RGB>, tiles, PAINT_THREADS, shared, stream, a);
+    else
+        SAM_LAUNCH(paint_kernel<SURFACE_RGBA>, tiles, PAINT_THREADS, shared, stream, a);
     sam_cuda_launched(q, "paint");
 }
 
 // Whether four pixels and their chroma can be had at once. Every number of a format takes as many
-// bytes in four pixels' piece of its plane; half of that where chroma is planar.
+// bytes in four pixels' piece of its plane; half of that where chroma is planar. Three words of RGB
+// are read one by one.
 static bool is_aligned(const struct sam_frame *f)
 {
     for (int i = 0; i < 3; i++) {
         const int step = f->format == SAM_PIXEL_RGBA || f->format == SAM_PIXEL_BGRA ? 16
-                       : f->format == SAM_PIXEL_P010                              ? 8
+                       : f->format == SAM_PIXEL_P010 || f->format == SAM_PIXEL_YUY2 ? 8
                        : f->format == SAM_PIXEL_I420 && i                         ? 2 : 4;
         if (sam_frame_row_bytes(f, i) &&
             ((uintptr_t) f->plane[i] % step || f->stride[i] % step))
@@ -528,7 +549,7 @@ extern "C" void sam_paint_cuda(struct sam_queue *q, const struct sam_paint *p)
     a.tile_x = o->x / 32 * 32, a.tile_y = o->y / GROUP_H * GROUP_H;
     a.is_aligned = is_aligned(f);
     a.has_alpha = o->has_alpha;
-    a.is_reverse = f->format == SAM_PIXEL_BGRA;
+    a.is_reverse = f->format == SAM_PIXEL_BGRA || f->format == SAM_PIXEL_BGR;
     a.labels_w = o->labels.width, a.labels_h = o->labels.height;
     a.line_width = o->line_width;
     a.margin = o->line_width ? o->line_width + REACH : 0;

@@ -6,13 +6,13 @@
 #include "gstsamframe.h"
 
 #include <gst/video/video-blend.h>
-#include <gst/video/video-overlay-composition.h>
 #include <string.h>
 
 /* Bytes after which the components of every format begin anew: a multiple of 1,
  * 2, 3 and 4, and of a vector of 16. */
 #define PERIOD 48
 #define NUM_INKS 16             /* a power of two */
+#define LOOK 32                 /* pixels that are looked at together */
 #define FEW 8                   /* pixels that are not worth mixing an ink */
 
 /* GstVideo writes the last pixels of a row in whole groups, of up to 16 bytes,
@@ -122,7 +122,7 @@ mix_ink (const Blend * b, Ink * ink)
 static Ink *
 get_ink (Blend * b, guint32 pixel)
 {
-  const guint32 word = b->layer->yuv ? GUINT32_FROM_BE (pixel) : pixel;
+  const guint32 word = GUINT32_FROM_LE (pixel);
   Ink *ink = &b->ink[pixel * 2654435761u >> 16 & (NUM_INKS - 1)];
 
   if (ink->pixel == pixel)
@@ -263,10 +263,10 @@ find_end (const guint32 * row, gint x, gint width)
 
   if (end < width && row[end] != pixel)
     return end;
-  for (; end + 16 <= width; end += 16) {
+  for (; end + LOOK <= width; end += LOOK) {
     guint32 differs = 0;
 
-    for (i = 0; i < 16; i++)
+    for (i = 0; i < LOOK; i++)
       differs |= row[end + i] ^ pixel;
     if (differs)
       break;
@@ -283,9 +283,8 @@ blend_row (Blend * b, gint y)
   /* not the flag: GStreamer 1.22 forgot it at AV12 */
   const gboolean has_alpha =
       GST_VIDEO_INFO_N_COMPONENTS (&b->frame->info) > GST_VIDEO_COMP_A;
-  const guint32 *row = layer->pixels + (gsize) y * layer->w;
-  /* alpha comes first in the memory of AYUV */
-  const guint32 alpha = layer->yuv ? GUINT32_TO_BE (0xff000000u) : 0xff000000u;
+  guint32 *row = layer->pixels + (gsize) y * layer->stride;
+  const guint32 alpha = GUINT32_TO_LE (0xff000000u);
   gint x = 0, end;
 
   while (x < layer->w) {
@@ -300,6 +299,7 @@ blend_row (Blend * b, gint y)
             layer->y + y);
       else
         blend_run (b, ink, layer->x + x, layer->x + end, layer->y + y);
+      memset (row + x, 0, (end - x) * sizeof *row);
     }
     x = end;
   }
@@ -387,12 +387,19 @@ static gboolean
 blend_any (const GstSamLayer * layer, GstVideoFrame * frame)
 {
   GstVideoFrame over;
+  gboolean ok;
+  gint y;
 
   memset (&over, 0, sizeof over);
-  gst_video_info_set_format (&over.info, layer->yuv ? GST_VIDEO_FORMAT_AYUV :
-      GST_VIDEO_OVERLAY_COMPOSITION_FORMAT_RGB, layer->w, layer->h);
-  over.data[0] = (gpointer) layer->pixels;
-  return gst_video_blend (frame, &over, layer->x, layer->y, 1);
+  gst_video_info_set_format (&over.info, layer->yuv ? GST_VIDEO_FORMAT_VUYA :
+      GST_VIDEO_FORMAT_BGRA, layer->w, layer->h);
+  over.info.stride[0] = layer->stride * sizeof *layer->pixels;
+  over.data[0] = layer->pixels;
+  ok = gst_video_blend (frame, &over, layer->x, layer->y, 1);
+  for (y = 0; y < layer->h; y++)
+    memset (layer->pixels + (gsize) y * layer->stride, 0,
+        layer->w * sizeof *layer->pixels);
+  return ok;
 }
 
 static gboolean

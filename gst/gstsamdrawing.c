@@ -4,7 +4,6 @@
 #include "gstsamdrawing.h"
 
 #include "gstsamfont.h"
-#include "gstsamoutline.h"
 #include "gstsampalette.h"
 
 #include <string.h>
@@ -15,6 +14,7 @@
 #define LABEL_HEIGHT (GST_SAM_FONT_HEIGHT + 2 * MARGIN)
 /* Opacity of the dark contour: lines show on things of their own colour. */
 #define CONTOUR 0.6
+#define CONTOUR_WIDTH 2         /* px */
 #define MAX_TEXT 40
 #define MAX_PATCHES (SAM_MAX_OBJECTS * 5)
 #define MAX_WORDS (SAM_MAX_OBJECTS * LABEL_HEIGHT * \
@@ -174,9 +174,8 @@ find_area (GstSamDrawing * d)
   if (report->mask) {
     margin_x = width / report->mask_width + 1;
     margin_y = height / report->mask_height + 1;
-    /* the contour */
-    margin_x += GST_SAM_OUTLINE_PAD;
-    margin_y += GST_SAM_OUTLINE_PAD;
+    margin_x += CONTOUR_WIDTH;
+    margin_y += CONTOUR_WIDTH;
   }
   for (i = 0; i < report->num_objects; i++) {
     const GstSamObject *object = &report->object[i];

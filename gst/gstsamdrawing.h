@@ -16,7 +16,7 @@ typedef struct
 /**
  * GstSamDrawing:
  *
- * What to paint over a frame, for GstSamPaint or GstSamGpuPaint. Colours are in
+ * What to paint over a frame, for GstSamPainter. Colours are in
  * the frame's matrix and range.
  */
 typedef struct

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-static enum sam_pixel_format
+/* -1: none of the engine's. */
+static gint
 get_pixel_format (const GstVideoInfo * info)
 {
   switch (GST_VIDEO_INFO_FORMAT (info)) {
@@ -24,9 +25,17 @@ get_pixel_format (const GstVideoInfo * info)
       return SAM_PIXEL_BGRA;
     case GST_VIDEO_FORMAT_GRAY8:
       return SAM_PIXEL_GRAY8;
-    default:
+    case GST_VIDEO_FORMAT_RGB:
       return SAM_PIXEL_RGB;
+    default:
+      return -1;
   }
+}
+
+gboolean
+gst_sam_frame_has_engine_format (const GstVideoInfo * info)
+{
+  return get_pixel_format (info) >= 0;
 }
 
 gboolean

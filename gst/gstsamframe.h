@@ -17,6 +17,9 @@ G_BEGIN_DECLS
     "height = (int) [ 1, " G_STRINGIFY (SAM_MAX_SIDE) " ], " \
     "framerate = " GST_VIDEO_FPS_RANGE
 
+/* Whether the format is one of these. */
+gboolean gst_sam_frame_has_engine_format (const GstVideoInfo * info);
+
 /* Fill *to with the planes, strides and colorimetry of a mapped frame; no pixel
  * is copied. */
 void gst_sam_frame_describe (struct sam_frame *to,

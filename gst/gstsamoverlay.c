@@ -24,7 +24,6 @@
 #include "gstsamoverlay.h"
 
 #include "gstsamcuda.h"
-#include "gstsamgpupaint.h"
 #include "gstsamframe.h"
 #include "gstsampaint.h"
 
@@ -40,7 +39,7 @@ struct _GstSamOverlay
   /* streaming thread only */
   GstVideoInfo info;
   GstSamDrawing drawing;
-  GstSamGpuPaint gpu;
+  GstSamPainter gpu;
   GstSamPaint paint;            /* where the GPU does not paint */
   GstSamReport *report;
 };
@@ -60,9 +59,6 @@ enum
 
 #define SETTABLE (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | \
     GST_PARAM_MUTABLE_PLAYING)
-
-#define SIZES ", width = " GST_VIDEO_SIZE_RANGE ", height = " \
-    GST_VIDEO_SIZE_RANGE ", framerate = " GST_VIDEO_FPS_RANGE
 
 #define gst_sam_overlay_parent_class parent_class
 G_DEFINE_TYPE (GstSamOverlay, gst_sam_overlay, GST_TYPE_BASE_TRANSFORM);
@@ -89,7 +85,7 @@ gst_sam_overlay_stop (GstBaseTransform * base)
 {
   GstSamOverlay *self = GST_SAM_OVERLAY (base);
 
-  gst_sam_gpu_paint_clear (&self->gpu);
+  gst_sam_painter_close (&self->gpu);
   gst_sam_paint_clear (&self->paint);
   return TRUE;
 }
@@ -127,14 +123,13 @@ draw_mapped (GstSamOverlay * self, GstBuffer * buf)
             self->info.width, self->info.height), (NULL));
     return GST_FLOW_ERROR;
   }
-  ok = gst_sam_paint_draw (&self->paint, &self->drawing, &frame);
+  ok = gst_sam_paint_draw (&self->paint, &self->drawing, &frame, &why);
   gst_video_frame_unmap (&frame);
   if (ok)
     return GST_FLOW_OK;
-  GST_ELEMENT_ERROR (self, STREAM, FORMAT,
-      ("Cannot draw on frames of format %s.",
-          gst_video_format_to_string (GST_VIDEO_INFO_FORMAT (&self->info))),
-      (NULL));
+  GST_ELEMENT_ERROR (self, STREAM, FAILED, ("Cannot draw on the frame: %s.",
+          why), (NULL));
+  g_free (why);
   return GST_FLOW_ERROR;
 }
 
@@ -159,8 +154,8 @@ draw_meta (GstSamOverlay * self, GstBuffer * buf, GstMeta * meta,
       !gst_sam_drawing_make (&self->drawing, style, self->report, tracker,
           &self->info))
     return GST_FLOW_OK;
-  drawn = on_gpu && gst_sam_gpu_paint_draw (&self->gpu, &self->drawing, buf,
-      &self->info, &why);
+  drawn = on_gpu && gst_sam_painter_draw_on_gpu (&self->gpu,
+      &self->drawing, buf, &self->info, &why);
   warn (self, why);
   return drawn ? GST_FLOW_OK : draw_mapped (self, buf);
 }
@@ -178,7 +173,8 @@ gst_sam_overlay_transform_ip (GstBaseTransform * base, GstBuffer * buf)
   guint tracker = 0;
   GstMeta *meta;
 
-  on_gpu = gst_sam_gpu_paint_open (&self->gpu, buf, &self->info, &why);
+  on_gpu = gst_sam_painter_open_on_gpu (&self->gpu, buf, &self->info,
+      &why);
   warn (self, why);
   GST_OBJECT_LOCK (self);
   style = self->style;
@@ -274,7 +270,7 @@ gst_sam_overlay_finalize (GObject * object)
 {
   GstSamOverlay *self = GST_SAM_OVERLAY (object);
 
-  gst_sam_gpu_paint_clear (&self->gpu);
+  gst_sam_painter_close (&self->gpu);
   gst_sam_paint_clear (&self->paint);
   gst_sam_drawing_clear (&self->drawing);
   g_free (self->report);
@@ -393,9 +389,9 @@ gst_sam_overlay_class_init (GstSamOverlayClass * klass)
   install_switches (gobject_class);
 
   gst_sam_cuda_add_template (element_class, "sink", GST_PAD_SINK,
-      GST_VIDEO_OVERLAY_COMPOSITION_BLEND_FORMATS, SIZES);
+      GST_VIDEO_OVERLAY_COMPOSITION_BLEND_FORMATS, GST_SAM_FRAME_SIZES);
   gst_sam_cuda_add_template (element_class, "src", GST_PAD_SRC,
-      GST_VIDEO_OVERLAY_COMPOSITION_BLEND_FORMATS, SIZES);
+      GST_VIDEO_OVERLAY_COMPOSITION_BLEND_FORMATS, GST_SAM_FRAME_SIZES);
   gst_element_class_set_static_metadata (element_class, "Object mask overlay",
       "Filter/Effect/Overlay/Video",
       "Draws the masks, outlines, ids and scores that samtrack attached",

@@ -40,6 +40,6 @@
     op(fill_holes,       cpu, cuda) \
     op(preprocess,       cpu, cuda) \
     op(draw_masks,       cpu, cuda) \
-    op(paint,            ref, cuda)
+    op(paint,            cpu, cuda)
 
 #endif // SAM_LIST_H

@@ -536,12 +536,6 @@ static int count_bad_patches(const struct sam_overlay *o)
     return bad;
 }
 
-bool sam_is_paintable(enum sam_pixel_format f)
-{
-    return f == SAM_PIXEL_RGBA || f == SAM_PIXEL_BGRA || f == SAM_PIXEL_NV12
-        || f == SAM_PIXEL_I420 || f == SAM_PIXEL_P010;
-}
-
 void sam_op_paint(struct sam_queue *q, const struct sam_paint *p)
 {
     static const struct sam_overlay none;
@@ -557,7 +551,7 @@ void sam_op_paint(struct sam_queue *q, const struct sam_paint *p)
         { .name = "patches", .number = o->num_patches }, END };
     begin();
     require(p->overlay);
-    require(sam_is_paintable(f->format));
+    require((unsigned) f->format <= SAM_PIXEL_P010);
     require(f->width >= 1 && f->width <= SAM_MAX_SIDE);
     require(f->height >= 1 && f->height <= SAM_MAX_SIDE);
     require(!f->on_device == !sam_queue_has_own_memory(q));

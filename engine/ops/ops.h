@@ -332,11 +332,11 @@ struct sam_draw_masks {
 //   (b (255 - a) + a c) / 255, rounded down; nothing changes where a is 0.
 //   P010: b is 16 bits, b | b >> 10 of them; a and c are shifted left by 8, and 255 is 65535; of
 //   the result the lower six bits are 0.
-//   has_alpha, and the frame's is A: A' = a + r / 255, r = A (255 - a); b becomes
+//   has_alpha, and RGBA or BGRA, whose own is A: A' = a + r / 255, r = A (255 - a); b becomes
 //   min(255, (a c + b r / 255) / A'), each quotient rounded down.
-// Chroma that pixels share goes by the upper left one. The frame's planes, which are written though
-// they are const, are the device's memory where it is not the host's; the label map is where it
-// says it is; the rest is the host's.
+// GRAY8 has the number Y. Chroma that pixels share goes by the upper left one. The frame's planes,
+// which are written though they are const, are the device's memory where it is not the host's; the
+// label map is where it says it is; the rest is the host's.
 struct sam_paint {
     struct sam_frame frame;
     const struct sam_overlay *overlay;
@@ -353,8 +353,7 @@ static inline int sam_patch_rows(const struct sam_patch *p)
     return (p->height + p->scale - 1) / p->scale;
 }
 
-// What fronts ask of a frame's format and of a patch.
-bool sam_is_paintable(enum sam_pixel_format format);
+// What fronts ask of a patch.
 bool sam_patch_fits(const struct sam_overlay *o, const struct sam_patch *p);
 
 // The table of a backend: an entry per operation of list.h. Arguments have been checked by the

@@ -21,7 +21,7 @@ draw_layer (GRand * rand, guint32 * pixels, guint n)
 
   for (i = 0; i < G_N_ELEMENTS (colour); i++)
     colour[i] = g_rand_int (rand);
-  colour[0] |= 0xff0000ff;      /* opaque, whichever end alpha is at */
+  colour[0] |= GUINT32_TO_LE (0xff000000u);     /* opaque */
   colour[1] = 0;
   for (i = 0; i < n; i = end) {
     k = g_rand_int_range (rand, 0, 8);
@@ -163,6 +163,19 @@ skew_frame (GRand * rand, const GstVideoInfo * info, GstBuffer * from,
   return buf;
 }
 
+/* A pixel of alpha 0 may keep its colour: it is not blended. */
+static void
+check_clear (const GstSamLayer * layer)
+{
+  gint x, y;
+
+  for (y = 0; y < layer->h; y++) {
+    for (x = 0; x < layer->w; x++)
+      fail_unless (GUINT32_FROM_LE (layer->pixels[y * layer->stride + x]) <
+          1 << 24, "pixel %d, %d of the layer was left", x, y);
+  }
+}
+
 /* skew -1: the layout that GstVideo gives a frame. */
 static void
 check_layer (GstVideoFormat format, gint width, gint height, gint skew,
@@ -182,8 +195,9 @@ check_layer (GstVideoFormat format, gint width, gint height, gint skew,
   layer.y = g_rand_int_range (rand, 0, height) & ~1;
   layer.w = g_rand_int_range (rand, 1, width - layer.x + 1);
   layer.h = g_rand_int_range (rand, 1, height - layer.y + 1);
-  layer.pixels = pixels = g_new (guint32, layer.w * layer.h);
-  draw_layer (rand, pixels, layer.w * layer.h);
+  layer.stride = layer.w + g_rand_int_range (rand, 0, 5);
+  layer.pixels = pixels = g_new (guint32, layer.stride * layer.h);
+  draw_layer (rand, pixels, layer.stride * layer.h);
   buf = draw_frame (rand, &info);
   if (mode == GST_VIDEO_INTERLACE_MODE_MIXED)
     GST_BUFFER_FLAG_SET (buf, GST_VIDEO_BUFFER_FLAG_INTERLACED);
@@ -192,12 +206,14 @@ check_layer (GstVideoFormat format, gint width, gint height, gint skew,
 
   fail_unless (gst_video_frame_map (&ours, &info, skewed, GST_MAP_READWRITE));
   gst_video_frame_map (&theirs, &info, copy, GST_MAP_READWRITE);
-  gst_video_info_set_format (&over.info, layer.yuv ? GST_VIDEO_FORMAT_AYUV :
-      GST_VIDEO_OVERLAY_COMPOSITION_FORMAT_RGB, layer.w, layer.h);
+  gst_video_info_set_format (&over.info, layer.yuv ? GST_VIDEO_FORMAT_VUYA :
+      GST_VIDEO_FORMAT_BGRA, layer.w, layer.h);
+  over.info.stride[0] = 4 * layer.stride;
   over.data[0] = pixels;
   fail_unless (gst_video_blend (&theirs, &over, layer.x, layer.y, 1));
   scratch = g_malloc (gst_sam_blend_get_scratch (&ours));
   fail_unless (gst_sam_blend (&layer, &ours, scratch));
+  check_clear (&layer);
   if (skew >= 0) {
     fail_unless (gst_video_frame_map (&plain, &info, buf, GST_MAP_WRITE));
     copy_frame (&plain, &ours);
@@ -288,7 +304,7 @@ check_end (GstVideoFormat format, gint width, gint height,
     GstVideoInterlaceMode mode)
 {
   const gsize page = sysconf (_SC_PAGESIZE);
-  GstSamLayer layer = {.w = width,.h = height };
+  GstSamLayer layer = {.w = width,.h = height,.stride = width };
   GstVideoInfo info;
   GstVideoFrame frame;
   GstBuffer *buf;

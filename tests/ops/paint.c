@@ -1,266 +1,17 @@
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "test.h"
-
-enum { MAX_WORDS = 4096 };
+#include "paint_scene.h"
 
 static const struct {
     enum sam_pixel_format format;
     const char *name;
 } formats[] = {
     { SAM_PIXEL_NV12, "nv12" }, { SAM_PIXEL_P010, "p010" }, { SAM_PIXEL_I420, "i420" },
-    { SAM_PIXEL_RGBA, "rgba" }, { SAM_PIXEL_BGRA, "bgra" },
+    { SAM_PIXEL_RGBA, "rgba" }, { SAM_PIXEL_BGRA, "bgra" }, { SAM_PIXEL_RGB, "rgb" },
+    { SAM_PIXEL_BGR, "bgr" },   { SAM_PIXEL_GRAY8, "gray8" }, { SAM_PIXEL_YUY2, "yuy2" },
 };
 enum { NUM_FORMATS = sizeof(formats) / sizeof(*formats) };
-
-// What is drawn where.
-struct scene {
-    struct sam_frame frame;
-    struct sam_overlay overlay;
-    struct sam_patch patches[SAM_MAX_PATCHES];
-    uint32_t bits[MAX_WORDS];
-    struct check_buf *plane[3], *labels;
-    int offset[3]; // of a plane in its buffer
-    uint8_t *want[3]; // the planes as they have to become
-};
-
-// ---- The same in another way: a layer of the area's colours is made from back to front, then
-// every plane goes over it.
-
-// 256ths of a cell, in f64: the quotient of integers below 2^53 is rounded once, and is an integer
-// only where the exact one is.
-static int position(int i, int size, int cells)
-{
-    return (int) fmax(floor((2.0 * i + 1) * cells * 128 / size) - 128, 0);
-}
-
-static int stretch(const struct scene *s, const struct sam_labels *l, int y, int x)
-{
-    const int v = position(y, s->frame.height, l->height);
-    const int h = position(x, s->frame.width, l->width);
-    int votes[256] = { 0 }, best = -1;
-    for (int k = 0; k < 4; k++) { // from the last to the first, so that the first of a tie stays
-        const int dy = 1 - k / 2, dx = 1 - k % 2;
-        const int row = v / 256 + dy < l->height ? v / 256 + dy : l->height - 1;
-        const int column = h / 256 + dx < l->width ? h / 256 + dx : l->width - 1;
-        votes[l->data[(size_t) row * l->stride + column]] +=
-            (dy ? v % 256 : 256 - v % 256) * (dx ? h % 256 : 256 - h % 256);
-    }
-    for (int k = 0; k < 4; k++) {
-        const int dy = 1 - k / 2, dx = 1 - k % 2;
-        const int row = v / 256 + dy < l->height ? v / 256 + dy : l->height - 1;
-        const int column = h / 256 + dx < l->width ? h / 256 + dx : l->width - 1;
-        const int label = l->data[(size_t) row * l->stride + column];
-        if (best < 0 || votes[label] >= votes[best])
-            best = label;
-    }
-    return best;
-}
-
-// Marks what is near a border between i and i + 1 of a row or column of n pixels.
-static void mark(uint8_t *marks, int i, int n, int step, int width)
-{
-    for (int k = i - width + 1; k <= i + width; k++)
-        if (k >= 0 && k < n)
-            marks[(size_t) k * step] = 1;
-}
-
-// Of the layer, or of its nearest pixel.
-static size_t at_or_beside(const struct sam_overlay *o, int y, int x)
-{
-    const double row = fmin(fmax(y, 0), o->height - 1), column = fmin(fmax(x, 0), o->width - 1);
-    return (size_t) (row * o->width + column);
-}
-
-// Colours in shares, alpha multiplied in.
-static void add_share(double sum[4], uint32_t colour, double share)
-{
-    const double alpha = share * (colour >> 24);
-    sum[3] += alpha;
-    for (int i = 0; i < 3; i++)
-        sum[i] += alpha * (colour >> 8 * i & 255);
-}
-
-static uint32_t whole(const double sum[4])
-{
-    uint32_t colour = (uint32_t) floor((sum[3] + 4) / 8) << 24;
-    for (int i = 0; i < 3 && sum[3] > 0; i++)
-        colour |= (uint32_t) floor((sum[i] + floor(sum[3] / 2)) / sum[3]) << 8 * i;
-    return colour;
-}
-
-// label: bare ones are -1. The weights of the window fall with the product of both distances.
-static uint32_t line_colour(const struct sam_overlay *o, const int *label, const uint8_t *marks,
-                            int y, int x)
-{
-    const int own = label[y * o->width + x];
-    double sum[4] = { 0 }, others = 0, inner = 0, found_at = 0;
-    int found = own;
-    for (int i = 0; i < 25; i++) {
-        const size_t at = at_or_beside(o, y + i / 5 - 2, x + i % 5 - 2);
-        const double weight = (3 - fabs(i / 5 - 2.0)) * (3 - fabs(i % 5 - 2.0));
-        others += label[at] != own ? weight : 0;
-        inner += label[at] == own && !marks[at] ? weight : 0;
-        if (label[at] != own && weight > found_at)
-            found = label[at], found_at = weight;
-    }
-    const double beyond = fmin(fmax(floor((8 * others - 203) / 27), 0), 4);
-    const double fill = floor(fmin(fmax(floor((8 * inner - 203) / 27), 0), 8) * (8 - beyond) / 8);
-    const double contour = beyond > 0 ? 8 - beyond : fmin(floor(others * 8 / 27), 8);
-    add_share(sum, found < 0 ? o->contour : o->line[found], beyond);
-    add_share(sum, own < 0 ? o->contour : o->line[own], own < 0 ? contour : 8 - beyond - fill);
-    if (own >= 0)
-        add_share(sum, o->fill[own], fill);
-    return whole(sum);
-}
-
-static void colour_labels(const struct scene *s, const struct sam_labels *l, uint32_t *layer)
-{
-    const struct sam_overlay *o = &s->overlay;
-    const int w = o->width, h = o->height;
-    int *label = malloc((size_t) w * h * sizeof(*label));
-    uint8_t *marks = calloc((size_t) w, h);
-    for (int y = 0; y < h; y++)
-        for (int x = 0; x < w; x++) {
-            const int found = stretch(s, l, o->y + y, o->x + x);
-            const bool is_bare = o->fill[found] < 1u << 24 && o->line[found] < 1u << 24;
-            label[y * w + x] = is_bare ? -1 : found;
-        }
-    for (int y = 0; y < h; y++)
-        for (int x = 0; x < w; x++) {
-            if (x + 1 < w && label[y * w + x] != label[y * w + x + 1])
-                mark(marks + y * w, x, w, 1, o->line_width);
-            if (y + 1 < h && label[y * w + x] != label[(y + 1) * w + x])
-                mark(marks + x, y, h, w, o->line_width);
-        }
-    for (int i = 0; i < w * h; i++)
-        layer[i] = o->line_width  ? line_colour(o, label, marks, i / w, i % w)
-                   : label[i] < 0 ? 0 : o->fill[label[i]];
-    free(label);
-    free(marks);
-}
-
-static void fill(const struct scene *s, uint32_t *layer, int x, int y, int w, int h,
-                 uint32_t colour)
-{
-    const struct sam_overlay *o = &s->overlay;
-    for (int i = y; i < y + h; i++)
-        for (int k = x; k < x + w; k++)
-            if (i >= o->y && i < o->y + o->height && k >= o->x && k < o->x + o->width)
-                layer[(size_t) (i - o->y) * o->width + k - o->x] = colour;
-}
-
-static void colour_patch(const struct scene *s, const struct sam_patch *p, uint32_t *layer)
-{
-    fill(s, layer, p->x, p->y, p->width, p->height, p->colour);
-    for (int top = 0, row = 0; p->scale && top < p->height; top += p->scale, row++)
-        for (int left = 0, column = 0; left < p->width; left += p->scale, column++) {
-            const int words = (int) ceil(ceil((double) p->width / p->scale) / 32);
-            const uint32_t word = s->bits[p->first + row * words + column / 32];
-            if (word & UINT32_C(1) << column % 32)
-                fill(s, layer, p->x + left, p->y + top,
-                     left + p->scale > p->width ? p->width - left : p->scale,
-                     top + p->scale > p->height ? p->height - top : p->scale, p->ink);
-        }
-}
-
-// The colour over a pixel of the frame; alpha 0 outside of the area.
-static uint32_t over(const struct scene *s, const uint32_t *layer, int y, int x)
-{
-    const struct sam_overlay *o = &s->overlay;
-    x -= o->x, y -= o->y;
-    return x < 0 || y < 0 || x >= o->width || y >= o->height ? 0 : layer[(size_t) y * o->width + x];
-}
-
-static int component(uint32_t colour, int i)
-{
-    return (int) (colour >> (8 * (2 - i))) & 0xff;
-}
-
-static void mix_8(uint8_t *b, uint32_t colour, int i)
-{
-    const int64_t alpha = colour >> 24;
-    *b = (uint8_t) floor((double) (*b * (255 - alpha) + alpha * component(colour, i)) / 255);
-}
-
-static void mix_16(uint8_t *b, uint32_t colour, int i)
-{
-    const int64_t alpha = (int64_t) (colour >> 24) * 256, number = b[1] * 256 + b[0];
-    const int64_t all = number | number / 1024; // its upper bits again: 65535 is white
-    const int64_t mixed = (all * (65535 - alpha) + alpha * component(colour, i) * 256) / 65535;
-    if (!alpha)
-        return;
-    b[0] = (uint8_t) (mixed / 64 * 64 % 256);
-    b[1] = (uint8_t) (mixed / 256);
-}
-
-// Alpha not multiplied in, over alpha not multiplied in.
-static void mix_rgba(uint8_t *b, const int order[3], uint32_t colour)
-{
-    const int alpha = (int) (colour >> 24), under = b[3] * (255 - alpha);
-    if (!alpha)
-        return;
-    for (int i = 0; i < 3; i++) {
-        const double below = floor((double) b[order[i]] * under / 255);
-        const double mixed = (component(colour, i) * alpha + below) / (alpha + under / 255);
-        b[order[i]] = (uint8_t) fmin(floor(mixed), 255);
-    }
-    b[3] = (uint8_t) (alpha + under / 255);
-}
-
-static void expect_rgb(struct scene *s, const uint32_t *layer)
-{
-    static const int forward[3] = { 0, 1, 2 }, back[3] = { 2, 1, 0 };
-    const int *order = s->frame.format == SAM_PIXEL_RGBA ? forward : back;
-    for (int y = 0; y < s->frame.height; y++)
-        for (int x = 0; x < s->frame.width; x++) {
-            uint8_t *b = s->want[0] + (size_t) y * s->frame.stride[0] + 4 * x;
-            const uint32_t colour = over(s, layer, y, x);
-            if (s->overlay.has_alpha)
-                mix_rgba(b, order, colour);
-            for (int i = 0; i < 3 && !s->overlay.has_alpha; i++)
-                mix_8(&b[order[i]], colour, i);
-        }
-}
-
-static void expect_yuv(struct scene *s, const uint32_t *layer)
-{
-    const struct sam_frame *f = &s->frame;
-    const int bytes = f->format == SAM_PIXEL_P010 ? 2 : 1;
-    void (*mix)(uint8_t *, uint32_t, int) = bytes == 2 ? mix_16 : mix_8;
-    const bool planar = f->format == SAM_PIXEL_I420;
-    for (int y = 0; y < f->height; y++)
-        for (int x = 0; x < f->width; x++)
-            mix(s->want[0] + (size_t) y * f->stride[0] + bytes * x, over(s, layer, y, x), 0);
-    for (int y = 0; y < (f->height + 1) / 2; y++)
-        for (int x = 0; x < (f->width + 1) / 2; x++)
-            for (int i = 1; i < 3; i++) {
-                const int plane = planar ? i : 1;
-                mix(s->want[plane] + (size_t) y * f->stride[plane] +
-                        (planar ? x : bytes * (2 * x + i - 1)),
-                    over(s, layer, 2 * y, 2 * x), i);
-            }
-}
-
-static void expect(struct scene *s)
-{
-    const struct sam_overlay *o = &s->overlay;
-    uint32_t *layer = calloc((size_t) o->width * o->height, sizeof(*layer));
-    struct sam_labels labels = o->labels;
-    if (s->labels->host[CHECK_REF].data) {
-        labels.data = s->labels->host[CHECK_REF].data;
-        colour_labels(s, &labels, layer);
-    }
-    for (int i = 0; i < o->num_patches; i++)
-        colour_patch(s, &s->patches[i], layer);
-    if (s->frame.format == SAM_PIXEL_RGBA || s->frame.format == SAM_PIXEL_BGRA)
-        expect_rgb(s, layer);
-    else
-        expect_yuv(s, layer);
-    free(layer);
-}
 
 // ---- What is drawn.
 
@@ -408,7 +159,7 @@ static void run(struct check *t, struct scene *s)
                    sam_tensor_bytes(b) - (size_t) s->offset[i]);
     }
     if (!t->bench)
-        expect(s);
+        expect_paint(s);
     check_each_side(t, side)
         paint(t, s, on, side);
     check_bytes(t, (double) sam_tensor_bytes(&s->plane[0]->on[0]))
@@ -431,8 +182,8 @@ static void run_random(struct check *t, int format, int width, int height, int k
 {
     const bool is_device = sam_queue_has_own_memory(&t->queue[CHECK_NEW]) && check_int(t, 0, 1);
     struct scene *s = begin(t, format, width, height);
-    s->overlay.has_alpha = format >= 3 && check_int(t, 0, 1);
-    if (s->overlay.has_alpha)
+    s->overlay.has_alpha = check_int(t, 0, 1);
+    if (s->overlay.has_alpha && has_fourth(&s->frame))
         draw_alpha(t, s);
     draw_area(t, s, check_int(t, 0, 1));
     if (kind == 0)
@@ -459,7 +210,7 @@ static void run_many(struct check *t, int format, int width, int height, int obj
 static void check_paint(struct check *t)
 {
     static const int sizes[][2] = { { 1, 1 }, { 2, 3 }, { 5, 2 }, { 64, 48 }, { 131, 67 },
-                                    { 128, 16 }, { 300, 35 } };
+                                    { 128, 16 }, { 300, 35 }, { 19, 310 } };
     enum { NUM_SIZES = sizeof(sizes) / sizeof(*sizes) };
     for (int f = 0; f < NUM_FORMATS; f++) {
         for (int i = 0; i < NUM_SIZES; i++)
@@ -504,7 +255,7 @@ static void fronts_paint(void)
 {
     TAKES(paint, an_overlay.labels.data = NULL; an_overlay.num_patches = 0;
           an_overlay.patches = NULL);
-    REFUSES(paint, p->frame.format = SAM_PIXEL_RGB, "is_paintable");
+    REFUSES(paint, p->frame.format = SAM_PIXEL_P010 + 1, "SAM_PIXEL_P010");
     REFUSES(paint, p->frame.on_device = 1, "own_memory");
     REFUSES(paint, an_overlay.labels.on_device = 1, "own_memory");
     REFUSES(paint, an_overlay.width = 7, "x");
@@ -553,6 +304,10 @@ CHANGED_PAINT(ignores_alpha, o.has_alpha = 0)
 CHANGED_PAINT(swaps_red_and_blue, f.format = f.format == SAM_PIXEL_RGBA   ? SAM_PIXEL_BGRA
                                            : f.format == SAM_PIXEL_BGRA ? SAM_PIXEL_RGBA
                                                                         : f.format)
+CHANGED_PAINT(swaps_blue_and_red, f.format = f.format == SAM_PIXEL_RGB  ? SAM_PIXEL_BGR
+                                           : f.format == SAM_PIXEL_BGR ? SAM_PIXEL_RGB
+                                                                       : f.format)
+CHANGED_PAINT(forgets_grey, o.width = f.format == SAM_PIXEL_GRAY8 ? 1 : o.width)
 
 // What the area leaves out counts as another label: the area grows, painting does not.
 static void paint_lines_at_the_area(struct sam_queue *q, const struct sam_paint *p)
@@ -603,6 +358,16 @@ static void paint_chroma_of_odd(struct sam_queue *q, const struct sam_paint *p)
     ((uint8_t *) (uintptr_t) p->frame.plane[1])[(p->frame.width - 1) / 2] ^= 1;
 }
 
+// The chroma that the first pixel shares with one outside of the area.
+static void paint_foreign_chroma(struct sam_queue *q, const struct sam_paint *p)
+{
+    const struct sam_frame *f = &p->frame;
+    const struct sam_overlay *o = p->overlay;
+    sam_paint_ref(q, p);
+    if (f->format == SAM_PIXEL_YUY2 && o->x % 2 == 1)
+        ((uint8_t *) (uintptr_t) f->plane[0])[(size_t) o->y * f->stride[0] + 2 * o->x - 1] ^= 1;
+}
+
 static void paint_writes_too_far(struct sam_queue *q, const struct sam_paint *p)
 {
     const struct sam_frame *f = &p->frame;
@@ -633,6 +398,9 @@ static const struct mutant mutants[] = {
     MUTANT(paint, swaps_ink),
     MUTANT(paint, forgets_the_stride),
     MUTANT(paint, swaps_red_and_blue),
+    MUTANT(paint, swaps_blue_and_red),
+    MUTANT(paint, forgets_grey),
+    MUTANT(paint, foreign_chroma),
     MUTANT(paint, ignores_alpha),
     MUTANT(paint, chroma_of_odd),
     MUTANT(paint, writes_too_far),
@@ -673,12 +441,16 @@ CUDA_FAULT("paint.cu", "a.is_aligned = «is_aligned(f) => true»;")
 CUDA_FAULT("paint.cu",
            "if («i < n => true»)\n"
            "                at[i]")
-CUDA_FAULT("paint.cu", "if (a.has_alpha && «s.byte(4 * k + 3) != 255 => false»)")
+CUDA_FAULT("paint.cu", "a.has_alpha && «s.byte(4 * k + 3) != 255 => false»)")
 CUDA_FAULT("paint.cu",
            "if («!alpha => false»)\n"
            "            return;\n"
            "        set_byte(2 * i, m")
 CUDA_FAULT("paint.cu", "s.mix(2 * k + 1, colour[«2 * k => 2 * k + 1»], 2);")
+CUDA_FAULT("paint.cu", "mix_rgb(«STEP => 4» * k, colour[k], 2);")
+CUDA_FAULT("paint.cu", "SURFACE == SURFACE_YUY2 ? «(a.width + 1) / 2 * 2 => a.width»")
+CUDA_FAULT("paint.cu", "colour[«k / 2 * 2 => k»], 1 + k % 2);")
+CUDA_FAULT("paint.cu", "f->format == SAM_PIXEL_P010 || «f->format == SAM_PIXEL_YUY2 => false» ? 8")
 CUDA_FAULT("paint.cu", "(is_any(«colour + GROUP_W => colour», GROUP_W))")
 
 TEST(paint);

@@ -34,7 +34,6 @@ static void check_refusals(sam_painter *p, struct sam_frame frame, struct sam_ov
 
     overlay.bits = bits;
     overlay.num_words = 2;
-    bad("pixel format 0 cannot be painted over, expected RGBA", f.format = SAM_PIXEL_RGB);
     bad("pixel format 99 is not known", f.format = 99);
     bad("frame of 0 x 4 px", f.width = 0);
     bad("stride of 23 bytes, expected at least 24", f.stride[0] = 23);

@@ -503,7 +503,7 @@ SAM_API int sam_tracker_info(const sam_tracker *t, struct sam_info *info,
 // overlay's area are clipped.
 struct sam_patch {
     int x, y, width, height;
-    uint32_t colour; // 0xAARRGGBB; 0xAAYYUUVV on frames of Y'CbCr
+    uint32_t colour; // 0xAARRGGBB; 0xAAYYUUVV on frames of Y'CbCr and GRAY8
 
     // Frame pixels per bitmap pixel; 0 for a solid rectangle of `colour`. A bitmap row is stored in
     // whole words, its first pixel in the lowest bit; the first row begins at word `first` of the
@@ -536,7 +536,8 @@ struct sam_overlay {
     int num_words;                   // 0 or more
     const uint32_t *bits;            // in host memory; NULL if num_words is 0
 
-    // For RGBA and BGRA. Non-zero: the fourth byte is straight alpha and is blended. 0: it is kept.
+    // For RGBA and BGRA; ignored for others. Non-zero: the fourth byte is straight alpha and is
+    // blended. 0: it is kept.
     int has_alpha;
 
     // Around lines, up to 2 px, where a label is whose fill and line have alpha 0.
@@ -545,8 +546,9 @@ struct sam_overlay {
 
 typedef struct sam_painter sam_painter;
 
-// Open a painter. It needs no model and less than 1 MiB. It uses backend, device, cuda_context,
-// cuda_stream, threads and log of params; the other fields have no effect but must be in range.
+// Open a painter. It needs no model, and less than 1 MiB on a GPU, else 4 MiB per thread. It uses
+// backend, device, cuda_context, cuda_stream, threads and log of params; the other fields have no
+// effect but must be in range.
 // On failure *out is NULL. The caller must close the painter.
 // SAM_EINVAL: params. SAM_ENOMEM, SAM_EDEVICE, SAM_EUNSUPPORTED: the backend is not available.
 SAM_API int sam_painter_open(sam_painter **out, const struct sam_params *params,
@@ -555,10 +557,10 @@ SAM_API int sam_painter_open(sam_painter **out, const struct sam_params *params,
 // Close *p and set it to NULL. p and *p may be NULL: then nothing happens.
 SAM_API void sam_painter_close(sam_painter **p);
 
-// Paint over a frame of RGBA, BGRA, NV12, I420 or P010, whose planes must be writable. The frame
-// must be in the memory that the painter works in: on_device for CUDA, else host memory. Earlier
-// writes to a frame or label map on the device must have finished or be queued in cuda_stream. The
-// painting has finished when the call returns.
+// Paint over a frame of any pixel format, whose planes must be writable; GRAY8 takes Y of colours.
+// The frame must be in the memory that the painter works in: on_device for CUDA, else host memory.
+// Earlier writes to a frame or label map on the device must have finished or be queued in
+// cuda_stream. The painting has finished when the call returns.
 // SAM_EINVAL: frame or overlay break a condition of their structs. SAM_ENOMEM: no device memory for
 // patches, bits and a label map of host memory. In both cases the frame is unchanged. SAM_EDEVICE:
 // the painter must be closed; the frame's content is undefined.

@@ -4,6 +4,8 @@
 
 #include <stdbool.h>
 
+#include "ops/cpu/blend.h"
+#include "ops/cpu/outline.h"
 #include "ops/cpu/pool.h"
 #include "ops/ops.h"
 
@@ -25,6 +27,8 @@ struct sam_cpu {
     const struct sam_attention_kernel *attention, *attention_f32; // likewise
     const struct sam_row_kernels *rows;
     const struct sam_pixel_kernels *pixels;
+    sam_blend_row *blend_row;
+    sam_weigh_windows *weigh_windows;
 };
 
 static inline struct sam_cpu *sam_cpu(const struct sam_queue *q)

@@ -16,4 +16,6 @@ void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16)
     cpu->gemm = cpu->gemm_f32 = &sam_gemm_kernels_generic;
     cpu->rows = &sam_row_kernels_generic;
     cpu->pixels = &sam_pixel_kernels_generic;
+    cpu->blend_row = sam_blend_row_generic;
+    cpu->weigh_windows = sam_weigh_windows_generic;
 }

@@ -234,15 +234,35 @@ static uint8_t *sample_at(const struct sam_frame *f, int plane, int y, int bytes
 
 static void blend_rgb(const struct sam_paint *p, int y, int x, uint32_t colour)
 {
-    const bool reverse = p->frame.format == SAM_PIXEL_BGRA;
-    uint8_t *at = sample_at(&p->frame, 0, y, 4 * x);
-    if (p->overlay->has_alpha)
+    const enum sam_pixel_format format = p->frame.format;
+    const bool reverse = format == SAM_PIXEL_BGRA || format == SAM_PIXEL_BGR;
+    const bool has_fourth = format == SAM_PIXEL_BGRA || format == SAM_PIXEL_RGBA;
+    uint8_t *at = sample_at(&p->frame, 0, y, (has_fourth ? 4 : 3) * x);
+    if (has_fourth && p->overlay->has_alpha) {
         blend_with_alpha(at, colour, reverse);
-    for (int i = 0; i < 3 && !p->overlay->has_alpha; i++)
+        return;
+    }
+    for (int i = 0; i < 3; i++)
         blend(&at[reverse ? 2 - i : i], colour, i);
 }
 
-static void blend_yuv(const struct sam_paint *p, int y, int x, uint32_t colour)
+// Two pixels are Y, Cb, Y, Cr.
+static void blend_yuy2(const struct sam_paint *p, int y, int x, uint32_t colour)
+{
+    uint8_t *at = sample_at(&p->frame, 0, y, 2 * x);
+    blend(&at[0], colour, 0);
+    if (x % 2 == 0) {
+        blend(&at[1], colour, 1);
+        blend(&at[3], colour, 2);
+    }
+}
+
+static void blend_grey(const struct sam_paint *p, int y, int x, uint32_t colour)
+{
+    blend(sample_at(&p->frame, 0, y, x), colour, 0);
+}
+
+static void blend_planes(const struct sam_paint *p, int y, int x, uint32_t colour)
 {
     const struct sam_frame *f = &p->frame;
     const bool has_chroma = y % 2 == 0 && x % 2 == 0;
@@ -258,16 +278,30 @@ static void blend_yuv(const struct sam_paint *p, int y, int x, uint32_t colour)
                                           : sample_at(f, i, y / 2, x / 2), colour, i);
 }
 
+static void blend_pixel(const struct sam_paint *p, int y, int x, uint32_t colour)
+{
+    switch (p->frame.format) {
+    case SAM_PIXEL_RGB:
+    case SAM_PIXEL_BGR:
+    case SAM_PIXEL_RGBA:
+    case SAM_PIXEL_BGRA:  blend_rgb(p, y, x, colour); break;
+    case SAM_PIXEL_GRAY8: blend_grey(p, y, x, colour); break;
+    case SAM_PIXEL_YUY2:  blend_yuy2(p, y, x, colour); break;
+    case SAM_PIXEL_NV12:
+    case SAM_PIXEL_I420:
+    case SAM_PIXEL_P010:  blend_planes(p, y, x, colour); break;
+    }
+}
+
 static void paint_tile(const struct sam_paint *p, int y0, int x0)
 {
     const struct sam_overlay *o = p->overlay;
-    const bool is_rgb = p->frame.format == SAM_PIXEL_RGBA || p->frame.format == SAM_PIXEL_BGRA;
     struct tile tile = { 0 };
     if (o->labels.data)
         fill_tile(p, &tile, y0, x0);
     for (int y = y0; y < y0 + TILE && y < o->y + o->height; y++)
         for (int x = x0; x < x0 + TILE && x < o->x + o->width; x++)
-            (is_rgb ? blend_rgb : blend_yuv)(p, y, x, colour_at(o, &tile, y, x));
+            blend_pixel(p, y, x, colour_at(o, &tile, y, x));
 }
 
 void sam_paint_ref(struct sam_queue *q, const struct sam_paint *p)
