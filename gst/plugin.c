@@ -5,6 +5,7 @@
  * Tracks the masks of objects in live video and draws them.
  */
 
+#include "gstsamexport.h"
 #include "gstsammeta.h"
 #include "gstsamoverlay.h"
 #include "gstsamtrack.h"
@@ -14,7 +15,8 @@ plugin_init (GstPlugin * plugin)
 {
   gst_sam_meta_register ();
   return GST_ELEMENT_REGISTER (samtrack, plugin) &&
-      GST_ELEMENT_REGISTER (samoverlay, plugin);
+      GST_ELEMENT_REGISTER (samoverlay, plugin) &&
+      GST_ELEMENT_REGISTER (samexport, plugin);
 }
 
 GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, samtrack,

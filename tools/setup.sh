@@ -3,10 +3,12 @@
 # Debian or Ubuntu, and lists them first. Usage: tools/setup.sh [run|test]
 set -eu
 
-run_packages="gcc libc6-dev meson ninja-build pkg-config libjansson-dev
+run_packages="gcc libc6-dev meson ninja-build pkg-config libjansson-dev libjson-glib-dev libpaho-mqtt-dev
   libjpeg-dev libpng-dev libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev gstreamer1.0-tools
   gstreamer1.0-plugins-base gstreamer1.0-x gstreamer1.0-plugins-good gstreamer1.0-plugins-ugly gstreamer1.0-libav"
-test_packages="libdnnl-dev python3 python3-numpy python3-pil gstreamer1.0-plugins-bad clang g++ xvfb xdotool"
+test_packages="libdnnl-dev python3 python3-numpy python3-pil gstreamer1.0-plugins-bad clang g++ xvfb xdotool mosquitto mosquitto-clients python3-pip"
+# Of Python, where it lacks them: module and package. Debian has no pycocotools.
+python_packages="pycocotools.mask:pycocotools==2.0.8 numpy:numpy PIL:pillow"
 
 install_missing() { # package names
     local missing= p as_root=
@@ -24,6 +26,19 @@ install_missing() { # package names
     $as_root apt-get install -y -qq --no-install-recommends $missing >/dev/null
 }
 
+# Into build-python/, for tests alone; those that need it are skipped where it cannot be had.
+install_python() { # module:package ...
+    local folder p missing=
+    folder="$(cd "$(dirname "$0")/.." && pwd)/build-python"
+    for p in "$@"; do
+        PYTHONPATH="$folder" python3 -c "import ${p%%:*}" 2>/dev/null || missing="$missing ${p#*:}"
+    done
+    [ -n "$missing" ] || return 0
+    echo "tools/setup.sh: installing Python packages into build-python/:$missing"
+    python3 -m pip install -q --no-deps --disable-pip-version-check --root-user-action=ignore --target "$folder" $missing ||
+        echo "tools/setup.sh: these Python packages cannot be installed, and the tests with them are skipped:$missing" >&2
+}
+
 case "${1:-run}" in
 run | test) ;;
 *) echo "usage: tools/setup.sh [run|test]" >&2; exit 2 ;;
@@ -37,4 +52,5 @@ if [ "${1:-run}" = test ]; then
     install_missing $test_packages
     # The package of clang's sanitizer runtime has the version in its name.
     install_missing "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
+    install_python $python_packages
 fi

@@ -1,0 +1,258 @@
+/* Frames as PNGs with a palette, as the DAVIS data set has them: 00000.png and
+ * so on, 0 where nothing is. */
+
+#include "gstsamformat.h"
+
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <png.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Label maps are mostly runs: more effort gains little. */
+#define COMPRESSION 2
+
+typedef struct
+{
+  GstSamFormat parent;
+  GstSamTally *tally;
+  gchar *folder;
+  GstSamCoder coder;
+  GHashTable *indices;          /* of palette indices, by the object's id */
+  gboolean full;                /* all 255 are given */
+
+  /* the picture that is written */
+  guint8 lut[256];              /* index by slot */
+  gint width, height;
+  guint8 *row;
+  gint row_width;
+  GByteArray *data;
+  gchar why[100];
+} DavisFormat;
+
+/* The colours of PASCAL VOC, which DAVIS took over: bits of the index, three at
+ * a time, from the highest bit of red, green and blue on. */
+static void
+fill_palette (png_color palette[256])
+{
+  guint i, bit;
+
+  memset (palette, 0, 256 * sizeof *palette);
+  for (i = 0; i < 256; i++) {
+    for (bit = 0; bit < 8; bit++) {
+      const guint three = i >> (3 * bit);
+
+      palette[i].red |= (three & 1) << (7 - bit);
+      palette[i].green |= (three >> 1 & 1) << (7 - bit);
+      palette[i].blue |= (three >> 2 & 1) << (7 - bit);
+    }
+  }
+}
+
+static void
+on_error (png_structp png, png_const_charp text)
+{
+  DavisFormat *self = png_get_error_ptr (png);
+
+  g_strlcpy (self->why, text, sizeof self->why);
+  png_longjmp (png, 1);
+}
+
+static void
+on_warning (png_structp png, png_const_charp text)
+{
+}
+
+static void
+on_write (png_structp png, png_bytep data, size_t bytes)
+{
+  DavisFormat *self = png_get_io_ptr (png);
+
+  g_byte_array_append (self->data, data, bytes);
+}
+
+static void
+on_flush (png_structp png)
+{
+}
+
+static void
+write_rows (DavisFormat * self, png_structp png)
+{
+  const guint8 *from = self->coder.labels;
+  gint x, y;
+
+  for (y = 0; y < self->height; y++) {
+    for (x = 0; x < self->width; x++)
+      self->row[x] = from ? self->lut[from[x]] : 0;
+    png_write_row (png, self->row);
+    from += from ? self->width : 0;
+  }
+}
+
+/* libpng comes back here on errors: nothing of this frame changes before. */
+static gboolean
+try_picture (DavisFormat * self, png_structp png, png_infop info)
+{
+  png_color palette[256];
+
+  if (setjmp (png_jmpbuf (png)))
+    return FALSE;
+  fill_palette (palette);
+  png_set_write_fn (png, self, on_write, on_flush);
+  png_set_compression_level (png, COMPRESSION);
+  png_set_filter (png, PNG_FILTER_TYPE_BASE, PNG_FILTER_NONE);
+  png_set_IHDR (png, info, self->width, self->height, 8,
+      PNG_COLOR_TYPE_PALETTE, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_BASE,
+      PNG_FILTER_TYPE_BASE);
+  png_set_PLTE (png, info, palette, 256);
+  png_write_info (png, info);
+  write_rows (self, png);
+  png_write_end (png, info);
+  return TRUE;
+}
+
+static gboolean
+encode (DavisFormat * self, GError ** error)
+{
+  png_structp png = png_create_write_struct (PNG_LIBPNG_VER_STRING, self,
+      on_error, on_warning);
+  png_infop info = png ? png_create_info_struct (png) : NULL;
+  gboolean ok;
+
+  g_strlcpy (self->why, "out of memory", sizeof self->why);
+  g_byte_array_set_size (self->data, 0);
+  ok = info && try_picture (self, png, info);
+  png_destroy_write_struct (&png, &info);
+  if (!ok)
+    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED,
+        "A PNG of %d x %d pixels cannot be made: %s.", self->width,
+        self->height, self->why);
+  return ok;
+}
+
+static guint8
+get_index (DavisFormat * self, guint64 id)
+{
+  guint index = GPOINTER_TO_UINT (g_hash_table_lookup (self->indices, &id));
+
+  if (index)
+    return index;
+  index = g_hash_table_size (self->indices) + 1;
+  if (index < 256) {
+    g_hash_table_insert (self->indices, g_memdup2 (&id, sizeof id),
+        GUINT_TO_POINTER (index));
+    return index;
+  }
+  if (!self->full)
+    GST_ELEMENT_WARNING (self->tally->element, RESOURCE, NO_SPACE_LEFT,
+        ("The palette has 255 colours, which have been given to objects: object"
+            " %" G_GUINT64_FORMAT " and later ones are left out of the PNGs.",
+            id), (NULL));
+  self->full = TRUE;
+  return 0;
+}
+
+/* Whatever the label map shows: indices go by order of appearance. */
+static void
+fill_lut (DavisFormat * self, const GstSamReport * report)
+{
+  guint i;
+
+  memset (self->lut, 0, sizeof self->lut);
+  for (i = 0; i < report->num_objects; i++) {
+    const GstSamObject *object = &report->object[i];
+
+    if (gst_sam_coder_get_region (&self->coder, object))
+      self->lut[object->slot] = get_index (self, object->id);
+  }
+}
+
+static gboolean
+write_picture (DavisFormat * self, const GstSamRecord * record, GError ** error)
+{
+  GError *why = NULL;
+  gboolean ok;
+  gchar *name;
+
+  self->width = self->coder.labels ? self->coder.width : record->width;
+  self->height = self->coder.labels ? self->coder.height : record->height;
+  if (self->width > self->row_width) {
+    self->row = g_realloc (self->row, self->width);
+    self->row_width = self->width;
+  }
+  fill_lut (self, &record->report);
+  if (!encode (self, error))
+    return FALSE;
+  name = g_strdup_printf ("%s/%05" G_GUINT64_FORMAT ".png", self->folder,
+      record->frame);
+  ok = g_file_set_contents_full (name, (const gchar *) self->data->data,
+      self->data->len, G_FILE_SET_CONTENTS_CONSISTENT, 0666, &why);
+  if (!ok)
+    g_set_error (error, GST_RESOURCE_ERROR, why->code == G_FILE_ERROR_NOSPC ?
+        GST_RESOURCE_ERROR_NO_SPACE_LEFT : GST_RESOURCE_ERROR_WRITE,
+        "Cannot write '%s': %s.", name, why->message);
+  else
+    gst_sam_tally_add_written (self->tally, 1, self->data->len);
+  g_free (name);
+  g_clear_error (&why);
+  return ok;
+}
+
+static gboolean
+davis_write (GstSamFormat * format, const GstSamRecord * record,
+    GError ** error)
+{
+  DavisFormat *self = (DavisFormat *) format;
+  gboolean ok;
+
+  if (!gst_sam_coder_begin (&self->coder, record, error))
+    return FALSE;
+  ok = write_picture (self, record, error);
+  gst_sam_coder_end (&self->coder);
+  return ok;
+}
+
+static void
+davis_free (GstSamFormat * format)
+{
+  DavisFormat *self = (DavisFormat *) format;
+
+  gst_sam_coder_clear (&self->coder);
+  g_hash_table_unref (self->indices);
+  g_byte_array_unref (self->data);
+  g_free (self->row);
+  g_free (self->folder);
+  g_free (self);
+}
+
+GstSamFormat *
+gst_sam_format_new_davis (const gchar * location, GstSamExportMaskSize size,
+    GstSamTally * tally, GError ** error)
+{
+  DavisFormat *self;
+  int number = 0;
+
+  if (g_mkdir (location, 0777))
+    number = errno == EEXIST && g_file_test (location, G_FILE_TEST_IS_DIR) ? 0 :
+        errno;
+  if (!number && g_access (location, W_OK | X_OK))
+    number = errno;
+  if (number) {
+    g_set_error (error, GST_RESOURCE_ERROR, number == ENOENT ?
+        GST_RESOURCE_ERROR_NOT_FOUND : GST_RESOURCE_ERROR_OPEN_WRITE,
+        "The folder '%s' cannot be written to: %s.", location,
+        number == EEXIST ? "it is not a folder" : g_strerror (number));
+    return NULL;
+  }
+  self = g_new0 (DavisFormat, 1);
+  self->parent.write = davis_write;
+  self->parent.free = davis_free;
+  self->tally = tally;
+  self->folder = g_strdup (location);
+  self->indices = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free,
+      NULL);
+  self->data = g_byte_array_new ();
+  gst_sam_coder_init (&self->coder, size);
+  return &self->parent;
+}

@@ -1,0 +1,39 @@
+#ifndef __GST_SAM_RLE_H__
+#define __GST_SAM_RLE_H__
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+/* The smallest box around the pixels of a label, and their number. All 0 if
+ * there are none. */
+typedef struct
+{
+  gint x, y, w, h;
+  guint area;
+} GstSamRegion;
+
+/* Find the regions of all 256 labels in a map without padding between rows. */
+void gst_sam_rle_find (const guint8 * labels, gint width, gint height,
+    GstSamRegion region[256]);
+
+/* Bytes of scratch memory that gst_sam_rle_write() needs for a map of that
+ * height. */
+gsize gst_sam_rle_get_scratch (gint height);
+
+/* Set @counts to the runs of one label as COCO writes them: pixels column by
+ * column, runs of others and of the label in turn, beginning with the others,
+ * in the characters of pycocotools' `counts`. @region is the label's.
+ * @scratch is overwritten. */
+void gst_sam_rle_write (GString * counts, const guint8 * labels, gint width,
+    gint height, guint8 label, const GstSamRegion * region, guint8 * scratch);
+
+/* Stretch a label map: each pixel takes the label with the largest bilinear
+ * weight, as samoverlay draws it; among equal ones that of the upper left cell.
+ * Neither map has padding between rows. */
+void gst_sam_rle_stretch (const guint8 * from, gint from_width,
+    gint from_height, guint8 * to, gint width, gint height);
+
+G_END_DECLS
+
+#endif /* __GST_SAM_RLE_H__ */
