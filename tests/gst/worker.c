@@ -207,6 +207,29 @@ GST_START_TEST (test_a_stop_during_a_step)
 
 GST_END_TEST;
 
+/* The first frames after a stop are not taken for those that were tracked before
+ * it: they wait for a step of their own, and have their size in the meta. */
+GST_START_TEST (test_a_stop_and_a_long_step)
+{
+  GstHarness *h = sam_track_harness_new (SQUARE_BOX, TRUE, LONG);
+  GstBuffer *buf;
+
+  check_frame (h, 0, "ok", 0);
+  gst_element_set_state (h->element, GST_STATE_NULL);
+  gst_harness_play (h);
+  gst_harness_set_src_caps_str (h, CAPS);
+  g_object_set (h->element, "max-wait", G_GUINT64_CONSTANT (0), NULL);
+  sam_gate_set (&sam_step_gate, TRUE);
+  buf = sam_harness_run (h, 0);
+  fail_unless_equals_int (sam_get_int (sam_get_meta (buf), "width"), 64);
+  fail_unless_equals_uint64 (sam_get_stat (h->element, "skipped"), 1);
+  gst_buffer_unref (buf);
+  sam_gate_set (&sam_step_gate, FALSE);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
 /* A step that fails while frames go on is one error. */
 GST_START_TEST (test_a_step_that_fails)
 {
@@ -392,6 +415,7 @@ worker_suite (void)
   tcase_add_test (tc, test_no_buffer_is_held);
   tcase_add_test (tc, test_a_flush_during_a_step);
   tcase_add_test (tc, test_a_stop_during_a_step);
+  tcase_add_test (tc, test_a_stop_and_a_long_step);
   tcase_add_test (tc, test_a_step_that_fails);
   tcase_add_loop_test (tc, test_other_caps_during_a_step, 0, 2);
   tcase_add_test (tc, test_block_during_a_step);
