@@ -5,6 +5,7 @@
 
 #include "gstsamfont.h"
 #include "gstsampalette.h"
+#include "gstsampoints.h"
 
 #include <string.h>
 
@@ -16,14 +17,13 @@
 #define CONTOUR 0.6
 #define CONTOUR_WIDTH 2         /* px */
 #define MAX_TEXT 40
-#define MAX_PATCHES (SAM_MAX_OBJECTS * 5)
-#define MAX_WORDS (SAM_MAX_OBJECTS * LABEL_HEIGHT * \
-    ((MAX_TEXT * LETTER_WIDTH + 3 + 31) / 32))
+/* Lines of the list of lost objects. */
+#define MAX_LOST 8
+#define MAX_DASH_WORDS 8192
+#define MAX_WORDS ((SAM_MAX_OBJECTS + MAX_LOST) * LABEL_HEIGHT * \
+    ((MAX_TEXT * LETTER_WIDTH + 3 + 31) / 32) + MAX_DASH_WORDS)
 
-typedef struct
-{
-  gint x, y, w, h;
-} Rect;
+typedef GstSamRect Rect;
 
 /* 0xAARRGGBB; Y'CbCr frames get one of their own matrix and range, 0xAAYYUUVV:
  * the blending of GstVideo converts RGB with one matrix for all. */
@@ -143,71 +143,6 @@ get_label (const GstSamDrawing * d, const GstSamObject * object,
 }
 
 static void
-include (Rect * area, Rect r)
-{
-  gint right, bottom;
-
-  if (!area->w) {
-    *area = r;
-    return;
-  }
-  right = MAX (area->x + area->w, r.x + r.w);
-  bottom = MAX (area->y + area->h, r.y + r.h);
-  area->x = MIN (area->x, r.x);
-  area->y = MIN (area->y, r.y);
-  area->w = right - area->x;
-  area->h = bottom - area->y;
-}
-
-/* All that will be painted, at even coordinates: chroma is blended in pairs. */
-static gboolean
-find_area (GstSamDrawing * d)
-{
-  const GstSamReport *report = d->report;
-  const gint width = d->width, height = d->height;
-  struct sam_overlay *overlay = &d->overlay;
-  Rect area = { 0, };
-  gint margin_x = 0, margin_y = 0;
-  guint i;
-
-  /* A box is the frame's, a mask may be coarse: its edges lie a cell off. */
-  if (report->mask) {
-    margin_x = width / report->mask_width + 1;
-    margin_y = height / report->mask_height + 1;
-    margin_x += CONTOUR_WIDTH;
-    margin_y += CONTOUR_WIDTH;
-  }
-  for (i = 0; i < report->num_objects; i++) {
-    const GstSamObject *object = &report->object[i];
-    gchar text[MAX_TEXT];
-    Rect box;
-
-    if (!is_visible (object))
-      continue;
-    box = get_box (d, object);
-    box.x -= margin_x;
-    box.y -= margin_y;
-    box.w += 2 * margin_x;
-    box.h += 2 * margin_y;
-    include (&area, box);
-    write_label (d, object, text);
-    if (*text)
-      include (&area, get_label (d, object, text));
-  }
-  area.w = MIN (GST_ROUND_UP_2 (area.x + area.w), width);
-  area.h = MIN (GST_ROUND_UP_2 (area.y + area.h), height);
-  area.x = MAX (area.x, 0) & ~1;
-  area.y = MAX (area.y, 0) & ~1;
-  area.w -= area.x;
-  area.h -= area.y;
-  overlay->x = area.x;
-  overlay->y = area.y;
-  overlay->width = area.w;
-  overlay->height = area.h;
-  return area.w > 0 && area.h > 0;
-}
-
-static void
 colour_masks (GstSamDrawing * d)
 {
   struct sam_overlay *overlay = &d->overlay;
@@ -276,26 +211,17 @@ add_glyph (guint32 * bits, gint words, gchar c, gint column)
   }
 }
 
+/* A text at the upper left corner of @rect, as large as it is. */
 static void
-add_label (GstSamDrawing * d, const GstSamObject * object)
+add_text (GstSamDrawing * d, Rect rect, const gchar * text, guint32 colour,
+    guint32 ink)
 {
-  const guint32 rgb = get_rgb (d, object);
-  /* Rec. 601 luma: dark letters on light colours */
-  const gint luma = (299 * (rgb >> 16) + 587 * (rgb >> 8 & 255) +
-      114 * (rgb & 255)) / 1000;
+  const gint words = (rect.w / d->scale + 31) / 32;
   struct sam_patch *patch;
-  gchar text[MAX_TEXT];
-  gint words, i;
-  Rect label;
+  gint i;
 
-  write_label (d, object, text);
-  if (!*text)
-    return;
-  label = get_label (d, object, text);
-  words = (label.w / d->scale + 31) / 32;
-  patch = add_patch (d, label.x, label.y, label.w, label.h,
-      get_colour (d, rgb, 0.8 * d->strength));
-  patch->ink = get_colour (d, luma > 140 ? 0x000000 : 0xffffff, d->strength);
+  patch = add_patch (d, rect.x, rect.y, rect.w, rect.h, colour);
+  patch->ink = ink;
   patch->scale = d->scale;
   patch->first = d->overlay.num_words;
   d->overlay.num_words += words * LABEL_HEIGHT;
@@ -305,6 +231,69 @@ add_label (GstSamDrawing * d, const GstSamObject * object)
         MARGIN + i * LETTER_WIDTH);
 }
 
+/* Black or white, which is easier to read on the colour. */
+static guint32
+get_contrast (guint32 rgb)
+{
+  /* Rec. 601 luma: dark letters on light colours */
+  const gint luma = (299 * (rgb >> 16) + 587 * (rgb >> 8 & 255) +
+      114 * (rgb & 255)) / 1000;
+
+  return luma > 140 ? 0x000000 : 0xffffff;
+}
+
+/* The label of the current object has its colours swapped. */
+static void
+add_label (GstSamDrawing * d, const GstSamObject * object)
+{
+  const gboolean current = d->style->points && d->report->current == object->id;
+  const guint32 rgb = get_rgb (d, object), contrast = get_contrast (rgb);
+  gchar text[MAX_TEXT];
+
+  write_label (d, object, text);
+  if (*text)
+    add_text (d, get_label (d, object, text), text,
+        get_colour (d, current ? contrast : rgb, 0.8 * d->strength),
+        get_colour (d, current ? rgb : contrast, d->strength));
+}
+
+/* In the lower left corner, a line for each; behind the first tracker, to the
+ * right of that. The last line counts those that have none. */
+static void
+add_lost (GstSamDrawing * d)
+{
+  const gint height = LABEL_HEIGHT * d->scale, gap = 2 * d->scale;
+  const gint column = get_label_width (d, "2#123 lost") + gap;
+  guint lost = 0, lines, line = 0, i;
+
+  for (i = 0; i < d->report->num_objects; i++)
+    lost += d->report->object[i].state == SAM_OBJECT_LOST;
+  lines = MIN (lost, MIN (MAX_LOST, (guint) (d->height / 2 / (height + gap))));
+  for (i = 0; i < d->report->num_objects && line < lines; i++) {
+    const GstSamObject *object = &d->report->object[i];
+    const gboolean is_rest = line + 1 == lines && lost > lines;
+    gchar text[MAX_TEXT], tracker[12] = "";
+    Rect rect;
+
+    if (object->state != SAM_OBJECT_LOST)
+      continue;
+    if (d->tracker)
+      g_snprintf (tracker, sizeof tracker, "%u", d->tracker + 1);
+    if (is_rest)
+      g_snprintf (text, sizeof text, "%s+%u lost", tracker, lost - lines + 1);
+    else
+      g_snprintf (text, sizeof text, "%s#%" G_GUINT64_FORMAT " lost", tracker,
+          object->id);
+    rect.x = gap + (gint) MIN (d->tracker, 64) * column;
+    rect.y = d->height - (gint) (lines - line) * (height + gap);
+    rect.w = get_label_width (d, text);
+    rect.h = height;
+    add_text (d, rect, text, get_colour (d, 0x000000, 0.55),
+        get_colour (d, is_rest ? 0xffffff : get_rgb (d, object), 1));
+    line++;
+  }
+}
+
 static void
 add_patches (GstSamDrawing * d)
 {
@@ -312,7 +301,7 @@ add_patches (GstSamDrawing * d)
   guint i;
 
   if (!d->patches) {
-    d->patches = g_new (struct sam_patch, MAX_PATCHES);
+    d->patches = g_new (struct sam_patch, SAM_MAX_PATCHES);
     d->bits = g_new (guint32, MAX_WORDS);
   }
   d->overlay.num_patches = d->overlay.num_words = 0;
@@ -326,6 +315,77 @@ add_patches (GstSamDrawing * d)
     if (is_visible (&report->object[i]))
       add_label (d, &report->object[i]);
   }
+  if (d->style->ids)
+    add_lost (d);
+  if (d->style->points)
+    gst_sam_points_add (d);
+}
+
+static void
+include (Rect * area, Rect r)
+{
+  gint right, bottom;
+
+  if (!area->w) {
+    *area = r;
+    return;
+  }
+  right = MAX (area->x + area->w, r.x + r.w);
+  bottom = MAX (area->y + area->h, r.y + r.h);
+  area->x = MIN (area->x, r.x);
+  area->y = MIN (area->y, r.y);
+  area->w = right - area->x;
+  area->h = bottom - area->y;
+}
+
+/* All that is painted, at even coordinates: chroma is blended in pairs. */
+static gboolean
+find_area (GstSamDrawing * d)
+{
+  const GstSamReport *report = d->report;
+  const gint width = d->width, height = d->height;
+  struct sam_overlay *overlay = &d->overlay;
+  Rect area = { 0, };
+  gint margin_x = 0, margin_y = 0;
+  guint i;
+
+  /* A box is the frame's, a mask may be coarse: its edges lie a cell off. */
+  if (report->mask) {
+    margin_x = width / report->mask_width + 1;
+    margin_y = height / report->mask_height + 1;
+    margin_x += CONTOUR_WIDTH;
+    margin_y += CONTOUR_WIDTH;
+  }
+  for (i = 0; i < report->num_objects; i++) {
+    const GstSamObject *object = &report->object[i];
+    Rect box;
+
+    if (!is_visible (object))
+      continue;
+    box = get_box (d, object);
+    box.x -= margin_x;
+    box.y -= margin_y;
+    box.w += 2 * margin_x;
+    box.h += 2 * margin_y;
+    include (&area, box);
+  }
+  for (i = 0; i < (guint) overlay->num_patches; i++) {
+    const struct sam_patch *patch = &overlay->patches[i];
+    const Rect rect = { patch->x, patch->y, patch->width, patch->height };
+
+    include (&area, rect);
+  }
+  area.w = MIN (GST_ROUND_UP_2 (area.x + area.w), width);
+  area.h = MIN (GST_ROUND_UP_2 (area.y + area.h), height);
+  area.x = MAX (area.x, 0) & ~1;
+  area.y = MAX (area.y, 0) & ~1;
+  area.w -= area.x;
+  area.h -= area.y;
+  overlay->x = area.x;
+  overlay->y = area.y;
+  overlay->width = area.w;
+  overlay->height = area.h;
+  return area.w > 0 && area.h > 0;
 }
 
 gboolean
@@ -345,11 +405,9 @@ gst_sam_drawing_make (GstSamDrawing * d, const GstSamPaintStyle * style,
   d->overlay.has_alpha = GST_VIDEO_INFO_N_COMPONENTS (info) > GST_VIDEO_COMP_A;
   d->has_labels = report->mask && (style->masks || style->outlines);
   set_colours (d, info);
-  if (!find_area (d))
-    return FALSE;
   colour_masks (d);
   add_patches (d);
-  return TRUE;
+  return find_area (d);
 }
 
 void
@@ -357,4 +415,72 @@ gst_sam_drawing_clear (GstSamDrawing * d)
 {
   g_clear_pointer (&d->patches, g_free);
   g_clear_pointer (&d->bits, g_free);
+}
+
+guint32
+gst_sam_drawing_get_colour (const GstSamDrawing * d, guint32 rgb, gdouble alpha)
+{
+  return get_colour (d, rgb, alpha);
+}
+
+const GstSamObject *
+gst_sam_drawing_find (const GstSamDrawing * d, guint64 id)
+{
+  guint i;
+
+  for (i = 0; i < d->report->num_objects; i++) {
+    if (d->report->object[i].id == id)
+      return &d->report->object[i];
+  }
+  return NULL;
+}
+
+guint32
+gst_sam_drawing_get_rgb (const GstSamDrawing * d, const GstSamObject * object)
+{
+  return get_rgb (d, object);
+}
+
+gboolean
+gst_sam_drawing_get_box (const GstSamDrawing * d, const GstSamObject * object,
+    GstSamRect * box)
+{
+  *box = get_box (d, object);
+  return is_visible (object);
+}
+
+gint
+gst_sam_drawing_count_free (const GstSamDrawing * d)
+{
+  return SAM_MAX_PATCHES - d->overlay.num_patches;
+}
+
+void
+gst_sam_drawing_add_rect (GstSamDrawing * d, gint x, gint y, gint w, gint h,
+    guint32 colour)
+{
+  add_patch (d, x, y, w, h, colour);
+}
+
+void
+gst_sam_drawing_add_dashes (GstSamDrawing * d, gint x, gint y, gint w, gint h,
+    gint scale, guint32 colour, guint32 other)
+{
+  const gint columns = w / scale, rows = h / scale, words = (columns + 31) / 32;
+  struct sam_patch *patch;
+  gint i, k;
+
+  patch = add_patch (d, x, y, columns * scale, rows * scale, colour);
+  if (d->overlay.num_words + words * rows > MAX_WORDS)
+    return;
+  patch->ink = other;
+  patch->scale = scale;
+  patch->first = d->overlay.num_words;
+  d->overlay.num_words += words * rows;
+  /* four set, four not */
+  for (i = 0; i < rows; i++) {
+    for (k = 0; k < words; k++)
+      d->bits[patch->first + i * words + k] =
+          (i / 4) % 2 ? 0x0f0f0f0fu : 0xf0f0f0f0u;
+  }
 }

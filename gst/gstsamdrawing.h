@@ -11,6 +11,7 @@ typedef struct
   guint line_width;             /* px of the frame */
   gboolean masks, outlines, boxes, ids, scores;
   gboolean dim_stale;           /* stale masks at half opacity */
+  gboolean points;              /* of recent prompts; the current object */
 } GstSamPaintStyle;
 
 /**
@@ -38,6 +39,11 @@ typedef struct
   guint32 *bits;
 } GstSamDrawing;
 
+typedef struct
+{
+  gint x, y, w, h;
+} GstSamRect;
+
 /* @tracker: index of the meta in the frame, from 0. Each meta gets its own
  * colours; labels begin with its number, counted from 1, from the second meta
  * on. Returns FALSE if there is nothing to paint. */
@@ -45,6 +51,35 @@ gboolean gst_sam_drawing_make (GstSamDrawing * drawing,
     const GstSamPaintStyle * style, const GstSamReport * report, guint tracker,
     const GstVideoInfo * info);
 void gst_sam_drawing_clear (GstSamDrawing * drawing);
+
+/* For gstsampoints.c, while a drawing is made: */
+
+/* 0xAARRGGBB in the frame's colours; alpha from 0 to 1. */
+guint32 gst_sam_drawing_get_colour (const GstSamDrawing * drawing, guint32 rgb,
+    gdouble alpha);
+
+/* Returns NULL if the report has no such object. */
+const GstSamObject *gst_sam_drawing_find (const GstSamDrawing * drawing,
+    guint64 id);
+guint32 gst_sam_drawing_get_rgb (const GstSamDrawing * drawing,
+    const GstSamObject * object);
+
+/* Set *box to where the object lies in the frame; returns FALSE if it cannot be
+ * seen. */
+gboolean gst_sam_drawing_get_box (const GstSamDrawing * drawing,
+    const GstSamObject * object, GstSamRect * box);
+
+/* The number of patches that may be added. */
+gint gst_sam_drawing_count_free (const GstSamDrawing * drawing);
+
+/* These two take one patch. */
+void gst_sam_drawing_add_rect (GstSamDrawing * drawing, gint x, gint y, gint w,
+    gint h, guint32 colour);
+
+/* Squares of @scale px, as many as fit, that take turns in two colours, four by
+ * four; a plain rectangle if there is no room for more bits. */
+void gst_sam_drawing_add_dashes (GstSamDrawing * drawing, gint x, gint y,
+    gint w, gint h, gint scale, guint32 colour, guint32 other);
 
 G_END_DECLS
 

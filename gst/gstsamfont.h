@@ -12,7 +12,7 @@ enum
 };
 
 /* Rows of a glyph from the top, bit 4 leftmost; NULL: not drawn, a space. What
- * ids and scores are written with needs no font library. */
+ * ids, scores and "lost" are written with needs no font library. */
 static inline const guint8 *
 gst_sam_font_get (gchar c)
 {
@@ -35,9 +35,36 @@ gst_sam_font_get (gchar c)
     0x0a, 0x0a, 0x1f, 0x0a, 0x1f, 0x0a, 0x0a
   };
 
+  static const guint8 plus[GST_SAM_FONT_HEIGHT] = {
+    0x00, 0x04, 0x04, 0x1f, 0x04, 0x04, 0x00
+  };
+  static const guint8 lost[4][GST_SAM_FONT_HEIGHT] = {
+    {0x0c, 0x04, 0x04, 0x04, 0x04, 0x04, 0x0e},
+    {0x00, 0x00, 0x0e, 0x11, 0x11, 0x11, 0x0e},
+    {0x00, 0x00, 0x0f, 0x10, 0x0e, 0x01, 0x1e},
+    {0x08, 0x08, 0x1c, 0x08, 0x08, 0x09, 0x06},
+  };
+
   if (g_ascii_isdigit (c))
     return digit[c - '0'];
-  return c == '.' ? point : c == '#' ? hash : NULL;
+  switch (c) {
+    case '.':
+      return point;
+    case '#':
+      return hash;
+    case '+':
+      return plus;
+    case 'l':
+      return lost[0];
+    case 'o':
+      return lost[1];
+    case 's':
+      return lost[2];
+    case 't':
+      return lost[3];
+    default:
+      return NULL;
+  }
 }
 
 G_END_DECLS

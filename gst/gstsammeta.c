@@ -172,6 +172,68 @@ add_region (GstBuffer * buffer, const GstSamReport * report,
             NULL));
 }
 
+static GstStructure *
+mark_to_structure (const GstSamMark * mark)
+{
+  GstStructure *s = gst_structure_new ("prompt",
+      "id", G_TYPE_UINT64, mark->id,
+      "kind", G_TYPE_STRING, mark->is_box ? "box" : "point",
+      "waiting", G_TYPE_BOOLEAN, mark->waits,
+      "age", G_TYPE_UINT64, mark->age,
+      "x", G_TYPE_DOUBLE, mark->x, "y", G_TYPE_DOUBLE, mark->y, NULL);
+
+  if (mark->is_box)
+    gst_structure_set (s, "w", G_TYPE_DOUBLE, mark->w,
+        "h", G_TYPE_DOUBLE, mark->h, NULL);
+  else
+    gst_structure_set (s, "positive", G_TYPE_BOOLEAN, mark->positive, NULL);
+  return s;
+}
+
+/* Returns FALSE if it is no point or box of the frame. */
+static gboolean
+mark_from_structure (GstSamMark * mark, const GstStructure * s)
+{
+  const gchar *kind = s ? gst_structure_get_string (s, "kind") : NULL;
+
+  memset (mark, 0, sizeof *mark);
+  mark->positive = TRUE;
+  mark->is_box = !g_strcmp0 (kind, "box");
+  if ((!mark->is_box && g_strcmp0 (kind, "point")) ||
+      !gst_structure_get (s, "id", G_TYPE_UINT64, &mark->id,
+          "x", G_TYPE_DOUBLE, &mark->x, "y", G_TYPE_DOUBLE, &mark->y, NULL))
+    return FALSE;
+  gst_structure_get_boolean (s, "positive", &mark->positive);
+  gst_structure_get_boolean (s, "waiting", &mark->waits);
+  gst_structure_get_uint64 (s, "age", &mark->age);
+  gst_structure_get_double (s, "w", &mark->w);
+  gst_structure_get_double (s, "h", &mark->h);
+  /* written so that a NaN is refused */
+  if (!(mark->x >= 0 && mark->x <= 1 && mark->y >= 0 && mark->y <= 1 &&
+          mark->w >= 0 && mark->h >= 0))
+    return FALSE;
+  mark->w = MIN (mark->w, 1 - mark->x);
+  mark->h = MIN (mark->h, 1 - mark->y);
+  return TRUE;
+}
+
+static void
+write_marks (GstStructure * s, const GstSamReport * report)
+{
+  GValue marks = G_VALUE_INIT;
+  guint i;
+
+  g_value_init (&marks, GST_TYPE_ARRAY);
+  for (i = 0; i < report->num_marks; i++) {
+    GValue value = G_VALUE_INIT;
+
+    g_value_init (&value, GST_TYPE_STRUCTURE);
+    g_value_take_boxed (&value, mark_to_structure (&report->mark[i]));
+    gst_value_array_append_and_take_value (&marks, &value);
+  }
+  gst_structure_take_value (s, "prompts", &marks);
+}
+
 static void
 fill (GstStructure * s, const GstSamReport * report)
 {
@@ -188,6 +250,10 @@ fill (GstStructure * s, const GstSamReport * report)
       "inference-time", G_TYPE_UINT64, report->inference_time, NULL);
   gst_sam_report_objects_to_value (report, &objects);
   gst_structure_take_value (s, "objects", &objects);
+  if (report->current)
+    gst_structure_set (s, "current", G_TYPE_UINT64, report->current, NULL);
+  if (report->num_marks)
+    write_marks (s, report);
   if (report->mask)
     gst_structure_set (s, "mask", GST_TYPE_BUFFER, report->mask,
         "mask-width", G_TYPE_INT, report->mask_width,
@@ -215,6 +281,22 @@ get_structure (const GValue * value)
 {
   return GST_VALUE_HOLDS_STRUCTURE (value) ? gst_value_get_structure (value) :
       NULL;
+}
+
+static void
+read_marks (GstSamReport * report, const GstStructure * s)
+{
+  const GValue *marks = gst_structure_get_value (s, "prompts");
+  guint i, n;
+
+  gst_structure_get_uint64 (s, "current", &report->current);
+  if (!marks || !GST_VALUE_HOLDS_ARRAY (marks))
+    return;
+  n = gst_value_array_get_size (marks);
+  for (i = 0; i < n && report->num_marks < GST_SAM_MAX_MARKS; i++)
+    report->num_marks += mark_from_structure
+        (&report->mark[report->num_marks],
+        get_structure (gst_value_array_get_value (marks, i)));
 }
 
 gboolean
@@ -252,6 +334,7 @@ gst_sam_meta_read (GstSamReport * report, GstMeta * meta)
           "mask-height", G_TYPE_INT, &report->mask_height, NULL) &&
       report->mask_width > 0 && report->mask_height > 0)
     report->mask = gst_value_get_buffer (mask);
+  read_marks (report, s);
   return TRUE;
 }
 

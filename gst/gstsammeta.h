@@ -26,6 +26,25 @@ typedef struct
   gdouble iou, score;
 } GstSamObject;
 
+enum
+{
+  GST_SAM_MAX_MARKS = 256,      /* in a meta */
+};
+
+/* How long a prompt is shown after its result is seen. */
+#define GST_SAM_MARK_TIME GST_SECOND
+
+/* A point or box of a recent prompt, in fractions of the frame. */
+typedef struct
+{
+  guint64 id;                   /* of the object */
+  gboolean is_box;
+  gboolean positive;            /* of a point */
+  gboolean waits;               /* its result is not seen yet */
+  gdouble x, y, w, h;
+  GstClockTime age;             /* since its result is seen; 0 if it waits */
+} GstSamMark;
+
 /**
  * GstSamReport:
  *
@@ -49,6 +68,10 @@ typedef struct
   gint mask_width, mask_height;
 
   const gchar *source;          /* name of the element, NULL: not known */
+
+  guint64 current;              /* object that clicks are for; 0: none */
+  guint num_marks;
+  GstSamMark mark[GST_SAM_MAX_MARKS];   /* the oldest first */
 } GstSamReport;
 
 void gst_sam_meta_register (void);

@@ -35,28 +35,34 @@ gst_sam_navigation_clear (GstSamNavigation * navigation)
 
 /* The object that clicks are for, if it is still there. */
 static guint64
-get_current (GstSamNavigation * n, GstSamTrack * self)
+get_current (GstSamTrack * self)
 {
-  if (!gst_sam_pending_is_known (self->pending, n->current))
-    n->current = 0;
-  return n->current;
+  const guint64 id = gst_sam_marks_get_current (&self->pending->marks);
+
+  return gst_sam_pending_is_known (self->pending, id) ? id : 0;
+}
+
+/* @id: of an accepted prompt; 0: it was refused. */
+static gboolean
+make_current (GstSamTrack * self, guint64 id)
+{
+  if (id)
+    gst_sam_marks_set_current (&self->pending->marks, id);
+  return id != 0;
 }
 
 static gboolean
 add_point (GstSamNavigation * n, GstSamTrack * self, gboolean positive)
 {
   GstSamPrompt prompt = {.kind = GST_SAM_PROMPT_POINT,.normalized = TRUE };
-  guint64 id;
 
-  prompt.id = get_current (n, self);
+  prompt.id = get_current (self);
   prompt.x = n->press_x;
   prompt.y = n->press_y;
   prompt.positive = positive;
   if (!prompt.id && !positive)
     return FALSE;               /* nothing that it could be taken from */
-  id = gst_sam_track_push_prompt (self, &prompt);
-  n->current = id ? id : n->current;
-  return id != 0;
+  return make_current (self, gst_sam_track_push_prompt (self, &prompt));
 }
 
 static gboolean
@@ -64,7 +70,6 @@ add_box (GstSamNavigation * n, GstSamTrack * self)
 {
   GstSamPrompt prompt = {.kind = GST_SAM_PROMPT_BOX,.normalized = TRUE };
   const gdouble x = CLAMP (n->x, 0, 1), y = CLAMP (n->y, 0, 1);
-  guint64 id;
 
   prompt.x = MIN (x, n->press_x);
   prompt.y = MIN (y, n->press_y);
@@ -72,9 +77,7 @@ add_box (GstSamNavigation * n, GstSamTrack * self)
   prompt.h = fabs (y - n->press_y);
   if (prompt.w <= 0 || prompt.h <= 0)
     return FALSE;
-  id = gst_sam_track_push_prompt (self, &prompt);
-  n->current = id ? id : n->current;
-  return id != 0;
+  return make_current (self, gst_sam_track_push_prompt (self, &prompt));
 }
 
 static gboolean
@@ -171,12 +174,12 @@ press_key (GstSamNavigation * n, GstSamTrack * self, const gchar * key)
   if (g_str_equal (key, "Delete"))
     return is_inside (n) && remove_under_pointer (n, self);
   if (g_str_equal (key, "u"))
-    return command (self, GST_SAM_PROMPT_UNDO, get_current (n, self));
+    return command (self, GST_SAM_PROMPT_UNDO, get_current (self));
   if (g_str_equal (key, "c"))
     return command (self, GST_SAM_PROMPT_CLEAR, GST_SAM_PENDING_ALL);
   if (!g_str_equal (key, "n"))
     return FALSE;
-  n->current = 0;
+  gst_sam_marks_set_current (&self->pending->marks, 0);
   return TRUE;
 }
 

@@ -16,7 +16,6 @@ typedef struct
   GMutex lock;
 
   /* guarded by @lock */
-  guint64 current;              /* object that clicks are for; 0: a new one */
   guint shifts;                 /* Shift keys that are held: 1 left, 2 right */
   gdouble x, y;                 /* position of the pointer */
   gboolean pressed;             /* a click or drag has begun */

@@ -55,6 +55,7 @@ enum
   PROP_DRAW_IDS,
   PROP_DRAW_SCORES,
   PROP_DIM_STALE,
+  PROP_DRAW_POINTS,
 };
 
 #define SETTABLE (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | \
@@ -142,7 +143,7 @@ warn (GstSamOverlay * self, gchar * why)
   g_free (why);
 }
 
-/* Draw one meta. The frame is not mapped for a meta without objects. */
+/* Draw one meta. The frame is not mapped if there is nothing to draw. */
 static GstFlowReturn
 draw_meta (GstSamOverlay * self, GstBuffer * buf, GstMeta * meta,
     guint tracker, const GstSamPaintStyle * style, gboolean on_gpu)
@@ -150,7 +151,8 @@ draw_meta (GstSamOverlay * self, GstBuffer * buf, GstMeta * meta,
   gboolean drawn;
   gchar *why = NULL;
 
-  if (!gst_sam_meta_read (self->report, meta) || !self->report->num_objects ||
+  if (!gst_sam_meta_read (self->report, meta) ||
+      (!self->report->num_objects && !self->report->num_marks) ||
       !gst_sam_drawing_make (&self->drawing, style, self->report, tracker,
           &self->info))
     return GST_FLOW_OK;
@@ -218,6 +220,9 @@ gst_sam_overlay_set_property (GObject * object, guint id, const GValue * value,
     case PROP_DIM_STALE:
       style->dim_stale = g_value_get_boolean (value);
       break;
+    case PROP_DRAW_POINTS:
+      style->points = g_value_get_boolean (value);
+      break;
     default:
       G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
       break;
@@ -257,6 +262,9 @@ gst_sam_overlay_get_property (GObject * object, guint id, GValue * value,
       break;
     case PROP_DIM_STALE:
       g_value_set_boolean (value, style->dim_stale);
+      break;
+    case PROP_DRAW_POINTS:
+      g_value_set_boolean (value, style->points);
       break;
     default:
       G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
@@ -370,6 +378,18 @@ install_switches (GObjectClass * klass)
    */
   install_switch (klass, PROP_DIM_STALE, "dim-stale", "Dim stale",
       "Draw the masks of an earlier frame at half opacity", TRUE);
+  /**
+   * GstSamOverlay:draw-points:
+   *
+   * Whether to draw the points and boxes of prompts, from the moment they are
+   * given until a second after their result is seen, and to mark the object
+   * that clicks are for.
+   *
+   * Since: 0.1
+   */
+  install_switch (klass, PROP_DRAW_POINTS, "draw-points", "Draw points",
+      "Draw the points and boxes of recent and waiting prompts, and mark the "
+      "current object", TRUE);
 }
 
 static void
@@ -417,6 +437,7 @@ gst_sam_overlay_init (GstSamOverlay * self)
   self->style.ids = TRUE;
   self->style.scores = TRUE;
   self->style.dim_stale = TRUE;
+  self->style.points = TRUE;
   self->report = g_new0 (GstSamReport, 1);
   gst_video_info_init (&self->info);
 }

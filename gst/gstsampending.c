@@ -8,6 +8,7 @@ gst_sam_pending_init (GstSamPending * pending)
 {
   g_mutex_init (&pending->lock);
   gst_sam_masks_init (&pending->masks);
+  gst_sam_marks_init (&pending->marks);
   pending->max_objects = SAM_MAX_OBJECTS;
 }
 
@@ -16,6 +17,7 @@ gst_sam_pending_clear (GstSamPending * pending)
 {
   gst_sam_pending_stop (pending);
   gst_sam_masks_clear (&pending->masks);
+  gst_sam_marks_clear (&pending->marks);
   g_mutex_clear (&pending->lock);
 }
 
@@ -68,6 +70,7 @@ forget_known (GstSamPending * pending, guint64 id)
 
   if (i >= 0)
     pending->known[i] = pending->known[--pending->num_known];
+  gst_sam_marks_forget (&pending->marks, id);
 }
 
 static void
@@ -180,6 +183,7 @@ gst_sam_pending_push (GstSamPending * pending, GstSamPrompt * prompt,
   if (prompt->kind == GST_SAM_PROMPT_CLEAR) {
     drop_waiting (pending);
     pending->num_known = 0;
+    gst_sam_marks_forget_all (&pending->marks);
   }
   if (pending->length == GST_SAM_PENDING_SIZE) {
     set_queue_full (error);
@@ -189,6 +193,7 @@ gst_sam_pending_push (GstSamPending * pending, GstSamPrompt * prompt,
       forget_known (pending, id);
     prompt->space_width = width;
     prompt->space_height = height;
+    prompt->mark = gst_sam_marks_add (&pending->marks, prompt);
     *waiting_at (pending, pending->length++) = *prompt;
   }
   g_mutex_unlock (&pending->lock);
@@ -469,6 +474,7 @@ apply (GstSamPending * pending, sam_tracker * tracker, GstSamPrompt * prompt,
     if (status != SAM_OK)
       error = get_refusal (pending, prompt, status, &why);
   }
+  gst_sam_marks_settle (&pending->marks, prompt, !error);
   if (error) {
     if (prompt->fresh) {
       g_mutex_lock (&pending->lock);
@@ -615,6 +621,7 @@ gst_sam_pending_restore (GstSamPending * pending, const GstSamBound * bound,
 
   g_mutex_lock (&pending->lock);
   drop_waiting (pending);
+  gst_sam_marks_forget_all (&pending->marks);
   for (i = 0; i < num_bound; i++) {
     pending->bound[i] = bound[i];
     pending->known[i] = bound[i].id;
@@ -635,6 +642,8 @@ gst_sam_pending_stop (GstSamPending * pending)
   pending->reset = FALSE;
   pending->last_id = 0;
   pending->width = pending->height = 0;
+  gst_sam_marks_forget_all (&pending->marks);
+  gst_sam_marks_set_current (&pending->marks, 0);
   g_mutex_unlock (&pending->lock);
   gst_sam_masks_stop (&pending->masks);
 }

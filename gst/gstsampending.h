@@ -1,6 +1,7 @@
 #ifndef __GST_SAM_PENDING_H__
 #define __GST_SAM_PENDING_H__
 
+#include "gstsammarks.h"
 #include "gstsammasks.h"
 #include "gstsamprompt.h"
 
@@ -45,7 +46,8 @@ typedef struct
   /* written while nothing streams; may be read without the lock */
   guint max_objects;
 
-  GstSamMasks masks;            /* has a lock of its own */
+  GstSamMasks masks;            /* have locks of their own */
+  GstSamMarks marks;
 
   /* of the thread that has the tracker, which writes them under @lock */
   GstSamBound bound[SAM_MAX_OBJECTS];

@@ -68,8 +68,9 @@ const gchar *gst_sam_refusal_get_name (GstSamRefusal refusal);
  * @space_width: width of the frame that coordinates refer to; 0: not known
  * @space_height: its height
  * @fresh: whether it starts the object @id
+ * @mark: its number in GstSamMarks; 0: none
  *
- * One prompt or command. GstSamPending sets the last four fields.
+ * One prompt or command. GstSamPending sets the last five fields.
  */
 typedef struct
 {
@@ -84,6 +85,7 @@ typedef struct
   struct _GstSamMask *mask;
   gint space_width, space_height;
   gboolean fresh;
+  guint64 mark;
 } GstSamPrompt;
 
 void gst_sam_prompt_clear (GstSamPrompt * prompt);

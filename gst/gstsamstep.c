@@ -306,6 +306,8 @@ track (GstSamStep * step, GstSamTrack * self)
   mask = acquire_mask (self, &step->info, on_device);
   if (!mask)
     return GST_FLOW_ERROR;
+  gst_sam_marks_step (&self->pending->marks, step->number,
+      step->info.width, step->info.height);
   if (!infer (step, self, on_device, mask, &result)) {
     gst_buffer_unref (mask);
     return GST_FLOW_ERROR;

@@ -106,7 +106,7 @@ gst_sam_track_start (GstBaseTransform * base)
   self->source = gst_object_get_name (GST_OBJECT (self));
   self->report->source = self->source;
   self->reserved = 0;
-  self->number = self->reported = 0;
+  self->number = self->reported = self->step.number = 0;
   self->last_step = self->added = 0;
   self->passed = 0;
   self->since_reset = 0;

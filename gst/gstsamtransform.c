@@ -187,6 +187,17 @@ judge (GstSamTrack * self, GstBuffer * buf, GstClockTime running_time,
   return policy == GST_SAM_TRACK_OVERLOAD_DROP ? VERDICT_DROP : VERDICT_LATE;
 }
 
+/* The frame has no objects: none is left, none was ever named, or their first
+ * step has not ended. */
+static void
+idle (GstSamTrack * self)
+{
+  if (self->report->state != GST_SAM_REPORT_IDLE ||
+      self->report->width != GST_VIDEO_INFO_WIDTH (&self->info) ||
+      self->report->height != GST_VIDEO_INFO_HEIGHT (&self->info))
+    gst_sam_track_forget_frame (self);
+}
+
 /* The frame goes without an inference of its own: the last masks are older. */
 static void
 pass (GstSamTrack * self)
@@ -195,8 +206,10 @@ pass (GstSamTrack * self)
 
   self->passed++;
   gst_sam_stats_count (self->stats, GST_SAM_COUNT_SKIPPED);
-  if (report->state == GST_SAM_REPORT_IDLE)
+  if (report->state == GST_SAM_REPORT_IDLE) {
+    idle (self);
     return;
+  }
   gst_sam_stats_count (self->stats, GST_SAM_COUNT_STALE);
   report->state = GST_SAM_REPORT_STALE;
   report->age = self->number - self->reported;
@@ -348,16 +361,6 @@ follow_jumps (GstSamTrack * self, GstBuffer * buf)
   gst_sam_track_reset (self);
 }
 
-/* No object is left, or none was ever named. */
-static void
-idle (GstSamTrack * self)
-{
-  if (self->report->state != GST_SAM_REPORT_IDLE ||
-      self->report->width != GST_VIDEO_INFO_WIDTH (&self->info) ||
-      self->report->height != GST_VIDEO_INFO_HEIGHT (&self->info))
-    gst_sam_track_forget_frame (self);
-}
-
 /* Track on the frame, or not; see to it that self->report is what it
  * carries. */
 static GstFlowReturn
@@ -390,6 +393,21 @@ process (GstSamTrack * self, GstBuffer * buf, Passage * p)
   else if (p->verdict != VERDICT_DROP && !p->tracked)
     pass (self);
   return GST_FLOW_OK;
+}
+
+/* The prompts that can be seen on this frame. */
+static void
+show_prompts (GstSamTrack * self, GstBuffer * buf)
+{
+  GstSamReport *report = self->report;
+  GstClockTime now = get_running_time (&GST_BASE_TRANSFORM (self)->segment,
+      buf);
+
+  if (!GST_CLOCK_TIME_IS_VALID (now))
+    now = self->number * (GST_SECOND / 30);
+  gst_sam_marks_write (&self->pending->marks, report, self->reported, now);
+  if (!gst_sam_pending_is_known (self->pending, report->current))
+    report->current = 0;
 }
 
 /* @stayed: ns that the frame was in this element. */
@@ -428,6 +446,7 @@ gst_sam_track_transform_ip (GstBaseTransform * base, GstBuffer * buf)
     gst_sam_pad_push_gap (self, buf);
     return GST_BASE_TRANSFORM_FLOW_DROPPED;
   }
+  show_prompts (self, buf);
   gst_sam_meta_add (buf, self->report);
   gst_sam_pad_push (self, buf, p.fresh);
   account (self, &p, gst_sam_now_ns () - start - self->overlay.pushing);

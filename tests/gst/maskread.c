@@ -1,62 +1,23 @@
 /* Masks that are read from files: where, how often, and who waits for them. The
  * element is linked with a reader that reads nothing, and waits for the test. */
 
-#include "samcheck.h"
+#include "gate.h"
 
-#include "../../gst/gstsammeta.h"
 #include "../../gst/gstsampng.h"
-#include "../../gst/gstsamprompt.h"
-#include "../../gst/gstsamtrack.h"
 
 #include <string.h>
 
-/* Any change of it is told by the cond. */
-static struct
-{
-  GMutex lock;
-  GCond cond;
-  gboolean open;                /* files are read at once */
-  gboolean missing;             /* there are none */
-  guint entered, left, given_up;
-  GThread *thread;              /* that reads */
-} gate;
+/* Before every file. */
+static SamGate gate = {.shut = TRUE };
+
+/* guarded by its lock */
+static gboolean missing;        /* there are no files */
+static guint given_up;
 
 static void
 set_gate (gboolean open)
 {
-  g_mutex_lock (&gate.lock);
-  gate.open = open;
-  g_cond_broadcast (&gate.cond);
-  g_mutex_unlock (&gate.lock);
-}
-
-static void
-wait_for_reader (guint entered)
-{
-  g_mutex_lock (&gate.lock);
-  while (gate.entered < entered)
-    g_cond_wait (&gate.cond, &gate.lock);
-  g_mutex_unlock (&gate.lock);
-}
-
-static void
-wait_until_read (guint left)
-{
-  g_mutex_lock (&gate.lock);
-  while (gate.left < left)
-    g_cond_wait (&gate.cond, &gate.lock);
-  g_mutex_unlock (&gate.lock);
-}
-
-static guint
-get_reads (void)
-{
-  guint n;
-
-  g_mutex_lock (&gate.lock);
-  n = gate.entered;
-  g_mutex_unlock (&gate.lock);
-  return n;
+  sam_gate_set (&gate, !open);
 }
 
 gboolean
@@ -65,7 +26,7 @@ gst_sam_png_check (const gchar * location, GError ** error)
   gboolean ok;
 
   g_mutex_lock (&gate.lock);
-  ok = !gate.missing;
+  ok = !missing;
   g_mutex_unlock (&gate.lock);
   if (!ok)
     g_set_error (error, GST_SAM_REFUSAL, GST_SAM_REFUSED_MASK, "%s is missing.",
@@ -81,17 +42,12 @@ gst_sam_png_read (GstSamPlane * plane, const gchar * location,
   gboolean ok;
 
   memset (plane, 0, sizeof *plane);
-  g_mutex_lock (&gate.lock);
-  gate.entered++;
-  gate.thread = g_thread_self ();
-  g_cond_broadcast (&gate.cond);
-  while (!gate.open && !g_atomic_int_get (cancelled))
-    g_cond_wait_until (&gate.cond, &gate.lock, g_get_monotonic_time () + 1000);
+  sam_gate_enter (&gate, cancelled);
   ok = !g_atomic_int_get (cancelled) && strcmp (location, "bad.png");
-  gate.given_up += g_atomic_int_get (cancelled);
-  gate.left++;
-  g_cond_broadcast (&gate.cond);
+  g_mutex_lock (&gate.lock);
+  given_up += g_atomic_int_get (cancelled);
   g_mutex_unlock (&gate.lock);
+  sam_gate_leave (&gate);
   if (ok) {
     plane->width = plane->height = 8;
     plane->bits = g_malloc0 (8);
@@ -101,24 +57,6 @@ gst_sam_png_read (GstSamPlane * plane, const gchar * location,
         location);
   }
   return ok;
-}
-
-static GstHarness *
-new_harness (const gchar * initial_prompt, gboolean live)
-{
-  GstElement *element;
-  GstHarness *h;
-
-  gst_sam_meta_register ();
-  element = g_object_new (GST_TYPE_SAM_TRACK, "initial-prompt", initial_prompt,
-      "max-objects", 32, "max-wait", 10 * GST_SECOND, NULL);
-  gst_object_ref_sink (element);
-  h = gst_harness_new_with_element (element, "sink", "src");
-  gst_object_unref (element);
-  gst_harness_set_live (h, live);
-  gst_harness_set_src_caps_str (h,
-      "video/x-raw,format=RGB,width=64,height=48,framerate=30/1");
-  return h;
 }
 
 /* Objects after the n-th frame; *id is that of the last one. */
@@ -135,19 +73,11 @@ run (GstHarness * h, guint n, guint64 * id)
   return objects;
 }
 
-static gpointer
-push_frame (gpointer data)
-{
-  GstHarness *h = data;
-
-  return GINT_TO_POINTER (gst_harness_push (h, sam_harness_frame (h, 0)));
-}
-
 /* Push a frame in a thread, which is in the element then. */
 static GThread *
 start_frame (GstHarness * h)
 {
-  GThread *thread = g_thread_new ("streaming", push_frame, h);
+  GThread *thread = g_thread_new ("streaming", sam_harness_push_first, h);
 
   while (sam_get_stat (h->element, "frames-in") < 1)
     g_usleep (100);
@@ -162,27 +92,16 @@ send_prompt (GstHarness * h, const gchar * text)
                   "prompt", G_TYPE_STRING, text, NULL))));
 }
 
-static void
-flush (GstHarness * h)
-{
-  GstSegment segment;
-
-  gst_harness_push_event (h, gst_event_new_flush_start ());
-  gst_harness_push_event (h, gst_event_new_flush_stop (TRUE));
-  gst_segment_init (&segment, GST_FORMAT_TIME);
-  gst_harness_push_event (h, gst_event_new_segment (&segment));
-}
-
 /* Live frames go on while the file is read; prompts behind it wait. */
 GST_START_TEST (test_live_frames_do_not_wait)
 {
-  GstHarness *h = new_harness (NULL, TRUE);
+  GstHarness *h = sam_track_harness_new (NULL, TRUE, 10 * GST_SECOND);
   guint64 id;
   guint n = 0;
 
   send_prompt (h, "mask,location=a.png");
   send_prompt (h, "point,x=30,y=20");
-  wait_for_reader (1);
+  sam_gate_wait_entered (&gate, 1);
   fail_unless (gate.thread != g_thread_self ());
   for (; n < 5; n++)
     fail_unless_equals_int (run (h, n, NULL), 0);
@@ -204,14 +123,16 @@ GST_END_TEST;
 GST_START_TEST (test_other_frames_wait)
 {
   const gboolean live = __i__;
-  GstHarness *h = new_harness ("mask,location=a.png;point,x=30,y=20", live);
+  GstHarness *h =
+      sam_track_harness_new ("mask,location=a.png;point,x=30,y=20", live,
+          10 * GST_SECOND);
   GThread *thread;
   GstBuffer *buf;
 
   if (live)
     gst_util_set_object_arg (G_OBJECT (h->element), "overload-policy", "block");
   thread = start_frame (h);
-  wait_for_reader (1);
+  sam_gate_wait_entered (&gate, 1);
   fail_unless (gst_harness_try_pull (h) == NULL);
   set_gate (TRUE);
   fail_unless_equals_int (GPOINTER_TO_INT (g_thread_join (thread)),
@@ -227,17 +148,18 @@ GST_END_TEST;
 
 GST_START_TEST (test_a_flush_ends_the_wait)
 {
-  GstHarness *h = new_harness ("mask,location=a.png", FALSE);
+  GstHarness *h =
+      sam_track_harness_new ("mask,location=a.png", FALSE, 10 * GST_SECOND);
   GThread *thread = start_frame (h);
 
   gst_harness_push_event (h, gst_event_new_flush_start ());
   fail_unless_equals_int (GPOINTER_TO_INT (g_thread_join (thread)),
       GST_FLOW_FLUSHING);
   set_gate (TRUE);
-  flush (h);
+  sam_harness_flush (h);
   /* applied once, though it waited when it was applied anew */
   fail_unless_equals_int (run (h, 0, NULL), 1);
-  fail_unless_equals_int (get_reads (), 1);
+  fail_unless_equals_int (sam_gate_get_entered (&gate), 1);
   gst_harness_teardown (h);
 }
 
@@ -245,15 +167,16 @@ GST_END_TEST;
 
 GST_START_TEST (test_a_state_change_ends_the_wait)
 {
-  GstHarness *h = new_harness ("mask,location=a.png", FALSE);
+  GstHarness *h =
+      sam_track_harness_new ("mask,location=a.png", FALSE, 10 * GST_SECOND);
   GThread *thread = start_frame (h);
 
-  wait_for_reader (1);
+  sam_gate_wait_entered (&gate, 1);
   fail_unless_equals_int (gst_element_set_state (h->element, GST_STATE_NULL),
       GST_STATE_CHANGE_SUCCESS);
   fail_unless_equals_int (GPOINTER_TO_INT (g_thread_join (thread)),
       GST_FLOW_FLUSHING);
-  fail_unless_equals_int (gate.given_up, 1);
+  fail_unless_equals_int (given_up, 1);
   gst_harness_teardown (h);
 }
 
@@ -262,13 +185,15 @@ GST_END_TEST;
 /* Nobody waits, and the reader is at work: it is told to give up. */
 GST_START_TEST (test_a_state_change_ends_reading)
 {
-  GstHarness *h = new_harness ("mask,location=a.png;mask,location=b.png", TRUE);
+  GstHarness *h =
+      sam_track_harness_new ("mask,location=a.png;mask,location=b.png", TRUE,
+          10 * GST_SECOND);
 
   fail_unless_equals_int (run (h, 0, NULL), 0);
-  wait_for_reader (1);
+  sam_gate_wait_entered (&gate, 1);
   fail_unless_equals_int (gst_element_set_state (h->element, GST_STATE_NULL),
       GST_STATE_CHANGE_SUCCESS);
-  fail_unless_equals_int (gate.given_up, 1);
+  fail_unless_equals_int (given_up, 1);
   fail_unless_equals_int (gate.entered, 1);
   gst_harness_teardown (h);
 }
@@ -278,22 +203,23 @@ GST_END_TEST;
 /* The files of initial-prompt are read once, though they are gone by now. */
 GST_START_TEST (test_initial_masks_are_kept)
 {
-  GstHarness *h = new_harness ("mask,location=a.png,id=1;mask,location=b.png;"
-      "mask,location=a.png;mask,location=a.png,id=1", FALSE);
+  GstHarness *h =
+      sam_track_harness_new ("mask,location=a.png,id=1;mask,location=b.png;"
+      "mask,location=a.png;mask,location=a.png,id=1", FALSE, 10 * GST_SECOND);
 
   set_gate (TRUE);
   fail_unless_equals_int (run (h, 0, NULL), 3);
-  fail_unless_equals_int (get_reads (), 2);
-  gate.missing = TRUE;
-  flush (h);
+  fail_unless_equals_int (sam_gate_get_entered (&gate), 2);
+  missing = TRUE;
+  sam_harness_flush (h);
   fail_unless_equals_int (run (h, 0, NULL), 3);
-  fail_unless_equals_int (get_reads (), 2);
+  fail_unless_equals_int (sam_gate_get_entered (&gate), 2);
   /* set anew it is read anew */
-  gate.missing = FALSE;
+  missing = FALSE;
   g_object_set (h->element, "initial-prompt", "mask,location=a.png", NULL);
-  flush (h);
+  sam_harness_flush (h);
   fail_unless_equals_int (run (h, 0, NULL), 1);
-  fail_unless_equals_int (get_reads (), 3);
+  fail_unless_equals_int (sam_gate_get_entered (&gate), 3);
   gst_harness_teardown (h);
 }
 
@@ -303,7 +229,7 @@ GST_END_TEST;
 GST_START_TEST (test_one_file_for_many_prompts)
 {
   GString *text = g_string_new (NULL);
-  GstHarness *h = new_harness (NULL, FALSE);
+  GstHarness *h = sam_track_harness_new (NULL, FALSE, 10 * GST_SECOND);
   guint i;
 
   for (i = 0; i < 20; i++)
@@ -311,13 +237,14 @@ GST_START_TEST (test_one_file_for_many_prompts)
   g_signal_emit_by_name (h->element, "prompt", text->str);
   set_gate (TRUE);
   fail_unless_equals_int (run (h, 0, NULL), 20);
-  fail_unless (get_reads () <= 2, "%u", get_reads ());
+  fail_unless (sam_gate_get_entered (&gate) <= 2, "%u",
+      sam_gate_get_entered (&gate));
   /* later it may be another picture */
   g_signal_emit_by_name (h->element, "prompt", "mask,location=a.png");
-  i = get_reads ();
+  i = sam_gate_get_entered (&gate);
   fail_unless_equals_int (run (h, 1, NULL), 21);
-  fail_unless (get_reads () >= i);
-  wait_until_read (2);
+  fail_unless (sam_gate_get_entered (&gate) >= i);
+  sam_gate_wait_left (&gate, 2);
   g_string_free (text, TRUE);
   gst_harness_teardown (h);
 }
@@ -327,17 +254,18 @@ GST_END_TEST;
 /* A flush while live frames go on without the mask: it does not come twice. */
 GST_START_TEST (test_a_flush_before_the_mask)
 {
-  GstHarness *h = new_harness ("mask,location=a.png", TRUE);
+  GstHarness *h =
+      sam_track_harness_new ("mask,location=a.png", TRUE, 10 * GST_SECOND);
   guint n = 2;
 
   fail_unless_equals_int (run (h, 0, NULL), 0);
-  flush (h);
+  sam_harness_flush (h);
   fail_unless_equals_int (run (h, 1, NULL), 0);
   set_gate (TRUE);
   while (!run (h, n++, NULL))
     g_usleep (100);
   fail_unless_equals_int (run (h, n, NULL), 1);
-  fail_unless_equals_int (get_reads (), 1);
+  fail_unless_equals_int (sam_gate_get_entered (&gate), 1);
   gst_harness_teardown (h);
 }
 
@@ -354,11 +282,11 @@ GST_START_TEST (test_a_flush_before_the_last_prompt)
 
   for (i = 0; i < 20; i++)
     g_string_append (text, "point,x=30,y=20,id=1;");
-  h = new_harness (text->str, TRUE);
+  h = sam_track_harness_new (text->str, TRUE, 10 * GST_SECOND);
   bus = sam_harness_add_bus (h);
   for (i = 0; i < 3; i++) {
     fail_unless_equals_int (run (h, 0, NULL), 1);
-    flush (h);
+    sam_harness_flush (h);
   }
   fail_unless_equals_int (run (h, 0, NULL), 1);
   fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_WARNING, NULL),
@@ -375,7 +303,7 @@ GST_END_TEST;
  * what follows is applied. */
 GST_START_TEST (test_a_bad_file_is_refused_at_the_frame)
 {
-  GstHarness *h = new_harness (NULL, FALSE);
+  GstHarness *h = sam_track_harness_new (NULL, FALSE, 10 * GST_SECOND);
   GstBus *bus = sam_harness_add_bus (h);
   gchar *text = NULL;
   guint64 id;
@@ -383,7 +311,7 @@ GST_START_TEST (test_a_bad_file_is_refused_at_the_frame)
   g_signal_emit_by_name (h->element, "prompt",
       "mask,location=bad.png;point,x=30,y=20");
   set_gate (TRUE);
-  wait_until_read (1);
+  sam_gate_wait_left (&gate, 1);
   fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_WARNING, NULL),
       0);
   fail_unless_equals_int (run (h, 0, &id), 1);
@@ -406,7 +334,8 @@ GST_END_TEST;
 
 GST_START_TEST (test_commands_while_it_is_read)
 {
-  GstHarness *h = new_harness ("mask,location=a.png", TRUE);
+  GstHarness *h =
+      sam_track_harness_new ("mask,location=a.png", TRUE, 10 * GST_SECOND);
   guint64 id;
   guint n = 1;
 
@@ -442,14 +371,14 @@ GST_START_TEST (test_prompts_before_the_start)
   gst_object_ref_sink (element);
   g_signal_emit_by_name (element, "prompt", "mask,location=a.png");
   set_gate (TRUE);
-  fail_unless_equals_int (get_reads (), 0);
+  fail_unless_equals_int (sam_gate_get_entered (&gate), 0);
   h = gst_harness_new_with_element (element, "sink", "src");
   gst_object_unref (element);
   gst_harness_set_live (h, FALSE);
   gst_harness_set_src_caps_str (h,
       "video/x-raw,format=RGB,width=64,height=48,framerate=30/1");
   fail_unless_equals_int (run (h, 0, NULL), 1);
-  fail_unless_equals_int (get_reads (), 1);
+  fail_unless_equals_int (sam_gate_get_entered (&gate), 1);
   gst_harness_teardown (h);
 }
 

@@ -75,6 +75,23 @@ draw_report (GRand * rand, GstSamReport * report, const GstVideoInfo * info,
     object->w = is_whole ? info->width : 1 + info->width / 2;
     object->h = is_whole ? info->height : 1 + info->height / 2;
     object->iou = 0.5;
+    object->state = g_rand_boolean (rand) ? SAM_OBJECT_LOST :
+        SAM_OBJECT_TRACKED;
+  }
+  report->current = g_rand_int_range (rand, 0, 3);
+  report->num_marks = g_rand_int_range (rand, 0, 5);
+  for (i = 0; i < report->num_marks; i++) {
+    GstSamMark *mark = &report->mark[i];
+
+    mark->id = g_rand_int_range (rand, 1, 8);
+    mark->is_box = g_rand_boolean (rand);
+    mark->positive = g_rand_boolean (rand);
+    mark->waits = g_rand_boolean (rand);
+    mark->x = g_rand_double (rand);
+    mark->y = g_rand_double (rand);
+    mark->w = (1 - mark->x) * g_rand_double (rand);
+    mark->h = (1 - mark->y) * g_rand_double (rand);
+    mark->age = g_rand_int_range (rand, 0, 11) * (GST_SECOND / 10);
   }
   report->mask_width = g_rand_boolean (rand) ? info->width :
       g_rand_int_range (rand, 1, info->width + 1);
@@ -132,6 +149,7 @@ check_scene (sam_painter * painter, GRand * rand, guint format,
   style.masks = g_rand_int_range (rand, 0, 4) > 0;
   style.outlines = g_rand_int_range (rand, 0, 6) > 0;
   style.ids = style.dim_stale = g_rand_boolean (rand);
+  style.points = g_rand_boolean (rand);
   gst_buffer_map (ours, &out, GST_MAP_WRITE);
   for (i = 0; i < out.size; i++)
     out.data[i] = g_rand_int (rand);

@@ -2,64 +2,18 @@
  * tracks, and in another one; from other threads; in every state. The element is
  * linked with a gate before sam_tracker_step(). */
 
-#include "samcheck.h"
-
-#include "../../gst/gstsamtrackprivate.h"
+#include "gate.h"
 
 #include <glib/gstdio.h>
-#include <samtrack/samtrack.h>
 #include <string.h>
 #include <unistd.h>
 
-#define LONG (G_GUINT64_CONSTANT (3600) * GST_SECOND)
-#define CAPS "video/x-raw,format=RGB,width=64,height=48,framerate=30/1"
-
-static struct
-{
-  GMutex lock;
-  GCond cond;
-  gboolean shut;
-  guint entered;
-} gate;
-
 static gchar *folder, *file;
-
-int __real_sam_tracker_step (sam_tracker * t, const struct sam_frame *frame,
-    const struct sam_labels *labels, struct sam_result *result,
-    struct sam_error *error);
-
-int __wrap_sam_tracker_step (sam_tracker * t, const struct sam_frame *frame,
-    const struct sam_labels *labels, struct sam_result *result,
-    struct sam_error *error);
-
-int
-__wrap_sam_tracker_step (sam_tracker * t, const struct sam_frame *frame,
-    const struct sam_labels *labels, struct sam_result *result,
-    struct sam_error *error)
-{
-  g_mutex_lock (&gate.lock);
-  gate.entered++;
-  g_cond_broadcast (&gate.cond);
-  while (gate.shut)
-    g_cond_wait (&gate.cond, &gate.lock);
-  g_mutex_unlock (&gate.lock);
-  return __real_sam_tracker_step (t, frame, labels, result, error);
-}
-
-static void
-set_gate (gboolean shut)
-{
-  g_mutex_lock (&gate.lock);
-  gate.shut = shut;
-  g_cond_broadcast (&gate.cond);
-  g_mutex_unlock (&gate.lock);
-}
 
 static void
 setup (void)
 {
-  gate.shut = FALSE;
-  gate.entered = 0;
+  sam_step_reset ();
   folder = g_dir_make_tmp ("samtrack-save-XXXXXX", NULL);
   file = g_build_filename (folder, "tracks", NULL);
 }
@@ -71,23 +25,6 @@ teardown (void)
   fail_unless (g_rmdir (folder) == 0);
   g_free (file);
   g_free (folder);
-}
-
-static GstHarness *
-new_harness (const gchar * prompt, gboolean live)
-{
-  GstElement *element;
-  GstHarness *h;
-
-  gst_sam_meta_register ();
-  element = g_object_new (GST_TYPE_SAM_TRACK, "initial-prompt", prompt,
-      "max-wait", LONG, NULL);
-  gst_object_ref_sink (element);
-  h = gst_harness_new_with_element (element, "sink", "src");
-  gst_object_unref (element);
-  gst_harness_set_live (h, live);
-  gst_harness_set_src_caps_str (h, CAPS);
-  return h;
 }
 
 static gboolean
@@ -134,8 +71,10 @@ check_same (GstHarness * a, GstHarness * b, guint n, guint num_objects)
 GST_START_TEST (test_another_element_goes_on)
 {
   const gboolean live = __i__ & 1, before = __i__ & 2;
-  GstHarness *a = new_harness (SQUARE_BOX ";" SQUARE_POINT, live);
-  GstHarness *b = new_harness (before ? NULL : SQUARE_POINT, live);
+  GstHarness *a =
+      sam_track_harness_new (SQUARE_BOX ";" SQUARE_POINT, live, LONG);
+  GstHarness *b =
+      sam_track_harness_new (before ? NULL : SQUARE_POINT, live, LONG);
   guint64 id;
   guint n;
 
@@ -190,22 +129,19 @@ save_once (gpointer data)
 /* Handed to whoever has the tracker, between two steps. */
 GST_START_TEST (test_during_a_step)
 {
-  GstHarness *h = new_harness (SQUARE_BOX, TRUE);
+  GstHarness *h = sam_track_harness_new (SQUARE_BOX, TRUE, LONG);
   Emitter e = { h->element, FALSE };
   GThread *thread;
 
   g_object_set (h->element, "max-wait", G_GUINT64_CONSTANT (0), NULL);
-  set_gate (TRUE);
+  sam_gate_set (&sam_step_gate, TRUE);
   gst_buffer_unref (sam_harness_run (h, 0));
-  g_mutex_lock (&gate.lock);
-  while (!gate.entered)
-    g_cond_wait (&gate.cond, &gate.lock);
-  g_mutex_unlock (&gate.lock);
+  sam_gate_wait_entered (&sam_step_gate, 1);
   thread = g_thread_new ("emitter", save_once, &e);
   g_usleep (30000);
   fail_unless (!g_atomic_int_get (&e.done));
   gst_buffer_unref (sam_harness_run (h, 1));    /* no frame waits */
-  set_gate (FALSE);
+  sam_gate_set (&sam_step_gate, FALSE);
   fail_unless (g_thread_join (thread) == GINT_TO_POINTER (TRUE));
   fail_unless (g_file_test (file, G_FILE_TEST_IS_REGULAR));
   gst_harness_teardown (h);
@@ -229,7 +165,8 @@ save_and_load (gpointer data)
 
 GST_START_TEST (test_while_frames_come)
 {
-  GstHarness *h = new_harness (SQUARE_BOX ";" SQUARE_POINT, __i__);
+  GstHarness *h =
+      sam_track_harness_new (SQUARE_BOX ";" SQUARE_POINT, __i__, LONG);
   Emitter e = { h->element, FALSE };
   GstBuffer *buf;
   GThread *thread;
@@ -284,7 +221,7 @@ spoil (void)
 
 GST_START_TEST (test_refusals)
 {
-  GstHarness *h = new_harness (SQUARE_BOX, __i__);
+  GstHarness *h = sam_track_harness_new (SQUARE_BOX, __i__, LONG);
   GstBus *bus = sam_harness_add_bus (h);
   sam_tracker *tracker;
   GstBuffer *buf;
@@ -331,7 +268,7 @@ save_here (GstPad * pad, GstPadProbeInfo * info, gpointer element)
 /* From the streaming thread itself. */
 GST_START_TEST (test_in_a_probe)
 {
-  GstHarness *h = new_harness (SQUARE_BOX, __i__);
+  GstHarness *h = sam_track_harness_new (SQUARE_BOX, __i__, LONG);
   GstPad *pad = gst_element_get_static_pad (h->element, "src");
 
   gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, save_here, h->element,

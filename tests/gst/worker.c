@@ -1,121 +1,15 @@
 /* The thread that tracks where the pipeline is live. The element is linked with a
  * gate before sam_tracker_step(), so that a test decides how long a step takes. */
 
-#include "samcheck.h"
+#include "gate.h"
 
-#include "../../gst/gstsamtrackprivate.h"
-
-#include <samtrack/samtrack.h>
 #include <string.h>
-
-#define LONG (G_GUINT64_CONSTANT (3600) * GST_SECOND)
-#define CAPS "video/x-raw,format=RGB,width=64,height=48,framerate=30/1"
-
-/* Any change of it is told by the cond. */
-static struct
-{
-  GMutex lock;
-  GCond cond;
-  gboolean shut;
-  guint entered, left;
-  int fails;                    /* status of all steps from now on */
-  GThread *thread;              /* that steps */
-} gate;
-
-int __real_sam_tracker_step (sam_tracker * t, const struct sam_frame *frame,
-    const struct sam_labels *labels, struct sam_result *result,
-    struct sam_error *error);
-
-int __wrap_sam_tracker_step (sam_tracker * t, const struct sam_frame *frame,
-    const struct sam_labels *labels, struct sam_result *result,
-    struct sam_error *error);
-
-int
-__wrap_sam_tracker_step (sam_tracker * t, const struct sam_frame *frame,
-    const struct sam_labels *labels, struct sam_result *result,
-    struct sam_error *error)
-{
-  int status;
-
-  g_mutex_lock (&gate.lock);
-  gate.entered++;
-  gate.thread = g_thread_self ();
-  g_cond_broadcast (&gate.cond);
-  while (gate.shut)
-    g_cond_wait (&gate.cond, &gate.lock);
-  status = gate.fails;
-  g_mutex_unlock (&gate.lock);
-  if (status)
-    g_snprintf (error->text, sizeof error->text, "as the test wants it");
-  else
-    status = __real_sam_tracker_step (t, frame, labels, result, error);
-  g_mutex_lock (&gate.lock);
-  gate.left++;
-  g_cond_broadcast (&gate.cond);
-  g_mutex_unlock (&gate.lock);
-  return status;
-}
-
-static void
-set_gate (gboolean shut, int fails)
-{
-  g_mutex_lock (&gate.lock);
-  gate.shut = shut;
-  gate.fails = fails;
-  g_cond_broadcast (&gate.cond);
-  g_mutex_unlock (&gate.lock);
-}
-
-static void
-wait_for_step (guint entered)
-{
-  g_mutex_lock (&gate.lock);
-  while (gate.entered < entered)
-    g_cond_wait (&gate.cond, &gate.lock);
-  g_mutex_unlock (&gate.lock);
-}
-
-static guint
-get_steps (void)
-{
-  guint n;
-
-  g_mutex_lock (&gate.lock);
-  n = gate.entered;
-  g_mutex_unlock (&gate.lock);
-  return n;
-}
 
 /* Wait for all steps of frames that came so far. */
 static void
 settle (GstHarness * h)
 {
   gst_sam_worker_wait (&((GstSamTrack *) h->element)->worker, LONG);
-}
-
-static void
-open_gate (void)
-{
-  gate.shut = FALSE;
-  gate.fails = SAM_OK;
-  gate.entered = gate.left = 0;
-}
-
-static GstHarness *
-new_harness (const gchar * prompt, guint64 max_wait)
-{
-  GstElement *element;
-  GstHarness *h;
-
-  gst_sam_meta_register ();
-  element = g_object_new (GST_TYPE_SAM_TRACK, "initial-prompt", prompt,
-      "max-wait", max_wait, NULL);
-  gst_object_ref_sink (element);
-  h = gst_harness_new_with_element (element, "sink", "src");
-  gst_object_unref (element);
-  gst_harness_set_live (h, TRUE);
-  gst_harness_set_src_caps_str (h, CAPS);
-  return h;
 }
 
 /* What the meta of the n-th frame says of how old its masks are. */
@@ -133,38 +27,29 @@ check_frame (GstHarness * h, guint n, const gchar * state, gint age)
   gst_buffer_unref (buf);
 }
 
-static void
-wait_until_left (guint left)
-{
-  g_mutex_lock (&gate.lock);
-  while (gate.left < left)
-    g_cond_wait (&gate.cond, &gate.lock);
-  g_mutex_unlock (&gate.lock);
-}
-
 /* A step that does not end stops no frame; the next one has the newest frame. */
 GST_START_TEST (test_frames_do_not_wait_for_a_long_step)
 {
-  GstHarness *h = new_harness (SQUARE_BOX, 0);
+  GstHarness *h = sam_track_harness_new (SQUARE_BOX, TRUE, 0);
   guint n;
 
-  set_gate (TRUE, SAM_OK);
+  sam_gate_set (&sam_step_gate, TRUE);
   for (n = 0; n < 10; n++) {
     check_frame (h, n, "idle", 0);
-    wait_for_step (1);
+    sam_gate_wait_entered (&sam_step_gate, 1);
   }
-  fail_unless (gate.thread != g_thread_self ());
-  fail_unless_equals_int (get_steps (), 1);
-  set_gate (FALSE, SAM_OK);
-  wait_for_step (2);
+  fail_unless (sam_step_gate.thread != g_thread_self ());
+  fail_unless_equals_int (sam_gate_get_entered (&sam_step_gate), 1);
+  sam_gate_set (&sam_step_gate, FALSE);
+  sam_gate_wait_entered (&sam_step_gate, 2);
   settle (h);
-  set_gate (TRUE, SAM_OK);
+  sam_gate_set (&sam_step_gate, TRUE);
   check_frame (h, 10, "stale", 1);
   check_frame (h, 11, "stale", 2);
   fail_unless_equals_uint64 (sam_get_stat (h->element, "inferred"), 2);
   fail_unless_equals_uint64 (sam_get_stat (h->element, "skipped"), 12);
   fail_unless_equals_uint64 (sam_get_stat (h->element, "stale"), 2);
-  set_gate (FALSE, SAM_OK);
+  sam_gate_set (&sam_step_gate, FALSE);
   gst_harness_teardown (h);
 }
 
@@ -174,8 +59,10 @@ GST_END_TEST;
  * bit, are those of the policy block. */
 GST_START_TEST (test_own_masks_where_there_is_time)
 {
-  GstHarness *here = new_harness (SQUARE_BOX ";" SQUARE_POINT, LONG);
-  GstHarness *apart = new_harness (SQUARE_BOX ";" SQUARE_POINT, LONG);
+  GstHarness *here =
+      sam_track_harness_new (SQUARE_BOX ";" SQUARE_POINT, TRUE, LONG);
+  GstHarness *apart =
+      sam_track_harness_new (SQUARE_BOX ";" SQUARE_POINT, TRUE, LONG);
   GThread *self = g_thread_self ();
   guint n;
 
@@ -186,9 +73,9 @@ GST_START_TEST (test_own_masks_where_there_is_time)
     GstSamReport x, y;
     GstMapInfo map;
 
-    fail_unless (gate.thread == self);
+    fail_unless (sam_step_gate.thread == self);
     b = sam_harness_run (apart, n);
-    fail_unless (gate.thread != self);
+    fail_unless (sam_step_gate.thread != self);
     gst_sam_meta_read (&x, (GstMeta *) gst_buffer_get_custom_meta (a,
             GST_SAM_META_NAME));
     gst_sam_meta_read (&y, (GstMeta *) gst_buffer_get_custom_meta (b,
@@ -213,27 +100,27 @@ static gpointer
 open_later (gpointer data)
 {
   g_usleep (30000);
-  set_gate (FALSE, SAM_OK);
+  sam_gate_set (&sam_step_gate, FALSE);
   return NULL;
 }
 
 /* A frame waits as long as it may, and no longer. */
 GST_START_TEST (test_a_frame_waits_for_its_masks)
 {
-  GstHarness *h = new_harness (SQUARE_BOX, LONG);
+  GstHarness *h = sam_track_harness_new (SQUARE_BOX, TRUE, LONG);
   GThread *thread;
   gint64 start;
 
-  set_gate (TRUE, SAM_OK);
+  sam_gate_set (&sam_step_gate, TRUE);
   thread = g_thread_new ("opener", open_later, NULL);
   check_frame (h, 0, "ok", 0);
   g_thread_join (thread);
   g_object_set (h->element, "max-wait", 500 * GST_MSECOND, NULL);
-  set_gate (TRUE, SAM_OK);
+  sam_gate_set (&sam_step_gate, TRUE);
   start = g_get_monotonic_time ();
   check_frame (h, 1, "stale", 1);
   fail_unless (g_get_monotonic_time () - start >= 500000);
-  set_gate (FALSE, SAM_OK);
+  sam_gate_set (&sam_step_gate, FALSE);
   gst_harness_teardown (h);
 }
 
@@ -242,60 +129,41 @@ GST_END_TEST;
 /* While the model has a frame, nobody but its owner has the frame's memory. */
 GST_START_TEST (test_no_buffer_is_held)
 {
-  GstHarness *h = new_harness (SQUARE_BOX, 0);
+  GstHarness *h = sam_track_harness_new (SQUARE_BOX, TRUE, 0);
   GstBuffer *in = sam_harness_frame (h, 0), *out;
   GstMemory *memory = gst_memory_ref (gst_buffer_peek_memory (in, 0));
 
-  set_gate (TRUE, SAM_OK);
+  sam_gate_set (&sam_step_gate, TRUE);
   out = gst_harness_push_and_pull (h, in);
-  wait_for_step (1);
+  sam_gate_wait_entered (&sam_step_gate, 1);
   fail_unless (gst_buffer_is_writable (out));
   gst_buffer_unref (out);
   fail_unless_equals_int (GST_MINI_OBJECT_REFCOUNT (memory), 1);
   gst_memory_unref (memory);
-  set_gate (FALSE, SAM_OK);
+  sam_gate_set (&sam_step_gate, FALSE);
   gst_harness_teardown (h);
 }
 
 GST_END_TEST;
 
-static gpointer
-push_frame (gpointer data)
-{
-  GstHarness *h = data;
-
-  return GINT_TO_POINTER (gst_harness_push (h, sam_harness_frame (h, 0)));
-}
-
-static void
-flush (GstHarness * h)
-{
-  GstSegment segment;
-
-  gst_harness_push_event (h, gst_event_new_flush_start ());
-  gst_harness_push_event (h, gst_event_new_flush_stop (TRUE));
-  gst_segment_init (&segment, GST_FORMAT_TIME);
-  gst_harness_push_event (h, gst_event_new_segment (&segment));
-}
-
 /* A flush ends the wait of a frame; what the step finds is of another stream. */
 GST_START_TEST (test_a_flush_during_a_step)
 {
-  GstHarness *h = new_harness (SQUARE_BOX, LONG);
+  GstHarness *h = sam_track_harness_new (SQUARE_BOX, TRUE, LONG);
   GstBus *bus = sam_harness_add_bus (h);
   GThread *thread;
   guint n;
 
-  set_gate (TRUE, SAM_OK);
-  thread = g_thread_new ("streaming", push_frame, h);
-  wait_for_step (1);
+  sam_gate_set (&sam_step_gate, TRUE);
+  thread = g_thread_new ("streaming", sam_harness_push_first, h);
+  sam_gate_wait_entered (&sam_step_gate, 1);
   gst_harness_push_event (h, gst_event_new_flush_start ());
   g_thread_join (thread);
-  flush (h);
+  sam_harness_flush (h);
   g_object_set (h->element, "max-wait", G_GUINT64_CONSTANT (0), NULL);
   check_frame (h, 0, "idle", 0);
-  set_gate (FALSE, SAM_OK);
-  wait_until_left (2);
+  sam_gate_set (&sam_step_gate, FALSE);
+  sam_gate_wait_left (&sam_step_gate, 2);
   for (n = 1; sam_get_stat (h->element, "inferred") < 2; n++)
     gst_buffer_unref (sam_harness_run (h, n));
   /* The object of the first stream was not told; its id is not given again. */
@@ -318,14 +186,14 @@ GST_END_TEST;
 /* Stopped during a step, and played again. */
 GST_START_TEST (test_a_stop_during_a_step)
 {
-  GstHarness *h = new_harness (SQUARE_BOX, 0);
+  GstHarness *h = sam_track_harness_new (SQUARE_BOX, TRUE, 0);
   GThread *thread;
   guint i;
 
   for (i = 0; i < 3; i++) {
-    set_gate (TRUE, SAM_OK);
+    sam_gate_set (&sam_step_gate, TRUE);
     gst_buffer_unref (sam_harness_run (h, i));
-    wait_for_step (i + 1);
+    sam_gate_wait_entered (&sam_step_gate, i + 1);
     thread = g_thread_new ("opener", open_later, NULL);
     fail_unless_equals_int (gst_element_set_state (h->element, GST_STATE_NULL),
         GST_STATE_CHANGE_SUCCESS);
@@ -339,18 +207,41 @@ GST_START_TEST (test_a_stop_during_a_step)
 
 GST_END_TEST;
 
+/* The first frames after a stop are not taken for those that were tracked before
+ * it: they wait for a step of their own, and have their size in the meta. */
+GST_START_TEST (test_a_stop_and_a_long_step)
+{
+  GstHarness *h = sam_track_harness_new (SQUARE_BOX, TRUE, LONG);
+  GstBuffer *buf;
+
+  check_frame (h, 0, "ok", 0);
+  gst_element_set_state (h->element, GST_STATE_NULL);
+  gst_harness_play (h);
+  gst_harness_set_src_caps_str (h, CAPS);
+  g_object_set (h->element, "max-wait", G_GUINT64_CONSTANT (0), NULL);
+  sam_gate_set (&sam_step_gate, TRUE);
+  buf = sam_harness_run (h, 0);
+  fail_unless_equals_int (sam_get_int (sam_get_meta (buf), "width"), 64);
+  fail_unless_equals_uint64 (sam_get_stat (h->element, "skipped"), 1);
+  gst_buffer_unref (buf);
+  sam_gate_set (&sam_step_gate, FALSE);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
 /* A step that fails while frames go on is one error. */
 GST_START_TEST (test_a_step_that_fails)
 {
-  GstHarness *h = new_harness (SQUARE_BOX, 0);
+  GstHarness *h = sam_track_harness_new (SQUARE_BOX, TRUE, 0);
   GstBus *bus = sam_harness_add_bus (h);
   GstFlowReturn ret = GST_FLOW_OK;
   guint n;
 
-  set_gate (FALSE, SAM_EDEVICE);
+  sam_step_set (SAM_EDEVICE, 0);
   for (n = 0; n < 1000 && ret == GST_FLOW_OK; n++) {
     ret = gst_harness_push (h, sam_harness_frame (h, n));
-    wait_until_left (1);
+    sam_gate_wait_left (&sam_step_gate, 1);
   }
   fail_unless_equals_int (ret, GST_FLOW_ERROR);
   fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_ERROR, NULL), 1);
@@ -366,26 +257,26 @@ GST_END_TEST;
 GST_START_TEST (test_other_caps_during_a_step)
 {
   const gboolean same = __i__;
-  GstHarness *h = new_harness (SQUARE_BOX, 0);
+  GstHarness *h = sam_track_harness_new (SQUARE_BOX, TRUE, 0);
   GstBuffer *buf;
   const GstStructure *meta;
 
-  set_gate (TRUE, SAM_OK);
+  sam_gate_set (&sam_step_gate, TRUE);
   gst_buffer_unref (sam_harness_run (h, 0));
-  wait_for_step (1);
+  sam_gate_wait_entered (&sam_step_gate, 1);
   gst_harness_set_src_caps_str (h, same ?
       "video/x-raw,format=RGB,width=128,height=96,framerate=30/1" :
       "video/x-raw,format=RGB,width=96,height=48,framerate=30/1");
-  set_gate (FALSE, SAM_OK);
+  sam_gate_set (&sam_step_gate, FALSE);
   settle (h);
-  set_gate (TRUE, SAM_OK);
+  sam_gate_set (&sam_step_gate, TRUE);
   buf = sam_harness_run (h, 1);
   meta = sam_get_meta (buf);
   fail_unless_equals_string (gst_structure_get_string (meta, "state"),
       same ? "stale" : "idle");
   fail_unless_equals_int (sam_get_int (meta, "width"), same ? 128 : 96);
   gst_buffer_unref (buf);
-  set_gate (FALSE, SAM_OK);
+  sam_gate_set (&sam_step_gate, FALSE);
   gst_harness_teardown (h);
 }
 
@@ -394,12 +285,12 @@ GST_END_TEST;
 /* From now on frames wait: the step that runs is waited for first. */
 GST_START_TEST (test_block_during_a_step)
 {
-  GstHarness *h = new_harness (SQUARE_BOX, 0);
+  GstHarness *h = sam_track_harness_new (SQUARE_BOX, TRUE, 0);
   GThread *thread;
 
-  set_gate (TRUE, SAM_OK);
+  sam_gate_set (&sam_step_gate, TRUE);
   check_frame (h, 0, "idle", 0);
-  wait_for_step (1);
+  sam_gate_wait_entered (&sam_step_gate, 1);
   check_frame (h, 1, "idle", 0);
   gst_util_set_object_arg (G_OBJECT (h->element), "overload-policy", "block");
   thread = g_thread_new ("opener", open_later, NULL);
@@ -409,7 +300,7 @@ GST_START_TEST (test_block_during_a_step)
   gst_util_set_object_arg (G_OBJECT (h->element), "overload-policy", "skip");
   g_object_set (h->element, "max-wait", LONG, NULL);
   check_frame (h, 4, "ok", 0);
-  fail_unless_equals_int (get_steps (), 4);
+  fail_unless_equals_int (sam_gate_get_entered (&sam_step_gate), 4);
   gst_harness_teardown (h);
 }
 
@@ -418,13 +309,13 @@ GST_END_TEST;
 /* Frames between two that are tracked on are not left to the worker. */
 GST_START_TEST (test_an_interval)
 {
-  GstHarness *h = new_harness (SQUARE_BOX, LONG);
+  GstHarness *h = sam_track_harness_new (SQUARE_BOX, TRUE, LONG);
   guint n;
 
   g_object_set (h->element, "interval", 2, NULL);
   for (n = 0; n < 9; n++)
     check_frame (h, n, n % 3 ? "stale" : "ok", n % 3);
-  fail_unless_equals_int (get_steps (), 3);
+  fail_unless_equals_int (sam_gate_get_entered (&sam_step_gate), 3);
   gst_harness_teardown (h);
 }
 
@@ -433,15 +324,15 @@ GST_END_TEST;
 /* Every change of state is told, also when two steps end between two frames. */
 GST_START_TEST (test_every_object_is_announced)
 {
-  GstHarness *h = new_harness (SQUARE_BOX, 0);
+  GstHarness *h = sam_track_harness_new (SQUARE_BOX, TRUE, 0);
   GstBus *bus = sam_harness_add_bus (h);
   GstMessage *message;
 
-  set_gate (TRUE, SAM_OK);
+  sam_gate_set (&sam_step_gate, TRUE);
   check_frame (h, 0, "idle", 0);
-  wait_for_step (1);
+  sam_gate_wait_entered (&sam_step_gate, 1);
   check_frame (h, 1, "idle", 0);
-  set_gate (FALSE, SAM_OK);
+  sam_gate_set (&sam_step_gate, FALSE);
   settle (h);
   check_frame (h, 2, "stale", 1);
   message = gst_bus_pop_filtered (bus, GST_MESSAGE_ELEMENT);
@@ -459,21 +350,21 @@ GST_END_TEST;
 /* Without objects the model does not run, and frames are not copied. */
 GST_START_TEST (test_nothing_to_track)
 {
-  GstHarness *h = new_harness (NULL, LONG);
+  GstHarness *h = sam_track_harness_new (NULL, TRUE, LONG);
   GstSamTrack *self = (GstSamTrack *) h->element;
   guint64 id;
   guint n;
 
   for (n = 0; n < 5; n++)
     check_frame (h, n, "idle", 0);
-  fail_unless_equals_int (get_steps (), 0);
+  fail_unless_equals_int (sam_gate_get_entered (&sam_step_gate), 0);
   g_signal_emit_by_name (self, "add-point", G_GUINT64_CONSTANT (0), 30.0, 20.0,
       TRUE, FALSE, &id);
   check_frame (h, n++, "ok", 0);
   g_signal_emit_by_name (self, "clear");
   check_frame (h, n++, "idle", 0);
   check_frame (h, n++, "idle", 0);
-  fail_unless_equals_int (get_steps (), 1);
+  fail_unless_equals_int (sam_gate_get_entered (&sam_step_gate), 1);
   gst_harness_teardown (h);
 }
 
@@ -482,7 +373,7 @@ GST_END_TEST;
 /* The overlay pad draws what the meta has while the model is at work. */
 GST_START_TEST (test_the_overlay_during_a_step)
 {
-  GstHarness *h = new_harness (SQUARE_BOX, LONG);
+  GstHarness *h = sam_track_harness_new (SQUARE_BOX, TRUE, LONG);
   GstPad *pad = gst_element_request_pad_simple (h->element, "overlay");
   GstHarness *o = gst_harness_new_with_element (h->element, NULL, NULL);
   GstBuffer *before, *during;
@@ -492,7 +383,7 @@ GST_START_TEST (test_the_overlay_during_a_step)
   gst_util_set_object_arg (G_OBJECT (h->element), "mask-size", "model");
   check_frame (h, 0, "ok", 0);
   before = gst_harness_pull (o);
-  set_gate (TRUE, SAM_OK);
+  sam_gate_set (&sam_step_gate, TRUE);
   g_object_set (h->element, "max-wait", G_GUINT64_CONSTANT (0), NULL);
   check_frame (h, 1, "stale", 1);
   during = gst_harness_pull (o);
@@ -502,7 +393,7 @@ GST_START_TEST (test_the_overlay_during_a_step)
   gst_buffer_unmap (before, &map);
   gst_buffer_unref (before);
   gst_buffer_unref (during);
-  set_gate (FALSE, SAM_OK);
+  sam_gate_set (&sam_step_gate, FALSE);
   gst_element_release_request_pad (h->element, pad);
   gst_object_unref (pad);
   gst_harness_teardown (o);
@@ -517,13 +408,14 @@ worker_suite (void)
   Suite *s = suite_create ("worker");
   TCase *tc = sam_tcase_new_tiny (s, "apart");
 
-  tcase_add_checked_fixture (tc, open_gate, NULL);
+  tcase_add_checked_fixture (tc, sam_step_reset, NULL);
   tcase_add_test (tc, test_frames_do_not_wait_for_a_long_step);
   tcase_add_test (tc, test_own_masks_where_there_is_time);
   tcase_add_test (tc, test_a_frame_waits_for_its_masks);
   tcase_add_test (tc, test_no_buffer_is_held);
   tcase_add_test (tc, test_a_flush_during_a_step);
   tcase_add_test (tc, test_a_stop_during_a_step);
+  tcase_add_test (tc, test_a_stop_and_a_long_step);
   tcase_add_test (tc, test_a_step_that_fails);
   tcase_add_loop_test (tc, test_other_caps_during_a_step, 0, 2);
   tcase_add_test (tc, test_block_during_a_step);

@@ -1,0 +1,946 @@
+/* Several threads do to a live pipeline, which tracks in a thread of its own, and
+ * to one that waits for every step, at random all that applications may do. In
+ * each pipeline one thread changes states, caps and positions, two give prompts,
+ * and one does the rest. Every frame is looked at.
+ *
+ * TORTURE_SECONDS (20) is the time of both tests together, TORTURE_SEED the seed
+ * of the first one. The threads make no sequence that can be repeated, but what
+ * each of them does. */
+
+#include "gate.h"
+
+#include "../../gst/gstsamoverlay.h"
+
+#include <glib/gstdio.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SEED 2611
+#define ACTORS 4
+#define SHOWN 12                /* last acts of a thread */
+
+/* An act that takes longer never ends: save-tracks waits 30 s for a step. */
+#define PATIENCE (60 * G_TIME_SPAN_SECOND)
+
+typedef struct _Line Line;
+
+typedef struct
+{
+  Line *line;
+  const gchar *name;
+  void (*act) (gpointer actor);
+  GRand *rand;
+  GThread *thread;
+
+  GMutex lock;
+  gchar *acts[SHOWN];           /* guarded by @lock, as the others below */
+  guint64 num_acts;
+  gint64 since;                 /* when the last one began; 0: it has ended */
+} Actor;
+
+struct _Line
+{
+  gboolean live;
+  guint32 seed;
+  GstElement *pipeline, *source, *filter, *track, *over, *sink;
+  gchar *mask, *tracks;         /* files */
+  Actor actor[ACTORS];
+  gint done, busy;              /* atomic: the others must end; how many act */
+  gint runs;                    /* atomic; odd while the state changes */
+  gint loads;                   /* atomic; odd while tracks are loaded */
+  gint frames;                  /* atomic: that came out */
+  GstState state;               /* of the controller */
+
+  GMutex lock;
+  gchar *complaint;             /* guarded by @lock, as the next */
+  GHashTable *given;            /* ids of new objects of this run */
+  gint given_in;
+
+  /* of the streaming thread */
+  GstClockTime last_pts;
+  gint seen_runs, seen_loads;
+  GHashTable *alive, *gone;     /* ids */
+};
+
+/* The first one counts. */
+static void G_GNUC_PRINTF (2, 3)
+complain (Line * line, const gchar * format, ...)
+{
+  va_list args;
+  gchar *text;
+
+  va_start (args, format);
+  text = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_mutex_lock (&line->lock);
+  if (!line->complaint)
+    line->complaint = g_strdup_printf ("%s, seed %u: %s", line->live ? "live" :
+        "block", line->seed, text);
+  g_mutex_unlock (&line->lock);
+  g_free (text);
+}
+
+/* Told before an act begins. */
+static void G_GNUC_PRINTF (2, 3)
+note (Actor * a, const gchar * format, ...)
+{
+  va_list args;
+  gchar **at;
+
+  g_mutex_lock (&a->lock);
+  at = &a->acts[a->num_acts++ % SHOWN];
+  g_free (*at);
+  va_start (args, format);
+  *at = g_strdup_vprintf (format, args);
+  va_end (args);
+  a->since = g_get_monotonic_time ();
+  g_mutex_unlock (&a->lock);
+}
+
+static void
+print_acts (Line * line)
+{
+  guint i;
+  guint64 k;
+
+  g_printerr ("%s, seed %u:\n", line->live ? "live" : "block", line->seed);
+  for (i = 0; i < ACTORS; i++) {
+    Actor *a = &line->actor[i];
+
+    g_mutex_lock (&a->lock);
+    g_printerr ("  %s, %" G_GUINT64_FORMAT " acts, %s\n", a->name, a->num_acts,
+        a->since ? "at work" : "between two");
+    for (k = a->num_acts - MIN (a->num_acts, SHOWN); k < a->num_acts; k++)
+      g_printerr ("    %s\n", a->acts[k % SHOWN]);
+    g_mutex_unlock (&a->lock);
+  }
+}
+
+static gint
+draw (Actor * a, gint n)
+{
+  return g_rand_int_range (a->rand, 0, n);
+}
+
+#define CHOOSE(a, array) (array)[draw (a, G_N_ELEMENTS (array))]
+
+/* ---- What comes out */
+
+static void
+check_mask (Line * line, const GstSamReport * report, const gboolean * slots)
+{
+  GstMapInfo map;
+  gsize i;
+
+  if (!report->mask || !gst_buffer_map (report->mask, &map, GST_MAP_READ))
+    return;
+  if (map.size != (gsize) report->mask_width * report->mask_height)
+    complain (line, "a mask of %d x %d has %" G_GSIZE_FORMAT " bytes",
+        report->mask_width, report->mask_height, map.size);
+  for (i = 0; i < map.size; i++) {
+    if (map.data[i] && !slots[map.data[i]]) {
+      complain (line, "a mask holds %d, which is no object's slot",
+          map.data[i]);
+      break;
+    }
+  }
+  gst_buffer_unmap (report->mask, &map);
+}
+
+/* An object that was gone never comes back, unless tracks are loaded or the
+ * element starts anew. */
+static void
+check_ids (Line * line, const GstSamReport * report)
+{
+  const gint runs = g_atomic_int_get (&line->runs);
+  const gint loads = g_atomic_int_get (&line->loads);
+  GHashTable *now = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free,
+      NULL);
+  GHashTableIter iter;
+  gpointer key;
+  guint i;
+
+  if (runs % 2 || loads % 2 || runs != line->seen_runs ||
+      loads != line->seen_loads) {
+    g_hash_table_remove_all (line->alive);
+    g_hash_table_remove_all (line->gone);
+  }
+  line->seen_runs = runs;
+  line->seen_loads = loads;
+  /* It may be that the last masks do not fit the frame: they are of other caps. */
+  if (report->state == GST_SAM_REPORT_IDLE) {
+    g_hash_table_unref (now);
+    return;
+  }
+  for (i = 0; i < report->num_objects; i++) {
+    const guint64 id = report->object[i].id;
+
+    if (!id || !g_hash_table_add (now, g_memdup2 (&id, sizeof id)))
+      complain (line, "id %" G_GUINT64_FORMAT " is 0 or comes twice", id);
+    if (g_hash_table_contains (line->gone, &id))
+      complain (line, "id %" G_GUINT64_FORMAT " was gone", id);
+  }
+  g_hash_table_iter_init (&iter, line->alive);
+  while (g_hash_table_iter_next (&iter, &key, NULL)) {
+    if (!g_hash_table_contains (now, key))
+      g_hash_table_add (line->gone, g_memdup2 (key, sizeof (guint64)));
+  }
+  g_hash_table_unref (line->alive);
+  line->alive = now;
+}
+
+static void
+check_report (Line * line, const GstSamReport * report)
+{
+  gboolean slots[256] = { FALSE, };
+  guint i;
+
+  for (i = 0; i < report->num_objects; i++) {
+    const GstSamObject *o = &report->object[i];
+
+    if (o->slot < 1 || o->slot > 255 || slots[o->slot])
+      complain (line, "slot %u is no slot or comes twice", o->slot);
+    else
+      slots[o->slot] = TRUE;
+  }
+  if ((report->state == GST_SAM_REPORT_IDLE) != !report->mask ||
+      (report->state == GST_SAM_REPORT_IDLE && report->num_objects))
+    complain (line, "state %d with %u objects, %s mask", report->state,
+        report->num_objects, report->mask ? "a" : "no");
+  if ((report->state == GST_SAM_REPORT_OK) && report->age)
+    complain (line, "the masks are ok, but %u frames old", report->age);
+  check_mask (line, report, slots);
+  check_ids (line, report);
+}
+
+static GstPadProbeReturn
+look_at_frame (GstPad * pad, GstPadProbeInfo * info, gpointer data)
+{
+  Line *line = data;
+  GstBuffer *buf = info->data;
+  GstCustomMeta *meta;
+  GstSamReport *report;
+  GstCaps *caps;
+  GstVideoInfo video;
+
+  if (GST_BUFFER_PTS_IS_VALID (buf)) {
+    if (GST_CLOCK_TIME_IS_VALID (line->last_pts) &&
+        GST_BUFFER_PTS (buf) < line->last_pts)
+      complain (line, "a frame of %" GST_TIME_FORMAT " after one of %"
+          GST_TIME_FORMAT, GST_TIME_ARGS (GST_BUFFER_PTS (buf)),
+          GST_TIME_ARGS (line->last_pts));
+    line->last_pts = GST_BUFFER_PTS (buf);
+  }
+  report = g_new (GstSamReport, 1);
+  meta = gst_buffer_get_custom_meta (buf, GST_SAM_META_NAME);
+  caps = gst_pad_get_current_caps (pad);
+  if (!meta || !gst_sam_meta_read (report, (GstMeta *) meta))
+    complain (line, "a frame without a meta that can be read");
+  else if (!caps || !gst_video_info_from_caps (&video, caps) ||
+      video.width != report->width || video.height != report->height)
+    complain (line, "a meta of %d x %d on other frames", report->width,
+        report->height);
+  else
+    check_report (line, report);
+  gst_clear_caps (&caps);
+  g_free (report);
+  g_atomic_int_inc (&line->frames);
+  return GST_PAD_PROBE_OK;
+}
+
+static GstPadProbeReturn
+look_at_event (GstPad * pad, GstPadProbeInfo * info, gpointer data)
+{
+  Line *line = data;
+
+  switch (GST_EVENT_TYPE (info->data)) {
+    case GST_EVENT_FLUSH_STOP:
+    case GST_EVENT_SEGMENT:
+    case GST_EVENT_STREAM_START:
+      line->last_pts = GST_CLOCK_TIME_NONE;
+      break;
+    default:
+      break;
+  }
+  return GST_PAD_PROBE_OK;
+}
+
+/* Errors there are none; warnings have a reason. */
+static GstBusSyncReply
+look_at_message (GstBus * bus, GstMessage * message, gpointer data)
+{
+  const GstStructure *details = NULL;
+  GError *error = NULL;
+  gchar *debug = NULL;
+
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR) {
+    gst_message_parse_error (message, &error, &debug);
+    complain (data, "an error: %s (%s)", error->message, debug);
+  } else if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING) {
+    gst_message_parse_warning (message, &error, &debug);
+    gst_message_parse_warning_details (message, &details);
+    if (!details || !gst_structure_has_name (details, "samtrack-refusal") ||
+        !g_strcmp0 (gst_structure_get_string (details, "reason"), "engine"))
+      complain (data, "a warning: %s (%s)", error->message, debug);
+  }
+  g_clear_error (&error);
+  g_free (debug);
+  gst_message_unref (message);
+  return GST_BUS_DROP;
+}
+
+/* ---- What is done: states, positions, caps */
+
+static void
+set_state (Actor * a, GstState state)
+{
+  Line *line = a->line;
+  const gboolean other_run = state < GST_STATE_PAUSED;
+
+  note (a, "state %s", gst_element_state_get_name (state));
+  if (other_run)
+    g_atomic_int_inc (&line->runs);
+  if (gst_element_set_state (line->pipeline, state) ==
+      GST_STATE_CHANGE_FAILURE)
+    complain (line, "the pipeline does not go to %s",
+        gst_element_state_get_name (state));
+  if (other_run)
+    g_atomic_int_inc (&line->runs);
+  line->state = state;
+}
+
+/* Whatever was done: started anew, it runs. */
+static void
+start_anew (Actor * a)
+{
+  Line *line = a->line;
+  gint first;
+
+  set_state (a, GST_STATE_READY);
+  first = g_atomic_int_get (&line->frames);
+  set_state (a, GST_STATE_PLAYING);
+  note (a, "wait for frames");
+  while (g_atomic_int_get (&line->frames) < first + 3 && !line->complaint)
+    g_usleep (1000);
+}
+
+/* An event that does not flush waits for the frame that the sink holds until it
+ * plays, and keeps it from playing: no pipeline can have that. */
+static gboolean
+is_playing (Actor * a)
+{
+  GstState state, pending;
+
+  note (a, "wait for the state");
+  return gst_element_get_state (a->line->pipeline, &state, &pending,
+      GST_SECOND / 2) != GST_STATE_CHANGE_ASYNC && state == GST_STATE_PLAYING;
+}
+
+static void
+seek (Actor * a)
+{
+  static const gdouble rates[] = { 1, 1, 0.5, 2 };
+  const gdouble rate = CHOOSE (a, rates);
+  const GstClockTime from = draw (a, 50) * GST_SECOND / 10;
+  const gboolean ends = !draw (a, 4);
+  GstSeekFlags flags = draw (a, 3) ? 0 : GST_SEEK_FLAG_SEGMENT;
+
+  if (draw (a, 2) || !is_playing (a))
+    flags |= GST_SEEK_FLAG_FLUSH;
+  note (a, "seek to %" GST_TIME_FORMAT " at %g, flags %x%s",
+      GST_TIME_ARGS (from), rate, flags, ends ? ", for half a second" : "");
+  gst_element_seek (a->line->pipeline, rate, GST_FORMAT_TIME, flags,
+      GST_SEEK_TYPE_SET, from, GST_SEEK_TYPE_SET,
+      ends ? from + GST_SECOND / 2 : GST_CLOCK_TIME_NONE);
+}
+
+static void
+change_caps (Actor * a)
+{
+  static const gchar *sizes[] = { "width=64,height=48", "width=128,height=96",
+    "width=96,height=48", "width=17,height=13",
+    "width=64,height=48,pixel-aspect-ratio=4/3"
+  };
+  static const gchar *formats[] = { "I420", "NV12", "RGB", "BGRA", "GRAY8" };
+  gchar *text = g_strdup_printf ("video/x-raw,format=%s,%s,framerate=30/1",
+      CHOOSE (a, formats), CHOOSE (a, sizes));
+  GstCaps *caps = gst_caps_from_string (text);
+
+  note (a, "caps %s", text);
+  g_object_set (a->line->filter, "caps", caps, NULL);
+  gst_caps_unref (caps);
+  g_free (text);
+}
+
+static void
+control (gpointer actor)
+{
+  static const GstState states[] = { GST_STATE_NULL, GST_STATE_READY,
+    GST_STATE_PAUSED, GST_STATE_PLAYING, GST_STATE_PLAYING
+  };
+  Actor *a = actor;
+
+  switch (draw (a, 20)) {
+    case 0:
+    case 1:
+      set_state (a, CHOOSE (a, states));
+      break;
+    case 2:
+      start_anew (a);
+      break;
+    case 3:
+    case 4:
+    case 5:
+      seek (a);
+      break;
+    case 6:
+    case 7:
+      change_caps (a);
+      break;
+    case 8:
+      if (draw (a, 3) || !is_playing (a))
+        break;
+      note (a, "EOS");
+      gst_element_send_event (a->line->pipeline, gst_event_new_eos ());
+      break;
+    case 9:
+      note (a, "recalculate latency");
+      gst_bin_recalculate_latency (GST_BIN (a->line->pipeline));
+      break;
+    default:
+      note (a, "play");
+      if (a->line->state != GST_STATE_PLAYING)
+        set_state (a, GST_STATE_PLAYING);
+      g_usleep (draw (a, 200000));
+      break;
+  }
+}
+
+/* ---- Prompts */
+
+/* The ids of new objects differ, unless the element was started meanwhile. */
+static void
+check_new_id (Line * line, guint64 id, gint runs)
+{
+  g_mutex_lock (&line->lock);
+  if (runs % 2 || runs != g_atomic_int_get (&line->runs)) {
+    g_mutex_unlock (&line->lock);
+    return;
+  }
+  if (runs != line->given_in)
+    g_hash_table_remove_all (line->given);
+  line->given_in = runs;
+  if (g_hash_table_add (line->given, g_memdup2 (&id, sizeof id)))
+    id = 0;
+  g_mutex_unlock (&line->lock);
+  if (id)
+    complain (line, "id %" G_GUINT64_FORMAT " was given twice", id);
+}
+
+static GstSample *
+new_mask (void)
+{
+  GstCaps *caps = gst_caps_from_string ("video/x-raw,format=GRAY8,width=16,"
+      "height=12,framerate=0/1");
+  GstBuffer *buf = gst_buffer_new_allocate (NULL, 16 * 12, NULL);
+  GstSample *sample;
+
+  gst_buffer_memset (buf, 0, 0, 16 * 12);
+  gst_buffer_memset (buf, 16 * 4, 1, 16 * 4);
+  sample = gst_sample_new (buf, caps, NULL, NULL);
+  gst_buffer_unref (buf);
+  gst_caps_unref (caps);
+  return sample;
+}
+
+static void
+emit_prompt (Actor * a)
+{
+  GstElement *track = a->line->track;
+  const guint64 old = draw (a, 3) ? draw (a, 30) : 0;
+  const gdouble x = g_rand_double (a->rand), y = g_rand_double (a->rand);
+  const gint runs = g_atomic_int_get (&a->line->runs);
+  const gint kind = draw (a, 3);
+  GstSample *mask;
+  guint64 id = 0;
+
+  note (a, "emit prompt %d of object %" G_GUINT64_FORMAT " at %g, %g", kind,
+      old, x, y);
+  if (kind == 0) {
+    g_signal_emit_by_name (track, "add-point", old, x, y, draw (a, 3) > 0, TRUE,
+        &id);
+  } else if (kind == 1) {
+    g_signal_emit_by_name (track, "add-box", old, x * 40, y * 30, 8.0, 6.0,
+        FALSE, &id);
+  } else {
+    mask = new_mask ();
+    g_signal_emit_by_name (track, "add-mask", old, mask, &id);
+    gst_sample_unref (mask);
+  }
+  if (id && !old)
+    check_new_id (a->line, id, runs);
+}
+
+static void
+send_prompt (Actor * a)
+{
+  static const gchar *texts[] = { SQUARE_POINT, SQUARE_BOX,
+    "box,x=1,y=1,w=9,h=9;point,x=5,y=5,positive=false", "point,x=-4,y=4",
+    "undo,id=1", "remove,id=2", "clear", "nonsense", "", NULL
+  };
+  static const GstEventType types[] = { GST_EVENT_CUSTOM_UPSTREAM,
+    GST_EVENT_CUSTOM_BOTH_OOB, GST_EVENT_CUSTOM_DOWNSTREAM_OOB,
+    GST_EVENT_CUSTOM_DOWNSTREAM
+  };
+  const GstEventType type = CHOOSE (a, types);
+  const gboolean up = type == GST_EVENT_CUSTOM_UPSTREAM;
+  GstPad *pad = gst_element_get_static_pad (a->line->track, up ? "src" :
+      "sink");
+  const gchar *chosen = CHOOSE (a, texts);
+  gchar *text = chosen ? g_strdup (chosen) :
+      g_strdup_printf ("mask,location=\"%s\"", a->line->mask);
+
+  note (a, "event %s '%s'", gst_event_type_get_name (type), text);
+  if (draw (a, 2))
+    g_signal_emit_by_name (a->line->track, "prompt", text);
+  else
+    gst_pad_send_event (pad, gst_event_new_custom (type,
+            gst_structure_new ("samtrack-prompt", "prompt", G_TYPE_STRING, text,
+                NULL)));
+  g_free (text);
+  gst_object_unref (pad);
+}
+
+static void
+navigate (Actor * a)
+{
+  static const gchar *keys[] = { "n", "u", "c", "Delete", "Shift_L", "x" };
+  static const gchar *events[] = { "mouse-button-press", "mouse-move",
+    "mouse-button-release", "key-press", "key-release"
+  };
+  const gint event = draw (a, G_N_ELEMENTS (events));
+  GstPad *pad = gst_element_get_static_pad (a->line->track, "src");
+  GstStructure *s = gst_structure_new ("application/x-gst-navigation",
+      "event", G_TYPE_STRING, events[event],
+      "button", G_TYPE_INT, event == 1 ? 0 : draw (a, 4) + 1,
+      "pointer_x", G_TYPE_DOUBLE, 70 * g_rand_double (a->rand),
+      "pointer_y", G_TYPE_DOUBLE, 50 * g_rand_double (a->rand),
+      "key", G_TYPE_STRING, CHOOSE (a, keys), NULL);
+
+  note (a, "navigation %s", events[event]);
+  gst_pad_send_event (pad, gst_event_new_navigation (s));
+  gst_object_unref (pad);
+}
+
+static void
+prompt (gpointer actor)
+{
+  Actor *a = actor;
+  GstElement *track = a->line->track;
+  const guint64 id = draw (a, 30);
+  gboolean ok;
+
+  switch (draw (a, 10)) {
+    case 0:
+    case 1:
+      send_prompt (a);
+      break;
+    case 2:
+    case 3:
+    case 4:
+      navigate (a);
+      break;
+    case 5:
+      note (a, "undo %" G_GUINT64_FORMAT, id);
+      g_signal_emit_by_name (track, "undo", id, &ok);
+      break;
+    case 6:
+      note (a, "remove %" G_GUINT64_FORMAT, id);
+      g_signal_emit_by_name (track, "remove-object", id, &ok);
+      break;
+    case 7:
+      note (a, "clear");
+      if (!draw (a, 4))
+        g_signal_emit_by_name (track, "clear");
+      break;
+    default:
+      emit_prompt (a);
+      break;
+  }
+  g_usleep (draw (a, 8000));
+}
+
+/* ---- The rest */
+
+static void
+set_property (Actor * a)
+{
+  static const gchar *track[][2] = { {"interval", "0"}, {"interval", "2"},
+  {"mask-size", "frame"}, {"mask-size", "model"}, {"overload-policy", "auto"},
+  {"overload-policy", "skip"}, {"overload-policy", "drop"},
+  {"overload-policy", "block"}, {"initial-prompt", SQUARE_BOX},
+  {"initial-prompt", "point,x=3"}, {"initial-prompt", ""},
+  {"max-objects", "3"}, {"max-objects", "8"}, {"threads", "2"},
+  {"lost-after", "5"}, {"fill-holes", "8"}, {"max-wait", "0"},
+  {"max-wait", "18446744073709551615"}, {"max-wait", "200000000"},
+  {"navigation", "points"}, {"navigation", "points-boxes"},
+  {"navigation", "none"}, {"qos", "true"}, {"qos", "false"}
+  };
+  static const gchar *over[][2] = { {"opacity", "0.3"}, {"line-width", "3"},
+  {"draw-boxes", "true"}, {"draw-masks", "false"}, {"draw-ids", "false"},
+  {"dim-stale", "false"}, {"draw-points", "false"}, {"draw-points", "true"}
+  };
+  const gboolean of_track = draw (a, 4) > 0;
+  const gchar **chosen = of_track ? CHOOSE (a, track) : CHOOSE (a, over);
+
+  note (a, "set %s to %s", chosen[0], chosen[1]);
+  gst_util_set_object_arg (G_OBJECT (of_track ? a->line->track :
+          a->line->over), chosen[0], chosen[1]);
+}
+
+static void
+read_properties (Actor * a)
+{
+  GObject *track = G_OBJECT (a->line->track);
+  GParamSpec **specs;
+  guint i, n;
+
+  note (a, "read all properties");
+  specs = g_object_class_list_properties (G_OBJECT_GET_CLASS (track), &n);
+  for (i = 0; i < n; i++) {
+    GValue value = G_VALUE_INIT;
+
+    g_value_init (&value, specs[i]->value_type);
+    g_object_get_property (track, specs[i]->name, &value);
+    g_value_unset (&value);
+  }
+  g_free (specs);
+}
+
+/* The overlay pad comes and goes, with a sink of its own. */
+static void
+branch (Actor * a)
+{
+  GstElement *track = a->line->track, *sink;
+  GstPad *pad, *peer;
+
+  note (a, "request the overlay pad");
+  pad = gst_element_request_pad_simple (track, "overlay");
+  if (!pad)
+    return;
+  sink = gst_element_factory_make ("fakesink", NULL);
+  g_object_set (sink, "async", FALSE, "sync", FALSE, NULL);
+  gst_object_ref_sink (sink);
+  gst_element_set_state (sink, GST_STATE_PLAYING);
+  peer = gst_element_get_static_pad (sink, "sink");
+  if (draw (a, 4))
+    gst_pad_link (pad, peer);
+  g_usleep (draw (a, 80000));
+  note (a, "release the overlay pad");
+  gst_element_release_request_pad (track, pad);
+  gst_element_set_state (sink, GST_STATE_NULL);
+  gst_object_unref (peer);
+  gst_object_unref (pad);
+  gst_object_unref (sink);
+}
+
+static void
+send_upstream (Actor * a)
+{
+  GstPad *pad = gst_element_get_static_pad (a->line->track, "src");
+  const GstQOSType type = draw (a, 3) ? GST_QOS_TYPE_UNDERFLOW :
+      GST_QOS_TYPE_THROTTLE;
+  const GstClockTimeDiff jitter = draw (a, 3) * GST_SECOND / 20;
+
+  note (a, "QoS %d, jitter %" GST_STIME_FORMAT, type, GST_STIME_ARGS (jitter));
+  gst_pad_send_event (pad, gst_event_new_qos (type, 1, jitter,
+          draw (a, 50) * GST_SECOND / 10));
+  note (a, "latency");
+  gst_pad_send_event (pad, gst_event_new_latency (draw (a, 5) * GST_MSECOND));
+  gst_object_unref (pad);
+}
+
+static void
+save_or_load (Actor * a)
+{
+  const gboolean load = draw (a, 2);
+  gboolean ok;
+
+  note (a, load ? "load" : "save");
+  if (load)
+    g_atomic_int_inc (&a->line->loads);
+  g_signal_emit_by_name (a->line->track, load ? "load-tracks" : "save-tracks",
+      a->line->tracks, &ok);
+  if (load)
+    g_atomic_int_inc (&a->line->loads);
+}
+
+static void
+disturb (gpointer actor)
+{
+  static const guint delays[] = { 0, 0, 0, 2000, 20000, 100000 };
+  Actor *a = actor;
+  GstQuery *query;
+  guint us;
+
+  switch (draw (a, 10)) {
+    case 0:
+    case 1:
+    case 2:
+      set_property (a);
+      break;
+    case 3:
+      read_properties (a);
+      break;
+    case 4:
+      branch (a);
+      break;
+    case 5:
+      send_upstream (a);
+      break;
+    case 6:
+      save_or_load (a);
+      break;
+    case 7:
+      us = CHOOSE (a, delays);
+      note (a, "steps take %u us more", us);
+      sam_step_set (SAM_OK, us);
+      break;
+    default:
+      note (a, "query latency");
+      query = gst_query_new_latency ();
+      gst_element_query (a->line->pipeline, query);
+      gst_query_unref (query);
+      break;
+  }
+  g_usleep (draw (a, 20000));
+}
+
+/* ---- The test */
+
+/* The controller goes on until the others have ended: they may wait for it. */
+static gpointer
+work (gpointer data)
+{
+  Actor *a = data;
+  Line *line = a->line;
+  const gboolean last = a->act == control;
+
+  while (!g_atomic_int_get (&line->done) ||
+      (last && g_atomic_int_get (&line->busy) > 1)) {
+    a->act (a);
+    g_mutex_lock (&a->lock);
+    a->since = 0;
+    g_mutex_unlock (&a->lock);
+  }
+  g_atomic_int_add (&line->busy, -1);
+  return NULL;
+}
+
+static GHashTable *
+new_ids (void)
+{
+  return g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+}
+
+static void
+add_elements (Line * line)
+{
+  GstBin *bin;
+
+  line->pipeline = gst_pipeline_new (NULL);
+  bin = GST_BIN (line->pipeline);
+  line->source = gst_element_factory_make ("videotestsrc", NULL);
+  line->filter = gst_element_factory_make ("capsfilter", NULL);
+  line->track = g_object_new (GST_TYPE_SAM_TRACK, "max-objects", 6, NULL);
+  line->over = g_object_new (GST_TYPE_SAM_OVERLAY, NULL);
+  line->sink = gst_element_factory_make ("fakesink", NULL);
+  g_object_set (line->source, "is-live", line->live, NULL);
+  gst_util_set_object_arg (G_OBJECT (line->source), "pattern", "ball");
+  gst_util_set_object_arg (G_OBJECT (line->filter), "caps",
+      "video/x-raw,format=I420,width=64,height=48,framerate=30/1");
+  gst_util_set_object_arg (G_OBJECT (line->track), "navigation",
+      "points-boxes");
+  g_object_set (line->sink, "sync", TRUE, "qos", TRUE, NULL);
+  gst_bin_add_many (bin, line->source, line->filter, line->track, line->over,
+      line->sink, NULL);
+  fail_unless (gst_element_link_many (line->source, line->filter, line->track,
+          line->over, line->sink, NULL));
+}
+
+static void
+open_line (Line * line, const gchar * folder, guint32 seed, gboolean live)
+{
+  static void (*const acts[ACTORS]) (gpointer) = {
+  control, prompt, prompt, disturb};
+  static const gchar *names[] = { "control", "prompt 1", "prompt 2", "disturb"
+  };
+  GstBus *bus;
+  GstPad *pad;
+  guint i;
+
+  memset (line, 0, sizeof *line);
+  line->live = live;
+  line->seed = seed;
+  line->mask = g_build_filename (folder, "mask.png", NULL);
+  line->tracks = g_build_filename (folder, live ? "live" : "block", NULL);
+  line->last_pts = GST_CLOCK_TIME_NONE;
+  line->given = new_ids ();
+  line->alive = new_ids ();
+  line->gone = new_ids ();
+  add_elements (line);
+  pad = gst_element_get_static_pad (line->over, "src");
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, look_at_frame, line, NULL);
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM |
+      GST_PAD_PROBE_TYPE_EVENT_FLUSH, look_at_event, line, NULL);
+  gst_object_unref (pad);
+  bus = gst_element_get_bus (line->pipeline);
+  gst_bus_set_sync_handler (bus, look_at_message, line, NULL);
+  gst_object_unref (bus);
+  line->busy = ACTORS;
+  for (i = 0; i < ACTORS; i++) {
+    Actor *a = &line->actor[i];
+
+    a->line = line;
+    a->act = acts[i];
+    a->name = names[i];
+    a->rand = g_rand_new_with_seed (seed + 16 * live + i);
+    a->thread = g_thread_new (names[i], work, a);
+  }
+}
+
+/* Until the time is over, or something is wrong. Who does not end is told of by
+ * an abort, so that a debugger can look at it. */
+static void
+watch (Line lines[2], gint64 end)
+{
+  gboolean wrong = FALSE;
+  guint i, k;
+
+  while (g_atomic_int_get (&lines[0].busy) + g_atomic_int_get (&lines[1].busy)) {
+    const gint64 now = g_get_monotonic_time ();
+
+    g_usleep (20000);
+    for (i = 0; i < 2; i++) {
+      g_mutex_lock (&lines[i].lock);
+      wrong |= lines[i].complaint != NULL;
+      g_mutex_unlock (&lines[i].lock);
+      if (now >= end || wrong)
+        g_atomic_int_set (&lines[i].done, TRUE);
+      for (k = 0; k < ACTORS; k++) {
+        Actor *a = &lines[i].actor[k];
+        gboolean hangs;
+
+        g_mutex_lock (&a->lock);
+        hangs = a->since && now - a->since > PATIENCE;
+        g_mutex_unlock (&a->lock);
+        if (!hangs)
+          continue;
+        print_acts (&lines[0]);
+        print_acts (&lines[1]);
+        abort ();
+      }
+    }
+  }
+}
+
+static void
+close_line (Line * line)
+{
+  guint i, k;
+
+  for (i = 0; i < ACTORS; i++)
+    g_thread_join (line->actor[i].thread);
+  fail_unless (gst_element_set_state (line->pipeline, GST_STATE_NULL) ==
+      GST_STATE_CHANGE_SUCCESS);
+  g_printerr ("%s: %d frames, acts", line->live ? "live" : "block",
+      line->frames);
+  for (i = 0; i < ACTORS; i++)
+    g_printerr (" %" G_GUINT64_FORMAT, line->actor[i].num_acts);
+  g_printerr ("\n");
+  if (line->complaint)
+    print_acts (line);
+  fail_unless (!line->complaint, "%s", line->complaint);
+  fail_unless (line->frames > 0);
+  gst_object_unref (line->pipeline);
+  for (i = 0; i < ACTORS; i++) {
+    for (k = 0; k < SHOWN; k++)
+      g_free (line->actor[i].acts[k]);
+    g_rand_free (line->actor[i].rand);
+  }
+  g_hash_table_unref (line->given);
+  g_hash_table_unref (line->alive);
+  g_hash_table_unref (line->gone);
+  g_unlink (line->tracks);
+  g_free (line->tracks);
+  g_free (line->mask);
+}
+
+static gint64
+get_seconds (void)
+{
+  const gchar *text = g_getenv ("TORTURE_SECONDS");
+
+  return text ? atoi (text) : 20;
+}
+
+static void
+write_mask (const gchar * name)
+{
+  gchar *text = g_strdup_printf ("videotestsrc num-buffers=1 pattern=circular ! "
+      "video/x-raw,format=GRAY8,width=32,height=24 ! pngenc ! "
+      "filesink location=\"%s\"", name);
+  GstElement *pipeline = gst_parse_launch (text, NULL);
+  GstBus *bus;
+
+  fail_unless (pipeline != NULL);
+  bus = gst_element_get_bus (pipeline);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  gst_message_unref (gst_bus_timed_pop_filtered (bus, GST_CLOCK_TIME_NONE,
+          GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (bus);
+  gst_object_unref (pipeline);
+  g_free (text);
+}
+
+GST_START_TEST (test_all_at_once)
+{
+  const gchar *text = g_getenv ("TORTURE_SEED");
+  const guint32 seed = __i__ ? (guint32) g_get_real_time () : text ?
+      strtoul (text, NULL, 10) : SEED;
+  gchar *folder = g_dir_make_tmp ("samtrack-torture-XXXXXX", NULL);
+  gchar *mask = g_build_filename (folder, "mask.png", NULL);
+  Line lines[2];
+
+  g_printerr ("seed %u\n", seed);
+  gst_sam_meta_register ();
+  write_mask (mask);
+  open_line (&lines[0], folder, seed, TRUE);
+  open_line (&lines[1], folder, seed, FALSE);
+  watch (lines, g_get_monotonic_time () + get_seconds () *
+      (G_TIME_SPAN_SECOND / 2));
+  close_line (&lines[0]);
+  close_line (&lines[1]);
+  g_unlink (mask);
+  g_rmdir (folder);
+  g_free (mask);
+  g_free (folder);
+}
+
+GST_END_TEST;
+
+static Suite *
+torture_suite (void)
+{
+  Suite *s = suite_create ("torture");
+  TCase *tc = sam_tcase_new_tiny (s, "torture");
+
+  tcase_set_timeout (tc, 240 + get_seconds ());
+  tcase_add_checked_fixture (tc, sam_step_reset, NULL);
+  tcase_add_loop_test (tc, test_all_at_once, 0, 2);
+  return s;
+}
+
+GST_CHECK_MAIN (torture);
