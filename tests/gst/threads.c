@@ -47,22 +47,6 @@ change_state (Worker * w, Line * line)
       GST_STATE_CHANGE_FAILURE;
 }
 
-static GstSample *
-new_mask (void)
-{
-  GstCaps *caps = gst_caps_from_string ("video/x-raw,format=GRAY8,width=16,"
-      "height=12,framerate=0/1");
-  GstBuffer *buf = gst_buffer_new_allocate (NULL, 16 * 12, NULL);
-  GstSample *sample;
-
-  gst_buffer_memset (buf, 0, 0, 16 * 12);
-  gst_buffer_memset (buf, 16 * 4, 1, 16 * 4);
-  sample = gst_sample_new (buf, caps, NULL, NULL);
-  gst_buffer_unref (buf);
-  gst_caps_unref (caps);
-  return sample;
-}
-
 static void
 prompt (Worker * w, Line * line)
 {
@@ -82,7 +66,7 @@ prompt (Worker * w, Line * line)
           0.4, TRUE, &id);
       break;
     case 2:
-      mask = new_mask ();
+      mask = sam_sample_new ();
       g_signal_emit_by_name (line->track, "add-mask", old, mask, &id);
       gst_sample_unref (mask);
       break;
