@@ -232,6 +232,23 @@ sam_meta_iou (const GstStructure * meta, guint i)
   return iou;
 }
 
+void
+sam_read_properties (GObject * object)
+{
+  GParamSpec **specs;
+  guint i, n;
+
+  specs = g_object_class_list_properties (G_OBJECT_GET_CLASS (object), &n);
+  for (i = 0; i < n; i++) {
+    GValue value = G_VALUE_INIT;
+
+    g_value_init (&value, specs[i]->value_type);
+    g_object_get_property (object, specs[i]->name, &value);
+    g_value_unset (&value);
+  }
+  g_free (specs);
+}
+
 GstSample *
 sam_sample_new (void)
 {

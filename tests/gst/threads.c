@@ -128,24 +128,6 @@ set_property (Worker * w, Line * line)
 }
 
 static void
-read_properties (Line * line)
-{
-  GstElement *element = line->track;
-  guint i, n;
-  GParamSpec **specs =
-      g_object_class_list_properties (G_OBJECT_GET_CLASS (element), &n);
-
-  for (i = 0; i < n; i++) {
-    GValue value = G_VALUE_INIT;
-
-    g_value_init (&value, specs[i]->value_type);
-    g_object_get_property (G_OBJECT (element), specs[i]->name, &value);
-    g_value_unset (&value);
-  }
-  g_free (specs);
-}
-
-static void
 query_and_seek (Worker * w, Line * line)
 {
   GstQuery *query = gst_query_new_latency ();
@@ -217,7 +199,7 @@ work (gpointer data)
         query_and_seek (w, line);
         break;
       case 4:
-        read_properties (line);
+        sam_read_properties (G_OBJECT (line->track));
         break;
       case 5:
       case 6:

@@ -183,6 +183,20 @@ change_caps (Actor * a)
   g_free (text);
 }
 
+/* Where nothing comes any more, as after EOS, it is started anew. */
+static void
+play (Actor * a)
+{
+  const gint frames = g_atomic_int_get (&a->line->inspector.frames);
+
+  note (a, "play");
+  if (a->line->state != GST_STATE_PLAYING)
+    set_state (a, GST_STATE_PLAYING);
+  g_usleep (draw (a, 400000));
+  if (frames == g_atomic_int_get (&a->line->inspector.frames) && draw (a, 2))
+    start_anew (a);
+}
+
 static void
 control (gpointer actor)
 {
@@ -216,10 +230,7 @@ control (gpointer actor)
       gst_bin_recalculate_latency (GST_BIN (a->line->pipeline));
       break;
     default:
-      note (a, "play");
-      if (a->line->state != GST_STATE_PLAYING)
-        set_state (a, GST_STATE_PLAYING);
-      g_usleep (draw (a, 200000));
+      play (a);
       break;
   }
 }
@@ -333,14 +344,12 @@ prompt (gpointer actor)
   const guint64 id = draw (a, 30);
   gboolean ok;
 
-  switch (draw (a, 10)) {
+  switch (draw (a, 9)) {
     case 0:
-    case 1:
       send_prompt (a);
       break;
+    case 1:
     case 2:
-    case 3:
-    case 4:
       navigate (a);
       break;
     case 5:
@@ -389,25 +398,6 @@ set_property (Actor * a)
   note (a, "set %s to %s", chosen[0], chosen[1]);
   gst_util_set_object_arg (G_OBJECT (of_track ? a->line->track :
           a->line->over), chosen[0], chosen[1]);
-}
-
-static void
-read_properties (Actor * a)
-{
-  GObject *track = G_OBJECT (a->line->track);
-  GParamSpec **specs;
-  guint i, n;
-
-  note (a, "read all properties");
-  specs = g_object_class_list_properties (G_OBJECT_GET_CLASS (track), &n);
-  for (i = 0; i < n; i++) {
-    GValue value = G_VALUE_INIT;
-
-    g_value_init (&value, specs[i]->value_type);
-    g_object_get_property (track, specs[i]->name, &value);
-    g_value_unset (&value);
-  }
-  g_free (specs);
 }
 
 /* The overlay pad comes and goes, with a sink of its own. */
@@ -476,14 +466,14 @@ disturb (gpointer actor)
   GstQuery *query;
   guint us;
 
-  switch (draw (a, 10)) {
+  switch (draw (a, 8)) {
     case 0:
     case 1:
-    case 2:
       set_property (a);
       break;
     case 3:
-      read_properties (a);
+      note (a, "read all properties");
+      sam_read_properties (G_OBJECT (a->line->track));
       break;
     case 4:
       branch (a);
@@ -558,9 +548,12 @@ add_elements (Line * line)
 static void
 open_line (Line * line, const gchar * folder, guint32 seed, gboolean live)
 {
-  static void (*const acts[ACTORS]) (gpointer) = {
-  control, prompt, prompt, disturb};
-  static const gchar *names[] = { "control", "prompt 1", "prompt 2", "disturb"
+  static const struct
+  {
+    const gchar *name;
+    void (*act) (gpointer actor);
+  } acts[ACTORS] = { {"control", control}, {"prompt 1", prompt},
+  {"prompt 2", prompt}, {"disturb", disturb}
   };
   gchar *name = g_strdup_printf ("%s, seed %u", live ? "live" : "block", seed);
   GstPad *pad;
@@ -581,10 +574,10 @@ open_line (Line * line, const gchar * folder, guint32 seed, gboolean live)
     Actor *a = &line->actor[i];
 
     a->line = line;
-    a->act = acts[i];
-    a->name = names[i];
+    a->act = acts[i].act;
+    a->name = acts[i].name;
     a->rand = g_rand_new_with_seed (seed + 16 * live + i);
-    a->thread = g_thread_new (names[i], work, a);
+    a->thread = g_thread_new (a->name, work, a);
   }
 }
 
