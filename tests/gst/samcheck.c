@@ -232,6 +232,59 @@ sam_meta_iou (const GstStructure * meta, guint i)
   return iou;
 }
 
+void
+sam_read_properties (GObject * object)
+{
+  GParamSpec **specs;
+  guint i, n;
+
+  specs = g_object_class_list_properties (G_OBJECT_GET_CLASS (object), &n);
+  for (i = 0; i < n; i++) {
+    GValue value = G_VALUE_INIT;
+
+    g_value_init (&value, specs[i]->value_type);
+    g_object_get_property (object, specs[i]->name, &value);
+    g_value_unset (&value);
+  }
+  g_free (specs);
+}
+
+GstSample *
+sam_sample_new (void)
+{
+  GstCaps *caps = gst_caps_from_string ("video/x-raw,format=GRAY8,width=16,"
+      "height=12,framerate=0/1");
+  GstBuffer *buf = gst_buffer_new_allocate (NULL, 16 * 12, NULL);
+  GstSample *sample;
+
+  gst_buffer_memset (buf, 0, 0, 16 * 12);
+  gst_buffer_memset (buf, 16 * 4, 1, 16 * 4);
+  sample = gst_sample_new (buf, caps, NULL, NULL);
+  gst_buffer_unref (buf);
+  gst_caps_unref (caps);
+  return sample;
+}
+
+void
+sam_write_png (const gchar * location)
+{
+  gchar *text = g_strdup_printf ("videotestsrc num-buffers=1 "
+      "pattern=circular ! video/x-raw,format=GRAY8,width=32,height=24 ! "
+      "pngenc ! filesink location=\"%s\"", location);
+  GstElement *pipeline = gst_parse_launch (text, NULL);
+  GstBus *bus;
+
+  fail_unless (pipeline != NULL);
+  bus = gst_element_get_bus (pipeline);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  gst_message_unref (gst_bus_timed_pop_filtered (bus, GST_CLOCK_TIME_NONE,
+          GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (bus);
+  gst_object_unref (pipeline);
+  g_free (text);
+}
+
 GstBus *
 sam_harness_add_bus (GstHarness * h)
 {

@@ -47,6 +47,12 @@ gdouble sam_mask_iou (const guint8 * labels, gint width, gint height,
     gint stride, guint label);
 gdouble sam_meta_iou (const GstStructure * meta, guint i);
 
+void sam_read_properties (GObject * object);
+
+/* A mask of 16 x 12 px for add-mask; write one of 32 x 24 px to a PNG file. */
+GstSample *sam_sample_new (void);
+void sam_write_png (const gchar * location);
+
 /* Warnings that wait on the bus of the harness's element. */
 GstBus *sam_harness_add_bus (GstHarness * h);
 guint sam_count_messages (GstBus * bus, GstMessageType type, gchar ** text);

@@ -47,22 +47,6 @@ change_state (Worker * w, Line * line)
       GST_STATE_CHANGE_FAILURE;
 }
 
-static GstSample *
-new_mask (void)
-{
-  GstCaps *caps = gst_caps_from_string ("video/x-raw,format=GRAY8,width=16,"
-      "height=12,framerate=0/1");
-  GstBuffer *buf = gst_buffer_new_allocate (NULL, 16 * 12, NULL);
-  GstSample *sample;
-
-  gst_buffer_memset (buf, 0, 0, 16 * 12);
-  gst_buffer_memset (buf, 16 * 4, 1, 16 * 4);
-  sample = gst_sample_new (buf, caps, NULL, NULL);
-  gst_buffer_unref (buf);
-  gst_caps_unref (caps);
-  return sample;
-}
-
 static void
 prompt (Worker * w, Line * line)
 {
@@ -82,7 +66,7 @@ prompt (Worker * w, Line * line)
           0.4, TRUE, &id);
       break;
     case 2:
-      mask = new_mask ();
+      mask = sam_sample_new ();
       g_signal_emit_by_name (line->track, "add-mask", old, mask, &id);
       gst_sample_unref (mask);
       break;
@@ -141,24 +125,6 @@ set_property (Worker * w, Line * line)
     i = g_rand_int_range (w->rand, 0, G_N_ELEMENTS (over));
     gst_util_set_object_arg (G_OBJECT (line->over), over[i][0], over[i][1]);
   }
-}
-
-static void
-read_properties (Line * line)
-{
-  GstElement *element = line->track;
-  guint i, n;
-  GParamSpec **specs =
-      g_object_class_list_properties (G_OBJECT_GET_CLASS (element), &n);
-
-  for (i = 0; i < n; i++) {
-    GValue value = G_VALUE_INIT;
-
-    g_value_init (&value, specs[i]->value_type);
-    g_object_get_property (G_OBJECT (element), specs[i]->name, &value);
-    g_value_unset (&value);
-  }
-  g_free (specs);
 }
 
 static void
@@ -233,7 +199,7 @@ work (gpointer data)
         query_and_seek (w, line);
         break;
       case 4:
-        read_properties (line);
+        sam_read_properties (G_OBJECT (line->track));
         break;
       case 5:
       case 6:

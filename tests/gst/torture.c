@@ -1,13 +1,13 @@
-/* Several threads do to a live pipeline, which tracks in a thread of its own, and
- * to one that waits for every step, at random all that applications may do. In
- * each pipeline one thread changes states, caps and positions, two give prompts,
- * and one does the rest. Every frame is looked at.
+/* Several threads do at random all that applications may do, to a live pipeline,
+ * which tracks in a thread of its own, and to one that waits for every step. In
+ * each pipeline one thread changes states, caps and positions, two give
+ * prompts, and one does the rest. Every frame is checked.
  *
- * TORTURE_SECONDS (20) is the time of both tests together, TORTURE_SEED the seed
- * of the first one. The threads make no sequence that can be repeated, but what
- * each of them does. */
+ * TORTURE_SECONDS (20) is the time of both tests together, TORTURE_SEED the
+ * seed of the first one; that of the second one is the time. A seed repeats
+ * what each thread does, but not how they meet. */
 
-#include "gate.h"
+#include "inspect.h"
 
 #include "../../gst/gstsamoverlay.h"
 
@@ -42,44 +42,18 @@ typedef struct
 struct _Line
 {
   gboolean live;
-  guint32 seed;
   GstElement *pipeline, *source, *filter, *track, *over, *sink;
   gchar *mask, *tracks;         /* files */
   Actor actor[ACTORS];
   gint done, busy;              /* atomic: the others must end; how many act */
-  gint runs;                    /* atomic; odd while the state changes */
-  gint loads;                   /* atomic; odd while tracks are loaded */
-  gint frames;                  /* atomic: that came out */
   GstState state;               /* of the controller */
 
+  SamInspector inspector;
+
   GMutex lock;
-  gchar *complaint;             /* guarded by @lock, as the next */
-  GHashTable *given;            /* ids of new objects of this run */
-  gint given_in;
-
-  /* of the streaming thread */
-  GstClockTime last_pts;
-  gint seen_runs, seen_loads;
-  GHashTable *alive, *gone;     /* ids */
+  GHashTable *given;            /* guarded by @lock: ids of new objects */
+  gint given_in;                /* guarded by @lock: of this run */
 };
-
-/* The first one counts. */
-static void G_GNUC_PRINTF (2, 3)
-complain (Line * line, const gchar * format, ...)
-{
-  va_list args;
-  gchar *text;
-
-  va_start (args, format);
-  text = g_strdup_vprintf (format, args);
-  va_end (args);
-  g_mutex_lock (&line->lock);
-  if (!line->complaint)
-    line->complaint = g_strdup_printf ("%s, seed %u: %s", line->live ? "live" :
-        "block", line->seed, text);
-  g_mutex_unlock (&line->lock);
-  g_free (text);
-}
 
 /* Told before an act begins. */
 static void G_GNUC_PRINTF (2, 3)
@@ -104,7 +78,7 @@ print_acts (Line * line)
   guint i;
   guint64 k;
 
-  g_printerr ("%s, seed %u:\n", line->live ? "live" : "block", line->seed);
+  g_printerr ("%s:\n", line->inspector.name);
   for (i = 0; i < ACTORS; i++) {
     Actor *a = &line->actor[i];
 
@@ -125,171 +99,6 @@ draw (Actor * a, gint n)
 
 #define CHOOSE(a, array) (array)[draw (a, G_N_ELEMENTS (array))]
 
-/* ---- What comes out */
-
-static void
-check_mask (Line * line, const GstSamReport * report, const gboolean * slots)
-{
-  GstMapInfo map;
-  gsize i;
-
-  if (!report->mask || !gst_buffer_map (report->mask, &map, GST_MAP_READ))
-    return;
-  if (map.size != (gsize) report->mask_width * report->mask_height)
-    complain (line, "a mask of %d x %d has %" G_GSIZE_FORMAT " bytes",
-        report->mask_width, report->mask_height, map.size);
-  for (i = 0; i < map.size; i++) {
-    if (map.data[i] && !slots[map.data[i]]) {
-      complain (line, "a mask holds %d, which is no object's slot",
-          map.data[i]);
-      break;
-    }
-  }
-  gst_buffer_unmap (report->mask, &map);
-}
-
-/* An object that was gone never comes back, unless tracks are loaded or the
- * element starts anew. */
-static void
-check_ids (Line * line, const GstSamReport * report)
-{
-  const gint runs = g_atomic_int_get (&line->runs);
-  const gint loads = g_atomic_int_get (&line->loads);
-  GHashTable *now = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free,
-      NULL);
-  GHashTableIter iter;
-  gpointer key;
-  guint i;
-
-  if (runs % 2 || loads % 2 || runs != line->seen_runs ||
-      loads != line->seen_loads) {
-    g_hash_table_remove_all (line->alive);
-    g_hash_table_remove_all (line->gone);
-  }
-  line->seen_runs = runs;
-  line->seen_loads = loads;
-  /* It may be that the last masks do not fit the frame: they are of other caps. */
-  if (report->state == GST_SAM_REPORT_IDLE) {
-    g_hash_table_unref (now);
-    return;
-  }
-  for (i = 0; i < report->num_objects; i++) {
-    const guint64 id = report->object[i].id;
-
-    if (!id || !g_hash_table_add (now, g_memdup2 (&id, sizeof id)))
-      complain (line, "id %" G_GUINT64_FORMAT " is 0 or comes twice", id);
-    if (g_hash_table_contains (line->gone, &id))
-      complain (line, "id %" G_GUINT64_FORMAT " was gone", id);
-  }
-  g_hash_table_iter_init (&iter, line->alive);
-  while (g_hash_table_iter_next (&iter, &key, NULL)) {
-    if (!g_hash_table_contains (now, key))
-      g_hash_table_add (line->gone, g_memdup2 (key, sizeof (guint64)));
-  }
-  g_hash_table_unref (line->alive);
-  line->alive = now;
-}
-
-static void
-check_report (Line * line, const GstSamReport * report)
-{
-  gboolean slots[256] = { FALSE, };
-  guint i;
-
-  for (i = 0; i < report->num_objects; i++) {
-    const GstSamObject *o = &report->object[i];
-
-    if (o->slot < 1 || o->slot > 255 || slots[o->slot])
-      complain (line, "slot %u is no slot or comes twice", o->slot);
-    else
-      slots[o->slot] = TRUE;
-  }
-  if ((report->state == GST_SAM_REPORT_IDLE) != !report->mask ||
-      (report->state == GST_SAM_REPORT_IDLE && report->num_objects))
-    complain (line, "state %d with %u objects, %s mask", report->state,
-        report->num_objects, report->mask ? "a" : "no");
-  if ((report->state == GST_SAM_REPORT_OK) && report->age)
-    complain (line, "the masks are ok, but %u frames old", report->age);
-  check_mask (line, report, slots);
-  check_ids (line, report);
-}
-
-static GstPadProbeReturn
-look_at_frame (GstPad * pad, GstPadProbeInfo * info, gpointer data)
-{
-  Line *line = data;
-  GstBuffer *buf = info->data;
-  GstCustomMeta *meta;
-  GstSamReport *report;
-  GstCaps *caps;
-  GstVideoInfo video;
-
-  if (GST_BUFFER_PTS_IS_VALID (buf)) {
-    if (GST_CLOCK_TIME_IS_VALID (line->last_pts) &&
-        GST_BUFFER_PTS (buf) < line->last_pts)
-      complain (line, "a frame of %" GST_TIME_FORMAT " after one of %"
-          GST_TIME_FORMAT, GST_TIME_ARGS (GST_BUFFER_PTS (buf)),
-          GST_TIME_ARGS (line->last_pts));
-    line->last_pts = GST_BUFFER_PTS (buf);
-  }
-  report = g_new (GstSamReport, 1);
-  meta = gst_buffer_get_custom_meta (buf, GST_SAM_META_NAME);
-  caps = gst_pad_get_current_caps (pad);
-  if (!meta || !gst_sam_meta_read (report, (GstMeta *) meta))
-    complain (line, "a frame without a meta that can be read");
-  else if (!caps || !gst_video_info_from_caps (&video, caps) ||
-      video.width != report->width || video.height != report->height)
-    complain (line, "a meta of %d x %d on other frames", report->width,
-        report->height);
-  else
-    check_report (line, report);
-  gst_clear_caps (&caps);
-  g_free (report);
-  g_atomic_int_inc (&line->frames);
-  return GST_PAD_PROBE_OK;
-}
-
-static GstPadProbeReturn
-look_at_event (GstPad * pad, GstPadProbeInfo * info, gpointer data)
-{
-  Line *line = data;
-
-  switch (GST_EVENT_TYPE (info->data)) {
-    case GST_EVENT_FLUSH_STOP:
-    case GST_EVENT_SEGMENT:
-    case GST_EVENT_STREAM_START:
-      line->last_pts = GST_CLOCK_TIME_NONE;
-      break;
-    default:
-      break;
-  }
-  return GST_PAD_PROBE_OK;
-}
-
-/* Errors there are none; warnings have a reason. */
-static GstBusSyncReply
-look_at_message (GstBus * bus, GstMessage * message, gpointer data)
-{
-  const GstStructure *details = NULL;
-  GError *error = NULL;
-  gchar *debug = NULL;
-
-  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR) {
-    gst_message_parse_error (message, &error, &debug);
-    complain (data, "an error: %s (%s)", error->message, debug);
-  } else if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING) {
-    gst_message_parse_warning (message, &error, &debug);
-    gst_message_parse_warning_details (message, &details);
-    if (!details || !gst_structure_has_name (details, "samtrack-refusal") ||
-        !g_strcmp0 (gst_structure_get_string (details, "reason"), "engine"))
-      complain (data, "a warning: %s (%s)", error->message, debug);
-  }
-  g_clear_error (&error);
-  g_free (debug);
-  gst_message_unref (message);
-  return GST_BUS_DROP;
-}
-
 /* ---- What is done: states, positions, caps */
 
 static void
@@ -300,13 +109,13 @@ set_state (Actor * a, GstState state)
 
   note (a, "state %s", gst_element_state_get_name (state));
   if (other_run)
-    g_atomic_int_inc (&line->runs);
+    g_atomic_int_inc (&line->inspector.runs);
   if (gst_element_set_state (line->pipeline, state) ==
       GST_STATE_CHANGE_FAILURE)
-    complain (line, "the pipeline does not go to %s",
+    sam_complain (&line->inspector, "the pipeline does not go to %s",
         gst_element_state_get_name (state));
   if (other_run)
-    g_atomic_int_inc (&line->runs);
+    g_atomic_int_inc (&line->inspector.runs);
   line->state = state;
 }
 
@@ -318,10 +127,11 @@ start_anew (Actor * a)
   gint first;
 
   set_state (a, GST_STATE_READY);
-  first = g_atomic_int_get (&line->frames);
+  first = g_atomic_int_get (&line->inspector.frames);
   set_state (a, GST_STATE_PLAYING);
   note (a, "wait for frames");
-  while (g_atomic_int_get (&line->frames) < first + 3 && !line->complaint)
+  while (g_atomic_int_get (&line->inspector.frames) < first + 3 &&
+      sam_inspector_is_content (&line->inspector))
     g_usleep (1000);
 }
 
@@ -373,6 +183,20 @@ change_caps (Actor * a)
   g_free (text);
 }
 
+/* Where nothing comes any more, as after EOS, it is started anew. */
+static void
+play (Actor * a)
+{
+  const gint frames = g_atomic_int_get (&a->line->inspector.frames);
+
+  note (a, "play");
+  if (a->line->state != GST_STATE_PLAYING)
+    set_state (a, GST_STATE_PLAYING);
+  g_usleep (draw (a, 400000));
+  if (frames == g_atomic_int_get (&a->line->inspector.frames) && draw (a, 2))
+    start_anew (a);
+}
+
 static void
 control (gpointer actor)
 {
@@ -381,38 +205,32 @@ control (gpointer actor)
   };
   Actor *a = actor;
 
-  switch (draw (a, 20)) {
+  switch (draw (a, 12)) {
     case 0:
-    case 1:
       set_state (a, CHOOSE (a, states));
       break;
-    case 2:
+    case 1:
       start_anew (a);
       break;
+    case 2:
     case 3:
-    case 4:
-    case 5:
       seek (a);
       break;
-    case 6:
-    case 7:
+    case 4:
       change_caps (a);
       break;
-    case 8:
+    case 5:
       if (draw (a, 3) || !is_playing (a))
         break;
       note (a, "EOS");
       gst_element_send_event (a->line->pipeline, gst_event_new_eos ());
       break;
-    case 9:
+    case 6:
       note (a, "recalculate latency");
       gst_bin_recalculate_latency (GST_BIN (a->line->pipeline));
       break;
     default:
-      note (a, "play");
-      if (a->line->state != GST_STATE_PLAYING)
-        set_state (a, GST_STATE_PLAYING);
-      g_usleep (draw (a, 200000));
+      play (a);
       break;
   }
 }
@@ -424,34 +242,19 @@ static void
 check_new_id (Line * line, guint64 id, gint runs)
 {
   g_mutex_lock (&line->lock);
-  if (runs % 2 || runs != g_atomic_int_get (&line->runs)) {
+  if (runs % 2 || runs != g_atomic_int_get (&line->inspector.runs)) {
     g_mutex_unlock (&line->lock);
     return;
   }
   if (runs != line->given_in)
     g_hash_table_remove_all (line->given);
   line->given_in = runs;
-  if (g_hash_table_add (line->given, g_memdup2 (&id, sizeof id)))
+  if (sam_ids_add (line->given, id))
     id = 0;
   g_mutex_unlock (&line->lock);
   if (id)
-    complain (line, "id %" G_GUINT64_FORMAT " was given twice", id);
-}
-
-static GstSample *
-new_mask (void)
-{
-  GstCaps *caps = gst_caps_from_string ("video/x-raw,format=GRAY8,width=16,"
-      "height=12,framerate=0/1");
-  GstBuffer *buf = gst_buffer_new_allocate (NULL, 16 * 12, NULL);
-  GstSample *sample;
-
-  gst_buffer_memset (buf, 0, 0, 16 * 12);
-  gst_buffer_memset (buf, 16 * 4, 1, 16 * 4);
-  sample = gst_sample_new (buf, caps, NULL, NULL);
-  gst_buffer_unref (buf);
-  gst_caps_unref (caps);
-  return sample;
+    sam_complain (&line->inspector, "id %" G_GUINT64_FORMAT
+        " was given twice", id);
 }
 
 static void
@@ -460,7 +263,7 @@ emit_prompt (Actor * a)
   GstElement *track = a->line->track;
   const guint64 old = draw (a, 3) ? draw (a, 30) : 0;
   const gdouble x = g_rand_double (a->rand), y = g_rand_double (a->rand);
-  const gint runs = g_atomic_int_get (&a->line->runs);
+  const gint runs = g_atomic_int_get (&a->line->inspector.runs);
   const gint kind = draw (a, 3);
   GstSample *mask;
   guint64 id = 0;
@@ -474,7 +277,7 @@ emit_prompt (Actor * a)
     g_signal_emit_by_name (track, "add-box", old, x * 40, y * 30, 8.0, 6.0,
         FALSE, &id);
   } else {
-    mask = new_mask ();
+    mask = sam_sample_new ();
     g_signal_emit_by_name (track, "add-mask", old, mask, &id);
     gst_sample_unref (mask);
   }
@@ -541,14 +344,12 @@ prompt (gpointer actor)
   const guint64 id = draw (a, 30);
   gboolean ok;
 
-  switch (draw (a, 10)) {
+  switch (draw (a, 9)) {
     case 0:
-    case 1:
       send_prompt (a);
       break;
+    case 1:
     case 2:
-    case 3:
-    case 4:
       navigate (a);
       break;
     case 5:
@@ -597,25 +398,6 @@ set_property (Actor * a)
   note (a, "set %s to %s", chosen[0], chosen[1]);
   gst_util_set_object_arg (G_OBJECT (of_track ? a->line->track :
           a->line->over), chosen[0], chosen[1]);
-}
-
-static void
-read_properties (Actor * a)
-{
-  GObject *track = G_OBJECT (a->line->track);
-  GParamSpec **specs;
-  guint i, n;
-
-  note (a, "read all properties");
-  specs = g_object_class_list_properties (G_OBJECT_GET_CLASS (track), &n);
-  for (i = 0; i < n; i++) {
-    GValue value = G_VALUE_INIT;
-
-    g_value_init (&value, specs[i]->value_type);
-    g_object_get_property (track, specs[i]->name, &value);
-    g_value_unset (&value);
-  }
-  g_free (specs);
 }
 
 /* The overlay pad comes and goes, with a sink of its own. */
@@ -669,11 +451,11 @@ save_or_load (Actor * a)
 
   note (a, load ? "load" : "save");
   if (load)
-    g_atomic_int_inc (&a->line->loads);
+    g_atomic_int_inc (&a->line->inspector.loads);
   g_signal_emit_by_name (a->line->track, load ? "load-tracks" : "save-tracks",
       a->line->tracks, &ok);
   if (load)
-    g_atomic_int_inc (&a->line->loads);
+    g_atomic_int_inc (&a->line->inspector.loads);
 }
 
 static void
@@ -684,14 +466,14 @@ disturb (gpointer actor)
   GstQuery *query;
   guint us;
 
-  switch (draw (a, 10)) {
+  switch (draw (a, 8)) {
     case 0:
     case 1:
-    case 2:
       set_property (a);
       break;
     case 3:
-      read_properties (a);
+      note (a, "read all properties");
+      sam_read_properties (G_OBJECT (a->line->track));
       break;
     case 4:
       branch (a);
@@ -738,12 +520,6 @@ work (gpointer data)
   return NULL;
 }
 
-static GHashTable *
-new_ids (void)
-{
-  return g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
-}
-
 static void
 add_elements (Line * line)
 {
@@ -772,41 +548,36 @@ add_elements (Line * line)
 static void
 open_line (Line * line, const gchar * folder, guint32 seed, gboolean live)
 {
-  static void (*const acts[ACTORS]) (gpointer) = {
-  control, prompt, prompt, disturb};
-  static const gchar *names[] = { "control", "prompt 1", "prompt 2", "disturb"
+  static const struct
+  {
+    const gchar *name;
+    void (*act) (gpointer actor);
+  } acts[ACTORS] = { {"control", control}, {"prompt 1", prompt},
+  {"prompt 2", prompt}, {"disturb", disturb}
   };
-  GstBus *bus;
+  gchar *name = g_strdup_printf ("%s, seed %u", live ? "live" : "block", seed);
   GstPad *pad;
   guint i;
 
   memset (line, 0, sizeof *line);
   line->live = live;
-  line->seed = seed;
   line->mask = g_build_filename (folder, "mask.png", NULL);
   line->tracks = g_build_filename (folder, live ? "live" : "block", NULL);
-  line->last_pts = GST_CLOCK_TIME_NONE;
-  line->given = new_ids ();
-  line->alive = new_ids ();
-  line->gone = new_ids ();
+  line->given = sam_ids_new ();
   add_elements (line);
   pad = gst_element_get_static_pad (line->over, "src");
-  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, look_at_frame, line, NULL);
-  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM |
-      GST_PAD_PROBE_TYPE_EVENT_FLUSH, look_at_event, line, NULL);
+  sam_inspector_init (&line->inspector, line->pipeline, pad, name);
   gst_object_unref (pad);
-  bus = gst_element_get_bus (line->pipeline);
-  gst_bus_set_sync_handler (bus, look_at_message, line, NULL);
-  gst_object_unref (bus);
+  g_free (name);
   line->busy = ACTORS;
   for (i = 0; i < ACTORS; i++) {
     Actor *a = &line->actor[i];
 
     a->line = line;
-    a->act = acts[i];
-    a->name = names[i];
+    a->act = acts[i].act;
+    a->name = acts[i].name;
     a->rand = g_rand_new_with_seed (seed + 16 * live + i);
-    a->thread = g_thread_new (names[i], work, a);
+    a->thread = g_thread_new (a->name, work, a);
   }
 }
 
@@ -818,14 +589,13 @@ watch (Line lines[2], gint64 end)
   gboolean wrong = FALSE;
   guint i, k;
 
-  while (g_atomic_int_get (&lines[0].busy) + g_atomic_int_get (&lines[1].busy)) {
+  while (g_atomic_int_get (&lines[0].busy) ||
+      g_atomic_int_get (&lines[1].busy)) {
     const gint64 now = g_get_monotonic_time ();
 
     g_usleep (20000);
     for (i = 0; i < 2; i++) {
-      g_mutex_lock (&lines[i].lock);
-      wrong |= lines[i].complaint != NULL;
-      g_mutex_unlock (&lines[i].lock);
+      wrong |= !sam_inspector_is_content (&lines[i].inspector);
       if (now >= end || wrong)
         g_atomic_int_set (&lines[i].done, TRUE);
       for (k = 0; k < ACTORS; k++) {
@@ -854,15 +624,15 @@ close_line (Line * line)
     g_thread_join (line->actor[i].thread);
   fail_unless (gst_element_set_state (line->pipeline, GST_STATE_NULL) ==
       GST_STATE_CHANGE_SUCCESS);
-  g_printerr ("%s: %d frames, acts", line->live ? "live" : "block",
-      line->frames);
+  g_printerr ("%s: %d frames, acts", line->inspector.name,
+      line->inspector.frames);
   for (i = 0; i < ACTORS; i++)
     g_printerr (" %" G_GUINT64_FORMAT, line->actor[i].num_acts);
   g_printerr ("\n");
-  if (line->complaint)
+  if (line->inspector.complaint)
     print_acts (line);
-  fail_unless (!line->complaint, "%s", line->complaint);
-  fail_unless (line->frames > 0);
+  fail_unless (!line->inspector.complaint, "%s", line->inspector.complaint);
+  fail_unless (line->inspector.frames > 0);
   gst_object_unref (line->pipeline);
   for (i = 0; i < ACTORS; i++) {
     for (k = 0; k < SHOWN; k++)
@@ -870,8 +640,7 @@ close_line (Line * line)
     g_rand_free (line->actor[i].rand);
   }
   g_hash_table_unref (line->given);
-  g_hash_table_unref (line->alive);
-  g_hash_table_unref (line->gone);
+  sam_inspector_clear (&line->inspector);
   g_unlink (line->tracks);
   g_free (line->tracks);
   g_free (line->mask);
@@ -885,26 +654,6 @@ get_seconds (void)
   return text ? atoi (text) : 20;
 }
 
-static void
-write_mask (const gchar * name)
-{
-  gchar *text = g_strdup_printf ("videotestsrc num-buffers=1 pattern=circular ! "
-      "video/x-raw,format=GRAY8,width=32,height=24 ! pngenc ! "
-      "filesink location=\"%s\"", name);
-  GstElement *pipeline = gst_parse_launch (text, NULL);
-  GstBus *bus;
-
-  fail_unless (pipeline != NULL);
-  bus = gst_element_get_bus (pipeline);
-  gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  gst_message_unref (gst_bus_timed_pop_filtered (bus, GST_CLOCK_TIME_NONE,
-          GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
-  gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (bus);
-  gst_object_unref (pipeline);
-  g_free (text);
-}
-
 GST_START_TEST (test_all_at_once)
 {
   const gchar *text = g_getenv ("TORTURE_SEED");
@@ -916,7 +665,7 @@ GST_START_TEST (test_all_at_once)
 
   g_printerr ("seed %u\n", seed);
   gst_sam_meta_register ();
-  write_mask (mask);
+  sam_write_png (mask);
   open_line (&lines[0], folder, seed, TRUE);
   open_line (&lines[1], folder, seed, FALSE);
   watch (lines, g_get_monotonic_time () + get_seconds () *

@@ -1,0 +1,51 @@
+/* What holds for every frame that leaves samtrack and for every message of its
+ * pipeline, whatever is done to it. */
+#ifndef INSPECT_H
+#define INSPECT_H
+
+#include "gate.h"
+
+/**
+ * SamInspector:
+ *
+ * Looks at the frames of one pad and at the messages of its pipeline, which it
+ * drops. The first thing that is wrong is kept.
+ */
+typedef struct
+{
+  gchar *name;                  /* of the pipeline, for complaints */
+
+  /* atomic */
+  gint frames;                  /* that came */
+  gint runs;                    /* odd while the element stops or starts */
+  gint loads;                   /* odd while tracks are loaded */
+
+  GMutex lock;
+
+  /* guarded by @lock */
+  gchar *complaint;             /* NULL: nothing is wrong */
+  GstSamReport last;            /* of the last frame, without pointers */
+  guint eos, segments_done, errors, refusals, appeared;      /* messages */
+
+  /* of the streaming thread */
+  GstClockTime last_pts;
+  gint seen_runs, seen_loads;
+  GHashTable *alive, *gone;     /* ids */
+} SamInspector;
+
+/* @name is owned by the caller. */
+void sam_inspector_init (SamInspector * inspector, GstElement * pipeline,
+    GstPad * pad, const gchar * name);
+void sam_inspector_clear (SamInspector * inspector);
+
+/* Any thread. */
+void sam_complain (SamInspector * inspector, const gchar * format, ...)
+    G_GNUC_PRINTF (2, 3);
+gboolean sam_inspector_is_content (SamInspector * inspector);
+
+/* Of ids, as guint64. */
+GHashTable *sam_ids_new (void);
+/* Returns FALSE if it was in the table. */
+gboolean sam_ids_add (GHashTable * ids, guint64 id);
+
+#endif
