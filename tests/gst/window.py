@@ -64,7 +64,7 @@ class Desk:
         self.start(["gst-launch-1.0", "-m", "filesrc", "location=" + raw, f"blocksize={WIDTH * HEIGHT * 3}",
                     "!", "rawvideoparse", "format=rgb", f"width={WIDTH}", f"height={HEIGHT}", "framerate=15/1",
                     "!", "imagefreeze", "is-live=true", "!", "video/x-raw,framerate=15/1",
-                    "!", "samtrack", "navigation=points-boxes", "!", "samoverlay", "draw-ids=false", "draw-scores=false",
+                    "!", "samtrack", "navigation=points-boxes", "!", "samoverlay", "opacity=0.8", "draw-ids=false", "draw-scores=false",
                     "!", "videocrop", f"left={CROP_LEFT}", f"top={CROP_TOP}", "!", "videoscale", "!", size,
                     "!", "videoconvert", "!", "ximagesink"], env=self.env, stdout=open(self.log, "w"),
                    stderr=subprocess.STDOUT)
