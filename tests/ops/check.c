@@ -35,7 +35,7 @@ static uint64_t splitmix(uint64_t *s)
 
 int check_int(struct check *t, int lo, int hi)
 {
-    return lo + (int) (splitmix(&t->rng) % (uint64_t) ((int64_t) hi - lo + 1));
+    return (int) (lo + (int64_t) (splitmix(&t->rng) % (uint64_t) ((int64_t) hi - lo + 1)));
 }
 
 float check_unit(struct check *t)

@@ -19,30 +19,31 @@ static void draw_frame(struct check *t, struct scene *s, enum sam_pixel_format f
                        int height)
 {
     struct sam_frame *f = &s->frame;
-    const bool aligned = check_int(t, 0, 2);
+    static const int steps[] = { 1, 4, 16, 16 };
+    const int step = steps[check_int(t, 0, 3)];
     *f = (struct sam_frame) { .format = format, .width = width, .height = height };
     for (int i = 0; i < 3; i++) {
         const int row = sam_frame_row_bytes(f, i), rows = i ? (height + 1) / 2 : height;
         s->plane[i] = &check_none;
         if (!row)
             continue;
-        f->stride[i] = aligned ? (row + 15) / 16 * 16 + 16 * check_int(t, 0, 1)
-                               : row + check_int(t, 0, 9);
-        s->offset[i] = aligned ? 0 : check_int(t, 0, 9);
+        f->stride[i] = (row + step - 1) / step * step + step * check_int(t, 0, step == 1 ? 9 : 1);
+        s->offset[i] = step == 16 ? 0 : step * check_int(t, 0, step == 1 ? 9 : 2);
         // The last row ends with its last byte: what is read behind shows.
         s->plane[i] = check_noise(t, 1, s->offset[i] + (rows - 1) * f->stride[i] + row, true);
     }
 }
 
-// Half of them opaque or nothing, in pieces, so that both show side by side.
+// Three quarters of them opaque, nothing, or nearly opaque, in pieces, so that all show side by
+// side.
 static void draw_alpha(struct check *t, struct scene *s)
 {
     uint8_t *data = s->plane[0]->host[CHECK_REF].data;
     const size_t bytes = sam_tensor_bytes(&s->plane[0]->host[CHECK_REF]);
     int kind = 0;
     for (size_t i = (size_t) s->offset[0] + 3; i < bytes; i += 4) {
-        kind = check_int(t, 0, 9) ? kind : check_int(t, 0, 2);
-        data[i] = kind == 0 ? data[i] : kind == 1 ? 255 : 0;
+        kind = check_int(t, 0, 9) ? kind : check_int(t, 0, 3);
+        data[i] = kind == 0 ? data[i] : kind == 1 ? 255 : kind == 2 ? 254 : 0;
     }
     check_share(t, s->plane[0]);
 }
