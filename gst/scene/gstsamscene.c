@@ -217,6 +217,26 @@ gst_sam_scene_query (GstBaseSrc * src, GstQuery * query)
   return TRUE;
 }
 
+static gboolean
+gst_sam_scene_is_seekable (GstBaseSrc * src)
+{
+  return TRUE;
+}
+
+/* A frame is a function of its time alone. */
+static gboolean
+gst_sam_scene_do_seek (GstBaseSrc * src, GstSegment * segment)
+{
+  GstSamScene *self = GST_SAM_SCENE (src);
+
+  if (segment->format != GST_FORMAT_TIME || segment->rate < 0)
+    return FALSE;
+  segment->time = segment->start;
+  self->base_time = segment->position;
+  self->num_frames = 0;
+  return TRUE;
+}
+
 /* A live frame waits for its time. */
 static void
 gst_sam_scene_get_times (GstBaseSrc * src, GstBuffer * buffer,
@@ -299,6 +319,8 @@ gst_sam_scene_class_init (GstSamSceneClass * klass)
   src_class->set_caps = gst_sam_scene_set_caps;
   src_class->decide_allocation = gst_sam_scene_decide_allocation;
   src_class->query = gst_sam_scene_query;
+  src_class->is_seekable = gst_sam_scene_is_seekable;
+  src_class->do_seek = gst_sam_scene_do_seek;
   src_class->get_times = gst_sam_scene_get_times;
   GST_PUSH_SRC_CLASS (klass)->fill = gst_sam_scene_fill;
 }

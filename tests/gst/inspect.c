@@ -159,11 +159,11 @@ look_at_frame (GstPad * pad, GstPadProbeInfo * info, gpointer data)
   }
   report = g_new (GstSamReport, 1);
   meta = gst_buffer_get_custom_meta (buf, GST_SAM_META_NAME);
-  caps = gst_pad_get_current_caps (pad);
+  caps = gst_pad_get_current_caps (pad);        /* NULL while it stops */
   if (!meta || !gst_sam_meta_read (report, (GstMeta *) meta))
     sam_complain (in, "a frame without a meta that can be read");
-  else if (!caps || !gst_video_info_from_caps (&video, caps) ||
-      video.width != report->width || video.height != report->height)
+  else if (caps && (!gst_video_info_from_caps (&video, caps) ||
+          video.width != report->width || video.height != report->height))
     sam_complain (in, "a meta of %d x %d on other frames", report->width,
         report->height);
   else

@@ -534,6 +534,9 @@ add_elements (Line * line)
   line->sink = gst_element_factory_make ("fakesink", NULL);
   g_object_set (line->source, "is-live", line->live, NULL);
   gst_util_set_object_arg (G_OBJECT (line->source), "pattern", "ball");
+  /* frames of the last caps are still on their way to it */
+  gst_util_set_object_arg (G_OBJECT (line->filter), "caps-change-mode",
+      "delayed");
   gst_util_set_object_arg (G_OBJECT (line->filter), "caps",
       "video/x-raw,format=I420,width=64,height=48,framerate=30/1");
   gst_util_set_object_arg (G_OBJECT (line->track), "navigation",
