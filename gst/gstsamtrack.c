@@ -71,6 +71,7 @@ get_params (GstSamTrack * self, struct sam_params *params)
   params->max_objects = self->max_objects;
   params->lost_after = self->lost_after;
   params->fill_holes = self->fill_holes;
+  params->edges = self->edges;
   params->input_size = self->input_size;
   params->budget_mib = self->memory_budget;
   params->log = gst_sam_track_log;
