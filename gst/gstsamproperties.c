@@ -347,9 +347,10 @@ install_tracking_properties (GObjectClass * klass)
   /**
    * GstSamTrack:edges:
    *
-   * Where the edges of masks, boxes and areas are. `luma` moves them to edges of
-   * the frame's luma, less than 1.5 pixels of the model's mask away (a quarter of
-   * its input each way). The model's memory of the object is not changed.
+   * Where the edges of masks, boxes and areas are. `luma` moves them to edges
+   * of the frame's luma, less than 1.5 pixels of the model's mask away (a
+   * quarter of its input each way). The model's memory of the object is not
+   * changed. Label maps of the size of the model's mask hardly gain.
    *
    * Since: 0.1
    */

@@ -382,6 +382,7 @@ gst_sam_track_class_init (GstSamTrackClass * klass)
 
   gst_type_mark_as_plugin_api (GST_TYPE_SAM_TRACK_BACKEND, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_SAM_TRACK_PRECISION, 0);
+  gst_type_mark_as_plugin_api (GST_TYPE_SAM_TRACK_EDGES, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_SAM_TRACK_MASK_SIZE, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_SAM_TRACK_OVERLOAD_POLICY, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_SAM_TRACK_NAVIGATION, 0);

@@ -141,12 +141,12 @@ enum sam_refine {
     SAM_REFINE_ALWAYS,
 };
 
-// Where the edges of masks are drawn. The model's masks have a quarter of its input's side; stretched
-// to a frame, their edges are some pixels off.
+// Where the edges of masks are drawn. The model's masks have a quarter of its input's side: when
+// they are stretched to a frame, their edges are some pixels off.
 enum sam_edges {
     SAM_EDGES_NONE, // where the stretched logits change their sign
-    // Where the frame's luma has edges, if there are such nearby: less than 1.5 pixels of the model's
-    // mask away. Memory and scores are not changed.
+    // Where the frame's luma has edges, if it has such nearby: less than 1.5 pixels of the
+    // model's mask away. Memory and scores are not changed.
     SAM_EDGES_LUMA,
 };
 
@@ -424,8 +424,8 @@ SAM_API void sam_tracker_clear(sam_tracker *t);
 // Allocate buffers for copying frames and label maps of up to `bytes` (all planes without padding)
 // between host and GPU. Buffers for 16 MiB exist from the start. Call this when the size of a
 // stream is known; otherwise the first larger frame or label map allocates them and takes longer.
-// Does nothing on other backends; data that is on_device needs no buffer. With SAM_EDGES_LUMA a frame
-// and a label map are in a buffer at once: it gets room for two of `bytes`.
+// Does nothing on other backends; data that is on_device needs no buffer. With SAM_EDGES_LUMA a
+// frame and a label map are in a buffer at once: it gets room for two of `bytes`.
 // SAM_ENOMEM: memory or budget_mib is too small; the old buffers stay. SAM_EDEVICE.
 SAM_API int sam_tracker_reserve(sam_tracker *t, size_t bytes, struct sam_error *error);
 
@@ -477,7 +477,7 @@ typedef int sam_note_reader(void *priv, const void *note, size_t bytes);
 // Replace the state of a tracker by that of a file. From then on it gives the results that the
 // saved tracker would have given, to the bit, on the same backend, precision and machine: ids,
 // slots and frame_index, too. The number of threads and max_objects need not be the same;
-// lost_after, refine, fill_holes and edges are those of this tracker. The frame itself is not in the
+// lost_after, refine, fill_holes and edges are those of this tracker. The frame is not in the
 // file: until the next one is processed, sam_tracker_undo() takes back all prompts of the object's
 // latest prompted frame, sam_tracker_read() finds nothing, and sam_tracker_draw() works.
 //
