@@ -30,7 +30,8 @@ static int check_params(const struct sam_params *p, struct sam_error *error)
          sam_fail(error, SAM_EINVAL, "cuda_stream is set, but cuda_context is NULL")) ||
         check_range("precision", (int) p->precision, SAM_PRECISION_AUTO, SAM_PRECISION_BF16,
                     error) ||
-        check_range("refine", (int) p->refine, SAM_REFINE_PRESENT, SAM_REFINE_ALWAYS, error))
+        check_range("refine", (int) p->refine, SAM_REFINE_PRESENT, SAM_REFINE_ALWAYS, error) ||
+        check_range("edges", (int) p->edges, SAM_EDGES_NONE, SAM_EDGES_LUMA, error))
         return SAM_EINVAL;
     return SAM_OK;
 }

@@ -40,6 +40,7 @@
     op(fill_holes,       cpu, cuda) \
     op(preprocess,       cpu, cuda) \
     op(draw_masks,       cpu, cuda) \
-    op(paint,            cpu, cuda)
+    op(paint,            cpu, cuda) \
+    op(draw_edges,       cpu, cuda)
 
 #endif // SAM_LIST_H

@@ -493,6 +493,20 @@ void sam_op_preprocess(struct sam_queue *q, const struct sam_preprocess *p)
     q->ops->preprocess(q, p);
 }
 
+// What both ways of drawing need of masks.
+#define require_masks(m, on_device)                                                            \
+    do {                                                                                       \
+        require(!on_device || sam_queue_has_own_memory(q));                                    \
+        require(!m->logits.data || m->logits.h == 1);                                          \
+        require(!m->logits.data || m->slot);                                                   \
+        for (int i = 0; i < m->logits.n; i++)                                                  \
+            require(m->slot[i] > (i ? m->slot[i - 1] : 0) && m->slot[i] <= 255);               \
+        require(!m->labels.data || (m->labels.width >= 1 && m->labels.width <= SAM_MAX_SIDE)); \
+        require(!m->labels.data || (m->labels.height >= 1 && m->labels.height <= SAM_MAX_SIDE)); \
+        require(!m->labels.data || m->labels.stride >= m->labels.width);                       \
+        require(!m->boxes || (m->width >= 1 && m->height >= 1));                               \
+    } while (0)
+
 void sam_op_draw_masks(struct sam_queue *q, const struct sam_draw_masks *p)
 {
     const struct arg args[] = { IN(logits, ARG_F32 | ARG_OPTIONAL), NUMBER(labels.width),
@@ -500,17 +514,31 @@ void sam_op_draw_masks(struct sam_queue *q, const struct sam_draw_masks *p)
                                 NUMBER(labels.on_device), NUMBER(width), NUMBER(height), END };
     const bool on_device = p->labels.data && p->labels.on_device;
     begin();
-    require(!on_device || sam_queue_has_own_memory(q));
+    require_masks(p, on_device);
     require(p->logits.data || (on_device && !p->boxes));
-    require(!p->logits.data || p->logits.h == 1);
-    require(!p->logits.data || p->slot);
-    for (int i = 0; i < p->logits.n; i++)
-        require(p->slot[i] > (i ? p->slot[i - 1] : 0) && p->slot[i] <= 255);
-    require(!p->labels.data || (p->labels.width >= 1 && p->labels.width <= SAM_MAX_SIDE));
-    require(!p->labels.data || (p->labels.height >= 1 && p->labels.height <= SAM_MAX_SIDE));
-    require(!p->labels.data || p->labels.stride >= p->labels.width);
-    require(!p->boxes || (p->width >= 1 && p->height >= 1));
     q->ops->draw_masks(q, p);
+}
+
+void sam_op_draw_edges(struct sam_queue *q, const struct sam_draw_edges *p)
+{
+    const struct sam_draw_masks *m = &p->masks;
+    const struct sam_frame *f = &p->frame;
+    const struct arg args[] = {
+        IN(masks.logits, ARG_F32), OUT(room, ARG_F32), NUMBER(masks.labels.width),
+        NUMBER(masks.labels.height), NUMBER(masks.labels.stride), NUMBER(masks.labels.on_device),
+        NUMBER(masks.width), NUMBER(masks.height), NUMBER(frame.format), NUMBER(frame.width),
+        NUMBER(frame.height), NUMBER(frame.stride[0]), NUMBER(frame.on_device), END };
+    const bool on_device = m->labels.data && m->labels.on_device;
+    begin();
+    require_masks(m, on_device);
+    require(is_shape(&p->room, 1, 1, m->logits.w, m->logits.c));
+    require((unsigned) f->format <= SAM_PIXEL_P010);
+    require(f->width >= 1 && f->width <= SAM_MAX_SIDE);
+    require(f->height >= 1 && f->height <= SAM_MAX_SIDE);
+    require(f->plane[0] && f->stride[0] >= sam_frame_row_bytes(f, 0));
+    require(!f->on_device || sam_queue_has_own_memory(q));
+    require(m->width == f->width && m->height == f->height);
+    q->ops->draw_edges(q, p);
 }
 
 enum { FAR = 1 << 20 }; // px; so that sums of a few do not overflow

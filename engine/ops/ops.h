@@ -356,6 +356,26 @@ static inline int sam_patch_rows(const struct sam_patch *p)
 // What fronts ask of a patch.
 bool sam_patch_fits(const struct sam_overlay *o, const struct sam_patch *p);
 
+// Masks as sam_draw_masks has them, their edges moved to those of the frame's luma: the same
+// outputs, of another logit. A picture of W x H pixels is cut into h x w cells, one per logit; a
+// pixel is of the cell in which its centre lies. Its logit for n, up to a factor, is the sum over
+// the 3 x 3 cells (i, j) around of
+//   a(v) a(u) r(Y - mean of Y in the cell) logits[n][i][j]
+// where v and u are the distances of the pixel's centre from the cell's, in cells down and across,
+//   a(t) = (1 - t^2 / 1.5^2)^2 for |t| < 1.5, else 0,
+//   r(d) = max(0, 1 - d^2 / 8192)^16 + 1 / 8192, exp(-d^2 / (2 16^2)) by and large;
+// cells beyond the border count as the nearest ones, at their own distance. So a pixel can differ
+// from what the logits around it agree on only where they do not, 1.5 cells from a change of sign.
+// Y, 0 .. 255: (77 R + 150 G + 29 B + 128) / 256, rounded down, the sample, or the upper byte of
+// it. Y of a pixel of labels that are not of the frame's size, like the mean of Y in a cell, is the
+// mean over the frame's pixels whose centres lie inside; if none does, the first one behind its
+// upper or left edge, at most the last.
+struct sam_draw_edges {
+    struct sam_draw_masks masks; // with logits; width and height are the frame's
+    struct sam_frame frame;      // plane 0 is read
+    struct sam_tensor room;      // F32 (1, 1, h, w): scratch
+};
+
 // The table of a backend: an entry per operation of list.h. Arguments have been checked by the
 // sam_op_X() fronts by the time an entry is called. Only ops/ and cuda/ look into it.
 struct sam_ops {

@@ -341,6 +341,58 @@ def draw_masks(c):
         c.add('draw_masks', logits=logits, slot=slot, labels=labels, boxes=boxes)
 
 
+def cell_means(luma, h, w):
+    """Means over the pixels whose centres lie in each of h x w cells; a cell with none takes the pixel behind its start."""
+    def members(cells, size):
+        of = ((np.arange(size) + 0.5) * cells / size).astype(int)
+        first = [min(int(np.ceil(i * size / cells - 0.5)), size - 1) for i in range(cells)]
+        return [np.flatnonzero(of == i) if (of == i).any() else np.array([first[i]]) for i in range(cells)]
+    rows, columns = members(h, luma.shape[0]), members(w, luma.shape[1])
+    return np.array([[luma[np.ix_(r, k)].mean() for k in columns] for r in rows])
+
+
+def draw_edges(c):
+    """In f64, with numpy: all cells weigh, most of them 0."""
+    def near(cells, size):  # (size, cells + 2): distances in cells, one cell more on each side
+        t = ((np.arange(size) + 0.5) * cells / size)[:, None] - (np.arange(-1, cells + 1) + 0.5)
+        a = np.clip(1 - (t / 1.5) ** 2, 0, None) ** 2
+        inside = a[:, 1:-1].copy()
+        inside[:, 0] += a[:, 0]  # cells beyond the border are the nearest ones
+        inside[:, -1] += a[:, -1]
+        return inside
+
+    for fmt, side, n, size, shown in ((5, 6, 2, (13, 21), (13, 21)), (0, 4, 1, (9, 10), (17, 6)), (8, 5, 3, (11, 9), (11, 9)),
+                                      (3, 8, 2, (5, 6), (12, 14)), (7, 4, 2, (8, 12), (8, 12))):
+        side, (h, w), (oh, ow) = side * c.size(1, 4), (x * c.size(1, 4) for x in size), (x * c.size(1, 4) for x in shown)
+        step = {0: 3, 3: 4, 5: 1, 7: 2, 8: 2}[fmt]
+        logits = F.interpolate(c.randn(n, 1, 3, 3) * 4, (side, side), mode='bilinear')
+        plane = c.ints(0, 255, h, w, step) // 64 * 50 + c.ints(0, 9, h, w, step)
+        colour = plane.numpy()
+        if fmt in (0, 3):
+            rgb = colour[..., :3] if fmt == 0 else colour[..., 2::-1]
+            luma = (rgb @ np.array([77, 150, 29]) + 128) // 256
+        else:
+            luma = colour[..., 1 if fmt == 8 else 0]
+        means, slot = cell_means(luma, side, side), torch.arange(n) * 3 + 2
+
+        def draw(h, w):
+            own, a, b = cell_means(luma, h, w), near(side, h), near(side, w)
+            like = np.clip(1 - (own[..., None, None] - means) ** 2 / 8192, 0, None) ** 16 + 1 / 8192
+            return np.einsum('yi,xj,yxij,nij->nyx', a, b, like, logits[:, 0].double().numpy())
+
+        full = torch.tensor(draw(oh, ow))
+        best, of = full.max(0)
+        labels = torch.where(best > 0, slot[of], 0)
+        boxes = torch.zeros(n, 5)
+        for i, own in enumerate(draw(h, w)):
+            ys, xs = np.nonzero(own > 0)
+            if len(ys):
+                boxes[i] = torch.tensor([xs.min(), ys.min(), xs.max() + 1, ys.max() + 1, len(ys)])
+        rows = torch.cat((plane.reshape(h, -1), c.ints(0, 255, h, 4)), 1)
+        c.add('draw_edges', logits=logits, slot=slot, format=fmt, width=w, height=h, plane=rows,
+              room=torch.zeros(side, side), labels=labels, boxes=boxes)
+
+
 def fill_holes(c):
     """Components by letting the largest number among neighbours spread until nothing changes."""
     for n, h, w, max_area in ((3, 9, 11, 3), (2, 12, 7, 1)):
@@ -457,7 +509,7 @@ def make(seed, big):
     c = Cases(seed, big)
     for part in (copies, norms, products, convolutions, window_attention, attention, rope, images,
                  masks_and_memory, frames, draw_masks, fill_holes, wide_frames, topk,
-                 feed_forward, rope_attention, strided, squeeze_excite, windows):
+                 feed_forward, rope_attention, strided, squeeze_excite, windows, draw_edges):
         part(c)
     return c.tensors
 
