@@ -53,7 +53,7 @@ open_library (void)
   }
   lib = g_new0 (Library, 1);
   find (module, "gst_cuda_memory_sync", (gpointer *) & lib->memory_sync);
-  if (find (module, "gst_cuda_load_library", (gpointer *) & lib->qos_library)
+  if (find (module, "gst_cuda_load_library", (gpointer *) & lib->load_library)
       && find (module, "gst_cuda_memory_init_once",
           (gpointer *) & lib->memory_init_once)
       && find (module, "gst_cuda_context_get_handle",
@@ -104,7 +104,7 @@ gst_sam_cuda_ensure_context (GstElement * element, gint device_id,
 {
   const Library *lib = get_library ();
 
-  if (!lib || !lib->qos_library ())
+  if (!lib || !lib->load_library ())
     return FALSE;
   lib->memory_init_once ();
   return lib->ensure_element_context (element, device_id,
