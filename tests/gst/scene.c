@@ -106,6 +106,44 @@ GST_START_TEST (test_a_frame_is_a_function_of_seed_and_time)
 
 GST_END_TEST;
 
+/* Whatever came before a seek: the frame is that of its time. */
+GST_START_TEST (test_a_seek)
+{
+  GstHarness *h = play ("samscene seed=7", CAPS (161, 91, "10/1"));
+  GstHarness *straight = play ("samscene seed=7 num-buffers=6",
+      CAPS (161, 91, "10/1"));
+  GstBuffer *buf;
+  Shot want, got;
+  guint i;
+
+  for (i = 0; i < 8; i++)
+    gst_buffer_unref (gst_harness_pull (h));
+  fail_unless (gst_harness_push_upstream_event (h, gst_event_new_seek (1,
+              GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, GST_SEEK_TYPE_SET,
+              GST_SECOND / 2, GST_SEEK_TYPE_SET, GST_CLOCK_TIME_NONE)));
+  for (i = 0; i < 5; i++)
+    gst_buffer_unref (gst_harness_pull (straight));
+  shot_begin (&want, gst_harness_pull (straight));
+  /* the harness holds later frames, of before the flush */
+  buf = gst_harness_pull (h);
+  while (GST_BUFFER_PTS (buf) >= 8 * GST_SECOND / 10) {
+    gst_buffer_unref (buf);
+    buf = gst_harness_pull (h);
+  }
+  fail_unless_equals_uint64 (GST_BUFFER_PTS (buf), GST_SECOND / 2);
+  shot_begin (&got, buf);
+  fail_unless (shot_equal (&want, &got));
+  shot_end (&want);
+  shot_end (&got);
+  fail_if (gst_harness_push_upstream_event (h, gst_event_new_seek (-1,
+              GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, GST_SEEK_TYPE_SET, 0,
+              GST_SEEK_TYPE_SET, GST_SECOND)));
+  gst_harness_teardown (h);
+  gst_harness_teardown (straight);
+}
+
+GST_END_TEST;
+
 /* Which of the flat colours a pixel is closest to. */
 static guint
 get_nearest (const guint8 * p)
@@ -337,6 +375,7 @@ scene_suite (void)
   TCase *tc = sam_tcase_new (s, "scene");
 
   tcase_add_test (tc, test_a_frame_is_a_function_of_seed_and_time);
+  tcase_add_test (tc, test_a_seek);
   tcase_add_test (tc, test_labels_agree_with_pixels);
   tcase_add_test (tc, test_any_size);
   tcase_add_test (tc, test_an_absurd_size_is_refused);
