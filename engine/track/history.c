@@ -1,0 +1,219 @@
+// The frames of the past: their features, what each object was given on them, and how it was before
+// them. With these an object is taken back to a frame, to get a late prompt there or to lose one,
+// and follows again until it has caught up, while the other objects go on. Objects do not depend on
+// each other, so what they replay is to the bit what they would have done in time.
+#include <assert.h>
+
+#include "track.h"
+
+struct sam_interactions *sam_given(const struct sam_tracker *t, const struct sam_tracked *o,
+                                   int64_t frame)
+{
+    const int n = t->limits.history + 2;
+
+    return &t->mem.host.given[(o->slot - 1) * n + frame % n];
+}
+
+void sam_history_init(struct sam_tracker *t, struct sam_tracked *o)
+{
+    const int h = t->limits.history;
+
+    sam_bank_init(&o->bank, &t->limits, o->slot - 1,
+                  h ? &t->mem.host.banks[(o->slot - 1) * h] : NULL);
+}
+
+int64_t sam_history_oldest(const struct sam_tracker *t, const struct sam_tracked *o)
+{
+    int64_t oldest = t->frame + 1 - t->limits.history;
+
+    if (oldest < t->first_held)
+        oldest = t->first_held;
+    return o && o->since > oldest ? o->since : oldest;
+}
+
+int64_t sam_history_prompted(const struct sam_tracker *t, const struct sam_tracked *o)
+{
+    for (int64_t f = t->frame + 1; f >= sam_history_oldest(t, o); f--)
+        if (sam_given(t, o, f)->count)
+            return f;
+    return -1;
+}
+
+void sam_history_return(struct sam_tracked *o, int64_t frame)
+{
+    if (frame < o->next)
+        o->next = frame;
+    if (frame < o->born)
+        o->born = frame;
+}
+
+bool sam_history_is_left(const struct sam_tracker *t, const struct sam_tracked *o)
+{
+    const struct sam_bank *bank = o->next > o->done ? &o->bank : sam_bank_at(&o->bank, o->next);
+
+    return (o->next > o->born && bank && bank->num_cond) || sam_history_prompted(t, o) >= o->next;
+}
+
+static bool has_mask(const struct sam_interactions *given)
+{
+    for (int i = 0; i < given->count; i++)
+        if (given->item[i].mask >= 0)
+            return true;
+    return false;
+}
+
+// The oldest frame that an object is done with, can be taken back to, and has a mask for.
+static int64_t find_mask(const struct sam_tracker *t, const struct sam_tracked *o)
+{
+    for (int64_t f = sam_history_oldest(t, o); o->id && f < t->frame && f < o->next; f++)
+        if (has_mask(sam_given(t, o, f)))
+            return f;
+    return -1;
+}
+
+bool sam_history_drop_mask(struct sam_tracker *t)
+{
+    struct sam_tracked *found = NULL;
+    int64_t oldest = -1;
+
+    for (int i = 0; i < t->params.max_objects; i++) {
+        struct sam_tracked *o = &t->mem.host.objects[i];
+        const int64_t f = find_mask(t, o);
+        if (f >= 0 && (oldest < 0 || f < oldest)) {
+            oldest = f;
+            found = o;
+        }
+    }
+    if (!found)
+        return false;
+    for (int64_t f = sam_history_oldest(t, found); f <= oldest; f++)
+        sam_interactions_cut(sam_given(t, found, f), 0, &t->mem.host.masks);
+    found->since = oldest + 1;
+    return true;
+}
+
+// ---- Features.
+
+static void copy_features(struct sam_tracker *t, const struct sam_features *dst,
+                          const struct sam_features *src)
+{
+    sam_op_copy(&t->queue, &(struct sam_copy) { .dst = dst->image, .src = src->image });
+    sam_op_copy(&t->queue, &(struct sam_copy) { .dst = dst->s0, .src = src->s0 });
+    sam_op_copy(&t->queue, &(struct sam_copy) { .dst = dst->s1, .src = src->s1 });
+}
+
+static struct sam_features past_features(const struct sam_tracker *t, int64_t frame)
+{
+    const struct sam_features *past = &t->mem.state.past;
+    const int n = (int) (frame % t->limits.history);
+
+    return (struct sam_features) { .image = sam_slice(past->image, n),
+                                   .s0 = sam_slice(past->s0, n), .s1 = sam_slice(past->s1, n) };
+}
+
+void sam_history_keep(struct sam_tracker *t)
+{
+    if (!t->limits.history)
+        return;
+    const struct sam_features past = past_features(t, t->frame);
+    copy_features(t, &past, &t->mem.state.features);
+}
+
+// ---- Going back, and following again.
+
+static void take_back(struct sam_tracker *t, struct sam_tracked *o)
+{
+    const int h = t->limits.history;
+
+    if (o->next <= o->born) {
+        sam_history_init(t, o);
+        o->presence = (struct sam_presence) { 0 };
+    } else {
+        sam_bank_rewind(&o->bank, o->next);
+        o->presence = t->mem.host.presences[(o->slot - 1) * h + o->next % h];
+    }
+    o->started = o->bank.num_cond > 0;
+    o->done = o->next - 1;
+}
+
+// Run every object that can be run on the frame `frame` of the past.
+static void replay_frame(struct sam_tracker *t, int64_t frame)
+{
+    bool has_features = false;
+
+    for (int i = 0; i < t->params.max_objects; i++) {
+        struct sam_tracked *o = &t->mem.host.objects[i];
+        if (!o->id || o->next != frame || o->turns <= 0 || t->queue.status)
+            continue;
+        if (!has_features) {
+            const struct sam_features past = past_features(t, frame);
+            copy_features(t, &t->mem.state.features, &past);
+            has_features = true;
+        }
+        t->frame = frame;
+        sam_step_enter(t, o);
+        sam_step_object(t, o);
+        t->num_replayed++;
+        if (!sam_results_take_one(t, o))
+            o->turns = 0;
+    }
+}
+
+// Frames from `oldest` to before `end`.
+static void replay(struct sam_tracker *t, int64_t oldest, int64_t end)
+{
+    const int64_t now = t->frame;
+
+    for (int64_t frame = oldest; frame < end; frame++)
+        replay_frame(t, frame);
+    t->frame = now;
+}
+
+// Each object may be run on one frame; if it is behind, on two. The frames of the past are encoded
+// already: instead of one encoding, which takes longer than to run one object, the object that is
+// furthest behind may be run on one frame more. So the step takes at most twice as long.
+static int64_t give_turns(struct sam_tracker *t)
+{
+    struct sam_tracked *last = NULL;
+
+    for (int i = 0; i < t->params.max_objects; i++) {
+        struct sam_tracked *o = &t->mem.host.objects[i];
+        const bool behind = o->id && o->next < t->frame;
+        o->turns = behind ? 2 : 1;
+        if (behind && o->next <= o->done)
+            take_back(t, o);
+        if (behind && (!last || o->next < last->next))
+            last = o;
+    }
+    if (!last)
+        return t->frame;
+    last->turns++;
+    return last->next;
+}
+
+void sam_history_replay(struct sam_tracker *t)
+{
+    replay(t, give_turns(t), t->frame);
+}
+
+// An object without a row is run on the spare one.
+void sam_history_catch_up(struct sam_tracker *t)
+{
+    int64_t oldest = t->frame + 1;
+
+    for (int i = 0; i < t->params.max_objects; i++) {
+        struct sam_tracked *o = &t->mem.host.objects[i];
+        if (!sam_is_behind(t, o))
+            continue;
+        if (o->next <= o->done)
+            take_back(t, o);
+        oldest = o->next < oldest ? o->next : oldest;
+        o->turns = t->limits.history;
+        o->row = o->row < 0 ? t->params.max_objects : o->row;
+    }
+    replay(t, oldest, t->frame + 1);
+    for (int i = 0; i < t->params.max_objects; i++) {
+        struct sam_tracked *o = &t->mem.host.objects[i];
+        o->row = o->row == t->params.max_objects ? -1 : o->row;
+    }
+}
