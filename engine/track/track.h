@@ -1,7 +1,8 @@
 // Internals of a tracker. open.c: open and close; tracker.c: the other public calls; plan.c:
 // memory; step.c: one frame; passes.c: the parts of a frame; graphs.c: recording them; interact.c:
-// prompts on a frame; history.c: frames of the past and late prompts; masks.c: results; stages.c:
-// tensors for tests; save.c and restore.c: its state as a file. A painter (painter.c) shares only the checks of frames and label maps.
+// prompts on a frame; history.c: frames of the past, for late prompts; masks.c: results; stages.c:
+// tensors for tests; save.c and restore.c: its state as a file. A painter (painter.c) shares only
+// the checks of frames and label maps.
 #ifndef SAM_TRACK_H
 #define SAM_TRACK_H
 

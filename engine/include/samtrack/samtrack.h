@@ -487,9 +487,10 @@ enum { SAM_MAX_NOTE = 65536 }; // bytes
 
 // Write the state of a tracker to a file: objects, ids, memory, scores, the masks last shown,
 // prompts that wait. Objects that are behind catch up first, however long that takes; the frames
-// that late prompts can name are not in the file. `note` is note_bytes of the caller's (0 .. SAM_MAX_NOTE), kept with it; NULL
-// if note_bytes is 0. The file is written beside `path` and renamed when it is complete: after a
-// failure, or if the process is killed, the file that was there is unchanged. Allocates 64 KiB.
+// that late prompts can name are not in the file. `note` is note_bytes of the caller's
+// (0 .. SAM_MAX_NOTE), kept with it; NULL if note_bytes is 0. The file is written beside `path` and
+// renamed when it is complete: after a failure, or if the process is killed, the file that was
+// there is unchanged. Allocates 64 KiB.
 // SAM_EINVAL: path is NULL or empty, or the note. SAM_EIO: the file cannot be written, or `path` is
 // there and not a regular file. SAM_ENOMEM. SAM_EDEVICE, SAM_EWEIGHTS.
 SAM_API int sam_tracker_save(sam_tracker *t, const char *path, const void *note, size_t note_bytes,
