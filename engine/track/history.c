@@ -117,6 +117,37 @@ void sam_history_keep(struct sam_tracker *t)
         return;
     const struct sam_features past = past_features(t, t->frame);
     copy_features(t, &past, &t->mem.state.features);
+    t->mem.host.encoded[t->frame % t->limits.history] = true;
+}
+
+void sam_history_keep_input(struct sam_tracker *t)
+{
+    const int n = (int) (t->frame % t->limits.history);
+
+    sam_op_copy(&t->queue, &(struct sam_copy) { .dst = sam_slice(t->mem.state.past_input, n),
+                                                .src = t->mem.scratch.encoder.input });
+    t->mem.host.encoded[n] = false;
+}
+
+static bool is_encoded(const struct sam_tracker *t, int64_t frame)
+{
+    return t->mem.host.encoded[frame % t->limits.history];
+}
+
+// Have the features of a frame of the past where those of the current one are.
+static void take_features(struct sam_tracker *t, int64_t frame)
+{
+    const int n = (int) (frame % t->limits.history);
+
+    if (is_encoded(t, frame)) {
+        const struct sam_features past = past_features(t, frame);
+        copy_features(t, &t->mem.state.features, &past);
+        return;
+    }
+    sam_op_copy(&t->queue, &(struct sam_copy) { .dst = t->mem.scratch.encoder.input,
+                                                .src = sam_slice(t->mem.state.past_input, n) });
+    sam_graphs_run(t, t->graphs.encode, sam_step_encode, NULL, &t->times.encode);
+    sam_history_keep(t);
 }
 
 // ---- Going back, and following again.
@@ -141,16 +172,14 @@ static void replay_frame(struct sam_tracker *t, int64_t frame)
 {
     bool has_features = false;
 
+    t->frame = frame;
     for (int i = 0; i < t->params.max_objects; i++) {
         struct sam_tracked *o = &t->mem.host.objects[i];
         if (!o->id || o->next != frame || o->turns <= 0 || t->queue.status)
             continue;
-        if (!has_features) {
-            const struct sam_features past = past_features(t, frame);
-            copy_features(t, &t->mem.state.features, &past);
-            has_features = true;
-        }
-        t->frame = frame;
+        if (!has_features)
+            take_features(t, frame);
+        has_features = true;
         sam_step_enter(t, o);
         sam_step_object(t, o);
         t->num_replayed++;
@@ -159,20 +188,25 @@ static void replay_frame(struct sam_tracker *t, int64_t frame)
     }
 }
 
-// Frames from `oldest` to before `end`.
-static void replay(struct sam_tracker *t, int64_t oldest, int64_t end)
+// Frames from `oldest` to before `end`, of which at most so many are to be encoded first.
+static void replay(struct sam_tracker *t, int64_t oldest, int64_t end, int encodings)
 {
     const int64_t now = t->frame;
 
-    for (int64_t frame = oldest; frame < end; frame++)
-        replay_frame(t, frame);
+    for (int64_t frame = oldest; frame < end; frame++) {
+        const bool was_encoded = is_encoded(t, frame);
+        if (was_encoded || encodings > 0)
+            replay_frame(t, frame);
+        encodings -= !was_encoded && is_encoded(t, frame);
+    }
     t->frame = now;
 }
 
-// Each object may be run on one frame; if it is behind, on two. The frames of the past are encoded
-// already: instead of one encoding, which takes longer than to run one object, the object that is
-// furthest behind may be run on one frame more. So the step takes at most twice as long.
-static int64_t give_turns(struct sam_tracker *t)
+// Each object may be run on one frame; if it is behind, on two. For the time of one encoding, which
+// takes longer than to run one object, one frame of the past is encoded, if that is what the object
+// that is furthest behind waits for; else it is run on one frame more. So the step takes at most
+// twice as long. Returns the frame where to begin.
+static int64_t give_turns(struct sam_tracker *t, int *encodings)
 {
     struct sam_tracked *last = NULL;
 
@@ -187,13 +221,17 @@ static int64_t give_turns(struct sam_tracker *t)
     }
     if (!last)
         return t->frame;
-    last->turns++;
+    *encodings = !is_encoded(t, last->next);
+    last->turns += !*encodings;
     return last->next;
 }
 
 void sam_history_replay(struct sam_tracker *t)
 {
-    replay(t, give_turns(t), t->frame);
+    int encodings = 0;
+    const int64_t oldest = give_turns(t, &encodings);
+
+    replay(t, oldest, t->frame, encodings);
 }
 
 // An object without a row is run on the spare one.
@@ -211,7 +249,7 @@ void sam_history_catch_up(struct sam_tracker *t)
         o->turns = t->limits.history;
         o->row = o->row < 0 ? t->params.max_objects : o->row;
     }
-    replay(t, oldest, t->frame + 1);
+    replay(t, oldest, t->frame + 1, t->limits.history);
     for (int i = 0; i < t->params.max_objects; i++) {
         struct sam_tracked *o = &t->mem.host.objects[i];
         o->row = o->row == t->params.max_objects ? -1 : o->row;

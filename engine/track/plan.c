@@ -130,13 +130,16 @@ static struct sam_features lay_out_features(const struct sam_config *c, enum sam
 }
 
 static void lay_out_state(struct sam_state *s, const struct sam_config *c, enum sam_type type,
-                          const struct sam_bank_limits *l, int max_objects, struct sam_arena *a)
+                          const struct sam_bank_limits *l, int max_objects,
+                          const struct sam_tensor *input, struct sam_arena *a)
 {
     const int low = c->image_size / 4 * (c->image_size / 4), rows = max_objects + 1;
 
     s->features = lay_out_features(c, type, 1, a);
-    if (l->history)
+    if (l->history) {
         s->past = lay_out_features(c, type, l->history, a);
+        s->past_input = sam_arena_tensor(a, input->type, l->history, input->h, input->w, input->c);
+    }
     s->maps = sam_arena_tensor(a, SAM_BF16, max_objects * sam_bank_maps(l), 1,
                                c->memory.map_tokens, c->memory.width);
     s->pointers =
@@ -164,6 +167,7 @@ static void lay_out_host(struct sam_host *x, const struct sam_config *c,
     x->given = sam_arena_bytes(a, (past + 2 * n) * sizeof(x->given[0]));
     x->banks = past ? sam_arena_bytes(a, past * sizeof(x->banks[0])) : NULL;
     x->presences = past ? sam_arena_bytes(a, past * sizeof(x->presences[0])) : NULL;
+    x->encoded = past ? sam_arena_bytes(a, (size_t) l->history * sizeof(bool)) : NULL;
     x->masks.side = c->image_size;
     x->masks.count = (MASKS_PER_OBJECT + (past ? MORE_MASKS : 0)) * max_objects;
     x->masks.bits = sam_arena_bytes(a, (size_t) x->masks.count * sam_mask_bytes(c->image_size));
@@ -200,7 +204,7 @@ void sam_layout_make(struct sam_layout *l, const struct sam_config *c, const str
         lay_out_shown(&l->scratch, c, max_objects, &a);
     sam_arena_release(&a, mark);
     lay_out_objects(&l->scratch, c, q, limits, batch, &a);
-    lay_out_state(&l->state, c, type, limits, max_objects, &s);
+    lay_out_state(&l->state, c, type, limits, max_objects, &l->scratch.encoder.input, &s);
     lay_out_indices(&l->state.index, limits, batch, &s, &h);
     lay_out_host(&l->host, c, limits, max_objects, batch, p->poison, &h);
     l->scratch_bytes = a.peak;

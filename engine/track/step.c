@@ -139,6 +139,17 @@ void sam_step_run(struct sam_tracker *t, const struct sam_frame *frame)
     sam_poison_scratch(t);
 }
 
+void sam_step_watch(struct sam_tracker *t, const struct sam_frame *frame)
+{
+    t->times = (struct sam_times) { 0 };
+    sam_stages_begin(t->stages);
+    begin_frame(t);
+    take_frame(t, frame);
+    sam_history_keep_input(t);
+    t->holds_frame = false;
+    sam_poison_scratch(t);
+}
+
 void sam_step_object(struct sam_tracker *t, struct sam_tracked *o)
 {
     if (o->was_tracked)

@@ -89,6 +89,7 @@ struct sam_indices {
 struct sam_state {
     struct sam_features features; // of the current frame, or of the one that is replayed
     struct sam_features past;     // (history, ...): those of frame f are entry f mod history
+    struct sam_tensor past_input; // (history, S, S, 3): frames that are not encoded yet
     struct sam_tensor maps;       // (objects * maps each, 1, N, m) BF16
     struct sam_tensor pointers;   // (objects * pointers each, 1, 1, d) F32
     struct sam_tensor low_res;    // (objects + 1, 1, 1, (S/4)^2) F32, by row; the last one is spare
@@ -102,6 +103,7 @@ struct sam_host {
     struct sam_interactions *given; // history + 2 of each object: frame f's is f mod that number
     struct sam_bank *banks;         // history of each object: sam_bank.past
     struct sam_presence *presences; // history of each object, as in the banks
+    bool *encoded;                  // history: whether state.past, not past_input, has the frame
     struct sam_mask_pool masks;
     float *sine;            // (num_pointers, d): sine codes of the distances 0, 1, ...
     float *staging;         // buffer for copies to and from the device
@@ -229,6 +231,8 @@ int sam_device_check(struct sam_queue *q, const char *what, const uint8_t *at, s
 
 // Process one frame, which was checked. A failure is recorded in the queue.
 void sam_step_run(struct sam_tracker *t, const struct sam_frame *frame);
+// The same without objects and without encoding it.
+void sam_step_watch(struct sam_tracker *t, const struct sam_frame *frame);
 
 // An object enters the current frame, on which it is run next.
 void sam_step_enter(struct sam_tracker *t, struct sam_tracked *o);
@@ -261,8 +265,9 @@ static inline bool sam_is_behind(const struct sam_tracker *t, const struct sam_t
     return o->id && o->next <= t->frame;
 }
 
-// Keep the features of the current frame.
+// Keep the features of the current frame; or the network's input, if it is not encoded.
 void sam_history_keep(struct sam_tracker *t);
+void sam_history_keep_input(struct sam_tracker *t);
 // Before the features of the current frame are there: run the objects that are behind on some of
 // the frames before it.
 void sam_history_replay(struct sam_tracker *t);

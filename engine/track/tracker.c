@@ -404,6 +404,30 @@ int sam_tracker_step(sam_tracker *t, const struct sam_frame *frame,
     return status ? status : leave(t, run_step(t, frame, labels, result, error));
 }
 
+static int watch(struct sam_tracker *t, const struct sam_frame *frame, struct sam_error *error)
+{
+    struct sam_frame own;
+    int status;
+
+    if ((status = sam_frame_take(&own, &t->queue, frame, error)))
+        return status;
+    for (int i = 0; i < t->params.max_objects; i++)
+        if (t->mem.host.objects[i].id)
+            return sam_fail(error, SAM_EINVAL, "sam_tracker_watch: expected no objects, found %llu",
+                            (unsigned long long) t->mem.host.objects[i].id);
+    if (!t->limits.history || (status = reserve_for(t, &own, NULL, error)))
+        return status;
+    sam_step_watch(t, &own);
+    return finish(t, error);
+}
+
+int sam_tracker_watch(sam_tracker *t, const struct sam_frame *frame, struct sam_error *error)
+{
+    const int status = enter(t, error);
+
+    return status ? status : leave(t, watch(t, frame, error));
+}
+
 static int draw(struct sam_tracker *t, const struct sam_labels *labels, struct sam_error *error)
 {
     int status;

@@ -394,8 +394,10 @@ SAM_API void sam_tracker_close(sam_tracker **t);
 // the backends ref and cpu, as if the prompt had come in time. A step runs an object that is behind
 // on two frames instead of one, and one of all such objects on three: it costs at most one further
 // step, and an object that is n frames behind has caught up within n steps, unless it gets further
-// late prompts. A frame that is older than those that the object can go back to, see
-// sam_tracker_frames(), is replaced by the oldest of them, and a warning is logged.
+// late prompts. Of frames that sam_tracker_watch() kept, a step encodes one, and an object that
+// began on such a frame has caught up within 3 n / 2 steps, rounded up. A frame that is older than
+// those that the object can go back to, see sam_tracker_frames(), is replaced by the oldest of
+// them, and a warning is logged.
 //
 // SAM_EINVAL: no points, box or mask; a mask with points, a box or a second mask; a coordinate that
 // is not finite or outside of its space; an empty box; sizes out of range; `frame` is neither a
@@ -464,6 +466,15 @@ SAM_API int sam_tracker_reserve(sam_tracker *t, size_t bytes, struct sam_error *
 SAM_API int sam_tracker_step(sam_tracker *t, const struct sam_frame *frame,
                              const struct sam_labels *labels, struct sam_result *result,
                              struct sam_error *error);
+
+// Keep a frame on which nothing is tracked, so that a late prompt can name it: the frame is scaled
+// to the model's input, counts as processed, and is encoded only when an object replays it, which a
+// step does for one frame at most. Takes a small part of the time of sam_tracker_step(). With
+// history 0 it does nothing, and frame_index does not advance.
+// SAM_EINVAL: `frame` as in sam_tracker_step(), or there is an object. SAM_ENOMEM: see
+// sam_tracker_reserve(). In these cases the frame is not consumed. SAM_EDEVICE.
+SAM_API int sam_tracker_watch(sam_tracker *t, const struct sam_frame *frame,
+                              struct sam_error *error);
 
 // Draw the masks of the last processed frame into a label map of any size, without the objects
 // removed since. Before the first frame the map is all 0.
