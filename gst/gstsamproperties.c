@@ -15,6 +15,7 @@ enum
   PROP_FILL_HOLES,
   PROP_INPUT_SIZE,
   PROP_MEMORY_BUDGET,
+  PROP_HISTORY,
   PROP_INTERVAL,
   PROP_MASK_SIZE,
   PROP_OVERLOAD_POLICY,
@@ -31,6 +32,7 @@ enum
     GST_PARAM_MUTABLE_PLAYING)
 
 #define DEFAULT_MAX_OBJECTS 8
+#define DEFAULT_HISTORY 8
 #define DEFAULT_LOST_AFTER 30
 
 static GstStructure *
@@ -122,6 +124,9 @@ set_locked (GstSamTrack * self, guint id, const GValue * value,
     case PROP_MEMORY_BUDGET:
       self->memory_budget = g_value_get_uint (value);
       break;
+    case PROP_HISTORY:
+      self->history = g_value_get_uint (value);
+      break;
     case PROP_INTERVAL:
       self->interval = g_value_get_uint (value);
       break;
@@ -209,6 +214,9 @@ gst_sam_track_get_property (GObject * object, guint id, GValue * value,
       break;
     case PROP_MEMORY_BUDGET:
       g_value_set_uint (value, self->memory_budget);
+      break;
+    case PROP_HISTORY:
+      g_value_set_uint (value, self->history);
       break;
     case PROP_INTERVAL:
       g_value_set_uint (value, self->interval);
@@ -365,6 +373,23 @@ install_tracking_properties (GObjectClass * klass)
       g_param_spec_uint ("memory-budget", "Memory budget",
           "Maximum memory of the tracker in MiB (0 = no limit)",
           0, 1 << 24, 0, SETTABLE_READY));
+  /**
+   * GstSamTrack:history:
+   *
+   * Number of tracked frames that a late prompt can still name: their features
+   * are kept, which takes memory, and so are frames while nothing is tracked,
+   * which takes the time to scale them. A prompt names a frame by its running
+   * time; clicks in the video's window name the frame that was shown. The
+   * object is tracked again from there, and catches up within a few frames. 0:
+   * all prompts are for the next frame.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_HISTORY,
+      g_param_spec_uint ("history", "History",
+          "Number of tracked frames that a late prompt can still name "
+          "(0 = prompts are for the next frame)",
+          0, SAM_MAX_HISTORY, DEFAULT_HISTORY, SETTABLE_READY));
 }
 
 static void
@@ -514,4 +539,5 @@ gst_sam_track_init_properties (GstSamTrack * self)
   self->mask_size = GST_SAM_TRACK_MASK_SIZE_AUTO;
   self->max_objects = DEFAULT_MAX_OBJECTS;
   self->lost_after = DEFAULT_LOST_AFTER;
+  self->history = DEFAULT_HISTORY;
 }

@@ -73,6 +73,7 @@ get_params (GstSamTrack * self, struct sam_params *params)
   params->fill_holes = self->fill_holes;
   params->input_size = self->input_size;
   params->budget_mib = self->memory_budget;
+  params->history = self->history;
   params->log = gst_sam_track_log;
   params->log_priv = self;
 }
@@ -192,14 +193,29 @@ gst_sam_track_set_caps (GstBaseTransform * base, GstCaps * in, GstCaps * out)
 void
 gst_sam_track_reset (GstSamTrack * self)
 {
+  const GstSamPendingCalls calls = { gst_sam_track_refuse, gst_sam_step_moved,
+    self
+  };
+
   if (!self->since_reset)
     return;
   self->since_reset = 0;
   self->passed = 0;
   gst_sam_worker_forget (&self->worker, self->number);
-  gst_sam_pending_reset (self->pending);
+  gst_sam_pending_reset (self->pending, &calls);
   gst_sam_track_forget_frame (self);
   gst_sam_track_apply_initial_prompt (self);
+}
+
+/* What waits for a frame of its time waits in vain. */
+static void
+end_stream (GstSamTrack * self)
+{
+  const GstSamPendingCalls calls = { gst_sam_track_refuse, gst_sam_step_moved,
+    self
+  };
+
+  gst_sam_pending_end (self->pending, &calls);
 }
 
 static gboolean
@@ -240,6 +256,7 @@ gst_sam_track_sink_event (GstBaseTransform * base, GstEvent * event)
       gst_sam_track_reset (self);
       break;
     case GST_EVENT_EOS:
+      end_stream (self);
       post_stats (self);
       break;
     case GST_EVENT_FLUSH_START:
