@@ -102,31 +102,24 @@ static void copy_features(struct sam_tracker *t, const struct sam_features *dst,
     sam_op_copy(&t->queue, &(struct sam_copy) { .dst = dst->s1, .src = src->s1 });
 }
 
-static struct sam_features past_features(const struct sam_tracker *t, int64_t frame)
+static const struct sam_past *past_of(const struct sam_tracker *t, int64_t frame)
 {
-    const struct sam_features *past = &t->mem.state.past;
-    const int n = (int) (frame % t->limits.history);
-
-    return (struct sam_features) { .image = sam_slice(past->image, n),
-                                   .s0 = sam_slice(past->s0, n), .s1 = sam_slice(past->s1, n) };
+    return &t->mem.state.past[frame % t->limits.history];
 }
 
 void sam_history_keep(struct sam_tracker *t)
 {
     if (!t->limits.history)
         return;
-    const struct sam_features past = past_features(t, t->frame);
-    copy_features(t, &past, &t->mem.state.features);
+    copy_features(t, &past_of(t, t->frame)->features, &t->mem.state.features);
     t->mem.host.encoded[t->frame % t->limits.history] = true;
 }
 
 void sam_history_keep_input(struct sam_tracker *t)
 {
-    const int n = (int) (t->frame % t->limits.history);
-
-    sam_op_copy(&t->queue, &(struct sam_copy) { .dst = sam_slice(t->mem.state.past_input, n),
+    sam_op_copy(&t->queue, &(struct sam_copy) { .dst = past_of(t, t->frame)->input,
                                                 .src = t->mem.scratch.encoder.input });
-    t->mem.host.encoded[n] = false;
+    t->mem.host.encoded[t->frame % t->limits.history] = false;
 }
 
 static bool is_encoded(const struct sam_tracker *t, int64_t frame)
@@ -137,15 +130,14 @@ static bool is_encoded(const struct sam_tracker *t, int64_t frame)
 // Have the features of a frame of the past where those of the current one are.
 static void take_features(struct sam_tracker *t, int64_t frame)
 {
-    const int n = (int) (frame % t->limits.history);
+    const struct sam_past *past = past_of(t, frame);
 
     if (is_encoded(t, frame)) {
-        const struct sam_features past = past_features(t, frame);
-        copy_features(t, &t->mem.state.features, &past);
+        copy_features(t, &t->mem.state.features, &past->features);
         return;
     }
     sam_op_copy(&t->queue, &(struct sam_copy) { .dst = t->mem.scratch.encoder.input,
-                                                .src = sam_slice(t->mem.state.past_input, n) });
+                                                .src = past->input });
     sam_graphs_run(t, t->graphs.encode, sam_step_encode, NULL, &t->times.encode);
     sam_history_keep(t);
 }

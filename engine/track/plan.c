@@ -118,15 +118,29 @@ static void lay_out_indices(struct sam_indices *x, const struct sam_bank_limits 
 }
 
 static struct sam_features lay_out_features(const struct sam_config *c, enum sam_type type,
-                                            int frames, struct sam_arena *a)
+                                            struct sam_arena *a)
 {
     const int h = sam_grid(c);
+    struct sam_features f;
 
-    return (struct sam_features) {
-        .image = sam_arena_tensor(a, SAM_F32, frames, h, h, c->d_model),
-        .s0 = sam_arena_tensor(a, type, frames, 4 * h, 4 * h, c->high_res_s0),
-        .s1 = sam_arena_tensor(a, type, frames, 2 * h, 2 * h, c->high_res_s1),
-    };
+    f.image = sam_arena_tensor(a, SAM_F32, 1, h, h, c->d_model);
+    f.s0 = sam_arena_tensor(a, type, 1, 4 * h, 4 * h, c->high_res_s0);
+    f.s1 = sam_arena_tensor(a, type, 1, 2 * h, 2 * h, c->high_res_s1);
+    return f;
+}
+
+static struct sam_past lay_out_past(const struct sam_config *c, enum sam_type type,
+                                    const struct sam_tensor *input, struct sam_arena *a)
+{
+    const size_t mark = sam_arena_mark(a);
+    struct sam_past past = { .features = lay_out_features(c, type, a) };
+    const size_t end = sam_arena_mark(a);
+
+    sam_arena_release(a, mark);
+    past.input = sam_arena_tensor(a, input->type, 1, input->h, input->w, input->c);
+    if (sam_arena_mark(a) < end) // the rest of the features
+        sam_arena_bytes(a, end - sam_arena_mark(a));
+    return past;
 }
 
 static void lay_out_state(struct sam_state *s, const struct sam_config *c, enum sam_type type,
@@ -135,11 +149,9 @@ static void lay_out_state(struct sam_state *s, const struct sam_config *c, enum 
 {
     const int low = c->image_size / 4 * (c->image_size / 4), rows = max_objects + 1;
 
-    s->features = lay_out_features(c, type, 1, a);
-    if (l->history) {
-        s->past = lay_out_features(c, type, l->history, a);
-        s->past_input = sam_arena_tensor(a, input->type, l->history, input->h, input->w, input->c);
-    }
+    s->features = lay_out_features(c, type, a);
+    for (int i = 0; i < l->history; i++)
+        s->past[i] = lay_out_past(c, type, input, a);
     s->maps = sam_arena_tensor(a, SAM_BF16, max_objects * sam_bank_maps(l), 1,
                                c->memory.map_tokens, c->memory.width);
     s->pointers =

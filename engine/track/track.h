@@ -85,11 +85,17 @@ struct sam_indices {
     struct sam_tensor all; // the whole block on the device
 };
 
+// A frame of the past: its features; or the network's input, in the same memory, while it is not
+// encoded.
+struct sam_past {
+    struct sam_features features;
+    struct sam_tensor input;
+};
+
 // Memory on the device that is kept from frame to frame.
 struct sam_state {
     struct sam_features features; // of the current frame, or of the one that is replayed
-    struct sam_features past;     // (history, ...): those of frame f are entry f mod history
-    struct sam_tensor past_input; // (history, S, S, 3): frames that are not encoded yet
+    struct sam_past past[SAM_MAX_HISTORY]; // that of frame f is entry f mod history
     struct sam_tensor maps;       // (objects * maps each, 1, N, m) BF16
     struct sam_tensor pointers;   // (objects * pointers each, 1, 1, d) F32
     struct sam_tensor low_res;    // (objects + 1, 1, 1, (S/4)^2) F32, by row; the last one is spare
@@ -103,7 +109,7 @@ struct sam_host {
     struct sam_interactions *given; // history + 2 of each object: frame f's is f mod that number
     struct sam_bank *banks;         // history of each object: sam_bank.past
     struct sam_presence *presences; // history of each object, as in the banks
-    bool *encoded;                  // history: whether state.past, not past_input, has the frame
+    bool *encoded;                  // history: whether state.past holds features
     struct sam_mask_pool masks;
     float *sine;            // (num_pointers, d): sine codes of the distances 0, 1, ...
     float *staging;         // buffer for copies to and from the device
