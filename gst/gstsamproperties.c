@@ -16,6 +16,7 @@ enum
   PROP_INPUT_SIZE,
   PROP_MEMORY_BUDGET,
   PROP_HISTORY,
+  PROP_HISTORY_IDLE,
   PROP_INTERVAL,
   PROP_MASK_SIZE,
   PROP_OVERLOAD_POLICY,
@@ -127,6 +128,9 @@ set_locked (GstSamTrack * self, guint id, const GValue * value,
     case PROP_HISTORY:
       self->history = g_value_get_uint (value);
       break;
+    case PROP_HISTORY_IDLE:
+      self->history_idle = g_value_get_boolean (value);
+      break;
     case PROP_INTERVAL:
       self->interval = g_value_get_uint (value);
       break;
@@ -217,6 +221,9 @@ gst_sam_track_get_property (GObject * object, guint id, GValue * value,
       break;
     case PROP_HISTORY:
       g_value_set_uint (value, self->history);
+      break;
+    case PROP_HISTORY_IDLE:
+      g_value_set_boolean (value, self->history_idle);
       break;
     case PROP_INTERVAL:
       g_value_set_uint (value, self->interval);
@@ -377,11 +384,10 @@ install_tracking_properties (GObjectClass * klass)
    * GstSamTrack:history:
    *
    * Number of tracked frames that a late prompt can still name: their features
-   * are kept, which takes memory, and so are frames while nothing is tracked,
-   * which takes the time to scale them. A prompt names a frame by its running
-   * time; clicks in the video's window name the frame that was shown. The
-   * object is tracked again from there, and catches up within a few frames. 0:
-   * all prompts are for the next frame.
+   * are kept, which takes memory. A prompt names a frame by its running time;
+   * clicks in the video's window name the frame that was shown. The object is
+   * tracked again from there, and catches up within a few frames. 0: all
+   * prompts are for the next frame.
    *
    * Since: 0.1
    */
@@ -395,6 +401,20 @@ install_tracking_properties (GObjectClass * klass)
 static void
 install_stream_properties (GObjectClass * klass)
 {
+  /**
+   * GstSamTrack:history-idle:
+   *
+   * Whether late prompts can name frames on which nothing was tracked, too:
+   * then each frame is scaled to the model's input and kept, which takes some
+   * of the processor while nothing is tracked. With #GstSamTrack:navigation it
+   * is always done.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_HISTORY_IDLE,
+      g_param_spec_boolean ("history-idle", "History while idle",
+          "Whether late prompts can also name frames on which nothing was "
+          "tracked (always with navigation)", FALSE, SETTABLE_PLAYING));
   /**
    * GstSamTrack:interval:
    *

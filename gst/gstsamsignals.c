@@ -458,9 +458,9 @@ install_command_signals (GType type)
    * @samtrack: the element
    * @id: the object
    *
-   * Take back the object's last prompt. If it was applied to a frame before the
-   * last one, all prompts of that frame are taken back. If no prompt is left,
-   * the object is removed.
+   * Take back the last prompt of the latest frame for which the object has one.
+   * If that frame is not held any more (#GstSamTrack:history), all prompts of
+   * that frame are taken back. If no prompt is left, the object is removed.
    *
    * Returns: %FALSE if there is no such object
    *

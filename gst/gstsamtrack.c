@@ -10,7 +10,8 @@
  *
  * Prompts select the objects: a point, a box or a mask. They are given in
  * #GstSamTrack:initial-prompt, with the action signals, or in a custom event
- * named `samtrack-prompt`, and are applied to the next frame.
+ * named `samtrack-prompt`, and are applied to the next frame, or to the frame
+ * of the running time that they carry.
  *
  * The request pad `overlay` outputs label maps (GRAY8: the slot of the object
  * at each pixel, 0 for none) or a coloured layer (RGBA, BGRA). Both source pads

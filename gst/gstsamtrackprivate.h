@@ -51,6 +51,7 @@ struct _GstSamTrack
   guint input_size;
   guint memory_budget;          /* MiB */
   guint history;                /* frames; MUTABLE_READY up to here */
+  gboolean history_idle;
   guint interval;
   gint mask_size;
   gint policy;

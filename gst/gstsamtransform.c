@@ -169,14 +169,17 @@ judge (GstSamTrack * self, GstBuffer * buf, GstClockTime running_time,
   GstClockTimeDiff jitter;
   guint64 passed;
   guint interval;
+  gboolean watch;
 
   GST_OBJECT_LOCK (self);
   interval = self->interval;
+  watch = self->history && (self->history_idle ||
+      self->navigation_mode != GST_SAM_TRACK_NAVIGATION_NONE);
   GST_OBJECT_UNLOCK (self);
 
   if (gst_sam_pending_is_idle (self->pending))
-    return self->history && !GST_BUFFER_FLAG_IS_SET (buf,
-        GST_BUFFER_FLAG_GAP) ? VERDICT_WATCH : VERDICT_IDLE;
+    return watch && !GST_BUFFER_FLAG_IS_SET (buf, GST_BUFFER_FLAG_GAP) ?
+        VERDICT_WATCH : VERDICT_IDLE;
   if (GST_BUFFER_FLAG_IS_SET (buf, GST_BUFFER_FLAG_GAP))
     return VERDICT_SKIP;
   /* Nothing was inferred yet, or all of it was forgotten: begin now. */

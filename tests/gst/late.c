@@ -36,7 +36,7 @@ static Rig
 open_rig (gboolean live, guint history, const gchar * navigation)
 {
   GstElement *element = g_object_new (GST_TYPE_SAM_TRACK, "max-objects", 4,
-      "history", history, "max-wait", LONG, NULL);
+      "history", history, "history-idle", TRUE, "max-wait", LONG, NULL);
   gchar *caps = g_strdup_printf (CAPS, WIDTH, HEIGHT);
   Rig rig = { NULL, };
 
@@ -421,6 +421,27 @@ GST_START_TEST (test_too_old)
 
 GST_END_TEST;
 
+/* While nothing is tracked, frames are kept only if that is wanted. */
+GST_START_TEST (test_idle)
+{
+  static const gchar *modes[] = { "none", "points", "none" };
+  const gboolean kept = __i__ > 0;
+  Rig rig = open_rig (FALSE, HISTORY, modes[__i__]);
+  guint64 asked = 0, applied = 0;
+
+  g_object_set (rig.h->element, "history-idle", __i__ == 2, NULL);
+  run_until (&rig, 6);
+  prompt_at (&rig, SQUARE_POINT, 3);
+  gst_buffer_unref (run (&rig));
+  fail_unless_equals_int (get_moved (&rig, &asked, &applied), !kept);
+  if (!kept)
+    fail_unless_equals_uint64 (applied, time_of (6));
+  fail_unless_equals_uint64 (sam_get_stat (rig.h->element, "inferred"), 1);
+  close_rig (&rig);
+}
+
+GST_END_TEST;
+
 /* Flush, and begin again at running time 0. */
 static void
 flush (Rig * rig)
@@ -630,6 +651,7 @@ late_suite (void)
   tcase_add_loop_test (same, test_future, 0, 2);
   tcase_add_loop_test (same, test_future_that_does_not_come, 0, 10);
   tcase_add_loop_test (same, test_too_old, 0, 3);
+  tcase_add_loop_test (same, test_idle, 0, 3);
   tcase_add_loop_test (same, test_another_segment, 0, 2);
   tcase_add_loop_test (same, test_navigation, 1, HISTORY + 1);
   tcase_add_loop_test (storm, test_storm, 0, 4);
