@@ -280,7 +280,7 @@ take_some (GstSamPending * pending, gboolean initial)
   for (i = 0; i < pending->length; i++) {
     const GstSamPrompt prompt = *gst_sam_pending_waiting_at (pending, i);
 
-    if (!(initial ? prompt.initial : prompt.timed && !prompt.initial)) {
+    if (!(initial ? prompt.initial : prompt.timed)) {
       *gst_sam_pending_waiting_at (pending, kept++) = prompt;
       continue;
     }
@@ -348,8 +348,7 @@ gst_sam_pending_end (GstSamPending * pending, const GstSamPendingCalls * calls)
   g_mutex_lock (&pending->lock);
   timed = take_some (pending, FALSE);
   g_mutex_unlock (&pending->lock);
-  refuse_timed (pending, timed, "the stream ends before the frame of its "
-      "running time", calls);
+  refuse_timed (pending, timed, "the stream ends before it is applied", calls);
 }
 
 void

@@ -215,6 +215,16 @@ pass (GstSamTrack * self)
         GST_VIDEO_INFO_HEIGHT (&self->info));
 }
 
+/* No object is left, or none was ever named. */
+static void
+idle (GstSamTrack * self)
+{
+  if (self->report->state != GST_SAM_REPORT_IDLE ||
+      self->report->width != GST_VIDEO_INFO_WIDTH (&self->info) ||
+      self->report->height != GST_VIDEO_INFO_HEIGHT (&self->info))
+    gst_sam_track_forget_frame (self);
+}
+
 /* What self->step found is from now on what frames carry. */
 static GstFlowReturn
 take_step (GstSamTrack * self)
@@ -232,7 +242,7 @@ take_step (GstSamTrack * self)
   }
   if (step->report->state == GST_SAM_REPORT_IDLE ||
       !gst_sam_meta_same_picture (&step->info, &self->info)) {
-    gst_sam_track_forget_frame (self);
+    idle (self);
     return GST_FLOW_OK;
   }
   self->report = step->report;
@@ -372,16 +382,6 @@ follow_jumps (GstSamTrack * self, GstBuffer * buf)
     return;
   GST_INFO_OBJECT (self, "the stream jumps to %" GST_SEGMENT_FORMAT, segment);
   gst_sam_track_reset (self);
-}
-
-/* No object is left, or none was ever named. */
-static void
-idle (GstSamTrack * self)
-{
-  if (self->report->state != GST_SAM_REPORT_IDLE ||
-      self->report->width != GST_VIDEO_INFO_WIDTH (&self->info) ||
-      self->report->height != GST_VIDEO_INFO_HEIGHT (&self->info))
-    gst_sam_track_forget_frame (self);
 }
 
 /* Track on the frame, or not; see to it that self->report is what it

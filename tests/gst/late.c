@@ -487,12 +487,47 @@ GST_START_TEST (test_another_segment)
 
 GST_END_TEST;
 
+/* Running time goes on into the next stream: its frames alone can be named. */
+GST_START_TEST (test_another_stream)
+{
+  const gboolean live = __i__;
+  Rig a = open_rig (FALSE, 0, "none"), b = open_rig (live, HISTORY, "none");
+  gchar *box = square_box (20, ""), *caps = g_strdup_printf (CAPS, WIDTH,
+      HEIGHT);
+  guint64 asked = 0, applied = 0;
+  GstSegment segment;
+
+  prompt (&b, OTHER_BOX);
+  run_until (&b, 20);
+  gst_harness_push_event (b.h, gst_event_new_stream_start ("next"));
+  gst_harness_set_src_caps_str (b.h, caps);
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  gst_harness_push_event (b.h, gst_event_new_segment (&segment));
+  run_until (&b, 22);
+  prompt_at (&b, box, 18);
+  run_until (&b, 27);
+  fail_unless_equals_int (get_moved (&b, &asked, &applied), 1);
+  fail_unless_equals_uint64 (asked, time_of (18));
+  fail_unless_equals_uint64 (applied, time_of (20));
+  run_until (&a, 20);
+  prompt (&a, OTHER_BOX ";remove,id=1");        /* ids count on */
+  prompt (&a, box);
+  run_until (&a, 27);
+  check_same (&a, &b);
+  g_free (caps);
+  g_free (box);
+  close_rig (&a);
+  close_rig (&b);
+}
+
+GST_END_TEST;
+
 /* A click names the frame that the sink shows: the clock's time less the
  * latency; without a clock, the last frame. */
 GST_START_TEST (test_navigation)
 {
   const guint at = 10, late = __i__;
-  const GstClockTime latency = 20 * GST_MSECOND;
+  const GstClockTime latency = 50 * GST_MSECOND;
   Rig a = open_rig (FALSE, 0, "none");
   Rig b = open_rig (TRUE, HISTORY, "points");
   const gdouble x = SQUARE_X0 + moved_by (at) + 0.1875;
@@ -653,6 +688,7 @@ late_suite (void)
   tcase_add_loop_test (same, test_too_old, 0, 3);
   tcase_add_loop_test (same, test_idle, 0, 3);
   tcase_add_loop_test (same, test_another_segment, 0, 2);
+  tcase_add_loop_test (same, test_another_stream, 0, 2);
   tcase_add_loop_test (same, test_navigation, 1, HISTORY + 1);
   tcase_add_loop_test (storm, test_storm, 0, 4);
   return suite;
