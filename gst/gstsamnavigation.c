@@ -51,6 +51,20 @@ make_current (GstSamTrack * self, guint64 id)
   return id != 0;
 }
 
+/* The running time of the frame on screen. Where the pipeline is not live, the
+ * sink may not wait for the clock, so it may be the last frame. FALSE: there is
+ * none to be named. */
+static gboolean
+get_time (GstSamTrack * self, GstClockTime * time)
+{
+  gboolean live;
+
+  if (!self->history)
+    return FALSE;
+  *time = gst_sam_qos_get_shown (&self->qos, GST_ELEMENT (self), &live);
+  return gst_sam_pending_clamp (self->pending, !live, time);
+}
+
 static gboolean
 add_point (GstSamNavigation * n, GstSamTrack * self, gboolean positive)
 {
@@ -60,6 +74,8 @@ add_point (GstSamNavigation * n, GstSamTrack * self, gboolean positive)
   prompt.x = n->press_x;
   prompt.y = n->press_y;
   prompt.positive = positive;
+  prompt.timed = n->press_timed;
+  prompt.running_time = n->press_time;
   if (!prompt.id && !positive)
     return FALSE;               /* nothing that it could be taken from */
   return make_current (self, gst_sam_track_push_prompt (self, &prompt));
@@ -75,6 +91,7 @@ add_box (GstSamNavigation * n, GstSamTrack * self)
   prompt.y = MIN (y, n->press_y);
   prompt.w = fabs (x - n->press_x);
   prompt.h = fabs (y - n->press_y);
+  prompt.timed = get_time (self, &prompt.running_time);
   if (prompt.w <= 0 || prompt.h <= 0)
     return FALSE;
   return make_current (self, gst_sam_track_push_prompt (self, &prompt));
@@ -118,13 +135,15 @@ move (GstSamNavigation * n, GstSamTrack * self, gdouble x, gdouble y)
 }
 
 static void
-begin (GstSamNavigation * n, guint finger, gboolean negative)
+begin (GstSamNavigation * n, GstSamTrack * self, guint finger,
+    gboolean negative)
 {
   n->pressed = TRUE;
   n->negative = negative;
   n->finger = finger;
   n->press_x = n->x;
   n->press_y = n->y;
+  n->press_timed = get_time (self, &n->press_time);
 }
 
 static gboolean
@@ -155,7 +174,7 @@ press (GstSamNavigation * n, GstSamTrack * self, gint button, gboolean boxes,
     return remove_under_pointer (n, self);
   if (button != BUTTON_LEFT && button != BUTTON_RIGHT)
     return FALSE;
-  begin (n, 0, button == BUTTON_RIGHT || shift || n->shifts);
+  begin (n, self, 0, button == BUTTON_RIGHT || shift || n->shifts);
   return boxes && !n->negative ? FALSE : end (n, self, boxes);
 }
 
@@ -237,7 +256,7 @@ handle_touch (GstSamNavigation * n, GstSamTrack * self, GstEvent * event,
 
     if ((down ? !n->pressed : n->pressed && n->finger == finger + 1) &&
         move (n, self, x, y) && down && is_inside (n)) {
-      begin (n, finger + 1, FALSE);
+      begin (n, self, finger + 1, FALSE);
       return !boxes && end (n, self, boxes);
     }
   }

@@ -21,6 +21,8 @@ typedef struct
   gboolean pressed;             /* a click or drag has begun */
   gboolean negative;            /* the click adds a negative point */
   gdouble press_x, press_y;     /* where the click or drag began */
+  gboolean press_timed;         /* when it did is known: */
+  GstClockTime press_time;      /* running time of the frame that was shown */
   guint finger;                 /* touch id that makes it; 0: the mouse */
 } GstSamNavigation;
 

@@ -45,8 +45,8 @@ gst_sam_pending_forget_masks (GstSamPending * pending)
   gst_sam_masks_forget (&pending->masks);
 }
 
-static GstSamPrompt *
-waiting_at (GstSamPending * pending, guint i)
+GstSamPrompt *
+gst_sam_pending_waiting_at (GstSamPending * pending, guint i)
 {
   return &pending->waiting[(pending->head + i) % GST_SAM_PENDING_SIZE];
 }
@@ -63,8 +63,8 @@ find_known (const GstSamPending * pending, guint64 id)
   return -1;
 }
 
-static void
-forget_known (GstSamPending * pending, guint64 id)
+void
+gst_sam_pending_forget_known (GstSamPending * pending, guint64 id)
 {
   gint i = find_known (pending, id);
 
@@ -77,13 +77,14 @@ static void
 drop_waiting (GstSamPending * pending)
 {
   for (; pending->length; pending->length--)
-    gst_sam_prompt_clear (waiting_at (pending, pending->length - 1));
+    gst_sam_prompt_clear (gst_sam_pending_waiting_at (pending,
+            pending->length - 1));
   pending->head = 0;
 }
 
-static void
-G_GNUC_PRINTF (3, 4)
-set_error (GError ** error, gint code, const gchar * format, ...)
+void
+gst_sam_pending_set_error (GError ** error, gint code, const gchar * format,
+    ...)
 {
   va_list args;
 
@@ -93,26 +94,26 @@ set_error (GError ** error, gint code, const gchar * format, ...)
   va_end (args);
 }
 
-static void
-set_not_tracked (GError ** error, guint64 id, gboolean was)
+void
+gst_sam_pending_set_not_tracked (GError ** error, guint64 id, gboolean was)
 {
-  set_error (error, GST_SAM_REFUSED_NOT_TRACKED,
+  gst_sam_pending_set_error (error, GST_SAM_REFUSED_NOT_TRACKED,
       "The prompt was refused: object %" G_GUINT64_FORMAT " is not tracked%s.",
       id, was ? " any more" : "");
 }
 
-static void
-set_no_slot (GError ** error, guint max_objects)
+void
+gst_sam_pending_set_no_slot (GError ** error, guint max_objects)
 {
-  set_error (error, GST_SAM_REFUSED_NO_SLOT,
+  gst_sam_pending_set_error (error, GST_SAM_REFUSED_NO_SLOT,
       "The prompt was refused: max-objects is %u, and as many are tracked.",
       max_objects);
 }
 
-static void
-set_queue_full (GError ** error)
+void
+gst_sam_pending_set_queue_full (GError ** error)
 {
-  set_error (error, GST_SAM_REFUSED_QUEUE_FULL,
+  gst_sam_pending_set_error (error, GST_SAM_REFUSED_QUEUE_FULL,
       "The prompt was refused: %d prompts wait for the next frame already.",
       GST_SAM_PENDING_SIZE);
 }
@@ -146,11 +147,12 @@ assign_id (GstSamPending * pending, GstSamPrompt * prompt, guint64 wish,
   if (prompt->id) {
     if (find_known (pending, prompt->id) >= 0)
       return TRUE;
-    set_not_tracked (error, prompt->id, prompt->id <= pending->last_id);
+    gst_sam_pending_set_not_tracked (error, prompt->id,
+        prompt->id <= pending->last_id);
     return FALSE;
   }
   if (pending->num_known >= pending->max_objects) {
-    set_no_slot (error, pending->max_objects);
+    gst_sam_pending_set_no_slot (error, pending->max_objects);
     return FALSE;
   }
   /* A wish must leave room for the ids that follow. */
@@ -170,10 +172,11 @@ gst_sam_pending_push (GstSamPending * pending, GstSamPrompt * prompt,
   gint width, height;
 
   /* initial-prompt is for the stream that begins, whose caps may be still to
-   * come: its pixels are those of the frame that it is applied to. */
+   * come, as is a prompt with a time for a frame of the past or the future: its
+   * pixels are those of the frame that it is applied to. */
   g_mutex_lock (&pending->lock);
-  width = prompt->initial ? 0 : pending->width;
-  height = prompt->initial ? 0 : pending->height;
+  width = prompt->initial || prompt->timed ? 0 : pending->width;
+  height = prompt->initial || prompt->timed ? 0 : pending->height;
   g_mutex_unlock (&pending->lock);
 
   if (!check_prompt (pending, prompt, width, height, error))
@@ -186,15 +189,15 @@ gst_sam_pending_push (GstSamPending * pending, GstSamPrompt * prompt,
     gst_sam_marks_forget_all (&pending->marks);
   }
   if (pending->length == GST_SAM_PENDING_SIZE) {
-    set_queue_full (error);
+    gst_sam_pending_set_queue_full (error);
   } else if (assign_id (pending, prompt, wish, error)) {
     id = prompt->id;
     if (prompt->kind == GST_SAM_PROMPT_REMOVE)
-      forget_known (pending, id);
+      gst_sam_pending_forget_known (pending, id);
     prompt->space_width = width;
     prompt->space_height = height;
     prompt->mark = gst_sam_marks_add (&pending->marks, prompt);
-    *waiting_at (pending, pending->length++) = *prompt;
+    *gst_sam_pending_waiting_at (pending, pending->length++) = *prompt;
   }
   g_mutex_unlock (&pending->lock);
   return id;
@@ -240,12 +243,6 @@ gst_sam_pending_set_max_objects (GstSamPending * pending, guint max_objects)
 }
 
 gboolean
-gst_sam_pending_has_objects (const GstSamPending * pending)
-{
-  return pending->num_bound > 0;
-}
-
-gboolean
 gst_sam_pending_is_idle (GstSamPending * pending)
 {
   gboolean idle;
@@ -256,361 +253,108 @@ gst_sam_pending_is_idle (GstSamPending * pending)
   return idle;
 }
 
-static gint
-find_bound (const GstSamPending * pending, guint64 id)
-{
-  guint i;
-
-  for (i = 0; i < pending->num_bound; i++) {
-    if (pending->bound[i].id == id)
-      return i;
-  }
-  return -1;
-}
-
-static void
-bind (GstSamPending * pending, guint64 id, guint64 engine_id)
-{
-  g_mutex_lock (&pending->lock);
-  if (pending->num_bound < SAM_MAX_OBJECTS) { /* max_objects sees to it */
-    pending->bound[pending->num_bound].id = id;
-    pending->bound[pending->num_bound].engine_id = engine_id;
-    pending->num_bound++;
-  }
-  g_mutex_unlock (&pending->lock);
-}
-
-static void
-unbind (GstSamPending * pending, guint i)
-{
-  g_mutex_lock (&pending->lock);
-  pending->bound[i] = pending->bound[--pending->num_bound];
-  g_mutex_unlock (&pending->lock);
-}
-
-static void
-unbind_all (GstSamPending * pending)
-{
-  g_mutex_lock (&pending->lock);
-  pending->num_bound = 0;
-  g_mutex_unlock (&pending->lock);
-}
-
-/* Take back the rounding of x + w that gst_sam_prompt_check() forgives. */
-static gfloat
-box_end (gdouble value, gdouble edge)
-{
-  return value > edge && value <= edge + 1e-6 ? edge : value;
-}
-
-/* A point that lies before the edge still does as a float. */
-static gfloat
-point_at (gdouble value, gdouble edge)
-{
-  const gdouble last = edge * (1 - FLT_EPSILON / 2);
-
-  return value < edge && value > last ? last : value;
-}
-
-/* Hand a point, box or mask to the tracker. */
-static int
-submit (GstSamPending * pending, sam_tracker * tracker,
-    const GstSamPrompt * from, guint64 engine_id, struct sam_error *why)
-{
-  struct sam_point point = {.label = from->positive };
-  struct sam_prompt prompt = {.size = sizeof (prompt),.id = engine_id };
-  gdouble right = 1, bottom = 1;
-  guint64 new_id = 0;
-  int status;
-
-  if (!from->normalized) {
-    right = prompt.space_width =
-        from->space_width ? from->space_width : pending->frame_width;
-    bottom = prompt.space_height =
-        from->space_height ? from->space_height : pending->frame_height;
-  }
-  if (from->kind == GST_SAM_PROMPT_POINT) {
-    point.x = point_at (from->x, right);
-    point.y = point_at (from->y, bottom);
-    prompt.num_points = 1;
-    prompt.points = &point;
-  } else if (from->kind == GST_SAM_PROMPT_BOX) {
-    prompt.has_box = 1;
-    prompt.box[0] = from->x;
-    prompt.box[1] = from->y;
-    prompt.box[2] = box_end (from->x + from->w, right);
-    prompt.box[3] = box_end (from->y + from->h, bottom);
-  } else {
-    prompt.mask_bits = from->mask->bits;
-    prompt.mask_side = from->mask->side;
-  }
-  status = sam_tracker_prompt (tracker, &prompt, &new_id, why);
-  if (status == SAM_OK && from->fresh)
-    bind (pending, from->id, new_id);
-  return status;
-}
-
-static int
-apply_one (GstSamPending * pending, sam_tracker * tracker,
-    const GstSamPrompt * prompt, struct sam_error *why)
-{
-  gint i = find_bound (pending, prompt->id);
-
-  if (prompt->kind == GST_SAM_PROMPT_CLEAR) {
-    sam_tracker_clear (tracker);
-    unbind_all (pending);
-    return SAM_OK;
-  }
-  if (prompt->kind == GST_SAM_PROMPT_REMOVE) {
-    int status;
-
-    /* Its prompt may have been refused, or it was undone: gone all the same. */
-    if (i < 0)
-      return SAM_OK;
-    status = sam_tracker_remove (tracker, pending->bound[i].engine_id, why);
-    unbind (pending, i);
-    return status == SAM_ENOTFOUND ? SAM_OK : status;
-  }
-  if (i < 0 && !prompt->fresh)
-    return SAM_ENOTFOUND;
-  if (prompt->kind == GST_SAM_PROMPT_UNDO)
-    return sam_tracker_undo (tracker, pending->bound[i].engine_id, why);
-  return submit (pending, tracker, prompt, i < 0 ? 0 :
-      pending->bound[i].engine_id, why);
-}
-
-typedef enum
-{
-  POP_NONE,
-  POP_ONE,
-  POP_UNREAD,                   /* the first one's mask is being read */
-} Pop;
-
-/* *mask must be unreferenced where it is being read. */
-static Pop
-pop (GstSamPending * pending, GstSamPrompt * prompt, GstMiniObject ** mask)
-{
-  Pop result = POP_NONE;
-
-  g_mutex_lock (&pending->lock);
-  if (pending->length) {
-    const GstSamPrompt *first = waiting_at (pending, 0);
-
-    if (first->mask && !gst_sam_masks_is_done (&pending->masks, first->mask)) {
-      *mask = gst_mini_object_ref (GST_MINI_OBJECT_CAST (first->mask));
-      result = POP_UNREAD;
-    } else {
-      *prompt = *first;
-      pending->head = (pending->head + 1) % GST_SAM_PENDING_SIZE;
-      pending->length--;
-      result = POP_ONE;
-    }
-  }
-  g_mutex_unlock (&pending->lock);
-  return result;
-}
-
-/* Put a prompt back in front; FALSE if others have filled the room. */
-static gboolean
-unpop (GstSamPending * pending, const GstSamPrompt * prompt)
-{
-  gboolean room;
-
-  g_mutex_lock (&pending->lock);
-  room = pending->length < GST_SAM_PENDING_SIZE;
-  if (room) {
-    pending->head = (pending->head + GST_SAM_PENDING_SIZE - 1) %
-        GST_SAM_PENDING_SIZE;
-    pending->waiting[pending->head] = *prompt;
-    pending->length++;
-  }
-  g_mutex_unlock (&pending->lock);
-  return room;
-}
-
-/* The engine has ids of its own, so that its sentences about them are not for
- * the user. */
-static GError *
-get_refusal (const GstSamPending * pending, const GstSamPrompt * prompt,
-    int status, const struct sam_error *why)
-{
-  GError *error = NULL;
-
-  switch (status) {
-    case SAM_ENOTFOUND:
-      set_not_tracked (&error, prompt->id, TRUE);
-      break;
-    case SAM_EFULL:
-      set_no_slot (&error, pending->max_objects);
-      break;
-    case SAM_EBUSY:
-      set_queue_full (&error);
-      break;
-    default:
-      set_error (&error, status != SAM_EINVAL ? GST_SAM_REFUSED_ENGINE :
-          prompt->kind == GST_SAM_PROMPT_MASK ? GST_SAM_REFUSED_MASK :
-          GST_SAM_REFUSED_GEOMETRY, "The prompt was refused: %s.", why->text);
-      break;
-  }
-  return error;
-}
-
-/* Apply a prompt, which is consumed. FALSE: the tracker takes no more of them
- * for this frame, and the rest waits for the next one. */
-static gboolean
-apply (GstSamPending * pending, sam_tracker * tracker, GstSamPrompt * prompt,
-    GstSamRejectFunc reject, gpointer user)
-{
-  struct sam_error why = { "" };
-  GError *error = NULL;
-  int status;
-
-  if (prompt->mask && prompt->mask->error) {
-    error = g_error_copy (prompt->mask->error);
-  } else {
-    status = apply_one (pending, tracker, prompt, &why);
-    if (status == SAM_EBUSY && unpop (pending, prompt))
-      return FALSE;
-    if (status != SAM_OK)
-      error = get_refusal (pending, prompt, status, &why);
-  }
-  gst_sam_marks_settle (&pending->marks, prompt, !error);
-  if (error) {
-    if (prompt->fresh) {
-      g_mutex_lock (&pending->lock);
-      forget_known (pending, prompt->id);
-      g_mutex_unlock (&pending->lock);
-    }
-    reject (user, prompt, error);
-    g_error_free (error);
-  }
-  gst_sam_prompt_clear (prompt);
-  return TRUE;
-}
-
-static void
-forget_bound (GstSamPending * pending)
+void
+gst_sam_pending_forget_bound (GstSamPending * pending)
 {
   guint i;
 
   for (i = 0; i < pending->num_bound; i++)
-    forget_known (pending, pending->bound[i].id);
-}
-
-/* What the last reset asked for, where the tracker is. An object may have been
- * bound in between. */
-static void
-finish_reset (GstSamPending * pending, sam_tracker * tracker)
-{
-  gboolean reset;
-
-  g_mutex_lock (&pending->lock);
-  reset = pending->reset;
-  if (reset) {
-    forget_bound (pending);
-    pending->num_bound = 0;
-    pending->reset = FALSE;
-  }
-  g_mutex_unlock (&pending->lock);
-  if (reset)
-    sam_tracker_clear (tracker);
+    gst_sam_pending_forget_known (pending, pending->bound[i].id);
 }
 
 gboolean
-gst_sam_pending_apply (GstSamPending * pending, sam_tracker * tracker,
-    gint width, gint height, gboolean wait, GstSamRejectFunc reject,
-    gpointer user)
+gst_sam_pending_clamp (GstSamPending * pending, gboolean doubtful,
+    GstClockTime * time)
 {
-  GstMiniObject *mask = NULL;
-  GstSamPrompt prompt;
-  gboolean done = TRUE;
-  Pop popped;
+  gboolean any;
 
-  pending->frame_width = width;
-  pending->frame_height = height;
-  finish_reset (pending, tracker);
-  while (done && (popped = pop (pending, &prompt, &mask)) != POP_NONE) {
-    if (popped == POP_ONE) {
-      if (!apply (pending, tracker, &prompt, reject, user))
-        return TRUE;
-      continue;
-    }
-    done = wait && gst_sam_masks_wait (&pending->masks, (GstSamMask *) mask);
-    gst_clear_mini_object (&mask);
-  }
-  return done || !wait;
+  g_mutex_lock (&pending->lock);
+  any = !pending->reset && gst_sam_late_clamp (&pending->late, doubtful, time);
+  g_mutex_unlock (&pending->lock);
+  return any;
 }
 
-static gboolean
-result_has (const struct sam_result *result, guint64 engine_id)
+/* Take those of initial-prompt out, which are handed in anew, or those with a
+ * time. The caller must free the array. */
+static GArray *
+take_some (GstSamPending * pending, gboolean initial)
 {
-  int i;
-
-  for (i = 0; i < result->num_objects; i++) {
-    if (result->objects[i].id == engine_id)
-      return TRUE;
-  }
-  return FALSE;
-}
-
-void
-gst_sam_pending_settle (GstSamPending * pending,
-    const struct sam_result *result)
-{
-  guint i = 0;
-
-  while (i < pending->num_bound) {
-    if (result_has (result, pending->bound[i].engine_id)) {
-      i++;
-      continue;
-    }
-    g_mutex_lock (&pending->lock);
-    forget_known (pending, pending->bound[i].id);
-    g_mutex_unlock (&pending->lock);
-    unbind (pending, i);
-  }
-}
-
-guint64
-gst_sam_pending_get_id (const GstSamPending * pending, guint64 engine_id)
-{
-  guint i;
-
-  for (i = 0; i < pending->num_bound; i++) {
-    if (pending->bound[i].engine_id == engine_id)
-      return pending->bound[i].id;
-  }
-  return 0;
-}
-
-/* They are handed in anew. */
-static void
-drop_initial (GstSamPending * pending)
-{
+  GArray *taken = g_array_new (FALSE, FALSE, sizeof (GstSamPrompt));
   guint i, kept = 0;
 
   for (i = 0; i < pending->length; i++) {
-    GstSamPrompt *prompt = waiting_at (pending, i);
+    const GstSamPrompt prompt = *gst_sam_pending_waiting_at (pending, i);
 
-    if (!prompt->initial) {
-      *waiting_at (pending, kept++) = *prompt;
+    if (!(initial ? prompt.initial : prompt.timed)) {
+      *gst_sam_pending_waiting_at (pending, kept++) = prompt;
       continue;
     }
-    if (prompt->fresh)
-      forget_known (pending, prompt->id);
-    gst_sam_prompt_clear (prompt);
+    if (prompt.fresh)
+      gst_sam_pending_forget_known (pending, prompt.id);
+    g_array_append_val (taken, prompt);
   }
   pending->length = kept;
+  g_array_set_clear_func (taken, (GDestroyNotify) gst_sam_prompt_clear);
+  return taken;
+}
+
+/* Takes ownership of the error. */
+void
+gst_sam_pending_reject (GstSamPending * pending, const GstSamPrompt * prompt,
+    GError * error, const GstSamPendingCalls * calls)
+{
+  if (prompt->fresh) {
+    g_mutex_lock (&pending->lock);
+    gst_sam_pending_forget_known (pending, prompt->id);
+    g_mutex_unlock (&pending->lock);
+  }
+  gst_sam_marks_settle (&pending->marks, prompt, FALSE);
+  calls->reject (calls->user, prompt, error);
+  g_error_free (error);
+}
+
+static void
+refuse_timed (GstSamPending * pending, GArray * timed, const gchar * why,
+    const GstSamPendingCalls * calls)
+{
+  guint i;
+
+  for (i = 0; i < timed->len; i++) {
+    GError *error = NULL;
+
+    gst_sam_pending_set_error (&error, GST_SAM_REFUSED_TIME,
+        "The prompt was refused: %s.", why);
+    gst_sam_pending_reject (pending, &g_array_index (timed, GstSamPrompt, i),
+        error, calls);
+  }
+  g_array_unref (timed);
 }
 
 void
-gst_sam_pending_reset (GstSamPending * pending)
+gst_sam_pending_reset (GstSamPending * pending,
+    const GstSamPendingCalls * calls)
 {
+  GArray *timed;
+
   g_mutex_lock (&pending->lock);
-  forget_bound (pending);
-  drop_initial (pending);
+  gst_sam_pending_forget_bound (pending);
+  g_array_unref (take_some (pending, TRUE));
+  timed = take_some (pending, FALSE);
   pending->reset = TRUE;
   g_mutex_unlock (&pending->lock);
+  refuse_timed (pending, timed, "its running time is of another segment, "
+      "expected is one of the segment that begins", calls);
+}
+
+void
+gst_sam_pending_end (GstSamPending * pending, const GstSamPendingCalls * calls)
+{
+  GArray *timed;
+
+  g_mutex_lock (&pending->lock);
+  timed = take_some (pending, FALSE);
+  g_mutex_unlock (&pending->lock);
+  refuse_timed (pending, timed, "the stream ends before it is applied", calls);
 }
 
 void
@@ -624,11 +368,13 @@ gst_sam_pending_restore (GstSamPending * pending, const GstSamBound * bound,
   gst_sam_marks_forget_all (&pending->marks);
   for (i = 0; i < num_bound; i++) {
     pending->bound[i] = bound[i];
+    pending->bound[i].shown = TRUE;
     pending->known[i] = bound[i].id;
   }
   pending->num_bound = pending->num_known = num_bound;
   pending->last_id = MAX (pending->last_id, last_id);
   pending->reset = FALSE;
+  gst_sam_late_forget (&pending->late);
   g_mutex_unlock (&pending->lock);
 }
 
@@ -641,6 +387,7 @@ gst_sam_pending_stop (GstSamPending * pending)
   pending->num_bound = 0;
   pending->reset = FALSE;
   pending->last_id = 0;
+  gst_sam_late_forget (&pending->late);
   pending->width = pending->height = 0;
   gst_sam_marks_forget_all (&pending->marks);
   gst_sam_marks_set_current (&pending->marks, 0);

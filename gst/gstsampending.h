@@ -1,6 +1,7 @@
 #ifndef __GST_SAM_PENDING_H__
 #define __GST_SAM_PENDING_H__
 
+#include "gstsamlate.h"
 #include "gstsammarks.h"
 #include "gstsammasks.h"
 #include "gstsamprompt.h"
@@ -14,16 +15,22 @@ enum
   GST_SAM_PENDING_SIZE = 256,   /* prompts that may wait */
 };
 
+/* How far ahead of the frame that comes the time of a prompt may be. */
+#define GST_SAM_PENDING_AHEAD (60 * GST_SECOND)
+
 /* The ids of one object: the element's and the engine's. */
 typedef struct
 {
   guint64 id, engine_id;
+  gboolean shown;               /* a frame has had it */
 } GstSamBound;
 
 /**
  * GstSamPending:
  *
- * Prompts that wait for the next frame; any thread may add them.
+ * Prompts that wait for the next frame, or for the frame of a running time; any
+ * thread may add them. A prompt whose time is still to come waits for its
+ * frame, and later prompts of the same object wait with it; others do not.
  *
  * An id is assigned when a prompt is added, before the tracker creates the
  * object. The element's ids count from 1 after every start; @bound maps them to
@@ -52,13 +59,26 @@ typedef struct
   /* of the thread that has the tracker, which writes them under @lock */
   GstSamBound bound[SAM_MAX_OBJECTS];
   guint num_bound;
-  gint frame_width, frame_height;       /* of the frame that comes; its own */
+  GstSamLate late;
+  GstSamMoment moment;          /* the frame that comes; its own */
 } GstSamPending;
 
 /* Called for a prompt that cannot be applied, without the lock held. All errors
  * here are of the domain GST_SAM_REFUSAL. */
 typedef void (*GstSamRejectFunc) (gpointer user, const GstSamPrompt * prompt,
     const GError * error);
+
+/* Called likewise for a prompt that is applied to a frame that was shown only
+ * later than the prompt says, from @start on. */
+typedef void (*GstSamMovedFunc) (gpointer user, const GstSamPrompt * prompt,
+    GstClockTime start);
+
+typedef struct
+{
+  GstSamRejectFunc reject;
+  GstSamMovedFunc moved;
+  gpointer user;
+} GstSamPendingCalls;
 
 void gst_sam_pending_init (GstSamPending * pending);
 void gst_sam_pending_clear (GstSamPending * pending);
@@ -97,19 +117,27 @@ gboolean gst_sam_pending_is_idle (GstSamPending * pending);
 
 /* Functions of the thread that owns the tracker: */
 
-/* Apply the prompts in order to a frame of @width x @height px, up to the first
- * prompt whose mask is still being read; with @wait, wait for that mask.
- * Returns FALSE if the wait was interrupted. */
+/* Apply the prompts in order to the frame that comes, or to the frames that
+ * they name, up to the first prompt whose mask is still being read; with @wait,
+ * wait for that mask. Returns FALSE if the wait was interrupted. */
 gboolean gst_sam_pending_apply (GstSamPending * pending, sam_tracker * tracker,
-    gint width, gint height, gboolean wait, GstSamRejectFunc reject,
-    gpointer user);
+    const GstSamMoment * moment, gboolean wait,
+    const GstSamPendingCalls * calls);
+
+/* After a frame: its number in the engine. */
+void gst_sam_pending_note_frame (GstSamPending * pending, guint64 index);
+
+/* Any thread. As gst_sam_late_clamp(). */
+gboolean gst_sam_pending_clamp (GstSamPending * pending, gboolean doubtful,
+    GstClockTime * time);
 gboolean gst_sam_pending_has_objects (const GstSamPending * pending);
 
 /* After a frame: forget the objects that the tracker has removed. */
 void gst_sam_pending_settle (GstSamPending * pending,
     const struct sam_result * result);
-guint64 gst_sam_pending_get_id (const GstSamPending * pending,
-    guint64 engine_id);
+/* An object that a frame has. Returns its id; *first: no frame had it yet. */
+guint64 gst_sam_pending_show (GstSamPending * pending, guint64 engine_id,
+    gboolean * first);
 
 /* The tracker has other objects now: bind them, drop all waiting prompts, and
  * assign ids after @last_id. */
@@ -118,11 +146,36 @@ void gst_sam_pending_restore (GstSamPending * pending,
 
 /* Streaming thread. A new stream begins: forget tracked objects, from the next
  * frame on, and waiting prompts of initial-prompt; keep other waiting prompts
- * for new objects. */
-void gst_sam_pending_reset (GstSamPending * pending);
+ * for new objects. Prompts with a running time are refused, as it was of the
+ * stream that ends. */
+void gst_sam_pending_reset (GstSamPending * pending,
+    const GstSamPendingCalls * calls);
+
+/* Streaming thread. Refuse the prompts with a running time: no frame comes. */
+void gst_sam_pending_end (GstSamPending * pending,
+    const GstSamPendingCalls * calls);
 
 /* Forget everything; ids count from 1 again. */
 void gst_sam_pending_stop (GstSamPending * pending);
+
+/* Shared by gstsampending.c and gstsamapply.c. Called with the lock held: */
+
+GstSamPrompt *gst_sam_pending_waiting_at (GstSamPending * pending, guint i);
+void gst_sam_pending_forget_known (GstSamPending * pending, guint64 id);
+void gst_sam_pending_forget_bound (GstSamPending * pending);
+
+/* Without it: */
+
+/* Takes ownership of the error. */
+void gst_sam_pending_reject (GstSamPending * pending,
+    const GstSamPrompt * prompt, GError * error,
+    const GstSamPendingCalls * calls);
+void gst_sam_pending_set_error (GError ** error, gint code,
+    const gchar * format, ...) G_GNUC_PRINTF (3, 4);
+void gst_sam_pending_set_not_tracked (GError ** error, guint64 id,
+    gboolean was);
+void gst_sam_pending_set_no_slot (GError ** error, guint max_objects);
+void gst_sam_pending_set_queue_full (GError ** error);
 
 G_END_DECLS
 

@@ -22,6 +22,7 @@ enum
   KEY_POSITIVE = 1 << 5,
   KEY_NORMALIZED = 1 << 6,
   KEY_LOCATION = 1 << 7,
+  KEY_TIME = 1 << 8,            /* of every kind */
 };
 
 static const struct
@@ -37,6 +38,7 @@ static const struct
   {"positive", KEY_POSITIVE},
   {"normalized", KEY_NORMALIZED},
   {"location", KEY_LOCATION},
+  {"running-time", KEY_TIME},
 };
 
 static const struct
@@ -48,14 +50,16 @@ static const struct
 } kinds[] = {
   [GST_SAM_PROMPT_POINT] = {"point", KEY_X | KEY_Y,
         KEY_POSITIVE | KEY_NORMALIZED | KEY_ID,
-      "point,x=,y=[,positive=][,normalized=][,id=]"},
+      "point,x=,y=[,positive=][,normalized=][,id=][,running-time=]"},
   [GST_SAM_PROMPT_BOX] = {"box", KEY_X | KEY_Y | KEY_W | KEY_H,
-      KEY_NORMALIZED | KEY_ID, "box,x=,y=,w=,h=[,normalized=][,id=]"},
+        KEY_NORMALIZED | KEY_ID,
+      "box,x=,y=,w=,h=[,normalized=][,id=][,running-time=]"},
   [GST_SAM_PROMPT_MASK] = {"mask", KEY_LOCATION, KEY_ID,
-      "mask,location=FILE.png[,id=]"},
-  [GST_SAM_PROMPT_REMOVE] = {"remove", KEY_ID, 0, "remove,id="},
-  [GST_SAM_PROMPT_UNDO] = {"undo", KEY_ID, 0, "undo,id="},
-  [GST_SAM_PROMPT_CLEAR] = {"clear", 0, 0, "clear"},
+      "mask,location=FILE.png[,id=][,running-time=]"},
+  [GST_SAM_PROMPT_REMOVE] = {"remove", KEY_ID, 0,
+      "remove,id=[,running-time=]"},
+  [GST_SAM_PROMPT_UNDO] = {"undo", KEY_ID, 0, "undo,id=[,running-time=]"},
+  [GST_SAM_PROMPT_CLEAR] = {"clear", 0, 0, "clear[,running-time=]"},
 };
 
 static const gchar *refusals[] = {
@@ -69,6 +73,7 @@ static const gchar *refusals[] = {
   [GST_SAM_REFUSED_STATE] = "state",
   [GST_SAM_REFUSED_TAKEN] = "taken",
   [GST_SAM_REFUSED_FILE] = "file",
+  [GST_SAM_REFUSED_TIME] = "time",
 };
 
 GQuark
@@ -181,7 +186,7 @@ set_key (GstSamPrompt * prompt, guint * given, const gchar * name,
     fail (error, item, "'%s' is given twice", name);
     return FALSE;
   }
-  if (!key || !(key & (kinds[prompt->kind].needed |
+  if (!key || !(key & (KEY_TIME | kinds[prompt->kind].needed |
               kinds[prompt->kind].optional))) {
     shown_name = shown (name);
     fail (error, item, "'%s' is not a key of it; it is written %s", shown_name,
@@ -213,6 +218,12 @@ set_key (GstSamPrompt * prompt, guint * given, const gchar * name,
       wanted = "true or false";
       ok = parse_boolean (value, key == KEY_POSITIVE ? &prompt->positive :
           &prompt->normalized);
+      break;
+    case KEY_TIME:
+      wanted = "a running time, in ns, less than 2^64 - 1";
+      ok = g_ascii_string_to_unsigned (value, 10, 0, G_MAXUINT64 - 1,
+          &prompt->running_time, NULL);
+      prompt->timed = ok;
       break;
     case KEY_LOCATION:
       wanted = "the name of a file";
@@ -496,6 +507,9 @@ gst_sam_prompt_to_text (const GstSamPrompt * prompt)
     append_quoted (text, "location", prompt->location);
   if ((needed & KEY_ID) || ((all & KEY_ID) && prompt->id && !prompt->fresh))
     g_string_append_printf (text, ",id=%" G_GUINT64_FORMAT, prompt->id);
+  if (prompt->timed)
+    g_string_append_printf (text, ",running-time=%" G_GUINT64_FORMAT,
+        prompt->running_time);
   valid = g_utf8_make_valid (text->str, text->len);
   g_string_free (text, TRUE);
   return valid;

@@ -28,6 +28,8 @@ typedef enum
  * @GST_SAM_REFUSED_STATE: a property cannot change in this state
  * @GST_SAM_REFUSED_TAKEN: the overlay pad was requested before
  * @GST_SAM_REFUSED_FILE: a file of tracks cannot be written, read or used
+ * @GST_SAM_REFUSED_TIME: the running time is of another segment, or too far in
+ * the future
  *
  * Reasons of a refusal: codes of the error domain %GST_SAM_REFUSAL.
  */
@@ -43,6 +45,7 @@ typedef enum
   GST_SAM_REFUSED_STATE,
   GST_SAM_REFUSED_TAKEN,
   GST_SAM_REFUSED_FILE,
+  GST_SAM_REFUSED_TIME,
 } GstSamRefusal;
 
 #define GST_SAM_REFUSAL gst_sam_refusal_quark ()
@@ -63,6 +66,9 @@ const gchar *gst_sam_refusal_get_name (GstSamRefusal refusal);
  * @normalized: whether coordinates run from 0 to 1; else pixels of the frame
  * @location: (nullable): file that holds the mask
  * @sample: (nullable): the mask, GRAY8, non-zero where the object is
+ * @timed: whether it is for the frame that is shown at @running_time; else for
+ * the next one
+ * @running_time: as it says, in nanoseconds
  * @initial: whether it comes from initial-prompt
  * @mask: (nullable): the mask for the model
  * @space_width: width of the frame that coordinates refer to; 0: not known
@@ -81,6 +87,8 @@ typedef struct
   gboolean normalized;
   gchar *location;
   GstSample *sample;
+  gboolean timed;
+  GstClockTime running_time;
   gboolean initial;
   struct _GstSamMask *mask;
   gint space_width, space_height;

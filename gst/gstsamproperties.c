@@ -16,6 +16,8 @@ enum
   PROP_EDGES,
   PROP_INPUT_SIZE,
   PROP_MEMORY_BUDGET,
+  PROP_HISTORY,
+  PROP_HISTORY_IDLE,
   PROP_INTERVAL,
   PROP_MASK_SIZE,
   PROP_OVERLOAD_POLICY,
@@ -32,6 +34,7 @@ enum
     GST_PARAM_MUTABLE_PLAYING)
 
 #define DEFAULT_MAX_OBJECTS 8
+#define DEFAULT_HISTORY 8
 #define DEFAULT_LOST_AFTER 30
 
 static GstStructure *
@@ -126,6 +129,12 @@ set_locked (GstSamTrack * self, guint id, const GValue * value,
     case PROP_MEMORY_BUDGET:
       self->memory_budget = g_value_get_uint (value);
       break;
+    case PROP_HISTORY:
+      self->history = g_value_get_uint (value);
+      break;
+    case PROP_HISTORY_IDLE:
+      self->history_idle = g_value_get_boolean (value);
+      break;
     case PROP_INTERVAL:
       self->interval = g_value_get_uint (value);
       break;
@@ -216,6 +225,12 @@ gst_sam_track_get_property (GObject * object, guint id, GValue * value,
       break;
     case PROP_MEMORY_BUDGET:
       g_value_set_uint (value, self->memory_budget);
+      break;
+    case PROP_HISTORY:
+      g_value_set_uint (value, self->history);
+      break;
+    case PROP_HISTORY_IDLE:
+      g_value_set_boolean (value, self->history_idle);
       break;
     case PROP_INTERVAL:
       g_value_set_uint (value, self->interval);
@@ -373,6 +388,11 @@ install_tracking_properties (GObjectClass * klass)
       g_param_spec_uint ("input-size", "Input size",
           "Side of the model's square input in pixels (0 = the model's own)",
           0, 2048, 0, SETTABLE_READY));
+}
+
+static void
+install_memory_properties (GObjectClass * klass)
+{
   /**
    * GstSamTrack:memory-budget:
    *
@@ -386,11 +406,41 @@ install_tracking_properties (GObjectClass * klass)
       g_param_spec_uint ("memory-budget", "Memory budget",
           "Maximum memory of the tracker in MiB (0 = no limit)",
           0, 1 << 24, 0, SETTABLE_READY));
+  /**
+   * GstSamTrack:history:
+   *
+   * Number of tracked frames that a late prompt can still name: their features
+   * are kept, which takes memory. A prompt names a frame by its running time;
+   * clicks in the video's window name the frame that was shown. The object is
+   * tracked again from there, and catches up within a few frames. 0: all
+   * prompts are for the next frame.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_HISTORY,
+      g_param_spec_uint ("history", "History",
+          "Number of tracked frames that a late prompt can still name "
+          "(0 = prompts are for the next frame)",
+          0, SAM_MAX_HISTORY, DEFAULT_HISTORY, SETTABLE_READY));
 }
 
 static void
 install_stream_properties (GObjectClass * klass)
 {
+  /**
+   * GstSamTrack:history-idle:
+   *
+   * Whether late prompts can name frames on which nothing was tracked, too:
+   * then each frame is scaled to the model's input and kept, which takes some
+   * of the processor while nothing is tracked. With #GstSamTrack:navigation it
+   * is always done.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_HISTORY_IDLE,
+      g_param_spec_boolean ("history-idle", "History while idle",
+          "Whether late prompts can also name frames on which nothing was "
+          "tracked (always with navigation)", FALSE, SETTABLE_PLAYING));
   /**
    * GstSamTrack:interval:
    *
@@ -522,6 +572,7 @@ gst_sam_track_install_properties (GstSamTrackClass * klass)
   gobject_class->get_property = gst_sam_track_get_property;
   install_model_properties (gobject_class);
   install_tracking_properties (gobject_class);
+  install_memory_properties (gobject_class);
   install_stream_properties (gobject_class);
   install_prompt_properties (gobject_class);
   install_report_properties (gobject_class);
@@ -535,4 +586,5 @@ gst_sam_track_init_properties (GstSamTrack * self)
   self->mask_size = GST_SAM_TRACK_MASK_SIZE_AUTO;
   self->max_objects = DEFAULT_MAX_OBJECTS;
   self->lost_after = DEFAULT_LOST_AFTER;
+  self->history = DEFAULT_HISTORY;
 }

@@ -178,6 +178,21 @@ gst_sam_qos_is_late (GstSamQos * qos, GstBaseTransform * base,
   return late;
 }
 
+GstClockTime
+gst_sam_qos_get_shown (GstSamQos * qos, GstElement * element, gboolean * live)
+{
+  GstClockTime now = get_running_time_now (element), latency;
+
+  g_mutex_lock (&qos->lock);
+  *live = qos->live;
+  latency = GST_CLOCK_TIME_IS_VALID (qos->granted) ? qos->granted :
+      qos->upstream + qos->reported;
+  g_mutex_unlock (&qos->lock);
+  if (GST_CLOCK_TIME_IS_VALID (now))
+    now = now > latency ? now - latency : 0;
+  return now;
+}
+
 /* With hysteresis: the reported latency rises at once, falls when it is a
  * quarter too high, and becomes 0 below two thirds of SINK_GRANTS. */
 static gboolean

@@ -57,6 +57,11 @@ gboolean gst_sam_qos_is_live (GstSamQos * qos, GstBaseTransform * base);
 gboolean gst_sam_qos_is_late (GstSamQos * qos, GstBaseTransform * base,
     GstClockTime running_time, gboolean apart, GstClockTimeDiff * jitter);
 
+/* Any thread. The running time of the frame that the sink shows now, NONE
+ * unless the element is PLAYING with a clock; sets *live. */
+GstClockTime gst_sam_qos_get_shown (GstSamQos * qos, GstElement * element,
+    gboolean * live);
+
 /* Record that there was an inference. */
 void gst_sam_qos_note_inference (GstSamQos * qos);
 

@@ -158,17 +158,21 @@ refuse (GstSamTrack * self, const gchar * what, const gchar * location,
 }
 
 /* Prompts that wait for the next frame go to the tracker, which applies them to
- * that frame all the same. */
+ * that frame all the same; those that wait for a later one do not. */
 static int
 save (GstSamTrack * self, const gchar * location, struct sam_error *error)
 {
+  const GstSamPendingCalls calls = { gst_sam_track_refuse, gst_sam_step_moved,
+    self
+  };
+  GstSamMoment moment = {.start = GST_CLOCK_TIME_NONE };
   guint64 note[NOTE_BYTES / ID_BYTES];
-  gint width, height;
 
-  gst_sam_pending_get_frame_size (self->pending, &width, &height);
-  if (width > 0)
-    gst_sam_pending_apply (self->pending, self->tracker, width, height, FALSE,
-        gst_sam_track_refuse, self);
+  gst_sam_pending_get_frame_size (self->pending, &moment.width,
+      &moment.height);
+  if (moment.width > 0)
+    gst_sam_pending_apply (self->pending, self->tracker, &moment, FALSE,
+        &calls);
   return sam_tracker_save (self->tracker, location, note,
       write_note ((guint8 *) note, self->pending), error);
 }

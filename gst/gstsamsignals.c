@@ -9,6 +9,9 @@ enum
   SIGNAL_ADD_POINT,
   SIGNAL_ADD_BOX,
   SIGNAL_ADD_MASK,
+  SIGNAL_ADD_POINT_AT,
+  SIGNAL_ADD_BOX_AT,
+  SIGNAL_ADD_MASK_AT,
   SIGNAL_PROMPT,
   SIGNAL_REMOVE_OBJECT,
   SIGNAL_UNDO,
@@ -172,12 +175,36 @@ gst_sam_track_apply_initial_prompt (GstSamTrack * self)
   g_array_unref (prompts);
 }
 
+/* running_time NONE: for the next frame. */
+static guint64
+gst_sam_track_add_point_at (GstSamTrack * self, guint64 id, gdouble x,
+    gdouble y, gboolean positive, gboolean normalized, guint64 running_time)
+{
+  GstSamPrompt prompt = {.kind = GST_SAM_PROMPT_POINT,.id = id,.x = x,.y = y,
+    .positive = positive,.normalized = normalized,
+    .timed = GST_CLOCK_TIME_IS_VALID (running_time),
+    .running_time = running_time
+  };
+
+  return push_prompt (self, &prompt, 0);
+}
+
 static guint64
 gst_sam_track_add_point (GstSamTrack * self, guint64 id, gdouble x, gdouble y,
     gboolean positive, gboolean normalized)
 {
-  GstSamPrompt prompt = {.kind = GST_SAM_PROMPT_POINT,.id = id,.x = x,.y = y,
-    .positive = positive,.normalized = normalized
+  return gst_sam_track_add_point_at (self, id, x, y, positive, normalized,
+      GST_CLOCK_TIME_NONE);
+}
+
+static guint64
+gst_sam_track_add_box_at (GstSamTrack * self, guint64 id, gdouble x, gdouble y,
+    gdouble w, gdouble h, gboolean normalized, guint64 running_time)
+{
+  GstSamPrompt prompt = {.kind = GST_SAM_PROMPT_BOX,.id = id,.x = x,.y = y,
+    .w = w,.h = h,.normalized = normalized,
+    .timed = GST_CLOCK_TIME_IS_VALID (running_time),
+    .running_time = running_time
   };
 
   return push_prompt (self, &prompt, 0);
@@ -187,17 +214,18 @@ static guint64
 gst_sam_track_add_box (GstSamTrack * self, guint64 id, gdouble x, gdouble y,
     gdouble w, gdouble h, gboolean normalized)
 {
-  GstSamPrompt prompt = {.kind = GST_SAM_PROMPT_BOX,.id = id,.x = x,.y = y,
-    .w = w,.h = h,.normalized = normalized
-  };
-
-  return push_prompt (self, &prompt, 0);
+  return gst_sam_track_add_box_at (self, id, x, y, w, h, normalized,
+      GST_CLOCK_TIME_NONE);
 }
 
 static guint64
-gst_sam_track_add_mask (GstSamTrack * self, guint64 id, GstSample * mask)
+gst_sam_track_add_mask_at (GstSamTrack * self, guint64 id, GstSample * mask,
+    guint64 running_time)
 {
-  GstSamPrompt prompt = {.kind = GST_SAM_PROMPT_MASK,.id = id };
+  GstSamPrompt prompt = {.kind = GST_SAM_PROMPT_MASK,.id = id,
+    .timed = GST_CLOCK_TIME_IS_VALID (running_time),
+    .running_time = running_time
+  };
 
   if (!mask) {
     refuse_because (self, &prompt, GST_SAM_REFUSED_MASK,
@@ -206,6 +234,12 @@ gst_sam_track_add_mask (GstSamTrack * self, guint64 id, GstSample * mask)
   }
   prompt.sample = gst_sample_ref (mask);
   return push_prompt (self, &prompt, 0);
+}
+
+static guint64
+gst_sam_track_add_mask (GstSamTrack * self, guint64 id, GstSample * mask)
+{
+  return gst_sam_track_add_mask_at (self, id, mask, GST_CLOCK_TIME_NONE);
 }
 
 static gboolean
@@ -315,6 +349,77 @@ install_prompt_signals (GType type)
 }
 
 static void
+install_late_signals (GType type)
+{
+  const GSignalFlags flags = G_SIGNAL_RUN_LAST | G_SIGNAL_ACTION;
+
+  /**
+   * GstSamTrack::add-point-at:
+   * @samtrack: the element
+   * @id: id of the object; 0 for a new object
+   * @x: column, in pixels of the frame
+   * @y: row
+   * @positive: %TRUE if the point is on the object, %FALSE if it is outside
+   * @normalized: whether coordinates run from 0 to 1
+   * @running_time: of the frame that the point is on; %GST_CLOCK_TIME_NONE:
+   * the next one
+   *
+   * Add a point prompt for the frame that is shown at a running time. A frame
+   * of the past must be one of the last #GstSamTrack:history frames; else the
+   * oldest of these is taken, and an element message `samtrack-late-prompt`
+   * names both times. A frame of the future may be 60 seconds ahead.
+   *
+   * Returns: the object's id; 0 if the prompt was refused
+   *
+   * Since: 0.1
+   */
+  signals[SIGNAL_ADD_POINT_AT] =
+      g_signal_new_class_handler ("add-point-at", type, flags,
+      G_CALLBACK (gst_sam_track_add_point_at), NULL, NULL, NULL, G_TYPE_UINT64,
+      6, G_TYPE_UINT64, G_TYPE_DOUBLE, G_TYPE_DOUBLE, G_TYPE_BOOLEAN,
+      G_TYPE_BOOLEAN, G_TYPE_UINT64);
+  /**
+   * GstSamTrack::add-box-at:
+   * @samtrack: the element
+   * @id: id of the object; 0 for a new object
+   * @x: left edge, in pixels of the frame
+   * @y: upper edge
+   * @w: width
+   * @h: height
+   * @normalized: whether coordinates run from 0 to 1
+   * @running_time: as in #GstSamTrack::add-point-at
+   *
+   * Add a box prompt for the frame that is shown at a running time.
+   *
+   * Returns: the object's id; 0 if the prompt was refused
+   *
+   * Since: 0.1
+   */
+  signals[SIGNAL_ADD_BOX_AT] =
+      g_signal_new_class_handler ("add-box-at", type, flags,
+      G_CALLBACK (gst_sam_track_add_box_at), NULL, NULL, NULL, G_TYPE_UINT64,
+      7, G_TYPE_UINT64, G_TYPE_DOUBLE, G_TYPE_DOUBLE, G_TYPE_DOUBLE,
+      G_TYPE_DOUBLE, G_TYPE_BOOLEAN, G_TYPE_UINT64);
+  /**
+   * GstSamTrack::add-mask-at:
+   * @samtrack: the element
+   * @id: id of the object; 0 for a new object
+   * @mask: GRAY8, non-zero on the object; stretched over the frame
+   * @running_time: as in #GstSamTrack::add-point-at
+   *
+   * Add a mask prompt for the frame that is shown at a running time.
+   *
+   * Returns: the object's id; 0 if the prompt was refused
+   *
+   * Since: 0.1
+   */
+  signals[SIGNAL_ADD_MASK_AT] =
+      g_signal_new_class_handler ("add-mask-at", type, flags,
+      G_CALLBACK (gst_sam_track_add_mask_at), NULL, NULL, NULL, G_TYPE_UINT64,
+      3, G_TYPE_UINT64, GST_TYPE_SAMPLE, G_TYPE_UINT64);
+}
+
+static void
 install_command_signals (GType type)
 {
   const GSignalFlags flags = G_SIGNAL_RUN_LAST | G_SIGNAL_ACTION;
@@ -353,9 +458,9 @@ install_command_signals (GType type)
    * @samtrack: the element
    * @id: the object
    *
-   * Take back the object's last prompt. If it was applied to a frame before the
-   * last one, all prompts of that frame are taken back. If no prompt is left,
-   * the object is removed.
+   * Take back the last prompt of the latest frame for which the object has one.
+   * If that frame is not held any more (#GstSamTrack:history), all prompts of
+   * that frame are taken back. If no prompt is left, the object is removed.
    *
    * Returns: %FALSE if there is no such object
    *
@@ -382,6 +487,7 @@ void
 gst_sam_track_install_signals (GstSamTrackClass * klass)
 {
   install_prompt_signals (G_TYPE_FROM_CLASS (klass));
+  install_late_signals (G_TYPE_FROM_CLASS (klass));
   install_command_signals (G_TYPE_FROM_CLASS (klass));
   gst_sam_track_install_save_signals (klass);
 }

@@ -226,6 +226,26 @@ gst_sam_step_reserve (GstSamTrack * self, const GstVideoInfo * info,
   return status == SAM_OK;
 }
 
+/* Keep a frame without objects, so that a late prompt can name it. */
+static gboolean
+watch (GstSamStep * step, GstSamTrack * self, gboolean on_device)
+{
+  GstVideoFrame frame;
+  struct sam_frame view;
+  struct sam_error error = { "" };
+  int status;
+
+  if (!map_frame (self, step, &frame, on_device))
+    return FALSE;
+  gst_sam_frame_describe (&view, &frame);
+  view.on_device = on_device;
+  status = sam_tracker_watch (self->tracker, &view, &error);
+  gst_video_frame_unmap (&frame);
+  if (status != SAM_OK)
+    gst_sam_track_post_error (self, status, &error, "sam_tracker_watch");
+  return status == SAM_OK;
+}
+
 static gboolean
 infer (GstSamStep * step, GstSamTrack * self, gboolean on_device,
     GstBuffer * mask, struct sam_result *result)
@@ -262,9 +282,12 @@ static void
 copy_object (GstSamTrack * self, GstSamObject * to,
     const struct sam_object *from)
 {
-  to->id = gst_sam_pending_get_id (self->pending, from->id);
+  gboolean first;
+
+  to->id = gst_sam_pending_show (self->pending, from->id, &first);
   to->slot = from->slot;
-  to->state = from->state;
+  /* After a late prompt its first frame may be past. */
+  to->state = first ? SAM_OBJECT_NEW : from->state;
   to->x = from->x;
   to->y = from->y;
   to->w = from->width;
@@ -312,6 +335,7 @@ track (GstSamStep * step, GstSamTrack * self)
     gst_buffer_unref (mask);
     return GST_FLOW_ERROR;
   }
+  gst_sam_pending_note_frame (self->pending, result.frame_index);
   step->times = result.times;
   gst_sam_pending_settle (self->pending, &result);
   if (result.num_objects)
@@ -321,10 +345,51 @@ track (GstSamStep * step, GstSamTrack * self)
   return GST_FLOW_OK;
 }
 
+static GstFlowReturn
+keep (GstSamStep * step, GstSamTrack * self)
+{
+  const gboolean on_device = self->on_cuda &&
+      gst_sam_cuda_is_memory (step->frame);
+  guint64 oldest, next;
+
+  if (!self->history)
+    return GST_FLOW_OK;
+  if (!gst_sam_step_reserve (self, &step->info, on_device) ||
+      !watch (step, self, on_device))
+    return GST_FLOW_ERROR;
+  sam_tracker_frames (self->tracker, 0, &oldest, &next, NULL);
+  gst_sam_pending_note_frame (self->pending, next - 1);
+  return GST_FLOW_OK;
+}
+
+/* A prompt is for a frame that is not held any more, or never was. */
+void
+gst_sam_step_moved (gpointer user, const GstSamPrompt * prompt,
+    GstClockTime start)
+{
+  GstSamTrack *self = user;
+
+  GST_WARNING_OBJECT (self, "the prompt of object %" G_GUINT64_FORMAT
+      " for running time %" GST_TIME_FORMAT " is applied to the frame of %"
+      GST_TIME_FORMAT ", the oldest one that is held; history is %u",
+      prompt->id, GST_TIME_ARGS (prompt->running_time), GST_TIME_ARGS (start),
+      self->history);
+  gst_element_post_message (GST_ELEMENT (self),
+      gst_message_new_element (GST_OBJECT (self),
+          gst_structure_new ("samtrack-late-prompt",
+              "id", G_TYPE_UINT64, prompt->id,
+              "running-time", G_TYPE_UINT64, prompt->running_time,
+              "applied-running-time", G_TYPE_UINT64, start, NULL)));
+}
+
 static void
 run (GstSamStep * step, GstSamTrack * self, gboolean wait)
 {
+  const GstSamPendingCalls calls = { gst_sam_track_refuse, gst_sam_step_moved,
+    self
+  };
   GstSamReport *report = step->report;
+  GstSamMoment moment;
 
   gst_clear_buffer (&report->mask);
   report->state = GST_SAM_REPORT_IDLE;
@@ -335,13 +400,17 @@ run (GstSamStep * step, GstSamTrack * self, gboolean wait)
   report->running_time = step->running_time;
   report->inference_time = 0;
   step->ns = 0;
-  if (!gst_sam_pending_apply (self->pending, self->tracker, report->width,
-          report->height, wait, gst_sam_track_refuse, self))
+  moment.start = step->running_time;
+  moment.end = step->running_end;
+  moment.width = report->width;
+  moment.height = report->height;
+  if (!gst_sam_pending_apply (self->pending, self->tracker, &moment, wait,
+          &calls))
     step->ret = GST_FLOW_FLUSHING;
   else if (gst_sam_pending_has_objects (self->pending))
     step->ret = track (step, self);
   else
-    step->ret = GST_FLOW_OK;
+    step->ret = keep (step, self);
   step->tracker.size = sizeof step->tracker;
   sam_tracker_info (self->tracker, &step->tracker, NULL);
 }

@@ -2,6 +2,7 @@
 #define __GST_SAM_STEP_H__
 
 #include "gstsammeta.h"
+#include "gstsamprompt.h"
 #include "gstsamtrack.h"
 
 #include <samtrack/samtrack.h>
@@ -20,6 +21,7 @@ typedef struct
   GstBuffer *frame;
   GstVideoInfo info;
   GstClockTime running_time;
+  GstClockTime running_end;     /* when the next frame is expected */
   guint64 number;               /* of the frame, in order of arrival */
 
   /* out */
@@ -48,7 +50,8 @@ void gst_sam_step_clear (GstSamStep * step);
 /* Drop the references it holds. */
 void gst_sam_step_forget (GstSamStep * step);
 
-/* Apply the waiting prompts and track the frame. @wait: wait for masks that are
+/* Apply the waiting prompts and track the frame; without objects, only keep it
+ * for prompts that come late. @wait: wait for masks that are
  * still being read. Called by the thread that owns the tracker; it does not
  * access data of the streaming thread. */
 void gst_sam_step_run (GstSamStep * step, GstSamTrack * self, gboolean wait);
@@ -58,6 +61,10 @@ void gst_sam_step_run (GstSamStep * step, GstSamTrack * self, gboolean wait);
  * thread that owns the tracker. */
 gboolean gst_sam_step_reserve (GstSamTrack * self, const GstVideoInfo * info,
     gboolean on_device);
+
+/* A GstSamMovedFunc of a GstSamTrack: posts a message. */
+void gst_sam_step_moved (gpointer user, const GstSamPrompt * prompt,
+    GstClockTime start);
 
 /* The time of the clock that measures steps, ns. */
 gint64 gst_sam_now_ns (void);

@@ -10,7 +10,8 @@
  *
  * Prompts select the objects: a point, a box or a mask. They are given in
  * #GstSamTrack:initial-prompt, with the action signals, or in a custom event
- * named `samtrack-prompt`, and are applied to the next frame.
+ * named `samtrack-prompt`, and are applied to the next frame, or to the frame
+ * of the running time that they carry.
  *
  * The request pad `overlay` outputs label maps (GRAY8: the slot of the object
  * at each pixel, 0 for none) or a coloured layer (RGBA, BGRA). Both source pads
@@ -74,6 +75,7 @@ get_params (GstSamTrack * self, struct sam_params *params)
   params->edges = self->edges;
   params->input_size = self->input_size;
   params->budget_mib = self->memory_budget;
+  params->history = self->history;
   params->log = gst_sam_track_log;
   params->log_priv = self;
 }
@@ -193,14 +195,29 @@ gst_sam_track_set_caps (GstBaseTransform * base, GstCaps * in, GstCaps * out)
 void
 gst_sam_track_reset (GstSamTrack * self)
 {
+  const GstSamPendingCalls calls = { gst_sam_track_refuse, gst_sam_step_moved,
+    self
+  };
+
   if (!self->since_reset)
     return;
   self->since_reset = 0;
   self->passed = 0;
   gst_sam_worker_forget (&self->worker, self->number);
-  gst_sam_pending_reset (self->pending);
+  gst_sam_pending_reset (self->pending, &calls);
   gst_sam_track_forget_frame (self);
   gst_sam_track_apply_initial_prompt (self);
+}
+
+/* What waits for a frame of its time waits in vain. */
+static void
+end_stream (GstSamTrack * self)
+{
+  const GstSamPendingCalls calls = { gst_sam_track_refuse, gst_sam_step_moved,
+    self
+  };
+
+  gst_sam_pending_end (self->pending, &calls);
 }
 
 static gboolean
@@ -241,6 +258,7 @@ gst_sam_track_sink_event (GstBaseTransform * base, GstEvent * event)
       gst_sam_track_reset (self);
       break;
     case GST_EVENT_EOS:
+      end_stream (self);
       post_stats (self);
       break;
     case GST_EVENT_FLUSH_START:

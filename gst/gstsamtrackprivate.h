@@ -50,7 +50,9 @@ struct _GstSamTrack
   guint fill_holes;
   guint input_size;
   guint memory_budget;          /* MiB */
-  gint edges;                   /* MUTABLE_READY up to here */
+  gint edges;
+  guint history;                /* frames; MUTABLE_READY up to here */
+  gboolean history_idle;
   guint interval;
   gint mask_size;
   gint policy;

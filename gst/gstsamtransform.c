@@ -18,6 +18,7 @@ typedef enum
   VERDICT_LATE,                 /* overload: pass with the last masks */
   VERDICT_DROP,                 /* overload: do not pass */
   VERDICT_IDLE,                 /* nothing to track */
+  VERDICT_WATCH,                /* neither, but a late prompt may name it */
 } Verdict;
 
 /* How a frame fares. */
@@ -27,6 +28,7 @@ typedef struct
   gboolean apart;               /* it is the worker that tracks */
   gboolean tracked;             /* on this very frame */
   gboolean fresh;               /* the masks are others than the last frame's */
+  GstClockTime start, end;      /* running times */
   gint64 waited;                /* ns, for the step */
 } Passage;
 
@@ -43,6 +45,9 @@ post_changes (GstSamTrack * self, const GstSamReport * report)
     guint8 *last = &self->state[object->slot];
 
     seen[object->slot] = TRUE;
+    /* After a late prompt, the frame where it is found again may be past. */
+    if (*last == SAM_OBJECT_LOST + 1 && state == SAM_OBJECT_TRACKED)
+      state = SAM_OBJECT_FOUND;
     if (*last != state + 1 && (state == SAM_OBJECT_NEW ||
             state == SAM_OBJECT_LOST || state == SAM_OBJECT_FOUND))
       gst_element_post_message (GST_ELEMENT (self),
@@ -164,13 +169,17 @@ judge (GstSamTrack * self, GstBuffer * buf, GstClockTime running_time,
   GstClockTimeDiff jitter;
   guint64 passed;
   guint interval;
+  gboolean watch;
 
   GST_OBJECT_LOCK (self);
   interval = self->interval;
+  watch = self->history && (self->history_idle ||
+      self->navigation_mode != GST_SAM_TRACK_NAVIGATION_NONE);
   GST_OBJECT_UNLOCK (self);
 
   if (gst_sam_pending_is_idle (self->pending))
-    return VERDICT_IDLE;
+    return watch && !GST_BUFFER_FLAG_IS_SET (buf, GST_BUFFER_FLAG_GAP) ?
+        VERDICT_WATCH : VERDICT_IDLE;
   if (GST_BUFFER_FLAG_IS_SET (buf, GST_BUFFER_FLAG_GAP))
     return VERDICT_SKIP;
   /* Nothing was inferred yet, or all of it was forgotten: begin now. */
@@ -236,7 +245,7 @@ take_step (GstSamTrack * self)
   }
   if (step->report->state == GST_SAM_REPORT_IDLE ||
       !gst_sam_meta_same_picture (&step->info, &self->info)) {
-    gst_sam_track_forget_frame (self);
+    idle (self);
     return GST_FLOW_OK;
   }
   self->report = step->report;
@@ -265,7 +274,7 @@ measure (GstSamTrack * self, gint64 ns)
  * masks that are being read: what comes out does not depend on how long that
  * takes. */
 static GstFlowReturn
-track_here (GstSamTrack * self, GstBuffer * buf, GstClockTime running_time,
+track_here (GstSamTrack * self, GstBuffer * buf, const Passage * p,
     gboolean wait)
 {
   GstSamStep *step = &self->step;
@@ -273,7 +282,8 @@ track_here (GstSamTrack * self, GstBuffer * buf, GstClockTime running_time,
   gst_clear_buffer (&step->frame);
   step->frame = buf;
   step->info = self->info;
-  step->running_time = running_time;
+  step->running_time = p->start;
+  step->running_end = p->end;
   step->number = self->number;
   gst_sam_step_run (step, self, wait);
   step->frame = NULL;
@@ -288,7 +298,7 @@ collect (GstSamTrack * self, Passage * p)
 
   while (ret == GST_FLOW_OK && gst_sam_worker_take (&self->worker,
           &self->step)) {
-    p->fresh = TRUE;
+    p->fresh |= self->step.ns || self->report->state != GST_SAM_REPORT_IDLE;
     ret = take_step (self);
     if (self->step.ns) {
       self->last_step = self->step.ns;
@@ -318,17 +328,16 @@ get_max_wait (GstSamTrack * self)
 
 /* Leave the frame to the worker, and wait for it where that may be of use. */
 static GstFlowReturn
-track_apart (GstSamTrack * self, GstBuffer * buf, GstClockTime running_time,
-    Passage * p)
+track_apart (GstSamTrack * self, GstBuffer * buf, Passage * p)
 {
   const gint64 wait = get_max_wait (self);
   gint64 start;
   GstFlowReturn ret;
 
-  if (!gst_sam_worker_leave (&self->worker, self, buf, running_time,
+  if (!gst_sam_worker_leave (&self->worker, self, buf, p->start, p->end,
           self->number))
     return GST_FLOW_ERROR;
-  if (wait < self->last_step)
+  if (p->verdict == VERDICT_WATCH || wait < self->last_step)
     return GST_FLOW_OK;
   start = gst_sam_now_ns ();
   gst_sam_worker_wait (&self->worker, wait);
@@ -350,6 +359,23 @@ get_running_time (const GstSegment * segment, GstBuffer * buf)
       GST_BUFFER_PTS (buf));
 }
 
+/* When the next frame is expected. */
+static GstClockTime
+get_running_end (GstSamTrack * self, GstBuffer * buf, GstClockTime start)
+{
+  const GstSegment *segment = &GST_BASE_TRANSFORM (self)->segment;
+  const gint fps_n = GST_VIDEO_INFO_FPS_N (&self->info);
+  GstClockTime duration = GST_BUFFER_DURATION (buf);
+
+  if (!GST_CLOCK_TIME_IS_VALID (start))
+    return GST_CLOCK_TIME_NONE;
+  if (!GST_CLOCK_TIME_IS_VALID (duration))
+    duration = fps_n > 0 ? gst_util_uint64_scale (GST_SECOND,
+        GST_VIDEO_INFO_FPS_D (&self->info), fps_n) : 0;
+  duration = MIN (duration, GST_SECOND) / ABS (segment->rate);
+  return start + MAX (duration, 1);
+}
+
 static void
 follow_jumps (GstSamTrack * self, GstBuffer * buf)
 {
@@ -367,7 +393,6 @@ static GstFlowReturn
 process (GstSamTrack * self, GstBuffer * buf, Passage * p)
 {
   GstBaseTransform *base = GST_BASE_TRANSFORM (self);
-  const GstClockTime running_time = get_running_time (&base->segment, buf);
   const gboolean live = gst_sam_qos_is_live (&self->qos, base);
   const gint policy = get_policy (self);
   GstFlowReturn ret;
@@ -378,11 +403,16 @@ process (GstSamTrack * self, GstBuffer * buf, Passage * p)
   ret = collect (self, p);
   if (ret != GST_FLOW_OK)
     return ret;
-  p->verdict = judge (self, buf, running_time, policy, p->apart);
-  if (p->verdict == VERDICT_INFER)
-    ret = p->apart ? track_apart (self, buf, running_time, p) :
-        track_here (self, buf, running_time, !live ||
+  p->start = get_running_time (&base->segment, buf);
+  p->end = get_running_end (self, buf, p->start);
+  p->verdict = judge (self, buf, p->start, policy, p->apart);
+  if (p->verdict == VERDICT_INFER || p->verdict == VERDICT_WATCH)
+    ret = p->apart ? track_apart (self, buf, p) :
+        track_here (self, buf, p, !live ||
         policy == GST_SAM_TRACK_OVERLOAD_BLOCK);
+  /* A prompt may have come in between. */
+  if (p->verdict == VERDICT_WATCH)
+    p->verdict = !p->apart && self->step.ns ? VERDICT_INFER : VERDICT_IDLE;
   p->tracked = p->verdict == VERDICT_INFER &&
       self->step.number == self->number;
   p->fresh |= p->tracked;

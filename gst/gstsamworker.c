@@ -139,7 +139,8 @@ refer_to_memory (GstSamStep * step, GstBuffer * frame)
 
 gboolean
 gst_sam_worker_leave (GstSamWorker * worker, GstSamTrack * self,
-    GstBuffer * frame, GstClockTime running_time, guint64 number)
+    GstBuffer * frame, GstClockTime running_time, GstClockTime running_end,
+    guint64 number)
 {
   gboolean ok = TRUE;
 
@@ -159,6 +160,7 @@ gst_sam_worker_leave (GstSamWorker * worker, GstSamTrack * self,
   if (ok) {
     worker->next.info = self->info;
     worker->next.running_time = running_time;
+    worker->next.running_end = running_end;
     worker->next.number = number;
     worker->waiting = TRUE;
     g_cond_signal (&worker->wake);

@@ -51,7 +51,8 @@ void gst_sam_worker_clear (GstSamWorker * worker);
  * or in GPU memory referenced, so that the buffer stays writable. Returns FALSE
  * if it cannot be copied, after posting an error. */
 gboolean gst_sam_worker_leave (GstSamWorker * worker, GstSamTrack * self,
-    GstBuffer * frame, GstClockTime running_time, guint64 number);
+    GstBuffer * frame, GstClockTime running_time, GstClockTime running_end,
+    guint64 number);
 
 /* Swap the first ended step that was not taken yet with *step. Returns FALSE if
  * there is none. */

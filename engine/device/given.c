@@ -25,6 +25,7 @@ static int check_params(const struct sam_params *p, struct sam_error *error)
         check_range("input_size", p->input_size, 0, big, error) ||
         check_range("device", p->device, -1, 1024, error) ||
         check_range("budget_mib", p->budget_mib, 0, big, error) ||
+        check_range("history", p->history, 0, SAM_MAX_HISTORY, error) ||
         check_range("backend", (int) p->backend, SAM_BACKEND_AUTO, SAM_BACKEND_CUDA, error) ||
         (p->cuda_stream && !p->cuda_context &&
          sam_fail(error, SAM_EINVAL, "cuda_stream is set, but cuda_context is NULL")) ||

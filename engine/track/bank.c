@@ -6,12 +6,14 @@
 
 int sam_bank_maps(const struct sam_bank_limits *l)
 {
-    return sam_bank_max_maps(l) + 1;
+    // Of all frames that the bank can be taken back to, the oldest attends to K conditioning
+    // frames and num_maskmem - 1 recent ones; each frame since adds one map, the current one, too.
+    return sam_bank_max_maps(l) + (l->history > 1 ? l->history : 1);
 }
 
 int sam_bank_pointers(const struct sam_bank_limits *l)
 {
-    return l->num_pointers + l->max_cond + 1;
+    return l->num_pointers + l->history + sam_bank_maps(l);
 }
 
 int sam_bank_max_maps(const struct sam_bank_limits *l)
@@ -24,15 +26,18 @@ int sam_bank_max_pointers(const struct sam_bank_limits *l)
     return l->max_cond + l->num_pointers - 1;
 }
 
-void sam_bank_init(struct sam_bank *b, const struct sam_bank_limits *l, int index)
+void sam_bank_init(struct sam_bank *b, const struct sam_bank_limits *l, int index,
+                   struct sam_bank *past)
 {
-    *b = (struct sam_bank) { .limits = *l };
+    *b = (struct sam_bank) { .limits = *l, .past = past, .before = -1 };
     b->first_map = index * sam_bank_maps(l);
     b->first_pointer = index * sam_bank_pointers(l);
     for (int i = 0; i < SAM_MAX_MASKMEM; i++)
         b->map_frame[i] = -1;
     for (int i = 0; i < SAM_MAX_POINTERS; i++)
         b->pointer_frame[i] = -1;
+    for (int i = 0; i < l->history; i++)
+        past[i].before = -1;
 }
 
 static void drop_cond(struct sam_bank *b, int i)
@@ -41,10 +46,35 @@ static void drop_cond(struct sam_bank *b, int i)
     memmove(&b->cond[i], &b->cond[i + 1], (size_t) (b->num_cond - i) * sizeof(b->cond[0]));
 }
 
-void sam_bank_begin(struct sam_bank *b)
+void sam_bank_begin(struct sam_bank *b, int64_t frame)
 {
     while (b->num_cond > b->limits.max_cond)
         drop_cond(b, 1); // the first one is the object's identity and stays
+    if (b->limits.history) {
+        struct sam_bank *copy = &b->past[frame % b->limits.history];
+        *copy = *b;
+        copy->before = frame;
+    }
+}
+
+const struct sam_bank *sam_bank_at(const struct sam_bank *b, int64_t frame)
+{
+    const struct sam_bank *copy =
+        b->limits.history ? &b->past[frame % b->limits.history] : NULL;
+
+    return copy && copy->before == frame ? copy : NULL;
+}
+
+void sam_bank_rewind(struct sam_bank *b, int64_t frame)
+{
+    const struct sam_bank *copy = sam_bank_at(b, frame);
+
+    assert(copy && "the bank was not kept for this frame");
+    *b = *copy;
+    b->before = -1;
+    for (int i = 0; i < b->limits.history; i++)
+        if (b->past[i].before > frame)
+            b->past[i].before = -1;
 }
 
 static int ring_map(const struct sam_bank *b, int64_t frame)
@@ -59,36 +89,44 @@ static int ring_pointer(const struct sam_bank *b, int64_t frame)
 
 static struct sam_bank_slots recent_slots(const struct sam_bank *b, int64_t frame)
 {
+    const int64_t ring = b->limits.num_pointers + b->limits.history;
+
     return (struct sam_bank_slots) { b->first_map + b->map_slot[ring_map(b, frame)],
-                                     b->first_pointer + ring_pointer(b, frame) };
+                                     b->first_pointer + (int) (frame % ring) };
 }
 
 static struct sam_bank_slots cond_slots(const struct sam_bank *b, int i)
 {
     return (struct sam_bank_slots) { b->first_map + b->cond[i].map_slot,
                                      b->first_pointer + b->limits.num_pointers +
-                                         b->cond[i].place };
+                                         b->limits.history + b->cond[i].map_slot };
 }
 
-// Whether the map in a slot may be needed while `frame` is the current one, other than its own.
-static bool holds_map(const struct sam_bank *b, int64_t frame, int slot)
+enum { MAX_MAPS = SAM_MAX_ATTENDED_MAPS + SAM_MAX_HISTORY };
+
+// The maps that may be needed while `frame` is the current one of a bank, other than its own.
+static void mark_held(const struct sam_bank *b, int64_t frame, bool held[MAX_MAPS])
 {
     for (int i = 0; i < b->num_cond; i++)
-        if (b->cond[i].map_slot == slot && b->cond[i].frame != frame)
-            return true;
+        if (b->cond[i].frame != frame)
+            held[b->cond[i].map_slot] = true;
     for (int i = 0; i < b->limits.num_maskmem; i++)
-        if (b->map_slot[i] == slot && b->map_frame[i] >= 0 && b->map_frame[i] != frame &&
+        if (b->map_frame[i] >= 0 && b->map_frame[i] != frame &&
             b->map_frame[i] > frame - b->limits.num_maskmem)
-            return true;
-    return false;
+            held[b->map_slot[i]] = true;
 }
 
-// At most K conditioning frames and num_maskmem - 1 recent ones are before the current frame: one
-// is always free.
+// sam_bank_maps() says why there is one.
 static int free_map(const struct sam_bank *b, int64_t frame)
 {
+    bool held[MAX_MAPS] = { false };
+
+    mark_held(b, frame, held);
+    for (int i = 0; i < b->limits.history; i++)
+        if (b->past[i].before >= 0)
+            mark_held(&b->past[i], b->past[i].before, held);
     for (int slot = 0; slot < sam_bank_maps(&b->limits); slot++)
-        if (!holds_map(b, frame, slot))
+        if (!held[slot])
             return slot;
     return -1;
 }
@@ -104,18 +142,6 @@ struct sam_bank_slots sam_bank_track(struct sam_bank *b, int64_t frame)
     return recent_slots(b, frame);
 }
 
-static int free_place(const struct sam_bank *b)
-{
-    for (int place = 0; place <= b->limits.max_cond; place++) {
-        bool taken = false;
-        for (int i = 0; i < b->num_cond; i++)
-            taken |= b->cond[i].place == place;
-        if (!taken)
-            return place;
-    }
-    return -1;
-}
-
 struct sam_bank_slots sam_bank_prompt(struct sam_bank *b, int64_t frame)
 {
     assert(!b->num_cond || b->cond[b->num_cond - 1].frame <= frame);
@@ -124,19 +150,39 @@ struct sam_bank_slots sam_bank_prompt(struct sam_bank *b, int64_t frame)
     if (b->pointer_frame[ring_pointer(b, frame)] == frame)
         b->pointer_frame[ring_pointer(b, frame)] = -1;
     if (!b->num_cond || b->cond[b->num_cond - 1].frame != frame) {
-        const int place = free_place(b), slot = free_map(b, frame);
-        assert(place >= 0 && slot >= 0 && "sam_bank_begin() was not called for this frame");
+        const int slot = free_map(b, frame);
+        assert(slot >= 0 && "sam_bank_begin() was not called for this frame");
         b->cond[b->num_cond].frame = frame;
-        b->cond[b->num_cond].map_slot = slot;
-        b->cond[b->num_cond++].place = place;
+        b->cond[b->num_cond++].map_slot = slot;
     }
     return cond_slots(b, b->num_cond - 1);
 }
 
-void sam_bank_drop_latest(struct sam_bank *b)
+// The number of conditioning frames before `limit`.
+static int conds_before(const struct sam_bank *b, int64_t limit)
 {
-    if (b->num_cond)
-        b->num_cond--;
+    int n = 0;
+
+    while (n < b->num_cond && b->cond[n].frame < limit)
+        n++;
+    return n;
+}
+
+int sam_bank_drop_latest(struct sam_bank *b, int64_t limit)
+{
+    const int n = conds_before(b, limit);
+
+    if (!n)
+        return 0;
+    const int64_t frame = b->cond[n - 1].frame;
+    drop_cond(b, n - 1);
+    for (int i = 0; i < b->limits.history; i++) {
+        struct sam_bank *copy = &b->past[i];
+        const int k = copy->before < 0 ? 0 : conds_before(copy, frame + 1);
+        if (k && copy->cond[k - 1].frame == frame)
+            drop_cond(copy, k - 1);
+    }
+    return n - 1;
 }
 
 struct sam_bank_slots sam_bank_find(const struct sam_bank *b, int64_t frame)

@@ -2,13 +2,16 @@
 // pointer of which frame, which of them the next frame attends to, in which order and with which
 // time code. It does not access the tensors.
 //
+// A bank can be taken back to the beginning of one of its last `history` frames: it keeps a copy of
+// its integers for each of them, and no slot that a copy names is written to.
+//
 // There are two kinds of entries. *Conditioning* frames have a prompt and are kept; *recent* frames
 // were tracked and are replaced by later ones. Recent entries are in rings: frame f in ring entry
 // f mod length. What the current frame attends to is not overwritten before the next frame begins,
 // so that the frame can be decoded again after an undo. Maps are large: there is one slot more than
-// a frame can attend to, and a new map gets a slot that is neither attended to nor the current
-// frame's. Pointers are small: each ring entry and each conditioning frame has its own slot, with
-// one spare conditioning frame.
+// a frame can attend to, and one for each further frame that the bank can be taken back to; a new
+// map gets a slot that no such frame attends to. Pointers are small: each of the last num_pointers
+// + history frames has its own slot, and each map of a conditioning frame.
 #ifndef SAM_BANK_H
 #define SAM_BANK_H
 
@@ -27,6 +30,7 @@ struct sam_bank_limits {
     int max_cond;     // K: the first conditioning frame and the latest K - 1
     int num_maskmem;  // 7: six recent maps, and one reserved for conditioning
     int num_pointers; // 16: pointers of the last 15 tracked frames
+    int history;      // frames that a bank can be taken back by; 0: none
 };
 
 struct sam_bank {
@@ -38,9 +42,10 @@ struct sam_bank {
     int num_cond;
     struct {
         int64_t frame;
-        int map_slot;
-        int place; // 0 .. K, which of the conditioning pointers
+        int map_slot; // and that of its pointer, after those of the tracked frames
     } cond[SAM_MAX_COND + 1]; // by frame
+    struct sam_bank *past; // limits.history copies; that of frame f is entry f mod history
+    int64_t before;        // of a copy: the frame that it was made before; -1: none was made
 };
 
 // What a frame attends to: first the conditioning frames in order, then the tracked frames, of maps
@@ -66,11 +71,18 @@ int sam_bank_max_maps(const struct sam_bank_limits *l);
 int sam_bank_max_pointers(const struct sam_bank_limits *l);
 
 // Initialise an empty bank for the object whose slots begin at index * sam_bank_maps() and
-// index * sam_bank_pointers().
-void sam_bank_init(struct sam_bank *b, const struct sam_bank_limits *l, int index);
+// index * sam_bank_pointers(). past: l->history banks, which must outlive it; NULL if that is 0.
+void sam_bank_init(struct sam_bank *b, const struct sam_bank_limits *l, int index,
+                   struct sam_bank *past);
 
-// Begin the next frame: drop conditioning entries beyond K, with their pointers.
-void sam_bank_begin(struct sam_bank *b);
+// Begin a frame: drop conditioning entries beyond K, with their pointers; keep a copy.
+void sam_bank_begin(struct sam_bank *b, int64_t frame);
+
+// The copy that was kept when a frame began; NULL if there is none (any more).
+const struct sam_bank *sam_bank_at(const struct sam_bank *b, int64_t frame);
+
+// Go back to the beginning of a frame, of which there must be a copy: what was added since is gone.
+void sam_bank_rewind(struct sam_bank *b, int64_t frame);
 
 // Add a tracked frame. Frames must come in order; the last one may be added again.
 struct sam_bank_slots sam_bank_track(struct sam_bank *b, int64_t frame);
@@ -79,8 +91,9 @@ struct sam_bank_slots sam_bank_track(struct sam_bank *b, int64_t frame);
 // or prompted.
 struct sam_bank_slots sam_bank_prompt(struct sam_bank *b, int64_t frame);
 
-// Drop the latest conditioning frame.
-void sam_bank_drop_latest(struct sam_bank *b);
+// Drop the latest conditioning frame before `limit`, from the copies, too. Returns the number of
+// conditioning frames before `limit` that are left.
+int sam_bank_drop_latest(struct sam_bank *b, int64_t limit);
 
 // The slots of a frame; -1 and -1 if the frame is not in the bank.
 struct sam_bank_slots sam_bank_find(const struct sam_bank *b, int64_t frame);

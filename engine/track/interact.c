@@ -77,7 +77,7 @@ static void interact_points(struct sam_tracker *t, struct sam_tracked *o, int co
         embed_shown_mask(t, o);
         dense = s->dense;
     }
-    sam_interactions_points(&o->applied, count, &all);
+    sam_interactions_points(sam_given(t, o, t->frame), count, &all);
     sparse.w = sam_prompt_tokens(&m->prompt, m->config.d_model, m->config.image_size,
                                  all.num_points, (const float (*)[2]) all.xy, all.label, tokens);
     sam_queue_upload(&t->queue, sparse.data, tokens, sam_tensor_bytes(&sparse));
@@ -139,13 +139,14 @@ static void condition(struct sam_tracker *t, struct sam_tracked *o, bool start)
 void sam_interact(struct sam_tracker *t, struct sam_tracked *o)
 {
     struct sam_indices *x = &t->mem.state.index;
-    assert(o->row >= 0 && o->applied.count);
+    const struct sam_interactions *given = sam_given(t, o, t->frame);
+    assert(o->row >= 0 && given->count);
     const bool start = is_start(t, o);
     const struct sam_bank_slots slots = sam_bank_prompt(&o->bank, t->frame);
     bool has_points = false;
 
-    for (int i = 0; i < o->applied.count; i++)
-        has_points |= o->applied.item[i].mask < 0;
+    for (int i = 0; i < given->count; i++)
+        has_points |= given->item[i].mask < 0;
     x->row.host[0] = o->row;
     x->map_to.host[0] = slots.map;
     x->pointer_to.host[0] = slots.pointer;
@@ -154,8 +155,8 @@ void sam_interact(struct sam_tracker *t, struct sam_tracked *o)
         condition(t, o, start);
 
     int64_t began = sam_now();
-    for (int i = 0; i < o->applied.count; i++) {
-        const int mask = o->applied.item[i].mask;
+    for (int i = 0; i < given->count; i++) {
+        const int mask = given->item[i].mask;
         if (mask >= 0)
             interact_mask(t, o, mask);
         else

@@ -59,8 +59,23 @@ static int refuse_weights(const struct sam_tracker *t, const struct sam_tracked 
                     "weights overflow in %s; use another file",
                     end == t->file ? "" : "...", end, (unsigned long long) o->id,
                     without_sign_of_nan(o->score), without_sign_of_nan(o->iou),
-                    (long long) t->frame,
+                    (long long) o->done,
                     t->queue.precision == SAM_PRECISION_BF16 ? "bf16" : "fp32");
+}
+
+static bool is_finite(const struct sam_tracked *o)
+{
+    return isfinite(o->score) && isfinite(o->iou);
+}
+
+int sam_results_check(struct sam_tracker *t, struct sam_error *error)
+{
+    for (int i = 0; i < t->params.max_objects; i++) {
+        const struct sam_tracked *o = &t->mem.host.objects[i];
+        if (o->id && !is_finite(o))
+            return refuse_weights(t, o, error);
+    }
+    return SAM_OK;
 }
 
 int sam_results_take(struct sam_tracker *t, struct sam_error *error)
@@ -73,11 +88,22 @@ int sam_results_take(struct sam_tracker *t, struct sam_error *error)
             continue;
         o->score = h->score[row];
         o->iou = h->iou[row];
-        if (!isfinite(o->score) || !isfinite(o->iou))
-            return refuse_weights(t, o, error);
-        update_state(o, t->params.lost_after);
+        if (o->done == t->frame && is_finite(o)) // else it is behind, and was taken already
+            update_state(o, t->params.lost_after);
     }
-    return SAM_OK;
+    return sam_results_check(t, error);
+}
+
+bool sam_results_take_one(struct sam_tracker *t, struct sam_tracked *o)
+{
+    const struct sam_state *s = &t->mem.state;
+
+    sam_queue_download(&t->queue, &o->score, sam_slice(s->score, o->row).data, sizeof(o->score));
+    sam_queue_download(&t->queue, &o->iou, sam_slice(s->iou, o->row).data, sizeof(o->iou));
+    if (t->queue.status || !is_finite(o))
+        return false;
+    update_state(o, t->params.lost_after);
+    return true;
 }
 
 // Nothing is shown.
@@ -152,7 +178,9 @@ void sam_results_list(struct sam_tracker *t, struct sam_result *result)
     struct sam_host *h = &t->mem.host;
 
     *result = (struct sam_result) { .frame_index = (uint64_t) t->frame, .objects = h->results,
-                                    .times = t->times };
+                                    .times = t->times, .num_replayed = t->num_replayed };
+    for (int i = 0; i < t->params.max_objects; i++)
+        result->num_behind += sam_is_behind(t, &h->objects[i]);
     for (int row = 0; row < t->num_rows; row++) {
         const struct sam_tracked *o = object_of(t, row);
         if (o)

@@ -122,6 +122,7 @@ static int open_tracker(struct sam_tracker *t, struct sam_error *error)
     sam_poison_state(t);
     t->next_id = 1;
     t->frame = -1;
+    t->first_held = 0;
     t->holds_frame = false;
     t->num_rows = 0;
     t->graphs.replays = t->graphs.misses = 0;

@@ -5,6 +5,7 @@
 
 enum {
     MASKS_PER_OBJECT = 2,  // one waiting, one that can be taken back
+    MORE_MASKS = 2,        // per object, if it can be taken back to earlier frames
     CPU_ROWS = 4096,       // rows of a product that keep every core busy
     DEVICE_ROWS = 32768,   // and every multiprocessor, several times over
 };
@@ -26,7 +27,8 @@ struct sam_bank_limits sam_limits_of(const struct sam_params *params, const stru
 {
     return (struct sam_bank_limits) { .max_cond = params->max_cond_frames,
                                       .num_maskmem = c->num_maskmem,
-                                      .num_pointers = SAM_MAX_POINTERS };
+                                      .num_pointers = SAM_MAX_POINTERS,
+                                      .history = params->history };
 }
 
 // What a frame shows is made when all its objects are done.
@@ -118,21 +120,48 @@ static void lay_out_indices(struct sam_indices *x, const struct sam_bank_limits 
     x->all.c = (int) ((sam_arena_mark(device) - mark) / sizeof(int32_t));
 }
 
-static void lay_out_state(struct sam_state *s, const struct sam_config *c, enum sam_type type,
-                          const struct sam_bank_limits *l, int max_objects, struct sam_arena *a)
+static struct sam_features lay_out_features(const struct sam_config *c, enum sam_type type,
+                                            struct sam_arena *a)
 {
-    const int h = sam_grid(c), low = c->image_size / 4 * (c->image_size / 4);
+    const int h = sam_grid(c);
+    struct sam_features f;
 
-    s->features.image = sam_arena_tensor(a, SAM_F32, 1, h, h, c->d_model);
-    s->features.s0 = sam_arena_tensor(a, type, 1, 4 * h, 4 * h, c->high_res_s0);
-    s->features.s1 = sam_arena_tensor(a, type, 1, 2 * h, 2 * h, c->high_res_s1);
+    f.image = sam_arena_tensor(a, SAM_F32, 1, h, h, c->d_model);
+    f.s0 = sam_arena_tensor(a, type, 1, 4 * h, 4 * h, c->high_res_s0);
+    f.s1 = sam_arena_tensor(a, type, 1, 2 * h, 2 * h, c->high_res_s1);
+    return f;
+}
+
+static struct sam_past lay_out_past(const struct sam_config *c, enum sam_type type,
+                                    const struct sam_tensor *input, struct sam_arena *a)
+{
+    const size_t mark = sam_arena_mark(a);
+    struct sam_past past = { .features = lay_out_features(c, type, a) };
+    const size_t end = sam_arena_mark(a);
+
+    sam_arena_release(a, mark);
+    past.input = sam_arena_tensor(a, input->type, 1, input->h, input->w, input->c);
+    if (sam_arena_mark(a) < end) // the rest of the features
+        sam_arena_bytes(a, end - sam_arena_mark(a));
+    return past;
+}
+
+static void lay_out_state(struct sam_state *s, const struct sam_config *c, enum sam_type type,
+                          const struct sam_bank_limits *l, int max_objects,
+                          const struct sam_tensor *input, struct sam_arena *a)
+{
+    const int low = c->image_size / 4 * (c->image_size / 4), rows = max_objects + 1;
+
+    s->features = lay_out_features(c, type, a);
+    for (int i = 0; i < l->history; i++)
+        s->past[i] = lay_out_past(c, type, input, a);
     s->maps = sam_arena_tensor(a, SAM_BF16, max_objects * sam_bank_maps(l), 1,
                                c->memory.map_tokens, c->memory.width);
     s->pointers =
         sam_arena_tensor(a, SAM_F32, max_objects * sam_bank_pointers(l), 1, 1, c->d_model);
-    s->low_res = sam_arena_tensor(a, SAM_F32, max_objects, 1, 1, low);
-    s->iou = sam_arena_tensor(a, SAM_F32, max_objects, 1, 1, 1);
-    s->score = sam_arena_tensor(a, SAM_F32, max_objects, 1, 1, 1);
+    s->low_res = sam_arena_tensor(a, SAM_F32, rows, 1, 1, low);
+    s->iou = sam_arena_tensor(a, SAM_F32, rows, 1, 1, 1);
+    s->score = sam_arena_tensor(a, SAM_F32, rows, 1, 1, 1);
 }
 
 static void lay_out_host(struct sam_host *x, const struct sam_config *c,
@@ -140,6 +169,7 @@ static void lay_out_host(struct sam_host *x, const struct sam_config *c,
                          struct sam_arena *a)
 {
     const size_t n = (size_t) max_objects, side = (size_t) c->image_size;
+    const size_t past = n * (size_t) l->history;
     const size_t sines = (size_t) batch * (size_t) sam_bank_max_pointers(l) * (size_t) c->d_model;
     const size_t sparse = (size_t) SAM_MAX_SPARSE * (size_t) c->d_model;
     const size_t map = (size_t) c->memory.map_tokens * (size_t) c->memory.width; // BF16, to be read
@@ -149,8 +179,12 @@ static void lay_out_host(struct sam_host *x, const struct sam_config *c,
     floats = sines > floats ? sines : floats;
     floats = sparse > floats ? sparse : floats;
     x->objects = sam_arena_bytes(a, n * sizeof(x->objects[0]));
+    x->given = sam_arena_bytes(a, (past + 2 * n) * sizeof(x->given[0]));
+    x->banks = past ? sam_arena_bytes(a, past * sizeof(x->banks[0])) : NULL;
+    x->presences = past ? sam_arena_bytes(a, past * sizeof(x->presences[0])) : NULL;
+    x->encoded = past ? sam_arena_bytes(a, (size_t) l->history * sizeof(bool)) : NULL;
     x->masks.side = c->image_size;
-    x->masks.count = MASKS_PER_OBJECT * max_objects;
+    x->masks.count = (MASKS_PER_OBJECT + (past ? MORE_MASKS : 0)) * max_objects;
     x->masks.bits = sam_arena_bytes(a, (size_t) x->masks.count * sam_mask_bytes(c->image_size));
     x->masks.taken = sam_arena_bytes(a, (size_t) x->masks.count * sizeof(bool));
     x->masks.column = sam_arena_bytes(a, side * sizeof(x->masks.column[0]));
@@ -184,7 +218,7 @@ void sam_layout_make(struct sam_layout *l, const struct sam_config *c, const str
     lay_out_shown(&l->scratch, c, p, max_objects, &a);
     sam_arena_release(&a, mark);
     lay_out_objects(&l->scratch, c, q, limits, batch, &a);
-    lay_out_state(&l->state, c, type, limits, max_objects, &s);
+    lay_out_state(&l->state, c, type, limits, max_objects, &l->scratch.encoder.input, &s);
     lay_out_indices(&l->state.index, limits, batch, &s, &h);
     lay_out_host(&l->host, c, limits, max_objects, batch, p->poison, &h);
     l->scratch_bytes = a.peak;

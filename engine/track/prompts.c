@@ -139,6 +139,14 @@ int sam_mask_stretch(uint8_t *bits, int side, int width, int height, sam_mask_ro
     return status;
 }
 
+bool sam_mask_has_room(const struct sam_mask_pool *pool)
+{
+    for (int i = 0; i < pool->count; i++)
+        if (!pool->taken[i])
+            return true;
+    return false;
+}
+
 static int take_mask(struct sam_mask_pool *pool)
 {
     for (int i = 0; i < pool->count; i++)

@@ -57,6 +57,7 @@ void sam_interactions_cut(struct sam_interactions *list, int first, struct sam_m
 
 // A mask's bits. put copies such bits to a free place of the pool and returns its index, or -1.
 const uint8_t *sam_mask_at(const struct sam_mask_pool *pool, int mask);
+bool sam_mask_has_room(const struct sam_mask_pool *pool);
 int sam_mask_put(struct sam_mask_pool *pool, const uint8_t *bits);
 
 // Expand a mask to floats 0 and 1, S x S.

@@ -502,17 +502,21 @@ static void begin_object(struct sam_tracker *t, struct sam_tracked *o, const str
                                                                    : t->params.lost_after;
 
     *o = (struct sam_tracked) { .id = s->id, .slot = o->slot, .row = -1,
-                                .started = s->num_cond > 0, .pending = s->pending,
+                                .started = s->num_cond > 0,
+                                .done = s->num_cond > 0 ? t->frame : -1, .next = t->frame + 1,
+                                .born = t->frame + !s->num_cond, .since = t->frame + 1,
                                 .iou = s->iou, .score = s->score,
                                 .state = (enum sam_object_state) s->state,
                                 .presence = { absent, s->lost } };
     o->was_tracked = o->started;
     o->presence_before = o->presence;
-    sam_bank_init(&o->bank, &t->limits, o->slot - 1);
+    sam_history_init(t, o);
     fill_bank(&o->bank, &s->frames);
-    for (int i = 0; i < o->pending.count; i++)
+    struct sam_interactions *pending = sam_given(t, o, t->frame + 1);
+    *pending = s->pending;
+    for (int i = 0; i < pending->count; i++)
         if (s->mask[i])
-            o->pending.item[i].mask = sam_mask_put(&h->masks, s->mask[i]);
+            pending->item[i].mask = sam_mask_put(&h->masks, s->mask[i]);
     if (s->shown) {
         o->row = t->num_rows;
         h->row_slot[t->num_rows++] = o->slot;
@@ -528,6 +532,7 @@ void sam_saved_apply(const struct sam_saved *saved, struct sam_tracker *t)
     sam_stages_begin(t->stages);
     sam_poison_state(t);
     t->frame = h->frame;
+    t->first_held = h->frame + 1;
     t->next_id = h->next_id;
     t->frame_width = (int) h->frame_width;
     t->frame_height = (int) h->frame_height;

@@ -153,8 +153,9 @@ static struct sam_saved_header header_of(const struct sam_tracker *t)
         h.num_objects++;
         h.slots = (uint32_t) o->slot;
         h.cond = cond > h.cond ? cond : h.cond;
-        for (int k = 0; k < o->pending.count; k++)
-            h.masks += o->pending.item[k].mask >= 0;
+        const struct sam_interactions *pending = sam_given(t, o, t->frame + 1);
+        for (int k = 0; k < pending->count; k++)
+            h.masks += pending->item[k].mask >= 0;
     }
     return h;
 }
@@ -238,7 +239,7 @@ static void put_object(struct sink *s, struct sam_tracker *t, const struct sam_t
         put64(s, (uint64_t) f.cond[i]);
     for (int i = 0; i < f.num_recent; i++)
         put64(s, (uint64_t) f.recent[i]);
-    put_pending(s, t, &o->pending);
+    put_pending(s, t, sam_given(t, o, t->frame + 1));
     put_memory(s, t, o, &f);
 }
 

@@ -32,27 +32,53 @@ static void track_batch(struct sam_tracker *t, struct sam_tracked *const *o, int
         sam_graphs_run(t, sam_graphs_find(t, span, &b), sam_step_track, &b, &t->times.attend);
 }
 
-// Objects move into the new frame: its rows by slot, the waiting prompts become its own.
+void sam_step_enter(struct sam_tracker *t, struct sam_tracked *o)
+{
+    const int h = t->limits.history;
+
+    o->is_first = !o->started;
+    o->was_tracked = o->started;
+    o->presence_before = o->presence;
+    if (h)
+        t->mem.host.presences[(o->slot - 1) * h + t->frame % h] = o->presence;
+    sam_bank_begin(&o->bank, t->frame);
+    o->done = t->frame;
+    o->next = t->frame + 1;
+    o->turns--;
+}
+
+// The rows of the new frame, by slot. What its objects were given for the oldest frame makes room
+// for what they are given for the next one.
 static void begin_frame(struct sam_tracker *t)
 {
     struct sam_host *h = &t->mem.host;
 
     t->frame++;
     t->num_rows = 0;
+    t->num_replayed = 0;
     sam_poison_frame(t);
     for (int i = 0; i < t->params.max_objects; i++) {
         struct sam_tracked *o = &h->objects[i];
         if (!o->id)
             continue;
-        sam_interactions_cut(&o->applied, 0, &h->masks);
-        o->applied = o->pending;
-        o->pending.count = 0;
-        o->is_first = !o->started;
-        o->was_tracked = o->started;
-        o->presence_before = o->presence;
+        sam_interactions_cut(sam_given(t, o, t->frame + 1), 0, &h->masks);
         o->row = t->num_rows;
         h->row_slot[t->num_rows++] = o->slot;
-        sam_bank_begin(&o->bank);
+    }
+}
+
+// Whether an object is run on the current frame together with all others.
+static bool is_in_time(const struct sam_tracker *t, const struct sam_tracked *o)
+{
+    return o->id && o->next == t->frame && o->turns > 0;
+}
+
+static void enter_all(struct sam_tracker *t)
+{
+    for (int i = 0; i < t->params.max_objects; i++) {
+        struct sam_tracked *o = &t->mem.host.objects[i];
+        if (is_in_time(t, o))
+            sam_step_enter(t, o);
     }
 }
 
@@ -78,7 +104,7 @@ static void track_all(struct sam_tracker *t)
 
     for (int i = 0; i < t->params.max_objects; i++) {
         struct sam_tracked *o = &t->mem.host.objects[i];
-        if (o->id && o->started)
+        if (o->id && o->done == t->frame && o->started)
             batch[n++] = o;
         if (n == t->batch || (n && i + 1 == t->params.max_objects)) {
             track_batch(t, batch, n, span);
@@ -94,7 +120,7 @@ static void interact_all(struct sam_tracker *t)
 {
     for (int i = 0; i < t->params.max_objects; i++) {
         struct sam_tracked *o = &t->mem.host.objects[i];
-        if (o->id && o->applied.count)
+        if (o->id && o->done == t->frame && sam_given(t, o, t->frame)->count)
             sam_interact(t, o);
     }
 }
@@ -104,18 +130,37 @@ void sam_step_run(struct sam_tracker *t, const struct sam_frame *frame)
     t->times = (struct sam_times) { 0 };
     sam_stages_begin(t->stages);
     begin_frame(t);
+    sam_history_replay(t);
+    enter_all(t);
     take_frame(t, frame);
     track_all(t);
+    sam_history_keep(t);
     interact_all(t);
+    sam_poison_scratch(t);
+}
+
+void sam_step_watch(struct sam_tracker *t, const struct sam_frame *frame)
+{
+    t->times = (struct sam_times) { 0 };
+    sam_stages_begin(t->stages);
+    begin_frame(t);
+    take_frame(t, frame);
+    sam_history_keep_input(t);
+    t->holds_frame = false;
+    sam_poison_scratch(t);
+}
+
+void sam_step_object(struct sam_tracker *t, struct sam_tracked *o)
+{
+    if (o->was_tracked)
+        track_batch(t, &o, 1, SAM_SPAN_STEP);
+    if (sam_given(t, o, t->frame)->count)
+        sam_interact(t, o);
     sam_poison_scratch(t);
 }
 
 void sam_step_again(struct sam_tracker *t, struct sam_tracked *o)
 {
     o->started = o->was_tracked;
-    if (o->was_tracked)
-        track_batch(t, &o, 1, SAM_SPAN_STEP);
-    if (o->applied.count)
-        sam_interact(t, o);
-    sam_poison_scratch(t);
+    sam_step_object(t, o);
 }

@@ -1,7 +1,7 @@
 // Internals of a tracker. open.c: open and close; tracker.c: the other public calls; plan.c:
 // memory; step.c: one frame; passes.c: the parts of a frame; graphs.c: recording them; interact.c:
-// prompts on a frame; masks.c: results; stages.c: tensors for tests; save.c and restore.c: its
-// state as a file.
+// prompts on a frame; history.c: frames of the past, for late prompts; masks.c: results; stages.c:
+// tensors for tests; save.c and restore.c: its state as a file.
 #ifndef SAM_TRACK_H
 #define SAM_TRACK_H
 
@@ -18,16 +18,20 @@ struct sam_tracked {
     bool started; // has a conditioning frame
     struct sam_bank bank;
 
-    struct sam_interactions pending; // for the next frame
-    struct sam_interactions applied; // to the current frame, for undo
+    // `done` is the last frame that it was run on, -1 for none: the bank and all below is as that
+    // frame left it. `next` is the one that it must be run on next: done + 1, or an earlier one,
+    // to which it must be taken back first. It is behind if that is not the tracker's next frame.
+    int64_t done, next;
+    int64_t born;  // its first frame: there was nothing of it before
+    int64_t since; // it cannot be taken back to frames before this one
+    int turns;     // frames that it may still be run on within this step
 
-    // The current frame.
-    int row;         // of the results; -1: not on this frame
+    int row;         // of the results; -1: not on the tracker's current frame
     bool is_first;   // its first frame
     bool was_tracked; // it existed before this frame
     float iou, score;
 
-    // Presence, after the current frame and before it (for undo).
+    // Presence, after the frame and before it (for undo).
     struct sam_presence {
         int absent; // processed frames since it was last present
         bool lost;
@@ -84,19 +88,31 @@ struct sam_indices {
     struct sam_tensor all; // the whole block on the device
 };
 
+// A frame of the past: its features; or the network's input, in the same memory, while it is not
+// encoded.
+struct sam_past {
+    struct sam_features features;
+    struct sam_tensor input;
+};
+
 // Memory on the device that is kept from frame to frame.
 struct sam_state {
-    struct sam_features features; // of the current frame
+    struct sam_features features; // of the current frame, or of the one that is replayed
+    struct sam_past past[SAM_MAX_HISTORY]; // that of frame f is entry f mod history
     struct sam_tensor maps;       // (objects * maps each, 1, N, m) BF16
     struct sam_tensor pointers;   // (objects * pointers each, 1, 1, d) F32
-    struct sam_tensor low_res;    // (objects, 1, 1, (S/4)^2) F32, by row
-    struct sam_tensor iou, score; // (objects, 1, 1, 1) F32, by row
+    struct sam_tensor low_res;    // (objects + 1, 1, 1, (S/4)^2) F32, by row; the last one is spare
+    struct sam_tensor iou, score; // (objects + 1, 1, 1, 1) F32, by row
     struct sam_indices index;
 };
 
 // Memory on the host.
 struct sam_host {
     struct sam_tracked *objects; // by slot
+    struct sam_interactions *given; // history + 2 of each object: frame f's is f mod that number
+    struct sam_bank *banks;         // history of each object: sam_bank.past
+    struct sam_presence *presences; // history of each object, as in the banks
+    bool *encoded;                  // history: whether state.past holds features
     struct sam_mask_pool masks;
     float *sine;            // (num_pointers, d): sine codes of the distances 0, 1, ...
     float *staging;         // buffer for copies to and from the device
@@ -169,10 +185,12 @@ struct sam_tracker {
     void *scratch_block, *state_block, *host_block;
 
     uint64_t next_id;
-    int64_t frame;      // the current one; -1 before the first
+    int64_t frame;      // the current one, or the one that is replayed; -1 before the first
+    int64_t first_held; // features of frames before it were never held
     bool holds_frame;   // its features are in memory
     int num_rows;       // objects on it
     int frame_width, frame_height;
+    int num_replayed;   // frames, within the last step
     struct sam_times times;
 
     int broken; // the status that all calls return after a failure that ended the tracker
@@ -212,9 +230,48 @@ struct sam_bank_limits sam_limits_of(const struct sam_params *params, const stru
 
 // Process one frame, which was checked. A failure is recorded in the queue.
 void sam_step_run(struct sam_tracker *t, const struct sam_frame *frame);
+// The same without objects and without encoding it.
+void sam_step_watch(struct sam_tracker *t, const struct sam_frame *frame);
 
-// Decode an object on the current frame again, from its applied prompts alone.
+// An object enters the current frame, on which it is run next.
+void sam_step_enter(struct sam_tracker *t, struct sam_tracked *o);
+// Run an object that has entered the current frame, whose features are there: track it if it had
+// started, and apply its prompts.
+void sam_step_object(struct sam_tracker *t, struct sam_tracked *o);
+// Run it once more on the same frame, from the prompts that are left.
 void sam_step_again(struct sam_tracker *t, struct sam_tracked *o);
+
+// ---- history.c
+
+// The prompts of an object for a frame: of the last `history` frames, the current and the next one.
+struct sam_interactions *sam_given(const struct sam_tracker *t, const struct sam_tracked *o,
+                                   int64_t frame);
+// Initialise the bank of an object.
+void sam_history_init(struct sam_tracker *t, struct sam_tracked *o);
+// The oldest frame that can be named by a prompt for an object; NULL: for a new one.
+int64_t sam_history_oldest(const struct sam_tracker *t, const struct sam_tracked *o);
+// The latest frame, not before the oldest, for which an object has prompts; -1: there is none.
+int64_t sam_history_prompted(const struct sam_tracker *t, const struct sam_tracked *o);
+// Have an object run on this frame again, or for the first time, and on all after it.
+void sam_history_return(struct sam_tracked *o, int64_t frame);
+// Whether anything is left of an object whose prompts were taken back.
+bool sam_history_is_left(const struct sam_tracker *t, const struct sam_tracked *o);
+// Free a mask of a frame that can then no longer be gone back to. False: there is none.
+bool sam_history_drop_mask(struct sam_tracker *t);
+
+static inline bool sam_is_behind(const struct sam_tracker *t, const struct sam_tracked *o)
+{
+    return o->id && o->next <= t->frame;
+}
+
+// Keep the features of the current frame; or the network's input, if it is not encoded.
+void sam_history_keep(struct sam_tracker *t);
+void sam_history_keep_input(struct sam_tracker *t);
+// Before the features of the current frame are there: run the objects that are behind on some of
+// the frames before it.
+void sam_history_replay(struct sam_tracker *t);
+// Between steps: run them on all frames.
+void sam_history_catch_up(struct sam_tracker *t);
 
 // ---- passes.c
 
@@ -281,7 +338,7 @@ int sam_warm_up(struct sam_tracker *t, struct sam_error *error);
 
 // ---- interact.c
 
-// Apply an object's interactions to the current frame and write the result to its memory. An object
+// Apply an object's prompts of the current frame and write the result to its memory. An object
 // that existed before must have been tracked on this frame.
 void sam_interact(struct sam_tracker *t, struct sam_tracked *o);
 
@@ -291,6 +348,10 @@ void sam_interact(struct sam_tracker *t, struct sam_tracked *o);
 // updates the objects' states. SAM_EWEIGHTS: a score or IoU is not finite.
 void sam_results_fetch(struct sam_tracker *t);
 int sam_results_take(struct sam_tracker *t, struct sam_error *error);
+// For one object at once, waiting for the device. False: a number is not finite, and the object
+// must not be run any further; sam_results_check() says so as sam_results_take() does.
+bool sam_results_take_one(struct sam_tracker *t, struct sam_tracked *o);
+int sam_results_check(struct sam_tracker *t, struct sam_error *error);
 // Draw the label map (labels may be NULL) and, with `boxes`, find boxes at the size of the frame.
 // frame: for edges that follow it; NULL: there is none any more.
 void sam_results_draw(struct sam_tracker *t, const struct sam_frame *frame,

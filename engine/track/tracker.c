@@ -87,42 +87,76 @@ static struct sam_tracked *free_slot(struct sam_tracker *t)
     return NULL;
 }
 
-static void begin_object(struct sam_tracker *t, struct sam_tracked *o)
+// frame: the first one that it is run on.
+static void begin_object(struct sam_tracker *t, struct sam_tracked *o, int64_t frame)
 {
-    *o = (struct sam_tracked) { .id = t->next_id++, .slot = o->slot, .row = -1 };
-    sam_bank_init(&o->bank, &t->limits, o->slot - 1);
+    *o = (struct sam_tracked) { .id = t->next_id++, .slot = o->slot, .row = -1, .done = -1,
+                                .next = frame, .born = frame };
+    sam_history_init(t, o);
     sam_poison_object(t, o);
 }
 
 static void end_object(struct sam_tracker *t, struct sam_tracked *o)
 {
-    sam_interactions_cut(&o->pending, 0, &t->mem.host.masks);
-    sam_interactions_cut(&o->applied, 0, &t->mem.host.masks);
+    for (int i = 0; i < t->limits.history + 2; i++)
+        sam_interactions_cut(sam_given(t, o, i), 0, &t->mem.host.masks);
     if (o->row >= 0)
         sam_row_blank(t, o->row);
     *o = (struct sam_tracked) { .slot = o->slot, .row = -1 };
 }
 
-// One more interaction of an object for the next frame.
-static int append(struct sam_tracker *t, struct sam_tracked *o, const struct sam_prompt *prompt,
-                  struct sam_error *error)
+// One more interaction of an object for a frame.
+static int append(struct sam_tracker *t, struct sam_tracked *o, int64_t frame,
+                  const struct sam_prompt *prompt, struct sam_error *error)
 {
-    struct sam_interactions *list = &o->pending;
+    const char *which = frame > t->frame ? "the next" : "that";
+    struct sam_interactions *list = sam_given(t, o, frame);
     struct sam_interaction all;
     int status;
 
     if (list->count == SAM_MAX_INTERACTIONS)
-        return sam_fail(error, SAM_EBUSY, "object %llu: %d prompts wait for the next frame already",
-                        (unsigned long long) o->id, list->count);
+        return sam_fail(error, SAM_EBUSY, "object %llu: %d prompts wait for %s frame already",
+                        (unsigned long long) o->id, list->count, which);
+    if ((prompt->mask || prompt->mask_bits) && !sam_mask_has_room(&t->mem.host.masks))
+        sam_history_drop_mask(t);
     status = sam_interaction_read(&list->item[list->count], prompt, &t->mem.host.masks, error);
     if (status)
         return status;
     if (sam_interactions_points(list, list->count + 1, &all) < 0)
         return sam_fail(error, SAM_EBUSY,
-                        "object %llu: its prompts for the next frame have more than %d points",
-                        (unsigned long long) o->id, SAM_MAX_POINTS);
+                        "object %llu: its prompts for %s frame have more than %d points",
+                        (unsigned long long) o->id, which, SAM_MAX_POINTS);
     list->count++;
     return SAM_OK;
+}
+
+// The frame that a prompt for an object (NULL: a new one) is applied to.
+static int find_frame(const struct sam_tracker *t, const struct sam_tracked *o,
+                      const struct sam_prompt *prompt, int64_t *frame, struct sam_error *error)
+{
+    const uint64_t next = (uint64_t) (t->frame + 1);
+
+    *frame = t->frame + 1;
+    if (!prompt->has_frame)
+        return SAM_OK;
+    if (prompt->frame > next)
+        return sam_fail(error, SAM_EINVAL,
+                        "prompt for frame %llu: expected a frame that was processed or the next "
+                        "one, %llu", (unsigned long long) prompt->frame, (unsigned long long) next);
+    *frame = sam_history_oldest(t, o);
+    if ((int64_t) prompt->frame > *frame)
+        *frame = (int64_t) prompt->frame;
+    return SAM_OK;
+}
+
+static void warn_of_age(const struct sam_tracker *t, const struct sam_tracked *o,
+                        const struct sam_prompt *prompt, int64_t frame)
+{
+    if (prompt->has_frame && prompt->frame < (uint64_t) frame)
+        sam_log(&t->queue.log, SAM_LOG_WARNING,
+                "object %llu: a prompt for frame %llu is applied to frame %lld, the oldest one "
+                "that it can be applied to; history is %d", (unsigned long long) o->id,
+                (unsigned long long) prompt->frame, (long long) frame, t->limits.history);
 }
 
 static int give_prompt(struct sam_tracker *t, const struct sam_prompt *given, uint64_t *id,
@@ -130,6 +164,7 @@ static int give_prompt(struct sam_tracker *t, const struct sam_prompt *given, ui
 {
     struct sam_prompt own;
     struct sam_tracked *o;
+    int64_t frame;
     int status = sam_sized_read(&own, sizeof(own), sizeof(own), given, "prompt", error);
 
     if (status)
@@ -142,14 +177,13 @@ static int give_prompt(struct sam_tracker *t, const struct sam_prompt *given, ui
         return sam_fail(error, SAM_EFULL,
                         "no room for one more object: %d are tracked already, max_objects is %d",
                         t->params.max_objects, t->params.max_objects);
-    status = append(t, o, prompt, error);
-    if (status)
+    if ((status = find_frame(t, o->id ? o : NULL, prompt, &frame, error)) ||
+        (status = append(t, o, frame, prompt, error)))
         return status;
-    if (!o->id) {
-        const struct sam_interactions pending = o->pending;
-        begin_object(t, o);
-        o->pending = pending;
-    }
+    if (!o->id)
+        begin_object(t, o, frame);
+    sam_history_return(o, frame);
+    warn_of_age(t, o, prompt, frame);
     if (id)
         *id = o->id;
     return SAM_OK;
@@ -161,6 +195,28 @@ int sam_tracker_prompt(sam_tracker *t, const struct sam_prompt *prompt, uint64_t
     const int status = enter(t, error);
 
     return status ? status : leave(t, give_prompt(t, prompt, id, error));
+}
+
+static int tell_frames(struct sam_tracker *t, uint64_t id, uint64_t *oldest, uint64_t *next,
+                       struct sam_error *error)
+{
+    const struct sam_tracked *o = find_object(t, id);
+
+    if (!oldest || !next)
+        return sam_fail(error, SAM_EINVAL, "oldest or next is NULL");
+    if (id && !o)
+        return unknown_id(id, error);
+    *oldest = (uint64_t) sam_history_oldest(t, o);
+    *next = (uint64_t) (t->frame + 1);
+    return SAM_OK;
+}
+
+int sam_tracker_frames(sam_tracker *t, uint64_t id, uint64_t *oldest, uint64_t *next,
+                       struct sam_error *error)
+{
+    const int status = enter(t, error);
+
+    return status ? status : leave(t, tell_frames(t, id, oldest, next, error));
 }
 
 static int remove_object(struct sam_tracker *t, uint64_t id, struct sam_error *error)
@@ -196,12 +252,19 @@ void sam_tracker_clear(sam_tracker *t)
     sam_queue_leave(&t->queue);
 }
 
+static void cut_last(struct sam_tracker *t, struct sam_interactions *given)
+{
+    sam_interactions_cut(given, given->count - 1, &t->mem.host.masks);
+}
+
 // The last prompt of the current frame, whose features are still held: decode what is left.
 static void undo_current(struct sam_tracker *t, struct sam_tracked *o)
 {
-    sam_interactions_cut(&o->applied, o->applied.count - 1, &t->mem.host.masks);
-    sam_bank_drop_latest(&o->bank);
-    if (!o->was_tracked && !o->applied.count) {
+    struct sam_interactions *given = sam_given(t, o, t->frame);
+
+    cut_last(t, given);
+    sam_bank_drop_latest(&o->bank, t->frame + 1);
+    if (!o->was_tracked && !given->count) {
         end_object(t, o);
         return;
     }
@@ -213,9 +276,25 @@ static void undo_current(struct sam_tracker *t, struct sam_tracked *o)
 // The latest prompted frame is gone: forget what was remembered of it.
 static void undo_past(struct sam_tracker *t, struct sam_tracked *o)
 {
-    sam_bank_drop_latest(&o->bank);
-    if (!o->bank.num_cond)
+    if (!sam_bank_drop_latest(&o->bank, o->next))
         end_object(t, o);
+}
+
+// The last prompt of a frame that it can be taken back to, or of one that it comes to.
+static void undo_held(struct sam_tracker *t, struct sam_tracked *o, int64_t frame)
+{
+    cut_last(t, sam_given(t, o, frame));
+    if (frame < o->next)
+        sam_history_return(o, frame);
+    if (!sam_history_is_left(t, o))
+        end_object(t, o);
+}
+
+// Whether the last prompt of an object is one of the current frame, as it shows it.
+static bool shows_prompt(const struct sam_tracker *t, const struct sam_tracked *o)
+{
+    return t->holds_frame && o->done == t->frame && o->next > t->frame &&
+           sam_given(t, o, t->frame)->count && !sam_given(t, o, t->frame + 1)->count;
 }
 
 static int undo(struct sam_tracker *t, uint64_t id, struct sam_error *error)
@@ -224,15 +303,13 @@ static int undo(struct sam_tracker *t, uint64_t id, struct sam_error *error)
 
     if (!o)
         return unknown_id(id, error);
-    if (o->pending.count) {
-        sam_interactions_cut(&o->pending, o->pending.count - 1, &t->mem.host.masks);
-        if (!o->pending.count && !o->started)
-            end_object(t, o);
-    } else if (o->applied.count && t->holds_frame) {
+    const int64_t frame = sam_history_prompted(t, o);
+    if (shows_prompt(t, o))
         undo_current(t, o);
-    } else {
+    else if (frame >= 0)
+        undo_held(t, o, frame);
+    else
         undo_past(t, o);
-    }
     if (t->broken) // while decoding again
         return sam_fail(error, t->broken, "%s", t->broken_error.text);
     return finish(t, error);
@@ -335,6 +412,30 @@ int sam_tracker_step(sam_tracker *t, const struct sam_frame *frame,
     return status ? status : leave(t, run_step(t, frame, labels, result, error));
 }
 
+static int watch(struct sam_tracker *t, const struct sam_frame *frame, struct sam_error *error)
+{
+    struct sam_frame own;
+    int status;
+
+    if ((status = sam_frame_take(&own, &t->queue, frame, error)))
+        return status;
+    for (int i = 0; i < t->params.max_objects; i++)
+        if (t->mem.host.objects[i].id)
+            return sam_fail(error, SAM_EINVAL, "sam_tracker_watch: expected no objects, found %llu",
+                            (unsigned long long) t->mem.host.objects[i].id);
+    if (!t->limits.history || (status = reserve_for(t, &own, NULL, error)))
+        return status;
+    sam_step_watch(t, &own);
+    return finish(t, error);
+}
+
+int sam_tracker_watch(sam_tracker *t, const struct sam_frame *frame, struct sam_error *error)
+{
+    const int status = enter(t, error);
+
+    return status ? status : leave(t, watch(t, frame, error));
+}
+
 static int draw(struct sam_tracker *t, const struct sam_labels *labels, struct sam_error *error)
 {
     int status;
@@ -380,7 +481,7 @@ static int read_result(struct sam_tracker *t, const struct sam_tracked *o, const
 {
     const struct sam_state *s = &t->mem.state;
     const int side = t->model->config.image_size / 4, h = sam_grid(&t->model->config);
-    const struct sam_bank_slots slots = sam_bank_find(&o->bank, t->frame);
+    const struct sam_bank_slots slots = sam_bank_find(&o->bank, o->done);
     const int one[4] = { 1, 1, 1, 1 };
 
     if (!strcmp(name, "low_res"))
@@ -424,8 +525,14 @@ int sam_tracker_read(sam_tracker *t, uint64_t id, const char *name, float *dst, 
 static int save(struct sam_tracker *t, const char *path, const void *note, size_t note_bytes,
                 struct sam_error *error)
 {
-    const int status = sam_saved_write(t, path, note, note_bytes, error);
+    int status;
 
+    sam_history_catch_up(t);
+    if ((status = finish(t, error)))
+        return status;
+    if ((t->broken = sam_results_check(t, &t->broken_error)))
+        return sam_fail(error, t->broken, "%s", t->broken_error.text);
+    status = sam_saved_write(t, path, note, note_bytes, error);
     return status ? status : finish(t, error);
 }
 

@@ -19,7 +19,9 @@ static Rig
 open_rig (const gchar * mode)
 {
   Rig rig = { NULL, };
-  gchar *launch = g_strdup_printf ("samtrack max-objects=4 navigation=%s", mode);
+  /* Without history, prompts are for the next frame; late.c has the rest. */
+  gchar *launch = g_strdup_printf ("samtrack max-objects=4 history=0 "
+      "navigation=%s", mode);
 
   rig.h = sam_harness_new (launch, GST_VIDEO_FORMAT_RGB, WIDTH, HEIGHT);
   rig.bus = sam_harness_add_bus (rig.h);

@@ -100,7 +100,9 @@ GST_START_TEST (test_prompts_as_text)
     "point,x=0.333333333333333,y=0.33333333333333331",
     "box,x=1,y=2,w=3,h=4,id=18446744073709551615",
     "mask,location=\"a;b,\\\"c\\\\d\\\".png\",id=3",
-    "remove,id=1", "undo,id=2", "clear"
+    "remove,id=1", "undo,id=2", "clear", "undo,id=2,running-time=0",
+    "clear,running-time=3", "box,x=1,y=2,w=3,h=4,id=5,running-time=1500000000",
+    "point,x=1,y=2,running-time=18446744073709551614"
   };
   guint i;
 
@@ -179,6 +181,10 @@ static const struct
   {"point,x=(int 3,y=2", "not closed"},
   {"remove", "'id' is missing"},
   {"clear,id=1", "not a key"},
+  {"point,x=1,y=2,running-time=-1", "a running time, in ns"},
+  {"point,x=1,y=2,running-time=0.5", "a running time, in ns"},
+  {"point,x=1,y=2,running-time=18446744073709551615", "a running time, in ns"},
+  {"clear,running-time=1,running-time=1", "given twice"},
   {"point,x=1,y=1;box", "'x' is missing"},
 };
 

@@ -21,6 +21,8 @@ set_another_value (GObject * object, GParamSpec * pspec, GValue * value)
     g_value_set_uint (value, g_value_get_uint (value) + 1);
   } else if (G_IS_PARAM_SPEC_UINT64 (pspec)) {
     g_value_set_uint64 (value, g_value_get_uint64 (value) - 1);
+  } else if (G_IS_PARAM_SPEC_BOOLEAN (pspec)) {
+    g_value_set_boolean (value, !g_value_get_boolean (value));
   } else {
     fail ("%s is of a type that this test does not know", pspec->name);
   }

@@ -16,12 +16,12 @@ static void check_steady_state(void)
     struct sam_bank b;
     struct sam_attended a;
 
-    sam_bank_init(&b, &published, 2);
-    expect(b.first_map == 2 * 11 && b.first_pointer == 2 * 21, "%d %d", b.first_map,
+    sam_bank_init(&b, &published, 2, NULL);
+    expect(b.first_map == 2 * 11 && b.first_pointer == 2 * 27, "%d %d", b.first_map,
            b.first_pointer);
     sam_bank_prompt(&b, 0);
     for (int64_t t = 1; t <= 40; t++) {
-        sam_bank_begin(&b);
+        sam_bank_begin(&b, t);
         sam_bank_attended(&b, t, &a);
         // sam2-family.md 7.3: n = 1 + min(t - 1, 6) maps, p = 1 + min(t - 1, 15) pointers.
         expect(a.num_maps == 1 + (t - 1 < 6 ? t - 1 : 6), "frame %d: %d maps", (int) t, a.num_maps);
@@ -43,12 +43,12 @@ static void check_refined_frame_leaves_a_hole(void)
     struct sam_bank b;
     struct sam_attended a;
 
-    sam_bank_init(&b, &published, 0);
+    sam_bank_init(&b, &published, 0, NULL);
     sam_bank_prompt(&b, 0);
     for (int64_t t = 1; t <= 8; t++)
         sam_bank_track(&b, t);
     const struct sam_bank_slots s = sam_bank_prompt(&b, 8);
-    sam_bank_begin(&b);
+    sam_bank_begin(&b, 9);
     sam_bank_attended(&b, 9, &a);
     // Two conditioning maps, then 3 .. 7 (ages 6 .. 2); 8 is not attended a second time.
     expect(a.num_maps == 7, "%d maps", a.num_maps);
@@ -65,15 +65,15 @@ static void check_eviction_and_undo(void)
     struct sam_bank b;
     struct sam_attended a;
 
-    sam_bank_init(&b, &published, 0);
+    sam_bank_init(&b, &published, 0, NULL);
     for (int64_t t = 0; t < 60; t += 10)
-        sam_bank_begin(&b), sam_bank_prompt(&b, t);
+        sam_bank_begin(&b, t), sam_bank_prompt(&b, t);
     expect(b.num_cond == 5, "the evicted one stays until the next frame: %d", b.num_cond);
-    sam_bank_drop_latest(&b);
+    expect(sam_bank_drop_latest(&b, 51) == 4, "conditioning frames are left");
     expect(b.num_cond == 4 && b.cond[1].frame == 20, "undone: %d, %d", b.num_cond,
            (int) b.cond[1].frame);
     sam_bank_prompt(&b, 50);
-    sam_bank_begin(&b);
+    sam_bank_begin(&b, 60);
     sam_bank_attended(&b, 60, &a);
     expect(a.num_maps == 4 && a.num_pointers == 4, "%d maps, %d pointers", a.num_maps,
            a.num_pointers);
@@ -90,15 +90,17 @@ enum { LIFE = 400 };
 
 struct life {
     bool cond[LIFE], tracked[LIFE];
-    int map_holds[256], pointer_holds[256]; // frame that was written to each slot last
+    int written[LIFE], count;               // which write was a frame's last
+    int map_holds[256], pointer_holds[256]; // and that to each slot
 };
 
 static void write_slots(struct life *l, struct sam_bank_slots s, int frame)
 {
     expect(s.map >= 0 && s.map < 256 && s.pointer >= 0 && s.pointer < 256, "slots %d, %d", s.map,
            s.pointer);
-    l->map_holds[s.map] = frame;
-    l->pointer_holds[s.pointer] = frame;
+    l->written[frame] = ++l->count;
+    l->map_holds[s.map] = l->count;
+    l->pointer_holds[s.pointer] = l->count;
 }
 
 // The frames that the published predictor attends to at t, in its order.
@@ -115,23 +117,24 @@ static void expect_attended(const struct life *l, const struct sam_bank *b, int 
     for (int i = 0; i < num_cond; i++) {
         if (i > 0 && i < num_cond - (k - 1))
             continue;
-        expect(l->map_holds[a.map[maps]] == cond[i], "t %d: map %d holds %d, wanted %d", t, maps,
-               l->map_holds[a.map[maps]], cond[i]);
+        expect(l->map_holds[a.map[maps]] == l->written[cond[i]],
+               "t %d: map %d is not that of frame %d", t, maps, cond[i]);
         expect(a.map_time[maps++] == b->limits.num_maskmem - 1, "t %d: time", t);
-        expect(l->pointer_holds[a.pointer[pointers]] == cond[i], "t %d: conditioning pointer", t);
+        expect(l->pointer_holds[a.pointer[pointers]] == l->written[cond[i]],
+               "t %d: conditioning pointer", t);
         expect(a.distance[pointers++] == t - cond[i], "t %d: distance", t);
     }
     for (int age = b->limits.num_maskmem - 1; age >= 1; age--) {
         if (t - age < 0 || !l->tracked[t - age])
             continue;
-        expect(l->map_holds[a.map[maps]] == t - age, "t %d: map of age %d holds %d", t, age,
-               l->map_holds[a.map[maps]]);
+        expect(l->map_holds[a.map[maps]] == l->written[t - age], "t %d: map of age %d", t, age);
         expect(a.map_time[maps++] == age - 1, "t %d: time of age %d", t, age);
     }
     for (int age = 1; age < b->limits.num_pointers; age++) {
         if (t - age < 0 || !l->tracked[t - age])
             continue;
-        expect(l->pointer_holds[a.pointer[pointers]] == t - age, "t %d: pointer of age %d", t, age);
+        expect(l->pointer_holds[a.pointer[pointers]] == l->written[t - age],
+               "t %d: pointer of age %d", t, age);
         expect(a.distance[pointers++] == age, "t %d: distance", t);
     }
     expect(a.num_maps == maps, "t %d: %d maps, wanted %d", t, a.num_maps, maps);
@@ -144,34 +147,51 @@ static void enter(struct life *l, struct sam_bank *b, int t, bool prompt)
     l->cond[t] = prompt;
     write_slots(l, prompt ? sam_bank_prompt(b, t) : sam_bank_track(b, t), t);
     const struct sam_bank_slots s = sam_bank_find(b, t);
-    expect(l->map_holds[s.map] == t && l->pointer_holds[s.pointer] == t, "t %d: not found", t);
+    expect(l->map_holds[s.map] == l->written[t] && l->pointer_holds[s.pointer] == l->written[t],
+           "t %d: not found", t);
+}
+
+// Take a life back to the beginning of a frame after its first one.
+static void rewind_life(struct life *l, struct sam_bank *b, int frame, int end)
+{
+    sam_bank_rewind(b, frame);
+    for (int t = frame; t < end; t++)
+        l->cond[t] = l->tracked[t] = false;
 }
 
 static void check_random_life(uint64_t seed)
 {
     uint64_t rng = seed;
     struct life l = { 0 };
-    struct sam_bank b;
+    struct sam_bank b, past[12];
     const struct sam_bank_limits limits = { draw_int(&rng, 2, 6), draw_int(&rng, 2, 9),
-                                            draw_int(&rng, 2, 16) };
+                                            draw_int(&rng, 2, 16), draw_int(&rng, 0, 12) };
+    const int often = draw_int(&rng, 2, 12);
+    int newest = 0; // frame that ever was: copies of `history` frames up to it are kept
 
-    sam_bank_init(&b, &limits, draw_int(&rng, 0, 3));
+    sam_bank_init(&b, &limits, draw_int(&rng, 0, 3), past);
     for (int t = draw_int(&rng, 0, 20), first = t; t < LIFE; t++) {
-        sam_bank_begin(&b);
+        sam_bank_begin(&b, t);
         expect_attended(&l, &b, t);
         if (t > first)
             enter(&l, &b, t, false);
-        if (t == first || draw_int(&rng, 0, 9) == 0)
+        if (t == first || draw_int(&rng, 0, often) == 0)
             enter(&l, &b, t, true);
         // A prompt of this frame is taken back: the frame is decoded again and must still find
         // everything it attended to.
         if (t > first && l.cond[t] && draw_int(&rng, 0, 1)) {
-            sam_bank_drop_latest(&b);
+            sam_bank_drop_latest(&b, t + 1);
             l.cond[t] = false;
             // One conditioning frame more than K may wait for the next frame to be evicted:
             // before this one began it was gone.
             expect_attended(&l, &b, t);
             enter(&l, &b, t, draw_int(&rng, 0, 1));
+        }
+        newest = t > newest ? t : newest;
+        const int frame = newest + 1 - draw_int(&rng, 0, limits.history);
+        if (frame <= t && frame > first && draw_int(&rng, 0, 9) == 0) {
+            rewind_life(&l, &b, frame, t + 1);
+            t = frame - 1;
         }
     }
 }

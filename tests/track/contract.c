@@ -45,6 +45,7 @@ static void check_null(sam_tracker *t)
     struct sam_info info = SAM_INFO_INIT;
     sam_painter *painter;
     struct scene s;
+    uint64_t number;
     float x;
     int shape[4];
 
@@ -55,6 +56,9 @@ static void check_null(sam_tracker *t)
     refused("prompt is NULL", sam_tracker_prompt(t, NULL, NULL, &error));
     refused("tracker is NULL", sam_tracker_undo(NULL, 1, &error));
     refused("tracker is NULL", sam_tracker_remove(NULL, 1, &error));
+    refused("tracker is NULL", sam_tracker_frames(NULL, 0, &number, &number, &error));
+    refused("oldest or next is NULL", sam_tracker_frames(t, 0, NULL, &number, &error));
+    refused("oldest or next is NULL", sam_tracker_frames(t, 0, &number, NULL, &error));
     refused("tracker is NULL", sam_tracker_reserve(NULL, 1, &error));
     refused("tracker is NULL", sam_tracker_step(NULL, scene_draw(&s, 0), NULL, NULL, &error));
     refused("frame is NULL", sam_tracker_step(t, NULL, NULL, NULL, &error));
@@ -200,8 +204,9 @@ static bool is_tracked(sam_tracker *t, uint64_t id)
     return object_in(&r, id);
 }
 
-// Undo: a waiting prompt, one of the last frame, and all of an earlier frame.
-static void check_undo(sam_tracker *t)
+// Undo: a waiting prompt, one of the last frame, one of an earlier frame that is held, and all of
+// one that is not.
+static void check_undo(sam_tracker *t, int history)
 {
     struct scene s;
     uint64_t id = give_box(t, 0, 0.1f, 0.1f, 0.5f, 0.6f);
@@ -219,8 +224,12 @@ static void check_undo(sam_tracker *t)
     give_point(t, id, 0.3f, 0.3f, 1);
     step(t, &s, 3);
     step(t, &s, 4);
+    expect(!sam_tracker_undo(t, id, NULL) && is_tracked(t, id),
+           "undo of an earlier frame that is held takes back all of its prompts");
+    for (int i = 0; i < history; i++)
+        step(t, &s, 4);
     expect(!sam_tracker_undo(t, id, NULL) && !is_tracked(t, id),
-           "undo of an earlier frame leaves one of its prompts");
+           "undo of a frame that is not held leaves one of its prompts");
     id = give_box(t, 0, 0.1f, 0.1f, 0.5f, 0.6f);
     expect(!sam_tracker_undo(t, id, NULL) && !is_tracked(t, id), "undo of a waiting object");
 }
@@ -280,7 +289,7 @@ int main(int argc, char **argv)
     check_sizes(t);
     check_not_consumed(t);
     check_borrowed(t);
-    check_undo(t);
+    check_undo(t, p.history);
     check_masks();
     check_outputs(t, &p);
     check_draw(&p);

@@ -58,7 +58,13 @@ static void come_and_go(sam_tracker *t, uint64_t *rng, uint64_t live[4])
     } else if (what < 8) {
         live[j] = give_box(t, live[j], x * 0.5f, y * 0.5f, x * 0.5f + 0.3f, y * 0.5f + 0.3f);
     } else {
-        live[j] = give_point(t, live[j], x, y, draw_int(rng, 0, 1));
+        const struct sam_point point = { x, y, draw_int(rng, 0, 1) };
+        uint64_t oldest, next;
+        expect(!sam_tracker_frames(t, live[j], &oldest, &next, NULL), "frames");
+        const uint64_t age = (uint64_t) draw_int(rng, 0, 10);
+        live[j] = give(t, (struct sam_prompt) { .id = live[j], .num_points = 1, .points = &point,
+                                                .has_frame = draw_int(rng, 0, 1),
+                                                .frame = next > age ? next - age : next });
     }
 }
 

@@ -135,6 +135,10 @@ static void check_ids(sam_tracker *t, int max_objects)
                { .id = id, .num_points = 1, .points = &p });
     sam_tracker_remove(t, id, NULL);
     bad_prompt(SAM_ENOTFOUND, "(any more)", { .id = id, .num_points = 1, .points = &p });
+    bad_prompt(SAM_EINVAL, "prompt for frame 1: expected a frame that was processed or the next "
+               "one, 0", { .num_points = 1, .points = &p, .has_frame = 1, .frame = 1 });
+    bad_prompt(SAM_EINVAL, "prompt for frame 18446744073709551615",
+               { .num_points = 1, .points = &p, .has_frame = 1, .frame = UINT64_MAX });
     // Points of several prompts are shown to the network together: they have room for 32.
     id = give_point(t, 0, 0.5f, 0.5f, 1);
     expect(id == 3, "ids count on: %d", (int) id);
@@ -142,13 +146,14 @@ static void check_ids(sam_tracker *t, int max_objects)
     for (int i = 0; i < SAM_MAX_POINTS; i++)
         many[i] = p;
     bad_prompt(SAM_EBUSY, "more than 32 points", { .id = id, .num_points = 32, .points = many });
-    // Masks: two for each object.
+    // Masks: four for each object, two of them for frames of the past.
     sam_tracker_clear(t);
-    id = give_mask(t, 0, 1);
-    for (int i = 1; i < 2 * max_objects; i++)
-        give_mask(t, id, 1);
+    const uint64_t ids[2] = { give_mask(t, 0, 1), give_mask(t, 0, 1) };
+    id = ids[0];
+    for (int i = 2; i < 4 * max_objects; i++)
+        give_mask(t, ids[i % 2], 1);
     const uint8_t one[1] = { 1 };
-    bad_prompt(SAM_EBUSY, "no room for one more mask prompt: 4 wait already",
+    bad_prompt(SAM_EBUSY, "no room for one more mask prompt: 8 wait already",
                { .id = id, .mask = one, .mask_width = 1, .mask_height = 1, .mask_stride = 1 });
     sam_tracker_clear(t);
     const struct sam_result r = step(t, &s, 0);
@@ -257,6 +262,10 @@ static void check_open(const char *model)
     refused(SAM_EINVAL, "edges = 2", sam_tracker_open(&t, &q, &error));
     q = p, q.fill_holes = -1;
     refused(SAM_EINVAL, "fill_holes = -1", sam_tracker_open(&t, &q, &error));
+    q = p, q.history = 65;
+    refused(SAM_EINVAL, "history = 65: expected 0 to 64", sam_tracker_open(&t, &q, &error));
+    q = p, q.history = -1;
+    refused(SAM_EINVAL, "history = -1", sam_tracker_plan(&q, &plan, &error));
     q = p, q.lost_after = 0;
     refused(SAM_EINVAL, "lost_after = 0", sam_tracker_open(&t, &q, &error));
     q = p, q.threads = -1;

@@ -168,6 +168,7 @@ static void check_undo(const char *model, enum undo_case which)
 
     p.refine = SAM_REFINE_ALWAYS;
     p.max_objects = 2;
+    p.history = which == UNDO_LATER ? 0 : 8;
     p.poison = which == UNDO_REFINEMENT;
     for (int i = 0; i < 2; i++) {
         t[i] = scene_open(&p);

@@ -123,6 +123,7 @@ enum {
     SAM_MAX_OBJECTS = 255, // a label map has one byte per pixel, and 0 means no object
     SAM_MAX_THREADS = 256,
     SAM_MAX_POINTS  = 32,  // in one prompt
+    SAM_MAX_HISTORY = 64,  // frames
 };
 
 // AUTO: CUDA if this machine has a GPU that works, else CPU. REF is a readable, very slow
@@ -215,12 +216,18 @@ struct sam_params {
     // Of the label maps, boxes and areas of sam_tracker_step(). sam_tracker_draw() has no frame: it
     // draws as SAM_EDGES_NONE does.
     enum sam_edges edges;
+
+    // Number of processed frames that a prompt can still name, see sam_prompt.has_frame: their
+    // features are kept, and what every object needs to go back to them. 0: none; then a prompt
+    // applies to the next frame. 0 .. SAM_MAX_HISTORY. It does not change the results without late
+    // prompts, but for sam_tracker_undo().
+    int history;
 };
 
 #define SAM_PARAMS_INIT                                                                        \
     {                                                                                          \
         .size = sizeof(struct sam_params), .device = -1, .max_objects = 8,                     \
-        .max_cond_frames = 4, .lost_after = 30                                                 \
+        .max_cond_frames = 4, .lost_after = 30, .history = 8                                   \
     }
 
 // Memory of a tracker, in bytes.
@@ -314,6 +321,12 @@ struct sam_prompt {
     // struct sam_info. NULL: none.
     const uint8_t *mask_bits;
     int mask_side;
+
+    // Non-zero: a late prompt, for the frame with the frame_index `frame`, which its author saw.
+    // The object is taken back to that frame, decoded with the prompt, and follows again: see
+    // sam_tracker_prompt(). 0: for the next frame, and `frame` is ignored.
+    int has_frame;
+    uint64_t frame;
 };
 
 #define SAM_PROMPT_INIT { .size = sizeof(struct sam_prompt) }
@@ -349,6 +362,8 @@ struct sam_result {
     int num_objects;
     const struct sam_object *objects; // by slot; the tracker's, valid until its next call
     struct sam_times times;
+    int num_behind;   // objects that show an older frame, as they replay a late prompt or an undo
+    int num_replayed; // frames that objects replayed within this step, of all objects together
 };
 
 #define SAM_RESULT_INIT { .size = sizeof(struct sam_result) }
@@ -385,11 +400,34 @@ SAM_API void sam_tracker_close(sam_tracker **t);
 // object was tracked on that frame, and its result replaces the tracked one. Several prompts for
 // one frame are applied in order, as successive interactions.
 //
+// A late prompt (has_frame) is applied to a frame that was processed before, after the prompts that
+// the object got for that frame. With the next step the object goes back to that frame and replays
+// the frames since, with its later prompts. Until it has caught up, it shows the mask of the newest
+// frame that it has replayed, and is counted in sam_result.num_behind; then it is, to the bit on
+// the backends ref and cpu, as if the prompt had come in time. A step runs an object that is behind
+// on two frames instead of one, and one of all such objects on three: it costs at most one further
+// step, and an object that is n frames behind has caught up within n steps, unless it gets further
+// late prompts. Of frames that sam_tracker_watch() kept, a step encodes one, and an object that
+// began on such a frame has caught up within 3 n / 2 steps, rounded up. A frame that is older than
+// those that the object can go back to, see sam_tracker_frames(), is replaced by the oldest of
+// them, and a warning is logged.
+//
 // SAM_EINVAL: no points, box or mask; a mask with points, a box or a second mask; a coordinate that
-// is not finite or outside of its space; an empty box; sizes out of range.
+// is not finite or outside of its space; an empty box; sizes out of range; `frame` is neither a
+// processed frame nor the next one.
 // SAM_ENOTFOUND: prompt->id is not tracked. SAM_EFULL: a new object has no free slot.
-// SAM_EBUSY: too many prompts, points or masks wait; try again after the next frame.
+// SAM_EBUSY: too many prompts, points or masks wait, or were given for that frame; try again after
+// the next frame.
 SAM_API int sam_tracker_prompt(sam_tracker *t, const struct sam_prompt *prompt, uint64_t *id,
+                               struct sam_error *error);
+
+// Tell the frames that a prompt for an object can name: all from *oldest to *next, by frame_index,
+// where *next is the frame that the next step processes. id 0: of a new object. *oldest equals
+// *next if no frame is held: history is 0, or no frame was processed yet, or since
+// sam_tracker_load(). Usually the last `history` frames are held; an object that got very many
+// masks can go back to fewer.
+// SAM_ENOTFOUND: id is not tracked.
+SAM_API int sam_tracker_frames(sam_tracker *t, uint64_t id, uint64_t *oldest, uint64_t *next,
                                struct sam_error *error);
 
 // Returns row y of a mask, one byte per pixel, non-zero on the object. The row must stay valid
@@ -408,10 +446,12 @@ SAM_API size_t sam_mask_bytes(int side);
 SAM_API int sam_mask_stretch(uint8_t *bits, int side, int width, int height, sam_mask_row row,
                              void *priv, struct sam_error *error);
 
-// Take back the last prompt of an object. A prompt that still waits is dropped. A prompt of the
-// last processed frame is taken back by decoding that frame again. Of an earlier frame all prompts
-// are taken back, and the object goes on with its remaining prompted frames. An object that is left
-// without prompts is removed. SAM_ENOTFOUND: id is not tracked. SAM_EDEVICE, SAM_EWEIGHTS.
+// Take back the last prompt of the latest frame for which an object has one. A prompt that still
+// waits is dropped. A prompt of the last processed frame is taken back by decoding that frame
+// again; one of an earlier frame that the object can go back to (history), by replaying from there,
+// as for a late prompt. Of a still earlier frame all prompts are taken back, and the object goes on
+// with its remaining prompted frames. An object that is left without prompts is removed.
+// SAM_ENOTFOUND: id is not tracked. SAM_EDEVICE, SAM_EWEIGHTS.
 SAM_API int sam_tracker_undo(sam_tracker *t, uint64_t id, struct sam_error *error);
 
 // Stop tracking an object, drop its waiting prompts and free its slot.
@@ -441,6 +481,15 @@ SAM_API int sam_tracker_step(sam_tracker *t, const struct sam_frame *frame,
                              const struct sam_labels *labels, struct sam_result *result,
                              struct sam_error *error);
 
+// Keep a frame on which nothing is tracked, so that a late prompt can name it: the frame is scaled
+// to the model's input, counts as processed, and is encoded only when an object replays it, which a
+// step does for one frame at most. Takes a small part of the time of sam_tracker_step(). With
+// history 0 it does nothing, and frame_index does not advance.
+// SAM_EINVAL: `frame` as in sam_tracker_step(), or there is an object. SAM_ENOMEM: see
+// sam_tracker_reserve(). In these cases the frame is not consumed. SAM_EDEVICE.
+SAM_API int sam_tracker_watch(sam_tracker *t, const struct sam_frame *frame,
+                              struct sam_error *error);
+
 // Draw the masks of the last processed frame into a label map of any size, without the objects
 // removed since. Before the first frame the map is all 0. Edges are those of SAM_EDGES_NONE.
 // SAM_EINVAL: labels break a condition of their struct. SAM_ENOMEM: see sam_tracker_reserve().
@@ -462,11 +511,13 @@ SAM_API int sam_tracker_read(sam_tracker *t, uint64_t id, const char *name, floa
 enum { SAM_MAX_NOTE = 65536 }; // bytes
 
 // Write the state of a tracker to a file: objects, ids, memory, scores, the masks last shown,
-// prompts that wait. `note` is note_bytes of the caller's (0 .. SAM_MAX_NOTE), kept with it; NULL
-// if note_bytes is 0. The file is written beside `path` and renamed when it is complete: after a
-// failure, or if the process is killed, the file that was there is unchanged. Allocates 64 KiB.
+// prompts that wait. Objects that are behind catch up first, however long that takes; the frames
+// that late prompts can name are not in the file. `note` is note_bytes of the caller's
+// (0 .. SAM_MAX_NOTE), kept with it; NULL if note_bytes is 0. The file is written beside `path` and
+// renamed when it is complete: after a failure, or if the process is killed, the file that was
+// there is unchanged. Allocates 64 KiB.
 // SAM_EINVAL: path is NULL or empty, or the note. SAM_EIO: the file cannot be written, or `path` is
-// there and not a regular file. SAM_ENOMEM. SAM_EDEVICE.
+// there and not a regular file. SAM_ENOMEM. SAM_EDEVICE, SAM_EWEIGHTS.
 SAM_API int sam_tracker_save(sam_tracker *t, const char *path, const void *note, size_t note_bytes,
                              struct sam_error *error);
 
