@@ -42,7 +42,6 @@ export_tear_down (void)
   g_clear_pointer (&folder, g_free);
 }
 
-/* @launch has one %s, for a path in the folder of the test. */
 GstHarness *
 export_open (const gchar * properties, const gchar * name)
 {
