@@ -311,6 +311,10 @@ class Broker:
             time.sleep(0.05)
         check(os.path.exists(self.database), "mosquitto does not save its sessions")
 
+    def freeze(self):
+        """What is sent from now on is not read, and so not acknowledged."""
+        self.process.send_signal(signal.SIGSTOP)
+
     def kill(self):
         self.process.kill()
         self.process.wait()
@@ -373,8 +377,10 @@ def check_broker(env, folder):
         broker.save()
         process = launch(f"{CAMERA.format(frames)} mqtt-uri=mqtt://127.0.0.1:{broker.port}/cameras/door ! fakesink", env)
         check(len(reader.wait(lambda lines: len(lines) >= 25)) >= 25, "mqtt: no lines come")
+        broker.freeze()
+        time.sleep(0.7)
         broker.kill()
-        time.sleep(1.5)
+        time.sleep(1)
         before = len(reader.read())
         broker.start()
         said = finish(process, "mqtt")
