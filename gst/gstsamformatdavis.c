@@ -177,6 +177,13 @@ write_picture (DavisFormat * self, const GstSamRecord * record, GError ** error)
 
   self->width = self->coder.labels ? self->coder.width : record->width;
   self->height = self->coder.labels ? self->coder.height : record->height;
+  if (self->width < 1 || self->height < 1 || self->width > SAM_MAX_SIDE ||
+      self->height > SAM_MAX_SIDE) {
+    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED,
+        "A frame of %d x %d pixels cannot be written as a PNG, expected 1 to %d"
+        " a side.", self->width, self->height, SAM_MAX_SIDE);
+    return FALSE;
+  }
   if (self->width > self->row_width) {
     self->row = g_realloc (self->row, self->width);
     self->row_width = self->width;

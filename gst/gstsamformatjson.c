@@ -30,7 +30,7 @@ add_int (JsonBuilder * b, const gchar * name, gint64 value)
   json_builder_add_int_value (b, value);
 }
 
-/* JSON-GLib has signed numbers; GST_CLOCK_TIME_NONE means that there is none. */
+/* JSON-GLib has signed numbers; GST_CLOCK_TIME_NONE stands for no time. */
 static void
 add_uint64 (JsonBuilder * b, const gchar * name, guint64 value)
 {

@@ -23,6 +23,9 @@
 /* Messages that are sent without having been acknowledged. */
 #define WINDOW 32
 
+/* How long a text waits for room while nothing is acknowledged. */
+#define PATIENCE (1 * G_TIME_SPAN_SECOND)
+
 typedef enum
 {
   STATE_DOWN,                   /* there is no client */
@@ -58,6 +61,7 @@ struct _MqttOutput
   gboolean noted_up;            /* of this client */
 
   GMutex lock;
+  GCond acknowledgement;
 
   /* guarded by @lock */
   State state;
@@ -143,6 +147,7 @@ on_acknowledged (void *data, MQTTAsync_successData * response)
     g_free (text->data);
     g_free (text);
   }
+  g_cond_signal (&self->acknowledgement);
   g_mutex_unlock (&self->lock);
   self->wake (self->data);
 }
@@ -311,8 +316,14 @@ static gint64
 mqtt_tend (GstSamOutput * output)
 {
   MqttOutput *self = (MqttOutput *) output;
+  gboolean cancelled;
 
+  g_mutex_lock (&self->lock);
+  cancelled = self->cancelled;
+  g_mutex_unlock (&self->lock);
   count_acknowledged (self);
+  if (cancelled)
+    return G_MAXINT64;
   if (get_state (self) == STATE_BROKEN)
     handle_break (self);
   if (get_state (self) == STATE_DOWN) {
@@ -327,6 +338,33 @@ mqtt_tend (GstSamOutput * output)
   return G_MAXINT64;
 }
 
+/* Called with the lock held. */
+static gboolean
+has_room (const MqttOutput * self, gsize bytes)
+{
+  return !self->cancelled && self->held + bytes <= self->buffer;
+}
+
+/* While the broker acknowledges what it is sent, or is being connected to: the
+ * queue of frames may fill meanwhile. */
+static void
+wait_for_room (MqttOutput * self, gsize bytes)
+{
+  gboolean wait, connecting;
+
+  do {
+    mqtt_tend (&self->parent);
+    g_mutex_lock (&self->lock);
+    wait = !has_room (self, bytes) && !self->cancelled && self->held > 0;
+    connecting = self->state == STATE_CONNECTING;
+    if (wait && !self->acknowledged)
+      g_cond_wait_until (&self->acknowledgement, &self->lock,
+          g_get_monotonic_time () + PATIENCE / 10);
+    g_mutex_unlock (&self->lock);
+  } while (wait && (connecting ||
+          gst_sam_tally_get_idle (self->tally, 0) < PATIENCE));
+}
+
 static gboolean
 mqtt_write (GstSamOutput * output, const gchar * data, gsize bytes,
     GError ** error)
@@ -337,8 +375,9 @@ mqtt_write (GstSamOutput * output, const gchar * data, gsize bytes,
   gboolean room;
   Text *text;
 
+  wait_for_room (self, length);
   g_mutex_lock (&self->lock);
-  room = !self->cancelled && self->held + length <= self->buffer;
+  room = has_room (self, length);
   if (room) {
     text = g_new0 (Text, 1);
     text->output = self;
@@ -352,8 +391,8 @@ mqtt_write (GstSamOutput * output, const gchar * data, gsize bytes,
   g_mutex_unlock (&self->lock);
   if (!room)
     g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_WRITE,
-        "The broker of '%s' does not acknowledge what it is sent: %"
-        G_GSIZE_FORMAT " bytes wait for it.", self->uri, self->buffer);
+        "The broker of '%s' does not acknowledge what it is sent: the buffer of"
+        " %" G_GSIZE_FORMAT " bytes is full.", self->uri, self->buffer);
   return room;
 }
 
@@ -376,6 +415,7 @@ mqtt_cancel (GstSamOutput * output)
 
   g_mutex_lock (&self->lock);
   self->cancelled = TRUE;
+  g_cond_signal (&self->acknowledgement);
   g_mutex_unlock (&self->lock);
 }
 
@@ -402,6 +442,7 @@ mqtt_free (GstSamOutput * output)
     g_error_free (error);
   }
   g_queue_clear_full (&self->texts, free_text);
+  g_cond_clear (&self->acknowledgement);
   g_mutex_clear (&self->lock);
   g_free (self->why);
   g_free (self->uri);
@@ -430,14 +471,18 @@ set_server (MqttOutput * self, const GstUri * uri, GError ** error)
   const gchar *host = uri ? gst_uri_get_host (uri) : NULL;
   guint port = uri ? gst_uri_get_port (uri) : 0;
 
+  if (port == GST_URI_NO_PORT)
+    port = DEFAULT_PORT;
+
   if (uri && gst_uri_get_userinfo (uri))
     return refuse ("mqtt-uri", "(not shown)",
         "no user in it; there are the properties 'mqtt-user' and "
         "'mqtt-password'", error);
-  if (!host || !*host || g_strcmp0 (gst_uri_get_scheme (uri), "mqtt"))
+  if (!host || !*host || port > 65535 ||
+      g_strcmp0 (gst_uri_get_scheme (uri), "mqtt"))
     return refuse ("mqtt-uri", self->uri, "mqtt://host[:port][/topic]", error);
   self->server = g_strdup_printf (strchr (host, ':') ? "tcp://[%s]:%u" :
-      "tcp://%s:%u", host, port == GST_URI_NO_PORT ? DEFAULT_PORT : port);
+      "tcp://%s:%u", host, port);
   return TRUE;
 }
 
@@ -484,6 +529,7 @@ gst_sam_output_new_mqtt (const GstSamMqttParams * params, GstSamTally * tally,
   self->data = params->data;
   self->retry = FIRST_RETRY;
   g_mutex_init (&self->lock);
+  g_cond_init (&self->acknowledgement);
   g_queue_init (&self->texts);
   ok = set_server (self, uri, error) &&
       set_topic (self, uri, params->topic, error);

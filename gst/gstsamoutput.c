@@ -16,7 +16,9 @@ typedef struct
   gchar *location;
   int fd;                       /* -1: a pipe without a reader */
   gboolean regular;
-  gint64 size;                  /* of a regular file: of its whole texts */
+  gboolean shared;              /* standard output: others may write to it */
+  gboolean torn;                /* it ends within a text */
+  gint64 size;                  /* of a regular file of ours: of its texts */
   GstPoll *poll;                /* for what is not a regular file */
   GstPollFD pollfd;
 } FileOutput;
@@ -53,7 +55,7 @@ open_file (FileOutput * self)
 {
   struct stat st;
 
-  if (!strcmp (self->location, "-"))
+  if (self->shared)
     self->fd = fcntl (STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
   else
     self->fd = open (self->location, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK |
@@ -68,8 +70,7 @@ open_file (FileOutput * self)
     return number;
   }
   self->regular = S_ISREG (st.st_mode);
-  /* Standard output may be redirected to a file that has content. */
-  self->size = self->regular ? MAX (lseek (self->fd, 0, SEEK_CUR), 0) : 0;
+  self->size = 0;
   if (!self->regular) {
     gst_poll_fd_init (&self->pollfd);
     self->pollfd.fd = self->fd;
@@ -95,6 +96,9 @@ wait_for_room (FileOutput * self, GError ** error)
 static void
 take_back (FileOutput * self)
 {
+  self->torn = self->shared;
+  if (self->shared)
+    return;
   if (ftruncate (self->fd, self->size) || lseek (self->fd, self->size,
           SEEK_SET) < 0)
     GST_WARNING_OBJECT (self->tally->element,
@@ -141,12 +145,15 @@ file_write (GstSamOutput * output, const gchar * data, gsize bytes,
   FileOutput *self = (FileOutput *) output;
 
   if (self->fd < 0) {
-    const int number = strcmp (self->location, "-") ? open_file (self) : EPIPE;
+    const int number = self->shared ? EPIPE : open_file (self);
 
     if (number)
       return fail (self, error, number == ENXIO || number == EPIPE ?
           "nobody reads the pipe" : g_strerror (number), number);
   }
+  if (self->torn && !write_text (self, "\n", 1, error))
+    return FALSE;
+  self->torn = FALSE;
   if (!write_text (self, data, bytes, error))
     return FALSE;
   self->size += bytes;
@@ -184,6 +191,7 @@ gst_sam_output_new_file (const gchar * location, GstSamTally * tally,
   self->parent.frames = 1;
   self->tally = tally;
   self->location = g_strdup (location);
+  self->shared = !strcmp (location, "-");
   self->poll = gst_poll_new (TRUE);
   number = open_file (self);
   if (!number || number == ENXIO)

@@ -10,8 +10,8 @@ typedef struct _GstSamOutput GstSamOutput;
 /**
  * GstSamOutput:
  * @write: write data, whole or not at all where the target allows it. Returns
- * FALSE and sets the error (GST_RESOURCE_ERROR) if it is lost. Counts @frames as
- * written when they are.
+ * FALSE and sets the error (GST_RESOURCE_ERROR) if it is lost. Counts @frames
+ * as written when they are.
  * @tend: (nullable): do what is due between writes. Returns the monotonic time
  * in us of the next call, G_MAXINT64 for none.
  * @is_settled: (nullable): whether all that was written has arrived

@@ -135,10 +135,14 @@ static gboolean
 stretch (GstSamCoder * coder, const GstSamReport * report)
 {
   if (!reserve (&coder->stretched, &coder->stretched_bytes,
-          (gsize) report->width * report->height))
+          (gsize) report->width * report->height) ||
+      !reserve (&coder->scratch, &coder->scratch_bytes,
+          2 * report->width * sizeof (gint)))
     return FALSE;
+  /* of an allocation of its own, and so aligned */
   gst_sam_rle_stretch (coder->map.data, report->mask_width,
-      report->mask_height, coder->stretched, report->width, report->height);
+      report->mask_height, coder->stretched, report->width, report->height,
+      (gint *) coder->scratch);
   coder->labels = coder->stretched;
   coder->width = report->width;
   coder->height = report->height;

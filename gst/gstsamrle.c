@@ -190,37 +190,51 @@ vote (const guint8 cell[4], gint right, gint below)
   return label;
 }
 
+/* @column: of each pixel, the cell left of its middle; @weight: how far the
+ * middle is on the way to the next one. */
 static void
 stretch_row (const guint8 * upper, const guint8 * lower, gint cells,
-    gint below, guint8 * to, gint width)
+    gint below, guint8 * to, gint width, const gint * column,
+    const gint * weight)
 {
-  gint x, right;
+  gint x = 0, end, same;
 
-  for (x = 0; x < width; x++) {
-    const gint left = locate (x, width, cells, &right);
-    const gint next = MIN (left + 1, cells - 1);
+  while (x < width) {
+    const gint left = column[x], next = MIN (left + 1, cells - 1);
     const guint8 cell[4] = {
       upper[left], upper[next], lower[left], lower[next]
     };
 
-    if (cell[0] == cell[1] && cell[0] == cell[2] && cell[0] == cell[3])
-      to[x] = cell[0];
-    else
-      to[x] = vote (cell, right, below);
+    if (cell[0] != cell[1] || cell[0] != cell[2] || cell[0] != cell[3]) {
+      to[x] = vote (cell, weight[x], below);
+      x++;
+      continue;
+    }
+    /* The last cell of those that are alike, and the pixels before it. */
+    same = left - 1 + MIN (count_same (upper + left, cells - left),
+        count_same (lower + left, cells - left));
+    end = same == cells - 1 ? width : x + 1;
+    while (end < width && column[end] < same)
+      end++;
+    memset (to + x, cell[0], end - x);
+    x = end;
   }
 }
 
 void
 gst_sam_rle_stretch (const guint8 * from, gint from_width, gint from_height,
-    guint8 * to, gint width, gint height)
+    guint8 * to, gint width, gint height, gint * scratch)
 {
-  gint y, below;
+  gint x, y, below;
 
+  for (x = 0; x < width; x++)
+    scratch[x] = locate (x, width, from_width, &scratch[width + x]);
   for (y = 0; y < height; y++, to += width) {
     const gint row = locate (y, height, from_height, &below);
     const gint next = MIN (row + 1, from_height - 1);
 
     stretch_row (from + (gsize) row * from_width,
-        from + (gsize) next * from_width, from_width, below, to, width);
+        from + (gsize) next * from_width, from_width, below, to, width,
+        scratch, scratch + width);
   }
 }

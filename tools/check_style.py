@@ -57,7 +57,8 @@ def floor(rel):
 def project_files(root):
     built = {p.parent.parent for p in root.glob('*/meson-private/coredata.dat')}
     return [p for p in root.rglob('*') if p.suffix in SOURCES and p.is_file()
-            and not any(b in p.parents for b in built)]
+            and not any(b in p.parents for b in built)
+            and not p.relative_to(root).parts[0].startswith('build-')]
 
 
 def long_functions(lines):

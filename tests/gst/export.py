@@ -220,8 +220,22 @@ def check_stdout(env):
     check(process.wait(PATIENCE) == 0, f"stdout: exit status {process.returncode}: {said}")
 
 
+def check_redirected(env, folder):
+    """Standard output that is appended to a file keeps what the file has."""
+    path = os.path.join(folder, "appended")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("before\n")
+    with open(path, "a", encoding="utf-8") as file:
+        done = subprocess.run(["gst-launch-1.0", "-q", *f"{SCENE} ! samexport mask-size=none location=- ! fakesink".split()],
+                              env=env, stdout=file, timeout=PATIENCE, check=False)
+    with open(path, encoding="utf-8") as file:
+        first, *rest = file.read().splitlines()
+    check(done.returncode == 0 and first == "before", f"redirected: begins with {first}")
+    is_in_order([json.loads(line) for line in rest], FRAMES, "redirected")
+
+
 def check_full(env, folder):
-    """On a full disk the stream goes on; whole lines stay."""
+    """On a full disk the stream goes on; whole lines stay, and what was there before."""
     said = finish(launch(f"{SCENE} ! samexport location=/dev/full ! fakesink", env), "/dev/full")
     stats = get_stats(said)
     check(stats.get("frames-lost") == FRAMES and stats.get("frames-written") == 0, f"/dev/full: {stats}")
@@ -236,6 +250,15 @@ def check_full(env, folder):
         lines = read_lines(path)
         check(0 < len(lines) == stats["frames-written"] and stats["frames-lost"] == FRAMES - len(lines),
               f"small disk: {len(lines)} lines, {stats}")
+        os.unlink(path)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("before\n" * 1000)
+        with open(path, "a", encoding="utf-8") as file:
+            subprocess.run(["gst-launch-1.0", "-q", *f"{SCENE} ! samexport location=- ! fakesink".split()], env=env,
+                           stdout=file, timeout=PATIENCE, check=False)
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        check(text.startswith("before\n" * 1000) and text.count('"frame":') > 0, "small disk: appended")
         os.unlink(path)
         path = os.path.join(disk, "coco.json")
         said = finish(launch(f"{SCENE} ! samexport format=coco location={path} ! fakesink", env), "small disk, coco")
@@ -287,6 +310,10 @@ class Broker:
         while not os.path.exists(self.database) and time.monotonic() < end:
             time.sleep(0.05)
         check(os.path.exists(self.database), "mosquitto does not save its sessions")
+
+    def freeze(self):
+        """What is sent from now on is not read, and so not acknowledged."""
+        self.process.send_signal(signal.SIGSTOP)
 
     def kill(self):
         self.process.kill()
@@ -350,8 +377,10 @@ def check_broker(env, folder):
         broker.save()
         process = launch(f"{CAMERA.format(frames)} mqtt-uri=mqtt://127.0.0.1:{broker.port}/cameras/door ! fakesink", env)
         check(len(reader.wait(lambda lines: len(lines) >= 25)) >= 25, "mqtt: no lines come")
+        broker.freeze()
+        time.sleep(0.7)
         broker.kill()
-        time.sleep(1.5)
+        time.sleep(1)
         before = len(reader.read())
         broker.start()
         said = finish(process, "mqtt")
@@ -364,6 +393,11 @@ def check_broker(env, folder):
         check(25 <= before < frames, f"mqtt: {before} lines came before the broker was back: nothing was shown")
         check(said.count("WARNING: from element") == 1 and "cannot be reached" in said, f"mqtt: warnings: {said[-3000:]}")
         check("recovered=(boolean)true" in said, "mqtt: no message that the outage is over")
+        # A broker that is slower than the pipeline, which is not live: nothing is lost, however small the buffer is.
+        said = finish(launch("videotestsrc num-buffers=3000 ! video/x-raw,width=16,height=16 ! samexport mqtt-uri=mqtt://"
+                             f"127.0.0.1:{broker.port}/other mqtt-buffer-size=4000 ! fakesink", env), "mqtt, small buffer")
+        stats = get_stats(said)
+        check(stats["frames-lost"] == 0 and stats["frames-written"] == 3000, f"mqtt, small buffer: {stats}")
         print(f"mqtt: {len(lines)} lines of {frames} frames, {before} of them before the broker was back")
     finally:
         reader.close()
@@ -402,6 +436,7 @@ def main(plugins, model, folder, python, with_mqtt):
         check_masks(env, folder, masks, numpy)
         check_kill(env, scratch)
         check_stdout(env)
+        check_redirected(env, scratch)
         notes.append(check_full(env, scratch))
         if not with_mqtt:
             notes.append("no MQTT in this build")

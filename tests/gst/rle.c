@@ -257,13 +257,15 @@ GST_START_TEST (test_stretched_maps_take_the_heaviest_label)
     const gint w = round % 4 ? g_rand_int_range (rand, 1, 200) : fw;
     const gint h = round % 4 ? g_rand_int_range (rand, 1, 200) : fh;
     guint8 *from = make_map (rand, fw, fh), *to = g_malloc (w * h);
+    gint *scratch = g_new (gint, 2 * w);
 
-    gst_sam_rle_stretch (from, fw, fh, to, w, h);
+    gst_sam_rle_stretch (from, fw, fh, to, w, h, scratch);
     for (y = 0; y < h; y++) {
       for (x = 0; x < w; x++)
         check_pixel (from, fw, fh, w, h, x, y, to[y * w + x]);
     }
     fail_unless (w != fw || h != fh || !memcmp (from, to, w * h));
+    g_free (scratch);
     g_free (from);
     g_free (to);
   }

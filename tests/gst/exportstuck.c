@@ -1,0 +1,302 @@
+/* samexport: a writer that is stuck does not stop frames, and what it refuses.
+ */
+
+#include "exportcheck.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Writers that are stuck */
+
+static gchar *
+make_pipe (void)
+{
+  gchar *path = export_get_path ("pipe");
+
+  fail_if (mkfifo (path, 0600));
+  return path;
+}
+
+/* A pipe whose reader takes nothing: it fills, then the queue, then frames are
+ * lost. In a live pipeline none waits, or this would never end. */
+GST_START_TEST (test_a_reader_that_sleeps_stops_no_live_frame)
+{
+  gchar *path = make_pipe (), *text = NULL;
+  const int fd = open (path, O_RDONLY | O_NONBLOCK);
+  GstHarness *h = export_open ("overload-policy=drop queue-size=8", "pipe");
+  GstBus *bus = sam_harness_add_bus (h);
+  guint64 lost;
+  guint i;
+
+  fail_unless (fd >= 0);
+  for (i = 0; i < 2000; i++)
+    fail_unless_equals_int (gst_harness_push (h, export_tracked_new (i)), GST_FLOW_OK);
+  lost = sam_get_stat (h->element, "frames-lost");
+  /* the pipe has 64 KiB, a line some 300 bytes */
+  fail_unless (lost > 1000, "only %" G_GUINT64_FORMAT " lost", lost);
+  fail_unless_equals_uint64 (lost + sam_get_stat (h->element,
+          "frames-written") + sam_get_stat (h->element, "frames-queued"), 2000);
+  gst_harness_teardown (h);
+  fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_WARNING, &text),
+      1);
+  fail_unless (strstr (text, "the queue of 8 frames is full") != NULL, "%s",
+      text);
+  g_free (text);
+  export_close_bus (bus);
+  close (fd);
+  g_free (path);
+}
+
+GST_END_TEST;
+
+/* Where frames may wait, they wait for a second once, not one each: 2000 of
+ * them would not end before the test's time is over. */
+GST_START_TEST (test_a_reader_that_sleeps_stops_no_other_stream_for_long)
+{
+  gchar *path = make_pipe ();
+  const int fd = open (path, O_RDONLY | O_NONBLOCK);
+  GstHarness *h = export_open ("queue-size=8", "pipe");
+  guint i;
+
+  for (i = 0; i < 2000; i++)
+    fail_unless_equals_int (gst_harness_push (h, export_tracked_new (i)), GST_FLOW_OK);
+  fail_unless (sam_get_stat (h->element, "frames-lost") > 1000);
+  gst_harness_teardown (h);
+  close (fd);
+  g_free (path);
+}
+
+GST_END_TEST;
+
+/* A reader that is slow, but reads: in a stream that is not live nothing is
+ * lost, however short the queue is. */
+static gpointer
+read_slowly (gpointer data)
+{
+  GString *all = g_string_new (NULL);
+  const int fd = open (data, O_RDONLY);
+  gchar part[2000];
+  gssize n;
+
+  while ((n = read (fd, part, sizeof part)) > 0) {
+    g_string_append_len (all, part, n);
+    g_usleep (200);
+  }
+  close (fd);
+  return all;
+}
+
+GST_START_TEST (test_a_slow_reader_gets_every_line)
+{
+  gchar *path = make_pipe ();
+  GThread *thread = g_thread_new ("reader", read_slowly, path);
+  GstHarness *h;
+  GString *all;
+  gchar **lines;
+  guint i;
+
+  /* The pipe is opened with the first line at the latest; the thread waits. */
+  g_usleep (G_USEC_PER_SEC / 5);
+  h = export_open ("queue-size=2", "pipe");
+  for (i = 0; i < 1000; i++)
+    gst_harness_push (h, export_tracked_new (i));
+  export_close (h);
+  all = g_thread_join (thread);
+  lines = g_strsplit (all->str, "\n", -1);
+  fail_unless_equals_int (g_strv_length (lines), 1001);
+  for (i = 0; i < 1000; i++) {
+    gchar *part = g_strdup_printf (",\"frame\":%u,", i);
+
+    fail_unless (strstr (lines[i], part) != NULL, "line %u is %s", i, lines[i]);
+    g_free (part);
+  }
+  g_strfreev (lines);
+  g_string_free (all, TRUE);
+  g_free (path);
+}
+
+GST_END_TEST;
+
+/* Without a reader lines are lost; they come when there is one. */
+GST_START_TEST (test_a_pipe_gets_lines_when_it_is_read)
+{
+  gchar *path = make_pipe (), text[4000];
+  GstHarness *h = export_open ("", "pipe");
+  GstBus *bus = sam_harness_add_bus (h);
+  GstMessage *message;
+  gboolean recovered = FALSE;
+  gssize n;
+  guint i;
+  int fd;
+
+  for (i = 0; i < 5; i++)
+    gst_harness_push (h, export_tracked_new (i));
+  while (sam_get_stat (h->element, "frames-lost") < 5)
+    g_usleep (1000);
+  fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_WARNING, NULL),
+      1);
+  fd = open (path, O_RDONLY | O_NONBLOCK);
+  /* An outage is over a second after its last loss. */
+  g_usleep (1100 * 1000);
+  gst_harness_push (h, export_tracked_new (5));
+  while (sam_get_stat (h->element, "frames-written") < 1)
+    g_usleep (1000);
+  n = read (fd, text, sizeof text - 1);
+  fail_unless (n > 0);
+  text[n] = 0;
+  fail_unless (strstr (text, "\"frame\":5,") && text[n - 1] == '\n', "%s",
+      text);
+  gst_harness_teardown (h);
+  while ((message = gst_bus_pop_filtered (bus, GST_MESSAGE_ELEMENT))) {
+    const GstStructure *s = gst_message_get_structure (message);
+
+    if (gst_structure_has_name (s, "samexport-loss")) {
+      gst_structure_get_boolean (s, "recovered", &recovered);
+      fail_unless_equals_uint64 (sam_get_uint64 (s, "lost"), 5);
+    }
+    gst_message_unref (message);
+  }
+  fail_unless (recovered);
+  export_close_bus (bus);
+  close (fd);
+  g_free (path);
+}
+
+GST_END_TEST;
+
+/* Settings */
+
+static void
+check_refused (const gchar * properties, const gchar * code_name, gint code,
+    const gchar * expected)
+{
+  gchar *launch = g_strdup_printf ("videotestsrc num-buffers=2 ! samexport "
+      "%s ! fakesink", properties);
+  GstElement *pipeline = gst_parse_launch (launch, NULL);
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GError *error = NULL;
+  GstMessage *message;
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  message = gst_bus_timed_pop_filtered (bus, 20 * GST_SECOND,
+      GST_MESSAGE_ERROR | GST_MESSAGE_EOS);
+  fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR,
+      "%s was not refused", properties);
+  gst_message_parse_error (message, &error, NULL);
+  fail_unless (strstr (error->message, expected) != NULL, "%s: %s",
+      properties, error->message);
+  fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, code),
+      "%s: not %s: %s", properties, code_name, error->message);
+  g_error_free (error);
+  gst_message_unref (message);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (bus);
+  gst_object_unref (pipeline);
+  g_free (launch);
+}
+
+#define REFUSED(properties, code, expected) \
+  check_refused (properties, #code, GST_RESOURCE_ERROR_##code, expected)
+
+GST_START_TEST (test_what_cannot_be_written_is_refused_at_the_start)
+{
+  REFUSED ("", SETTINGS, "'location'");
+  REFUSED ("location=/tmp/x mqtt-uri=mqtt://localhost/a", SETTINGS, "Both");
+  REFUSED ("format=mot mqtt-uri=mqtt://localhost/a", SETTINGS, "json-lines");
+  REFUSED ("format=davis location=-", SETTINGS, "folder");
+  REFUSED ("format=coco mask-size=none location=/tmp/x", SETTINGS, "mask-size");
+  REFUSED ("location=/no/such/folder/x", NOT_FOUND, "'/no/such/folder/x'");
+  REFUSED ("format=coco location=/no/such/folder/x", NOT_FOUND,
+      "'/no/such/folder'");
+  REFUSED ("format=davis location=/no/such/folder/x", NOT_FOUND,
+      "'/no/such/folder/x'");
+  REFUSED ("location=/tmp", OPEN_WRITE, "directory");
+  REFUSED ("format=coco location=/tmp", OPEN_WRITE, "is a folder");
+  REFUSED ("format=coco location=/dev/full", OPEN_WRITE, "device");
+  REFUSED ("format=davis location=/dev/null", OPEN_WRITE, "not a folder");
+}
+
+GST_END_TEST;
+
+GST_START_TEST (test_the_broker_is_named_by_a_valid_uri)
+{
+  REFUSED ("mqtt-uri=http://localhost/a", SETTINGS, "mqtt://host");
+  REFUSED ("mqtt-uri=mqtt:///a", SETTINGS, "mqtt://host");
+  REFUSED ("mqtt-uri=nothing", SETTINGS, "mqtt://host");
+  REFUSED ("mqtt-uri=mqtt://localhost", SETTINGS, "mqtt-topic");
+  REFUSED ("mqtt-uri=mqtt://localhost/a mqtt-topic=all/#", SETTINGS, "'#'");
+  REFUSED ("mqtt-uri=mqtt://me:secret@localhost/a", SETTINGS, "mqtt-user");
+}
+
+GST_END_TEST;
+
+GST_START_TEST (test_settings_stay_while_the_element_runs)
+{
+  GstHarness *h = export_open ("", "a.jsonl");
+  GstBus *bus = sam_harness_add_bus (h);
+  gchar *text = NULL, *location;
+
+  g_object_set (h->element, "location", "/tmp/elsewhere", NULL);
+  fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_WARNING, &text),
+      1);
+  fail_unless (strstr (text, "'location'") != NULL, "%s", text);
+  g_object_get (h->element, "location", &location, NULL);
+  fail_unless (g_str_has_suffix (location, "/a.jsonl"));
+  g_object_set (h->element, "location", location, "mqtt-qos", 1, NULL);
+  fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_WARNING, NULL),
+      0);
+  g_free (location);
+  g_free (text);
+  export_close_bus (bus);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+/* No broker, and every way to stop: nothing hangs, and what waits is lost. */
+GST_START_TEST (test_without_a_broker_all_is_counted)
+{
+  guint round, i;
+
+  for (round = 0; round < 3; round++) {
+    GstHarness *h = sam_harness_new ("samexport mqtt-uri=mqtt://127.0.0.1:9/a",
+        GST_VIDEO_FORMAT_GRAY8, WIDTH, HEIGHT);
+    GstElement *element = gst_object_ref (h->element);
+
+    gst_harness_set_drop_buffers (h, TRUE);
+    for (i = 0; i < 10 * round; i++)
+      gst_harness_push (h, export_tracked_new (i));
+    gst_harness_teardown (h);
+    fail_unless_equals_uint64 (sam_get_stat (element, "frames-lost"),
+        10 * round);
+    gst_object_unref (element);
+  }
+}
+
+GST_END_TEST;
+
+static Suite *
+exportstuck_suite (void)
+{
+  Suite *suite = suite_create ("exportstuck");
+  TCase *tc = sam_tcase_new (suite, "exportstuck");
+
+  tcase_add_checked_fixture (tc, export_set_up, export_tear_down);
+  tcase_add_test (tc, test_a_reader_that_sleeps_stops_no_live_frame);
+  tcase_add_test (tc, test_a_reader_that_sleeps_stops_no_other_stream_for_long);
+  tcase_add_test (tc, test_a_slow_reader_gets_every_line);
+  tcase_add_test (tc, test_a_pipe_gets_lines_when_it_is_read);
+  tcase_add_test (tc, test_what_cannot_be_written_is_refused_at_the_start);
+#ifdef WITH_MQTT
+  tcase_add_test (tc, test_the_broker_is_named_by_a_valid_uri);
+#endif
+  tcase_add_test (tc, test_settings_stay_while_the_element_runs);
+#ifdef WITH_MQTT
+  tcase_add_test (tc, test_without_a_broker_all_is_counted);
+#endif
+  return suite;
+}
+
+GST_CHECK_MAIN (exportstuck);
