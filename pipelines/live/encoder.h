@@ -1,0 +1,17 @@
+/* Choice of the H.264 encoder: hardware where it works, else x264. */
+#ifndef LIVE_ENCODER_H
+#define LIVE_ENCODER_H
+
+#include <gst/gst.h>
+
+/* Name of the factory of the first encoder that starts on this machine; NULL: there is none. */
+const gchar *encoder_find(void);
+
+/* Part of a launch line: an encoder of low latency, named `name`, and its parser. Owned by the
+ * caller. */
+gchar *encoder_describe(const gchar *factory, const gchar *name);
+
+/* To be called before the first frame. @kbits: per second. @gop: most frames between key frames. */
+void encoder_set_rate(GstElement *encoder, guint kbits, guint gop);
+
+#endif

@@ -1,0 +1,114 @@
+/* samtrack-live: tracks objects in live video; shows it in a browser and by RTSP. */
+
+#include "camera.h"
+#include "config.h"
+#include "encoder.h"
+#include "log.h"
+#include "rtsp.h"
+
+#include <glib-unix.h>
+#include <stdio.h>
+
+typedef struct {
+    Config config;
+    GMainLoop *loop;
+    GPtrArray *cameras; /* Camera */
+    Rtsp *rtsp;
+} Live;
+
+static gboolean on_signal(gpointer data)
+{
+    log_info("stopping", "cameras", G_TYPE_UINT, ((Live *) data)->cameras->len, NULL);
+    g_main_loop_quit(((Live *) data)->loop);
+    return G_SOURCE_CONTINUE;
+}
+
+static void free_camera(gpointer camera)
+{
+    camera_free(camera);
+}
+
+static gboolean start_cameras(Live *live, GError **error)
+{
+    const gchar *encoder = encoder_find();
+    Camera *camera;
+    guint i;
+
+    if (!encoder) {
+        g_set_error(error, GST_CORE_ERROR, GST_CORE_ERROR_MISSING_PLUGIN,
+            "there is no H.264 encoder: install gstreamer1.0-plugins-ugly");
+        return FALSE;
+    }
+    log_info("start", "version", G_TYPE_STRING, SAM_VERSION, "encoder", G_TYPE_STRING, encoder,
+        "cameras", G_TYPE_UINT, live->config.cameras->len, NULL);
+    for (i = 0; i < live->config.cameras->len; i++) {
+        camera = camera_new(g_ptr_array_index(live->config.cameras, i), encoder, error);
+        if (!camera)
+            return FALSE;
+        g_ptr_array_add(live->cameras, camera);
+        rtsp_add(live->rtsp, camera);
+    }
+    return TRUE;
+}
+
+static void print_addresses(Live *live)
+{
+    const Config *config = &live->config;
+    const gchar *s = config->tls_certificate ? "s" : "";
+    guint i;
+
+    for (i = 0; i < live->cameras->len; i++) {
+        const gchar *name = camera_get_name(g_ptr_array_index(live->cameras, i));
+        const gint port = rtsp_get_port(live->rtsp);
+
+        printf("rtsp%s://viewer:%s@%s:%d/annotated/%s\n", s, config->token, config->address, port, name);
+        printf("rtsp%s://viewer:%s@%s:%d/clean/%s\n", s, config->token, config->address, port, name);
+    }
+    fflush(stdout);
+}
+
+static gboolean start(Live *live, GError **error)
+{
+    live->rtsp = rtsp_new(&live->config, error);
+    return live->rtsp && start_cameras(live, error);
+}
+
+static void run(Live *live)
+{
+    guint on_int = g_unix_signal_add(SIGINT, on_signal, live);
+    guint on_term = g_unix_signal_add(SIGTERM, on_signal, live);
+
+    print_addresses(live);
+    g_main_loop_run(live->loop);
+    g_source_remove(on_int);
+    g_source_remove(on_term);
+}
+
+int main(int argc, char **argv)
+{
+    Live live = {0};
+    GError *error = NULL;
+    ConfigResult result;
+    gboolean ok = TRUE;
+
+    gst_init(NULL, NULL);
+    result = config_read(&live.config, &argc, &argv, &error);
+    if (result == CONFIG_RUN) {
+        live.loop = g_main_loop_new(NULL, FALSE);
+        live.cameras = g_ptr_array_new_with_free_func(free_camera);
+        ok = start(&live, &error);
+        if (ok)
+            run(&live);
+        g_clear_pointer(&live.rtsp, rtsp_free);
+        if (ok)
+            log_info("stopped", "cameras", G_TYPE_UINT, live.cameras->len, NULL);
+        g_ptr_array_unref(live.cameras);
+        g_main_loop_unref(live.loop);
+    }
+    if (error) {
+        fprintf(stderr, "samtrack-live: %s\n", error->message);
+        g_error_free(error);
+    }
+    config_free(&live.config);
+    return result == CONFIG_BAD ? 2 : !ok;
+}
