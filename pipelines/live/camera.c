@@ -10,7 +10,6 @@
 #define MAX_WAITING 8     /* frames before the tracker */
 #define FILL_MS 200       /* between two frames that are shown while the source is gone */
 #define RATE_US (2 * G_USEC_PER_SEC)
-#define KEY_SECONDS 4     /* between two key frames */
 
 struct Camera {
     const CameraConfig *config;
@@ -35,8 +34,7 @@ struct Camera {
     gdouble rate;
 
     GMutex refusal_lock;  /* guards what follows */
-    GThread *prompting;
-    gchar *refusal;
+    GHashTable *refusals; /* thread that prompts -> text, NULL if samtrack refused nothing */
 };
 
 /* Needs the lock. Gives the buffer to the tracker at once, or drops it. */
@@ -82,7 +80,7 @@ static void set_rate(Camera *camera, const gchar *encoder)
     const guint kbits = camera->config->bitrate ? (guint) camera->config->bitrate :
         (guint) CLAMP(info->width * (gdouble) info->height * fps / 5000, 300, 20000);
 
-    encoder_set_rate(element, kbits, MAX((guint) (fps * KEY_SECONDS), 1));
+    g_object_set(element, "bitrate", kbits, NULL);
     gst_object_unref(element);
 }
 
@@ -265,10 +263,9 @@ static GstBusSyncReply on_sync_message(GstBus *bus, GstMessage *message, gpointe
     if (GST_MESSAGE_TYPE(message) != GST_MESSAGE_WARNING)
         return GST_BUS_PASS;
     g_mutex_lock(&camera->refusal_lock);
-    if (camera->prompting == g_thread_self()) {
+    if (g_hash_table_contains(camera->refusals, g_thread_self())) {
         gst_message_parse_warning(message, &error, NULL);
-        g_free(camera->refusal);
-        camera->refusal = g_strdup(error->message);
+        g_hash_table_replace(camera->refusals, g_thread_self(), g_strdup(error->message));
         g_error_free(error);
     }
     g_mutex_unlock(&camera->refusal_lock);
@@ -278,8 +275,7 @@ static GstBusSyncReply on_sync_message(GstBus *bus, GstMessage *message, gpointe
 void camera_begin_prompt(Camera *camera)
 {
     g_mutex_lock(&camera->refusal_lock);
-    camera->prompting = g_thread_self();
-    g_clear_pointer(&camera->refusal, g_free);
+    g_hash_table_replace(camera->refusals, g_thread_self(), NULL);
     g_mutex_unlock(&camera->refusal_lock);
 }
 
@@ -288,8 +284,8 @@ gchar *camera_end_prompt(Camera *camera)
     gchar *why;
 
     g_mutex_lock(&camera->refusal_lock);
-    camera->prompting = NULL;
-    why = g_steal_pointer(&camera->refusal);
+    why = g_strdup(g_hash_table_lookup(camera->refusals, g_thread_self()));
+    g_hash_table_remove(camera->refusals, g_thread_self());
     g_mutex_unlock(&camera->refusal_lock);
     return why;
 }
@@ -387,6 +383,7 @@ Camera *camera_new(const CameraConfig *config, const gchar *encoder, GError **er
     camera->config = config;
     g_mutex_init(&camera->lock);
     g_mutex_init(&camera->refusal_lock);
+    camera->refusals = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     camera->pipeline = build(encoder, error);
     if (!camera->pipeline) {
         camera_free(camera);
@@ -441,7 +438,7 @@ void camera_free(Camera *camera)
     gst_clear_caps(&camera->caps);
     g_mutex_clear(&camera->lock);
     g_mutex_clear(&camera->refusal_lock);
-    g_free(camera->refusal);
+    g_hash_table_unref(camera->refusals);
     g_free(camera->fault);
     g_free(camera->failure);
     g_free(camera);

@@ -1,15 +1,15 @@
 #include "encoder.h"
 
 typedef struct {
-    const gchar *factory, *settings, *gop;
+    const gchar *factory, *settings;
 } Encoder;
 
 static const Encoder encoders[] = {
-    {"nvh264enc", "preset=low-latency-hq zerolatency=true rc-mode=cbr", "gop-size"},
-    {"vah264enc", "rate-control=cbr b-frames=0", "key-int-max"},
+    {"nvh264enc", "preset=low-latency-hq zerolatency=true rc-mode=cbr gop-size=100"},
+    {"vah264enc", "rate-control=cbr b-frames=0 key-int-max=100"},
     /* One thread and one slice: two cores have the model to run. */
-    {"x264enc", "tune=zerolatency speed-preset=superfast sliced-threads=false threads=1 bframes=0",
-        "key-int-max"},
+    {"x264enc", "tune=zerolatency speed-preset=superfast sliced-threads=false threads=1 bframes=0 "
+        "key-int-max=100"},
 };
 
 static gboolean works(const gchar *factory)
@@ -44,17 +44,4 @@ gchar *encoder_describe(const gchar *factory, const gchar *name)
     return g_strdup_printf("videoconvert ! %s name=%s %s ! video/x-h264,profile=constrained-baseline "
         "! h264parse config-interval=-1 ! video/x-h264,stream-format=byte-stream,alignment=au",
         factory, name, encoders[i].settings);
-}
-
-void encoder_set_rate(GstElement *encoder, guint kbits, guint gop)
-{
-    const gchar *factory = GST_OBJECT_NAME(gst_element_get_factory(encoder));
-    gchar *frames = g_strdup_printf("%u", gop);
-    gsize i;
-
-    g_object_set(encoder, "bitrate", kbits, NULL);
-    for (i = 0; i < G_N_ELEMENTS(encoders); i++)
-        if (g_str_equal(encoders[i].factory, factory))
-            gst_util_set_object_arg(G_OBJECT(encoder), encoders[i].gop, frames);
-    g_free(frames);
 }

@@ -8,10 +8,7 @@
 const gchar *encoder_find(void);
 
 /* Part of a launch line: an encoder of low latency, named `name`, and its parser. Owned by the
- * caller. */
+ * caller. Its property "bitrate" is in kbit/s; it may be set until the first frame. */
 gchar *encoder_describe(const gchar *factory, const gchar *name);
-
-/* To be called before the first frame. @kbits: per second. @gop: most frames between key frames. */
-void encoder_set_rate(GstElement *encoder, guint kbits, guint gop);
 
 #endif

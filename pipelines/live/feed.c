@@ -40,9 +40,9 @@ static void on_frame(GstSample *sample, gpointer data)
     const gboolean full = gst_app_src_get_current_level_buffers(feed->appsrc) >= MAX_FRAMES;
 
     if (full || (feed->waits && delta)) {
-        if (!feed->waits)
-            output_request_key(feed->output);
         feed->waits = TRUE;
+        if (!full)
+            output_request_key(feed->output);
     } else {
         feed->waits = FALSE;
         feed->begun = TRUE;

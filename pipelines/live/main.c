@@ -3,6 +3,7 @@
 #include "camera.h"
 #include "config.h"
 #include "encoder.h"
+#include "http.h"
 #include "log.h"
 #include "rtsp.h"
 
@@ -12,20 +13,34 @@
 typedef struct {
     Config config;
     GMainLoop *loop;
-    GPtrArray *cameras; /* Camera */
+    GPtrArray *rooms; /* Room */
     Rtsp *rtsp;
+    Http *http;
 } Live;
 
 static gboolean on_signal(gpointer data)
 {
-    log_info("stopping", "cameras", G_TYPE_UINT, ((Live *) data)->cameras->len, NULL);
+    log_info("stopping", "cameras", G_TYPE_UINT, ((Live *) data)->rooms->len, NULL);
     g_main_loop_quit(((Live *) data)->loop);
     return G_SOURCE_CONTINUE;
 }
 
-static void free_camera(gpointer camera)
+static void free_room(gpointer data)
 {
-    camera_free(camera);
+    Room *room = data;
+
+    objects_free(room->objects);
+    camera_free(room->camera);
+    g_free(room);
+}
+
+static void add_room(Live *live, Camera *camera)
+{
+    Room *room = g_new(Room, 1);
+
+    room->camera = camera;
+    room->objects = objects_new(camera, live->config.state_folder);
+    g_ptr_array_add(live->rooms, room);
 }
 
 static gboolean start_cameras(Live *live, GError **error)
@@ -45,7 +60,7 @@ static gboolean start_cameras(Live *live, GError **error)
         camera = camera_new(g_ptr_array_index(live->config.cameras, i), encoder, error);
         if (!camera)
             return FALSE;
-        g_ptr_array_add(live->cameras, camera);
+        add_room(live, camera);
         rtsp_add(live->rtsp, camera);
     }
     return TRUE;
@@ -57,8 +72,9 @@ static void print_addresses(Live *live)
     const gchar *s = config->tls_certificate ? "s" : "";
     guint i;
 
-    for (i = 0; i < live->cameras->len; i++) {
-        const gchar *name = camera_get_name(g_ptr_array_index(live->cameras, i));
+    printf("http%s://%s:%d/?token=%s\n", s, config->address, http_get_port(live->http), config->token);
+    for (i = 0; i < live->rooms->len; i++) {
+        const gchar *name = camera_get_name(((Room *) g_ptr_array_index(live->rooms, i))->camera);
         const gint port = rtsp_get_port(live->rtsp);
 
         printf("rtsp%s://viewer:%s@%s:%d/annotated/%s\n", s, config->token, config->address, port, name);
@@ -70,7 +86,10 @@ static void print_addresses(Live *live)
 static gboolean start(Live *live, GError **error)
 {
     live->rtsp = rtsp_new(&live->config, error);
-    return live->rtsp && start_cameras(live, error);
+    if (!live->rtsp || !start_cameras(live, error))
+        return FALSE;
+    live->http = http_new(&live->config, live->rooms, live->rtsp, error);
+    return live->http != NULL;
 }
 
 static void run(Live *live)
@@ -84,6 +103,17 @@ static void run(Live *live)
     g_source_remove(on_term);
 }
 
+static void stop(Live *live)
+{
+    guint i;
+
+    for (i = 0; i < live->rooms->len; i++)
+        objects_finish(((Room *) g_ptr_array_index(live->rooms, i))->objects);
+    g_clear_pointer(&live->http, http_free);
+    g_clear_pointer(&live->rtsp, rtsp_free);
+    g_ptr_array_set_size(live->rooms, 0);
+}
+
 int main(int argc, char **argv)
 {
     Live live = {0};
@@ -95,14 +125,14 @@ int main(int argc, char **argv)
     result = config_read(&live.config, &argc, &argv, &error);
     if (result == CONFIG_RUN) {
         live.loop = g_main_loop_new(NULL, FALSE);
-        live.cameras = g_ptr_array_new_with_free_func(free_camera);
+        live.rooms = g_ptr_array_new_with_free_func(free_room);
         ok = start(&live, &error);
         if (ok)
             run(&live);
-        g_clear_pointer(&live.rtsp, rtsp_free);
+        stop(&live);
         if (ok)
-            log_info("stopped", "cameras", G_TYPE_UINT, live.cameras->len, NULL);
-        g_ptr_array_unref(live.cameras);
+            log_info("stopped", "cameras", G_TYPE_UINT, live.config.cameras->len, NULL);
+        g_ptr_array_unref(live.rooms);
         g_main_loop_unref(live.loop);
     }
     if (error) {

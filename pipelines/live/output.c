@@ -74,6 +74,22 @@ static gint64 get_delay(GstElement *sink, GstBuffer *buffer)
     return delay / 1000;
 }
 
+/* With the running time as the time stamp: encoders move their segment, which viewers do not see.
+ * There are no B-frames, so there is no other order of decoding. */
+static GstSample *restamp(GstSample *sample)
+{
+    GstBuffer *buffer = gst_buffer_copy(gst_sample_get_buffer(sample));
+    GstSample *copy;
+
+    GST_BUFFER_PTS(buffer) = gst_segment_to_running_time(gst_sample_get_segment(sample),
+        GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
+    GST_BUFFER_DTS(buffer) = GST_CLOCK_TIME_NONE;
+    copy = gst_sample_new(buffer, gst_sample_get_caps(sample), NULL, NULL);
+    gst_buffer_unref(buffer);
+    gst_sample_unref(sample);
+    return copy;
+}
+
 static GstFlowReturn on_sample(GstAppSink *sink, gpointer data)
 {
     GstSample *sample = gst_app_sink_pull_sample(sink);
@@ -83,6 +99,7 @@ static GstFlowReturn on_sample(GstAppSink *sink, gpointer data)
 
     if (!sample)
         return GST_FLOW_EOS;
+    sample = restamp(sample);
     buffer = gst_sample_get_buffer(sample);
     g_mutex_lock(&output->lock);
     output->recent[output->frames++ % WINDOW] = get_delay(output->sink, buffer);
