@@ -1,7 +1,7 @@
 #include "camera.h"
 
 #include "encoder.h"
-#include "log.h"
+#include "journal.h"
 #include "source.h"
 
 #include <gst/app/gstappsrc.h>
@@ -12,7 +12,7 @@
 #define RATE_US (2 * G_USEC_PER_SEC)
 
 struct Camera {
-    const CameraConfig *config;
+    const CameraSettings *settings;
     GstElement *pipeline, *track, *in;
     GstClock *clock;
     Gate *clean_gate, *draw_gate, *annotated_gate, *jpeg_gate;
@@ -77,7 +77,7 @@ static void set_rate(Camera *camera, const gchar *encoder)
     const GstVideoInfo *info = &camera->info;
     const gdouble fps = info->fps_n > 0 ? (gdouble) info->fps_n / info->fps_d : 25;
     /* A fifth of a bit per pixel. */
-    const guint kbits = camera->config->bitrate ? (guint) camera->config->bitrate :
+    const guint kbits = camera->settings->bitrate ? (guint) camera->settings->bitrate :
         (guint) CLAMP(info->width * (gdouble) info->height * fps / 5000, 300, 20000);
 
     g_object_set(element, "bitrate", kbits, NULL);
@@ -99,7 +99,7 @@ static gboolean fix_caps(gpointer data)
     set_rate(camera, "clean-encoder");
     set_rate(camera, "annotated-encoder");
     camera->caps = caps;
-    log_info("size", "camera", G_TYPE_STRING, camera->config->name, "width", G_TYPE_INT,
+    log_info("size", "camera", G_TYPE_STRING, camera->settings->name, "width", G_TYPE_INT,
         camera->info.width, "height", G_TYPE_INT, camera->info.height, NULL);
     g_mutex_unlock(&camera->lock);
     caps = gst_caps_copy(caps);
@@ -209,7 +209,7 @@ static void fail(Camera *camera, GstMessage *message)
     GError *error = NULL;
 
     gst_message_parse_error(message, &error, NULL);
-    log_error("pipeline-failed", "camera", G_TYPE_STRING, camera->config->name,
+    log_error("pipeline-failed", "camera", G_TYPE_STRING, camera->settings->name,
         "element", G_TYPE_STRING, GST_MESSAGE_SRC_NAME(message),
         "why", G_TYPE_STRING, error->message, NULL);
     g_free(camera->failure);
@@ -222,7 +222,7 @@ static void tell_object(Camera *camera, const GstStructure *s)
     guint64 id = 0;
 
     gst_structure_get_uint64(s, "id", &id);
-    log_info("object", "camera", G_TYPE_STRING, camera->config->name, "id", G_TYPE_UINT64, id,
+    log_info("object", "camera", G_TYPE_STRING, camera->settings->name, "id", G_TYPE_UINT64, id,
         "state", G_TYPE_STRING, gst_structure_get_string(s, "state"), NULL);
 }
 
@@ -237,7 +237,7 @@ static gboolean on_message(GstBus *bus, GstMessage *message, gpointer data)
         break;
     case GST_MESSAGE_WARNING:
         gst_message_parse_warning(message, &error, NULL);
-        log_warning("refused", "camera", G_TYPE_STRING, camera->config->name,
+        log_warning("refused", "camera", G_TYPE_STRING, camera->settings->name,
             "why", G_TYPE_STRING, error->message, NULL);
         g_error_free(error);
         break;
@@ -295,8 +295,10 @@ static GstElement *build(const gchar *encoder, GError **error)
     gchar *clean = encoder_describe(encoder, "clean-encoder");
     gchar *annotated = encoder_describe(encoder, "annotated-encoder");
     gchar *text = g_strdup_printf(
-        "appsrc name=in is-live=true format=time min-latency=0 ! samtrack name=track ! tee name=frames "
-        "frames. ! valve name=clean-gate drop=true ! queue leaky=downstream max-size-buffers=2 ! %s "
+        "appsrc name=in is-live=true format=time min-latency=0 ! samtrack name=track "
+        "! tee name=frames "
+        "frames. ! valve name=clean-gate drop=true "
+        "! queue leaky=downstream max-size-buffers=2 ! %s "
         "! appsink name=clean sync=false async=false enable-last-sample=false "
         "frames. ! valve name=draw-gate drop=true ! queue leaky=downstream max-size-buffers=2 "
         "! samoverlay ! tee name=drawn "
@@ -328,17 +330,18 @@ static GstElement *get(Camera *camera, const gchar *name)
 
 static void set_tracker(Camera *camera)
 {
-    const CameraConfig *config = camera->config;
+    const CameraSettings *settings = camera->settings;
     GObject *track = G_OBJECT(camera->track);
 
-    g_object_set(track, "model-file", config->model_file, "initial-prompt", config->initial_prompt,
+    g_object_set(track, "model-file", settings->model_file, "initial-prompt",
+        settings->initial_prompt,
         NULL);
-    if (config->backend)
-        gst_util_set_object_arg(track, "backend", config->backend);
-    if (config->max_objects)
-        g_object_set(track, "max-objects", config->max_objects, NULL);
-    if (config->threads)
-        g_object_set(track, "threads", config->threads, NULL);
+    if (settings->backend)
+        gst_util_set_object_arg(track, "backend", settings->backend);
+    if (settings->max_objects)
+        g_object_set(track, "max-objects", settings->max_objects, NULL);
+    if (settings->threads)
+        g_object_set(track, "threads", settings->threads, NULL);
 }
 
 static void make_outputs(Camera *camera)
@@ -365,7 +368,8 @@ static gboolean start(Camera *camera, GError **error)
         gst_message_parse_error(message, error, NULL);
         gst_message_unref(message);
     } else if (!ok) {
-        g_set_error(error, GST_CORE_ERROR, GST_CORE_ERROR_STATE_CHANGE, "The pipeline does not start.");
+        g_set_error(error, GST_CORE_ERROR, GST_CORE_ERROR_STATE_CHANGE,
+            "The pipeline does not start.");
     }
     if (ok) {
         gst_bus_set_sync_handler(bus, on_sync_message, camera, NULL);
@@ -375,12 +379,12 @@ static gboolean start(Camera *camera, GError **error)
     return ok;
 }
 
-Camera *camera_new(const CameraConfig *config, const gchar *encoder, GError **error)
+Camera *camera_new(const CameraSettings *settings, const gchar *encoder, GError **error)
 {
     const SourceHandlers handlers = {.frame = on_frame, .changed = on_changed};
     Camera *camera = g_new0(Camera, 1);
 
-    camera->config = config;
+    camera->settings = settings;
     g_mutex_init(&camera->lock);
     g_mutex_init(&camera->refusal_lock);
     camera->refusals = g_hash_table_new_full(NULL, NULL, NULL, g_free);
@@ -396,11 +400,11 @@ Camera *camera_new(const CameraConfig *config, const gchar *encoder, GError **er
     set_tracker(camera);
     make_outputs(camera);
     if (!start(camera, error)) {
-        g_prefix_error(error, "camera '%s': ", config->name);
+        g_prefix_error(error, "camera '%s': ", settings->name);
         camera_free(camera);
         return NULL;
     }
-    camera->source = source_new(config, &handlers, camera);
+    camera->source = source_new(settings, &handlers, camera);
     source_start(camera->source);
     return camera;
 }
@@ -446,12 +450,12 @@ void camera_free(Camera *camera)
 
 const gchar *camera_get_name(const Camera *camera)
 {
-    return camera->config->name;
+    return camera->settings->name;
 }
 
-const CameraConfig *camera_get_config(const Camera *camera)
+const CameraSettings *camera_get_settings(const Camera *camera)
 {
-    return camera->config;
+    return camera->settings;
 }
 
 GstElement *camera_get_track(Camera *camera)

@@ -1,20 +1,21 @@
 /* One source of video with its tracker: a pipeline that runs from start to end, whatever becomes of
- * the source and of the viewers. All functions are for the main thread, except where they say so. */
+ * the source and of the viewers. All functions are for the main thread, except where they say so.
+ * */
 #ifndef LIVE_CAMERA_H
 #define LIVE_CAMERA_H
 
-#include "config.h"
 #include "output.h"
+#include "settings.h"
 
 typedef struct Camera Camera;
 
-/* Starts the pipeline and the source. NULL and *error if the pipeline cannot start. `config` must
+/* Starts the pipeline and the source. NULL and *error if the pipeline cannot start. `settings` must
  * outlive the camera. */
-Camera *camera_new(const CameraConfig *config, const gchar *encoder, GError **error);
+Camera *camera_new(const CameraSettings *settings, const gchar *encoder, GError **error);
 void camera_free(Camera *camera);
 
 const gchar *camera_get_name(const Camera *camera);
-const CameraConfig *camera_get_config(const Camera *camera);
+const CameraSettings *camera_get_settings(const Camera *camera);
 GstElement *camera_get_track(Camera *camera); /* the samtrack; no reference is taken */
 GstElement *camera_get_pipeline(Camera *camera);
 

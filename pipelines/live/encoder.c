@@ -41,7 +41,8 @@ gchar *encoder_describe(const gchar *factory, const gchar *name)
 
     for (i = 0; !g_str_equal(encoders[i].factory, factory); i++)
         ;
-    return g_strdup_printf("videoconvert ! %s name=%s %s ! video/x-h264,profile=constrained-baseline "
-        "! h264parse config-interval=-1 ! video/x-h264,stream-format=byte-stream,alignment=au",
+    return g_strdup_printf("videoconvert ! %s name=%s %s "
+        "! video/x-h264,profile=constrained-baseline ! h264parse config-interval=-1 "
+        "! video/x-h264,stream-format=byte-stream,alignment=au",
         factory, name, encoders[i].settings);
 }

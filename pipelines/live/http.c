@@ -1,7 +1,7 @@
 #include "http.h"
 
 #include "access.h"
-#include "log.h"
+#include "journal.h"
 #include "metrics.h"
 #include "mjpeg.h"
 
@@ -15,7 +15,7 @@
     "frame-ancestors 'none'"
 
 struct Http {
-    const Config *config;
+    const Settings *settings;
     GPtrArray *rooms;
     Rtsp *rtsp;
     Hub *hub;
@@ -34,7 +34,8 @@ static void refuse(Http *http, SoupServerMessage *message, guint status, const g
     soup_server_message_set_response(message, "text/plain; charset=utf-8", SOUP_MEMORY_COPY, why,
         strlen(why));
     if (rate_take(&http->told, 1, 10))
-        log_warning("http-refused", "peer", G_TYPE_STRING, soup_server_message_get_remote_host(message),
+        log_warning("http-refused", "peer", G_TYPE_STRING,
+        soup_server_message_get_remote_host(message),
             "status", G_TYPE_UINT, status, "why", G_TYPE_STRING, why, NULL);
 }
 
@@ -55,10 +56,11 @@ static void on_headers(SoupServer *server, SoupServerMessage *message, const cha
         refuse(http, message, SOUP_STATUS_METHOD_NOT_ALLOWED, "Only GET is allowed.\n");
     else if (soup_message_headers_get_encoding(in) == SOUP_ENCODING_CHUNKED ||
         soup_message_headers_get_content_length(in) > 0)
-        refuse(http, message, SOUP_STATUS_REQUEST_ENTITY_TOO_LARGE, "A request has no body here.\n");
-    else if (!access_has_origin(http->config, message))
+        refuse(http, message, SOUP_STATUS_REQUEST_ENTITY_TOO_LARGE,
+            "A request has no body here.\n");
+    else if (!access_has_origin(http->settings, message))
         refuse(http, message, SOUP_STATUS_FORBIDDEN, "The request comes from another page.\n");
-    else if (strcmp(path, "/healthz") && !access_has_token(http->config, message))
+    else if (strcmp(path, "/healthz") && !access_has_token(http->settings, message))
         refuse(http, message, SOUP_STATUS_UNAUTHORIZED,
             "The token is missing or wrong: open the address that samtrack-live printed.\n");
     if (soup_server_message_get_status(message))
@@ -85,9 +87,10 @@ static void serve_file(SoupServerMessage *message, const gchar *path, const gcha
 /* Opened with the token: from now on the cookie has it, and the address no longer shows it. */
 static void enter(Http *http, SoupServerMessage *message)
 {
-    gchar *cookie = access_make_cookie(http->config, http->port);
+    gchar *cookie = access_make_cookie(http->settings, http->port);
 
-    soup_message_headers_append(soup_server_message_get_response_headers(message), "Set-Cookie", cookie);
+    soup_message_headers_append(soup_server_message_get_response_headers(message), "Set-Cookie",
+        cookie);
     soup_server_message_set_redirect(message, SOUP_STATUS_SEE_OTHER, "/");
     g_free(cookie);
 }
@@ -130,7 +133,8 @@ static void on_health(SoupServer *server, SoupServerMessage *message, const char
         return;
     for (i = 0; i < http->rooms->len; i++)
         failed += camera_get_failure(((Room *) g_ptr_array_index(http->rooms, i))->camera) != NULL;
-    soup_server_message_set_status(message, failed ? SOUP_STATUS_SERVICE_UNAVAILABLE : SOUP_STATUS_OK,
+    soup_server_message_set_status(message,
+        failed ? SOUP_STATUS_SERVICE_UNAVAILABLE : SOUP_STATUS_OK,
         NULL);
     soup_server_message_set_response(message, "text/plain", SOUP_MEMORY_STATIC,
         failed ? "failed\n" : "ok\n", failed ? 7 : 3);
@@ -207,23 +211,25 @@ static gboolean on_connection(GSocketService *service, GSocketConnection *connec
 
 static gboolean listen(Http *http, GError **error)
 {
-    GSocketAddress *wanted = g_inet_socket_address_new_from_string(http->config->address,
-        http->config->http_port);
+    GSocketAddress *wanted = g_inet_socket_address_new_from_string(http->settings->address,
+        http->settings->http_port);
     GSocketAddress *bound = NULL;
     gboolean ok;
 
     if (!wanted) {
-        g_set_error(error, G_IO_ERROR, G_IO_ERROR_INVALID_ARGUMENT, "the address '%s' is not an IP address",
-            http->config->address);
+        g_set_error(error, G_IO_ERROR, G_IO_ERROR_INVALID_ARGUMENT,
+            "the address '%s' is not an IP address",
+            http->settings->address);
         return FALSE;
     }
-    ok = g_socket_listener_add_address(G_SOCKET_LISTENER(http->listener), wanted, G_SOCKET_TYPE_STREAM,
+    ok = g_socket_listener_add_address(G_SOCKET_LISTENER(http->listener), wanted,
+        G_SOCKET_TYPE_STREAM,
         G_SOCKET_PROTOCOL_TCP, NULL, &bound, error);
     if (ok)
         http->port = g_inet_socket_address_get_port(G_INET_SOCKET_ADDRESS(bound));
     else
-        g_prefix_error(error, "cannot listen for HTTP on %s port %d: ", http->config->address,
-            http->config->http_port);
+        g_prefix_error(error, "cannot listen for HTTP on %s port %d: ", http->settings->address,
+            http->settings->http_port);
     g_clear_object(&bound);
     g_object_unref(wanted);
     return ok;
@@ -244,25 +250,27 @@ static void add_handlers(Http *http)
     add(http, "/metrics", on_metrics);
     add(http, "/mjpeg/", on_mjpeg);
     add(http, "/socket", NULL);
-    soup_server_add_websocket_handler(http->server, "/socket", NULL, NULL, on_websocket, http, NULL);
+    soup_server_add_websocket_handler(http->server, "/socket", NULL, NULL, on_websocket, http,
+        NULL);
     g_signal_connect(http->listener, "incoming", G_CALLBACK(on_connection), http);
 }
 
-Http *http_new(const Config *config, GPtrArray *rooms, Rtsp *rtsp, GError **error)
+Http *http_new(const Settings *settings, GPtrArray *rooms, Rtsp *rtsp, GError **error)
 {
     Http *http = g_new0(Http, 1);
     gboolean ok = TRUE;
 
-    http->config = config;
+    http->settings = settings;
     http->rooms = rooms;
     http->rtsp = rtsp;
     http->open = g_rc_box_new0(guint);
-    http->hub = hub_new(config, rooms);
-    http->mjpeg = mjpeg_new(config->max_viewers);
+    http->hub = hub_new(settings, rooms);
+    http->mjpeg = mjpeg_new(settings->max_viewers);
     http->listener = g_socket_service_new();
     http->server = soup_server_new("server-header", "samtrack-live", NULL);
-    if (config->tls_certificate) {
-        http->certificate = g_tls_certificate_new_from_files(config->tls_certificate, config->tls_key,
+    if (settings->tls_certificate) {
+        http->certificate = g_tls_certificate_new_from_files(settings->tls_certificate,
+            settings->tls_key,
             error);
         ok = http->certificate != NULL;
     }

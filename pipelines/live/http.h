@@ -8,7 +8,7 @@
 typedef struct Http Http;
 
 /* Listens at once; NULL and *error if it cannot. All must outlive the server. */
-Http *http_new(const Config *config, GPtrArray *rooms, Rtsp *rtsp, GError **error);
+Http *http_new(const Settings *settings, GPtrArray *rooms, Rtsp *rtsp, GError **error);
 gint http_get_port(Http *http);
 void http_free(Http *http);
 

@@ -1,7 +1,7 @@
 #include "hub.h"
 
 #include "access.h"
-#include "log.h"
+#include "journal.h"
 #include "message.h"
 #include "webrtc.h"
 
@@ -36,7 +36,7 @@ typedef struct {
 } Times;
 
 struct Hub {
-    const Config *config;
+    const Settings *settings;
     GPtrArray *rooms, *viewers;
     Times *times; /* of each room */
     guint push, pushes;
@@ -112,8 +112,9 @@ static void watch(Viewer *viewer, const Request *request, gchar **why)
     stop_webrtc(viewer);
     viewer->room = room;
     if (hub->webrtc && !strcmp(request->video, "webrtc"))
-        viewer->webrtc = webrtc_new(room->camera, !strcmp(hub->config->address, "0.0.0.0") ||
-            !strcmp(hub->config->address, "::") ? NULL : hub->config->address, on_webrtc_message, viewer);
+        viewer->webrtc = webrtc_new(room->camera, !strcmp(hub->settings->address, "0.0.0.0") ||
+            !strcmp(hub->settings->address, "::") ? NULL : hub->settings->address,
+            on_webrtc_message, viewer);
     if (!viewer->webrtc)
         send_and_free(viewer, message_video("mjpeg"));
 }
@@ -142,7 +143,8 @@ static void save_or_restore(Viewer *viewer, const Request *request)
     Asker *asker = g_new(Asker, 1);
 
     *asker = (Asker) {viewer->hub, viewer->number, request->re};
-    (request->op == OP_SAVE ? objects_save : objects_restore)(viewer->room->objects, on_saved, asker);
+    (request->op == OP_SAVE ? objects_save : objects_restore)(viewer->room->objects, on_saved,
+        asker);
 }
 
 static guint64 prompt(Viewer *viewer, Request *request, gchar **why)
@@ -152,7 +154,8 @@ static guint64 prompt(Viewer *viewer, Request *request, gchar **why)
     return objects_prompt(viewer->room->objects, &request->prompt, why);
 }
 
-/* Returns the object that the request is about; *answer is FALSE if the reply comes later or never. */
+/* Returns the object that the request is about; *answer is FALSE if the reply comes later or
+ * never. */
 static guint64 serve(Viewer *viewer, Request *request, gchar **why, gboolean *answer)
 {
     Objects *objects = viewer->room->objects;
@@ -255,7 +258,7 @@ void hub_add(Hub *hub, SoupWebsocketConnection *connection)
 {
     Viewer *viewer;
 
-    if (hub->viewers->len >= (guint) hub->config->max_viewers) {
+    if (hub->viewers->len >= (guint) hub->settings->max_viewers) {
         hub->counts.refused_pages++;
         soup_websocket_connection_close(connection, SOUP_WEBSOCKET_CLOSE_POLICY_VIOLATION,
             "too many viewers");
@@ -368,11 +371,11 @@ static gboolean push(gpointer data)
     return G_SOURCE_CONTINUE;
 }
 
-Hub *hub_new(const Config *config, GPtrArray *rooms)
+Hub *hub_new(const Settings *settings, GPtrArray *rooms)
 {
     Hub *hub = g_new0(Hub, 1);
 
-    hub->config = config;
+    hub->settings = settings;
     hub->rooms = rooms;
     hub->viewers = g_ptr_array_new_with_free_func(free_viewer);
     hub->times = g_new0(Times, rooms->len);

@@ -15,7 +15,7 @@ typedef struct {
 typedef struct Hub Hub;
 
 /* @rooms: of Room, at least one. Both must outlive the hub. */
-Hub *hub_new(const Config *config, GPtrArray *rooms);
+Hub *hub_new(const Settings *settings, GPtrArray *rooms);
 void hub_free(Hub *hub);
 
 /* Takes a page in, or closes the connection if there are too many. Takes a reference. */

@@ -1,17 +1,17 @@
 /* samtrack-live: tracks objects in live video; shows it in a browser and by RTSP. */
 
 #include "camera.h"
-#include "config.h"
 #include "encoder.h"
 #include "http.h"
-#include "log.h"
+#include "journal.h"
 #include "rtsp.h"
+#include "settings.h"
 
 #include <glib-unix.h>
 #include <stdio.h>
 
 typedef struct {
-    Config config;
+    Settings settings;
     GMainLoop *loop;
     GPtrArray *rooms; /* Room */
     Rtsp *rtsp;
@@ -39,7 +39,7 @@ static void add_room(Live *live, Camera *camera)
     Room *room = g_new(Room, 1);
 
     room->camera = camera;
-    room->objects = objects_new(camera, live->config.state_folder);
+    room->objects = objects_new(camera, live->settings.state_folder);
     g_ptr_array_add(live->rooms, room);
 }
 
@@ -55,9 +55,9 @@ static gboolean start_cameras(Live *live, GError **error)
         return FALSE;
     }
     log_info("start", "version", G_TYPE_STRING, SAM_VERSION, "encoder", G_TYPE_STRING, encoder,
-        "cameras", G_TYPE_UINT, live->config.cameras->len, NULL);
-    for (i = 0; i < live->config.cameras->len; i++) {
-        camera = camera_new(g_ptr_array_index(live->config.cameras, i), encoder, error);
+        "cameras", G_TYPE_UINT, live->settings.cameras->len, NULL);
+    for (i = 0; i < live->settings.cameras->len; i++) {
+        camera = camera_new(g_ptr_array_index(live->settings.cameras, i), encoder, error);
         if (!camera)
             return FALSE;
         add_room(live, camera);
@@ -68,27 +68,30 @@ static gboolean start_cameras(Live *live, GError **error)
 
 static void print_addresses(Live *live)
 {
-    const Config *config = &live->config;
-    const gchar *s = config->tls_certificate ? "s" : "";
+    const Settings *settings = &live->settings;
+    const gchar *s = settings->tls_certificate ? "s" : "";
     guint i;
 
-    printf("http%s://%s:%d/?token=%s\n", s, config->address, http_get_port(live->http), config->token);
+    printf("http%s://%s:%d/?token=%s\n", s, settings->address, http_get_port(live->http),
+        settings->token);
     for (i = 0; i < live->rooms->len; i++) {
         const gchar *name = camera_get_name(((Room *) g_ptr_array_index(live->rooms, i))->camera);
         const gint port = rtsp_get_port(live->rtsp);
 
-        printf("rtsp%s://viewer:%s@%s:%d/annotated/%s\n", s, config->token, config->address, port, name);
-        printf("rtsp%s://viewer:%s@%s:%d/clean/%s\n", s, config->token, config->address, port, name);
+        printf("rtsp%s://viewer:%s@%s:%d/annotated/%s\n", s, settings->token, settings->address,
+            port, name);
+        printf("rtsp%s://viewer:%s@%s:%d/clean/%s\n", s, settings->token, settings->address, port,
+            name);
     }
     fflush(stdout);
 }
 
 static gboolean start(Live *live, GError **error)
 {
-    live->rtsp = rtsp_new(&live->config, error);
+    live->rtsp = rtsp_new(&live->settings, error);
     if (!live->rtsp || !start_cameras(live, error))
         return FALSE;
-    live->http = http_new(&live->config, live->rooms, live->rtsp, error);
+    live->http = http_new(&live->settings, live->rooms, live->rtsp, error);
     return live->http != NULL;
 }
 
@@ -118,12 +121,12 @@ int main(int argc, char **argv)
 {
     Live live = {0};
     GError *error = NULL;
-    ConfigResult result;
+    SettingsResult result;
     gboolean ok = TRUE;
 
     gst_init(NULL, NULL);
-    result = config_read(&live.config, &argc, &argv, &error);
-    if (result == CONFIG_RUN) {
+    result = settings_read(&live.settings, &argc, &argv, &error);
+    if (result == SETTINGS_RUN) {
         live.loop = g_main_loop_new(NULL, FALSE);
         live.rooms = g_ptr_array_new_with_free_func(free_room);
         ok = start(&live, &error);
@@ -131,7 +134,7 @@ int main(int argc, char **argv)
             run(&live);
         stop(&live);
         if (ok)
-            log_info("stopped", "cameras", G_TYPE_UINT, live.config.cameras->len, NULL);
+            log_info("stopped", "cameras", G_TYPE_UINT, live.settings.cameras->len, NULL);
         g_ptr_array_unref(live.rooms);
         g_main_loop_unref(live.loop);
     }
@@ -139,6 +142,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "samtrack-live: %s\n", error->message);
         g_error_free(error);
     }
-    config_free(&live.config);
-    return result == CONFIG_BAD ? 2 : !ok;
+    settings_free(&live.settings);
+    return result == SETTINGS_BAD ? 2 : !ok;
 }

@@ -7,7 +7,8 @@
 
 static void declare(GString *out, const gchar *name, const gchar *type, const gchar *help)
 {
-    g_string_append_printf(out, "# HELP " PREFIX "%s %s\n# TYPE " PREFIX "%s %s\n", name, help, name,
+    g_string_append_printf(out, "# HELP " PREFIX "%s %s\n# TYPE " PREFIX "%s %s\n", name, help,
+        name,
         type);
 }
 
@@ -195,13 +196,15 @@ gchar *metrics_write(GPtrArray *rooms, Hub *hub, Mjpeg *mjpeg, Rtsp *rtsp)
     GString *out = g_string_new(NULL);
 
     write_all(out, rooms, "source_up", "gauge", "Whether the source gives frames.", write_up);
-    write_all(out, rooms, "frames_total", "counter", "Frames by what became of them.", write_frames);
+    write_all(out, rooms, "frames_total", "counter", "Frames by what became of them.",
+        write_frames);
     write_all(out, rooms, "reconnects_total", "counter", "Times that the source came back.",
         write_reconnects);
     write_all(out, rooms, "objects", "gauge", "Objects by state.", write_objects);
     write_all(out, rooms, "stage_seconds", "gauge", "Time per stage; for outputs, from a frame's "
         "arrival to its being encoded.", write_stages);
-    write_all(out, rooms, "prompt_age_seconds", "gauge", "Age of the frames that viewers pointed at, "
+    write_all(out, rooms, "prompt_age_seconds", "gauge",
+        "Age of the frames that viewers pointed at, "
         "median.", write_prompt_age);
     write_all(out, rooms, "encoded_frames_total", "counter", "Encoded frames.", write_encoded);
     write_all(out, rooms, "encoded_bytes_total", "counter", "Encoded bytes.", write_encoded);

@@ -1,6 +1,6 @@
 #include "objects.h"
 
-#include "log.h"
+#include "journal.h"
 
 #include <gio/gio.h>
 #include <glib/gstdio.h>
@@ -69,7 +69,8 @@ static void clear_object(gpointer data)
 
 static void tell(Objects *objects, guint64 id, const gchar *state)
 {
-    log_info("object", "camera", G_TYPE_STRING, camera_get_name(objects->camera), "id", G_TYPE_UINT64,
+    log_info("object", "camera", G_TYPE_STRING, camera_get_name(objects->camera), "id",
+        G_TYPE_UINT64,
         id, "state", G_TYPE_STRING, state, NULL);
 }
 
@@ -85,7 +86,8 @@ static Absence *find_absence(Objects *objects, guint64 id)
     return absence;
 }
 
-/* The tracker knows nothing of a source that is gone. @time: of the frame that the states are of. */
+/* The tracker knows nothing of a source that is gone. @time: of the frame that the states are of.
+ * */
 static const gchar *get_state(Objects *objects, guint64 id, const gchar *state, GstClockTime time)
 {
     const GstClockTime returned = camera_get_return(objects->camera);

@@ -1,4 +1,5 @@
-/* The objects of a camera: what viewers do with them, their names, saving and restoring. Main thread. */
+/* The objects of a camera: what viewers do with them, their names, saving and restoring. Main
+ * thread. */
 #ifndef LIVE_OBJECTS_H
 #define LIVE_OBJECTS_H
 

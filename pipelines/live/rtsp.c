@@ -1,7 +1,7 @@
 #include "rtsp.h"
 
 #include "feed.h"
-#include "log.h"
+#include "journal.h"
 
 #include <gst/rtsp-server/rtsp-server.h>
 
@@ -13,27 +13,27 @@
 struct Rtsp {
     GstRTSPServer *server;
     GstRTSPSessionPool *sessions;
-    const Config *config;
+    const Settings *settings;
     guint attached, cleanup;
     guint open; /* connections; atomic */
     guint64 connections;
 };
 
-static GTlsCertificate *load_certificate(const Config *config, GError **error)
+static GTlsCertificate *load_certificate(const Settings *settings, GError **error)
 {
-    return g_tls_certificate_new_from_files(config->tls_certificate, config->tls_key, error);
+    return g_tls_certificate_new_from_files(settings->tls_certificate, settings->tls_key, error);
 }
 
 /* Every request needs the token. */
-static GstRTSPAuth *new_auth(const Config *config, GTlsCertificate *certificate)
+static GstRTSPAuth *new_auth(const Settings *settings, GTlsCertificate *certificate)
 {
     GstRTSPAuth *auth = gst_rtsp_auth_new();
     GstRTSPToken *token = gst_rtsp_token_new(GST_RTSP_TOKEN_MEDIA_FACTORY_ROLE, G_TYPE_STRING, USER,
         NULL);
-    gchar *basic = gst_rtsp_auth_make_basic(USER, config->token);
+    gchar *basic = gst_rtsp_auth_make_basic(USER, settings->token);
 
     gst_rtsp_auth_add_basic(auth, basic, token);
-    gst_rtsp_auth_add_digest(auth, USER, config->token, token);
+    gst_rtsp_auth_add_digest(auth, USER, settings->token, token);
     gst_rtsp_auth_set_supported_methods(auth, GST_RTSP_AUTH_BASIC);
     if (certificate)
         gst_rtsp_auth_set_tls_certificate(auth, certificate);
@@ -70,8 +70,8 @@ static void on_client(GstRTSPServer *server, GstRTSPClient *client, gpointer dat
     log_info("rtsp-opened", "peer", G_TYPE_STRING, gst_rtsp_connection_get_ip(connection),
         "open", G_TYPE_INT, open, NULL);
     /* A connection may have a session less; twice as many are enough. */
-    if (open > 2 * rtsp->config->max_viewers) {
-        log_warning("rtsp-full", "most", G_TYPE_INT, 2 * rtsp->config->max_viewers, NULL);
+    if (open > 2 * rtsp->settings->max_viewers) {
+        log_warning("rtsp-full", "most", G_TYPE_INT, 2 * rtsp->settings->max_viewers, NULL);
         gst_rtsp_client_close(client);
     }
 }
@@ -82,33 +82,35 @@ static gboolean clean_up(gpointer data)
     return G_SOURCE_CONTINUE;
 }
 
-Rtsp *rtsp_new(const Config *config, GError **error)
+Rtsp *rtsp_new(const Settings *settings, GError **error)
 {
     GTlsCertificate *certificate = NULL;
-    gchar *port = g_strdup_printf("%d", config->rtsp_port);
+    gchar *port = g_strdup_printf("%d", settings->rtsp_port);
     Rtsp *rtsp = g_new0(Rtsp, 1);
     GstRTSPAuth *auth;
 
-    rtsp->config = config;
+    rtsp->settings = settings;
     rtsp->server = gst_rtsp_server_new();
-    gst_rtsp_server_set_address(rtsp->server, config->address);
+    gst_rtsp_server_set_address(rtsp->server, settings->address);
     gst_rtsp_server_set_service(rtsp->server, port);
     g_free(port);
     rtsp->sessions = gst_rtsp_server_get_session_pool(rtsp->server);
-    gst_rtsp_session_pool_set_max_sessions(rtsp->sessions, config->max_viewers);
-    if (config->tls_certificate && !(certificate = load_certificate(config, error))) {
+    gst_rtsp_session_pool_set_max_sessions(rtsp->sessions, settings->max_viewers);
+    if (settings->tls_certificate && !(certificate = load_certificate(settings, error))) {
         rtsp_free(rtsp);
         return NULL;
     }
-    auth = new_auth(config, certificate);
+    auth = new_auth(settings, certificate);
     gst_rtsp_server_set_auth(rtsp->server, auth);
     g_object_unref(auth);
     g_clear_object(&certificate);
     g_signal_connect(rtsp->server, "client-connected", G_CALLBACK(on_client), rtsp);
     rtsp->attached = gst_rtsp_server_attach(rtsp->server, NULL);
     if (!rtsp->attached) {
-        g_set_error(error, G_IO_ERROR, G_IO_ERROR_ADDRESS_IN_USE, "cannot listen for RTSP on %s port %d: "
-            "the port is in use, or the address is not this machine's", config->address, config->rtsp_port);
+        g_set_error(error, G_IO_ERROR, G_IO_ERROR_ADDRESS_IN_USE,
+            "cannot listen for RTSP on %s port %d: "
+            "the port is in use, or the address is not this machine's", settings->address,
+                settings->rtsp_port);
         rtsp_free(rtsp);
         return NULL;
     }
@@ -178,7 +180,8 @@ guint64 rtsp_get_connections(Rtsp *rtsp)
     return rtsp->connections;
 }
 
-static GstRTSPFilterResult remove_client(GstRTSPServer *server, GstRTSPClient *client, gpointer data)
+static GstRTSPFilterResult remove_client(GstRTSPServer *server, GstRTSPClient *client,
+    gpointer data)
 {
     return GST_RTSP_FILTER_REMOVE;
 }

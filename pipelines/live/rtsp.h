@@ -6,8 +6,8 @@
 
 typedef struct Rtsp Rtsp;
 
-/* Listens at once; NULL and *error if it cannot. `config` must outlive it. */
-Rtsp *rtsp_new(const Config *config, GError **error);
+/* Listens at once; NULL and *error if it cannot. `settings` must outlive it. */
+Rtsp *rtsp_new(const Settings *settings, GError **error);
 /* Offers the streams of a camera, which must outlive the server. */
 void rtsp_add(Rtsp *rtsp, Camera *camera);
 gint rtsp_get_port(Rtsp *rtsp);

@@ -1,6 +1,6 @@
 #include "source.h"
 
-#include "log.h"
+#include "journal.h"
 
 #include <gst/app/gstappsink.h>
 #include <string.h>
@@ -27,7 +27,7 @@ typedef struct {
 } Stopping;
 
 struct Source {
-    const CameraConfig *config;
+    const CameraSettings *settings;
     SourceHandlers handlers;
     gpointer user;
 
@@ -123,7 +123,8 @@ static void drop(Source *source, const gchar *why)
     give_up(source);
     source->up = FALSE;
     source->retry = g_timeout_add(source->wait_ms, retry, source);
-    log_warning(was_up ? "source-gone" : "source-away", "camera", G_TYPE_STRING, source->config->name,
+    log_warning(was_up ? "source-gone" : "source-away", "camera", G_TYPE_STRING,
+        source->settings->name,
         "why", G_TYPE_STRING, why, "retry-ms", G_TYPE_UINT, source->wait_ms, NULL);
     source->wait_ms = MIN(2 * source->wait_ms, LONGEST_WAIT_MS);
     source->handlers.changed(FALSE, why, source->user);
@@ -135,7 +136,7 @@ static void come_up(Source *source, gint64 now)
     source->up_since = now;
     source->reconnects += source->was_up;
     source->was_up = TRUE;
-    log_info("source-up", "camera", G_TYPE_STRING, source->config->name,
+    log_info("source-up", "camera", G_TYPE_STRING, source->settings->name,
         "after-ms", G_TYPE_INT64, (now - source->started) / 1000,
         "reconnects", G_TYPE_UINT, source->reconnects, NULL);
     source->handlers.changed(TRUE, NULL, source->user);
@@ -154,7 +155,7 @@ static gboolean watch(gpointer data)
         come_up(source, now);
     if (source->up && now - source->up_since > STEADY_US)
         source->wait_ms = FIRST_WAIT_MS;
-    if (last ? now - last < source->config->stall * 1000 : now - source->started < CONNECT_US)
+    if (last ? now - last < source->settings->stall * 1000 : now - source->started < CONNECT_US)
         return G_SOURCE_CONTINUE;
     source->watch = 0;
     drop(source, last ? "frames stopped coming" : "no frame came");
@@ -168,7 +169,7 @@ static gboolean on_message(GstBus *bus, GstMessage *message, gpointer data)
 
     switch (GST_MESSAGE_TYPE(message)) {
     case GST_MESSAGE_EOS:
-        if (source->config->kind == SOURCE_FILE && source->up && gst_element_seek_simple(
+        if (source->settings->kind == SOURCE_FILE && source->up && gst_element_seek_simple(
             source->pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_KEY_UNIT, 0))
             return G_SOURCE_CONTINUE;
         source->bus_watch = 0;
@@ -188,12 +189,12 @@ static gboolean on_message(GstBus *bus, GstMessage *message, gpointer data)
 /* uridecodebin has made its source. */
 static void on_source_setup(GstElement *decoder, GstElement *element, gpointer data)
 {
-    const CameraConfig *config = data;
+    const CameraSettings *settings = data;
 
     if (!g_object_class_find_property(G_OBJECT_GET_CLASS(element), "tcp-timeout"))
         return;
     gst_util_set_object_arg(G_OBJECT(element), "protocols", "tcp");
-    g_object_set(element, "latency", config->latency, "tcp-timeout", G_GUINT64_CONSTANT(2000000),
+    g_object_set(element, "latency", settings->latency, "tcp-timeout", G_GUINT64_CONSTANT(2000000),
         "teardown-timeout", G_GUINT64_CONSTANT(100000000), NULL);
 }
 
@@ -201,7 +202,8 @@ static const gchar *get_head(SourceKind kind)
 {
     switch (kind) {
     case SOURCE_DEMO:
-        return "samscene is-live=true ! video/x-raw,width=640,height=360,framerate=25/1 ! convert. ";
+        return "samscene is-live=true ! "
+            "video/x-raw,width=640,height=360,framerate=25/1 ! convert. ";
     case SOURCE_TEST:
         return "videotestsrc is-live=true pattern=ball ! "
             "video/x-raw,width=640,height=360,framerate=25/1 ! convert. ";
@@ -214,12 +216,12 @@ static const gchar *get_head(SourceKind kind)
 
 static GstElement *build(Source *source, GError **error)
 {
-    const CameraConfig *config = source->config;
-    gchar *rate = config->framerate ? g_strdup_printf("videorate drop-only=true max-rate=%d ! ",
-        config->framerate) : g_strdup("");
+    const CameraSettings *settings = source->settings;
+    gchar *rate = settings->framerate ? g_strdup_printf("videorate drop-only=true max-rate=%d ! ",
+        settings->framerate) : g_strdup("");
     gchar *text = g_strdup_printf("%s videoconvert name=convert ! %svideoscale ! "
         "capsfilter name=size ! appsink name=frames max-buffers=2 enable-last-sample=false sync=%s",
-        get_head(config->kind), rate, config->kind == SOURCE_FILE ? "true" : "false");
+        get_head(settings->kind), rate, settings->kind == SOURCE_FILE ? "true" : "false");
     GstElement *pipeline = gst_parse_launch(text, error), *element;
 
     g_free(text);
@@ -227,12 +229,12 @@ static GstElement *build(Source *source, GError **error)
     if (!pipeline)
         return NULL;
     if ((element = gst_bin_get_by_name(GST_BIN(pipeline), "uri"))) {
-        g_object_set(element, "uri", config->location, NULL);
-        g_signal_connect(element, "source-setup", G_CALLBACK(on_source_setup), (gpointer) config);
+        g_object_set(element, "uri", settings->location, NULL);
+        g_signal_connect(element, "source-setup", G_CALLBACK(on_source_setup), (gpointer) settings);
         gst_object_unref(element);
     }
     if ((element = gst_bin_get_by_name(GST_BIN(pipeline), "device"))) {
-        g_object_set(element, "device", config->location, NULL);
+        g_object_set(element, "device", settings->location, NULL);
         gst_object_unref(element);
     }
     return pipeline;
@@ -276,21 +278,21 @@ static void attempt_to_connect(Source *source)
     gst_element_set_state(source->pipeline, GST_STATE_PLAYING);
 }
 
-Source *source_new(const CameraConfig *config, const SourceHandlers *handlers, gpointer user)
+Source *source_new(const CameraSettings *settings, const SourceHandlers *handlers, gpointer user)
 {
     Source *source = g_new0(Source, 1);
 
-    source->config = config;
+    source->settings = settings;
     source->handlers = *handlers;
     source->user = user;
     source->wait_ms = FIRST_WAIT_MS;
     source->stopping = g_new0(Stopping, 1);
     g_atomic_ref_count_init(&source->stopping->refs);
     source->caps = gst_caps_from_string("video/x-raw,format=I420,pixel-aspect-ratio=1/1");
-    if (config->width)
-        gst_caps_set_simple(source->caps, "width", G_TYPE_INT, config->width, NULL);
-    if (config->height)
-        gst_caps_set_simple(source->caps, "height", G_TYPE_INT, config->height, NULL);
+    if (settings->width)
+        gst_caps_set_simple(source->caps, "width", G_TYPE_INT, settings->width, NULL);
+    if (settings->height)
+        gst_caps_set_simple(source->caps, "height", G_TYPE_INT, settings->height, NULL);
     return source;
 }
 

@@ -1,7 +1,7 @@
 #include "webrtc.h"
 
 #include "feed.h"
-#include "log.h"
+#include "journal.h"
 #include "message.h"
 
 #include <gst/sdp/sdp.h>
@@ -140,7 +140,8 @@ static gboolean on_message(GstBus *bus, GstMessage *message, gpointer data)
 
 gboolean webrtc_is_possible(void)
 {
-    static const gchar *const names[] = {"webrtcbin", "nicesink", "dtlsenc", "srtpenc", "rtph264pay"};
+    static const gchar *const names[] = {"webrtcbin", "nicesink", "dtlsenc", "srtpenc",
+        "rtph264pay"};
     gsize i;
 
     for (i = 0; i < G_N_ELEMENTS(names); i++) {
@@ -262,10 +263,12 @@ void webrtc_add_candidate(Webrtc *webrtc, guint mline, const gchar *candidate)
 
 GstClockTime webrtc_get_time(Webrtc *webrtc, guint32 rtp)
 {
-    const guint64 now = gst_util_uint64_scale(camera_get_time(webrtc->camera), CLOCK_RATE, GST_SECOND);
+    const guint64 now = gst_util_uint64_scale(camera_get_time(webrtc->camera), CLOCK_RATE,
+        GST_SECOND);
     const guint32 ago = (guint32) now - rtp;
 
-    return ago > now ? GST_CLOCK_TIME_NONE : gst_util_uint64_scale(now - ago, GST_SECOND, CLOCK_RATE);
+    return ago > now ? GST_CLOCK_TIME_NONE : gst_util_uint64_scale(now - ago, GST_SECOND,
+        CLOCK_RATE);
 }
 
 guint64 webrtc_get_bytes(Webrtc *webrtc)

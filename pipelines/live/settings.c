@@ -1,4 +1,4 @@
-#include "config.h"
+#include "settings.h"
 
 #include <gst/gst.h>
 #include <string.h>
@@ -18,29 +18,29 @@ typedef struct {
 } Key;
 
 static const Key live_keys[] = {
-    {"address", TEXT, G_STRUCT_OFFSET(Config, address), 0, 0, 0},
-    {"http-port", NUMBER, G_STRUCT_OFFSET(Config, http_port), 0, 65535, 8080},
-    {"rtsp-port", NUMBER, G_STRUCT_OFFSET(Config, rtsp_port), 0, 65535, 8554},
-    {"token", TEXT, G_STRUCT_OFFSET(Config, token), 0, 0, 0},
-    {"tls-certificate", TEXT, G_STRUCT_OFFSET(Config, tls_certificate), 0, 0, 0},
-    {"tls-key", TEXT, G_STRUCT_OFFSET(Config, tls_key), 0, 0, 0},
-    {"state-folder", TEXT, G_STRUCT_OFFSET(Config, state_folder), 0, 0, 0},
-    {"max-viewers", NUMBER, G_STRUCT_OFFSET(Config, max_viewers), 1, 256, 16},
+    {"address", TEXT, G_STRUCT_OFFSET(Settings, address), 0, 0, 0},
+    {"http-port", NUMBER, G_STRUCT_OFFSET(Settings, http_port), 0, 65535, 8080},
+    {"rtsp-port", NUMBER, G_STRUCT_OFFSET(Settings, rtsp_port), 0, 65535, 8554},
+    {"token", TEXT, G_STRUCT_OFFSET(Settings, token), 0, 0, 0},
+    {"tls-certificate", TEXT, G_STRUCT_OFFSET(Settings, tls_certificate), 0, 0, 0},
+    {"tls-key", TEXT, G_STRUCT_OFFSET(Settings, tls_key), 0, 0, 0},
+    {"state-folder", TEXT, G_STRUCT_OFFSET(Settings, state_folder), 0, 0, 0},
+    {"max-viewers", NUMBER, G_STRUCT_OFFSET(Settings, max_viewers), 1, 256, 16},
 };
 
 static const Key camera_keys[] = {
-    {"source", TEXT, G_STRUCT_OFFSET(CameraConfig, source), 0, 0, 0},
-    {"width", NUMBER, G_STRUCT_OFFSET(CameraConfig, width), 0, 8192, 0},
-    {"height", NUMBER, G_STRUCT_OFFSET(CameraConfig, height), 0, 8192, 0},
-    {"framerate", NUMBER, G_STRUCT_OFFSET(CameraConfig, framerate), 0, 240, 0},
-    {"bitrate", NUMBER, G_STRUCT_OFFSET(CameraConfig, bitrate), 0, 100000, 0},
-    {"latency", NUMBER, G_STRUCT_OFFSET(CameraConfig, latency), 0, 10000, 100},
-    {"stall", NUMBER, G_STRUCT_OFFSET(CameraConfig, stall), 500, 60000, 2000},
-    {"model-file", TEXT, G_STRUCT_OFFSET(CameraConfig, model_file), 0, 0, 0},
-    {"backend", TEXT, G_STRUCT_OFFSET(CameraConfig, backend), 0, 0, 0},
-    {"initial-prompt", TEXT, G_STRUCT_OFFSET(CameraConfig, initial_prompt), 0, 0, 0},
-    {"max-objects", NUMBER, G_STRUCT_OFFSET(CameraConfig, max_objects), 0, 255, 0},
-    {"threads", NUMBER, G_STRUCT_OFFSET(CameraConfig, threads), 0, 256, 0},
+    {"source", TEXT, G_STRUCT_OFFSET(CameraSettings, source), 0, 0, 0},
+    {"width", NUMBER, G_STRUCT_OFFSET(CameraSettings, width), 0, 8192, 0},
+    {"height", NUMBER, G_STRUCT_OFFSET(CameraSettings, height), 0, 8192, 0},
+    {"framerate", NUMBER, G_STRUCT_OFFSET(CameraSettings, framerate), 0, 240, 0},
+    {"bitrate", NUMBER, G_STRUCT_OFFSET(CameraSettings, bitrate), 0, 100000, 0},
+    {"latency", NUMBER, G_STRUCT_OFFSET(CameraSettings, latency), 0, 10000, 100},
+    {"stall", NUMBER, G_STRUCT_OFFSET(CameraSettings, stall), 500, 60000, 2000},
+    {"model-file", TEXT, G_STRUCT_OFFSET(CameraSettings, model_file), 0, 0, 0},
+    {"backend", TEXT, G_STRUCT_OFFSET(CameraSettings, backend), 0, 0, 0},
+    {"initial-prompt", TEXT, G_STRUCT_OFFSET(CameraSettings, initial_prompt), 0, 0, 0},
+    {"max-objects", NUMBER, G_STRUCT_OFFSET(CameraSettings, max_objects), 0, 255, 0},
+    {"threads", NUMBER, G_STRUCT_OFFSET(CameraSettings, threads), 0, 256, 0},
 };
 
 static void set_presets(gpointer object, const Key *keys, gsize n)
@@ -63,7 +63,7 @@ static void free_texts(gpointer object, const Key *keys, gsize n)
 
 static void free_camera(gpointer data)
 {
-    CameraConfig *camera = data;
+    CameraSettings *camera = data;
 
     free_texts(camera, camera_keys, G_N_ELEMENTS(camera_keys));
     g_free(camera->name);
@@ -71,10 +71,10 @@ static void free_camera(gpointer data)
     g_free(camera);
 }
 
-void config_free(Config *config)
+void settings_free(Settings *settings)
 {
-    free_texts(config, live_keys, G_N_ELEMENTS(live_keys));
-    g_ptr_array_unref(config->cameras);
+    free_texts(settings, live_keys, G_N_ELEMENTS(live_keys));
+    g_ptr_array_unref(settings->cameras);
 }
 
 static gboolean fail(GError **error, const gchar *format, ...) G_GNUC_PRINTF(2, 3);
@@ -145,34 +145,35 @@ static gboolean is_name(const gchar *name)
     return length >= 1 && length <= 32 && !name[length];
 }
 
-static CameraConfig *add_camera(Config *config, const gchar *name, GError **error)
+static CameraSettings *add_camera(Settings *settings, const gchar *name, GError **error)
 {
-    CameraConfig *camera;
+    CameraSettings *camera;
     guint i;
 
     if (!is_name(name)) {
-        fail(error, "the camera's name is '%s', expected 1 to 32 letters, digits, '_' or '-'", name);
+        fail(error, "the camera's name is '%s', expected 1 to 32 letters, digits, '_' or '-'",
+            name);
         return NULL;
     }
-    for (i = 0; i < config->cameras->len; i++) {
-        camera = g_ptr_array_index(config->cameras, i);
+    for (i = 0; i < settings->cameras->len; i++) {
+        camera = g_ptr_array_index(settings->cameras, i);
         if (!strcmp(camera->name, name)) {
             fail(error, "two cameras have the name '%s'", name);
             return NULL;
         }
     }
-    if (config->cameras->len == MAX_CAMERAS) {
+    if (settings->cameras->len == MAX_CAMERAS) {
         fail(error, "there are more than %d cameras", MAX_CAMERAS);
         return NULL;
     }
-    camera = g_new0(CameraConfig, 1);
+    camera = g_new0(CameraSettings, 1);
     set_presets(camera, camera_keys, G_N_ELEMENTS(camera_keys));
     camera->name = g_strdup(name);
-    g_ptr_array_add(config->cameras, camera);
+    g_ptr_array_add(settings->cameras, camera);
     return camera;
 }
 
-static gboolean find_source(CameraConfig *camera, GError **error)
+static gboolean find_source(CameraSettings *camera, GError **error)
 {
     const gchar *source = camera->source;
 
@@ -194,13 +195,14 @@ static gboolean find_source(CameraConfig *camera, GError **error)
         camera->location = gst_filename_to_uri(source, error);
         return camera->location != NULL;
     } else {
-        return fail(error, "the source of camera '%s' is '%s', expected rtsp://, rtsps://, file://, "
+        return fail(error,
+            "the source of camera '%s' is '%s', expected rtsp://, rtsps://, file://, "
             "a video file, /dev/video*, demo or test", camera->name, source);
     }
     return TRUE;
 }
 
-static gboolean read_file(Config *config, const gchar *path, GError **error)
+static gboolean read_file(Settings *settings, const gchar *path, GError **error)
 {
     GKeyFile *file = g_key_file_new();
     gboolean ok = g_key_file_load_from_file(file, path, G_KEY_FILE_NONE, error);
@@ -211,9 +213,10 @@ static gboolean read_file(Config *config, const gchar *path, GError **error)
         g_prefix_error(error, "cannot read the configuration '%s': ", path);
     for (i = 0; ok && groups[i]; i++) {
         if (!strcmp(groups[i], "live")) {
-            ok = read_group(config, live_keys, G_N_ELEMENTS(live_keys), file, path, "live", error);
+            ok = read_group(settings, live_keys, G_N_ELEMENTS(live_keys), file, path, "live",
+                error);
         } else if (g_str_has_prefix(groups[i], "camera ")) {
-            CameraConfig *camera = add_camera(config, groups[i] + strlen("camera "), error);
+            CameraSettings *camera = add_camera(settings, groups[i] + strlen("camera "), error);
             ok = camera && read_group(camera, camera_keys, G_N_ELEMENTS(camera_keys), file, path,
                 groups[i], error);
             if (!camera)
@@ -229,21 +232,21 @@ static gboolean read_file(Config *config, const gchar *path, GError **error)
 }
 
 /* SOURCE or NAME=SOURCE. A URI may contain '=', a name cannot. */
-static gboolean add_source(Config *config, const gchar *text, GError **error)
+static gboolean add_source(Settings *settings, const gchar *text, GError **error)
 {
     const gchar *equals = strchr(text, '=');
     gchar *name = equals ? g_strndup(text, equals - text) : NULL;
     const gchar *source = text;
-    CameraConfig *camera;
+    CameraSettings *camera;
 
     if (name && is_name(name)) {
         source = equals + 1;
     } else {
         g_free(name);
         name = !strcmp(text, "demo") || !strcmp(text, "test") ? g_strdup(text) :
-            g_strdup_printf("camera%u", config->cameras->len + 1);
+            g_strdup_printf("camera%u", settings->cameras->len + 1);
     }
-    camera = add_camera(config, name, error);
+    camera = add_camera(settings, name, error);
     g_free(name);
     if (!camera)
         return FALSE;
@@ -267,29 +270,29 @@ static void take(gchar **value, gchar **option)
     *value = g_steal_pointer(option);
 }
 
-static gboolean take_options(Config *config, Options *options, GError **error)
+static gboolean take_options(Settings *settings, Options *options, GError **error)
 {
     gsize i;
     guint k;
 
-    if (options->file && !read_file(config, options->file, error))
+    if (options->file && !read_file(settings, options->file, error))
         return FALSE;
-    if (options->demo && !add_source(config, "demo", error))
+    if (options->demo && !add_source(settings, "demo", error))
         return FALSE;
     for (i = 0; options->sources && options->sources[i]; i++)
-        if (!add_source(config, options->sources[i], error))
+        if (!add_source(settings, options->sources[i], error))
             return FALSE;
-    take(&config->address, &options->address);
-    take(&config->token, &options->token);
-    take(&config->tls_certificate, &options->certificate);
-    take(&config->tls_key, &options->key);
-    take(&config->state_folder, &options->folder);
+    take(&settings->address, &options->address);
+    take(&settings->token, &options->token);
+    take(&settings->tls_certificate, &options->certificate);
+    take(&settings->tls_key, &options->key);
+    take(&settings->state_folder, &options->folder);
     if (options->http_port >= 0)
-        config->http_port = options->http_port;
+        settings->http_port = options->http_port;
     if (options->rtsp_port >= 0)
-        config->rtsp_port = options->rtsp_port;
-    for (k = 0; k < config->cameras->len; k++) {
-        CameraConfig *camera = g_ptr_array_index(config->cameras, k);
+        settings->rtsp_port = options->rtsp_port;
+    for (k = 0; k < settings->cameras->len; k++) {
+        CameraSettings *camera = g_ptr_array_index(settings->cameras, k);
         if (options->model && !camera->model_file)
             camera->model_file = g_strdup(options->model);
         if (options->prompt && !camera->initial_prompt)
@@ -298,31 +301,32 @@ static gboolean take_options(Config *config, Options *options, GError **error)
     return TRUE;
 }
 
-static gboolean complete(Config *config, GError **error)
+static gboolean complete(Settings *settings, GError **error)
 {
     guint32 random[4];
     guint i;
 
-    if (!config->cameras->len)
+    if (!settings->cameras->len)
         return fail(error, "there is no source: give one or more, or --demo");
-    for (i = 0; i < config->cameras->len; i++)
-        if (!find_source(g_ptr_array_index(config->cameras, i), error))
+    for (i = 0; i < settings->cameras->len; i++)
+        if (!find_source(g_ptr_array_index(settings->cameras, i), error))
             return FALSE;
-    if (config->http_port > 65535 || config->rtsp_port > 65535)
+    if (settings->http_port > 65535 || settings->rtsp_port > 65535)
         return fail(error, "a port is above 65535");
-    if (!config->tls_certificate != !config->tls_key)
+    if (!settings->tls_certificate != !settings->tls_key)
         return fail(error, "tls-certificate and tls-key must be given together");
-    if (config->token && (strlen(config->token) < 8 || strlen(config->token) > 128 ||
-        config->token[strspn(config->token, NAME_LETTERS)]))
+    if (settings->token && (strlen(settings->token) < 8 || strlen(settings->token) > 128 ||
+        settings->token[strspn(settings->token, NAME_LETTERS)]))
         return fail(error, "the token must have 8 to 128 letters, digits, '_' or '-'");
-    if (!config->token && getrandom(random, sizeof random, 0) != sizeof random)
+    if (!settings->token && getrandom(random, sizeof random, 0) != sizeof random)
         return fail(error, "the system gives no random numbers for a token");
-    if (!config->token)
-        config->token = g_strdup_printf("%08x%08x%08x%08x", random[0], random[1], random[2], random[3]);
-    if (!config->address)
-        config->address = g_strdup("127.0.0.1");
-    if (!config->state_folder)
-        config->state_folder = g_build_filename(g_get_user_state_dir(), "samtrack-live", NULL);
+    if (!settings->token)
+        settings->token = g_strdup_printf("%08x%08x%08x%08x", random[0], random[1], random[2],
+        random[3]);
+    if (!settings->address)
+        settings->address = g_strdup("127.0.0.1");
+    if (!settings->state_folder)
+        settings->state_folder = g_build_filename(g_get_user_state_dir(), "samtrack-live", NULL);
     return TRUE;
 }
 
@@ -344,38 +348,46 @@ static GOptionContext *new_context(Options *o)
     const GOptionEntry entries[] = {
         {"config", 'c', 0, G_OPTION_ARG_FILENAME, &o->file, "Read a key file", "FILE"},
         {"demo", 0, 0, G_OPTION_ARG_NONE, &o->demo, "Add a source that is drawn, 'demo'", NULL},
-        {"address", 0, 0, G_OPTION_ARG_STRING, &o->address, "Listen there (default: 127.0.0.1)", "IP"},
-        {"http-port", 0, 0, G_OPTION_ARG_INT, &o->http_port, "Of the page (default: 8080; 0: any)", "N"},
-        {"rtsp-port", 0, 0, G_OPTION_ARG_INT, &o->rtsp_port, "Of the streams (default: 8554; 0: any)", "N"},
-        {"token", 0, 0, G_OPTION_ARG_STRING, &o->token, "Asked of every client (default: a new one)", "TEXT"},
-        {"tls-certificate", 0, 0, G_OPTION_ARG_FILENAME, &o->certificate, "Serve TLS with this PEM file", "FILE"},
+        {"address", 0, 0, G_OPTION_ARG_STRING, &o->address, "Listen there (default: 127.0.0.1)",
+            "IP"},
+        {"http-port", 0, 0, G_OPTION_ARG_INT, &o->http_port, "Of the page (default: 8080; 0: any)",
+            "N"},
+        {"rtsp-port", 0, 0, G_OPTION_ARG_INT, &o->rtsp_port,
+            "Of the streams (default: 8554; 0: any)", "N"},
+        {"token", 0, 0, G_OPTION_ARG_STRING, &o->token,
+            "Asked of every client (default: a new one)", "TEXT"},
+        {"tls-certificate", 0, 0, G_OPTION_ARG_FILENAME, &o->certificate,
+            "Serve TLS with this PEM file", "FILE"},
         {"tls-key", 0, 0, G_OPTION_ARG_FILENAME, &o->key, "Its private key, PEM", "FILE"},
         {"state-folder", 0, 0, G_OPTION_ARG_FILENAME, &o->folder, "Where tracks are saved", "DIR"},
-        {"model-file", 0, 0, G_OPTION_ARG_FILENAME, &o->model, "Weights (default: the included model)", "FILE"},
-        {"initial-prompt", 0, 0, G_OPTION_ARG_STRING, &o->prompt, "Objects to track from the start", "PROMPT"},
+        {"model-file", 0, 0, G_OPTION_ARG_FILENAME, &o->model,
+            "Weights (default: the included model)", "FILE"},
+        {"initial-prompt", 0, 0, G_OPTION_ARG_STRING, &o->prompt, "Objects to track from the start",
+            "PROMPT"},
         {"version", 0, 0, G_OPTION_ARG_NONE, &o->version, "Print the version", NULL},
         {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_STRING_ARRAY, &o->sources, NULL, "[SOURCE...]"},
         {NULL},
     };
     GOptionContext *context = g_option_context_new(NULL);
 
-    g_option_context_set_summary(context, "Tracks objects in live video; shows it in a browser and by RTSP.\n"
-        "SOURCE is rtsp://..., rtsps://..., file://... or a video file (looped), /dev/video0, demo or\n"
-        "test; NAME=SOURCE gives it a name.");
+    g_option_context_set_summary(context,
+        "Tracks objects in live video; shows it in a browser and by RTSP.\n"
+        "SOURCE is rtsp://..., rtsps://..., file://... or a video file (looped), /dev/video0,\n"
+        "demo or test; NAME=SOURCE gives it a name.");
     g_option_context_add_main_entries(context, entries, NULL);
     return context;
 }
 
-ConfigResult config_read(Config *config, int *argc, char ***argv, GError **error)
+SettingsResult settings_read(Settings *settings, int *argc, char ***argv, GError **error)
 {
     Options options = {.http_port = -1, .rtsp_port = -1};
     GOptionContext *context = new_context(&options);
-    ConfigResult result = CONFIG_BAD;
+    SettingsResult result = SETTINGS_BAD;
     gint i;
 
-    memset(config, 0, sizeof *config);
-    set_presets(config, live_keys, G_N_ELEMENTS(live_keys));
-    config->cameras = g_ptr_array_new_with_free_func(free_camera);
+    memset(settings, 0, sizeof *settings);
+    set_presets(settings, live_keys, G_N_ELEMENTS(live_keys));
+    settings->cameras = g_ptr_array_new_with_free_func(free_camera);
     /* GOption's own --help ends the program. */
     g_option_context_set_help_enabled(context, FALSE);
     for (i = 1; i < *argc; i++) {
@@ -383,15 +395,15 @@ ConfigResult config_read(Config *config, int *argc, char ***argv, GError **error
             gchar *help = g_option_context_get_help(context, TRUE, NULL);
             g_print("%s", help);
             g_free(help);
-            result = CONFIG_DONE;
+            result = SETTINGS_DONE;
         }
     }
-    if (result != CONFIG_DONE && g_option_context_parse(context, argc, argv, error)) {
+    if (result != SETTINGS_DONE && g_option_context_parse(context, argc, argv, error)) {
         if (options.version) {
             g_print("samtrack-live " SAM_VERSION "\n");
-            result = CONFIG_DONE;
-        } else if (take_options(config, &options, error) && complete(config, error)) {
-            result = CONFIG_RUN;
+            result = SETTINGS_DONE;
+        } else if (take_options(settings, &options, error) && complete(settings, error)) {
+            result = SETTINGS_RUN;
         }
     }
     g_option_context_free(context);

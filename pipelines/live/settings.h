@@ -1,6 +1,6 @@
 /* What the program is asked to do: the command line and the key file. */
-#ifndef LIVE_CONFIG_H
-#define LIVE_CONFIG_H
+#ifndef LIVE_SETTINGS_H
+#define LIVE_SETTINGS_H
 
 #include <glib.h>
 
@@ -26,7 +26,7 @@ typedef struct {
     gchar *backend;            /* as samtrack's property; NULL: auto */
     gchar *initial_prompt;     /* NULL: none */
     gint max_objects, threads; /* 0: samtrack's default */
-} CameraConfig;
+} CameraSettings;
 
 typedef struct {
     gchar *address;
@@ -35,18 +35,18 @@ typedef struct {
     gchar *tls_certificate, *tls_key; /* PEM files, both or neither */
     gchar *state_folder;              /* of saved tracks */
     gint max_viewers;                 /* open pages, and RTSP sessions, each */
-    GPtrArray *cameras;               /* CameraConfig */
-} Config;
+    GPtrArray *cameras;               /* CameraSettings */
+} Settings;
 
 typedef enum {
-    CONFIG_RUN,  /* the configuration is complete */
-    CONFIG_DONE, /* --help or --version was all that was asked for */
-    CONFIG_BAD,  /* *error says in a sentence what is wrong */
-} ConfigResult;
+    SETTINGS_RUN,  /* the configuration is complete */
+    SETTINGS_DONE, /* --help or --version was all that was asked for */
+    SETTINGS_BAD,  /* *error says in a sentence what is wrong */
+} SettingsResult;
 
 /* Reads the command line and the key file that it names. The command line wins. Owned by the
- * caller, config_free() in every case. */
-ConfigResult config_read(Config *config, int *argc, char ***argv, GError **error);
-void config_free(Config *config);
+ * caller, settings_free() in every case. */
+SettingsResult settings_read(Settings *settings, int *argc, char ***argv, GError **error);
+void settings_free(Settings *settings);
 
 #endif

@@ -1,6 +1,6 @@
 /* Log lines on stderr: one event per line, "time=... level=... event=... key=value ...". */
-#ifndef LIVE_LOG_H
-#define LIVE_LOG_H
+#ifndef LIVE_JOURNAL_H
+#define LIVE_JOURNAL_H
 
 #include <glib.h>
 

@@ -1,4 +1,4 @@
-#include "log.h"
+#include "journal.h"
 
 #include <gst/gst.h>
 #include <stdio.h>
