@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define MAX_CONNECTIONS 128
+#define BACKLOG 128 /* connections that wait for the main loop */
 #define TIMEOUT_S 30 /* of a connection on which nothing moves */
 #define PAGE "/samtrack/live"
 #define POLICY "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " \
@@ -52,6 +53,8 @@ static void on_headers(SoupServer *server, SoupServerMessage *message, const cha
     soup_message_headers_replace(out, "X-Content-Type-Options", "nosniff");
     soup_message_headers_replace(out, "Referrer-Policy", "no-referrer");
     soup_message_headers_replace(out, "Cache-Control", "no-store");
+    /* A body that comes all the same is read and forgotten. */
+    soup_message_body_set_accumulate(soup_server_message_get_request_body(message), FALSE);
     if (strcmp(method, "GET") && strcmp(method, "HEAD"))
         refuse(http, message, SOUP_STATUS_METHOD_NOT_ALLOWED, "Only GET is allowed.\n");
     else if (soup_message_headers_get_encoding(in) == SOUP_ENCODING_CHUNKED ||
@@ -250,6 +253,8 @@ static void add_handlers(Http *http)
     add(http, "/metrics", on_metrics);
     add(http, "/mjpeg/", on_mjpeg);
     add(http, "/socket", NULL);
+    /* The limit of a message's size is that of its compressed form: there must be none. */
+    soup_server_remove_websocket_extension(http->server, SOUP_TYPE_WEBSOCKET_EXTENSION_DEFLATE);
     soup_server_add_websocket_handler(http->server, "/socket", NULL, NULL, on_websocket, http,
         NULL);
     g_signal_connect(http->listener, "incoming", G_CALLBACK(on_connection), http);
@@ -267,6 +272,7 @@ Http *http_new(const Settings *settings, GPtrArray *rooms, Rtsp *rtsp, GError **
     http->hub = hub_new(settings, rooms);
     http->mjpeg = mjpeg_new(settings->max_viewers);
     http->listener = g_socket_service_new();
+    g_socket_listener_set_backlog(G_SOCKET_LISTENER(http->listener), BACKLOG);
     http->server = soup_server_new("server-header", "samtrack-live", NULL);
     if (settings->tls_certificate) {
         http->certificate = g_tls_certificate_new_from_files(settings->tls_certificate,

@@ -25,6 +25,7 @@ typedef struct {
     Webrtc *webrtc; /* NULL: it has none */
     Rate rate;
     guint refused;
+    gboolean leaving;   /* it was told to close */
     guint64 sent, seen; /* states */
     gint64 seen_at;     /* us */
 } Viewer;
@@ -92,6 +93,18 @@ static void on_closed(SoupWebsocketConnection *connection, gpointer data)
 
     tell_viewer(viewer, "page-closed");
     g_ptr_array_remove_fast(viewer->hub->viewers, viewer);
+}
+
+/* The page answers, or the connection is closed a few seconds later; on_closed() comes either way. */
+static void dismiss(Viewer *viewer, const gchar *event, const gchar *why)
+{
+    if (viewer->leaving)
+        return;
+    viewer->leaving = TRUE;
+    tell_viewer(viewer, event);
+    if (soup_websocket_connection_get_state(viewer->connection) == SOUP_WEBSOCKET_STATE_OPEN)
+        soup_websocket_connection_close(viewer->connection, SOUP_WEBSOCKET_CLOSE_POLICY_VIOLATION,
+            why);
 }
 
 static void watch(Viewer *viewer, const Request *request, gchar **why)
@@ -207,11 +220,8 @@ static gboolean may_ask(Viewer *viewer)
     viewer->hub->counts.flooded++;
     if (viewer->refused++ == 0)
         send_and_free(viewer, message_notice("Too many requests: some were not answered."));
-    if (viewer->refused == MAX_REFUSED) {
-        tell_viewer(viewer, "page-floods");
-        soup_websocket_connection_close(viewer->connection, SOUP_WEBSOCKET_CLOSE_POLICY_VIOLATION,
-            "too many requests");
-    }
+    if (viewer->refused == MAX_REFUSED)
+        dismiss(viewer, "page-floods", "too many requests");
     return FALSE;
 }
 
@@ -260,6 +270,7 @@ void hub_add(Hub *hub, SoupWebsocketConnection *connection)
 
     if (hub->viewers->len >= (guint) hub->settings->max_viewers) {
         hub->counts.refused_pages++;
+        g_signal_connect(g_object_ref(connection), "closed", G_CALLBACK(g_object_unref), NULL);
         soup_websocket_connection_close(connection, SOUP_WEBSOCKET_CLOSE_POLICY_VIOLATION,
             "too many viewers");
         return;
@@ -334,11 +345,8 @@ static gchar *make_state(Hub *hub, guint i, guint viewers)
 static void send_state(Viewer *viewer, const gchar *state, guint64 n)
 {
     if (viewer->sent > viewer->seen + MAX_UNSEEN) {
-        if (g_get_monotonic_time() - viewer->seen_at > UNSEEN_US) {
-            tell_viewer(viewer, "page-stalls");
-            soup_websocket_connection_close(viewer->connection, SOUP_WEBSOCKET_CLOSE_GOING_AWAY,
-                "no state was confirmed");
-        }
+        if (g_get_monotonic_time() - viewer->seen_at > UNSEEN_US)
+            dismiss(viewer, "page-stalls", "no state was confirmed");
         return;
     }
     viewer->sent = n;

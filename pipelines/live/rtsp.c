@@ -7,6 +7,7 @@
 
 #define USER "viewer" /* the token is its password */
 #define CLEANUP_S 2
+#define BACKLOG 128 /* connections that wait for the main loop */
 #define LAUNCH "( appsrc name=src is-live=true do-timestamp=true format=time max-bytes=0 " \
     "! rtph264pay name=pay0 pt=96 config-interval=-1 aggregate-mode=zero-latency )"
 
@@ -93,6 +94,7 @@ Rtsp *rtsp_new(const Settings *settings, GError **error)
     rtsp->server = gst_rtsp_server_new();
     gst_rtsp_server_set_address(rtsp->server, settings->address);
     gst_rtsp_server_set_service(rtsp->server, port);
+    gst_rtsp_server_set_backlog(rtsp->server, BACKLOG);
     g_free(port);
     rtsp->sessions = gst_rtsp_server_get_session_pool(rtsp->server);
     gst_rtsp_session_pool_set_max_sessions(rtsp->sessions, settings->max_viewers);
