@@ -73,6 +73,7 @@ class Tab:
 
     async def open(self, url):
         await self.call('Page.navigate', url=url)
+        await self.wait_for('location.protocol !== "about:" && document.readyState === "complete"')
 
     async def resize(self, width, height, mobile=False):
         await self.call('Emulation.setDeviceMetricsOverride', width=width, height=height,

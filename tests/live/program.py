@@ -4,10 +4,7 @@ import json
 import os
 import pathlib
 import re
-import select
 import signal
-import socket
-import ssl
 import subprocess
 import sys
 import tempfile
@@ -30,9 +27,9 @@ def check(truth, what):
 
 
 class Program:
-    """samtrack-live with free ports; `build` is the meson build folder."""
+    """samtrack-live with free ports; `build` is the meson build folder, `cameras` how many it has."""
 
-    def __init__(self, build, *arguments, token='test-token', scan=True):
+    def __init__(self, build, *arguments, token='test-token', cameras=1):
         self.folder = tempfile.TemporaryDirectory()
         self.log = open(f'{self.folder.name}/log', 'w+')
         self.token = token
@@ -47,7 +44,7 @@ class Program:
                 self.page = line.strip()
             elif line.startswith('rtsp'):
                 self.rtsp.append(line.strip())
-            if line.startswith('rtsp') and '/clean/' in line:
+            if len(self.rtsp) == 2 * cameras:
                 break
         else:
             raise AssertionError(f'samtrack-live did not start:\n{self.read_log()}')
@@ -120,7 +117,7 @@ class Program:
 class Page:
     """The WebSocket of a page. Replies are matched by number; the newest state is kept."""
 
-    def __init__(self, program, origin=None, headers=None):
+    def __init__(self, program):
         import websockets
         self.websockets = websockets
         self.program = program

@@ -21,13 +21,16 @@ export class Objects {
 
   show(objects) {
     const ids = new Set(objects.map((o) => o.id));
+    let gone = false;
     for (const [id, row] of this.#rows) {
       if (ids.has(id)) continue;
       row.item.remove();
       this.#rows.delete(id);
+      gone ||= id === this.selected;
     }
     objects.forEach((object) => this.#update(object));
-    if (this.selected && !ids.has(this.selected)) this.select(objects.at(-1)?.id ?? 0);
+    // A new object is selected before it comes into the list, with the next tracked frame.
+    if (gone) this.select(objects.at(-1)?.id ?? 0);
     this.#empty.hidden = objects.length > 0;
     this.#count.textContent = objects.length;
   }
