@@ -95,7 +95,8 @@ static void on_closed(SoupWebsocketConnection *connection, gpointer data)
     g_ptr_array_remove_fast(viewer->hub->viewers, viewer);
 }
 
-/* The page answers, or the connection is closed a few seconds later; on_closed() comes either way. */
+/* The page answers, or the connection is closed a few seconds later; on_closed() comes either
+ * way. */
 static void dismiss(Viewer *viewer, const gchar *event, const gchar *why)
 {
     if (viewer->leaving)

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """A camera that dies, stays away, comes back with another size, and sends rubbish, while a page looks on.
-usage: camera.py BUILD"""
+usage: camera.py BUILD
+       camera.py BUILD N    N reconnects: memory and file descriptors must be flat"""
 import asyncio
 import os
 import signal
@@ -101,4 +102,26 @@ async def main(build):
     print('ok')
 
 
-asyncio.run(main(sys.argv[1]))
+def reconnect(build, n):
+    camera = Camera(build, get_free_port())
+    camera.start(320, 180, 'flap')
+    name = 'samtrack_reconnects_total{camera="gate"}'
+    try:
+        with Program(build, f'gate=rtsp://127.0.0.1:{camera.port}/camera') as program:
+            start = program.wait_for(lambda m: m[name] >= n // 10, 'the first reconnects', 60 + n)
+            end = program.wait_for(lambda m: m[name] >= n, f'{n} reconnects', 60 + 5 * n)
+            for m in start, end:
+                print(f'{m[name]:.0f} reconnects: {m["samtrack_resident_bytes"] / 2**20:.1f} MiB, '
+                      f'{m["samtrack_open_files"]:.0f} open files')
+            check(end['samtrack_open_files'] <= start['samtrack_open_files'] + 8, 'file descriptors leak')
+            grown = end['samtrack_resident_bytes'] - start['samtrack_resident_bytes']
+            check(grown < (10 << 20) + 20000 * n, f'memory has grown by {grown / 2**20:.1f} MiB')
+    finally:
+        camera.kill()
+    print('ok')
+
+
+if len(sys.argv) > 2:
+    reconnect(sys.argv[1], int(sys.argv[2]))
+else:
+    asyncio.run(main(sys.argv[1]))

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """An RTSP camera for tests: server.py PORT WIDTH HEIGHT [KIND]
-KIND: scene (default) or rubbish, an H.264 stream of random bytes. Prints "ready" when it listens."""
+KIND: scene (default); rubbish, a damaged H.264 stream; flap, which ends every connection after a short while.
+Prints "ready" when it listens."""
 import sys
 
 import gi
@@ -24,5 +25,7 @@ server.set_service(port)
 server.get_mount_points().add_factory('/camera', factory)
 if not server.attach(None):
     sys.exit(f'cannot listen on port {port}')
+if kind == 'flap':
+    GLib.timeout_add(600, lambda: server.client_filter(lambda *_: GstRtspServer.RTSPFilterResult.REMOVE) or True)
 print('ready', flush=True)
 GLib.MainLoop().run()
