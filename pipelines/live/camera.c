@@ -493,6 +493,16 @@ const gchar *camera_get_failure(const Camera *camera)
     return camera->failure;
 }
 
+gboolean camera_has_frames(Camera *camera)
+{
+    gboolean has;
+
+    g_mutex_lock(&camera->lock);
+    has = camera->caps != NULL;
+    g_mutex_unlock(&camera->lock);
+    return has;
+}
+
 void camera_get_counts(Camera *camera, CameraCounts *counts)
 {
     g_mutex_lock(&camera->lock);

@@ -23,6 +23,8 @@ Output *camera_get_clean(Camera *camera);     /* H.264 */
 Output *camera_get_annotated(Camera *camera); /* H.264 with masks */
 Output *camera_get_jpeg(Camera *camera);      /* JPEG with masks */
 
+/* Whether the source ever gave a frame: from then on there always are some. */
+gboolean camera_has_frames(Camera *camera);
 /* NULL while the source gives frames, else a sentence. */
 const gchar *camera_get_fault(const Camera *camera);
 /* NULL unless the pipeline itself failed, which is final. */

@@ -167,11 +167,15 @@ static void on_mjpeg(SoupServer *server, SoupServerMessage *message, const char 
         return;
     for (i = 0; i < http->rooms->len; i++) {
         Camera *camera = ((Room *) g_ptr_array_index(http->rooms, i))->camera;
-        if (!strcmp(path + strlen("/mjpeg/"), camera_get_name(camera)) &&
-            !strcmp(soup_server_message_get_method(message), "GET")) {
+        if (strcmp(path + strlen("/mjpeg/"), camera_get_name(camera)) ||
+            strcmp(soup_server_message_get_method(message), "GET"))
+            continue;
+        /* Without pictures nothing would be written, and a client that leaves not be noticed. */
+        if (camera_has_frames(camera))
             mjpeg_serve(http->mjpeg, camera_get_jpeg(camera), message);
-            return;
-        }
+        else
+            soup_server_message_set_status(message, SOUP_STATUS_SERVICE_UNAVAILABLE, NULL);
+        return;
     }
     soup_server_message_set_status(message, SOUP_STATUS_NOT_FOUND, NULL);
 }

@@ -9,6 +9,7 @@
 
 #include <glib-unix.h>
 #include <stdio.h>
+#include <string.h>
 
 typedef struct {
     Settings settings;
@@ -68,22 +69,21 @@ static gboolean start_cameras(Live *live, GError **error)
 
 static void print_addresses(Live *live)
 {
+    static const gchar *const streams[] = {"annotated", "clean"};
     const Settings *settings = &live->settings;
     const gchar *s = settings->tls_certificate ? "s" : "";
-    guint i;
+    gchar *host = strchr(settings->address, ':') ? g_strdup_printf("[%s]", settings->address) :
+        g_strdup(settings->address);
+    guint i, k;
 
-    printf("http%s://%s:%d/?token=%s\n", s, settings->address, http_get_port(live->http),
-        settings->token);
-    for (i = 0; i < live->rooms->len; i++) {
-        const gchar *name = camera_get_name(((Room *) g_ptr_array_index(live->rooms, i))->camera);
-        const gint port = rtsp_get_port(live->rtsp);
-
-        printf("rtsp%s://viewer:%s@%s:%d/annotated/%s\n", s, settings->token, settings->address,
-            port, name);
-        printf("rtsp%s://viewer:%s@%s:%d/clean/%s\n", s, settings->token, settings->address, port,
-            name);
-    }
+    printf("http%s://%s:%d/?token=%s\n", s, host, http_get_port(live->http), settings->token);
+    for (i = 0; i < live->rooms->len; i++)
+        for (k = 0; k < G_N_ELEMENTS(streams); k++)
+            printf("rtsp%s://viewer:%s@%s:%d/%s/%s\n", s, settings->token, host,
+                rtsp_get_port(live->rtsp), streams[k],
+                camera_get_name(((Room *) g_ptr_array_index(live->rooms, i))->camera));
     fflush(stdout);
+    g_free(host);
 }
 
 static gboolean start(Live *live, GError **error)

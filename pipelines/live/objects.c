@@ -177,6 +177,20 @@ static guint64 end_prompt(Objects *objects, guint64 id, gchar **why)
     return id;
 }
 
+/* For the frame that the viewer saw; of a samtrack that keeps past frames. */
+static guint64 emit_late(GstElement *track, const Prompt *p)
+{
+    guint64 id = 0;
+
+    if (p->box)
+        g_signal_emit_by_name(track, "add-box-at", p->id, p->x, p->y, p->w, p->h, TRUE, p->time,
+        &id);
+    else
+        g_signal_emit_by_name(track, "add-point-at", p->id, p->x, p->y, p->positive, TRUE, p->time,
+            &id);
+    return id;
+}
+
 guint64 objects_prompt(Objects *objects, const Prompt *p, gchar **why)
 {
     GstElement *track = camera_get_track(objects->camera);
@@ -188,7 +202,9 @@ guint64 objects_prompt(Objects *objects, const Prompt *p, gchar **why)
     }
     note_age(objects, p->time);
     camera_begin_prompt(objects->camera);
-    if (p->box)
+    if (GST_CLOCK_TIME_IS_VALID(p->time) && g_signal_lookup("add-point-at", G_OBJECT_TYPE(track)))
+        id = emit_late(track, p);
+    else if (p->box)
         g_signal_emit_by_name(track, "add-box", p->id, p->x, p->y, p->w, p->h, TRUE, &id);
     else
         g_signal_emit_by_name(track, "add-point", p->id, p->x, p->y, p->positive, TRUE, &id);

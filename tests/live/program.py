@@ -81,7 +81,7 @@ class Program:
             if condition(m):
                 return m
             if time.monotonic() > end:
-                raise AssertionError(f'{what} did not come in {seconds} s; log:\n{self.read_log()}')
+                raise AssertionError(f'{what} did not come in {seconds} s')
             time.sleep(0.1)
 
     def wait_for_frames(self, camera):
@@ -109,7 +109,7 @@ class Program:
         if kind is None:
             self.stop()
         else:
-            print(self.read_log()[-6000:])
+            print(self.read_log()[-3000:])
             self.process.kill()
             self.process.wait()
 

@@ -26,6 +26,12 @@ server.get_mount_points().add_factory('/camera', factory)
 if not server.attach(None):
     sys.exit(f'cannot listen on port {port}')
 if kind == 'flap':
-    GLib.timeout_add(600, lambda: server.client_filter(lambda *_: GstRtspServer.RTSPFilterResult.REMOVE) or True)
+    def end(client):
+        client.close()
+
+    def watch(_, client):
+        client.connect('play-request', lambda c, _: GLib.timeout_add(400, end, c))
+
+    server.connect('client-connected', watch)
 print('ready', flush=True)
 GLib.MainLoop().run()

@@ -13,6 +13,7 @@ const objects = new Objects($('objects'), $('empty'), $('count'), ask);
 const graphs = { fps: new Graph($('fps-graph')), latency: new Graph($('latency-graph')), step: new Graph($('step-graph')) };
 let camera = '';
 let kind = 'webrtc';
+let width = null;
 let noticeTimer = 0;
 
 function tell(text) {
@@ -58,6 +59,7 @@ function showCameras(names) {
 
 function watch(name, names) {
   camera = name;
+  width = null;
   showCameras(names);
   video.watch(camera, kind);
 }
@@ -78,6 +80,9 @@ link.addEventListener('notice', ({ detail }) => tell(detail.text));
 
 link.addEventListener('state', ({ detail: s }) => {
   if (s.camera !== camera) return;
+  // The source gave its first frame: there was nothing to connect to before.
+  if (width === 0 && s.width) video.watch(camera, kind);
+  width = s.width;
   objects.show(s.objects);
   $('banner').hidden = !s.fault;
   $('banner').textContent = s.fault ? `The camera is gone: ${s.fault}` : '';

@@ -1,8 +1,9 @@
 // The picture: WebRTC, or a sequence of JPEGs where that fails.
 
 const patience = 6000; // ms until the first frame, then JPEGs
+const retry = 2000; // ms
 
-export class Video extends EventTarget {
+export class Video {
   #link;
   #video;
   #picture;
@@ -13,7 +14,6 @@ export class Video extends EventTarget {
   #early = [];
 
   constructor(link, video, picture) {
-    super();
     this.#link = link;
     this.#video = video;
     this.#picture = picture;
@@ -21,8 +21,7 @@ export class Video extends EventTarget {
     link.addEventListener('ice', (e) => this.#add(e.detail));
     link.addEventListener('video', () => this.#fall());
     if ('requestVideoFrameCallback' in HTMLVideoElement.prototype) this.#follow();
-    video.addEventListener('resize', () => this.dispatchEvent(new Event('size')));
-    picture.addEventListener('load', () => this.dispatchEvent(new Event('size')));
+    picture.addEventListener('error', () => setTimeout(() => this.#show(), retry));
   }
 
   // Shows a camera from now on.
@@ -77,7 +76,11 @@ export class Video extends EventTarget {
     this.#stop();
     this.#video.hidden = true;
     this.#picture.hidden = false;
-    this.#picture.src = `/mjpeg/${encodeURIComponent(this.#camera)}`;
+    this.#show();
+  }
+
+  #show() {
+    if (!this.#picture.hidden) this.#picture.src = `/mjpeg/${encodeURIComponent(this.#camera)}?${Date.now()}`;
   }
 
   async #answer(sdp) {
