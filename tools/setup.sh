@@ -8,7 +8,7 @@ run_packages="gcc libc6-dev meson ninja-build pkg-config libjansson-dev
   gstreamer1.0-plugins-base gstreamer1.0-x gstreamer1.0-plugins-good gstreamer1.0-plugins-ugly gstreamer1.0-libav"
 live_packages="libsoup-3.0-dev libjson-glib-dev libgstrtspserver-1.0-dev
   libgstreamer-plugins-bad1.0-dev gstreamer1.0-plugins-bad gstreamer1.0-nice glib-networking"
-test_packages="libdnnl-dev python3 python3-numpy python3-pil gstreamer1.0-plugins-bad clang g++ xvfb xdotool python3-websockets python3-gi gir1.2-gst-rtsp-server-1.0"
+test_packages="libdnnl-dev python3 python3-numpy python3-pil gstreamer1.0-plugins-bad clang g++ xvfb xdotool openssl python3-websockets python3-gi gir1.2-gst-rtsp-server-1.0"
 
 install_missing() { # package names
     local missing= p as_root=

@@ -3,6 +3,8 @@
 usage: browser.py BUILD OUT_FOLDER     the screenshots stay in OUT_FOLDER"""
 import asyncio
 import json
+import random
+import subprocess
 import sys
 
 import chromium
@@ -10,10 +12,11 @@ from program import Page, Program, check, skip
 
 try:
     import websockets
+    from PIL import Image, ImageDraw
 except ImportError as e:
     skip(str(e))
 
-# Redness of the shown picture around a point of the 640x360 frame: the first object is drawn in red.
+# Redness of the shown picture around a point of the frame: the first object is drawn in red.
 REDNESS = '''(() => {
   const video = document.getElementById('video');
   const source = video.hidden ? document.getElementById('picture') : video;
@@ -26,7 +29,7 @@ REDNESS = '''(() => {
   for (let i = 0; i < d.length; i += 4) sum += d[i] - (d[i + 1] + d[i + 2]) / 2;
   return sum / 64;
 })()'''
-PILLAR = 346, 215  # it stands still, but for the camera, which sways
+DISC = 240, 190  # of the film's, which lies still
 SHOWN = '(document.getElementById("video").videoWidth || document.getElementById("picture").naturalWidth) > 0'
 ROWS = '[...document.querySelectorAll("#objects li")].map(li => [li.querySelector("input").value, li.className])'
 
@@ -36,11 +39,11 @@ async def locate(tab, x, y):
     return box['x'] + box['width'] * x / 640, box['y'] + box['height'] * y / 360
 
 
-async def select_pillar(tab):
+async def select_disc(tab):
     """Its mask must come into the picture."""
-    before = await tab.run(REDNESS % PILLAR)
-    await tab.click(*await locate(tab, *PILLAR))
-    await tab.wait_for(f'{REDNESS % PILLAR} > {before + 40}')
+    before = await tab.run(REDNESS % DISC)
+    await tab.click(*await locate(tab, *DISC))
+    await tab.wait_for(f'{REDNESS % DISC} > {before + 40}')
 
 
 async def use(tab, program, out):
@@ -48,18 +51,18 @@ async def use(tab, program, out):
     await tab.wait_for(SHOWN)
     check(await tab.run('location.search') == '', 'the address still shows the token')
     check(await tab.run('document.getElementById("picture").hidden'), 'the video does not come by WebRTC')
-    await select_pillar(tab)
+    await select_disc(tab)
     await tab.wait_for(f'JSON.stringify({ROWS}) === \'[["","tracked"]]\'')
     await tab.click(*await locate(tab, 100, 330), button='right')
     await tab.wait_for('document.querySelector("#objects .tracked")')
     await tab.run('document.querySelector("#objects input").select()')
-    for letter in '<b>pillar':
+    for letter in '<b>disc':
         await tab.key(letter)
     await tab.key('Enter')
-    await tab.wait_for(f'{ROWS}[0][0] === "<b>pillar"')
+    await tab.wait_for(f'{ROWS}[0][0] === "<b>disc"')
     async with Page(program) as page:
         state = await page.wait_for(lambda s: s['objects'] and s['objects'][0]['name'], 'the name')
-        check(state['objects'][0]['name'] == '<b>pillar', f'another page sees {state["objects"]}')
+        check(state['objects'][0]['name'] == '<b>disc', f'another page sees {state["objects"]}')
     check(await tab.run('document.querySelectorAll("#objects b").length') == 0, 'a name became markup')
     await tab.screenshot(f'{out}/page.png')
     await tab.run('document.activeElement.blur()')
@@ -68,7 +71,7 @@ async def use(tab, program, out):
     await tab.key('Delete')
     await tab.wait_for(f'{ROWS}.length === 0')
     await tab.key('l')
-    await tab.wait_for(f'{ROWS}.length === 1 && {ROWS}[0][0] === "<b>pillar"')
+    await tab.wait_for(f'{ROWS}.length === 1 && {ROWS}[0][0] === "<b>disc"')
     x, y = await locate(tab, 180, 180)
     await tab.mouse('mousePressed', x, y)
     await tab.mouse('mouseMoved', x + 100, y + 90)
@@ -79,7 +82,7 @@ async def use(tab, program, out):
     await tab.resize(390, 844, mobile=True)
     await tab.wait_for('document.documentElement.scrollWidth <= 390')
     await tab.screenshot(f'{out}/phone.png')
-    age = program.metrics()['samtrack_prompt_age_seconds{camera="demo"}']
+    age = program.metrics()['samtrack_prompt_age_seconds{camera="disc"}']
     check(0 < age < 5, f'clicks carry frames of {age} s ago')
 
 
@@ -91,13 +94,29 @@ async def look_at_pictures(tab, program, out):
     check(await tab.run('document.getElementById("video").hidden'), 'the picture is not shown')
     await tab.key('c')
     await tab.wait_for(f'{ROWS}.length === 0')
-    await select_pillar(tab)
+    await select_disc(tab)
     await tab.screenshot(f'{out}/dark.png')
 
 
+def make_film(folder):
+    """A disc on a ground of many colours."""
+    rng = random.Random(1)
+    picture = Image.new('RGB', (640, 360), (60, 90, 70))
+    draw = ImageDraw.Draw(picture)
+    for _ in range(300):
+        x, y, grey = rng.randrange(640), rng.randrange(360), rng.randrange(40, 110)
+        draw.ellipse((x - 9, y - 9, x + 9, y + 9), fill=(grey, grey + 20, grey))
+    draw.ellipse((190, 140, 290, 240), fill=(225, 225, 240))
+    picture.save(f'{folder}/disc.png')
+    subprocess.run(['gst-launch-1.0', '-q', 'filesrc', f'location={folder}/disc.png', '!', 'pngdec', '!', 'imagefreeze',
+                    'num-buffers=100', '!', 'video/x-raw,framerate=25/1', '!', 'videoconvert', '!', 'x264enc', '!',
+                    'mp4mux', '!', 'filesink', f'location={folder}/disc.mp4'], check=True, timeout=60)
+    return f'{folder}/disc.mp4'
+
+
 async def main(build, out):
-    with Program(build, '--demo') as program:
-        program.wait_for_frames('demo')
+    with Program(build, f'disc={make_film(out)}') as program:
+        program.wait_for_frames('disc')
         for dark, work in ((False, use), (True, look_at_pictures)):
             async with chromium.Tab(dark=dark) as tab:
                 try:

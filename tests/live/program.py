@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import signal
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,11 @@ def skip(why):
 def check(truth, what):
     if not truth:
         raise AssertionError(what)
+
+
+class Stay(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_):
+        return None
 
 
 class Program:
@@ -54,14 +60,18 @@ class Program:
     def read_log(self):
         return pathlib.Path(self.log.name).read_text()
 
-    def get(self, path, token=True, headers=None, timeout=20, method='GET'):
-        """(status, body)"""
-        request = urllib.request.Request(f'http://127.0.0.1:{self.port}{path}', method=method,
+    def get(self, path, token=True, headers=None, timeout=20, method='GET', follow=True):
+        """(status, body, headers)"""
+        scheme = self.page.split(':')[0]
+        request = urllib.request.Request(f'{scheme}://127.0.0.1:{self.port}{path}', method=method,
                                          headers=dict(headers or {}))
         if token:
             request.add_header('Authorization', f'Bearer {self.token}')
         try:
-            with urllib.request.urlopen(request, timeout=timeout) as answer:
+            handlers = [urllib.request.HTTPSHandler(context=ssl._create_unverified_context())]
+            if not follow:
+                handlers.append(Stay())
+            with urllib.request.build_opener(*handlers).open(request, timeout=timeout) as answer:
                 return answer.status, answer.read().decode(), dict(answer.headers)
         except urllib.error.HTTPError as e:
             return e.code, e.read().decode(), dict(e.headers)

@@ -51,6 +51,22 @@ def check_refusal(build, arguments, wanted):
         check(word in error, f'{arguments}: "{error.strip()}" does not name {word}')
 
 
+def speak_tls(build, folder):
+    """Page and RTSP with a certificate of our own making."""
+    files = f'{folder}/cert.pem', f'{folder}/key.pem'
+    subprocess.run(['openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost',
+                    '-out', files[0], '-keyout', files[1]], check=True, capture_output=True)
+    with Program(build, 'test', '--tls-certificate', files[0], '--tls-key', files[1]) as program:
+        check(program.page.startswith('https://') and program.rtsp[0].startswith('rtsps://'), f'it prints {program.page}')
+        program.wait_for_frames('test')
+        status, _, headers = program.get(f'/?token={program.token}', token=False, follow=False)
+        check(status == 303 and 'Secure' in headers['Set-Cookie'], f'the token gives {status}, {headers}')
+        client = ['gst-launch-1.0', '-q', 'rtspsrc', f'location={program.rtsp[0]}', 'tls-validation-flags=0', 'protocols=tcp',
+                  '!', 'rtph264depay', '!', 'h264parse', '!', 'fakesink', 'num-buffers=5']
+        result = subprocess.run(client, capture_output=True, text=True, timeout=60)
+        check(result.returncode == 0, f'an RTSP client with TLS fails: {result.stderr}')
+
+
 def main(build):
     with tempfile.TemporaryDirectory() as folder:
         path = f'{folder}/live.conf'
@@ -79,6 +95,7 @@ def main(build):
                 status, error, _ = run(build, '--demo', free, '0', option, str(port))
                 check(status == 1 and str(port) in error and 'in use' in error.lower(),
                       f'a port in use ends with status {status}: {error}')
+        speak_tls(build, folder)
     print('ok')
 
 
