@@ -3,16 +3,15 @@
 usage: browser.py BUILD OUT_FOLDER     the screenshots stay in OUT_FOLDER"""
 import asyncio
 import json
-import random
-import subprocess
 import sys
 
 import chromium
+from film import DISC, make_film
 from program import Page, Program, check, skip
 
 try:
     import websockets
-    from PIL import Image, ImageDraw
+    import PIL
 except ImportError as e:
     skip(str(e))
 
@@ -29,7 +28,6 @@ REDNESS = '''(() => {
   for (let i = 0; i < d.length; i += 4) sum += d[i] - (d[i + 1] + d[i + 2]) / 2;
   return sum / 64;
 })()'''
-DISC = 240, 190  # of the film's, which lies still
 SHOWN = '(document.getElementById("video").videoWidth || document.getElementById("picture").naturalWidth) > 0'
 ROWS = '[...document.querySelectorAll("#objects li")].map(li => [li.querySelector("input").value, li.className])'
 
@@ -96,22 +94,6 @@ async def look_at_pictures(tab, program, out):
     await tab.wait_for(f'{ROWS}.length === 0')
     await select_disc(tab)
     await tab.screenshot(f'{out}/dark.png')
-
-
-def make_film(folder):
-    """A disc on a ground of many colours."""
-    rng = random.Random(1)
-    picture = Image.new('RGB', (640, 360), (60, 90, 70))
-    draw = ImageDraw.Draw(picture)
-    for _ in range(300):
-        x, y, grey = rng.randrange(640), rng.randrange(360), rng.randrange(40, 110)
-        draw.ellipse((x - 9, y - 9, x + 9, y + 9), fill=(grey, grey + 20, grey))
-    draw.ellipse((190, 140, 290, 240), fill=(225, 225, 240))
-    picture.save(f'{folder}/disc.png')
-    subprocess.run(['gst-launch-1.0', '-q', 'filesrc', f'location={folder}/disc.png', '!', 'pngdec', '!', 'imagefreeze',
-                    'num-buffers=100', '!', 'video/x-raw,framerate=25/1', '!', 'videoconvert', '!', 'x264enc', '!',
-                    'mp4mux', '!', 'filesink', f'location={folder}/disc.mp4'], check=True, timeout=60)
-    return f'{folder}/disc.mp4'
 
 
 async def main(build, out):

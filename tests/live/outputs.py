@@ -99,4 +99,5 @@ def main(build, rounds):
     print('ok')
 
 
-main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 12)
+if __name__ == '__main__':
+    main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 12)
