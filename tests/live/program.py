@@ -138,7 +138,7 @@ class Page:
 
     async def __aenter__(self):
         self.socket = await self.websockets.connect(
-            f'ws://127.0.0.1:{self.program.port}/socket', max_size=2**20, open_timeout=60,
+            f'ws://127.0.0.1:{self.program.port}/socket', max_size=2**20, open_timeout=60, ping_interval=None,
             extra_headers={'Authorization': f'Bearer {self.program.token}'})
         self.hello = await self.take('hello')
         return self
