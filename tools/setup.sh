@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # Installs the missing packages that samtrack needs to be built and run (run) or tested (test) on
-# Debian or Ubuntu, and lists them first. Usage: tools/setup.sh [run|test]
+# Debian or Ubuntu, and lists them first. Usage: tools/setup.sh [run|live|test]
 set -eu
 
 run_packages="gcc libc6-dev meson ninja-build pkg-config libjansson-dev libjson-glib-dev libpaho-mqtt-dev
   libjpeg-dev libpng-dev libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev gstreamer1.0-tools
   gstreamer1.0-plugins-base gstreamer1.0-x gstreamer1.0-plugins-good gstreamer1.0-plugins-ugly gstreamer1.0-libav"
-test_packages="libdnnl-dev python3 python3-numpy python3-pil gstreamer1.0-plugins-bad clang g++ xvfb xdotool mosquitto mosquitto-clients python3-pip"
+live_packages="libsoup-3.0-dev libjson-glib-dev libgstrtspserver-1.0-dev
+  libgstreamer-plugins-bad1.0-dev gstreamer1.0-plugins-bad gstreamer1.0-nice glib-networking"
+test_packages="libdnnl-dev python3 python3-numpy python3-pil gstreamer1.0-plugins-bad clang g++ xvfb xdotool openssl
+  mosquitto mosquitto-clients python3-pip python3-websockets python3-gi gir1.2-gst-rtsp-server-1.0"
 # Of Python, where it lacks them: module and package. Debian has no pycocotools.
 python_packages="pycocotools.mask:pycocotools==2.0.8 numpy:numpy PIL:pillow"
 
@@ -40,17 +43,20 @@ install_python() { # module:package ...
 }
 
 case "${1:-run}" in
-run | test) ;;
-*) echo "usage: tools/setup.sh [run|test]" >&2; exit 2 ;;
+run | live | test) ;;
+*) echo "usage: tools/setup.sh [run|live|test]" >&2; exit 2 ;;
 esac
 if ! command -v dpkg-query >/dev/null; then
-    echo "tools/setup.sh: this is neither Debian nor Ubuntu; please install the equivalents of:" $run_packages $test_packages >&2
+    echo "tools/setup.sh: this is neither Debian nor Ubuntu; please install the equivalents of:" $run_packages $live_packages $test_packages >&2
     exit 0
 fi
 install_missing $run_packages
+[ "${1:-run}" = run ] || install_missing $live_packages
 if [ "${1:-run}" = test ]; then
     install_missing $test_packages
     # The package of clang's sanitizer runtime has the version in its name.
     install_missing "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
     install_python $python_packages
+    # Ubuntu has it as a snap only; the test that needs it is skipped there.
+    [ ! -e /etc/debian_version ] || grep -qi ubuntu /etc/os-release || install_missing chromium
 fi

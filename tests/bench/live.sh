@@ -2,7 +2,7 @@
 # Times the embedded model in a pipeline of 640x360 frames with a tracked object: frames per second and
 # the time that the element adds to the engine's step, alone and with x264enc on the same processors.
 # No published peer runs in a pipeline. Then live pipelines: a slow model behind a camera, clicks, and
-# frames without objects. Prints a table; the last line is JSON with every figure.
+# frames without objects; samtrack-live with viewers. Prints a table; the last line is JSON with every figure.
 # usage: tests/bench/live.sh [FRAMES [SECONDS [MODEL]]]
 #   SECONDS, MODEL: for the slow model; default 60, and the default model at 1024 px
 set -eu
@@ -51,4 +51,13 @@ more "a camera of 30 Hz before a slow model (${model:-the default one at 1024 px
     slow "$seconds" "${model:-}" "$([ -n "${model:-}" ] && echo 0 || echo 1024)"
 more "from a click to its mask, frames of a camera of 30 Hz: 2 and a step at the median" click 30
 more "a frame where nothing is tracked: less than 20 us" idle 2000
+tools/setup.sh test
+echo "samtrack-live with four RTSP viewers and two pages: no dropped frame, a page costs less than 5 % of a core, a click takes 400 ms at most"
+if line=$(tests/bench/viewers.py "$PWD/build" | tail -n 1) && [ -n "$line" ]; then
+    echo "  $line"
+    line=${line#\{}
+    json="$json, ${line%\}}"
+else
+    echo "  not run"
+fi
 echo "{$json}"

@@ -1,0 +1,529 @@
+#include "camera.h"
+
+#include "encoder.h"
+#include "journal.h"
+#include "source.h"
+
+#include <gst/app/gstappsrc.h>
+#include <gst/video/video.h>
+
+#define MAX_WAITING 8     /* frames before the tracker */
+#define FILL_MS 200       /* between two frames that are shown while the source is gone */
+#define RATE_US (2 * G_USEC_PER_SEC)
+
+struct Camera {
+    const CameraSettings *settings;
+    GstElement *pipeline, *track, *in;
+    GstClock *clock;
+    Gate *clean_gate, *draw_gate, *annotated_gate, *jpeg_gate;
+    Output *clean, *annotated, *jpeg;
+    Source *source;
+    guint bus_watch, fill;
+    gchar *fault, *failure;
+    gboolean up;
+
+    GMutex lock;          /* guards what follows */
+    GstCaps *caps;        /* of all frames, once the first came */
+    gboolean fixing;      /* the main thread was asked to set them */
+    GstVideoInfo info;
+    GstBuffer *last;      /* newest frame, or its dimmed copy while the source is gone */
+    GstClockTime pts, returned;
+    guint64 frames, dropped;
+    gint64 rate_since;    /* us */
+    guint rate_frames;
+    gdouble rate;
+
+    GMutex refusal_lock;  /* guards what follows */
+    GHashTable *refusals; /* thread that prompts -> text, NULL if samtrack refused nothing */
+};
+
+/* Needs the lock. Gives the buffer to the tracker at once, or drops it. */
+static void push(Camera *camera, GstBuffer *buffer, GstBufferFlags flags)
+{
+    GstBuffer *copy;
+
+    if (gst_app_src_get_current_level_buffers(GST_APP_SRC(camera->in)) >= MAX_WAITING) {
+        camera->dropped++;
+        return;
+    }
+    copy = gst_buffer_copy(buffer);
+    camera->pts = MAX(camera_get_time(camera), camera->pts + 1);
+    GST_BUFFER_PTS(copy) = camera->pts;
+    GST_BUFFER_DTS(copy) = GST_CLOCK_TIME_NONE;
+    GST_BUFFER_DURATION(copy) = GST_CLOCK_TIME_NONE;
+    GST_BUFFER_FLAG_SET(copy, flags);
+    gst_app_src_push_buffer(GST_APP_SRC(camera->in), copy);
+}
+
+/* Needs the lock. */
+static void count_frame(Camera *camera)
+{
+    const gint64 now = g_get_monotonic_time();
+
+    camera->frames++;
+    camera->rate_frames++;
+    if (!camera->rate_since || now - camera->rate_since < RATE_US) {
+        camera->rate_since = camera->rate_since ? camera->rate_since : now;
+        return;
+    }
+    camera->rate = camera->rate_frames * 1e6 / (now - camera->rate_since);
+    camera->rate_since = now;
+    camera->rate_frames = 0;
+}
+
+static void set_rate(Camera *camera, const gchar *encoder)
+{
+    GstElement *element = gst_bin_get_by_name(GST_BIN(camera->pipeline), encoder);
+    const GstVideoInfo *info = &camera->info;
+    const gdouble fps = info->fps_n > 0 ? (gdouble) info->fps_n / info->fps_d : 25;
+    /* A fifth of a bit per pixel. */
+    const guint kbits = camera->settings->bitrate ? (guint) camera->settings->bitrate :
+        (guint) CLAMP(info->width * (gdouble) info->height * fps / 5000, 300, 20000);
+
+    g_object_set(element, "bitrate", kbits, NULL);
+    gst_object_unref(element);
+}
+
+/* The first frame decides the size of the video: encoders and viewers keep it. Encoders take even
+ * sizes only. */
+static gboolean fix_caps(gpointer data)
+{
+    Camera *camera = data;
+    GstCaps *caps;
+
+    g_mutex_lock(&camera->lock);
+    camera->info.width = GST_ROUND_UP_2(camera->info.width);
+    camera->info.height = GST_ROUND_UP_2(camera->info.height);
+    caps = gst_video_info_to_caps(&camera->info);
+    gst_app_src_set_caps(GST_APP_SRC(camera->in), caps);
+    set_rate(camera, "clean-encoder");
+    set_rate(camera, "annotated-encoder");
+    camera->caps = caps;
+    log_info("size", "camera", G_TYPE_STRING, camera->settings->name, "width", G_TYPE_INT,
+        camera->info.width, "height", G_TYPE_INT, camera->info.height, NULL);
+    g_mutex_unlock(&camera->lock);
+    caps = gst_caps_copy(caps);
+    gst_structure_remove_field(gst_caps_get_structure(caps, 0), "framerate");
+    source_fix(camera->source, caps);
+    gst_caps_unref(caps);
+    return G_SOURCE_REMOVE;
+}
+
+static gboolean has_size(Camera *camera, GstSample *sample)
+{
+    GstVideoInfo info;
+
+    return gst_video_info_from_caps(&info, gst_sample_get_caps(sample)) &&
+        info.width == camera->info.width && info.height == camera->info.height;
+}
+
+/* A streaming thread of the source. */
+static void on_frame(GstSample *sample, gpointer data)
+{
+    Camera *camera = data;
+
+    g_mutex_lock(&camera->lock);
+    if (!camera->caps) {
+        if (!camera->fixing &&
+            gst_video_info_from_caps(&camera->info, gst_sample_get_caps(sample))) {
+            camera->fixing = TRUE;
+            g_idle_add(fix_caps, camera);
+        }
+    } else if (has_size(camera, sample)) {
+        count_frame(camera);
+        push(camera, gst_sample_get_buffer(sample), 0);
+        if (!camera->returned)
+            camera->returned = camera->pts;
+        gst_buffer_replace(&camera->last, gst_sample_get_buffer(sample));
+    }
+    g_mutex_unlock(&camera->lock);
+}
+
+static void halve(guint8 *row, gint n, gint middle)
+{
+    gint i;
+
+    for (i = 0; i < n; i++)
+        row[i] = (guint8) (middle + (row[i] - middle) / 2);
+}
+
+/* A darker copy. */
+static GstBuffer *dim(const GstVideoInfo *info, GstBuffer *buffer)
+{
+    GstBuffer *copy = gst_buffer_copy_deep(buffer);
+    GstVideoFrame frame;
+    gint row;
+    guint p;
+
+    if (!gst_video_frame_map(&frame, info, copy, GST_MAP_READWRITE))
+        return copy;
+    for (p = 0; p < GST_VIDEO_FRAME_N_PLANES(&frame); p++)
+        for (row = 0; row < GST_VIDEO_FRAME_COMP_HEIGHT(&frame, p); row++)
+            halve((guint8 *) GST_VIDEO_FRAME_PLANE_DATA(&frame, p) +
+                row * (gsize) GST_VIDEO_FRAME_PLANE_STRIDE(&frame, p),
+                GST_VIDEO_FRAME_COMP_WIDTH(&frame, p), p ? 128 : 16);
+    gst_video_frame_unmap(&frame);
+    return copy;
+}
+
+/* While the source is gone, viewers get its last frame, dimmed. It is marked as a gap, on which the
+ * tracker does not run, so that its memory stays that of the last real frames. */
+static gboolean fill(gpointer data)
+{
+    Camera *camera = data;
+
+    g_mutex_lock(&camera->lock);
+    if (camera->last && camera->caps)
+        push(camera, camera->last, GST_BUFFER_FLAG_GAP);
+    g_mutex_unlock(&camera->lock);
+    return G_SOURCE_CONTINUE;
+}
+
+static void on_changed(gboolean up, const gchar *why, gpointer data)
+{
+    Camera *camera = data;
+    GstBuffer *dimmed;
+
+    g_free(camera->fault);
+    camera->fault = g_strdup(why);
+    g_clear_handle_id(&camera->fill, g_source_remove);
+    if (!up) {
+        g_mutex_lock(&camera->lock);
+        if (camera->up && camera->last) {
+            dimmed = dim(&camera->info, camera->last);
+            gst_buffer_unref(camera->last);
+            camera->last = dimmed;
+            camera->returned = 0;
+        }
+        camera->rate = 0;
+        camera->rate_since = 0;
+        camera->rate_frames = 0;
+        g_mutex_unlock(&camera->lock);
+        camera->fill = g_timeout_add(FILL_MS, fill, camera);
+    }
+    camera->up = up;
+}
+
+static void fail(Camera *camera, GstMessage *message)
+{
+    GError *error = NULL;
+
+    gst_message_parse_error(message, &error, NULL);
+    log_error("pipeline-failed", "camera", G_TYPE_STRING, camera->settings->name,
+        "element", G_TYPE_STRING, GST_MESSAGE_SRC_NAME(message),
+        "why", G_TYPE_STRING, error->message, NULL);
+    g_free(camera->failure);
+    camera->failure = g_strdup(error->message);
+    g_error_free(error);
+}
+
+static void tell_object(Camera *camera, const GstStructure *s)
+{
+    guint64 id = 0;
+
+    gst_structure_get_uint64(s, "id", &id);
+    log_info("object", "camera", G_TYPE_STRING, camera->settings->name, "id", G_TYPE_UINT64, id,
+        "state", G_TYPE_STRING, gst_structure_get_string(s, "state"), NULL);
+}
+
+static gboolean on_message(GstBus *bus, GstMessage *message, gpointer data)
+{
+    Camera *camera = data;
+    GError *error = NULL;
+
+    switch (GST_MESSAGE_TYPE(message)) {
+    case GST_MESSAGE_ERROR:
+        fail(camera, message);
+        break;
+    case GST_MESSAGE_WARNING:
+        gst_message_parse_warning(message, &error, NULL);
+        log_warning("refused", "camera", G_TYPE_STRING, camera->settings->name,
+            "why", G_TYPE_STRING, error->message, NULL);
+        g_error_free(error);
+        break;
+    case GST_MESSAGE_LATENCY:
+        gst_bin_recalculate_latency(GST_BIN(camera->pipeline));
+        break;
+    case GST_MESSAGE_ELEMENT:
+        if (gst_message_has_name(message, "samtrack-object"))
+            tell_object(camera, gst_message_get_structure(message));
+        break;
+    default:
+        break;
+    }
+    return G_SOURCE_CONTINUE;
+}
+
+/* In the thread that posts: samtrack refuses a prompt before the signal returns. */
+static GstBusSyncReply on_sync_message(GstBus *bus, GstMessage *message, gpointer data)
+{
+    Camera *camera = data;
+    GError *error = NULL;
+
+    if (GST_MESSAGE_TYPE(message) != GST_MESSAGE_WARNING)
+        return GST_BUS_PASS;
+    g_mutex_lock(&camera->refusal_lock);
+    if (g_hash_table_contains(camera->refusals, g_thread_self())) {
+        gst_message_parse_warning(message, &error, NULL);
+        g_hash_table_replace(camera->refusals, g_thread_self(), g_strdup(error->message));
+        g_error_free(error);
+    }
+    g_mutex_unlock(&camera->refusal_lock);
+    return GST_BUS_PASS;
+}
+
+void camera_begin_prompt(Camera *camera)
+{
+    g_mutex_lock(&camera->refusal_lock);
+    g_hash_table_replace(camera->refusals, g_thread_self(), NULL);
+    g_mutex_unlock(&camera->refusal_lock);
+}
+
+gchar *camera_end_prompt(Camera *camera)
+{
+    gchar *why;
+
+    g_mutex_lock(&camera->refusal_lock);
+    why = g_strdup(g_hash_table_lookup(camera->refusals, g_thread_self()));
+    g_hash_table_remove(camera->refusals, g_thread_self());
+    g_mutex_unlock(&camera->refusal_lock);
+    return why;
+}
+
+static GstElement *build(const gchar *encoder, GError **error)
+{
+    gchar *clean = encoder_describe(encoder, "clean-encoder");
+    gchar *annotated = encoder_describe(encoder, "annotated-encoder");
+    gchar *text = g_strdup_printf(
+        "appsrc name=in is-live=true format=time min-latency=0 ! samtrack name=track "
+        "! tee name=frames "
+        "frames. ! valve name=clean-gate drop=true "
+        "! queue leaky=downstream max-size-buffers=2 ! %s "
+        "! appsink name=clean sync=false async=false enable-last-sample=false "
+        "frames. ! valve name=draw-gate drop=true ! queue leaky=downstream max-size-buffers=2 "
+        "! samoverlay ! tee name=drawn "
+        "drawn. ! valve name=annotated-gate drop=true ! %s "
+        "! appsink name=annotated sync=false async=false enable-last-sample=false "
+        "drawn. ! valve name=jpeg-gate drop=true ! queue leaky=downstream max-size-buffers=1 "
+        "! videoconvert ! jpegenc quality=75 "
+        "! appsink name=jpeg sync=false async=false enable-last-sample=false", clean, annotated);
+    GstElement *pipeline = gst_parse_launch(text, error);
+
+    g_free(text);
+    g_free(clean);
+    g_free(annotated);
+    if (pipeline && *error) {
+        gst_object_unref(pipeline);
+        pipeline = NULL;
+    }
+    return pipeline;
+}
+
+/* The bin keeps it. */
+static GstElement *get(Camera *camera, const gchar *name)
+{
+    GstElement *element = gst_bin_get_by_name(GST_BIN(camera->pipeline), name);
+
+    gst_object_unref(element);
+    return element;
+}
+
+static void set_tracker(Camera *camera)
+{
+    const CameraSettings *settings = camera->settings;
+    GObject *track = G_OBJECT(camera->track);
+
+    g_object_set(track, "model-file", settings->model_file, "initial-prompt",
+        settings->initial_prompt,
+        NULL);
+    if (settings->backend)
+        gst_util_set_object_arg(track, "backend", settings->backend);
+    if (settings->max_objects)
+        g_object_set(track, "max-objects", settings->max_objects, NULL);
+    if (settings->threads)
+        g_object_set(track, "threads", settings->threads, NULL);
+}
+
+static void make_outputs(Camera *camera)
+{
+    camera->clean_gate = gate_new(get(camera, "clean-gate"));
+    camera->draw_gate = gate_new(get(camera, "draw-gate"));
+    camera->annotated_gate = gate_new(get(camera, "annotated-gate"));
+    camera->jpeg_gate = gate_new(get(camera, "jpeg-gate"));
+    camera->clean = output_new("clean", get(camera, "clean"), camera->clean_gate, NULL);
+    camera->annotated = output_new("annotated", get(camera, "annotated"), camera->draw_gate,
+        camera->annotated_gate);
+    camera->jpeg = output_new("jpeg", get(camera, "jpeg"), camera->draw_gate, camera->jpeg_gate);
+}
+
+static gboolean start(Camera *camera, GError **error)
+{
+    GstBus *bus = gst_element_get_bus(camera->pipeline);
+    GstMessage *message;
+    gboolean ok;
+
+    gst_pipeline_use_clock(GST_PIPELINE(camera->pipeline), camera->clock);
+    ok = gst_element_set_state(camera->pipeline, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE;
+    if (!ok && (message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR))) {
+        gst_message_parse_error(message, error, NULL);
+        gst_message_unref(message);
+    } else if (!ok) {
+        g_set_error(error, GST_CORE_ERROR, GST_CORE_ERROR_STATE_CHANGE,
+            "The pipeline does not start.");
+    }
+    if (ok) {
+        gst_bus_set_sync_handler(bus, on_sync_message, camera, NULL);
+        camera->bus_watch = gst_bus_add_watch(bus, on_message, camera);
+    }
+    gst_object_unref(bus);
+    return ok;
+}
+
+Camera *camera_new(const CameraSettings *settings, const gchar *encoder, GError **error)
+{
+    const SourceHandlers handlers = {.frame = on_frame, .changed = on_changed};
+    Camera *camera = g_new0(Camera, 1);
+
+    camera->settings = settings;
+    g_mutex_init(&camera->lock);
+    g_mutex_init(&camera->refusal_lock);
+    camera->refusals = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    camera->pipeline = build(encoder, error);
+    if (!camera->pipeline) {
+        camera_free(camera);
+        return NULL;
+    }
+    camera->clock = gst_system_clock_obtain();
+    camera->track = get(camera, "track");
+    camera->in = get(camera, "in");
+    camera->fault = g_strdup("the source has not answered yet");
+    set_tracker(camera);
+    make_outputs(camera);
+    if (!start(camera, error)) {
+        g_prefix_error(error, "camera '%s': ", settings->name);
+        camera_free(camera);
+        return NULL;
+    }
+    camera->source = source_new(settings, &handlers, camera);
+    source_start(camera->source);
+    return camera;
+}
+
+static void free_outputs(Camera *camera)
+{
+    output_free(camera->clean);
+    output_free(camera->annotated);
+    output_free(camera->jpeg);
+    gate_free(camera->clean_gate);
+    gate_free(camera->draw_gate);
+    gate_free(camera->annotated_gate);
+    gate_free(camera->jpeg_gate);
+}
+
+void camera_free(Camera *camera)
+{
+    GstBus *bus;
+
+    g_clear_pointer(&camera->source, source_free);
+    g_idle_remove_by_data(camera);
+    g_clear_handle_id(&camera->fill, g_source_remove);
+    g_clear_handle_id(&camera->bus_watch, g_source_remove);
+    if (camera->pipeline) {
+        gst_element_set_state(camera->pipeline, GST_STATE_NULL);
+        bus = gst_element_get_bus(camera->pipeline);
+        gst_bus_set_sync_handler(bus, NULL, NULL, NULL);
+        gst_object_unref(bus);
+    }
+    if (camera->clean)
+        free_outputs(camera);
+    gst_clear_object(&camera->pipeline);
+    gst_clear_object(&camera->clock);
+    gst_clear_buffer(&camera->last);
+    gst_clear_caps(&camera->caps);
+    g_mutex_clear(&camera->lock);
+    g_mutex_clear(&camera->refusal_lock);
+    g_hash_table_unref(camera->refusals);
+    g_free(camera->fault);
+    g_free(camera->failure);
+    g_free(camera);
+}
+
+const gchar *camera_get_name(const Camera *camera)
+{
+    return camera->settings->name;
+}
+
+const CameraSettings *camera_get_settings(const Camera *camera)
+{
+    return camera->settings;
+}
+
+GstElement *camera_get_track(Camera *camera)
+{
+    return camera->track;
+}
+
+GstElement *camera_get_pipeline(Camera *camera)
+{
+    return camera->pipeline;
+}
+
+Output *camera_get_clean(Camera *camera)
+{
+    return camera->clean;
+}
+
+Output *camera_get_annotated(Camera *camera)
+{
+    return camera->annotated;
+}
+
+Output *camera_get_jpeg(Camera *camera)
+{
+    return camera->jpeg;
+}
+
+const gchar *camera_get_fault(const Camera *camera)
+{
+    return camera->fault;
+}
+
+const gchar *camera_get_failure(const Camera *camera)
+{
+    return camera->failure;
+}
+
+gboolean camera_has_frames(Camera *camera)
+{
+    gboolean has;
+
+    g_mutex_lock(&camera->lock);
+    has = camera->caps != NULL;
+    g_mutex_unlock(&camera->lock);
+    return has;
+}
+
+void camera_get_counts(Camera *camera, CameraCounts *counts)
+{
+    g_mutex_lock(&camera->lock);
+    *counts = (CameraCounts) {.frames = camera->frames, .dropped = camera->dropped,
+        .rate = camera->rate, .width = camera->caps ? camera->info.width : 0,
+        .height = camera->caps ? camera->info.height : 0};
+    g_mutex_unlock(&camera->lock);
+    counts->reconnects = source_get_reconnects(camera->source);
+}
+
+GstClockTime camera_get_time(Camera *camera)
+{
+    return gst_clock_get_time(camera->clock) - gst_element_get_base_time(camera->pipeline);
+}
+
+GstClockTime camera_get_return(Camera *camera)
+{
+    GstClockTime returned;
+
+    g_mutex_lock(&camera->lock);
+    returned = camera->returned;
+    g_mutex_unlock(&camera->lock);
+    return returned;
+}

@@ -1,0 +1,54 @@
+/* One source of video with its tracker: a pipeline that runs from start to end, whatever becomes of
+ * the source and of the viewers. All functions are for the main thread, except where they say so.
+ * */
+#ifndef LIVE_CAMERA_H
+#define LIVE_CAMERA_H
+
+#include "output.h"
+#include "settings.h"
+
+typedef struct Camera Camera;
+
+/* Starts the pipeline and the source. NULL and *error if the pipeline cannot start. `settings` must
+ * outlive the camera. */
+Camera *camera_new(const CameraSettings *settings, const gchar *encoder, GError **error);
+void camera_free(Camera *camera);
+
+const gchar *camera_get_name(const Camera *camera);
+const CameraSettings *camera_get_settings(const Camera *camera);
+GstElement *camera_get_track(Camera *camera); /* the samtrack; no reference is taken */
+GstElement *camera_get_pipeline(Camera *camera);
+
+Output *camera_get_clean(Camera *camera);     /* H.264 */
+Output *camera_get_annotated(Camera *camera); /* H.264 with masks */
+Output *camera_get_jpeg(Camera *camera);      /* JPEG with masks */
+
+/* Whether the source ever gave a frame: from then on there always are some. */
+gboolean camera_has_frames(Camera *camera);
+/* NULL while the source gives frames, else a sentence. */
+const gchar *camera_get_fault(const Camera *camera);
+/* NULL unless the pipeline itself failed, which is final. */
+const gchar *camera_get_failure(const Camera *camera);
+
+typedef struct {
+    guint64 frames;  /* that came from the source */
+    guint64 dropped; /* that found the pipeline full; the tracker never saw them */
+    guint reconnects;
+    gdouble rate; /* frames per second in the last seconds */
+    gint width, height;
+} CameraCounts;
+
+void camera_get_counts(Camera *camera, CameraCounts *counts);
+
+/* Running time now, ns; the time base of all frames and prompts. May be called from any thread. */
+GstClockTime camera_get_time(Camera *camera);
+
+/* Running time of the first frame after the last drop-out; 0: there was none. */
+GstClockTime camera_get_return(Camera *camera);
+
+/* Between these, texts of refusals by samtrack in this thread are kept; *why is the last one, owned
+ * by the caller, or NULL. */
+void camera_begin_prompt(Camera *camera);
+gchar *camera_end_prompt(Camera *camera);
+
+#endif

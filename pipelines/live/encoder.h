@@ -1,0 +1,14 @@
+/* Choice of the H.264 encoder: hardware where it works, else x264. */
+#ifndef LIVE_ENCODER_H
+#define LIVE_ENCODER_H
+
+#include <gst/gst.h>
+
+/* Name of the factory of the first encoder that starts on this machine; NULL: there is none. */
+const gchar *encoder_find(void);
+
+/* Part of a launch line: an encoder of low latency, named `name`, and its parser. Owned by the
+ * caller. Its property "bitrate" is in kbit/s; it may be set until the first frame. */
+gchar *encoder_describe(const gchar *factory, const gchar *name);
+
+#endif

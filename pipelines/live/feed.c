@@ -1,0 +1,96 @@
+#include "feed.h"
+
+#include <gst/app/gstappsrc.h>
+
+#define MAX_FRAMES 25 /* that wait in the appsrc */
+
+struct Feed {
+    Output *output;
+    GstAppSrc *appsrc;
+    gboolean restamp;
+    guint id;
+    gboolean begun, waits; /* the latter: for a key frame; streaming thread */
+
+    GMutex lock; /* guards the counts */
+    guint64 bytes, dropped;
+};
+
+static void push(Feed *feed, GstSample *sample)
+{
+    GstBuffer *copy;
+    GstSample *bare;
+
+    if (!feed->restamp) {
+        gst_app_src_push_sample(feed->appsrc, sample);
+        return;
+    }
+    copy = gst_buffer_copy(gst_sample_get_buffer(sample));
+    GST_BUFFER_PTS(copy) = GST_BUFFER_DTS(copy) = GST_CLOCK_TIME_NONE;
+    bare = gst_sample_new(copy, gst_sample_get_caps(sample), NULL, NULL);
+    gst_buffer_unref(copy);
+    gst_app_src_push_sample(feed->appsrc, bare);
+    gst_sample_unref(bare);
+}
+
+static void on_frame(GstSample *sample, gpointer data)
+{
+    Feed *feed = data;
+    GstBuffer *buffer = gst_sample_get_buffer(sample);
+    const gboolean delta = GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DELTA_UNIT);
+    const gboolean full = gst_app_src_get_current_level_buffers(feed->appsrc) >= MAX_FRAMES;
+
+    if (full || (feed->waits && delta)) {
+        feed->waits = TRUE;
+        if (!full)
+            output_request_key(feed->output);
+    } else {
+        feed->waits = FALSE;
+        feed->begun = TRUE;
+        push(feed, sample);
+    }
+    g_mutex_lock(&feed->lock);
+    feed->dropped += feed->waits && feed->begun;
+    feed->bytes += feed->waits ? 0 : gst_buffer_get_size(buffer);
+    g_mutex_unlock(&feed->lock);
+}
+
+Feed *feed_new(Output *output, GstElement *appsrc, gboolean restamp)
+{
+    Feed *feed = g_new0(Feed, 1);
+
+    feed->output = output;
+    feed->appsrc = gst_object_ref(GST_APP_SRC(appsrc));
+    feed->restamp = restamp;
+    feed->waits = TRUE;
+    g_mutex_init(&feed->lock);
+    feed->id = output_subscribe(output, on_frame, feed);
+    return feed;
+}
+
+static guint64 get(Feed *feed, const guint64 *count)
+{
+    guint64 n;
+
+    g_mutex_lock(&feed->lock);
+    n = *count;
+    g_mutex_unlock(&feed->lock);
+    return n;
+}
+
+guint64 feed_get_bytes(Feed *feed)
+{
+    return get(feed, &feed->bytes);
+}
+
+guint64 feed_get_dropped(Feed *feed)
+{
+    return get(feed, &feed->dropped);
+}
+
+void feed_free(Feed *feed)
+{
+    output_unsubscribe(feed->output, feed->id);
+    gst_object_unref(feed->appsrc);
+    g_mutex_clear(&feed->lock);
+    g_free(feed);
+}

@@ -1,0 +1,15 @@
+/* The HTTP server: the page, its WebSocket, MJPEG, /healthz and /metrics. Main thread. */
+#ifndef LIVE_HTTP_H
+#define LIVE_HTTP_H
+
+#include "hub.h"
+#include "rtsp.h"
+
+typedef struct Http Http;
+
+/* Listens at once; NULL and *error if it cannot. All must outlive the server. */
+Http *http_new(const Settings *settings, GPtrArray *rooms, Rtsp *rtsp, GError **error);
+gint http_get_port(Http *http);
+void http_free(Http *http);
+
+#endif

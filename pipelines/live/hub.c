@@ -1,0 +1,415 @@
+#include "hub.h"
+
+#include "access.h"
+#include "journal.h"
+#include "message.h"
+#include "webrtc.h"
+
+#include <string.h>
+
+#define PUSH_MS 150
+#define STATS_EVERY 7        /* pushes between two looks at the tracker's times */
+#define REQUESTS_PER_S 40    /* of one page, states that it has seen included */
+#define REQUESTS_AT_ONCE 120
+#define MAX_REFUSED 400      /* requests beyond the rate, then the page is closed */
+#define MAX_UNSEEN 40        /* states that are sent before one is confirmed */
+#define UNSEEN_US (20 * G_USEC_PER_SEC)
+#define PING_S 10
+
+/* One open page. */
+typedef struct {
+    Hub *hub;
+    guint64 number;
+    SoupWebsocketConnection *connection;
+    Room *room;
+    Webrtc *webrtc; /* NULL: it has none */
+    Rate rate;
+    guint refused;
+    gboolean leaving;   /* it was told to close */
+    guint64 sent, seen; /* states */
+    gint64 seen_at;     /* us */
+} Viewer;
+
+/* What a state message says beside the objects; looked up once a second. */
+typedef struct {
+    gdouble step_ms, latency_ms;
+    guint64 inferred;
+} Times;
+
+struct Hub {
+    const Settings *settings;
+    GPtrArray *rooms, *viewers;
+    Times *times; /* of each room */
+    guint push, pushes;
+    guint64 last_number;
+    gboolean webrtc;
+    HubCounts counts;
+};
+
+static void send_text(Viewer *viewer, const gchar *text)
+{
+    if (soup_websocket_connection_get_state(viewer->connection) == SOUP_WEBSOCKET_STATE_OPEN)
+        soup_websocket_connection_send_text(viewer->connection, text);
+}
+
+static void send_and_free(Viewer *viewer, gchar *text)
+{
+    send_text(viewer, text);
+    g_free(text);
+}
+
+static void on_webrtc_message(const gchar *message, gpointer data)
+{
+    send_text(data, message);
+}
+
+static void stop_webrtc(Viewer *viewer)
+{
+    if (!viewer->webrtc)
+        return;
+    viewer->hub->counts.bytes += webrtc_get_bytes(viewer->webrtc);
+    g_clear_pointer(&viewer->webrtc, webrtc_free);
+}
+
+static void tell_viewer(Viewer *viewer, const gchar *event)
+{
+    log_info(event, "viewer", G_TYPE_UINT64, viewer->number, "pages", G_TYPE_UINT,
+        viewer->hub->viewers->len, NULL);
+}
+
+static void free_viewer(gpointer data)
+{
+    Viewer *viewer = data;
+
+    stop_webrtc(viewer);
+    g_signal_handlers_disconnect_by_data(viewer->connection, viewer);
+    g_object_unref(viewer->connection);
+    g_free(viewer);
+}
+
+static void on_closed(SoupWebsocketConnection *connection, gpointer data)
+{
+    Viewer *viewer = data;
+
+    tell_viewer(viewer, "page-closed");
+    g_ptr_array_remove_fast(viewer->hub->viewers, viewer);
+}
+
+/* The page answers, or the connection is closed a few seconds later; on_closed() comes either
+ * way. */
+static void dismiss(Viewer *viewer, const gchar *event, const gchar *why)
+{
+    if (viewer->leaving)
+        return;
+    viewer->leaving = TRUE;
+    tell_viewer(viewer, event);
+    if (soup_websocket_connection_get_state(viewer->connection) == SOUP_WEBSOCKET_STATE_OPEN)
+        soup_websocket_connection_close(viewer->connection, SOUP_WEBSOCKET_CLOSE_POLICY_VIOLATION,
+            why);
+}
+
+static void watch(Viewer *viewer, const Request *request, gchar **why)
+{
+    Hub *hub = viewer->hub;
+    Room *room = NULL;
+    guint i;
+
+    for (i = 0; i < hub->rooms->len; i++) {
+        Room *candidate = g_ptr_array_index(hub->rooms, i);
+        if (!strcmp(camera_get_name(candidate->camera), request->camera))
+            room = candidate;
+    }
+    if (!room) {
+        *why = g_strdup("There is no camera of that name.");
+        return;
+    }
+    stop_webrtc(viewer);
+    viewer->room = room;
+    if (hub->webrtc && !strcmp(request->video, "webrtc"))
+        viewer->webrtc = webrtc_new(room->camera, !strcmp(hub->settings->address, "0.0.0.0") ||
+            !strcmp(hub->settings->address, "::") ? NULL : hub->settings->address,
+            on_webrtc_message, viewer);
+    if (!viewer->webrtc)
+        send_and_free(viewer, message_video("mjpeg"));
+}
+
+/* An answer to a saving may find its page closed. */
+typedef struct {
+    Hub *hub;
+    guint64 number, re;
+} Asker;
+
+static void on_saved(const gchar *why, gpointer data)
+{
+    Asker *asker = data;
+    guint i;
+
+    for (i = 0; i < asker->hub->viewers->len; i++) {
+        Viewer *viewer = g_ptr_array_index(asker->hub->viewers, i);
+        if (viewer->number == asker->number)
+            send_and_free(viewer, message_reply(asker->re, 0, why));
+    }
+    g_free(asker);
+}
+
+static void save_or_restore(Viewer *viewer, const Request *request)
+{
+    Asker *asker = g_new(Asker, 1);
+
+    *asker = (Asker) {viewer->hub, viewer->number, request->re};
+    (request->op == OP_SAVE ? objects_save : objects_restore)(viewer->room->objects, on_saved,
+        asker);
+}
+
+static guint64 prompt(Viewer *viewer, Request *request, gchar **why)
+{
+    if (request->has_rtp && viewer->webrtc)
+        request->prompt.time = webrtc_get_time(viewer->webrtc, request->rtp);
+    return objects_prompt(viewer->room->objects, &request->prompt, why);
+}
+
+/* Returns the object that the request is about; *answer is FALSE if the reply comes later or
+ * never. */
+static guint64 serve(Viewer *viewer, Request *request, gchar **why, gboolean *answer)
+{
+    Objects *objects = viewer->room->objects;
+
+    switch (request->op) {
+    case OP_WATCH:
+        watch(viewer, request, why);
+        return 0;
+    case OP_POINT:
+    case OP_BOX:
+        return prompt(viewer, request, why);
+    case OP_UNDO:
+        return objects_undo(objects, request->id, why);
+    case OP_REMOVE:
+        return objects_remove(objects, request->id, why);
+    case OP_RENAME:
+        return objects_rename(objects, request->id, request->name, why);
+    case OP_CLEAR:
+        objects_clear(objects);
+        return 0;
+    case OP_SAVE:
+    case OP_RESTORE:
+        save_or_restore(viewer, request);
+        break;
+    case OP_SEEN:
+        viewer->seen = MIN(request->n, viewer->sent);
+        viewer->seen_at = g_get_monotonic_time();
+        break;
+    case OP_ANSWER:
+        if (!viewer->webrtc || !webrtc_answer(viewer->webrtc, request->sdp))
+            *why = g_strdup("The answer is not a session description, or nothing was offered.");
+        break;
+    case OP_ICE:
+        if (viewer->webrtc)
+            webrtc_add_candidate(viewer->webrtc, request->mline, request->candidate);
+        break;
+    }
+    *answer = *why != NULL;
+    return 0;
+}
+
+/* FALSE: the page asks too often. It is told once in a while, and closed in the end. */
+static gboolean may_ask(Viewer *viewer)
+{
+    if (rate_take(&viewer->rate, REQUESTS_PER_S, REQUESTS_AT_ONCE)) {
+        viewer->refused = 0;
+        return TRUE;
+    }
+    viewer->hub->counts.flooded++;
+    if (viewer->refused++ == 0)
+        send_and_free(viewer, message_notice("Too many requests: some were not answered."));
+    if (viewer->refused == MAX_REFUSED)
+        dismiss(viewer, "page-floods", "too many requests");
+    return FALSE;
+}
+
+static void on_text(SoupWebsocketConnection *connection, gint type, GBytes *bytes, gpointer data)
+{
+    Viewer *viewer = data;
+    gboolean answer = TRUE;
+    gchar *why = NULL;
+    const gchar *text;
+    Request request;
+    guint64 id = 0;
+    gsize size;
+
+    if (soup_websocket_connection_get_state(connection) != SOUP_WEBSOCKET_STATE_OPEN ||
+        !may_ask(viewer))
+        return;
+    viewer->hub->counts.requests++;
+    text = g_bytes_get_data(bytes, &size);
+    if (request_parse(&request, text ? text : "", size, &why))
+        id = serve(viewer, &request, &why, &answer);
+    if (answer)
+        send_and_free(viewer, message_reply(request.re, id, why));
+    request_clear(&request);
+    g_free(why);
+}
+
+static gchar *make_hello(Hub *hub)
+{
+    JsonBuilder *b = message_begin("hello");
+    guint i;
+
+    message_add_text(b, "version", SAM_VERSION);
+    message_add_text(b, "video", hub->webrtc ? "webrtc" : "mjpeg");
+    json_builder_set_member_name(b, "cameras");
+    json_builder_begin_array(b);
+    for (i = 0; i < hub->rooms->len; i++)
+        json_builder_add_string_value(b,
+            camera_get_name(((Room *) g_ptr_array_index(hub->rooms, i))->camera));
+    json_builder_end_array(b);
+    return message_end(b);
+}
+
+void hub_add(Hub *hub, SoupWebsocketConnection *connection)
+{
+    Viewer *viewer;
+
+    if (hub->viewers->len >= (guint) hub->settings->max_viewers) {
+        hub->counts.refused_pages++;
+        g_signal_connect(g_object_ref(connection), "closed", G_CALLBACK(g_object_unref), NULL);
+        soup_websocket_connection_close(connection, SOUP_WEBSOCKET_CLOSE_POLICY_VIOLATION,
+            "too many viewers");
+        return;
+    }
+    viewer = g_new0(Viewer, 1);
+    viewer->hub = hub;
+    viewer->number = ++hub->last_number;
+    viewer->connection = g_object_ref(connection);
+    viewer->room = g_ptr_array_index(hub->rooms, 0);
+    viewer->sent = viewer->seen = hub->pushes;
+    viewer->seen_at = g_get_monotonic_time();
+    soup_websocket_connection_set_max_incoming_payload_size(connection, MESSAGE_MAX_BYTES);
+    soup_websocket_connection_set_keepalive_interval(connection, PING_S);
+    g_signal_connect(connection, "message", G_CALLBACK(on_text), viewer);
+    g_signal_connect(connection, "closed", G_CALLBACK(on_closed), viewer);
+    g_ptr_array_add(hub->viewers, viewer);
+    tell_viewer(viewer, "page-opened");
+    send_and_free(viewer, make_hello(hub));
+}
+
+static void look_up_times(Hub *hub, guint i)
+{
+    Room *room = g_ptr_array_index(hub->rooms, i);
+    OutputStats output;
+    GstStructure *s;
+    gint64 step = 0;
+
+    g_object_get(camera_get_track(room->camera), "stats", &s, NULL);
+    gst_structure_get_int64(s, "step-p50-ns", &step);
+    gst_structure_get_uint64(s, "inferred", &hub->times[i].inferred);
+    gst_structure_free(s);
+    output_get_stats(camera_get_annotated(room->camera), &output);
+    hub->times[i].step_ms = step / 1e6;
+    hub->times[i].latency_ms = output.p50_us / 1e3;
+}
+
+static guint count_viewers(Hub *hub, Room *room)
+{
+    guint i, n = 0;
+
+    for (i = 0; i < hub->viewers->len; i++)
+        n += ((Viewer *) g_ptr_array_index(hub->viewers, i))->room == room;
+    return n;
+}
+
+static gchar *make_state(Hub *hub, guint i, guint viewers)
+{
+    Room *room = g_ptr_array_index(hub->rooms, i);
+    const gchar *fault = camera_get_failure(room->camera);
+    GArray *list = objects_list(room->objects);
+    JsonBuilder *b = message_begin("state");
+    CameraCounts counts;
+
+    camera_get_counts(room->camera, &counts);
+    message_add_count(b, "n", hub->pushes);
+    message_add_text(b, "camera", camera_get_name(room->camera));
+    fault = fault ? fault : camera_get_fault(room->camera);
+    message_add_text(b, "fault", fault ? fault : "");
+    message_add_count(b, "width", counts.width);
+    message_add_count(b, "height", counts.height);
+    message_add_number(b, "fps", counts.rate);
+    message_add_count(b, "inferred", hub->times[i].inferred);
+    message_add_number(b, "stepMs", hub->times[i].step_ms);
+    message_add_number(b, "latencyMs", hub->times[i].latency_ms);
+    message_add_count(b, "viewers", viewers);
+    message_add_objects(b, list);
+    g_array_unref(list);
+    return message_end(b);
+}
+
+/* A page that does not confirm gets no more: what is sent waits in memory. */
+static void send_state(Viewer *viewer, const gchar *state, guint64 n)
+{
+    if (viewer->sent > viewer->seen + MAX_UNSEEN) {
+        if (g_get_monotonic_time() - viewer->seen_at > UNSEEN_US)
+            dismiss(viewer, "page-stalls", "no state was confirmed");
+        return;
+    }
+    viewer->sent = n;
+    send_text(viewer, state);
+}
+
+static gboolean push(gpointer data)
+{
+    Hub *hub = data;
+    guint i, k;
+
+    hub->pushes++;
+    for (i = 0; i < hub->rooms->len; i++) {
+        Room *room = g_ptr_array_index(hub->rooms, i);
+        const guint viewers = count_viewers(hub, room);
+        gchar *state;
+
+        if (!viewers)
+            continue;
+        if (hub->pushes % STATS_EVERY == 0)
+            look_up_times(hub, i);
+        state = make_state(hub, i, viewers);
+        for (k = 0; k < hub->viewers->len; k++) {
+            Viewer *viewer = g_ptr_array_index(hub->viewers, k);
+            if (viewer->room == room)
+                send_state(viewer, state, hub->pushes);
+        }
+        g_free(state);
+    }
+    return G_SOURCE_CONTINUE;
+}
+
+Hub *hub_new(const Settings *settings, GPtrArray *rooms)
+{
+    Hub *hub = g_new0(Hub, 1);
+
+    hub->settings = settings;
+    hub->rooms = rooms;
+    hub->viewers = g_ptr_array_new_with_free_func(free_viewer);
+    hub->times = g_new0(Times, rooms->len);
+    hub->webrtc = webrtc_is_possible();
+    hub->push = g_timeout_add(PUSH_MS, push, hub);
+    return hub;
+}
+
+void hub_free(Hub *hub)
+{
+    g_source_remove(hub->push);
+    g_ptr_array_unref(hub->viewers);
+    g_free(hub->times);
+    g_free(hub);
+}
+
+void hub_get_counts(Hub *hub, HubCounts *counts)
+{
+    guint i;
+
+    *counts = hub->counts;
+    counts->pages = hub->viewers->len;
+    for (i = 0; i < hub->viewers->len; i++) {
+        Viewer *viewer = g_ptr_array_index(hub->viewers, i);
+        counts->webrtc += viewer->webrtc != NULL;
+        counts->bytes += viewer->webrtc ? webrtc_get_bytes(viewer->webrtc) : 0;
+    }
+}

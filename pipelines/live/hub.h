@@ -1,0 +1,31 @@
+/* The open pages: what they ask for is done, what changes is told to all of them. Main thread. */
+#ifndef LIVE_HUB_H
+#define LIVE_HUB_H
+
+#include "objects.h"
+
+#include <libsoup/soup.h>
+
+/* A camera and what viewers share of it. */
+typedef struct {
+    Camera *camera;
+    Objects *objects;
+} Room;
+
+typedef struct Hub Hub;
+
+/* @rooms: of Room, at least one. Both must outlive the hub. */
+Hub *hub_new(const Settings *settings, GPtrArray *rooms);
+void hub_free(Hub *hub);
+
+/* Takes a page in, or closes the connection if there are too many. Takes a reference. */
+void hub_add(Hub *hub, SoupWebsocketConnection *connection);
+
+typedef struct {
+    guint pages, webrtc;                            /* now */
+    guint64 refused_pages, flooded, requests, bytes; /* so far; bytes of WebRTC video */
+} HubCounts;
+
+void hub_get_counts(Hub *hub, HubCounts *counts);
+
+#endif

@@ -1,0 +1,147 @@
+/* samtrack-live: tracks objects in live video; shows it in a browser and by RTSP. */
+
+#include "camera.h"
+#include "encoder.h"
+#include "http.h"
+#include "journal.h"
+#include "rtsp.h"
+#include "settings.h"
+
+#include <glib-unix.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct {
+    Settings settings;
+    GMainLoop *loop;
+    GPtrArray *rooms; /* Room */
+    Rtsp *rtsp;
+    Http *http;
+} Live;
+
+static gboolean on_signal(gpointer data)
+{
+    log_info("stopping", "cameras", G_TYPE_UINT, ((Live *) data)->rooms->len, NULL);
+    g_main_loop_quit(((Live *) data)->loop);
+    return G_SOURCE_CONTINUE;
+}
+
+static void free_room(gpointer data)
+{
+    Room *room = data;
+
+    objects_free(room->objects);
+    camera_free(room->camera);
+    g_free(room);
+}
+
+static void add_room(Live *live, Camera *camera)
+{
+    Room *room = g_new(Room, 1);
+
+    room->camera = camera;
+    room->objects = objects_new(camera, live->settings.state_folder);
+    g_ptr_array_add(live->rooms, room);
+}
+
+static gboolean start_cameras(Live *live, GError **error)
+{
+    const gchar *encoder = encoder_find();
+    Camera *camera;
+    guint i;
+
+    if (!encoder) {
+        g_set_error(error, GST_CORE_ERROR, GST_CORE_ERROR_MISSING_PLUGIN,
+            "there is no H.264 encoder: install gstreamer1.0-plugins-ugly");
+        return FALSE;
+    }
+    log_info("start", "version", G_TYPE_STRING, SAM_VERSION, "encoder", G_TYPE_STRING, encoder,
+        "cameras", G_TYPE_UINT, live->settings.cameras->len, NULL);
+    for (i = 0; i < live->settings.cameras->len; i++) {
+        camera = camera_new(g_ptr_array_index(live->settings.cameras, i), encoder, error);
+        if (!camera)
+            return FALSE;
+        add_room(live, camera);
+        rtsp_add(live->rtsp, camera);
+    }
+    return TRUE;
+}
+
+static void print_addresses(Live *live)
+{
+    static const gchar *const streams[] = {"annotated", "clean"};
+    const Settings *settings = &live->settings;
+    const gchar *s = settings->tls_certificate ? "s" : "";
+    gchar *host = strchr(settings->address, ':') ? g_strdup_printf("[%s]", settings->address) :
+        g_strdup(settings->address);
+    guint i, k;
+
+    printf("http%s://%s:%d/?token=%s\n", s, host, http_get_port(live->http), settings->token);
+    for (i = 0; i < live->rooms->len; i++)
+        for (k = 0; k < G_N_ELEMENTS(streams); k++)
+            printf("rtsp%s://viewer:%s@%s:%d/%s/%s\n", s, settings->token, host,
+                rtsp_get_port(live->rtsp), streams[k],
+                camera_get_name(((Room *) g_ptr_array_index(live->rooms, i))->camera));
+    fflush(stdout);
+    g_free(host);
+}
+
+static gboolean start(Live *live, GError **error)
+{
+    live->rtsp = rtsp_new(&live->settings, error);
+    if (!live->rtsp || !start_cameras(live, error))
+        return FALSE;
+    live->http = http_new(&live->settings, live->rooms, live->rtsp, error);
+    return live->http != NULL;
+}
+
+static void run(Live *live)
+{
+    guint on_int = g_unix_signal_add(SIGINT, on_signal, live);
+    guint on_term = g_unix_signal_add(SIGTERM, on_signal, live);
+
+    print_addresses(live);
+    g_main_loop_run(live->loop);
+    g_source_remove(on_int);
+    g_source_remove(on_term);
+}
+
+static void stop(Live *live)
+{
+    guint i;
+
+    for (i = 0; i < live->rooms->len; i++)
+        objects_finish(((Room *) g_ptr_array_index(live->rooms, i))->objects);
+    g_clear_pointer(&live->http, http_free);
+    g_clear_pointer(&live->rtsp, rtsp_free);
+    g_ptr_array_set_size(live->rooms, 0);
+}
+
+int main(int argc, char **argv)
+{
+    Live live = {0};
+    GError *error = NULL;
+    SettingsResult result;
+    gboolean ok = TRUE;
+
+    gst_init(NULL, NULL);
+    result = settings_read(&live.settings, &argc, &argv, &error);
+    if (result == SETTINGS_RUN) {
+        live.loop = g_main_loop_new(NULL, FALSE);
+        live.rooms = g_ptr_array_new_with_free_func(free_room);
+        ok = start(&live, &error);
+        if (ok)
+            run(&live);
+        stop(&live);
+        if (ok)
+            log_info("stopped", "cameras", G_TYPE_UINT, live.settings.cameras->len, NULL);
+        g_ptr_array_unref(live.rooms);
+        g_main_loop_unref(live.loop);
+    }
+    if (error) {
+        fprintf(stderr, "samtrack-live: %s\n", error->message);
+        g_error_free(error);
+    }
+    settings_free(&live.settings);
+    return result == SETTINGS_BAD ? 2 : !ok;
+}

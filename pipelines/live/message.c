@@ -1,0 +1,317 @@
+#include "message.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MAX_DEPTH 4
+
+static const gchar *const ops[] = {
+    [OP_WATCH] = "watch",
+    [OP_POINT] = "point",
+    [OP_BOX] = "box",
+    [OP_UNDO] = "undo",
+    [OP_REMOVE] = "remove",
+    [OP_CLEAR] = "clear",
+    [OP_RENAME] = "rename",
+    [OP_SAVE] = "save",
+    [OP_RESTORE] = "restore",
+    [OP_SEEN] = "seen",
+    [OP_ANSWER] = "answer",
+    [OP_ICE] = "ice",
+};
+
+/* The parser descends into every bracket: it must not be led deep. */
+static gboolean is_flat(const gchar *text, gsize bytes)
+{
+    gboolean quoted = FALSE;
+    guint depth = 0;
+    gsize i;
+
+    for (i = 0; i < bytes; i++) {
+        if (quoted && text[i] == '\\')
+            i++;
+        else if (text[i] == '"')
+            quoted = !quoted;
+        else if (!quoted && (text[i] == '{' || text[i] == '[') && ++depth > MAX_DEPTH)
+            return FALSE;
+        else if (!quoted && (text[i] == '}' || text[i] == ']') && depth)
+            depth--;
+    }
+    return TRUE;
+}
+
+static gboolean fail(gchar **why, const gchar *format, ...) G_GNUC_PRINTF(2, 3);
+
+static gboolean fail(gchar **why, const gchar *format, ...)
+{
+    va_list rest;
+
+    va_start(rest, format);
+    *why = g_strdup_vprintf(format, rest);
+    va_end(rest);
+    return FALSE;
+}
+
+static gboolean get_value(JsonObject *object, const gchar *name, GType type, GValue *value)
+{
+    JsonNode *node = json_object_get_member(object, name);
+
+    if (!node || !JSON_NODE_HOLDS_VALUE(node))
+        return FALSE;
+    json_node_get_value(node, value);
+    if (type == G_TYPE_DOUBLE && G_VALUE_HOLDS_INT64(value)) {
+        const gint64 n = g_value_get_int64(value);
+        g_value_unset(value);
+        g_value_init(value, G_TYPE_DOUBLE);
+        g_value_set_double(value, n);
+    }
+    if (G_VALUE_HOLDS(value, type))
+        return TRUE;
+    g_value_unset(value);
+    return FALSE;
+}
+
+static gboolean read_double(JsonObject *object, const gchar *name, gdouble *number, gchar **why)
+{
+    GValue value = G_VALUE_INIT;
+
+    if (!get_value(object, name, G_TYPE_DOUBLE, &value) || !isfinite(g_value_get_double(&value)))
+        return fail(why, "'%s' is missing or not a number.", name);
+    *number = g_value_get_double(&value);
+    return TRUE;
+}
+
+/* A whole number; 0 if it is absent and may be. */
+static gboolean read_count(JsonObject *object, const gchar *name, gboolean must, guint64 most,
+    guint64 *number, gchar **why)
+{
+    GValue value = G_VALUE_INIT;
+
+    *number = 0;
+    if (!json_object_has_member(object, name) && !must)
+        return TRUE;
+    if (!get_value(object, name, G_TYPE_INT64, &value) || g_value_get_int64(&value) < 0 ||
+        (guint64) g_value_get_int64(&value) > most)
+        return fail(why, "'%s' is missing or not a whole number from 0 to %" G_GUINT64_FORMAT ".",
+            name, most);
+    *number = (guint64) g_value_get_int64(&value);
+    return TRUE;
+}
+
+static gboolean read_text(JsonObject *object, const gchar *name, gchar **text, gchar **why)
+{
+    GValue value = G_VALUE_INIT;
+
+    if (!get_value(object, name, G_TYPE_STRING, &value))
+        return fail(why, "'%s' is missing or not a text.", name);
+    *text = g_value_dup_string(&value);
+    g_value_unset(&value);
+    return TRUE;
+}
+
+static gboolean read_prompt(Request *request, JsonObject *object, gchar **why)
+{
+    Prompt *p = &request->prompt;
+    GValue value = G_VALUE_INIT;
+    guint64 rtp;
+
+    p->id = request->id;
+    p->box = request->op == OP_BOX;
+    p->positive = TRUE;
+    p->time = GST_CLOCK_TIME_NONE;
+    if (json_object_has_member(object, "positive")) {
+        if (!get_value(object, "positive", G_TYPE_BOOLEAN, &value))
+            return fail(why, "'positive' is neither true nor false.");
+        p->positive = g_value_get_boolean(&value);
+    }
+    request->has_rtp = json_object_has_member(object, "rtp");
+    if (!read_count(object, "rtp", FALSE, G_MAXUINT32, &rtp, why))
+        return FALSE;
+    request->rtp = (guint32) rtp;
+    return read_double(object, "x", &p->x, why) && read_double(object, "y", &p->y, why) &&
+        (!p->box || (read_double(object, "w", &p->w, why) && read_double(object, "h", &p->h, why)));
+}
+
+static gboolean read_fields(Request *request, JsonObject *object, gchar **why)
+{
+    switch (request->op) {
+    case OP_WATCH:
+        return read_text(object, "camera", &request->camera, why) &&
+            read_text(object, "video", &request->video, why);
+    case OP_POINT:
+    case OP_BOX:
+        return read_count(object, "id", FALSE, G_MAXINT64, &request->id, why) &&
+            read_prompt(request, object, why);
+    case OP_UNDO:
+    case OP_REMOVE:
+        return read_count(object, "id", TRUE, G_MAXINT64, &request->id, why);
+    case OP_RENAME:
+        return read_count(object, "id", TRUE, G_MAXINT64, &request->id, why) &&
+            read_text(object, "name", &request->name, why);
+    case OP_SEEN:
+        return read_count(object, "n", TRUE, G_MAXINT64, &request->n, why);
+    case OP_ANSWER:
+        return read_text(object, "sdp", &request->sdp, why);
+    case OP_ICE:
+        return read_text(object, "candidate", &request->candidate, why) &&
+            read_count(object, "mline", TRUE, 64, &request->mline, why);
+    default:
+        return TRUE;
+    }
+}
+
+static gboolean read_request(Request *request, JsonObject *object, gchar **why)
+{
+    gchar *op = NULL;
+    gsize i;
+
+    if (!read_count(object, "re", FALSE, G_MAXINT64, &request->re, why) ||
+        !read_text(object, "op", &op, why))
+        return FALSE;
+    for (i = 0; i < G_N_ELEMENTS(ops) && strcmp(ops[i], op); i++)
+        ;
+    g_free(op);
+    if (i == G_N_ELEMENTS(ops))
+        return fail(why, "The 'op' is not known.");
+    request->op = i;
+    return read_fields(request, object, why);
+}
+
+gboolean request_parse(Request *request, const gchar *text, gsize bytes, gchar **why)
+{
+    JsonParser *parser;
+    JsonNode *root;
+    gboolean ok;
+
+    memset(request, 0, sizeof *request);
+    if (bytes > MESSAGE_MAX_BYTES || !g_utf8_validate(text, bytes, NULL) || !is_flat(text, bytes))
+        return fail(why, "The message is not a flat JSON object in UTF-8.");
+    parser = json_parser_new_immutable();
+    ok = json_parser_load_from_data(parser, text, bytes, NULL);
+    root = ok ? json_parser_get_root(parser) : NULL;
+    if (!root || !JSON_NODE_HOLDS_OBJECT(root))
+        ok = fail(why, "The message is not a JSON object.");
+    else
+        ok = read_request(request, json_node_get_object(root), why);
+    g_object_unref(parser);
+    return ok;
+}
+
+void request_clear(Request *request)
+{
+    g_free(request->camera);
+    g_free(request->name);
+    g_free(request->sdp);
+    g_free(request->candidate);
+    g_free(request->video);
+}
+
+JsonBuilder *message_begin(const gchar *type)
+{
+    JsonBuilder *b = json_builder_new_immutable();
+
+    json_builder_begin_object(b);
+    message_add_text(b, "type", type);
+    return b;
+}
+
+void message_add_text(JsonBuilder *b, const gchar *name, const gchar *value)
+{
+    json_builder_set_member_name(b, name);
+    json_builder_add_string_value(b, value);
+}
+
+void message_add_number(JsonBuilder *b, const gchar *name, gdouble value)
+{
+    json_builder_set_member_name(b, name);
+    json_builder_add_double_value(b, isfinite(value) ? round(value * 1000) / 1000 : 0);
+}
+
+void message_add_count(JsonBuilder *b, const gchar *name, guint64 value)
+{
+    json_builder_set_member_name(b, name);
+    json_builder_add_int_value(b, (gint64) value);
+}
+
+void message_add_objects(JsonBuilder *b, const GArray *objects)
+{
+    guint i;
+
+    json_builder_set_member_name(b, "objects");
+    json_builder_begin_array(b);
+    for (i = 0; i < objects->len; i++) {
+        const Object *o = &g_array_index(objects, Object, i);
+
+        json_builder_begin_object(b);
+        message_add_count(b, "id", o->id);
+        message_add_count(b, "slot", o->slot);
+        message_add_text(b, "name", o->name);
+        message_add_text(b, "state", o->state);
+        message_add_number(b, "score", o->score);
+        message_add_number(b, "iou", o->iou);
+        message_add_count(b, "x", o->x);
+        message_add_count(b, "y", o->y);
+        message_add_count(b, "w", o->w);
+        message_add_count(b, "h", o->h);
+        message_add_count(b, "area", o->area);
+        json_builder_end_object(b);
+    }
+    json_builder_end_array(b);
+}
+
+gchar *message_end(JsonBuilder *b)
+{
+    JsonNode *root;
+    gchar *text;
+
+    json_builder_end_object(b);
+    root = json_builder_get_root(b);
+    text = json_to_string(root, FALSE);
+    json_node_unref(root);
+    g_object_unref(b);
+    return text;
+}
+
+gchar *message_reply(guint64 re, guint64 id, const gchar *why)
+{
+    JsonBuilder *b = message_begin(why ? "refused" : "done");
+
+    message_add_count(b, "re", re);
+    if (why)
+        message_add_text(b, "why", why);
+    else
+        message_add_count(b, "id", id);
+    return message_end(b);
+}
+
+static gchar *make_text(const gchar *type, const gchar *name, const gchar *text)
+{
+    JsonBuilder *b = message_begin(type);
+
+    message_add_text(b, name, text);
+    return message_end(b);
+}
+
+gchar *message_notice(const gchar *text)
+{
+    return make_text("notice", "text", text);
+}
+
+gchar *message_offer(const gchar *sdp)
+{
+    return make_text("offer", "sdp", sdp);
+}
+
+gchar *message_video(const gchar *kind)
+{
+    return make_text("video", "kind", kind);
+}
+
+gchar *message_ice(guint mline, const gchar *candidate)
+{
+    JsonBuilder *b = message_begin("ice");
+
+    message_add_count(b, "mline", mline);
+    message_add_text(b, "candidate", candidate);
+    return message_end(b);
+}

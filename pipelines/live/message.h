@@ -1,0 +1,57 @@
+/* The messages between the page and the program: one JSON object each, over a WebSocket. */
+#ifndef LIVE_MESSAGE_H
+#define LIVE_MESSAGE_H
+
+#include "objects.h"
+
+#include <json-glib/json-glib.h>
+
+#define MESSAGE_MAX_BYTES 16384
+
+typedef enum {
+    OP_WATCH, /* camera, video */
+    OP_POINT, /* x, y, positive; id, rtp */
+    OP_BOX,   /* x, y, w, h; id, rtp */
+    OP_UNDO,
+    OP_REMOVE,
+    OP_CLEAR,
+    OP_RENAME, /* id, name */
+    OP_SAVE,
+    OP_RESTORE,
+    OP_SEEN,   /* n: the last state that arrived */
+    OP_ANSWER, /* sdp */
+    OP_ICE,    /* candidate, mline */
+} Op;
+
+/* What a viewer asks for. */
+typedef struct {
+    Op op;
+    guint64 re; /* its number, which the reply repeats; 0: none */
+    guint64 id, n, mline;
+    Prompt prompt;
+    gboolean has_rtp;
+    guint32 rtp; /* RTP time stamp of the frame that was on the screen, 90 kHz */
+    gchar *camera, *name, *sdp, *candidate, *video;
+} Request;
+
+/* FALSE and *why, a sentence owned by the caller, if the text is no request. In both cases
+ * request_clear(). */
+gboolean request_parse(Request *request, const gchar *text, gsize bytes, gchar **why);
+void request_clear(Request *request);
+
+/* The following return texts that the caller owns. */
+gchar *message_reply(guint64 re, guint64 id, const gchar *why); /* why NULL: done */
+gchar *message_notice(const gchar *text);
+gchar *message_offer(const gchar *sdp);
+gchar *message_ice(guint mline, const gchar *candidate);
+gchar *message_video(const gchar *kind); /* what the viewer must use: "mjpeg" */
+
+/* For messages of more fields: begin, add members, end. */
+JsonBuilder *message_begin(const gchar *type);
+void message_add_text(JsonBuilder *b, const gchar *name, const gchar *value);
+void message_add_number(JsonBuilder *b, const gchar *name, gdouble value);
+void message_add_count(JsonBuilder *b, const gchar *name, guint64 value);
+void message_add_objects(JsonBuilder *b, const GArray *objects); /* Object */
+gchar *message_end(JsonBuilder *b);
+
+#endif

@@ -1,0 +1,214 @@
+#include "metrics.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define PREFIX "samtrack_"
+
+static void declare(GString *out, const gchar *name, const gchar *type, const gchar *help)
+{
+    g_string_append_printf(out, "# HELP " PREFIX "%s %s\n# TYPE " PREFIX "%s %s\n", name, help,
+        name,
+        type);
+}
+
+static void append_number(GString *out, gdouble value)
+{
+    gchar text[G_ASCII_DTOSTR_BUF_SIZE];
+
+    g_string_append_printf(out, "%s\n", g_ascii_formatd(text, sizeof text, "%.9g", value));
+}
+
+/* Values of all cameras. */
+typedef void (*WriteFunc)(GString *out, const gchar *name, Room *room);
+
+static void write_all(GString *out, GPtrArray *rooms, const gchar *name, const gchar *type,
+    const gchar *help, WriteFunc func)
+{
+    guint i;
+
+    declare(out, name, type, help);
+    for (i = 0; i < rooms->len; i++)
+        func(out, name, g_ptr_array_index(rooms, i));
+}
+
+static void write_value(GString *out, const gchar *name, Room *room, const gchar *label,
+    const gchar *value, gdouble number)
+{
+    g_string_append_printf(out, PREFIX "%s{camera=\"%s\"", name, camera_get_name(room->camera));
+    if (label)
+        g_string_append_printf(out, ",%s=\"%s\"", label, value);
+    g_string_append(out, "} ");
+    append_number(out, number);
+}
+
+static void write_up(GString *out, const gchar *name, Room *room)
+{
+    write_value(out, name, room, NULL, NULL, !camera_get_fault(room->camera));
+}
+
+static void write_frames(GString *out, const gchar *name, Room *room)
+{
+    static const gchar *const fates[] = {"inferred", "skipped", "stale"};
+    CameraCounts counts;
+    GstStructure *s;
+    gsize i;
+
+    camera_get_counts(room->camera, &counts);
+    g_object_get(camera_get_track(room->camera), "stats", &s, NULL);
+    write_value(out, name, room, "fate", "received", counts.frames);
+    write_value(out, name, room, "fate", "dropped", counts.dropped);
+    for (i = 0; i < G_N_ELEMENTS(fates); i++) {
+        guint64 n = 0;
+        gst_structure_get_uint64(s, fates[i], &n);
+        write_value(out, name, room, "fate", fates[i], n);
+    }
+    gst_structure_free(s);
+}
+
+static void write_reconnects(GString *out, const gchar *name, Room *room)
+{
+    CameraCounts counts;
+
+    camera_get_counts(room->camera, &counts);
+    write_value(out, name, room, NULL, NULL, counts.reconnects);
+}
+
+static void write_objects(GString *out, const gchar *name, Room *room)
+{
+    static const gchar *const states[] = {"new", "tracked", "occluded", "lost", "found"};
+    GArray *list = objects_list(room->objects);
+    guint i, k, n;
+
+    for (i = 0; i < G_N_ELEMENTS(states); i++) {
+        for (k = n = 0; k < list->len; k++)
+            n += !strcmp(g_array_index(list, Object, k).state, states[i]);
+        write_value(out, name, room, "state", states[i], n);
+    }
+    g_array_unref(list);
+}
+
+static void write_quantile(GString *out, const gchar *name, Room *room, const gchar *stage,
+    guint percent, gdouble seconds)
+{
+    g_string_append_printf(out, PREFIX "%s{camera=\"%s\",stage=\"%s\",quantile=\"0.%02u\"} ", name,
+        camera_get_name(room->camera), stage, percent);
+    append_number(out, seconds);
+}
+
+static void write_stages(GString *out, const gchar *name, Room *room)
+{
+    static const gchar *const stages[] = {"preprocess", "encode", "attend", "decode", "remember",
+        "masks", "step", "added"};
+    static const guint percents[] = {50, 95, 99};
+    Output *const outputs[] = {camera_get_annotated(room->camera), camera_get_clean(room->camera)};
+    OutputStats output;
+    GstStructure *s;
+    gsize i, k;
+
+    g_object_get(camera_get_track(room->camera), "stats", &s, NULL);
+    for (i = 0; i < G_N_ELEMENTS(stages); i++) {
+        for (k = 0; k < G_N_ELEMENTS(percents); k++) {
+            gchar field[64];
+            gint64 ns = 0;
+
+            g_snprintf(field, sizeof field, "%s-p%u-ns", stages[i], percents[k]);
+            if (gst_structure_get_int64(s, field, &ns))
+                write_quantile(out, name, room, stages[i], percents[k], ns / 1e9);
+        }
+    }
+    gst_structure_free(s);
+    for (i = 0; i < G_N_ELEMENTS(outputs); i++) {
+        output_get_stats(outputs[i], &output);
+        if (!output.frames)
+            continue;
+        write_quantile(out, name, room, output.name, 50, output.p50_us / 1e6);
+        write_quantile(out, name, room, output.name, 95, output.p95_us / 1e6);
+        write_quantile(out, name, room, output.name, 99, output.p99_us / 1e6);
+    }
+}
+
+static void write_prompt_age(GString *out, const gchar *name, Room *room)
+{
+    write_value(out, name, room, NULL, NULL, objects_get_prompt_age(room->objects) / 1e3);
+}
+
+static void write_encoded(GString *out, const gchar *name, Room *room)
+{
+    Output *const outputs[] = {camera_get_annotated(room->camera), camera_get_clean(room->camera),
+        camera_get_jpeg(room->camera)};
+    OutputStats stats;
+    gsize i;
+
+    for (i = 0; i < G_N_ELEMENTS(outputs); i++) {
+        output_get_stats(outputs[i], &stats);
+        write_value(out, name, room, "output", stats.name, strstr(name, "bytes") ? stats.bytes :
+            stats.frames);
+    }
+}
+
+static void write_viewers(GString *out, Hub *hub, Mjpeg *mjpeg, Rtsp *rtsp)
+{
+    HubCounts counts;
+
+    hub_get_counts(hub, &counts);
+    declare(out, "viewers", "gauge", "Open pages, their videos, and RTSP sessions.");
+    g_string_append_printf(out, PREFIX "viewers{kind=\"page\"} %u\n", counts.pages);
+    g_string_append_printf(out, PREFIX "viewers{kind=\"webrtc\"} %u\n", counts.webrtc);
+    g_string_append_printf(out, PREFIX "viewers{kind=\"mjpeg\"} %u\n", mjpeg_get_viewers(mjpeg));
+    g_string_append_printf(out, PREFIX "viewers{kind=\"rtsp\"} %u\n", rtsp_get_sessions(rtsp));
+    declare(out, "sent_bytes_total", "counter", "Video sent to pages.");
+    g_string_append_printf(out, PREFIX "sent_bytes_total{kind=\"webrtc\"} %" G_GUINT64_FORMAT "\n",
+        counts.bytes);
+    g_string_append_printf(out, PREFIX "sent_bytes_total{kind=\"mjpeg\"} %" G_GUINT64_FORMAT "\n",
+        mjpeg_get_bytes(mjpeg));
+    declare(out, "requests_total", "counter", "Requests of pages over their WebSockets.");
+    g_string_append_printf(out, PREFIX "requests_total{fate=\"served\"} %" G_GUINT64_FORMAT "\n",
+        counts.requests);
+    g_string_append_printf(out, PREFIX "requests_total{fate=\"too_many\"} %" G_GUINT64_FORMAT "\n",
+        counts.flooded);
+}
+
+/* Of this process: what must stay flat. */
+static void write_process(GString *out)
+{
+    GDir *dir = g_dir_open("/proc/self/fd", 0, NULL);
+    FILE *file = fopen("/proc/self/statm", "r");
+    unsigned long pages = 0;
+    guint n = 0;
+
+    while (dir && g_dir_read_name(dir))
+        n++;
+    g_clear_pointer(&dir, g_dir_close);
+    if (file) {
+        if (fscanf(file, "%*u %lu", &pages) != 1)
+            pages = 0;
+        fclose(file);
+    }
+    declare(out, "open_files", "gauge", "Open file descriptors.");
+    g_string_append_printf(out, PREFIX "open_files %u\n", n);
+    declare(out, "resident_bytes", "gauge", "Resident memory.");
+    g_string_append_printf(out, PREFIX "resident_bytes %lu\n", pages * 4096);
+}
+
+gchar *metrics_write(GPtrArray *rooms, Hub *hub, Mjpeg *mjpeg, Rtsp *rtsp)
+{
+    GString *out = g_string_new(NULL);
+
+    write_all(out, rooms, "source_up", "gauge", "Whether the source gives frames.", write_up);
+    write_all(out, rooms, "frames_total", "counter", "Frames by what became of them.",
+        write_frames);
+    write_all(out, rooms, "reconnects_total", "counter", "Times that the source came back.",
+        write_reconnects);
+    write_all(out, rooms, "objects", "gauge", "Objects by state.", write_objects);
+    write_all(out, rooms, "stage_seconds", "gauge", "Time per stage; for outputs, from a frame's "
+        "arrival to its being encoded.", write_stages);
+    write_all(out, rooms, "prompt_age_seconds", "gauge",
+        "Age of the frames that viewers pointed at, "
+        "median.", write_prompt_age);
+    write_all(out, rooms, "encoded_frames_total", "counter", "Encoded frames.", write_encoded);
+    write_all(out, rooms, "encoded_bytes_total", "counter", "Encoded bytes.", write_encoded);
+    write_viewers(out, hub, mjpeg, rtsp);
+    write_process(out);
+    return g_string_free(out, FALSE);
+}

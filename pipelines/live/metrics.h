@@ -1,0 +1,12 @@
+/* The figures of the program as Prometheus reads them. Main thread. */
+#ifndef LIVE_METRICS_H
+#define LIVE_METRICS_H
+
+#include "hub.h"
+#include "mjpeg.h"
+#include "rtsp.h"
+
+/* Owned by the caller. */
+gchar *metrics_write(GPtrArray *rooms, Hub *hub, Mjpeg *mjpeg, Rtsp *rtsp);
+
+#endif

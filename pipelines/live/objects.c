@@ -1,0 +1,408 @@
+#include "objects.h"
+
+#include "journal.h"
+
+#include <gio/gio.h>
+#include <glib/gstdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FOUND_NS (1500 * GST_MSECOND) /* an object is shown as found after a drop-out */
+#define AGES 64
+
+/* What becomes of an object over a drop-out of the source. */
+typedef struct {
+    gboolean away;
+    GstClockTime found; /* running time; NONE: not yet */
+} Absence;
+
+struct Objects {
+    Camera *camera;
+    const gchar *folder;
+    GHashTable *names;    /* id -> text */
+    GHashTable *absences; /* id -> Absence */
+    gdouble ages[AGES];   /* ms */
+    guint num_ages;
+    guint busy; /* savings that run */
+};
+
+Objects *objects_new(Camera *camera, const gchar *folder)
+{
+    Objects *objects = g_new0(Objects, 1);
+
+    objects->camera = camera;
+    objects->folder = folder;
+    objects->names = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+    objects->absences = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+    return objects;
+}
+
+void objects_finish(Objects *objects)
+{
+    while (objects->busy)
+        g_main_context_iteration(NULL, TRUE);
+}
+
+void objects_free(Objects *objects)
+{
+    g_hash_table_unref(objects->names);
+    g_hash_table_unref(objects->absences);
+    g_free(objects);
+}
+
+static gpointer copy_id(guint64 id)
+{
+    return g_memdup2(&id, sizeof id);
+}
+
+static const gchar *get_name(Objects *objects, guint64 id)
+{
+    const gchar *name = g_hash_table_lookup(objects->names, &id);
+
+    return name ? name : "";
+}
+
+static void clear_object(gpointer data)
+{
+    g_free(((Object *) data)->name);
+}
+
+static void tell(Objects *objects, guint64 id, const gchar *state)
+{
+    log_info("object", "camera", G_TYPE_STRING, camera_get_name(objects->camera), "id",
+        G_TYPE_UINT64,
+        id, "state", G_TYPE_STRING, state, NULL);
+}
+
+static Absence *find_absence(Objects *objects, guint64 id)
+{
+    Absence *absence = g_hash_table_lookup(objects->absences, &id);
+
+    if (!absence) {
+        absence = g_new0(Absence, 1);
+        absence->found = GST_CLOCK_TIME_NONE;
+        g_hash_table_insert(objects->absences, copy_id(id), absence);
+    }
+    return absence;
+}
+
+/* The tracker knows nothing of a source that is gone. @time: of the frame that the states are of.
+ * */
+static const gchar *get_state(Objects *objects, guint64 id, const gchar *state, GstClockTime time)
+{
+    const GstClockTime returned = camera_get_return(objects->camera);
+    Absence *absence;
+
+    if (!returned) {
+        absence = find_absence(objects, id);
+        if (!absence->away)
+            tell(objects, id, "lost");
+        absence->away = TRUE;
+        return "lost";
+    }
+    absence = g_hash_table_lookup(objects->absences, &id);
+    if (!absence)
+        return state;
+    if (absence->away && (!GST_CLOCK_TIME_IS_VALID(time) || time < returned))
+        return "lost";
+    if (g_str_equal(state, "occluded") || g_str_equal(state, "lost"))
+        return absence->away ? "lost" : state;
+    if (absence->away) {
+        absence->away = FALSE;
+        absence->found = time;
+        tell(objects, id, "found");
+    }
+    if (time < absence->found + FOUND_NS)
+        return "found";
+    g_hash_table_remove(objects->absences, &id);
+    return state;
+}
+
+static const gchar *const states[] = {"new", "tracked", "occluded", "lost", "found"};
+
+static void read_object(Objects *objects, const GstStructure *s, GstClockTime time, Object *object)
+{
+    const gchar *state = gst_structure_get_string(s, "state");
+    gsize i;
+
+    memset(object, 0, sizeof *object);
+    gst_structure_get(s, "id", G_TYPE_UINT64, &object->id, "slot", G_TYPE_UINT, &object->slot,
+        "score", G_TYPE_DOUBLE, &object->score, "iou", G_TYPE_DOUBLE, &object->iou,
+        "x", G_TYPE_INT, &object->x, "y", G_TYPE_INT, &object->y, "w", G_TYPE_INT, &object->w,
+        "h", G_TYPE_INT, &object->h, "area", G_TYPE_UINT, &object->area, NULL);
+    for (i = 0; i < G_N_ELEMENTS(states); i++)
+        if (!g_strcmp0(states[i], state))
+            object->state = states[i];
+    object->state = get_state(objects, object->id, object->state ? object->state : "tracked", time);
+    object->name = g_strdup(get_name(objects, object->id));
+}
+
+GArray *objects_list(Objects *objects)
+{
+    GArray *list = g_array_new(FALSE, FALSE, sizeof(Object));
+    GstClockTime time = GST_CLOCK_TIME_NONE;
+    const GValue *array;
+    GstStructure *s;
+    Object object;
+    guint i;
+
+    g_array_set_clear_func(list, clear_object);
+    g_object_get(camera_get_track(objects->camera), "objects", &s, NULL);
+    gst_structure_get_clock_time(s, "running-time", &time);
+    array = gst_structure_get_value(s, "objects");
+    for (i = 0; i < gst_value_array_get_size(array); i++) {
+        read_object(objects, gst_value_get_structure(gst_value_array_get_value(array, i)), time,
+            &object);
+        g_array_append_val(list, object);
+    }
+    gst_structure_free(s);
+    return list;
+}
+
+static void note_age(Objects *objects, GstClockTime time)
+{
+    const GstClockTime now = camera_get_time(objects->camera);
+
+    if (GST_CLOCK_TIME_IS_VALID(time) && time <= now)
+        objects->ages[objects->num_ages++ % AGES] = (now - time) / 1e6;
+}
+
+static guint64 end_prompt(Objects *objects, guint64 id, gchar **why)
+{
+    gchar *refusal = camera_end_prompt(objects->camera);
+
+    if (!id)
+        *why = refusal ? g_steal_pointer(&refusal) : g_strdup("The tracker refused the prompt.");
+    g_free(refusal);
+    return id;
+}
+
+/* For the frame that the viewer saw; of a samtrack that keeps past frames. */
+static guint64 emit_late(GstElement *track, const Prompt *p)
+{
+    guint64 id = 0;
+
+    if (p->box)
+        g_signal_emit_by_name(track, "add-box-at", p->id, p->x, p->y, p->w, p->h, TRUE, p->time,
+        &id);
+    else
+        g_signal_emit_by_name(track, "add-point-at", p->id, p->x, p->y, p->positive, TRUE, p->time,
+            &id);
+    return id;
+}
+
+guint64 objects_prompt(Objects *objects, const Prompt *p, gchar **why)
+{
+    GstElement *track = camera_get_track(objects->camera);
+    guint64 id = 0;
+
+    if (camera_get_fault(objects->camera)) {
+        *why = g_strdup("The camera is gone: nothing can be selected until it is back.");
+        return 0;
+    }
+    note_age(objects, p->time);
+    camera_begin_prompt(objects->camera);
+    if (GST_CLOCK_TIME_IS_VALID(p->time) && g_signal_lookup("add-point-at", G_OBJECT_TYPE(track)))
+        id = emit_late(track, p);
+    else if (p->box)
+        g_signal_emit_by_name(track, "add-box", p->id, p->x, p->y, p->w, p->h, TRUE, &id);
+    else
+        g_signal_emit_by_name(track, "add-point", p->id, p->x, p->y, p->positive, TRUE, &id);
+    return end_prompt(objects, id, why);
+}
+
+guint64 objects_undo(Objects *objects, guint64 id, gchar **why)
+{
+    gboolean ok = FALSE;
+
+    camera_begin_prompt(objects->camera);
+    g_signal_emit_by_name(camera_get_track(objects->camera), "undo", id, &ok);
+    return end_prompt(objects, ok ? id : 0, why);
+}
+
+guint64 objects_remove(Objects *objects, guint64 id, gchar **why)
+{
+    gboolean ok = FALSE;
+
+    camera_begin_prompt(objects->camera);
+    g_signal_emit_by_name(camera_get_track(objects->camera), "remove-object", id, &ok);
+    if (ok) {
+        g_hash_table_remove(objects->names, &id);
+        g_hash_table_remove(objects->absences, &id);
+    }
+    return end_prompt(objects, ok ? id : 0, why);
+}
+
+static gboolean exists(Objects *objects, guint64 id)
+{
+    GArray *list = objects_list(objects);
+    gboolean found = FALSE;
+    guint i;
+
+    for (i = 0; i < list->len; i++)
+        found |= g_array_index(list, Object, i).id == id;
+    g_array_unref(list);
+    return found;
+}
+
+guint64 objects_rename(Objects *objects, guint64 id, const gchar *name, gchar **why)
+{
+    if (g_utf8_strlen(name, -1) > MAX_NAME) {
+        *why = g_strdup_printf("The name has more than %d characters.", MAX_NAME);
+        return 0;
+    }
+    if (!exists(objects, id)) {
+        *why = g_strdup_printf("There is no object %" G_GUINT64_FORMAT ".", id);
+        return 0;
+    }
+    g_hash_table_replace(objects->names, copy_id(id), g_strdup(name));
+    return id;
+}
+
+void objects_clear(Objects *objects)
+{
+    g_signal_emit_by_name(camera_get_track(objects->camera), "clear");
+    g_hash_table_remove_all(objects->names);
+    g_hash_table_remove_all(objects->absences);
+}
+
+/* A saving or restoring that runs. */
+typedef struct {
+    Objects *objects;
+    gboolean save;
+    gchar *tracks, *names;
+    ObjectsDone done;
+    gpointer user;
+} Job;
+
+static void free_job(gpointer data)
+{
+    Job *job = data;
+
+    g_free(job->tracks);
+    g_free(job->names);
+    g_free(job);
+}
+
+/* A thread: the signal waits for the step that runs. */
+static void run_job(GTask *task, gpointer object, gpointer data, GCancellable *cancellable)
+{
+    Job *job = data;
+    Camera *camera = job->objects->camera;
+    gboolean ok = FALSE;
+    gchar *why;
+
+    camera_begin_prompt(camera);
+    g_signal_emit_by_name(camera_get_track(camera), job->save ? "save-tracks" : "load-tracks",
+        job->tracks, &ok);
+    why = camera_end_prompt(camera);
+    if (ok)
+        g_task_return_boolean(task, TRUE);
+    else
+        g_task_return_new_error(task, G_IO_ERROR, G_IO_ERROR_FAILED, "%s",
+            why ? why : "The tracks cannot be saved or restored.");
+    g_free(why);
+}
+
+static gboolean save_names(Objects *objects, const gchar *path, GError **error)
+{
+    GKeyFile *file = g_key_file_new();
+    GHashTableIter iter;
+    gpointer id, name;
+    gboolean ok;
+
+    g_hash_table_iter_init(&iter, objects->names);
+    while (g_hash_table_iter_next(&iter, &id, &name)) {
+        gchar *key = g_strdup_printf("%" G_GUINT64_FORMAT, *(guint64 *) id);
+        g_key_file_set_string(file, "names", key, name);
+        g_free(key);
+    }
+    ok = g_key_file_save_to_file(file, path, error);
+    g_key_file_unref(file);
+    return ok;
+}
+
+/* A file without names is no fault: they were saved without any. */
+static void load_names(Objects *objects, const gchar *path)
+{
+    GKeyFile *file = g_key_file_new();
+    gchar **keys = g_key_file_load_from_file(file, path, G_KEY_FILE_NONE, NULL) ?
+        g_key_file_get_keys(file, "names", NULL, NULL) : NULL;
+    gsize i;
+
+    g_hash_table_remove_all(objects->names);
+    g_hash_table_remove_all(objects->absences);
+    for (i = 0; keys && keys[i]; i++) {
+        gchar *name = g_key_file_get_string(file, "names", keys[i], NULL);
+        guint64 id;
+
+        if (name && g_utf8_strlen(name, -1) <= MAX_NAME &&
+            g_ascii_string_to_unsigned(keys[i], 10, 1, G_MAXUINT64, &id, NULL))
+            g_hash_table_replace(objects->names, copy_id(id), g_strdup(name));
+        g_free(name);
+    }
+    g_strfreev(keys);
+    g_key_file_unref(file);
+}
+
+static void on_job_done(GObject *object, GAsyncResult *result, gpointer data)
+{
+    Job *job = g_task_get_task_data(G_TASK(result));
+    GError *error = NULL;
+    gboolean ok = g_task_propagate_boolean(G_TASK(result), &error);
+
+    if (ok && job->save)
+        ok = save_names(job->objects, job->names, &error);
+    else if (ok)
+        load_names(job->objects, job->names);
+    log_info(job->save ? "saved" : "restored", "camera", G_TYPE_STRING,
+        camera_get_name(job->objects->camera), "file", G_TYPE_STRING, job->tracks,
+        "why", G_TYPE_STRING, ok ? "" : error->message, NULL);
+    job->objects->busy--;
+    job->done(ok ? NULL : error->message, job->user);
+    g_clear_error(&error);
+}
+
+static void start_job(Objects *objects, gboolean save, ObjectsDone done, gpointer user)
+{
+    const gchar *name = camera_get_name(objects->camera);
+    GTask *task = g_task_new(NULL, NULL, on_job_done, NULL);
+    Job *job = g_new0(Job, 1);
+
+    if (save)
+        g_mkdir_with_parents(objects->folder, 0700);
+    *job = (Job) {.objects = objects, .save = save, .done = done, .user = user};
+    job->tracks = g_strdup_printf("%s/%s.tracks", objects->folder, name);
+    job->names = g_strdup_printf("%s/%s.names", objects->folder, name);
+    objects->busy++;
+    g_task_set_task_data(task, job, free_job);
+    g_task_run_in_thread(task, run_job);
+    g_object_unref(task);
+}
+
+void objects_save(Objects *objects, ObjectsDone done, gpointer user)
+{
+    start_job(objects, TRUE, done, user);
+}
+
+void objects_restore(Objects *objects, ObjectsDone done, gpointer user)
+{
+    start_job(objects, FALSE, done, user);
+}
+
+static int compare(const void *a, const void *b)
+{
+    const gdouble x = *(const gdouble *) a, y = *(const gdouble *) b;
+
+    return (x > y) - (x < y);
+}
+
+gdouble objects_get_prompt_age(Objects *objects)
+{
+    const guint n = MIN(objects->num_ages, AGES);
+    gdouble sorted[AGES];
+
+    memcpy(sorted, objects->ages, sizeof sorted);
+    qsort(sorted, n, sizeof *sorted, compare);
+    return n ? sorted[n / 2] : 0;
+}

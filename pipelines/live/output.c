@@ -1,0 +1,225 @@
+#include "output.h"
+
+#include <gst/app/gstappsink.h>
+#include <gst/video/video.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WINDOW 256
+#define KEY_US (G_USEC_PER_SEC / 2)
+
+struct Gate {
+    GstElement *valve;
+    GMutex lock;
+    guint users;
+};
+
+typedef struct {
+    guint id;
+    OutputFunc func;
+    gpointer user;
+} Subscriber;
+
+struct Output {
+    const gchar *name;
+    GstElement *sink;
+    Gate *gates[2];
+
+    GMutex lock; /* guards what follows; held while subscribers are called */
+    GArray *subscribers;
+    guint last_id;
+    guint64 frames, bytes;
+    gint64 recent[WINDOW]; /* us */
+
+    GMutex key_lock; /* guards the two below */
+    gint64 asked;    /* us, when the last key frame was asked for */
+    guint later;     /* the source that will ask */
+};
+
+Gate *gate_new(GstElement *valve)
+{
+    Gate *gate = g_new0(Gate, 1);
+
+    g_mutex_init(&gate->lock);
+    gate->valve = valve;
+    return gate;
+}
+
+void gate_free(Gate *gate)
+{
+    g_mutex_clear(&gate->lock);
+    g_free(gate);
+}
+
+static void gate_use(Gate *gate, gint change)
+{
+    if (!gate)
+        return;
+    g_mutex_lock(&gate->lock);
+    gate->users += change;
+    g_object_set(gate->valve, "drop", gate->users == 0, NULL);
+    g_mutex_unlock(&gate->lock);
+}
+
+/* us since the frame's time. */
+static gint64 get_delay(GstElement *sink, GstBuffer *buffer)
+{
+    GstClock *clock = gst_element_get_clock(sink);
+    GstClockTimeDiff delay = 0;
+
+    if (clock && GST_BUFFER_PTS_IS_VALID(buffer))
+        delay = GST_CLOCK_DIFF(gst_element_get_base_time(sink) + GST_BUFFER_PTS(buffer),
+            gst_clock_get_time(clock));
+    gst_clear_object(&clock);
+    return delay / 1000;
+}
+
+/* With the running time as the time stamp: encoders move their segment, which viewers do not see.
+ * There are no B-frames, so there is no other order of decoding. */
+static GstSample *restamp(GstSample *sample)
+{
+    GstBuffer *buffer = gst_buffer_copy(gst_sample_get_buffer(sample));
+    GstSample *copy;
+
+    GST_BUFFER_PTS(buffer) = gst_segment_to_running_time(gst_sample_get_segment(sample),
+        GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
+    GST_BUFFER_DTS(buffer) = GST_CLOCK_TIME_NONE;
+    copy = gst_sample_new(buffer, gst_sample_get_caps(sample), NULL, NULL);
+    gst_buffer_unref(buffer);
+    gst_sample_unref(sample);
+    return copy;
+}
+
+static GstFlowReturn on_sample(GstAppSink *sink, gpointer data)
+{
+    GstSample *sample = gst_app_sink_pull_sample(sink);
+    Output *output = data;
+    GstBuffer *buffer;
+    guint i;
+
+    if (!sample)
+        return GST_FLOW_EOS;
+    sample = restamp(sample);
+    buffer = gst_sample_get_buffer(sample);
+    g_mutex_lock(&output->lock);
+    output->recent[output->frames++ % WINDOW] = get_delay(output->sink, buffer);
+    output->bytes += gst_buffer_get_size(buffer);
+    for (i = 0; i < output->subscribers->len; i++) {
+        const Subscriber *s = &g_array_index(output->subscribers, Subscriber, i);
+        s->func(sample, s->user);
+    }
+    g_mutex_unlock(&output->lock);
+    gst_sample_unref(sample);
+    return GST_FLOW_OK;
+}
+
+Output *output_new(const gchar *name, GstElement *sink, Gate *first, Gate *second)
+{
+    GstAppSinkCallbacks callbacks = {.new_sample = on_sample};
+    Output *output = g_new0(Output, 1);
+
+    output->name = name;
+    output->sink = sink;
+    output->gates[0] = first;
+    output->gates[1] = second;
+    g_mutex_init(&output->lock);
+    g_mutex_init(&output->key_lock);
+    output->subscribers = g_array_new(FALSE, FALSE, sizeof(Subscriber));
+    gst_app_sink_set_callbacks(GST_APP_SINK(sink), &callbacks, output, NULL);
+    return output;
+}
+
+static void ask_for_key(Output *output)
+{
+    gst_element_send_event(output->sink,
+        gst_video_event_new_upstream_force_key_unit(GST_CLOCK_TIME_NONE, TRUE, 0));
+}
+
+static gboolean ask_later(gpointer data)
+{
+    Output *output = data;
+
+    g_mutex_lock(&output->key_lock);
+    output->later = 0;
+    output->asked = g_get_monotonic_time();
+    g_mutex_unlock(&output->key_lock);
+    ask_for_key(output);
+    return G_SOURCE_REMOVE;
+}
+
+/* The main thread asks: subscribers call this in the encoder's own thread. */
+void output_request_key(Output *output)
+{
+    gint64 due;
+
+    g_mutex_lock(&output->key_lock);
+    due = output->asked + KEY_US - g_get_monotonic_time();
+    if (!output->later)
+        output->later = g_timeout_add(CLAMP(due / 1000, 0, KEY_US / 1000), ask_later, output);
+    g_mutex_unlock(&output->key_lock);
+}
+
+guint output_subscribe(Output *output, OutputFunc func, gpointer user)
+{
+    Subscriber s = {.func = func, .user = user};
+
+    g_mutex_lock(&output->lock);
+    s.id = ++output->last_id;
+    g_array_append_val(output->subscribers, s);
+    g_mutex_unlock(&output->lock);
+    gate_use(output->gates[0], 1);
+    gate_use(output->gates[1], 1);
+    output_request_key(output);
+    return s.id;
+}
+
+void output_unsubscribe(Output *output, guint id)
+{
+    guint i;
+
+    g_mutex_lock(&output->lock);
+    for (i = 0; i < output->subscribers->len; i++) {
+        if (g_array_index(output->subscribers, Subscriber, i).id != id)
+            continue;
+        g_array_remove_index(output->subscribers, i);
+        break;
+    }
+    g_mutex_unlock(&output->lock);
+    gate_use(output->gates[1], -1);
+    gate_use(output->gates[0], -1);
+}
+
+static int compare(const void *a, const void *b)
+{
+    const gint64 x = *(const gint64 *) a, y = *(const gint64 *) b;
+
+    return (x > y) - (x < y);
+}
+
+void output_get_stats(Output *output, OutputStats *stats)
+{
+    gint64 sorted[WINDOW];
+    guint n;
+
+    g_mutex_lock(&output->lock);
+    n = MIN(output->frames, WINDOW);
+    memcpy(sorted, output->recent, n * sizeof *sorted);
+    *stats = (OutputStats) {.name = output->name, .viewers = output->subscribers->len,
+        .frames = output->frames, .bytes = output->bytes};
+    g_mutex_unlock(&output->lock);
+    if (!n)
+        return;
+    qsort(sorted, n, sizeof *sorted, compare);
+    stats->p50_us = sorted[n / 2];
+    stats->p95_us = sorted[n * 95 / 100];
+    stats->p99_us = sorted[n * 99 / 100];
+}
+
+void output_free(Output *output)
+{
+    g_clear_handle_id(&output->later, g_source_remove);
+    g_array_unref(output->subscribers);
+    g_mutex_clear(&output->lock);
+    g_mutex_clear(&output->key_lock);
+    g_free(output);
+}

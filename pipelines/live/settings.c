@@ -1,0 +1,412 @@
+#include "settings.h"
+
+#include <gst/gst.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define MAX_CAMERAS 16
+#define NAME_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+
+typedef enum { TEXT, NUMBER } KeyType;
+
+/* A key of the file: where its value goes, and which numbers it may have. */
+typedef struct {
+    const gchar *name;
+    KeyType type;
+    gsize offset;
+    gint least, most, preset;
+} Key;
+
+static const Key live_keys[] = {
+    {"address", TEXT, G_STRUCT_OFFSET(Settings, address), 0, 0, 0},
+    {"http-port", NUMBER, G_STRUCT_OFFSET(Settings, http_port), 0, 65535, 8080},
+    {"rtsp-port", NUMBER, G_STRUCT_OFFSET(Settings, rtsp_port), 0, 65535, 8554},
+    {"token", TEXT, G_STRUCT_OFFSET(Settings, token), 0, 0, 0},
+    {"tls-certificate", TEXT, G_STRUCT_OFFSET(Settings, tls_certificate), 0, 0, 0},
+    {"tls-key", TEXT, G_STRUCT_OFFSET(Settings, tls_key), 0, 0, 0},
+    {"state-folder", TEXT, G_STRUCT_OFFSET(Settings, state_folder), 0, 0, 0},
+    {"max-viewers", NUMBER, G_STRUCT_OFFSET(Settings, max_viewers), 1, 256, 16},
+};
+
+static const Key camera_keys[] = {
+    {"source", TEXT, G_STRUCT_OFFSET(CameraSettings, source), 0, 0, 0},
+    {"width", NUMBER, G_STRUCT_OFFSET(CameraSettings, width), 0, 8192, 0},
+    {"height", NUMBER, G_STRUCT_OFFSET(CameraSettings, height), 0, 8192, 0},
+    {"framerate", NUMBER, G_STRUCT_OFFSET(CameraSettings, framerate), 0, 240, 0},
+    {"bitrate", NUMBER, G_STRUCT_OFFSET(CameraSettings, bitrate), 0, 100000, 0},
+    {"latency", NUMBER, G_STRUCT_OFFSET(CameraSettings, latency), 0, 10000, 100},
+    {"stall", NUMBER, G_STRUCT_OFFSET(CameraSettings, stall), 500, 60000, 2000},
+    {"model-file", TEXT, G_STRUCT_OFFSET(CameraSettings, model_file), 0, 0, 0},
+    {"backend", TEXT, G_STRUCT_OFFSET(CameraSettings, backend), 0, 0, 0},
+    {"initial-prompt", TEXT, G_STRUCT_OFFSET(CameraSettings, initial_prompt), 0, 0, 0},
+    {"max-objects", NUMBER, G_STRUCT_OFFSET(CameraSettings, max_objects), 0, 255, 0},
+    {"threads", NUMBER, G_STRUCT_OFFSET(CameraSettings, threads), 0, 256, 0},
+};
+
+static void set_presets(gpointer object, const Key *keys, gsize n)
+{
+    gsize i;
+
+    for (i = 0; i < n; i++)
+        if (keys[i].type == NUMBER)
+            G_STRUCT_MEMBER(gint, object, keys[i].offset) = keys[i].preset;
+}
+
+static void free_texts(gpointer object, const Key *keys, gsize n)
+{
+    gsize i;
+
+    for (i = 0; i < n; i++)
+        if (keys[i].type == TEXT)
+            g_free(G_STRUCT_MEMBER(gchar *, object, keys[i].offset));
+}
+
+static void free_camera(gpointer data)
+{
+    CameraSettings *camera = data;
+
+    free_texts(camera, camera_keys, G_N_ELEMENTS(camera_keys));
+    g_free(camera->name);
+    g_free(camera->location);
+    g_free(camera);
+}
+
+void settings_free(Settings *settings)
+{
+    free_texts(settings, live_keys, G_N_ELEMENTS(live_keys));
+    g_ptr_array_unref(settings->cameras);
+}
+
+static gboolean fail(GError **error, const gchar *format, ...) G_GNUC_PRINTF(2, 3);
+
+static gboolean fail(GError **error, const gchar *format, ...)
+{
+    va_list rest;
+
+    va_start(rest, format);
+    *error = g_error_new_valist(G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, format, rest);
+    va_end(rest);
+    return FALSE;
+}
+
+static gboolean read_number(const Key *key, const gchar *where, const gchar *text, gint *value,
+    GError **error)
+{
+    gint64 number;
+
+    if (!g_ascii_string_to_signed(text, 10, key->least, key->most, &number, NULL))
+        return fail(error, "%s: the key '%s' is '%s', expected a whole number from %d to %d",
+            where, key->name, text, key->least, key->most);
+    *value = (gint) number;
+    return TRUE;
+}
+
+static gboolean read_key(gpointer object, const Key *keys, gsize n, GKeyFile *file,
+    const gchar *path, const gchar *group, const gchar *name, GError **error)
+{
+    gchar *where = g_strdup_printf("%s: [%s]", path, group);
+    gchar *text = g_key_file_get_string(file, group, name, error);
+    gboolean ok = text != NULL;
+    gsize i;
+
+    for (i = 0; i < n && strcmp(keys[i].name, name); i++)
+        ;
+    if (ok && i == n) {
+        ok = fail(error, "%s: the key '%s' is not known", where, name);
+    } else if (ok && keys[i].type == NUMBER) {
+        ok = read_number(&keys[i], where, text, &G_STRUCT_MEMBER(gint, object, keys[i].offset),
+            error);
+    } else if (ok) {
+        g_free(G_STRUCT_MEMBER(gchar *, object, keys[i].offset));
+        G_STRUCT_MEMBER(gchar *, object, keys[i].offset) = g_steal_pointer(&text);
+    }
+    g_free(text);
+    g_free(where);
+    return ok;
+}
+
+static gboolean read_group(gpointer object, const Key *keys, gsize n, GKeyFile *file,
+    const gchar *path, const gchar *group, GError **error)
+{
+    gchar **names = g_key_file_get_keys(file, group, NULL, error);
+    gboolean ok = names != NULL;
+    gsize i;
+
+    for (i = 0; ok && names[i]; i++)
+        ok = read_key(object, keys, n, file, path, group, names[i], error);
+    g_strfreev(names);
+    return ok;
+}
+
+static gboolean is_name(const gchar *name)
+{
+    const gsize length = strspn(name, NAME_LETTERS);
+
+    return length >= 1 && length <= 32 && !name[length];
+}
+
+static CameraSettings *add_camera(Settings *settings, const gchar *name, GError **error)
+{
+    CameraSettings *camera;
+    guint i;
+
+    if (!is_name(name)) {
+        fail(error, "the camera's name is '%s', expected 1 to 32 letters, digits, '_' or '-'",
+            name);
+        return NULL;
+    }
+    for (i = 0; i < settings->cameras->len; i++) {
+        camera = g_ptr_array_index(settings->cameras, i);
+        if (!strcmp(camera->name, name)) {
+            fail(error, "two cameras have the name '%s'", name);
+            return NULL;
+        }
+    }
+    if (settings->cameras->len == MAX_CAMERAS) {
+        fail(error, "there are more than %d cameras", MAX_CAMERAS);
+        return NULL;
+    }
+    camera = g_new0(CameraSettings, 1);
+    set_presets(camera, camera_keys, G_N_ELEMENTS(camera_keys));
+    camera->name = g_strdup(name);
+    g_ptr_array_add(settings->cameras, camera);
+    return camera;
+}
+
+static gboolean find_source(CameraSettings *camera, GError **error)
+{
+    const gchar *source = camera->source;
+
+    if (!source || !*source)
+        return fail(error, "the camera '%s' has no source", camera->name);
+    if (!strcmp(source, "demo") || !strcmp(source, "test")) {
+        camera->kind = *source == 'd' ? SOURCE_DEMO : SOURCE_TEST;
+    } else if (g_str_has_prefix(source, "rtsp://") || g_str_has_prefix(source, "rtsps://")) {
+        camera->kind = SOURCE_RTSP;
+        camera->location = g_strdup(source);
+    } else if (g_str_has_prefix(source, "v4l2:///dev/") || g_str_has_prefix(source, "/dev/")) {
+        camera->kind = SOURCE_V4L2;
+        camera->location = g_strdup(*source == 'v' ? source + strlen("v4l2://") : source);
+    } else if (g_str_has_prefix(source, "file://")) {
+        camera->kind = SOURCE_FILE;
+        camera->location = g_strdup(source);
+    } else if (g_file_test(source, G_FILE_TEST_IS_REGULAR)) {
+        camera->kind = SOURCE_FILE;
+        camera->location = gst_filename_to_uri(source, error);
+        return camera->location != NULL;
+    } else {
+        return fail(error,
+            "the source of camera '%s' is '%s', expected rtsp://, rtsps://, file://, "
+            "a video file, /dev/video*, demo or test", camera->name, source);
+    }
+    return TRUE;
+}
+
+static gboolean read_file(Settings *settings, const gchar *path, GError **error)
+{
+    GKeyFile *file = g_key_file_new();
+    gboolean ok = g_key_file_load_from_file(file, path, G_KEY_FILE_NONE, error);
+    gchar **groups = ok ? g_key_file_get_groups(file, NULL) : NULL;
+    gsize i;
+
+    if (!ok)
+        g_prefix_error(error, "cannot read the configuration '%s': ", path);
+    for (i = 0; ok && groups[i]; i++) {
+        if (!strcmp(groups[i], "live")) {
+            ok = read_group(settings, live_keys, G_N_ELEMENTS(live_keys), file, path, "live",
+                error);
+        } else if (g_str_has_prefix(groups[i], "camera ")) {
+            CameraSettings *camera = add_camera(settings, groups[i] + strlen("camera "), error);
+            ok = camera && read_group(camera, camera_keys, G_N_ELEMENTS(camera_keys), file, path,
+                groups[i], error);
+            if (!camera)
+                g_prefix_error(error, "%s: ", path);
+        } else {
+            ok = fail(error, "%s: the group [%s] is not known, expected [live] or [camera NAME]",
+                path, groups[i]);
+        }
+    }
+    g_strfreev(groups);
+    g_key_file_unref(file);
+    return ok;
+}
+
+/* SOURCE or NAME=SOURCE. A URI may contain '=', a name cannot. */
+static gboolean add_source(Settings *settings, const gchar *text, GError **error)
+{
+    const gchar *equals = strchr(text, '=');
+    gchar *name = equals ? g_strndup(text, equals - text) : NULL;
+    const gchar *source = text;
+    CameraSettings *camera;
+
+    if (name && is_name(name)) {
+        source = equals + 1;
+    } else {
+        g_free(name);
+        name = !strcmp(text, "demo") || !strcmp(text, "test") ? g_strdup(text) :
+            g_strdup_printf("camera%u", settings->cameras->len + 1);
+    }
+    camera = add_camera(settings, name, error);
+    g_free(name);
+    if (!camera)
+        return FALSE;
+    camera->source = g_strdup(source);
+    return TRUE;
+}
+
+/* What the command line says of all cameras, and of the program. */
+typedef struct {
+    gchar *file, *address, *token, *certificate, *key, *folder, *model, *prompt;
+    gint http_port, rtsp_port;
+    gboolean demo, version;
+    gchar **sources;
+} Options;
+
+static void take(gchar **value, gchar **option)
+{
+    if (!*option)
+        return;
+    g_free(*value);
+    *value = g_steal_pointer(option);
+}
+
+static gboolean take_options(Settings *settings, Options *options, GError **error)
+{
+    gsize i;
+    guint k;
+
+    if (options->file && !read_file(settings, options->file, error))
+        return FALSE;
+    if (options->demo && !add_source(settings, "demo", error))
+        return FALSE;
+    for (i = 0; options->sources && options->sources[i]; i++)
+        if (!add_source(settings, options->sources[i], error))
+            return FALSE;
+    take(&settings->address, &options->address);
+    take(&settings->token, &options->token);
+    take(&settings->tls_certificate, &options->certificate);
+    take(&settings->tls_key, &options->key);
+    take(&settings->state_folder, &options->folder);
+    if (options->http_port >= 0)
+        settings->http_port = options->http_port;
+    if (options->rtsp_port >= 0)
+        settings->rtsp_port = options->rtsp_port;
+    for (k = 0; k < settings->cameras->len; k++) {
+        CameraSettings *camera = g_ptr_array_index(settings->cameras, k);
+        if (options->model && !camera->model_file)
+            camera->model_file = g_strdup(options->model);
+        if (options->prompt && !camera->initial_prompt)
+            camera->initial_prompt = g_strdup(options->prompt);
+    }
+    return TRUE;
+}
+
+static gboolean complete(Settings *settings, GError **error)
+{
+    guint32 random[4];
+    guint i;
+
+    if (!settings->cameras->len)
+        return fail(error, "there is no source: give one or more, or --demo");
+    for (i = 0; i < settings->cameras->len; i++)
+        if (!find_source(g_ptr_array_index(settings->cameras, i), error))
+            return FALSE;
+    if (settings->http_port > 65535 || settings->rtsp_port > 65535)
+        return fail(error, "a port is above 65535");
+    if (!settings->tls_certificate != !settings->tls_key)
+        return fail(error, "tls-certificate and tls-key must be given together");
+    if (settings->token && (strlen(settings->token) < 8 || strlen(settings->token) > 128 ||
+        settings->token[strspn(settings->token, NAME_LETTERS)]))
+        return fail(error, "the token must have 8 to 128 letters, digits, '_' or '-'");
+    if (!settings->token && getrandom(random, sizeof random, 0) != sizeof random)
+        return fail(error, "the system gives no random numbers for a token");
+    if (!settings->token)
+        settings->token = g_strdup_printf("%08x%08x%08x%08x", random[0], random[1], random[2],
+        random[3]);
+    if (!settings->address)
+        settings->address = g_strdup("127.0.0.1");
+    if (!settings->state_folder)
+        settings->state_folder = g_build_filename(g_get_user_state_dir(), "samtrack-live", NULL);
+    return TRUE;
+}
+
+static void free_options(Options *options)
+{
+    g_free(options->file);
+    g_free(options->address);
+    g_free(options->token);
+    g_free(options->certificate);
+    g_free(options->key);
+    g_free(options->folder);
+    g_free(options->model);
+    g_free(options->prompt);
+    g_strfreev(options->sources);
+}
+
+static GOptionContext *new_context(Options *o)
+{
+    const GOptionEntry entries[] = {
+        {"config", 'c', 0, G_OPTION_ARG_FILENAME, &o->file, "Read a key file", "FILE"},
+        {"demo", 0, 0, G_OPTION_ARG_NONE, &o->demo, "Add a source that is drawn, 'demo'", NULL},
+        {"address", 0, 0, G_OPTION_ARG_STRING, &o->address, "Listen there (default: 127.0.0.1)",
+            "IP"},
+        {"http-port", 0, 0, G_OPTION_ARG_INT, &o->http_port, "Of the page (default: 8080; 0: any)",
+            "N"},
+        {"rtsp-port", 0, 0, G_OPTION_ARG_INT, &o->rtsp_port,
+            "Of the streams (default: 8554; 0: any)", "N"},
+        {"token", 0, 0, G_OPTION_ARG_STRING, &o->token,
+            "Asked of every client (default: a new one)", "TEXT"},
+        {"tls-certificate", 0, 0, G_OPTION_ARG_FILENAME, &o->certificate,
+            "Serve TLS with this PEM file", "FILE"},
+        {"tls-key", 0, 0, G_OPTION_ARG_FILENAME, &o->key, "Its private key, PEM", "FILE"},
+        {"state-folder", 0, 0, G_OPTION_ARG_FILENAME, &o->folder, "Where tracks are saved", "DIR"},
+        {"model-file", 0, 0, G_OPTION_ARG_FILENAME, &o->model,
+            "Weights (default: the included model)", "FILE"},
+        {"initial-prompt", 0, 0, G_OPTION_ARG_STRING, &o->prompt, "Objects to track from the start",
+            "PROMPT"},
+        {"version", 0, 0, G_OPTION_ARG_NONE, &o->version, "Print the version", NULL},
+        {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_STRING_ARRAY, &o->sources, NULL, "[SOURCE...]"},
+        {NULL},
+    };
+    GOptionContext *context = g_option_context_new(NULL);
+
+    g_option_context_set_summary(context,
+        "Tracks objects in live video; shows it in a browser and by RTSP.\n"
+        "SOURCE is rtsp://..., rtsps://..., file://... or a video file (looped), /dev/video0,\n"
+        "demo or test; NAME=SOURCE gives it a name.");
+    g_option_context_add_main_entries(context, entries, NULL);
+    return context;
+}
+
+SettingsResult settings_read(Settings *settings, int *argc, char ***argv, GError **error)
+{
+    Options options = {.http_port = -1, .rtsp_port = -1};
+    GOptionContext *context = new_context(&options);
+    SettingsResult result = SETTINGS_BAD;
+    gint i;
+
+    memset(settings, 0, sizeof *settings);
+    set_presets(settings, live_keys, G_N_ELEMENTS(live_keys));
+    settings->cameras = g_ptr_array_new_with_free_func(free_camera);
+    /* GOption's own --help ends the program. */
+    g_option_context_set_help_enabled(context, FALSE);
+    for (i = 1; i < *argc; i++) {
+        if (!strcmp((*argv)[i], "--help") || !strcmp((*argv)[i], "-h")) {
+            gchar *help = g_option_context_get_help(context, TRUE, NULL);
+            g_print("%s", help);
+            g_free(help);
+            result = SETTINGS_DONE;
+        }
+    }
+    if (result != SETTINGS_DONE && g_option_context_parse(context, argc, argv, error)) {
+        if (options.version) {
+            g_print("samtrack-live " SAM_VERSION "\n");
+            result = SETTINGS_DONE;
+        } else if (take_options(settings, &options, error) && complete(settings, error)) {
+            result = SETTINGS_RUN;
+        }
+    }
+    g_option_context_free(context);
+    free_options(&options);
+    return result;
+}

@@ -1,0 +1,52 @@
+/* What the program is asked to do: the command line and the key file. */
+#ifndef LIVE_SETTINGS_H
+#define LIVE_SETTINGS_H
+
+#include <glib.h>
+
+typedef enum {
+    SOURCE_DEMO, /* samscene */
+    SOURCE_TEST, /* videotestsrc */
+    SOURCE_RTSP,
+    SOURCE_FILE, /* played in a loop */
+    SOURCE_V4L2,
+} SourceKind;
+
+typedef struct {
+    gchar *name;   /* 1 to 32 of A-Z a-z 0-9 _ - */
+    gchar *source; /* as the user wrote it */
+    SourceKind kind;
+    gchar *location;           /* URI or device; NULL where the kind has none */
+    gint width, height;        /* px of the video inside; 0: as the source gives first */
+    gint framerate;            /* highest, Hz; 0: as the source gives */
+    gint bitrate;              /* kbit/s of each H.264 stream; 0: from size and rate */
+    gint latency;              /* ms of rtspsrc's jitter buffer */
+    gint stall;                /* ms without a frame after which the source counts as gone */
+    gchar *model_file;         /* NULL: the default model */
+    gchar *backend;            /* as samtrack's property; NULL: auto */
+    gchar *initial_prompt;     /* NULL: none */
+    gint max_objects, threads; /* 0: samtrack's default */
+} CameraSettings;
+
+typedef struct {
+    gchar *address;
+    gint http_port, rtsp_port; /* 0: any free one */
+    gchar *token;
+    gchar *tls_certificate, *tls_key; /* PEM files, both or neither */
+    gchar *state_folder;              /* of saved tracks */
+    gint max_viewers;                 /* open pages, and RTSP sessions, each */
+    GPtrArray *cameras;               /* CameraSettings */
+} Settings;
+
+typedef enum {
+    SETTINGS_RUN,  /* the configuration is complete */
+    SETTINGS_DONE, /* --help or --version was all that was asked for */
+    SETTINGS_BAD,  /* *error says in a sentence what is wrong */
+} SettingsResult;
+
+/* Reads the command line and the key file that it names. The command line wins. Owned by the
+ * caller, settings_free() in every case. */
+SettingsResult settings_read(Settings *settings, int *argc, char ***argv, GError **error);
+void settings_free(Settings *settings);
+
+#endif

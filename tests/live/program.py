@@ -1,0 +1,175 @@
+"""Starts samtrack-live for a test, and speaks with it as a page does."""
+import asyncio
+import json
+import os
+import pathlib
+import re
+import signal
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SKIPPED = 77  # meson counts it as skipped
+
+
+def skip(why):
+    print(f'skipped: {why}')
+    sys.exit(SKIPPED)
+
+
+def check(truth, what):
+    if not truth:
+        raise AssertionError(what)
+
+
+class Stay(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_):
+        return None
+
+
+class Program:
+    """samtrack-live with free ports; `build` is the meson build folder, `cameras` how many it has."""
+
+    def __init__(self, build, *arguments, token='test-token', cameras=1):
+        self.folder = tempfile.TemporaryDirectory()
+        self.log = open(f'{self.folder.name}/log', 'w+')
+        self.token = token
+        environment = dict(os.environ, GST_PLUGIN_PATH=f'{build}/gst', GST_REGISTRY_FORK='no')
+        command = [f'{build}/pipelines/live/samtrack-live', '--http-port', '0', '--rtsp-port', '0',
+                   '--token', token, '--state-folder', f'{self.folder.name}/state', *arguments]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True,
+                                        env=environment)
+        self.rtsp = []
+        for line in self.process.stdout:
+            if line.startswith('http'):
+                self.page = line.strip()
+            elif line.startswith('rtsp'):
+                self.rtsp.append(line.strip())
+            if len(self.rtsp) == 2 * cameras:
+                break
+        else:
+            raise AssertionError(f'samtrack-live did not start:\n{self.read_log()}')
+        self.port = int(re.search(r':(\d+)/', self.page).group(1))
+        self.rtsp_port = int(re.search(r':(\d+)/', self.rtsp[0].rsplit('@')[-1]).group(1))
+
+    def read_log(self):
+        return pathlib.Path(self.log.name).read_text()
+
+    def get(self, path, token=True, headers=None, timeout=20, method='GET', follow=True):
+        """(status, body, headers)"""
+        scheme = self.page.split(':')[0]
+        request = urllib.request.Request(f'{scheme}://127.0.0.1:{self.port}{path}', method=method,
+                                         headers=dict(headers or {}))
+        if token:
+            request.add_header('Authorization', f'Bearer {self.token}')
+        try:
+            handlers = [urllib.request.HTTPSHandler(context=ssl._create_unverified_context())]
+            if not follow:
+                handlers.append(Stay())
+            with urllib.request.build_opener(*handlers).open(request, timeout=timeout) as answer:
+                return answer.status, answer.read().decode(), dict(answer.headers)
+        except urllib.error.HTTPError as e:
+            return e.code, e.read().decode(), dict(e.headers)
+
+    def metrics(self):
+        """{'name{labels}': value}"""
+        status, text, _ = self.get('/metrics')
+        check(status == 200, f'/metrics gives {status}')
+        lines = [line.rsplit(' ', 1) for line in text.splitlines() if not line.startswith('#')]
+        return {name: float(value) for name, value in lines}
+
+    def wait_for(self, condition, what, seconds=30):
+        """Asks until the condition of the metrics holds; returns them."""
+        end = time.monotonic() + seconds
+        while True:
+            m = self.metrics()
+            if condition(m):
+                return m
+            if time.monotonic() > end:
+                raise AssertionError(f'{what} did not come in {seconds} s')
+            time.sleep(0.1)
+
+    def wait_for_frames(self, camera):
+        name = f'samtrack_frames_total{{camera="{camera}",fate="received"}}'
+        self.wait_for(lambda m: m.get(name, 0) > 5, f'frames of {camera}')
+
+    def stop(self):
+        """Ends it by SIGTERM; it must end by itself, with status 0."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            status = self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise AssertionError(f'SIGTERM did not end it in 20 s:\n{self.read_log()}')
+        check(status == 0, f'it ended with status {status}:\n{self.read_log()}')
+        log = self.read_log()
+        check('event=stopped' in log, f'the log does not end with event=stopped:\n{log}')
+        check('CRITICAL' not in log and 'WARNING **' not in log, f'GLib complains:\n{log}')
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if kind is None:
+            self.stop()
+        else:
+            print(self.read_log()[-3000:])
+            self.process.kill()
+            self.process.wait()
+
+
+class Page:
+    """The WebSocket of a page. Replies are matched by number; the newest state is kept."""
+
+    def __init__(self, program):
+        import websockets
+        self.websockets = websockets
+        self.program = program
+        self.last = 0
+        self.state = None
+        self.hello = None
+        self.others = []
+
+    async def __aenter__(self):
+        self.socket = await self.websockets.connect(
+            f'ws://127.0.0.1:{self.program.port}/socket', max_size=2**20, open_timeout=60, ping_interval=None,
+            extra_headers={'Authorization': f'Bearer {self.program.token}'})
+        self.hello = await self.take('hello')
+        return self
+
+    async def __aexit__(self, *error):
+        await self.socket.close()
+
+    async def take(self, kind=None, re_=None, seconds=20):
+        """The next message of a kind, or the reply to a number."""
+        end = time.monotonic() + seconds
+        while True:
+            text = await asyncio.wait_for(self.socket.recv(), end - time.monotonic())
+            message = json.loads(text)
+            if message['type'] == 'state':
+                self.state = message
+                await self.socket.send(json.dumps({'op': 'seen', 'n': message['n']}))
+            if message['type'] == kind or (re_ and message.get('re') == re_):
+                return message
+            if message['type'] != 'state':
+                self.others.append(message)
+
+    async def ask(self, op, **fields):
+        self.last += 1
+        await self.socket.send(json.dumps({'op': op, 're': self.last, **fields}))
+        return await self.take(re_=self.last)
+
+    async def wait_for(self, condition, what, seconds=20):
+        """Waits for a state that fulfils the condition."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            state = await self.take('state')
+            if condition(state):
+                return state
+        raise AssertionError(f'{what} did not come in {seconds} s; last state: {state}')

@@ -1,0 +1,102 @@
+#!/usr/bin/python3
+"""Settings that are refused: each sentence names what is wrong. And the port that is in use.
+usage: settings.py BUILD"""
+import os
+import subprocess
+import sys
+import tempfile
+
+from program import Program, check
+
+
+def run(build, *arguments):
+    """(status, error, output)"""
+    result = subprocess.run([f'{build}/pipelines/live/samtrack-live', *arguments], capture_output=True, text=True,
+                            timeout=60, env=dict(os.environ, GST_PLUGIN_PATH=f'{build}/gst', GST_REGISTRY_FORK='no'))
+    return result.returncode, result.stderr, result.stdout
+
+
+FILES = {  # text of the file: what the refusal names
+    '[live]\nhttp-prot=80\n': ["'http-prot'", '[live]'],
+    '[live]\nhttp-port=80x\n': ["'http-port'", "'80x'", '0 to 65535'],
+    '[live]\nhttp-port=-1\n': ["'http-port'", "'-1'"],
+    '[live]\nmax-viewers=0\n': ["'max-viewers'", "'0'", '1 to 256'],
+    '[live]\ntoken=short\n[camera a]\nsource=demo\n': ['token', '8 to 128'],
+    '[live]\ntls-key=a.pem\n[camera a]\nsource=demo\n': ['tls-certificate and tls-key'],
+    '[lives]\n': ['[lives]', '[live] or [camera NAME]'],
+    '[camera a b]\nsource=demo\n': ["'a b'"],
+    '[camera a]\nsource=demo\nwidht=3\n': ["'widht'", '[camera a]'],
+    '[camera a]\nwidth=3\n': ["'a'", 'no source'],
+    '[camera a]\nsource=gopher://x\n': ["'a'", "'gopher://x'", 'rtsp://'],
+    '[camera a]\nsource=/nothing/here.mp4\n': ["'/nothing/here.mp4'"],
+    'nonsense\n': ['configuration'],
+    '': ['no source'],
+}
+
+LINES = [  # arguments, what the refusal names
+    ((), ['no source']),
+    (('--demo', '--http-prot', '1'), ['--http-prot']),
+    (('--demo', 'demo'), ["'demo'", 'two cameras']),
+    (('--config', '/nothing/here.conf'), ["'/nothing/here.conf'"]),
+    (('--demo', '--token', 'a b c d e f'), ['token']),
+    (('--demo', '--http-port', '70000'), ['65535']),
+]
+
+
+def check_refusal(build, arguments, wanted):
+    status, error, _ = run(build, *arguments)
+    check(status == 2, f'{arguments} ends with status {status}, expected 2: {error}')
+    check(error.startswith('samtrack-live: ') and error.count('\n') == 1, f'{arguments}: no single sentence: {error}')
+    for word in wanted:
+        check(word in error, f'{arguments}: "{error.strip()}" does not name {word}')
+
+
+def speak_tls(build, folder):
+    """Page and RTSP with a certificate of our own making."""
+    files = f'{folder}/cert.pem', f'{folder}/key.pem'
+    subprocess.run(['openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost',
+                    '-out', files[0], '-keyout', files[1]], check=True, capture_output=True)
+    with Program(build, 'test', '--tls-certificate', files[0], '--tls-key', files[1]) as program:
+        check(program.page.startswith('https://') and program.rtsp[0].startswith('rtsps://'), f'it prints {program.page}')
+        program.wait_for_frames('test')
+        status, _, headers = program.get(f'/?token={program.token}', token=False, follow=False)
+        check(status == 303 and 'Secure' in headers['Set-Cookie'], f'the token gives {status}, {headers}')
+        client = ['gst-launch-1.0', '-q', 'rtspsrc', f'location={program.rtsp[0]}', 'tls-validation-flags=0', 'protocols=tcp',
+                  '!', 'rtph264depay', '!', 'h264parse', '!', 'fakesink', 'num-buffers=5']
+        result = subprocess.run(client, capture_output=True, text=True, timeout=60)
+        check(result.returncode == 0, f'an RTSP client with TLS fails: {result.stderr}')
+
+
+def main(build):
+    with tempfile.TemporaryDirectory() as folder:
+        path = f'{folder}/live.conf'
+        for text, wanted in FILES.items():
+            with open(path, 'w') as f:
+                f.write(text)
+            check_refusal(build, ('--config', path), wanted)
+        for arguments, wanted in LINES:
+            check_refusal(build, arguments, wanted)
+        for arguments, wanted in ((('--model-file', '/nothing.pt'), '/nothing.pt'),
+                                  (('--tls-certificate', '/nothing', '--tls-key', '/nothing'), '/nothing'),
+                                  (('--address', 'here'), 'here')):
+            status, error, _ = run(build, '--demo', '--http-port', '0', '--rtsp-port', '0', *arguments)
+            check(status == 1 and wanted in error, f'{arguments} ends with status {status}: {error}')
+        status, _, output = run(build, '--help')
+        check(status == 0 and '--config' in output, f'--help gives {output}')
+        with open(path, 'w') as f:
+            f.write('[live]\ntoken=from-the-file\nmax-viewers=3\n[camera one]\nsource=test\nwidth=320\nheight=180\n'
+                    '[camera two]\nsource=demo\ninitial-prompt=point,x=0.54,y=0.6,normalized=true\n')
+        with Program(build, '--config', path, token='from-the-file', cameras=2) as program:
+            program.wait_for(lambda m: m['samtrack_objects{camera="two",state="tracked"}'] == 1, 'the object')
+            names = [line.rsplit('/', 2)[1:] for line in program.rtsp]
+            check(names == [[s, c] for c in ('one', 'two') for s in ('annotated', 'clean')], f'streams are {names}')
+            for option, port in (('--http-port', program.port), ('--rtsp-port', program.rtsp_port)):
+                free = '--rtsp-port' if option == '--http-port' else '--http-port'
+                status, error, _ = run(build, '--demo', free, '0', option, str(port))
+                check(status == 1 and str(port) in error and 'in use' in error.lower(),
+                      f'a port in use ends with status {status}: {error}')
+        speak_tls(build, folder)
+    print('ok')
+
+
+main(sys.argv[1])

@@ -1,0 +1,221 @@
+#!/usr/bin/python3
+"""What clients may do wrong: tokens, origins, bodies, garbage on both sockets and in messages, floods, vanishing.
+usage: sockets.py BUILD [SEED]"""
+import asyncio
+import json
+import random
+import socket
+import sys
+
+from program import Page, Program, check, skip
+
+try:
+    import websockets
+except ImportError as e:
+    skip(str(e))
+
+HANDSHAKE = ('GET /socket HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n'
+             'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n{more}\r\n')
+
+
+def send_raw(port, data, close=False):
+    """What comes back within a second; b'': nothing."""
+    with socket.create_connection(('127.0.0.1', port), timeout=20) as s:
+        s.settimeout(1)
+        try:
+            s.sendall(data)
+            return b'' if close else s.recv(4096)
+        except (TimeoutError, ConnectionError):
+            return b''
+
+
+def get_status(program, more):
+    answer = send_raw(program.port, HANDSHAKE.format(port=program.port, more=more).encode())
+    return int(answer.split()[1])
+
+
+def refuse_strangers(program):
+    for path in ('/', '/main.js', '/metrics', '/mjpeg/demo', '/nothing'):
+        check(program.get(path, token=False)[0] == 401, f'{path} without token is not refused')
+        wrong = {'Authorization': 'Bearer test-tokeN'}
+        check(program.get(path, token=False, headers=wrong)[0] == 401, f'{path} with a wrong token is not refused')
+        check(program.get(path + '?token=', token=False)[0] == 401, f'{path} with an empty token is not refused')
+    check(program.get('/healthz', token=False)[:2] == (200, 'ok\n'), '/healthz does not answer without token')
+    good = f'Authorization: Bearer {program.token}\r\n'
+    own, other = (f'Origin: http://{host}\r\n' for host in (f'127.0.0.1:{program.port}', 'evil.example'))
+    for more, wanted in (('', 401), (good, 101), (good + own, 101), (good + other, 403), (other, 403)):
+        status = get_status(program, more)
+        check(status == wanted, f'a WebSocket with {more!r} gives {status}, expected {wanted}')
+    check(program.get('/metrics', headers={'Origin': 'http://evil.example'})[0] == 403, 'a foreign origin is served')
+
+
+def refuse_bodies(program):
+    for method in ('POST', 'PUT', 'DELETE', 'OPTIONS'):
+        check(program.get('/metrics', method=method)[0] == 405, f'{method} is not refused')
+    before = program.metrics()['samtrack_resident_bytes']
+    size = 128 << 20
+    head = f'POST / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {program.token}\r\nContent-Length: {size}\r\n\r\n'
+    with socket.create_connection(('127.0.0.1', program.port), timeout=20) as s:
+        s.sendall(head.encode())
+        for _ in range(size >> 20):
+            s.sendall(bytes(1 << 20))
+        grown = program.metrics()['samtrack_resident_bytes'] - before
+        check(b' 405 ' in s.recv(4096), 'a request with a body is not refused')
+    check(grown < size / 2, f'a body of {size} bytes takes {grown} bytes of memory')
+    get = f'GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {program.token}\r\nContent-Length: 1\r\n\r\nx'
+    check(b' 413 ' in send_raw(program.port, get.encode()), 'GET with a body is not refused')
+    status, _, headers = program.get('/')
+    check(status == 200 and "default-src 'none'" in headers['Content-Security-Policy'], 'the page has no policy')
+    check(program.get('/../../../etc/passwd')[0] in (400, 404), 'a path out of the page is served')
+
+
+def send_garbage(program, rng):
+    for port in (program.port, program.rtsp_port):
+        for i in range(60):
+            data = rng.randbytes(rng.choice((1, 7, 100, 4000, 70000)))
+            if i % 3 == 0:
+                data = b'GET /metrics HTTP/1.1\r\nHost: x\r\n' + data
+            elif i % 3 == 1:
+                data = b'DESCRIBE rtsp://x/annotated/demo RTSP/1.0\r\nCSeq: 1\r\n' + data
+            send_raw(port, data, close=rng.random() < 0.9)
+    # Frames of a WebSocket that make no sense.
+    for i in range(40):
+        more = f'Authorization: Bearer {program.token}\r\n'
+        with socket.create_connection(('127.0.0.1', program.port), timeout=20) as s:
+            s.sendall(HANDSHAKE.format(port=program.port, more=more).encode())
+            s.recv(4096)
+            s.sendall(rng.randbytes(rng.choice((2, 10, 1000))))
+
+
+def mutate(text, rng):
+    data = bytearray(text.encode())
+    for _ in range(rng.randint(1, 6)):
+        at = rng.randrange(len(data) + 1)
+        what = rng.randrange(4)
+        if what == 0:
+            data[at:at] = rng.choice((b'"', b'{', b'[', b'\\', b'\xff', b'1e999', b'-', b'null', b'\0'))
+        elif what == 1:
+            del data[at:at + rng.randint(1, 9)]
+        elif what == 2 and at < len(data):
+            data[at] = rng.randrange(256)
+        else:
+            data[at:at] = data[:at]
+    return bytes(data[:20000])
+
+
+REQUESTS = [
+    {'op': 'watch', 'camera': 'demo', 'video': 'none', 're': 1},
+    {'op': 'point', 'x': 0.5, 'y': 0.5, 'positive': True, 'id': 0, 'rtp': 4294967295, 're': 2},
+    {'op': 'box', 'x': 0.1, 'y': 0.1, 'w': 0.5, 'h': 0.5, 're': 3}, {'op': 'undo', 'id': 1}, {'op': 'remove', 'id': 1},
+    {'op': 'rename', 'id': 1, 'name': 'x' * 30}, {'op': 'seen', 'n': 3}, {'op': 'answer', 'sdp': 'v=0\r\no=- 1 1 IN IP4 0\r\n'},
+    {'op': 'ice', 'candidate': 'candidate:1 1 UDP 1 127.0.0.1 9 typ host', 'mline': 0}]
+
+
+async def send_bad_messages(program, rng):
+    async with Page(program) as page:
+        for text in ('', '[]', '1', 'null', '{"op":1}', '{"op":"point","x":1}', '{"op":"point","x":"1","y":1}',
+                     '{"op":"nothing"}', '[' * 9000, '{"a":' * 3000, '{"op":"point","x":1e400,"y":0}'):
+            await page.socket.send(text)
+            reply = await page.take('refused')
+            check(reply['why'], f'{text[:40]} is refused without a reason')
+        for x, y in ((-1, 0.5), (0.5, 1), (1e300, 0), (2, 2)):
+            reply = await page.ask('point', x=x, y=y)
+            check(reply['type'] == 'refused', f'a point at {x}, {y} gives {reply}')
+        for op in ('undo', 'remove'):
+            reply = await page.ask(op, id=4711)
+            check(reply['type'] == 'refused' and '4711' in reply['why'], f'{op} of an unknown object gives {reply}')
+        reply = await page.ask('watch', camera='nobody', video='webrtc')
+        check(reply['type'] == 'refused', f'an unknown camera gives {reply}')
+    for _ in range(6):
+        async with Page(program) as page:
+            for _ in range(60):
+                data = mutate(json.dumps(rng.choice(REQUESTS)), rng)
+                try:
+                    await page.socket.send(data.decode('utf-8', 'replace') if rng.random() < 0.8 else data)
+                except websockets.ConnectionClosed:
+                    break
+            await asyncio.sleep(0.1)
+    async with Page(program) as page:
+        await page.ask('clear')
+        try:
+            await page.socket.send('x' * 100000)
+            while True:
+                await page.take('none', seconds=60)
+        except websockets.ConnectionClosed as e:
+            check(e.rcvd is None or e.rcvd.code in (1009, 1002), f'a large message closes with {e.rcvd}')
+
+
+async def share(program):
+    """Two pages see the same objects, and names stay the text that they are."""
+    async with Page(program) as one, Page(program) as two:
+        reply = await one.ask('point', x=0.54, y=0.6)
+        check(reply['type'] == 'done', f'a point gives {reply}')
+        id_ = reply['id']
+        await two.wait_for(lambda s: [o['id'] for o in s['objects']] == [id_], 'the object in the other page')
+        name = '<img src=x onerror=alert(1)>"\'& \u2603'
+        check((await two.ask('rename', id=id_, name=name))['type'] == 'done', 'renaming fails')
+        await one.wait_for(lambda s: [o['name'] for o in s['objects']] == [name], 'the name in the other page')
+        check((await two.ask('rename', id=id_, name='y' * 65))['type'] == 'refused', 'a long name is not refused')
+        check((await one.ask('save'))['type'] == 'done', 'saving fails')
+        replies = await asyncio.gather(one.ask('remove', id=id_), two.ask('remove', id=id_))
+        types = sorted(r['type'] for r in replies)
+        check(types == ['done', 'refused'], f'removing one object twice gives {types}')
+        await one.wait_for(lambda s: not s['objects'], 'the removal')
+        check((await two.ask('restore'))['type'] == 'done', 'restoring fails')
+        await one.wait_for(lambda s: [(o['id'], o['name']) for o in s['objects']] == [(id_, name)], 'the restored object')
+        check((await one.ask('clear'))['type'] == 'done', 'clearing fails')
+
+
+async def flood(program):
+    """Eight pages ask as fast as they can; one that behaves is still served."""
+    async def one_flood():
+        async with Page(program) as page:
+            try:
+                for _ in range(1500):
+                    await page.socket.send('{"op":"point","x":0.5,"y":0.5}')
+                while True:
+                    await page.take('none', seconds=120)
+            except websockets.ConnectionClosed:
+                return page.socket.close_code
+
+    async with Page(program) as page:
+        floods = asyncio.gather(*(one_flood() for _ in range(8)))
+        codes = await floods
+        check(codes == [1008] * 8, f'pages that flood are closed with {codes}, expected 1008')
+        check((await page.ask('clear'))['type'] == 'done', 'a page that behaves is no longer served')
+
+
+async def crowd(program):
+    """More pages than allowed; those that leave make room."""
+    pages = [await Page(program).__aenter__() for _ in range(16)]
+    try:
+        await Page(program).__aenter__()
+        raise AssertionError('a 17th page is let in')
+    except websockets.ConnectionClosed:
+        pass
+    for page in pages:
+        page.socket.transport.abort()  # without a word
+    program.wait_for(lambda m: m['samtrack_viewers{kind="page"}'] == 0, 'the end of pages that vanished')
+    async with Page(program) as page:
+        check(page.hello['cameras'] == ['demo'], f'hello is {page.hello}')
+
+
+def main(build, seed):
+    print(f'seed {seed}')
+    rng = random.Random(seed)
+    with Program(build, '--demo') as program:
+        program.wait_for_frames('demo')
+        refuse_strangers(program)
+        refuse_bodies(program)
+        send_garbage(program, rng)
+        asyncio.run(send_bad_messages(program, rng))
+        asyncio.run(share(program))
+        asyncio.run(flood(program))
+        asyncio.run(crowd(program))
+        m = program.metrics()
+        check(m['samtrack_frames_total{camera="demo",fate="dropped"}'] == 0, f'frames were dropped: {m}')
+        check(m['samtrack_source_up{camera="demo"}'] == 1, 'the camera is gone')
+    print('ok')
+
+
+main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(2**32))
