@@ -1,5 +1,5 @@
-// Masks whose edges follow the frame's luma: see sam_draw_edges. Means of the luma in the cells, then
-// labels, then boxes; each pixel works out its nine weights and adds up every object's nine logits.
+// Masks whose edges follow the frame's luma: see sam_draw_edges. Means of the luma in the cells,
+// then labels, then boxes; a pixel works out its nine weights and adds up every object's logits.
 #include "view.cuh"
 
 // Plane 0, and where the numbers of a pixel are.

@@ -59,6 +59,19 @@ gst_sam_track_mask_size_get_type (void)
 }
 
 GType
+gst_sam_track_edges_get_type (void)
+{
+  static gsize type = 0;
+  static const GEnumValue values[] = {
+    {SAM_EDGES_NONE, "Where the model's mask, stretched, has them", "none"},
+    {SAM_EDGES_LUMA, "Moved to edges of the frame's luma nearby", "luma"},
+    {0, NULL, NULL},
+  };
+
+  return register_enum (&type, "GstSamTrackEdges", values);
+}
+
+GType
 gst_sam_track_overload_policy_get_type (void)
 {
   static gsize type = 0;

@@ -55,12 +55,16 @@ typedef enum
   GST_SAM_TRACK_NAVIGATION_POINTS_BOXES,
 } GstSamTrackNavigation;
 
-/* The first two types have the values of enum sam_backend and sam_precision. */
+/* The first three types have the values of enum sam_backend, sam_precision and
+ * sam_edges. */
 #define GST_TYPE_SAM_TRACK_BACKEND (gst_sam_track_backend_get_type ())
 GType gst_sam_track_backend_get_type (void);
 
 #define GST_TYPE_SAM_TRACK_PRECISION (gst_sam_track_precision_get_type ())
 GType gst_sam_track_precision_get_type (void);
+
+#define GST_TYPE_SAM_TRACK_EDGES (gst_sam_track_edges_get_type ())
+GType gst_sam_track_edges_get_type (void);
 
 #define GST_TYPE_SAM_TRACK_MASK_SIZE (gst_sam_track_mask_size_get_type ())
 GType gst_sam_track_mask_size_get_type (void);

@@ -71,6 +71,7 @@ get_params (GstSamTrack * self, struct sam_params *params)
   params->max_objects = self->max_objects;
   params->lost_after = self->lost_after;
   params->fill_holes = self->fill_holes;
+  params->edges = self->edges;
   params->input_size = self->input_size;
   params->budget_mib = self->memory_budget;
   params->log = gst_sam_track_log;
@@ -381,6 +382,7 @@ gst_sam_track_class_init (GstSamTrackClass * klass)
 
   gst_type_mark_as_plugin_api (GST_TYPE_SAM_TRACK_BACKEND, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_SAM_TRACK_PRECISION, 0);
+  gst_type_mark_as_plugin_api (GST_TYPE_SAM_TRACK_EDGES, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_SAM_TRACK_MASK_SIZE, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_SAM_TRACK_OVERLOAD_POLICY, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_SAM_TRACK_NAVIGATION, 0);

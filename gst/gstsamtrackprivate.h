@@ -49,7 +49,8 @@ struct _GstSamTrack
   guint lost_after;
   guint fill_holes;
   guint input_size;
-  guint memory_budget;          /* MiB; MUTABLE_READY up to here */
+  guint memory_budget;          /* MiB */
+  gint edges;                   /* MUTABLE_READY up to here */
   guint interval;
   gint mask_size;
   gint policy;

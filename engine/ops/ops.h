@@ -372,10 +372,10 @@ static inline int sam_patch_rows(const struct sam_patch *p)
 bool sam_is_paintable(enum sam_pixel_format format);
 bool sam_patch_fits(const struct sam_overlay *o, const struct sam_patch *p);
 
-// Masks as sam_draw_masks has them, their edges moved to those of the frame's luma: the same outputs,
-// of another logit. A picture of W x H pixels is cut into h x w cells, one per logit; a pixel is of
-// the cell in which its centre lies. Its logit for n, up to a factor, is the sum over the 3 x 3
-// cells (i, j) around of
+// Masks as sam_draw_masks has them, their edges moved to those of the frame's luma: the same
+// outputs, of another logit. A picture of W x H pixels is cut into h x w cells, one per logit; a
+// pixel is of the cell in which its centre lies. Its logit for n, up to a factor, is the sum over
+// the 3 x 3 cells (i, j) around of
 //   a(v) a(u) r(Y - mean of Y in the cell) logits[n][i][j]
 // where v and u are the distances of the pixel's centre from the cell's, in cells down and across,
 //   a(t) = (1 - t^2 / 1.5^2)^2 for |t| < 1.5, else 0,

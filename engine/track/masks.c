@@ -109,7 +109,8 @@ static struct sam_tensor shown_logits(struct sam_tracker *t)
     return sam_reshape(filled, n, 1, side, side);
 }
 
-void sam_results_draw(struct sam_tracker *t, const struct sam_labels *labels, bool boxes)
+void sam_results_draw(struct sam_tracker *t, const struct sam_frame *frame,
+                      const struct sam_labels *labels, bool boxes)
 {
     struct sam_host *h = &t->mem.host;
 
@@ -128,7 +129,14 @@ void sam_results_draw(struct sam_tracker *t, const struct sam_labels *labels, bo
         draw.height = t->frame_height;
         draw.boxes = h->box;
     }
-    sam_op_draw_masks(&t->queue, &draw);
+    if (t->params.edges == SAM_EDGES_NONE || !frame) {
+        sam_op_draw_masks(&t->queue, &draw);
+        return;
+    }
+    draw.width = frame->width;
+    draw.height = frame->height;
+    sam_op_draw_edges(&t->queue, &(struct sam_draw_edges) {
+        .masks = draw, .frame = *frame, .room = t->mem.scratch.luma });
 }
 
 static struct sam_object describe(const struct sam_tracked *o, const int32_t box[5])

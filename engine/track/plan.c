@@ -31,11 +31,15 @@ struct sam_bank_limits sam_limits_of(const struct sam_params *params, const stru
 }
 
 // What a frame shows is made when all its objects are done.
-static void lay_out_shown(struct sam_scratch *s, const struct sam_config *c, int max_objects,
-                          struct sam_arena *a)
+static void lay_out_shown(struct sam_scratch *s, const struct sam_config *c,
+                          const struct sam_params *p, int max_objects, struct sam_arena *a)
 {
     const int side = c->image_size / 4;
 
+    if (p->edges != SAM_EDGES_NONE)
+        s->luma = sam_arena_tensor(a, SAM_F32, 1, 1, side, side);
+    if (!p->fill_holes)
+        return;
     s->filled = sam_arena_tensor(a, SAM_F32, max_objects, side, side, 1);
     s->holes = sam_arena_tensor(a, SAM_I32, max_objects, side, side, 2);
 }
@@ -178,8 +182,7 @@ void sam_layout_make(struct sam_layout *l, const struct sam_config *c, const str
     const size_t mark = sam_arena_mark(&a);
     sam_encoder_layout(&l->scratch.encoder, c, q, &a);
     sam_arena_release(&a, mark);
-    if (p->fill_holes)
-        lay_out_shown(&l->scratch, c, max_objects, &a);
+    lay_out_shown(&l->scratch, c, p, max_objects, &a);
     sam_arena_release(&a, mark);
     lay_out_objects(&l->scratch, c, q, limits, batch, &a);
     lay_out_state(&l->state, c, type, limits, max_objects, &s);
@@ -267,7 +270,8 @@ static int check_params(const struct sam_params *p, struct sam_error *error)
          sam_fail(error, SAM_EINVAL, "cuda_stream is set, but cuda_context is NULL")) ||
         check_range("precision", (int) p->precision, SAM_PRECISION_AUTO, SAM_PRECISION_BF16,
                     error) ||
-        check_range("refine", (int) p->refine, SAM_REFINE_PRESENT, SAM_REFINE_ALWAYS, error))
+        check_range("refine", (int) p->refine, SAM_REFINE_PRESENT, SAM_REFINE_ALWAYS, error) ||
+        check_range("edges", (int) p->edges, SAM_EDGES_NONE, SAM_EDGES_LUMA, error))
         return SAM_EINVAL;
     return SAM_OK;
 }

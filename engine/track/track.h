@@ -59,6 +59,9 @@ struct sam_scratch {
     struct sam_tensor sparse;      // (1, 1, SAM_MAX_SPARSE, d) F32
     struct sam_prompt_scratch prompt;
 
+    // (1, 1, S/4, S/4) F32, if edges follow the luma: the frame's means.
+    struct sam_tensor luma;
+
     // All objects, if holes are filled.
     struct sam_tensor filled; // (objects, S/4, S/4, 1) F32
     struct sam_tensor holes;  // (objects, S/4, S/4, 2) I32
@@ -298,7 +301,9 @@ void sam_interact(struct sam_tracker *t, struct sam_tracked *o);
 void sam_results_fetch(struct sam_tracker *t);
 int sam_results_take(struct sam_tracker *t, struct sam_error *error);
 // Draw the label map (labels may be NULL) and, with `boxes`, find boxes at the size of the frame.
-void sam_results_draw(struct sam_tracker *t, const struct sam_labels *labels, bool boxes);
+// frame: for edges that follow it; NULL: there is none any more.
+void sam_results_draw(struct sam_tracker *t, const struct sam_frame *frame,
+                      const struct sam_labels *labels, bool boxes);
 void sam_results_list(struct sam_tracker *t, struct sam_result *result);
 int sam_labels_check(struct sam_queue *q, const struct sam_labels *l, struct sam_error *error);
 // Clear the mask in the row of a removed object.

@@ -247,6 +247,8 @@ int sam_tracker_undo(sam_tracker *t, uint64_t id, struct sam_error *error)
 
 // ---- Frames.
 
+enum { MAX_BOX_BYTES = SAM_MAX_OBJECTS * sizeof(int32_t[5]) + 64 }; // and what aligns it
+
 // SAM_ENOMEM leaves the tracker as it was.
 static int reserve(struct sam_tracker *t, size_t bytes, struct sam_error *error)
 {
@@ -272,6 +274,8 @@ static int reserve_for(struct sam_tracker *t, const struct sam_frame *frame,
     const size_t out =
         labels && !labels->on_device ? (size_t) labels->width * labels->height : 0;
 
+    if (frame && t->params.edges != SAM_EDGES_NONE) // its luma, the map and boxes at once
+        return reserve(t, in + out + MAX_BOX_BYTES, error);
     return reserve(t, in > out ? in : out, error);
 }
 
@@ -279,7 +283,11 @@ int sam_tracker_reserve(sam_tracker *t, size_t bytes, struct sam_error *error)
 {
     const int status = enter(t, error);
 
-    return status ? status : leave(t, reserve(t, bytes, error));
+    if (status)
+        return status;
+    if (t->params.edges != SAM_EDGES_NONE && bytes < SIZE_MAX / 2 - MAX_BOX_BYTES)
+        bytes = 2 * bytes + MAX_BOX_BYTES;
+    return leave(t, reserve(t, bytes, error));
 }
 
 static int run_step(struct sam_tracker *t, const struct sam_frame *frame,
@@ -297,7 +305,7 @@ static int run_step(struct sam_tracker *t, const struct sam_frame *frame,
     sam_step_run(t, &own);
     const int64_t drawing = sam_now();
     sam_results_fetch(t);
-    sam_results_draw(t, labels, result != NULL);
+    sam_results_draw(t, &own, labels, result != NULL);
     status = take_results(t, error);
     if (status)
         return status;
@@ -336,7 +344,7 @@ static int draw(struct sam_tracker *t, const struct sam_labels *labels, struct s
     if ((status = sam_labels_check(&t->queue, labels, error)) ||
         (status = reserve_for(t, NULL, labels, error)))
         return status;
-    sam_results_draw(t, labels, false);
+    sam_results_draw(t, NULL, labels, false);
     return finish(t, error);
 }
 

@@ -317,6 +317,67 @@ GST_START_TEST (test_holes_are_filled)
 
 GST_END_TEST;
 
+/* IoU of the mask that the element shows with the square, for a prompt whose
+ * mask is the square moved by half a pixel of the model's mask each way. */
+static gdouble
+iou_of_moved_mask (const gchar * element, GstVideoFormat format, gint width)
+{
+  const gint height = width * 3 / 4, dx = width / 128, dy = height / 128;
+  GstHarness *h = sam_harness_new (element, format, width, height);
+  GstBuffer *buf = gst_buffer_new_allocate (NULL, width * height, NULL);
+  gchar *text = g_strdup_printf ("video/x-raw,format=GRAY8,width=%d,height=%d,"
+      "framerate=0/1", width, height);
+  GstCaps *caps = gst_caps_from_string (text);
+  GstSample *mask;
+  guint64 id = 0;
+  gdouble iou;
+  gint y;
+
+  gst_buffer_memset (buf, 0, 0, width * height);
+  for (y = SQUARE_Y0 * height; y < SQUARE_Y1 * height; y++)
+    gst_buffer_memset (buf, (y + dy) * width + SQUARE_X0 * width + dx, 1,
+        (SQUARE_X1 - SQUARE_X0) * width);
+  mask = gst_sample_new (buf, caps, NULL, NULL);
+  gst_buffer_unref (buf);
+  g_signal_emit_by_name (h->element, "add-mask", G_GUINT64_CONSTANT (0), mask,
+      &id);
+  buf = gst_harness_push_and_pull (h, sam_harness_frame (h, 0));
+  iou = sam_meta_iou (sam_get_meta (buf), 0);
+  gst_buffer_unref (buf);
+  gst_sample_unref (mask);
+  gst_caps_unref (caps);
+  g_free (text);
+  gst_harness_teardown (h);
+  return iou;
+}
+
+/* Its edge is found again, in every format, and where label maps are smaller
+ * than frames. */
+GST_START_TEST (test_edges_follow_the_luma)
+{
+  static const GstVideoFormat formats[] = {
+    GST_VIDEO_FORMAT_RGB, GST_VIDEO_FORMAT_BGR, GST_VIDEO_FORMAT_RGBA,
+    GST_VIDEO_FORMAT_BGRx, GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_NV12,
+    GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_YUY2, GST_VIDEO_FORMAT_P010_10LE
+  };
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (formats); i++) {
+    const gdouble none = iou_of_moved_mask ("samtrack", formats[i], 640);
+    const gdouble luma = iou_of_moved_mask ("samtrack edges=luma", formats[i],
+        640);
+
+    fail_unless (none < 0.96, "%s: %f", gst_video_format_to_string (formats[i]),
+        none);
+    fail_unless (luma > 0.985, "%s: %f, without edges %f",
+        gst_video_format_to_string (formats[i]), luma, none);
+  }
+  fail_unless (iou_of_moved_mask ("samtrack edges=luma", GST_VIDEO_FORMAT_I420,
+          2560) > 0.985);
+}
+
+GST_END_TEST;
+
 /* A frame of 64 x 48 whose meta says what no tracker says. */
 static GstBuffer *
 new_hostile_frame (GstHarness * h, gint width, gint height, guint area)
@@ -430,6 +491,7 @@ meta_suite (void)
       G_N_ELEMENTS (scalings));
   tcase_add_test (tc, test_it_is_lost_rather_than_wrong);
   tcase_add_test (tc, test_holes_are_filled);
+  tcase_add_test (tc, test_edges_follow_the_luma);
   tcase_add_test (tc, test_sizes_that_would_overflow);
   tcase_add_test (tc, test_ids_of_more_than_31_bits_are_not_cut);
   return s;

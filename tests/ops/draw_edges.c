@@ -52,7 +52,8 @@ static void draw_plane(struct check *t, const struct scene *s)
     for (int i = 0; i < s->frame.height * s->frame.stride[0]; i++) {
         const int y = i / s->frame.stride[0], x = i % s->frame.stride[0];
         const int area = (y / 7 + x / 13) % 3;
-        plane[i] = (uint8_t) (area == 2 ? check_int(t, 0, 255) : 60 + 60 * area + check_int(t, 0, 9));
+        plane[i] = (uint8_t) (area == 2 ? check_int(t, 0, 255)
+                                        : 60 + 60 * area + check_int(t, 0, 9));
     }
     check_share(t, s->plane);
 }
@@ -235,7 +236,8 @@ static void check_draw_edges(struct check *t)
     for (int i = 0; i < 5; i++)
         for (int j = 0; j < 5; j++)
             for (int what = 1; what <= 3; what++) {
-                const int other = what == 3 ? j : check_int(t, 0, 4), f = (i * 15 + j * 3 + what) % 9;
+                const int other = what == 3 ? j : (i + j + what) % 5;
+                const int f = (i * 15 + j * 3 + what) % 9;
                 if (check_case(t, "draw_edges_%dx%d_to_%dx%d_%s_format%d", masks[i][0], masks[i][1],
                                sizes[j][0], sizes[j][1],
                                what == 1 ? "labels" : what == 2 ? "boxes" : "both", f))

@@ -253,6 +253,8 @@ static void check_open(const char *model)
     q.input_size = 96;
     expect(!sam_tracker_plan(&q, &plan, NULL) && plan.image_size == 96, "input_size 96: %d px",
            plan.image_size);
+    q = p, q.edges = (enum sam_edges) 2;
+    refused(SAM_EINVAL, "edges = 2", sam_tracker_open(&t, &q, &error));
     q = p, q.fill_holes = -1;
     refused(SAM_EINVAL, "fill_holes = -1", sam_tracker_open(&t, &q, &error));
     q = p, q.lost_after = 0;

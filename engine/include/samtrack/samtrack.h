@@ -141,6 +141,15 @@ enum sam_refine {
     SAM_REFINE_ALWAYS,
 };
 
+// Where the edges of masks are drawn. The model's masks have a quarter of its input's side: when
+// they are stretched to a frame, their edges are some pixels off.
+enum sam_edges {
+    SAM_EDGES_NONE, // where the stretched logits change their sign
+    // Where the frame's luma has edges, if it has such nearby: less than 1.5 pixels of the
+    // model's mask away. Memory and scores are not changed.
+    SAM_EDGES_LUMA,
+};
+
 enum sam_log_level { SAM_LOG_ERROR, SAM_LOG_WARNING, SAM_LOG_INFO, SAM_LOG_DEBUG };
 
 // How to open a tracker or a painter. A value out of range is SAM_EINVAL.
@@ -202,6 +211,10 @@ struct sam_params {
     // log_priv must be valid until the tracker is closed.
     void (*log)(void *log_priv, enum sam_log_level level, const char *line);
     void *log_priv;
+
+    // Of the label maps, boxes and areas of sam_tracker_step(). sam_tracker_draw() has no frame: it
+    // draws as SAM_EDGES_NONE does.
+    enum sam_edges edges;
 };
 
 #define SAM_PARAMS_INIT                                                                        \
@@ -411,7 +424,8 @@ SAM_API void sam_tracker_clear(sam_tracker *t);
 // Allocate buffers for copying frames and label maps of up to `bytes` (all planes without padding)
 // between host and GPU. Buffers for 16 MiB exist from the start. Call this when the size of a
 // stream is known; otherwise the first larger frame or label map allocates them and takes longer.
-// Does nothing on other backends; data that is on_device needs no buffer.
+// Does nothing on other backends; data that is on_device needs no buffer. With SAM_EDGES_LUMA a
+// frame and a label map are in a buffer at once: it gets room for two of `bytes`.
 // SAM_ENOMEM: memory or budget_mib is too small; the old buffers stay. SAM_EDEVICE.
 SAM_API int sam_tracker_reserve(sam_tracker *t, size_t bytes, struct sam_error *error);
 
@@ -428,7 +442,7 @@ SAM_API int sam_tracker_step(sam_tracker *t, const struct sam_frame *frame,
                              struct sam_error *error);
 
 // Draw the masks of the last processed frame into a label map of any size, without the objects
-// removed since. Before the first frame the map is all 0.
+// removed since. Before the first frame the map is all 0. Edges are those of SAM_EDGES_NONE.
 // SAM_EINVAL: labels break a condition of their struct. SAM_ENOMEM: see sam_tracker_reserve().
 // SAM_EDEVICE.
 SAM_API int sam_tracker_draw(sam_tracker *t, const struct sam_labels *labels,
@@ -463,7 +477,7 @@ typedef int sam_note_reader(void *priv, const void *note, size_t bytes);
 // Replace the state of a tracker by that of a file. From then on it gives the results that the
 // saved tracker would have given, to the bit, on the same backend, precision and machine: ids,
 // slots and frame_index, too. The number of threads and max_objects need not be the same;
-// lost_after, refine and fill_holes are those of this tracker. The frame itself is not in the
+// lost_after, refine, fill_holes and edges are those of this tracker. The frame is not in the
 // file: until the next one is processed, sam_tracker_undo() takes back all prompts of the object's
 // latest prompted frame, sam_tracker_read() finds nothing, and sam_tracker_draw() works.
 //
