@@ -43,17 +43,26 @@ static struct sam_result step_and_draw(sam_tracker *t, struct scene *s, int fram
     return r;
 }
 
-static void check_shown(const char *model)
+static struct sam_params params_of(const char *model, const char *backend)
+{
+    struct sam_params p = scene_params(model);
+
+    p.backend = !strcmp(backend, "cuda") ? SAM_BACKEND_CUDA : SAM_BACKEND_CPU;
+    p.precision = p.backend == SAM_BACKEND_CUDA ? SAM_PRECISION_BF16 : SAM_PRECISION_FP32;
+    p.max_objects = 1;
+    return p;
+}
+
+static void check_shown(const char *model, const char *backend)
 {
     static float memory[2][ROOM], mask[PLACES];
     static uint8_t plain[W * H], moved[W * H], want[W * H], later[W * H];
-    struct sam_params p = scene_params(model);
+    struct sam_params p = params_of(model, backend);
     sam_tracker *t[2];
     uint64_t id[2];
     struct scene s;
     int changed = 0;
 
-    p.max_objects = 1;
     for (int k = 0; k < 2; k++) {
         p.edges = k ? SAM_EDGES_LUMA : SAM_EDGES_NONE;
         t[k] = scene_open(&p);
@@ -90,9 +99,36 @@ static void check_shown(const char *model)
     sam_tracker_close(&t[1]);
 }
 
-static void check_plan(const char *model)
+// Large frames and maps need more room on a device, which is asked for beforehand and counted.
+static void check_room(const char *model, const char *backend)
 {
-    struct sam_params p = scene_params(model);
+    enum { WIDE = 4096, HIGH = 2200 };
+    static uint8_t grey[WIDE * HIGH], map[WIDE * HIGH];
+    const struct sam_frame frame = { .size = sizeof(frame), .format = SAM_PIXEL_GRAY8,
+                                     .width = WIDE, .height = HIGH, .plane = { grey },
+                                     .stride = { WIDE } };
+    const struct sam_labels labels = { map, WIDE, HIGH, WIDE, 0 };
+    struct sam_params p = params_of(model, backend);
+    struct sam_info info[2] = { SAM_INFO_INIT, SAM_INFO_INIT };
+    struct sam_error error;
+
+    p.edges = SAM_EDGES_LUMA;
+    sam_tracker *t = scene_open(&p);
+    expect(!sam_tracker_reserve(t, sizeof(grey), &error), "%s", error.text);
+    sam_tracker_info(t, &info[0], NULL);
+    give_box(t, 0, 0.2f, 0.2f, 0.8f, 0.8f);
+    expect(!sam_tracker_step(t, &frame, &labels, NULL, &error), "%s", error.text);
+    sam_tracker_info(t, &info[1], NULL);
+    expect(info[0].bytes_used == info[1].bytes_used, "a frame took %zu bytes more",
+           info[1].bytes_used - info[0].bytes_used);
+    expect(info[1].bytes_planned >= info[1].bytes_used, "%zu bytes planned, %zu used",
+           info[1].bytes_planned, info[1].bytes_used);
+    sam_tracker_close(&t);
+}
+
+static void check_plan(const char *model, const char *backend)
+{
+    struct sam_params p = params_of(model, backend);
     struct sam_error error;
 
     p.edges = SAM_EDGES_LUMA;
@@ -108,7 +144,10 @@ static void check_plan(const char *model)
 
 int main(int argc, char **argv)
 {
-    check_shown(argv[1]);
-    check_plan(argv[1]);
+    const char *backend = argc > 2 ? argv[2] : "cpu";
+
+    check_shown(argv[1], backend);
+    check_plan(argv[1], backend);
+    check_room(argv[1], backend);
     return expect_status();
 }
