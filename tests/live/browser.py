@@ -39,9 +39,9 @@ async def locate(tab, x, y):
 
 async def select_disc(tab):
     """Its mask must come into the picture."""
-    before = await tab.run(REDNESS % DISC)
+    await tab.wait_for(f'{REDNESS % DISC} < 10')  # that of an object that was removed is gone
     await tab.click(*await locate(tab, *DISC))
-    await tab.wait_for(f'{REDNESS % DISC} > {before + 40}')
+    await tab.wait_for(f'{REDNESS % DISC} > 25')
 
 
 async def use(tab, program, out):
