@@ -206,6 +206,17 @@ wait_for_message (Player * p, const guint * count, guint before)
   fail_unless (now > before, "'%s': no message within a minute", p->step);
 }
 
+/* After a flush the sink plays again when it has a frame. Until then no event
+ * may be sent that does not flush: it would wait for that frame, and keep the
+ * pipeline from playing. */
+static void
+wait_for_state (Player * p)
+{
+  fail_unless (gst_element_get_state (p->pipeline, NULL, NULL,
+          PATIENCE * GST_USECOND) != GST_STATE_CHANGE_ASYNC,
+      "'%s': no state within a minute", p->step);
+}
+
 static void
 set_state (Player * p, const gchar * name)
 {
@@ -226,9 +237,7 @@ set_state (Player * p, const gchar * name)
       GST_STATE_CHANGE_FAILURE);
   if (state < GST_STATE_PAUSED)
     g_atomic_int_inc (&p->inspector.runs);
-  fail_unless (gst_element_get_state (p->pipeline, NULL, NULL,
-          PATIENCE * GST_USECOND) != GST_STATE_CHANGE_ASYNC,
-      "'%s' was not so within a minute", p->step);
+  wait_for_state (p);
 }
 
 static void
@@ -248,6 +257,8 @@ seek (Player * p, gchar ** words)
     else
       fail ("'%s': what is %s?", p->step, words[i]);
   }
+  if (!(flags & GST_SEEK_FLAG_FLUSH))
+    wait_for_state (p);
   fail_unless (gst_element_seek (p->pipeline, 1, GST_FORMAT_TIME, flags,
           GST_SEEK_TYPE_SET, g_ascii_strtod (words[0], NULL) * GST_SECOND,
           GST_SEEK_TYPE_SET, stop), "'%s' is refused", p->step);
@@ -305,6 +316,7 @@ do_step (Player * p, const gchar * step)
   else if (!strcmp (verb, "eos")) {
     const guint before = p->inspector.eos;
 
+    wait_for_state (p);
     gst_element_send_event (p->pipeline, gst_event_new_eos ());
     wait_for_message (p, &p->inspector.eos, before);
   } else if (!strcmp (verb, "done"))
