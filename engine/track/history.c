@@ -159,23 +159,36 @@ static void take_back(struct sam_tracker *t, struct sam_tracked *o)
     o->done = o->next - 1;
 }
 
-// Run every object that can be run on the frame `frame` of the past.
-static void replay_frame(struct sam_tracker *t, int64_t frame)
+// Let every object that waits for the frame `frame` of the past, and may run on it, enter it.
+// Returns their number.
+static int enter_all(struct sam_tracker *t, int64_t frame)
 {
-    bool has_features = false;
+    int n = 0;
 
     t->frame = frame;
     for (int i = 0; i < t->params.max_objects; i++) {
         struct sam_tracked *o = &t->mem.host.objects[i];
-        if (!o->id || o->next != frame || o->turns <= 0 || t->queue.status)
+        o->runs = false;
+        if (!o->id || o->next != frame || o->turns <= 0)
             continue;
-        if (!has_features)
-            take_features(t, frame);
-        has_features = true;
         sam_step_enter(t, o);
-        sam_step_object(t, o);
-        t->num_replayed++;
-        if (!sam_results_take_one(t, o))
+        n++;
+    }
+    return n;
+}
+
+static void replay_frame(struct sam_tracker *t, int64_t frame)
+{
+    const int n = t->queue.status ? 0 : enter_all(t, frame);
+
+    if (!n)
+        return;
+    take_features(t, frame);
+    sam_step_entered(t);
+    t->num_replayed += n;
+    for (int i = 0; i < t->params.max_objects; i++) {
+        struct sam_tracked *o = &t->mem.host.objects[i];
+        if (o->id && o->runs && !sam_results_take_one(t, o))
             o->turns = 0;
     }
 }

@@ -504,7 +504,7 @@ static void begin_object(struct sam_tracker *t, struct sam_tracked *o, const str
     *o = (struct sam_tracked) { .id = s->id, .slot = o->slot, .row = -1,
                                 .started = s->num_cond > 0,
                                 .done = s->num_cond > 0 ? t->frame : -1, .next = t->frame + 1,
-                                .born = t->frame + !s->num_cond, .since = t->frame + 1,
+                                .born = t->frame + !s->num_cond,
                                 .iou = s->iou, .score = s->score,
                                 .state = (enum sam_object_state) s->state,
                                 .presence = { absent, s->lost } };

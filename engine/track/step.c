@@ -45,6 +45,7 @@ void sam_step_enter(struct sam_tracker *t, struct sam_tracked *o)
     o->done = t->frame;
     o->next = t->frame + 1;
     o->turns--;
+    o->runs = true;
 }
 
 // The rows of the new frame, by slot. What its objects were given for the oldest frame makes room
@@ -77,6 +78,7 @@ static void enter_all(struct sam_tracker *t)
 {
     for (int i = 0; i < t->params.max_objects; i++) {
         struct sam_tracked *o = &t->mem.host.objects[i];
+        o->runs = false;
         if (is_in_time(t, o))
             sam_step_enter(t, o);
     }
@@ -95,24 +97,31 @@ static void take_frame(struct sam_tracker *t, const struct sam_frame *frame)
     t->holds_frame = true;
 }
 
-// Encode the frame, and follow all objects into it.
-static void track_all(struct sam_tracker *t)
+// Follow the objects that run into the frame, so many at once; of the first of them the span.
+// Returns whether there were any.
+static bool track_running(struct sam_tracker *t, int at_once, enum sam_span span)
 {
     struct sam_tracked **batch = t->mem.host.batch;
-    enum sam_span span = SAM_SPAN_FRAME;
+    bool any = false;
     int n = 0;
 
     for (int i = 0; i < t->params.max_objects; i++) {
         struct sam_tracked *o = &t->mem.host.objects[i];
-        if (o->id && o->done == t->frame && o->started)
+        if (o->id && o->runs && o->was_tracked)
             batch[n++] = o;
-        if (n == t->batch || (n && i + 1 == t->params.max_objects)) {
-            track_batch(t, batch, n, span);
-            span = SAM_SPAN_STEP;
+        if (n == at_once || (n && i + 1 == t->params.max_objects)) {
+            track_batch(t, batch, n, any ? SAM_SPAN_STEP : span);
+            any = true;
             n = 0;
         }
     }
-    if (span == SAM_SPAN_FRAME) // none to follow
+    return any;
+}
+
+// Encode the frame, and follow all objects into it.
+static void track_all(struct sam_tracker *t)
+{
+    if (!track_running(t, t->batch, SAM_SPAN_FRAME)) // none to follow
         sam_graphs_run(t, t->graphs.encode, sam_step_encode, NULL, &t->times.encode);
 }
 
@@ -120,7 +129,7 @@ static void interact_all(struct sam_tracker *t)
 {
     for (int i = 0; i < t->params.max_objects; i++) {
         struct sam_tracked *o = &t->mem.host.objects[i];
-        if (o->id && o->done == t->frame && sam_given(t, o, t->frame)->count)
+        if (o->id && o->runs && sam_given(t, o, t->frame)->count)
             sam_interact(t, o);
     }
 }
@@ -150,17 +159,20 @@ void sam_step_watch(struct sam_tracker *t, const struct sam_frame *frame)
     sam_poison_scratch(t);
 }
 
-void sam_step_object(struct sam_tracker *t, struct sam_tracked *o)
+// Steps without the encoder are recorded for one object.
+void sam_step_entered(struct sam_tracker *t)
 {
-    if (o->was_tracked)
-        track_batch(t, &o, 1, SAM_SPAN_STEP);
-    if (sam_given(t, o, t->frame)->count)
-        sam_interact(t, o);
+    track_running(t, t->graphs.on ? 1 : t->batch, SAM_SPAN_STEP);
+    interact_all(t);
     sam_poison_scratch(t);
 }
 
 void sam_step_again(struct sam_tracker *t, struct sam_tracked *o)
 {
     o->started = o->was_tracked;
-    sam_step_object(t, o);
+    if (o->was_tracked)
+        track_batch(t, &o, 1, SAM_SPAN_STEP);
+    if (sam_given(t, o, t->frame)->count)
+        sam_interact(t, o);
+    sam_poison_scratch(t);
 }

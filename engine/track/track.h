@@ -25,6 +25,7 @@ struct sam_tracked {
     int64_t born;  // its first frame: there was nothing of it before
     int64_t since; // it cannot be taken back to frames before this one
     int turns;     // frames that it may still be run on within this step
+    bool runs;     // it is run on the frame that is being processed or replayed
 
     int row;         // of the results; -1: not on the tracker's current frame
     bool is_first;   // its first frame
@@ -233,12 +234,12 @@ void sam_step_run(struct sam_tracker *t, const struct sam_frame *frame);
 // The same without objects and without encoding it.
 void sam_step_watch(struct sam_tracker *t, const struct sam_frame *frame);
 
-// An object enters the current frame, on which it is run next.
+// An object enters the current frame, on which it runs next.
 void sam_step_enter(struct sam_tracker *t, struct sam_tracked *o);
-// Run an object that has entered the current frame, whose features are there: track it if it had
-// started, and apply its prompts.
-void sam_step_object(struct sam_tracker *t, struct sam_tracked *o);
-// Run it once more on the same frame, from the prompts that are left.
+// Run the objects that have entered a frame of the past, whose features are there: track those that
+// had started, and apply the prompts.
+void sam_step_entered(struct sam_tracker *t);
+// Run an object once more on the current frame, from the prompts that are left.
 void sam_step_again(struct sam_tracker *t, struct sam_tracked *o);
 
 // ---- history.c
