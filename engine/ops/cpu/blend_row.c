@@ -40,12 +40,19 @@ static inline uint8_t mix(uint8_t b, uint32_t colour, int i)
     return divide_by_255((uint16_t) (b * (255 - alpha) + alpha * number(colour, i)));
 }
 
+// Of a sample of two bytes, the lower one first, whatever the processor's order is.
+static inline uint16_t in_order(uint16_t v)
+{
+    return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? (uint16_t) (v << 8 | v >> 8) : v;
+}
+
 static inline void mix_wide(uint8_t *at, uint32_t rest, uint32_t term)
 {
     uint16_t sample;
     memcpy(&sample, at, 2);
+    sample = in_order(sample);
     const uint32_t all = sample | (uint32_t) sample >> 10;
-    sample = (uint16_t) (divide_by_65535(all * rest + term) & 0xffc0);
+    sample = in_order((uint16_t) (divide_by_65535(all * rest + term) & 0xffc0));
     memcpy(at, &sample, 2);
 }
 
