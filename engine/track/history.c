@@ -94,12 +94,20 @@ bool sam_history_drop_mask(struct sam_tracker *t)
 
 // ---- Features.
 
+// All three tensors, which plan.c lays out in a row, as one of a number for every four bytes.
+static struct sam_tensor as_one(const struct sam_features *f)
+{
+    const uint8_t *begin = f->image.data, *last = f->s1.data;
+    const size_t bytes = (size_t) (last - begin) + sam_tensor_bytes(&f->s1);
+    const int rows = (int) ((bytes + SAM_ALIGN - 1) / SAM_ALIGN);
+
+    return (struct sam_tensor) { f->image.data, SAM_F32, 1, 1, rows, SAM_ALIGN / 4 };
+}
+
 static void copy_features(struct sam_tracker *t, const struct sam_features *dst,
                           const struct sam_features *src)
 {
-    sam_op_copy(&t->queue, &(struct sam_copy) { .dst = dst->image, .src = src->image });
-    sam_op_copy(&t->queue, &(struct sam_copy) { .dst = dst->s0, .src = src->s0 });
-    sam_op_copy(&t->queue, &(struct sam_copy) { .dst = dst->s1, .src = src->s1 });
+    sam_op_copy(&t->queue, &(struct sam_copy) { .dst = as_one(dst), .src = as_one(src) });
 }
 
 static const struct sam_past *past_of(const struct sam_tracker *t, int64_t frame)
