@@ -134,12 +134,15 @@ static void interact_all(struct sam_tracker *t)
     }
 }
 
-void sam_step_run(struct sam_tracker *t, const struct sam_frame *frame)
+void sam_step_begin(struct sam_tracker *t)
 {
     t->times = (struct sam_times) { 0 };
     sam_stages_begin(t->stages);
     begin_frame(t);
-    sam_history_replay(t);
+}
+
+void sam_step_run(struct sam_tracker *t, const struct sam_frame *frame)
+{
     enter_all(t);
     take_frame(t, frame);
     track_all(t);
@@ -150,9 +153,7 @@ void sam_step_run(struct sam_tracker *t, const struct sam_frame *frame)
 
 void sam_step_watch(struct sam_tracker *t, const struct sam_frame *frame)
 {
-    t->times = (struct sam_times) { 0 };
-    sam_stages_begin(t->stages);
-    begin_frame(t);
+    sam_step_begin(t);
     take_frame(t, frame);
     sam_history_keep_input(t);
     t->holds_frame = false;

@@ -1,7 +1,7 @@
 // Internals of a tracker. open.c: open and close; tracker.c: the other public calls; plan.c:
 // memory; step.c: one frame; passes.c: the parts of a frame; graphs.c: recording them; interact.c:
-// prompts on a frame; history.c: frames of the past, for late prompts; masks.c: results; stages.c:
-// tensors for tests; save.c and restore.c: its state as a file.
+// prompts on a frame; history.c: frames of the past; replay.c: late prompts on them; masks.c:
+// results; stages.c: tensors for tests; save.c and restore.c: its state as a file.
 #ifndef SAM_TRACK_H
 #define SAM_TRACK_H
 
@@ -229,9 +229,11 @@ struct sam_bank_limits sam_limits_of(const struct sam_params *params, const stru
 
 // ---- step.c
 
-// Process one frame, which was checked. A failure is recorded in the queue.
+// Begin a frame, which was checked; then process it, with the objects that are not behind. A
+// failure is recorded in the queue.
+void sam_step_begin(struct sam_tracker *t);
 void sam_step_run(struct sam_tracker *t, const struct sam_frame *frame);
-// The same without objects and without encoding it.
+// Both without objects and without encoding it.
 void sam_step_watch(struct sam_tracker *t, const struct sam_frame *frame);
 
 // An object enters the current frame, on which it runs next.
@@ -268,11 +270,18 @@ static inline bool sam_is_behind(const struct sam_tracker *t, const struct sam_t
 // Keep the features of the current frame; or the network's input, if it is not encoded.
 void sam_history_keep(struct sam_tracker *t);
 void sam_history_keep_input(struct sam_tracker *t);
-// Before the features of the current frame are there: run the objects that are behind on some of
-// the frames before it.
-void sam_history_replay(struct sam_tracker *t);
+bool sam_history_is_encoded(const struct sam_tracker *t, int64_t frame);
+// Put the features of a frame of the past where those of the current one are. False: the network's
+// input is put where the encoder reads it instead.
+bool sam_history_take(struct sam_tracker *t, int64_t frame);
+
+// ---- replay.c
+
+// Process one frame, which was checked, and before it run the objects that are behind on some of
+// the frames before it. A failure is recorded in the queue.
+void sam_replay_step(struct sam_tracker *t, const struct sam_frame *frame);
 // Between steps: run them on all frames.
-void sam_history_catch_up(struct sam_tracker *t);
+void sam_replay_all(struct sam_tracker *t);
 
 // ---- passes.c
 

@@ -379,7 +379,7 @@ static int run_step(struct sam_tracker *t, const struct sam_frame *frame,
         (labels && (status = sam_labels_check(&t->queue, labels, error))) ||
         (status = reserve_for(t, &own, labels, error)))
         return status;
-    sam_step_run(t, &own);
+    sam_replay_step(t, &own);
     const int64_t drawing = sam_now();
     sam_results_fetch(t);
     sam_results_draw(t, &own, labels, result != NULL);
@@ -527,7 +527,7 @@ static int save(struct sam_tracker *t, const char *path, const void *note, size_
 {
     int status;
 
-    sam_history_catch_up(t);
+    sam_replay_all(t);
     if ((status = finish(t, error)))
         return status;
     if ((t->broken = sam_results_check(t, &t->broken_error)))
