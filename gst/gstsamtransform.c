@@ -250,6 +250,7 @@ take_step (GstSamTrack * self)
   }
   self->report = step->report;
   step->report = last;
+  gst_clear_buffer (&last->mask);       /* no later frame carries it */
   self->report->source = self->source;
   self->reported = step->number;
   post_changes (self, self->report);

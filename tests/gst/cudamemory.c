@@ -377,8 +377,8 @@ GST_START_TEST (test_foreign_context)
   gst_message_parse_error (message, &error, NULL);
   fail_unless (g_error_matches (error, GST_RESOURCE_ERROR,
           GST_RESOURCE_ERROR_SETTINGS));
-  fail_unless (strstr (error->message, "another CUDA context") != NULL,
-      "%s", error->message);
+  fail_unless (strstr (error->message, "CUDA context of device 0, the model in "
+          "another one of device 0") != NULL, "%s", error->message);
   g_error_free (error);
   gst_message_unref (message);
   fail_unless (gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR) == NULL);
