@@ -354,6 +354,8 @@ open_player (Player * p, gboolean live)
   p->track = g_object_new (GST_TYPE_SAM_TRACK, "initial-prompt", BALL, NULL);
   p->sink = gst_element_factory_make ("fakesink", NULL);
   g_object_set (source, "is-live", live, NULL);
+  /* However slow the machine, frames get masks of their own. */
+  g_object_set (p->track, "max-wait", LONG, NULL);
   gst_util_set_object_arg (G_OBJECT (p->filter), "caps-change-mode",
       "delayed");
   gst_util_set_object_arg (G_OBJECT (p->filter), "caps", SIZE (640, 360));
