@@ -62,8 +62,16 @@ struct sam_cuda {
     char name[256];
 };
 
+// ---- stream.c
+
 // The stream of a queue, after pointing the calling thread to the queue's device.
 cudaStream_t sam_cuda_stream(struct sam_queue *q);
+
+// Turn a CUDA error into the queue's failure, which names what was tried. False: it failed.
+bool sam_cuda_check(struct sam_queue *q, const char *what, cudaError_t error);
+
+// Likewise for the launch just made. Faults inside a kernel surface later, at finish.
+void sam_cuda_launched(struct sam_queue *q, const char *op);
 
 // ---- context.c
 
@@ -81,12 +89,6 @@ const struct sam_ops *sam_cuda_ops(void);
 
 // Launch a kernel that does nothing. False: the queue has failed.
 bool sam_cuda_probe(struct sam_queue *q);
-
-// Turn a CUDA error into the queue's failure, which names what was tried. False: it failed.
-bool sam_cuda_check(struct sam_queue *q, const char *what, cudaError_t error);
-
-// Likewise for the launch just made. Faults inside a kernel surface later, at finish.
-void sam_cuda_launched(struct sam_queue *q, const char *op);
 
 // ---- transfer.c
 

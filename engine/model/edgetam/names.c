@@ -1,5 +1,5 @@
 // Hugging Face's names of the parts that only EdgeTAM has.
-#include "edgetam.h"
+#include "sizes.h"
 
 #define HF_BODY "vision_encoder.backbone.timm_model."
 #define BODY    "image_encoder.trunk.body."

@@ -3,7 +3,7 @@
 #ifndef SAM_PERCEIVER_H
 #define SAM_PERCEIVER_H
 
-#include "edgetam.h"
+#include "sizes.h"
 
 enum { SAM_MAX_PERCEIVER_LAYERS = 8 };
 

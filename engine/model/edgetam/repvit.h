@@ -2,7 +2,7 @@
 #ifndef SAM_REPVIT_H
 #define SAM_REPVIT_H
 
-#include "edgetam.h"
+#include "sizes.h"
 
 enum { SAM_MAX_DEPTH = 32 }; // blocks of a stage
 

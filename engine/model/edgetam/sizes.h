@@ -1,6 +1,6 @@
 // EdgeTAM's own sizes in struct sam_config: those of its trunk and of its perceiver.
-#ifndef SAM_EDGETAM_H
-#define SAM_EDGETAM_H
+#ifndef SAM_EDGETAM_SIZES_H
+#define SAM_EDGETAM_SIZES_H
 
 #include "model/family.h"
 
@@ -27,4 +27,4 @@ static inline struct sam_edgetam_sizes *sam_edgetam_config(struct sam_config *c)
     return (struct sam_edgetam_sizes *) c->trunk;
 }
 
-#endif // SAM_EDGETAM_H
+#endif // SAM_EDGETAM_SIZES_H
