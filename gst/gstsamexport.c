@@ -29,6 +29,7 @@
 
 #include "gstsamexportprivate.h"
 
+#include "gstsamflush.h"
 #include "gstsammqtt.h"
 #include "gstsamtrackprivate.h"
 
@@ -335,6 +336,7 @@ gst_sam_export_init (GstSamExport * self)
   /* In passthrough nothing is made writable, and transform_ip is called. */
   gst_base_transform_set_in_place (base, TRUE);
   gst_base_transform_set_passthrough (base, TRUE);
+  gst_sam_flush_install (base);
   gst_sam_export_init_properties (self);
   gst_sam_tally_init (&self->tally, GST_ELEMENT (self));
   gst_sam_writer_init (&self->writer, &self->tally);

@@ -24,6 +24,7 @@
 #include "gstsamoverlay.h"
 
 #include "gstsamcuda.h"
+#include "gstsamflush.h"
 #include "gstsamframe.h"
 #include "gstsampaint.h"
 
@@ -430,6 +431,7 @@ static void
 gst_sam_overlay_init (GstSamOverlay * self)
 {
   gst_base_transform_set_in_place (GST_BASE_TRANSFORM (self), TRUE);
+  gst_sam_flush_install (GST_BASE_TRANSFORM (self));
   self->style.opacity = 0.5;
   self->style.line_width = 2;
   self->style.masks = TRUE;

@@ -357,6 +357,19 @@ free_pool (GstSamPad * overlay)
   g_clear_pointer (&overlay->labels, g_free);
 }
 
+/* One error per failure; FALSE. */
+static gboolean
+refuse_layer (GstSamTrack * self, const gchar * why)
+{
+  const GstVideoInfo *info = &self->overlay.pool_info;
+
+  GST_ELEMENT_ERROR (self, STREAM, FAILED,
+      ("The pad 'overlay' has no layer of %d x %d pixels in %s: %s.",
+          info->width, info->height, gst_video_format_to_string
+          (GST_VIDEO_INFO_FORMAT (info)), why), (NULL));
+  return FALSE;
+}
+
 /* A pool and, for a coloured layer, room for its label map. */
 static gboolean
 prepare_pool (GstSamTrack * self)
@@ -374,7 +387,7 @@ prepare_pool (GstSamTrack * self)
     overlay->labels =
         g_try_malloc ((gsize) overlay->info.width * overlay->info.height);
     if (!overlay->labels)
-      return FALSE;
+      return refuse_layer (self, "out of memory");
   }
   caps = gst_video_info_to_caps (&overlay->info);
   overlay->pool = gst_video_buffer_pool_new ();
@@ -386,7 +399,7 @@ prepare_pool (GstSamTrack * self)
       gst_buffer_pool_set_active (overlay->pool, TRUE))
     return TRUE;
   gst_clear_object (&overlay->pool);
-  return FALSE;
+  return refuse_layer (self, "its buffer pool cannot be started");
 }
 
 /* The label map of the meta, as it is or each of its pixels as a block. */
@@ -432,12 +445,12 @@ get_labels (GstSamTrack * self, struct sam_labels *labels)
       stretch_labels (report, labels))
     return TRUE;
   if (self->worker.thread)
-    return FALSE;
+    return refuse_layer (self, "the label map of the frame cannot be read");
   gst_sam_turn_begin (&self->turn);
   status = sam_tracker_draw (self->tracker, labels, &error);
   gst_sam_turn_end (&self->turn);
   if (status != SAM_OK)
-    GST_WARNING_OBJECT (self, "%s", error.text);
+    gst_sam_track_post_error (self, status, &error, "sam_tracker_draw");
   return status == SAM_OK;
 }
 
@@ -476,7 +489,7 @@ draw_layer (GstSamTrack * self, GstBuffer * layer)
 
   if (!gst_video_frame_map (&frame, &self->overlay.pool_info, layer,
           GST_MAP_WRITE | GST_VIDEO_FRAME_MAP_FLAG_NO_REF))
-    return FALSE;
+    return refuse_layer (self, "its memory cannot be mapped for writing");
   labels.width = GST_VIDEO_FRAME_WIDTH (&frame);
   labels.height = GST_VIDEO_FRAME_HEIGHT (&frame);
   labels.on_device = FALSE;
@@ -506,11 +519,26 @@ make_layer (GstSamTrack * self, gboolean fresh)
     return GST_FLOW_ERROR;
   ret = gst_buffer_pool_acquire_buffer (self->overlay.pool,
       &self->overlay.layer, NULL);
+  if (ret == GST_FLOW_ERROR)
+    refuse_layer (self, "out of memory");
   if (ret == GST_FLOW_OK && !draw_layer (self, self->overlay.layer)) {
     gst_clear_buffer (&self->overlay.layer);
     ret = GST_FLOW_ERROR;
   }
   return ret;
+}
+
+/* A sink that is flushed or stopped while it takes an event refuses that, which
+ * core takes for an error. */
+static gboolean
+is_stopping (GstPad * pad)
+{
+  GstPad *peer = gst_pad_get_peer (pad);
+  const gboolean stopping = GST_PAD_IS_FLUSHING (pad) ||
+      (peer && GST_PAD_IS_FLUSHING (peer));
+
+  gst_clear_object (&peer);
+  return stopping;
 }
 
 static GstFlowReturn
@@ -526,8 +554,7 @@ push_layer (GstSamTrack * self, GstPad * pad, GstBuffer * buf, gboolean fresh)
     gst_clear_buffer (&self->overlay.layer);
     if (!negotiate (self, pad)) {
       gst_pad_mark_reconfigure (pad);
-      return GST_PAD_IS_FLUSHING (pad) ? GST_FLOW_FLUSHING :
-          GST_FLOW_NOT_NEGOTIATED;
+      return is_stopping (pad) ? GST_FLOW_FLUSHING : GST_FLOW_NOT_NEGOTIATED;
     }
   }
   ret = make_layer (self, fresh);
@@ -540,6 +567,8 @@ push_layer (GstSamTrack * self, GstPad * pad, GstBuffer * buf, gboolean fresh)
   start = g_get_monotonic_time ();
   ret = gst_pad_push (pad, out);
   self->overlay.pushing = (g_get_monotonic_time () - start) * 1000;
+  if (ret == GST_FLOW_ERROR && is_stopping (pad))
+    ret = GST_FLOW_FLUSHING;
   return ret;
 }
 

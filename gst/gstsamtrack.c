@@ -34,6 +34,7 @@
  */
 
 #include "gstsamcuda.h"
+#include "gstsamflush.h"
 #include "gstsamframe.h"
 #include "gstsamtrackprivate.h"
 
@@ -414,6 +415,7 @@ gst_sam_track_init (GstSamTrack * self)
   /* Metas are added to every buffer, so it must be writable. */
   gst_base_transform_set_in_place (base, TRUE);
   gst_base_transform_set_passthrough (base, FALSE);
+  gst_sam_flush_install (base);
 
   gst_sam_track_init_properties (self);
   self->report = g_new0 (GstSamReport, 1);

@@ -289,3 +289,28 @@ sam_inspector_clear (SamInspector * in)
   g_free (in->complaint);
   g_free (in->name);
 }
+
+/* Core takes an event that a sink refuses because it stops for an error, and
+ * the source tells the application of it. See gstsamflush.h. */
+static GstFlowReturn
+pass_event (GstPad * pad, GstObject * parent, GstEvent * event)
+{
+  GstPadEventFunction refuse_or_take = gst_pad_get_element_private (pad);
+
+  if (refuse_or_take (pad, parent, event))
+    return GST_FLOW_OK;
+  GST_INFO_OBJECT (pad, "an event is refused");
+  return GST_PAD_IS_FLUSHING (pad) ? GST_FLOW_FLUSHING : GST_FLOW_ERROR;
+}
+
+GstElement *
+sam_sink_new (void)
+{
+  GstElement *sink = gst_element_factory_make ("fakesink", NULL);
+  GstPad *pad = gst_element_get_static_pad (sink, "sink");
+
+  gst_pad_set_element_private (pad, GST_PAD_EVENTFUNC (pad));
+  gst_pad_set_event_full_function (pad, pass_event);
+  gst_object_unref (pad);
+  return sink;
+}

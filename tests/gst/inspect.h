@@ -43,6 +43,10 @@ void sam_complain (SamInspector * inspector, const gchar * format, ...)
     G_GNUC_PRINTF (2, 3);
 gboolean sam_inspector_is_content (SamInspector * inspector);
 
+/* A fakesink that does not call it an error when an event meets it while it
+ * stops. */
+GstElement *sam_sink_new (void);
+
 /* Of ids, as guint64. */
 GHashTable *sam_ids_new (void);
 /* Returns FALSE if it was in the table. */

@@ -3,12 +3,13 @@
  * each pipeline one thread changes states, caps and positions, two give
  * prompts, and one does the rest. Every frame is checked.
  *
- * TORTURE_SECONDS (6) is the time of both tests together, TORTURE_SEED the
+ * TORTURE_SECONDS (20) is the time of both tests together, TORTURE_SEED the
  * seed of the first one; that of the second one is the time. A seed repeats
  * what each thread does, but not how they meet. */
 
 #include "inspect.h"
 
+#include "../../gst/gstsamflush.h"
 #include "../../gst/gstsamoverlay.h"
 
 #include <glib/gstdio.h>
@@ -411,7 +412,7 @@ branch (Actor * a)
   pad = gst_element_request_pad_simple (track, "overlay");
   if (!pad)
     return;
-  sink = gst_element_factory_make ("fakesink", NULL);
+  sink = sam_sink_new ();
   g_object_set (sink, "async", FALSE, "sync", FALSE, NULL);
   gst_object_ref_sink (sink);
   gst_element_set_state (sink, GST_STATE_PLAYING);
@@ -531,7 +532,8 @@ add_elements (Line * line)
   line->filter = gst_element_factory_make ("capsfilter", NULL);
   line->track = g_object_new (GST_TYPE_SAM_TRACK, "max-objects", 6, NULL);
   line->over = g_object_new (GST_TYPE_SAM_OVERLAY, NULL);
-  line->sink = gst_element_factory_make ("fakesink", NULL);
+  line->sink = sam_sink_new ();
+  gst_sam_flush_install (GST_BASE_TRANSFORM (line->filter));
   g_object_set (line->source, "is-live", line->live, NULL);
   gst_util_set_object_arg (G_OBJECT (line->source), "pattern", "ball");
   /* frames of the last caps are still on their way to it */
@@ -654,7 +656,7 @@ get_seconds (void)
 {
   const gchar *text = g_getenv ("TORTURE_SECONDS");
 
-  return text ? atoi (text) : 6;
+  return text ? atoi (text) : 20;
 }
 
 GST_START_TEST (test_all_at_once)
