@@ -7,6 +7,8 @@
 #include "gstsamcuda.h"
 #include "gstsamframe.h"
 
+#include <string.h>
+
 void
 gst_sam_painter_close (GstSamPainter * self)
 {
@@ -121,4 +123,29 @@ gst_sam_painter_draw_on_gpu (GstSamPainter * self, GstSamDrawing * drawing,
   if (!ok)
     sam_painter_close (&self->painter);
   return ok;
+}
+
+gboolean
+gst_sam_painter_stretch (GstSamPainter * self, const struct sam_labels *from,
+    guint8 * to, gint width, gint height, gchar ** why)
+{
+  struct sam_overlay overlay = {.width = width,.height = height,
+    .labels = *from
+  };
+  struct sam_frame frame = SAM_FRAME_INIT;
+  struct sam_error error;
+  guint32 i;
+
+  frame.format = SAM_PIXEL_GRAY8;
+  frame.width = frame.stride[0] = width;
+  frame.height = height;
+  frame.plane[0] = to;
+  /* Opaque, and as bright as the label's number; 0 is what is there before. */
+  for (i = 1; i < 256; i++)
+    overlay.fill[i] = 0xff008080 | i << 16;
+  memset (to, 0, (gsize) width * height);
+  if (sam_painter_draw (self->painter, &frame, &overlay, &error) == SAM_OK)
+    return TRUE;
+  *why = g_strdup (error.text);
+  return FALSE;
 }

@@ -39,6 +39,14 @@ gboolean gst_sam_painter_draw_on_gpu (GstSamPainter * self,
     GstSamDrawing * drawing, GstBuffer * buf, const GstVideoInfo * info,
     gchar ** why);
 
+/* Stretch a label map to @width x @height px as drawing does: each pixel takes
+ * the label with the largest bilinear weight, among equal ones that of the
+ * upper left cell. @self was opened by gst_sam_painter_open(); @to has no
+ * padding between rows. Returns FALSE and sets *why (g_free()) on failure. */
+gboolean gst_sam_painter_stretch (GstSamPainter * self,
+    const struct sam_labels *from, guint8 * to, gint width, gint height,
+    gchar ** why);
+
 G_END_DECLS
 
 #endif /* __GST_SAM_PAINTER_H__ */

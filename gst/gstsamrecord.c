@@ -118,6 +118,7 @@ gst_sam_coder_clear (GstSamCoder * coder)
   g_string_free (coder->counts, TRUE);
   g_free (coder->stretched);
   g_free (coder->scratch);
+  gst_sam_painter_close (&coder->painter);
 }
 
 static gboolean
@@ -132,17 +133,37 @@ reserve (guint8 ** data, gsize * bytes, gsize needed)
 }
 
 static gboolean
-stretch (GstSamCoder * coder, const GstSamReport * report)
+fail_without_memory (const GstSamReport * report, GError ** error)
 {
+  g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT,
+      "Out of memory: no room for a label map of %d x %d pixels.",
+      report->width, report->height);
+  return FALSE;
+}
+
+static gboolean
+stretch (GstSamCoder * coder, const GstSamReport * report, GError ** error)
+{
+  const struct sam_labels labels = {
+    .data = coder->map.data,
+    .width = report->mask_width,
+    .height = report->mask_height,
+    .stride = report->mask_width
+  };
+  gchar *why = NULL;
+
   if (!reserve (&coder->stretched, &coder->stretched_bytes,
           (gsize) report->width * report->height) ||
-      !reserve (&coder->scratch, &coder->scratch_bytes,
-          2 * report->width * sizeof (gint)))
+      !gst_sam_painter_open (&coder->painter))
+    return fail_without_memory (report, error);
+  if (!gst_sam_painter_stretch (&coder->painter, &labels, coder->stretched,
+          report->width, report->height, &why)) {
+    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED,
+        "The label map of %d x %d pixels cannot be stretched to %d x %d: %s",
+        labels.width, labels.height, report->width, report->height, why);
+    g_free (why);
     return FALSE;
-  /* of an allocation of its own, and so aligned */
-  gst_sam_rle_stretch (coder->map.data, report->mask_width,
-      report->mask_height, coder->stretched, report->width, report->height,
-      (gint *) coder->scratch);
+  }
   coder->labels = coder->stretched;
   coder->width = report->width;
   coder->height = report->height;
@@ -150,18 +171,19 @@ stretch (GstSamCoder * coder, const GstSamReport * report)
 }
 
 static gboolean
-prepare (GstSamCoder * coder, const GstSamReport * report)
+prepare (GstSamCoder * coder, const GstSamReport * report, GError ** error)
 {
   coder->labels = coder->map.data;
   coder->width = report->mask_width;
   coder->height = report->mask_height;
   if (coder->size == GST_SAM_EXPORT_MASK_SIZE_FRAME &&
       (report->width != report->mask_width ||
-          report->height != report->mask_height) && !stretch (coder, report))
+          report->height != report->mask_height) &&
+      !stretch (coder, report, error))
     return FALSE;
   if (!reserve (&coder->scratch, &coder->scratch_bytes,
           gst_sam_rle_get_scratch (coder->height)))
-    return FALSE;
+    return fail_without_memory (report, error);
   gst_sam_rle_find (coder->labels, coder->width, coder->height, coder->region);
   return TRUE;
 }
@@ -183,12 +205,9 @@ gst_sam_coder_begin (GstSamCoder * coder, const GstSamRecord * record,
     return FALSE;
   }
   coder->mapped = report->mask;
-  if (prepare (coder, report))
+  if (prepare (coder, report, error))
     return TRUE;
   gst_sam_coder_end (coder);
-  g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT,
-      "Out of memory: no room for a label map of %d x %d pixels.",
-      report->width, report->height);
   return FALSE;
 }
 

@@ -2,6 +2,7 @@
 #define __GST_SAM_RECORD_H__
 
 #include "gstsammeta.h"
+#include "gstsampainter.h"
 #include "gstsamrle.h"
 
 G_BEGIN_DECLS
@@ -71,13 +72,14 @@ typedef struct
   GstMapInfo map;
   guint8 *stretched, *scratch;
   gsize stretched_bytes, scratch_bytes;
+  GstSamPainter painter;        /* opened when a map is stretched */
 } GstSamCoder;
 
 void gst_sam_coder_init (GstSamCoder * coder, GstSamExportMaskSize size);
 void gst_sam_coder_clear (GstSamCoder * coder);
 
 /* Returns FALSE and sets @error (GST_RESOURCE_ERROR) if the record's label map
- * cannot be read. Call gst_sam_coder_end() only after success. */
+ * cannot be read or stretched. Call gst_sam_coder_end() only after success. */
 gboolean gst_sam_coder_begin (GstSamCoder * coder, const GstSamRecord * record,
     GError ** error);
 void gst_sam_coder_end (GstSamCoder * coder);

@@ -1,5 +1,4 @@
-/* Label maps as run lengths, in the form of the COCO data set, and stretched to
- * another size. */
+/* Label maps as run lengths, in the form of the COCO data set. */
 
 #include "gstsamrle.h"
 
@@ -154,87 +153,4 @@ gst_sam_rle_write (GString * counts, const guint8 * labels, gint width,
   }
   add_run (&r, FALSE, (gint64) (width - end) * height);
   end_run (&r);
-}
-
-/* The cell left of (or above) the middle of pixel @i, and how far the middle is
- * on the way to the next one, of 256. */
-static gint
-locate (gint i, gint size, gint cells, gint * weight)
-{
-  const gint64 at = ((gint64) (2 * i + 1) * cells * 128) / size - 128;
-
-  *weight = at < 0 ? 0 : at & 255;
-  return at < 0 ? 0 : MIN (at >> 8, cells - 1);
-}
-
-static guint8
-vote (const guint8 cell[4], gint right, gint below)
-{
-  const gint weight[4] = {
-    (256 - right) * (256 - below), right * (256 - below),
-    (256 - right) * below, right * below
-  };
-  gint best = -1, i, k;
-  guint8 label = 0;
-
-  for (i = 0; i < 4; i++) {
-    gint sum = 0;
-
-    for (k = 0; k < 4; k++)
-      sum += cell[k] == cell[i] ? weight[k] : 0;
-    if (sum > best) {
-      best = sum;
-      label = cell[i];
-    }
-  }
-  return label;
-}
-
-/* @column: of each pixel, the cell left of its middle; @weight: how far the
- * middle is on the way to the next one. */
-static void
-stretch_row (const guint8 * upper, const guint8 * lower, gint cells,
-    gint below, guint8 * to, gint width, const gint * column,
-    const gint * weight)
-{
-  gint x = 0, end, same;
-
-  while (x < width) {
-    const gint left = column[x], next = MIN (left + 1, cells - 1);
-    const guint8 cell[4] = {
-      upper[left], upper[next], lower[left], lower[next]
-    };
-
-    if (cell[0] != cell[1] || cell[0] != cell[2] || cell[0] != cell[3]) {
-      to[x] = vote (cell, weight[x], below);
-      x++;
-      continue;
-    }
-    /* The last cell of those that are alike, and the pixels before it. */
-    same = left - 1 + MIN (count_same (upper + left, cells - left),
-        count_same (lower + left, cells - left));
-    end = same == cells - 1 ? width : x + 1;
-    while (end < width && column[end] < same)
-      end++;
-    memset (to + x, cell[0], end - x);
-    x = end;
-  }
-}
-
-void
-gst_sam_rle_stretch (const guint8 * from, gint from_width, gint from_height,
-    guint8 * to, gint width, gint height, gint * scratch)
-{
-  gint x, y, below;
-
-  for (x = 0; x < width; x++)
-    scratch[x] = locate (x, width, from_width, &scratch[width + x]);
-  for (y = 0; y < height; y++, to += width) {
-    const gint row = locate (y, height, from_height, &below);
-    const gint next = MIN (row + 1, from_height - 1);
-
-    stretch_row (from + (gsize) row * from_width,
-        from + (gsize) next * from_width, from_width, below, to, width,
-        scratch, scratch + width);
-  }
 }

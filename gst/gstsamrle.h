@@ -28,13 +28,6 @@ gsize gst_sam_rle_get_scratch (gint height);
 void gst_sam_rle_write (GString * counts, const guint8 * labels, gint width,
     gint height, guint8 label, const GstSamRegion * region, guint8 * scratch);
 
-/* Stretch a label map: each pixel takes the label with the largest bilinear
- * weight, as samoverlay draws it; among equal ones that of the upper left cell.
- * Neither map has padding between rows. @scratch has room for 2 * @width
- * numbers and is overwritten. */
-void gst_sam_rle_stretch (const guint8 * from, gint from_width,
-    gint from_height, guint8 * to, gint width, gint height, gint * scratch);
-
 G_END_DECLS
 
 #endif /* __GST_SAM_RLE_H__ */

@@ -351,8 +351,9 @@ static const struct mutant mutants[] = {
     MUTANT(draw_edges, counts_objects),
 };
 
-CUDA_FAULT("draw_edges.cu", "if («logit > best => logit >= best»)")
+CUDA_FAULT("draw.cuh", "if («logit > best => logit >= best»)")
 CUDA_FAULT("draw_edges.cu", "1.0f - d * d * (1.0f / «8192 => 8000»)")
+CUDA_FAULT("draw.cuh", "b.x1 = max(b.x1, «x + 1 => x»)")
 CUDA_FAULT("draw_edges.cu", "at[x * f.step + «f.red => f.blue»]")
 
 TEST(draw_edges, .vectors = vectors_draw_edges);

@@ -293,9 +293,11 @@ static const struct mutant mutants[] = {
     MUTANT(draw_masks, nearest),
 };
 
-CUDA_FAULT("draw_masks.cu", "if («logit > best => logit >= best»)")
-CUDA_FAULT("draw_masks.cu", "labels[(size_t) y * «stride => width» + x] = label;")
-CUDA_FAULT("draw_masks.cu", "if («!l->on_device => true») { // on its way")
-CUDA_FAULT("draw_masks.cu", "b.x1 = max(b.x1, «x + 1 => x»)")
+CUDA_FAULT("draw.cuh", "if («logit > best => logit >= best»)")
+CUDA_FAULT("draw.cuh", "labels[(size_t) y * «stride => logits.width» + x] = label;")
+CUDA_FAULT("draw.cuh", "f.stride = «l->width => l->stride»;")
+CUDA_FAULT("draw.cuh", "if («!l->on_device => true») { // on its way")
+CUDA_FAULT("draw.cuh", "b.x1 = max(b.x1, «x + 1 => x»)")
+CUDA_FAULT("draw_masks.cu", "map + «at.v.hi => at.v.lo» * w")
 
 TEST(draw_masks, .vectors = vectors_draw_masks);
