@@ -2,19 +2,9 @@
 // A stream with objects that come, are refined, and go. After the first frames nothing is
 // allocated by a frame and memory stays flat; and what plan said is what is used.
 
+#include "dirty.h"
 #include "scene.h"
-
-// The linker sends every allocation of the program and the static engine through these.
-void *__real_malloc(size_t);
-void *__real_calloc(size_t, size_t);
-void *__real_realloc(void *, size_t);
-void *__real_aligned_alloc(size_t, size_t);
-int __real_posix_memalign(void **, size_t, size_t);
-void *__wrap_malloc(size_t);
-void *__wrap_calloc(size_t, size_t);
-void *__wrap_realloc(void *, size_t);
-void *__wrap_aligned_alloc(size_t, size_t);
-int __wrap_posix_memalign(void **, size_t, size_t);
+#include "wrap.h"
 
 static long allocations;
 
@@ -26,21 +16,6 @@ int __wrap_posix_memalign(void **p, size_t a, size_t n)
 {
     allocations++;
     return __real_posix_memalign(p, a, n);
-}
-
-// Private dirty memory of the process, bytes.
-static size_t private_dirty(void)
-{
-    FILE *f = fopen("/proc/self/smaps_rollup", "r");
-    char line[256];
-    size_t kib = 0;
-
-    while (f && fgets(line, sizeof(line), f))
-        if (sscanf(line, "Private_Dirty: %zu kB", &kib) == 1)
-            break;
-    if (f)
-        fclose(f);
-    return kib * 1024;
 }
 
 static void come_and_go(sam_tracker *t, uint64_t *rng, uint64_t live[4])

@@ -5,25 +5,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "dirty.h"
 #include "scene.h"
-
-static double private_dirty(void) // MiB
-{
-    FILE *f = fopen("/proc/self/smaps_rollup", "r");
-    char line[256];
-    size_t kib = 0;
-
-    while (f && fgets(line, sizeof(line), f))
-        if (sscanf(line, "Private_Dirty: %zu kB", &kib) == 1)
-            break;
-    if (f)
-        fclose(f);
-    return (double) kib / 1024;
-}
 
 static void check(const struct sam_params *p, const char *what)
 {
-    const double mib = 1024 * 1024, before = private_dirty();
+    const double mib = 1024 * 1024, before = (double) private_dirty() / mib;
     struct sam_plan plan = SAM_PLAN_INIT;
     struct sam_info info = SAM_INFO_INIT;
     struct scene s;
@@ -34,7 +21,8 @@ static void check(const struct sam_params *p, const char *what)
     for (int f = 0; f < 100; f++)
         step(t, &s, f);
     sam_tracker_info(t, &info, NULL);
-    const double planned = (double) plan.total_bytes / mib, dirty = private_dirty() - before;
+    const double planned = (double) plan.total_bytes / mib;
+    const double dirty = (double) private_dirty() / mib - before;
     printf("%s: planned %.2f MiB, counted %.2f, dirty %.2f\n", what, planned,
            (double) info.bytes_used / mib, dirty);
     expect(dirty < 1.05 * planned && dirty > 0.95 * planned, "%s: dirty %.2f of %.2f", what, dirty,
