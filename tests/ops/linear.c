@@ -276,9 +276,10 @@ CUDA_FAULT("gemm.cuh", "n0 + row < p.n && «k0 + 8 * chunk < p.ld => true»;")
 CUDA_FAULT("gemm.cuh",
            "if («row < p.m => row <= p.m» && col < p.n)\n"
            "                    gemm_finish_pair")
-CUDA_FAULT("gemm.cuh", "gemm_finish(o, n, row, col + 1, «s1 => s0»);")
+CUDA_FAULT("gemm.cuh", "gemm_finish(o, n, row, col + 1, «s1 => s0»);", "linear_f32_1x2x3_to_5")
 CUDA_FAULT("gemm.cuh", "(!r.valid || «k >= a.k => k > a.k»)")
-CUDA_FAULT("gemm.cuh", "(const float *) o.add.p + «at % o.period => at»);")
+CUDA_FAULT("gemm.cuh", "(const float *) o.add.p + «at % o.period => at»);",
+           "linear_f32_2x8x256_to_256_coarse")
 CUDA_FAULT("gemm.cuh", ": «add + act_of(o.act, sum) => act_of(o.act, sum + add)»;")
 CUDA_FAULT("gemm.cuh", "            EXACT_ROW(2, «a.z => a.w»);")
 CUDA_FAULT("blaslt.c", "transposed = «CUBLAS_OP_T => CUBLAS_OP_N»")
