@@ -7,6 +7,7 @@
 #include "ops/ops.h"
 
 enum { CHECK_REF, CHECK_NEW };
+enum { CHECK_MAX_KNOWN = 4 }; // calls of check_known() in a case that have an effect
 
 // The same tensor on both sides, each between two guard bands of NaN.
 struct check_buf {
@@ -28,6 +29,9 @@ struct check_matrix {
 enum check_factors { CHECK_ANY, CHECK_COARSE, CHECK_EXACT, CHECK_NUM_FACTORS };
 extern const char *const check_factor_names[CHECK_NUM_FACTORS]; // for names of cases
 
+// What the reference wrote, for check_known().
+struct check_kept;
+
 struct check {
     struct sam_queue queue[2];
     const char *label;   // of the new side: backend, precision, level, threads
@@ -35,6 +39,7 @@ struct check {
     uint64_t seed;
     bool bench;          // measure instead of compare
     bool stop_at_first;
+    struct check_kept *kept; // shared by runs with other levels, threads, precisions; NULL: none
 
     // Below here: private to check.c.
     char name[96];
@@ -46,6 +51,11 @@ struct check {
     uint8_t *pack_base[8];
     size_t pack_bytes[8];
     int num_packs;
+    struct {
+        struct sam_tensor out;
+        uint64_t key;
+    } pending[CHECK_MAX_KNOWN]; // of this case, to be kept at its end
+    int num_known, num_pending;
     int cases, failed, bench_left;
     bool case_failed;
     enum check_factors factors;
@@ -129,6 +139,15 @@ void check_fail(struct check *t, const char *fmt, ...) __attribute__((format(pri
 
 // End a case: nothing failed, inputs and guard bands are untouched. Frees its buffers.
 void check_done(struct check *t);
+
+// Whether the reference has computed `out` from the same inputs before, in the same case with
+// another level, number of threads or precision; then out has those numbers. The reference is slow,
+// and such runs differ in the new side alone. Inputs are compared by a hash of all buffers and
+// packed weights of the case. False: call the operation on the reference's queue; what it writes is
+// kept at the end of the case. Calls come in the same order every time.
+bool check_known(struct check *t, const struct sam_tensor *out);
+struct check_kept *check_kept_new(void);
+void check_kept_free(struct check_kept *kept);
 
 // The sides that run; none but the new one while measuring.
 #define check_each_side(t, s) for (int s = (t)->bench ? CHECK_NEW : CHECK_REF; s <= CHECK_NEW; s++)

@@ -1,7 +1,7 @@
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "drawn.h"
 #include "test.h"
 
 enum { MAX_OBJECTS = 255 };
@@ -113,56 +113,9 @@ static double logit_at(const struct scene *s, int n, int y, int height, int x, i
     return sum / total;
 }
 
-// A label may be another one only where rounding decides: where both objects' logits (no object: 0)
-// are within this of each other.
-enum { SLACK_PER_MILLION = 20 }; // of the largest logit
-
-static bool close_call(const struct scene *s, int y, int height, int x, int width, int a, int b)
+static double label_logit(const struct drawn *d, int n, int y, int x)
 {
-    const struct sam_tensor *l = &s->logits->host[CHECK_REF];
-    double of[2] = { 0, 0 }, largest = 0;
-    for (int n = 0; n < l->n; n++) {
-        if (s->slot[n] == a)
-            of[0] = logit_at(s, n, y, height, x, width);
-        if (s->slot[n] == b)
-            of[1] = logit_at(s, n, y, height, x, width);
-    }
-    for (size_t i = 0; i < sam_count(l); i++)
-        largest = fmax(largest, fabs(sam_load(l, i)));
-    return fabs(of[0] - of[1]) <= largest * SLACK_PER_MILLION * 1e-6;
-}
-
-static void compare_labels(struct check *t, const struct scene *s)
-{
-    const struct sam_tensor *want = &s->labels->host[CHECK_REF];
-    const struct sam_tensor *got = &s->labels->host[CHECK_NEW];
-    int close = 0;
-    for (int y = 0; y < s->height; y++)
-        for (int x = 0; x < s->stride; x++) {
-            const size_t i = (size_t) y * s->stride + x;
-            const int a = (int) sam_load(want, i), b = (int) sam_load(got, i);
-            if (a == b)
-                continue;
-            if (x >= s->width || !close_call(s, y, s->height, x, s->width, a, b)) {
-                check_fail(t, "label at (%d, %d): want %d, got %d", x, y, a, b);
-                return;
-            }
-            close++;
-        }
-    if (close > 2)
-        check_fail(t, "%d labels differ, each a close call; at most 2 are luck", close);
-}
-
-static void compare_boxes(struct check *t, int n, int32_t (*const boxes[2])[5])
-{
-    for (int i = 0; i < n; i++)
-        for (int k = 0; k < 5; k++) {
-            const bool differs = boxes[CHECK_REF][i][4] != boxes[CHECK_NEW][i][4];
-            const int slack = k == 4 ? 2 : differs ? 1 : 0;
-            if (abs(boxes[CHECK_REF][i][k] - boxes[CHECK_NEW][i][k]) > slack)
-                check_fail(t, "box of %d, number %d: want %d, got %d", i, k, boxes[CHECK_REF][i][k],
-                           boxes[CHECK_NEW][i][k]);
-        }
+    return logit_at(d->priv, n, y, d->height, x, d->width);
 }
 
 // Frame and labels in the device's memory: the same bytes, and those between the rows are left.
@@ -220,7 +173,9 @@ static void run(struct check *t, enum sam_pixel_format format, int n, const int 
     if (sam_queue_finish(&t->queue[CHECK_NEW], &error))
         check_fail(t, "%s", error.text);
     if (!t->bench && what & 1)
-        compare_labels(t, &s);
+        compare_labels(t, &(struct drawn) { .logits = s.logits, .labels = s.labels, .slot = s.slot,
+                                            .height = s.height, .width = s.width,
+                                            .logit_at = label_logit, .priv = &s });
     if (!t->bench && what & 2)
         compare_boxes(t, n, boxes);
     if (!t->bench && what & 1 && sam_queue_has_own_memory(&t->queue[CHECK_NEW]))

@@ -1,7 +1,7 @@
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "drawn.h"
 #include "test.h"
 
 // The logit of object n at a place, in f64, straight from the contract.
@@ -20,59 +20,9 @@ static double logit_at(const struct sam_tensor *logits, int n, int y, int x, int
     return (1 - wy) * ((1 - wx) * a + wx * b) + wy * ((1 - wx) * c + wx * d);
 }
 
-// A label may differ from the reference's only where rounding decides: where both objects'
-// logits (no object: 0) are within this of each other.
-enum { SLACK_PER_MILLION = 20 }; // of the largest logit
-
-static bool close_call(const struct sam_tensor *logits, const int32_t *slot, int y, int x,
-                       const struct sam_labels *l, int a, int b)
+static double label_logit(const struct drawn *d, int n, int y, int x)
 {
-    double of[2] = { 0, 0 }, largest = 0;
-    for (int n = 0; n < logits->n; n++) {
-        const double v = logit_at(logits, n, y, x, l->height, l->width);
-        if (slot[n] == a)
-            of[0] = v;
-        if (slot[n] == b)
-            of[1] = v;
-    }
-    for (size_t i = 0; i < sam_count(logits); i++)
-        largest = fmax(largest, fabs(sam_load(logits, i)));
-    return fabs(of[0] - of[1]) <= largest * SLACK_PER_MILLION * 1e-6;
-}
-
-static void compare_labels(struct check *t, const struct check_buf *logits, const int32_t *slot,
-                           const struct check_buf *labels, int width)
-{
-    const struct sam_tensor *want = &labels->host[CHECK_REF], *got = &labels->host[CHECK_NEW];
-    const struct sam_labels l = { NULL, width, want->w, want->c, 0 };
-    int close = 0;
-    for (int y = 0; y < l.height; y++)
-        for (int x = 0; x < l.stride; x++) {
-            const size_t i = (size_t) y * l.stride + x;
-            const int a = (int) sam_load(want, i), b = (int) sam_load(got, i);
-            if (a == b)
-                continue;
-            if (x >= width || !close_call(&logits->host[CHECK_REF], slot, y, x, &l, a, b)) {
-                check_fail(t, "label at (%d, %d): want %d, got %d", x, y, a, b);
-                return;
-            }
-            close++;
-        }
-    if (close > 2)
-        check_fail(t, "%d labels differ, each a close call; at most 2 are luck", close);
-}
-
-static void compare_boxes(struct check *t, int n, int32_t (*const boxes[2])[5])
-{
-    for (int i = 0; i < n; i++)
-        for (int k = 0; k < 5; k++) {
-            // Pixels that rounding decides, as above; where none differs, no side may.
-            const bool differs = boxes[CHECK_REF][i][4] != boxes[CHECK_NEW][i][4];
-            const int slack = k == 4 ? 2 : differs ? 1 : 0;
-            if (abs(boxes[CHECK_REF][i][k] - boxes[CHECK_NEW][i][k]) > slack)
-                check_fail(t, "box of %d, number %d: want %d, got %d", i, k, boxes[CHECK_REF][i][k],
-                           boxes[CHECK_NEW][i][k]);
-        }
+    return logit_at(&d->logits->host[CHECK_REF], n, y, x, d->height, d->width);
 }
 
 // Blobs that overlap, so that masks have borders, ties (n and n + 1 the same) and empty ones.
@@ -139,7 +89,9 @@ static void run(struct check *t, int n, const int mask[2], const int labels[2], 
     if (sam_queue_finish(&t->queue[CHECK_NEW], &error))
         check_fail(t, "%s", error.text);
     if (!t->bench)
-        compare_labels(t, logits, slot, out, labels[1]);
+        compare_labels(t, &(struct drawn) { .logits = logits, .labels = out, .slot = slot,
+                                            .height = labels[0], .width = labels[1],
+                                            .logit_at = label_logit });
     if (with_boxes && !t->bench)
         compare_boxes(t, n, boxes);
     if (with_labels && !t->bench && sam_queue_has_own_memory(&t->queue[CHECK_NEW]))

@@ -90,7 +90,8 @@ static void run(struct check *t, enum sam_type type, const struct shape *s,
             .x = in.x->on[i], .gamma = in.gamma->on[i], .beta = in.beta->on[i], .eps = in.eps,
             .up = in.up.on[i], .down = in.down.on[i], .up_bias = in.up_bias->on[i],
             .down_bias = in.down_bias->on[i], .act = in.act };
-        sam_op_feed_forward(&t->queue[i], &p[i]);
+        if (i == CHECK_NEW || !check_known(t, &p[i].x))
+            sam_op_feed_forward(&t->queue[i], &p[i]);
     }
     check_flops(t, 4.0 * s->rows * s->c * s->hidden)
         sam_op_feed_forward(&t->queue[CHECK_NEW], &p[CHECK_NEW]);

@@ -110,7 +110,7 @@ static const struct mutant mutants[] = {
     MUTANT(fill_holes, value_of_pictures),
 };
 
-CUDA_FAULT("fill_holes.cu", "«x + dx >= 0 && x + dx < h.w => true»")
+CUDA_FAULT("fill_holes.cu", "«x + dx >= 0 && x + dx < h.w => true»", "9x9_area")
 CUDA_FAULT("fill_holes.cu", "dx = «-1 => 0»; above >= 0")
 CUDA_FAULT("fill_holes.cu",
            "&& «h.areas(i)[root_of(label, place)] <= h.max_area => h.areas(i)[root_of(label, "

@@ -220,23 +220,28 @@ int main(int argc, char **argv)
 {
     struct check t = { .seed = (uint64_t) time(NULL), .label = "?" };
     struct options o = { .backend = SAM_BACKEND_CPU };
+    int failed = 0;
     if (!parse(argc, argv, &t, &o)) {
         fprintf(stderr, "check_ops: see the top of tests/ops/main.c\n");
         return 2;
     }
     setvbuf(stdout, NULL, _IOLBF, 0); // a crash must not swallow the name of its case
-    if (o.selftest)
-        return selftest(&t, o.op);
     if (o.fronts)
         return fronts_run(o.op);
     if (o.vectors)
         return vectors_run(o.vectors, o.op);
     if (o.backend == SAM_BACKEND_CUDA && !has_cuda())
         return SKIP;
-    if (o.backend == SAM_BACKEND_CUDA)
+    t.kept = check_kept_new();
+    if (o.selftest)
+        failed = selftest(&t, o.op);
+    else if (o.backend == SAM_BACKEND_CUDA)
         run_cuda(&t, &o);
     else
         run_cpu(&t, &o);
+    check_kept_free(t.kept);
+    if (o.selftest)
+        return failed;
     if (!t.bench)
         printf("%d of %d cases passed, seed %llu\n", t.cases - t.failed, t.cases,
                (unsigned long long) t.seed);

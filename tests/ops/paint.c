@@ -442,16 +442,18 @@ CUDA_FAULT("paint.cu", "a.is_aligned = «is_aligned(f) => true»;")
 CUDA_FAULT("paint.cu",
            "if («i < n => true»)\n"
            "                at[i]")
-CUDA_FAULT("paint.cu", "a.has_alpha && «s.byte(4 * k + 3) != 255 => false»)")
+CUDA_FAULT("paint.cu", "a.has_alpha && «s.byte(4 * k + 3) != 255 => false»)", "paint_rgba_1x1_0_0")
 CUDA_FAULT("paint.cu",
            "if («!alpha => false»)\n"
            "            return;\n"
            "        set_byte(2 * i, m")
 CUDA_FAULT("paint.cu", "s.mix(2 * k + 1, colour[«2 * k => 2 * k + 1»], 2);")
-CUDA_FAULT("paint.cu", "mix_rgb(«STEP => 4» * k, colour[k], 2);")
-CUDA_FAULT("paint.cu", "SURFACE == SURFACE_YUY2 ? «(a.width + 1) / 2 * 2 => a.width»")
-CUDA_FAULT("paint.cu", "colour[«k / 2 * 2 => k»], 1 + k % 2);")
-CUDA_FAULT("paint.cu", "f->format == SAM_PIXEL_P010 || «f->format == SAM_PIXEL_YUY2 => false» ? 8")
+CUDA_FAULT("paint.cu", "mix_rgb(«STEP => 4» * k, colour[k], 2);", "paint_bgr_2x3_0_0")
+CUDA_FAULT("paint.cu", "SURFACE == SURFACE_YUY2 ? «(a.width + 1) / 2 * 2 => a.width»",
+           "paint_yuy2_1x1_0_0")
+CUDA_FAULT("paint.cu", "colour[«k / 2 * 2 => k»], 1 + k % 2);", "paint_yuy2_1x1_0_0")
+CUDA_FAULT("paint.cu", "f->format == SAM_PIXEL_P010 || «f->format == SAM_PIXEL_YUY2 => false» ? 8",
+           "paint_yuy2_64x48_3_0")
 CUDA_FAULT("paint.cu", "(is_any(«colour + GROUP_W => colour», GROUP_W))")
 
 TEST(paint);

@@ -179,8 +179,8 @@ static const struct mutant mutants[] = {
     MUTANT(preprocess, rounds_chroma_up),
 };
 
-CUDA_FAULT("preprocess.cu", "(cb - «128.0f => 127.0f»)")
+CUDA_FAULT("preprocess.cu", "(cb - «128.0f => 127.0f»)", "preprocess_nv12_1x1_to_1")
 CUDA_FAULT("preprocess.cu", "y < «v.hi => v.hi - 1»; y++")
-CUDA_FAULT("preprocess.cu", "at[1] + «at[0] => at[1]» * (1.0f / 256)")
+CUDA_FAULT("preprocess.cu", "at[1] + «at[0] => at[1]» * (1.0f / 256)", "preprocess_p010_1x1_to_1")
 
 TEST(preprocess, .vectors = vectors_preprocess, .abs = 2e-4f);

@@ -27,7 +27,8 @@ struct op_test {
                                        __VA_ARGS__ }
 
 // A fault in a kernel, for check to catch: the file in cuda/, and a place in it that is there once,
-// with «expression => its fault». tests/emu/mutate.py reads these and plants them.
-#define CUDA_FAULT(file, place)
+// with «expression => its fault». tests/emu/mutate.py reads these and plants them. A third argument
+// is a part of the names of cases that notice it soon, where the first that would comes late.
+#define CUDA_FAULT(file, place, ...)
 
 #endif // TEST_H

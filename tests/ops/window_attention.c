@@ -153,8 +153,10 @@ static const struct mutant mutants[] = {
 };
 
 CUDA_FAULT("attention_tensor.cu",
-           "load_ready<S::DV>(to->v[r], a, a.v, valid, «v_row => max(v_row, 0)»")
-CUDA_FAULT("attention_tensor.cu", "row / half * 2 * a.map_w + «row % half * 2 => row % half»;")
+           "load_ready<S::DV>(to->v[r], a, a.v, valid, «v_row => max(v_row, 0)»",
+           "bf16_2x6x10_h2_16_w4_pool")
+CUDA_FAULT("attention_tensor.cu", "row / half * 2 * a.map_w + «row % half * 2 => row % half»;",
+           "bf16_1x16x8_h2_56_w8_pool")
 CUDA_FAULT("attention.cuh", "a.width + «i % a.width => i / a.width»;")
 CUDA_FAULT("attention.cuh", "a.pad[«which => 1» * a.heads")
 CUDA_FAULT("attention.cuh", "load_one(a.q, «(below + 1) => below» * a.q_step")

@@ -1,17 +1,7 @@
 // Open with the n-th allocation failing, for every n: each time one sentence, nothing kept,
 // nothing lost; and at the end a tracker that works. (In the sanitized build leaks show, too.)
 #include "scene.h"
-
-void *__real_malloc(size_t);
-void *__real_calloc(size_t, size_t);
-void *__real_realloc(void *, size_t);
-void *__real_aligned_alloc(size_t, size_t);
-int __real_posix_memalign(void **, size_t, size_t);
-void *__wrap_malloc(size_t);
-void *__wrap_calloc(size_t, size_t);
-void *__wrap_realloc(void *, size_t);
-void *__wrap_aligned_alloc(size_t, size_t);
-int __wrap_posix_memalign(void **, size_t, size_t);
+#include "wrap.h"
 
 static long countdown = -1; // allocations until one fails; negative: none does
 
