@@ -28,24 +28,6 @@ int __wrap_posix_memalign(void **p, size_t a, size_t n)
     return __real_posix_memalign(p, a, n);
 }
 
-// Memory that the process has written, bytes. Its private dirty pages would not do: pages of this
-// program are among them as long as the linker's writes have not reached the disk, and only while
-// no other process runs it.
-static size_t anonymous(void)
-{
-    FILE *f = fopen("/proc/self/smaps_rollup", "r");
-    char line[256];
-    size_t kib = 0, swapped = 0;
-
-    expect(f != NULL, "/proc/self/smaps_rollup cannot be read");
-    while (f && fgets(line, sizeof(line), f))
-        if (sscanf(line, "Anonymous: %zu kB", &kib) != 1)
-            sscanf(line, "Swap: %zu kB", &swapped);
-    if (f)
-        fclose(f);
-    return (kib + swapped) * 1024;
-}
-
 static void come_and_go(sam_tracker *t, uint64_t *rng, uint64_t live[4])
 {
     const int j = draw_int(rng, 0, 3), what = draw_int(rng, 0, 9);
@@ -103,16 +85,16 @@ int main(int argc, char **argv)
             if (!object_in(&result, live[j])) // its only prompt was undone
                 live[j] = 0;
         if (f == settled)
-            first = anonymous();
+            first = written_bytes();
     }
     sam_tracker_info(t, &info, NULL);
     printf("%d frames: memory of %zu KiB at frame %d, %zu KiB at the end; planned %zu KiB, used "
            "%zu KiB\n",
-           frames, first >> 10, settled, anonymous() >> 10, plan.total_bytes >> 10,
+           frames, first >> 10, settled, written_bytes() >> 10, plan.total_bytes >> 10,
            info.bytes_used >> 10);
     // A page table's worth of stack or buffers may still be touched for the first time.
-    expect(anonymous() <= first + (256 << 10), "memory grew by %zu bytes",
-           anonymous() - first);
+    expect(written_bytes() <= first + (256 << 10), "memory grew by %zu bytes",
+           written_bytes() - first);
     expect(info.bytes_used <= info.bytes_planned * 1.05 &&
                info.bytes_used >= info.bytes_planned * 0.95,
            "planned %zu, used %zu", info.bytes_planned, info.bytes_used);
