@@ -15,6 +15,8 @@
 #define LABEL_HEIGHT (GST_SAM_FONT_HEIGHT + 2 * MARGIN)
 /* Opacity of the dark contour: lines show on things of their own colour. */
 #define CONTOUR 0.6
+/* Of masks of an earlier frame, of 1. */
+#define STALE_STRENGTH 0.5
 #define CONTOUR_WIDTH 2         /* px */
 #define MAX_TEXT 40
 /* Lines of the list of lost objects. */
@@ -142,6 +144,13 @@ get_label (const GstSamDrawing * d, const GstSamObject * object,
   return label;
 }
 
+/* Paler where the mask is of an earlier frame. */
+static gdouble
+get_strength (const GstSamDrawing * d, const GstSamObject * object)
+{
+  return d->style->dim_stale && object->behind ? STALE_STRENGTH : d->strength;
+}
+
 static void
 colour_masks (GstSamDrawing * d)
 {
@@ -154,13 +163,14 @@ colour_masks (GstSamDrawing * d)
     const GstSamObject *object = &d->report->object[i];
     guint32 rgb = get_rgb (d, object);
     guint32 *fill = &overlay->fill[object->slot & 255];
+    const gdouble strength = get_strength (d, object);
 
     if (!is_visible (object))
       continue;
     if (d->style->masks)
-      *fill = get_colour (d, rgb, d->style->opacity * d->strength);
+      *fill = get_colour (d, rgb, d->style->opacity * strength);
     overlay->line[object->slot] = d->style->outlines && d->style->line_width ?
-        get_colour (d, rgb, d->strength) : *fill;
+        get_colour (d, rgb, strength) : *fill;
   }
   overlay->contour = get_colour (d, 0x000000, CONTOUR * d->strength);
   overlay->line_width = d->style->outlines ? d->style->line_width : 0;
@@ -184,7 +194,7 @@ static void
 add_box (GstSamDrawing * d, const GstSamObject * object)
 {
   const guint32 colour = get_colour (d, get_rgb (d, object),
-      d->strength);
+      get_strength (d, object));
   const gint line = MAX (1, (gint) d->style->line_width);
   Rect b = get_box (d, object);
 
@@ -248,13 +258,14 @@ add_label (GstSamDrawing * d, const GstSamObject * object)
 {
   const gboolean current = d->style->points && d->report->current == object->id;
   const guint32 rgb = get_rgb (d, object), contrast = get_contrast (rgb);
+  const gdouble strength = get_strength (d, object);
   gchar text[MAX_TEXT];
 
   write_label (d, object, text);
   if (*text)
     add_text (d, get_label (d, object, text), text,
-        get_colour (d, current ? contrast : rgb, 0.8 * d->strength),
-        get_colour (d, current ? rgb : contrast, d->strength));
+        get_colour (d, current ? contrast : rgb, 0.8 * strength),
+        get_colour (d, current ? rgb : contrast, strength));
 }
 
 /* In the lower left corner, a line for each; behind the first tracker, to the
@@ -400,7 +411,7 @@ gst_sam_drawing_make (GstSamDrawing * d, const GstSamPaintStyle * style,
   /* 14 pixels high letters at 360 lines, 28 at 1080 */
   d->scale = MAX (1, (d->height + 180) / 270);
   d->strength = style->dim_stale && report->state == GST_SAM_REPORT_STALE ?
-      0.5 : 1;
+      STALE_STRENGTH : 1;
   /* not the flag: GStreamer 1.22 forgot it at AV12 */
   d->overlay.has_alpha = GST_VIDEO_INFO_N_COMPONENTS (info) > GST_VIDEO_COMP_A;
   d->has_labels = report->mask && (style->masks || style->outlines);

@@ -94,6 +94,7 @@ add_object (JsonFormat * self, const GstSamRecord * record, guint i)
   json_builder_add_int_value (b, object->h);
   json_builder_end_array (b);
   add_int (b, "area", object->area);
+  add_int (b, "behind", object->behind);
   if (self->coder.size != GST_SAM_EXPORT_MASK_SIZE_NONE)
     add_mask (self, object);
   json_builder_end_object (b);

@@ -94,7 +94,8 @@ object_to_structure (const GstSamObject * object)
       "x", G_TYPE_INT, object->x,
       "y", G_TYPE_INT, object->y,
       "w", G_TYPE_INT, object->w,
-      "h", G_TYPE_INT, object->h, "area", G_TYPE_UINT, object->area, NULL);
+      "h", G_TYPE_INT, object->h, "area", G_TYPE_UINT, object->area,
+      "behind", G_TYPE_UINT, object->behind, NULL);
 }
 
 /* A meta may come from anywhere: no box leaves the frame. */
@@ -122,6 +123,7 @@ object_from_structure (GstSamObject * object, const GstStructure * s,
       "y", G_TYPE_INT, &object->y,
       "w", G_TYPE_INT, &object->w,
       "h", G_TYPE_INT, &object->h, "area", G_TYPE_UINT, &object->area, NULL);
+  gst_structure_get_uint (s, "behind", &object->behind);
   object->state = find_name (object_states, G_N_ELEMENTS (object_states),
       gst_structure_get_string (s, "state"));
   clip (&object->x, &object->w, width);

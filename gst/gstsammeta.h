@@ -24,6 +24,7 @@ typedef struct
   gint x, y, w, h;              /* px of the frame; all 0: no mask */
   guint area;                   /* px of the frame */
   gdouble iou, score;
+  guint behind;                 /* frames that it has still to replay */
 } GstSamObject;
 
 enum

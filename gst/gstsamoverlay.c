@@ -373,7 +373,8 @@ install_switches (GObjectClass * klass)
   /**
    * GstSamOverlay:dim-stale:
    *
-   * Whether to draw stale masks, those of an earlier frame, at half opacity.
+   * Whether to draw stale masks, those of an earlier frame, at half opacity; so
+   * too those of objects that have not caught up after a late prompt.
    *
    * Since: 0.1
    */

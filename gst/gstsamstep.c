@@ -295,6 +295,7 @@ copy_object (GstSamTrack * self, GstSamObject * to,
   to->area = from->area;
   to->iou = from->iou;
   to->score = from->score;
+  to->behind = from->behind;
 }
 
 /* Takes over the mask. */

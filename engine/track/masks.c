@@ -165,12 +165,12 @@ void sam_results_draw(struct sam_tracker *t, const struct sam_frame *frame,
         .masks = draw, .frame = *frame, .room = t->mem.scratch.luma });
 }
 
-static struct sam_object describe(const struct sam_tracked *o, const int32_t box[5])
+static struct sam_object describe(const struct sam_tracked *o, const int32_t box[5], int behind)
 {
     return (struct sam_object) { .id = o->id, .slot = o->slot, .state = o->state,
                                  .x = box[0], .y = box[1],
                                  .width = box[2] - box[0], .height = box[3] - box[1],
-                                 .area = box[4], .iou = o->iou, .score = o->score };
+                                 .area = box[4], .iou = o->iou, .score = o->score, .behind = behind };
 }
 
 void sam_results_list(struct sam_tracker *t, struct sam_result *result)
@@ -183,8 +183,10 @@ void sam_results_list(struct sam_tracker *t, struct sam_result *result)
         result->num_behind += sam_is_behind(t, &h->objects[i]);
     for (int row = 0; row < t->num_rows; row++) {
         const struct sam_tracked *o = object_of(t, row);
-        if (o)
-            h->results[result->num_objects++] = describe(o, h->box[row]);
+        if (o) {
+            const int behind = sam_is_behind(t, o) ? (int) (t->frame + 1 - o->next) : 0;
+            h->results[result->num_objects++] = describe(o, h->box[row], behind);
+        }
     }
 }
 

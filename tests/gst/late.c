@@ -198,11 +198,13 @@ check_late (guint at, guint late, gboolean live, gboolean others)
   prompt (&a, box);
   run_until (&b, at + late);
   prompt_at (&b, box, at);
+  fail_unless (late < 3 || sam_take_behind (run (&b)) > 0);
   /* Without objects the frames before it are encoded only now. */
   run_until (&b, at + late + MAX (1, others ? late : late + (late + 1) / 2) - 1);
   run_until (&a, b.frame);
   while (a.frame < at + 2 * late + 3)
     check_same (&a, &b);
+  fail_unless_equals_int (sam_take_behind (run (&b)), 0);
   fail_unless_equals_int (get_moved (&b, &asked, &applied), 0);
   expect_refusal (&b, NULL);
   g_free (box);

@@ -255,6 +255,47 @@ GST_START_TEST (test_what_is_under_the_pointer_is_removed)
 
 GST_END_TEST;
 
+static void
+start_anew (Rig * rig)
+{
+  GstSegment segment;
+
+  gst_element_set_state (rig->h->element, GST_STATE_READY);
+  gst_element_set_state (rig->h->element, GST_STATE_PLAYING);
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  gst_harness_push_event (rig->h, gst_event_new_stream_start ("again"));
+  gst_harness_push_event (rig->h, gst_event_new_segment (&segment));
+}
+
+/* Ids begin at 1 again, and the object that has that of the one clicked on
+ * before is not what clicks are for. */
+GST_START_TEST (test_clicks_after_a_stop_are_for_a_new_object)
+{
+  Rig rig = open_rig ("points");
+  GstBuffer *buf;
+  guint64 id;
+
+  run (&rig, NULL);
+  click (&rig, 1, 28, 24);
+  fail_unless_equals_int (run (&rig, &id), 1);
+  fail_unless_equals_uint64 (id, 1);
+  start_anew (&rig);
+  g_signal_emit_by_name (rig.h->element, "add-point", G_GUINT64_CONSTANT (0),
+      0.2, 0.2, TRUE, TRUE, &id);
+  fail_unless_equals_uint64 (id, 1);
+  buf = sam_harness_run (rig.h, rig.frame++);
+  fail_unless_equals_int (sam_get_num_objects (sam_get_meta (buf)), 1);
+  fail_unless (!gst_structure_has_field (sam_get_meta (buf), "current"));
+  gst_buffer_unref (buf);
+  fail_unless (!key (&rig, TRUE, "u"));
+  click (&rig, 1, 28, 24);
+  fail_unless_equals_int (run (&rig, &id), 2);
+  fail_unless_equals_uint64 (id, 2);
+  close_rig (&rig);
+}
+
+GST_END_TEST;
+
 GST_START_TEST (test_undo_and_clear)
 {
   Rig rig = open_rig ("points");
@@ -435,6 +476,7 @@ navigation_suite (void)
   tcase_add_test (tc, test_shift_makes_a_click_negative);
   tcase_add_loop_test (tc, test_a_drag_is_a_box, 0, 3);
   tcase_add_test (tc, test_drags_that_are_none);
+  tcase_add_test (tc, test_clicks_after_a_stop_are_for_a_new_object);
   tcase_add_test (tc, test_undo_and_clear);
   tcase_add_test (tc, test_clicks_that_hit_nothing);
 #if GST_CHECK_VERSION (1, 22, 0)

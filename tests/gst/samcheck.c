@@ -164,6 +164,17 @@ sam_get_double (const GstStructure * s, const gchar * name)
   return value;
 }
 
+guint
+sam_take_behind (GstBuffer * buf)
+{
+  const GstStructure *meta = sam_get_meta (buf);
+  const guint behind = sam_get_uint (sam_get_object (meta,
+          sam_get_num_objects (meta) - 1), "behind");
+
+  gst_buffer_unref (buf);
+  return behind;
+}
+
 guint64
 sam_get_id (const GstStructure * meta, guint i)
 {

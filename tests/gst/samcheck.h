@@ -42,6 +42,9 @@ guint64 sam_get_uint64 (const GstStructure * s, const gchar * name);
 gdouble sam_get_double (const GstStructure * s, const gchar * name);
 guint64 sam_get_stat (GstElement * element, const gchar * name);
 
+/* Takes over a buffer: the frames that its last object has still to replay. */
+guint sam_take_behind (GstBuffer * buf);
+
 /* IoU of where the label map holds @label with the (unmoved) square. */
 gdouble sam_mask_iou (const guint8 * labels, gint width, gint height,
     gint stride, guint label);

@@ -231,6 +231,34 @@ GST_START_TEST (test_stale_masks_are_paler)
 
 GST_END_TEST;
 
+/* An object that still replays shows the mask of an earlier frame, too. */
+GST_START_TEST (test_objects_that_are_behind_are_paler)
+{
+  const gboolean dim = __i__;
+  GstHarness *h = sam_harness_new (dim ? "samoverlay draw-outlines=false" :
+      "samoverlay draw-outlines=false dim-stale=false", GST_VIDEO_FORMAT_RGBA,
+      64, 48);
+  const gint share = dim ? 4 : 2;
+  GstVideoInfo info;
+  GstStructure *object;
+  GstBuffer *buf;
+  GstMapInfo map;
+
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_RGBA, 64, 48);
+  buf = new_gray (&info);
+  object = (GstStructure *) sam_get_object (add_meta (buf, "ok", 64, 48), 0);
+  gst_structure_set (object, "behind", G_TYPE_UINT, 3, NULL);
+  buf = gst_harness_push_and_pull (h, buf);
+  gst_buffer_map (buf, &map, GST_MAP_READ);
+  check_pixel (map.data, 32, 28, 100 + (RED_R - 100) / share,
+      100 + (RED_G - 100) / share, 100 + (RED_B - 100) / share);
+  gst_buffer_unmap (buf, &map);
+  gst_buffer_unref (buf);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
 /* A coarse mask covers the same pixels, its straight edges stay.
  */
 GST_START_TEST (test_coarse_masks_are_stretched)
@@ -637,6 +665,7 @@ samoverlay_suite (void)
   tcase_add_test (tc, test_mask_and_outline_pixel_by_pixel);
   tcase_add_test (tc, test_slanted_edges_are_smooth);
   tcase_add_test (tc, test_stale_masks_are_paler);
+  tcase_add_loop_test (tc, test_objects_that_are_behind_are_paler, 0, 2);
   tcase_add_test (tc, test_coarse_masks_are_stretched);
   tcase_add_test (tc, test_labels_stand_on_the_box);
   tcase_add_test (tc, test_boxes);

@@ -78,6 +78,8 @@ static void check_pace(int history)
                    p.r[LATE].num_replayed == wanted - done - (wanted == now),
                    "late by %d, frame %d: %d behind, %d replayed, expected frame %d", late, now,
                    p.r[LATE].num_behind, p.r[LATE].num_replayed, wanted);
+            expect(p.r[LATE].objects[0].behind == now - wanted, "late by %d, frame %d: behind by "
+                   "%d, expected frame %d", late, now, p.r[LATE].objects[0].behind, wanted);
             done = wanted;
             steps++;
         } while (done < p.frame - 1 && steps < 2 * history);

@@ -38,6 +38,24 @@ static inline const struct sam_frame *scene_draw(struct scene *s, int t)
     return &s->frame;
 }
 
+// Memory that the process has written, bytes. Its private dirty pages would not do: pages of this
+// program are among them as long as the linker's writes have not reached the disk, and only while
+// no other process runs it.
+static inline size_t written_bytes(void)
+{
+    FILE *f = fopen("/proc/self/smaps_rollup", "r");
+    char line[256];
+    size_t kib = 0, swapped = 0;
+
+    expect(f != NULL, "/proc/self/smaps_rollup cannot be read");
+    while (f && fgets(line, sizeof(line), f))
+        if (sscanf(line, "Anonymous: %zu kB", &kib) != 1)
+            sscanf(line, "Swap: %zu kB", &swapped);
+    if (f)
+        fclose(f);
+    return (kib + swapped) * 1024;
+}
+
 static inline struct sam_params scene_params(const char *model)
 {
     struct sam_params p = SAM_PARAMS_INIT;

@@ -1,29 +1,16 @@
 // usage: used MODEL
-// What plan says is what is used, to 5 %: private dirty memory after 100 frames less that before
-// the plan was asked for, and the engine's own count. Threads' stacks and the C library's own
+// What plan says is what is used, to 5 %: memory written after 100 frames less that before the
+// plan was asked for, and the engine's own count. Threads' stacks and the C library's own
 // buffers are the rest.
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "scene.h"
 
-static double private_dirty(void) // MiB
-{
-    FILE *f = fopen("/proc/self/smaps_rollup", "r");
-    char line[256];
-    size_t kib = 0;
-
-    while (f && fgets(line, sizeof(line), f))
-        if (sscanf(line, "Private_Dirty: %zu kB", &kib) == 1)
-            break;
-    if (f)
-        fclose(f);
-    return (double) kib / 1024;
-}
-
 static void check(const struct sam_params *p, const char *what)
 {
-    const double mib = 1024 * 1024, before = private_dirty();
+    const double mib = 1024 * 1024;
+    const size_t before = written_bytes();
     struct sam_plan plan = SAM_PLAN_INIT;
     struct sam_info info = SAM_INFO_INIT;
     struct scene s;
@@ -34,11 +21,12 @@ static void check(const struct sam_params *p, const char *what)
     for (int f = 0; f < 100; f++)
         step(t, &s, f);
     sam_tracker_info(t, &info, NULL);
-    const double planned = (double) plan.total_bytes / mib, dirty = private_dirty() - before;
-    printf("%s: planned %.2f MiB, counted %.2f, dirty %.2f\n", what, planned,
-           (double) info.bytes_used / mib, dirty);
-    expect(dirty < 1.05 * planned && dirty > 0.95 * planned, "%s: dirty %.2f of %.2f", what, dirty,
-           planned);
+    const double planned = (double) plan.total_bytes / mib,
+                 written = (double) (written_bytes() - before) / mib;
+    printf("%s: planned %.2f MiB, counted %.2f, written %.2f\n", what, planned,
+           (double) info.bytes_used / mib, written);
+    expect(written < 1.05 * planned && written > 0.95 * planned, "%s: written %.2f of %.2f", what,
+           written, planned);
     expect(info.bytes_used == plan.total_bytes, "%s: counted %zu of %zu", what, info.bytes_used,
            plan.total_bytes);
     sam_tracker_close(&t);

@@ -347,6 +347,8 @@ struct sam_object {
     int area;                // px of the frame
     float iou;               // predicted IoU of the mask, 0 .. 1
     float score;             // object score, a logit; the object is present if it is > 0
+    int behind;              // frames that it still has to replay after a late prompt or an undo,
+                             // so its mask is of that many frames ago; 0: its mask is of this frame
 };
 
 // Wall time of the parts of one step, ns. On a GPU the parts only queue their work, and `masks`
