@@ -121,7 +121,7 @@ def reconnect(build, n):
     print('ok')
 
 
-if len(sys.argv) > 2:
+if __name__ == '__main__' and len(sys.argv) > 2:
     reconnect(sys.argv[1], int(sys.argv[2]))
-else:
+elif __name__ == '__main__':
     asyncio.run(main(sys.argv[1]))

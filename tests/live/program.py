@@ -40,7 +40,8 @@ class Program:
         self.log = open(f'{self.folder.name}/log', 'w+')
         self.token = token
         environment = dict(os.environ, GST_PLUGIN_PATH=f'{build}/gst', GST_REGISTRY_FORK='no')
-        command = [f'{build}/pipelines/live/samtrack-live', '--http-port', '0', '--rtsp-port', '0',
+        path = os.environ.get('LIVE_PROGRAM', f'{build}/pipelines/live/samtrack-live')
+        command = [path, '--http-port', '0', '--rtsp-port', '0',
                    '--token', token, '--state-folder', f'{self.folder.name}/state', *arguments]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True,
                                         env=environment)
