@@ -5,8 +5,9 @@
 
 #include <gst/rtsp-server/rtsp-server.h>
 
+#define SESSIONS "samtrack-sessions" /* data of a client: those that it began */
 #define USER "viewer" /* the token is its password */
-#define CLEANUP_S 2
+#define CLEANUP_S 1
 #define BACKLOG 128 /* connections that wait for the main loop */
 #define LAUNCH "( appsrc name=src is-live=true do-timestamp=true format=time max-bytes=0 " \
     "! rtph264pay name=pay0 pt=96 config-interval=-1 aggregate-mode=zero-latency )"
@@ -18,6 +19,9 @@ struct Rtsp {
     guint attached, cleanup;
     guint open; /* connections; atomic */
     guint64 connections;
+
+    GMutex lock;              /* guards what follows */
+    GPtrArray *gone, *closed; /* clients: before and since the last clean-up */
 };
 
 static GTlsCertificate *load_certificate(const Settings *settings, GError **error)
@@ -43,10 +47,35 @@ static GstRTSPAuth *new_auth(const Settings *settings, GTlsCertificate *certific
     return auth;
 }
 
+/* A session outlives its connection by a minute, and would take the place of another viewer. */
+static void remove_sessions(Rtsp *rtsp, GPtrArray *sessions)
+{
+    guint i;
+
+    for (i = 0; i < sessions->len; i++)
+        gst_rtsp_session_pool_remove(rtsp->sessions, g_ptr_array_index(sessions, i));
+}
+
+/* When a frame cannot be sent, gst-rtsp-server 1.22 lets the main loop of the client's thread close
+ * the client, without a reference to it. By then the client may be gone and a new one have its
+ * address, which would be closed in its place. So those that may have been sent frames are kept for
+ * a while. */
+static void keep(Rtsp *rtsp, GstRTSPClient *client)
+{
+    g_mutex_lock(&rtsp->lock);
+    g_ptr_array_add(rtsp->closed, g_object_ref(client));
+    g_mutex_unlock(&rtsp->lock);
+}
+
 static void on_closed(GstRTSPClient *client, gpointer data)
 {
+    GPtrArray *sessions = g_object_get_data(G_OBJECT(client), SESSIONS);
     Rtsp *rtsp = data;
 
+    if (sessions->len)
+        keep(rtsp, client);
+    remove_sessions(rtsp, sessions);
+    g_ptr_array_set_size(sessions, 0);
     log_info("rtsp-closed", "open", G_TYPE_INT, g_atomic_int_add(&rtsp->open, -1) - 1, NULL);
 }
 
@@ -59,6 +88,11 @@ static void on_play(GstRTSPClient *client, GstRTSPContext *context, gpointer dat
         output_request_key(output);
 }
 
+static void on_session(GstRTSPClient *client, GstRTSPSession *session, gpointer data)
+{
+    g_ptr_array_add(g_object_get_data(G_OBJECT(client), SESSIONS), g_object_ref(session));
+}
+
 static void on_client(GstRTSPServer *server, GstRTSPClient *client, gpointer data)
 {
     GstRTSPConnection *connection = gst_rtsp_client_get_connection(client);
@@ -66,6 +100,9 @@ static void on_client(GstRTSPServer *server, GstRTSPClient *client, gpointer dat
     const gint open = g_atomic_int_add(&rtsp->open, 1) + 1;
 
     rtsp->connections++;
+    g_object_set_data_full(G_OBJECT(client), SESSIONS,
+        g_ptr_array_new_with_free_func(g_object_unref), (GDestroyNotify) g_ptr_array_unref);
+    g_signal_connect(client, "new-session", G_CALLBACK(on_session), NULL);
     g_signal_connect(client, "closed", G_CALLBACK(on_closed), rtsp);
     g_signal_connect(client, "play-request", G_CALLBACK(on_play), NULL);
     log_info("rtsp-opened", "peer", G_TYPE_STRING, gst_rtsp_connection_get_ip(connection),
@@ -79,7 +116,16 @@ static void on_client(GstRTSPServer *server, GstRTSPClient *client, gpointer dat
 
 static gboolean clean_up(gpointer data)
 {
-    gst_rtsp_session_pool_cleanup(((Rtsp *) data)->sessions);
+    Rtsp *rtsp = data;
+    GPtrArray *gone;
+
+    gst_rtsp_session_pool_cleanup(rtsp->sessions);
+    g_mutex_lock(&rtsp->lock);
+    gone = rtsp->gone;
+    rtsp->gone = rtsp->closed;
+    rtsp->closed = g_ptr_array_new_with_free_func(g_object_unref);
+    g_mutex_unlock(&rtsp->lock);
+    g_ptr_array_unref(gone);
     return G_SOURCE_CONTINUE;
 }
 
@@ -91,6 +137,9 @@ Rtsp *rtsp_new(const Settings *settings, GError **error)
     GstRTSPAuth *auth;
 
     rtsp->settings = settings;
+    g_mutex_init(&rtsp->lock);
+    rtsp->gone = g_ptr_array_new_with_free_func(g_object_unref);
+    rtsp->closed = g_ptr_array_new_with_free_func(g_object_unref);
     rtsp->server = gst_rtsp_server_new();
     gst_rtsp_server_set_address(rtsp->server, settings->address);
     gst_rtsp_server_set_service(rtsp->server, port);
@@ -204,8 +253,11 @@ void rtsp_free(Rtsp *rtsp)
     g_list_free_full(left, g_object_unref);
     left = gst_rtsp_session_pool_filter(rtsp->sessions, remove_session, NULL);
     g_list_free_full(left, g_object_unref);
-    g_object_unref(rtsp->sessions);
     g_object_unref(rtsp->server);
-    gst_rtsp_thread_pool_cleanup();
+    gst_rtsp_thread_pool_cleanup(); /* waits for the threads of clients */
+    g_ptr_array_unref(rtsp->gone);
+    g_ptr_array_unref(rtsp->closed);
+    g_object_unref(rtsp->sessions);
+    g_mutex_clear(&rtsp->lock);
     g_free(rtsp);
 }

@@ -9,7 +9,8 @@
 #define CONNECT_US (8 * G_USEC_PER_SEC) /* without a frame: the attempt has failed */
 #define STEADY_US (2 * G_USEC_PER_SEC)  /* with frames: the next drop-out begins with short waits */
 #define FIRST_WAIT_MS 250
-#define LONGEST_WAIT_MS 1000 /* and an attempt takes a while: together below two seconds */
+/* A connection that nobody answers asks again after a second: together below two seconds. */
+#define LONGEST_WAIT_MS 500
 
 /* One life of the pipeline. The streaming thread holds a reference while it can call back. */
 typedef struct {

@@ -27,6 +27,8 @@ def get_free_port():
 
 
 class Camera:
+    """Without a build its picture is not the scene's."""
+
     def __init__(self, build, port):
         self.build, self.port = build, port
 
@@ -34,7 +36,8 @@ class Camera:
         self.process = subprocess.Popen(
             ['/usr/bin/python3', f'{ROOT}/tests/live/server.py', str(self.port), str(width), str(height), kind],
             stdout=subprocess.PIPE, text=True,
-            env=dict(os.environ, GST_PLUGIN_PATH=f'{self.build}/gst', GST_REGISTRY_FORK='no'))
+            env=dict(os.environ, GST_PLUGIN_PATH=f'{self.build}/gst', GST_REGISTRY_FORK='no',
+                     GST_REGISTRY=os.environ.get('GST_REGISTRY', '/tmp/samtrack-live.registry') + '.camera'))
         check(self.process.stdout.readline() == 'ready\n', 'the camera does not start')
         return time.monotonic()
 
@@ -121,7 +124,7 @@ def reconnect(build, n):
     print('ok')
 
 
-if len(sys.argv) > 2:
+if __name__ == '__main__' and len(sys.argv) > 2:
     reconnect(sys.argv[1], int(sys.argv[2]))
-else:
+elif __name__ == '__main__':
     asyncio.run(main(sys.argv[1]))

@@ -27,6 +27,14 @@ def check(truth, what):
         raise AssertionError(what)
 
 
+def get_path(build):
+    return os.environ.get('LIVE_PROGRAM', f'{build}/pipelines/live/samtrack-live')
+
+
+def get_environment(build):
+    return dict(os.environ, GST_PLUGIN_PATH=f'{build}/gst', GST_REGISTRY_FORK='no')
+
+
 class Stay(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_):
         return None
@@ -39,11 +47,10 @@ class Program:
         self.folder = tempfile.TemporaryDirectory()
         self.log = open(f'{self.folder.name}/log', 'w+')
         self.token = token
-        environment = dict(os.environ, GST_PLUGIN_PATH=f'{build}/gst', GST_REGISTRY_FORK='no')
-        command = [f'{build}/pipelines/live/samtrack-live', '--http-port', '0', '--rtsp-port', '0',
+        command = [get_path(build), '--http-port', '0', '--rtsp-port', '0',
                    '--token', token, '--state-folder', f'{self.folder.name}/state', *arguments]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True,
-                                        env=environment)
+                                        env=get_environment(build))
         self.rtsp = []
         for line in self.process.stdout:
             if line.startswith('http'):

@@ -13,7 +13,9 @@ Gst.init(None)
 port, width, height = sys.argv[1:4]
 kind = sys.argv[4] if len(sys.argv) > 4 else 'scene'
 size = f'video/x-raw,width={width},height={height},framerate=25/1'
-video = (f'samscene is-live=true ! {size} ! videoconvert ! '
+# Python cannot load a plugin that was built with a sanitizer: then it is another picture.
+picture = 'samscene' if Gst.ElementFactory.find('samscene') else 'videotestsrc pattern=ball'
+video = (f'{picture} is-live=true ! {size} ! videoconvert ! '
          'x264enc tune=zerolatency speed-preset=ultrafast key-int-max=25 threads=1 ! video/x-h264,profile=baseline')
 if kind == 'rubbish':
     video += ' ! identity drop-probability=0.5 ! h264parse ! breakmydata probability=0.5 seed=1 skip=200'
