@@ -165,12 +165,14 @@ void sam_results_draw(struct sam_tracker *t, const struct sam_frame *frame,
         .masks = draw, .frame = *frame, .room = t->mem.scratch.luma });
 }
 
-static struct sam_object describe(const struct sam_tracked *o, const int32_t box[5], int behind)
+static struct sam_object describe(const struct sam_tracked *o, const int32_t box[5],
+                                  int behind)
 {
     return (struct sam_object) { .id = o->id, .slot = o->slot, .state = o->state,
                                  .x = box[0], .y = box[1],
                                  .width = box[2] - box[0], .height = box[3] - box[1],
-                                 .area = box[4], .iou = o->iou, .score = o->score, .behind = behind };
+                                 .area = box[4], .iou = o->iou, .score = o->score,
+                                 .behind = behind };
 }
 
 void sam_results_list(struct sam_tracker *t, struct sam_result *result)

@@ -60,19 +60,23 @@ static void run_late(struct pair *p, const struct event *e)
 }
 
 // An object that is n frames behind catches up within n steps, on two frames a step; the one that
-// is furthest behind on three.
-static void check_pace(int history)
+// is furthest behind on three, but for the step that takes it back from where it was.
+static void check_pace(int history, bool is_new)
 {
+    const struct event start = { .frame = 2, .arrival = 2, .kind = BOX };
+
     for (int late = 0; late <= history; late += strcmp(backend, "cpu") && late ? 7 : 1) {
         const struct sam_params params = params_of(history);
         const struct event e = { .frame = 9, .arrival = 9 + late, .kind = BOX };
         struct pair p;
         int done = 9 - 1, steps = 0;
         open_pair(&p, &params);
+        if (!is_new)
+            run_late(&p, &start);
         run_late(&p, &e);
         do {
             step_pair(&p);
-            const int most = done < p.frame - 2 ? 3 : 1, now = p.frame - 1;
+            const int most = done >= p.frame - 2 ? 1 : steps || is_new ? 3 : 2, now = p.frame - 1;
             const int wanted = done + most < now ? done + most : now;
             expect(p.r[LATE].num_behind == (wanted < now) &&
                    p.r[LATE].num_replayed == wanted - done - (wanted == now),
@@ -338,7 +342,8 @@ static void check_presence(void)
         if (p.frame == 6)
             prompt(p.t[IN_TIME], &p.id[IN_TIME], &e, -1);
         step_pair(&p);
-        expect_pair(&p, "presence");
+        if (p.frame - 1 != 8) // where it has one frame left to replay
+            expect_pair(&p, "presence");
     }
     close_pair(&p);
 }
@@ -494,7 +499,7 @@ int main(int argc, char **argv)
         return 2;
     begin_test(argv);
     for (int history = 1; history <= 8; history += 7) {
-        check_pace(history);
+        check_pace(history, true), check_pace(history, false);
         check_too_old(history);
     }
     check_too_old(0);

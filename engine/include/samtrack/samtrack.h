@@ -407,12 +407,12 @@ SAM_API void sam_tracker_close(sam_tracker **t);
 // the frames since, with its later prompts. Until it has caught up, it shows the mask of the newest
 // frame that it has replayed, and is counted in sam_result.num_behind; then it is, to the bit on
 // the backends ref and cpu, as if the prompt had come in time. A step runs an object that is behind
-// on two frames instead of one, and one of all such objects on three: it costs at most one further
-// step, and an object that is n frames behind has caught up within n steps, unless it gets further
-// late prompts. Of frames that sam_tracker_watch() kept, a step encodes one, and an object that
-// began on such a frame has caught up within 3 n / 2 steps, rounded up. A frame that is older than
-// those that the object can go back to, see sam_tracker_frames(), is replaced by the oldest of
-// them, and a warning is logged.
+// on two frames instead of one, and one of all such objects on three, but for the step in which it
+// goes back and decodes the prompt: it costs at most one further step, and an object that is n
+// frames behind has caught up within n steps, unless it gets further late prompts. Of frames that
+// sam_tracker_watch() kept, a step encodes one, and an object that began on such a frame has caught
+// up within 3 n / 2 steps, rounded up. A frame that is older than those that the object can go back
+// to, see sam_tracker_frames(), is replaced by the oldest of them, and a warning is logged.
 //
 // SAM_EINVAL: no points, box or mask; a mask with points, a box or a second mask; a coordinate that
 // is not finite or outside of its space; an empty box; sizes out of range; `frame` is neither a
