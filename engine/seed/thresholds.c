@@ -1,0 +1,24 @@
+#include "thresholds.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define IS_INT(type) _Generic((type) 0, int: 1, default: 0)
+#define SETTING(type, name, default_value, least, most, unit, meaning)                         \
+    { #name, unit, meaning, IS_INT(type), default_value, least, most,                          \
+      offsetof(struct sam_seed_settings, name) },
+
+static const struct sam_seed_setting list[] = { SAM_SEED_SETTINGS(SETTING) };
+
+void sam_seed_defaults(struct sam_seed_settings *settings)
+{
+#define DEFAULT(type, name, default_value, least, most, unit, meaning)                         \
+    .name = (type) default_value,
+
+    *settings = (struct sam_seed_settings) { SAM_SEED_SETTINGS(DEFAULT) };
+}
+
+const struct sam_seed_setting *sam_seed_setting(int index)
+{
+    return index >= 0 && index < (int) (sizeof(list) / sizeof(list[0])) ? &list[index] : NULL;
+}
