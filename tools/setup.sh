@@ -57,6 +57,6 @@ if [ "${1:-run}" = test ]; then
     # The package of clang's sanitizer runtime has the version in its name.
     install_missing "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
     install_python $python_packages
-    # Ubuntu has it as a snap only; the test that needs it is skipped there.
-    [ ! -e /etc/debian_version ] || grep -qi ubuntu /etc/os-release || install_missing chromium
+    # Ubuntu has them as snaps only; the tests that need them are skipped there.
+    [ ! -e /etc/debian_version ] || grep -qi ubuntu /etc/os-release || install_missing chromium firefox-esr
 fi

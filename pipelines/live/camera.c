@@ -290,13 +290,15 @@ gchar *camera_end_prompt(Camera *camera)
     return why;
 }
 
-static GstElement *build(const gchar *encoder, GError **error)
+static GstElement *build(const gchar *encoder, const gchar *lines, GError **error)
 {
+    gchar *export = lines ? g_strdup_printf("! samexport name=export location=%s ", lines) :
+        g_strdup("");
     gchar *clean = encoder_describe(encoder, "clean-encoder");
     gchar *annotated = encoder_describe(encoder, "annotated-encoder");
     gchar *text = g_strdup_printf(
         "appsrc name=in is-live=true format=time min-latency=0 ! samtrack name=track "
-        "! tee name=frames "
+        "%s! tee name=frames "
         "frames. ! valve name=clean-gate drop=true "
         "! queue leaky=downstream max-size-buffers=2 ! %s "
         "! appsink name=clean sync=false async=false enable-last-sample=false "
@@ -306,10 +308,12 @@ static GstElement *build(const gchar *encoder, GError **error)
         "! appsink name=annotated sync=false async=false enable-last-sample=false "
         "drawn. ! valve name=jpeg-gate drop=true ! queue leaky=downstream max-size-buffers=1 "
         "! videoconvert ! jpegenc quality=75 "
-        "! appsink name=jpeg sync=false async=false enable-last-sample=false", clean, annotated);
+        "! appsink name=jpeg sync=false async=false enable-last-sample=false",
+        export, clean, annotated);
     GstElement *pipeline = gst_parse_launch(text, error);
 
     g_free(text);
+    g_free(export);
     g_free(clean);
     g_free(annotated);
     if (pipeline && *error) {
@@ -336,6 +340,8 @@ static void set_tracker(Camera *camera)
     g_object_set(track, "model-file", settings->model_file, "initial-prompt",
         settings->initial_prompt,
         NULL);
+    /* Viewers click on frames that have passed: the first click needs them, too. */
+    g_object_set(track, "history-idle", TRUE, NULL);
     if (settings->backend)
         gst_util_set_object_arg(track, "backend", settings->backend);
     if (settings->max_objects)
@@ -379,7 +385,8 @@ static gboolean start(Camera *camera, GError **error)
     return ok;
 }
 
-Camera *camera_new(const CameraSettings *settings, const gchar *encoder, GError **error)
+Camera *camera_new(const CameraSettings *settings, const gchar *encoder, const gchar *lines,
+    GError **error)
 {
     const SourceHandlers handlers = {.frame = on_frame, .changed = on_changed};
     Camera *camera = g_new0(Camera, 1);
@@ -388,7 +395,7 @@ Camera *camera_new(const CameraSettings *settings, const gchar *encoder, GError 
     g_mutex_init(&camera->lock);
     g_mutex_init(&camera->refusal_lock);
     camera->refusals = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-    camera->pipeline = build(encoder, error);
+    camera->pipeline = build(encoder, lines, error);
     if (!camera->pipeline) {
         camera_free(camera);
         return NULL;
@@ -451,6 +458,21 @@ void camera_free(Camera *camera)
 const gchar *camera_get_name(const Camera *camera)
 {
     return camera->settings->name;
+}
+
+guint64 camera_get_lost_lines(Camera *camera)
+{
+    GstElement *export = gst_bin_get_by_name(GST_BIN(camera->pipeline), "export");
+    GstStructure *s;
+    guint64 lost = 0;
+
+    if (!export)
+        return 0;
+    g_object_get(export, "stats", &s, NULL);
+    gst_structure_get_uint64(s, "frames-lost", &lost);
+    gst_structure_free(s);
+    gst_object_unref(export);
+    return lost;
 }
 
 const CameraSettings *camera_get_settings(const Camera *camera)

@@ -1,6 +1,7 @@
 #include "http.h"
 
 #include "access.h"
+#include "download.h"
 #include "journal.h"
 #include "metrics.h"
 #include "mjpeg.h"
@@ -10,6 +11,8 @@
 #define MAX_CONNECTIONS 128
 #define BACKLOG 128 /* connections that wait for the main loop */
 #define TIMEOUT_S 30 /* of a connection on which nothing moves */
+#define SILENT_S 10  /* from a connection's begin to its first request with the token */
+#define HEARD "samtrack-heard" /* data of the address of a client that sent one */
 #define PAGE "/samtrack/live"
 #define POLICY "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " \
     "media-src 'self' blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; " \
@@ -21,6 +24,7 @@ struct Http {
     Rtsp *rtsp;
     Hub *hub;
     Mjpeg *mjpeg;
+    Downloads *downloads;
     GSocketService *listener;
     GTlsCertificate *certificate;
     SoupServer *server;
@@ -53,6 +57,8 @@ static void on_headers(SoupServer *server, SoupServerMessage *message, const cha
     soup_message_headers_replace(out, "X-Content-Type-Options", "nosniff");
     soup_message_headers_replace(out, "Referrer-Policy", "no-referrer");
     soup_message_headers_replace(out, "Cache-Control", "no-store");
+    /* libsoup cuts parts out of what is in memory: answers that are streamed are not. */
+    soup_message_headers_remove(in, "Range");
     /* A body that comes all the same is read and forgotten. */
     soup_message_body_set_accumulate(soup_server_message_get_request_body(message), FALSE);
     if (strcmp(method, "GET") && strcmp(method, "HEAD"))
@@ -63,7 +69,9 @@ static void on_headers(SoupServer *server, SoupServerMessage *message, const cha
             "A request has no body here.\n");
     else if (!access_has_origin(http->settings, message))
         refuse(http, message, SOUP_STATUS_FORBIDDEN, "The request comes from another page.\n");
-    else if (strcmp(path, "/healthz") && !access_has_token(http->settings, message))
+    else if (access_has_token(http->settings, message))
+        g_object_set_data(G_OBJECT(soup_server_message_get_remote_address(message)), HEARD, http);
+    else if (strcmp(path, "/healthz"))
         refuse(http, message, SOUP_STATUS_UNAUTHORIZED,
             "The token is missing or wrong: open the address that samtrack-live printed.\n");
     if (soup_server_message_get_status(message))
@@ -180,6 +188,30 @@ static void on_mjpeg(SoupServer *server, SoupServerMessage *message, const char 
     soup_server_message_set_status(message, SOUP_STATUS_NOT_FOUND, NULL);
 }
 
+/* /annotations/NAME.json and /annotations/NAME.jsonl. */
+static void on_annotations(SoupServer *server, SoupServerMessage *message, const char *path,
+    GHashTable *query, gpointer data)
+{
+    const gchar *file = path + strlen("/annotations/"), *end = strrchr(file, '.');
+    const gboolean coco = end && !strcmp(end, ".json"), lines = end && !strcmp(end, ".jsonl");
+    Http *http = data;
+    guint i;
+
+    if (soup_server_message_get_status(message))
+        return;
+    for (i = 0; (coco || lines) && i < http->rooms->len; i++) {
+        Room *room = g_ptr_array_index(http->rooms, i);
+        const gchar *name = camera_get_name(room->camera);
+        if (strlen(name) != (gsize) (end - file) || strncmp(name, file, end - file) ||
+            strcmp(soup_server_message_get_method(message), "GET"))
+            continue;
+        downloads_serve(http->downloads, room, coco ? ANNOTATIONS_COCO : ANNOTATIONS_LINES,
+            message);
+        return;
+    }
+    soup_server_message_set_status(message, SOUP_STATUS_NOT_FOUND, NULL);
+}
+
 static void on_websocket(SoupServer *server, SoupServerMessage *message, const char *path,
     SoupWebsocketConnection *connection, gpointer data)
 {
@@ -190,6 +222,41 @@ static void on_connection_gone(gpointer data, GObject *connection)
 {
     --*(guint *) data;
     g_rc_box_release(data);
+}
+
+/* Who has connected. The address is of this connection alone; the server shows it with each of its
+ * requests. */
+typedef struct {
+    GSocket *socket;
+    GSocketAddress *address;
+} Guest;
+
+/* Strangers that send a byte now and then would keep others out. */
+static gboolean end_if_silent(gpointer data)
+{
+    Guest *guest = data;
+
+    if (!g_object_get_data(G_OBJECT(guest->address), HEARD))
+        g_socket_shutdown(guest->socket, TRUE, TRUE, NULL);
+    return G_SOURCE_REMOVE;
+}
+
+static void free_guest(gpointer data)
+{
+    Guest *guest = data;
+
+    g_object_unref(guest->socket);
+    g_object_unref(guest->address);
+    g_free(guest);
+}
+
+static void limit_time(GSocket *socket, GSocketAddress *address)
+{
+    Guest *guest = g_new(Guest, 1);
+
+    *guest = (Guest) {g_object_ref(socket), g_object_ref(address)};
+    g_socket_set_timeout(socket, TIMEOUT_S);
+    g_timeout_add_seconds_full(G_PRIORITY_DEFAULT, SILENT_S, end_if_silent, guest, free_guest);
 }
 
 static gboolean on_connection(GSocketService *service, GSocketConnection *connection,
@@ -203,7 +270,7 @@ static gboolean on_connection(GSocketService *service, GSocketConnection *connec
     if (*http->open < MAX_CONNECTIONS && local && remote) {
         ++*http->open;
         g_object_weak_ref(G_OBJECT(connection), on_connection_gone, g_rc_box_acquire(http->open));
-        g_socket_set_timeout(g_socket_connection_get_socket(connection), TIMEOUT_S);
+        limit_time(g_socket_connection_get_socket(connection), remote);
         if (http->certificate)
             tls = g_tls_server_connection_new(stream, http->certificate, NULL);
         soup_server_accept_iostream(http->server, tls ? tls : stream, local, remote, NULL);
@@ -256,6 +323,7 @@ static void add_handlers(Http *http)
     add(http, "/healthz", on_health);
     add(http, "/metrics", on_metrics);
     add(http, "/mjpeg/", on_mjpeg);
+    add(http, "/annotations/", on_annotations);
     add(http, "/socket", NULL);
     /* The limit of a message's size is that of its compressed form: there must be none. */
     soup_server_remove_websocket_extension(http->server, SOUP_TYPE_WEBSOCKET_EXTENSION_DEFLATE);
@@ -275,6 +343,7 @@ Http *http_new(const Settings *settings, GPtrArray *rooms, Rtsp *rtsp, GError **
     http->open = g_rc_box_new0(guint);
     http->hub = hub_new(settings, rooms);
     http->mjpeg = mjpeg_new(settings->max_viewers);
+    http->downloads = downloads_new();
     http->listener = g_socket_service_new();
     g_socket_listener_set_backlog(G_SOCKET_LISTENER(http->listener), BACKLOG);
     http->server = soup_server_new("server-header", "samtrack-live", NULL);
@@ -302,6 +371,7 @@ void http_free(Http *http)
 {
     g_socket_service_stop(http->listener);
     g_socket_listener_close(G_SOCKET_LISTENER(http->listener));
+    downloads_free(http->downloads); /* runs the main loop, which may serve requests */
     hub_free(http->hub);
     mjpeg_free(http->mjpeg);
     soup_server_disconnect(http->server);

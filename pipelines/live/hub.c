@@ -304,6 +304,8 @@ static void look_up_times(Hub *hub, guint i)
     gst_structure_get_uint64(s, "inferred", &hub->times[i].inferred);
     gst_structure_free(s);
     output_get_stats(camera_get_annotated(room->camera), &output);
+    if (!output.frames)
+        output_get_stats(camera_get_jpeg(room->camera), &output);
     hub->times[i].step_ms = step / 1e6;
     hub->times[i].latency_ms = output.p50_us / 1e3;
 }
@@ -315,6 +317,25 @@ static guint count_viewers(Hub *hub, Room *room)
     for (i = 0; i < hub->viewers->len; i++)
         n += ((Viewer *) g_ptr_array_index(hub->viewers, i))->room == room;
     return n;
+}
+
+/* What a download would hold. */
+static void add_annotations(JsonBuilder *b, Room *room)
+{
+    AnnotationsStats stats = {0};
+
+    if (room->annotations)
+        annotations_get_stats(room->annotations, &stats);
+    json_builder_set_member_name(b, "annotations");
+    json_builder_begin_object(b);
+    message_add_count(b, "frames", stats.frames);
+    message_add_count(b, "bytes", stats.bytes);
+    message_add_count(b, "mostBytes", stats.most);
+    message_add_number(b, "seconds", stats.seconds);
+    message_add_count(b, "forgotten", stats.forgotten);
+    message_add_count(b, "lost", stats.lost + camera_get_lost_lines(room->camera));
+    message_add_text(b, "fault", stats.fault);
+    json_builder_end_object(b);
 }
 
 static gchar *make_state(Hub *hub, guint i, guint viewers)
@@ -337,6 +358,7 @@ static gchar *make_state(Hub *hub, guint i, guint viewers)
     message_add_number(b, "stepMs", hub->times[i].step_ms);
     message_add_number(b, "latencyMs", hub->times[i].latency_ms);
     message_add_count(b, "viewers", viewers);
+    add_annotations(b, room);
     message_add_objects(b, list);
     g_array_unref(list);
     return message_end(b);

@@ -2,6 +2,7 @@
 #ifndef LIVE_HUB_H
 #define LIVE_HUB_H
 
+#include "annotations.h"
 #include "objects.h"
 
 #include <libsoup/soup.h>
@@ -10,6 +11,7 @@
 typedef struct {
     Camera *camera;
     Objects *objects;
+    Annotations *annotations; /* NULL: none are kept */
 } Room;
 
 typedef struct Hub Hub;

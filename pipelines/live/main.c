@@ -32,22 +32,51 @@ static void free_room(gpointer data)
 
     objects_free(room->objects);
     camera_free(room->camera);
+    g_clear_pointer(&room->annotations, annotations_free);
     g_free(room);
 }
 
-static void add_room(Live *live, Camera *camera)
+/* Without a folder for them, the program goes on without annotations. */
+static Annotations *keep_annotations(const Settings *settings, const gchar *camera)
 {
-    Room *room = g_new(Room, 1);
+    Annotations *annotations;
+    GError *error = NULL;
 
+    if (!settings->annotations)
+        return NULL;
+    annotations = annotations_new(settings->state_folder, camera,
+        (guint64) settings->annotations << 20, &error);
+    if (!annotations)
+        log_warning("no-annotations", "camera", G_TYPE_STRING, camera, "why", G_TYPE_STRING,
+            error->message, NULL);
+    g_clear_error(&error);
+    return annotations;
+}
+
+static gboolean add_room(Live *live, const CameraSettings *settings, const gchar *encoder,
+    GError **error)
+{
+    Annotations *annotations = keep_annotations(&live->settings, settings->name);
+    Camera *camera = camera_new(settings, encoder,
+        annotations ? annotations_get_location(annotations) : NULL, error);
+    Room *room;
+
+    if (!camera) {
+        g_clear_pointer(&annotations, annotations_free);
+        return FALSE;
+    }
+    room = g_new(Room, 1);
     room->camera = camera;
     room->objects = objects_new(camera, live->settings.state_folder);
+    room->annotations = annotations;
     g_ptr_array_add(live->rooms, room);
+    rtsp_add(live->rtsp, camera);
+    return TRUE;
 }
 
 static gboolean start_cameras(Live *live, GError **error)
 {
     const gchar *encoder = encoder_find();
-    Camera *camera;
     guint i;
 
     if (!encoder) {
@@ -57,13 +86,9 @@ static gboolean start_cameras(Live *live, GError **error)
     }
     log_info("start", "version", G_TYPE_STRING, SAM_VERSION, "encoder", G_TYPE_STRING, encoder,
         "cameras", G_TYPE_UINT, live->settings.cameras->len, NULL);
-    for (i = 0; i < live->settings.cameras->len; i++) {
-        camera = camera_new(g_ptr_array_index(live->settings.cameras, i), encoder, error);
-        if (!camera)
+    for (i = 0; i < live->settings.cameras->len; i++)
+        if (!add_room(live, g_ptr_array_index(live->settings.cameras, i), encoder, error))
             return FALSE;
-        add_room(live, camera);
-        rtsp_add(live->rtsp, camera);
-    }
     return TRUE;
 }
 

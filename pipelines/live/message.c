@@ -113,7 +113,7 @@ static gboolean read_prompt(Request *request, JsonObject *object, gchar **why)
 {
     Prompt *p = &request->prompt;
     GValue value = G_VALUE_INIT;
-    guint64 rtp;
+    guint64 rtp, us;
 
     p->id = request->id;
     p->box = request->op == OP_BOX;
@@ -128,6 +128,10 @@ static gboolean read_prompt(Request *request, JsonObject *object, gchar **why)
     if (!read_count(object, "rtp", FALSE, G_MAXUINT32, &rtp, why))
         return FALSE;
     request->rtp = (guint32) rtp;
+    if (!read_count(object, "us", FALSE, G_MAXINT64 / 1000, &us, why))
+        return FALSE;
+    if (us)
+        p->time = us * 1000;
     return read_double(object, "x", &p->x, why) && read_double(object, "y", &p->y, why) &&
         (!p->box || (read_double(object, "w", &p->w, why) && read_double(object, "h", &p->h, why)));
 }

@@ -10,8 +10,8 @@
 
 typedef enum {
     OP_WATCH, /* camera, video */
-    OP_POINT, /* x, y, positive; id, rtp */
-    OP_BOX,   /* x, y, w, h; id, rtp */
+    OP_POINT, /* x, y, positive; id, rtp or us */
+    OP_BOX,   /* x, y, w, h; id, rtp or us */
     OP_UNDO,
     OP_REMOVE,
     OP_CLEAR,
@@ -30,7 +30,8 @@ typedef struct {
     guint64 id, n, mline;
     Prompt prompt;
     gboolean has_rtp;
-    guint32 rtp; /* RTP time stamp of the frame that was on the screen, 90 kHz */
+    guint32 rtp; /* RTP time stamp of the frame that was on the screen, 90 kHz; its running time,
+                  * us, is in prompt.time */
     gchar *camera, *name, *sdp, *candidate, *video;
 } Request;
 

@@ -147,6 +147,26 @@ static void write_encoded(GString *out, const gchar *name, Room *room)
     }
 }
 
+static void write_annotations(GString *out, const gchar *name, Room *room)
+{
+    AnnotationsStats stats = {0};
+
+    if (room->annotations)
+        annotations_get_stats(room->annotations, &stats);
+    write_value(out, name, room, "fate", "kept", stats.frames);
+    write_value(out, name, room, "fate", "forgotten", stats.forgotten);
+    write_value(out, name, room, "fate", "lost", stats.lost + camera_get_lost_lines(room->camera));
+}
+
+static void write_annotation_bytes(GString *out, const gchar *name, Room *room)
+{
+    AnnotationsStats stats = {0};
+
+    if (room->annotations)
+        annotations_get_stats(room->annotations, &stats);
+    write_value(out, name, room, NULL, NULL, stats.bytes);
+}
+
 static void write_viewers(GString *out, Hub *hub, Mjpeg *mjpeg, Rtsp *rtsp)
 {
     HubCounts counts;
@@ -208,6 +228,10 @@ gchar *metrics_write(GPtrArray *rooms, Hub *hub, Mjpeg *mjpeg, Rtsp *rtsp)
         "median.", write_prompt_age);
     write_all(out, rooms, "encoded_frames_total", "counter", "Encoded frames.", write_encoded);
     write_all(out, rooms, "encoded_bytes_total", "counter", "Encoded bytes.", write_encoded);
+    write_all(out, rooms, "annotated_frames", "gauge", "Frames of the annotations by what became "
+        "of them.", write_annotations);
+    write_all(out, rooms, "annotation_bytes", "gauge", "Annotations that are kept.",
+        write_annotation_bytes);
     write_viewers(out, hub, mjpeg, rtsp);
     write_process(out);
     return g_string_free(out, FALSE);

@@ -38,10 +38,13 @@ static void send_newest(Viewer *viewer)
     if (!sample)
         return;
     if (gst_buffer_map(gst_sample_get_buffer(sample), &map, GST_MAP_READ)) {
-        GByteArray *part = g_byte_array_sized_new(map.size + 128);
+        GByteArray *part = g_byte_array_sized_new(map.size + 160);
 
+        /* The running time of the frame, which prompts repeat: rounded up, since a prompt is for
+         * the last frame that began at its time or before. */
         head = g_strdup_printf("--" BOUNDARY "\r\nContent-Type: image/jpeg\r\nContent-Length: %"
-            G_GSIZE_FORMAT "\r\n\r\n", map.size);
+            G_GSIZE_FORMAT "\r\nX-Time-Us: %" G_GUINT64_FORMAT "\r\n\r\n", map.size,
+            (GST_BUFFER_PTS(gst_sample_get_buffer(sample)) + GST_USECOND - 1) / GST_USECOND);
         g_byte_array_append(part, (guint8 *) head, strlen(head));
         g_byte_array_append(part, map.data, map.size);
         g_byte_array_append(part, (guint8 *) "\r\n", 2);

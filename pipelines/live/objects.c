@@ -9,6 +9,7 @@
 
 #define FOUND_NS (1500 * GST_MSECOND) /* an object is shown as found after a drop-out */
 #define AGES 64
+#define MAX_PAST 10000 /* names of objects that are gone */
 
 /* What becomes of an object over a drop-out of the source. */
 typedef struct {
@@ -20,6 +21,7 @@ struct Objects {
     Camera *camera;
     const gchar *folder;
     GHashTable *names;    /* id -> text */
+    GHashTable *past;     /* the same, with objects that are gone */
     GHashTable *absences; /* id -> Absence */
     gdouble ages[AGES];   /* ms */
     guint num_ages;
@@ -33,6 +35,7 @@ Objects *objects_new(Camera *camera, const gchar *folder)
     objects->camera = camera;
     objects->folder = folder;
     objects->names = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+    objects->past = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
     objects->absences = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
     return objects;
 }
@@ -46,6 +49,7 @@ void objects_finish(Objects *objects)
 void objects_free(Objects *objects)
 {
     g_hash_table_unref(objects->names);
+    g_hash_table_unref(objects->past);
     g_hash_table_unref(objects->absences);
     g_free(objects);
 }
@@ -60,6 +64,30 @@ static const gchar *get_name(Objects *objects, guint64 id)
     const gchar *name = g_hash_table_lookup(objects->names, &id);
 
     return name ? name : "";
+}
+
+static void set_name(Objects *objects, guint64 id, const gchar *name)
+{
+    g_hash_table_replace(objects->names, copy_id(id), g_strdup(name));
+    if (g_hash_table_size(objects->past) >= MAX_PAST)
+        g_hash_table_remove_all(objects->past);
+    g_hash_table_replace(objects->past, copy_id(id), g_strdup(name));
+}
+
+GHashTable *objects_copy_names(Objects *objects)
+{
+    GHashTable *copy = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+    GHashTable *const tables[] = {objects->past, objects->names};
+    GHashTableIter iter;
+    gpointer id, name;
+    gsize i;
+
+    for (i = 0; i < G_N_ELEMENTS(tables); i++) {
+        g_hash_table_iter_init(&iter, tables[i]);
+        while (g_hash_table_iter_next(&iter, &id, &name))
+            g_hash_table_replace(copy, copy_id(*(guint64 *) id), g_strdup(name));
+    }
+    return copy;
 }
 
 static void clear_object(gpointer data)
@@ -255,7 +283,7 @@ guint64 objects_rename(Objects *objects, guint64 id, const gchar *name, gchar **
         *why = g_strdup_printf("There is no object %" G_GUINT64_FORMAT ".", id);
         return 0;
     }
-    g_hash_table_replace(objects->names, copy_id(id), g_strdup(name));
+    set_name(objects, id, name);
     return id;
 }
 
@@ -338,7 +366,7 @@ static void load_names(Objects *objects, const gchar *path)
 
         if (name && g_utf8_strlen(name, -1) <= MAX_NAME &&
             g_ascii_string_to_unsigned(keys[i], 10, 1, G_MAXUINT64, &id, NULL))
-            g_hash_table_replace(objects->names, copy_id(id), g_strdup(name));
+            set_name(objects, id, name);
         g_free(name);
     }
     g_strfreev(keys);

@@ -45,6 +45,9 @@ guint64 objects_remove(Objects *objects, guint64 id, gchar **why);
 guint64 objects_rename(Objects *objects, guint64 id, const gchar *name, gchar **why);
 void objects_clear(Objects *objects);
 
+/* The names of all objects that ever had one, id -> text; free with g_hash_table_unref(). */
+GHashTable *objects_copy_names(Objects *objects);
+
 /* @why: NULL if it worked. */
 typedef void (*ObjectsDone)(const gchar *why, gpointer user);
 

@@ -26,6 +26,7 @@ static const Key live_keys[] = {
     {"tls-key", TEXT, G_STRUCT_OFFSET(Settings, tls_key), 0, 0, 0},
     {"state-folder", TEXT, G_STRUCT_OFFSET(Settings, state_folder), 0, 0, 0},
     {"max-viewers", NUMBER, G_STRUCT_OFFSET(Settings, max_viewers), 1, 256, 16},
+    {"annotations", NUMBER, G_STRUCT_OFFSET(Settings, annotations), 0, 65536, 128},
 };
 
 static const Key camera_keys[] = {
@@ -106,7 +107,7 @@ static gboolean read_key(gpointer object, const Key *keys, gsize n, GKeyFile *fi
 {
     gchar *where = g_strdup_printf("%s: [%s]", path, group);
     gchar *text = g_key_file_get_string(file, group, name, error);
-    gboolean ok = text != NULL;
+    gboolean ok = text && !*error; /* a text with a bad escape comes with both */
     gsize i;
 
     for (i = 0; i < n && strcmp(keys[i].name, name); i++)

@@ -35,6 +35,7 @@ typedef struct {
     gchar *tls_certificate, *tls_key; /* PEM files, both or neither */
     gchar *state_folder;              /* of saved tracks */
     gint max_viewers;                 /* open pages, and RTSP sessions, each */
+    gint annotations;                 /* MiB that are kept of each camera */
     GPtrArray *cameras;               /* CameraSettings */
 } Settings;
 

@@ -267,7 +267,8 @@ GstClockTime webrtc_get_time(Webrtc *webrtc, guint32 rtp)
         GST_SECOND);
     const guint32 ago = (guint32) now - rtp;
 
-    return ago > now ? GST_CLOCK_TIME_NONE : gst_util_uint64_scale(now - ago, GST_SECOND,
+    /* The end of the tick: a prompt is for the last frame that began at its time or before. */
+    return ago > now ? GST_CLOCK_TIME_NONE : gst_util_uint64_scale(now - ago + 1, GST_SECOND,
         CLOCK_RATE);
 }
 

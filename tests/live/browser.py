@@ -1,12 +1,13 @@
 #!/usr/bin/python3
-"""The page in a headless Chromium: click, correct, rename, save, remove, restore; on a phone, in the dark, by JPEGs.
-usage: browser.py BUILD OUT_FOLDER     the screenshots stay in OUT_FOLDER"""
+"""The page in a headless browser: click a moving thing, correct, rename, save, remove, restore, download; on a phone, in
+the dark, by JPEGs. usage: browser.py BUILD OUT_FOLDER chromium|firefox     the screenshots stay in OUT_FOLDER"""
 import asyncio
+import importlib
 import json
+import os
 import sys
 
-import chromium
-from film import DISC, make_film
+from film import DISC, RADIUS, make_film
 from program import Page, Program, check, skip
 
 try:
@@ -15,54 +16,89 @@ try:
 except ImportError as e:
     skip(str(e))
 
-# Redness of the shown picture around a point of the frame: the first object is drawn in red.
-REDNESS = '''(() => {
-  const video = document.getElementById('video');
-  const source = video.hidden ? document.getElementById('picture') : video;
-  const canvas = document.createElement('canvas');
-  canvas.width = 640; canvas.height = 360;
-  const c = canvas.getContext('2d');
-  c.drawImage(source, 0, 0, 640, 360);
-  const d = c.getImageData(%d - 4, %d - 4, 8, 8).data;
-  let sum = 0;
-  for (let i = 0; i < d.length; i += 4) sum += d[i] - (d[i + 1] + d[i + 2]) / 2;
-  return sum / 64;
+# Of the shown picture, 640x360: red(), the number of pixels in the colour of the first object's mask, and find(), the
+# middle of what is bright, the disc, in CSS pixels of the page.
+EYES = '''window.eyes = (() => {
+  const canvas = Object.assign(document.createElement('canvas'), { width: 640, height: 360 });
+  const c = canvas.getContext('2d', { willReadFrequently: true });
+  const look = (test) => {
+    const video = document.getElementById('video');
+    c.drawImage(video.hidden ? document.getElementById('picture') : video, 0, 0, 640, 360);
+    const d = c.getImageData(0, 0, 640, 360).data;
+    let n = 0, x = 0, y = 0;
+    for (let i = 0; i < d.length; i += 4) {
+      if (!test(d[i], d[i + 1], d[i + 2])) continue;
+      n++;
+      x += i / 4 % 640;
+      y += i / 4 / 640;
+    }
+    return { n, x: x / n, y: y / n };
+  };
+  return {
+    red: () => look((r, g, b) => r - (g + b) / 2 > 20).n,
+    find: () => {
+      const at = look((r, g, b) => Math.min(r, g, b) > 170);
+      const box = document.getElementById('stage').getBoundingClientRect();
+      return { x: box.x + box.width * at.x / 640, y: box.y + box.height * at.y / 360, column: at.x };
+    },
+  };
 })()'''
-SHOWN = '(document.getElementById("video").videoWidth || document.getElementById("picture").naturalWidth) > 0'
+SHOWN = '(document.getElementById("video").videoWidth || document.getElementById("picture").width) > 0'
 ROWS = '[...document.querySelectorAll("#objects li")].map(li => [li.querySelector("input").value, li.className])'
+EVIL = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
+
+# Clicks on the disc where it was 250 ms ago, on the frame of then: nothing is drawn while the script waits.
+LATE_CLICK = '''(() => {
+  const at = eyes.find(), stage = document.getElementById('stage');
+  const end = performance.now() + 250;
+  while (performance.now() < end);
+  stage.setPointerCapture = () => {};
+  for (const kind of ['pointerdown', 'pointerup'])
+    stage.dispatchEvent(new PointerEvent(kind, { clientX: at.x, clientY: at.y, pointerId: 1, isPrimary: true, button: 0,
+      pointerType: 'mouse', bubbles: true }));
+})()'''
 
 
 async def locate(tab, x, y):
-    box = json.loads(await tab.run('JSON.stringify(document.getElementById("stage").getBoundingClientRect())'))
+    box = await tab.run('document.getElementById("stage").getBoundingClientRect().toJSON()')
     return box['x'] + box['width'] * x / 640, box['y'] + box['height'] * y / 360
+
+
+async def begin(tab, program):
+    await tab.open(program.page)
+    await tab.wait_for(SHOWN)
+    await tab.run(f'({EYES}) && 1')
 
 
 async def select_disc(tab):
     """Its mask must come into the picture."""
-    await tab.wait_for(f'{REDNESS % DISC} < 10')  # that of an object that was removed is gone
-    await tab.click(*await locate(tab, *DISC))
-    await tab.wait_for(f'{REDNESS % DISC} > 25')
+    await tab.wait_for('eyes.red() < 50')  # that of an object that was removed is gone
+    at = await tab.run('eyes.find()')
+    await tab.click(at['x'], at['y'])
+    await tab.wait_for(f'eyes.red() > {RADIUS * RADIUS * 2}')
 
 
-async def use(tab, program, out):
-    await tab.open(program.page)
-    await tab.wait_for(SHOWN)
-    check(await tab.run('location.search') == '', 'the address still shows the token')
-    check(await tab.run('document.getElementById("picture").hidden'), 'the video does not come by WebRTC')
-    await select_disc(tab)
-    await tab.wait_for(f'JSON.stringify({ROWS}) === \'[["","tracked"]]\'')
-    await tab.click(*await locate(tab, 100, 330), button='right')
-    await tab.wait_for('document.querySelector("#objects .tracked")')
-    await tab.run('document.querySelector("#objects input").select()')
+async def rename(tab, program):
+    """Markup in a name stays text, in this page and in others."""
+    await tab.run('document.activeElement.blur()')
+    await tab.key('Enter')
     for letter in '<b>disc':
         await tab.key(letter)
     await tab.key('Enter')
     await tab.wait_for(f'{ROWS}[0][0] === "<b>disc"')
     async with Page(program) as page:
-        state = await page.wait_for(lambda s: s['objects'] and s['objects'][0]['name'], 'the name')
-        check(state['objects'][0]['name'] == '<b>disc', f'another page sees {state["objects"]}')
-    check(await tab.run('document.querySelectorAll("#objects b").length') == 0, 'a name became markup')
-    await tab.screenshot(f'{out}/page.png')
+        state = await page.wait_for(lambda s: s['objects'] and s['objects'][0]['name'] == '<b>disc', 'the name')
+        evil = await page.ask('rename', id=state['objects'][0]['id'], name=EVIL[:64])
+        check(evil['type'] == 'done', f'a name with markup gives {evil}')
+        await tab.wait_for(f'{ROWS}[0][0].startsWith("<img")')
+        await page.ask('rename', id=state['objects'][0]['id'], name='<b>disc')
+    await tab.wait_for(f'{ROWS}[0][0] === "<b>disc"')
+    check(await tab.run('window.hacked === undefined && !document.querySelector("#objects b, #objects img")'),
+          'a name became markup')
+
+
+async def keep(tab):
+    """Saves, removes, restores."""
     await tab.run('document.activeElement.blur()')
     await tab.key('s')
     await tab.wait_for('/saved/.test(document.getElementById("notice").textContent)')
@@ -70,48 +106,127 @@ async def use(tab, program, out):
     await tab.wait_for(f'{ROWS}.length === 0')
     await tab.key('l')
     await tab.wait_for(f'{ROWS}.length === 1 && {ROWS}[0][0] === "<b>disc"')
-    x, y = await locate(tab, 180, 180)
-    await tab.mouse('mousePressed', x, y)
-    await tab.mouse('mouseMoved', x + 100, y + 90)
-    await tab.mouse('mouseReleased', x + 100, y + 90)
+
+
+async def remove_twice(tab, program):
+    """This page and another remove the same object: one is told that it is gone, and both go on."""
+    async with Page(program) as page:
+        id_ = (await page.wait_for(lambda s: s['objects'], 'the object'))['objects'][-1]['id']
+        reply, _ = await asyncio.gather(
+            page.ask('remove', id=id_), tab.run(f'document.querySelector(\'[aria-label="Remove object {id_}"]\').click()'))
+        await tab.wait_for(f'{ROWS}.length === 0')
+        await tab.wait_for(f'!document.getElementById("notice").hidden || "{reply["type"]}" === "refused"')
+        await page.wait_for(lambda s: not s['objects'], 'the removal')
+
+
+async def download(tab, folder):
+    """The buttons yield files."""
+    for button, name in (('coco', 'disc.json'), ('lines', 'disc.jsonl')):
+        path = f'{folder}/{name}'
+        if os.path.exists(path):
+            os.unlink(path)
+        await tab.wait_for(f'document.getElementById("{button}").hasAttribute("href")')
+        box = await tab.run(f'document.getElementById("{button}").getBoundingClientRect().toJSON()')
+        await tab.click(box['x'] + box['width'] / 2, box['y'] + box['height'] / 2)
+        for _ in range(200):
+            if os.path.exists(path) and os.path.getsize(path) and not os.path.exists(path + '.part'):
+                break
+            await asyncio.sleep(0.1)
+        with open(path, encoding='utf-8') as file:
+            text = file.read()
+        check('<b>disc' in text, f'{name} does not name the object')
+        first = json.loads(text if button == 'coco' else text.splitlines()[0])
+        check('annotations' in first if button == 'coco' else 'mask_time' in first, f'{name} holds {text[:200]}')
+
+
+async def use(tab, program, out):
+    await begin(tab, program)
+    check(await tab.run('location.search') == '', 'the address still shows the token')
+    by_webrtc = await tab.run('document.getElementById("picture").hidden')
+    print('the video comes by', 'WebRTC' if by_webrtc else 'JPEGs')
+    await select_disc(tab)
+    await tab.wait_for(f'JSON.stringify({ROWS}) === \'[["","tracked"]]\'')
+    await tab.click(*await locate(tab, 600, 330), button='right')
+    await tab.wait_for('document.querySelector("#objects .tracked")')
+    await rename(tab, program)
+    await tab.screenshot(f'{out}/page.png')
+    await keep(tab)
+    x, y = await locate(tab, 420, 180)
+    await tab.drag(x, y, x + 100, y + 90)
     await tab.wait_for(f'{ROWS}.length === 2')
     await tab.key('u')
     await tab.wait_for(f'{ROWS}.length === 1')
+    await download(tab, out)
+    await remove_twice(tab, program)
     await tab.resize(390, 844, mobile=True)
     await tab.wait_for('document.documentElement.scrollWidth <= 390')
     await tab.screenshot(f'{out}/phone.png')
     age = program.metrics()['samtrack_prompt_age_seconds{camera="disc"}']
     check(0 < age < 5, f'clicks carry frames of {age} s ago')
+    return by_webrtc
 
 
-async def look_at_pictures(tab, program, out):
-    """Without WebRTC."""
-    await tab.call('Page.addScriptToEvaluateOnNewDocument', source='delete window.RTCPeerConnection')
-    await tab.open(program.page)
-    await tab.wait_for(SHOWN)
+async def use_pictures(tab, program, out):
+    """Without WebRTC. A click on a frame that has passed lands where the disc was on it."""
+    await tab.before_load('delete window.RTCPeerConnection')
+    await begin(tab, program)
     check(await tab.run('document.getElementById("video").hidden'), 'the picture is not shown')
     await tab.key('c')
     await tab.wait_for(f'{ROWS}.length === 0')
-    await select_disc(tab)
+    await tab.wait_for('eyes.red() < 50')
+    # In the middle of its swing the disc moves by more than its radius before the click.
+    await tab.wait_for(f'Math.abs(eyes.find().column - {DISC[0]}) < 50 && ({LATE_CLICK}, true)')
+    await tab.wait_for(f'{ROWS}.length === 1')
+    async with Page(program) as page:
+        state = await page.wait_for(lambda s: s['objects'] and s['objects'][0]['area'], 'the mask')
+    disc = state['objects'][0]
+    check(0.5 < disc['area'] / (3.14 * RADIUS ** 2) < 1.5 and disc['w'] < 3 * RADIUS and disc['h'] < 3 * RADIUS,
+          f'a click on an older picture does not select the disc of {RADIUS} px but {disc}')
     await tab.screenshot(f'{out}/dark.png')
 
 
-async def main(build, out):
-    with Program(build, f'disc={make_film(out)}') as program:
+async def pose(browser, build, out):
+    """The picture of the documentation."""
+    with Program(build, '--demo', '--initial-prompt',
+                 'point,x=480,y=190;point,x=190,y=92;point,x=292,y=268') as program:
+        async with browser.Tab(1280, 660) as tab, Page(program) as page:
+            await tab.open(program.page)
+            await tab.wait_for(SHOWN)
+            state = await page.wait_for(lambda s: len(s['objects']) == 3, 'the objects')
+            for thing, name in zip(state['objects'], ('walker', 'fish', 'ball')):
+                await page.ask('rename', id=thing['id'], name=name)
+            await tab.wait_for(f'{ROWS}.every(row => row[0])')
+            await asyncio.sleep(1.5)  # the graphs need values
+            await tab.screenshot(f'{out}/live.png')
+
+
+async def run(browser, program, out, dark, work):
+    async with browser.Tab(dark=dark, downloads=out) as tab:
+        try:
+            result = await work(tab, program, out)
+        except AssertionError:
+            await tab.screenshot(f'{out}/failed.png')
+            raise
+        check(not tab.errors, f'the page has errors: {tab.errors}')
+        return result
+
+
+async def main(build, out, name):
+    browser = importlib.import_module(name)
+    if not browser.find():
+        skip(f'there is no {name}')
+    out = os.path.abspath(f'{out}/{name}')
+    os.makedirs(out, exist_ok=True)
+    with Program(build, f'disc={make_film(out, swing=180)}') as program:
         program.wait_for_frames('disc')
-        for dark, work in ((False, use), (True, look_at_pictures)):
-            async with chromium.Tab(dark=dark) as tab:
-                try:
-                    await work(tab, program, out)
-                except AssertionError:
-                    await tab.screenshot(f'{out}/failed.png')
-                    raise
-                check(not tab.errors, f'the page has errors: {tab.errors}')
+        by_webrtc = await run(browser, program, out, False, use)
+        check(by_webrtc or name != 'chromium', 'the video does not come by WebRTC')
+        await run(browser, program, out, True, use_pictures)
         program.wait_for(lambda m: m['samtrack_viewers{kind="page"}'] == m['samtrack_viewers{kind="mjpeg"}'] == 0,
                          'the end of the viewers')
+    if name == 'chromium':
+        await pose(browser, build, out)
     print('ok')
 
 
-if not chromium.find():
-    skip('there is no Chromium')
 asyncio.run(main(*sys.argv[1:]))

@@ -7,20 +7,14 @@ import shutil
 import subprocess
 import tempfile
 
+import tab
+
 
 def find():
     return shutil.which('chromium') or shutil.which('chromium-browser') or shutil.which('google-chrome')
 
 
-class Tab:
-    """One tab. Coordinates are CSS pixels."""
-
-    def __init__(self, width=1320, height=860, dark=False):
-        self.size = width, height
-        self.dark = dark
-        self.number = 0
-        self.errors = []
-
+class Tab(tab.Tab):
     async def __aenter__(self):
         import websockets
         self.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
@@ -33,6 +27,8 @@ class Tab:
                 break
         self.drain = asyncio.get_running_loop().run_in_executor(None, self.process.stderr.read)
         self.socket = await websockets.connect(m.group(0), max_size=None)
+        if self.downloads:
+            await self.call('Browser.setDownloadBehavior', behavior='allow', downloadPath=self.downloads)
         target = await self.call('Target.createTarget', url='about:blank')
         session = await self.call('Target.attachToTarget', targetId=target['targetId'], flatten=True)
         self.session = session['sessionId']
@@ -44,12 +40,6 @@ class Tab:
         return self
 
     session = None
-
-    async def __aexit__(self, *error):
-        await self.socket.close()
-        self.process.terminate()
-        self.process.wait(20)
-        self.folder.cleanup()
 
     async def call(self, method, **parameters):
         self.number += 1
@@ -71,6 +61,10 @@ class Tab:
         if entry['level'] == 'error':
             self.errors.append(entry['text'] + ' ' + entry.get('url', ''))
 
+    async def before_load(self, script):
+        """Runs in every page that is opened, before its own scripts."""
+        await self.call('Page.addScriptToEvaluateOnNewDocument', source=script)
+
     async def open(self, url):
         await self.call('Page.navigate', url=url)
         await self.wait_for('location.protocol !== "about:" && document.readyState === "complete"')
@@ -86,14 +80,6 @@ class Tab:
             raise AssertionError(f'{script}: {result["exceptionDetails"]}')
         return result['result'].get('value')
 
-    async def wait_for(self, script, seconds=20):
-        """Polls in the page until the expression is true."""
-        for _ in range(int(seconds * 20)):
-            if await self.run(f'!!({script})'):
-                return
-            await asyncio.sleep(0.05)
-        raise AssertionError(f'not true in {seconds} s: {script}')
-
     async def mouse(self, kind, x, y, button='left', modifiers=0):
         await self.call('Input.dispatchMouseEvent', type=kind, x=x, y=y, button=button, clickCount=1,
                         modifiers=modifiers)
@@ -101,6 +87,11 @@ class Tab:
     async def click(self, x, y, button='left', modifiers=0):
         await self.mouse('mousePressed', x, y, button, modifiers)
         await self.mouse('mouseReleased', x, y, button, modifiers)
+
+    async def drag(self, x, y, to_x, to_y):
+        await self.mouse('mousePressed', x, y)
+        await self.mouse('mouseMoved', to_x, to_y)
+        await self.mouse('mouseReleased', to_x, to_y)
 
     async def key(self, key, code=None):
         text = {'text': key} if len(key) == 1 else {}

@@ -1,12 +1,15 @@
-"""A film of a disc that lies still, on a ground of many greys."""
+"""A film of a disc on a ground of many greys."""
+import math
 import random
 import subprocess
 
 DISC = 240, 190  # its middle, px
+RADIUS = 50
 
 
-def make_film(folder):
-    """Writes disc.mp4, four seconds of 640x360 at 25 Hz; returns its name."""
+def make_film(folder, swing=0):
+    """Writes disc.mp4, four seconds of 640x360 at 25 Hz; returns its name. The disc swings to the right and left of its
+    place by that many px, once."""
     from PIL import Image, ImageDraw
     rng = random.Random(1)
     picture = Image.new('RGB', (640, 360), (60, 90, 70))
@@ -14,9 +17,13 @@ def make_film(folder):
     for _ in range(300):
         x, y, grey = rng.randrange(640), rng.randrange(360), rng.randrange(40, 110)
         draw.ellipse((x - 9, y - 9, x + 9, y + 9), fill=(grey, grey + 20, grey))
-    draw.ellipse((190, 140, 290, 240), fill=(225, 225, 240))
-    picture.save(f'{folder}/disc.png')
-    subprocess.run(['gst-launch-1.0', '-q', 'filesrc', f'location={folder}/disc.png', '!', 'pngdec', '!', 'imagefreeze',
-                    'num-buffers=100', '!', 'video/x-raw,framerate=25/1', '!', 'videoconvert', '!', 'x264enc', '!',
-                    'mp4mux', '!', 'filesink', f'location={folder}/disc.mp4'], check=True, timeout=60)
+    frames = []
+    for i in range(100):
+        frame = picture.copy()
+        x, y = DISC[0] + round(swing * math.sin(2 * math.pi * i / 100)), DISC[1]
+        ImageDraw.Draw(frame).ellipse((x - RADIUS, y - RADIUS, x + RADIUS, y + RADIUS), fill=(225, 225, 240))
+        frames.append(frame.tobytes())
+    subprocess.run(['gst-launch-1.0', '-q', 'fdsrc', '!', 'rawvideoparse', 'format=rgb', 'width=640', 'height=360',
+                    'framerate=25/1', '!', 'videoconvert', '!', 'x264enc', '!', 'mp4mux', '!', 'filesink',
+                    f'location={folder}/disc.mp4'], input=b''.join(frames), check=True, timeout=60)
     return f'{folder}/disc.mp4'

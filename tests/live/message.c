@@ -30,6 +30,9 @@ static void test_good(void)
     CHECK(r.prompt.x == 0.25 && r.prompt.y == 1 && !r.prompt.positive && r.prompt.id == 7);
     CHECK(!r.prompt.box && r.prompt.time == GST_CLOCK_TIME_NONE);
     request_clear(&r);
+    CHECK(parse(&r, "{\"op\":\"point\",\"x\":0,\"y\":0,\"us\":1234567}", &why));
+    CHECK(!r.has_rtp && r.prompt.time == 1234567 * GST_USECOND);
+    request_clear(&r);
     CHECK(parse(&r, "{\"op\":\"box\",\"x\":0,\"y\":0,\"w\":0.5,\"h\":0.25}", &why));
     CHECK(r.prompt.box && r.prompt.positive && r.prompt.w == 0.5 && r.prompt.h == 0.25);
     CHECK(!r.has_rtp && r.re == 0 && r.prompt.id == 0);
@@ -50,6 +53,8 @@ static void test_bad(void)
         {"{\"op\":\"point\",\"x\":\"1\",\"y\":1}", "'x'"},
         {"{\"op\":\"point\",\"x\":1,\"y\":1,\"positive\":1}", "'positive'"},
         {"{\"op\":\"point\",\"x\":1,\"y\":1,\"rtp\":4294967296}", "'rtp'"},
+        {"{\"op\":\"point\",\"x\":1,\"y\":1,\"us\":-1}", "'us'"},
+        {"{\"op\":\"point\",\"x\":1,\"y\":1,\"us\":9223372036854775807}", "'us'"},
         {"{\"op\":\"point\",\"x\":1,\"y\":1,\"id\":-1}", "'id'"},
         {"{\"op\":\"box\",\"x\":1,\"y\":1,\"w\":1}", "'h'"},
         {"{\"op\":\"remove\"}", "'id'"},

@@ -29,6 +29,7 @@ FILES = {  # text of the file: what the refusal names
     '[camera a]\nwidth=3\n': ["'a'", 'no source'],
     '[camera a]\nsource=gopher://x\n': ["'a'", "'gopher://x'", 'rtsp://'],
     '[camera a]\nsource=/nothing/here.mp4\n': ["'/nothing/here.mp4'"],
+    '[camera a]\nsource=demo\ninitial-prompt=a\\;b\n': ["initial-prompt"],
     'nonsense\n': ['configuration'],
     '': ['no source'],
 }

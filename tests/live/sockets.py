@@ -8,15 +8,12 @@ import socket
 import sys
 
 from program import Page, Program, check, skip
+from sockets_data import HANDSHAKE, REQUESTS, mutate
 
 try:
     import websockets
 except ImportError as e:
     skip(str(e))
-
-HANDSHAKE = ('GET /socket HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n'
-             'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n{more}\r\n')
-
 
 def send_raw(port, data, close=False):
     """What comes back within a second; b'': nothing."""
@@ -85,30 +82,6 @@ def send_garbage(program, rng):
             s.sendall(HANDSHAKE.format(port=program.port, more=more).encode())
             s.recv(4096)
             s.sendall(rng.randbytes(rng.choice((2, 10, 1000))))
-
-
-def mutate(text, rng):
-    data = bytearray(text.encode())
-    for _ in range(rng.randint(1, 6)):
-        at = rng.randrange(len(data) + 1)
-        what = rng.randrange(4)
-        if what == 0:
-            data[at:at] = rng.choice((b'"', b'{', b'[', b'\\', b'\xff', b'1e999', b'-', b'null', b'\0'))
-        elif what == 1:
-            del data[at:at + rng.randint(1, 9)]
-        elif what == 2 and at < len(data):
-            data[at] = rng.randrange(256)
-        else:
-            data[at:at] = data[:at]
-    return bytes(data[:20000])
-
-
-REQUESTS = [
-    {'op': 'watch', 'camera': 'demo', 'video': 'none', 're': 1},
-    {'op': 'point', 'x': 0.5, 'y': 0.5, 'positive': True, 'id': 0, 'rtp': 4294967295, 're': 2},
-    {'op': 'box', 'x': 0.1, 'y': 0.1, 'w': 0.5, 'h': 0.5, 're': 3}, {'op': 'undo', 'id': 1}, {'op': 'remove', 'id': 1},
-    {'op': 'rename', 'id': 1, 'name': 'x' * 30}, {'op': 'seen', 'n': 3}, {'op': 'answer', 'sdp': 'v=0\r\no=- 1 1 IN IP4 0\r\n'},
-    {'op': 'ice', 'candidate': 'candidate:1 1 UDP 1 127.0.0.1 9 typ host', 'mline': 0}]
 
 
 async def send_bad_messages(program, rng):
@@ -195,6 +168,7 @@ async def crowd(program):
         pass
     for page in pages:
         page.socket.transport.abort()  # without a word
+    await asyncio.sleep(0.1)  # in which it does
     program.wait_for(lambda m: m['samtrack_viewers{kind="page"}'] == 0, 'the end of pages that vanished')
     async with Page(program) as page:
         check(page.hello['cameras'] == ['demo'], f'hello is {page.hello}')

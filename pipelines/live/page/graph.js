@@ -30,9 +30,16 @@ export class Graph {
       const x = w - (this.#values.length - 1 - i) * w / (length - 1);
       c.lineTo(x, h - 2 - v / most * (h - 4));
     });
-    c.strokeStyle = getComputedStyle(this.#canvas).getPropertyValue('--accent');
+    const colour = getComputedStyle(this.#canvas).getPropertyValue('--accent');
+    c.strokeStyle = colour;
     c.lineWidth = 1.5;
     c.lineJoin = 'round';
     c.stroke();
+    c.lineTo(w, h);
+    c.lineTo(w - (this.#values.length - 1) * w / (length - 1), h);
+    c.globalAlpha = 0.12;
+    c.fillStyle = colour;
+    c.fill();
+    c.globalAlpha = 1;
   }
 }

@@ -1,5 +1,6 @@
 // The page of samtrack-live.
 
+import { Annotations } from './annotations.js';
 import { Graph } from './graph.js';
 import { Link } from './link.js';
 import { Objects } from './objects.js';
@@ -10,6 +11,7 @@ const $ = (id) => document.getElementById(id);
 const link = new Link();
 const video = new Video(link, $('video'), $('picture'));
 const objects = new Objects($('objects'), $('empty'), $('count'), ask);
+const annotations = new Annotations($('coco'), $('lines'), $('kept'), $('loss'));
 const graphs = { fps: new Graph($('fps-graph')), latency: new Graph($('latency-graph')), step: new Graph($('step-graph')) };
 let camera = '';
 let kind = 'webrtc';
@@ -64,16 +66,24 @@ function watch(name, names) {
   video.watch(camera, kind);
 }
 
+// The three states of the page: no program, no camera, live.
+function showLink(open, fault = '') {
+  $('link').className = !open ? '' : fault ? 'gone' : 'open';
+  $('link').lastElementChild.textContent = !open ? 'connecting' : fault ? 'camera gone' : 'live';
+  $('stage').classList.toggle('dim', !open);
+  const text = !open ? 'The program does not answer. Trying again.' : fault ? `The camera is gone: ${fault}` : '';
+  $('banner').hidden = !text;
+  if ($('banner').textContent !== text) $('banner').textContent = text;
+}
+
 link.addEventListener('hello', ({ detail }) => {
-  $('link').className = 'open';
-  $('link').lastElementChild.textContent = 'live';
+  showLink(true);
   kind = detail.video;
   watch(detail.cameras.includes(camera) ? camera : detail.cameras[0], detail.cameras);
 });
 
 link.addEventListener('closed', () => {
-  $('link').className = '';
-  $('link').lastElementChild.textContent = 'connecting';
+  showLink(false);
 });
 
 link.addEventListener('notice', ({ detail }) => tell(detail.text));
@@ -84,12 +94,13 @@ link.addEventListener('state', ({ detail: s }) => {
   if (width === 0 && s.width) video.watch(camera, kind);
   width = s.width;
   objects.show(s.objects);
-  $('banner').hidden = !s.fault;
-  $('banner').textContent = s.fault ? `The camera is gone: ${s.fault}` : '';
+  annotations.show(camera, s.annotations);
+  showLink(true, s.fault);
+  if (s.objects.length) $('hint').classList.add('done');
   if (s.width && s.height) $('stage').style.aspectRatio = `${s.width} / ${s.height}`;
-  $('fps').textContent = s.fps.toFixed(1);
-  $('latency').textContent = `${s.latencyMs.toFixed(0)} ms`;
-  $('step').textContent = `${s.stepMs.toFixed(1)} ms`;
+  $('fps').textContent = `${s.fps.toFixed(1)} Hz`;
+  $('latency').textContent = s.latencyMs ? `${s.latencyMs.toFixed(0)} ms` : '–';
+  $('step').textContent = s.stepMs ? `${s.stepMs.toFixed(1)} ms` : '–';
   graphs.fps.add(s.fps);
   graphs.latency.add(s.latencyMs);
   graphs.step.add(s.stepMs);
@@ -111,6 +122,7 @@ const keys = {
   c: () => ask('clear'),
   s: save,
   l: restore,
+  '?': () => { $('keys').open = !$('keys').open; },
 };
 
 document.addEventListener('keydown', (e) => {

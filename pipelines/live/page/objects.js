@@ -48,25 +48,33 @@ export class Objects {
   }
 
   rename() {
-    this.#rows.get(this.selected)?.name.select();
+    const name = this.#rows.get(this.selected)?.name;
+    name?.focus();
+    name?.select();
   }
 
   #make(id) {
-    const row = { item: element('li', ''), chip: element('span', 'chip'), state: element('span', 'state'),
+    const row = { item: element('li', ''), chip: element('span', 'chip'), state: element('span', 'state'), score: element('span', 'score'),
       name: element('input', '', { maxLength: 64, placeholder: `object ${id}`, spellcheck: false }),
       bar: element('div', 'bar'), level: element('i', '') };
     const act = element('span', 'act');
     row.name.setAttribute('aria-label', `Name of object ${id}`);
-    row.name.addEventListener('change', () => this.#ask('rename', { id, name: row.name.value.trim() }));
+    const commit = () => {
+      const name = row.name.value.trim();
+      if (name !== row.kept) this.#ask('rename', { id, name });
+      row.kept = name;
+    };
+    row.name.addEventListener('blur', commit);
     row.name.addEventListener('keydown', (e) => {
       if (e.key === 'Escape') row.name.value = row.kept;
+      if (e.key === 'Enter') commit(); // a window in the background has no blur events
       if (e.key === 'Enter' || e.key === 'Escape') row.name.blur();
       e.stopPropagation();
     });
     act.append(this.#button('↶', `Undo the last prompt of object ${id}`, () => this.#ask('undo', { id })),
       this.#button('×', `Remove object ${id}`, () => this.#ask('remove', { id })));
     row.bar.append(row.level);
-    row.item.append(row.chip, row.name, row.state, act, row.bar);
+    row.item.append(row.chip, row.name, row.state, act, row.bar, row.score);
     row.item.addEventListener('click', () => this.select(id));
     this.#list.append(row.item);
     this.#rows.set(id, row);
@@ -91,7 +99,8 @@ export class Objects {
     row.chip.style.background = row.level.style.background = colour;
     row.state.textContent = object.state;
     row.level.style.transform = `scaleX(${Math.min(Math.max(object.iou, 0), 1)})`;
-    row.bar.title = `quality ${object.iou.toFixed(2)}`;
+    row.score.textContent = object.iou.toFixed(2);
+    row.bar.title = row.score.title = 'How sure the tracker is of the mask, 0 to 1';
     row.kept = object.name;
     if (document.activeElement !== row.name) row.name.value = object.name;
   }

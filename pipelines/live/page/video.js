@@ -1,7 +1,14 @@
 // The picture: WebRTC, or a sequence of JPEGs where that fails.
 
+import { Pictures } from './pictures.js';
+
 const patience = 6000; // ms until the first frame, then JPEGs
-const retry = 2000; // ms
+
+// Firefox lacks H.264 until its plugin is installed.
+function canDecode() {
+  const codecs = window.RTCPeerConnection && RTCRtpReceiver.getCapabilities?.('video')?.codecs;
+  return !!codecs?.some((codec) => /h264/i.test(codec.mimeType));
+}
 
 export class Video {
   #link;
@@ -9,8 +16,10 @@ export class Video {
   #picture;
   #peer = null;
   #timer = 0;
+  #pictures = null;
   #camera = '';
   #rtp = null;
+  #us = 0;
   #early = [];
 
   constructor(link, video, picture) {
@@ -21,28 +30,28 @@ export class Video {
     link.addEventListener('ice', (e) => this.#add(e.detail));
     link.addEventListener('video', () => this.#fall());
     if ('requestVideoFrameCallback' in HTMLVideoElement.prototype) this.#follow();
-    picture.addEventListener('error', () => setTimeout(() => this.#show(), retry));
   }
 
   // Shows a camera from now on.
   watch(camera, kind) {
     this.#stop();
     this.#camera = camera;
-    const video = kind === 'webrtc' && 'RTCPeerConnection' in window ? 'webrtc' : 'mjpeg';
+    const video = kind === 'webrtc' && canDecode() ? 'webrtc' : 'mjpeg';
     this.#link.send('watch', { camera, video });
     if (video === 'webrtc') this.#timer = setTimeout(() => this.#fall(), patience);
   }
 
-  // RTP time stamp of the frame on the screen, as a field of a request.
+  // Time of the frame on the screen, as a field of a request: its RTP time stamp, or its running time.
   get time() {
+    if (this.#pictures) return this.#us ? { us: this.#us } : {};
     return this.#peer && this.#rtp !== null ? { rtp: this.#rtp } : {};
   }
 
   // Where a point of the element lies in the picture, 0 to 1; null: beside it.
   locate(x, y) {
     const box = this.#video.parentElement.getBoundingClientRect();
-    const shown = this.#picture.hidden ? this.#video : this.#picture;
-    const w = shown.videoWidth || shown.naturalWidth, h = shown.videoHeight || shown.naturalHeight;
+    const [w, h] = this.#picture.hidden ? [this.#video.videoWidth, this.#video.videoHeight] :
+      [this.#picture.width, this.#picture.height];
     if (!w || !h) return null;
     const scale = Math.min(box.width / w, box.height / h);
     const at = { x: (x - box.left - (box.width - w * scale) / 2) / (w * scale),
@@ -67,20 +76,23 @@ export class Video {
     this.#early = [];
     this.#video.srcObject = null;
     this.#video.hidden = false;
-    this.#picture.removeAttribute('src');
+    this.#pictures?.stop();
+    this.#pictures = null;
+    this.#us = 0;
     this.#picture.hidden = true;
   }
 
   #fall() {
-    if (!this.#picture.hidden) return;
+    if (this.#pictures) return;
     this.#stop();
     this.#video.hidden = true;
     this.#picture.hidden = false;
-    this.#show();
-  }
-
-  #show() {
-    if (!this.#picture.hidden) this.#picture.src = `/mjpeg/${encodeURIComponent(this.#camera)}?${Date.now()}`;
+    this.#pictures = new Pictures(`/mjpeg/${encodeURIComponent(this.#camera)}`, (bitmap, us) => {
+      if (this.#picture.width !== bitmap.width) this.#picture.width = bitmap.width;
+      if (this.#picture.height !== bitmap.height) this.#picture.height = bitmap.height;
+      this.#picture.getContext('2d').drawImage(bitmap, 0, 0);
+      this.#us = us;
+    });
   }
 
   async #answer(sdp) {

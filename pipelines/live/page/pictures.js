@@ -1,0 +1,64 @@
+// A sequence of JPEGs in one response, with the time of each. An image element would show them, but not tell their times.
+
+const retry = 2000; // ms until the next attempt
+const longest = 1 << 24; // bytes of a picture
+
+const fieldOf = (head, name) => Number(head.match(new RegExp(`^${name}: *(\\d+)`, 'im'))?.[1] ?? 0);
+
+export class Pictures {
+  #path;
+  #show;
+  #abort = new AbortController();
+
+  // show(bitmap, us): us is the running time of the frame; called until stop().
+  constructor(path, show) {
+    this.#path = path;
+    this.#show = show;
+    this.#run();
+  }
+
+  stop() {
+    this.#abort.abort();
+  }
+
+  async #run() {
+    const { signal } = this.#abort;
+    while (!signal.aborted) {
+      try {
+        const response = await fetch(this.#path, { signal });
+        if (response.ok) await this.#read(response.body.getReader());
+      } catch {
+        // The connection broke: the next attempt may work.
+      }
+      if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, retry));
+    }
+  }
+
+  // While a picture is decoded nothing is read: the program then leaves pictures out.
+  async #read(reader) {
+    let bytes = new Uint8Array(0);
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const joined = new Uint8Array(bytes.length + value.length);
+      joined.set(bytes);
+      joined.set(value, bytes.length);
+      bytes = await this.#take(joined);
+      if (bytes.length > longest) throw new Error('a picture is too long');
+    }
+  }
+
+  // Shows all pictures that are complete; returns the rest.
+  async #take(bytes) {
+    for (;;) {
+      const text = new TextDecoder('latin1').decode(bytes.subarray(0, 512));
+      const end = text.indexOf('\r\n\r\n') + 4;
+      const size = end > 3 ? fieldOf(text.slice(0, end), 'Content-Length') : 0;
+      if (end < 4 || bytes.length < end + size) return bytes;
+      const bitmap = await createImageBitmap(new Blob([bytes.subarray(end, end + size)], { type: 'image/jpeg' }));
+      if (!this.#abort.signal.aborted) this.#show(bitmap, fieldOf(text.slice(0, end), 'X-Time-Us'));
+      bitmap.close();
+      bytes = bytes.subarray(end + size);
+    }
+  }
+}
