@@ -5,6 +5,11 @@
 
 G_BEGIN_DECLS
 
+/* Letters of a text, the final 0 included; texts of a drawing. */
+#define GST_SAM_DRAWING_MAX_TEXT 40
+#define GST_SAM_DRAWING_MAX_LOST 8
+#define GST_SAM_DRAWING_MAX_TEXTS (SAM_MAX_OBJECTS + GST_SAM_DRAWING_MAX_LOST)
+
 typedef struct
 {
   gdouble opacity;              /* of the filled masks, 0 .. 1 */
@@ -26,7 +31,7 @@ typedef struct
   gboolean yuv;                 /* the frame has Y'CbCr or gray pixels */
   gboolean has_labels;          /* the label map is drawn */
 
-  /* used by gst_sam_drawing_make() */
+  /* set by gst_sam_drawing_begin() */
   const GstSamPaintStyle *style;
   const GstSamReport *report;
   guint tracker;                /* number of metas drawn before this one */
@@ -44,42 +49,55 @@ typedef struct
   gint x, y, w, h;
 } GstSamRect;
 
-/* @tracker: index of the meta in the frame, from 0. Each meta gets its own
- * colours; labels begin with its number, counted from 1, from the second meta
- * on. Returns FALSE if there is nothing to paint. */
-gboolean gst_sam_drawing_make (GstSamDrawing * drawing,
+/* Begin an empty drawing for a frame of @info. @tracker: index of the meta in
+ * the frame, from 0; each meta gets its own colours. @style and @report must
+ * outlive the drawing. */
+void gst_sam_drawing_begin (GstSamDrawing * drawing,
     const GstSamPaintStyle * style, const GstSamReport * report, guint tracker,
     const GstVideoInfo * info);
 void gst_sam_drawing_clear (GstSamDrawing * drawing);
 
-/* For gstsampoints.c, while a drawing is made: */
-
 /* 0xAARRGGBB in the frame's colours; alpha from 0 to 1. */
 guint32 gst_sam_drawing_get_colour (const GstSamDrawing * drawing, guint32 rgb,
     gdouble alpha);
+guint32 gst_sam_drawing_get_rgb (const GstSamDrawing * drawing,
+    const GstSamObject * object);
+
+/* 1, less where the object's mask is of an earlier frame. */
+gdouble gst_sam_drawing_get_strength (const GstSamDrawing * drawing,
+    const GstSamObject * object);
 
 /* Returns NULL if the report has no such object. */
 const GstSamObject *gst_sam_drawing_find (const GstSamDrawing * drawing,
     guint64 id);
-guint32 gst_sam_drawing_get_rgb (const GstSamDrawing * drawing,
-    const GstSamObject * object);
 
-/* Set *box to where the object lies in the frame; returns FALSE if it cannot be
- * seen. */
-gboolean gst_sam_drawing_get_box (const GstSamDrawing * drawing,
-    const GstSamObject * object, GstSamRect * box);
+/* Whether the object has a mask to be seen. */
+gboolean gst_sam_drawing_shows (const GstSamObject * object);
+
+/* Where the object lies in the frame. */
+GstSamRect gst_sam_drawing_get_box (const GstSamDrawing * drawing,
+    const GstSamObject * object);
 
 /* The number of patches that may be added. */
 gint gst_sam_drawing_count_free (const GstSamDrawing * drawing);
 
-/* These two take one patch. */
-void gst_sam_drawing_add_rect (GstSamDrawing * drawing, gint x, gint y, gint w,
-    gint h, guint32 colour);
+/* Each of these takes one patch. */
+struct sam_patch *gst_sam_drawing_add_rect (GstSamDrawing * drawing, gint x,
+    gint y, gint w, gint h, guint32 colour);
 
 /* Squares of @scale px, as many as fit, that take turns in two colours, four by
  * four; a plain rectangle if there is no room for more bits. */
 void gst_sam_drawing_add_dashes (GstSamDrawing * drawing, gint x, gint y,
     gint w, gint h, gint scale, guint32 colour, guint32 other);
+
+/* A text at the upper left corner of @rect, which has its width and height. */
+void gst_sam_drawing_add_text (GstSamDrawing * drawing, GstSamRect rect,
+    const gchar * text, guint32 colour, guint32 ink);
+
+/* px of the frame */
+gint gst_sam_drawing_get_text_width (const GstSamDrawing * drawing,
+    const gchar * text);
+gint gst_sam_drawing_get_text_height (const GstSamDrawing * drawing);
 
 G_END_DECLS
 

@@ -23,6 +23,7 @@
 
 #include "gstsamoverlay.h"
 
+#include "gstsamcompose.h"
 #include "gstsamcuda.h"
 #include "gstsamflush.h"
 #include "gstsamframe.h"
@@ -154,7 +155,7 @@ draw_meta (GstSamOverlay * self, GstBuffer * buf, GstMeta * meta,
 
   if (!gst_sam_meta_read (self->report, meta) ||
       (!self->report->num_objects && !self->report->num_marks) ||
-      !gst_sam_drawing_make (&self->drawing, style, self->report, tracker,
+      !gst_sam_compose (&self->drawing, style, self->report, tracker,
           &self->info))
     return GST_FLOW_OK;
   drawn = on_gpu && gst_sam_painter_draw_on_gpu (&self->gpu,

@@ -170,8 +170,9 @@ add_current (GstSamDrawing * d)
   GstSamRect box;
   gint x[2], y[2], arm, pass, i;
 
-  if (!object || !gst_sam_drawing_get_box (d, object, &box))
+  if (!object || !gst_sam_drawing_shows (object))
     return;
+  box = gst_sam_drawing_get_box (d, object);
   arm = CLAMP (MIN (box.w, box.h) / 4, 2 * thick, (gint) (12 * unit + 0.5));
   x[0] = MAX (box.x - gap, 0);
   y[0] = MAX (box.y - gap, 0);

@@ -4,6 +4,7 @@
 
 #include "samcheck.h"
 
+#include "../../gst/gstsamcompose.h"
 #include "../../gst/gstsampaint.h"
 
 #include <gst/video/video-blend.h>
@@ -158,7 +159,7 @@ check_scene (sam_painter * painter, GRand * rand, guint format,
   draw_report (rand, report, info, map, bytes);
   fail_unless (gst_video_frame_map (&a, info, ours, GST_MAP_READWRITE));
   fail_unless (gst_video_frame_map (&b, info, theirs, GST_MAP_READWRITE));
-  if (gst_sam_drawing_make (&drawing, &style, report, 0, info)) {
+  if (gst_sam_compose (&drawing, &style, report, 0, info)) {
     fail_unless (gst_sam_paint_prepare (paint, &a));
     fail_unless (gst_sam_paint_draw (paint, &drawing, &a, &why), "%s", why);
     draw_reference (painter, &drawing, formats[format].pixel, &b, map);

@@ -1,0 +1,17 @@
+#ifndef __GST_SAM_COMPOSE_H__
+#define __GST_SAM_COMPOSE_H__
+
+#include "gstsamdrawing.h"
+
+G_BEGIN_DECLS
+
+/* Make the drawing of a report. @tracker: index of the meta in the frame, from
+ * 0. Each meta gets its own colours; labels begin with its number, counted from
+ * 1, from the second meta on. Returns FALSE if there is nothing to paint. */
+gboolean gst_sam_compose (GstSamDrawing * drawing,
+    const GstSamPaintStyle * style, const GstSamReport * report, guint tracker,
+    const GstVideoInfo * info);
+
+G_END_DECLS
+
+#endif /* __GST_SAM_COMPOSE_H__ */
