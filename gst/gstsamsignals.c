@@ -489,5 +489,4 @@ gst_sam_track_install_signals (GstSamTrackClass * klass)
   install_prompt_signals (G_TYPE_FROM_CLASS (klass));
   install_late_signals (G_TYPE_FROM_CLASS (klass));
   install_command_signals (G_TYPE_FROM_CLASS (klass));
-  gst_sam_track_install_save_signals (klass);
 }

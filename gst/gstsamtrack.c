@@ -193,23 +193,6 @@ gst_sam_track_set_caps (GstBaseTransform * base, GstCaps * in, GstCaps * out)
   return TRUE;
 }
 
-void
-gst_sam_track_reset (GstSamTrack * self)
-{
-  const GstSamPendingCalls calls = { gst_sam_track_refuse, gst_sam_step_moved,
-    self
-  };
-
-  if (!self->since_reset)
-    return;
-  self->since_reset = 0;
-  self->passed = 0;
-  gst_sam_worker_forget (&self->worker, self->number);
-  gst_sam_pending_reset (self->pending, &calls);
-  gst_sam_track_forget_frame (self);
-  gst_sam_track_apply_initial_prompt (self);
-}
-
 /* What waits for a frame of its time waits in vain. */
 static void
 end_stream (GstSamTrack * self)
@@ -371,6 +354,7 @@ gst_sam_track_class_init (GstSamTrackClass * klass)
   gobject_class->finalize = gst_sam_track_finalize;
   gst_sam_track_install_properties (klass);
   gst_sam_track_install_signals (klass);
+  gst_sam_track_install_save_signals (klass);
 
   gst_sam_cuda_add_template (element_class, "sink", GST_PAD_SINK,
       GST_SAM_FRAME_FORMATS, GST_SAM_FRAME_SIZES);

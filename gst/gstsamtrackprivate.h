@@ -10,6 +10,7 @@
 #include "gstsamstats.h"
 #include "gstsamtimeline.h"
 #include "gstsamtrack.h"
+#include "gstsamturn.h"
 #include "gstsamworker.h"
 
 #include <samtrack/samtrack.h>
@@ -17,22 +18,6 @@
 G_BEGIN_DECLS
 
 GST_DEBUG_CATEGORY_EXTERN (gst_sam_track_debug);
-
-/**
- * GstSamTurn:
- *
- * Who uses the tracker. The thread that owns it takes a turn for each step;
- * other threads may take one in between.
- */
-typedef struct
-{
-  GMutex lock;
-  GCond cond;
-
-  /* guarded by @lock */
-  GThread *owner;               /* whose turn it is, NULL: nobody's */
-  guint guests;                 /* other threads that wait; they go first */
-} GstSamTurn;
 
 struct _GstSamTrack
 {
@@ -155,24 +140,10 @@ void gst_sam_track_apply_initial_prompt (GstSamTrack * self);
 
 void gst_sam_track_install_save_signals (GstSamTrackClass * klass);
 
-void gst_sam_turn_init (GstSamTurn * turn);
-void gst_sam_turn_clear (GstSamTurn * turn);
-void gst_sam_turn_begin (GstSamTurn * turn);
-/* Returns FALSE at once within a turn of this thread, or if the turn of another
- * thread does not end in time. */
-gboolean gst_sam_turn_begin_as_guest (GstSamTurn * turn);
-void gst_sam_turn_end (GstSamTurn * turn);
+/* gstsamshown.c */
 
-/* gstsamtrack.c */
-
-/* Forget all objects: a new stream begins, or the stream has jumped. Streaming
- * thread. */
-void gst_sam_track_reset (GstSamTrack * self);
-
-/* gstsamframe.c */
-
-GstFlowReturn gst_sam_track_transform_ip (GstBaseTransform * base,
-    GstBuffer * buf);
+/* Show the last report to readers of "objects". Streaming thread. */
+void gst_sam_track_show (GstSamTrack * self);
 
 /* Any thread. Returns the id of the object whose last mask covers a point of
  * the frame, in fractions of its size; 0 for none. */
@@ -180,6 +151,15 @@ guint64 gst_sam_track_get_object_at (GstSamTrack * self, gdouble x, gdouble y);
 
 /* Forget the last masks. */
 void gst_sam_track_forget_frame (GstSamTrack * self);
+
+/* Forget all objects: a new stream begins, or the stream has jumped. Streaming
+ * thread. */
+void gst_sam_track_reset (GstSamTrack * self);
+
+/* gstsamtransform.c */
+
+GstFlowReturn gst_sam_track_transform_ip (GstBaseTransform * base,
+    GstBuffer * buf);
 
 G_END_DECLS
 

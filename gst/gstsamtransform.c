@@ -65,64 +65,6 @@ post_changes (GstSamTrack * self, const GstSamReport * report)
   }
 }
 
-/* Show the report to readers of "objects". */
-static void
-show (GstSamTrack * self)
-{
-  const GstSamReport *report = self->report;
-
-  GST_OBJECT_LOCK (self);
-  memcpy (self->shown, report, G_STRUCT_OFFSET (GstSamReport, object) +
-      report->num_objects * sizeof report->object[0]);
-  gst_buffer_replace (&self->shown->mask, report->mask);
-  self->shown->mask_width = report->mask_width;
-  self->shown->mask_height = report->mask_height;
-  GST_OBJECT_UNLOCK (self);
-  gst_sam_stats_set_objects (self->stats, report->num_objects);
-}
-
-guint64
-gst_sam_track_get_object_at (GstSamTrack * self, gdouble x, gdouble y)
-{
-  const GstSamReport *shown = self->shown;
-  GstBuffer *mask = NULL;
-  guint64 id = 0;
-  GstMapInfo map;
-  gint column, row;
-  guint i;
-
-  GST_OBJECT_LOCK (self);
-  gst_buffer_replace (&mask, shown->mask);
-  column = CLAMP (x * shown->mask_width, 0, shown->mask_width - 1);
-  row = CLAMP (y * shown->mask_height, 0, shown->mask_height - 1);
-  if (mask && gst_buffer_map (mask, &map, GST_MAP_READ)) {
-    const guint8 slot = map.data[(gsize) row * shown->mask_width + column];
-
-    for (i = 0; i < shown->num_objects && slot; i++)
-      id = shown->object[i].slot == slot ? shown->object[i].id : id;
-    gst_buffer_unmap (mask, &map);
-  }
-  GST_OBJECT_UNLOCK (self);
-  gst_clear_buffer (&mask);
-  return id;
-}
-
-void
-gst_sam_track_forget_frame (GstSamTrack * self)
-{
-  gst_clear_buffer (&self->report->mask);
-  gst_clear_buffer (&self->overlay.layer);
-  self->report->num_objects = 0;
-  self->report->state = GST_SAM_REPORT_IDLE;
-  self->report->age = 0;
-  self->report->running_time = GST_CLOCK_TIME_NONE;
-  self->report->inference_time = 0;
-  self->report->width = GST_VIDEO_INFO_WIDTH (&self->info);
-  self->report->height = GST_VIDEO_INFO_HEIGHT (&self->info);
-  memset (self->state, 0, sizeof self->state);
-  show (self);
-}
-
 /* The policy, with what auto stands for. */
 static gint
 get_policy (GstSamTrack * self)
@@ -254,7 +196,7 @@ take_step (GstSamTrack * self)
   self->report->source = self->source;
   self->reported = step->number;
   post_changes (self, self->report);
-  show (self);
+  gst_sam_track_show (self);
   return GST_FLOW_OK;
 }
 
