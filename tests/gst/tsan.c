@@ -6,7 +6,7 @@
 
 #include <dlfcn.h>
 
-#include <glib-object.h>
+#include <gio/gio.h>
 #include <gst/gst.h>
 
 /* ThreadSanitizer's, in its runtime. */
@@ -119,4 +119,24 @@ g_async_queue_pop (GAsyncQueue * queue)
   const gpointer data = real (queue);
   __tsan_acquire (queue);
   return data;
+}
+
+/* A task runs in a thread of GLib's own pool. */
+static void
+run_told (GTask * task, gpointer source, gpointer data,
+    GCancellable * cancellable)
+{
+  const GTaskThreadFunc func = g_object_get_data (G_OBJECT (task), "told");
+
+  __tsan_acquire (task);
+  func (task, source, data, cancellable);
+}
+
+void
+g_task_run_in_thread (GTask * task, GTaskThreadFunc func)
+{
+  REAL (g_task_run_in_thread);
+  g_object_set_data (G_OBJECT (task), "told", func);
+  __tsan_release (task);
+  real (task, run_told);
 }

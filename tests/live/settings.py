@@ -68,6 +68,16 @@ def speak_tls(build, folder):
         check(result.returncode == 0, f'an RTSP client with TLS fails: {result.stderr}')
 
 
+def miss_device(build):
+    """A local camera that is not there: the program waits for it, and says so."""
+    for source in ('door=/dev/video97', 'door=v4l2:///dev/video97'):
+        with Program(build, source) as program:
+            program.wait_for(lambda m: m['samtrack_source_up{camera="door"}'] == 0 and 'source-away' in program.read_log(),
+                             'the absence of the device')
+            line = next(line for line in program.read_log().splitlines() if 'source-away' in line)
+            check('camera=door' in line and '/dev/video97' in line, f'a missing device is told as: {line}')
+
+
 def main(build):
     with tempfile.TemporaryDirectory() as folder:
         path = f'{folder}/live.conf'
@@ -97,6 +107,7 @@ def main(build):
                 check(status == 1 and str(port) in error and 'in use' in error.lower(),
                       f'a port in use ends with status {status}: {error}')
         speak_tls(build, folder)
+        miss_device(build)
     print('ok')
 
 
