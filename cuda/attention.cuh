@@ -101,5 +101,5 @@ void sam_cuda_attend_split(struct sam_queue *q, attend *a, int rows, int keys);
 // The parts of a split to dst; nothing without one.
 void sam_cuda_attend_merge(struct sam_queue *q, const attend &a);
 
-// BF16 factors, F32 sums, on tensor cores. False: no kernel for this many channels.
+// BF16 factors, F32 sums, on tensor cores. False: no kernel for this many channels or scale.
 bool sam_cuda_attend_tensor(struct sam_queue *q, attend a);

@@ -39,7 +39,7 @@ static __device__ __forceinline__ void load_each(__nv_bfloat16 (*to)[D + 8], int
         float v = 0.0f;
         if (key < num_keys && c < dim)
             v = attend_load(a, t, attend_key_row(a, group, key, t_rows), step, which, head, dim, c);
-        to[i / D][c] = __float2bfloat16_rn(v);
+        to[i / D][c] = bf16_one(v);
     }
 }
 
@@ -54,7 +54,7 @@ static __device__ __forceinline__ void load_ready(__nv_bfloat16 *to, const atten
         const float *pad = a.pad + which * a.heads * dim + head * dim;
 #pragma unroll 1
         for (int c = threadIdx.x % 4; c < D; c += 4)
-            to[c] = __float2bfloat16_rn(c < dim ? pad[c] : 0.0f);
+            to[c] = bf16_one(c < dim ? pad[c] : 0.0f);
         return;
     }
 #pragma unroll(D > 128 ? 2 : 4)
@@ -111,7 +111,7 @@ static __device__ __forceinline__ void load_queries(typename S::shared *to, cons
         for (int i = threadIdx.x; i < S::ROWS * S::DK; i += S::THREADS) {
             const int r = i / S::DK, c = i % S::DK;
             const float v = c < a.dk ? attend_query(a, group, query0 + r, head, c) : 0.0f;
-            to->q[r][c] = __float2bfloat16_rn(v);
+            to->q[r][c] = bf16_one(v);
         }
         return;
     }
@@ -164,6 +164,21 @@ static __device__ __forceinline__ void make_scores(typename S::shared *sh, typen
     }
 }
 
+// No weight to the keys of the last step beyond the `left` that there are.
+template <class S>
+static __device__ __forceinline__ void hide_beyond(float (*score)[S::KEYS / 8][4], int left)
+{
+    const int first = threadIdx.x % 4 * 2;
+#pragma unroll
+    for (int j = 0; j < S::KEYS / 8; j++)
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            if (8 * j + first + e % 2 >= left)
+#pragma unroll
+                for (int i = 0; i < S::MI; i++)
+                    score[i][j][e] = -INFINITY;
+}
+
 // The largest of what four neighbouring lanes have: of a row of a fragment.
 static __device__ __forceinline__ float row_max(float v)
 {
@@ -172,10 +187,12 @@ static __device__ __forceinline__ float row_max(float v)
 }
 
 // Scores to weights relative to the largest so far, as BF16 in the first NJ numbers' places: the
-// sum is of what is multiplied. Scores are in units of log 2. What went before fades.
+// sum is of what is multiplied. 2^(scale score) is a key's weight; scale > 0. What went before
+// fades.
 template <int NJ, int NO>
 static __device__ __forceinline__ void make_weights(float (*score)[4], uint32_t (*weight)[2],
-                                                    float (*out)[4], float *top, float *total)
+                                                    float (*out)[4], float *top, float *total,
+                                                    float scale)
 {
 #pragma unroll
     for (int h = 0; h < 2; h++) {
@@ -184,12 +201,12 @@ static __device__ __forceinline__ void make_weights(float (*score)[4], uint32_t 
         for (int j = 0; j < NJ; j++)
             most = fmaxf(most, fmaxf(score[j][2 * h], score[j][2 * h + 1]));
         most = row_max(most);
-        const float fade = exp2f(top[h] - most);
+        const float fade = exp2_flushed((top[h] - most) * scale), zero = most * scale;
         float sum = 0.0f;
 #pragma unroll
         for (int j = 0; j < NJ; j++) {
-            weight[j][h] =
-                bf16_two(exp2f(score[j][2 * h] - most), exp2f(score[j][2 * h + 1] - most));
+            weight[j][h] = bf16_two(exp2_flushed(score[j][2 * h] * scale - zero),
+                                    exp2_flushed(score[j][2 * h + 1] * scale - zero));
             sum += bf16_low(weight[j][h]) + bf16_high(weight[j][h]);
         }
         top[h] = most;
@@ -233,8 +250,8 @@ static __device__ __forceinline__ void leave_part(const attend &a, int split, in
         return;
     const size_t part = attend_part(a, split, group, head, query);
     const int first = threadIdx.x % 4 * 2;
-    if (first == 0) // scores of the merge are in natural units
-        attend_tops(a)[part] = make_float2(top * 0.69314718f, total);
+    if (first == 0)
+        attend_tops(a)[part] = make_float2(top * a.scale, total);
     float *to = a.part + part * a.dv + first;
 #pragma unroll
     for (int j = 0; j < S::DV / 8; j++)
@@ -319,10 +336,10 @@ static __global__ void __launch_bounds__(S::THREADS, 1) attend_kernel(attend a)
     extern __shared__ __align__(128) unsigned char smem[];
     typename S::shared *sh = reinterpret_cast<typename S::shared *>(smem);
     const int split = blockIdx.x % a.splits, query0 = blockIdx.x / a.splits * S::ROWS;
-    const int head = blockIdx.y, group = blockIdx.z, lane = threadIdx.x % 32;
+    const int head = blockIdx.y, group = blockIdx.z;
     const int num_keys = attend_num_keys(a, group), steps = (num_keys + S::KEYS - 1) / S::KEYS;
     const int first = steps * split / a.splits, end = steps * (split + 1) / a.splits;
-    const float scale = a.scale * 1.44269504f;
+    const float scale = a.scale * 1.44269504f; // weights are powers of 2
 
     load_queries<S>(sh, a, group, head, query0);
     if (first < end)
@@ -344,16 +361,13 @@ static __global__ void __launch_bounds__(S::THREADS, 1) attend_kernel(attend a)
         float score[S::MI][S::KEYS / 8][4] = {};
         uint32_t weight[S::MI][S::KEYS / 8][2];
         make_scores<S>(sh, now, score);
-        const int left = num_keys - step * S::KEYS - lane % 4 * 2;
+        const int left = num_keys - step * S::KEYS;
+        if (left < S::KEYS)
+            hide_beyond<S>(score, left);
 #pragma unroll
-        for (int i = 0; i < S::MI; i++) {
-#pragma unroll
-            for (int j = 0; j < S::KEYS / 8; j++)
-#pragma unroll
-                for (int e = 0; e < 4; e++)
-                    score[i][j][e] = 8 * j + e % 2 < left ? score[i][j][e] * scale : -INFINITY;
-            make_weights<S::KEYS / 8, S::DV / 8>(score[i], weight[i], out[i], top[i], total[i]);
-        }
+        for (int i = 0; i < S::MI; i++)
+            make_weights<S::KEYS / 8, S::DV / 8>(score[i], weight[i], out[i], top[i], total[i],
+                                                 scale);
         add_values<S>(now, weight, out);
     }
     cp_async_wait_all(); // of a part without keys
@@ -437,10 +451,16 @@ template <int D> static void launch_square(struct sam_queue *q, const attend &a)
 
 bool sam_cuda_attend_tensor(struct sam_queue *q, attend a)
 {
-    using wide = attend_shape<256, 64, 4, 2, 64>::shared;
+    using wide = attend_shape<256, 64, 4, 2, 64>;
+    using widest = attend_shape<256, 64, 8, 2, 64>;
+    const size_t limit = sam_cuda(q)->shared_limit;
     const int d = a.dk > a.dv ? a.dk : a.dv;
-    if (a.dk > 128 && a.dk <= 256 && a.dv <= 64) {
-        if (sizeof(wide) <= sam_cuda(q)->shared_limit)
+    if (!(a.scale > 0)) { // the largest score would not have the largest weight
+        return false;
+    } else if (a.dk > 128 && a.dk <= 256 && a.dv <= 64) {
+        if (sizeof(widest::shared) <= limit && a.queries > wide::ROWS)
+            launch<256, 64, 8, 2, 64>(q, a); // 216 KiB; two warps hide each other's waits
+        else if (sizeof(wide::shared) <= limit)
             launch<256, 64, 4, 2, 64>(q, a); // 150 KiB
         else
             launch<256, 64, 4, 1, 32>(q, a); // 75 KiB

@@ -1,8 +1,9 @@
 #pragma once
 
-// Tensor-core and asynchronous-copy instructions, one function each, so that no
-// kernel holds inline PTX. In the emulated build tests/emu/emu_mma.h declares the
-// same functions. Layouts: PTX manual, "Matrix Fragments for mma.m16n8k16". Needs sm_80.
+// Instructions that CUDA C++ has no function for, or a slower one: tensor cores, asynchronous
+// copies, fast conversions. One function each, so that no kernel holds inline PTX. In the
+// emulated build tests/emu/emu_mma.h declares the same functions. Layouts: PTX manual, "Matrix
+// Fragments for mma.m16n8k16". Needs sm_80.
 
 #include <stdint.h>
 
@@ -74,6 +75,24 @@ template <int N> static __device__ __forceinline__ void cp_async_wait()
 static __device__ __forceinline__ void cp_async_wait_all()
 {
     asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
+// Two floats as BF16, rounded to nearest, ties to even; a NaN stays one. One instruction of the
+// arithmetic units, where a conversion of one float takes a turn of the special function units.
+static __device__ __forceinline__ uint32_t bf16_two(float low, float high)
+{
+    uint32_t two;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(two) : "f"(high), "f"(low));
+    return two;
+}
+
+// 2^x within 2 ulp; 0 where the result would be a denormal number. exp2f spends three more
+// instructions on those.
+static __device__ __forceinline__ float exp2_flushed(float x)
+{
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
 }
 
 // Barrier 1 .. 15 for the given number of threads, a multiple of 32.

@@ -7,3 +7,21 @@ static __device__ __forceinline__ float lanes_sum(float v, int lanes)
         v += __shfl_xor_sync(0xffffffffu, v, step);
     return v;
 }
+
+// Sums of N numbers over a full warp, N a power of two up to 32: lane i gets that of number i % N.
+// In each step two lanes share the numbers that they still have, and swap the other halves.
+template <int N> static __device__ __forceinline__ float lanes_sums(float (&v)[N])
+{
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int half = N / 2; half > 0; half /= 2)
+#pragma unroll
+        for (int i = 0; i < half; i++) {
+            const float keep = lane & half ? v[i + half] : v[i];
+            const float give = lane & half ? v[i] : v[i + half];
+            v[i] = keep + __shfl_xor_sync(0xffffffffu, give, half);
+        }
+    for (int step = 16; step >= N; step /= 2)
+        v[0] += __shfl_xor_sync(0xffffffffu, v[0], step);
+    return v[0];
+}

@@ -7,6 +7,7 @@
 
 #include "backend.h"
 #include "launch.cuh"
+#include "mma.cuh"
 
 // The numbers of an activation as kernels see them. The type is told at run time, by a branch
 // that all threads of a launch take alike: one kernel serves every mix of F32 and BF16.
@@ -30,10 +31,9 @@ static __device__ __forceinline__ float bf16_high(uint32_t two)
     return __uint_as_float(two & 0xffff0000u);
 }
 
-static __device__ __forceinline__ uint32_t bf16_two(float low, float high)
+static __device__ __forceinline__ __nv_bfloat16 bf16_one(float v)
 {
-    return (uint32_t) __bfloat16_as_ushort(__float2bfloat16_rn(low))
-         | (uint32_t) __bfloat16_as_ushort(__float2bfloat16_rn(high)) << 16;
+    return __ushort_as_bfloat16((unsigned short) bf16_two(v, 0.0f));
 }
 
 // N numbers from number i on: 1, or 4 or 8 where i, and the start, are multiples of N.
@@ -88,7 +88,7 @@ static __device__ __forceinline__ void store(view t, unsigned i, const float (&v
     } else {
         for (int k = 0; k < N; k++) {
             if (t.bf16)
-                ((__nv_bfloat16 *) t.p)[i + k] = __float2bfloat16_rn(v[k]);
+                ((__nv_bfloat16 *) t.p)[i + k] = bf16_one(v[k]);
             else
                 ((float *) t.p)[i + k] = v[k];
         }

@@ -5,6 +5,9 @@
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"
 
+#include <float.h>
+#include <math.h>
+
 template <class T> void mma_m16n8k16(float *d, const uint32_t *a, const uint32_t *b, EMU_SITE)
 {
     emu::mma_m16n8k16(d, a, b, std::is_same_v<T, __nv_bfloat16>, file, line);
@@ -34,6 +37,18 @@ inline void cp_async_16(void *dst, const void *src, bool valid = true, EMU_SITE)
 inline void cp_async_commit() { emu::copy_commit(); }
 template <int N> void cp_async_wait() { emu::copy_wait(N); }
 inline void cp_async_wait_all() { emu::copy_wait(-1); }
+
+inline uint32_t bf16_two(float low, float high)
+{
+    return (uint32_t) __bfloat16_as_ushort(__float2bfloat16_rn(low))
+         | (uint32_t) __bfloat16_as_ushort(__float2bfloat16_rn(high)) << 16;
+}
+
+inline float exp2_flushed(float x)
+{
+    const float y = exp2f(fabsf(x) < FLT_MIN ? 0.0f : x);
+    return y < FLT_MIN ? 0.0f : y; // a NaN stays one
+}
 
 inline void barrier_sync(int id, int threads, EMU_SITE)
 {

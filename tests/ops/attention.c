@@ -179,7 +179,8 @@ CUDA_FAULT("attention.cu", "from = «blockIdx.y / a.heads * 32 * PIECES => 0»;"
 CUDA_FAULT("attention_tensor.cu", "valid = «key0 + r < num_keys => true»;",
            "attention_bf16_3x9x8_h8_32_32_calm")
 CUDA_FAULT("attention_tensor.cu", "«key < num_keys && c < dim => c < dim»)")
-CUDA_FAULT("attention_tensor.cu", "e % 2 < «left => left + 1» ?")
+CUDA_FAULT("attention_tensor.cu", "first + e % 2 >= «left => left + 1»)")
+CUDA_FAULT("attention_tensor.cu", "if («left < S::KEYS => left <= 0»)\n            hide_beyond")
 CUDA_FAULT("attention_tensor.cu",
            "cp_async_wait<0>();\n"
            "        «__syncthreads() => (void) 0»;")
@@ -191,7 +192,7 @@ CUDA_FAULT("attention_tensor.cu",
            "#pragma unroll\n"
            "    for (int r = row0", "attention_bf16_3x9x8_h8_32_32_calm")
 CUDA_FAULT("attention_tensor.cu", "&sh->s[«step % 2 => 0»];")
-CUDA_FAULT("attention_tensor.cu", "const float fade = «exp2f(top[h] - most) => 1.0f»;")
+CUDA_FAULT("attention_tensor.cu", "fade = «exp2_flushed((top[h] - most) * scale) => 1.0f», zero")
 CUDA_FAULT("attention_tensor.cu", "«__shfl_xor_sync(0xffffffffu, v, 2) => v»);")
 CUDA_FAULT("attention_tensor.cu",
            "c + lane / 16 * 8);\n"
@@ -199,7 +200,7 @@ CUDA_FAULT("attention_tensor.cu",
            "        for (int j = 0; j < «S::KEYS / 16 => S::KEYS / 16 - 1»; j++) {")
 CUDA_FAULT("attention_tensor.cu",
            "weight[i][2 * k + 1][0], «weight[i][2 * k + 1][1] => weight[i][2 * k][1]» };")
-CUDA_FAULT("attention_tensor.cu", "make_float2(«top * 0.69314718f => top», total);")
+CUDA_FAULT("attention_tensor.cu", "make_float2(«top * a.scale => top», total);")
 CUDA_FAULT("attention_tensor.cu", "total += weight * «its.y => 1.0f»;")
 
 TEST(attention, .vectors = vectors_attention, .abs = 5e-6f, .rel = 1e-6f,
