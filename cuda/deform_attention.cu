@@ -17,9 +17,10 @@ struct deform {
 static __device__ float position(const deform &p, float middle, float extent, float offset,
                                  int size)
 {
-    const float shift = p.kind == 2
-        ? __fdiv_rn(offset, (float) size)
-        : __fmul_rn(__fmul_rn(__fdiv_rn(offset, (float) p.points), extent), 0.5f);
+    const bool is_box = p.kind == 4;
+    float shift = __fdiv_rn(offset, (float) (is_box ? p.points : size));
+    if (is_box)
+        shift = __fmul_rn(__fmul_rn(shift, extent), 0.5f);
     return __fadd_rn(__fmul_rn(__fadd_rn(middle, shift), (float) size), -0.5f);
 }
 
@@ -46,7 +47,7 @@ static __device__ float value_at(const deform &p, unsigned first, int width, int
 // shuffles. Traffic: offsets, weights and dst once; of the values four rows of LANES channels for
 // each sample, from the cache.
 template <int LANES>
-static __global__ void __launch_bounds__(DEFORM_THREADS) deform_kernel(deform p)
+static __global__ void __launch_bounds__(DEFORM_THREADS, 8) deform_kernel(deform p)
 {
     const unsigned lane = threadIdx.x % LANES, samples = p.levels * p.points;
     const unsigned own = (blockIdx.x * DEFORM_THREADS + threadIdx.x) / LANES;
@@ -65,18 +66,21 @@ static __global__ void __launch_bounds__(DEFORM_THREADS) deform_kernel(deform p)
         total += expf(weight[s] - most);
     for (int bits = LANES / 2; bits; bits /= 2)
         total += __shfl_xor_sync(0xffffffffu, total, bits, LANES);
+    const float scale = 1.0f / total;
 
     for (unsigned channel = lane; channel - lane < p.channels; channel += LANES) {
         unsigned first = query / p.queries * p.rows;
         float sum = 0.0f;
+#pragma unroll 1
         for (unsigned from = 0; from < samples; from += LANES) {
             float x = 0.0f, y = 0.0f, w = 0.0f;
             if (from + lane < samples) {
                 const unsigned s = from + lane, level = s / p.points;
                 x = position(p, box[0], box[p.kind - 2], offset[2 * s], p.width[level]);
                 y = position(p, box[1], box[p.kind - 1], offset[2 * s + 1], p.height[level]);
-                w = expf(weight[s] - most) / total;
+                w = expf(weight[s] - most) * scale;
             }
+#pragma unroll 1 // what more steps held at once would be spilled by the divisions
             for (unsigned s = from; s < min(from + LANES, samples); s++) {
                 const int height = p.height[s / p.points], width = p.width[s / p.points];
                 const float at_x = __shfl_sync(0xffffffffu, x, s - from, LANES);

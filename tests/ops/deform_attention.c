@@ -200,7 +200,7 @@ static const struct shape shapes[] = {
 };
 enum { NUM_SHAPES = sizeof(shapes) / sizeof(*shapes) };
 
-// $DEFORM_CASES: random ones; 10000 were compared when a kernel changed.
+// $DEFORM_CASES is how many random cases there are. Take 10000 after a change of the operation.
 static int num_random(void)
 {
     const char *cases = getenv("DEFORM_CASES");
@@ -344,10 +344,10 @@ static const struct mutant mutants[] = {
 
 CUDA_FAULT("deform_attention.cu", "column >= 0 && «column < width => column <= width»)")
 CUDA_FAULT("deform_attention.cu", "«row >= 0 => row > 0» && row < height")
-CUDA_FAULT("deform_attention.cu", "const bool inside = «at_x > -1.0f => !(at_x <= -1.0f)» &&")
+CUDA_FAULT("deform_attention.cu", "const bool inside = «at_x > -1.0f => at_x > -0.5f» &&")
 CUDA_FAULT("deform_attention.cu", "«at_y < height => at_y < height - 1»;")
 CUDA_FAULT("deform_attention.cu", "extent), «0.5f => 1.0f»);")
-CUDA_FAULT("deform_attention.cu", "__fdiv_rn(offset, «(float) p.points => 1.0f»)")
+CUDA_FAULT("deform_attention.cu", "(is_box ? «p.points => 1u» : size)")
 CUDA_FAULT("deform_attention.cu", "(float) size), «-0.5f => 0.0f»);")
 CUDA_FAULT("deform_attention.cu", "first += «height * width => 0»;")
 CUDA_FAULT("deform_attention.cu", "unsigned first = «query / p.queries * p.rows => 0»;")
