@@ -17,13 +17,15 @@ struct topk {
     int count, k;
     size_t step;    // keys from one n to the next
     float threshold;
+    bool all;
 };
 
-// Larger for larger numbers, and among equal ones for the first.
+// Larger for larger numbers, and among equal ones for the first. A NaN is below all numbers.
 static __device__ sort_key key_of(float number, unsigned place)
 {
     const unsigned bits = __float_as_uint(number + 0.0f); // -0 is 0
-    return (sort_key) (bits >> 31 ? ~bits : bits | 0x80000000u) << 32 | ~place;
+    const unsigned order = number != number ? 0u : bits >> 31 ? ~bits : bits | 0x80000000u;
+    return (sort_key) order << 32 | ~place;
 }
 
 // Shape: a thread per number; a warp takes its places in the list at once. Traffic: src once.
@@ -31,7 +33,7 @@ static __global__ void __launch_bounds__(TOPK_THREADS) collect_kernel(topk p)
 {
     const int n = blockIdx.y, i = blockIdx.x * TOPK_THREADS + threadIdx.x, lane = threadIdx.x % 32;
     const float number = i < p.count ? p.src[(size_t) n * p.count + i] : 0.0f;
-    const bool is_above = i < p.count && number > p.threshold;
+    const bool is_above = i < p.count && (p.all || number > p.threshold);
     const unsigned above = __ballot_sync(0xffffffffu, is_above);
     int at = 0;
     if (lane == 0 && above)
@@ -119,7 +121,7 @@ extern "C" void sam_topk_cuda(struct sam_queue *q, const struct sam_topk *p)
     const topk a = { (int *) p->index.data, (int *) p->num.data, (float *) p->score.data,
                      (const float *) p->src.data, (sort_key *) room,
                      (int *) sam_cuda(q)->workspace, p->src.c, p->index.c,
-                     (size_t) p->room.c / 2, p->threshold };
+                     (size_t) p->room.c / 2, p->threshold, p->all };
     if (n > SAM_CUDA_WORKSPACE / (int) sizeof(int)) {
         sam_queue_fail(q, SAM_EUNSUPPORTED, "topk: %d lists, at most %d on a GPU", n,
                        SAM_CUDA_WORKSPACE / (int) sizeof(int));

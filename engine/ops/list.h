@@ -31,6 +31,7 @@
     op(upsample_add,     cpu, cuda) \
     op(resize,           cpu, cuda) \
     op(mask_signal,      cpu, cuda) \
+    op(deform_attention, cpu, cuda) \
     op(matmul,           cpu, cuda) \
     op(select_mask,      cpu, cuda) \
     op(gate,             ref, cuda) \

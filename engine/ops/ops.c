@@ -369,6 +369,41 @@ void sam_op_mask_signal(struct sam_queue *q, const struct sam_mask_signal *p)
     q->ops->mask_signal(q, p);
 }
 
+// True where the maps follow one another in the rows of t, with nothing behind the last.
+static bool are_maps_of(const struct sam_tensor *t, const struct sam_deform_attention *p)
+{
+    size_t rows = 0;
+    for (int l = 0; l < p->levels; l++) {
+        if (p->height[l] < 1 || p->width[l] < 1)
+            return false;
+        rows += (size_t) p->height[l] * p->width[l];
+    }
+    return rows == rows_of_one(t);
+}
+
+void sam_op_deform_attention(struct sam_queue *q, const struct sam_deform_attention *p)
+{
+    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(values, ARG_ACTIVATION),
+                                IN(offsets, ARG_F32), IN(weights, ARG_F32),
+                                IN(references, ARG_F32), NUMBER(heads), NUMBER(levels),
+                                NUMBER(points), NUMBER(height[0]), NUMBER(width[0]), END };
+    begin();
+    const int n = p->dst.n, queries = p->dst.w;
+    require(p->heads >= 1 && p->levels >= 1 && p->points >= 1);
+    require(p->levels <= SAM_MAX_LEVELS && p->points <= SAM_MAX_SAMPLES / p->levels);
+    require(p->dst.c % p->heads == 0 && p->dst.c / p->heads <= SAM_MAX_HEAD_DIM);
+    require(p->dst.h == 1);
+    require(p->values.n == n && p->values.c == p->dst.c);
+    require(are_maps_of(&p->values, p));
+    const int samples = p->heads * p->levels * p->points;
+    require(is_shape(&p->weights, n, 1, queries, samples));
+    require(is_shape(&p->offsets, n, 1, queries, 2 * samples));
+    require(p->references.c == 2 || p->references.c == 4);
+    require(p->references.n == n || p->references.n == 1);
+    require(p->references.h == 1 && p->references.w == queries);
+    q->ops->deform_attention(q, p);
+}
+
 void sam_op_matmul(struct sam_queue *q, const struct sam_matmul *p)
 {
     const struct arg args[] = { OUT(dst, ARG_F32), IN(a, ARG_ACTIVATION), IN(b, ARG_ACTIVATION),
@@ -450,7 +485,8 @@ void sam_op_gather_memory(struct sam_queue *q, const struct sam_gather_memory *p
 void sam_op_topk(struct sam_queue *q, const struct sam_topk *p)
 {
     const struct arg args[] = { OUT(index, ARG_I32), OUT(score, ARG_F32), OUT(num, ARG_I32),
-                                IN(src, ARG_F32), OUT(room, ARG_I32), NUMBER(threshold), END };
+                                IN(src, ARG_F32), OUT(room, ARG_I32), NUMBER(threshold),
+                                NUMBER(all), END };
     begin();
     const int n = p->src.n, k = p->index.c;
     require(is_shape(&p->src, n, 1, 1, p->src.c));
@@ -458,6 +494,7 @@ void sam_op_topk(struct sam_queue *q, const struct sam_topk *p)
     require(is_shape(&p->score, n, 1, 1, k));
     require(is_per_object(&p->num, n));
     require(p->src.c <= 1 << 24 && k <= 1 << 24);
+    require(!p->all || k <= p->src.c);
     require(is_shape(&p->room, n, 1, 1, 2 * (p->src.c + k + 1)));
     q->ops->topk(q, p);
 }

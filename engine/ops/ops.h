@@ -29,6 +29,8 @@ struct sam_matrix {
 enum {
     SAM_MAX_HEAD_DIM = 1024, // channels of one head of attention
     SAM_MAX_WIDTH    = 4096, // channels of a row that feed_forward takes
+    SAM_MAX_LEVELS   = 8,    // maps that deformable attention looks at
+    SAM_MAX_SAMPLES  = 64,   // places where a head of it looks: levels * points
 };
 
 // dst = convert(src). Same count; or src has n = 1, or is a single row: repeated to fill dst.
@@ -210,6 +212,27 @@ struct sam_mask_signal {
     float scale, bias;
 };
 
+// Multi-scale deformable attention: each head of a query looks at `points` places of each of
+// `levels` maps, between their positions. Head h of query i of n gets
+//   sum over l, k of softmax(weights[n][i][h])[l][k] * value of map l at (x, y), the softmax over
+//   all levels * points together, where
+//   x = (reference.x + offset.x / width[l]) * width[l] - 0.5, and y likewise by height[l], where a
+//     reference is a point (x, y) of the unit square; or
+//   x = (reference.x + offset.x / points * reference.w * 0.5) * width[l] - 0.5, and y likewise,
+//     where it is a box (x, y, w, h) with (x, y) in its middle.
+// The value at (x, y) is that of the four positions around, bilinear; one outside of the map counts
+// as 0. A place counts only where -1 < x < width[l] and -1 < y < height[l]; a NaN is nowhere.
+// Coordinates are F32, in the steps written, each rounded; softmax and sums are F32.
+// values (n, 1, T, heads * d): the maps one after another, row-major, T the sum of height * width;
+// offsets F32 (n, 1, Tq, heads * levels * points * 2), by head, level, point, x and y; weights F32
+// (n, 1, Tq, heads * levels * points); references F32 (n or 1, 1, Tq, 2 or 4); dst (n, 1, Tq,
+// heads * d), d at most SAM_MAX_HEAD_DIM.
+struct sam_deform_attention {
+    struct sam_tensor dst, values, offsets, weights, references;
+    int heads, levels, points;
+    int height[SAM_MAX_LEVELS], width[SAM_MAX_LEVELS];
+};
+
 // dst[n][i][j] = sum_c a[n][i][c] b[n][j][c], rows i of a, rows j of b. dst F32 (n, 1, rows of
 // a, rows of b). Few rows in a (mask tokens), many in b (pixels).
 struct sam_matmul {
@@ -275,6 +298,8 @@ struct sam_preprocess {
 // The largest numbers of each n, largest first, the first of equal ones first (-0 is 0): as many
 // as are above the threshold and fit. A NaN never is. num[n] counts them; behind the last, index
 // is -1 and score 0. For any count and any k. room: scratch.
+// all: as if each number were above the threshold; a NaN is the smallest, all NaN are equal; k is
+// at most count.
 struct sam_topk {
     struct sam_tensor index; // I32 (n, 1, 1, k)
     struct sam_tensor score; // F32 (n, 1, 1, k)
@@ -282,6 +307,7 @@ struct sam_topk {
     struct sam_tensor src;   // F32 (n, 1, 1, count)
     struct sam_tensor room;  // I32 (n, 1, 1, 2 (count + k + 1))
     float threshold;
+    bool all;
 };
 
 // Small holes of masks are filled: dst = src, but `value` at the places of every 8-connected

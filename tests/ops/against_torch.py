@@ -438,6 +438,46 @@ def topk(c):
         row = (n, 1, 1, -1)
         c.add('topk', src=src.reshape(row), threshold=threshold, room=torch.zeros(n, 1, 1, 2 * (count + k + 1)),
               index=index.reshape(row), score=score.reshape(row), num=num)
+    src = (c.randn(2, 50) * 4).round()
+    score, index = torch.sort(src, dim=1, descending=True, stable=True)
+    c.add('topk', src=src.reshape(2, 1, 1, 50), room=torch.zeros(2, 1, 1, 182), index=index[:, :40].reshape(2, 1, 1, 40),
+          score=score[:, :40].reshape(2, 1, 1, 40), num=[40, 40], threshold=9, all=1)
+
+
+def deformable(values, sizes, places, weights):
+    """By grid_sample: values (n, T, heads, d), places (n, Tq, heads, levels, points, 2), in f64."""
+    n, queries, heads, levels, points, _ = places.shape
+    out, first = 0, 0
+    for level, (h, w) in enumerate(sizes):
+        maps = values[:, first:first + h * w].permute(0, 2, 3, 1).reshape(n * heads, -1, h, w)
+        grid = 2 * places[:, :, :, level].transpose(1, 2).reshape(n * heads, queries, points, 2) - 1
+        got = F.grid_sample(maps, grid, mode='bilinear', padding_mode='zeros', align_corners=False)
+        share = weights[:, :, :, level].transpose(1, 2).reshape(n * heads, 1, queries, points)
+        out, first = out + (got * share).sum(-1), first + h * w
+    return out.reshape(n, heads, -1, queries).permute(0, 3, 1, 2).flatten(2)
+
+
+def deform_attention(c):
+    cases = ((2, 5, 3, 4, 2, [(3, 4), (1, 5), (2, 1)], 2), (1, 9, 2, 16, 2, [(4, 3)], 4),
+             (2, 6, 2, 17, 3, [(2, 3), (5, 2)], 4))
+    for n, queries, heads, d, points, sizes, kind in cases:
+        queries, levels = queries * c.size(1, 20), len(sizes)
+        sizes = [(h * c.size(1, 5), w * c.size(1, 5)) for h, w in sizes]
+        values = c.randn(n, sum(h * w for h, w in sizes), heads, d)
+        offsets = c.randn(n, queries, heads, levels, points, 2) * 2
+        logits = c.randn(n, queries, heads, levels * points)
+        references = c.rand(n, queries, kind) * 1.2 - 0.1
+        middle = references.double()[:, :, None, None, None, :2]
+        if kind == 2:
+            places = middle + offsets / torch.tensor([(w, h) for h, w in sizes]).double()[:, None]
+        else:
+            places = middle + offsets / points * references.double()[:, :, None, None, None, 2:] / 2
+        weights = logits.double().softmax(-1).reshape(n, queries, heads, levels, points)
+        dst = deformable(values.double(), sizes, places, weights)
+        row = (n, 1, queries, -1)
+        c.add('deform_attention', values=values.reshape(n, 1, -1, heads * d), offsets=offsets.reshape(row),
+              weights=logits.reshape(row), references=references.reshape(row), heads=heads, points=points,
+              sizes=torch.tensor(sizes), dst=dst.reshape(row))
 
 
 def feed_forward(c):
@@ -509,7 +549,8 @@ def make(seed, big):
     c = Cases(seed, big)
     for part in (copies, norms, products, convolutions, window_attention, attention, rope, images,
                  masks_and_memory, frames, draw_masks, fill_holes, wide_frames, topk,
-                 feed_forward, rope_attention, strided, squeeze_excite, windows, draw_edges):
+                 feed_forward, rope_attention, strided, squeeze_excite, windows, draw_edges,
+                 deform_attention):
         part(c)
     return c.tensors
 

@@ -398,6 +398,15 @@ void check_near(struct check *t, const struct check_buf *out, float abs, float r
     check_bound(t, out, NULL, 0, abs, rel);
 }
 
+int check_nans(struct check *t, const struct check_buf *out)
+{
+    int nans = 0;
+    fetch(t, out);
+    for (size_t i = 0; i < sam_count(&out->host[CHECK_NEW]); i++)
+        nans += isnan(sam_load(&out->host[CHECK_NEW], i));
+    return nans;
+}
+
 void check_same(struct check *t, const struct check_buf *out)
 {
     const size_t bytes = sam_tensor_bytes(&out->host[CHECK_REF]);

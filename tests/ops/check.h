@@ -134,6 +134,8 @@ void check_near(struct check *t, const struct check_buf *out, float abs, float r
 void check_bound(struct check *t, const struct check_buf *out, const struct sam_tensor *bound,
                  float factor, float abs, float rel);
 void check_same(struct check *t, const struct check_buf *out);
+// Numbers of an output that the new side has as NaN, where the contract says so.
+int check_nans(struct check *t, const struct check_buf *out);
 // What else is wrong with a case, in words.
 void check_fail(struct check *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -5,13 +5,14 @@
 
 #include "ops/cpu/cpu.h"
 
-// Larger for larger numbers, and among equal ones for the first. No NaN gets here.
+// Larger for larger numbers, and among equal ones for the first. A NaN is below all numbers.
 static uint64_t key_of(float number, int place)
 {
     uint32_t bits;
+    const bool is_nan = number != number;
     number += 0.0f; // -0 is 0
     memcpy(&bits, &number, sizeof(bits));
-    bits = bits >> 31 ? ~bits : bits | 0x80000000u;
+    bits = is_nan ? 0 : bits >> 31 ? ~bits : bits | 0x80000000u;
     return (uint64_t) bits << 32 | (uint32_t) ~place;
 }
 
@@ -41,12 +42,13 @@ static void rise(uint64_t *heap, int at, uint64_t key)
     heap[at] = key;
 }
 
-// The best k above the threshold, in a heap. Returns how many there are.
-static int collect(uint64_t *heap, int k, const float *src, int count, float threshold)
+// The best k that count, in a heap. Returns how many there are.
+static int collect(uint64_t *heap, const struct sam_topk *p, const float *src)
 {
+    const int k = p->index.c;
     int size = 0;
-    for (int i = 0; i < count; i++) {
-        if (!(src[i] > threshold))
+    for (int i = 0; i < p->src.c; i++) {
+        if (!p->all && !(src[i] > p->threshold))
             continue;
         const uint64_t key = key_of(src[i], i);
         if (size < k)
@@ -67,7 +69,7 @@ static void topk_task(void *priv, int n, int thread)
     const uintptr_t room = (uintptr_t) ((int32_t *) p->room.data + (size_t) n * p->room.c);
     uint64_t *heap = (uint64_t *) ((room + 7) & ~(uintptr_t) 7);
 
-    const int num = collect(heap, k, src, count, p->threshold);
+    const int num = collect(heap, p, src);
     for (int i = num; i < k; i++)
         index[i] = -1, score[i] = 0;
     for (int left = num; left > 0; left--) {

@@ -4,12 +4,18 @@
 
 #include "ops/ref/ref.h"
 
+static bool is_larger(float a, float b)
+{
+    return a > b || (isnan(b) && !isnan(a));
+}
+
 // -1: none is left.
-static int best_of(const float *src, const int32_t *taken, int count, float threshold)
+static int best_of(const struct sam_topk *p, const float *src, const int32_t *taken)
 {
     int best = -1;
-    for (int i = 0; i < count; i++)
-        if (src[i] > threshold && !taken[i] && (best < 0 || src[i] > src[best]))
+    for (int i = 0; i < p->src.c; i++)
+        if ((p->all || src[i] > p->threshold) && !taken[i] &&
+            (best < 0 || is_larger(src[i], src[best])))
             best = i;
     return best;
 }
@@ -24,7 +30,7 @@ void sam_topk_ref(struct sam_queue *q, const struct sam_topk *p)
         memset(taken, 0, count * sizeof(*taken));
         *num = 0;
         for (int i = 0; i < k; i++) {
-            const int best = *num == i ? best_of(src, taken, count, p->threshold) : -1;
+            const int best = *num == i ? best_of(p, src, taken) : -1;
             ((int32_t *) p->index.data)[(size_t) n * k + i] = best;
             ((float *) p->score.data)[(size_t) n * k + i] = best < 0 ? 0 : src[best];
             if (best >= 0)
