@@ -297,11 +297,11 @@ int sam_detector_run(sam_detector *d, const struct sam_frame *frame, struct sam_
 int sam_detector_read(sam_detector *d, const char *name, float *dst, size_t capacity, int shape[4],
                       struct sam_error *error)
 {
-    if (!d || !name || !dst || !shape)
-        return sam_fail(error, SAM_EINVAL, "%s is NULL", !d      ? "detector"
-                                                         : !name ? "name"
-                                                         : !dst  ? "dst"
-                                                                 : "shape");
+    if (!d || !name || (!dst && capacity) || !shape)
+        return sam_fail(error, SAM_EINVAL, "%s is NULL", !d       ? "detector"
+                                                         : !name  ? "name"
+                                                         : !shape ? "shape"
+                                                                  : "dst");
     return sam_kept_read(d->kept, name, dst, capacity, shape, error);
 }
 

@@ -125,7 +125,7 @@ void yolo_run(struct sam_pass *p, struct sam_tensor input, struct sam_candidates
     join(p, 22, x20, x10, x22);
     run_heads(p, (const struct sam_tensor[]) { x16, x19, x22 }, out);
     if (p->live) {
-        sam_probe_write(p->probe, p->queue, "score", out->score);
-        sam_probe_write(p->probe, p->queue, "box", out->box);
+        sam_probe_write(p->probe, p->queue, "logits", out->score);
+        sam_probe_write(p->probe, p->queue, "bins", out->box);
     }
 }

@@ -5,7 +5,7 @@
 #include "net/load.h"
 #include "yolov10.h"
 
-enum { NAME = 96 };
+enum { NAME = 96, LONG = 112 }; // of a tensor or a block; of a part of one
 
 static void load_spatial(struct sam_loader *l, struct yolo_spatial *s, int c, const char *name)
 {
@@ -40,7 +40,7 @@ static void load_large(struct sam_loader *l, struct yolo_spatial *s, int c, cons
 static void load_block(struct sam_loader *l, struct yolo_bottleneck *b, int c, int kind,
                        const char *name)
 {
-    char middle[NAME];
+    char middle[LONG];
 
     if (kind == YOLO_PLAIN) {
         sam_load_conv_normed(l, &b->first, c, c, 3, "%s.cv1", name);
