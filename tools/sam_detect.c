@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <samtrack/samtrack.h>
+#include <samtrack/detector.h>
 
 #include "pictures.h"
 
@@ -81,7 +81,9 @@ static struct options parse(int argc, char **argv)
         case 'f': o.frames = optarg; break;
         case 'o': o.out = optarg; break;
         case 'b': o.backend = (enum sam_backend) pick("backend", optarg, backends, 4); break;
-        case 'p': o.precision = (enum sam_precision) pick("precision", optarg, precisions, 3); break;
+        case 'p':
+            o.precision = (enum sam_precision) pick("precision", optarg, precisions, 3);
+            break;
         case 'n': o.top = number("top", optarg, 1); break;
         case 't': o.threads = number("threads", optarg, 0); break;
         case 'i': o.input_size = number("input-size", optarg, 0); break;
@@ -100,7 +102,8 @@ static struct options parse(int argc, char **argv)
     return o;
 }
 
-static int add(struct run *r, int t, const char *name, int rank, const int *shape, const float *data)
+static int add(struct run *r, int t, const char *name, int rank, const int *shape,
+               const float *data)
 {
     char full[96];
     snprintf(full, sizeof(full), "frame%03d/%s", t, name);

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "family.h"
+#include "samtrack/detector.h"
 
 // One pass over a network. It runs twice: over an arena without memory, to measure, when nothing is
 // enqueued; and over the allocated one, for each frame. What a pass hands out lies in the arena.

@@ -58,8 +58,10 @@ static int make_parts(struct sam_model *m, struct sam_error *error)
     const struct sam_family *f = m->config.family;
     if (m->config.detector) {
         m->trunk = calloc(1, m->config.detector->weights_bytes);
-        return m->trunk ? SAM_OK : sam_fail(error, SAM_ENOMEM, "no memory for the parts of a %s model",
-                                            m->config.detector->title);
+        if (m->trunk)
+            return SAM_OK;
+        return sam_fail(error, SAM_ENOMEM, "no memory for the parts of a %s model",
+                        m->config.detector->title);
     }
     m->trunk = calloc(1, f->trunk_bytes);
     m->compressor = f->compressor ? calloc(1, f->compressor->bytes) : NULL;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../expect.h"
-#include "samtrack/samtrack.h"
+#include "samtrack/detector.h"
 #include "weights/weights.h"
 
 enum { W = 160, H = 120, MOST = 300 };
@@ -48,8 +48,7 @@ static struct sam_params params_of(const char *file, enum sam_backend backend)
     return p;
 }
 
-// Frames as PyTorch writes them are u8, which the weights' reader does not take: their bytes are the
-// end of the file.
+// Frames are u8, which the weights' reader does not take: their bytes are the end of the file.
 static uint8_t *read_frames(const char *file)
 {
     uint8_t *bytes = malloc(2 * W * H * 3);

@@ -1,5 +1,5 @@
-// Hugging Face's names: those of Ultralytics' files with one more prefix. The stars are the number of
-// a layer and up to seven names below it.
+// Hugging Face's names: those of Ultralytics' files with one more prefix. The stars are the number
+// of a layer and up to seven names below it.
 #include "weights/names.h"
 
 static const struct sam_name_rule rules[] = {

@@ -14,9 +14,10 @@ enum {
 };
 
 enum yolo_kind {
-    YOLO_PLAIN,      // two 3 x 3 convolutions
-    YOLO_CIB,        // compact inverted block: depthwise 3, to twice, depthwise 3, back, depthwise 3
-    YOLO_CIB_LARGE,  // the middle one is 7 x 7
+    YOLO_PLAIN,     // two 3 x 3 convolutions
+    YOLO_CIB,       // compact inverted block: depthwise 3, twice as wide, depthwise 3, back,
+                    // depthwise 3
+    YOLO_CIB_LARGE, // the one in the middle is 7 x 7
 };
 
 struct yolo_sizes {
@@ -94,7 +95,7 @@ void yolo_load(struct sam_loader *l, const struct sam_config *config, void *weig
 
 // ---- the forward: blocks.c, forward.c
 
-// Layers with rooms of their own, which are free again when they return. dst has the output's shape.
+// Layers. Their rooms are free again when they return. dst has the output's shape.
 void yolo_down_run(struct sam_pass *p, const struct yolo_down *d, struct sam_tensor src,
                    struct sam_tensor dst);
 void yolo_c2f_run(struct sam_pass *p, int layer, struct sam_tensor src, struct sam_tensor dst);

@@ -178,7 +178,8 @@ static void maxpool_around(const struct sam_depthwise_row *r)
 {
     for (int x = 0; x < r->dst_width; x++) {
         const int left_most = x - r->kernel / 2, rest = r->src_width - left_most;
-        const int first = left_most < 0 ? -left_most : 0, last = rest < r->kernel ? rest : r->kernel;
+        const int first = left_most < 0 ? -left_most : 0;
+        const int last = rest < r->kernel ? rest : r->kernel;
         each_vector(i, (size_t) r->c) {
             const struct sam_span middle = r->src[r->kernel / 2];
             vf most = vf_get(middle.data, middle.type, (size_t) x * r->c + i, left);
