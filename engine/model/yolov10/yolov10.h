@@ -49,6 +49,10 @@ static inline int yolo_candidates(int side)
     return (side / 8) * (side / 8) + (side / 16) * (side / 16) + (side / 32) * (side / 32);
 }
 
+// ---- sizes: sizes.c
+
+int yolo_read(struct sam_config *c, const struct sam_weights *w, struct sam_error *error);
+
 // ---- weights: load.c
 
 struct yolo_spatial {
