@@ -1,0 +1,251 @@
+// sam-detect: runs a detector over frames, through the public header alone, and writes what it
+// found.
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <samtrack/detector.h>
+
+#include "pictures.h"
+
+static const char usage[] =
+    "usage: sam-detect --model FILE --frames FILE-or-FOLDER --out FILE.safetensors\n"
+    "                  [--backend ref|cpu|cuda] [--precision fp32|bf16] [--top N] [--threads N]\n"
+    "                  [--input-size PX] [--stage NAME]...\n"
+    "Writes frame<nnn>/{score (N), label (N), box (N,4), query (N), mask (N,h,w)} as float32, box\n"
+    "in px of the frame; with --stage also frame<nnn>/<NAME>, as the network has it.\n";
+
+enum { MAX_STAGES = 64 };
+
+struct options {
+    const char *model, *frames, *out, *stage[MAX_STAGES];
+    enum sam_backend backend;
+    enum sam_precision precision;
+    int top, threads, input_size, num_stages;
+};
+
+struct run {
+    struct options o;
+    struct frames frames;
+    sam_detector *detector;
+    double *ms; // per frame
+    float *room;
+    size_t room_floats;
+    struct tensor_file out;
+    char error[512];
+};
+
+#define fail(r, ...) (snprintf((r)->error, sizeof((r)->error), __VA_ARGS__), -1)
+
+static void refuse(const char *option, const char *value)
+{
+    fprintf(stderr, "sam-detect: --%s: unknown value '%s'\n%s", option, value, usage);
+    exit(2);
+}
+
+static int pick(const char *option, const char *value, const char *const *names, int count)
+{
+    for (int i = 1; i < count; i++)
+        if (!strcmp(value, names[i]))
+            return i;
+    refuse(option, value);
+    return 0;
+}
+
+static int number(const char *option, const char *value, int least)
+{
+    char *end;
+    const long n = strtol(value, &end, 10);
+    if (*end || end == value || n < least || n > 1 << 30)
+        refuse(option, value);
+    return (int) n;
+}
+
+static struct options parse(int argc, char **argv)
+{
+    static const char *const backends[] = { "auto", "ref", "cpu", "cuda" };
+    static const char *const precisions[] = { "auto", "fp32", "bf16" };
+    static const struct option table[] = {
+        { "model", 1, NULL, 'm' },   { "frames", 1, NULL, 'f' },    { "out", 1, NULL, 'o' },
+        { "backend", 1, NULL, 'b' }, { "precision", 1, NULL, 'p' }, { "top", 1, NULL, 'n' },
+        { "threads", 1, NULL, 't' }, { "input-size", 1, NULL, 'i' }, { "stage", 1, NULL, 's' },
+        { "help", 0, NULL, 'h' },    { NULL, 0, NULL, 0 },
+    };
+    struct options o = { .backend = SAM_BACKEND_CPU, .precision = SAM_PRECISION_FP32 };
+    int c;
+
+    while ((c = getopt_long(argc, argv, "", table, NULL)) != -1)
+        switch (c) {
+        case 'm': o.model = optarg; break;
+        case 'f': o.frames = optarg; break;
+        case 'o': o.out = optarg; break;
+        case 'b': o.backend = (enum sam_backend) pick("backend", optarg, backends, 4); break;
+        case 'p':
+            o.precision = (enum sam_precision) pick("precision", optarg, precisions, 3);
+            break;
+        case 'n': o.top = number("top", optarg, 1); break;
+        case 't': o.threads = number("threads", optarg, 0); break;
+        case 'i': o.input_size = number("input-size", optarg, 0); break;
+        case 's':
+            if (o.num_stages == MAX_STAGES)
+                refuse("stage", optarg);
+            o.stage[o.num_stages++] = optarg;
+            break;
+        case 'h': fputs(usage, stdout); exit(0);
+        default:  fputs(usage, stderr); exit(2);
+        }
+    if (!o.model || !o.frames || !o.out || optind < argc) {
+        fputs(usage, stderr);
+        exit(2);
+    }
+    return o;
+}
+
+static int add(struct run *r, int t, const char *name, int rank, const int *shape,
+               const float *data)
+{
+    char full[96];
+    snprintf(full, sizeof(full), "frame%03d/%s", t, name);
+    return tensor_file_add(&r->out, full, rank, shape, data, r->error, sizeof(r->error));
+}
+
+static int add_stage(struct run *r, int t, const char *name)
+{
+    struct sam_error error;
+    int shape[4] = { 0 };
+    int status = sam_detector_read(r->detector, name, r->room, r->room_floats, shape, &error);
+
+    if (status == SAM_EINVAL && shape[0]) {
+        free(r->room);
+        r->room_floats = (size_t) shape[0] * shape[1] * shape[2] * shape[3];
+        r->room = malloc(r->room_floats * sizeof(float));
+        if (!r->room)
+            return fail(r, "no memory for stage %s", name);
+        status = sam_detector_read(r->detector, name, r->room, r->room_floats, shape, &error);
+    }
+    return status ? fail(r, "frame %d: %s", t, error.text) : add(r, t, name, 4, shape, r->room);
+}
+
+static int add_masks(struct run *r, int t, int n, const struct sam_detections *found)
+{
+    const size_t one = (size_t) found->mask_width * found->mask_height;
+    float *masks = one && n ? malloc(n * one * sizeof(float)) : NULL;
+
+    if (!one || !n)
+        return 0;
+    if (!masks)
+        return fail(r, "no memory for masks");
+    for (int i = 0; i < n; i++)
+        for (size_t k = 0; k < one; k++)
+            masks[i * one + k] = found->list[i].mask[k] != 0;
+    const int status = add(r, t, "mask", 3,
+                           (int[]) { n, found->mask_height, found->mask_width }, masks);
+    free(masks);
+    return status;
+}
+
+static int add_found(struct run *r, int t, const struct sam_detections *found)
+{
+    const int n = r->o.top && r->o.top < found->num ? r->o.top : found->num;
+    float *rows = calloc((size_t) n * 7 + 1, sizeof(float));
+    float *score = rows, *label = rows + n, *query = rows + 2 * n, *box = rows + 3 * n;
+
+    if (!rows)
+        return fail(r, "no memory for %d detections", n);
+    for (int i = 0; i < n; i++) {
+        const struct sam_detection *d = &found->list[i];
+        score[i] = d->score;
+        label[i] = (float) d->label;
+        query[i] = (float) d->query;
+        memcpy(box + 4 * i, d->box, sizeof(d->box));
+    }
+    int status = add(r, t, "score", 1, &n, score);
+    if (!status)
+        status = add(r, t, "label", 1, &n, label);
+    if (!status)
+        status = add(r, t, "query", 1, &n, query);
+    if (!status)
+        status = add(r, t, "box", 2, (int[]) { n, 4 }, box);
+    free(rows);
+    return status ? status : add_masks(r, t, n, found);
+}
+
+static int run_frame(struct run *r, int t)
+{
+    const uint8_t *rgb = frames_at(&r->frames, t, r->error, sizeof(r->error));
+    const struct sam_frame frame = { .size = sizeof(frame), .format = SAM_PIXEL_RGB,
+                                     .width = r->frames.width, .height = r->frames.height,
+                                     .plane = { rgb }, .stride = { r->frames.width * 3 } };
+    struct sam_detections found = SAM_DETECTIONS_INIT;
+    struct sam_error error;
+
+    if (!rgb)
+        return -1;
+    if (sam_detector_run(r->detector, &frame, &found, &error))
+        return fail(r, "frame %d: %s", t, error.text);
+    r->ms[t] = (double) found.total_ns * 1e-6;
+    int status = add_found(r, t, &found);
+    for (int i = 0; i < r->o.num_stages && !status; i++)
+        status = add_stage(r, t, r->o.stage[i]);
+    return status;
+}
+
+static int open_all(struct run *r)
+{
+    struct sam_params params = SAM_PARAMS_INIT;
+    struct sam_error error;
+
+    if (frames_open(&r->frames, r->o.frames, r->error, sizeof(r->error)))
+        return -1;
+    params.model_file = r->o.model;
+    params.backend = r->o.backend;
+    params.precision = r->o.precision;
+    params.threads = r->o.threads;
+    params.input_size = r->o.input_size;
+    params.keep_stages = r->o.num_stages > 0;
+    if (sam_detector_open(&r->detector, &params, &error))
+        return fail(r, "%s", error.text);
+    r->ms = calloc((size_t) r->frames.count, sizeof(double));
+    return r->ms ? 0 : fail(r, "no memory");
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *) a, y = *(const double *) b;
+    return (x > y) - (x < y);
+}
+
+static void report(struct run *r)
+{
+    struct sam_detector_info info = SAM_DETECTOR_INFO_INIT;
+    const int n = r->frames.count;
+
+    sam_detector_info(r->detector, &info, NULL);
+    qsort(r->ms, (size_t) n, sizeof(double), by_size);
+    printf("{\"frames\": %d, \"p50_ms\": %.3f, \"open_ms\": %.3f, \"model\": \"%s\", "
+           "\"image_size\": %d, \"classes\": %d, \"bytes_used\": %zu}\n", n, n ? r->ms[n / 2] : 0,
+           (double) info.open_ns * 1e-6, info.variant, info.image_size, info.num_classes,
+           info.bytes_used);
+}
+
+int main(int argc, char **argv)
+{
+    struct run r = { .o = parse(argc, argv) };
+    int status = open_all(&r);
+
+    for (int t = 0; t < r.frames.count && !status; t++)
+        status = run_frame(&r, t);
+    if (!status)
+        status = tensor_file_write(&r.out, r.o.out, r.error, sizeof(r.error));
+    if (status)
+        fprintf(stderr, "sam-detect: %s\n", r.error);
+    else
+        report(&r);
+    sam_detector_close(&r.detector);
+    frames_close(&r.frames);
+    tensor_file_free(&r.out);
+    free(r.room);
+    free(r.ms);
+    return status != 0;
+}
