@@ -196,6 +196,8 @@ static int take_params(struct sam_detector *d, const struct sam_params *params,
                         strlen(d->params.model_file), sizeof(d->file));
     strcpy(d->file, d->params.model_file);
     d->params.model_file = d->file;
+    if (d->params.backend == SAM_BACKEND_AUTO)
+        d->params.backend = SAM_BACKEND_CPU; // CUDA lacks some of the operations
     return SAM_OK;
 }
 
