@@ -36,11 +36,10 @@ typedef struct sam_detector sam_detector;
 
 // Open a detector from a model file (docs/DETECTORS.md lists the families), allocate all memory
 // that it will use, and run it once. Detectors of one file, configuration, device and precision
-// share
-// their weights. It uses model_file, input_size, backend, device, cuda_context, cuda_stream,
-// precision, threads, budget_mib, keep_stages and log of params; the other fields have no effect
-// but must be in range. On failure *out is NULL and all memory is freed. The caller must close the
-// detector.
+// share their weights. It uses model_file, input_size, backend (auto: the CPU), device,
+// cuda_context, cuda_stream, precision, threads, budget_mib, keep_stages and log of params; the
+// other fields have no effect but must be in range. On failure *out is NULL and all memory is
+// freed. The caller must close the detector.
 // SAM_EINVAL: params are out of range, model_file is NULL (there is no default), or the model
 // cannot run at input_size.
 // SAM_EIO, SAM_EFORMAT: the file is missing, unreadable, damaged, of an unknown model or of one
