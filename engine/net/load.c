@@ -85,13 +85,10 @@ struct sam_tensor sam_load_tensor(struct sam_loader *l, const float *host, int h
     return t;
 }
 
-// Products of at most this many terms are exact at any precision: they are bound by memory, not
-// by arithmetic, and few terms do not average the rounding of BF16 out. Small models drift else.
-enum { NARROW = 64 };
-
 struct sam_matrix sam_load_matrix(struct sam_loader *l, const float *host, int out, int in)
 {
-    struct sam_matrix m = { .out = out, .in = in, .exact = l->exact || in <= NARROW };
+    struct sam_matrix m = { .out = out, .in = in };
+    m.exact = l->exact || sam_op_is_exact(l->queue, in);
     m.data = sam_arena_bytes(&l->constant, sam_op_pack_bytes(l->queue, out, in, m.exact));
     if (sam_load_live(l))
         check_finite(l, host, (size_t) out * in);

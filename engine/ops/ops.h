@@ -384,6 +384,7 @@ struct sam_ops {
     void (*pack)(struct sam_queue *q, struct sam_matrix dst, const float *weight);
 
     bool wants_bias_bf16; // in linear, where products are of BF16
+    int exact_terms; // products of at most this many terms are exact, whether asked for or not
     // NULL: never the fast way.
     size_t (*rope_attention_room)(const struct sam_queue *q, int d, int m, int side, int n, int Tk);
 
@@ -405,6 +406,7 @@ void sam_op_pack(struct sam_queue *q, struct sam_matrix dst, const float *weight
 
 // What models ask before they choose an operation.
 bool sam_op_wants_bias_bf16(const struct sam_queue *q);
+bool sam_op_is_exact(const struct sam_queue *q, int in); // products of `in` terms: in any case
 bool sam_op_has_feed_forward(const struct sam_queue *q);
 size_t sam_op_rope_attention_room(const struct sam_queue *q, int d, int m, int side, int n, int Tk);
 

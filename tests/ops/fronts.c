@@ -103,6 +103,17 @@ static void check_incomplete_tables(void)
     expect(sam_ops_missing(&less), "pack", "no entry", "not missed");
 }
 
+// Few terms are exact where the backend wants it, and there alone.
+static void check_exact_terms(void)
+{
+    const struct sam_ops some = { .exact_terms = 64 }, none = { 0 };
+    struct sam_queue q = { .ops = &some };
+    expect(sam_op_is_exact(&q, 1) && sam_op_is_exact(&q, 64), "terms", "64 of 64", "not exact");
+    expect(!sam_op_is_exact(&q, 65), "terms", "65 of 64", "exact");
+    q.ops = &none;
+    expect(!sam_op_is_exact(&q, 1), "terms", "1 of 0", "exact");
+}
+
 int fronts_run(const char *op)
 {
     front_queue.ops = &table;
@@ -117,6 +128,7 @@ int fronts_run(const char *op)
     }
     check_first_failure();
     check_incomplete_tables();
+    check_exact_terms();
     printf("%d of %d passed\n", cases - failed, cases);
     return failed != 0;
 }

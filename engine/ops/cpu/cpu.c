@@ -13,6 +13,8 @@
 static const struct sam_ops table = {
     .pack_bytes = sam_pack_bytes_cpu,
     .pack = sam_pack_cpu,
+    // Bound by memory, not by arithmetic; and few terms do not average the rounding of BF16 out.
+    .exact_terms = 64,
     .rope_attention_room = sam_rope_attention_room_cpu,
     SAM_OPS(ENTRY)
 };
