@@ -37,6 +37,7 @@ struct depthwise_at {
     view dst, src;
     const float *weight, *bias;
     int h, w, src_h, src_w, c, kernel, stride;
+    enum sam_act act;
 
     template <int N> __device__ void at(unsigned i) const
     {
@@ -51,6 +52,8 @@ struct depthwise_at {
                 for (int k = 0; k < N; k++)
                     sum[k] += t[k] * u[k];
             }
+        for (int k = 0; k < N; k++)
+            sum[k] = act_of(act, sum[k]);
         store(dst, i, sum);
     }
 };
@@ -60,7 +63,7 @@ extern "C" void sam_depthwise_cuda(struct sam_queue *q, const struct sam_depthwi
     const struct sam_tensor *d = &p->dst, *s = &p->src;
     const depthwise_at f = { view_of(d), view_of(s), (const float *) p->weight.data,
                              (const float *) p->bias.data, d->h, d->w, s->h, s->w, d->c, p->kernel,
-                             p->stride };
+                             p->stride, p->act };
     each(q, "depthwise", f, sam_count(d),
          by_four(d, d->c) && by_four(s, d->c) && by_four(&p->weight, d->c)
              && by_four(&p->bias, d->c));

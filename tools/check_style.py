@@ -24,6 +24,8 @@ FLOORS = {
                           'engine/include'],
     'engine/track': ['engine/model', 'engine/net', 'engine/ops', 'engine/device', 'engine/weights', 'engine/base',
                      'engine/include'],
+    'engine/detect': ['engine/model', 'engine/net', 'engine/ops', 'engine/device', 'engine/weights', 'engine/base',
+                      'engine/include'],
     'engine/paint': ['engine/ops', 'engine/device', 'engine/base', 'engine/include'],
     'cuda': ['engine/ops', 'engine/device', 'engine/base', 'engine/include'],
     'gst': ['engine/include'],

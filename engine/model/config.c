@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config_json.h"
+#include "detector.h"
 #include "family.h"
 #include "weights/weight_list.h"
 
@@ -29,6 +30,10 @@ static int find_family(const struct sam_family **out, const struct sam_weights *
     char lacking[200] = "";
     size_t used = 0;
     *out = NULL;
+    if (sam_detector_find(w))
+        return sam_fail(error, SAM_EFORMAT,
+                        "%s: is %s, a detector, which finds objects but cannot track them; expected "
+                        "a tracker's model", file, sam_detector_find(w)->title);
     for (int i = 0; i < sam_num_families; i++) {
         const struct sam_family *f = sam_families[i];
         if (!sam_weights_find(w, f->mark)) {

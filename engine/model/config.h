@@ -22,6 +22,7 @@ enum {
 };
 
 struct sam_family;
+struct sam_detector_family;
 
 // What an object remembers, as the tracker sees it.
 struct sam_memory_shape {
@@ -31,7 +32,8 @@ struct sam_memory_shape {
 };
 
 struct sam_config {
-    const struct sam_family *family;
+    const struct sam_family *family;            // NULL: it is a detector's, which has
+    const struct sam_detector_family *detector; // variant, image_size and trunk alone
     char variant[48]; // "sam2.1_hiera_tiny", ... or "custom"
     int image_size;   // S: side of the square input, px; a multiple of 32
 

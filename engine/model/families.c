@@ -2,13 +2,14 @@
 #include "family.h"
 
 extern const struct sam_family sam_family_sam2, sam_family_edgetam;
-extern const struct sam_name_map sam_hiera_names, sam_edgetam_names;
+extern const struct sam_name_map sam_hiera_names, sam_edgetam_names, sam_yolov10_names;
 
 const struct sam_family *const sam_families[] = { &sam_family_sam2, &sam_family_edgetam };
 const int sam_num_families = sizeof(sam_families) / sizeof(sam_families[0]);
 
 static const struct sam_name_map *const maps[] = { &sam_shared_names, &sam_hiera_names,
-                                                   &sam_edgetam_names, NULL };
+                                                   &sam_edgetam_names, &sam_yolov10_names,
+                                                   NULL };
 static const char *const model_types[] = { "sam2", "edgetam", NULL };
 const struct sam_names sam_family_names = { maps, model_types };
 

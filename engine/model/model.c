@@ -9,7 +9,7 @@
 
 #include "base/hash.h"
 #include "net/load.h"
-#include "family.h"
+#include "detector.h"
 
 // What makes two requests the same model: the file itself, not its name, what was read beside
 // it, and what it is packed for.
@@ -56,6 +56,11 @@ static bool same_key(const struct key *a, const struct key *b)
 static int make_parts(struct sam_model *m, struct sam_error *error)
 {
     const struct sam_family *f = m->config.family;
+    if (m->config.detector) {
+        m->trunk = calloc(1, m->config.detector->weights_bytes);
+        return m->trunk ? SAM_OK : sam_fail(error, SAM_ENOMEM, "no memory for the parts of a %s model",
+                                            m->config.detector->title);
+    }
     m->trunk = calloc(1, f->trunk_bytes);
     m->compressor = f->compressor ? calloc(1, f->compressor->bytes) : NULL;
     if (m->trunk && (m->compressor || !f->compressor))
@@ -71,6 +76,10 @@ static void free_parts(struct sam_model *m)
 
 static void load_parts(struct sam_loader *l, struct sam_model *m)
 {
+    if (m->config.detector) {
+        m->config.detector->load(l, &m->config, m->trunk);
+        return;
+    }
     m->config.family->load(l, &m->config, m->trunk);
     sam_neck_load(l, &m->config, &m->neck);
     sam_prompt_load(l, &m->config, &m->prompt);
@@ -115,7 +124,8 @@ static uint64_t identity_of(const struct sam_config *c, uint64_t weights)
 
     sam_hash_begin(&h);
     sam_hash_add(&h, &weights, sizeof(weights));
-    sam_hash_add(&h, c->family->title, strlen(c->family->title) + 1);
+    const char *title = c->detector ? c->detector->title : c->family->title;
+    sam_hash_add(&h, title, strlen(title) + 1);
     sam_hash_add(&h, c->trunk, sizeof(c->trunk));
     sam_hash_add(&h, sizes, sizeof(sizes));
     return sam_hash_end(&h);

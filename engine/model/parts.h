@@ -171,7 +171,7 @@ struct sam_compressor {
 
 struct sam_model {
     struct sam_config config;
-    void *trunk;      // the family's, in its own struct
+    void *trunk;      // the family's or the detector's, in its own struct
     void *compressor; // likewise; NULL: the family has none
     struct sam_neck neck;
     struct sam_prompt_encoder prompt;

@@ -226,7 +226,7 @@ static struct batch_norm read_batch_norm(struct sam_loader *l, int out, const ch
 struct sam_load_layer sam_load_normed(struct sam_loader *l, int out, int in, int kernel,
                                       const char *fmt, ...)
 {
-    const double eps = 1e-5; // BatchNorm's in the published code
+    const double eps = l->norm_eps > 0 ? l->norm_eps : 1e-5; // PyTorch's default
     char name[SAM_LOAD_NAME_SIZE];
     FORMAT_NAME(name, fmt);
     const int terms = in * kernel * kernel;
@@ -234,7 +234,8 @@ struct sam_load_layer sam_load_normed(struct sam_loader *l, int out, int in, int
 
     layer.weight = sam_load_room(&l->staging, (size_t) out * terms);
     layer.bias = sam_load_room(&l->staging, out);
-    sam_load_read(l, layer.weight, 4, (int64_t[]) { out, in, kernel, kernel }, "%s.c.weight", name);
+    sam_load_read(l, layer.weight, 4, (int64_t[]) { out, in, kernel, kernel }, "%s.%s.weight", name,
+                  l->conv_name ? l->conv_name : "c");
     const struct batch_norm n = read_batch_norm(l, out, name);
     for (int o = 0; sam_load_live(l) && o < out; o++) {
         const double scale = n.gamma[o] / sqrt(n.variance[o] + eps);

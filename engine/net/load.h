@@ -18,6 +18,9 @@ struct sam_loader {
     struct sam_arena staging;  // buffer between the file and the device
     bool measuring;
     bool exact; // matrices packed while it is set are multiplied in F32
+    // Of the convolutions with a stored BatchNorm. NULL: "c"; 0: 1e-5.
+    const char *conv_name;
+    double norm_eps;
     uint64_t identity; // of what was read: sums the hashes of names and numbers, in any order
     char name[SAM_LOAD_NAME_SIZE]; // of the tensor or layer read last, for error texts
     int status;
@@ -75,8 +78,8 @@ struct sam_load_layer {
 };
 struct sam_load_layer sam_load_layer(struct sam_loader *l, int out, int in, bool conv,
                                      const char *fmt, ...) SAM_PRINTF(5, 6);
-// Read a convolution without bias and the BatchNorm after it, <name>.c.weight and <name>.bn.*, as
-// one layer: weight (out, in * kernel * kernel), in the file's order. Sums are in double.
+// Read a convolution without bias and the BatchNorm after it, <name>.<conv_name>.weight and
+// <name>.bn.*, as one layer: weight (out, in * kernel * kernel), in the file's order. Sums are in double.
 struct sam_load_layer sam_load_normed(struct sam_loader *l, int out, int in, int kernel,
                                       const char *fmt, ...) SAM_PRINTF(5, 6);
 // The same, packed for sam_conv, or for sam_linear if kernel is 1.

@@ -13,6 +13,7 @@
 #define SAM_OPS(op)                 \
     op(copy,             cpu, cuda) \
     op(copy_rows,        cpu, cuda) \
+    op(copy_channels,    cpu, none) \
     op(add,              cpu, cuda) \
     op(layernorm,        cpu, cuda) \
     op(linear,           cpu, cuda) \
@@ -21,6 +22,7 @@
     op(depthwise,        cpu, cuda) \
     op(conv_transpose,   cpu, cuda) \
     op(maxpool,          cpu, cuda) \
+    op(maxpool_around,   cpu, none) \
     op(mean_rows,        cpu, cuda) \
     op(scale_channels,   cpu, cuda) \
     op(windows,          cpu, cuda) \
@@ -40,6 +42,7 @@
     op(topk,             cpu, cuda) \
     op(fill_holes,       cpu, cuda) \
     op(preprocess,       cpu, cuda) \
+    op(letterbox,        ref, none) \
     op(draw_masks,       cpu, cuda) \
     op(paint,            cpu, cuda) \
     op(draw_edges,       cpu, cuda)

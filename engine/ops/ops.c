@@ -109,6 +109,20 @@ void sam_op_copy_rows(struct sam_queue *q, const struct sam_copy_rows *p)
     q->ops->copy_rows(q, p);
 }
 
+void sam_op_copy_channels(struct sam_queue *q, const struct sam_copy_channels *p)
+{
+    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION), NUMBER(to),
+                                NUMBER(from), NUMBER(channels), NUMBER(up), END };
+    begin();
+    require(p->up >= 1 && p->channels >= 1 && p->to >= 0 && p->from >= 0);
+    require(p->dst.n == p->src.n);
+    require(p->dst.h % p->up == 0 && p->dst.h / p->up == p->src.h);
+    require(p->dst.w % p->up == 0 && p->dst.w / p->up == p->src.w);
+    require(p->to <= p->dst.c - p->channels && p->from <= p->src.c - p->channels);
+    require(q->ops->copy_channels);
+    q->ops->copy_channels(q, p);
+}
+
 void sam_op_add(struct sam_queue *q, const struct sam_add *p)
 {
     const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(a, ARG_ACTIVATION | ARG_MAY_BE_OUT),
@@ -151,7 +165,7 @@ void sam_op_linear(struct sam_queue *q, const struct sam_linear *p)
     require(is_absent_or_vector(&p->bias_bf16, p->dst.c));
     require(!p->bias_bf16.data || (p->bias.data && p->bias_bf16.type == SAM_BF16));
     require(!p->add.data || repeats_map(&p->add, &p->dst));
-    require((unsigned) p->act <= SAM_ACT_SIGMOID);
+    require((unsigned) p->act <= SAM_ACT_SILU);
     q->ops->linear(q, p);
 }
 
@@ -172,7 +186,7 @@ void sam_op_feed_forward(struct sam_queue *q, const struct sam_feed_forward *p)
     require(c <= SAM_MAX_WIDTH);
     require(p->up.in == c && p->down.out == c && p->down.in == hidden);
     require(is_vector(&p->up_bias, hidden) && is_vector(&p->down_bias, c));
-    require((unsigned) p->act <= SAM_ACT_SIGMOID);
+    require((unsigned) p->act <= SAM_ACT_SILU);
     require(q->ops->feed_forward);
     q->ops->feed_forward(q, p);
 }
@@ -194,7 +208,7 @@ void sam_op_conv(struct sam_queue *q, const struct sam_conv *p)
     require(p->dst.h == conv_extent(p->src.h, p) && p->dst.w == conv_extent(p->src.w, p));
     require(p->weight.out == p->dst.c && p->weight.in == p->kernel * p->kernel * p->src.c);
     require(is_vector(&p->bias, p->dst.c));
-    require((unsigned) p->act <= SAM_ACT_SIGMOID);
+    require((unsigned) p->act <= SAM_ACT_SILU);
     q->ops->conv(q, p);
 }
 
@@ -202,9 +216,10 @@ void sam_op_depthwise(struct sam_queue *q, const struct sam_depthwise *p)
 {
     const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION),
                                 IN(weight, ARG_F32), IN(bias, ARG_F32), NUMBER(kernel),
-                                NUMBER(stride), END };
+                                NUMBER(stride), NUMBER(act), END };
     begin();
     require(p->kernel > 0 && p->kernel % 2 == 1);
+    require((unsigned) p->act <= SAM_ACT_SILU);
     require(p->stride == 1 || p->stride == 2);
     require(is_shape(&p->dst, p->src.n, 1 + (p->src.h - 1) / p->stride,
                      1 + (p->src.w - 1) / p->stride, p->src.c));
@@ -222,7 +237,7 @@ void sam_op_conv_transpose(struct sam_queue *q, const struct sam_conv_transpose 
     require(p->weight.out == 4 * p->dst.c && p->weight.in == p->src.c);
     require(is_vector(&p->bias, p->dst.c));
     require(!p->add.data || repeats_map(&p->add, &p->dst));
-    require((unsigned) p->act <= SAM_ACT_SIGMOID);
+    require((unsigned) p->act <= SAM_ACT_SILU);
     q->ops->conv_transpose(q, p);
 }
 
@@ -232,6 +247,17 @@ void sam_op_maxpool(struct sam_queue *q, const struct sam_maxpool *p)
     begin();
     require(is_shape(&p->dst, p->src.n, p->src.h / 2, p->src.w / 2, p->src.c));
     q->ops->maxpool(q, p);
+}
+
+void sam_op_maxpool_around(struct sam_queue *q, const struct sam_maxpool_around *p)
+{
+    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION), NUMBER(kernel),
+                                END };
+    begin();
+    require(p->kernel > 0 && p->kernel % 2 == 1);
+    require(same_map(&p->dst, &p->src) && p->dst.c == p->src.c);
+    require(q->ops->maxpool_around);
+    q->ops->maxpool_around(q, p);
 }
 
 void sam_op_mean_rows(struct sam_queue *q, const struct sam_mean_rows *p)
@@ -511,6 +537,19 @@ void sam_op_fill_holes(struct sam_queue *q, const struct sam_fill_holes *p)
     q->ops->fill_holes(q, p);
 }
 
+// A frame whose planes an operation reads.
+#define require_frame(f)                                                                       \
+    do {                                                                                       \
+        require((unsigned) (f)->format <= SAM_PIXEL_P010);                                     \
+        require((f)->width >= 1 && (f)->width <= SAM_MAX_SIDE);                                \
+        require((f)->height >= 1 && (f)->height <= SAM_MAX_SIDE);                              \
+        require(sam_frame_colour_fits(f));                                                     \
+        for (int i = 0; i < 3; i++) {                                                          \
+            const int row_bytes = sam_frame_row_bytes(f, i);                                   \
+            require(row_bytes == 0 || ((f)->plane[i] && (f)->stride[i] >= row_bytes));         \
+        }                                                                                      \
+    } while (0)
+
 void sam_op_preprocess(struct sam_queue *q, const struct sam_preprocess *p)
 {
     const struct arg args[] = { OUT(dst, ARG_ACTIVATION), NUMBER(frame.format), NUMBER(frame.width),
@@ -519,15 +558,29 @@ void sam_op_preprocess(struct sam_queue *q, const struct sam_preprocess *p)
                                 NUMBER(frame.colour.kr), NUMBER(frame.colour.kb), END };
     begin();
     require(p->dst.n == 1 && p->dst.c == 3);
-    require((unsigned) p->frame.format <= SAM_PIXEL_P010);
-    require(p->frame.width >= 1 && p->frame.width <= SAM_MAX_SIDE);
-    require(p->frame.height >= 1 && p->frame.height <= SAM_MAX_SIDE);
-    require(sam_frame_colour_fits(&p->frame));
-    for (int i = 0; i < 3; i++) {
-        const int row_bytes = sam_frame_row_bytes(&p->frame, i);
-        require(row_bytes == 0 || (p->frame.plane[i] && p->frame.stride[i] >= row_bytes));
-    }
+    require_frame(&p->frame);
     q->ops->preprocess(q, p);
+}
+
+bool sam_op_has_letterbox(const struct sam_queue *q)
+{
+    return q->ops->letterbox;
+}
+
+void sam_op_letterbox(struct sam_queue *q, const struct sam_letterbox *p)
+{
+    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), NUMBER(frame.format), NUMBER(frame.width),
+                                NUMBER(frame.height), NUMBER(frame.stride[0]),
+                                NUMBER(frame.stride[1]), NUMBER(frame.stride[2]), NUMBER(x),
+                                NUMBER(y), NUMBER(width), NUMBER(height), NUMBER(fill), END };
+    begin();
+    require(p->dst.n == 1 && p->dst.c == 3);
+    require(p->width >= 1 && p->x >= 0 && p->x <= p->dst.w - p->width);
+    require(p->height >= 1 && p->y >= 0 && p->y <= p->dst.h - p->height);
+    require(p->fill >= 0 && p->fill <= 255);
+    require_frame(&p->frame);
+    require(q->ops->letterbox);
+    q->ops->letterbox(q, p);
 }
 
 // What both ways of drawing need of masks.

@@ -15,7 +15,13 @@
 #include "ops/list.h"
 
 // A NaN stays one: numbers that overflow must be seen at the end of the network.
-enum sam_act { SAM_ACT_NONE, SAM_ACT_RELU, SAM_ACT_GELU /* exact, erf */, SAM_ACT_SIGMOID };
+enum sam_act {
+    SAM_ACT_NONE,
+    SAM_ACT_RELU,
+    SAM_ACT_GELU, // exact, erf
+    SAM_ACT_SIGMOID,
+    SAM_ACT_SILU, // x sigmoid(x)
+};
 
 // The weight of a matrix product (out x in, row-major when loaded), in whatever form the
 // backend multiplies fastest. Made once, at load, by sam_op_pack(); opaque to models.
@@ -43,6 +49,15 @@ struct sam_copy {
 struct sam_copy_rows {
     struct sam_tensor dst, src;
     int to, from, rows;
+};
+
+// Channels of maps: dst[n][y][x][to + i] = src[n][y / up][x / up][from + i] for i in [0, channels).
+// The other channels of dst are left as they are. dst has src's positions, up times each way: maps
+// side by side in one, a part of one, and with up > 1 the nearest neighbour of a smaller one.
+struct sam_copy_channels {
+    struct sam_tensor dst, src;
+    int to, from, channels;
+    int up; // 1 or more
 };
 
 // dst = a + scale * b. b like a, or with n = 1, or a single row: repeated. dst may be a.
@@ -100,6 +115,7 @@ struct sam_depthwise {
     struct sam_tensor weight, bias;
     int kernel; // odd
     int stride; // 1 or 2
+    enum sam_act act;
 };
 
 // Transposed convolution, kernel 2, stride 2: no overlap, so a product and a shuffle.
@@ -116,6 +132,13 @@ struct sam_conv_transpose {
 // Largest of each 2 x 2 cell; an odd last row or column is dropped.
 struct sam_maxpool {
     struct sam_tensor dst, src;
+};
+
+// Largest of the kernel x kernel positions around each; those beyond the map do not take part. dst
+// like src.
+struct sam_maxpool_around {
+    struct sam_tensor dst, src;
+    int kernel; // odd
 };
 
 // dst[n][c] = mean of src[n][y][x][c] over all positions. dst (n, 1, 1, c). Sums are F32, of
@@ -295,6 +318,17 @@ struct sam_preprocess {
     struct sam_frame frame;
 };
 
+// A video frame scaled into a part of the network's input: colour as in sam_preprocess; width x
+// height pixels at (x, y) of dst by bilinear interpolation of the nearest four (corners not
+// aligned, no wider filter where it shrinks), rounded to whole numbers; all others are `fill`; then
+// v / 255.
+struct sam_letterbox {
+    struct sam_tensor dst; // (1, H, W, 3)
+    struct sam_frame frame;
+    int x, y, width, height;
+    float fill; // 0 .. 255
+};
+
 // The largest numbers of each n, largest first, the first of equal ones first (-0 is 0): as many
 // as are above the threshold and fit. A NaN never is. num[n] counts them; behind the last, index
 // is -1 and score 0. For any count and any k. room: scratch.
@@ -432,6 +466,7 @@ void sam_op_pack(struct sam_queue *q, struct sam_matrix dst, const float *weight
 // What models ask before they choose an operation.
 bool sam_op_wants_bias_bf16(const struct sam_queue *q);
 bool sam_op_has_feed_forward(const struct sam_queue *q);
+bool sam_op_has_letterbox(const struct sam_queue *q);
 size_t sam_op_rope_attention_room(const struct sam_queue *q, int d, int m, int side, int n, int Tk);
 
 #endif // SAM_OPS_H

@@ -28,8 +28,8 @@ except ImportError:
     print('no torch here: not run')
     sys.exit(SKIP)
 
-NONE, RELU, GELU, SIGMOID = range(4)
-ACT = [lambda x: x, F.relu, F.gelu, torch.sigmoid]
+NONE, RELU, GELU, SIGMOID, SILU = range(5)
+ACT = [lambda x: x, F.relu, F.gelu, torch.sigmoid, F.silu]
 MEAN = torch.tensor([0.485, 0.456, 0.406])
 STD = torch.tensor([0.229, 0.224, 0.225])
 
@@ -87,6 +87,11 @@ def copies(c):
     dst = old.clone()
     dst[:, :, 3:6] = src[:, :, 1:4]
     c.add('copy_rows', src=src, before=old, dst=dst, to=3, rows=3, **{'from': 1})
+    for up in (1, 2):
+        src, old = c.randn(2, 3, 4, 5), c.randn(2, 3 * up, 4 * up, 9)
+        dst = old.clone()
+        dst[..., 2:6] = nhwc(F.interpolate(nchw(src), scale_factor=up, mode='nearest'))[..., 1:5]
+        c.add('copy_channels', src=src, before=old, dst=dst, to=2, channels=4, up=up, **{'from': 1})
     a, b = c.randn(2, 3, 4, 5), c.randn(1, 3, 4, 5)
     c.add('add', a=a, b=b, scale=0.1, dst=torch.add(a, b, alpha=0.1))
 
@@ -100,7 +105,8 @@ def norms(c):
 
 
 def products(c):
-    for rows, n_in, n_out, act in ((4, 24, 17, NONE), (3, 33, 8, RELU), (5, 16, 40, GELU), (2, 5, 3, SIGMOID)):
+    for rows, n_in, n_out, act in ((4, 24, 17, NONE), (3, 33, 8, RELU), (5, 16, 40, GELU), (2, 5, 3, SIGMOID),
+                                   (3, 18, 20, SILU)):
         rows *= c.size(1, 20)
         src, w, b = c.randn(2, 1, rows, n_in), c.randn(n_out, n_in) / n_in ** 0.5, c.randn(n_out)
         add = c.randn(1, 1, rows, n_out) if act != RELU else None
@@ -113,7 +119,7 @@ def products(c):
 
 def convolutions(c):
     shapes = ((1, 16, 13, 3, 8, 7, 4, 3, NONE), (2, 9, 8, 4, 6, 3, 2, 1, GELU),
-              (2, 8, 6, 1, 4, 2, 2, 0, RELU), (1, 5, 7, 8, 5, 1, 1, 0, SIGMOID))
+              (2, 8, 6, 1, 4, 2, 2, 0, RELU), (1, 5, 7, 8, 5, 1, 1, 0, SIGMOID), (1, 7, 6, 5, 9, 3, 2, 1, SILU))
     for n, h, w, n_in, n_out, kernel, stride, pad, act in shapes:
         h, w = h * c.size(1, 4), w * c.size(1, 4)
         src, b = c.randn(n, h, w, n_in), c.randn(n_out)
@@ -121,12 +127,12 @@ def convolutions(c):
         dst = ACT[act](F.conv2d(nchw(src), weight, b, stride, pad))
         c.add('conv', src=src, weight=nhwc(weight).reshape(n_out, -1), bias=vector(b), kernel=kernel,
               stride=stride, pad=pad, act=act, dst=nhwc(dst))
-    for kernel, channels in ((7, 8), (3, 5)):
+    for kernel, channels, act in ((7, 8, NONE), (3, 5, NONE), (3, 9, SILU)):
         src, b = c.randn(2, 6, c.size(5, 40), channels), c.randn(channels)
         weight = c.randn(channels, 1, kernel, kernel) / kernel
-        dst = F.conv2d(nchw(src), weight, b, padding=kernel // 2, groups=channels)
+        dst = ACT[act](F.conv2d(nchw(src), weight, b, padding=kernel // 2, groups=channels))
         c.add('depthwise', src=src, weight=nhwc(weight.permute(1, 0, 2, 3)), bias=vector(b),
-              kernel=kernel, stride=1, dst=nhwc(dst))
+              kernel=kernel, stride=1, act=act, dst=nhwc(dst))
     for act, adding in ((GELU, True), (NONE, False)):
         src, b = c.randn(2, 3, c.size(4, 30), 16), c.randn(6)
         weight = c.randn(16, 6, 2, 2) / 4
@@ -137,6 +143,8 @@ def convolutions(c):
               bias=vector(b), add=add, act=act, dst=dst)
     src = c.randn(2, 5, 7, 3)
     c.add('maxpool', src=src, dst=nhwc(F.max_pool2d(nchw(src), 2, 2)))
+    for kernel in (5, 3):
+        c.add('maxpool_around', src=src, kernel=kernel, dst=nhwc(F.max_pool2d(nchw(src), kernel, 1, kernel // 2)))
 
 
 def window_attention(c):
@@ -537,6 +545,21 @@ def squeeze_excite(c):
         c.add('scale_channels', src=src, scale=scale, dst=src.double() * scale.double())
 
 
+def letterbox(c):
+    """The nearest four pixels, rounded: where that is not a matter of the last digit."""
+    for h, w, side, x, y, width, height in ((9, 16, 12, 0, 2, 12, 7), (5, 4, 9, 2, 1, 6, 8), (6, 6, 6, 0, 0, 6, 6)):
+        scale = c.size(1, 7)
+        frame = c.ints(0, 255, 1, h * scale, w * scale, 3)
+        small = F.interpolate(nchw(frame.double()), (height, width), mode='bilinear', antialias=False)
+        near = (small - small.floor() - 0.5).abs().amin() < 1e-3
+        if near:
+            frame = torch.full_like(frame, 77)
+            small = torch.full_like(small, 77)
+        dst = torch.full((1, side, side, 3), 114.0)
+        dst[:, y:y + height, x:x + width] = nhwc((small + 0.5).floor())
+        c.add('letterbox', frame=frame, x=x, y=y, width=width, height=height, fill=114, dst=dst / 255)
+
+
 def windows(c):
     for n, rows, columns, side in ((1, 2, 3, 2), (2, 1, 2, 3), (2, 2, 2, 1)):
         rows *= c.size(1, 5)
@@ -549,7 +572,7 @@ def make(seed, big):
     c = Cases(seed, big)
     for part in (copies, norms, products, convolutions, window_attention, attention, rope, images,
                  masks_and_memory, frames, draw_masks, fill_holes, wide_frames, topk,
-                 feed_forward, rope_attention, strided, squeeze_excite, windows, draw_edges,
+                 feed_forward, rope_attention, strided, squeeze_excite, windows, draw_edges, letterbox,
                  deform_attention):
         part(c)
     return c.tensors

@@ -62,7 +62,7 @@ static void run(struct check *t, const struct check_types *type, const struct sh
 static void check_conv(struct check *t)
 {
     static const enum sam_act acts[] = { SAM_ACT_NONE, SAM_ACT_RELU, SAM_ACT_GELU,
-                                         SAM_ACT_SIGMOID };
+                                         SAM_ACT_SIGMOID, SAM_ACT_SILU };
     for (int k = 0; k < 4; k++)
         for (int i = 0; i < NUM_SHAPES; i++)
             for (int f = 0; f < check_num_factors(t); f++) {
@@ -70,7 +70,7 @@ static void check_conv(struct check *t)
                 if (check_case(t, "conv_%s_%dx%dx%dx%d_to_%d_k%ds%dp%d%s", check_types[k].name,
                                s->n, s->h, s->w, s->in, s->out, s->kernel, s->stride, s->pad,
                                check_factor_names[f]))
-                    run(t, &check_types[k], s, acts[check_int(t, 0, 3)], f);
+                    run(t, &check_types[k], s, acts[check_int(t, 0, 4)], f);
             }
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < NUM_REAL; i++)

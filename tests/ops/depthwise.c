@@ -9,10 +9,11 @@ static void run(struct check *t, const struct check_types *type, int n, int h, i
     struct check_buf *weight = check_uniform(t, -0.3f, 0.3f, SAM_F32, 1, kernel, kernel, c);
     struct check_buf *bias = check_in(t, SAM_F32, 1, 1, 1, c);
     struct check_buf *dst = check_out(t, type->out, n, dst_h, dst_w, c);
+    const enum sam_act act = check_int(t, 0, 1) ? SAM_ACT_SILU : SAM_ACT_NONE;
     struct sam_depthwise p[2];
     check_each_side(t, s) {
         p[s] = (struct sam_depthwise) { dst->on[s], src->on[s], weight->on[s], bias->on[s],
-                                        kernel, stride };
+                                        kernel, stride, act };
         sam_op_depthwise(&t->queue[s], &p[s]);
     }
     check_flops(t, 2.0 * n * dst_h * dst_w * c * kernel * kernel)
@@ -22,9 +23,10 @@ static void run(struct check *t, const struct check_types *type, int n, int h, i
         sum = check_temp(t, n, dst_h, dst_w, c);
         sam_op_depthwise(&t->queue[CHECK_REF],
                          &(struct sam_depthwise) { sum, check_abs(t, src), check_abs(t, weight),
-                                                   check_abs(t, bias), kernel, stride });
+                                                   check_abs(t, bias), kernel, stride,
+                                                   SAM_ACT_NONE });
     }
-    check_bound(t, dst, &sum, product_factor(t), 1e-7f, type->rel);
+    check_bound(t, dst, &sum, product_factor(t) * product_slope(act), product_abs(act), type->rel);
     check_done(t);
 }
 
@@ -63,7 +65,7 @@ static void check_depthwise(struct check *t)
 static struct sam_depthwise valid_depthwise(void)
 {
     return (struct sam_depthwise) { f32(0, 2, 3, 4, 5), f32(1, 2, 3, 4, 5), f32(2, 1, 3, 3, 5),
-                                    f32(3, 1, 1, 1, 5), 3, 1 };
+                                    f32(3, 1, 1, 1, 5), 3, 1, SAM_ACT_NONE };
 }
 
 static void fronts_depthwise(void)
@@ -77,6 +79,8 @@ static void fronts_depthwise(void)
     REFUSES(depthwise, p->dst.h = 4; p->dst.w = 3, "dst");
     REFUSES(depthwise, p->stride = 2, "dst");
     REFUSES(depthwise, p->stride = 2; p->dst.h = 1; p->dst.w = 2, "dst");
+    TAKES(depthwise, p->act = SAM_ACT_SILU);
+    REFUSES(depthwise, p->act = (enum sam_act) (SAM_ACT_SILU + 1), "act");
     REFUSES(depthwise, p->stride = 0, "stride");
     REFUSES(depthwise, p->stride = 3; p->dst.h = 1; p->dst.w = 2, "stride");
     REFUSES(depthwise, p->bias.c = 1, "bias");
@@ -89,13 +93,14 @@ static void vectors_depthwise(struct vectors *v)
 {
     sam_op_depthwise(&v->queue, &(struct sam_depthwise) {
         vec_out(v, "dst"), vec_in(v, "src"), vec_in(v, "weight"), vec_in(v, "bias"),
-        vec_int(v, "kernel"), vec_int(v, "stride") });
+        vec_int(v, "kernel"), vec_int(v, "stride"), (enum sam_act) vec_int(v, "act") });
 }
 
 // ---- faults
 
 COMMON(depthwise, dst, src)
 CHANGED(depthwise, forgets_the_bias, m.bias = without(m.bias))
+CHANGED(depthwise, forgets_the_activation, m.act = SAM_ACT_NONE)
 
 // The kernel turned round: a true convolution instead of a cross-correlation.
 static void depthwise_flips(struct sam_queue *q, const struct sam_depthwise *p)
@@ -142,6 +147,7 @@ static void depthwise_ignores_the_first_row(struct sam_queue *q, const struct sa
 static const struct mutant mutants[] = {
     COMMON_MUTANTS(depthwise),
     MUTANT(depthwise, forgets_the_bias),
+    MUTANT(depthwise, forgets_the_activation),
     MUTANT(depthwise, flips),
     MUTANT(depthwise, ignores_the_first_row),
     MUTANT(depthwise, steps_late),

@@ -82,6 +82,26 @@ void sam_copy_rows_cpu(struct sam_queue *q, const struct sam_copy_rows *p)
     }
 }
 
+// A row of a map.
+static void copy_channels_task(void *priv, int i, int thread)
+{
+    const struct job *job = priv;
+    const struct sam_copy_channels *p = job->p;
+    const struct sam_tensor *d = &p->dst, *s = &p->src;
+    for (size_t row = first_row(job, i); row < end_row(job, i); row++) {
+        const size_t from = row / p->up * s->w; // d->h is s->h times up: of every n
+        for (int x = 0; x < d->w; x++)
+            job->cpu->rows->convert(sam_span_at(d, (row * d->w + x) * d->c + p->to),
+                                    sam_span_at(s, (from + x / p->up) * s->c + p->from),
+                                    p->channels);
+    }
+}
+
+void sam_copy_channels_cpu(struct sam_queue *q, const struct sam_copy_channels *p)
+{
+    run(q, p, (size_t) p->dst.n * p->dst.h, (size_t) p->dst.w * p->channels, copy_channels_task);
+}
+
 static void add_task(void *priv, int i, int thread)
 {
     const struct job *job = priv;
@@ -225,6 +245,37 @@ void sam_windows_cpu(struct sam_queue *q, const struct sam_windows *p)
 
 enum { MAX_KERNEL = 31 };
 
+// The rows of src under each kernel row, the first of which lies at `top`.
+static void find_rows(struct sam_span *rows, const struct sam_tensor *src, int top, int kernel)
+{
+    for (int ky = 0; ky < kernel; ky++)
+        rows[ky] = top + ky < 0 || top + ky >= src->h ? (struct sam_span) { NULL, src->type }
+                                                      : sam_span_at(src, map_row(src, top + ky));
+}
+
+static void maxpool_around_task(void *priv, int i, int thread)
+{
+    const struct job *job = priv;
+    const struct sam_maxpool_around *p = job->p;
+    for (size_t row = first_row(job, i); row < end_row(job, i); row++) {
+        const struct sam_tensor src = sam_slice(p->src, (int) (row / p->dst.h));
+        struct sam_span rows[MAX_KERNEL];
+        find_rows(rows, &src, (int) (row % p->dst.h) - p->kernel / 2, p->kernel);
+        job->cpu->rows->maxpool_around(&(struct sam_depthwise_row) {
+            .dst = sam_span_at(&p->dst, map_row(&p->dst, row)), .src = rows, .kernel = p->kernel,
+            .stride = 1, .dst_width = p->dst.w, .src_width = p->src.w, .c = p->src.c });
+    }
+}
+
+void sam_maxpool_around_cpu(struct sam_queue *q, const struct sam_maxpool_around *p)
+{
+    if (p->kernel > MAX_KERNEL)
+        sam_maxpool_around_ref(q, p);
+    else
+        run(q, p, (size_t) p->dst.n * p->dst.h,
+            (size_t) p->kernel * p->kernel * p->dst.w * p->dst.c, maxpool_around_task);
+}
+
 static void depthwise_task(void *priv, int i, int thread)
 {
     const struct job *job = priv;
@@ -233,14 +284,12 @@ static void depthwise_task(void *priv, int i, int thread)
         const struct sam_tensor src = sam_slice(p->src, (int) (row / p->dst.h));
         const int top = (int) (row % p->dst.h) * p->stride - p->kernel / 2;
         struct sam_span rows[MAX_KERNEL];
-        for (int ky = 0; ky < p->kernel; ky++)
-            rows[ky] = top + ky < 0 || top + ky >= src.h
-                           ? (struct sam_span) { NULL, src.type }
-                           : sam_span_at(&src, map_row(&src, top + ky));
+        find_rows(rows, &src, top, p->kernel);
         job->cpu->rows->depthwise(&(struct sam_depthwise_row) {
             .dst = sam_span_at(&p->dst, map_row(&p->dst, row)), .src = rows,
             .weight = p->weight.data, .bias = p->bias.data, .kernel = p->kernel,
-            .stride = p->stride, .dst_width = p->dst.w, .src_width = p->src.w, .c = p->src.c });
+            .stride = p->stride, .dst_width = p->dst.w, .src_width = p->src.w, .c = p->src.c,
+            .act = p->act });
     }
 }
 

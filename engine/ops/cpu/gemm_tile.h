@@ -62,6 +62,7 @@ static void store_tile(const struct sam_gemm *g, const struct tile *t)
     case SAM_ACT_RELU:    store_tile_as(g, t, SAM_ACT_RELU); break;
     case SAM_ACT_GELU:    store_tile_as(g, t, SAM_ACT_GELU); break;
     case SAM_ACT_SIGMOID: store_tile_as(g, t, SAM_ACT_SIGMOID); break;
+    case SAM_ACT_SILU:    store_tile_as(g, t, SAM_ACT_SILU); break;
     }
 }
 

@@ -53,6 +53,7 @@ static void finish(struct sam_span dst, const float *sum, const float *bias, str
     case SAM_ACT_RELU:    finish_as(dst, sum, bias, more, SAM_ACT_RELU, count); break;
     case SAM_ACT_GELU:    finish_as(dst, sum, bias, more, SAM_ACT_GELU, count); break;
     case SAM_ACT_SIGMOID: finish_as(dst, sum, bias, more, SAM_ACT_SIGMOID, count); break;
+    case SAM_ACT_SILU:    finish_as(dst, sum, bias, more, SAM_ACT_SILU, count); break;
     }
 }
 
@@ -172,6 +173,24 @@ static void maxpool(struct sam_span dst, struct sam_span upper, struct sam_span 
         }
 }
 
+// Weight, bias and act are not looked at.
+static void maxpool_around(const struct sam_depthwise_row *r)
+{
+    for (int x = 0; x < r->dst_width; x++) {
+        const int left_most = x - r->kernel / 2, rest = r->src_width - left_most;
+        const int first = left_most < 0 ? -left_most : 0, last = rest < r->kernel ? rest : r->kernel;
+        each_vector(i, (size_t) r->c) {
+            const struct sam_span middle = r->src[r->kernel / 2];
+            vf most = vf_get(middle.data, middle.type, (size_t) x * r->c + i, left);
+            for (int ky = 0; ky < r->kernel; ky++)
+                for (int kx = first; r->src[ky].data && kx < last; kx++)
+                    most = larger(most, vf_get(r->src[ky].data, r->src[ky].type,
+                                               (size_t) (left_most + kx) * r->c + i, left));
+            vf_put(r->dst.data, r->dst.type, (size_t) x * r->c + i, most, left);
+        }
+    }
+}
+
 static void upsample_add(struct sam_span dst, struct sam_span a, struct sam_span b, int width,
                          int c)
 {
@@ -212,7 +231,7 @@ SAM_INLINE void depthwise_at(struct sam_depthwise_row r, enum sam_type type, int
                                  (size_t) (column + j * r.stride + kx) * r.c + i, left) * w;
         }
     for (int j = 0; j < columns; j++)
-        vf_put(r.dst.data, r.dst.type, (size_t) (x + j) * r.c + i, sum[j], left);
+        vf_put(r.dst.data, r.dst.type, (size_t) (x + j) * r.c + i, vf_act(sum[j], r.act), left);
 }
 
 SAM_INLINE void depthwise_as(struct sam_depthwise_row r, enum sam_type type)
@@ -259,6 +278,7 @@ const struct sam_row_kernels SAM_LEVEL(sam_row_kernels) = {
     .layernorm    = layernorm,
     .rope         = rope,
     .maxpool      = maxpool,
+    .maxpool_around = maxpool_around,
     .upsample_add = upsample_add,
     .signal       = signal,
     .depthwise    = depthwise,

@@ -17,6 +17,7 @@ struct sam_depthwise_row {
     const struct sam_span *src; // src[ky] is the row under kernel row ky, NULL outside the map
     const float *weight, *bias; // bias may be NULL
     int kernel, stride, dst_width, src_width, c;
+    enum sam_act act;
 };
 
 struct sam_row_kernels {
@@ -34,6 +35,8 @@ struct sam_row_kernels {
     // dst[x] = largest of columns 2x and 2x + 1 of two rows of c channels
     void (*maxpool)(struct sam_span dst, struct sam_span upper, struct sam_span lower, int width,
                     int c);
+    // dst[x] = largest of the kernel x kernel numbers around; of its stride 1
+    void (*maxpool_around)(const struct sam_depthwise_row *row);
     // dst[x] = a[x] + b[x / 2]
     void (*upsample_add)(struct sam_span dst, struct sam_span a, struct sam_span b, int width,
                          int c);

@@ -385,6 +385,7 @@ SAM_INLINE vf vf_act(vf x, enum sam_act act)
     case SAM_ACT_RELU:    return vf_at_least(x, 0);
     case SAM_ACT_GELU:    return 0.5f * x * (1.0f + vf_erf(x * 0.707106781f));
     case SAM_ACT_SIGMOID: return 1.0f / (1.0f + vf_exp(-x));
+    case SAM_ACT_SILU:    return x / (1.0f + vf_exp(-x));
     }
     return x;
 }

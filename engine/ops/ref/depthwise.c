@@ -15,6 +15,6 @@ void sam_depthwise_ref(struct sam_queue *q, const struct sam_depthwise *p)
                         for (int kx = ref_max(0, -left); kx < ref_min(k, src->w - left); kx++)
                             sum += sam_load(&p->weight, (size_t) (ky * k + kx) * d->c + c)
                                  * sam_load(src, ref_pixel(src, n, top + ky, left + kx) + c);
-                    sam_store(d, i, sum);
+                    sam_store(d, i, ref_act(p->act, sum));
                 }
 }

@@ -1,9 +1,5 @@
 #include "ops/ref/ref.h"
 
-struct rgb {
-    float r, g, b; // 0 .. 255
-};
-
 static float clamp(float v)
 {
     return v < 0 ? 0 : v > 255 ? 255 : v;
@@ -12,7 +8,7 @@ static float clamp(float v)
 // Y'CbCr as sampled to R'G'B'. Y' = kr R' + kg G' + kb B', Cb = (B' - Y') / (2 (1 - kb)),
 // Cr = (R' - Y') / (2 (1 - kr)), solved for R'G'B' (ITU-R BT.601 and BT.709). y, cb, cr: in levels
 // of 8 bits; 10 bits have quarters of them, and 255.75 is white in the full range.
-static struct rgb from_ycbcr(const struct sam_frame *f, float y, float cb, float cr)
+static struct ref_rgb from_ycbcr(const struct sam_frame *f, float y, float cb, float cr)
 {
     const struct sam_colour *colour = &f->colour;
     const float full = f->format == SAM_PIXEL_P010 ? 255 / 255.75f : 1;
@@ -28,7 +24,7 @@ static struct rgb from_ycbcr(const struct sam_frame *f, float y, float cb, float
     const float r = y + 2 * (1 - kr) * cr;
     const float b = y + 2 * (1 - kb) * cb;
     const float g = (y - kr * r - kb * b) / kg;
-    return (struct rgb) { clamp(r), clamp(g), clamp(b) };
+    return (struct ref_rgb) { clamp(r), clamp(g), clamp(b) };
 }
 
 static uint8_t sample(const struct sam_frame *f, int plane, int y, int x)
@@ -42,25 +38,25 @@ static float sample_wide(const struct sam_frame *f, int plane, int y, int x)
     return sample(f, plane, y, 2 * x + 1) + sample(f, plane, y, 2 * x) / 256.0f;
 }
 
-static struct rgb load_pixel(const struct sam_frame *f, int y, int x)
+struct ref_rgb ref_rgb(const struct sam_frame *f, int y, int x)
 {
     const int cy = y / 2, cx = x / 2; // chroma is shared by 2 x 2 pixels, in YUY2 by 2
     switch (f->format) {
     case SAM_PIXEL_RGB:
     case SAM_PIXEL_RGBA: {
         const int at = x * (f->format == SAM_PIXEL_RGB ? 3 : 4);
-        return (struct rgb) { sample(f, 0, y, at), sample(f, 0, y, at + 1),
+        return (struct ref_rgb) { sample(f, 0, y, at), sample(f, 0, y, at + 1),
                               sample(f, 0, y, at + 2) };
     }
     case SAM_PIXEL_BGR:
     case SAM_PIXEL_BGRA: {
         const int at = x * (f->format == SAM_PIXEL_BGR ? 3 : 4);
-        return (struct rgb) { sample(f, 0, y, at + 2), sample(f, 0, y, at + 1),
+        return (struct ref_rgb) { sample(f, 0, y, at + 2), sample(f, 0, y, at + 1),
                               sample(f, 0, y, at) };
     }
     case SAM_PIXEL_GRAY8: {
         const float grey = sample(f, 0, y, x);
-        return (struct rgb) { grey, grey, grey };
+        return (struct ref_rgb) { grey, grey, grey };
     }
     case SAM_PIXEL_NV12:
         return from_ycbcr(f, sample(f, 0, y, x), sample(f, 1, cy, 2 * cx),
@@ -74,7 +70,7 @@ static struct rgb load_pixel(const struct sam_frame *f, int y, int x)
         return from_ycbcr(f, sample_wide(f, 0, y, x), sample_wide(f, 1, cy, 2 * cx),
                           sample_wide(f, 1, cy, 2 * cx + 1));
     }
-    return (struct rgb) { 0 };
+    return (struct ref_rgb) { 0 };
 }
 
 static void store_pixel(const struct sam_tensor *dst, size_t at, double r, double g, double b)
@@ -95,7 +91,7 @@ void sam_preprocess_ref(struct sam_queue *q, const struct sam_preprocess *p)
             double r = 0, g = 0, b = 0;
             for (int i = v.lo; i < v.hi; i++)
                 for (int j = h.lo; j < h.hi; j++) {
-                    const struct rgb pixel = load_pixel(&p->frame, i, j);
+                    const struct ref_rgb pixel = ref_rgb(&p->frame, i, j);
                     const double weight = (double) ref_tent_weight(&v, i) / v.sum
                                         * ref_tent_weight(&h, j) / h.sum;
                     r += weight * pixel.r;

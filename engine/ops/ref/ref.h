@@ -68,6 +68,7 @@ static inline float ref_act(enum sam_act act, float x)
     case SAM_ACT_RELU:    return x < 0 ? 0 : x; // a NaN stays one
     case SAM_ACT_GELU:    return 0.5f * x * (1 + erff(x * (float) M_SQRT1_2));
     case SAM_ACT_SIGMOID: return 1 / (1 + expf(-x));
+    case SAM_ACT_SILU:    return x / (1 + expf(-x));
     }
     return x;
 }
@@ -139,6 +140,12 @@ static inline struct ref_tent ref_tent(int position, int out, int in)
         t.sum += ref_tent_weight(&t, source);
     return t;
 }
+
+// One pixel of a frame as sam_preprocess has it: preprocess.c.
+struct ref_rgb {
+    float r, g, b; // 0 .. 255
+};
+struct ref_rgb ref_rgb(const struct sam_frame *f, int y, int x);
 
 #define SAM_REF(name, cpu, cuda) \
     void sam_##name##_ref(struct sam_queue *q, const struct sam_##name *p);

@@ -1,0 +1,330 @@
+// A detector: its model, memory and queue, and the public calls.
+#include "model/detector.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/sized.h"
+#include "device/given.h"
+#include "kept.h"
+#include "ops/backends.h"
+
+struct sam_detector {
+    struct sam_queue queue;
+    struct sam_model *model;
+    struct sam_params params;
+    char file[4096];
+    struct sam_kept *kept; // NULL: stages are not kept
+
+    // scratch: the input and what a pass hands out. state, in host memory: the choice's room, the
+    // detections, and the candidates where the device's memory is not the host's.
+    void *scratch_block, *state_block;
+    size_t scratch_bytes, state_bytes;
+    struct sam_candidates on_host;
+    void *room;
+    struct sam_detection *found;
+
+    bool is_open;
+    int broken; // the status of the failure that ended it
+    struct sam_error broken_error;
+    int64_t open_ns;
+};
+
+// ---- memory
+
+// The pass over `base`; NULL: it is measured. Returns the bytes of scratch.
+static size_t pass_over(struct sam_detector *d, const struct sam_model *m, void *base,
+                        const struct sam_frame *frame, struct sam_candidates *out)
+{
+    const struct sam_probe probe = d->kept ? sam_kept_probe(d->kept) : (struct sam_probe) { 0 };
+    const struct sam_detector_family *f = m->config.detector;
+    const int side = m->config.image_size;
+    struct sam_arena arena = { .base = base };
+    struct sam_pass pass = { &d->queue, m, &arena, base != NULL, &probe };
+    const struct sam_tensor input = sam_arena_tensor(&arena, SAM_F32, 1, side, side, 3);
+
+    if (pass.live) {
+        f->place(&d->queue, frame, input);
+        if (d->kept)
+            probe.write(probe.priv, &d->queue, "image", input);
+    }
+    f->run(&pass, input, out);
+    return arena.peak;
+}
+
+static struct sam_tensor host_copy(struct sam_arena *a, const struct sam_tensor *t)
+{
+    return t->c ? sam_arena_tensor(a, t->type, t->n, t->h, t->w, t->c) : (struct sam_tensor) { 0 };
+}
+
+static size_t lay_state(struct sam_detector *d, const struct sam_config *c, void *base,
+                        const struct sam_candidates *like)
+{
+    struct sam_arena a = { .base = base };
+
+    d->room = sam_arena_bytes(&a, c->detector->room_bytes(c));
+    d->found = sam_arena_bytes(&a, (size_t) c->detector->most * sizeof(*d->found));
+    if (sam_queue_has_own_memory(&d->queue)) {
+        d->on_host.score = host_copy(&a, &like->score);
+        d->on_host.box = host_copy(&a, &like->box);
+        d->on_host.mask = host_copy(&a, &like->mask);
+    }
+    return (a.peak + SAM_ALIGN - 1) / SAM_ALIGN * SAM_ALIGN;
+}
+
+static int check_budget(const struct sam_detector *d, size_t constant, struct sam_error *error)
+{
+    const double mib = 1024.0 * 1024.0;
+    const double total = (double) (constant + d->scratch_bytes + d->state_bytes) / mib;
+    const int budget = d->params.budget_mib;
+
+    if (!budget || total <= budget)
+        return SAM_OK;
+    return sam_fail(error, SAM_ENOMEM,
+                    "a budget of %d MiB is too small: %.1f MiB are needed (weights %.1f, scratch "
+                    "%.1f, state %.1f), %.1f MiB are missing", budget, total,
+                    (double) constant / mib, (double) d->scratch_bytes / mib,
+                    (double) d->state_bytes / mib, total - budget);
+}
+
+static int take_memory(struct sam_detector *d, const struct sam_model_file *file,
+                       struct sam_error *error)
+{
+    struct sam_model plan = { .config = file->config };
+    struct sam_candidates like = { 0 };
+    size_t constant = 0;
+    int status = sam_model_plan(file, &d->queue, &constant, error);
+
+    if (status)
+        return status;
+    d->scratch_bytes = pass_over(d, &plan, NULL, NULL, &like);
+    d->state_bytes = lay_state(d, &file->config, NULL, &like);
+    if ((status = check_budget(d, constant, error)))
+        return status;
+    d->scratch_block = sam_queue_alloc(&d->queue, d->scratch_bytes);
+    d->state_block = d->scratch_block ? aligned_alloc(SAM_ALIGN, d->state_bytes) : NULL;
+    if (!d->state_block)
+        return sam_fail(error, SAM_ENOMEM,
+                        "no memory: %.1f MiB are needed to detect at %d px, %.1f MiB are left",
+                        (double) (d->scratch_bytes + d->state_bytes) / (1 << 20),
+                        file->config.image_size,
+                        (double) sam_queue_memory_left(&d->queue) / (1 << 20));
+    memset(d->state_block, 0, d->state_bytes);
+    lay_state(d, &file->config, d->state_block, &like);
+    return SAM_OK;
+}
+
+// ---- one frame
+
+static void fetch(struct sam_queue *q, struct sam_tensor dst, struct sam_tensor src)
+{
+    if (dst.data)
+        sam_queue_fetch(q, dst.data, src.data, sam_tensor_bytes(&src));
+}
+
+static int check_finite(const struct sam_detector *d, int num, struct sam_error *error)
+{
+    for (int i = 0; i < num; i++) {
+        const struct sam_detection *x = &d->found[i];
+        const bool good = isfinite(x->score) && isfinite(x->box[0]) && isfinite(x->box[1]) &&
+                          isfinite(x->box[2]) && isfinite(x->box[3]);
+        if (!good)
+            return sam_fail(error, SAM_EWEIGHTS,
+                            "%s: detection %d has score %g and box %g, %g, %g, %g: the model's "
+                            "numbers overflowed", d->file, i, x->score, x->box[0], x->box[1],
+                            x->box[2], x->box[3]);
+    }
+    return SAM_OK;
+}
+
+static int detect(struct sam_detector *d, const struct sam_frame *frame, int *num,
+                  struct sam_error *error)
+{
+    const struct sam_config *c = &d->model->config;
+    struct sam_candidates out = { 0 };
+
+    pass_over(d, d->model, d->scratch_block, frame, &out);
+    fetch(&d->queue, d->on_host.score, out.score);
+    fetch(&d->queue, d->on_host.box, out.box);
+    fetch(&d->queue, d->on_host.mask, out.mask);
+    const int status = sam_queue_finish(&d->queue, error);
+    if (status)
+        return status;
+    const struct sam_candidates *from = d->on_host.score.data ? &d->on_host : &out;
+    *num = c->detector->choose(c, from, frame->width, frame->height, d->room, d->found);
+    return check_finite(d, *num, error);
+}
+
+// ---- the public calls
+
+// On an open queue.
+static int open_detector(struct sam_detector *d, struct sam_error *error)
+{
+    static const uint8_t grey[64];
+    const struct sam_frame frame = { .size = sizeof(frame), .format = SAM_PIXEL_GRAY8, .width = 8,
+                                     .height = 8, .plane = { grey }, .stride = { 8 } };
+    struct sam_model_file file = { 0 };
+    int status, num;
+
+    if (!sam_op_has_letterbox(&d->queue))
+        return sam_fail(error, SAM_EUNSUPPORTED,
+                        "backend '%s' lacks an operation that detectors need; expected ref or cpu",
+                        sam_queue_backend(&d->queue));
+    if (!(status = sam_detector_file_open(&file, d->file, d->params.input_size, error)) &&
+        !(status = take_memory(d, &file, error)))
+        status = sam_model_open(&d->model, &file, &d->queue, error);
+    sam_model_file_close(&file);
+    if (!status && d->params.keep_stages && !(d->kept = sam_kept_open()))
+        status = sam_fail(error, SAM_ENOMEM, "no memory to keep stages in");
+    return status ? status : detect(d, &frame, &num, error);
+}
+
+static int take_params(struct sam_detector *d, const struct sam_params *params,
+                       struct sam_error *error)
+{
+    const int status = sam_params_take(&d->params, params, error);
+
+    if (status)
+        return status;
+    if (!d->params.model_file)
+        return sam_fail(error, SAM_EINVAL, "model_file is NULL: there is no default detector");
+    if (strlen(d->params.model_file) >= sizeof(d->file))
+        return sam_fail(error, SAM_EINVAL,
+                        "model file: a path of %zu bytes is too long, expected less than %zu",
+                        strlen(d->params.model_file), sizeof(d->file));
+    strcpy(d->file, d->params.model_file);
+    d->params.model_file = d->file;
+    return SAM_OK;
+}
+
+int sam_detector_open(sam_detector **out, const struct sam_params *params, struct sam_error *error)
+{
+    const int64_t began = sam_now();
+    struct sam_detector *d;
+    int status;
+
+    if (!out)
+        return sam_fail(error, SAM_EINVAL, "out is NULL");
+    *out = NULL;
+    if (!(d = calloc(1, sizeof(*d))))
+        return sam_fail(error, SAM_ENOMEM, "no memory for a detector");
+    if (!(status = take_params(d, params, error)))
+        status = sam_queue_open_for(&d->queue, &d->params, false, error);
+    if (!status) {
+        sam_queue_enter(&d->queue);
+        status = open_detector(d, error);
+        sam_queue_leave(&d->queue);
+    }
+    if (status) {
+        sam_detector_close(&d);
+        return status;
+    }
+    d->open_ns = sam_now() - began;
+    d->is_open = true;
+    *out = d;
+    return SAM_OK;
+}
+
+void sam_detector_close(sam_detector **out)
+{
+    struct sam_detector *d = out ? *out : NULL;
+
+    if (!d)
+        return;
+    sam_kept_close(&d->kept);
+    if (sam_queue_is_open(&d->queue)) {
+        sam_queue_enter(&d->queue);
+        sam_model_close(&d->model);
+        sam_queue_free(&d->queue, d->scratch_block);
+        sam_queue_leave(&d->queue);
+        sam_queue_close(&d->queue);
+    }
+    free(d->state_block);
+    free(d);
+    *out = NULL;
+}
+
+// The first failure but a bad frame ends the detector.
+static int run_frame(struct sam_detector *d, const struct sam_frame *given, int *num,
+                     struct sam_error *error)
+{
+    struct sam_frame frame;
+    int status = sam_frame_take(&frame, &d->queue, given, error);
+
+    if (!status)
+        status = sam_queue_reserve(&d->queue, sam_frame_bytes(&frame), error);
+    if (status)
+        return status;
+    d->broken = detect(d, &frame, num, &d->broken_error);
+    if (d->broken && error)
+        *error = d->broken_error;
+    if (d->broken == SAM_EDEVICE)
+        sam_model_disown(d->model);
+    return d->broken;
+}
+
+int sam_detector_run(sam_detector *d, const struct sam_frame *frame, struct sam_detections *found,
+                     struct sam_error *error)
+{
+    const int64_t began = sam_now();
+    static const struct sam_detections none;
+    int num = 0, status = sam_sized_check(found, sizeof(*found), sizeof(*found), "found", error);
+
+    if (status)
+        return status;
+    sam_sized_write(found, &none);
+    if (!d)
+        return sam_fail(error, SAM_EINVAL, "detector is NULL");
+    if (d->broken)
+        return sam_fail(error, d->broken, "the detector failed before and must be closed: %s",
+                        d->broken_error.text);
+    sam_queue_enter(&d->queue);
+    status = run_frame(d, frame, &num, error);
+    sam_queue_leave(&d->queue);
+    if (status)
+        return status;
+    struct sam_detections all = { .num = num, .list = d->found };
+    const struct sam_config *c = &d->model->config;
+    if (c->detector->mask_size)
+        c->detector->mask_size(c, &all.mask_width, &all.mask_height);
+    all.total_ns = sam_now() - began;
+    sam_sized_write(found, &all);
+    return SAM_OK;
+}
+
+int sam_detector_read(sam_detector *d, const char *name, float *dst, size_t capacity, int shape[4],
+                      struct sam_error *error)
+{
+    if (!d || !name || !dst || !shape)
+        return sam_fail(error, SAM_EINVAL, "%s is NULL", !d      ? "detector"
+                                                         : !name ? "name"
+                                                         : !dst  ? "dst"
+                                                                 : "shape");
+    return sam_kept_read(d->kept, name, dst, capacity, shape, error);
+}
+
+int sam_detector_info(const sam_detector *d, struct sam_detector_info *info,
+                      struct sam_error *error)
+{
+    static const char *const precision[] = { "auto", "fp32", "bf16" };
+    const int status = sam_sized_check(info, sizeof(*info), sizeof(*info), "info", error);
+
+    if (status)
+        return status;
+    if (!d)
+        return sam_fail(error, SAM_EINVAL, "detector is NULL");
+    const struct sam_config *c = &d->model->config;
+    const struct sam_detector_info all = {
+        .model_file = d->file, .family = c->detector->title, .variant = c->variant,
+        .backend = sam_queue_backend(&d->queue), .device = d->queue.device_name,
+        .precision = precision[d->queue.precision], .threads = d->queue.threads,
+        .image_size = c->image_size, .num_classes = c->detector->classes(c),
+        .max_detections = c->detector->most, .open_ns = d->open_ns,
+        .bytes_used = d->model->constant_bytes + sizeof(*d) + d->scratch_bytes + d->state_bytes +
+                      sam_queue_workspace_bytes(&d->queue),
+    };
+    sam_sized_write(info, &all);
+    return SAM_OK;
+}

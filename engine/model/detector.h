@@ -1,0 +1,67 @@
+// A family of detectors: what finds objects in one frame. detectors.c lists them; no other file
+// names one. Their files are read, cached and shared as those of trackers are (model.c).
+#ifndef SAM_DETECTOR_H
+#define SAM_DETECTOR_H
+
+#include "base/arena.h"
+#include "family.h"
+
+// One pass over a network. It runs twice: over an arena without memory, to measure, when nothing is
+// enqueued; and over the allocated one, for each frame. What a pass hands out lies in the arena.
+struct sam_pass {
+    struct sam_queue *queue;
+    const struct sam_model *model; // while measuring: its config alone
+    struct sam_arena *arena;
+    bool live; // not measuring
+    const struct sam_probe *probe; // may be NULL
+};
+
+// What a pass leaves for its family's choice among the candidates. All F32.
+struct sam_candidates {
+    struct sam_tensor score; // (1, 1, candidates, classes): logits
+    struct sam_tensor box;   // (1, 1, candidates, numbers): in the family's own form
+    struct sam_tensor mask;  // (1, candidates, h, w): logits; data NULL: none
+};
+
+struct sam_detector_family {
+    const char *title; // "YOLOv10", for sentences
+    const char *mark;  // a tensor that every file of this family has, and no other's
+    struct sam_sides sides; // of the input, px
+
+    // Reads and checks the family's sizes, into config->trunk, and image_size and variant.
+    int (*read)(struct sam_config *c, const struct sam_weights *w, struct sam_error *error);
+
+    size_t weights_bytes; // of its struct of weights, zero at first, that load fills
+    void (*load)(struct sam_loader *l, const struct sam_config *config, void *weights);
+
+    int (*classes)(const struct sam_config *c);
+    int most; // detections of one frame
+    // Of the masks of detections, px. NULL: there are none.
+    void (*mask_size)(const struct sam_config *c, int *width, int *height);
+
+    // Enqueue the frame's way to input (1, S, S, 3) F32, and the network: input -> *out.
+    void (*place)(struct sam_queue *q, const struct sam_frame *frame, struct sam_tensor input);
+    void (*run)(struct sam_pass *pass, struct sam_tensor input, struct sam_candidates *out);
+
+    // The published choice among the candidates, which lie in host memory now: at most `most`, in
+    // order, boxes in px of the frame. room: scratch of room_bytes(); masks are written there.
+    size_t (*room_bytes)(const struct sam_config *c);
+    int (*choose)(const struct sam_config *c, const struct sam_candidates *from, int width,
+                  int height, void *room, struct sam_detection *out);
+};
+
+extern const struct sam_detector_family *const sam_detector_families[];
+extern const int sam_num_detector_families;
+
+// The family whose mark the file has; NULL: it is no detector.
+const struct sam_detector_family *sam_detector_find(const struct sam_weights *w);
+
+// As sam_config_read(), of a detector.
+int sam_detector_config_read(struct sam_config *out, const struct sam_weights *w, int input_size,
+                             struct sam_error *error);
+
+// As sam_model_file_open(), of a detector.
+int sam_detector_file_open(struct sam_model_file *f, const char *path, int input_size,
+                           struct sam_error *error);
+
+#endif // SAM_DETECTOR_H

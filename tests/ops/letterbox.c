@@ -1,0 +1,95 @@
+#include "test.h"
+
+// The CPU has no version of its own yet: this compares the reference with itself, and shows that
+// the comparison sees its faults. What is right, PyTorch says below.
+static void run(struct check *t, int width, int height, int side)
+{
+    const int w = check_int(t, 1, side), h = check_int(t, 1, side), more = check_int(t, 0, 9);
+    struct check_buf *plane = check_host_in(t, height, 3 * width + more);
+    struct check_buf *dst = check_out(t, SAM_F32, 1, side, side, 3);
+    const int x = check_int(t, 0, side - w), y = check_int(t, 0, side - h);
+    check_each_side(t, s) {
+        const struct sam_frame f = { .format = SAM_PIXEL_RGB, .width = width, .height = height,
+                                     .plane = { plane->on[s].data },
+                                     .stride = { 3 * width + more } };
+        sam_op_letterbox(&t->queue[s],
+                         &(struct sam_letterbox) { dst->on[s], f, x, y, w, h, 114 });
+    }
+    check_near(t, dst, 0, 0);
+    check_done(t);
+}
+
+static void check_letterbox(struct check *t)
+{
+    static const int sizes[][2] = { { 1, 1 }, { 2, 2 }, { 3, 1 }, { 17, 31 }, { 64, 48 } };
+    static const int sides[] = { 1, 5, 32, 100 };
+    for (int i = 0; i < 5; i++)
+        for (int j = 0; j < 4; j++)
+            if (check_case(t, "letterbox_%dx%d_to_%d", sizes[i][0], sizes[i][1], sides[j]))
+                run(t, sizes[i][0], sizes[i][1], sides[j]);
+}
+
+// ---- the front
+
+static struct sam_letterbox valid_letterbox(void)
+{
+    const uint8_t *bytes = (const uint8_t *) (front_room + 1024);
+    return (struct sam_letterbox) {
+        f32(0, 1, 8, 8, 3), { .format = SAM_PIXEL_RGB, .width = 7, .height = 5, .plane = { bytes },
+                              .stride = { 21 } }, 0, 1, 8, 6, 114 };
+}
+
+static void fronts_letterbox(void)
+{
+    TAKES(letterbox, (void) p);
+    REFUSES(letterbox, p->x = 1, "x");
+    REFUSES(letterbox, p->y = 3, "y");
+    REFUSES(letterbox, p->y = -1, "y");
+    REFUSES(letterbox, p->width = 0, "width");
+    REFUSES(letterbox, p->height = 0, "height");
+    REFUSES(letterbox, p->fill = 256, "fill");
+    REFUSES(letterbox, p->fill = __builtin_nanf(""), "fill");
+    REFUSES(letterbox, p->frame.stride[0] = 20, "row_bytes");
+    REFUSES(letterbox, p->frame.plane[0] = NULL, "row_bytes");
+    REFUSES(letterbox, p->frame.format = 99, "format");
+    REFUSES(letterbox, p->frame.width = 0, "width");
+    REFUSES(letterbox, p->dst.c = 4, "dst.c");
+    REFUSES(letterbox, p->dst.n = 2, "dst.n");
+}
+
+// ---- what PyTorch computed
+
+static void vectors_letterbox(struct vectors *v)
+{
+    const struct sam_tensor plane = vec_in(v, "frame"); // (1, h, w, 3)
+    uint8_t *bytes = vec_keep(v, sam_count(&plane));
+    for (size_t k = 0; k < sam_count(&plane); k++)
+        bytes[k] = (uint8_t) sam_load(&plane, k);
+    sam_op_letterbox(&v->queue, &(struct sam_letterbox) {
+        .dst = vec_out(v, "dst"),
+        .frame = { .format = SAM_PIXEL_RGB, .width = plane.w, .height = plane.h,
+                   .plane = { bytes }, .stride = { 3 * plane.w } },
+        .x = vec_int(v, "x"), .y = vec_int(v, "y"), .width = vec_int(v, "width"),
+        .height = vec_int(v, "height"), .fill = vec_number(v, "fill") });
+}
+
+// ---- faults
+
+CHANGED(letterbox, swaps_red_and_blue, m.frame.format = SAM_PIXEL_BGR)
+CHANGED(letterbox, fills_with_black, m.fill = 0)
+CHANGED(letterbox, begins_late, if (m.x + m.width < m.dst.w) m.x++)
+CHANGED(letterbox, forgets_the_stride, if (m.frame.height > 1) m.frame.stride[0]--)
+CHANGED(letterbox, writes_too_far, sam_letterbox_ref(q, p);
+        ((uint8_t *) p->dst.data)[sam_tensor_bytes(&p->dst)] ^= 1; return)
+
+static const struct mutant mutants[] = {
+    MUTANT(letterbox, swaps_red_and_blue),
+    MUTANT(letterbox, fills_with_black),
+    MUTANT(letterbox, begins_late),
+    MUTANT(letterbox, forgets_the_stride),
+    MUTANT(letterbox, writes_too_far),
+};
+
+// A number that lies in the middle of two is rounded up or down: 1 / 255 apart, but the stored
+// cases have none such.
+TEST(letterbox, .vectors = vectors_letterbox, .abs = 1e-6f);
