@@ -153,6 +153,24 @@ gboolean webrtc_is_possible(void)
     return TRUE;
 }
 
+/* An address of the server for viewers to reach it at; and no UPnP: libnice would ask the router
+ * to open ports to the world, in a thread of its own for each viewer. */
+static void set_up_ice(GObject *ice, const gchar *address)
+{
+    GObject *agent = NULL;
+
+    if (address) {
+        gboolean ok;
+        g_signal_emit_by_name(ice, "add-local-ip-address", address, &ok);
+    }
+    if (g_object_class_find_property(G_OBJECT_GET_CLASS(ice), "agent"))
+        g_object_get(ice, "agent", &agent, NULL);
+    if (!agent)
+        return;
+    g_object_set(agent, "upnp", FALSE, NULL);
+    g_object_unref(agent);
+}
+
 static void set_up(Webrtc *webrtc, const gchar *address)
 {
     GstWebRTCRTPTransceiver *transceiver = NULL;
@@ -162,10 +180,8 @@ static void set_up(Webrtc *webrtc, const gchar *address)
     webrtc->probe = gst_pad_add_probe(webrtc->pad, GST_PAD_PROBE_TYPE_EVENT_UPSTREAM, on_event,
         camera_get_annotated(webrtc->camera), NULL);
     g_object_get(webrtc->rtc, "ice-agent", &ice, NULL);
-    if (address && ice) {
-        gboolean ok;
-        g_signal_emit_by_name(ice, "add-local-ip-address", address, &ok);
-    }
+    if (ice)
+        set_up_ice(ice, address);
     g_clear_object(&ice);
     g_signal_emit_by_name(webrtc->rtc, "get-transceiver", 0, &transceiver);
     if (transceiver) {
