@@ -149,15 +149,12 @@ look_at_frame (GstPad * pad, GstPadProbeInfo * info, gpointer data)
   GstCaps *caps;
   GstVideoInfo video;
 
-  /* A live videotestsrc of 1.22 may give a frame a time below 0. */
-  if (GST_BUFFER_PTS (buf) <= G_MAXINT64) {
-    if (GST_CLOCK_TIME_IS_VALID (in->last_pts) &&
-        GST_BUFFER_PTS (buf) < in->last_pts)
-      sam_complain (in, "a frame of %" GST_TIME_FORMAT " after one of %"
-          GST_TIME_FORMAT, GST_TIME_ARGS (GST_BUFFER_PTS (buf)),
-          GST_TIME_ARGS (in->last_pts));
-    in->last_pts = GST_BUFFER_PTS (buf);
-  }
+  if (GST_CLOCK_TIME_IS_VALID (in->last_pts) &&
+      GST_BUFFER_PTS (buf) < in->last_pts)
+    sam_complain (in, "a frame of %" GST_TIME_FORMAT " after one of %"
+        GST_TIME_FORMAT, GST_TIME_ARGS (GST_BUFFER_PTS (buf)),
+        GST_TIME_ARGS (in->last_pts));
+  in->last_pts = GST_BUFFER_PTS (buf);
   report = g_new (GstSamReport, 1);
   meta = gst_buffer_get_custom_meta (buf, GST_SAM_META_NAME);
   caps = gst_pad_get_current_caps (pad);        /* NULL while it stops */
@@ -301,6 +298,28 @@ pass_event (GstPad * pad, GstObject * parent, GstEvent * event)
     return GST_FLOW_OK;
   GST_INFO_OBJECT (pad, "an event is refused");
   return GST_PAD_IS_FLUSHING (pad) ? GST_FLOW_FLUSHING : GST_FLOW_ERROR;
+}
+
+static GstPadProbeReturn
+drop_negative (GstPad * pad, GstPadProbeInfo * info, gpointer data)
+{
+  const GstBuffer *buf = info->data;
+
+  return (GstClockTimeDiff) GST_BUFFER_PTS (buf) < 0 ? GST_PAD_PROBE_DROP :
+      GST_PAD_PROBE_OK;
+}
+
+GstElement *
+sam_source_new (gboolean live)
+{
+  GstElement *source = gst_element_factory_make ("videotestsrc", NULL);
+  GstPad *pad = gst_element_get_static_pad (source, "src");
+
+  g_object_set (source, "is-live", live, NULL);
+  gst_util_set_object_arg (G_OBJECT (source), "pattern", "ball");
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, drop_negative, NULL, NULL);
+  gst_object_unref (pad);
+  return source;
 }
 
 GstElement *

@@ -43,6 +43,11 @@ void sam_complain (SamInspector * inspector, const gchar * format, ...)
     G_GNUC_PRINTF (2, 3);
 gboolean sam_inspector_is_content (SamInspector * inspector);
 
+/* A videotestsrc that shows a ball, without frames of negative time stamps:
+ * after a seek a live one may give some. A sink waits for ever for such a
+ * frame, and locks the system clock, which stops all other pipelines. */
+GstElement *sam_source_new (gboolean live);
+
 /* A fakesink that does not call it an error when an event meets it while it
  * stops. */
 GstElement *sam_sink_new (void);

@@ -298,9 +298,8 @@ send_prompt (Actor * a)
     GST_EVENT_CUSTOM_DOWNSTREAM
   };
   const GstEventType type = CHOOSE (a, types);
-  const gboolean up = type == GST_EVENT_CUSTOM_UPSTREAM;
-  GstPad *pad = gst_element_get_static_pad (a->line->track, up ? "src" :
-      "sink");
+  GstPad *pad = gst_element_get_static_pad (a->line->track,
+      type == GST_EVENT_CUSTOM_UPSTREAM ? "src" : "sink");
   const gchar *chosen = CHOOSE (a, texts);
   gchar *text = chosen ? g_strdup (chosen) :
       g_strdup_printf ("mask,location=\"%s\"", a->line->mask);
@@ -528,14 +527,12 @@ add_elements (Line * line)
 
   line->pipeline = gst_pipeline_new (NULL);
   bin = GST_BIN (line->pipeline);
-  line->source = gst_element_factory_make ("videotestsrc", NULL);
+  line->source = sam_source_new (line->live);
   line->filter = gst_element_factory_make ("capsfilter", NULL);
   line->track = g_object_new (GST_TYPE_SAM_TRACK, "max-objects", 6, NULL);
   line->over = g_object_new (GST_TYPE_SAM_OVERLAY, NULL);
   line->sink = sam_sink_new ();
   gst_sam_flush_install (GST_BASE_TRANSFORM (line->filter));
-  g_object_set (line->source, "is-live", line->live, NULL);
-  gst_util_set_object_arg (G_OBJECT (line->source), "pattern", "ball");
   /* frames of the last caps are still on their way to it */
   gst_util_set_object_arg (G_OBJECT (line->filter), "caps-change-mode",
       "delayed");
@@ -586,8 +583,7 @@ open_line (Line * line, const gchar * folder, guint32 seed, gboolean live)
   }
 }
 
-/* Until the time is over, or something is wrong. Who does not end is told of by
- * an abort, so that a debugger can look at it. */
+/* Until the time is over or something is wrong; aborts where an act hangs. */
 static void
 watch (Line lines[2], gint64 end)
 {
