@@ -70,31 +70,28 @@ static void replay(struct sam_tracker *t, int64_t oldest, int64_t end, int encod
     t->frame = now;
 }
 
-// Each object may be run on one frame; if it is behind, on two. For the time of one encoding, which
-// takes longer than to run one object, one frame of the past is encoded, if that is what the object
-// that is furthest behind waits for; else it is run on one frame more, unless this step takes it
-// back, which decodes a prompt and remembers that frame twice: as much as to run it. So the step
-// takes at most twice as long. Returns the frame where to begin.
+// Each object may be run on one frame; if it is behind, on two. To take an object back decodes a
+// prompt and remembers that frame twice: as much as to run it, so it counts as a run. For the time
+// of one encoding, which takes longer than to run one object, one frame of the past is encoded, if
+// that is what the object that is furthest behind waits for; else it is run on one frame more. So
+// the step takes at most twice as long. Returns the frame where to begin.
 static int64_t give_turns(struct sam_tracker *t, int *encodings)
 {
     struct sam_tracked *last = NULL;
-    bool last_returns = false;
 
     for (int i = 0; i < t->params.max_objects; i++) {
         struct sam_tracked *o = &t->mem.host.objects[i];
         const bool behind = o->id && o->next < t->frame, returns = behind && o->next <= o->done;
-        o->turns = behind ? 2 : 1;
+        o->turns = behind && !returns ? 2 : 1;
         if (returns)
             take_back(t, o);
-        if (behind && (!last || o->next < last->next)) {
+        if (behind && (!last || o->next < last->next))
             last = o;
-            last_returns = returns;
-        }
     }
     if (!last)
         return t->frame;
     *encodings = !sam_history_is_encoded(t, last->next);
-    last->turns += !*encodings && !last_returns;
+    last->turns += !*encodings;
     return last->next;
 }
 
