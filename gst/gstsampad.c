@@ -314,6 +314,16 @@ set_combined (GstSamTrack * self, GstPad * pad)
     gst_flow_combiner_add_pad (overlay->combiner, pad);
 }
 
+/* With the lock, streaming thread: let the combiner know @pad unless it was
+ * released: the combiner reads what pads say, and a released one says that it
+ * flushes, which would stop the source. Returns whether it knows @pad. */
+static gboolean
+keep_combined (GstSamTrack * self, GstPad * pad)
+{
+  set_combined (self, self->overlay.pad == pad ? pad : NULL);
+  return self->overlay.combined != NULL;
+}
+
 void
 gst_sam_pad_forward_event (GstSamTrack * self, GstEvent * event)
 {
@@ -338,13 +348,16 @@ gst_sam_pad_chain (GstPad * sink, GstObject * parent, GstBuffer * buf)
   GstPad *src = GST_BASE_TRANSFORM_SRC_PAD (self);
   GstFlowReturn ret = self->overlay.parent_chain (sink, parent, buf);
 
-  if (!self->overlay.combined)
-    return ret;
   if (ret != GST_FLOW_OK && ret != GST_FLOW_NOT_LINKED && ret != GST_FLOW_EOS)
     return ret;
-  gst_flow_combiner_update_pad_flow (self->overlay.combiner, src,
-      ret == GST_FLOW_OK ? GST_PAD_LAST_FLOW_RETURN (src) : ret);
-  return gst_flow_combiner_update_flow (self->overlay.combiner, GST_FLOW_OK);
+  g_mutex_lock (&self->overlay.lock);
+  if (keep_combined (self, self->overlay.combined)) {
+    gst_flow_combiner_update_pad_flow (self->overlay.combiner, src,
+        ret == GST_FLOW_OK ? GST_PAD_LAST_FLOW_RETURN (src) : ret);
+    ret = gst_flow_combiner_update_flow (self->overlay.combiner, GST_FLOW_OK);
+  }
+  g_mutex_unlock (&self->overlay.lock);
+  return ret;
 }
 
 static void
@@ -577,12 +590,10 @@ push_layer (GstSamTrack * self, GstPad * pad, GstBuffer * buf, gboolean fresh)
 static void
 combine (GstSamTrack * self, GstPad * pad, GstFlowReturn ret)
 {
-  GstPad *now = ref_pad (self);
-
-  set_combined (self, now == pad ? pad : NULL);
-  if (now == pad)
+  g_mutex_lock (&self->overlay.lock);
+  if (keep_combined (self, pad))
     gst_flow_combiner_update_pad_flow (self->overlay.combiner, pad, ret);
-  gst_clear_object (&now);
+  g_mutex_unlock (&self->overlay.lock);
 }
 
 void

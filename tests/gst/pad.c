@@ -579,6 +579,42 @@ GST_START_TEST (test_a_release_does_not_wait)
 
 GST_END_TEST;
 
+static GstPadProbeReturn
+release (GstPad * pad, GstPadProbeInfo * info, gpointer overlay)
+{
+  GstElement *track = gst_pad_get_parent_element (pad);
+
+  gst_element_release_request_pad (track, overlay);
+  gst_object_unref (track);
+  return GST_PAD_PROBE_REMOVE;
+}
+
+/* What the released pad says, that it flushes, does not reach the source: that
+ * would end the stream without a word. Here the other pad is not linked, which
+ * makes samtrack ask both. */
+GST_START_TEST (test_a_release_within_a_frame)
+{
+  GstHarness *h = gst_harness_new_with_padnames ("samtrack", "sink", NULL);
+  GstHarness *o = add_overlay (h, "video/x-raw,format=GRAY8");
+  GstPad *src = gst_element_get_static_pad (h->element, "src");
+  GstPad *overlay = gst_pad_get_peer (o->sinkpad);
+
+  gst_harness_set_src_caps_str (h, "video/x-raw,format=I420,width=64,height=48,"
+      "framerate=30/1");
+  fail_unless_equals_int (gst_harness_push (h, gst_harness_create_buffer (h,
+              64 * 48 * 3 / 2)), GST_FLOW_OK);
+  gst_pad_add_probe (src, GST_PAD_PROBE_TYPE_BUFFER, release, overlay,
+      NULL);
+  fail_unless_equals_int (gst_harness_push (h, gst_harness_create_buffer (h,
+              64 * 48 * 3 / 2)), GST_FLOW_NOT_LINKED);
+  gst_object_unref (overlay);
+  gst_object_unref (src);
+  gst_harness_teardown (o);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
 static Suite *
 pad_suite (void)
 {
@@ -604,6 +640,7 @@ pad_suite (void)
   tcase_add_test (tc, test_no_event_is_lost_by_a_request);
   tcase_add_test (tc, test_branches_come_and_go);
   tcase_add_test (tc, test_a_release_does_not_wait);
+  tcase_add_test (tc, test_a_release_within_a_frame);
   return s;
 }
 
