@@ -69,8 +69,8 @@ static struct options parse(const struct tool *tool, int argc, char **argv)
         case 'p':
             o.precision = (enum sam_precision) tool_pick(tool, "precision", optarg, precisions, 3);
             break;
-        case 't': o.threads = atoi(optarg); break;
-        case 'i': o.input_size = atoi(optarg); break;
+        case 't': o.threads = tool_number(tool, "threads", optarg, 0); break;
+        case 'i': o.input_size = tool_number(tool, "input-size", optarg, 0); break;
         case 'g': o.stages = 1; break;
         case 'h': fputs(usage, stdout); exit(0);
         default:  fputs(usage, stderr); exit(2);
