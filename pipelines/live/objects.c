@@ -40,10 +40,9 @@ Objects *objects_new(Camera *camera, const gchar *folder)
     return objects;
 }
 
-void objects_finish(Objects *objects)
+gboolean objects_are_busy(Objects *objects)
 {
-    while (objects->busy)
-        g_main_context_iteration(NULL, TRUE);
+    return objects->busy > 0;
 }
 
 void objects_free(Objects *objects)
