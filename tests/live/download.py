@@ -141,7 +141,7 @@ def download_at_once(program):
     leavers = []
     for _ in range(8):
         s = socket.create_connection(('127.0.0.1', program.port))
-        s.sendall(f'GET /annotations/disc.json HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {program.token}\r\n\r\n'.encode())
+        s.sendall(program.write_request('/annotations/disc.json'))
         leavers.append(s)
     for s in leavers:
         s.close()
