@@ -2,6 +2,7 @@
  * is measured of run lengths that are none. usage: live-annotations [SEED] */
 
 #include "annotations.h"
+#include "check.h"
 #include "coco.h"
 
 #include <fcntl.h>
@@ -10,12 +11,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-#define CHECK(truth) \
-    do { \
-        if (!(truth)) \
-            g_error("line %d: %s", __LINE__, #truth); \
-    } while (0)
 
 #define MIB (1 << 20)
 
