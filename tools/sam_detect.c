@@ -1,13 +1,12 @@
 // sam-detect: runs a detector over frames, through the public header alone, and writes what it
 // found.
 #include <getopt.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <samtrack/detector.h>
 
-#include "pictures.h"
+#include "tool.h"
 
 static const char usage[] =
     "usage: sam-detect --model FILE --frames FILE-or-FOLDER --out FILE.safetensors\n"
@@ -26,46 +25,16 @@ struct options {
 };
 
 struct run {
+    struct tool tool;
     struct options o;
-    struct frames frames;
     sam_detector *detector;
     double *ms; // per frame
-    float *room;
-    size_t room_floats;
-    struct tensor_file out;
-    char error[512];
 };
 
-#define fail(r, ...) (snprintf((r)->error, sizeof((r)->error), __VA_ARGS__), -1)
-
-static void refuse(const char *option, const char *value)
+static struct options parse(const struct tool *tool, int argc, char **argv)
 {
-    fprintf(stderr, "sam-detect: --%s: unknown value '%s'\n%s", option, value, usage);
-    exit(2);
-}
-
-static int pick(const char *option, const char *value, const char *const *names, int count)
-{
-    for (int i = 1; i < count; i++)
-        if (!strcmp(value, names[i]))
-            return i;
-    refuse(option, value);
-    return 0;
-}
-
-static int number(const char *option, const char *value, int least)
-{
-    char *end;
-    const long n = strtol(value, &end, 10);
-    if (*end || end == value || n < least || n > 1 << 30)
-        refuse(option, value);
-    return (int) n;
-}
-
-static struct options parse(int argc, char **argv)
-{
-    static const char *const backends[] = { "auto", "ref", "cpu", "cuda" };
-    static const char *const precisions[] = { "auto", "fp32", "bf16" };
+    static const char *const backends[] = { NULL, "ref", "cpu", "cuda" };
+    static const char *const precisions[] = { NULL, "fp32", "bf16" };
     static const struct option table[] = {
         { "model", 1, NULL, 'm' },   { "frames", 1, NULL, 'f' },    { "out", 1, NULL, 'o' },
         { "backend", 1, NULL, 'b' }, { "precision", 1, NULL, 'p' }, { "top", 1, NULL, 'n' },
@@ -80,16 +49,18 @@ static struct options parse(int argc, char **argv)
         case 'm': o.model = optarg; break;
         case 'f': o.frames = optarg; break;
         case 'o': o.out = optarg; break;
-        case 'b': o.backend = (enum sam_backend) pick("backend", optarg, backends, 4); break;
-        case 'p':
-            o.precision = (enum sam_precision) pick("precision", optarg, precisions, 3);
+        case 'b':
+            o.backend = (enum sam_backend) tool_pick(tool, "backend", optarg, backends, 4);
             break;
-        case 'n': o.top = number("top", optarg, 1); break;
-        case 't': o.threads = number("threads", optarg, 0); break;
-        case 'i': o.input_size = number("input-size", optarg, 0); break;
+        case 'p':
+            o.precision = (enum sam_precision) tool_pick(tool, "precision", optarg, precisions, 3);
+            break;
+        case 'n': o.top = tool_number(tool, "top", optarg, 1); break;
+        case 't': o.threads = tool_number(tool, "threads", optarg, 0); break;
+        case 'i': o.input_size = tool_number(tool, "input-size", optarg, 0); break;
         case 's':
             if (o.num_stages == MAX_STAGES)
-                refuse("stage", optarg);
+                tool_refuse(tool, "stage", optarg);
             o.stage[o.num_stages++] = optarg;
             break;
         case 'h': fputs(usage, stdout); exit(0);
@@ -107,24 +78,26 @@ static int add(struct run *r, int t, const char *name, int rank, const int *shap
 {
     char full[96];
     snprintf(full, sizeof(full), "frame%03d/%s", t, name);
-    return tensor_file_add(&r->out, full, rank, shape, data, r->error, sizeof(r->error));
+    return tool_add(&r->tool, full, rank, shape, data);
 }
 
 static int add_stage(struct run *r, int t, const char *name)
 {
+    struct tool *tool = &r->tool;
     struct sam_error error;
     int shape[4] = { 0 };
-    int status = sam_detector_read(r->detector, name, r->room, r->room_floats, shape, &error);
+    int status =
+        sam_detector_read(r->detector, name, tool->room, tool->room_floats, shape, &error);
 
     if (status == SAM_EINVAL && shape[0]) {
-        free(r->room);
-        r->room_floats = (size_t) shape[0] * shape[1] * shape[2] * shape[3];
-        r->room = malloc(r->room_floats * sizeof(float));
-        if (!r->room)
+        free(tool->room);
+        tool->room_floats = (size_t) shape[0] * shape[1] * shape[2] * shape[3];
+        tool->room = malloc(tool->room_floats * sizeof(float));
+        if (!tool->room)
             return fail(r, "no memory for stage %s", name);
-        status = sam_detector_read(r->detector, name, r->room, r->room_floats, shape, &error);
+        status = sam_detector_read(r->detector, name, tool->room, tool->room_floats, shape, &error);
     }
-    return status ? fail(r, "frame %d: %s", t, error.text) : add(r, t, name, 4, shape, r->room);
+    return status ? fail(r, "frame %d: %s", t, error.text) : add(r, t, name, 4, shape, tool->room);
 }
 
 static int add_masks(struct run *r, int t, int n, const struct sam_detections *found)
@@ -171,16 +144,14 @@ static int add_found(struct run *r, int t, const struct sam_detections *found)
     return status ? status : add_masks(r, t, n, found);
 }
 
-static int run_frame(struct run *r, int t)
+static int run_frame(void *self, int t)
 {
-    const uint8_t *rgb = frames_at(&r->frames, t, r->error, sizeof(r->error));
-    const struct sam_frame frame = { .size = sizeof(frame), .format = SAM_PIXEL_RGB,
-                                     .width = r->frames.width, .height = r->frames.height,
-                                     .plane = { rgb }, .stride = { r->frames.width * 3 } };
+    struct run *r = self;
+    struct sam_frame frame;
     struct sam_detections found = SAM_DETECTIONS_INIT;
     struct sam_error error;
 
-    if (!rgb)
+    if (tool_frame(&r->tool, t, &frame))
         return -1;
     if (sam_detector_run(r->detector, &frame, &found, &error))
         return fail(r, "frame %d: %s", t, error.text);
@@ -191,12 +162,13 @@ static int run_frame(struct run *r, int t)
     return status;
 }
 
-static int open_all(struct run *r)
+static int open_all(void *self)
 {
+    struct run *r = self;
     struct sam_params params = SAM_PARAMS_INIT;
     struct sam_error error;
 
-    if (frames_open(&r->frames, r->o.frames, r->error, sizeof(r->error)))
+    if (tool_open_frames(&r->tool, r->o.frames))
         return -1;
     params.model_file = r->o.model;
     params.backend = r->o.backend;
@@ -206,46 +178,31 @@ static int open_all(struct run *r)
     params.keep_stages = r->o.num_stages > 0;
     if (sam_detector_open(&r->detector, &params, &error))
         return fail(r, "%s", error.text);
-    r->ms = calloc((size_t) r->frames.count, sizeof(double));
+    r->ms = calloc((size_t) r->tool.frames.count, sizeof(double));
     return r->ms ? 0 : fail(r, "no memory");
 }
 
-static int by_size(const void *a, const void *b)
+static void report(void *self)
 {
-    const double x = *(const double *) a, y = *(const double *) b;
-    return (x > y) - (x < y);
-}
-
-static void report(struct run *r)
-{
+    struct run *r = self;
     struct sam_detector_info info = SAM_DETECTOR_INFO_INIT;
-    const int n = r->frames.count;
+    const int n = r->tool.frames.count;
 
     sam_detector_info(r->detector, &info, NULL);
-    qsort(r->ms, (size_t) n, sizeof(double), by_size);
     printf("{\"frames\": %d, \"p50_ms\": %.3f, \"open_ms\": %.3f, \"model\": \"%s\", "
-           "\"image_size\": %d, \"classes\": %d, \"bytes_used\": %zu}\n", n, n ? r->ms[n / 2] : 0,
-           (double) info.open_ns * 1e-6, info.variant, info.image_size, info.num_classes,
-           info.bytes_used);
+           "\"image_size\": %d, \"classes\": %d, \"bytes_used\": %zu}\n", n,
+           tool_quantile(r->ms, n, 0.5), (double) info.open_ns * 1e-6, info.variant,
+           info.image_size, info.num_classes, info.bytes_used);
 }
 
 int main(int argc, char **argv)
 {
-    struct run r = { .o = parse(argc, argv) };
-    int status = open_all(&r);
+    static const struct tool_parts parts = { open_all, run_frame, report };
+    struct run r = { .tool = { .name = "sam-detect", .usage = usage } };
 
-    for (int t = 0; t < r.frames.count && !status; t++)
-        status = run_frame(&r, t);
-    if (!status)
-        status = tensor_file_write(&r.out, r.o.out, r.error, sizeof(r.error));
-    if (status)
-        fprintf(stderr, "sam-detect: %s\n", r.error);
-    else
-        report(&r);
+    r.o = parse(&r.tool, argc, argv);
+    const int status = tool_run(&r.tool, &parts, r.o.out);
     sam_detector_close(&r.detector);
-    frames_close(&r.frames);
-    tensor_file_free(&r.out);
-    free(r.room);
     free(r.ms);
-    return status != 0;
+    return status;
 }

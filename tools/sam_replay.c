@@ -2,13 +2,10 @@
 // the semantics of the published video predictor, and writes what each object became.
 #include <getopt.h>
 #include <jansson.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <samtrack/samtrack.h>
-
-#include "pictures.h"
+#include "tool.h"
 
 static const char usage[] =
     "usage: sam-replay --model FILE --frames FILE-or-FOLDER --script scenarios.json\n"
@@ -27,11 +24,11 @@ struct options {
 };
 
 struct replay {
+    struct tool tool;
     struct options o;
     json_t *script;
     const json_t *items; // of the scenario
     int image_size;      // of the script's coordinates
-    struct frames frames;
     struct sam_params params;
     sam_tracker *tracker;
     int num_objects;
@@ -41,26 +38,11 @@ struct replay {
         int prompted; // the last frame it was prompted on
     } object[MAX_OBJECTS];
     double *step_ms, *encode_ms, *attend_ms; // per frame
-    float *room; // for one tensor
-    size_t room_floats;
-    struct tensor_file out;
-    char error[512];
 };
-
-#define fail(r, ...) (snprintf((r)->error, sizeof((r)->error), __VA_ARGS__), -1)
 
 // ---- Options.
 
-static int pick(const char *option, const char *value, const char *const *names, int count)
-{
-    for (int i = 0; i < count; i++)
-        if (names[i] && !strcmp(value, names[i]))
-            return i;
-    fprintf(stderr, "sam-replay: --%s: unknown value '%s'\n%s", option, value, usage);
-    exit(2);
-}
-
-static struct options parse(int argc, char **argv)
+static struct options parse(const struct tool *tool, int argc, char **argv)
 {
     static const char *const backends[] = { NULL, "ref", "cpu", "cuda" };
     static const char *const precisions[] = { NULL, "fp32", "bf16" };
@@ -81,12 +63,14 @@ static struct options parse(int argc, char **argv)
         case 's': o.script = optarg; break;
         case 'c': o.scenario = optarg; break;
         case 'o': o.out = optarg; break;
-        case 'b': o.backend = (enum sam_backend) pick("backend", optarg, backends, 4); break;
-        case 'p':
-            o.precision = (enum sam_precision) pick("precision", optarg, precisions, 3);
+        case 'b':
+            o.backend = (enum sam_backend) tool_pick(tool, "backend", optarg, backends, 4);
             break;
-        case 't': o.threads = atoi(optarg); break;
-        case 'i': o.input_size = atoi(optarg); break;
+        case 'p':
+            o.precision = (enum sam_precision) tool_pick(tool, "precision", optarg, precisions, 3);
+            break;
+        case 't': o.threads = tool_number(tool, "threads", optarg, 0); break;
+        case 'i': o.input_size = tool_number(tool, "input-size", optarg, 0); break;
         case 'g': o.stages = 1; break;
         case 'h': fputs(usage, stdout); exit(0);
         default:  fputs(usage, stderr); exit(2);
@@ -181,7 +165,7 @@ static int read_mask(struct replay *r, const char *name, struct picture *p)
         return draw_disc(r, p);
     snprintf(path, sizeof(path), "%.*s%s", slash ? (int) (slash + 1 - r->o.script) : 0, r->o.script,
              name);
-    return picture_read(p, path, 1, r->error, sizeof(r->error));
+    return picture_read(p, path, 1, r->tool.error, sizeof(r->tool.error));
 }
 
 static int fill_prompt(struct replay *r, const json_t *item, struct sam_prompt *prompt,
@@ -308,16 +292,15 @@ static int copy_tensor(struct replay *r, int i, int t, const char *turn, const c
 
     snprintf(from, sizeof(from), "%s%s", turn, name);
     snprintf(to, sizeof(to), "obj%d/frame%03d/%s%s", r->object[i].name, t, turn, name);
-    const int status = sam_tracker_read(r->tracker, r->object[i].id, from, r->room, r->room_floats,
-                                        shape, &error);
+    const int status = sam_tracker_read(r->tracker, r->object[i].id, from, r->tool.room,
+                                        r->tool.room_floats, shape, &error);
     if (status == SAM_ENOTFOUND)
         return 1;
     if (status)
         return fail(r, "%s: %s", to, error.text);
     if (!strcmp(name, "memory") && shape[1] == 1) // rows, not a map
         rank = 2;
-    return tensor_file_add(&r->out, to, rank, shape + 4 - rank, r->room, r->error,
-                           sizeof(r->error));
+    return tool_add(&r->tool, to, rank, shape + 4 - rank, r->tool.room);
 }
 
 // Stages of the frame alone are found under the bare name; they belong to tracked frames.
@@ -328,11 +311,11 @@ static int copy_frame_stage(struct replay *r, int i, int t, const char *name)
     int shape[4];
 
     snprintf(to, sizeof(to), "obj%d/frame%03d/track/%s", r->object[i].name, t, name);
-    const int status =
-        sam_tracker_read(r->tracker, 0, name, r->room, r->room_floats, shape, &error);
+    const int status = sam_tracker_read(r->tracker, 0, name, r->tool.room, r->tool.room_floats,
+                                        shape, &error);
     if (status)
         return status == SAM_ENOTFOUND ? 1 : fail(r, "%s: %s", to, error.text);
-    return tensor_file_add(&r->out, to, 4, shape, r->room, r->error, sizeof(r->error));
+    return tool_add(&r->tool, to, 4, shape, r->tool.room);
 }
 
 static int copy_stages(struct replay *r, int i, int t)
@@ -386,17 +369,14 @@ static int copy_results(struct replay *r, int t, const struct sam_result *result
 
 // ---- The run.
 
-static int run_frame(struct replay *r, int t)
+static int run_frame(void *self, int t)
 {
-    const uint8_t *rgb = frames_at(&r->frames, t, r->error, sizeof(r->error));
-    const struct sam_frame frame = { .size = sizeof(struct sam_frame),
-                                     .format = SAM_PIXEL_RGB, .width = r->frames.width,
-                                     .height = r->frames.height, .plane = { rgb },
-                                     .stride = { r->frames.width * 3 } };
+    struct replay *r = self;
+    struct sam_frame frame;
     struct sam_result result = SAM_RESULT_INIT;
     struct sam_error error;
 
-    if (!rgb)
+    if (tool_frame(&r->tool, t, &frame))
         return -1;
     for (size_t k = 0; k < json_array_size(r->items); k++) {
         const json_t *item = json_array_get(r->items, k);
@@ -411,12 +391,13 @@ static int run_frame(struct replay *r, int t)
     return copy_results(r, t, &result);
 }
 
-static int open_all(struct replay *r)
+static int open_all(void *self)
 {
+    struct replay *r = self;
     struct sam_error error;
     struct sam_info info = SAM_INFO_INIT;
 
-    if (read_script(r) || frames_open(&r->frames, r->o.frames, r->error, sizeof(r->error)))
+    if (read_script(r) || tool_open_frames(&r->tool, r->o.frames))
         return -1;
     r->params = (struct sam_params) SAM_PARAMS_INIT;
     r->params.model_file = r->o.model;
@@ -435,63 +416,42 @@ static int open_all(struct replay *r)
         return fail(r, "%s", error.text);
     sam_tracker_info(r->tracker, &info, NULL);
     // No tensor of a run is larger than the widest map of the trunk or the mask at full size.
-    r->room_floats = (size_t) info.image_size * info.image_size * 32;
-    r->room = malloc(r->room_floats * sizeof(float));
-    r->step_ms = calloc((size_t) r->frames.count * 3, sizeof(double));
-    if (!r->room || !r->step_ms)
+    r->tool.room_floats = (size_t) info.image_size * info.image_size * 32;
+    r->tool.room = malloc(r->tool.room_floats * sizeof(float));
+    r->step_ms = calloc((size_t) r->tool.frames.count * 3, sizeof(double));
+    if (!r->tool.room || !r->step_ms)
         return fail(r, "no memory");
-    r->encode_ms = r->step_ms + r->frames.count;
-    r->attend_ms = r->encode_ms + r->frames.count;
+    r->encode_ms = r->step_ms + r->tool.frames.count;
+    r->attend_ms = r->encode_ms + r->tool.frames.count;
     return 0;
 }
 
-static int by_size(const void *a, const void *b)
+static void report(void *self)
 {
-    const double x = *(const double *) a, y = *(const double *) b;
-
-    return (x > y) - (x < y);
-}
-
-// The value below which `share` of the frames from `from` on lie. Sorts them.
-static double quantile(double *ms, int from, int n, double share)
-{
-    qsort(ms + from, (size_t) (n - from), sizeof(double), by_size);
-    return ms[from + (int) (share * (n - from - 1) + 0.5)];
-}
-
-static void report(struct replay *r)
-{
-    const int n = r->frames.count, from = n > STEADY_FROM ? STEADY_FROM : n > 1 ? 1 : 0;
+    struct replay *r = self;
+    const int n = r->tool.frames.count, from = n > STEADY_FROM ? STEADY_FROM : n > 1 ? 1 : 0;
     const double first = r->step_ms[0];
+    double *step = r->step_ms + from, *encode = r->encode_ms + from, *attend = r->attend_ms + from;
     struct sam_info info = SAM_INFO_INIT;
 
     sam_tracker_info(r->tracker, &info, NULL);
     printf("{\"frames\": %d, \"first_ms\": %.3f, \"p50_ms\": %.3f, \"p95_ms\": %.3f, "
            "\"encode_ms\": %.3f, \"attend_ms\": %.3f, "
            "\"open_ms\": %.3f, \"bytes_planned\": %zu, \"bytes_used\": %zu}\n",
-           n, first, quantile(r->step_ms, from, n, 0.5), quantile(r->step_ms, from, n, 0.95),
-           quantile(r->encode_ms, from, n, 0.5), quantile(r->attend_ms, from, n, 0.5),
+           n, first, tool_quantile(step, n - from, 0.5), tool_quantile(step, n - from, 0.95),
+           tool_quantile(encode, n - from, 0.5), tool_quantile(attend, n - from, 0.5),
            (double) info.open_ns * 1e-6, info.bytes_planned, info.bytes_used);
 }
 
 int main(int argc, char **argv)
 {
-    struct replay r = { .o = parse(argc, argv) };
-    int status = open_all(&r);
+    static const struct tool_parts parts = { open_all, run_frame, report };
+    struct replay r = { .tool = { .name = "sam-replay", .usage = usage } };
 
-    for (int t = 0; t < r.frames.count && !status; t++)
-        status = run_frame(&r, t);
-    if (!status)
-        status = tensor_file_write(&r.out, r.o.out, r.error, sizeof(r.error));
-    if (status)
-        fprintf(stderr, "sam-replay: %s\n", r.error);
-    else
-        report(&r);
+    r.o = parse(&r.tool, argc, argv);
+    const int status = tool_run(&r.tool, &parts, r.o.out);
     sam_tracker_close(&r.tracker);
-    frames_close(&r.frames);
-    tensor_file_free(&r.out);
     json_decref(r.script);
-    free(r.room);
     free(r.step_ms);
-    return status != 0;
+    return status;
 }

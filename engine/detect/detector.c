@@ -26,7 +26,6 @@ struct sam_detector {
     void *room;
     struct sam_detection *found;
 
-    bool is_open;
     int broken; // the status of the failure that ended it
     struct sam_error broken_error;
     int64_t open_ns;
@@ -162,9 +161,9 @@ static int detect(struct sam_detector *d, const struct sam_frame *frame, int *nu
 // On an open queue.
 static int open_detector(struct sam_detector *d, struct sam_error *error)
 {
-    static const uint8_t grey[64];
+    static const uint8_t black[64];
     const struct sam_frame frame = { .size = sizeof(frame), .format = SAM_PIXEL_GRAY8, .width = 8,
-                                     .height = 8, .plane = { grey }, .stride = { 8 } };
+                                     .height = 8, .plane = { black }, .stride = { 8 } };
     struct sam_model_file file = { 0 };
     int status, num;
 
@@ -224,7 +223,6 @@ int sam_detector_open(sam_detector **out, const struct sam_params *params, struc
         return status;
     }
     d->open_ns = sam_now() - began;
-    d->is_open = true;
     *out = d;
     return SAM_OK;
 }

@@ -57,10 +57,6 @@ extern const int sam_num_detector_families;
 // The family whose mark the file has; NULL: it is no detector.
 const struct sam_detector_family *sam_detector_find(const struct sam_weights *w);
 
-// As sam_config_read(), of a detector.
-int sam_detector_config_read(struct sam_config *out, const struct sam_weights *w, int input_size,
-                             struct sam_error *error);
-
 // As sam_model_file_open(), of a detector.
 int sam_detector_file_open(struct sam_model_file *f, const char *path, int input_size,
                            struct sam_error *error);

@@ -38,8 +38,9 @@ static int refuse(const struct sam_weights *w, struct sam_error *error)
                     lacking);
 }
 
-int sam_detector_config_read(struct sam_config *out, const struct sam_weights *w, int input_size,
-                             struct sam_error *error)
+// As sam_config_read(), of a detector.
+static int read_config(struct sam_config *out, const struct sam_weights *w, int input_size,
+                       struct sam_error *error)
 {
     const struct sam_detector_family *f = sam_detector_find(w);
     int status;
@@ -64,5 +65,5 @@ int sam_detector_file_open(struct sam_model_file *f, const char *path, int input
                            struct sam_error *error)
 {
     const int status = sam_weights_open(&f->weights, path, &sam_family_names, error);
-    return status ? status : sam_detector_config_read(&f->config, f->weights, input_size, error);
+    return status ? status : read_config(&f->config, f->weights, input_size, error);
 }

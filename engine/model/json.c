@@ -43,7 +43,8 @@ int sam_json_to_int(const struct sam_json *r, const char *key, const json_t *v, 
     return SAM_OK;
 }
 
-int sam_json_int(const struct sam_json *r, const char *key, int *out)
+// Absent: *out stays as it is.
+static int read_int(const struct sam_json *r, const char *key, int *out)
 {
     const json_t *v = sam_json_get(r, key);
     return v ? sam_json_to_int(r, key, v, out) : SAM_OK;
@@ -51,8 +52,8 @@ int sam_json_int(const struct sam_json *r, const char *key, int *out)
 
 int sam_json_required(const struct sam_json *r, const char *key, int *out)
 {
-    return sam_json_get(r, key) ? sam_json_int(r, key, out) : sam_json_wrong(r, key, "an integer",
-                        NULL);
+    return sam_json_get(r, key) ? read_int(r, key, out)
+                                : sam_json_wrong(r, key, "an integer", NULL);
 }
 
 int sam_json_four(const struct sam_json *r, const char *key, int out[SAM_STAGES])
@@ -74,7 +75,7 @@ int sam_json_square(const struct sam_json *r, const char *key, int *out)
 {
     const json_t *v = sam_json_get(r, key);
     if (!json_is_array(v))
-        return sam_json_int(r, key, out);
+        return read_int(r, key, out);
     int other = 0;
     if (json_array_size(v) != 2)
         return sam_json_wrong(r, key, "an integer or a list of two", v);

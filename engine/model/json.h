@@ -23,10 +23,9 @@ int sam_json_enter(struct sam_json *inner, const struct sam_json *r, const char 
 int sam_json_wrong(const struct sam_json *r, const char *key, const char *wanted,
                    const json_t *got);
 
-// An integer that fits an int: of a value; of a key, where absent leaves *out as it is; of a key
-// that must be there. Ranges are checked when all is read.
+// An integer that fits an int: of a value; of a key that must be there. Ranges are checked when all
+// is read.
 int sam_json_to_int(const struct sam_json *r, const char *key, const json_t *v, int *out);
-int sam_json_int(const struct sam_json *r, const char *key, int *out);
 int sam_json_required(const struct sam_json *r, const char *key, int *out);
 // One integer per stage.
 int sam_json_four(const struct sam_json *r, const char *key, int out[SAM_STAGES]);

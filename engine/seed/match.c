@@ -118,12 +118,7 @@ static void take_match(struct sam_seed *s, const struct sam_seed_input *in, stru
     t->score = c->score;
     if (t->phase == SAM_SEED_TENTATIVE) {
         t->hits++;
-        const bool is_instant = c->score >= s->settings.instant_confirm_score;
-        if (!is_instant && t->hits < s->settings.confirm_hits)
-            return;
-        sam_seed_emit(s, SAM_SEED_CONFIRM, is_instant ? SAM_SEED_BY_INSTANT : SAM_SEED_BY_HITS,
-                      t);
-        sam_seed_revive(s, t);
+        sam_seed_try_to_confirm(s, t);
     } else if (t->phase == SAM_SEED_CONFIRMED) {
         const int most = s->settings.keep_alive * KEEP_ALIVE_UNIT;
         t->keep_alive = t->keep_alive + KEEP_ALIVE_UNIT < most ? t->keep_alive + KEEP_ALIVE_UNIT

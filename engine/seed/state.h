@@ -110,6 +110,8 @@ bool sam_seed_fits(const struct sam_seed *s, const struct pair *p); // its IoU i
 void sam_seed_follow(struct sam_seed *s, const struct sam_seed_input *in);
 void sam_seed_shade(struct sam_seed *s, struct track *t, enum sam_seed_reason reason);
 void sam_seed_revive(struct sam_seed *s, struct track *t);
+// Confirm a track on probation if its score or its hits are enough.
+void sam_seed_try_to_confirm(struct sam_seed *s, struct track *t);
 
 static inline bool sam_seed_lives(const struct track *t)
 {

@@ -95,10 +95,10 @@ void sam_seed_revive(struct sam_seed *s, struct track *t)
     t->absent = 0;
 }
 
-static void appear(struct sam_seed *s, struct track *t)
+void sam_seed_try_to_confirm(struct sam_seed *s, struct track *t)
 {
-    t->is_awaited = false;
     const bool is_instant = t->score >= s->settings.instant_confirm_score;
+
     if (!is_instant && t->hits < s->settings.confirm_hits)
         return;
     sam_seed_emit(s, SAM_SEED_CONFIRM, is_instant ? SAM_SEED_BY_INSTANT : SAM_SEED_BY_HITS, t);
@@ -119,7 +119,8 @@ static bool keep_listed(struct sam_seed *s, struct track *t)
     }
     if (t->is_listed) {
         if (t->is_awaited)
-            appear(s, t);
+            sam_seed_try_to_confirm(s, t);
+        t->is_awaited = false;
         return true;
     }
     if (t->is_awaited && t->id && waited < limit)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-struct sam_tensor sam_index_first(const struct sam_index *i, int n)
+static struct sam_tensor take_first(const struct sam_index *i, int n)
 {
     struct sam_tensor t = i->tensor;
 
@@ -118,13 +118,13 @@ static void attend(struct sam_tracker *t, enum sam_turn turn, const struct sam_b
         .values = values, .keys = keys, .maps = state->maps, .pointers = state->pointers,
         .place = t->model->memory.place, .time = t->model->memory.time,
         .pointer_time = pointer_time,
-        .map_slot = sam_index_first(&x->map, n), .map_time = sam_index_first(&x->map_time, n),
-        .pointer_slot = sam_index_first(&x->pointer, n),
-        .num_maps = sam_index_first(&x->num_maps, n),
-        .num_pointers = sam_index_first(&x->num_pointers, n) });
+        .map_slot = take_first(&x->map, n), .map_time = take_first(&x->map_time, n),
+        .pointer_slot = take_first(&x->pointer, n),
+        .num_maps = take_first(&x->num_maps, n),
+        .num_pointers = take_first(&x->num_pointers, n) });
     sam_memory_attention_run(&t->queue, t->model, &s->attention, state->features.image, values,
-                             keys, sam_index_first(&x->num_keys, n),
-                             sam_index_first(&x->num_rotated, n), dst,
+                             keys, take_first(&x->num_keys, n),
+                             take_first(&x->num_rotated, n), dst,
                              t->stages ? &probe : NULL);
 }
 
@@ -156,7 +156,7 @@ void sam_decode(struct sam_tracker *t, int n, struct sam_tensor sparse)
     const struct sam_decoded out = decoded_first(&s->out, n);
 
     sam_decoder_run(&t->queue, t->model, &s->decoder, sam_first(s->image, n), sparse,
-                    &t->mem.state.features, sam_index_first(&t->mem.state.index.multimask, n),
+                    &t->mem.state.features, take_first(&t->mem.state.index.multimask, n),
                     &out);
 }
 
@@ -164,7 +164,7 @@ void sam_show(struct sam_tracker *t, int n)
 {
     struct sam_state *state = &t->mem.state;
     const struct sam_decoded out = decoded_first(&t->mem.scratch.out, n);
-    const struct sam_tensor row = sam_index_first(&state->index.row, n);
+    const struct sam_tensor row = take_first(&state->index.row, n);
 
     const struct sam_tensor from[] = { out.low_res, out.iou, out.score };
     const struct sam_tensor to[] = { state->low_res, state->iou, state->score };
@@ -188,16 +188,16 @@ void sam_remember(struct sam_tracker *t, enum sam_turn turn, const struct sam_ba
 
     sam_memory_encoder_run(&t->queue, t->model, &s->memory_encoder, state->features.image,
                            sam_reshape(out.low_res, n, side, side, 1),
-                           sam_index_first(&x->binary, n), memory);
+                           take_first(&x->binary, n), memory);
     sam_stages_remembered(t, turn, b->object, b->n);
     const struct sam_tensor stored = sam_first(s->stored, n);
     sam_memory_compress(&t->queue, t->model, &s->compressor, memory, stored,
                         t->stages ? &probe : NULL);
     sam_op_scatter(&t->queue, &(struct sam_scatter) {
-        .dst = state->maps, .src = stored, .slot = sam_index_first(&x->map_to, n),
+        .dst = state->maps, .src = stored, .slot = take_first(&x->map_to, n),
         .absent = t->model->memory.no_obj_embed, .score = out.score });
     sam_op_scatter(&t->queue, &(struct sam_scatter) {
-        .dst = state->pointers, .src = out.pointer, .slot = sam_index_first(&x->pointer_to, n) });
+        .dst = state->pointers, .src = out.pointer, .slot = take_first(&x->pointer_to, n) });
 }
 
 void sam_step_encode(struct sam_tracker *t, const struct sam_batch *none)

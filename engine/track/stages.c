@@ -98,8 +98,8 @@ static struct stage *claim(struct sam_tracker *t, enum sam_turn turn, uint64_t i
     return e;
 }
 
-void sam_stage_keep_host(struct sam_tracker *t, enum sam_turn turn, uint64_t id, const char *name,
-                         const float *data, const int shape[4])
+static void keep_host(struct sam_tracker *t, enum sam_turn turn, uint64_t id, const char *name,
+                      const float *data, const int shape[4])
 {
     if (!t->stages)
         return;
@@ -209,7 +209,7 @@ void sam_stages_attended(struct sam_tracker *t, enum sam_turn turn, struct sam_t
         sam_stage_keep(t, turn, o[i]->id, "memory_attention.curr", t->mem.state.features.image, 0,
                        SAM_STAGE_TOKENS);
         keep_memory(t, turn, o[i]->id, values, keys, i, x->num_keys.host[i]);
-        sam_stage_keep_host(t, turn, o[i]->id, "memory_attention.num_ptr_tokens", &pointers, one);
+        keep_host(t, turn, o[i]->id, "memory_attention.num_ptr_tokens", &pointers, one);
         sam_stage_keep(t, turn, o[i]->id, "memory_attention.out", out, i, SAM_STAGE_TOKENS);
     }
 }
@@ -247,7 +247,7 @@ void sam_stages_prompted(struct sam_tracker *t, enum sam_turn turn, struct sam_t
         sparse = t->mem.host.staging;
     }
     for (int i = 0; i < n; i++) {
-        sam_stage_keep_host(t, turn, o[i]->id, "decoder.sparse", sparse, shape);
+        keep_host(t, turn, o[i]->id, "decoder.sparse", sparse, shape);
         sam_stage_keep(t, turn, o[i]->id, "decoder.image", image, i, SAM_STAGE_NCHW);
         keep_dense(t, turn, o[i]->id, dense);
     }

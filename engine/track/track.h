@@ -304,7 +304,6 @@ void sam_step_frame(struct sam_tracker *t, const struct sam_batch *b);
 
 // Copy the index block to the device; the caller must have filled the entries it uses.
 void sam_indices_upload(struct sam_tracker *t);
-struct sam_tensor sam_index_first(const struct sam_index *i, int n);
 
 // Run the decoder on scratch.image of n objects; index.multimask controls the choice of the mask.
 // sparse: data is NULL if none of them has a prompt.
@@ -386,8 +385,6 @@ void sam_stages_begin(struct sam_stages *s); // a new frame: drop the stages of 
 // Keep entry n of a tensor. Does nothing if t->stages is NULL.
 void sam_stage_keep(struct sam_tracker *t, enum sam_turn turn, uint64_t id, const char *name,
                     struct sam_tensor x, int n, enum sam_stage_layout layout);
-void sam_stage_keep_host(struct sam_tracker *t, enum sam_turn turn, uint64_t id, const char *name,
-                         const float *data, const int shape[4]);
 
 // Whose stages a probe keeps: those of the objects of a batch, entry by entry, where one entry
 // stands for all; of the frame alone, where the turn says so. It lives as long as its probe.

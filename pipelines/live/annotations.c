@@ -213,6 +213,7 @@ void annotations_get_stats(Annotations *a, AnnotationsStats *stats)
 typedef struct {
     AnnotationsForm form;
     GArray *segments; /* Segment; file descriptors of their own */
+    gint fault;       /* error number of copying them; 0: none */
     GHashTable *names;
     const gchar *folder;
     guint64 most;
@@ -248,25 +249,32 @@ static gboolean write_lines(Sheet *sheet, const Job *job, GCancellable *cancella
     return ok;
 }
 
+static gboolean fill_file(Job *job, Sheet *sheet, GCancellable *cancellable, GError **error)
+{
+    if (job->fault) {
+        g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(job->fault),
+            "The kept annotations cannot be opened: %s.", g_strerror(job->fault));
+        return FALSE;
+    }
+    sheet->fd = job->fd = lines_open_file(job->folder);
+    if (job->fd < 0) {
+        g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(errno),
+            "No file can be created: %s.", g_strerror(errno));
+        return FALSE;
+    }
+    return (job->form == ANNOTATIONS_COCO ?
+        coco_write(sheet, job->segments, job->names, job->folder, cancellable, error) :
+        write_lines(sheet, job, cancellable, error)) && sheet_flush(sheet, 0, error);
+}
+
 /* A thread. */
 static void run_job(GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
 {
     Job *job = data;
     Sheet sheet = {.fd = -1, .most = job->most, .text = g_string_new(NULL)};
     GError *error = NULL;
-    gboolean ok;
+    const gboolean ok = fill_file(job, &sheet, cancellable, &error);
 
-    sheet.fd = job->fd = lines_open_file(job->folder);
-    if (job->fd < 0) {
-        g_set_error(&error, G_FILE_ERROR, g_file_error_from_errno(errno),
-            "No file can be created: %s.", g_strerror(errno));
-        ok = FALSE;
-    } else if (job->form == ANNOTATIONS_COCO) {
-        ok = coco_write(&sheet, job->segments, job->names, job->folder, cancellable, &error);
-    } else {
-        ok = write_lines(&sheet, job, cancellable, &error);
-    }
-    ok = ok && sheet_flush(&sheet, 0, &error);
     job->bytes = sheet.bytes;
     g_string_free(sheet.text, TRUE);
     if (ok)
@@ -276,7 +284,7 @@ static void run_job(GTask *task, gpointer source, gpointer data, GCancellable *c
 }
 
 /* What is appended while the job runs is not read: a segment's size is that of now. */
-static GArray *copy_segments(Annotations *a)
+static GArray *copy_segments(Annotations *a, gint *fault)
 {
     GArray *copy = g_array_new(FALSE, FALSE, sizeof(Segment));
     guint i;
@@ -289,6 +297,8 @@ static GArray *copy_segments(Annotations *a)
         segment.fd = fcntl(segment.fd, F_DUPFD_CLOEXEC, 3);
         if (segment.fd >= 0)
             g_array_append_val(copy, segment);
+        else
+            *fault = errno;
     }
     g_mutex_unlock(&a->lock);
     return copy;
@@ -300,8 +310,9 @@ void annotations_make(Annotations *a, AnnotationsForm form, GHashTable *names,
     GTask *task = g_task_new(NULL, cancellable, done, user);
     Job *job = g_new0(Job, 1);
 
-    *job = (Job) {.form = form, .segments = copy_segments(a), .names = g_hash_table_ref(names),
-        .folder = a->folder, .most = 4 * a->most, .fd = -1};
+    *job = (Job) {.form = form, .names = g_hash_table_ref(names), .folder = a->folder,
+        .most = 4 * a->most, .fd = -1};
+    job->segments = copy_segments(a, &job->fault);
     g_task_set_task_data(task, job, free_job);
     g_task_run_in_thread(task, run_job);
     g_object_unref(task);

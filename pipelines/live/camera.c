@@ -475,11 +475,6 @@ guint64 camera_get_lost_lines(Camera *camera)
     return lost;
 }
 
-const CameraSettings *camera_get_settings(const Camera *camera)
-{
-    return camera->settings;
-}
-
 GstElement *camera_get_track(Camera *camera)
 {
     return camera->track;

@@ -18,7 +18,6 @@ void camera_free(Camera *camera);
 const gchar *camera_get_name(const Camera *camera);
 /* Frames that samexport could not write. */
 guint64 camera_get_lost_lines(Camera *camera);
-const CameraSettings *camera_get_settings(const Camera *camera);
 GstElement *camera_get_track(Camera *camera); /* the samtrack; no reference is taken */
 GstElement *camera_get_pipeline(Camera *camera);
 

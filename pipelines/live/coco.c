@@ -1,3 +1,6 @@
+/* samexport's writer (gst/gstsamformatcoco.c) makes the same form of label maps, with a value for
+ * each frame of the stream, lost ones too, and begins a video where the size changes. Here masks
+ * come as run lengths, only kept frames count, and all have one size. */
 #include "coco.h"
 
 #include <errno.h>
@@ -20,6 +23,12 @@ typedef struct {
 typedef struct {
     guint64 frame, pts, running_time; /* G_MAXUINT64: none */
 } Frame;
+
+typedef enum {
+    LIST_SEGMENTATIONS,
+    LIST_BOXES,
+    LIST_AREAS,
+} List;
 
 typedef struct {
     Sheet *sheet;
@@ -239,7 +248,8 @@ static guint get_category(Coco *coco, const Track *track)
 static gboolean add_segmentation(Coco *coco, const Mask *mask, GError **error)
 {
     gchar *counts = g_malloc(mask->bytes + 1);
-    gboolean ok = pread(coco->scratch.fd, counts, mask->bytes, mask->at) == mask->bytes;
+    const gssize n = pread(coco->scratch.fd, counts, mask->bytes, mask->at);
+    const gboolean ok = n == mask->bytes;
 
     if (ok) {
         counts[mask->bytes] = 0;
@@ -248,33 +258,38 @@ static gboolean add_segmentation(Coco *coco, const Mask *mask, GError **error)
         sheet_quote(coco->sheet->text, counts);
         g_string_append_c(coco->sheet->text, '}');
     } else {
-        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_IO, "A mask cannot be read again.");
+        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_IO, "A mask cannot be read again: %s.",
+            n < 0 ? g_strerror(errno) : "the file is too short");
     }
     g_free(counts);
     return ok;
 }
 
-static gboolean add_value(Coco *coco, const Mask *mask, gchar list, GError **error)
+static void add_box(Coco *coco, const Mask *mask)
 {
-    GString *text = coco->sheet->text;
+    g_string_append_printf(coco->sheet->text, "[%d,%d,%d,%d]", mask->box[0], mask->box[1],
+        mask->box[2], mask->box[3]);
+}
 
-    if (list == 's')
+static gboolean add_value(Coco *coco, const Mask *mask, List list, GError **error)
+{
+    if (list == LIST_SEGMENTATIONS)
         return add_segmentation(coco, mask, error);
-    if (list == 'b')
-        g_string_append_printf(text, "[%d,%d,%d,%d]", mask->box[0], mask->box[1], mask->box[2],
-            mask->box[3]);
+    if (list == LIST_BOXES)
+        add_box(coco, mask);
     else
-        g_string_append_printf(text, "%u", mask->area);
+        g_string_append_printf(coco->sheet->text, "%u", mask->area);
     return TRUE;
 }
 
 /* A value for every frame: null where the object is not seen. */
-static gboolean add_list(Coco *coco, const Track *track, const gchar *name, GError **error)
+static gboolean add_list(Coco *coco, const Track *track, List list, GError **error)
 {
+    static const gchar *const names[] = {"segmentations", "bboxes", "areas"};
     GString *text = coco->sheet->text;
     guint frame, next = 0;
 
-    g_string_append_printf(text, ",\"%s\":[", name);
+    g_string_append_printf(text, ",\"%s\":[", names[list]);
     for (frame = 0; frame < coco->frames->len; frame++) {
         const Mask *mask = next < track->masks->len ?
             &g_array_index(track->masks, Mask, next) : NULL;
@@ -283,7 +298,7 @@ static gboolean add_list(Coco *coco, const Track *track, const gchar *name, GErr
             g_string_append_c(text, ',');
         if (!mask || mask->frame != frame)
             g_string_append(text, "null");
-        else if (!add_value(coco, mask, *name, error))
+        else if (!add_value(coco, mask, list, error))
             return FALSE;
         else
             next++;
@@ -311,12 +326,12 @@ static gboolean write_track(Coco *coco, guint i, GError **error)
     add_count(text, "length", coco->frames->len);
     add_count(text, "image_id", first->frame + 1);
     g_string_append(text, ",\"bbox\":");
-    add_value(coco, first, 'b', error);
+    add_box(coco, first);
     add_count(text, "area", first->area);
     g_string_append(text, ",\"segmentation\":");
     if (!add_segmentation(coco, first, error) ||
-        !add_list(coco, track, "segmentations", error) ||
-        !add_list(coco, track, "bboxes", error) || !add_list(coco, track, "areas", error))
+        !add_list(coco, track, LIST_SEGMENTATIONS, error) ||
+        !add_list(coco, track, LIST_BOXES, error) || !add_list(coco, track, LIST_AREAS, error))
         return FALSE;
     g_string_append_c(text, '}');
     return !g_cancellable_set_error_if_cancelled(coco->cancellable, error);

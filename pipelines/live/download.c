@@ -2,6 +2,7 @@
 
 #include "journal.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -66,6 +67,9 @@ static void send_chunk(Download *download)
     gssize n = pread(download->fd, chunk, MIN(CHUNK, download->bytes - download->at),
         download->at);
 
+    if (n < 0)
+        log_warning("download-failed", "camera", G_TYPE_STRING,
+            camera_get_name(download->room->camera), "why", G_TYPE_STRING, g_strerror(errno), NULL);
     if (n > 0) {
         download->at += n;
         soup_message_body_append_take(body, chunk, n);

@@ -9,10 +9,10 @@ struct Feed {
     GstAppSrc *appsrc;
     gboolean restamp;
     guint id;
-    gboolean begun, waits; /* the latter: for a key frame; streaming thread */
+    gboolean waits; /* for a key frame; streaming thread */
 
-    GMutex lock; /* guards the counts */
-    guint64 bytes, dropped;
+    GMutex lock;
+    guint64 bytes; /* guarded by lock */
 };
 
 static void push(Feed *feed, GstSample *sample)
@@ -45,13 +45,11 @@ static void on_frame(GstSample *sample, gpointer data)
             output_request_key(feed->output);
     } else {
         feed->waits = FALSE;
-        feed->begun = TRUE;
         push(feed, sample);
+        g_mutex_lock(&feed->lock);
+        feed->bytes += gst_buffer_get_size(buffer);
+        g_mutex_unlock(&feed->lock);
     }
-    g_mutex_lock(&feed->lock);
-    feed->dropped += feed->waits && feed->begun;
-    feed->bytes += feed->waits ? 0 : gst_buffer_get_size(buffer);
-    g_mutex_unlock(&feed->lock);
 }
 
 Feed *feed_new(Output *output, GstElement *appsrc, gboolean restamp)
@@ -67,24 +65,14 @@ Feed *feed_new(Output *output, GstElement *appsrc, gboolean restamp)
     return feed;
 }
 
-static guint64 get(Feed *feed, const guint64 *count)
-{
-    guint64 n;
-
-    g_mutex_lock(&feed->lock);
-    n = *count;
-    g_mutex_unlock(&feed->lock);
-    return n;
-}
-
 guint64 feed_get_bytes(Feed *feed)
 {
-    return get(feed, &feed->bytes);
-}
+    guint64 bytes;
 
-guint64 feed_get_dropped(Feed *feed)
-{
-    return get(feed, &feed->dropped);
+    g_mutex_lock(&feed->lock);
+    bytes = feed->bytes;
+    g_mutex_unlock(&feed->lock);
+    return bytes;
 }
 
 void feed_free(Feed *feed)

@@ -10,8 +10,7 @@ typedef struct Feed Feed;
 /* Takes a reference of `appsrc`. @restamp: the appsrc stamps the frames, since its pipeline has a
  * base time of its own; else they keep the camera's running times. */
 Feed *feed_new(Output *output, GstElement *appsrc, gboolean restamp);
-guint64 feed_get_bytes(Feed *feed);
-guint64 feed_get_dropped(Feed *feed);
+guint64 feed_get_bytes(Feed *feed); /* pushed so far */
 void feed_free(Feed *feed);
 
 #endif

@@ -371,6 +371,9 @@ void http_free(Http *http)
 {
     g_socket_service_stop(http->listener);
     g_socket_listener_close(G_SOCKET_LISTENER(http->listener));
+    if (http->port)
+        soup_server_remove_handler(http->server, "/socket");
+    hub_close(http->hub); /* or what follows could begin a saving of tracks */
     downloads_free(http->downloads); /* runs the main loop, which may serve requests */
     hub_free(http->hub);
     mjpeg_free(http->mjpeg);

@@ -415,9 +415,15 @@ Hub *hub_new(const Settings *settings, GPtrArray *rooms)
     return hub;
 }
 
+void hub_close(Hub *hub)
+{
+    g_clear_handle_id(&hub->push, g_source_remove);
+    g_ptr_array_set_size(hub->viewers, 0);
+}
+
 void hub_free(Hub *hub)
 {
-    g_source_remove(hub->push);
+    hub_close(hub);
     g_ptr_array_unref(hub->viewers);
     g_free(hub->times);
     g_free(hub);

@@ -18,6 +18,9 @@ typedef struct Hub Hub;
 
 /* @rooms: of Room, at least one. Both must outlive the hub. */
 Hub *hub_new(const Settings *settings, GPtrArray *rooms);
+/* Nothing more is asked by or sent to the pages. None may come in after this. */
+void hub_close(Hub *hub);
+/* No saving or restoring that a page asked for may be under way. */
 void hub_free(Hub *hub);
 
 /* Takes a page in, or closes the connection if there are too many. Takes a reference. */

@@ -131,12 +131,21 @@ static void run(Live *live)
     g_source_remove(on_term);
 }
 
-static void stop(Live *live)
+static gboolean is_any_busy(GPtrArray *rooms)
 {
     guint i;
 
-    for (i = 0; i < live->rooms->len; i++)
-        objects_finish(((Room *) g_ptr_array_index(live->rooms, i))->objects);
+    for (i = 0; i < rooms->len; i++)
+        if (objects_are_busy(((Room *) g_ptr_array_index(rooms, i))->objects))
+            return TRUE;
+    return FALSE;
+}
+
+static void stop(Live *live)
+{
+    /* Pages may ask for a saving in one room while another's is waited for. */
+    while (is_any_busy(live->rooms))
+        g_main_context_iteration(NULL, TRUE);
     g_clear_pointer(&live->http, http_free);
     g_clear_pointer(&live->rtsp, rtsp_free);
     g_ptr_array_set_size(live->rooms, 0);

@@ -40,10 +40,9 @@ Objects *objects_new(Camera *camera, const gchar *folder)
     return objects;
 }
 
-void objects_finish(Objects *objects)
+gboolean objects_are_busy(Objects *objects)
 {
-    while (objects->busy)
-        g_main_context_iteration(NULL, TRUE);
+    return objects->busy > 0;
 }
 
 void objects_free(Objects *objects)
@@ -383,9 +382,13 @@ static void on_job_done(GObject *object, GAsyncResult *result, gpointer data)
         ok = save_names(job->objects, job->names, &error);
     else if (ok)
         load_names(job->objects, job->names);
-    log_info(job->save ? "saved" : "restored", "camera", G_TYPE_STRING,
-        camera_get_name(job->objects->camera), "file", G_TYPE_STRING, job->tracks,
-        "why", G_TYPE_STRING, ok ? "" : error->message, NULL);
+    if (ok)
+        log_info(job->save ? "saved" : "restored", "camera", G_TYPE_STRING,
+            camera_get_name(job->objects->camera), "file", G_TYPE_STRING, job->tracks, NULL);
+    else
+        log_warning(job->save ? "save-failed" : "restore-failed", "camera", G_TYPE_STRING,
+            camera_get_name(job->objects->camera), "file", G_TYPE_STRING, job->tracks,
+            "why", G_TYPE_STRING, error->message, NULL);
     job->objects->busy--;
     job->done(ok ? NULL : error->message, job->user);
     g_clear_error(&error);

@@ -21,9 +21,9 @@ typedef struct Objects Objects;
 
 /* @folder: where tracks are saved. Both must outlive it. */
 Objects *objects_new(Camera *camera, const gchar *folder);
-/* Runs the main loop until no saving or restoring is under way. */
-void objects_finish(Objects *objects);
-/* objects_finish() must have been called. */
+/* Whether a saving or restoring is under way; it ends in the main loop. */
+gboolean objects_are_busy(Objects *objects);
+/* They must not be busy. */
 void objects_free(Objects *objects);
 
 /* All of now, by slot; free with g_array_unref(). While the source is gone every object is lost;

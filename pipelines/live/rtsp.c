@@ -18,7 +18,6 @@ struct Rtsp {
     const Settings *settings;
     guint attached, cleanup;
     guint open; /* connections; atomic */
-    guint64 connections;
 
     GMutex lock;              /* guards what follows */
     GPtrArray *gone, *closed; /* clients: before and since the last clean-up */
@@ -99,7 +98,6 @@ static void on_client(GstRTSPServer *server, GstRTSPClient *client, gpointer dat
     Rtsp *rtsp = data;
     const gint open = g_atomic_int_add(&rtsp->open, 1) + 1;
 
-    rtsp->connections++;
     g_object_set_data_full(G_OBJECT(client), SESSIONS,
         g_ptr_array_new_with_free_func(g_object_unref), (GDestroyNotify) g_ptr_array_unref);
     g_signal_connect(client, "new-session", G_CALLBACK(on_session), NULL);
@@ -224,11 +222,6 @@ gint rtsp_get_port(Rtsp *rtsp)
 guint rtsp_get_sessions(Rtsp *rtsp)
 {
     return gst_rtsp_session_pool_get_n_sessions(rtsp->sessions);
-}
-
-guint64 rtsp_get_connections(Rtsp *rtsp)
-{
-    return rtsp->connections;
 }
 
 static GstRTSPFilterResult remove_client(GstRTSPServer *server, GstRTSPClient *client,

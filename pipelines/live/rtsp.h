@@ -12,7 +12,6 @@ Rtsp *rtsp_new(const Settings *settings, GError **error);
 void rtsp_add(Rtsp *rtsp, Camera *camera);
 gint rtsp_get_port(Rtsp *rtsp);
 guint rtsp_get_sessions(Rtsp *rtsp);
-guint64 rtsp_get_connections(Rtsp *rtsp); /* so far */
 /* Ends all sessions. */
 void rtsp_free(Rtsp *rtsp);
 

@@ -292,8 +292,3 @@ guint64 webrtc_get_bytes(Webrtc *webrtc)
 {
     return feed_get_bytes(webrtc->feed);
 }
-
-guint64 webrtc_get_dropped(Webrtc *webrtc)
-{
-    return feed_get_dropped(webrtc->feed);
-}

@@ -25,6 +25,5 @@ void webrtc_add_candidate(Webrtc *webrtc, guint mline, const gchar *candidate);
 GstClockTime webrtc_get_time(Webrtc *webrtc, guint32 rtp);
 
 guint64 webrtc_get_bytes(Webrtc *webrtc);
-guint64 webrtc_get_dropped(Webrtc *webrtc);
 
 #endif

@@ -15,7 +15,7 @@ enum { W = 160, H = 120, MOST = 300 };
 static float *read_tensor(const char *file, const char *name, int rank, const int64_t *shape)
 {
     struct sam_weights *w;
-    struct sam_error error;
+    struct sam_error error = { "no memory" };
     size_t count = 1;
 
     for (int i = 0; i < rank; i++)
@@ -73,12 +73,11 @@ static void check_frame(const char *want, int t, const struct sam_detections *fo
     expect(found->num == MOST, "frame %d: %d detections", t, found->num);
     for (int i = 0; i < found->num && i < MOST; i++) {
         const struct sam_detection *d = &found->list[i];
-        int k = i;
+        int k = 0;
         expect(fabsf(d->score - score[i]) <= 1e-4f, "frame %d: %d has score %g, not %g", t, i,
                d->score, score[i]);
-        for (k = 0; k < MOST; k++)
-            if ((int) query[k] == d->query && (int) label[k] == d->label)
-                break;
+        while (k < MOST && ((int) query[k] != d->query || (int) label[k] != d->label))
+            k++;
         if (k == MOST || fabsf(score[k] - score[i]) > 1e-4f)
             continue; // counted below
         matched++;

@@ -26,12 +26,8 @@ static void count_warnings(void *priv, enum sam_log_level level, const char *lin
 
 static struct sam_params params_of(const char *model)
 {
-    struct sam_params p = scene_params(model);
+    struct sam_params p = scene_cuda_params(model, 1);
 
-    p.backend = SAM_BACKEND_CUDA;
-    p.precision = SAM_PRECISION_BF16;
-    p.max_objects = 1;
-    p.max_cond_frames = 2;
     p.log = count_warnings;
     return p;
 }

@@ -12,17 +12,6 @@
 
 enum { W = 3840, H = 2160, FRAMES = 3, LOW = 64 * 64 };
 
-static struct sam_params params_of(const char *model)
-{
-    struct sam_params p = scene_params(model);
-
-    p.backend = SAM_BACKEND_CUDA;
-    p.precision = SAM_PRECISION_BF16;
-    p.max_objects = 1;
-    p.max_cond_frames = 2;
-    return p;
-}
-
 // The scene, each pixel of it 48 x 36 of the frame's, in RGBA: 32 MiB.
 static struct sam_frame draw_large(uint8_t *pixels, int t)
 {
@@ -162,7 +151,7 @@ static void check_apart(const struct sam_params *p)
 
 int main(int argc, char **argv)
 {
-    const struct sam_params p = params_of(argv[1]);
+    const struct sam_params p = scene_cuda_params(argv[1], 1);
     uint8_t *pixels = calloc((size_t) W * H, 4), *map = malloc((size_t) W * H * 3);
 
     expect(pixels && map, "no memory for the test");

@@ -385,9 +385,7 @@ GST_START_TEST (test_foreign_context)
   fail_unless_equals_int (gst_harness_push (h, frame_of (own)), GST_FLOW_OK);
   fail_unless_equals_int (sam_get_stat (h->element, "inferred"), 1);
   gst_bus_set_flushing (bus, TRUE);
-  gst_element_set_bus (h->element, NULL);
-  gst_object_unref (bus);
-  gst_harness_teardown (h);
+  sam_harness_close (h, bus);
   gst_object_unref (own);
   gst_object_unref (other);
 }

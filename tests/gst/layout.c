@@ -315,9 +315,7 @@ open_harness (const gchar * launch, GstVideoFormat format, GstBus ** bus)
 static void
 close_harness (GstHarness * h, GstBus * bus)
 {
-  gst_element_set_bus (h->element, NULL);
-  gst_object_unref (bus);
-  gst_harness_teardown (h);
+  sam_harness_close (h, bus);
 }
 
 static void

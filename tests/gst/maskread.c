@@ -292,9 +292,7 @@ GST_START_TEST (test_a_flush_before_the_last_prompt)
   fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_WARNING, NULL),
       0);
   g_string_free (text, TRUE);
-  gst_element_set_bus (h->element, NULL);
-  gst_object_unref (bus);
-  gst_harness_teardown (h);
+  sam_harness_close (h, bus);
 }
 
 GST_END_TEST;
@@ -325,9 +323,7 @@ GST_START_TEST (test_a_bad_file_is_refused_at_the_frame)
       5.0, TRUE, FALSE, &id);
   fail_unless_equals_uint64 (id, 0);
   fail_unless_equals_uint64 (sam_get_stat (h->element, "rejected-prompts"), 2);
-  gst_element_set_bus (h->element, NULL);
-  gst_object_unref (bus);
-  gst_harness_teardown (h);
+  sam_harness_close (h, bus);
 }
 
 GST_END_TEST;

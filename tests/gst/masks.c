@@ -110,9 +110,7 @@ GST_START_TEST (test_masks_whose_meta_lies)
       lie->word == NULL);
   gst_buffer_unref (buf);
   g_free (caps);
-  gst_element_set_bus (h->element, NULL);
-  gst_object_unref (bus);
-  gst_harness_teardown (h);
+  sam_harness_close (h, bus);
 }
 
 GST_END_TEST;
@@ -129,9 +127,7 @@ GST_START_TEST (test_half_a_mask_is_refused)
           "format=GRAY8,width=4096,height=4096,interlace-mode=alternate,"
           "framerate=0/1"), 0);
   check_refused (bus, "plane 0");
-  gst_element_set_bus (h->element, NULL);
-  gst_object_unref (bus);
-  gst_harness_teardown (h);
+  sam_harness_close (h, bus);
 }
 
 GST_END_TEST;
@@ -395,10 +391,8 @@ GST_START_TEST (test_a_pipe_in_an_event)
               NULL)));
   check_refused (bus, "is not a regular file");
   gst_buffer_unref (sam_harness_run (h, 0));
-  gst_element_set_bus (h->element, NULL);
-  gst_object_unref (bus);
   g_free (text);
-  gst_harness_teardown (h);
+  sam_harness_close (h, bus);
   remove_pipe (folder, name);
 }
 

@@ -46,9 +46,7 @@ GST_START_TEST (test_a_refusal_is_one_plain_line)
     g_free (prompt);
     g_free (quoted);
   }
-  gst_element_set_bus (h->element, NULL);
-  gst_object_unref (bus);
-  gst_harness_teardown (h);
+  sam_harness_close (h, bus);
 }
 
 GST_END_TEST;

@@ -54,9 +54,7 @@ GST_START_TEST (test_skip_passes_late_frames_with_stale_masks)
   fail_unless_equals_uint64 (processed, 1);
   gst_message_unref (message);
   fail_unless (gst_bus_pop_filtered (bus, GST_MESSAGE_QOS) == NULL);
-  gst_element_set_bus (h->element, NULL);
-  gst_object_unref (bus);
-  gst_harness_teardown (h);
+  sam_harness_close (h, bus);
 }
 
 GST_END_TEST;

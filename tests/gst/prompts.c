@@ -363,9 +363,7 @@ GST_START_TEST (test_what_lies_outside_is_refused)
   fail_unless_equals_int (sam_get_num_objects (run (h, 1, &buf)), 3);
   fail_unless_equals_uint64 (sam_get_stat (h->element, "rejected-prompts"), 8);
   gst_buffer_unref (buf);
-  gst_element_set_bus (h->element, NULL);
-  gst_object_unref (bus);
-  gst_harness_teardown (h);
+  sam_harness_close (h, bus);
 }
 
 GST_END_TEST;
@@ -384,9 +382,7 @@ GST_START_TEST (test_what_lay_inside_of_nothing_yet)
   fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_WARNING, NULL),
       1);
   gst_buffer_unref (buf);
-  gst_element_set_bus (h->element, NULL);
-  gst_object_unref (bus);
-  gst_harness_teardown (h);
+  sam_harness_close (h, bus);
 }
 
 GST_END_TEST;
@@ -418,9 +414,7 @@ GST_START_TEST (test_unknown_and_removed_objects_are_refused)
   check_refused (bus, "id is 0");
   fail_unless_equals_int (sam_get_num_objects (run (h, 1, &buf)), 0);
   gst_buffer_unref (buf);
-  gst_element_set_bus (h->element, NULL);
-  gst_object_unref (bus);
-  gst_harness_teardown (h);
+  sam_harness_close (h, bus);
 }
 
 GST_END_TEST;
@@ -454,9 +448,7 @@ GST_START_TEST (test_one_object_more_than_max)
       fail_unless_equals_int (sam_get_uint (object, "slot"), 2);
   }
   gst_buffer_unref (buf);
-  gst_element_set_bus (h->element, NULL);
-  gst_object_unref (bus);
-  gst_harness_teardown (h);
+  sam_harness_close (h, bus);
 }
 
 GST_END_TEST;
@@ -503,9 +495,7 @@ GST_START_TEST (test_masks_of_the_wrong_size_are_refused)
   g_signal_emit_by_name (h->element, "prompt", "mask,location=/nowhere/m.png");
   check_refused (bus, "/nowhere/m.png");
   gst_buffer_unref (sam_harness_run (h, 0));
-  gst_element_set_bus (h->element, NULL);
-  gst_object_unref (bus);
-  gst_harness_teardown (h);
+  sam_harness_close (h, bus);
 }
 
 GST_END_TEST;
@@ -530,9 +520,7 @@ GST_START_TEST (test_objects_are_announced)
   run (h, 1, &buf);
   fail_unless (gst_bus_pop_filtered (bus, GST_MESSAGE_ELEMENT) == NULL);
   gst_buffer_unref (buf);
-  gst_element_set_bus (h->element, NULL);
-  gst_object_unref (bus);
-  gst_harness_teardown (h);
+  sam_harness_close (h, bus);
 }
 
 GST_END_TEST;
@@ -637,9 +625,7 @@ GST_START_TEST (test_a_full_queue_refuses)
       0);
   fail_unless_equals_int (sam_get_num_objects (sam_get_meta (buf)), 1);
   gst_buffer_unref (buf);
-  gst_element_set_bus (h->element, NULL);
-  gst_object_unref (bus);
-  gst_harness_teardown (h);
+  sam_harness_close (h, bus);
 }
 
 GST_END_TEST;

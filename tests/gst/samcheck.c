@@ -305,6 +305,14 @@ sam_harness_add_bus (GstHarness * h)
   return bus;
 }
 
+void
+sam_harness_close (GstHarness * h, GstBus * bus)
+{
+  gst_element_set_bus (h->element, NULL);
+  gst_object_unref (bus);
+  gst_harness_teardown (h);
+}
+
 guint
 sam_count_messages (GstBus * bus, GstMessageType type, gchar ** text)
 {

@@ -56,8 +56,10 @@ void sam_read_properties (GObject * object);
 GstSample *sam_sample_new (void);
 void sam_write_png (const gchar * location);
 
-/* Warnings that wait on the bus of the harness's element. */
+/* A bus on which the messages of the harness's element wait;
+ * sam_harness_close() ends both. */
 GstBus *sam_harness_add_bus (GstHarness * h);
+void sam_harness_close (GstHarness * h, GstBus * bus);
 guint sam_count_messages (GstBus * bus, GstMessageType type, gchar ** text);
 
 /* A test case whose every test ends with a look at the leaks tracer. */

@@ -293,9 +293,7 @@ GST_START_TEST (test_stats_are_posted_at_the_end)
   gst_message_unref (message);
   fail_unless (pop_message (bus, "samtrack-stats") == NULL);
   gst_bus_set_flushing (bus, TRUE);
-  gst_element_set_bus (h->element, NULL);
-  gst_object_unref (bus);
-  gst_harness_teardown (h);
+  sam_harness_close (h, bus);
 }
 
 GST_END_TEST;

@@ -251,9 +251,7 @@ GST_START_TEST (test_refusals)
   gst_element_set_state (h->element, GST_STATE_READY);
   check_refused (h, bus, "load-tracks", file, "state");
   gst_element_set_state (h->element, GST_STATE_NULL);
-  gst_element_set_bus (h->element, NULL);
-  gst_object_unref (bus);
-  gst_harness_teardown (h);
+  sam_harness_close (h, bus);
 }
 
 GST_END_TEST;

@@ -407,9 +407,7 @@ GST_START_TEST (test_initial_prompt_of_a_larger_stream)
   fail_unless_equals_int (count_objects (h), 1);
   fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_WARNING, NULL),
       0);
-  gst_element_set_bus (h->element, NULL);
-  gst_object_unref (bus);
-  gst_harness_teardown (h);
+  sam_harness_close (h, bus);
 }
 
 GST_END_TEST;

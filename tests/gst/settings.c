@@ -182,9 +182,7 @@ GST_START_TEST (test_max_objects_raised_while_it_plays)
   fail_unless_equals_uint64 (add_point (h, 50), 3);
   fail_unless_equals_int (count_objects (h, 4), 2);
   fail_unless (pop_warning (bus) == NULL);
-  gst_element_set_bus (h->element, NULL);
-  gst_object_unref (bus);
-  gst_harness_teardown (h);
+  sam_harness_close (h, bus);
 }
 
 GST_END_TEST;

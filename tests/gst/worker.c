@@ -176,9 +176,7 @@ GST_START_TEST (test_a_flush_during_a_step)
   }
   fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_WARNING, NULL),
       0);
-  gst_element_set_bus (h->element, NULL);
-  gst_object_unref (bus);
-  gst_harness_teardown (h);
+  sam_harness_close (h, bus);
 }
 
 GST_END_TEST;
@@ -245,9 +243,7 @@ GST_START_TEST (test_a_step_that_fails)
   }
   fail_unless_equals_int (ret, GST_FLOW_ERROR);
   fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_ERROR, NULL), 1);
-  gst_element_set_bus (h->element, NULL);
-  gst_object_unref (bus);
-  gst_harness_teardown (h);
+  sam_harness_close (h, bus);
 }
 
 GST_END_TEST;
@@ -340,9 +336,7 @@ GST_START_TEST (test_every_object_is_announced)
   fail_unless_equals_string (gst_structure_get_string
       (gst_message_get_structure (message), "state"), "new");
   gst_message_unref (message);
-  gst_element_set_bus (h->element, NULL);
-  gst_object_unref (bus);
-  gst_harness_teardown (h);
+  sam_harness_close (h, bus);
 }
 
 GST_END_TEST;

@@ -61,8 +61,7 @@ def ask_http(program, rng):
 
 def take_jpegs(program, rng):
     with socket.create_connection(('127.0.0.1', program.port), timeout=60) as s:
-        s.sendall(f'GET /mjpeg/{rng.choice(("demo", "gate"))} HTTP/1.1\r\nHost: x\r\n'
-                  f'Authorization: Bearer {program.token}\r\n\r\n'.encode())
+        s.sendall(program.write_request(f'/mjpeg/{rng.choice(("demo", "gate"))}'))
         for _ in range(rng.randint(0, 20)):
             if not s.recv(5000):
                 break

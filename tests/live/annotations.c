@@ -1,20 +1,16 @@
-/* Annotations that are kept: which lines, how many, and what is measured of run lengths that are
- * none. usage: live-annotations [SEED] */
+/* Annotations that are kept: which lines, how many, what is told if they cannot be read, and what
+ * is measured of run lengths that are none. usage: live-annotations [SEED] */
 
 #include "annotations.h"
+#include "check.h"
 #include "coco.h"
 
 #include <fcntl.h>
 #include <glib/gstdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
-
-#define CHECK(truth) \
-    do { \
-        if (!(truth)) \
-            g_error("line %d: %s", __LINE__, #truth); \
-    } while (0)
 
 #define MIB (1 << 20)
 
@@ -131,6 +127,33 @@ static void test_choice(const gchar *folder)
     annotations_free(a);
 }
 
+/* A download without a part of what is kept would be taken for the whole. */
+static void test_no_descriptors(const gchar *folder)
+{
+    Annotations *a = annotations_new(folder, "x", MIB, NULL);
+    gint fd = open(annotations_get_location(a), O_WRONLY);
+    GHashTable *names = g_hash_table_new(g_int64_hash, g_int64_equal);
+    Made made = {.fd = -1};
+    struct rlimit usual, few;
+
+    send_frame(fd, 1, 1000000000, half, 10);
+    wait_for(a, 1);
+    g_free(make(a, ANNOTATIONS_LINES)); /* what GLib opens at the first job, it has now */
+    CHECK(!getrlimit(RLIMIT_NOFILE, &usual));
+    few = usual;
+    few.rlim_cur = 4;
+    CHECK(!setrlimit(RLIMIT_NOFILE, &few));
+    annotations_make(a, ANNOTATIONS_LINES, names, NULL, on_made, &made);
+    CHECK(!setrlimit(RLIMIT_NOFILE, &usual));
+    while (!made.done)
+        g_main_context_iteration(NULL, TRUE);
+    CHECK(made.fd < 0 && made.error && strstr(made.error->message, "cannot be opened"));
+    g_clear_error(&made.error);
+    g_hash_table_unref(names);
+    close(fd);
+    annotations_free(a);
+}
+
 /* The newest lines are kept, and no more than the bound. */
 static void test_bound(const gchar *folder)
 {
@@ -221,6 +244,7 @@ int main(int argc, char **argv)
     g_log_set_always_fatal(G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING);
     g_print("seed %u\n", seed);
     test_choice(folder);
+    test_no_descriptors(folder);
     test_bound(folder);
     test_too_long(folder);
     test_measure(seed);

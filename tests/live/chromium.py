@@ -25,6 +25,8 @@ class Tab(tab.Tab):
         for line in self.process.stderr:
             if m := re.search(r'ws://\S+', line):
                 break
+        else:
+            raise AssertionError('Chromium does not start')
         self.drain = asyncio.get_running_loop().run_in_executor(None, self.process.stderr.read)
         self.socket = await websockets.connect(m.group(0), max_size=None)
         if self.downloads:

@@ -2,12 +2,7 @@
  * are played by elements of this test. */
 
 #include "encoder.h"
-
-#define CHECK(truth) \
-    do { \
-        if (!(truth)) \
-            g_error("line %d: %s", __LINE__, #truth); \
-    } while (0)
+#include "check.h"
 
 typedef GstElement Player;
 typedef GstElementClass PlayerClass;

@@ -80,7 +80,7 @@ def abandon_download(program, rng):
     path = rng.choice(('/mjpeg/demo', '/annotations/demo.json', '/annotations/demo.jsonl'))
     with connect(program.port) as s:
         s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        s.sendall(f'GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {program.token}\r\n\r\n'.encode())
+        s.sendall(program.write_request(path))
         for _ in range(rng.randint(0, 4)):
             listen(s, 0.2)
         leave(s, rng)

@@ -2,16 +2,11 @@
  * harm. usage: live-message [SEED] */
 
 #include "message.h"
+#include "check.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CHECK(truth) \
-    do { \
-        if (!(truth)) \
-            g_error("line %d: %s", __LINE__, #truth); \
-    } while (0)
 
 static gboolean parse(Request *request, const gchar *text, gchar **why)
 {

@@ -84,6 +84,10 @@ class Program:
         except urllib.error.HTTPError as e:
             return e.code, e.read().decode(), dict(e.headers)
 
+    def write_request(self, path):
+        """The bytes of a request with the token, for those who send them by hand."""
+        return f'GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {self.token}\r\n\r\n'.encode()
+
     def metrics(self):
         """{'name{labels}': value}"""
         status, text, _ = self.get('/metrics')
@@ -161,7 +165,10 @@ class Page:
         """The next message of a kind, or the reply to a number."""
         end = time.monotonic() + seconds
         while True:
-            text = await asyncio.wait_for(self.socket.recv(), end - time.monotonic())
+            try:
+                text = await asyncio.wait_for(self.socket.recv(), end - time.monotonic())
+            except asyncio.TimeoutError:
+                raise AssertionError(f'no {kind or f"reply to request {re_}"} came in {seconds} s') from None
             message = json.loads(text)
             if message['type'] == 'state':
                 self.state = message

@@ -8,9 +8,11 @@ mutate.py run PROGRAM...         runs the tests, built from those, until one fai
 import concurrent.futures
 import os
 import pathlib
-import re
 import subprocess
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from plant import plant  # noqa: E402
 
 # (file, a piece of it with «expression => its fault»).
 MUTANTS = [
@@ -120,15 +122,6 @@ MUTANTS = [
     ('overlap.c', '«at * SAM_SEED_GRID / size - 0.5 => at * SAM_SEED_GRID / size + 2»'),
     ('overlap.c', '/ («sam_seed_box_area(a) + sam_seed_box_area(b) - common => sam_seed_box_area(a)»)'),
 ]
-MARK = re.compile('«(.*?) => (.*?)»', re.S)
-
-
-def plant(text, name, number, piece):
-    old = MARK.sub(lambda m: m[1], piece)
-    new = MARK.sub(lambda m: f'(seed_mutant == {number} ? ({m[2]}) : ({m[1]}))', piece)
-    if text.count(old) != 1:
-        sys.exit(f'{name}: {text.count(old)} places, wanted 1, for mutant {number}: {old}')
-    return text.replace(old, new)
 
 
 def write(sources, folder):
@@ -136,7 +129,7 @@ def write(sources, folder):
         text = source.read_text()
         for number, (name, piece) in enumerate(MUTANTS, 1):
             if name == source.name:
-                text = plant(text, name, number, piece)
+                text = plant(text, name, 'seed_mutant', number, piece)
         if source.name == 'seed.c':
             text += '''
 #include <stdlib.h>

@@ -76,7 +76,7 @@ static uint64_t add_object(struct sam_seed_box b)
     bool used[SLOTS + 1] = { false };
     int slot = 1;
 
-    if (m.num_objects >= m.slots)
+    if (m.num_objects >= m.slots || m.next_id + 1 == MAX_LIFE) // it is not known beyond
         return 0;
     for (int i = 0; i < m.num_objects; i++)
         used[m.object[i].slot] = true;

@@ -204,14 +204,22 @@ static void check_probation(void)
     sam_seed_close(&v.seed);
 }
 
-// A probationer moves onto an older track's object: both fit the same detections.
-static void check_shared(void)
+// Settings with which a track stays on probation while a test looks at it.
+static struct sam_seed_settings ask_for_three_hits(void)
 {
     struct sam_seed_settings s;
 
     sam_seed_defaults(&s);
     s.confirm_hits = 3;
     s.confirm_window = 9;
+    return s;
+}
+
+// A probationer moves onto an older track's object: both fit the same detections.
+static void check_shared(void)
+{
+    struct sam_seed_settings s = ask_for_three_hits();
+
     s.duplicate_ticks = 9;
     drive_open(&v, &s);
     settle(&v, square(300, 300, 100));
@@ -509,12 +517,9 @@ static void check_duplicates(void)
 // longest in the shadow; never a confirmed one, nor a user's.
 static void check_eviction(void)
 {
-    struct sam_seed_settings s;
+    struct sam_seed_settings s = ask_for_three_hits();
 
-    sam_seed_defaults(&s);
     s.max_objects = 3;
-    s.confirm_hits = 3;
-    s.confirm_window = 9;
     drive_open(&v, &s);
     settle(&v, square(100, 100, 90));
     settle(&v, square(300, 100, 90));

@@ -124,17 +124,7 @@ static struct tracked *add(struct world *w)
     return NULL;
 }
 
-uint64_t world_click(struct world *w, int thing)
-{
-    struct tracked *t = add(w);
-
-    if (!t)
-        return 0;
-    t->thing = thing;
-    return t->id;
-}
-
-void world_remove(struct world *w, uint64_t id)
+static void drop(struct world *w, uint64_t id)
 {
     struct tracked *t = by_id(w, id, NULL);
 
@@ -157,7 +147,7 @@ static void carry_out(struct world *w, int index)
         promise(w, sam_seed_bind(w->seed, index, t->id, &error) == SAM_OK, "%s", error.text);
         t->thing = thing_in(w, d->box);
         return;
-    case SAM_SEED_REMOVE: world_remove(w, d->id); return;
+    case SAM_SEED_REMOVE: drop(w, d->id); return;
     case SAM_SEED_REACQUIRE:
     case SAM_SEED_RECONDITION:
         t = by_id(w, d->id, NULL);

@@ -11,7 +11,6 @@ enum {
     WORLD_WIDTH = 1280,
     WORLD_HEIGHT = 720,
     MAX_THINGS = 320,
-    MAX_FLIGHTS = 64,
 };
 
 #define FRAME_NS 33333333
@@ -75,10 +74,6 @@ int world_close(struct world *w);
 
 // Process a frame with the things as they stand: tracker, policy, decisions.
 void world_step(struct world *w);
-
-// A user starts an object on a thing, or removes one.
-uint64_t world_click(struct world *w, int thing);
-void world_remove(struct world *w, uint64_t id);
 
 // The id that is published for a thing: the oldest one; 0: none. *count: how many are.
 uint64_t world_shown(const struct world *w, int thing, int *count);

@@ -73,17 +73,6 @@ static void find_driver(void)
     find("cuStreamSynchronize", &cu.stream_wait);
 }
 
-static struct sam_params params_of(const char *model)
-{
-    struct sam_params p = scene_params(model);
-
-    p.backend = SAM_BACKEND_CUDA;
-    p.precision = SAM_PRECISION_BF16;
-    p.max_objects = 2;
-    p.max_cond_frames = 2;
-    return p;
-}
-
 static CUcontext new_context(void)
 {
     CUcontext c = NULL, popped;
@@ -255,7 +244,7 @@ static struct run own, given, on_device;
 // What a tracker of its own gives, one in the caller's context, and one that reads there.
 static void check_same_masks(const char *model)
 {
-    struct sam_params p = params_of(model);
+    struct sam_params p = scene_cuda_params(model, 2);
     const size_t left = device_left();
     const CUcontext a = new_context(), b = new_context();
     struct nv12 n;
@@ -324,7 +313,7 @@ static void expect_refused(const struct sam_params *p, const char *why)
 
 static void check_refused(const char *model)
 {
-    struct sam_params p = params_of(model);
+    struct sam_params p = scene_cuda_params(model, 2);
     const CUcontext a = new_context();
 
     p.cuda_stream = (void *) 64;
@@ -358,7 +347,7 @@ static void expect_map_refused(sam_tracker *t, struct sam_labels labels, const c
 // A frame or a map elsewhere is refused with one sentence, and the next one is tracked on.
 static void check_frames_refused(const char *model)
 {
-    struct sam_params p = params_of(model);
+    struct sam_params p = scene_cuda_params(model, 2);
     const CUcontext a = new_context(), b = new_context();
     struct nv12 foreign;
     sam_tracker *t;
@@ -406,7 +395,7 @@ static void check_frames_refused(const char *model)
 // A context that ends too early: one sentence, and closing is safe.
 static void check_destroyed(const char *model)
 {
-    struct sam_params p = params_of(model);
+    struct sam_params p = scene_cuda_params(model, 2);
     const CUcontext a = new_context();
     struct sam_error error = { "" };
     struct scene s;

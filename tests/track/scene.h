@@ -67,6 +67,17 @@ static inline struct sam_params scene_params(const char *model)
     return p;
 }
 
+static inline struct sam_params scene_cuda_params(const char *model, int max_objects)
+{
+    struct sam_params p = scene_params(model);
+
+    p.backend = SAM_BACKEND_CUDA;
+    p.precision = SAM_PRECISION_BF16;
+    p.max_objects = max_objects;
+    p.max_cond_frames = 2;
+    return p;
+}
+
 static inline sam_tracker *scene_open(const struct sam_params *p)
 {
     struct sam_error error;

@@ -61,8 +61,7 @@ SAM_API int sam_detector_run(sam_detector *d, const struct sam_frame *frame,
 
 // Copy a tensor of the last run to `dst`, dense, as fp32, if keep_stages was set: maps
 // (1, c, h, w), rows of numbers (1, 1, rows, c). `capacity` is the number of floats that dst has
-// room for.
-// dst may be NULL if it is 0. docs/DETECTORS.md lists the names of each family.
+// room for; dst may be NULL if it is 0. docs/DETECTORS.md lists the names of each family.
 // SAM_ENOTFOUND: no such tensor. SAM_EINVAL: capacity is too small; then shape is set.
 SAM_API int sam_detector_read(sam_detector *d, const char *name, float *dst, size_t capacity,
                               int shape[4], struct sam_error *error);
