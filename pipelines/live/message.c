@@ -18,8 +18,8 @@ static const gchar *const ops[] = {
     [OP_ICE] = "ice",
 };
 
-/* One object without another in it, and nothing beside it. JSON-GLib 1.6 descends into every bracket,
- * takes comments, and leaks the first of two values. */
+/* One object without another in it, and nothing beside it. JSON-GLib 1.6 descends into every
+ * bracket, takes comments, and leaks the first of two values. */
 static gboolean is_flat(const gchar *text, gsize bytes)
 {
     gboolean quoted = FALSE, begun = FALSE, ended = FALSE;
