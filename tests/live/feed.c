@@ -8,13 +8,28 @@
             g_error("line %d: %s", __LINE__, #truth); \
     } while (0)
 
+/* An encoder's frame holds the raw one. */
+static GstPadProbeReturn add_parent(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+    GstBuffer *buffer = gst_buffer_make_writable(GST_PAD_PROBE_INFO_BUFFER(info));
+    GstBuffer *raw = gst_buffer_new();
+
+    gst_buffer_add_parent_buffer_meta(buffer, raw);
+    gst_buffer_unref(raw);
+    GST_PAD_PROBE_INFO_DATA(info) = buffer;
+    return GST_PAD_PROBE_OK;
+}
+
 /* The output's frames: all of them key frames, 20 ms apart. */
 static GstElement *start_output(Output **output)
 {
     GstElement *pipeline = gst_parse_launch("videotestsrc is-live=true "
         "! video/x-raw,width=16,height=16,framerate=50/1 ! appsink name=sink sync=false", NULL);
     GstElement *sink = gst_bin_get_by_name(GST_BIN(pipeline), "sink");
+    GstPad *pad = gst_element_get_static_pad(sink, "sink");
 
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, add_parent, NULL, NULL);
+    gst_object_unref(pad);
     *output = output_new("test", sink, NULL, NULL);
     gst_object_unref(sink);
     CHECK(gst_element_set_state(pipeline, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE);
@@ -66,6 +81,7 @@ static void test_start(Output *output)
         GstSample *sample = take(sink);
         const GstClockTime time = GST_BUFFER_PTS(gst_sample_get_buffer(sample));
 
+        CHECK(!gst_buffer_get_parent_buffer_meta(gst_sample_get_buffer(sample)));
         CHECK(GST_CLOCK_TIME_IS_VALID(time) && time > last);
         CHECK(time <= gst_clock_get_time(clock) - begun + GST_SECOND);
         last = time;
