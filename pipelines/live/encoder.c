@@ -1,5 +1,7 @@
 #include "encoder.h"
 
+#include "journal.h"
+
 typedef struct {
     const gchar *factory, *settings;
 } Encoder;
@@ -12,15 +14,36 @@ static const Encoder encoders[] = {
         "key-int-max=100"},
 };
 
+/* Why it was refused: what the encoder says itself, if it says something. */
+static void tell_refusal(const gchar *factory, GstBus *bus)
+{
+    GstMessage *message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
+    GError *error = NULL;
+
+    if (message)
+        gst_message_parse_error(message, &error, NULL);
+    log_warning("encoder-refused", "encoder", G_TYPE_STRING, factory, "why", G_TYPE_STRING,
+        error ? error->message : "its device does not open", NULL);
+    g_clear_error(&error);
+    g_clear_pointer(&message, gst_message_unref);
+}
+
 static gboolean works(const gchar *factory)
 {
     GstElement *encoder = gst_element_factory_make(factory, NULL);
+    GstBus *bus;
     gboolean ok;
 
     if (!encoder)
         return FALSE;
+    bus = gst_bus_new();
+    gst_element_set_bus(encoder, bus);
     ok = gst_element_set_state(encoder, GST_STATE_READY) != GST_STATE_CHANGE_FAILURE;
+    if (!ok)
+        tell_refusal(factory, bus);
     gst_element_set_state(encoder, GST_STATE_NULL);
+    gst_element_set_bus(encoder, NULL);
+    gst_object_unref(bus);
     gst_object_unref(encoder);
     return ok;
 }

@@ -9,11 +9,25 @@ struct Feed {
     GstAppSrc *appsrc;
     gboolean restamp;
     guint id;
-    gboolean waits; /* for a key frame; streaming thread */
+    gboolean waits;    /* for a key frame; streaming thread */
+    GstClockTime last; /* time stamp; streaming thread */
 
     GMutex lock;
     guint64 bytes; /* guarded by lock */
 };
+
+/* 0 before the pipeline plays. A pipeline that begins to play has its clock before its base time:
+ * appsrc's do-timestamp then takes the clock's time for the running time, and the sink waits for it
+ * as long as the machine has been up. */
+static GstClockTime get_running_time(GstElement *element)
+{
+    GstClock *clock = gst_element_get_clock(element);
+    const GstClockTime base = gst_element_get_base_time(element);
+    const GstClockTime now = clock && base ? gst_clock_get_time(clock) : base;
+
+    gst_clear_object(&clock);
+    return now > base ? now - base : 0;
+}
 
 static void push(Feed *feed, GstSample *sample)
 {
@@ -25,7 +39,9 @@ static void push(Feed *feed, GstSample *sample)
         return;
     }
     copy = gst_buffer_copy(gst_sample_get_buffer(sample));
-    GST_BUFFER_PTS(copy) = GST_BUFFER_DTS(copy) = GST_CLOCK_TIME_NONE;
+    feed->last = MAX(get_running_time(GST_ELEMENT(feed->appsrc)), feed->last + GST_MSECOND);
+    GST_BUFFER_PTS(copy) = feed->last;
+    GST_BUFFER_DTS(copy) = GST_CLOCK_TIME_NONE;
     bare = gst_sample_new(copy, gst_sample_get_caps(sample), NULL, NULL);
     gst_buffer_unref(copy);
     gst_app_src_push_sample(feed->appsrc, bare);

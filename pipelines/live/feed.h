@@ -7,8 +7,8 @@
 
 typedef struct Feed Feed;
 
-/* Takes a reference of `appsrc`. @restamp: the appsrc stamps the frames, since its pipeline has a
- * base time of its own; else they keep the camera's running times. */
+/* Takes a reference of `appsrc`. @restamp: the frames get the running time of the appsrc's
+ * pipeline, which has a base time of its own; else they keep the camera's. */
 Feed *feed_new(Output *output, GstElement *appsrc, gboolean restamp);
 guint64 feed_get_bytes(Feed *feed); /* pushed so far */
 void feed_free(Feed *feed);

@@ -8,6 +8,7 @@
 #include "settings.h"
 
 #include <glib-unix.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -151,6 +152,15 @@ static void stop(Live *live)
     g_ptr_array_set_size(live->rooms, 0);
 }
 
+/* Viewers and sources come with threads of their own. glibc's malloc() hands these out over eight
+ * heaps per processor, each of which keeps what the busiest moment took. */
+static void limit_heaps(void)
+{
+#ifdef M_ARENA_MAX
+    mallopt(M_ARENA_MAX, 2);
+#endif
+}
+
 int main(int argc, char **argv)
 {
     Live live = {0};
@@ -158,6 +168,7 @@ int main(int argc, char **argv)
     SettingsResult result;
     gboolean ok = TRUE;
 
+    limit_heaps();
     gst_init(NULL, NULL);
     result = settings_read(&live.settings, &argc, &argv, &error);
     if (result == SETTINGS_RUN) {

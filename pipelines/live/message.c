@@ -3,8 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#define MAX_DEPTH 4
-
 static const gchar *const ops[] = {
     [OP_WATCH] = "watch",
     [OP_POINT] = "point",
@@ -20,24 +18,30 @@ static const gchar *const ops[] = {
     [OP_ICE] = "ice",
 };
 
-/* The parser descends into every bracket: it must not be led deep. */
+/* One object without another in it, and nothing beside it. JSON-GLib 1.6 descends into every
+ * bracket, takes comments, and leaks the first of two values. */
 static gboolean is_flat(const gchar *text, gsize bytes)
 {
-    gboolean quoted = FALSE;
-    guint depth = 0;
+    gboolean quoted = FALSE, begun = FALSE, ended = FALSE;
     gsize i;
 
     for (i = 0; i < bytes; i++) {
-        if (quoted && text[i] == '\\')
-            i++;
-        else if (text[i] == '"')
-            quoted = !quoted;
-        else if (!quoted && (text[i] == '{' || text[i] == '[') && ++depth > MAX_DEPTH)
-            return FALSE;
-        else if (!quoted && (text[i] == '}' || text[i] == ']') && depth)
-            depth--;
+        const gchar c = text[i];
+
+        if (quoted) {
+            i += c == '\\';
+            quoted = c != '"';
+        } else if (c == '{' && !begun) {
+            begun = TRUE;
+        } else if (c == '}' && begun && !ended) {
+            ended = TRUE;
+        } else if (!g_ascii_isspace(c)) {
+            if (!begun || ended || strchr("{}[]/#'", c))
+                return FALSE;
+            quoted = c == '"';
+        }
     }
-    return TRUE;
+    return ended;
 }
 
 static gboolean fail(gchar **why, const gchar *format, ...) G_GNUC_PRINTF(2, 3);

@@ -75,12 +75,15 @@ static gint64 get_delay(GstElement *sink, GstBuffer *buffer)
 }
 
 /* With the running time as the time stamp: encoders move their segment, which viewers do not see.
- * There are no B-frames, so there is no other order of decoding. */
+ * There are no B-frames, so there is no other order of decoding. Without the metas: one of them
+ * holds the frame that was encoded, and payloaders copy them all into each packet. */
 static GstSample *restamp(GstSample *sample)
 {
-    GstBuffer *buffer = gst_buffer_copy(gst_sample_get_buffer(sample));
+    GstBuffer *encoded = gst_sample_get_buffer(sample), *buffer = gst_buffer_new();
     GstSample *copy;
 
+    gst_buffer_copy_into(buffer, encoded, GST_BUFFER_COPY_FLAGS | GST_BUFFER_COPY_TIMESTAMPS |
+        GST_BUFFER_COPY_MEMORY, 0, -1);
     GST_BUFFER_PTS(buffer) = gst_segment_to_running_time(gst_sample_get_segment(sample),
         GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
     GST_BUFFER_DTS(buffer) = GST_CLOCK_TIME_NONE;

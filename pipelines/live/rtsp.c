@@ -9,7 +9,7 @@
 #define USER "viewer" /* the token is its password */
 #define CLEANUP_S 1
 #define BACKLOG 128 /* connections that wait for the main loop */
-#define LAUNCH "( appsrc name=src is-live=true do-timestamp=true format=time max-bytes=0 " \
+#define LAUNCH "( appsrc name=src is-live=true format=time max-bytes=0 " \
     "! rtph264pay name=pay0 pt=96 config-interval=-1 aggregate-mode=zero-latency )"
 
 struct Rtsp {

@@ -11,6 +11,7 @@
 #define FIRST_WAIT_MS 250
 /* A connection that nobody answers asks again after a second: together below two seconds. */
 #define LONGEST_WAIT_MS 500
+#define TELL_US (60 * G_USEC_PER_SEC) /* between two log lines that say the same */
 
 /* One life of the pipeline. The streaming thread holds a reference while it can call back. */
 typedef struct {
@@ -39,6 +40,9 @@ struct Source {
     guint watch, retry, bus_watch, wait_ms;
     gboolean up, was_up;
     guint reconnects;
+    gchar *told; /* why the last attempt failed that has a line in the log */
+    gint64 told_at;
+    guint untold; /* attempts since then that failed in the same way */
     Stopping *stopping;
     GstCaps *caps; /* of the frames */
 };
@@ -117,6 +121,25 @@ static gboolean retry(gpointer data)
     return G_SOURCE_REMOVE;
 }
 
+/* A source may be away for days: the log has a line when it goes, when the reason is another one,
+ * and once a minute. */
+static void tell_drop(Source *source, const gchar *why, gboolean was_up)
+{
+    const gint64 now = g_get_monotonic_time();
+
+    if (!was_up && !g_strcmp0(source->told, why) && now - source->told_at < TELL_US) {
+        source->untold++;
+        return;
+    }
+    log_warning(was_up ? "source-gone" : "source-away", "camera", G_TYPE_STRING,
+        source->settings->name, "why", G_TYPE_STRING, why, "retry-ms", G_TYPE_UINT, source->wait_ms,
+        "attempts", G_TYPE_UINT, source->untold + 1, NULL);
+    g_free(source->told);
+    source->told = was_up ? NULL : g_strdup(why);
+    source->told_at = now;
+    source->untold = 0;
+}
+
 static void drop(Source *source, const gchar *why)
 {
     const gboolean was_up = source->up;
@@ -124,9 +147,7 @@ static void drop(Source *source, const gchar *why)
     give_up(source);
     source->up = FALSE;
     source->retry = g_timeout_add(source->wait_ms, retry, source);
-    log_warning(was_up ? "source-gone" : "source-away", "camera", G_TYPE_STRING,
-        source->settings->name,
-        "why", G_TYPE_STRING, why, "retry-ms", G_TYPE_UINT, source->wait_ms, NULL);
+    tell_drop(source, why, was_up);
     source->wait_ms = MIN(2 * source->wait_ms, LONGEST_WAIT_MS);
     source->handlers.changed(FALSE, why, source->user);
 }
@@ -199,6 +220,18 @@ static void on_source_setup(GstElement *decoder, GstElement *element, gpointer d
         "teardown-timeout", G_GUINT64_CONSTANT(100000000), NULL);
 }
 
+/* A streaming thread. Which decoder was taken: the hardware's, or the next one where that fails. */
+static void on_element(GstBin *bin, GstBin *parent, GstElement *element, gpointer data)
+{
+    GstElementFactory *factory = gst_element_get_factory(element);
+
+    if (factory && !GST_IS_BIN(element) && gst_element_factory_list_is_type(factory,
+        GST_ELEMENT_FACTORY_TYPE_DECODER | GST_ELEMENT_FACTORY_TYPE_MEDIA_VIDEO |
+        GST_ELEMENT_FACTORY_TYPE_MEDIA_IMAGE))
+        log_info("decoder", "camera", G_TYPE_STRING, ((const CameraSettings *) data)->name,
+            "decoder", G_TYPE_STRING, GST_OBJECT_NAME(factory), NULL);
+}
+
 static const gchar *get_head(SourceKind kind)
 {
     switch (kind) {
@@ -229,6 +262,7 @@ static GstElement *build(Source *source, GError **error)
     g_free(rate);
     if (!pipeline)
         return NULL;
+    g_signal_connect(pipeline, "deep-element-added", G_CALLBACK(on_element), (gpointer) settings);
     if ((element = gst_bin_get_by_name(GST_BIN(pipeline), "uri"))) {
         g_object_set(element, "uri", settings->location, NULL);
         g_signal_connect(element, "source-setup", G_CALLBACK(on_source_setup), (gpointer) settings);
@@ -324,5 +358,6 @@ void source_free(Source *source)
         g_usleep(10000);
     stopping_unref(source->stopping);
     gst_caps_unref(source->caps);
+    g_free(source->told);
     g_free(source);
 }

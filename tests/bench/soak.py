@@ -3,20 +3,26 @@
 usage: soak.py BUILD viewers [N]       N viewers come and go, eight at a time, every second one without a word. Default 10000
        soak.py BUILD reconnects [N]    a camera that ends every connection, N times. Default 1000
        soak.py BUILD outage [SECONDS]  a camera that is gone for so long; ms from its answering again to the first
-                                       annotated frame. Default 60"""
+                                       annotated frame. Default 60
+       soak.py BUILD hours [N]         so many hours of the program's clock, at 150 times its pace, with two RTSP viewers,
+                                       JPEGs, a tracked object and annotations of 1 MiB. Default 24"""
 import asyncio
 import json
 import pathlib
 import sys
+import tempfile
 import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'live'))
 from camera import Camera, get_free_port
+from clock import Clocked
+from hours import PROMPT, check_lines, check_time, prompt_by_rtp
 from program import Page, Program, check
 from viewer import Viewer
 
 AT_ONCE = 8
+PACE = 150  # of the hours
 
 
 def tell(done, metrics):
@@ -72,6 +78,55 @@ def soak_reconnects(build, n):
     return {'reconnects': n, 'rows': rows}
 
 
+def watch_on(url, ended, packets):
+    viewer = Viewer(url)
+    viewer.play()
+    while not ended.is_set():
+        viewer.watch(10)
+        packets[url] = packets.get(url, 0) + 10
+    viewer.tear_down()
+
+
+def pass_hours(program, hours):
+    """The clock is moved 50 times a second."""
+    begun = now = time.monotonic()
+    while now < begun + hours * 3600 / PACE:
+        time.sleep(0.02)
+        passed, now = time.monotonic() - now, time.monotonic()
+        program.forward(passed * (PACE - 1))
+
+
+def soak_hours(build, hours):
+    rows, packets, ended = [], {}, threading.Event()
+    with tempfile.NamedTemporaryFile('w', suffix='.conf') as config:
+        config.write(f'[live]\nannotations=1\n[camera demo]\nsource=demo\nwidth=320\nheight=180\ninitial-prompt={PROMPT[1]}\n')
+        config.flush()
+        with Clocked(build, '--config', config.name) as program:
+            program.wait_for_frames('demo')
+            begun, started = program.get_time('demo'), time.monotonic()
+            threads = [threading.Thread(target=watch_on, args=(url, ended, packets)) for url in program.rtsp]
+            for t in threads:
+                t.start()
+            for done in range(1, 11):
+                before = dict(packets)
+                pass_hours(program, hours / 10)
+                time.sleep(2)
+                now = begun + program.more / 1e9 + time.monotonic() - started
+                check_time(program, now)
+                asyncio.run(prompt_by_rtp(program))
+                check(all(packets[url] > before.get(url, 0) for url in program.rtsp), f'a viewer gets nothing: {packets}')
+                rows.append({'hours': round(now / 3600, 2), **tell(done, program.metrics())})
+            ended.set()
+            for t in threads:
+                t.join()
+            times = check_lines(program, now)
+            m = program.metrics()
+    fate = 'samtrack_frames_total{camera="demo",fate="%s"}'
+    return {'hours': hours, 'frames': m[fate % 'received'], 'dropped': m[fate % 'dropped'], 'inferred': m[fate % 'inferred'],
+            'packets': sum(packets.values()), 'masks_kept_hours': round((times[-1] - times[0]) / 3600, 2),
+            'masks_forgotten': m['samtrack_annotated_frames{camera="demo",fate="forgotten"}'], 'rows': rows}
+
+
 async def measure_outage(build, seconds):
     camera = Camera(build, get_free_port())
     camera.start()
@@ -102,6 +157,8 @@ async def measure_outage(build, seconds):
 def main(build, what, n=None):
     if what == 'outage':
         result = asyncio.run(measure_outage(build, float(n or 60)))
+    elif what == 'hours':
+        result = soak_hours(build, float(n or 24))
     else:
         result = {'viewers': soak_viewers, 'reconnects': soak_reconnects}[what](
             build, int(n or {'viewers': 10000, 'reconnects': 1000}[what]))

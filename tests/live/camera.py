@@ -98,7 +98,7 @@ async def main(build):
             check(m['samtrack_frames_total{camera="gate",fate="dropped"}'] == 0, f'frames were dropped: {m}')
             log = program.read_log()
             for line in ('event=object camera=gate id=1 state=lost', 'event=object camera=gate id=1 state=found',
-                         'event=source-gone camera=gate'):
+                         'event=source-gone camera=gate', 'event=decoder camera=gate decoder='):
                 check(line in log, f'the log has no "{line}"')
     finally:
         camera.kill()

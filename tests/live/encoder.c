@@ -4,6 +4,10 @@
 #include "encoder.h"
 #include "check.h"
 
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
 typedef GstElement Player;
 typedef GstElementClass PlayerClass;
 static void player_init(Player *player) {}
@@ -24,6 +28,8 @@ G_DEFINE_TYPE(Broken, broken, GST_TYPE_ELEMENT)
 
 static GstStateChangeReturn refuse(GstElement *element, GstStateChange transition)
 {
+    if (transition == GST_STATE_CHANGE_NULL_TO_READY)
+        GST_ELEMENT_ERROR(element, RESOURCE, OPEN_READ, ("There is no such device."), (NULL));
     return transition == GST_STATE_CHANGE_NULL_TO_READY ? GST_STATE_CHANGE_FAILURE :
         GST_ELEMENT_CLASS(broken_parent_class)->change_state(element, transition);
 }
@@ -51,6 +57,26 @@ static void add_encoder(const gchar *name, GType type)
     CHECK(gst_element_register(NULL, name, GST_RANK_NONE, type));
 }
 
+/* What the log says of an encoder of the hardware that does not work. */
+static void test_log(void)
+{
+    static const gchar wanted[] = "level=warning event=encoder-refused encoder=nvh264enc "
+        "why=\"There is no such device.\"\n";
+    const int kept = dup(STDERR_FILENO);
+    FILE *file = tmpfile();
+    gchar text[1000] = "";
+
+    CHECK(file && kept >= 0 && dup2(fileno(file), STDERR_FILENO) >= 0);
+    encoder_find();
+    dup2(kept, STDERR_FILENO);
+    close(kept);
+    rewind(file);
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    fclose(file);
+    if (!g_str_has_suffix(text, wanted) || strchr(text, '\n') != strrchr(text, '\n'))
+        g_error("the log says '%s', expected '%s'", text, wanted);
+}
+
 static void test_choice(void)
 {
     add_encoder("nvh264enc", broken_get_type());
@@ -61,6 +87,7 @@ static void test_choice(void)
     add_encoder("nvh264enc", broken_get_type());
     remove_encoder("vah264enc");
     CHECK(g_strcmp0(encoder_find(), "x264enc") == 0);
+    test_log();
     remove_encoder("nvh264enc");
     CHECK(g_strcmp0(encoder_find(), "x264enc") == 0);
 }

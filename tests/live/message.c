@@ -42,6 +42,13 @@ static void test_bad(void)
     static const gchar *const texts[][2] = {
         {"", "JSON object"},
         {"[]", "JSON object"},
+        {"{\"op\":\"clear\"", "JSON object"},
+        {"{\"op\":\"clear\"}null", "JSON object"},
+        {"null{\"op\":\"clear\"}", "JSON object"},
+        {"{\"op\":\"clear\"}{\"op\":\"clear\"}", "JSON object"},
+        {"{\"op\":\"clear\"/*\"*/}", "JSON object"},
+        {"{'op':\"clear\"}", "JSON object"},
+        {"{\"op\":\"clear\",}", "JSON object"},
         {"{}", "'op'"},
         {"{\"op\":\"points\"}", "'op' is not known"},
         {"{\"op\":\"point\",\"y\":1}", "'x'"},
@@ -56,7 +63,8 @@ static void test_bad(void)
         {"{\"op\":\"remove\",\"id\":1.5}", "'id'"},
         {"{\"op\":\"rename\",\"id\":1,\"name\":null}", "'name'"},
         {"{\"op\":\"seen\",\"n\":\"1\"}", "'n'"},
-        {"{\"op\":\"undo\",\"id\":[[[[[1]]]]]}", "flat"},
+        {"{\"op\":\"undo\",\"id\":[1]}", "flat"},
+        {"{\"op\":\"undo\",\"id\":{}}", "flat"},
         {"{\"op\":\"\xff\"}", "UTF-8"},
     };
     Request r;

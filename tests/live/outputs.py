@@ -2,6 +2,7 @@
 """The streams: RTSP clients, pages and JPEGs that come and go, encoders that rest meanwhile, and nothing that leaks.
 usage: outputs.py BUILD [ROUNDS]"""
 import asyncio
+import os
 import socket
 import subprocess
 import sys
@@ -14,6 +15,7 @@ try:
 except ImportError as e:
     skip(str(e))
 
+SSDP = 1900  # UPnP's search
 CLIENT = 'rtph264depay ! h264parse ! avdec_h264 ! fakesink num-buffers={n}'
 
 
@@ -57,6 +59,30 @@ def refuse(program):
         check(client.returncode != 0, f'{url} is served')
 
 
+def get_udp_ports(program):
+    """Those that the program has bound."""
+    process, files, ports = f'/proc/{program.process.pid}', set(), set()
+    for number in os.listdir(f'{process}/fd'):
+        try:
+            files.add(os.readlink(f'{process}/fd/{number}'))
+        except FileNotFoundError:
+            pass  # it was closed meanwhile
+    for table in ('udp', 'udp6'):
+        with open(f'{process}/net/{table}', encoding='ascii') as lines:
+            for fields in (line.split() for line in list(lines)[1:]):
+                if f'socket:[{fields[9]}]' in files:
+                    ports.add(int(fields[1].rsplit(':')[-1], 16))
+    return ports
+
+
+def check_upnp(program):
+    """WebRTC looks for no router: it would ask all networks, also when the program serves loopback alone, and would open
+    ports to the outside."""
+    ports = get_udp_ports(program)
+    check(ports, 'WebRTC has no UDP port')
+    check(SSDP not in ports, f'a viewer by WebRTC makes the program speak UPnP: its UDP ports are {sorted(ports)}')
+
+
 async def come_and_go(program, rounds):
     """Pages with WebRTC that is never answered, JPEGs, and RTSP clients that vanish."""
     for i in range(rounds):
@@ -64,10 +90,12 @@ async def come_and_go(program, rounds):
             await page.socket.send('{"op":"watch","camera":"demo","video":"webrtc"}')
             offer = await page.take('offer')
             check('m=video' in offer['sdp'], f'the offer is {offer}')
+            await page.take('ice')
             request = urllib.request.Request(f'http://127.0.0.1:{program.port}/mjpeg/demo',
                                              headers={'Authorization': f'Bearer {program.token}'})
             with urllib.request.urlopen(request, timeout=20) as answer:
                 check(b'image/jpeg' in answer.read(500), 'the JPEGs do not come')
+            check_upnp(program)
         with socket.create_connection(('127.0.0.1', program.rtsp_port), timeout=20) as s:
             s.sendall(b'OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n')
             s.recv(1000)

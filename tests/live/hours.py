@@ -1,0 +1,76 @@
+#!/usr/bin/python3
+"""Time stamps of a program that has run for hours and for weeks: pictures, prompts by RTP time stamp, annotations.
+usage: hours.py BUILD"""
+import asyncio
+import json
+import sys
+import time
+
+from clock import RTP_RATE, WRAP_S, Clocked
+from program import Page, check, skip
+
+try:
+    import websockets  # noqa: F401
+except ImportError as e:
+    skip(str(e))
+
+PROMPT = ('--initial-prompt', 'point,x=0.54,y=0.6,normalized=true')
+
+
+def get_prompt_age(program):
+    return program.metrics()['samtrack_prompt_age_seconds{camera="demo"}']
+
+
+async def prompt_by_rtp(program):
+    """A click on a frame that has passed, as a page makes it whose video comes by WebRTC: it must be found again."""
+    async with Page(program) as page:
+        await page.socket.send('{"op":"watch","camera":"demo","video":"webrtc"}')
+        await page.take('offer')
+        shown = await asyncio.to_thread(program.get_time, 'demo')
+        await asyncio.sleep(0.2)
+        reply = await page.ask('point', x=0.54, y=0.6, rtp=int(shown * RTP_RATE) % 2**32)
+        check(reply['type'] == 'done', f'a prompt after {shown:.0f} s gives {reply}')
+        await asyncio.sleep(0.5)
+        age = get_prompt_age(program)
+        check(0.1 < age < 20, f'a prompt for a frame of 0.2 s ago, {shown:.0f} s after the start, is {age} s old')
+        await page.ask('remove', id=reply['id'])
+        return shown
+
+
+def check_time(program, expected):
+    shown = program.get_time('demo')
+    check(expected - 5 < shown < expected + 20, f'the picture is of {shown:.1f} s, expected {expected:.1f}')
+
+
+def check_lines(program, last):
+    """Masks of all that time, in order."""
+    status, text, _ = program.get('/annotations/demo.jsonl')
+    check(status == 200, f'the annotations give {status}')
+    times = [json.loads(line)['mask_time'] / 1e9 for line in text.splitlines()]
+    check(all(a < b for a, b in zip(times, times[1:])), 'the times of the masks do not increase')
+    check(times and times[-1] > last - 60, f'the last mask is of {times[-1:]} s, expected some {last:.0f}')
+    return times
+
+
+def main(build):
+    with Clocked(build, '--demo', *PROMPT) as program:
+        program.wait_for_frames('demo')
+        started = program.get_time('demo'), time.monotonic()
+        asyncio.run(prompt_by_rtp(program))
+        for name, to in (('RTP time stamps', WRAP_S), ('a day', 86400), ('milliseconds in 32 bits', 2**32 / 1000)):
+            program.forward_to(to - 4, 'demo')
+            before = asyncio.run(prompt_by_rtp(program))
+            while program.get_time('demo') < to + 0.2:
+                time.sleep(0.1)
+            after = asyncio.run(prompt_by_rtp(program))
+            check_time(program, started[0] + program.more / 1e9 + time.monotonic() - started[1])
+            print(f'{name}: prompts {before - to:+.1f} s and {after - to:+.1f} s from {to:.1f} s')
+        times = check_lines(program, to)
+        check(times[0] < 1000, f'the first mask is of {times[0]} s')
+        m = program.metrics()
+        check(m['samtrack_frames_total{camera="demo",fate="dropped"}'] == 0, f'frames were dropped: {m}')
+    print('ok')
+
+
+if __name__ == '__main__':
+    main(sys.argv[1])
