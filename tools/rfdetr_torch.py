@@ -104,7 +104,7 @@ def write_mini(folder, picture):
         for t, f in enumerate(frames):
             out = run(model, prepare(f, side))
             found = dict(zip(('score', 'label', 'query', 'box'), choose(out, 160, 120)))
-            found.update({name: out[name] for name in ('block0', 'block3', 'features', 'layer1')})
+            found.update({name: out[name] for name in ('block3', 'features', 'layer1')})
             for name, value in found.items():
                 want[f'side{side}/frame{t:03}/{name}'] = value.float().contiguous()
     save_file(want, folder / 'want.safetensors')
