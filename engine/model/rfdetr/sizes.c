@@ -8,6 +8,16 @@
 #define PROJECTOR "backbone.0.projector.stages.0.0."
 #define DECODER   "transformer.decoder.layers."
 
+// A layer that lacks the tensor by which layers are counted would shorten the model unseen.
+static int check_count(const struct sam_weights *w, const char *prefix, int count, int limit,
+                       struct sam_error *error)
+{
+    if (sam_config_layers(w, prefix, ".norm2.weight", limit) <= count)
+        return SAM_OK;
+    return sam_fail(error, SAM_EFORMAT, "%s: tensor '%s%d.norm1.weight' is missing",
+                    sam_weights_file(w), prefix, count);
+}
+
 static int read_shapes(struct rfdetr_sizes *s, const struct sam_weights *w, int *positions,
                        int *rows, int *samples, struct sam_error *error)
 {
@@ -26,7 +36,9 @@ static int read_shapes(struct rfdetr_sizes *s, const struct sam_weights *w, int 
                                        RFDETR_MAX_BOTTLENECKS);
     s->layers = sam_config_layers(w, DECODER, ".norm1.weight", RFDETR_MAX_LAYERS);
     s->groups = sam_config_layers(w, "transformer.enc_output.", ".weight", RFDETR_MAX_GROUPS);
-    if ((status = sam_config_size(w, &(struct sam_size_from) {
+    if ((status = check_count(w, BACKBONE "encoder.layer.", s->blocks, RFDETR_MAX_BLOCKS, error)) ||
+        (status = check_count(w, DECODER, s->layers, RFDETR_MAX_LAYERS, error)) ||
+        (status = sam_config_size(w, &(struct sam_size_from) {
              PROJECTOR "cv2.conv.weight", 0, 4, { 0, (2 + s->bottlenecks) * s->inner, 1, 1 } },
              &s->d, error)))
         return status;
