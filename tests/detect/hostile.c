@@ -1,7 +1,7 @@
 // hostile MODEL STEP [NAME]...
 // A detector's file cut short, and with every STEP-th tensor missing, of another shape, and with a
-// NaN in it: each is refused in a sentence about it. NAME: in names of tensors that are not read, or
-// whose absence only makes another model.
+// NaN in it: each is refused in a sentence about it. NAME: a part of the names of tensors that are
+// not read, or whose absence only makes another model.
 #include <jansson.h>
 #include <unistd.h>
 

@@ -44,8 +44,8 @@ static void check_stage(sam_detector *d, const struct place *at, const char *nam
     int shape[4] = { 0 };
     const int status = sam_detector_read(d, name, got, count, shape, &error);
 
-    expect(!status && shape[0] * shape[2] == rows && shape[3] == columns, "%s: %s, (%d, %d, %d, %d)",
-           name, error.text, shape[0], shape[1], shape[2], shape[3]);
+    expect(!status && shape[0] * shape[2] == rows && shape[3] == columns,
+           "%s: %s, (%d, %d, %d, %d)", name, error.text, shape[0], shape[1], shape[2], shape[3]);
     for (size_t i = 0; i < count; i++) {
         square += ((double) got[i] - want[i]) * ((double) got[i] - want[i]);
         whole += (double) want[i] * want[i];
@@ -55,8 +55,8 @@ static void check_stage(sam_detector *d, const struct place *at, const char *nam
     free(want), free(got);
 }
 
-// Neighbours in the golden's order are 5e-5 apart in score, which differs by 1e-6: the order must be
-// the same.
+// Neighbours in the golden's order are 5e-5 apart in score, which differs by 1e-6: the order must
+// be the same.
 static void check_found(const struct place *at, const struct sam_detections *found)
 {
     float *score = wanted(at, "score", QUERIES, 1), *label = wanted(at, "label", QUERIES, 1);

@@ -5,8 +5,8 @@
 // JSON, or empty. Each further line is a tensor: its name, its type, its extents; an extent is a
 // number, or a small letter's setting with a factor before it or a divisor behind: "3e", "d/8".
 // Capital letters are about the run: D odd: as a detector; J place of the JSON, N numbers (enum
-// numbers), O objects, P precision, S seed of the numbers, W side of a detector's input. "!1" behind
-// a tensor's extents is its own N.
+// numbers), O objects, P precision, S seed of the numbers, W side of a detector's input. "!1"
+// behind a tensor's extents is its own N.
 #include <ctype.h>
 #include <jansson.h>
 #include <math.h>
