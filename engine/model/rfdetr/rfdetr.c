@@ -1,24 +1,6 @@
 // The family's table, and the chain of its parts.
-#include "rfdetr.h"
-
-#include <stdio.h>
-
 #include "net/forward.h"
-
-struct sam_tensor rfdetr_take(struct sam_pass *p, enum sam_type type, int n, int h, int w, int c)
-{
-    return sam_arena_tensor(p->arena, type, n, h, w, c);
-}
-
-void rfdetr_tell(struct sam_pass *p, const char *name, int i, struct sam_tensor t)
-{
-    char text[24];
-
-    if (!p->live)
-        return;
-    snprintf(text, sizeof(text), i < 0 ? "%s" : "%s%d", name, i);
-    sam_probe_write(p->probe, p->queue, text, t);
-}
+#include "rfdetr.h"
 
 static void place(struct sam_queue *q, const struct sam_frame *frame, struct sam_tensor input)
 {

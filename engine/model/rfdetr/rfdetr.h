@@ -123,9 +123,13 @@ static inline struct rfdetr_weights *rfdetr_weights_of(const struct sam_pass *p)
 }
 
 // A tensor of the pass, in F32 or in the type of activations.
-struct sam_tensor rfdetr_take(struct sam_pass *p, enum sam_type type, int n, int h, int w, int c);
+static inline struct sam_tensor rfdetr_take(struct sam_pass *p, enum sam_type type, int n, int h,
+                                            int w, int c)
+{
+    return sam_arena_tensor(p->arena, type, n, h, w, c);
+}
 
-// The stage "name", or "name<i>" if i is not negative.
+// stages.c: the stage "name", or "name<i>" if i is not negative.
 void rfdetr_tell(struct sam_pass *p, const char *name, int i, struct sam_tensor t);
 
 // input (1, S, S, 3) -> outs (windows, 1, tokens, 4 width): the outputs side by side.
