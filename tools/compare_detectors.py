@@ -1,27 +1,35 @@
 #!/usr/bin/env python3
-"""Detectors of the engine against an independent model in PyTorch, with random lively weights at true size.
+"""Detectors of the engine against a model in PyTorch, with random lively weights at true size.
 
-usage: compare_detectors.py [--sam-detect FILE] [--sizes nsmblx] [--precision fp32|bf16] [--side PX] [--seed N]
-       compare_detectors.py --mini FOLDER        writes a small model and what PyTorch finds with it
+usage: compare_detectors.py [--sam-detect FILE] [--yolov10 nsmblx] [--rf-detr nano,small,medium,large] [--precision fp32|bf16]
+                            [--side PX] [--seed N] [--repeats N]
+       compare_detectors.py --mini FOLDER [--family yolov10|rf-detr]    writes a small model and what PyTorch finds with it
 
-The model is written here from the paper's facts (docs/DETECTORS.md), not from the published code, which is
+YOLOv10 is written here from the paper's facts (docs/DETECTORS.md), not from the published code, which is
 AGPL. Its tensors have the names of the published files. BatchNorm's statistics are measured on the
-frame, so that activations are of order one in every layer.
+frame, so that activations are of order one in every layer. RF-DETR is transformers' own (rfdetr_torch.py).
+An empty list leaves a family out. --side is YOLOv10's; RF-DETR runs at its own.
 
-Prints a table: the largest relative error in norm of a layer, to PyTorch in f64; PyTorch's own in f32; whether the 300 detections have the same
-candidates and labels in the same order, the largest distance of a box in px and of a score.
+Prints a table: the largest relative error in norm of a layer, to PyTorch in f64; PyTorch's own in f32; how many of the
+detections stand in their place, and are the same in any place; the same of PyTorch in f64 with a noise of 1e-6 on the
+weights: order that this changes is no order; the largest distance of a box in px, if the order is the same, and of a score;
+ms a frame, and PyTorch's by the engine's, run in turn (--repeats).
 """
 import argparse
 import json
 import pathlib
+import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
+
+import rfdetr_torch as rfdetr
 
 # width, depth, most channels; which of layers 6, 8, 13, 19, 22 have compact inverted blocks, and where they are large
 SIZES = {
@@ -285,30 +293,90 @@ def save(model, frame, folder, prefix='model.'):
     save_file({'frames': frame[None].contiguous()}, folder / 'frames.safetensors')
 
 
-def compare(a, size):
-    model, frame = make(size, a.side, a.seed)
+class YoloCase:
+    def __init__(self, a, size):
+        self.side = a.side
+        self.model, self.frame = make(size, a.side, a.seed)
+
+    def save(self, folder):
+        save(self.model, self.frame, folder)
+
+    def run(self, dtype):
+        out = self.model.to(dtype)(self.frame.permute(2, 0, 1)[None].to(dtype) / 255)
+        return {f'layer{i}' if isinstance(i, int) else i: t for i, t in out.items()}
+
+    def choose(self, stages):
+        return choose(stages['logits'], stages['bins'], self.side)
+
+
+class RfdetrCase:
+    def __init__(self, a, size):
+        self.side, layers = rfdetr.SIZES[size]
+        self.model = rfdetr.build(self.side, layers, a.seed)
+        self.frame = picture(self.side, torch.Generator().manual_seed(a.seed))
+
+    def save(self, folder):
+        self.model.save_pretrained(folder)
+        save_file({'frames': self.frame[None].contiguous()}, folder / 'frames.safetensors')
+
+    def run(self, dtype):
+        return rfdetr.run(self.model.to(dtype), rfdetr.prepare(self.frame, self.side, dtype))
+
+    def choose(self, stages):
+        return rfdetr.choose(stages, self.side, self.side)
+
+
+def count_same(first, second):
+    """Detections in the same place, and in any: (score, label, query, box) each."""
+    places = int(((first[1] == second[1]) & (first[2] == second[2])).sum())
+    pairs = [set(zip(x[1].tolist(), x[2].tolist())) for x in (first, second)]
+    return places, len(pairs[0] & pairs[1])
+
+
+def run_noisy(case, amount=1e-6):
+    """What is chosen when the weights are off by so much."""
+    kept = {name: w.clone() for name, w in case.model.state_dict().items()}
+    rng = torch.Generator().manual_seed(2)
+    for p in case.model.parameters():
+        p.data.mul_(1 + amount * torch.randn(p.shape, generator=rng).to(p))
+    found = case.choose(case.run(torch.float64))
+    case.model.load_state_dict(kept)
+    return found
+
+
+def time_torch(case):
+    began = time.monotonic()
+    case.run(torch.float32)
+    return 1000 * (time.monotonic() - began)
+
+
+def compare(a, case):
     with tempfile.TemporaryDirectory() as name, torch.no_grad():
         folder = pathlib.Path(name)
-        save(model, frame, folder)
-        own = model(frame.permute(2, 0, 1)[None].float() / 255)
-        want = model.double()(frame.permute(2, 0, 1)[None].double() / 255)
-        stages = {f'layer{i}' if isinstance(i, int) else i: t for i, t in want.items()}
-        got, facts = run_engine(a.sam_detect, folder, a.side, a.precision, stages)
+        case.save(folder)
+        own = case.run(torch.float32)
+        want = case.run(torch.float64)
+        noisy = run_noisy(case)
+        got, facts = run_engine(a.sam_detect, folder, case.side, a.precision, want)
+        times = [(time_torch(case), run_engine(a.sam_detect, folder, case.side, a.precision, [])[1]['p50_ms'])
+                 for _ in range(a.repeats)]
     worst, where = 0, ''
-    for stage, t in stages.items():
+    for stage, t in want.items():
         error = (got[f'frame000/{stage}'].view(t.shape) - t).norm() / t.norm()
         worst, where = max((worst, where), (error.item(), stage))
     torch32 = max(((own[k] - want[k]).norm() / want[k].norm()).item() for k in want)
-    score, label, query, box = choose(want['logits'], want['bins'], a.side)
-    g = {k: got[f'frame000/{k}'] for k in ('score', 'label', 'query', 'box')}
-    same = int(((g['query'] == query) & (g['label'] == label)).sum())
-    both = len({*zip(g['query'].tolist(), g['label'].tolist())} & {*zip(query.tolist(), label.tolist())})
-    far = (g['box'] - box).abs().amax().item() if same == 300 else float('nan')
-    off = (g['score'] - score).abs().amax().item()
-    print(f'{facts["model"]:9} {a.precision} {a.side:5} {worst:9.2e} {torch32:9.2e} {where:8} {same:4}/300 {both:4}/300 {far:9.2e} '
-          f'{off:9.2e} {facts["p50_ms"]:9.1f}', flush=True)
+    chosen = case.choose(want)
+    found = [got[f'frame000/{k}'] for k in ('score', 'label', 'query', 'box')]
+    count = len(chosen[0])
+    (places, same), (noisy_places, noisy_same) = count_same(found, chosen), count_same(noisy, chosen)
+    far = (found[3] - chosen[3]).abs().amax().item() if places == count else float('nan')
+    off = (found[0] - chosen[0]).abs().amax().item()
+    ratio = statistics.median(t / e for t, e in times) if times else float('nan')
+    ms = statistics.median(e for t, e in times) if times else facts['p50_ms']
+    print(f'{facts["model"]:15} {a.precision} {case.side:4} {worst:8.1e} {torch32:8.1e} {where:10} {places:4} {same:4}/{count} '
+          f'{noisy_places:5} {noisy_same:4} {far:9.1e} {off:8.1e} {ms:8.1f} {ratio:5.2f}', flush=True)
     limit = 1e-4 if a.precision == 'fp32' else 2e-2
-    return worst <= limit and (same == 300 or a.precision != 'fp32')
+    return worst <= limit and (same == count or a.precision != 'fp32')
 
 
 def write_mini(folder):
@@ -340,17 +408,21 @@ def write_mini(folder):
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('--sam-detect', default='build/tools/sam-detect')
-    p.add_argument('--sizes', default='nsmblx')
+    p.add_argument('--yolov10', default='nsmblx')
+    p.add_argument('--rf-detr', default=','.join(rfdetr.SIZES))
     p.add_argument('--precision', default='fp32')
     p.add_argument('--side', type=int, default=640)
     p.add_argument('--seed', type=int, default=1)
+    p.add_argument('--repeats', type=int, default=1)
     p.add_argument('--mini', type=pathlib.Path)
+    p.add_argument('--family', default='yolov10', choices=('yolov10', 'rf-detr'))
     a = p.parse_args()
     if a.mini:
-        return write_mini(a.mini)
-    print(f'seed {a.seed}, torch {torch.__version__}\n'
-          'model     prec  side   worst     PyTorch   stage    in order  the same  box (px)  score     ms a frame')
-    return 0 if all([compare(a, size) for size in a.sizes]) else 1
+        return write_mini(a.mini) if a.family == 'yolov10' else rfdetr.write_mini(a.mini, picture)
+    print(f'seed {a.seed}, torch {torch.__version__}, {torch.get_num_threads()} threads\n'
+          'model           prec side    worst  PyTorch stage     place same     noise:place same  box (px)    score       ms ratio')
+    cases = [(YoloCase, size) for size in a.yolov10] + [(RfdetrCase, size) for size in a.rf_detr.split(',') if size]
+    return 0 if all([compare(a, make_case(a, size)) for make_case, size in cases]) else 1
 
 
 if __name__ == '__main__':

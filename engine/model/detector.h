@@ -27,10 +27,11 @@ struct sam_candidates {
 struct sam_detector_family {
     const char *title; // "YOLOv10", for sentences
     const char *mark;  // a tensor that every file of this family has, and no other's
-    struct sam_sides sides; // of the input, px
 
     // Reads and checks the family's sizes, into config->trunk, and image_size and variant.
     int (*read)(struct sam_config *c, const struct sam_weights *w, struct sam_error *error);
+    // Sides of the input that the network of these sizes can run.
+    struct sam_sides (*sides)(const struct sam_config *c);
 
     size_t weights_bytes; // of its struct of weights, zero at first, that load fills
     void (*load)(struct sam_loader *l, const struct sam_config *config, void *weights);

@@ -4,9 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const struct sam_detector_family sam_detector_yolov10;
+extern const struct sam_detector_family sam_detector_rfdetr, sam_detector_yolov10;
 
-const struct sam_detector_family *const sam_detector_families[] = { &sam_detector_yolov10 };
+const struct sam_detector_family *const sam_detector_families[] = { &sam_detector_yolov10,
+                                                                    &sam_detector_rfdetr };
 const int sam_num_detector_families =
     sizeof(sam_detector_families) / sizeof(sam_detector_families[0]);
 
@@ -53,11 +54,12 @@ static int read_config(struct sam_config *out, const struct sam_weights *w, int 
         return status;
     if (input_size)
         out->image_size = input_size;
+    const struct sam_sides sides = f->sides(out);
     const int side = out->image_size;
-    if (side < f->sides.least || side > f->sides.most || side % f->sides.multiple)
+    if (side < sides.least || side > sides.most || side % sides.multiple)
         return sam_fail(error, SAM_EINVAL,
                         "input-size = %d: %s can run multiples of %d from %d to %d px", side,
-                        f->title, f->sides.multiple, f->sides.least, f->sides.most);
+                        f->title, sides.multiple, sides.least, sides.most);
     return SAM_OK;
 }
 

@@ -178,11 +178,9 @@ static void order_taps(const float *src, float *dst, int out, int in, int taps)
                 dst[((size_t) o * taps + t) * in + i] = src[((size_t) o * in + i) * taps + t];
 }
 
-void sam_load_conv(struct sam_loader *l, struct sam_product *p, int out, int in, int kernel,
-                   const char *fmt, ...)
+static void load_conv_matrix(struct sam_loader *l, struct sam_product *p, int out, int in,
+                             int kernel, const char *name)
 {
-    char name[SAM_LOAD_NAME_SIZE];
-    FORMAT_NAME(name, fmt);
     const size_t mark = sam_arena_mark(&l->staging);
     const int taps = kernel * kernel;
     const size_t count = (size_t) out * in * taps;
@@ -193,8 +191,38 @@ void sam_load_conv(struct sam_loader *l, struct sam_product *p, int out, int in,
     if (sam_load_live(l))
         order_taps(src, dst, out, in, taps);
     p->weight = sam_load_matrix(l, dst, out, taps * in);
-    p->bias = load_vector(l, out, name, "bias");
     sam_arena_release(&l->staging, mark);
+}
+
+void sam_load_conv(struct sam_loader *l, struct sam_product *p, int out, int in, int kernel,
+                   const char *fmt, ...)
+{
+    char name[SAM_LOAD_NAME_SIZE];
+    FORMAT_NAME(name, fmt);
+    load_conv_matrix(l, p, out, in, kernel, name);
+    p->bias = load_vector(l, out, name, "bias");
+}
+
+void sam_load_conv_weight(struct sam_loader *l, struct sam_product *p, int out, int in, int kernel,
+                          const char *fmt, ...)
+{
+    char name[SAM_LOAD_NAME_SIZE];
+    FORMAT_NAME(name, fmt);
+    load_conv_matrix(l, p, out, in, kernel, name);
+    const size_t mark = sam_arena_mark(&l->staging);
+    float *zero = sam_load_room(&l->staging, out);
+    for (int o = 0; sam_load_live(l) && o < out; o++)
+        zero[o] = 0;
+    p->bias = sam_load_tensor(l, zero, 1, 1, out);
+    sam_arena_release(&l->staging, mark);
+}
+
+void sam_load_product(struct sam_loader *l, struct sam_product *p, const float *weight,
+                      const float *bias, int out, int in)
+{
+    p->weight = sam_load_matrix(l, weight, out, in);
+    p->bias = sam_load_tensor(l, bias, 1, 1, out);
+    finish_linear(l, p);
 }
 
 // What a stored BatchNorm does to channel o of what is before it: times scale, plus shift.
@@ -344,8 +372,6 @@ void sam_load_folded(struct sam_loader *l, struct sam_product *p,
     if (sam_load_live(l))
         for (int o = 0; o < out; o++)
             fold_row(second, first, o, sum, weight + (size_t) o * in, bias + o);
-    p->weight = sam_load_matrix(l, weight, out, in);
-    p->bias = sam_load_tensor(l, bias, 1, 1, out);
-    finish_linear(l, p);
+    sam_load_product(l, p, weight, bias, out, in);
     sam_arena_release(&l->staging, mark);
 }

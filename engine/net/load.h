@@ -70,6 +70,13 @@ void sam_load_conv(struct sam_loader *l, struct sam_product *p, int out, int in,
 void sam_load_conv_transpose(struct sam_loader *l, struct sam_product *p, int out, int in,
                              const char *fmt, ...) SAM_PRINTF(5, 6);
 
+// Load <name>.weight of a convolution without bias; p->bias is 0.
+void sam_load_conv_weight(struct sam_loader *l, struct sam_product *p, int out, int in, int kernel,
+                          const char *fmt, ...) SAM_PRINTF(6, 7);
+// Copy a linear layer from the host, weight (out, in) and bias (out), to constant memory.
+void sam_load_product(struct sam_loader *l, struct sam_product *p, const float *weight,
+                      const float *bias, int out, int in);
+
 // Read a fully connected layer to the host, to fold it with another. conv: its shape is
 // (out, in, 1, 1).
 struct sam_load_layer {

@@ -36,6 +36,11 @@ bool sam_check_args(struct sam_queue *q, const char *op, const struct arg *args)
 // Fail the queue: which operation needed what, and every argument it got.
 void sam_refuse(struct sam_queue *q, const char *op, const char *need, const struct arg *args);
 
+static inline bool is_shape(const struct sam_tensor *t, int n, int h, int w, int c)
+{
+    return t->n == n && t->h == h && t->w == w && t->c == c;
+}
+
 // Both expect q, p and args in scope.
 #define begin()                                                                                \
     do {                                                                                       \

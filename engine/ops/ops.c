@@ -26,11 +26,6 @@ static bool same_map(const struct sam_tensor *a, const struct sam_tensor *b)
     return a->n == b->n && a->h == b->h && a->w == b->w;
 }
 
-static bool is_shape(const struct sam_tensor *t, int n, int h, int w, int c)
-{
-    return t->n == n && t->h == h && t->w == w && t->c == c;
-}
-
 static bool is_vector(const struct sam_tensor *t, int c)
 {
     return sam_rows(t) == 1 && t->c == c;
@@ -143,7 +138,7 @@ void sam_op_layernorm(struct sam_queue *q, const struct sam_layernorm *p)
     require(is_vector(&p->gamma, p->src.c));
     require(is_vector(&p->beta, p->src.c));
     require(p->eps > 0.0f);
-    require(p->act == SAM_ACT_NONE || p->act == SAM_ACT_GELU);
+    require(p->act == SAM_ACT_NONE || p->act == SAM_ACT_GELU || p->act == SAM_ACT_SILU);
     q->ops->layernorm(q, p);
 }
 

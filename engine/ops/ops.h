@@ -67,7 +67,7 @@ struct sam_add {
 };
 
 // dst[r] = act((src[r] - mean(r)) / sqrt(var(r) + eps) * gamma + beta), over the channels of
-// each row, biased variance. dst may be src. act: NONE or GELU.
+// each row, biased variance. dst may be src. act: NONE, GELU or SILU.
 struct sam_layernorm {
     struct sam_tensor dst, src;
     struct sam_tensor gamma, beta; // (1, 1, 1, c)
@@ -254,6 +254,23 @@ struct sam_deform_attention {
     struct sam_tensor dst, values, offsets, weights, references;
     int heads, levels, points;
     int height[SAM_MAX_LEVELS], width[SAM_MAX_LEVELS];
+};
+
+// Boxes (x, y, w, h), (x, y) in the middle, moved and scaled by deltas in units of their size:
+//   dst[n][i] = (x + dx w, y + dy h, w exp(dw), h exp(dh)),
+// where (x, y, w, h) = boxes[n][j], j = index[n][i], and (dx, dy, dw, dh) = deltas[n][i].
+// All F32 (n, 1, rows, 4); deltas may have n = 1: repeated. index: I32 (n, 1, 1, rows of dst), each
+// a row of boxes; data may be NULL: j = i.
+struct sam_refine_boxes {
+    struct sam_tensor dst, boxes, deltas, index;
+};
+
+// Sines of boxes, each number v of a box on d channels: channel 2 k is sin(a), 2 k + 1 is cos(a),
+// a = 2 pi v / 10000^(2 k / d), in F32. In a row of dst, y's channels come first, then those of
+// x, w, h.
+// boxes F32 (n, 1, rows, 4); dst (n, 1, rows, 4 d), d even.
+struct sam_embed_boxes {
+    struct sam_tensor dst, boxes;
 };
 
 // dst[n][i][j] = sum_c a[n][i][c] b[n][j][c], rows i of a, rows j of b. dst F32 (n, 1, rows of

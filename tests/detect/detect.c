@@ -2,33 +2,10 @@
 // A small detector against what an independent model in PyTorch found (tools/compare_detectors.py
 // --mini), and what the calls refuse.
 #include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "../expect.h"
-#include "samtrack/detector.h"
-#include "weights/weights.h"
+#include "golden.h"
 
-enum { W = 160, H = 120, MOST = 300 };
-
-static float *read_tensor(const char *file, const char *name, int rank, const int64_t *shape)
-{
-    struct sam_weights *w;
-    struct sam_error error = { "no memory" };
-    size_t count = 1;
-
-    for (int i = 0; i < rank; i++)
-        count *= (size_t) shape[i];
-    float *dst = malloc(count * sizeof(float));
-    if (!dst || sam_weights_open(&w, file, NULL, &error) ||
-        sam_weights_read(w, name, rank, shape, dst, &error)) {
-        fprintf(stderr, "%s: %s\n", name, error.text);
-        exit(1);
-    }
-    sam_weights_close(&w);
-    return dst;
-}
+enum { MOST = 300 };
 
 static float *wanted(const char *file, int t, const char *what, int columns)
 {
@@ -46,20 +23,6 @@ static struct sam_params params_of(const char *file, enum sam_backend backend)
     p.input_size = 320;
     p.threads = 2;
     return p;
-}
-
-// Frames are u8, which the weights' reader does not take: their bytes are the end of the file.
-static uint8_t *read_frames(const char *file)
-{
-    uint8_t *bytes = malloc(2 * W * H * 3);
-    FILE *f = fopen(file, "rb");
-    if (!bytes || !f || fseek(f, -2L * W * H * 3, SEEK_END) ||
-        fread(bytes, 1, 2 * W * H * 3, f) != 2 * W * H * 3) {
-        fprintf(stderr, "%s: not two frames\n", file);
-        exit(1);
-    }
-    fclose(f);
-    return bytes;
 }
 
 // 1e-4 of a score: sums of F32 in another order, through 60 layers. Where two scores lie nearer
@@ -107,15 +70,6 @@ static void check_golden(sam_detector *d, const char *want, const char *frames)
     }
     free(rgb);
 }
-
-static void refused(int wanted_status, const char *words, int status, const struct sam_error *e,
-                    int line)
-{
-    expect(status == wanted_status && strstr(e->text, words), "line %d: status %d, '%s'", line,
-           status, e->text);
-}
-
-#define REFUSED(status, words, call) refused(status, words, call, &error, __LINE__)
 
 static void check_refusals(sam_detector *d, const char *file, const char *tracker,
                            enum sam_backend backend)

@@ -4,14 +4,15 @@
 // The first line of the text holds settings, a letter and a number each: "d=16". The second is the
 // JSON, or empty. Each further line is a tensor: its name, its type, its extents; an extent is a
 // number, or a small letter's setting with a factor before it or a divisor behind: "3e", "d/8".
-// Capital letters are about the run: J place of the JSON, N numbers (enum numbers), O objects, P
-// precision, S seed of the numbers. "!1" behind a tensor's extents is its own N.
+// Capital letters are about the run: D odd: as a detector; J place of the JSON, N numbers (enum
+// numbers), O objects, P precision, S seed of the numbers, W side of a detector's input. "!1"
+// behind a tensor's extents is its own N.
 #include <ctype.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include <samtrack/samtrack.h>
+#include <samtrack/detector.h>
 
 #include "folder.h"
 
@@ -218,10 +219,15 @@ static const char *write_files(struct maker *m, char *at, const char *end)
 // ---- The run.
 
 // Sentences are for users: none of an operation's own, which tell of a fault of the engine.
+static void check_text(const struct sam_error *error)
+{
+    fuzz_check(error->text[0] && !strstr(error->text, "sam_op_"));
+}
+
 static void check_failure(int status, const struct sam_error *error)
 {
     fuzz_check(status == SAM_EFORMAT || status == SAM_EUNSUPPORTED || status == SAM_ENOMEM);
-    fuzz_check(error->text[0] && !strstr(error->text, "sam_op_"));
+    check_text(error);
 }
 
 static void check_result(const struct sam_result *r, int objects)
@@ -236,17 +242,23 @@ static void check_result(const struct sam_result *r, int objects)
     }
 }
 
+// rgb: room for its pixels.
+static struct sam_frame make_frame(uint8_t rgb[WIDTH * HEIGHT * 3])
+{
+    for (size_t i = 0; i < WIDTH * HEIGHT * 3; i++)
+        rgb[i] = (uint8_t) (i * i >> 7);
+    return (struct sam_frame) { .size = sizeof(struct sam_frame), .format = SAM_PIXEL_RGB,
+                                .width = WIDTH, .height = HEIGHT, .plane = { rgb },
+                                .stride = { WIDTH * 3 } };
+}
+
 static void track(sam_tracker *t, int objects)
 {
     uint8_t rgb[WIDTH * HEIGHT * 3], labels[WIDTH * HEIGHT];
-    const struct sam_frame frame = { .size = sizeof(struct sam_frame),
-                                     .format = SAM_PIXEL_RGB, .width = WIDTH, .height = HEIGHT,
-                                     .plane = { rgb }, .stride = { WIDTH * 3 } };
+    const struct sam_frame frame = make_frame(rgb);
     const struct sam_labels map = { labels, WIDTH, HEIGHT, WIDTH, 0 };
     struct sam_error error = { "" };
     struct sam_result result = SAM_RESULT_INIT;
-    for (size_t i = 0; i < sizeof(rgb); i++)
-        rgb[i] = (uint8_t) (i * i >> 7);
     for (int i = 0; i < objects; i++) {
         const struct sam_prompt box = { .size = sizeof(struct sam_prompt),
                                         .has_box = 1, .box = { 0.1f, 0.2f, 0.5f, 0.9f } };
@@ -291,6 +303,53 @@ static void run(const struct maker *m, const char *path)
     sam_tracker_close(&t);
 }
 
+static void check_detections(const struct sam_detections *found,
+                             const struct sam_detector_info *info)
+{
+    fuzz_check(found->num >= 0 && found->num <= info->max_detections);
+    for (int i = 0; i < found->num; i++) {
+        const struct sam_detection *x = &found->list[i];
+        fuzz_check(x->score >= 0 && x->score <= 1 && x->query >= 0);
+        fuzz_check(x->label >= 0 && x->label < info->num_classes);
+        fuzz_check(x->box[0] >= 0 && x->box[1] >= 0);
+        fuzz_check(x->box[2] <= WIDTH && x->box[3] <= HEIGHT);
+    }
+}
+
+// Numbers that overflow are found when the detector opens, where it runs once, or later.
+static void check_detector_failure(int status, const struct sam_error *error, int side)
+{
+    fuzz_check(status == SAM_EFORMAT || status == SAM_EUNSUPPORTED || status == SAM_ENOMEM ||
+               status == SAM_EWEIGHTS || (status == SAM_EINVAL && side));
+    check_text(error);
+}
+
+static void run_detector(const struct maker *m, const char *path)
+{
+    uint8_t rgb[WIDTH * HEIGHT * 3];
+    const struct sam_frame frame = make_frame(rgb);
+    struct sam_params p = SAM_PARAMS_INIT;
+    struct sam_error error = { "" };
+    struct sam_detections found = SAM_DETECTIONS_INIT;
+    struct sam_detector_info info = SAM_DETECTOR_INFO_INIT;
+    sam_detector *d = NULL;
+    p.model_file = path;
+    p.backend = SAM_BACKEND_CPU;
+    p.precision = m->setting['P'] % 2 ? SAM_PRECISION_AUTO : SAM_PRECISION_FP32;
+    p.threads = 1;
+    p.input_size = (int) (m->setting['W'] < 0 ? 0 : m->setting['W'] % 4096);
+    p.budget_mib = 48;
+    int status = sam_detector_open(&d, &p, &error);
+    fuzz_check(!status == (d != NULL));
+    if (!status && !(status = sam_detector_run(d, &frame, &found, &error))) {
+        fuzz_check(!sam_detector_info(d, &info, NULL));
+        check_detections(&found, &info);
+    }
+    if (status)
+        check_detector_failure(status, &error, p.input_size);
+    sam_detector_close(&d);
+}
+
 // Sentences quote names: an input that holds an operation's looks like a fault of the engine.
 static int names_operation(const uint8_t *data, size_t size)
 {
@@ -311,7 +370,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_check(m && text && (m->data = malloc(MAX_DATA)));
     memcpy(text, data, size);
     text[size] = '\0';
-    run(m, write_files(m, text, text + size));
+    const char *path = write_files(m, text, text + size);
+    if (m->setting['D'] % 2)
+        run_detector(m, path);
+    else
+        run(m, path);
     free(text);
     free(m->data);
     free(m);

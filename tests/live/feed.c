@@ -3,6 +3,18 @@
 #include "feed.h"
 #include "check.h"
 
+/* An encoder's frame holds the raw one. */
+static GstPadProbeReturn add_parent(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+    GstBuffer *buffer = gst_buffer_make_writable(GST_PAD_PROBE_INFO_BUFFER(info));
+    GstBuffer *raw = gst_buffer_new();
+
+    gst_buffer_add_parent_buffer_meta(buffer, raw);
+    gst_buffer_unref(raw);
+    GST_PAD_PROBE_INFO_DATA(info) = buffer;
+    return GST_PAD_PROBE_OK;
+}
+
 /* The output's frames: all of them key frames, 20 ms apart. */
 static GstElement *start_output(Output **output)
 {

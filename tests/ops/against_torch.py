@@ -568,12 +568,38 @@ def windows(c):
         c.add('windows', src=src, side=side, dst=dst.reshape(-1, 1, side * side, 3))
 
 
+def normed(c):
+    """With SiLU, in f64."""
+    for channels in (24, 5):
+        src, gamma, beta = c.randn(1, 2, c.size(3, 50), channels) * 2 - 5, c.randn(channels), c.randn(channels)
+        dst = F.silu(F.layer_norm(src.double(), (channels,), gamma.double(), beta.double(), 1e-5))
+        c.add('layernorm', src=src, gamma=vector(gamma), beta=vector(beta), eps=1e-5, act=SILU, dst=dst)
+
+
+def boxes(c):
+    """Of detectors, in f64."""
+    for n, rows, others, shared in ((1, 6, 9, False), (2, 3, 5, True), (2, 4, 0, False)):
+        rows *= c.size(1, 30)
+        base, deltas = c.rand(n, 1, others or rows, 4), c.randn(1 if shared else n, 1, rows, 4)
+        index = c.ints(0, others - 1, n, rows) if others else None
+        b = torch.stack([base[k, 0, index[k]] for k in range(n)])[:, None].double() if others else base.double()
+        d = deltas.double().expand(n, 1, rows, 4)
+        dst = torch.cat((b[..., :2] + d[..., :2] * b[..., 2:], b[..., 2:] * d[..., 2:].exp()), -1)
+        c.add('refine_boxes', boxes=base, deltas=deltas, index=None if index is None else index[:, None, None], dst=dst)
+    for n, rows, d in ((1, 3, 8), (2, 2, 14), (1, 2, 128)):
+        rows *= c.size(1, 30)
+        base = c.rand(n, 1, rows, 4) * 1.4 - 0.2
+        angle = 2 * np.pi * base.double()[..., None] / 10000 ** (torch.arange(0, d, 2).double() / d)
+        dst = torch.stack((angle.sin(), angle.cos()), -1).flatten(-2)[..., [1, 0, 2, 3], :]
+        c.add('embed_boxes', boxes=base, dst=dst.flatten(-2))
+
+
 def make(seed, big):
     c = Cases(seed, big)
     for part in (copies, norms, products, convolutions, window_attention, attention, rope, images,
                  masks_and_memory, frames, draw_masks, fill_holes, wide_frames, topk,
                  feed_forward, rope_attention, strided, squeeze_excite, windows, draw_edges,
-                 deform_attention, letterbox):
+                 deform_attention, letterbox, normed, boxes):
         part(c)
     return c.tensors
 

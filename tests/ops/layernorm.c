@@ -41,6 +41,8 @@ static void check_layernorm(struct check *t)
                 run(t, &check_types[k], check_int(t, 1, 90), c, 1e-6f, SAM_ACT_NONE, i % 2);
             if (check_case(t, "layernorm_gelu_%s_c%d", check_types[k].name, c))
                 run(t, &check_types[k], check_int(t, 1, 90), c, 1e-5f, SAM_ACT_GELU, i % 2);
+            if (check_case(t, "layernorm_silu_%s_c%d", check_types[k].name, c))
+                run(t, &check_types[k], check_int(t, 1, 90), c, 1e-5f, SAM_ACT_SILU, i % 2);
         }
     if (check_speed(t, "layernorm_f32_bf16_4096x384"))
         run(t, &check_types[2], 4096, 384, 1e-6f, SAM_ACT_NONE, false);
@@ -62,6 +64,7 @@ static void fronts_layernorm(void)
 {
     TAKES(layernorm, (void) p);
     TAKES(layernorm, p->dst = p->src; p->act = SAM_ACT_GELU);
+    TAKES(layernorm, p->act = SAM_ACT_SILU);
     REFUSES(layernorm, p->act = SAM_ACT_RELU, "act");
     REFUSES(layernorm, p->eps = 0, "eps");
     REFUSES(layernorm, p->eps = __builtin_nanf(""), "eps");
@@ -86,7 +89,8 @@ static void vectors_layernorm(struct vectors *v)
 
 COMMON(layernorm, dst, gamma)
 CHANGED(layernorm, wrong_eps, m.eps = 1e-3f)
-CHANGED(layernorm, forgets_gelu, m.act = SAM_ACT_NONE)
+CHANGED(layernorm, forgets_gelu, if (m.act == SAM_ACT_GELU) m.act = SAM_ACT_NONE)
+CHANGED(layernorm, forgets_silu, if (m.act == SAM_ACT_SILU) m.act = SAM_ACT_NONE)
 
 // The variance as E[x^2] - E[x]^2, in f32: no digits left beside a large mean.
 static void layernorm_one_pass(struct sam_queue *q, const struct sam_layernorm *p)
@@ -124,6 +128,7 @@ static const struct mutant mutants[] = {
     COMMON_MUTANTS(layernorm),
     MUTANT(layernorm, wrong_eps),
     MUTANT(layernorm, forgets_gelu),
+    MUTANT(layernorm, forgets_silu),
     MUTANT(layernorm, one_pass),
     MUTANT(layernorm, unbiased),
 };

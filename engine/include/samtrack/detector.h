@@ -70,7 +70,7 @@ SAM_API int sam_detector_read(sam_detector *d, const char *name, float *dst, siz
 // closed.
 struct sam_detector_info {
     size_t size; // sizeof(struct sam_detector_info), set by the caller
-    const char *model_file, *family, *variant; // "YOLOv10", "yolov10n"
+    const char *model_file, *family, *variant; // "YOLOv10", "yolov10n"; "RF-DETR", "rf-detr-nano"
     const char *backend, *device, *precision;
     int threads, image_size, num_classes;
     int max_detections; // of one frame

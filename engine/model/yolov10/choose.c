@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "model/largest.h"
 #include "yolov10.h"
 
 // ---- the letterbox: the frame keeps its shape, and what is left is grey
@@ -31,58 +32,6 @@ void yolo_place(struct sam_queue *q, const struct sam_frame *frame, struct sam_t
     sam_op_letterbox(q, &(struct sam_letterbox) {
         .dst = input, .frame = *frame, .x = b.x, .y = b.y, .width = b.width, .height = b.height,
         .fill = 114 });
-}
-
-// ---- the largest of many numbers
-
-struct entry {
-    float value;
-    int index;
-};
-
-// Whether a comes before b: the larger, the first of equal ones, a NaN last.
-static bool is_before(struct entry a, struct entry b)
-{
-    if (isnan(a.value) || isnan(b.value))
-        return isnan(a.value) == isnan(b.value) ? a.index < b.index : isnan(b.value);
-    return a.value != b.value ? a.value > b.value : a.index < b.index;
-}
-
-// heap[0] comes last of all. Let what is at i sink to its place among n.
-static void sink(struct entry *heap, int n, int i)
-{
-    for (int child; (child = 2 * i + 1) < n; i = child) {
-        if (child + 1 < n && is_before(heap[child], heap[child + 1]))
-            child++;
-        if (is_before(heap[child], heap[i]))
-            break;
-        const struct entry t = heap[i];
-        heap[i] = heap[child];
-        heap[child] = t;
-    }
-}
-
-// The first `most` of count values, in order. Returns how many there are.
-static int choose_largest(struct entry *heap, int most, const float *values, int count)
-{
-    const int n = count < most ? count : most;
-
-    for (int i = 0; i < n; i++)
-        heap[i] = (struct entry) { values[i], i };
-    for (int i = n / 2 - 1; i >= 0; i--)
-        sink(heap, n, i);
-    for (int i = n; i < count; i++)
-        if (is_before((struct entry) { values[i], i }, heap[0])) {
-            heap[0] = (struct entry) { values[i], i };
-            sink(heap, n, 0);
-        }
-    for (int last = n - 1; last > 0; last--) {
-        const struct entry t = heap[0];
-        heap[0] = heap[last];
-        heap[last] = t;
-        sink(heap, last, 0);
-    }
-    return n;
 }
 
 // ---- boxes
@@ -136,7 +85,7 @@ size_t yolo_room_bytes(const struct sam_config *c)
     const size_t pairs = (size_t) YOLO_MOST * yolo_sizes(c)->classes;
     const size_t count = (size_t) yolo_candidates(c->image_size);
 
-    return (count + pairs) * sizeof(float) + 2 * YOLO_MOST * sizeof(struct entry);
+    return (count + pairs) * sizeof(float) + 2 * YOLO_MOST * sizeof(struct sam_largest);
 }
 
 // A NaN is the largest only where all are.
@@ -156,16 +105,16 @@ int yolo_choose(const struct sam_config *c, const struct sam_candidates *from, i
 {
     const int classes = yolo_sizes(c)->classes, count = yolo_candidates(c->image_size);
     const float *score = from->score.data, *box = from->box.data;
-    struct entry *first = room, *second = first + YOLO_MOST;
+    struct sam_largest *first = room, *second = first + YOLO_MOST;
     float *best = (float *) (second + YOLO_MOST), *pairs = best + count;
 
     for (int i = 0; i < count; i++)
         best[i] = largest_of(score + (size_t) i * classes, classes);
-    const int n = choose_largest(first, YOLO_MOST, best, count);
+    const int n = sam_largest_of(first, YOLO_MOST, best, count);
     for (int k = 0; k < n; k++)
         memcpy(pairs + (size_t) k * classes, score + (size_t) first[k].index * classes,
                (size_t) classes * sizeof(float));
-    const int num = choose_largest(second, YOLO_MOST, pairs, n * classes);
+    const int num = sam_largest_of(second, YOLO_MOST, pairs, n * classes);
     for (int k = 0; k < num; k++) {
         const int i = first[second[k].index / classes].index;
         out[k] = (struct sam_detection) { .score = 1 / (1 + expf(-second[k].value)),

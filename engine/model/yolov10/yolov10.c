@@ -6,11 +6,16 @@ static int count_classes(const struct sam_config *c)
     return yolo_sizes(c)->classes;
 }
 
+static struct sam_sides sides(const struct sam_config *c)
+{
+    return (struct sam_sides) { 320, 1280, 32 };
+}
+
 const struct sam_detector_family sam_detector_yolov10 = {
     .title = "YOLOv10",
     .mark = "model.23.one2one_cv2.0.0.conv.weight",
-    .sides = { 320, 1280, 32 },
     .read = yolo_read,
+    .sides = sides,
     .weights_bytes = sizeof(struct yolo_weights),
     .load = yolo_load,
     .classes = count_classes,

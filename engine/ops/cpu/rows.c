@@ -134,6 +134,8 @@ static void layernorm(struct sam_span dst, struct sam_span src, const float *gam
 {
     if (act == SAM_ACT_GELU)
         layernorm_as(dst, src, gamma, beta, eps, SAM_ACT_GELU, rows, c);
+    else if (act == SAM_ACT_SILU)
+        layernorm_as(dst, src, gamma, beta, eps, SAM_ACT_SILU, rows, c);
     else
         layernorm_as(dst, src, gamma, beta, eps, SAM_ACT_NONE, rows, c);
 }

@@ -1,0 +1,115 @@
+// Hugging Face's config.json beside the weights.
+#include <stdio.h>
+
+#include "model/json.h"
+#include "rfdetr.h"
+
+static const struct sam_json_fixed fixed[] = {
+    { SAM_JSON_ROOT, "model_type", "\"rf_detr\"" },
+    { SAM_JSON_ROOT, "activation_function", "\"silu\"" },
+    { SAM_JSON_ROOT, "hidden_expansion", "0.5" },
+    { SAM_JSON_ROOT, "decoder_activation_function", "\"relu\"" },
+    { SAM_JSON_ROOT, "decoder_self_attention_heads", "8" },
+    { SAM_JSON_ROOT, "decoder_cross_attention_heads", "16" },
+    { SAM_JSON_ROOT, "attention_bias", "true" },
+    { SAM_JSON_ROOT, "num_feature_levels", "1" },
+    { SAM_JSON_BACKBONE, "num_windows", "2" },
+    { SAM_JSON_BACKBONE, "hidden_act", "\"gelu\"" },
+    { SAM_JSON_BACKBONE, "layer_norm_eps", "1e-6" },
+    { SAM_JSON_BACKBONE, "qkv_bias", "true" },
+    { SAM_JSON_BACKBONE, "use_swiglu_ffn", "false" },
+    { SAM_JSON_BACKBONE, "apply_layernorm", "true" },
+    { SAM_JSON_BACKBONE, "num_channels", "3" },
+    { SAM_JSON_BACKBONE, "patch_size", "16" },
+};
+
+static int read_eps(struct rfdetr_sizes *s, const struct sam_json *r)
+{
+    const json_t *v = sam_json_get(r, "layer_norm_eps");
+
+    if (!v)
+        return SAM_OK;
+    if (!json_is_number(v))
+        return sam_json_wrong(r, "layer_norm_eps", "a number", v);
+    const double eps = json_number_value(v);
+    if (!(eps >= 1e-12 && eps <= 0.1))
+        return sam_fail(r->error, SAM_EFORMAT,
+                        "%s: key 'layer_norm_eps': expected 1e-12 to 0.1, got %g", r->file, eps);
+    s->projector_eps = (float) eps;
+    return SAM_OK;
+}
+
+// The outputs are those of the last block of each quarter; block 0 is called stage1.
+static int check_outputs(const struct rfdetr_sizes *s, const struct sam_json *in)
+{
+    const int q = rfdetr_quarter(s);
+    char indices[64], features[128];
+    const struct sam_json_fixed outputs[] = {
+        { SAM_JSON_BACKBONE, "out_indices", indices },
+        { SAM_JSON_BACKBONE, "out_features", features },
+    };
+
+    snprintf(indices, sizeof(indices), "[%d, %d, %d, %d]", q, 2 * q, 3 * q, 4 * q);
+    snprintf(features, sizeof(features), "[\"stage%d\", \"stage%d\", \"stage%d\", \"stage%d\"]", q,
+             2 * q, 3 * q, 4 * q);
+    return sam_json_check_fixed(in, outputs, 2);
+}
+
+static int read_object(struct sam_config *c, const struct sam_json *r)
+{
+    struct rfdetr_sizes *s = (struct rfdetr_sizes *) c->trunk;
+    struct sam_json in[SAM_JSON_PLACES] = { [SAM_JSON_ROOT] = *r };
+    const struct sam_json *backbone = &in[SAM_JSON_BACKBONE];
+    int status;
+
+    if ((status = sam_json_enter(&in[SAM_JSON_BACKBONE], r, "backbone_config",
+                                 "backbone_config.")) ||
+        (status = sam_json_check_fixed(in, fixed, sizeof(fixed) / sizeof(fixed[0]))) ||
+        (status = check_outputs(s, in)) || (status = read_eps(s, r)))
+        return status;
+    const struct {
+        const struct sam_json *place;
+        const char *key;
+        int shapes;
+    } agree[] = {
+        { r, "d_model", s->d },
+        { r, "c2f_num_blocks", s->bottlenecks },
+        { r, "decoder_layers", s->layers },
+        { r, "decoder_ffn_dim", s->feed_forward },
+        { r, "decoder_n_points", s->points },
+        { r, "num_queries", s->queries },
+        { r, "group_detr", s->groups },
+        { backbone, "hidden_size", s->width },
+        { backbone, "num_hidden_layers", s->blocks },
+        { backbone, "num_attention_heads", s->width / RFDETR_HEAD },
+        { backbone, "image_size", c->image_size },
+    };
+    for (size_t i = 0; i < sizeof(agree) / sizeof(agree[0]) && !status; i++)
+        status = sam_json_agree(agree[i].place, agree[i].key, agree[i].shapes);
+    return status;
+}
+
+int rfdetr_read_json(struct sam_config *c, const struct sam_weights *w, struct sam_error *error)
+{
+    const char *file = sam_weights_config_file(w);
+    size_t bytes;
+    const char *text = sam_weights_config(w, &bytes);
+    json_error_t at;
+    int status;
+
+    // The authors' own files come without JSON: their code has this constant.
+    ((struct rfdetr_sizes *) c->trunk)->projector_eps = 1e-6f;
+    if (!text)
+        return SAM_OK;
+    json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &at);
+    if (!root)
+        return sam_fail(error, SAM_EFORMAT, "%s: is not valid JSON: %s (line %d)", file, at.text,
+                        at.line);
+    if (json_is_object(root))
+        status = read_object(c, &(struct sam_json) { file, error, root, "" });
+    else
+        status = sam_fail(error, SAM_EFORMAT, "%s: expected a JSON object, got another value",
+                          file);
+    json_decref(root);
+    return status;
+}
