@@ -87,6 +87,7 @@ static void set_description(Webrtc *webrtc, const gchar *signal,
     GstPromise *promise = gst_promise_new();
 
     g_signal_emit_by_name(webrtc->rtc, signal, description, promise);
+    gst_promise_interrupt(promise); /* or GStreamer warns where it is never answered */
     gst_promise_unref(promise);
 }
 

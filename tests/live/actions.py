@@ -101,20 +101,12 @@ async def prompt(program, rng):
         page.socket.transport.abort()
 
 
-async def leave_video(program, rng):
-    """A page that asks for video and leaves before it has an offer."""
-    async with Page(program) as page:
-        await page.socket.send(json.dumps({'op': 'watch', 'camera': rng.choice(('demo', 'gate')), 'video': 'webrtc'}))
-        await asyncio.sleep(rng.uniform(0, 0.2))
-        page.socket.transport.abort()
-
-
 def restart(camera, rng):
     camera.kill()
     camera.start(*rng.choice(((640, 360), (320, 180))), kind=rng.choice(('scene', 'scene', 'rubbish')))
 
 
-CLIENTS = ((watch_stream, 6), (leave_early, 4), (send_noise, 2), (ask_http, 3), (take_jpegs, 2), (prompt, 6), (leave_video, 3))
+CLIENTS = ((watch_stream, 6), (leave_early, 4), (send_noise, 2), (ask_http, 3), (take_jpegs, 2), (prompt, 6))
 
 
 async def work(program, rng, actions, counts):
@@ -123,8 +115,8 @@ async def work(program, rng, actions, counts):
         actions.pop()
         client = rng.choices(*zip(*CLIENTS))[0]
         try:
-            if asyncio.iscoroutinefunction(client):
-                await asyncio.wait_for(client(program, rng), 120)
+            if client is prompt:
+                await asyncio.wait_for(prompt(program, rng), 120)
             else:
                 await asyncio.to_thread(client, program, rng)
             counts[client.__name__] += 1
