@@ -3,6 +3,7 @@
 
 #include <gst/gst.h>
 #include <samtrack/samtrack.h>
+#include <samtrack/seed.h>
 
 G_BEGIN_DECLS
 
@@ -46,6 +47,8 @@ typedef struct
   gint64 first_us, last_us;     /* when frames came in, monotonic */
   guint num_objects;
   guint64 latency;              /* reported, ns */
+  gboolean seeds;               /* @seed is of this run */
+  struct sam_seed_stats seed;
 
   /* Copied from the tracker, which may be closed when the stats are read. */
   guint64 bytes_planned, bytes_used;
@@ -69,6 +72,9 @@ void gst_sam_stats_frame (GstSamStats * stats, const struct sam_times *times,
 void gst_sam_stats_set_objects (GstSamStats * stats, guint num_objects);
 /* Update the copied fields of the tracker after a frame. */
 void gst_sam_stats_set_info (GstSamStats * stats, const struct sam_info *info);
+/* Update what the policy counted. */
+void gst_sam_stats_set_seed (GstSamStats * stats,
+    const struct sam_seed_stats *seed);
 void gst_sam_stats_set_latency (GstSamStats * stats, guint64 latency);
 
 /* Any thread. (transfer full) */

@@ -14,6 +14,7 @@
 #include "gstsamworker.h"
 
 #include <samtrack/samtrack.h>
+#include <samtrack/seed.h>
 
 G_BEGIN_DECLS
 
@@ -44,6 +45,12 @@ struct _GstSamTrack
   gint navigation_mode;
   GstClockTime max_wait;        /* NONE: half of a frame's time */
   gchar *initial_prompt;
+  gint prompt_source;           /* MUTABLE_READY, as are all of seeding */
+  gboolean roi_empty;
+  guint roi_length;             /* of "roi", as it was given */
+  gchar *detect_classes;
+  GstStructure *seed_options;
+  struct sam_seed_settings seed_settings;
   GstObject *cuda_context;      /* NULL: none */
   GstSamReport *shown;          /* value of "objects", without a mask */
 
@@ -66,6 +73,7 @@ struct _GstSamTrack
   sam_tracker *tracker;
   GstSamMaskPool masks;
   gsize reserved;               /* bytes reserved for frames */
+  struct _GstSamSeed *seed;     /* NULL: only users start objects */
 
   /* streaming thread only */
   GstVideoInfo info;
@@ -74,6 +82,7 @@ struct _GstSamTrack
   guint since_reset;            /* number of frames of this stream */
   guint passed;                 /* frames since the last inference */
   GstSamStep step;              /* the last one that was taken */
+  GstSamFound *found;           /* not handed to the tracker yet */
   GstSamReport *report;         /* of the last inference; owns its mask */
   guint64 reported;             /* number of the frame that it is of */
   gint64 last_step;             /* ns */
