@@ -1,6 +1,7 @@
 #ifndef __GST_SAM_SEED_H__
 #define __GST_SAM_SEED_H__
 
+#include "gstsamdetect.h"
 #include "gstsamfound.h"
 #include "gstsamstep.h"
 
@@ -32,6 +33,11 @@ typedef struct _GstSamSeed
   const gchar *class_name[SAM_SEED_MAX_CLASSES];        /* interned, UTF-8 */
   guint num_classes;
 
+  GstSamDetect *detect;         /* NULL: the detector is upstream */
+  guint64 asked;                /* number of the last frame it was given */
+  guint64 last;                 /* number of the last frame that was seen */
+  guint64 forgotten;            /* answers up to this frame are of no use */
+
   GstSamSeedFrame frame[SAM_MAX_HISTORY];       /* a ring */
   guint first_frame, num_frames;
 
@@ -41,8 +47,8 @@ typedef struct _GstSamSeed
   guint8 labels[SAM_SEED_GRID * SAM_SEED_GRID];
 } GstSamSeed;
 
-/* Begin with the properties as they are. Returns FALSE if they contradict each
- * other, after posting an error. */
+/* Begin with the properties as they are, and open the detector. Returns FALSE
+ * on failure, after posting an error. */
 gboolean gst_sam_seed_start (GstSamTrack * self);
 void gst_sam_seed_stop (GstSamTrack * self);
 
@@ -50,9 +56,11 @@ void gst_sam_seed_stop (GstSamTrack * self);
 gboolean gst_sam_seed_watches (GstSamTrack * self);
 
 /* After a frame: let the policy decide, and hand in its prompts. @result: NULL
- * if nothing was tracked; @mask: its label map. */
-void gst_sam_seed_step (GstSamTrack * self, GstSamStep * step,
-    const struct sam_result *result, GstBuffer * mask);
+ * if nothing was tracked; @mask: its label map; @wait: what comes out must not
+ * depend on how long the detector takes. Returns FALSE if the detector has
+ * failed, after posting an error. */
+gboolean gst_sam_seed_step (GstSamTrack * self, const GstSamStep * step,
+    const struct sam_result *result, GstBuffer * mask, gboolean wait);
 
 /* Take objects that are not to be shown out of the label map. */
 void gst_sam_seed_hide (GstSamTrack * self, const struct sam_result *result,

@@ -10,6 +10,11 @@ enum
 {
   SEED_PROMPT_SOURCE,
   SEED_ROI_EMPTY,
+  SEED_DETECTOR_FILE,
+  SEED_DETECTOR_LABELS,
+  SEED_DETECTOR_BACKEND,
+  SEED_DETECTOR_SIZE,
+  SEED_DETECT_SYNC,
   SEED_DETECT_CLASSES,
   SEED_ROI,
   SEED_OPTIONS,
@@ -137,6 +142,23 @@ gst_sam_seed_set_property (GstSamTrack * self, guint id, const GValue * value)
     case SEED_ROI_EMPTY:
       self->roi_empty = g_value_get_boolean (value);
       return TRUE;
+    case SEED_DETECTOR_FILE:
+      g_free (self->detector_file);
+      self->detector_file = g_value_dup_string (value);
+      return TRUE;
+    case SEED_DETECTOR_LABELS:
+      g_free (self->detector_labels);
+      self->detector_labels = g_value_dup_string (value);
+      return TRUE;
+    case SEED_DETECTOR_BACKEND:
+      self->detector_backend = g_value_get_enum (value);
+      return TRUE;
+    case SEED_DETECTOR_SIZE:
+      self->detector_size = g_value_get_uint (value);
+      return TRUE;
+    case SEED_DETECT_SYNC:
+      self->detect_sync = g_value_get_boolean (value);
+      return TRUE;
     case SEED_DETECT_CLASSES:
       g_free (self->detect_classes);
       self->detect_classes = g_value_dup_string (value);
@@ -145,8 +167,8 @@ gst_sam_seed_set_property (GstSamTrack * self, guint id, const GValue * value)
       set_roi (self, value);
       return TRUE;
     case SEED_OPTIONS:
-      gst_clear_structure (&self->seed_options);
-      self->seed_options = g_value_dup_boxed (value);
+      g_free (self->seed_options);
+      self->seed_options = g_value_dup_string (value);
       return TRUE;
     default:
       break;
@@ -172,6 +194,21 @@ gst_sam_seed_get_property (GstSamTrack * self, guint id, GValue * value)
     case SEED_ROI_EMPTY:
       g_value_set_boolean (value, self->roi_empty);
       return TRUE;
+    case SEED_DETECTOR_FILE:
+      g_value_set_string (value, self->detector_file);
+      return TRUE;
+    case SEED_DETECTOR_LABELS:
+      g_value_set_string (value, self->detector_labels);
+      return TRUE;
+    case SEED_DETECTOR_BACKEND:
+      g_value_set_enum (value, self->detector_backend);
+      return TRUE;
+    case SEED_DETECTOR_SIZE:
+      g_value_set_uint (value, self->detector_size);
+      return TRUE;
+    case SEED_DETECT_SYNC:
+      g_value_set_boolean (value, self->detect_sync);
+      return TRUE;
     case SEED_DETECT_CLASSES:
       g_value_set_string (value, self->detect_classes);
       return TRUE;
@@ -179,7 +216,7 @@ gst_sam_seed_get_property (GstSamTrack * self, guint id, GValue * value)
       get_roi (self, value);
       return TRUE;
     case SEED_OPTIONS:
-      g_value_set_boxed (value, self->seed_options);
+      g_value_set_string (value, self->seed_options);
       return TRUE;
     default:
       break;
@@ -271,6 +308,75 @@ install_sources (GObjectClass * klass, guint first_id)
 }
 
 static void
+install_detector (GObjectClass * klass, guint first_id)
+{
+  /**
+   * GstSamTrack:detector-file:
+   *
+   * Weights of a detector that finds the objects: see docs/DETECTORS.md. It
+   * runs in a thread of its own at low priority, every
+   * #GstSamTrack:detect-interval frames and when nothing is tracked or an
+   * object was lost. Boxes that it found on an earlier frame are prompts for
+   * that frame, if #GstSamTrack:history still holds it.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, first_id + SEED_DETECTOR_FILE,
+      g_param_spec_string ("detector-file", "Detector file",
+          "Weights of a detector that finds the objects, .safetensors "
+          "(NULL = no detector)", NULL, SETTABLE_READY));
+  /**
+   * GstSamTrack:detector-labels:
+   *
+   * Text file with the names of the detector's classes, one a line. %NULL:
+   * those of COCO if there are 80, else numbers from 0.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, first_id + SEED_DETECTOR_LABELS,
+      g_param_spec_string ("detector-labels", "Detector labels",
+          "Text file with the names of the detector's classes, one a line "
+          "(NULL = those of COCO if there are 80, else numbers)", NULL,
+          SETTABLE_READY));
+  /**
+   * GstSamTrack:detector-backend:
+   *
+   * Processor that runs the detector. `auto` is the CPU.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, first_id + SEED_DETECTOR_BACKEND,
+      g_param_spec_enum ("detector-backend", "Detector backend",
+          "Processor that runs the detector (auto = the CPU)",
+          GST_TYPE_SAM_TRACK_BACKEND, SAM_BACKEND_AUTO, SETTABLE_READY));
+  /**
+   * GstSamTrack:detector-size:
+   *
+   * Side of the detector's square input, in pixels: of YOLOv10, a multiple of
+   * 32 from 320 to 1280. A smaller one is faster and finds less. 0: its own.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, first_id + SEED_DETECTOR_SIZE,
+      g_param_spec_uint ("detector-size", "Detector size",
+          "Side of the detector's square input in pixels (0 = its own)", 0,
+          2048, 0, SETTABLE_READY));
+  /**
+   * GstSamTrack:detect-sync:
+   *
+   * Whether the frame after one that the detector looks at waits for its
+   * answer, so that what comes out does not depend on how long it takes. It is
+   * always so in a pipeline that is not live.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, first_id + SEED_DETECT_SYNC,
+      g_param_spec_boolean ("detect-sync", "Detect sync",
+          "Whether frames wait for the detector in a live pipeline, too", FALSE,
+          SETTABLE_READY));
+}
+
+static void
 install_policy (GObjectClass * klass, guint first_id)
 {
   /**
@@ -291,14 +397,14 @@ install_policy (GObjectClass * klass, guint first_id)
    * GstSamTrack:seed-options:
    *
    * Further settings of the policy, by their names in docs/DETECTORS.md, for
-   * example `options,prompt-gap=10,reacquire-iou=0.2`.
+   * example `prompt-gap=10,reacquire-iou=0.2`.
    *
    * Since: 0.1
    */
   g_object_class_install_property (klass, first_id + SEED_OPTIONS,
-      g_param_spec_boxed ("seed-options", "Seed options",
+      g_param_spec_string ("seed-options", "Seed options",
           "Further settings of automatic seeding, for example "
-          "options,prompt-gap=10", GST_TYPE_STRUCTURE, SETTABLE_READY));
+          "prompt-gap=10,reacquire-iou=0.2", NULL, SETTABLE_READY));
 }
 
 void
@@ -307,6 +413,7 @@ gst_sam_seed_install_properties (GObjectClass * klass, guint first_id)
   guint i;
 
   install_sources (klass, first_id);
+  install_detector (klass, first_id);
   install_policy (klass, first_id);
   for (i = 0; i < G_N_ELEMENTS (setting_names); i++)
     install_setting (klass, first_id + SEED_SETTING + i, setting_names[i]);
@@ -322,8 +429,10 @@ gst_sam_seed_init_properties (GstSamTrack * self)
 void
 gst_sam_seed_clear_properties (GstSamTrack * self)
 {
+  g_clear_pointer (&self->detector_file, g_free);
+  g_clear_pointer (&self->detector_labels, g_free);
   g_clear_pointer (&self->detect_classes, g_free);
-  gst_clear_structure (&self->seed_options);
+  g_clear_pointer (&self->seed_options, g_free);
 }
 
 /* ---- What they come to */
@@ -367,14 +476,22 @@ gboolean
 gst_sam_seed_get_settings (GstSamTrack * self,
     struct sam_seed_settings *settings, gchar ** why)
 {
+  const gchar *text = self->seed_options ? self->seed_options : "";
   Options options = {.settings = settings };
+  gchar *whole = g_strconcat ("options", *text ? "," : "", text, NULL);
+  GstStructure *s = gst_structure_from_string (whole, NULL);
 
   *settings = self->seed_settings;
   if (self->roi_length != 4)
     options.why = g_strdup_printf ("roi has %u numbers, expected 4: the left, "
         "upper, right and lower edge.", self->roi_length);
-  else if (self->seed_options)
-    gst_structure_foreach (self->seed_options, take_option, &options);
+  else if (!s)
+    options.why = g_strdup_printf ("seed-options is '%s', expected are "
+        "settings as name=number, separated by commas.", text);
+  else
+    gst_structure_foreach (s, take_option, &options);
+  gst_clear_structure (&s);
+  g_free (whole);
   *why = options.why;
   return !options.why;
 }

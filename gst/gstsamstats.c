@@ -54,6 +54,7 @@ gst_sam_stats_start (GstSamStats * stats, const struct sam_info *info)
   stats->first_us = stats->last_us = 0;
   stats->num_objects = 0;
   stats->seeds = FALSE;
+  stats->detector_runs = 0;
   stats->latency = 0;
   stats->open_ns = info->open_ns;
   stats->warm_ns = info->warm_ns;
@@ -150,6 +151,14 @@ gst_sam_stats_set_seed (GstSamStats * stats, const struct sam_seed_stats *seed)
   g_mutex_unlock (&stats->lock);
 }
 
+void
+gst_sam_stats_detector (GstSamStats * stats, gint64 ns)
+{
+  g_mutex_lock (&stats->lock);
+  stats->detector[stats->detector_runs++ % GST_SAM_STATS_DETECTOR] = ns;
+  g_mutex_unlock (&stats->lock);
+}
+
 static int
 compare (const void *a, const void *b)
 {
@@ -202,6 +211,17 @@ static gboolean
 is_reject (enum sam_seed_reason reason)
 {
   return reason >= SAM_SEED_BY_AMBIGUOUS;
+}
+
+static void
+add_detector (GstStructure * s, GstSamStats * now)
+{
+  const guint n = MIN (now->detector_runs, GST_SAM_STATS_DETECTOR);
+
+  gst_structure_set (s, "detector-runs", G_TYPE_UINT64, now->detector_runs,
+      NULL);
+  if (n)
+    add_percentiles (s, "detector", now->detector, n);
 }
 
 static GstStructure *
@@ -271,6 +291,7 @@ gst_sam_stats_to_structure (GstSamStats * stats)
   if (now->seeds) {
     GstStructure *seeding = seed_to_structure (&now->seed);
 
+    add_detector (seeding, now);
     gst_structure_set (s, "seeding", GST_TYPE_STRUCTURE, seeding, NULL);
     gst_structure_free (seeding);
   }

@@ -326,7 +326,7 @@ write_report (GstSamStep * step, GstSamTrack * self,
 }
 
 static GstFlowReturn
-track (GstSamStep * step, GstSamTrack * self)
+track (GstSamStep * step, GstSamTrack * self, gboolean wait)
 {
   const gboolean on_device = self->on_cuda &&
       gst_sam_cuda_is_memory (step->frame);
@@ -347,7 +347,10 @@ track (GstSamStep * step, GstSamTrack * self)
   gst_sam_pending_note_frame (self->pending, result.frame_index);
   step->times = result.times;
   gst_sam_pending_settle (self->pending, &result);
-  gst_sam_seed_step (self, step, &result, mask);
+  if (!gst_sam_seed_step (self, step, &result, mask, wait)) {
+    gst_buffer_unref (mask);
+    return GST_FLOW_ERROR;
+  }
   if (result.num_objects)
     write_report (step, self, &result, mask);
   else
@@ -356,7 +359,7 @@ track (GstSamStep * step, GstSamTrack * self)
 }
 
 static GstFlowReturn
-keep (GstSamStep * step, GstSamTrack * self)
+keep (GstSamStep * step, GstSamTrack * self, gboolean wait)
 {
   const gboolean on_device = self->on_cuda &&
       gst_sam_cuda_is_memory (step->frame);
@@ -369,8 +372,8 @@ keep (GstSamStep * step, GstSamTrack * self)
     sam_tracker_frames (self->tracker, 0, &oldest, &next, NULL);
     gst_sam_pending_note_frame (self->pending, next - 1);
   }
-  gst_sam_seed_step (self, step, NULL, NULL);
-  return GST_FLOW_OK;
+  return gst_sam_seed_step (self, step, NULL, NULL, wait) ? GST_FLOW_OK :
+      GST_FLOW_ERROR;
 }
 
 /* A prompt is for a frame that is not held any more, or never was. */
@@ -419,9 +422,9 @@ run (GstSamStep * step, GstSamTrack * self, gboolean wait)
           &calls))
     step->ret = GST_FLOW_FLUSHING;
   else if (gst_sam_pending_has_objects (self->pending))
-    step->ret = track (step, self);
+    step->ret = track (step, self, wait);
   else
-    step->ret = keep (step, self);
+    step->ret = keep (step, self, wait);
   step->found->looked = FALSE;
   step->tracker.size = sizeof step->tracker;
   sam_tracker_info (self->tracker, &step->tracker, NULL);

@@ -48,8 +48,12 @@ struct _GstSamTrack
   gint prompt_source;           /* MUTABLE_READY, as are all of seeding */
   gboolean roi_empty;
   guint roi_length;             /* of "roi", as it was given */
+  gchar *detector_file, *detector_labels;
+  gint detector_backend;
+  guint detector_size;
+  gboolean detect_sync;
   gchar *detect_classes;
-  GstStructure *seed_options;
+  gchar *seed_options;
   struct sam_seed_settings seed_settings;
   GstObject *cuda_context;      /* NULL: none */
   GstSamReport *shown;          /* value of "objects", without a mask */
@@ -100,6 +104,9 @@ void gst_sam_track_log (void *self, enum sam_log_level level,
 gchar *gst_sam_plain_text (const gchar * text);
 void gst_sam_track_post_error (GstSamTrack * self, int status,
     const struct sam_error *error, const gchar * what);
+/* The same of another file than the model's. */
+void gst_sam_track_post_file_error (GstSamTrack * self, int status,
+    const struct sam_error *error, const gchar * what, const gchar * file);
 
 /* Post a warning with details, a structure "samtrack-refusal": the reason, and
  * the fields that follow as for gst_structure_new(). @text is a sentence; it

@@ -606,14 +606,16 @@ expect_refusal (const gchar * launch, const gchar * text)
 
 GST_START_TEST (test_refusals)
 {
-  expect_refusal ("samtrack prompt-source=roi seed-options=options,no-such=1",
+  expect_refusal ("samtrack prompt-source=roi seed-options=no-such=1",
       "'no-such'");
   expect_refusal ("samtrack prompt-source=roi "
-      "seed-options=options,prompt-gap=1.5", "prompt-gap=1.5, expected a whole");
+      "seed-options=prompt-gap=1.5", "prompt-gap=1.5, expected a whole");
   expect_refusal ("samtrack prompt-source=roi "
-      "seed-options=options,reacquire-iou=(string)x", "reacquire-iou=x");
+      "seed-options=reacquire-iou=(string)x", "reacquire-iou=x");
   expect_refusal ("samtrack prompt-source=roi "
-      "seed-options=options,reacquire-iou=7.0", "reacquire_iou is 7");
+      "seed-options=reacquire-iou=7.0", "reacquire_iou is 7");
+  expect_refusal ("samtrack prompt-source=roi seed-options=\"a b\"",
+      "is 'a b', expected");
   expect_refusal ("samtrack prompt-source=roi confirm-hits=4",
       "confirm_window has 3");
   expect_refusal ("samtrack prompt-source=roi roi=<0.0,0.5,1.0>",
@@ -627,7 +629,7 @@ GST_START_TEST (test_roi)
 {
   Run *run = run_new ("num-buffers=3", "roi=<0.0,0.5,1.0,1.0>", 5, 0.9);
   Run *all = run_new ("num-buffers=3",
-      "seed-options=options,roi-y0=0.0,birth-max-border=(int)1", 5, 0.9);
+      "seed-options=\"roi-y0=0.0,birth-max-border=(int)1\"", 5, 0.9);
 
   fail_unless (run->born >= 1);
   fail_unless (all->born > run->born, "%u born, in the lower half %u",
@@ -641,7 +643,7 @@ GST_END_TEST;
 GST_START_TEST (test_properties)
 {
   GstElement *track = gst_element_factory_make ("samtrack", NULL);
-  GstStructure *options = NULL;
+  gchar *options = NULL;
   gint interval = 0, source = 1;
   gdouble score = 0;
   gboolean on_loss = FALSE;
