@@ -16,7 +16,8 @@ static gchar *
 with_detector (const gchar * properties)
 {
   return g_strdup_printf ("samtrack name=track detector-file=\"%s\" "
-      "detector-size=320 seed-score=0.25 instant-confirm-score=0.25 %s", g_getenv ("SAMTRACK_DETECTOR"), properties);
+      "detector-size=320 seed-score=0.25 instant-confirm-score=0.25 %s",
+      g_getenv ("SAMTRACK_DETECTOR"), properties);
 }
 
 static guint64
