@@ -515,6 +515,7 @@ follow_resets (GstSamTrack * self)
     return;
   self->seed->resets = resets;
   self->seed->forgotten = self->seed->asked;
+  self->seed->cut.has = FALSE;
   self->seed->num_frames = 0;
   sam_seed_reset (self->seed->policy);
 }
@@ -547,7 +548,10 @@ gst_sam_seed_step (GstSamTrack * self, const GstSamStep * step,
     take_regions (self, step, &in);
   else if (!take_answer (self, wait, &in))
     return FALSE;
-  in.overloaded = self->seed->detect && is_overloaded (self, step, wait);
+  if (self->seed->detect) {
+    in.overloaded = is_overloaded (self, step, wait);
+    in.has_cut = gst_sam_cut_look (&self->seed->cut, &step->info, step->frame);
+  }
   if (sam_seed_step (self->seed->policy, &in, &out, &error) != SAM_OK) {
     GST_WARNING_OBJECT (self, "%s", error.text);
     return TRUE;

@@ -1,6 +1,7 @@
 #ifndef __GST_SAM_SEED_H__
 #define __GST_SAM_SEED_H__
 
+#include "gstsamcut.h"
 #include "gstsamdetect.h"
 #include "gstsamfound.h"
 #include "gstsamstep.h"
@@ -36,6 +37,7 @@ typedef struct _GstSamSeed
   GstSamDetect *detect;         /* NULL: the detector is upstream */
   guint64 asked;                /* number of the last frame it was given */
   guint64 last;                 /* number of the last frame that was seen */
+  GstSamCut cut;
   guint64 forgotten;            /* answers up to this frame are of no use */
 
   GstSamSeedFrame frame[SAM_MAX_HISTORY];       /* a ring */

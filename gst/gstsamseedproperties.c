@@ -315,9 +315,9 @@ install_detector (GObjectClass * klass, guint first_id)
    *
    * Weights of a detector that finds the objects: see docs/DETECTORS.md. It
    * runs in a thread of its own at low priority, every
-   * #GstSamTrack:detect-interval frames and when nothing is tracked or an
-   * object was lost. Boxes that it found on an earlier frame are prompts for
-   * that frame, if #GstSamTrack:history still holds it.
+   * #GstSamTrack:detect-interval frames and when nothing is tracked, an object
+   * was lost or the scene was cut. Boxes that it found on an earlier frame are
+   * prompts for that frame, if #GstSamTrack:history still holds it.
    *
    * Since: 0.1
    */
