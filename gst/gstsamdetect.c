@@ -134,15 +134,22 @@ gst_sam_detect_new (const struct sam_params *params, int *status,
     struct sam_error *error)
 {
   GstSamDetect *detect = g_new0 (GstSamDetect, 1);
+  GError *why = NULL;
 
   g_mutex_init (&detect->lock);
   g_cond_init (&detect->wake);
   g_cond_init (&detect->done);
   gst_video_info_init (&detect->info);
   detect->params = *params;
-  detect->thread = g_thread_new ("samtrack-detect", work, detect);
+  detect->thread = g_thread_try_new ("samtrack-detect", work, detect, &why);
+  if (why) {
+    detect->answer.status = SAM_ENOMEM;
+    g_snprintf (detect->answer.error.text, sizeof detect->answer.error.text,
+        "no thread can be started to detect on: %s", why->message);
+    g_error_free (why);
+  }
   g_mutex_lock (&detect->lock);
-  while (detect->state == STATE_OPENING)
+  while (detect->thread && detect->state == STATE_OPENING)
     g_cond_wait (&detect->done, &detect->lock);
   g_mutex_unlock (&detect->lock);
   *status = detect->answer.status;
@@ -162,7 +169,8 @@ gst_sam_detect_free (GstSamDetect * detect)
   detect->quit = TRUE;
   g_cond_signal (&detect->wake);
   g_mutex_unlock (&detect->lock);
-  g_thread_join (detect->thread);
+  if (detect->thread)
+    g_thread_join (detect->thread);
   gst_clear_buffer (&detect->frame);
   g_free (detect->answer.find);
   g_cond_clear (&detect->done);

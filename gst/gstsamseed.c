@@ -152,7 +152,9 @@ open_detector (GstSamTrack * self)
   params.model_file = self->detector_file;
   params.backend = self->detector_backend;
   params.input_size = self->detector_size;
-  params.precision = self->precision;
+  /* in which its answers were compared with the published ones */
+  params.precision = self->precision == SAM_PRECISION_AUTO ?
+      SAM_PRECISION_FP32 : self->precision;
   params.threads = self->threads;
   params.log = gst_sam_track_log;
   params.log_priv = self;

@@ -20,6 +20,9 @@ try:
     gi.require_version('GstVideo', '1.0')
     from gi.repository import Gst, GstVideo
 except (ImportError, ValueError) as error:
+    # Distributions have PyGObject for their own interpreter alone.
+    if sys.executable != '/usr/bin/python3' and os.access('/usr/bin/python3', os.X_OK):
+        os.execv('/usr/bin/python3', ['/usr/bin/python3', *sys.argv])
     print(f'skipped: {error}')
     sys.exit(77)
 
