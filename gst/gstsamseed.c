@@ -17,7 +17,7 @@
 
 /* When our own detector is late, its boxes are taken for those of the oldest
  * frame that is held, if that is not later than this many frames. */
-#define MAX_LATE 30
+#define MAX_LATE 90
 
 /* A stream that is late goes without detections, but for at most as many
  * intervals. */
