@@ -317,40 +317,12 @@ GST_END_TEST;
 /* ---- Refusals */
 
 static void
-expect_refusal (const gchar * launch, const gchar * text, gint code)
-{
-  GstElement *element = gst_parse_launch (launch, NULL);
-  GstBus *bus = gst_bus_new ();
-  GstMessage *message;
-  GError *error = NULL;
-
-  fail_unless (element != NULL, "%s does not parse", launch);
-  gst_object_ref_sink (element);
-  gst_element_set_bus (element, bus);
-  fail_unless (gst_element_set_state (element, GST_STATE_PAUSED) ==
-      GST_STATE_CHANGE_FAILURE, "%s starts", launch);
-  message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
-  fail_unless (message != NULL);
-  gst_message_parse_error (message, &error, NULL);
-  g_print ("%s\n", error->message);
-  fail_unless (strstr (error->message, text) != NULL, "%s: '%s'", launch,
-      error->message);
-  fail_unless_equals_int (error->code, code);
-  g_error_free (error);
-  gst_message_unref (message);
-  gst_element_set_state (element, GST_STATE_NULL);
-  gst_element_set_bus (element, NULL);
-  gst_object_unref (bus);
-  gst_object_unref (element);
-}
-
-static void
 expect_detector_refusal (const gchar * properties, const gchar * text,
     gint code)
 {
   gchar *launch = with_detector (properties);
 
-  expect_refusal (launch, text, code);
+  sam_expect_refusal (launch, text, code);
   g_free (launch);
 }
 
@@ -365,15 +337,15 @@ GST_START_TEST (test_refusals)
       GST_RESOURCE_ERROR_SETTINGS);
   expect_detector_refusal ("detector-labels=/nowhere/names.txt",
       "/nowhere/names.txt", GST_RESOURCE_ERROR_SETTINGS);
-  expect_refusal ("samtrack detector-file=/nowhere/a.safetensors",
+  sam_expect_refusal ("samtrack detector-file=/nowhere/a.safetensors",
       "/nowhere/a.safetensors", GST_RESOURCE_ERROR_NOT_FOUND);
   launch = g_strdup_printf ("samtrack detector-file=\"%s\"",
       g_getenv ("SAMTRACK_TINY_MODEL"));
-  expect_refusal (launch, "model.safetensors", GST_RESOURCE_ERROR_SETTINGS);
+  sam_expect_refusal (launch, "model.safetensors", GST_RESOURCE_ERROR_SETTINGS);
   g_free (launch);
   launch = g_strdup_printf ("samtrack model-file=\"%s\"",
       g_getenv ("SAMTRACK_DETECTOR"));
-  expect_refusal (launch, "model.safetensors", GST_RESOURCE_ERROR_SETTINGS);
+  sam_expect_refusal (launch, "model.safetensors", GST_RESOURCE_ERROR_SETTINGS);
   g_free (launch);
 }
 

@@ -7,18 +7,6 @@
 #include <string.h>
 
 static void
-add_region (GstBuffer * buf, const gchar * name, gint x, gint y, gint w,
-    gint h, gdouble score)
-{
-  GstVideoRegionOfInterestMeta *region =
-      gst_buffer_add_video_region_of_interest_meta (buf, name, x, y, w, h);
-
-  gst_video_region_of_interest_meta_add_param (region,
-      gst_structure_new ("detection", "confidence", G_TYPE_DOUBLE, score,
-          NULL));
-}
-
-static void
 add_bad_region (GstBuffer * buf, GRand * rand)
 {
   static const gchar *names[] = { "car", "", "a\xff\xc3", "x y/z;\"'\\,",
@@ -31,7 +19,7 @@ add_bad_region (GstBuffer * buf, GRand * rand)
   gchar *name = kind == 7 ? g_strdup_printf ("class %u",
       g_rand_int (rand) % 2000) : g_strdup (names[kind % 5]);
 
-  add_region (buf, name, sizes[g_rand_int (rand) % 8],
+  sam_add_region (buf, name, sizes[g_rand_int (rand) % 8],
       sizes[g_rand_int (rand) % 8], sizes[g_rand_int (rand) % 8],
       sizes[g_rand_int (rand) % 8], scores[g_rand_int (rand) % 9]);
   g_free (name);
@@ -122,11 +110,11 @@ GST_START_TEST (test_flush)
       GstBuffer *buf = sam_harness_frame (h, i);
 
       if (i != 1)
-        add_region (buf, "square", 32, 24, 48, 48, 0.9);
+        sam_add_region (buf, "square", 32, 24, 48, 48, 0.9);
       if (i == 3 || round == 1)
-        add_region (buf, "corner", 100, 60, 20, 20, 0.9);
+        sam_add_region (buf, "corner", 100, 60, 20, 20, 0.9);
       if (i == 3)
-        add_region (buf, "other", 4, 4, 20, 16, 0.9);
+        sam_add_region (buf, "other", 4, 4, 20, 16, 0.9);
       buf = gst_harness_push_and_pull (h, buf);
       if (i == 2) {
         fail_unless_equals_int (sam_get_num_objects (sam_get_meta (buf)),
@@ -174,7 +162,7 @@ count_drawn (const gchar * properties)
     GstBuffer *before = sam_harness_frame (h, i);
 
     buf = sam_harness_frame (h, i);
-    add_region (buf, "thing", 32, 24, 48, 48, 0.9);
+    sam_add_region (buf, "thing", 32, 24, 48, 48, 0.9);
     buf = gst_harness_push_and_pull (h, buf);
     fail_unless (gst_buffer_map (before, &was, GST_MAP_READ));
     fail_unless (gst_buffer_map (buf, &is, GST_MAP_READ));
@@ -234,11 +222,11 @@ GST_START_TEST (test_reacquisition)
 
     GST_BUFFER_PTS (buf) = i * GST_SECOND / 30;
     if (i < 4)
-      add_region (buf, "thing", 32, 24, 48, 48, 0.9);
+      sam_add_region (buf, "thing", 32, 24, 48, 48, 0.9);
     if (i >= 16)
       draw_patch (buf);
     if (i == 16)
-      add_region (buf, "thing", 40, 24, 48, 48, 0.9);
+      sam_add_region (buf, "thing", 40, 24, 48, 48, 0.9);
     buf = gst_harness_push_and_pull (h, buf);
     meta = sam_get_meta (buf);
     if (i == 3)
@@ -260,27 +248,7 @@ GST_END_TEST;
 static void
 expect_refusal (const gchar * launch, const gchar * text)
 {
-  GstElement *element = gst_parse_launch (launch, NULL);
-  GstBus *bus = gst_bus_new ();
-  GstMessage *message;
-  GError *error = NULL;
-
-  fail_unless (element != NULL, "%s does not parse", launch);
-  gst_object_ref_sink (element);
-  gst_element_set_bus (element, bus);
-  fail_unless (gst_element_set_state (element, GST_STATE_PAUSED) ==
-      GST_STATE_CHANGE_FAILURE, "%s starts", launch);
-  message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
-  fail_unless (message != NULL);
-  gst_message_parse_error (message, &error, NULL);
-  fail_unless (strstr (error->message, text) != NULL, "%s: '%s'", launch,
-      error->message);
-  g_error_free (error);
-  gst_message_unref (message);
-  gst_element_set_state (element, GST_STATE_NULL);
-  gst_element_set_bus (element, NULL);
-  gst_object_unref (bus);
-  gst_object_unref (element);
+  sam_expect_refusal (launch, text, GST_RESOURCE_ERROR_SETTINGS);
 }
 
 GST_START_TEST (test_refusals)

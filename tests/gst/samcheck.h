@@ -56,6 +56,14 @@ void sam_read_properties (GObject * object);
 GstSample *sam_sample_new (void);
 void sam_write_png (const gchar * location);
 
+/* Add what a detector upstream does: a region of interest with a score. */
+void sam_add_region (GstBuffer * buf, const gchar * name, gint x, gint y,
+    gint w, gint h, gdouble score);
+
+/* The element with its properties does not start; its error message holds
+ * @text, and its code is that. */
+void sam_expect_refusal (const gchar * launch, const gchar * text, gint code);
+
 /* Warnings that wait on the bus of the harness's element. */
 GstBus *sam_harness_add_bus (GstHarness * h);
 guint sam_count_messages (GstBus * bus, GstMessageType type, gchar ** text);

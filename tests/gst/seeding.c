@@ -49,18 +49,6 @@ get_truth (GstBuffer * buf)
   return gst_custom_meta_get_structure (meta);
 }
 
-static void
-add_region (GstBuffer * buf, const gchar * name, gint x, gint y, gint w,
-    gint h, gdouble score)
-{
-  GstVideoRegionOfInterestMeta *region =
-      gst_buffer_add_video_region_of_interest_meta (buf, name, x, y, w, h);
-
-  gst_video_region_of_interest_meta_add_param (region,
-      gst_structure_new ("detection", "confidence", G_TYPE_DOUBLE, score,
-          NULL));
-}
-
 /* The box of what is seen of a thing. */
 static void
 detect_thing (Run * run, GstBuffer * buf, const guint8 * labels, gint width,
@@ -79,7 +67,7 @@ detect_thing (Run * run, GstBuffer * buf, const guint8 * labels, gint width,
     }
   }
   if (x1 >= 0)
-    add_region (buf, run->names[label], x0, y0, x1 - x0 + 1, y1 - y0 + 1,
+    sam_add_region (buf, run->names[label], x0, y0, x1 - x0 + 1, y1 - y0 + 1,
         run->score);
 }
 
