@@ -400,6 +400,7 @@ finish_reset (GstSamPending * pending, sam_tracker * tracker)
     gst_sam_pending_forget_bound (pending);
     pending->num_bound = 0;
     pending->reset = FALSE;
+    pending->resets++;
     gst_sam_late_forget (&pending->late);
   }
   g_mutex_unlock (&pending->lock);
@@ -437,6 +438,18 @@ gst_sam_pending_note_frame (GstSamPending * pending, guint64 index)
   g_mutex_lock (&pending->lock);
   gst_sam_late_note (&pending->late, index, &pending->moment);
   g_mutex_unlock (&pending->lock);
+}
+
+guint64
+gst_sam_pending_find_id (const GstSamPending * pending, guint64 engine_id)
+{
+  guint i;
+
+  for (i = 0; i < pending->num_bound; i++) {
+    if (pending->bound[i].engine_id == engine_id)
+      return pending->bound[i].id;
+  }
+  return 0;
 }
 
 static gboolean

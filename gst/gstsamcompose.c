@@ -11,10 +11,13 @@
 #define CONTOUR 0.6
 #define CONTOUR_WIDTH 2         /* px */
 
+/* Bytes of a class's name that are drawn, with the final 0. */
+#define MAX_NAME 20
+
 static gint
 get_label_height (const GstSamDrawing * d)
 {
-  if (!d->style->ids && !d->style->scores)
+  if (!d->style->ids && !d->style->names && !d->style->scores)
     return 0;
   return gst_sam_drawing_get_text_height (d);
 }
@@ -23,18 +26,21 @@ static void
 write_label (const GstSamDrawing * d, const GstSamObject * object,
     gchar text[GST_SAM_DRAWING_MAX_TEXT])
 {
-  gchar tracker[12] = "", id[24] = "", score[16] = "";
+  gchar tracker[12] = "", id[24] = "", name[MAX_NAME] = "", score[16] = "";
 
   if (d->style->ids && d->tracker)
     g_snprintf (tracker, sizeof tracker, "%u", d->tracker + 1);
   if (d->style->ids)
     g_snprintf (id, sizeof id, "#%" G_GUINT64_FORMAT, object->id);
+  if (d->style->names && object->label)
+    g_strlcpy (name, object->label, sizeof name);
   if (d->style->scores)
     g_snprintf (score, sizeof score, "%.2f", CLAMP (object->iou, 0, 1));
-  g_snprintf (text, GST_SAM_DRAWING_MAX_TEXT, "%s%s%s%s", tracker, id,
-      *id && *score ? " " : "", score);
   /* the decimal point of the locale */
-  g_strdelimit (text, ",", '.');
+  g_strdelimit (score, ",", '.');
+  g_snprintf (text, GST_SAM_DRAWING_MAX_TEXT, "%s%s%s%s%s%s", tracker, id,
+      *id && *name ? " " : "", name, (*id || *name) && *score ? " " : "",
+      score);
 }
 
 /* The label stands on the box, or hangs from it at the frame's upper edge. */

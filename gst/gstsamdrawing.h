@@ -6,7 +6,7 @@
 G_BEGIN_DECLS
 
 /* Letters of a text, the final 0 included; texts of a drawing. */
-#define GST_SAM_DRAWING_MAX_TEXT 40
+#define GST_SAM_DRAWING_MAX_TEXT 64
 #define GST_SAM_DRAWING_MAX_LOST 8
 #define GST_SAM_DRAWING_MAX_TEXTS (SAM_MAX_OBJECTS + GST_SAM_DRAWING_MAX_LOST)
 
@@ -14,7 +14,7 @@ typedef struct
 {
   gdouble opacity;              /* of the filled masks, 0 .. 1 */
   guint line_width;             /* px of the frame */
-  gboolean masks, outlines, boxes, ids, scores;
+  gboolean masks, outlines, boxes, ids, names, scores;
   gboolean dim_stale;           /* stale masks at half opacity */
   gboolean points;              /* of recent prompts; the current object */
 } GstSamPaintStyle;

@@ -103,3 +103,17 @@ gst_sam_track_navigation_get_type (void)
 
   return register_enum (&type, "GstSamTrackNavigation", values);
 }
+
+GType
+gst_sam_track_prompt_source_get_type (void)
+{
+  static gsize type = 0;
+  static const GEnumValue values[] = {
+    {GST_SAM_TRACK_PROMPT_SOURCE_NONE, "Users alone start objects", "none"},
+    {GST_SAM_TRACK_PROMPT_SOURCE_ROI,
+        "Regions of interest of a detector upstream", "roi"},
+    {0, NULL, NULL},
+  };
+
+  return register_enum (&type, "GstSamTrackPromptSource", values);
+}

@@ -55,6 +55,20 @@ typedef enum
   GST_SAM_TRACK_NAVIGATION_POINTS_BOXES,
 } GstSamTrackNavigation;
 
+/**
+ * GstSamTrackPromptSource:
+ * @GST_SAM_TRACK_PROMPT_SOURCE_NONE: users alone start objects
+ * @GST_SAM_TRACK_PROMPT_SOURCE_ROI: regions of interest that a detector before
+ * this element attaches to frames
+ *
+ * What objects are started from, beside the prompts of users.
+ */
+typedef enum
+{
+  GST_SAM_TRACK_PROMPT_SOURCE_NONE,
+  GST_SAM_TRACK_PROMPT_SOURCE_ROI,
+} GstSamTrackPromptSource;
+
 /* The first three types have the values of enum sam_backend, sam_precision and
  * sam_edges. */
 #define GST_TYPE_SAM_TRACK_BACKEND (gst_sam_track_backend_get_type ())
@@ -75,6 +89,10 @@ GType gst_sam_track_overload_policy_get_type (void);
 
 #define GST_TYPE_SAM_TRACK_NAVIGATION (gst_sam_track_navigation_get_type ())
 GType gst_sam_track_navigation_get_type (void);
+
+#define GST_TYPE_SAM_TRACK_PROMPT_SOURCE \
+    (gst_sam_track_prompt_source_get_type ())
+GType gst_sam_track_prompt_source_get_type (void);
 
 G_END_DECLS
 

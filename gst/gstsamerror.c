@@ -45,15 +45,21 @@ void
 gst_sam_track_post_error (GstSamTrack * self, int status,
     const struct sam_error *error, const gchar * what)
 {
+  gst_sam_track_post_file_error (self, status, error, what, self->model_file);
+}
+
+void
+gst_sam_track_post_file_error (GstSamTrack * self, int status,
+    const struct sam_error *error, const gchar * what, const gchar * file)
+{
   GQuark domain = GST_LIBRARY_ERROR;
   gint code = GST_LIBRARY_ERROR_FAILED;
 
   switch (status) {
     case SAM_EIO:
       domain = GST_RESOURCE_ERROR;
-      code = self->model_file && g_file_test (self->model_file,
-          G_FILE_TEST_EXISTS) ? GST_RESOURCE_ERROR_READ :
-          GST_RESOURCE_ERROR_NOT_FOUND;
+      code = file && g_file_test (file, G_FILE_TEST_EXISTS) ?
+          GST_RESOURCE_ERROR_READ : GST_RESOURCE_ERROR_NOT_FOUND;
       break;
     case SAM_EINVAL:
     case SAM_EFORMAT:

@@ -85,7 +85,7 @@ gst_sam_report_scale (GstSamReport * report, gint width, gint height)
 static GstStructure *
 object_to_structure (const GstSamObject * object)
 {
-  return gst_structure_new ("object",
+  GstStructure *s = gst_structure_new ("object",
       "id", G_TYPE_UINT64, object->id,
       "slot", G_TYPE_UINT, object->slot,
       "state", G_TYPE_STRING, object_states[object->state],
@@ -96,6 +96,10 @@ object_to_structure (const GstSamObject * object)
       "w", G_TYPE_INT, object->w,
       "h", G_TYPE_INT, object->h, "area", G_TYPE_UINT, object->area,
       "behind", G_TYPE_UINT, object->behind, NULL);
+
+  if (object->label)
+    gst_structure_set (s, "label", G_TYPE_STRING, object->label, NULL);
+  return s;
 }
 
 /* A meta may come from anywhere: no box leaves the frame. */
@@ -124,6 +128,7 @@ object_from_structure (GstSamObject * object, const GstStructure * s,
       "w", G_TYPE_INT, &object->w,
       "h", G_TYPE_INT, &object->h, "area", G_TYPE_UINT, &object->area, NULL);
   gst_structure_get_uint (s, "behind", &object->behind);
+  object->label = gst_structure_get_string (s, "label");
   object->state = find_name (object_states, G_N_ELEMENTS (object_states),
       gst_structure_get_string (s, "state"));
   clip (&object->x, &object->w, width);
@@ -154,8 +159,9 @@ add_region (GstBuffer * buffer, const GstSamReport * report,
   const gboolean fits = object->id <= G_MAXINT;
   GstVideoRegionOfInterestMeta *roi;
 
-  roi = gst_buffer_add_video_region_of_interest_meta (buffer, "object",
-      object->x, object->y, object->w, object->h);
+  roi = gst_buffer_add_video_region_of_interest_meta (buffer,
+      object->label ? object->label : "object", object->x, object->y,
+      object->w, object->h);
   if (fits)
     roi->id = (gint) object->id;
   gst_video_region_of_interest_meta_add_param (roi,

@@ -25,6 +25,7 @@ typedef struct
   guint area;                   /* px of the frame */
   gdouble iou, score;
   guint behind;                 /* frames that it has still to replay */
+  const gchar *label;           /* name of its class, NULL: none */
 } GstSamObject;
 
 enum
@@ -80,7 +81,8 @@ void gst_sam_meta_register (void);
 /* Adds a GstSamTrackMeta, and a region of interest per visible object. */
 void gst_sam_meta_add (GstBuffer * buffer, const GstSamReport * report);
 
-/* Reads a GstSamTrackMeta. report->mask and source belong to the meta. */
+/* Reads a GstSamTrackMeta. report->mask, source and labels belong to the
+ * meta. */
 gboolean gst_sam_meta_read (GstSamReport * report, GstMeta * meta);
 
 /* Sets *array to the field "objects" of the meta. */

@@ -55,6 +55,7 @@ enum
   PROP_DRAW_OUTLINES,
   PROP_DRAW_BOXES,
   PROP_DRAW_IDS,
+  PROP_DRAW_LABELS,
   PROP_DRAW_SCORES,
   PROP_DIM_STALE,
   PROP_DRAW_POINTS,
@@ -216,6 +217,9 @@ gst_sam_overlay_set_property (GObject * object, guint id, const GValue * value,
     case PROP_DRAW_IDS:
       style->ids = g_value_get_boolean (value);
       break;
+    case PROP_DRAW_LABELS:
+      style->names = g_value_get_boolean (value);
+      break;
     case PROP_DRAW_SCORES:
       style->scores = g_value_get_boolean (value);
       break;
@@ -258,6 +262,9 @@ gst_sam_overlay_get_property (GObject * object, guint id, GValue * value,
       break;
     case PROP_DRAW_IDS:
       g_value_set_boolean (value, style->ids);
+      break;
+    case PROP_DRAW_LABELS:
+      g_value_set_boolean (value, style->names);
       break;
     case PROP_DRAW_SCORES:
       g_value_set_boolean (value, style->scores);
@@ -362,6 +369,16 @@ install_switches (GObjectClass * klass)
   install_switch (klass, PROP_DRAW_IDS, "draw-ids", "Draw ids",
       "Write the ids of the objects", TRUE);
   /**
+   * GstSamOverlay:draw-labels:
+   *
+   * Whether to write the names of the objects' classes, which a detector tells.
+   * Only letters, digits and a few signs are drawn.
+   *
+   * Since: 0.1
+   */
+  install_switch (klass, PROP_DRAW_LABELS, "draw-labels", "Draw labels",
+      "Write the names of the objects' classes", TRUE);
+  /**
    * GstSamOverlay:draw-scores:
    *
    * Whether to write the predicted IoU of each mask: the model's estimate of
@@ -439,6 +456,7 @@ gst_sam_overlay_init (GstSamOverlay * self)
   self->style.masks = TRUE;
   self->style.outlines = TRUE;
   self->style.ids = TRUE;
+  self->style.names = TRUE;
   self->style.scores = TRUE;
   self->style.dim_stale = TRUE;
   self->style.points = TRUE;

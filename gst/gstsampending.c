@@ -190,13 +190,17 @@ gst_sam_pending_push (GstSamPending * pending, GstSamPrompt * prompt,
   }
   if (pending->length == GST_SAM_PENDING_SIZE) {
     gst_sam_pending_set_queue_full (error);
+  } else if (prompt->seeded && pending->reset) {
+    gst_sam_pending_set_error (error, GST_SAM_REFUSED_TIME,
+        "The prompt was refused: it is for the stream before.");
   } else if (assign_id (pending, prompt, wish, error)) {
     id = prompt->id;
     if (prompt->kind == GST_SAM_PROMPT_REMOVE)
       gst_sam_pending_forget_known (pending, id);
     prompt->space_width = width;
     prompt->space_height = height;
-    prompt->mark = gst_sam_marks_add (&pending->marks, prompt);
+    if (!prompt->seeded)
+      prompt->mark = gst_sam_marks_add (&pending->marks, prompt);
     *gst_sam_pending_waiting_at (pending, pending->length++) = *prompt;
   }
   g_mutex_unlock (&pending->lock);
@@ -242,6 +246,17 @@ gst_sam_pending_set_max_objects (GstSamPending * pending, guint max_objects)
   g_mutex_unlock (&pending->lock);
 }
 
+guint
+gst_sam_pending_get_resets (GstSamPending * pending)
+{
+  guint resets;
+
+  g_mutex_lock (&pending->lock);
+  resets = pending->resets;
+  g_mutex_unlock (&pending->lock);
+  return resets;
+}
+
 gboolean
 gst_sam_pending_is_idle (GstSamPending * pending)
 {
@@ -274,8 +289,9 @@ gst_sam_pending_clamp (GstSamPending * pending, gboolean doubtful,
   return any;
 }
 
-/* Take those of initial-prompt out, which are handed in anew, or those with a
- * time. The caller must free the array. */
+/* Take those of initial-prompt out, which are handed in anew, and those of the
+ * policy, which begins anew; or those with a time. The caller must free the
+ * array. */
 static GArray *
 take_some (GstSamPending * pending, gboolean initial)
 {
@@ -285,7 +301,7 @@ take_some (GstSamPending * pending, gboolean initial)
   for (i = 0; i < pending->length; i++) {
     const GstSamPrompt prompt = *gst_sam_pending_waiting_at (pending, i);
 
-    if (!(initial ? prompt.initial : prompt.timed)) {
+    if (!(initial ? prompt.initial || prompt.seeded : prompt.timed)) {
       *gst_sam_pending_waiting_at (pending, kept++) = prompt;
       continue;
     }
@@ -374,6 +390,7 @@ gst_sam_pending_restore (GstSamPending * pending, const GstSamBound * bound,
   pending->num_bound = pending->num_known = num_bound;
   pending->last_id = MAX (pending->last_id, last_id);
   pending->reset = FALSE;
+  pending->resets++;
   gst_sam_late_forget (&pending->late);
   g_mutex_unlock (&pending->lock);
 }

@@ -49,6 +49,7 @@ typedef struct
 
   gint width, height;           /* of the frames, 0: not known yet */
   gboolean reset;               /* the tracker must forget its objects */
+  guint resets;                 /* how often it did, or got others */
 
   /* written while nothing streams; may be read without the lock */
   guint max_objects;
@@ -131,6 +132,12 @@ void gst_sam_pending_note_frame (GstSamPending * pending, guint64 index);
 gboolean gst_sam_pending_clamp (GstSamPending * pending, gboolean doubtful,
     GstClockTime * time);
 gboolean gst_sam_pending_has_objects (const GstSamPending * pending);
+
+/* The id of an object of the tracker, 0: it is not bound. */
+guint64 gst_sam_pending_find_id (const GstSamPending * pending,
+    guint64 engine_id);
+/* Changes whenever the tracker's objects were forgotten or replaced. */
+guint gst_sam_pending_get_resets (GstSamPending * pending);
 
 /* After a frame: forget the objects that the tracker has removed. */
 void gst_sam_pending_settle (GstSamPending * pending,

@@ -70,6 +70,7 @@ const gchar *gst_sam_refusal_get_name (GstSamRefusal refusal);
  * the next one
  * @running_time: as it says, in nanoseconds
  * @initial: whether it comes from initial-prompt
+ * @seeded: whether the policy made it, so that no user waits for its result
  * @mask: (nullable): the mask for the model
  * @space_width: width of the frame that coordinates refer to; 0: not known
  * @space_height: its height
@@ -90,6 +91,7 @@ typedef struct
   gboolean timed;
   GstClockTime running_time;
   gboolean initial;
+  gboolean seeded;
   struct _GstSamMask *mask;
   gint space_width, space_height;
   gboolean fresh;

@@ -1,5 +1,6 @@
 /* The properties of samtrack. */
 
+#include "gstsamseed.h"
 #include "gstsamtrackprivate.h"
 
 enum
@@ -26,6 +27,7 @@ enum
   PROP_INITIAL_PROMPT,
   PROP_STATS,
   PROP_OBJECTS,
+  PROP_SEEDING,                 /* and those that follow */
 };
 
 #define SETTABLE_READY (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | \
@@ -156,7 +158,9 @@ set_locked (GstSamTrack * self, guint id, const GValue * value,
       gst_sam_pending_forget_masks (self->pending);
       break;
     default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID (self, id, pspec);
+      if (id < PROP_SEEDING || !gst_sam_seed_set_property (self,
+              id - PROP_SEEDING, value))
+        G_OBJECT_WARN_INVALID_PROPERTY_ID (self, id, pspec);
       break;
   }
 }
@@ -251,7 +255,9 @@ gst_sam_track_get_property (GObject * object, guint id, GValue * value,
       g_value_set_string (value, self->initial_prompt);
       break;
     default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+      if (id < PROP_SEEDING || !gst_sam_seed_get_property (self,
+              id - PROP_SEEDING, value))
+        G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
       break;
   }
   GST_OBJECT_UNLOCK (self);
@@ -576,6 +582,7 @@ gst_sam_track_install_properties (GstSamTrackClass * klass)
   install_stream_properties (gobject_class);
   install_prompt_properties (gobject_class);
   install_report_properties (gobject_class);
+  gst_sam_seed_install_properties (gobject_class, PROP_SEEDING);
 }
 
 void
@@ -587,4 +594,5 @@ gst_sam_track_init_properties (GstSamTrack * self)
   self->max_objects = DEFAULT_MAX_OBJECTS;
   self->lost_after = DEFAULT_LOST_AFTER;
   self->history = DEFAULT_HISTORY;
+  gst_sam_seed_init_properties (self);
 }

@@ -34,18 +34,13 @@ set_reference (GstSamRecord * record, GstBuffer * buf)
 }
 
 static void
-set_labels (GstSamRecord * record, GstMeta * meta)
+set_labels (GstSamRecord * record)
 {
-  const GValue *objects = gst_structure_get_value
-      (gst_custom_meta_get_structure ((GstCustomMeta *) meta), "objects");
   guint i;
 
   for (i = 0; i < record->report.num_objects; i++) {
-    const GValue *object = gst_value_array_get_value (objects, i);
-
-    copy_text (record->label[i], GST_VALUE_HOLDS_STRUCTURE (object) ?
-        gst_structure_get_string (gst_value_get_structure (object), "label") :
-        NULL);
+    copy_text (record->label[i], record->report.object[i].label);
+    record->report.object[i].label = NULL;      /* it is the buffer's */
   }
 }
 
@@ -91,7 +86,7 @@ gst_sam_record_set_metas (GstSamRecord * record, GstBuffer * buf,
   record->height = record->report.height;
   copy_text (record->source, record->report.source);
   record->report.source = NULL; /* it is the buffer's */
-  set_labels (record, meta);
+  set_labels (record);
   if (has_mask (&record->report))
     gst_buffer_ref (record->report.mask);
   else

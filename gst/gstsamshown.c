@@ -73,6 +73,7 @@ gst_sam_track_reset (GstSamTrack * self)
     return;
   self->since_reset = 0;
   self->passed = 0;
+  self->found->looked = FALSE;
   gst_sam_worker_forget (&self->worker, self->number);
   gst_sam_pending_reset (self->pending, &calls);
   gst_sam_track_forget_frame (self);

@@ -34,8 +34,13 @@ void
 gst_sam_track_refuse (gpointer self, const GstSamPrompt * prompt,
     const GError * error)
 {
-  gchar *text = gst_sam_prompt_to_text (prompt);
+  gchar *text;
 
+  if (prompt->seeded) {
+    GST_DEBUG_OBJECT (self, "of the policy: %s", error->message);
+    return;
+  }
+  text = gst_sam_prompt_to_text (prompt);
   refuse_text (self, text, prompt->id, error);
   g_free (text);
 }

@@ -53,6 +53,8 @@ gst_sam_stats_start (GstSamStats * stats, const struct sam_info *info)
   stats->first_frame_ns = 0;
   stats->first_us = stats->last_us = 0;
   stats->num_objects = 0;
+  stats->seeds = FALSE;
+  stats->detector_runs = 0;
   stats->latency = 0;
   stats->open_ns = info->open_ns;
   stats->warm_ns = info->warm_ns;
@@ -140,6 +142,23 @@ gst_sam_stats_set_latency (GstSamStats * stats, guint64 latency)
   g_mutex_unlock (&stats->lock);
 }
 
+void
+gst_sam_stats_set_seed (GstSamStats * stats, const struct sam_seed_stats *seed)
+{
+  g_mutex_lock (&stats->lock);
+  stats->seeds = TRUE;
+  stats->seed = *seed;
+  g_mutex_unlock (&stats->lock);
+}
+
+void
+gst_sam_stats_detector (GstSamStats * stats, gint64 ns)
+{
+  g_mutex_lock (&stats->lock);
+  stats->detector[stats->detector_runs++ % GST_SAM_STATS_DETECTOR] = ns;
+  g_mutex_unlock (&stats->lock);
+}
+
 static int
 compare (const void *a, const void *b)
 {
@@ -187,6 +206,56 @@ add_percentiles (GstStructure * s, const gchar * stage, gint64 * values,
   }
 }
 
+/* A reason that detections are ignored for; the others are a track's. */
+static gboolean
+is_reject (enum sam_seed_reason reason)
+{
+  return reason >= SAM_SEED_BY_AMBIGUOUS;
+}
+
+static void
+add_detector (GstStructure * s, GstSamStats * now)
+{
+  const guint n = MIN (now->detector_runs, GST_SAM_STATS_DETECTOR);
+
+  gst_structure_set (s, "detector-runs", G_TYPE_UINT64, now->detector_runs,
+      NULL);
+  if (n)
+    add_percentiles (s, "detector", now->detector, n);
+}
+
+static GstStructure *
+seed_to_structure (const struct sam_seed_stats *seed)
+{
+  GstStructure *s = gst_structure_new ("seeding",
+      "ticks", G_TYPE_UINT64, seed->ticks,
+      "detections", G_TYPE_UINT64, seed->detections,
+      "matches", G_TYPE_UINT64, seed->decisions[SAM_SEED_MATCH] +
+      seed->decisions[SAM_SEED_RECONDITION],
+      "births", G_TYPE_UINT64, seed->decisions[SAM_SEED_START],
+      "confirmed", G_TYPE_UINT64, seed->decisions[SAM_SEED_CONFIRM],
+      "lost", G_TYPE_UINT64, seed->decisions[SAM_SEED_SHADOW],
+      "reacquired", G_TYPE_UINT64, seed->decisions[SAM_SEED_REACQUIRE] +
+      seed->decisions[SAM_SEED_RETURN],
+      "reconditioned", G_TYPE_UINT64, seed->decisions[SAM_SEED_RECONDITION],
+      "removed", G_TYPE_UINT64, seed->decisions[SAM_SEED_REMOVE],
+      "evictions", G_TYPE_UINT64, seed->reasons[SAM_SEED_BY_EVICTED],
+      "flooded", G_TYPE_UINT64, seed->flooded,
+      "result-age", G_TYPE_UINT64, seed->result_age,
+      "max-result-age", G_TYPE_UINT64, seed->max_result_age, NULL);
+  gint r;
+
+  for (r = 0; r < SAM_SEED_NUM_REASONS; r++) {
+    gchar name[64];
+
+    if (!is_reject (r))
+      continue;
+    g_snprintf (name, sizeof name, "rejected-%s", sam_seed_reason_name (r));
+    gst_structure_set (s, name, G_TYPE_UINT64, seed->reasons[r], NULL);
+  }
+  return s;
+}
+
 GstStructure *
 gst_sam_stats_to_structure (GstSamStats * stats)
 {
@@ -219,6 +288,13 @@ gst_sam_stats_to_structure (GstSamStats * stats)
       "device", G_TYPE_STRING, now->device,
       "precision", G_TYPE_STRING, now->precision,
       "variant", G_TYPE_STRING, now->variant, NULL);
+  if (now->seeds) {
+    GstStructure *seeding = seed_to_structure (&now->seed);
+
+    add_detector (seeding, now);
+    gst_structure_set (s, "seeding", GST_TYPE_STRUCTURE, seeding, NULL);
+    gst_structure_free (seeding);
+  }
   g_free (now);
   return s;
 }

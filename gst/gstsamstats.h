@@ -3,12 +3,14 @@
 
 #include <gst/gst.h>
 #include <samtrack/samtrack.h>
+#include <samtrack/seed.h>
 
 G_BEGIN_DECLS
 
 enum
 {
   GST_SAM_STATS_WINDOW = 1024,  /* frames that the percentiles cover */
+  GST_SAM_STATS_DETECTOR = 256, /* runs of the detector, likewise */
 };
 
 /* Timed stages, in the order of a frame. */
@@ -46,6 +48,10 @@ typedef struct
   gint64 first_us, last_us;     /* when frames came in, monotonic */
   guint num_objects;
   guint64 latency;              /* reported, ns */
+  gboolean seeds;               /* @seed is of this run */
+  struct sam_seed_stats seed;
+  gint64 detector[GST_SAM_STATS_DETECTOR];      /* ns, a ring */
+  guint64 detector_runs;
 
   /* Copied from the tracker, which may be closed when the stats are read. */
   guint64 bytes_planned, bytes_used;
@@ -69,6 +75,11 @@ void gst_sam_stats_frame (GstSamStats * stats, const struct sam_times *times,
 void gst_sam_stats_set_objects (GstSamStats * stats, guint num_objects);
 /* Update the copied fields of the tracker after a frame. */
 void gst_sam_stats_set_info (GstSamStats * stats, const struct sam_info *info);
+/* Update what the policy counted. */
+void gst_sam_stats_set_seed (GstSamStats * stats,
+    const struct sam_seed_stats *seed);
+/* Record a run of the detector, ns. */
+void gst_sam_stats_detector (GstSamStats * stats, gint64 ns);
 void gst_sam_stats_set_latency (GstSamStats * stats, guint64 latency);
 
 /* Any thread. (transfer full) */

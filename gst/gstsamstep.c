@@ -4,6 +4,7 @@
 
 #include "gstsamcuda.h"
 #include "gstsamframe.h"
+#include "gstsamseed.h"
 #include "gstsamtrackprivate.h"
 
 #include <time.h>
@@ -17,6 +18,7 @@ void
 gst_sam_step_init (GstSamStep * step)
 {
   step->report = g_new0 (GstSamReport, 1);
+  step->found = g_new0 (GstSamFound, 1);
   step->report->running_time = GST_CLOCK_TIME_NONE;
   gst_video_info_init (&step->info);
 }
@@ -33,6 +35,7 @@ gst_sam_step_clear (GstSamStep * step)
 {
   gst_sam_step_forget (step);
   g_clear_pointer (&step->report, g_free);
+  g_clear_pointer (&step->found, g_free);
 }
 
 gint64
@@ -296,6 +299,7 @@ copy_object (GstSamTrack * self, GstSamObject * to,
   to->iou = from->iou;
   to->score = from->score;
   to->behind = from->behind;
+  to->label = gst_sam_seed_get_label (self, to->id);
 }
 
 /* Takes over the mask. */
@@ -309,16 +313,20 @@ write_report (GstSamStep * step, GstSamTrack * self,
   report->state = GST_SAM_REPORT_OK;
   report->frame_index = result->frame_index;
   report->inference_time = step->ns;
-  report->num_objects = MIN (result->num_objects, SAM_MAX_OBJECTS);
-  for (i = 0; i < (int) report->num_objects; i++)
-    copy_object (self, &report->object[i], &result->objects[i]);
+  for (i = 0; i < MIN (result->num_objects, SAM_MAX_OBJECTS); i++) {
+    if (gst_sam_seed_shows (self, gst_sam_pending_find_id (self->pending,
+                result->objects[i].id)))
+      copy_object (self, &report->object[report->num_objects++],
+          &result->objects[i]);
+  }
+  gst_sam_seed_hide (self, result, mask);
   report->mask = mask;
   report->mask_width = self->masks.width;
   report->mask_height = self->masks.height;
 }
 
 static GstFlowReturn
-track (GstSamStep * step, GstSamTrack * self)
+track (GstSamStep * step, GstSamTrack * self, gboolean wait)
 {
   const gboolean on_device = self->on_cuda &&
       gst_sam_cuda_is_memory (step->frame);
@@ -339,6 +347,10 @@ track (GstSamStep * step, GstSamTrack * self)
   gst_sam_pending_note_frame (self->pending, result.frame_index);
   step->times = result.times;
   gst_sam_pending_settle (self->pending, &result);
+  if (!gst_sam_seed_step (self, step, &result, mask, wait)) {
+    gst_buffer_unref (mask);
+    return GST_FLOW_ERROR;
+  }
   if (result.num_objects)
     write_report (step, self, &result, mask);
   else
@@ -347,20 +359,21 @@ track (GstSamStep * step, GstSamTrack * self)
 }
 
 static GstFlowReturn
-keep (GstSamStep * step, GstSamTrack * self)
+keep (GstSamStep * step, GstSamTrack * self, gboolean wait)
 {
   const gboolean on_device = self->on_cuda &&
       gst_sam_cuda_is_memory (step->frame);
   guint64 oldest, next;
 
-  if (!self->history)
-    return GST_FLOW_OK;
-  if (!gst_sam_step_reserve (self, &step->info, on_device) ||
-      !watch (step, self, on_device))
-    return GST_FLOW_ERROR;
-  sam_tracker_frames (self->tracker, 0, &oldest, &next, NULL);
-  gst_sam_pending_note_frame (self->pending, next - 1);
-  return GST_FLOW_OK;
+  if (self->history) {
+    if (!gst_sam_step_reserve (self, &step->info, on_device) ||
+        !watch (step, self, on_device))
+      return GST_FLOW_ERROR;
+    sam_tracker_frames (self->tracker, 0, &oldest, &next, NULL);
+    gst_sam_pending_note_frame (self->pending, next - 1);
+  }
+  return gst_sam_seed_step (self, step, NULL, NULL, wait) ? GST_FLOW_OK :
+      GST_FLOW_ERROR;
 }
 
 /* A prompt is for a frame that is not held any more, or never was. */
@@ -409,9 +422,10 @@ run (GstSamStep * step, GstSamTrack * self, gboolean wait)
           &calls))
     step->ret = GST_FLOW_FLUSHING;
   else if (gst_sam_pending_has_objects (self->pending))
-    step->ret = track (step, self);
+    step->ret = track (step, self, wait);
   else
-    step->ret = keep (step, self);
+    step->ret = keep (step, self, wait);
+  step->found->looked = FALSE;
   step->tracker.size = sizeof step->tracker;
   sam_tracker_info (self->tracker, &step->tracker, NULL);
 }

@@ -1,6 +1,7 @@
 #ifndef __GST_SAM_STEP_H__
 #define __GST_SAM_STEP_H__
 
+#include "gstsamfound.h"
 #include "gstsammeta.h"
 #include "gstsamprompt.h"
 #include "gstsamtrack.h"
@@ -23,6 +24,7 @@ typedef struct
   GstClockTime running_time;
   GstClockTime running_end;     /* when the next frame is expected */
   guint64 number;               /* of the frame, in order of arrival */
+  GstSamFound *found;           /* by a detector upstream */
 
   /* out */
   GstFlowReturn ret;            /* ERROR: posted; FLUSHING: interrupted */

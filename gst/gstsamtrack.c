@@ -36,6 +36,7 @@
 #include "gstsamcuda.h"
 #include "gstsamflush.h"
 #include "gstsamframe.h"
+#include "gstsamseed.h"
 #include "gstsamtrackprivate.h"
 
 #include <gst/video/video.h>
@@ -93,10 +94,15 @@ gst_sam_track_start (GstBaseTransform * base)
 
   gst_sam_track_set_frozen (self, TRUE);
   get_params (self, &params);
+  if (!gst_sam_seed_start (self)) {
+    gst_sam_track_set_frozen (self, FALSE);
+    return FALSE;
+  }
   gst_sam_track_start_context (self, &params);
   status = sam_tracker_open (&tracker, &params, &error);
   if (status != SAM_OK) {
     gst_sam_track_stop_context (self);
+    gst_sam_seed_stop (self);
     gst_sam_track_post_error (self, status, &error, "sam_tracker_open");
     gst_sam_track_set_frozen (self, FALSE);
     return FALSE;
@@ -114,6 +120,7 @@ gst_sam_track_start (GstBaseTransform * base)
   self->last_step = self->added = 0;
   self->passed = 0;
   self->since_reset = 0;
+  self->found->looked = FALSE;
   gst_sam_worker_start (&self->worker);
   gst_sam_timeline_start (&self->timeline);
   gst_video_info_init (&self->info);
@@ -139,6 +146,7 @@ gst_sam_track_stop (GstBaseTransform * base)
   sam_tracker_close (&self->tracker);
   gst_sam_turn_end (&self->turn);
   gst_sam_track_stop_context (self);
+  gst_sam_seed_stop (self);
   gst_sam_pending_stop (self->pending);
   gst_sam_pad_stop (self);
   gst_sam_track_forget_frame (self);
@@ -336,6 +344,8 @@ gst_sam_track_finalize (GObject * object)
   g_free (self->stats);
   g_free (self->report);
   g_free (self->shown);
+  g_free (self->found);
+  gst_sam_seed_clear_properties (self);
   g_free (self->model_file);
   g_free (self->initial_prompt);
   G_OBJECT_CLASS (parent_class)->finalize (object);
@@ -389,6 +399,7 @@ gst_sam_track_class_init (GstSamTrackClass * klass)
   gst_type_mark_as_plugin_api (GST_TYPE_SAM_TRACK_MASK_SIZE, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_SAM_TRACK_OVERLOAD_POLICY, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_SAM_TRACK_NAVIGATION, 0);
+  gst_type_mark_as_plugin_api (GST_TYPE_SAM_TRACK_PROMPT_SOURCE, 0);
 }
 
 static void
@@ -404,6 +415,7 @@ gst_sam_track_init (GstSamTrack * self)
   gst_sam_track_init_properties (self);
   self->report = g_new0 (GstSamReport, 1);
   self->shown = g_new0 (GstSamReport, 1);
+  self->found = g_new0 (GstSamFound, 1);
   self->pending = g_new0 (GstSamPending, 1);
   self->stats = g_new0 (GstSamStats, 1);
   self->report->running_time = GST_CLOCK_TIME_NONE;

@@ -14,6 +14,7 @@
 #include "gstsamworker.h"
 
 #include <samtrack/samtrack.h>
+#include <samtrack/seed.h>
 
 G_BEGIN_DECLS
 
@@ -44,6 +45,16 @@ struct _GstSamTrack
   gint navigation_mode;
   GstClockTime max_wait;        /* NONE: half of a frame's time */
   gchar *initial_prompt;
+  gint prompt_source;           /* MUTABLE_READY, as are all of seeding */
+  gboolean roi_empty;
+  guint roi_length;             /* of "roi", as it was given */
+  gchar *detector_file, *detector_labels;
+  gint detector_backend;
+  guint detector_size;
+  gboolean detect_sync;
+  gchar *detect_classes;
+  gchar *seed_options;
+  struct sam_seed_settings seed_settings;
   GstObject *cuda_context;      /* NULL: none */
   GstSamReport *shown;          /* value of "objects", without a mask */
 
@@ -66,6 +77,7 @@ struct _GstSamTrack
   sam_tracker *tracker;
   GstSamMaskPool masks;
   gsize reserved;               /* bytes reserved for frames */
+  struct _GstSamSeed *seed;     /* NULL: only users start objects */
 
   /* streaming thread only */
   GstVideoInfo info;
@@ -74,6 +86,7 @@ struct _GstSamTrack
   guint since_reset;            /* number of frames of this stream */
   guint passed;                 /* frames since the last inference */
   GstSamStep step;              /* the last one that was taken */
+  GstSamFound *found;           /* not handed to the tracker yet */
   GstSamReport *report;         /* of the last inference; owns its mask */
   guint64 reported;             /* number of the frame that it is of */
   gint64 last_step;             /* ns */
@@ -91,6 +104,9 @@ void gst_sam_track_log (void *self, enum sam_log_level level,
 gchar *gst_sam_plain_text (const gchar * text);
 void gst_sam_track_post_error (GstSamTrack * self, int status,
     const struct sam_error *error, const gchar * what);
+/* The same of another file than the model's. */
+void gst_sam_track_post_file_error (GstSamTrack * self, int status,
+    const struct sam_error *error, const gchar * what, const gchar * file);
 
 /* Post a warning with details, a structure "samtrack-refusal": the reason, and
  * the fields that follow as for gst_structure_new(). @text is a sentence; it

@@ -1,6 +1,7 @@
 /* One frame in the streaming thread: decides whether it is tracked, in this
  * thread or the worker's, and attaches its metas. */
 
+#include "gstsamseed.h"
 #include "gstsamtrackprivate.h"
 
 #include <string.h>
@@ -118,6 +119,7 @@ judge (GstSamTrack * self, GstBuffer * buf, GstClockTime running_time,
   watch = self->history && (self->history_idle ||
       self->navigation_mode != GST_SAM_TRACK_NAVIGATION_NONE);
   GST_OBJECT_UNLOCK (self);
+  watch |= gst_sam_seed_watches (self);
 
   if (gst_sam_pending_is_idle (self->pending))
     return watch && !GST_BUFFER_FLAG_IS_SET (buf, GST_BUFFER_FLAG_GAP) ?
@@ -221,7 +223,11 @@ track_here (GstSamTrack * self, GstBuffer * buf, const Passage * p,
     gboolean wait)
 {
   GstSamStep *step = &self->step;
+  GstSamFound *found = step->found;
 
+  step->found = self->found;
+  self->found = found;
+  found->looked = FALSE;
   gst_clear_buffer (&step->frame);
   step->frame = buf;
   step->info = self->info;
@@ -411,6 +417,8 @@ gst_sam_track_transform_ip (GstBaseTransform * base, GstBuffer * buf)
   self->number++;
   self->since_reset++;
   gst_sam_stats_count (self->stats, GST_SAM_COUNT_FRAMES_IN);
+  if (self->prompt_source == GST_SAM_TRACK_PROMPT_SOURCE_ROI)
+    gst_sam_found_read (self->found, buf, self->number, self->roi_empty);
   ret = process (self, buf, &p);
   if (ret != GST_FLOW_OK)
     return ret;

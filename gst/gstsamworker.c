@@ -137,17 +137,34 @@ refer_to_memory (GstSamStep * step, GstBuffer * frame)
   step->frame = gst_buffer_copy (frame);
 }
 
+/* What a detector found on a frame that is replaced is kept for the next one,
+ * if that has nothing of its own. */
+static void
+hand_over_found (GstSamStep * next, GstSamTrack * self, gboolean replaces)
+{
+  GstSamFound *last = next->found;
+
+  if (self->found->looked) {
+    next->found = self->found;
+    self->found = last;
+    last->looked = FALSE;
+  } else if (!replaces) {
+    last->looked = FALSE;
+  }
+}
+
 gboolean
 gst_sam_worker_leave (GstSamWorker * worker, GstSamTrack * self,
     GstBuffer * frame, GstClockTime running_time, GstClockTime running_end,
     guint64 number)
 {
-  gboolean ok = TRUE;
+  gboolean ok = TRUE, replaces;
 
   if (!ensure_thread (worker, self))
     return FALSE;
   /* The worker does not wait for long: a copy takes less than a frame. */
   g_mutex_lock (&worker->lock);
+  replaces = worker->waiting;
   worker->waiting = FALSE;
   if (worker->failed) {
     g_mutex_unlock (&worker->lock);
@@ -162,6 +179,7 @@ gst_sam_worker_leave (GstSamWorker * worker, GstSamTrack * self,
     worker->next.running_time = running_time;
     worker->next.running_end = running_end;
     worker->next.number = number;
+    hand_over_found (&worker->next, self, replaces);
     worker->waiting = TRUE;
     g_cond_signal (&worker->wake);
   }

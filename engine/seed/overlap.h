@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "seed.h"
+#include "samtrack/seed.h"
 
 // An object as the tracker showed it on a frame.
 struct seen {

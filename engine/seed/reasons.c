@@ -1,4 +1,4 @@
-#include "reasons.h"
+#include "samtrack/seed.h"
 
 #define NAME(name, text) text,
 

@@ -1,11 +1,17 @@
 // The policy as its caller sees it: open, step, bind; when to run the detector.
-#include "seed.h"
+#include "samtrack/seed.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "base/sized.h"
 #include "state.h"
+
+_Static_assert(sizeof(((struct sam_seed_stats *) 0)->decisions) >= SAM_SEED_NUM_KINDS * 8,
+               "no room to count every kind");
+_Static_assert(sizeof(((struct sam_seed_stats *) 0)->reasons) >= SAM_SEED_NUM_REASONS * 8,
+               "no room to count every reason");
 
 // ---- Open and close.
 
@@ -39,14 +45,17 @@ static int check_settings(const struct sam_seed_settings *settings, struct sam_e
 int sam_seed_open(struct sam_seed **out, const struct sam_seed_settings *settings,
                   struct sam_error *error)
 {
+    const size_t bytes = sizeof(*settings);
     struct sam_seed_settings defaults;
 
     if (!out)
         return sam_fail(error, SAM_EINVAL, "seeding: out is NULL");
     *out = NULL;
-    sam_seed_defaults(&defaults);
+    sam_seed_defaults(&defaults, sizeof(defaults));
     if (!settings)
         settings = &defaults;
+    if (sam_sized_check(settings, bytes, bytes, "settings", error))
+        return SAM_EINVAL;
     if (check_settings(settings, error))
         return SAM_EINVAL;
     struct sam_seed *s = calloc(1, sizeof(*s));
@@ -244,7 +253,7 @@ int sam_seed_step(struct sam_seed *s, const struct sam_seed_input *in,
 {
     if (!s || !in || !out)
         return sam_fail(error, SAM_EINVAL, "seeding: seed, in or out is NULL");
-    if (check_input(s, in, error))
+    if (sam_sized_check(in, sizeof(*in), sizeof(*in), "in", error) || check_input(s, in, error))
         return SAM_EINVAL;
     begin(s, in);
     sam_seed_follow(s, in);

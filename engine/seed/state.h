@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "overlap.h"
-#include "seed.h"
+#include "samtrack/seed.h"
 
 enum {
     KEEP_ALIVE_UNIT = 4, // the counter's unit is a quarter of a tick

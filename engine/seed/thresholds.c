@@ -1,4 +1,4 @@
-#include "thresholds.h"
+#include "samtrack/seed.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -10,12 +10,15 @@
 
 static const struct sam_seed_setting list[] = { SAM_SEED_SETTINGS(SETTING) };
 
-void sam_seed_defaults(struct sam_seed_settings *settings)
+void sam_seed_defaults(struct sam_seed_settings *settings, size_t size)
 {
 #define DEFAULT(type, name, default_value, least, most, unit, meaning)                         \
     .name = (type) default_value,
 
-    *settings = (struct sam_seed_settings) { SAM_SEED_SETTINGS(DEFAULT) };
+    if (size == sizeof(*settings))
+        *settings = (struct sam_seed_settings) { .size = size, SAM_SEED_SETTINGS(DEFAULT) };
+    else
+        settings->size = 0;
 }
 
 const struct sam_seed_setting *sam_seed_setting(int index)

@@ -296,6 +296,45 @@ sam_write_png (const gchar * location)
   g_free (text);
 }
 
+void
+sam_add_region (GstBuffer * buf, const gchar * name, gint x, gint y, gint w,
+    gint h, gdouble score)
+{
+  GstVideoRegionOfInterestMeta *region =
+      gst_buffer_add_video_region_of_interest_meta (buf, name, x, y, w, h);
+
+  gst_video_region_of_interest_meta_add_param (region,
+      gst_structure_new ("detection", "confidence", G_TYPE_DOUBLE, score,
+          NULL));
+}
+
+void
+sam_expect_refusal (const gchar * launch, const gchar * text, gint code)
+{
+  GstElement *element = gst_parse_launch (launch, NULL);
+  GstBus *bus = gst_bus_new ();
+  GstMessage *message;
+  GError *error = NULL;
+
+  fail_unless (element != NULL, "%s does not parse", launch);
+  gst_object_ref_sink (element);
+  gst_element_set_bus (element, bus);
+  fail_unless (gst_element_set_state (element, GST_STATE_PAUSED) ==
+      GST_STATE_CHANGE_FAILURE, "%s starts", launch);
+  message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+  fail_unless (message != NULL);
+  gst_message_parse_error (message, &error, NULL);
+  fail_unless (strstr (error->message, text) != NULL, "%s: '%s'", launch,
+      error->message);
+  fail_unless_equals_int (error->code, code);
+  g_error_free (error);
+  gst_message_unref (message);
+  gst_element_set_state (element, GST_STATE_NULL);
+  gst_element_set_bus (element, NULL);
+  gst_object_unref (bus);
+  gst_object_unref (element);
+}
+
 GstBus *
 sam_harness_add_bus (GstHarness * h)
 {

@@ -52,6 +52,14 @@ gdouble sam_meta_iou (const GstStructure * meta, guint i);
 
 void sam_read_properties (GObject * object);
 
+/* Add what a detector upstream does: a region of interest with a score. */
+void sam_add_region (GstBuffer * buf, const gchar * name, gint x, gint y,
+    gint w, gint h, gdouble score);
+
+/* The element with its properties does not start; its error message holds
+ * @text, and its code is that. */
+void sam_expect_refusal (const gchar * launch, const gchar * text, gint code);
+
 /* A mask of 16 x 12 px for add-mask; write one of 32 x 24 px to a PNG file. */
 GstSample *sam_sample_new (void);
 void sam_write_png (const gchar * location);

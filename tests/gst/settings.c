@@ -23,6 +23,14 @@ set_another_value (GObject * object, GParamSpec * pspec, GValue * value)
     g_value_set_uint64 (value, g_value_get_uint64 (value) - 1);
   } else if (G_IS_PARAM_SPEC_BOOLEAN (pspec)) {
     g_value_set_boolean (value, !g_value_get_boolean (value));
+  } else if (G_IS_PARAM_SPEC_DOUBLE (pspec)) {
+    g_value_set_double (value, g_value_get_double (value) == 0.5 ? 0.25 : 0.5);
+  } else if (GST_VALUE_HOLDS_ARRAY (value)) {
+    GValue number = G_VALUE_INIT;
+
+    g_value_init (&number, G_TYPE_DOUBLE);
+    g_value_reset (value);
+    gst_value_array_append_and_take_value (value, &number);
   } else {
     fail ("%s is of a type that this test does not know", pspec->name);
   }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../expect.h"
-#include "seed/seed.h"
+#include <samtrack/seed.h>
 
 struct drive {
     struct sam_seed *seed;
@@ -25,7 +25,8 @@ static inline void drive_open(struct drive *v, const struct sam_seed_settings *s
 {
     struct sam_error error;
 
-    *v = (struct drive) { .in = { .width = 1000, .height = 1000, .oldest = UINT64_MAX } };
+    *v = (struct drive) { .in = { .size = sizeof(v->in), .width = 1000, .height = 1000,
+                                  .oldest = UINT64_MAX } };
     expect(sam_seed_open(&v->seed, settings, &error) == SAM_OK, "%s", error.text);
 }
 

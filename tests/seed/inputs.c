@@ -338,7 +338,7 @@ static void check_schedule(void)
     sam_seed_close(&v.seed);
 
     for (int on = 0; on < 2; on++) { // of two tracks one is lost
-        sam_seed_defaults(&s);
+        sam_seed_defaults(&s, sizeof(s));
         s.detect_on_loss = on;
         s.detect_interval = 1000;
         drive_open(&v, &s);
@@ -355,7 +355,7 @@ static void check_schedule(void)
         sam_seed_close(&v.seed);
     }
 
-    sam_seed_defaults(&s); // 15, after 3 quiet ticks 30, then 50, and back
+    sam_seed_defaults(&s, sizeof(s)); // 15, after 3 quiet ticks 30, then 50, and back
     s.adaptive = 1;
     s.adaptive_max = 50;
     s.recondition_gap = 100000;
@@ -383,7 +383,7 @@ static void check_refusals(void)
     for (int i = 0; (e = sam_seed_setting(i)); i++) {
         const double values[] = { e->least - 1, e->most + 1, NAN };
         for (int k = 0; k < (e->is_int ? 2 : 3); k++) {
-            sam_seed_defaults(&s);
+            sam_seed_defaults(&s, sizeof(s));
             const int whole = (int) (e->is_int ? values[k] : 0);
             const float real = (float) values[k];
             memcpy((char *) &s + e->offset, e->is_int ? (const void *) &whole : &real, 4);
@@ -393,17 +393,21 @@ static void check_refusals(void)
         }
     }
     expect(sam_seed_open(NULL, NULL, &error) == SAM_EINVAL, "no out");
-    sam_seed_defaults(&s);
+    sam_seed_defaults(&s, sizeof(s));
     s.confirm_hits = 4;
     expect(sam_seed_open(&seed, &s, &error) == SAM_EINVAL, "hits beyond the window");
-    sam_seed_defaults(&s);
+    sam_seed_defaults(&s, sizeof(s));
     s.keep_alive_start = 9;
     expect(sam_seed_open(&seed, &s, &error) == SAM_EINVAL, "start beyond the most");
 
+    sam_seed_defaults(&s, sizeof(s) - 8); // of another version
+    expect(sam_seed_open(&seed, &s, &error) == SAM_EINVAL && strstr(error.text, "size"),
+           "another size");
+
     drive_open(&v, NULL);
     settle(&v, square(300, 300, 100));
-    struct sam_seed_input bad[9];
-    for (int i = 0; i < 9; i++) {
+    struct sam_seed_input bad[10];
+    for (int i = 0; i < 10; i++) {
         bad[i] = v.in;
         bad[i].frame++;
     }
@@ -416,8 +420,9 @@ static void check_refusals(void)
     bad[6].has_result = 1, bad[6].num_detections = -1;
     bad[7].has_result = 1, bad[7].num_detections = 1, bad[7].detections = NULL;
     bad[8].has_result = 1, bad[8].result_frame = bad[8].frame + 1;
+    bad[9].size--;
     const struct sam_seed_stats before = *sam_seed_get_stats(v.seed);
-    for (int i = 0; i < 9; i++)
+    for (int i = 0; i < 10; i++)
         expect(sam_seed_step(v.seed, &bad[i], &v.out, &error) == SAM_EINVAL &&
                strstr(error.text, "expected"), "input %d", i);
     expect(sam_seed_step(v.seed, NULL, &v.out, &error) == SAM_EINVAL, "no input");

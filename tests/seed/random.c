@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "../expect.h"
-#include "seed/seed.h"
+#include <samtrack/seed.h>
 
 enum { SLOTS = 12, MAX_FOUND = 400, MAX_LIFE = 200000 };
 
@@ -270,7 +270,7 @@ static uint64_t run(uint64_t seed_of_run, int steps)
     int64_t time = 0;
 
     m = (struct model) { .rng = seed_of_run, .slots = SLOTS };
-    sam_seed_defaults(&settings);
+    sam_seed_defaults(&settings, sizeof(settings));
     settings.max_objects = SLOTS;
     expect(sam_seed_open(&seed, &settings, &error) == SAM_OK, "%s", error.text);
     for (int i = 0; i < SAM_SEED_WORDS; i++)
@@ -285,6 +285,7 @@ static uint64_t run(uint64_t seed_of_run, int steps)
         time += chance(1) ? draw_int(&m.rng, -1000000000, 1000000000) : 33000000;
         const int found = detect();
         struct sam_seed_input in = {
+            .size = sizeof(in),
             .frame = frame, .time_ns = time, .width = 1000, .height = 720,
             .num_objects = m.num_objects, .objects = m.object,
             .labels = has_labels ? labels : NULL, .has_cut = chance(1), .has_result = 1,
@@ -304,8 +305,8 @@ static uint64_t run(uint64_t seed_of_run, int steps)
     // Everything is removed by others: nothing is left, and every slot can be used again.
     m.num_objects = 0;
     for (int i = 0; i < 40; i++) {
-        struct sam_seed_input in = { .frame = ++frame, .time_ns = time, .width = 1000,
-                                     .height = 720 };
+        struct sam_seed_input in = { .size = sizeof(in), .frame = ++frame, .time_ns = time,
+                                     .width = 1000, .height = 720 };
         expect(sam_seed_step(seed, &in, &out, &error) == SAM_OK, "%s", error.text);
     }
     expect(sam_seed_count(seed) == 0, "%d tracks leaked", sam_seed_count(seed));

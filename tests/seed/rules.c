@@ -30,7 +30,7 @@ static void check_birth_tests(void)
     };
     struct sam_seed_settings s;
 
-    sam_seed_defaults(&s);
+    sam_seed_defaults(&s, sizeof(s));
     s.classes[0] = 1 << 3;
     s.classes[1000 / 64] = (uint64_t) 1 << 1000 % 64;
     s.roi_x1 = 0.8f;
@@ -101,7 +101,7 @@ static void check_classes(void)
 {
     struct sam_seed_settings s;
 
-    sam_seed_defaults(&s);
+    sam_seed_defaults(&s, sizeof(s));
     s.group[1] = s.group[7] = 2;
     s.group[5] = 3;
     drive_open(&v, &s);
@@ -209,7 +209,7 @@ static struct sam_seed_settings ask_for_three_hits(void)
 {
     struct sam_seed_settings s;
 
-    sam_seed_defaults(&s);
+    sam_seed_defaults(&s, sizeof(s));
     s.confirm_hits = 3;
     s.confirm_window = 9;
     return s;

@@ -22,7 +22,7 @@ void world_open(struct world *w, const struct sam_seed_settings *settings, uint6
     struct sam_seed_settings defaults;
     struct sam_error error;
 
-    sam_seed_defaults(&defaults);
+    sam_seed_defaults(&defaults, sizeof(defaults));
     settings = settings ? settings : &defaults;
     *w = (struct world) { .rng = seed, .max_objects = settings->max_objects, .delay = 1,
                           .held = 8, .memory = 10 };
@@ -219,6 +219,7 @@ void world_step(struct world *w)
         detect(w, &w->flight);
     struct flight *f = &w->flight;
     struct sam_seed_input in = {
+        .size = sizeof(in),
         .frame = w->frame, .time_ns = (int64_t) w->frame * FRAME_NS, .width = WORLD_WIDTH,
         .height = WORLD_HEIGHT, .num_objects = w->num_objects, .objects = w->object,
         .labels = w->has_labels ? w->labels : NULL, .has_cut = w->has_cut,

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "seed/seed.h"
+#include <samtrack/seed.h>
 
 enum {
     WORLD_WIDTH = 1280,

@@ -1,0 +1,57 @@
+#ifndef __GST_SAM_DETECT_H__
+#define __GST_SAM_DETECT_H__
+
+#include "gstsamstep.h"
+
+#include <samtrack/detector.h>
+#include <samtrack/seed.h>
+
+G_BEGIN_DECLS
+
+/**
+ * GstSamDetect:
+ *
+ * A detector in a thread of its own, at low priority. It looks at one frame at
+ * a time; its answer waits until it is taken.
+ */
+typedef struct _GstSamDetect GstSamDetect;
+
+/* What the detector found. */
+typedef struct
+{
+  guint64 number;               /* of the frame, in order of arrival */
+  int status;                   /* SAM_OK, or why the detector has ended */
+  struct sam_error error;
+  gint64 ns;                    /* wall time of the run */
+  guint num;
+  struct sam_seed_detection *find;      /* without masks */
+} GstSamAnswer;
+
+/* Start the thread and open the detector there, which may take seconds.
+ * @params: are copied. Returns NULL on failure, and sets *status and *error. */
+GstSamDetect *gst_sam_detect_new (const struct sam_params *params, int *status,
+    struct sam_error *error);
+
+/* Waits for the frame that the detector looks at. @detect may be NULL. */
+void gst_sam_detect_free (GstSamDetect * detect);
+
+/* The number of classes that it knows. */
+guint gst_sam_detect_get_num_classes (const GstSamDetect * detect);
+
+/* Functions of the thread that owns the tracker: */
+
+/* Whether a frame was given whose answer was not taken yet. */
+gboolean gst_sam_detect_is_busy (GstSamDetect * detect);
+
+/* Give it a copy of the frame of @step; it must not be busy. Returns FALSE if
+ * the frame cannot be copied, and sets *why; free it with g_free(). */
+gboolean gst_sam_detect_ask (GstSamDetect * detect, const GstSamStep * step,
+    gchar ** why);
+
+/* Returns the answer if there is one, else NULL; with @wait, waits for it while
+ * the detector is busy. It is valid until the next frame is given. */
+const GstSamAnswer *gst_sam_detect_take (GstSamDetect * detect, gboolean wait);
+
+G_END_DECLS
+
+#endif /* __GST_SAM_DETECT_H__ */
