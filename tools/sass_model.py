@@ -294,8 +294,12 @@ cores reach on {sms} multiprocessors at {ghz} GHz. The script fails if a kernel 
 """
 
 
-def read_rows(text):
-    part = text.split(BEGIN)[1] if BEGIN in text else ''
+def begin_of(arch):
+    return BEGIN if arch == '90a' else f'{BEGIN}, sm_{arch}'
+
+
+def read_rows(text, arch='90a'):
+    part = table.section(text, begin_of(arch))
     return [[cell.strip() for cell in line.strip('|').split('|')]
             for line in part.splitlines() if line.startswith('| `')]
 
@@ -305,14 +309,14 @@ def write_rows(path, arch, rows, sources):
     text = path.read_text() if path.exists() else ''
     sources_of = {row[1]: row[0] for row in table.read(path)}
     mine = {str(row[0]) for row in rows}
-    old = [row for row in read_rows(text) if row[0] not in mine and row[0] in sources_of
+    old = [row for row in read_rows(text, arch) if row[0] not in mine and row[0] in sources_of
            and sources_of[row[0]].removesuffix('.cu') not in sources]
     new = sorted([[str(cell) for cell in row] for row in rows] + old)
     sms, ghz = DEVICE[arch][:2]
-    lines = [BEGIN, '', CLAIM.format(wait=LONG_WAIT, sms=sms, ghz=ghz),
+    lines = [begin_of(arch), '', CLAIM.format(wait=LONG_WAIT, sms=sms, ghz=ghz),
              '| ' + ' | '.join(HEAD).format(arch=arch) + ' |', '|' + '---|' * len(HEAD)]
     lines += ['| ' + ' | '.join(row) + ' |' for row in new]
-    path.write_text(text.split(BEGIN)[0].rstrip('\n') + '\n\n' + '\n'.join(lines) + '\n')
+    path.write_text(table.with_section(text, begin_of(arch), '\n'.join(lines)))
     return new
 
 
