@@ -43,8 +43,10 @@ DEVICES = {'h100': Device('H100 SXM', '90a', 90, 989.4e12, 66.9e12, 3.35e12),
 NODE_US = 1.0         # from the end of a node of a graph to the start of the next that depends on it
 EDGE_CYCLES = 600     # of a kernel with a loop, outside of it: two trips to memory, and indices
 MEMORY_SHARE = 0.9    # of the bandwidth that a kernel gets who does nothing but copy
-LIBRARY_SHARE = 0.65  # of the matrix rate that cuBLASLt reaches with all multiprocessors busy
-LIBRARY_TILE = 128    # rows and columns of the result that a block of it makes
+# Of cuBLASLt: what a block makes of the result, and the share of the matrix rate that it reaches with
+# all multiprocessors busy; it takes what is fastest.
+LIBRARY = [(128, 256, 0.70), (256, 128, 0.70), (128, 128, 0.65), (128, 64, 0.55), (64, 128, 0.55),
+           (64, 64, 0.40)]
 # What a step of a kernel's loop takes of the numbers that are summed over (for attention: keys).
 STEPS = [(r'attend_exact_kernel', 32), (r'gemm_kernel', 32), (r'gemm_exact_kernel', 16),
          (r'linear_skinny_kernel', 256), (r'matmul_kernel', 64)]
@@ -114,9 +116,8 @@ def launches_of(lines):
                 kernel, threads = table.tidy(' '.join(rest[5:])), int(rest[3])
                 grid = [int(x) for x in rest[:3]]
             else:
-                batches, columns, height, _ = (int(x) for x in rest)
-                kernel, threads = 'cuBLASLt', 0
-                grid = [-(-columns // LIBRARY_TILE), -(-height // LIBRARY_TILE), batches]
+                kernel, threads = 'cuBLASLt', 0  # its "grid": the result
+                grid = [int(rest[1]), int(rest[2]), int(rest[0])]
             out.append(Launch(stage, name, kernel, grid, threads, float(flop),
                               float(read) + float(written), exact == '1', int(rows), int(k)))
     return out
@@ -165,10 +166,12 @@ def estimate(launch, facts, device, splits, scale):
     sms, ghz = sass_model.DEVICE[device.arch][:2]
     memory = launch.bytes / (device.bandwidth * MEMORY_SHARE) * 1e6
     if launch.kernel == 'cuBLASLt':
-        waves = -(-math.prod(launch.grid) // sms)
-        flop = waves * sms * 2 * LIBRARY_TILE ** 2 * launch.k
-        return max(memory, flop / (device.matrix * LIBRARY_SHARE) * 1e6
-                   + EDGE_CYCLES / ghz / 1000)
+        n, m, batches = launch.grid
+        waves = [(-(-(-(-n // width) * -(-m // height) * batches) // sms), width * height, share)
+                 for width, height, share in LIBRARY]
+        us = min(count * sms * 2 * area * launch.k / (device.matrix * share) * 1e6
+                 for count, area, share in waves)
+        return max(memory, us + EDGE_CYCLES / ghz / 1000)
     times = turns(launch, splits)
     cycles = blocks_cycles(launch, facts[launch.kernel], sms, times or 1)
     for beginning, factor in scale.items():
