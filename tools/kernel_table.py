@@ -229,6 +229,20 @@ def read(path):
     return [[cell.strip() for cell in row] for row in rows]
 
 
+def section(text, begin):
+    """The part of a document from the heading `begin` to the next one; '': it has none."""
+    found = re.search(rf'^{re.escape(begin)}\n.*?(?=^## |\Z)', text, re.M | re.S)
+    return found[0] if found else ''
+
+
+def with_section(text, begin, new):
+    """The document with this part anew, or behind all others."""
+    old, new = section(text, begin), new.rstrip('\n') + '\n'
+    if not old:
+        return text.rstrip('\n') + '\n\n' + new
+    return text.replace(old, new + '\n' * (not text.endswith(old)))
+
+
 def check(program, path):
     """Whether the table at path is of the kernels that are in the emulated program."""
     rows = read(path)
@@ -263,7 +277,7 @@ def main():
     rows += [row for row in old if row[0].removesuffix('.cu') not in a.source
              and row[1] not in [new[1] for new in rows]]
     rows.sort()
-    path = pathlib.Path(a.output)  # what follows the table is of sass_model.py
+    path = pathlib.Path(a.output)  # what follows is of sass_model.py and roofline.py
     rest = path.read_text().partition('\n## ') if path.exists() else ('', '', '')
     path.write_text(document(rows, archs, report) + ''.join(rest[1:]))
     bad = wrong(rows) + [f'{n}: {f["stack"]} bytes of stack, sm_{arch}'

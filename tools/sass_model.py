@@ -264,15 +264,16 @@ def judge(name, code, arch, registers=0, spills=0, shared=0, threads=0, show=Non
             shared, blocks or '-', round(tflops) if matrix else '-']
 
 
-def wrong(rows):
-    """What rows of the table say that LIMITS do not allow."""
+def wrong(rows, arch='90a'):
+    """What rows of the table say that LIMITS do not allow; the rate is one of sm_90a."""
     head, out = HEAD[1:], []
     for row in rows:
         fact = dict(zip(head, row[1:]))
         for beginning, limits in LIMITS.items():
             for column, (least, most) in limits.items():
                 value = fact[column]
-                if not row[0].strip('`').startswith(beginning) or value in ('-', ''):
+                if not row[0].strip('`').startswith(beginning) or value in ('-', '') or (
+                        column == 'TFLOP/s' and arch != '90a'):
                     continue
                 if least is not None and float(value) < least:
                     out.append(f'{row[0]}: {column} {value}, at least {least}')
@@ -294,8 +295,12 @@ cores reach on {sms} multiprocessors at {ghz} GHz. The script fails if a kernel 
 """
 
 
-def read_rows(text):
-    part = text.split(BEGIN)[1] if BEGIN in text else ''
+def begin_of(arch):
+    return BEGIN if arch == '90a' else f'{BEGIN}, sm_{arch}'
+
+
+def read_rows(text, arch='90a'):
+    part = table.section(text, begin_of(arch))
     return [[cell.strip() for cell in line.strip('|').split('|')]
             for line in part.splitlines() if line.startswith('| `')]
 
@@ -305,27 +310,33 @@ def write_rows(path, arch, rows, sources):
     text = path.read_text() if path.exists() else ''
     sources_of = {row[1]: row[0] for row in table.read(path)}
     mine = {str(row[0]) for row in rows}
-    old = [row for row in read_rows(text) if row[0] not in mine and row[0] in sources_of
+    old = [row for row in read_rows(text, arch) if row[0] not in mine and row[0] in sources_of
            and sources_of[row[0]].removesuffix('.cu') not in sources]
     new = sorted([[str(cell) for cell in row] for row in rows] + old)
     sms, ghz = DEVICE[arch][:2]
-    lines = [BEGIN, '', CLAIM.format(wait=LONG_WAIT, sms=sms, ghz=ghz),
+    lines = [begin_of(arch), '', CLAIM.format(wait=LONG_WAIT, sms=sms, ghz=ghz),
              '| ' + ' | '.join(HEAD).format(arch=arch) + ' |', '|' + '---|' * len(HEAD)]
     lines += ['| ' + ' | '.join(row) + ' |' for row in new]
-    path.write_text(text.split(BEGIN)[0].rstrip('\n') + '\n\n' + '\n'.join(lines) + '\n')
+    path.write_text(table.with_section(text, begin_of(arch), '\n'.join(lines)))
     return new
 
 
 def check(path):
-    rows = read_rows(path.read_text())
-    bad = wrong(rows)
-    told, there = {row[0] for row in rows}, {row[1] for row in table.read(path)}
-    bad += [f'{name}: not in the table of machine code' for name in sorted(there - told)]
-    bad += [f'{name}: no such kernel' for name in sorted(told - there)]
-    for beginning in LIMITS:
-        if not any(name.startswith('`' + beginning) for name in told):
-            bad.append(f'{beginning}: no kernel of this name')
-    print('\n'.join([f'{len(rows)} kernels, {len(bad)} wrong', *bad]))
+    bad, count, text = [], 0, path.read_text()
+    there = {row[1] for row in table.read(path)}
+    for arch in DEVICE:
+        rows = read_rows(text, arch)
+        if not rows and arch != '90a':
+            continue
+        told = {row[0] for row in rows}
+        bad += wrong(rows, arch)
+        bad += [f'{name}: not in the table of sm_{arch}' for name in sorted(there - told)]
+        bad += [f'{name}: no such kernel' for name in sorted(told - there)]
+        for beginning in LIMITS:
+            if not any(name.startswith('`' + beginning) for name in told):
+                bad.append(f'{beginning}: no kernel of this name')
+        count += len(rows)
+    print('\n'.join([f'{count} kernels, {len(bad)} wrong', *bad]))
     return bool(bad)
 
 
@@ -383,7 +394,7 @@ def main():
         if a.output:
             write_rows(path, a.arch, rows, a.source)
     print_rows(rows, a.arch)
-    bad = wrong(rows)
+    bad = wrong(rows, a.arch)
     print('\n'.join([f'{len(rows)} kernels, {len(bad)} wrong', *bad]))
     return bool(bad)
 

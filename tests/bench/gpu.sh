@@ -6,14 +6,17 @@
 # Needs CUDA and a Python with torch, not GStreamer. It has not been run on a GPU yet.
 #   PYTHON          a Python with torch and triton (default python3)
 #   SAM2_REPO       a checkout of the published code, used as the peer and to make the models;
-#                   without it (or a bundle's models) only kernels are timed
+#                   without it models of the published sizes have random weights
 #   SAMTRACK_GOLDEN goldens of whole runs; without it only the project's own small ones are used
-#   GPU_ARCHS       architectures to build for (default: that of this machine's GPU, else 80,90)
+#   GPU_ARCHS       architectures to build for (default: that of this machine's GPU, else 80,90;
+#                   of a bundle: 80,90a)
 # usage: tests/bench/gpu.sh                  builds build-gpu/, then runs all parts: about 65 minutes
 #        tests/bench/gpu.sh --quick          runs the most important figures: about 15 minutes
-#        tests/bench/gpu.sh --bundle FOLDER  only builds, without a GPU: the programs, the libraries
-#                                            they need and, with SAM2_REPO, the models, to be
-#                                            carried to a machine without meson
+#        tests/bench/gpu.sh --bundle FOLDER  only builds, without a GPU, for sm_80 and later:
+#                                            FOLDER.tar.gz (at most 64 MiB) has programs, libraries,
+#                                            scripts, own goldens and $SAMTRACK_GOLDEN's nano. On the
+#                                            other machine, which needs neither these sources nor
+#                                            meson nor a network: tar xf, then FOLDER/tests/bench/gpu.sh
 #        tests/bench/gpu.sh --from FOLDER    runs all parts with the programs of such a bundle
 #        ... --only PART                     correctness (10 minutes), speed (35) or sanitizer (20)
 #        ... --minutes N                     starts no step later than that (default 1.5 times the above)
@@ -33,6 +36,8 @@ while [ $# -gt 0 ]; do
     *) sed -n '/^# usage/,/^set/{/^#/s/^# //p}' "$0" >&2; exit 2 ;;
     esac
 done
+# A bundle has no meson.build: it is run as it is.
+[ -n "$from" ] || [ -f meson.build ] || from=.
 
 # Meson and ninja, from the registry of this Python where they are not installed.
 need_meson() {
@@ -47,6 +52,7 @@ need_meson() {
 
 archs() {
     local found
+    [ -z "$bundle" ] || { echo 80,90a; return; } # and, by the driver, what is like the first
     found=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d '. ') || true
     case "$found" in [0-9]*) echo "$found" ;; *) echo 80,90 ;; esac
 }
@@ -72,22 +78,29 @@ if [ -z "$from" ]; then
 fi
 
 if [ -n "$bundle" ]; then
-    mkdir -p "$bundle/lib" "$bundle/models"
+    mkdir -p "$bundle/lib"
     for program in $programs; do
         install -D "$from/$program" "$bundle/$program"
         ldd "$from/$program" | awk '$3 ~ /^\// && $1 !~ /^lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+)\.so/ { print $3 }' \
             | while read -r library; do install "$library" "$bundle/lib/"; done
     done
-    if [ -n "${SAM2_REPO:-}" ]; then
-        for model in tiny-1024 base+-1024 large-1024 tiny-512 base+-512; do
-            [ -f "$bundle/models/$model.pt" ] || "$python" tests/bench/peer_cuda.py make \
-                "${model%-*}" "${model##*-}" "$bundle/models/$model.pt" \
-                || echo "gpu.sh: no model $model" >&2
-        done
+    # What gpu.py runs and reads, at the same places as here.
+    for file in tests/bench/gpu.sh tests/bench/gpu.py tests/bench/peer_cuda.py tests/track/golden.py \
+        tests/model/stages.sh engine/ops/list.h tools/blank_model.py tools/published.py; do
+        install -D "$file" "$bundle/$file"
+    done
+    cp -r tests/golden "$bundle/tests/"
+    if [ -d "${SAMTRACK_GOLDEN:-}/nano" ]; then
+        mkdir -p "$bundle/golden"
+        cp -r "$SAMTRACK_GOLDEN/nano" "$bundle/golden/"
     fi
-    echo "$bundle: on the machine with the GPU, tests/bench/gpu.sh --from $bundle"
+    tar -C "$(dirname "$bundle")" -czf "$bundle.tar.gz" "$(basename "$bundle")"
+    bytes=$(stat -c %s "$bundle.tar.gz")
+    echo "$bundle.tar.gz: $((bytes >> 20)) MiB; elsewhere: tar xf it, $(basename "$bundle")/tests/bench/gpu.sh"
+    [ "$bytes" -le $((64 << 20)) ] || { echo "gpu.sh: more than 64 MiB" >&2; exit 1; }
     exit
 fi
 from=$(realpath "$from")
+[ -n "${SAMTRACK_GOLDEN:-}" ] || [ ! -d golden ] || export SAMTRACK_GOLDEN="$PWD/golden"
 export LD_LIBRARY_PATH="$from/lib:${LD_LIBRARY_PATH:-}"
 exec "$python" tests/bench/gpu.py "$from" "${rest[@]}"

@@ -171,6 +171,22 @@ static void tell_kernels()
 }
 static const int tell_at_exit = atexit(tell_kernels);
 
+std::string kernel_name(const void *kernel)
+{
+    Dl_info in;
+    std::string found;
+    if (!dladdr((void *) tell_kernels, &in))
+        return found;
+    each_symbol([&](const char *name, const ElfW(Sym) &sym) {
+        if ((sym.st_info & 15) != STT_FUNC || (const char *) in.dli_fbase + sym.st_value != kernel)
+            return;
+        char *plain = abi::__cxa_demangle(name, nullptr, nullptr, nullptr);
+        found = plain ? plain : name;
+        free(plain);
+    });
+    return found;
+}
+
 static std::string name_of(const char *p)
 {
     if (in_arena(p))

@@ -98,6 +98,13 @@ void release_all(CUcontext context); // its memory and streams
 
 CUcontext current(); // of this thread; the primary one where it has none
 
+// ---- plan.cpp: what would run, where EMU_PLAN is set
+
+bool plans(); // nothing touches the device's memory then
+void plan(const char *fmt, ...) __attribute__((format(printf, 1, 2))); // adds a line
+void plan_launch(const launch &l);
+std::string kernel_name(const void *kernel); // check.cpp; demangled
+
 } // namespace emu
 
 extern "C" {
@@ -111,7 +118,10 @@ extern "C" {
 //   EMU_DEVICES=0           as on a machine without a GPU
 //   EMU_DRIVER=<version>    e.g. 12020: with EMU_DEVICES=0, a driver too old for the toolkit
 //   EMU_SM=80, 86, 89, 90   compute capability
+//   EMU_SMS=<number>        multiprocessors, 4 if not set
 //   EMU_CUBLASLT=0          cuBLASLt does not work
+//   EMU_PLAN=<file>         nothing runs and no memory of the device is touched: launches, products
+//                           of cuBLASLt, copies and captures are written there, a line each
 //   EMU_KERNELS=<file>     to which the kernels that ran are added at exit
 //   EMU_EXIT=0              findings leave the exit status alone
 
@@ -127,6 +137,9 @@ struct emu_copied {
     size_t to_device, to_host, within; // within the device
 };
 struct emu_copied emu_copied(void);
+
+// A line of the program's own among those of EMU_PLAN.
+void emu_plan(const char *line);
 
 #ifdef __cplusplus
 }

@@ -123,7 +123,8 @@ static void *allocate(arena &a, size_t bytes)
     a.next += mapped + PAGE;
     a.page_owner.resize((a.next - a.base) / PAGE, m);
     mprotect(m->map, mapped, PROT_READ | PROT_WRITE);
-    memset(m->map, 0xff, mapped); // NaN in every float type; in the slack it shows writes
+    if (!plans()) // else numbers that never come are zeros
+        memset(m->map, 0xff, mapped); // NaN in every float type; in the slack it shows writes
     ASAN_POISON_MEMORY_REGION(m->map, mapped);
     ASAN_UNPOISON_MEMORY_REGION(m->begin, bytes);
     m->shadow = mmap(nullptr, shadow_bytes(bytes), PROT_READ | PROT_WRITE,
@@ -144,7 +145,7 @@ static bool release(arena &a, void *p)
         return false;
     mprotect(m->map, m->mapped, PROT_READ);
     ASAN_UNPOISON_MEMORY_REGION(m->map, m->mapped);
-    for (const char *c = m->map; c < m->map + m->mapped; c++)
+    for (const char *c = m->map; c < m->map + m->mapped && !plans(); c++)
         if ((c < m->begin || c >= m->begin + m->bytes) && *c != (char) 0xff) {
             finding(nullptr, "someone wrote %s", describe(c).c_str());
             break;
@@ -181,9 +182,11 @@ struct CUgraph_st {
     cudaStream_t origin;
     cudaStreamCaptureMode mode;
     bool invalid;
+    unsigned number = 0; // among all captures
 };
 struct CUgraphExec_st {
     std::vector<op> ops;
+    unsigned number;
 };
 struct CUstream_st {
     bool blocking = true; // orders itself with the legacy stream
@@ -473,8 +476,10 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
     CUstream_st &s = stream_of(stream);
     if (s.legacy || s.capture)
         return set_error(s.legacy ? cudaErrorStreamCaptureUnsupported : cudaErrorIllegalState);
-    s.capture = new CUgraph_st { {}, stream, mode, false };
+    static unsigned captures_begun;
+    s.capture = new CUgraph_st { {}, stream, mode, false, captures_begun++ };
     captures.insert(s.capture);
+    plan("capture %u", s.capture->number);
     return cudaSuccess;
 }
 
@@ -506,6 +511,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
         s->capture = nullptr;
     }
     captures.erase(g);
+    plan("captured %zu", g->ops.size());
     if (error)
         delete g;
     else
@@ -515,13 +521,14 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long)
 {
-    *exec = new CUgraphExec_st { graph->ops };
+    *exec = new CUgraphExec_st { graph->ops, graph->number };
     return cudaSuccess;
 }
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
 {
     LOCK;
+    plan("replay %u", exec->number);
     for (const op &o : exec->ops)
         if (cudaError_t e = enqueue(stream, o))
             return e;
@@ -606,6 +613,11 @@ static cudaError_t copy(void *dst, size_t dpitch, const void *src, size_t spitch
                                             : copied.to_device;
     count += width * height;
 
+    if (plans()) {
+        plan("copy %zu", width * height);
+        return enqueue(stream, [] {});
+    }
+
     // Memory that is not pinned is staged: read, or written, before the call returns.
     std::shared_ptr<std::vector<char>> stage;
     if (!in_arena(src) && !s.capture) {
@@ -649,7 +661,11 @@ cudaError_t cudaMemsetAsync(void *dst, int value, size_t bytes, cudaStream_t str
     LOCK;
     if (bytes && !inside(dst, bytes))
         return set_error(cudaErrorInvalidValue);
-    return enqueue(stream, [=] { memset(dst, value, bytes); });
+    plan("set %zu", bytes);
+    return enqueue(stream, [=] {
+        if (!plans())
+            memset(dst, value, bytes);
+    });
 }
 
 cudaError_t cudaMemset(void *dst, int value, size_t bytes)
@@ -659,7 +675,7 @@ cudaError_t cudaMemset(void *dst, int value, size_t bytes)
 
 // ---- the device and launches
 
-static const int sm = (int) setting("EMU_SM", 90);
+static const int sm = (int) setting("EMU_SM", 90), sms = (int) setting("EMU_SMS", 4);
 static const int built = 13000, driver = (int) setting("EMU_DRIVER", built);
 static const size_t most_shared = sm == 80 ? 163 << 10 : sm < 90 ? 99 << 10 : MAX_SHARED;
 static std::map<const void *, size_t> allowed_shared;
@@ -690,6 +706,10 @@ cudaError_t emu::submit(const launch &l, cudaStream_t stream)
         return set_error(cudaErrorInvalidConfiguration);
     if (l.shared > shared_limit(l.kernel))
         return set_error(cudaErrorInvalidValue);
+    if (plans()) {
+        plan_launch(l);
+        return enqueue(stream, [] {});
+    }
     return enqueue(stream, [l, context = current()] {
         // An address space each: what belongs to another context is not there.
         const auto allow = [context](int access) {
@@ -728,7 +748,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *prop, int which)
     prop->sharedMemPerBlock          = 48 << 10;
     prop->sharedMemPerBlockOptin     = most_shared;
     prop->sharedMemPerMultiprocessor = most_shared + 1024;
-    prop->multiProcessorCount        = 4;
+    prop->multiProcessorCount        = sms;
     prop->maxThreadsPerBlock         = MAX_THREADS;
     prop->warpSize                   = 32;
     prop->regsPerBlock               = 65536;
@@ -742,7 +762,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attr, int which)
     switch (attr) {
     case cudaDevAttrMaxThreadsPerBlock:           *value = MAX_THREADS; break;
     case cudaDevAttrMaxSharedMemoryPerBlock:      *value = 48 << 10; break;
-    case cudaDevAttrMultiProcessorCount:          *value = 4; break;
+    case cudaDevAttrMultiProcessorCount:          *value = sms; break;
     case cudaDevAttrComputeCapabilityMajor:       *value = sm / 10; break;
     case cudaDevAttrComputeCapabilityMinor:       *value = sm % 10; break;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = (int) most_shared; break;
