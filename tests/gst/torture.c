@@ -3,7 +3,7 @@
  * each pipeline one thread changes states, caps and positions, two give
  * prompts, and one does the rest. Every frame is checked.
  *
- * TORTURE_SECONDS (6) is the time of both tests together, TORTURE_SEED the
+ * TORTURE_SECONDS (20) is the time of both tests together, TORTURE_SEED the
  * seed of the first one; that of the second one is the time. A seed repeats
  * what each thread does, but not how they meet. */
 
@@ -652,7 +652,7 @@ get_seconds (void)
 {
   const gchar *text = g_getenv ("TORTURE_SECONDS");
 
-  return text ? atoi (text) : 6;
+  return text ? atoi (text) : 20;
 }
 
 GST_START_TEST (test_all_at_once)
