@@ -8,7 +8,7 @@ import subprocess
 import sys
 import urllib.request
 
-from program import Page, Program, check, skip
+from program import Page, Program, check, has_frames, skip
 
 try:
     import websockets
@@ -21,18 +21,18 @@ CLIENT = 'rtph264depay ! h264parse ! avdec_h264 ! fakesink num-buffers={n}'
 
 def start_client(url, protocol='tcp', frames=10):
     """An RTSP client that ends after some frames."""
-    return subprocess.Popen(['gst-launch-1.0', '-q', 'rtspsrc', f'location={url}', f'protocols={protocol}', 'latency=0', '!',
-                             *CLIENT.format(n=frames).split()], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    return subprocess.Popen(['gst-launch-1.0', '--no-position', 'rtspsrc', f'location={url}', f'protocols={protocol}', 'latency=0',
+                             '!', *CLIENT.format(n=frames).split()], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
 def finish(clients):
     for client in clients:
         try:
-            _, errors = client.communicate(timeout=60)
+            output, _ = client.communicate(timeout=60)
         except subprocess.TimeoutExpired:
             client.kill()
             raise AssertionError('an RTSP client gets no frames')
-        check(client.returncode == 0, f'an RTSP client fails: {errors.decode()}')
+        check(has_frames(output), f'an RTSP client fails: {output.decode()}')
 
 
 def get_encoded(metrics, output):
@@ -55,8 +55,8 @@ def watch_streams(program):
 def refuse(program):
     for url in (program.rtsp[0].replace(program.token, 'wrong-token'), program.rtsp[0].replace('/demo', '/nobody')):
         client = start_client(url)
-        client.communicate(timeout=60)
-        check(client.returncode != 0, f'{url} is served')
+        output, _ = client.communicate(timeout=60)
+        check(not has_frames(output) and client.returncode, f'{url} is served')
 
 
 def get_udp_ports(program):
