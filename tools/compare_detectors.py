@@ -276,7 +276,9 @@ def run_engine(tool, folder, side, precision, stages):
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stderr)
-    return load_file(folder / 'out.safetensors'), json.loads(done.stdout.splitlines()[-1])
+    # Copies: the file is mapped, and the next run writes it anew.
+    found = {name: t.clone() for name, t in load_file(folder / 'out.safetensors').items()}
+    return found, json.loads(done.stdout.splitlines()[-1])
 
 
 def make(size, side, seed, mini=False, classes=80):

@@ -19,15 +19,15 @@ static void run_conv(struct sam_pass *p, const struct rfdetr_conv *w, struct sam
 // class tokens are left out, and the windows are put together. both: (1, grid, grid, c).
 static void run_in(struct sam_pass *p, struct sam_tensor outs, struct sam_tensor both)
 {
-    const struct rfdetr_projector *w = &rfdetr_weights_of(p)->projector;
     const size_t mark = sam_arena_mark(p->arena);
     const struct sam_tensor cut = rfdetr_take(p, both.type, outs.n, 1, outs.w, both.c);
     const int side = both.w / RFDETR_WINDOWS;
     const size_t row_bytes = (size_t) both.c * sam_type_size(both.type);
 
     if (p->live) {
-        linear(p->queue, .dst = cut, .src = outs, PRODUCT(w->in.conv));
-        run_norm(p, &w->in.norm, cut);
+        const struct rfdetr_conv *w = &rfdetr_weights_of(p)->projector.in;
+        linear(p->queue, .dst = cut, .src = outs, PRODUCT(w->conv));
+        run_norm(p, &w->norm, cut);
     }
     for (int i = 0; p->live && i < outs.n; i++) {
         const int y = i / RFDETR_WINDOWS * side, x = i % RFDETR_WINDOWS * side;
