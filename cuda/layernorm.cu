@@ -5,6 +5,7 @@
 // Shape: `lanes` lanes of a warp share a row (all 32 where rows are long, one where a row is N
 // numbers), each with PACKS groups of N numbers; a warp has 32 / lanes rows.
 // Traffic: src once, dst once; the row lives in registers in between. N = 8 are 16 bytes of BF16.
+// All loads of a row are under way together; those of gamma and beta, too, where registers suffice.
 // Needs: c a multiple of N, c <= N * lanes * PACKS. Statistics in two passes: see ops/ref.
 enum { WARPS = 4 };
 
@@ -16,7 +17,18 @@ struct norm_args {
     enum sam_act act;
 };
 
+// Group k of a lane's numbers of a row, for all k; zeros from number c on.
 template <int PACKS, int N>
+static __device__ __forceinline__ void load_packs(float (&v)[PACKS][N], view t, unsigned first,
+                                                  unsigned lane, unsigned lanes, unsigned c)
+{
+#pragma unroll
+    for (int k = 0; k < PACKS; k++)
+        if (N * (lane + lanes * k) < c)
+            load(v[k], t, first + N * (lane + lanes * k));
+}
+
+template <int PACKS, int N, bool GELU>
 static __global__ void __launch_bounds__(32 * WARPS) layernorm_kernel(norm_args p, int lanes)
 {
     const unsigned at = blockIdx.x * 32 * WARPS + threadIdx.x;
@@ -24,16 +36,20 @@ static __global__ void __launch_bounds__(32 * WARPS) layernorm_kernel(norm_args 
     // Lanes beyond the last row have nothing to load or store, but shuffle with the rest.
     const unsigned first = row * p.c, c = row < p.rows ? p.c : 0;
 
-    float v[PACKS][N], sum = 0.0f, squares = 0.0f;
-#pragma unroll
-    for (int k = 0; k < PACKS; k++) {
-        const unsigned i = N * (lane + lanes * k);
-        if (i < c) {
-            load(v[k], p.src, first + i);
-            for (int j = 0; j < N; j++)
-                sum += v[k][j];
-        }
+    float v[PACKS][N] = {}, gamma[PACKS][N] = {}, beta[PACKS][N] = {};
+    if (p.src.bf16) // the type is told once, ahead of all loads
+        load_packs(v, { p.src.p, true }, first, lane, lanes, c);
+    else
+        load_packs(v, { p.src.p, false }, first, lane, lanes, c);
+    if (PACKS <= 3) {
+        load_packs(gamma, { (void *) p.gamma, false }, 0, lane, lanes, c);
+        load_packs(beta, { (void *) p.beta, false }, 0, lane, lanes, c);
     }
+    float sum = 0.0f, squares = 0.0f;
+#pragma unroll
+    for (int k = 0; k < PACKS; k++)
+        for (int j = 0; j < N; j++)
+            sum += v[k][j];
     const float mean = lanes_sum(sum, lanes) / p.c;
 #pragma unroll
     for (int k = 0; k < PACKS; k++)
@@ -41,17 +57,18 @@ static __global__ void __launch_bounds__(32 * WARPS) layernorm_kernel(norm_args 
             for (int j = 0; j < N; j++)
                 squares += (v[k][j] - mean) * (v[k][j] - mean);
     const float scale = rsqrtf(lanes_sum(squares, lanes) / p.c + p.eps);
+    if (PACKS > 3) {
+        load_packs(gamma, { (void *) p.gamma, false }, 0, lane, lanes, c);
+        load_packs(beta, { (void *) p.beta, false }, 0, lane, lanes, c);
+    }
 #pragma unroll
     for (int k = 0; k < PACKS; k++) {
         const unsigned i = N * (lane + lanes * k);
-        if (i >= c)
-            break;
-        float gamma[N], beta[N];
-        load(gamma, { (void *) p.gamma, false }, i);
-        load(beta, { (void *) p.beta, false }, i);
         for (int j = 0; j < N; j++)
-            v[k][j] = act_of(p.act, (v[k][j] - mean) * scale * gamma[j] + beta[j]);
-        store(p.dst, first + i, v[k]);
+            v[k][j] = act_of(GELU ? SAM_ACT_GELU : SAM_ACT_NONE,
+                             (v[k][j] - mean) * scale * gamma[k][j] + beta[k][j]);
+        if (i < c)
+            store(p.dst, first + i, v[k]);
     }
 }
 
@@ -77,12 +94,13 @@ static __global__ void __launch_bounds__(32 * WARPS) layernorm_any_kernel(norm_a
     }
 }
 
-template <int PACKS, int N> static void launch(struct sam_queue *q, const norm_args &p)
+template <int PACKS, int N, bool GELU = false>
+static void launch(struct sam_queue *q, const norm_args &p)
 {
     int lanes = 1;
     while (lanes < 32 && N * lanes < (int) p.c)
         lanes *= 2;
-    SAM_LAUNCH((layernorm_kernel<PACKS, N>), blocks_for((size_t) p.rows * lanes, 32 * WARPS),
+    SAM_LAUNCH((layernorm_kernel<PACKS, N, GELU>), blocks_for((size_t) p.rows * lanes, 32 * WARPS),
                32 * WARPS, 0, sam_cuda_stream(q), p, lanes);
 }
 
@@ -96,15 +114,16 @@ extern "C" void sam_layernorm_cuda(struct sam_queue *q, const struct sam_layerno
     bool four = true, eight = true;
     for (const struct sam_tensor *t : used)
         four = four && by_four(t, c), eight = eight && by_eight(t, c);
+    const bool gelu = p->act == SAM_ACT_GELU; // of maps, whose rows are short
     if (eight && c <= 256)
-        launch<1, 8>(q, a);
-    else if (eight && c <= 3 * 256)
-        launch<3, 8>(q, a);
-    else if (eight && c <= 5 * 256)
-        launch<5, 8>(q, a);
+        gelu ? launch<1, 8, true>(q, a) : launch<1, 8>(q, a);
     else if (four && c <= 128)
-        launch<1, 4>(q, a);
-    else if (four && c <= 4 * 128)
+        gelu ? launch<1, 4, true>(q, a) : launch<1, 4>(q, a);
+    else if (eight && c <= 3 * 256 && !gelu)
+        launch<3, 8>(q, a);
+    else if (eight && c <= 5 * 256 && !gelu)
+        launch<5, 8>(q, a);
+    else if (four && c <= 4 * 128 && !gelu)
         launch<4, 4>(q, a);
     else
         SAM_LAUNCH(layernorm_any_kernel, blocks_for(a.rows, WARPS), 32 * WARPS, 0,

@@ -226,11 +226,12 @@ static void token_query(struct sam_queue *q, const struct sam_attention_weights 
     linear(q, .dst = query, .src = u, LINEAR(w->q));
 }
 
-// Tokens look at the image; `query` is theirs already.
+// Tokens look at the image; `query` is theirs already. before: what the result is added to.
 static void token_to_image(struct sam_queue *q, const struct sam_attention_weights *w,
                            const struct sam_affine *norm, const struct sam_decoder_scratch *s,
-                           struct sam_tensor tokens, struct sam_tensor query,
-                           struct sam_tensor image, struct sam_tensor key_place)
+                           struct sam_tensor tokens, struct sam_tensor before,
+                           struct sam_tensor query, struct sam_tensor image,
+                           struct sam_tensor key_place)
 {
     const struct sam_tensor K = sam_first(s->ik, tokens.n), V = sam_first(s->iv, tokens.n);
     const struct sam_tensor mixed = fit(s->mixed, tokens, tokens.c / 2);
@@ -239,7 +240,7 @@ static void token_to_image(struct sam_queue *q, const struct sam_attention_weigh
     linear(q, .dst = V, .src = image, LINEAR(w->v));
     attention(q, .dst = mixed, .q = query, .k = K, .v = V, .heads = SAM_DECODER_HEADS,
               .exact = true, .scale = head_scale(tokens.c / 2));
-    linear(q, .dst = tokens, .src = mixed, LINEAR(w->out), .add = tokens);
+    linear(q, .dst = tokens, .src = mixed, LINEAR(w->out), .add = before);
     layernorm(q, .dst = tokens, .src = tokens, NORM(*norm), .eps = EPS_TRANSFORMER);
 }
 
@@ -307,21 +308,26 @@ void sam_decoder_load(struct sam_loader *l, const struct sam_config *config, str
     l->exact = false;
 }
 
-// Layer 0 up to the tokens' question to the image: constant where nobody prompts.
-static void begin(struct sam_queue *q, const struct sam_decoder *d,
-                  const struct sam_decoder_scratch *s, struct sam_tensor sparse,
-                  struct sam_tensor tokens, struct sam_tensor position, struct sam_tensor query)
+// Layer 0 up to the tokens' question to the image: constant where nobody prompts, and not copied
+// where it can be read as it is. Returns the tokens; the question in *query.
+static struct sam_tensor begin(struct sam_queue *q, const struct sam_decoder *d,
+                               const struct sam_decoder_scratch *s, struct sam_tensor sparse,
+                               struct sam_tensor tokens, struct sam_tensor position,
+                               struct sam_tensor *query)
 {
     if (!sparse.data) {
-        copy(q, .dst = tokens, .src = d->start.tokens);
-        copy(q, .dst = query, .src = d->start.query);
-        return;
+        if (tokens.n > 1)
+            copy(q, .dst = *query, .src = d->start.query);
+        else
+            *query = d->start.query;
+        return d->start.tokens;
     }
     copy_rows(q, .dst = position, .src = d->output_tokens, .rows = SAM_OUTPUT_TOKENS);
     copy_rows(q, .dst = position, .src = sparse, .to = SAM_OUTPUT_TOKENS, .rows = sparse.w);
     copy(q, .dst = tokens, .src = position);
     self_attention(q, &d->layer[0], s, tokens, NULL);
-    token_query(q, &d->layer[0].token_to_image, s, tokens, position, query);
+    token_query(q, &d->layer[0].token_to_image, s, tokens, position, *query);
+    return tokens;
 }
 
 // Tokens and image look at each other. image (B, 1, N, d); the initial tokens are the position
@@ -336,18 +342,20 @@ static void two_way(struct sam_queue *q, const struct sam_decoder *d,
 
     for (int i = 0; i < SAM_DECODER_LAYERS; i++) {
         const struct sam_two_way_layer *l = &d->layer[i];
+        struct sam_tensor before = tokens, asked = query;
         if (i == 0) {
-            begin(q, d, s, sparse, tokens, position, query);
+            before = begin(q, d, s, sparse, tokens, position, &asked);
         } else {
             self_attention(q, l, s, tokens, &position);
             token_query(q, &l->token_to_image, s, tokens, position, query);
         }
-        token_to_image(q, &l->token_to_image, &l->norm2, s, tokens, query, image, d->place[i].key);
+        token_to_image(q, &l->token_to_image, &l->norm2, s, tokens, before, asked, image,
+                       d->place[i].key);
         two_way_mlp(q, l, s, tokens);
         image_to_token(q, l, s, tokens, position, image, d->place[i].query);
     }
     token_query(q, &d->final_token_to_image, s, tokens, position, query);
-    token_to_image(q, &d->final_token_to_image, &d->norm_final, s, tokens, query, image,
+    token_to_image(q, &d->final_token_to_image, &d->norm_final, s, tokens, tokens, query, image,
                    d->place[SAM_DECODER_LAYERS].key);
 }
 
@@ -361,6 +369,22 @@ static void mlp3(struct sam_queue *q, const struct sam_mlp3 *mlp,
     linear(q, .dst = a, .src = src, LINEAR(mlp->layer[0]), .act = SAM_ACT_RELU);
     linear(q, .dst = b, .src = a, LINEAR(mlp->layer[1]), .act = SAM_ACT_RELU);
     linear(q, .dst = dst, .src = b, LINEAR(mlp->layer[2]), .act = act);
+}
+
+// Row i of a single object's.
+static struct sam_tensor only_row(struct sam_tensor rows, int i)
+{
+    return sam_slice(sam_reshape(rows, rows.w, 1, 1, rows.c), i);
+}
+
+// Row i of every object, in the room if there are several.
+static struct sam_tensor row_of(struct sam_queue *q, struct sam_tensor rows, int i,
+                                struct sam_tensor room)
+{
+    if (rows.n == 1)
+        return only_row(rows, i);
+    copy_rows(q, .dst = room, .src = rows, .from = i, .rows = 1);
+    return room;
 }
 
 // All four candidates, their IoUs and the object score. tokens: [score, IoU, masks, prompts].
@@ -380,14 +404,13 @@ static void heads(struct sam_queue *q, const struct sam_decoder *d,
     conv_transpose(q, .dst = up2, .src = up1, PRODUCT(d->upscale2), .add = f->s0,
                    .act = SAM_ACT_GELU);
 
-    copy_rows(q, .dst = token, .src = tokens, .from = 0, .rows = 1);
-    mlp3(q, &d->score_head, s, token, dst->score, SAM_ACT_NONE);
-    copy_rows(q, .dst = token, .src = tokens, .from = 1, .rows = 1);
-    mlp3(q, &d->iou_head, s, token, dst->ious, SAM_ACT_SIGMOID);
+    mlp3(q, &d->score_head, s, row_of(q, tokens, 0, token), dst->score, SAM_ACT_NONE);
+    mlp3(q, &d->iou_head, s, row_of(q, tokens, 1, token), dst->ious, SAM_ACT_SIGMOID);
     for (int i = 0; i < SAM_MASK_TOKENS; i++) {
-        copy_rows(q, .dst = token, .src = tokens, .from = 2 + i, .rows = 1);
-        mlp3(q, &d->hyper[i], s, token, hyper_row, SAM_ACT_NONE);
-        copy_rows(q, .dst = hyper, .src = hyper_row, .to = i, .rows = 1);
+        const struct sam_tensor row = B == 1 ? only_row(hyper, i) : hyper_row;
+        mlp3(q, &d->hyper[i], s, row_of(q, tokens, 2 + i, token), row, SAM_ACT_NONE);
+        if (B > 1)
+            copy_rows(q, .dst = hyper, .src = row, .to = i, .rows = 1);
     }
     matmul(q, .dst = dst->masks, .a = hyper, .b = sam_reshape(up2, B, 1, up2.h * up2.w, up2.c));
 }
