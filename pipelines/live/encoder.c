@@ -14,37 +14,67 @@ static const Encoder encoders[] = {
         "key-int-max=100"},
 };
 
-/* Why it was refused: what the encoder says itself, if it says something. */
-static void tell_refusal(const gchar *factory, GstBus *bus)
-{
-    GstMessage *message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
-    GError *error = NULL;
+#define TRIAL_S 5 /* how long it may need for three frames */
 
-    if (message)
-        gst_message_parse_error(message, &error, NULL);
-    log_warning("encoder-refused", "encoder", G_TYPE_STRING, factory, "why", G_TYPE_STRING,
-        error ? error->message : "its device does not open", NULL);
-    g_clear_error(&error);
-    g_clear_pointer(&message, gst_message_unref);
+static void tell_refusal(const gchar *factory, const gchar *why)
+{
+    log_warning("encoder-refused", "encoder", G_TYPE_STRING, factory, "why", G_TYPE_STRING, why,
+        NULL);
 }
 
+/* Three frames. */
+static GstElement *new_trial(const gchar *factory, GError **error)
+{
+    gchar *encoder = encoder_describe(factory, "encoder");
+    gchar *text = g_strdup_printf("videotestsrc num-buffers=3 "
+        "! video/x-raw,width=320,height=240,framerate=25/1 ! %s ! fakesink sync=false", encoder);
+    GstElement *pipeline = gst_parse_launch_full(text, NULL, GST_PARSE_FLAG_FATAL_ERRORS, error);
+
+    g_free(text);
+    g_free(encoder);
+    return pipeline;
+}
+
+/* Waits for the end of the trial. */
+static gboolean ends_well(GstElement *pipeline, const gchar *factory)
+{
+    GstBus *bus = gst_element_get_bus(pipeline);
+    GstMessage *message = gst_bus_timed_pop_filtered(bus, TRIAL_S * GST_SECOND,
+        GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+    const gboolean ok = message && GST_MESSAGE_TYPE(message) == GST_MESSAGE_EOS;
+    GError *error = NULL;
+
+    if (message && !ok)
+        gst_message_parse_error(message, &error, NULL);
+    if (!ok)
+        tell_refusal(factory, error ? error->message : "it encodes nothing");
+    g_clear_error(&error);
+    g_clear_pointer(&message, gst_message_unref);
+    gst_object_unref(bus);
+    return ok;
+}
+
+/* Some open their device and then refuse every frame, as on a GPU without an encoder. */
 static gboolean works(const gchar *factory)
 {
-    GstElement *encoder = gst_element_factory_make(factory, NULL);
-    GstBus *bus;
+    GstElementFactory *found = gst_element_factory_find(factory);
+    GError *error = NULL;
+    GstElement *pipeline;
     gboolean ok;
 
-    if (!encoder)
+    if (!found)
         return FALSE;
-    bus = gst_bus_new();
-    gst_element_set_bus(encoder, bus);
-    ok = gst_element_set_state(encoder, GST_STATE_READY) != GST_STATE_CHANGE_FAILURE;
-    if (!ok)
-        tell_refusal(factory, bus);
-    gst_element_set_state(encoder, GST_STATE_NULL);
-    gst_element_set_bus(encoder, NULL);
-    gst_object_unref(bus);
-    gst_object_unref(encoder);
+    gst_object_unref(found);
+    pipeline = new_trial(factory, &error);
+    if (!pipeline) {
+        tell_refusal(factory, error->message);
+        g_error_free(error);
+        return FALSE;
+    }
+    gst_element_set_state(pipeline, GST_STATE_PLAYING);
+    ok = ends_well(pipeline, factory);
+    gst_element_set_state(pipeline, GST_STATE_NULL);
+    gst_object_unref(pipeline);
     return ok;
 }
 

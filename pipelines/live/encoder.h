@@ -4,7 +4,8 @@
 
 #include <gst/gst.h>
 
-/* Name of the factory of the first encoder that starts on this machine; NULL: there is none. */
+/* Name of the factory of the first encoder that encodes three frames on this machine; NULL: there
+ * is none. The log tells why one was refused. */
 const gchar *encoder_find(void);
 
 /* Part of a launch line: an encoder of low latency, named `name`, and its parser. Owned by the

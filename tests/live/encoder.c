@@ -8,15 +8,44 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef GstElement Player;
-typedef GstElementClass PlayerClass;
-static void player_init(Player *player) {}
+/* One that works: the CPU's, with the properties of those of the hardware. */
+typedef GstBin Player;
+typedef GstBinClass PlayerClass;
 GType player_get_type(void);
-G_DEFINE_TYPE(Player, player, GST_TYPE_ELEMENT)
+G_DEFINE_TYPE(Player, player, GST_TYPE_BIN)
+
+static void add_pad(Player *player, GstElement *encoder, const gchar *name)
+{
+    GstPad *pad = gst_element_get_static_pad(encoder, name);
+
+    gst_element_add_pad(GST_ELEMENT(player), gst_ghost_pad_new(name, pad));
+    gst_object_unref(pad);
+}
+
+static void player_init(Player *player)
+{
+    GstElement *encoder = gst_element_factory_make("x264enc", NULL);
+
+    gst_bin_add(player, encoder);
+    add_pad(player, encoder, "sink");
+    add_pad(player, encoder, "src");
+}
+
+static void ignore(GObject *object, guint id, const GValue *value, GParamSpec *spec) {}
 
 static void player_class_init(PlayerClass *class)
 {
-    gst_element_class_set_static_metadata(class, "Player", "Codec", "Plays an encoder", "samtrack");
+    static const gchar *const names[] = {"preset", "zerolatency", "rc-mode", "gop-size",
+        "rate-control", "b-frames", "key-int-max"};
+    guint i;
+
+    gst_element_class_set_static_metadata(GST_ELEMENT_CLASS(class), "Player", "Codec",
+        "Plays an encoder", "samtrack");
+    G_OBJECT_CLASS(class)->set_property = ignore;
+    for (i = 0; i < G_N_ELEMENTS(names); i++)
+        g_object_class_install_property(G_OBJECT_CLASS(class), i + 1,
+            g_param_spec_string(names[i], NULL, NULL, NULL,
+                G_PARAM_WRITABLE | G_PARAM_STATIC_STRINGS));
 }
 
 /* One whose device cannot be opened. */
@@ -24,7 +53,7 @@ typedef Player Broken;
 typedef PlayerClass BrokenClass;
 static void broken_init(Broken *broken) {}
 GType broken_get_type(void);
-G_DEFINE_TYPE(Broken, broken, GST_TYPE_ELEMENT)
+G_DEFINE_TYPE(Broken, broken, player_get_type())
 
 static GstStateChangeReturn refuse(GstElement *element, GstStateChange transition)
 {
@@ -36,9 +65,31 @@ static GstStateChangeReturn refuse(GstElement *element, GstStateChange transitio
 
 static void broken_class_init(BrokenClass *class)
 {
-    gst_element_class_set_static_metadata(class, "Broken", "Codec", "Plays an encoder", "samtrack");
-    class->change_state = refuse;
+    GST_ELEMENT_CLASS(class)->change_state = refuse;
 }
+
+/* One whose device opens and takes no frame. */
+typedef Player Choosy;
+typedef PlayerClass ChoosyClass;
+GType choosy_get_type(void);
+G_DEFINE_TYPE(Choosy, choosy, player_get_type())
+
+static gboolean refuse_caps(GstPad *pad, GstObject *parent, GstEvent *event)
+{
+    gst_event_unref(event);
+    GST_ELEMENT_ERROR(parent, STREAM, ENCODE, ("No encoder is free."), (NULL));
+    return FALSE;
+}
+
+static void choosy_init(Choosy *choosy)
+{
+    GstPad *pad = gst_element_get_static_pad(GST_ELEMENT(choosy), "sink");
+
+    gst_pad_set_event_function(pad, refuse_caps);
+    gst_object_unref(pad);
+}
+
+static void choosy_class_init(ChoosyClass *class) {}
 
 static void remove_encoder(const gchar *name)
 {
@@ -58,10 +109,10 @@ static void add_encoder(const gchar *name, GType type)
 }
 
 /* What the log says of an encoder of the hardware that does not work. */
-static void test_log(void)
+static void test_log(const gchar *why)
 {
-    static const gchar wanted[] = "level=warning event=encoder-refused encoder=nvh264enc "
-        "why=\"There is no such device.\"\n";
+    gchar *wanted = g_strdup_printf("level=warning event=encoder-refused encoder=nvh264enc "
+        "why=\"%s\"\n", why);
     const int kept = dup(STDERR_FILENO);
     FILE *file = tmpfile();
     gchar text[1000] = "";
@@ -75,6 +126,7 @@ static void test_log(void)
     fclose(file);
     if (!g_str_has_suffix(text, wanted) || strchr(text, '\n') != strrchr(text, '\n'))
         g_error("the log says '%s', expected '%s'", text, wanted);
+    g_free(wanted);
 }
 
 static void test_choice(void)
@@ -87,7 +139,12 @@ static void test_choice(void)
     add_encoder("nvh264enc", broken_get_type());
     remove_encoder("vah264enc");
     CHECK(g_strcmp0(encoder_find(), "x264enc") == 0);
-    test_log();
+    test_log("There is no such device.");
+    add_encoder("nvh264enc", choosy_get_type());
+    CHECK(g_strcmp0(encoder_find(), "x264enc") == 0);
+    test_log("No encoder is free.");
+    add_encoder("nvh264enc", GST_TYPE_BIN);
+    test_log("no property \\\"preset\\\" in element \\\"nvh264enc\\\"");
     remove_encoder("nvh264enc");
     CHECK(g_strcmp0(encoder_find(), "x264enc") == 0);
 }

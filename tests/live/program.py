@@ -28,8 +28,8 @@ def check(truth, what):
 
 
 def has_frames(output):
-    """Whether an RTSP client of gst-launch-1.0, by what it prints, got all its frames. Its exit status does not say so: one in fifty ends with an error, since rtspsrc
-    interrupts its own PAUSE when it closes."""
+    """Whether an RTSP client of gst-launch-1.0 got all its frames, by what it prints. Its exit status does not say so: one in
+    fifty ends with an error, since rtspsrc interrupts its own PAUSE when it closes."""
     return b'Got EOS from element' in output
 
 
