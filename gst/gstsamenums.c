@@ -2,8 +2,9 @@
 
 #include <samtrack/samtrack.h>
 
-static GType
-register_enum (gsize * type, const gchar * name, const GEnumValue * values)
+GType
+gst_sam_register_enum (gsize * type, const gchar * name,
+    const GEnumValue * values)
 {
   if (g_once_init_enter (type)) {
     GType new_type = g_enum_register_static (name, values);
@@ -26,7 +27,7 @@ gst_sam_track_backend_get_type (void)
     {0, NULL, NULL},
   };
 
-  return register_enum (&type, "GstSamTrackBackend", values);
+  return gst_sam_register_enum (&type, "GstSamTrackBackend", values);
 }
 
 GType
@@ -40,7 +41,7 @@ gst_sam_track_precision_get_type (void)
     {0, NULL, NULL},
   };
 
-  return register_enum (&type, "GstSamTrackPrecision", values);
+  return gst_sam_register_enum (&type, "GstSamTrackPrecision", values);
 }
 
 GType
@@ -55,7 +56,7 @@ gst_sam_track_mask_size_get_type (void)
     {0, NULL, NULL},
   };
 
-  return register_enum (&type, "GstSamTrackMaskSize", values);
+  return gst_sam_register_enum (&type, "GstSamTrackMaskSize", values);
 }
 
 GType
@@ -68,7 +69,7 @@ gst_sam_track_edges_get_type (void)
     {0, NULL, NULL},
   };
 
-  return register_enum (&type, "GstSamTrackEdges", values);
+  return gst_sam_register_enum (&type, "GstSamTrackEdges", values);
 }
 
 GType
@@ -86,7 +87,7 @@ gst_sam_track_overload_policy_get_type (void)
     {0, NULL, NULL},
   };
 
-  return register_enum (&type, "GstSamTrackOverloadPolicy", values);
+  return gst_sam_register_enum (&type, "GstSamTrackOverloadPolicy", values);
 }
 
 GType
@@ -101,7 +102,7 @@ gst_sam_track_navigation_get_type (void)
     {0, NULL, NULL},
   };
 
-  return register_enum (&type, "GstSamTrackNavigation", values);
+  return gst_sam_register_enum (&type, "GstSamTrackNavigation", values);
 }
 
 GType
@@ -115,5 +116,5 @@ gst_sam_track_prompt_source_get_type (void)
     {0, NULL, NULL},
   };
 
-  return register_enum (&type, "GstSamTrackPromptSource", values);
+  return gst_sam_register_enum (&type, "GstSamTrackPromptSource", values);
 }

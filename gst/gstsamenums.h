@@ -69,6 +69,11 @@ typedef enum
   GST_SAM_TRACK_PROMPT_SOURCE_ROI,
 } GstSamTrackPromptSource;
 
+/* Registers an enumeration at the first call; `type` is a static variable, 0
+ * before. `values` end with zeros and are kept. */
+GType gst_sam_register_enum (gsize * type, const gchar * name,
+    const GEnumValue * values);
+
 /* The first three types have the values of enum sam_backend, sam_precision and
  * sam_edges. */
 #define GST_TYPE_SAM_TRACK_BACKEND (gst_sam_track_backend_get_type ())

@@ -1,5 +1,6 @@
 /* The properties of samexport. */
 
+#include "gstsamenums.h"
 #include "gstsamexportprivate.h"
 
 #include "gstsamtrackprivate.h"
@@ -29,18 +30,6 @@ enum
 #define DEFAULT_MQTT_BUFFER (16 << 20)
 
 static GType
-register_enum (gsize * type, const gchar * name, const GEnumValue * values)
-{
-  if (g_once_init_enter (type)) {
-    GType new_type = g_enum_register_static (name, values);
-
-    gst_type_mark_as_plugin_api (new_type, 0);
-    g_once_init_leave (type, new_type);
-  }
-  return *type;
-}
-
-static GType
 format_get_type (void)
 {
   static gsize type = 0;
@@ -55,7 +44,7 @@ format_get_type (void)
     {0, NULL, NULL},
   };
 
-  return register_enum (&type, "GstSamExportFormat", values);
+  return gst_sam_register_enum (&type, "GstSamExportFormat", values);
 }
 
 static GType
@@ -70,7 +59,7 @@ mask_size_get_type (void)
     {0, NULL, NULL},
   };
 
-  return register_enum (&type, "GstSamExportMaskSize", values);
+  return gst_sam_register_enum (&type, "GstSamExportMaskSize", values);
 }
 
 static GType
@@ -87,7 +76,7 @@ overload_get_type (void)
     {0, NULL, NULL},
   };
 
-  return register_enum (&type, "GstSamExportOverload", values);
+  return gst_sam_register_enum (&type, "GstSamExportOverload", values);
 }
 
 void

@@ -353,10 +353,16 @@ static gboolean save_names(Objects *objects, const gchar *path, GError **error)
 static void load_names(Objects *objects, const gchar *path)
 {
     GKeyFile *file = g_key_file_new();
-    gchar **keys = g_key_file_load_from_file(file, path, G_KEY_FILE_NONE, NULL) ?
+    GError *error = NULL;
+    gchar **keys = g_key_file_load_from_file(file, path, G_KEY_FILE_NONE, &error) ?
         g_key_file_get_keys(file, "names", NULL, NULL) : NULL;
     gsize i;
 
+    /* The objects are restored all the same, without names. */
+    if (error && !g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_NOENT))
+        log_warning("names-lost", "camera", G_TYPE_STRING, camera_get_name(objects->camera),
+            "file", G_TYPE_STRING, path, "why", G_TYPE_STRING, error->message, NULL);
+    g_clear_error(&error);
     g_hash_table_remove_all(objects->names);
     g_hash_table_remove_all(objects->absences);
     for (i = 0; keys && keys[i]; i++) {

@@ -3,6 +3,7 @@
 usage: sockets.py BUILD [SEED]"""
 import asyncio
 import json
+import pathlib
 import random
 import socket
 import sys
@@ -14,6 +15,7 @@ try:
     import websockets
 except ImportError as e:
     skip(str(e))
+
 
 def send_raw(port, data, close=False):
     """What comes back within a second; b'': nothing."""
@@ -136,6 +138,12 @@ async def share(program):
         await one.wait_for(lambda s: not s['objects'], 'the removal')
         check((await two.ask('restore'))['type'] == 'done', 'restoring fails')
         await one.wait_for(lambda s: [(o['id'], o['name']) for o in s['objects']] == [(id_, name)], 'the restored object')
+        names = pathlib.Path(program.folder.name, 'state/demo.names')
+        check(name[:4] in names.read_text(), f'{names} lacks the name')
+        names.write_text('[names\n')
+        check((await two.ask('restore'))['type'] == 'done', 'restoring without names fails')
+        await one.wait_for(lambda s: [o['id'] for o in s['objects']] == [id_] and s['objects'][0]['name'] != name, 'no name')
+        check('event=names-lost' in program.read_log(), 'the log says nothing of the damaged names')
         check((await one.ask('clear'))['type'] == 'done', 'clearing fails')
 
 
@@ -192,4 +200,5 @@ def main(build, seed):
     print('ok')
 
 
-main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(2**32))
+if __name__ == '__main__':
+    main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(2**32))
