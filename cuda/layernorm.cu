@@ -28,7 +28,8 @@ static __device__ __forceinline__ void load_packs(float (&v)[PACKS][N], view t, 
             load(v[k], t, first + N * (lane + lanes * k));
 }
 
-template <int PACKS, int N, bool GELU>
+// HAS_ACT: p.act is GELU or SILU.
+template <int PACKS, int N, bool HAS_ACT>
 static __global__ void __launch_bounds__(32 * WARPS) layernorm_kernel(norm_args p, int lanes)
 {
     const unsigned at = blockIdx.x * 32 * WARPS + threadIdx.x;
@@ -61,12 +62,13 @@ static __global__ void __launch_bounds__(32 * WARPS) layernorm_kernel(norm_args 
         load_packs(gamma, { (void *) p.gamma, false }, 0, lane, lanes, c);
         load_packs(beta, { (void *) p.beta, false }, 0, lane, lanes, c);
     }
+    const sam_act act = !HAS_ACT ? SAM_ACT_NONE
+                        : p.act == SAM_ACT_SILU ? SAM_ACT_SILU : SAM_ACT_GELU;
 #pragma unroll
     for (int k = 0; k < PACKS; k++) {
         const unsigned i = N * (lane + lanes * k);
         for (int j = 0; j < N; j++)
-            v[k][j] = act_of(GELU ? SAM_ACT_GELU : SAM_ACT_NONE,
-                             (v[k][j] - mean) * scale * gamma[k][j] + beta[k][j]);
+            v[k][j] = act_of(act, (v[k][j] - mean) * scale * gamma[k][j] + beta[k][j]);
         if (i < c)
             store(p.dst, first + i, v[k]);
     }
@@ -94,13 +96,13 @@ static __global__ void __launch_bounds__(32 * WARPS) layernorm_any_kernel(norm_a
     }
 }
 
-template <int PACKS, int N, bool GELU = false>
+template <int PACKS, int N, bool HAS_ACT = false>
 static void launch(struct sam_queue *q, const norm_args &p)
 {
     int lanes = 1;
     while (lanes < 32 && N * lanes < (int) p.c)
         lanes *= 2;
-    SAM_LAUNCH((layernorm_kernel<PACKS, N, GELU>), blocks_for((size_t) p.rows * lanes, 32 * WARPS),
+    SAM_LAUNCH((layernorm_kernel<PACKS, N, HAS_ACT>), blocks_for((size_t) p.rows * lanes, 32 * WARPS),
                32 * WARPS, 0, sam_cuda_stream(q), p, lanes);
 }
 
@@ -114,16 +116,16 @@ extern "C" void sam_layernorm_cuda(struct sam_queue *q, const struct sam_layerno
     bool four = true, eight = true;
     for (const struct sam_tensor *t : used)
         four = four && by_four(t, c), eight = eight && by_eight(t, c);
-    const bool gelu = p->act == SAM_ACT_GELU; // of maps, whose rows are short
+    const bool has_act = p->act != SAM_ACT_NONE; // of maps, whose rows are short
     if (eight && c <= 256)
-        gelu ? launch<1, 8, true>(q, a) : launch<1, 8>(q, a);
+        has_act ? launch<1, 8, true>(q, a) : launch<1, 8>(q, a);
     else if (four && c <= 128)
-        gelu ? launch<1, 4, true>(q, a) : launch<1, 4>(q, a);
-    else if (eight && c <= 3 * 256 && !gelu)
+        has_act ? launch<1, 4, true>(q, a) : launch<1, 4>(q, a);
+    else if (eight && c <= 3 * 256 && !has_act)
         launch<3, 8>(q, a);
-    else if (eight && c <= 5 * 256 && !gelu)
+    else if (eight && c <= 5 * 256 && !has_act)
         launch<5, 8>(q, a);
-    else if (four && c <= 4 * 128 && !gelu)
+    else if (four && c <= 4 * 128 && !has_act)
         launch<4, 4>(q, a);
     else
         SAM_LAUNCH(layernorm_any_kernel, blocks_for(a.rows, WARPS), 32 * WARPS, 0,

@@ -136,6 +136,7 @@ static const struct mutant mutants[] = {
 CUDA_FAULT("reduce.cuh", "int step = «lanes / 2 => lanes / 4»;")
 CUDA_FAULT("layernorm.cu", "lanes_sum(squares, lanes) / p.c + «p.eps => 0.0f»)")
 CUDA_FAULT("layernorm.cu", "c = «row < p.rows => row <= p.rows» ? p.c : 0")
+CUDA_FAULT("layernorm.cu", "p.act == SAM_ACT_SILU ? «SAM_ACT_SILU => SAM_ACT_GELU»")
 CUDA_FAULT("layernorm.cu",
            "i += «32 => 64»)\n"
            "        sum +=")
