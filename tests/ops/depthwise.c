@@ -33,7 +33,7 @@ static void run(struct check *t, const struct check_types *type, int n, int h, i
 static void check_depthwise(struct check *t)
 {
     static const int sides[][3] = { { 1, 1, 1 }, { 2, 3, 5 }, { 1, 2, 9 }, { 3, 7, 7 },
-                                    { 1, 13, 8 }, { 1, 2, 17 } };
+                                    { 1, 13, 8 }, { 1, 2, 27 } };
     static const int channels[] = { 1, 5, 16, 64, 67, 256 };
     for (int k = 0; k < 4; k++)
         for (int i = 0; i < 6; i++)

@@ -19,7 +19,7 @@ void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16)
     if (cpu->level >= SAM_CPU_AVX512) {
         cpu->attention_f32 = &sam_attention_avx512;
         cpu->gemm_f32 = &sam_gemm_kernels_avx512;
-        cpu->rows = &sam_row_kernels_avx512;
+        cpu->rows = bf16 ? &sam_row_kernels_bf16 : &sam_row_kernels_avx512;
         cpu->pixels = &sam_pixel_kernels_avx512;
         cpu->blend_row = sam_blend_row_avx512;
         cpu->weigh_windows = sam_weigh_windows_avx512;

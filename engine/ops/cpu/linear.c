@@ -208,6 +208,49 @@ static void prepare_window(const struct conv_job *job, char *dst, size_t row)
     memset(dst + p->kernel * run * size, 0, bf16 && p->kernel * run % 2 ? size : 0);
 }
 
+// `count` windows side by side of which none reaches over the map's borders.
+static void prepare_inner_windows(const struct conv_job *job, char *dst, size_t row, int count)
+{
+    const struct sam_conv *p = job->p;
+    const struct sam_tensor *src = &p->src;
+    const bool bf16 = job->gemm->bf16;
+    const size_t size = bf16 ? 2 : 4, c = src->c, run = p->kernel * c, ld = job->shares.ld;
+    const size_t x = row % p->dst.w * p->stride - p->pad;
+    const size_t y = row / p->dst.w % p->dst.h * p->stride - p->pad;
+    const size_t from = (row / p->dst.w / p->dst.h * src->h + y) * src->w + x;
+    for (int ky = 0; ky < p->kernel; ky++)
+        job->cpu->rows->copy_runs(
+            (struct sam_span) { dst + ky * run * size, bf16 ? SAM_BF16 : SAM_F32 }, ld,
+            sam_span_at(src, (from + (size_t) ky * src->w) * c), p->stride * c, run, count);
+    if (bf16 && p->kernel * run % 2)
+        for (int r = 0; r < count; r++)
+            ((uint16_t *) dst)[r * ld + p->kernel * run] = 0;
+}
+
+// How many windows from `row` on, at most `most`, lie side by side inside of the map; 0: not even
+// the first.
+static int count_inner(const struct sam_conv *p, size_t row, int most)
+{
+    const int x = (int) (row % p->dst.w), y = (int) (row / p->dst.w % p->dst.h);
+    const int left = x * p->stride - p->pad, top = y * p->stride - p->pad;
+    if (left < 0 || top < 0 || left + p->kernel > p->src.w || top + p->kernel > p->src.h)
+        return 0;
+    return min_int(min_int(most, p->dst.w - x), (p->src.w - p->kernel - left) / p->stride + 1);
+}
+
+static void prepare_windows(const struct conv_job *job, char *dst, size_t row, int count)
+{
+    const size_t bytes = job->shares.ld * (job->gemm->bf16 ? 2 : 4);
+    for (int r = 0; r < count;) {
+        const int inner = count_inner(job->p, row + r, count - r);
+        if (inner)
+            prepare_inner_windows(job, dst + r * bytes, row + r, inner);
+        else
+            prepare_window(job, dst + r * bytes, row + r);
+        r += max_int(1, inner);
+    }
+}
+
 static void conv_task(void *priv, int i, int thread)
 {
     const struct conv_job *job = priv;
@@ -217,8 +260,7 @@ static void conv_task(void *priv, int i, int thread)
     const int count = total - row < (size_t) s->rows ? (int) (total - row) : s->rows;
     const int first = i % s->across * s->columns, n = p->dst.c;
     char *windows = workspace(job->cpu, thread, 0);
-    for (int r = 0; r < count; r++)
-        prepare_window(job, windows + r * s->ld * (job->gemm->bf16 ? 2 : 4), row + r);
+    prepare_windows(job, windows, row, count);
     const struct sam_gemm g = {
         .a = windows, .lda = s->ld, .b = p->weight.data,
         .m = count, .k = p->weight.in, .first = first, .last = min_int(n, first + s->columns),

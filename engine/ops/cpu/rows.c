@@ -11,8 +11,9 @@
     for (size_t i = 0, left = (count) < VL ? (count) : VL; i < (count);                            \
          i += VL, left = (count) - i < VL ? (count) - i : VL)
 
-// Depthwise outputs at a time: one alone waits for each of its sums.
-enum { DEPTHWISE_COLUMNS = 4 };
+// Depthwise outputs at a time: one alone waits for each of its sums, and neighbours share what they
+// read. Sums, the columns of the source and a weight must fit the registers.
+enum { MAX_OUTPUTS = VL == 16 ? 8 : 4, MAX_COLUMNS = MAX_OUTPUTS + 6 };
 
 static void convert(struct sam_span dst, struct sam_span src, size_t count)
 {
@@ -22,6 +23,51 @@ static void convert(struct sam_span dst, struct sam_span src, size_t count)
     }
     each_vector(i, count)
         vf_put(dst.data, dst.type, i, vf_get(src.data, src.type, i, left), left);
+}
+
+// As memcpy(), which takes longer where a run is short.
+#ifdef __AVX512BW__
+
+SAM_INLINE void copy_run(char *dst, const char *src, size_t bytes)
+{
+    const size_t whole = bytes / 64 * 64;
+    const __mmask64 rest = ((__mmask64) 1 << (bytes - whole)) - 1;
+    for (size_t at = 0; at < whole; at += 64)
+        memcpy(dst + at, src + at, 64);
+    if (rest)
+        _mm512_mask_storeu_epi8(dst + whole, rest, _mm512_maskz_loadu_epi8(rest, src + whole));
+}
+
+#else
+
+SAM_INLINE void copy_run(char *dst, const char *src, size_t bytes)
+{
+    size_t at = 0;
+    for (; at + 64 <= bytes; at += 64)
+        memcpy(dst + at, src + at, 64);
+    for (size_t part = 32; part > 1; part /= 2)
+        if (bytes & part) {
+            memcpy(dst + at, src + at, part);
+            at += part;
+        }
+}
+
+#endif
+
+static void copy_runs(struct sam_span dst, size_t dst_step, struct sam_span src, size_t src_step,
+                      size_t run, int count)
+{
+    const size_t size = src.type == SAM_F32 ? 4 : 2;
+    for (int n = 0; n < count; n++) {
+        const size_t to = n * dst_step, from = n * src_step;
+        if (dst.type == src.type)
+            copy_run((char *) dst.data + to * size, (const char *) src.data + from * size,
+                     run * size);
+        else
+            each_vector(i, run)
+                vf_put(dst.data, dst.type, to + i, vf_get(src.data, src.type, from + i, left),
+                       left);
+    }
 }
 
 static void add(struct sam_span dst, struct sam_span a, struct sam_span b, float scale,
@@ -217,53 +263,143 @@ static void signal(float *dst, const float *src, bool binary, float scale, float
     }
 }
 
-// Channels i ... of `columns` outputs side by side, from x on, of which each has all taps in
-// [first, last). The first tap of output x lies on `column` of the source, which may be outside.
-SAM_INLINE void depthwise_at(struct sam_depthwise_row r, enum sam_type type, int x, int columns,
-                             int column, int first, int last, size_t i, int left)
+// Channels i ... of one output, which has the taps in [first, last). Its first tap lies on `column`
+// of the source, which may be outside.
+SAM_INLINE void depthwise_one(const struct sam_depthwise_row *r, enum sam_type type, int x,
+                              int column, int first, int last, size_t i, int left)
 {
-    const vf start = r.bias ? vf_get(r.bias, SAM_F32, i, left) : (vf) { 0 };
-    vf sum[DEPTHWISE_COLUMNS];
-    for (int j = 0; j < columns; j++)
-        sum[j] = start;
-    for (int ky = 0; ky < r.kernel; ky++)
-        for (int kx = first; r.src[ky].data && kx < last; kx++) {
-            const vf w = vf_get(r.weight, SAM_F32, (size_t) (ky * r.kernel + kx) * r.c + i, left);
-            for (int j = 0; j < columns; j++)
-                sum[j] += vf_get(r.src[ky].data, type,
-                                 (size_t) (column + j * r.stride + kx) * r.c + i, left) * w;
-        }
-    for (int j = 0; j < columns; j++)
-        vf_put(r.dst.data, r.dst.type, (size_t) (x + j) * r.c + i, vf_act(sum[j], r.act), left);
+    vf sum = r->bias ? vf_get(r->bias, SAM_F32, i, left) : (vf) { 0 };
+    for (int ky = 0; ky < r->kernel; ky++)
+        for (int kx = first; r->src[ky].data && kx < last; kx++)
+            sum += vf_get(r->src[ky].data, type, (size_t) (column + kx) * r->c + i, left) *
+                   vf_get(r->weight, SAM_F32, (size_t) (ky * r->kernel + kx) * r->c + i, left);
+    vf_put(r->dst.data, r->dst.type, (size_t) x * r->c + i, vf_act(sum, r->act), left);
 }
 
-SAM_INLINE void depthwise_as(struct sam_depthwise_row r, enum sam_type type)
+SAM_INLINE void depthwise_ones(const struct sam_depthwise_row *r, enum sam_type type)
 {
-    const int some = DEPTHWISE_COLUMNS;
-    const size_t whole = r.c / VL * VL;
-    for (int x = 0; x < r.dst_width;) {
-        const int column = x * r.stride - r.kernel / 2, rest = r.src_width - column;
-        if (column >= 0 && x + some <= r.dst_width && (some - 1) * r.stride + r.kernel <= rest) {
-            for (size_t i = 0; i < whole; i += VL)
-                depthwise_at(r, type, x, some, column, 0, r.kernel, i, VL);
-            if (r.c % VL)
-                depthwise_at(r, type, x, some, column, 0, r.kernel, whole, r.c % VL);
-            x += some;
-        } else {
-            const int first = column < 0 ? -column : 0, last = rest < r.kernel ? rest : r.kernel;
-            each_vector(i, (size_t) r.c)
-                depthwise_at(r, type, x, 1, column, first, last, i, (int) left);
-            x++;
-        }
+    for (int x = 0; x < r->dst_width; x++) {
+        const int column = x * r->stride - r->kernel / 2, rest = r->src_width - column;
+        const int first = column < 0 ? -column : 0, last = rest < r->kernel ? rest : r->kernel;
+        each_vector(i, (size_t) r->c)
+            depthwise_one(r, type, x, column, first, last, i, (int) left);
     }
 }
 
-static void depthwise(const struct sam_depthwise_row *row)
+// Outputs side by side, and their sums, MAX_OUTPUTS x VL, of channels i ... i + left - 1.
+struct outputs {
+    int x, count;
+    size_t i;
+    int left;
+};
+
+SAM_INLINE void store_outputs_as(const struct sam_depthwise_row *r, const struct outputs *o,
+                                 const float *sums, enum sam_act act)
 {
-    if (row->src->type == SAM_F32)
-        depthwise_as(*row, SAM_F32);
+    for (int j = 0; j < o->count; j++)
+        vf_put(r->dst.data, r->dst.type, (size_t) (o->x + j) * r->c + o->i,
+               vf_act(vf_load(sums + j * VL), act), o->left);
+}
+
+static __attribute__((noinline)) void store_outputs(const struct sam_depthwise_row *r,
+                                                    const struct outputs *o, const float *sums)
+{
+    switch (r->act) {
+    case SAM_ACT_NONE:    store_outputs_as(r, o, sums, SAM_ACT_NONE); break;
+    case SAM_ACT_RELU:    store_outputs_as(r, o, sums, SAM_ACT_RELU); break;
+    case SAM_ACT_GELU:    store_outputs_as(r, o, sums, SAM_ACT_GELU); break;
+    case SAM_ACT_SIGMOID: store_outputs_as(r, o, sums, SAM_ACT_SIGMOID); break;
+    case SAM_ACT_SILU:    store_outputs_as(r, o, sums, SAM_ACT_SILU); break;
+    }
+}
+
+// What is constant where sum_outputs() is inlined.
+struct depthwise_shape {
+    enum sam_type type;
+    int kernel, stride, count;
+    bool inside; // no column lies outside of the map
+};
+
+// Each column of the source is read once for all outputs.
+SAM_INLINE void sum_outputs(const struct sam_depthwise_row *r, struct depthwise_shape d, int x,
+                            size_t i, int left, float *sums)
+{
+    const int column = x * d.stride - d.kernel / 2, columns = (d.count - 1) * d.stride + d.kernel;
+    const size_t c = (size_t) r->c;
+    const vf start = r->bias ? vf_get(r->bias, SAM_F32, i, left) : (vf) { 0 };
+    vf sum[MAX_OUTPUTS], v[MAX_COLUMNS];
+    for (int j = 0; j < d.count; j++)
+        sum[j] = start;
+    const float *weight = r->weight + i;
+    for (int ky = 0; ky < d.kernel; ky++, weight += d.kernel * c) {
+        const struct sam_span row = r->src[ky];
+        if (!row.data)
+            continue;
+        for (int at = 0; at < columns; at++)
+            v[at] = d.inside || (column + at >= 0 && column + at < r->src_width) ?
+                    vf_get(row.data, d.type, (size_t) (column + at) * c + i, left) : (vf) { 0 };
+        for (int kx = 0; kx < d.kernel; kx++) {
+            const vf w = vf_get(weight, SAM_F32, kx * c, left);
+            for (int j = 0; j < d.count; j++)
+                sum[j] += v[j * d.stride + kx] * w;
+        }
+    }
+    for (int j = 0; j < d.count; j++)
+        vf_store(sums + j * VL, sum[j]);
+}
+
+SAM_INLINE void depthwise_at(const struct sam_depthwise_row *r, struct depthwise_shape d, int x,
+                             size_t i, int left)
+{
+    _Alignas(64) float sums[MAX_OUTPUTS * VL];
+    const struct outputs outputs = { x, d.count, i, left };
+
+    sum_outputs(r, d, x, i, left, sums);
+    store_outputs(r, &outputs, sums);
+}
+
+// The last outputs are computed twice if their number is no multiple of d.count.
+SAM_INLINE void depthwise_as(const struct sam_depthwise_row *r, struct depthwise_shape d)
+{
+    const size_t c = (size_t) r->c, whole = c / VL * VL;
+    for (int to = d.count; to < r->dst_width + d.count; to += d.count) {
+        const int x = (to < r->dst_width ? to : r->dst_width) - d.count;
+        const int column = x * d.stride - d.kernel / 2;
+        d.inside = column >= 0 && column + (d.count - 1) * d.stride + d.kernel <= r->src_width;
+        if (!d.inside) {
+            each_vector(i, c)
+                depthwise_at(r, d, x, i, (int) left);
+            continue;
+        }
+        d.inside = true; // now a constant
+        for (size_t i = 0; i < whole; i += VL)
+            depthwise_at(r, d, x, i, VL);
+        if (whole < c)
+            depthwise_at(r, d, x, whole, (int) (c - whole));
+    }
+}
+
+SAM_INLINE void depthwise_typed(const struct sam_depthwise_row *r, enum sam_type type)
+{
+    const int most = MAX_OUTPUTS, few = 4;
+    if (r->kernel == 3 && r->stride == 1 && r->dst_width >= most)
+        depthwise_as(r, (struct depthwise_shape) { type, 3, 1, most, false });
+    else if (r->kernel == 5 && r->stride == 1 && r->dst_width >= most)
+        depthwise_as(r, (struct depthwise_shape) { type, 5, 1, most, false });
+    else if (r->kernel == 7 && r->stride == 1 && r->dst_width >= most)
+        depthwise_as(r, (struct depthwise_shape) { type, 7, 1, most, false });
+    else if (r->kernel == 3 && r->stride == 2 && r->dst_width >= few)
+        depthwise_as(r, (struct depthwise_shape) { type, 3, 2, few, false });
     else
-        depthwise_as(*row, SAM_BF16);
+        depthwise_ones(r, type);
+}
+
+static void depthwise(const struct sam_depthwise_row *r)
+{
+    if (r->src->type == SAM_F32)
+        depthwise_typed(r, SAM_F32);
+    else
+        depthwise_typed(r, SAM_BF16);
 }
 
 static size_t count_above(const float *src, float threshold, size_t count)
@@ -276,6 +412,7 @@ static size_t count_above(const float *src, float threshold, size_t count)
 
 const struct sam_row_kernels SAM_LEVEL(sam_row_kernels) = {
     .convert      = convert,
+    .copy_runs    = copy_runs,
     .add          = add,
     .finish       = finish,
     .layernorm    = layernorm,

@@ -22,6 +22,9 @@ struct sam_depthwise_row {
 
 struct sam_row_kernels {
     void (*convert)(struct sam_span dst, struct sam_span src, size_t count);
+    // `count` runs of numbers, dst_step apart in dst and src_step in src; runs of src may overlap
+    void (*copy_runs)(struct sam_span dst, size_t dst_step, struct sam_span src, size_t src_step,
+                      size_t run, int count);
     // dst = a + scale * b
     void (*add)(struct sam_span dst, struct sam_span a, struct sam_span b, float scale,
                 size_t count);
@@ -49,7 +52,7 @@ struct sam_row_kernels {
 
 // rows.c
 extern const struct sam_row_kernels sam_row_kernels_generic, sam_row_kernels_avx2,
-    sam_row_kernels_avx512;
+    sam_row_kernels_avx512, sam_row_kernels_bf16;
 
 static inline struct sam_span sam_span_at(const struct sam_tensor *t, size_t i)
 {
