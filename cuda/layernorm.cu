@@ -102,8 +102,9 @@ static void launch(struct sam_queue *q, const norm_args &p)
     int lanes = 1;
     while (lanes < 32 && N * lanes < (int) p.c)
         lanes *= 2;
-    SAM_LAUNCH((layernorm_kernel<PACKS, N, HAS_ACT>), blocks_for((size_t) p.rows * lanes, 32 * WARPS),
-               32 * WARPS, 0, sam_cuda_stream(q), p, lanes);
+    SAM_LAUNCH((layernorm_kernel<PACKS, N, HAS_ACT>),
+               blocks_for((size_t) p.rows * lanes, 32 * WARPS), 32 * WARPS, 0, sam_cuda_stream(q),
+               p, lanes);
 }
 
 extern "C" void sam_layernorm_cuda(struct sam_queue *q, const struct sam_layernorm *p)

@@ -63,25 +63,41 @@ check_mask (SamInspector * in, const GstSamReport * report,
   gst_buffer_unmap (report->mask, &map);
 }
 
+/* Whether ids that were gone may come back. After tracks were loaded, two
+ * results may still be of before: that of the frame which was on its way to the
+ * inspector, and that of the step for which the loading waited. */
+static gboolean
+may_return (SamInspector * in, const GstSamReport * report)
+{
+  const gint runs = g_atomic_int_get (&in->runs);
+  const gint loads = g_atomic_int_get (&in->loads);
+  const gboolean loaded = loads % 2 || loads != in->seen_loads;
+  const gboolean began = runs % 2 || runs != in->seen_runs;
+
+  in->seen_runs = runs;
+  in->seen_loads = loads;
+  if (loaded)
+    in->old_results = 2;
+  else if (in->old_results && report->running_time != in->result_time)
+    in->old_results--;
+  in->result_time = report->running_time;
+  return began || loaded || in->old_results;
+}
+
 /* An object that was gone never comes back, unless tracks are loaded or the
  * element starts anew. */
 static void
 check_ids (SamInspector * in, const GstSamReport * report)
 {
-  const gint runs = g_atomic_int_get (&in->runs);
-  const gint loads = g_atomic_int_get (&in->loads);
   GHashTable *now = sam_ids_new ();
   GHashTableIter iter;
   gpointer key;
   guint i;
 
-  if (runs % 2 || loads % 2 || runs != in->seen_runs ||
-      loads != in->seen_loads) {
+  if (may_return (in, report)) {
     g_hash_table_remove_all (in->alive);
     g_hash_table_remove_all (in->gone);
   }
-  in->seen_runs = runs;
-  in->seen_loads = loads;
   /* Masks of other caps may not fit the frame, and come again. */
   if (report->state == GST_SAM_REPORT_IDLE) {
     g_hash_table_unref (now);
@@ -129,6 +145,42 @@ check_report (SamInspector * in, const GstSamReport * report)
   check_ids (in, report);
 }
 
+/* For those who look for the cause of a complaint: up to the frame after which
+ * there was one. */
+static void
+note_report (SamInspector * in, const GstSamReport * report)
+{
+  GString *text;
+  guint i;
+
+  if (in->is_noted)
+    return;
+  in->is_noted = !sam_inspector_is_content (in);
+  in->last_noted = in->frames;
+  text = g_string_new (NULL);
+  g_string_printf (text, "frame %d, pts %" GST_TIME_FORMAT ", run %d, load %d: "
+      "state %d, age %u, index %" G_GUINT64_FORMAT ", of %" GST_TIME_FORMAT
+      ", ids", in->frames, GST_TIME_ARGS (in->last_pts), in->seen_runs,
+      in->seen_loads, report->state, report->age, report->frame_index,
+      GST_TIME_ARGS (report->running_time));
+  for (i = 0; i < report->num_objects; i++)
+    g_string_append_printf (text, " %" G_GUINT64_FORMAT,
+        report->object[i].id);
+  i = in->frames % SAM_INSPECTOR_KEPT;
+  g_free (in->report[i]);
+  in->report[i] = g_string_free (text, FALSE);
+}
+
+void
+sam_inspector_print (SamInspector * in)
+{
+  gint i;
+
+  for (i = MAX (0, in->last_noted - SAM_INSPECTOR_KEPT + 1);
+      i <= in->last_noted; i++)
+    g_printerr ("  %s\n", in->report[i % SAM_INSPECTOR_KEPT]);
+}
+
 static void
 keep (SamInspector * in, const GstSamReport * report)
 {
@@ -166,8 +218,10 @@ look_at_frame (GstPad * pad, GstPadProbeInfo * info, gpointer data)
         report->height);
   else
     check_report (in, report);
-  if (meta)
+  if (meta) {
+    note_report (in, report);
     keep (in, report);
+  }
   gst_clear_caps (&caps);
   g_free (report);
   g_atomic_int_inc (&in->frames);
@@ -281,8 +335,12 @@ sam_inspector_init (SamInspector * in, GstElement * pipeline, GstPad * pad,
 void
 sam_inspector_clear (SamInspector * in)
 {
+  guint i;
+
   g_hash_table_unref (in->alive);
   g_hash_table_unref (in->gone);
+  for (i = 0; i < SAM_INSPECTOR_KEPT; i++)
+    g_free (in->report[i]);
   g_free (in->complaint);
   g_free (in->name);
 }

@@ -11,6 +11,8 @@
  * Looks at the frames of one pad and at the messages of its pipeline, which it
  * drops. The first thing that is wrong is kept.
  */
+#define SAM_INSPECTOR_KEPT 20
+
 typedef struct
 {
   gchar *name;                  /* of the pipeline, for complaints */
@@ -30,13 +32,21 @@ typedef struct
   /* of the streaming thread */
   GstClockTime last_pts;
   gint seen_runs, seen_loads;
+  guint old_results;            /* that may still come after a load */
+  GstClockTime result_time;     /* running time of the last result's frame */
   GHashTable *alive, *gone;     /* ids */
+  gchar *report[SAM_INSPECTOR_KEPT];    /* of frame n at n % KEPT */
+  gint last_noted;              /* number of a frame */
+  gboolean is_noted;            /* the complaint's frame is the last one */
 } SamInspector;
 
 /* @name is owned by the caller. */
 void sam_inspector_init (SamInspector * inspector, GstElement * pipeline,
     GstPad * pad, const gchar * name);
 void sam_inspector_clear (SamInspector * inspector);
+
+/* Prints the reports of the last frames. No frame may pass meanwhile. */
+void sam_inspector_print (SamInspector * inspector);
 
 /* Any thread. */
 void sam_complain (SamInspector * inspector, const gchar * format, ...)

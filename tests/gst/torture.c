@@ -630,8 +630,10 @@ close_line (Line * line)
   for (i = 0; i < ACTORS; i++)
     g_printerr (" %" G_GUINT64_FORMAT, line->actor[i].num_acts);
   g_printerr ("\n");
-  if (line->inspector.complaint)
+  if (line->inspector.complaint) {
     print_acts (line);
+    sam_inspector_print (&line->inspector);
+  }
   fail_unless (!line->inspector.complaint, "%s", line->inspector.complaint);
   fail_unless (line->inspector.frames > 0);
   gst_object_unref (line->pipeline);
