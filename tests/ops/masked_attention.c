@@ -53,7 +53,8 @@ static void run(struct check *t, const struct check_types *type, const struct sh
     const int n = s->shared ? 1 : s->n;
     struct check_buf *q =
         check_uniform(t, -width, width, type->in, s->n, 1, s->queries, s->heads * s->dk);
-    struct check_buf *k = check_uniform(t, -width, width, type->in, n, 1, s->keys, s->heads * s->dk);
+    struct check_buf *k =
+        check_uniform(t, -width, width, type->in, n, 1, s->keys, s->heads * s->dk);
     struct check_buf *v = check_uniform(t, -1, 1, type->in, n, 1, s->keys, s->heads * s->dv);
     struct check_buf *mask = check_uniform(t, -1, 1, SAM_F32, s->n, 1, s->queries, s->keys);
     struct check_buf *dst = check_out(t, type->out, s->n, 1, s->queries, s->heads * s->dv);

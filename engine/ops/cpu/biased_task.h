@@ -1,6 +1,6 @@
-// A thread's way through attention with biased scores: private to ops/cpu. For each chunk of queries
-// begin, set the queries; for each block of keys set the block, its keys, the rows of biases, and
-// add it; then store the rows. Keys stay as they are if the next chunk has the same block.
+// Steps of a thread through attention with biased scores: private to ops/cpu. For each chunk of
+// queries: begin, set the queries; for each block of keys set the block, its keys, the rows of
+// biases, and add it; then store the rows. The keys stay for the next chunk.
 #ifndef SAM_BIASED_TASK_H
 #define SAM_BIASED_TASK_H
 

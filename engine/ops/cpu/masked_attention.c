@@ -35,7 +35,8 @@ static void attend_task(void *priv, int i, int thread)
 {
     const struct job *job = priv;
     const struct sam_masked_attention *p = job->p;
-    const int head = i % p->heads, chunk = i / p->heads % job->chunks, n = i / p->heads / job->chunks;
+    const int head = i % p->heads, chunk = i / p->heads % job->chunks;
+    const int n = i / p->heads / job->chunks;
     const int first = (int) ((long) p->q.w * chunk / job->chunks);
     const int rows = (int) ((long) p->q.w * (chunk + 1) / job->chunks) - first;
     const size_t row = (size_t) n * p->q.w + first;
