@@ -77,8 +77,8 @@ struct sam_layernorm {
 };
 
 // dst = act((src - mean) / sqrt(var + eps) * gamma + beta): mean and biased variance of each n and
-// of each of `groups` groups of neighbouring channels, over all positions. dst may be src. act: NONE
-// or RELU.
+// of each of `groups` groups of neighbouring channels, over all positions. dst may be src.
+// act: NONE or RELU.
 struct sam_groupnorm {
     struct sam_tensor dst, src;
     struct sam_tensor gamma, beta; // (1, 1, 1, c)
@@ -188,12 +188,12 @@ struct sam_window_attention {
 };
 
 // Swin's attention, inside of windows of window x window positions, on a map whose q, k, v stand
-// side by side in the channels, as in sam_window_attention. The map, filled up at the bottom and the
-// right to whole windows with the token `pad`, is a torus; windows begin at (shift, shift), so that
-// the last one of a column ends with its first `shift` rows, and likewise that of a row.
+// side by side in the channels, as in sam_window_attention. The map, filled up at the bottom and
+// the right to whole windows with the token `pad`, is a torus; windows begin at (shift, shift), so
+// that the last one of a column ends with its first `shift` rows, and likewise that of a row.
 //   score of a query and a key = q . k / sqrt(head_dim) + bias[head][y][x] - apart
-// y - (window - 1) and x - (window - 1) tell how far the query is below and to the right of the key,
-// both counted inside of the window. apart: 100 if one of the two lies beyond the map's end, at the
+// y - (window - 1) and x - (window - 1) tell how far the query is below and to the right of the
+// key, both counted inside of the window. apart: 100 if one of the two lies beyond the map's end, at the
 // bottom or at the right, and the other does not; else 0.
 // bias: F32 (1, heads, 2 window - 1, 2 window - 1); dst (n, H, W, C); 0 <= shift < window.
 struct sam_shifted_attention {
