@@ -16,7 +16,7 @@ Prints a table: the largest relative error in norm of a layer, to PyTorch in f64
 detections stand in their place, and are the same in any place; the same of PyTorch in f64 with a noise of 1e-6 on the
 weights: order that this changes is no order; the largest distance of a box in px, if the order is the same, and of a score;
 ms a frame, and PyTorch's by the engine's, run in turn (--repeats); the least IoU of masks of the detections that are the
-same.
+same, and PyTorch's own in f32.
 """
 import argparse
 import json
@@ -417,11 +417,11 @@ def compare(a, case):
     (places, same), (noisy_places, noisy_same) = count_same(found, chosen), count_same(noisy, chosen)
     far = (found[3] - chosen[3]).abs().amax().item() if places == count else float('nan')
     off = (found[0] - chosen[0]).abs().amax().item() if len(found[0]) == count else float('nan')
-    iou = least_iou(found, chosen)
+    iou, own_iou = least_iou(found, chosen), least_iou(case.choose(own), chosen)
     ratio = statistics.median(t / e for t, e in times) if times else float('nan')
     ms = statistics.median(e for t, e in times) if times else facts['p50_ms']
     print(f'{facts["model"]:15} {a.precision} {case.side:4} {worst:8.1e} {torch32:8.1e} {where:10} {places:4} {same:4}/{count} '
-          f'{noisy_places:5} {noisy_same:4} {far:9.1e} {off:8.1e} {ms:8.1f} {ratio:5.2f} {iou:8.5f}', flush=True)
+          f'{noisy_places:5} {noisy_same:4} {far:9.1e} {off:8.1e} {ms:8.1f} {ratio:5.2f} {iou:8.5f} {own_iou:8.5f}', flush=True)
     limit = 1e-4 if a.precision == 'fp32' else 2e-2
     return worst <= limit and (same == count and iou >= 0.999 or a.precision != 'fp32')
 
@@ -470,7 +470,7 @@ def main():
             return mask2former.write_mini(a.mini, picture, a.family.split('-')[1])
         return write_mini(a.mini) if a.family == 'yolov10' else rfdetr.write_mini(a.mini, picture)
     print(f'seed {a.seed}, torch {torch.__version__}, {torch.get_num_threads()} threads\n'
-          'model           prec side    worst  PyTorch stage     place same     noise:place same  box (px)    score       ms ratio      IoU')
+          'model           prec side    worst  PyTorch stage     place same     noise:place same  box (px)    score       ms ratio      IoU  PyTorch')
     cases = [(YoloCase, size) for size in a.yolov10] + [(RfdetrCase, size) for size in a.rf_detr.split(',') if size]
     cases += [(Mask2FormerCase, size) for size in a.mask2former.split(',') if size]
     return 0 if all([compare(a, make_case(a, size)) for make_case, size in cases]) else 1

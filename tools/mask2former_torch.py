@@ -46,13 +46,13 @@ def fill(name, p, rng):
     return n * (gain / p[0].numel() ** 0.5)
 
 
-def keep_masks_small(model, rng):
-    """Adds a number below 0 to all logits of masks: the product of two biases that point away from each other."""
+def keep_masks_small(model, amount, rng):
+    """Adds -amount^2 to all logits of masks: the product of two biases that point away from each other."""
     away = model.model.pixel_level_module.decoder.mask_projection.bias
     back = model.get_parameter('model.transformer_module.decoder.mask_predictor.mask_embedder.2.0.bias')
     towards = F.normalize(torch.randn(away.shape, generator=rng), dim=0)
-    away.data += 2 * towards
-    back.data -= 2 * towards
+    away.data += amount * towards
+    back.data -= amount * towards
 
 
 def build(trunk, queries, seed, **others):
@@ -63,7 +63,7 @@ def build(trunk, queries, seed, **others):
     rng = torch.Generator().manual_seed(seed)
     for name, p in model.named_parameters():
         p.data.copy_(fill(name, p, rng))
-    keep_masks_small(model, rng)
+    keep_masks_small(model, 1 if trunk['model_type'] == 'resnet' else 2, rng)
     for m in model.modules():
         if isinstance(m, torch.nn.BatchNorm2d):
             m.momentum = 1.0

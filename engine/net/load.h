@@ -91,8 +91,8 @@ struct sam_load_layer {
 struct sam_load_layer sam_load_layer(struct sam_loader *l, int out, int in, bool conv,
                                      const char *fmt, ...) SAM_PRINTF(5, 6);
 // Read a convolution without bias and the BatchNorm after it, <name>.<conv_name>.weight and
-// <name>.<norm_name>.*, as one layer: weight (out, in * kernel * kernel), in the file's order. Sums are in
-// double.
+// <name>.<norm_name>.*, as one layer: weight (out, in * kernel * kernel), in the file's order. Sums
+// are in double.
 struct sam_load_layer sam_load_normed(struct sam_loader *l, int out, int in, int kernel,
                                       const char *fmt, ...) SAM_PRINTF(5, 6);
 // The same, packed for sam_conv, or for sam_linear if kernel is 1.

@@ -193,8 +193,8 @@ struct sam_window_attention {
 // that the last one of a column ends with its first `shift` rows, and likewise that of a row.
 //   score of a query and a key = q . k / sqrt(head_dim) + bias[head][y][x] - apart
 // y - (window - 1) and x - (window - 1) tell how far the query is below and to the right of the
-// key, both counted inside of the window. apart: 100 if one of the two lies beyond the map's end, at the
-// bottom or at the right, and the other does not; else 0.
+// key, both counted inside of the window. apart: 100 if one of the two lies beyond the map's end,
+// at the bottom or at the right, and the other does not; else 0.
 // bias: F32 (1, heads, 2 window - 1, 2 window - 1); dst (n, H, W, C); 0 <= shift < window.
 struct sam_shifted_attention {
     struct sam_tensor dst, qkv;

@@ -1,5 +1,5 @@
-// The published choice among queries, for instances: pairs of a query and a class, each query's mask
-// at M2F_MASK x M2F_MASK px, and scores that masks have a part in.
+// The published choice among queries, for instances: pairs of a query and a class, each query's
+// mask at M2F_MASK x M2F_MASK px, and scores that masks have a part in.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ struct shape {
     bool done;
     float quality;              // mean of the sigmoids of its pixels
     int count;                  // of its pixels
-    int left, top, right, bottom; // exclusive at the right and the bottom
+    int left, top, right, bottom; // around it; the last two are exclusive
 };
 
 struct room {

@@ -106,7 +106,7 @@ struct m2f_weights {
     struct sam_affine stem_norm;  // Swin's
     struct m2f_swin_stage swin[SAM_STAGES];
     struct m2f_resnet_block resnet[SAM_STAGES][M2F_MAX_BLOCKS];
-    struct sam_affine same;       // ResNet's: ones and zeros, as many as its widest map has channels
+    struct sam_affine same;       // ResNet's: ones and zeros, for its widest map
 
     struct m2f_normed level[M2F_LEVELS];
     struct sam_tensor sine, references; // (1, 1, positions of all levels, d) and (..., 2)

@@ -1,5 +1,5 @@
-// The pixel decoder: deformable attention among the positions of three maps, and one map at stride 4
-// whose channels masks are made of.
+// The pixel decoder: deformable attention among the positions of three maps, and one map at stride
+// 4 whose channels masks are made of.
 #include "mask2former.h"
 #include "net/forward.h"
 

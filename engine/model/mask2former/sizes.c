@@ -22,13 +22,26 @@ static int read_of_stage(const struct sam_weights *w, int stage, const char *lay
     return sam_config_size(w, &from, out, error);
 }
 
+// Layers are counted by the tensor `mark` of each. One that has `other` and lacks the mark would
+// shorten the model unseen.
+static int count(const struct sam_weights *w, const char *prefix, const char *mark,
+                 const char *other, int limit, int *out, struct sam_error *error)
+{
+    *out = sam_config_layers(w, prefix, mark, limit);
+    if (sam_config_layers(w, prefix, other, limit) <= *out)
+        return SAM_OK;
+    return sam_fail(error, SAM_EFORMAT, "%s: tensor '%s%d%s' is missing", sam_weights_file(w),
+                    prefix, *out, mark);
+}
+
 static int count_of_stage(const struct sam_weights *w, int stage, const char *layers,
-                          const char *inside, const char *mark)
+                          const char *mark, const char *other, int *out, struct sam_error *error)
 {
     char prefix[NAME];
 
-    snprintf(prefix, sizeof(prefix), ENCODER "encoder.%s.%d.%s.", layers, stage, inside);
-    return sam_config_layers(w, prefix, mark, M2F_MAX_BLOCKS);
+    snprintf(prefix, sizeof(prefix), ENCODER "encoder.%s.%d.%s.", layers, stage,
+             strcmp(layers, "layers") ? "layers" : "blocks");
+    return count(w, prefix, mark, other, M2F_MAX_BLOCKS, out, error);
 }
 
 static int read_swin(struct m2f_sizes *s, const struct sam_weights *w, struct sam_error *error)
@@ -41,8 +54,9 @@ static int read_swin(struct m2f_sizes *s, const struct sam_weights *w, struct sa
         return status;
     for (int i = 0; i < SAM_STAGES; i++) {
         s->width[i] = s->stem << i;
-        s->blocks[i] = count_of_stage(w, i, "layers", "blocks", ".layernorm_before.weight");
-        if ((status = read_of_stage(w, i, "layers", "blocks.0.intermediate.dense.weight",
+        if ((status = count_of_stage(w, i, "layers", ".layernorm_before.weight",
+                                     ".layernorm_after.weight", &s->blocks[i], error)) ||
+            (status = read_of_stage(w, i, "layers", "blocks.0.intermediate.dense.weight",
                                     (struct sam_size_from) { NULL, 0, 2, { 0, s->width[i] } },
                                     &s->inner[i], error)) ||
             (status = read_of_stage(w, i, "layers",
@@ -54,6 +68,12 @@ static int read_swin(struct m2f_sizes *s, const struct sam_weights *w, struct sa
                                     (struct sam_size_from) { NULL, 0, 2, { 0, s->heads[i] } },
                                     &places, error)))
             return status;
+        if (s->heads[i] < 1 || s->width[i] % s->heads[i])
+            return sam_fail(error, SAM_EFORMAT,
+                            "%s: tensor '" ENCODER "encoder.layers.%d.blocks.0.attention.self."
+                            "relative_position_bias_table': expected a column for each head, whose "
+                            "number divides the width %d, got %d columns", sam_weights_file(w), i,
+                            s->width[i], s->heads[i]);
     }
     for (s->window = 1; (2 * s->window - 1) * (2 * s->window - 1) < places; s->window++)
         ;
@@ -71,14 +91,16 @@ static int read_resnet(struct m2f_sizes *s, const struct sam_weights *w, struct 
         ENCODER "embedder.embedder.convolution.weight", 0, 4, { 0, 3, 7, 7 } }, &s->stem, error);
 
     for (int i = 0; i < SAM_STAGES && !status; i++) {
-        s->blocks[i] = count_of_stage(w, i, "stages", "layers", ".layer.0.convolution.weight");
         s->heads[i] = 1;
-        if (!(status = read_of_stage(w, i, "stages", "layers.0.layer.2.convolution.weight",
-                                     (struct sam_size_from) { NULL, 0, 4, { 0, 0, 1, 1 } },
-                                     &s->width[i], error)))
-            status = read_of_stage(w, i, "stages", "layers.0.layer.2.convolution.weight",
-                                   (struct sam_size_from) { NULL, 1, 4, { s->width[i], 0, 1, 1 } },
-                                   &s->inner[i], error);
+        if ((status = count_of_stage(w, i, "stages", ".layer.0.convolution.weight",
+                                     ".layer.2.convolution.weight", &s->blocks[i], error)) ||
+            (status = read_of_stage(w, i, "stages", "layers.0.layer.2.convolution.weight",
+                                    (struct sam_size_from) { NULL, 0, 4, { 0, 0, 1, 1 } },
+                                    &s->width[i], error)))
+            break;
+        status = read_of_stage(w, i, "stages", "layers.0.layer.2.convolution.weight",
+                               (struct sam_size_from) { NULL, 1, 4, { s->width[i], 0, 1, 1 } },
+                               &s->inner[i], error);
     }
     s->window = 1;
     return status;
@@ -91,11 +113,12 @@ static int read_decoders(struct m2f_sizes *s, const struct sam_weights *w, int *
 
     if ((status = sam_config_size(w, &(struct sam_size_from) {
              PIXELS "input_projections.0.0.weight", 0, 4, { 0, s->width[SAM_STAGES - 1], 1, 1 } },
-             &s->d, error)))
+             &s->d, error)) ||
+        (status = count(w, PIXELS "encoder.layers.", ".fc1.weight", ".fc2.weight",
+                        M2F_MAX_ENCODER, &s->encoder_layers, error)) ||
+        (status = count(w, MODULE "decoder.layers.", ".fc1.weight", ".fc2.weight",
+                        M2F_MAX_LAYERS, &s->layers, error)))
         return status;
-    s->encoder_layers = sam_config_layers(w, PIXELS "encoder.layers.", ".fc1.weight",
-                                          M2F_MAX_ENCODER);
-    s->layers = sam_config_layers(w, MODULE "decoder.layers.", ".fc1.weight", M2F_MAX_LAYERS);
     const struct {
         struct sam_size_from from;
         int *out;
