@@ -8,36 +8,7 @@
 
 enum { QUERIES = 20, CLASSES = 7, MASK = 384, MAX_TEXT = 1 << 12 };
 
-static struct sam_params params_of(const char *file, enum sam_backend backend)
-{
-    struct sam_params p = SAM_PARAMS_INIT;
-    p.model_file = file;
-    p.backend = backend;
-    p.precision = SAM_PRECISION_FP32;
-    p.threads = 2;
-    p.keep_stages = 1;
-    return p;
-}
-
 // ---- the golden
-
-struct place { // in the golden
-    const char *file;
-    int side, frame;
-};
-
-static const char *name_of(const struct place *at, const char *what)
-{
-    static char name[48];
-    snprintf(name, sizeof(name), "side%d/frame%03d/%s", at->side, at->frame, what);
-    return name;
-}
-
-static float *wanted(const struct place *at, const char *what, int rows, int columns)
-{
-    return read_tensor(at->file, name_of(at, what), columns > 1 ? 2 : 1,
-                       (int64_t[]) { rows, columns });
-}
 
 // How many detections there are: those with an empty mask are left out.
 static int count_wanted(const struct place *at)
@@ -191,10 +162,7 @@ static void copy_file(const char *from, const char *to)
         fclose(out);
 }
 
-static const struct {
-    const char *json, *words; // NULL: it is taken
-    int status;
-} configs[] = {
+static const struct json_case configs[] = {
     { "{\"model_type\": \"mask2former\", \"num_queries\": 20, \"decoder_layers\": 5}", NULL, 0 },
     { "{\"num_queries\": 100}", "key 'num_queries' is 100, but the tensors' shapes say 20",
       SAM_EFORMAT },
@@ -208,30 +176,6 @@ static const struct {
     { "{\"model_type\": \"maskformer\"}", "only \"mask2former\" is supported", SAM_EUNSUPPORTED },
     { "[]", "expected a JSON object", SAM_EFORMAT },
 };
-
-static void check_configs(const char *golden, const char *file, const char *beside,
-                          enum sam_backend backend)
-{
-    struct sam_params p = params_of(file, backend);
-    sam_detector *d;
-
-    p.input_size = 64;
-    copy_file(golden, file);
-    for (size_t i = 0; i < sizeof(configs) / sizeof(configs[0]); i++) {
-        struct sam_error error = { "" };
-        FILE *f = fopen(beside, "wb");
-        expect(f && fputs(configs[i].json, f) >= 0, "%s cannot be written", beside);
-        if (f)
-            fclose(f);
-        const int status = sam_detector_open(&d, &p, &error);
-        if (configs[i].words)
-            refused(configs[i].status, configs[i].words, status, &error, (int) i);
-        else
-            expect(!status, "config %zu: %s", i, error.text);
-        sam_detector_close(&d);
-    }
-    unlink(beside);
-}
 
 static void check_sides(const char *golden, enum sam_backend backend)
 {
@@ -263,7 +207,10 @@ int main(int argc, char **argv)
     check_golden(argv[1], model, 128, backend, is_swin);
     check_golden(argv[1], model, 192, backend, is_swin);
     check_sides(model, backend);
-    check_configs(model, file, beside, backend);
+    copy_file(model, file);
+    struct sam_params p = params_of(file, backend);
+    p.input_size = 64;
+    check_json(&p, beside, configs, sizeof(configs) / sizeof(configs[0]));
     unlink(file);
     rmdir(folder);
     return expect_status();
