@@ -2,18 +2,21 @@
 """Detectors of the engine against a model in PyTorch, with random lively weights at true size.
 
 usage: compare_detectors.py [--sam-detect FILE] [--yolov10 nsmblx] [--rf-detr nano,small,medium,large] [--precision fp32|bf16]
-                            [--side PX] [--seed N] [--repeats N]
-       compare_detectors.py --mini FOLDER [--family yolov10|rf-detr]    writes a small model and what PyTorch finds with it
+                            [--mask2former tiny,small,base,large,r50] [--side PX] [--seed N] [--repeats N]
+       compare_detectors.py --mini FOLDER [--family yolov10|rf-detr|mask2former-swin|mask2former-resnet]
+                            writes a small model and what PyTorch finds with it
 
 YOLOv10 is written here from the paper's facts (docs/DETECTORS.md), not from the published code, which is
 AGPL. Its tensors have the names of the published files. BatchNorm's statistics are measured on the
-frame, so that activations are of order one in every layer. RF-DETR is transformers' own (rfdetr_torch.py).
-An empty list leaves a family out. --side is YOLOv10's; RF-DETR runs at its own.
+frame, so that activations are of order one in every layer. RF-DETR and Mask2Former are transformers' own
+(rfdetr_torch.py, mask2former_torch.py). An empty list leaves a family out. --side is YOLOv10's; RF-DETR runs at its
+own, Mask2Former at 384.
 
 Prints a table: the largest relative error in norm of a layer, to PyTorch in f64; PyTorch's own in f32; how many of the
 detections stand in their place, and are the same in any place; the same of PyTorch in f64 with a noise of 1e-6 on the
 weights: order that this changes is no order; the largest distance of a box in px, if the order is the same, and of a score;
-ms a frame, and PyTorch's by the engine's, run in turn (--repeats).
+ms a frame, and PyTorch's by the engine's, run in turn (--repeats); the least IoU of masks of the detections that are the
+same, and PyTorch's own in f32.
 """
 import argparse
 import json
@@ -29,6 +32,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
 
+import mask2former_torch as mask2former
 import rfdetr_torch as rfdetr
 
 # width, depth, most channels; which of layers 6, 8, 13, 19, 22 have compact inverted blocks, and where they are large
@@ -328,11 +332,51 @@ class RfdetrCase:
         return rfdetr.choose(stages, self.side, self.side)
 
 
+class Mask2FormerCase:
+    def __init__(self, a, size):
+        self.side = 384
+        trunk, queries = mask2former.SIZES[size]
+        self.model = mask2former.build(trunk, queries, a.seed)
+        self.frame = picture(self.side, torch.Generator().manual_seed(a.seed))
+        mask2former.measure(self.model, mask2former.prepare(self.frame, self.side))
+
+    def save(self, folder):
+        self.model.save_pretrained(folder)
+        save_file({'frames': self.frame[None].contiguous()}, folder / 'frames.safetensors')
+
+    def run(self, dtype):
+        return mask2former.run(self.model.to(dtype), mask2former.prepare(self.frame, self.side, dtype))
+
+    def choose(self, stages):
+        return mask2former.choose(stages, self.side, self.side)
+
+
+def least_iou(found, chosen):
+    """Of the masks of detections that both have; 1 without masks."""
+    if len(chosen) < 5:
+        return 1.0
+    at = {pair: i for i, pair in enumerate(zip(found[1].tolist(), found[2].tolist()))}
+    least = 1.0
+    for k, pair in enumerate(zip(chosen[1].tolist(), chosen[2].tolist())):
+        if pair in at:
+            a, b = found[4][at[pair]] > 0, chosen[4][k] > 0
+            least = min(least, ((a & b).sum() / (a | b).sum()).item())
+    return least
+
+
 def count_same(first, second):
-    """Detections in the same place, and in any: (score, label, query, box) each."""
-    places = int(((first[1] == second[1]) & (first[2] == second[2])).sum())
+    """Detections in the same place, and in any: (score, label, query, box, ...) each."""
+    num = min(len(first[1]), len(second[1]))
+    places = int(((first[1][:num] == second[1][:num]) & (first[2][:num] == second[2][:num])).sum())
     pairs = [set(zip(x[1].tolist(), x[2].tolist())) for x in (first, second)]
     return places, len(pairs[0] & pairs[1])
+
+
+def like(got, want):
+    """A stage of the engine's: a map as rows of channels, where those are wanted."""
+    if want.dim() == 2 and got.shape[2] > 1 and got.shape[1] > 1:
+        got = got.flatten(2).transpose(1, 2)
+    return got.reshape(want.shape)
 
 
 def run_noisy(case, amount=1e-6):
@@ -364,21 +408,22 @@ def compare(a, case):
                  for _ in range(a.repeats)]
     worst, where = 0, ''
     for stage, t in want.items():
-        error = (got[f'frame000/{stage}'].view(t.shape) - t).norm() / t.norm()
+        error = (like(got[f'frame000/{stage}'], t) - t).norm() / t.norm()
         worst, where = max((worst, where), (error.item(), stage))
     torch32 = max(((own[k] - want[k]).norm() / want[k].norm()).item() for k in want)
     chosen = case.choose(want)
-    found = [got[f'frame000/{k}'] for k in ('score', 'label', 'query', 'box')]
+    found = [got[f'frame000/{k}'] for k in ('score', 'label', 'query', 'box', 'mask') if f'frame000/{k}' in got]
     count = len(chosen[0])
     (places, same), (noisy_places, noisy_same) = count_same(found, chosen), count_same(noisy, chosen)
     far = (found[3] - chosen[3]).abs().amax().item() if places == count else float('nan')
-    off = (found[0] - chosen[0]).abs().amax().item()
+    off = (found[0] - chosen[0]).abs().amax().item() if len(found[0]) == count else float('nan')
+    iou, own_iou = least_iou(found, chosen), least_iou(case.choose(own), chosen)
     ratio = statistics.median(t / e for t, e in times) if times else float('nan')
     ms = statistics.median(e for t, e in times) if times else facts['p50_ms']
     print(f'{facts["model"]:15} {a.precision} {case.side:4} {worst:8.1e} {torch32:8.1e} {where:10} {places:4} {same:4}/{count} '
-          f'{noisy_places:5} {noisy_same:4} {far:9.1e} {off:8.1e} {ms:8.1f} {ratio:5.2f}', flush=True)
+          f'{noisy_places:5} {noisy_same:4} {far:9.1e} {off:8.1e} {ms:8.1f} {ratio:5.2f} {iou:8.5f} {own_iou:8.5f}', flush=True)
     limit = 1e-4 if a.precision == 'fp32' else 2e-2
-    return worst <= limit and (same == count or a.precision != 'fp32')
+    return worst <= limit and (same == count and iou >= 0.999 or a.precision != 'fp32')
 
 
 def write_mini(folder):
@@ -412,18 +457,22 @@ def main():
     p.add_argument('--sam-detect', default='build/tools/sam-detect')
     p.add_argument('--yolov10', default='nsmblx')
     p.add_argument('--rf-detr', default=','.join(rfdetr.SIZES))
+    p.add_argument('--mask2former', default=','.join(mask2former.SIZES))
     p.add_argument('--precision', default='fp32')
     p.add_argument('--side', type=int, default=640)
     p.add_argument('--seed', type=int, default=1)
     p.add_argument('--repeats', type=int, default=1)
     p.add_argument('--mini', type=pathlib.Path)
-    p.add_argument('--family', default='yolov10', choices=('yolov10', 'rf-detr'))
+    p.add_argument('--family', default='yolov10', choices=('yolov10', 'rf-detr', 'mask2former-swin', 'mask2former-resnet'))
     a = p.parse_args()
     if a.mini:
+        if a.family.startswith('mask2former'):
+            return mask2former.write_mini(a.mini, picture, a.family.split('-')[1])
         return write_mini(a.mini) if a.family == 'yolov10' else rfdetr.write_mini(a.mini, picture)
     print(f'seed {a.seed}, torch {torch.__version__}, {torch.get_num_threads()} threads\n'
-          'model           prec side    worst  PyTorch stage     place same     noise:place same  box (px)    score       ms ratio')
+          'model           prec side    worst  PyTorch stage     place same     noise:place same  box (px)    score       ms ratio      IoU  PyTorch')
     cases = [(YoloCase, size) for size in a.yolov10] + [(RfdetrCase, size) for size in a.rf_detr.split(',') if size]
+    cases += [(Mask2FormerCase, size) for size in a.mask2former.split(',') if size]
     return 0 if all([compare(a, make_case(a, size)) for make_case, size in cases]) else 1
 
 

@@ -4,10 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const struct sam_detector_family sam_detector_rfdetr, sam_detector_yolov10;
+extern const struct sam_detector_family sam_detector_mask2former, sam_detector_rfdetr,
+    sam_detector_yolov10;
 
-const struct sam_detector_family *const sam_detector_families[] = { &sam_detector_yolov10,
-                                                                    &sam_detector_rfdetr };
+const struct sam_detector_family *const sam_detector_families[] = {
+    &sam_detector_yolov10, &sam_detector_rfdetr, &sam_detector_mask2former
+};
 const int sam_num_detector_families =
     sizeof(sam_detector_families) / sizeof(sam_detector_families[0]);
 
@@ -23,7 +25,7 @@ const struct sam_detector_family *sam_detector_find(const struct sam_weights *w)
 static int refuse(const struct sam_weights *w, struct sam_error *error)
 {
     const char *file = sam_weights_file(w);
-    char lacking[200] = "";
+    char lacking[320] = "";
     size_t used = 0;
 
     for (int i = 0; i < sam_num_families; i++)

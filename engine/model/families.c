@@ -10,7 +10,7 @@ const int sam_num_families = sizeof(sam_families) / sizeof(sam_families[0]);
 static const struct sam_name_map *const maps[] = { &sam_shared_names, &sam_hiera_names,
                                                    &sam_edgetam_names, &sam_yolov10_names,
                                                    NULL };
-static const char *const model_types[] = { "sam2", "edgetam", "rf_detr", NULL };
+static const char *const model_types[] = { "sam2", "edgetam", "rf_detr", "mask2former", NULL };
 const struct sam_names sam_family_names = { maps, model_types };
 
 const struct sam_relative sam_relatives[] = {

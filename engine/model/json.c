@@ -12,6 +12,30 @@ int sam_json_wrong(const struct sam_json *r, const char *key, const char *wanted
                     key, wanted, got ? types[json_typeof(got)] : "nothing");
 }
 
+int sam_json_read(const struct sam_weights *w, int (*read)(void *priv, const struct sam_json *r),
+                  void *priv, struct sam_error *error)
+{
+    const char *file = sam_weights_config_file(w);
+    size_t bytes;
+    const char *text = sam_weights_config(w, &bytes);
+    json_error_t at;
+    int status;
+
+    if (!text)
+        return SAM_OK;
+    json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &at);
+    if (!root)
+        return sam_fail(error, SAM_EFORMAT, "%s: is not valid JSON: %s (line %d)", file, at.text,
+                        at.line);
+    if (json_is_object(root))
+        status = read(priv, &(struct sam_json) { file, error, root, "" });
+    else
+        status = sam_fail(error, SAM_EFORMAT, "%s: expected a JSON object, got another value",
+                          file);
+    json_decref(root);
+    return status;
+}
+
 const json_t *sam_json_get(const struct sam_json *r, const char *key)
 {
     const json_t *v = json_object_get(r->object, key);

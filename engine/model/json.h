@@ -17,6 +17,10 @@ struct sam_json {
     const char *path;     // what its keys stand under, for sentences: "trunk."
 };
 
+// The object of the file beside the weights, given to `read` with priv. There is none: SAM_OK.
+int sam_json_read(const struct sam_weights *w, int (*read)(void *priv, const struct sam_json *r),
+                  void *priv, struct sam_error *error);
+
 const json_t *sam_json_get(const struct sam_json *r, const char *key);
 int sam_json_enter(struct sam_json *inner, const struct sam_json *r, const char *key,
                    const char *path);

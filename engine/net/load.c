@@ -225,6 +225,23 @@ void sam_load_product(struct sam_loader *l, struct sam_product *p, const float *
     finish_linear(l, p);
 }
 
+void sam_load_in_proj(struct sam_loader *l, struct sam_product *const qkv[3], int d,
+                      const char *fmt, ...)
+{
+    char name[SAM_LOAD_NAME_SIZE];
+    FORMAT_NAME(name, fmt);
+    const size_t mark = sam_arena_mark(&l->staging), square = (size_t) d * d;
+    float *weight = sam_load_room(&l->staging, 3 * square);
+    float *bias = sam_load_room(&l->staging, 3 * (size_t) d);
+
+    sam_load_read(l, weight, 2, (int64_t[]) { 3 * d, d }, "%s.in_proj_weight", name);
+    sam_load_read(l, bias, 1, (int64_t[]) { 3 * d }, "%s.in_proj_bias", name);
+    for (int i = 0; i < 3; i++)
+        sam_load_product(l, qkv[i], l->measuring ? NULL : weight + i * square,
+                         l->measuring ? NULL : bias + (size_t) i * d, d, d);
+    sam_arena_release(&l->staging, mark);
+}
+
 // What a stored BatchNorm does to channel o of what is before it: times scale, plus shift.
 struct batch_norm {
     float *gamma, *beta, *mean, *variance; // (out), staging
@@ -232,6 +249,7 @@ struct batch_norm {
 
 static struct batch_norm read_batch_norm(struct sam_loader *l, int out, const char *name)
 {
+    const char *norm = l->norm_name ? l->norm_name : "bn";
     struct batch_norm n;
     const struct {
         const char *what;
@@ -240,14 +258,15 @@ static struct batch_norm read_batch_norm(struct sam_loader *l, int out, const ch
                   { "running_var", &n.variance } };
     for (int i = 0; i < 4; i++) {
         *parts[i].to = sam_load_room(&l->staging, out);
-        sam_load_read(l, *parts[i].to, 1, (int64_t[]) { out }, "%s.bn.%s", name, parts[i].what);
+        sam_load_read(l, *parts[i].to, 1, (int64_t[]) { out }, "%s.%s.%s", name, norm,
+                      parts[i].what);
     }
     for (int o = 0; sam_load_live(l) && o < out; o++)
         if (n.variance[o] < 0)
             l->status = sam_fail(&l->error, SAM_EFORMAT,
-                                 "%s: tensor '%s.bn.running_var': a variance must not be negative, "
+                                 "%s: tensor '%s.%s.running_var': a variance must not be negative, "
                                  "got %g at channel %d",
-                                 sam_weights_file(l->weights), name, n.variance[o], o);
+                                 sam_weights_file(l->weights), name, norm, n.variance[o], o);
     return n;
 }
 

@@ -18,8 +18,8 @@ struct sam_loader {
     struct sam_arena staging;  // buffer between the file and the device
     bool measuring;
     bool exact; // matrices packed while it is set are multiplied in F32
-    // Of the convolutions with a stored BatchNorm. NULL: "c"; 0: 1e-5.
-    const char *conv_name;
+    // Of the convolutions with a stored BatchNorm. NULL: "c", "bn"; 0: 1e-5.
+    const char *conv_name, *norm_name;
     double norm_eps;
     uint64_t identity; // of what was read: sums the hashes of names and numbers, in any order
     char name[SAM_LOAD_NAME_SIZE]; // of the tensor or layer read last, for error texts
@@ -77,6 +77,11 @@ void sam_load_conv_weight(struct sam_loader *l, struct sam_product *p, int out, 
 void sam_load_product(struct sam_loader *l, struct sam_product *p, const float *weight,
                       const float *bias, int out, int in);
 
+// Load <name>.in_proj_weight and <name>.in_proj_bias of PyTorch's MultiheadAttention: the layers
+// (d, d) of q, k and v, one below the other.
+void sam_load_in_proj(struct sam_loader *l, struct sam_product *const qkv[3], int d,
+                      const char *fmt, ...) SAM_PRINTF(4, 5);
+
 // Read a fully connected layer to the host, to fold it with another. conv: its shape is
 // (out, in, 1, 1).
 struct sam_load_layer {
@@ -86,8 +91,8 @@ struct sam_load_layer {
 struct sam_load_layer sam_load_layer(struct sam_loader *l, int out, int in, bool conv,
                                      const char *fmt, ...) SAM_PRINTF(5, 6);
 // Read a convolution without bias and the BatchNorm after it, <name>.<conv_name>.weight and
-// <name>.bn.*, as one layer: weight (out, in * kernel * kernel), in the file's order. Sums are in
-// double.
+// <name>.<norm_name>.*, as one layer: weight (out, in * kernel * kernel), in the file's order. Sums
+// are in double.
 struct sam_load_layer sam_load_normed(struct sam_loader *l, int out, int in, int kernel,
                                       const char *fmt, ...) SAM_PRINTF(5, 6);
 // The same, packed for sam_conv, or for sam_linear if kernel is 1.

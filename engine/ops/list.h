@@ -10,43 +10,46 @@
 #ifndef SAM_LIST_H
 #define SAM_LIST_H
 
-#define SAM_OPS(op)                 \
-    op(copy,             cpu, cuda) \
-    op(copy_rows,        cpu, cuda) \
-    op(copy_channels,    cpu, none) \
-    op(add,              cpu, cuda) \
-    op(layernorm,        cpu, cuda) \
-    op(linear,           cpu, cuda) \
-    op(feed_forward,     cpu, none) \
-    op(conv,             cpu, cuda) \
-    op(depthwise,        cpu, cuda) \
-    op(conv_transpose,   cpu, cuda) \
-    op(maxpool,          cpu, cuda) \
-    op(maxpool_around,   cpu, none) \
-    op(mean_rows,        cpu, cuda) \
-    op(scale_channels,   cpu, cuda) \
-    op(windows,          cpu, cuda) \
-    op(window_attention, cpu, cuda) \
-    op(attention,        cpu, cuda) \
-    op(rope,             cpu, cuda) \
-    op(rope_attention,   cpu, none) \
-    op(upsample_add,     cpu, cuda) \
-    op(resize,           cpu, cuda) \
-    op(mask_signal,      cpu, cuda) \
-    op(deform_attention, cpu, cuda) \
-    op(refine_boxes,     ref, none) \
-    op(embed_boxes,      ref, none) \
-    op(matmul,           cpu, cuda) \
-    op(select_mask,      cpu, cuda) \
-    op(gate,             ref, cuda) \
-    op(scatter,          cpu, cuda) \
-    op(gather_memory,    cpu, cuda) \
-    op(topk,             cpu, cuda) \
-    op(fill_holes,       cpu, cuda) \
-    op(preprocess,       cpu, cuda) \
-    op(letterbox,        ref, none) \
-    op(draw_masks,       cpu, cuda) \
-    op(paint,            cpu, cuda) \
-    op(draw_edges,       cpu, cuda)
+#define SAM_OPS(op)                  \
+    op(copy,              cpu, cuda) \
+    op(copy_rows,         cpu, cuda) \
+    op(copy_channels,     cpu, none) \
+    op(add,               cpu, cuda) \
+    op(layernorm,         cpu, cuda) \
+    op(groupnorm,         cpu, none) \
+    op(linear,            cpu, cuda) \
+    op(feed_forward,      cpu, none) \
+    op(conv,              cpu, cuda) \
+    op(depthwise,         cpu, cuda) \
+    op(conv_transpose,    cpu, cuda) \
+    op(maxpool,           cpu, cuda) \
+    op(maxpool_around,    cpu, none) \
+    op(mean_rows,         cpu, cuda) \
+    op(scale_channels,    cpu, cuda) \
+    op(windows,           cpu, cuda) \
+    op(window_attention,  cpu, cuda) \
+    op(shifted_attention, cpu, none) \
+    op(attention,         cpu, cuda) \
+    op(masked_attention,  cpu, none) \
+    op(rope,              cpu, cuda) \
+    op(rope_attention,    cpu, none) \
+    op(upsample_add,      cpu, cuda) \
+    op(resize,            cpu, cuda) \
+    op(mask_signal,       cpu, cuda) \
+    op(deform_attention,  cpu, cuda) \
+    op(refine_boxes,      ref, none) \
+    op(embed_boxes,       ref, none) \
+    op(matmul,            cpu, cuda) \
+    op(select_mask,       cpu, cuda) \
+    op(gate,              ref, cuda) \
+    op(scatter,           cpu, cuda) \
+    op(gather_memory,     cpu, cuda) \
+    op(topk,              cpu, cuda) \
+    op(fill_holes,        cpu, cuda) \
+    op(preprocess,        cpu, cuda) \
+    op(letterbox,         ref, none) \
+    op(draw_masks,        cpu, cuda) \
+    op(paint,             cpu, cuda) \
+    op(draw_edges,        cpu, cuda)
 
 #endif // SAM_LIST_H

@@ -37,6 +37,7 @@ enum {
     SAM_MAX_WIDTH    = 4096, // channels of a row that feed_forward takes
     SAM_MAX_LEVELS   = 8,    // maps that deformable attention looks at
     SAM_MAX_SAMPLES  = 64,   // places where a head of it looks: levels * points
+    SAM_MAX_WINDOW   = 32,   // side of a window of shifted_attention
 };
 
 // dst = convert(src). Same count; or src has n = 1, or is a single row: repeated to fill dst.
@@ -71,6 +72,17 @@ struct sam_add {
 struct sam_layernorm {
     struct sam_tensor dst, src;
     struct sam_tensor gamma, beta; // (1, 1, 1, c)
+    float eps;
+    enum sam_act act;
+};
+
+// dst = act((src - mean) / sqrt(var + eps) * gamma + beta): mean and biased variance of each n and
+// of each of `groups` groups of neighbouring channels, over all positions. dst may be src.
+// act: NONE or RELU.
+struct sam_groupnorm {
+    struct sam_tensor dst, src;
+    struct sam_tensor gamma, beta; // (1, 1, 1, c)
+    int groups;
     float eps;
     enum sam_act act;
 };
@@ -175,6 +187,22 @@ struct sam_window_attention {
     bool pool;
 };
 
+// Swin's attention, inside of windows of window x window positions, on a map whose q, k, v stand
+// side by side in the channels, as in sam_window_attention. The map, filled up at the bottom and
+// the right to whole windows with the token `pad`, is a torus; windows begin at (shift, shift), so
+// that the last one of a column ends with its first `shift` rows, and likewise that of a row.
+//   score of a query and a key = q . k / sqrt(head_dim) + bias[head][y][x] - apart
+// y - (window - 1) and x - (window - 1) tell how far the query is below and to the right of the
+// key, both counted inside of the window. apart: 100 if one of the two lies beyond the map's end,
+// at the bottom or at the right, and the other does not; else 0.
+// bias: F32 (1, heads, 2 window - 1, 2 window - 1); dst (n, H, W, C); 0 <= shift < window.
+struct sam_shifted_attention {
+    struct sam_tensor dst, qkv;
+    struct sam_tensor pad; // F32 (1, 1, 1, 3 C)
+    struct sam_tensor bias;
+    int heads, window, shift;
+};
+
 // dst[n][i] = sum_j softmax_j(scale * q[n][i] . k[n][j]) v[n][j], for each head.
 // q (n, 1, Tq, heads * dk), k (n or 1, 1, Tk, heads * dk), v (n or 1, 1, Tk, heads * dv),
 // dst (n, 1, Tq, heads * dv); dv may differ from dk, both at most SAM_MAX_HEAD_DIM.
@@ -186,6 +214,16 @@ struct sam_attention {
     int heads;
     float scale;
     bool exact;
+};
+
+// As sam_attention, but query i leaves out key j where mask[n][i][j] < 0, for all heads; where that
+// would be all keys, it takes all.
+// mask: F32 (n, 1, Tq, Tk).
+struct sam_masked_attention {
+    struct sam_tensor dst, q, k, v;
+    struct sam_tensor mask;
+    int heads;
+    float scale;
 };
 
 // Rotate pairs (2i, 2i + 1) of the channels of row r of each n by the angle of row r mod N of

@@ -7,21 +7,18 @@
 
 enum { MOST = 300 };
 
-static float *wanted(const char *file, int t, const char *what, int columns)
+static float *wanted_of(const char *file, int t, const char *what, int columns)
 {
     char name[40];
     snprintf(name, sizeof(name), "frame%03d/%s", t, what);
     return read_tensor(file, name, columns > 1 ? 2 : 1, (int64_t[]) { MOST, columns });
 }
 
-static struct sam_params params_of(const char *file, enum sam_backend backend)
+static struct sam_params params_of_yolo(const char *file, enum sam_backend backend)
 {
-    struct sam_params p = SAM_PARAMS_INIT;
-    p.model_file = file;
-    p.backend = backend;
-    p.precision = SAM_PRECISION_FP32;
+    struct sam_params p = params_of(file, backend);
     p.input_size = 320;
-    p.threads = 2;
+    p.keep_stages = 0;
     return p;
 }
 
@@ -29,8 +26,8 @@ static struct sam_params params_of(const char *file, enum sam_backend backend)
 // than that, either may come first; a box is that of its candidate.
 static void check_frame(const char *want, int t, const struct sam_detections *found)
 {
-    float *score = wanted(want, t, "score", 1), *label = wanted(want, t, "label", 1);
-    float *query = wanted(want, t, "query", 1), *box = wanted(want, t, "box", 4);
+    float *score = wanted_of(want, t, "score", 1), *label = wanted_of(want, t, "label", 1);
+    float *query = wanted_of(want, t, "query", 1), *box = wanted_of(want, t, "box", 4);
     int matched = 0;
 
     expect(found->num == MOST, "frame %d: %d detections", t, found->num);
@@ -77,7 +74,7 @@ static void check_refusals(sam_detector *d, const char *file, const char *tracke
     const uint8_t grey[4] = { 0 };
     const struct sam_frame none = { .size = sizeof(none), .width = 0, .height = 2,
                                     .format = SAM_PIXEL_GRAY8, .plane = { grey }, .stride = { 2 } };
-    struct sam_params p = params_of(file, backend);
+    struct sam_params p = params_of_yolo(file, backend);
     struct sam_detections found = SAM_DETECTIONS_INIT;
     struct sam_detector_info info = SAM_DETECTOR_INFO_INIT;
     struct sam_error error = { "" };
@@ -85,16 +82,16 @@ static void check_refusals(sam_detector *d, const char *file, const char *tracke
     sam_tracker *t;
 
     REFUSED(SAM_EFORMAT, "is YOLOv10, a detector", sam_tracker_open(&t, &p, &error));
-    p = params_of(tracker, backend);
+    p = params_of_yolo(tracker, backend);
     REFUSED(SAM_EFORMAT, "which tracks masks; expected a detector",
             sam_detector_open(&other, &p, &error));
     expect(!other, "a failed open leaves a detector");
-    p = params_of(NULL, backend);
+    p = params_of_yolo(NULL, backend);
     REFUSED(SAM_EINVAL, "there is no default detector", sam_detector_open(&other, &p, &error));
-    p = params_of(file, backend);
+    p = params_of_yolo(file, backend);
     p.input_size = 330;
     REFUSED(SAM_EINVAL, "multiples of 32 from 320 to 1280", sam_detector_open(&other, &p, &error));
-    p = params_of(file, backend);
+    p = params_of_yolo(file, backend);
     p.budget_mib = 1;
     REFUSED(SAM_ENOMEM, "a budget of 1 MiB is too small", sam_detector_open(&other, &p, &error));
     REFUSED(SAM_EINVAL, "out is NULL", sam_detector_open(NULL, &p, &error));
@@ -117,7 +114,7 @@ int main(int argc, char **argv)
 {
     const enum sam_backend backend =
         argc > 5 && !strcmp(argv[5], "ref") ? SAM_BACKEND_REF : SAM_BACKEND_CPU;
-    struct sam_params p = params_of(argc > 5 ? argv[1] : "", backend);
+    struct sam_params p = params_of_yolo(argc > 5 ? argv[1] : "", backend);
     struct sam_error error;
     sam_detector *d;
 

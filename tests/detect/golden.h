@@ -44,11 +44,69 @@ static inline uint8_t *read_frames(const char *file)
     return bytes;
 }
 
+// Stages are kept.
+static inline struct sam_params params_of(const char *file, enum sam_backend backend)
+{
+    struct sam_params p = SAM_PARAMS_INIT;
+    p.model_file = file;
+    p.backend = backend;
+    p.precision = SAM_PRECISION_FP32;
+    p.threads = 2;
+    p.keep_stages = 1;
+    return p;
+}
+
+// A frame at a size of the input.
+struct place {
+    const char *file; // the golden
+    int side, frame;
+};
+
+static inline const char *name_of(const struct place *at, const char *what)
+{
+    static char name[48];
+    snprintf(name, sizeof(name), "side%d/frame%03d/%s", at->side, at->frame, what);
+    return name;
+}
+
+static inline float *wanted(const struct place *at, const char *what, int rows, int columns)
+{
+    return read_tensor(at->file, name_of(at, what), columns > 1 ? 2 : 1,
+                       (int64_t[]) { rows, columns });
+}
+
 static inline void refused(int wanted_status, const char *words, int status,
                            const struct sam_error *e, int line)
 {
     expect(status == wanted_status && strstr(e->text, words), "line %d: status %d, '%s'", line,
            status, e->text);
+}
+
+// The detector is opened with each of the texts in the file beside its own.
+struct json_case {
+    const char *json, *words; // of the sentence; NULL: it is taken
+    int status;
+};
+
+static inline void check_json(const struct sam_params *p, const char *beside,
+                              const struct json_case *list, int count)
+{
+    sam_detector *d;
+
+    for (int i = 0; i < count; i++) {
+        struct sam_error error = { "" };
+        FILE *f = fopen(beside, "wb");
+        expect(f && fputs(list[i].json, f) >= 0, "%s cannot be written", beside);
+        if (f)
+            fclose(f);
+        const int status = sam_detector_open(&d, p, &error);
+        if (list[i].words)
+            refused(list[i].status, list[i].words, status, &error, i);
+        else
+            expect(!status, "JSON %d: %s", i, error.text);
+        sam_detector_close(&d);
+    }
+    remove(beside);
 }
 
 #define REFUSED(status, words, call) refused(status, words, call, &error, __LINE__)

@@ -8,30 +8,7 @@
 
 enum { QUERIES = 30, CLASSES = 7, MAX_TEXT = 1 << 12 };
 
-static struct sam_params params_of(const char *file, enum sam_backend backend)
-{
-    struct sam_params p = SAM_PARAMS_INIT;
-    p.model_file = file;
-    p.backend = backend;
-    p.precision = SAM_PRECISION_FP32;
-    p.threads = 2;
-    p.keep_stages = 1;
-    return p;
-}
-
 // ---- the golden
-
-struct place { // in the golden
-    const char *file;
-    int side, frame;
-};
-
-static float *wanted(const struct place *at, const char *what, int rows, int columns)
-{
-    char name[48];
-    snprintf(name, sizeof(name), "side%d/frame%03d/%s", at->side, at->frame, what);
-    return read_tensor(at->file, name, columns > 1 ? 2 : 1, (int64_t[]) { rows, columns });
-}
 
 // F32 sums in another order: 2e-6 is seen, and 1e-6 in PyTorch's own F32.
 static void check_stage(sam_detector *d, const struct place *at, const char *name, int rows,
@@ -191,45 +168,33 @@ static void check_changed(const char *golden, const char *file, enum sam_backend
     }
 }
 
-static const struct {
-    const char *json, *words;
-} configs[] = {
-    { "{\"model_type\": \"rf_detr\"}", NULL },
-    { "{\"model_type\": \"rf_detr\", \"num_queries\": 30, \"layer_norm_eps\": 1e-5}", NULL },
+static const struct json_case configs[] = {
+    { "{\"model_type\": \"rf_detr\"}", NULL, 0 },
+    { "{\"model_type\": \"rf_detr\", \"num_queries\": 30, \"layer_norm_eps\": 1e-5}", NULL, 0 },
     { "{\"model_type\": \"rf_detr\", \"num_queries\": 300}",
-      "key 'num_queries' is 300, but the tensors' shapes say 30" },
+      "key 'num_queries' is 300, but the tensors' shapes say 30", SAM_EFORMAT },
     { "{\"model_type\": \"rf_detr\", \"layer_norm_eps\": 0}",
-      "key 'layer_norm_eps': expected 1e-12 to 0.1, got 0" },
+      "key 'layer_norm_eps': expected 1e-12 to 0.1, got 0", SAM_EFORMAT },
     { "{\"model_type\": \"rf_detr\", \"backbone_config\": {\"num_windows\": 4}}",
-      "key 'backbone_config.num_windows': only 2 is supported, got 4" },
+      "key 'backbone_config.num_windows': only 2 is supported, got 4", SAM_EUNSUPPORTED },
     { "{\"model_type\": \"rf_detr\", \"backbone_config\": {\"out_indices\": [1, 2, 3, 3]}}",
-      "key 'backbone_config.out_indices': only [1, 2, 3, 4] is supported, got [1,2,3,3]" },
+      "key 'backbone_config.out_indices': only [1, 2, 3, 4] is supported, got [1,2,3,3]",
+      SAM_EUNSUPPORTED },
     { "{\"model_type\": \"rf_detr\", \"backbone_config\": 5}",
-      "key 'backbone_config': expected an object, got an integer" },
-    { "{\"model_type\": \"rf_detr_v2\"}", "key 'model_type': only \"rf_detr\" is supported" },
+      "key 'backbone_config': expected an object, got an integer", SAM_EFORMAT },
+    { "{\"model_type\": \"rf_detr_v2\"}", "key 'model_type': only \"rf_detr\" is supported",
+      SAM_EUNSUPPORTED },
 };
 
 static void check_configs(const char *golden, const char *file, const char *beside,
                           enum sam_backend backend)
 {
-    struct sam_params p = params_of(file, backend);
-    sam_detector *d;
+    const struct sam_params p = params_of(file, backend);
     size_t size = 0;
     uint8_t *bytes = read_file(golden, &size);
 
     write_file(file, bytes, size);
-    for (size_t i = 0; i < sizeof(configs) / sizeof(configs[0]); i++) {
-        struct sam_error error = { "" };
-        write_file(beside, configs[i].json, strlen(configs[i].json));
-        const int status = sam_detector_open(&d, &p, &error);
-        if (configs[i].words)
-            refused(i == 7 || i == 4 || i == 5 ? SAM_EUNSUPPORTED : SAM_EFORMAT, configs[i].words,
-                    status, &error, (int) i);
-        else
-            expect(!status, "config %zu: %s", i, error.text);
-        sam_detector_close(&d);
-    }
-    unlink(beside);
+    check_json(&p, beside, configs, sizeof(configs) / sizeof(configs[0]));
     free(bytes);
 }
 

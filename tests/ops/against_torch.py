@@ -594,12 +594,53 @@ def boxes(c):
         c.add('embed_boxes', boxes=base, dst=dst.flatten(-2))
 
 
+def segmentation(c):
+    """GroupNorm, attention with a mask, and Swin's with roll, in f64."""
+    for n, h, w, channels, groups, act in ((2, 3, 4, 12, 4, NONE), (1, 5, 3, 10, 2, RELU)):
+        src, gamma, beta = c.randn(n, h, w * c.size(1, 20), channels) * 2 + 9, c.randn(channels), c.randn(channels)
+        dst = ACT[act](F.group_norm(nchw(src).double(), groups, gamma.double(), beta.double(), 1e-5))
+        c.add('groupnorm', src=src, gamma=vector(gamma), beta=vector(beta), groups=groups, eps=1e-5, act=act, dst=nhwc(dst))
+    for n, queries, keys, heads, dk, dv in ((2, 4, 7, 2, 5, 3), (1, 3, 20, 1, 16, 8)):
+        keys *= c.size(1, 20)
+        q, k, v = c.randn(n, queries, heads, dk), c.randn(n, keys, heads, dk), c.randn(n, keys, heads, dv)
+        mask = c.randn(n, queries, keys)
+        mask[:, 1] = -1
+        seen = (mask >= 0) | (mask < 0).all(-1, keepdim=True)
+        dst = F.scaled_dot_product_attention(*(t.double().transpose(1, 2) for t in (q, k, v)), attn_mask=seen[:, None],
+                                             scale=0.3)
+        c.add('masked_attention', mask=mask[:, None], heads=heads, scale=0.3, dst=dst.transpose(1, 2).reshape(n, 1, queries, -1),
+              **{name: t.reshape(n, 1, t.shape[1], -1) for name, t in zip('qkv', (q, k, v))})
+    for h, w, heads, dim, side, shift in ((6, 6, 2, 4, 3, 1), (5, 7, 1, 6, 4, 2), (2, 3, 2, 3, 4, 3), (5, 4, 1, 3, 2, 0)):
+        h, w = h * c.size(1, 3), w * c.size(1, 3)
+        qkv, pad, table = c.randn(2, h, w, 3 * heads * dim), c.randn(3 * heads * dim), c.randn(heads, 2 * side - 1, 2 * side - 1)
+        rows, columns = -(-h // side), -(-w // side)
+
+        def cut(x):
+            x = torch.roll(x, (-shift, -shift), (1, 2)).reshape(2, rows, side, columns, side, -1)
+            return x.permute(0, 1, 3, 2, 4, 5).reshape(2 * rows * columns, side * side, -1)
+
+        x = pad.expand(2, rows * side, columns * side, -1).double().clone()
+        x[:, :h, :w] = qkv
+        q, k, v = cut(x).reshape(-1, side * side, 3, heads, dim).permute(2, 0, 3, 1, 4)
+        y, x = torch.arange(rows * side), torch.arange(columns * side)
+        end = 2 * (y < shift).long()[:, None] + (x < shift).long() if shift else torch.zeros(rows * side, columns * side)
+        # Only windows at the end hold positions from beyond it; in the others all are from one side.
+        side_of = cut(end.double().expand(2, -1, -1)[..., None])[..., 0]
+        apart = side_of[:, :, None] != side_of[:, None]
+        a, b = torch.arange(side * side) // side, torch.arange(side * side) % side
+        bias = table[:, a[:, None] - a + side - 1, b[:, None] - b + side - 1].double() - 100 * apart[:, None]
+        o = F.scaled_dot_product_attention(q, k, v, attn_mask=bias).transpose(1, 2)
+        o = o.reshape(2, rows, columns, side, side, heads * dim).permute(0, 1, 3, 2, 4, 5)
+        o = torch.roll(o.reshape(2, rows * side, columns * side, -1), (shift, shift), (1, 2))[:, :h, :w]
+        c.add('shifted_attention', qkv=qkv, pad=vector(pad), bias=table, heads=heads, window=side, shift=shift, dst=o)
+
+
 def make(seed, big):
     c = Cases(seed, big)
     for part in (copies, norms, products, convolutions, window_attention, attention, rope, images,
                  masks_and_memory, frames, draw_masks, fill_holes, wide_frames, topk,
                  feed_forward, rope_attention, strided, squeeze_excite, windows, draw_edges,
-                 deform_attention, letterbox, normed, boxes):
+                 deform_attention, letterbox, normed, boxes, segmentation):
         part(c)
     return c.tensors
 

@@ -55,8 +55,9 @@ static int check_outputs(const struct rfdetr_sizes *s, const struct sam_json *in
     return sam_json_check_fixed(in, outputs, 2);
 }
 
-static int read_object(struct sam_config *c, const struct sam_json *r)
+static int read_object(void *priv, const struct sam_json *r)
 {
+    struct sam_config *c = priv;
     struct rfdetr_sizes *s = (struct rfdetr_sizes *) c->trunk;
     struct sam_json in[SAM_JSON_PLACES] = { [SAM_JSON_ROOT] = *r };
     const struct sam_json *backbone = &in[SAM_JSON_BACKBONE];
@@ -91,25 +92,7 @@ static int read_object(struct sam_config *c, const struct sam_json *r)
 
 int rfdetr_read_json(struct sam_config *c, const struct sam_weights *w, struct sam_error *error)
 {
-    const char *file = sam_weights_config_file(w);
-    size_t bytes;
-    const char *text = sam_weights_config(w, &bytes);
-    json_error_t at;
-    int status;
-
     // The authors' own files come without JSON: their code has this constant.
     ((struct rfdetr_sizes *) c->trunk)->projector_eps = 1e-6f;
-    if (!text)
-        return SAM_OK;
-    json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &at);
-    if (!root)
-        return sam_fail(error, SAM_EFORMAT, "%s: is not valid JSON: %s (line %d)", file, at.text,
-                        at.line);
-    if (json_is_object(root))
-        status = read_object(c, &(struct sam_json) { file, error, root, "" });
-    else
-        status = sam_fail(error, SAM_EFORMAT, "%s: expected a JSON object, got another value",
-                          file);
-    json_decref(root);
-    return status;
+    return sam_json_read(w, read_object, c, error);
 }

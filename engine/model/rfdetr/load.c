@@ -140,24 +140,6 @@ static void load_heads(struct sam_loader *l, const struct rfdetr_sizes *s, struc
         sam_load_linear(l, &h->box[i], i < 2 ? s->d : 4, s->d, "%s.layers.%d", box, i);
 }
 
-// One matrix (3 d, d) for q, k and v, one below the other.
-static void load_self_attention(struct sam_loader *l, struct rfdetr_layer *w, int d,
-                                const char *name)
-{
-    struct sam_product *const part[3] = { &w->q, &w->k, &w->v };
-    const size_t mark = sam_arena_mark(&l->staging), square = (size_t) d * d;
-    float *weight = sam_load_room(&l->staging, 3 * square);
-    float *bias = sam_load_room(&l->staging, 3 * (size_t) d);
-
-    sam_load_read(l, weight, 2, (int64_t[]) { 3 * d, d }, "%s.in_proj_weight", name);
-    sam_load_read(l, bias, 1, (int64_t[]) { 3 * d }, "%s.in_proj_bias", name);
-    for (int i = 0; i < 3; i++)
-        sam_load_product(l, part[i], l->measuring ? NULL : weight + i * square,
-                         l->measuring ? NULL : bias + (size_t) i * d, d, d);
-    sam_arena_release(&l->staging, mark);
-    sam_load_linear(l, &w->out, d, d, "%s.out_proj", name);
-}
-
 static void load_layer(struct sam_loader *l, const struct rfdetr_sizes *s, struct rfdetr_layer *w,
                        int i)
 {
@@ -165,7 +147,8 @@ static void load_layer(struct sam_loader *l, const struct rfdetr_sizes *s, struc
     char name[NAME];
 
     snprintf(name, sizeof(name), "transformer.decoder.layers.%d.self_attn", i);
-    load_self_attention(l, w, d, name);
+    sam_load_in_proj(l, (struct sam_product *const[]) { &w->q, &w->k, &w->v }, d, "%s", name);
+    sam_load_linear(l, &w->out, d, d, "%s.out_proj", name);
     snprintf(name, sizeof(name), "transformer.decoder.layers.%d.cross_attn", i);
     l->exact = true; // where to look
     sam_load_linear(l, &w->offsets, 2 * samples, d, "%s.sampling_offsets", name);

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "ops/cpu/biased.h"
 #include "ops/cpu/blend.h"
 #include "ops/cpu/outline.h"
 #include "ops/cpu/pool.h"
@@ -29,6 +30,7 @@ struct sam_cpu {
     const struct sam_pixel_kernels *pixels;
     sam_blend_row *blend_row;
     sam_weigh_windows *weigh_windows;
+    sam_biased_block *biased_block;
 };
 
 static inline struct sam_cpu *sam_cpu(const struct sam_queue *q)

@@ -23,6 +23,7 @@ void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16)
         cpu->pixels = &sam_pixel_kernels_avx512;
         cpu->blend_row = sam_blend_row_avx512;
         cpu->weigh_windows = sam_weigh_windows_avx512;
+        cpu->biased_block = sam_biased_block_avx512;
     } else if (cpu->level >= SAM_CPU_AVX2) {
         cpu->attention_f32 = &sam_attention_avx2;
         cpu->gemm_f32 = &sam_gemm_kernels_avx2;
@@ -30,6 +31,7 @@ void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16)
         cpu->pixels = &sam_pixel_kernels_avx2;
         cpu->blend_row = sam_blend_row_avx2;
         cpu->weigh_windows = sam_weigh_windows_avx2;
+        cpu->biased_block = sam_biased_block_avx2;
     } else {
         cpu->attention_f32 = &sam_attention_generic;
         cpu->gemm_f32 = &sam_gemm_kernels_generic;
@@ -37,6 +39,7 @@ void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16)
         cpu->pixels = &sam_pixel_kernels_generic;
         cpu->blend_row = sam_blend_row_generic;
         cpu->weigh_windows = sam_weigh_windows_generic;
+        cpu->biased_block = sam_biased_block_generic;
     }
     cpu->attention = bf16 ? &sam_attention_bf16 : cpu->attention_f32;
     cpu->gemm = bf16 ? &sam_gemm_kernels_bf16 : cpu->gemm_f32;

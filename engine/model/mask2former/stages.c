@@ -1,0 +1,15 @@
+// The outputs of parts, for stage tests and keep_stages.
+#include <stdio.h>
+
+#include "mask2former.h"
+#include "net/forward.h"
+
+void m2f_tell(struct sam_pass *p, const char *name, int i, struct sam_tensor t)
+{
+    char text[24];
+
+    if (!p->live)
+        return;
+    snprintf(text, sizeof(text), i < 0 ? "%s" : "%s%d", name, i);
+    sam_probe_write(p->probe, p->queue, text, t);
+}
