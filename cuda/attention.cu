@@ -1,6 +1,7 @@
 // Attention: what the operations ask of the kernels, and the exact kernel: all in F32, no tensor
-// cores. The other one is in attention_tensor.cu. There is no rope_attention: its keys would be
-// made anew for every block of queries; a product and a rotation make them once, for all.
+// cores. The one of tensor cores is in attention_tensor.cu, those of narrow heads in
+// attention_few.cu. There is no rope_attention: its keys would be made anew for every block of
+// queries; a product and a rotation make them once, for all.
 #include "attention.cuh"
 
 #include "reduce.cuh"
@@ -128,7 +129,9 @@ template <int PIECES> static void launch_exact(struct sam_queue *q, const attend
 
 static void attend_exact(struct sam_queue *q, attend a)
 {
-    sam_cuda_attend_split(q, &a, EXACT_ROWS, EXACT_KEYS);
+    if (sam_cuda_attend_few(q, a))
+        return;
+    sam_cuda_attend_split(q, &a, EXACT_ROWS, EXACT_KEYS, 1);
     if (a.dv <= 32)
         launch_exact<1>(q, a);
     else if (a.dv <= 64)
@@ -165,6 +168,8 @@ extern "C" void sam_attention_cuda(struct sam_queue *q, const struct sam_attenti
     a.chunks = a.q.bf16 && a.k.bf16 && a.v.bf16 && by_eight(&p->q, a.dk)
             && by_eight(&p->k, a.dk) && by_eight(&p->v, a.dv);
     a.dst_chunks = a.dst.bf16 && by_eight(&p->dst, a.dv);
+    a.fours = !a.q.bf16 && !a.k.bf16 && !a.v.bf16 && by_four(&p->q, a.dk)
+           && by_four(&p->k, a.dk) && by_four(&p->v, a.dv) && by_four(&p->dst, a.dv);
     attend(q, "attention", a, p->exact || q->precision == SAM_PRECISION_FP32);
 }
 

@@ -17,6 +17,7 @@ struct attend {
     const float *pad; // the token beyond the map: q, k, v
     bool chunks;      // eight neighbouring channels of q, k and v are BF16 and 16 bytes aligned
     bool dst_chunks;  // and so of dst
+    bool fours;       // F32 of which four neighbouring channels can be read at once; no windows
     // Keys cut into `splits` parts, so that few queries keep the device busy. Each part leaves for
     // every (group, head, query) its sum of weighted values, the largest score, the weights' sum.
     int splits;
@@ -94,12 +95,15 @@ static __device__ __forceinline__ int attend_num_keys(const attend &a, int group
     return a.num_keys ? a.num_keys[group] : a.keys;
 }
 
-// Cuts the keys so that there is a block for every multiprocessor, as far as the workspace goes.
-// `rows` queries and `keys` keys make a step of a block.
-void sam_cuda_attend_split(struct sam_queue *q, attend *a, int rows, int keys);
+// Cuts the keys so that there are `side_by_side` blocks for every multiprocessor, as far as the
+// workspace goes. `rows` queries and `keys` keys make a step of a block.
+void sam_cuda_attend_split(struct sam_queue *q, attend *a, int rows, int keys, int side_by_side);
 
 // The parts of a split to dst; nothing without one.
 void sam_cuda_attend_merge(struct sam_queue *q, const attend &a);
+
+// In F32, for narrow heads and few queries or few keys. False: it is for another kernel.
+bool sam_cuda_attend_few(struct sam_queue *q, const attend &a);
 
 // BF16 factors, F32 sums, on tensor cores. False: no kernel for this many channels or scale.
 bool sam_cuda_attend_tensor(struct sam_queue *q, attend a);

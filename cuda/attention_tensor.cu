@@ -378,35 +378,53 @@ static __global__ void __launch_bounds__(S::THREADS, 1) attend_kernel(attend a)
 
 enum { MERGE_THREADS = 128 };
 
-// Shape: a thread makes one number of the result from what the parts left.
+// Shape: a thread makes N numbers of the result from what at most MOST parts left, whose loads are
+// all under way together.
+template <int N, int MOST>
 static __global__ void __launch_bounds__(MERGE_THREADS) attend_merge_kernel(attend a)
 {
-    const unsigned i = blockIdx.x * MERGE_THREADS + threadIdx.x;
+    const unsigned i = (blockIdx.x * MERGE_THREADS + threadIdx.x) * N;
     const int query = i / a.dv, c = i % a.dv, head = blockIdx.y, group = blockIdx.z;
     const int row = attend_dst_row(a, group, query);
     if (row < 0)
         return;
-    float top = -INFINITY, total = 0.0f, sum = 0.0f;
-    for (int s = 0; s < a.splits; s++)
-        top = fmaxf(top, attend_tops(a)[attend_part(a, s, group, head, query)].x);
-    for (int s = 0; s < a.splits; s++) {
-        const size_t part = attend_part(a, s, group, head, query);
-        const float2 its = attend_tops(a)[part];
-        const float weight = expf(its.x - top);
-        total += weight * its.y;
-        sum += weight * a.part[part * a.dv + c];
+    const size_t first = attend_part(a, 0, group, head, query);
+    const size_t step = attend_part(a, 1, 0, 0, 0);
+    float2 its[MOST];
+    float v[MOST][N], top = -INFINITY, total = 0.0f, sum[N] = {};
+#pragma unroll
+    for (int s = 0; s < MOST; s++)
+        its[s] = s < a.splits ? attend_tops(a)[first + s * step] : make_float2(-INFINITY, 0.0f);
+#pragma unroll
+    for (int s = 0; s < MOST; s++)
+        if (s < a.splits)
+            load(v[s], { a.part, false }, (unsigned) ((first + s * step) * a.dv + c));
+#pragma unroll
+    for (int s = 0; s < MOST; s++)
+        top = fmaxf(top, its[s].x);
+#pragma unroll
+    for (int s = 0; s < MOST; s++) {
+        if (s >= a.splits)
+            break;
+        const float weight = expf(its[s].x - top);
+        total += weight * its[s].y;
+        for (int k = 0; k < N; k++)
+            sum[k] += weight * v[s][k];
     }
-    store_one(a.dst, (unsigned) row * a.dst_step + head * a.dv + c, sum / total);
+    for (int k = 0; k < N; k++)
+        sum[k] /= total;
+    store(a.dst, (unsigned) row * a.dst_step + head * a.dv + c, sum);
 }
 
 enum { MOST_SPLITS = 16, LEAST_STEPS = 2 }; // steps of a part, lest the merge costs more
+enum { FEW_SPLITS = 4 };
 
-void sam_cuda_attend_split(struct sam_queue *q, attend *a, int rows, int keys)
+void sam_cuda_attend_split(struct sam_queue *q, attend *a, int rows, int keys, int side_by_side)
 {
     const size_t blocks = (size_t) blocks_for(a->queries, rows) * a->heads * a->groups;
     const size_t bytes = (size_t) a->groups * a->heads * a->queries * (a->dv + 2) * 4;
     const size_t steps = blocks_for(a->keys, keys), fit = SAM_CUDA_WORKSPACE / bytes;
-    size_t splits = sam_cuda(q)->num_sms / blocks;
+    size_t splits = (size_t) sam_cuda(q)->num_sms * side_by_side / blocks;
     splits = splits < fit ? splits : fit;
     splits = splits < steps / LEAST_STEPS ? splits : steps / LEAST_STEPS;
     splits = splits < MOST_SPLITS ? splits : (size_t) MOST_SPLITS;
@@ -414,21 +432,33 @@ void sam_cuda_attend_split(struct sam_queue *q, attend *a, int rows, int keys)
     a->part = (float *) sam_cuda(q)->workspace;
 }
 
+template <int N, int MOST> static void launch_merge(struct sam_queue *q, const attend &a)
+{
+    const dim3 grid(blocks_for((size_t) a.queries * a.dv / N, MERGE_THREADS), a.heads, a.groups);
+    SAM_LAUNCH((attend_merge_kernel<N, MOST>), grid, MERGE_THREADS, 0, sam_cuda_stream(q), a);
+}
+
 void sam_cuda_attend_merge(struct sam_queue *q, const attend &a)
 {
-    const dim3 grid(blocks_for((size_t) a.queries * a.dv, MERGE_THREADS), a.heads, a.groups);
-    if (a.splits > 1)
-        SAM_LAUNCH(attend_merge_kernel, grid, MERGE_THREADS, 0, sam_cuda_stream(q), a);
+    const bool four = a.dv % 4 == 0 && a.dst_step % 4 == 0
+                   && (uintptr_t) a.dst.p % (a.dst.bf16 ? 8 : 16) == 0;
+    if (a.splits > 1 && !four)
+        launch_merge<1, MOST_SPLITS>(q, a);
+    else if (a.splits > FEW_SPLITS)
+        launch_merge<4, MOST_SPLITS>(q, a);
+    else if (a.splits > 1)
+        launch_merge<4, FEW_SPLITS>(q, a);
 }
 
 // ---- launch
 
+// side_by_side: blocks that a multiprocessor holds, where a split is to use them all.
 template <int DK, int DV, int WARPS, int MI, int KEYS>
-static void launch(struct sam_queue *q, attend a)
+static void launch(struct sam_queue *q, attend a, int side_by_side = 1)
 {
     using S = attend_shape<DK, DV, WARPS, MI, KEYS>;
     const size_t bytes = sizeof(typename S::shared);
-    sam_cuda_attend_split(q, &a, S::ROWS, KEYS);
+    sam_cuda_attend_split(q, &a, S::ROWS, KEYS, side_by_side);
     const dim3 grid(blocks_for(a.queries, S::ROWS) * a.splits, a.heads, a.groups);
     // More than 48 KiB is had for the asking; asking costs nothing the second time.
     if (!sam_cuda_check(q, "attention: shared memory",
@@ -475,7 +505,7 @@ bool sam_cuda_attend_tensor(struct sam_queue *q, attend a)
     } else if (d <= 128) {
         launch_square<128>(q, a);
     } else if (d <= 256) {
-        launch<256, 256, 4, 1, 32>(q, a); // 99 KiB, all that some devices have
+        launch<256, 256, 4, 1, 32>(q, a, 2); // 99 KiB, all that some devices have
     } else {
         return false;
     }

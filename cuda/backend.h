@@ -17,7 +17,8 @@ extern "C" {
 // label map on its way out: all in the order of the stream, so that one block serves the three.
 // A larger frame or label map gets a room of its own: recorded work holds the workspace's address.
 enum {
-    SAM_CUDA_WORKSPACE = 16 << 20, // bytes of device memory: 3840 x 2160 in YUY2
+    SAM_CUDA_WORKSPACE = 17 << 20, // bytes of device memory: 3840 x 2160 in YUY2; 4096 queries'
+                                   // attention of 256 channels in four parts
     SAM_CUDA_RING      = 25 << 20, // bytes of pinned memory: such a frame, and its label map
     SAM_CUDA_PIECE     = 1 << 20,  // bytes of it that are on their way while the next are copied in
     SAM_CUDA_FETCHES   = 16,       // copies to the host under way at once

@@ -48,8 +48,12 @@ MEMORY_SHARE = 0.9    # of the bandwidth that a kernel gets who does nothing but
 LIBRARY = [(128, 256, 0.70), (256, 128, 0.70), (128, 128, 0.65), (128, 64, 0.55), (64, 128, 0.55),
            (64, 64, 0.40)]
 # What a step of a kernel's loop takes of the numbers that are summed over (for attention: keys).
-STEPS = [(r'attend_exact_kernel', 32), (r'gemm_kernel', 32), (r'gemm_exact_kernel', 16),
+STEPS = [(r'attend_exact_kernel', 32), (r'attend_few_queries_kernel', 128),
+         (r'attend_few_keys_kernel', 1), (r'gemm_kernel', 32), (r'gemm_exact_kernel', 16),
          (r'linear_skinny_kernel', 256), (r'matmul_kernel', 64)]
+# Queries of a block, of kernels that may cut the keys into parts.
+QUERIES = [(r'attend_exact_kernel', 16), (r'attend_few_queries_kernel<16>', 4),
+           (r'attend_few_queries_kernel<32>', 2)]
 CASES = [('tiny', 1), ('base+', 1), ('large', 1), ('base+', 16)]
 STAGES = ['frame', 'encode', 'attend', 'decode', 'remember']
 BEGIN = '## Roofline'
@@ -133,22 +137,21 @@ def kernels_of(path, arch):
             for row in sass_model.read_rows(text, arch)}
 
 
-def turns(launch, splits):
-    """How often a block's loop turns; 0: the kernel has none. splits: of the launch before."""
+def turns(launch):
+    """How often a block's loop turns; 0: the kernel has none."""
     m = re.match(r'attend_kernel<attend_shape<\d+,\d+,(\d+),(\d+),(\d+)>>', launch.kernel)
     if m:
         warps, high, keys = (int(x) for x in m.groups())
         return -(-launch.k // (keys * splits_of(launch, 16 * warps * high)))
-    if launch.kernel == 'attend_merge_kernel':
-        return splits
     for pattern, step in STEPS:
         if re.match(pattern, launch.kernel):
-            parts = splits_of(launch, 16) if 'attend' in pattern else 1
-            return max(1, -(-launch.k // (step * parts)))
+            rows = next((n for begin, n in QUERIES if re.match(begin, launch.kernel)), 0)
+            return max(1, -(-launch.k // (step * (splits_of(launch, rows) if rows else 1))))
     return 0
 
 
 def splits_of(launch, rows):
+    """Into how many parts the keys are cut, `rows` queries to a block."""
     return max(1, launch.grid[0] // -(-launch.rows // rows))
 
 
@@ -161,7 +164,7 @@ def blocks_cycles(launch, fact, sms, times):
                        mine * max(launch.threads / 128, 1) * fact['cycles, all warps'])
 
 
-def estimate(launch, facts, device, splits, scale):
+def estimate(launch, facts, device, scale):
     """Microseconds of a launch without its node."""
     sms, ghz = sass_model.DEVICE[device.arch][:2]
     memory = launch.bytes / (device.bandwidth * MEMORY_SHARE) * 1e6
@@ -172,7 +175,7 @@ def estimate(launch, facts, device, splits, scale):
         us = min(count * sms * 2 * area * launch.k / (device.matrix * share) * 1e6
                  for count, area, share in waves)
         return max(memory, us + EDGE_CYCLES / ghz / 1000)
-    times = turns(launch, splits)
+    times = turns(launch)
     cycles = blocks_cycles(launch, facts[launch.kernel], sms, times or 1)
     for beginning, factor in scale.items():
         cycles *= factor if launch.kernel.startswith(beginning) else 1
@@ -187,14 +190,8 @@ def floor(launch, device):
 def cost(plan, facts, device, scale):
     """Of a frame: [(launch, microseconds with its node, of the floor)], nodes of its graphs."""
     lines, nodes = plan
-    out, splits = [], 1
-    for one in launches_of(lines):
-        us = estimate(one, facts, device, splits, scale)
-        out.append((one, us + NODE_US, floor(one, device)))
-        m = re.match(r'attend_(exact_)?kernel', one.kernel)
-        if m:
-            shape = re.match(r'attend_kernel<attend_shape<\d+,\d+,(\d+),(\d+)', one.kernel)
-            splits = splits_of(one, 16 * int(shape[1]) * int(shape[2]) if shape else 16)
+    out = [(one, estimate(one, facts, device, scale) + NODE_US, floor(one, device))
+           for one in launches_of(lines)]
     copies = sum(line.startswith(('copy ', 'set ')) for line in lines)
     return out, nodes, copies
 
@@ -239,7 +236,7 @@ def kernel_rows(costs, facts, least):
     by = collections.defaultdict(lambda: [0, 0.0, 0.0, 0])
     for one, us, its_floor in costs:
         entry = by[one.kernel, one.stage]
-        chain = facts.get(one.kernel, {}).get('waits', 0) * max(turns(one, 1), 1)
+        chain = facts.get(one.kernel, {}).get('waits', 0) * max(turns(one), 1)
         by[one.kernel, one.stage] = [entry[0] + 1, entry[1] + us, entry[2] + its_floor,
                                      max(entry[3], chain)]
     whole = sum(us for _, us, _ in costs)

@@ -22,6 +22,9 @@ static const struct shape shapes[] = {
     { 1, 9, 14, 2, 120, 104, 0, 0, 0 },  { 1, 9, 16, 2, 96, 96, 0, 0, 0 },
     { 1, 20, 50, 2, 72, 72, 0, 0, 0 },   { 1, 10, 12, 1, 64, 56, 0, 0, 0 },
     { 1, 5, 37, 1, 40, 300, 0, 0, 0 },   { 1, 3, 200, 1, 24, 264, 0, 0, 0 },
+    { 1, 5, 1900, 1, 16, 16, 0, 0, 1 },  { 3, 6, 413, 2, 12, 8, 1, 1, 1 },
+    { 1, 7, 500, 2, 28, 32, 0, 0, 1 },   { 2, 133, 100, 2, 8, 16, 1, 0, 1 },
+    { 1, 4, 150, 1, 10, 6, 0, 0, 0 },
 };
 static const struct shape real[] = {
     { 1, 4096, 4096, 1, 256, 256, 0, 0, 0 }, { 1, 4096, 28736, 1, 256, 64, 0, 0, 1 },
@@ -176,6 +179,22 @@ CUDA_FAULT("attention.cu", "«__syncthreads() => (void) 0»; // keys are done wi
 CUDA_FAULT("attention.cu", "steps * «(split + 1) => split» / a.splits * EXACT_KEYS;")
 CUDA_FAULT("attention.cu", "from = «blockIdx.y / a.heads * 32 * PIECES => 0»;",
            "attention_f32_1x5x37_h1_40_300_calm")
+CUDA_FAULT("attention_few.cu", "«__syncthreads() => (void) 0»;\n    float top",
+           "attention_f32_3x8x70_h8_16_16_calm")
+CUDA_FAULT("attention_few.cu", "key < «num_keys => num_keys - 1»; key++) {",
+           "attention_f32_3x8x70_h8_16_16_calm")
+CUDA_FAULT("attention_few.cu", "if («query >= a.queries => false»)\n        return;",
+           "attention_f32_2x133x100_h2_8_16_calm")
+CUDA_FAULT("attention_few.cu", "(steps * «(split + 1) => split» / a.splits",
+           "attention_f32_1x5x1900_h1_16_16_calm")
+CUDA_FAULT("attention_few.cu", "fade = «expf(s.top - now) => 1.0f»,",
+           "attention_f32_1x5x1900_h1_16_16_peaked")
+CUDA_FAULT("attention_few.cu", "0.0f : «expf(top - all) => 1.0f»;",
+           "attention_f32_1x5x1900_h1_16_16_peaked")
+CUDA_FAULT("attention_few.cu", "group * «a.k_rows => a.keys», v0",
+           "attention_f32_3x6x413_h2_12_8_calm")
+CUDA_FAULT("attention_few.cu", "group * «a.v_rows => a.keys»;",
+           "attention_f32_3x6x413_h2_12_8_calm")
 CUDA_FAULT("attention_tensor.cu", "valid = «key0 + r < num_keys => true»;",
            "attention_bf16_3x9x8_h8_32_32_calm")
 CUDA_FAULT("attention_tensor.cu", "«key < num_keys && c < dim => c < dim»)")
@@ -201,7 +220,7 @@ CUDA_FAULT("attention_tensor.cu",
 CUDA_FAULT("attention_tensor.cu",
            "weight[i][2 * k + 1][0], «weight[i][2 * k + 1][1] => weight[i][2 * k][1]» };")
 CUDA_FAULT("attention_tensor.cu", "make_float2(«top * a.scale => top», total);")
-CUDA_FAULT("attention_tensor.cu", "total += weight * «its.y => 1.0f»;")
+CUDA_FAULT("attention_tensor.cu", "total += weight * «its[s].y => 1.0f»;")
 
 TEST(attention, .vectors = vectors_attention, .abs = 5e-6f, .rel = 1e-6f,
      .fp32_is_another_kernel = true);

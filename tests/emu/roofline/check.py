@@ -46,14 +46,15 @@ def check_costs():
                         (launch('gemm_kernel<2,2,2,4>', [1, 1, 1], k=64), 2),
                         (launch(shape, [2, 1, 1], rows=512, k=640), 10),
                         (launch(shape, [8, 1, 1], rows=512, k=640), 3),  # in four parts
+                        (launch('attend_few_queries_kernel<16>', [8, 1, 1], rows=8, k=4096), 8),
                         (launch('each_kernel<4,add_at>', [1, 1, 1], k=64), 0)]:
-        expect(f'turns of {one.kernel} on {one.grid}', roofline.turns(one, 1), wanted)
+        expect(f'turns of {one.kernel} on {one.grid}', roofline.turns(one), wanted)
     # 128 blocks of 128 x 64 at 0.55 of the rate are faster than 64 of 128 x 128 at 0.65.
     one = launch('cuBLASLt', [256, 4096, 1], k=2048)
-    expect('a product', round(roofline.estimate(one, {}, DEVICE, 1, {}), 4),
+    expect('a product', round(roofline.estimate(one, {}, DEVICE, {}), 4),
            round(132 * 2 * 128 * 64 * 2048 / (989.4e6 * 0.55) + 0.6 / 1.755, 4))
     copied = launch('a_kernel', [1, 1, 1], size=3.35e12 * 0.9e-6)
-    expect('bytes', round(roofline.estimate(copied, {'a_kernel': FACT}, DEVICE, 1, {}), 3), 1.0)
+    expect('bytes', round(roofline.estimate(copied, {'a_kernel': FACT}, DEVICE, {}), 3), 1.0)
     for one, us in [(launch('x', [1, 1, 1], flop=989.4e6), 1.0), (launch('x', [1, 1, 1], size=3.35e6), 1.0),
                     (launch('x', [1, 1, 1], flop=66.9e6, size=3.35e6, exact=True), 1.0)]:
         expect('floor', round(roofline.floor(one, DEVICE), 9), us)
