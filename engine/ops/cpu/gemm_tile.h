@@ -13,14 +13,21 @@ struct tile {
     _Alignas(64) float sums[MR * NR]; // rows x NR
 };
 
+// What is constant where store_tile_as() is inlined.
+struct store {
+    enum sam_act act;
+    enum sam_type type;
+    bool has_add;
+};
+
 // From sums to the output, one vector at a time. count: lanes of it that are wanted.
-SAM_INLINE void store_vector(const struct sam_gemm *g, vf sum, size_t r, size_t add_row, int j,
-                             int count, enum sam_act act)
+SAM_INLINE void store_vector(const struct sam_gemm *g, struct store s, vf sum, size_t r,
+                             size_t add_row, int j, int count)
 {
-    sum = vf_act(sum, act);
-    if (g->add)
+    sum = vf_act(sum, s.act);
+    if (s.has_add)
         sum += vf_get(g->add, g->add_type, add_row * g->ld_add + j, count);
-    vf_put(g->c, g->c_type, r * g->ldc + j, sum, count);
+    vf_put(g->c, s.type, r * g->ldc + j, sum, count);
 }
 
 SAM_INLINE int lanes_left(const struct sam_gemm *g, int j)
@@ -33,36 +40,46 @@ SAM_INLINE vf bias_at(const struct sam_gemm *g, int j)
     return g->bias && j < g->last ? vf_get(g->bias, SAM_F32, j, lanes_left(g, j)) : (vf) { 0 };
 }
 
-SAM_INLINE void store_tile_as(const struct sam_gemm *g, const struct tile *t, enum sam_act act)
+SAM_INLINE void store_tile_as(const struct sam_gemm *g, const struct tile *t, struct store s)
 {
     const int j0 = t->column, j1 = j0 + VL, count = lanes_left(g, j1);
     const vf bias0 = bias_at(g, j0), bias1 = bias_at(g, j1);
-    size_t add_row = g->add ? (g->add_row + t->row) % g->add_rows : 0;
+    size_t add_row = s.has_add ? (g->add_row + t->row) % g->add_rows : 0;
     for (int i = 0; i < t->rows; i++) {
         const vf s0 = vf_load(t->sums + i * NR) + bias0;
         const size_t r = (size_t) t->row + i;
         if (count == VL) {
             const vf s1 = vf_load(t->sums + i * NR + VL) + bias1;
-            store_vector(g, s0, r, add_row, j0, VL, act);
-            store_vector(g, s1, r, add_row, j1, VL, act);
+            store_vector(g, s, s0, r, add_row, j0, VL);
+            store_vector(g, s, s1, r, add_row, j1, VL);
         } else {
-            store_vector(g, s0, r, add_row, j0, lanes_left(g, j0), act);
+            store_vector(g, s, s0, r, add_row, j0, lanes_left(g, j0));
             if (count > 0)
-                store_vector(g, vf_load(t->sums + i * NR + VL) + bias1, r, add_row, j1, count, act);
+                store_vector(g, s, vf_load(t->sums + i * NR + VL) + bias1, r, add_row, j1, count);
         }
-        if (++add_row == g->add_rows)
+        if (s.has_add && ++add_row == g->add_rows)
             add_row = 0;
     }
+}
+
+SAM_INLINE void store_tile_act(const struct sam_gemm *g, const struct tile *t, enum sam_act act)
+{
+    if (g->add)
+        store_tile_as(g, t, (struct store) { act, g->c_type, true });
+    else if (g->c_type == SAM_F32)
+        store_tile_as(g, t, (struct store) { act, SAM_F32, false });
+    else
+        store_tile_as(g, t, (struct store) { act, SAM_BF16, false });
 }
 
 static void store_tile(const struct sam_gemm *g, const struct tile *t)
 {
     switch (g->act) {
-    case SAM_ACT_NONE:    store_tile_as(g, t, SAM_ACT_NONE); break;
-    case SAM_ACT_RELU:    store_tile_as(g, t, SAM_ACT_RELU); break;
-    case SAM_ACT_GELU:    store_tile_as(g, t, SAM_ACT_GELU); break;
-    case SAM_ACT_SIGMOID: store_tile_as(g, t, SAM_ACT_SIGMOID); break;
-    case SAM_ACT_SILU:    store_tile_as(g, t, SAM_ACT_SILU); break;
+    case SAM_ACT_NONE:    store_tile_act(g, t, SAM_ACT_NONE); break;
+    case SAM_ACT_RELU:    store_tile_act(g, t, SAM_ACT_RELU); break;
+    case SAM_ACT_GELU:    store_tile_act(g, t, SAM_ACT_GELU); break;
+    case SAM_ACT_SIGMOID: store_tile_act(g, t, SAM_ACT_SIGMOID); break;
+    case SAM_ACT_SILU:    store_tile_act(g, t, SAM_ACT_SILU); break;
     }
 }
 

@@ -317,12 +317,13 @@ static __attribute__((noinline)) void store_outputs(const struct sam_depthwise_r
 struct depthwise_shape {
     enum sam_type type;
     int kernel, stride, count;
+    bool plain;  // no act, and dst has the type of src
     bool inside; // no column lies outside of the map
 };
 
 // Each column of the source is read once for all outputs.
-SAM_INLINE void sum_outputs(const struct sam_depthwise_row *r, struct depthwise_shape d, int x,
-                            size_t i, int left, float *sums)
+SAM_INLINE void depthwise_at(const struct sam_depthwise_row *r, struct depthwise_shape d, int x,
+                             size_t i, int left)
 {
     const int column = x * d.stride - d.kernel / 2, columns = (d.count - 1) * d.stride + d.kernel;
     const size_t c = (size_t) r->c;
@@ -344,17 +345,15 @@ SAM_INLINE void sum_outputs(const struct sam_depthwise_row *r, struct depthwise_
                 sum[j] += v[j * d.stride + kx] * w;
         }
     }
-    for (int j = 0; j < d.count; j++)
-        vf_store(sums + j * VL, sum[j]);
-}
-
-SAM_INLINE void depthwise_at(const struct sam_depthwise_row *r, struct depthwise_shape d, int x,
-                             size_t i, int left)
-{
+    if (d.plain) {
+        for (int j = 0; j < d.count; j++)
+            vf_put(r->dst.data, d.type, (size_t) (x + j) * c + i, sum[j], left);
+        return;
+    }
     _Alignas(64) float sums[MAX_OUTPUTS * VL];
     const struct outputs outputs = { x, d.count, i, left };
-
-    sum_outputs(r, d, x, i, left, sums);
+    for (int j = 0; j < d.count; j++)
+        vf_store(sums + j * VL, sum[j]);
     store_outputs(r, &outputs, sums);
 }
 
@@ -382,14 +381,19 @@ SAM_INLINE void depthwise_as(const struct sam_depthwise_row *r, struct depthwise
 SAM_INLINE void depthwise_typed(const struct sam_depthwise_row *r, enum sam_type type)
 {
     const int most = MAX_OUTPUTS, few = 4;
-    if (r->kernel == 3 && r->stride == 1 && r->dst_width >= most)
-        depthwise_as(r, (struct depthwise_shape) { type, 3, 1, most, false });
+    const bool plain = r->act == SAM_ACT_NONE && r->dst.type == type;
+    if (r->kernel == 3 && r->stride == 1 && r->dst_width >= most && plain)
+        depthwise_as(r, (struct depthwise_shape) { type, 3, 1, most, true, false });
+    else if (r->kernel == 3 && r->stride == 2 && r->dst_width >= few && plain)
+        depthwise_as(r, (struct depthwise_shape) { type, 3, 2, few, true, false });
+    else if (r->kernel == 3 && r->stride == 1 && r->dst_width >= most)
+        depthwise_as(r, (struct depthwise_shape) { type, 3, 1, most, false, false });
     else if (r->kernel == 5 && r->stride == 1 && r->dst_width >= most)
-        depthwise_as(r, (struct depthwise_shape) { type, 5, 1, most, false });
+        depthwise_as(r, (struct depthwise_shape) { type, 5, 1, most, false, false });
     else if (r->kernel == 7 && r->stride == 1 && r->dst_width >= most)
-        depthwise_as(r, (struct depthwise_shape) { type, 7, 1, most, false });
+        depthwise_as(r, (struct depthwise_shape) { type, 7, 1, most, false, false });
     else if (r->kernel == 3 && r->stride == 2 && r->dst_width >= few)
-        depthwise_as(r, (struct depthwise_shape) { type, 3, 2, few, false });
+        depthwise_as(r, (struct depthwise_shape) { type, 3, 2, few, false, false });
     else
         depthwise_ones(r, type);
 }
