@@ -14,7 +14,8 @@ device=${1:-/dev/video0}
 [ -e "$device" ] || { echo "camera.sh: there is no camera at '$device'" >&2; exit 1; }
 [ -z "${3:-}" ] || [ -r "$3" ] || { echo "camera.sh: cannot read the model '$3'" >&2; exit 1; }
 root=$(cd "$(dirname "$0")/.." && pwd)
-"$root/tools/setup.sh" run && "$root/tools/build.sh"
+"$root/tools/setup.sh" run
+"$root/tools/build.sh"
 export GST_PLUGIN_PATH="$root/build/gst${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
 exec gst-launch-1.0 v4l2src device="$device" ! videoconvert ! queue \
     ! samtrack navigation=points-boxes initial-prompt="${2:-}" ${3:+model-file="$3"} ! samoverlay \

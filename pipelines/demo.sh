@@ -16,7 +16,8 @@ output=samtrack-demo.mp4
 video=${1:-} prompt=${2:-point,x=0.5,y=0.5,normalized=true}
 [ -z "$video" ] || [ -r "$video" ] || { echo "demo.sh: cannot read the video '$video'" >&2; exit 1; }
 root=$(cd "$(dirname "$0")/.." && pwd)
-"$root/tools/setup.sh" run && "$root/tools/build.sh"
+"$root/tools/setup.sh" run
+"$root/tools/build.sh"
 export GST_PLUGIN_PATH="$root/build/gst${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
 log=$(mktemp) && trap 'rm -f "$log"' EXIT
 if [ -n "$video" ]; then source=(filesrc location="$video" ! decodebin ! videoconvert) score=()

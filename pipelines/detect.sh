@@ -20,7 +20,8 @@ video=${files[0]} detector=${files[1]}
 [ -r "$video" ] || { echo "detect.sh: cannot read the video '$video'" >&2; exit 1; }
 [ -r "$detector" ] || { echo "detect.sh: cannot read the detector '$detector'" >&2; exit 1; }
 root=$(cd "$(dirname "$0")/.." && pwd)
-"$root/tools/setup.sh" run && "$root/tools/build.sh"
+"$root/tools/setup.sh" run
+"$root/tools/build.sh"
 export GST_PLUGIN_PATH="$root/build/gst${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
 log=$(mktemp) && trap 'rm -f "$log"' EXIT
 gst-launch-1.0 -m filesrc location="$video" ! decodebin ! videoconvert ! queue \

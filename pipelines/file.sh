@@ -13,7 +13,8 @@ fi
 [ -r "$1" ] || { echo "file.sh: cannot read the video '$1'" >&2; exit 1; }
 [ -z "${3:-}" ] || [ -r "$3" ] || { echo "file.sh: cannot read the model '$3'" >&2; exit 1; }
 root=$(cd "$(dirname "$0")/.." && pwd)
-"$root/tools/setup.sh" run && "$root/tools/build.sh"
+"$root/tools/setup.sh" run
+"$root/tools/build.sh"
 export GST_PLUGIN_PATH="$root/build/gst${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
 exec gst-launch-1.0 filesrc location="$1" ! decodebin ! videoconvert ! queue \
     ! samtrack navigation=points-boxes initial-prompt="${2:-}" ${3:+model-file="$3"} ! samoverlay ! videoconvert ! autovideosink

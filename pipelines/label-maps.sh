@@ -12,7 +12,8 @@ fi
 [ -r "$1" ] || { echo "label-maps.sh: cannot read the video '$1'" >&2; exit 1; }
 mkdir -p "$2"
 root=$(cd "$(dirname "$0")/.." && pwd)
-"$root/tools/setup.sh" run && "$root/tools/build.sh"
+"$root/tools/setup.sh" run
+"$root/tools/build.sh"
 export GST_PLUGIN_PATH="$root/build/gst${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
 # Each pad needs its own queue, as after a tee.
 gst-launch-1.0 -q filesrc location="$1" ! decodebin ! videoconvert ! queue \

@@ -12,7 +12,8 @@ It prints the address of the page and those of the RTSP streams. docs/LIVE.md ex
 fi
 [ $# -gt 0 ] || set -- --demo
 root=$(cd "$(dirname "$0")/.." && pwd)
-"$root/tools/setup.sh" live && "$root/tools/build.sh"
+"$root/tools/setup.sh" live
+"$root/tools/build.sh"
 if [ ! -x "$root/build/pipelines/live/samtrack-live" ]; then
     meson setup --reconfigure -Dlive=enabled "$root/build" >/dev/null && "$root/tools/build.sh"
 fi

@@ -10,5 +10,6 @@
 #                                      memory is not full, and no ratio is checked
 set -eu
 cd "$(dirname "$0")/../.."
-tools/setup.sh test && tools/build.sh
+tools/setup.sh test
+tools/build.sh
 exec python3 tests/bench/cpu.py "$@"

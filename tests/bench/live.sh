@@ -8,7 +8,8 @@
 set -eu
 cd "$(dirname "$0")/../.."
 frames=${1:-300} seconds=${2:-60} model=${3:-}
-tools/setup.sh run && tools/build.sh
+tools/setup.sh run
+tools/build.sh
 export GST_PLUGIN_PATH="$PWD/build/gst${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
 json=
 
