@@ -35,8 +35,49 @@ struct _GstSamDetect
   /* of the thread until it is open, then unchanged */
   struct sam_params params;
   guint num_classes, most;
+  guint64 *cells;               /* masks of answer.find, once there was one */
   sam_detector *detector;
 };
+
+/* A mask at the middles of the policy's cells. */
+static void
+fill_cells (guint64 * cells, const guint8 * mask, gint width, gint height)
+{
+  gint x, y;
+
+  memset (cells, 0, SAM_SEED_WORDS * sizeof *cells);
+  for (y = 0; y < SAM_SEED_GRID; y++) {
+    const guint8 *row = mask + (gsize) ((2 * y + 1) * height /
+        (2 * SAM_SEED_GRID)) * width;
+
+    for (x = 0; x < SAM_SEED_GRID; x++)
+      if (row[(2 * x + 1) * width / (2 * SAM_SEED_GRID)])
+        cells[y * (SAM_SEED_GRID / 64) + x / 64] |=
+            G_GUINT64_CONSTANT (1) << x % 64;
+  }
+}
+
+static void
+keep_masks (GstSamDetect * detect, const struct sam_detections *found)
+{
+  GstSamAnswer *answer = &detect->answer;
+  guint i;
+
+  answer->found = found->list;
+  answer->mask_width = found->mask_width;
+  answer->mask_height = found->mask_height;
+  if (found->mask_width && !detect->cells)
+    detect->cells = g_new (guint64, (gsize) detect->most * SAM_SEED_WORDS);
+  for (i = 0; found->mask_width && i < answer->num; i++) {
+    guint64 *cells = detect->cells + (gsize) i * SAM_SEED_WORDS;
+
+    fill_cells (cells, found->list[i].mask, found->mask_width,
+        found->mask_height);
+    answer->find[i].mask = cells;
+    /* that of the masks is in the scores of the models that have some */
+    answer->find[i].mask_quality = found->list[i].score;
+  }
+}
 
 static void
 keep_found (GstSamDetect * detect, const struct sam_detections *found)
@@ -57,6 +98,7 @@ keep_found (GstSamDetect * detect, const struct sam_detections *found)
     to->score = from->score;
     to->class_id = from->label;
   }
+  keep_masks (detect, found);
 }
 
 static void
@@ -173,6 +215,7 @@ gst_sam_detect_free (GstSamDetect * detect)
     g_thread_join (detect->thread);
   gst_clear_buffer (&detect->frame);
   g_free (detect->answer.find);
+  g_free (detect->cells);
   g_cond_clear (&detect->done);
   g_cond_clear (&detect->wake);
   g_mutex_clear (&detect->lock);

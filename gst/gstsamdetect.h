@@ -24,7 +24,11 @@ typedef struct
   struct sam_error error;
   gint64 ns;                    /* wall time of the run */
   guint num;
-  struct sam_seed_detection *find;      /* without masks */
+  struct sam_seed_detection *find;
+  /* The masks of find[i] in full, of mask_height rows of mask_width bytes, as
+   * in struct sam_detections; both 0: the detector has none. */
+  const struct sam_detection *found;
+  gint mask_width, mask_height;
 } GstSamAnswer;
 
 /* Start the thread and open the detector there, which may take seconds.
@@ -49,7 +53,8 @@ gboolean gst_sam_detect_ask (GstSamDetect * detect, const GstSamStep * step,
     gchar ** why);
 
 /* Returns the answer if there is one, else NULL; with @wait, waits for it while
- * the detector is busy. It is valid until the next frame is given. */
+ * the detector is busy. It is valid until the next frame is given, with all
+ * that it points to. */
 const GstSamAnswer *gst_sam_detect_take (GstSamDetect * detect, gboolean wait);
 
 G_END_DECLS

@@ -113,6 +113,8 @@ gst_sam_track_prompt_source_get_type (void)
     {GST_SAM_TRACK_PROMPT_SOURCE_NONE, "Users alone start objects", "none"},
     {GST_SAM_TRACK_PROMPT_SOURCE_ROI,
         "Regions of interest of a detector upstream", "roi"},
+    {GST_SAM_TRACK_PROMPT_SOURCE_ANALYTICS,
+        "Object detections of a detector upstream", "analytics"},
     {0, NULL, NULL},
   };
 

@@ -60,6 +60,8 @@ typedef enum
  * @GST_SAM_TRACK_PROMPT_SOURCE_NONE: users alone start objects
  * @GST_SAM_TRACK_PROMPT_SOURCE_ROI: regions of interest that a detector before
  * this element attaches to frames
+ * @GST_SAM_TRACK_PROMPT_SOURCE_ANALYTICS: object detections of its analytics
+ * metadata
  *
  * What objects are started from, beside the prompts of users.
  */
@@ -67,6 +69,7 @@ typedef enum
 {
   GST_SAM_TRACK_PROMPT_SOURCE_NONE,
   GST_SAM_TRACK_PROMPT_SOURCE_ROI,
+  GST_SAM_TRACK_PROMPT_SOURCE_ANALYTICS,
 } GstSamTrackPromptSource;
 
 /* Registers an enumeration at the first call; `type` is a static variable, 0

@@ -109,7 +109,7 @@ add_times (JsonFormat * self, const GstSamRecord * record)
   add_uint64 (b, "duration", record->duration);
   add_uint64 (b, "stream_time", record->stream_time);
   add_uint64 (b, "running_time", record->running_time);
-  if (!record->reference)
+  if (!*record->reference)
     return;
   json_builder_set_member_name (b, "reference");
   json_builder_begin_object (b);

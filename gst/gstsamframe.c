@@ -163,6 +163,17 @@ check_plane (const GstVideoInfo * info, GstBuffer * buf, gint plane)
       extent.rows, extent.bytes, stride, start, size);
 }
 
+/* A meta may hold any number; GStreamer takes only its own formats' names. */
+static const gchar *
+get_format_name (GstVideoFormat format)
+{
+  GEnumClass *formats = g_type_class_ref (GST_TYPE_VIDEO_FORMAT);
+  const gboolean known = g_enum_get_value (formats, format) != NULL;
+
+  g_type_class_unref (formats);
+  return known ? gst_video_format_to_string (format) : "an unknown format";
+}
+
 gchar *
 gst_sam_frame_check (const GstVideoInfo * info, GstBuffer * buf)
 {
@@ -176,7 +187,7 @@ gst_sam_frame_check (const GstVideoInfo * info, GstBuffer * buf)
           meta->n_planes != GST_VIDEO_INFO_N_PLANES (info)))
     return g_strdup_printf ("its GstVideoMeta says %s of %u x %u pixels in %u "
         "planes, its caps say %s of %d x %d pixels",
-        gst_video_format_to_string (meta->format), meta->width, meta->height,
+        get_format_name (meta->format), meta->width, meta->height,
         meta->n_planes, gst_video_format_to_string (GST_VIDEO_INFO_FORMAT
             (info)), GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info));
   for (i = 0; i < (gint) GST_VIDEO_INFO_N_PLANES (info) && !why; i++)

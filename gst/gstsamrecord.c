@@ -24,12 +24,13 @@ set_reference (GstSamRecord * record, GstBuffer * buf)
   const GstReferenceTimestampMeta *meta =
       gst_buffer_get_reference_timestamp_meta (buf, NULL);
 
-  record->reference = NULL;
+  *record->reference = 0;
   if (!meta || !meta->reference || gst_caps_is_empty (meta->reference) ||
       gst_caps_is_any (meta->reference))
     return;
-  record->reference =
-      gst_structure_get_name (gst_caps_get_structure (meta->reference, 0));
+  /* From GStreamer 1.26 on the name is the caps' own, not interned. */
+  copy_text (record->reference,
+      gst_structure_get_name (gst_caps_get_structure (meta->reference, 0)));
   record->reference_time = meta->timestamp;
 }
 

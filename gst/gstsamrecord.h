@@ -36,8 +36,8 @@ typedef struct
   guint64 frame;                /* index of the frame since start */
   guint stream;                 /* index of its stream since start */
   GstClockTime pts, duration, stream_time, running_time;
-  const gchar *reference;       /* interned; of its reference timestamp, NULL:
-                                 * it has none */
+  gchar reference[GST_SAM_TEXT_BYTES];  /* the clock of its reference timestamp;
+                                         * "": it has none */
   GstClockTime reference_time;
   gint width, height;           /* px; 0: not known */
 

@@ -172,10 +172,18 @@ open_all (GstSamTrack * self)
   gchar **known = NULL;
   gboolean ok;
 
+  if (self->prompt_source == GST_SAM_TRACK_PROMPT_SOURCE_ANALYTICS &&
+      !gst_sam_analytics_is_built ())
+    return fail_settings (self, g_strdup_printf ("prompt-source is analytics, "
+            "which needs a samtrack built with GStreamer 1.24 or later and its "
+            "analytics library; this one was built with %d.%d without it.",
+            GST_VERSION_MAJOR, GST_VERSION_MINOR));
   if (has_file (self)) {
     if (self->prompt_source != GST_SAM_TRACK_PROMPT_SOURCE_NONE)
-      return fail_settings (self, g_strdup ("prompt-source is roi and "
-              "detector-file is set, expected is one of them."));
+      return fail_settings (self, g_strdup_printf (
+              "prompt-source is %s and detector-file is set, expected is one "
+              "of them.", self->prompt_source ==
+              GST_SAM_TRACK_PROMPT_SOURCE_ROI ? "roi" : "analytics"));
     if (!open_detector (self))
       return FALSE;
     known = gst_sam_classes_new (self->detector_labels,
@@ -347,6 +355,7 @@ take_answer (GstSamTrack * self, gboolean wait, struct sam_seed_input *in)
   in->result_frame = answer->number;
   in->num_detections = answer->num;
   in->detections = answer->find;
+  self->seed->answer = answer;
   return TRUE;
 }
 
@@ -389,6 +398,8 @@ push_prompt (GstSamTrack * self, GstSamPrompt * prompt)
 
   prompt->seeded = TRUE;
   id = gst_sam_pending_push (self->pending, prompt, 0, &error);
+  if (!id)
+    gst_sam_prompt_clear (prompt);
   if (error) {
     GST_DEBUG_OBJECT (self, "of the policy: %s", error->message);
     g_error_free (error);
@@ -413,21 +424,55 @@ get_prompt_time (GstSamTrack * self, const struct sam_seed_decision *decision)
   return oldest ? oldest->start : GST_CLOCK_TIME_NONE;
 }
 
-/* Returns the id of the object, 0 if the prompt was refused. */
+/* The detector's mask of a detection. It covers the frame at any size. */
+static GstSample *
+get_mask (const GstSamAnswer * answer, guint i)
+{
+  const gint width = answer->mask_width, height = answer->mask_height;
+  GstCaps *caps = gst_caps_new_simple ("video/x-raw", "format", G_TYPE_STRING,
+      "GRAY8", "width", G_TYPE_INT, width, "height", G_TYPE_INT, height, NULL);
+  const gint stride = GST_ROUND_UP_4 (width);
+  GstBuffer *buffer = gst_buffer_new_allocate (NULL, (gsize) stride * height,
+      NULL);
+  GstSample *sample;
+  gint y;
+
+  for (y = 0; y < height; y++)
+    gst_buffer_fill (buffer, (gsize) y * stride, answer->found[i].mask +
+        (gsize) y * width, width);
+  sample = gst_sample_new (buffer, caps, NULL, NULL);
+  gst_buffer_unref (buffer);
+  gst_caps_unref (caps);
+  return sample;
+}
+
+static void
+set_box (GstSamPrompt * prompt, const struct sam_seed_box *box,
+    const GstVideoInfo * info)
+{
+  const gdouble width = GST_VIDEO_INFO_WIDTH (info);
+  const gdouble height = GST_VIDEO_INFO_HEIGHT (info);
+
+  prompt->kind = GST_SAM_PROMPT_BOX;
+  prompt->normalized = TRUE;
+  prompt->x = box->x0 / width;
+  prompt->y = box->y0 / height;
+  prompt->w = box->x1 / width - prompt->x;
+  prompt->h = box->y1 / height - prompt->y;
+}
+
+/* Prompt with the detection, by its mask where the policy trusts that. Returns
+ * the id of the object, 0 if the prompt was refused. */
 static guint64
-push_box (GstSamTrack * self, const struct sam_seed_decision *decision,
+push_detection (GstSamTrack * self, const struct sam_seed_decision *decision,
     const GstSamStep * step)
 {
-  const gdouble width = GST_VIDEO_INFO_WIDTH (&step->info);
-  const gdouble height = GST_VIDEO_INFO_HEIGHT (&step->info);
-  GstSamPrompt prompt = {.kind = GST_SAM_PROMPT_BOX,.id = decision->id,
-    .normalized = TRUE
-  };
+  GstSamPrompt prompt = {.kind = GST_SAM_PROMPT_MASK,.id = decision->id };
 
-  prompt.x = decision->box.x0 / width;
-  prompt.y = decision->box.y0 / height;
-  prompt.w = decision->box.x1 / width - prompt.x;
-  prompt.h = decision->box.y1 / height - prompt.y;
+  if (decision->use_mask)
+    prompt.sample = get_mask (self->seed->answer, decision->detection);
+  else
+    set_box (&prompt, &decision->box, &step->info);
   prompt.running_time = get_prompt_time (self, decision);
   prompt.timed = GST_CLOCK_TIME_IS_VALID (prompt.running_time);
   return push_prompt (self, &prompt);
@@ -492,7 +537,7 @@ carry_out (GstSamTrack * self, const struct sam_seed_output *out, gint i,
       ", detection %d, %s", sam_seed_kind_name (decision->kind), id,
       decision->detection, sam_seed_reason_name (decision->reason));
   if (decision->kind == SAM_SEED_START) {
-    id = push_box (self, decision, step);
+    id = push_detection (self, decision, step);
     if (id)
       sam_seed_bind (self->seed->policy, i, id, NULL);
   } else if (decision->kind == SAM_SEED_REMOVE) {
@@ -501,7 +546,7 @@ carry_out (GstSamTrack * self, const struct sam_seed_output *out, gint i,
     push_prompt (self, &prompt);
   } else if (decision->kind == SAM_SEED_REACQUIRE ||
       (decision->kind == SAM_SEED_RECONDITION && decision->has_frame)) {
-    push_box (self, decision, step);
+    push_detection (self, decision, step);
   }
   post_event (self, decision, id, step->running_time);
 }

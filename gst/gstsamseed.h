@@ -39,6 +39,7 @@ typedef struct _GstSamSeed
   guint64 last;                 /* number of the last frame that was seen */
   GstSamCut cut;
   guint64 forgotten;            /* answers up to this frame are of no use */
+  const GstSamAnswer *answer;   /* the last one, until the next is asked for */
 
   GstSamSeedFrame frame[SAM_MAX_HISTORY];       /* a ring */
   guint first_frame, num_frames;

@@ -272,6 +272,8 @@ install_sources (GObjectClass * klass, guint first_id)
    * regions of interest (GstVideoRegionOfInterestMeta) that a detector before
    * this element attaches; a region's type is its class, and a field
    * `confidence` or `score` of its parameters its score, 1 if there is none.
+   * `analytics`: its object detections (GstAnalyticsODMtd, from GStreamer 1.24
+   * on, if samtrack was built with it).
    *
    * Since: 0.1
    */
@@ -283,9 +285,10 @@ install_sources (GObjectClass * klass, guint first_id)
   /**
    * GstSamTrack:roi-empty:
    *
-   * Whether a frame without regions of interest is one on which the detector
-   * found nothing. Set it if the detector looks at every frame. Otherwise such
-   * a frame tells nothing: no object is missed on it.
+   * Whether a frame without regions of interest, or without object detections
+   * with `analytics`, is one on which the detector found nothing. Set it if the
+   * detector looks at every frame. Otherwise such a frame tells nothing: no
+   * object is missed on it.
    *
    * Since: 0.1
    */

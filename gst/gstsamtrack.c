@@ -345,6 +345,7 @@ gst_sam_track_finalize (GObject * object)
   g_free (self->report);
   g_free (self->shown);
   g_free (self->found);
+  g_free (self->analytics);
   gst_sam_seed_clear_properties (self);
   g_free (self->model_file);
   g_free (self->initial_prompt);
@@ -416,6 +417,7 @@ gst_sam_track_init (GstSamTrack * self)
   self->report = g_new0 (GstSamReport, 1);
   self->shown = g_new0 (GstSamReport, 1);
   self->found = g_new0 (GstSamFound, 1);
+  self->analytics = g_new0 (GstSamAnalytics, 1);
   self->pending = g_new0 (GstSamPending, 1);
   self->stats = g_new0 (GstSamStats, 1);
   self->report->running_time = GST_CLOCK_TIME_NONE;

@@ -1,6 +1,7 @@
 #ifndef __GST_SAM_TRACK_PRIVATE_H__
 #define __GST_SAM_TRACK_PRIVATE_H__
 
+#include "gstsamanalytics.h"
 #include "gstsamenums.h"
 #include "gstsamnavigation.h"
 #include "gstsamqos.h"
@@ -88,6 +89,7 @@ struct _GstSamTrack
   GstSamStep step;              /* the last one that was taken */
   GstSamFound *found;           /* not handed to the tracker yet */
   GstSamReport *report;         /* of the last inference; owns its mask */
+  GstSamAnalytics *analytics;
   guint64 reported;             /* number of the frame that it is of */
   gint64 last_step;             /* ns */
   gint64 added;                 /* ns, by the element to the last frame */

@@ -405,6 +405,17 @@ account (GstSamTrack * self, const Passage * p, gint64 stayed)
   }
 }
 
+/* What a detector upstream has found on the frame. */
+static void
+read_detections (GstSamTrack * self, GstBuffer * buf)
+{
+  if (self->prompt_source == GST_SAM_TRACK_PROMPT_SOURCE_ROI)
+    gst_sam_found_read (self->found, buf, self->number, self->roi_empty);
+  else if (self->prompt_source == GST_SAM_TRACK_PROMPT_SOURCE_ANALYTICS)
+    gst_sam_analytics_read (self->analytics, self->found, buf, self->number,
+        self->roi_empty);
+}
+
 GstFlowReturn
 gst_sam_track_transform_ip (GstBaseTransform * base, GstBuffer * buf)
 {
@@ -417,8 +428,7 @@ gst_sam_track_transform_ip (GstBaseTransform * base, GstBuffer * buf)
   self->number++;
   self->since_reset++;
   gst_sam_stats_count (self->stats, GST_SAM_COUNT_FRAMES_IN);
-  if (self->prompt_source == GST_SAM_TRACK_PROMPT_SOURCE_ROI)
-    gst_sam_found_read (self->found, buf, self->number, self->roi_empty);
+  read_detections (self, buf);
   ret = process (self, buf, &p);
   if (ret != GST_FLOW_OK)
     return ret;
@@ -429,6 +439,7 @@ gst_sam_track_transform_ip (GstBaseTransform * base, GstBuffer * buf)
   }
   show_prompts (self, buf);
   gst_sam_meta_add (buf, self->report);
+  gst_sam_analytics_add (self->analytics, buf, self->report);
   gst_sam_pad_push (self, buf, p.fresh);
   account (self, &p, gst_sam_now_ns () - start - self->overlay.pushing);
   return GST_FLOW_OK;

@@ -220,6 +220,7 @@ GST_START_TEST (test_what_cannot_be_written_is_refused_at_the_start)
 
 GST_END_TEST;
 
+#ifdef WITH_MQTT
 GST_START_TEST (test_the_broker_is_named_by_a_valid_uri)
 {
   REFUSED ("mqtt-uri=http://localhost/a", SETTINGS, "mqtt://host");
@@ -231,6 +232,7 @@ GST_START_TEST (test_the_broker_is_named_by_a_valid_uri)
 }
 
 GST_END_TEST;
+#endif
 
 GST_START_TEST (test_settings_stay_while_the_element_runs)
 {
@@ -255,6 +257,7 @@ GST_START_TEST (test_settings_stay_while_the_element_runs)
 
 GST_END_TEST;
 
+#ifdef WITH_MQTT
 /* No broker, and every way to stop: nothing hangs, and what waits is lost. */
 GST_START_TEST (test_without_a_broker_all_is_counted)
 {
@@ -276,6 +279,7 @@ GST_START_TEST (test_without_a_broker_all_is_counted)
 }
 
 GST_END_TEST;
+#endif
 
 static Suite *
 exportstuck_suite (void)

@@ -99,14 +99,14 @@ static void check_pace(int history, bool is_new)
 // to run it, so that in this step only the one that is furthest behind gains a frame.
 static void check_together(void)
 {
-    enum { OBJECTS = 3, START = 2, CORRECTED = 9, ARRIVAL = 15 };
+    enum { TOGETHER = 3, START = 2, CORRECTED = 9, ARRIVAL = 15 };
     const struct sam_params params = params_of(8);
-    uint64_t id[OBJECTS][BOTH] = { { 0 } };
+    uint64_t id[TOGETHER][BOTH] = { { 0 } };
     struct pair p;
 
     open_pair(&p, &params);
     for (; p.frame < ARRIVAL; step_pair(&p))
-        for (int k = 0; k < OBJECTS; k++) {
+        for (int k = 0; k < TOGETHER; k++) {
             const struct event e = { .object = k, .frame = p.frame,
                                      .kind = p.frame == START ? BOX : POINT };
             if (p.frame == START || p.frame == CORRECTED)
@@ -114,17 +114,17 @@ static void check_together(void)
             if (p.frame == START)
                 prompt(p.t[LATE], &id[k][LATE], &e, -1);
         }
-    for (int k = 0; k < OBJECTS; k++) {
+    for (int k = 0; k < TOGETHER; k++) {
         const struct event e = { .object = k, .frame = CORRECTED, .kind = POINT };
         prompt(p.t[LATE], &id[k][LATE], &e, CORRECTED);
     }
     step_pair(&p);
-    expect(p.r[LATE].num_behind == OBJECTS && p.r[LATE].num_replayed == OBJECTS + 1,
-           "%d corrected at once: %d behind, %d frames replayed, expected %d", OBJECTS,
-           p.r[LATE].num_behind, p.r[LATE].num_replayed, OBJECTS + 1);
+    expect(p.r[LATE].num_behind == TOGETHER && p.r[LATE].num_replayed == TOGETHER + 1,
+           "%d corrected at once: %d behind, %d frames replayed, expected %d", TOGETHER,
+           p.r[LATE].num_behind, p.r[LATE].num_replayed, TOGETHER + 1);
     while (p.r[LATE].num_behind && p.frame < ARRIVAL + 2 * 8)
         step_pair(&p);
-    for (int k = 0; k < OBJECTS; k++) {
+    for (int k = 0; k < TOGETHER; k++) {
         memcpy(p.id, id[k], sizeof(p.id));
         expect_pair(&p, "corrected together");
     }

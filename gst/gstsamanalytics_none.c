@@ -1,0 +1,22 @@
+/* Linked instead of gstsamanalytics.c where GStreamer has no analytics
+ * library. */
+
+#include "gstsamanalytics.h"
+
+gboolean
+gst_sam_analytics_is_built (void)
+{
+  return FALSE;
+}
+
+void
+gst_sam_analytics_read (GstSamAnalytics * analytics, GstSamFound * found,
+    GstBuffer * frame, guint64 number, gboolean empty_counts)
+{
+}
+
+void
+gst_sam_analytics_add (GstSamAnalytics * analytics, GstBuffer * frame,
+    const GstSamReport * report)
+{
+}

@@ -1,0 +1,220 @@
+/* Masks that a detector in the element finds are compared with objects, and are
+ * prompts where the policy trusts them. The detector's weights are small and
+ * random. */
+
+#include "samcheck.h"
+
+#include "../../gst/gstsamdetect.h"
+
+#include <math.h>
+#include <string.h>
+
+enum
+{
+  WIDTH = 160, HEIGHT = 120,
+  SIDE = 64,                    /* of the detector's input, px */
+  FRAMES = 5,                   /* in which a late prompt has caught up */
+};
+
+static void
+run_detector (sam_detector * detector, struct sam_detections *found)
+{
+  GstHarness *h = sam_harness_new ("identity", GST_VIDEO_FORMAT_RGBA, WIDTH,
+      HEIGHT);
+  GstBuffer *buf = sam_harness_frame (h, 0);
+  struct sam_error error = { "" };
+  struct sam_frame frame = SAM_FRAME_INIT;
+  GstMapInfo map;
+
+  fail_unless (gst_buffer_map (buf, &map, GST_MAP_READ));
+  frame.format = SAM_PIXEL_RGBA;
+  frame.width = WIDTH;
+  frame.height = HEIGHT;
+  frame.plane[0] = map.data;
+  frame.stride[0] = 4 * WIDTH;
+  fail_unless (sam_detector_run (detector, &frame, found, &error) == SAM_OK,
+      "%s", error.text);
+  gst_buffer_unmap (buf, &map);
+  gst_buffer_unref (buf);
+  gst_harness_teardown (h);
+}
+
+/* Returns the label map of the last frame, to be freed. */
+static guint8 *
+run_frames (const gchar * launch, GstSample * mask, guint objects)
+{
+  GstHarness *h = sam_harness_new (launch, GST_VIDEO_FORMAT_RGBA, WIDTH,
+      HEIGHT);
+  guint8 *labels = NULL;
+  guint64 id = 0;
+  guint i;
+
+  gst_harness_play (h);
+  if (mask)
+    g_signal_emit_by_name (h->element, "add-mask", G_GUINT64_CONSTANT (0),
+        mask, &id);
+  for (i = 0; i < FRAMES; i++) {
+    GstBuffer *buf = sam_harness_run (h, i);
+    const GstStructure *meta = sam_get_meta (buf);
+
+    if (i == FRAMES - 1) {
+      GstBuffer *map = gst_value_get_buffer (gst_structure_get_value (meta,
+              "mask"));
+      gsize size = gst_buffer_get_size (map);
+
+      fail_unless_equals_int (sam_get_num_objects (meta), objects);
+      labels = g_malloc0 (WIDTH * HEIGHT);
+      fail_unless (size == WIDTH * HEIGHT);
+      gst_buffer_extract (map, 0, labels, size);
+    }
+    gst_buffer_unref (buf);
+  }
+  gst_harness_teardown (h);
+  return labels;
+}
+
+static guint8 *
+run_with_detector (const gchar * quality)
+{
+  gchar *launch = g_strdup_printf ("samtrack detector-file=\"%s\" "
+      "detector-size=%d seed-score=0.0 instant-confirm-score=0.0 max-objects=1 "
+      "detect-interval=1000 detect-on-loss=false seed-options=mask-quality=%s",
+      g_getenv ("SAMTRACK_MASKS"), SIDE, quality);
+  guint8 *labels = run_frames (launch, NULL, 1);
+
+  g_free (launch);
+  return labels;
+}
+
+static GstSample *
+get_sample (const struct sam_detections *found, gint i)
+{
+  const gsize size = (gsize) found->mask_width * found->mask_height;
+  GstBuffer *buf = gst_buffer_new_memdup (found->list[i].mask, size);
+  GstCaps *caps = gst_caps_new_simple ("video/x-raw", "format", G_TYPE_STRING,
+      "GRAY8", "width", G_TYPE_INT, found->mask_width, "height", G_TYPE_INT,
+      found->mask_height, NULL);
+  GstSample *sample = gst_sample_new (buf, caps, NULL, NULL);
+
+  gst_buffer_unref (buf);
+  gst_caps_unref (caps);
+  return sample;
+}
+
+/* Of the detection whose mask, given by hand in time, makes that label map;
+ * -1: none. */
+static gint
+find_prompt (const struct sam_detections *found, const guint8 * labels)
+{
+  gint i;
+
+  for (i = 0; i < found->num; i++) {
+    GstSample *sample = get_sample (found, i);
+    guint8 *own = run_frames ("samtrack", sample, 1);
+    const gboolean same = !memcmp (own, labels, WIDTH * HEIGHT);
+
+    g_free (own);
+    gst_sample_unref (sample);
+    if (same)
+      return i;
+  }
+  return -1;
+}
+
+/* A mask of quality gives what the same mask gives by hand; a worse one is a
+ * box. */
+GST_START_TEST (test_mask_prompts)
+{
+  struct sam_params params = SAM_PARAMS_INIT;
+  struct sam_detections found = SAM_DETECTIONS_INIT;
+  struct sam_error error = { "" };
+  sam_detector *detector;
+  guint8 *by_mask, *by_box;
+
+  params.model_file = g_getenv ("SAMTRACK_MASKS");
+  params.input_size = SIDE;
+  params.precision = SAM_PRECISION_FP32;
+  fail_unless (sam_detector_open (&detector, &params, &error) == SAM_OK, "%s",
+      error.text);
+  run_detector (detector, &found);
+  fail_unless (found.num > 0 && found.mask_width > 0);
+  by_mask = run_with_detector ("0.0");
+  by_box = run_with_detector ("2.0");
+  fail_unless (find_prompt (&found, by_mask) >= 0, "no detection's mask was "
+      "the prompt");
+  fail_unless (find_prompt (&found, by_box) < 0, "a mask was the prompt where "
+      "a box was to be");
+  g_free (by_mask);
+  g_free (by_box);
+  sam_detector_close (&detector);
+}
+
+GST_END_TEST;
+
+/* Each cell of the policy is the mask's pixel at its middle. */
+static void
+check_cells (const GstSamAnswer * answer, guint i)
+{
+  const gint width = answer->mask_width, height = answer->mask_height;
+  guint x, y, set = 0;
+
+  for (y = 0; y < SAM_SEED_GRID; y++) {
+    for (x = 0; x < SAM_SEED_GRID; x++) {
+      const gint px = floor ((x + 0.5) * width / SAM_SEED_GRID);
+      const gint py = floor ((y + 0.5) * height / SAM_SEED_GRID);
+      const gboolean wanted = answer->found[i].mask[py * width + px] != 0;
+
+      fail_unless_equals_int (answer->find[i].mask[(y * SAM_SEED_GRID + x) /
+              64] >> (x % 64) & 1, wanted);
+      set += wanted;
+    }
+  }
+  fail_unless (set > 0 && set < SAM_SEED_GRID * SAM_SEED_GRID, "mask %u has no "
+      "edge", i);
+  fail_unless (answer->find[i].mask_quality == answer->found[i].score);
+}
+
+GST_START_TEST (test_cells)
+{
+  struct sam_params params = SAM_PARAMS_INIT;
+  struct sam_error error = { "" };
+  const GstSamAnswer *answer;
+  GstSamDetect *detect;
+  GstSamStep step = {.number = 7 };
+  GstHarness *h = sam_harness_new ("identity", GST_VIDEO_FORMAT_RGBA, WIDTH,
+      HEIGHT);
+  gchar *why = NULL;
+  guint i;
+  int status;
+
+  params.model_file = g_getenv ("SAMTRACK_MASKS");
+  params.input_size = SIDE;
+  detect = gst_sam_detect_new (&params, &status, &error);
+  fail_unless (detect != NULL, "%s", error.text);
+  gst_video_info_set_format (&step.info, GST_VIDEO_FORMAT_RGBA, WIDTH, HEIGHT);
+  step.frame = sam_harness_frame (h, 0);
+  fail_unless (gst_sam_detect_ask (detect, &step, &why), "%s", why);
+  answer = gst_sam_detect_take (detect, TRUE);
+  fail_unless (answer && answer->status == SAM_OK && answer->number == 7);
+  fail_unless (answer->num > 1);
+  for (i = 0; i < answer->num; i++)
+    check_cells (answer, i);
+  gst_sam_detect_free (detect);
+  gst_buffer_unref (step.frame);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+static Suite *
+detectmasks_suite (void)
+{
+  Suite *s = suite_create ("detectmasks");
+  TCase *tc = sam_tcase_new_tiny (s, "detectmasks");
+
+  tcase_add_test (tc, test_cells);
+  tcase_add_test (tc, test_mask_prompts);
+  return s;
+}
+
+GST_CHECK_MAIN (detectmasks);
