@@ -19,6 +19,7 @@ MODES = ('fp32', 'bf16')
 TORCH = ('published', 'transformers')
 NAMES = {'published': 'published code', 'transformers': 'transformers'}
 FULL_KEYS = 7 * 64 * 64 + 16 * 4
+EDGETAM = {512: 'EdgeTAM at 512', 1024: 'EdgeTAM'}  # side in px: its name in models.json
 QUICK_FRAMES = 19
 
 
@@ -35,11 +36,11 @@ def last_json(command):
         return None, said[-1] if said else f'ended with {run.returncode}'
 
 
-def replay(model, folder, precision):
+def replay(model, folder, precision, *more):
     out = os.path.join(folder, f'out-{precision}.safetensors')
     return last_json([REPLAY, '--model', model, '--frames', os.path.join(folder, 'frames.safetensors'),
                       '--script', os.path.join(folder, 'scenarios.json'), '--scenario', 'box',
-                      '--out', out, '--backend', 'cpu', '--precision', precision])
+                      '--out', out, '--backend', 'cpu', '--precision', precision, *more])
 
 
 def write_clip(folder, side, count=64):
@@ -117,6 +118,37 @@ def tiny_table(python, folder, frames, figures):
                 figures[f'{name}_{mode}'] = None
 
 
+def edgetam_table(python, side, figures):
+    """EdgeTAM beside its published code, and the part of oneDNN's rate that it reaches."""
+    print(f'EdgeTAM, {side} px, one object, ms per frame (median)', flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        made, why = last_json([python, PEER, 'make', folder, '0', 'edgetam', str(side)])
+        if not made:
+            print(f'  not run: {why}')
+            return
+        for mode in MODES:
+            key = f'edgetam{side}_{{}}_{mode}'
+            ours, why = replay(os.path.join(folder, 'model.pt'), folder, mode, '--input-size', str(side))
+            figures[key.format('ours')] = ours
+            show_ours(mode, ours, why)
+            told, why = last_json([python, PEER, 'published', mode, folder])
+            figures[key.format('published')] = told
+            show_torch('published', mode, told, why, ours and ours['p50_ms'])
+
+
+def edgetam_asked(side, figures):
+    def found(who, keys):
+        told = [figures.get(f'edgetam{side}_{who}_{mode}') or {} for mode in MODES]
+        return least(*(t.get(k) for t in told for k in keys))
+
+    ours = found('ours', ['p50_ms'])
+    yield f'EdgeTAM at {side}: PyTorch at its best / ours', found('published', ['p50_ms', 'compiled_p50_ms']), ours, 3.0
+    with open(os.path.join(HERE, 'models.json')) as f:
+        gflop = json.load(f)[EDGETAM[side]]['gflop']
+    alone = 1e3 * gflop / figures['peak_bf16_gflops'] if 'peak_bf16_gflops' in figures else None
+    yield f"EdgeTAM at {side}: its products at oneDNN's rate / ours", alone, ours, 0.55
+
+
 def parts(told):
     return told['encode_ms'] + told['attend_ms'] if told else None
 
@@ -162,9 +194,9 @@ def asked(figures):
            (figures.get('nano_fp32') or {}).get('open_ms'), 1.0)
 
 
-def verdicts(figures):
+def verdicts(figures, rows):
     print('asked for')
-    for what, peer, ours, ratio in asked(figures):
+    for what, peer, ours, ratio in rows:
         if not ours or not peer:
             print(f'  {what:<40}    not run')
             continue
@@ -195,6 +227,7 @@ def nano_table(figures):
 def main():
     parser = argparse.ArgumentParser(prog='tests/bench/cpu.sh', description='Times our engine and its peers on this CPU.')
     parser.add_argument('--quick', action='store_true', help='only our own rows')
+    parser.add_argument('--edgetam', action='store_true', help='EdgeTAM at 512 and 1024 px instead, 10 minutes')
     parser.add_argument('--try', dest='frames', type=int, default=0, metavar='N', help='every row with N frames')
     args = parser.parse_args()
     if args.frames and args.frames < 2:
@@ -203,6 +236,12 @@ def main():
     figures = {'machine': machine()}
     print(figures['machine'])
     matrix_rate(figures)
+    if args.edgetam:
+        for side in EDGETAM:
+            edgetam_table(python, side, figures)
+        verdicts(figures, [row for side in EDGETAM for row in edgetam_asked(side, figures)])
+        print(json.dumps(figures))
+        return
     with tempfile.TemporaryDirectory() as folder:
         frames = QUICK_FRAMES if args.quick else args.frames
         made, why = last_json([python, PEER, 'make', folder, str(frames)]) if python else (None, 'PYTHON is not set')
@@ -218,7 +257,7 @@ def main():
     if args.frames:
         print('tried out: memory was not full, nothing is judged')
     else:
-        verdicts(figures)
+        verdicts(figures, asked(figures))
     print(json.dumps(figures))
 
 

@@ -6,6 +6,7 @@
 #   SAM2_REPO  a checkout of the published code
 # usage: tests/bench/cpu.sh            all rows, 15 to 20 minutes on two idle cores
 #        tests/bench/cpu.sh --quick    only our own rows, 2 minutes
+#        tests/bench/cpu.sh --edgetam  EdgeTAM beside its published code instead, EDGETAM_REPO is its checkout
 #        tests/bench/cpu.sh --try N    every row with N frames (2 or more): a trial of the script;
 #                                      memory is not full, and no ratio is checked
 set -eu

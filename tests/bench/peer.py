@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Times the PyTorch peers of tests/bench/cpu.sh per frame with a full memory on this machine.
 
-  peer.py make DIR FRAMES              writes model.pt, frames.safetensors, scenarios.json (SAM 2.1 tiny)
+  peer.py make DIR FRAMES [SIZE SIDE]  writes model.pt, frames.safetensors, scenarios.json of a size that
+                                       tools/published.py knows (tiny, at 1024 px)
   peer.py published|transformers fp32|bf16 DIR
                                        runs eager, then with its large parts compiled
 
 Both peers load DIR/model.pt and track DIR/frames.safetensors from the box of the scenario, on all
-processors. Prints one line of JSON: the median times of the eager and of the compiled frames in ms,
+processors; transformers runs tiny at 1024 px alone. Prints one line of JSON: the median times of the eager and of the compiled frames in ms,
 the number of keys of memory attention, and the smallest IoU of the masks with the engine's, which are
 in DIR/out-<mode>.safetensors. FRAMES 0 uses as many frames as needed; with fewer, memory is not full."""
 
@@ -34,26 +35,33 @@ except ImportError as e:
 FULL, EAGER, WARM, COMPILED = 16, 3, 2, 3
 COUNT = FULL + EAGER + WARM + COMPILED
 SIDE = 1024
-BOX = [330.0, 330.0, 700.0, 700.0]
+BOX = [330.0, 330.0, 700.0, 700.0]  # of a frame of SIDE
 
 
-def clip(count):
-    """A textured square that moves over a textured ground, u8 (count, SIDE, SIDE, 3)."""
+def clip(count, side):
+    """A textured square that moves over a textured ground, u8 (count, side, side, 3)."""
     rng = np.random.default_rng(1)
     ground = rng.integers(0, 120, (SIDE // 16, SIDE // 16, 3), dtype=np.uint8)
     thing = rng.integers(130, 255, (24, 24, 3), dtype=np.uint8)
-    ground = ground.repeat(16, 0).repeat(16, 1)
-    thing = thing.repeat(16, 0).repeat(16, 1)
+    cell, at, size = side // 64, 340 * side // SIDE, 384 * side // SIDE
+    ground = ground.repeat(cell, 0).repeat(cell, 1)
+    thing = thing.repeat(cell, 0).repeat(cell, 1)
     frames = np.repeat(ground[None], count, 0)
     for t in range(count):
-        frames[t, 340:340 + 384, 340 + 4 * t:340 + 4 * t + 384] = thing
+        left = at + 4 * t * side // SIDE
+        frames[t, at:at + size, left:left + size] = thing
     return frames
 
 
-def make(folder, count):
-    published.save_pt(published.build('tiny'), os.path.join(folder, 'model.pt'))
-    save_file({'frames': torch.from_numpy(clip(count))}, os.path.join(folder, 'frames.safetensors'))
-    script = {'image_size': SIDE, 'T': count, 'scenarios': {'box': [{'frame': 0, 'obj': 1, 'box': BOX}]}}
+def box_of(side):
+    return [x * side / SIDE for x in BOX]
+
+
+def make(folder, count, size='tiny', side=SIDE):
+    published.save_pt(published.build(size, side=side), os.path.join(folder, 'model.pt'))
+    save_file({'frames': torch.from_numpy(clip(count, side))}, os.path.join(folder, 'frames.safetensors'))
+    script = {'image_size': side, 'size': size, 'T': count,
+              'scenarios': {'box': [{'frame': 0, 'obj': 1, 'box': box_of(side)}]}}
     with open(os.path.join(folder, 'scenarios.json'), 'w') as f:
         json.dump(script, f)
     return {'frames': count}
@@ -61,6 +69,13 @@ def make(folder, count):
 
 def weights(folder):
     return torch.load(os.path.join(folder, 'model.pt'), weights_only=True)['model']
+
+
+def model_of(folder):
+    """Its size and side, as they were made."""
+    with open(os.path.join(folder, 'scenarios.json')) as f:
+        script = json.load(f)
+    return script['size'], script['image_size']
 
 
 def load_frames(folder):
@@ -71,17 +86,18 @@ class Published:
     """The published video predictor; bf16 is autocast, as its authors run it."""
 
     def __init__(self, mode, folder):
-        self.model = published.build('tiny')
+        size, self.side = model_of(folder)
+        self.model = published.build(size, side=self.side)
         self.model.load_state_dict(weights(folder))
         self.parts = [self.model.image_encoder, self.model.memory_attention, self.model.memory_encoder]
         self.autocast = torch.autocast('cpu', torch.bfloat16, enabled=mode == 'bf16')
         self.frames = load_frames(folder)
 
     def track(self):
-        """The mask of each frame as it comes, bool (SIDE / 4, SIDE / 4)."""
+        """The mask of each frame as it comes, bool (side / 4, side / 4)."""
         with self.autocast:
             state = published.start(self.model, self.frames)
-            self.model.add_new_points_or_box(state, frame_idx=0, obj_id=1, box=BOX)
+            self.model.add_new_points_or_box(state, frame_idx=0, obj_id=1, box=box_of(self.side))
             for t, _, _ in self.model.propagate_in_video(state):
                 kept = state['output_dict_per_obj'][0]
                 out = kept['cond_frame_outputs'].get(t) or kept['non_cond_frame_outputs'][t]
@@ -171,8 +187,8 @@ def run(kind, mode, folder):
 def main():
     kinds = {'published': Published, 'transformers': Transformers}
     args = sys.argv[1:]
-    if len(args) == 3 and args[0] == 'make':
-        print(json.dumps(make(args[1], int(args[2]) or COUNT)))
+    if len(args) in (3, 5) and args[0] == 'make':
+        print(json.dumps(make(args[1], int(args[2]) or COUNT, *args[3:4], *map(int, args[4:]))))
     elif len(args) == 3 and args[0] in kinds and args[1] in ('fp32', 'bf16'):
         print(json.dumps(run(kinds[args[0]], args[1], args[2])))
     else:

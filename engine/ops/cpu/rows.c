@@ -6,10 +6,11 @@
 
 #include "ops/cpu/vec.h"
 
-// body for each vector of [0, count), `left` lanes of it to be used: VL but for the last.
-#define each_vector(i, count)                                                                      \
-    for (size_t i = 0, left = (count) < VL ? (count) : VL; i < (count);                            \
+// body for each vector of [from, count), `left` lanes of it to be used: VL but for the last.
+#define each_vector_from(i, from, count)                                                           \
+    for (size_t i = (from), left = (count) - i < VL ? (count) - i : VL; i < (count);               \
          i += VL, left = (count) - i < VL ? (count) - i : VL)
+#define each_vector(i, count) each_vector_from(i, (size_t) 0, count)
 
 // Depthwise outputs at a time: one alone waits for each of its sums, and neighbours share what they
 // read. Sums, the columns of the source and a weight must fit the registers.
@@ -276,12 +277,12 @@ SAM_INLINE void depthwise_one(const struct sam_depthwise_row *r, enum sam_type t
     vf_put(r->dst.data, r->dst.type, (size_t) x * r->c + i, vf_act(sum, r->act), left);
 }
 
-SAM_INLINE void depthwise_ones(const struct sam_depthwise_row *r, enum sam_type type)
+SAM_INLINE void depthwise_ones(const struct sam_depthwise_row *r, enum sam_type type, size_t from)
 {
     for (int x = 0; x < r->dst_width; x++) {
         const int column = x * r->stride - r->kernel / 2, rest = r->src_width - column;
         const int first = column < 0 ? -column : 0, last = rest < r->kernel ? rest : r->kernel;
-        each_vector(i, (size_t) r->c)
+        each_vector_from(i, from, (size_t) r->c)
             depthwise_one(r, type, x, column, first, last, i, (int) left);
     }
 }
@@ -319,6 +320,7 @@ struct depthwise_shape {
     int kernel, stride, count;
     bool plain;  // no act, and dst has the type of src
     bool inside; // no column lies outside of the map
+    size_t from; // channel; not constant
 };
 
 // Each column of the source is read once for all outputs.
@@ -357,7 +359,8 @@ SAM_INLINE void depthwise_at(const struct sam_depthwise_row *r, struct depthwise
     store_outputs(r, &outputs, sums);
 }
 
-// The last outputs are computed twice if their number is no multiple of d.count.
+// Of the channels from d.from on. The last outputs are computed twice if their number is no
+// multiple of d.count.
 SAM_INLINE void depthwise_as(const struct sam_depthwise_row *r, struct depthwise_shape d)
 {
     const size_t c = (size_t) r->c, whole = c / VL * VL;
@@ -366,44 +369,50 @@ SAM_INLINE void depthwise_as(const struct sam_depthwise_row *r, struct depthwise
         const int column = x * d.stride - d.kernel / 2;
         d.inside = column >= 0 && column + (d.count - 1) * d.stride + d.kernel <= r->src_width;
         if (!d.inside) {
-            each_vector(i, c)
+            each_vector_from(i, d.from, c)
                 depthwise_at(r, d, x, i, (int) left);
             continue;
         }
         d.inside = true; // now a constant
-        for (size_t i = 0; i < whole; i += VL)
+        for (size_t i = d.from; i < whole; i += VL)
             depthwise_at(r, d, x, i, VL);
         if (whole < c)
             depthwise_at(r, d, x, whole, (int) (c - whole));
     }
 }
 
-SAM_INLINE void depthwise_typed(const struct sam_depthwise_row *r, enum sam_type type)
+SAM_INLINE void depthwise_typed(const struct sam_depthwise_row *r, enum sam_type type, size_t from)
 {
     const int most = MAX_OUTPUTS, few = 4;
     const bool plain = r->act == SAM_ACT_NONE && r->dst.type == type;
     if (r->kernel == 3 && r->stride == 1 && r->dst_width >= most && plain)
-        depthwise_as(r, (struct depthwise_shape) { type, 3, 1, most, true, false });
+        depthwise_as(r, (struct depthwise_shape) { type, 3, 1, most, true, false, from });
     else if (r->kernel == 3 && r->stride == 2 && r->dst_width >= few && plain)
-        depthwise_as(r, (struct depthwise_shape) { type, 3, 2, few, true, false });
+        depthwise_as(r, (struct depthwise_shape) { type, 3, 2, few, true, false, from });
     else if (r->kernel == 3 && r->stride == 1 && r->dst_width >= most)
-        depthwise_as(r, (struct depthwise_shape) { type, 3, 1, most, false, false });
+        depthwise_as(r, (struct depthwise_shape) { type, 3, 1, most, false, false, from });
     else if (r->kernel == 5 && r->stride == 1 && r->dst_width >= most)
-        depthwise_as(r, (struct depthwise_shape) { type, 5, 1, most, false, false });
+        depthwise_as(r, (struct depthwise_shape) { type, 5, 1, most, false, false, from });
     else if (r->kernel == 7 && r->stride == 1 && r->dst_width >= most)
-        depthwise_as(r, (struct depthwise_shape) { type, 7, 1, most, false, false });
+        depthwise_as(r, (struct depthwise_shape) { type, 7, 1, most, false, false, from });
     else if (r->kernel == 3 && r->stride == 2 && r->dst_width >= few)
-        depthwise_as(r, (struct depthwise_shape) { type, 3, 2, few, false, false });
+        depthwise_as(r, (struct depthwise_shape) { type, 3, 2, few, false, false, from });
     else
-        depthwise_ones(r, type);
+        depthwise_ones(r, type, from);
 }
 
 static void depthwise(const struct sam_depthwise_row *r)
 {
-    if (r->src->type == SAM_F32)
-        depthwise_typed(r, SAM_F32);
-    else
-        depthwise_typed(r, SAM_BF16);
+    size_t done = 0;
+    if (r->src->type == SAM_F32) {
+        depthwise_typed(r, SAM_F32, 0);
+        return;
+    }
+#ifdef __AVX512BF16__
+    done = sam_depthwise_bf16(r);
+#endif
+    if (done < (size_t) r->c)
+        depthwise_typed(r, SAM_BF16, done);
 }
 
 static size_t count_above(const float *src, float threshold, size_t count)

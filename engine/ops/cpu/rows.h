@@ -50,6 +50,10 @@ struct sam_row_kernels {
     size_t (*count_above)(const float *src, float threshold, size_t count);
 };
 
+// depthwise_bf16.c: of rows of BF16, on processors with AVX512_BF16. Returns how many channels are
+// done, from the first one on: 0 if the shape is not one of its own.
+size_t sam_depthwise_bf16(const struct sam_depthwise_row *r);
+
 // rows.c
 extern const struct sam_row_kernels sam_row_kernels_generic, sam_row_kernels_avx2,
     sam_row_kernels_avx512, sam_row_kernels_bf16;

@@ -1,0 +1,410 @@
+#!/usr/bin/env python3
+"""Times every model here beside its published code in PyTorch, and makes docs/MODELS.md of the figures.
+
+  models.py measure [NAME ...]   measures all models, or those named, and keeps the figures in models.json
+  models.py page                 prints docs/MODELS.md from models.json
+
+Weights are random, of the true shapes. Trackers follow one object with a full memory; detectors look at one frame.
+Each figure is a median of runs that are made in turn, ours and PyTorch's. GFLOP are PyTorch's own count of the products
+of one frame, two per multiplication. measure needs a Python with torch, transformers and safetensors (openvino for its
+column), and SAM2_REPO, EDGETAM_REPO: checkouts of the published code. It takes an hour on two idle cores.
+"""
+import contextlib
+import datetime
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+KEPT = HERE / 'models.json'
+MODES = ('fp32', 'bf16')
+TURNS, SLOW_TURNS = 5, 2  # of a detector; of one that takes a second or more
+REPEATS = 4  # of the frame in a turn
+FULL = 17  # frames after which a tracker's memory is full
+APACHE, CC_BY_NC, AGPL = 'Apache-2.0', 'CC-BY-NC 4.0', 'AGPL-3.0'
+SAM2_README = 'J&F on SA-V test, README of SAM 2'
+YOLO_README = 'box AP on COCO val, README of YOLOv10'
+RFDETR_README = 'box AP on COCO val, README of RF-DETR'
+M2F_ZOO = 'mask AP on COCO val at 800 x 1333 px, model zoo of Mask2Former'
+
+# name: family, size, side in px, licence of the weights, published quality and what it is of
+MODELS = {
+    'samtrack-nano': ('tracker', 'nano', 256, 'MIT, in this repository', 0.71, 'J with a mask on four clips of DAVIS, models/README.md'),
+    'EdgeTAM': ('tracker', 'edgetam', 1024, APACHE, 71.7, 'J&F on SA-V test, README of EdgeTAM'),
+    'EdgeTAM at 512': ('tracker', 'edgetam', 512, APACHE, None, ''),
+    'SAM 2.1 tiny': ('tracker', 'tiny', 1024, APACHE, 76.5, SAM2_README),
+    'SAM 2.1 tiny at 512': ('tracker', 'tiny', 512, APACHE, None, ''),
+    'SAM 2.1 small': ('tracker', 'small', 1024, APACHE, 76.6, SAM2_README),
+    'SAM 2.1 base+': ('tracker', 'base+', 1024, APACHE, 78.2, SAM2_README),
+    'SAM 2.1 large': ('tracker', 'large', 1024, APACHE, 79.5, SAM2_README),
+    'RF-DETR nano': ('rfdetr', 'nano', 384, APACHE, 48.4, RFDETR_README),
+    'RF-DETR small': ('rfdetr', 'small', 512, APACHE, 53.0, RFDETR_README),
+    'RF-DETR medium': ('rfdetr', 'medium', 576, APACHE, 54.7, RFDETR_README),
+    'RF-DETR large': ('rfdetr', 'large', 704, APACHE, 56.5, RFDETR_README),
+    'YOLOv10-n': ('yolo', 'n', 640, AGPL, 38.5, YOLO_README),
+    'YOLOv10-s': ('yolo', 's', 640, AGPL, 46.3, YOLO_README),
+    'YOLOv10-m': ('yolo', 'm', 640, AGPL, 51.1, YOLO_README),
+    'YOLOv10-b': ('yolo', 'b', 640, AGPL, 52.5, YOLO_README),
+    'YOLOv10-l': ('yolo', 'l', 640, AGPL, 53.2, YOLO_README),
+    'YOLOv10-x': ('yolo', 'x', 640, AGPL, 54.4, YOLO_README),
+    'Mask2Former R50': ('mask2former', 'r50', 384, CC_BY_NC, 43.7, M2F_ZOO),
+    'Mask2Former Swin-T': ('mask2former', 'tiny', 384, CC_BY_NC, 45.0, M2F_ZOO),
+    'Mask2Former Swin-S': ('mask2former', 'small', 384, CC_BY_NC, 46.3, M2F_ZOO),
+    'Mask2Former Swin-B': ('mask2former', 'base', 384, CC_BY_NC, 48.1, M2F_ZOO),
+    'Mask2Former Swin-L': ('mask2former', 'large', 384, CC_BY_NC, 50.1, M2F_ZOO),
+}
+
+
+# ---- measuring
+
+def engine(tool, *arguments):
+    done = subprocess.run([str(ROOT / 'build' / 'tools' / tool), *map(str, arguments)], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f'{tool}: {done.stderr.strip()}')
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def autocast(mode):
+    import torch
+    return torch.autocast('cpu', torch.bfloat16, enabled=mode == 'bf16')
+
+
+def count_gflop(run):
+    """Products and convolutions of one run."""
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.utils.flop_counter import FlopCounterMode
+    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+        run()
+    return round(counter.get_total_flops() / 1e9, 2)
+
+
+def milliseconds(run):
+    began = time.perf_counter()
+    run()
+    return 1e3 * (time.perf_counter() - began)
+
+
+class Published:
+    """A published video predictor at a full memory: frame 1's is repeated until there is no room for more, as what
+    stands in it does not change the time. EdgeTAM's code keeps it twice."""
+
+    def __init__(self, model, frames, box, mode):
+        import make_golden
+        import published
+        self.model, self.mode = model.requires_grad_(False), mode  # gradients would confuse the counter of GFLOP
+        self.keys = []
+        model.memory_attention.register_forward_pre_hook(self.note, with_kwargs=True)
+        with autocast(mode):
+            self.state = published.start(model, frames)
+            make_golden.give(model, self.state, {'frame': 0, 'obj': 1, 'box': box}, None)
+            for _ in model.propagate_in_video(self.state, max_frame_num_to_track=1):
+                pass
+        for kept in (self.state['output_dict_per_obj'][0], self.state.get('output_dict')):
+            for t in range(2, FULL) if kept else ():
+                kept['non_cond_frame_outputs'][t] = kept['non_cond_frame_outputs'][1]
+
+    def note(self, module, args, named):
+        self.keys.append(len(named['memory']))
+
+    def run(self, t):
+        with autocast(self.mode):
+            for _ in self.model.propagate_in_video(self.state, start_frame_idx=t, max_frame_num_to_track=0):
+                pass
+
+
+def write_tracker(name, folder, side, size):
+    """The model's file, frames and a box; the published predictor."""
+    import cpu
+    import numpy as np
+    import published
+    from safetensors.torch import load_file
+    cpu.write_clip(str(folder), side, FULL + 4)
+    model = published.build(size, 1, side)
+    published.save_pt(model, folder / 'model.pt')
+    frames = load_file(folder / 'frames.safetensors')['frames'].numpy()
+    box = json.loads((folder / 'scenarios.json').read_text())['scenarios']['box'][0]['box']
+    return model, np.ascontiguousarray(frames), box
+
+
+def measure_tracker(name, size, side):
+    import torch
+    row = {'ours': {}, 'torch': {}}
+    with tempfile.TemporaryDirectory() as text, torch.no_grad():
+        folder = pathlib.Path(text)
+        if size == 'nano':
+            return measure_nano(folder, side)
+        model, frames, box = write_tracker(name, folder, side, size)
+        row['parameters'] = sum(p.numel() for p in model.parameters())
+        for mode in MODES:
+            told = replay(folder, folder / 'model.pt', mode, side)
+            peer = Published(model, frames, box, mode)
+            times = [milliseconds(lambda t=t: peer.run(t)) for t in range(FULL, FULL + 3)]
+            if len(set(peer.keys[-3:])) > 1:
+                sys.exit(f'{name}: the memory of the published code still grows: {peer.keys[-3:]} keys')
+            row['ours'][mode], row['torch'][mode] = told['p50_ms'], round(statistics.median(times), 1)
+            row['bytes'] = told['bytes_used'] if mode == 'fp32' else row['bytes']
+            if mode == 'fp32':
+                row['gflop'] = count_gflop(lambda: peer.run(FULL + 3))
+    return row
+
+
+def replay(folder, model, mode, side):
+    return engine('sam-replay', '--model', model, '--frames', folder / 'frames.safetensors', '--script',
+                  folder / 'scenarios.json', '--scenario', 'box', '--out', folder / 'out.safetensors', '--backend', 'cpu',
+                  '--precision', mode, '--input-size', side)
+
+
+def measure_nano(folder, side):
+    """The embedded model beside transformers' modules with its weights."""
+    import cpu
+    import model as naming
+    import torch
+    import tracker
+    from safetensors.torch import load_file
+    file = ROOT / 'models' / 'samtrack-nano.safetensors'
+    cpu.write_clip(str(folder), side)
+    frames = load_file(folder / 'frames.safetensors')['frames'].permute(0, 3, 1, 2)
+    x0, y0, x1, y1 = json.loads((folder / 'scenarios.json').read_text())['scenarios']['box'][0]['box']
+    net = naming.load(str(file))
+    row = {'ours': {}, 'torch': {}, 'parameters': sum(p.numel() for p in net.parameters())}
+    for mode in MODES:
+        told = replay(folder, file, mode, side)
+        with autocast(mode), torch.no_grad():
+            one = tracker.Tracker(net)
+            one.prompt_points(frames[:1], [[x0, y0], [x1, y1]], [2, 3])
+            times = [milliseconds(lambda f=f: one.track(f[None])) for f in frames[1:40]]
+            if mode == 'fp32':
+                row['gflop'] = count_gflop(lambda: one.track(frames[40:41]))
+        row['ours'][mode], row['torch'][mode] = told['p50_ms'], round(statistics.median(times[FULL:]), 1)
+        row['bytes'] = told['bytes_used'] if mode == 'fp32' else row['bytes']
+    return row
+
+
+def make_case(family, size, side):
+    import argparse
+
+    import compare_detectors as detectors
+    kind = {'yolo': detectors.YoloCase, 'rfdetr': detectors.RfdetrCase, 'mask2former': detectors.Mask2FormerCase}[family]
+    return kind(argparse.Namespace(side=side, seed=1), size)
+
+
+def image_of(case):
+    """What the network is given, and the network alone."""
+    import compare_detectors as detectors
+    if isinstance(case, detectors.YoloCase):
+        return case.frame.permute(2, 0, 1)[None].float() / 255
+    prepare = detectors.rfdetr.prepare if isinstance(case, detectors.RfdetrCase) else detectors.mask2former.prepare
+    return prepare(case.frame, case.side)
+
+
+def openvino_times(case, image):
+    """{mode: request, or None where the converter or the processor cannot}"""
+    try:
+        import openvino as ov
+        import torch
+    except ImportError:
+        return {}
+
+    class Outputs(torch.nn.Module):
+        def __init__(self, net):
+            super().__init__()
+            self.net = net
+
+        def forward(self, x):
+            out = self.net(x)
+            if 'logits' in out and 'bins' in out:
+                return out['logits'], out['bins']
+            keys = [k for k in ('logits', 'pred_boxes', 'class_queries_logits', 'masks_queries_logits') if k in out]
+            return tuple(out[k] for k in keys)
+
+    try:
+        converted = ov.convert_model(Outputs(case.model), example_input=image, input=[tuple(image.shape)])
+    except Exception as e:  # the converter's, of any kind
+        print(f'  OpenVINO: {type(e).__name__}: {str(e).splitlines()[0][:120]}', file=sys.stderr)
+        return {}
+    core, requests = ov.Core(), {}
+    for mode in MODES:
+        compiled = core.compile_model(converted, 'CPU', {
+            'INFERENCE_PRECISION_HINT': 'f32' if mode == 'fp32' else 'bf16', 'PERFORMANCE_HINT': 'LATENCY',
+            'INFERENCE_NUM_THREADS': len(os.sched_getaffinity(0)), 'NUM_STREAMS': '1'})
+        requests[mode] = compiled.create_infer_request()
+    with torch.no_grad():
+        want = Outputs(case.model)(image)
+    requests['fp32'].infer([image.numpy()])
+    for i, w in enumerate(want):
+        off = (torch.from_numpy(requests['fp32'].get_output_tensor(i).data.copy()) - w).norm() / w.norm()
+        if not off < 1e-3:  # RF-DETR chooses candidates, which one rounding may change
+            print(f'  OpenVINO: output {i} is off by {off:.1e} from PyTorch in fp32', file=sys.stderr)
+    return requests
+
+
+def detect(folder, mode, side):
+    return engine('sam-detect', '--model', folder / 'model.safetensors', '--frames', folder / 'turn.safetensors',
+                  '--out', folder / 'out.safetensors', '--precision', mode, '--input-size', side)
+
+
+def repeat(run):
+    return statistics.median(milliseconds(run) for _ in range(REPEATS))
+
+
+def measure_detector(name, family, size, side):
+    import torch
+    from safetensors.torch import save_file
+    case = make_case(family, size, side)
+    image = image_of(case)
+    row = {'ours': {}, 'torch': {}, 'openvino': {}, 'parameters': sum(p.numel() for p in case.model.parameters())}
+    with tempfile.TemporaryDirectory() as text, torch.no_grad():
+        folder = pathlib.Path(text)
+        case.save(folder)
+        save_file({'frames': case.frame[None].repeat(REPEATS, 1, 1, 1).contiguous()}, folder / 'turn.safetensors')
+        row['gflop'] = count_gflop(lambda: case.model(image))
+        vino = openvino_times(case, image)
+        for mode in MODES:
+            told = detect(folder, mode, side)
+            times = {'ours': [], 'torch': [], 'openvino': []}
+            for _ in range(TURNS if told['p50_ms'] < 1000 else SLOW_TURNS):  # in turn: all see the same machine
+                times['ours'].append(detect(folder, mode, side)['p50_ms'])
+                with autocast(mode):
+                    times['torch'].append(repeat(lambda: case.model(image)))
+                if mode in vino:
+                    times['openvino'].append(repeat(
+                        lambda: vino[mode].infer([image.numpy()], share_inputs=True, share_outputs=True)))
+            for who, found in times.items():
+                if found:
+                    row[who][mode] = round(statistics.median(found), 1)
+            row['bytes'] = told['bytes_used'] if mode == 'fp32' else row['bytes']
+    return row
+
+
+def measure(names):
+    sys.path[:0] = [str(ROOT / 'tools'), str(ROOT / 'tools' / 'train'), str(HERE)]
+    import torch
+
+    import cpu
+    torch.set_num_threads(len(os.sched_getaffinity(0)))
+    kept = read()
+    for name in names or MODELS:
+        family, size, side = MODELS[name][:3]
+        with contextlib.redirect_stdout(sys.stderr):
+            row = measure_tracker(name, size, side) if family == 'tracker' else measure_detector(name, family, size, side)
+        row.update(machine=cpu.machine(), date=datetime.date.today().isoformat(), torch_version=torch.__version__.split('+')[0])
+        kept[name] = row
+        KEPT.write_text(json.dumps(kept, indent=1, sort_keys=True) + '\n')
+        print(name, json.dumps(row), flush=True)
+
+
+# ---- the page
+
+def read():
+    return json.loads(KEPT.read_text()) if KEPT.exists() else {}
+
+
+def ms(value):
+    return '' if value is None else f'{value:.0f}' if value >= 100 else f'{value:.1f}'
+
+
+def beside(value, base):
+    """A peer's time, and how many times ours it is."""
+    return '' if value is None else f'{ms(value)} ({value / base:.2f} x)'
+
+
+def cells(name, row, columns):
+    family, _, side, licence, quality, of = MODELS[name]
+    start = [name, f'{side}', licence, f'{row["parameters"] / 1e6:.1f}', f'{row["gflop"]:.1f}', f'{row["bytes"] / 2 ** 20:.0f}']
+    for mode in MODES:
+        start.append(ms(row['ours'][mode]))
+        for peer in columns:
+            start.append(beside(row.get(peer, {}).get(mode), row['ours'][mode]))
+    return start + ['' if quality is None else f'{quality}']
+
+
+def table(names, columns, kept):
+    told = {'torch': 'PyTorch', 'openvino': 'OpenVINO'}
+    head = ['model', 'side, px', 'licence of its weights', 'parameters, M', 'GFLOP a frame', 'memory, MiB']
+    for mode in MODES:
+        head += [f'ms, {mode}'] + [f'{told[c]}, {mode}' for c in columns]
+    lines = [head + ['published quality'], ['---'] * (len(head) + 1)]
+    lines += [cells(n, kept[n], columns) for n in names if n in kept]
+    return '\n'.join('| ' + ' | '.join(line) + ' |' for line in lines)
+
+
+def sources(names):
+    found = {}
+    for name in names:
+        if MODELS[name][5]:
+            found.setdefault(MODELS[name][5], []).append(name)
+    return '\n'.join(f'- {", ".join(who)}: {of}' for of, who in found.items())
+
+
+PAGE = """# Models
+
+Which models run here, how large and how fast they are, and what to choose. This page is made by `tests/bench/models.py page` from the figures that
+`tests/bench/models.py measure` took; see [SPEED.md](SPEED.md) for the whole comparison of SAM 2.1 tiny, [DETECTORS.md](DETECTORS.md) for files, parity and
+licences of detectors.
+
+## What to choose
+
+- **A camera on a CPU**: the embedded model, `samtrack-nano`. It needs no file and keeps up with 30 frames a second on two cores.
+- **Better masks on a CPU, live**: EdgeTAM at 512 px (`input-size=512`). The stream goes on meanwhile; masks are a few frames old.
+- **Annotation, where no frame may be lost and time does not count**: SAM 2.1 base+ or large, in files with `overload-policy=block`.
+- **A GPU**: SAM 2.1 tiny or base+ (docs/KERNELS.md has estimates; nothing has been measured on a GPU yet).
+- **Nobody to click**: RF-DETR nano or small, whose code and weights may be used freely. YOLOv10-n is the fastest detector, under the AGPL.
+  Mask2Former finds masks instead of boxes; its weights exclude commercial use.
+
+## Trackers
+
+One object, full memory, ms per frame; behind a peer's time how many times ours it is. PyTorch runs the published code (for the embedded model the modules of transformers), eager; bf16 is
+autocast.
+
+{trackers}
+
+## Detectors
+
+One frame, ms. PyTorch runs transformers' code (RF-DETR, Mask2Former) or a network of the same shapes (YOLOv10), eager; bf16 is autocast. OpenVINO runs the same
+network converted, in LATENCY mode. The times of the peers are those of the network alone; ours include preprocessing and the results.
+
+{detectors}
+
+## Where figures come from
+
+Speed and memory: {machine}, PyTorch {torch}, {dates}; weights are random, of the true shapes. GFLOP count products and convolutions, two per multiplication. Memory is what
+the engine holds in fp32, weights included.
+
+Published quality, which was not measured here:
+
+{sources}
+"""
+
+
+def page():
+    kept = read()
+    trackers = [n for n in MODELS if MODELS[n][0] == 'tracker']
+    detectors = [n for n in MODELS if MODELS[n][0] != 'tracker']
+    rows = [kept[n] for n in MODELS if n in kept]
+    return PAGE.format(
+        trackers=table(trackers, ['torch'], kept), detectors=table(detectors, ['torch', 'openvino'], kept),
+        machine=', '.join(sorted({r['machine'] for r in rows})), torch=', '.join(sorted({r['torch_version'] for r in rows})),
+        dates=' and '.join(sorted({r['date'] for r in rows})), sources=sources([n for n in MODELS if n in kept]))
+
+
+def main():
+    command, names = sys.argv[1:2], sys.argv[2:]
+    unknown = [n for n in names if n not in MODELS]
+    if unknown:
+        sys.exit(f'{unknown[0]}: no such model, expected one of: {", ".join(MODELS)}')
+    if command == ['measure']:
+        measure(names)
+    elif command == ['page'] and not names:
+        print(page(), end='')
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == '__main__':
+    main()
