@@ -26,9 +26,11 @@ gst_sam_analytics_is_built (void)
 
 /* ---- Reading */
 
+/* Handles are not constant: GStreamer 1.24 takes none that are. */
+
 /* The class of the highest level that a detection without a type relates to. */
 static GQuark
-get_class (const GstAnalyticsODMtd * od)
+get_class (GstAnalyticsODMtd * od)
 {
   GstAnalyticsClsMtd cls;
   GQuark best = 0;
@@ -78,7 +80,7 @@ has_object (const GstSamReport * report, guint64 id, gint x, gint y, gint w,
  * tracks of samtrack from those of other trackers. */
 static gboolean
 is_tracked (GstSamAnalytics * analytics, GstBuffer * frame,
-    const GstAnalyticsODMtd * od, gint x, gint y, gint w, gint h)
+    GstAnalyticsODMtd * od, gint x, gint y, gint w, gint h)
 {
   const GType api = gst_meta_get_info (GST_SAM_META_NAME)->api;
   GstAnalyticsTrackingMtd track;
@@ -104,7 +106,7 @@ is_tracked (GstSamAnalytics * analytics, GstBuffer * frame,
 /* Returns FALSE if it is no detection. */
 static gboolean
 read_detection (GstSamAnalytics * analytics, GstBuffer * frame,
-    const GstAnalyticsODMtd * od, GstSamFind * find)
+    GstAnalyticsODMtd * od, GstSamFind * find)
 {
   gint x, y, w, h;
 

@@ -29,7 +29,7 @@ get_detection (GstBuffer * buf, guint n)
 }
 
 static void
-check_box (const GstAnalyticsODMtd * od, const GstStructure * object)
+check_box (GstAnalyticsODMtd * od, const GstStructure * object)
 {
   gint x, y, w, h;
   gfloat score;
@@ -44,7 +44,7 @@ check_box (const GstAnalyticsODMtd * od, const GstStructure * object)
 }
 
 static void
-check_track (const GstAnalyticsODMtd * od, const GstStructure * object,
+check_track (GstAnalyticsODMtd * od, const GstStructure * object,
     GstClockTime first_seen, GstClockTime last_seen)
 {
   GstAnalyticsTrackingMtd track;
@@ -76,7 +76,7 @@ look_up (const GstVideoMeta * video, const guint8 * mask, gint left, gint top,
 
 /* The map of GstSamTrackMeta has the frame's size: every pixel is the same. */
 static void
-check_mask (const GstAnalyticsODMtd * od, const GstStructure * meta,
+check_mask (GstAnalyticsODMtd * od, const GstStructure * meta,
     const GstStructure * object)
 {
   const gint width = sam_get_int (meta, "width");
@@ -139,7 +139,7 @@ GST_START_TEST (test_written)
     fail_unless_equals_int (sam_get_num_objects (meta), i < 2 ? 1 : 2);
     for (k = 0; k < sam_get_num_objects (meta); k++) {
       const GstStructure *object = sam_get_object (meta, k);
-      const GstAnalyticsODMtd od = get_detection (buf, k);
+      GstAnalyticsODMtd od = get_detection (buf, k);
 
       check_box (&od, object);
       fail_unless_equals_string (g_quark_to_string
