@@ -13,7 +13,7 @@
 #define SAM_OPS(op)                  \
     op(copy,              cpu, cuda) \
     op(copy_rows,         cpu, cuda) \
-    op(copy_channels,     cpu, none) \
+    op(copy_channels,     cpu, cuda) \
     op(add,               cpu, cuda) \
     op(layernorm,         cpu, cuda) \
     op(groupnorm,         cpu, none) \
@@ -23,7 +23,7 @@
     op(depthwise,         cpu, cuda) \
     op(conv_transpose,    cpu, cuda) \
     op(maxpool,           cpu, cuda) \
-    op(maxpool_around,    cpu, none) \
+    op(maxpool_around,    cpu, cuda) \
     op(mean_rows,         cpu, cuda) \
     op(scale_channels,    cpu, cuda) \
     op(windows,           cpu, cuda) \
@@ -47,7 +47,7 @@
     op(topk,              cpu, cuda) \
     op(fill_holes,        cpu, cuda) \
     op(preprocess,        cpu, cuda) \
-    op(letterbox,         ref, none) \
+    op(letterbox,         ref, cuda) \
     op(draw_masks,        cpu, cuda) \
     op(paint,             cpu, cuda) \
     op(draw_edges,        cpu, cuda)

@@ -146,8 +146,8 @@ struct sam_maxpool {
     struct sam_tensor dst, src;
 };
 
-// Largest of the kernel x kernel positions around each; those beyond the map do not take part. dst
-// like src.
+// Largest of the kernel x kernel positions around each, a NaN before all numbers; those beyond the
+// map do not take part. dst like src.
 struct sam_maxpool_around {
     struct sam_tensor dst, src;
     int kernel; // odd
