@@ -37,8 +37,8 @@
     op(resize,            cpu, cuda) \
     op(mask_signal,       cpu, cuda) \
     op(deform_attention,  cpu, cuda) \
-    op(refine_boxes,      ref, none) \
-    op(embed_boxes,       ref, none) \
+    op(refine_boxes,      ref, cuda) \
+    op(embed_boxes,       ref, cuda) \
     op(matmul,            cpu, cuda) \
     op(select_mask,       cpu, cuda) \
     op(gate,              ref, cuda) \
