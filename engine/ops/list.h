@@ -16,7 +16,7 @@
     op(copy_channels,     cpu, cuda) \
     op(add,               cpu, cuda) \
     op(layernorm,         cpu, cuda) \
-    op(groupnorm,         cpu, none) \
+    op(groupnorm,         cpu, cuda) \
     op(linear,            cpu, cuda) \
     op(feed_forward,      cpu, none) \
     op(conv,              cpu, cuda) \
