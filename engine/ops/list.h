@@ -28,9 +28,9 @@
     op(scale_channels,    cpu, cuda) \
     op(windows,           cpu, cuda) \
     op(window_attention,  cpu, cuda) \
-    op(shifted_attention, cpu, none) \
+    op(shifted_attention, cpu, cuda) \
     op(attention,         cpu, cuda) \
-    op(masked_attention,  cpu, none) \
+    op(masked_attention,  cpu, cuda) \
     op(rope,              cpu, cuda) \
     op(rope_attention,    cpu, none) \
     op(upsample_add,      cpu, cuda) \
