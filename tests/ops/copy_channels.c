@@ -3,13 +3,16 @@
 static void run(struct check *t, const struct check_types *type, int up)
 {
     const int n = check_int(t, 1, 3), h = check_int(t, 1, 6), w = check_int(t, 1, 6);
-    const int step = check_int(t, 0, 2) ? 1 : 4; // fours may be copied at once
-    const int channels = step * check_int(t, 1, 70 / step), to = step * check_int(t, 0, 20 / step);
-    const int from = step * check_int(t, 0, 20 / step);
-    struct check_buf *src =
-        check_in(t, type->in, n, h, w, from + channels + step * check_int(t, 0, 9 / step));
+    // Fours are copied at once where rows allow it, and where all of these do.
+    const int step = check_int(t, 0, 2) ? 4 : 1, odd = check_int(t, 0, 3);
+    const int channels = step * check_int(t, 1, 70 / step) + (odd == 1);
+    const int to = step * check_int(t, 0, 20 / step) + (odd == 2);
+    const int from = step * check_int(t, 0, 20 / step) + (odd == 3);
+    const int src_c = from + channels + check_int(t, 0, 9);
+    const int dst_c = to + channels + check_int(t, 0, 9);
+    struct check_buf *src = check_in(t, type->in, n, h, w, (src_c + step - 1) / step * step);
     struct check_buf *dst = check_inout(t, type->out, n, up * h, up * w,
-                                        to + channels + step * check_int(t, 0, 9 / step));
+                                        (dst_c + step - 1) / step * step);
     check_each_side(t, s)
         sam_op_copy_channels(&t->queue[s], &(struct sam_copy_channels) {
             dst->on[s], src->on[s], to, from, channels, up });
