@@ -555,11 +555,6 @@ void sam_op_preprocess(struct sam_queue *q, const struct sam_preprocess *p)
     q->ops->preprocess(q, p);
 }
 
-bool sam_op_has_letterbox(const struct sam_queue *q)
-{
-    return q->ops->letterbox;
-}
-
 void sam_op_letterbox(struct sam_queue *q, const struct sam_letterbox *p)
 {
     const struct arg args[] = { OUT(dst, ARG_ACTIVATION), NUMBER(frame.format), NUMBER(frame.width),
