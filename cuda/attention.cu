@@ -69,7 +69,7 @@ static __device__ __forceinline__ float bias_of(const attend &a, int head, place
 // Likewise by the mask.
 static __device__ __forceinline__ float mask_of(const attend &a, size_t query, int key)
 {
-    return a.mask[query * a.keys + key] < 0.0f && !a.open[query] ? -INFINITY : 0.0f;
+    return a.mask[query * a.keys + key] < 0.0f ? -INFINITY : 0.0f;
 }
 
 static __device__ float lanes_max(float v)
@@ -79,32 +79,51 @@ static __device__ float lanes_max(float v)
     return v;
 }
 
-// Channels c0 .. c0 + 31 of 32 keys or values; zeros beyond both ends. own: of the lane's key.
-template <class KIND>
+// Channels c0 .. c0 + 31 of 32 keys or values; zeros beyond both ends.
 static __device__ void load_piece(piece *to, const attend &a, view t, int group, int step, int rows,
-                                  int which, int head, int dim, int key0, int num_keys, int c0,
-                                  place own)
+                                  int which, int head, int dim, int key0, int num_keys, int c0)
 {
     for (int i = threadIdx.x; i < EXACT_KEYS * 32; i += EXACT_ATTEND_THREADS) {
         const int key = key0 + i / 32, c = c0 + i % 32;
-        const int row = KIND::SHIFTS ? __shfl_sync(0xffffffffu, own.row, i / 32)
-                                     : attend_key_row(a, group, key, rows);
         float v = 0.0f;
         if (key < num_keys && c < dim)
-            v = attend_load(a, t, row, step, which, head, dim, c);
+            v = attend_load(a, t, attend_key_row(a, group, key, rows), step, which, head, dim, c);
         ((float *) to[i / 32])[i % 32] = v;
     }
 }
 
-// Number c of query i, whose row is that of the i-th lane's place where windows are shifted.
-template <class KIND>
-static __device__ float load_query(const attend &a, int group, int query0, int i, int head, int c,
-                                   place own)
+// Channels c0 .. c0 + 31 of ROWS tokens of a window, of which there are `count`, at the places of
+// as many lanes; zeros beyond both ends. All loads are under way together.
+template <int ROWS, bool BF16>
+static __device__ void load_tokens(piece *to, const attend &a, void *from, int which, int head,
+                                   int count, int c0, place own)
 {
-    if (!KIND::SHIFTS)
-        return c < a.dk ? attend_query(a, group, query0 + i, head, c) : 0.0f;
-    const int row = __shfl_sync(0xffffffffu, own.row, i);
-    return row >= 0 && c < a.dk ? load_one(a.q, (unsigned) row * a.q_step + head * a.dk + c) : 0.0f;
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, at = head * a.dk + c0 + lane;
+    const bool there = c0 + lane < a.dk;
+    const float pad = there ? a.pad[which * a.heads * a.dk + at] : 0.0f;
+    float v[ROWS / EXACT_WARPS];
+#pragma unroll
+    for (int k = 0; k < ROWS / EXACT_WARPS; k++) {
+        const int row = __shfl_sync(0xffffffffu, own.row, warp + EXACT_WARPS * k);
+        v[k] = pad;
+        if (there && row >= 0)
+            v[k] = load_one({ from, BF16 }, (unsigned) row * a.k_step + at);
+    }
+#pragma unroll
+    for (int k = 0; k < ROWS / EXACT_WARPS; k++) {
+        const int i = warp + EXACT_WARPS * k;
+        ((float *) to[i])[lane] = i < count ? v[k] : 0.0f;
+    }
+}
+
+template <int ROWS>
+static __device__ void load_window(piece *to, const attend &a, view t, int which, int head,
+                                   int count, int c0, place own)
+{
+    if (t.bf16)
+        load_tokens<ROWS, true>(to, a, t.p, which, head, count, c0, own);
+    else
+        load_tokens<ROWS, false>(to, a, t.p, which, head, count, c0, own);
 }
 
 template <int PIECES, class KIND>
@@ -119,12 +138,17 @@ static __global__ void __launch_bounds__(EXACT_ATTEND_THREADS, 1) attend_exact_k
     const int end = steps * (split + 1) / a.splits * EXACT_KEYS;
     float out[EXACT_QUERIES][PIECES] = {}, top[EXACT_QUERIES], total[EXACT_QUERIES] = {};
     float added[EXACT_QUERIES] = {};
+    int open[EXACT_QUERIES] = {}; // whether a query's mask does not count
     place mine = { -1, 0, 0 }, key = { -1, 0, 0 }; // of query query0 + lane, of key key0 + lane
     if (KIND::SHIFTS && lane < EXACT_ROWS && query0 + lane < a.queries)
         mine = place_of(a, group, query0 + lane);
 #pragma unroll
-    for (int i = 0; i < EXACT_QUERIES; i++)
+    for (int i = 0; i < EXACT_QUERIES; i++) {
+        const int query = query0 + first + i;
         top[i] = KIND::MASKS ? -FLT_MAX : -INFINITY; // a mask may leave out all keys of a step
+        if (KIND::MASKS)
+            open[i] = query < a.queries ? a.open[(size_t) group * a.queries + query] : 1;
+    }
 
     for (int key0 = steps * split / a.splits * EXACT_KEYS; key0 < end; key0 += EXACT_KEYS) {
         float score[EXACT_QUERIES] = {};
@@ -132,19 +156,24 @@ static __global__ void __launch_bounds__(EXACT_ATTEND_THREADS, 1) attend_exact_k
             key = place_of(a, group, key0 + lane);
 #pragma unroll
         for (int i = 0; i < EXACT_QUERIES; i++) {
-            const int query = query0 + first + i;
+            const size_t query = (size_t) group * a.queries + query0 + first + i;
             if (KIND::SHIFTS)
                 added[i] = bias_of(a, head, place_from(mine, first + i), key);
-            else if (KIND::MASKS && key0 + lane < num_keys && query < a.queries)
-                added[i] = mask_of(a, (size_t) group * a.queries + query, key0 + lane);
+            else if (KIND::MASKS && key0 + lane < num_keys && !open[i])
+                added[i] = mask_of(a, query, key0 + lane);
         }
         for (int c0 = 0; c0 < a.dk; c0 += 32) {
             __syncthreads();
-            load_piece<KIND>(keys, a, a.k, group, a.k_step, a.k_rows, 1, head, a.dk, key0, num_keys,
-                             c0, key);
-            for (int i = threadIdx.x; i < EXACT_ROWS * 32; i += EXACT_ATTEND_THREADS)
-                ((float *) queries[i / 32])[i % 32] =
-                    load_query<KIND>(a, group, query0, i / 32, head, c0 + i % 32, mine);
+            if constexpr (KIND::SHIFTS) {
+                load_window<EXACT_KEYS>(keys, a, a.k, 1, head, num_keys - key0, c0, key);
+                load_window<EXACT_ROWS>(queries, a, a.q, 0, head, a.queries - query0, c0, mine);
+            } else {
+                load_piece(keys, a, a.k, group, a.k_step, a.k_rows, 1, head, a.dk, key0, num_keys,
+                           c0);
+                for (int i = threadIdx.x; i < EXACT_ROWS * 32; i += EXACT_ATTEND_THREADS)
+                    ((float *) queries[i / 32])[i % 32] = c0 + i % 32 < a.dk
+                        ? attend_query(a, group, query0 + i / 32, head, c0 + i % 32) : 0.0f;
+            }
             __syncthreads();
             for (int c = 0; c < 32 / 4; c++) {
                 const float4 k = keys[lane][c];
@@ -174,8 +203,11 @@ static __global__ void __launch_bounds__(EXACT_ATTEND_THREADS, 1) attend_exact_k
             if (from + 32 * k >= a.dv)
                 break;
             __syncthreads(); // keys are done with, and so is the piece before
-            load_piece<KIND>(keys, a, a.v, group, a.v_step, a.v_rows, 2, head, a.dv, key0, num_keys,
-                             from + 32 * k, key);
+            if constexpr (KIND::SHIFTS)
+                load_window<EXACT_KEYS>(keys, a, a.v, 2, head, num_keys - key0, from + 32 * k, key);
+            else
+                load_piece(keys, a, a.v, group, a.v_step, a.v_rows, 2, head, a.dv, key0, num_keys,
+                           from + 32 * k);
             __syncthreads();
             for (int key = 0; key < EXACT_KEYS; key += 4) {
                 const float v0 = ((float *) keys[key])[lane], v1 = ((float *) keys[key + 1])[lane];
@@ -223,8 +255,10 @@ template <class KIND> static void attend_exact(struct sam_queue *q, attend a)
         a.splits = 1;
     else
         sam_cuda_attend_split(q, &a, EXACT_ROWS, EXACT_KEYS, 1);
-    if (a.dv <= 32)
+    if (a.dv <= 32) // as in all models with windows or masks
         launch_exact<1, KIND>(q, a);
+    else if constexpr (KIND::SHIFTS || KIND::MASKS)
+        launch_exact<8, KIND>(q, a);
     else if (a.dv <= 64)
         launch_exact<2, KIND>(q, a);
     else

@@ -5,7 +5,8 @@
 enum {
     STATS_THREADS = 256,
     STATS_BLOCKS  = 512, // keep a large GPU busy; more parts are not made
-    MIN_STEPS     = 4,   // positions that a thread takes, about, where a map is cut into parts
+    MIN_STEPS     = 4,   // positions that a thread takes, about, where a map is cut into parts;
+                         // and whose loads are under way together
     MERGE_THREADS = 256,
 };
 
@@ -40,6 +41,18 @@ static __device__ __forceinline__ void join(float (&mean)[N], float (&squares)[N
     }
 }
 
+// A thread's next positions, the type told ahead of all loads; zeros from `end` on.
+template <int N, bool BF16>
+static __device__ __forceinline__ void load_ahead(float (&v)[MIN_STEPS][N], const stats_args &p,
+                                                  unsigned n, unsigned row, unsigned end,
+                                                  unsigned lanes, unsigned channel)
+{
+#pragma unroll
+    for (int j = 0; j < MIN_STEPS; j++)
+        if (row + j * lanes < end)
+            load(v[j], { p.src.p, BF16 }, (n * p.rows + row + j * lanes) * p.c + channel);
+}
+
 // Shape: block (n * sides + s, part) takes one part of the positions of n. `width` threads side by
 // side have N channels each, from channel s * width * N on; the block has STATS_THREADS / width
 // such lanes, which take turns at the positions: what a block reads at once is contiguous. A thread
@@ -60,16 +73,24 @@ static __global__ void __launch_bounds__(STATS_THREADS) groupnorm_stats_kernel(s
         float first[N];
         for (int k = 0; k < N; k++)
             first[k] = first_of(p, n, channel + k);
-#pragma unroll 4
-        for (unsigned row = from + lane; row < end; row += lanes) {
-            float v[N];
-            load(v, p.src, (n * p.rows + row) * p.c + channel);
-            count += 1.0f;
-            const float share = 1.0f / count;
-            for (int k = 0; k < N; k++) {
-                const float apart = v[k] - first[k] - mean[k];
-                mean[k] += apart * share;
-                squares[k] += apart * (v[k] - first[k] - mean[k]);
+#pragma unroll 1
+        for (unsigned row = from + lane; row < end; row += MIN_STEPS * lanes) {
+            float v[MIN_STEPS][N] = {};
+            if (p.src.bf16)
+                load_ahead<N, true>(v, p, n, row, end, lanes, channel);
+            else
+                load_ahead<N, false>(v, p, n, row, end, lanes, channel);
+#pragma unroll
+            for (int j = 0; j < MIN_STEPS; j++) {
+                if (row + j * lanes >= end)
+                    break;
+                count += 1.0f;
+                const float share = 1.0f / count;
+                for (int k = 0; k < N; k++) {
+                    const float apart = v[j][k] - first[k] - mean[k];
+                    mean[k] += apart * share;
+                    squares[k] += apart * (v[j][k] - first[k] - mean[k]);
+                }
             }
         }
     }

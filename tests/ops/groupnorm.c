@@ -117,6 +117,8 @@ static const struct mutant mutants[] = {
 };
 
 CUDA_FAULT("groupnorm.cu", "row = «from + lane => from + lane + 1»; row < end")
+CUDA_FAULT("groupnorm.cu", "row += «MIN_STEPS * lanes => 3 * lanes»)")
+CUDA_FAULT("groupnorm.cu", "if («row + j * lanes >= end => false»)\n                    break;")
 CUDA_FAULT("groupnorm.cu", "if («lane + half < left => lane + half + 1 < left»)")
 CUDA_FAULT("groupnorm.cu", "its_squares[k] + «apart * apart * count * share => 0.0f»;")
 CUDA_FAULT("groupnorm.cu", "count += «counts[other] => 0.0f»;")

@@ -206,11 +206,11 @@ static const struct mutant mutants[] = {
     MUTANT(masked_attention, gives_nothing),
 };
 
-CUDA_FAULT("attention.cu", "keys + key] < 0.0f && «!a.open[query] => true» ?")
+CUDA_FAULT("attention.cu", "key0 + lane < num_keys && «!open[i] => true»)")
 CUDA_FAULT("attention.cu", "leaves_one |= «!(row[key] < 0.0f) => row[key] >= 0.0f»;", "_lone")
-CUDA_FAULT("attention.cu", "a.mask[query * a.keys + key] < «0.0f => 1e-20f» &&")
+CUDA_FAULT("attention.cu", "a.mask[query * a.keys + key] < «0.0f => 1e-20f» ?")
 CUDA_FAULT("attention.cu", "KIND::MASKS ? «-FLT_MAX => -INFINITY» :")
-CUDA_FAULT("attention.cu", "mask_of(a, «(size_t) group * a.queries + query => query», key0")
+CUDA_FAULT("attention.cu", "size_t query = «(size_t) group * a.queries => 0» + query0")
 CUDA_FAULT("attention.cu", "key = threadIdx.x; key < «keys => keys - 1»; key += OPEN")
 CUDA_FAULT("attention_tensor.cu", "(uint8_t *) sam_cuda(q)->workspace + «a->used => 0»)",
            "masked_attention_f32_1x5x300_h1_16_8_few")

@@ -189,6 +189,8 @@ CUDA_FAULT("attention.cu", "middle + «query.at - key.at => key.at - query.at»]
 CUDA_FAULT("attention.cu", "(query.side != key.side ? «100.0f => 0.0f» : 0.0f)")
 CUDA_FAULT("attention.cu", "a.height + down + «a.shift => 0»;")
 CUDA_FAULT("attention.cu", "columns = «a.across * a.width => a.map_w»,")
+CUDA_FAULT("attention.cu", "own.row, warp + EXACT_WARPS * «k => 0»);")
+CUDA_FAULT("attention.cu", "a.pad[«which * a.heads * a.dk => 0» + at]")
 CUDA_FAULT("attention.cu", "lane < EXACT_ROWS && «query0 + lane < a.queries => true»)")
 
 TEST(shifted_attention, .vectors = vectors_shifted_attention, .abs = 5e-6f, .rel = 1e-6f);
