@@ -22,6 +22,12 @@ struct attend {
     // every (group, head, query) its sum of weighted values, the largest score, the weights' sum.
     int splits;
     float *part;      // (splits, groups, heads, queries, dv), then as many pairs; in the workspace
+    // Of the exact kernel alone, see attention.cu.
+    int shift;         // of windows on a torus
+    const float *bias; // by head, and how far a query is below and to the right of a key
+    const float *mask; // (groups, queries, keys): negative where a query leaves out a key; unless
+    const int *open;   // (groups, queries) it would leave out all; in the workspace
+    size_t used;       // bytes of the workspace that hold such: a multiple of 16
 };
 
 // Of (split, group, head, query), the number among all.

@@ -423,13 +423,13 @@ void sam_cuda_attend_split(struct sam_queue *q, attend *a, int rows, int keys, i
 {
     const size_t blocks = (size_t) blocks_for(a->queries, rows) * a->heads * a->groups;
     const size_t bytes = (size_t) a->groups * a->heads * a->queries * (a->dv + 2) * 4;
-    const size_t steps = blocks_for(a->keys, keys), fit = SAM_CUDA_WORKSPACE / bytes;
+    const size_t steps = blocks_for(a->keys, keys), fit = (SAM_CUDA_WORKSPACE - a->used) / bytes;
     size_t splits = (size_t) sam_cuda(q)->num_sms * side_by_side / blocks;
     splits = splits < fit ? splits : fit;
     splits = splits < steps / LEAST_STEPS ? splits : steps / LEAST_STEPS;
     splits = splits < MOST_SPLITS ? splits : (size_t) MOST_SPLITS;
     a->splits = splits > 1 ? (int) splits : 1;
-    a->part = (float *) sam_cuda(q)->workspace;
+    a->part = (float *) ((uint8_t *) sam_cuda(q)->workspace + a->used);
 }
 
 template <int N, int MOST> static void launch_merge(struct sam_queue *q, const attend &a)

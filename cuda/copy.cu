@@ -61,6 +61,38 @@ extern "C" void sam_copy_rows_cuda(struct sam_queue *q, const struct sam_copy_ro
     each(q, "copy_rows", f, (size_t) d->n * p->rows * c, by_four(d, c) && by_four(s, c));
 }
 
+struct copy_channels_at {
+    view dst, src;
+    unsigned channels, to, from, up, dst_c, src_c;
+    unsigned w; // of dst
+
+    template <int N> __device__ void at(unsigned i) const
+    {
+        // h of dst is a multiple of up, so that rows of all n can be counted through.
+        const unsigned position = i / channels, k = i % channels, x = position % w;
+        const unsigned y = position / w, from_row = y / up * (w / up) + x / up;
+        float v[N];
+        load(v, src, from_row * src_c + from + k);
+        store(dst, position * dst_c + to + k, v);
+    }
+};
+
+extern "C" void sam_copy_channels_cuda(struct sam_queue *q, const struct sam_copy_channels *p)
+{
+    const struct sam_tensor *d = &p->dst, *s = &p->src;
+    const bool four = p->channels % 4 == 0 && p->to % 4 == 0 && p->from % 4 == 0;
+    const copy_channels_at f = { view_of(d), view_of(s), (unsigned) p->channels, (unsigned) p->to,
+                                 (unsigned) p->from, (unsigned) p->up, (unsigned) d->c,
+                                 (unsigned) s->c, (unsigned) d->w };
+    if (sam_count(d) > INT32_MAX || sam_count(s) > INT32_MAX) {
+        sam_queue_fail(q, SAM_EUNSUPPORTED, "copy_channels: maps of %zu and %zu numbers, at most "
+                       "%d on a GPU", sam_count(d), sam_count(s), INT32_MAX);
+        return;
+    }
+    each(q, "copy_channels", f, sam_rows(d) * p->channels,
+         four && by_four(d, d->c) && by_four(s, s->c));
+}
+
 struct add_at {
     view dst, a, b;
     unsigned period;

@@ -1,4 +1,4 @@
-// Max-pooling, and the depthwise convolution.
+// Max-pooling by cells and around positions, and the depthwise convolution.
 #include "view.cuh"
 
 // Shape: a thread makes four neighbouring channels, or one. Traffic: src once, dst once.
@@ -29,6 +29,37 @@ extern "C" void sam_maxpool_cuda(struct sam_queue *q, const struct sam_maxpool *
     const maxpool_at f = { view_of(d), view_of(s), (unsigned) d->h, (unsigned) d->w,
                            (unsigned) s->h, (unsigned) s->w, (unsigned) d->c };
     each(q, "maxpool", f, sam_count(d), by_four(d, d->c) && by_four(s, d->c));
+}
+
+// Shape: a thread makes four neighbouring channels of one position, or one.
+// Traffic: dst once; src once from memory, kernel^2 times from the cache.
+struct maxpool_around_at {
+    view dst, src;
+    int h, w, c, reach;
+
+    template <int N> __device__ void at(unsigned i) const
+    {
+        const int channel = i % c, x = i / c % w, y = i / c / w % h;
+        const int top = max(y - reach, 0), bottom = min(y + reach, h - 1);
+        const int left = max(x - reach, 0), right = min(x + reach, w - 1);
+        const unsigned first = i / c / w / h * h; // row of the map in n
+        float v[N], u[N];
+        load(v, src, i);
+        for (int row = top; row <= bottom; row++)
+            for (int column = left; column <= right; column++) {
+                load(u, src, ((first + row) * w + column) * c + channel);
+                for (int k = 0; k < N; k++)
+                    v[k] = u[k] > v[k] || isnan(u[k]) ? u[k] : v[k]; // fmaxf would lose a NaN
+            }
+        store(dst, i, v);
+    }
+};
+
+extern "C" void sam_maxpool_around_cuda(struct sam_queue *q, const struct sam_maxpool_around *p)
+{
+    const struct sam_tensor *d = &p->dst, *s = &p->src;
+    const maxpool_around_at f = { view_of(d), view_of(s), d->h, d->w, d->c, p->kernel / 2 };
+    each(q, "maxpool_around", f, sam_count(d), by_four(d, d->c) && by_four(s, d->c));
 }
 
 // Shape: a thread makes four neighbouring channels of one position, or one.

@@ -1,4 +1,4 @@
-// A video frame to the network's input.
+// A video frame to the network's input: stretched over all of it, or in its own shape (letterbox).
 //
 // Shape: a thread makes one pixel of the input, from the frame's pixels under its triangle filter,
 // each converted to R'G'B' on the way (1080p to 1024: some 12 of them).
@@ -20,6 +20,7 @@ struct image {
     int width, height;
     bool is_ycbcr, is_wide; // numbers of two bytes, the second the more significant one
     float kr, kg, kb, black, luma, chroma; // of Y'CbCr: R' = luma (Y' - black) + ...
+    float luma_by, luma_over;              // luma is their quotient
 };
 
 // Y'CbCr as sampled to R'G'B', 0 .. 255, clamped: ITU-R BT.601 and BT.709, see ops/ref.
@@ -73,6 +74,66 @@ struct preprocess_at {
     }
 };
 
+// The same colours in single, rounded steps, never fused ones: to the bit as on the CPU, whose
+// interpolated numbers are rounded to whole ones next.
+static __device__ float3 rounded_from_ycbcr(const image &m, float y, float cb, float cr)
+{
+    y = __fdiv_rn(__fmul_rn(y - m.black, m.luma_by), m.luma_over);
+    cb = __fmul_rn(cb - 128.0f, m.chroma);
+    cr = __fmul_rn(cr - 128.0f, m.chroma);
+    const float r = __fadd_rn(y, __fmul_rn(2.0f * (1.0f - m.kr), cr));
+    const float b = __fadd_rn(y, __fmul_rn(2.0f * (1.0f - m.kb), cb));
+    const float rest = __fadd_rn(__fadd_rn(y, -__fmul_rn(m.kr, r)), -__fmul_rn(m.kb, b));
+    const float g = __fdiv_rn(rest, m.kg);
+    return make_float3(fminf(fmaxf(r, 0.0f), 255.0f), fminf(fmaxf(g, 0.0f), 255.0f),
+                       fminf(fmaxf(b, 0.0f), 255.0f));
+}
+
+static __device__ float3 rounded_pixel_at(const image &m, int y, int x)
+{
+    const float a = sample(m, m.channels[0], y, x), b = sample(m, m.channels[1], y, x);
+    const float c = sample(m, m.channels[2], y, x);
+    return m.is_ycbcr ? rounded_from_ycbcr(m, a, b, c) : make_float3(a, b, c);
+}
+
+// Shape: a thread makes one pixel, from the nearest four of the frame.
+// Traffic: as above; pixels beside the frame read nothing.
+struct letterbox_at {
+    view dst;
+    image frame;
+    int w, left, top, inner_w, inner_h;
+    float fill;
+
+    __device__ void add_scaled(float3 &sum, float by, float3 v) const
+    {
+        sum.x = __fadd_rn(sum.x, __fmul_rn(by, v.x));
+        sum.y = __fadd_rn(sum.y, __fmul_rn(by, v.y));
+        sum.z = __fadd_rn(sum.z, __fmul_rn(by, v.z));
+    }
+
+    template <int N> __device__ void at(unsigned i) const
+    {
+        const int row = (int) (i / w) - top, column = (int) (i % w) - left;
+        float3 v = make_float3(fill, fill, fill);
+        if (row >= 0 && row < inner_h && column >= 0 && column < inner_w) {
+            const taps y = rounded_taps_at(row, inner_h, frame.height);
+            const taps x = rounded_taps_at(column, inner_w, frame.width);
+            float3 sum = make_float3(0.0f, 0.0f, 0.0f);
+            add_scaled(sum, __fmul_rn(1.0f - y.weight, 1.0f - x.weight),
+                       rounded_pixel_at(frame, y.lo, x.lo));
+            add_scaled(sum, __fmul_rn(1.0f - y.weight, x.weight),
+                       rounded_pixel_at(frame, y.lo, x.hi));
+            add_scaled(sum, __fmul_rn(y.weight, 1.0f - x.weight),
+                       rounded_pixel_at(frame, y.hi, x.lo));
+            add_scaled(sum, __fmul_rn(y.weight, x.weight), rounded_pixel_at(frame, y.hi, x.hi));
+            v = make_float3(floorf(sum.x + 0.5f), floorf(sum.y + 0.5f), floorf(sum.z + 0.5f));
+        }
+        store_one(dst, 3 * i, v.x / 255.0f);
+        store_one(dst, 3 * i + 1, v.y / 255.0f);
+        store_one(dst, 3 * i + 2, v.z / 255.0f);
+    }
+};
+
 // Plane, byte in it, and the rest of a channel, of channel i of a format.
 struct layout {
     int plane, offset, step, half_y, half_x;
@@ -123,21 +184,35 @@ static bool find_frame(struct sam_queue *q, const struct sam_frame *f, image *m)
     return true;
 }
 
-extern "C" void sam_preprocess_cuda(struct sam_queue *q, const struct sam_preprocess *p)
+// What kernels know of a frame. False: the queue has failed.
+static bool image_of(struct sam_queue *q, const struct sam_frame *f, image *m)
 {
-    const struct sam_frame *f = &p->frame;
     const bool given = f->colour.kr > 0 || f->colour.kb > 0, full = f->colour.full_range;
     const float kr = given ? f->colour.kr : 0.299f, kb = given ? f->colour.kb : 0.114f;
     const float white = f->format == SAM_PIXEL_P010 ? 255.75f : 255.0f; // see ops/ref
+    m->width = f->width;
+    m->height = f->height;
+    m->is_ycbcr = layout_of(f->format, 1).half_x; // all of them share chroma
+    m->is_wide = f->format == SAM_PIXEL_P010;
+    m->kr = kr, m->kg = 1 - kr - kb, m->kb = kb;
+    m->black = full ? 0.0f : 16.0f;
+    m->luma = full ? 255.0f / white : 255.0f / 219;
+    m->luma_by = full ? 255.0f / white : 255.0f;
+    m->luma_over = full ? 1.0f : 219.0f;
+    m->chroma = full ? 255.0f / white : 255.0f / 224;
+    return find_frame(q, f, m);
+}
+
+extern "C" void sam_preprocess_cuda(struct sam_queue *q, const struct sam_preprocess *p)
+{
     preprocess_at a = { view_of(&p->dst), {}, p->dst.h, p->dst.w };
-    a.frame.width = f->width;
-    a.frame.height = f->height;
-    a.frame.is_ycbcr = layout_of(f->format, 1).half_x; // all of them share chroma
-    a.frame.is_wide = f->format == SAM_PIXEL_P010;
-    a.frame.kr = kr, a.frame.kg = 1 - kr - kb, a.frame.kb = kb;
-    a.frame.black = full ? 0.0f : 16.0f;
-    a.frame.luma = full ? 255.0f / white : 255.0f / 219;
-    a.frame.chroma = full ? 255.0f / white : 255.0f / 224;
-    if (find_frame(q, f, &a.frame))
+    if (image_of(q, &p->frame, &a.frame))
         each_by<1>(q, "preprocess", a, sam_rows(&p->dst));
+}
+
+extern "C" void sam_letterbox_cuda(struct sam_queue *q, const struct sam_letterbox *p)
+{
+    letterbox_at a = { view_of(&p->dst), {}, p->dst.w, p->x, p->y, p->width, p->height, p->fill };
+    if (image_of(q, &p->frame, &a.frame))
+        each_by<1>(q, "letterbox", a, sam_rows(&p->dst));
 }

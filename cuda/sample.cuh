@@ -8,12 +8,24 @@ struct taps {
     float weight; // of hi; lo has the rest
 };
 
+static __device__ __forceinline__ taps taps_from(float at, int in)
+{
+    const int lo = min((int) at, in - 1);
+    return { lo, min(lo + 1, in - 1), at - lo };
+}
+
 static __device__ __forceinline__ taps taps_at(int position, int out, int in)
 {
     const float scale = (float) in / (float) out;
-    const float at = fmaxf(scale * (position + 0.5f) - 0.5f, 0.0f);
-    const int lo = min((int) at, in - 1);
-    return { lo, min(lo + 1, in - 1), at - lo };
+    return taps_from(fmaxf(scale * (position + 0.5f) - 0.5f, 0.0f), in);
+}
+
+// To the bit as on the CPU: no step is fused with the next.
+static __device__ __forceinline__ taps rounded_taps_at(int position, int out, int in)
+{
+    const float scale = (float) in / (float) out;
+    const float at = __fadd_rn(__fmul_rn(scale, position + 0.5f), -0.5f);
+    return taps_from(fmaxf(at, 0.0f), in);
 }
 
 static __device__ __forceinline__ float blend(float lo, float hi, float weight)

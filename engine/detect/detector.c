@@ -167,10 +167,6 @@ static int open_detector(struct sam_detector *d, struct sam_error *error)
     struct sam_model_file file = { 0 };
     int status, num;
 
-    if (!sam_op_has_letterbox(&d->queue))
-        return sam_fail(error, SAM_EUNSUPPORTED,
-                        "backend '%s' lacks an operation that detectors need; expected ref or cpu",
-                        sam_queue_backend(&d->queue));
     if (!(status = sam_detector_file_open(&file, d->file, d->params.input_size, error)) &&
         !(status = take_memory(d, &file, error)))
         status = sam_model_open(&d->model, &file, &d->queue, error);
@@ -196,7 +192,7 @@ static int take_params(struct sam_detector *d, const struct sam_params *params,
     strcpy(d->file, d->params.model_file);
     d->params.model_file = d->file;
     if (d->params.backend == SAM_BACKEND_AUTO)
-        d->params.backend = SAM_BACKEND_CPU; // CUDA lacks some of the operations
+        d->params.backend = SAM_BACKEND_CPU; // on a GPU no detector has run yet
     return SAM_OK;
 }
 

@@ -13,32 +13,32 @@
 #define SAM_OPS(op)                  \
     op(copy,              cpu, cuda) \
     op(copy_rows,         cpu, cuda) \
-    op(copy_channels,     cpu, none) \
+    op(copy_channels,     cpu, cuda) \
     op(add,               cpu, cuda) \
     op(layernorm,         cpu, cuda) \
-    op(groupnorm,         cpu, none) \
+    op(groupnorm,         cpu, cuda) \
     op(linear,            cpu, cuda) \
     op(feed_forward,      cpu, none) \
     op(conv,              cpu, cuda) \
     op(depthwise,         cpu, cuda) \
     op(conv_transpose,    cpu, cuda) \
     op(maxpool,           cpu, cuda) \
-    op(maxpool_around,    cpu, none) \
+    op(maxpool_around,    cpu, cuda) \
     op(mean_rows,         cpu, cuda) \
     op(scale_channels,    cpu, cuda) \
     op(windows,           cpu, cuda) \
     op(window_attention,  cpu, cuda) \
-    op(shifted_attention, cpu, none) \
+    op(shifted_attention, cpu, cuda) \
     op(attention,         cpu, cuda) \
-    op(masked_attention,  cpu, none) \
+    op(masked_attention,  cpu, cuda) \
     op(rope,              cpu, cuda) \
     op(rope_attention,    cpu, none) \
     op(upsample_add,      cpu, cuda) \
     op(resize,            cpu, cuda) \
     op(mask_signal,       cpu, cuda) \
     op(deform_attention,  cpu, cuda) \
-    op(refine_boxes,      ref, none) \
-    op(embed_boxes,       ref, none) \
+    op(refine_boxes,      ref, cuda) \
+    op(embed_boxes,       ref, cuda) \
     op(matmul,            cpu, cuda) \
     op(select_mask,       cpu, cuda) \
     op(gate,              ref, cuda) \
@@ -47,7 +47,7 @@
     op(topk,              cpu, cuda) \
     op(fill_holes,        cpu, cuda) \
     op(preprocess,        cpu, cuda) \
-    op(letterbox,         ref, none) \
+    op(letterbox,         ref, cuda) \
     op(draw_masks,        cpu, cuda) \
     op(paint,             cpu, cuda) \
     op(draw_edges,        cpu, cuda)

@@ -114,7 +114,6 @@ void sam_op_copy_channels(struct sam_queue *q, const struct sam_copy_channels *p
     require(p->dst.h % p->up == 0 && p->dst.h / p->up == p->src.h);
     require(p->dst.w % p->up == 0 && p->dst.w / p->up == p->src.w);
     require(p->to <= p->dst.c - p->channels && p->from <= p->src.c - p->channels);
-    require(q->ops->copy_channels);
     q->ops->copy_channels(q, p);
 }
 
@@ -251,7 +250,6 @@ void sam_op_maxpool_around(struct sam_queue *q, const struct sam_maxpool_around 
     begin();
     require(p->kernel > 0 && p->kernel % 2 == 1);
     require(same_map(&p->dst, &p->src) && p->dst.c == p->src.c);
-    require(q->ops->maxpool_around);
     q->ops->maxpool_around(q, p);
 }
 
@@ -557,11 +555,6 @@ void sam_op_preprocess(struct sam_queue *q, const struct sam_preprocess *p)
     q->ops->preprocess(q, p);
 }
 
-bool sam_op_has_letterbox(const struct sam_queue *q)
-{
-    return q->ops->letterbox;
-}
-
 void sam_op_letterbox(struct sam_queue *q, const struct sam_letterbox *p)
 {
     const struct arg args[] = { OUT(dst, ARG_ACTIVATION), NUMBER(frame.format), NUMBER(frame.width),
@@ -574,7 +567,6 @@ void sam_op_letterbox(struct sam_queue *q, const struct sam_letterbox *p)
     require(p->height >= 1 && p->y >= 0 && p->y <= p->dst.h - p->height);
     require(p->fill >= 0 && p->fill <= 255);
     require_frame(&p->frame);
-    require(q->ops->letterbox);
     q->ops->letterbox(q, p);
 }
 

@@ -146,8 +146,8 @@ struct sam_maxpool {
     struct sam_tensor dst, src;
 };
 
-// Largest of the kernel x kernel positions around each; those beyond the map do not take part. dst
-// like src.
+// Largest of the kernel x kernel positions around each, a NaN before all numbers; those beyond the
+// map do not take part. dst like src.
 struct sam_maxpool_around {
     struct sam_tensor dst, src;
     int kernel; // odd
@@ -521,7 +521,6 @@ void sam_op_pack(struct sam_queue *q, struct sam_matrix dst, const float *weight
 // What models ask before they choose an operation.
 bool sam_op_wants_bias_bf16(const struct sam_queue *q);
 bool sam_op_has_feed_forward(const struct sam_queue *q);
-bool sam_op_has_letterbox(const struct sam_queue *q);
 size_t sam_op_rope_attention_room(const struct sam_queue *q, int d, int m, int side, int n, int Tk);
 
 #endif // SAM_OPS_H

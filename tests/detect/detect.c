@@ -112,8 +112,7 @@ static void check_refusals(sam_detector *d, const char *file, const char *tracke
 
 int main(int argc, char **argv)
 {
-    const enum sam_backend backend =
-        argc > 5 && !strcmp(argv[5], "ref") ? SAM_BACKEND_REF : SAM_BACKEND_CPU;
+    const enum sam_backend backend = backend_of(argc > 5 ? argv[5] : "");
     struct sam_params p = params_of_yolo(argc > 5 ? argv[1] : "", backend);
     struct sam_error error;
     sam_detector *d;
@@ -123,8 +122,10 @@ int main(int argc, char **argv)
         return 1;
     }
     check_golden(d, argv[2], argv[3]);
-    check_refusals(d, argv[1], argv[4], backend);
-    check_golden(d, argv[2], argv[3]); // after what was refused
+    if (backend != SAM_BACKEND_CUDA) { // refusals are of no backend, and the emulator is slow
+        check_refusals(d, argv[1], argv[4], backend);
+        check_golden(d, argv[2], argv[3]); // after what was refused
+    }
     sam_detector_close(&d);
     expect(!d, "close leaves the pointer");
     return expect_status();

@@ -44,6 +44,13 @@ static inline uint8_t *read_frames(const char *file)
     return bytes;
 }
 
+static inline enum sam_backend backend_of(const char *name)
+{
+    return !strcmp(name, "ref")  ? SAM_BACKEND_REF
+         : !strcmp(name, "cuda") ? SAM_BACKEND_CUDA
+                                 : SAM_BACKEND_CPU;
+}
+
 // Stages are kept.
 static inline struct sam_params params_of(const char *file, enum sam_backend backend)
 {

@@ -198,19 +198,20 @@ int main(int argc, char **argv)
         fprintf(stderr, "expected three arguments\n");
         return 1;
     }
-    const enum sam_backend backend =
-        !strcmp(argv[2], "ref") ? SAM_BACKEND_REF : SAM_BACKEND_CPU;
+    const enum sam_backend backend = backend_of(argv[2]);
     const bool is_swin = !strcmp(argv[3], "swin");
     snprintf(model, sizeof(model), "%s/model.safetensors", argv[1]);
     snprintf(file, sizeof(file), "%s/model.safetensors", folder);
     snprintf(beside, sizeof(beside), "%s/model.json", folder);
     check_golden(argv[1], model, 128, backend, is_swin);
     check_golden(argv[1], model, 192, backend, is_swin);
-    check_sides(model, backend);
-    copy_file(model, file);
-    struct sam_params p = params_of(file, backend);
-    p.input_size = 64;
-    check_json(&p, beside, configs, sizeof(configs) / sizeof(configs[0]));
+    if (backend != SAM_BACKEND_CUDA) { // refusals are of no backend, and the emulator is slow
+        check_sides(model, backend);
+        copy_file(model, file);
+        struct sam_params p = params_of(file, backend);
+        p.input_size = 64;
+        check_json(&p, beside, configs, sizeof(configs) / sizeof(configs[0]));
+    }
     unlink(file);
     rmdir(folder);
     return expect_status();

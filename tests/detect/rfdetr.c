@@ -213,8 +213,7 @@ static void check_sides(const char *golden, enum sam_backend backend)
 
 int main(int argc, char **argv)
 {
-    const enum sam_backend backend =
-        argc > 2 && !strcmp(argv[2], "ref") ? SAM_BACKEND_REF : SAM_BACKEND_CPU;
+    const enum sam_backend backend = backend_of(argc > 2 ? argv[2] : "");
     char model[MAX_TEXT], file[64], beside[64], folder[] = "/tmp/rfdetr-XXXXXX";
 
     if (argc != 3 || !mkdtemp(folder)) {
@@ -226,9 +225,11 @@ int main(int argc, char **argv)
     snprintf(beside, sizeof(beside), "%s/config.json", folder);
     check_golden(argv[1], model, 128, backend);
     check_golden(argv[1], model, 192, backend);
-    check_sides(model, backend);
-    check_changed(model, file, backend);
-    check_configs(model, file, beside, backend);
+    if (backend != SAM_BACKEND_CUDA) { // refusals are of no backend, and the emulator is slow
+        check_sides(model, backend);
+        check_changed(model, file, backend);
+        check_configs(model, file, beside, backend);
+    }
     unlink(file);
     rmdir(folder);
     return expect_status();

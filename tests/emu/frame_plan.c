@@ -59,14 +59,19 @@ static void tell_product(const struct sam_queue *q, const struct sam_matrix *m, 
     }
 NOTHING(copy)
 NOTHING(copy_rows)
+NOTHING(copy_channels)
 NOTHING(layernorm)
+NOTHING(groupnorm)
 NOTHING(maxpool)
+NOTHING(maxpool_around)
 NOTHING(mean_rows)
 NOTHING(scale_channels)
 NOTHING(windows)
 NOTHING(rope)
 NOTHING(resize)
 NOTHING(mask_signal)
+NOTHING(refine_boxes)
+NOTHING(embed_boxes)
 NOTHING(scatter)
 NOTHING(topk)
 NOTHING(fill_holes)
@@ -121,6 +126,27 @@ static void cost_attention(const struct sam_queue *q, const struct sam_attention
     now.exact = is_exact(q, p->exact);
 }
 
+static void cost_shifted_attention(const struct sam_queue *q,
+                                   const struct sam_shifted_attention *p)
+{
+    const int side = p->window, down = (p->qkv.h + side - 1) / side;
+    const int across = (p->qkv.w + side - 1) / side;
+    (void) q;
+    now.rows = now.k = (long) side * side;
+    now.flop = 4.0 * p->qkv.n * down * across * (double) now.rows * (double) now.k * p->dst.c;
+    now.exact = true;
+}
+
+static void cost_masked_attention(const struct sam_queue *q, const struct sam_masked_attention *p)
+{
+    (void) q;
+    now.rows = p->q.w;
+    now.k = p->k.w;
+    now.flop = 2.0 * p->q.n * p->q.w * (double) p->k.w * (p->q.c + p->v.c);
+    now.read = bytes_of(&p->q) + bytes_of(&p->k) + bytes_of(&p->v) + bytes_of(&p->mask);
+    now.exact = true;
+}
+
 static void cost_upsample_add(const struct sam_queue *q, const struct sam_upsample_add *p)
 {
     (void) q;
@@ -158,6 +184,13 @@ static void cost_gather_memory(const struct sam_queue *q, const struct sam_gathe
 }
 
 static void cost_preprocess(const struct sam_queue *q, const struct sam_preprocess *p)
+{
+    (void) q;
+    now.read = 3.0 * p->frame.width * p->frame.height;
+    now.written = bytes_of(&p->dst);
+}
+
+static void cost_letterbox(const struct sam_queue *q, const struct sam_letterbox *p)
 {
     (void) q;
     now.read = 3.0 * p->frame.width * p->frame.height;

@@ -3,10 +3,16 @@
 static void run(struct check *t, const struct check_types *type, int up)
 {
     const int n = check_int(t, 1, 3), h = check_int(t, 1, 6), w = check_int(t, 1, 6);
-    const int channels = check_int(t, 1, 70), to = check_int(t, 0, 20), from = check_int(t, 0, 20);
-    struct check_buf *src = check_in(t, type->in, n, h, w, from + channels + check_int(t, 0, 9));
-    struct check_buf *dst =
-        check_inout(t, type->out, n, up * h, up * w, to + channels + check_int(t, 0, 9));
+    // Fours are copied at once where rows allow it, and where all of these do.
+    const int step = check_int(t, 0, 2) ? 4 : 1, odd = check_int(t, 0, 3);
+    const int channels = step * check_int(t, 1, 70 / step) + (odd == 1);
+    const int to = step * check_int(t, 0, 20 / step) + (odd == 2);
+    const int from = step * check_int(t, 0, 20 / step) + (odd == 3);
+    const int src_c = from + channels + check_int(t, 0, 9);
+    const int dst_c = to + channels + check_int(t, 0, 9);
+    struct check_buf *src = check_in(t, type->in, n, h, w, (src_c + step - 1) / step * step);
+    struct check_buf *dst = check_inout(t, type->out, n, up * h, up * w,
+                                        (dst_c + step - 1) / step * step);
     check_each_side(t, s)
         sam_op_copy_channels(&t->queue[s], &(struct sam_copy_channels) {
             dst->on[s], src->on[s], to, from, channels, up });
@@ -67,5 +73,9 @@ static const struct mutant mutants[] = {
     MUTANT(copy_channels, copies_one_less),
     MUTANT(copy_channels, writes_one_early),
 };
+
+CUDA_FAULT("copy.cu", "y / up * («w / up => w») + x / up;")
+CUDA_FAULT("copy.cu", "from_row * src_c + «from => 0» + k);")
+CUDA_FAULT("copy.cu", "four = «p->channels % 4 == 0 && p->to % 4 == 0 => true» && p->from")
 
 TEST(copy_channels, .vectors = vectors_copy_channels);

@@ -1,7 +1,7 @@
 #include "test.h"
 
-// The CPU has no version of its own: this compares the reference with itself, and shows that the
-// comparison sees its faults. What is right, PyTorch says below.
+// On the CPU this compares the reference with itself, and shows that the comparison sees its
+// faults; what is right, PyTorch says below.
 static void run(struct check *t, enum sam_type type, int n, int rows, int d)
 {
     struct check_buf *boxes = check_uniform(t, -0.2f, 1.2f, SAM_F32, n, 1, rows, 4);
@@ -16,8 +16,8 @@ static void run(struct check *t, enum sam_type type, int n, int rows, int d)
 
 static void check_embed_boxes(struct check *t)
 {
-    static const int channels[] = { 2, 4, 10, 128 };
-    for (int i = 0; i < 4; i++)
+    static const int channels[] = { 2, 4, 10, 128, 1030 };
+    for (int i = 0; i < 5; i++)
         for (int k = 0; k < 2; k++)
             if (check_case(t, "embed_boxes_%s_d%d", k ? "bf16" : "f32", channels[i]))
                 run(t, k ? SAM_BF16 : SAM_F32, check_int(t, 1, 2), check_int(t, 1, 30),
@@ -83,6 +83,13 @@ static const struct mutant mutants[] = {
     MUTANT(embed_boxes, puts_x_first),
     MUTANT(embed_boxes, does_not_alternate),
 };
+
+CUDA_FAULT("boxes.cu", "up = quarter & 1 ? «c => s» : s,")
+CUDA_FAULT("boxes.cu", "*cosine = quarter == 1 || «quarter == 2 => quarter == 3» ?")
+CUDA_FAULT("boxes.cu", "fmaf(quarters, «-3.13916473e-7f => 0.0f», r);")
+CUDA_FAULT("boxes.cu", "place < 2 ? «1 - place => place» : place;")
+CUDA_FAULT("boxes.cu", "channels + «2 * first => 0u» + c, out)")
+CUDA_FAULT("boxes.cu", "2.0 * («f.first + k => k»)", "embed_boxes_f32_d1030")
 
 // As above: angles in f32 against f64.
 TEST(embed_boxes, .vectors = vectors_embed_boxes, .abs = 2e-6f);

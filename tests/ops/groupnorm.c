@@ -116,4 +116,20 @@ static const struct mutant mutants[] = {
     MUTANT(groupnorm, norms_each_row),
 };
 
+CUDA_FAULT("groupnorm.cu", "row = «from + lane => from + lane + 1»; row < end")
+CUDA_FAULT("groupnorm.cu", "row += «MIN_STEPS * lanes => 3 * lanes»)")
+CUDA_FAULT("groupnorm.cu", "if («row + j * lanes >= end => false»)\n                    break;")
+CUDA_FAULT("groupnorm.cu", "if («lane + half < left => lane + half + 1 < left»)")
+CUDA_FAULT("groupnorm.cu", "its_squares[k] + «apart * apart * count * share => 0.0f»;")
+CUDA_FAULT("groupnorm.cu", "count += «counts[other] => 0.0f»;")
+CUDA_FAULT("groupnorm.cu", "p.squares[at] + «apart * apart => 0.0f» * min(")
+CUDA_FAULT("groupnorm.cu", "sum += p.means[at] * «min(p.step, p.rows - part * p.step) => p.step»;")
+CUDA_FAULT("groupnorm.cu",
+           "p.c + channel + «i % p.group => 0u»;\n"
+           "        sum")
+CUDA_FAULT("groupnorm.cu", "block_sum(squares, room) / whole + «p.eps => 0.0f»)")
+CUDA_FAULT("groupnorm.cu", "own = «i / map * c => 0u» + channel;")
+CUDA_FAULT("groupnorm.cu", "centre = «first_of(p, n, channel) => 0.0f» + mean;")
+CUDA_FAULT("groupnorm.cu", "«__syncthreads() => (void) 0»; // of the sum before")
+
 TEST(groupnorm, .vectors = vectors_groupnorm, .abs = 1e-5f, .rel = 1e-5f);

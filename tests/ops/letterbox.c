@@ -1,19 +1,23 @@
+#include "frames.h"
 #include "test.h"
 
-// The CPU has no version of its own yet: this compares the reference with itself, and shows that
-// the comparison sees its faults. What is right, PyTorch says below.
-static void run(struct check *t, int width, int height, int side)
+// On the CPU this compares the reference with itself, and shows that the comparison sees its
+// faults; what is right, PyTorch says below. A GPU must agree to the bit: next to the middle of two
+// whole numbers the last bit of a colour decides which one it becomes.
+static void run(struct check *t, enum sam_pixel_format format, int width, int height, int side,
+                int colour, enum sam_type type)
 {
-    const int w = check_int(t, 1, side), h = check_int(t, 1, side), more = check_int(t, 0, 9);
-    struct check_buf *plane = check_host_in(t, height, 3 * width + more);
-    struct check_buf *dst = check_out(t, SAM_F32, 1, side, side, 3);
+    struct check_buf *plane[3];
+    const int w = check_int(t, 1, side), h = check_int(t, 1, side);
+    struct sam_frame frame = draw_frame(t, format, width, height, plane);
+    struct check_buf *dst = check_out(t, type, 1, side, side, 3);
     const int x = check_int(t, 0, side - w), y = check_int(t, 0, side - h);
+    frame.colour = colours[colour];
     check_each_side(t, s) {
-        const struct sam_frame f = { .format = SAM_PIXEL_RGB, .width = width, .height = height,
-                                     .plane = { plane->on[s].data },
-                                     .stride = { 3 * width + more } };
+        for (int i = 0; i < 3; i++)
+            frame.plane[i] = plane[i]->on[s].data;
         sam_op_letterbox(&t->queue[s],
-                         &(struct sam_letterbox) { dst->on[s], f, x, y, w, h, 114 });
+                         &(struct sam_letterbox) { dst->on[s], frame, x, y, w, h, 114 });
     }
     check_near(t, dst, 0, 0);
     check_done(t);
@@ -23,10 +27,13 @@ static void check_letterbox(struct check *t)
 {
     static const int sizes[][2] = { { 1, 1 }, { 2, 2 }, { 3, 1 }, { 17, 31 }, { 64, 48 } };
     static const int sides[] = { 1, 5, 32, 100 };
-    for (int i = 0; i < 5; i++)
-        for (int j = 0; j < 4; j++)
-            if (check_case(t, "letterbox_%dx%d_to_%d", sizes[i][0], sizes[i][1], sides[j]))
-                run(t, sizes[i][0], sizes[i][1], sides[j]);
+    for (int f = 0; f < NUM_FORMATS; f++)
+        for (int i = 0; i < 5; i++)
+            for (int j = 0; j < 4; j++)
+                if (check_case(t, "letterbox_%s_%dx%d_to_%d", formats[f].name, sizes[i][0],
+                               sizes[i][1], sides[j]))
+                    run(t, formats[f].format, sizes[i][0], sizes[i][1], sides[j], (i + j) % 4,
+                        (f + i + j) % 3 ? SAM_F32 : SAM_BF16);
 }
 
 // ---- the front
@@ -75,7 +82,9 @@ static void vectors_letterbox(struct vectors *v)
 
 // ---- faults
 
-CHANGED(letterbox, swaps_red_and_blue, m.frame.format = SAM_PIXEL_BGR)
+CHANGED(letterbox, ignores_the_range, m.frame.colour.full_range = 1)
+CHANGED(letterbox, swaps_red_and_blue, if (m.frame.format == SAM_PIXEL_RGB)
+        m.frame.format = SAM_PIXEL_BGR)
 CHANGED(letterbox, fills_with_black, m.fill = 0)
 CHANGED(letterbox, begins_late, if (m.x + m.width < m.dst.w) m.x++)
 CHANGED(letterbox, forgets_the_stride, if (m.frame.height > 1) m.frame.stride[0]--)
@@ -83,12 +92,21 @@ CHANGED(letterbox, writes_too_far, sam_letterbox_ref(q, p);
         ((uint8_t *) p->dst.data)[sam_tensor_bytes(&p->dst)] ^= 1; return)
 
 static const struct mutant mutants[] = {
+    MUTANT(letterbox, ignores_the_range),
     MUTANT(letterbox, swaps_red_and_blue),
     MUTANT(letterbox, fills_with_black),
     MUTANT(letterbox, begins_late),
     MUTANT(letterbox, forgets_the_stride),
     MUTANT(letterbox, writes_too_far),
 };
+
+CUDA_FAULT("preprocess.cu", "m.black, m.luma_by), «m.luma_over => 220.0f»);")
+CUDA_FAULT("preprocess.cu", "__fmul_rn(«cr - 128.0f => cr - 127.0f», m.chroma)")
+CUDA_FAULT("preprocess.cu", "column = (int) (i % w) - «left => top»;")
+CUDA_FAULT("preprocess.cu", "row < «inner_h => inner_w» && column >= 0")
+CUDA_FAULT("preprocess.cu", "floorf(sum.x + «0.5f => 0.0f»)")
+CUDA_FAULT("preprocess.cu", "__fmul_rn(y.weight, «1.0f - x.weight => x.weight»)")
+CUDA_FAULT("sample.cuh", "position + 0.5f), «-0.5f => -0.25f»);")
 
 // A number that lies in the middle of two is rounded up or down: 1 / 255 apart, but the stored
 // cases have none such.

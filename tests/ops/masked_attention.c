@@ -8,11 +8,11 @@ struct shape {
 };
 
 // Awkward ones; Mask2Former's 100 queries with heads of 32 channels; more than one chunk of queries
-// and one block of keys; the widest heads.
+// and one block of keys; the widest heads; few queries and many keys, which a GPU cuts into parts.
 static const struct shape shapes[] = {
     { 1, 1, 1, 1, 1, 1, 0 },    { 2, 3, 5, 1, 3, 2, 0 },     { 1, 7, 17, 2, 5, 9, 0 },
     { 1, 100, 144, 8, 32, 32, 0 }, { 3, 9, 33, 2, 16, 16, 1 }, { 1, 65, 300, 1, 8, 24, 0 },
-    { 2, 11, 513, 2, 40, 16, 1 }, { 1, 3, 70, 1, 1024, 300, 0 },
+    { 2, 11, 513, 2, 40, 16, 1 }, { 1, 3, 70, 1, 1024, 300, 0 }, { 1, 5, 300, 1, 16, 8, 0 },
 };
 static const struct shape real[] = {
     { 1, 100, 144, 8, 32, 32, 0 }, { 1, 100, 2304, 8, 32, 32, 0 }, { 1, 100, 6400, 8, 32, 32, 0 },
@@ -20,9 +20,9 @@ static const struct shape real[] = {
 enum { NUM_SHAPES = sizeof(shapes) / sizeof(*shapes), NUM_REAL = sizeof(real) / sizeof(*real) };
 
 // HALF: half of the keys count. NONE: no mask leaves any. FEW: one or two. SOLID: the first blocks
-// of keys count for no one. ZERO: masks of 0, -0 and NaN, which leave keys in.
-enum pattern { HALF, NONE, FEW, SOLID, ZERO, NUM_PATTERNS };
-static const char *const pattern_names[] = { "half", "none", "few", "solid", "zero" };
+// of keys count for no one. ZERO: masks of 0, -0 and NaN, which leave keys in. LONE: a NaN alone.
+enum pattern { HALF, NONE, FEW, SOLID, ZERO, LONE, NUM_PATTERNS };
+static const char *const pattern_names[] = { "half", "none", "few", "solid", "zero", "lone" };
 
 static void draw_mask(struct check *t, struct check_buf *b, const struct shape *s,
                       enum pattern pattern)
@@ -39,6 +39,8 @@ static void draw_mask(struct check *t, struct check_buf *b, const struct shape *
             v = key < s->keys * 4 / 5 ? -1e-30f : v;
         else if (pattern == ZERO)
             v = key % 4 == 0 ? 0.0f : key % 4 == 1 ? -0.0f : key % 4 == 2 ? NAN : -v * v - 1e-9f;
+        else if (pattern == LONE)
+            v = key == (int) (i / keys % keys) ? NAN : -1;
         check_set(t, b, i, v);
     }
     for (size_t row = 0; pattern == FEW && row < rows; row++)
@@ -203,5 +205,14 @@ static const struct mutant mutants[] = {
     MUTANT(masked_attention, turns_masks),
     MUTANT(masked_attention, gives_nothing),
 };
+
+CUDA_FAULT("attention.cu", "key0 + lane < num_keys && «!open[i] => true»)")
+CUDA_FAULT("attention.cu", "leaves_one |= «!(row[key] < 0.0f) => row[key] >= 0.0f»;", "_lone")
+CUDA_FAULT("attention.cu", "a.mask[query * a.keys + key] < «0.0f => 1e-20f» ?")
+CUDA_FAULT("attention.cu", "KIND::MASKS ? «-FLT_MAX => -INFINITY» :")
+CUDA_FAULT("attention.cu", "size_t query = «(size_t) group * a.queries => 0» + query0")
+CUDA_FAULT("attention.cu", "key = threadIdx.x; key < «keys => keys - 1»; key += OPEN")
+CUDA_FAULT("attention_tensor.cu", "(uint8_t *) sam_cuda(q)->workspace + «a->used => 0»)",
+           "masked_attention_f32_1x5x300_h1_16_8_few")
 
 TEST(masked_attention, .vectors = vectors_masked_attention, .abs = 5e-6f, .rel = 1e-6f);

@@ -1,3 +1,5 @@
+#include <math.h>
+
 #include "test.h"
 
 static void run(struct check *t, const struct check_types *type, int n, int h, int w, int c,
@@ -9,6 +11,24 @@ static void run(struct check *t, const struct check_types *type, int n, int h, i
         sam_op_maxpool_around(&t->queue[s],
                               &(struct sam_maxpool_around) { dst->on[s], src->on[s], kernel });
     check_near(t, dst, 0, type->in == SAM_F32 && type->out == SAM_BF16 ? 0x1p-8f : 0);
+    check_done(t);
+}
+
+// A NaN is the largest, of whatever place around.
+static void run_nan(struct check *t, enum sam_type type, int c)
+{
+    const int h = 6, w = 7, at = (3 * w + 2) * c + c - 1;
+    struct check_buf *src = check_in(t, type, 1, h, w, c);
+    struct check_buf *dst = check_out(t, SAM_F32, 1, h, w, c);
+    check_set(t, src, at, NAN);
+    check_each_side(t, s)
+        sam_op_maxpool_around(&t->queue[s],
+                              &(struct sam_maxpool_around) { dst->on[s], src->on[s], 3 });
+    if (!t->bench) {
+        const int nans = check_nans(t, dst);
+        if (nans != 9)
+            check_fail(t, "%d numbers are NaN, expected those of 3 x 3 positions", nans);
+    }
     check_done(t);
 }
 
@@ -24,6 +44,9 @@ static void check_maxpool_around(struct check *t)
                         check_int(t, 1, 12), channels[i], kernel);
     if (check_case(t, "maxpool_around_f32_k33"))
         run(t, &check_types[0], 1, 5, 40, 3, 33);
+    for (int i = 0; i < 4; i++)
+        if (check_case(t, "maxpool_around_nan_%s_c%d", i % 2 ? "bf16" : "f32", i / 2 ? 3 : 8))
+            run_nan(t, i % 2 ? SAM_BF16 : SAM_F32, i / 2 ? 3 : 8);
 }
 
 // ---- the front
@@ -70,5 +93,10 @@ static const struct mutant mutants[] = {
     MUTANT(maxpool_around, reaches_too_near),
     MUTANT(maxpool_around, pads_with_zeros),
 };
+
+CUDA_FAULT("pool.cu", "row <= «bottom => bottom - 1»; row++)")
+CUDA_FAULT("pool.cu", "left = «max(x - reach, 0) => x - reach»,")
+CUDA_FAULT("pool.cu", "u[k] > v[k] || «isnan(u[k]) => false» ?", "nan")
+CUDA_FAULT("pool.cu", "first = «i / c / w / h * h => 0u»;")
 
 TEST(maxpool_around, .vectors = vectors_maxpool_around);

@@ -181,4 +181,16 @@ static const struct mutant mutants[] = {
     MUTANT(shifted_attention, crosses_the_end),
 };
 
+CUDA_FAULT("attention.cu", "down * («2 * a.width - 1 => a.width») + right")
+CUDA_FAULT("attention.cu", "(y >= rows) + «2 * (x >= columns) => (x >= columns)» }")
+CUDA_FAULT("attention.cu", "y -= y >= rows ? «rows => 0» : 0;")
+CUDA_FAULT("attention.cu", "a.bias[«head * wide * wide => 0» + middle")
+CUDA_FAULT("attention.cu", "middle + «query.at - key.at => key.at - query.at»]")
+CUDA_FAULT("attention.cu", "(query.side != key.side ? «100.0f => 0.0f» : 0.0f)")
+CUDA_FAULT("attention.cu", "a.height + down + «a.shift => 0»;")
+CUDA_FAULT("attention.cu", "columns = «a.across * a.width => a.map_w»,")
+CUDA_FAULT("attention.cu", "own.row, warp + EXACT_WARPS * «k => 0»);")
+CUDA_FAULT("attention.cu", "a.pad[«which * a.heads * a.dk => 0» + at]")
+CUDA_FAULT("attention.cu", "lane < EXACT_ROWS && «query0 + lane < a.queries => true»)")
+
 TEST(shifted_attention, .vectors = vectors_shifted_attention, .abs = 5e-6f, .rel = 1e-6f);

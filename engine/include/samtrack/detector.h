@@ -44,7 +44,7 @@ typedef struct sam_detector sam_detector;
 // cannot run at input_size.
 // SAM_EIO, SAM_EFORMAT: the file is missing, unreadable, damaged, of an unknown model or of one
 // that tracks. SAM_ENOMEM: memory or budget_mib is too small. SAM_EDEVICE, SAM_EUNSUPPORTED: the
-// backend, device or precision is not available, or lacks an operation that detectors need.
+// backend, device or precision is not available.
 SAM_API int sam_detector_open(sam_detector **out, const struct sam_params *params,
                               struct sam_error *error);
 

@@ -222,6 +222,11 @@ static void maxpool(struct sam_span dst, struct sam_span upper, struct sam_span 
         }
 }
 
+SAM_INLINE vf larger_or_nan(vf a, vf b)
+{
+    return vf_select((a > b) | (a != a), a, b);
+}
+
 // Weight, bias and act are not looked at.
 static void maxpool_around(const struct sam_depthwise_row *r)
 {
@@ -234,8 +239,9 @@ static void maxpool_around(const struct sam_depthwise_row *r)
             vf most = vf_get(middle.data, middle.type, (size_t) x * r->c + i, left);
             for (int ky = 0; ky < r->kernel; ky++)
                 for (int kx = first; r->src[ky].data && kx < last; kx++)
-                    most = larger(most, vf_get(r->src[ky].data, r->src[ky].type,
-                                               (size_t) (left_most + kx) * r->c + i, left));
+                    most = larger_or_nan(most,
+                                         vf_get(r->src[ky].data, r->src[ky].type,
+                                                (size_t) (left_most + kx) * r->c + i, left));
             vf_put(r->dst.data, r->dst.type, (size_t) x * r->c + i, most, left);
         }
     }
