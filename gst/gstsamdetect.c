@@ -74,7 +74,7 @@ keep_masks (GstSamDetect * detect, const struct sam_detections *found)
     fill_cells (cells, found->list[i].mask, found->mask_width,
         found->mask_height);
     answer->find[i].mask = cells;
-    /* that of the masks is in the scores of the models that have some */
+    /* nothing else is known of it */
     answer->find[i].mask_quality = found->list[i].score;
   }
 }

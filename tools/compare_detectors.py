@@ -2,8 +2,8 @@
 """Detectors of the engine against a model in PyTorch, with random lively weights at true size.
 
 usage: compare_detectors.py [--sam-detect FILE] [--yolov10 nsmblx] [--rf-detr nano,small,medium,large] [--precision fp32|bf16]
-                            [--mask2former tiny,small,base,large,r50] [--side PX] [--seed N] [--repeats N]
-       compare_detectors.py --mini FOLDER [--family yolov10|rf-detr|mask2former-swin|mask2former-resnet]
+                            [--rf-detr-seg nano,small,medium,large] [--mask2former tiny,small,base,large,r50] [--side PX] [--seed N] [--repeats N]
+       compare_detectors.py --mini FOLDER [--family yolov10|rf-detr|rf-detr-seg|mask2former-swin|mask2former-resnet]
                             writes a small model and what PyTorch finds with it
 
 YOLOv10 is written here from the paper's facts (docs/DETECTORS.md), not from the published code, which is
@@ -332,6 +332,13 @@ class RfdetrCase:
         return rfdetr.choose(stages, self.side, self.side)
 
 
+class RfdetrSegCase(RfdetrCase):
+    def __init__(self, a, size):
+        self.side, layers, windows, queries = rfdetr.SEG_SIZES[size]
+        self.model = rfdetr.build_seg(self.side, layers, windows, queries, a.seed)
+        self.frame = picture(self.side, torch.Generator().manual_seed(a.seed))
+
+
 class Mask2FormerCase:
     def __init__(self, a, size):
         self.side = 384
@@ -457,21 +464,23 @@ def main():
     p.add_argument('--sam-detect', default='build/tools/sam-detect')
     p.add_argument('--yolov10', default='nsmblx')
     p.add_argument('--rf-detr', default=','.join(rfdetr.SIZES))
+    p.add_argument('--rf-detr-seg', default=','.join(rfdetr.SEG_SIZES))
     p.add_argument('--mask2former', default=','.join(mask2former.SIZES))
     p.add_argument('--precision', default='fp32')
     p.add_argument('--side', type=int, default=640)
     p.add_argument('--seed', type=int, default=1)
     p.add_argument('--repeats', type=int, default=1)
     p.add_argument('--mini', type=pathlib.Path)
-    p.add_argument('--family', default='yolov10', choices=('yolov10', 'rf-detr', 'mask2former-swin', 'mask2former-resnet'))
+    p.add_argument('--family', default='yolov10', choices=('yolov10', 'rf-detr', 'rf-detr-seg', 'mask2former-swin', 'mask2former-resnet'))
     a = p.parse_args()
     if a.mini:
         if a.family.startswith('mask2former'):
             return mask2former.write_mini(a.mini, picture, a.family.split('-')[1])
-        return write_mini(a.mini) if a.family == 'yolov10' else rfdetr.write_mini(a.mini, picture)
+        return write_mini(a.mini) if a.family == 'yolov10' else rfdetr.write_mini(a.mini, picture, a.family == 'rf-detr-seg')
     print(f'seed {a.seed}, torch {torch.__version__}, {torch.get_num_threads()} threads\n'
           'model           prec side    worst  PyTorch stage     place same     noise:place same  box (px)    score       ms ratio      IoU  PyTorch')
     cases = [(YoloCase, size) for size in a.yolov10] + [(RfdetrCase, size) for size in a.rf_detr.split(',') if size]
+    cases += [(RfdetrSegCase, size) for size in a.rf_detr_seg.split(',') if size]
     cases += [(Mask2FormerCase, size) for size in a.mask2former.split(',') if size]
     return 0 if all([compare(a, make_case(a, size)) for make_case, size in cases]) else 1
 

@@ -31,6 +31,7 @@ APACHE, CC_BY_NC, AGPL = 'Apache-2.0', 'CC-BY-NC 4.0', 'AGPL-3.0'
 SAM2_README = 'J&F on SA-V test, README of SAM 2'
 YOLO_README = 'box AP on COCO val, README of YOLOv10'
 RFDETR_README = 'box AP on COCO val, README of RF-DETR'
+RFDETR_MASKS = 'mask AP on COCO val, README of RF-DETR'
 M2F_ZOO = 'mask AP on COCO val at 800 x 1333 px, model zoo of Mask2Former'
 
 # name: family, size, side in px, licence of the weights, published quality and what it is of
@@ -47,6 +48,10 @@ MODELS = {
     'RF-DETR small': ('rfdetr', 'small', 512, APACHE, 53.0, RFDETR_README),
     'RF-DETR medium': ('rfdetr', 'medium', 576, APACHE, 54.7, RFDETR_README),
     'RF-DETR large': ('rfdetr', 'large', 704, APACHE, 56.5, RFDETR_README),
+    'RF-DETR-Seg nano': ('rfdetrseg', 'nano', 312, APACHE, 40.3, RFDETR_MASKS),
+    'RF-DETR-Seg small': ('rfdetrseg', 'small', 384, APACHE, 43.1, RFDETR_MASKS),
+    'RF-DETR-Seg medium': ('rfdetrseg', 'medium', 432, APACHE, 45.3, RFDETR_MASKS),
+    'RF-DETR-Seg large': ('rfdetrseg', 'large', 504, APACHE, 47.1, RFDETR_MASKS),
     'YOLOv10-n': ('yolo', 'n', 640, AGPL, 38.5, YOLO_README),
     'YOLOv10-s': ('yolo', 's', 640, AGPL, 46.3, YOLO_README),
     'YOLOv10-m': ('yolo', 'm', 640, AGPL, 51.1, YOLO_README),
@@ -190,7 +195,8 @@ def make_case(family, size, side):
     import argparse
 
     import compare_detectors as detectors
-    kind = {'yolo': detectors.YoloCase, 'rfdetr': detectors.RfdetrCase, 'mask2former': detectors.Mask2FormerCase}[family]
+    kind = {'yolo': detectors.YoloCase, 'rfdetr': detectors.RfdetrCase, 'rfdetrseg': detectors.RfdetrSegCase,
+            'mask2former': detectors.Mask2FormerCase}[family]
     return kind(argparse.Namespace(side=side, seed=1), size)
 
 
@@ -220,7 +226,7 @@ def openvino_times(case, image):
             out = self.net(x)
             if 'logits' in out and 'bins' in out:
                 return out['logits'], out['bins']
-            keys = [k for k in ('logits', 'pred_boxes', 'class_queries_logits', 'masks_queries_logits') if k in out]
+            keys = [k for k in ('logits', 'pred_boxes', 'pred_masks', 'class_queries_logits', 'masks_queries_logits') if k in out]
             return tuple(out[k] for k in keys)
 
     try:
@@ -355,7 +361,7 @@ licences of detectors.
 - **Annotation, where no frame may be lost and time does not count**: SAM 2.1 base+ or large, in files with `overload-policy=block`.
 - **A GPU**: SAM 2.1 tiny or base+ (docs/KERNELS.md has estimates; nothing has been measured on a GPU yet).
 - **Nobody to click**: RF-DETR nano or small, whose code and weights may be used freely. YOLOv10-n is the fastest detector, under the AGPL.
-  Mask2Former finds masks instead of boxes; its weights exclude commercial use.
+  Where objects overlap a mask is a better start than a box: RF-DETR-Seg. Mask2Former has masks, too; its weights exclude commercial use.
 
 ## Trackers
 

@@ -1,12 +1,21 @@
-// rfdetr FOLDER BACKEND
-// A small RF-DETR against what transformers' own found in PyTorch (tools/compare_detectors.py
-// --mini), at the size of its position embedding and at another; and what changed files are told.
+// rfdetr FOLDER BACKEND boxes|masks
+// A small RF-DETR, for boxes or for segmentation, against what transformers' own found in PyTorch
+// (tools/compare_detectors.py --mini), at the size of its position embedding and at another; and
+// what changed files are told.
 #include <math.h>
 #include <unistd.h>
 
 #include "golden.h"
 
-enum { QUERIES = 30, CLASSES = 7, MAX_TEXT = 1 << 12 };
+enum { QUERIES = 30, CLASSES = 7, MASK = 384, MAX_TEXT = 1 << 12 };
+
+// px: of a patch, and sides of the input, the first one its own.
+struct kind {
+    int patch, sides[2];
+    bool masks;
+};
+
+static const struct kind boxes = { 16, { 128, 192 }, false }, masks = { 12, { 96, 144 }, true };
 
 // ---- the golden
 
@@ -54,7 +63,30 @@ static void check_found(const struct place *at, const struct sam_detections *fou
     free(score), free(label), free(query), free(box);
 }
 
-static void check_golden(const char *folder, const char *model, int side, enum sam_backend backend)
+static int count_pixels(const uint8_t *mask)
+{
+    int count = 0;
+    for (int i = 0; i < MASK * MASK; i++)
+        count += mask[i] != 0;
+    return count;
+}
+
+// Where a logit is near 0 a pixel may be another.
+static void check_masks(const struct place *at, const struct sam_detections *found)
+{
+    float *pixels = wanted(at, "mask", QUERIES, 1);
+
+    expect(found->mask_width == MASK && found->mask_height == MASK, "masks of %d x %d px",
+           found->mask_width, found->mask_height);
+    for (int i = 0; i < found->num && i < QUERIES; i++)
+        expect(found->list[i].mask && fabsf(count_pixels(found->list[i].mask) - pixels[i]) <= 4,
+               "side %d, frame %d: mask %d has %d pixels, not %g", at->side, at->frame, i,
+               found->list[i].mask ? count_pixels(found->list[i].mask) : -1, pixels[i]);
+    free(pixels);
+}
+
+static void check_golden(const char *folder, const char *model, const struct kind *kind, int side,
+                         enum sam_backend backend)
 {
     char want[MAX_TEXT], frames[MAX_TEXT];
     struct sam_params p = params_of(model, backend);
@@ -66,12 +98,12 @@ static void check_golden(const char *folder, const char *model, int side, enum s
     snprintf(want, sizeof(want), "%s/want.safetensors", folder);
     snprintf(frames, sizeof(frames), "%s/frames.safetensors", folder);
     uint8_t *rgb = read_frames(frames);
-    p.input_size = side == 128 ? 0 : side;
+    p.input_size = side == kind->sides[0] ? 0 : side;
     const int status = sam_detector_open(&d, &p, &error);
     expect(!status, "%s", error.text);
     for (int t = 0; !status && t < 2; t++) {
         const struct place at = { want, side, t };
-        const int tokens = side / 16 * (side / 16);
+        const int tokens = side / kind->patch * (side / kind->patch);
         const struct sam_frame f = { .size = sizeof(f), .format = SAM_PIXEL_RGB, .width = W,
                                      .height = H, .plane = { rgb + (size_t) t * W * H * 3 },
                                      .stride = { W * 3 } };
@@ -80,6 +112,13 @@ static void check_golden(const char *folder, const char *model, int side, enum s
         check_stage(d, &at, "features", tokens, 32);
         check_stage(d, &at, "layer1", QUERIES, 32);
         check_found(&at, &found);
+        if (kind->masks) {
+            if (side == kind->sides[0])
+                check_stage(d, &at, "masks", QUERIES, side / 4 * (side / 4));
+            check_masks(&at, &found);
+        } else {
+            expect(!found.mask_width && !found.list[0].mask, "boxes have masks");
+        }
     }
     expect(!status && !sam_detector_info(d, &info, &error) && info.num_classes == CLASSES &&
            info.image_size == side && !strcmp(info.family, "RF-DETR") &&
@@ -136,7 +175,7 @@ static const struct changed shapes[] = {
       { "tensor 'transformer.enc_out_class_embed.0.weight'", "expected shape (7, 32)",
         "got (32, 7)" } },
     { "projection.weight\"", "[64,3,16,16]", "[64,16,3,16]",
-      { "projection.weight'", "expected shape (any, 3, 16, 16)", "got (64, 16, 3, 16)" } },
+      { "projection.weight'", "expected shape (any, 3, any, any)", "got (64, 16, 3, 16)" } },
     { "\"query_feat.weight\"", "[60,32]", "[32,60]",
       { "tensor 'query_feat.weight'", "expected shape (any, 32)", "got (32, 60)" } },
     { "position_embeddings\"", "[1,65,64]", "[1,64,65]",
@@ -176,7 +215,10 @@ static const struct json_case configs[] = {
     { "{\"model_type\": \"rf_detr\", \"layer_norm_eps\": 0}",
       "key 'layer_norm_eps': expected 1e-12 to 0.1, got 0", SAM_EFORMAT },
     { "{\"model_type\": \"rf_detr\", \"backbone_config\": {\"num_windows\": 4}}",
-      "key 'backbone_config.num_windows': only 2 is supported, got 4", SAM_EUNSUPPORTED },
+      "key 'backbone_config.num_windows': only 1 and 2 are supported with 8 positions on a side, "
+      "got 4", SAM_EUNSUPPORTED },
+    { "{\"model_type\": \"rf_detr\", \"backbone_config\": {\"patch_size\": 14}}",
+      "key 'backbone_config.patch_size' is 14, but the tensors' shapes say 16", SAM_EFORMAT },
     { "{\"model_type\": \"rf_detr\", \"backbone_config\": {\"out_indices\": [1, 2, 3, 3]}}",
       "key 'backbone_config.out_indices': only [1, 2, 3, 4] is supported, got [1,2,3,3]",
       SAM_EUNSUPPORTED },
@@ -214,18 +256,20 @@ static void check_sides(const char *golden, enum sam_backend backend)
 int main(int argc, char **argv)
 {
     const enum sam_backend backend = backend_of(argc > 2 ? argv[2] : "");
+    const struct kind *kind = argc > 3 && !strcmp(argv[3], "masks") ? &masks : &boxes;
     char model[MAX_TEXT], file[64], beside[64], folder[] = "/tmp/rfdetr-XXXXXX";
 
-    if (argc != 3 || !mkdtemp(folder)) {
-        fprintf(stderr, "expected two arguments\n");
+    if (argc != 4 || !mkdtemp(folder)) {
+        fprintf(stderr, "expected three arguments\n");
         return 1;
     }
     snprintf(model, sizeof(model), "%s/model.safetensors", argv[1]);
     snprintf(file, sizeof(file), "%s/model.safetensors", folder);
     snprintf(beside, sizeof(beside), "%s/config.json", folder);
-    check_golden(argv[1], model, 128, backend);
-    check_golden(argv[1], model, 192, backend);
-    if (backend != SAM_BACKEND_CUDA) { // refusals are of no backend, and the emulator is slow
+    for (int i = 0; i < 2; i++)
+        check_golden(argv[1], model, kind, kind->sides[i], backend);
+    // Refusals are of no backend, and the emulator is slow.
+    if (!kind->masks && backend != SAM_BACKEND_CUDA) {
         check_sides(model, backend);
         check_changed(model, file, backend);
         check_configs(model, file, beside, backend);

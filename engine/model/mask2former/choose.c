@@ -1,5 +1,5 @@
 // The published choice among queries, for instances: pairs of a query and a class, each query's
-// mask at M2F_MASK x M2F_MASK px, and scores that masks have a part in.
+// mask at SAM_DETECTED_MASK x SAM_DETECTED_MASK px, and scores that masks have a part in.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +7,9 @@
 #include "base/arena.h"
 #include "mask2former.h"
 #include "model/largest.h"
+#include "model/masks.h"
 
-enum { PIXELS = M2F_MASK * M2F_MASK };
+enum { PIXELS = SAM_DETECTED_PIXELS };
 
 // What is known of a query's mask.
 struct shape {
@@ -22,7 +23,7 @@ struct room {
     struct sam_largest *best;   // (queries)
     struct shape *shape;        // (queries)
     float *chance;              // (queries, classes)
-    float *wide, *row;          // a mask's logits (h, M2F_MASK); a row of it
+    float *rows;                // scratch of sam_logits_stretch()
     uint8_t *mask;              // (queries, PIXELS)
 };
 
@@ -34,8 +35,7 @@ static size_t lay_out(const struct sam_config *c, void *base, struct room *r)
     r->best = sam_arena_bytes(&a, queries * sizeof(*r->best));
     r->shape = sam_arena_bytes(&a, queries * sizeof(*r->shape));
     r->chance = sam_arena_bytes(&a, queries * m2f_sizes(c)->classes * sizeof(float));
-    r->wide = sam_arena_bytes(&a, (size_t) m2f_grid(c, 0) * M2F_MASK * sizeof(float));
-    r->row = sam_arena_bytes(&a, M2F_MASK * sizeof(float));
+    r->rows = sam_arena_bytes(&a, sam_logits_room(m2f_grid(c, 0)) * sizeof(float));
     r->mask = sam_arena_bytes(&a, queries * PIXELS);
     return a.peak;
 }
@@ -65,40 +65,24 @@ static void find_chances(const struct m2f_sizes *s, const float *logits, float *
 
 // ---- masks
 
-struct tap {
-    int lo, hi;
-    float weight; // of hi
+// The mask that is drawn, and its shape.
+struct drawing {
+    uint8_t *mask;
+    struct shape *shape;
+    double sum; // of the sigmoids of its pixels
 };
 
-// Where pixel i of a mask reads one of `size` logits: bilinear, corners not aligned.
-static struct tap find_tap(int i, int size)
+static void draw_row(void *priv, const float *row, int y)
 {
-    const float scale = (float) size / M2F_MASK;
-    float at = scale * ((float) i + 0.5f) - 0.5f;
-    if (at < 0)
-        at = 0;
-    const int lo = (int) at < size - 1 ? (int) at : size - 1;
-    return (struct tap) { lo, lo + 1 < size ? lo + 1 : lo, at - (float) lo };
-}
+    struct drawing *d = priv;
+    struct shape *s = d->shape;
+    uint8_t *mask = d->mask + (size_t) y * SAM_DETECTED_MASK;
 
-static void stretch_rows(const float *logits, int size, float *wide)
-{
-    for (int x = 0; x < M2F_MASK; x++) {
-        const struct tap t = find_tap(x, size);
-        for (int y = 0; y < size; y++)
-            wide[(size_t) y * M2F_MASK + x] = (1 - t.weight) * logits[(size_t) y * size + t.lo] +
-                                              t.weight * logits[(size_t) y * size + t.hi];
-    }
-}
-
-// Row y of the mask; adds its part to the shape and the sum of sigmoids.
-static void cut_row(const float *row, int y, uint8_t *mask, struct shape *s, double *sum)
-{
-    for (int x = 0; x < M2F_MASK; x++) {
+    for (int x = 0; x < SAM_DETECTED_MASK; x++) {
         mask[x] = row[x] > 0;
         if (!mask[x])
             continue;
-        *sum += 1 / (1 + expf(-row[x]));
+        d->sum += 1 / (1 + expf(-row[x]));
         s->count++;
         s->left = x < s->left ? x : s->left;
         s->right = x + 1 > s->right ? x + 1 : s->right;
@@ -107,33 +91,16 @@ static void cut_row(const float *row, int y, uint8_t *mask, struct shape *s, dou
     }
 }
 
-static bool all_finite(const float *x, size_t count)
-{
-    float zero = 0;
-    for (size_t i = 0; i < count; i++)
-        zero += x[i] * 0;
-    return zero == 0;
-}
-
 static void draw(const struct room *r, const float *logits, int size, int query)
 {
     struct shape *s = &r->shape[query];
-    uint8_t *mask = r->mask + (size_t) query * PIXELS;
-    double sum = 0;
+    struct drawing d = { .mask = r->mask + (size_t) query * PIXELS, .shape = s };
 
-    *s = (struct shape) { .done = true, .left = M2F_MASK, .top = M2F_MASK };
-    stretch_rows(logits, size, r->wide);
-    for (int y = 0; y < M2F_MASK; y++) {
-        const struct tap t = find_tap(y, size);
-        const float *lo = r->wide + (size_t) t.lo * M2F_MASK;
-        const float *hi = r->wide + (size_t) t.hi * M2F_MASK;
-        for (int x = 0; x < M2F_MASK; x++)
-            r->row[x] = (1 - t.weight) * lo[x] + t.weight * hi[x];
-        cut_row(r->row, y, mask + (size_t) y * M2F_MASK, s, &sum);
-    }
-    s->quality = (float) (sum / (s->count + 1e-6));
+    *s = (struct shape) { .done = true, .left = SAM_DETECTED_MASK, .top = SAM_DETECTED_MASK };
+    sam_logits_stretch(logits, size, r->rows, draw_row, &d);
+    s->quality = (float) (d.sum / (s->count + 1e-6));
     // A mask of numbers that overflowed is no empty one: it must be seen.
-    if (!all_finite(logits, (size_t) size * size))
+    if (!sam_logits_are_finite(logits, size))
         s->quality = NAN, s->count = PIXELS;
 }
 
@@ -155,7 +122,8 @@ int m2f_choose(const struct sam_config *c, const struct sam_candidates *from, in
 {
     const struct m2f_sizes *s = m2f_sizes(c);
     const int size = m2f_grid(c, 0);
-    const float x_scale = (float) width / M2F_MASK, y_scale = (float) height / M2F_MASK;
+    const float x_scale = (float) width / SAM_DETECTED_MASK;
+    const float y_scale = (float) height / SAM_DETECTED_MASK;
     struct room r;
     int num = 0;
 

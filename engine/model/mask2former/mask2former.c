@@ -1,5 +1,6 @@
 // The family's table, and the chain of its parts.
 #include "mask2former.h"
+#include "model/masks.h"
 #include "net/forward.h"
 
 static void place(struct sam_queue *q, const struct sam_frame *frame, struct sam_tensor input)
@@ -39,7 +40,7 @@ static int count_classes(const struct sam_config *c)
 
 static void mask_size(const struct sam_config *c, int *width, int *height)
 {
-    *width = *height = M2F_MASK;
+    *width = *height = SAM_DETECTED_MASK; // as published, at any size of the input
 }
 
 static struct sam_sides sides(const struct sam_config *c)

@@ -9,7 +9,6 @@
 
 enum {
     M2F_SIDE = 384,       // px: of the input, if nothing else is asked
-    M2F_MASK = 384,       // px: of the masks, at any size of the input, as published
     M2F_LEVELS = 3,       // maps that are decoded: at stride 32, 16, 8
     M2F_POINTS = 4,       // of a head of deformable attention, on each
     M2F_GROUPS = 32,      // of GroupNorm

@@ -13,16 +13,17 @@ static struct sam_tensor take_like(struct sam_pass *p, struct sam_tensor t, int 
 static void embed(struct sam_pass *p, struct sam_tensor input, struct sam_tensor x)
 {
     const struct rfdetr_weights *w = rfdetr_weights_of(p);
+    const struct rfdetr_sizes *s = rfdetr_sizes(&p->model->config);
     const int grid = rfdetr_grid(&p->model->config), tokens = x.w - 1;
     const size_t mark = sam_arena_mark(p->arena);
     const struct sam_tensor map = rfdetr_take(p, SAM_F32, 1, grid, grid, x.c);
     const struct sam_tensor cut = rfdetr_take(p, SAM_F32, x.n, 1, tokens, x.c);
 
     if (p->live) {
-        conv(p->queue, .dst = map, .src = input, PRODUCT(w->patches), .kernel = RFDETR_PATCH,
-             .stride = RFDETR_PATCH);
+        conv(p->queue, .dst = map, .src = input, PRODUCT(w->patches), .kernel = s->patch,
+             .stride = s->patch);
         add(p->queue, .dst = map, .a = map, .b = w->positions, .scale = 1);
-        windows(p->queue, .dst = cut, .src = map, .side = grid / RFDETR_WINDOWS);
+        windows(p->queue, .dst = cut, .src = map, .side = grid / s->windows);
         copy_rows(p->queue, .dst = x, .src = w->class_token, .rows = 1);
         copy_rows(p->queue, .dst = x, .src = cut, .to = 1, .rows = tokens);
     }

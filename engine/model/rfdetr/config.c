@@ -13,14 +13,14 @@ static const struct sam_json_fixed fixed[] = {
     { SAM_JSON_ROOT, "decoder_cross_attention_heads", "16" },
     { SAM_JSON_ROOT, "attention_bias", "true" },
     { SAM_JSON_ROOT, "num_feature_levels", "1" },
-    { SAM_JSON_BACKBONE, "num_windows", "2" },
+    { SAM_JSON_ROOT, "mask_downsample_ratio", "4" },
+    { SAM_JSON_ROOT, "segmentation_head_activation_function", "\"gelu\"" },
     { SAM_JSON_BACKBONE, "hidden_act", "\"gelu\"" },
     { SAM_JSON_BACKBONE, "layer_norm_eps", "1e-6" },
     { SAM_JSON_BACKBONE, "qkv_bias", "true" },
     { SAM_JSON_BACKBONE, "use_swiglu_ffn", "false" },
     { SAM_JSON_BACKBONE, "apply_layernorm", "true" },
     { SAM_JSON_BACKBONE, "num_channels", "3" },
-    { SAM_JSON_BACKBONE, "patch_size", "16" },
 };
 
 static int read_eps(struct rfdetr_sizes *s, const struct sam_json *r)
@@ -36,6 +36,25 @@ static int read_eps(struct rfdetr_sizes *s, const struct sam_json *r)
         return sam_fail(r->error, SAM_EFORMAT,
                         "%s: key 'layer_norm_eps': expected 1e-12 to 0.1, got %g", r->file, eps);
     s->projector_eps = (float) eps;
+    return SAM_OK;
+}
+
+// Windows on a side, which no tensor tells.
+static int read_windows(struct rfdetr_sizes *s, const struct sam_json *r)
+{
+    const json_t *v = sam_json_get(r, "num_windows");
+    int windows = 0, status;
+
+    if (!v)
+        return SAM_OK;
+    if ((status = sam_json_to_int(r, "num_windows", v, &windows)))
+        return status;
+    if ((windows != 1 && windows != 2) || s->grid % windows)
+        return sam_fail(r->error, SAM_EUNSUPPORTED,
+                        "%s: key '%snum_windows': only %s supported with %d positions on a side, "
+                        "got %d", r->file, r->path, s->grid % 2 ? "1 is" : "1 and 2 are", s->grid,
+                        windows);
+    s->windows = windows;
     return SAM_OK;
 }
 
@@ -66,7 +85,8 @@ static int read_object(void *priv, const struct sam_json *r)
     if ((status = sam_json_enter(&in[SAM_JSON_BACKBONE], r, "backbone_config",
                                  "backbone_config.")) ||
         (status = sam_json_check_fixed(in, fixed, sizeof(fixed) / sizeof(fixed[0]))) ||
-        (status = check_outputs(s, in)) || (status = read_eps(s, r)))
+        (status = check_outputs(s, in)) || (status = read_eps(s, r)) ||
+        (status = read_windows(s, backbone)))
         return status;
     const struct {
         const struct sam_json *place;
@@ -80,6 +100,7 @@ static int read_object(void *priv, const struct sam_json *r)
         { r, "decoder_n_points", s->points },
         { r, "num_queries", s->queries },
         { r, "group_detr", s->groups },
+        { backbone, "patch_size", s->patch },
         { backbone, "hidden_size", s->width },
         { backbone, "num_hidden_layers", s->blocks },
         { backbone, "num_attention_heads", s->width / RFDETR_HEAD },

@@ -165,7 +165,7 @@ static void feed_on(struct sam_pass *p, const struct rfdetr_layer *w, struct sam
 
 // The references stay as they are from layer to layer.
 void rfdetr_run_decoder(struct sam_pass *p, struct sam_tensor memory, struct sam_tensor classes,
-                        struct sam_tensor boxes)
+                        struct sam_tensor boxes, struct sam_tensor masks)
 {
     const struct rfdetr_sizes *s = rfdetr_sizes(&p->model->config);
     const struct rfdetr_weights *w = rfdetr_weights_of(p);
@@ -189,5 +189,7 @@ void rfdetr_run_decoder(struct sam_pass *p, struct sam_tensor memory, struct sam
     if (p->live)
         run_norm(p, &w->decoder_norm, x);
     run_heads(p, p->live ? &w->last : NULL, x, references, classes, boxes);
+    if (s->masks)
+        rfdetr_run_masks(p, memory, x, masks);
     sam_arena_release(p->arena, mark);
 }

@@ -10,6 +10,7 @@ enum { NAME = 112 };
 
 #define BACKBONE  "backbone.0.encoder.encoder."
 #define PROJECTOR "backbone.0.projector.stages.0."
+#define MASKS     "segmentation_head."
 
 // A linear layer, each of its outputs times its number in `scale`.
 static void load_scaled(struct sam_loader *l, struct sam_product *p, int out, int in,
@@ -185,12 +186,47 @@ static void load_decoder(struct sam_loader *l, const struct sam_config *config,
     sam_load_norm(l, &w->decoder_norm, s->d, "transformer.decoder.norm");
 }
 
+static void load_mask_block(struct sam_loader *l, int d, struct rfdetr_mask_block *b, int i)
+{
+    const size_t mark = sam_arena_mark(&l->staging);
+    float *weight = sam_load_room(&l->staging, (size_t) d * 9);
+
+    sam_load_read(l, weight, 4, (int64_t[]) { d, 1, 3, 3 }, MASKS "blocks.%d.dwconv.weight", i);
+    b->weight = sam_load_depthwise(l, weight, d, 3);
+    sam_arena_release(&l->staging, mark);
+    b->bias = sam_load_rows(l, 1, (int64_t[]) { d }, MASKS "blocks.%d.dwconv.bias", i);
+    sam_load_norm(l, &b->norm, d, MASKS "blocks.%d.norm", i);
+    sam_load_linear(l, &b->product, d, d, MASKS "blocks.%d.pwconv1", i);
+}
+
+static void load_masks(struct sam_loader *l, const struct sam_config *config,
+                       struct rfdetr_mask_head *w)
+{
+    const struct rfdetr_sizes *s = rfdetr_sizes(config);
+    const int d = s->d, logits = rfdetr_mask_side(config) * rfdetr_mask_side(config);
+    const size_t mark = sam_arena_mark(&l->staging);
+    float *bias = sam_load_room(&l->staging, logits);
+
+    for (int i = 0; i < s->layers; i++)
+        load_mask_block(l, d, &w->block[i], i);
+    sam_load_conv(l, &w->map, d, d, 1, MASKS "spatial_features_proj");
+    sam_load_norm(l, &w->queries.norm, d, MASKS "query_features_block.norm_in");
+    sam_load_linear(l, &w->queries.up, s->mask_hidden, d, MASKS "query_features_block.layers.0");
+    sam_load_linear(l, &w->queries.down, d, s->mask_hidden, MASKS "query_features_block.layers.2");
+    sam_load_linear(l, &w->query, d, d, MASKS "query_features_proj");
+    sam_load_read(l, bias, 1, (int64_t[]) { 1 }, MASKS "bias");
+    for (int i = 1; sam_load_live(l) && i < logits; i++)
+        bias[i] = bias[0];
+    w->bias = sam_load_tensor(l, bias, 1, 1, logits);
+    sam_arena_release(&l->staging, mark);
+}
+
 void rfdetr_load(struct sam_loader *l, const struct sam_config *config, void *weights)
 {
     const struct rfdetr_sizes *s = rfdetr_sizes(config);
     struct rfdetr_weights *w = weights;
 
-    sam_load_conv(l, &w->patches, s->width, 3, RFDETR_PATCH,
+    sam_load_conv(l, &w->patches, s->width, 3, s->patch,
                   BACKBONE "embeddings.patch_embeddings.projection");
     load_tokens(l, config, w);
     for (int i = 0; i < s->blocks; i++)
@@ -198,4 +234,6 @@ void rfdetr_load(struct sam_loader *l, const struct sam_config *config, void *we
     sam_load_norm(l, &w->norm, s->width, BACKBONE "layernorm");
     load_projector(l, s, &w->projector);
     load_decoder(l, config, w);
+    if (s->masks)
+        load_masks(l, config, &w->mask);
 }

@@ -21,7 +21,7 @@ static void run_in(struct sam_pass *p, struct sam_tensor outs, struct sam_tensor
 {
     const size_t mark = sam_arena_mark(p->arena);
     const struct sam_tensor cut = rfdetr_take(p, both.type, outs.n, 1, outs.w, both.c);
-    const int side = both.w / RFDETR_WINDOWS;
+    const int windows = rfdetr_sizes(&p->model->config)->windows, side = both.w / windows;
     const size_t row_bytes = (size_t) both.c * sam_type_size(both.type);
 
     if (p->live) {
@@ -30,7 +30,7 @@ static void run_in(struct sam_pass *p, struct sam_tensor outs, struct sam_tensor
         run_norm(p, &w->norm, cut);
     }
     for (int i = 0; p->live && i < outs.n; i++) {
-        const int y = i / RFDETR_WINDOWS * side, x = i % RFDETR_WINDOWS * side;
+        const int y = i / windows * side, x = i % windows * side;
         struct sam_tensor src = sam_view(cut, side, 1, side, both.c);
         struct sam_tensor dst = sam_view(both, side, 1, both.w, both.c);
         src.data = (uint8_t *) cut.data + ((size_t) i * outs.w + 1) * row_bytes;

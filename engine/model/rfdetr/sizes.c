@@ -7,6 +7,7 @@
 #define BACKBONE  "backbone.0.encoder.encoder."
 #define PROJECTOR "backbone.0.projector.stages.0.0."
 #define DECODER   "transformer.decoder.layers."
+#define PATCHES   BACKBONE "embeddings.patch_embeddings.projection.weight"
 
 // A layer that lacks the tensor by which layers are counted would shorten the model unseen.
 static int check_count(const struct sam_weights *w, const char *prefix, int count, int limit,
@@ -23,9 +24,10 @@ static int read_shapes(struct rfdetr_sizes *s, const struct sam_weights *w, int 
 {
     int inner = 0, status;
 
-    if ((status = sam_config_size(w, &(struct sam_size_from) {
-             BACKBONE "embeddings.patch_embeddings.projection.weight", 0, 4,
-             { 0, 3, RFDETR_PATCH, RFDETR_PATCH } }, &s->width, error)) ||
+    if ((status = sam_config_size(w, &(struct sam_size_from) { PATCHES, 3, 4, { 0, 3, 0, 0 } },
+                                  &s->patch, error)) ||
+        (status = sam_config_size(w, &(struct sam_size_from) { PATCHES, 0, 4,
+             { 0, 3, s->patch, s->patch } }, &s->width, error)) ||
         (status = sam_config_size(w, &(struct sam_size_from) {
              PROJECTOR "cv1.conv.weight", 0, 4, { 0, RFDETR_OUTS * s->width, 1, 1 } }, &inner,
              error)))
@@ -56,14 +58,21 @@ static int read_shapes(struct rfdetr_sizes *s, const struct sam_weights *w, int 
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
         if ((status = sam_config_size(w, &sizes[i].from, sizes[i].out, error)))
             return status;
-    return SAM_OK;
+    // Either: one that is missing is an error, not another model.
+    s->masks = sam_weights_find(w, "segmentation_head.bias") ||
+               sam_weights_find(w, "segmentation_head.spatial_features_proj.weight");
+    return s->masks ? sam_config_size(w, &(struct sam_size_from) {
+                          "segmentation_head.query_features_block.layers.0.weight", 0, 2,
+                          { 0, s->d } }, &s->mask_hidden, error)
+                    : SAM_OK;
 }
 
 static int check_ranges(const struct rfdetr_sizes *s, const char *file, struct sam_error *error)
 {
     const struct sam_size_range ranges[] = {
-        { "the positions on a side of the position embedding", s->grid, RFDETR_WINDOWS,
-          RFDETR_MAX_GRID, RFDETR_WINDOWS },
+        { "the side of a patch in px", s->patch, 12, 16, 4 },
+        { "the positions on a side of the position embedding", s->grid, s->windows,
+          RFDETR_MAX_GRID, s->windows },
         { "the width of the backbone", s->width, RFDETR_HEAD, 1024, RFDETR_HEAD },
         { "the hidden width of the backbone", s->hidden, 1, 8192, 1 },
         { "the number of the backbone's blocks", s->blocks, RFDETR_OUTS, RFDETR_MAX_BLOCKS,
@@ -79,6 +88,7 @@ static int check_ranges(const struct rfdetr_sizes *s, const char *file, struct s
         { "the number of points of a head of deformable attention", s->points, 1, SAM_MAX_SAMPLES,
           1 },
         { "the number of classes", s->classes, 1, 4096, 1 },
+        { "the hidden width of the masks' queries", s->masks ? s->mask_hidden : 1, 1, 8192, 1 },
     };
     return sam_config_ranges(ranges, sizeof(ranges) / sizeof(ranges[0]), file, error);
 }
@@ -106,17 +116,28 @@ static int check_relations(const struct rfdetr_sizes *s, const char *file, int p
     return SAM_OK;
 }
 
+// What no tensor tells: published models have two windows on a side, but for one.
+static int guess_windows(const struct rfdetr_sizes *s)
+{
+    return s->masks && s->patch == 12 && s->grid == 26 ? 1 : 2;
+}
+
 static void name_variant(struct sam_config *c)
 {
     static const struct {
         const char *name;
-        int grid, layers;
-    } known[] = { { "nano", 24, 2 }, { "small", 32, 3 }, { "medium", 36, 4 }, { "large", 44, 4 } };
+        int patch, grid, layers;
+    } known[] = {
+        { "nano", 16, 24, 2 },    { "small", 16, 32, 3 },    { "medium", 16, 36, 4 },
+        { "large", 16, 44, 4 },   { "seg-nano", 12, 26, 4 }, { "seg-small", 12, 32, 4 },
+        { "seg-medium", 12, 36, 5 }, { "seg-large", 12, 42, 5 }, { "seg-preview", 12, 36, 4 },
+    };
     const struct rfdetr_sizes *s = rfdetr_sizes(c);
 
     snprintf(c->variant, sizeof(c->variant), "custom");
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-        if (s->grid == known[i].grid && s->layers == known[i].layers && s->width == 384 &&
+        if (s->patch == known[i].patch && s->grid == known[i].grid &&
+            s->layers == known[i].layers && s->masks == (s->patch == 12) && s->width == 384 &&
             s->d == 256)
             snprintf(c->variant, sizeof(c->variant), "rf-detr-%s", known[i].name);
 }
@@ -134,10 +155,11 @@ int rfdetr_read(struct sam_config *c, const struct sam_weights *w, struct sam_er
         s->grid++;
     s->queries = rows / (s->groups ? s->groups : 1);
     s->points = samples / RFDETR_CROSS_HEADS;
+    s->windows = guess_windows(s);
     if ((status = check_ranges(s, file, error)) ||
         (status = check_relations(s, file, positions, rows, samples, error)))
         return status;
-    c->image_size = s->grid * RFDETR_PATCH;
+    c->image_size = s->grid * s->patch;
     name_variant(c);
     return rfdetr_read_json(c, w, error);
 }
