@@ -47,7 +47,7 @@
     op(topk,              cpu, cuda) \
     op(fill_holes,        cpu, cuda) \
     op(preprocess,        cpu, cuda) \
-    op(letterbox,         ref, cuda) \
+    op(letterbox,         cpu, cuda) \
     op(draw_masks,        cpu, cuda) \
     op(paint,             cpu, cuda) \
     op(draw_edges,        cpu, cuda)

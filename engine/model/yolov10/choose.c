@@ -88,13 +88,26 @@ size_t yolo_room_bytes(const struct sam_config *c)
     return (count + pairs) * sizeof(float) + 2 * YOLO_MOST * sizeof(struct sam_largest);
 }
 
-// A NaN is the largest only where all are.
+// A NaN is the largest only where all are. In lanes that do not wait for each other.
 static float largest_of(const float *v, int n)
 {
-    float most = v[0];
-    for (int i = 1; i < n; i++)
-        most = v[i] > most || isnan(most) ? v[i] : most;
-    return most;
+    enum { LANES = 16 };
+    float lane[LANES], most = -INFINITY;
+    int i = 0;
+
+    for (int k = 0; k < LANES; k++)
+        lane[k] = -INFINITY;
+    for (; i + LANES <= n; i += LANES)
+        for (int k = 0; k < LANES; k++)
+            lane[k] = v[i + k] > lane[k] ? v[i + k] : lane[k];
+    for (int k = 0; k < LANES; k++)
+        most = lane[k] > most ? lane[k] : most;
+    for (; i < n; i++)
+        most = v[i] > most ? v[i] : most;
+    for (i = 0; most == -INFINITY && i < n; i++) // nothing, or NaN alone?
+        if (!isnan(v[i]))
+            return most;
+    return most == -INFINITY ? NAN : most;
 }
 
 // In two steps, which give the largest of all pairs of candidate and class: the candidates with the

@@ -174,16 +174,7 @@ void sam_resize_cpu(struct sam_queue *q, const struct sam_resize *p)
         sam_resize_ref(q, p); // beyond any frame's size
 }
 
-// ---- preprocess
-
-struct preprocess_job {
-    struct sam_cpu *cpu;
-    const struct sam_preprocess *p;
-    int step;
-    struct sam_ycbcr ycbcr;
-    const struct sam_tent *tents;
-    const float *weights;
-};
+// ---- rows of frames
 
 // ITU-R BT.601 and BT.709: Y' = kr R' + kg G' + kb B', Cb = (B' - Y') / (2 (1 - kb)),
 // Cr = (R' - Y') / (2 (1 - kr)), solved for R'G'B'.
@@ -202,10 +193,11 @@ static struct sam_ycbcr solve(const struct sam_frame *f)
     };
 }
 
-static void load_row(const struct preprocess_job *job, int y, float *dst, float *room)
+// Row y of f as R'G'B', 4 numbers a pixel. room: 3 (width + 1) floats.
+static void load_row(const struct sam_cpu *cpu, const struct sam_frame *f,
+                     const struct sam_ycbcr *ycbcr, int y, float *dst, float *room)
 {
-    const struct sam_frame *f = &job->p->frame;
-    const struct sam_pixel_kernels *k = job->cpu->pixels;
+    const struct sam_pixel_kernels *k = cpu->pixels;
     const int half = y / 2, width = f->width;
     const uint8_t *row = f->plane[0] + (size_t) y * f->stride[0];
     switch (f->format) {
@@ -216,22 +208,33 @@ static void load_row(const struct preprocess_job *job, int y, float *dst, float 
     case SAM_PIXEL_GRAY8: k->load_packed(dst, row, 1, false, width); break;
     case SAM_PIXEL_NV12: {
         const uint8_t *chroma = f->plane[1] + (size_t) half * f->stride[1];
-        k->load_ycbcr(dst, row, 1, chroma, chroma + 1, 2, &job->ycbcr, room, width);
+        k->load_ycbcr(dst, row, 1, chroma, chroma + 1, 2, ycbcr, room, width);
         break;
     }
     case SAM_PIXEL_I420:
         k->load_ycbcr(dst, row, 1, f->plane[1] + (size_t) half * f->stride[1],
-                      f->plane[2] + (size_t) half * f->stride[2], 1, &job->ycbcr, room, width);
+                      f->plane[2] + (size_t) half * f->stride[2], 1, ycbcr, room, width);
         break;
     case SAM_PIXEL_YUY2:
-        k->load_ycbcr(dst, row, 2, row + 1, row + 3, 4, &job->ycbcr, room, width);
+        k->load_ycbcr(dst, row, 2, row + 1, row + 3, 4, ycbcr, room, width);
         break;
     case SAM_PIXEL_P010:
-        k->load_wide(dst, row, f->plane[1] + (size_t) half * f->stride[1], &job->ycbcr, room,
+        k->load_wide(dst, row, f->plane[1] + (size_t) half * f->stride[1], ycbcr, room,
                      width);
         break;
     }
 }
+
+// ---- preprocess
+
+struct preprocess_job {
+    struct sam_cpu *cpu;
+    const struct sam_preprocess *p;
+    int step;
+    struct sam_ycbcr ycbcr;
+    const struct sam_tent *tents;
+    const float *weights;
+};
 
 // Colour first, then the filter, down before across: that way the long rows of the frame are
 // summed by vectors, and only one row is left to be filtered across.
@@ -259,7 +262,7 @@ static void preprocess_task(void *priv, int i, int thread)
         for (int j = 0; j < v.count; j++) {
             const int row = v.first + j, place = row % places;
             if (row_of[place] != row)
-                load_row(job, row, held + place * count, room);
+                load_row(job->cpu, f, &job->ycbcr, row, held + place * count, room);
             row_of[place] = row;
             job->cpu->pixels->accumulate(sum, held + place * count, weights[j], j > 0, count);
         }
@@ -284,6 +287,69 @@ void sam_preprocess_cpu(struct sam_queue *q, const struct sam_preprocess *p)
         sam_pool_run(cpu->pool, (p->dst.h + job.step - 1) / job.step, preprocess_task, &job);
     else
         sam_preprocess_ref(q, p); // beyond any frame's size
+}
+
+// ---- letterbox
+
+struct letterbox_job {
+    struct sam_cpu *cpu;
+    const struct sam_letterbox *p;
+    int step;
+    struct sam_ycbcr ycbcr;
+    const struct sam_tap *taps; // of the columns
+};
+
+// Row y of dst, F32; held: the frame's rows in source[].
+static void letterbox_row(const struct letterbox_job *job, int y, float *dst,
+                          float *const source[2], int held[2], float *room)
+{
+    const struct sam_letterbox *p = job->p;
+    const bool inside = y >= p->y && y < p->y + p->height;
+    for (int x = 0; x < 3 * p->dst.w; x++)
+        if (!inside || x < 3 * p->x || x >= 3 * (p->x + p->width))
+            dst[x] = p->fill / 255;
+    if (!inside)
+        return;
+    const struct sam_tap v = bilinear(y - p->y, p->height, p->frame.height);
+    const int wanted[2] = { v.lo, v.hi };
+    for (int j = 0; j < 2; j++)
+        if (held[wanted[j] & 1] != wanted[j]) { // neighbours: never both in one place
+            held[wanted[j] & 1] = wanted[j];
+            load_row(job->cpu, &p->frame, &job->ycbcr, wanted[j], source[wanted[j] & 1], room);
+        }
+    job->cpu->pixels->mix_rgb(dst + 3 * p->x, source[v.lo & 1], source[v.hi & 1], v.weight,
+                              job->taps, p->width);
+}
+
+static void letterbox_task(void *priv, int i, int thread)
+{
+    const struct letterbox_job *job = priv;
+    const struct sam_tensor *d = &job->p->dst;
+    const size_t count = (size_t) 4 * job->p->frame.width;
+    float *base = scratch(job->cpu, thread), *const source[2] = { base, base + count };
+    float *room = base + 2 * count, *result = room + 3 * (job->p->frame.width + 1);
+    int held[2] = { -1, -1 };
+    for (int y = i * job->step; y < min_int((i + 1) * job->step, d->h); y++) {
+        const struct sam_span dst = sam_span_at(d, (size_t) y * d->w * 3);
+        float *to = dst.type == SAM_F32 ? dst.data : result;
+        letterbox_row(job, y, to, source, held, room);
+        if (dst.type != SAM_F32)
+            job->cpu->rows->convert(dst, (struct sam_span) { to, SAM_F32 }, (size_t) d->w * 3);
+    }
+}
+
+void sam_letterbox_cpu(struct sam_queue *q, const struct sam_letterbox *p)
+{
+    struct sam_cpu *cpu = sam_cpu(q);
+    struct letterbox_job job = { .cpu = cpu, .p = p, .step = block_rows(cpu, p->dst.h) };
+    job.ycbcr = solve(&p->frame);
+    const size_t floats = (size_t) 8 * p->frame.width + 3 * ((size_t) p->frame.width + 1) +
+                          3 * (size_t) p->dst.w;
+    if (floats * sizeof(float) <= SCRATCH &&
+        fill_taps(cpu, p->width, p->frame.width, &job.taps))
+        sam_pool_run(cpu->pool, (p->dst.h + job.step - 1) / job.step, letterbox_task, &job);
+    else
+        sam_letterbox_ref(q, p); // beyond any frame's size
 }
 
 // ---- draw_masks

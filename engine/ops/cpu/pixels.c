@@ -197,6 +197,30 @@ static void load_wide(float *dst, const uint8_t *y, const uint8_t *chroma,
     combine(dst, y, 2, true, r, g, b, how, width);
 }
 
+typedef int32_t i4 __attribute__((vector_size(16)));
+
+SAM_INLINE v4 load_pixel(const float *row, int x)
+{
+    v4 v;
+    memcpy(&v, row + 4 * (size_t) x, sizeof(v));
+    return v;
+}
+
+static void mix_rgb(float *restrict dst, const float *restrict upper, const float *restrict lower,
+                    float weight, const struct sam_tap *restrict taps, int count)
+{
+    for (int i = 0; i < count; i++, dst += 3) {
+        const struct sam_tap h = taps[i];
+        const float a = (1 - weight) * (1 - h.weight), b = (1 - weight) * h.weight;
+        const float c = weight * (1 - h.weight), d = weight * h.weight;
+        const v4 v = a * load_pixel(upper, h.lo) + b * load_pixel(upper, h.hi) +
+                     c * load_pixel(lower, h.lo) + d * load_pixel(lower, h.hi);
+        // not negative, but for the fourth
+        const v4 whole = __builtin_convertvector(__builtin_convertvector(v + 0.5f, i4), v4) / 255;
+        memcpy(dst, &whole, 3 * sizeof(float));
+    }
+}
+
 const struct sam_pixel_kernels SAM_LEVEL(sam_pixel_kernels) = {
     .stretch     = stretch,
     .blend       = blend,
@@ -204,6 +228,7 @@ const struct sam_pixel_kernels SAM_LEVEL(sam_pixel_kernels) = {
     .shrink      = shrink,
     .shrink_rgb  = shrink_rgb,
     .draw        = draw,
+    .mix_rgb     = mix_rgb,
     .load_packed = load_packed,
     .load_ycbcr  = load_ycbcr,
     .load_wide   = load_wide,

@@ -40,6 +40,10 @@ struct sam_pixel_kernels {
     // sam_draw_masks; box may be NULL.
     void (*draw)(const float *a, const float *b, float weight, int first, int last, int y,
                  float *best, uint8_t *label, uint8_t slot, int32_t *box);
+    // Between four pixels of four numbers, of two rows, rounded to whole numbers, of which three
+    // are stored: dst = round(...) / 255. weight: of the lower row; taps: of the columns.
+    void (*mix_rgb)(float *dst, const float *upper, const float *lower, float weight,
+                    const struct sam_tap *taps, int count);
     // One row to pixels of four numbers, 0 .. 255, the fourth of no meaning. Packed colours: step
     // bytes a pixel, red first, or blue first if swap; grey: step 1.
     void (*load_packed)(float *dst, const uint8_t *src, int step, bool swap, int width);
