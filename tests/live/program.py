@@ -157,10 +157,12 @@ class Page:
         self.others = []
 
     async def __aenter__(self):
+        version = int(self.websockets.__version__.split('.')[0])
+        headers = 'additional_headers' if version >= 14 else 'extra_headers'
         self.socket = await self.websockets.connect(
             f'ws://127.0.0.1:{self.program.port}/socket', max_size=2**20, open_timeout=60, ping_interval=None,
             close_timeout=0.5,  # libsoup leaves it to the client to end a connection that it closed
-            extra_headers={'Authorization': f'Bearer {self.program.token}'})
+            **{headers: {'Authorization': f'Bearer {self.program.token}'}})
         self.hello = await self.take('hello')
         return self
 
