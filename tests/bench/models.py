@@ -43,6 +43,7 @@ MODELS = {
     'SAM 2.1 tiny at 512': ('tracker', 'tiny', 512, APACHE, None, ''),
     'SAM 2.1 small': ('tracker', 'small', 1024, APACHE, 76.6, SAM2_README),
     'SAM 2.1 base+': ('tracker', 'base+', 1024, APACHE, 78.2, SAM2_README),
+    'SAM 2.1 large': ('tracker', 'large', 1024, APACHE, 79.5, SAM2_README),
     'RF-DETR nano': ('rfdetr', 'nano', 384, APACHE, 48.4, RFDETR_README),
     'RF-DETR small': ('rfdetr', 'small', 512, APACHE, 53.0, RFDETR_README),
     'RF-DETR medium': ('rfdetr', 'medium', 576, APACHE, 54.7, RFDETR_README),
