@@ -41,11 +41,12 @@ static __device__ float sample(const image &m, const channel &c, int y, int x)
     return m.is_wide ? at[1] + at[0] * (1.0f / 256) : at[0];
 }
 
+template <float3 (*FROM_YCBCR)(const image &, float, float, float)>
 static __device__ float3 pixel_at(const image &m, int y, int x)
 {
     const float a = sample(m, m.channels[0], y, x), b = sample(m, m.channels[1], y, x);
     const float c = sample(m, m.channels[2], y, x);
-    return m.is_ycbcr ? from_ycbcr(m, a, b, c) : make_float3(a, b, c);
+    return m.is_ycbcr ? FROM_YCBCR(m, a, b, c) : make_float3(a, b, c);
 }
 
 struct preprocess_at {
@@ -60,7 +61,7 @@ struct preprocess_at {
         for (int y = v.lo; y < v.hi; y++) {
             float row_r = 0.0f, row_g = 0.0f, row_b = 0.0f;
             for (int x = u.lo; x < u.hi; x++) {
-                const float3 rgb = pixel_at(frame, y, x);
+                const float3 rgb = pixel_at<from_ycbcr>(frame, y, x);
                 const float weight = tent_weight(u, x);
                 row_r += weight * rgb.x, row_g += weight * rgb.y, row_b += weight * rgb.z;
             }
@@ -89,13 +90,6 @@ static __device__ float3 rounded_from_ycbcr(const image &m, float y, float cb, f
                        fminf(fmaxf(b, 0.0f), 255.0f));
 }
 
-static __device__ float3 rounded_pixel_at(const image &m, int y, int x)
-{
-    const float a = sample(m, m.channels[0], y, x), b = sample(m, m.channels[1], y, x);
-    const float c = sample(m, m.channels[2], y, x);
-    return m.is_ycbcr ? rounded_from_ycbcr(m, a, b, c) : make_float3(a, b, c);
-}
-
 // Shape: a thread makes one pixel, from the nearest four of the frame.
 // Traffic: as above; pixels beside the frame read nothing.
 struct letterbox_at {
@@ -120,12 +114,13 @@ struct letterbox_at {
             const taps x = rounded_taps_at(column, inner_w, frame.width);
             float3 sum = make_float3(0.0f, 0.0f, 0.0f);
             add_scaled(sum, __fmul_rn(1.0f - y.weight, 1.0f - x.weight),
-                       rounded_pixel_at(frame, y.lo, x.lo));
+                       pixel_at<rounded_from_ycbcr>(frame, y.lo, x.lo));
             add_scaled(sum, __fmul_rn(1.0f - y.weight, x.weight),
-                       rounded_pixel_at(frame, y.lo, x.hi));
+                       pixel_at<rounded_from_ycbcr>(frame, y.lo, x.hi));
             add_scaled(sum, __fmul_rn(y.weight, 1.0f - x.weight),
-                       rounded_pixel_at(frame, y.hi, x.lo));
-            add_scaled(sum, __fmul_rn(y.weight, x.weight), rounded_pixel_at(frame, y.hi, x.hi));
+                       pixel_at<rounded_from_ycbcr>(frame, y.hi, x.lo));
+            add_scaled(sum, __fmul_rn(y.weight, x.weight),
+                       pixel_at<rounded_from_ycbcr>(frame, y.hi, x.hi));
             v = make_float3(floorf(sum.x + 0.5f), floorf(sum.y + 0.5f), floorf(sum.z + 0.5f));
         }
         store_one(dst, 3 * i, v.x / 255.0f);

@@ -39,7 +39,6 @@ struct _GstSamDetect
   sam_detector *detector;
 };
 
-/* A mask at the middles of the policy's cells. */
 static void
 fill_cells (guint64 * cells, const guint8 * mask, gint width, gint height)
 {
@@ -47,11 +46,8 @@ fill_cells (guint64 * cells, const guint8 * mask, gint width, gint height)
 
   memset (cells, 0, SAM_SEED_WORDS * sizeof *cells);
   for (y = 0; y < SAM_SEED_GRID; y++) {
-    const guint8 *row = mask + (gsize) ((2 * y + 1) * height /
-        (2 * SAM_SEED_GRID)) * width;
-
     for (x = 0; x < SAM_SEED_GRID; x++)
-      if (row[(2 * x + 1) * width / (2 * SAM_SEED_GRID)])
+      if (gst_sam_cell (mask, width, height, x, y))
         cells[y * (SAM_SEED_GRID / 64) + x / 64] |=
             G_GUINT64_CONSTANT (1) << x % 64;
   }

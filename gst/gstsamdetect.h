@@ -31,6 +31,15 @@ typedef struct
   gint mask_width, mask_height;
 } GstSamAnswer;
 
+/* The pixel of a map, stretched over the frame, at the middle of a cell of the
+ * policy. */
+static inline guint8
+gst_sam_cell (const guint8 * map, gint width, gint height, gint x, gint y)
+{
+  return map[(gsize) ((2 * y + 1) * height / (2 * SAM_SEED_GRID)) * width +
+      (2 * x + 1) * width / (2 * SAM_SEED_GRID)];
+}
+
 /* Start the thread and open the detector there, which may take seconds.
  * @params: are copied. Returns NULL on failure, and sets *status and *error. */
 GstSamDetect *gst_sam_detect_new (const struct sam_params *params, int *status,

@@ -300,11 +300,8 @@ take_labels (GstSamTrack * self, GstBuffer * mask, struct sam_seed_input *in)
       !gst_buffer_map (mask, &map, GST_MAP_READ))
     return;
   for (y = 0; y < SAM_SEED_GRID; y++) {
-    const guint8 *row = map.data + (gsize) ((2 * y + 1) * pool->height /
-        (2 * SAM_SEED_GRID)) * pool->width;
-
     for (x = 0; x < SAM_SEED_GRID; x++)
-      *to++ = row[(2 * x + 1) * pool->width / (2 * SAM_SEED_GRID)];
+      *to++ = gst_sam_cell (map.data, pool->width, pool->height, x, y);
   }
   gst_buffer_unmap (mask, &map);
   in->labels = self->seed->labels;

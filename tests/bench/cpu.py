@@ -43,6 +43,12 @@ def replay(model, folder, precision, *more):
                       '--out', out, '--backend', 'cpu', '--precision', precision, *more])
 
 
+def openvino_settings(mode):
+    """Of a compiled model: one frame at a time, on all processors."""
+    return {'INFERENCE_PRECISION_HINT': 'f32' if mode == 'fp32' else 'bf16', 'PERFORMANCE_HINT': 'LATENCY',
+            'INFERENCE_NUM_THREADS': len(os.sched_getaffinity(0)), 'NUM_STREAMS': '1'}
+
+
 def write_clip(folder, side, count=64):
     """frames.safetensors and scenarios.json: a bright square moves over a dark ground."""
     frames = bytearray()

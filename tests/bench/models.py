@@ -15,7 +15,6 @@ import json
 import os
 import pathlib
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -68,11 +67,9 @@ MODELS = {
 
 # ---- measuring
 
-def engine(tool, *arguments):
-    done = subprocess.run([str(ROOT / 'build' / 'tools' / tool), *map(str, arguments)], capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f'{tool}: {done.stderr.strip()}')
-    return json.loads(done.stdout.strip().splitlines()[-1])
+def modes():
+    """Those of this processor: our engine has bf16 only where that is faster."""
+    return MODES if 'avx512_bf16' in pathlib.Path('/proc/cpuinfo').read_text() else MODES[:1]
 
 
 def autocast(mode):
@@ -123,7 +120,7 @@ class Published:
                 pass
 
 
-def write_tracker(name, folder, side, size):
+def write_tracker(folder, side, size):
     """The model's file, frames and a box; the published predictor."""
     import cpu
     import numpy as np
@@ -144,9 +141,9 @@ def measure_tracker(name, size, side):
         folder = pathlib.Path(text)
         if size == 'nano':
             return measure_nano(folder, side)
-        model, frames, box = write_tracker(name, folder, side, size)
+        model, frames, box = write_tracker(folder, side, size)
         row['parameters'] = sum(p.numel() for p in model.parameters())
-        for mode in MODES:
+        for mode in modes():
             told = replay(folder, folder / 'model.pt', mode, side)
             peer = Published(model, frames, box, mode)
             times = [milliseconds(lambda t=t: peer.run(t)) for t in range(FULL, FULL + 2)]
@@ -160,9 +157,9 @@ def measure_tracker(name, size, side):
 
 
 def replay(folder, model, mode, side):
-    return engine('sam-replay', '--model', model, '--frames', folder / 'frames.safetensors', '--script',
-                  folder / 'scenarios.json', '--scenario', 'box', '--out', folder / 'out.safetensors', '--backend', 'cpu',
-                  '--precision', mode, '--input-size', side)
+    import cpu
+    told, why = cpu.replay(model, folder, mode, '--input-size', str(side))
+    return told or sys.exit(f'sam-replay: {why}')
 
 
 def measure_nano(folder, side):
@@ -178,7 +175,7 @@ def measure_nano(folder, side):
     x0, y0, x1, y1 = json.loads((folder / 'scenarios.json').read_text())['scenarios']['box'][0]['box']
     net = naming.load(str(file))
     row = {'ours': {}, 'torch': {}, 'parameters': sum(p.numel() for p in net.parameters())}
-    for mode in MODES:
+    for mode in modes():
         told = replay(folder, file, mode, side)
         with autocast(mode), torch.no_grad():
             one = tracker.Tracker(net)
@@ -213,9 +210,10 @@ def image_of(case):
 
 def openvino_times(case, image):
     """{mode: request, or None where the converter or the processor cannot}"""
+    import cpu
+    import torch
     try:
         import openvino as ov
-        import torch
     except ImportError:
         return {}
 
@@ -237,11 +235,8 @@ def openvino_times(case, image):
         print(f'  OpenVINO: {type(e).__name__}: {str(e).splitlines()[0][:120]}', file=sys.stderr)
         return {}
     core, requests = ov.Core(), {}
-    for mode in MODES:
-        compiled = core.compile_model(converted, 'CPU', {
-            'INFERENCE_PRECISION_HINT': 'f32' if mode == 'fp32' else 'bf16', 'PERFORMANCE_HINT': 'LATENCY',
-            'INFERENCE_NUM_THREADS': len(os.sched_getaffinity(0)), 'NUM_STREAMS': '1'})
-        requests[mode] = compiled.create_infer_request()
+    for mode in modes():
+        requests[mode] = core.compile_model(converted, 'CPU', cpu.openvino_settings(mode)).create_infer_request()
     with torch.no_grad():
         want = Outputs(case.model)(image)
     requests['fp32'].infer([image.numpy()])
@@ -253,8 +248,11 @@ def openvino_times(case, image):
 
 
 def detect(folder, mode, side):
-    return engine('sam-detect', '--model', folder / 'model.safetensors', '--frames', folder / 'turn.safetensors',
-                  '--out', folder / 'out.safetensors', '--precision', mode, '--input-size', side)
+    import cpu
+    told, why = cpu.last_json([str(a) for a in (
+        ROOT / 'build' / 'tools' / 'sam-detect', '--model', folder / 'model.safetensors', '--frames', folder / 'turn.safetensors',
+        '--out', folder / 'out.safetensors', '--precision', mode, '--input-size', side)])
+    return told or sys.exit(f'sam-detect: {why}')
 
 
 def repeat(run):
@@ -273,7 +271,7 @@ def measure_detector(name, family, size, side):
         save_file({'frames': case.frame[None].repeat(REPEATS, 1, 1, 1).contiguous()}, folder / 'turn.safetensors')
         row['gflop'] = count_gflop(lambda: case.model(image))
         vino = openvino_times(case, image)
-        for mode in MODES:
+        for mode in modes():
             told = detect(folder, mode, side)
             times = {'ours': [], 'torch': [], 'openvino': []}
             for _ in range(TURNS if told['p50_ms'] < 1000 else SLOW_TURNS):  # in turn: all see the same machine
@@ -326,9 +324,9 @@ def cells(name, row, columns):
     family, _, side, licence, quality, of = MODELS[name]
     start = [name, f'{side}', licence, f'{row["parameters"] / 1e6:.1f}', f'{row["gflop"]:.1f}', f'{row["bytes"] / 2 ** 20:.0f}']
     for mode in MODES:
-        start.append(ms(row['ours'][mode]))
+        start.append(ms(row['ours'].get(mode)))
         for peer in columns:
-            start.append(beside(row.get(peer, {}).get(mode), row['ours'][mode]))
+            start.append(beside(row.get(peer, {}).get(mode), row['ours'].get(mode)))
     return start + ['' if quality is None else f'{quality}']
 
 
@@ -367,7 +365,7 @@ licences of detectors.
 
 ## Trackers
 
-One object, full memory, ms per frame; behind a peer's time how many times ours it is. PyTorch runs the published code (for the embedded model the modules of transformers), eager; bf16 is
+One object, full memory, ms per frame; behind a peer's time how many times ours it is. PyTorch runs the published code (for the embedded model the modules of transformers), eager, the median of two frames; bf16 is
 autocast.
 
 {trackers}

@@ -7,9 +7,9 @@
                                        runs eager, then with its large parts compiled
 
 Both peers load DIR/model.pt and track DIR/frames.safetensors from the box of the scenario, on all
-processors; transformers runs tiny at 1024 px alone. Prints one line of JSON: the median times of the eager and of the compiled frames in ms,
-the number of keys of memory attention, and the smallest IoU of the masks with the engine's, which are
-in DIR/out-<mode>.safetensors. FRAMES 0 uses as many frames as needed; with fewer, memory is not full."""
+processors; transformers runs tiny at 1024 px alone. Prints one line of JSON: the median times of the
+eager and of the compiled frames in ms, the number of keys of memory attention, and the smallest IoU
+of the masks with the engine's, which are in DIR/out-<mode>.safetensors. FRAMES 0 uses as many frames as needed; with fewer, memory is not full."""
 
 import json
 import os

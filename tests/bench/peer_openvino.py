@@ -18,6 +18,8 @@ import warnings
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, '..', '..', 'tools'))
+import cpu
+
 try:
     import openvino as ov
     import torch
@@ -104,9 +106,7 @@ def bf16_share(compiled):
 
 def measure(core, converted, inputs, want, mode, runs):
     """(ms, relative error, nodes in bf16, nodes that multiply)"""
-    compiled = core.compile_model(converted, 'CPU', {
-        'INFERENCE_PRECISION_HINT': 'f32' if mode == 'fp32' else 'bf16', 'PERFORMANCE_HINT': 'LATENCY',
-        'INFERENCE_NUM_THREADS': len(os.sched_getaffinity(0)), 'NUM_STREAMS': '1'})
+    compiled = core.compile_model(converted, 'CPU', cpu.openvino_settings(mode))
     request = compiled.create_infer_request()
     arrays, times = [x.numpy() for x in inputs], []
     for _ in range(1 + runs):

@@ -11,6 +11,7 @@
 #include "weights/weights.h"
 
 enum { W = 160, H = 120 }; // of the frames
+enum { MASK = 384 };       // side of a detector's masks, in pixels
 
 static inline float *read_tensor(const char *file, const char *name, int rank, const int64_t *shape)
 {
@@ -80,6 +81,14 @@ static inline float *wanted(const struct place *at, const char *what, int rows, 
 {
     return read_tensor(at->file, name_of(at, what), columns > 1 ? 2 : 1,
                        (int64_t[]) { rows, columns });
+}
+
+static inline int count_pixels(const uint8_t *mask) // (MASK, MASK)
+{
+    int count = 0;
+    for (int i = 0; i < MASK * MASK; i++)
+        count += mask[i] != 0;
+    return count;
 }
 
 static inline void refused(int wanted_status, const char *words, int status,

@@ -7,7 +7,7 @@
 
 #include "golden.h"
 
-enum { QUERIES = 30, CLASSES = 7, MASK = 384, MAX_TEXT = 1 << 12 };
+enum { QUERIES = 30, CLASSES = 7, MAX_TEXT = 1 << 12 };
 
 // px: of a patch, and sides of the input, the first one its own.
 struct kind {
@@ -61,14 +61,6 @@ static void check_found(const struct place *at, const struct sam_detections *fou
                    d->box[e], box[4 * i + e]);
     }
     free(score), free(label), free(query), free(box);
-}
-
-static int count_pixels(const uint8_t *mask)
-{
-    int count = 0;
-    for (int i = 0; i < MASK * MASK; i++)
-        count += mask[i] != 0;
-    return count;
 }
 
 // Where a logit is near 0 a pixel may be another.

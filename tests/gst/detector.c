@@ -20,20 +20,6 @@ with_detector (const gchar * properties)
       g_getenv ("SAMTRACK_DETECTOR"), properties);
 }
 
-static guint64
-get_seeding (GstElement * track, const gchar * field)
-{
-  GstStructure *stats = NULL;
-  guint64 value;
-
-  g_object_get (track, "stats", &stats, NULL);
-  fail_unless (gst_structure_has_field (stats, "seeding"));
-  value = sam_get_uint64 (gst_value_get_structure (gst_structure_get_value
-          (stats, "seeding")), field);
-  gst_structure_free (stats);
-  return value;
-}
-
 /* What tells one run from another: ids, boxes and labels of all frames. */
 static void
 note_frame (GString * log, GstBuffer * buf)
@@ -70,9 +56,9 @@ run_frames (const gchar * properties, guint frames, guint most)
     note_frame (log, buf);
     gst_buffer_unref (buf);
   }
-  fail_unless (get_seeding (h->element, "births") > 0, "nothing was born");
-  fail_unless (get_seeding (h->element, "detector-runs") > 0);
-  fail_unless (get_seeding (h->element, "max-result-age") == 1);
+  fail_unless (sam_get_seeding (h->element, "births") > 0, "nothing was born");
+  fail_unless (sam_get_seeding (h->element, "detector-runs") > 0);
+  fail_unless (sam_get_seeding (h->element, "max-result-age") == 1);
   gst_harness_teardown (h);
   g_free (launch);
   return g_string_free (log, FALSE);
@@ -144,9 +130,9 @@ GST_START_TEST (test_interval)
   for (i = 0; i < 50; i++)
     gst_buffer_unref (sam_harness_run (h, i));
   /* the frames 0, 15, 30 and 45, and 1: its answer comes one frame later */
-  fail_unless (get_seeding (h->element, "detector-runs") >= 4);
-  fail_unless (get_seeding (h->element, "detector-runs") <= 5, "%u runs",
-      (guint) get_seeding (h->element, "detector-runs"));
+  fail_unless (sam_get_seeding (h->element, "detector-runs") >= 4);
+  fail_unless (sam_get_seeding (h->element, "detector-runs") <= 5, "%u runs",
+      (guint) sam_get_seeding (h->element, "detector-runs"));
   gst_harness_teardown (h);
   g_free (launch);
 }
@@ -201,11 +187,11 @@ GST_START_TEST (test_cut)
     gst_buffer_unref (gst_harness_push_and_pull (h, buf));
     if (i == 7) {
       fail_unless_equals_int (count_cuts (bus), 0);
-      runs = get_seeding (h->element, "detector-runs");
+      runs = sam_get_seeding (h->element, "detector-runs");
     }
   }
   fail_unless (count_cuts (bus) > 0, "no cut was seen");
-  fail_unless (get_seeding (h->element, "detector-runs") > runs,
+  fail_unless (sam_get_seeding (h->element, "detector-runs") > runs,
       "the detector was not asked");
   gst_bus_set_flushing (bus, TRUE);
   gst_object_unref (bus);
@@ -288,7 +274,7 @@ play_live (guint frames, gboolean seeks)
     gst_message_unref (message);
     fail_unless (g_atomic_int_get (&tracks) > 0, "nothing was born");
     e = gst_bin_get_by_name (GST_BIN (pipeline), "track");
-    fail_unless (get_seeding (e, "detector-runs") > 0);
+    fail_unless (sam_get_seeding (e, "detector-runs") > 0);
     gst_object_unref (e);
   }
   gst_element_set_state (pipeline, GST_STATE_NULL);

@@ -164,6 +164,37 @@ sam_get_double (const GstStructure * s, const gchar * name)
   return value;
 }
 
+guint64
+sam_get_seeding (GstElement * track, const gchar * field)
+{
+  GstStructure *stats = NULL;
+  guint64 value;
+
+  g_object_get (track, "stats", &stats, NULL);
+  fail_unless (gst_structure_has_field (stats, "seeding"));
+  value = sam_get_uint64 (gst_value_get_structure (gst_structure_get_value
+          (stats, "seeding")), field);
+  gst_structure_free (stats);
+  return value;
+}
+
+guint
+sam_check_objects (const GstStructure * meta, guint most)
+{
+  const guint n = sam_get_num_objects (meta);
+  guint i;
+
+  fail_unless (n <= most, "%u objects", n);
+  for (i = 0; i < n; i++) {
+    const gchar *label = gst_structure_get_string (sam_get_object (meta, i),
+        "label");
+
+    fail_unless (!label || (g_utf8_validate (label, -1, NULL) &&
+            strlen (label) < 64));
+  }
+  return n;
+}
+
 guint
 sam_take_behind (GstBuffer * buf)
 {

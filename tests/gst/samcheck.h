@@ -42,6 +42,12 @@ guint64 sam_get_uint64 (const GstStructure * s, const gchar * name);
 gdouble sam_get_double (const GstStructure * s, const gchar * name);
 guint64 sam_get_stat (GstElement * element, const gchar * name);
 
+guint64 sam_get_seeding (GstElement * track, const gchar * field);
+
+/* At most so many objects, each label of which can be written. Returns their
+ * number. */
+guint sam_check_objects (const GstStructure * meta, guint most);
+
 /* Takes over a buffer: the frames that its last object has still to replay. */
 guint sam_take_behind (GstBuffer * buf);
 

@@ -5,7 +5,9 @@ struct shape {
     int n, h, w, in, out, kernel, stride, pad;
 };
 
-// Awkward ones, then the family's: patch embedding, prompt masks, mask downsampler, 1 x 1.
+// Awkward ones, then the family's: patch embedding, prompt masks, mask downsampler, 1 x 1; then
+// wide maps, whose windows may be read where they overlap: several patches, all edges, runs of odd
+// length; and windows longer than the weights that a cache holds.
 static const struct shape shapes[] = {
     { 1, 1, 1, 1, 1, 1, 1, 0 },     { 1, 3, 5, 2, 3, 3, 1, 1 },    { 1, 7, 3, 5, 7, 3, 2, 1 },
     { 2, 5, 7, 3, 17, 5, 1, 2 },    { 1, 2, 2, 4, 4, 3, 1, 1 },    { 1, 9, 11, 3, 13, 4, 3, 0 },
@@ -14,6 +16,10 @@ static const struct shape shapes[] = {
     { 2, 7, 9, 16, 256, 1, 1, 0 },  { 3, 17, 16, 1, 4, 3, 2, 1 },  { 2, 16, 16, 4, 16, 3, 2, 1 },
     { 1, 15, 15, 16, 64, 3, 2, 1 }, { 2, 8, 8, 64, 256, 3, 2, 1 }, { 1, 16, 16, 1, 1, 4, 4, 0 },
     { 1, 9, 5, 256, 64, 1, 1, 0 },  { 1, 8, 8, 96, 32, 1, 1, 0 },
+    { 1, 9, 80, 6, 20, 3, 1, 1 },   { 2, 7, 161, 4, 33, 3, 2, 1 }, { 1, 5, 200, 2, 5, 5, 1, 2 },
+    { 1, 41, 76, 16, 8, 3, 1, 1 },  { 1, 6, 150, 3, 16, 3, 2, 1 }, { 1, 3, 390, 8, 12, 3, 1, 1 },
+    { 1, 5, 90, 64, 40, 3, 1, 1 },  { 1, 2, 75, 85, 9, 3, 1, 1 },  { 1, 7, 74, 12, 7, 3, 1, 0 },
+    { 1, 19, 300, 3, 9, 7, 4, 3 },  { 1, 5, 80, 4, 6, 3, 1, 2 },   { 2, 4, 40, 100, 70, 3, 1, 1 },
 };
 static const struct shape real[] = {
     { 1, 1024, 1024, 3, 96, 7, 4, 3 }, { 1, 1024, 1024, 1, 4, 3, 2, 1 },

@@ -5,13 +5,15 @@ struct shape {
     int n, rows, in, out;
 };
 
-// Awkward ones, then widths of the family: trunk, neck, heads, memory, feed-forward, pointers.
+// Awkward ones, then widths of the family: trunk, neck, heads, memory, feed-forward, pointers; then
+// rows longer than the weights that a cache holds.
 static const struct shape shapes[] = {
     { 1, 1, 1, 1 },      { 1, 2, 3, 5 },      { 3, 7, 17, 13 },    { 1, 33, 31, 67 },
     { 1, 97, 96, 288 },  { 1, 49, 112, 336 }, { 1, 50, 144, 432 }, { 1, 64, 192, 64 },
     { 1, 5, 384, 1152 }, { 1, 9, 768, 256 },  { 2, 8, 256, 256 },  { 3, 1, 256, 4 },
     { 2, 1, 256, 1 },    { 1, 65, 64, 256 },  { 2, 19, 256, 64 },  { 1, 70, 256, 2048 },
     { 3, 6, 2048, 256 }, { 1, 40, 96, 32 },   { 1, 3, 1152, 64 },
+    { 1, 203, 257, 70 }, { 1, 110, 513, 33 }, { 1, 97, 1027, 129 },
 };
 static const struct shape real[] = {
     { 1, 65536, 96, 288 },  { 1, 4096, 384, 1536 }, { 1, 4096, 1536, 384 },

@@ -382,6 +382,7 @@ static void check_frames_refused(const char *model)
     sam_tracker_close(&t);
 
     p.backend = SAM_BACKEND_CPU;
+    p.precision = SAM_PRECISION_FP32;
     t = scene_open(&p);
     foreign.frame.on_device = 1;
     expect_frame_refused(t, &foreign.frame, "the backend 'cpu' works in host memory");

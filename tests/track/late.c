@@ -143,6 +143,8 @@ int main(int argc, char **argv)
     if (argc < 4)
         return 2;
     begin_test(argv);
+    if (!can_run())
+        return SCENE_SKIPPED;
     printf("seed %llu\n", (unsigned long long) seed);
     check_scripts(seed, strcmp(backend, "cpu") ? 2 : 12, OBJECTS);
     tolerance = 0; // alone both are run alike

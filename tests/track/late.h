@@ -36,6 +36,12 @@ static struct sam_params params_of(int history)
     return p;
 }
 
+static bool can_run(void)
+{
+    const struct sam_params p = params_of(0);
+    return scene_can_run(&p);
+}
+
 // ---- What a frame gave for one object.
 
 struct shown {

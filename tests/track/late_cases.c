@@ -534,6 +534,8 @@ int main(int argc, char **argv)
     if (argc < 4)
         return 2;
     begin_test(argv);
+    if (!can_run())
+        return SCENE_SKIPPED;
     for (int history = 1; history <= 8; history += 7) {
         check_pace(history, true), check_pace(history, false);
         check_too_old(history);

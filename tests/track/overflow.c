@@ -220,8 +220,7 @@ int main(int argc, char **argv)
 {
     if (argc != 6)
         return 2;
-    struct copy c = copy_model(argv[1]);
-    struct sam_params p = scene_params(path);
+    struct sam_params p = scene_params(argv[1]);
     const float value = strtof(argv[4], NULL);
     const int each = atoi(argv[5]);
 
@@ -230,6 +229,10 @@ int main(int argc, char **argv)
                                           : SAM_BACKEND_CUDA;
     p.precision = !strcmp(argv[3], "bf16") ? SAM_PRECISION_BF16 : SAM_PRECISION_FP32;
     p.max_objects = 1;
+    if (!scene_can_run(&p))
+        return SCENE_SKIPPED;
+    struct copy c = copy_model(argv[1]);
+    p.model_file = path;
     expect(mkstemp(path) >= 0, "no file in /tmp");
     write_file(&c, -1, 0);
     check_tensor(&p, "none");

@@ -2,6 +2,7 @@
 #ifndef SCENE_H
 #define SCENE_H
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include <samtrack/samtrack.h>
@@ -88,6 +89,22 @@ static inline sam_tracker *scene_open(const struct sam_params *p)
         exit(1);
     }
     return t;
+}
+
+// The status of a test that meson counts as skipped.
+enum { SCENE_SKIPPED = 77 };
+
+// Whether this processor has the instructions for it; prints what it lacks.
+static inline bool scene_can_run(const struct sam_params *p)
+{
+    struct sam_error error;
+    sam_tracker *t;
+    const int status = sam_tracker_open(&t, p, &error);
+
+    sam_tracker_close(&t);
+    if (status == SAM_EUNSUPPORTED)
+        printf("%s\n", error.text);
+    return status != SAM_EUNSUPPORTED;
 }
 
 // The prompts below return the id, or 0.

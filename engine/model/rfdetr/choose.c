@@ -10,8 +10,11 @@
 struct room {
     struct sam_largest *best; // (queries)
     float *rows;              // scratch of sam_logits_stretch()
-    uint8_t *mask, *drawn;    // (queries, SAM_DETECTED_PIXELS); (queries): whether it is
+    uint8_t *mask;            // (queries, SAM_DETECTED_PIXELS)
+    uint8_t *drawn;           // (queries): 0, or what its logits were
 };
+
+enum { FINITE = 1, OVERFLOWED };
 
 static size_t lay_out(const struct sam_config *c, void *base, struct room *r)
 {
@@ -45,19 +48,25 @@ static void cut_row(void *mask, const float *row, int y)
         to[x] = row[x] > 0;
 }
 
+// Once for each query, which may appear under several classes.
+static void draw(const struct room *r, const struct sam_tensor *masks, int query)
+{
+    const int size = masks->w;
+    const float *logits = (const float *) masks->data + (size_t) query * size * size;
+
+    sam_logits_stretch(logits, size, r->rows, cut_row,
+                       r->mask + (size_t) query * SAM_DETECTED_PIXELS);
+    r->drawn[query] = sam_logits_are_finite(logits, size) ? FINITE : OVERFLOWED;
+}
+
 // A mask of numbers that overflowed makes the score a NaN, so that it is seen.
-static void add_mask(const struct room *r, const struct sam_candidates *from,
+static void add_mask(const struct room *r, const struct sam_tensor *masks,
                      struct sam_detection *out)
 {
-    const int size = from->mask.w;
-    const float *logits = (const float *) from->mask.data + (size_t) out->query * size * size;
-    uint8_t *mask = r->mask + (size_t) out->query * SAM_DETECTED_PIXELS;
-
     if (!r->drawn[out->query])
-        sam_logits_stretch(logits, size, r->rows, cut_row, mask);
-    r->drawn[out->query] = 1;
-    out->mask = mask;
-    if (!sam_logits_are_finite(logits, size))
+        draw(r, masks, out->query);
+    out->mask = r->mask + (size_t) out->query * SAM_DETECTED_PIXELS;
+    if (r->drawn[out->query] == OVERFLOWED)
         out->score = NAN;
 }
 
@@ -87,7 +96,7 @@ int rfdetr_choose(const struct sam_config *c, const struct sam_candidates *from,
             .query = query,
         };
         if (s->masks)
-            add_mask(&r, from, &out[k]);
+            add_mask(&r, &from->mask, &out[k]);
     }
     return num;
 }

@@ -21,6 +21,10 @@ struct sam_gemm {
     const void *a, *b;
     int m, k, first, last; // first is a multiple of SAM_PANEL
     size_t lda;            // in numbers, as all strides here
+    // A row of a may be `runs` (0: 1) runs of k / runs numbers, run_step from one to the next: the
+    // window of a convolution in a map. With bf16 products a run is a multiple of 2.
+    int runs;
+    size_t run_step;
     const float *bias;     // by output; NULL: none
     enum sam_act act;
     const void *add; // NULL: none
@@ -34,6 +38,7 @@ struct sam_gemm {
 struct sam_gemm_kernels {
     void (*run)(const struct sam_gemm *g);
     int tile_rows; // that it takes at once: blocks are best multiples of it
+    int chunk;     // inputs that it takes at once for all rows; 0: all
     bool bf16;     // type of a and of the packed weight
 };
 

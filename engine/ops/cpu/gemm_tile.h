@@ -6,11 +6,33 @@
 #include "ops/cpu/gemm.h"
 #include "ops/cpu/vec.h"
 
-enum { MR = SAM_TILE_ROWS, NR = 2 * VL };
+// FETCHES: what comes next is fetched ahead; measured with AVX2 only, where it is worth a tenth.
+enum { MR = SAM_TILE_ROWS, NR = 2 * VL, FETCHES = VL == 8 };
 
 struct tile {
     int rows, row, column; // of the block
     _Alignas(64) float sums[MR * NR]; // rows x NR
+};
+
+SAM_INLINE void begin_tile(const struct sam_gemm *g, struct tile *t, int row, int column)
+{
+    t->row = row, t->column = column, t->rows = g->m - row < MR ? g->m - row : MR;
+}
+
+// The output's lines, which are written when the products are done.
+SAM_INLINE void fetch_output(const struct sam_gemm *g, const struct tile *t)
+{
+    const size_t size = g->c_type == SAM_F32 ? 4 : 2;
+    for (int i = 0; FETCHES && i < t->rows; i++)
+        __builtin_prefetch((char *) g->c + ((t->row + i) * g->ldc + t->column) * size, 1);
+}
+
+// Inputs of a row: `runs` runs of `count` numbers, `step` from one to the next. more: they are
+// added to the tile's sums, which begin with them otherwise.
+struct inputs {
+    int runs, count;
+    size_t step;
+    bool more;
 };
 
 // What is constant where store_tile_as() is inlined.

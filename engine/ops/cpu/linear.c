@@ -5,13 +5,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "ops/cpu/patches.h"
 #include "ops/cpu/product.h"
 #include "ops/ref/ref.h"
 
-enum {
-    ITEM_MACS      = 1 << 17,   // products that are worth a thread: some microseconds
-    ITEMS_A_THREAD = 8,         // so that no thread waits long for the last
-};
+enum { ITEM_MACS = 1 << 17 }; // products that are worth a thread: some microseconds
 
 // ---- packing
 
@@ -80,21 +78,23 @@ static struct shares share(const struct sam_cpu *cpu, const struct sam_gemm_kern
                            size_t rows, int k, int n)
 {
     const size_t size = gemm->bf16 ? 2 : 4;
-    const int tile = gemm->tile_rows;
+    const int tile = gemm->tile_rows, threads = sam_pool_threads(cpu->pool);
+    const bool chunked = gemm->chunk && k > gemm->chunk; // few rows would read all weights anew
+    const size_t block_bytes = chunked ? HALF : BLOCK_BYTES;
     struct shares s = { .ld = row_length(k, size) };
-    s.rows = min_int(BLOCK_ROWS, max_int(1, (int) (BLOCK_BYTES / (s.ld * size))));
+    s.rows = min_int(BLOCK_ROWS, max_int(1, (int) (block_bytes / (s.ld * size))));
     s.columns = ceil_div(n, SAM_PANEL) * SAM_PANEL;
 
     const double macs = (double) rows * k * n;
-    const int most = ITEMS_A_THREAD * sam_pool_threads(cpu->pool);
+    const int most = threads == 1 ? 1 : (chunked ? ITEMS_A_THREAD / 2 : ITEMS_A_THREAD) * threads;
     const int wanted = macs < 2.0 * ITEM_MACS ? 1
                      : macs / ITEM_MACS < most ? (int) (macs / ITEM_MACS) : most;
-    if (ceil_div(rows, s.rows) < wanted)
+    if (ceil_div(rows, s.rows) < wanted && !chunked)
         s.rows = min_int(s.rows, max_int(tile, ceil_div(ceil_div(rows, wanted), tile) * tile));
     else if (s.rows > tile)
-        s.rows = even_rows(rows, s.rows, tile, sam_pool_threads(cpu->pool));
+        s.rows = even_rows(rows, s.rows, tile, threads);
     const int down = ceil_div(rows, s.rows);
-    if (down < wanted && sam_pool_threads(cpu->pool) > 1)
+    if (down < wanted)
         s.columns = ceil_div(ceil_div(n, SAM_PANEL), ceil_div(wanted, down)) * SAM_PANEL;
     s.across = ceil_div(n, s.columns);
     s.count = down * s.across;
@@ -119,6 +119,14 @@ struct linear_job {
     struct shares shares;
     bool direct; // the kernel reads src as it stands
 };
+
+// Whether the kernel reads `rows` rows at a time as they stand.
+static bool are_ready(const struct sam_gemm_kernels *gemm, const struct sam_tensor *src, int rows)
+{
+    const enum sam_type type = gemm->bf16 ? SAM_BF16 : SAM_F32;
+    return src->type == type && !(gemm->bf16 && src->c % 2) &&
+           (rows == 1 || !rows_collide(src->c * sam_type_size(type), gemm->tile_rows));
+}
 
 // Rows [row, row + count) of src in the kernel's type, shares.ld apart.
 static void prepare_rows(const struct linear_job *job, void *dst, size_t row, int count)
@@ -165,13 +173,10 @@ void sam_linear_cpu(struct sam_queue *q, const struct sam_linear *p)
 {
     struct sam_cpu *cpu = sam_cpu(q);
     const struct sam_gemm_kernels *gemm = kernels(cpu, p->weight.exact);
-    const bool bf16 = gemm->bf16;
-    const enum sam_type type = bf16 ? SAM_BF16 : SAM_F32;
     struct linear_job job = {
         cpu, gemm, p, share(cpu, gemm, sam_rows(&p->dst), p->src.c, p->dst.c), false,
     };
-    job.direct = p->src.type == type && !(bf16 && p->src.c % 2) &&
-                 (job.shares.rows == 1 || !rows_collide(p->src.c, bf16 ? 2 : 4));
+    job.direct = are_ready(gemm, &p->src, job.shares.rows);
     if (!fits(q, &job.shares, "linear", p->src.c))
         return;
     sam_pool_run(cpu->pool, job.shares.count, linear_task, &job);
@@ -277,7 +282,7 @@ void sam_conv_cpu(struct sam_queue *q, const struct sam_conv *p)
     struct conv_job job = {
         cpu, gemm, p, share(cpu, gemm, sam_rows(&p->dst), p->weight.in, p->dst.c),
     };
-    if (fits(q, &job.shares, "conv", p->weight.in))
+    if (!sam_conv_patches(q, p) && fits(q, &job.shares, "conv", p->weight.in))
         sam_pool_run(cpu->pool, job.shares.count, conv_task, &job);
 }
 
@@ -334,15 +339,13 @@ void sam_conv_transpose_cpu(struct sam_queue *q, const struct sam_conv_transpose
 {
     struct sam_cpu *cpu = sam_cpu(q);
     const struct sam_gemm_kernels *gemm = kernels(cpu, p->weight.exact);
-    const bool bf16 = gemm->bf16;
     const struct sam_linear product = { .src = p->src };
     struct transpose_job job = { cpu, p, { .cpu = cpu, .gemm = gemm, .p = &product } };
     struct shares *s = &job.linear.shares;
     *s = share(cpu, gemm, sam_rows(&p->src), p->src.c, p->weight.out);
     s->rows = min_int(s->rows, max_int(1, HALF / 4 / p->weight.out));
     s->count = ceil_div(sam_rows(&p->src), s->rows); // whole rows: the shuffle needs all four
-    job.linear.direct = p->src.type == (bf16 ? SAM_BF16 : SAM_F32) && !(bf16 && p->src.c % 2) &&
-                        !rows_collide(p->src.c, bf16 ? 2 : 4);
+    job.linear.direct = are_ready(gemm, &p->src, s->rows);
     if (!fits(q, s, "conv_transpose", p->src.c))
         return;
     if (p->weight.out > HALF / 4) {

@@ -9,9 +9,10 @@
 #include "ops/cpu/rows.h"
 
 enum {
-    HALF        = SAM_POOL_WORKSPACE / 2, // of a thread's workspace: see workspace()
-    BLOCK_ROWS  = 96,                     // at most: more would not make the weights' reads rarer
-    BLOCK_BYTES = 512 << 10,              // of a block's rows: they are read once per panel
+    HALF           = SAM_POOL_WORKSPACE / 2, // of a thread's workspace: see workspace()
+    BLOCK_ROWS     = 96,                     // at most: more would not make weights' reads rarer
+    BLOCK_BYTES    = 512 << 10,              // of a block's rows: they are read once per panel
+    ITEMS_A_THREAD = 8,                      // so that no thread waits long for the last
 };
 
 static inline int min_int(int a, int b) { return a < b ? a : b; }
@@ -34,17 +35,18 @@ static inline const struct sam_gemm_kernels *kernels(const struct sam_cpu *cpu, 
     return exact ? cpu->gemm_f32 : cpu->gemm;
 }
 
-// Rows whose distance is a multiple of a cache way fall on the same few lines of the cache.
-static inline bool rows_collide(size_t ld, size_t size)
+// Rows whose distance is a multiple of a cache way (4 KiB) fall on the same few lines of the cache;
+// at half of one every second row does, which hurts if a tile has many.
+static inline bool rows_collide(size_t bytes, int tile_rows)
 {
-    return ld * size % 2048 == 0;
+    return bytes % 4096 == 0 || (tile_rows > 8 && bytes % 2048 == 0);
 }
 
 // Numbers from one prepared row of k to the next; size: bytes of one.
 static inline size_t row_length(int k, size_t size)
 {
     const size_t ld = ((size_t) k + 31) / 32 * 32;
-    return rows_collide(ld, size) ? ld + 32 : ld;
+    return ld * size % 2048 == 0 ? ld + 32 : ld;
 }
 
 // Rows of an item, at most `most`, a multiple of `tile`, such that `threads` that take one item

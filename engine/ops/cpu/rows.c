@@ -329,6 +329,13 @@ struct depthwise_shape {
     size_t from; // channel; not constant
 };
 
+// With AVX2 gcc leaves inner loops of constant bounds as they are, unless it is told.
+#if SAM_VL == 8
+#define UNROLL _Pragma("GCC unroll 16")
+#else
+#define UNROLL
+#endif
+
 // Each column of the source is read once for all outputs.
 SAM_INLINE void depthwise_at(const struct sam_depthwise_row *r, struct depthwise_shape d, int x,
                              size_t i, int left)
@@ -337,19 +344,19 @@ SAM_INLINE void depthwise_at(const struct sam_depthwise_row *r, struct depthwise
     const size_t c = (size_t) r->c;
     const vf start = r->bias ? vf_get(r->bias, SAM_F32, i, left) : (vf) { 0 };
     vf sum[MAX_OUTPUTS], v[MAX_COLUMNS];
-    for (int j = 0; j < d.count; j++)
+    UNROLL for (int j = 0; j < d.count; j++)
         sum[j] = start;
     const float *weight = r->weight + i;
     for (int ky = 0; ky < d.kernel; ky++, weight += d.kernel * c) {
         const struct sam_span row = r->src[ky];
         if (!row.data)
             continue;
-        for (int at = 0; at < columns; at++)
+        UNROLL for (int at = 0; at < columns; at++)
             v[at] = d.inside || (column + at >= 0 && column + at < r->src_width) ?
                     vf_get(row.data, d.type, (size_t) (column + at) * c + i, left) : (vf) { 0 };
-        for (int kx = 0; kx < d.kernel; kx++) {
+        UNROLL for (int kx = 0; kx < d.kernel; kx++) {
             const vf w = vf_get(weight, SAM_F32, kx * c, left);
-            for (int j = 0; j < d.count; j++)
+            UNROLL for (int j = 0; j < d.count; j++)
                 sum[j] += v[j * d.stride + kx] * w;
         }
     }
@@ -365,25 +372,30 @@ SAM_INLINE void depthwise_at(const struct sam_depthwise_row *r, struct depthwise
     store_outputs(r, &outputs, sums);
 }
 
+// d.count outputs from x on.
+SAM_INLINE void depthwise_group(const struct sam_depthwise_row *r, struct depthwise_shape d, int x)
+{
+    const size_t c = (size_t) r->c, whole = c / VL * VL;
+    for (size_t i = d.from; i < whole; i += VL)
+        depthwise_at(r, d, x, i, VL);
+    if (whole < c)
+        depthwise_at(r, d, x, whole, (int) (c - whole));
+}
+
 // Of the channels from d.from on. The last outputs are computed twice if their number is no
 // multiple of d.count.
 SAM_INLINE void depthwise_as(const struct sam_depthwise_row *r, struct depthwise_shape d)
 {
-    const size_t c = (size_t) r->c, whole = c / VL * VL;
     for (int to = d.count; to < r->dst_width + d.count; to += d.count) {
         const int x = (to < r->dst_width ? to : r->dst_width) - d.count;
         const int column = x * d.stride - d.kernel / 2;
         d.inside = column >= 0 && column + (d.count - 1) * d.stride + d.kernel <= r->src_width;
-        if (!d.inside) {
-            each_vector_from(i, d.from, c)
-                depthwise_at(r, d, x, i, (int) left);
-            continue;
+        if (d.inside) {
+            d.inside = true; // now a constant
+            depthwise_group(r, d, x);
+        } else {
+            depthwise_group(r, d, x);
         }
-        d.inside = true; // now a constant
-        for (size_t i = d.from; i < whole; i += VL)
-            depthwise_at(r, d, x, i, VL);
-        if (whole < c)
-            depthwise_at(r, d, x, whole, (int) (c - whole));
     }
 }
 
