@@ -91,7 +91,7 @@ enum { NARROW = 64 };
 
 static bool is_exact(const struct sam_loader *l, int in)
 {
-    return l->exact || (in <= NARROW && !(l->is_wide && sam_op_wants_narrow_bf16(l->queue)));
+    return l->exact || (in <= NARROW && !(l->is_wide && sam_op_wants_narrow_bf16(l->queue, in)));
 }
 
 struct sam_matrix sam_load_matrix(struct sam_loader *l, const float *host, int out, int in)

@@ -146,9 +146,10 @@ bool sam_op_wants_bias_bf16(const struct sam_queue *q)
     return q->ops->wants_bias_bf16 && q->precision == SAM_PRECISION_BF16;
 }
 
-bool sam_op_wants_narrow_bf16(const struct sam_queue *q)
+bool sam_op_wants_narrow_bf16(const struct sam_queue *q, int in)
 {
-    return q->ops->wants_narrow_bf16 && q->precision == SAM_PRECISION_BF16;
+    const int least = q->ops->least_bf16_terms;
+    return least && in >= least && q->precision == SAM_PRECISION_BF16;
 }
 
 void sam_op_linear(struct sam_queue *q, const struct sam_linear *p)

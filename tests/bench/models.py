@@ -24,7 +24,7 @@ ROOT = HERE.parent.parent
 KEPT = HERE / 'models.json'
 MODES = ('fp32', 'bf16')
 TURNS, SLOW_TURNS = 3, 2  # of a detector; of one that takes a second or more
-REPEATS = 3  # of the frame in a turn
+REPEATS, TURN_MS = 3, 500  # of the frame in a turn: at least so many, and so much time, as the first ones are slow
 FULL = 17  # frames after which a tracker's memory is full
 APACHE, CC_BY_NC, AGPL = 'Apache-2.0', 'CC-BY-NC 4.0', 'AGPL-3.0'
 SAM2_README = 'J&F on SA-V test, README of SAM 2'
@@ -247,6 +247,11 @@ def openvino_times(case, image):
     return requests
 
 
+def write_turn(folder, frame, count):
+    from safetensors.torch import save_file
+    save_file({'frames': frame[None].repeat(count, 1, 1, 1).contiguous()}, folder / 'turn.safetensors')
+
+
 def detect(folder, mode, side):
     import cpu
     told, why = cpu.last_json([str(a) for a in (
@@ -255,32 +260,33 @@ def detect(folder, mode, side):
     return told or sys.exit(f'sam-detect: {why}')
 
 
-def repeat(run):
-    return statistics.median(milliseconds(run) for _ in range(REPEATS))
+def repeat(run, times=REPEATS):
+    return statistics.median(milliseconds(run) for _ in range(times))
 
 
 def measure_detector(name, family, size, side):
     import torch
-    from safetensors.torch import save_file
     case = make_case(family, size, side)
     image = image_of(case)
     row = {'ours': {}, 'torch': {}, 'openvino': {}, 'parameters': sum(p.numel() for p in case.model.parameters())}
     with tempfile.TemporaryDirectory() as text, torch.no_grad():
         folder = pathlib.Path(text)
         case.save(folder)
-        save_file({'frames': case.frame[None].repeat(REPEATS, 1, 1, 1).contiguous()}, folder / 'turn.safetensors')
+        write_turn(folder, case.frame, REPEATS)
         row['gflop'] = count_gflop(lambda: case.model(image))
         vino = openvino_times(case, image)
         for mode in modes():
             told = detect(folder, mode, side)
+            count = max(REPEATS, int(TURN_MS / told['p50_ms']))
+            write_turn(folder, case.frame, count)
             times = {'ours': [], 'torch': [], 'openvino': []}
             for _ in range(TURNS if told['p50_ms'] < 1000 else SLOW_TURNS):  # in turn: all see the same machine
                 times['ours'].append(detect(folder, mode, side)['p50_ms'])
                 with autocast(mode):
-                    times['torch'].append(repeat(lambda: case.model(image)))
+                    times['torch'].append(repeat(lambda: case.model(image), count))
                 if mode in vino:
                     times['openvino'].append(repeat(
-                        lambda: vino[mode].infer([image.numpy()], share_inputs=True, share_outputs=True)))
+                        lambda: vino[mode].infer([image.numpy()], share_inputs=True, share_outputs=True), count))
             for who, found in times.items():
                 if found:
                     row[who][mode] = round(statistics.median(found), 1)

@@ -13,6 +13,7 @@
 static const struct sam_ops table = {
     .pack_bytes = sam_pack_bytes_cpu,
     .pack = sam_pack_cpu,
+    .least_bf16_terms = 32, // windows of 3 x 3 pixels come in F32, and fill no vector of BF16
     .rope_attention_room = sam_rope_attention_room_cpu,
     SAM_OPS(ENTRY)
 };
