@@ -299,17 +299,22 @@ struct letterbox_job {
     const struct sam_tap *taps; // of the columns
 };
 
+static void fill_row(const struct sam_letterbox *p, float *dst, int first, int last)
+{
+    for (int x = 3 * first; x < 3 * last; x++)
+        dst[x] = p->fill / 255;
+}
+
 // Row y of dst, F32; held: the frame's rows in source[].
 static void letterbox_row(const struct letterbox_job *job, int y, float *dst,
                           float *const source[2], int held[2], float *room)
 {
     const struct sam_letterbox *p = job->p;
     const bool inside = y >= p->y && y < p->y + p->height;
-    for (int x = 0; x < 3 * p->dst.w; x++)
-        if (!inside || x < 3 * p->x || x >= 3 * (p->x + p->width))
-            dst[x] = p->fill / 255;
+    fill_row(p, dst, 0, inside ? p->x : p->dst.w);
     if (!inside)
         return;
+    fill_row(p, dst, p->x + p->width, p->dst.w);
     const struct sam_tap v = bilinear(y - p->y, p->height, p->frame.height);
     const int wanted[2] = { v.lo, v.hi };
     for (int j = 0; j < 2; j++)
@@ -317,8 +322,11 @@ static void letterbox_row(const struct letterbox_job *job, int y, float *dst,
             held[wanted[j] & 1] = wanted[j];
             load_row(job->cpu, &p->frame, &job->ycbcr, wanted[j], source[wanted[j] & 1], room);
         }
-    job->cpu->pixels->mix_rgb(dst + 3 * p->x, source[v.lo & 1], source[v.hi & 1], v.weight,
-                              job->taps, p->width);
+    if (p->width == p->frame.width && p->height == p->frame.height)
+        job->cpu->pixels->round_rgb(dst + 3 * p->x, source[v.lo & 1], p->width);
+    else
+        job->cpu->pixels->mix_rgb(dst + 3 * p->x, source[v.lo & 1], source[v.hi & 1], v.weight,
+                                  job->taps, p->width);
 }
 
 static void letterbox_task(void *priv, int i, int thread)

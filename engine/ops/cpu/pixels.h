@@ -44,6 +44,8 @@ struct sam_pixel_kernels {
     // are stored: dst = round(...) / 255. weight: of the lower row; taps: of the columns.
     void (*mix_rgb)(float *dst, const float *upper, const float *lower, float weight,
                     const struct sam_tap *taps, int count);
+    // What it gives where columns and rows are those of the frame.
+    void (*round_rgb)(float *dst, const float *src, int count);
     // One row to pixels of four numbers, 0 .. 255, the fourth of no meaning. Packed colours: step
     // bytes a pixel, red first, or blue first if swap; grey: step 1.
     void (*load_packed)(float *dst, const uint8_t *src, int step, bool swap, int width);

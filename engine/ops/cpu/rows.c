@@ -227,21 +227,34 @@ SAM_INLINE vf larger_or_nan(vf a, vf b)
     return vf_select((a > b) | (a != a), a, b);
 }
 
-// Weight, bias and act are not looked at.
+// The largest of the window's rows in one column of the map.
+SAM_INLINE vf largest_down(const struct sam_depthwise_row *r, int x, size_t i, size_t left)
+{
+    const struct sam_span middle = r->src[r->kernel / 2];
+    vf most = vf_get(middle.data, middle.type, (size_t) x * r->c + i, left);
+    for (int ky = 0; ky < r->kernel; ky++)
+        if (r->src[ky].data && ky != r->kernel / 2)
+            most = larger_or_nan(most, vf_get(r->src[ky].data, r->src[ky].type,
+                                              (size_t) x * r->c + i, left));
+    return most;
+}
+
+// Down, then across: k + k comparisons instead of k k. Weight, bias and act are not looked at.
 static void maxpool_around(const struct sam_depthwise_row *r)
 {
-    for (int x = 0; x < r->dst_width; x++) {
-        const int left_most = x - r->kernel / 2, rest = r->src_width - left_most;
-        const int first = left_most < 0 ? -left_most : 0;
-        const int last = rest < r->kernel ? rest : r->kernel;
-        each_vector(i, (size_t) r->c) {
-            const struct sam_span middle = r->src[r->kernel / 2];
-            vf most = vf_get(middle.data, middle.type, (size_t) x * r->c + i, left);
-            for (int ky = 0; ky < r->kernel; ky++)
-                for (int kx = first; r->src[ky].data && kx < last; kx++)
-                    most = larger_or_nan(most,
-                                         vf_get(r->src[ky].data, r->src[ky].type,
-                                                (size_t) (left_most + kx) * r->c + i, left));
+    enum { RING = 32 }; // columns, more than a kernel has
+    const int half = r->kernel / 2, width = r->src_width;
+    each_vector(i, (size_t) r->c) {
+        vf down[RING];
+        int next = 0; // the first column that is not in it
+        for (int x = 0; x < r->dst_width; x++) {
+            const int first = x < half ? 0 : x - half;
+            const int last = x + half < width ? x + half : width - 1;
+            for (; next <= last; next++)
+                down[next % RING] = largest_down(r, next, i, left);
+            vf most = down[first % RING];
+            for (int column = first + 1; column <= last; column++)
+                most = larger_or_nan(most, down[column % RING]);
             vf_put(r->dst.data, r->dst.type, (size_t) x * r->c + i, most, left);
         }
     }
