@@ -85,13 +85,18 @@ struct sam_tensor sam_load_tensor(struct sam_loader *l, const float *host, int h
     return t;
 }
 
-// Products of at most this many terms are exact at any precision: they are bound by memory, not
-// by arithmetic, and few terms do not average the rounding of BF16 out. Small models drift else.
+// Sums of at most this many terms do not average the rounding of BF16 out. Narrow models drift by
+// it, and have them exact. Wide ones bear it: whether exact ones are quicker the backend knows.
 enum { NARROW = 64 };
+
+static bool is_exact(const struct sam_loader *l, int in)
+{
+    return l->exact || (in <= NARROW && !(l->is_wide && sam_op_wants_narrow_bf16(l->queue)));
+}
 
 struct sam_matrix sam_load_matrix(struct sam_loader *l, const float *host, int out, int in)
 {
-    struct sam_matrix m = { .out = out, .in = in, .exact = l->exact || in <= NARROW };
+    struct sam_matrix m = { .out = out, .in = in, .exact = is_exact(l, in) };
     m.data = sam_arena_bytes(&l->constant, sam_op_pack_bytes(l->queue, out, in, m.exact));
     if (sam_load_live(l))
         check_finite(l, host, (size_t) out * in);

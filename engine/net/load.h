@@ -17,6 +17,7 @@ struct sam_loader {
     struct sam_arena host;     // constant, read by the CPU
     struct sam_arena staging;  // buffer between the file and the device
     bool measuring;
+    bool is_wide; // the model: its products of few terms may be of BF16
     bool exact; // matrices packed while it is set are multiplied in F32
     // Of the convolutions with a stored BatchNorm. NULL: "c", "bn"; 0: 1e-5.
     const char *conv_name, *norm_name;

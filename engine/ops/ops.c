@@ -146,6 +146,11 @@ bool sam_op_wants_bias_bf16(const struct sam_queue *q)
     return q->ops->wants_bias_bf16 && q->precision == SAM_PRECISION_BF16;
 }
 
+bool sam_op_wants_narrow_bf16(const struct sam_queue *q)
+{
+    return q->ops->wants_narrow_bf16 && q->precision == SAM_PRECISION_BF16;
+}
+
 void sam_op_linear(struct sam_queue *q, const struct sam_linear *p)
 {
     const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION), WEIGHT(weight),

@@ -499,6 +499,7 @@ struct sam_ops {
     void (*pack)(struct sam_queue *q, struct sam_matrix dst, const float *weight);
 
     bool wants_bias_bf16; // in linear, where products are of BF16
+    bool wants_narrow_bf16; // products of few terms by BF16, too: exact ones are slower
     // NULL: never the fast way.
     size_t (*rope_attention_room)(const struct sam_queue *q, int d, int m, int side, int n, int Tk);
 
@@ -520,6 +521,7 @@ void sam_op_pack(struct sam_queue *q, struct sam_matrix dst, const float *weight
 
 // What models ask before they choose an operation.
 bool sam_op_wants_bias_bf16(const struct sam_queue *q);
+bool sam_op_wants_narrow_bf16(const struct sam_queue *q);
 bool sam_op_has_feed_forward(const struct sam_queue *q);
 size_t sam_op_rope_attention_room(const struct sam_queue *q, int d, int m, int side, int n, int Tk);
 
