@@ -193,21 +193,24 @@ static struct sam_tensor fit(struct sam_tensor t, struct sam_tensor like, int c)
     return sam_view(t, like.n, 1, like.w, c);
 }
 
-// Tokens among themselves. Layer 0 has neither position nor shortcut: `position` NULL.
+// The tokens with their position.
+static struct sam_tensor placed(struct sam_queue *q, const struct sam_decoder_scratch *s,
+                                struct sam_tensor tokens, struct sam_tensor position)
+{
+    const struct sam_tensor u = fit(s->u, tokens, tokens.c);
+    add(q, .dst = u, .a = tokens, .b = position, .scale = 1);
+    return u;
+}
+
+// Tokens among themselves; u: with their position. Layer 0 has neither that nor a shortcut.
 static void self_attention(struct sam_queue *q, const struct sam_two_way_layer *l,
                            const struct sam_decoder_scratch *s, struct sam_tensor tokens,
-                           const struct sam_tensor *position)
+                           struct sam_tensor u, struct sam_tensor shortcut)
 {
     const int d = tokens.c;
     const struct sam_tensor Q = fit(s->tq, tokens, d), K = fit(s->tk, tokens, d);
     const struct sam_tensor V = fit(s->tv, tokens, d), mixed = fit(s->mixed, tokens, d);
-    struct sam_tensor u = tokens, shortcut = { 0 };
 
-    if (position) {
-        u = fit(s->u, tokens, d);
-        add(q, .dst = u, .a = tokens, .b = *position, .scale = 1);
-        shortcut = tokens;
-    }
     linear(q, .dst = Q, .src = u, LINEAR(l->self.q));
     linear(q, .dst = K, .src = u, LINEAR(l->self.k));
     linear(q, .dst = V, .src = tokens, LINEAR(l->self.v));
@@ -215,15 +218,6 @@ static void self_attention(struct sam_queue *q, const struct sam_two_way_layer *
               .exact = true, .scale = head_scale(d));
     linear(q, .dst = tokens, .src = mixed, LINEAR(l->self.out), .add = shortcut);
     layernorm(q, .dst = tokens, .src = tokens, NORM(l->norm1), .eps = EPS_TRANSFORMER);
-}
-
-static void token_query(struct sam_queue *q, const struct sam_attention_weights *w,
-                        const struct sam_decoder_scratch *s, struct sam_tensor tokens,
-                        struct sam_tensor position, struct sam_tensor query)
-{
-    const struct sam_tensor u = fit(s->u, tokens, tokens.c);
-    add(q, .dst = u, .a = tokens, .b = position, .scale = 1);
-    linear(q, .dst = query, .src = u, LINEAR(w->q));
 }
 
 // Tokens look at the image; `query` is theirs already. before: what the result is added to.
@@ -244,18 +238,17 @@ static void token_to_image(struct sam_queue *q, const struct sam_attention_weigh
     layernorm(q, .dst = tokens, .src = tokens, NORM(*norm), .eps = EPS_TRANSFORMER);
 }
 
+// u: the tokens with their position.
 static void image_to_token(struct sam_queue *q, const struct sam_two_way_layer *l,
                            const struct sam_decoder_scratch *s, struct sam_tensor tokens,
-                           struct sam_tensor position, struct sam_tensor image,
+                           struct sam_tensor u, struct sam_tensor image,
                            struct sam_tensor query_place)
 {
     const struct sam_attention_weights *w = &l->image_to_token;
     const int d = tokens.c;
-    const struct sam_tensor u = fit(s->u, tokens, d);
     const struct sam_tensor Q = sam_first(s->iq, tokens.n), mixed = sam_first(s->ik, tokens.n);
     const struct sam_tensor K = fit(s->tk, tokens, d / 2), V = fit(s->tv, tokens, d / 2);
 
-    add(q, .dst = u, .a = tokens, .b = position, .scale = 1);
     linear(q, .dst = Q, .src = image, LINEAR(w->q), .add = query_place);
     linear(q, .dst = K, .src = u, LINEAR(w->k));
     linear(q, .dst = V, .src = tokens, LINEAR(w->v));
@@ -280,14 +273,15 @@ static void load_start(struct sam_loader *l, const struct sam_config *config, st
     d->start.tokens = sam_arena_tensor(&l->constant, SAM_F32, 1, 1, T, c);
     d->start.query = sam_arena_tensor(&l->constant, SAM_F32, 1, 1, T, c / 2);
 
+    const struct sam_tensor none = { 0 };
     struct sam_decoder_scratch s;
     const size_t mark = sam_arena_mark(&l->constant);
     layout_tokens(&s, config, 1, T, &l->constant);
     if (sam_load_live(l)) {
         copy(l->queue, .dst = d->start.tokens, .src = d->start.initial);
-        self_attention(l->queue, &d->layer[0], &s, d->start.tokens, NULL);
-        token_query(l->queue, &d->layer[0].token_to_image, &s, d->start.tokens, d->start.initial,
-                    d->start.query);
+        self_attention(l->queue, &d->layer[0], &s, d->start.tokens, d->start.tokens, none);
+        const struct sam_tensor u = placed(l->queue, &s, d->start.tokens, d->start.initial);
+        linear(l->queue, .dst = d->start.query, .src = u, LINEAR(d->layer[0].token_to_image.q));
     }
     sam_arena_release(&l->constant, mark);
 }
@@ -315,6 +309,8 @@ static struct sam_tensor begin(struct sam_queue *q, const struct sam_decoder *d,
                                struct sam_tensor tokens, struct sam_tensor position,
                                struct sam_tensor *query)
 {
+    const struct sam_tensor none = { 0 };
+
     if (!sparse.data) {
         if (tokens.n > 1)
             copy(q, .dst = *query, .src = d->start.query);
@@ -325,8 +321,9 @@ static struct sam_tensor begin(struct sam_queue *q, const struct sam_decoder *d,
     copy_rows(q, .dst = position, .src = d->output_tokens, .rows = SAM_OUTPUT_TOKENS);
     copy_rows(q, .dst = position, .src = sparse, .to = SAM_OUTPUT_TOKENS, .rows = sparse.w);
     copy(q, .dst = tokens, .src = position);
-    self_attention(q, &d->layer[0], s, tokens, NULL);
-    token_query(q, &d->layer[0].token_to_image, s, tokens, position, *query);
+    self_attention(q, &d->layer[0], s, tokens, tokens, none);
+    const struct sam_tensor u = placed(q, s, tokens, position);
+    linear(q, .dst = *query, .src = u, LINEAR(d->layer[0].token_to_image.q));
     return tokens;
 }
 
@@ -339,6 +336,7 @@ static void two_way(struct sam_queue *q, const struct sam_decoder *d,
     const struct sam_tensor position =
         sparse.data ? fit(s->initial, tokens, tokens.c) : d->start.initial;
     const struct sam_tensor query = fit(s->tq, tokens, tokens.c / 2);
+    struct sam_tensor u = tokens;
 
     for (int i = 0; i < SAM_DECODER_LAYERS; i++) {
         const struct sam_two_way_layer *l = &d->layer[i];
@@ -346,15 +344,17 @@ static void two_way(struct sam_queue *q, const struct sam_decoder *d,
         if (i == 0) {
             before = begin(q, d, s, sparse, tokens, position, &asked);
         } else {
-            self_attention(q, l, s, tokens, &position);
-            token_query(q, &l->token_to_image, s, tokens, position, query);
+            self_attention(q, l, s, tokens, u, tokens);
+            u = placed(q, s, tokens, position);
+            linear(q, .dst = query, .src = u, LINEAR(l->token_to_image.q));
         }
         token_to_image(q, &l->token_to_image, &l->norm2, s, tokens, before, asked, image,
                        d->place[i].key);
         two_way_mlp(q, l, s, tokens);
-        image_to_token(q, l, s, tokens, position, image, d->place[i].query);
+        u = placed(q, s, tokens, position); // for the next layer, too
+        image_to_token(q, l, s, tokens, u, image, d->place[i].query);
     }
-    token_query(q, &d->final_token_to_image, s, tokens, position, query);
+    linear(q, .dst = query, .src = u, LINEAR(d->final_token_to_image.q));
     token_to_image(q, &d->final_token_to_image, &d->norm_final, s, tokens, tokens, query, image,
                    d->place[SAM_DECODER_LAYERS].key);
 }
