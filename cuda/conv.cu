@@ -12,10 +12,11 @@ extern "C" void sam_conv_cuda(struct sam_queue *q, const struct sam_conv *p)
     g.in.h = s->h, g.in.w = s->w, g.in.c = s->c;
     g.in.out_h = d->h, g.in.out_w = d->w;
     g.out.dst = view_of(d);
+    g.out.add = view_of(&p->add);
     g.out.bias = (const float *) p->bias.data;
-    g.out.period = 1;
+    g.out.period = p->add.data ? (unsigned) sam_count(&p->add) : 1;
     g.out.act = p->act;
-    g.out.pairs = d->c % 2 == 0 && aligned(d, 8) && aligned(&p->bias, 8);
+    g.out.pairs = d->c % 2 == 0 && aligned(d, 8) && aligned(&p->add, 8) && aligned(&p->bias, 8);
     gemm_run(q, "conv", &p->weight, g);
 }
 

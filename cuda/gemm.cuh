@@ -25,12 +25,46 @@ struct gemm_out {
     bool pairs;          // two neighbouring numbers can be stored at once
 };
 
+// How the pairs of a row of dst turn, which are stored as such; table NULL: they do not.
+struct gemm_turn {
+    const float *table;     // cosines and sines: table_rows rows of n
+    const int *num_rotated; // of each map; NULL: all rows turn
+    int rows, table_rows;   // rows of a map
+};
+
 struct gemm {
     gemm_in in;
     gemm_out out;
     const void *weight; // packed: rows of `ld` numbers, BF16 or F32; zeros beyond k
     int m, n, ld;
 };
+
+// Products side by side in one launch, one of them per blockIdx.z: the grid is that of the largest,
+// and blocks beyond a smaller one leave.
+struct gemm_list {
+    gemm each[SAM_MAX_LINEARS];
+    gemm_turn turn[SAM_MAX_LINEARS];
+};
+
+static __device__ __forceinline__ const gemm &gemm_mine(const gemm &one)
+{
+    return one;
+}
+
+static __device__ __forceinline__ const gemm &gemm_mine(const gemm_list &list)
+{
+    return list.each[blockIdx.z];
+}
+
+static __device__ __forceinline__ gemm_turn gemm_turn_mine(const gemm &)
+{
+    return {};
+}
+
+static __device__ __forceinline__ gemm_turn gemm_turn_mine(const gemm_list &list)
+{
+    return list.turn[blockIdx.z];
+}
 
 // ---- rows of A
 
@@ -119,9 +153,27 @@ static __device__ __forceinline__ void gemm_finish(const gemm_out &o, int n, int
     store_one(o.dst, at, gemm_value(o, sum + bias, add));
 }
 
-// The same for (row, col) and (row, col + 1), col even.
+// The angles of pairs of a row of an m x n product: one at col, the others 8 columns apart. All are
+// under way together. False: the row does not turn.
+template <int NI>
+static __device__ __forceinline__ bool gemm_angles(float2 (&angle)[NI], const gemm_turn &t, int m,
+                                                   int n, int row, int col)
+{
+    const int r = row % t.rows;
+    if (row >= m || (t.num_rotated && r >= t.num_rotated[row / t.rows]))
+        return false;
+    const float *from = t.table + (size_t) (r % t.table_rows) * n;
+#pragma unroll
+    for (int j = 0; j < NI; j++)
+        if (col + 8 * j < n)
+            angle[j] = __ldg((const float2 *) (from + col + 8 * j));
+    return true;
+}
+
+// The same as gemm_finish() for (row, col) and (row, col + 1), col even; turned: by the angle.
 static __device__ __forceinline__ void gemm_finish_pair(const gemm_out &o, int n, int row, int col,
-                                                        float s0, float s1)
+                                                        float s0, float s1, bool turned,
+                                                        float2 angle)
 {
     if (!o.pairs) {
         gemm_finish(o, n, row, col, s0);
@@ -143,6 +195,11 @@ static __device__ __forceinline__ void gemm_finish_pair(const gemm_out &o, int n
         a0 = two.x, a1 = two.y;
     }
     s0 = gemm_value(o, s0, a0), s1 = gemm_value(o, s1, a1);
+    if (turned) {
+        const float re = s0, im = s1;
+        s0 = re * angle.x - im * angle.y;
+        s1 = re * angle.y + im * angle.x;
+    }
     if (o.dst.bf16)
         *(uint32_t *) ((__nv_bfloat16 *) o.dst.p + at) = bf16_two(s0, s1);
     else
@@ -215,16 +272,21 @@ static __device__ __forceinline__ void gemm_multiply(typename S::stage *now, int
     }
 }
 
-template <int WM, int WN, int MI, int NI>
-static __global__ void __launch_bounds__(32 * WM * WN) gemm_kernel(gemm p)
+// LIST: gemm, or gemm_list.
+template <int WM, int WN, int MI, int NI, class LIST>
+static __global__ void __launch_bounds__(32 * WM * WN)
+    gemm_kernel(const __grid_constant__ LIST list)
 {
     using S = gemm_shape<WM, WN, MI, NI>;
+    const gemm &p = gemm_mine(list);
     extern __shared__ __align__(128) unsigned char smem[];
     typename S::stage *stages = reinterpret_cast<typename S::stage *>(smem);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int m0 = blockIdx.x * S::M, n0 = blockIdx.y * S::N;
     const int wm = warp / WN * MI * 16, wn = warp % WN * NI * 8;
     const int steps = (p.ld + GEMM_STEP - 1) / GEMM_STEP;
+    if (sizeof(LIST) > sizeof(gemm) && (m0 >= p.m || n0 >= p.n))
+        return; // whole blocks leave
 
     gemm_row rows[S::M * GEMM_STEP / 8 / S::THREADS];
     for (int t = 0; t < (int) (sizeof(rows) / sizeof(*rows)); t++) {
@@ -248,17 +310,26 @@ static __global__ void __launch_bounds__(32 * WM * WN) gemm_kernel(gemm p)
         gemm_multiply<S, MI, NI>(&stages[s % GEMM_STAGES], wm, wn, sum);
     }
 
+    const gemm_turn turn = gemm_turn_mine(list);
+    const int my_row = m0 + wm + lane / 4, my_col = n0 + wn + lane % 4 * 2;
 #pragma unroll
-    for (int i = 0; i < MI; i++)
+    for (int i = 0; i < MI; i++) {
+        float2 angle[2][NI] = {};
+        bool turned[2] = {};
+#pragma unroll
+        for (int h = 0; h < 2; h++)
+            turned[h] = turn.table
+                     && gemm_angles(angle[h], turn, p.m, p.n, my_row + 16 * i + 8 * h, my_col);
 #pragma unroll
         for (int j = 0; j < NI; j++)
 #pragma unroll
             for (int h = 0; h < 2; h++) {
-                const int row = m0 + wm + 16 * i + 8 * h + lane / 4;
-                const int col = n0 + wn + 8 * j + lane % 4 * 2;
+                const int row = my_row + 16 * i + 8 * h, col = my_col + 8 * j;
                 if (row < p.m && col < p.n)
-                    gemm_finish_pair(p.out, p.n, row, col, sum[i][j][2 * h], sum[i][j][2 * h + 1]);
+                    gemm_finish_pair(p.out, p.n, row, col, sum[i][j][2 * h], sum[i][j][2 * h + 1],
+                                     turned[h], angle[h][j]);
             }
+    }
 }
 
 // ---- F32
@@ -327,27 +398,34 @@ static inline bool aligned(const struct sam_tensor *t, size_t bytes)
     return (uintptr_t) t->data % bytes == 0;
 }
 
-template <int WM, int WN, int MI, int NI>
-static void gemm_launch(struct sam_queue *q, const gemm &p)
+// Of `count` products, m x n the largest.
+template <int WM, int WN, int MI, int NI, class LIST>
+static void gemm_launch(struct sam_queue *q, const LIST &list, int m, int n, int count)
 {
     using S = gemm_shape<WM, WN, MI, NI>;
-    const dim3 grid(blocks_for(p.m, S::M), blocks_for(p.n, S::N));
-    SAM_LAUNCH((gemm_kernel<WM, WN, MI, NI>), grid, S::THREADS, S::SHARED, sam_cuda_stream(q), p);
+    const dim3 grid(blocks_for(m, S::M), blocks_for(n, S::N), count);
+    SAM_LAUNCH((gemm_kernel<WM, WN, MI, NI, LIST>), grid, S::THREADS, S::SHARED, sam_cuda_stream(q),
+               list);
+}
+
+static inline void gemm_set_weight(const struct sam_queue *q, gemm *p, const struct sam_matrix *w)
+{
+    p->weight = w->data;
+    p->n = w->out;
+    p->in.k = w->in;
+    p->ld = gemm_ld(q, w->in, w->exact);
 }
 
 static inline void gemm_run(struct sam_queue *q, const char *op, const struct sam_matrix *w, gemm p)
 {
-    p.weight = w->data;
-    p.n = w->out;
-    p.in.k = w->in;
-    p.ld = gemm_ld(q, w->in, w->exact);
+    gemm_set_weight(q, &p, w);
     if (gemm_is_exact(q, w->exact))
         SAM_LAUNCH(gemm_exact_kernel,
                    dim3(blocks_for(p.m, EXACT_TILE), blocks_for(p.n, EXACT_TILE)), EXACT_THREADS, 0,
                    sam_cuda_stream(q), p);
     else if (blocks_for(p.m, 128) * blocks_for(p.n, 128) >= sam_cuda(q)->num_sms && p.n > 64)
-        gemm_launch<2, 4, 4, 4>(q, p); // 128 x 128
+        gemm_launch<2, 4, 4, 4>(q, p, p.m, p.n, 1); // 128 x 128
     else
-        gemm_launch<2, 2, 2, 4>(q, p); // 64 x 64: more blocks than multiprocessors sooner
+        gemm_launch<2, 2, 2, 4>(q, p, p.m, p.n, 1); // 64 x 64: a block each sooner
     sam_cuda_launched(q, op);
 }

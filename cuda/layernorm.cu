@@ -15,6 +15,8 @@ struct norm_args {
     unsigned rows, c;
     float eps;
     enum sam_act act;
+    view sum, add;   // sum.p NULL: none
+    unsigned period; // numbers in add: repeated
 };
 
 // Group k of a lane's numbers of a row, for all k; zeros from number c on.
@@ -28,8 +30,8 @@ static __device__ __forceinline__ void load_packs(float (&v)[PACKS][N], view t, 
             load(v[k], t, first + N * (lane + lanes * k));
 }
 
-// HAS_ACT: p.act is GELU or SILU.
-template <int PACKS, int N, bool HAS_ACT>
+// HAS_ACT: p.act is GELU or SILU. HAS_SUM: the sum with an addend is stored, too.
+template <int PACKS, int N, bool HAS_ACT, bool HAS_SUM>
 static __global__ void __launch_bounds__(32 * WARPS) layernorm_kernel(norm_args p, int lanes)
 {
     const unsigned at = blockIdx.x * 32 * WARPS + threadIdx.x;
@@ -37,7 +39,7 @@ static __global__ void __launch_bounds__(32 * WARPS) layernorm_kernel(norm_args 
     // Lanes beyond the last row have nothing to load or store, but shuffle with the rest.
     const unsigned first = row * p.c, c = row < p.rows ? p.c : 0;
 
-    float v[PACKS][N] = {}, gamma[PACKS][N] = {}, beta[PACKS][N] = {};
+    float v[PACKS][N] = {}, gamma[PACKS][N] = {}, beta[PACKS][N] = {}, add[PACKS][N] = {};
     if (p.src.bf16) // the type is told once, ahead of all loads
         load_packs(v, { p.src.p, true }, first, lane, lanes, c);
     else
@@ -46,6 +48,8 @@ static __global__ void __launch_bounds__(32 * WARPS) layernorm_kernel(norm_args 
         load_packs(gamma, { (void *) p.gamma, false }, 0, lane, lanes, c);
         load_packs(beta, { (void *) p.beta, false }, 0, lane, lanes, c);
     }
+    if (HAS_SUM)
+        load_packs(add, p.add, first % p.period, lane, lanes, c);
     float sum = 0.0f, squares = 0.0f;
 #pragma unroll
     for (int k = 0; k < PACKS; k++)
@@ -69,8 +73,12 @@ static __global__ void __launch_bounds__(32 * WARPS) layernorm_kernel(norm_args 
         const unsigned i = N * (lane + lanes * k);
         for (int j = 0; j < N; j++)
             v[k][j] = act_of(act, (v[k][j] - mean) * scale * gamma[k][j] + beta[k][j]);
-        if (i < c)
+        if (i < c && !(HAS_SUM && p.dst.p == p.sum.p))
             store(p.dst, first + i, v[k]);
+        for (int j = 0; j < N; j++)
+            v[k][j] += add[k][j];
+        if (HAS_SUM && i < c)
+            store(p.sum, first + i, v[k]);
     }
 }
 
@@ -96,13 +104,13 @@ static __global__ void __launch_bounds__(32 * WARPS) layernorm_any_kernel(norm_a
     }
 }
 
-template <int PACKS, int N, bool HAS_ACT = false>
+template <int PACKS, int N, bool HAS_ACT = false, bool HAS_SUM = false>
 static void launch(struct sam_queue *q, const norm_args &p)
 {
     int lanes = 1;
     while (lanes < 32 && N * lanes < (int) p.c)
         lanes *= 2;
-    SAM_LAUNCH((layernorm_kernel<PACKS, N, HAS_ACT>),
+    SAM_LAUNCH((layernorm_kernel<PACKS, N, HAS_ACT, HAS_SUM>),
                blocks_for((size_t) p.rows * lanes, 32 * WARPS), 32 * WARPS, 0, sam_cuda_stream(q),
                p, lanes);
 }
@@ -112,13 +120,18 @@ extern "C" void sam_layernorm_cuda(struct sam_queue *q, const struct sam_layerno
     const unsigned c = p->src.c;
     const norm_args a = { view_of(&p->dst), view_of(&p->src), (const float *) p->gamma.data,
                      (const float *) p->beta.data, (unsigned) sam_rows(&p->src), c, p->eps,
-                     p->act };
+                     p->act, view_of(&p->sum), view_of(&p->add),
+                     p->add.data ? (unsigned) sam_count(&p->add) : 1 };
     const struct sam_tensor *const used[] = { &p->dst, &p->src, &p->gamma, &p->beta };
     bool four = true, eight = true;
     for (const struct sam_tensor *t : used)
         four = four && by_four(t, c), eight = eight && by_eight(t, c);
     const bool has_act = p->act != SAM_ACT_NONE; // of maps, whose rows are short
-    if (eight && c <= 256)
+    const bool sums = p->sum.data && eight && c <= 256 && !has_act && by_eight(&p->sum, c)
+                   && by_eight(&p->add, c);
+    if (sums)
+        launch<1, 8, false, true>(q, a);
+    else if (eight && c <= 256)
         has_act ? launch<1, 8, true>(q, a) : launch<1, 8>(q, a);
     else if (four && c <= 128)
         has_act ? launch<1, 4, true>(q, a) : launch<1, 4>(q, a);
@@ -132,4 +145,8 @@ extern "C" void sam_layernorm_cuda(struct sam_queue *q, const struct sam_layerno
         SAM_LAUNCH(layernorm_any_kernel, blocks_for(a.rows, WARPS), 32 * WARPS, 0,
                    sam_cuda_stream(q), a);
     sam_cuda_launched(q, "layernorm");
+    if (p->sum.data && !sums && !q->status) {
+        const struct sam_add rest = { p->sum, p->dst, p->add, 1.0f };
+        sam_add_cuda(q, &rest);
+    }
 }

@@ -1,6 +1,7 @@
 // Products with weights, and the product of mask tokens and pixels. See blaslt.c for the large ones
 // with a plain epilogue, gemm.cuh for all others: small ones, addends that repeat, F32 factors; but
 // a kernel of its own for F32 factors and few rows.
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,10 +62,14 @@ enum { SKINNY_ROWS = 8, SKINNY_COLS = 2, SKINNY_AHEAD = 2, SKINNY_WARPS = 4 };
 enum { SKINNY_MOST = 64 }; // rows of one map, up to which this is the kernel
 
 template <class FOUR> // numbers of A as they lie in memory: float4, or BF16 in a uint2
-static __global__ void __launch_bounds__(32 * SKINNY_WARPS) linear_skinny_kernel(gemm p)
+static __global__ void __launch_bounds__(32 * SKINNY_WARPS)
+    linear_skinny_kernel(const __grid_constant__ gemm_list list)
 {
+    const gemm &p = gemm_mine(list);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int n0 = (blockIdx.x * SKINNY_WARPS + warp) * SKINNY_COLS, m0 = blockIdx.y * SKINNY_ROWS;
+    if (m0 >= p.m || n0 >= p.n)
+        return; // whole warps leave
     const FOUR *src = (const FOUR *) p.in.src.p;
     const float4 *weight = (const float4 *) p.weight;
     const int fours = p.ld / 4; // in a row
@@ -113,23 +118,8 @@ static bool is_skinny(const struct sam_queue *q, const struct sam_linear *p)
            && by_four(&p->src, p->src.c);
 }
 
-static void run_skinny(struct sam_queue *q, const struct sam_matrix *w, gemm p)
+static gemm gemm_of(const struct sam_queue *q, const struct sam_linear *p)
 {
-    p.weight = w->data;
-    p.n = w->out;
-    p.ld = w->in;
-    const dim3 grid(blocks_for(p.n, SKINNY_COLS * SKINNY_WARPS), blocks_for(p.m, SKINNY_ROWS));
-    if (p.in.src.bf16)
-        SAM_LAUNCH(linear_skinny_kernel<uint2>, grid, 32 * SKINNY_WARPS, 0, sam_cuda_stream(q), p);
-    else
-        SAM_LAUNCH(linear_skinny_kernel<float4>, grid, 32 * SKINNY_WARPS, 0, sam_cuda_stream(q), p);
-    sam_cuda_launched(q, "linear");
-}
-
-extern "C" void sam_linear_cuda(struct sam_queue *q, const struct sam_linear *p)
-{
-    if (!gemm_is_exact(q, p->weight.exact) && sam_blaslt_linear(q, p))
-        return;
     gemm g = {};
     g.m = (int) sam_rows(&p->src);
     g.in.src = view_of(&p->src);
@@ -141,10 +131,118 @@ extern "C" void sam_linear_cuda(struct sam_queue *q, const struct sam_linear *p)
     g.out.act = p->act;
     g.out.pairs = p->dst.c % 2 == 0 && aligned(&p->dst, 8) && aligned(&p->add, 8)
                && aligned(&p->bias, 8);
-    if (is_skinny(q, p))
-        run_skinny(q, &p->weight, g);
+    gemm_set_weight(q, &g, &p->weight);
+    return g;
+}
+
+static gemm_turn turn_of(const struct sam_linear *p)
+{
+    return { (const float *) p->table.data, (const int *) p->num_rotated.data,
+             p->dst.h * p->dst.w, p->table.w };
+}
+
+// The list of some products, and the extents of the largest.
+static gemm_list list_of(const struct sam_queue *q, const struct sam_linear *each, int count,
+                         int *m, int *n)
+{
+    gemm_list list = {};
+    *m = *n = 0;
+    for (int i = 0; i < count; i++) {
+        list.each[i] = gemm_of(q, &each[i]);
+        list.turn[i] = turn_of(&each[i]);
+        *m = max(*m, list.each[i].m);
+        *n = max(*n, list.each[i].n);
+    }
+    return list;
+}
+
+static void run_skinny(struct sam_queue *q, const struct sam_linear *each, int count)
+{
+    int m, n;
+    const gemm_list list = list_of(q, each, count, &m, &n);
+    const dim3 grid(blocks_for(n, SKINNY_COLS * SKINNY_WARPS), blocks_for(m, SKINNY_ROWS), count);
+    const cudaStream_t stream = sam_cuda_stream(q);
+    if (each->src.type == SAM_BF16)
+        SAM_LAUNCH(linear_skinny_kernel<uint2>, grid, 32 * SKINNY_WARPS, 0, stream, list);
     else
-        gemm_run(q, "linear", &p->weight, g);
+        SAM_LAUNCH(linear_skinny_kernel<float4>, grid, 32 * SKINNY_WARPS, 0, stream, list);
+    sam_cuda_launched(q, "linear");
+}
+
+// Whether tensor cores make a product, and turn what it gives.
+static bool is_tensor(const struct sam_queue *q, const struct sam_linear *p)
+{
+    return !gemm_is_exact(q, p->weight.exact)
+        && (!p->table.data || (gemm_of(q, p).out.pairs && aligned(&p->table, 8)));
+}
+
+// Side by side, by the rule of gemm_run().
+static void run_tensor(struct sam_queue *q, const struct sam_linear *each, int count)
+{
+    int m, n, least = INT_MAX, blocks = 0;
+    const gemm_list list = list_of(q, each, count, &m, &n);
+    for (int i = 0; i < count; i++) {
+        blocks += blocks_for(list.each[i].m, 128) * blocks_for(list.each[i].n, 128);
+        least = min(least, list.each[i].n);
+    }
+    if (blocks >= sam_cuda(q)->num_sms && least > 64)
+        gemm_launch<2, 4, 4, 4>(q, list, m, n, count);
+    else
+        gemm_launch<2, 2, 2, 4>(q, list, m, n, count);
+    sam_cuda_launched(q, "linears");
+}
+
+static void run_one(struct sam_queue *q, const struct sam_linear *p)
+{
+    if (!gemm_is_exact(q, p->weight.exact) && sam_blaslt_linear(q, p))
+        return;
+    if (is_skinny(q, p))
+        run_skinny(q, p, 1);
+    else
+        gemm_run(q, "linear", &p->weight, gemm_of(q, p));
+}
+
+// What a kernel that does not turn has given.
+static void turn(struct sam_queue *q, const struct sam_linear *p)
+{
+    const struct sam_rope r = { p->dst, p->dst, p->table, p->num_rotated };
+    if (p->table.data && !q->status)
+        sam_rope_cuda(q, &r);
+}
+
+// A product that turns is not the library's: to read and write it once more takes longer than what
+// the library gains.
+extern "C" void sam_linear_cuda(struct sam_queue *q, const struct sam_linear *p)
+{
+    if (p->table.data && is_tensor(q, p)) {
+        run_tensor(q, p, 1);
+        return;
+    }
+    run_one(q, p);
+    turn(q, p);
+}
+
+// Side by side where one kernel makes all of them. The library is not asked: for products that are
+// worth its while alone there is sam_linear.
+extern "C" void sam_linears_cuda(struct sam_queue *q, const struct sam_linears *p)
+{
+    bool skinny = true, tensor = true;
+    for (int i = 0; i < p->count; i++) {
+        const struct sam_linear *each = &p->each[i];
+        skinny = skinny && is_skinny(q, each) && each->src.type == p->each->src.type;
+        tensor = tensor && is_tensor(q, each);
+    }
+    if (tensor) {
+        run_tensor(q, p->each, p->count);
+        return;
+    }
+    if (skinny)
+        run_skinny(q, p->each, p->count);
+    for (int i = 0; i < p->count && !q->status; i++) {
+        if (!skinny)
+            run_one(q, &p->each[i]);
+        turn(q, &p->each[i]);
+    }
 }
 
 // Shape: a thread makes MATMUL_ROWS sums, of one row of b with as many rows of a; those lie in

@@ -13,6 +13,9 @@
 
 #define TRANSFORMER "sam_mask_decoder.transformer"
 
+enum { HEADS = SAM_MASK_TOKENS + 2 }; // score, IoU, masks, as the tokens are ordered
+_Static_assert((int) HEADS <= (int) SAM_MAX_LINEARS, "all heads at once");
+
 // Of the tokens among themselves.
 static void load_self(struct sam_loader *l, const struct sam_config *config,
                       struct sam_attention_weights *a, const char *prefix)
@@ -163,10 +166,10 @@ void sam_decoder_layout(struct sam_decoder_scratch *s, const struct sam_config *
     const int h = sam_grid(c), N = h * h, d = c->d_model;
     const int widest = c->iou_hidden > d ? c->iou_hidden : d;
     layout_tokens(s, c, batch, SAM_OUTPUT_TOKENS + max_sparse, a);
-    s->token = sam_arena_tensor(a, SAM_F32, batch, 1, 1, d);
-    s->mlp_a = sam_arena_tensor(a, type, batch, 1, 1, widest);
-    s->mlp_b = sam_arena_tensor(a, type, batch, 1, 1, widest);
-    s->hyper_row = sam_arena_tensor(a, type, batch, 1, 1, c->high_res_s0);
+    s->token = sam_arena_tensor(a, SAM_F32, HEADS * batch, 1, 1, d);
+    s->mlp_a = sam_arena_tensor(a, type, HEADS * batch, 1, 1, widest);
+    s->mlp_b = sam_arena_tensor(a, type, HEADS * batch, 1, 1, widest);
+    s->hyper_row = sam_arena_tensor(a, type, SAM_MASK_TOKENS * batch, 1, 1, c->high_res_s0);
     s->hyper = sam_arena_tensor(a, type, batch, 1, SAM_MASK_TOKENS, c->high_res_s0);
 
     // The image sides of the transformer are done when the upscaling begins.
@@ -193,37 +196,36 @@ static struct sam_tensor fit(struct sam_tensor t, struct sam_tensor like, int c)
     return sam_view(t, like.n, 1, like.w, c);
 }
 
-// Tokens among themselves. Layer 0 has neither position nor shortcut: `position` NULL.
-static void self_attention(struct sam_queue *q, const struct sam_two_way_layer *l,
-                           const struct sam_decoder_scratch *s, struct sam_tensor tokens,
-                           const struct sam_tensor *position)
+// A norm of the tokens. Returns them with their position, which whoever is next asks with.
+static struct sam_tensor norm_tokens(struct sam_queue *q, const struct sam_affine *norm,
+                                     const struct sam_decoder_scratch *s, struct sam_tensor tokens,
+                                     struct sam_tensor position)
+{
+    const struct sam_tensor u = fit(s->u, tokens, tokens.c);
+    layernorm(q, .dst = tokens, .src = tokens, NORM(*norm), .eps = EPS_TRANSFORMER, .sum = u,
+              .add = position);
+    return u;
+}
+
+// Tokens among themselves; u: with their position. Layer 0 has neither that nor a shortcut. Returns
+// what u is now.
+static struct sam_tensor self_attention(struct sam_queue *q, const struct sam_two_way_layer *l,
+                                        const struct sam_decoder_scratch *s,
+                                        struct sam_tensor tokens, struct sam_tensor u,
+                                        struct sam_tensor shortcut, struct sam_tensor position)
 {
     const int d = tokens.c;
     const struct sam_tensor Q = fit(s->tq, tokens, d), K = fit(s->tk, tokens, d);
     const struct sam_tensor V = fit(s->tv, tokens, d), mixed = fit(s->mixed, tokens, d);
-    struct sam_tensor u = tokens, shortcut = { 0 };
 
-    if (position) {
-        u = fit(s->u, tokens, d);
-        add(q, .dst = u, .a = tokens, .b = *position, .scale = 1);
-        shortcut = tokens;
-    }
-    linear(q, .dst = Q, .src = u, LINEAR(l->self.q));
-    linear(q, .dst = K, .src = u, LINEAR(l->self.k));
-    linear(q, .dst = V, .src = tokens, LINEAR(l->self.v));
+    const struct sam_linear qkv[] = { { .dst = Q, .src = u, LINEAR(l->self.q) },
+                                      { .dst = K, .src = u, LINEAR(l->self.k) },
+                                      { .dst = V, .src = tokens, LINEAR(l->self.v) } };
+    linears(q, .each = qkv, .count = 3);
     attention(q, .dst = mixed, .q = Q, .k = K, .v = V, .heads = SAM_DECODER_HEADS,
               .exact = true, .scale = head_scale(d));
     linear(q, .dst = tokens, .src = mixed, LINEAR(l->self.out), .add = shortcut);
-    layernorm(q, .dst = tokens, .src = tokens, NORM(l->norm1), .eps = EPS_TRANSFORMER);
-}
-
-static void token_query(struct sam_queue *q, const struct sam_attention_weights *w,
-                        const struct sam_decoder_scratch *s, struct sam_tensor tokens,
-                        struct sam_tensor position, struct sam_tensor query)
-{
-    const struct sam_tensor u = fit(s->u, tokens, tokens.c);
-    add(q, .dst = u, .a = tokens, .b = position, .scale = 1);
-    linear(q, .dst = query, .src = u, LINEAR(w->q));
+    return norm_tokens(q, &l->norm1, s, tokens, position);
 }
 
 // Tokens look at the image; `query` is theirs already. before: what the result is added to.
@@ -236,42 +238,44 @@ static void token_to_image(struct sam_queue *q, const struct sam_attention_weigh
     const struct sam_tensor K = sam_first(s->ik, tokens.n), V = sam_first(s->iv, tokens.n);
     const struct sam_tensor mixed = fit(s->mixed, tokens, tokens.c / 2);
 
-    linear(q, .dst = K, .src = image, LINEAR(w->k), .add = key_place);
-    linear(q, .dst = V, .src = image, LINEAR(w->v));
+    const struct sam_linear kv[] = { { .dst = K, .src = image, LINEAR(w->k), .add = key_place },
+                                     { .dst = V, .src = image, LINEAR(w->v) } };
+    linears(q, .each = kv, .count = 2);
     attention(q, .dst = mixed, .q = query, .k = K, .v = V, .heads = SAM_DECODER_HEADS,
               .exact = true, .scale = head_scale(tokens.c / 2));
     linear(q, .dst = tokens, .src = mixed, LINEAR(w->out), .add = before);
     layernorm(q, .dst = tokens, .src = tokens, NORM(*norm), .eps = EPS_TRANSFORMER);
 }
 
+// u: the tokens with their position.
 static void image_to_token(struct sam_queue *q, const struct sam_two_way_layer *l,
                            const struct sam_decoder_scratch *s, struct sam_tensor tokens,
-                           struct sam_tensor position, struct sam_tensor image,
+                           struct sam_tensor u, struct sam_tensor image,
                            struct sam_tensor query_place)
 {
     const struct sam_attention_weights *w = &l->image_to_token;
     const int d = tokens.c;
-    const struct sam_tensor u = fit(s->u, tokens, d);
     const struct sam_tensor Q = sam_first(s->iq, tokens.n), mixed = sam_first(s->ik, tokens.n);
     const struct sam_tensor K = fit(s->tk, tokens, d / 2), V = fit(s->tv, tokens, d / 2);
 
-    add(q, .dst = u, .a = tokens, .b = position, .scale = 1);
     linear(q, .dst = Q, .src = image, LINEAR(w->q), .add = query_place);
-    linear(q, .dst = K, .src = u, LINEAR(w->k));
-    linear(q, .dst = V, .src = tokens, LINEAR(w->v));
+    const struct sam_linear kv[] = { { .dst = K, .src = u, LINEAR(w->k) },
+                                     { .dst = V, .src = tokens, LINEAR(w->v) } };
+    linears(q, .each = kv, .count = 2);
     attention(q, .dst = mixed, .q = Q, .k = K, .v = V, .heads = SAM_DECODER_HEADS,
               .exact = true, .scale = head_scale(d / 2));
     linear(q, .dst = image, .src = mixed, LINEAR(w->out), .add = image);
     layernorm(q, .dst = image, .src = image, NORM(l->norm4), .eps = EPS_TRANSFORMER);
 }
 
-static void two_way_mlp(struct sam_queue *q, const struct sam_two_way_layer *l,
-                        const struct sam_decoder_scratch *s, struct sam_tensor tokens)
+static struct sam_tensor two_way_mlp(struct sam_queue *q, const struct sam_two_way_layer *l,
+                                     const struct sam_decoder_scratch *s, struct sam_tensor tokens,
+                                     struct sam_tensor position)
 {
     const struct sam_tensor hidden = fit(s->hidden, tokens, s->hidden.c);
     linear(q, .dst = hidden, .src = tokens, LINEAR(l->mlp_in), .act = SAM_ACT_RELU);
     linear(q, .dst = tokens, .src = hidden, LINEAR(l->mlp_out), .add = tokens);
-    layernorm(q, .dst = tokens, .src = tokens, NORM(l->norm3), .eps = EPS_TRANSFORMER);
+    return norm_tokens(q, &l->norm3, s, tokens, position);
 }
 
 static void load_start(struct sam_loader *l, const struct sam_config *config, struct sam_decoder *d)
@@ -280,14 +284,15 @@ static void load_start(struct sam_loader *l, const struct sam_config *config, st
     d->start.tokens = sam_arena_tensor(&l->constant, SAM_F32, 1, 1, T, c);
     d->start.query = sam_arena_tensor(&l->constant, SAM_F32, 1, 1, T, c / 2);
 
+    const struct sam_tensor none = { 0 };
     struct sam_decoder_scratch s;
     const size_t mark = sam_arena_mark(&l->constant);
     layout_tokens(&s, config, 1, T, &l->constant);
     if (sam_load_live(l)) {
         copy(l->queue, .dst = d->start.tokens, .src = d->start.initial);
-        self_attention(l->queue, &d->layer[0], &s, d->start.tokens, NULL);
-        token_query(l->queue, &d->layer[0].token_to_image, &s, d->start.tokens, d->start.initial,
-                    d->start.query);
+        const struct sam_tensor u = self_attention(l->queue, &d->layer[0], &s, d->start.tokens,
+                                                   d->start.tokens, none, d->start.initial);
+        linear(l->queue, .dst = d->start.query, .src = u, LINEAR(d->layer[0].token_to_image.q));
     }
     sam_arena_release(&l->constant, mark);
 }
@@ -315,6 +320,8 @@ static struct sam_tensor begin(struct sam_queue *q, const struct sam_decoder *d,
                                struct sam_tensor tokens, struct sam_tensor position,
                                struct sam_tensor *query)
 {
+    const struct sam_tensor none = { 0 };
+
     if (!sparse.data) {
         if (tokens.n > 1)
             copy(q, .dst = *query, .src = d->start.query);
@@ -325,8 +332,9 @@ static struct sam_tensor begin(struct sam_queue *q, const struct sam_decoder *d,
     copy_rows(q, .dst = position, .src = d->output_tokens, .rows = SAM_OUTPUT_TOKENS);
     copy_rows(q, .dst = position, .src = sparse, .to = SAM_OUTPUT_TOKENS, .rows = sparse.w);
     copy(q, .dst = tokens, .src = position);
-    self_attention(q, &d->layer[0], s, tokens, NULL);
-    token_query(q, &d->layer[0].token_to_image, s, tokens, position, *query);
+    const struct sam_tensor u =
+        self_attention(q, &d->layer[0], s, tokens, tokens, none, position);
+    linear(q, .dst = *query, .src = u, LINEAR(d->layer[0].token_to_image.q));
     return tokens;
 }
 
@@ -339,6 +347,7 @@ static void two_way(struct sam_queue *q, const struct sam_decoder *d,
     const struct sam_tensor position =
         sparse.data ? fit(s->initial, tokens, tokens.c) : d->start.initial;
     const struct sam_tensor query = fit(s->tq, tokens, tokens.c / 2);
+    struct sam_tensor u = tokens;
 
     for (int i = 0; i < SAM_DECODER_LAYERS; i++) {
         const struct sam_two_way_layer *l = &d->layer[i];
@@ -346,29 +355,54 @@ static void two_way(struct sam_queue *q, const struct sam_decoder *d,
         if (i == 0) {
             before = begin(q, d, s, sparse, tokens, position, &asked);
         } else {
-            self_attention(q, l, s, tokens, &position);
-            token_query(q, &l->token_to_image, s, tokens, position, query);
+            u = self_attention(q, l, s, tokens, u, tokens, position);
+            linear(q, .dst = query, .src = u, LINEAR(l->token_to_image.q));
         }
         token_to_image(q, &l->token_to_image, &l->norm2, s, tokens, before, asked, image,
                        d->place[i].key);
-        two_way_mlp(q, l, s, tokens);
-        image_to_token(q, l, s, tokens, position, image, d->place[i].query);
+        u = two_way_mlp(q, l, s, tokens, position); // for the next layer, too
+        image_to_token(q, l, s, tokens, u, image, d->place[i].query);
     }
-    token_query(q, &d->final_token_to_image, s, tokens, position, query);
+    linear(q, .dst = query, .src = u, LINEAR(d->final_token_to_image.q));
     token_to_image(q, &d->final_token_to_image, &d->norm_final, s, tokens, tokens, query, image,
                    d->place[SAM_DECODER_LAYERS].key);
 }
 
 // Three layers over one row per object; act: of the last.
-static void mlp3(struct sam_queue *q, const struct sam_mlp3 *mlp,
-                 const struct sam_decoder_scratch *s, struct sam_tensor src, struct sam_tensor dst,
-                 enum sam_act act)
+struct head {
+    const struct sam_mlp3 *mlp;
+    struct sam_tensor src, dst;
+    enum sam_act act;
+};
+
+// The part of a room that head i uses: its rows begin behind those of the heads before.
+static struct sam_tensor room_of(struct sam_tensor room, int i, int n, int c)
 {
-    const struct sam_tensor a = sam_view(s->mlp_a, src.n, 1, 1, mlp->layer[0].weight.out);
-    const struct sam_tensor b = sam_view(s->mlp_b, src.n, 1, 1, mlp->layer[1].weight.out);
-    linear(q, .dst = a, .src = src, LINEAR(mlp->layer[0]), .act = SAM_ACT_RELU);
-    linear(q, .dst = b, .src = a, LINEAR(mlp->layer[1]), .act = SAM_ACT_RELU);
-    linear(q, .dst = dst, .src = b, LINEAR(mlp->layer[2]), .act = act);
+    struct sam_tensor t = sam_slice(room, i * n);
+    t.n = n;
+    return sam_view(t, n, 1, 1, c);
+}
+
+// Up to HEADS of them, side by side: none is large.
+static void run_heads(struct sam_queue *q, const struct sam_decoder_scratch *s,
+                      const struct head *head, int count)
+{
+    struct sam_linear layer[3][HEADS];
+
+    for (int i = 0; i < count; i++) {
+        const struct sam_product *p = head[i].mlp->layer;
+        const int n = head[i].src.n;
+        const struct sam_tensor a = room_of(s->mlp_a, i, n, p[0].weight.out);
+        const struct sam_tensor b = room_of(s->mlp_b, i, n, p[1].weight.out);
+        layer[0][i] = (struct sam_linear) { .dst = a, .src = head[i].src, LINEAR(p[0]),
+                                            .act = SAM_ACT_RELU };
+        layer[1][i] = (struct sam_linear) { .dst = b, .src = a, LINEAR(p[1]),
+                                            .act = SAM_ACT_RELU };
+        layer[2][i] = (struct sam_linear) { .dst = head[i].dst, .src = b, LINEAR(p[2]),
+                                            .act = head[i].act };
+    }
+    for (int k = 0; k < 3; k++)
+        linears(q, .each = layer[k], .count = count);
 }
 
 // Row i of a single object's.
@@ -394,8 +428,7 @@ static void heads(struct sam_queue *q, const struct sam_decoder *d,
                   const struct sam_decoded *dst)
 {
     const int B = tokens.n;
-    const struct sam_tensor token = sam_first(s->token, B), hyper = sam_first(s->hyper, B);
-    const struct sam_tensor hyper_row = sam_first(s->hyper_row, B);
+    const struct sam_tensor hyper = sam_first(s->hyper, B);
     const struct sam_tensor up1 = sam_first(s->up1, B), up2 = sam_first(s->up2, B);
 
     conv_transpose(q, .dst = up1, .src = image, PRODUCT(d->upscale1), .add = f->s1);
@@ -404,14 +437,18 @@ static void heads(struct sam_queue *q, const struct sam_decoder *d,
     conv_transpose(q, .dst = up2, .src = up1, PRODUCT(d->upscale2), .add = f->s0,
                    .act = SAM_ACT_GELU);
 
-    mlp3(q, &d->score_head, s, row_of(q, tokens, 0, token), dst->score, SAM_ACT_NONE);
-    mlp3(q, &d->iou_head, s, row_of(q, tokens, 1, token), dst->ious, SAM_ACT_SIGMOID);
-    for (int i = 0; i < SAM_MASK_TOKENS; i++) {
-        const struct sam_tensor row = B == 1 ? only_row(hyper, i) : hyper_row;
-        mlp3(q, &d->hyper[i], s, row_of(q, tokens, 2 + i, token), row, SAM_ACT_NONE);
-        if (B > 1)
-            copy_rows(q, .dst = hyper, .src = row, .to = i, .rows = 1);
+    struct head head[HEADS] = { { &d->score_head, .dst = dst->score, .act = SAM_ACT_NONE },
+                                { &d->iou_head, .dst = dst->ious, .act = SAM_ACT_SIGMOID } };
+    for (int k = 0; k < SAM_MASK_TOKENS; k++) {
+        const struct sam_tensor row =
+            B == 1 ? only_row(hyper, k) : room_of(s->hyper_row, k, B, hyper.c);
+        head[2 + k] = (struct head) { &d->hyper[k], .dst = row, .act = SAM_ACT_NONE };
     }
+    for (int k = 0; k < HEADS; k++)
+        head[k].src = row_of(q, tokens, k, room_of(s->token, k, B, tokens.c));
+    run_heads(q, s, head, HEADS);
+    for (int k = 0; k < SAM_MASK_TOKENS && B > 1; k++)
+        copy_rows(q, .dst = hyper, .src = head[2 + k].dst, .to = k, .rows = 1);
     matmul(q, .dst = dst->masks, .a = hyper, .b = sam_reshape(up2, B, 1, up2.h * up2.w, up2.c));
 }
 
@@ -439,7 +476,8 @@ void sam_decoder_choose(struct sam_queue *q, const struct sam_model *m,
     select_mask(q, .low_res = dst->low_res, .token = token, .iou = dst->iou, .masks = dst->masks,
                 .tokens = dst->tokens, .ious = dst->ious, .score = dst->score,
                 .multimask = multimask, .delta = 0.05f, .threshold = 0.98f);
-    mlp3(q, &d->pointer_proj, s, token, dst->pointer, SAM_ACT_NONE);
+    const struct head pointer = { &d->pointer_proj, token, dst->pointer, SAM_ACT_NONE };
+    run_heads(q, s, &pointer, 1);
     gate(q, .dst = dst->pointer, .src = dst->pointer, .other = d->no_obj_ptr, .score = dst->score);
 }
 

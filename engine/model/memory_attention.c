@@ -160,11 +160,12 @@ static void self_attention(struct sam_queue *q, const struct sam_memory_attentio
     const struct sam_tensor V = sam_first(s->v, x.n);
 
     layernorm(q, .dst = u, .src = x, NORM(l->norm1), .eps = EPS_TRANSFORMER);
-    linear(q, .dst = Q, .src = u, LINEAR(l->self_q));
-    linear(q, .dst = K, .src = u, LINEAR(l->self_k));
-    linear(q, .dst = V, .src = u, LINEAR(l->self_v));
-    rope(q, .dst = Q, .src = Q, .table = a->rope);
-    rope(q, .dst = K, .src = K, .table = a->rope);
+    const struct sam_linear qkv[] = {
+        { .dst = Q, .src = u, LINEAR(l->self_q), .table = a->rope },
+        { .dst = K, .src = u, LINEAR(l->self_k), .table = a->rope },
+        { .dst = V, .src = u, LINEAR(l->self_v) },
+    };
+    linears(q, .each = qkv, .count = 3);
     attention(q, .dst = mixed, .q = Q, .k = K, .v = V, .heads = 1, .scale = 1 / sqrtf(x.c));
     linear(q, .dst = x, .src = mixed, LINEAR(l->self_out), .add = x);
 }
@@ -181,12 +182,11 @@ static void cross_attention(struct sam_queue *q, const struct sam_memory_attenti
     const float scale = 1 / sqrtf(x.c);
 
     layernorm(q, .dst = u, .src = x, NORM(l->norm2), .eps = EPS_TRANSFORMER);
-    linear(q, .dst = Q, .src = u, LINEAR(l->cross_q));
-    rope(q, .dst = Q, .src = Q, .table = a->rope);
+    linear(q, .dst = Q, .src = u, LINEAR(l->cross_q), .table = a->rope);
     if (a->holds_keys) {
         const struct sam_tensor K = sam_view(s->memory_key, x.n, 1, keys.w, x.c);
-        linear(q, .dst = K, .src = keys, LINEAR(l->cross_k));
-        rope(q, .dst = K, .src = K, .table = a->key_rope, .num_rotated = num_rotated);
+        linear(q, .dst = K, .src = keys, LINEAR(l->cross_k), .table = a->key_rope,
+               .num_rotated = num_rotated);
         attention(q, .dst = narrow, .q = Q, .k = K, .v = values, .num_keys = num_keys,
                   .heads = 1, .scale = scale);
     } else {
@@ -201,7 +201,8 @@ void sam_memory_attention_run(struct sam_queue *q, const struct sam_model *m,
                               struct sam_memory_attention_scratch *s, struct sam_tensor image,
                               struct sam_tensor values, struct sam_tensor keys,
                               struct sam_tensor num_keys, struct sam_tensor num_rotated,
-                              struct sam_tensor dst, const struct sam_probe *probe)
+                              struct sam_tensor dst, struct sam_tensor plus,
+                              const struct sam_probe *probe)
 {
     const struct sam_memory_attention *a = &m->attention;
     const int N = a->rope.w, d = a->rope.c;
@@ -226,5 +227,7 @@ void sam_memory_attention_run(struct sam_queue *q, const struct sam_model *m,
         snprintf(name, sizeof(name), "memory_attention.layer%d", i);
         sam_probe_write(probe, q, name, x);
     }
-    layernorm(q, .dst = x, .src = x, NORM(a->norm), .eps = EPS_TRANSFORMER);
+    const struct sam_tensor sum = plus.data ? x : plus;
+    layernorm(q, .dst = x, .src = x, NORM(a->norm), .eps = EPS_TRANSFORMER, .sum = sum,
+              .add = plus);
 }

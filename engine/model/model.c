@@ -84,6 +84,7 @@ static void load_parts(struct sam_loader *l, struct sam_model *m)
         m->config.detector->load(l, &m->config, m->trunk);
         return;
     }
+    l->is_wide = sam_is_wide(&m->config);
     m->config.family->load(l, &m->config, m->trunk);
     sam_neck_load(l, &m->config, &m->neck);
     sam_prompt_load(l, &m->config, &m->prompt);

@@ -290,13 +290,14 @@ void sam_memory_attention_layout(struct sam_memory_attention_scratch *s, const s
 
 // values, keys (B, 1, M, m) as sam_gather_memory leaves them, M <= max_keys: every row costs, so
 // pass no more than the largest num_keys of this frame; num_keys, num_rotated I32
-// (1, 1, 1, B); image: F (1, h, h, d). dst (B, h, h, d) F32. The probe is told
-// memory_attention.layer0 and so on, (B, 1, N, d).
+// (1, 1, 1, B); image: F (1, h, h, d). dst (B, h, h, d) F32; plus: a row that every row of it gets
+// added, data NULL: none. The probe is told memory_attention.layer0 and so on, (B, 1, N, d).
 void sam_memory_attention_run(struct sam_queue *q, const struct sam_model *m,
                               struct sam_memory_attention_scratch *s, struct sam_tensor image,
                               struct sam_tensor values, struct sam_tensor keys,
                               struct sam_tensor num_keys, struct sam_tensor num_rotated,
-                              struct sam_tensor dst, const struct sam_probe *probe);
+                              struct sam_tensor dst, struct sam_tensor plus,
+                              const struct sam_probe *probe);
 
 struct sam_decoder_scratch {
     struct sam_tensor tokens, initial;           // (B, 1, T, d) F32; initial: their position, too
@@ -304,9 +305,9 @@ struct sam_decoder_scratch {
     struct sam_tensor hidden;                    // (B, 1, T, decoder_hidden)
     struct sam_tensor iq, ik, iv;                // (B, 1, N, d / 2)
     struct sam_tensor up1, up2;                  // stride 8 and 4
-    struct sam_tensor token;                     // (B, 1, 1, d) F32
-    struct sam_tensor mlp_a, mlp_b;              // (B, 1, 1, widest)
-    struct sam_tensor hyper_row, hyper;          // (B, 1, 1, d / 8) and (B, 1, 4, d / 8)
+    struct sam_tensor token;                     // (6 B, 1, 1, d) F32: of each head
+    struct sam_tensor mlp_a, mlp_b;              // (6 B, 1, 1, widest)
+    struct sam_tensor hyper_row, hyper;          // (4 B, 1, 1, d / 8) and (B, 1, 4, d / 8)
 };
 void sam_decoder_layout(struct sam_decoder_scratch *s, const struct sam_config *c, int batch,
                         int max_sparse, struct sam_arena *a);

@@ -52,7 +52,7 @@ static const char *wanted_types(const struct arg *a)
          : a->flags & ARG_I32                            ? "i32" : "f32";
 }
 
-static bool overlap(const struct sam_tensor *a, const struct sam_tensor *b)
+bool sam_args_overlap(const struct sam_tensor *a, const struct sam_tensor *b)
 {
     const uintptr_t a0 = (uintptr_t) a->data, b0 = (uintptr_t) b->data;
     return a0 < b0 + sam_tensor_bytes(b) && b0 < a0 + sam_tensor_bytes(a);
@@ -90,7 +90,7 @@ static bool check_overlap(struct sam_queue *q, const char *op, const struct arg 
                           const struct arg *args)
 {
     for (const struct arg *a = args; a->name; a++) {
-        if (a == out || !a->tensor || is_absent(a) || !overlap(out->tensor, a->tensor))
+        if (a == out || !a->tensor || is_absent(a) || !sam_args_overlap(out->tensor, a->tensor))
             continue;
         const bool may = a->flags & ARG_MAY_BE_OUT;
         if (may && same_memory(out->tensor, a->tensor))

@@ -36,9 +36,39 @@ bool sam_check_args(struct sam_queue *q, const char *op, const struct arg *args)
 // Fail the queue: which operation needed what, and every argument it got.
 void sam_refuse(struct sam_queue *q, const char *op, const char *need, const struct arg *args);
 
+// Whether two tensors share a byte.
+bool sam_args_overlap(const struct sam_tensor *a, const struct sam_tensor *b);
+
 static inline bool is_shape(const struct sam_tensor *t, int n, int h, int w, int c)
 {
     return t->n == n && t->h == h && t->w == w && t->c == c;
+}
+
+// Where rows are all the same, it does not matter how they are told apart into n, h and w.
+static inline bool same_rows(const struct sam_tensor *a, const struct sam_tensor *b)
+{
+    return sam_rows(a) == sam_rows(b);
+}
+
+static inline bool like(const struct sam_tensor *a, const struct sam_tensor *b)
+{
+    return a->n == b->n && same_rows(a, b) && a->c == b->c;
+}
+
+static inline bool is_vector(const struct sam_tensor *t, int c)
+{
+    return sam_rows(t) == 1 && t->c == c;
+}
+
+// Like t; or one map of it, for every n.
+static inline bool repeats_map(const struct sam_tensor *a, const struct sam_tensor *t)
+{
+    return like(a, t) || (a->n == 1 && a->c == t->c && sam_rows(a) * t->n == sam_rows(t));
+}
+
+static inline bool is_absent_or_vector(const struct sam_tensor *t, int c)
+{
+    return !t->data || is_vector(t, c);
 }
 
 // Both expect q, p and args in scope.

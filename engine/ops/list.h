@@ -18,6 +18,7 @@
     op(layernorm,         cpu, cuda) \
     op(groupnorm,         cpu, cuda) \
     op(linear,            cpu, cuda) \
+    op(linears,           ref, cuda) \
     op(feed_forward,      cpu, none) \
     op(conv,              cpu, cuda) \
     op(depthwise,         cpu, cuda) \

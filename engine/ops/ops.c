@@ -5,30 +5,14 @@
 
 #include "ops/args.h"
 
-// Where rows are all the same, it does not matter how they are told apart into n, h and w.
-static bool same_rows(const struct sam_tensor *a, const struct sam_tensor *b)
-{
-    return sam_rows(a) == sam_rows(b);
-}
-
 static size_t rows_of_one(const struct sam_tensor *t)
 {
     return (size_t) t->h * t->w;
 }
 
-static bool like(const struct sam_tensor *a, const struct sam_tensor *b)
-{
-    return a->n == b->n && same_rows(a, b) && a->c == b->c;
-}
-
 static bool same_map(const struct sam_tensor *a, const struct sam_tensor *b)
 {
     return a->n == b->n && a->h == b->h && a->w == b->w;
-}
-
-static bool is_vector(const struct sam_tensor *t, int c)
-{
-    return sam_rows(t) == 1 && t->c == c;
 }
 
 // One number for each n: (1, 1, 1, n).
@@ -37,20 +21,9 @@ static bool is_per_object(const struct sam_tensor *t, int n)
     return is_shape(t, 1, 1, 1, n);
 }
 
-// Like t; or one map of it, for every n.
-static bool repeats_map(const struct sam_tensor *a, const struct sam_tensor *t)
-{
-    return like(a, t) || (a->n == 1 && a->c == t->c && sam_rows(a) * t->n == sam_rows(t));
-}
-
 static bool repeats(const struct sam_tensor *a, const struct sam_tensor *t)
 {
     return repeats_map(a, t) || is_vector(a, t->c);
-}
-
-static bool is_absent_or_vector(const struct sam_tensor *t, int c)
-{
-    return !t->data || is_vector(t, c);
 }
 
 static bool is_absent_or_per_object(const struct sam_tensor *t, int n)
@@ -131,42 +104,18 @@ void sam_op_layernorm(struct sam_queue *q, const struct sam_layernorm *p)
 {
     const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION | ARG_MAY_BE_OUT),
                                 IN(gamma, ARG_F32), IN(beta, ARG_F32), NUMBER(eps), NUMBER(act),
-                                END };
+                                IN(sum, ARG_ACTIVATION | ARG_OPTIONAL | ARG_MAY_BE_OUT),
+                                IN(add, ARG_ACTIVATION | ARG_OPTIONAL), END };
     begin();
     require(same_rows(&p->dst, &p->src) && p->dst.c == p->src.c);
     require(is_vector(&p->gamma, p->src.c));
     require(is_vector(&p->beta, p->src.c));
     require(p->eps > 0.0f);
+    require(!p->sum.data == !p->add.data);
+    require(!p->sum.data || (like(&p->sum, &p->dst) && repeats(&p->add, &p->dst)));
+    require(!p->sum.data || !sam_args_overlap(&p->sum, &p->add));
     require(p->act == SAM_ACT_NONE || p->act == SAM_ACT_GELU || p->act == SAM_ACT_SILU);
     q->ops->layernorm(q, p);
-}
-
-bool sam_op_wants_bias_bf16(const struct sam_queue *q)
-{
-    return q->ops->wants_bias_bf16 && q->precision == SAM_PRECISION_BF16;
-}
-
-bool sam_op_wants_narrow_bf16(const struct sam_queue *q, int in)
-{
-    const int least = q->ops->least_bf16_terms;
-    return least && in >= least && q->precision == SAM_PRECISION_BF16;
-}
-
-void sam_op_linear(struct sam_queue *q, const struct sam_linear *p)
-{
-    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION), WEIGHT(weight),
-                                IN(bias, ARG_F32 | ARG_OPTIONAL),
-                                IN(bias_bf16, ARG_ACTIVATION | ARG_OPTIONAL),
-                                IN(add, ARG_ACTIVATION | ARG_OPTIONAL | ARG_MAY_BE_OUT), END };
-    begin();
-    require(same_rows(&p->dst, &p->src));
-    require(p->weight.out == p->dst.c && p->weight.in == p->src.c);
-    require(is_absent_or_vector(&p->bias, p->dst.c));
-    require(is_absent_or_vector(&p->bias_bf16, p->dst.c));
-    require(!p->bias_bf16.data || (p->bias.data && p->bias_bf16.type == SAM_BF16));
-    require(!p->add.data || repeats_map(&p->add, &p->dst));
-    require((unsigned) p->act <= SAM_ACT_SILU);
-    q->ops->linear(q, p);
 }
 
 bool sam_op_has_feed_forward(const struct sam_queue *q)
@@ -200,7 +149,7 @@ void sam_op_conv(struct sam_queue *q, const struct sam_conv *p)
 {
     const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION), WEIGHT(weight),
                                 IN(bias, ARG_F32), NUMBER(kernel), NUMBER(stride), NUMBER(pad),
-                                END };
+                                IN(add, ARG_ACTIVATION | ARG_OPTIONAL | ARG_MAY_BE_OUT), END };
     begin();
     require(p->kernel > 0 && p->stride > 0 && p->pad >= 0 && p->pad < p->kernel);
     require(p->src.h + 2 * p->pad >= p->kernel && p->src.w + 2 * p->pad >= p->kernel);
@@ -208,6 +157,7 @@ void sam_op_conv(struct sam_queue *q, const struct sam_conv *p)
     require(p->dst.h == conv_extent(p->src.h, p) && p->dst.w == conv_extent(p->src.w, p));
     require(p->weight.out == p->dst.c && p->weight.in == p->kernel * p->kernel * p->src.c);
     require(is_vector(&p->bias, p->dst.c));
+    require(!p->add.data || repeats_map(&p->add, &p->dst));
     require((unsigned) p->act <= SAM_ACT_SILU);
     q->ops->conv(q, p);
 }

@@ -38,6 +38,7 @@ enum {
     SAM_MAX_LEVELS   = 8,    // maps that deformable attention looks at
     SAM_MAX_SAMPLES  = 64,   // places where a head of it looks: levels * points
     SAM_MAX_WINDOW   = 32,   // side of a window of shifted_attention
+    SAM_MAX_LINEARS  = 6,    // products of one linears
 };
 
 // dst = convert(src). Same count; or src has n = 1, or is a single row: repeated to fill dst.
@@ -69,11 +70,14 @@ struct sam_add {
 
 // dst[r] = act((src[r] - mean(r)) / sqrt(var(r) + eps) * gamma + beta), over the channels of
 // each row, biased variance. dst may be src. act: NONE, GELU or SILU.
+// sum = dst + add, add as b of sam_add; data may be NULL: none. sum may be dst, which then has the
+// sum alone.
 struct sam_layernorm {
     struct sam_tensor dst, src;
     struct sam_tensor gamma, beta; // (1, 1, 1, c)
     float eps;
     enum sam_act act;
+    struct sam_tensor sum, add;
 };
 
 // dst = act((src - mean) / sqrt(var + eps) * gamma + beta): mean and biased variance of each n and
@@ -92,11 +96,21 @@ struct sam_groupnorm {
 // bias_bf16: the same bias in BF16, for a backend that wants it and a dst in BF16, whose rounding
 // is as large; data may be NULL: none. GELU may be the tanh form then: off by 2e-4 in norm, where
 // a dst in BF16 rounds by 1.7e-3.
+// table, num_rotated: what that gives is turned then, as by sam_rope, and may be rounded to dst's
+// type before; data may be NULL: not turned, all rows.
 struct sam_linear {
     struct sam_tensor dst, src;
     struct sam_matrix weight; // out = dst.c, in = src.c
     struct sam_tensor bias, bias_bf16, add;
     enum sam_act act;
+    struct sam_tensor table, num_rotated;
+};
+
+// Products as in sam_linear, none of which has anything to do with what another one gives: a device
+// may make them all at once. The list is the caller's, and read during the call.
+struct sam_linears {
+    const struct sam_linear *each;
+    int count; // 1 .. SAM_MAX_LINEARS
 };
 
 // x[r] += down act(up norm(x[r]) + up_bias) + down_bias, norm as in sam_layernorm: what follows
@@ -111,13 +125,14 @@ struct sam_feed_forward {
 };
 
 // Convolution (cross-correlation), zero padding. weight.in runs over (ky, kx, src.c).
-// dst.h = (src.h + 2 pad - kernel) / stride + 1, and so w.
+// dst.h = (src.h + 2 pad - kernel) / stride + 1, and so w. add: as in sam_linear, behind act.
 struct sam_conv {
     struct sam_tensor dst, src;
     struct sam_matrix weight; // out = dst.c, in = kernel * kernel * src.c
     struct sam_tensor bias;
     int kernel, stride, pad;
     enum sam_act act;
+    struct sam_tensor add;
 };
 
 // Depthwise convolution with zero padding of kernel / 2. weight: F32 (1, kernel, kernel, c). dst

@@ -2,11 +2,6 @@
 
 #include "ops/args.h"
 
-static bool is_vector(const struct sam_tensor *t, int c)
-{
-    return is_shape(t, 1, 1, 1, c);
-}
-
 static bool same_map(const struct sam_tensor *a, const struct sam_tensor *b)
 {
     return a->n == b->n && a->h == b->h && a->w == b->w;

@@ -98,9 +98,9 @@ static struct sam_tensor keys_view(struct sam_tensor t, int n, int num_keys)
     return t;
 }
 
-// F of the current frame with the memory of a batch: (rows, h, h, d) into dst.
+// F of the current frame with the memory of a batch, and a row more: (rows, h, h, d) into dst.
 static void attend(struct sam_tracker *t, enum sam_turn turn, const struct sam_batch *b,
-                   struct sam_tensor dst)
+                   struct sam_tensor dst, struct sam_tensor plus)
 {
     struct sam_scratch *s = &t->mem.scratch;
     struct sam_state *state = &t->mem.state;
@@ -124,7 +124,7 @@ static void attend(struct sam_tracker *t, enum sam_turn turn, const struct sam_b
         .num_pointers = take_first(&x->num_pointers, n) });
     sam_memory_attention_run(&t->queue, t->model, &s->attention, state->features.image, values,
                              keys, take_first(&x->num_keys, n),
-                             take_first(&x->num_rotated, n), dst,
+                             take_first(&x->num_rotated, n), dst, plus,
                              t->stages ? &probe : NULL);
 }
 
@@ -135,7 +135,7 @@ void sam_condition(struct sam_tracker *t, struct sam_tracked *o, struct sam_tens
 
     b.keys = sam_batch_attend(t, &b);
     sam_batch_tell(t, &b);
-    attend(t, SAM_TURN_PROMPT, &b, dst);
+    attend(t, SAM_TURN_PROMPT, &b, dst, (struct sam_tensor) { 0 });
     sam_stages_attended(t, SAM_TURN_PROMPT, &o, 1, keys_view(s->values, 1, b.keys),
                         keys_view(s->keys, 1, b.keys), dst);
 }
@@ -217,15 +217,17 @@ void sam_step_track(struct sam_tracker *t, const struct sam_batch *b)
     const struct sam_tensor image = sam_first(s->image, b->rows);
     int64_t last = sam_now();
 
-    attend(t, SAM_TURN_TRACK, b, image);
+    // Stages are told of both, without the mask's row and with it.
+    const struct sam_tensor none = { 0 }, no_mask = t->model->prompt.no_mask;
+    attend(t, SAM_TURN_TRACK, b, image, t->stages ? none : no_mask);
     sam_stages_attended(t, SAM_TURN_TRACK, b->object, b->n, keys_view(s->values, b->n, b->keys),
                         keys_view(s->keys, b->n, b->keys), image);
     t->times.attend += sam_lap(&last);
 
-    sam_stages_prompted(t, SAM_TURN_TRACK, b->object, b->n, image, t->model->prompt.no_mask, NULL,
-                        0);
-    sam_op_add(&t->queue, &(struct sam_add) { .dst = image, .a = image, .scale = 1,
-                                              .b = t->model->prompt.no_mask });
+    sam_stages_prompted(t, SAM_TURN_TRACK, b->object, b->n, image, no_mask, NULL, 0);
+    if (t->stages)
+        sam_op_add(&t->queue, &(struct sam_add) { .dst = image, .a = image, .b = no_mask,
+                                                  .scale = 1 });
     sam_decode(t, b->rows, (struct sam_tensor) { 0 });
     sam_show(t, b->rows);
     sam_stages_decoded(t, SAM_TURN_TRACK, b->object, b->n);

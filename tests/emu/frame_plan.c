@@ -60,7 +60,6 @@ static void tell_product(const struct sam_queue *q, const struct sam_matrix *m, 
 NOTHING(copy)
 NOTHING(copy_rows)
 NOTHING(copy_channels)
-NOTHING(layernorm)
 NOTHING(groupnorm)
 NOTHING(maxpool)
 NOTHING(maxpool_around)
@@ -76,6 +75,13 @@ NOTHING(scatter)
 NOTHING(topk)
 NOTHING(fill_holes)
 
+static void cost_layernorm(const struct sam_queue *q, const struct sam_layernorm *p)
+{
+    (void) q;
+    now.read += bytes_of(&p->add);
+    now.written += p->sum.data != p->dst.data ? bytes_of(&p->sum) : 0;
+}
+
 static void cost_add(const struct sam_queue *q, const struct sam_add *p)
 {
     (void) q;
@@ -85,11 +91,29 @@ static void cost_add(const struct sam_queue *q, const struct sam_add *p)
 static void cost_linear(const struct sam_queue *q, const struct sam_linear *p)
 {
     tell_product(q, &p->weight, (double) sam_rows(&p->src), &p->add);
+    now.read += bytes_of(&p->table);
+}
+
+static void cost_linears(const struct sam_queue *q, const struct sam_linears *p)
+{
+    double flop = 0;
+    long rows = 0, k = 0;
+
+    for (int i = 0; i < p->count; i++) {
+        const struct sam_linear *each = &p->each[i];
+        cost_linear(q, each);
+        now.read += bytes_of(&each->src);
+        now.written += bytes_of(&each->dst);
+        flop += now.flop;
+        rows = now.rows > rows ? now.rows : rows;
+        k = now.k > k ? now.k : k;
+    }
+    now.flop = flop, now.rows = rows, now.k = k;
 }
 
 static void cost_conv(const struct sam_queue *q, const struct sam_conv *p)
 {
-    tell_product(q, &p->weight, (double) sam_rows(&p->dst), &(struct sam_tensor) { 0 });
+    tell_product(q, &p->weight, (double) sam_rows(&p->dst), &p->add);
 }
 
 static void cost_conv_transpose(const struct sam_queue *q, const struct sam_conv_transpose *p)

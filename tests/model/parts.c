@@ -141,12 +141,13 @@ static void check_memory_attention(struct test *t)
     const struct sam_tensor v = noise(t, OBJECTS, 1, keys, m), k = noise(t, OBJECTS, 1, keys, m);
     const struct sam_tensor all = tensor(t, SAM_F32, OBJECTS, h, h, c->d_model);
     const struct sam_tensor one = tensor(t, SAM_F32, 1, h, h, c->d_model);
+    const struct sam_tensor none = { 0 };
     struct sam_memory_attention_scratch s;
     LAYOUT(t, sam_memory_attention_layout(&s, c, &t->queue, OBJECTS, keys, a));
 
     sam_memory_attention_run(&t->queue, t->model, &s, image, v, k,
                              integers(t, counted, OBJECTS), integers(t, rotated, OBJECTS), all,
-                             NULL);
+                             none, NULL);
     for (int n = 0; n < OBJECTS; n++) {
         char name[64];
         // Alone, with no more rows than it needs.
@@ -154,7 +155,7 @@ static void check_memory_attention(struct test *t)
         own_v.w = own_k.w = counted[n];
         sam_memory_attention_run(&t->queue, t->model, &s, image, own_v, own_k,
                                  integers(t, counted + n, 1), integers(t, rotated + n, 1), one,
-                                 NULL);
+                                 none, NULL);
         finish(t);
         snprintf(name, sizeof(name), "memory attention: object %d", n);
         compare(t, name, sam_slice(all, n), one);

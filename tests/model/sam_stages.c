@@ -110,7 +110,8 @@ static void run_memory_attention(struct run *r)
     sam_op_add(&r->queue, &(struct sam_add) { .dst = k, .a = memory, .b = place, .scale = 1 });
     const struct sam_probe probe = { write_stage, r };
     sam_memory_attention_run(&r->queue, r->model, &s, image, v, k, integer(r, keys),
-                             integer(r, keys - pointers), dst, &probe);
+                             integer(r, keys - pointers), dst, (struct sam_tensor) { 0 },
+                             &probe);
     compare(r, "memory_attention.out", GOLDEN_AS_IS, dst);
 }
 

@@ -44,12 +44,12 @@ struct check {
     // Below here: private to check.c.
     char name[96];
     uint64_t rng;
-    struct check_buf buf[24];
+    struct check_buf buf[30];
     int num_bufs;
-    void *temp[24];
+    void *temp[40];
     int num_temps;
-    uint8_t *pack_base[8];
-    size_t pack_bytes[8];
+    uint8_t *pack_base[12];
+    size_t pack_bytes[12];
     int num_packs;
     struct {
         struct sam_tensor out;

@@ -42,11 +42,14 @@ static void run(struct check *t, const struct check_types *type, const struct sh
     struct check_buf *bias = check_in(t, SAM_F32, 1, 1, 1, s->out);
     const struct check_matrix weight = check_weight(t, s->out, in);
     struct check_buf *dst = check_out(t, type->out, s->n, h, w, s->out);
+    const int adds = check_int(t, 0, 2); // nothing, a map for all, one for each
+    struct check_buf *add = adds ? check_in(t, type->in, adds > 1 ? s->n : 1, h, w, s->out)
+                                 : &check_none;
     struct sam_conv p[2];
     check_each_side(t, i) {
         p[i] = (struct sam_conv) { .dst = dst->on[i], .src = src->on[i], .weight = weight.on[i],
                                    .bias = bias->on[i], .kernel = s->kernel, .stride = s->stride,
-                                   .pad = s->pad, .act = act };
+                                   .pad = s->pad, .act = act, .add = add->on[i] };
         sam_op_conv(&t->queue[i], &p[i]);
     }
     check_flops(t, 2.0 * s->n * h * w * s->out * in)
@@ -58,6 +61,7 @@ static void run(struct check *t, const struct check_types *type, const struct sh
         b.dst = sum = check_temp(t, s->n, h, w, s->out);
         b.src = check_abs(t, src);
         b.bias = check_abs(t, bias);
+        b.add = check_abs(t, add);
         b.weight = check_abs_weight(t, &weight);
         sam_op_conv(&t->queue[CHECK_REF], &b);
     }
@@ -90,12 +94,15 @@ static void check_conv(struct check *t)
 static struct sam_conv valid_conv(void)
 {
     return (struct sam_conv) { f32(0, 2, 3, 4, 5), f32(1, 2, 6, 8, 2), matrix(2, 5, 18),
-                               f32(3, 1, 1, 1, 5), 3, 2, 1, SAM_ACT_NONE };
+                               f32(3, 1, 1, 1, 5), 3, 2, 1, SAM_ACT_NONE, { 0 } };
 }
 
 static void fronts_conv(void)
 {
     TAKES(conv, (void) p);
+    TAKES(conv, p->add = f32(4, 2, 3, 4, 5));
+    TAKES(conv, p->add = f32(4, 1, 3, 4, 5));
+    REFUSES(conv, p->add = f32(4, 1, 1, 1, 5), "add");
     REFUSES(conv, p->bias.data = NULL, "bias");
     REFUSES(conv, p->dst.h = 4, "dst.h");
     REFUSES(conv, p->dst.w = 3, "dst.w");
@@ -125,6 +132,8 @@ COMMON(conv, dst, src)
 ROUNDS_THE_EXACT(conv, src)
 CHANGED(conv, forgets_the_bias, m.bias = without(m.bias))
 CHANGED(conv, forgets_the_act, m.act = SAM_ACT_NONE)
+CHANGED(conv, forgets_the_sum, m.add = without(m.add))
+CHANGED(conv, repeats_the_first_sum, if (m.add.data) m.add = sam_first(m.add, 1))
 CHANGED(conv, pads_one_less, if (m.pad) m.pad--)
 CHANGED(conv, walks_by_one, m.stride = 1)
 CHANGED(conv, reads_past_the_map, m.src.w += m.pad && m.src.h == 1)
@@ -133,6 +142,8 @@ static const struct mutant mutants[] = {
     COMMON_MUTANTS(conv),
     MUTANT(conv, forgets_the_bias),
     MUTANT(conv, forgets_the_act),
+    MUTANT(conv, forgets_the_sum),
+    MUTANT(conv, repeats_the_first_sum),
     MUTANT(conv, pads_one_less),
     MUTANT(conv, walks_by_one),
     MUTANT(conv, reads_past_the_map),
@@ -141,5 +152,10 @@ static const struct mutant mutants[] = {
 
 CUDA_FAULT("gemm.cuh", "x < 0 || «x >= a.w => x > a.w»)")
 CUDA_FAULT("gemm.cuh", "r.x = m % a.out_w * a.stride - «a.pad => 0»;")
+
+CUDA_FAULT("conv.cu",
+           "d->w;\n"
+           "    g.out.dst = view_of(d);\n"
+           "    g.out.add = «view_of(&p->add) => view()»;")
 
 TEST(conv, .vectors = vectors_conv, .abs = 5e-6f, .rel = 1e-6f, .fp32_is_another_kernel = true);

@@ -14,11 +14,16 @@ static void run(struct check *t, const struct check_types *type, int rows, int c
     struct check_buf *gamma = check_uniform(t, -2, 2, SAM_F32, 1, 1, 1, c);
     struct check_buf *beta  = check_uniform(t, -2, 2, SAM_F32, 1, 1, 1, c);
     struct check_buf *dst   = in_place ? src : check_out(t, type->out, 1, 1, rows, c);
+    const int sums = check_int(t, 0, 3); // two: not; into another tensor; into dst
+    struct check_buf *add = sums > 1 ? check_in(t, type->in, 1, 1, check_int(t, 0, 1) ? rows : 1, c)
+                                     : &check_none;
+    struct check_buf *sum = sums == 2 ? check_out(t, type->out, 1, 1, rows, c)
+                          : sums == 3 ? dst : &check_none;
     struct sam_layernorm p[2];
     check_each_side(t, s) {
         p[s] = (struct sam_layernorm) { .dst = dst->on[s], .src = src->on[s],
                                         .gamma = gamma->on[s], .beta = beta->on[s], .eps = eps,
-                                        .act = act };
+                                        .act = act, .sum = sum->on[s], .add = add->on[s] };
         sam_op_layernorm(&t->queue[s], &p[s]);
     }
     check_bytes(t, (double) sam_tensor_bytes(&src->on[0]) + sam_tensor_bytes(&dst->on[0]))
@@ -28,7 +33,12 @@ static void run(struct check *t, const struct check_types *type, int rows, int c
     // running sum of a wide row, in the four lanes of plain C, loses digits of the mean in
     // proportion to its length.
     const float wide = c > 256 ? (float) c / 256.0f : 1.0f;
-    check_near(t, dst, c < 16 ? 4e-4f : 4e-5f * wide, type->rel * 2);
+    const float abs = c < 16 ? 4e-4f : 4e-5f * wide;
+    if (sums < 3)
+        check_near(t, dst, abs, type->rel * 2);
+    // Either side may round to BF16 before it adds; norms are below 70.
+    if (sums > 1)
+        check_near(t, sum, abs + (type->out == SAM_BF16 ? 70 * 0x1p-8f : 0), type->rel * 2);
     check_done(t);
 }
 
@@ -57,7 +67,7 @@ static void check_layernorm(struct check *t)
 static struct sam_layernorm valid_layernorm(void)
 {
     return (struct sam_layernorm) { f32(0, 1, 1, 4, 5), f32(1, 1, 1, 4, 5), f32(2, 1, 1, 1, 5),
-                                    f32(3, 1, 1, 1, 5), 1e-6f, SAM_ACT_NONE };
+                                    f32(3, 1, 1, 1, 5), 1e-6f, SAM_ACT_NONE, { 0 }, { 0 } };
 }
 
 static void fronts_layernorm(void)
@@ -65,6 +75,13 @@ static void fronts_layernorm(void)
     TAKES(layernorm, (void) p);
     TAKES(layernorm, p->dst = p->src; p->act = SAM_ACT_GELU);
     TAKES(layernorm, p->act = SAM_ACT_SILU);
+    TAKES(layernorm, p->sum = f32(4, 1, 1, 4, 5); p->add = f32(5, 1, 1, 4, 5));
+    TAKES(layernorm, p->sum = p->dst; p->add = f32(5, 1, 1, 1, 5));
+    REFUSES(layernorm, p->sum = f32(4, 1, 1, 4, 5), "p->sum.data == !p->add.data");
+    REFUSES(layernorm, p->add = f32(4, 1, 1, 4, 5), "p->sum.data == !p->add.data");
+    REFUSES(layernorm, p->sum = f32(4, 1, 1, 3, 5); p->add = f32(5, 1, 1, 1, 5), "like");
+    REFUSES(layernorm, p->sum = p->dst; p->add = f32(5, 1, 1, 3, 5), "repeats");
+    REFUSES(layernorm, p->sum = p->add = f32(5, 1, 1, 4, 5), "overlap");
     REFUSES(layernorm, p->act = SAM_ACT_RELU, "act");
     REFUSES(layernorm, p->eps = 0, "eps");
     REFUSES(layernorm, p->eps = __builtin_nanf(""), "eps");
@@ -90,6 +107,7 @@ static void vectors_layernorm(struct vectors *v)
 COMMON(layernorm, dst, gamma)
 CHANGED(layernorm, wrong_eps, m.eps = 1e-3f)
 CHANGED(layernorm, forgets_gelu, if (m.act == SAM_ACT_GELU) m.act = SAM_ACT_NONE)
+CHANGED(layernorm, forgets_the_sum, m.sum = m.add = without(m.sum))
 CHANGED(layernorm, forgets_silu, if (m.act == SAM_ACT_SILU) m.act = SAM_ACT_NONE)
 
 // The variance as E[x^2] - E[x]^2, in f32: no digits left beside a large mean.
@@ -128,6 +146,7 @@ static const struct mutant mutants[] = {
     COMMON_MUTANTS(layernorm),
     MUTANT(layernorm, wrong_eps),
     MUTANT(layernorm, forgets_gelu),
+    MUTANT(layernorm, forgets_the_sum),
     MUTANT(layernorm, forgets_silu),
     MUTANT(layernorm, one_pass),
     MUTANT(layernorm, unbiased),
@@ -137,6 +156,9 @@ CUDA_FAULT("reduce.cuh", "int step = «lanes / 2 => lanes / 4»;")
 CUDA_FAULT("layernorm.cu", "lanes_sum(squares, lanes) / p.c + «p.eps => 0.0f»)")
 CUDA_FAULT("layernorm.cu", "c = «row < p.rows => row <= p.rows» ? p.c : 0")
 CUDA_FAULT("layernorm.cu", "p.act == SAM_ACT_SILU ? «SAM_ACT_SILU => SAM_ACT_GELU»")
+CUDA_FAULT("layernorm.cu", "load_packs(add, p.add, first % «p.period => p.c», lane")
+CUDA_FAULT("layernorm.cu", "if (p->sum.data && «!sums => false» && !q->status)")
+CUDA_FAULT("layernorm.cu", "!(HAS_SUM && «p.dst.p == p.sum.p => true»))")
 CUDA_FAULT("layernorm.cu",
            "i += «32 => 64»)\n"
            "        sum +=")

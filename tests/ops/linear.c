@@ -33,6 +33,7 @@ enum {
 struct variant {
     enum sam_act act;
     bool bias, add, repeat, in_place, library;
+    bool turns, limited; // by a table, some rows
     enum check_factors factors;
 };
 
@@ -82,6 +83,8 @@ static void bound(struct check *t, const struct sam_linear *p, const struct chec
                   &(struct sam_linear) { .dst = *sum, .src = check_abs(t, src),
                                          .weight = check_abs_weight(t, weight),
                                          .bias = check_abs(t, bias), .add = check_abs(t, add) });
+    if (p->table.data)
+        product_add_pairs(sum);
 }
 
 static void run(struct check *t, const struct check_types *type, const struct shape *s,
@@ -98,12 +101,19 @@ static void run(struct check *t, const struct check_types *type, const struct sh
                           : &check_none;
     const struct check_matrix weight = check_weight(t, s->out, s->in);
     struct check_buf *dst = v->in_place ? add : check_out(t, type->out, s->n, 1, s->rows, s->out);
+    const bool turns = v->turns && s->out % 2 == 0;
+    const int table_rows = 1 + s->rows / 2;
+    struct check_buf *table = turns ? check_uniform(t, -1, 1, SAM_F32, 1, 1, table_rows, s->out)
+                                    : &check_none;
+    struct check_buf *rotated = turns && v->limited ? check_ints(t, 0, s->rows, 1, 1, 1, s->n)
+                                                    : &check_none;
     struct sam_linear p[2];
     struct sam_tensor sum = { 0 };
     check_each_side(t, i) {
         p[i] = (struct sam_linear) { .dst = dst->on[i], .src = src->on[i], .weight = weight.on[i],
                                      .bias = bias->on[i], .bias_bf16 = bias_bf16->on[i],
-                                     .add = add->on[i], .act = v->act };
+                                     .add = add->on[i], .act = v->act, .table = table->on[i],
+                                     .num_rotated = rotated->on[i] };
         if (i == CHECK_REF)
             bound(t, &p[i], src, bias, add, &weight, &sum);
         if (i == CHECK_NEW || !check_known(t, &p[i].dst))
@@ -111,9 +121,11 @@ static void run(struct check *t, const struct check_types *type, const struct sh
     }
     check_flops(t, 2.0 * s->n * s->rows * s->in * s->out)
         sam_op_linear(&t->queue[CHECK_NEW], &p[CHECK_NEW]);
+    const float factor = product_factor(t) + (theirs && v->bias ? BIAS_FACTOR : 0);
     check_bound(t, dst, &sum,
-                (product_factor(t) + (theirs && v->bias ? BIAS_FACTOR : 0)) * product_slope(v->act),
-                product_abs(v->act) + (theirs && v->act == SAM_ACT_GELU ? TANH_ABS : 0), type->rel);
+                factor * product_slope(v->act) + (turns ? product_turn_factor(type->out) : 0),
+                (turns ? product_turn_abs(type->out, v->act) : product_abs(v->act))
+                    + (theirs && v->act == SAM_ACT_GELU ? TANH_ABS : 0), type->rel);
     check_done(t);
 }
 
@@ -147,7 +159,9 @@ static void check_linear(struct check *t)
                 const struct variant v = { .act = acts[check_int(t, 0, 4)], .factors = f,
                                            .bias = check_int(t, 0, 3), .add = check_int(t, 0, 1),
                                            .repeat = check_int(t, 0, 1),
-                                           .in_place = !check_int(t, 0, 2) };
+                                           .in_place = !check_int(t, 0, 2),
+                                           .turns = check_int(t, 0, 1),
+                                           .limited = check_int(t, 0, 1) };
                 run(t, &check_types[k], s, &v);
             }
     for (int k = 1; k < 4; k += 2)
@@ -172,11 +186,27 @@ static void check_linear(struct check *t)
 static struct sam_linear valid_linear(void)
 {
     return (struct sam_linear) { f32(0, 2, 1, 4, 5), f32(1, 2, 1, 4, 7), matrix(2, 5, 7),
-        f32(3, 1, 1, 1, 5), place(5, SAM_BF16, 1, 1, 1, 5), f32(4, 2, 1, 4, 5), SAM_ACT_NONE };
+        f32(3, 1, 1, 1, 5), place(5, SAM_BF16, 1, 1, 1, 5), f32(4, 2, 1, 4, 5), SAM_ACT_NONE,
+        { 0 }, { 0 } };
+}
+
+static void turn(struct sam_linear *p)
+{
+    p->dst.c = p->weight.out = p->bias.c = p->bias_bf16.c = p->add.c = 6;
+    p->table = f32(6, 1, 1, 3, 6);
+    p->num_rotated = i32(7, 1, 1, 1, 2);
 }
 
 static void fronts_linear(void)
 {
+    TAKES(linear, turn(p));
+    TAKES(linear, turn(p); p->num_rotated.data = NULL);
+    REFUSES(linear, turn(p); p->table.c = 5, "table");
+    REFUSES(linear, turn(p); p->table.h = 2, "table");
+    REFUSES(linear, turn(p); p->table.type = SAM_BF16, "table of type f32");
+    REFUSES(linear, turn(p); p->num_rotated.c = 1, "num_rotated");
+    REFUSES(linear, turn(p); p->table.data = NULL, "turns");
+    REFUSES(linear, p->table = f32(6, 1, 1, 3, 5), "p->dst.c % 2 == 0");
     TAKES(linear, (void) p);
     TAKES(linear, p->bias.data = p->bias_bf16.data = p->add.data = NULL);
     TAKES(linear, p->dst = p->add);
@@ -210,6 +240,8 @@ COMMON(linear, dst, src)
 CHANGED(linear, forgets_the_bias, m.bias = without(m.bias))
 CHANGED(linear, forgets_the_sum, m.add = without(m.add))
 CHANGED(linear, forgets_the_act, m.act = SAM_ACT_NONE)
+CHANGED(linear, forgets_to_turn, m.table = m.num_rotated = without(m.table))
+CHANGED(linear, turns_all, m.num_rotated = without(m.num_rotated))
 CHANGED(linear, repeats_the_first_sum, if (m.add.data) m.add = sam_first(m.add, 1))
 
 // tanh's GELU instead of erf's.
@@ -263,6 +295,8 @@ static const struct mutant mutants[] = {
     MUTANT(linear, forgets_the_bias),
     MUTANT(linear, forgets_the_sum),
     MUTANT(linear, forgets_the_act),
+    MUTANT(linear, forgets_to_turn),
+    MUTANT(linear, turns_all),
     MUTANT(linear, repeats_the_first_sum),
     MUTANT(linear, tanh_gelu),
     MUTANT(linear, acts_last),
@@ -284,6 +318,11 @@ CUDA_FAULT("gemm.cuh", "(const float *) o.add.p + «at % o.period => at»);",
            "linear_f32_2x8x256_to_256_coarse")
 CUDA_FAULT("gemm.cuh", ": «add + act_of(o.act, sum) => act_of(o.act, sum + add)»;")
 CUDA_FAULT("gemm.cuh", "            EXACT_ROW(2, «a.z => a.w»);")
+CUDA_FAULT("gemm.cuh", "s1 = re * angle.y + «im * angle.x => im * angle.y»;")
+CUDA_FAULT("gemm.cuh", "r >= t.num_rotated[«row / t.rows => 0»]))")
+CUDA_FAULT("gemm.cuh", "(size_t) («r % t.table_rows => r») * n;")
+CUDA_FAULT("gemm.cuh", "const int r = «row % t.rows => row»;")
+CUDA_FAULT("linear.cu", "if («p->table.data => NULL» && !q->status)")
 CUDA_FAULT("linear.cu", "float mine = «lanes_sums(sum) => sum[0]»;")
 CUDA_FAULT("linear.cu", "if («k >= fours => k > fours»)")
 CUDA_FAULT("linear.cu", "min(m0 + i, «p.m - 1 => p.m»)")

@@ -23,4 +23,26 @@ static inline float product_abs(enum sam_act act)
     return act == SAM_ACT_GELU || act >= SAM_ACT_SIGMOID ? 2e-6f : 1e-7f;
 }
 
+// Of a sum that is turned, half of a pair has the errors of both: sines and cosines are at most 1.
+static inline void product_add_pairs(struct sam_tensor *bound)
+{
+    for (size_t i = 0; i + 1 < sam_count(bound); i += 2) {
+        const float both = sam_load(bound, i) + sam_load(bound, i + 1);
+        sam_store(bound, i, both);
+        sam_store(bound, i + 1, both);
+    }
+}
+
+// Either side may round to BF16 before it turns.
+static inline float product_turn_factor(enum sam_type type)
+{
+    return type == SAM_BF16 ? 0x1p-8f * 1.01f : 0;
+}
+
+// A sigmoid is up to 1 where all factors are 0.
+static inline float product_turn_abs(enum sam_type type, enum sam_act act)
+{
+    return 2 * product_abs(act) + (type == SAM_BF16 && act == SAM_ACT_SIGMOID ? 0x1p-7f : 0);
+}
+
 #endif // PRODUCT_H

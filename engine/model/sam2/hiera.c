@@ -151,10 +151,13 @@ void sam_hiera_run(struct sam_queue *q, const struct sam_model *m, struct sam_en
     struct sam_tensor x = sam_view(s->x[0], 1, side, side, c->embed_dim);
     char name[16];
 
+    // Who looks at the stages wants this one without its positions.
+    const bool is_seen = probe && probe->write;
     conv(q, .dst = x, .src = s->input, PRODUCT(hiera->patch_embed), .kernel = 7, .stride = 4,
-         .pad = 3);
+         .pad = 3, .add = is_seen ? (struct sam_tensor) { 0 } : hiera->position);
     sam_probe_write(probe, q, "patch_embed", x);
-    add(q, .dst = x, .a = x, .b = hiera->position, .scale = 1);
+    if (is_seen)
+        add(q, .dst = x, .a = x, .b = hiera->position, .scale = 1);
 
     for (int stage = 0, i = 0; stage < SAM_STAGES; stage++) {
         for (int n = 0; n < c->stages[stage]; n++, i++) {

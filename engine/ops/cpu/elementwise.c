@@ -158,6 +158,8 @@ static void layernorm_task(void *priv, int i, int thread)
 void sam_layernorm_cpu(struct sam_queue *q, const struct sam_layernorm *p)
 {
     run(q, p, sam_rows(&p->src), p->src.c, layernorm_task);
+    if (p->sum.data)
+        sam_add_cpu(q, &(struct sam_add) { p->sum, p->dst, p->add, 1 });
 }
 
 static void rope_task(void *priv, int i, int thread)

@@ -180,6 +180,8 @@ void sam_linear_cpu(struct sam_queue *q, const struct sam_linear *p)
     if (!fits(q, &job.shares, "linear", p->src.c))
         return;
     sam_pool_run(cpu->pool, job.shares.count, linear_task, &job);
+    if (p->table.data)
+        sam_rope_cpu(q, &(struct sam_rope) { p->dst, p->dst, p->table, p->num_rotated });
 }
 
 // ---- convolution
@@ -270,6 +272,8 @@ static void conv_task(void *priv, int i, int thread)
         .a = windows, .lda = s->ld, .b = p->weight.data,
         .m = count, .k = p->weight.in, .first = first, .last = min_int(n, first + s->columns),
         .bias = p->bias.data, .act = p->act,
+        .add = p->add.data, .add_type = p->add.type, .add_row = row,
+        .add_rows = p->add.data ? sam_rows(&p->add) : 1, .ld_add = n,
         .c = sam_span_at(&p->dst, row * n).data, .c_type = p->dst.type, .ldc = n,
     };
     job->gemm->run(&g);

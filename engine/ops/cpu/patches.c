@@ -64,12 +64,15 @@ static void patch_task(void *priv, int i, int thread)
         copy_row(s, patch + r * row_bytes, n, y * p->stride - p->pad + r,
                  x * p->stride - p->pad, extent(p, columns));
     for (int r = 0; r < rows; r++) {
-        const size_t at = (((size_t) n * p->dst.h + y + r) * p->dst.w + x) * p->dst.c;
+        const size_t row = ((size_t) n * p->dst.h + y + r) * p->dst.w + x;
         s->gemm->run(&(struct sam_gemm) {
             .a = patch + r * p->stride * row_bytes, .lda = (size_t) p->stride * p->src.c,
             .runs = p->kernel, .run_step = s->pitch, .b = p->weight.data, .m = columns,
             .k = p->weight.in, .first = 0, .last = p->dst.c, .bias = p->bias.data, .act = p->act,
-            .c = sam_span_at(&p->dst, at).data, .c_type = p->dst.type, .ldc = p->dst.c });
+            .add = p->add.data, .add_type = p->add.type, .add_row = row,
+            .add_rows = p->add.data ? sam_rows(&p->add) : 1, .ld_add = p->dst.c,
+            .c = sam_span_at(&p->dst, row * p->dst.c).data, .c_type = p->dst.type,
+            .ldc = p->dst.c });
     }
 }
 

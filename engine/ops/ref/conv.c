@@ -22,12 +22,14 @@ static float convolve(const struct sam_conv *p, const struct sam_tensor *weight,
 void sam_conv_ref(struct sam_queue *q, const struct sam_conv *p)
 {
     const struct sam_tensor weight = ref_matrix(p->weight), *d = &p->dst;
+    const size_t period = p->add.data ? sam_count(&p->add) : 0;
     size_t i = 0;
     for (int n = 0; n < d->n; n++)
         for (int y = 0; y < d->h; y++)
             for (int x = 0; x < d->w; x++)
                 for (int o = 0; o < d->c; o++, i++) {
                     const float sum = convolve(p, &weight, n, y, x, o);
-                    sam_store(d, i, ref_act(p->act, sum + ref_bias(&p->bias, o)));
+                    const float add = period ? sam_load(&p->add, i % period) : 0;
+                    sam_store(d, i, add + ref_act(p->act, sum + ref_bias(&p->bias, o)));
                 }
 }

@@ -29,4 +29,6 @@ void sam_layernorm_ref(struct sam_queue *q, const struct sam_layernorm *p)
 {
     for (size_t row = 0; row < sam_rows(&p->src); row++)
         normalize_row(p, row);
+    if (p->sum.data)
+        sam_add_ref(q, &(struct sam_add) { p->sum, p->dst, p->add, 1 });
 }

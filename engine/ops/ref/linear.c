@@ -13,4 +13,6 @@ void sam_linear_ref(struct sam_queue *q, const struct sam_linear *p)
             const float add = period ? sam_load(&p->add, i % period) : 0;
             sam_store(&p->dst, i, add + ref_act(p->act, sum + ref_bias(&p->bias, o)));
         }
+    if (p->table.data)
+        sam_rope_ref(q, &(struct sam_rope) { p->dst, p->dst, p->table, p->num_rotated });
 }
