@@ -1,7 +1,7 @@
 // Attention: what the operations ask of the kernels, and the exact kernel: all in F32, no tensor
-// cores. The one of tensor cores is in attention_tensor.cu, those of narrow heads in
-// attention_few.cu. There is no rope_attention: its keys would be made anew for every block of
-// queries; a product and a rotation make them once, for all.
+// cores. Those of tensor cores are in attention_tensor.cu and, for sm_90a, in attention_wgmma.cu;
+// those of narrow heads in attention_few.cu. There is no rope_attention: its keys would be made
+// anew for every block of queries; a product and a rotation make them once, for all.
 #include "attention.cuh"
 
 #include "reduce.cuh"
@@ -278,7 +278,9 @@ static void attend(struct sam_queue *q, const char *op, const struct attend &a, 
 {
     if (!has_room(q, op, a))
         return;
-    if ((exact || !sam_cuda_attend_tensor(q, a)) && !sam_cuda_attend_few(q, a))
+    const bool on_tensor_cores =
+        !exact && (sam_cuda_attend_wgmma(q, a) || sam_cuda_attend_tensor(q, a));
+    if (!on_tensor_cores && !sam_cuda_attend_few(q, a))
         attend_exact<plain>(q, a);
     sam_cuda_launched(q, op);
 }

@@ -113,3 +113,9 @@ bool sam_cuda_attend_few(struct sam_queue *q, const attend &a);
 
 // BF16 factors, F32 sums, on tensor cores. False: no kernel for this many channels or scale.
 bool sam_cuda_attend_tensor(struct sam_queue *q, attend a);
+
+// Likewise, by the instructions of sm_90a. False also where twins.cu has found no use for it.
+bool sam_cuda_attend_wgmma(struct sam_queue *q, attend a);
+
+// Whether device, driver and build have these.
+bool sam_cuda_can_wgmma(const struct sam_queue *q);

@@ -37,6 +37,7 @@ struct sam_cuda_driver {
     __typeof__(&cuCtxPopCurrent) pop;
     __typeof__(&cuCtxGetCurrent) current;
     __typeof__(&cuPointerGetAttribute) pointer;
+    __typeof__(&cuTensorMapEncodeTiled) tensor_map; // NULL: of drivers that know no sm_90
 };
 
 struct sam_blaslt;
@@ -52,6 +53,8 @@ struct sam_cuda {
     bool sets_device;    // the device was asked for by number: threads are pointed to it
     int num_sms;         // streaming multiprocessors
     size_t shared_limit; // bytes of shared memory that a block may ask for
+    bool is_hopper;      // has the instructions of sm_90a
+    bool has_wgmma;      // and the kernels of these may be used: see twins.cu
     void *workspace;     // device; valid inside one operation
     struct sam_blaslt *blaslt; // NULL: our kernel makes all products
     void *room;          // device; for frames in or label maps out: the workspace, or larger
@@ -136,6 +139,11 @@ void sam_blaslt_close(struct sam_cuda *cuda);
 
 // A product with a BF16 weight. False: it is for our kernel.
 bool sam_blaslt_linear(struct sam_queue *q, const struct sam_linear *p);
+
+// ---- twins.cu
+
+// Compare kernels with those that they take the place of; one warning where these are taken.
+void sam_cuda_compare_twins(struct sam_queue *q);
 
 // ---- graph.c
 

@@ -22,6 +22,7 @@ bool sam_cuda_driver_find(struct sam_queue *q)
     driver->pop     = (__typeof__(driver->pop)) find("cuCtxPopCurrent");
     driver->current = (__typeof__(driver->current)) find("cuCtxGetCurrent");
     driver->pointer = (__typeof__(driver->pointer)) find("cuPointerGetAttribute");
+    driver->tensor_map = (__typeof__(driver->tensor_map)) find("cuTensorMapEncodeTiled");
     if (!driver->push || !driver->pop || !driver->current || !driver->pointer)
         sam_queue_fail(q, SAM_EUNSUPPORTED,
                        "CUDA: the driver lacks the calls for contexts; use backend 'cpu'");

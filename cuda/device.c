@@ -73,6 +73,7 @@ static bool look_at_device(struct sam_queue *q, struct sam_cuda *cuda)
     }
     cuda->num_sms = prop.multiProcessorCount;
     cuda->shared_limit = prop.sharedMemPerBlockOptin;
+    cuda->is_hopper = prop.major == 9 && prop.minor == 0;
     memcpy(cuda->name, prop.name, sizeof(cuda->name) - 1);
     return true;
 }
@@ -147,6 +148,13 @@ static int cuda_open(struct sam_queue *q, int ordinal, int threads)
     return SAM_OK;
 }
 
+static int cuda_prepare(struct sam_queue *q)
+{
+    if (!sam_cuda_memory_take(q))
+        sam_cuda_compare_twins(q);
+    return q->status;
+}
+
 static void cuda_close(struct sam_queue *q)
 {
     struct sam_cuda *cuda = sam_cuda(q);
@@ -174,7 +182,7 @@ const struct sam_device *sam_device_cuda(void)
     static const struct sam_device device = {
         .name            = "cuda",
         .open            = cuda_open,
-        .prepare         = sam_cuda_memory_take,
+        .prepare         = cuda_prepare,
         .close           = cuda_close,
         .finish          = cuda_finish,
         .enter           = sam_cuda_enter,

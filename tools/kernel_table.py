@@ -27,7 +27,7 @@ FLAGS = ['-O3', '-std=c++17', '-Xptxas', '-v', '-Xcompiler', '-fno-threadsafe-st
          '-I', str(ROOT / 'engine'), '-I', str(ROOT / 'engine/include')]
 # What the columns count, by the beginning of the instruction.
 COUNTED = {
-    'HMMA': r'HMMA\.',
+    'HMMA': r'HG?MMA\.',
     'copies of 16 B': r'LDGSTS\.\S*128',
     'loads of 16 B': r'LDG\.\S*128',
     'stores of 16 B': r'STG\.\S*128',
@@ -136,7 +136,7 @@ def emulate(program, op):
     """tidy name -> most shared memory of a launch, of all kernels that the test of op runs."""
     with tempfile.NamedTemporaryFile('r') as f:
         command = [program, '--backend=cuda', f'--op={op}', '1']
-        for sm in ('90', '80', '89'):  # by their shared memory attention takes one of three kernels
+        for sm in ('90', '100', '80', '89'):  # attention takes one of four kernels
             run(command, env={**os.environ, 'EMU_KERNELS': f.name, 'EMU_SM': sm})
         lines = [line.split(' ', 2) for line in f.read().splitlines()]
     return {tidy(name): int(shared) for _, shared, name in lines}
@@ -195,7 +195,7 @@ def document(rows, archs, report):
              + ', '.join(f'sm_{a}' for a in archs) + '; figures are in this order, or a single one if '
              'all are equal. Spills and shared memory are in bytes; the latter is the maximum of all '
              'launches in the tests (static and dynamic). The last columns count instructions of the machine '
-             'code: tensor cores (HMMA), cp.async (LDGSTS), loads, stores, and local memory.', '',
+             'code: tensor cores (HMMA, HGMMA), cp.async (LDGSTS), loads, stores, and local memory.', '',
              CLAIM,
              'On a GPU: ' + (f"{report['device']}, {report['date']}." if report else 'not run yet.'),
              '', '| ' + ' | '.join(HEAD) + ' |', '|' + '---|' * len(HEAD)]

@@ -143,6 +143,8 @@ def turns(launch):
     if m:
         warps, high, keys = (int(x) for x in m.groups())
         return -(-launch.k // (keys * splits_of(launch, 16 * warps * high)))
+    if launch.kernel == 'attend_wgmma_kernel':  # 128 queries; two steps of 128 keys a turn
+        return -(-launch.k // (128 * splits_of(launch, 128))) / 2
     for pattern, step in STEPS:
         if re.match(pattern, launch.kernel):
             rows = next((n for begin, n in QUERIES if re.match(begin, launch.kernel)), 0)
@@ -161,7 +163,8 @@ def blocks_cycles(launch, fact, sms, times):
     mine = -(-math.prod(launch.grid) // sms)
     waves = -(-mine // (fact['blocks'] or 1))
     return times * max(waves * fact['cycles'],
-                       mine * max(launch.threads / 128, 1) * fact['cycles, all warps'])
+                       mine * max(sass_model.multiplying(launch.kernel, launch.threads) / 128, 1)
+                       * fact['cycles, all warps'])
 
 
 def estimate(launch, facts, device, scale):

@@ -17,6 +17,10 @@ caches, of bank conflicts, or of what other warps do. Its absolute figures are e
 device has been timed; its use is to compare two versions of a kernel, and to see what a kernel
 waits for. A second figure assumes that all warps that fit overlap perfectly.
 
+Products of a warpgroup (HGMMA) run on their own: a warp goes on, their pipe takes them one after the
+other, and WARPGROUP.DEPBAR waits for their groups. Of shared memory they take what both factors have
+in bytes; what copies by tensor maps take of it is not known here.
+
 A kernel is judged by its step: the largest loop with matrix instructions, else the one with most
 multiply-adds, else with most loads, else the kernel's whole code. Branches forward that skip no
 work (see WORK) are taken, others are not. Loops inside of a step turn once, unless TRIPS says how
@@ -52,8 +56,16 @@ PIPES = [(r'HMMA\.16816', 'matrix', {'80': 8, '86': 16, '89': 8}, 6.4),
          (r'FFMA|FMUL|FADD', 'fma', {}, 1), (r'IMAD', 'fma', {}, 2),
          (r'FSEL|FMNMX|FSETP|F2FP|LOP3|ISETP|IADD3|VIADD|SHF|LEA|SEL|PRMT|MOV|PLOP3', 'alu', {}, 2)]
 LONG_WAIT = 100  # cycles; a shorter wait for global memory is hidden by two or three more warps
+# Cycles of a warpgroup's product of 64 x N x 16, a quarter of which is a scheduler's: N / 2 at the rate
+# of the data sheet (512 multiply-adds a cycle, Luo et al.). Of that rate the best attention known
+# reaches 740 of 989 TFLOP/s (Shah et al., arXiv 2407.08608), and no more is credited here.
+WGMMA = re.compile(r'HGMMA\.64x(\d+)x16')
+WGMMA_SHARE = 0.75
+# Threads of a block that do nothing but copy.
+COPYING = {'attend_wgmma_kernel': 128}
+MATRIX = 'HG?MMA'
 # What a branch must not skip.
-WORK = r'HMMA|FFMA|LD[GS]|ST[GS]|BAR|DEPBAR'
+WORK = r'HG?MMA|FFMA|LD[GS]|ST[GS]|BAR|DEPBAR'
 CONVERSION = r'F2F\.'
 # How often a loop inside of a step turns, by the kernel and an instruction in the loop.
 TRIPS = [('attend_kernel<attend_shape<256,', 'HMMA', 4),
@@ -71,6 +83,7 @@ LIMITS = {
     '': {'spills': (None, 0)},
     'attend_kernel': {'conversions': (None, 0), 'waits': (None, 1)},
     'attend_kernel<attend_shape<256,64,8': {'TFLOP/s': (400, None)},
+    'attend_wgmma_kernel': {'conversions': (None, 0), 'waits': (None, 0), 'TFLOP/s': (550, None)},
     'gemm_kernel': {'conversions': (None, 0), 'waits': (None, 1)},
     'linear_skinny_kernel': {'waits': (None, 1), 'loads a wait': (4, None)},
 }
@@ -119,7 +132,7 @@ def count(code, pattern):
 def find_step(code):
     """The code that a kernel is judged by: (first, last), see above."""
     there = loops(code)
-    for pattern in ['HMMA', 'FFMA', 'LDG']:
+    for pattern in [MATRIX, 'FFMA', 'LDG']:
         most = max((count(code[a:b + 1], pattern) for a, b in there), default=0)
         if most:
             return next((a, b) for a, b in there if count(code[a:b + 1], pattern) == most)
@@ -130,7 +143,7 @@ def trips(name, body):
     """How often a loop inside of the step turns."""
     for beginning, what, times in TRIPS:
         if name.startswith(beginning) and count(body, what) and not (
-                what != 'HMMA' and count(body, 'HMMA')):
+                what != 'HMMA' and count(body, MATRIX)):
             return times
     return 1
 
@@ -173,6 +186,26 @@ def pipe_of(name, arch):
     return None, 0
 
 
+def products(one):
+    """How many products of 16 x 8 x 16 a warp makes by it."""
+    wide = WGMMA.match(one.name)
+    return int(wide[1]) // 8 if wide else one.name.startswith('HMMA')
+
+
+def use_of(one, arch):
+    """[(pipe, cycles)]"""
+    wide = WGMMA.match(one.name)
+    if not wide:
+        return [pipe_of(one.name, arch)]
+    columns, rows = int(wide[1]), 0 if re.search(r'R\d+, R\d+, gdesc', one.text) else 64
+    return [('matrix', columns / 2 / WGMMA_SHARE), ('shared', 32 * (columns + rows) / 128)]
+
+
+def multiplying(name, threads):
+    """The threads of a block that do not only copy."""
+    return threads - next((n for begin, n in COPYING.items() if name.startswith(begin)), 0)
+
+
 class Warp:
     """One warp that issues in order."""
 
@@ -181,6 +214,7 @@ class Warp:
         self.free = collections.Counter()     # pipe -> when it takes the next
         self.barrier = [(0.0, False)] * 6     # when it is free, whether global memory frees it
         self.copies, self.groups = 0.0, []    # cp.async: the last copy's end; of each group
+        self.products = []                    # of a warpgroup: the end of each group
         self.waits = []                       # (instruction, cycles) for global memory
 
     def wait_until(self, one, when, is_global):
@@ -195,6 +229,12 @@ class Warp:
         m = re.match(r'DEPBAR\.LE SB0, (\w+)', one.text)
         if m and len(self.groups) > int(m[1], 16):
             self.wait_until(one, self.groups[-1 - int(m[1], 16)], True)
+        if WGMMA.match(one.name):
+            self.multiply(one)
+            return
+        m = re.match(r'WARPGROUP\.DEPBAR\.LE gsb0, (\w+)', one.text)
+        if m and len(self.products) > int(m[1], 16):
+            self.now = max(self.now, self.products[-1 - int(m[1], 16)])
         pipe, cycles = pipe_of(one.name, self.arch)
         self.now = max(self.now, self.free[pipe] if pipe else 0)
         if pipe:
@@ -213,6 +253,15 @@ class Warp:
         self.now += max(one.stall, 1)
 
 
+    def multiply(self, one):
+        """A product that runs on its own; its last of a group says so."""
+        for pipe, cycles in use_of(one, self.arch):
+            self.free[pipe] = max(self.now, self.free[pipe]) + cycles
+        if 'gsb0' in one.text:
+            self.products.append(self.free['matrix'] + first_of(LATENCY, one.name))
+        self.now += max(one.stall, 1)
+
+
 def run(steps, arch):
     """Cycles of the third turn of a step, and its waits for global memory."""
     warp = Warp(arch)
@@ -228,8 +277,8 @@ def demand(steps, arch):
     """Cycles of the busiest pipe, or of the issue."""
     use = collections.Counter({'issue': len(steps)})
     for one in steps:
-        pipe, cycles = pipe_of(one.name, arch)
-        use[pipe] += cycles
+        for pipe, cycles in use_of(one, arch):
+            use[pipe] += cycles
     return max(use.values())
 
 
@@ -251,15 +300,15 @@ def judge(name, code, arch, registers=0, spills=0, shared=0, threads=0, show=Non
     if show:
         for one, wait in waits:
             print(f'{name}: {wait:.0f} cycles at {one.at:x}: {one.text}', file=show)
-    matrix = count(steps, 'HMMA')
+    matrix = sum(products(one) for one in steps)
     blocks = blocks_fit(arch, registers, shared, threads) if threads else 0
-    warps = max(blocks * threads / 32 / 4, 1)  # of a scheduler
+    warps = max(blocks * multiplying(name, threads) / 32 / 4, 1)  # of a scheduler
     all_warps = max(cycles / warps, demand(steps, arch))
     sms, ghz = DEVICE[arch][:2]
     tflops = matrix * 2 * 16 * 8 * 16 / all_warps * 4 * sms * ghz / 1000
     loads = count(steps, 'LDG')
     return [f'`{name}`', len(steps), round(cycles), round(all_warps), matrix,
-            round(100 * matrix / len(steps)), count(code, CONVERSION), len(waits),
+            round(100 * count(steps, MATRIX) / len(steps)), count(code, CONVERSION), len(waits),
             round(loads / len(waits), 1) if waits else '-', registers or '-', spills,
             shared, blocks or '-', round(tflops) if matrix else '-']
 
@@ -288,7 +337,7 @@ BEGIN = '## Machine code'
 CLAIM = """Estimated from the machine code by `tools/sass_model.py`, whose head states the model: one warp that
 issues in order. Not measured. *Instructions* and *cycles* are of one turn of the kernel's main loop (of
 all its code if it has none), *cycles, all warps* is a turn's share of a scheduler if all warps that fit
-overlap; *matrix* counts matrix instructions; *conversions* are those of the whole kernel that run at the
+overlap; *matrix* counts products of 16 x 8 x 16; *conversions* are those of the whole kernel that run at the
 rate of special functions; *waits* are stops of more than {wait} cycles for global memory, *loads a wait*
 the global loads under way together. *Blocks* fit one multiprocessor. The last column is what the tensor
 cores reach on {sms} multiprocessors at {ghz} GHz. The script fails if a kernel is beyond its limits.

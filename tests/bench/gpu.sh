@@ -54,7 +54,7 @@ archs() {
     local found
     [ -z "$bundle" ] || { echo 80,90a; return; } # and, by the driver, what is like the first
     found=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d '. ') || true
-    case "$found" in [0-9]*) echo "$found" ;; *) echo 80,90 ;; esac
+    case "$found" in 90) echo 90a ;; [0-9]*) echo "$found" ;; *) echo 80,90a ;; esac
 }
 
 programs="tests/ops/check_ops tests/model/sam-stages tools/sam-replay tests/bench/bench-steps"

@@ -225,6 +225,7 @@ static bool dirty(const unsigned char *p, size_t bytes)
 static uint32_t now, grid_start, block_start, block_barrier;
 static uint32_t latest[MAX_THREADS];
 static uint32_t heard[MAX_THREADS][MAX_THREADS]; // [by][of]
+static uint32_t fenced[MAX_THREADS];             // the last fence.proxy.async
 static bool instrumented, race_check, trust_earlier_blocks;
 
 static bool ordered(unsigned earlier, uint32_t at, unsigned thread)
@@ -256,15 +257,28 @@ void happens(const unsigned *lanes)
 
 // An atomic operation passes on what its thread did to the next one at the same
 // address. CUDA wants fences for that, too, which are not looked for.
-static std::map<const void *, std::vector<uint32_t>> passed_on;
+static std::map<const void *, clocks> passed_on;
+
+void pass_on(clocks &to, unsigned thread)
+{
+    to.resize(MAX_THREADS);
+    latest[thread] = heard[thread][thread] = ++now;
+    for (unsigned t = 0; t < block_threads; t++)
+        to[t] = std::max(heard[thread][t], to[t]);
+}
+
+void hear(const clocks &of, unsigned thread)
+{
+    for (unsigned t = 0; t < block_threads && t < of.size(); t++)
+        heard[thread][t] = std::max(heard[thread][t], of[t]);
+}
+
+void fence_proxy(unsigned thread) { fenced[thread] = latest[thread] = heard[thread][thread] = ++now; }
 
 static void happens_at(const void *p, unsigned thread)
 {
-    std::vector<uint32_t> &at = passed_on[p];
-    at.resize(block_threads);
-    latest[thread] = heard[thread][thread] = ++now;
-    for (unsigned t = 0; t < block_threads; t++)
-        at[t] = heard[thread][t] = std::max(heard[thread][t], at[t]);
+    pass_on(passed_on[p], thread);
+    hear(passed_on[p], thread);
 }
 
 // What is known of four bytes of shared or device memory.
@@ -274,9 +288,19 @@ struct cell {
     uint32_t read_warps, read_lanes;
     uint16_t writer;
     uint8_t wrote_bytes : 4, init_bytes : 4;
-    uint8_t read_bytes : 4, atomic : 1, pending : 1;
+    uint8_t read_bytes : 4, atomic : 1, pending : 1, bulk : 1;
 };
 static cell *shared_cells;
+// Of a cell of shared memory, the stamp of each warp's last read: warps that pass a cell on by
+// barriers in shared memory each do so at a time of their own.
+static uint32_t (*shared_reads)[MAX_THREADS / 32];
+
+static uint32_t *reads_of(const cell &c)
+{
+    const bool is_shared =
+        &c >= shared_cells && &c <= shared_cells + (shared_end - shared_first) / 4;
+    return is_shared ? shared_reads[&c - shared_cells] : nullptr;
+}
 
 static void check_race(const cell &c, unsigned bytes, access kind, unsigned thread, const void *pc,
                        const char *p)
@@ -295,7 +319,7 @@ static void check_race(const cell &c, unsigned bytes, access kind, unsigned thre
     if (kind != READ && (c.read_bytes & bytes)) {
         for (unsigned t = 0; c.read >= block_barrier && t < block_threads; t++)
             if (c.read_warps >> t / 32 & 1 && c.read_lanes >> t % 32 & 1 &&
-                !ordered(t, c.read, thread)) {
+                !ordered(t, reads_of(c) ? reads_of(c)[t / 32] : c.read, thread)) {
                 race("read", t);
                 break;
             }
@@ -312,13 +336,18 @@ static void check_cell(cell &c, unsigned bytes, access kind, unsigned thread, co
             c.init_bytes = c.wrote_bytes = c.pending = 0;
         if (c.read < block_start)
             c.read_bytes = c.read = c.read_before = 0;
-        if (c.pending && (c.wrote_bytes & bytes) && kind != LAND)
+        if (c.pending && (c.wrote_bytes & bytes) && kind != LAND && kind != BULK_LAND)
             finding(pc, "thread %u touches %s, where a cp.async of thread %u may still be writing",
                     thread, name_of(p).c_str(), c.writer);
-        if ((kind == READ || kind == ATOMIC) && (bytes & ~c.init_bytes))
+        if (kind == BULK_READ && !c.bulk && (c.wrote_bytes & bytes) && fenced[c.writer] <= c.wrote)
+            finding(pc, "a product or copy reads %s, which thread %u wrote without fence.proxy.async",
+                    name_of(p).c_str(), c.writer);
+        if ((kind == READ || kind == ATOMIC || kind == BULK_READ) && (bytes & ~c.init_bytes))
             finding(pc, "thread %u reads %s, which nobody wrote in this block", thread,
                     name_of(p).c_str());
     }
+    const bool bulk = kind == BULK_LAND || kind == BULK_READ;
+    kind = kind == BULK_READ ? READ : kind;
     if (race_check)
         check_race(c, bytes, kind, thread, pc, p);
     if (kind == ATOMIC && c.atomic && c.wrote >= grid_start && c.wrote < block_start)
@@ -334,6 +363,10 @@ static void check_cell(cell &c, unsigned bytes, access kind, unsigned thread, co
                 c.read_before = c.read;
             c.read_bytes = c.read_warps = c.read_lanes = c.read = 0;
         }
+        if (uint32_t *reads = reads_of(c)) {
+            const bool again = c.read_warps >> thread / 32 & 1;
+            reads[thread / 32] = again ? std::max(reads[thread / 32], at) : at;
+        }
         c.read_warps |= 1u << thread / 32;
         c.read_lanes |= 1u << thread % 32;
         c.read_bytes |= bytes;
@@ -348,6 +381,7 @@ static void check_cell(cell &c, unsigned bytes, access kind, unsigned thread, co
     c.writer  = (uint16_t) thread;
     c.atomic  = kind == ATOMIC;
     c.pending = kind == ASYNC;
+    c.bulk    = bulk;
 }
 
 static bool in_image(const char *p) // the program's own variables, constants and literals
@@ -411,9 +445,13 @@ void begin_grid()
         find_shared();
         const char *off = getenv("EMU_RACE");
         race_check   = !(off && *off == '0');
-        shared_cells =
-            (cell *) mmap(nullptr, shadow_bytes(shared_end - shared_first), PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        const auto take = [](size_t bytes) {
+            return mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        };
+        const size_t bytes = shared_end - shared_first;
+        shared_cells = (cell *) take(shadow_bytes(bytes));
+        shared_reads = (decltype(shared_reads)) take((bytes / 4 + 2) * sizeof(*shared_reads));
     }
     const size_t pages = (running->shared + PAGE - 1) & -(size_t) PAGE;
     memset(smem, 0xff, pages);

@@ -77,6 +77,42 @@ typedef struct CUDA_MEMCPY2D_st {
     size_t WidthInBytes, Height;
 } CUDA_MEMCPY2D;
 
+typedef uint32_t cuuint32_t;
+typedef uint64_t cuuint64_t;
+
+typedef struct CUtensorMap_st {
+#ifdef __cplusplus
+    alignas(128)
+#else
+    _Alignas(128)
+#endif
+    cuuint64_t opaque[16];
+} CUtensorMap;
+
+typedef enum CUtensorMapDataType_enum {
+    CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 = 9
+} CUtensorMapDataType;
+
+typedef enum CUtensorMapInterleave_enum {
+    CU_TENSOR_MAP_INTERLEAVE_NONE = 0
+} CUtensorMapInterleave;
+
+typedef enum CUtensorMapSwizzle_enum {
+    CU_TENSOR_MAP_SWIZZLE_NONE = 0,
+    CU_TENSOR_MAP_SWIZZLE_32B  = 1,
+    CU_TENSOR_MAP_SWIZZLE_64B  = 2,
+    CU_TENSOR_MAP_SWIZZLE_128B = 3,
+} CUtensorMapSwizzle;
+
+typedef enum CUtensorMapL2promotion_enum {
+    CU_TENSOR_MAP_L2_PROMOTION_NONE    = 0,
+    CU_TENSOR_MAP_L2_PROMOTION_L2_256B = 3,
+} CUtensorMapL2promotion;
+
+typedef enum CUtensorMapFloatOOBfill_enum {
+    CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0
+} CUtensorMapFloatOOBfill;
+
 #define cuCtxPopCurrent  cuCtxPopCurrent_v2
 #define cuCtxPushCurrent cuCtxPushCurrent_v2
 
@@ -107,5 +143,12 @@ EMU_API CUresult cuStreamCreate(CUstream *stream, unsigned int flags);
 EMU_API CUresult cuStreamDestroy_v2(CUstream stream);
 EMU_API CUresult cuStreamDestroy(CUstream stream); // the first version, by which libgstcuda asks
 EMU_API CUresult cuStreamSynchronize(CUstream stream);
+EMU_API CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type,
+                                        cuuint32_t rank, void *base, const cuuint64_t *size,
+                                        const cuuint64_t *stride, const cuuint32_t *box,
+                                        const cuuint32_t *step, CUtensorMapInterleave interleave,
+                                        CUtensorMapSwizzle swizzle,
+                                        CUtensorMapL2promotion promotion,
+                                        CUtensorMapFloatOOBfill fill);
 
 #endif // EMU_CUDA_H

@@ -9,6 +9,7 @@
 
 #include "cuda.h"
 #include "emu.h"
+#include "tensor_map.h"
 
 struct CUctx_st {
     bool destroyed;
@@ -229,6 +230,32 @@ CUresult cuStreamSynchronize(CUstream stream)
     return in_context([=] { return cudaStreamSynchronize(stream); });
 }
 
+// ---- tensor maps
+
+CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
+                                void *base, const cuuint64_t *size, const cuuint64_t *stride,
+                                const cuuint32_t *box, const cuuint32_t *step,
+                                CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                CUtensorMapL2promotion, CUtensorMapFloatOOBfill fill)
+{
+    emu::tensor_map m = { emu::TENSOR_MAP, rank, (const char *) base, {}, {}, {}, 16u << swizzle };
+    if (type != CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 || interleave || fill)
+        return CUDA_ERROR_NOT_SUPPORTED; // by the emulator
+    if (rank < 1 || rank > 5 || (uintptr_t) map % 64 || (uintptr_t) base % 16 || swizzle > 3)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned r = 0; r < rank; r++) {
+        if (size[r] < 1 || size[r] > 1ull << 32 || box[r] < 1 || box[r] > 256 || step[r] != 1)
+            return CUDA_ERROR_INVALID_VALUE;
+        if (r && (stride[r - 1] % 16 || stride[r - 1] >= 1ull << 40))
+            return CUDA_ERROR_INVALID_VALUE;
+        m.size[r] = (uint32_t) size[r], m.box[r] = box[r], m.stride[r] = r ? stride[r - 1] : 2;
+    }
+    if (box[0] * 2 % 16 || (swizzle && box[0] * 2 > m.swizzle))
+        return CUDA_ERROR_INVALID_VALUE;
+    memcpy(map, &m, sizeof(m));
+    return CUDA_SUCCESS;
+}
+
 // ---- what the runtime finds
 
 cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **entry, unsigned,
@@ -253,6 +280,7 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **entry, u
         { "cuStreamCreate", (void *) cuStreamCreate },
         { "cuStreamDestroy", (void *) cuStreamDestroy_v2 },
         { "cuStreamSynchronize", (void *) cuStreamSynchronize },
+        { "cuTensorMapEncodeTiled", (void *) cuTensorMapEncodeTiled },
     };
     *entry = nullptr;
     for (const auto &e : all)

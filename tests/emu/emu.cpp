@@ -110,6 +110,7 @@ struct thread {
     const char *what, *file; // what it waits in, and where
     int line;
     unsigned mask;
+    const void *on; // what it sleeps on
     std::vector<copy> copies;
     int groups; // of copies, committed
 };
@@ -163,8 +164,16 @@ static unsigned choose(unsigned set, bool anyhow) // one of the set's bits
     return order == FORWARD ? __builtin_ctz(set) : 31 - __builtin_clz(set);
 }
 
+unsigned pick(unsigned n)
+{
+    return order == RANDOM ? random_below(n) : order == FORWARD ? 0 : n - 1;
+}
+
+bool seldom() { return order == RANDOM && random_below(4) == 0; }
+
 static unsigned next_thread(bool anyhow)
 {
+    while (!ready_warps && land_copy()) {} // as late as can be
     if (!ready_warps)
         return SCHEDULER;
     const bool stay = order != RANDOM && !anyhow && self < SCHEDULER && warps[self / 32].ready;
@@ -369,6 +378,22 @@ int barrier(const char *what, int id, unsigned expected, bool value, bool *all, 
     return b.result;
 }
 
+void sleep_on(const void *p, const char *what, const char *file, int line)
+{
+    wait_in(what, file, line, 0);
+    threads[self].on = p;
+    park();
+    threads[self].on   = nullptr;
+    threads[self].what = nullptr;
+}
+
+void wake(const void *p)
+{
+    for (unsigned t = 0; t < block_threads; t++)
+        if (threads[t].on == p)
+            set_ready(t / 32, 1u << t % 32);
+}
+
 // ---- asynchronous copies
 
 void copy_async(void *dst, const void *src, unsigned bytes, const char *file, int line)
@@ -492,6 +517,7 @@ void mma_m16n8k16(float *d, const uint32_t *a, const uint32_t *b, bool is_bf16, 
 
 static void exit_thread()
 {
+    exit_hopper(self);
     const unsigned wi = self / 32;
     warp &w = warps[wi];
     w.alive &= ~(1u << self % 32);
@@ -555,12 +581,14 @@ static void run_block()
         threads[t].sp     = new_fiber(top, run_thread);
         threads[t].index  = { t % x, t / x % y, t / x / y };
         threads[t].groups = 0;
+        threads[t].on     = nullptr;
         threads[t].copies.clear();
         warps[t / 32].alive |= 1u << t % 32;
         set_ready(t / 32, 1u << t % 32);
     }
     live = block_threads;
     begin_block();
+    begin_hopper();
     resume(next_thread(false));
 
     // Here when all have ended, or none can go on, or one has a fault.
@@ -574,8 +602,10 @@ static void run_block()
     stack_low = nullptr;
     if (fault_text.empty() && live)
         stop(cudaErrorLaunchTimeout, "%s", deadlock().c_str());
-    if (fault_text.empty())
+    if (fault_text.empty()) {
+        end_hopper();
         end_block();
+    }
 }
 
 // Processor time, not the clock's: a busy machine is no deadlock.

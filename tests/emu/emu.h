@@ -8,6 +8,7 @@
 #ifdef __cplusplus
 #include <functional>
 #include <string>
+#include <vector>
 
 // Where a device function was called, for reports.
 #define EMU_SITE const char *file = __builtin_FILE(), int line = __builtin_LINE()
@@ -55,6 +56,38 @@ void ldmatrix(uint32_t *r, int count, bool transposed, const void *row, const ch
 void mma_m16n8k16(float *d, const uint32_t *a, const uint32_t *b, bool bf16, const char *file,
                   int line);
 
+// ---- hopper.cpp: what runs beside the threads
+
+// The address of dynamic shared memory as its instructions know it.
+uint32_t shared_address(const void *p);
+void mbarrier_init(uint64_t *b, int arrivals, const char *file, int line);
+void mbarrier_arrive(uint64_t *b, unsigned bytes, const char *file, int line);
+bool mbarrier_try_wait(uint64_t *b, unsigned parity, const char *file, int line);
+void tensor_copy(void *dst, const CUtensorMap *map, const int *at, int rank, uint64_t *b,
+                 const char *file, int line);
+struct product { // of a warpgroup: m64 n k16, BF16 factors, F32 sums
+    float *d;
+    int n;
+    const uint32_t *a; // registers; null: in shared memory
+    uint64_t from_a, from_b;
+    bool add, a_transposed, b_transposed;
+};
+void wgmma(const product &p, const char *file, int line);
+void wgmma_fence(const char *file, int line);
+void wgmma_commit();
+void wgmma_wait(int pending);
+bool land_copy(); // one that is under way; false: there is none
+void begin_hopper();
+void end_hopper();            // of a block
+void exit_hopper(unsigned t); // of a thread
+
+// ---- emu.cpp once more
+
+void sleep_on(const void *p, const char *what, const char *file, int line); // until it is woken
+void wake(const void *p);
+unsigned pick(unsigned n); // one of n: by the order, the first, the last or any
+bool seldom();             // in random order only, one time in four
+
 void run_grid(const launch &l);
 // End the launch with this error: at once, or after the running block.
 [[noreturn]] void fault(cudaError_t error, const char *fmt, ...)
@@ -63,10 +96,16 @@ void stop(cudaError_t error, const char *fmt, ...) __attribute__((format(printf,
 
 // ---- check.cpp: what is touched, when, by whom
 
-enum access { READ, WRITE, ATOMIC, ASYNC, LAND }; // the last two: a cp.async is issued, has arrived
+// ASYNC, LAND: a cp.async is issued, has arrived. BULK: of copies and products that run on their
+// own, which see what a thread wrote behind its fence.proxy.async only.
+enum access { READ, WRITE, ATOMIC, ASYNC, LAND, BULK_READ, BULK_LAND };
 void touch(const void *p, size_t bytes, access kind, unsigned thread, const void *pc);
 void happens(
     const unsigned *lanes); // a sync among these threads, one mask per warp, or null for the block
+void fence_proxy(unsigned thread);
+using clocks = std::vector<uint32_t>; // of each thread, the last sync that is heard of
+void pass_on(clocks &to, unsigned thread);
+void hear(const clocks &of, unsigned thread);
 void begin_grid();
 void begin_block();
 void end_block();

@@ -529,6 +529,7 @@ int main()
     contexts();
     runtime();
     blas();
+    hopper();
     dies("host code that touches device memory", [] { on_device<float> a(4); a.p[0] = 1.0f; });
     dies("a kernel that does not end", [] {
         on_device<int> flag(1);

@@ -95,5 +95,6 @@ inline double worse(double a, double error) // so that NaN counts
 void contexts();
 void runtime();
 void blas();
+void hopper();
 
 #endif // EMU_SELFTEST_H

@@ -24,7 +24,7 @@ static const struct shape shapes[] = {
     { 1, 5, 37, 1, 40, 300, 0, 0, 0 },   { 1, 3, 200, 1, 24, 264, 0, 0, 0 },
     { 1, 5, 1900, 1, 16, 16, 0, 0, 1 },  { 3, 6, 413, 2, 12, 8, 1, 1, 1 },
     { 1, 7, 500, 2, 28, 32, 0, 0, 1 },   { 2, 133, 100, 2, 8, 16, 1, 0, 1 },
-    { 1, 4, 150, 1, 10, 6, 0, 0, 0 },
+    { 1, 4, 150, 1, 10, 6, 0, 0, 0 },    { 1, 5, 140, 2, 256, 64, 0, 0, 0 },
 };
 static const struct shape real[] = {
     { 1, 4096, 4096, 1, 256, 256, 0, 0, 0 }, { 1, 4096, 28736, 1, 256, 64, 0, 0, 1 },
@@ -219,6 +219,35 @@ CUDA_FAULT("attention_tensor.cu",
            "        for (int j = 0; j < «S::KEYS / 16 => S::KEYS / 16 - 1»; j++) {")
 CUDA_FAULT("attention_tensor.cu",
            "weight[i][2 * k + 1][0], «weight[i][2 * k + 1][1] => weight[i][2 * k][1]» };")
+CUDA_FAULT("attention_wgmma.cu", "«left < KEYS => left <= 0»)\n        hide_beyond(score, left);\n"
+           "    make_weights(score, weight", "attention_bf16_2x33x130_h1_256_64_calm")
+CUDA_FAULT("attention_wgmma.cu", "first + e % 2 >= «left => left + 1»)",
+           "attention_bf16_2x33x130_h1_256_64_calm")
+CUDA_FAULT("attention_wgmma.cu", "fade[h] = «exp2_flushed((s.top[h] - most) * scale) => 1.0f»;",
+           "attention_bf16_2x33x130_h1_256_64_peaked")
+CUDA_FAULT("attention_wgmma.cu", "«fence_proxy_async() => (void) 0»;\n    __syncwarp();",
+           "attention_bf16_2x33x130_h1_256_64_calm")
+CUDA_FAULT("attention_wgmma.cu", "i < «(KEYS - left) * SLAB / 8 => 0»; i += 32",
+           "attention_bf16_2x33x130_h1_256_64_calm")
+CUDA_FAULT("attention_wgmma.cu", "«wgmma_wait<1>(score) => (void) 0»;",
+           "attention_bf16_2x33x130_h1_256_64_calm")
+CUDA_FAULT("attention_wgmma.cu", "wait_for(&sh->k_full[at], «i / STAGES & 1 => 0»);",
+           "attention_bf16_2x20x300_h1_256_64_calm")
+CUDA_FAULT("attention_wgmma.cu", "(i / STAGES & 1) ^ «1 => 0»; // the first waits",
+           "attention_bf16_2x33x130_h1_256_64_calm")
+CUDA_FAULT("attention_wgmma.cu", "mbarrier_init(&sh->k_empty[i], «WARPS => WARPS / 2»);",
+           "attention_bf16_2x20x300_h1_256_64_calm")
+CUDA_FAULT("attention_wgmma.cu", "(full, «slabs => 1» * (int) sizeof(slab));",
+           "attention_bf16_2x33x130_h1_256_64_calm")
+CUDA_FAULT("attention_wgmma.cu", "wgmma_further(k, «further => 2 * c»),",
+           "attention_bf16_2x33x130_h1_256_64_calm")
+CUDA_FAULT("attention_wgmma.cu", "weight[2 * j + «h => 1 - h»] = two;",
+           "attention_bf16_2x33x130_h1_256_64_calm")
+CUDA_FAULT("attention_wgmma.cu", "key0 = («p.first + i => i») * KEYS,")
+CUDA_FAULT("attention_wgmma.cu", "k_group = «a.k_rows ? p.group : 0 => p.group»,",
+           "attention_bf16_2x20x300_h1_256_64_calm")
+CUDA_FAULT("attention_wgmma.cu", "copy_slabs(sh->k[at], SLABS, &m.k, «p.head * DK => 0»,",
+           "attention_bf16_1x5x140_h2_256_64_calm")
 CUDA_FAULT("attention_tensor.cu", "make_float2(«top * a.scale => top», total);")
 CUDA_FAULT("attention_tensor.cu", "total += weight * «its[s].y => 1.0f»;")
 

@@ -59,16 +59,25 @@ static bool has_fp32_kernel(const char *op)
     return has;
 }
 
+// A kernel that is not used for what it makes would not be tested.
+static void fail_on_warning(void *priv, enum sam_log_level level, const char *line)
+{
+    if (level == SAM_LOG_WARNING)
+        check_fail((struct check *) priv, "%s", line);
+}
+
 // Open both queues, run, close. False: the backend does not do this here.
 static bool run_on(struct check *t, const struct options *o, enum sam_precision precision,
                    int threads, const char *level)
 {
     char label[64];
     struct sam_error error;
+    const struct sam_log log = { fail_on_warning, t };
     if (level)
         setenv("SAMTRACK_CPU_LEVEL", level, 1);
     sam_queue_open(&t->queue[CHECK_REF], SAM_BACKEND_REF, -1, SAM_PRECISION_FP32, 1, NULL, NULL);
-    if (sam_queue_open(&t->queue[CHECK_NEW], o->backend, -1, precision, threads, NULL, &error)) {
+    if (sam_queue_open(&t->queue[CHECK_NEW], o->backend, -1, precision, threads,
+                       o->backend == SAM_BACKEND_CUDA ? &log : NULL, &error)) {
         if (precision == SAM_PRECISION_FP32)
             check_fail(t, "cannot open: %s", error.text);
         sam_queue_close(&t->queue[CHECK_REF]);

@@ -27,6 +27,10 @@ LOAD = ('LDG.E R2, desc[UR4][R4.64]', 1, 0, 0)
 USE = ('FFMA R0, R2, R3, R0', 4, None, 1)
 MATRIX = ('HMMA.16816.F32.BF16 R4, R8, R12, R4', 1, None, 0)
 
+WIDE = ('HGMMA.64x128x16.F32.BF16 R24, gdesc[UR8], R24', 1, None, 0)
+LAST = (WIDE[0] + ', gsb0', 1, None, 0)
+NARROW = ('HGMMA.64x64x16.F32.BF16 R88, R120, gdesc[UR8].tnspB, R88, gsb0', 1, None, 0)
+
 
 def back(to):
     return (f'@P0 BRA 0x{16 * to:x}', 5, None, 0)
@@ -47,6 +51,12 @@ CASES = [
     ('waits for the copy before', [('LDGSTS.E.128 [R2], desc[UR4][R4.64]', 1, None, 0),
                                    ('LDGDEPBAR', 1, 0, 0), ('DEPBAR.LE SB0, 0x1', 1, None, 0),
                                    MATRIX] + [ADD] * 70 + [back(0)], 75, 289, 1, 0),
+    # A warp goes on beside two products of 85 1/3 cycles; 12 behind them, 1 and 5 to stall.
+    ('products of a warpgroup', [WIDE, LAST] + [ADD] * 20
+     + [('WARPGROUP.DEPBAR.LE gsb0, 0x0', 1, None, 0), back(0)], 24, 189, 32, 0),
+    # The first group alone: 85 1/3 and 12, then what is behind it; the other one is over by then.
+    ('a group of two', [LAST, NARROW, ('WARPGROUP.DEPBAR.LE gsb0, 0x1', 1, None, 0)] + [ADD] * 20
+     + [back(0)], 24, 183, 24, 0),
     # The loop inside turns four times, by TRIPS: 270, 1 and 5 each; then 4 and 5.
     ('gemm_exact_kernel', [LOAD, ('STS [R4], R2', 1, None, 1), back(0),
                            ('FFMA R0, R2, R3, R0', 4, None, 0), back(0)], 14, 1113, 0, 4),

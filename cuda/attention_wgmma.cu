@@ -1,0 +1,400 @@
+// Memory attention on sm_90a, one head of 256 channels over values of 64: what attention_tensor.cu
+// does, by products that run on their own. Other devices' copy of the kernel is empty.
+#include "attention.cuh"
+
+#include "hopper.cuh"
+
+// Shape: a block takes 128 queries of one group and head and walks along the keys 128 at a time.
+// Two warpgroups multiply, 64 queries each; a warp of a third copies keys and values ahead of them,
+// by tensor maps, to two stages each. The weights of a step are made while the tensor cores add up
+// the values of the step before and, between the two warpgroups, while the other one multiplies
+// (Shah et al., arXiv 2407.08608). Scores, weights and sums stay in registers, which the copying
+// threads leave to the others.
+// Traffic: keys and values once per 128 queries.
+// Needs: 225 KiB of shared memory; BF16 rows whose starts are multiples of 16 bytes.
+enum { DK = 256, DV = 64, ROWS = 128, KEYS = 128, STAGES = 2 };
+enum { SLAB = 64, SLABS = DK / SLAB }; // channels of a row of 128 bytes
+enum { MULTIPLIERS = 2, THREADS = 128 * (MULTIPLIERS + 1), WARPS = 4 * MULTIPLIERS };
+enum { FEW_REGISTERS = 40, MANY_REGISTERS = 232 }; // 128 and 256 times: 65536 at most
+
+typedef __nv_bfloat16 slab[ROWS][SLAB]; // with 128-byte swizzle, which begins every 1024 bytes
+static_assert((int) ROWS == (int) KEYS, "queries come in the same boxes as keys");
+static_assert((int) DV == (int) SLAB, "a row of values has 128 bytes");
+
+struct rooms {
+    slab q[SLABS], k[STAGES][SLABS], v[STAGES];
+    // Full: what is copied is there. Empty: all multipliers have left it.
+    uint64_t q_full, k_full[STAGES], k_empty[STAGES], v_full[STAGES], v_empty[STAGES], v_last;
+};
+
+struct attend_maps {
+    CUtensorMap q, k, v; // channels, rows of a group, groups; boxes of a slab
+};
+
+#if SAM_HAS_HOPPER
+
+// What a block works on.
+struct part_of_keys {
+    int split, head, group, query0;
+    int num_keys, first, end; // of the group; steps
+};
+
+static __device__ __forceinline__ part_of_keys part_of_block(const attend &a)
+{
+    part_of_keys p;
+    p.split = blockIdx.x % a.splits, p.query0 = blockIdx.x / a.splits * ROWS;
+    p.head = blockIdx.y, p.group = blockIdx.z;
+    p.num_keys = attend_num_keys(a, p.group);
+    const int steps = (p.num_keys + KEYS - 1) / KEYS;
+    p.first = steps * p.split / a.splits, p.end = steps * (p.split + 1) / a.splits;
+    return p;
+}
+
+// Gives up after half a second: a fault in here is wrong results, which the comparison at open
+// finds, and no device that hangs.
+static __device__ __forceinline__ void wait_for(uint64_t *barrier, unsigned parity)
+{
+    if (mbarrier_try_wait(barrier, parity))
+        return;
+    const long long begin = clock64();
+    while (!mbarrier_try_wait(barrier, parity) && clock64() - begin < 1 << 30) {}
+}
+
+// ---- copies: one warp
+
+static __device__ __forceinline__ void copy_slabs(slab *to, int slabs, const CUtensorMap *map,
+                                                  int channel, int row, int group, uint64_t *full)
+{
+    mbarrier_arrive_expect(full, slabs * (int) sizeof(slab));
+    for (int s = 0; s < slabs; s++)
+        tensor_copy(to[s], map, channel + s * SLAB, row, group, full);
+}
+
+// Beyond the last key that counts there may lie anything, which a weight of 0 does not hide: a
+// number of the kind that is none stays one. Zeros take its place.
+static __device__ __forceinline__ void copy_last_values(rooms *sh, slab *to, const CUtensorMap *map,
+                                                        int channel, int key0, int group, int left,
+                                                        uint64_t *full)
+{
+    const int lane = threadIdx.x % 32;
+    if (lane == 0)
+        copy_slabs(to, 1, map, channel, key0, group, &sh->v_last);
+    wait_for(&sh->v_last, 0);
+    uint4 *beyond = (uint4 *) (*to)[left];
+    for (int i = lane; i < (KEYS - left) * SLAB / 8; i += 32)
+        beyond[i] = make_uint4(0, 0, 0, 0);
+    fence_proxy_async();
+    __syncwarp();
+    if (lane == 0)
+        mbarrier_arrive(full);
+}
+
+static __device__ __forceinline__ void copy_all(rooms *sh, const attend &a, const attend_maps &m,
+                                                const part_of_keys &p)
+{
+    const int lane = threadIdx.x % 32;
+    const int k_group = a.k_rows ? p.group : 0, v_group = a.v_rows ? p.group : 0;
+    if (p.first == p.end) // nobody would wait for the queries
+        return;
+    if (lane == 0)
+        copy_slabs(sh->q, SLABS, &m.q, p.head * DK, p.query0, p.group, &sh->q_full);
+    for (int i = 0; i < p.end - p.first; i++) {
+        const int at = i % STAGES, key0 = (p.first + i) * KEYS, left = p.num_keys - key0;
+        const unsigned parity = (i / STAGES & 1) ^ 1; // the first waits find it over
+        wait_for(&sh->k_empty[at], parity);
+        if (lane == 0)
+            copy_slabs(sh->k[at], SLABS, &m.k, p.head * DK, key0, k_group, &sh->k_full[at]);
+        wait_for(&sh->v_empty[at], parity);
+        if (left < KEYS)
+            copy_last_values(sh, &sh->v[at], &m.v, p.head * DV, key0, v_group, left,
+                             &sh->v_full[at]);
+        else if (lane == 0)
+            copy_slabs(&sh->v[at], 1, &m.v, p.head * DV, key0, v_group, &sh->v_full[at]);
+    }
+}
+
+// ---- products: a warpgroup
+
+// What a thread keeps of its two rows. Of the sums of a product, number 4 j + e of a thread is of
+// column 8 j + lane % 4 * 2 + e % 2, and of row lane / 4 of its warp's 16 or, e > 1, 8 rows below.
+struct sums {
+    float out[DV / 2], top[2], total[2]; // of weighted values; largest score; of weights
+};
+
+static __device__ __forceinline__ void multiply_keys(float (&score)[KEYS / 2], const rooms *sh,
+                                                     int at)
+{
+    const uint64_t q = wgmma_factor(sh->q[0][threadIdx.x / 128 * 64]);
+    const uint64_t k = wgmma_factor(sh->k[at][0]);
+#pragma unroll
+    for (int s = 0; s < SLABS; s++)
+#pragma unroll
+        for (int c = 0; c < SLAB; c += 16) {
+            const int further = s * (int) sizeof(slab) + 2 * c;
+            wgmma_m64n128k16(score, wgmma_further(q, further), wgmma_further(k, further),
+                             s > 0 || c > 0);
+        }
+    wgmma_commit();
+}
+
+static __device__ __forceinline__ void multiply_values(float (&out)[DV / 2],
+                                                       const uint32_t (&weight)[KEYS / 4],
+                                                       const rooms *sh, int at)
+{
+    const uint64_t v = wgmma_factor(sh->v[at]);
+#pragma unroll
+    for (int k = 0; k < KEYS / 16; k++)
+        wgmma_m64n64k16(out, weight + 4 * k, wgmma_further(v, 16 * k * SLAB * 2));
+    wgmma_commit();
+}
+
+static __device__ __forceinline__ void release(uint64_t *empty)
+{
+    if (threadIdx.x % 32 == 0)
+        mbarrier_arrive(empty);
+}
+
+// No weight to the keys of the last step beyond the `left` that there are.
+static __device__ __forceinline__ void hide_beyond(float (&score)[KEYS / 2], int left)
+{
+    const int first = threadIdx.x % 4 * 2;
+#pragma unroll
+    for (int j = 0; j < KEYS / 8; j++)
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            if (8 * j + first + e % 2 >= left)
+                score[4 * j + e] = -INFINITY;
+}
+
+// The largest, or the sum, of what four neighbouring lanes have: of a row.
+static __device__ __forceinline__ float row_max(float v)
+{
+    v = fmaxf(v, __shfl_xor_sync(0xffffffffu, v, 1));
+    return fmaxf(v, __shfl_xor_sync(0xffffffffu, v, 2));
+}
+
+static __device__ __forceinline__ float row_sum(float v)
+{
+    v += __shfl_xor_sync(0xffffffffu, v, 1);
+    return v + __shfl_xor_sync(0xffffffffu, v, 2);
+}
+
+// As in attention_tensor.cu: 2^(scale score) relative to the largest score so far, as BF16, of
+// which the sum is. fade: what the sums before are to be multiplied by.
+static __device__ __forceinline__ void make_weights(const float (&score)[KEYS / 2],
+                                                    uint32_t (&weight)[KEYS / 4], float (&fade)[2],
+                                                    sums &s, float scale)
+{
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+        float most = s.top[h];
+#pragma unroll
+        for (int j = 0; j < KEYS / 8; j++)
+            most = fmaxf(most, fmaxf(score[4 * j + 2 * h], score[4 * j + 2 * h + 1]));
+        most = row_max(most);
+        const float zero = most * scale;
+        float sum = 0.0f;
+#pragma unroll
+        for (int j = 0; j < KEYS / 8; j++) {
+            const uint32_t two = bf16_two(exp2_flushed(score[4 * j + 2 * h] * scale - zero),
+                                          exp2_flushed(score[4 * j + 2 * h + 1] * scale - zero));
+            weight[2 * j + h] = two;
+            sum += bf16_low(two) + bf16_high(two);
+        }
+        fade[h] = exp2_flushed((s.top[h] - most) * scale);
+        s.top[h] = most;
+        s.total[h] = s.total[h] * fade[h] + sum;
+    }
+}
+
+// Step i of a block's; steps overlap: while its weights are made, the values of the one before are
+// added up. The weights of two steps are in arrays of their own: products read those of the one
+// before, and a copy between two arrays would make the compiler wait for every product.
+static __device__ __forceinline__ void attend_step(rooms *sh, int i, int left, float scale,
+                                                   float (&score)[KEYS / 2],
+                                                   uint32_t (&before)[KEYS / 4],
+                                                   uint32_t (&weight)[KEYS / 4], sums &s)
+{
+    const int at = i % STAGES, last = (i - 1) % STAGES;
+    float fade[2];
+    wait_for(&sh->k_full[at], i / STAGES & 1);
+    wait_for(&sh->v_full[last], (i - 1) / STAGES & 1);
+    wgmma_ready(s.out);
+    wgmma_ready(before);
+    wgmma_fence();
+    multiply_keys(score, sh, at);
+    multiply_values(s.out, before, sh, last);
+    wgmma_wait<1>(score);
+    release(&sh->k_empty[at]);
+    if (left < KEYS)
+        hide_beyond(score, left);
+    make_weights(score, weight, fade, s, scale);
+    wgmma_wait<0>(s.out);
+    release(&sh->v_empty[last]);
+#pragma unroll
+    for (int j = 0; j < DV / 2; j++)
+        s.out[j] *= fade[j % 4 / 2];
+}
+
+static __device__ __forceinline__ void add_last(rooms *sh, int i, uint32_t (&weight)[KEYS / 4],
+                                                sums &s)
+{
+    wait_for(&sh->v_full[i % STAGES], i / STAGES & 1);
+    wgmma_ready(s.out);
+    wgmma_ready(weight);
+    wgmma_fence();
+    multiply_values(s.out, weight, sh, i % STAGES);
+    wgmma_wait<0>(s.out);
+}
+
+static __device__ __forceinline__ void attend_keys(rooms *sh, const part_of_keys &p, float scale,
+                                                   sums &s)
+{
+    float score[KEYS / 2], fade[2];
+    uint32_t even[KEYS / 4], odd[KEYS / 4];
+    const int steps = p.end - p.first, left = p.num_keys - p.first * KEYS;
+    wait_for(&sh->q_full, 0);
+    wait_for(&sh->k_full[0], 0);
+    wgmma_fence();
+    multiply_keys(score, sh, 0);
+    wgmma_wait<0>(score);
+    release(&sh->k_empty[0]);
+    if (left < KEYS)
+        hide_beyond(score, left);
+    make_weights(score, even, fade, s, scale);
+    int i = 1;
+#pragma unroll 1
+    for (; i + 1 < steps; i += 2) {
+        attend_step(sh, i, left - i * KEYS, scale, score, even, odd, s);
+        attend_step(sh, i + 1, left - (i + 1) * KEYS, scale, score, odd, even, s);
+    }
+    if (i < steps) {
+        attend_step(sh, i, left - i * KEYS, scale, score, even, odd, s);
+        add_last(sh, i, odd, s);
+    } else {
+        add_last(sh, i - 1, even, s);
+    }
+}
+
+// ---- what becomes of the sums
+
+static __device__ __forceinline__ void leave_row(const attend &a, const part_of_keys &p, int query,
+                                                 const sums &s, int h)
+{
+    const float total = row_sum(s.total[h]);
+    const int row = attend_dst_row(a, p.group, query), first = threadIdx.x % 4 * 2;
+    if (row < 0)
+        return;
+    if (a.splits == 1) {
+        const float scale = 1.0f / total;
+        __nv_bfloat16 *dst =
+            (__nv_bfloat16 *) a.dst.p + (size_t) row * a.dst_step + p.head * DV + first;
+#pragma unroll
+        for (int j = 0; j < DV / 8; j++)
+            *(uint32_t *) (dst + 8 * j) =
+                bf16_two(s.out[4 * j + 2 * h] * scale, s.out[4 * j + 2 * h + 1] * scale);
+        return;
+    }
+    const size_t part = attend_part(a, p.split, p.group, p.head, query);
+    if (first == 0)
+        attend_tops(a)[part] = make_float2(s.top[h] * a.scale, total);
+#pragma unroll
+    for (int j = 0; j < DV / 8; j++)
+        *(float2 *) (a.part + part * DV + 8 * j + first) =
+            make_float2(s.out[4 * j + 2 * h], s.out[4 * j + 2 * h + 1]);
+}
+
+static __device__ __forceinline__ void prepare(rooms *sh)
+{
+    if (threadIdx.x == 0) {
+        mbarrier_init(&sh->q_full, 1);
+        mbarrier_init(&sh->v_last, 1);
+        for (int i = 0; i < STAGES; i++) {
+            mbarrier_init(&sh->k_full[i], 1);
+            mbarrier_init(&sh->v_full[i], 1);
+            mbarrier_init(&sh->k_empty[i], WARPS);
+            mbarrier_init(&sh->v_empty[i], WARPS);
+        }
+        fence_proxy_async();
+    }
+    __syncthreads();
+}
+
+#endif // SAM_HAS_HOPPER
+
+static __global__ void __launch_bounds__(THREADS, 1)
+    attend_wgmma_kernel(attend a, const __grid_constant__ attend_maps maps)
+{
+#if SAM_HAS_HOPPER
+    extern __shared__ __align__(1024) unsigned char smem[];
+    rooms *sh = reinterpret_cast<rooms *>(smem);
+    const part_of_keys p = part_of_block(a);
+    prepare(sh);
+    if (threadIdx.x >= 128 * MULTIPLIERS) {
+        registers_shrink<FEW_REGISTERS>();
+        if (threadIdx.x / 32 == WARPS)
+            copy_all(sh, a, maps, p);
+        return;
+    }
+    registers_grow<MANY_REGISTERS>();
+    sums s = { {}, { -INFINITY, -INFINITY }, {} };
+    if (p.first < p.end)
+        attend_keys(sh, p, a.scale * 1.44269504f, s); // weights are powers of 2
+    const int query = p.query0 + threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4;
+#pragma unroll
+    for (int h = 0; h < 2; h++)
+        leave_row(a, p, query + 8 * h, s, h);
+#endif
+}
+
+// ---- launch
+
+// Of rows of `step` numbers, `rows` in each group.
+static bool make_map(struct sam_queue *q, CUtensorMap *map, view t, int step, int rows, int groups)
+{
+    const cuuint64_t size[] = { (cuuint64_t) step, (cuuint64_t) rows, (cuuint64_t) groups };
+    const cuuint64_t stride[] = { 2 * size[0], 2 * size[0] * size[1] };
+    const cuuint32_t box[] = { SLAB, ROWS, 1 }, each[] = { 1, 1, 1 };
+    return sam_cuda(q)->driver.tensor_map(
+               map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 3, t.p, size, stride, box, each,
+               CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+               CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
+        == CUDA_SUCCESS;
+}
+
+// Whether the build has code of sm_90a.
+#if !defined(__CUDACC__) || defined(SAM_CUDA_90A)
+enum { IS_BUILT = true };
+#else
+enum { IS_BUILT = false };
+#endif
+
+bool sam_cuda_can_wgmma(const struct sam_queue *q)
+{
+    const struct sam_cuda *cuda = sam_cuda(q);
+    return IS_BUILT && cuda->is_hopper && cuda->driver.tensor_map
+        && sizeof(rooms) <= cuda->shared_limit;
+}
+
+bool sam_cuda_attend_wgmma(struct sam_queue *q, attend a)
+{
+    attend_maps maps;
+    if (!sam_cuda(q)->has_wgmma || a.dk != DK || a.dv != DV || a.width || !a.chunks
+        || !a.dst_chunks || !(a.scale > 0))
+        return false;
+    // What the driver refuses is for the other kernel.
+    if (!make_map(q, &maps.q, a.q, a.q_step, a.queries, a.groups)
+        || !make_map(q, &maps.k, a.k, a.k_step, a.keys, a.k_rows ? a.groups : 1)
+        || !make_map(q, &maps.v, a.v, a.v_step, a.keys, a.v_rows ? a.groups : 1))
+        return false;
+    sam_cuda_attend_split(q, &a, ROWS, KEYS, 1);
+    const dim3 grid(blocks_for(a.queries, ROWS) * a.splits, a.heads, a.groups);
+    if (cudaFuncSetAttribute(attend_wgmma_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             (int) sizeof(rooms)) != cudaSuccess) {
+        cudaGetLastError(); // it must not be met again by the next launch
+        return false;
+    }
+    SAM_LAUNCH(attend_wgmma_kernel, grid, THREADS, sizeof(rooms), sam_cuda_stream(q), a, maps);
+    sam_cuda_attend_merge(q, a);
+    return true;
+}
