@@ -232,9 +232,9 @@ static int push_global(struct vm *vm, const char *module, int module_bytes, cons
     }
     return fail(vm,
                 "it asks for '%.*s.%.*s', which is not a container, number or tensor: refused, "
-                "nothing was executed",
-                sam_text_cut(module, (size_t) module_bytes, 60), module,
-                sam_text_cut(name, (size_t) name_bytes, 60), name);
+                "nothing was executed; see tools/convert_pt.py",
+                sam_text_cut(module, (size_t) module_bytes, 45), module,
+                sam_text_cut(name, (size_t) name_bytes, 45), name);
 }
 
 static int op_global(struct vm *vm)
