@@ -78,8 +78,6 @@ static void free_parts(struct sam_model *m)
 
 static void load_parts(struct sam_loader *l, struct sam_model *m)
 {
-    // Nothing feeds back into a detector: no rounding adds up.
-    l->is_wide = m->config.detector || sam_is_wide(&m->config);
     if (m->config.detector) {
         m->config.detector->load(l, &m->config, m->trunk);
         return;

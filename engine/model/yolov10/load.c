@@ -142,6 +142,7 @@ void yolo_load(struct sam_loader *l, const struct sam_config *config, void *weig
 
     l->conv_name = "conv";
     l->norm_eps = 1e-3;
+    l->is_wide = s->width[10] >= 256; // as in all published sizes
     for (int k = 0; k < 4; k++)
         sam_load_conv_normed(l, &w->down[full[k]].product, s->width[full[k]],
                              yolo_width_in(s, full[k]), 3, "model.%d", full[k]);
