@@ -226,15 +226,14 @@ static void round_rgb(float *restrict dst, const float *restrict src, int count)
 {
     typedef float v16 __attribute__((vector_size(64)));
     typedef int32_t i16 __attribute__((vector_size(64)));
-    const i16 order = { 0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 3, 7, 11, 15 };
 
     for (int i = 0; i < count; i += 4) {
         v16 v = { 0 };
         const int left = count - i < 4 ? count - i : 4;
         memcpy(&v, src + 4 * (size_t) i, left * 4 * sizeof(float));
         v = __builtin_convertvector(__builtin_convertvector(v + 0.5f, i16), v16) / 255;
-        v = __builtin_shuffle(v, order);
-        memcpy(dst + 3 * (size_t) i, &v, left * 3 * sizeof(float));
+        for (int j = 0; j < left; j++)
+            memcpy(dst + 3 * (size_t) (i + j), (const float *) &v + 4 * j, 3 * sizeof(float));
     }
 }
 
