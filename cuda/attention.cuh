@@ -1,5 +1,6 @@
 #pragma once
 
+#include "mma.cuh"
 #include "view.cuh"
 
 // Attention as the kernels see it: groups of queries and keys, told apart by head. A group is an
@@ -22,6 +23,7 @@ struct attend {
     // every (group, head, query) its sum of weighted values, the largest score, the weights' sum.
     int splits;
     float *part;      // (splits, groups, heads, queries, dv), then as many pairs; in the workspace
+    unsigned *arrivals; // of the blocks of a tile, whose last one merges; NULL: a launch does
     // Of the exact kernel alone, see attention.cu.
     int shift;         // of windows on a torus
     const float *bias; // by head, and how far a query is below and to the right of a key
@@ -29,6 +31,8 @@ struct attend {
     const int *open;   // (groups, queries) it would leave out all; in the workspace
     size_t used;       // bytes of the workspace that hold such: a multiple of 16
 };
+
+enum { ATTEND_MOST_SPLITS = 16, ATTEND_FEW_SPLITS = 4 };
 
 // Of (split, group, head, query), the number among all.
 static __device__ __forceinline__ size_t attend_part(const attend &a, int split, int group,
@@ -101,11 +105,86 @@ static __device__ __forceinline__ int attend_num_keys(const attend &a, int group
     return a.num_keys ? a.num_keys[group] : a.keys;
 }
 
+// ---- parts of the keys
+
+// N numbers of the result, from c on, of what at most MOST parts left, whose loads are all under
+// way together.
+template <int N, int MOST>
+static __device__ __forceinline__ void attend_merge_at(const attend &a, int group, int head,
+                                                       int query, int c)
+{
+    const int row = attend_dst_row(a, group, query);
+    if (row < 0)
+        return;
+    const size_t first = attend_part(a, 0, group, head, query);
+    const size_t step = attend_part(a, 1, 0, 0, 0);
+    float2 its[MOST];
+    float v[MOST][N], top = -INFINITY, total = 0.0f, sum[N] = {};
+#pragma unroll
+    for (int s = 0; s < MOST; s++)
+        its[s] = s < a.splits ? attend_tops(a)[first + s * step] : make_float2(-INFINITY, 0.0f);
+#pragma unroll
+    for (int s = 0; s < MOST; s++)
+        if (s < a.splits)
+            load(v[s], { a.part, false }, (unsigned) ((first + s * step) * a.dv + c));
+#pragma unroll
+    for (int s = 0; s < MOST; s++)
+        top = fmaxf(top, its[s].x);
+#pragma unroll
+    for (int s = 0; s < MOST; s++) {
+        if (s >= a.splits) // without this the compiler has the loads wait for each other
+            break;
+        const float weight = expf(its[s].x - top);
+        total += weight * its[s].y;
+        for (int k = 0; k < N; k++)
+            sum[k] += weight * v[s][k];
+    }
+    for (int k = 0; k < N; k++)
+        sum[k] /= total;
+    store(a.dst, (unsigned) row * a.dst_step + head * a.dv + c, sum);
+}
+
+// Whether this block is the last of its tile to leave a part, for each of its THREADS threads that
+// have left one. *is_last: in shared memory.
+template <int THREADS>
+static __device__ __forceinline__ bool attend_is_last(const attend &a, int *is_last)
+{
+    const unsigned tile = (blockIdx.z * gridDim.y + blockIdx.y) * (gridDim.x / a.splits)
+                        + blockIdx.x / a.splits;
+    __threadfence(); // what this thread has left is there for other blocks
+    barrier_sync(1, THREADS);
+    if (threadIdx.x == 0) {
+        // The last one counts back to 0, which the next launch begins with.
+        *is_last = atomicInc(&a.arrivals[tile], a.splits - 1) == (unsigned) a.splits - 1;
+        __threadfence(); // what others have left is there for this block
+    }
+    barrier_sync(1, THREADS);
+    return *is_last;
+}
+
+// By the last block of a tile: ROWS queries of DV channels, in the order of the parts, whoever is
+// the last.
+template <int N, int MOST, int THREADS, int ROWS, int DV>
+static __device__ __forceinline__ void attend_merge_tile(const attend &a, int *is_last, int group,
+                                                         int head, int query0)
+{
+    if (!attend_is_last<THREADS>(a, is_last))
+        return;
+#pragma unroll(ROWS * DV > 4 * THREADS * N ? 4 : 1) // loads that are under way together
+    for (int i = threadIdx.x * N; i < ROWS * DV; i += THREADS * N)
+        if (i % DV < a.dv)
+            attend_merge_at<N, MOST>(a, group, head, query0 + i / DV, i % DV);
+}
+
 // Cuts the keys so that there are `side_by_side` blocks for every multiprocessor, as far as the
 // workspace goes. `rows` queries and `keys` keys make a step of a block.
 void sam_cuda_attend_split(struct sam_queue *q, attend *a, int rows, int keys, int side_by_side);
 
-// The parts of a split to dst; nothing without one.
+// Lets the last block of a tile of `rows` queries merge its parts, if these are few bytes for one
+// multiprocessor. For kernels that end with attend_merge_tile.
+void sam_cuda_attend_merge_within(struct sam_queue *q, attend *a, int rows);
+
+// The parts of a split to dst; nothing without one, or where blocks do so.
 void sam_cuda_attend_merge(struct sam_queue *q, const attend &a);
 
 // In F32, for narrow heads and few queries or few keys. False: it is for another kernel.

@@ -91,6 +91,9 @@ enum { MOST_FEW_QUERIES = 128, FEW_SIDE_BY_SIDE = 2 };
 // As many as registers hold the sums of.
 template <int D> constexpr int FEW_QUERIES = D <= 16 ? 4 : 2;
 
+// Whether the last block of a tile merges. Of 32 the compiler would keep no sums in registers.
+template <int D> constexpr bool MERGES_FEW = D <= 16;
+
 // What one lane, then one warp, knows of a query.
 template <int D> struct few_sums {
     float top, total;
@@ -151,6 +154,7 @@ attend_few_queries_kernel(attend a)
     enum { QUERIES = FEW_QUERIES<D> };
     __shared__ float4 queries[QUERIES][D / 4];
     __shared__ float sums[QUERIES][FEW_WARPS][D + 1], tops[QUERIES][FEW_WARPS];
+    __shared__ int is_last;
     const int head = blockIdx.y, group = blockIdx.z, split = blockIdx.x % a.splits;
     const int query0 = blockIdx.x / a.splits * QUERIES, num_keys = attend_num_keys(a, group);
     const int steps = (num_keys + FEW_THREADS - 1) / FEW_THREADS;
@@ -204,6 +208,10 @@ attend_few_queries_kernel(attend a)
         if (c == 0)
             attend_tops(a)[part] = make_float2(all, total);
     }
+    if constexpr (MERGES_FEW<D>)
+        if (a.arrivals)
+            attend_merge_tile<1, ATTEND_MOST_SPLITS, FEW_THREADS, QUERIES, D>(a, &is_last, group,
+                                                                             head, query0);
 }
 
 // ---- launch
@@ -216,6 +224,8 @@ template <int D> static void launch(struct sam_queue *q, attend a)
         return;
     }
     sam_cuda_attend_split(q, &a, FEW_QUERIES<D>, FEW_THREADS, FEW_SIDE_BY_SIDE);
+    if (MERGES_FEW<D>)
+        sam_cuda_attend_merge_within(q, &a, FEW_QUERIES<D>);
     const dim3 grid(blocks_for(a.queries, FEW_QUERIES<D>) * a.splits, a.heads, a.groups);
     SAM_LAUNCH(attend_few_queries_kernel<D>, grid, FEW_THREADS, 0, sam_cuda_stream(q), a);
     sam_cuda_attend_merge(q, a);

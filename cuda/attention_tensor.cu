@@ -378,46 +378,17 @@ static __global__ void __launch_bounds__(S::THREADS, 1) attend_kernel(attend a)
 
 enum { MERGE_THREADS = 128 };
 
-// Shape: a thread makes N numbers of the result from what at most MOST parts left, whose loads are
-// all under way together.
+// Shape: a thread makes N numbers of the result.
 template <int N, int MOST>
 static __global__ void __launch_bounds__(MERGE_THREADS) attend_merge_kernel(attend a)
 {
     const unsigned i = (blockIdx.x * MERGE_THREADS + threadIdx.x) * N;
     const int query = i / a.dv, c = i % a.dv, head = blockIdx.y, group = blockIdx.z;
-    const int row = attend_dst_row(a, group, query);
-    if (row < 0)
-        return;
-    const size_t first = attend_part(a, 0, group, head, query);
-    const size_t step = attend_part(a, 1, 0, 0, 0);
-    float2 its[MOST];
-    float v[MOST][N], top = -INFINITY, total = 0.0f, sum[N] = {};
-#pragma unroll
-    for (int s = 0; s < MOST; s++)
-        its[s] = s < a.splits ? attend_tops(a)[first + s * step] : make_float2(-INFINITY, 0.0f);
-#pragma unroll
-    for (int s = 0; s < MOST; s++)
-        if (s < a.splits)
-            load(v[s], { a.part, false }, (unsigned) ((first + s * step) * a.dv + c));
-#pragma unroll
-    for (int s = 0; s < MOST; s++)
-        top = fmaxf(top, its[s].x);
-#pragma unroll
-    for (int s = 0; s < MOST; s++) {
-        if (s >= a.splits)
-            break;
-        const float weight = expf(its[s].x - top);
-        total += weight * its[s].y;
-        for (int k = 0; k < N; k++)
-            sum[k] += weight * v[s][k];
-    }
-    for (int k = 0; k < N; k++)
-        sum[k] /= total;
-    store(a.dst, (unsigned) row * a.dst_step + head * a.dv + c, sum);
+    attend_merge_at<N, MOST>(a, group, head, query, c);
 }
 
-enum { MOST_SPLITS = 16, LEAST_STEPS = 2 }; // steps of a part, lest the merge costs more
-enum { FEW_SPLITS = 4 };
+enum { LEAST_STEPS = 2 }; // steps of a part, lest the merge costs more
+enum { MOST_MERGED = 128 << 10 }; // bytes that a block merges in the time of a launch of its own
 
 void sam_cuda_attend_split(struct sam_queue *q, attend *a, int rows, int keys, int side_by_side)
 {
@@ -427,7 +398,7 @@ void sam_cuda_attend_split(struct sam_queue *q, attend *a, int rows, int keys, i
     size_t splits = (size_t) sam_cuda(q)->num_sms * side_by_side / blocks;
     splits = splits < fit ? splits : fit;
     splits = splits < steps / LEAST_STEPS ? splits : steps / LEAST_STEPS;
-    splits = splits < MOST_SPLITS ? splits : (size_t) MOST_SPLITS;
+    splits = splits < ATTEND_MOST_SPLITS ? splits : (size_t) ATTEND_MOST_SPLITS;
     a->splits = splits > 1 ? (int) splits : 1;
     a->part = (float *) ((uint8_t *) sam_cuda(q)->workspace + a->used);
 }
@@ -438,16 +409,31 @@ template <int N, int MOST> static void launch_merge(struct sam_queue *q, const a
     SAM_LAUNCH((attend_merge_kernel<N, MOST>), grid, MERGE_THREADS, 0, sam_cuda_stream(q), a);
 }
 
+// Whether four neighbouring numbers of dst can be written at once.
+static bool has_fours(const attend &a)
+{
+    return a.dv % 4 == 0 && a.dst_step % 4 == 0
+        && (uintptr_t) a.dst.p % (a.dst.bf16 ? 8 : 16) == 0;
+}
+
+void sam_cuda_attend_merge_within(struct sam_queue *q, attend *a, int rows)
+{
+    const size_t tiles = (size_t) blocks_for(a->queries, rows) * a->heads * a->groups;
+    const size_t bytes = (size_t) rows * a->dv * a->splits * 4;
+    if (a->splits > 1 && has_fours(*a) && tiles <= SAM_CUDA_TILES && bytes <= MOST_MERGED)
+        a->arrivals = (unsigned *) ((uint8_t *) sam_cuda(q)->workspace + SAM_CUDA_WORKSPACE);
+}
+
 void sam_cuda_attend_merge(struct sam_queue *q, const attend &a)
 {
-    const bool four = a.dv % 4 == 0 && a.dst_step % 4 == 0
-                   && (uintptr_t) a.dst.p % (a.dst.bf16 ? 8 : 16) == 0;
-    if (a.splits > 1 && !four)
-        launch_merge<1, MOST_SPLITS>(q, a);
-    else if (a.splits > FEW_SPLITS)
-        launch_merge<4, MOST_SPLITS>(q, a);
-    else if (a.splits > 1)
-        launch_merge<4, FEW_SPLITS>(q, a);
+    if (a.splits == 1 || a.arrivals)
+        return;
+    if (!has_fours(a))
+        launch_merge<1, ATTEND_MOST_SPLITS>(q, a);
+    else if (a.splits > ATTEND_FEW_SPLITS)
+        launch_merge<4, ATTEND_MOST_SPLITS>(q, a);
+    else
+        launch_merge<4, ATTEND_FEW_SPLITS>(q, a);
 }
 
 // ---- launch

@@ -1,31 +1,50 @@
-// Memory attention on sm_90a, one head of 256 channels over values of 64: what attention_tensor.cu
-// does, by products that run on their own. Other devices' copy of the kernel is empty.
+// Memory attention on sm_90a, heads of 256 channels over values of 64 or of 256: what
+// attention_tensor.cu does, by products that run on their own. Other devices' copy of the kernel is
+// empty.
 #include "attention.cuh"
 
 #include "hopper.cuh"
 
-// Shape: a block takes 128 queries of one group and head and walks along the keys 128 at a time.
-// Two warpgroups multiply, 64 queries each; a warp of a third copies keys and values ahead of them,
-// by tensor maps, to two stages each. The weights of a step are made while the tensor cores add up
-// the values of the step before and, between the two warpgroups, while the other one multiplies
-// (Shah et al., arXiv 2407.08608). Scores, weights and sums stay in registers, which the copying
-// threads leave to the others.
+// Shape: a block takes 128 queries of one group and head and walks along the keys S::KEYS at a
+// time. Two warpgroups multiply, 64 queries each; a warp of a third copies keys and values ahead of
+// them, by tensor maps, to two stages each. The weights of a step are made while the tensor cores
+// add up the values of the step before and, between the two warpgroups, while the other one
+// multiplies (Shah et al., arXiv 2407.08608). Scores, weights and sums stay in registers, which the
+// copying threads leave to the others.
 // Traffic: keys and values once per 128 queries.
-// Needs: 225 KiB of shared memory; BF16 rows whose starts are multiples of 16 bytes.
-enum { DK = 256, DV = 64, ROWS = 128, KEYS = 128, STAGES = 2 };
-enum { SLAB = 64, SLABS = DK / SLAB }; // channels of a row of 128 bytes
+// Needs: 225 or 193 KiB of shared memory; BF16 rows whose starts are multiples of 16 bytes.
+enum { ROWS = 128, STAGES = 2, SLAB = 64 }; // a slab: channels of a row of 128 bytes
 enum { MULTIPLIERS = 2, THREADS = 128 * (MULTIPLIERS + 1), WARPS = 4 * MULTIPLIERS };
-enum { FEW_REGISTERS = 40, MANY_REGISTERS = 232 }; // 128 and 256 times: 65536 at most
 
-typedef __nv_bfloat16 slab[ROWS][SLAB]; // with 128-byte swizzle, which begins every 1024 bytes
-static_assert((int) ROWS == (int) KEYS, "queries come in the same boxes as keys");
-static_assert((int) DV == (int) SLAB, "a row of values has 128 bytes");
+// With 128-byte swizzle, which begins every 1024 bytes.
+template <int N> using slab = __nv_bfloat16[N][SLAB];
 
-struct rooms {
-    slab q[SLABS], k[STAGES][SLABS], v[STAGES];
-    // Full: what is copied is there. Empty: all multipliers have left it.
-    uint64_t q_full, k_full[STAGES], k_empty[STAGES], v_full[STAGES], v_empty[STAGES], v_last;
+template <int DK_, int DV_, int KEYS_> struct wgmma_shape {
+    enum { DK = DK_, DV = DV_, KEYS = KEYS_ };
+    enum { K_SLABS = DK / SLAB, V_SLABS = DV / SLAB };
+    enum { FEW_REGISTERS = 40, MANY_REGISTERS = 232 }; // 128 and 256 times: 65536 at most
+    enum { MERGES = DV == SLAB }; // of more channels the parts are too many bytes for a block
+    static_assert(DK % SLAB == 0 && DV % SLAB == 0, "channels come in whole slabs");
+    static_assert(KEYS % 8 == 0 && KEYS <= 256, "a box of a map, swizzled from its first row on");
+
+    struct rooms {
+        slab<ROWS> q[K_SLABS];
+        slab<KEYS> k[STAGES][K_SLABS], v[STAGES][V_SLABS];
+        // Full: what is copied is there. Empty: all multipliers have left it.
+        uint64_t q_full, k_full[STAGES], k_empty[STAGES], v_full[STAGES], v_empty[STAGES], v_last;
+        int is_last;
+    };
+    // What a thread has of a step, and what it keeps of its two rows. Of the sums of a product,
+    // number 4 j + e of a thread is of column 8 j + lane % 4 * 2 + e % 2, and of row lane / 4 of
+    // its warp's 16 or, e > 1, 8 rows below.
+    typedef float scores[KEYS / 2];
+    typedef uint32_t weights[KEYS / 4];
+    struct sums {
+        float out[DV / 2], top[2], total[2]; // of weighted values; largest score; of weights
+    };
 };
+using over_64 = wgmma_shape<256, 64, 128>;
+using over_256 = wgmma_shape<256, 256, 64>; // whose sums leave no registers for 128 scores
 
 struct attend_maps {
     CUtensorMap q, k, v; // channels, rows of a group, groups; boxes of a slab
@@ -39,13 +58,14 @@ struct part_of_keys {
     int num_keys, first, end; // of the group; steps
 };
 
+template <class S>
 static __device__ __forceinline__ part_of_keys part_of_block(const attend &a)
 {
     part_of_keys p;
     p.split = blockIdx.x % a.splits, p.query0 = blockIdx.x / a.splits * ROWS;
     p.head = blockIdx.y, p.group = blockIdx.z;
     p.num_keys = attend_num_keys(a, p.group);
-    const int steps = (p.num_keys + KEYS - 1) / KEYS;
+    const int steps = (p.num_keys + S::KEYS - 1) / S::KEYS;
     p.first = steps * p.split / a.splits, p.end = steps * (p.split + 1) / a.splits;
     return p;
 }
@@ -62,89 +82,99 @@ static __device__ __forceinline__ void wait_for(uint64_t *barrier, unsigned pari
 
 // ---- copies: one warp
 
-static __device__ __forceinline__ void copy_slabs(slab *to, int slabs, const CUtensorMap *map,
+template <int N>
+static __device__ __forceinline__ void copy_slabs(slab<N> *to, int slabs, const CUtensorMap *map,
                                                   int channel, int row, int group, uint64_t *full)
 {
-    mbarrier_arrive_expect(full, slabs * (int) sizeof(slab));
+    mbarrier_arrive_expect(full, slabs * (int) sizeof(slab<N>));
     for (int s = 0; s < slabs; s++)
         tensor_copy(to[s], map, channel + s * SLAB, row, group, full);
 }
 
 // Beyond the last key that counts there may lie anything, which a weight of 0 does not hide: a
 // number of the kind that is none stays one. Zeros take its place.
-static __device__ __forceinline__ void copy_last_values(rooms *sh, slab *to, const CUtensorMap *map,
-                                                        int channel, int key0, int group, int left,
-                                                        uint64_t *full)
+template <class S>
+static __device__ __forceinline__ void copy_last_values(typename S::rooms *sh, int at,
+                                                        const CUtensorMap *map, int channel,
+                                                        int key0, int group, int left)
 {
     const int lane = threadIdx.x % 32;
     if (lane == 0)
-        copy_slabs(to, 1, map, channel, key0, group, &sh->v_last);
+        copy_slabs<S::KEYS>(sh->v[at], S::V_SLABS, map, channel, key0, group, &sh->v_last);
     wait_for(&sh->v_last, 0);
-    uint4 *beyond = (uint4 *) (*to)[left];
-    for (int i = lane; i < (KEYS - left) * SLAB / 8; i += 32)
-        beyond[i] = make_uint4(0, 0, 0, 0);
+    for (int s = 0; s < S::V_SLABS; s++) {
+        uint4 *beyond = (uint4 *) sh->v[at][s][left];
+        for (int i = lane; i < (S::KEYS - left) * SLAB / 8; i += 32)
+            beyond[i] = make_uint4(0, 0, 0, 0);
+    }
     fence_proxy_async();
     __syncwarp();
     if (lane == 0)
-        mbarrier_arrive(full);
+        mbarrier_arrive(&sh->v_full[at]);
 }
 
-static __device__ __forceinline__ void copy_all(rooms *sh, const attend &a, const attend_maps &m,
-                                                const part_of_keys &p)
+template <class S>
+static __device__ __forceinline__ void copy_all(typename S::rooms *sh, const attend &a,
+                                                const attend_maps &m, const part_of_keys &p)
 {
     const int lane = threadIdx.x % 32;
     const int k_group = a.k_rows ? p.group : 0, v_group = a.v_rows ? p.group : 0;
     if (p.first == p.end) // nobody would wait for the queries
         return;
     if (lane == 0)
-        copy_slabs(sh->q, SLABS, &m.q, p.head * DK, p.query0, p.group, &sh->q_full);
+        copy_slabs<ROWS>(sh->q, S::K_SLABS, &m.q, p.head * S::DK, p.query0, p.group, &sh->q_full);
     for (int i = 0; i < p.end - p.first; i++) {
-        const int at = i % STAGES, key0 = (p.first + i) * KEYS, left = p.num_keys - key0;
+        const int at = i % STAGES, key0 = (p.first + i) * S::KEYS, left = p.num_keys - key0;
         const unsigned parity = (i / STAGES & 1) ^ 1; // the first waits find it over
         wait_for(&sh->k_empty[at], parity);
         if (lane == 0)
-            copy_slabs(sh->k[at], SLABS, &m.k, p.head * DK, key0, k_group, &sh->k_full[at]);
+            copy_slabs<S::KEYS>(sh->k[at], S::K_SLABS, &m.k, p.head * S::DK, key0, k_group,
+                                &sh->k_full[at]);
         wait_for(&sh->v_empty[at], parity);
-        if (left < KEYS)
-            copy_last_values(sh, &sh->v[at], &m.v, p.head * DV, key0, v_group, left,
-                             &sh->v_full[at]);
+        if (left < S::KEYS)
+            copy_last_values<S>(sh, at, &m.v, p.head * S::DV, key0, v_group, left);
         else if (lane == 0)
-            copy_slabs(&sh->v[at], 1, &m.v, p.head * DV, key0, v_group, &sh->v_full[at]);
+            copy_slabs<S::KEYS>(sh->v[at], S::V_SLABS, &m.v, p.head * S::DV, key0, v_group,
+                                &sh->v_full[at]);
     }
 }
 
 // ---- products: a warpgroup
 
-// What a thread keeps of its two rows. Of the sums of a product, number 4 j + e of a thread is of
-// column 8 j + lane % 4 * 2 + e % 2, and of row lane / 4 of its warp's 16 or, e > 1, 8 rows below.
-struct sums {
-    float out[DV / 2], top[2], total[2]; // of weighted values; largest score; of weights
-};
-
-static __device__ __forceinline__ void multiply_keys(float (&score)[KEYS / 2], const rooms *sh,
-                                                     int at)
+template <class S>
+static __device__ __forceinline__ void multiply_keys(typename S::scores &score,
+                                                     const typename S::rooms *sh, int at)
 {
     const uint64_t q = wgmma_factor(sh->q[0][threadIdx.x / 128 * 64]);
     const uint64_t k = wgmma_factor(sh->k[at][0]);
 #pragma unroll
-    for (int s = 0; s < SLABS; s++)
+    for (int s = 0; s < S::K_SLABS; s++)
 #pragma unroll
         for (int c = 0; c < SLAB; c += 16) {
-            const int further = s * (int) sizeof(slab) + 2 * c;
-            wgmma_m64n128k16(score, wgmma_further(q, further), wgmma_further(k, further),
-                             s > 0 || c > 0);
+            const uint64_t fq = wgmma_further(q, s * (int) sizeof(slab<ROWS>) + 2 * c);
+            const uint64_t fk = wgmma_further(k, s * (int) sizeof(slab<S::KEYS>) + 2 * c);
+            if constexpr (S::KEYS == 128)
+                wgmma_m64n128k16(score, fq, fk, s > 0 || c > 0);
+            else
+                wgmma_m64n64k16(score, fq, fk, s > 0 || c > 0);
         }
     wgmma_commit();
 }
 
-static __device__ __forceinline__ void multiply_values(float (&out)[DV / 2],
-                                                       const uint32_t (&weight)[KEYS / 4],
-                                                       const rooms *sh, int at)
+template <class S>
+static __device__ __forceinline__ void multiply_values(float (&out)[S::DV / 2],
+                                                       const typename S::weights &weight,
+                                                       const typename S::rooms *sh, int at)
 {
-    const uint64_t v = wgmma_factor(sh->v[at]);
+    const uint64_t v = wgmma_factor(sh->v[at][0], sizeof(slab<S::KEYS>));
 #pragma unroll
-    for (int k = 0; k < KEYS / 16; k++)
-        wgmma_m64n64k16(out, weight + 4 * k, wgmma_further(v, 16 * k * SLAB * 2));
+    for (int k = 0; k < S::KEYS / 16; k++) {
+        const uint64_t fv = wgmma_further(v, 16 * k * SLAB * 2);
+        if constexpr (S::DV == 64)
+            wgmma_m64n64k16(out, weight + 4 * k, fv);
+        else
+            wgmma_m64n256k16(out, weight + 4 * k, fv);
+    }
     wgmma_commit();
 }
 
@@ -155,11 +185,11 @@ static __device__ __forceinline__ void release(uint64_t *empty)
 }
 
 // No weight to the keys of the last step beyond the `left` that there are.
-static __device__ __forceinline__ void hide_beyond(float (&score)[KEYS / 2], int left)
+template <int N> static __device__ __forceinline__ void hide_beyond(float (&score)[N], int left)
 {
     const int first = threadIdx.x % 4 * 2;
 #pragma unroll
-    for (int j = 0; j < KEYS / 8; j++)
+    for (int j = 0; j < N / 4; j++)
 #pragma unroll
         for (int e = 0; e < 4; e++)
             if (8 * j + first + e % 2 >= left)
@@ -181,21 +211,22 @@ static __device__ __forceinline__ float row_sum(float v)
 
 // As in attention_tensor.cu: 2^(scale score) relative to the largest score so far, as BF16, of
 // which the sum is. fade: what the sums before are to be multiplied by.
-static __device__ __forceinline__ void make_weights(const float (&score)[KEYS / 2],
-                                                    uint32_t (&weight)[KEYS / 4], float (&fade)[2],
-                                                    sums &s, float scale)
+template <class S>
+static __device__ __forceinline__ void make_weights(const typename S::scores &score,
+                                                    typename S::weights &weight, float (&fade)[2],
+                                                    typename S::sums &s, float scale)
 {
 #pragma unroll
     for (int h = 0; h < 2; h++) {
         float most = s.top[h];
 #pragma unroll
-        for (int j = 0; j < KEYS / 8; j++)
+        for (int j = 0; j < S::KEYS / 8; j++)
             most = fmaxf(most, fmaxf(score[4 * j + 2 * h], score[4 * j + 2 * h + 1]));
         most = row_max(most);
         const float zero = most * scale;
         float sum = 0.0f;
 #pragma unroll
-        for (int j = 0; j < KEYS / 8; j++) {
+        for (int j = 0; j < S::KEYS / 8; j++) {
             const uint32_t two = bf16_two(exp2_flushed(score[4 * j + 2 * h] * scale - zero),
                                           exp2_flushed(score[4 * j + 2 * h + 1] * scale - zero));
             weight[2 * j + h] = two;
@@ -210,10 +241,12 @@ static __device__ __forceinline__ void make_weights(const float (&score)[KEYS / 
 // Step i of a block's; steps overlap: while its weights are made, the values of the one before are
 // added up. The weights of two steps are in arrays of their own: products read those of the one
 // before, and a copy between two arrays would make the compiler wait for every product.
-static __device__ __forceinline__ void attend_step(rooms *sh, int i, int left, float scale,
-                                                   float (&score)[KEYS / 2],
-                                                   uint32_t (&before)[KEYS / 4],
-                                                   uint32_t (&weight)[KEYS / 4], sums &s)
+template <class S>
+static __device__ __forceinline__ void attend_step(typename S::rooms *sh, int i, int left,
+                                                   float scale, typename S::scores &score,
+                                                   typename S::weights &before,
+                                                   typename S::weights &weight,
+                                                   typename S::sums &s)
 {
     const int at = i % STAGES, last = (i - 1) % STAGES;
     float fade[2];
@@ -222,64 +255,68 @@ static __device__ __forceinline__ void attend_step(rooms *sh, int i, int left, f
     wgmma_ready(s.out);
     wgmma_ready(before);
     wgmma_fence();
-    multiply_keys(score, sh, at);
-    multiply_values(s.out, before, sh, last);
+    multiply_keys<S>(score, sh, at);
+    multiply_values<S>(s.out, before, sh, last);
     wgmma_wait<1>(score);
     release(&sh->k_empty[at]);
-    if (left < KEYS)
+    if (left < S::KEYS)
         hide_beyond(score, left);
-    make_weights(score, weight, fade, s, scale);
+    make_weights<S>(score, weight, fade, s, scale);
     wgmma_wait<0>(s.out);
     release(&sh->v_empty[last]);
 #pragma unroll
-    for (int j = 0; j < DV / 2; j++)
+    for (int j = 0; j < S::DV / 2; j++)
         s.out[j] *= fade[j % 4 / 2];
 }
 
-static __device__ __forceinline__ void add_last(rooms *sh, int i, uint32_t (&weight)[KEYS / 4],
-                                                sums &s)
+template <class S>
+static __device__ __forceinline__ void add_last(typename S::rooms *sh, int i,
+                                                typename S::weights &weight, typename S::sums &s)
 {
     wait_for(&sh->v_full[i % STAGES], i / STAGES & 1);
     wgmma_ready(s.out);
     wgmma_ready(weight);
     wgmma_fence();
-    multiply_values(s.out, weight, sh, i % STAGES);
+    multiply_values<S>(s.out, weight, sh, i % STAGES);
     wgmma_wait<0>(s.out);
 }
 
-static __device__ __forceinline__ void attend_keys(rooms *sh, const part_of_keys &p, float scale,
-                                                   sums &s)
+template <class S>
+static __device__ __forceinline__ void attend_keys(typename S::rooms *sh, const part_of_keys &p,
+                                                   float scale, typename S::sums &s)
 {
-    float score[KEYS / 2], fade[2];
-    uint32_t even[KEYS / 4], odd[KEYS / 4];
-    const int steps = p.end - p.first, left = p.num_keys - p.first * KEYS;
+    typename S::scores score;
+    typename S::weights even, odd;
+    float fade[2];
+    const int steps = p.end - p.first, left = p.num_keys - p.first * S::KEYS;
     wait_for(&sh->q_full, 0);
     wait_for(&sh->k_full[0], 0);
     wgmma_fence();
-    multiply_keys(score, sh, 0);
+    multiply_keys<S>(score, sh, 0);
     wgmma_wait<0>(score);
     release(&sh->k_empty[0]);
-    if (left < KEYS)
+    if (left < S::KEYS)
         hide_beyond(score, left);
-    make_weights(score, even, fade, s, scale);
+    make_weights<S>(score, even, fade, s, scale);
     int i = 1;
 #pragma unroll 1
     for (; i + 1 < steps; i += 2) {
-        attend_step(sh, i, left - i * KEYS, scale, score, even, odd, s);
-        attend_step(sh, i + 1, left - (i + 1) * KEYS, scale, score, odd, even, s);
+        attend_step<S>(sh, i, left - i * S::KEYS, scale, score, even, odd, s);
+        attend_step<S>(sh, i + 1, left - (i + 1) * S::KEYS, scale, score, odd, even, s);
     }
     if (i < steps) {
-        attend_step(sh, i, left - i * KEYS, scale, score, even, odd, s);
-        add_last(sh, i, odd, s);
+        attend_step<S>(sh, i, left - i * S::KEYS, scale, score, even, odd, s);
+        add_last<S>(sh, i, odd, s);
     } else {
-        add_last(sh, i - 1, even, s);
+        add_last<S>(sh, i - 1, even, s);
     }
 }
 
 // ---- what becomes of the sums
 
+template <class S>
 static __device__ __forceinline__ void leave_row(const attend &a, const part_of_keys &p, int query,
-                                                 const sums &s, int h)
+                                                 const typename S::sums &s, int h)
 {
     const float total = row_sum(s.total[h]);
     const int row = attend_dst_row(a, p.group, query), first = threadIdx.x % 4 * 2;
@@ -288,9 +325,9 @@ static __device__ __forceinline__ void leave_row(const attend &a, const part_of_
     if (a.splits == 1) {
         const float scale = 1.0f / total;
         __nv_bfloat16 *dst =
-            (__nv_bfloat16 *) a.dst.p + (size_t) row * a.dst_step + p.head * DV + first;
+            (__nv_bfloat16 *) a.dst.p + (size_t) row * a.dst_step + p.head * S::DV + first;
 #pragma unroll
-        for (int j = 0; j < DV / 8; j++)
+        for (int j = 0; j < S::DV / 8; j++)
             *(uint32_t *) (dst + 8 * j) =
                 bf16_two(s.out[4 * j + 2 * h] * scale, s.out[4 * j + 2 * h + 1] * scale);
         return;
@@ -299,12 +336,12 @@ static __device__ __forceinline__ void leave_row(const attend &a, const part_of_
     if (first == 0)
         attend_tops(a)[part] = make_float2(s.top[h] * a.scale, total);
 #pragma unroll
-    for (int j = 0; j < DV / 8; j++)
-        *(float2 *) (a.part + part * DV + 8 * j + first) =
+    for (int j = 0; j < S::DV / 8; j++)
+        *(float2 *) (a.part + part * S::DV + 8 * j + first) =
             make_float2(s.out[4 * j + 2 * h], s.out[4 * j + 2 * h + 1]);
 }
 
-static __device__ __forceinline__ void prepare(rooms *sh)
+template <class S> static __device__ __forceinline__ void prepare(typename S::rooms *sh)
 {
     if (threadIdx.x == 0) {
         mbarrier_init(&sh->q_full, 1);
@@ -322,44 +359,73 @@ static __device__ __forceinline__ void prepare(rooms *sh)
 
 #endif // SAM_HAS_HOPPER
 
+template <class S>
 static __global__ void __launch_bounds__(THREADS, 1)
     attend_wgmma_kernel(attend a, const __grid_constant__ attend_maps maps)
 {
 #if SAM_HAS_HOPPER
     extern __shared__ __align__(1024) unsigned char smem[];
-    rooms *sh = reinterpret_cast<rooms *>(smem);
-    const part_of_keys p = part_of_block(a);
-    prepare(sh);
+    typename S::rooms *sh = reinterpret_cast<typename S::rooms *>(smem);
+    const part_of_keys p = part_of_block<S>(a);
+    prepare<S>(sh);
     if (threadIdx.x >= 128 * MULTIPLIERS) {
-        registers_shrink<FEW_REGISTERS>();
+        registers_shrink<S::FEW_REGISTERS>();
         if (threadIdx.x / 32 == WARPS)
-            copy_all(sh, a, maps, p);
+            copy_all<S>(sh, a, maps, p);
         return;
     }
-    registers_grow<MANY_REGISTERS>();
-    sums s = { {}, { -INFINITY, -INFINITY }, {} };
+    registers_grow<S::MANY_REGISTERS>();
+    typename S::sums s = { {}, { -INFINITY, -INFINITY }, {} };
     if (p.first < p.end)
-        attend_keys(sh, p, a.scale * 1.44269504f, s); // weights are powers of 2
+        attend_keys<S>(sh, p, a.scale * 1.44269504f, s); // weights are powers of 2
     const int query = p.query0 + threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4;
 #pragma unroll
     for (int h = 0; h < 2; h++)
-        leave_row(a, p, query + 8 * h, s, h);
+        leave_row<S>(a, p, query + 8 * h, s, h);
+    if constexpr (S::MERGES)
+        if (a.arrivals)
+            attend_merge_tile<4, ATTEND_FEW_SPLITS, 128 * MULTIPLIERS, ROWS, S::DV>(
+                a, &sh->is_last, p.group, p.head, p.query0);
 #endif
 }
 
 // ---- launch
 
-// Of rows of `step` numbers, `rows` in each group.
-static bool make_map(struct sam_queue *q, CUtensorMap *map, view t, int step, int rows, int groups)
+// Of rows of `step` numbers, `rows` in each group; `box` rows are copied at once.
+static bool make_map(struct sam_queue *q, CUtensorMap *map, view t, int step, int rows, int groups,
+                     int box_rows)
 {
     const cuuint64_t size[] = { (cuuint64_t) step, (cuuint64_t) rows, (cuuint64_t) groups };
     const cuuint64_t stride[] = { 2 * size[0], 2 * size[0] * size[1] };
-    const cuuint32_t box[] = { SLAB, ROWS, 1 }, each[] = { 1, 1, 1 };
+    const cuuint32_t box[] = { SLAB, (cuuint32_t) box_rows, 1 }, each[] = { 1, 1, 1 };
     return sam_cuda(q)->driver.tensor_map(
                map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 3, t.p, size, stride, box, each,
                CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
                CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
         == CUDA_SUCCESS;
+}
+
+template <class S> static bool launch(struct sam_queue *q, attend a)
+{
+    attend_maps maps;
+    // What the driver refuses is for the other kernel.
+    if (!make_map(q, &maps.q, a.q, a.q_step, a.queries, a.groups, ROWS)
+        || !make_map(q, &maps.k, a.k, a.k_step, a.keys, a.k_rows ? a.groups : 1, S::KEYS)
+        || !make_map(q, &maps.v, a.v, a.v_step, a.keys, a.v_rows ? a.groups : 1, S::KEYS))
+        return false;
+    sam_cuda_attend_split(q, &a, ROWS, S::KEYS, 1);
+    if (S::MERGES && a.splits <= ATTEND_FEW_SPLITS)
+        sam_cuda_attend_merge_within(q, &a, ROWS);
+    const dim3 grid(blocks_for(a.queries, ROWS) * a.splits, a.heads, a.groups);
+    const size_t bytes = sizeof(typename S::rooms);
+    if (cudaFuncSetAttribute(attend_wgmma_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             (int) bytes) != cudaSuccess) {
+        cudaGetLastError(); // it must not be met again by the next launch
+        return false;
+    }
+    SAM_LAUNCH((attend_wgmma_kernel<S>), grid, THREADS, bytes, sam_cuda_stream(q), a, maps);
+    sam_cuda_attend_merge(q, a);
+    return true;
 }
 
 // Whether the build has code of sm_90a.
@@ -372,29 +438,17 @@ enum { IS_BUILT = false };
 bool sam_cuda_can_wgmma(const struct sam_queue *q)
 {
     const struct sam_cuda *cuda = sam_cuda(q);
+    static_assert(sizeof(over_256::rooms) <= sizeof(over_64::rooms), "either fits");
     return IS_BUILT && cuda->is_hopper && cuda->driver.tensor_map
-        && sizeof(rooms) <= cuda->shared_limit;
+        && sizeof(over_64::rooms) <= cuda->shared_limit;
 }
 
 bool sam_cuda_attend_wgmma(struct sam_queue *q, attend a)
 {
-    attend_maps maps;
-    if (!sam_cuda(q)->has_wgmma || a.dk != DK || a.dv != DV || a.width || !a.chunks
-        || !a.dst_chunks || !(a.scale > 0))
+    const struct sam_cuda *cuda = sam_cuda(q);
+    if (a.dk != 256 || a.width || !a.chunks || !a.dst_chunks || !(a.scale > 0))
         return false;
-    // What the driver refuses is for the other kernel.
-    if (!make_map(q, &maps.q, a.q, a.q_step, a.queries, a.groups)
-        || !make_map(q, &maps.k, a.k, a.k_step, a.keys, a.k_rows ? a.groups : 1)
-        || !make_map(q, &maps.v, a.v, a.v_step, a.keys, a.v_rows ? a.groups : 1))
-        return false;
-    sam_cuda_attend_split(q, &a, ROWS, KEYS, 1);
-    const dim3 grid(blocks_for(a.queries, ROWS) * a.splits, a.heads, a.groups);
-    if (cudaFuncSetAttribute(attend_wgmma_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             (int) sizeof(rooms)) != cudaSuccess) {
-        cudaGetLastError(); // it must not be met again by the next launch
-        return false;
-    }
-    SAM_LAUNCH(attend_wgmma_kernel, grid, THREADS, sizeof(rooms), sam_cuda_stream(q), a, maps);
-    sam_cuda_attend_merge(q, a);
-    return true;
+    return a.dv == over_64::DV ? cuda->has_wgmma[SAM_CUDA_WGMMA_64] && launch<over_64>(q, a)
+         : a.dv == over_256::DV ? cuda->has_wgmma[SAM_CUDA_WGMMA_256] && launch<over_256>(q, a)
+                                : false;
 }

@@ -19,6 +19,7 @@ extern "C" {
 enum {
     SAM_CUDA_WORKSPACE = 17 << 20, // bytes of device memory: 3840 x 2160 in YUY2; 4096 queries'
                                    // attention of 256 channels in four parts
+    SAM_CUDA_TILES     = 1024,     // numbers behind it, zeros between operations: see struct attend
     SAM_CUDA_RING      = 25 << 20, // bytes of pinned memory: such a frame, and its label map
     SAM_CUDA_PIECE     = 1 << 20,  // bytes of it that are on their way while the next are copied in
     SAM_CUDA_FETCHES   = 16,       // copies to the host under way at once
@@ -42,6 +43,9 @@ struct sam_cuda_driver {
 
 struct sam_blaslt;
 
+// The kernels of sm_90a: memory attention over values of 64 and of 256 channels.
+enum { SAM_CUDA_WGMMA_64, SAM_CUDA_WGMMA_256, SAM_CUDA_NUM_WGMMA };
+
 // q->priv of a CUDA queue.
 struct sam_cuda {
     struct sam_cuda_driver driver;
@@ -54,7 +58,7 @@ struct sam_cuda {
     int num_sms;         // streaming multiprocessors
     size_t shared_limit; // bytes of shared memory that a block may ask for
     bool is_hopper;      // has the instructions of sm_90a
-    bool has_wgmma;      // and the kernels of these may be used: see twins.cu
+    bool has_wgmma[SAM_CUDA_NUM_WGMMA]; // and the kernels of these may be used: see twins.cu
     void *workspace;     // device; valid inside one operation
     struct sam_blaslt *blaslt; // NULL: our kernel makes all products
     void *room;          // device; for frames in or label maps out: the workspace, or larger

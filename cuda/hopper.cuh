@@ -130,6 +130,15 @@ template <int PENDING, int N> static __device__ __forceinline__ void wgmma_wait(
 #define WGMMA_NAMES_32                                                                      \
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, " \
     "%19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define WGMMA_NAMES_64                                                                         \
+    WGMMA_NAMES_32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, "  \
+    "%46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define WGMMA_NAMES_128                                                                       \
+    WGMMA_NAMES_64 ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, " \
+    "%78, %79, %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, "   \
+    "%95, %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, "   \
+    "%110, %111, %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, "    \
+    "%124, %125, %126, %127"
 
 // d (64 x 128) = a (64 x 16) b (16 x 128), or += where `add`. Both factors in shared memory, 16
 // neighbouring numbers of a row of a and of a column of b.
@@ -137,11 +146,19 @@ static __device__ __forceinline__ void wgmma_m64n128k16(float (&d)[64], uint64_t
                                                         bool add)
 {
     asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %66, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" WGMMA_NAMES_32 ", "
-                 "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-                 "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+                 "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" WGMMA_NAMES_64 "}, "
                  "%64, %65, p, 1, 1, 0, 0;\n}"
                  : WGMMA_32(d, 0), WGMMA_32(d, 32) : "l"(a), "l"(b), "r"((int) add) : "memory");
+}
+
+// Likewise, 64 columns.
+static __device__ __forceinline__ void wgmma_m64n64k16(float (&d)[32], uint64_t a, uint64_t b,
+                                                       bool add)
+{
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %34, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {" WGMMA_NAMES_32 "}, "
+                 "%32, %33, p, 1, 1, 0, 0;\n}"
+                 : WGMMA_32(d, 0) : "l"(a), "l"(b), "r"((int) add) : "memory");
 }
 
 // d (64 x 64) += a (64 x 16) b (16 x 64). a: as in mma_m16n8k16, each warp 16 rows; b in shared
@@ -154,14 +171,26 @@ static __device__ __forceinline__ void wgmma_m64n64k16(float (&d)[32], const uin
                  : WGMMA_32(d, 0) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b) : "memory");
 }
 
+// Likewise, 256 columns: b is four times 64 of them.
+static __device__ __forceinline__ void wgmma_m64n256k16(float (&d)[128], const uint32_t *a,
+                                                        uint64_t b)
+{
+    asm volatile("wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {" WGMMA_NAMES_128 "}, "
+                 "{%128, %129, %130, %131}, %132, 1, 1, 1, 1;"
+                 : WGMMA_32(d, 0), WGMMA_32(d, 32), WGMMA_32(d, 64), WGMMA_32(d, 96)
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b) : "memory");
+}
+
 #endif // __CUDACC__
 
 // A factor in shared memory as the copies with 128-byte swizzle leave it: rows of 128 bytes, row r
 // of eight has its pieces of 16 bytes at place piece ^ r, and the first of each eight begins at a
-// multiple of 1024 bytes. p: the first number that takes part.
-static __device__ __forceinline__ uint64_t wgmma_factor(const void *p)
+// multiple of 1024 bytes. p: the first number that takes part. further_64: bytes from 64 columns to
+// the next 64, where neighbouring numbers are of a row and there are more (PTX manual, "Leading
+// dimension byte offset"); ignored elsewhere.
+static __device__ __forceinline__ uint64_t wgmma_factor(const void *p, int further_64 = 16)
 {
-    return (uint64_t) ((shared_address(p) & 0x3ffff) >> 4) | (uint64_t) 1 << 16
+    return (uint64_t) ((shared_address(p) & 0x3ffff) >> 4) | (uint64_t) (further_64 >> 4) << 16
          | (uint64_t) (1024 >> 4) << 32 | (uint64_t) 1 << 62;
 }
 

@@ -6,6 +6,8 @@
 
 // ---- the workspace and the ring
 
+enum { TILES_BYTES = SAM_CUDA_TILES * sizeof(unsigned) };
+
 static size_t workspace_bytes(const struct sam_queue *q)
 {
     return q->work_bytes ? q->work_bytes : SAM_CUDA_WORKSPACE;
@@ -21,7 +23,7 @@ int sam_cuda_memory_take(struct sam_queue *q)
     struct sam_cuda *cuda = sam_cuda(q);
     const double mib = 1 << 20;
     const size_t workspace = workspace_bytes(q), ring = ring_bytes(q);
-    cuda->workspace = sam_cuda_alloc(q, workspace);
+    cuda->workspace = sam_cuda_alloc(q, workspace + TILES_BYTES);
     if (!cuda->workspace) {
         sam_queue_fail(q, SAM_ENOMEM,
                        "CUDA: no memory on device %d, %.80s: %.1f MiB wanted to work with, %.1f "
@@ -64,7 +66,7 @@ void sam_cuda_memory_free(struct sam_cuda *cuda)
 size_t sam_cuda_memory_bytes(const struct sam_queue *q)
 {
     const struct sam_cuda *cuda = sam_cuda(q);
-    size_t bytes = sizeof(*cuda) + ring_bytes(q) + workspace_bytes(q);
+    size_t bytes = sizeof(*cuda) + ring_bytes(q) + workspace_bytes(q) + TILES_BYTES;
     bytes += cuda->room != cuda->workspace ? cuda->room_bytes : 0;
     bytes += sam_blaslt_bytes(q);
     return bytes;

@@ -6,13 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Two parts of two steps of 128 keys, or one of four; the last step is not full.
-enum { QUERIES = 100, ROWS = 420, KEYS = 400, CHANNELS = 256, VALUES = 64 };
+// Three steps and a bit, which are two parts of two steps or one of four.
+enum { QUERIES = 100, CHANNELS = 256, MOST_ROWS = 420, MOST_VALUES = 256 };
+
+static const struct twin {
+    int values, rows, keys; // of a head; rows of keys, of which so many count
+} twins[SAM_CUDA_NUM_WGMMA] = { { 64, 420, 400 }, { 256, 220, 200 } }; // steps of 128 and of 64
 
 struct trial {
-    alignas(16) uint16_t q[QUERIES][CHANNELS], k[ROWS][CHANNELS], v[ROWS][VALUES];
+    alignas(16) uint16_t q[QUERIES * CHANNELS], k[MOST_ROWS * CHANNELS];
+    alignas(16) uint16_t v[MOST_ROWS * MOST_VALUES];
     alignas(16) int32_t num_keys;
-    alignas(16) uint16_t dst[QUERIES][VALUES];
+    alignas(16) uint16_t dst[QUERIES * MOST_VALUES];
 };
 
 // Numbers of BF16 within `width` of 0.
@@ -29,25 +34,25 @@ static void draw(uint16_t *to, size_t count, float width, uint32_t *seed)
 
 // Scores with a spread of 3: a few keys have most of the weight, and any other would be noticed.
 // What lies beyond the last key must not be.
-static void draw_trial(struct trial *t)
+static void draw_trial(struct trial *t, const struct twin &twin)
 {
     uint32_t seed = 20;
     memset(t, 0xff, sizeof(*t));
-    draw(t->q[0], QUERIES * CHANNELS, 3, &seed);
-    draw(t->k[0], KEYS * CHANNELS, 3, &seed);
-    draw(t->v[0], KEYS * VALUES, 1, &seed);
-    t->num_keys = KEYS;
+    draw(t->q, QUERIES * CHANNELS, 3, &seed);
+    draw(t->k, twin.keys * CHANNELS, 3, &seed);
+    draw(t->v, twin.keys * twin.values, 1, &seed);
+    t->num_keys = twin.keys;
 }
 
-static attend attend_of(struct trial *t, bool is_split)
+static attend attend_of(struct trial *t, const struct twin &twin, bool is_split)
 {
     attend a = {};
     a.q = { t->q, true }, a.k = { t->k, true }, a.v = { t->v, true }, a.dst = { t->dst, true };
     a.heads = a.groups = a.cell = 1;
     a.dk = a.q_step = a.k_step = CHANNELS;
-    a.dv = a.v_step = a.dst_step = VALUES;
-    a.queries = QUERIES, a.keys = ROWS;
-    a.k_rows = a.v_rows = ROWS;
+    a.dv = a.v_step = a.dst_step = twin.values;
+    a.queries = QUERIES, a.keys = twin.rows;
+    a.k_rows = a.v_rows = twin.rows;
     a.scale = 1.0f / 16;
     a.num_keys = &t->num_keys;
     a.chunks = a.dst_chunks = true;
@@ -57,12 +62,11 @@ static attend attend_of(struct trial *t, bool is_split)
 
 // What a kernel makes of the trial. False: it is not launched, *why says why, or the queue has
 // failed.
-static bool run(struct sam_queue *q, bool by_wgmma, bool is_split, struct trial *result,
-                const char **why)
+static bool run(struct sam_queue *q, const struct twin &twin, bool by_wgmma, bool is_split,
+                struct trial *result, const char **why)
 {
     struct trial *on_device = (struct trial *) sam_cuda(q)->workspace;
-    const attend a = attend_of(on_device, is_split);
-    sam_cuda(q)->has_wgmma = true; // for this trial
+    const attend a = attend_of(on_device, twin, is_split);
     *why = "it cannot be prepared";
     if (by_wgmma ? !sam_cuda_attend_wgmma(q, a) : !sam_cuda_attend_tensor(q, a))
         return false;
@@ -89,40 +93,46 @@ static float distance(const uint16_t *a, const uint16_t *b, int count)
 
 // Scores are the same but for the order of their sums. Weights are rounded to BF16 and so is the
 // result, each at most 2^-9 of 1 off: of two kernels, 2^-7 apart.
-static bool agree(struct sam_queue *q, struct trial *t, struct trial *other, bool is_split,
-                  char (&why)[160])
+static bool agree(struct sam_queue *q, const struct twin &twin, struct trial *t,
+                  struct trial *other, bool is_split, char (&why)[160])
 {
     const char *words = "";
-    if (!run(q, true, is_split, t, &words)) {
+    if (!run(q, twin, true, is_split, t, &words)) {
         snprintf(why, sizeof(why), "%s", words);
         return false;
     }
-    if (!run(q, false, is_split, other, &words))
+    if (!run(q, twin, false, is_split, other, &words))
         sam_queue_fail(q, SAM_EDEVICE, "CUDA: attention at open: %s", words);
-    const float off = distance(t->dst[0], other->dst[0], QUERIES * VALUES);
+    const float off = distance(t->dst, other->dst, QUERIES * twin.values);
     snprintf(why, sizeof(why), "it is off by %g, at most %g", (double) off, 0x1p-7);
     return !q->status && off <= 0x1p-7f;
 }
 
-void sam_cuda_compare_twins(struct sam_queue *q)
+static void compare(struct sam_queue *q, int which, struct trial *t)
 {
     struct sam_cuda *cuda = sam_cuda(q);
+    const struct twin &twin = twins[which];
     char why[160] = "";
-    cuda->has_wgmma = false;
+    draw_trial(t, twin);
+    sam_cuda_upload(q, cuda->workspace, t, sizeof(*t));
+    cuda->has_wgmma[which] = true; // for this trial
+    const bool works = sam_cuda_wait(q, "attention at open")
+                    && agree(q, twin, t, t + 1, false, why) && agree(q, twin, t, t + 1, true, why);
+    cuda->has_wgmma[which] = works;
+    if (!works && !q->status)
+        sam_log(&q->log, SAM_LOG_WARNING,
+                "cuda: device %d, %.80s: attend_wgmma_kernel for values of %d is not used, "
+                "attend_kernel takes its place: %s", cuda->device, cuda->name, twin.values, why);
+}
+
+void sam_cuda_compare_twins(struct sam_queue *q)
+{
+    memset(sam_cuda(q)->has_wgmma, 0, sizeof(sam_cuda(q)->has_wgmma));
     if (q->status || q->precision != SAM_PRECISION_BF16 || q->work_bytes
         || !sam_cuda_can_wgmma(q))
         return;
     struct trial *t = (struct trial *) calloc(2, sizeof(*t));
-    if (!t)
-        return; // the other kernel needs no trial
-    draw_trial(t);
-    sam_cuda_upload(q, cuda->workspace, t, sizeof(*t));
-    const bool works = sam_cuda_wait(q, "attention at open")
-                    && agree(q, t, t + 1, false, why) && agree(q, t, t + 1, true, why);
-    cuda->has_wgmma = works;
+    for (int which = 0; t && which < SAM_CUDA_NUM_WGMMA; which++) // the other kernels need no trial
+        compare(q, which, t);
     free(t);
-    if (!works && !q->status)
-        sam_log(&q->log, SAM_LOG_WARNING,
-                "cuda: device %d, %.80s: attend_wgmma_kernel is not used, attend_kernel takes its "
-                "place: %s", cuda->device, cuda->name, why);
 }

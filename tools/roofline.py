@@ -54,6 +54,12 @@ STEPS = [(r'attend_exact_kernel', 32), (r'attend_few_queries_kernel', 128),
 # Queries of a block, of kernels that may cut the keys into parts.
 QUERIES = [(r'attend_exact_kernel', 16), (r'attend_few_queries_kernel<16>', 4),
            (r'attend_few_queries_kernel<32>', 2)]
+# Kernels whose last block of a tile merges the parts that the keys are cut into: queries of a tile,
+# channels. It does so up to MOST_MERGED bytes: a fence, the count and the reads are a trip to memory
+# each, and L2 gives a multiprocessor 64 bytes a cycle.
+MERGES = [(r'attend_wgmma_kernel<wgmma_shape<256,64,', 128, 64),
+          (r'attend_few_queries_kernel<16>', 4, 16)]
+MOST_MERGED, MERGE_TRIPS_CYCLES, MERGE_RATE = 128 << 10, 900, 64
 CASES = [('tiny', 1), ('base+', 1), ('large', 1), ('base+', 16)]
 STAGES = ['frame', 'encode', 'attend', 'decode', 'remember']
 BEGIN = '## Roofline'
@@ -143,8 +149,9 @@ def turns(launch):
     if m:
         warps, high, keys = (int(x) for x in m.groups())
         return -(-launch.k // (keys * splits_of(launch, 16 * warps * high)))
-    if launch.kernel == 'attend_wgmma_kernel':  # 128 queries; two steps of 128 keys a turn
-        return -(-launch.k // (128 * splits_of(launch, 128))) / 2
+    m = re.match(r'attend_wgmma_kernel<wgmma_shape<\d+,\d+,(\d+)>>', launch.kernel)
+    if m:  # 128 queries; two steps of so many keys a turn
+        return -(-launch.k // (int(m[1]) * splits_of(launch, 128))) / 2
     for pattern, step in STEPS:
         if re.match(pattern, launch.kernel):
             rows = next((n for begin, n in QUERIES if re.match(begin, launch.kernel)), 0)
@@ -155,6 +162,18 @@ def turns(launch):
 def splits_of(launch, rows):
     """Into how many parts the keys are cut, `rows` queries to a block."""
     return max(1, launch.grid[0] // -(-launch.rows // rows))
+
+
+def merge_cycles(launch):
+    """Of the last block of a tile; 0: the parts are merged by a launch, or there is one."""
+    for pattern, rows, channels in MERGES:
+        if not re.match(pattern, launch.kernel):
+            continue
+        parts = splits_of(launch, rows)
+        size = rows * channels * 4 * parts
+        if parts > 1 and size <= MOST_MERGED:
+            return MERGE_TRIPS_CYCLES + size / MERGE_RATE
+    return 0
 
 
 def blocks_cycles(launch, fact, sms, times):
@@ -182,7 +201,8 @@ def estimate(launch, facts, device, scale):
     cycles = blocks_cycles(launch, facts[launch.kernel], sms, times or 1)
     for beginning, factor in scale.items():
         cycles *= factor if launch.kernel.startswith(beginning) else 1
-    return max(memory, (cycles + EDGE_CYCLES * (times > 0)) / ghz / 1000)
+    edge = EDGE_CYCLES * (times > 0) + merge_cycles(launch)
+    return max(memory, (cycles + edge) / ghz / 1000)
 
 
 def floor(launch, device):

@@ -256,7 +256,7 @@ void happens(const unsigned *lanes)
 }
 
 // An atomic operation passes on what its thread did to the next one at the same
-// address. CUDA wants fences for that, too, which are not looked for.
+// address. CUDA wants fences for that, too, which are not looked for inside of a block.
 static std::map<const void *, clocks> passed_on;
 
 void pass_on(clocks &to, unsigned thread)
@@ -275,10 +275,68 @@ void hear(const clocks &of, unsigned thread)
 
 void fence_proxy(unsigned thread) { fenced[thread] = latest[thread] = heard[thread][thread] = ++now; }
 
+// From block to block: what the threads of the earlier one had written, as far as it was heard of
+// at a __threadfence that is ordered before an atomic operation of that block, is known behind a
+// __threadfence of the later one that is ordered behind an atomic operation of its own.
+struct device_fence {
+    uint32_t at;
+    bool is_behind_atomic;
+    clocks known; // of each thread
+};
+struct published {
+    uint32_t block; // its beginning
+    clocks known;
+};
+static device_fence fences[MAX_THREADS];
+static std::vector<unsigned> fencing; // the threads of this block that have one
+static uint32_t atomic_at[MAX_THREADS];
+static std::vector<published> earlier_blocks; // of this grid, in order
+
+void fence_device(unsigned thread)
+{
+    device_fence &f = fences[thread];
+    if (!instrumented)
+        return;
+    if (f.at < block_start)
+        fencing.push_back(thread), f.is_behind_atomic = false;
+    latest[thread] = heard[thread][thread] = f.at = ++now;
+    f.known.resize(MAX_THREADS);
+    for (unsigned t = 0; t < block_threads; t++) {
+        f.known[t] = std::max(heard[thread][t], block_barrier);
+        f.is_behind_atomic |= atomic_at[t] >= block_start && ordered(t, atomic_at[t], thread);
+    }
+}
+
+static void publish(unsigned thread)
+{
+    for (unsigned by : fencing) {
+        if (!ordered(by, fences[by].at, thread))
+            continue;
+        if (earlier_blocks.empty() || earlier_blocks.back().block != block_start)
+            earlier_blocks.push_back({ block_start, clocks(block_threads) });
+        clocks &all = earlier_blocks.back().known;
+        for (unsigned t = 0; t < block_threads; t++)
+            all[t] = std::max(all[t], fences[by].known[t]);
+    }
+    atomic_at[thread] = latest[thread];
+}
+
+// What `writer` of an earlier block wrote at this time, by `thread` of this one.
+static bool is_known(unsigned writer, uint32_t at, unsigned thread)
+{
+    const auto of = std::find_if(earlier_blocks.rbegin(), earlier_blocks.rend(),
+                                 [at](const published &p) { return p.block <= at; });
+    return of != earlier_blocks.rend() && of->known[writer] > at
+        && std::any_of(fencing.begin(), fencing.end(), [thread](unsigned by) {
+               return fences[by].is_behind_atomic && ordered(by, fences[by].at, thread);
+           });
+}
+
 static void happens_at(const void *p, unsigned thread)
 {
     pass_on(passed_on[p], thread);
     hear(passed_on[p], thread);
+    publish(thread);
 }
 
 // What is known of four bytes of shared or device memory.
@@ -313,7 +371,8 @@ static void check_race(const cell &c, unsigned bytes, access kind, unsigned thre
     if ((c.wrote_bytes & bytes) && !(kind == ATOMIC && c.atomic)) {
         if (c.wrote >= block_start && !ordered(c.writer, c.wrote, thread))
             race("written", c.writer);
-        if (c.wrote < block_start && c.wrote >= grid_start && !trust_earlier_blocks)
+        if (c.wrote < block_start && c.wrote >= grid_start
+            && !(trust_earlier_blocks && is_known(c.writer, c.wrote, thread)))
             race("written", -1);
     }
     if (kind != READ && (c.read_bytes & bytes)) {
@@ -461,6 +520,7 @@ void begin_grid()
     for (symbol &s : shared)
         s.used = false;
     static_shared = 0;
+    earlier_blocks.clear();
     grid_start    = ++now;
 }
 
@@ -470,6 +530,7 @@ void begin_block()
     block_start = block_barrier = ++now;
     trust_earlier_blocks = false;
     passed_on.clear();
+    fencing.clear();
 }
 
 void end_block()

@@ -231,9 +231,9 @@ template <class T> EMU_RAW T atomicCAS(T *p, emu::same<T> expected, emu::same<T>
 {
     return emu::update(p, [=](T old) EMU_RAW -> T { return old == expected ? v : old; });
 }
-inline void __threadfence() {}
+inline void __threadfence() { emu::fence_device(emu::self); }
 inline void __threadfence_block() {}
-inline void __threadfence_system() {}
+inline void __threadfence_system() { emu::fence_device(emu::self); }
 inline void __nanosleep(unsigned) { emu::yield(); }
 
 // ---- loads and stores with a cache hint

@@ -103,6 +103,7 @@ void touch(const void *p, size_t bytes, access kind, unsigned thread, const void
 void happens(
     const unsigned *lanes); // a sync among these threads, one mask per warp, or null for the block
 void fence_proxy(unsigned thread);
+void fence_device(unsigned thread);
 using clocks = std::vector<uint32_t>; // of each thread, the last sync that is heard of
 void pass_on(clocks &to, unsigned thread);
 void hear(const clocks &of, unsigned thread);

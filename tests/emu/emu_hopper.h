@@ -41,9 +41,17 @@ inline void wgmma_m64n128k16(float (&d)[64], uint64_t a, uint64_t b, bool add, E
 {
     emu::wgmma({ d, 128, nullptr, a, b, add, false, false }, file, line);
 }
+inline void wgmma_m64n64k16(float (&d)[32], uint64_t a, uint64_t b, bool add, EMU_SITE)
+{
+    emu::wgmma({ d, 64, nullptr, a, b, add, false, false }, file, line);
+}
 inline void wgmma_m64n64k16(float (&d)[32], const uint32_t *a, uint64_t b, EMU_SITE)
 {
     emu::wgmma({ d, 64, a, 0, b, true, false, true }, file, line);
+}
+inline void wgmma_m64n256k16(float (&d)[128], const uint32_t *a, uint64_t b, EMU_SITE)
+{
+    emu::wgmma({ d, 256, a, 0, b, true, false, true }, file, line);
 }
 
 #endif // EMU_HOPPER_H

@@ -142,6 +142,29 @@ static __global__ void in_place_halo(float *p, int n)
     p[i] += next;
 }
 
+// Thread 1 leaves the part of its block and reads all of them.
+template <bool RELEASE, bool MEET, bool ACQUIRE>
+static __global__ void last_block_sums(float *dst, float *part, unsigned *count)
+{
+    __shared__ bool last;
+    if (threadIdx.x == 1) {
+        part[blockIdx.x] = blockIdx.x;
+        if (RELEASE)
+            __threadfence();
+    }
+    if (MEET)
+        __syncthreads();
+    if (threadIdx.x == 0) {
+        last = atomicInc(count, gridDim.x - 1) == gridDim.x - 1;
+        if (ACQUIRE)
+            __threadfence();
+    }
+    __syncthreads();
+    if (last && threadIdx.x == 1)
+        for (unsigned i = 0; i < gridDim.x; i++)
+            dst[0] += part[i];
+}
+
 static __global__ void no_atomic(int *count)
 {
     *count += 1;
@@ -165,6 +188,15 @@ static __global__ void big_static(float *dst)
         row[i] = 1.0f;
     __syncthreads();
     dst[threadIdx.x] = row[threadIdx.x];
+}
+
+template <bool RELEASE, bool MEET, bool ACQUIRE> static void catches_last_block(const char *what)
+{
+    on_device<float> sum(1), part(40);
+    on_device<unsigned> count(1);
+    sum.up(), part.up(), count.up();
+    SAM_LAUNCH((last_block_sums<RELEASE, MEET, ACQUIRE>), 40, 32, 0, 0, sum.p, part.p, count.p);
+    caught(what, INSTRUMENTED, "by another block");
 }
 
 static void broken()
@@ -217,6 +249,9 @@ static void broken()
     caught("blocks that race in place", INSTRUMENTED, "by another block");
     SAM_LAUNCH(no_atomic, 2, 32, 0, 0, (int *) a.p);
     caught("counting without atomics", INSTRUMENTED, "race: thread");
+    catches_last_block<false, true, true>("parts that are left without a fence");
+    catches_last_block<true, false, true>("a fence that the count does not wait for");
+    catches_last_block<true, true, false>("parts that are read without a fence");
     SAM_LAUNCH(big_static, 1, 64, 16384, 0, a.p);
     caught("static and dynamic shared memory over 48 KB", ALWAYS,
            "40960 bytes of static and 16384 of dynamic");
@@ -300,23 +335,10 @@ static __global__ void looks_up(float4 *dst, const uint4 *src)
     dst[threadIdx.x] = make_float4(table[v.x], table[v.y], __ldg(&table[v.z]), table[v.w]);
 }
 
-static __global__ void last_block_sums(float *dst, float *part, unsigned *count)
-{
-    __shared__ bool last;
-    if (threadIdx.x == 0) {
-        part[blockIdx.x] = blockIdx.x;
-        __threadfence();
-        last = atomicAdd(count, 1) == gridDim.x - 1;
-    }
-    __syncthreads();
-    if (last && threadIdx.x == 0)
-        for (unsigned i = 0; i < gridDim.x; i++)
-            dst[0] += part[i];
-}
-
 static __global__ void spin_lock(int *lock, int *sum)
 {
     while (atomicCAS(lock, 0, 1)) {} // every thread of a warp takes it in turn
+    __threadfence();
     *(volatile int *) sum = *(volatile int *) sum + 1;
     __threadfence();
     atomicExch(lock, 0);
@@ -449,7 +471,7 @@ static void sound()
         on_device<float> sum(1), part(64);
         sum.up();
         count.up();
-        SAM_LAUNCH(last_block_sums, 40, 32, 0, 0, sum.p, part.p, count.p);
+        SAM_LAUNCH((last_block_sums<true, true, true>), 40, 32, 0, 0, sum.p, part.p, count.p);
         SAM_LAUNCH(add_one, 5, 32, 0, 0, (int *) count.p + 1);
         sum.down();
         count.down();

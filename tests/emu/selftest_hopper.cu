@@ -11,20 +11,20 @@ enum fault {
     TOO_FEW_BYTES, TOO_MANY_BYTES, EARLY_RELEASE, LATE_REGISTERS, TOUCHED_SUMS, THREE_WARPS,
     NO_INIT_FENCE
 };
-enum { ROWS = 64, COLUMNS = 128, DEPTH = 64, STAGES = 2 };
-enum { A_BYTES = ROWS * 128, B_BYTES = COLUMNS * 128 };
+enum { ROWS = 64, MOST_COLUMNS = 128, DEPTH = 64, STAGES = 2 };
 
-struct stage {
-    bf16 a[ROWS][DEPTH], b[COLUMNS][DEPTH];
-};
-struct rooms {
-    stage s[STAGES];
+template <int COLUMNS> struct rooms {
+    struct {
+        bf16 a[ROWS][DEPTH], b[COLUMNS][DEPTH];
+    } s[STAGES];
     uint64_t full[STAGES], empty[STAGES];
 };
 
-template <int FAULT>
-static __device__ void produce(rooms *r, const CUtensorMap *a, const CUtensorMap *b, int steps)
+template <int FAULT, int COLUMNS>
+static __device__ void produce(rooms<COLUMNS> *r, const CUtensorMap *a, const CUtensorMap *b,
+                               int steps)
 {
+    enum { A_BYTES = ROWS * 128, B_BYTES = COLUMNS * 128 };
     for (int s = 0; s < steps; s++) {
         const int at = s % STAGES, bytes = FAULT == TOO_FEW_BYTES ? A_BYTES
                                          : FAULT == TOO_MANY_BYTES ? A_BYTES + B_BYTES + 16
@@ -36,8 +36,18 @@ static __device__ void produce(rooms *r, const CUtensorMap *a, const CUtensorMap
     }
 }
 
-template <int FAULT>
-static __device__ void consume(rooms *r, float (&d)[64], int steps)
+static __device__ void multiply(float (&d)[64], uint64_t a, uint64_t b, bool add)
+{
+    wgmma_m64n128k16(d, a, b, add);
+}
+
+static __device__ void multiply(float (&d)[32], uint64_t a, uint64_t b, bool add)
+{
+    wgmma_m64n64k16(d, a, b, add);
+}
+
+template <int FAULT, int COLUMNS>
+static __device__ void consume(rooms<COLUMNS> *r, float (&d)[COLUMNS / 2], int steps)
 {
     const uint64_t swizzle = FAULT == OTHER_SWIZZLE ? (uint64_t) 3 << 62 : 0; // 64 bytes
     for (int s = 0; s < steps; s++) {
@@ -49,8 +59,8 @@ static __device__ void consume(rooms *r, float (&d)[64], int steps)
             d[3] += 1.0f;
         for (int k = 0; k < DEPTH; k += 16)
             if (FAULT != THREE_WARPS || threadIdx.x < 96 || k)
-                wgmma_m64n128k16(d, wgmma_factor(r->s[at].a[0] + k) ^ swizzle,
-                                 wgmma_factor(r->s[at].b[0] + k) ^ swizzle, s || k);
+                multiply(d, wgmma_factor(r->s[at].a[0] + k) ^ swizzle,
+                         wgmma_factor(r->s[at].b[0] + k) ^ swizzle, s || k);
         wgmma_commit();
         if (FAULT == TOUCHED_SUMS)
             d[5] = 0.0f;
@@ -63,15 +73,15 @@ static __device__ void consume(rooms *r, float (&d)[64], int steps)
     }
 }
 
-// dst (64 x 128) = a (64 x 64 steps) b (128 x 64 steps) transposed; a warpgroup multiplies, a
-// thread of the other one copies.
-template <int FAULT>
+// dst (64 x COLUMNS) = a (64 x 64 steps) b (COLUMNS x 64 steps) transposed; a warpgroup multiplies,
+// a thread of the other one copies.
+template <int FAULT, int COLUMNS>
 static __global__ void __launch_bounds__(256, 1)
     streams(float *dst, const __grid_constant__ CUtensorMap a,
             const __grid_constant__ CUtensorMap b, int steps)
 {
     extern __shared__ __align__(1024) unsigned char smem[];
-    rooms *r = reinterpret_cast<rooms *>(smem);
+    rooms<COLUMNS> *r = reinterpret_cast<rooms<COLUMNS> *>(smem);
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; i++) {
             mbarrier_init(&r->full[i], 1);
@@ -86,10 +96,10 @@ static __global__ void __launch_bounds__(256, 1)
             produce<FAULT>(r, &a, &b, steps);
         return;
     }
-    float d[64] = {};
+    float d[COLUMNS / 2] = {};
     consume<FAULT>(r, d, steps);
     const int row = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4;
-    for (int j = 0; j < 16; j++)
+    for (int j = 0; j < COLUMNS / 8; j++)
         for (int e = 0; e < 4; e++)
             dst[(row + e / 2 * 8) * COLUMNS + 8 * j + threadIdx.x % 4 * 2 + e % 2] = d[4 * j + e];
 }
@@ -107,7 +117,7 @@ static bool map_of(CUtensorMap *map, void *p, int size, int rows, int box_rows,
 }
 
 // `columns` of b are there, zeros behind them.
-template <int FAULT> struct stream_run {
+template <int FAULT, int COLUMNS = MOST_COLUMNS> struct stream_run {
     int size, columns;
     on_device<bf16> a, b;
     on_device<float> dst;
@@ -120,9 +130,10 @@ template <int FAULT> struct stream_run {
         fill(b);
         if (!map_of(&of_a, a.p, size, ROWS, ROWS) || !map_of(&of_b, b.p, size, columns, COLUMNS))
             check(false, "tensor maps");
-        cudaFuncSetAttribute(streams<FAULT>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             sizeof(rooms));
-        SAM_LAUNCH((streams<FAULT>), 1, 256, sizeof(rooms), 0, dst.p, of_a, of_b, steps);
+        const size_t bytes = sizeof(rooms<COLUMNS>);
+        cudaFuncSetAttribute(streams<FAULT, COLUMNS>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             (int) bytes);
+        SAM_LAUNCH((streams<FAULT, COLUMNS>), 1, 256, bytes, 0, dst.p, of_a, of_b, steps);
     }
     double error() // the largest; infinite where there is a NaN
     {
@@ -142,49 +153,75 @@ template <int FAULT> struct stream_run {
 
 // ---- factors that threads write: a in registers, b row by row
 
-template <bool FENCE>
-static __global__ void __launch_bounds__(128, 1) weighs(float *dst, const bf16 *a, const bf16 *b)
+static __device__ void weigh(float (&d)[32], const uint32_t *a, uint64_t b)
+{
+    wgmma_m64n64k16(d, a, b);
+}
+
+static __device__ void weigh(float (&d)[128], const uint32_t *a, uint64_t b)
+{
+    wgmma_m64n256k16(d, a, b);
+}
+
+// b: 64 columns beside 64, `further` bytes apart for the product.
+template <bool FENCE, int COLUMNS>
+static __global__ void __launch_bounds__(128, 1)
+    weighs(float *dst, const bf16 *a, const bf16 *b, int further)
 {
     extern __shared__ __align__(1024) unsigned char smem[];
-    bf16 (*rows)[64] = reinterpret_cast<bf16 (*)[64]>(smem);
+    bf16 (*rows)[32][64] = reinterpret_cast<bf16 (*)[32][64]>(smem);
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, row = 16 * warp + lane / 4;
-    for (int i = threadIdx.x; i < 32 * 64; i += 128) // 128-byte swizzle
-        rows[i / 64][(i % 64 / 8 ^ i / 64 % 8) * 8 + i % 8] = b[i];
+    for (int i = threadIdx.x; i < 32 * COLUMNS; i += 128) { // 128-byte swizzle
+        const int k = i / COLUMNS, c = i % 64;
+        rows[i % COLUMNS / 64][k][(c / 8 ^ k % 8) * 8 + c % 8] = b[i];
+    }
     if (FENCE)
         fence_proxy_async();
     __syncthreads();
-    float d[32] = {};
+    float d[COLUMNS / 2] = {};
     uint32_t fa[2][4];
     for (int k = 0; k < 2; k++)
         for (int r = 0; r < 4; r++)
             memcpy(&fa[k][r], a + (row + r % 2 * 8) * 32 + 16 * k + r / 2 * 8 + lane % 4 * 2, 4);
     wgmma_fence();
     for (int k = 0; k < 2; k++)
-        wgmma_m64n64k16(d, fa[k], wgmma_factor(rows[16 * k]));
+        weigh(d, fa[k], wgmma_factor(rows[0][16 * k], further));
     wgmma_commit();
     wgmma_wait<0>(d);
-    for (int j = 0; j < 8; j++)
+    for (int j = 0; j < COLUMNS / 8; j++)
         for (int e = 0; e < 4; e++)
-            dst[(row + e / 2 * 8) * 64 + 8 * j + lane % 4 * 2 + e % 2] = d[4 * j + e];
+            dst[(row + e / 2 * 8) * COLUMNS + 8 * j + lane % 4 * 2 + e % 2] = d[4 * j + e];
 }
 
-static double weigh_error()
+template <bool FENCE, int COLUMNS> struct weigh_run {
+    on_device<bf16> a, b;
+    on_device<float> dst;
+    explicit weigh_run(int further = 32 * 128) : a(64 * 32), b(32 * COLUMNS), dst(64 * COLUMNS)
+    {
+        fill(a);
+        fill(b);
+        SAM_LAUNCH((weighs<FENCE, COLUMNS>), 1, 128, 64 * COLUMNS, 0, dst.p, a.p, b.p, further);
+    }
+    double error()
+    {
+        double worst = 0;
+        dst.down();
+        for (int i = 0; i < 64; i++)
+            for (int j = 0; j < COLUMNS; j++) {
+                double sum = 0;
+                for (int k = 0; k < 32; k++)
+                    sum += (double) (float) a.host[i * 32 + k]
+                         * (double) (float) b.host[k * COLUMNS + j];
+                worst = worse(worst, fabs(sum - dst.host[i * COLUMNS + j]));
+            }
+        return worst;
+    }
+};
+
+template <int COLUMNS> static void catches_weigh(const char *what)
 {
-    on_device<bf16> a(64 * 32), b(32 * 64);
-    on_device<float> dst(64 * 64);
-    fill(a);
-    fill(b);
-    SAM_LAUNCH((weighs<true>), 1, 128, 32 * 128, 0, dst.p, a.p, b.p);
-    dst.down();
-    double worst = 0;
-    for (int i = 0; i < 64; i++)
-        for (int j = 0; j < 64; j++) {
-            double sum = 0;
-            for (int k = 0; k < 32; k++)
-                sum += (double) (float) a.host[i * 32 + k] * (double) (float) b.host[k * 64 + j];
-            worst = worse(worst, fabs(sum - dst.host[i * 64 + j]));
-        }
-    return worst;
+    weigh_run<false, COLUMNS> run;
+    caught(what, INSTRUMENTED, "without fence.proxy.async");
 }
 
 static void refused()
@@ -198,9 +235,10 @@ static void refused()
           "a map with boxes wider than the swizzle");
 }
 
-template <int FAULT> static void catches(const char *what, int when, const char *needle)
+template <int FAULT, int COLUMNS = MOST_COLUMNS>
+static void catches(const char *what, int when, const char *needle)
 {
-    stream_run<FAULT> run(5, COLUMNS);
+    stream_run<FAULT, COLUMNS> run(5, COLUMNS);
     caught(what, when, needle);
 }
 
@@ -208,16 +246,20 @@ void hopper()
 {
     for (const char *order : { "forward", "reverse", "random:1", "random:2" }) {
         emu_set_order(order);
-        silent(stream_run<NONE>(1, COLUMNS).error() < 1e-4, "a product of a warpgroup");
+        silent(stream_run<NONE>(1, 128).error() < 1e-4, "a product of a warpgroup");
         silent(stream_run<NONE>(5, 100).error() < 1e-4, "products and copies in a ring");
-        silent(weigh_error() < 1e-4, "a factor in registers, the other row by row");
+        silent(stream_run<NONE, 64>(5, 50).error() < 1e-4, "likewise, 64 columns");
+        silent(weigh_run<true, 64>().error() < 1e-4, "a factor in registers, the other row by row");
+        silent(weigh_run<true, 256>().error() < 1e-4, "likewise, 256 columns");
     }
     emu_set_order("forward");
-    silent(stream_run<OTHER_SWIZZLE>(1, COLUMNS).error() > 0.1, "another swizzle than the copy's");
+    silent(stream_run<OTHER_SWIZZLE>(1, 128).error() > 0.1, "another swizzle than the copy's");
+    silent(stream_run<OTHER_SWIZZLE, 64>(1, 64).error() > 0.1, "... of 64 columns");
+    silent(weigh_run<true, 256>(2048).error() > 0.1, "columns further on than the product is told");
     catches<NO_FENCE>("a product without wgmma.fence", ALWAYS, "without wgmma.fence");
     catches<WRONG_PARITY>("a wait for the wrong parity", INSTRUMENTED, "may still be writing");
     catches<NO_WAIT_FOR_COPY>("no wait for a copy", INSTRUMENTED, "which nobody wrote");
-    const double error = stream_run<NO_WAIT_FOR_COPY>(5, COLUMNS).error();
+    const double error = stream_run<NO_WAIT_FOR_COPY>(5, 128).error();
     check(std::isinf(error), "... and shows in the result");
     cudaGetLastError();
     emu_forget();
@@ -228,14 +270,11 @@ void hopper()
     catches<EARLY_RELEASE>("a stage that is left before the wait", INSTRUMENTED, "race: thread");
     catches<LATE_REGISTERS>("registers written behind the fence", ALWAYS, "behind the fence");
     catches<TOUCHED_SUMS>("registers written before the wait", ALWAYS, "before its wait");
+    catches<TOUCHED_SUMS, 64>("... of 64 columns", ALWAYS, "before its wait");
     catches<THREE_WARPS>("a product of three warps", ALWAYS, "differ in the descriptor");
     catches<NO_INIT_FENCE>("a barrier that copies may not know", INSTRUMENTED,
                            "without fence.proxy.async");
-    on_device<bf16> a(64 * 32), b(32 * 64);
-    on_device<float> dst(64 * 64);
-    fill(a);
-    fill(b);
-    SAM_LAUNCH((weighs<false>), 1, 128, 32 * 128, 0, dst.p, a.p, b.p);
-    caught("a factor that products may not know", INSTRUMENTED, "without fence.proxy.async");
+    catches_weigh<64>("a factor that products may not know");
+    catches_weigh<256>("... of 256 columns");
     refused();
 }

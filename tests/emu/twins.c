@@ -1,5 +1,5 @@
-// The kernel of sm_90a beside the one that it takes the place of: alike, it is used; with a fault,
-// or where the driver or the device will not have it, the other one is, and one warning says so.
+// Each kernel of sm_90a beside the one that it takes the place of: alike, it is used; with a fault,
+// or where the driver or the device will not have it, the other one is, and a warning says so.
 #include <string.h>
 
 #include "backend.h"
@@ -8,7 +8,9 @@
 
 #include "../expect.h"
 
-enum fault { NONE, OTHER_SWIZZLE, OTHER_ROWS, REFUSED, NO_MAPS, NOT_LAUNCHED, NUM_FAULTS };
+enum fault {
+    NONE, OTHER_SWIZZLE, OTHER_ROWS, OTHER_ROWS_OF_64, REFUSED, NO_MAPS, NOT_LAUNCHED, NUM_FAULTS
+};
 
 static enum fault fault;
 static int warnings;
@@ -31,7 +33,9 @@ static CUresult make_map(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t 
                          CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
                          CUtensorMapFloatOOBfill fill)
 {
-    char *first = (char *) base + (fault == OTHER_ROWS ? stride[0] : 0);
+    // Boxes of 64 rows are of keys and values of 256 channels.
+    const bool is_further = fault == OTHER_ROWS || (fault == OTHER_ROWS_OF_64 && box[1] == 64);
+    char *first = (char *) base + (is_further ? stride[0] : 0);
     if (fault == REFUSED)
         return CUDA_ERROR_INVALID_VALUE;
     if (fault == OTHER_SWIZZLE)
@@ -60,7 +64,7 @@ cudaError_t __wrap_cudaGetDriverEntryPointByVersion(const char *symbol, void **e
     return error;
 }
 
-// The one kernel that asks for so much shared memory.
+// The one kernel that asks for so much shared memory: over values of 64 channels.
 cudaError_t __real_cudaFuncSetAttribute(const void *kernel, enum cudaFuncAttribute a, int value);
 cudaError_t __wrap_cudaFuncSetAttribute(const void *kernel, enum cudaFuncAttribute a, int value);
 cudaError_t __wrap_cudaFuncSetAttribute(const void *kernel, enum cudaFuncAttribute a, int value)
@@ -74,15 +78,16 @@ int main(void)
 {
     static const struct {
         const char *name, *words;
-        bool is_used;
+        bool is_used[SAM_CUDA_NUM_WGMMA];
         int warnings;
     } wanted[NUM_FAULTS] = {
-        [NONE]          = { "no fault", "", true, 0 },
-        [OTHER_SWIZZLE] = { "another swizzle", "it is off by", false, 1 },
-        [OTHER_ROWS]    = { "rows further on", "it is off by", false, 1 },
-        [REFUSED]       = { "refused maps", "cannot be prepared", false, 1 },
-        [NO_MAPS]       = { "a driver without maps", "", false, 0 },
-        [NOT_LAUNCHED]  = { "a kernel that is refused", "cannot be prepared", false, 1 },
+        [NONE]             = { "no fault", "", { true, true }, 0 },
+        [OTHER_SWIZZLE]    = { "another swizzle", "it is off by", { false, false }, 2 },
+        [OTHER_ROWS]       = { "rows further on", "it is off by", { false, false }, 2 },
+        [OTHER_ROWS_OF_64] = { "keys further on", "values of 256", { true, false }, 1 },
+        [REFUSED]          = { "refused maps", "cannot be prepared", { false, false }, 2 },
+        [NO_MAPS]          = { "a driver without maps", "", { false, false }, 0 },
+        [NOT_LAUNCHED]     = { "a refused kernel", "values of 64", { false, true }, 1 },
     };
     const struct sam_log log = { count_warnings, NULL };
     for (fault = NONE; fault < NUM_FAULTS; fault++) {
@@ -94,8 +99,9 @@ int main(void)
                "%s: %s", name, error.text);
         if (!q.priv)
             continue;
-        expect(sam_cuda(&q)->has_wgmma == wanted[fault].is_used, "%s: %s", name,
-               sam_cuda(&q)->has_wgmma ? "used" : "not used");
+        for (int i = 0; i < SAM_CUDA_NUM_WGMMA; i++)
+            expect(sam_cuda(&q)->has_wgmma[i] == wanted[fault].is_used[i], "%s: number %d is %s",
+                   name, i, sam_cuda(&q)->has_wgmma[i] ? "used" : "not used");
         expect(warnings == wanted[fault].warnings, "%s: %d warnings", name, warnings);
         if (warnings) {
             printf("%s: %s\n", name, last_warning);

@@ -25,6 +25,8 @@ static const struct shape shapes[] = {
     { 1, 5, 1900, 1, 16, 16, 0, 0, 1 },  { 3, 6, 413, 2, 12, 8, 1, 1, 1 },
     { 1, 7, 500, 2, 28, 32, 0, 0, 1 },   { 2, 133, 100, 2, 8, 16, 1, 0, 1 },
     { 1, 4, 150, 1, 10, 6, 0, 0, 0 },    { 1, 5, 140, 2, 256, 64, 0, 0, 0 },
+    { 2, 33, 200, 1, 256, 256, 1, 0, 1 }, { 1, 130, 70, 2, 256, 256, 0, 0, 0 },
+    { 1, 5, 530, 1, 256, 256, 0, 0, 1 },
 };
 static const struct shape real[] = {
     { 1, 4096, 4096, 1, 256, 256, 0, 0, 0 }, { 1, 4096, 28736, 1, 256, 64, 0, 0, 1 },
@@ -219,15 +221,19 @@ CUDA_FAULT("attention_tensor.cu",
            "        for (int j = 0; j < «S::KEYS / 16 => S::KEYS / 16 - 1»; j++) {")
 CUDA_FAULT("attention_tensor.cu",
            "weight[i][2 * k + 1][0], «weight[i][2 * k + 1][1] => weight[i][2 * k][1]» };")
-CUDA_FAULT("attention_wgmma.cu", "«left < KEYS => left <= 0»)\n        hide_beyond(score, left);\n"
-           "    make_weights(score, weight", "attention_bf16_2x33x130_h1_256_64_calm")
+CUDA_FAULT("attention_wgmma.cu", "«left < S::KEYS => left <= 0»)\n"
+           "        hide_beyond(score, left);\n"
+           "    make_weights<S>(score, weight", "attention_bf16_2x33x130_h1_256_64_calm")
+CUDA_FAULT("attention_wgmma.cu", "«left < S::KEYS => left <= 0»)\n"
+           "        hide_beyond(score, left);\n"
+           "    make_weights<S>(score, weight", "attention_bf16_1x5x530_h1_256_256_calm")
 CUDA_FAULT("attention_wgmma.cu", "first + e % 2 >= «left => left + 1»)",
            "attention_bf16_2x33x130_h1_256_64_calm")
 CUDA_FAULT("attention_wgmma.cu", "fade[h] = «exp2_flushed((s.top[h] - most) * scale) => 1.0f»;",
            "attention_bf16_2x33x130_h1_256_64_peaked")
 CUDA_FAULT("attention_wgmma.cu", "«fence_proxy_async() => (void) 0»;\n    __syncwarp();",
            "attention_bf16_2x33x130_h1_256_64_calm")
-CUDA_FAULT("attention_wgmma.cu", "i < «(KEYS - left) * SLAB / 8 => 0»; i += 32",
+CUDA_FAULT("attention_wgmma.cu", "i < «(S::KEYS - left) * SLAB / 8 => 0»; i += 32",
            "attention_bf16_2x33x130_h1_256_64_calm")
 CUDA_FAULT("attention_wgmma.cu", "«wgmma_wait<1>(score) => (void) 0»;",
            "attention_bf16_2x33x130_h1_256_64_calm")
@@ -237,19 +243,42 @@ CUDA_FAULT("attention_wgmma.cu", "(i / STAGES & 1) ^ «1 => 0»; // the first wa
            "attention_bf16_2x33x130_h1_256_64_calm")
 CUDA_FAULT("attention_wgmma.cu", "mbarrier_init(&sh->k_empty[i], «WARPS => WARPS / 2»);",
            "attention_bf16_2x20x300_h1_256_64_calm")
-CUDA_FAULT("attention_wgmma.cu", "(full, «slabs => 1» * (int) sizeof(slab));",
+CUDA_FAULT("attention_wgmma.cu", "(full, «slabs => 1» * (int) sizeof(slab<N>));",
            "attention_bf16_2x33x130_h1_256_64_calm")
-CUDA_FAULT("attention_wgmma.cu", "wgmma_further(k, «further => 2 * c»),",
+CUDA_FAULT("attention_wgmma.cu", "(k, «s * (int) sizeof(slab<S::KEYS>) => 0» + 2 * c);",
            "attention_bf16_2x33x130_h1_256_64_calm")
+CUDA_FAULT("attention_wgmma.cu", "wgmma_factor(sh->v[at][0], «sizeof(slab<S::KEYS>) => 16»);",
+           "attention_bf16_1x40x41_h1_256_256_calm")
+CUDA_FAULT("attention_wgmma.cu", "for (int s = 0; s < «S::V_SLABS => 1»; s++) {",
+           "attention_bf16_1x40x41_h1_256_256_calm")
+CUDA_FAULT("attention_wgmma.cu", "&m.v, p.head * S::DV, «key0 => key0 + 1», v_group,\n",
+           "attention_bf16_2x33x200_h1_256_256_calm")
 CUDA_FAULT("attention_wgmma.cu", "weight[2 * j + «h => 1 - h»] = two;",
            "attention_bf16_2x33x130_h1_256_64_calm")
-CUDA_FAULT("attention_wgmma.cu", "key0 = («p.first + i => i») * KEYS,")
+CUDA_FAULT("attention_wgmma.cu", "key0 = («p.first + i => i») * S::KEYS,")
 CUDA_FAULT("attention_wgmma.cu", "k_group = «a.k_rows ? p.group : 0 => p.group»,",
            "attention_bf16_2x20x300_h1_256_64_calm")
-CUDA_FAULT("attention_wgmma.cu", "copy_slabs(sh->k[at], SLABS, &m.k, «p.head * DK => 0»,",
+CUDA_FAULT("attention_wgmma.cu", "S::K_SLABS, &m.k, «p.head * S::DK => 0», key0",
            "attention_bf16_1x5x140_h2_256_64_calm")
 CUDA_FAULT("attention_tensor.cu", "make_float2(«top * a.scale => top», total);")
-CUDA_FAULT("attention_tensor.cu", "total += weight * «its[s].y => 1.0f»;")
+CUDA_FAULT("attention.cuh", "total += weight * «its[s].y => 1.0f»;",
+           "attention_bf16_1x40x41_h1_256_256_calm")
+CUDA_FAULT("attention.cuh", "«__threadfence() => (void) 0»; // what this thread has left",
+           "attention_f32_1x5x1900_h1_16_16_calm")
+CUDA_FAULT("attention.cuh", "«__threadfence() => (void) 0»; // what others have left",
+           "attention_f32_1x5x1900_h1_16_16_calm")
+CUDA_FAULT("attention.cuh", "«__threadfence() => (void) 0»; // what this thread has left",
+           "attention_bf16_1x150x1090_h1_256_64_calm")
+CUDA_FAULT("attention.cuh", "other blocks\n"
+           "    «barrier_sync(1, THREADS) => (void) 0»;", "attention_f32_1x5x1900_h1_16_16_calm")
+CUDA_FAULT("attention.cuh", "«atomicInc(&a.arrivals[tile], a.splits - 1) => "
+           "atomicAdd(&a.arrivals[tile], 1u)» ==", "attention_f32_1x5x1900_h1_16_16")
+CUDA_FAULT("attention.cuh", "«atomicInc(&a.arrivals[tile], a.splits - 1) => "
+           "atomicAdd(&a.arrivals[tile], 1u)» ==", "attention_bf16_1x150x1090_h1_256_64")
+CUDA_FAULT("attention.cuh", "+ «blockIdx.x / a.splits => blockIdx.x % a.splits»;",
+           "attention_f32_1x5x1900_h1_16_16_calm")
+CUDA_FAULT("attention.cuh", "query0 + «i / DV => 0», i % DV);",
+           "attention_bf16_1x150x1090_h1_256_64_calm")
 
 TEST(attention, .vectors = vectors_attention, .abs = 5e-6f, .rel = 1e-6f,
      .fp32_is_another_kernel = true);

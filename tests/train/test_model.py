@@ -4,6 +4,7 @@ import json
 import os
 import tempfile
 import unittest
+import unittest.mock
 
 import cv2
 import model
@@ -51,6 +52,20 @@ class Forward(unittest.TestCase):
         for a, b in zip(found, wanted):
             # The same sums in another order: a few roundings of fp32.
             self.assertLess((a - b).abs().max() / b.abs().max(), 1e-5)
+
+
+class Precision(unittest.TestCase):
+    def test_bf16_where_it_is_faster(self):
+        x = torch.ones(64, 64)
+        with model.mixed_precision("cpu", model.fast_type("cpu")):
+            kind = (x @ x).dtype
+        self.assertEqual(kind, torch.bfloat16 if model.is_bf16_faster() else torch.float32)
+
+    def test_a_slow_cpu_computes_in_fp32(self):
+        for fast, kind in ((True, torch.bfloat16), (False, torch.float32)):
+            with unittest.mock.patch.object(model, "is_bf16_faster", return_value=fast):
+                with model.mixed_precision("cpu", model.fast_type("cpu")):
+                    self.assertEqual((torch.ones(4, 4) @ torch.ones(4, 4)).dtype, kind)
 
 
 @unittest.skipUnless(os.path.isdir(GOLDEN), "SAMTRACK_GOLDEN names no goldens")

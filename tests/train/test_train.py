@@ -39,7 +39,7 @@ class Trainer(unittest.TestCase):
 
     def test_every_parameter_has_one_optimizer(self):
         net = model.build(model.NANO)
-        matrices, rest = ([p for g in o.param_groups for p in g["params"]] for o in train.optimizers(net, 1e-3))
+        matrices, rest = ([p for g in o.param_groups for p in g["params"]] for o in train.optimizers(net, 1e-3, torch.float32))
         self.assertEqual({id(p) for p in matrices + rest}, {id(p) for p in net.parameters()})
         self.assertEqual(len(matrices) + len(rest), len(list(net.parameters())))
         # Most of the numbers are in the matrices of blocks; embeddings are none.

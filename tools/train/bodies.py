@@ -321,7 +321,11 @@ def make(videos, seed, clips, frames, workers):
     spawn = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(workers, mp_context=spawn) as pool:
         jobs = [pool.submit(one, videos[i % len(videos) :][:8], seed + i, frames) for i in range(clips)]
-        return [job.result() for job in jobs]
+        out = []
+        for job in jobs:
+            out.append(job.result())
+            print(f"clip {len(out)} of {clips}", flush=True)
+        return out
 
 
 def save(path, made):

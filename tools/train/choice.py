@@ -54,7 +54,7 @@ def collect(net, generator, batches, seed):
     out = []
     for i in range(batches):
         torch.manual_seed(seed + i)
-        with Answers(net) as answers, torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        with Answers(net) as answers, torch.no_grad(), model.mixed_precision("cpu", model.fast_type("cpu")):
             if i % 3 < 2:
                 losses.stills(net, generator(6, 1), mended=0, clicks=4)
             else:

@@ -34,6 +34,7 @@ import data
 import feeder
 import losses
 import model
+import muon
 import outlines
 import tracks
 import watch
@@ -72,6 +73,7 @@ def arguments():
     p.add_argument("--seed", type=int, default=0)
     args = p.parse_args()
     args.workers = args.workers or (1 if args.device.startswith("cuda") else os.cpu_count() or 1)
+    args.kind = model.fast_type(args.device)  # chosen once: workers that differ would part
     return args
 
 
@@ -85,7 +87,7 @@ def check_room(out, bank_mib):
         raise Refused(f"{left} MiB of memory are available, {MEMORY_MIB + bank_mib} are needed (see --bank-mib)")
 
 
-def optimizers(net, rate):
+def optimizers(net, rate, kind):
     """Muon for the matrices of the blocks, AdamW for everything else, at one rate.
 
     Muon's steps are scaled to AdamW's size. Beside it on the same pictures, it needs two thirds of the time to a loss.
@@ -97,7 +99,7 @@ def optimizers(net, rate):
         (matrices if inner else decayed if p.ndim > 1 else plain).append(p)
     groups = [{"params": decayed, "weight_decay": 0.02}, {"params": plain, "weight_decay": 0.0}]
     return [
-        torch.optim.Muon(matrices, lr=rate, weight_decay=0.02, momentum=0.95, adjust_lr_fn="match_rms_adamw"),
+        muon.Muon(matrices, lr=rate, weight_decay=0.02, momentum=0.95, kind=kind),
         torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98)),
     ]
 
@@ -108,7 +110,7 @@ class Run:
     def __init__(self, args, net):
         self.args, self.net = args, net.to(args.device).train()
         self.average = {k: v.detach().clone() for k, v in net.named_parameters()}
-        self.optimizers = optimizers(net, args.rate)
+        self.optimizers = optimizers(net, args.rate, args.kind)
         self.step, self.seconds, self.warm = 0, 0.0, 0
         self.young = 0.0 if args.source else 0.4  # this part of the time goes to single frames
 
@@ -316,12 +318,11 @@ def train(args, run, source, held, first):
     net, log = run.net, Log(args.out) if first else None
     if args.compile:
         model.encode = torch.compile(model.encode)
-    kind_of_device = args.device.split(":")[0]
     saved = clock = time.time()
     while run.seconds < 60 * args.minutes:
         (count, frames, kind, corrected), clips = source.next()
         made = time.time()
-        with torch.autocast(kind_of_device, torch.bfloat16):
+        with model.mixed_precision(args.device, args.kind):
             if frames == 1:
                 cost, ious, seen = losses.stills(net, clips, corrected)
             else:

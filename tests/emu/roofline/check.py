@@ -42,14 +42,20 @@ def check_costs():
         got = roofline.blocks_cycles(launch('a_kernel', [blocks, 1, 1], threads), FACT, 132, 1)
         expect(f'cycles of {blocks} blocks of {threads}', got, cycles)
     shape = 'attend_kernel<attend_shape<256,64,8,2,64>>'
+    wide, widest = (f'attend_wgmma_kernel<wgmma_shape<256,{s}>>' for s in ('64,128', '256,64'))
     for one, wanted in [(launch('gemm_exact_kernel', [1, 1, 1], k=100), 7),
                         (launch('gemm_kernel<2,2,2,4>', [1, 1, 1], k=64), 2),
                         (launch(shape, [2, 1, 1], rows=512, k=640), 10),
                         (launch(shape, [8, 1, 1], rows=512, k=640), 3),  # in four parts
-                        (launch('attend_wgmma_kernel', [16, 1, 1], rows=512, k=1300), 1.5),  # likewise
+                        (launch(wide, [16, 1, 1], rows=512, k=1300), 1.5),  # likewise
+                        (launch(widest, [16, 1, 1], rows=512, k=1300), 3),
                         (launch('attend_few_queries_kernel<16>', [8, 1, 1], rows=8, k=4096), 8),
                         (launch('each_kernel<4,add_at>', [1, 1, 1], k=64), 0)]:
         expect(f'turns of {one.kernel} on {one.grid}', roofline.turns(one), wanted)
+    # 128 queries by 64 channels in four parts; in eight a launch merges, and one needs no merge.
+    for blocks, cycles in [(16, 900 + 128 * 64 * 4 * 4 / 64), (32, 0), (4, 0)]:
+        got = roofline.merge_cycles(launch(wide, [blocks, 1, 1], rows=512))
+        expect(f'cycles of a merge by {blocks} blocks', got, cycles)
     # 128 blocks of 128 x 64 at 0.55 of the rate are faster than 64 of 128 x 128 at 0.65.
     one = launch('cuBLASLt', [256, 4096, 1], k=2048)
     expect('a product', round(roofline.estimate(one, {}, DEVICE, {}), 4),
@@ -109,7 +115,7 @@ def check_whole():
         slow = figures('--scale', f'{kernel}=2')
         expect(f'{key} with a {kernel} twice as slow, larger than {now[key]}', slow[key] > now[key],
                True)
-    text, name = pathlib.Path(TABLE).read_text(), 'attend_wgmma_kernel'
+    text, name = pathlib.Path(TABLE).read_text(), 'attend_wgmma_kernel<wgmma_shape<256,64,128>>'
     section = table.section(text, roofline.sass_model.BEGIN)
     row = next(line for line in section.splitlines() if line.startswith(f'| `{name}`'))
     cells = row.split(' | ')
