@@ -126,6 +126,7 @@ class Run:
             "step": self.step,
             "seconds": self.seconds,
             "young": self.young,
+            "architecture": (self.net.samtrack, len(self.net.memory_attention.layers)),
         }
         part = f"{self.path}.part"
         with open(part, "wb") as f:
@@ -221,14 +222,14 @@ def begin(args):
             raise Refused(f"{path}: no checkpoint to resume from")
         try:
             state = torch.load(path, map_location="cpu", weights_only=True)
-            return model.build(model.sized(model.NANO, args.size)), state
+            config, layers = (state.get("architecture") if isinstance(state, dict) else None) or (model.NANO, 2)
+            return model.build(model.sized(config, args.size), layers), state
         except (RuntimeError, EOFError, ValueError, pickle.UnpicklingError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise Refused(f"{path}: not a checkpoint of this trainer ({reason})") from None
-    config = model.sized(model.NANO, args.size)
     if args.source:
-        return model.load(args.source, config), None
-    net = model.build(config)
+        return model.load(args.source, model.sized(model.read(args.source)[0], args.size)), None
+    net = model.build(model.sized(model.NANO, args.size))
     model.start_local(net)
     return net, None
 
