@@ -86,10 +86,18 @@ class Trainer(unittest.TestCase):
             narrow = dict(model.NANO, trunk=dict(model.NANO["trunk"], embed_dim=16))
             with mock.patch.object(model, "NANO", narrow):
                 self.assertEqual(run(*small, "--minutes", "0.001"), (0, ""))
+            # The checkpoint says what it is of; one that does not is taken for the default network's.
+            self.assertEqual(run(*small, "--minutes", "0.001", "--resume"), (0, ""))
+            path = os.path.join(folder, "checkpoint.pt")
+            state = torch.load(path, weights_only=True)
+            torch.save(state | {"architecture": 5}, path)
+            self.assertRegex(run(*small, "--resume")[1], "not a checkpoint of this trainer")
+            del state["architecture"]
+            torch.save(state, path)
             status, said = run(*small, "--resume")
             self.assertEqual((status, len(said.strip().splitlines())), (1, 1), said)
             self.assertRegex(said, "checkpoint.pt: of another architecture")
-            torch.save({"net": {}}, os.path.join(folder, "checkpoint.pt"))
+            torch.save({"net": {}}, path)
             status, said = run(*small, "--resume")
         self.assertEqual((status, len(said.strip().splitlines())), (1, 1), said)
         self.assertRegex(said, "not a checkpoint of this trainer \\(average is missing\\)")

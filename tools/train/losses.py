@@ -36,6 +36,11 @@ def mask_costs(masks, truth, known):
     return 5 * entropy + dice, overlap(masks, truth, known)
 
 
+def quartered(maps):
+    """Means of 4 x 4 pixels: (..., h, w) to (..., h / 4, w / 4). A view's mean: avg_pool2d is slow on CPUs."""
+    return maps.unflatten(-2, (-1, 4)).unflatten(-1, (-1, 4)).mean((-3, -1))
+
+
 @torch.no_grad()
 def overlap(masks, truth, known):
     """(n, k): IoU of each mask cut at zero."""
@@ -100,14 +105,15 @@ def stills(net, clips, mended=0, clicks=2):
     b, _, o = clips.present.shape
     n, size = b * o, net.image_size
     maps = model.encode(net, model.normalise(clips.frames[:, 0]))
-    known = (F.avg_pool2d(clips.known[:, 0].reshape(n, 1, size, size), 4)[:, 0] > 0.9).float()
+    known, truth = (quartered(m[:, 0]).flatten(0, 1) for m in (clips.known, clips.masks))
+    known = (known > 0.9).float()
     total, ious = 0.0, []
     for kind, times in (("box", 1), ("point", clicks)):
         fine, middle, coarse = (m.repeat_interleave(o, 0).repeat(times, 1, 1, 1) for m in maps)
         masks = clips.masks[:, 0].reshape(n, 1, size, size).repeat(times, 1, 1, 1)
-        truth, present = F.avg_pool2d(masks, 4)[:, 0], clips.present[:, 0].flatten().repeat(times)
+        asked, present = truth.repeat(times, 1, 1), clips.present[:, 0].flatten().repeat(times)
         judge = functools.partial(
-            decoder_cost, truth=truth, known=known.repeat(times, 1, 1), present=present, alive=present
+            decoder_cost, truth=asked, known=known.repeat(times, 1, 1), present=present, alive=present
         )
         given = prompts.box(masks) if kind == "box" else prompts.click(masks)
         start = coarse + net.no_memory_embedding.reshape(1, -1, 1, 1)
@@ -118,7 +124,7 @@ def stills(net, clips, mended=0, clicks=2):
         ious.append(taken.reshape(times, n).mean(0))
         total = total + cost
         for _ in range(mended):
-            out, given = mend(net, out, given, start, fine, middle, truth)
+            out, given = mend(net, out, given, start, fine, middle, asked)
             cost, _ = judge(*kept(out), single=1.5)
             total = total + 0.5 * cost / mended
     return total, torch.stack(ious, 1).detach(), clips.present[:, 0].reshape(n, 1).expand(n, 2)
@@ -134,8 +140,7 @@ def follow(net, clips, kind, affinity=0.5, corrected=None):
     size, side = net.image_size, net.image_size // 4
     maps = [m.unflatten(0, (b, t)) for m in model.encode(net, model.normalise(clips.frames.flatten(0, 1)))]
     # Truth at the masks' own size is the share of each cell that is covered: the outline stays exact.
-    truths = F.avg_pool2d(clips.masks.flatten(0, 2)[:, None], 4)[:, 0].unflatten(0, (b, t, o))
-    knowns = F.avg_pool2d(clips.known.flatten(0, 2)[:, None], 4)[:, 0].unflatten(0, (b, t, o))
+    truths, knowns = quartered(clips.masks), quartered(clips.known)
     alive = clips.present[:, 0].flatten()
     memories, pointers, ious, total = Memory(net.samtrack["num_maskmem"]), [], [], 0.0
     for now in range(t):

@@ -13,7 +13,8 @@ def depth(masks):
     """How deep inside each pixel lies, 1 where deepest, 0 outside. What lies beyond the frame counts as outside."""
     total = masks
     for k in (3, 7, 15, 31):
-        total = total + F.avg_pool2d(masks, k, 1, k // 2)
+        rows = F.avg_pool2d(masks, (1, k), 1, (0, k // 2))
+        total = total + F.avg_pool2d(rows, (k, 1), 1, (k // 2, 0))
     total = total * masks
     return total / total.amax((2, 3), keepdim=True).clamp(min=1e-6)
 

@@ -224,7 +224,7 @@ def begin(args):
             state = torch.load(path, map_location="cpu", weights_only=True)
             config, layers = (state.get("architecture") if isinstance(state, dict) else None) or (model.NANO, 2)
             return model.build(model.sized(config, args.size), layers), state
-        except (RuntimeError, EOFError, ValueError, pickle.UnpicklingError) as error:
+        except (RuntimeError, EOFError, ValueError, KeyError, TypeError, pickle.UnpicklingError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise Refused(f"{path}: not a checkpoint of this trainer ({reason})") from None
     if args.source:
