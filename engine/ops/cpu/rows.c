@@ -342,8 +342,9 @@ struct depthwise_shape {
     size_t from; // channel; not constant
 };
 
-// With AVX2 gcc leaves inner loops of constant bounds as they are, unless it is told.
-#if SAM_VL == 8
+// With AVX2 gcc leaves inner loops of constant bounds as they are, unless it is told. With a check
+// at every access they would take minutes to compile.
+#if SAM_VL == 8 && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define UNROLL _Pragma("GCC unroll 16")
 #else
 #define UNROLL
