@@ -302,6 +302,7 @@ void sam_memory_attention_run(struct sam_queue *q, const struct sam_model *m,
 struct sam_decoder_scratch {
     struct sam_tensor tokens, initial;           // (B, 1, T, d) F32; initial: their position, too
     struct sam_tensor u, tq, tk, tv, mixed;      // (B, 1, T, d)
+    struct sam_tensor shown_k, shown_v;          // (B, 1, T, d / 2): of the tokens, for the image
     struct sam_tensor hidden;                    // (B, 1, T, decoder_hidden)
     struct sam_tensor iq, ik, iv;                // (B, 1, N, d / 2)
     struct sam_tensor up1, up2;                  // stride 8 and 4
