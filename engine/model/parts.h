@@ -334,7 +334,7 @@ struct sam_memory_encoder_scratch {
     struct sam_tensor down[4];   // stride 2, 4, 8, 16
     struct sam_tensor pix;       // (1, 1, N, d) F32: what F adds, the same for every object
     struct sam_tensor x;         // (B, 1, N, d) F32
-    struct sam_tensor u, hidden; // (B, 1, N, d), (B, 1, N, fuser_hidden)
+    struct sam_tensor u, normed, hidden; // (B, 1, N, d) twice, (B, 1, N, fuser_hidden)
 };
 void sam_memory_encoder_layout(struct sam_memory_encoder_scratch *s, const struct sam_config *c,
                                enum sam_type type, int batch, struct sam_arena *a);

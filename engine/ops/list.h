@@ -19,6 +19,7 @@
     op(groupnorm,         cpu, cuda) \
     op(linear,            cpu, cuda) \
     op(linears,           ref, cuda) \
+    op(norm_linears,      ref, cuda) \
     op(feed_forward,      cpu, none) \
     op(conv,              cpu, cuda) \
     op(depthwise,         cpu, cuda) \

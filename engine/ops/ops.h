@@ -113,6 +113,15 @@ struct sam_linears {
     int count; // 1 .. SAM_MAX_LINEARS
 };
 
+// Products of normed rows: the norm as in sam_layernorm, without act and sum, then the products as
+// in sam_linears. Those whose src is norm.dst are of the normed rows, rounded to its type; others
+// may stand beside. A device may make all of it at once: what norm.dst holds then is not told.
+struct sam_norm_linears {
+    struct sam_layernorm norm;
+    const struct sam_linear *each;
+    int count; // 1 .. SAM_MAX_LINEARS
+};
+
 // x[r] += down act(up norm(x[r]) + up_bias) + down_bias, norm as in sam_layernorm: what follows
 // attention in a transformer's block. The up.out hidden numbers of a row are nowhere kept.
 struct sam_feed_forward {

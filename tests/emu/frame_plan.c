@@ -111,6 +111,19 @@ static void cost_linears(const struct sam_queue *q, const struct sam_linears *p)
     now.flop = flop, now.rows = rows, now.k = k;
 }
 
+// The normed rows are nowhere kept.
+static void cost_norm_linears(const struct sam_queue *q, const struct sam_norm_linears *p)
+{
+    const struct sam_linears products = { p->each, p->count };
+    double kept = 0;
+
+    cost_linears(q, &products);
+    for (int i = 0; i < p->count; i++)
+        kept += p->each[i].src.data == p->norm.dst.data ? bytes_of(&p->norm.dst) : 0;
+    now.read -= kept;
+    now.written -= bytes_of(&p->norm.dst);
+}
+
 static void cost_conv(const struct sam_queue *q, const struct sam_conv *p)
 {
     tell_product(q, &p->weight, (double) sam_rows(&p->dst), &p->add);
