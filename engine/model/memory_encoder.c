@@ -103,8 +103,7 @@ void sam_memory_encoder_signal(struct sam_queue *q, struct sam_memory_encoder_sc
                                struct sam_tensor low_res, struct sam_tensor binary)
 {
     const struct sam_tensor high_res = sam_first(s->high_res, low_res.n);
-    resize(q, .dst = high_res, .src = low_res);
-    mask_signal(q, .dst = high_res, .src = high_res, .binary = binary, .scale = 20, .bias = -10);
+    mask_signal(q, .dst = high_res, .src = low_res, .binary = binary, .scale = 20, .bias = -10);
 }
 
 void sam_memory_encoder_run_signal(struct sam_queue *q, const struct sam_model *m,

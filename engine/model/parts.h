@@ -330,7 +330,7 @@ void sam_decoder_choose(struct sam_queue *q, const struct sam_model *m,
                         const struct sam_decoded *dst);
 
 struct sam_memory_encoder_scratch {
-    struct sam_tensor high_res;  // (B, S, S, 1) F32: logits, then the signal
+    struct sam_tensor high_res;  // (B, S, S, 1) F32: the signal
     struct sam_tensor down[4];   // stride 2, 4, 8, 16
     struct sam_tensor pix;       // (1, 1, N, d) F32: what F adds, the same for every object
     struct sam_tensor x;         // (B, 1, N, d) F32

@@ -45,6 +45,7 @@
     op(select_mask,       cpu, cuda) \
     op(gate,              ref, cuda) \
     op(scatter,           cpu, cuda) \
+    op(scatters,          ref, cuda) \
     op(gather_memory,     cpu, cuda) \
     op(topk,              cpu, cuda) \
     op(fill_holes,        cpu, cuda) \

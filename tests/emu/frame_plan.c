@@ -82,6 +82,17 @@ static void cost_layernorm(const struct sam_queue *q, const struct sam_layernorm
     now.written += p->sum.data != p->dst.data ? bytes_of(&p->sum) : 0;
 }
 
+static void cost_scatters(const struct sam_queue *q, const struct sam_scatters *p)
+{
+    (void) q;
+    now.read = now.written = 0;
+    for (int i = 0; i < p->count; i++) {
+        now.read += bytes_of(&p->each[i].src);
+        now.written += bytes_of(&p->each[i].src) / sam_type_size(p->each[i].src.type)
+                     * sam_type_size(p->each[i].dst.type);
+    }
+}
+
 static void cost_add(const struct sam_queue *q, const struct sam_add *p)
 {
     (void) q;
