@@ -416,7 +416,9 @@ static inline void gemm_set_weight(const struct sam_queue *q, gemm *p, const str
     p->ld = gemm_ld(q, w->in, w->exact);
 }
 
-static inline void gemm_run(struct sam_queue *q, const char *op, const struct sam_matrix *w, gemm p)
+// A template, so that its kernels are compiled where it is called and nowhere else.
+template <class GEMM>
+static void gemm_run(struct sam_queue *q, const char *op, const struct sam_matrix *w, GEMM p)
 {
     gemm_set_weight(q, &p, w);
     if (gemm_is_exact(q, w->exact))

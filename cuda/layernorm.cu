@@ -1,6 +1,5 @@
 // Layer normalisation.
-#include "reduce.cuh"
-#include "view.cuh"
+#include "norm.cuh"
 
 // Shape: `lanes` lanes of a warp share a row (all 32 where rows are long, one where a row is N
 // numbers), each with PACKS groups of N numbers; a warp has 32 / lanes rows.
@@ -18,17 +17,6 @@ struct norm_args {
     view sum, add;   // sum.p NULL: none
     unsigned period; // numbers in add: repeated
 };
-
-// Group k of a lane's numbers of a row, for all k; zeros from number c on.
-template <int PACKS, int N>
-static __device__ __forceinline__ void load_packs(float (&v)[PACKS][N], view t, unsigned first,
-                                                  unsigned lane, unsigned lanes, unsigned c)
-{
-#pragma unroll
-    for (int k = 0; k < PACKS; k++)
-        if (N * (lane + lanes * k) < c)
-            load(v[k], t, first + N * (lane + lanes * k));
-}
 
 // HAS_ACT: p.act is GELU or SILU. HAS_SUM: the sum with an addend is stored, too.
 template <int PACKS, int N, bool HAS_ACT, bool HAS_SUM>
@@ -50,18 +38,7 @@ static __global__ void __launch_bounds__(32 * WARPS) layernorm_kernel(norm_args 
     }
     if (HAS_SUM)
         load_packs(add, p.add, first % p.period, lane, lanes, c);
-    float sum = 0.0f, squares = 0.0f;
-#pragma unroll
-    for (int k = 0; k < PACKS; k++)
-        for (int j = 0; j < N; j++)
-            sum += v[k][j];
-    const float mean = lanes_sum(sum, lanes) / p.c;
-#pragma unroll
-    for (int k = 0; k < PACKS; k++)
-        if (N * (lane + lanes * k) < c)
-            for (int j = 0; j < N; j++)
-                squares += (v[k][j] - mean) * (v[k][j] - mean);
-    const float scale = rsqrtf(lanes_sum(squares, lanes) / p.c + p.eps);
+    norm_packs(v, lane, lanes, c, p.c, p.eps);
     if (PACKS > 3) {
         load_packs(gamma, { (void *) p.gamma, false }, 0, lane, lanes, c);
         load_packs(beta, { (void *) p.beta, false }, 0, lane, lanes, c);
@@ -72,7 +49,7 @@ static __global__ void __launch_bounds__(32 * WARPS) layernorm_kernel(norm_args 
     for (int k = 0; k < PACKS; k++) {
         const unsigned i = N * (lane + lanes * k);
         for (int j = 0; j < N; j++)
-            v[k][j] = act_of(act, (v[k][j] - mean) * scale * gamma[k][j] + beta[k][j]);
+            v[k][j] = act_of(act, v[k][j] * gamma[k][j] + beta[k][j]);
         if (i < c && !(HAS_SUM && p.dst.p == p.sum.p))
             store(p.dst, first + i, v[k]);
         for (int j = 0; j < N; j++)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gemm.cuh"
+#include "linear.cuh"
 #include "reduce.cuh"
 
 extern "C" size_t sam_pack_bytes_cuda(const struct sam_queue *q, int out, int in, bool exact)
@@ -118,44 +118,6 @@ static bool is_skinny(const struct sam_queue *q, const struct sam_linear *p)
            && by_four(&p->src, p->src.c);
 }
 
-static gemm gemm_of(const struct sam_queue *q, const struct sam_linear *p)
-{
-    gemm g = {};
-    g.m = (int) sam_rows(&p->src);
-    g.in.src = view_of(&p->src);
-    g.in.chunks = p->src.c % 8 == 0 && aligned(&p->src, 16);
-    g.out.dst = view_of(&p->dst);
-    g.out.add = view_of(&p->add);
-    g.out.bias = (const float *) p->bias.data;
-    g.out.period = p->add.data ? (unsigned) sam_count(&p->add) : 1;
-    g.out.act = p->act;
-    g.out.pairs = p->dst.c % 2 == 0 && aligned(&p->dst, 8) && aligned(&p->add, 8)
-               && aligned(&p->bias, 8);
-    gemm_set_weight(q, &g, &p->weight);
-    return g;
-}
-
-static gemm_turn turn_of(const struct sam_linear *p)
-{
-    return { (const float *) p->table.data, (const int *) p->num_rotated.data,
-             p->dst.h * p->dst.w, p->table.w };
-}
-
-// The list of some products, and the extents of the largest.
-static gemm_list list_of(const struct sam_queue *q, const struct sam_linear *each, int count,
-                         int *m, int *n)
-{
-    gemm_list list = {};
-    *m = *n = 0;
-    for (int i = 0; i < count; i++) {
-        list.each[i] = gemm_of(q, &each[i]);
-        list.turn[i] = turn_of(&each[i]);
-        *m = max(*m, list.each[i].m);
-        *n = max(*n, list.each[i].n);
-    }
-    return list;
-}
-
 static void run_skinny(struct sam_queue *q, const struct sam_linear *each, int count)
 {
     int m, n;
@@ -167,13 +129,6 @@ static void run_skinny(struct sam_queue *q, const struct sam_linear *each, int c
     else
         SAM_LAUNCH(linear_skinny_kernel<float4>, grid, 32 * SKINNY_WARPS, 0, stream, list);
     sam_cuda_launched(q, "linear");
-}
-
-// Whether tensor cores make a product, and turn what it gives.
-static bool is_tensor(const struct sam_queue *q, const struct sam_linear *p)
-{
-    return !gemm_is_exact(q, p->weight.exact)
-        && (!p->table.data || (gemm_of(q, p).out.pairs && aligned(&p->table, 8)));
 }
 
 // Side by side, by the rule of gemm_run().

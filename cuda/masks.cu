@@ -2,7 +2,13 @@
 //
 // Shape: a thread makes four neighbouring numbers, or one. Traffic: src once, dst once.
 #include "reduce.cuh"
+#include "sample.cuh"
 #include "view.cuh"
+
+static __device__ __forceinline__ float signal_of(float logit, bool is_binary)
+{
+    return is_binary ? (logit > 0.0f ? 1.0f : 0.0f) : act_of(SAM_ACT_SIGMOID, logit);
+}
 
 struct mask_signal_at {
     view dst;
@@ -16,18 +22,55 @@ struct mask_signal_at {
         const bool is_binary = binary[i / per_object];
         float v[N];
         load(v, { (void *) src, false }, i);
-        for (int k = 0; k < N; k++) {
-            const float signal = is_binary ? (v[k] > 0.0f ? 1.0f : 0.0f)
-                                           : act_of(SAM_ACT_SIGMOID, v[k]);
-            v[k] = scale * signal + bias;
-        }
+        for (int k = 0; k < N; k++)
+            v[k] = scale * signal_of(v[k], is_binary) + bias;
         store(dst, i, v);
     }
 };
 
+// Of maps of one channel that are resized first; N numbers are of one row.
+struct resized_signal_at {
+    float *dst;
+    const float *src;
+    const int *binary;
+    unsigned h, w, src_h, src_w;
+    float scale, bias;
+
+    template <int N> __device__ void at(unsigned i) const
+    {
+        const unsigned x = i % w, y = i / w % h, n = i / w / h;
+        const taps v = taps_at(y, h, src_h);
+        const float *upper = src + (n * src_h + v.lo) * src_w;
+        const float *lower = src + (n * src_h + v.hi) * src_w;
+        const bool is_binary = binary[n];
+        float out[N];
+#pragma unroll
+        for (int k = 0; k < N; k++) {
+            const taps u = taps_at(x + k, w, src_w);
+            const float logit = blend(blend(upper[u.lo], upper[u.hi], u.weight),
+                                      blend(lower[u.lo], lower[u.hi], u.weight), v.weight);
+            out[k] = scale * signal_of(logit, is_binary) + bias;
+        }
+        store(view { dst, false }, i, out);
+    }
+};
+
+static void resize_signal(struct sam_queue *q, const struct sam_mask_signal *p)
+{
+    const struct sam_tensor *d = &p->dst, *s = &p->src;
+    const resized_signal_at f = { (float *) d->data, (const float *) s->data,
+                                  (const int *) p->binary.data, (unsigned) d->h, (unsigned) d->w,
+                                  (unsigned) s->h, (unsigned) s->w, p->scale, p->bias };
+    each(q, "mask_signal", f, sam_count(d), by_four(d, d->w));
+}
+
 extern "C" void sam_mask_signal_cuda(struct sam_queue *q, const struct sam_mask_signal *p)
 {
     const size_t count = sam_count(&p->src), one = count / p->src.n;
+    if (sam_rows(&p->src) != sam_rows(&p->dst)) {
+        resize_signal(q, p);
+        return;
+    }
     const mask_signal_at f = { view_of(&p->dst), (const float *) p->src.data,
                                (const int *) p->binary.data, (unsigned) one, p->scale, p->bias };
     each(q, "mask_signal", f, count, by_four(&p->dst, one) && by_four(&p->src, one));

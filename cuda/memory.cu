@@ -26,15 +26,51 @@ struct scatter_at {
     }
 };
 
+// Side by side in one launch, one per blockIdx.y: the grid is that of the largest.
+struct scatter_list {
+    scatter_at each[SAM_MAX_SCATTERS];
+    unsigned count[SAM_MAX_SCATTERS]; // numbers
+    bool four[SAM_MAX_SCATTERS];
+};
+
+static __global__ void __launch_bounds__(EACH_THREADS)
+    scatter_kernel(const __grid_constant__ scatter_list list)
+{
+    const unsigned which = blockIdx.y, at = blockIdx.x * EACH_THREADS + threadIdx.x;
+    if (list.four[which] && 4 * at < list.count[which])
+        list.each[which].template at<4>(4 * at);
+    else if (!list.four[which] && at < list.count[which])
+        list.each[which].template at<1>(at);
+}
+
+extern "C" void sam_scatters_cuda(struct sam_queue *q, const struct sam_scatters *p)
+{
+    scatter_list list = {};
+    int blocks = 1;
+    for (int i = 0; i < p->count; i++) {
+        const struct sam_scatter *s = &p->each[i];
+        const size_t count = sam_count(&s->src);
+        const unsigned c = s->src.c;
+        if (count > INT32_MAX) {
+            sam_queue_fail(q, SAM_EUNSUPPORTED, "scatter: %zu numbers, at most %d on a GPU", count,
+                           INT32_MAX);
+            return;
+        }
+        list.each[i] = { view_of(&s->dst), view_of(&s->src), view_of(&s->absent),
+                         (const int *) s->slot.data, (const float *) s->score.data,
+                         (unsigned) (count / s->src.n), c };
+        list.count[i] = (unsigned) count;
+        list.four[i] = by_four(&s->dst, c) && by_four(&s->src, c) && by_four(&s->absent, c);
+        blocks = max(blocks, blocks_for(count / (list.four[i] ? 4 : 1), EACH_THREADS));
+    }
+    SAM_LAUNCH(scatter_kernel, dim3(blocks, p->count), EACH_THREADS, 0, sam_cuda_stream(q), list);
+    sam_cuda_launched(q, "scatters");
+}
+
 extern "C" void sam_scatter_cuda(struct sam_queue *q, const struct sam_scatter *p)
 {
-    const size_t count = sam_count(&p->src);
-    const unsigned c = p->src.c;
-    const scatter_at f = { view_of(&p->dst), view_of(&p->src), view_of(&p->absent),
-                           (const int *) p->slot.data, (const float *) p->score.data,
-                           (unsigned) (count / p->src.n), c };
-    each(q, "scatter", f, count,
-         by_four(&p->dst, c) && by_four(&p->src, c) && by_four(&p->absent, c));
+    const struct sam_scatters one = { p, 1 };
+    sam_scatters_cuda(q, &one);
 }
 
 struct gather_memory_at {

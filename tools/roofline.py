@@ -60,6 +60,11 @@ QUERIES = [(r'attend_exact_kernel', 16), (r'attend_few_queries_kernel<16>', 4),
 MERGES = [(r'attend_wgmma_kernel<wgmma_shape<256,64,', 128, 64),
           (r'attend_few_queries_kernel<16>', 4, 16)]
 MOST_MERGED, MERGE_TRIPS_CYCLES, MERGE_RATE = 128 << 10, 900, 64
+# Kernels that norm the rows of a block first, by 32 of which they are named: L2 gives them, four bytes
+# a number. What becomes of the sums of 32 rows by 128 columns: some 15 instructions for each of the 8
+# pairs of a thread, of which a scheduler has two warps.
+NORMING = r'norm_gemm_kernel<(\d+),'
+NORM_COLUMNS, STORE_CYCLES = 128, 2 * 8 * 15
 CASES = [('tiny', 1), ('base+', 1), ('large', 1), ('base+', 16)]
 STAGES = ['frame', 'encode', 'attend', 'decode', 'remember']
 BEGIN = '## Roofline'
@@ -152,11 +157,29 @@ def turns(launch):
     m = re.match(r'attend_wgmma_kernel<wgmma_shape<\d+,\d+,(\d+)>>', launch.kernel)
     if m:  # 128 queries; two steps of so many keys a turn
         return -(-launch.k // (int(m[1]) * splits_of(launch, 128))) / 2
+    if re.match(NORMING, launch.kernel):
+        return norm_tiles(launch) * -(-launch.k // 32)
     for pattern, step in STEPS:
         if re.match(pattern, launch.kernel):
             rows = next((n for begin, n in QUERIES if re.match(begin, launch.kernel)), 0)
             return max(1, -(-launch.k // (step * (splits_of(launch, rows) if rows else 1))))
     return 0
+
+
+def norm_tiles(launch):
+    """How many tiles of columns a block makes of its rows; of several products, on the average."""
+    rows = 32 * int(re.match(NORMING, launch.kernel)[1])
+    tiles = launch.flop / (2 * rows * NORM_COLUMNS * launch.k) / math.prod(launch.grid)
+    return math.ceil(tiles) if launch.grid[2] == 1 else tiles
+
+
+def norm_cycles(launch, sms):
+    """Of a multiprocessor: to read the rows, and to store what becomes of the sums; 0: it norms none."""
+    m = re.match(NORMING, launch.kernel)
+    if not m:
+        return 0
+    mine, high = -(-math.prod(launch.grid) // sms), int(m[1])
+    return mine * (32 * high * launch.k * 4 / MERGE_RATE + norm_tiles(launch) * high * STORE_CYCLES)
 
 
 def splits_of(launch, rows):
@@ -201,7 +224,7 @@ def estimate(launch, facts, device, scale):
     cycles = blocks_cycles(launch, facts[launch.kernel], sms, times or 1)
     for beginning, factor in scale.items():
         cycles *= factor if launch.kernel.startswith(beginning) else 1
-    edge = EDGE_CYCLES * (times > 0) + merge_cycles(launch)
+    edge = EDGE_CYCLES * (times > 0) + merge_cycles(launch) + norm_cycles(launch, sms)
     return max(memory, (cycles + edge) / ghz / 1000)
 
 

@@ -21,8 +21,8 @@ Products of a warpgroup (HGMMA) run on their own: a warp goes on, their pipe tak
 other, and WARPGROUP.DEPBAR waits for their groups. Of shared memory they take what both factors have
 in bytes; what copies by tensor maps take of it is not known here.
 
-A kernel is judged by its step: the largest loop with matrix instructions, else the one with most
-multiply-adds, else with most loads, else the kernel's whole code. Branches forward that skip no
+A kernel is judged by its step: the largest loop with matrix instructions (of those in INNER the
+smallest), else the one with most multiply-adds, else with most loads, else the kernel's whole code. Branches forward that skip no
 work (see WORK) are taken, others are not. Loops inside of a step turn once, unless TRIPS says how
 often. The step is run three times and the third is reported.
 """
@@ -71,6 +71,8 @@ CONVERSION = r'F2F\.'
 TRIPS = [('attend_kernel<attend_shape<256,', 'HMMA', 4),
          ('attend_kernel<attend_shape<256,64,4,2,64>>', 'LDGSTS', 2),
          ('gemm_exact_kernel', 'LDG', 4)]
+# Kernels with a loop around that of a product, which also stores it: roofline.py knows what that takes.
+INNER = ['norm_gemm_kernel']
 # Of a device: multiprocessors, GHz, and per multiprocessor: registers, bytes of shared memory,
 # threads, blocks; H100 SXM and A100.
 DEVICE = {'90a': (132, 1.755, 65536, 228 << 10, 2048, 32),
@@ -85,6 +87,7 @@ LIMITS = {
     'attend_kernel<attend_shape<256,64,8': {'TFLOP/s': (400, None)},
     'attend_wgmma_kernel': {'conversions': (None, 0), 'waits': (None, 0), 'TFLOP/s': (550, None)},
     'gemm_kernel': {'conversions': (None, 0), 'waits': (None, 1)},
+    'norm_gemm_kernel': {'conversions': (None, 0), 'waits': (None, 1)},
     'linear_skinny_kernel': {'waits': (None, 1), 'loads a wait': (4, None)},
 }
 
@@ -129,9 +132,11 @@ def count(code, pattern):
     return sum(bool(re.match(pattern, one.name)) for one in code)
 
 
-def find_step(code):
+def find_step(name, code):
     """The code that a kernel is judged by: (first, last), see above."""
     there = loops(code)
+    if any(name.startswith(beginning) for beginning in INNER):
+        there.reverse()
     for pattern in [MATRIX, 'FFMA', 'LDG']:
         most = max((count(code[a:b + 1], pattern) for a, b in there), default=0)
         if most:
@@ -294,7 +299,7 @@ def blocks_fit(arch, registers, shared, threads):
 
 def judge(name, code, arch, registers=0, spills=0, shared=0, threads=0, show=None):
     """The row of a kernel."""
-    first, last = find_step(code)
+    first, last = find_step(name, code)
     steps = trace(name, code, first, last)
     cycles, waits = run(steps, arch)
     if show:

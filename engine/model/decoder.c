@@ -155,6 +155,8 @@ static void layout_tokens(struct sam_decoder_scratch *s, const struct sam_config
     s->tq = sam_arena_tensor(a, type, batch, 1, T, d);
     s->tk = sam_arena_tensor(a, type, batch, 1, T, d);
     s->tv = sam_arena_tensor(a, type, batch, 1, T, d);
+    s->shown_k = sam_arena_tensor(a, type, batch, 1, T, d / 2);
+    s->shown_v = sam_arena_tensor(a, type, batch, 1, T, d / 2);
     s->mixed = sam_arena_tensor(a, type, batch, 1, T, d);
     s->hidden = sam_arena_tensor(a, type, batch, 1, T, c->decoder_hidden);
 }
@@ -207,64 +209,100 @@ static struct sam_tensor norm_tokens(struct sam_queue *q, const struct sam_affin
     return u;
 }
 
-// Tokens among themselves; u: with their position. Layer 0 has neither that nor a shortcut. Returns
-// what u is now.
+// The products that self_attention() begins with, and how many; u: the tokens with their position.
+static int ask_self(struct sam_linear *each, const struct sam_two_way_layer *l,
+                    const struct sam_decoder_scratch *s, struct sam_tensor tokens,
+                    struct sam_tensor u)
+{
+    const int d = tokens.c;
+    each[0] = (struct sam_linear) { .dst = fit(s->tq, tokens, d), .src = u, LINEAR(l->self.q) };
+    each[1] = (struct sam_linear) { .dst = fit(s->tk, tokens, d), .src = u, LINEAR(l->self.k) };
+    each[2] = (struct sam_linear) { .dst = fit(s->tv, tokens, d), .src = tokens,
+                                    LINEAR(l->self.v) };
+    return 3;
+}
+
+// Tokens among themselves, asked already. Layer 0 has no shortcut. Returns the tokens with their
+// position.
 static struct sam_tensor self_attention(struct sam_queue *q, const struct sam_two_way_layer *l,
                                         const struct sam_decoder_scratch *s,
-                                        struct sam_tensor tokens, struct sam_tensor u,
-                                        struct sam_tensor shortcut, struct sam_tensor position)
+                                        struct sam_tensor tokens, struct sam_tensor shortcut,
+                                        struct sam_tensor position)
 {
     const int d = tokens.c;
     const struct sam_tensor Q = fit(s->tq, tokens, d), K = fit(s->tk, tokens, d);
     const struct sam_tensor V = fit(s->tv, tokens, d), mixed = fit(s->mixed, tokens, d);
 
-    const struct sam_linear qkv[] = { { .dst = Q, .src = u, LINEAR(l->self.q) },
-                                      { .dst = K, .src = u, LINEAR(l->self.k) },
-                                      { .dst = V, .src = tokens, LINEAR(l->self.v) } };
-    linears(q, .each = qkv, .count = 3);
     attention(q, .dst = mixed, .q = Q, .k = K, .v = V, .heads = SAM_DECODER_HEADS,
               .exact = true, .scale = head_scale(d));
     linear(q, .dst = tokens, .src = mixed, LINEAR(l->self.out), .add = shortcut);
     return norm_tokens(q, &l->norm1, s, tokens, position);
 }
 
-// Tokens look at the image; `query` is theirs already. before: what the result is added to.
+// What the image is to the tokens: keys and values; and with `asks` its own questions to them, for
+// image_to_token() later on: until then it stays as it is.
+static void show_image(struct sam_queue *q, const struct sam_attention_weights *w,
+                       const struct sam_attention_weights *asks,
+                       const struct sam_decoder_scratch *s, struct sam_tensor image,
+                       struct sam_tensor key_place, struct sam_tensor query_place)
+{
+    struct sam_linear each[3] = {
+        { .dst = sam_first(s->ik, image.n), .src = image, LINEAR(w->k), .add = key_place },
+        { .dst = sam_first(s->iv, image.n), .src = image, LINEAR(w->v) },
+    };
+    if (asks)
+        each[2] = (struct sam_linear) { .dst = sam_first(s->iq, image.n), .src = image,
+                                        LINEAR(asks->q), .add = query_place };
+    linears(q, .each = each, .count = asks ? 3 : 2);
+}
+
+// Tokens look at the image, which is shown; `query` is theirs already. before: what the result is
+// added to.
 static void token_to_image(struct sam_queue *q, const struct sam_attention_weights *w,
                            const struct sam_affine *norm, const struct sam_decoder_scratch *s,
                            struct sam_tensor tokens, struct sam_tensor before,
-                           struct sam_tensor query, struct sam_tensor image,
-                           struct sam_tensor key_place)
+                           struct sam_tensor query)
 {
     const struct sam_tensor K = sam_first(s->ik, tokens.n), V = sam_first(s->iv, tokens.n);
     const struct sam_tensor mixed = fit(s->mixed, tokens, tokens.c / 2);
 
-    const struct sam_linear kv[] = { { .dst = K, .src = image, LINEAR(w->k), .add = key_place },
-                                     { .dst = V, .src = image, LINEAR(w->v) } };
-    linears(q, .each = kv, .count = 2);
     attention(q, .dst = mixed, .q = query, .k = K, .v = V, .heads = SAM_DECODER_HEADS,
               .exact = true, .scale = head_scale(tokens.c / 2));
     linear(q, .dst = tokens, .src = mixed, LINEAR(w->out), .add = before);
     layernorm(q, .dst = tokens, .src = tokens, NORM(*norm), .eps = EPS_TRANSFORMER);
 }
 
-// u: the tokens with their position.
+// The tokens as layer i leaves them: what they are to the image, and what the next layer, or the
+// last look at the image, begins with.
+static void show_tokens(struct sam_queue *q, const struct sam_decoder *d, int i,
+                        const struct sam_decoder_scratch *s, struct sam_tensor tokens,
+                        struct sam_tensor u)
+{
+    const struct sam_attention_weights *w = &d->layer[i].image_to_token;
+    const int width = tokens.c / 2;
+    struct sam_linear each[5] = {
+        { .dst = fit(s->shown_k, tokens, width), .src = u, LINEAR(w->k) },
+        { .dst = fit(s->shown_v, tokens, width), .src = tokens, LINEAR(w->v) },
+        { .dst = fit(s->tq, tokens, width), .src = u, LINEAR(d->final_token_to_image.q) },
+    };
+    int count = 3;
+    if (i + 1 < SAM_DECODER_LAYERS)
+        count = 2 + ask_self(each + 2, &d->layer[i + 1], s, tokens, u);
+    linears(q, .each = each, .count = count);
+}
+
+// The image looks at the tokens; both have been shown.
 static void image_to_token(struct sam_queue *q, const struct sam_two_way_layer *l,
                            const struct sam_decoder_scratch *s, struct sam_tensor tokens,
-                           struct sam_tensor u, struct sam_tensor image,
-                           struct sam_tensor query_place)
+                           struct sam_tensor image)
 {
-    const struct sam_attention_weights *w = &l->image_to_token;
     const int d = tokens.c;
     const struct sam_tensor Q = sam_first(s->iq, tokens.n), mixed = sam_first(s->ik, tokens.n);
-    const struct sam_tensor K = fit(s->tk, tokens, d / 2), V = fit(s->tv, tokens, d / 2);
+    const struct sam_tensor K = fit(s->shown_k, tokens, d / 2), V = fit(s->shown_v, tokens, d / 2);
 
-    linear(q, .dst = Q, .src = image, LINEAR(w->q), .add = query_place);
-    const struct sam_linear kv[] = { { .dst = K, .src = u, LINEAR(w->k) },
-                                     { .dst = V, .src = tokens, LINEAR(w->v) } };
-    linears(q, .each = kv, .count = 2);
     attention(q, .dst = mixed, .q = Q, .k = K, .v = V, .heads = SAM_DECODER_HEADS,
               .exact = true, .scale = head_scale(d / 2));
-    linear(q, .dst = image, .src = mixed, LINEAR(w->out), .add = image);
+    linear(q, .dst = image, .src = mixed, LINEAR(l->image_to_token.out), .add = image);
     layernorm(q, .dst = image, .src = image, NORM(l->norm4), .eps = EPS_TRANSFORMER);
 }
 
@@ -290,8 +328,11 @@ static void load_start(struct sam_loader *l, const struct sam_config *config, st
     layout_tokens(&s, config, 1, T, &l->constant);
     if (sam_load_live(l)) {
         copy(l->queue, .dst = d->start.tokens, .src = d->start.initial);
+        struct sam_linear each[3];
+        const int count = ask_self(each, &d->layer[0], &s, d->start.tokens, d->start.tokens);
+        linears(l->queue, .each = each, .count = count);
         const struct sam_tensor u = self_attention(l->queue, &d->layer[0], &s, d->start.tokens,
-                                                   d->start.tokens, none, d->start.initial);
+                                                   none, d->start.initial);
         linear(l->queue, .dst = d->start.query, .src = u, LINEAR(d->layer[0].token_to_image.q));
     }
     sam_arena_release(&l->constant, mark);
@@ -332,8 +373,10 @@ static struct sam_tensor begin(struct sam_queue *q, const struct sam_decoder *d,
     copy_rows(q, .dst = position, .src = d->output_tokens, .rows = SAM_OUTPUT_TOKENS);
     copy_rows(q, .dst = position, .src = sparse, .to = SAM_OUTPUT_TOKENS, .rows = sparse.w);
     copy(q, .dst = tokens, .src = position);
-    const struct sam_tensor u =
-        self_attention(q, &d->layer[0], s, tokens, tokens, none, position);
+    struct sam_linear each[3];
+    const int count = ask_self(each, &d->layer[0], s, tokens, tokens);
+    linears(q, .each = each, .count = count);
+    const struct sam_tensor u = self_attention(q, &d->layer[0], s, tokens, none, position);
     linear(q, .dst = *query, .src = u, LINEAR(d->layer[0].token_to_image.q));
     return tokens;
 }
@@ -347,7 +390,6 @@ static void two_way(struct sam_queue *q, const struct sam_decoder *d,
     const struct sam_tensor position =
         sparse.data ? fit(s->initial, tokens, tokens.c) : d->start.initial;
     const struct sam_tensor query = fit(s->tq, tokens, tokens.c / 2);
-    struct sam_tensor u = tokens;
 
     for (int i = 0; i < SAM_DECODER_LAYERS; i++) {
         const struct sam_two_way_layer *l = &d->layer[i];
@@ -355,17 +397,19 @@ static void two_way(struct sam_queue *q, const struct sam_decoder *d,
         if (i == 0) {
             before = begin(q, d, s, sparse, tokens, position, &asked);
         } else {
-            u = self_attention(q, l, s, tokens, u, tokens, position);
+            const struct sam_tensor u = self_attention(q, l, s, tokens, tokens, position);
             linear(q, .dst = query, .src = u, LINEAR(l->token_to_image.q));
         }
-        token_to_image(q, &l->token_to_image, &l->norm2, s, tokens, before, asked, image,
-                       d->place[i].key);
-        u = two_way_mlp(q, l, s, tokens, position); // for the next layer, too
-        image_to_token(q, l, s, tokens, u, image, d->place[i].query);
+        show_image(q, &l->token_to_image, &l->image_to_token, s, image, d->place[i].key,
+                   d->place[i].query);
+        token_to_image(q, &l->token_to_image, &l->norm2, s, tokens, before, asked);
+        const struct sam_tensor u = two_way_mlp(q, l, s, tokens, position);
+        show_tokens(q, d, i, s, tokens, u);
+        image_to_token(q, l, s, tokens, image);
     }
-    linear(q, .dst = query, .src = u, LINEAR(d->final_token_to_image.q));
-    token_to_image(q, &d->final_token_to_image, &d->norm_final, s, tokens, tokens, query, image,
-                   d->place[SAM_DECODER_LAYERS].key);
+    const struct sam_tensor none = { 0 };
+    show_image(q, &d->final_token_to_image, NULL, s, image, d->place[SAM_DECODER_LAYERS].key, none);
+    token_to_image(q, &d->final_token_to_image, &d->norm_final, s, tokens, tokens, query);
 }
 
 // Three layers over one row per object; act: of the last.

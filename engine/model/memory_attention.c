@@ -159,13 +159,13 @@ static void self_attention(struct sam_queue *q, const struct sam_memory_attentio
     const struct sam_tensor Q = sam_first(s->q, x.n), K = sam_first(s->k, x.n);
     const struct sam_tensor V = sam_first(s->v, x.n);
 
-    layernorm(q, .dst = u, .src = x, NORM(l->norm1), .eps = EPS_TRANSFORMER);
     const struct sam_linear qkv[] = {
         { .dst = Q, .src = u, LINEAR(l->self_q), .table = a->rope },
         { .dst = K, .src = u, LINEAR(l->self_k), .table = a->rope },
         { .dst = V, .src = u, LINEAR(l->self_v) },
     };
-    linears(q, .each = qkv, .count = 3);
+    norm_linears(q, .norm = { .dst = u, .src = x, NORM(l->norm1), .eps = EPS_TRANSFORMER },
+                 .each = qkv, .count = 3);
     attention(q, .dst = mixed, .q = Q, .k = K, .v = V, .heads = 1, .scale = 1 / sqrtf(x.c));
     linear(q, .dst = x, .src = mixed, LINEAR(l->self_out), .add = x);
 }
@@ -181,12 +181,15 @@ static void cross_attention(struct sam_queue *q, const struct sam_memory_attenti
     const struct sam_tensor Q = sam_first(s->q, x.n);
     const float scale = 1 / sqrtf(x.c);
 
-    layernorm(q, .dst = u, .src = x, NORM(l->norm2), .eps = EPS_TRANSFORMER);
-    linear(q, .dst = Q, .src = u, LINEAR(l->cross_q), .table = a->rope);
+    const struct sam_tensor K = a->holds_keys ? sam_view(s->memory_key, x.n, 1, keys.w, x.c) : keys;
+    const struct sam_linear qk[] = {
+        { .dst = Q, .src = u, LINEAR(l->cross_q), .table = a->rope },
+        { .dst = K, .src = keys, LINEAR(l->cross_k), .table = a->key_rope,
+          .num_rotated = num_rotated },
+    };
+    norm_linears(q, .norm = { .dst = u, .src = x, NORM(l->norm2), .eps = EPS_TRANSFORMER },
+                 .each = qk, .count = a->holds_keys ? 2 : 1);
     if (a->holds_keys) {
-        const struct sam_tensor K = sam_view(s->memory_key, x.n, 1, keys.w, x.c);
-        linear(q, .dst = K, .src = keys, LINEAR(l->cross_k), .table = a->key_rope,
-               .num_rotated = num_rotated);
         attention(q, .dst = narrow, .q = Q, .k = K, .v = values, .num_keys = num_keys,
                   .heads = 1, .scale = scale);
     } else {

@@ -95,6 +95,7 @@ void sam_memory_encoder_layout(struct sam_memory_encoder_scratch *s, const struc
     s->pix = sam_arena_tensor(a, SAM_F32, 1, 1, N, d);
     s->x = sam_arena_tensor(a, SAM_F32, batch, 1, N, d);
     s->u = sam_arena_tensor(a, type, batch, 1, N, d);
+    s->normed = sam_arena_tensor(a, type, batch, 1, N, d);
     s->hidden = sam_arena_tensor(a, type, batch, 1, N, c->fuser_hidden);
 }
 
@@ -102,8 +103,7 @@ void sam_memory_encoder_signal(struct sam_queue *q, struct sam_memory_encoder_sc
                                struct sam_tensor low_res, struct sam_tensor binary)
 {
     const struct sam_tensor high_res = sam_first(s->high_res, low_res.n);
-    resize(q, .dst = high_res, .src = low_res);
-    mask_signal(q, .dst = high_res, .src = high_res, .binary = binary, .scale = 20, .bias = -10);
+    mask_signal(q, .dst = high_res, .src = low_res, .binary = binary, .scale = 20, .bias = -10);
 }
 
 void sam_memory_encoder_run_signal(struct sam_queue *q, const struct sam_model *m,
@@ -113,7 +113,7 @@ void sam_memory_encoder_run_signal(struct sam_queue *q, const struct sam_model *
     const struct sam_memory_encoder *e = &m->memory;
     const int B = dst.n, N = dst.w, d = m->config.d_model;
     const struct sam_tensor x = sam_first(s->x, B), u = sam_first(s->u, B);
-    const struct sam_tensor hidden = sam_first(s->hidden, B);
+    const struct sam_tensor normed = sam_first(s->normed, B), hidden = sam_first(s->hidden, B);
     const int h = sam_grid(&m->config);
 
     struct sam_tensor mask = sam_first(s->high_res, B);
@@ -135,8 +135,10 @@ void sam_memory_encoder_run_signal(struct sam_queue *q, const struct sam_model *
         depthwise(q, .dst = sam_reshape(u, B, h, h, d), .src = sam_reshape(x, B, h, h, d),
                   .weight = f->depthwise, .bias = f->depthwise_bias, .kernel = 7,
                   .stride = 1);
-        layernorm(q, .dst = u, .src = u, NORM(f->norm), .eps = EPS_MAP);
-        linear(q, .dst = hidden, .src = u, LINEAR(f->in), .act = SAM_ACT_GELU);
+        const struct sam_linear in = { .dst = hidden, .src = normed, LINEAR(f->in),
+                                       .act = SAM_ACT_GELU };
+        norm_linears(q, .norm = { .dst = normed, .src = u, NORM(f->norm), .eps = EPS_MAP },
+                     .each = &in, .count = 1);
         linear(q, .dst = x, .src = hidden, LINEAR(f->out), .add = x);
     }
     if (m->config.mem_dim != d)

@@ -302,6 +302,7 @@ void sam_memory_attention_run(struct sam_queue *q, const struct sam_model *m,
 struct sam_decoder_scratch {
     struct sam_tensor tokens, initial;           // (B, 1, T, d) F32; initial: their position, too
     struct sam_tensor u, tq, tk, tv, mixed;      // (B, 1, T, d)
+    struct sam_tensor shown_k, shown_v;          // (B, 1, T, d / 2): of the tokens, for the image
     struct sam_tensor hidden;                    // (B, 1, T, decoder_hidden)
     struct sam_tensor iq, ik, iv;                // (B, 1, N, d / 2)
     struct sam_tensor up1, up2;                  // stride 8 and 4
@@ -329,11 +330,11 @@ void sam_decoder_choose(struct sam_queue *q, const struct sam_model *m,
                         const struct sam_decoded *dst);
 
 struct sam_memory_encoder_scratch {
-    struct sam_tensor high_res;  // (B, S, S, 1) F32: logits, then the signal
+    struct sam_tensor high_res;  // (B, S, S, 1) F32: the signal
     struct sam_tensor down[4];   // stride 2, 4, 8, 16
     struct sam_tensor pix;       // (1, 1, N, d) F32: what F adds, the same for every object
     struct sam_tensor x;         // (B, 1, N, d) F32
-    struct sam_tensor u, hidden; // (B, 1, N, d), (B, 1, N, fuser_hidden)
+    struct sam_tensor u, normed, hidden; // (B, 1, N, d) twice, (B, 1, N, fuser_hidden)
 };
 void sam_memory_encoder_layout(struct sam_memory_encoder_scratch *s, const struct sam_config *c,
                                enum sam_type type, int batch, struct sam_arena *a);

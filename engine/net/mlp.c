@@ -17,7 +17,8 @@ void sam_mlp_run(struct sam_queue *q, const struct sam_mlp *m, float eps, enum s
     }
     u = sam_view(u, x.n, x.h, x.w, x.c);
     hidden = sam_view(hidden, x.n, x.h, x.w, m->up.weight.out);
-    layernorm(q, .dst = u, .src = x, NORM(m->norm), .eps = eps);
-    linear(q, .dst = hidden, .src = u, LINEAR(m->up), .act = act);
+    const struct sam_linear up = { .dst = hidden, .src = u, LINEAR(m->up), .act = act };
+    norm_linears(q, .norm = { .dst = u, .src = x, NORM(m->norm), .eps = eps }, .each = &up,
+                 .count = 1);
     linear(q, .dst = x, .src = hidden, LINEAR(m->down), .add = x);
 }

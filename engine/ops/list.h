@@ -19,6 +19,7 @@
     op(groupnorm,         cpu, cuda) \
     op(linear,            cpu, cuda) \
     op(linears,           ref, cuda) \
+    op(norm_linears,      ref, cuda) \
     op(feed_forward,      cpu, none) \
     op(conv,              cpu, cuda) \
     op(depthwise,         cpu, cuda) \
@@ -44,6 +45,7 @@
     op(select_mask,       cpu, cuda) \
     op(gate,              ref, cuda) \
     op(scatter,           cpu, cuda) \
+    op(scatters,          ref, cuda) \
     op(gather_memory,     cpu, cuda) \
     op(topk,              cpu, cuda) \
     op(fill_holes,        cpu, cuda) \

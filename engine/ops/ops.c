@@ -339,7 +339,8 @@ void sam_op_mask_signal(struct sam_queue *q, const struct sam_mask_signal *p)
     const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_F32 | ARG_MAY_BE_OUT),
                                 IN(binary, ARG_I32), NUMBER(scale), NUMBER(bias), END };
     begin();
-    require(like(&p->dst, &p->src));
+    require(p->dst.n == p->src.n && p->dst.c == p->src.c);
+    require(same_rows(&p->dst, &p->src) || p->dst.type == SAM_F32);
     require(is_per_object(&p->binary, p->src.n));
     q->ops->mask_signal(q, p);
 }
@@ -420,18 +421,56 @@ void sam_op_gate(struct sam_queue *q, const struct sam_gate *p)
     q->ops->gate(q, p);
 }
 
-void sam_op_scatter(struct sam_queue *q, const struct sam_scatter *p)
+// The contract of one, in the name of the operation that it is a part of.
+static bool check_scatter(struct sam_queue *q, const char *op, const struct sam_scatter *p)
 {
     const int optional = p->absent.data ? 0 : ARG_OPTIONAL;
     const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION),
                                 IN(slot, ARG_I32), IN(absent, ARG_ACTIVATION | ARG_OPTIONAL),
                                 IN(score, ARG_F32 | optional), END };
+    if (q->status || !sam_check_args(q, op, args))
+        return false;
+    const char *need = p->dst.c != p->src.c || rows_of_one(&p->dst) != rows_of_one(&p->src)
+                           ? "dst has rows of src"
+                       : !is_per_object(&p->slot, p->src.n) ? "slot is_per_object"
+                       : !is_absent_or_vector(&p->absent, p->src.c) ? "absent is_vector"
+                       : p->score.data && !is_shape(&p->score, p->src.n, 1, 1, 1)
+                           ? "score is_shape(n, 1, 1, 1)" : NULL;
+    if (need)
+        sam_refuse(q, op, need, args);
+    return !need;
+}
+
+void sam_op_scatter(struct sam_queue *q, const struct sam_scatter *p)
+{
+    if (check_scatter(q, __func__, p))
+        q->ops->scatter(q, p);
+}
+
+// Whether none writes what another one reads or writes.
+static bool are_apart(const struct sam_scatters *p)
+{
+    for (int i = 0; i < p->count; i++)
+        for (int k = 0; k < p->count; k++) {
+            const struct sam_tensor *dst = &p->each[i].dst;
+            const struct sam_scatter *other = &p->each[k];
+            if (i != k
+                && (sam_args_overlap(dst, &other->dst) || sam_args_overlap(dst, &other->src)))
+                return false;
+        }
+    return true;
+}
+
+void sam_op_scatters(struct sam_queue *q, const struct sam_scatters *p)
+{
+    const struct arg args[] = { NUMBER(count), END };
     begin();
-    require(p->dst.c == p->src.c && rows_of_one(&p->dst) == rows_of_one(&p->src));
-    require(is_per_object(&p->slot, p->src.n));
-    require(is_absent_or_vector(&p->absent, p->src.c));
-    require(!p->score.data || is_shape(&p->score, p->src.n, 1, 1, 1));
-    q->ops->scatter(q, p);
+    require(p->each && p->count >= 1 && p->count <= SAM_MAX_SCATTERS);
+    for (int i = 0; i < p->count; i++)
+        if (!check_scatter(q, __func__, &p->each[i]))
+            return;
+    require(are_apart(p));
+    q->ops->scatters(q, p);
 }
 
 void sam_op_gather_memory(struct sam_queue *q, const struct sam_gather_memory *p)

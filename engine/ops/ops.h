@@ -39,6 +39,7 @@ enum {
     SAM_MAX_SAMPLES  = 64,   // places where a head of it looks: levels * points
     SAM_MAX_WINDOW   = 32,   // side of a window of shifted_attention
     SAM_MAX_LINEARS  = 6,    // products of one linears
+    SAM_MAX_SCATTERS = 5,    // of one scatters
 };
 
 // dst = convert(src). Same count; or src has n = 1, or is a single row: repeated to fill dst.
@@ -109,6 +110,15 @@ struct sam_linear {
 // Products as in sam_linear, none of which has anything to do with what another one gives: a device
 // may make them all at once. The list is the caller's, and read during the call.
 struct sam_linears {
+    const struct sam_linear *each;
+    int count; // 1 .. SAM_MAX_LINEARS
+};
+
+// Products of normed rows: the norm as in sam_layernorm, without act and sum, then the products as
+// in sam_linears. Those whose src is norm.dst are of the normed rows, rounded to its type; others
+// may stand beside. A device may make all of it at once: what norm.dst holds then is not told.
+struct sam_norm_linears {
+    struct sam_layernorm norm;
     const struct sam_linear *each;
     int count; // 1 .. SAM_MAX_LINEARS
 };
@@ -282,7 +292,8 @@ struct sam_resize {
 };
 
 // Mask logits to the memory encoder's signal: scale * p + bias, p = binary[n] ? (src > 0) :
-// sigmoid(src). src F32; binary: I32 (1, 1, 1, n). dst may be src.
+// sigmoid(src). src F32; binary: I32 (1, 1, 1, n). dst may be src; or it is F32 and of another
+// size, to which src is resized first, as by sam_resize without antialias.
 struct sam_mask_signal {
     struct sam_tensor dst, src, binary;
     float scale, bias;
@@ -359,6 +370,13 @@ struct sam_gate {
 // NULL) is added to every row first. slot: I32 (1, 1, 1, n); a negative one is skipped.
 struct sam_scatter {
     struct sam_tensor dst, src, slot, absent, score;
+};
+
+// As sam_scatter, of which none has anything to do with what another one gives: a device may make
+// them all at once. The list is the caller's, and read during the call.
+struct sam_scatters {
+    const struct sam_scatter *each;
+    int count; // 1 .. SAM_MAX_SCATTERS
 };
 
 // What each object remembers, laid out for memory attention. Per object n, the spatial maps

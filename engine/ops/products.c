@@ -57,12 +57,12 @@ void sam_op_linear(struct sam_queue *q, const struct sam_linear *p)
 }
 
 // Whether no product writes what another one reads or writes.
-static bool are_apart(const struct sam_linears *p)
+static bool are_apart(const struct sam_linear *each, int count)
 {
-    for (int i = 0; i < p->count; i++)
-        for (int k = 0; k < p->count; k++) {
-            const struct sam_tensor *dst = &p->each[i].dst;
-            const struct sam_linear *other = &p->each[k];
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < count; k++) {
+            const struct sam_tensor *dst = &each[i].dst;
+            const struct sam_linear *other = &each[k];
             if (i == k)
                 continue;
             if (sam_args_overlap(dst, &other->dst) || sam_args_overlap(dst, &other->src)
@@ -80,6 +80,38 @@ void sam_op_linears(struct sam_queue *q, const struct sam_linears *p)
     for (int i = 0; i < p->count; i++)
         if (!check_linear(q, __func__, &p->each[i]))
             return;
-    require(are_apart(p));
+    require(are_apart(p->each, p->count));
     q->ops->linears(q, p);
+}
+
+// Whether a product leaves what is normed alone, and takes all of the normed rows or none.
+static bool is_behind(const struct sam_linear *p, const struct sam_layernorm *norm)
+{
+    const struct sam_tensor *rows = &norm->dst;
+    const bool takes = p->src.data == rows->data;
+    return !sam_args_overlap(&p->dst, &norm->src) && !sam_args_overlap(&p->dst, rows)
+           && (!p->add.data || !sam_args_overlap(&p->add, rows))
+           && (takes ? like(&p->src, rows) && p->src.type == rows->type
+                     : !sam_args_overlap(&p->src, rows));
+}
+
+void sam_op_norm_linears(struct sam_queue *q, const struct sam_norm_linears *p)
+{
+    const struct arg args[] = { OUT(norm.dst, ARG_ACTIVATION), IN(norm.src, ARG_ACTIVATION),
+                                IN(norm.gamma, ARG_F32), IN(norm.beta, ARG_F32), NUMBER(norm.eps),
+                                NUMBER(count), END };
+    const struct sam_layernorm *norm = &p->norm;
+    begin();
+    require(same_rows(&norm->dst, &norm->src) && norm->dst.c == norm->src.c);
+    require(is_vector(&norm->gamma, norm->src.c) && is_vector(&norm->beta, norm->src.c));
+    require(norm->eps > 0.0f);
+    require(norm->act == SAM_ACT_NONE && !norm->sum.data && !norm->add.data);
+    require(p->each && p->count >= 1 && p->count <= SAM_MAX_LINEARS);
+    for (int i = 0; i < p->count; i++) {
+        if (!check_linear(q, __func__, &p->each[i]))
+            return;
+        require(is_behind(&p->each[i], norm));
+    }
+    require(are_apart(p->each, p->count));
+    q->ops->norm_linears(q, p);
 }

@@ -160,21 +160,30 @@ void sam_decode(struct sam_tracker *t, int n, struct sam_tensor sparse)
                     &out);
 }
 
-void sam_show(struct sam_tracker *t, int n)
+// What is shown of what n objects were decoded to; returns how many.
+static int shown(struct sam_tracker *t, int n, struct sam_scatter *each)
 {
     struct sam_state *state = &t->mem.state;
     const struct sam_decoded out = decoded_first(&t->mem.scratch.out, n);
     const struct sam_tensor row = take_first(&state->index.row, n);
 
-    const struct sam_tensor from[] = { out.low_res, out.iou, out.score };
-    const struct sam_tensor to[] = { state->low_res, state->iou, state->score };
-
-    for (int i = 0; i < 3; i++)
-        sam_op_scatter(&t->queue,
-                       &(struct sam_scatter) { .dst = to[i], .src = from[i], .slot = row });
+    each[0] = (struct sam_scatter) { .dst = state->low_res, .src = out.low_res, .slot = row };
+    each[1] = (struct sam_scatter) { .dst = state->iou, .src = out.iou, .slot = row };
+    each[2] = (struct sam_scatter) { .dst = state->score, .src = out.score, .slot = row };
+    return 3;
 }
 
-void sam_remember(struct sam_tracker *t, enum sam_turn turn, const struct sam_batch *b)
+void sam_show(struct sam_tracker *t, int n)
+{
+    struct sam_scatter each[3];
+    const int count = shown(t, n, each);
+
+    sam_op_scatters(&t->queue, &(struct sam_scatters) { each, count });
+}
+
+// shows: the objects, too, in the same launch.
+static void remember(struct sam_tracker *t, enum sam_turn turn, const struct sam_batch *b,
+                     bool shows)
 {
     const int n = b->rows;
     struct sam_scratch *s = &t->mem.scratch;
@@ -193,11 +202,18 @@ void sam_remember(struct sam_tracker *t, enum sam_turn turn, const struct sam_ba
     const struct sam_tensor stored = sam_first(s->stored, n);
     sam_memory_compress(&t->queue, t->model, &s->compressor, memory, stored,
                         t->stages ? &probe : NULL);
-    sam_op_scatter(&t->queue, &(struct sam_scatter) {
-        .dst = state->maps, .src = stored, .slot = take_first(&x->map_to, n),
-        .absent = t->model->memory.no_obj_embed, .score = out.score });
-    sam_op_scatter(&t->queue, &(struct sam_scatter) {
-        .dst = state->pointers, .src = out.pointer, .slot = take_first(&x->pointer_to, n) });
+    struct sam_scatter each[5] = {
+        { .dst = state->maps, .src = stored, .slot = take_first(&x->map_to, n),
+          .absent = t->model->memory.no_obj_embed, .score = out.score },
+        { .dst = state->pointers, .src = out.pointer, .slot = take_first(&x->pointer_to, n) },
+    };
+    const int count = 2 + (shows ? shown(t, n, each + 2) : 0);
+    sam_op_scatters(&t->queue, &(struct sam_scatters) { each, count });
+}
+
+void sam_remember(struct sam_tracker *t, enum sam_turn turn, const struct sam_batch *b)
+{
+    remember(t, turn, b, false);
 }
 
 void sam_step_encode(struct sam_tracker *t, const struct sam_batch *none)
@@ -229,11 +245,10 @@ void sam_step_track(struct sam_tracker *t, const struct sam_batch *b)
         sam_op_add(&t->queue, &(struct sam_add) { .dst = image, .a = image, .b = no_mask,
                                                   .scale = 1 });
     sam_decode(t, b->rows, (struct sam_tensor) { 0 });
-    sam_show(t, b->rows);
     sam_stages_decoded(t, SAM_TURN_TRACK, b->object, b->n);
     t->times.decode += sam_lap(&last);
 
-    sam_remember(t, SAM_TURN_TRACK, b);
+    remember(t, SAM_TURN_TRACK, b, true);
     t->times.remember += sam_lap(&last);
 }
 

@@ -82,6 +82,17 @@ static void cost_layernorm(const struct sam_queue *q, const struct sam_layernorm
     now.written += p->sum.data != p->dst.data ? bytes_of(&p->sum) : 0;
 }
 
+static void cost_scatters(const struct sam_queue *q, const struct sam_scatters *p)
+{
+    (void) q;
+    now.read = now.written = 0;
+    for (int i = 0; i < p->count; i++) {
+        now.read += bytes_of(&p->each[i].src);
+        now.written += bytes_of(&p->each[i].src) / sam_type_size(p->each[i].src.type)
+                     * sam_type_size(p->each[i].dst.type);
+    }
+}
+
 static void cost_add(const struct sam_queue *q, const struct sam_add *p)
 {
     (void) q;
@@ -109,6 +120,19 @@ static void cost_linears(const struct sam_queue *q, const struct sam_linears *p)
         k = now.k > k ? now.k : k;
     }
     now.flop = flop, now.rows = rows, now.k = k;
+}
+
+// The normed rows are nowhere kept.
+static void cost_norm_linears(const struct sam_queue *q, const struct sam_norm_linears *p)
+{
+    const struct sam_linears products = { p->each, p->count };
+    double kept = 0;
+
+    cost_linears(q, &products);
+    for (int i = 0; i < p->count; i++)
+        kept += p->each[i].src.data == p->norm.dst.data ? bytes_of(&p->norm.dst) : 0;
+    now.read -= kept;
+    now.written -= bytes_of(&p->norm.dst);
 }
 
 static void cost_conv(const struct sam_queue *q, const struct sam_conv *p)

@@ -153,7 +153,7 @@ static const struct mutant mutants[] = {
 };
 
 CUDA_FAULT("reduce.cuh", "int step = «lanes / 2 => lanes / 4»;")
-CUDA_FAULT("layernorm.cu", "lanes_sum(squares, lanes) / p.c + «p.eps => 0.0f»)")
+CUDA_FAULT("norm.cuh", "lanes_sum(squares, lanes) / width + «eps => 0.0f»)")
 CUDA_FAULT("layernorm.cu", "c = «row < p.rows => row <= p.rows» ? p.c : 0")
 CUDA_FAULT("layernorm.cu", "p.act == SAM_ACT_SILU ? «SAM_ACT_SILU => SAM_ACT_GELU»")
 CUDA_FAULT("layernorm.cu", "load_packs(add, p.add, first % «p.period => p.c», lane")

@@ -165,7 +165,7 @@ static const struct mutant mutants[] = {
 CUDA_FAULT("gemm.cuh", "return list.each[«blockIdx.z => 0»];")
 CUDA_FAULT("linear.cu", "skinny = skinny && «is_skinny(q, each) => true»")
 CUDA_FAULT("linear.cu", "tensor = tensor && «is_tensor(q, each) => true»;")
-CUDA_FAULT("linear.cu", "*m = max(*m, «list.each[i].m => list.each[0].m»);")
-CUDA_FAULT("linear.cu", "*n = max(*n, «list.each[i].n => list.each[0].n»);")
+CUDA_FAULT("linear.cuh", "*m = max(*m, «list.each[i].m => list.each[0].m»);")
+CUDA_FAULT("linear.cuh", "*n = max(*n, «list.each[i].n => list.each[0].n»);")
 
 TEST(linears, .abs = 5e-6f, .rel = 1e-6f, .fp32_is_another_kernel = true);

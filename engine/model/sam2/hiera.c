@@ -99,7 +99,7 @@ void sam_hiera_layout(struct sam_encoder_scratch *s, const struct sam_config *co
         x[turn] = max_size(x[turn], out * b.dim_out);
         u = max_size(u, max_size(in * b.dim, out * b.dim_out));
         mixed = max_size(mixed, out * b.dim_out);
-        wide = max_size(wide, max_size(in * 3 * b.dim_out,
+        wide = max_size(wide, max_size(in * (b.pool ? 4 : 3) * b.dim_out,
                                        sam_mlp_hidden(q, out * 4 * b.dim_out)));
     }
 
@@ -117,6 +117,14 @@ void sam_hiera_layout(struct sam_encoder_scratch *s, const struct sam_config *co
     s->mixed = room(a, type, mixed);
 }
 
+// What of a room is behind `count` numbers.
+static struct sam_tensor behind(struct sam_tensor room, size_t count)
+{
+    room.data = (char *) room.data + count * sam_type_size(room.type);
+    room.c -= (int) count;
+    return room;
+}
+
 void sam_hiera_block_run(struct sam_queue *q, const struct sam_hiera_block *b,
                          struct sam_encoder_scratch *s, struct sam_tensor x, struct sam_tensor y)
 {
@@ -125,17 +133,15 @@ void sam_hiera_block_run(struct sam_queue *q, const struct sam_hiera_block *b,
     const struct sam_tensor qkv = sam_view(s->wide, 1, H, W, 3 * out);
     const struct sam_tensor mixed = sam_view(s->mixed, 1, y.h, y.w, out);
 
-    layernorm(q, .dst = u, .src = x, NORM(b->norm1), .eps = EPS_MAP);
-
-    // The shortcut of a pooling block: the normalised input projected, then pooled.
-    if (b->pool) {
-        const struct sam_tensor wide = sam_view(s->wide, 1, H, W, out);
-        linear(q, .dst = wide, .src = u, LINEAR(b->shortcut));
-        maxpool(q, .dst = y, .src = wide);
-    }
-
     // Positions that fill up the last windows are zeros after the norm: their q, k, v are biases.
-    linear(q, .dst = qkv, .src = u, LINEAR(b->qkv));
+    // The shortcut of a pooling block is the normalised input projected, then pooled.
+    const struct sam_tensor wide = sam_view(behind(s->wide, sam_count(&qkv)), 1, H, W, out);
+    const struct sam_linear each[] = { { .dst = qkv, .src = u, LINEAR(b->qkv) },
+                                       { .dst = wide, .src = u, LINEAR(b->shortcut) } };
+    norm_linears(q, .norm = { .dst = u, .src = x, NORM(b->norm1), .eps = EPS_MAP }, .each = each,
+                 .count = b->pool ? 2 : 1);
+    if (b->pool)
+        maxpool(q, .dst = y, .src = wide);
     window_attention(q, .dst = mixed, .qkv = qkv, .pad = b->qkv.bias, .heads = b->heads,
                      .window = b->window, .pool = b->pool);
     linear(q, .dst = y, .src = mixed, LINEAR(b->proj), .add = b->pool ? y : x);

@@ -322,10 +322,16 @@ static void signal_task(void *priv, int i, int thread)
 
 void sam_mask_signal_cpu(struct sam_queue *q, const struct sam_mask_signal *p)
 {
-    if (p->dst.type != SAM_F32)
+    struct sam_mask_signal m = *p;
+    if (p->dst.type != SAM_F32) {
         sam_mask_signal_ref(q, p);
-    else
-        run(q, p, sam_count(&p->src), 4, signal_task);
+        return;
+    }
+    if (sam_rows(&p->src) != sam_rows(&p->dst)) {
+        sam_resize_cpu(q, &(struct sam_resize) { .dst = p->dst, .src = p->src });
+        m.src = p->dst;
+    }
+    run(q, &m, sam_count(&m.src), 4, signal_task);
 }
 
 // One mask: flooding it is a fraction of a millisecond, and the reference reads well.
