@@ -7,6 +7,7 @@ import unittest
 import bank
 import cv2
 import numpy as np
+import torch
 import train
 
 MIB = bank.HEIGHT * bank.WIDTH * 3 / 2**20
@@ -49,6 +50,29 @@ class Pieces(unittest.TestCase):
         self.assertEqual(len(train.frames_apart(None, videos, names)), 0)
         with self.assertRaisesRegex(train.Refused, "there are long.avi, short.avi"):
             train.frames_apart("none.avi", videos, names)
+
+
+class Outlines(unittest.TestCase):
+    def test_kinds_are_used_as_often_as_stated(self):
+        """However many there are of each; within a kind those that fill their box less."""
+        kinds = torch.tensor([bank.STANDS] * 100 + [bank.MOVES] * 5 + [bank.RENDERED] * 1000)
+        weights = bank.weights_of(kinds, torch.full((len(kinds),), 0.5))
+        for kind, share in bank.SHARES.items():
+            self.assertAlmostEqual(weights[kinds == kind].sum().item(), share, 5)
+        uneven = bank.weights_of(torch.tensor([True, True, False]), torch.tensor([0.9, 0.6, 1.0]))
+        self.assertAlmostEqual((uneven[1] / uneven[0]).item(), 4, 4)
+        self.assertGreater(uneven[2].item(), 0)
+
+    def test_rendered_things_that_touch_stay_apart(self):
+        masks = np.zeros((2, 40, 60), bool)
+        masks[0, 5:35, 5:30], masks[1, 5:35, 30:55] = True, True
+        frames = bank.shared([np.zeros((1, bank.HEIGHT, bank.WIDTH, 3), np.uint8)])
+        torch.manual_seed(3)
+        for kind in (bank.MOVES, bank.RENDERED):
+            found = bank.shared_outlines([(0, m, kind) for m in masks])
+            shown = bank.Bank(frames, None, "cpu", outlines=found).outlined(40)[1][:, 0, 0]
+            joined = (shown.sum((1, 2)) > masks[0].sum()).sum().item()
+            self.assertEqual(joined > 0, kind == bank.MOVES, joined)
 
 
 if __name__ == "__main__":

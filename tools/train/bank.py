@@ -12,6 +12,11 @@ HEIGHT, WIDTH = 288, 512
 PIECE = 24  # frames
 KINDS = (".mp4", ".mkv", ".webm", ".avi", ".mov")
 
+# Of outlines: of what stands still, of what moves by itself (False and True, as they are drawn), and of rendered bodies.
+STANDS, MOVES, RENDERED = 0, 1, 2
+# How often each kind is used. What stands is often a patch of one colour; what moves is what people point at.
+SHARES = {STANDS: 0.2, MOVES: 0.5, RENDERED: 0.3}
+
 
 class BankError(Exception):
     """A folder that cannot be used, in one sentence."""
@@ -80,17 +85,29 @@ def shared_tracks(tracks):
 
 
 def shared_outlines(found):
-    """The same of [(frame, mask bool (h, w), moves)]; None of none."""
+    """The same of [(frame, mask bool (h, w), kind)]; None of none."""
     if not found:
         return None
-    frames, masks, moves = zip(*found)
-    return torch.tensor(frames), torch.from_numpy(np.stack(masks)).share_memory_(), torch.tensor(moves)
+    frames, masks, kinds = zip(*found)
+    return torch.tensor(frames), torch.from_numpy(np.stack(masks)).share_memory_(), torch.tensor([int(k) for k in kinds])
 
 
 def filled(masks):
     """The share of its own box that each of the masks, bool (n, h, w), covers."""
     sides = [masks.any(k).flip(1).cummax(1).values.flip(1) & masks.any(k).cummax(1).values for k in (1, 2)]
     return masks.sum((1, 2)) / (sides[0].sum(1) * sides[1].sum(1)).clamp(min=1)
+
+
+def weights_of(kinds, fill):
+    """How often each outline is used: by its kind, and less where it fills its box.
+
+    GrabCut is surest of compact things, and those say the least about what in a box is the thing.
+    """
+    weights = (1 - fill).clamp(min=1e-3)
+    for kind, share in SHARES.items():
+        of_kind = kinds.int() == kind
+        weights[of_kind] *= share / weights[of_kind].sum().clamp(min=1e-6)
+    return weights
 
 
 def touch(a, b, reach=4, least=20):
@@ -126,11 +143,7 @@ class Bank:
             self.neighbours = {f: [] for f in of_frame}
             for i, f in enumerate(of_frame):
                 self.neighbours[f].append(i)
-            # As often things that move by themselves as others.
-            moves = outlines[2].float()
-            self.weights = moves / moves.sum().clamp(min=1) + (1 - moves) / (1 - moves).sum().clamp(min=1)
-            # GrabCut is surest of compact things, and those say the least about what in a box is the thing.
-            self.weights *= 1 - filled(outlines[1])
+            self.weights = weights_of(outlines[2], filled(outlines[1]))
 
     def __len__(self):
         return len(self.frames)
@@ -165,10 +178,10 @@ class Bank:
     def outlined(self, count, joined=0.5):
         """Frames and two outlines in each: indices (count, 1), masks (count, 1, 2, h, w); empty where there is one.
 
-        joined: how often two that touch, and both move by themselves or both do not, are shown as one thing. GrabCut
-        finds parts of one colour; things have several.
+        joined: how often two of one kind that touch are shown as one thing. GrabCut finds parts of one colour; things
+        have several, and rendered ones are whole.
         """
-        frames, masks, moves = self.outlines
+        frames, masks, kinds = self.outlines
         first = torch.multinomial(self.weights, count, replacement=True)
         found = masks[first][:, None].repeat(1, 2, 1, 1)
         for row, i in zip(found, first.tolist()):
@@ -178,7 +191,7 @@ class Bank:
                 continue
             j = others[torch.randint(len(others), ()).item()]
             row[1] = masks[j]
-            if moves[i] == moves[j] and torch.rand(()) < joined and touch(*row):
+            if kinds[i] == kinds[j] != RENDERED and torch.rand(()) < joined and touch(*row):
                 row[0] |= row[1]
         return frames[first][:, None].to(self.device), found[:, None].float().to(self.device)
 

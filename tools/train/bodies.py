@@ -312,8 +312,8 @@ def one(videos, seed, frames):
     pictures, things, parts = clip(videos, seed, frames)
     whole, some = regions(things), regions(parts)
     rng = np.random.default_rng(seed)
-    # As many parts as things at most.
-    some = [some[i] for i in rng.permutation(len(some))[: len(whole)]]
+    # Few parts: a click asks for the whole more often, and the choice among three masks learns which.
+    some = [some[i] for i in rng.permutation(len(some))[: len(whole) // 4]]
     return pictures, whole + some
 
 
@@ -366,9 +366,9 @@ def load(path, first):
 
 
 def outlines_of(masks, first, every=4):
-    """[(frame, mask at the size of outlines, True)] of the frames where the region is well in view."""
+    """[(frame, mask at the size of outlines, RENDERED)] of the frames where the region is well in view."""
     large = ((t, m) for t, m in enumerate(masks) if t % every == 0 and 0.004 < m.mean() < 0.6)
-    return [(first + t, cv2.resize(m.astype(np.float32), outlines.SIZE) > 0.5, True) for t, m in large]
+    return [(first + t, cv2.resize(m.astype(np.float32), outlines.SIZE) > 0.5, bank.RENDERED) for t, m in large]
 
 
 def main():
