@@ -55,7 +55,7 @@ class Pieces(unittest.TestCase):
 class Outlines(unittest.TestCase):
     def test_kinds_are_used_as_often_as_stated(self):
         """However many there are of each; within a kind those that fill their box less."""
-        kinds = torch.tensor([bank.STANDS] * 100 + [bank.MOVES] * 5 + [bank.RENDERED] * 1000)
+        kinds = torch.tensor([bank.STANDS] * 100 + [bank.MOVES] * 5 + [bank.RENDERED] * 1000 + [bank.ANNOTATED] * 20)
         weights = bank.weights_of(kinds, torch.full((len(kinds),), 0.5))
         for kind, share in bank.SHARES.items():
             self.assertAlmostEqual(weights[kinds == kind].sum().item(), share, 5)
@@ -63,12 +63,26 @@ class Outlines(unittest.TestCase):
         self.assertAlmostEqual((uneven[1] / uneven[0]).item(), 4, 4)
         self.assertGreater(uneven[2].item(), 0)
 
-    def test_rendered_things_that_touch_stay_apart(self):
+    def test_tracks_are_used_as_often_as_stated(self):
+        """However many there are of each kind, and in which order."""
+        frames = bank.shared([np.zeros((9, bank.HEIGHT, bank.WIDTH, 3), np.uint8)])
+        masks = np.full((9, 4, 4), 255, np.uint8)
+        counts = {bank.MOVES: 7, bank.ANNOTATED: 1, bank.STANDS: 3, bank.RENDERED: 2}
+        found = [(kind, (masks - kind).astype(np.uint8), kind) for kind, count in counts.items() for _ in range(count)]
+        one = bank.Bank(frames, bank.shared_tracks(found), "cpu")
+        torch.manual_seed(5)
+        drawn = [255 - one.followed(3)[1].max().item() for _ in range(2000)]
+        for kind, share in bank.SHARES.items():
+            self.assertAlmostEqual(drawn.count(kind) / 2000, share, delta=0.04)
+        moving = {255 - one.followed(3, movers=True)[1].max().item() for _ in range(200)}
+        self.assertEqual(moving, {bank.MOVES, bank.RENDERED, bank.ANNOTATED})
+
+    def test_whole_things_that_touch_stay_apart(self):
         masks = np.zeros((2, 40, 60), bool)
         masks[0, 5:35, 5:30], masks[1, 5:35, 30:55] = True, True
         frames = bank.shared([np.zeros((1, bank.HEIGHT, bank.WIDTH, 3), np.uint8)])
         torch.manual_seed(3)
-        for kind in (bank.MOVES, bank.RENDERED):
+        for kind in (bank.MOVES, bank.RENDERED, bank.ANNOTATED):
             found = bank.shared_outlines([(0, m, kind) for m in masks])
             shown = bank.Bank(frames, None, "cpu", outlines=found).outlined(40)[1][:, 0, 0]
             joined = (shown.sum((1, 2)) > masks[0].sum()).sum().item()

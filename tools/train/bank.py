@@ -12,10 +12,12 @@ HEIGHT, WIDTH = 288, 512
 PIECE = 24  # frames
 KINDS = (".mp4", ".mkv", ".webm", ".avi", ".mov")
 
-# Of outlines: of what stands still, of what moves by itself (False and True, as they are drawn), and of rendered bodies.
-STANDS, MOVES, RENDERED = 0, 1, 2
-# How often each kind is used. What stands is often a patch of one colour; what moves is what people point at.
-SHARES = {STANDS: 0.2, MOVES: 0.5, RENDERED: 0.3}
+# Of outlines and tracks: of what stands still, of what moves by itself (False and True, as they are found), of rendered
+# bodies, and of things that were outlined by hand.
+STANDS, MOVES, RENDERED, ANNOTATED = 0, 1, 2, 3
+# How often each kind is used, if there are all. What stands is often a patch of one colour; what was outlined by hand is
+# what people point at, whole.
+SHARES = {STANDS: 0.05, MOVES: 0.15, RENDERED: 0.2, ANNOTATED: 0.6}
 
 
 class BankError(Exception):
@@ -76,12 +78,12 @@ def shared(videos):
 
 
 def shared_tracks(tracks):
-    """The same of [(first frame, masks u8 (n, h, w): 0, 255, or 128 where unknown, moves)]; None of none."""
+    """The same of [(first frame, masks u8 (n, h, w): 0, 255, or 128 where unknown, kind)]; None of none."""
     if not tracks:
         return None
     masks = torch.cat([torch.from_numpy(m) for _, m, _ in tracks]).share_memory_()
-    starts, counts, moves = (torch.tensor(v) for v in zip(*((t, len(m), k) for t, m, k in tracks)))
-    return starts, counts, moves, masks
+    starts, counts, kinds = (torch.tensor(v) for v in zip(*((t, len(m), int(k)) for t, m, k in tracks)))
+    return starts, counts, kinds, masks
 
 
 def shared_outlines(found):
@@ -101,9 +103,10 @@ def filled(masks):
 def weights_of(kinds, fill):
     """How often each outline is used: by its kind, and less where it fills its box.
 
-    GrabCut is surest of compact things, and those say the least about what in a box is the thing.
+    GrabCut is surest of compact things, and those say the least about what in a box is the thing. Outlines by hand are
+    of all things alike.
     """
-    weights = (1 - fill).clamp(min=1e-3)
+    weights = torch.where(kinds.int() == ANNOTATED, 1.0, (1 - fill).clamp(min=1e-3))
     for kind, share in SHARES.items():
         of_kind = kinds.int() == kind
         weights[of_kind] *= share / weights[of_kind].sum().clamp(min=1e-6)
@@ -119,24 +122,23 @@ def touch(a, b, reach=4, least=20):
 class Bank:
     aspect = WIDTH / HEIGHT
 
-    def __init__(self, videos, tracks, device, share=0.7, movers=0.75, outlines=None):
+    def __init__(self, videos, tracks, device, share=0.8, outlines=None):
         """videos: of shared(); tracks: of shared_tracks() or None; share: of clips with a followed region.
 
         outlines: of shared_outlines() or None.
-
-        movers: the share of regions that move by themselves among those; they are what people point at.
         """
         frames, lengths = videos
         self.device, self.share = device, share
         self.frames = frames.to(device)
         self.first = torch.cumsum(lengths, 0) - lengths
         self.lengths = lengths
-        self.tracks, self.movers, self.share_of_movers = [], [], movers
+        self.tracks = {}  # kind -> [(first frame, masks)]
         if tracks:
-            starts, counts, moves, masks = tracks
+            starts, counts, kinds, masks = tracks
             parts = masks.to(device).split(counts.tolist())
-            self.tracks = list(zip(starts.tolist(), parts))
-            self.movers = [t for t, m in zip(self.tracks, moves.tolist()) if m]
+            for kind, *track in zip(kinds.tolist(), starts.tolist(), parts):
+                self.tracks.setdefault(kind, []).append(track)
+        self.movers = {k: v for k, v in self.tracks.items() if k != STANDS}
         self.outlines = outlines
         if outlines:
             of_frame = outlines[0].tolist()
@@ -162,9 +164,11 @@ class Bank:
         return indices.flip(0) if torch.rand(()) < 0.5 else indices
 
     def followed(self, steps, movers=False):
-        """The same of a followed region, with its masks; None if none is long enough."""
+        """The same of a followed region, with its masks; None if none is long enough. movers: no region that stands."""
+        kinds = self.movers if movers else self.tracks
+        shares = torch.tensor([SHARES[k] for k in kinds])
         for _ in range(4):
-            pool = self.movers if self.movers and (movers or torch.rand(()) < self.share_of_movers) else self.tracks
+            pool = list(kinds.values())[torch.multinomial(shares, 1).item()]
             start, masks = pool[torch.randint(len(pool), ()).item()]
             gap = torch.randint(1, 4, ()).item()
             gap = min(gap, (len(masks) - 1) // max(steps - 1, 1))
@@ -179,7 +183,7 @@ class Bank:
         """Frames and two outlines in each: indices (count, 1), masks (count, 1, 2, h, w); empty where there is one.
 
         joined: how often two of one kind that touch are shown as one thing. GrabCut finds parts of one colour; things
-        have several, and rendered ones are whole.
+        have several, and rendered and annotated ones are whole.
         """
         frames, masks, kinds = self.outlines
         first = torch.multinomial(self.weights, count, replacement=True)
@@ -191,7 +195,7 @@ class Bank:
                 continue
             j = others[torch.randint(len(others), ()).item()]
             row[1] = masks[j]
-            if kinds[i] == kinds[j] != RENDERED and torch.rand(()) < joined and touch(*row):
+            if kinds[i] == kinds[j] < RENDERED and torch.rand(()) < joined and touch(*row):
                 row[0] |= row[1]
         return frames[first][:, None].to(self.device), found[:, None].float().to(self.device)
 

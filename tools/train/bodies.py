@@ -358,7 +358,7 @@ def load(path, first):
         videos.append(np.stack(frames[begin : begin + length]))
         for _ in range(count):
             here = masks[row : row + length]
-            found.append((first + begin, here.astype(np.uint8) * 255, True))
+            found.append((first + begin, here.astype(np.uint8) * 255, bank.RENDERED))
             outlines += outlines_of(here, first + begin)
             row += length
         begin += length

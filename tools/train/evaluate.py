@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Scores a model on clips that have a mask for every frame.
+"""Scores a model on clips that have masks.
 
     evaluate.py --clips DIR                   the embedded model, in PyTorch
     evaluate.py --clips DIR --model FILE
     evaluate.py --clips DIR --engine          the same through our own pipeline (build/gst)
 
-Reads DIR/<clip>/frames/*.jpg and DIR/<clip>/masks/*.png. The first mask gives three prompts: the mask,
+Reads DIR/<clip>/frames/*.jpg and DIR/<clip>/masks/*.png, of the same names; frames without a mask are tracked and not
+scored. The first mask gives three prompts: the mask,
 its box, and its innermost point. --prompts near gives a click that is nearer to that point than to
 the outline, as people click. J and F are means over frames 1 to the last one, then over clips. The
 last line is JSON.
@@ -46,11 +47,15 @@ def arguments():
 
 
 def read_clip(folder):
-    """Frames RGB u8 and masks (bool) of a clip."""
+    """Frames RGB u8 of a clip, and the mask (bool) of each, None where there is none."""
     frames = sorted(glob.glob(os.path.join(folder, "frames", "*.jpg")))
     masks = sorted(glob.glob(os.path.join(folder, "masks", "*.png")))
-    if len(frames) < 2 or len(frames) != len(masks):
-        raise Refused(f"{folder}: {len(frames)} frames and {len(masks)} masks, wanted as many of each, two at least")
+    names = [[os.path.splitext(os.path.basename(p))[0] for p in paths] for paths in (frames, masks)]
+    if len(masks) < 2 or names[1][0] != names[0][0] or not set(names[1]) <= set(names[0]):
+        raise Refused(
+            f"{folder}: {len(frames)} frames and {len(masks)} masks, wanted a mask of the first frame and of another one"
+            " at least, and a frame of the same name for each"
+        )
     images = [cv2.imread(f, cv2.IMREAD_COLOR) for f in frames]
     truths = [cv2.imread(f, cv2.IMREAD_GRAYSCALE) for f in masks]
     for path, image in zip(frames + masks, images + truths):
@@ -60,7 +65,9 @@ def read_clip(folder):
             raise Refused(f"{path}: of {image.shape[1]}x{image.shape[0]}, unlike the clip's first frame")
     if not (truths[0] > 127).any():
         raise Refused(f"{masks[0]}: the first mask is empty")
-    return [np.ascontiguousarray(i[..., ::-1]) for i in images], [t > 127 for t in truths]
+    truths = dict(zip(names[1], truths))
+    wanted = [truths[name] > 127 if name in truths else None for name in names[0]]
+    return [np.ascontiguousarray(i[..., ::-1]) for i in images], wanted
 
 
 def box_of(mask):
@@ -162,8 +169,8 @@ class Engine:
 
 
 def score(masks, truths):
-    """Mean J and F over frames 1 to the end."""
-    pairs = list(zip(masks, truths))[1:]
+    """Mean J and F over frames 1 to the end, of those with a mask."""
+    pairs = [(m, t) for m, t in zip(masks, truths) if t is not None][1:]
     j = [measures.region(m, t) for m, t in pairs]
     f = [measures.boundary(m, t) for m, t in pairs]
     return float(np.mean(j)), float(np.mean(f))

@@ -4,6 +4,7 @@ torch.optim.Muon multiplies in BF16 only, which takes four fifths of a step on a
 """
 
 import torch
+import torch.distributed
 
 # Newton-Schulz: the polynomial a x + b x^3 + c x^5 takes singular values from (0, 1] to about 1 in five rounds.
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)
@@ -25,25 +26,35 @@ def orthogonal(update, kind):
 class Muon(torch.optim.Optimizer):
     """For matrices. Steps have the size of AdamW's (Liu et al., arXiv 2502.16982): 0.2 sqrt(longer side).
 
-    kind: the type of the products. The state has the names of torch.optim.Muon's.
+    kind: the type of the products. The state has the names of torch.optim.Muon's. Workers with equal gradients share the
+    work: each makes the directions of some of the matrices, and all get those of all.
     """
 
-    def __init__(self, matrices, lr, weight_decay, momentum, kind):
+    def __init__(self, matrices, lr, weight_decay, momentum, kind, rank=0, workers=1):
         super().__init__(matrices, {"lr": lr, "weight_decay": weight_decay, "momentum": momentum})
-        self.kind = kind
+        self.kind, self.rank, self.workers = kind, rank, workers
 
     @torch.no_grad()
     def step(self):
         for group in self.param_groups:
-            for p in group["params"]:
-                if p.grad is not None:
-                    self.move(p, group["lr"], group["weight_decay"], group["momentum"])
+            # Of falling cost in turn, so that every worker has about as much to do.
+            moved = [p for p in group["params"] if p.grad is not None]
+            moved.sort(key=lambda p: -p.numel() * min(p.shape))
+            directions = [self.direction(p, group["momentum"], i % self.workers == self.rank) for i, p in enumerate(moved)]
+            if self.workers > 1 and moved:
+                flat = torch.cat([d.flatten() for d in directions])
+                torch.distributed.all_reduce(flat)
+                directions = [d.view_as(p) for d, p in zip(flat.split([p.numel() for p in moved]), moved)]
+            for p, direction in zip(moved, directions):
+                p.mul_(1 - group["lr"] * group["weight_decay"])
+                p.add_(direction, alpha=-group["lr"] * 0.2 * max(p.shape) ** 0.5)
 
-    def move(self, p, rate, decay, momentum):
+    def direction(self, p, momentum, is_mine):
+        """Where `p` is to go, of singular values near 1; zeros where it is another worker's."""
         state = self.state[p]
         if not state:
             state["momentum_buffer"] = torch.zeros_like(p)
         kept = state["momentum_buffer"].lerp_(p.grad, 1 - momentum)
-        update = orthogonal(p.grad.lerp(kept, momentum), self.kind)  # Nesterov's
-        p.mul_(1 - rate * decay)
-        p.add_(update, alpha=-rate * 0.2 * max(p.shape) ** 0.5)
+        if not is_mine:
+            return torch.zeros_like(p)
+        return orthogonal(p.grad.lerp(kept, momentum), self.kind).to(p.dtype)  # Nesterov's

@@ -28,6 +28,7 @@ import torch
 import torch.distributed
 import torch.multiprocessing
 
+import annotated
 import bank
 import bodies
 import data
@@ -52,6 +53,7 @@ def arguments():
     here = os.path.dirname(os.path.abspath(__file__))
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--videos", help="folder of videos for textures, backgrounds and real motion")
+    p.add_argument("--annotated", help="file of things outlined by hand, made by annotated.py, used beside the videos")
     p.add_argument("--bodies", help="file of moving bodies made by bodies.py, used beside the videos")
     p.add_argument("--out", default=os.path.join(here, "../../runs/train"), help="folder for checkpoints, log and exported weights")
     p.add_argument("--from", dest="source", help="released weights to start from")
@@ -61,7 +63,7 @@ def arguments():
     p.add_argument("--frames", type=int, default=8, help="largest number of frames per clip")
     p.add_argument("--targets", type=int, default=2, help="objects tracked per clip")
     p.add_argument("--stills", type=float, default=0.0, help="share of the steps on single frames with outlines")
-    p.add_argument("--held", help="file name of a video used for validation only")
+    p.add_argument("--held", help="comma-separated file names of videos used for validation only")
     p.add_argument("--size", type=int, default=256, help="input side in px, a multiple of 64; may change with --resume")
     p.add_argument("--rate", type=float, default=4e-4)
     p.add_argument("--workers", type=int, default=0, help="processes that share the batch (default: one per core)")
@@ -87,7 +89,7 @@ def check_room(out, bank_mib):
         raise Refused(f"{left} MiB of memory are available, {MEMORY_MIB + bank_mib} are needed (see --bank-mib)")
 
 
-def optimizers(net, rate, kind):
+def optimizers(net, rate, kind, rank=0, workers=1):
     """Muon for the matrices of the blocks, AdamW for everything else, at one rate.
 
     Muon's steps are scaled to AdamW's size. Beside it on the same pictures, it needs two thirds of the time to a loss.
@@ -99,7 +101,7 @@ def optimizers(net, rate, kind):
         (matrices if inner else decayed if p.ndim > 1 else plain).append(p)
     groups = [{"params": decayed, "weight_decay": 0.02}, {"params": plain, "weight_decay": 0.0}]
     return [
-        muon.Muon(matrices, lr=rate, weight_decay=0.02, momentum=0.95, kind=kind),
+        muon.Muon(matrices, lr=rate, weight_decay=0.02, momentum=0.95, kind=kind, rank=rank, workers=workers),
         torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98)),
     ]
 
@@ -107,10 +109,10 @@ def optimizers(net, rate, kind):
 class Run:
     """A network in training: its average, its optimizer, its place in time, its files."""
 
-    def __init__(self, args, net):
+    def __init__(self, args, net, rank=0):
         self.args, self.net = args, net.to(args.device).train()
         self.average = {k: v.detach().clone() for k, v in net.named_parameters()}
-        self.optimizers = optimizers(net, args.rate, args.kind)
+        self.optimizers = optimizers(net, args.rate, args.kind, rank, args.workers)
         self.step, self.seconds, self.warm = 0, 0.0, 0
         self.young = 0.0 if args.source else 0.4  # this part of the time goes to single frames
 
@@ -248,6 +250,9 @@ def load_videos(args):
     drawn = find_outlines(args, videos, found) if args.stills else []
     found += follow_outlines(args, videos, drawn)
     found += tracks.load(os.path.join(args.out, "agreed.npz"), videos) or []
+    if args.annotated:
+        made, more, moving, outlined = annotated.load(args.annotated, sum(map(len, videos)))
+        videos, names, found, drawn = videos + made, names + more, found + moving, drawn + outlined
     apart = frames_apart(args.held, videos, names)
     if args.bodies:
         made, moving, outlined = bodies.load(args.bodies, sum(map(len, videos)))
@@ -256,18 +261,26 @@ def load_videos(args):
         bank.shared(videos),
         bank.shared_tracks([f for f in found if f[0] not in apart]),
         bank.shared_outlines([d for d in drawn if d[0] not in apart]),
-        bank.shared_outlines([d for d in drawn if d[0] in apart]),
+        bank.shared_outlines(best_of(d for d in drawn if d[0] in apart)),
     )
 
 
+def best_of(drawn):
+    """Outlines by hand, if there are any, to measure on; else all."""
+    drawn = list(drawn)
+    return [d for d in drawn if d[2] == bank.ANNOTATED] or drawn
+
+
 def frames_apart(held, videos, names):
-    """The frames of the video that is measured on, in the concatenation of all."""
+    """The frames of the videos that are measured on, in the concatenation of all."""
     if held is None:
         return frozenset()
-    if held not in names:
-        raise Refused(f"--held: no video of that name; got {held}, there are {', '.join(sorted(set(names)))}")
+    wanted = held.split(",")
+    for name in wanted:
+        if name not in names:
+            raise Refused(f"--held: no video of that name; got {name}, there are {', '.join(sorted(set(names)))}")
     first = np.cumsum([0] + [len(v) for v in videos])
-    return frozenset(t for i, name in enumerate(names) if name == held for t in range(first[i], first[i + 1]))
+    return frozenset(t for i, name in enumerate(names) if name in wanted for t in range(first[i], first[i + 1]))
 
 
 def find_outlines(args, videos, followed):
@@ -395,7 +408,7 @@ def work(rank, args, found, meeting):
         patience = datetime.timedelta(days=7)  # the first may be stopped and continued
         torch.distributed.init_process_group("gloo", f"file://{meeting}", patience, args.workers, rank)
     net, state = begin(args)
-    run = Run(args, net)
+    run = Run(args, net, rank)
     if state:
         run.restore(state)
     if args.workers > 1:
