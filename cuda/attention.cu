@@ -129,6 +129,7 @@ static __device__ void load_window(piece *to, const attend &a, view t, int which
 template <int PIECES, class KIND>
 static __global__ void __launch_bounds__(EXACT_ATTEND_THREADS, 1) attend_exact_kernel(attend a)
 {
+    await_earlier();
     __shared__ piece keys[EXACT_KEYS], queries[EXACT_ROWS], weights[EXACT_ROWS];
     const int lane = threadIdx.x % 32, first = threadIdx.x / 32 * EXACT_QUERIES;
     const int query0 = blockIdx.x / a.splits * EXACT_ROWS, group = blockIdx.z;
@@ -245,8 +246,7 @@ template <int PIECES, class KIND> static void launch_exact(struct sam_queue *q, 
 {
     const dim3 grid(blocks_for(a.queries, EXACT_ROWS) * a.splits,
                     a.heads * blocks_for(a.dv, 32 * PIECES), a.groups);
-    SAM_LAUNCH((attend_exact_kernel<PIECES, KIND>), grid, EXACT_ATTEND_THREADS, 0,
-               sam_cuda_stream(q), a);
+    SAM_LAUNCH((attend_exact_kernel<PIECES, KIND>), grid, EXACT_ATTEND_THREADS, 0, q, a);
 }
 
 template <class KIND> static void attend_exact(struct sam_queue *q, attend a)
@@ -367,6 +367,7 @@ enum { OPEN_THREADS = 256 };
 static __global__ void __launch_bounds__(OPEN_THREADS) open_kernel(int *dst, const float *mask,
                                                                    int keys)
 {
+    await_earlier();
     const float *row = mask + (size_t) blockIdx.x * keys;
     bool leaves_one = false;
 #pragma unroll 4
@@ -399,8 +400,8 @@ extern "C" void sam_masked_attention_cuda(struct sam_queue *q, const struct sam_
                        rows, SAM_CUDA_WORKSPACE / 8);
         return;
     }
-    SAM_LAUNCH(open_kernel, (unsigned) rows, OPEN_THREADS, 0, sam_cuda_stream(q),
-               (int *) sam_cuda(q)->workspace, a.mask, a.keys);
+    SAM_LAUNCH(open_kernel, (unsigned) rows, OPEN_THREADS, 0, q, (int *) sam_cuda(q)->workspace,
+               a.mask, a.keys);
     sam_cuda_launched(q, "masked_attention: queries whose mask leaves no key");
     attend_exact<masked>(q, a);
     sam_cuda_launched(q, "masked_attention");

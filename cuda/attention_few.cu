@@ -45,6 +45,7 @@ enum { FEW_KEYS = 128 };
 template <int D>
 static __global__ void __launch_bounds__(FEW_THREADS) attend_few_keys_kernel(attend a)
 {
+    await_earlier();
     __shared__ float4 keys[FEW_KEYS][D / 4], values[FEW_KEYS][D / 4];
     const int head = blockIdx.y, group = blockIdx.z, num_keys = attend_num_keys(a, group);
     const int query = blockIdx.x * FEW_THREADS + threadIdx.x;
@@ -151,6 +152,7 @@ template <int D>
 static __global__ void __launch_bounds__(FEW_THREADS, FEW_SIDE_BY_SIDE)
 attend_few_queries_kernel(attend a)
 {
+    await_earlier();
     enum { QUERIES = FEW_QUERIES<D> };
     __shared__ float4 queries[QUERIES][D / 4];
     __shared__ float sums[QUERIES][FEW_WARPS][D + 1], tops[QUERIES][FEW_WARPS];
@@ -220,14 +222,14 @@ template <int D> static void launch(struct sam_queue *q, attend a)
 {
     if (a.keys <= FEW_KEYS) {
         const dim3 grid(blocks_for(a.queries, FEW_THREADS), a.heads, a.groups);
-        SAM_LAUNCH(attend_few_keys_kernel<D>, grid, FEW_THREADS, 0, sam_cuda_stream(q), a);
+        SAM_LAUNCH(attend_few_keys_kernel<D>, grid, FEW_THREADS, 0, q, a);
         return;
     }
     sam_cuda_attend_split(q, &a, FEW_QUERIES<D>, FEW_THREADS, FEW_SIDE_BY_SIDE);
     if (MERGES_FEW<D>)
         sam_cuda_attend_merge_within(q, &a, FEW_QUERIES<D>);
     const dim3 grid(blocks_for(a.queries, FEW_QUERIES<D>) * a.splits, a.heads, a.groups);
-    SAM_LAUNCH(attend_few_queries_kernel<D>, grid, FEW_THREADS, 0, sam_cuda_stream(q), a);
+    SAM_LAUNCH(attend_few_queries_kernel<D>, grid, FEW_THREADS, 0, q, a);
     sam_cuda_attend_merge(q, a);
 }
 

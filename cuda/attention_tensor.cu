@@ -13,6 +13,7 @@
 // Needs: dk <= DK, dv <= DV, both multiples of 16; DV <= DK.
 template <int DK_, int DV_, int WARPS_, int MI_, int KEYS_> struct attend_shape {
     enum { DK = DK_, DV = DV_, WARPS = WARPS_, MI = MI_, KEYS = KEYS_ };
+    enum { STEPS = DK / 16, KEEPS = 0, KEPT = 1 };
     enum { THREADS = 32 * WARPS, ROWS = 16 * MI * WARPS };
     struct stage {
         __nv_bfloat16 k[KEYS][DK + 8], v[KEYS][DV + 8];
@@ -21,6 +22,13 @@ template <int DK_, int DV_, int WARPS_, int MI_, int KEYS_> struct attend_shape 
         __nv_bfloat16 q[ROWS][DK + 8];
         stage s[2];
     };
+};
+
+// A warp holds its queries in registers, too: of few keys a step, reading them again in every step
+// would take shared memory longer than the products take the tensor cores.
+template <int DK, int DV, int WARPS, int MI, int KEYS>
+struct attend_kept_shape : attend_shape<DK, DV, WARPS, MI, KEYS> {
+    enum { KEEPS = 1, KEPT = DK / 16 };
 };
 
 // ---- to shared memory
@@ -140,25 +148,37 @@ static __device__ __forceinline__ void load_queries(typename S::shared *to, cons
 // ---- one step along the keys
 
 // Fragments as in gemm.cuh: numbers 0 and 1 of four belong to row lane / 4, 2 and 3 to row
-// lane / 4 + 8; columns lane % 4 * 2 and the next.
+// lane / 4 + 8; columns lane % 4 * 2 and the next. The queries' are of columns 16 c and on.
 template <class S>
-static __device__ __forceinline__ void make_scores(typename S::shared *sh, typename S::stage *now,
-                                                   float (*score)[S::KEYS / 8][4])
+static __device__ __forceinline__ void take_queries(const typename S::shared *sh, int c,
+                                                    uint32_t (*fq)[4])
 {
     const int lane = threadIdx.x % 32, row0 = threadIdx.x / 32 * 16 * S::MI;
-#pragma unroll(S::DK > 128 ? 4 : S::DK / 16) // all of 256 would need more registers than there are
-    for (int c = 0; c < S::DK; c += 16) {
-        uint32_t fq[S::MI][4], fk[4];
 #pragma unroll
-        for (int i = 0; i < S::MI; i++)
-            ldmatrix_x4(fq[i], sh->q[row0 + 16 * i + lane % 16] + c + lane / 16 * 8);
+    for (int i = 0; i < S::MI; i++)
+        ldmatrix_x4(fq[i], sh->q[row0 + 16 * i + lane % 16] + 16 * c + lane / 16 * 8);
+}
+
+template <class S>
+static __device__ __forceinline__ void make_scores(typename S::shared *sh, typename S::stage *now,
+                                                   uint32_t (*kept)[S::MI][4],
+                                                   float (*score)[S::KEYS / 8][4])
+{
+    const int lane = threadIdx.x % 32;
+// All of 256 would need more registers than there are, but for queries that are there already.
+#pragma unroll(S::DK > 128 && !S::KEEPS ? 4 : S::STEPS)
+    for (int c = 0; c < S::STEPS; c++) {
+        uint32_t fq[S::MI][4], fk[4];
+        if constexpr (!S::KEEPS)
+            take_queries<S>(sh, c, fq);
 #pragma unroll
         for (int j = 0; j < S::KEYS / 16; j++) {
-            ldmatrix_x4(fk, now->k[16 * j + lane / 16 * 8 + lane % 8] + c + lane / 8 % 2 * 8);
+            ldmatrix_x4(fk, now->k[16 * j + lane / 16 * 8 + lane % 8] + 16 * c + lane / 8 % 2 * 8);
 #pragma unroll
             for (int i = 0; i < S::MI; i++) {
-                mma_m16n8k16<__nv_bfloat16>(score[i][2 * j], fq[i], fk);
-                mma_m16n8k16<__nv_bfloat16>(score[i][2 * j + 1], fq[i], fk + 2);
+                const uint32_t *q = S::KEEPS ? kept[c][i] : fq[i];
+                mma_m16n8k16<__nv_bfloat16>(score[i][2 * j], q, fk);
+                mma_m16n8k16<__nv_bfloat16>(score[i][2 * j + 1], q, fk + 2);
             }
         }
     }
@@ -333,6 +353,7 @@ static __device__ __forceinline__ void leave(typename S::shared *sh, const atten
 template <class S>
 static __global__ void __launch_bounds__(S::THREADS, 1) attend_kernel(attend a)
 {
+    await_earlier();
     extern __shared__ __align__(128) unsigned char smem[];
     typename S::shared *sh = reinterpret_cast<typename S::shared *>(smem);
     const int split = blockIdx.x % a.splits, query0 = blockIdx.x / a.splits * S::ROWS;
@@ -350,6 +371,14 @@ static __global__ void __launch_bounds__(S::THREADS, 1) attend_kernel(attend a)
 #pragma unroll
     for (int i = 0; i < S::MI; i++)
         top[i][0] = top[i][1] = -INFINITY;
+    uint32_t kept[S::KEPT][S::MI][4];
+    if constexpr (S::KEEPS) {
+        cp_async_wait<0>();
+        __syncthreads();
+#pragma unroll
+        for (int c = 0; c < S::KEPT; c++)
+            take_queries<S>(sh, c, kept[c]);
+    }
     for (int step = first; step < end; step++) {
         cp_async_wait<0>();
         __syncthreads(); // the stage is there for all, and all have left the one before
@@ -360,7 +389,7 @@ static __global__ void __launch_bounds__(S::THREADS, 1) attend_kernel(attend a)
         typename S::stage *now = &sh->s[step % 2];
         float score[S::MI][S::KEYS / 8][4] = {};
         uint32_t weight[S::MI][S::KEYS / 8][2];
-        make_scores<S>(sh, now, score);
+        make_scores<S>(sh, now, kept, score);
         const int left = num_keys - step * S::KEYS;
         if (left < S::KEYS)
             hide_beyond<S>(score, left);
@@ -382,6 +411,7 @@ enum { MERGE_THREADS = 128 };
 template <int N, int MOST>
 static __global__ void __launch_bounds__(MERGE_THREADS) attend_merge_kernel(attend a)
 {
+    await_earlier();
     const unsigned i = (blockIdx.x * MERGE_THREADS + threadIdx.x) * N;
     const int query = i / a.dv, c = i % a.dv, head = blockIdx.y, group = blockIdx.z;
     attend_merge_at<N, MOST>(a, group, head, query, c);
@@ -406,7 +436,7 @@ void sam_cuda_attend_split(struct sam_queue *q, attend *a, int rows, int keys, i
 template <int N, int MOST> static void launch_merge(struct sam_queue *q, const attend &a)
 {
     const dim3 grid(blocks_for((size_t) a.queries * a.dv / N, MERGE_THREADS), a.heads, a.groups);
-    SAM_LAUNCH((attend_merge_kernel<N, MOST>), grid, MERGE_THREADS, 0, sam_cuda_stream(q), a);
+    SAM_LAUNCH((attend_merge_kernel<N, MOST>), grid, MERGE_THREADS, 0, q, a);
 }
 
 // Whether four neighbouring numbers of dst can be written at once.
@@ -439,12 +469,11 @@ void sam_cuda_attend_merge(struct sam_queue *q, const attend &a)
 // ---- launch
 
 // side_by_side: blocks that a multiprocessor holds, where a split is to use them all.
-template <int DK, int DV, int WARPS, int MI, int KEYS>
-static void launch(struct sam_queue *q, attend a, int side_by_side = 1)
+template <class S>
+static void launch_shape(struct sam_queue *q, attend a, int side_by_side = 1)
 {
-    using S = attend_shape<DK, DV, WARPS, MI, KEYS>;
     const size_t bytes = sizeof(typename S::shared);
-    sam_cuda_attend_split(q, &a, S::ROWS, KEYS, side_by_side);
+    sam_cuda_attend_split(q, &a, S::ROWS, S::KEYS, side_by_side);
     const dim3 grid(blocks_for(a.queries, S::ROWS) * a.splits, a.heads, a.groups);
     // More than 48 KiB is had for the asking; asking costs nothing the second time.
     if (!sam_cuda_check(q, "attention: shared memory",
@@ -452,8 +481,14 @@ static void launch(struct sam_queue *q, attend a, int side_by_side = 1)
                                              cudaFuncAttributeMaxDynamicSharedMemorySize,
                                              (int) bytes)))
         return;
-    SAM_LAUNCH(attend_kernel<S>, grid, S::THREADS, bytes, sam_cuda_stream(q), a);
+    SAM_LAUNCH(attend_kernel<S>, grid, S::THREADS, bytes, q, a);
     sam_cuda_attend_merge(q, a);
+}
+
+template <int DK, int DV, int WARPS, int MI, int KEYS>
+static void launch(struct sam_queue *q, const attend &a, int side_by_side = 1)
+{
+    launch_shape<attend_shape<DK, DV, WARPS, MI, KEYS>>(q, a, side_by_side);
 }
 
 // Windows of 4 x 4 have a warp each.
@@ -468,6 +503,7 @@ template <int D> static void launch_square(struct sam_queue *q, const attend &a)
 bool sam_cuda_attend_tensor(struct sam_queue *q, attend a)
 {
     using wide = attend_shape<256, 64, 4, 2, 64>;
+    using kept = attend_kept_shape<256, 64, 8, 2, 16>;
     using widest = attend_shape<256, 64, 8, 2, 64>;
     const size_t limit = sam_cuda(q)->shared_limit;
     const int d = a.dk > a.dv ? a.dk : a.dv;
@@ -476,6 +512,8 @@ bool sam_cuda_attend_tensor(struct sam_queue *q, attend a)
     } else if (a.dk > 128 && a.dk <= 256 && a.dv <= 64) {
         if (sizeof(widest::shared) <= limit && a.queries > wide::ROWS)
             launch<256, 64, 8, 2, 64>(q, a); // 216 KiB; two warps hide each other's waits
+        else if (sizeof(kept::shared) <= limit && a.queries > wide::ROWS)
+            launch_shape<kept>(q, a); // 153 KiB, likewise
         else if (sizeof(wide::shared) <= limit)
             launch<256, 64, 4, 2, 64>(q, a); // 150 KiB
         else

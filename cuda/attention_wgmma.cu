@@ -363,6 +363,7 @@ template <class S>
 static __global__ void __launch_bounds__(THREADS, 1)
     attend_wgmma_kernel(attend a, const __grid_constant__ attend_maps maps)
 {
+    await_earlier();
 #if SAM_HAS_HOPPER
     extern __shared__ __align__(1024) unsigned char smem[];
     typename S::rooms *sh = reinterpret_cast<typename S::rooms *>(smem);
@@ -423,7 +424,7 @@ template <class S> static bool launch(struct sam_queue *q, attend a)
         cudaGetLastError(); // it must not be met again by the next launch
         return false;
     }
-    SAM_LAUNCH((attend_wgmma_kernel<S>), grid, THREADS, bytes, sam_cuda_stream(q), a, maps);
+    SAM_LAUNCH((attend_wgmma_kernel<S>), grid, THREADS, bytes, q, a, maps);
     sam_cuda_attend_merge(q, a);
     return true;
 }

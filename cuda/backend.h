@@ -20,7 +20,8 @@ enum {
     SAM_CUDA_WORKSPACE = 17 << 20, // bytes of device memory: 3840 x 2160 in YUY2; 4096 queries'
                                    // attention of 256 channels in four parts
     SAM_CUDA_TILES     = 1024,     // numbers behind it, zeros between operations: see struct attend
-    SAM_CUDA_RING      = 25 << 20, // bytes of pinned memory: such a frame, and its label map
+    SAM_CUDA_RING      = 25 << 20, // bytes of pinned memory: such a frame, and its label map. It
+                                   // grows with the room, so that no upload waits for a piece
     SAM_CUDA_PIECE     = 1 << 20,  // bytes of it that are on their way while the next are copied in
     SAM_CUDA_FETCHES   = 16,       // copies to the host under way at once
 };
@@ -57,6 +58,7 @@ struct sam_cuda {
     bool sets_device;    // the device was asked for by number: threads are pointed to it
     int num_sms;         // streaming multiprocessors
     size_t shared_limit; // bytes of shared memory that a block may ask for
+    bool overlaps;       // launches do, each with the one before it: see launch.cuh
     bool is_hopper;      // has the instructions of sm_90a
     bool has_wgmma[SAM_CUDA_NUM_WGMMA]; // and the kernels of these may be used: see twins.cu
     void *workspace;     // device; valid inside one operation
@@ -64,7 +66,7 @@ struct sam_cuda {
     void *room;          // device; for frames in or label maps out: the workspace, or larger
     size_t room_bytes;
     uint8_t *ring;       // pinned; [0, ring_used) may be in flight until the next wait
-    size_t ring_used;
+    size_t ring_bytes, ring_used;
     struct sam_cuda_fetch fetch[SAM_CUDA_FETCHES];
     int num_fetches;
     char name[256];
@@ -137,17 +139,36 @@ void sam_cuda_fetch_rows(struct sam_queue *q, void *dst, size_t stride, const vo
 // Host memory that opening takes; 0: this queue is for no products of BF16, and gets none.
 size_t sam_blaslt_bytes(const struct sam_queue *q);
 
-// Open cuBLASLt, if the machine has it; the log tells if not.
+// Open cuBLASLt, if the machine has it; a warning tells if not, and q->products.
 void sam_blaslt_open(struct sam_queue *q);
 void sam_blaslt_close(struct sam_cuda *cuda);
 
 // A product with a BF16 weight. False: it is for our kernel.
 bool sam_blaslt_linear(struct sam_queue *q, const struct sam_linear *p);
 
+// ---- blaslt_find.c
+
+// Offer libraries that are named like cuBLASLt until one is taken. False: none was, why says in
+// words.
+typedef bool sam_blaslt_take(void *library, void *data);
+bool sam_blaslt_find(sam_blaslt_take *take, void *data, char *why, size_t size);
+
 // ---- twins.cu
 
 // Compare kernels with those that they take the place of; one warning where these are taken.
 void sam_cuda_compare_twins(struct sam_queue *q);
+
+// ---- kernels.c
+
+// All kernels of this build: see launch.cuh.
+struct sam_cuda_kernel {
+    const void *entry; // on the host
+    struct sam_cuda_kernel *next;
+};
+extern struct sam_cuda_kernel *sam_cuda_kernels;
+
+// Load them all, lest a frame wait for it.
+void sam_cuda_load_kernels(struct sam_queue *q);
 
 // ---- graph.c
 

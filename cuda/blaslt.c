@@ -6,12 +6,14 @@
 // numbers, an eighth of what BF16 rows are rounded by; so it makes those, and no others.
 // What it has no epilogue for stays with gemm.cuh: an addend after an activation, one that repeats,
 // GELU of F32 rows, windows of convolutions.
-// The library is not linked: where it cannot be opened, our kernel makes these products, too.
+// The library is not linked: where it cannot be opened, or refuses a shape, our kernel makes these
+// products, too, and one warning of the queue says so.
 
 #include "backend.h"
 
 #include <cublasLt.h>
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,15 +60,18 @@ struct sam_blaslt {
     cublasLtMatmulPreference_t pref;
     struct product product[PRODUCTS]; // a ring
     unsigned num_asked;
+    bool has_refused; // a shape: the first is told
 };
 
 // ---- opening
 
 #define FIND(entry, name) ((e->entry = (__typeof__(e->entry)) dlsym(library, name)) != NULL)
 
-static bool find_in(void *library, struct entries *e)
+static bool find_in(void *library, void *entries)
 {
-    return library && FIND(create, "cublasLtCreate") && FIND(destroy, "cublasLtDestroy")
+    struct entries *e = entries;
+
+    return FIND(create, "cublasLtCreate") && FIND(destroy, "cublasLtDestroy")
            && FIND(text, "cublasLtGetStatusString")
            && FIND(desc_create, "cublasLtMatmulDescCreate")
            && FIND(desc_destroy, "cublasLtMatmulDescDestroy")
@@ -77,18 +82,6 @@ static bool find_in(void *library, struct entries *e)
            && FIND(pref_destroy, "cublasLtMatmulPreferenceDestroy")
            && FIND(pref_set, "cublasLtMatmulPreferenceSetAttribute")
            && FIND(heuristic, "cublasLtMatmulAlgoGetHeuristic") && FIND(matmul, "cublasLtMatmul");
-}
-
-// First what the process has already (NULL). It stays loaded: a library with kernels in a context
-// is not one to unload.
-static bool find_library(struct entries *e)
-{
-    static const char *const names[] = { NULL, "libcublasLt.so.13", "libcublasLt.so.12" };
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (find_in(dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE), e))
-            return true;
-    return false;
 }
 
 // Split sums are added in F32, in the workspace.
@@ -118,26 +111,37 @@ size_t sam_blaslt_bytes(const struct sam_queue *q)
     return q->precision == SAM_PRECISION_BF16 && !q->work_bytes ? sizeof(struct sam_blaslt) : 0;
 }
 
+static void warn(const struct sam_queue *q, const char *what, const char *why)
+{
+    const struct sam_cuda *cuda = sam_cuda(q);
+
+    sam_log(&q->log, SAM_LOG_WARNING,
+            "cuda: device %d, %.80s: %s not by cuBLASLt but by our own kernel, which is slower: %s",
+            cuda->device, cuda->name, what, why);
+}
+
 void sam_blaslt_open(struct sam_queue *q)
 {
     struct sam_cuda *cuda = sam_cuda(q);
-    const char *why = "it cannot be opened";
+    char why[320] = "no memory";
 
     if (!sam_blaslt_bytes(q))
         return;
     struct sam_blaslt *b = cuda->blaslt = calloc(1, sizeof(*b));
-    if (b && find_library(&b->lib)) {
+    if (b && sam_blaslt_find(find_in, &b->lib, why, sizeof(why))) {
         sam_cuda_stream(q); // the handle is of the device that is current
         cublasStatus_t status = b->lib.create(&b->handle);
         if (!status)
             status = set_preferences(b);
-        if (!status)
+        if (!status) {
+            q->products = "cublaslt";
             return;
-        why = b->lib.text(status);
+        }
+        snprintf(why, sizeof(why), "it is found, but %s", b->lib.text(status));
         cudaGetLastError(); // it must not be met again by the next launch
     }
     sam_blaslt_close(cuda);
-    sam_log(&q->log, SAM_LOG_INFO, "cuda: no products by cuBLASLt, all by our own kernel: %s", why);
+    warn(q, "large products are", why);
 }
 
 static void forget(const struct entries *lib, struct product *x)
@@ -263,8 +267,25 @@ static bool choose(struct sam_blaslt *b, struct product *x, const void *bias)
     return true;
 }
 
-static struct product *product_of(struct sam_blaslt *b, const struct sam_linear *p)
+// One warning: a library that refuses one shape may refuse many.
+static void refuse(struct sam_queue *q, struct product *x, const char *why)
 {
+    struct sam_blaslt *b = sam_cuda(q)->blaslt;
+    char what[80];
+
+    x->is_ours = true;
+    cudaGetLastError(); // it must not be met again by the next launch
+    if (b->has_refused)
+        return;
+    b->has_refused = true;
+    q->products = "partly";
+    snprintf(what, sizeof(what), "linear, %d rows of %d to %d, is", x->key.m, x->key.k, x->key.n);
+    warn(q, what, why);
+}
+
+static struct product *product_of(struct sam_queue *q, const struct sam_linear *p)
+{
+    struct sam_blaslt *b = sam_cuda(q)->blaslt;
     const struct key key = key_of(p);
     const unsigned count = b->num_asked < PRODUCTS ? b->num_asked : PRODUCTS;
 
@@ -274,8 +295,15 @@ static struct product *product_of(struct sam_blaslt *b, const struct sam_linear 
     struct product *x = &b->product[b->num_asked++ % PRODUCTS];
     forget(&b->lib, x);
     x->key = key;
-    x->is_ours = !choose(b, x, bias_of(p));
+    if (!choose(b, x, bias_of(p)))
+        refuse(q, x, "it has no algorithm for this shape");
     return x;
+}
+
+// What failed on the device may have written: only then no other kernel may begin anew.
+static bool is_fault(cublasStatus_t status)
+{
+    return status == CUBLAS_STATUS_EXECUTION_FAILED || status == CUBLAS_STATUS_INTERNAL_ERROR;
 }
 
 bool sam_blaslt_linear(struct sam_queue *q, const struct sam_linear *p)
@@ -287,7 +315,7 @@ bool sam_blaslt_linear(struct sam_queue *q, const struct sam_linear *p)
     if (!b || !is_for_library(cuda, p))
         return false;
     const cudaStream_t stream = sam_cuda_stream(q);
-    struct product *x = product_of(b, p);
+    struct product *x = product_of(q, p);
     if (x->is_ours)
         return false;
     cublasStatus_t status = bias_of(p) ? set_bias(&b->lib, x, bias_of(p)) : CUBLAS_STATUS_SUCCESS;
@@ -296,6 +324,10 @@ bool sam_blaslt_linear(struct sam_queue *q, const struct sam_linear *p)
                                x->src, &beta, p->add.data ? p->add.data : p->dst.data, x->dst,
                                p->dst.data, x->dst, &x->algo, cuda->workspace, SAM_CUDA_WORKSPACE,
                                stream);
+    if (status && !is_fault(status)) {
+        refuse(q, x, b->lib.text(status));
+        return false;
+    }
     if (status) {
         cudaGetLastError();
         sam_queue_fail(q, SAM_EDEVICE, "CUDA: linear, %d rows of %d to %d, by cuBLASLt: %s",

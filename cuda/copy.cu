@@ -4,12 +4,15 @@
 // Traffic: every number read once, written once; repeated sources come from the cache.
 #include "view.cuh"
 
-static __global__ void probe_kernel() {}
+static __global__ void probe_kernel()
+{
+    await_earlier();
+}
 
 // Whether this build's kernels run on the device: found out at open, not at the first frame.
 extern "C" bool sam_cuda_probe(struct sam_queue *q)
 {
-    SAM_LAUNCH(probe_kernel, 1, 32, 0, sam_cuda_stream(q));
+    SAM_LAUNCH(probe_kernel, 1, 32, 0, q);
     const cudaError_t error = cudaGetLastError();
     if (error == cudaErrorNoKernelImageForDevice)
         sam_queue_fail(q, SAM_EUNSUPPORTED,

@@ -49,6 +49,7 @@ static __device__ float value_at(const deform &p, unsigned first, int width, int
 template <int LANES>
 static __global__ void __launch_bounds__(DEFORM_THREADS, 8) deform_kernel(deform p)
 {
+    await_earlier();
     const unsigned lane = threadIdx.x % LANES, samples = p.levels * p.points;
     const unsigned own = (blockIdx.x * DEFORM_THREADS + threadIdx.x) / LANES;
     const unsigned item = min(own, p.all - 1); // all lanes of a warp take part in its shuffles
@@ -101,8 +102,8 @@ static __global__ void __launch_bounds__(DEFORM_THREADS, 8) deform_kernel(deform
 
 template <int LANES> static void deform_by(struct sam_queue *q, const deform &a)
 {
-    SAM_LAUNCH((deform_kernel<LANES>), blocks_for(a.all, DEFORM_THREADS / LANES), DEFORM_THREADS,
-               0, sam_cuda_stream(q), a);
+    SAM_LAUNCH((deform_kernel<LANES>), blocks_for(a.all, DEFORM_THREADS / LANES), DEFORM_THREADS, 0,
+               q, a);
     sam_cuda_launched(q, "deform_attention");
 }
 

@@ -150,8 +150,10 @@ static int cuda_open(struct sam_queue *q, int ordinal, int threads)
 
 static int cuda_prepare(struct sam_queue *q)
 {
-    if (!sam_cuda_memory_take(q))
+    if (!sam_cuda_memory_take(q)) {
+        sam_cuda_load_kernels(q);
         sam_cuda_compare_twins(q);
+    }
     return q->status;
 }
 
@@ -195,6 +197,7 @@ const struct sam_device *sam_device_cuda(void)
         .release         = sam_cuda_release,
         .left            = sam_cuda_memory_left,
         .upload          = sam_cuda_upload,
+        .upload_rows     = sam_cuda_upload_rows,
         .download        = sam_cuda_download,
         .fetch           = sam_cuda_fetch,
         .record_begin    = sam_cuda_record_begin,

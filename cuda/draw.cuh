@@ -63,6 +63,7 @@ enum { BOX_THREADS = 256, BOX_ROWS = 8 };
 template <class L>
 static __global__ void __launch_bounds__(BOX_THREADS) boxes_kernel(L logits, box *boxes)
 {
+    await_earlier();
     const int n = blockIdx.y, first = blockIdx.x * BOX_ROWS;
     const int end = min(first + BOX_ROWS, logits.height);
     box b = { INT32_MAX, INT32_MAX, 0, 0, 0 };
@@ -117,8 +118,8 @@ static void measure(struct sam_queue *q, const char *op, const struct sam_draw_m
     each_by<1>(q, op, empty_box_at { boxes }, n);
     if (q->status)
         return;
-    SAM_LAUNCH(boxes_kernel<L>, dim3(blocks_for(p->height, BOX_ROWS), n), BOX_THREADS, 0,
-               sam_cuda_stream(q), logits, boxes);
+    SAM_LAUNCH(boxes_kernel<L>, dim3(blocks_for(p->height, BOX_ROWS), n), BOX_THREADS, 0, q, logits,
+               boxes);
     sam_cuda_launched(q, op);
     static_assert(sizeof(box) == sizeof(*p->boxes), "boxes go to the host as they are");
     each_by<1>(q, op, close_box_at { boxes }, n);

@@ -66,6 +66,18 @@ static __device__ __forceinline__ gemm_turn gemm_turn_mine(const gemm_list &list
     return list.turn[blockIdx.z];
 }
 
+// What a block of THREADS threads does when its part of a tile of ROWS rows, from (m0, n0) on, is
+// there. Nothing; but see behind.cuh.
+template <int ROWS, int THREADS>
+static __device__ __forceinline__ void gemm_behind(const gemm &, int tile, int m0, int n0)
+{
+}
+
+template <int ROWS, int THREADS>
+static __device__ __forceinline__ void gemm_behind(const gemm_list &, int tile, int m0, int n0)
+{
+}
+
 // ---- rows of A
 
 // Where number k of the window at row m begins, for k the first of some that lie in one tap.
@@ -272,11 +284,12 @@ static __device__ __forceinline__ void gemm_multiply(typename S::stage *now, int
     }
 }
 
-// LIST: gemm, or gemm_list.
+// LIST: gemm, gemm_list, or gemm_normed of behind.cuh.
 template <int WM, int WN, int MI, int NI, class LIST>
 static __global__ void __launch_bounds__(32 * WM * WN)
     gemm_kernel(const __grid_constant__ LIST list)
 {
+    await_earlier();
     using S = gemm_shape<WM, WN, MI, NI>;
     const gemm &p = gemm_mine(list);
     extern __shared__ __align__(128) unsigned char smem[];
@@ -330,6 +343,7 @@ static __global__ void __launch_bounds__(32 * WM * WN)
                                      turned[h], angle[h][j]);
             }
     }
+    gemm_behind<S::M, S::THREADS>(list, blockIdx.x, m0, n0);
 }
 
 // ---- F32
@@ -340,6 +354,7 @@ enum { EXACT_TILE = 64, EXACT_STEP = 16, EXACT_THREADS = 256 };
 
 static __global__ void __launch_bounds__(EXACT_THREADS) gemm_exact_kernel(gemm p)
 {
+    await_earlier();
     __shared__ float4 ta[EXACT_STEP][EXACT_TILE / 4 + 1], tw[EXACT_STEP][EXACT_TILE / 4 + 1];
     const int m0 = blockIdx.x * EXACT_TILE, n0 = blockIdx.y * EXACT_TILE;
     const int row = threadIdx.x / 16, col = threadIdx.x % 16; // of 4 x 4
@@ -404,8 +419,7 @@ static void gemm_launch(struct sam_queue *q, const LIST &list, int m, int n, int
 {
     using S = gemm_shape<WM, WN, MI, NI>;
     const dim3 grid(blocks_for(m, S::M), blocks_for(n, S::N), count);
-    SAM_LAUNCH((gemm_kernel<WM, WN, MI, NI, LIST>), grid, S::THREADS, S::SHARED, sam_cuda_stream(q),
-               list);
+    SAM_LAUNCH((gemm_kernel<WM, WN, MI, NI, LIST>), grid, S::THREADS, S::SHARED, q, list);
 }
 
 static inline void gemm_set_weight(const struct sam_queue *q, gemm *p, const struct sam_matrix *w)
@@ -424,7 +438,7 @@ static void gemm_run(struct sam_queue *q, const char *op, const struct sam_matri
     if (gemm_is_exact(q, w->exact))
         SAM_LAUNCH(gemm_exact_kernel,
                    dim3(blocks_for(p.m, EXACT_TILE), blocks_for(p.n, EXACT_TILE)), EXACT_THREADS, 0,
-                   sam_cuda_stream(q), p);
+                   q, p);
     else if (blocks_for(p.m, 128) * blocks_for(p.n, 128) >= sam_cuda(q)->num_sms && p.n > 64)
         gemm_launch<2, 4, 4, 4>(q, p, p.m, p.n, 1); // 128 x 128
     else

@@ -9,6 +9,17 @@ void sam_cuda_record_begin(struct sam_queue *q)
                    cudaStreamBeginCapture(sam_cuda_stream(q), cudaStreamCaptureModeThreadLocal));
 }
 
+// What a capture ends with that came to depend on work outside of it. All that this thread does in
+// it is ours, and ours alone; so it was another thread, with a default stream that waits for a
+// stream that was given, or in a capture of a stricter mode.
+static bool is_spoilt(cudaError_t error)
+{
+    return error == cudaErrorStreamCaptureUnsupported || error == cudaErrorStreamCaptureInvalidated
+           || error == cudaErrorStreamCaptureMerge || error == cudaErrorStreamCaptureUnmatched
+           || error == cudaErrorStreamCaptureUnjoined || error == cudaErrorStreamCaptureIsolation
+           || error == cudaErrorStreamCaptureImplicit;
+}
+
 void *sam_cuda_record_end(struct sam_queue *q)
 {
     const cudaStream_t stream = sam_cuda_stream(q);
@@ -23,7 +34,9 @@ void *sam_cuda_record_end(struct sam_queue *q)
         return NULL;
     }
     // It must end even where an operation has failed, lest the stream stay in capture.
-    if (sam_cuda_check(q, "recording a graph", cudaStreamEndCapture(stream, &graph)) && !q->status
+    const cudaError_t error = cudaStreamEndCapture(stream, &graph);
+    q->is_spoilt = capturing == cudaStreamCaptureStatusInvalidated || is_spoilt(error);
+    if (sam_cuda_check(q, "recording a graph", error) && !q->status
         && !sam_cuda_check(q, "making a graph", cudaGraphInstantiate(&exec, graph, 0)))
         exec = NULL;
     if (graph)

@@ -61,6 +61,7 @@ static __device__ __forceinline__ void load_ahead(float (&v)[MIN_STEPS][N], cons
 template <int N>
 static __global__ void __launch_bounds__(STATS_THREADS) groupnorm_stats_kernel(stats_args p)
 {
+    await_earlier();
     __shared__ float means[STATS_THREADS][N], sums[STATS_THREADS][N], counts[STATS_THREADS];
     const unsigned part = blockIdx.y, n = blockIdx.x / p.sides, side = blockIdx.x % p.sides;
     const unsigned lanes = STATS_THREADS / p.width, lane = threadIdx.x / p.width;
@@ -131,6 +132,7 @@ static __device__ float block_sum(float v, float *room)
 // Traffic: means twice, the second time from the cache; squares once.
 static __global__ void __launch_bounds__(MERGE_THREADS) groupnorm_merge_kernel(stats_args p)
 {
+    await_earlier();
     __shared__ float room[MERGE_THREADS / 32];
     const unsigned groups = p.c / p.group, n = blockIdx.x / groups;
     const unsigned channel = blockIdx.x % groups * p.group, items = p.parts * p.group;
@@ -179,8 +181,7 @@ struct groupnorm_at {
 
 template <int N> static void stats_by(struct sam_queue *q, const stats_args &a, unsigned n)
 {
-    SAM_LAUNCH((groupnorm_stats_kernel<N>), dim3(n * a.sides, a.parts), STATS_THREADS, 0,
-               sam_cuda_stream(q), a);
+    SAM_LAUNCH((groupnorm_stats_kernel<N>), dim3(n * a.sides, a.parts), STATS_THREADS, 0, q, a);
     sam_cuda_launched(q, "groupnorm: means of parts");
 }
 
@@ -208,7 +209,7 @@ extern "C" void sam_groupnorm_cuda(struct sam_queue *q, const struct sam_groupno
         stats_by<4>(q, a, n);
     else
         stats_by<1>(q, a, n);
-    SAM_LAUNCH(groupnorm_merge_kernel, n * p->groups, MERGE_THREADS, 0, sam_cuda_stream(q), a);
+    SAM_LAUNCH(groupnorm_merge_kernel, n * p->groups, MERGE_THREADS, 0, q, a);
     sam_cuda_launched(q, "groupnorm: means of groups");
     const groupnorm_at f = { view_of(&p->dst), view_of(&p->src), a.centre, a.scale,
                              (const float *) p->beta.data, rows * c, c,

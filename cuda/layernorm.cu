@@ -22,6 +22,7 @@ struct norm_args {
 template <int PACKS, int N, bool HAS_ACT, bool HAS_SUM>
 static __global__ void __launch_bounds__(32 * WARPS) layernorm_kernel(norm_args p, int lanes)
 {
+    await_earlier();
     const unsigned at = blockIdx.x * 32 * WARPS + threadIdx.x;
     const unsigned row = at / lanes, lane = at % lanes;
     // Lanes beyond the last row have nothing to load or store, but shuffle with the rest.
@@ -62,6 +63,7 @@ static __global__ void __launch_bounds__(32 * WARPS) layernorm_kernel(norm_args 
 // Rows of any width: a warp reads its row three times, twice from the cache.
 static __global__ void __launch_bounds__(32 * WARPS) layernorm_any_kernel(norm_args p)
 {
+    await_earlier();
     const unsigned row = blockIdx.x * WARPS + threadIdx.x / 32, lane = threadIdx.x % 32;
     if (row >= p.rows)
         return; // whole warps leave together
@@ -88,8 +90,7 @@ static void launch(struct sam_queue *q, const norm_args &p)
     while (lanes < 32 && N * lanes < (int) p.c)
         lanes *= 2;
     SAM_LAUNCH((layernorm_kernel<PACKS, N, HAS_ACT, HAS_SUM>),
-               blocks_for((size_t) p.rows * lanes, 32 * WARPS), 32 * WARPS, 0, sam_cuda_stream(q),
-               p, lanes);
+               blocks_for((size_t) p.rows * lanes, 32 * WARPS), 32 * WARPS, 0, q, p, lanes);
 }
 
 extern "C" void sam_layernorm_cuda(struct sam_queue *q, const struct sam_layernorm *p)
@@ -119,8 +120,7 @@ extern "C" void sam_layernorm_cuda(struct sam_queue *q, const struct sam_layerno
     else if (four && c <= 4 * 128 && !has_act)
         launch<4, 4>(q, a);
     else
-        SAM_LAUNCH(layernorm_any_kernel, blocks_for(a.rows, WARPS), 32 * WARPS, 0,
-                   sam_cuda_stream(q), a);
+        SAM_LAUNCH(layernorm_any_kernel, blocks_for(a.rows, WARPS), 32 * WARPS, 0, q, a);
     sam_cuda_launched(q, "layernorm");
     if (p->sum.data && !sums && !q->status) {
         const struct sam_add rest = { p->sum, p->dst, p->add, 1.0f };

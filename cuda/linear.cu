@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "linear.cuh"
-#include "reduce.cuh"
+#include "skinny.cuh"
 
 extern "C" size_t sam_pack_bytes_cuda(const struct sam_queue *q, int out, int in, bool exact)
 {
@@ -42,92 +41,16 @@ extern "C" void sam_pack_cuda(struct sam_queue *q, struct sam_matrix dst, const 
     free(packed);
 }
 
-static __device__ __forceinline__ float4 widened(float4 v)
-{
-    return v;
-}
-
-static __device__ __forceinline__ float4 widened(uint2 v)
-{
-    return make_float4(bf16_low(v.x), bf16_high(v.x), bf16_low(v.y), bf16_high(v.y));
-}
-
-// Shape: a warp makes SKINNY_COLS columns of SKINNY_ROWS rows; its lanes walk along k side by side,
-// four numbers each, SKINNY_AHEAD times before the sums are taken: all these loads are under way
-// together.
-// Traffic: the weight once per SKINNY_ROWS rows, A once per SKINNY_COLS columns (from L1 but for
-// the first warp of a block).
-// Needs: plain rows; k a multiple of 4; rows that can be read four numbers at a time.
-enum { SKINNY_ROWS = 8, SKINNY_COLS = 2, SKINNY_AHEAD = 2, SKINNY_WARPS = 4 };
-enum { SKINNY_MOST = 64 }; // rows of one map, up to which this is the kernel
-
-template <class FOUR> // numbers of A as they lie in memory: float4, or BF16 in a uint2
-static __global__ void __launch_bounds__(32 * SKINNY_WARPS)
-    linear_skinny_kernel(const __grid_constant__ gemm_list list)
-{
-    const gemm &p = gemm_mine(list);
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int n0 = (blockIdx.x * SKINNY_WARPS + warp) * SKINNY_COLS, m0 = blockIdx.y * SKINNY_ROWS;
-    if (m0 >= p.m || n0 >= p.n)
-        return; // whole warps leave
-    const FOUR *src = (const FOUR *) p.in.src.p;
-    const float4 *weight = (const float4 *) p.weight;
-    const int fours = p.ld / 4; // in a row
-    float sum[SKINNY_ROWS * SKINNY_COLS] = {};
-    for (int k0 = lane; k0 < fours; k0 += 32 * SKINNY_AHEAD) {
-        FOUR a[SKINNY_AHEAD][SKINNY_ROWS] = {};
-        float4 w[SKINNY_AHEAD][SKINNY_COLS] = {};
-#pragma unroll
-        for (int t = 0; t < SKINNY_AHEAD; t++) {
-            const int k = k0 + 32 * t;
-            if (k >= fours)
-                continue;
-#pragma unroll
-            for (int i = 0; i < SKINNY_ROWS; i++) // rows beyond the last repeat it
-                a[t][i] = src[(size_t) min(m0 + i, p.m - 1) * fours + k];
-#pragma unroll
-            for (int j = 0; j < SKINNY_COLS; j++)
-                w[t][j] = weight[(size_t) min(n0 + j, p.n - 1) * fours + k];
-        }
-#pragma unroll
-        for (int t = 0; t < SKINNY_AHEAD; t++)
-#pragma unroll
-            for (int i = 0; i < SKINNY_ROWS; i++) {
-                const float4 v = widened(a[t][i]);
-#pragma unroll
-                for (int j = 0; j < SKINNY_COLS; j++) {
-                    float *s = &sum[i * SKINNY_COLS + j];
-                    *s += v.x * w[t][j].x;
-                    *s += v.y * w[t][j].y;
-                    *s += v.z * w[t][j].z;
-                    *s += v.w * w[t][j].w;
-                }
-            }
-    }
-    const float mine = lanes_sums(sum);
-    const int row = m0 + lane / SKINNY_COLS, col = n0 + lane % SKINNY_COLS;
-    if (lane < SKINNY_ROWS * SKINNY_COLS && row < p.m && col < p.n)
-        gemm_finish(p.out, p.n, row, col, mine);
-}
-
-// Whether linear_skinny_kernel makes a product. The rows of one map decide, so that an object's
-// result does not depend on how many others are beside it.
-static bool is_skinny(const struct sam_queue *q, const struct sam_linear *p)
-{
-    return gemm_is_exact(q, p->weight.exact) && p->src.h * p->src.w <= SKINNY_MOST
-           && by_four(&p->src, p->src.c);
-}
-
 static void run_skinny(struct sam_queue *q, const struct sam_linear *each, int count)
 {
+    const int threads = 32 * SKINNY_WARPS;
     int m, n;
     const gemm_list list = list_of(q, each, count, &m, &n);
     const dim3 grid(blocks_for(n, SKINNY_COLS * SKINNY_WARPS), blocks_for(m, SKINNY_ROWS), count);
-    const cudaStream_t stream = sam_cuda_stream(q);
     if (each->src.type == SAM_BF16)
-        SAM_LAUNCH(linear_skinny_kernel<uint2>, grid, 32 * SKINNY_WARPS, 0, stream, list);
+        SAM_LAUNCH((linear_skinny_kernel<uint2, gemm_list>), grid, threads, 0, q, list);
     else
-        SAM_LAUNCH(linear_skinny_kernel<float4>, grid, 32 * SKINNY_WARPS, 0, stream, list);
+        SAM_LAUNCH((linear_skinny_kernel<float4, gemm_list>), grid, threads, 0, q, list);
     sam_cuda_launched(q, "linear");
 }
 
@@ -214,6 +137,7 @@ struct few_by_many {
 
 static __global__ void __launch_bounds__(MATMUL_THREADS) matmul_kernel(few_by_many p)
 {
+    await_earlier();
     __shared__ float ta[MATMUL_ROWS][MATMUL_STEP];
     const int j = blockIdx.x * MATMUL_THREADS + threadIdx.x;
     const int first = blockIdx.y * MATMUL_ROWS, n = blockIdx.z;
@@ -255,6 +179,6 @@ extern "C" void sam_matmul_cuda(struct sam_queue *q, const struct sam_matmul *p)
                             p->dst.c, p->a.c, by_four(&p->b, p->b.c) };
     const dim3 grid(blocks_for(f.b_rows, MATMUL_THREADS), blocks_for(f.a_rows, MATMUL_ROWS),
                     p->dst.n);
-    SAM_LAUNCH(matmul_kernel, grid, MATMUL_THREADS, 0, sam_cuda_stream(q), f);
+    SAM_LAUNCH(matmul_kernel, grid, MATMUL_THREADS, 0, q, f);
     sam_cuda_launched(q, "matmul");
 }

@@ -1,7 +1,6 @@
 // Selects one of the candidate masks, and makes the memory encoder's input of it.
 //
 // Shape: a thread makes four neighbouring numbers, or one. Traffic: src once, dst once.
-#include "reduce.cuh"
 #include "sample.cuh"
 #include "view.cuh"
 
@@ -101,105 +100,101 @@ extern "C" void sam_gate_cuda(struct sam_queue *q, const struct sam_gate *p)
     each(q, "gate", f, count, by_four(&p->dst, c) && by_four(&p->src, c) && by_four(&p->other, c));
 }
 
-// ---- the selection of the mask decoder, in two launches
-
-struct choice {
-    int mask, present;
-};
+// ---- the selection of the mask decoder
 
 struct selection {
     float *low_res, *iou;
     const float *masks, *ious, *score;
     view token, tokens;
     const int *multimask;
-    choice *chosen; // workspace: one per object
     unsigned pixels, d;
     float delta, threshold;
 };
 
-enum { CHOOSE_THREADS = 1024 };
+// Shape: SELECT_BLOCKS blocks for an object; each of them counts the pixels of mask 0, which L2
+// gives it, makes the choice, and writes its share of the mask, N numbers of a thread at a time.
+// Loads of SELECT_AHEAD times N are under way together.
+// Traffic: mask 0 once from memory, the chosen mask once, low_res once; one token.
+enum { SELECT_THREADS = 1024, SELECT_BLOCKS = 16, SELECT_AHEAD = 8 };
 
-// The number of pixels of mask 0 above a threshold, summed over the block.
-static __device__ unsigned count_above(const float *mask, unsigned pixels, float threshold,
-                                       unsigned *sum)
+// How many numbers of a mask are above delta, in .x, and above -delta, in .y, over the block.
+template <int N>
+static __device__ __forceinline__ uint2 count_above(const float *mask, unsigned pixels, float delta)
 {
-    unsigned count = 0;
-    for (unsigned i = threadIdx.x; i < pixels; i += CHOOSE_THREADS)
-        count += mask[i] > threshold;
+    __shared__ unsigned sums[2];
+    unsigned sure = 0, likely = 0;
+    for (unsigned i = threadIdx.x * N; i < pixels; i += SELECT_AHEAD * SELECT_THREADS * N) {
+        float v[SELECT_AHEAD][N];
+#pragma unroll
+        for (int a = 0; a < SELECT_AHEAD; a++) {
+            const unsigned at = i + a * SELECT_THREADS * N;
+            for (int k = 0; k < N; k++)
+                v[a][k] = -INFINITY;
+            if (at < pixels)
+                load(v[a], { (void *) mask, false }, at);
+        }
+#pragma unroll
+        for (int a = 0; a < SELECT_AHEAD; a++)
+            for (int k = 0; k < N; k++)
+                sure += v[a][k] > delta, likely += v[a][k] > -delta;
+    }
+    if (threadIdx.x < 2)
+        sums[threadIdx.x] = 0;
     __syncthreads();
-    if (threadIdx.x == 0)
-        *sum = 0;
+    sure = __reduce_add_sync(0xffffffffu, sure);
+    likely = __reduce_add_sync(0xffffffffu, likely);
+    if (threadIdx.x % 32 == 0) {
+        atomicAdd(&sums[0], sure);
+        atomicAdd(&sums[1], likely);
+    }
     __syncthreads();
-    count = __reduce_add_sync(0xffffffffu, count);
-    if (threadIdx.x % 32 == 0)
-        atomicAdd(sum, count);
-    __syncthreads();
-    return *sum;
+    return make_uint2(sums[0], sums[1]);
 }
 
-// Shape: a block per object. Traffic: mask 0 twice, the second time from the cache; one token.
-static __global__ void __launch_bounds__(CHOOSE_THREADS) choose_kernel(selection p)
+template <int N>
+static __global__ void __launch_bounds__(SELECT_THREADS) select_mask_kernel(selection p)
 {
-    __shared__ unsigned sum;
+    await_earlier();
     const unsigned n = blockIdx.x;
-    const float *mask = p.masks + (size_t) n * 4 * p.pixels, *iou = p.ious + 4 * n;
+    const float *masks = p.masks + (size_t) n * 4 * p.pixels, *iou = p.ious + 4 * n;
 
-    const unsigned sure = count_above(mask, p.pixels, p.delta, &sum);
-    const unsigned likely = count_above(mask, p.pixels, -p.delta, &sum);
-    const bool stable = (likely ? (float) sure / (float) likely : 1.0f) >= p.threshold;
+    const uint2 count = count_above<N>(masks, p.pixels, p.delta);
+    const bool stable = (count.y ? (float) count.x / (float) count.y : 1.0f) >= p.threshold;
     int best = 1;
     for (int i = 2; i <= 3; i++)
         if (iou[i] > iou[best])
             best = i;
 
-    const bool multimask = p.multimask[n];
+    const bool multimask = p.multimask[n], present = p.score[n] > 0.0f;
     const int mask_at = !multimask && stable ? 0 : best, token_at = multimask ? best : 0;
-    for (unsigned i = threadIdx.x; i < p.d; i += CHOOSE_THREADS)
+    const unsigned share = blockIdx.y * SELECT_THREADS + threadIdx.x;
+    for (unsigned i = share; i < p.d; i += SELECT_BLOCKS * SELECT_THREADS)
         store_one(p.token, n * p.d + i, load_one(p.tokens, (n * 4 + token_at) * p.d + i));
-    if (threadIdx.x == 0) {
+    if (share == 0)
         p.iou[n] = iou[mask_at];
-        p.chosen[n] = { mask_at, p.score[n] > 0.0f };
-    }
-}
-
-struct chosen_at {
-    float *dst;
-    const float *masks;
-    const choice *chosen;
-    unsigned pixels;
-
-    template <int N> __device__ void at(unsigned i) const
-    {
-        const unsigned n = i / pixels;
-        const choice c = chosen[n];
+    for (unsigned i = share * N; i < p.pixels; i += SELECT_BLOCKS * SELECT_THREADS * N) {
         float v[N];
         for (int k = 0; k < N; k++)
             v[k] = -1024.0f;
-        if (c.present)
-            load(v, { (void *) masks, false }, (n * 4 + c.mask) * pixels + i % pixels);
-        store(view { dst, false }, i, v);
+        if (present)
+            load(v, { (void *) masks, false }, mask_at * p.pixels + i);
+        store(view { p.low_res, false }, n * p.pixels + i, v);
     }
-};
+}
 
 extern "C" void sam_select_mask_cuda(struct sam_queue *q, const struct sam_select_mask *p)
 {
-    choice *chosen = (choice *) sam_cuda(q)->workspace;
-    const unsigned n = p->masks.n, pixels = p->masks.c;
+    const unsigned pixels = p->masks.c;
     const selection a = {
         (float *) p->low_res.data, (float *) p->iou.data, (const float *) p->masks.data,
         (const float *) p->ious.data, (const float *) p->score.data, view_of(&p->token),
-        view_of(&p->tokens), (const int *) p->multimask.data, chosen, pixels,
-        (unsigned) p->tokens.c, p->delta, p->threshold,
+        view_of(&p->tokens), (const int *) p->multimask.data, pixels, (unsigned) p->tokens.c,
+        p->delta, p->threshold,
     };
-    if (n > SAM_CUDA_WORKSPACE / sizeof(choice)) {
-        sam_queue_fail(q, SAM_EUNSUPPORTED, "select_mask: %u objects, at most %zu on a GPU", n,
-                       SAM_CUDA_WORKSPACE / sizeof(choice));
-        return;
-    }
-    SAM_LAUNCH(choose_kernel, n, CHOOSE_THREADS, 0, sam_cuda_stream(q), a);
+    const dim3 grid(p->masks.n, SELECT_BLOCKS);
+    if (by_four(&p->low_res, pixels) && by_four(&p->masks, pixels))
+        SAM_LAUNCH(select_mask_kernel<4>, grid, SELECT_THREADS, 0, q, a);
+    else
+        SAM_LAUNCH(select_mask_kernel<1>, grid, SELECT_THREADS, 0, q, a);
     sam_cuda_launched(q, "select_mask");
-    const chosen_at f = { (float *) p->low_res.data, (const float *) p->masks.data, chosen,
-                          pixels };
-    each(q, "select_mask", f, (size_t) n * pixels,
-         by_four(&p->low_res, pixels) && by_four(&p->masks, pixels));
 }

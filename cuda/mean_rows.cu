@@ -21,6 +21,7 @@ struct mean_args {
 template <int N>
 static __global__ void __launch_bounds__(MEAN_THREADS) mean_kernel(mean_args p)
 {
+    await_earlier();
     __shared__ float shared[MEAN_THREADS][N];
     const unsigned part = blockIdx.y, n = blockIdx.x / p.groups, group = blockIdx.x % p.groups;
     const unsigned lanes = MEAN_THREADS / p.width, lane = threadIdx.x / p.width;
@@ -80,8 +81,7 @@ struct mean_at {
 
 template <int N> static void mean_by(struct sam_queue *q, const mean_args &a, unsigned n)
 {
-    SAM_LAUNCH((mean_kernel<N>), dim3(n * a.groups, a.parts), MEAN_THREADS, 0, sam_cuda_stream(q),
-               a);
+    SAM_LAUNCH((mean_kernel<N>), dim3(n * a.groups, a.parts), MEAN_THREADS, 0, q, a);
     sam_cuda_launched(q, "mean_rows");
 }
 

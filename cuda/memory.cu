@@ -36,6 +36,7 @@ struct scatter_list {
 static __global__ void __launch_bounds__(EACH_THREADS)
     scatter_kernel(const __grid_constant__ scatter_list list)
 {
+    await_earlier();
     const unsigned which = blockIdx.y, at = blockIdx.x * EACH_THREADS + threadIdx.x;
     if (list.four[which] && 4 * at < list.count[which])
         list.each[which].template at<4>(4 * at);
@@ -63,7 +64,7 @@ extern "C" void sam_scatters_cuda(struct sam_queue *q, const struct sam_scatters
         list.four[i] = by_four(&s->dst, c) && by_four(&s->src, c) && by_four(&s->absent, c);
         blocks = max(blocks, blocks_for(count / (list.four[i] ? 4 : 1), EACH_THREADS));
     }
-    SAM_LAUNCH(scatter_kernel, dim3(blocks, p->count), EACH_THREADS, 0, sam_cuda_stream(q), list);
+    SAM_LAUNCH(scatter_kernel, dim3(blocks, p->count), EACH_THREADS, 0, q, list);
     sam_cuda_launched(q, "scatters");
 }
 

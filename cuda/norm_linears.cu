@@ -7,7 +7,8 @@
 // Shape: a block norms M rows, which stay in shared memory as BF16, and makes their products with
 // all columns, or a share of them, N at a time, with 2 x 4 warps of (16 MI) x 32; the weight comes
 // in steps of 32 by three stages of cp.async, which go on from one N to the next. Rows that are not
-// normed are copied.
+// normed are copied. POOLS: the cells of a product are pooled, whose rows a block takes in their
+// order.
 // Traffic: src once per share, the weight once per M rows; dst once.
 // Needs: c a multiple of 8 and at most 256 PACKS; all rows of a block in shared memory.
 enum { NORM_COLS = 128, NORM_THREADS = 256, NORM_STAGES = 3 };
@@ -17,7 +18,15 @@ struct norm_list {
     const float *gamma, *beta;
     float eps;
     bool is_normed[SAM_MAX_LINEARS];
+    int pool_w[SAM_MAX_LINEARS]; // of a map whose cells are pooled; 0: they are not
 };
+
+// Where row r of a product is: of maps whose cells are pooled the four of a cell come in a row.
+static __device__ __forceinline__ int norm_place(int r, int pool_w)
+{
+    const int cell = r / 4, y = 2 * cell / pool_w, x = 2 * cell % pool_w;
+    return (2 * y + r / 2 % 2) * pool_w + x + r % 2;
+}
 
 // Rows of A are 16 bytes longer than their numbers, so that ldmatrix meets no bank twice.
 static __host__ __device__ __forceinline__ int norm_row_length(int c)
@@ -26,9 +35,9 @@ static __host__ __device__ __forceinline__ int norm_row_length(int c)
 }
 
 // The rows from m0 on to `a`, numbers from c on as zeros. The loads of some are under way together.
-template <int PACKS, int M>
+template <int PACKS, int M, bool POOLS>
 static __device__ __forceinline__ void norm_rows(__nv_bfloat16 *a, const norm_list &n,
-                                                 const gemm &p, int m0, int lanes)
+                                                 const gemm &p, int m0, int lanes, int pool_w)
 {
     const int lane = threadIdx.x % lanes, c = p.in.k, length = norm_row_length(c);
     float gamma[PACKS][8] = {}, beta[PACKS][8] = {};
@@ -38,7 +47,8 @@ static __device__ __forceinline__ void norm_rows(__nv_bfloat16 *a, const norm_li
     for (int r = threadIdx.x / lanes; r < M; r += NORM_THREADS / lanes) {
         const int mine = m0 + r < p.m ? c : 0;
         float v[PACKS][8] = {};
-        load_packs(v, p.in.src, (unsigned) (m0 + r) * c, lane, lanes, mine);
+        const int place = POOLS && pool_w ? norm_place(m0 + r, pool_w) : m0 + r;
+        load_packs(v, p.in.src, (unsigned) place * c, lane, lanes, mine);
         norm_packs(v, lane, lanes, mine, c, n.eps);
 #pragma unroll
         for (int k = 0; k < PACKS; k++) {
@@ -118,10 +128,17 @@ static __device__ __forceinline__ float norm_act(enum sam_act act, float x)
     return act == SAM_ACT_RELU && x < 0.0f ? 0.0f : x;
 }
 
+// The largest of the four rows of a cell, which four lanes have.
+static __device__ __forceinline__ float norm_pooled(float v)
+{
+    v = fmaxf(v, __shfl_xor_sync(0xffffffffu, v, 4));
+    return fmaxf(v, __shfl_xor_sync(0xffffffffu, v, 8));
+}
+
 // What a warp has summed, from (row0, col0) on.
 template <int MI>
-static __device__ __forceinline__ void norm_store(const gemm &p, const gemm_turn &turn, int row0,
-                                                  int col0, float (&sum)[MI][4][4])
+static __device__ __forceinline__ void norm_store(const gemm &p, const gemm_turn &turn, bool pools,
+                                                  int row0, int col0, float (&sum)[MI][4][4])
 {
     const int my_row = row0 + threadIdx.x % 32 / 4, my_col = col0 + threadIdx.x % 4 * 2;
     const gemm_out &o = p.out;
@@ -145,8 +162,10 @@ static __device__ __forceinline__ void norm_store(const gemm &p, const gemm_turn
                 v[0] = re * angle[j].x - im * angle[j].y;
                 v[1] = re * angle[j].y + im * angle[j].x;
             }
-            const unsigned at = (unsigned) row * p.n + col;
-            if (row >= p.m || col >= p.n)
+            if (pools)
+                v[0] = norm_pooled(v[0]), v[1] = norm_pooled(v[1]);
+            const unsigned at = (unsigned) (pools ? row / 4 : row) * p.n + col;
+            if (row >= p.m || col >= p.n || (pools && row % 4))
                 continue;
             if (o.dst.bf16)
                 *(uint32_t *) ((__nv_bfloat16 *) o.dst.p + at) = bf16_two(v[0], v[1]);
@@ -156,10 +175,11 @@ static __device__ __forceinline__ void norm_store(const gemm &p, const gemm_turn
     }
 }
 
-template <int MI, int PACKS>
+template <int MI, int PACKS, bool POOLS>
 static __global__ void __launch_bounds__(NORM_THREADS, 2)
     norm_gemm_kernel(const __grid_constant__ norm_list n, int lanes)
 {
+    await_earlier();
     constexpr int M = 32 * MI;
     const gemm &p = gemm_mine(n.list);
     extern __shared__ __align__(128) unsigned char smem[];
@@ -173,12 +193,13 @@ static __global__ void __launch_bounds__(NORM_THREADS, 2)
         return; // whole blocks leave
 
     const bool is_normed = n.is_normed[blockIdx.z];
+    const int pool_w = POOLS ? n.pool_w[blockIdx.z] : 0;
     if (!is_normed)
         copy_rows<M>(a, p, m0); // on its way with the first step
     for (int s = 0; s < NORM_STAGES - 1; s++)
         next.load_step(stages[s]);
     if (is_normed)
-        norm_rows<PACKS, M>(a, n, p, m0, lanes);
+        norm_rows<PACKS, M, POOLS>(a, n, p, m0, lanes, pool_w);
 
     int now = 0;
     for (int n0 = blockIdx.x * NORM_COLS; n0 < next.n; n0 += gridDim.x * NORM_COLS) {
@@ -190,7 +211,7 @@ static __global__ void __launch_bounds__(NORM_THREADS, 2)
             next.load_step(stages[now ? now - 1 : NORM_STAGES - 1]);
             now = now + 1 < NORM_STAGES ? now + 1 : 0;
         }
-        norm_store<MI>(p, gemm_turn_mine(n.list), m0 + wm, n0 + wn, sum);
+        norm_store<MI>(p, gemm_turn_mine(n.list), pool_w, m0 + wm, n0 + wn, sum);
     }
     cp_async_wait_all(); // of steps beyond the last, which hold zeros
 }
@@ -203,8 +224,14 @@ static size_t shared_bytes(int rows, int c)
 }
 
 // Of longer rows and more columns the product is so much work that the library's kernels, which get
-// more of the tensor cores, win more than it takes to write the normed rows and read them again.
-enum { NORM_LONGEST = 384, NORM_BROADEST = 1536 };
+// more of the tensor cores, win more than it takes to write the normed rows and read them again;
+// but not of few rows, of which they have not enough tiles for all multiprocessors.
+enum { NORM_LONGEST = 384, NORM_BROADEST = 2304, NORM_FEW = 1024, NORM_LONGEST_OF_FEW = 768 };
+
+static bool is_few(const struct sam_tensor *rows)
+{
+    return sam_rows(rows) <= NORM_FEW;
+}
 
 // Whether the kernel makes a product: it adds nothing behind. Its GELU is not exact: where there is
 // a bias in BF16 it need not be, see struct sam_linear.
@@ -213,19 +240,29 @@ static bool takes(const struct sam_queue *q, const struct sam_linear *p)
     const bool is_close = p->dst.type == SAM_BF16 && p->bias_bf16.data;
     const gemm g = gemm_of(q, p);
     return is_tensor(q, p) && g.out.pairs && g.in.chunks && !p->add.data
-        && p->dst.c <= NORM_BROADEST
+        && (p->dst.c <= NORM_BROADEST || is_few(&p->src))
         && (p->act == SAM_ACT_NONE || p->act == SAM_ACT_RELU
             || (p->act == SAM_ACT_GELU && is_close));
+}
+
+// Whether the kernel pools the cells of the last product: it takes its rows in their order.
+static bool can_pool(const struct sam_norm_linears *p)
+{
+    const struct sam_linear *last = &p->each[p->count - 1];
+    const struct sam_maxpool *pool = &p->pool;
+    return pool->src.h % 2 == 0 && pool->src.w % 2 == 0 && !last->table.data
+        && last->src.data == p->norm.dst.data && aligned(&pool->dst, 8);
 }
 
 static bool takes_all(const struct sam_queue *q, const struct sam_norm_linears *p)
 {
     const struct sam_layernorm *n = &p->norm;
-    bool all = n->src.c <= NORM_LONGEST && n->dst.type == SAM_BF16 && by_eight(&n->src, n->src.c)
+    const int longest = is_few(&n->src) ? NORM_LONGEST_OF_FEW : NORM_LONGEST;
+    bool all = n->src.c <= longest && n->dst.type == SAM_BF16 && by_eight(&n->src, n->src.c)
             && by_eight(&n->gamma, 8) && by_eight(&n->beta, 8);
     for (int i = 0; i < p->count; i++)
         all = all && takes(q, &p->each[i]) && p->each[i].src.c <= n->src.c;
-    return all;
+    return all && (!p->pool.dst.data || can_pool(p));
 }
 
 // How blocks of 32 `high` rows share the columns.
@@ -253,29 +290,33 @@ static norm_shares shares_of(const struct sam_queue *q, const struct sam_norm_li
     return s;
 }
 
-template <int MI, int PACKS>
+template <int MI, int PACKS, bool POOLS>
 static void launch(struct sam_queue *q, const struct sam_norm_linears *p, const gemm_list &products,
                    const norm_shares &s)
 {
     const struct sam_layernorm *norm = &p->norm;
     int lanes = GEMM_STEP / 8;
     norm_list list = { products, (const float *) norm->gamma.data, (const float *) norm->beta.data,
-                       norm->eps, {} };
+                       norm->eps, {}, {} };
     for (int i = 0; i < p->count; i++) {
         list.is_normed[i] = p->each[i].src.data == norm->dst.data;
         if (list.is_normed[i])
             list.list.each[i].in.src = view_of(&norm->src);
     }
+    if (p->pool.dst.data) {
+        list.pool_w[p->count - 1] = p->pool.src.w;
+        list.list.each[p->count - 1].out.dst = view_of(&p->pool.dst);
+    }
     while (lanes < 32 && 8 * lanes * PACKS < norm->src.c)
         lanes *= 2;
     // Always the most that there is: what is recorded needs its own when it is replayed.
     if (!sam_cuda_check(q, "norm_linears: shared memory",
-                        cudaFuncSetAttribute(norm_gemm_kernel<MI, PACKS>,
+                        cudaFuncSetAttribute(norm_gemm_kernel<MI, PACKS, POOLS>,
                                              cudaFuncAttributeMaxDynamicSharedMemorySize,
                                              (int) sam_cuda(q)->shared_limit)))
         return;
-    SAM_LAUNCH((norm_gemm_kernel<MI, PACKS>), dim3(s.shares, s.tiles, p->count), NORM_THREADS,
-               s.bytes, sam_cuda_stream(q), list, lanes);
+    SAM_LAUNCH((norm_gemm_kernel<MI, PACKS, POOLS>), dim3(s.shares, s.tiles, p->count),
+               NORM_THREADS, s.bytes, q, list, lanes);
     sam_cuda_launched(q, "norm_linears");
 }
 
@@ -289,23 +330,34 @@ static void run_apart(struct sam_queue *q, const struct sam_norm_linears *p)
         q->ops->linear(q, p->each);
     else
         q->ops->linears(q, &products);
+    if (p->pool.dst.data && !q->status)
+        q->ops->maxpool(q, &p->pool);
+}
+
+// False: it is for others.
+static bool run_together(struct sam_queue *q, const struct sam_norm_linears *p)
+{
+    int m, n;
+    if (!takes_all(q, p))
+        return false;
+    const gemm_list list = list_of(q, p->each, p->count, &m, &n);
+    const norm_shares high = shares_of(q, p, m, n, 4), low = shares_of(q, p, m, n, 3);
+    if (high.work == INT_MAX && low.work == INT_MAX)
+        return false;
+    if (p->pool.dst.data) // those of one group a lane would spill
+        low.work < high.work ? launch<3, 3, true>(q, p, list, low)
+                             : launch<4, 3, true>(q, p, list, high);
+    else if (low.work < high.work)
+        launch<3, 3, false>(q, p, list, low);
+    else if (p->norm.src.c <= 256)
+        launch<4, 1, false>(q, p, list, high);
+    else
+        launch<4, 3, false>(q, p, list, high);
+    return true;
 }
 
 extern "C" void sam_norm_linears_cuda(struct sam_queue *q, const struct sam_norm_linears *p)
 {
-    if (!takes_all(q, p)) {
+    if (!run_together(q, p))
         run_apart(q, p);
-        return;
-    }
-    int m, n;
-    const gemm_list list = list_of(q, p->each, p->count, &m, &n);
-    const norm_shares high = shares_of(q, p, m, n, 4), low = shares_of(q, p, m, n, 3);
-    if (high.work == INT_MAX && low.work == INT_MAX)
-        run_apart(q, p);
-    else if (low.work < high.work)
-        launch<3, 3>(q, p, list, low);
-    else if (p->norm.src.c <= 256)
-        launch<4, 1>(q, p, list, high);
-    else
-        launch<4, 3>(q, p, list, high);
 }

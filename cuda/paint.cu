@@ -433,6 +433,7 @@ template <int SURFACE>
 static __global__ void __launch_bounds__(PAINT_THREADS)
 paint_kernel(const __grid_constant__ painting a)
 {
+    await_earlier();
     extern __shared__ __align__(128) unsigned char smem[];
     __shared__ uint32_t touching[SAM_MAX_PATCHES / 32];
     __shared__ uint8_t near[NEAR_W * NEAR_H];
@@ -472,21 +473,20 @@ static void launch(struct sam_queue *q, enum sam_pixel_format format, const pain
     const dim3 tiles(blocks_for(a.x1 - a.tile_x, TILE_W), blocks_for(a.y1 - a.tile_y, TILE_H));
     const size_t shared =
         a.labels ? (TILE_W + 2 * a.margin) * (size_t) (TILE_H + 2 * a.margin) : 0;
-    const cudaStream_t stream = sam_cuda_stream(q);
     if (format == SAM_PIXEL_NV12)
-        SAM_LAUNCH(paint_kernel<SURFACE_NV12>, tiles, PAINT_THREADS, shared, stream, a);
+        SAM_LAUNCH(paint_kernel<SURFACE_NV12>, tiles, PAINT_THREADS, shared, q, a);
     else if (format == SAM_PIXEL_I420)
-        SAM_LAUNCH(paint_kernel<SURFACE_I420>, tiles, PAINT_THREADS, shared, stream, a);
+        SAM_LAUNCH(paint_kernel<SURFACE_I420>, tiles, PAINT_THREADS, shared, q, a);
     else if (format == SAM_PIXEL_P010)
-        SAM_LAUNCH(paint_kernel<SURFACE_P010>, tiles, PAINT_THREADS, shared, stream, a);
+        SAM_LAUNCH(paint_kernel<SURFACE_P010>, tiles, PAINT_THREADS, shared, q, a);
     else if (format == SAM_PIXEL_YUY2)
-        SAM_LAUNCH(paint_kernel<SURFACE_YUY2>, tiles, PAINT_THREADS, shared, stream, a);
+        SAM_LAUNCH(paint_kernel<SURFACE_YUY2>, tiles, PAINT_THREADS, shared, q, a);
     else if (format == SAM_PIXEL_GRAY8)
-        SAM_LAUNCH(paint_kernel<SURFACE_GREY>, tiles, PAINT_THREADS, shared, stream, a);
+        SAM_LAUNCH(paint_kernel<SURFACE_GREY>, tiles, PAINT_THREADS, shared, q, a);
     else if (format == SAM_PIXEL_RGB || format == SAM_PIXEL_BGR)
-        SAM_LAUNCH(paint_kernel<SURFACE_RGB>, tiles, PAINT_THREADS, shared, stream, a);
+        SAM_LAUNCH(paint_kernel<SURFACE_RGB>, tiles, PAINT_THREADS, shared, q, a);
     else
-        SAM_LAUNCH(paint_kernel<SURFACE_RGBA>, tiles, PAINT_THREADS, shared, stream, a);
+        SAM_LAUNCH(paint_kernel<SURFACE_RGBA>, tiles, PAINT_THREADS, shared, q, a);
     sam_cuda_launched(q, "paint");
 }
 

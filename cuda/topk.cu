@@ -31,6 +31,7 @@ static __device__ sort_key key_of(float number, unsigned place)
 // Shape: a thread per number; a warp takes its places in the list at once. Traffic: src once.
 static __global__ void __launch_bounds__(TOPK_THREADS) collect_kernel(topk p)
 {
+    await_earlier();
     const int n = blockIdx.y, i = blockIdx.x * TOPK_THREADS + threadIdx.x, lane = threadIdx.x % 32;
     const float number = i < p.count ? p.src[(size_t) n * p.count + i] : 0.0f;
     const bool is_above = i < p.count && (p.all || number > p.threshold);
@@ -74,6 +75,7 @@ static __device__ sort_key select_key(const sort_key *keys, int count, int k, in
 // Shape: a block per n. Traffic: the keys nine times, from the cache.
 static __global__ void __launch_bounds__(SELECT_THREADS) select_kernel(topk p)
 {
+    await_earlier();
     __shared__ int bins[DIGITS], kept;
     __shared__ sort_key shared[2];
     const int n = blockIdx.x, found = p.found[n];
@@ -94,6 +96,7 @@ static __global__ void __launch_bounds__(SELECT_THREADS) select_kernel(topk p)
 // Shape: a thread per output. Traffic: the survivors once per block, from the cache.
 static __global__ void __launch_bounds__(TOPK_THREADS) rank_kernel(topk p)
 {
+    await_earlier();
     const int n = blockIdx.y, i = blockIdx.x * TOPK_THREADS + threadIdx.x, num = p.num[n];
     const sort_key *survivors = p.keys + n * p.step + p.count;
     int *index = p.index + (size_t) n * p.k;
@@ -130,12 +133,10 @@ extern "C" void sam_topk_cuda(struct sam_queue *q, const struct sam_topk *p)
     if (!sam_cuda_check(q, "topk", cudaMemsetAsync(a.found, 0, n * sizeof(int),
                                                    sam_cuda_stream(q))))
         return;
-    SAM_LAUNCH(collect_kernel, dim3(blocks_for(a.count, TOPK_THREADS), n), TOPK_THREADS, 0,
-               sam_cuda_stream(q), a);
+    SAM_LAUNCH(collect_kernel, dim3(blocks_for(a.count, TOPK_THREADS), n), TOPK_THREADS, 0, q, a);
     sam_cuda_launched(q, "topk");
-    SAM_LAUNCH(select_kernel, n, SELECT_THREADS, 0, sam_cuda_stream(q), a);
+    SAM_LAUNCH(select_kernel, n, SELECT_THREADS, 0, q, a);
     sam_cuda_launched(q, "topk");
-    SAM_LAUNCH(rank_kernel, dim3(blocks_for(a.k, TOPK_THREADS), n), TOPK_THREADS, 0,
-               sam_cuda_stream(q), a);
+    SAM_LAUNCH(rank_kernel, dim3(blocks_for(a.k, TOPK_THREADS), n), TOPK_THREADS, 0, q, a);
     sam_cuda_launched(q, "topk");
 }

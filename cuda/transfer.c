@@ -15,7 +15,17 @@ static size_t workspace_bytes(const struct sam_queue *q)
 
 static size_t ring_bytes(const struct sam_queue *q)
 {
-    return q->work_bytes ? q->work_bytes : SAM_CUDA_RING;
+    const struct sam_cuda *cuda = sam_cuda(q);
+    const size_t at_open = q->work_bytes ? q->work_bytes : SAM_CUDA_RING;
+    return cuda->ring_bytes ? cuda->ring_bytes : at_open;
+}
+
+// For a room of `bytes`: a frame of that size, each piece of which begins a cache line. A limit
+// that was asked for holds.
+static size_t ring_wanted(const struct sam_queue *q, size_t bytes)
+{
+    const size_t wanted = bytes + bytes / 1024 + 1024, there = ring_bytes(q);
+    return q->work_bytes || wanted < there ? there : wanted;
 }
 
 int sam_cuda_memory_take(struct sam_queue *q)
@@ -34,6 +44,7 @@ int sam_cuda_memory_take(struct sam_queue *q)
     }
     cuda->room = cuda->workspace;
     cuda->room_bytes = workspace;
+    cuda->ring_bytes = ring;
     if (cudaMallocHost((void **) &cuda->ring, ring) != cudaSuccess) {
         cudaGetLastError();
         cuda->ring = NULL;
@@ -108,7 +119,26 @@ size_t sam_cuda_reserve_bytes(const struct sam_queue *q, size_t bytes)
     const struct sam_cuda *cuda = sam_cuda(q);
     if (bytes <= cuda->room_bytes)
         return 0;
-    return cuda->room == cuda->workspace ? bytes : bytes - cuda->room_bytes;
+    return (cuda->room == cuda->workspace ? bytes : bytes - cuda->room_bytes)
+           + ring_wanted(q, bytes) - ring_bytes(q);
+}
+
+// The stream is through. Without more memory the old ring does, with waits.
+static void grow_ring(struct sam_queue *q, size_t bytes)
+{
+    struct sam_cuda *cuda = sam_cuda(q);
+    const size_t wanted = ring_wanted(q, bytes);
+    uint8_t *ring = NULL;
+    if (wanted <= cuda->ring_bytes)
+        return;
+    if (cudaMallocHost((void **) &ring, wanted) != cudaSuccess) {
+        cudaGetLastError();
+        sam_log(&q->log, SAM_LOG_INFO, "cuda: %zu bytes of pinned memory could not be had", wanted);
+        return;
+    }
+    cudaFreeHost(cuda->ring);
+    cuda->ring = ring;
+    cuda->ring_bytes = wanted;
 }
 
 int sam_cuda_reserve(struct sam_queue *q, size_t bytes, struct sam_error *error)
@@ -132,6 +162,7 @@ int sam_cuda_reserve(struct sam_queue *q, size_t bytes, struct sam_error *error)
     sam_log(&q->log, SAM_LOG_INFO, "cuda: room for frames grows to %zu bytes", bytes);
     cuda->room = room;
     cuda->room_bytes = bytes;
+    grow_ring(q, bytes);
     return SAM_OK;
 }
 

@@ -144,6 +144,7 @@ enum { EACH_THREADS = 256 };
 template <int N, class F>
 static __global__ void __launch_bounds__(EACH_THREADS) each_kernel(F f, unsigned count)
 {
+    await_earlier();
     const unsigned i = (blockIdx.x * EACH_THREADS + threadIdx.x) * N;
     if (i < count)
         f.template at<N>(i);
@@ -157,8 +158,8 @@ static void each_by(struct sam_queue *q, const char *op, const F &f, size_t coun
                        INT32_MAX);
         return;
     }
-    SAM_LAUNCH((each_kernel<N, F>), blocks_for(count / N, EACH_THREADS), EACH_THREADS, 0,
-               sam_cuda_stream(q), f, (unsigned) count);
+    SAM_LAUNCH((each_kernel<N, F>), blocks_for(count / N, EACH_THREADS), EACH_THREADS, 0, q, f,
+               (unsigned) count);
     sam_cuda_launched(q, op);
 }
 

@@ -42,6 +42,7 @@ copy_counts (GstSamStats * stats, const struct sam_info *info)
   stats->bytes_used = info->bytes_used;
   stats->graph_replays = info->graph_replays;
   stats->graph_misses = info->graph_misses;
+  g_strlcpy (stats->products, info->products, sizeof stats->products);
 }
 
 void
@@ -287,6 +288,7 @@ gst_sam_stats_to_structure (GstSamStats * stats)
       "backend", G_TYPE_STRING, now->backend,
       "device", G_TYPE_STRING, now->device,
       "precision", G_TYPE_STRING, now->precision,
+      "products", G_TYPE_STRING, now->products,
       "variant", G_TYPE_STRING, now->variant, NULL);
   if (now->seeds) {
     GstStructure *seeding = seed_to_structure (&now->seed);

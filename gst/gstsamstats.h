@@ -57,7 +57,7 @@ typedef struct
   guint64 bytes_planned, bytes_used;
   guint graphs;
   guint64 graph_replays, graph_misses;
-  gchar backend[32], device[96], precision[16], variant[48];
+  gchar backend[32], device[96], precision[16], products[16], variant[48];
 } GstSamStats;
 
 void gst_sam_stats_init (GstSamStats * stats);

@@ -161,15 +161,37 @@ acquire_mask (GstSamTrack * self, const GstVideoInfo * info, gboolean on_device)
 
 /* Inference */
 
+/* Where the pixels of a frame are. */
+typedef enum
+{
+  PLACE_SYSTEM,
+  PLACE_GPU,                    /* the frame's own memory */
+  PLACE_UPLOADED,               /* on the GPU, copied there ahead */
+} Place;
+
+static Place
+get_place (const GstSamTrack * self, const GstSamStep * step)
+{
+  if (!step->frame)
+    return PLACE_UPLOADED;
+  return self->on_cuda && gst_sam_cuda_is_memory (step->frame) ? PLACE_GPU :
+      PLACE_SYSTEM;
+}
+
 /* Frames in the memory of the GPU that the model runs on stay there; all others
  * are read in system memory, wherever they are. */
 static gboolean
 map_frame (GstSamTrack * self, const GstSamStep * step, GstVideoFrame * frame,
-    gboolean on_device)
+    struct sam_frame *view)
 {
+  const gboolean on_device = get_place (self, step) == PLACE_GPU;
   GstMapFlags flags = 0;
   gchar *why = NULL;
 
+  if (get_place (self, step) == PLACE_UPLOADED) {
+    *view = step->uploaded;
+    return TRUE;
+  }
   if (on_device)
     flags = gst_sam_cuda_prepare (step->frame, self->cuda_context, &why);
   if (why) {
@@ -178,12 +200,22 @@ map_frame (GstSamTrack * self, const GstSamStep * step, GstVideoFrame * frame,
     return FALSE;
   }
   if (gst_sam_frame_map (frame, &step->info, step->frame,
-          flags | GST_MAP_READ | GST_VIDEO_FRAME_MAP_FLAG_NO_REF, &why))
+          flags | GST_MAP_READ | GST_VIDEO_FRAME_MAP_FLAG_NO_REF, &why)) {
+    gst_sam_frame_describe (view, frame);
+    view->on_device = on_device;
     return TRUE;
+  }
   GST_ELEMENT_ERROR (self, STREAM, FAILED, ("The frame was refused: %s.", why),
       (NULL));
   g_free (why);
   return FALSE;
+}
+
+static void
+unmap_frame (const GstSamStep * step, GstVideoFrame * frame)
+{
+  if (step->frame)
+    gst_video_frame_unmap (frame);
 }
 
 static gboolean
@@ -231,27 +263,25 @@ gst_sam_step_reserve (GstSamTrack * self, const GstVideoInfo * info,
 
 /* Keep a frame without objects, so that a late prompt can name it. */
 static gboolean
-watch (GstSamStep * step, GstSamTrack * self, gboolean on_device)
+watch (GstSamStep * step, GstSamTrack * self)
 {
   GstVideoFrame frame;
   struct sam_frame view;
   struct sam_error error = { "" };
   int status;
 
-  if (!map_frame (self, step, &frame, on_device))
+  if (!map_frame (self, step, &frame, &view))
     return FALSE;
-  gst_sam_frame_describe (&view, &frame);
-  view.on_device = on_device;
   status = sam_tracker_watch (self->tracker, &view, &error);
-  gst_video_frame_unmap (&frame);
+  unmap_frame (step, &frame);
   if (status != SAM_OK)
     gst_sam_track_post_error (self, status, &error, "sam_tracker_watch");
   return status == SAM_OK;
 }
 
 static gboolean
-infer (GstSamStep * step, GstSamTrack * self, gboolean on_device,
-    GstBuffer * mask, struct sam_result *result)
+infer (GstSamStep * step, GstSamTrack * self, GstBuffer * mask,
+    struct sam_result *result)
 {
   GstVideoFrame frame;
   GstMapInfo map;
@@ -261,21 +291,19 @@ infer (GstSamStep * step, GstSamTrack * self, gboolean on_device,
   gint64 start;
   int status;
 
-  if (!map_frame (self, step, &frame, on_device))
+  if (!map_frame (self, step, &frame, &view))
     return FALSE;
   if (!map_mask (self, mask, &map, &labels)) {
-    gst_video_frame_unmap (&frame);
+    unmap_frame (step, &frame);
     return FALSE;
   }
-  gst_sam_frame_describe (&view, &frame);
-  view.on_device = on_device;
 
   start = gst_sam_now_ns ();
   status = sam_tracker_step (self->tracker, &view, &labels, result, &error);
   step->ns = gst_sam_now_ns () - start;
 
   gst_buffer_unmap (mask, &map);
-  gst_video_frame_unmap (&frame);
+  unmap_frame (step, &frame);
   if (status != SAM_OK)
     gst_sam_track_post_error (self, status, &error, "sam_tracker_step");
   return status == SAM_OK;
@@ -328,19 +356,18 @@ write_report (GstSamStep * step, GstSamTrack * self,
 static GstFlowReturn
 track (GstSamStep * step, GstSamTrack * self, gboolean wait)
 {
-  const gboolean on_device = self->on_cuda &&
-      gst_sam_cuda_is_memory (step->frame);
+  const Place place = get_place (self, step);
   struct sam_result result = SAM_RESULT_INIT;
   GstBuffer *mask;
 
-  if (!gst_sam_step_reserve (self, &step->info, on_device))
+  if (!gst_sam_step_reserve (self, &step->info, place != PLACE_SYSTEM))
     return GST_FLOW_ERROR;
-  mask = acquire_mask (self, &step->info, on_device);
+  mask = acquire_mask (self, &step->info, place == PLACE_GPU);
   if (!mask)
     return GST_FLOW_ERROR;
   gst_sam_marks_step (&self->pending->marks, step->number,
       step->info.width, step->info.height);
-  if (!infer (step, self, on_device, mask, &result)) {
+  if (!infer (step, self, mask, &result)) {
     gst_buffer_unref (mask);
     return GST_FLOW_ERROR;
   }
@@ -361,13 +388,11 @@ track (GstSamStep * step, GstSamTrack * self, gboolean wait)
 static GstFlowReturn
 keep (GstSamStep * step, GstSamTrack * self, gboolean wait)
 {
-  const gboolean on_device = self->on_cuda &&
-      gst_sam_cuda_is_memory (step->frame);
   guint64 oldest, next;
 
   if (self->history) {
-    if (!gst_sam_step_reserve (self, &step->info, on_device) ||
-        !watch (step, self, on_device))
+    if (!gst_sam_step_reserve (self, &step->info,
+            get_place (self, step) != PLACE_SYSTEM) || !watch (step, self))
       return GST_FLOW_ERROR;
     sam_tracker_frames (self->tracker, 0, &oldest, &next, NULL);
     gst_sam_pending_note_frame (self->pending, next - 1);

@@ -19,7 +19,8 @@ G_BEGIN_DECLS
 typedef struct
 {
   /* in */
-  GstBuffer *frame;
+  GstBuffer *frame;             /* NULL: only @uploaded */
+  struct sam_frame uploaded;    /* of the GPU, if there is no @frame */
   GstVideoInfo info;
   GstClockTime running_time;
   GstClockTime running_end;     /* when the next frame is expected */

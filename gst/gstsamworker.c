@@ -2,6 +2,7 @@
 
 #include "gstsamcuda.h"
 #include "gstsamframe.h"
+#include "gstsamseed.h"
 #include "gstsamtrackprivate.h"
 
 #define GST_CAT_DEFAULT gst_sam_track_debug
@@ -58,6 +59,7 @@ work (gpointer data)
     swap_steps (&worker->next, &worker->current);
     worker->waiting = FALSE;
     worker->busy = TRUE;
+    worker->place = 1 - worker->place;
     worker->taken = worker->current.number;
     g_mutex_unlock (&worker->lock);
 
@@ -94,12 +96,65 @@ ensure_thread (GstSamWorker * worker, GstSamTrack * self)
   return worker->thread != NULL;
 }
 
+/* To the GPU, while the worker may be busy there with the frame before. Returns
+ * FALSE if there is no way or no room: the frame is then copied in system
+ * memory. */
+static gboolean
+upload_pixels (GstSamWorker * worker, GstSamTrack * self,
+    const GstVideoFrame * from)
+{
+  struct sam_error error = { "" };
+  struct sam_frame view;
+
+  /* A detector of this element reads frames in system memory. */
+  if (!worker->uploads || (self->seed && self->seed->detect))
+    return FALSE;
+  if (!worker->uploader)
+    worker->uploads = sam_uploader_open (&worker->uploader, self->tracker,
+        &error) == SAM_OK;
+  if (worker->uploads) {
+    gst_sam_frame_describe (&view, from);
+    worker->uploads = sam_uploader_copy (worker->uploader, worker->place, &view,
+        &worker->next.uploaded, &error) == SAM_OK;
+  }
+  if (!worker->uploads) {
+    GST_INFO_OBJECT (self, "frames are not uploaded ahead: %s", error.text);
+    return FALSE;
+  }
+  gst_clear_buffer (&worker->next.frame);
+  return TRUE;
+}
+
 /* Into a buffer that is kept from frame to frame. */
 static gboolean
-copy_pixels (GstSamStep * step, GstSamTrack * self, GstBuffer * frame)
+copy_pixels (GstSamStep * step, GstSamTrack * self, const GstVideoFrame * from)
 {
   const gsize size = GST_VIDEO_INFO_SIZE (&self->info);
-  GstVideoFrame from, to;
+  GstVideoFrame to;
+  gboolean ok;
+
+  if (step->frame && (gst_buffer_get_video_meta (step->frame) ||
+          gst_buffer_get_size (step->frame) != size))
+    gst_clear_buffer (&step->frame);
+  if (!step->frame)
+    step->frame = gst_buffer_new_allocate (NULL, size, NULL);
+  ok = step->frame && gst_video_frame_map (&to, &self->info, step->frame,
+      GST_MAP_WRITE);
+  if (ok) {
+    gst_video_frame_copy (&to, from);
+    gst_video_frame_unmap (&to);
+  } else {
+    GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT,
+        ("Out of memory: no copy of a frame of %" G_GSIZE_FORMAT " bytes.",
+            size), (NULL));
+  }
+  return ok;
+}
+
+static gboolean
+take_over_pixels (GstSamWorker * worker, GstSamTrack * self, GstBuffer * frame)
+{
+  GstVideoFrame from;
   gchar *why = NULL;
   gboolean ok;
 
@@ -109,21 +164,8 @@ copy_pixels (GstSamStep * step, GstSamTrack * self, GstBuffer * frame)
     g_free (why);
     return FALSE;
   }
-  if (step->frame && (gst_buffer_get_video_meta (step->frame) ||
-          gst_buffer_get_size (step->frame) != size))
-    gst_clear_buffer (&step->frame);
-  if (!step->frame)
-    step->frame = gst_buffer_new_allocate (NULL, size, NULL);
-  ok = step->frame && gst_video_frame_map (&to, &self->info, step->frame,
-      GST_MAP_WRITE);
-  if (ok) {
-    gst_video_frame_copy (&to, &from);
-    gst_video_frame_unmap (&to);
-  } else {
-    GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT,
-        ("Out of memory: no copy of a frame of %" G_GSIZE_FORMAT " bytes.",
-            size), (NULL));
-  }
+  ok = upload_pixels (worker, self, &from) ||
+      copy_pixels (&worker->next, self, &from);
   gst_video_frame_unmap (&from);
   return ok;
 }
@@ -173,7 +215,7 @@ gst_sam_worker_leave (GstSamWorker * worker, GstSamTrack * self,
   if (self->on_cuda && gst_sam_cuda_is_memory (frame))
     refer_to_memory (&worker->next, frame);
   else
-    ok = copy_pixels (&worker->next, self, frame);
+    ok = take_over_pixels (worker, self, frame);
   if (ok) {
     worker->next.info = self->info;
     worker->next.running_time = running_time;
@@ -254,6 +296,7 @@ gst_sam_worker_start (GstSamWorker * worker)
 {
   worker->quit = worker->interrupted = worker->failed = FALSE;
   worker->waiting = worker->busy = FALSE;
+  worker->uploads = TRUE;
   worker->num_ended = 0;
   worker->taken = worker->forgotten = 0;
 }
@@ -270,6 +313,7 @@ gst_sam_worker_stop (GstSamWorker * worker)
   if (worker->thread)
     g_thread_join (worker->thread);
   worker->thread = NULL;
+  sam_uploader_close (&worker->uploader);
   gst_sam_step_forget (&worker->next);
   gst_sam_step_forget (&worker->current);
   for (i = 0; i < GST_SAM_WORKER_ENDED; i++)

@@ -26,13 +26,19 @@ typedef struct
   GMutex lock;
   GCond wake;                   /* wakes the worker: a frame, or quit */
   GCond done;                   /* wakes the streaming thread: a step ended */
-  GThread *thread;              /* streaming thread only */
+
+  /* streaming thread only */
+  GThread *thread;
+  sam_uploader *uploader;       /* NULL: frames are copied in system memory */
+  gboolean uploads;             /* worth a try to open one */
 
   /* guarded by @lock */
   gboolean quit, interrupted;
   gboolean failed;              /* a step has failed; no other one will run */
   gboolean waiting;             /* @next holds a frame */
   gboolean busy;                /* a step is running */
+  gint place;                   /* of the uploader: for @next; 1 - place is that
+                                 * of @current */
   guint64 taken;                /* number of the last frame the worker took */
   guint64 forgotten;            /* results up to this frame are discarded */
   GstSamStep next;              /* the newest frame */
@@ -48,8 +54,9 @@ void gst_sam_worker_clear (GstSamWorker * worker);
 /* Functions of the streaming thread: */
 
 /* Leave a frame for the worker; it replaces a waiting one. The frame is copied,
- * or in GPU memory referenced, so that the buffer stays writable. Returns FALSE
- * if it cannot be copied, after posting an error. */
+ * to the GPU if the model runs there, or in GPU memory referenced, so that the
+ * buffer stays writable. Returns FALSE if it cannot be copied, after posting an
+ * error. */
 gboolean gst_sam_worker_leave (GstSamWorker * worker, GstSamTrack * self,
     GstBuffer * frame, GstClockTime running_time, GstClockTime running_end,
     guint64 number);

@@ -33,6 +33,9 @@ COUNTED = {
     'stores of 16 B': r'STG\.\S*128',
     'local': r'(?:LDL|STL)\b',
 }
+# Of devices since sm_90: the wait for the launch before (griddepcontrol.wait), and what must not be
+# ahead of it.
+WAIT, MEMORY = r'\bACQBULK\b', r'\b(?:LDG|STG|LD|ST|LDGSTS|ATOMG?|REDG?|UTMA\w+|UBLK\w+)\b'
 HEAD = ['source', 'kernel', 'tests', 'emulated', 'on a GPU', 'registers', 'spills', 'shared memory',
         *COUNTED]
 ZERO = ['spills', 'local']  # of every kernel
@@ -47,7 +50,9 @@ CLAIM = """No kernel spills or touches local memory. Every kernel of attention o
 to shared memory by cp.async, and to its result. So does every product (`gemm_kernel`) with its
 factors. Every norm (`layernorm_kernel`) loads and stores 16 bytes at a time. Kernels with `exact` or
 `any` in their names are for products that must be exact, and for rows that are not aligned to 16
-bytes. The script that generates this table fails if one of these sentences is false.
+bytes. On devices since sm_90 every kernel waits for the end of the launch before it ahead of its
+first access to global memory, so that launches may overlap. The script that generates this table
+fails if one of these sentences is false.
 """
 
 
@@ -90,6 +95,17 @@ def find_cuobjdump(nvcc):
     sys.exit('kernel_table.py: no cuobjdump beside nvcc, on the PATH, in $CUOBJDUMP or in $PYTHON')
 
 
+def number_of(arch):
+    """sm_90a's, for example, is 90."""
+    return int(arch.rstrip('af'))
+
+
+def is_late(code):
+    """Whether the machine code of a kernel waits for the launch before it ahead of all accesses."""
+    wait, access = re.search(WAIT, code), re.search(MEMORY, code)
+    return wait is not None and (access is None or wait.start() < access.start())
+
+
 def compile_one(nvcc, cuobjdump, source, arch, folder):
     """mangled name -> what ptxas and the machine code say."""
     cubin = folder / f'{source.stem}.{arch}.cubin'
@@ -107,6 +123,7 @@ def compile_one(nvcc, cuobjdump, source, arch, folder):
         if name in kernels:
             for column, pattern in COUNTED.items():
                 kernels[name][column] = len(re.findall(r'\b' + pattern, part))
+            kernels[name]['waits'] = number_of(arch) < 90 or is_late(part)
     return kernels
 
 
@@ -282,6 +299,8 @@ def main():
     path.write_text(document(rows, archs, report) + ''.join(rest[1:]))
     bad = wrong(rows) + [f'{n}: {f["stack"]} bytes of stack, sm_{arch}'
                          for arch in archs for n, f in facts[arch].items() if f['stack']]
+    bad += [f'{n}: does not wait for the launch before it, sm_{arch}'
+            for arch in archs for n, f in facts[arch].items() if not f['waits']]
     print('\n'.join([f'{len(rows)} kernels, {len(bad)} wrong', *bad]))
     return bool(bad)
 

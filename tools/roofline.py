@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Estimates what a frame of the CUDA backend costs, and what it must cost, without a GPU.
 
-roofline.py --plan PROGRAM [--device h100|a100] [--model NAME --objects N] [--scale KERNEL=FACTOR]...
-            [--kernels FILE] [--output FILE [--step TEXT]] [--check FILE] [--launches]
+roofline.py [--device h100|a100] [--model NAME --objects N] [--scale KERNEL=FACTOR]...
+            [--plan PROGRAM] [--kernels FILE] [--output FILE [--step TEXT]] [--check FILE] [--launches]
 
-PROGRAM is build/tests/emu/frame_plan: the backend takes a tracker through frames on the emulated
+PROGRAM is build/tests/emu/frame_plan unless given: the backend takes a tracker through frames on the emulated
 device, where nothing runs; it tells each launch, and what the operation needs of bytes and FLOP.
 Cycles of a kernel's inner step come from the tables of tools/sass_model.py in FILE (docs/KERNELS.md).
 
@@ -50,7 +50,8 @@ LIBRARY = [(128, 256, 0.70), (256, 128, 0.70), (128, 128, 0.65), (128, 64, 0.55)
 # What a step of a kernel's loop takes of the numbers that are summed over (for attention: keys).
 STEPS = [(r'attend_exact_kernel', 32), (r'attend_few_queries_kernel', 128),
          (r'attend_few_keys_kernel', 1), (r'gemm_kernel', 32), (r'gemm_exact_kernel', 16),
-         (r'linear_skinny_kernel', 256), (r'matmul_kernel', 64)]
+         (r'linear_skinny_kernel', 256), (r'matmul_kernel', 64),
+         (r'select_mask_kernel<4>', 32768)]
 # Queries of a block, of kernels that may cut the keys into parts.
 QUERIES = [(r'attend_exact_kernel', 16), (r'attend_few_queries_kernel<16>', 4),
            (r'attend_few_queries_kernel<32>', 2)]
@@ -65,11 +66,21 @@ MOST_MERGED, MERGE_TRIPS_CYCLES, MERGE_RATE = 128 << 10, 900, 64
 # pairs of a thread, of which a scheduler has two warps.
 NORMING = r'norm_gemm_kernel<(\d+),'
 NORM_COLUMNS, STORE_CYCLES = 128, 2 * 8 * 15
+# Kernels whose last block of some rows does something with them behind a product: rows of a block,
+# which of the grid's axes is theirs (None: each block does it with its own part), bytes of a number from
+# L2 and to it, and some instructions of a thread. A norm reads what the blocks have stored as a merge
+# reads its parts; a block that is alone in its rows only reads them again. A sum of maps reads and
+# writes four numbers of the larger one beside.
+BEHIND = [(r'gemm_kernel<2,2,2,4,gemm_normed<false>>', 64, 0, 4, 12),
+          (r'gemm_kernel<2,2,2,4,gemm_normed<true>>', 64, 0, 4, 40),
+          (r'linear_skinny_kernel<float4,gemm_normed<false>>', 8, 1, 4, 12),
+          (r'gemm_kernel<2,2,2,4,gemm_spread>', 64, None, 36, 20)]
 CASES = [('tiny', 1), ('base+', 1), ('large', 1), ('base+', 16)]
 STAGES = ['frame', 'encode', 'attend', 'decode', 'remember']
 BEGIN = '## Roofline'
 
-Launch = collections.namedtuple('Launch', 'stage op kernel grid threads flop bytes exact rows k')
+Launch = collections.namedtuple('Launch', 'stage op kernel grid threads flop bytes exact rows k shared',
+                                defaults=[0])
 
 
 # ---- plans
@@ -128,13 +139,13 @@ def launches_of(lines):
                 left or [op[0], op[1], 0, 0, 0, op[5], op[6]])
             left = None
             if word == 'launch':
-                kernel, threads = table.tidy(' '.join(rest[5:])), int(rest[3])
+                kernel, threads, shared = table.tidy(' '.join(rest[5:])), int(rest[3]), int(rest[4])
                 grid = [int(x) for x in rest[:3]]
             else:
-                kernel, threads = 'cuBLASLt', 0  # its "grid": the result
+                kernel, threads, shared = 'cuBLASLt', 0, 0  # its "grid": the result
                 grid = [int(rest[1]), int(rest[2]), int(rest[0])]
             out.append(Launch(stage, name, kernel, grid, threads, float(flop),
-                              float(read) + float(written), exact == '1', int(rows), int(k)))
+                              float(read) + float(written), exact == '1', int(rows), int(k), shared))
     return out
 
 
@@ -150,7 +161,7 @@ def kernels_of(path, arch):
 
 def turns(launch):
     """How often a block's loop turns; 0: the kernel has none."""
-    m = re.match(r'attend_kernel<attend_shape<\d+,\d+,(\d+),(\d+),(\d+)>>', launch.kernel)
+    m = re.match(r'attend_kernel<attend_(?:kept_)?shape<\d+,\d+,(\d+),(\d+),(\d+)>>', launch.kernel)
     if m:
         warps, high, keys = (int(x) for x in m.groups())
         return -(-launch.k // (keys * splits_of(launch, 16 * warps * high)))
@@ -199,6 +210,21 @@ def merge_cycles(launch):
     return 0
 
 
+def behind_cycles(launch, fact, sms):
+    """Of the blocks of a multiprocessor that do more: those that run side by side wait together."""
+    for pattern, rows, axis, size, instructions in BEHIND:
+        if not re.match(pattern, launch.kernel):
+            continue
+        own = axis is None
+        across = launch.grid[1 if own else 1 - axis]
+        mine = -(-(math.prod(launch.grid) if own else launch.grid[axis]) // sms)
+        columns = launch.flop / (2 * launch.rows * launch.k) / (across if own else 1)
+        waves = -(-mine // (fact['blocks'] or 1))
+        return (waves * MERGE_TRIPS_CYCLES / (3 if own or across == 1 else 1)
+                + mine * rows * columns * max(size / MERGE_RATE, instructions / launch.threads))
+    return 0
+
+
 def blocks_cycles(launch, fact, sms, times):
     """Cycles of the multiprocessor with most blocks: as many blocks as fit run side by side, by
     what one warp waits for; in turn, by what all of them issue."""
@@ -207,6 +233,15 @@ def blocks_cycles(launch, fact, sms, times):
     return times * max(waves * fact['cycles'],
                        mine * max(sass_model.multiplying(launch.kernel, launch.threads) / 128, 1)
                        * fact['cycles, all warps'])
+
+
+def fact_of(launch, facts, device):
+    """A kernel's figures; of one whose rows fill shared memory, blocks by those of this launch."""
+    fact = facts[launch.kernel]
+    if not re.match(NORMING, launch.kernel):
+        return fact
+    return {**fact, 'blocks': sass_model.blocks_fit(device.arch, int(fact['registers']), launch.shared,
+                                                    launch.threads)}
 
 
 def estimate(launch, facts, device, scale):
@@ -220,11 +255,12 @@ def estimate(launch, facts, device, scale):
         us = min(count * sms * 2 * area * launch.k / (device.matrix * share) * 1e6
                  for count, area, share in waves)
         return max(memory, us + EDGE_CYCLES / ghz / 1000)
-    times = turns(launch)
-    cycles = blocks_cycles(launch, facts[launch.kernel], sms, times or 1)
+    times, fact = turns(launch), fact_of(launch, facts, device)
+    cycles = blocks_cycles(launch, fact, sms, times or 1)
     for beginning, factor in scale.items():
         cycles *= factor if launch.kernel.startswith(beginning) else 1
-    edge = EDGE_CYCLES * (times > 0) + merge_cycles(launch) + norm_cycles(launch, sms)
+    edge = EDGE_CYCLES * (times > 0) + merge_cycles(launch) + norm_cycles(launch, sms) \
+        + behind_cycles(launch, fact, sms)
     return max(memory, (cycles + edge) / ghz / 1000)
 
 
@@ -349,7 +385,7 @@ def print_launches(results):
 
 def main():
     p = argparse.ArgumentParser(usage=__doc__)
-    p.add_argument('--plan', required=True)
+    p.add_argument('--plan', default=str(table.ROOT / 'build/tests/emu/frame_plan'))
     p.add_argument('--device', choices=DEVICES, default='h100')
     p.add_argument('--model', choices=blank_model.SIZES)
     p.add_argument('--objects', type=int, default=1)
@@ -360,6 +396,12 @@ def main():
     p.add_argument('--check', type=pathlib.Path)
     p.add_argument('--launches', action='store_true')
     a = p.parse_args()
+    if not os.access(a.plan, os.X_OK):
+        sys.exit(f'roofline.py: {a.plan}: no such program; meson setup build -Demu=true and '
+                 'ninja -C build tests/emu/frame_plan make it, or --plan names another')
+    if not kernels_of(a.kernels, DEVICES[a.device].arch):
+        sys.exit(f'roofline.py: {a.kernels} has no kernels of sm_{DEVICES[a.device].arch}; '
+                 f'sass_model.py --arch {DEVICES[a.device].arch} --output {a.kernels} adds them')
     cases = [(a.model, a.objects)] if a.model else CASES
     results, facts = run(a.plan, a.kernels, a.device, cases, scales(a.scale))
     if a.launches:

@@ -85,6 +85,7 @@ LIMITS = {
     '': {'spills': (None, 0)},
     'attend_kernel': {'conversions': (None, 0), 'waits': (None, 1)},
     'attend_kernel<attend_shape<256,64,8': {'TFLOP/s': (400, None)},
+    'attend_kernel<attend_kept_shape<256,64,8': {'TFLOP/s of sm_80': (250, None)},
     'attend_wgmma_kernel': {'conversions': (None, 0), 'waits': (None, 0), 'TFLOP/s': (550, None)},
     'gemm_kernel': {'conversions': (None, 0), 'waits': (None, 1)},
     'norm_gemm_kernel': {'conversions': (None, 0), 'waits': (None, 1)},
@@ -319,15 +320,16 @@ def judge(name, code, arch, registers=0, spills=0, shared=0, threads=0, show=Non
 
 
 def wrong(rows, arch='90a'):
-    """What rows of the table say that LIMITS do not allow; the rate is one of sm_90a."""
+    """What rows of the table say that LIMITS do not allow; a rate is one of sm_90a or of what is named."""
     head, out = HEAD[1:], []
     for row in rows:
         fact = dict(zip(head, row[1:]))
         for beginning, limits in LIMITS.items():
             for column, (least, most) in limits.items():
+                column, _, device = column.partition(' of sm_')
                 value = fact[column]
                 if not row[0].strip('`').startswith(beginning) or value in ('-', '') or (
-                        column == 'TFLOP/s' and arch != '90a'):
+                        column == 'TFLOP/s' and arch != (device or '90a')):
                     continue
                 if least is not None and float(value) < least:
                     out.append(f'{row[0]}: {column} {value}, at least {least}')

@@ -35,6 +35,8 @@ struct sam_device {
     int (*reserve)(struct sam_queue *q, size_t bytes, struct sam_error *error);
     size_t (*more)(const struct sam_queue *q, size_t bytes);
     void (*upload)(struct sam_queue *q, void *dst, const void *src, size_t bytes);
+    void (*upload_rows)(struct sam_queue *q, void *dst, const void *src, size_t stride,
+                        size_t width, size_t rows);
     void (*download)(struct sam_queue *q, void *dst, const void *src, size_t bytes);
     void (*fetch)(struct sam_queue *q, void *dst, const void *src, size_t bytes);
 

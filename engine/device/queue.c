@@ -12,8 +12,8 @@ int sam_queue_start(struct sam_queue *q, const struct sam_device *device,
                     const struct sam_queue_options *o, struct sam_error *error)
 {
     *q = (struct sam_queue) { .device = device, .precision = o->precision, .ordinal = o->ordinal,
-                              .threads = 1, .device_name = "host", .stream = o->stream,
-                              .work_bytes = o->work_bytes };
+                              .threads = 1, .device_name = "host", .products = "own",
+                              .stream = o->stream, .work_bytes = o->work_bytes };
     if (o->log)
         q->log = *o->log;
     if (device->enter)
@@ -32,13 +32,14 @@ int sam_queue_start(struct sam_queue *q, const struct sam_device *device,
     return status;
 }
 
-int sam_queue_open_beside(struct sam_queue *q, const struct sam_queue *other,
+int sam_queue_open_beside(struct sam_queue *q, const struct sam_queue *other, size_t copy_bytes,
                           struct sam_error *error)
 {
     static const struct sam_device host = { .name = "host" };
     const struct sam_queue_options options = {
         .ordinal = other->ordinal, .precision = other->precision, .threads = 1, .log = &other->log,
-        .context = other->is_given ? other->context : NULL, .to_plan = true,
+        .context = other->is_given ? other->context : NULL, .work_bytes = copy_bytes,
+        .to_plan = !copy_bytes,
     };
     if (sam_queue_has_own_memory(other))
         return sam_queue_start(q, other->device, &options, error);
@@ -154,6 +155,18 @@ void sam_queue_upload(struct sam_queue *q, void *dst, const void *src, size_t by
         memcpy(dst, src, bytes);
 }
 
+void sam_queue_upload_rows(struct sam_queue *q, void *dst, const void *src, size_t stride,
+                           size_t width, size_t rows)
+{
+    if (q->status)
+        return;
+    if (q->device->upload_rows)
+        q->device->upload_rows(q, dst, src, stride, width, rows);
+    else
+        for (size_t row = 0; row < rows; row++)
+            memcpy((char *) dst + row * width, (const char *) src + row * stride, width);
+}
+
 void sam_queue_download(struct sam_queue *q, void *dst, const void *src, size_t bytes)
 {
     if (q->status)
@@ -188,6 +201,7 @@ void sam_queue_record_begin(struct sam_queue *q)
 
 void *sam_queue_record_end(struct sam_queue *q)
 {
+    q->is_spoilt = false;
     return q->device->record_end(q); // even after a failure: what began must end
 }
 

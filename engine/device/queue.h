@@ -26,6 +26,9 @@ struct sam_queue {
     enum sam_precision precision; // of matrix products: SAM_PRECISION_FP32 or _BF16
     int threads;                  // of the backend; 1 if it has none of its own
     const char *device_name;      // for reports; valid until the queue is closed
+    const char *products;         // who makes large products: see struct sam_info
+
+    bool is_spoilt; // the last record is: see sam_queue_record_end()
 
     int status; // the first failure, or SAM_OK
     struct sam_error error;
@@ -33,9 +36,10 @@ struct sam_queue {
 
 // To open a queue with operations, see ops/backends.h.
 //
-// Open a queue on the same device as `other`, to free memory of `other` after that is closed. No
-// operation can run on it.
-int sam_queue_open_beside(struct sam_queue *q, const struct sam_queue *other,
+// Open a queue of its own on the same device and in the same context as `other`. No operation can
+// run on it. copy_bytes: of its buffer for copies to and from the device; 0: it can only allocate
+// and free, also memory of `other` after that is closed.
+int sam_queue_open_beside(struct sam_queue *q, const struct sam_queue *other, size_t copy_bytes,
                           struct sam_error *error);
 void sam_queue_close(struct sam_queue *q);
 
@@ -83,16 +87,21 @@ size_t sam_queue_memory_left(struct sam_queue *q);
 size_t sam_queue_workspace_bytes(const struct sam_queue *q);
 
 // Copy between host and device, in order with the operations. upload: src may be reused when the
-// call returns. download waits: dst is filled when the call returns. fetch does not wait: dst is
-// filled when sam_queue_finish() returns.
+// call returns; rows: of `width` bytes, `stride` bytes apart at src, close together at dst.
+// download waits: dst is filled when the call returns. fetch does not wait: dst is filled when
+// sam_queue_finish() returns.
 void sam_queue_upload(struct sam_queue *q, void *dst, const void *src, size_t bytes);
+void sam_queue_upload_rows(struct sam_queue *q, void *dst, const void *src, size_t stride,
+                           size_t width, size_t rows);
 void sam_queue_download(struct sam_queue *q, void *dst, const void *src, size_t bytes);
 void sam_queue_fetch(struct sam_queue *q, void *dst, const void *src, size_t bytes);
 
 // Record operations once and replay them many times (a CUDA graph). Operations between begin and
 // end are recorded, not run; in between, the caller must not allocate, copy from or to the host, or
 // wait. A record holds addresses, extents and constants; the data they point to is read at each
-// replay. May be used only if sam_queue_records(). end returns NULL if the queue has failed.
+// replay. May be used only if sam_queue_records(). end returns NULL if the queue has failed; then
+// q->is_spoilt tells that calls of another thread may have spoilt the record, which is worth
+// another try.
 bool sam_queue_records(const struct sam_queue *q);
 void sam_queue_record_begin(struct sam_queue *q);
 void *sam_queue_record_end(struct sam_queue *q);

@@ -198,14 +198,17 @@ static struct sam_tensor fit(struct sam_tensor t, struct sam_tensor like, int c)
     return sam_view(t, like.n, 1, like.w, c);
 }
 
-// A norm of the tokens. Returns them with their position, which whoever is next asks with.
-static struct sam_tensor norm_tokens(struct sam_queue *q, const struct sam_affine *norm,
-                                     const struct sam_decoder_scratch *s, struct sam_tensor tokens,
+// What a product makes of the tokens, normed. Returns them with their position, which whoever is
+// next asks with.
+static struct sam_tensor norm_tokens(struct sam_queue *q, const struct sam_linear *product,
+                                     const struct sam_affine *norm,
+                                     const struct sam_decoder_scratch *s,
                                      struct sam_tensor position)
 {
-    const struct sam_tensor u = fit(s->u, tokens, tokens.c);
-    layernorm(q, .dst = tokens, .src = tokens, NORM(*norm), .eps = EPS_TRANSFORMER, .sum = u,
-              .add = position);
+    const struct sam_tensor tokens = product->dst, u = fit(s->u, tokens, tokens.c);
+    product_norm(q, .linear = product,
+                 .norm = { .dst = tokens, .src = tokens, NORM(*norm), .eps = EPS_TRANSFORMER,
+                           .sum = u, .add = position });
     return u;
 }
 
@@ -235,8 +238,9 @@ static struct sam_tensor self_attention(struct sam_queue *q, const struct sam_tw
 
     attention(q, .dst = mixed, .q = Q, .k = K, .v = V, .heads = SAM_DECODER_HEADS,
               .exact = true, .scale = head_scale(d));
-    linear(q, .dst = tokens, .src = mixed, LINEAR(l->self.out), .add = shortcut);
-    return norm_tokens(q, &l->norm1, s, tokens, position);
+    const struct sam_linear out = { .dst = tokens, .src = mixed, LINEAR(l->self.out),
+                                    .add = shortcut };
+    return norm_tokens(q, &out, &l->norm1, s, position);
 }
 
 // What the image is to the tokens: keys and values; and with `asks` its own questions to them, for
@@ -268,8 +272,9 @@ static void token_to_image(struct sam_queue *q, const struct sam_attention_weigh
 
     attention(q, .dst = mixed, .q = query, .k = K, .v = V, .heads = SAM_DECODER_HEADS,
               .exact = true, .scale = head_scale(tokens.c / 2));
-    linear(q, .dst = tokens, .src = mixed, LINEAR(w->out), .add = before);
-    layernorm(q, .dst = tokens, .src = tokens, NORM(*norm), .eps = EPS_TRANSFORMER);
+    const struct sam_linear out = { .dst = tokens, .src = mixed, LINEAR(w->out), .add = before };
+    product_norm(q, .linear = &out, .norm = { .dst = tokens, .src = tokens, NORM(*norm),
+                                              .eps = EPS_TRANSFORMER });
 }
 
 // The tokens as layer i leaves them: what they are to the image, and what the next layer, or the
@@ -302,8 +307,10 @@ static void image_to_token(struct sam_queue *q, const struct sam_two_way_layer *
 
     attention(q, .dst = mixed, .q = Q, .k = K, .v = V, .heads = SAM_DECODER_HEADS,
               .exact = true, .scale = head_scale(d / 2));
-    linear(q, .dst = image, .src = mixed, LINEAR(l->image_to_token.out), .add = image);
-    layernorm(q, .dst = image, .src = image, NORM(l->norm4), .eps = EPS_TRANSFORMER);
+    const struct sam_linear out = { .dst = image, .src = mixed, LINEAR(l->image_to_token.out),
+                                    .add = image };
+    product_norm(q, .linear = &out, .norm = { .dst = image, .src = image, NORM(l->norm4),
+                                              .eps = EPS_TRANSFORMER });
 }
 
 static struct sam_tensor two_way_mlp(struct sam_queue *q, const struct sam_two_way_layer *l,
@@ -312,8 +319,9 @@ static struct sam_tensor two_way_mlp(struct sam_queue *q, const struct sam_two_w
 {
     const struct sam_tensor hidden = fit(s->hidden, tokens, s->hidden.c);
     linear(q, .dst = hidden, .src = tokens, LINEAR(l->mlp_in), .act = SAM_ACT_RELU);
-    linear(q, .dst = tokens, .src = hidden, LINEAR(l->mlp_out), .add = tokens);
-    return norm_tokens(q, &l->norm3, s, tokens, position);
+    const struct sam_linear out = { .dst = tokens, .src = hidden, LINEAR(l->mlp_out),
+                                    .add = tokens };
+    return norm_tokens(q, &out, &l->norm3, s, position);
 }
 
 static void load_start(struct sam_loader *l, const struct sam_config *config, struct sam_decoder *d)
@@ -475,9 +483,10 @@ static void heads(struct sam_queue *q, const struct sam_decoder *d,
     const struct sam_tensor hyper = sam_first(s->hyper, B);
     const struct sam_tensor up1 = sam_first(s->up1, B), up2 = sam_first(s->up2, B);
 
-    conv_transpose(q, .dst = up1, .src = image, PRODUCT(d->upscale1), .add = f->s1);
-    layernorm(q, .dst = up1, .src = up1, NORM(d->upscale_norm), .eps = EPS_MAP,
-              .act = SAM_ACT_GELU);
+    const struct sam_conv_transpose up = { .dst = up1, .src = image, PRODUCT(d->upscale1),
+                                           .add = f->s1 };
+    product_norm(q, .conv_transpose = &up, .norm = { .dst = up1, .src = up1, NORM(d->upscale_norm),
+                                                     .eps = EPS_MAP, .act = SAM_ACT_GELU });
     conv_transpose(q, .dst = up2, .src = up1, PRODUCT(d->upscale2), .add = f->s0,
                    .act = SAM_ACT_GELU);
 
@@ -507,7 +516,8 @@ void sam_decoder_candidates(struct sam_queue *q, const struct sam_model *m,
 
     two_way(q, &m->decoder, s, sparse, tokens, sam_reshape(image, B, 1, N, d));
     heads(q, &m->decoder, s, tokens, image, f, dst);
-    copy_rows(q, .dst = dst->tokens, .src = tokens, .from = 2, .rows = SAM_MASK_TOKENS);
+    if (dst->tokens.data)
+        copy_rows(q, .dst = dst->tokens, .src = tokens, .from = 2, .rows = SAM_MASK_TOKENS);
 }
 
 void sam_decoder_choose(struct sam_queue *q, const struct sam_model *m,
@@ -516,9 +526,15 @@ void sam_decoder_choose(struct sam_queue *q, const struct sam_model *m,
 {
     const struct sam_decoder *d = &m->decoder;
     const struct sam_tensor token = sam_first(s->token, dst->score.n);
+    struct sam_tensor tokens = dst->tokens;
 
+    if (!tokens.data) { // those of the scratch, behind the other two
+        tokens = sam_view(s->tokens, 1, 1, 2 + SAM_MASK_TOKENS, token.c);
+        tokens = sam_slice(sam_reshape(tokens, tokens.w, 1, 1, token.c), 2);
+        tokens.w = SAM_MASK_TOKENS;
+    }
     select_mask(q, .low_res = dst->low_res, .token = token, .iou = dst->iou, .masks = dst->masks,
-                .tokens = dst->tokens, .ious = dst->ious, .score = dst->score,
+                .tokens = tokens, .ious = dst->ious, .score = dst->score,
                 .multimask = multimask, .delta = 0.05f, .threshold = 0.98f);
     const struct head pointer = { &d->pointer_proj, token, dst->pointer, SAM_ACT_NONE };
     run_heads(q, s, &pointer, 1);

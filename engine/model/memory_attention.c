@@ -171,11 +171,13 @@ static void self_attention(struct sam_queue *q, const struct sam_memory_attentio
 }
 
 // The keys carry their place and time, the values do not; pointers, at the end, do not turn.
-static void cross_attention(struct sam_queue *q, const struct sam_memory_attention *a,
-                            const struct sam_memory_attention_layer *l,
-                            const struct sam_memory_attention_scratch *s, struct sam_tensor x,
-                            struct sam_tensor values, struct sam_tensor keys,
-                            struct sam_tensor num_keys, struct sam_tensor num_rotated)
+// Returns the product that the result is added to x by.
+static struct sam_linear cross_attention(struct sam_queue *q, const struct sam_memory_attention *a,
+                                         const struct sam_memory_attention_layer *l,
+                                         const struct sam_memory_attention_scratch *s,
+                                         struct sam_tensor x, struct sam_tensor values,
+                                         struct sam_tensor keys, struct sam_tensor num_keys,
+                                         struct sam_tensor num_rotated)
 {
     const struct sam_tensor u = sam_first(s->u, x.n), narrow = sam_first(s->narrow, x.n);
     const struct sam_tensor Q = sam_first(s->q, x.n);
@@ -197,7 +199,7 @@ static void cross_attention(struct sam_queue *q, const struct sam_memory_attenti
                        .weight = l->cross_key, .axis = a->axis, .num_keys = num_keys,
                        .num_rotated = num_rotated, .scale = scale, .room = s->room);
     }
-    linear(q, .dst = x, .src = narrow, LINEAR(l->cross_out), .add = x);
+    return (struct sam_linear) { .dst = x, .src = narrow, LINEAR(l->cross_out), .add = x };
 }
 
 void sam_memory_attention_run(struct sam_queue *q, const struct sam_model *m,
@@ -225,8 +227,9 @@ void sam_memory_attention_run(struct sam_queue *q, const struct sam_model *m,
         const struct sam_memory_attention_layer *l = &a->layer[i];
         if (i > 0)
             self_attention(q, a, l, s, x);
-        cross_attention(q, a, l, s, x, values, keys, num_keys, num_rotated);
-        sam_mlp_run(q, &l->mlp, EPS_TRANSFORMER, SAM_ACT_RELU, x, s->u, s->hidden);
+        const struct sam_linear out =
+            cross_attention(q, a, l, s, x, values, keys, num_keys, num_rotated);
+        sam_mlp_run_behind(q, &out, &l->mlp, EPS_TRANSFORMER, SAM_ACT_RELU, s->u, s->hidden);
         snprintf(name, sizeof(name), "memory_attention.layer%d", i);
         sam_probe_write(probe, q, name, x);
     }

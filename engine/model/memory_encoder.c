@@ -119,9 +119,10 @@ void sam_memory_encoder_run_signal(struct sam_queue *q, const struct sam_model *
     struct sam_tensor mask = sam_first(s->high_res, B);
     for (int i = 0; i < 4; i++) {
         const struct sam_tensor down = sam_first(s->down[i], B);
-        conv(q, .dst = down, .src = mask, PRODUCT(e->down[i]), .kernel = 3, .stride = 2, .pad = 1);
-        layernorm(q, .dst = down, .src = down, NORM(e->down_norm[i]), .eps = EPS_MAP,
-                  .act = SAM_ACT_GELU);
+        const struct sam_conv halve = { .dst = down, .src = mask, PRODUCT(e->down[i]), .kernel = 3,
+                                        .stride = 2, .pad = 1 };
+        product_norm(q, .conv = &halve, .norm = { .dst = down, .src = down, NORM(e->down_norm[i]),
+                                                  .eps = EPS_MAP, .act = SAM_ACT_GELU });
         mask = down;
     }
 

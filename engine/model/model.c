@@ -185,7 +185,7 @@ static void destroy(struct sam_model_entry *e)
 static int fill(struct sam_model_entry *e, const struct sam_model_file *f, struct sam_queue *q,
                 struct sam_error *error)
 {
-    int status = sam_queue_open_beside(&e->queue, q, error);
+    int status = sam_queue_open_beside(&e->queue, q, 0, error);
     if (!status)
         status = make_parts(&e->model, error);
     if (!status)

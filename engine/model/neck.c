@@ -31,22 +31,27 @@ void sam_neck_load(struct sam_loader *l, const struct sam_config *c, struct sam_
     l->exact = false;
 }
 
-void sam_neck_run(struct sam_queue *q, const struct sam_neck *n, struct sam_encoder_scratch *s,
-                  int stage, struct sam_tensor x, const struct sam_features *dst)
+struct sam_linear sam_neck_lateral(const struct sam_neck *n, int stage, struct sam_tensor x,
+                                   const struct sam_features *dst)
 {
     switch (stage) {
     case 0:
-        linear(q, .dst = dst->s0, .src = x, LINEAR(n->s0));
-        break;
+        return (struct sam_linear) { .dst = dst->s0, .src = x, LINEAR(n->s0) };
     case 1:
-        linear(q, .dst = dst->s1, .src = x, LINEAR(n->s1));
-        break;
-    case 2:
-        linear(q, .dst = dst->image, .src = x, LINEAR(n->main));
-        break;
-    case 3:
-        linear(q, .dst = s->coarse, .src = x, LINEAR(n->coarse));
-        upsample_add(q, .dst = dst->image, .a = dst->image, .b = s->coarse);
-        break;
+        return (struct sam_linear) { .dst = dst->s1, .src = x, LINEAR(n->s1) };
+    default:
+        return (struct sam_linear) { .dst = dst->image, .src = x, LINEAR(n->main) };
     }
+}
+
+void sam_neck_run(struct sam_queue *q, const struct sam_neck *n, struct sam_encoder_scratch *s,
+                  int stage, struct sam_tensor x, const struct sam_features *dst)
+{
+    if (stage + 1 < SAM_STAGES) {
+        const struct sam_linear lateral = sam_neck_lateral(n, stage, x, dst);
+        sam_op_linear(q, &lateral);
+        return;
+    }
+    linear_upsample(q, .product = { .dst = s->coarse, .src = x, LINEAR(n->coarse) },
+                    .sum = { .dst = dst->image, .a = dst->image, .b = s->coarse });
 }

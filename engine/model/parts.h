@@ -258,6 +258,9 @@ void sam_encoder_run(struct sam_queue *q, const struct sam_model *m, struct sam_
 // What the neck makes of the output of a stage, 0 to 3 in turn; F is complete after the last.
 void sam_neck_run(struct sam_queue *q, const struct sam_neck *n, struct sam_encoder_scratch *s,
                   int stage, struct sam_tensor x, const struct sam_features *dst);
+// What it makes of a stage before the last one, for those who have more to make of x at once.
+struct sam_linear sam_neck_lateral(const struct sam_neck *n, int stage, struct sam_tensor x,
+                                   const struct sam_features *dst);
 
 // Tokens of points on the host: dst (count + 1 or 2, d): a padding point always follows; no
 // points at all give two. x, y in model px, labels above. Returns the number of tokens.
@@ -320,7 +323,8 @@ void sam_decoder_run(struct sam_queue *q, const struct sam_model *m, struct sam_
                      const struct sam_features *f, struct sam_tensor multimask,
                      const struct sam_decoded *dst);
 // Its two halves: the candidates, their IoUs, the score and the mask tokens; and from these the
-// choice among them and the pointer.
+// choice among them and the pointer. Of one object dst->tokens may have no data: the choice reads
+// those of the scratch.
 void sam_decoder_candidates(struct sam_queue *q, const struct sam_model *m,
                             struct sam_decoder_scratch *s, struct sam_tensor image,
                             struct sam_tensor sparse, const struct sam_features *f,

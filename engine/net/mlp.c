@@ -22,3 +22,22 @@ void sam_mlp_run(struct sam_queue *q, const struct sam_mlp *m, float eps, enum s
                  .count = 1);
     linear(q, .dst = x, .src = hidden, LINEAR(m->down), .add = x);
 }
+
+void sam_mlp_run_behind(struct sam_queue *q, const struct sam_linear *product,
+                        const struct sam_mlp *m, float eps, enum sam_act act, struct sam_tensor u,
+                        struct sam_tensor hidden)
+{
+    const struct sam_tensor x = product->dst;
+
+    if (sam_op_has_feed_forward(q)) {
+        sam_op_linear(q, product);
+        sam_mlp_run(q, m, eps, act, x, u, hidden);
+        return;
+    }
+    u = sam_view(u, x.n, x.h, x.w, x.c);
+    hidden = sam_view(hidden, x.n, x.h, x.w, m->up.weight.out);
+    product_norm(q, .linear = product,
+                 .norm = { .dst = u, .src = x, NORM(m->norm), .eps = eps });
+    linear(q, .dst = hidden, .src = u, LINEAR(m->up), .act = act);
+    linear(q, .dst = x, .src = hidden, LINEAR(m->down), .add = x);
+}

@@ -25,6 +25,10 @@ struct sam_mlp {
 // sam_mlp_hidden() returns, in the queue's type.
 void sam_mlp_run(struct sam_queue *q, const struct sam_mlp *m, float eps, enum sam_act act,
                  struct sam_tensor x, struct sam_tensor u, struct sam_tensor hidden);
+// The same for x that is what a product gives, which is made here.
+void sam_mlp_run_behind(struct sam_queue *q, const struct sam_linear *product,
+                        const struct sam_mlp *m, float eps, enum sam_act act, struct sam_tensor u,
+                        struct sam_tensor hidden);
 // The room that `count` hidden numbers need: 0 if the backend does not store them.
 size_t sam_mlp_hidden(const struct sam_queue *q, size_t count);
 

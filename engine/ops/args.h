@@ -66,6 +66,12 @@ static inline bool repeats_map(const struct sam_tensor *a, const struct sam_tens
     return like(a, t) || (a->n == 1 && a->c == t->c && sam_rows(a) * t->n == sam_rows(t));
 }
 
+// Or a single row, for all of its rows.
+static inline bool repeats(const struct sam_tensor *a, const struct sam_tensor *t)
+{
+    return repeats_map(a, t) || is_vector(a, t->c);
+}
+
 static inline bool is_absent_or_vector(const struct sam_tensor *t, int c)
 {
     return !t->data || is_vector(t, c);
@@ -82,6 +88,20 @@ static inline bool is_absent_or_vector(const struct sam_tensor *t, int c)
         if (!(cond)) {                                                                         \
             sam_refuse(q, __func__, #cond, args);                                              \
             return;                                                                            \
+        }                                                                                      \
+    } while (0)
+
+// Likewise in a check that several fronts share, which expects the front's name in op.
+#define check_begin()                                                                          \
+    do {                                                                                       \
+        if (q->status || !sam_check_args(q, op, args))                                         \
+            return false;                                                                      \
+    } while (0)
+#define check(cond)                                                                            \
+    do {                                                                                       \
+        if (!(cond)) {                                                                         \
+            sam_refuse(q, op, #cond, args);                                                    \
+            return false;                                                                      \
         }                                                                                      \
     } while (0)
 

@@ -24,6 +24,7 @@
     op(conv,              cpu, cuda) \
     op(depthwise,         cpu, cuda) \
     op(conv_transpose,    cpu, cuda) \
+    op(product_norm,      ref, cuda) \
     op(maxpool,           cpu, cuda) \
     op(maxpool_around,    cpu, cuda) \
     op(mean_rows,         cpu, cuda) \
@@ -36,6 +37,7 @@
     op(rope,              cpu, cuda) \
     op(rope_attention,    cpu, none) \
     op(upsample_add,      cpu, cuda) \
+    op(linear_upsample,   ref, cuda) \
     op(resize,            cpu, cuda) \
     op(mask_signal,       cpu, cuda) \
     op(deform_attention,  cpu, cuda) \

@@ -21,11 +21,6 @@ static bool is_per_object(const struct sam_tensor *t, int n)
     return is_shape(t, 1, 1, 1, n);
 }
 
-static bool repeats(const struct sam_tensor *a, const struct sam_tensor *t)
-{
-    return repeats_map(a, t) || is_vector(a, t->c);
-}
-
 static bool is_absent_or_per_object(const struct sam_tensor *t, int n)
 {
     return !t->data || is_per_object(t, n);
@@ -100,24 +95,6 @@ void sam_op_add(struct sam_queue *q, const struct sam_add *p)
     q->ops->add(q, p);
 }
 
-void sam_op_layernorm(struct sam_queue *q, const struct sam_layernorm *p)
-{
-    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION | ARG_MAY_BE_OUT),
-                                IN(gamma, ARG_F32), IN(beta, ARG_F32), NUMBER(eps), NUMBER(act),
-                                IN(sum, ARG_ACTIVATION | ARG_OPTIONAL | ARG_MAY_BE_OUT),
-                                IN(add, ARG_ACTIVATION | ARG_OPTIONAL), END };
-    begin();
-    require(same_rows(&p->dst, &p->src) && p->dst.c == p->src.c);
-    require(is_vector(&p->gamma, p->src.c));
-    require(is_vector(&p->beta, p->src.c));
-    require(p->eps > 0.0f);
-    require(!p->sum.data == !p->add.data);
-    require(!p->sum.data || (like(&p->sum, &p->dst) && repeats(&p->add, &p->dst)));
-    require(!p->sum.data || !sam_args_overlap(&p->sum, &p->add));
-    require(p->act == SAM_ACT_NONE || p->act == SAM_ACT_GELU || p->act == SAM_ACT_SILU);
-    q->ops->layernorm(q, p);
-}
-
 bool sam_op_has_feed_forward(const struct sam_queue *q)
 {
     return q->ops->feed_forward;
@@ -140,28 +117,6 @@ void sam_op_feed_forward(struct sam_queue *q, const struct sam_feed_forward *p)
     q->ops->feed_forward(q, p);
 }
 
-static int conv_extent(int in, const struct sam_conv *p)
-{
-    return (in + 2 * p->pad - p->kernel) / p->stride + 1;
-}
-
-void sam_op_conv(struct sam_queue *q, const struct sam_conv *p)
-{
-    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION), WEIGHT(weight),
-                                IN(bias, ARG_F32), NUMBER(kernel), NUMBER(stride), NUMBER(pad),
-                                IN(add, ARG_ACTIVATION | ARG_OPTIONAL | ARG_MAY_BE_OUT), END };
-    begin();
-    require(p->kernel > 0 && p->stride > 0 && p->pad >= 0 && p->pad < p->kernel);
-    require(p->src.h + 2 * p->pad >= p->kernel && p->src.w + 2 * p->pad >= p->kernel);
-    require(p->dst.n == p->src.n);
-    require(p->dst.h == conv_extent(p->src.h, p) && p->dst.w == conv_extent(p->src.w, p));
-    require(p->weight.out == p->dst.c && p->weight.in == p->kernel * p->kernel * p->src.c);
-    require(is_vector(&p->bias, p->dst.c));
-    require(!p->add.data || repeats_map(&p->add, &p->dst));
-    require((unsigned) p->act <= SAM_ACT_SILU);
-    q->ops->conv(q, p);
-}
-
 void sam_op_depthwise(struct sam_queue *q, const struct sam_depthwise *p)
 {
     const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION),
@@ -176,19 +131,6 @@ void sam_op_depthwise(struct sam_queue *q, const struct sam_depthwise *p)
     require(is_shape(&p->weight, 1, p->kernel, p->kernel, p->src.c));
     require(is_vector(&p->bias, p->src.c));
     q->ops->depthwise(q, p);
-}
-
-void sam_op_conv_transpose(struct sam_queue *q, const struct sam_conv_transpose *p)
-{
-    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION), WEIGHT(weight),
-                                IN(bias, ARG_F32), IN(add, ARG_ACTIVATION | ARG_OPTIONAL), END };
-    begin();
-    require(is_shape(&p->dst, p->src.n, 2 * p->src.h, 2 * p->src.w, p->dst.c));
-    require(p->weight.out == 4 * p->dst.c && p->weight.in == p->src.c);
-    require(is_vector(&p->bias, p->dst.c));
-    require(!p->add.data || repeats_map(&p->add, &p->dst));
-    require((unsigned) p->act <= SAM_ACT_SILU);
-    q->ops->conv_transpose(q, p);
 }
 
 void sam_op_maxpool(struct sam_queue *q, const struct sam_maxpool *p)
@@ -313,17 +255,6 @@ void sam_op_rope_attention(struct sam_queue *q, const struct sam_rope_attention 
     require(!q->ops->rope_attention_room
             || sam_op_rope_attention_room(q, p->q.c, p->keys.c, p->axis.w, p->q.n, p->keys.w) > 0);
     q->ops->rope_attention(q, p);
-}
-
-void sam_op_upsample_add(struct sam_queue *q, const struct sam_upsample_add *p)
-{
-    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(a, ARG_ACTIVATION | ARG_MAY_BE_OUT),
-                                IN(b, ARG_ACTIVATION), END };
-    begin();
-    require(same_map(&p->dst, &p->a) && p->dst.c == p->a.c);
-    require(p->b.n == p->a.n && p->b.c == p->a.c);
-    require(2 * p->b.h == p->a.h && 2 * p->b.w == p->a.w);
-    q->ops->upsample_add(q, p);
 }
 
 void sam_op_resize(struct sam_queue *q, const struct sam_resize *p)

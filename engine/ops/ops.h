@@ -114,13 +114,21 @@ struct sam_linears {
     int count; // 1 .. SAM_MAX_LINEARS
 };
 
+// Largest of each 2 x 2 cell; an odd last row or column is dropped.
+struct sam_maxpool {
+    struct sam_tensor dst, src;
+};
+
 // Products of normed rows: the norm as in sam_layernorm, without act and sum, then the products as
 // in sam_linears. Those whose src is norm.dst are of the normed rows, rounded to its type; others
-// may stand beside. A device may make all of it at once: what norm.dst holds then is not told.
+// may stand beside. pool: then the cells of what the last product gives, whose dst is pool.src;
+// data may be NULL: not pooled. A device may make all of it at once: what norm.dst and pool.src
+// hold then is not told.
 struct sam_norm_linears {
     struct sam_layernorm norm;
     const struct sam_linear *each;
     int count; // 1 .. SAM_MAX_LINEARS
+    struct sam_maxpool pool;
 };
 
 // x[r] += down act(up norm(x[r]) + up_bias) + down_bias, norm as in sam_layernorm: what follows
@@ -166,9 +174,13 @@ struct sam_conv_transpose {
     enum sam_act act;
 };
 
-// Largest of each 2 x 2 cell; an odd last row or column is dropped.
-struct sam_maxpool {
-    struct sam_tensor dst, src;
+// A product, one of the three, then the norm of its rows: norm.src is the product's dst. Both as if
+// one after the other; a device may make them at once.
+struct sam_product_norm {
+    struct sam_layernorm norm;
+    const struct sam_linear *linear; // the others are NULL
+    const struct sam_conv *conv;
+    const struct sam_conv_transpose *conv_transpose;
 };
 
 // Largest of the kernel x kernel positions around each, a NaN before all numbers; those beyond the
@@ -282,6 +294,13 @@ struct sam_rope_attention {
 // dst[y][x] = a[y][x] + b[y / 2][x / 2]. a like dst; b half its size. dst may be a.
 struct sam_upsample_add {
     struct sam_tensor dst, a, b;
+};
+
+// A product, then sum, whose b is the product's dst. As if one after the other; but a device may
+// make them at once: what b holds then is not told.
+struct sam_linear_upsample {
+    struct sam_upsample_add sum;
+    struct sam_linear product;
 };
 
 // Bilinear, corners not aligned. antialias: triangle filter as wide as the shrink factor

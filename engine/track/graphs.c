@@ -63,28 +63,43 @@ void sam_graphs_run(struct sam_tracker *t, void *record, sam_part *part, const s
     }
 }
 
+// Record a part; again, where another thread's calls have spoilt it. NULL: it cannot be recorded.
+static void *record_part(struct sam_tracker *t, sam_part *part, const struct sam_batch *b)
+{
+    enum { TRIES = 5 };
+    struct sam_error why;
+
+    for (int i = 0; i < TRIES; i++) {
+        sam_queue_record_begin(&t->queue);
+        part(t, b);
+        void *made = sam_queue_record_end(&t->queue);
+        if (!sam_queue_finish(&t->queue, &why))
+            return made;
+        sam_queue_forget(&t->queue, made);
+        if (!t->queue.is_spoilt)
+            break;
+        sam_log(&t->queue.log, SAM_LOG_DEBUG, "a record is spoilt, try %d: %s", i + 1, why.text);
+    }
+    if (!t->graphs.is_warned)
+        sam_log(&t->queue.log, SAM_LOG_WARNING, "frames are not recorded, which costs time: %s",
+                why.text);
+    t->graphs.is_warned = true;
+    return NULL;
+}
+
 // Run what is new of a part, record it, run the record. What the first run makes (a device loads a
 // kernel when it is first asked for) cannot be made while recording; nor may the first frame pay
 // for the first replay.
 static int record(struct sam_tracker *t, void **made, sam_part *fresh, sam_part *part,
                   const struct sam_batch *b, struct sam_error *error)
 {
-    struct sam_error why;
     int status;
 
     fresh(t, b);
     if ((status = sam_queue_finish(&t->queue, error)))
         return status;
-    sam_queue_record_begin(&t->queue);
-    part(t, b);
-    *made = sam_queue_record_end(&t->queue);
-    if (sam_queue_finish(&t->queue, &why)) {
-        sam_log(&t->queue.log, SAM_LOG_WARNING, "frames are not recorded, which costs time: %s",
-                why.text);
-        sam_queue_forget(&t->queue, *made);
-        *made = NULL;
+    if (!(*made = record_part(t, part, b)))
         return SAM_OK;
-    }
     sam_queue_replay(&t->queue, *made);
     t->graphs.count++;
     return sam_queue_finish(&t->queue, error);

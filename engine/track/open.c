@@ -198,7 +198,7 @@ static struct sam_info describe(const struct sam_tracker *t)
     return (struct sam_info) {
         .model_file = t->file, .variant = t->model->config.variant,
         .backend = sam_queue_backend(q), .device = q->device_name,
-        .precision = precision[q->precision], .threads = q->threads,
+        .precision = precision[q->precision], .products = q->products, .threads = q->threads,
         .image_size = t->model->config.image_size,
         .max_objects = t->params.max_objects, .bytes_planned = t->plan.total_bytes,
         .open_ns = t->open_ns, .warm_ns = t->warm_ns, .graphs = t->graphs.count,

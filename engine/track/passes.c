@@ -140,20 +140,23 @@ void sam_condition(struct sam_tracker *t, struct sam_tracked *o, struct sam_tens
                         keys_view(s->keys, 1, b.keys), dst);
 }
 
-static struct sam_decoded decoded_first(const struct sam_decoded *d, int n)
+// The tokens of a single object are copied for those alone who look at stages.
+static struct sam_decoded decoded_first(const struct sam_tracker *t, int n)
 {
+    const struct sam_decoded *d = &t->mem.scratch.out;
+    const struct sam_tensor none = { 0 };
     return (struct sam_decoded) {
         .low_res = sam_first(d->low_res, n), .iou = sam_first(d->iou, n),
         .score = sam_first(d->score, n),     .pointer = sam_first(d->pointer, n),
         .masks = sam_first(d->masks, n),     .ious = sam_first(d->ious, n),
-        .tokens = sam_first(d->tokens, n),
+        .tokens = n > 1 || t->stages ? sam_first(d->tokens, n) : none,
     };
 }
 
 void sam_decode(struct sam_tracker *t, int n, struct sam_tensor sparse)
 {
     struct sam_scratch *s = &t->mem.scratch;
-    const struct sam_decoded out = decoded_first(&s->out, n);
+    const struct sam_decoded out = decoded_first(t, n);
 
     sam_decoder_run(&t->queue, t->model, &s->decoder, sam_first(s->image, n), sparse,
                     &t->mem.state.features, take_first(&t->mem.state.index.multimask, n),
@@ -164,7 +167,7 @@ void sam_decode(struct sam_tracker *t, int n, struct sam_tensor sparse)
 static int shown(struct sam_tracker *t, int n, struct sam_scatter *each)
 {
     struct sam_state *state = &t->mem.state;
-    const struct sam_decoded out = decoded_first(&t->mem.scratch.out, n);
+    const struct sam_decoded out = decoded_first(t, n);
     const struct sam_tensor row = take_first(&state->index.row, n);
 
     each[0] = (struct sam_scatter) { .dst = state->low_res, .src = out.low_res, .slot = row };
@@ -189,7 +192,7 @@ static void remember(struct sam_tracker *t, enum sam_turn turn, const struct sam
     struct sam_scratch *s = &t->mem.scratch;
     struct sam_state *state = &t->mem.state;
     const struct sam_indices *x = &state->index;
-    const struct sam_decoded out = decoded_first(&s->out, n);
+    const struct sam_decoded out = decoded_first(t, n);
     const struct sam_tensor memory = sam_first(s->memory, n);
     const int side = t->model->config.image_size / 4;
     const struct sam_stage_source source = { t, turn, b };

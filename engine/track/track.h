@@ -159,6 +159,7 @@ enum sam_span {
 struct sam_graphs {
     bool fits; // batches are padded
     bool on;   // records are replayed
+    bool is_warned; // that some are missing
     void *encode, *track[SAM_SPANS][SAM_BUCKETS][SAM_REACHES]; // NULL: not recorded
     int count;
     uint64_t replays, misses;

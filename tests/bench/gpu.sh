@@ -1,27 +1,35 @@
 #!/usr/bin/env bash
-# Checks and times the CUDA backend on a machine with a GPU: every operation and golden on the device,
-# the speed beside the published code in the same run, and the operations under compute-sanitizer.
-# After every step it writes report.md and report.json, with each required figure and whether it is
-# met, and the step's output, to one folder. A step that fails or hangs does not stop the others.
-# Needs CUDA and a Python with torch, not GStreamer. It has not been run on a GPU yet.
-#   PYTHON          a Python with torch and triton (default python3)
-#   SAM2_REPO       a checkout of the published code, used as the peer and to make the models;
-#                   without it models of the published sizes have random weights
+# Checks and times the CUDA backend on a machine with a GPU, in steps in the order of their worth:
+#   1 library      whether cuBLASLt really makes the large products; fails loudly if not
+#   2 frames       of tiny, base+ and large, in the GPU's and in the host's memory: recorded, and every
+#                  operation by itself, timed by events
+#   3 peers        the published code, eager; of one size compiled
+#   4 kernels      beside cuBLASLt, cuDNN and FlashAttention
+#   5 correctness  of every operation and golden
+#   6 more         sizes, objects, 10 000 frames in a row
+#   7 sanitizer    compute-sanitizer over every operation
+# After everything that was tried it writes report.md, report.json, logs/ and report.tar.gz of them.
+# What fails or hangs does not stop the rest. It has not been run on a GPU yet.
+# Needs CUDA and a Python with numpy, and torch for the peers; not GStreamer.
+#   PYTHON          that Python (default python3)
+#   SAM2_REPO       a checkout of the published code, the peer; a bundle carries it if it is set
+#                   when the bundle is made
 #   SAMTRACK_GOLDEN goldens of whole runs; without it only the project's own small ones are used
-#   GPU_ARCHS       architectures to build for (default: that of this machine's GPU, else 80,90;
-#                   of a bundle: 80,90a)
-# usage: tests/bench/gpu.sh                  builds build-gpu/, then runs all parts: about 65 minutes
-#        tests/bench/gpu.sh --quick          runs the most important figures: about 15 minutes
+#   GPU_ARCHS       architectures to build for (default: that of this machine's GPU, else 80,90a)
+# usage: tests/bench/gpu.sh                  builds build-gpu/, then takes all steps
+#        tests/bench/gpu.sh --minutes 9      begins nothing that would last longer: exit status 3 means
+#        tests/bench/gpu.sh --minutes 9 --continue    that this goes on where the last one stopped
+#        tests/bench/gpu.sh --step STEP      takes one step (number or name), again if need be
+#        tests/bench/gpu.sh --list           the steps, with their estimated minutes
 #        tests/bench/gpu.sh --bundle FOLDER  only builds, without a GPU, for sm_80 and later:
-#                                            FOLDER.tar.gz (at most 64 MiB) has programs, libraries,
-#                                            scripts, own goldens and $SAMTRACK_GOLDEN's nano. On the
-#                                            other machine, which needs neither these sources nor
-#                                            meson nor a network: tar xf, then FOLDER/tests/bench/gpu.sh
-#        tests/bench/gpu.sh --from FOLDER    runs all parts with the programs of such a bundle
-#        ... --only PART                     correctness (10 minutes), speed (35) or sanitizer (20)
-#        ... --minutes N                     starts no step later than that (default 1.5 times the above)
+#                                            FOLDER.tar.xz (at most 64 MiB) has programs, libraries,
+#                                            scripts, what the published code needs of Python, own
+#                                            goldens and $SAMTRACK_GOLDEN's nano. On the other
+#                                            machine, which needs neither these sources nor meson
+#                                            nor a network: tar xf, then FOLDER/tests/bench/gpu.sh
+#        tests/bench/gpu.sh --from FOLDER    takes the steps with the programs of such a bundle
 #        ... --out FOLDER                    folder of the results (default gpu-report/ in the build)
-#        ... --op NAME                       correctness and sanitizer run only this operation
+#        ... --op NAME                       correctness and sanitizer of this operation only
 set -eu
 cd "$(dirname "$0")/../.."
 python=${PYTHON:-python3}
@@ -31,8 +39,8 @@ while [ $# -gt 0 ]; do
     case "$1" in
     --bundle) bundle=${2:?a folder}; shift 2 ;;
     --from) from=${2:?a folder}; shift 2 ;;
-    --quick) rest+=("$1"); shift ;;
-    --only | --minutes | --out | --op) rest+=("$1" "${2:?a value}"); shift 2 ;;
+    --continue | --list) rest+=("$1"); shift ;;
+    --step | --minutes | --out | --op) rest+=("$1" "${2:?a value}"); shift 2 ;;
     *) sed -n '/^# usage/,/^set/{/^#/s/^# //p}' "$0" >&2; exit 2 ;;
     esac
 done
@@ -57,13 +65,25 @@ archs() {
     case "$found" in 90) echo 90a ;; [0-9]*) echo "$found" ;; *) echo 80,90a ;; esac
 }
 
+# Of the published code's requirements what a Python with torch may lack: as wheels, which gpu.py unpacks.
+# PyYAML is compiled for each Python.
+carry_wheels() { # folder
+    "$python" -m pip wheel --quiet --no-deps --disable-pip-version-check --wheel-dir "$1" hydra-core==1.3.2 \
+        omegaconf==2.3.0 antlr4-python3-runtime==4.9.3 iopath==0.1.10 portalocker==3.2.0 tqdm packaging \
+        typing_extensions || return
+    for version in 3.10 3.11 3.12 3.13 3.14; do
+        "$python" -m pip download --quiet --no-deps --disable-pip-version-check --only-binary=:all: --python-version "$version" \
+            --implementation cp --platform manylinux2014_x86_64 --platform manylinux_2_28_x86_64 --dest "$1" PyYAML==6.0.3 || return
+    done
+}
+
 programs="tests/ops/check_ops tests/model/sam-stages tools/sam-replay tests/bench/bench-steps"
-programs="$programs tests/track/check_context"
+programs="$programs tests/track/check_context tests/track/check_uploader"
 if [ -z "$from" ]; then
     need_meson
     PATH="$PATH:/usr/local/cuda/bin"
     [ -f build-gpu/build.ninja ] || meson setup build-gpu -Demu=false -Dgst=disabled -Dcuda=enabled \
-        -Ddefault_library=static -Dgpu_archs="${GPU_ARCHS:-$(archs)}" || {
+        -Ddefault_library=static -Dgpu_archs="${GPU_ARCHS:-$(archs)}" >/dev/null || {
         echo "gpu.sh: meson setup failed; see build-gpu/meson-logs/meson-log.txt" >&2
         exit 1
     }
@@ -72,35 +92,49 @@ if [ -z "$from" ]; then
         ninja -C build-gpu "$program" >build-gpu/ninja.log 2>&1 || {
             echo "gpu.sh: $program does not build:" >&2
             grep -m 5 -iE 'error|FAILED' build-gpu/ninja.log >&2 || true
+            [ -z "$bundle" ] || exit 1
         }
     done
     from=build-gpu
 fi
 
 if [ -n "$bundle" ]; then
-    mkdir -p "$bundle/lib"
+    rm -rf "$bundle"
+    mkdir -p "$bundle/lib" "$bundle/wheels"
     for program in $programs; do
-        install -D "$from/$program" "$bundle/$program"
+        install -s -D "$from/$program" "$bundle/$program"
         ldd "$from/$program" | awk '$3 ~ /^\// && $1 !~ /^lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+)\.so/ { print $3 }' \
             | while read -r library; do install "$library" "$bundle/lib/"; done
     done
     # What gpu.py runs and reads, at the same places as here.
-    for file in tests/bench/gpu.sh tests/bench/gpu.py tests/bench/peer_cuda.py tests/track/golden.py \
-        tests/model/stages.sh engine/ops/list.h tools/blank_model.py tools/published.py; do
+    for file in tests/bench/gpu.sh tests/bench/gpu.py tests/bench/gpu_report.py tests/bench/peer_cuda.py \
+        tests/track/golden.py tests/model/stages.sh engine/ops/list.h tools/blank_model.py tools/published.py; do
         install -D "$file" "$bundle/$file"
     done
     cp -r tests/golden "$bundle/tests/"
+    carry_wheels "$bundle/wheels" || {
+        echo "gpu.sh: the wheels cannot be had: without them the published code runs only where its" \
+            "requirements are installed" >&2
+    }
+    if [ -d "${SAM2_REPO:-}/sam2" ]; then
+        mkdir -p "$bundle/published"
+        cp -r "$SAM2_REPO/sam2" "$bundle/published/"
+        cp "$SAM2_REPO"/LICENSE* "$bundle/published/"
+    fi
     if [ -d "${SAMTRACK_GOLDEN:-}/nano" ]; then
         mkdir -p "$bundle/golden"
         cp -r "$SAMTRACK_GOLDEN/nano" "$bundle/golden/"
     fi
-    tar -C "$(dirname "$bundle")" -czf "$bundle.tar.gz" "$(basename "$bundle")"
-    bytes=$(stat -c %s "$bundle.tar.gz")
-    echo "$bundle.tar.gz: $((bytes >> 20)) MiB; elsewhere: tar xf it, $(basename "$bundle")/tests/bench/gpu.sh"
+    find "$bundle" -name __pycache__ -prune -exec rm -r {} +
+    # Every program has the same kernels in it: a dictionary as large as all of them finds that.
+    tar -C "$(dirname "$bundle")" -c "$(basename "$bundle")" \
+        | xz --threads=1 --lzma2=preset=0,dict=256MiB,mf=hc4,nice=273 >"$bundle.tar.xz"
+    bytes=$(stat -c %s "$bundle.tar.xz")
+    echo "$bundle.tar.xz: $((bytes >> 20)) MiB; elsewhere: tar xf it, $(basename "$bundle")/tests/bench/gpu.sh"
     [ "$bytes" -le $((64 << 20)) ] || { echo "gpu.sh: more than 64 MiB" >&2; exit 1; }
     exit
 fi
 from=$(realpath "$from")
 [ -n "${SAMTRACK_GOLDEN:-}" ] || [ ! -d golden ] || export SAMTRACK_GOLDEN="$PWD/golden"
-export LD_LIBRARY_PATH="$from/lib:${LD_LIBRARY_PATH:-}"
+export LD_LIBRARY_PATH="$from/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 exec "$python" tests/bench/gpu.py "$from" "${rest[@]}"

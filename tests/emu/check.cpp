@@ -478,6 +478,7 @@ void touch(const void *where, size_t bytes, access kind, unsigned thread, const 
         if (!inside(p, bytes))
             fault(cudaErrorIllegalAddress, "%s %zu bytes %s%s", kind == READ ? "reads" : "writes",
                   bytes, describe(p).c_str(), source_of(pc).c_str());
+        expect_begun("touches device memory");
         const memory *m = owner(p);
         c = (cell *) m->shadow + (p - m->begin) / 4; // begin is a multiple of 256
     } else if (in_image(p)) {
@@ -487,6 +488,7 @@ void touch(const void *where, size_t bytes, access kind, unsigned thread, const 
     }
     if (kind == ATOMIC)
         happens_at(p, thread);
+    cost_touch(p, bytes, kind, thread, pc, is_shared);
     for (const char *end = p + bytes; p < end; c++) {
         const unsigned in = (uintptr_t) p % 4, n = std::min<size_t>(4 - in, end - p);
         check_cell(*c, ((1u << n) - 1) << in, kind, thread, pc, p, is_shared);
@@ -522,6 +524,7 @@ void begin_grid()
     static_shared = 0;
     earlier_blocks.clear();
     grid_start    = ++now;
+    cost_begin_grid();
 }
 
 void begin_block()
@@ -536,6 +539,7 @@ void begin_block()
 void end_block()
 {
     const size_t want = running->shared;
+    cost_end_block();
     if (dirty(smem + want, -want % PAGE))
         stop(cudaErrorIllegalAddress, "wrote past the end of the %zu bytes of smem", want);
     if (static_shared)
@@ -554,6 +558,7 @@ void end_grid()
     use &u = used[running->kernel];
     u.launches++;
     u.bytes = std::max(u.bytes, running->shared + static_shared);
+    cost_end_grid(running->shared + static_shared);
     mprotect(smem, sizeof(smem), PROT_READ | PROT_WRITE);
 }
 

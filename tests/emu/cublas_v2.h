@@ -9,6 +9,7 @@ typedef enum {
     CUBLAS_STATUS_NOT_INITIALIZED  = 1,
     CUBLAS_STATUS_INVALID_VALUE    = 7,
     CUBLAS_STATUS_EXECUTION_FAILED = 13,
+    CUBLAS_STATUS_INTERNAL_ERROR   = 14,
     CUBLAS_STATUS_NOT_SUPPORTED    = 15,
 } cublasStatus_t;
 typedef enum { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1 } cublasOperation_t;

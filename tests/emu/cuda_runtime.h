@@ -33,12 +33,14 @@ extern const dim3 blockDim __asm__("emu_blockDim"), gridDim __asm__("emu_gridDim
 
 // ---- launch: EMU_LAUNCH(kernel or (kernel<a, b>), grid, block, shared, stream, arguments...)
 
-#define EMU_LAUNCH(kernel, ...) emu::start(#kernel, kernel, __VA_ARGS__)
+#define EMU_LAUNCH(kernel, ...)         emu::start(#kernel, false, kernel, __VA_ARGS__)
+#define EMU_LAUNCH_OVERLAP(kernel, ...) emu::start(#kernel, true, kernel, __VA_ARGS__)
 
 namespace emu {
+// overlaps: it may begin before the launch ahead of it has ended; its threads call await_earlier().
 template <class... P, class... A>
-void start(const char *name, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared,
-           cudaStream_t stream, A &&...a)
+void start(const char *name, bool overlaps, void (*kernel)(P...), dim3 grid, dim3 block,
+           size_t shared, cudaStream_t stream, A &&...a)
 {
     static_assert((std::is_trivially_copyable_v<P> && ...), "kernel arguments are copied as bytes");
     static_assert((sizeof(P) + ... + 0) <= 4096, "kernel arguments exceed 4 KB");
@@ -52,7 +54,7 @@ void start(const char *name, void (*kernel)(P...), dim3 grid, dim3 block, size_t
         std::apply(b.first, b.second);
     };
     submit({ name, (const void *) kernel, grid, block, shared, call,
-             std::string((const char *) &b, sizeof(b)) }, stream);
+             std::string((const char *) &b, sizeof(b)), overlaps }, stream);
 }
 
 template <class T> struct identity { using type = T; };

@@ -66,6 +66,8 @@ typedef struct dim3 {
     X(cudaErrorStreamCaptureUnsupported, 900, "operation not permitted when stream is capturing")  \
     X(cudaErrorStreamCaptureInvalidated, 901,                                                      \
       "operation failed due to a previous error during capture")                                   \
+    X(cudaErrorStreamCaptureMerge, 902,                                                            \
+      "operation would result in a merge of separate capture sequences")                           \
     X(cudaErrorStreamCaptureUnmatched, 903, "capture was not initiated in this stream")            \
     X(cudaErrorStreamCaptureUnjoined, 904, "capture sequence contains a fork that was not joined") \
     X(cudaErrorStreamCaptureIsolation, 905,                                                        \
@@ -123,6 +125,11 @@ struct cudaDeviceProp {
     int integrated, unifiedAddressing;
 };
 
+struct cudaFuncAttributes {
+    size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
+    int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion;
+};
+
 enum cudaDriverEntryPointQueryResult {
     cudaDriverEntryPointSuccess = 0,
     cudaDriverEntryPointSymbolNotFound = 1,
@@ -133,6 +140,8 @@ typedef struct CUstream_st *cudaStream_t;
 #define cudaStreamLegacy    ((cudaStream_t) 0x1)
 #define cudaStreamPerThread ((cudaStream_t) 0x2)
 typedef struct CUevent_st *cudaEvent_t;
+#define CUDART_CB
+typedef void (CUDART_CB *cudaHostFn_t)(void *priv);
 typedef struct CUgraph_st *cudaGraph_t;
 typedef struct CUgraphExec_st *cudaGraphExec_t;
 
@@ -154,6 +163,7 @@ EMU_API cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int dev
 EMU_API cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int device);
 EMU_API cudaError_t cudaDeviceSynchronize(void);
 EMU_API cudaError_t cudaDeviceReset(void);
+EMU_API cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *func);
 EMU_API cudaError_t cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attr, int value);
 
 EMU_API cudaError_t cudaMalloc(void **p, size_t bytes);
@@ -183,6 +193,7 @@ EMU_API cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 EMU_API cudaError_t cudaStreamQuery(cudaStream_t stream);
 EMU_API cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
                                         unsigned flags EMU_ELSE(0));
+EMU_API cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *priv);
 EMU_API cudaError_t cudaEventCreate(cudaEvent_t *event);
 EMU_API cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags);
 EMU_API cudaError_t cudaEventDestroy(cudaEvent_t event);

@@ -113,6 +113,7 @@ struct thread {
     const void *on; // what it sleeps on
     std::vector<copy> copies;
     int groups; // of copies, committed
+    bool begun; // the launch before this one has ended, as far as this thread knows
 };
 struct meeting { // lanes of a warp on their way to the same collective
     const char *what;
@@ -459,6 +460,10 @@ void ldmatrix(uint32_t *r, int count, bool transposed, const void *row, const ch
                       any.file, any.line, l, at(l).row);
             touch(at(l).row, 16, READ, (self & ~31u) + l, nullptr);
         }
+        const void *rows[32];
+        for (int l = 0; l < 32; l++)
+            rows[l] = at(l).row;
+        cost_rows(rows, any.count);
         for (int l = 0; l < 32; l++)
             for (int m = 0; m < any.count;
                  m++) { // lane l gets element (l / 4, 2 (l % 4)) and its right neighbour
@@ -487,6 +492,7 @@ void mma_m16n8k16(float *d, const uint32_t *a, const uint32_t *b, bool is_bf16, 
     const auto run = [](void *const *operand, unsigned members) {
         if (members != 0xffffffff)
             fault(cudaErrorLaunchFailure, "mma without the whole warp");
+        cost_products(1);
         float a[16][16], b[16][8], sum[16][8] = {};
         for (int l = 0; l < 32; l++) {
             const mma_operand &x = *(mma_operand *) operand[l];
@@ -515,8 +521,17 @@ void mma_m16n8k16(float *d, const uint32_t *a, const uint32_t *b, bool is_bf16, 
 
 // ---- blocks and grids
 
+void await_earlier() { threads[self].begun = true; }
+
+void expect_begun(const char *what)
+{
+    if (!threads[self].begun)
+        fault(cudaErrorLaunchFailure, "%s ahead of await_earlier()", what);
+}
+
 static void exit_thread()
 {
+    expect_begun("ends");
     exit_hopper(self);
     const unsigned wi = self / 32;
     warp &w = warps[wi];
@@ -582,6 +597,7 @@ static void run_block()
         threads[t].index  = { t % x, t / x % y, t / x / y };
         threads[t].groups = 0;
         threads[t].on     = nullptr;
+        threads[t].begun  = !running->overlaps;
         threads[t].copies.clear();
         warps[t / 32].alive |= 1u << t % 32;
         set_ready(t / 32, 1u << t % 32);

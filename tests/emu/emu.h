@@ -6,6 +6,8 @@
 #include "cuda.h"
 
 #ifdef __cplusplus
+#include <stdio.h>
+
 #include <functional>
 #include <string>
 #include <vector>
@@ -28,12 +30,18 @@ struct launch {
     size_t shared;
     void (*call)(const void *args);
     std::string args; // the argument values, as bytes
+    bool overlaps;    // the launch before it: threads wait for its end in await_earlier()
 };
 extern const launch *running; // null outside a kernel
 extern uint3 block_index;
 extern unsigned block_threads;
 extern unsigned self;         // the running thread's number in its block, MAX_THREADS if none
 extern const char *stack_low; // of that thread
+
+// Programmatic dependent launch. The launches of a stream still run one after the other; but a
+// thread that touches device memory before this, or ends without it, is found.
+void await_earlier();
+void expect_begun(const char *what);
 
 bool on_device(); // called from a kernel, not from a host thread beside it
 
@@ -140,10 +148,22 @@ CUcontext current(); // of this thread; the primary one where it has none
 
 // ---- plan.cpp: what would run, where EMU_PLAN is set
 
+FILE *file_of(const char *variable); // of the environment, whose value is its name; null: not set
 bool plans(); // nothing touches the device's memory then
 void plan(const char *fmt, ...) __attribute__((format(printf, 1, 2))); // adds a line
 void plan_launch(const launch &l);
 std::string kernel_name(const void *kernel); // check.cpp; demangled
+
+// ---- costs.cpp: what a launch costs, where EMU_COSTS is set or a test has asked
+
+// pc: where in the code; null: it is counted by one of the others.
+void cost_touch(const void *p, size_t bytes, access kind, unsigned thread, const void *pc,
+                bool is_shared);
+void cost_rows(const void *const *row, int count); // ldmatrix of `count` times 8 rows of 16 bytes
+void cost_products(unsigned count);                // of 16 x 8 x 16
+void cost_begin_grid();
+void cost_end_block();
+void cost_end_grid(size_t shared); // bytes of a block, static ones included
 
 } // namespace emu
 
@@ -162,6 +182,7 @@ extern "C" {
 //   EMU_CUBLASLT=0          cuBLASLt does not work
 //   EMU_PLAN=<file>         nothing runs and no memory of the device is touched: launches, products
 //                           of cuBLASLt, copies and captures are written there, a line each
+//   EMU_COSTS=<file>        what each launch costs is written there: see costs.cpp
 //   EMU_KERNELS=<file>     to which the kernels that ran are added at exit
 //   EMU_EXIT=0              findings leave the exit status alone
 
@@ -171,6 +192,16 @@ const char *emu_findings(void);
 void emu_forget(void);
 int emu_instrumented(void); // whether the compiler was told to watch every access
 void emu_set_order(const char *order);
+
+int emu_late_loads(void); // kernels that were launched before anyone asked for their attributes
+
+// Of the last launch, once costs are counted: bytes of device memory; passes of shared memory, and
+// those that bank conflicts add; products of 16 x 8 x 16 of tensor cores.
+struct emu_cost {
+    unsigned long long read, written, passes, conflicts, products;
+};
+void emu_count_costs(int on);
+struct emu_cost emu_last_cost(void);
 
 // Bytes copied since the start.
 struct emu_copied {

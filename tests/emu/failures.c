@@ -1,6 +1,7 @@
 // failures MODEL
 // A GPU that fails: at open, in the middle of a stream, for good. Each time one sentence, nothing
 // kept, and a tracker opened anew works as if nothing had been.
+#include <limits.h>
 #include <stdlib.h>
 
 #include <cuda_runtime_api.h>
@@ -197,6 +198,60 @@ static void check_run(const struct sam_params *p)
            TRIES);
 }
 
+// ---- an uploader
+
+// Two frames to both places; *copied: how many came through.
+static int upload(const sam_tracker *t, int *copied, struct sam_error *error)
+{
+    struct sam_frame copy;
+    struct scene s;
+    sam_uploader *u;
+    int status = sam_uploader_open(&u, t, error);
+
+    for (*copied = 0; !status && *copied < 2; *copied += !status)
+        status = sam_uploader_copy(u, *copied, scene_draw(&s, *copied), &copy, error);
+    if (status == SAM_EDEVICE && u) {
+        struct sam_error again = { "" };
+        expect(sam_uploader_copy(u, 0, scene_draw(&s, 0), &copy, &again) == SAM_EDEVICE &&
+               strstr(again.text, "must be closed"), "then %s", again.text);
+    }
+    sam_uploader_close(&u);
+    return status;
+}
+
+// Each of its calls fails once: the tracker goes on.
+static void check_uploader(const struct sam_params *p)
+{
+    static float low[LOW];
+    struct sam_error error = { "" };
+    sam_tracker *t = scene_open(p);
+    const size_t held = faults.held;
+    const int before = faults.count.calls;
+    int copied, failed = 0;
+
+    expect(!upload(t, &copied, &error) && copied == 2, "%s", error.text);
+    const int calls = faults.count.calls - before;
+    for (int n = 0; n < calls; n++) {
+        fail_after(n, ILLEGAL_ADDRESS, false, NULL);
+        const int status = upload(t, &copied, &error);
+        fail_no_more();
+        expect(faults.happened && faults.held == held, "call %d: %zu bytes are kept", n,
+               faults.held - held);
+        if (status)
+            expect_sentence(&error, "uploader's call", n);
+        failed += status != SAM_OK;
+    }
+    expect(failed > calls / 2, "%d of %d", failed, calls);
+    faults.limit = held + 1;
+    expect(upload(t, &copied, &error) == SAM_ENOMEM, "without memory: %s", error.text);
+    expect_sentence(&error, "uploader", 0);
+    faults.limit = 0;
+    expect(!run(t, low, &error) && !memcmp(low, clean, sizeof(low)), "%s", error.text);
+    printf("a call of %d of an uploader fails: %d failed\n", calls, failed);
+    sam_tracker_close(&t);
+    expect_nothing_held("uploader", 0);
+}
+
 // ---- a context that is lost, with two trackers in it
 
 static void check_lost(const struct sam_params *p)
@@ -300,6 +355,61 @@ static void check_unrecorded(const struct sam_params *p, const char *only)
     expect_nothing_held(only, 0);
 }
 
+// Another thread spoils captures. How many graphs there are in spite of it.
+static int open_spoilt(const struct sam_params *p, int spoil, bool moves, bool runs)
+{
+    static float low[LOW];
+    struct sam_error error = { "" };
+    struct sam_info info = SAM_INFO_INIT;
+    const int node = faults.spoil_node;
+    sam_tracker *t;
+
+    warnings = 0;
+    faults.reached = faults.spoilt = 0;
+    faults.spoil = spoil;
+    faults.moves = moves;
+    expect(!sam_tracker_open(&t, p, &error), "spoilt from node %d on: %s", node, error.text);
+    faults.spoil = 0;
+    if (!t)
+        return -1;
+    sam_tracker_info(t, &info, NULL);
+    expect(faults.spoilt > 0, "nothing was spoilt at node %d", node);
+    if (runs)
+        expect(!run(t, low, &error) && !memcmp(low, clean, sizeof(low)), "spoilt at node %d: %s",
+               node, error.text);
+    sam_tracker_close(&t);
+    expect_nothing_held("spoilt", node);
+    return info.graphs;
+}
+
+// At every node of the longest capture, four times out of five; then all of them.
+static void check_spoilt(const struct sam_params *p)
+{
+    enum { TRIES = 5, OPENS = 100 };
+    struct sam_info info = SAM_INFO_INIT;
+    int opens = 0;
+
+    faults.most_nodes = 0;
+    sam_tracker *t = scene_open(p);
+    const int nodes = faults.most_nodes;
+    sam_tracker_info(t, &info, NULL);
+    sam_tracker_close(&t);
+    expect(nodes > 50 && info.graphs > 1, "%d nodes, %d graphs", nodes, info.graphs);
+    faults.spoil_node = 0;
+    while (faults.spoil_node <= nodes && opens++ < OPENS) {
+        const int graphs = open_spoilt(p, TRIES, true, faults.spoil_node == 0);
+        expect(graphs == info.graphs && !warnings, "spoilt before node %d: %d graphs, %d warnings",
+               faults.spoil_node, graphs, warnings);
+    }
+    printf("captures spoilt at each of %d nodes, in %d opens: recorded again\n", nodes, opens);
+    expect(faults.spoil_node > nodes, "only %d of %d nodes", faults.spoil_node, nodes);
+    faults.spoil_node = 1;
+    expect(!open_spoilt(p, INT_MAX, false, true), "graphs, though all captures are spoilt");
+    expect(warnings == 1 && strstr(last_warning, "not recorded"), "%d warnings: %s", warnings,
+           last_warning);
+    printf("%s\n", last_warning);
+}
+
 int main(int argc, char **argv)
 {
     const struct sam_params p = params_of(argv[1]);
@@ -308,8 +418,10 @@ int main(int argc, char **argv)
     check_memory(&p);
     check_unrecorded(&p, "cudaGraphInstantiate");
     check_unrecorded(&p, "cudaStreamBeginCapture");
+    check_spoilt(&p);
     check_open(&p);
     check_run(&p);
+    check_uploader(&p);
     check_lost(&p);
     check_neighbour(&p);
     check_disowned(&p);

@@ -34,8 +34,49 @@ WRAP(cudaStreamCreateWithFlags, (cudaStream_t *s, unsigned flags), s, flags)
 WRAP(cudaMemcpyAsync, (void *d, const void *s, size_t n, enum cudaMemcpyKind k, cudaStream_t t), d,
      s, n, k, t)
 WRAP(cudaMemsetAsync, (void *p, int v, size_t n, cudaStream_t t), p, v, n, t)
-WRAP(cudaStreamBeginCapture, (cudaStream_t s, enum cudaStreamCaptureMode m), s, m)
 WRAP(cudaGraphInstantiate, (cudaGraphExec_t *e, cudaGraph_t g, unsigned long long f), e, g, f)
+
+// ---- captures
+
+cudaError_t __real_cudaMalloc(void **p, size_t bytes);
+cudaError_t __real_cudaGetLastError(void);
+
+// As another thread would: in a capture nobody may allocate.
+static void reach_node(void)
+{
+    void *theirs = NULL;
+
+    if (!faults.captures_now || !faults.spoil || faults.node != faults.spoil_node
+        || faults.reached++ % faults.spoil == faults.spoil - 1)
+        return;
+    faults.captures_now = false; // once is enough
+    faults.spoil_node += faults.moves;
+    faults.spoilt += __real_cudaMalloc(&theirs, 1) != cudaSuccess;
+    __real_cudaGetLastError(); // it is theirs
+}
+
+cudaError_t __real_cudaStreamBeginCapture(cudaStream_t s, enum cudaStreamCaptureMode m);
+cudaError_t __wrap_cudaStreamBeginCapture(cudaStream_t s, enum cudaStreamCaptureMode m);
+cudaError_t __wrap_cudaStreamBeginCapture(cudaStream_t s, enum cudaStreamCaptureMode m)
+{
+    cudaError_t error = fault("cudaStreamBeginCapture");
+    if (!error)
+        error = __real_cudaStreamBeginCapture(s, m);
+    faults.captures_now = !error;
+    faults.node = 0;
+    return error;
+}
+
+cudaError_t __real_cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *g);
+cudaError_t __wrap_cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *g);
+cudaError_t __wrap_cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *g)
+{
+    reach_node();
+    faults.captures_now = false;
+    if (faults.node > faults.most_nodes)
+        faults.most_nodes = faults.node;
+    return __real_cudaStreamEndCapture(s, g);
+}
 
 // ---- what is counted, too
 
@@ -61,10 +102,11 @@ cudaError_t __wrap_cudaDeviceSynchronize(void)
 }
 
 // The backend asks this after every launch: so a launch fails.
-cudaError_t __real_cudaGetLastError(void);
 cudaError_t __wrap_cudaGetLastError(void);
 cudaError_t __wrap_cudaGetLastError(void)
 {
+    reach_node();
+    faults.node++;
     const cudaError_t real = __real_cudaGetLastError(), error = fault("cudaGetLastError");
     faults.count.launches++;
     return error ? error : real;
@@ -83,7 +125,6 @@ cudaError_t __wrap_cudaDeviceReset(void)
 
 static struct { void *p; size_t bytes; } held[64];
 
-cudaError_t __real_cudaMalloc(void **p, size_t bytes);
 cudaError_t __wrap_cudaMalloc(void **p, size_t bytes);
 cudaError_t __wrap_cudaMalloc(void **p, size_t bytes)
 {

@@ -390,6 +390,7 @@ static void multiply(void *const *operand, unsigned members)
     if (members != 0xffffffff || block_threads % 128)
         fault(cudaErrorLaunchFailure, "wgmma at %s:%d without the whole warpgroup", any.file,
               any.line);
+    cost_products(p.n / 8);
     for (int l = 1; l < 32; l++)
         if (at(l).p.from_a != p.from_a || at(l).p.from_b != p.from_b)
             fault(cudaErrorLaunchFailure, "wgmma at %s:%d: lanes differ in the descriptor", any.file,

@@ -15,17 +15,20 @@
 
 namespace emu {
 
+FILE *file_of(const char *variable)
+{
+    const char *path = getenv(variable);
+    FILE *f = path && *path ? fopen(path, "w") : nullptr;
+    if (path && *path && !f) {
+        perror(path);
+        exit(1);
+    }
+    return f;
+}
+
 static FILE *to()
 {
-    static FILE *const f = [] {
-        const char *path = getenv("EMU_PLAN");
-        FILE *f = path && *path ? fopen(path, "w") : nullptr;
-        if (path && *path && !f) {
-            perror(path);
-            exit(1);
-        }
-        return f;
-    }();
+    static FILE *const f = file_of("EMU_PLAN");
     return f;
 }
 

@@ -375,6 +375,11 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) // each call lets one operation
     return s.queue.empty() ? delivered(late_error) : cudaErrorNotReady;
 }
 
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *priv)
+{
+    return enqueue(stream, [fn, priv] { fn(priv); });
+}
+
 // ---- events
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
@@ -696,9 +701,24 @@ cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute attr, int
     return cudaSuccess;
 }
 
+static std::set<const void *> loaded;
+static int late_loads;
+int emu_late_loads(void) { LOCK; return late_loads; }
+
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attr, const void *kernel)
+{
+    LOCK;
+    *attr = {};
+    attr->maxThreadsPerBlock = MAX_THREADS;
+    attr->ptxVersion = sm;
+    loaded.insert(kernel);
+    return cudaSuccess;
+}
+
 cudaError_t emu::submit(const launch &l, cudaStream_t stream)
 {
     LOCK;
+    late_loads += loaded.insert(l.kernel).second;
     const dim3 &g = l.grid, &b = l.block;
     const uint64_t threads = (uint64_t) b.x * b.y * b.z;
     if (threads < 1 || threads > MAX_THREADS || b.x > 1024 || b.y > 1024 || b.z > 64 || !g.x ||

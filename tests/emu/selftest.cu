@@ -44,6 +44,24 @@ static __global__ void past_dynamic_shared(float *dst)
     dst[threadIdx.x] = row[threadIdx.x];
 }
 
+// One of its threads does not wait for the launch before.
+static __global__ void reads_early(float *p)
+{
+    if (threadIdx.x != 3)
+        emu::await_earlier();
+    p[threadIdx.x] += 1;
+    if (threadIdx.x == 3)
+        emu::await_earlier();
+}
+
+static __global__ void never_waits() {}
+
+static __global__ void waits(float *p)
+{
+    emu::await_earlier();
+    p[threadIdx.x] = 2;
+}
+
 static __global__ void past_static_shared(float *dst, int i)
 {
     __shared__ float row[64];
@@ -195,7 +213,7 @@ template <bool RELEASE, bool MEET, bool ACQUIRE> static void catches_last_block(
     on_device<float> sum(1), part(40);
     on_device<unsigned> count(1);
     sum.up(), part.up(), count.up();
-    SAM_LAUNCH((last_block_sums<RELEASE, MEET, ACQUIRE>), 40, 32, 0, 0, sum.p, part.p, count.p);
+    EMU_LAUNCH((last_block_sums<RELEASE, MEET, ACQUIRE>), 40, 32, 0, 0, sum.p, part.p, count.p);
     caught(what, INSTRUMENTED, "by another block");
 }
 
@@ -204,75 +222,80 @@ static void broken()
     on_device<float> a(64), b(64);
     a.up();
     b.up();
-    SAM_LAUNCH((flip<64, false>), 1, 64, 0, 0, a.p);
+    EMU_LAUNCH((flip<64, false>), 1, 64, 0, 0, a.p);
     caught("missing __syncthreads", INSTRUMENTED, "race: thread");
-    SAM_LAUNCH((flip_warp<false>), 1, 64, 0, 0, a.p);
+    EMU_LAUNCH((flip_warp<false>), 1, 64, 0, 0, a.p);
     caught("missing __syncwarp", INSTRUMENTED, "race: thread");
-    SAM_LAUNCH(reads_past_end, 1, 64, 0, 0, a.p, b.p, 64);
+    EMU_LAUNCH(reads_past_end, 1, 64, 0, 0, a.p, b.p, 64);
     caught("global read past the end", ALWAYS, "0 bytes past the end of device memory of 256 bytes",
            cudaErrorIllegalAddress);
-    SAM_LAUNCH(writes_past_end, 1, 128, 0, 0, a.p, 64);
+    EMU_LAUNCH(writes_past_end, 1, 128, 0, 0, a.p, 64);
     caught("global write past the end", ALWAYS,
            "0 bytes past the end of device memory of 256 bytes");
-    SAM_LAUNCH(past_dynamic_shared, 1, 64, 256, 0, a.p);
+    EMU_LAUNCH(past_dynamic_shared, 1, 64, 256, 0, a.p);
     caught("write past dynamic shared memory", ALWAYS,
            emu_instrumented() ? "smem+256, but the launch asked for 256"
                               : "past the end of the 256 bytes of smem");
-    SAM_LAUNCH(past_static_shared, 1, 64, 0, 0, a.p, 1);
+    EMU_LAUNCH_OVERLAP(reads_early, 1, 64, 0, 0, a.p);
+    caught("read ahead of the end of the launch before", INSTRUMENTED,
+           "thread (3,0,0): touches device memory ahead of await_earlier()");
+    EMU_LAUNCH_OVERLAP(never_waits, 1, 64, 0, 0);
+    caught("end ahead of that of the launch before", ALWAYS, "ends ahead of await_earlier()");
+    EMU_LAUNCH(past_static_shared, 1, 64, 0, 0, a.p, 1);
     caught("write past a shared array", INSTRUMENTED, "array index 64 out of bounds");
-    SAM_LAUNCH(reads_unwritten, 1, 64, 0, 0, a.p);
+    EMU_LAUNCH(reads_unwritten, 1, 64, 0, 0, a.p);
     caught("read of unwritten shared memory", INSTRUMENTED,
            "thread 5 reads row+20, which nobody wrote");
-    SAM_LAUNCH(shuffles_from_idle, 1, 64, 0, 0, a.p, 0x0000ffffu);
+    EMU_LAUNCH(shuffles_from_idle, 1, 64, 0, 0, a.p, 0x0000ffffu);
     caught("shuffle from a lane outside the mask", ALWAYS, "lane 15 shuffles from lane 16");
-    SAM_LAUNCH(shuffles_in_branch, 1, 32, 0, 0, a.p);
+    EMU_LAUNCH(shuffles_in_branch, 1, 32, 0, 0, a.p);
     a.down();
     check(a.host[3] == 1.0f, "exited lanes do not hold up a shuffle");
-    SAM_LAUNCH(barrier_in_branch, 1, 64, 0, 0, a.p);
+    EMU_LAUNCH(barrier_in_branch, 1, 64, 0, 0, a.p);
     caught("barrier in divergent code", ALWAYS, "divergent barrier: lanes of one warp");
-    SAM_LAUNCH(deadlock, 1, 64, 0, 0, a.p);
+    EMU_LAUNCH(deadlock, 1, 64, 0, 0, a.p);
     caught("deadlock", ALWAYS, "deadlock:\n    threads 0-15 wait in __syncthreads",
            cudaErrorLaunchTimeout);
-    SAM_LAUNCH(misaligned, 1, 8, 0, 0, a.p, b.p);
+    EMU_LAUNCH(misaligned, 1, 8, 0, 0, a.p, b.p);
 #ifdef __clang__ // makes it a memcpy of any alignment
     cudaDeviceSynchronize();
 #else
     caught("misaligned vector load", INSTRUMENTED, "is not a multiple of 16");
 #endif
-    SAM_LAUNCH(reads_past_end, 1, 8, 0, 0, a.p, b.host.data(), 8);
+    EMU_LAUNCH(reads_past_end, 1, 8, 0, 0, a.p, b.host.data(), 8);
     caught("host memory in a kernel", INSTRUMENTED, "touches host memory");
-    SAM_LAUNCH(shifts_too_far, 1, 64, 0, 0, (unsigned *) a.p);
+    EMU_LAUNCH(shifts_too_far, 1, 64, 0, 0, (unsigned *) a.p);
     caught("shift by 32 and more", INSTRUMENTED, "shift by too many bits");
-    SAM_LAUNCH(casts_too_much, 1, 64, 0, 0, (int *) a.p, 1e9f);
+    EMU_LAUNCH(casts_too_much, 1, 64, 0, 0, (int *) a.p, 1e9f);
     caught("cast of 3e9 to int", INSTRUMENTED, "float too large");
-    SAM_LAUNCH(in_place_halo, 2, 32, 0, 0, a.p, 64);
+    EMU_LAUNCH(in_place_halo, 2, 32, 0, 0, a.p, 64);
     caught("blocks that race in place", INSTRUMENTED, "by another block");
-    SAM_LAUNCH(no_atomic, 2, 32, 0, 0, (int *) a.p);
+    EMU_LAUNCH(no_atomic, 2, 32, 0, 0, (int *) a.p);
     caught("counting without atomics", INSTRUMENTED, "race: thread");
     catches_last_block<false, true, true>("parts that are left without a fence");
     catches_last_block<true, false, true>("a fence that the count does not wait for");
     catches_last_block<true, true, false>("parts that are read without a fence");
-    SAM_LAUNCH(big_static, 1, 64, 16384, 0, a.p);
+    EMU_LAUNCH(big_static, 1, 64, 16384, 0, a.p);
     caught("static and dynamic shared memory over 48 KB", ALWAYS,
            "40960 bytes of static and 16384 of dynamic");
     float *gone;
     cudaMalloc(&gone, 256);
     cudaFree(gone);
-    SAM_LAUNCH(writes_past_end, 1, 32, 0, 0, gone, 64);
+    EMU_LAUNCH(writes_past_end, 1, 32, 0, 0, gone, 64);
     caught("use after free", ALWAYS, "of freed device memory");
 
     on_device<float> in(512), out(32);
     for (int i = 0; i < 512; i++)
         in.host[i] = i;
     in.up();
-    SAM_LAUNCH(pipeline<2>, 1, 32, 0, 0, out.p, in.p, 4);
+    EMU_LAUNCH(pipeline<2>, 1, 32, 0, 0, out.p, in.p, 4);
     caught("cp.async that waits for one stage too few", INSTRUMENTED, "may still be writing");
-    SAM_LAUNCH(pipeline<2>, 1, 32, 0, 0, out.p, in.p, 4);
+    EMU_LAUNCH(pipeline<2>, 1, 32, 0, 0, out.p, in.p, 4);
     cudaDeviceSynchronize();
     out.down();
     check(std::isnan(out.host[0]), "... and shows in the result");
     emu_forget();
-    SAM_LAUNCH(pipeline<1>, 1, 32, 0, 0, out.p, in.p, 4);
+    EMU_LAUNCH(pipeline<1>, 1, 32, 0, 0, out.p, in.p, 4);
     out.down();
     silent(out.host[0] == 4 * 22 + 4 * 128 * 6, "cp.async that waits enough");
 }
@@ -287,9 +310,9 @@ static bool flips(const char *order, bool sync)
         a.host[i] = i;
     a.up();
     if (sync)
-        SAM_LAUNCH((flip<64, true>), 1, 64, 0, 0, a.p);
+        EMU_LAUNCH((flip<64, true>), 1, 64, 0, 0, a.p);
     else
-        SAM_LAUNCH((flip<64, false>), 1, 64, 0, 0, a.p);
+        EMU_LAUNCH((flip<64, false>), 1, 64, 0, 0, a.p);
     cudaDeviceSynchronize();
     a.down();
     bool right = true;
@@ -464,15 +487,20 @@ static void sound()
         on_device<unsigned> r(1), count(2);
         r.host[0] = 0;
         r.up();
-        SAM_LAUNCH(warp_functions, 1, 32, 0, 0, r.p);
+        EMU_LAUNCH(warp_functions, 1, 32, 0, 0, r.p);
         r.down();
         silent(r.host[0] == 0, "warp functions");
+
+        on_device<float> twos(32);
+        EMU_LAUNCH_OVERLAP(waits, 1, 32, 0, 0, twos.p);
+        twos.down();
+        silent(twos.host[31] == 2, "a launch that waits for the one before it");
 
         on_device<float> sum(1), part(64);
         sum.up();
         count.up();
-        SAM_LAUNCH((last_block_sums<true, true, true>), 40, 32, 0, 0, sum.p, part.p, count.p);
-        SAM_LAUNCH(add_one, 5, 32, 0, 0, (int *) count.p + 1);
+        EMU_LAUNCH((last_block_sums<true, true, true>), 40, 32, 0, 0, sum.p, part.p, count.p);
+        EMU_LAUNCH(add_one, 5, 32, 0, 0, (int *) count.p + 1);
         sum.down();
         count.down();
         silent(sum.host[0] == 780 && count.host[1] == 160, "last block adds up");
@@ -482,7 +510,7 @@ static void sound()
         on_device<int> bins(8);
         lines.up();
         bins.up();
-        SAM_LAUNCH(patterns, 3, 128, 0, 0, sums.p, bytes.p, lines.p, bins.p);
+        EMU_LAUNCH(patterns, 3, 128, 0, 0, sums.p, bytes.p, lines.p, bins.p);
         sums.down();
         bytes.down();
         lines.down();
@@ -496,15 +524,15 @@ static void sound()
             index.host[i] = make_uint4(i % 4, i / 4 % 4, 3, i / 16);
         index.up();
         cudaMemcpyToSymbol(table, values, sizeof(values));
-        SAM_LAUNCH(looks_up, 1, 32, 0, 0, found.p, index.p);
+        EMU_LAUNCH(looks_up, 1, 32, 0, 0, found.p, index.p);
         found.down();
         silent(found.host[21].x == 2 && found.host[21].y == 2 && found.host[21].z == 8 &&
                    found.host[21].w == 2,
                "constants, vectors");
-        SAM_LAUNCH(named_barriers, 1, 128, 0, 0, part.p);
+        EMU_LAUNCH(named_barriers, 1, 128, 0, 0, part.p);
         caught("named barriers past a buffer of 64", ALWAYS, "past the end");
         on_device<float> wide(128);
-        SAM_LAUNCH(named_barriers, 1, 128, 0, 0, wide.p);
+        EMU_LAUNCH(named_barriers, 1, 128, 0, 0, wide.p);
         wide.down();
         silent(wide.host[127] == 64 && wide.host[0] == 63, "named barriers");
 
@@ -518,9 +546,82 @@ static void sound()
     emu_set_order("forward");
     on_device<int> lock(2);
     lock.up();
-    SAM_LAUNCH(spin_lock, 1, 64, 0, 0, lock.p, lock.p + 1);
+    EMU_LAUNCH(spin_lock, 1, 64, 0, 0, lock.p, lock.p + 1);
     lock.down();
     silent(lock.host[1] == 64, "spin lock within a warp");
+}
+
+// ---- costs
+
+template <class T, int STRIDE> static __global__ void strides(T *p)
+{
+    __shared__ T row[32 * STRIDE];
+    row[threadIdx.x * STRIDE] = p[threadIdx.x]; // the same instruction for all lanes
+    __syncthreads();
+    p[threadIdx.x] = row[threadIdx.x * STRIDE];
+}
+
+template <int WIDTH> static __global__ void matrices(float *p)
+{
+    __shared__ __align__(16) uint16_t tile[16][WIDTH]; // of BF16
+    const int lane = threadIdx.x % 32;
+    uint32_t a[4];
+    float d[4] = {};
+    for (int i = lane; i < 8 * WIDTH; i += 32)
+        ((uint32_t *) tile)[i] = 0;
+    __syncwarp();
+    ldmatrix_x4(a, tile[lane % 16] + lane / 16 * 8);
+    mma_m16n8k16<__nv_bfloat16>(d, a, a);
+    p[lane] = d[0];
+}
+
+template <class T> static void costs(const char *what, void (*run)(T *), unsigned conflicts)
+{
+    on_device<T> p(32);
+    p.up();
+    run(p.p);
+    p.down();
+    const emu_cost c = emu_last_cost();
+    if (emu_instrumented())
+        check(c.read == 32 * sizeof(T) && c.written == 32 * sizeof(T) && c.conflicts == conflicts
+              && !c.products, what);
+}
+
+static void costs()
+{
+    emu_count_costs(1);
+    costs<float>("no bank conflict", [](float *p) {
+        EMU_LAUNCH((strides<float, 1>), 1, 32, 0, 0, p); }, 0);
+    costs<float>("two words in a bank", [](float *p) {
+        EMU_LAUNCH((strides<float, 2>), 1, 32, 0, 0, p); }, 2 * 1);
+    costs<float>("all words in a bank", [](float *p) {
+        EMU_LAUNCH((strides<float, 32>), 1, 32, 0, 0, p); }, 2 * 31);
+    costs<float>("an odd stride", [](float *p) {
+        EMU_LAUNCH((strides<float, 33>), 1, 32, 0, 0, p); }, 0);
+    costs<float4>("16 bytes of a lane", [](float4 *p) {
+        EMU_LAUNCH((strides<float4, 1>), 1, 32, 0, 0, p); }, 0);
+    costs<float4>("16 bytes of a lane, every other", [](float4 *p) {
+        EMU_LAUNCH((strides<float4, 2>), 1, 32, 0, 0, p); }, 2 * 4 * 1);
+    emu_count_costs(0);
+}
+
+static unsigned long long conflicts_of(void (*run)(float *))
+{
+    on_device<float> p(32);
+    emu_count_costs(1);
+    run(p.p);
+    p.down();
+    emu_count_costs(0);
+    const emu_cost c = emu_last_cost();
+    check(c.products == 1, "one product");
+    return c.conflicts;
+}
+
+static void costs_of_matrices()
+{
+    const auto padded = conflicts_of([](float *p) { EMU_LAUNCH(matrices<24>, 1, 32, 0, 0, p); });
+    const auto packed = conflicts_of([](float *p) { EMU_LAUNCH(matrices<64>, 1, 32, 0, 0, p); });
+    check(packed == padded + 4 * 7, "rows of a matrix in the same banks"); // 8 rows in turn
 }
 
 // ---- faults that end the process
@@ -552,16 +653,18 @@ int main()
     runtime();
     blas();
     hopper();
+    costs();
+    costs_of_matrices();
     dies("host code that touches device memory", [] { on_device<float> a(4); a.p[0] = 1.0f; });
     dies("a kernel that does not end", [] {
         on_device<int> flag(1);
         flag.up();
-        SAM_LAUNCH(endless, 1, 32, 0, 0, flag.p);
+        EMU_LAUNCH(endless, 1, 32, 0, 0, flag.p);
         cudaDeviceSynchronize();
     });
     dies("findings nobody asked about", [] {
         on_device<float> a(4);
-        SAM_LAUNCH(writes_past_end, 1, 32, 0, 0, a.p, 4);
+        EMU_LAUNCH(writes_past_end, 1, 32, 0, 0, a.p, 4);
         exit(cudaDeviceSynchronize() == cudaSuccess);
     });
     printf("%d failed\n", failed);

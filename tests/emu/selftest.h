@@ -13,7 +13,6 @@
 
 #include "cublasLt.h"
 #include "kernels.h"
-#include "launch.cuh"
 
 enum { ALWAYS, INSTRUMENTED }; // in which builds a fault shows
 

@@ -133,7 +133,7 @@ template <int FAULT, int COLUMNS = MOST_COLUMNS> struct stream_run {
         const size_t bytes = sizeof(rooms<COLUMNS>);
         cudaFuncSetAttribute(streams<FAULT, COLUMNS>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              (int) bytes);
-        SAM_LAUNCH((streams<FAULT, COLUMNS>), 1, 256, bytes, 0, dst.p, of_a, of_b, steps);
+        EMU_LAUNCH((streams<FAULT, COLUMNS>), 1, 256, bytes, 0, dst.p, of_a, of_b, steps);
     }
     double error() // the largest; infinite where there is a NaN
     {
@@ -200,7 +200,7 @@ template <bool FENCE, int COLUMNS> struct weigh_run {
     {
         fill(a);
         fill(b);
-        SAM_LAUNCH((weighs<FENCE, COLUMNS>), 1, 128, 64 * COLUMNS, 0, dst.p, a.p, b.p, further);
+        EMU_LAUNCH((weighs<FENCE, COLUMNS>), 1, 128, 64 * COLUMNS, 0, dst.p, a.p, b.p, further);
     }
     double error()
     {

@@ -16,12 +16,12 @@ void contexts()
     check(cuMemAlloc_v2(&p, 256) == CUDA_ERROR_INVALID_CONTEXT, "no context yet");
     check(!cuCtxCreate_v2(&a, 0, 0) && !cuMemAlloc_v2(&p, 256) && !cuStreamCreate(&s, 0),
           "memory and a stream of a context");
-    SAM_LAUNCH(twice, 1, 64, 0, s, (float *) p, 64);
+    EMU_LAUNCH(twice, 1, 64, 0, s, (float *) p, 64);
     silent(true, "a context's own memory and stream");
     check(!cuCtxCreate_v2(&b, 0, 0), "a second context");
-    SAM_LAUNCH(twice, 1, 64, 0, s, (float *) p, 64);
+    EMU_LAUNCH(twice, 1, 64, 0, s, (float *) p, 64);
     check(cudaGetLastError() == cudaErrorInvalidResourceHandle, "a stream of another context");
-    SAM_LAUNCH(twice, 1, 64, 0, 0, (float *) p, 64);
+    EMU_LAUNCH(twice, 1, 64, 0, 0, (float *) p, 64);
     caught("memory of another context", ALWAYS, "device memory of 256 bytes",
            cudaErrorIllegalAddress);
     CUcontext owner, popped;
@@ -38,16 +38,16 @@ void runtime()
     for (int i = 0; i < 64; i++)
         a.host[i] = i;
     a.up();
-    SAM_LAUNCH(twice, 1, 2048, 0, 0, a.p, 64);
+    EMU_LAUNCH(twice, 1, 2048, 0, 0, a.p, 64);
     check(cudaGetLastError() == cudaErrorInvalidConfiguration, "too many threads");
-    SAM_LAUNCH(twice, dim3(1, 70000), 32, 0, 0, a.p, 64);
+    EMU_LAUNCH(twice, dim3(1, 70000), 32, 0, 0, a.p, 64);
     check(cudaGetLastError() == cudaErrorInvalidConfiguration, "too many blocks");
-    SAM_LAUNCH(twice, 1, 32, 60000, 0, a.p, 64);
+    EMU_LAUNCH(twice, 1, 32, 60000, 0, a.p, 64);
     check(cudaGetLastError() == cudaErrorInvalidValue, "too much shared memory");
     check(cudaFuncSetAttribute(twice, cudaFuncAttributeMaxDynamicSharedMemorySize, 60000) ==
               cudaSuccess,
           "attribute");
-    SAM_LAUNCH(twice, 1, 32, 60000, 0, a.p, 0);
+    EMU_LAUNCH(twice, 1, 32, 60000, 0, a.p, 0);
     check(cudaGetLastError() == cudaSuccess, "allowed by the attribute");
     check(cudaFuncSetAttribute(twice, cudaFuncAttributeMaxDynamicSharedMemorySize, 240000) ==
               cudaErrorInvalidValue,
@@ -62,13 +62,13 @@ void runtime()
     cudaEventCreate(&e);
     cudaEventCreate(&f);
     cudaMallocHost(&pinned, 64 * sizeof(float));
-    SAM_LAUNCH(twice, 1, 64, 0, s, a.p, 64);
+    EMU_LAUNCH(twice, 1, 64, 0, s, a.p, 64);
     cudaMemcpyAsync(pinned, a.p, 64 * sizeof(float), cudaMemcpyDeviceToHost, s);
     check(std::isnan(pinned[1]), "a result read too early is not there");
     cudaStreamSynchronize(s);
     check(pinned[1] == 2, "after the synchronisation it is");
 
-    SAM_LAUNCH(twice, 1, 64, 0, s, a.p, 64);
+    EMU_LAUNCH(twice, 1, 64, 0, s, a.p, 64);
     cudaMemcpyAsync(pinned, a.p, 64 * sizeof(float), cudaMemcpyDeviceToHost, t);
     cudaStreamSynchronize(t);
     check(pinned[1] == 2, "a stream that waits for no event comes too early");
@@ -86,10 +86,10 @@ void runtime()
     cudaGraphExec_t exec = nullptr;
     float *none;
     cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal);
-    SAM_LAUNCH(twice, 1, 64, 0, s, a.p, 64);
+    EMU_LAUNCH(twice, 1, 64, 0, s, a.p, 64);
     cudaEventRecord(e, s);
     cudaStreamWaitEvent(t, e, 0);
-    SAM_LAUNCH(twice, 1, 64, 0, t, a.p, 64);
+    EMU_LAUNCH(twice, 1, 64, 0, t, a.p, 64);
     cudaEventRecord(f, t);
     cudaStreamWaitEvent(s, f, 0);
     cudaMemcpyAsync(pinned, a.p, 64 * sizeof(float), cudaMemcpyDeviceToHost, s);
@@ -117,7 +117,7 @@ void runtime()
     cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed);
     cudaEventRecord(e, s);
     cudaStreamWaitEvent(t, e, 0);
-    SAM_LAUNCH(twice, 1, 64, 0, t, a.p, 64);
+    EMU_LAUNCH(twice, 1, 64, 0, t, a.p, 64);
     check(cudaStreamEndCapture(s, &graph) == cudaErrorStreamCaptureUnjoined,
           "a fork that is not joined");
     cudaFree(none);

@@ -470,6 +470,64 @@ GST_START_TEST (test_device_id)
 
 GST_END_TEST;
 
+static guint uploads, fail_from;
+
+int __real_sam_uploader_copy (sam_uploader * u, int place,
+    const struct sam_frame *frame, struct sam_frame *copy,
+    struct sam_error *error);
+int __wrap_sam_uploader_copy (sam_uploader * u, int place,
+    const struct sam_frame *frame, struct sam_frame *copy,
+    struct sam_error *error);
+
+int
+__wrap_sam_uploader_copy (sam_uploader * u, int place,
+    const struct sam_frame *frame, struct sam_frame *copy,
+    struct sam_error *error)
+{
+  if (uploads++ < fail_from)
+    return __real_sam_uploader_copy (u, place, frame, copy, error);
+  g_strlcpy (error->text, "planted", sizeof error->text);
+  return SAM_ENOMEM;
+}
+
+/* Frames in system memory, each of which waits for its masks. */
+static void
+run_in_system_memory (const gchar * launch, gboolean live, Seen * seen)
+{
+  GstHarness *h = sam_harness_new (launch, GST_VIDEO_FORMAT_NV12, WIDTH,
+      HEIGHT);
+  GstPad *pad = gst_element_get_static_pad (h->element, "src");
+  guint i;
+
+  memset (seen, 0, sizeof *seen);
+  gst_harness_set_live (h, live);
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, see, seen, NULL);
+  uploads = 0;
+  for (i = 0; i < FRAMES; i++)
+    gst_buffer_unref (sam_harness_run (h, i));
+  fail_unless_equals_int (sam_get_stat (h->element, "inferred"), FRAMES);
+  gst_object_unref (pad);
+  gst_harness_teardown (h);
+}
+
+/* In a live pipeline frames of system memory are on the GPU before the worker
+ * takes them; if they cannot be, it takes them from system memory. */
+GST_START_TEST (test_live_frames_are_uploaded)
+{
+  static Seen here, apart;
+  static const guint expected[] = { FRAMES, 2, 1 };
+
+  fail_from = expected[__i__] == FRAMES ? G_MAXUINT : expected[__i__] - 1;
+  run_in_system_memory (TRACK "backend=cuda", FALSE, &here);
+  fail_unless_equals_int (uploads, 0);
+  run_in_system_memory (TRACK "backend=cuda max-wait=60000000000", TRUE,
+      &apart);
+  fail_unless_equals_int (uploads, expected[__i__]);
+  check_same (&here, &apart, "live");
+}
+
+GST_END_TEST;
+
 static Suite *
 cudamemory_suite (void)
 {
@@ -495,6 +553,7 @@ cudamemory_suite (void)
     g_printerr ("without cudaupload and cudadownload of GStreamer's nvcodec "
         "plugin: frames of other elements are not tested\n");
   }
+  tcase_add_loop_test (tc, test_live_frames_are_uploaded, 0, 3);
   tcase_add_test (tc, test_foreign_context);
   tcase_add_test (tc, test_shares_its_context);
   tcase_add_test (tc, test_device_id);

@@ -375,6 +375,7 @@ GST_START_TEST (test_what_lay_inside_of_nothing_yet)
   GstBus *bus = sam_harness_add_bus (h);
   GstBuffer *buf = NULL;
 
+  gst_harness_set_live (h, FALSE);
   fail_unless_equals_uint64 (add_point (h, 0, 1000, 10, FALSE), 1);
   gst_harness_set_src_caps_str (h,
       "video/x-raw,format=RGB,width=64,height=48,framerate=30/1");

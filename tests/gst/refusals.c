@@ -207,6 +207,7 @@ GST_START_TEST (test_points_on_the_edge)
   GstBus *bus = sam_harness_add_bus (h);
   GstBuffer *buf;
 
+  gst_harness_set_live (h, FALSE);
   fail_unless (last < 64 && (gfloat) last == 64);
   fail_unless_equals_uint64 (add_point (h->element, 0, 64, 1, FALSE), 1);
   fail_unless_equals_uint64 (add_point (h->element, 0, 1, 48, FALSE), 2);

@@ -4,7 +4,8 @@
 #include "../../gst/gstsampainter.h"
 #include "../../gst/gstsamrle.h"
 
-#include <gst/check/gstcheck.h>
+#include "samcheck.h"
+
 #include <string.h>
 
 #define SEED 20260

@@ -18,7 +18,7 @@ static void run_block(struct run *r, struct sam_encoder_scratch *s, int i)
     if (i == 0)
         sam_op_add(&r->queue, &(struct sam_add) { .dst = x, .a = x, .b = hiera->position,
                                                   .scale = 1 });
-    sam_hiera_block_run(&r->queue, b, s, x, y);
+    sam_hiera_block_run(&r->queue, b, s, NULL, x, y);
     snprintf(name, sizeof(name), "block%02d", i);
     compare(r, name, GOLDEN_AS_IS, y);
 }

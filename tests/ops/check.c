@@ -5,11 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/half.h"
 
-enum { GUARD = 512, BENCH_RUNS = 15 };
+enum { GUARD = 512 };
 
 // As f32 a NaN; as bf16 a NaN beside a huge number: whoever reads past an end shows, too.
 static const uint8_t guard_pattern[4] = { 0xad, 0xde, 0xc0, 0x7f };
@@ -56,7 +55,7 @@ static bool begin(struct check *t, bool bench, const char *fmt, va_list ap)
     t->case_failed = false;
     t->num_known = t->num_pending = 0;
     t->factors = CHECK_ANY;
-    t->bench_left = t->bench ? BENCH_RUNS : 0;
+    check_bench_begin(t);
     t->cases++;
     return true;
 }
@@ -122,7 +121,7 @@ static void *must_alloc(size_t bytes)
     return p;
 }
 
-static size_t whole_bytes(const struct check_buf *b)
+size_t check_buf_bytes(const struct check_buf *b)
 {
     return sam_tensor_bytes(&b->host[CHECK_REF]) + b->skew + 2 * GUARD;
 }
@@ -143,14 +142,14 @@ static struct check_buf *new_buf(struct check *t, struct sam_tensor shape, bool 
     b->skew = draw_skew(t, shape.type);
     b->host[CHECK_REF] = shape;
     for (int s = CHECK_REF; s <= CHECK_NEW; s++) {
-        b->base[s] = must_alloc(whole_bytes(b));
-        fill_pattern(b->base[s], whole_bytes(b));
+        b->base[s] = must_alloc(check_buf_bytes(b));
+        fill_pattern(b->base[s], check_buf_bytes(b));
         b->host[s] = shape;
         b->host[s].data = b->base[s] + GUARD + b->skew;
         b->on[s] = b->host[s];
     }
     if (!on_host && sam_queue_has_own_memory(&t->queue[CHECK_NEW])) {
-        b->device = sam_queue_alloc(&t->queue[CHECK_NEW], whole_bytes(b));
+        b->device = sam_queue_alloc(&t->queue[CHECK_NEW], check_buf_bytes(b));
         b->on[CHECK_NEW].data = b->device + GUARD + b->skew;
     }
     return b;
@@ -159,16 +158,16 @@ static struct check_buf *new_buf(struct check *t, struct sam_tensor shape, bool 
 // The reference's numbers are what was drawn: copy them to the other side.
 static struct check_buf *share(struct check *t, struct check_buf *b)
 {
-    memcpy(b->base[CHECK_NEW], b->base[CHECK_REF], whole_bytes(b));
+    memcpy(b->base[CHECK_NEW], b->base[CHECK_REF], check_buf_bytes(b));
     if (b->device)
-        sam_queue_upload(&t->queue[CHECK_NEW], b->device, b->base[CHECK_NEW], whole_bytes(b));
+        sam_queue_upload(&t->queue[CHECK_NEW], b->device, b->base[CHECK_NEW], check_buf_bytes(b));
     return b;
 }
 
 static void fetch(struct check *t, const struct check_buf *b)
 {
     if (b->device)
-        sam_queue_download(&t->queue[CHECK_NEW], b->base[CHECK_NEW], b->device, whole_bytes(b));
+        sam_queue_download(&t->queue[CHECK_NEW], b->base[CHECK_NEW], b->device, check_buf_bytes(b));
 }
 
 static float draw(struct check *t, int pattern, float level)
@@ -303,7 +302,7 @@ void check_set(struct check *t, struct check_buf *b, size_t i, float v)
     sam_store(&b->host[CHECK_REF], i, v);
     sam_store(&b->host[CHECK_NEW], i, v);
     if (b->device)
-        sam_queue_upload(&t->queue[CHECK_NEW], b->device, b->base[CHECK_NEW], whole_bytes(b));
+        sam_queue_upload(&t->queue[CHECK_NEW], b->device, b->base[CHECK_NEW], check_buf_bytes(b));
 }
 
 void check_share(struct check *t, struct check_buf *b)
@@ -473,7 +472,7 @@ static uint64_t key_of(const struct check *t, const struct sam_tensor *out)
     uint64_t h = hash(t->seed, t->name, strlen(t->name));
     h = hash(h, numbers, sizeof(numbers));
     for (int i = 0; i < t->num_bufs; i++)
-        h = hash(h, t->buf[i].base[CHECK_REF], whole_bytes(&t->buf[i]));
+        h = hash(h, t->buf[i].base[CHECK_REF], check_buf_bytes(&t->buf[i]));
     for (int i = CHECK_REF; i < t->num_packs; i += 2)
         h = hash(h, t->pack_base[i] + GUARD, t->pack_bytes[i]);
     return h;
@@ -523,7 +522,7 @@ static void check_buffer(struct check *t, int i)
             check_fail(t, "%s wrote outside buffer %d", sam_queue_backend(&t->queue[s]), i);
     }
     if (!t->bench && !b->is_output
-        && memcmp(b->base[CHECK_REF], b->base[CHECK_NEW], whole_bytes(b)))
+        && memcmp(b->base[CHECK_REF], b->base[CHECK_NEW], check_buf_bytes(b)))
         check_fail(t, "changed input %d", i);
     free(b->base[CHECK_REF]);
     free(b->base[CHECK_NEW]);
@@ -560,34 +559,4 @@ void check_done(struct check *t)
     for (int i = 0; i < t->num_temps; i++)
         free(t->temp[i]);
     t->num_bufs = t->num_temps = t->num_packs = 0;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *) a, y = *(const double *) b;
-    return (x > y) - (x < y);
-}
-
-bool check_bench_again(struct check *t, double amount, const char *unit)
-{
-    static double seconds[BENCH_RUNS], last;
-    struct timespec ts;
-    if (!t->bench)
-        return false;
-    sam_queue_finish(&t->queue[CHECK_NEW], NULL);
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    const double now = (double) ts.tv_sec + 1e-9 * (double) ts.tv_nsec;
-    if (t->bench_left < BENCH_RUNS)
-        seconds[t->bench_left] = now - last;
-    if (t->bench_left == 0) {
-        qsort(seconds, BENCH_RUNS, sizeof(*seconds), by_value);
-        const double s = seconds[BENCH_RUNS / 2];
-        printf("%-44s %-28s %10.1f us %8.1f %s\n", t->name, t->label, s * 1e6, amount / s * 1e-9,
-               unit);
-        return false;
-    }
-    t->bench_left--;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    last = (double) ts.tv_sec + 1e-9 * (double) ts.tv_nsec;
-    return true;
 }

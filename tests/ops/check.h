@@ -41,7 +41,7 @@ struct check {
     bool stop_at_first;
     struct check_kept *kept; // shared by runs with other levels, threads, precisions; NULL: none
 
-    // Below here: private to check.c.
+    // Below here: private to check.c and measure.c.
     char name[96];
     uint64_t rng;
     struct check_buf buf[30];
@@ -155,10 +155,14 @@ void check_kept_free(struct check_kept *kept);
 #define check_each_side(t, s) for (int s = (t)->bench ? CHECK_NEW : CHECK_REF; s <= CHECK_NEW; s++)
 
 // check_flops(t, n) statement; check_bytes(t, n) statement: while measuring, repeats the
-// statement and reports its median time and the rate it reached. Else does nothing.
+// statement and reports its median time and the rate it reached. Else does nothing. How: measure.c.
 #define check_flops(t, n) while (check_bench_again(t, n, "GFLOP/s"))
 #define check_bytes(t, n) while (check_bench_again(t, n, "GB/s"))
 bool check_bench_again(struct check *t, double amount, const char *unit);
+void check_bench_begin(struct check *t);
+
+// Bytes from base[] or device on.
+size_t check_buf_bytes(const struct check_buf *b);
 
 // Storage of activations, in both directions, with the tolerance of one rounding on the way
 // out. f32: rounding of a few sums. bf16: two sides may fall to either neighbour: 2^-7.

@@ -153,7 +153,7 @@ static const struct mutant mutants[] = {
 CUDA_FAULT("gemm.cuh", "x < 0 || «x >= a.w => x > a.w»)")
 CUDA_FAULT("gemm.cuh", "r.x = m % a.out_w * a.stride - «a.pad => 0»;")
 
-CUDA_FAULT("conv.cu",
+CUDA_FAULT("conv.cuh",
            "d->w;\n"
            "    g.out.dst = view_of(d);\n"
            "    g.out.add = «view_of(&p->add) => view()»;")

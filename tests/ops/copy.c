@@ -74,6 +74,7 @@ static const struct mutant mutants[] = {
     MUTANT(copy, repeats_the_first),
 };
 
+CUDA_FAULT("view.cuh", "«await_earlier() => (void) 0»;")
 CUDA_FAULT("copy.cu",
            "load(v, src, «i % period => i»);\n"
            "        store(dst, i, v);")

@@ -12,18 +12,24 @@ static const struct group {
     const char *name;
     int n, rows, c, count;
     struct shape of[SAM_MAX_LINEARS];
+    int w; // of maps, whose cells the last product is pooled over; 0: it is not
 } groups[] = {
-    { "odd", 1, 33, 31, 2, { { 67, 0, 0 }, { 5, 7, 12 } } },
-    { "short", 3, 9, 8, 1, { { 24, 0, 0 } } },
-    { "pair", 2, 70, 96, 2, { { 288, 0, 0 }, { 40, 0, 0 } } },
-    { "beside", 1, 130, 256, 3, { { 136, 0, 0 }, { 256, 300, 64 }, { 8, 0, 0 } } },
-    { "wide", 1, 500, 384, 1, { { 136, 0, 0 } } },
-    { "wider", 1, 70, 328, 1, { { 136, 0, 0 } } },
-    { "widest", 1, 100, 264, 2, { { 130, 0, 0 }, { 16, 3, 40 } } },
-    { "beyond", 1, 5, 392, 1, { { 16, 0, 0 } } },
-    { "broad", 1, 3, 64, 1, { { 1544, 0, 0 } } },
-    { "columns", 1, 40, 48, 1, { { 1000, 0, 0 } } },
-    { "many", 1, 1000, 40, 1, { { 200, 0, 0 } } },
+    { "odd", 1, 33, 31, 2, { { 67, 0, 0 }, { 5, 7, 12 } }, 0 },
+    { "short", 3, 9, 8, 1, { { 24, 0, 0 } }, 0 },
+    { "pair", 2, 70, 96, 2, { { 288, 0, 0 }, { 40, 0, 0 } }, 0 },
+    { "beside", 1, 130, 256, 3, { { 136, 0, 0 }, { 256, 300, 64 }, { 8, 0, 0 } }, 0 },
+    { "wide", 1, 500, 384, 1, { { 136, 0, 0 } }, 0 },
+    { "wider", 1, 70, 328, 1, { { 136, 0, 0 } }, 0 },
+    { "widest", 1, 100, 264, 2, { { 130, 0, 0 }, { 16, 3, 40 } }, 0 },
+    { "long", 1, 100, 768, 1, { { 16, 0, 0 } }, 0 },
+    { "beyond", 1, 5, 776, 1, { { 16, 0, 0 } }, 0 },
+    { "broad", 1, 3, 64, 1, { { 1544, 0, 0 } }, 0 },
+    { "columns", 1, 40, 48, 1, { { 1000, 0, 0 } }, 0 },
+    { "many", 1, 1000, 40, 1, { { 200, 0, 0 } }, 0 },
+    { "pooled", 2, 80, 96, 2, { { 40, 0, 0 }, { 136, 0, 0 } }, 10 },
+    { "pooled_beside", 1, 120, 264, 3, { { 40, 0, 0 }, { 16, 60, 96 }, { 130, 0, 0 } }, 6 },
+    { "pooled_odd", 2, 28, 64, 2, { { 40, 0, 0 }, { 8, 0, 0 } }, 7 },
+    { "pooled_turned", 1, 32, 40, 1, { { 24, 0, 0 } }, 8 },
 };
 enum { NUM_GROUPS = sizeof(groups) / sizeof(*groups) };
 
@@ -58,18 +64,20 @@ static struct item draw(struct check *t, const struct check_types *type, const s
     static const enum sam_act acts[] = { SAM_ACT_NONE, SAM_ACT_NONE, SAM_ACT_RELU, SAM_ACT_GELU,
                                          SAM_ACT_SILU };
     const int n = s->in ? 1 : g->n, rows = s->in ? s->rows : g->rows, out = s->out;
-    const bool turns = out % 2 == 0 && !check_int(t, 0, 2);
+    // What the kernel does not take would hide its cells; the only one of a group turns.
+    const bool plain = g->w != 0;
+    const bool turns = out % 2 == 0 && (plain ? g->count == 1 : !check_int(t, 0, 2));
     const bool theirs = type->out == SAM_BF16 && sam_op_wants_bias_bf16(&t->queue[CHECK_NEW]);
     struct item x = {
         .src = s->in ? check_in(t, type->in, n, 1, rows, s->in) : NULL,
         .bias = check_int(t, 0, 3) ? check_in(t, SAM_F32, 1, 1, 1, out) : &check_none,
         .bias_bf16 = &check_none,
-        .add = check_int(t, 0, 5) ? &check_none : check_in(t, type->in, n, 1, rows, out),
+        .add = plain || check_int(t, 0, 5) ? &check_none : check_in(t, type->in, n, 1, rows, out),
         .dst = check_out(t, type->out, n, 1, rows, out),
         .table = turns ? check_uniform(t, -1, 1, SAM_F32, 1, 1, rows, out) : &check_none,
         .rotated = turns && check_int(t, 0, 1) ? check_ints(t, 0, rows, 1, 1, 1, n) : &check_none,
         .weight = check_weight(t, out, s->in ? s->in : g->c),
-        .act = acts[check_int(t, 0, 4)],
+        .act = acts[check_int(t, 0, plain ? 2 : 4)],
     };
     if (theirs && x.bias != &check_none)
         x.bias_bf16 = rounded(t, x.bias);
@@ -138,11 +146,30 @@ static struct inputs draw_inputs(struct check *t, const struct check_types *type
     };
 }
 
+// The last product's cells, of a group that is pooled.
+static struct sam_maxpool pool_of(const struct item *item, const struct group *g,
+                                  struct sam_tensor dst, int side)
+{
+    struct sam_tensor src = item[g->count - 1].dst->on[side];
+    src.w = g->w, src.h = g->rows / g->w;
+    return (struct sam_maxpool) { dst, src };
+}
+
+// Largest sums of a cell: what its largest number is off by, at most.
+static struct sam_tensor pooled_bound(struct check *t, const struct group *g, struct sam_tensor sum)
+{
+    struct sam_tensor most = check_temp(t, g->n, g->rows / g->w / 2, g->w / 2, sum.c);
+    sum.w = g->w, sum.h = g->rows / g->w;
+    sam_op_maxpool(&t->queue[CHECK_REF], &(struct sam_maxpool) { most, sum });
+    return most;
+}
+
 static void run(struct check *t, const struct check_types *type, const struct group *g,
                 enum check_factors factors)
 {
     struct item item[SAM_MAX_LINEARS];
     struct sam_tensor sum[SAM_MAX_LINEARS];
+    struct check_buf *pooled = &check_none;
 
     check_set_factors(t, factors);
     const struct inputs in = draw_inputs(t, type, g);
@@ -151,17 +178,26 @@ static void run(struct check *t, const struct check_types *type, const struct gr
         item[i] = draw(t, type, g, &g->of[i]);
         sum[i] = bound(t, &item[i], normed);
     }
+    if (g->w)
+        pooled = check_out(t, type->out, g->n, g->rows / g->w / 2, g->w / 2,
+                           g->of[g->count - 1].out);
     check_each_side(t, s) {
         struct sam_linear each[SAM_MAX_LINEARS];
+        struct sam_maxpool pool = { 0 };
         for (int i = 0; i < g->count; i++)
             each[i] = linear_of(&item[i], &in, s);
+        if (g->w)
+            pool = pool_of(item, g, pooled->on[s], s);
         sam_op_norm_linears(&t->queue[s],
-                            &(struct sam_norm_linears) { norm_of(&in, s), each, g->count });
+                            &(struct sam_norm_linears) { norm_of(&in, s), each, g->count, pool });
     }
     for (int i = 0; i < g->count; i++) {
+        const bool is_pooled = g->w && i == g->count - 1;
+        if (is_pooled)
+            sum[i] = pooled_bound(t, g, sum[i]);
         const bool theirs = item[i].bias_bf16 != &check_none;
         const float factor = product_factor(t) + (theirs ? BIAS_FACTOR : 0) + 2e-6f;
-        check_bound(t, item[i].dst, &sum[i],
+        check_bound(t, is_pooled ? pooled : item[i].dst, &sum[i],
                     factor * product_slope(item[i].act) + product_turn_factor(type->out),
                     product_turn_abs(type->out, item[i].act)
                         + (theirs && item[i].act == SAM_ACT_GELU ? 2 * TANH_ABS : 0), type->rel);
@@ -192,7 +228,13 @@ static struct sam_norm_linears valid_norm_linears(void)
                                         .bias = f32(8 * i + 3, 1, 1, 1, 5) };
     return (struct sam_norm_linears) {
         { f32(20, 2, 1, 4, 7), f32(21, 2, 1, 4, 7), f32(22, 1, 1, 1, 7), f32(23, 1, 1, 1, 7),
-          1e-6f, SAM_ACT_NONE, { 0 }, { 0 } }, pair, 2 };
+          1e-6f, SAM_ACT_NONE, { 0 }, { 0 } }, pair, 2, { { 0 }, { 0 } } };
+}
+
+static struct sam_maxpool cells(void)
+{
+    pair[1].dst.h = pair[1].dst.w = 2;
+    return (struct sam_maxpool) { f32(31, 2, 1, 1, 5), pair[1].dst };
 }
 
 static void fronts_norm_linears(void)
@@ -210,6 +252,13 @@ static void fronts_norm_linears(void)
     REFUSES(norm_linears, p->norm.src.w = 3, "same_rows");
     REFUSES(norm_linears, p->norm.dst = p->norm.src, "apart in memory");
     REFUSES(norm_linears, p->norm.sum = p->norm.add = f32(30, 2, 1, 4, 7), "sum");
+    TAKES(norm_linears, p->pool = cells());
+    REFUSES(norm_linears, p->pool = cells(); p->pool.src = pair[0].dst, "pools_last");
+    REFUSES(norm_linears, p->pool = cells(); p->pool.src.h = 1, "pools_last");
+    REFUSES(norm_linears, p->pool = cells(); p->pool.src.type = SAM_BF16, "pools_last");
+    REFUSES(norm_linears, p->pool = cells(); p->pool.dst.w = 2, "pools_last");
+    REFUSES(norm_linears, p->pool = cells(); p->pool.dst.data = p->norm.src.data, "pools_last");
+    REFUSES(norm_linears, p->pool = cells(); p->pool.dst.data = pair[0].dst.data, "pools_last");
     REFUSES(norm_linears, pair[1].weight.in = 6, "weight");
     REFUSES(norm_linears, pair[1].dst = pair[0].dst, "are_apart");
     REFUSES(norm_linears, pair[0].dst.data = p->norm.src.data, "is_behind");
@@ -238,12 +287,15 @@ static void norm_linears_norms_nothing(struct sam_queue *q, const struct sam_nor
     sam_linears_ref(q, &(struct sam_linears) { each, p->count });
 }
 
+CHANGED(norm_linears, forgets_to_pool, m.pool.dst = without(m.pool.dst))
+
 static const struct mutant mutants[] = {
     COMMON_MUTANTS(norm_linears),
     MUTANT(norm_linears, forgets_one),
     MUTANT(norm_linears, wrong_eps),
     MUTANT(norm_linears, forgets_gamma),
     MUTANT(norm_linears, norms_nothing),
+    MUTANT(norm_linears, forgets_to_pool),
 };
 
 CUDA_FAULT("norm_linears.cu", "is_normed[i] = «p->each[i].src.data == norm->dst.data => true»;",
@@ -256,12 +308,19 @@ CUDA_FAULT("norm_linears.cu",
 CUDA_FAULT("norm_linears.cu", "n0 += «gridDim.x * NORM_COLS => NORM_COLS»;\n    }", "_columns")
 CUDA_FAULT("norm_linears.cu", "n0 += «gridDim.x * NORM_COLS => NORM_COLS») {", "_columns")
 CUDA_FAULT("norm_linears.cu", "if («row >= p.m => row > p.m» || ")
-CUDA_FAULT("norm_linears.cu", " || «col >= p.n => false»)")
+CUDA_FAULT("norm_linears.cu", "|| «col >= p.n => false» || (pools")
 CUDA_FAULT("norm_linears.cu", "v[1] = «re * angle[j].y => im * angle[j].y» + im", "_pair")
 CUDA_FAULT("norm_linears.cu", "act == SAM_ACT_RELU && «x < 0.0f => false» ? 0.0f : x", "_pair")
 CUDA_FAULT("norm_linears.cu", "x * («-2.3022082f => 2.3022082f» - 0.10294324f * x * x)", "_pair")
 CUDA_FAULT("norm_linears.cu", "(p->act == SAM_ACT_GELU && «is_close => true»)")
 CUDA_FAULT("norm_linears.cu", "g.in.chunks && «!p->add.data => true»\n")
 CUDA_FAULT("norm_linears.cu", "now + 1 < «NORM_STAGES => NORM_STAGES + 1» ? now", "_pair")
+
+CUDA_FAULT("norm_linears.cu", "POOLS && «pool_w => 0» ? norm_place", "_pooled")
+CUDA_FAULT("norm_linears.cu", "(2 * y + «r / 2 % 2 => r % 2») * pool_w", "_pooled")
+CUDA_FAULT("norm_linears.cu", "__shfl_xor_sync(0xffffffffu, v, «8 => 16»)", "_pooled")
+CUDA_FAULT("norm_linears.cu", "(pools && «row % 4 => 0»)", "_pooled")
+CUDA_FAULT("norm_linears.cu", "pool->src.h % 2 == 0 && «pool->src.w % 2 == 0 => true»", "_pooled")
+CUDA_FAULT("norm_linears.cu", "&& «!last->table.data => true»\n", "_pooled")
 
 TEST(norm_linears, .abs = 5e-6f, .rel = 1e-6f, .fp32_is_another_kernel = true);

@@ -155,9 +155,11 @@ static const struct mutant mutants[] = {
     MUTANT(select_mask, token_of_the_fallback),
 };
 
-CUDA_FAULT("masks.cu", "p.pixels, «-p.delta => p.delta», &sum)")
+CUDA_FAULT("masks.cu", "likely += v[a][k] > «-delta => delta»;")
 CUDA_FAULT("masks.cu",
-           "atomicAdd(sum, count);\n"
+           "sums[threadIdx.x] = 0;\n"
            "    «__syncthreads() => (void) 0»;")
+CUDA_FAULT("masks.cu", "if («share == 0 => false»)")
+CUDA_FAULT("masks.cu", "token_at = «multimask ? best : 0 => 0»;")
 
 TEST(select_mask, .vectors = vectors_select_mask);

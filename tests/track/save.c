@@ -551,7 +551,7 @@ int main(int argc, char **argv)
     }
     snprintf(path, sizeof(path), "%.100s/file", folder);
     snprintf(second, sizeof(second), "%.100s/second", folder);
-    check_going_on(argv[1], argv[2], strcmp(argv[2], "cpu") ? 5 : 1);
+    check_going_on(argv[1], argv[2], strcmp(argv[2], "cpu") ? 10 : 1);
     check_undo(argv[1], argv[2]);
     check_other_trackers(argv[1], argv[2], argv[3]);
     if (!strcmp(argv[2], "cpu"))

@@ -510,6 +510,29 @@ SAM_API int sam_tracker_draw(sam_tracker *t, const struct sam_labels *labels,
 SAM_API int sam_tracker_read(sam_tracker *t, uint64_t id, const char *name, float *dst,
                              size_t capacity, int shape[4], struct sam_error *error);
 
+typedef struct sam_uploader sam_uploader;
+
+// Open an uploader: it copies frames from host memory to the GPU of tracker t, on a stream of its
+// own, while t works on an earlier frame. It is used by one thread at a time, which need not be
+// that of the tracker. It takes 8 MiB for copying, and two frames of the size of the largest one
+// so far; none of this counts against budget_mib.
+// On failure *out is NULL. The caller must close the uploader before the tracker.
+// SAM_EUNSUPPORTED: t works in host memory. SAM_ENOMEM, SAM_EDEVICE.
+SAM_API int sam_uploader_open(sam_uploader **out, const sam_tracker *t, struct sam_error *error);
+
+// Close *u, free its frames and set *u to NULL. u and *u may be NULL: then nothing happens.
+SAM_API void sam_uploader_close(sam_uploader **u);
+
+// Copy a frame of host memory to place 0 or 1 on the GPU. *copy describes it there, for
+// sam_tracker_step() and sam_tracker_watch(), and is valid until that place is used again, which
+// must not be before such a call with it has returned. The copying has finished when the call
+// returns; `frame` may then be reused.
+// SAM_EINVAL: frame breaks a condition of its struct or is on a device, or place is neither 0 nor
+// 1. SAM_ENOMEM: no room for a larger frame. In both cases the uploader can still be used.
+// SAM_EDEVICE: the uploader must be closed.
+SAM_API int sam_uploader_copy(sam_uploader *u, int place, const struct sam_frame *frame,
+                              struct sam_frame *copy, struct sam_error *error);
+
 enum { SAM_MAX_NOTE = 65536 }; // bytes
 
 // Write the state of a tracker to a file: objects, ids, memory, scores, the masks last shown,
@@ -558,6 +581,10 @@ struct sam_info {
     int64_t warm_ns;      // time of the warm-up, which records the CUDA graphs
     int graphs;           // CUDA graphs recorded at open
     uint64_t graph_replays, graph_misses; // since; a miss is work that no graph covers
+    // Who makes large matrix products. "own": the backend; "cublaslt": NVIDIA's library; "partly":
+    // it refused some shapes, which the backend makes. Where CUDA could be faster a warning says
+    // why it is not.
+    const char *products;
 };
 
 #define SAM_INFO_INIT { .size = sizeof(struct sam_info) }

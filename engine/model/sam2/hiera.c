@@ -126,7 +126,8 @@ static struct sam_tensor behind(struct sam_tensor room, size_t count)
 }
 
 void sam_hiera_block_run(struct sam_queue *q, const struct sam_hiera_block *b,
-                         struct sam_encoder_scratch *s, struct sam_tensor x, struct sam_tensor y)
+                         struct sam_encoder_scratch *s, const struct sam_linear *beside,
+                         struct sam_tensor x, struct sam_tensor y)
 {
     const int H = x.h, W = x.w, out = b->dim_out;
     const struct sam_tensor u = sam_view(s->u, 1, H, W, b->dim);
@@ -136,12 +137,17 @@ void sam_hiera_block_run(struct sam_queue *q, const struct sam_hiera_block *b,
     // Positions that fill up the last windows are zeros after the norm: their q, k, v are biases.
     // The shortcut of a pooling block is the normalised input projected, then pooled.
     const struct sam_tensor wide = sam_view(behind(s->wide, sam_count(&qkv)), 1, H, W, out);
-    const struct sam_linear each[] = { { .dst = qkv, .src = u, LINEAR(b->qkv) },
-                                       { .dst = wide, .src = u, LINEAR(b->shortcut) } };
+    struct sam_linear each[3] = { { .dst = qkv, .src = u, LINEAR(b->qkv) } };
+    struct sam_maxpool pool = { .src = wide };
+    int count = 1;
+    if (beside)
+        each[count++] = *beside;
+    if (b->pool) {
+        each[count++] = (struct sam_linear) { .dst = wide, .src = u, LINEAR(b->shortcut) };
+        pool.dst = y;
+    }
     norm_linears(q, .norm = { .dst = u, .src = x, NORM(b->norm1), .eps = EPS_MAP }, .each = each,
-                 .count = b->pool ? 2 : 1);
-    if (b->pool)
-        maxpool(q, .dst = y, .src = wide);
+                 .count = count, .pool = pool);
     window_attention(q, .dst = mixed, .qkv = qkv, .pad = b->qkv.bias, .heads = b->heads,
                      .window = b->window, .pool = b->pool);
     linear(q, .dst = y, .src = mixed, LINEAR(b->proj), .add = b->pool ? y : x);
@@ -165,18 +171,27 @@ void sam_hiera_run(struct sam_queue *q, const struct sam_model *m, struct sam_en
     if (is_seen)
         add(q, .dst = x, .a = x, .b = hiera->position, .scale = 1);
 
+    struct sam_linear lateral; // the neck's product of the stage before
+    const struct sam_linear *beside = NULL;
     for (int stage = 0, i = 0; stage < SAM_STAGES; stage++) {
         for (int n = 0; n < c->stages[stage]; n++, i++) {
             const struct sam_hiera_block *b = &hiera->block[i];
             const struct sam_tensor y = b->pool
                 ? sam_view(s->x[stage % 2], 1, x.h / 2, x.w / 2, b->dim_out) : x;
-            sam_hiera_block_run(q, b, s, x, y);
+            sam_hiera_block_run(q, b, s, beside, x, y);
             x = y;
+            beside = NULL;
             snprintf(name, sizeof(name), "block%02d", i);
             sam_probe_write(probe, q, name, x);
         }
         snprintf(name, sizeof(name), "trunk%d", stage);
         sam_probe_write(probe, q, name, x);
-        sam_neck_run(q, &m->neck, s, stage, x, dst);
+        // One that is exact is made by another kernel than the block's.
+        if (stage + 1 < SAM_STAGES && !m->neck.main.weight.exact) {
+            lateral = sam_neck_lateral(&m->neck, stage, x, dst);
+            beside = &lateral;
+        } else {
+            sam_neck_run(q, &m->neck, s, stage, x, dst);
+        }
     }
 }

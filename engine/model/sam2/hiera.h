@@ -50,8 +50,9 @@ void sam_hiera_run(struct sam_queue *q, const struct sam_model *m, struct sam_en
                    const struct sam_features *dst, const struct sam_probe *probe);
 
 // One block: x (1, H, W, dim) -> y (1, H, W, dim_out), half as high and wide after q-pooling. y may
-// be x where the shape stays.
+// be x where the shape stays. beside: a product of x that is made on the way; NULL: none.
 void sam_hiera_block_run(struct sam_queue *q, const struct sam_hiera_block *b,
-                         struct sam_encoder_scratch *s, struct sam_tensor x, struct sam_tensor y);
+                         struct sam_encoder_scratch *s, const struct sam_linear *beside,
+                         struct sam_tensor x, struct sam_tensor y);
 
 #endif // SAM_HIERA_H

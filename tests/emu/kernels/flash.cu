@@ -1,5 +1,4 @@
 #include "kernels.h"
-#include "launch.cuh"
 #include "mma.cuh"
 
 // Flash attention. Shape: a block takes 64 rows of q of one head, 16 per warp,
@@ -140,6 +139,6 @@ void attention_bf16(bf16 *dst, const bf16 *q, const bf16 *k, const bf16 *v, int 
                     int keys, float scale, cudaStream_t stream)
 {
     const dim3 grid((rows + ROWS - 1) / ROWS, heads);
-    SAM_LAUNCH(attention_kernel, grid, THREADS, 5 * sizeof(tile), stream, dst, q, k, v, rows, keys,
+    EMU_LAUNCH(attention_kernel, grid, THREADS, 5 * sizeof(tile), stream, dst, q, k, v, rows, keys,
                scale);
 }

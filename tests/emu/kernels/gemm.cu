@@ -1,5 +1,4 @@
 #include "kernels.h"
-#include "launch.cuh"
 #include "mma.cuh"
 
 // dst[m][n] = sum over k of a[m][k] w[n][k], plus bias[n].
@@ -91,7 +90,7 @@ static void gemm(T *dst, const T *a, const T *w, const float *bias, int m, int n
                  cudaStream_t stream)
 {
     const dim3 grid((n + TILE - 1) / TILE, (m + TILE - 1) / TILE);
-    SAM_LAUNCH(gemm_kernel<T>, grid, THREADS, STAGES * sizeof(stage<T>), stream, dst, a, w, bias, m,
+    EMU_LAUNCH(gemm_kernel<T>, grid, THREADS, STAGES * sizeof(stage<T>), stream, dst, a, w, bias, m,
                n, k);
 }
 

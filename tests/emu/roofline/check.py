@@ -56,6 +56,15 @@ def check_costs():
     for blocks, cycles in [(16, 900 + 128 * 64 * 4 * 4 / 64), (32, 0), (4, 0)]:
         got = roofline.merge_cycles(launch(wide, [blocks, 1, 1], rows=512))
         expect(f'cycles of a merge by {blocks} blocks', got, cycles)
+    # 64 rows of 4 x 64 columns normed behind a product, by four bytes a number or by instructions; of
+    # 300 tiles a multiprocessor has three, two of which wait together.
+    for kernel, grid, columns, cycles in [
+            ('gemm_kernel<2,2,2,4,gemm_normed<false>>', [8, 4, 1], 256, 900 + 64 * 256 * 12 / 128),
+            ('gemm_kernel<2,2,2,4,gemm_normed<true>>', [300, 1, 1], 16, 2 * 300 + 3 * 64 * 16 * 40 / 128),
+            ('linear_skinny_kernel<float4,gemm_normed<false>>', [32, 1, 1], 256, 900 + 8 * 256 * 12 / 128),
+            ('gemm_kernel<2,2,2,4,gemm_spread>', [4, 4, 1], 256, 300 + 64 * 64 * 36 / 64)]:
+        one = launch(kernel, grid, flop=2 * 1000 * 32 * columns, rows=1000, k=32)
+        expect(f'cycles behind {kernel}', roofline.behind_cycles(one, FACT, 132), cycles)
     # 128 blocks of 128 x 64 at 0.55 of the rate are faster than 64 of 128 x 128 at 0.65.
     one = launch('cuBLASLt', [256, 4096, 1], k=2048)
     expect('a product', round(roofline.estimate(one, {}, DEVICE, {}), 4),

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""tools/sass_model.py on listings whose figures can be worked out by hand, and on planted.sass.
+"""tools/sass_model.py on listings whose figures can be worked out by hand, and on planted.sass;
+the search of tools/kernel_table.py for the wait at a kernel's beginning.
 
 check.py TOOLS    the folder tools/; exit status 1: a figure is wrong, or a slow kernel passes
 """
@@ -99,9 +100,32 @@ def check_blocks():
     return got != [2, 2, 2, 32]
 
 
+def check_rates():
+    """A limit of one device's rate holds there alone."""
+    row = ['-' if column != 'TFLOP/s' else '249' for column in model.HEAD]
+    row[0] = '`attend_kernel<attend_kept_shape<256,64,8,2,16>>`'
+    got = [model.wrong([row], arch) for arch in ('80', '90a')]
+    wanted = [[f'{row[0]}: TFLOP/s 249, at least 250'], []]
+    if got != wanted:
+        print(f'limits of a rate: {got}, expected {wanted}')
+    return got != wanted
+
+
+def check_waits():
+    """A kernel waits for the launch before it ahead of all access to global memory, or is found."""
+    wait = ('ACQBULK', 1, None, 0)
+    cases = [([wait, LOAD], True), ([ADD, wait], True), ([LOAD, wait], False), ([LOAD], False),
+             ([('STG.E desc[UR4][R4.64], R2', 1, None, 0), wait, LOAD], False), ([ADD], False)]
+    got = [model.table.is_late(listing(lines)) for lines, _ in cases]
+    wanted = [late for _, late in cases]
+    if got != wanted:
+        print(f'waits ahead of all access: {got}, expected {wanted}')
+    return got != wanted
+
+
 def main():
-    bad = check_cases() + check_planted() + check_blocks()
-    print(f'{len(CASES) + 2} cases, {bad} wrong')
+    bad = check_cases() + check_planted() + check_blocks() + check_rates() + check_waits()
+    print(f'{len(CASES) + 4} cases, {bad} wrong')
     return bad != 0
 
 

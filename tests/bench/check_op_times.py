@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+"""check_op_times.py BENCH_STEPS MODEL: what bench-steps tells of operations and products, on the emulated
+device. How long they take there means nothing; that every operation of every frame is told of does."""
+
+import json
+import subprocess
+import sys
+
+FRAMES, FULL = 36, 32  # of the run; from which on bench-steps times
+
+
+def run(*more):
+    done = subprocess.run([sys.argv[1], '--model', sys.argv[2], '--backend', 'cuda', '--precision', 'bf16',
+                           '--side', '64', '--frames', str(FRAMES), *more],
+                          capture_output=True, text=True, timeout=300)
+    if done.returncode:
+        sys.exit(f'bench-steps ended with {done.returncode}: {done.stderr}')
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def expect(true, what):
+    if not true:
+        sys.exit(f'expected {what}')
+
+
+recorded = run()
+expect('operations' not in recorded and recorded['graphs'] > 0, 'a recorded run without times of operations')
+expect(recorded['cublaslt']['library'] + recorded['cublaslt']['own'] > 0, 'products to be counted')
+of = {}
+for where in ([], ['--device-frames']):
+    its = run('--operations', *where)
+    expect(its['graphs'] == 0, 'nothing to be recorded')
+    expect(its['on_device'] == bool(where), 'frames where they were asked for')
+    of[bool(where)] = its['operations']
+    names = {name for name, *_ in its['operations']}
+    for name in ('preprocess', 'linear', 'attention', 'window_attention', 'gather_memory'):
+        expect(name in names, f'{name} among the operations')
+    for name, shape, calls, us, gflop, mb, library in its['operations']:
+        expect(us > 0, f'{name} {shape} to take time')
+    calls = {name: calls for name, _, calls, *_ in its['operations']}
+    expect(calls['preprocess'] == 1, 'one preprocess a frame')
+    expect(sum(g for *_, g, _, _ in its['operations']) > 0.001, 'floating-point operations to be counted')
+told = [[(name, shape, calls) for name, shape, calls, *_ in sorted(of[w])] for w in (False, True)]
+expect(told[0] == told[1], 'the same operations wherever the frames are')
+print(f'{len(told[0])} operations with their shapes, {sum(c for *_, c in told[0]):.0f} calls a frame')
