@@ -15,6 +15,9 @@ import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SKIPPED = 77  # meson counts it as skipped
+# What GStreamer's own elements may complain of: its RTSP library warns of what clients send, and rtspsrc 1.22 forgets its sequence
+# number when it is stopped, ahead of its thread, which gives it to the EOS that it pushes if the camera is lost just then.
+NOT_OURS = ('GStreamer-RTSP-WARNING', "gst_event_set_seqnum: assertion 'seqnum != GST_SEQNUM_INVALID' failed")
 
 
 def skip(why):
@@ -128,8 +131,7 @@ class Program:
         check(status == 0, f'it ended with status {status}:\n{self.read_log()}')
         log = self.read_log()
         check('event=stopped' in log, f'the log does not end with event=stopped:\n{log}')
-        # GStreamer's RTSP library warns of what clients send.
-        log = '\n'.join(line for line in log.splitlines() if 'GStreamer-RTSP-WARNING' not in line)
+        log = '\n'.join(line for line in log.splitlines() if not any(theirs in line for theirs in NOT_OURS))
         check('CRITICAL' not in log and 'WARNING **' not in log, f'GLib complains:\n{log}')
 
     def __enter__(self):
