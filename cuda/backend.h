@@ -97,8 +97,9 @@ const struct sam_ops *sam_cuda_ops(void);
 
 // ---- device.c
 
-// Launch a kernel that does nothing. False: the queue has failed.
+// Launch a kernel that does nothing, and wait for it. False: the queue has failed.
 bool sam_cuda_probe(struct sam_queue *q);
+void sam_cuda_launch_probe(struct sam_queue *q); // without the wait
 
 // ---- transfer.c
 
@@ -167,7 +168,7 @@ struct sam_cuda_kernel {
 };
 extern struct sam_cuda_kernel *sam_cuda_kernels;
 
-// Load them all, lest a frame wait for it.
+// Load them all, lest a frame wait for it; find out whether launches may overlap.
 void sam_cuda_load_kernels(struct sam_queue *q);
 
 // ---- graph.c

@@ -9,6 +9,12 @@ static __global__ void probe_kernel()
     await_earlier();
 }
 
+extern "C" void sam_cuda_launch_probe(struct sam_queue *q)
+{
+    SAM_LAUNCH(probe_kernel, 1, 32, 0, q);
+    sam_cuda_launched(q, "the first launch");
+}
+
 // Whether this build's kernels run on the device: found out at open, not at the first frame.
 extern "C" bool sam_cuda_probe(struct sam_queue *q)
 {

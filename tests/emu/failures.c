@@ -10,8 +10,9 @@
 #include "../track/scene.h"
 #include "faults.h"
 
-// Of the runtime's errors: out of memory; an illegal address, which ends the context.
-enum { MEMORY_ALLOCATION = 2, ILLEGAL_ADDRESS = 700 };
+// Of the runtime's errors: out of memory; an illegal address, which ends the context; what a driver
+// cannot do.
+enum { MEMORY_ALLOCATION = 2, ILLEGAL_ADDRESS = 700, NOT_SUPPORTED = 801 };
 enum { FRAMES = 3, LOW = 64 * 64 };
 
 static int warnings;
@@ -339,7 +340,7 @@ static void check_unrecorded(const struct sam_params *p, const char *only)
     sam_tracker *t;
 
     warnings = 0;
-    fail_after(1, MEMORY_ALLOCATION, false, only); // the second: frames with one object
+    fail_after(2, MEMORY_ALLOCATION, false, only); // after open's own: frames with one object
     expect(!sam_tracker_open(&t, p, &error), "%s: %s", only, error.text);
     fail_no_more();
     expect(warnings == 1 && strstr(last_warning, "not recorded"), "%d warnings: %s", warnings,
@@ -351,6 +352,29 @@ static void check_unrecorded(const struct sam_params *p, const char *only)
     // The encoder on the first frame is replayed, nothing after it.
     expect(info.graphs == 4 && info.graph_replays == 1 && info.graph_misses == FRAMES - 1,
            "counts");
+    sam_tracker_close(&t);
+    expect_nothing_held(only, 0);
+}
+
+// A driver that does not record launches that overlap: they do not, and all else is as ever.
+static void check_apart(const struct sam_params *p, const char *only)
+{
+    static float low[LOW];
+    struct sam_error error = { "" };
+    struct sam_info info = SAM_INFO_INIT;
+    sam_tracker *t;
+
+    warnings = 0;
+    fail_after(0, NOT_SUPPORTED, false, only);
+    expect(!sam_tracker_open(&t, p, &error), "%s: %s", only, error.text);
+    fail_no_more();
+    expect(faults.happened && warnings == 1 && strstr(last_warning, "do not overlap"),
+           "%s: %d warnings: %s", only, warnings, last_warning);
+    expect(!run(t, low, &error) && !memcmp(low, clean, sizeof(low)), "%s: %s", only, error.text);
+    sam_tracker_info(t, &info, NULL);
+    printf("%s; %d graphs\n", last_warning, info.graphs);
+    expect(info.graph_replays > 0 && !info.graph_misses, "%d replays, %d misses",
+           (int) info.graph_replays, (int) info.graph_misses);
     sam_tracker_close(&t);
     expect_nothing_held(only, 0);
 }
@@ -405,7 +429,7 @@ static void check_spoilt(const struct sam_params *p)
     expect(faults.spoil_node > nodes, "only %d of %d nodes", faults.spoil_node, nodes);
     faults.spoil_node = 1;
     expect(!open_spoilt(p, INT_MAX, false, true), "graphs, though all captures are spoilt");
-    expect(warnings == 1 && strstr(last_warning, "not recorded"), "%d warnings: %s", warnings,
+    expect(warnings == 2 && strstr(last_warning, "not recorded"), "%d warnings: %s", warnings,
            last_warning);
     printf("%s\n", last_warning);
 }
@@ -418,6 +442,9 @@ int main(int argc, char **argv)
     check_memory(&p);
     check_unrecorded(&p, "cudaGraphInstantiate");
     check_unrecorded(&p, "cudaStreamBeginCapture");
+    check_apart(&p, "cudaGraphInstantiate");
+    check_apart(&p, "cudaStreamBeginCapture");
+    check_apart(&p, "cudaGraphLaunch");
     check_spoilt(&p);
     check_open(&p);
     check_run(&p);
