@@ -81,8 +81,8 @@ static void *new_fiber(char *top, void (*entry)())
 #ifdef EMU_UCONTEXT
     ucontext_t *c = (ucontext_t *) (top - 2048);
     getcontext(c);
-    c->uc_stack.ss_sp   = top - STACK;
-    c->uc_stack.ss_size = STACK - 2048;
+    c->uc_stack.ss_sp   = top - (STACK - PAGE);
+    c->uc_stack.ss_size = STACK - PAGE - 2048;
     makecontext(c, entry, 0);
     return c;
 #else
@@ -94,6 +94,8 @@ static void *new_fiber(char *top, void (*entry)())
 }
 
 // ---- the block that runs
+
+enum { COLOUR = PAGE / 32 }; // from where one lane's stack begins in a page to where the next one's does
 
 enum { SCHEDULER = MAX_THREADS, WARPS = MAX_THREADS / 32, BARRIERS = 16 };
 
@@ -589,7 +591,8 @@ static void run_block()
     for (warp &w : warps)
         w.alive = w.ready = 0, w.meetings = 0;
     for (unsigned t = 0; t < block_threads; t++) {
-        char *const top = stacks + (size_t) (t + 1) * STACK;
+        // Not all at the same place of a page, or they would share a few lines of the cache.
+        char *const top = stacks + (size_t) (t + 1) * STACK - t % 32 * COLOUR;
         ASAN_UNPOISON_MEMORY_REGION(top - PAGE,
                                     PAGE); // frames the last fiber here never returned from
         const unsigned x = emu_blockDim.x, y = emu_blockDim.y;
