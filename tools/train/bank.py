@@ -17,7 +17,7 @@ KINDS = (".mp4", ".mkv", ".webm", ".avi", ".mov")
 STANDS, MOVES, RENDERED, ANNOTATED = 0, 1, 2, 3
 # How often each kind is used, if there are all. What stands is often a patch of one colour; what was outlined by hand is
 # what people point at, whole.
-SHARES = {STANDS: 0.05, MOVES: 0.15, RENDERED: 0.2, ANNOTATED: 0.6}
+SHARES = {STANDS: 0.1, MOVES: 0.3, RENDERED: 0.35, ANNOTATED: 0.25}
 
 
 class BankError(Exception):
