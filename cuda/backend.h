@@ -190,6 +190,11 @@ void sam_pack_cuda(struct sam_queue *q, struct sam_matrix dst, const float *weig
 SAM_OPS(SAM_CUDA)
 #undef SAM_CUDA
 
+// The reference makes these by the queue's own operations, one after the other: so does CUDA where
+// it has no kernel for both.
+void sam_product_norm_ref(struct sam_queue *q, const struct sam_product_norm *p);
+void sam_linear_upsample_ref(struct sam_queue *q, const struct sam_linear_upsample *p);
+
 #ifdef __cplusplus
 }
 #endif

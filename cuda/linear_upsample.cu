@@ -62,7 +62,5 @@ extern "C" void sam_linear_upsample_cuda(struct sam_queue *q, const struct sam_l
         sam_cuda_launched(q, "linear_upsample");
         return;
     }
-    q->ops->linear(q, &p->product);
-    if (!q->status)
-        q->ops->upsample_add(q, s);
+    sam_linear_upsample_ref(q, p);
 }

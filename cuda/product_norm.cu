@@ -74,14 +74,6 @@ static bool run_tensor(struct sam_queue *q, const struct sam_product_norm *p)
 
 extern "C" void sam_product_norm_cuda(struct sam_queue *q, const struct sam_product_norm *p)
 {
-    if (can_norm(&p->norm) && (run_skinny(q, p) || run_tensor(q, p)))
-        return;
-    if (p->linear)
-        q->ops->linear(q, p->linear);
-    else if (p->conv)
-        q->ops->conv(q, p->conv);
-    else
-        q->ops->conv_transpose(q, p->conv_transpose);
-    if (!q->status)
-        q->ops->layernorm(q, &p->norm);
+    if (!can_norm(&p->norm) || !(run_skinny(q, p) || run_tensor(q, p)))
+        sam_product_norm_ref(q, p);
 }
