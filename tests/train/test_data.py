@@ -1,4 +1,5 @@
 import unittest
+import unittest.mock
 
 import bank
 import cv2
@@ -132,6 +133,22 @@ class Following(unittest.TestCase):
         for t in range(10):
             memory.write(t, t, t in (0, 4))
         self.assertEqual(memory.read(10), [(0, -1), (4, -1), (5, 4), (6, 3), (7, 2), (8, 1), (9, 0)])
+        self.assertEqual(memory.frames(10), [0, 4, 5, 6, 7, 8, 9])
+
+    def test_memory_holds_the_truth_or_the_own_answer(self):
+        """The thing is in view; the answer says that it is not. own is how often memory believes that; missed things are absent."""
+        torch.manual_seed(SEED)
+        net = model.build(model.sized(model.NANO, 64))
+        with torch.no_grad():
+            net.mask_decoder.pred_obj_score_head.proj_out.weight.zero_()
+            net.mask_decoder.pred_obj_score_head.proj_out.bias.fill_(-1)
+        clips = data.Generator(bank.Bank(bank.shared(bank.invent(SEED)), None, "cpu"), 64, "cpu")(2, 4)
+        clips.present.fill_(1)
+        # The corrected frame is believed.
+        for own, missed, wanted in ((0, 0, [1, 1, 1, 1]), (1, 0, [1, 0, 1, 0]), (0, 1, [1, 0, 1, 0])):
+            with unittest.mock.patch.object(torch, "randint", lambda low, high, shape, **rest: torch.full(shape, high - 1)), unittest.mock.patch.object(model, "encode_memory", wraps=model.encode_memory) as written:
+                losses.follow(net, clips, "mask", corrected=2, own=own, missed=missed)
+            self.assertEqual([call.args[3].unique().tolist() for call in written.call_args_list], [[w] for w in wanted])
 
 
 class Costs(unittest.TestCase):
@@ -155,6 +172,22 @@ class Costs(unittest.TestCase):
         self.assertGreater(costs[0, 2], 10 * costs[0, 0])
         self.assertEqual(ious[0, 0], 1)
         self.assertEqual(ious[0, 1], ious[0, 2])
+
+
+    def test_labels_are_carried_by_attention(self):
+        """Weights that look at the thing where it was cost nothing; those that look elsewhere do, but where it is unknown."""
+        remembered, wanted = torch.zeros(1, 32), torch.zeros(1, 4, 4)
+        remembered[0, 5], wanted[0, 2, 2] = 1, 1
+        right = torch.zeros(1, 1, 16, 33)  # the last key is no cell
+        right[..., 0] = 1
+        right[0, 0, 10] = torch.eye(33)[5]
+        known, alive = torch.ones_like(wanted), torch.ones(1)
+        self.assertLess(losses.carried_cost(right, remembered, wanted, known, alive), 1e-3)
+        wrong = right.clone()
+        wrong[0, 0, 10] = torch.eye(33)[32]
+        self.assertGreater(losses.carried_cost(wrong, remembered, wanted, known, alive), 1)
+        known[0, 2, 2] = 0
+        self.assertLess(losses.carried_cost(wrong, remembered, wanted, known, alive), 1e-3)
 
 
 class Followed(unittest.TestCase):

@@ -295,13 +295,13 @@ class Generator:
         return torch.cat((skin, 1 + 0.05 * (cover - 0.55)), 1).unflatten(0, (count, steps))
 
     def trip(self, count, steps):
-        """(B, T), 0 in view and 1 away: stays a while, goes within three frames, is away, comes back.
+        """(B, T), 0 in view and 1 away: stays a while, goes within four frames, is away, comes back.
 
         Half of the absences are whole: from the first frames to the last ones.
         """
         d = self.device
         t = torch.arange(steps, device=d, dtype=torch.float32)
-        begin, hasty = uniform((count, 1), 0, 0.6 * steps, d), uniform((2, count, 1), 0.7, 3, d)
+        begin, hasty = uniform((count, 1), 0, 0.6 * steps, d), uniform((2, count, 1), 0.7, 4, d)
         back = begin + hasty[0] + uniform((count, 1), 1, max(2, 0.5 * steps), d)
         whole = chance(count, 0.5, d)[:, None]
         begin = torch.where(whole, 1.0 * (hasty[0] < 2), begin)

@@ -1,5 +1,6 @@
 """The losses of a clip. Masks are logits (n, k, h, w), truths (n, h, w), h = image_size / 4."""
 
+import contextlib
 import functools
 
 import torch
@@ -96,6 +97,32 @@ def affinity_cost(features, truth, alive):
     return mean_of(cost, alive[:, 1:])
 
 
+@contextlib.contextmanager
+def seen_weights(net):
+    """A list that receives, for every call, the weights (n, 1, h w, keys) with which the first layer reads memory."""
+    weights = []
+    reader = net.memory_attention.layers[0].cross_attn_image
+    handle = reader.register_forward_hook(lambda module, given, out: weights.append(out[1]))
+    try:
+        yield weights
+    finally:
+        handle.remove()
+
+
+def carried_cost(weights, remembered, wanted, known, alive):
+    """Labels of the remembered frames carried to this one by the weights with which memory is read.
+
+    Attention that looks for what looks alike finds a thing where it has moved to; by place alone, it loses it. weights
+    (n, 1, h w, keys), those of the maps first; remembered (n, maps h w), wanted and known (n, h, w): the share of each cell.
+    """
+    carried = torch.einsum("nij,nj->ni", weights[:, 0, :, : remembered.shape[1]].float(), remembered)
+    cost = F.binary_cross_entropy(carried.clamp(1e-4, 1 - 1e-4), wanted.flatten(1), reduction="none")
+    near = (around(wanted) * known).flatten(1)
+    everywhere = known.flatten(1)
+    shares = [(cost * w).sum(1) / w.sum(1).clamp(min=1) for w in (near, everywhere)]
+    return mean_of(0.5 * sum(shares), alive)
+
+
 def stills(net, clips, mended=0, clicks=2):
     """The cost of the first frames alone: every target by its box and by `clicks` clicks, each apart.
 
@@ -130,11 +157,13 @@ def stills(net, clips, mended=0, clicks=2):
     return total, torch.stack(ious, 1).detach(), clips.present[:, 0].reshape(n, 1).expand(n, 2)
 
 
-def follow(net, clips, kind, affinity=0.5, corrected=None):
+def follow(net, clips, kind, affinity=0.5, corrected=None, own=0.5, missed=0.15, carry=0.5):
     """The cost of following every target of `clips` from a prompt of `kind`, and what happened.
 
-    `corrected`: a later frame on which one click mends the tracked mask, as a user would. Returns the
-    cost, IoUs (targets, T), and where the target was to be seen (targets, T).
+    `corrected`: a later frame on which one click mends the tracked mask, as a user would. `own`: how often memory holds
+    the model's own answer whether the target is present, as in tracking, instead of the truth. `missed`: how many targets
+    memory holds as absent up to some frame, wherever they are. Returns the cost, IoUs (targets, T), and where the target
+    was to be seen (targets, T).
     """
     b, t, o = clips.present.shape
     size, side = net.image_size, net.image_size // 4
@@ -142,6 +171,9 @@ def follow(net, clips, kind, affinity=0.5, corrected=None):
     # Truth at the masks' own size is the share of each cell that is covered: the outline stays exact.
     truths, knowns = quartered(clips.masks), quartered(clips.known)
     alive = clips.present[:, 0].flatten()
+    labels, sure = (F.adaptive_avg_pool2d(m.flatten(0, 1), size // 16).unflatten(0, (b, t)) for m in (clips.masks, clips.known))
+    labels = [m.flatten(0, 1) for m in labels.unbind(1)]
+    noticed = torch.randint(1, t + 1, (b * o,), device=alive.device) * (torch.rand_like(alive) < missed)
     memories, pointers, ious, total = Memory(net.samtrack["num_maskmem"]), [], [], 0.0
     for now in range(t):
         fine, middle, coarse = (m[:, now].repeat_interleave(o, 0) for m in maps)
@@ -150,7 +182,11 @@ def follow(net, clips, kind, affinity=0.5, corrected=None):
         if now == 0:
             out, high, token = prompt(net, kind, clips.masks[:, 0].reshape(-1, 1, size, size), coarse, fine, middle)
         else:
-            conditioned = model.attend(net, coarse, memories.read(now), aged(pointers, now))
+            with seen_weights(net) as weights:
+                conditioned = model.attend(net, coarse, memories.read(now), aged(pointers, now))
+            remembered = torch.cat([labels[i].flatten(1) for i in memories.frames(now)], 1)
+            certain = (sure[:, now].flatten(0, 1) > 0.9).float()
+            total = total + carry * carried_cost(weights[0], remembered, labels[now], certain, alive)
             none, dense = model.no_points(net, b * o), model.dense_none(net, b * o)
             out = model.decode(net, conditioned, fine, middle, none, dense)
             high, token = chosen(net, out, multi=True)
@@ -166,8 +202,13 @@ def follow(net, clips, kind, affinity=0.5, corrected=None):
             total = total + 0.5 * cost
             high, token = chosen(net, out, multi=True)
             high = binarised(high)
-        # Gated by the true presence: the published gate kills the gradient of a young model.
+        # By the true presence a young model learns, whose gradient the published gate kills. By its own it learns what
+        # follows from its mistakes: a thing that comes back slowly was remembered as absent when it was in view already,
+        # and is never found by a model that believes its memory more than its eyes.
         seen = present[:, None]
+        if now and now != corrected:
+            seen = torch.where(torch.rand_like(seen) < own, (out[3].detach() > 0).float(), seen)
+            seen = seen * (now >= noticed)[:, None]
         high = torch.where(seen[..., None, None] > 0, high, torch.zeros_like(high))
         memories.write(model.encode_memory(net, coarse, high, seen), now, now in (0, corrected))
         pointers.append(model.point_to(net, token, seen))
@@ -187,10 +228,18 @@ class Memory:
     def write(self, memory, frame, prompted):
         self.kept.append((memory, frame, prompted))
 
+    def known(self, now):
+        """[(map, frame, prompted)] of what is remembered at frame `now`, prompted frames first."""
+        recent = [k for k in self.kept if not k[2] and now - k[1] < self.most]
+        return [k for k in self.kept if k[2]] + recent
+
     def read(self, now):
         """[(map, slot)] as model.attend() wants them."""
-        recent = [(m, now - t - 1) for m, t, prompted in self.kept if not prompted and now - t < self.most]
-        return [(m, -1) for m, _, prompted in self.kept if prompted] + recent
+        return [(m, -1 if prompted else now - t - 1) for m, t, prompted in self.known(now)]
+
+    def frames(self, now):
+        """Of which frames they are."""
+        return [t for _, t, _ in self.known(now)]
 
 
 def aged(pointers, now):

@@ -132,9 +132,9 @@ def hf_config(config, layers):
 
 
 def plain_attention(module, query, key, value, attention_mask, scaling, dropout=0.0, **unused):
-    """Two products and a softmax: on CPUs faster than the fused form at these sizes, above all backwards."""
-    weights = torch.matmul(query * scaling, key.transpose(2, 3)).softmax(-1).to(value.dtype)
-    return torch.matmul(weights, value).transpose(1, 2).contiguous(), None
+    """Two products and a softmax: on CPUs faster than the fused form at these sizes, above all backwards; and its weights."""
+    weights = torch.matmul(query * scaling, key.transpose(2, 3)).softmax(-1)
+    return torch.matmul(weights.to(value.dtype), value).transpose(1, 2).contiguous(), weights
 
 
 ALL_ATTENTION_FUNCTIONS.register("samtrack_plain", plain_attention)
@@ -149,8 +149,7 @@ def use_attention(net, name):
 def build(config, layers=2):
     """A network with default weights. Its `samtrack` attribute is the configuration."""
     net = Sam2VideoModel(hf_config(config, layers))
-    if not torch.cuda.is_available():
-        use_attention(net, "samtrack_plain")
+    use_attention(net, "samtrack_plain")
     dim, mem = config["d_model"], config["mem_dim"]
     for layer in net.memory_attention.layers:
         # The class fixes these two at a memory width of 64.

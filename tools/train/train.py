@@ -54,7 +54,7 @@ def arguments():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--videos", help="folder of videos for textures, backgrounds and real motion")
     p.add_argument("--annotated", help="file of things outlined by hand, made by annotated.py, used beside the videos")
-    p.add_argument("--bodies", help="file of moving bodies made by bodies.py, used beside the videos")
+    p.add_argument("--bodies", help="comma-separated files of moving bodies made by bodies.py, used beside the videos")
     p.add_argument("--out", default=os.path.join(here, "../../runs/train"), help="folder for checkpoints, log and exported weights")
     p.add_argument("--from", dest="source", help="released weights to start from")
     p.add_argument("--resume", action="store_true", help="continue from the checkpoint in --out")
@@ -254,8 +254,8 @@ def load_videos(args):
         made, more, moving, outlined = annotated.load(args.annotated, sum(map(len, videos)))
         videos, names, found, drawn = videos + made, names + more, found + moving, drawn + outlined
     apart = frames_apart(args.held, videos, names)
-    if args.bodies:
-        made, moving, outlined = bodies.load(args.bodies, sum(map(len, videos)))
+    for path in args.bodies.split(",") if args.bodies else ():
+        made, moving, outlined = bodies.load(path, sum(map(len, videos)))
         videos, found, drawn = videos + made, found + moving, drawn + outlined
     return (
         bank.shared(videos),
