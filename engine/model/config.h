@@ -55,6 +55,7 @@ struct sam_config {
 
     bool no_obj_embed_spatial; // SAM 2.1: absent objects mark their memory
     bool pointer_time;         // SAM 2.1: pointers carry a projected temporal code
+    bool present_only; // memory selection: frames that an object is absent from are not remembered
 
     struct sam_memory_shape memory;
 };

@@ -7,6 +7,17 @@
 
 // --- this project's form ------------------------------------------------------------------------
 
+static int read_memory_selection(struct sam_config *out, const struct sam_json *r)
+{
+    const json_t *v = sam_json_get(r, "memory_selection");
+    const char *text = json_string_value(v);
+
+    if (v && (!text || (strcmp(text, "all") != 0 && strcmp(text, "present") != 0)))
+        return sam_json_wrong(r, "memory_selection", "\"all\" or \"present\"", v);
+    out->present_only = text && !strcmp(text, "present");
+    return SAM_OK;
+}
+
 static int read_own(struct sam_config *out, const struct sam_json *r)
 {
     struct sam_json trunk;
@@ -21,9 +32,10 @@ static int read_own(struct sam_config *out, const struct sam_json *r)
     if ((status = sam_json_required(r, "image_size", &out->image_size)) ||
         (status = out->family->read_own(out, &trunk)) ||
         (status = sam_json_agree(r, "d_model", out->d_model)) ||
-        (status = sam_json_agree(r, "mem_dim", out->mem_dim)))
+        (status = sam_json_agree(r, "mem_dim", out->mem_dim)) ||
+        (status = sam_json_agree(r, "num_maskmem", out->num_maskmem)))
         return status;
-    return sam_json_agree(r, "num_maskmem", out->num_maskmem);
+    return read_memory_selection(out, r);
 }
 
 // --- Hugging Face's form ------------------------------------------------------------------------

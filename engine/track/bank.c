@@ -1,7 +1,6 @@
 #include "bank.h"
 
 #include <assert.h>
-#include <stdbool.h>
 #include <string.h>
 
 int sam_bank_maps(const struct sam_bank_limits *l)
@@ -29,13 +28,13 @@ int sam_bank_max_pointers(const struct sam_bank_limits *l)
 void sam_bank_init(struct sam_bank *b, const struct sam_bank_limits *l, int index,
                    struct sam_bank *past)
 {
-    *b = (struct sam_bank) { .limits = *l, .past = past, .before = -1 };
+    *b = (struct sam_bank) { .limits = *l, .past = past, .before = -1, .last_forgotten = -1 };
     b->first_map = index * sam_bank_maps(l);
     b->first_pointer = index * sam_bank_pointers(l);
     for (int i = 0; i < SAM_MAX_MASKMEM; i++)
-        b->map_frame[i] = -1;
+        b->map_turn[i] = -1;
     for (int i = 0; i < SAM_MAX_POINTERS; i++)
-        b->pointer_frame[i] = -1;
+        b->pointer_turn[i] = -1;
     for (int i = 0; i < l->history; i++)
         past[i].before = -1;
 }
@@ -44,6 +43,41 @@ static void drop_cond(struct sam_bank *b, int i)
 {
     b->num_cond--;
     memmove(&b->cond[i], &b->cond[i + 1], (size_t) (b->num_cond - i) * sizeof(b->cond[0]));
+}
+
+int64_t sam_bank_turn(const struct sam_bank *b, int64_t frame)
+{
+    return frame - b->forgotten;
+}
+
+int64_t sam_bank_frame(const struct sam_bank *b, int64_t turn)
+{
+    return turn + b->forgotten;
+}
+
+static int ring_map(const struct sam_bank *b, int64_t turn)
+{
+    return (int) (turn % b->limits.num_maskmem);
+}
+
+static int ring_pointer(const struct sam_bank *b, int64_t turn)
+{
+    return (int) (turn % b->limits.num_pointers);
+}
+
+void sam_bank_forget(struct sam_bank *b, int64_t frame)
+{
+    const int64_t turn = sam_bank_turn(b, frame);
+
+    if (!b->limits.present_only)
+        return;
+    // A bank that was taken back to the next frame has forgotten this one.
+    if (frame <= b->last_forgotten || b->map_turn[ring_map(b, turn)] != turn)
+        return;
+    b->map_turn[ring_map(b, turn)] = -1;
+    b->pointer_turn[ring_pointer(b, turn)] = -1;
+    b->last_forgotten = frame;
+    b->forgotten++;
 }
 
 void sam_bank_begin(struct sam_bank *b, int64_t frame)
@@ -77,22 +111,12 @@ void sam_bank_rewind(struct sam_bank *b, int64_t frame)
             b->past[i].before = -1;
 }
 
-static int ring_map(const struct sam_bank *b, int64_t frame)
-{
-    return (int) (frame % b->limits.num_maskmem);
-}
-
-static int ring_pointer(const struct sam_bank *b, int64_t frame)
-{
-    return (int) (frame % b->limits.num_pointers);
-}
-
-static struct sam_bank_slots recent_slots(const struct sam_bank *b, int64_t frame)
+static struct sam_bank_slots recent_slots(const struct sam_bank *b, int64_t turn)
 {
     const int64_t ring = b->limits.num_pointers + b->limits.history;
 
-    return (struct sam_bank_slots) { b->first_map + b->map_slot[ring_map(b, frame)],
-                                     b->first_pointer + (int) (frame % ring) };
+    return (struct sam_bank_slots) { b->first_map + b->map_slot[ring_map(b, turn)],
+                                     b->first_pointer + (int) (turn % ring) };
 }
 
 static struct sam_bank_slots cond_slots(const struct sam_bank *b, int i)
@@ -107,12 +131,14 @@ enum { MAX_MAPS = SAM_MAX_ATTENDED_MAPS + SAM_MAX_HISTORY };
 // The maps that may be needed while `frame` is the current one of a bank, other than its own.
 static void mark_held(const struct sam_bank *b, int64_t frame, bool held[MAX_MAPS])
 {
+    const int64_t turn = sam_bank_turn(b, frame);
+
     for (int i = 0; i < b->num_cond; i++)
         if (b->cond[i].frame != frame)
             held[b->cond[i].map_slot] = true;
     for (int i = 0; i < b->limits.num_maskmem; i++)
-        if (b->map_frame[i] >= 0 && b->map_frame[i] != frame &&
-            b->map_frame[i] > frame - b->limits.num_maskmem)
+        if (b->map_turn[i] >= 0 && b->map_turn[i] != turn &&
+            b->map_turn[i] > turn - b->limits.num_maskmem)
             held[b->map_slot[i]] = true;
 }
 
@@ -133,26 +159,30 @@ static int free_map(const struct sam_bank *b, int64_t frame)
 
 struct sam_bank_slots sam_bank_track(struct sam_bank *b, int64_t frame)
 {
+    const int64_t turn = sam_bank_turn(b, frame);
     const int slot = free_map(b, frame);
 
     assert(slot >= 0 && "sam_bank_begin() was not called for this frame");
-    b->map_frame[ring_map(b, frame)] = frame;
-    b->map_slot[ring_map(b, frame)] = slot;
-    b->pointer_frame[ring_pointer(b, frame)] = frame;
-    return recent_slots(b, frame);
+    b->map_turn[ring_map(b, turn)] = turn;
+    b->map_slot[ring_map(b, turn)] = slot;
+    b->pointer_turn[ring_pointer(b, turn)] = turn;
+    return recent_slots(b, turn);
 }
 
 struct sam_bank_slots sam_bank_prompt(struct sam_bank *b, int64_t frame)
 {
+    const int64_t turn = sam_bank_turn(b, frame);
+
     assert(!b->num_cond || b->cond[b->num_cond - 1].frame <= frame);
-    if (b->map_frame[ring_map(b, frame)] == frame)
-        b->map_frame[ring_map(b, frame)] = -1;
-    if (b->pointer_frame[ring_pointer(b, frame)] == frame)
-        b->pointer_frame[ring_pointer(b, frame)] = -1;
+    if (b->map_turn[ring_map(b, turn)] == turn)
+        b->map_turn[ring_map(b, turn)] = -1;
+    if (b->pointer_turn[ring_pointer(b, turn)] == turn)
+        b->pointer_turn[ring_pointer(b, turn)] = -1;
     if (!b->num_cond || b->cond[b->num_cond - 1].frame != frame) {
         const int slot = free_map(b, frame);
         assert(slot >= 0 && "sam_bank_begin() was not called for this frame");
         b->cond[b->num_cond].frame = frame;
+        b->cond[b->num_cond].turn = turn;
         b->cond[b->num_cond++].map_slot = slot;
     }
     return cond_slots(b, b->num_cond - 1);
@@ -185,17 +215,17 @@ int sam_bank_drop_latest(struct sam_bank *b, int64_t limit)
     return n - 1;
 }
 
-struct sam_bank_slots sam_bank_find(const struct sam_bank *b, int64_t frame)
+struct sam_bank_slots sam_bank_find(const struct sam_bank *b, int64_t turn)
 {
     struct sam_bank_slots s = { -1, -1 };
 
     for (int i = 0; i < b->num_cond; i++)
-        if (b->cond[i].frame == frame)
+        if (b->cond[i].turn == turn)
             return cond_slots(b, i);
-    if (b->map_frame[ring_map(b, frame)] == frame)
-        s.map = recent_slots(b, frame).map;
-    if (b->pointer_frame[ring_pointer(b, frame)] == frame)
-        s.pointer = recent_slots(b, frame).pointer;
+    if (b->map_turn[ring_map(b, turn)] == turn)
+        s.map = recent_slots(b, turn).map;
+    if (b->pointer_turn[ring_pointer(b, turn)] == turn)
+        s.pointer = recent_slots(b, turn).pointer;
     return s;
 }
 
@@ -216,22 +246,24 @@ static void attend_pointer(struct sam_attended *a, int slot, int64_t distance)
 
 void sam_bank_attended(const struct sam_bank *b, int64_t frame, struct sam_attended *a)
 {
+    const int64_t turn = sam_bank_turn(b, frame);
+
     a->num_maps = a->num_pointers = 0;
     for (int i = 0; i < b->num_cond; i++) {
         if (b->cond[i].frame >= frame)
             continue;
         const struct sam_bank_slots s = cond_slots(b, i);
         attend_map(a, s.map, b->limits.num_maskmem - 1);
-        attend_pointer(a, s.pointer, frame - b->cond[i].frame);
+        attend_pointer(a, s.pointer, turn - b->cond[i].turn);
     }
     for (int age = b->limits.num_maskmem - 1; age >= 1; age--) {
-        const int64_t f = frame - age;
-        if (f >= 0 && b->map_frame[ring_map(b, f)] == f)
-            attend_map(a, recent_slots(b, f).map, age - 1);
+        const int64_t past = turn - age;
+        if (past >= 0 && b->map_turn[ring_map(b, past)] == past)
+            attend_map(a, recent_slots(b, past).map, age - 1);
     }
     for (int age = 1; age < b->limits.num_pointers; age++) {
-        const int64_t f = frame - age;
-        if (f >= 0 && b->pointer_frame[ring_pointer(b, f)] == f)
-            attend_pointer(a, recent_slots(b, f).pointer, age);
+        const int64_t past = turn - age;
+        if (past >= 0 && b->pointer_turn[ring_pointer(b, past)] == past)
+            attend_pointer(a, recent_slots(b, past).pointer, age);
     }
 }

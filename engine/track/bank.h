@@ -2,12 +2,17 @@
 // pointer of which frame, which of them the next frame attends to, in which order and with which
 // time code. It does not access the tensors.
 //
+// Frames are counted as they are processed. With memory selection (limits.present_only) a frame that
+// the object is absent from is not counted: once it is forgotten, all is as if it had not been.
+// So a number of a frame has two meanings: the tracker's, and the *turn*, the object's own count.
+// Ages, distances and ring entries are of turns. They differ by `forgotten`.
+//
 // A bank can be taken back to the beginning of one of its last `history` frames: it keeps a copy of
 // its integers for each of them, and no slot that a copy names is written to.
 //
 // There are two kinds of entries. *Conditioning* frames have a prompt and are kept; *recent* frames
-// were tracked and are replaced by later ones. Recent entries are in rings: frame f in ring entry
-// f mod length. What the current frame attends to is not overwritten before the next frame begins,
+// were tracked and are replaced by later ones. Recent entries are in rings: turn t in ring entry
+// t mod length. What the current frame attends to is not overwritten before the next frame begins,
 // so that the frame can be decoded again after an undo. Maps are large: there is one slot more than
 // a frame can attend to, and one for each further frame that the bank can be taken back to; a new
 // map gets a slot that no such frame attends to. Pointers are small: each of the last num_pointers
@@ -15,6 +20,7 @@
 #ifndef SAM_BANK_H
 #define SAM_BANK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "device/given.h"
@@ -31,17 +37,20 @@ struct sam_bank_limits {
     int num_maskmem;  // 7: six recent maps, and one reserved for conditioning
     int num_pointers; // 16: pointers of the last 15 tracked frames
     int history;      // frames that a bank can be taken back by; 0: none
+    bool present_only; // remember only frames that the object is present in
 };
 
 struct sam_bank {
     struct sam_bank_limits limits;
     int first_map, first_pointer; // this object's first slots
-    int64_t map_frame[SAM_MAX_MASKMEM];      // frame in each ring entry, -1: none
+    int64_t forgotten;      // number of frames that are not counted
+    int64_t last_forgotten; // the latest of them, -1: none
+    int64_t map_turn[SAM_MAX_MASKMEM];       // turn in each ring entry, -1: none
     int map_slot[SAM_MAX_MASKMEM];           // of this object, from 0
-    int64_t pointer_frame[SAM_MAX_POINTERS];
+    int64_t pointer_turn[SAM_MAX_POINTERS];
     int num_cond;
     struct {
-        int64_t frame;
+        int64_t frame, turn;
         int map_slot; // and that of its pointer, after those of the tracked frames
     } cond[SAM_MAX_COND + 1]; // by frame
     struct sam_bank *past; // limits.history copies; that of frame f is entry f mod history
@@ -55,7 +64,7 @@ struct sam_attended {
     int32_t map[SAM_MAX_ATTENDED_MAPS];      // slots
     int32_t map_time[SAM_MAX_ATTENDED_MAPS]; // rows of the temporal code
     int32_t pointer[SAM_MAX_ATTENDED_POINTERS];
-    int32_t distance[SAM_MAX_ATTENDED_POINTERS]; // frames from the pointer's to this one
+    int32_t distance[SAM_MAX_ATTENDED_POINTERS]; // turns from the pointer's to this one
 };
 
 // The slots of a frame's result.
@@ -75,8 +84,16 @@ int sam_bank_max_pointers(const struct sam_bank_limits *l);
 void sam_bank_init(struct sam_bank *b, const struct sam_bank_limits *l, int index,
                    struct sam_bank *past);
 
+// With memory selection, forget the last frame, from which the object is absent, unless it was
+// prompted: the next one gets its turn. Before the next one begins, once or more often.
+void sam_bank_forget(struct sam_bank *b, int64_t frame);
+
 // Begin a frame: drop conditioning entries beyond K, with their pointers; keep a copy.
 void sam_bank_begin(struct sam_bank *b, int64_t frame);
+
+// The number of a frame, the last one or one before it, in the object's own count; and back.
+int64_t sam_bank_turn(const struct sam_bank *b, int64_t frame);
+int64_t sam_bank_frame(const struct sam_bank *b, int64_t turn);
 
 // The copy that was kept when a frame began; NULL if there is none (any more).
 const struct sam_bank *sam_bank_at(const struct sam_bank *b, int64_t frame);
@@ -95,8 +112,8 @@ struct sam_bank_slots sam_bank_prompt(struct sam_bank *b, int64_t frame);
 // conditioning frames before `limit` that are left.
 int sam_bank_drop_latest(struct sam_bank *b, int64_t limit);
 
-// The slots of a frame; -1 and -1 if the frame is not in the bank.
-struct sam_bank_slots sam_bank_find(const struct sam_bank *b, int64_t frame);
+// The slots of a turn; -1 and -1 if it is not in the bank.
+struct sam_bank_slots sam_bank_find(const struct sam_bank *b, int64_t turn);
 
 // Find what `frame` attends to: only entries before it.
 void sam_bank_attended(const struct sam_bank *b, int64_t frame, struct sam_attended *a);

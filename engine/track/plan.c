@@ -28,7 +28,8 @@ struct sam_bank_limits sam_limits_of(const struct sam_params *params, const stru
     return (struct sam_bank_limits) { .max_cond = params->max_cond_frames,
                                       .num_maskmem = c->num_maskmem,
                                       .num_pointers = SAM_MAX_POINTERS,
-                                      .history = params->history };
+                                      .history = params->history,
+                                      .present_only = c->present_only };
 }
 
 // What a frame shows is made when all its objects are done.

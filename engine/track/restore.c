@@ -369,14 +369,14 @@ static bool visit_memory(struct cursor *c, struct sam_tracker *t, const struct s
 
     for (int i = 0; i < f->num_cond; i++) {
         if (bank)
-            at = sam_bank_find(bank, f->cond[i]);
+            at = sam_bank_find(bank, sam_bank_turn(bank, f->cond[i]));
         if (!see(c, t, sam_slice(s->maps, at.map)) ||
             !see(c, t, sam_slice(s->pointers, at.pointer)))
             return false;
     }
     for (int i = 0; i < f->num_recent; i++) {
         if (bank)
-            at = sam_bank_find(bank, f->recent[i]);
+            at = sam_bank_find(bank, sam_bank_turn(bank, f->recent[i]));
         if (!see(c, t, sam_slice(s->pointers, at.pointer)) ||
             (sam_saved_has_map(&t->limits, f->recent[i], last) &&
              !see(c, t, sam_slice(s->maps, at.map))))
@@ -512,6 +512,7 @@ static void begin_object(struct sam_tracker *t, struct sam_tracked *o, const str
     o->presence_before = o->presence;
     sam_history_init(t, o);
     fill_bank(&o->bank, &s->frames);
+    o->bank.last_forgotten = t->frame; // if there was something to forget, it is not in the file
     struct sam_interactions *pending = sam_given(t, o, t->frame + 1);
     *pending = s->pending;
     for (int i = 0; i < pending->count; i++)

@@ -115,16 +115,26 @@ static void put_sum(struct sink *s)
     put64(s, sam_hash_end(&s->hash));
 }
 
+// The bank as the next frame begins with it.
+static struct sam_bank bank_of(const struct sam_tracker *t, const struct sam_tracked *o)
+{
+    struct sam_bank b = o->bank;
+
+    if (o->presence.absent)
+        sam_bank_forget(&b, t->frame);
+    return b;
+}
+
 static struct sam_saved_frames frames_of(const struct sam_tracker *t, const struct sam_bank *b)
 {
     struct sam_saved_frames f = { 0 };
 
     for (; f.num_cond < b->num_cond; f.num_cond++)
-        f.cond[f.num_cond] = b->cond[f.num_cond].frame;
+        f.cond[f.num_cond] = sam_bank_frame(b, b->cond[f.num_cond].turn);
     for (int age = t->limits.num_pointers - 2; age >= 0; age--) {
-        const int64_t frame = t->frame - age;
-        if (frame >= 0 && b->pointer_frame[frame % t->limits.num_pointers] == frame)
-            f.recent[f.num_recent++] = frame;
+        const int64_t turn = sam_bank_turn(b, t->frame) - age;
+        if (turn >= 0 && b->pointer_turn[turn % t->limits.num_pointers] == turn)
+            f.recent[f.num_recent++] = sam_bank_frame(b, turn);
     }
     return f;
 }
@@ -202,17 +212,17 @@ static void put_pending(struct sink *s, const struct sam_tracker *t,
 }
 
 static void put_memory(struct sink *s, struct sam_tracker *t, const struct sam_tracked *o,
-                       const struct sam_saved_frames *f)
+                       const struct sam_bank *b, const struct sam_saved_frames *f)
 {
     const struct sam_state *state = &t->mem.state;
 
     for (int i = 0; i < f->num_cond; i++) {
-        const struct sam_bank_slots slots = sam_bank_find(&o->bank, f->cond[i]);
+        const struct sam_bank_slots slots = sam_bank_find(b, sam_bank_turn(b, f->cond[i]));
         put_tensor(s, t, sam_slice(state->maps, slots.map));
         put_tensor(s, t, sam_slice(state->pointers, slots.pointer));
     }
     for (int i = 0; i < f->num_recent; i++) {
-        const struct sam_bank_slots slots = sam_bank_find(&o->bank, f->recent[i]);
+        const struct sam_bank_slots slots = sam_bank_find(b, sam_bank_turn(b, f->recent[i]));
         put_tensor(s, t, sam_slice(state->pointers, slots.pointer));
         if (sam_saved_has_map(&t->limits, f->recent[i], t->frame))
             put_tensor(s, t, sam_slice(state->maps, slots.map));
@@ -223,7 +233,8 @@ static void put_memory(struct sink *s, struct sam_tracker *t, const struct sam_t
 
 static void put_object(struct sink *s, struct sam_tracker *t, const struct sam_tracked *o)
 {
-    const struct sam_saved_frames f = frames_of(t, &o->bank);
+    const struct sam_bank b = bank_of(t, o);
+    const struct sam_saved_frames f = frames_of(t, &b);
 
     put64(s, o->id);
     put32(s, (uint32_t) o->slot);
@@ -240,7 +251,7 @@ static void put_object(struct sink *s, struct sam_tracker *t, const struct sam_t
     for (int i = 0; i < f.num_recent; i++)
         put64(s, (uint64_t) f.recent[i]);
     put_pending(s, t, sam_given(t, o, t->frame + 1));
-    put_memory(s, t, o, &f);
+    put_memory(s, t, o, &b, &f);
 }
 
 static void put_all(struct sink *s, struct sam_tracker *t, const struct sam_saved_header *h,

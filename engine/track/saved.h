@@ -12,7 +12,8 @@
 //   A checksum of all before it, u64.
 //
 // Which slots of the memory hold what is not stored: restoring makes a new bank by adding the
-// frames in order.
+// frames in order. Frames that memory selection forgot are left out: the frames before them have
+// the numbers that leave no gap.
 #ifndef SAM_SAVED_H
 #define SAM_SAVED_H
 

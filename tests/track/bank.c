@@ -1,6 +1,7 @@
 // The bank against a second, careless one that keeps every frame for ever, as the published
-// predictor does: both must name the same frames in the same order, and no slot may be written
-// while something still attends to it. Numbers by hand first, then random lives of objects.
+// predictor does; with memory selection it looks through them for those that count, as SAM 3's tracker
+// does: both must name the same frames in the same order, and no slot may be written while something
+// still attends to it. Numbers by hand first, then random lives of objects.
 #include "bank.h"
 
 #include <stdlib.h>
@@ -84,12 +85,39 @@ static void check_eviction_and_undo(void)
     expect(a.distance[0] == 1 << 24, "distances stay finite: %d", a.distance[0]);
 }
 
+// Frames 0 to 4, of which 3 and 4 are without the object, and then 5.
+static void check_forgotten_frames(bool present_only)
+{
+    struct sam_bank_limits limits = published;
+    struct sam_bank b;
+    struct sam_attended a;
+
+    limits.present_only = present_only;
+    sam_bank_init(&b, &limits, 0, NULL);
+    sam_bank_prompt(&b, 0);
+    for (int64_t t = 1; t <= 4; t++) {
+        sam_bank_begin(&b, t);
+        sam_bank_track(&b, t);
+        if (t >= 3)
+            sam_bank_forget(&b, t);
+    }
+    sam_bank_begin(&b, 5);
+    sam_bank_attended(&b, 5, &a);
+    const int maps = present_only ? 3 : 5;
+    expect(a.num_maps == maps && a.num_pointers == maps, "%d maps, %d pointers", a.num_maps,
+           a.num_pointers);
+    expect(a.map_time[1] == maps - 2 && a.map_time[maps - 1] == 0, "times %d .. %d", a.map_time[1],
+           a.map_time[maps - 1]);
+    expect(a.distance[0] == maps && a.distance[1] == 1, "distances %d, %d", a.distance[0],
+           a.distance[1]);
+}
+
 // ---- The careless twin.
 
 enum { LIFE = 400 };
 
 struct life {
-    bool cond[LIFE], tracked[LIFE];
+    bool cond[LIFE], tracked[LIFE], absent[LIFE];
     int written[LIFE], count;               // which write was a frame's last
     int map_holds[256], pointer_holds[256]; // and that to each slot
 };
@@ -101,6 +129,25 @@ static void write_slots(struct life *l, struct sam_bank_slots s, int frame)
     l->written[frame] = ++l->count;
     l->map_holds[s.map] = l->count;
     l->pointer_holds[s.pointer] = l->count;
+}
+
+// The frame that is `age` before t, of those that count; -1: none.
+static int frame_of_age(const struct life *l, const struct sam_bank *b, int t, int age)
+{
+    for (int f = t - 1; f >= 0; f--)
+        if (!(b->limits.present_only && l->tracked[f] && l->absent[f]) && --age == 0)
+            return f;
+    return -1;
+}
+
+// How many frames from frame f to t count.
+static int age_of_frame(const struct life *l, const struct sam_bank *b, int t, int f)
+{
+    int age = 1;
+
+    while (frame_of_age(l, b, t, age) != f)
+        age++;
+    return age;
 }
 
 // The frames that the published predictor attends to at t, in its order.
@@ -122,18 +169,20 @@ static void expect_attended(const struct life *l, const struct sam_bank *b, int 
         expect(a.map_time[maps++] == b->limits.num_maskmem - 1, "t %d: time", t);
         expect(l->pointer_holds[a.pointer[pointers]] == l->written[cond[i]],
                "t %d: conditioning pointer", t);
-        expect(a.distance[pointers++] == t - cond[i], "t %d: distance", t);
+        expect(a.distance[pointers++] == age_of_frame(l, b, t, cond[i]), "t %d: distance", t);
     }
     for (int age = b->limits.num_maskmem - 1; age >= 1; age--) {
-        if (t - age < 0 || !l->tracked[t - age])
+        const int f = frame_of_age(l, b, t, age);
+        if (f < 0 || !l->tracked[f])
             continue;
-        expect(l->map_holds[a.map[maps]] == l->written[t - age], "t %d: map of age %d", t, age);
+        expect(l->map_holds[a.map[maps]] == l->written[f], "t %d: map of age %d", t, age);
         expect(a.map_time[maps++] == age - 1, "t %d: time of age %d", t, age);
     }
     for (int age = 1; age < b->limits.num_pointers; age++) {
-        if (t - age < 0 || !l->tracked[t - age])
+        const int f = frame_of_age(l, b, t, age);
+        if (f < 0 || !l->tracked[f])
             continue;
-        expect(l->pointer_holds[a.pointer[pointers]] == l->written[t - age],
+        expect(l->pointer_holds[a.pointer[pointers]] == l->written[f],
                "t %d: pointer of age %d", t, age);
         expect(a.distance[pointers++] == age, "t %d: distance", t);
     }
@@ -146,7 +195,7 @@ static void enter(struct life *l, struct sam_bank *b, int t, bool prompt)
     l->tracked[t] = !prompt;
     l->cond[t] = prompt;
     write_slots(l, prompt ? sam_bank_prompt(b, t) : sam_bank_track(b, t), t);
-    const struct sam_bank_slots s = sam_bank_find(b, t);
+    const struct sam_bank_slots s = sam_bank_find(b, sam_bank_turn(b, t));
     expect(l->map_holds[s.map] == l->written[t] && l->pointer_holds[s.pointer] == l->written[t],
            "t %d: not found", t);
 }
@@ -156,7 +205,7 @@ static void rewind_life(struct life *l, struct sam_bank *b, int frame, int end)
 {
     sam_bank_rewind(b, frame);
     for (int t = frame; t < end; t++)
-        l->cond[t] = l->tracked[t] = false;
+        l->cond[t] = l->tracked[t] = l->absent[t] = false;
 }
 
 static void check_random_life(uint64_t seed)
@@ -165,14 +214,20 @@ static void check_random_life(uint64_t seed)
     struct life l = { 0 };
     struct sam_bank b, past[12];
     const struct sam_bank_limits limits = { draw_int(&rng, 2, 6), draw_int(&rng, 2, 9),
-                                            draw_int(&rng, 2, 16), draw_int(&rng, 0, 12) };
-    const int often = draw_int(&rng, 2, 12);
+                                            draw_int(&rng, 2, 16), draw_int(&rng, 0, 12),
+                                            draw_int(&rng, 0, 1) };
+    const int often = draw_int(&rng, 2, 12), leaves = draw_int(&rng, 0, 9);
+    bool is_absent = false;
     int newest = 0; // frame that ever was: copies of `history` frames up to it are kept
 
     sam_bank_init(&b, &limits, draw_int(&rng, 0, 3), past);
     for (int t = draw_int(&rng, 0, 20), first = t; t < LIFE; t++) {
+        if (t > first && l.absent[t - 1])
+            sam_bank_forget(&b, t - 1);
         sam_bank_begin(&b, t);
         expect_attended(&l, &b, t);
+        is_absent = draw_int(&rng, 0, 9) < leaves ? !is_absent : is_absent;
+        l.absent[t] = is_absent && t > first;
         if (t > first)
             enter(&l, &b, t, false);
         if (t == first || draw_int(&rng, 0, often) == 0)
@@ -204,6 +259,8 @@ int main(int argc, char **argv)
     check_steady_state();
     check_refined_frame_leaves_a_hole();
     check_eviction_and_undo();
+    check_forgotten_frames(false);
+    check_forgotten_frames(true);
     for (int i = 0; i < 200; i++)
         check_random_life(seed + (uint64_t) i);
     return expect_status();
