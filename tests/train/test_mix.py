@@ -53,6 +53,11 @@ class Mix(unittest.TestCase):
         self.assertTrue(found[mix.TIMES].equal(state[mix.TIMES][[0, 1, 4]]))
         self.assertEqual(model.load(self.out).image_size, 96)
 
+    def test_the_frames_that_are_remembered(self):
+        for wanted in ("all", "present"):
+            self.assertEqual(run("--out", self.out, "--selection", wanted, self.files[0]), (0, ""))
+            self.assertEqual(model.read(self.out)[0], SMALL | {"memory_selection": wanted})
+
     def test_a_lead_answers_as_mask_0_does(self):
         """Of equal weights, masks 0 and 2 are equal, and 2 is chosen; the others are as before."""
         self.assertEqual(run("--out", self.out, "--lead", "2", self.files[0]), (0, ""))

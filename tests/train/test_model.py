@@ -68,6 +68,32 @@ class Precision(unittest.TestCase):
                     self.assertEqual((torch.ones(4, 4) @ torch.ones(4, 4)).dtype, kind)
 
 
+class Selection(unittest.TestCase):
+    def follow(self, selection, shown, left_out):
+        """The masks of those frames of `shown` that have the object; the others are seen, too, or left out."""
+        torch.manual_seed(5)
+        net = model.build(model.sized(model.NANO | {"memory_selection": selection}, 64))
+        frames, masks, decode = torch.randint(0, 256, (len(shown), 1, 3, 64, 64)), [], model.decode
+        one = tracker.Tracker(net)
+        one.prompt_mask(frames[0], torch.ones(64, 64))
+        for frame, present in list(zip(frames, shown))[1:]:
+            def with_score(*given, present=present):
+                masks, ious, tokens, score = decode(*given)
+                return masks, ious, tokens, torch.full_like(score, 1.0 if present else -1.0)
+
+            if present or not left_out:
+                with unittest.mock.patch.object(model, "decode", with_score):
+                    mask = one.track(frame)
+                if present:
+                    masks.append(mask)
+        return torch.stack(masks)
+
+    def test_frames_without_the_object_leave_no_trace(self):
+        shown = (1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 1, 1)
+        self.assertTrue(torch.equal(*(self.follow("present", shown, left_out) for left_out in (False, True))))
+        self.assertFalse(torch.equal(*(self.follow("all", shown, left_out) for left_out in (False, True))))
+
+
 @unittest.skipUnless(os.path.isdir(GOLDEN), "SAMTRACK_GOLDEN names no goldens")
 class Golden(unittest.TestCase):
     """fp32 whole runs: at most two pixels of a low-resolution mask differ (see the goldens' own notes)."""

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Averages several weight files of one architecture; changes the input size or the number of memory maps.
+"""Averages several weight files of one architecture; changes the input size, the number of memory maps, or which
+frames are remembered.
 
     mix.py --out FILE A.safetensors=0.5 B.safetensors=0.5
     mix.py --out FILE --size 320 --maps 4 A.safetensors
+    mix.py --out FILE --selection present A.safetensors
     mix.py --out FILE --lead 2 A.safetensors
 
 The mean of weights that were trained from one start on different data is often better than each of them.
@@ -27,6 +29,7 @@ def arguments():
     p.add_argument("--out", required=True)
     p.add_argument("--size", type=int, help="input side in px, a multiple of 32 (default: that of the first file)")
     p.add_argument("--maps", type=int, help="number of memory maps: that of the prompted frame and the latest others")
+    p.add_argument("--selection", choices=("all", "present"), help="remember all frames, or only those with the object")
     p.add_argument("--lead", type=int, choices=(1, 2, 3), help="mask that becomes a copy of mask 0 and is chosen first")
     p.add_argument("parts", nargs="+", metavar="FILE[=SHARE]")
     return p.parse_args()
@@ -85,6 +88,8 @@ def main():
             if args.size < 64 or args.size % 32:
                 raise model.ModelError(f"--size: {args.size} is not a multiple of 32 from 64 on")
             config = model.sized(config, args.size)
+        if args.selection:
+            config = config | {"memory_selection": args.selection}
         state = with_lead(state, args.lead) if args.lead else state
         net = model.build(config, model.count_layers(state))
         model.load_state(net, state, args.parts[0])

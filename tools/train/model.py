@@ -34,6 +34,7 @@ NANO = {
     "d_model": 128,
     "mem_dim": 32,
     "num_maskmem": 4,
+    "memory_selection": "present",
 }
 
 

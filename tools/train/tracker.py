@@ -1,4 +1,8 @@
-"""Tracks one object through a stream as the published video predictor does (hole filling off)."""
+"""Tracks one object through a stream as the published video predictor does (hole filling off).
+
+With "memory_selection": "present" in the configuration, frames that the object is absent from are not remembered and
+not counted, like those that SAM 3's tracker leaves out.
+"""
 
 import torch
 import torch.nn.functional as F
@@ -31,9 +35,17 @@ class Tracker:
     def __init__(self, net):
         self.net = net.eval()
         self.size = net.image_size
-        self.frame = -1
+        self.selects = net.samtrack.get("memory_selection") == "present"
+        self.frame, self.score = -1, 0.0
         self.prompted = {}  # frame -> (map, pointer)
         self.tracked = {}
+
+    def _count(self):
+        """Begin a frame; it has the number of the one before if that is forgotten."""
+        if self.selects and self.score <= 0 and self.frame in self.tracked:
+            del self.tracked[self.frame]
+        else:
+            self.frame += 1
 
     def _features(self, image):
         """`image`: (1, 3, H, W) RGB 0..255."""
@@ -60,7 +72,7 @@ class Tracker:
     @torch.inference_mode()
     def prompt_points(self, image, points, labels):
         """Start with points in pixels of `image`; labels 1, 0, and 2, 3 for a box's corners."""
-        self.frame += 1
+        self._count()
         fine, middle, coarse = self._features(image)
         scale = torch.tensor([self.size / image.shape[3], self.size / image.shape[2]])
         sparse = model.embed_points(self.net, torch.tensor(points).float()[None] * scale, torch.tensor(labels)[None])
@@ -71,7 +83,7 @@ class Tracker:
     @torch.inference_mode()
     def prompt_mask(self, image, mask):
         """Start with a mask (H, W), nonzero where the object is."""
-        self.frame += 1
+        self._count()
         fine, middle, coarse = self._features(image)
         mask = (mask > 0).float()[None, None]
         if mask.shape[2:] != (self.size, self.size):
@@ -85,7 +97,7 @@ class Tracker:
 
     @torch.inference_mode()
     def track(self, image):
-        self.frame += 1
+        self._count()
         fine, middle, coarse = self._features(image)
         now = self.frame
         recent = [t for t in range(now - self.net.samtrack["num_maskmem"] + 1, now) if t in self.tracked]
