@@ -12,8 +12,11 @@ static int read_memory_selection(struct sam_config *out, const struct sam_json *
     const json_t *v = sam_json_get(r, "memory_selection");
     const char *text = json_string_value(v);
 
-    if (v && (!text || (strcmp(text, "all") != 0 && strcmp(text, "present") != 0)))
-        return sam_json_wrong(r, "memory_selection", "\"all\" or \"present\"", v);
+    if (v && !text)
+        return sam_json_wrong(r, "memory_selection", "all or present", v);
+    if (text && strcmp(text, "all") != 0 && strcmp(text, "present") != 0)
+        return sam_fail(r->error, SAM_EFORMAT, "%s: key 'memory_selection': expected all or present, got %.*s",
+                        r->file, sam_text_cut(text, strlen(text), 40), text);
     out->present_only = text && !strcmp(text, "present");
     return SAM_OK;
 }

@@ -72,6 +72,8 @@ def good_files(f):
     config, hf_config = json.dumps(m.CONFIG).encode(), json.dumps(m.HF_CONFIG).encode()
     first = f.folder / 'meta.safetensors'
     f.good('meta.safetensors', model())
+    for selection in 'all', 'present':
+        f.good(f'selection-{selection}.safetensors', model(m.config(memory_selection=selection)))
     f.good('hf/model.safetensors', c.safetensors(hf + [tied], {'format': 'pt'}))
     f.write('hf/config.json', hf_config)
     f.good('hf-stem.safetensors', c.safetensors(hf))
@@ -550,6 +552,8 @@ def config_files(f):
     bad('d-model', "'d_model'|256|16", d_model=256)
     bad('mem-dim', "'mem_dim'|64|4", mem_dim=64)
     bad('maskmem', "'num_maskmem'|7|3", num_maskmem=7)
+    bad('selection', "'memory_selection'|all or present|sometimes", memory_selection='sometimes')
+    bad('selection-flag', "'memory_selection'|all or present|true", memory_selection=True)
     f.bad('json-no-object.safetensors', c.safetensors(m.tensors(), {'samtrack': '[1]'}), 'metadata|object')
     f.bad('json-empty.safetensors', c.safetensors(m.tensors(), {'samtrack': ''}), 'metadata|JSON')
     f.bad('json-cut.safetensors', c.safetensors(m.tensors(), {'samtrack': '{"trunk": {'}), 'metadata|JSON|line 1')

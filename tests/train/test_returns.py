@@ -51,8 +51,8 @@ class Absence(unittest.TestCase):
         self.assertIsNone(judged(painted(where=(65, 125, 160, 185)))["found"])
 
     def test_a_twin_is_taken_for_a_while(self):
-        self.assertTrue(judged(painted(twin=range(50, 60)))["taken"])
-        self.assertFalse(judged(painted(twin=range(50, 59)))["taken"])
+        for frames, taken in ((60, True), (59, False)):
+            self.assertIs(judged(painted(twin=range(50, frames)))["taken"], taken)
 
 
 if __name__ == "__main__":

@@ -81,7 +81,7 @@ def absence(maps, i, gone, back, box):
     found = next((t - back for t in range(back, back + FOUND + 1) if is_back(masks[t])), None)
     others = [b for j, (b, _) in enumerate(BOTTLES) if j != i]
     taken = sum(max(inside(masks[t], b) for b in others) > 0.5 * masks[t].sum() for t in range(gone, back) if masks[t].any())
-    return {"bottle": i + 1, "gone": gone, "told": told, "back": back, "found": found, "taken": taken >= TAKEN}
+    return {"bottle": i + 1, "gone": gone, "told": told, "back": back, "found": found, "taken": bool(taken >= TAKEN)}
 
 
 def main():
