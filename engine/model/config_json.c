@@ -15,8 +15,8 @@ static int read_memory_selection(struct sam_config *out, const struct sam_json *
     if (v && !text)
         return sam_json_wrong(r, "memory_selection", "all or present", v);
     if (text && strcmp(text, "all") != 0 && strcmp(text, "present") != 0)
-        return sam_fail(r->error, SAM_EFORMAT, "%s: key 'memory_selection': expected all or present, got %.*s",
-                        r->file, sam_text_cut(text, strlen(text), 40), text);
+        return sam_fail(r->error, SAM_EFORMAT, "%s: key 'memory_selection': expected all or "
+                        "present, got %.*s", r->file, sam_text_cut(text, strlen(text), 40), text);
     out->present_only = text && !strcmp(text, "present");
     return SAM_OK;
 }

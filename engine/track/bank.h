@@ -2,10 +2,10 @@
 // pointer of which frame, which of them the next frame attends to, in which order and with which
 // time code. It does not access the tensors.
 //
-// Frames are counted as they are processed. With memory selection (limits.present_only) a frame that
-// the object is absent from is not counted: once it is forgotten, all is as if it had not been.
-// So a number of a frame has two meanings: the tracker's, and the *turn*, the object's own count.
-// Ages, distances and ring entries are of turns. They differ by `forgotten`.
+// Frames are counted as they are processed. With memory selection (limits.present_only) a frame
+// that the object is absent from is not counted: once it is forgotten, all is as if it had not
+// been. So there are two numbers of a frame: the tracker's, and its *turn*, the object's own count,
+// which is less by `forgotten`. Ages, distances and ring entries are of turns.
 //
 // A bank can be taken back to the beginning of one of its last `history` frames: it keeps a copy of
 // its integers for each of them, and no slot that a copy names is written to.

@@ -1,6 +1,6 @@
-// Memory selection: frames that an object is absent from leave no trace. A tracker that saw them goes
-// on, to the bit, like one that never did; also when a late prompt takes the object back across them, and
-// when it was saved among them. Without memory selection it does not.
+// Memory selection: frames that an object is absent from leave no trace. A tracker that saw them
+// goes on, to the bit, like one that never did; also when a late prompt takes the object back across
+// them, and when it was saved among them. Without memory selection it does not.
 // Arguments: a model of 64 px with memory selection, the same without, a backend.
 #include <math.h>
 #include <unistd.h>
@@ -28,7 +28,8 @@ struct shown {
 static void look(sam_tracker *t, uint64_t id, struct shown *s)
 {
     memset(s, 0, sizeof(*s));
-    expect(fetch(t, id, "low_res", s->low_res, LOW) && fetch(t, id, "pointer", s->pointer, POINTER) &&
+    expect(fetch(t, id, "low_res", s->low_res, LOW) &&
+           fetch(t, id, "pointer", s->pointer, POINTER) &&
            fetch(t, id, "memory", s->memory, MAP) && fetch(t, id, "score", &s->score, 1) == 1,
            "object %d is not there", (int) id);
 }
@@ -78,12 +79,12 @@ static sam_tracker *saved_and_loaded(sam_tracker *t, const char *model)
 }
 
 struct errand {
-    int late_at, late_for; // step after which a prompt for an earlier one comes; -1: none
-    int save_at;           // step after which the tracker is saved and another one goes on; -1: none
+    int late_at, late_for; // frame after which a prompt for an earlier one comes; -1: none
+    int save_at;           // frame after which it is saved and another tracker goes on; -1: none
 };
 
-// Follow the video with a click on its first frame. Every white frame is left out, or seen. Of each other frame
-// what was shown into `shown`; returns how many white frames had the object.
+// Follow the video with a mask on its first frame. Every white frame is left out, or seen. Of each
+// other frame what was shown into `shown`; returns how many white frames had the object.
 static int follow(const char *model, const struct video *v, bool leave_out, struct errand e,
                   struct shown *shown)
 {
@@ -142,17 +143,19 @@ static void check_video(const char *selecting, const char *plain, uint64_t seed)
     int seen = follow(selecting, &v, false, none, a);
     follow(selecting, &v, true, none, b);
     expect(!seen, "seed %d: the object is present in %d white frames", (int) seed, seen);
-    expect(!differing(&v, a, b, 0), "seed %d: %d frames differ", (int) seed, differing(&v, a, b, 0));
+    expect(!differing(&v, a, b, 0), "seed %d: %d frames differ", (int) seed,
+           differing(&v, a, b, 0));
 
     follow(plain, &v, false, none, a);
     follow(plain, &v, true, none, b);
-    expect(differing(&v, a, b, white), "seed %d: no frame differs without memory selection", (int) seed);
+    expect(differing(&v, a, b, white), "seed %d: no frame differs without selection", (int) seed);
 
     // Among the white frames comes a prompt for the frame before them; the tracker is saved there.
     const struct errand save = { -1, -1, white }, late = { white, white - 1, -1 };
     follow(selecting, &v, false, none, a);
     follow(selecting, &v, false, save, b);
-    expect(!differing(&v, a, b, 0), "seed %d, saved: %d frames differ", (int) seed, differing(&v, a, b, 0));
+    expect(!differing(&v, a, b, 0), "seed %d, saved: %d frames differ", (int) seed,
+           differing(&v, a, b, 0));
     follow(selecting, &v, true, (struct errand) { white - 1, white - 1, -1 }, a);
     follow(selecting, &v, false, late, b);
     // It has caught up after two more frames.
