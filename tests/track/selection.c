@@ -1,5 +1,5 @@
 // Memory selection: frames that an object is absent from leave no trace. A tracker that saw them
-// goes on, to the bit, like one that never did; also when a late prompt takes the object back across
+// goes on, to the bit, like one that never did; also if a late prompt takes the object back across
 // them, and when it was saved among them. Without memory selection it does not.
 // Arguments: a model of 64 px with memory selection, the same without, a backend.
 #include <math.h>

@@ -86,7 +86,7 @@ class Carrying(unittest.TestCase):
             with torch.no_grad():
                 for i in range(4):
                     torch.manual_seed(SEED + 100 + i)
-                    losses.follow(net, make(2, 8), "mask", own=0.0, missed=0.0)
+                    losses.follow(net, make(2, 8), "mask", own=0.0)
         finally:
             losses.carried_cost = judge
         return torch.stack(costs).mean().item()

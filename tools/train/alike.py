@@ -75,15 +75,16 @@ def collect(net, generator, batches, seed):
         torch.manual_seed(seed + i)
         clips = generator(2, 8)
         given.clear()
-        losses.follow(net, clips, "mask", own=0.0, missed=0.0)
+        losses.follow(net, clips, "mask", own=0.0)
         objects = clips.present.shape[2]
         coarse = model.encode(net, model.normalise(clips.frames.flatten(0, 1)))[2]
         cells = F.normalize(coarse.float().flatten(2), dim=1).transpose(1, 2).unflatten(0, clips.frames.shape[:2])
         cells = cells.repeat_interleave(objects, 0)
-        memory = losses.Memory(net.samtrack["num_maskmem"])
+        memory, present = losses.Memory(net.samtrack["num_maskmem"]), clips.present.transpose(1, 2).flatten(0, 1) > 0
+        selects = net.samtrack.get("memory_selection") == "present"
         for now, (query, key) in enumerate(given, 1):
-            memory.write(None, now - 1, now == 1)
-            remembered = torch.cat([cells[:, t] for t in memory.frames(now)], 1)
+            memory.write((cells[:, now - 1],), now == 1, present[:, now - 1] if selects else None)
+            remembered = torch.cat([m[0] for m, _ in memory.read()], 1)
             pairs.add(0, query[:, 0], cells[:, now])
             maps, pointers = key[:, 0].split((remembered.shape[1], key.shape[2] - remembered.shape[1]), 1)
             pairs.add(1, maps, remembered)

@@ -157,13 +157,12 @@ def stills(net, clips, mended=0, clicks=2):
     return total, torch.stack(ious, 1).detach(), clips.present[:, 0].reshape(n, 1).expand(n, 2)
 
 
-def follow(net, clips, kind, affinity=0.5, corrected=None, own=0.5, missed=0.15, carry=0.5):
+def follow(net, clips, kind, affinity=0.5, corrected=None, own=0.5, carry=0.5):
     """The cost of following every target of `clips` from a prompt of `kind`, and what happened.
 
     `corrected`: a later frame on which one click mends the tracked mask, as a user would. `own`: how often memory holds
-    the model's own answer whether the target is present, as in tracking, instead of the truth. `missed`: how many targets
-    memory holds as absent up to some frame, wherever they are. Returns the cost, IoUs (targets, T), and where the target
-    was to be seen (targets, T).
+    the model's own answer whether the target is present, as in tracking, instead of the truth. Returns the cost, IoUs
+    (targets, T), and where the target was to be seen (targets, T).
     """
     b, t, o = clips.present.shape
     size, side = net.image_size, net.image_size // 4
@@ -173,7 +172,7 @@ def follow(net, clips, kind, affinity=0.5, corrected=None, own=0.5, missed=0.15,
     alive = clips.present[:, 0].flatten()
     labels, sure = (F.adaptive_avg_pool2d(m.flatten(0, 1), size // 16).unflatten(0, (b, t)) for m in (clips.masks, clips.known))
     labels = [m.flatten(0, 1) for m in labels.unbind(1)]
-    noticed = torch.randint(1, t + 1, (b * o,), device=alive.device) * (torch.rand_like(alive) < missed)
+    selects = net.samtrack.get("memory_selection") == "present"
     memories, pointers, ious, total = Memory(net.samtrack["num_maskmem"]), [], [], 0.0
     for now in range(t):
         fine, middle, coarse = (m[:, now].repeat_interleave(o, 0) for m in maps)
@@ -182,9 +181,10 @@ def follow(net, clips, kind, affinity=0.5, corrected=None, own=0.5, missed=0.15,
         if now == 0:
             out, high, token = prompt(net, kind, clips.masks[:, 0].reshape(-1, 1, size, size), coarse, fine, middle)
         else:
+            memory = memories.read()
             with seen_weights(net) as weights:
-                conditioned = model.attend(net, coarse, memories.read(now), aged(pointers, now))
-            remembered = torch.cat([labels[i].flatten(1) for i in memories.frames(now)], 1)
+                conditioned = model.attend(net, coarse, [(m[0], slot) for m, slot in memory], aged(pointers, now))
+            remembered = torch.cat([m[1].flatten(1) for m, _ in memory], 1)
             certain = (sure[:, now].flatten(0, 1) > 0.9).float()
             total = total + carry * carried_cost(weights[0], remembered, labels[now], certain, alive)
             none, dense = model.no_points(net, b * o), model.dense_none(net, b * o)
@@ -208,9 +208,9 @@ def follow(net, clips, kind, affinity=0.5, corrected=None, own=0.5, missed=0.15,
         seen = present[:, None]
         if now and now != corrected:
             seen = torch.where(torch.rand_like(seen) < own, (out[3].detach() > 0).float(), seen)
-            seen = seen * (now >= noticed)[:, None]
         high = torch.where(seen[..., None, None] > 0, high, torch.zeros_like(high))
-        memories.write(model.encode_memory(net, coarse, high, seen), now, now in (0, corrected))
+        counts = seen[:, 0] > 0 if selects else None
+        memories.write((model.encode_memory(net, coarse, high, seen), labels[now]), now in (0, corrected), counts)
         pointers.append(model.point_to(net, token, seen))
     total = total / t
     if affinity and t > 1:
@@ -220,26 +220,37 @@ def follow(net, clips, kind, affinity=0.5, corrected=None, own=0.5, missed=0.15,
 
 
 class Memory:
-    """Maps of earlier frames: all prompted ones, and the last `most` - 1 others."""
+    """What is remembered of earlier frames: all prompted ones, and the last `most` - 1 others, of each target.
+
+    A memory is a tuple of tensors (targets, ...). With memory selection frames without the target do not count for it; where it
+    has fewer frames than others, the first prompted one stands for those that it lacks.
+    """
 
     def __init__(self, most=7):
-        self.kept, self.most = [], most
+        self.prompted, self.others, self.most = [], [], most  # others: the youngest first; None: it was prompted
 
-    def write(self, memory, frame, prompted):
-        self.kept.append((memory, frame, prompted))
+    def write(self, memory, prompted, counts=None):
+        """counts: bool (targets,), for which of them the frame counts; None: for all."""
+        if prompted:
+            self.prompted.append(memory)
+            others = [None, *self.others]
+        elif counts is None:
+            others = [memory, *self.others]
+        else:
+            pairs = zip([memory, *self.others], [*self.others, None])
+            others = [self.either(counts, younger, older) for younger, older in pairs]
+        self.others = others[: self.most - 1]
 
-    def known(self, now):
-        """[(map, frame, prompted)] of what is remembered at frame `now`, prompted frames first."""
-        recent = [k for k in self.kept if not k[2] and now - k[1] < self.most]
-        return [k for k in self.kept if k[2]] + recent
+    def either(self, first, a, b):
+        if a is None and b is None:
+            return None
+        a, b = (self.prompted[0] if m is None else m for m in (a, b))
+        return tuple(torch.where(first.reshape(-1, *[1] * (x.ndim - 1)), x, y) for x, y in zip(a, b))
 
-    def read(self, now):
-        """[(map, slot)] as model.attend() wants them."""
-        return [(m, -1 if prompted else now - t - 1) for m, t, prompted in self.known(now)]
-
-    def frames(self, now):
-        """Of which frames they are."""
-        return [t for _, t, _ in self.known(now)]
+    def read(self):
+        """[(memory, slot)] with the slots that model.attend() wants, prompted frames first."""
+        others = [(m, age) for age, m in enumerate(self.others) if m is not None]
+        return [(m, -1) for m in self.prompted] + others[::-1]
 
 
 def aged(pointers, now):
