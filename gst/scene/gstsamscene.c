@@ -223,13 +223,28 @@ gst_sam_scene_is_seekable (GstBaseSrc * src)
   return TRUE;
 }
 
+/* A seek backwards is refused here, before anything is flushed: GstBaseSrc
+ * sends no new segment after a do_seek that fails, though it has flushed the
+ * old one. */
+static gboolean
+gst_sam_scene_event (GstBaseSrc * src, GstEvent * event)
+{
+  gdouble rate = 1;
+
+  if (GST_EVENT_TYPE (event) == GST_EVENT_SEEK)
+    gst_event_parse_seek (event, &rate, NULL, NULL, NULL, NULL, NULL, NULL);
+  if (rate < 0)
+    return FALSE;
+  return GST_BASE_SRC_CLASS (gst_sam_scene_parent_class)->event (src, event);
+}
+
 /* A frame is a function of its time alone. */
 static gboolean
 gst_sam_scene_do_seek (GstBaseSrc * src, GstSegment * segment)
 {
   GstSamScene *self = GST_SAM_SCENE (src);
 
-  if (segment->format != GST_FORMAT_TIME || segment->rate < 0)
+  if (segment->format != GST_FORMAT_TIME)
     return FALSE;
   segment->time = segment->start;
   self->base_time = segment->position;
@@ -320,6 +335,7 @@ gst_sam_scene_class_init (GstSamSceneClass * klass)
   src_class->decide_allocation = gst_sam_scene_decide_allocation;
   src_class->query = gst_sam_scene_query;
   src_class->is_seekable = gst_sam_scene_is_seekable;
+  src_class->event = gst_sam_scene_event;
   src_class->do_seek = gst_sam_scene_do_seek;
   src_class->get_times = gst_sam_scene_get_times;
   GST_PUSH_SRC_CLASS (klass)->fill = gst_sam_scene_fill;
