@@ -303,7 +303,7 @@ area_with_a_hole (const gchar * element)
 
 GST_START_TEST (test_holes_are_filled)
 {
-  /* 24 x 24 of 64 x 48, less 6 x 5; 40 pixels of a mask of 64 x 64 */
+  /* 24 x 24 of 64 x 48, less 6 x 5; 62 pixels of a mask of 80 x 80 */
   const gint whole = 24 * 24 * 25, hole = 6 * 5 * 25;
   const gint open = area_with_a_hole ("samtrack");
   const gint too_small = area_with_a_hole ("samtrack fill-holes=8");
@@ -317,12 +317,16 @@ GST_START_TEST (test_holes_are_filled)
 
 GST_END_TEST;
 
+/* Side of the embedded model's masks: a quarter of its input's. */
+#define MASK_SIDE 80
+
 /* IoU of the mask that the element shows with the square, for a prompt whose
  * mask is the square moved by half a pixel of the model's mask each way. */
 static gdouble
 iou_of_moved_mask (const gchar * element, GstVideoFormat format, gint width)
 {
-  const gint height = width * 3 / 4, dx = width / 128, dy = height / 128;
+  const gint height = width * 3 / 4;
+  const gint dx = width / (2 * MASK_SIDE), dy = height / (2 * MASK_SIDE);
   GstHarness *h = sam_harness_new (element, format, width, height);
   GstBuffer *buf = gst_buffer_new_allocate (NULL, width * height, NULL);
   gchar *text = g_strdup_printf ("video/x-raw,format=GRAY8,width=%d,height=%d,"
