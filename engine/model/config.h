@@ -56,6 +56,7 @@ struct sam_config {
     bool no_obj_embed_spatial; // SAM 2.1: absent objects mark their memory
     bool pointer_time;         // SAM 2.1: pointers carry a projected temporal code
     bool present_only; // memory selection: frames that an object is absent from are not remembered
+    float box_zoom; // a box is answered in a window this many times its size; 0: in the frame
 
     struct sam_memory_shape memory;
 };

@@ -5,6 +5,8 @@
 #include "family.h"
 #include "json.h"
 
+enum { MAX_ZOOM = 8 };
+
 // --- this project's form ------------------------------------------------------------------------
 
 static int read_memory_selection(struct sam_config *out, const struct sam_json *r)
@@ -18,6 +20,20 @@ static int read_memory_selection(struct sam_config *out, const struct sam_json *
         return sam_fail(r->error, SAM_EFORMAT, "%s: key 'memory_selection': expected all or "
                         "present, got %.*s", r->file, sam_text_cut(text, strlen(text), 40), text);
     out->present_only = text && !strcmp(text, "present");
+    return SAM_OK;
+}
+
+static int read_box_zoom(struct sam_config *out, const struct sam_json *r)
+{
+    const json_t *v = sam_json_get(r, "box_zoom");
+    const double zoom = json_number_value(v); // 0 if it is none
+
+    if (v && !json_is_number(v))
+        return sam_json_wrong(r, "box_zoom", "0 or a number from 1 to 8", v);
+    if (zoom != 0 && !(zoom >= 1 && zoom <= MAX_ZOOM))
+        return sam_fail(r->error, SAM_EFORMAT, "%s: key 'box_zoom': expected 0 or a number from 1 "
+                        "to %d, got %g", r->file, MAX_ZOOM, zoom);
+    out->box_zoom = (float) zoom;
     return SAM_OK;
 }
 
@@ -36,9 +52,10 @@ static int read_own(struct sam_config *out, const struct sam_json *r)
         (status = out->family->read_own(out, &trunk)) ||
         (status = sam_json_agree(r, "d_model", out->d_model)) ||
         (status = sam_json_agree(r, "mem_dim", out->mem_dim)) ||
-        (status = sam_json_agree(r, "num_maskmem", out->num_maskmem)))
+        (status = sam_json_agree(r, "num_maskmem", out->num_maskmem)) ||
+        (status = read_memory_selection(out, r)))
         return status;
-    return read_memory_selection(out, r);
+    return read_box_zoom(out, r);
 }
 
 // --- Hugging Face's form ------------------------------------------------------------------------

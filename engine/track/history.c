@@ -100,8 +100,8 @@ static struct sam_tensor as_one(const struct sam_features *f)
     return (struct sam_tensor) { f->image.data, SAM_F32, 1, 1, rows, SAM_ALIGN / 4 };
 }
 
-static void copy_features(struct sam_tracker *t, const struct sam_features *dst,
-                          const struct sam_features *src)
+void sam_features_copy(struct sam_tracker *t, const struct sam_features *dst,
+                       const struct sam_features *src)
 {
     sam_op_copy(&t->queue, &(struct sam_copy) { .dst = as_one(dst), .src = as_one(src) });
 }
@@ -115,15 +115,21 @@ void sam_history_keep(struct sam_tracker *t)
 {
     if (!t->limits.history)
         return;
-    copy_features(t, &past_of(t, t->frame)->features, &t->mem.state.features);
+    sam_features_copy(t, &past_of(t, t->frame)->features, &t->mem.state.features);
     t->mem.host.encoded[t->frame % t->limits.history] = true;
+}
+
+struct sam_tensor sam_history_input(const struct sam_tracker *t)
+{
+    return t->limits.history ? past_of(t, t->frame)->input : t->mem.state.input;
 }
 
 void sam_history_keep_input(struct sam_tracker *t)
 {
-    sam_op_copy(&t->queue, &(struct sam_copy) { .dst = past_of(t, t->frame)->input,
+    sam_op_copy(&t->queue, &(struct sam_copy) { .dst = sam_history_input(t),
                                                 .src = t->mem.scratch.encoder.input });
-    t->mem.host.encoded[t->frame % t->limits.history] = false;
+    if (t->limits.history)
+        t->mem.host.encoded[t->frame % t->limits.history] = false;
 }
 
 bool sam_history_is_encoded(const struct sam_tracker *t, int64_t frame)
@@ -136,7 +142,7 @@ bool sam_history_take(struct sam_tracker *t, int64_t frame)
     const struct sam_past *past = past_of(t, frame);
 
     if (sam_history_is_encoded(t, frame)) {
-        copy_features(t, &t->mem.state.features, &past->features);
+        sam_features_copy(t, &t->mem.state.features, &past->features);
         return true;
     }
     sam_op_copy(&t->queue, &(struct sam_copy) { .dst = t->mem.scratch.encoder.input,

@@ -64,25 +64,33 @@ static void decode_with(struct sam_tracker *t, struct sam_tracked *o, struct sam
     sam_stages_decoded(t, SAM_TURN_PROMPT, &o, 1);
 }
 
-// All points so far, and the mask of the interaction before as a dense prompt.
-static void interact_points(struct sam_tracker *t, struct sam_tracked *o, int count, bool has_mask)
+static void decode_points(struct sam_tracker *t, struct sam_tracked *o,
+                          const struct sam_interaction *all, struct sam_tensor dense)
 {
     const struct sam_model *m = t->model;
     struct sam_scratch *s = &t->mem.scratch;
-    struct sam_interaction all;
-    struct sam_tensor dense = m->prompt.no_mask, sparse = s->sparse;
+    struct sam_tensor sparse = s->sparse;
     float *tokens = t->mem.host.staging;
+
+    sparse.w = sam_prompt_tokens(&m->prompt, m->config.d_model, m->config.image_size,
+                                 all->num_points, (const float (*)[2]) all->xy, all->label, tokens);
+    sam_queue_upload(&t->queue, sparse.data, tokens, sam_tensor_bytes(&sparse));
+    sam_stages_prompted(t, SAM_TURN_PROMPT, &o, 1, s->conditioned, dense, tokens, sparse.w);
+    decode_with(t, o, s->conditioned, dense, all->num_points == 1, sparse);
+}
+
+// All points so far, and the mask of the interaction before as a dense prompt.
+static void interact_points(struct sam_tracker *t, struct sam_tracked *o, int count, bool has_mask)
+{
+    struct sam_interaction all;
+    struct sam_tensor dense = t->model->prompt.no_mask;
 
     if (has_mask) {
         embed_shown_mask(t, o);
-        dense = s->dense;
+        dense = t->mem.scratch.dense;
     }
     sam_interactions_points(sam_given(t, o, t->frame), count, &all);
-    sparse.w = sam_prompt_tokens(&m->prompt, m->config.d_model, m->config.image_size,
-                                 all.num_points, (const float (*)[2]) all.xy, all.label, tokens);
-    sam_queue_upload(&t->queue, sparse.data, tokens, sam_tensor_bytes(&sparse));
-    sam_stages_prompted(t, SAM_TURN_PROMPT, &o, 1, s->conditioned, dense, tokens, sparse.w);
-    decode_with(t, o, s->conditioned, dense, all.num_points == 1, sparse);
+    decode_points(t, o, &all, dense);
     sam_show(t, 1);
 }
 
@@ -136,6 +144,19 @@ static void condition(struct sam_tracker *t, struct sam_tracked *o, bool start)
     t->times.attend += sam_now() - began;
 }
 
+// A box alone that the object begins with: in its window.
+static void interact_zoomed(struct sam_tracker *t, struct sam_tracked *o,
+                            const struct sam_interaction *box, const struct sam_window *w)
+{
+    struct sam_interaction close = *box;
+
+    sam_zoom_in(t, w, &close);
+    condition(t, o, true);
+    decode_points(t, o, &close, t->model->prompt.no_mask);
+    sam_zoom_out(t, w);
+    sam_show(t, 1);
+}
+
 void sam_interact(struct sam_tracker *t, struct sam_tracked *o)
 {
     struct sam_indices *x = &t->mem.state.index;
@@ -143,19 +164,23 @@ void sam_interact(struct sam_tracker *t, struct sam_tracked *o)
     assert(o->row >= 0 && given->count);
     const bool start = is_start(t, o);
     const struct sam_bank_slots slots = sam_bank_prompt(&o->bank, t->frame);
+    struct sam_window window;
+    const bool zooms = start && sam_zoom_window(t, &given->item[0], &window);
     bool has_points = false;
 
-    for (int i = 0; i < given->count; i++)
+    for (int i = zooms; i < given->count; i++)
         has_points |= given->item[i].mask < 0;
     x->row.host[0] = o->row;
     x->map_to.host[0] = slots.map;
     x->pointer_to.host[0] = slots.pointer;
     x->binary.host[0] = 1;
+    if (zooms)
+        interact_zoomed(t, o, &given->item[0], &window);
     if (has_points)
         condition(t, o, start);
 
     int64_t began = sam_now();
-    for (int i = 0; i < given->count; i++) {
+    for (int i = zooms; i < given->count; i++) {
         const int mask = given->item[i].mask;
         if (mask >= 0)
             interact_mask(t, o, mask);

@@ -140,7 +140,8 @@ static struct sam_past lay_out_past(const struct sam_config *c, enum sam_type ty
     struct sam_past past = { .features = lay_out_features(c, type, a) };
     const size_t end = sam_arena_mark(a);
 
-    sam_arena_release(a, mark);
+    if (c->box_zoom == 0) // one or the other
+        sam_arena_release(a, mark);
     past.input = sam_arena_tensor(a, input->type, 1, input->h, input->w, input->c);
     if (sam_arena_mark(a) < end) // the rest of the features
         sam_arena_bytes(a, end - sam_arena_mark(a));
@@ -156,6 +157,12 @@ static void lay_out_state(struct sam_state *s, const struct sam_config *c, enum 
     s->features = lay_out_features(c, type, a);
     for (int i = 0; i < l->history; i++)
         s->past[i] = lay_out_past(c, type, input, a);
+    if (c->box_zoom > 0) {
+        s->aside = lay_out_features(c, type, a);
+        s->crop = sam_arena_tensor(a, input->type, 1, input->h, input->w, input->c);
+        if (!l->history)
+            s->input = sam_arena_tensor(a, input->type, 1, input->h, input->w, input->c);
+    }
     s->maps = sam_arena_tensor(a, SAM_BF16, max_objects * sam_bank_maps(l), 1,
                                c->memory.map_tokens, c->memory.width);
     s->pointers =
@@ -174,7 +181,7 @@ static void lay_out_host(struct sam_host *x, const struct sam_config *c,
     const size_t sines = (size_t) batch * (size_t) sam_bank_max_pointers(l) * (size_t) c->d_model;
     const size_t sparse = (size_t) SAM_MAX_SPARSE * (size_t) c->d_model;
     const size_t map = (size_t) c->memory.map_tokens * (size_t) c->memory.width; // BF16, to be read
-    size_t floats = side * side;
+    size_t floats = (c->box_zoom > 0 ? 3 : 1) * side * side; // the input, to cut a window out of it
 
     floats = map / 2 > floats ? map / 2 : floats;
     floats = sines > floats ? sines : floats;

@@ -147,6 +147,8 @@ void sam_step_run(struct sam_tracker *t, const struct sam_frame *frame)
 {
     enter_all(t);
     take_frame(t, frame);
+    if (t->model->config.box_zoom > 0)
+        sam_history_keep_input(t);
     track_all(t);
     sam_history_keep(t);
     interact_all(t);

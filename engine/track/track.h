@@ -1,7 +1,8 @@
 // Internals of a tracker. open.c: open and close; tracker.c: the other public calls; plan.c:
 // memory; step.c: one frame; passes.c: the parts of a frame; graphs.c: recording them; interact.c:
-// prompts on a frame; history.c: frames of the past; replay.c: late prompts on them; masks.c:
-// results; stages.c: tensors for tests; save.c and restore.c: its state as a file.
+// prompts on a frame; zoom.c: a box's window of it; history.c: frames of the past; replay.c: late
+// prompts on them; masks.c: results; stages.c: tensors for tests; save.c and restore.c: its state as
+// a file.
 #ifndef SAM_TRACK_H
 #define SAM_TRACK_H
 
@@ -90,7 +91,7 @@ struct sam_indices {
 };
 
 // A frame of the past: its features; or the network's input, in the same memory, while it is not
-// encoded.
+// encoded. Both, where boxes are zoomed into.
 struct sam_past {
     struct sam_features features;
     struct sam_tensor input;
@@ -100,6 +101,12 @@ struct sam_past {
 struct sam_state {
     struct sam_features features; // of the current frame, or of the one that is replayed
     struct sam_past past[SAM_MAX_HISTORY]; // that of frame f is entry f mod history
+
+    // If boxes are zoomed into.
+    struct sam_tensor input;   // (1, S, S, 3) F32: of the current frame, if there is no history
+    struct sam_features aside; // those of the frame, while features are a window's
+    struct sam_tensor crop;    // (1, S, S, 3) F32, or less: a window of the input
+
     struct sam_tensor maps;       // (objects * maps each, 1, N, m) BF16
     struct sam_tensor pointers;   // (objects * pointers each, 1, 1, d) F32
     struct sam_tensor low_res;    // (objects + 1, 1, 1, (S/4)^2) F32, by row; the last one is spare
@@ -268,9 +275,14 @@ static inline bool sam_is_behind(const struct sam_tracker *t, const struct sam_t
     return o->id && o->next <= t->frame;
 }
 
-// Keep the features of the current frame; or the network's input, if it is not encoded.
-void sam_history_keep(struct sam_tracker *t);
+// Keep the network's input of the current frame, before it is encoded; its features, after it.
 void sam_history_keep_input(struct sam_tracker *t);
+void sam_history_keep(struct sam_tracker *t);
+// The input that was kept, of the current frame or of the one that is replayed.
+struct sam_tensor sam_history_input(const struct sam_tracker *t);
+// Copy the features of a frame, all three tensors.
+void sam_features_copy(struct sam_tracker *t, const struct sam_features *dst,
+                       const struct sam_features *src);
 bool sam_history_is_encoded(const struct sam_tracker *t, int64_t frame);
 // Put the features of a frame of the past where those of the current one are. False: the network's
 // input is put where the encoder reads it instead.
@@ -351,6 +363,23 @@ int sam_warm_up(struct sam_tracker *t, struct sam_error *error);
 // Apply an object's prompts of the current frame and write the result to its memory. An object
 // that existed before must have been tracked on this frame.
 void sam_interact(struct sam_tracker *t, struct sam_tracked *o);
+
+// ---- zoom.c
+
+// A square of the network's input, in its px, all multiples of 4.
+struct sam_window {
+    int x, y, side;
+};
+
+// The window that a prompt is answered in. False: the whole frame; the model does not zoom, the
+// prompt is not a box alone, or the box fills the frame.
+bool sam_zoom_window(const struct sam_tracker *t, const struct sam_interaction *box,
+                     struct sam_window *w);
+// Have the window alone where the features of the frame are, and move a box into it. Scratch is
+// spoilt.
+void sam_zoom_in(struct sam_tracker *t, const struct sam_window *w, struct sam_interaction *box);
+// Put the features of the frame back, and the logits of scratch.out at their place in the frame.
+void sam_zoom_out(struct sam_tracker *t, const struct sam_window *w);
 
 // ---- masks.c
 

@@ -35,7 +35,7 @@ static int prompt_mask(struct sam_tracker *t, uint64_t *id, struct sam_error *er
     return sam_tracker_prompt(t, &prompt, id, error);
 }
 
-// An object begun by a point and a box after it (the mask between them fed back), then refined
+// An object begun by a box and a point after it (the mask between them fed back), then refined
 // by a point with memory; a second one begun by a mask. On a device then a frame with no prompt.
 static int run_frames(struct sam_tracker *t, const struct sam_frame *frame, struct sam_error *error)
 {
@@ -46,7 +46,7 @@ static int run_frames(struct sam_tracker *t, const struct sam_frame *frame, stru
     uint64_t first = 0, second = 0;
     int status;
 
-    if ((status = prompt_point(t, &first, error)) || (status = prompt_box(t, &first, error)) ||
+    if ((status = prompt_box(t, &first, error)) || (status = prompt_point(t, &first, error)) ||
         (t->params.max_objects > 1 && (status = prompt_mask(t, &second, error))))
         return status;
     for (int i = 0; i < frames; i++)

@@ -74,6 +74,8 @@ def good_files(f):
     f.good('meta.safetensors', model())
     for selection in 'all', 'present':
         f.good(f'selection-{selection}.safetensors', model(m.config(memory_selection=selection)))
+    for zoom in 0, 1, 1.3, 8:
+        f.good(f'zoom-{zoom}.safetensors', model(m.config(box_zoom=zoom)))
     f.good('hf/model.safetensors', c.safetensors(hf + [tied], {'format': 'pt'}))
     f.write('hf/config.json', hf_config)
     f.good('hf-stem.safetensors', c.safetensors(hf))
@@ -554,6 +556,8 @@ def config_files(f):
     bad('maskmem', "'num_maskmem'|7|3", num_maskmem=7)
     bad('selection', "'memory_selection'|all or present|sometimes", memory_selection='sometimes')
     bad('selection-flag', "'memory_selection'|all or present|true", memory_selection=True)
+    for name, zoom, found in (('half', 0.5, '0.5'), ('nine', 9, '9'), ('minus', -1, '-1'), ('text', 'x', 'a string'), ('flag', True, 'true')):
+        bad(f'zoom-{name}', f"'box_zoom'|0 or a number from 1 to 8|{found}", box_zoom=zoom)
     f.bad('json-no-object.safetensors', c.safetensors(m.tensors(), {'samtrack': '[1]'}), 'metadata|object')
     f.bad('json-empty.safetensors', c.safetensors(m.tensors(), {'samtrack': ''}), 'metadata|JSON')
     f.bad('json-cut.safetensors', c.safetensors(m.tensors(), {'samtrack': '{"trunk": {'}), 'metadata|JSON|line 1')

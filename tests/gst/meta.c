@@ -147,18 +147,16 @@ static const struct
       "width=320,height=180,pixel-aspect-ratio=4/3", FALSE},
 };
 
-/* Scaled and drawn on must be drawn on and scaled, whether there are bars or
- * not, unless the meta is dropped. */
+/* The tracked @frame, scaled and drawn on, must be drawn on and scaled, whether
+ * there are bars or not, unless the meta is dropped. */
 static void
-check_scaling (guint i, const gchar * scaler)
+check_scaling (guint i, const gchar * scaler, const gchar * caps,
+    GstBuffer * frame)
 {
-  gchar *caps = g_strdup_printf ("video/x-raw,format=RGBA,framerate=30/1,%s",
-      scalings[i].from);
   gchar *after = g_strdup_printf ("%s ! capsfilter "
       "caps=video/x-raw,format=RGBA,%s ! " DRAW, scaler, scalings[i].to);
   gchar *before = g_strdup_printf (DRAW " ! %s ! capsfilter "
       "caps=video/x-raw,format=RGBA,%s", scaler, scalings[i].to);
-  GstBuffer *frame = new_tracked (caps);
   GstBuffer *a = push_through (after, caps, frame);
   GstBuffer *b = push_through (before, caps, frame);
   GstCustomMeta *meta = gst_buffer_get_custom_meta (a, "GstSamTrackMeta");
@@ -179,10 +177,8 @@ check_scaling (guint i, const gchar * scaler)
   }
   gst_buffer_unref (a);
   gst_buffer_unref (b);
-  gst_buffer_unref (frame);
   g_free (before);
   g_free (after);
-  g_free (caps);
 }
 
 GST_START_TEST (test_scaling_comes_before_or_after_drawing)
@@ -190,6 +186,9 @@ GST_START_TEST (test_scaling_comes_before_or_after_drawing)
   static const gchar *scalers[] = { "videoscale",
     "videoscale add-borders=false", "videoconvertscale"
   };
+  gchar *caps = g_strdup_printf ("video/x-raw,format=RGBA,framerate=30/1,%s",
+      scalings[__i__].from);
+  GstBuffer *frame = new_tracked (caps);
   guint i;
 
   for (i = 0; i < G_N_ELEMENTS (scalers); i++) {
@@ -198,9 +197,11 @@ GST_START_TEST (test_scaling_comes_before_or_after_drawing)
 
     fail_unless (factory || i == 2);    /* videoconvertscale: since 1.22 */
     if (factory)
-      check_scaling (__i__, scalers[i]);
+      check_scaling (__i__, scalers[i], caps, frame);
     gst_clear_object (&factory);
   }
+  gst_buffer_unref (frame);
+  g_free (caps);
 }
 
 GST_END_TEST;

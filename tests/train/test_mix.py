@@ -58,6 +58,12 @@ class Mix(unittest.TestCase):
             self.assertEqual(run("--out", self.out, "--selection", wanted, self.files[0]), (0, ""))
             self.assertEqual(model.read(self.out)[0], SMALL | {"memory_selection": wanted})
 
+    def test_the_window_of_a_box(self):
+        self.assertEqual(run("--out", self.out, "--box-zoom", "1.5", self.files[0]), (0, ""))
+        self.assertEqual(model.read(self.out)[0], SMALL | {"box_zoom": 1.5})
+        status, said = run("--out", self.out, "--box-zoom", "0.5", self.files[0])
+        self.assertEqual((status, said.strip()), (1, "mix.py: --box-zoom: 0.5 is neither 0 nor from 1 to 8"))
+
     def test_a_lead_answers_as_mask_0_does(self):
         """Of equal weights, masks 0 and 2 are equal, and 2 is chosen; the others are as before."""
         self.assertEqual(run("--out", self.out, "--lead", "2", self.files[0]), (0, ""))

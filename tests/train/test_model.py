@@ -94,6 +94,36 @@ class Selection(unittest.TestCase):
         self.assertFalse(torch.equal(*(self.follow("all", shown, left_out) for left_out in (False, True))))
 
 
+class Zoom(unittest.TestCase):
+    def test_windows(self):
+        for box, zoom, wanted in (
+            ((40, 40, 64, 50), 1.5, (36, 28, 36)),
+            ((0, 100, 20, 128), 2, (0, 72, 56)),  # the frame ends before
+            ((60, 60, 62, 62), 1, (52, 52, 16)),  # the smallest one
+        ):
+            self.assertEqual(tracker.window_of(box, zoom, 128), wanted)
+
+    def answer(self, zoom, box, frame, net):
+        net.samtrack = net.samtrack | {"box_zoom": zoom}
+        one = tracker.Tracker(net)
+        x0, y0, x1, y1 = box
+        with unittest.mock.patch.object(one, "_commit", side_effect=lambda coarse, low, *rest: low) as commit:
+            one.prompt_points(frame, [[x0, y0], [x1, y1]], [2, 3])
+            return commit.call_args.args[1]
+
+    def test_a_window_is_answered_like_a_picture_of_it(self):
+        torch.manual_seed(6)
+        net = model.build(model.sized(model.NANO, 128))
+        frame = torch.randint(0, 256, (1, 3, 128, 128)).float()
+        found = self.answer(1.3, (40, 40, 86, 70), frame, net)  # its window: 60 px from 32, 24 on
+        enlarged = tracker.resize(frame[:, :, 24:84, 32:92], (128, 128))
+        near = [(a - b) * 128 / 60 for a, b in zip((40, 40, 86, 70), (32, 24, 32, 24))]
+        wanted = torch.full((1, 32, 32), -10.0)
+        wanted[0, 6:21, 8:23] = tracker.resize(self.answer(0, near, enlarged, net)[:, None], (15, 15))[0, 0]
+        torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
+        self.assertGreater((self.answer(0, (40, 40, 86, 70), frame, net) - wanted).abs().max(), 0.01)
+
+
 @unittest.skipUnless(os.path.isdir(GOLDEN), "SAMTRACK_GOLDEN names no goldens")
 class Golden(unittest.TestCase):
     """fp32 whole runs: at most two pixels of a low-resolution mask differ (see the goldens' own notes)."""

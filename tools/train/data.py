@@ -394,12 +394,21 @@ class Generator:
             cos, sin = angle.cos()[:, None, None], angle.sin()[:, None, None]
             across, along = axis[:, None] * cos - axis * sin, axis * cos + axis[:, None] * sin
             wave = uniform((n, 1, 1), 0, 0.2, d) * (uniform((n, 1, 1), 1, 9, d) * along + uniform((n, 1, 1), 0, 6, d)).sin()
-            half, middle = uniform((n, 1, 1), 0.06, 0.6, d), uniform((n, 1, 1), -0.8, 0.8, d)
+            # Half of them behind a thing, through its box.
+            x, y = axis[self.spot(things)][..., None, None].unbind(1)
+            aimed = chance(n, 0.5, d)[:, None, None]
+            middle = torch.where(aimed, y * cos - x * sin, uniform((n, 1, 1), -0.8, 0.8, d))
+            half = uniform((n, 1, 1), 0.06, 0.6, d) * torch.where(aimed, 0.5, 1.0)
             inside = ((half - (across + wave - middle).abs()) * uniform((n, 1, 1), 5, 60, d)).sigmoid()
             inside = inside * chance(n, share, d)[:, None, None]
-            other = self.crops(torch.randint(len(self.bank), (n,), device=d), s, uniform((n,), 0.05, 0.5, d))
+            other = self.crops(torch.randint(len(self.bank), (n,), device=d), s, uniform((n,), 0.1, 0.6, d))
             frames = torch.lerp(frames, other[:, None], inside[:, None, None] * (1 - things))
         return frames
+
+    def spot(self, things):
+        """(B, 2), column and row: a place in the box around `things` (B, T, 1, S, S) of the first frame."""
+        cover = things[:, 0, 0] + 1e-6
+        return torch.cat([torch.multinomial(cover.sum(k), 1) for k in (1, 2)], 1)
 
     def weather(self, frames):
         """Light, colour, blur, coarse coding and noise of a camera, (B, T, 3, S, S)."""
@@ -431,7 +440,7 @@ class Generator:
         ones = torch.ones_like(known[0])
         # What nobody knows the truth of stays as it is.
         things = torch.maximum(maps[:, :, :-1].amax(2, keepdim=True), 1 - maps[:, :, -1:])
-        frames = self.ground(frames, things, 0.4 if steps == 1 else 0.15)
+        frames = self.ground(frames, things, 0.6 if steps == 1 else 0.3)
         # Half of the single pictures stay much as they were taken.
         often = torch.where(chance(count, 0.5 if len(layers) > 1 else 1.0, d), 0.85, 0.2)[:, None, None, None, None]
         skin, before = None, None

@@ -30,6 +30,7 @@ def arguments():
     p.add_argument("--size", type=int, help="input side in px, a multiple of 32 (default: that of the first file)")
     p.add_argument("--maps", type=int, help="number of memory maps: that of the prompted frame and the latest others")
     p.add_argument("--selection", choices=("all", "present"), help="remember all frames, or only those with the object")
+    p.add_argument("--box-zoom", type=float, help="answer a box in a window of so many times its size; 0: in the whole frame")
     p.add_argument("--lead", type=int, choices=(1, 2, 3), help="mask that becomes a copy of mask 0 and is chosen first")
     p.add_argument("parts", nargs="+", metavar="FILE[=SHARE]")
     return p.parse_args()
@@ -90,6 +91,10 @@ def main():
             config = model.sized(config, args.size)
         if args.selection:
             config = config | {"memory_selection": args.selection}
+        if args.box_zoom is not None:
+            if args.box_zoom and not 1 <= args.box_zoom <= 8:
+                raise model.ModelError(f"--box-zoom: {args.box_zoom:g} is neither 0 nor from 1 to 8")
+            config = config | {"box_zoom": args.box_zoom}
         state = with_lead(state, args.lead) if args.lead else state
         net = model.build(config, model.count_layers(state))
         model.load_state(net, state, args.parts[0])

@@ -1,13 +1,20 @@
 """Tracks one object through a stream as the published video predictor does (hole filling off).
 
 With "memory_selection": "present" in the configuration, frames that the object is absent from are not remembered and
-not counted, like those that SAM 3's tracker leaves out.
+not counted, like those that SAM 3's tracker leaves out. With "box_zoom": k, a box is answered in a window of k times its
+size (docs/MODEL.md).
 """
+
+import math
 
 import torch
 import torch.nn.functional as F
 
 import model
+
+SMALLEST_WINDOW = 16  # model px
+SLACK = 1e-3  # of four px: a last bit of the box's coordinates moves no window
+OUTSIDE = -10.0  # logit of what lies outside of a window, as of a mask prompt
 
 
 def resize(image, size):
@@ -31,10 +38,27 @@ def select_single(masks, ious, tokens):
     return torch.where(stable[:, None, None], first, best), tokens[:, 0]
 
 
+def window_of(box, zoom, size):
+    """(x, y, side): the square around a box (x0, y0, x1, y1) in model px, of `zoom` times its longer side; multiples of 4."""
+    x0, y0, x1, y1 = box
+    side = 4 * math.ceil(max(zoom * max(x1 - x0, y1 - y0), SMALLEST_WINDOW) / 4 - SLACK)
+    last = size - side
+    return *(min(max(4 * math.floor((a + b - side) / 8 + 0.5 + SLACK), 0), last) for a, b in ((x0, x1), (y0, y1))), side
+
+
+def put_back(low, window):
+    """Logits (1, s, s) of a window, at their place in those of the whole, s = a quarter of the model's side."""
+    left, top, side = (n // 4 for n in window)
+    whole = torch.full_like(low, OUTSIDE)
+    whole[:, top : top + side, left : left + side] = resize(low[:, None], (side, side))[:, 0]
+    return whole
+
+
 class Tracker:
     def __init__(self, net):
         self.net = net.eval()
         self.size = net.image_size
+        self.zoom = net.samtrack.get("box_zoom", 0)
         self.selects = net.samtrack.get("memory_selection") == "present"
         self.frame, self.score = -1, 0.0
         self.prompted = {}  # frame -> (map, pointer)
@@ -47,10 +71,13 @@ class Tracker:
         else:
             self.frame += 1
 
-    def _features(self, image):
+    def _input(self, image):
         """`image`: (1, 3, H, W) RGB 0..255."""
         self.video = image.shape[2:]
-        return model.encode(self.net, model.normalise(resize(image, (self.size, self.size))))
+        return model.normalise(resize(image, (self.size, self.size)))
+
+    def _features(self, image):
+        return model.encode(self.net, self._input(image))
 
     def _commit(self, coarse, low, pointer, score, prompted):
         high = model.upsample(low[:, None], self.size)
@@ -62,23 +89,40 @@ class Tracker:
         self.score = score.item()
         return F.interpolate(low[:, None], size=self.video, mode="bilinear", align_corners=False)[0, 0] > 0
 
-    def _finish(self, coarse, out, multi, prompted):
+    def _finish(self, coarse, out, multi, prompted, window=None):
         masks, ious, tokens, score = out
         low, token = (select_multi if multi else select_single)(masks, ious, tokens)
         present = (score > 0).float()
         low = torch.where(present[..., None] > 0, low, torch.full_like(low, model.ABSENT))
+        low = put_back(low, window) if window else low
         return self._commit(coarse, low, model.point_to(self.net, token, present), score, prompted)
 
     @torch.inference_mode()
     def prompt_points(self, image, points, labels):
         """Start with points in pixels of `image`; labels 1, 0, and 2, 3 for a box's corners."""
         self._count()
-        fine, middle, coarse = self._features(image)
-        scale = torch.tensor([self.size / image.shape[3], self.size / image.shape[2]])
-        sparse = model.embed_points(self.net, torch.tensor(points).float()[None] * scale, torch.tensor(labels)[None])
+        x = self._input(image)
+        maps = model.encode(self.net, x)
+        points = torch.tensor(points).float() * torch.tensor([self.size / image.shape[3], self.size / image.shape[2]])
+        if self.zoom and labels == [2, 3]:
+            window = window_of(points.flatten().tolist(), self.zoom, self.size)
+            if window[2] < self.size:
+                return self._finish(maps[2], self._zoomed(x, points, window), False, True, window)
+        return self._finish(maps[2], self._answer(maps, points, labels), len(points) == 1, True)
+
+    def _answer(self, maps, points, labels):
+        """What the decoder gives for points (n, 2) in model px, without memory."""
+        fine, middle, coarse = maps
+        sparse = model.embed_points(self.net, points[None], torch.tensor(labels)[None])
         start = coarse + self.net.no_memory_embedding.reshape(1, -1, 1, 1)
-        out = model.decode(self.net, start, fine, middle, sparse, model.dense_none(self.net, 1))
-        return self._finish(coarse, out, len(points) == 1, True)
+        return model.decode(self.net, start, fine, middle, sparse, model.dense_none(self.net, 1))
+
+    def _zoomed(self, x, box, window):
+        """What the decoder gives for a box (2, 2) in model px where the window of the input `x` is all that it sees."""
+        left, top, side = window
+        close = resize(x[:, :, top : top + side, left : left + side], (self.size, self.size))
+        corners = (box - torch.tensor([left, top])) * (self.size / side)
+        return self._answer(model.encode(self.net, close), corners, [2, 3])
 
     @torch.inference_mode()
     def prompt_mask(self, image, mask):

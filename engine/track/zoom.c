@@ -1,0 +1,92 @@
+// A box is answered where it fills the picture: its window of the network's input, enlarged to the
+// whole of it, is encoded and decoded, and the mask is put back. Things of a size are easier for a
+// small network, and have more pixels ("zoom-in" of Sofiiuk et al., f-BRS, CVPR 2020).
+#include <math.h>
+#include <string.h>
+
+#include "track.h"
+
+enum { SMALLEST = 16 }; // side of a window
+static const float SLACK = 1e-3f; // of 4 px: a last bit of the box's coordinates moves no window
+static const float OUTSIDE = -10; // logit beyond the window, as of a mask prompt
+
+// A multiple of 4 within the frame: where a window begins whose middle is (a + b) / 2.
+static int begin_of(float a, float b, int side, int image_size)
+{
+    const int begin = 4 * (int) floorf((a + b - side) / 8 + 0.5f + SLACK), last = image_size - side;
+
+    return begin < 0 ? 0 : begin > last ? last : begin;
+}
+
+bool sam_zoom_window(const struct sam_tracker *t, const struct sam_interaction *box,
+                     struct sam_window *w)
+{
+    const struct sam_config *c = &t->model->config;
+    const float *a = box->xy[0], *b = box->xy[1];
+
+    if (c->box_zoom == 0 || box->mask >= 0 || !box->has_box || box->num_points != 2)
+        return false;
+    const float wanted = c->box_zoom * fmaxf(b[0] - a[0], b[1] - a[1]);
+    w->side = 4 * (int) ceilf(fmaxf(wanted, SMALLEST) / 4 - SLACK);
+    if (w->side >= c->image_size)
+        return false;
+    w->x = begin_of(a[0], b[0], w->side, c->image_size);
+    w->y = begin_of(a[1], b[1], w->side, c->image_size);
+    return true;
+}
+
+// The window of the input to the network's input.
+static void enlarge(struct sam_tracker *t, const struct sam_window *w)
+{
+    const struct sam_tensor input = sam_history_input(t);
+    const size_t c = (size_t) input.c, row = (size_t) input.w * c, part = (size_t) w->side * c;
+    float *rows = t->mem.host.staging;
+    struct sam_tensor crop = t->mem.state.crop;
+
+    sam_queue_download(&t->queue, rows, (float *) input.data + (size_t) w->y * row,
+                       (size_t) w->side * row * sizeof(float));
+    for (int y = 0; y < w->side; y++)
+        memmove(rows + (size_t) y * part,
+                rows + (size_t) y * row + (size_t) w->x * c, part * sizeof(float));
+    crop.h = crop.w = w->side;
+    sam_queue_upload(&t->queue, crop.data, rows, sam_tensor_bytes(&crop));
+    sam_op_resize(&t->queue, &(struct sam_resize) { .dst = t->mem.scratch.encoder.input,
+                                                    .src = crop });
+}
+
+void sam_zoom_in(struct sam_tracker *t, const struct sam_window *w, struct sam_interaction *box)
+{
+    const float scale = (float) t->model->config.image_size / (float) w->side;
+    struct sam_stages *stages = t->stages;
+
+    sam_features_copy(t, &t->mem.state.aside, &t->mem.state.features);
+    enlarge(t, w);
+    t->stages = NULL; // those of a frame are of the whole
+    sam_graphs_run(t, t->graphs.encode, sam_step_encode, NULL, &t->times.encode);
+    t->stages = stages;
+    for (int i = 0; i < box->num_points; i++) {
+        box->xy[i][0] = (box->xy[i][0] - (float) w->x) * scale;
+        box->xy[i][1] = (box->xy[i][1] - (float) w->y) * scale;
+    }
+}
+
+void sam_zoom_out(struct sam_tracker *t, const struct sam_window *w)
+{
+    const int side = t->model->config.image_size / 4, small = w->side / 4;
+    const struct sam_tensor low = sam_first(t->mem.scratch.out.low_res, 1);
+    const size_t count = sam_count(&low);
+    float *whole = t->mem.host.staging, *part = whole + count;
+    struct sam_tensor shrunk = t->mem.scratch.mask_logits;
+
+    sam_features_copy(t, &t->mem.state.features, &t->mem.state.aside);
+    shrunk.h = shrunk.w = small;
+    sam_op_resize(&t->queue, &(struct sam_resize) {
+        .dst = shrunk, .src = sam_reshape(low, 1, side, side, 1), .antialias = true });
+    sam_queue_download(&t->queue, part, shrunk.data, sam_tensor_bytes(&shrunk));
+    for (size_t i = 0; i < count; i++)
+        whole[i] = OUTSIDE;
+    for (int y = 0; y < small; y++)
+        memcpy(whole + (size_t) (w->y / 4 + y) * (size_t) side + w->x / 4,
+               part + (size_t) y * (size_t) small, (size_t) small * sizeof(float));
+    sam_queue_upload(&t->queue, low.data, whole, sam_tensor_bytes(&low));
+}

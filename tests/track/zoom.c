@@ -1,0 +1,300 @@
+// Boxes that are answered in a window: what such a tracker shows of a frame is what a tracker that
+// does not zoom shows of a picture of the window, put back; other objects notice nothing of it; a
+// late box is answered like one in time.
+// Arguments: a model of 64 px that zooms 1.3 times, the same without, a backend.
+#include <math.h>
+
+#include "scene.h"
+
+enum { SIDE = 64, LOW = SIDE / 4, POINTER = 512, MAP = 1 << 14, FRAMES = 6 };
+
+static const char *backend;
+
+static sam_tracker *open_model(const char *model, int history)
+{
+    struct sam_params p = scene_params(model);
+
+    p.backend = !strcmp(backend, "ref") ? SAM_BACKEND_REF : SAM_BACKEND_CPU;
+    p.history = history;
+    return scene_open(&p);
+}
+
+struct shown {
+    float low_res[LOW * LOW], pointer[POINTER], memory[MAP], score;
+};
+
+static void look(sam_tracker *t, uint64_t id, struct shown *s)
+{
+    memset(s, 0, sizeof(*s));
+    expect(fetch(t, id, "low_res", s->low_res, LOW * LOW) == LOW * LOW &&
+           fetch(t, id, "pointer", s->pointer, POINTER) && fetch(t, id, "memory", s->memory, MAP) &&
+           fetch(t, id, "score", &s->score, 1) == 1,
+           "object %d is not there", (int) id);
+}
+
+// ---- A window of 32 px, twice as large
+
+enum { WINDOW = SIDE / 2 };
+
+struct picture {
+    uint8_t rgb[SIDE][SIDE][3];
+};
+
+static void step_picture(sam_tracker *t, const struct picture *p)
+{
+    const struct sam_frame frame = { .size = sizeof(frame), .format = SAM_PIXEL_RGB, .width = SIDE,
+                                     .height = SIDE, .plane = { &p->rgb[0][0][0] },
+                                     .stride = { SIDE * 3 } };
+    struct sam_error error = { "" };
+    struct sam_result result = SAM_RESULT_INIT;
+
+    expect(!sam_tracker_step(t, &frame, NULL, &result, &error), "%s", error.text);
+}
+
+// Blocks of multiples of 16, so that the window twice as large has whole numbers again.
+static void draw_blocks(struct picture *p, uint64_t *rng)
+{
+    for (int y = 0; y < SIDE; y++)
+        for (int x = 0; x < SIDE; x++)
+            for (int k = 0; k < 3; k++)
+                p->rgb[y][x][k] = y % 4 ? p->rgb[y - 1][x][k] : x % 4 ? p->rgb[y][x - 1][k]
+                                        : (uint8_t) (16 * draw_int(rng, 0, 15));
+}
+
+// The number of the window that lies at i of n of it, enlarged; its neighbours count by quarters.
+static int at(int i, int *other)
+{
+    const int near = i / 2, far = i % 2 ? near + 1 : near - 1;
+
+    *other = far < 0 ? 0 : far >= WINDOW ? WINDOW - 1 : far;
+    return near;
+}
+
+static void enlarge(struct picture *dst, const struct picture *src, int left, int top)
+{
+    for (int y = 0; y < SIDE; y++)
+        for (int x = 0; x < SIDE; x++)
+            for (int k = 0; k < 3; k++) {
+                int x2, y2;
+                const int x1 = at(x, &x2), y1 = at(y, &y2);
+                const uint8_t (*p)[3] = &src->rgb[top + y1][left];
+                const uint8_t (*q)[3] = &src->rgb[top + y2][left];
+                dst->rgb[y][x][k] =
+                    (uint8_t) ((9 * p[x1][k] + 3 * p[x2][k] + 3 * q[x1][k] + q[x2][k]) / 16);
+            }
+}
+
+// The weight of source i for output o of a triangle filter that halves n numbers.
+static float weight(int o, int i, int n)
+{
+    float sum = 0, own = 0;
+
+    for (int k = 0; k < n; k++) {
+        const float w = fmaxf(0, 1 - fabsf((float) k + 0.5f - 2 * ((float) o + 0.5f)) / 2);
+        sum += w;
+        own = k == i ? w : own;
+    }
+    return own / sum;
+}
+
+// The logits of a window at its place among those of the frame, -10 elsewhere.
+static void put_back(float *dst, const float *src, int left, int top)
+{
+    for (int y = 0; y < LOW; y++)
+        for (int x = 0; x < LOW; x++) {
+            const int oy = y - top / 4, ox = x - left / 4;
+            float sum = 0;
+            if (oy < 0 || ox < 0 || oy >= LOW / 2 || ox >= LOW / 2) {
+                dst[y * LOW + x] = -10;
+                continue;
+            }
+            for (int i = 0; i < LOW; i++)
+                for (int k = 0; k < LOW; k++)
+                    sum += weight(oy, i, LOW) * weight(ox, k, LOW) * src[i * LOW + k];
+            dst[y * LOW + x] = sum;
+        }
+}
+
+static float largest_difference(const float *a, const float *b, int n)
+{
+    float most = 0;
+
+    for (int i = 0; i < n; i++)
+        most = fmaxf(most, fabsf(a[i] - b[i]));
+    return most;
+}
+
+// A box of 24 px has a window of 1.3 x 24 = 31.2, of 32 px: 4 px more on every side, unless the
+// frame ends before. The network's input is rounded before the enlarging, not after it.
+static void check_window(const char *zooming, const char *plain, int x, int y, uint64_t *rng)
+{
+    static struct picture frame, window;
+    static struct shown a, b;
+    static float expected[LOW * LOW];
+    const int left = x < 4 ? 0 : x - 4 > SIDE - WINDOW ? SIDE - WINDOW : x - 4;
+    const int top = y < 4 ? 0 : y - 4 > SIDE - WINDOW ? SIDE - WINDOW : y - 4;
+    const float s = SIDE, bx = 2 * (float) (x - left) / s, by = 2 * (float) (y - top) / s;
+    sam_tracker *t = open_model(zooming, 0), *u = open_model(plain, 0);
+
+    draw_blocks(&frame, rng);
+    enlarge(&window, &frame, left, top);
+    const uint64_t id = give_box(t, 0, (float) x / s, (float) y / s, (float) (x + 24) / s,
+                                 (float) (y + 24) / s);
+    const uint64_t close = give_box(u, 0, bx, by, bx + 48 / s, by + 48 / s);
+    step_picture(t, &frame);
+    step_picture(u, &window);
+    look(t, id, &a);
+    look(u, close, &b);
+    put_back(expected, b.low_res, left, top);
+    expect(fabsf(a.score - b.score) < 1e-3f, "box at %d, %d: score %g, of the window alone %g", x,
+           y, (double) a.score, (double) b.score);
+    expect(largest_difference(a.pointer, b.pointer, POINTER) < 1e-3f, "box at %d, %d: pointer", x,
+           y);
+    expect(largest_difference(a.low_res, expected, LOW * LOW) < 1e-2f,
+           "box at %d, %d: logits differ by %g", x, y,
+           (double) largest_difference(a.low_res, expected, LOW * LOW));
+    sam_tracker_close(&t);
+    sam_tracker_close(&u);
+}
+
+// ---- A stream
+
+enum object { BOX, POINT, AFTER, OBJECTS }; // AFTER begins on the frame of the box, with a click
+
+struct story {
+    const char *model;
+    bool has_box;    // the object BOX is there, besides the other
+    int late;        // frames that its box is late
+    int history;
+    bool has_click;  // it is corrected in the same frame
+};
+
+// A box for frame 1, and the click after it.
+static uint64_t give_late_box(sam_tracker *t, const struct story *story)
+{
+    const struct sam_point inside = { 0.2f, 0.2f, 1 };
+    struct sam_prompt p = { .has_box = 1, .box = { 0.1f, 0.1f, 0.35f, 0.4f } };
+
+    p.has_frame = story->late > 0;
+    p.frame = 1;
+    p.id = give(t, p);
+    p.has_box = 0;
+    p.points = &inside;
+    p.num_points = 1;
+    if (story->has_click)
+        give(t, p);
+    return p.id;
+}
+
+// The box is for frame 1; every object is looked at on every frame that is done.
+static void tell(const struct story *story, struct shown shown[FRAMES][OBJECTS])
+{
+    sam_tracker *t = open_model(story->model, story->history);
+    const uint64_t point = give_point(t, 0, 0.4f, 0.4f, 1);
+    uint64_t box = 0, after = 0;
+    struct scene s;
+
+    memset(shown, 0, FRAMES * sizeof(shown[0]));
+    for (int i = 0; i < FRAMES; i++) {
+        if (story->has_box && i == 1 + story->late)
+            box = give_late_box(t, story);
+        if (i == 1 + story->late)
+            after = give_point(t, 0, 0.6f, 0.6f, 1);
+        const struct sam_result r = step(t, &s, i);
+        const struct sam_object *o = box ? object_in(&r, box) : NULL;
+        if (o && !o->behind)
+            look(t, box, &shown[i][BOX]);
+        look(t, point, &shown[i][POINT]);
+        if (after)
+            look(t, after, &shown[i][AFTER]);
+    }
+    sam_tracker_close(&t);
+}
+
+static int count_different(struct shown a[FRAMES][OBJECTS], struct shown b[FRAMES][OBJECTS],
+                           enum object which, int from)
+{
+    int n = 0;
+
+    for (int i = from; i < FRAMES; i++)
+        n += memcmp(&a[i][which], &b[i][which], sizeof(a[i][which])) != 0;
+    return n;
+}
+
+static void check_stream(const char *zooming, const char *plain)
+{
+    static struct shown a[FRAMES][OBJECTS], b[FRAMES][OBJECTS];
+    struct story with = { .model = zooming, .has_box = true, .history = 4 }, other = with;
+
+    tell(&with, a);
+    other.has_box = false;
+    tell(&other, b);
+    expect(!count_different(a, b, POINT, 0) && !count_different(a, b, AFTER, 0),
+           "objects beside a box: %d and %d frames differ", count_different(a, b, POINT, 0),
+           count_different(a, b, AFTER, 0));
+    other = with;
+    other.history = 0;
+    tell(&other, b);
+    expect(!count_different(a, b, BOX, 0), "without history %d frames differ",
+           count_different(a, b, BOX, 0));
+    other = with;
+    other.late = 2; // it has caught up after two frames more
+    tell(&other, b);
+    expect(!count_different(a, b, BOX, 5) && !count_different(a, b, POINT, 0),
+           "a late box: %d and %d frames differ", count_different(a, b, BOX, 5),
+           count_different(a, b, POINT, 0));
+    other = with;
+    other.has_click = true;
+    tell(&other, b);
+    expect(count_different(a, b, BOX, 1), "a click after the box changes nothing");
+    with = other;
+    with.late = 2;
+    tell(&with, a);
+    expect(!count_different(a, b, BOX, 5), "a late box and click: %d frames differ",
+           count_different(a, b, BOX, 5));
+    // The harness sees that a model zooms.
+    with = (struct story) { .model = plain, .has_box = true, .history = 4 };
+    tell(&with, a);
+    other = with;
+    other.model = zooming;
+    tell(&other, b);
+    expect(count_different(a, b, BOX, 1) == FRAMES - 1, "a model that zooms shows the same");
+}
+
+// A box for an object that is there is answered with what is remembered of it, in the whole frame.
+static void check_box_with_memory(const char *zooming, const char *plain)
+{
+    static struct shown a, b;
+    const char *const model[] = { zooming, plain };
+
+    for (int i = 0; i < 2; i++) {
+        sam_tracker *t = open_model(model[i], 0);
+        const uint64_t id = give_mask(t, 0, 1);
+        struct scene s;
+        step(t, &s, 0);
+        give_box(t, id, 0.1f, 0.1f, 0.35f, 0.4f);
+        step(t, &s, 1);
+        look(t, id, i ? &b : &a);
+        sam_tracker_close(&t);
+    }
+    expect(!memcmp(&a, &b, sizeof(a)), "a box for an object that is there is zoomed into");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 4) {
+        fprintf(stderr, "usage: zoom ZOOMING PLAIN BACKEND [SEED]\n");
+        return 2;
+    }
+    backend = argv[3];
+    const uint64_t seed = argc > 4 ? strtoull(argv[4], NULL, 0) : 20261126;
+    uint64_t rng = seed;
+
+    printf("seed %llu\n", (unsigned long long) seed);
+    const int at[][2] = { { 20, 20 }, { 0, 0 }, { 40, 40 }, { 4, 36 }, { 24, 0 }, { 12, 28 } };
+    for (int i = 0; i < 6; i++)
+        check_window(argv[1], argv[2], at[i][0], at[i][1], &rng);
+    check_stream(argv[1], argv[2]);
+    check_box_with_memory(argv[1], argv[2]);
+    return expect_status();
+}
