@@ -1,8 +1,8 @@
 // Internals of a tracker. open.c: open and close; tracker.c: the other public calls; plan.c:
 // memory; step.c: one frame; passes.c: the parts of a frame; graphs.c: recording them; interact.c:
 // prompts on a frame; zoom.c: a box's window of it; history.c: frames of the past; replay.c: late
-// prompts on them; masks.c: results; stages.c: tensors for tests; save.c and restore.c: its state as
-// a file.
+// prompts on them; masks.c: results; stages.c: tensors for tests; save.c and restore.c: its state
+// as a file.
 #ifndef SAM_TRACK_H
 #define SAM_TRACK_H
 

@@ -104,12 +104,19 @@ class Zoom(unittest.TestCase):
             self.assertEqual(tracker.window_of(box, zoom, 128), wanted)
 
     def answer(self, zoom, box, frame, net):
+        """The logits (1, 32, 32) that a box gets, the object being there."""
         net.samtrack = net.samtrack | {"box_zoom": zoom}
-        one = tracker.Tracker(net)
+        one, decode = tracker.Tracker(net), model.decode
         x0, y0, x1, y1 = box
-        with unittest.mock.patch.object(one, "_commit", side_effect=lambda coarse, low, *rest: low) as commit:
-            one.prompt_points(frame, [[x0, y0], [x1, y1]], [2, 3])
-            return commit.call_args.args[1]
+
+        def present(*given):
+            masks, ious, tokens, score = decode(*given)
+            return masks, ious, tokens, torch.ones_like(score)
+
+        with unittest.mock.patch.object(model, "decode", present):
+            with unittest.mock.patch.object(one, "_commit") as commit:
+                one.prompt_points(frame, [[x0, y0], [x1, y1]], [2, 3])
+        return commit.call_args.args[1]
 
     def test_a_window_is_answered_like_a_picture_of_it(self):
         torch.manual_seed(6)
