@@ -44,7 +44,7 @@ class Clips(unittest.TestCase):
             overlaps.append(((a * b).sum((3, 4)) / union)[both])
         overlaps = torch.cat(overlaps)
         print(f"seed {SEED}: median overlap {overlaps.median():.2f} of {len(overlaps)}")
-        self.assertGreater((overlaps > 0.6).float().mean(), 0.55)
+        self.assertGreater((overlaps > 0.6).float().mean(), 0.5)
         self.assertLess((overlaps > 0.97).float().mean(), 0.6)
 
     def test_hues_turn_about_grey(self):
@@ -78,6 +78,38 @@ class Clips(unittest.TestCase):
         print(f"seed {SEED}: {left.sum()} of 400 left and returned, {moved.median():.2f} from where they were")
         self.assertGreater(left.sum(), 40)
         self.assertGreater((moved > 0.3).float().mean(), 0.4)
+
+    def test_boxes(self):
+        masks = torch.zeros(2, 40, 60)
+        masks[0, 10:20, 30:60] = 1
+        masks[1, :, 15] = 1
+        middle, half = data.boxes(masks)
+        torch.testing.assert_close(middle, torch.tensor([[0.5, -0.25], [-29 / 60, 0.0]]))
+        torch.testing.assert_close(half, torch.tensor([[0.5, 0.25], [1 / 60, 1.0]]))
+
+    def test_bands_cross_boxes_and_spare_things(self):
+        """Behind a thing in a corner, the ground within its box changes more often than as far away; the thing never does."""
+        torch.manual_seed(SEED)
+        make = data.Generator(self.bank, 64, "cpu")
+        things, frames = torch.zeros(200, 1, 1, 64, 64), torch.full((200, 1, 3, 64, 64), 300.0)
+        things[:, :, :, 6:20, 6:8] = things[:, :, :, 6:8, 6:20] = 1
+        changed = (make.ground(frames, things, 0.6) - 300).abs().amax((1, 2)) > 1
+        self.assertFalse((changed & (things[:, 0, 0] > 0)).any())
+        near, far = changed[:, 10:20, 10:20].any(2).any(1), changed[:, 46:56, 46:56].any(2).any(1)
+        self.assertGreater(near.float().mean(), 0.5)
+        self.assertGreater(near.float().mean(), far.float().mean() + 0.05)
+
+    def test_close_ups_show_all_of_a_thing(self):
+        torch.manual_seed(SEED)
+        make = data.Generator(self.bank, 64, "cpu")
+        masks = torch.zeros(200, 45, 80)
+        masks[:, 20:24, 60:66] = 1
+        camera = make.camera(200, 1, masks)
+        corners = torch.tensor([[60, 20], [66, 24]]) / torch.tensor([80, 45]) * 2 - 1
+        seen = torch.linalg.solve(camera[:, 0, :, :2], (corners - camera[:, 0, None, :, 2]).mT).mT
+        close = camera[:, 0, :, :2].flatten(1).norm(dim=1) < 0.3
+        self.assertTrue(40 < close.sum() < 80, close.sum())
+        self.assertLess(seen[close].abs().quantile(0.9), 1.1)
 
     def test_twins_look_alike(self):
         """With every thing the twin of the one before, two targets of a clip have one shape and one skin."""

@@ -25,6 +25,19 @@ def middles(masks):
     return torch.stack((share.sum(1) @ x, share.sum(2) @ y), 1)
 
 
+def boxes(masks):
+    """Middles (B, 2) and half sizes (B, 2) of the boxes around masks (B, h, w), x and y from -1 to 1."""
+    ends = []
+    for axis in (1, 2):
+        seen = (masks > 0.5).any(axis)
+        n = seen.shape[1]
+        low = seen.float().argmax(1)
+        high = n - seen.flip(1).float().argmax(1)
+        ends.append((2 * low / n - 1, 2 * high / n - 1))
+    low, high = (torch.stack([e[i] for e in ends], 1) for i in (0, 1))
+    return (low + high) / 2, (high - low) / 2
+
+
 @dataclass
 class Clips:
     frames: torch.Tensor  # (B, T, 3, S, S), 0..255
@@ -337,18 +350,25 @@ class Generator:
     def camera(self, count, steps, masks=None):
         """Frame-to-video matrices (B, T, 2, 3) of a moving camera inside the bank's frames.
 
-        masks (B, h, w): what is to be in view.
+        masks (B, h, w): what is to be in view; three in ten are close-ups of it, as boxes are seen ("box_zoom").
         """
         d, ratio = self.device, self.bank.aspect
         half = uniform((count,), 0.55 if masks is None else 0.4, 1.0, d)  # of the video's height
         width = half / ratio * torch.exp(uniform((count,), -0.1, 0.5, d))
+        close = chance(count, 0.3 if masks is not None else 0.0, d)
+        if masks is not None:
+            middle, size = boxes(masks)
+            near = (uniform((count,), 1.15, 1.8, d) * size.amax(1)).clamp(0.04, 1.0)
+            half = torch.where(close, near, half)
+            width = torch.where(close, near * torch.exp(uniform((count,), -0.3, 0.1, d)), width)
         width = width.clamp(max=1.0)
         room = torch.stack((1 - width, 1 - half), 1)
         centre = uniform((count, 2), -1, 1, d)
         if masks is None:
             centre = centre * room
         else:
-            look = middles(masks) + 0.6 * centre * torch.stack((width, half), 1)
+            look = torch.where(close[:, None], middle, middles(masks))
+            look = look + torch.where(close, 0.15, 0.6)[:, None] * centre * torch.stack((width, half), 1)
             centre = torch.maximum(torch.minimum(look, room), -room)
         pace = (0.02 * torch.randn(count, 1, device=d).abs() * chance(count, 0.5, d)[:, None]).expand(-1, 2)
         centre = centre[:, None] + smooth_path((count, 2), steps, pace, d).transpose(1, 2)
