@@ -9,12 +9,15 @@
 enum { SIDE = 64, LOW = SIDE / 4, POINTER = 512, MAP = 1 << 14, FRAMES = 6 };
 
 static const char *backend;
+static float tolerance; // of a device, where batches of other sizes may sum in another order
 
 static sam_tracker *open_model(const char *model, int history)
 {
     struct sam_params p = scene_params(model);
 
-    p.backend = !strcmp(backend, "ref") ? SAM_BACKEND_REF : SAM_BACKEND_CPU;
+    p.backend = !strcmp(backend, "ref")    ? SAM_BACKEND_REF
+                : !strcmp(backend, "cuda") ? SAM_BACKEND_CUDA
+                                           : SAM_BACKEND_CPU;
     p.history = history;
     return scene_open(&p);
 }
@@ -30,6 +33,23 @@ static void look(sam_tracker *t, uint64_t id, struct shown *s)
            fetch(t, id, "pointer", s->pointer, POINTER) && fetch(t, id, "memory", s->memory, MAP) &&
            fetch(t, id, "score", &s->score, 1) == 1,
            "object %d is not there", (int) id);
+}
+
+static float largest_difference(const float *a, const float *b, int n)
+{
+    float most = 0;
+
+    for (int i = 0; i < n; i++)
+        most = fmaxf(most, fabsf(a[i] - b[i]));
+    return most;
+}
+
+static bool differ(const struct shown *a, const struct shown *b)
+{
+    return largest_difference(a->low_res, b->low_res, LOW * LOW) > tolerance ||
+           largest_difference(a->pointer, b->pointer, POINTER) > tolerance ||
+           largest_difference(a->memory, b->memory, MAP) > tolerance ||
+           fabsf(a->score - b->score) > tolerance;
 }
 
 // ---- A window of 32 px, twice as large
@@ -113,15 +133,6 @@ static void put_back(float *dst, const float *src, int left, int top)
                     sum += weight(oy, i, LOW) * weight(ox, k, LOW) * src[i * LOW + k];
             dst[y * LOW + x] = sum;
         }
-}
-
-static float largest_difference(const float *a, const float *b, int n)
-{
-    float most = 0;
-
-    for (int i = 0; i < n; i++)
-        most = fmaxf(most, fabsf(a[i] - b[i]));
-    return most;
 }
 
 // A box of 24 px has a window of 1.3 x 24 = 31.2, of 32 px: 4 px more on every side, unless the
@@ -217,7 +228,7 @@ static int count_different(struct shown a[FRAMES][OBJECTS], struct shown b[FRAME
     int n = 0;
 
     for (int i = from; i < FRAMES; i++)
-        n += memcmp(&a[i][which], &b[i][which], sizeof(a[i][which])) != 0;
+        n += differ(&a[i][which], &b[i][which]);
     return n;
 }
 
@@ -277,7 +288,7 @@ static void check_box_with_memory(const char *zooming, const char *plain)
         look(t, id, i ? &b : &a);
         sam_tracker_close(&t);
     }
-    expect(!memcmp(&a, &b, sizeof(a)), "a box for an object that is there is zoomed into");
+    expect(!differ(&a, &b), "a box for an object that is there is zoomed into");
 }
 
 int main(int argc, char **argv)
@@ -287,12 +298,13 @@ int main(int argc, char **argv)
         return 2;
     }
     backend = argv[3];
+    tolerance = strcmp(backend, "cuda") ? 0 : 1e-2f;
     const uint64_t seed = argc > 4 ? strtoull(argv[4], NULL, 0) : 20261126;
     uint64_t rng = seed;
 
     printf("seed %llu\n", (unsigned long long) seed);
     const int at[][2] = { { 20, 20 }, { 0, 0 }, { 40, 40 }, { 4, 36 }, { 24, 0 }, { 12, 28 } };
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < (tolerance > 0 ? 2 : 6); i++) // the emulator is slow
         check_window(argv[1], argv[2], at[i][0], at[i][1], &rng);
     check_stream(argv[1], argv[2]);
     check_box_with_memory(argv[1], argv[2]);
