@@ -35,6 +35,7 @@ NANO = {
     "mem_dim": 32,
     "num_maskmem": 4,
     "memory_selection": "present",
+    "box_zoom": 1.3,
 }
 
 
