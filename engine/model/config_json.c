@@ -5,8 +5,6 @@
 #include "family.h"
 #include "json.h"
 
-enum { MAX_ZOOM = 8 };
-
 // --- this project's form ------------------------------------------------------------------------
 
 static int read_memory_selection(struct sam_config *out, const struct sam_json *r)
@@ -27,12 +25,13 @@ static int read_box_zoom(struct sam_config *out, const struct sam_json *r)
 {
     const json_t *v = sam_json_get(r, "box_zoom");
     const double zoom = json_number_value(v); // 0 if it is none
+    const char *wanted = "0 or a number from 1 to 8";
 
     if (v && !json_is_number(v))
-        return sam_json_wrong(r, "box_zoom", "0 or a number from 1 to 8", v);
-    if (zoom != 0 && !(zoom >= 1 && zoom <= MAX_ZOOM))
-        return sam_fail(r->error, SAM_EFORMAT, "%s: key 'box_zoom': expected 0 or a number from 1 "
-                        "to %d, got %g", r->file, MAX_ZOOM, zoom);
+        return sam_json_wrong(r, "box_zoom", wanted, v);
+    if (zoom != 0 && !(zoom >= 1 && zoom <= 8))
+        return sam_fail(r->error, SAM_EFORMAT, "%s: key 'box_zoom': expected %s, got %g", r->file,
+                        wanted, zoom);
     out->box_zoom = (float) zoom;
     return SAM_OK;
 }

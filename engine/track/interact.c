@@ -152,9 +152,11 @@ static void interact_zoomed(struct sam_tracker *t, struct sam_tracked *o,
 
     sam_zoom_in(t, w, &close);
     condition(t, o, true);
+    const int64_t began = sam_now();
     decode_points(t, o, &close, t->model->prompt.no_mask);
     sam_zoom_out(t, w);
     sam_show(t, 1);
+    t->times.decode += sam_now() - began;
 }
 
 void sam_interact(struct sam_tracker *t, struct sam_tracked *o)

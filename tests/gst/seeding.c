@@ -10,14 +10,6 @@
 #define MAX_FRAMES 2000
 #define NUM_THINGS 4
 
-/* The long test would take minutes there; the code is that of the others and of
- * tests/seed. */
-#ifdef __SANITIZE_ADDRESS__
-#define SANITIZED TRUE
-#else
-#define SANITIZED FALSE
-#endif
-
 /* An object of a frame. */
 typedef struct
 {
@@ -537,8 +529,7 @@ seeding_suite (void)
   tcase_add_test (tc, test_users_objects);
   tcase_add_test (tc, test_live);
   tcase_add_test (tc, test_two_runs);
-  if (!SANITIZED)
-    tcase_add_test (tc, test_pillar);
+  tcase_add_test (tc, test_pillar);
   return s;
 }
 

@@ -27,8 +27,7 @@ static struct sam_params params_of(int history)
 {
     struct sam_params p = scene_params(model);
 
-    p.backend = !strcmp(backend, "ref") ? SAM_BACKEND_REF
-                : !strcmp(backend, "cuda") ? SAM_BACKEND_CUDA : SAM_BACKEND_CPU;
+    p.backend = scene_backend(backend);
     p.precision = !strcmp(precision, "bf16") ? SAM_PRECISION_BF16 : SAM_PRECISION_FP32;
     p.max_objects = OBJECTS;
     p.lost_after = 3;

@@ -224,9 +224,7 @@ int main(int argc, char **argv)
     const float value = strtof(argv[4], NULL);
     const int each = atoi(argv[5]);
 
-    p.backend = !strcmp(argv[2], "ref")   ? SAM_BACKEND_REF
-                : !strcmp(argv[2], "cpu") ? SAM_BACKEND_CPU
-                                          : SAM_BACKEND_CUDA;
+    p.backend = scene_backend(argv[2]);
     p.precision = !strcmp(argv[3], "bf16") ? SAM_PRECISION_BF16 : SAM_PRECISION_FP32;
     p.max_objects = 1;
     if (!scene_can_run(&p))

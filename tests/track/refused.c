@@ -159,13 +159,6 @@ static void check_colour_of_rgb(sam_tracker *t)
     }
 }
 
-static enum sam_backend backend_of(const char *name)
-{
-    return !strcmp(name, "ref")   ? SAM_BACKEND_REF
-           : !strcmp(name, "cpu") ? SAM_BACKEND_CPU
-                                  : SAM_BACKEND_CUDA;
-}
-
 int main(int argc, char **argv)
 {
     static float low[2][LOW];
@@ -174,7 +167,7 @@ int main(int argc, char **argv)
     struct scene s;
     sam_tracker *t[2];
 
-    p.backend = backend_of(argv[2]);
+    p.backend = scene_backend(argv[2]);
     p.precision = p.backend == SAM_BACKEND_CUDA ? SAM_PRECISION_BF16 : SAM_PRECISION_FP32;
     p.max_objects = 2;
     printf("seed %d\n", (int) rng);

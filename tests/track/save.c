@@ -203,9 +203,7 @@ static struct sam_params params_of(const char *model, const char *backend, int o
 {
     struct sam_params p = scene_params(model);
 
-    p.backend = !strcmp(backend, "ref")    ? SAM_BACKEND_REF
-                : !strcmp(backend, "cuda") ? SAM_BACKEND_CUDA
-                                           : SAM_BACKEND_CPU;
+    p.backend = scene_backend(backend);
     p.precision = strcmp(backend, "cuda") ? SAM_PRECISION_FP32 : SAM_PRECISION_BF16;
     p.max_objects = objects;
     p.threads = threads;

@@ -68,6 +68,13 @@ static inline struct sam_params scene_params(const char *model)
     return p;
 }
 
+static inline enum sam_backend scene_backend(const char *name)
+{
+    return !strcmp(name, "ref") ? SAM_BACKEND_REF
+           : !strcmp(name, "cpu") ? SAM_BACKEND_CPU
+                                  : SAM_BACKEND_CUDA;
+}
+
 static inline struct sam_params scene_cuda_params(const char *model, int max_objects)
 {
     struct sam_params p = scene_params(model);
@@ -170,6 +177,23 @@ static inline size_t fetch(sam_tracker *t, uint64_t id, const char *name, float 
     if (sam_tracker_read(t, id, name, dst, capacity, s, NULL))
         return 0;
     return (size_t) s[0] * s[1] * s[2] * s[3];
+}
+
+// What a tracker holds of an object after a step; zeros behind the end of each tensor.
+struct scene_held {
+    float low_res[64 * 64], pointer[512], memory[1 << 14], score;
+};
+
+#define SCENE_ROOM(x) (sizeof(x) / sizeof((x)[0]))
+
+static inline void scene_look(sam_tracker *t, uint64_t id, struct scene_held *s)
+{
+    memset(s, 0, sizeof(*s));
+    expect(fetch(t, id, "low_res", s->low_res, SCENE_ROOM(s->low_res)) &&
+           fetch(t, id, "pointer", s->pointer, SCENE_ROOM(s->pointer)) &&
+           fetch(t, id, "memory", s->memory, SCENE_ROOM(s->memory)) &&
+           fetch(t, id, "score", &s->score, 1) == 1,
+           "object %d is not there", (int) id);
 }
 
 #endif // SCENE_H

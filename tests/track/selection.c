@@ -7,7 +7,7 @@
 
 #include "scene.h"
 
-enum { LOW = 64 * 64, POINTER = 512, MAP = 1 << 14, FRAMES = 40 };
+enum { FRAMES = 40 };
 
 static const char *backend;
 
@@ -15,23 +15,10 @@ static sam_tracker *open_model(const char *model)
 {
     struct sam_params p = scene_params(model);
 
-    p.backend = !strcmp(backend, "ref") ? SAM_BACKEND_REF : SAM_BACKEND_CPU;
+    p.backend = scene_backend(backend);
     p.history = 12;
     p.lost_after = 2;
     return scene_open(&p);
-}
-
-struct shown {
-    float low_res[LOW], pointer[POINTER], memory[MAP], score;
-};
-
-static void look(sam_tracker *t, uint64_t id, struct shown *s)
-{
-    memset(s, 0, sizeof(*s));
-    expect(fetch(t, id, "low_res", s->low_res, LOW) &&
-           fetch(t, id, "pointer", s->pointer, POINTER) &&
-           fetch(t, id, "memory", s->memory, MAP) && fetch(t, id, "score", &s->score, 1) == 1,
-           "object %d is not there", (int) id);
 }
 
 // What frames show, to a tracker that sees all of them or only those with the object.
@@ -86,7 +73,7 @@ struct errand {
 // Follow the video with a mask on its first frame. Every white frame is left out, or seen. Of each
 // other frame what was shown into `shown`; returns how many white frames had the object.
 static int follow(const char *model, const struct video *v, bool leave_out, struct errand e,
-                  struct shown *shown)
+                  struct scene_held *shown)
 {
     sam_tracker *t = open_model(model);
     const uint64_t id = give_mask(t, 0, 1);
@@ -101,7 +88,7 @@ static int follow(const char *model, const struct video *v, bool leave_out, stru
             index[i] = steps++;
             seen += v->frame[i] == WHITE && o && o->score > 0;
             if (v->frame[i] != WHITE && o && !o->behind)
-                look(t, id, &shown[i]);
+                scene_look(t, id, &shown[i]);
         }
         if (i == e.late_at)
             prompt_late(t, id, index[e.late_for]);
@@ -113,7 +100,8 @@ static int follow(const char *model, const struct video *v, bool leave_out, stru
 }
 
 // How many frames from `from` on differ in anything.
-static int differing(const struct video *v, const struct shown *a, const struct shown *b, int from)
+static int differing(const struct video *v, const struct scene_held *a,
+                     const struct scene_held *b, int from)
 {
     int n = 0;
 
@@ -133,7 +121,7 @@ static int first_white(const struct video *v)
 
 static void check_video(const char *selecting, const char *plain, uint64_t seed)
 {
-    static struct shown a[FRAMES], b[FRAMES];
+    static struct scene_held a[FRAMES], b[FRAMES];
     const struct errand none = { -1, -1, -1 };
     uint64_t rng = seed;
     struct video v;

@@ -6,7 +6,7 @@
 
 #include "scene.h"
 
-enum { SIDE = 64, LOW = SIDE / 4, POINTER = 512, MAP = 1 << 14, FRAMES = 6 };
+enum { SIDE = 64, LOW = SIDE / 4, FRAMES = 6 };
 
 static const char *backend;
 static float tolerance; // of a device, where batches of other sizes may sum in another order
@@ -15,40 +15,25 @@ static sam_tracker *open_model(const char *model, int history)
 {
     struct sam_params p = scene_params(model);
 
-    p.backend = !strcmp(backend, "ref")    ? SAM_BACKEND_REF
-                : !strcmp(backend, "cuda") ? SAM_BACKEND_CUDA
-                                           : SAM_BACKEND_CPU;
+    p.backend = scene_backend(backend);
     p.history = history;
     return scene_open(&p);
 }
 
-struct shown {
-    float low_res[LOW * LOW], pointer[POINTER], memory[MAP], score;
-};
-
-static void look(sam_tracker *t, uint64_t id, struct shown *s)
-{
-    memset(s, 0, sizeof(*s));
-    expect(fetch(t, id, "low_res", s->low_res, LOW * LOW) == LOW * LOW &&
-           fetch(t, id, "pointer", s->pointer, POINTER) && fetch(t, id, "memory", s->memory, MAP) &&
-           fetch(t, id, "score", &s->score, 1) == 1,
-           "object %d is not there", (int) id);
-}
-
-static float largest_difference(const float *a, const float *b, int n)
+static float largest_difference(const float *a, const float *b, size_t n)
 {
     float most = 0;
 
-    for (int i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         most = fmaxf(most, fabsf(a[i] - b[i]));
     return most;
 }
 
-static bool differ(const struct shown *a, const struct shown *b)
+static bool differ(const struct scene_held *a, const struct scene_held *b)
 {
     return largest_difference(a->low_res, b->low_res, LOW * LOW) > tolerance ||
-           largest_difference(a->pointer, b->pointer, POINTER) > tolerance ||
-           largest_difference(a->memory, b->memory, MAP) > tolerance ||
+           largest_difference(a->pointer, b->pointer, SCENE_ROOM(a->pointer)) > tolerance ||
+           largest_difference(a->memory, b->memory, SCENE_ROOM(a->memory)) > tolerance ||
            fabsf(a->score - b->score) > tolerance;
 }
 
@@ -140,7 +125,7 @@ static void put_back(float *dst, const float *src, int left, int top)
 static void check_window(const char *zooming, const char *plain, int x, int y, uint64_t *rng)
 {
     static struct picture frame, window;
-    static struct shown a, b;
+    static struct scene_held a, b;
     static float expected[LOW * LOW];
     const int left = x < 4 ? 0 : x - 4 > SIDE - WINDOW ? SIDE - WINDOW : x - 4;
     const int top = y < 4 ? 0 : y - 4 > SIDE - WINDOW ? SIDE - WINDOW : y - 4;
@@ -154,13 +139,13 @@ static void check_window(const char *zooming, const char *plain, int x, int y, u
     const uint64_t close = give_box(u, 0, bx, by, bx + 48 / s, by + 48 / s);
     step_picture(t, &frame);
     step_picture(u, &window);
-    look(t, id, &a);
-    look(u, close, &b);
+    scene_look(t, id, &a);
+    scene_look(u, close, &b);
     put_back(expected, b.low_res, left, top);
     expect(fabsf(a.score - b.score) < 1e-3f, "box at %d, %d: score %g, of the window alone %g", x,
            y, (double) a.score, (double) b.score);
-    expect(largest_difference(a.pointer, b.pointer, POINTER) < 1e-3f, "box at %d, %d: pointer", x,
-           y);
+    expect(largest_difference(a.pointer, b.pointer, SCENE_ROOM(a.pointer)) < 1e-3f,
+           "box at %d, %d: pointer", x, y);
     expect(largest_difference(a.low_res, expected, LOW * LOW) < 1e-2f,
            "box at %d, %d: logits differ by %g", x, y,
            (double) largest_difference(a.low_res, expected, LOW * LOW));
@@ -198,7 +183,7 @@ static uint64_t give_late_box(sam_tracker *t, const struct story *story)
 }
 
 // The box is for frame 1; every object is looked at on every frame that is done.
-static void tell(const struct story *story, struct shown shown[FRAMES][OBJECTS])
+static void tell(const struct story *story, struct scene_held shown[FRAMES][OBJECTS])
 {
     sam_tracker *t = open_model(story->model, story->history);
     const uint64_t point = give_point(t, 0, 0.4f, 0.4f, 1);
@@ -214,16 +199,16 @@ static void tell(const struct story *story, struct shown shown[FRAMES][OBJECTS])
         const struct sam_result r = step(t, &s, i);
         const struct sam_object *o = box ? object_in(&r, box) : NULL;
         if (o && !o->behind)
-            look(t, box, &shown[i][BOX]);
-        look(t, point, &shown[i][POINT]);
+            scene_look(t, box, &shown[i][BOX]);
+        scene_look(t, point, &shown[i][POINT]);
         if (after)
-            look(t, after, &shown[i][AFTER]);
+            scene_look(t, after, &shown[i][AFTER]);
     }
     sam_tracker_close(&t);
 }
 
-static int count_different(struct shown a[FRAMES][OBJECTS], struct shown b[FRAMES][OBJECTS],
-                           enum object which, int from)
+static int count_different(struct scene_held a[FRAMES][OBJECTS],
+                           struct scene_held b[FRAMES][OBJECTS], enum object which, int from)
 {
     int n = 0;
 
@@ -234,48 +219,48 @@ static int count_different(struct shown a[FRAMES][OBJECTS], struct shown b[FRAME
 
 static void check_stream(const char *zooming, const char *plain)
 {
-    static struct shown a[FRAMES][OBJECTS], b[FRAMES][OBJECTS];
-    struct story with = { .model = zooming, .has_box = true, .history = 4 }, other = with;
+    enum { BOXED, ALONE, NO_HISTORY, LATE, CLICKED, LATE_CLICKED, NO_ZOOM, STORIES };
+    const struct story story[STORIES] = {
+        [BOXED] = { zooming, true, 0, 4, false },
+        [ALONE] = { zooming, false, 0, 4, false },
+        [NO_HISTORY] = { zooming, true, 0, 0, false },
+        [LATE] = { zooming, true, 2, 4, false }, // it has caught up before frame 5
+        [CLICKED] = { zooming, true, 0, 4, true },
+        [LATE_CLICKED] = { zooming, true, 2, 4, true },
+        [NO_ZOOM] = { plain, true, 0, 4, false },
+    };
+    static struct scene_held told[STORIES][FRAMES][OBJECTS];
 
-    tell(&with, a);
-    other.has_box = false;
-    tell(&other, b);
-    expect(!count_different(a, b, POINT, 0) && !count_different(a, b, AFTER, 0),
-           "objects beside a box: %d and %d frames differ", count_different(a, b, POINT, 0),
-           count_different(a, b, AFTER, 0));
-    other = with;
-    other.history = 0;
-    tell(&other, b);
-    expect(!count_different(a, b, BOX, 0), "without history %d frames differ",
-           count_different(a, b, BOX, 0));
-    other = with;
-    other.late = 2; // it has caught up after two frames more
-    tell(&other, b);
-    expect(!count_different(a, b, BOX, 5) && !count_different(a, b, POINT, 0),
-           "a late box: %d and %d frames differ", count_different(a, b, BOX, 5),
-           count_different(a, b, POINT, 0));
-    other = with;
-    other.has_click = true;
-    tell(&other, b);
-    expect(count_different(a, b, BOX, 1), "a click after the box changes nothing");
-    with = other;
-    with.late = 2;
-    tell(&with, a);
-    expect(!count_different(a, b, BOX, 5), "a late box and click: %d frames differ",
-           count_different(a, b, BOX, 5));
+    for (int i = 0; i < STORIES; i++)
+        tell(&story[i], told[i]);
+    const struct {
+        int a, b;
+        enum object which;
+        int from;
+        const char *what;
+    } same[] = {
+        { BOXED, ALONE, POINT, 0, "an object before a box" },
+        { BOXED, ALONE, AFTER, 0, "an object after a box" },
+        { BOXED, NO_HISTORY, BOX, 0, "a box without history" },
+        { BOXED, LATE, BOX, 5, "a late box" },
+        { BOXED, LATE, POINT, 0, "an object before a late box" },
+        { CLICKED, LATE_CLICKED, BOX, 5, "a late box and click" },
+    };
+    for (size_t i = 0; i < SCENE_ROOM(same); i++) {
+        const int n = count_different(told[same[i].a], told[same[i].b], same[i].which,
+                                      same[i].from);
+        expect(!n, "%s: %d frames differ", same[i].what, n);
+    }
+    expect(count_different(told[BOXED], told[CLICKED], BOX, 1), "a click changes nothing");
     // The harness sees that a model zooms.
-    with = (struct story) { .model = plain, .has_box = true, .history = 4 };
-    tell(&with, a);
-    other = with;
-    other.model = zooming;
-    tell(&other, b);
-    expect(count_different(a, b, BOX, 1) == FRAMES - 1, "a model that zooms shows the same");
+    expect(count_different(told[BOXED], told[NO_ZOOM], BOX, 1) == FRAMES - 1,
+           "a model that zooms shows the same");
 }
 
 // A box for an object that is there is answered with what is remembered of it, in the whole frame.
 static void check_box_with_memory(const char *zooming, const char *plain)
 {
-    static struct shown a, b;
+    static struct scene_held a, b;
     const char *const model[] = { zooming, plain };
 
     for (int i = 0; i < 2; i++) {
@@ -285,7 +270,7 @@ static void check_box_with_memory(const char *zooming, const char *plain)
         step(t, &s, 0);
         give_box(t, id, 0.1f, 0.1f, 0.35f, 0.4f);
         step(t, &s, 1);
-        look(t, id, i ? &b : &a);
+        scene_look(t, id, i ? &b : &a);
         sam_tracker_close(&t);
     }
     expect(!differ(&a, &b), "a box for an object that is there is zoomed into");

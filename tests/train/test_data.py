@@ -20,7 +20,7 @@ class Clips(unittest.TestCase):
         torch.manual_seed(SEED)
         cls.bank = bank.Bank(bank.shared(bank.invent(SEED)), None, "cpu")
         make = data.Generator(cls.bank, 64, "cpu")
-        cls.clips = [make(4, 5) for _ in range(18)]
+        cls.clips = [make(4, 5) for _ in range(36)]
 
     def test_shapes_and_ranges(self):
         clips = self.clips[0]
@@ -44,7 +44,7 @@ class Clips(unittest.TestCase):
             overlaps.append(((a * b).sum((3, 4)) / union)[both])
         overlaps = torch.cat(overlaps)
         print(f"seed {SEED}: median overlap {overlaps.median():.2f} of {len(overlaps)}")
-        self.assertGreater((overlaps > 0.6).float().mean(), 0.5)
+        self.assertGreater((overlaps > 0.6).float().mean(), 0.55)
         self.assertLess((overlaps > 0.97).float().mean(), 0.6)
 
     def test_hues_turn_about_grey(self):

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import torch
 import torch.nn.functional as F
 
+import prompts
+
 CANVAS = 128  # side of a pasted thing's own plane, pixels
 
 
@@ -27,14 +29,8 @@ def middles(masks):
 
 def boxes(masks):
     """Middles (B, 2) and half sizes (B, 2) of the boxes around masks (B, h, w), x and y from -1 to 1."""
-    ends = []
-    for axis in (1, 2):
-        seen = (masks > 0.5).any(axis)
-        n = seen.shape[1]
-        low = seen.float().argmax(1)
-        high = n - seen.flip(1).float().argmax(1)
-        ends.append((2 * low / n - 1, 2 * high / n - 1))
-    low, high = (torch.stack([e[i] for e in ends], 1) for i in (0, 1))
+    extent = torch.tensor(masks.shape[:0:-1], device=masks.device)
+    low, high = (2 * c / extent - 1 for c in prompts.corners(masks))
     return (low + high) / 2, (high - low) / 2
 
 
@@ -355,9 +351,8 @@ class Generator:
         d, ratio = self.device, self.bank.aspect
         half = uniform((count,), 0.55 if masks is None else 0.4, 1.0, d)  # of the video's height
         width = half / ratio * torch.exp(uniform((count,), -0.1, 0.5, d))
-        close = chance(count, 0.3 if masks is not None else 0.0, d)
         if masks is not None:
-            middle, size = boxes(masks)
+            close, (middle, size) = chance(count, 0.3, d), boxes(masks)
             near = (uniform((count,), 1.15, 1.8, d) * size.amax(1)).clamp(0.04, 1.0)
             half = torch.where(close, near, half)
             width = torch.where(close, near * torch.exp(uniform((count,), -0.3, 0.1, d)), width)

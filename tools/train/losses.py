@@ -12,14 +12,12 @@ import prompts
 
 def around(truth, room=0.15):
     """(n, h, w): 1 in the box of each truth, grown on every side by a share of its sides."""
-    inside = truth > 0.5
     lines = []
-    for line in (inside.any(2), inside.any(1)):
-        place = torch.arange(line.shape[1], device=line.device)
-        low, high = torch.where(line, place, len(place)).amin(1), torch.where(line, place, -1).amax(1)
-        grown = room * (high - low + 1).clamp(min=0)
-        lines.append((place >= (low - grown)[:, None]) & (place <= (high + grown)[:, None]))
-    return (lines[0][:, :, None] & lines[1][:, None]).float()
+    for low, high, count in zip(*(c.unbind(1) for c in prompts.corners(truth)), (truth.shape[2], truth.shape[1])):
+        place = torch.arange(count, device=truth.device)
+        grown = room * (high - low).clamp(min=0)
+        lines.append((place >= (low - grown)[:, None]) & (place <= (high - 1 + grown)[:, None]))
+    return (lines[1][:, :, None] & lines[0][:, None]).float()
 
 
 def mask_costs(masks, truth, known):
