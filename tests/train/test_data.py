@@ -190,6 +190,45 @@ class Following(unittest.TestCase):
                 losses.follow(net, clips, "mask", corrected=2, own=own)
             self.assertEqual([call.args[3].unique().tolist() for call in written.call_args_list], [[w] for w in wanted])
 
+    def test_memory_errs_on_tracked_frames_alone(self):
+        """The mask of a prompted or corrected frame is remembered as it is; those between have leaked or shrunk."""
+        torch.manual_seed(SEED)
+        net = model.build(model.sized(model.NANO, 64))
+        clips = data.Generator(bank.Bank(bank.shared(bank.invent(SEED)), None, "cpu"), 64, "cpu")(1, 4)
+        clips.present.fill_(1)
+        written = {}
+        for shift in (0.0, 2.0, -2.0):
+            given = torch.full((2, 1, 1, 1), shift), torch.zeros(2, dtype=torch.bool)
+            with unittest.mock.patch.object(losses, "mistakes", return_value=given):
+                with unittest.mock.patch.object(model, "encode_memory", wraps=model.encode_memory) as calls:
+                    losses.follow(net, clips, "mask", corrected=2, own=0.0)
+            written[shift] = [call.args[2].detach() for call in calls.call_args_list]
+        for shift in (2.0, -2.0):
+            self.assertTrue(torch.equal(written[shift][0], written[0.0][0]))
+            moved = written[shift][1].logit() - written[0.0][1].logit()
+            torch.testing.assert_close(moved, torch.full_like(moved, shift), rtol=0, atol=1e-3)
+            self.assertEqual(written[shift][2].unique().tolist(), [0, 1])  # corrected: cut at zero, after no shift
+            self.assertNotEqual(written[shift][3].mean(), written[0.0][3].mean())
+
+    def test_a_mistake_takes_the_other_target_of_the_clip(self):
+        high = torch.zeros(4, 1, 2, 2)
+        high[0, 0, 0, 0], high[1, 0, 1, 1], high[2, 0, 0, 1], high[3, 0, 1, 0] = 0.9, 0.8, 0.7, 0.6
+        both = losses.with_other(high, torch.tensor([True, False, False, True]))
+        self.assertTrue(torch.equal(both[0], torch.maximum(high[0], high[1])))
+        self.assertTrue(torch.equal(both[1:3], high[1:3]))
+        self.assertTrue(torch.equal(both[3], torch.maximum(high[2], high[3])))
+        self.assertIs(losses.with_other(high, torch.zeros(4, dtype=torch.bool)), high)
+
+    def test_how_many_targets_memory_errs_about(self):
+        """The shares, within four standard deviations; targets alone in their clip are never joined."""
+        torch.manual_seed(SEED)
+        n, wrong = 4000, 0.4
+        shifts, joined = losses.mistakes((n // 2, 2), wrong, "cpu")
+        for found, wanted in ((shifts != 0, wrong), (joined, 0.3 * wrong)):
+            self.assertAlmostEqual(found.float().mean().item(), wanted, delta=4 * (wanted * (1 - wanted) / n) ** 0.5)
+        self.assertLessEqual(shifts.abs().max(), 2.5)
+        self.assertFalse(losses.mistakes((n, 1), wrong, "cpu")[1].any())
+
 
 class Costs(unittest.TestCase):
     def test_the_box_around_a_thing(self):

@@ -155,12 +155,33 @@ def stills(net, clips, mended=0, clicks=2):
     return total, torch.stack(ious, 1).detach(), clips.present[:, 0].reshape(n, 1).expand(n, 2)
 
 
-def follow(net, clips, kind, affinity=0.5, corrected=None, own=0.5, carry=0.5):
+def mistakes(targets, wrong, device):
+    """How memory errs about each of `targets` (clips, of each): (shifts, joined), of the share `wrong` of them.
+
+    After a hundred frames a mask has leaked into what it nearly took, or lost what it nearly left, and memory tells so
+    with every frame that it holds; the clips of training are too short to come to that. shifts (n, 1, 1, 1) are added
+    to the logits of tracked masks before they are remembered; joined (n,) bool: the clip's other target is remembered too.
+    """
+    n = targets[0] * targets[1]
+    shifts = (torch.rand(n, device=device) * 2 - 1) * 2.5 * (torch.rand(n, device=device) < wrong)
+    joined = (torch.rand(n, device=device) < 0.3 * wrong) & (targets[1] == 2)
+    return shifts[:, None, None, None], joined
+
+
+def with_other(high, joined):
+    """Masks (clips 2, 1, S, S), those of `joined` together with the other one of their clip."""
+    if not joined.any():
+        return high
+    other = high.unflatten(0, (-1, 2)).flip(1).flatten(0, 1)
+    return torch.where(joined[:, None, None, None], torch.maximum(high, other), high)
+
+
+def follow(net, clips, kind, affinity=0.5, corrected=None, own=0.5, carry=0.5, wrong=0.4):
     """The cost of following every target of `clips` from a prompt of `kind`, and what happened.
 
     `corrected`: a later frame on which one click mends the tracked mask, as a user would. `own`: how often memory holds
-    the model's own answer whether the target is present, as in tracking, instead of the truth. Returns the cost, IoUs
-    (targets, T), and where the target was to be seen (targets, T).
+    the model's own answer whether the target is present, as in tracking, instead of the truth. `wrong`: for how many
+    targets memory errs, see mistakes(). Returns the cost, IoUs (targets, T), and where the target was to be seen (targets, T).
     """
     b, t, o = clips.present.shape
     size, side = net.image_size, net.image_size // 4
@@ -172,6 +193,7 @@ def follow(net, clips, kind, affinity=0.5, corrected=None, own=0.5, carry=0.5):
     labels = [m.flatten(0, 1) for m in labels.unbind(1)]
     selects = net.samtrack.get("memory_selection") == "present"
     memories, pointers, ious, total = Memory(net.samtrack["num_maskmem"]), [], [], 0.0
+    shifts, joined = mistakes((b, o), wrong, maps[2].device)
     for now in range(t):
         fine, middle, coarse = (m[:, now].repeat_interleave(o, 0) for m in maps)
         truth, known = truths[:, now].reshape(-1, side, side), (knowns[:, now].reshape(-1, side, side) > 0.9).float()
@@ -187,7 +209,8 @@ def follow(net, clips, kind, affinity=0.5, corrected=None, own=0.5, carry=0.5):
             total = total + carry * carried_cost(weights[0], remembered, labels[now], certain, alive)
             none, dense = model.no_points(net, b * o), model.dense_none(net, b * o)
             out = model.decode(net, conditioned, fine, middle, none, dense)
-            high, token = chosen(net, out, multi=True)
+            high, token = chosen(net, out, multi=True, shifts=shifts)
+            high = with_other(high, joined)
         # A box is answered by mask 0.
         single = 1.5 if kind == "box" and not now else 0.5
         cost, real = decoder_cost(*kept(out), truth, known, present, alive, single)
@@ -255,12 +278,12 @@ def aged(pointers, now):
     return [(p, now - i) for i, p in enumerate(pointers) if now - i < model.POINTERS]
 
 
-def chosen(net, out, multi):
-    """Probability at full size of the mask that inference would keep, and its token."""
+def chosen(net, out, multi, shifts=0.0):
+    """Probability at full size of the mask that inference would keep, its logits shifted, and its token."""
     masks, ious, tokens, _ = out
     rows = torch.arange(len(masks), device=masks.device)
     best = of_chosen(ious) if multi else torch.zeros_like(rows)
-    return model.upsample(masks[rows, best][:, None], net.image_size).sigmoid(), tokens[rows, best]
+    return (model.upsample(masks[rows, best][:, None], net.image_size) + shifts).sigmoid(), tokens[rows, best]
 
 
 def prompt(net, kind, masks, coarse, fine, middle):
