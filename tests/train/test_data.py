@@ -196,19 +196,26 @@ class Following(unittest.TestCase):
         net = model.build(model.sized(model.NANO, 64))
         clips = data.Generator(bank.Bank(bank.shared(bank.invent(SEED)), None, "cpu"), 64, "cpu")(1, 4)
         clips.present.fill_(1)
-        written = {}
-        for shift in (0.0, 2.0, -2.0):
-            given = torch.full((2, 1, 1, 1), shift), torch.zeros(2, dtype=torch.bool)
+
+        def remembered(shift, joined=False):
+            given = torch.full((2, 1, 1, 1), shift), torch.tensor([joined, False])
             with unittest.mock.patch.object(losses, "mistakes", return_value=given):
                 with unittest.mock.patch.object(model, "encode_memory", wraps=model.encode_memory) as calls:
                     losses.follow(net, clips, "mask", corrected=2, own=0.0)
-            written[shift] = [call.args[2].detach() for call in calls.call_args_list]
+            return [call.args[2].detach() for call in calls.call_args_list]
+
+        written = {shift: remembered(shift) for shift in (0.0, 2.0, -2.0)}
         for shift in (2.0, -2.0):
             self.assertTrue(torch.equal(written[shift][0], written[0.0][0]))
             moved = written[shift][1].logit() - written[0.0][1].logit()
             torch.testing.assert_close(moved, torch.full_like(moved, shift), rtol=0, atol=1e-3)
             self.assertEqual(written[shift][2].unique().tolist(), [0, 1])  # corrected: cut at zero, after no shift
             self.assertNotEqual(written[shift][3].mean(), written[0.0][3].mean())
+        both, first = remembered(0.0, joined=True), written[0.0][1]
+        self.assertTrue(torch.equal(both[0], written[0.0][0]))
+        self.assertTrue(torch.equal(both[1][0], torch.maximum(first[0], first[1])))
+        self.assertTrue(torch.equal(both[1][1], first[1]))
+        self.assertFalse(torch.equal(first[0], both[1][0]))  # else it tells nothing
 
     def test_a_mistake_takes_the_other_target_of_the_clip(self):
         high = torch.zeros(4, 1, 2, 2)

@@ -156,7 +156,7 @@ def stills(net, clips, mended=0, clicks=2):
 
 
 def mistakes(targets, wrong, device):
-    """How memory errs about each of `targets` (clips, of each): (shifts, joined), of the share `wrong` of them.
+    """How memory errs about the share `wrong` of `targets` (clips, targets of each): (shifts, joined).
 
     After a hundred frames a mask has leaked into what it nearly took, or lost what it nearly left, and memory tells so
     with every frame that it holds; the clips of training are too short to come to that. shifts (n, 1, 1, 1) are added
