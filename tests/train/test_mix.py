@@ -53,6 +53,15 @@ class Mix(unittest.TestCase):
         self.assertTrue(found[mix.TIMES].equal(state[mix.TIMES][[0, 1, 4]]))
         self.assertEqual(model.load(self.out).image_size, 96)
 
+    def test_more_maps_than_it_was_trained_with(self):
+        self.assertEqual(run("--out", self.out, "--maps", "7", self.files[0]), (0, ""))
+        config, found = model.read(self.out)
+        self.assertEqual(config, SMALL | {"num_maskmem": 7})
+        _, state = model.read(self.files[0])
+        # The older ones are where the oldest was; that of prompted frames stays last.
+        self.assertTrue(found[mix.TIMES].equal(state[mix.TIMES][[0, 1, 2, 3, 3, 3, 4]]))
+        self.assertEqual(len(model.load(self.out).memory_temporal_positional_encoding), 7)
+
     def test_the_frames_that_are_remembered(self):
         for wanted in ("all", "present"):
             self.assertEqual(run("--out", self.out, "--selection", wanted, self.files[0]), (0, ""))
@@ -83,7 +92,7 @@ class Mix(unittest.TestCase):
         for pattern, arguments in {
             "shares add up to 0": (f"{self.files[0]}=0",),
             "not a number": (f"{self.files[0]}=half",),
-            "2 to 5 can be had": ("--maps", "6", self.files[0]),
+            "2 to 16 can be had": ("--maps", "17", self.files[0]),
             "not a multiple of 32": ("--size", "100", self.files[0]),
             "not a readable safetensors file": (__file__,),
         }.items():

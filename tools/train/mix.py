@@ -22,6 +22,7 @@ import model
 TIMES = "maskmem_tpos_enc"
 HEAD = "sam_mask_decoder.iou_prediction_head.layers.2"
 AHEAD = 0.02  # before the sigmoid
+MOST_MAPS = 16  # that the engine loads
 
 
 def arguments():
@@ -48,11 +49,15 @@ def share_of(part):
 
 
 def with_maps(state, maps, path):
-    """`state` with the places in time of so many memory maps: the youngest, and the last, of prompted frames."""
+    """`state` with the places in time of so many memory maps: the youngest, and the last, of prompted frames.
+
+    Tracked frames older than `state` knows have the place of its oldest one.
+    """
     times = state[TIMES]
-    if not 2 <= maps <= len(times):
-        raise model.ModelError(f"{path}: {maps} memory maps wanted; 2 to {len(times)} can be had")
-    return state | {TIMES: torch.cat((times[: maps - 1], times[-1:]))}
+    if not 2 <= maps <= MOST_MAPS:
+        raise model.ModelError(f"{path}: {maps} memory maps wanted; 2 to {MOST_MAPS} can be had")
+    ages = [min(age, len(times) - 2) for age in range(maps - 1)]
+    return state | {TIMES: torch.cat((times[ages], times[-1:]))}
 
 
 def with_lead(state, row):
