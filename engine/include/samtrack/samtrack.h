@@ -130,7 +130,8 @@ enum {
 // implementation to compare with.
 enum sam_backend { SAM_BACKEND_AUTO, SAM_BACKEND_REF, SAM_BACKEND_CPU, SAM_BACKEND_CUDA };
 
-// Precision of matrix products. AUTO: bf16 if the device has it, else fp32. Sums are always fp32.
+// Precision of matrix products. AUTO: bf16 if the device is faster in it, else fp32. Sums are
+// always fp32.
 enum sam_precision { SAM_PRECISION_AUTO, SAM_PRECISION_FP32, SAM_PRECISION_BF16 };
 
 // How a prompt changes an object that is tracked already.

@@ -39,7 +39,8 @@ static int resolve_precision(struct sam_queue *q, enum sam_cpu_level level)
 {
     const bool has_bf16 = level >= SAM_CPU_AVX512_BF16;
     if (q->precision == SAM_PRECISION_AUTO)
-        q->precision = has_bf16 ? SAM_PRECISION_BF16 : SAM_PRECISION_FP32;
+        q->precision =
+            has_bf16 && sam_cpu_is_bf16_faster() ? SAM_PRECISION_BF16 : SAM_PRECISION_FP32;
     if (q->precision == SAM_PRECISION_BF16 && !has_bf16)
         sam_queue_fail(q, SAM_EUNSUPPORTED,
                        "precision 'bf16' needs a processor with AVX512_BF16, this one has '%s': "

@@ -10,6 +10,11 @@ enum sam_cpu_level sam_cpu_detect(void)
     return SAM_CPU_GENERIC;
 }
 
+bool sam_cpu_is_bf16_faster(void)
+{
+    return false;
+}
+
 void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16)
 {
     cpu->attention = cpu->attention_f32 = &sam_attention_generic;
