@@ -35,7 +35,7 @@ gst_sam_track_precision_get_type (void)
 {
   static gsize type = 0;
   static const GEnumValue values[] = {
-    {SAM_PRECISION_AUTO, "bf16 if the device is faster in it, else fp32", "auto"},
+    {SAM_PRECISION_AUTO, "bf16 where it is faster, else fp32", "auto"},
     {SAM_PRECISION_FP32, "32-bit floating point", "fp32"},
     {SAM_PRECISION_BF16, "bfloat16 products with 32-bit sums", "bf16"},
     {0, NULL, NULL},

@@ -1,4 +1,4 @@
-// The precision of `auto` on the CPU, against what the kernel says of the processor in /proc/cpuinfo.
+// The precision of `auto` on the CPU, against what the kernel says of the processor.
 #include <stdlib.h>
 
 #include "ops/backends.h"
