@@ -40,7 +40,8 @@ static inline struct sam_cpu *sam_cpu(const struct sam_queue *q)
 
 // level_x86.c or level_any.c: the highest level this processor has, and the kernels of a level.
 enum sam_cpu_level sam_cpu_detect(void);
-// Whether products in bf16 are faster than in fp32. Not timed: masks must not depend on the load.
+// Of a processor with AVX512_BF16: whether products in bf16 are faster than in fp32. Not timed:
+// masks must not depend on the load.
 bool sam_cpu_is_bf16_faster(void);
 void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16);
 

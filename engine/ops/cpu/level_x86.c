@@ -22,8 +22,7 @@ bool sam_cpu_is_bf16_faster(void)
     unsigned eax, ebx, ecx, edx;
     // Processors with AMX leave bf16 to its tiles, which our kernels do not use: they do half as
     // many products per second by vdpbf16ps as by vfmadd231ps. Those of AMD do twice as many.
-    return __builtin_cpu_supports("avx512bf16") &&
-           __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && !(edx & AMX_BF16);
+    return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && !(edx & AMX_BF16);
 }
 
 void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16)
