@@ -15,6 +15,7 @@ enum {
     SAM_MAX_FUSER_LAYERS = 8,
     SAM_MAX_MASKMEM = 16,         // spatial maps attended, published: 7
     SAM_MAX_POINTERS = 16,        // object pointers attended, published: 16
+    SAM_MAX_TARGET = 256,         // channels of a target model
     SAM_MASK_TOKENS = 4,
     SAM_DECODER_HEADS = 8,
     SAM_DECODER_LAYERS = 2,
@@ -57,6 +58,8 @@ struct sam_config {
     bool pointer_time;         // SAM 2.1: pointers carry a projected temporal code
     bool present_only; // memory selection: frames that an object is absent from are not remembered
     float box_zoom; // a box is answered in a window this many times its size; 0: in the frame
+    int target_channels; // of the target model's features; 0: there is none
+    float target_weight; // of its scores among the logits
 
     struct sam_memory_shape memory;
 };

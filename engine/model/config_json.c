@@ -36,6 +36,29 @@ static int read_box_zoom(struct sam_config *out, const struct sam_json *r)
     return SAM_OK;
 }
 
+static int read_target_model(struct sam_config *out, const struct sam_json *r)
+{
+    struct sam_json target;
+    int status = sam_json_enter(&target, r, "target_model", "target_model.");
+
+    if (status || !target.object)
+        return status;
+    const json_t *v = sam_json_get(&target, "weight");
+    const double weight = json_number_value(v);
+    if (!json_is_number(v))
+        return sam_json_wrong(&target, "weight", "a number from 0 to 100", v);
+    if (!(weight >= 0 && weight <= 100))
+        return sam_fail(r->error, SAM_EFORMAT, "%s: key 'target_model.weight': expected a number "
+                        "from 0 to 100, got %g", r->file, weight);
+    if ((status = sam_json_required(&target, "channels", &out->target_channels)))
+        return status;
+    if (out->target_channels < 1 || out->target_channels > SAM_MAX_TARGET)
+        return sam_fail(r->error, SAM_EFORMAT, "%s: key 'target_model.channels': expected 1 to "
+                        "%d, got %d", r->file, SAM_MAX_TARGET, out->target_channels);
+    out->target_weight = (float) weight;
+    return SAM_OK;
+}
+
 static int read_own(struct sam_config *out, const struct sam_json *r)
 {
     struct sam_json trunk;
@@ -52,7 +75,8 @@ static int read_own(struct sam_config *out, const struct sam_json *r)
         (status = sam_json_agree(r, "d_model", out->d_model)) ||
         (status = sam_json_agree(r, "mem_dim", out->mem_dim)) ||
         (status = sam_json_agree(r, "num_maskmem", out->num_maskmem)) ||
-        (status = read_memory_selection(out, r)))
+        (status = read_memory_selection(out, r)) ||
+        (status = read_target_model(out, r)))
         return status;
     return read_box_zoom(out, r);
 }

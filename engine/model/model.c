@@ -89,6 +89,7 @@ static void load_parts(struct sam_loader *l, struct sam_model *m)
     sam_decoder_load(l, &m->config, &m->decoder, &m->prompt);
     sam_memory_attention_load(l, &m->config, &m->attention);
     sam_memory_encoder_load(l, &m->config, &m->memory);
+    sam_target_load(l, &m->config, &m->target);
     if (m->compressor)
         m->config.family->compressor->load(l, &m->config, m->compressor);
 }

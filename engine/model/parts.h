@@ -167,6 +167,13 @@ struct sam_compressor {
                 struct sam_tensor src, struct sam_tensor dst, const struct sam_probe *probe);
 };
 
+// ---- target model: target.c
+
+struct sam_target {
+    struct sam_affine image_norm, s1_norm, s0_norm;
+    struct sam_product image, s1, s0; // s0: kernel and stride 2
+};
+
 // ---- the model: model.c
 
 struct sam_model {
@@ -178,6 +185,7 @@ struct sam_model {
     struct sam_decoder decoder;
     struct sam_memory_attention attention;
     struct sam_memory_encoder memory;
+    struct sam_target target; // if config.target_channels
     size_t constant_bytes;
     // Of the numbers in the file, their names and shapes, and of the sizes: the same for every
     // file format, backend and precision, another one for other weights.
@@ -234,6 +242,7 @@ void sam_memory_attention_load(struct sam_loader *l, const struct sam_config *co
                                struct sam_memory_attention *a);
 void sam_memory_encoder_load(struct sam_loader *l, const struct sam_config *config,
                              struct sam_memory_encoder *e);
+void sam_target_load(struct sam_loader *l, const struct sam_config *config, struct sam_target *t);
 
 // ---- scratch and runs. A *_layout hands out a part's scratch; it may be released after the
 // part's run (nothing a part returns lies in its own scratch, but in tensors of the caller).
@@ -272,6 +281,16 @@ struct sam_prompt_scratch {
 };
 void sam_prompt_layout(struct sam_prompt_scratch *s, const struct sam_config *c,
                        enum sam_type type, int batch, struct sam_arena *a);
+
+struct sam_target_scratch {
+    struct sam_tensor image, s1, s0; // normed
+    struct sam_tensor coarse, part;  // products at stride 16 and 8
+};
+void sam_target_layout(struct sam_target_scratch *s, const struct sam_config *c,
+                       struct sam_arena *a);
+// Features of a frame -> dst F32 (1, 2 h, 2 h, target_channels).
+void sam_target_run(struct sam_queue *q, const struct sam_model *m, struct sam_target_scratch *s,
+                    const struct sam_features *f, struct sam_tensor dst);
 
 // Dense embedding of a mask prompt: logits (B, S/4, S/4, 1) F32 -> dst (B, h, h, d).
 void sam_prompt_mask(struct sam_queue *q, const struct sam_model *m, struct sam_prompt_scratch *s,

@@ -155,7 +155,8 @@ int sam_graphs_record(struct sam_tracker *t, struct sam_error *error)
     int status;
 
     // Without graphs the same shapes, lest a kernel that sums by shape makes a difference.
-    g->fits = sam_queue_records(&t->queue) && !t->stages;
+    // Target models are fitted on the host, in the midst of a step.
+    g->fits = sam_queue_records(&t->queue) && !t->stages && !t->model->config.target_channels;
     g->on = g->fits && !t->params.no_graphs;
     if (!g->on)
         return SAM_OK;

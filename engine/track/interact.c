@@ -189,6 +189,8 @@ void sam_interact(struct sam_tracker *t, struct sam_tracked *o)
         else
             interact_points(t, o, i + 1, !start || i > 0);
     }
+    if (t->model->config.target_channels)
+        sam_target_prompt(t, o);
     t->times.decode += sam_now() - began;
     began = sam_now();
     sam_remember(t, SAM_TURN_PROMPT, &(struct sam_batch) { &o, 1, 1, 0 });

@@ -249,6 +249,8 @@ void sam_step_track(struct sam_tracker *t, const struct sam_batch *b)
                                                   .scale = 1 });
     sam_decode(t, b->rows, (struct sam_tensor) { 0 });
     sam_stages_decoded(t, SAM_TURN_TRACK, b->object, b->n);
+    if (t->model->config.target_channels)
+        sam_target_track(t, b);
     t->times.decode += sam_lap(&last);
 
     remember(t, SAM_TURN_TRACK, b, true);

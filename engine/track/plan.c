@@ -87,6 +87,10 @@ static void lay_out_objects(struct sam_scratch *s, const struct sam_config *c,
     sam_memory_compress_layout(&s->compressor, c, q, b, a);
     sam_arena_release(a, mark);
     sam_prompt_layout(&s->prompt, c, type, 1, a);
+    sam_arena_release(a, mark);
+    if (c->target_channels)
+        s->target_features = sam_arena_tensor(a, SAM_F32, 1, 2 * h, 2 * h, c->target_channels);
+    sam_target_layout(&s->target, c, a);
 }
 
 static struct sam_index lay_out_index(struct sam_arena *device, struct sam_arena *host, int rows,
@@ -170,6 +174,24 @@ static void lay_out_state(struct sam_state *s, const struct sam_config *c, enum 
     s->low_res = sam_arena_tensor(a, SAM_F32, rows, 1, 1, low);
     s->iou = sam_arena_tensor(a, SAM_F32, rows, 1, 1, 1);
     s->score = sam_arena_tensor(a, SAM_F32, rows, 1, 1, 1);
+    if (c->target_channels)
+        s->target = sam_arena_tensor(a, SAM_F32, max_objects * sam_target_each(l), 1, 1,
+                                     sam_target_numbers(c));
+}
+
+static void lay_out_target(struct sam_target_room *x, const struct sam_config *c,
+                           struct sam_arena *a)
+{
+    const size_t side = 2 * (size_t) sam_grid(c), cells = side * side;
+    const size_t k = (size_t) c->target_channels, n = k + 1;
+
+    if (!k)
+        return;
+    x->features = sam_arena_bytes(a, cells * k * sizeof(float));
+    x->logits = sam_arena_bytes(a, 4 * cells * sizeof(float));
+    x->cell = sam_arena_bytes(a, cells * sizeof(float));
+    x->sums = sam_arena_bytes(a, (size_t) sam_target_numbers(c) * sizeof(float));
+    x->matrix = sam_arena_bytes(a, (n + 1) * n * sizeof(double));
 }
 
 static void lay_out_host(struct sam_host *x, const struct sam_config *c,
@@ -197,6 +219,7 @@ static void lay_out_host(struct sam_host *x, const struct sam_config *c,
     x->masks.taken = sam_arena_bytes(a, (size_t) x->masks.count * sizeof(bool));
     x->masks.column = sam_arena_bytes(a, side * sizeof(x->masks.column[0]));
     x->masks.row = sam_arena_bytes(a, side * sizeof(float));
+    lay_out_target(&x->target, c, a);
     x->sine = sam_arena_bytes(a, (size_t) l->num_pointers * (size_t) c->d_model * sizeof(float));
     x->staging = sam_arena_bytes(a, floats * sizeof(float));
     x->row_slot = sam_arena_bytes(a, n * sizeof(x->row_slot[0]));

@@ -166,7 +166,8 @@ static uint64_t most_bytes(const struct sam_tracker *t, const struct sam_saved_h
     const uint64_t pointers = (uint64_t) t->limits.max_cond + 1 + (uint64_t) t->limits.num_pointers;
     const uint64_t object = SAM_SAVED_OBJECT + 8 * frames + SAM_MAX_INTERACTIONS * prompt +
                             maps * sam_tensor_bytes(&map) + pointers * sam_tensor_bytes(&pointer) +
-                            sam_tensor_bytes(&logits);
+                            sam_tensor_bytes(&logits) +
+                            (uint64_t) sam_target_numbers(&t->model->config) * sizeof(float);
 
     return SAM_SAVED_HEADER + SAM_MAX_NOTE + SAM_SAVED_SUM + h->num_objects * object +
            h->masks * (uint64_t) sam_mask_bytes(t->mem.host.masks.side);
@@ -382,7 +383,11 @@ static bool visit_memory(struct cursor *c, struct sam_tracker *t, const struct s
              !see(c, t, sam_slice(s->maps, at.map))))
             return false;
     }
-    return !o->shown || see(c, t, sam_slice(s->low_res, row));
+    if (o->shown && !see(c, t, sam_slice(s->low_res, row)))
+        return false;
+    if (!f->num_cond || !t->model->config.target_channels)
+        return true;
+    return see(c, t, sam_slice(s->target, bank ? sam_target_at(t, (int) o->slot, last) : 0));
 }
 
 // ---- The whole file.

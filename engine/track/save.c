@@ -229,6 +229,8 @@ static void put_memory(struct sink *s, struct sam_tracker *t, const struct sam_t
     }
     if (o->row >= 0)
         put_tensor(s, t, sam_slice(state->low_res, o->row));
+    if (f->num_cond && t->model->config.target_channels)
+        put_tensor(s, t, sam_slice(state->target, sam_target_at(t, o->slot, t->frame)));
 }
 
 static void put_object(struct sink *s, struct sam_tracker *t, const struct sam_tracked *o)

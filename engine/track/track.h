@@ -1,8 +1,8 @@
 // Internals of a tracker. open.c: open and close; tracker.c: the other public calls; plan.c:
 // memory; step.c: one frame; passes.c: the parts of a frame; graphs.c: recording them; interact.c:
-// prompts on a frame; zoom.c: a box's window of it; history.c: frames of the past; replay.c: late
-// prompts on them; masks.c: results; stages.c: tensors for tests; save.c and restore.c: its state
-// as a file.
+// prompts on a frame; zoom.c: a box's window of it; target.c: target models; history.c: frames of
+// the past; replay.c: late prompts on them; masks.c: results; stages.c: tensors for tests; save.c
+// and restore.c: its state as a file.
 #ifndef SAM_TRACK_H
 #define SAM_TRACK_H
 
@@ -66,6 +66,10 @@ struct sam_scratch {
     struct sam_tensor sparse;      // (1, 1, SAM_MAX_SPARSE, d) F32
     struct sam_prompt_scratch prompt;
 
+    // If the model has target models: the frame's features for them, (1, 2h, 2h, channels) F32.
+    struct sam_tensor target_features;
+    struct sam_target_scratch target;
+
     // (1, 1, S/4, S/4) F32, if edges follow the luma: the frame's means.
     struct sam_tensor luma;
 
@@ -111,7 +115,19 @@ struct sam_state {
     struct sam_tensor pointers;   // (objects * pointers each, 1, 1, d) F32
     struct sam_tensor low_res;    // (objects + 1, 1, 1, (S/4)^2) F32, by row; the last one is spare
     struct sam_tensor iou, score; // (objects + 1, 1, 1, 1) F32, by row
+    // If the model has target models: the sums of each object after its latest frames, so many that
+    // those of the frame before the oldest one that it can be taken back to are among them.
+    struct sam_tensor target; // (objects * sam_target_each(), 1, 1, numbers) F32
     struct sam_indices index;
+};
+
+// Room to fit a target model in; cells are of stride 8, n = channels + 1.
+struct sam_target_room {
+    float *features; // (cells, channels) of the current frame
+    float *logits;   // (S/4)^2 of one object
+    float *cell;     // (cells): its scores, or how much of each cell it covers
+    float *sums;     // sam_target_numbers() of it
+    double *matrix;  // (n + 1, n)
 };
 
 // Memory on the host.
@@ -122,6 +138,7 @@ struct sam_host {
     struct sam_presence *presences; // history of each object, as in the banks
     bool *encoded;                  // history: whether state.past holds features
     struct sam_mask_pool masks;
+    struct sam_target_room target;
     float *sine;            // (num_pointers, d): sine codes of the distances 0, 1, ...
     float *staging;         // buffer for copies to and from the device
     int32_t *row_slot;      // results by row: slot, ascending
@@ -380,6 +397,17 @@ bool sam_zoom_window(const struct sam_tracker *t, const struct sam_interaction *
 void sam_zoom_in(struct sam_tracker *t, const struct sam_window *w, struct sam_interaction *box);
 // Put the features of the frame back, and the logits of scratch.out at their place in the frame.
 void sam_zoom_out(struct sam_tracker *t, const struct sam_window *w);
+
+// ---- target.c, of models with target models
+
+// The numbers of an object's sums; how many frames' are kept; where those of a frame are.
+int sam_target_numbers(const struct sam_config *c);
+int sam_target_each(const struct sam_bank_limits *l);
+int sam_target_at(const struct sam_tracker *t, int slot, int64_t frame);
+// Add the scores to the logits in scratch.out of the objects of a batch, then learn from them.
+void sam_target_track(struct sam_tracker *t, const struct sam_batch *b);
+// Learn from the logits in scratch.out of a prompted object, instead of what it was tracked to.
+void sam_target_prompt(struct sam_tracker *t, const struct sam_tracked *o);
 
 // ---- masks.c
 

@@ -74,6 +74,8 @@ def good_files(f):
     f.good('meta.safetensors', model())
     for selection in 'all', 'present':
         f.good(f'selection-{selection}.safetensors', model(m.config(memory_selection=selection)))
+    for channels, weight in (1, 0), (64, 3), (256, 2.5):
+        f.good(f'target-{channels}.safetensors', model(m.config(target_model={'channels': channels, 'weight': weight})))
     for zoom in 0, 1, 1.3, 8:
         f.good(f'zoom-{zoom}.safetensors', model(m.config(box_zoom=zoom)))
     f.good('hf/model.safetensors', c.safetensors(hf + [tied], {'format': 'pt'}))
@@ -558,6 +560,13 @@ def config_files(f):
     bad('selection-flag', "'memory_selection'|all or present|true", memory_selection=True)
     for name, zoom, found in (('half', 0.5, '0.5'), ('nine', 9, '9'), ('minus', -1, '-1'), ('text', 'x', 'a string'), ('flag', True, 'true')):
         bad(f'zoom-{name}', f"'box_zoom'|0 or a number from 1 to 8|{found}", box_zoom=zoom)
+    for name, target, words in (('text', 'yes', "'target_model'|an object|a string"), ('empty', {}, "'target_model.weight'|0 to 100|nothing"),
+                                ('narrow', {'channels': 0, 'weight': 1}, "'target_model.channels'|1 to 256|0"),
+                                ('wide', {'channels': 257, 'weight': 1}, "'target_model.channels'|1 to 256|257"),
+                                ('none', {'weight': 1}, "'target_model.channels'|an integer|nothing"),
+                                ('minus', {'channels': 4, 'weight': -1}, "'target_model.weight'|0 to 100|-1"),
+                                ('word', {'channels': 4, 'weight': 'x'}, "'target_model.weight'|0 to 100|a string")):
+        bad(f'target-{name}', words, target_model=target)
     f.bad('json-no-object.safetensors', c.safetensors(m.tensors(), {'samtrack': '[1]'}), 'metadata|object')
     f.bad('json-empty.safetensors', c.safetensors(m.tensors(), {'samtrack': ''}), 'metadata|JSON')
     f.bad('json-cut.safetensors', c.safetensors(m.tensors(), {'samtrack': '{"trunk": {'}), 'metadata|JSON|line 1')

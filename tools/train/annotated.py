@@ -75,7 +75,7 @@ class Remembering(tracker.Tracker):
 
     def _features(self, image):
         self.video = (bank.HEIGHT, bank.WIDTH)
-        return self.maps[image]
+        return self._look(self.maps[image])
 
 
 @torch.inference_mode()

@@ -157,6 +157,9 @@ def build(config, layers=2):
         # The class fixes these two at a memory width of 64.
         layer.cross_attn_image.k_proj = torch.nn.Linear(mem, dim)
         layer.cross_attn_image.v_proj = torch.nn.Linear(mem, dim)
+    if "target_model" in config:
+        # Fitted by whiten.py; the losses do not see it.
+        net.target_model = target_model(config["target_model"]["channels"], dim).requires_grad_(False)
     for module in net.memory_encoder.modules():
         if isinstance(module, Sam2VideoLayerNorm):
             module.forward = types.MethodType(norm_channels, module)
@@ -165,6 +168,25 @@ def build(config, layers=2):
         layer.depthwise_conv.register_forward_pre_hook(lambda _, x: (x[0].contiguous(memory_format=torch.channels_last),))
     net.samtrack = config
     return net
+
+
+def target_model(channels, dim):
+    """What makes the features of target models of the decoder's maps (docs/MODEL.md)."""
+    parts = {}
+    for name, width, side in (("image", dim, 1), ("s1", dim // 4, 1), ("s0", dim // 8, 2)):
+        parts[f"{name}_norm"] = torch.nn.LayerNorm(width)
+        parts[name] = torch.nn.Conv2d(width, channels, side, side)
+    return torch.nn.ModuleDict(parts)
+
+
+def target_features(net, maps):
+    """Features (n, (2h)^2, channels) of the three maps that encode() gives."""
+    parts = []
+    for name, x in zip(("s0", "s1", "image"), maps):
+        x = net.target_model[f"{name}_norm"](x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
+        parts.append(net.target_model[name](x))
+    parts[2] = F.interpolate(parts[2], scale_factor=2, mode="bilinear", align_corners=False)
+    return sum(parts).flatten(2).transpose(1, 2)
 
 
 def norm_channels(norm, x):

@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 
 import model
+import target
 
 SMALLEST_WINDOW = 16  # model px
 SLACK = 1e-3  # of four px: a last bit of the box's coordinates moves no window
@@ -61,6 +62,7 @@ class Tracker:
         self.zoom = net.samtrack.get("box_zoom", 0)
         self.selects = net.samtrack.get("memory_selection") == "present"
         self.frame, self.score = -1, 0.0
+        self.target = target.Target(net) if "target_model" in net.samtrack else None
         self.prompted = {}  # frame -> (map, pointer)
         self.tracked = {}
 
@@ -77,9 +79,16 @@ class Tracker:
         return model.normalise(resize(image, (self.size, self.size)))
 
     def _features(self, image):
-        return model.encode(self.net, self._input(image))
+        return self._look(model.encode(self.net, self._input(image)))
+
+    def _look(self, maps):
+        if self.target:
+            self.target.look(maps)
+        return maps
 
     def _commit(self, coarse, low, pointer, score, prompted):
+        if self.target and score > 0:
+            low = self.target.prompted(low) if prompted else self.target.tracked(low)
         high = model.upsample(low[:, None], self.size)
         probability = (high > 0).float() if prompted else high.sigmoid()
         present = (score > 0).float()
@@ -102,7 +111,7 @@ class Tracker:
         """Start with points in pixels of `image`; labels 1, 0, and 2, 3 for a box's corners."""
         self._count()
         x = self._input(image)
-        maps = model.encode(self.net, x)
+        maps = self._look(model.encode(self.net, x))
         points = torch.tensor(points).float() * torch.tensor([self.size / image.shape[3], self.size / image.shape[2]])
         if self.zoom and labels == [2, 3]:
             window = window_of(points.flatten().tolist(), self.zoom, self.size)

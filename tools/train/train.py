@@ -97,6 +97,8 @@ def optimizers(net, rate, kind, rank=0, workers=1):
     parts = ("backbone.blocks", "memory_attention.layers", "mask_decoder.transformer")
     matrices, decayed, plain = [], [], []
     for name, p in net.named_parameters():
+        if not p.requires_grad:
+            continue
         inner = p.ndim == 2 and min(p.shape) >= 16 and any(part in name for part in parts)
         (matrices if inner else decayed if p.ndim > 1 else plain).append(p)
     groups = [{"params": decayed, "weight_decay": 0.02}, {"params": plain, "weight_decay": 0.0}]

@@ -1,0 +1,241 @@
+// Target models: the logits of every tracked frame are the decoder's and the weighted scores of a
+// linear model, which this test fits to the masks before in its own way (Gaussian elimination over
+// all cells that were seen, in double). Models without it, and with it at no weight, are alike.
+// Arguments: a model of 64 px with target models, one whose have no weight, one without, a backend.
+#include <math.h>
+
+#include "scene.h"
+
+enum { LOW = 16, CELLS = 8 * 8, CHANNELS = 6, N = CHANNELS + 1, FRAMES = 9 };
+
+static const char *backend;
+
+static sam_tracker *open_model(const char *model, int stages)
+{
+    struct sam_params p = scene_params(model);
+
+    p.backend = scene_backend(backend);
+    p.keep_stages = stages;
+    p.lost_after = 2;
+    return scene_open(&p);
+}
+
+// ---- The model, as docs/MODEL.md tells it
+
+// One frame that was learnt from.
+struct seen {
+    double x[CELLS][N], y[CELLS], weight[CELLS];
+    bool prompted;
+};
+
+static bool has_near(const double p[CELLS], int cell)
+{
+    for (int i = 0; i < CELLS; i++)
+        if (p[i] > 0.5 && abs(i % 8 - cell % 8) <= 4 && abs(i / 8 - cell / 8) <= 4)
+            return true;
+    return false;
+}
+
+static void see(struct seen *s, const float *features, const float *logits, bool prompted)
+{
+    double p[CELLS];
+    int inside = 0;
+
+    for (int i = 0; i < CELLS; i++) {
+        p[i] = 0;
+        for (int k = 0; k < 4; k++)
+            p[i] += 0.25 / (1 + exp(-(double) logits[(i / 8 * 2 + k / 2) * LOW + i % 8 * 2 +
+                                                     k % 2]));
+        inside += p[i] > 0.5;
+    }
+    for (int i = 0; i < CELLS; i++) {
+        for (int c = 0; c < N; c++)
+            s->x[i][c] = c < CHANNELS ? (double) features[i * CHANNELS + c] : 1;
+        s->y[i] = 2 * p[i] - 1;
+        s->weight[i] = 1.0 / (p[i] > 0.5 ? inside : CELLS - inside) * (has_near(p, i) ? 1 : 0.3) *
+                       (0.2 + 0.8 * fabs(s->y[i]));
+    }
+    s->prompted = prompted;
+}
+
+// How much frame i of n counts: prompted ones in the mean; others 0.1, fading by 0.9 for each later
+// one, unless a prompt came since.
+static double share_of(const struct seen *s, int i, int n)
+{
+    double share = 0.1;
+    int prompted = 0;
+
+    for (int k = 0; k < n; k++)
+        prompted += s[k].prompted;
+    if (s[i].prompted)
+        return 1.0 / prompted;
+    for (int k = i + 1; k < n; k++)
+        share *= s[k].prompted ? 0 : 0.9;
+    return share;
+}
+
+static void eliminate(double a[N][N + 1], double x[N])
+{
+    for (int i = 0; i < N; i++) {
+        int pivot = i;
+        for (int k = i + 1; k < N; k++)
+            pivot = fabs(a[k][i]) > fabs(a[pivot][i]) ? k : pivot;
+        for (int c = 0; c <= N; c++) {
+            const double swapped = a[i][c];
+            a[i][c] = a[pivot][c];
+            a[pivot][c] = swapped;
+        }
+        for (int k = i + 1; k < N; k++)
+            for (int c = N; c >= i; c--)
+                a[k][c] -= a[k][i] / a[i][i] * a[i][c];
+    }
+    for (int i = N - 1; i >= 0; i--) {
+        x[i] = a[i][N];
+        for (int c = i + 1; c < N; c++)
+            x[i] -= a[i][c] * x[c];
+        x[i] /= a[i][i];
+    }
+}
+
+static void fit(const struct seen *s, int n, double x[N])
+{
+    double a[N][N + 1] = { { 0 } }, mean = 0;
+
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < CELLS; k++)
+            for (int r = 0; r < N; r++)
+                for (int c = 0; c <= N; c++)
+                    a[r][c] += share_of(s, i, n) * s[i].weight[k] * s[i].x[k][r] *
+                               (c < N ? s[i].x[k][c] : s[i].y[k]);
+    for (int i = 0; i < N; i++)
+        mean += a[i][i] / N;
+    for (int i = 0; i < N; i++)
+        a[i][i] += 0.01 * mean;
+    eliminate(a, x);
+}
+
+static double cell_score(const float *features, const double w[N], int y, int x)
+{
+    const int at = (y < 0 ? 0 : y > 7 ? 7 : y) * 8 + (x < 0 ? 0 : x > 7 ? 7 : x);
+    double sum = w[CHANNELS];
+
+    for (int c = 0; c < CHANNELS; c++)
+        sum += w[c] * (double) features[at * CHANNELS + c];
+    return fmin(fmax(sum, -1.5), 1.5);
+}
+
+// At place (x, y) of the logits, between four cells.
+static double score(const float *features, const double w[N], int y, int x)
+{
+    const double v = (y + 0.5) / 2 - 0.5, u = (x + 0.5) / 2 - 0.5;
+    const int top = (int) floor(v), left = (int) floor(u);
+    double sum = 0;
+
+    for (int k = 0; k < 4; k++)
+        sum += (k / 2 ? v - top : 1 - v + top) * (k % 2 ? u - left : 1 - u + left) *
+               cell_score(features, w, top + k / 2, left + k % 2);
+    return sum;
+}
+
+// ---- Runs
+
+// The logits of the mask that a tracked frame's answer is: the best of masks 1 to 3.
+static const float *chosen(const float *masks, const float *ious)
+{
+    int best = 1;
+
+    for (int i = 2; i < 4; i++)
+        best = ious[i] > ious[best] ? i : best;
+    return masks + best * LOW * LOW;
+}
+
+static double largest_error(sam_tracker *t, uint64_t id, const float *features,
+                            const struct seen *s, int n)
+{
+    static float masks[4 * LOW * LOW], low[LOW * LOW];
+    float ious[4];
+    double w[N], most = 0;
+
+    expect(fetch(t, id, "track/decoder.masks", masks, SCENE_ROOM(masks)) &&
+           fetch(t, id, "track/decoder.ious", ious, 4) && fetch(t, id, "low_res", low, LOW * LOW),
+           "no answer to compare with");
+    const float *before = chosen(masks, ious);
+    fit(s, n, w);
+    for (int i = 0; i < LOW * LOW; i++)
+        most = fmax(most, fabs((double) before[i] + 3 * score(features, w, i / LOW, i % LOW) -
+                               (double) low[i]));
+    return most;
+}
+
+// A mask on frame 0; on frame 4 a correction; white frames, in which there is nothing, are not
+// learnt from. Returns how many frames were compared.
+static int check_run(const char *model, const int *story, int correct_at)
+{
+    static struct seen seen[FRAMES];
+    static float features[CELLS * CHANNELS], low[LOW * LOW];
+    sam_tracker *t = open_model(model, 1);
+    const uint64_t id = give_mask(t, 0, 1);
+    int n = 0, compared = 0;
+    struct scene s;
+
+    for (int i = 0; i < FRAMES; i++) {
+        if (i == correct_at)
+            give_point(t, id, 0.4f, 0.5f, 1);
+        const struct sam_result r = step(t, &s, story[i]);
+        const struct sam_object *o = object_in(&r, id);
+        expect(fetch(t, id, "target.features", features, SCENE_ROOM(features)) == CELLS * CHANNELS,
+               "frame %d: no features", i);
+        const bool prompted = i == 0 || i == correct_at;
+        if (!prompted && o && o->score > 0) {
+            const double error = largest_error(t, id, features, seen, n);
+            // Sums of a few hundred products in fp32.
+            expect(error < 2e-3, "frame %d: logits differ by %g", i, error);
+            compared++;
+        }
+        if (!o || o->score <= 0)
+            continue;
+        fetch(t, id, "low_res", low, LOW * LOW);
+        see(&seen[n++], features, low, prompted);
+    }
+    sam_tracker_close(&t);
+    return compared;
+}
+
+// A model whose scores have no weight is, to the bit, one without.
+static void check_weightless(const char *weightless, const char *plain)
+{
+    static struct scene_held a, b;
+    sam_tracker *t = open_model(weightless, 0), *u = open_model(plain, 0);
+    struct scene s;
+
+    const uint64_t id = give_mask(t, 0, 1), other = give_mask(u, 0, 1);
+    for (int i = 0; i < 5; i++) {
+        step(t, &s, i);
+        step(u, &s, i);
+        scene_look(t, id, &a);
+        scene_look(u, other, &b);
+        expect(!memcmp(&a, &b, sizeof(a)), "frame %d differs", i);
+    }
+    sam_tracker_close(&t);
+    sam_tracker_close(&u);
+}
+
+int main(int argc, char **argv)
+{
+    static const int all[FRAMES] = { 0, 1, 2, 3, 4, 5, 6, 7, 8 };
+    static const int gone[FRAMES] = { 0, 1, WHITE, WHITE, 2, 3, WHITE, 4, 5 };
+
+    if (argc != 5) {
+        fprintf(stderr, "usage: target AIMING WEIGHTLESS PLAIN BACKEND\n");
+        return 2;
+    }
+    backend = argv[4];
+    int compared = check_run(argv[1], all, -1);
+    expect(compared >= 6, "%d frames were compared, wanted 6", compared);
+    compared = check_run(argv[1], all, 4);
+    expect(compared >= 5, "%d frames were compared, wanted 5", compared);
+    compared = check_run(argv[1], gone, 4);
+    expect(compared >= 2, "%d frames were compared, wanted 2", compared);
+    check_weightless(argv[2], argv[3]);
+    return expect_status();
+}

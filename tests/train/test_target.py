@@ -1,0 +1,115 @@
+"""Target models: fitted by ridge regression to the masks so far."""
+
+import os
+import tempfile
+import unittest
+import unittest.mock
+
+import bank
+import cv2
+import model
+import numpy as np
+import target
+import torch
+import whiten
+
+SEED = 11
+AIMING = model.sized(model.NANO, 64) | {"target_model": {"channels": 5, "weight": 2.0}}
+
+
+def logits(generator):
+    """Of a mask (1, 16, 16): a blob, sure inside and outside and not between."""
+    y, x = np.mgrid[:16, :16]
+    centre = generator.uniform(4, 11, 2)
+    return torch.from_numpy(5 - 1.5 * np.hypot(y - centre[0], x - centre[1])).float()[None]
+
+
+class Fitting(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(SEED)
+        self.net = model.build(AIMING)
+        self.generator = np.random.default_rng(SEED)
+
+    def frame(self):
+        """A frame's features (64, 5), what the network's are replaced by, and a mask."""
+        return torch.from_numpy(self.generator.normal(size=(64, 5))).float(), logits(self.generator)
+
+    def look(self, one, features):
+        with unittest.mock.patch.object(model, "target_features", return_value=features[None]):
+            one.look(None)
+
+    def rows(self, features, low, share):
+        """Of a least squares problem with this frame in it: sqrt(weight) (features, 1), and sqrt(weight) y."""
+        p = low[0].sigmoid().reshape(8, 2, 8, 2).mean((1, 3)).numpy().astype(np.float64)
+        inside = p > 0.5
+        near = cv2.dilate(inside.astype(np.uint8), np.ones((9, 9), np.uint8)) > 0
+        weight = share / np.where(inside, inside.sum(), (~inside).sum()) * np.where(near, 1, 0.3) * (0.2 + 0.8 * abs(2 * p - 1))
+        root = np.sqrt(weight).reshape(-1, 1)
+        x = np.concatenate((features.numpy(), np.ones((64, 1))), 1)
+        return root * x, root[:, 0] * (2 * p - 1).flatten()
+
+    def test_scores_solve_the_least_squares_problem_of_all_frames(self):
+        frames, one = [self.frame() for _ in range(4)], target.Target(self.net)
+        for i, (features, low) in enumerate(frames[:3]):
+            self.look(one, features)
+            with unittest.mock.patch.object(target.Target, "scores", return_value=torch.zeros(1, 8, 8)):
+                (one.tracked if i else one.prompted)(low)
+        self.look(one, frames[3][0])
+        parts = [self.rows(*f, s) for f, s in zip(frames, (1, 0.1 * 0.9, 0.1))]
+        x, y = (np.concatenate(p) for p in zip(*parts))
+        ridge = np.sqrt(0.01 * np.mean((x**2).sum(0))) * np.eye(6)
+        solution = np.linalg.lstsq(np.concatenate((x, ridge)), np.concatenate((y, np.zeros(6))), rcond=None)[0]
+        wanted = np.clip(frames[3][0].numpy() @ solution[:5] + solution[5], -1.5, 1.5).reshape(8, 8)
+        np.testing.assert_allclose(one.scores()[0].numpy(), wanted, rtol=1e-3, atol=1e-3)
+
+    def test_scores_are_added_to_tracked_masks_alone(self):
+        (features, low), one = self.frame(), target.Target(self.net)
+        self.look(one, features)
+        self.assertTrue(torch.equal(one.tracked(low), low))  # nothing was prompted yet
+        self.assertTrue(torch.equal(one.prompted(low), low))
+        with unittest.mock.patch.object(target.Target, "scores", return_value=torch.full((1, 8, 8), 0.5)):
+            torch.testing.assert_close(one.tracked(low), low + 1.0)
+
+    def test_two_things_of_other_features_are_told_apart(self):
+        one = target.Target(self.net)
+        features, low = torch.zeros(64, 5), torch.full((1, 16, 16), -8.0)
+        features[:32, 0] = 1
+        low[:, :8] = 8
+        self.look(one, features)
+        one.prompted(low)
+        self.look(one, features.flip(0))
+        scores = one.scores()[0]
+        self.assertGreater(scores[4:].min().item(), 0.8)
+        self.assertLess(scores[:4].max().item(), -0.8)
+
+
+class Whitening(unittest.TestCase):
+    def test_features_have_no_correlations(self):
+        with tempfile.TemporaryDirectory() as folder:
+            paths, generator = [], np.random.default_rng(SEED)
+            for i in range(2):
+                paths.append(os.path.join(folder, f"{i}.avi"))
+                video = cv2.VideoWriter(paths[-1], cv2.VideoWriter_fourcc(*"MJPG"), 25, (96, 64))
+                for _ in range(12):
+                    picture = cv2.resize(generator.integers(0, 256, (8, 12, 3), np.uint8), (96, 64))
+                    video.write(picture)
+                video.release()
+            torch.manual_seed(SEED)
+            net = model.build(model.sized(model.NANO, 64)).eval()
+            own = whiten.given(net, *whiten.components(net, paths, 7), 1.5)
+            self.assertEqual(own.samtrack["target_model"], {"channels": 7, "weight": 1.5})
+            with torch.inference_mode():
+                frames = [f for p in paths for f in whiten.frames_of(p)]
+                maps = [model.encode(own, model.normalise(whiten.tracker.resize(f, (64, 64)))) for f in frames]
+                x = torch.cat([model.target_features(own, m)[0] for m in maps])
+        self.assertEqual(len(x), 2 * whiten.FRAMES * 64)
+        torch.testing.assert_close(x.mean(0), torch.zeros(7), rtol=0, atol=1e-2)
+        torch.testing.assert_close(x.T @ x / len(x), torch.eye(7), rtol=0, atol=2e-2)
+
+    def test_no_frame_at_all(self):
+        with self.assertRaisesRegex(bank.BankError, "no frame"):
+            whiten.components(model.build(model.sized(model.NANO, 64)), ["/nonexistent.mp4"], 4)
+
+
+if __name__ == "__main__":
+    unittest.main()
