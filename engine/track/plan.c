@@ -88,8 +88,10 @@ static void lay_out_objects(struct sam_scratch *s, const struct sam_config *c,
     sam_arena_release(a, mark);
     sam_prompt_layout(&s->prompt, c, type, 1, a);
     sam_arena_release(a, mark);
-    if (c->target_channels)
+    if (c->target_channels) {
         s->target_features = sam_arena_tensor(a, SAM_F32, 1, 2 * h, 2 * h, c->target_channels);
+        s->target_scores = sam_arena_tensor(a, SAM_F32, 1, 2 * h, 2 * h, 1);
+    }
     sam_target_layout(&s->target, c, a);
 }
 

@@ -154,29 +154,18 @@ static void score_cells(struct sam_tracker *t, const double *weights)
     }
 }
 
-// The cell at place i of twice as many, and its neighbour, which counts by a quarter.
-static int cell_at(int i, int side, int *other)
+// Entry i of scratch.out: its logits += weight x scores, which are made twice as large.
+static void add_scores(struct sam_tracker *t, int i)
 {
-    const int near = i / 2, far = i % 2 ? near + 1 : near - 1;
+    const struct sam_scratch *s = &t->mem.scratch;
+    const struct sam_tensor cells = s->target_scores, large = s->mask_logits;
+    const struct sam_tensor low =
+        sam_reshape(sam_slice(s->out.low_res, i), 1, large.h, large.w, 1);
 
-    *other = far < 0 ? 0 : far >= side ? side - 1 : far;
-    return near;
-}
-
-// logits (2 side, 2 side) += weight x cells (side, side), bilinear.
-static void add_scores(float *logits, const float *cell, int side, float weight)
-{
-    for (int y = 0; y < 2 * side; y++) {
-        int y2;
-        const int y1 = cell_at(y, side, &y2);
-        for (int x = 0; x < 2 * side; x++) {
-            int x2;
-            const int x1 = cell_at(x, side, &x2);
-            const float upper = 0.75f * cell[y1 * side + x1] + 0.25f * cell[y1 * side + x2];
-            const float lower = 0.75f * cell[y2 * side + x1] + 0.25f * cell[y2 * side + x2];
-            logits[y * 2 * side + x] += weight * (0.75f * upper + 0.25f * lower);
-        }
-    }
+    sam_queue_upload(&t->queue, cells.data, t->mem.host.target.cell, sam_tensor_bytes(&cells));
+    sam_op_resize(&t->queue, &(struct sam_resize) { .dst = large, .src = cells });
+    sam_op_add(&t->queue, &(struct sam_add) { .dst = low, .a = low, .b = large,
+                                              .scale = t->model->config.target_weight });
 }
 
 // ---- Learning.
@@ -277,29 +266,31 @@ static void look(struct sam_tracker *t)
                        sam_tensor_bytes(&features));
 }
 
-// Entry i of scratch.out: its logits to the host. Returns whether the object is there.
-static bool take_logits(struct sam_tracker *t, int i)
+// Whether entry i of scratch.out has the object.
+static bool is_present(struct sam_tracker *t, int i)
 {
-    const struct sam_tensor low = sam_slice(t->mem.scratch.out.low_res, i);
     const struct sam_tensor score = sam_slice(t->mem.scratch.out.score, i);
     float present = 0;
 
     sam_queue_download(&t->queue, &present, score.data, sizeof(present));
-    sam_queue_download(&t->queue, t->mem.host.target.logits, low.data, sam_tensor_bytes(&low));
     return present > 0;
+}
+
+// Its logits to the host, to be learnt from.
+static void take_logits(struct sam_tracker *t, int i)
+{
+    const struct sam_tensor low = sam_slice(t->mem.scratch.out.low_res, i);
+
+    sam_queue_download(&t->queue, t->mem.host.target.logits, low.data, sam_tensor_bytes(&low));
 }
 
 static void track_one(struct sam_tracker *t, const struct sam_tracked *o, int i)
 {
-    const struct sam_config *c = &t->model->config;
-    const struct sam_tensor low = sam_slice(t->mem.scratch.out.low_res, i);
-    float *logits = t->mem.host.target.logits;
-
     sums_before(t, o);
-    if (take_logits(t, i)) {
+    if (is_present(t, i)) {
         score_cells(t, fit(t));
-        add_scores(logits, t->mem.host.target.cell, 2 * sam_grid(c), c->target_weight);
-        sam_queue_upload(&t->queue, low.data, logits, sam_tensor_bytes(&low));
+        add_scores(t, i);
+        take_logits(t, i);
         learn_tracked(t);
     }
     keep_sums(t, o);
@@ -316,7 +307,9 @@ void sam_target_prompt(struct sam_tracker *t, const struct sam_tracked *o)
 {
     look(t);
     sums_before(t, o);
-    if (take_logits(t, 0))
+    if (is_present(t, 0)) {
+        take_logits(t, 0);
         learn_prompted(t, o->bank.num_cond);
+    }
     keep_sums(t, o);
 }

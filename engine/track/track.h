@@ -66,8 +66,9 @@ struct sam_scratch {
     struct sam_tensor sparse;      // (1, 1, SAM_MAX_SPARSE, d) F32
     struct sam_prompt_scratch prompt;
 
-    // If the model has target models: the frame's features for them, (1, 2h, 2h, channels) F32.
-    struct sam_tensor target_features;
+    // If the model has target models: the frame's features for them, (1, 2h, 2h, channels) F32, and
+    // the scores of one object, (1, 2h, 2h, 1) F32.
+    struct sam_tensor target_features, target_scores;
     struct sam_target_scratch target;
 
     // (1, 1, S/4, S/4) F32, if edges follow the luma: the frame's means.

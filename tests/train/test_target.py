@@ -98,6 +98,11 @@ class Whitening(unittest.TestCase):
             net = model.build(model.sized(model.NANO, 64)).eval()
             own = whiten.given(net, *whiten.components(net, paths, 7), 1.5)
             self.assertEqual(own.samtrack["target_model"], {"channels": 7, "weight": 1.5})
+            # Those that it has already do not matter.
+            again = whiten.given(own, *whiten.components(own, paths, 7), 1.5)
+            for name in ("image", "s1", "s0"):
+                torch.testing.assert_close(again.target_model[name].weight, own.target_model[name].weight)
+            self.assertEqual(whiten.given(own, *whiten.components(own, paths, 4), 2).target_model["s1"].weight.shape[0], 4)
             with torch.inference_mode():
                 frames = [f for p in paths for f in whiten.frames_of(p)]
                 maps = [model.encode(own, model.normalise(whiten.tracker.resize(f, (64, 64)))) for f in frames]

@@ -12,7 +12,6 @@ import sys
 
 import cv2
 import torch
-import torch.nn.functional as F
 
 import bank
 import model
@@ -43,21 +42,19 @@ def frames_of(path):
             yield torch.from_numpy(frame[..., ::-1].copy()).permute(2, 0, 1)[None]
 
 
-def plain(maps):
-    """The maps that encode() gives, normed, at the middle one's size: (cells, channels); image, s1, s0."""
-    s0, s1, image = (F.layer_norm(m.permute(0, 2, 3, 1), m.shape[1:2]).permute(0, 3, 1, 2) for m in maps)
-    image = F.interpolate(image, scale_factor=2, mode="bilinear", align_corners=False)
-    return torch.cat((image, s1, F.avg_pool2d(s0, 2)), 1)[0].flatten(1).T.double()
-
-
 @torch.inference_mode()
 def components(net, paths, channels):
-    """(mean (c), directions (c, channels)): x - mean times the directions has no correlations and variances of 1."""
+    """(mean (c), directions (c, channels)): x - mean times the directions has no correlations and variances of 1.
+
+    x: the normed maps of a cell, image, s1 and s0, as features that no product has changed.
+    """
+    width = widest(net)
+    plain = given(net, torch.zeros(width), torch.eye(width), 0).eval()
     count, total, products = 0, 0, 0
     for path in paths:
         for frame in frames_of(path):
             image = tracker.resize(frame, (net.image_size, net.image_size))
-            x = plain(model.encode(net, model.normalise(image)))
+            x = model.target_features(plain, model.encode(net, model.normalise(image)))[0].double()
             count, total, products = count + len(x), total + x.sum(0), products + x.T @ x
     if not count:
         raise bank.BankError("no frame of any video could be read")
@@ -66,12 +63,18 @@ def components(net, paths, channels):
     return mean, vectors[:, -channels:] / values[-channels:].sqrt()
 
 
+def widest(net):
+    """How many channels the three maps have together."""
+    return net.samtrack["d_model"] * 11 // 8
+
+
 def given(net, mean, directions, weight):
     """The same network with target models of these components."""
     channels, dim = directions.shape[1], net.samtrack["d_model"]
     config = net.samtrack | {"target_model": {"channels": channels, "weight": weight}}
     own = model.build(config, len(net.memory_attention.layers))
-    own.load_state_dict(net.state_dict(), strict=False)
+    kept = {k: v for k, v in net.state_dict().items() if not k.startswith("target_model.")}  # those may be of other sizes
+    own.load_state_dict(kept, strict=False)
     image, s1, s0 = directions.T.split((dim, dim // 4, dim // 8), 1)
     with torch.no_grad():
         for name, part in (("image", image), ("s1", s1), ("s0", s0 / 4)):
@@ -86,7 +89,7 @@ def main():
     args = arguments()
     try:
         net = model.load(args.source).eval()
-        most = net.samtrack["d_model"] * 11 // 8
+        most = widest(net)
         if not 1 <= args.channels <= most:
             raise model.ModelError(f"--channels: wanted 1 to {most}, got {args.channels}")
         if not 0 <= args.weight <= 100:
