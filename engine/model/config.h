@@ -60,9 +60,16 @@ struct sam_config {
     float box_zoom; // a box is answered in a window this many times its size; 0: in the frame
     int target_channels; // of the target model's features; 0: there is none
     float target_weight; // of its scores among the logits
+    float walk_fidelity; // of random walks to the decoder's mask; 0: there are none
 
     struct sam_memory_shape memory;
 };
+
+// Whether the network's input is wanted after it was encoded.
+static inline bool sam_keeps_input(const struct sam_config *c)
+{
+    return c->box_zoom > 0 || c->walk_fidelity > 0;
+}
 
 // Side of the stride-16 map, tokens.
 static inline int sam_grid(const struct sam_config *c)

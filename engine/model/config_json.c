@@ -59,6 +59,25 @@ static int read_target_model(struct sam_config *out, const struct sam_json *r)
     return SAM_OK;
 }
 
+static int read_random_walk(struct sam_config *out, const struct sam_json *r)
+{
+    const char *wanted = "a number from 0.0001 to 1000";
+    struct sam_json walk;
+    int status = sam_json_enter(&walk, r, "random_walk", "random_walk.");
+
+    if (status || !walk.object)
+        return status;
+    const json_t *v = sam_json_get(&walk, "fidelity");
+    const double fidelity = json_number_value(v);
+    if (!json_is_number(v))
+        return sam_json_wrong(&walk, "fidelity", wanted, v);
+    if (!(fidelity >= 0.0001 && fidelity <= 1000))
+        return sam_fail(r->error, SAM_EFORMAT, "%s: key 'random_walk.fidelity': expected %s, got "
+                        "%g", r->file, wanted, fidelity);
+    out->walk_fidelity = (float) fidelity;
+    return SAM_OK;
+}
+
 static int read_own(struct sam_config *out, const struct sam_json *r)
 {
     struct sam_json trunk;
@@ -76,7 +95,8 @@ static int read_own(struct sam_config *out, const struct sam_json *r)
         (status = sam_json_agree(r, "mem_dim", out->mem_dim)) ||
         (status = sam_json_agree(r, "num_maskmem", out->num_maskmem)) ||
         (status = read_memory_selection(out, r)) ||
-        (status = read_target_model(out, r)))
+        (status = read_target_model(out, r)) ||
+        (status = read_random_walk(out, r)))
         return status;
     return read_box_zoom(out, r);
 }

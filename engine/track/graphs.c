@@ -150,13 +150,15 @@ static int record_span(struct sam_tracker *t, enum sam_span span, sam_part *part
 
 int sam_graphs_record(struct sam_tracker *t, struct sam_error *error)
 {
+    const struct sam_config *c = &t->model->config;
     struct sam_graphs *g = &t->graphs;
     const int last = bucket_of(t->batch);
     int status;
 
     // Without graphs the same shapes, lest a kernel that sums by shape makes a difference.
-    // Target models are fitted on the host, in the midst of a step.
-    g->fits = sam_queue_records(&t->queue) && !t->stages && !t->model->config.target_channels;
+    // Target models are fitted on the host, and masks walk there, in the midst of a step.
+    g->fits = sam_queue_records(&t->queue) && !t->stages && !c->target_channels &&
+              c->walk_fidelity == 0;
     g->on = g->fits && !t->params.no_graphs;
     if (!g->on)
         return SAM_OK;

@@ -64,8 +64,10 @@ static void decode_with(struct sam_tracker *t, struct sam_tracked *o, struct sam
     sam_stages_decoded(t, SAM_TURN_PROMPT, &o, 1);
 }
 
+// `input` is what the model sees: the network's input, or a window of it.
 static void decode_points(struct sam_tracker *t, struct sam_tracked *o,
-                          const struct sam_interaction *all, struct sam_tensor dense)
+                          const struct sam_interaction *all, struct sam_tensor dense,
+                          struct sam_tensor input)
 {
     const struct sam_model *m = t->model;
     struct sam_scratch *s = &t->mem.scratch;
@@ -77,6 +79,8 @@ static void decode_points(struct sam_tracker *t, struct sam_tracked *o,
     sam_queue_upload(&t->queue, sparse.data, tokens, sam_tensor_bytes(&sparse));
     sam_stages_prompted(t, SAM_TURN_PROMPT, &o, 1, s->conditioned, dense, tokens, sparse.w);
     decode_with(t, o, s->conditioned, dense, all->num_points == 1, sparse);
+    if (m->config.walk_fidelity > 0)
+        sam_walk_prompt(t, all, input);
 }
 
 // All points so far, and the mask of the interaction before as a dense prompt.
@@ -90,7 +94,7 @@ static void interact_points(struct sam_tracker *t, struct sam_tracked *o, int co
         dense = t->mem.scratch.dense;
     }
     sam_interactions_points(sam_given(t, o, t->frame), count, &all);
-    decode_points(t, o, &all, dense);
+    decode_points(t, o, &all, dense, sam_history_input(t));
     sam_show(t, 1);
 }
 
@@ -149,11 +153,11 @@ static void interact_zoomed(struct sam_tracker *t, struct sam_tracked *o,
                             const struct sam_interaction *box, const struct sam_window *w)
 {
     struct sam_interaction close = *box;
+    const struct sam_tensor input = sam_zoom_in(t, w, &close);
 
-    sam_zoom_in(t, w, &close);
     condition(t, o, true);
     const int64_t began = sam_now();
-    decode_points(t, o, &close, t->model->prompt.no_mask);
+    decode_points(t, o, &close, t->model->prompt.no_mask, input);
     sam_zoom_out(t, w);
     sam_show(t, 1);
     t->times.decode += sam_now() - began;

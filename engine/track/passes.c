@@ -232,6 +232,7 @@ void sam_step_encode(struct sam_tracker *t, const struct sam_batch *none)
 
 void sam_step_track(struct sam_tracker *t, const struct sam_batch *b)
 {
+    const struct sam_config *c = &t->model->config;
     struct sam_scratch *s = &t->mem.scratch;
     const struct sam_tensor image = sam_first(s->image, b->rows);
     int64_t last = sam_now();
@@ -249,12 +250,17 @@ void sam_step_track(struct sam_tracker *t, const struct sam_batch *b)
                                                   .scale = 1 });
     sam_decode(t, b->rows, (struct sam_tensor) { 0 });
     sam_stages_decoded(t, SAM_TURN_TRACK, b->object, b->n);
-    if (t->model->config.target_channels)
+    if (c->target_channels)
         sam_target_track(t, b);
     t->times.decode += sam_lap(&last);
 
     remember(t, SAM_TURN_TRACK, b, true);
     t->times.remember += sam_lap(&last);
+    if (c->walk_fidelity > 0) {
+        sam_walk_track(t, b);
+        sam_show(t, b->n);
+    }
+    t->times.decode += sam_lap(&last);
 }
 
 void sam_step_frame(struct sam_tracker *t, const struct sam_batch *b)

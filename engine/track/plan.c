@@ -93,6 +93,8 @@ static void lay_out_objects(struct sam_scratch *s, const struct sam_config *c,
         s->target_scores = sam_arena_tensor(a, SAM_F32, 1, 2 * h, 2 * h, 1);
     }
     sam_target_layout(&s->target, c, a);
+    if (c->walk_fidelity > 0)
+        s->picture = sam_arena_tensor(a, SAM_F32, 1, 4 * h, 4 * h, 3);
 }
 
 static struct sam_index lay_out_index(struct sam_arena *device, struct sam_arena *host, int rows,
@@ -146,7 +148,7 @@ static struct sam_past lay_out_past(const struct sam_config *c, enum sam_type ty
     struct sam_past past = { .features = lay_out_features(c, type, a) };
     const size_t end = sam_arena_mark(a);
 
-    if (c->box_zoom == 0) // one or the other
+    if (!sam_keeps_input(c)) // one or the other
         sam_arena_release(a, mark);
     past.input = sam_arena_tensor(a, input->type, 1, input->h, input->w, input->c);
     if (sam_arena_mark(a) < end) // the rest of the features
@@ -166,9 +168,9 @@ static void lay_out_state(struct sam_state *s, const struct sam_config *c, enum 
     if (c->box_zoom > 0) {
         s->aside = lay_out_features(c, type, a);
         s->crop = sam_arena_tensor(a, input->type, 1, input->h, input->w, input->c);
-        if (!l->history)
-            s->input = sam_arena_tensor(a, input->type, 1, input->h, input->w, input->c);
     }
+    if (sam_keeps_input(c) && !l->history)
+        s->input = sam_arena_tensor(a, input->type, 1, input->h, input->w, input->c);
     s->maps = sam_arena_tensor(a, SAM_BF16, max_objects * sam_bank_maps(l), 1,
                                c->memory.map_tokens, c->memory.width);
     s->pointers =
@@ -194,6 +196,19 @@ static void lay_out_target(struct sam_target_room *x, const struct sam_config *c
     x->cell = sam_arena_bytes(a, cells * sizeof(float));
     x->sums = sam_arena_bytes(a, (size_t) sam_target_numbers(c) * sizeof(float));
     x->matrix = sam_arena_bytes(a, (n + 1) * n * sizeof(double));
+}
+
+static void lay_out_walk(struct sam_walk_room *x, const struct sam_config *c, struct sam_arena *a)
+{
+    const size_t places = (size_t) (c->image_size / 4) * (size_t) (c->image_size / 4);
+
+    if (c->walk_fidelity == 0)
+        return;
+    x->picture = sam_arena_bytes(a, 3 * places * sizeof(float));
+    x->right = sam_arena_bytes(a, places * sizeof(float));
+    x->down = sam_arena_bytes(a, places * sizeof(float));
+    x->given = sam_arena_bytes(a, places * sizeof(float));
+    x->now = sam_arena_bytes(a, places * sizeof(float));
 }
 
 static void lay_out_host(struct sam_host *x, const struct sam_config *c,
@@ -222,6 +237,7 @@ static void lay_out_host(struct sam_host *x, const struct sam_config *c,
     x->masks.column = sam_arena_bytes(a, side * sizeof(x->masks.column[0]));
     x->masks.row = sam_arena_bytes(a, side * sizeof(float));
     lay_out_target(&x->target, c, a);
+    lay_out_walk(&x->walk, c, a);
     x->sine = sam_arena_bytes(a, (size_t) l->num_pointers * (size_t) c->d_model * sizeof(float));
     x->staging = sam_arena_bytes(a, floats * sizeof(float));
     x->row_slot = sam_arena_bytes(a, n * sizeof(x->row_slot[0]));

@@ -147,7 +147,7 @@ void sam_step_run(struct sam_tracker *t, const struct sam_frame *frame)
 {
     enter_all(t);
     take_frame(t, frame);
-    if (t->model->config.box_zoom > 0)
+    if (sam_keeps_input(&t->model->config))
         sam_history_keep_input(t);
     track_all(t);
     sam_history_keep(t);

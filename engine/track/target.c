@@ -266,17 +266,7 @@ static void look(struct sam_tracker *t)
                        sam_tensor_bytes(&features));
 }
 
-// Whether entry i of scratch.out has the object.
-static bool is_present(struct sam_tracker *t, int i)
-{
-    const struct sam_tensor score = sam_slice(t->mem.scratch.out.score, i);
-    float present = 0;
-
-    sam_queue_download(&t->queue, &present, score.data, sizeof(present));
-    return present > 0;
-}
-
-// Its logits to the host, to be learnt from.
+// The logits of entry i of scratch.out to the host, to be learnt from.
 static void take_logits(struct sam_tracker *t, int i)
 {
     const struct sam_tensor low = sam_slice(t->mem.scratch.out.low_res, i);
@@ -287,7 +277,7 @@ static void take_logits(struct sam_tracker *t, int i)
 static void track_one(struct sam_tracker *t, const struct sam_tracked *o, int i)
 {
     sums_before(t, o);
-    if (is_present(t, i)) {
+    if (sam_is_present(t, i)) {
         score_cells(t, fit(t));
         add_scores(t, i);
         take_logits(t, i);
@@ -307,7 +297,7 @@ void sam_target_prompt(struct sam_tracker *t, const struct sam_tracked *o)
 {
     look(t);
     sums_before(t, o);
-    if (is_present(t, 0)) {
+    if (sam_is_present(t, 0)) {
         take_logits(t, 0);
         learn_prompted(t, o->bank.num_cond);
     }

@@ -1,8 +1,8 @@
 // Internals of a tracker. open.c: open and close; tracker.c: the other public calls; plan.c:
 // memory; step.c: one frame; passes.c: the parts of a frame; graphs.c: recording them; interact.c:
-// prompts on a frame; zoom.c: a box's window of it; target.c: target models; history.c: frames of
-// the past; replay.c: late prompts on them; masks.c: results; stages.c: tensors for tests; save.c
-// and restore.c: its state as a file.
+// prompts on a frame; zoom.c: a box's window of it; target.c: target models; walk.c: random walks;
+// history.c: frames of the past; replay.c: late prompts on them; masks.c: results; stages.c:
+// tensors for tests; save.c and restore.c: its state as a file.
 #ifndef SAM_TRACK_H
 #define SAM_TRACK_H
 
@@ -71,6 +71,9 @@ struct sam_scratch {
     struct sam_tensor target_features, target_scores;
     struct sam_target_scratch target;
 
+    // If there are random walks: the network's input, or a window of it, as large as the logits.
+    struct sam_tensor picture; // (1, S/4, S/4, 3) F32
+
     // (1, 1, S/4, S/4) F32, if edges follow the luma: the frame's means.
     struct sam_tensor luma;
 
@@ -96,7 +99,7 @@ struct sam_indices {
 };
 
 // A frame of the past: its features; or the network's input, in the same memory, while it is not
-// encoded. Both, where boxes are zoomed into.
+// encoded. Both, where the input is kept.
 struct sam_past {
     struct sam_features features;
     struct sam_tensor input;
@@ -107,8 +110,10 @@ struct sam_state {
     struct sam_features features; // of the current frame, or of the one that is replayed
     struct sam_past past[SAM_MAX_HISTORY]; // that of frame f is entry f mod history
 
+    // If it is kept (sam_keeps_input), and there is no history: that of the current frame.
+    struct sam_tensor input; // (1, S, S, 3) F32
+
     // If boxes are zoomed into.
-    struct sam_tensor input;   // (1, S, S, 3) F32: of the current frame, if there is no history
     struct sam_features aside; // those of the frame, while features are a window's
     struct sam_tensor crop;    // (1, S, S, 3) F32, or less: a window of the input
 
@@ -131,6 +136,13 @@ struct sam_target_room {
     double *matrix;  // (n + 1, n)
 };
 
+// Room for a random walk; places are those of the logits.
+struct sam_walk_room {
+    float *picture; // (places, 3): normalised colours
+    float *right, *down; // (places): weights of the edges to the neighbours there, 0: none
+    float *given, *now;  // (places): 2p - 1 of the mask
+};
+
 // Memory on the host.
 struct sam_host {
     struct sam_tracked *objects; // by slot
@@ -140,6 +152,7 @@ struct sam_host {
     bool *encoded;                  // history: whether state.past holds features
     struct sam_mask_pool masks;
     struct sam_target_room target;
+    struct sam_walk_room walk;
     float *sine;            // (num_pointers, d): sine codes of the distances 0, 1, ...
     float *staging;         // buffer for copies to and from the device
     int32_t *row_slot;      // results by row: slot, ascending
@@ -382,6 +395,16 @@ int sam_warm_up(struct sam_tracker *t, struct sam_error *error);
 // that existed before must have been tracked on this frame.
 void sam_interact(struct sam_tracker *t, struct sam_tracked *o);
 
+// Whether the decoder says that entry i of scratch.out has its object.
+static inline bool sam_is_present(struct sam_tracker *t, int i)
+{
+    const struct sam_tensor score = sam_slice(t->mem.scratch.out.score, i);
+    float present = 0;
+
+    sam_queue_download(&t->queue, &present, score.data, sizeof(present));
+    return present > 0;
+}
+
 // ---- zoom.c
 
 // A square of the network's input, in its px, all multiples of 4.
@@ -394,8 +417,9 @@ struct sam_window {
 bool sam_zoom_window(const struct sam_tracker *t, const struct sam_interaction *box,
                      struct sam_window *w);
 // Have the window alone where the features of the frame are, and move a box into it. Scratch is
-// spoilt.
-void sam_zoom_in(struct sam_tracker *t, const struct sam_window *w, struct sam_interaction *box);
+// spoilt. Returns the window of the input, (1, side, side, 3), which stays until the next one.
+struct sam_tensor sam_zoom_in(struct sam_tracker *t, const struct sam_window *w,
+                              struct sam_interaction *box);
 // Put the features of the frame back, and the logits of scratch.out at their place in the frame.
 void sam_zoom_out(struct sam_tracker *t, const struct sam_window *w);
 
@@ -409,6 +433,16 @@ int sam_target_at(const struct sam_tracker *t, int slot, int64_t frame);
 void sam_target_track(struct sam_tracker *t, const struct sam_batch *b);
 // Learn from the logits in scratch.out of a prompted object, instead of what it was tracked to.
 void sam_target_prompt(struct sam_tracker *t, const struct sam_tracked *o);
+
+// ---- walk.c, of models with random walks
+
+// Take the logits in scratch.out of the objects of a batch, which are remembered already, over the
+// edges of the current frame.
+void sam_walk_track(struct sam_tracker *t, const struct sam_batch *b);
+// Take those of one object that a prompt made over the edges of the frame's input, or of the window
+// of it that the prompt was answered in; `all` is in its px. Outside of a box alone is no object.
+void sam_walk_prompt(struct sam_tracker *t, const struct sam_interaction *all,
+                     struct sam_tensor input);
 
 // ---- masks.c
 

@@ -35,8 +35,8 @@ bool sam_zoom_window(const struct sam_tracker *t, const struct sam_interaction *
     return true;
 }
 
-// The window of the input to the network's input.
-static void enlarge(struct sam_tracker *t, const struct sam_window *w)
+// The window of the input, which is returned, to the network's input.
+static struct sam_tensor enlarge(struct sam_tracker *t, const struct sam_window *w)
 {
     const struct sam_tensor input = sam_history_input(t);
     const size_t c = (size_t) input.c, row = (size_t) input.w * c, part = (size_t) w->side * c;
@@ -52,15 +52,17 @@ static void enlarge(struct sam_tracker *t, const struct sam_window *w)
     sam_queue_upload(&t->queue, crop.data, rows, sam_tensor_bytes(&crop));
     sam_op_resize(&t->queue, &(struct sam_resize) { .dst = t->mem.scratch.encoder.input,
                                                     .src = crop });
+    return crop;
 }
 
-void sam_zoom_in(struct sam_tracker *t, const struct sam_window *w, struct sam_interaction *box)
+struct sam_tensor sam_zoom_in(struct sam_tracker *t, const struct sam_window *w,
+                              struct sam_interaction *box)
 {
     const float scale = (float) t->model->config.image_size / (float) w->side;
     struct sam_stages *stages = t->stages;
 
     sam_features_copy(t, &t->mem.state.aside, &t->mem.state.features);
-    enlarge(t, w);
+    const struct sam_tensor window = enlarge(t, w);
     t->stages = NULL; // those of a frame are of the whole
     sam_graphs_run(t, t->graphs.encode, sam_step_encode, NULL, &t->times.encode);
     t->stages = stages;
@@ -68,6 +70,7 @@ void sam_zoom_in(struct sam_tracker *t, const struct sam_window *w, struct sam_i
         box->xy[i][0] = (box->xy[i][0] - (float) w->x) * scale;
         box->xy[i][1] = (box->xy[i][1] - (float) w->y) * scale;
     }
+    return window;
 }
 
 void sam_zoom_out(struct sam_tracker *t, const struct sam_window *w)

@@ -76,6 +76,8 @@ def good_files(f):
         f.good(f'selection-{selection}.safetensors', model(m.config(memory_selection=selection)))
     for channels, weight in (1, 0), (64, 3), (256, 2.5):
         f.good(f'target-{channels}.safetensors', model(m.config(target_model={'channels': channels, 'weight': weight})))
+    for fidelity in 0.0001, 0.05, 1000:
+        f.good(f'walk-{fidelity}.safetensors', model(m.config(random_walk={'fidelity': fidelity})))
     for zoom in 0, 1, 1.3, 8:
         f.good(f'zoom-{zoom}.safetensors', model(m.config(box_zoom=zoom)))
     f.good('hf/model.safetensors', c.safetensors(hf + [tied], {'format': 'pt'}))
@@ -567,6 +569,10 @@ def config_files(f):
                                 ('minus', {'channels': 4, 'weight': -1}, "'target_model.weight'|0 to 100|-1"),
                                 ('word', {'channels': 4, 'weight': 'x'}, "'target_model.weight'|0 to 100|a string")):
         bad(f'target-{name}', words, target_model=target)
+    for name, walk, found in (('empty', {}, 'nothing'), ('none', {'fidelity': 0}, '0'), ('much', {'fidelity': 1001}, '1001'),
+                              ('minus', {'fidelity': -0.05}, '-0.05'), ('word', {'fidelity': 'x'}, 'a string')):
+        bad(f'walk-{name}', f"'random_walk.fidelity'|a number from 0.0001 to 1000|{found}", random_walk=walk)
+    bad('walk-text', "'random_walk'|an object|a string", random_walk='yes')
     f.bad('json-no-object.safetensors', c.safetensors(m.tensors(), {'samtrack': '[1]'}), 'metadata|object')
     f.bad('json-empty.safetensors', c.safetensors(m.tensors(), {'samtrack': ''}), 'metadata|JSON')
     f.bad('json-cut.safetensors', c.safetensors(m.tensors(), {'samtrack': '{"trunk": {'}), 'metadata|JSON|line 1')

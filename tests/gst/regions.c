@@ -284,7 +284,7 @@ static Suite *
 regions_suite (void)
 {
   Suite *s = suite_create ("regions");
-  TCase *tc = sam_tcase_new (s, "regions");
+  TCase *tc = sam_tcase_new_tiny (s, "regions");
 
   tcase_add_test (tc, test_properties);
   tcase_add_test (tc, test_refusals);
@@ -292,6 +292,8 @@ regions_suite (void)
   tcase_add_test (tc, test_hostile_regions);
   tcase_add_test (tc, test_flush);
   tcase_add_test (tc, test_label_on_the_overlay);
+  /* Only a trained model sees that a thing has vanished. */
+  tc = sam_tcase_new (s, "reacquisition");
   tcase_add_test (tc, test_reacquisition);
   return s;
 }

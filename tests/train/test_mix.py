@@ -73,6 +73,14 @@ class Mix(unittest.TestCase):
         status, said = run("--out", self.out, "--box-zoom", "0.5", self.files[0])
         self.assertEqual((status, said.strip()), (1, "mix.py: --box-zoom: 0.5 is neither 0 nor from 1 to 8"))
 
+    def test_random_walks(self):
+        self.assertEqual(run("--out", self.out, "--random-walk", "0.05", self.files[0]), (0, ""))
+        self.assertEqual(model.read(self.out)[0], SMALL | {"random_walk": {"fidelity": 0.05}})
+        self.assertEqual(run("--out", self.out, "--random-walk", "0", self.out), (0, ""))
+        self.assertEqual(model.read(self.out)[0], SMALL)
+        status, said = run("--out", self.out, "--random-walk", "-1", self.files[0])
+        self.assertEqual((status, said.strip()), (1, "mix.py: --random-walk: -1 is neither 0 nor from 0.0001 to 1000"))
+
     def test_a_lead_answers_as_mask_0_does(self):
         """Of equal weights, masks 0 and 2 are equal, and 2 is chosen; the others are as before."""
         self.assertEqual(run("--out", self.out, "--lead", "2", self.files[0]), (0, ""))

@@ -5,6 +5,7 @@ frames are remembered.
     mix.py --out FILE A.safetensors=0.5 B.safetensors=0.5
     mix.py --out FILE --size 320 --maps 4 A.safetensors
     mix.py --out FILE --selection present A.safetensors
+    mix.py --out FILE --random-walk 0.05 A.safetensors
     mix.py --out FILE --lead 2 A.safetensors
 
 The mean of weights that were trained from one start on different data is often better than each of them.
@@ -32,6 +33,7 @@ def arguments():
     p.add_argument("--maps", type=int, help="number of memory maps: that of the prompted frame and the latest others")
     p.add_argument("--selection", choices=("all", "present"), help="remember all frames, or only those with the object")
     p.add_argument("--box-zoom", type=float, help="answer a box in a window of so many times its size; 0: in the whole frame")
+    p.add_argument("--random-walk", type=float, help="fidelity of random walks that move outlines to edges; 0: none")
     p.add_argument("--lead", type=int, choices=(1, 2, 3), help="mask that becomes a copy of mask 0 and is chosen first")
     p.add_argument("parts", nargs="+", metavar="FILE[=SHARE]")
     return p.parse_args()
@@ -58,6 +60,14 @@ def with_maps(state, maps, path):
         raise model.ModelError(f"{path}: {maps} memory maps wanted; 2 to {MOST_MAPS} can be had")
     ages = [min(age, len(times) - 2) for age in range(maps - 1)]
     return state | {TIMES: torch.cat((times[ages], times[-1:]))}
+
+
+def with_walk(config, fidelity):
+    """`config` with random walks of this fidelity; 0: without."""
+    if fidelity and not 0.0001 <= fidelity <= 1000:
+        raise model.ModelError(f"--random-walk: {fidelity:g} is neither 0 nor from 0.0001 to 1000")
+    config = {k: v for k, v in config.items() if k != "random_walk"}
+    return config | {"random_walk": {"fidelity": fidelity}} if fidelity else config
 
 
 def with_lead(state, row):
@@ -100,6 +110,8 @@ def main():
             if args.box_zoom and not 1 <= args.box_zoom <= 8:
                 raise model.ModelError(f"--box-zoom: {args.box_zoom:g} is neither 0 nor from 1 to 8")
             config = config | {"box_zoom": args.box_zoom}
+        if args.random_walk is not None:
+            config = with_walk(config, args.random_walk)
         state = with_lead(state, args.lead) if args.lead else state
         net = model.build(config, model.count_layers(state))
         model.load_state(net, state, args.parts[0])

@@ -12,6 +12,7 @@ import torch.nn.functional as F
 
 import model
 import target
+import walk
 
 SMALLEST_WINDOW = 16  # model px
 SLACK = 1e-3  # of four px: a last bit of the box's coordinates moves no window
@@ -63,6 +64,7 @@ class Tracker:
         self.selects = net.samtrack.get("memory_selection") == "present"
         self.frame, self.score = -1, 0.0
         self.target = target.Target(net) if "target_model" in net.samtrack else None
+        self.fidelity = net.samtrack.get("random_walk", {}).get("fidelity", 0)
         self.prompted = {}  # frame -> (map, pointer)
         self.tracked = {}
 
@@ -79,12 +81,24 @@ class Tracker:
         return model.normalise(resize(image, (self.size, self.size)))
 
     def _features(self, image):
-        return self._look(model.encode(self.net, self._input(image)))
+        x = self._input(image)
+        return self._look(x, model.encode(self.net, x))
 
-    def _look(self, maps):
+    def _look(self, x, maps):
+        """Begin a frame: its input and what model.encode() gives for it."""
+        self.picture = self._small(x)
         if self.target:
             self.target.look(maps)
         return maps
+
+    def _small(self, x):
+        return resize(x, (self.size // 4, self.size // 4))[0]
+
+    def _walked(self, low, score, picture, box=None):
+        """Logits (1, s, s) after a random walk, if the model asks for one; `box` (2, 2) in cells."""
+        if not self.fidelity or score <= 0:
+            return low
+        return walk.walked(low[0], picture, self.fidelity, box)[None]
 
     def _commit(self, coarse, low, pointer, score, prompted):
         if self.target and score > 0:
@@ -96,28 +110,31 @@ class Tracker:
         store = self.prompted if prompted else self.tracked
         store[self.frame] = (memory.bfloat16().float(), pointer)
         self.score = score.item()
-        return F.interpolate(low[:, None], size=self.video, mode="bilinear", align_corners=False)[0, 0] > 0
+        shown = low if prompted else self._walked(low, score, self.picture)
+        return F.interpolate(shown[:, None], size=self.video, mode="bilinear", align_corners=False)[0, 0] > 0
 
-    def _finish(self, coarse, out, multi, prompted, window=None):
+    def _chosen(self, out, multi):
+        """The logits (1, s, s), the token and the score that count, of what the decoder gives."""
         masks, ious, tokens, score = out
         low, token = (select_multi if multi else select_single)(masks, ious, tokens)
-        present = (score > 0).float()
-        low = torch.where(present[..., None] > 0, low, torch.full_like(low, model.ABSENT))
-        low = put_back(low, window) if window else low
-        return self._commit(coarse, low, model.point_to(self.net, token, present), score, prompted)
+        return torch.where(score[..., None] > 0, low, torch.full_like(low, model.ABSENT)), token, score
+
+    def _finish(self, coarse, low, token, score, prompted):
+        return self._commit(coarse, low, model.point_to(self.net, token, (score > 0).float()), score, prompted)
 
     @torch.inference_mode()
     def prompt_points(self, image, points, labels):
         """Start with points in pixels of `image`; labels 1, 0, and 2, 3 for a box's corners."""
         self._count()
         x = self._input(image)
-        maps = self._look(model.encode(self.net, x))
+        maps = self._look(x, model.encode(self.net, x))
         points = torch.tensor(points).float() * torch.tensor([self.size / image.shape[3], self.size / image.shape[2]])
-        if self.zoom and labels == [2, 3]:
-            window = window_of(points.flatten().tolist(), self.zoom, self.size)
-            if window[2] < self.size:
-                return self._finish(maps[2], self._zoomed(x, points, window), False, True, window)
-        return self._finish(maps[2], self._answer(maps, points, labels), len(points) == 1, True)
+        window = window_of(points.flatten().tolist(), self.zoom, self.size) if labels == [2, 3] and self.zoom else None
+        if window and window[2] < self.size:
+            return self._finish(maps[2], *self._zoomed(x, points, window), True)
+        low, token, score = self._chosen(self._answer(maps, points, labels), len(points) == 1)
+        low = self._walked(low, score, self.picture, points / 4 if labels == [2, 3] else None)
+        return self._finish(maps[2], low, token, score, True)
 
     def _answer(self, maps, points, labels):
         """What the decoder gives for points (n, 2) in model px, without memory."""
@@ -127,11 +144,13 @@ class Tracker:
         return model.decode(self.net, start, fine, middle, sparse, model.dense_none(self.net, 1))
 
     def _zoomed(self, x, box, window):
-        """What the decoder gives for a box (2, 2) in model px where the window of the input `x` is all that it sees."""
+        """What counts for a box (2, 2) in model px where the window of the input `x` is all that the model sees."""
         left, top, side = window
         close = resize(x[:, :, top : top + side, left : left + side], (self.size, self.size))
         corners = (box - torch.tensor([left, top])) * (self.size / side)
-        return self._answer(model.encode(self.net, close), corners, [2, 3])
+        low, token, score = self._chosen(self._answer(model.encode(self.net, close), corners, [2, 3]), False)
+        picture = self._small(x[:, :, top : top + side, left : left + side])
+        return put_back(self._walked(low, score, picture, corners / 4), window), token, score
 
     @torch.inference_mode()
     def prompt_mask(self, image, mask):
@@ -161,6 +180,7 @@ class Tracker:
         pointers += [(self.tracked[now - a][1], a) for a in ages if now - a in self.tracked]
         conditioned = model.attend(self.net, coarse, memories, pointers)
         sparse, dense = model.no_points(self.net, 1), model.dense_none(self.net, 1)
-        mask = self._finish(coarse, model.decode(self.net, conditioned, fine, middle, sparse, dense), True, False)
+        out = model.decode(self.net, conditioned, fine, middle, sparse, dense)
+        mask = self._finish(coarse, *self._chosen(out, True), False)
         self.tracked.pop(now - model.POINTERS, None)
         return mask
