@@ -143,17 +143,25 @@ void sam_walk_track(struct sam_tracker *t, const struct sam_batch *b)
             walk(t, i, &(struct places) { 0, 0, side, side });
 }
 
+// All, or those inside of a box alone, if there are any: one may be smaller than a place.
+static struct places free_places(const struct sam_interaction *all, int side)
+{
+    const struct places any = { 0, 0, side, side };
+
+    if (!all->has_box || all->num_points != 2)
+        return any;
+    const struct places in = { after(all->xy[0][0], side), after(all->xy[0][1], side),
+                               after(all->xy[1][0], side), after(all->xy[1][1], side) };
+    return in.x0 < in.x1 && in.y0 < in.y1 ? in : any;
+}
+
 void sam_walk_prompt(struct sam_tracker *t, const struct sam_interaction *all,
                      struct sam_tensor input)
 {
-    const int side = side_of(t);
-    struct places free = { 0, 0, side, side };
+    const struct places free = free_places(all, side_of(t));
 
     if (!sam_is_present(t, 0))
         return;
-    if (all->has_box && all->num_points == 2)
-        free = (struct places) { after(all->xy[0][0], side), after(all->xy[0][1], side),
-                                 after(all->xy[1][0], side), after(all->xy[1][1], side) };
     look(t, input);
     walk(t, 0, &free);
 }

@@ -76,11 +76,13 @@ static void weigh(double weight[PLACES][PLACES], double colour[PLACES][3])
                                ? exp(-3 * distance2(colour[i], colour[k]) / (sum / n)) + 1e-5 : 0;
 }
 
-// A box in places: x0, y0, x1, y1.
+// A box in places: x0, y0, x1, y1. One that is smaller than they are counts for nothing.
 static bool is_free(const double *box, int i)
 {
-    return !box || (i % LOW + 0.5 > box[0] && i / LOW + 0.5 > box[1] &&
-                    i % LOW + 0.5 <= box[2] && i / LOW + 0.5 <= box[3]);
+    const double x = i % LOW + 0.5, y = i / LOW + 0.5; // of its middle
+
+    return !box || box[2] - box[0] < 1 || box[3] - box[1] < 1 ||
+           (x > box[0] && y > box[1] && x <= box[2] && y <= box[3]);
 }
 
 // 2p - 1 after the walk. box: NULL for none.
@@ -257,6 +259,7 @@ int main(int argc, char **argv)
         { "a box", true, 0.1f, 0.2f, 0.6f, 0.75f },
         { "a box on the middles of places", true, 0.15625f, 0.21875f, 0.59375f, 0.71875f },
         { "a box beyond the frame", true, 0.5f, 0.5f, 1, 1 },
+        { "a box smaller than a place", true, 0.305f, 0.4f, 0.33f, 0.43f },
     };
 
     if (argc < 5) {

@@ -67,6 +67,11 @@ class Walking(unittest.TestCase):
         self.assertTrue(found[:, :6].all())
         self.assertFalse(found[:, 6:].any())
 
+    def test_a_box_smaller_than_a_place_excludes_none(self):
+        picture, low = (torch.from_numpy(self.generator.normal(size=s)) for s in ((3, SIDE, SIDE), (SIDE, SIDE)))
+        small = torch.tensor([[3.6, 3.6], [4.4, 4.4]])
+        self.assertTrue(torch.equal(walk.walked(low, picture, FIDELITY, small), walk.walked(low, picture, FIDELITY)))
+
     def test_a_picture_of_one_colour_is_no_error(self):
         found = walk.walked(torch.full((SIDE, SIDE), 3.0), torch.ones(3, SIDE, SIDE), FIDELITY)
         torch.testing.assert_close(found, torch.full((SIDE, SIDE), 3.0), rtol=1e-4, atol=1e-4)

@@ -35,6 +35,7 @@ def walked(low, picture, fidelity, box=None):
     if box is not None:
         (x0, y0), (x1, y1) = box
         free = (x + 0.5 > x0) & (x + 0.5 <= x1) & (y + 0.5 > y0) & (y + 0.5 <= y1)
+        free = free if free.any() else torch.ones_like(free)  # it may be smaller than a place
         given = torch.where(free, given, OUTSIDE)
     now = given
     for turn in range(2 * ROUNDS):
