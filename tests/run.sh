@@ -62,6 +62,8 @@ count "tests" build
 # Lines for reports, and no more optimization than keeps the tests quick: -O2 -g takes three times as long to compile.
 checked=(-Doptimization=1 -Ddebug=true -Dc_args=-g1 -Dcpp_args=-g1 -Db_lundef=false)
 if [ -z "$quick" ]; then
+    # What a sanitizer watches takes longer: Check's limit of a test; -t 6 below is meson's of a program.
+    export CK_TIMEOUT_MULTIPLIER=4
     # The same tests under AddressSanitizer and UBSan; the leak tracer of GStreamer is on in both.
     # Without a GPU the backend only refuses to open; its kernels would take minutes to compile again.
     if [ ! -f build-asan/build.ninja ]; then
