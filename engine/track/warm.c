@@ -5,8 +5,8 @@ enum {
     WIDTH = 64,
     HEIGHT = 48,
     // On the host nothing is made for a shape: what a first frame pays is faults of code and
-    // cold caches, a millisecond. A frame of more tokens than this costs far more to save it.
-    HOST_TOKENS = 400,
+    // cold caches, a millisecond. A frame of more tokens than this (256 px) costs far more.
+    HOST_TOKENS = 256,
 };
 
 static int prompt_point(struct sam_tracker *t, uint64_t *id, struct sam_error *error)
