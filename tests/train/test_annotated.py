@@ -114,6 +114,25 @@ class Ways(unittest.TestCase):
         self.assertEqual(train.frames_apart("b.mp4", videos, names), {5})
 
 
+class Encoded(unittest.TestCase):
+    def test_frames_that_were_encoded_before_are_tracked_alike(self):
+        import model
+        import torch
+        import tracker
+
+        torch.manual_seed(SEED)
+        net = model.build(model.sized(model.NANO, 64) | {"random_walk": {"fidelity": 0.05}}).eval()
+        frames, mask = frames_of(3), np.zeros((bank.HEIGHT, bank.WIDTH), bool)
+        mask[100:180, 40:120] = True
+        with torch.inference_mode():
+            found = annotated.tracked(net, annotated.encoded(net, frames), range(3), mask)
+        one = tracker.Tracker(net)
+        images = [torch.from_numpy(f).permute(2, 0, 1)[None] for f in frames]
+        wanted = [one.prompt_mask(images[0], torch.from_numpy(mask))] + [one.track(i) for i in images[1:]]
+        for a, b in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(a, b.numpy())
+
+
 class Annotations(unittest.TestCase):
     def test_polygons_holes_and_pieces(self):
         mask = annotated.masked([[0, 0, 99, 0, 99, 99, 0, 99], [200, 200, 219, 200, 219, 219, 200, 219],

@@ -69,21 +69,20 @@ def read(folder=FOLDER):
 class Remembering(tracker.Tracker):
     """Tracks through frames that were encoded before; an image is its index among them."""
 
-    def __init__(self, net, maps):
+    def __init__(self, net, frames):
         super().__init__(net)
-        self.maps = maps
+        self.frames = frames
 
     def _features(self, image):
         self.video = (bank.HEIGHT, bank.WIDTH)
-        return self._look(self.maps[image])
+        return self._look(*self.frames[image])
 
 
 @torch.inference_mode()
 def encoded(net, frames):
-    """The maps of each of the frames (n, H, W, 3)."""
-    side = (net.image_size, net.image_size)
-    images = (torch.from_numpy(f).permute(2, 0, 1)[None] for f in frames)
-    return [model.encode(net, model.normalise(tracker.resize(i, side))) for i in images]
+    """What each of the frames (n, H, W, 3) is known by."""
+    one = tracker.Tracker(net)
+    return [one.seen(torch.from_numpy(f).permute(2, 0, 1)[None]) for f in frames]
 
 
 def tracked(net, maps, order, mask):

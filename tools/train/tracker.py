@@ -81,12 +81,16 @@ class Tracker:
         return model.normalise(resize(image, (self.size, self.size)))
 
     def _features(self, image):
-        x = self._input(image)
-        return self._look(x, model.encode(self.net, x))
+        return self._look(*self.seen(image))
 
-    def _look(self, x, maps):
-        """Begin a frame: its input and what model.encode() gives for it."""
-        self.picture = self._small(x)
+    def seen(self, image):
+        """What a frame is known by: its picture, as large as the logits, and what model.encode() gives for it."""
+        x = self._input(image)
+        return self._small(x), model.encode(self.net, x)
+
+    def _look(self, picture, maps):
+        """Begin a frame, with what seen() gives for it."""
+        self.picture = picture
         if self.target:
             self.target.look(maps)
         return maps
@@ -127,7 +131,7 @@ class Tracker:
         """Start with points in pixels of `image`; labels 1, 0, and 2, 3 for a box's corners."""
         self._count()
         x = self._input(image)
-        maps = self._look(x, model.encode(self.net, x))
+        maps = self._look(self._small(x), model.encode(self.net, x))
         points = torch.tensor(points).float() * torch.tensor([self.size / image.shape[3], self.size / image.shape[2]])
         window = window_of(points.flatten().tolist(), self.zoom, self.size) if labels == [2, 3] and self.zoom else None
         if window and window[2] < self.size:
