@@ -43,39 +43,23 @@ static int read_target_model(struct sam_config *out, const struct sam_json *r)
 
     if (status || !target.object)
         return status;
-    const json_t *v = sam_json_get(&target, "weight");
-    const double weight = json_number_value(v);
-    if (!json_is_number(v))
-        return sam_json_wrong(&target, "weight", "a number from 0 to 100", v);
-    if (!(weight >= 0 && weight <= 100))
-        return sam_fail(r->error, SAM_EFORMAT, "%s: key 'target_model.weight': expected a number "
-                        "from 0 to 100, got %g", r->file, weight);
+    if ((status = sam_json_number(&target, "weight", 0, 100, &out->target_weight)))
+        return status;
     if ((status = sam_json_required(&target, "channels", &out->target_channels)))
         return status;
     if (out->target_channels < 1 || out->target_channels > SAM_MAX_TARGET)
         return sam_fail(r->error, SAM_EFORMAT, "%s: key 'target_model.channels': expected 1 to "
                         "%d, got %d", r->file, SAM_MAX_TARGET, out->target_channels);
-    out->target_weight = (float) weight;
     return SAM_OK;
 }
 
 static int read_random_walk(struct sam_config *out, const struct sam_json *r)
 {
-    const char *wanted = "a number from 0.0001 to 1000";
     struct sam_json walk;
-    int status = sam_json_enter(&walk, r, "random_walk", "random_walk.");
+    const int status = sam_json_enter(&walk, r, "random_walk", "random_walk.");
 
-    if (status || !walk.object)
-        return status;
-    const json_t *v = sam_json_get(&walk, "fidelity");
-    const double fidelity = json_number_value(v);
-    if (!json_is_number(v))
-        return sam_json_wrong(&walk, "fidelity", wanted, v);
-    if (!(fidelity >= 0.0001 && fidelity <= 1000))
-        return sam_fail(r->error, SAM_EFORMAT, "%s: key 'random_walk.fidelity': expected %s, got "
-                        "%g", r->file, wanted, fidelity);
-    out->walk_fidelity = (float) fidelity;
-    return SAM_OK;
+    return status || !walk.object
+               ? status : sam_json_number(&walk, "fidelity", 0.0001, 1000, &out->walk_fidelity);
 }
 
 static int read_own(struct sam_config *out, const struct sam_json *r)

@@ -80,6 +80,23 @@ int sam_json_required(const struct sam_json *r, const char *key, int *out)
                                 : sam_json_wrong(r, key, "an integer", NULL);
 }
 
+int sam_json_number(const struct sam_json *r, const char *key, double least, double most,
+                    float *out)
+{
+    const json_t *v = sam_json_get(r, key);
+    const double number = json_number_value(v);
+    char wanted[64];
+
+    snprintf(wanted, sizeof(wanted), "a number from %g to %g", least, most);
+    if (!json_is_number(v))
+        return sam_json_wrong(r, key, wanted, v);
+    if (!(number >= least && number <= most))
+        return sam_fail(r->error, SAM_EFORMAT, "%s: key '%s%s': expected %s, got %g", r->file,
+                        r->path, key, wanted, number);
+    *out = (float) number;
+    return SAM_OK;
+}
+
 int sam_json_four(const struct sam_json *r, const char *key, int out[SAM_STAGES])
 {
     const json_t *list = sam_json_get(r, key);

@@ -31,6 +31,9 @@ int sam_json_wrong(const struct sam_json *r, const char *key, const char *wanted
 // is read.
 int sam_json_to_int(const struct sam_json *r, const char *key, const json_t *v, int *out);
 int sam_json_required(const struct sam_json *r, const char *key, int *out);
+// A number from least to most, at a key that must be there.
+int sam_json_number(const struct sam_json *r, const char *key, double least, double most,
+                    float *out);
 // One integer per stage.
 int sam_json_four(const struct sam_json *r, const char *key, int out[SAM_STAGES]);
 // A side that transformers writes as S or as [S, S].

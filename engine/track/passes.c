@@ -254,13 +254,13 @@ void sam_step_track(struct sam_tracker *t, const struct sam_batch *b)
         sam_target_track(t, b);
     t->times.decode += sam_lap(&last);
 
-    remember(t, SAM_TURN_TRACK, b, true);
+    remember(t, SAM_TURN_TRACK, b, c->walk_fidelity == 0);
     t->times.remember += sam_lap(&last);
     if (c->walk_fidelity > 0) {
         sam_walk_track(t, b);
         sam_show(t, b->n);
+        t->times.decode += sam_lap(&last);
     }
-    t->times.decode += sam_lap(&last);
 }
 
 void sam_step_frame(struct sam_tracker *t, const struct sam_batch *b)

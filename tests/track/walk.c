@@ -138,13 +138,6 @@ static double largest_error(const float *shown, const float *before, const struc
     return most;
 }
 
-static bool hold_the_same(const struct scene_held *a, const struct scene_held *b)
-{
-    return largest_difference(a->pointer, b->pointer, SCENE_ROOM(a->pointer)) <= tolerance &&
-           largest_difference(a->memory, b->memory, SCENE_ROOM(a->memory)) <= tolerance &&
-           fabsf(a->score - b->score) <= tolerance;
-}
-
 static void check_tracked(const char *walking, const char *plain, uint64_t rng)
 {
     sam_tracker *t = open_model(walking), *u = open_model(plain);
@@ -159,7 +152,7 @@ static void check_tracked(const char *walking, const char *plain, uint64_t rng)
         step_picture(u, &p);
         scene_look(t, id, &a);
         scene_look(u, other, &b);
-        expect(hold_the_same(&a, &b), "frame %d: a walk changes what is remembered", i);
+        expect(hold_the_same(&a, &b, tolerance), "frame %d: a walk changes what is remembered", i);
         const float difference = largest_difference(a.low_res, b.low_res, PLACES);
         absent += b.score <= 0;
         if (!i || b.score <= 0) {

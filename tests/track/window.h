@@ -96,4 +96,13 @@ static inline float largest_difference(const float *a, const float *b, size_t n)
     return most;
 }
 
+// Whether two trackers remember the same of an object; which mask they show does not matter.
+static inline bool hold_the_same(const struct scene_held *a, const struct scene_held *b,
+                                 float tolerance)
+{
+    return largest_difference(a->pointer, b->pointer, SCENE_ROOM(a->pointer)) <= tolerance &&
+           largest_difference(a->memory, b->memory, SCENE_ROOM(a->memory)) <= tolerance &&
+           fabsf(a->score - b->score) <= tolerance;
+}
+
 #endif

@@ -24,9 +24,7 @@ static sam_tracker *open_model(const char *model, int history)
 static bool differ(const struct scene_held *a, const struct scene_held *b)
 {
     return largest_difference(a->low_res, b->low_res, LOW * LOW) > tolerance ||
-           largest_difference(a->pointer, b->pointer, SCENE_ROOM(a->pointer)) > tolerance ||
-           largest_difference(a->memory, b->memory, SCENE_ROOM(a->memory)) > tolerance ||
-           fabsf(a->score - b->score) > tolerance;
+           !hold_the_same(a, b, tolerance);
 }
 
 // ---- A window
