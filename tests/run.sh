@@ -35,7 +35,7 @@ print(p, f, s)
 PY
     )
     set -- "$1" $sums
-    echo "== $1: $2 passed, $3 failed, $4 skipped"
+    echo "== $1: $2 passed, $3 failed, $4 skipped, after $((SECONDS / 60)) min"
     passed=$((passed + $2)) failed=$((failed + $3)) skipped=$((skipped + $4))
 }
 
