@@ -30,8 +30,8 @@ if [ -z "$clang" ] || ! echo 'int LLVMFuzzerTestOneInput(void){return 0;}' |
 fi
 
 if [ ! -f build-fuzz/build.ninja ]; then
-    CC=$clang meson setup build-fuzz -Dfuzz=true -Dbuildtype=debugoptimized -Db_lundef=false \
-        -Db_sanitize=address,undefined -Dc_args='-fsanitize=fuzzer-no-link -fno-sanitize-recover=all' >/dev/null || exit 1
+    CC=$clang meson setup build-fuzz -Dfuzz=true -Dcuda=disabled -Demu=false -Doptimization=1 -Ddebug=true -Db_lundef=false \
+        -Db_sanitize=address,undefined -Dc_args='-fsanitize=fuzzer-no-link -fno-sanitize-recover=all -g1' >/dev/null || exit 1
 fi
 here= # the prompt target is there only where GStreamer is
 for t in $targets; do
