@@ -362,7 +362,8 @@ licences of detectors.
 
 ## What to choose
 
-- **A camera on a CPU**: the embedded model, `samtrack-nano`. It needs no file and keeps up with 30 frames a second on two cores with AVX-512, at 320 px.
+- **A camera on a CPU**: the embedded model, `samtrack-nano`. It needs no file and keeps up with 30 frames a second on two cores with AVX-512;
+  with AVX2 alone nearly so with `input-size=256`, which costs some accuracy ([models/README.md](../models/README.md)).
 - **Better masks on a CPU, live**: EdgeTAM at 512 px (`input-size=512`). The stream goes on meanwhile; masks are a few frames old.
 - **Annotation, where no frame may be lost and time does not count**: SAM 2.1 base+ or large, in files with `overload-policy=block`.
 - **A GPU**: SAM 2.1 tiny or base+ (docs/KERNELS.md has estimates; nothing has been measured on a GPU yet).
