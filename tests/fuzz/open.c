@@ -341,10 +341,10 @@ static void run_detector(const struct maker *m, const char *path)
         fuzz_check(!sam_detector_info(d, &info, NULL));
         check_detections(&found, &info);
     }
-    if (status && !(status == SAM_EINVAL && p.input_size)) // the size may not suit the model
-        check_failure(status, &error);
-    if (status)
+    if (status == SAM_EINVAL && p.input_size) // the size may not suit the model
         check_text(&error);
+    else if (status)
+        check_failure(status, &error);
     sam_detector_close(&d);
 }
 
