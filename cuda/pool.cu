@@ -67,13 +67,13 @@ extern "C" void sam_maxpool_around_cuda(struct sam_queue *q, const struct sam_ma
 struct depthwise_at {
     view dst, src;
     const float *weight, *bias;
-    int h, w, src_h, src_w, c, kernel, stride;
+    int h, w, src_h, src_w, c, kernel, stride, before; // before: rows and columns of zeros
     enum sam_act act;
 
     template <int N> __device__ void at(unsigned i) const
     {
         const int channel = i % c, x = i / c % w, y = i / c / w % h, n = i / c / w / h;
-        const int top = y * stride - kernel / 2, left = x * stride - kernel / 2;
+        const int top = y * stride - before, left = x * stride - before;
         float sum[N], u[N], t[N];
         load(sum, { (void *) bias, false }, channel);
         for (int ky = max(0, -top); ky < min(kernel, src_h - top); ky++)
@@ -94,7 +94,7 @@ extern "C" void sam_depthwise_cuda(struct sam_queue *q, const struct sam_depthwi
     const struct sam_tensor *d = &p->dst, *s = &p->src;
     const depthwise_at f = { view_of(d), view_of(s), (const float *) p->weight.data,
                              (const float *) p->bias.data, d->h, d->w, s->h, s->w, d->c, p->kernel,
-                             p->stride, p->act };
+                             p->stride, p->kernel / 2 - p->late, p->act };
     each(q, "depthwise", f, sam_count(d),
          by_four(d, d->c) && by_four(s, d->c) && by_four(&p->weight, d->c)
              && by_four(&p->bias, d->c));

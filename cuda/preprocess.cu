@@ -53,6 +53,7 @@ struct preprocess_at {
     view dst;
     image frame;
     int h, w;
+    enum sam_input_scale scale;
 
     template <int N> __device__ void at(unsigned i) const
     {
@@ -68,10 +69,12 @@ struct preprocess_at {
             const float weight = tent_weight(v, y);
             r += weight * row_r, g += weight * row_g, b += weight * row_b;
         }
-        const float scale = 1.0f / (255.0f * v.sum * u.sum); // then ImageNet's mean and spread
-        store_one(dst, 3 * i, (r * scale - 0.485f) / 0.229f);
-        store_one(dst, 3 * i + 1, (g * scale - 0.456f) / 0.224f);
-        store_one(dst, 3 * i + 2, (b * scale - 0.406f) / 0.225f);
+        const bool centred = scale == SAM_INPUT_CENTRED; // else ImageNet's mean and spread
+        const float by = 1.0f / ((centred ? 128.0f : 255.0f) * v.sum * u.sum);
+        const float middle = 127.0f / 128.0f;
+        store_one(dst, 3 * i, centred ? r * by - middle : (r * by - 0.485f) / 0.229f);
+        store_one(dst, 3 * i + 1, centred ? g * by - middle : (g * by - 0.456f) / 0.224f);
+        store_one(dst, 3 * i + 2, centred ? b * by - middle : (b * by - 0.406f) / 0.225f);
     }
 };
 
@@ -200,7 +203,7 @@ static bool image_of(struct sam_queue *q, const struct sam_frame *f, image *m)
 
 extern "C" void sam_preprocess_cuda(struct sam_queue *q, const struct sam_preprocess *p)
 {
-    preprocess_at a = { view_of(&p->dst), {}, p->dst.h, p->dst.w };
+    preprocess_at a = { view_of(&p->dst), {}, p->dst.h, p->dst.w, p->scale };
     if (image_of(q, &p->frame, &a.frame))
         each_by<1>(q, "preprocess", a, sam_rows(&p->dst));
 }

@@ -116,6 +116,8 @@ static __device__ __forceinline__ float act_of(enum sam_act act, float x)
     case SAM_ACT_GELU:    return 0.5f * x * (1.0f + erff(x * 0.70710678f));
     case SAM_ACT_SIGMOID: return 1.0f / (1.0f + expf(-x));
     case SAM_ACT_SILU:    return x / (1.0f + expf(-x));
+    case SAM_ACT_RELU6:   return x < 0.0f ? 0.0f : x > 6.0f ? 6.0f : x;
+    case SAM_NUM_ACTS:    break;
     }
     return x;
 }

@@ -44,6 +44,9 @@ MODELS = {
     'c': dict(version='edgetam', seed=38, image_size=128, dims=[8, 16, 24, 40], depths=[2, 1, 3, 1],
               d_model=32, mem_dim=8, memory_layers=2, memory_hidden=64, latents=12, grid=4,
               present=4.2, stage_frames={'click': (1, 9, 11), 'refine': (12,)}),
+    'd': dict(version='2.1', kind='efficientnet-lite', seed=5, image_size=64, stem=8, depths=[1, 2, 1, 2, 1, 2, 1],
+              widths=[4, 8, 12, 12, 16, 20, 24], d_model=32, mem_dim=8, memory_layers=1, present=4.5,
+              scenarios=('click', 'box_click', 'refine')),
 }
 LARGER = {
     'mini': dict(version='edgetam', seed=3, image_size=512, dims=[16, 32, 64, 96],
@@ -82,12 +85,29 @@ def scenarios(S):
     }
 
 
+def is_lite(spec):
+    return spec.get('kind') == 'efficientnet-lite'
+
+
+def trunk_of(spec):
+    from sam2.modeling.backbones.hieradet import Hiera
+    if is_lite(spec):
+        import efficientnet_torch
+        return efficientnet_torch.Trunk(spec)
+    return Hiera(embed_dim=spec['embed_dim'], num_heads=spec['num_heads'], stages=tuple(spec['stages']),
+                 global_att_blocks=tuple(spec['global_att_blocks']), window_spec=tuple(spec['window_spec']),
+                 window_pos_embed_bkg_spatial_size=tuple(spec['bkg']))
+
+
 def config(spec):
     """What shapes cannot tell, as it stands in the metadata of the weights."""
     if spec['version'] == 'edgetam':
         return {'image_size': spec['image_size'], 'trunk': {'kind': 'repvit'}}
-    trunk = {'kind': 'hiera', **{k: spec[k] for k in TRUNK_TABLE},
-             'window_pos_embed_bkg_spatial_size': spec['bkg']}
+    if is_lite(spec):
+        trunk = {'kind': spec['kind'], 'stem': spec['stem'], 'stages': spec['depths'], 'widths': spec['widths']}
+    else:
+        trunk = {'kind': 'hiera', **{k: spec[k] for k in TRUNK_TABLE},
+                 'window_pos_embed_bkg_spatial_size': spec['bkg']}
     return {'image_size': spec['image_size'], 'trunk': trunk, 'd_model': spec['d_model'],
             'mem_dim': spec['mem_dim'], 'num_maskmem': 7}
 
@@ -97,7 +117,6 @@ def build(spec):
     if spec['version'] == 'edgetam':
         return published.edgetam(spec)
     published.find()
-    from sam2.modeling.backbones.hieradet import Hiera
     from sam2.modeling.backbones.image_encoder import FpnNeck, ImageEncoder
     from sam2.modeling.memory_attention import MemoryAttention, MemoryAttentionLayer
     from sam2.modeling.memory_encoder import CXBlock, Fuser, MaskDownSampler, MemoryEncoder
@@ -105,7 +124,7 @@ def build(spec):
     from sam2.modeling.sam.transformer import RoPEAttention
     from sam2.sam2_video_predictor import SAM2VideoPredictor
 
-    d, m, e, S = spec['d_model'], spec['mem_dim'], spec['embed_dim'], spec['image_size']
+    d, m, S, trunk = spec['d_model'], spec['mem_dim'], spec['image_size'], trunk_of(spec)
     sine = lambda channels: PositionEmbeddingSine(num_pos_feats=channels, normalize=True,
                                                   scale=None, temperature=10000)
     attention = lambda **more: RoPEAttention(
@@ -114,13 +133,8 @@ def build(spec):
     new = spec['version'] == '2.1'
     return SAM2VideoPredictor(
         image_encoder=ImageEncoder(
-            scalp=1,
-            trunk=Hiera(embed_dim=e, num_heads=spec['num_heads'], stages=tuple(spec['stages']),
-                        global_att_blocks=tuple(spec['global_att_blocks']),
-                        window_spec=tuple(spec['window_spec']),
-                        window_pos_embed_bkg_spatial_size=tuple(spec['bkg'])),
-            neck=FpnNeck(position_encoding=sine(d), d_model=d,
-                         backbone_channel_list=[8 * e, 4 * e, 2 * e, e],
+            scalp=1, trunk=trunk,
+            neck=FpnNeck(position_encoding=sine(d), d_model=d, backbone_channel_list=trunk.channel_list,
                          fpn_top_down_levels=[2, 3], fpn_interp_model='nearest')),
         memory_attention=MemoryAttention(
             d_model=d, pos_enc_at_input=True, num_layers=spec['memory_layers'],
@@ -186,6 +200,9 @@ def randomize(model, seed, present, past=3):
                 layer.cross_attn_image.out_proj.weight.mul_(past)
                 layer.cross_attn_image.q_proj.weight.mul_(2)
     published.randomize_convolutions(model, noise)
+    if hasattr(model.image_encoder.trunk, 'body') and hasattr(model.image_encoder.trunk.body, 'conv_stem'):
+        import efficientnet_torch
+        efficientnet_torch.randomize(model.image_encoder.trunk.body, noise)
 
 
 def clip(S, seed):
@@ -281,6 +298,10 @@ def save_weights(model, spec, folder):
     """In fp16. EdgeTAM's in every container that users have, each with what shapes cannot tell."""
     told = config(spec)
     state = {k: v.half() if v.is_floating_point() else v for k, v in model.state_dict().items()}
+    if is_lite(spec):
+        import efficientnet_torch
+        state = {k: v for k, v in state.items() if '.trunk.body.' not in k}
+        state.update(efficientnet_torch.folded(model.image_encoder.trunk.body))
     save_file(state, folder / 'model.safetensors', metadata={'samtrack': json.dumps(told)})
     if spec['version'] != 'edgetam':
         return
@@ -375,15 +396,18 @@ def load(path, side):
         spec = {'version': 'edgetam', **published.edgetam_spec(weights, side)}
     else:
         trunk = told['trunk']
-        spec = {**{k: trunk[k] for k in TRUNK_TABLE}, 'image_size': side,
-                'bkg': trunk['window_pos_embed_bkg_spatial_size'],
-                **{k: told[k] for k in ('d_model', 'mem_dim')},
+        sizes = ({'kind': trunk['kind'], 'stem': trunk['stem'], 'depths': trunk['stages'], 'widths': trunk['widths']}
+                 if is_lite(trunk) else {**{k: trunk[k] for k in TRUNK_TABLE}, 'bkg': trunk['window_pos_embed_bkg_spatial_size']})
+        spec = {**sizes, 'image_size': side, **{k: told[k] for k in ('d_model', 'mem_dim')},
                 'version': '2.1' if 'no_obj_embed_spatial' in weights else '2.0',
                 'memory_layers': len({k.split('.')[2] for k in weights
                                       if k.startswith('memory_attention.layers.')})}
     model = build(spec)
     fit(model, weights)
-    model.load_state_dict(weights)
+    model.load_state_dict(weights, strict=not is_lite(spec))
+    if is_lite(spec):
+        import efficientnet_torch
+        efficientnet_torch.unfold(model.image_encoder.trunk.body, weights)
     return model.float().eval()
 
 

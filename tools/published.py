@@ -221,7 +221,7 @@ def normalize(frames):
 def start(model, frames):
     """An inference state over frames u8 (T, S, S, 3), without going through image files."""
     import sam2.sam2_video_predictor as published
-    images, side = normalize(frames), frames.shape[1]
+    images, side = getattr(model.image_encoder.trunk, 'normalize', normalize)(frames), frames.shape[1]
     published.load_video_frames = lambda **_: (images, side, side)
     published.tqdm = lambda steps, **_: steps  # no progress bars
     return model.init_state('frames')

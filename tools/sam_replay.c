@@ -281,6 +281,7 @@ static const char *const counted[] = {
     "block%02d",
     "stage0.block%02d", "stage0.block%02d.mixed", "stage1.block%02d", "stage1.block%02d.mixed",
     "stage2.block%02d", "stage2.block%02d.mixed", "stage3.block%02d", "stage3.block%02d.mixed",
+    "stage4.block%02d", "stage5.block%02d", "stage6.block%02d",
 };
 
 // Copy one tensor from the tracker to the file. 1: the tracker does not have it.

@@ -8,7 +8,9 @@ class Stages:
     def __init__(self, model):
         self.trunk, self.levels, self.step = {}, {}, {}
         trunk = model.image_encoder.trunk
-        if hasattr(trunk, 'body'):
+        if hasattr(trunk, 'body') and hasattr(trunk.body, 'conv_stem'):
+            self.efficientnet(trunk.body)
+        elif hasattr(trunk, 'body'):
             self.repvit(trunk.body)
         else:
             self.hiera(trunk)
@@ -42,6 +44,12 @@ class Stages:
                 self.after(stage.downsample, f'stage{s}.downsample')
             for i, block in enumerate(stage.blocks):
                 self.after(block.se, f'stage{s}.block{i:02}.mixed')
+                self.after(block, f'stage{s}.block{i:02}')
+
+    def efficientnet(self, body):
+        self.after(body.bn1, 'stem')
+        for s, stage in enumerate(body.blocks):
+            for i, block in enumerate(stage):
                 self.after(block, f'stage{s}.block{i:02}')
 
     def perceiver(self, part):

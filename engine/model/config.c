@@ -168,6 +168,7 @@ int sam_config_read(struct sam_config *out, const struct sam_weights *w, int inp
         (status = out->family->read_shapes(out, w, error)) ||
         (status = read_shapes(out, w, error)) || (status = read_rest(out, w, &file, error)))
         return status;
+    out->input_scale = out->family->input_scale;
     out->family->name_variant(out);
     if (input_size && (status = override_size(out, input_size, error)))
         return status;

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "ops/ops.h"
 #include "weights/weights.h"
 
 enum {
@@ -37,6 +38,7 @@ struct sam_config {
     const struct sam_detector_family *detector; // variant, image_size and trunk alone
     char variant[48]; // "sam2.1_hiera_tiny", ... or "custom"
     int image_size;   // S: side of the square input, px; a multiple of 32
+    enum sam_input_scale input_scale;
 
     int stage_width[SAM_STAGES]; // channels of the trunk's maps
     _Alignas(8) unsigned char trunk[SAM_TRUNK_BYTES]; // the family's own sizes

@@ -34,6 +34,8 @@ struct sam_family {
     int (*check)(const struct sam_config *c, const char *file, struct sam_error *error);
     void (*name_variant)(struct sam_config *c);
 
+    enum sam_input_scale input_scale; // of the numbers that the trunk takes
+
     // ---- The trunk: a struct of trunk_bytes, zero at first, that load fills.
     size_t trunk_bytes;
     void (*load)(struct sam_loader *l, const struct sam_config *config, void *trunk);

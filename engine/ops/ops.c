@@ -112,7 +112,7 @@ void sam_op_feed_forward(struct sam_queue *q, const struct sam_feed_forward *p)
     require(c <= SAM_MAX_WIDTH);
     require(p->up.in == c && p->down.out == c && p->down.in == hidden);
     require(is_vector(&p->up_bias, hidden) && is_vector(&p->down_bias, c));
-    require((unsigned) p->act <= SAM_ACT_SILU);
+    require((unsigned) p->act < SAM_NUM_ACTS);
     require(q->ops->feed_forward);
     q->ops->feed_forward(q, p);
 }
@@ -121,11 +121,13 @@ void sam_op_depthwise(struct sam_queue *q, const struct sam_depthwise *p)
 {
     const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION),
                                 IN(weight, ARG_F32), IN(bias, ARG_F32), NUMBER(kernel),
-                                NUMBER(stride), NUMBER(act), END };
+                                NUMBER(stride), NUMBER(act), NUMBER(late), END };
     begin();
     require(p->kernel > 0 && p->kernel % 2 == 1);
-    require((unsigned) p->act <= SAM_ACT_SILU);
+    require((unsigned) p->act < SAM_NUM_ACTS);
     require(p->stride == 1 || p->stride == 2);
+    require(!p->late || (p->stride == 2 && p->kernel > 1));
+    require(!p->late || (p->src.h % 2 == 0 && p->src.w % 2 == 0));
     require(is_shape(&p->dst, p->src.n, 1 + (p->src.h - 1) / p->stride,
                      1 + (p->src.w - 1) / p->stride, p->src.c));
     require(is_shape(&p->weight, 1, p->kernel, p->kernel, p->src.c));
@@ -474,9 +476,11 @@ void sam_op_preprocess(struct sam_queue *q, const struct sam_preprocess *p)
     const struct arg args[] = { OUT(dst, ARG_ACTIVATION), NUMBER(frame.format), NUMBER(frame.width),
                                 NUMBER(frame.height), NUMBER(frame.stride[0]),
                                 NUMBER(frame.stride[1]), NUMBER(frame.stride[2]),
-                                NUMBER(frame.colour.kr), NUMBER(frame.colour.kb), END };
+                                NUMBER(frame.colour.kr), NUMBER(frame.colour.kb),
+                                NUMBER(scale), END };
     begin();
     require(p->dst.n == 1 && p->dst.c == 3);
+    require((unsigned) p->scale < SAM_NUM_INPUT_SCALES);
     require_frame(&p->frame);
     q->ops->preprocess(q, p);
 }

@@ -21,6 +21,8 @@ enum sam_act {
     SAM_ACT_GELU, // exact, erf
     SAM_ACT_SIGMOID,
     SAM_ACT_SILU, // x sigmoid(x)
+    SAM_ACT_RELU6, // min(max(x, 0), 6)
+    SAM_NUM_ACTS,
 };
 
 // The weight of a matrix product (out x in, row-major when loaded), in whatever form the
@@ -142,8 +144,11 @@ struct sam_feed_forward {
     enum sam_act act;
 };
 
-// Convolution (cross-correlation), zero padding. weight.in runs over (ky, kx, src.c).
-// dst.h = (src.h + 2 pad - kernel) / stride + 1, and so w. add: as in sam_linear, behind act.
+// Convolution (cross-correlation), zero padding: `pad` rows and columns on every side, and
+// `pad_end` more at the bottom and the right. weight.in runs over (ky, kx, src.c).
+// dst.h = (src.h + 2 pad + pad_end - kernel) / stride + 1, and so w. add: as in sam_linear, behind
+// act. TensorFlow's SAME of an odd kernel, stride 2 and even sides: pad = (kernel - 2) / 2,
+// pad_end = 1.
 struct sam_conv {
     struct sam_tensor dst, src;
     struct sam_matrix weight; // out = dst.c, in = kernel * kernel * src.c
@@ -151,16 +156,19 @@ struct sam_conv {
     int kernel, stride, pad;
     enum sam_act act;
     struct sam_tensor add;
+    int pad_end; // 0 .. kernel - 1 - pad
 };
 
 // Depthwise convolution with zero padding of kernel / 2. weight: F32 (1, kernel, kernel, c). dst
-// has the size of src; with stride 2 half of it, rounded up.
+// has the size of src; with stride 2 half of it, rounded up. late: windows lie one position
+// further down and to the right, as TensorFlow's SAME has them with stride 2 and even sides.
 struct sam_depthwise {
     struct sam_tensor dst, src;
     struct sam_tensor weight, bias;
     int kernel; // odd
     int stride; // 1 or 2
     enum sam_act act;
+    bool late; // with stride 2, kernel > 1 and even sides only
 };
 
 // Transposed convolution, kernel 2, stride 2: no overlap, so a product and a shuffle.
@@ -418,11 +426,17 @@ struct sam_gather_memory {
 
 // A video frame to the network's input: colour to R'G'B' by the frame's matrix
 // and range, each chroma sample shared by its pixels, clamped to 0 .. 255, not rounded; stretched
-// to dst's size by the antialiased triangle filter; then (v / 255 - mean) / std, ImageNet's.
+// to dst's size by the antialiased triangle filter; then scaled to what the network was trained on.
 // This is PyTorch's interpolate(bilinear, antialias) on the float RGB frame.
+enum sam_input_scale {
+    SAM_INPUT_IMAGENET, // (v / 255 - mean) / std, ImageNet's
+    SAM_INPUT_CENTRED,  // (v - 127) / 128, EfficientNet-Lite's
+    SAM_NUM_INPUT_SCALES,
+};
 struct sam_preprocess {
     struct sam_tensor dst; // (1, S, S, 3)
     struct sam_frame frame;
+    enum sam_input_scale scale;
 };
 
 // A video frame scaled into a part of the network's input: colour as in sam_preprocess; width x

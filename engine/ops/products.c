@@ -30,7 +30,7 @@ static bool check_linear(struct sam_queue *q, const char *op, const struct sam_l
     check(is_absent_or_vector(&p->bias_bf16, p->dst.c));
     check(!p->bias_bf16.data || (p->bias.data && p->bias_bf16.type == SAM_BF16));
     check(!p->add.data || repeats_map(&p->add, &p->dst));
-    check((unsigned) p->act <= SAM_ACT_SILU);
+    check((unsigned) p->act < SAM_NUM_ACTS);
     check(!turns || (p->dst.c % 2 == 0 && is_shape(&p->table, 1, 1, p->table.w, p->dst.c)));
     check(!p->num_rotated.data || (turns && is_shape(&p->num_rotated, 1, 1, 1, p->dst.n)));
     return true;
@@ -121,23 +121,25 @@ void sam_op_norm_linears(struct sam_queue *q, const struct sam_norm_linears *p)
 
 static int conv_extent(int in, const struct sam_conv *p)
 {
-    return (in + 2 * p->pad - p->kernel) / p->stride + 1;
+    return (in + 2 * p->pad + p->pad_end - p->kernel) / p->stride + 1;
 }
 
 static bool check_conv(struct sam_queue *q, const char *op, const struct sam_conv *p)
 {
     const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION), WEIGHT(weight),
                                 IN(bias, ARG_F32), NUMBER(kernel), NUMBER(stride), NUMBER(pad),
+                                NUMBER(pad_end),
                                 IN(add, ARG_ACTIVATION | ARG_OPTIONAL | ARG_MAY_BE_OUT), END };
     check_begin();
     check(p->kernel > 0 && p->stride > 0 && p->pad >= 0 && p->pad < p->kernel);
-    check(p->src.h + 2 * p->pad >= p->kernel && p->src.w + 2 * p->pad >= p->kernel);
+    check(p->pad_end >= 0 && p->pad + p->pad_end < p->kernel);
+    check(conv_extent(p->src.h, p) > 0 && conv_extent(p->src.w, p) > 0);
     check(p->dst.n == p->src.n);
     check(p->dst.h == conv_extent(p->src.h, p) && p->dst.w == conv_extent(p->src.w, p));
     check(p->weight.out == p->dst.c && p->weight.in == p->kernel * p->kernel * p->src.c);
     check(is_vector(&p->bias, p->dst.c));
     check(!p->add.data || repeats_map(&p->add, &p->dst));
-    check((unsigned) p->act <= SAM_ACT_SILU);
+    check((unsigned) p->act < SAM_NUM_ACTS);
     return true;
 }
 
@@ -157,7 +159,7 @@ static bool check_conv_transpose(struct sam_queue *q, const char *op,
     check(p->weight.out == 4 * p->dst.c && p->weight.in == p->src.c);
     check(is_vector(&p->bias, p->dst.c));
     check(!p->add.data || repeats_map(&p->add, &p->dst));
-    check((unsigned) p->act <= SAM_ACT_SILU);
+    check((unsigned) p->act < SAM_NUM_ACTS);
     return true;
 }
 

@@ -91,8 +91,9 @@ static void take_frame(struct sam_tracker *t, const struct sam_frame *frame)
     struct sam_scratch *s = &t->mem.scratch;
     int64_t last = sam_now();
 
-    sam_op_preprocess(&t->queue,
-                      &(struct sam_preprocess) { .dst = s->encoder.input, .frame = *frame });
+    sam_op_preprocess(&t->queue, &(struct sam_preprocess) {
+        .dst = s->encoder.input, .frame = *frame,
+        .scale = t->model->config.input_scale });
     t->times.preprocess = sam_lap(&last);
     t->frame_width = frame->width;
     t->frame_height = frame->height;

@@ -67,8 +67,9 @@ int sam_warm_up(struct sam_tracker *t, struct sam_error *error)
 
     if (!sam_queue_has_own_memory(&t->queue) && grid * grid > HOST_TOKENS)
         return SAM_OK;
-    sam_op_preprocess(&t->queue, &(struct sam_preprocess) { .dst = t->mem.scratch.encoder.input,
-                                                            .frame = frame });
+    sam_op_preprocess(&t->queue, &(struct sam_preprocess) {
+        .dst = t->mem.scratch.encoder.input, .frame = frame,
+        .scale = t->model->config.input_scale });
     status = sam_graphs_record(t, error);
     return status ? status : run_frames(t, &frame, error);
 }

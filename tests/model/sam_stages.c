@@ -51,7 +51,8 @@ static bool encode_clip(struct run *r, struct sam_encoder_scratch *s, int frame,
     sam_op_preprocess(&r->queue, &(struct sam_preprocess) {
         .dst = s->input,
         .frame = { .format = SAM_PIXEL_RGB, .width = S, .height = S, .plane = { rgb },
-                   .stride = { 3 * S } } });
+                   .stride = { 3 * S } },
+        .scale = r->model->config.input_scale });
     sam_encoder_run(&r->queue, r->model, s, f, probe);
     struct sam_error error;
     if (sam_queue_finish(&r->queue, &error))
@@ -297,7 +298,8 @@ static void run_all(struct run *r)
 
 static const struct stages_family *find_family(const struct sam_config *c)
 {
-    static const struct stages_family *const families[] = { &stages_hiera, &stages_repvit };
+    static const struct stages_family *const families[] = {
+        &stages_hiera, &stages_repvit, &stages_efficientnet };
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
         if (!strcmp(families[i]->trunk, c->family->trunk))
             return families[i];

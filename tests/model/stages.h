@@ -66,8 +66,9 @@ void write_stage(void *priv, struct sam_queue *q, const char *name, struct sam_t
 struct stages_family {
     const char *trunk; // as the family calls it
     void (*run_trunk)(struct run *r, struct sam_encoder_scratch *s);
-    void (*run_stored)(struct run *r); // from the map of the memory encoder to what is stored
+    // From the map of the memory encoder to what is stored; NULL: it is the map.
+    void (*run_stored)(struct run *r);
 };
-extern const struct stages_family stages_hiera, stages_repvit;
+extern const struct stages_family stages_hiera, stages_repvit, stages_efficientnet;
 
 #endif // STAGES_H

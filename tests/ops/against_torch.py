@@ -28,8 +28,8 @@ except ImportError:
     print('no torch here: not run')
     sys.exit(SKIP)
 
-NONE, RELU, GELU, SIGMOID, SILU = range(5)
-ACT = [lambda x: x, F.relu, F.gelu, torch.sigmoid, F.silu]
+NONE, RELU, GELU, SIGMOID, SILU, RELU6 = range(6)
+ACT = [lambda x: x, F.relu, F.gelu, torch.sigmoid, F.silu, F.relu6]
 MEAN = torch.tensor([0.485, 0.456, 0.406])
 STD = torch.tensor([0.229, 0.224, 0.225])
 
@@ -280,10 +280,10 @@ def masks_and_memory(c):
           keys_before=old[1][:, None], values=values[:, None], keys=keys[:, None])
 
 
-def normalised(rgb, side):
+def normalised(rgb, side, centred=False):
     """rgb: (h, w, 3), 0 .. 255, to the network's input by PyTorch's antialiased resize."""
     x = F.interpolate(nchw(rgb[None]), (side, side), mode='bilinear', align_corners=False, antialias=True)
-    return (nhwc(x) / 255 - MEAN) / STD
+    return (nhwc(x) - 127) / 128 if centred else (nhwc(x) / 255 - MEAN) / STD
 
 
 def rgb_of(y, cb, cr, kr, kb, full, white=255):
@@ -635,12 +635,31 @@ def segmentation(c):
         c.add('shifted_attention', qkv=qkv, pad=vector(pad), bias=table, heads=heads, window=side, shift=shift, dst=o)
 
 
+def same_padding(c):
+    """TensorFlow's SAME with stride 2 and even sides: one row and column less of zeros ahead of the map than behind."""
+    for kernel, channels in ((3, 5), (5, 7)):
+        ahead = (kernel - 2) // 2
+        sides = (ahead, ahead + 1) * 2
+        src, b = c.randn(2, 6, 2 * c.size(4, 20), channels), 3 * c.randn(channels)
+        weight = 4 * c.randn(channels, 1, kernel, kernel) / kernel
+        dst = F.relu6(F.conv2d(F.pad(nchw(src), sides), weight, b, 2, groups=channels))
+        c.add('depthwise', src=src, weight=nhwc(weight.permute(1, 0, 2, 3)), bias=vector(b), kernel=kernel, stride=2,
+              late=1, act=RELU6, dst=nhwc(dst))
+        weight, b = 2 * c.randn(6, channels, kernel, kernel) / kernel, c.randn(6)
+        dst = F.relu6(F.conv2d(F.pad(nchw(src), sides), weight, b, 2))
+        c.add('conv', src=src, weight=nhwc(weight).reshape(6, -1), bias=vector(b), kernel=kernel, stride=2, pad=ahead,
+              pad_end=1, act=RELU6, dst=nhwc(dst))
+    plane = c.ints(0, 255, 11, c.size(9, 97), 3)
+    c.add('preprocess', format=0, width=plane.shape[1], height=11, plane0=plane.reshape(11, -1), scale=1,
+          dst=normalised(plane.float(), 5, centred=True))
+
+
 def make(seed, big):
     c = Cases(seed, big)
     for part in (copies, norms, products, convolutions, window_attention, attention, rope, images,
                  masks_and_memory, frames, draw_masks, fill_holes, wide_frames, topk,
                  feed_forward, rope_attention, strided, squeeze_excite, windows, draw_edges,
-                 deform_attention, letterbox, normed, boxes, segmentation):
+                 deform_attention, letterbox, normed, boxes, segmentation, same_padding):
         part(c)
     return c.tensors
 

@@ -21,6 +21,14 @@ static const struct shape shapes[] = {
     { 1, 5, 90, 64, 40, 3, 1, 1 },  { 1, 2, 75, 85, 9, 3, 1, 1 },  { 1, 7, 74, 12, 7, 3, 1, 0 },
     { 1, 19, 300, 3, 9, 7, 4, 3 },  { 1, 5, 80, 4, 6, 3, 1, 2 },   { 2, 4, 40, 100, 70, 3, 1, 1 },
 };
+// With pad_end: TensorFlow's SAME but for the last one.
+static const struct {
+    struct shape s;
+    int pad_end;
+} uneven[] = {
+    { { 1, 8, 6, 3, 5, 3, 2, 0 }, 1 },  { { 2, 6, 160, 3, 32, 3, 2, 0 }, 1 },
+    { { 1, 6, 10, 5, 7, 5, 2, 1 }, 1 }, { { 1, 5, 6, 4, 9, 5, 3, 0 }, 4 },
+};
 static const struct shape real[] = {
     { 1, 1024, 1024, 3, 96, 7, 4, 3 }, { 1, 1024, 1024, 1, 4, 3, 2, 1 },
     { 1, 512, 512, 4, 16, 3, 2, 1 },   { 1, 256, 256, 16, 64, 3, 2, 1 },
@@ -28,16 +36,17 @@ static const struct shape real[] = {
 };
 enum { NUM_SHAPES = sizeof(shapes) / sizeof(*shapes), NUM_REAL = sizeof(real) / sizeof(*real) };
 
-static int extent(int in, const struct shape *s)
+static int extent(int in, const struct shape *s, int pad_end)
 {
-    return (in + 2 * s->pad - s->kernel) / s->stride + 1;
+    return (in + 2 * s->pad + pad_end - s->kernel) / s->stride + 1;
 }
 
 static void run(struct check *t, const struct check_types *type, const struct shape *s,
-                enum sam_act act, enum check_factors factors)
+                int pad_end, enum sam_act act, enum check_factors factors)
 {
     check_set_factors(t, factors);
-    const int h = extent(s->h, s), w = extent(s->w, s), in = s->kernel * s->kernel * s->in;
+    const int h = extent(s->h, s, pad_end), w = extent(s->w, s, pad_end);
+    const int in = s->kernel * s->kernel * s->in;
     struct check_buf *src = check_in(t, type->in, s->n, s->h, s->w, s->in);
     struct check_buf *bias = check_in(t, SAM_F32, 1, 1, 1, s->out);
     const struct check_matrix weight = check_weight(t, s->out, in);
@@ -49,7 +58,8 @@ static void run(struct check *t, const struct check_types *type, const struct sh
     check_each_side(t, i) {
         p[i] = (struct sam_conv) { .dst = dst->on[i], .src = src->on[i], .weight = weight.on[i],
                                    .bias = bias->on[i], .kernel = s->kernel, .stride = s->stride,
-                                   .pad = s->pad, .act = act, .add = add->on[i] };
+                                   .pad = s->pad, .act = act, .add = add->on[i],
+                                   .pad_end = pad_end };
         sam_op_conv(&t->queue[i], &p[i]);
     }
     check_flops(t, 2.0 * s->n * h * w * s->out * in)
@@ -69,10 +79,23 @@ static void run(struct check *t, const struct check_types *type, const struct sh
     check_done(t);
 }
 
+static void check_uneven(struct check *t, const enum sam_act *acts)
+{
+    for (int k = 0; k < 4; k++)
+        for (int i = 0; i < (int) (sizeof(uneven) / sizeof(*uneven)); i++)
+            for (int f = 0; f < check_num_factors(t); f++) {
+                const struct shape *s = &uneven[i].s;
+                if (check_case(t, "conv_%s_%dx%dx%dx%d_to_%d_k%ds%dp%d_end%d%s",
+                               check_types[k].name, s->n, s->h, s->w, s->in, s->out, s->kernel,
+                               s->stride, s->pad, uneven[i].pad_end, check_factor_names[f]))
+                    run(t, &check_types[k], s, uneven[i].pad_end, acts[(i + 5) % 6], f);
+            }
+}
+
 static void check_conv(struct check *t)
 {
     static const enum sam_act acts[] = { SAM_ACT_NONE, SAM_ACT_RELU, SAM_ACT_GELU,
-                                         SAM_ACT_SIGMOID, SAM_ACT_SILU };
+                                         SAM_ACT_SIGMOID, SAM_ACT_SILU, SAM_ACT_RELU6 };
     for (int k = 0; k < 4; k++)
         for (int i = 0; i < NUM_SHAPES; i++)
             for (int f = 0; f < check_num_factors(t); f++) {
@@ -80,13 +103,14 @@ static void check_conv(struct check *t)
                 if (check_case(t, "conv_%s_%dx%dx%dx%d_to_%d_k%ds%dp%d%s", check_types[k].name,
                                s->n, s->h, s->w, s->in, s->out, s->kernel, s->stride, s->pad,
                                check_factor_names[f]))
-                    run(t, &check_types[k], s, acts[check_int(t, 0, 4)], f);
+                    run(t, &check_types[k], s, 0, acts[check_int(t, 0, 5)], f);
             }
+    check_uneven(t, acts);
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < NUM_REAL; i++)
             if (check_speed(t, "conv_%s_%dx%dx%d_to_%d_k%d", check_types[k].name, real[i].h,
                             real[i].w, real[i].in, real[i].out, real[i].kernel))
-                run(t, &check_types[k], &real[i], SAM_ACT_NONE, CHECK_ANY);
+                run(t, &check_types[k], &real[i], 0, SAM_ACT_NONE, CHECK_ANY);
 }
 
 // ---- the front
@@ -94,7 +118,7 @@ static void check_conv(struct check *t)
 static struct sam_conv valid_conv(void)
 {
     return (struct sam_conv) { f32(0, 2, 3, 4, 5), f32(1, 2, 6, 8, 2), matrix(2, 5, 18),
-                               f32(3, 1, 1, 1, 5), 3, 2, 1, SAM_ACT_NONE, { 0 } };
+                               f32(3, 1, 1, 1, 5), 3, 2, 1, SAM_ACT_NONE, { 0 }, 0 };
 }
 
 static void fronts_conv(void)
@@ -111,6 +135,11 @@ static void fronts_conv(void)
     REFUSES(conv, p->kernel = 0, "kernel");
     REFUSES(conv, p->pad = -1, "pad");
     REFUSES(conv, p->pad = 3, "pad");
+    REFUSES(conv, p->pad_end = -1, "pad_end");
+    REFUSES(conv, p->pad_end = 2, "pad_end");
+    TAKES(conv, p->pad = 0; p->pad_end = 1);
+    TAKES(conv, p->act = SAM_ACT_RELU6);
+    REFUSES(conv, p->act = SAM_NUM_ACTS, "act");
     REFUSES(conv, p->kernel = 9; p->pad = 0, "kernel");
     REFUSES(conv, p->weight.in = 17, "weight");
     REFUSES(conv, p->dst.data = p->src.data, "apart in memory");
@@ -123,7 +152,7 @@ static void vectors_conv(struct vectors *v)
     sam_op_conv(&v->queue, &(struct sam_conv) {
         .dst = vec_out(v, "dst"), .src = vec_in(v, "src"), .weight = vec_matrix(v, "weight"),
         .bias = vec_in(v, "bias"), .kernel = vec_int(v, "kernel"), .stride = vec_int(v, "stride"),
-        .pad = vec_int(v, "pad"), .act = vec_int(v, "act") });
+        .pad = vec_int(v, "pad"), .act = vec_int(v, "act"), .pad_end = vec_int(v, "pad_end") });
 }
 
 // ---- faults
@@ -135,6 +164,8 @@ CHANGED(conv, forgets_the_act, m.act = SAM_ACT_NONE)
 CHANGED(conv, forgets_the_sum, m.add = without(m.add))
 CHANGED(conv, repeats_the_first_sum, if (m.add.data) m.add = sam_first(m.add, 1))
 CHANGED(conv, pads_one_less, if (m.pad) m.pad--)
+CHANGED(conv, pads_ahead, if (m.pad_end) m.pad++, m.pad_end--)
+CHANGED(conv, forgets_the_bound, if (m.act == SAM_ACT_RELU6) m.act = SAM_ACT_RELU)
 CHANGED(conv, walks_by_one, m.stride = 1)
 CHANGED(conv, reads_past_the_map, m.src.w += m.pad && m.src.h == 1)
 
@@ -145,6 +176,8 @@ static const struct mutant mutants[] = {
     MUTANT(conv, forgets_the_sum),
     MUTANT(conv, repeats_the_first_sum),
     MUTANT(conv, pads_one_less),
+    MUTANT(conv, pads_ahead),
+    MUTANT(conv, forgets_the_bound),
     MUTANT(conv, walks_by_one),
     MUTANT(conv, reads_past_the_map),
     MUTANT(conv, rounds_the_exact),

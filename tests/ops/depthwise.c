@@ -2,18 +2,19 @@
 #include "test.h"
 
 static void run(struct check *t, const struct check_types *type, int n, int h, int w, int c,
-                int kernel, int stride)
+                int kernel, int stride, bool late)
 {
     const int dst_h = (h + stride - 1) / stride, dst_w = (w + stride - 1) / stride;
     struct check_buf *src = check_in(t, type->in, n, h, w, c);
     struct check_buf *weight = check_uniform(t, -0.3f, 0.3f, SAM_F32, 1, kernel, kernel, c);
     struct check_buf *bias = check_in(t, SAM_F32, 1, 1, 1, c);
     struct check_buf *dst = check_out(t, type->out, n, dst_h, dst_w, c);
-    const enum sam_act act = check_int(t, 0, 1) ? SAM_ACT_SILU : SAM_ACT_NONE;
+    static const enum sam_act acts[] = { SAM_ACT_NONE, SAM_ACT_SILU, SAM_ACT_RELU6 };
+    const enum sam_act act = acts[check_int(t, 0, 2)];
     struct sam_depthwise p[2];
     check_each_side(t, s) {
         p[s] = (struct sam_depthwise) { dst->on[s], src->on[s], weight->on[s], bias->on[s],
-                                        kernel, stride, act };
+                                        kernel, stride, act, late };
         sam_op_depthwise(&t->queue[s], &p[s]);
     }
     check_flops(t, 2.0 * n * dst_h * dst_w * c * kernel * kernel)
@@ -24,10 +25,26 @@ static void run(struct check *t, const struct check_types *type, int n, int h, i
         sam_op_depthwise(&t->queue[CHECK_REF],
                          &(struct sam_depthwise) { sum, check_abs(t, src), check_abs(t, weight),
                                                    check_abs(t, bias), kernel, stride,
-                                                   SAM_ACT_NONE });
+                                                   SAM_ACT_NONE, late });
     }
     check_bound(t, dst, &sum, product_factor(t) * product_slope(act), product_abs(act), type->rel);
     check_done(t);
+}
+
+// Even sides, as TensorFlow's SAME has them: the first window begins on the map, or one before it.
+static void check_late(struct check *t)
+{
+    static const int sides[][3] = { { 1, 2, 2 }, { 2, 6, 4 }, { 1, 4, 18 }, { 1, 10, 30 } };
+    static const int channels[] = { 1, 5, 32, 67, 256 };
+    for (int k = 0; k < 4; k++)
+        for (int i = 0; i < 4; i++)
+            for (int j = 0; j < 5; j++) {
+                const int kernel = 3 + 2 * ((i + j) % 3);
+                if (check_case(t, "depthwise_%s_%dx%dx%dx%d_k%d_late", check_types[k].name,
+                               sides[i][0], sides[i][1], sides[i][2], channels[j], kernel))
+                    run(t, &check_types[k], sides[i][0], sides[i][1], sides[i][2], channels[j],
+                        kernel, 2, true);
+            }
 }
 
 static void check_depthwise(struct check *t)
@@ -42,22 +59,23 @@ static void check_depthwise(struct check *t)
                 if (check_case(t, "depthwise_%s_%dx%dx%dx%d_k%d", check_types[k].name, sides[i][0],
                                sides[i][1], sides[i][2], channels[j], kernel))
                     run(t, &check_types[k], sides[i][0], sides[i][1], sides[i][2], channels[j],
-                        kernel, 1);
+                        kernel, 1, false);
                 if (check_case(t, "depthwise_%s_%dx%dx%dx%d_k7", check_types[k].name, sides[i][0],
                                sides[i][1], sides[i][2], channels[j]))
                     run(t, &check_types[k], sides[i][0], sides[i][1], sides[i][2], channels[j], 7,
-                        1);
+                        1, false);
                 if (check_case(t, "depthwise_%s_%dx%dx%dx%d_k%d_s2", check_types[k].name,
                                sides[i][0], sides[i][1], sides[i][2], channels[j], kernel))
                     run(t, &check_types[k], sides[i][0], sides[i][1], sides[i][2], channels[j],
-                        kernel, 2);
+                        kernel, 2, false);
             }
+    check_late(t);
     if (check_speed(t, "depthwise_f32_64x64x256_k7"))
-        run(t, &check_types[0], 1, 64, 64, 256, 7, 1);
+        run(t, &check_types[0], 1, 64, 64, 256, 7, 1, false);
     if (check_speed(t, "depthwise_f32_256x256x48_k3"))
-        run(t, &check_types[0], 1, 256, 256, 48, 3, 1);
+        run(t, &check_types[0], 1, 256, 256, 48, 3, 1, false);
     if (check_speed(t, "depthwise_f32_256x256x48_k3_s2"))
-        run(t, &check_types[0], 1, 256, 256, 48, 3, 2);
+        run(t, &check_types[0], 1, 256, 256, 48, 3, 2, false);
 }
 
 // ---- the front
@@ -65,7 +83,7 @@ static void check_depthwise(struct check *t)
 static struct sam_depthwise valid_depthwise(void)
 {
     return (struct sam_depthwise) { f32(0, 2, 3, 4, 5), f32(1, 2, 3, 4, 5), f32(2, 1, 3, 3, 5),
-                                    f32(3, 1, 1, 1, 5), 3, 1, SAM_ACT_NONE };
+                                    f32(3, 1, 1, 1, 5), 3, 1, SAM_ACT_NONE, false };
 }
 
 static void fronts_depthwise(void)
@@ -80,7 +98,11 @@ static void fronts_depthwise(void)
     REFUSES(depthwise, p->stride = 2, "dst");
     REFUSES(depthwise, p->stride = 2; p->dst.h = 1; p->dst.w = 2, "dst");
     TAKES(depthwise, p->act = SAM_ACT_SILU);
-    REFUSES(depthwise, p->act = (enum sam_act) (SAM_ACT_SILU + 1), "act");
+    TAKES(depthwise, p->act = SAM_ACT_RELU6);
+    REFUSES(depthwise, p->act = SAM_NUM_ACTS, "act");
+    REFUSES(depthwise, p->late = true, "late");
+    REFUSES(depthwise, p->late = true; p->stride = 2; p->dst.h = p->dst.w = 2, "late");
+    TAKES(depthwise, p->late = true; p->stride = 2; p->src.h = 4; p->dst.h = p->dst.w = 2);
     REFUSES(depthwise, p->stride = 0, "stride");
     REFUSES(depthwise, p->stride = 3; p->dst.h = 1; p->dst.w = 2, "stride");
     REFUSES(depthwise, p->bias.c = 1, "bias");
@@ -93,7 +115,8 @@ static void vectors_depthwise(struct vectors *v)
 {
     sam_op_depthwise(&v->queue, &(struct sam_depthwise) {
         vec_out(v, "dst"), vec_in(v, "src"), vec_in(v, "weight"), vec_in(v, "bias"),
-        vec_int(v, "kernel"), vec_int(v, "stride"), (enum sam_act) vec_int(v, "act") });
+        vec_int(v, "kernel"), vec_int(v, "stride"), (enum sam_act) vec_int(v, "act"),
+        vec_int(v, "late") });
 }
 
 // ---- faults
@@ -101,6 +124,8 @@ static void vectors_depthwise(struct vectors *v)
 COMMON(depthwise, dst, src)
 CHANGED(depthwise, forgets_the_bias, m.bias = without(m.bias))
 CHANGED(depthwise, forgets_the_activation, m.act = SAM_ACT_NONE)
+CHANGED(depthwise, forgets_the_bound, if (m.act == SAM_ACT_RELU6) m.act = SAM_ACT_RELU)
+CHANGED(depthwise, is_never_late, m.late = false)
 
 // The kernel turned round: a true convolution instead of a cross-correlation.
 static void depthwise_flips(struct sam_queue *q, const struct sam_depthwise *p)
@@ -151,9 +176,12 @@ static const struct mutant mutants[] = {
     MUTANT(depthwise, flips),
     MUTANT(depthwise, ignores_the_first_row),
     MUTANT(depthwise, steps_late),
+    MUTANT(depthwise, forgets_the_bound),
+    MUTANT(depthwise, is_never_late),
 };
 
-CUDA_FAULT("pool.cu", "left = «x * stride => x» - kernel / 2")
+CUDA_FAULT("pool.cu", "left = «x * stride => x» - before")
+CUDA_FAULT("pool.cu", "p->kernel / 2 - «p->late => 0», p->act")
 CUDA_FAULT("pool.cu", "min(kernel, «src_w - left => src_w - left + 1»); kx++")
 
 TEST(depthwise, .vectors = vectors_depthwise, .abs = 5e-6f, .rel = 1e-6f);

@@ -149,7 +149,7 @@ static void fronts_feed_forward(void)
     REFUSES(feed_forward, p->up_bias.c = 5, "is_vector(&p->up_bias, hidden)");
     REFUSES(feed_forward, p->down_bias.c = 7, "is_vector(&p->down_bias, c)");
     REFUSES(feed_forward, p->down.data = NULL, "memory behind down");
-    REFUSES(feed_forward, p->act = 5, "act");
+    REFUSES(feed_forward, p->act = SAM_NUM_ACTS, "act");
     REFUSES(feed_forward, p->gamma.data = p->x.data, "apart in memory");
     REFUSES(feed_forward, p->x.data = front_room + (1 << 14);
             p->x.c = p->gamma.c = p->beta.c = 4097; p->beta.data = front_room + (1 << 13),

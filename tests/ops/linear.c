@@ -146,7 +146,7 @@ static void run_large(struct check *t, const struct check_types *type, const str
 static void check_linear(struct check *t)
 {
     static const enum sam_act acts[] = { SAM_ACT_NONE, SAM_ACT_RELU, SAM_ACT_GELU,
-                                         SAM_ACT_SIGMOID, SAM_ACT_SILU };
+                                         SAM_ACT_SIGMOID, SAM_ACT_SILU, SAM_ACT_RELU6 };
     for (int k = 1; k < 4; k += 2) // from BF16
         run_large(t, &check_types[k], &large, NUM_EPILOGUES, check_num_factors(t));
     for (int k = 0; k < 4; k++)
@@ -156,7 +156,7 @@ static void check_linear(struct check *t)
                 if (!check_case(t, "linear_%s_%dx%dx%d_to_%d%s", check_types[k].name, s->n, s->rows,
                                 s->in, s->out, check_factor_names[f]))
                     continue;
-                const struct variant v = { .act = acts[check_int(t, 0, 4)], .factors = f,
+                const struct variant v = { .act = acts[check_int(t, 0, 5)], .factors = f,
                                            .bias = check_int(t, 0, 3), .add = check_int(t, 0, 1),
                                            .repeat = check_int(t, 0, 1),
                                            .in_place = !check_int(t, 0, 2),
@@ -221,7 +221,7 @@ static void fronts_linear(void)
     REFUSES(linear, p->bias_bf16.type = SAM_F32, "SAM_BF16");
     REFUSES(linear, p->bias.data = NULL, "bias.data");
     REFUSES(linear, p->add.c = 4, "add");
-    REFUSES(linear, p->act = 5, "act");
+    REFUSES(linear, p->act = SAM_NUM_ACTS, "act");
     REFUSES(linear, p->dst.data = p->src.data, "apart in memory");
 }
 

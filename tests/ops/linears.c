@@ -39,7 +39,7 @@ static struct item draw(struct check *t, const struct check_types *type, const s
         .add = in_place ? check_inout(t, type->out, s->n, 1, s->rows, s->out)
              : adds     ? check_in(t, type->in, 1, 1, s->rows, s->out) : &check_none,
         .weight = check_weight(t, s->out, s->in),
-        .act = check_int(t, SAM_ACT_NONE, SAM_ACT_SILU),
+        .act = check_int(t, SAM_ACT_NONE, SAM_ACT_RELU6),
         .table = turns ? check_uniform(t, -1, 1, SAM_F32, 1, 1, s->rows, s->out) : &check_none,
     };
     x.dst = in_place ? x.add : check_out(t, type->out, s->n, 1, s->rows, s->out);
@@ -126,7 +126,7 @@ static void fronts_linears(void)
     REFUSES(linears, p->count = SAM_MAX_LINEARS + 1, "count");
     REFUSES(linears, p->each = NULL, "each");
     REFUSES(linears, pair[1].weight.in = 6, "weight");
-    REFUSES(linears, pair[1].act = 5, "act");
+    REFUSES(linears, pair[1].act = SAM_NUM_ACTS, "act");
     REFUSES(linears, pair[0].bias.c = 4, "bias");
     REFUSES(linears, pair[1].dst = pair[0].dst, "are_apart");
     REFUSES(linears, pair[0].dst.data = pair[1].src.data, "are_apart");

@@ -6,7 +6,7 @@ static const int sizes[][2] = { { 1, 1 }, { 2, 2 }, { 3, 1 }, { 1, 5 }, { 17, 31
 enum { NUM_SIZES = sizeof(sizes) / sizeof(*sizes) };
 
 static void run(struct check *t, enum sam_pixel_format format, int width, int height, int side,
-                int colour, enum sam_type out, float abs)
+                int colour, enum sam_type out, float abs, enum sam_input_scale scale)
 {
     struct check_buf *plane[3];
     struct sam_frame frame = draw_frame(t, format, width, height, plane);
@@ -14,7 +14,7 @@ static void run(struct check *t, enum sam_pixel_format format, int width, int he
     struct sam_preprocess p[2];
     frame.colour = colours[colour];
     check_each_side(t, s) {
-        p[s] = (struct sam_preprocess) { dst->on[s], frame };
+        p[s] = (struct sam_preprocess) { dst->on[s], frame, scale };
         for (int i = 0; i < 3; i++)
             p[s].frame.plane[i] = plane[i]->on[s].data;
         sam_op_preprocess(&t->queue[s], &p[s]);
@@ -36,16 +36,17 @@ static void check_preprocess(struct check *t)
                 if (check_case(t, "preprocess_%s_%dx%d_to_%d", formats[f].name, sizes[i][0],
                                sizes[i][1], sides[j]))
                     run(t, formats[f].format, sizes[i][0], sizes[i][1], sides[j], (i + j) % 4,
-                        (f + i + j) % 3 ? SAM_F32 : SAM_BF16, 1e-4f);
+                        (f + i + j) % 3 ? SAM_F32 : SAM_BF16, 1e-4f,
+                        (f + i) % 3 ? SAM_INPUT_IMAGENET : SAM_INPUT_CENTRED);
         // The longest sides there are: a position is off by up to 2^-11, shrunk by 16384 / 32.
         if (check_case(t, "preprocess_%s_16384x3_to_32", formats[f].name))
-            run(t, formats[f].format, 16384, 3, 32, 0, SAM_F32, 5e-4f);
+            run(t, formats[f].format, 16384, 3, 32, 0, SAM_F32, 5e-4f, SAM_INPUT_IMAGENET);
         if (check_case(t, "preprocess_%s_3x16384_to_32", formats[f].name))
-            run(t, formats[f].format, 3, 16384, 32, 1, SAM_F32, 5e-4f);
+            run(t, formats[f].format, 3, 16384, 32, 1, SAM_F32, 5e-4f, SAM_INPUT_IMAGENET);
         if (check_speed(t, "preprocess_%s_640x360_to_256", formats[f].name))
-            run(t, formats[f].format, 640, 360, 256, 0, SAM_F32, 0);
+            run(t, formats[f].format, 640, 360, 256, 0, SAM_F32, 0, SAM_INPUT_IMAGENET);
         if (check_speed(t, "preprocess_%s_1920x1080_to_1024", formats[f].name))
-            run(t, formats[f].format, 1920, 1080, 1024, 0, SAM_F32, 0);
+            run(t, formats[f].format, 1920, 1080, 1024, 0, SAM_F32, 0, SAM_INPUT_IMAGENET);
     }
 }
 
@@ -57,7 +58,8 @@ static struct sam_preprocess valid_preprocess(void)
     return (struct sam_preprocess) {
         f32(0, 1, 8, 8, 3), { .format = SAM_PIXEL_I420, .width = 7, .height = 5,
                               .plane = { bytes, bytes + 100, bytes + 200 },
-                              .stride = { 7, 4, 4 } } };
+                              .stride = { 7, 4, 4 } },
+        SAM_INPUT_IMAGENET };
 }
 
 static void fronts_preprocess(void)
@@ -79,6 +81,8 @@ static void fronts_preprocess(void)
     REFUSES(preprocess, p->frame.colour.kb = __builtin_nanf(""), "kb");
     REFUSES(preprocess, p->frame.colour.kr = -0.1f, "kr");
     REFUSES(preprocess, p->dst.c = 4, "dst.c");
+    TAKES(preprocess, p->scale = SAM_INPUT_CENTRED);
+    REFUSES(preprocess, p->scale = SAM_NUM_INPUT_SCALES, "scale");
     REFUSES(preprocess, p->dst.n = 2, "dst.n");
 }
 
@@ -91,7 +95,8 @@ static void vectors_preprocess(struct vectors *v)
                                            .width = vec_int(v, "width"),
                                            .height = vec_int(v, "height"),
                                            .colour = { vec_number(v, "kr"), vec_number(v, "kb"),
-                                                       vec_int(v, "full") } } };
+                                                       vec_int(v, "full") } },
+                                .scale = vec_int(v, "scale") };
     for (int i = 0; i < 3; i++) {
         const char *const names[] = { "plane0", "plane1", "plane2" };
         const struct sam_tensor plane = vec_in(v, names[i]);
@@ -112,6 +117,7 @@ static enum sam_pixel_format swap_format(enum sam_pixel_format format)
          : format == SAM_PIXEL_BGRA ? SAM_PIXEL_RGBA : format;
 }
 
+CHANGED(preprocess, ignores_the_scale, m.scale = SAM_INPUT_IMAGENET)
 CHANGED(preprocess, ignores_the_matrix, m.frame.colour.kr = 0.299f; m.frame.colour.kb = 0.114f)
 CHANGED(preprocess, ignores_the_range, m.frame.colour.full_range = 1)
 CHANGED(preprocess, swaps_red_and_blue, m.frame.format = swap_format(m.frame.format))
@@ -133,6 +139,7 @@ static void preprocess_rounds_chroma_up(struct sam_queue *q, const struct sam_pr
 
 static const struct mutant mutants[] = {
     MUTANT(preprocess, ignores_the_matrix),
+    MUTANT(preprocess, ignores_the_scale),
     MUTANT(preprocess, ignores_the_range),
     MUTANT(preprocess, swaps_red_and_blue),
     MUTANT(preprocess, forgets_the_stride),

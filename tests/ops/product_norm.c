@@ -143,7 +143,7 @@ static struct sam_product_norm valid_product_norm(void)
     linear = (struct sam_linear) { .dst = f32(0, 2, 6, 8, 5), .src = f32(1, 2, 6, 8, 7),
                                    .weight = matrix(2, 5, 7), .bias = f32(3, 1, 1, 1, 5) };
     conv = (struct sam_conv) { f32(0, 2, 6, 8, 5), f32(1, 2, 12, 16, 1), matrix(2, 5, 9),
-                               f32(3, 1, 1, 1, 5), 3, 2, 1, SAM_ACT_NONE, { 0 } };
+                               f32(3, 1, 1, 1, 5), 3, 2, 1, SAM_ACT_NONE, { 0 }, 0 };
     up = (struct sam_conv_transpose) { f32(0, 2, 6, 8, 5), f32(1, 2, 3, 4, 7), matrix(2, 20, 7),
                                        f32(3, 1, 1, 1, 5), { 0 }, SAM_ACT_NONE };
     return (struct sam_product_norm) {

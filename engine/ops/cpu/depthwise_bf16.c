@@ -6,7 +6,7 @@
 
 #include "ops/cpu/vec.h"
 
-enum { CHANNELS = 2 * VL, MAX_SIDE = 7, MAX_OUTPUTS = 4, MAX_COLUMNS = MAX_OUTPUTS + 6 };
+enum { CHANNELS = 2 * VL, MAX_SIDE = 7, MAX_OUTPUTS = 4, MAX_COLUMNS = 11 };
 
 struct halves {
     vf even, odd; // channels of a block
@@ -71,7 +71,7 @@ static void read_block(struct block *b, const struct sam_depthwise_row *r, size_
 SAM_INLINE void sum_outputs(struct halves *sum, const struct sam_depthwise_row *r, struct shape d,
                             const struct block *b, int x)
 {
-    const int column = x * d.stride - d.kernel / 2, columns = (d.count - 1) * d.stride + d.kernel;
+    const int column = x * d.stride - r->before, columns = (d.count - 1) * d.stride + d.kernel;
     const ptrdiff_t c = r->c;
     for (int j = 0; j < d.count; j++)
         sum[j] = b->bias;
@@ -115,6 +115,8 @@ static __attribute__((noinline)) void store_active(const struct sam_depthwise_ro
         case SAM_ACT_GELU:    store(r, b, x + j, sum[j], SAM_ACT_GELU); break;
         case SAM_ACT_SIGMOID: store(r, b, x + j, sum[j], SAM_ACT_SIGMOID); break;
         case SAM_ACT_SILU:    store(r, b, x + j, sum[j], SAM_ACT_SILU); break;
+        case SAM_ACT_RELU6:   store(r, b, x + j, sum[j], SAM_ACT_RELU6); break;
+        case SAM_NUM_ACTS:    break;
         }
 }
 
@@ -136,7 +138,7 @@ SAM_INLINE void run_block(const struct sam_depthwise_row *r, struct shape d, con
 {
     for (int to = d.count; to < r->dst_width + d.count; to += d.count) {
         const int x = (to < r->dst_width ? to : r->dst_width) - d.count;
-        const int column = x * d.stride - d.kernel / 2;
+        const int column = x * d.stride - r->before;
         d.inside = column >= 0 && column + (d.count - 1) * d.stride + d.kernel <= r->src_width;
         if (d.inside) {
             d.inside = true; // now a constant
@@ -167,6 +169,8 @@ size_t sam_depthwise_bf16(const struct sam_depthwise_row *r)
         run_shape(r, 3, 2, end);
     else if (r->kernel == 5 && r->stride == 1)
         run_shape(r, 5, 1, end);
+    else if (r->kernel == 5 && r->stride == 2)
+        run_shape(r, 5, 2, end);
     else if (r->kernel == 7 && r->stride == 1)
         run_shape(r, 7, 1, end);
     else

@@ -284,14 +284,15 @@ static void depthwise_task(void *priv, int i, int thread)
     const struct sam_depthwise *p = job->p;
     for (size_t row = first_row(job, i); row < end_row(job, i); row++) {
         const struct sam_tensor src = sam_slice(p->src, (int) (row / p->dst.h));
-        const int top = (int) (row % p->dst.h) * p->stride - p->kernel / 2;
+        const int before = p->kernel / 2 - p->late;
+        const int top = (int) (row % p->dst.h) * p->stride - before;
         struct sam_span rows[MAX_KERNEL];
         find_rows(rows, &src, top, p->kernel);
         job->cpu->rows->depthwise(&(struct sam_depthwise_row) {
             .dst = sam_span_at(&p->dst, map_row(&p->dst, row)), .src = rows,
             .weight = p->weight.data, .bias = p->bias.data, .kernel = p->kernel,
             .stride = p->stride, .dst_width = p->dst.w, .src_width = p->src.w, .c = p->src.c,
-            .act = p->act });
+            .act = p->act, .before = before });
     }
 }
 

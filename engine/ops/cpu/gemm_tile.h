@@ -102,6 +102,8 @@ static void store_tile(const struct sam_gemm *g, const struct tile *t)
     case SAM_ACT_GELU:    store_tile_act(g, t, SAM_ACT_GELU); break;
     case SAM_ACT_SIGMOID: store_tile_act(g, t, SAM_ACT_SIGMOID); break;
     case SAM_ACT_SILU:    store_tile_act(g, t, SAM_ACT_SILU); break;
+    case SAM_ACT_RELU6:   store_tile_act(g, t, SAM_ACT_RELU6); break;
+    case SAM_NUM_ACTS:    break;
     }
 }
 

@@ -240,10 +240,17 @@ struct preprocess_job {
 // summed by vectors, and only one row is left to be filtered across.
 static void preprocess_task(void *priv, int i, int thread)
 {
-    static const float scale[3] = { 1 / (255 * 0.229f), 1 / (255 * 0.224f), 1 / (255 * 0.225f) };
-    static const float bias[3] = { -0.485f / 0.229f, -0.456f / 0.224f, -0.406f / 0.225f };
+    static const float scales[][3] = {
+        [SAM_INPUT_IMAGENET] = { 1 / (255 * 0.229f), 1 / (255 * 0.224f), 1 / (255 * 0.225f) },
+        [SAM_INPUT_CENTRED]  = { 1 / 128.0f, 1 / 128.0f, 1 / 128.0f },
+    };
+    static const float biases[][3] = {
+        [SAM_INPUT_IMAGENET] = { -0.485f / 0.229f, -0.456f / 0.224f, -0.406f / 0.225f },
+        [SAM_INPUT_CENTRED]  = { -127 / 128.0f, -127 / 128.0f, -127 / 128.0f },
+    };
     enum { MAX_HELD = 64 };
     const struct preprocess_job *job = priv;
+    const float *scale = scales[job->p->scale], *bias = biases[job->p->scale];
     const struct sam_tensor *d = &job->p->dst;
     const struct sam_frame *f = &job->p->frame;
     const size_t count = (size_t) 4 * f->width;

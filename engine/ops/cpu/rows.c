@@ -14,7 +14,7 @@
 
 // Depthwise outputs at a time: one alone waits for each of its sums, and neighbours share what they
 // read. Sums, the columns of the source and a weight must fit the registers.
-enum { MAX_OUTPUTS = VL == 16 ? 8 : 4, MAX_COLUMNS = MAX_OUTPUTS + 6 };
+enum { MAX_OUTPUTS = VL == 16 ? 8 : 4, MAX_COLUMNS = MAX_OUTPUTS + 7 };
 
 static void convert(struct sam_span dst, struct sam_span src, size_t count)
 {
@@ -101,6 +101,8 @@ static void finish(struct sam_span dst, const float *sum, const float *bias, str
     case SAM_ACT_GELU:    finish_as(dst, sum, bias, more, SAM_ACT_GELU, count); break;
     case SAM_ACT_SIGMOID: finish_as(dst, sum, bias, more, SAM_ACT_SIGMOID, count); break;
     case SAM_ACT_SILU:    finish_as(dst, sum, bias, more, SAM_ACT_SILU, count); break;
+    case SAM_ACT_RELU6:   finish_as(dst, sum, bias, more, SAM_ACT_RELU6, count); break;
+    case SAM_NUM_ACTS:    break;
     }
 }
 
@@ -299,7 +301,7 @@ SAM_INLINE void depthwise_one(const struct sam_depthwise_row *r, enum sam_type t
 SAM_INLINE void depthwise_ones(const struct sam_depthwise_row *r, enum sam_type type, size_t from)
 {
     for (int x = 0; x < r->dst_width; x++) {
-        const int column = x * r->stride - r->kernel / 2, rest = r->src_width - column;
+        const int column = x * r->stride - r->before, rest = r->src_width - column;
         const int first = column < 0 ? -column : 0, last = rest < r->kernel ? rest : r->kernel;
         each_vector_from(i, from, (size_t) r->c)
             depthwise_one(r, type, x, column, first, last, i, (int) left);
@@ -330,6 +332,8 @@ static __attribute__((noinline)) void store_outputs(const struct sam_depthwise_r
     case SAM_ACT_GELU:    store_outputs_as(r, o, sums, SAM_ACT_GELU); break;
     case SAM_ACT_SIGMOID: store_outputs_as(r, o, sums, SAM_ACT_SIGMOID); break;
     case SAM_ACT_SILU:    store_outputs_as(r, o, sums, SAM_ACT_SILU); break;
+    case SAM_ACT_RELU6:   store_outputs_as(r, o, sums, SAM_ACT_RELU6); break;
+    case SAM_NUM_ACTS:    break;
     }
 }
 
@@ -354,7 +358,7 @@ struct depthwise_shape {
 SAM_INLINE void depthwise_at(const struct sam_depthwise_row *r, struct depthwise_shape d, int x,
                              size_t i, int left)
 {
-    const int column = x * d.stride - d.kernel / 2, columns = (d.count - 1) * d.stride + d.kernel;
+    const int column = x * d.stride - r->before, columns = (d.count - 1) * d.stride + d.kernel;
     const size_t c = (size_t) r->c;
     const vf start = r->bias ? vf_get(r->bias, SAM_F32, i, left) : (vf) { 0 };
     vf sum[MAX_OUTPUTS], v[MAX_COLUMNS];
@@ -402,7 +406,7 @@ SAM_INLINE void depthwise_as(const struct sam_depthwise_row *r, struct depthwise
 {
     for (int to = d.count; to < r->dst_width + d.count; to += d.count) {
         const int x = (to < r->dst_width ? to : r->dst_width) - d.count;
-        const int column = x * d.stride - d.kernel / 2;
+        const int column = x * d.stride - r->before;
         d.inside = column >= 0 && column + (d.count - 1) * d.stride + d.kernel <= r->src_width;
         if (d.inside) {
             d.inside = true; // now a constant
@@ -429,6 +433,8 @@ SAM_INLINE void depthwise_typed(const struct sam_depthwise_row *r, enum sam_type
         depthwise_as(r, (struct depthwise_shape) { type, 7, 1, most, false, false, from });
     else if (r->kernel == 3 && r->stride == 2 && r->dst_width >= few)
         depthwise_as(r, (struct depthwise_shape) { type, 3, 2, few, false, false, from });
+    else if (r->kernel == 5 && r->stride == 2 && r->dst_width >= few)
+        depthwise_as(r, (struct depthwise_shape) { type, 5, 2, few, false, false, from });
     else
         depthwise_ones(r, type, from);
 }

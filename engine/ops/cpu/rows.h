@@ -17,6 +17,7 @@ struct sam_depthwise_row {
     const struct sam_span *src; // src[ky] is the row under kernel row ky, NULL outside the map
     const float *weight, *bias; // bias may be NULL
     int kernel, stride, dst_width, src_width, c;
+    int before; // the first output's columns left of the source, of zeros
     enum sam_act act;
 };
 

@@ -407,6 +407,8 @@ SAM_INLINE vf vf_act(vf x, enum sam_act act)
     case SAM_ACT_GELU:    return 0.5f * x * (1.0f + vf_erf(x * 0.707106781f));
     case SAM_ACT_SIGMOID: return vf_sigmoid(x);
     case SAM_ACT_SILU:    return x * vf_sigmoid(x);
+    case SAM_ACT_RELU6:   return vf_at_most(vf_at_least(x, 0), 6);
+    case SAM_NUM_ACTS:    break;
     }
     return x;
 }

@@ -3,7 +3,7 @@
 void sam_depthwise_ref(struct sam_queue *q, const struct sam_depthwise *p)
 {
     const struct sam_tensor *d = &p->dst, *src = &p->src;
-    const int k = p->kernel, pad = k / 2;
+    const int k = p->kernel, pad = k / 2 - p->late;
     size_t i = 0;
     for (int n = 0; n < d->n; n++)
         for (int y = 0; y < d->h; y++)

@@ -73,12 +73,14 @@ struct ref_rgb ref_rgb(const struct sam_frame *f, int y, int x)
     return (struct ref_rgb) { 0 };
 }
 
-static void store_pixel(const struct sam_tensor *dst, size_t at, double r, double g, double b)
+static void store_pixel(const struct sam_preprocess *p, size_t at, double r, double g, double b)
 {
     const double v[3] = { r, g, b };
     static const double mean[3] = { 0.485, 0.456, 0.406 }, std[3] = { 0.229, 0.224, 0.225 };
     for (int c = 0; c < 3; c++)
-        sam_store(dst, at + c, (float) ((v[c] / 255 - mean[c]) / std[c]));
+        sam_store(&p->dst, at + c, p->scale == SAM_INPUT_CENTRED ?
+                                       (float) ((v[c] - 127) / 128) :
+                                       (float) ((v[c] / 255 - mean[c]) / std[c]));
 }
 
 void sam_preprocess_ref(struct sam_queue *q, const struct sam_preprocess *p)
@@ -98,7 +100,7 @@ void sam_preprocess_ref(struct sam_queue *q, const struct sam_preprocess *p)
                     g += weight * pixel.g;
                     b += weight * pixel.b;
                 }
-            store_pixel(d, ((size_t) y * d->w + x) * 3, r, g, b);
+            store_pixel(p, ((size_t) y * d->w + x) * 3, r, g, b);
         }
     }
 }

@@ -69,6 +69,8 @@ static inline float ref_act(enum sam_act act, float x)
     case SAM_ACT_GELU:    return 0.5f * x * (1 + erff(x * (float) M_SQRT1_2));
     case SAM_ACT_SIGMOID: return 1 / (1 + expf(-x));
     case SAM_ACT_SILU:    return x / (1 + expf(-x));
+    case SAM_ACT_RELU6:   return x < 0 ? 0 : x > 6 ? 6 : x;
+    case SAM_NUM_ACTS:    break;
     }
     return x;
 }
