@@ -17,6 +17,7 @@ import zipfile
 
 import containers as c
 import hostile_edgetam
+import hostile_efficientnet
 import small_model as m
 
 EINVAL, ENOMEM, EIO, EFORMAT, EDEVICE, EUNSUPPORTED = -1, -2, -3, -4, -5, -6
@@ -626,7 +627,7 @@ def golden_files(f):
 
 
 EVERYTHING = (good_files, foreign_files, safetensors_files, zip_files, pickle_files, model_files, shared_files, hollow_files,
-              config_files, hostile_edgetam.files)
+              config_files, hostile_edgetam.files, hostile_efficientnet.files)
 
 
 def main():
