@@ -1,21 +1,25 @@
 #include "product.h"
 #include "test.h"
 
-static void run(struct check *t, const struct check_types *type, int n, int h, int w, int c,
-                int kernel, int stride, bool late)
+struct shape {
+    int n, h, w, c, kernel, stride;
+    bool late;
+};
+
+static void run(struct check *t, const struct check_types *type, const struct shape *s,
+                enum sam_act act)
 {
+    const int n = s->n, h = s->h, w = s->w, c = s->c, kernel = s->kernel, stride = s->stride;
     const int dst_h = (h + stride - 1) / stride, dst_w = (w + stride - 1) / stride;
     struct check_buf *src = check_in(t, type->in, n, h, w, c);
     struct check_buf *weight = check_uniform(t, -0.3f, 0.3f, SAM_F32, 1, kernel, kernel, c);
     struct check_buf *bias = check_in(t, SAM_F32, 1, 1, 1, c);
     struct check_buf *dst = check_out(t, type->out, n, dst_h, dst_w, c);
-    static const enum sam_act acts[] = { SAM_ACT_NONE, SAM_ACT_SILU, SAM_ACT_RELU6 };
-    const enum sam_act act = acts[check_int(t, 0, 2)];
     struct sam_depthwise p[2];
-    check_each_side(t, s) {
-        p[s] = (struct sam_depthwise) { dst->on[s], src->on[s], weight->on[s], bias->on[s],
-                                        kernel, stride, act, late };
-        sam_op_depthwise(&t->queue[s], &p[s]);
+    check_each_side(t, i) {
+        p[i] = (struct sam_depthwise) { dst->on[i], src->on[i], weight->on[i], bias->on[i],
+                                        kernel, stride, act, s->late };
+        sam_op_depthwise(&t->queue[i], &p[i]);
     }
     check_flops(t, 2.0 * n * dst_h * dst_w * c * kernel * kernel)
         sam_op_depthwise(&t->queue[CHECK_NEW], &p[CHECK_NEW]);
@@ -25,10 +29,16 @@ static void run(struct check *t, const struct check_types *type, int n, int h, i
         sam_op_depthwise(&t->queue[CHECK_REF],
                          &(struct sam_depthwise) { sum, check_abs(t, src), check_abs(t, weight),
                                                    check_abs(t, bias), kernel, stride,
-                                                   SAM_ACT_NONE, late });
+                                                   SAM_ACT_NONE, s->late });
     }
     check_bound(t, dst, &sum, product_factor(t) * product_slope(act), product_abs(act), type->rel);
     check_done(t);
+}
+
+static enum sam_act any_act(struct check *t)
+{
+    static const enum sam_act acts[] = { SAM_ACT_NONE, SAM_ACT_SILU, SAM_ACT_RELU6 };
+    return acts[check_int(t, 0, 2)];
 }
 
 // Even sides, as TensorFlow's SAME has them: the first window begins on the map, or one before it.
@@ -42,9 +52,25 @@ static void check_late(struct check *t)
                 const int kernel = 3 + 2 * ((i + j) % 3);
                 if (check_case(t, "depthwise_%s_%dx%dx%dx%d_k%d_late", check_types[k].name,
                                sides[i][0], sides[i][1], sides[i][2], channels[j], kernel))
-                    run(t, &check_types[k], sides[i][0], sides[i][1], sides[i][2], channels[j],
-                        kernel, 2, true);
+                    run(t, &check_types[k], &(struct shape) { sides[i][0], sides[i][1],
+                        sides[i][2], channels[j], kernel, 2, true }, any_act(t));
             }
+}
+
+// Lite0's at 320 px.
+static void check_lite_speed(struct check *t)
+{
+    static const int shapes[][4] = { { 160, 32, 3, 1 }, { 160, 96, 3, 2 }, { 80, 144, 3, 1 },
+                                     { 80, 144, 5, 2 }, { 40, 240, 5, 1 }, { 20, 480, 5, 1 },
+                                     { 20, 672, 5, 2 }, { 10, 1152, 5, 1 } };
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < 8; i++) {
+            const int side = shapes[i][0], c = shapes[i][1];
+            if (check_speed(t, "depthwise_%s_%dx%dx%d_k%d_s%d_relu6", check_types[k].name, side,
+                            side, c, shapes[i][2], shapes[i][3]))
+                run(t, &check_types[k], &(struct shape) { 1, side, side, c, shapes[i][2],
+                    shapes[i][3], shapes[i][3] == 2 }, SAM_ACT_RELU6);
+        }
 }
 
 static void check_depthwise(struct check *t)
@@ -58,24 +84,25 @@ static void check_depthwise(struct check *t)
                 const int kernel = 2 * ((i + j) % 4) + 1;
                 if (check_case(t, "depthwise_%s_%dx%dx%dx%d_k%d", check_types[k].name, sides[i][0],
                                sides[i][1], sides[i][2], channels[j], kernel))
-                    run(t, &check_types[k], sides[i][0], sides[i][1], sides[i][2], channels[j],
-                        kernel, 1, false);
+                    run(t, &check_types[k], &(struct shape) { sides[i][0], sides[i][1],
+                        sides[i][2], channels[j], kernel, 1, false }, any_act(t));
                 if (check_case(t, "depthwise_%s_%dx%dx%dx%d_k7", check_types[k].name, sides[i][0],
                                sides[i][1], sides[i][2], channels[j]))
-                    run(t, &check_types[k], sides[i][0], sides[i][1], sides[i][2], channels[j], 7,
-                        1, false);
+                    run(t, &check_types[k], &(struct shape) { sides[i][0], sides[i][1],
+                        sides[i][2], channels[j], 7, 1, false }, any_act(t));
                 if (check_case(t, "depthwise_%s_%dx%dx%dx%d_k%d_s2", check_types[k].name,
                                sides[i][0], sides[i][1], sides[i][2], channels[j], kernel))
-                    run(t, &check_types[k], sides[i][0], sides[i][1], sides[i][2], channels[j],
-                        kernel, 2, false);
+                    run(t, &check_types[k], &(struct shape) { sides[i][0], sides[i][1],
+                        sides[i][2], channels[j], kernel, 2, false }, any_act(t));
             }
     check_late(t);
     if (check_speed(t, "depthwise_f32_64x64x256_k7"))
-        run(t, &check_types[0], 1, 64, 64, 256, 7, 1, false);
+        run(t, &check_types[0], &(struct shape) { 1, 64, 64, 256, 7, 1, false }, SAM_ACT_NONE);
     if (check_speed(t, "depthwise_f32_256x256x48_k3"))
-        run(t, &check_types[0], 1, 256, 256, 48, 3, 1, false);
+        run(t, &check_types[0], &(struct shape) { 1, 256, 256, 48, 3, 1, false }, SAM_ACT_NONE);
     if (check_speed(t, "depthwise_f32_256x256x48_k3_s2"))
-        run(t, &check_types[0], 1, 256, 256, 48, 3, 2, false);
+        run(t, &check_types[0], &(struct shape) { 1, 256, 256, 48, 3, 2, false }, SAM_ACT_NONE);
+    check_lite_speed(t);
 }
 
 // ---- the front

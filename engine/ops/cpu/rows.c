@@ -341,8 +341,9 @@ static __attribute__((noinline)) void store_outputs(const struct sam_depthwise_r
 struct depthwise_shape {
     enum sam_type type;
     int kernel, stride, count;
-    bool plain;  // no act, and dst has the type of src
-    bool inside; // no column lies outside of the map
+    bool plain;       // dst has the type of src, and act is
+    enum sam_act act; // NONE or RELU6
+    bool inside;      // no column lies outside of the map
     size_t from; // channel; not constant
 };
 
@@ -380,7 +381,7 @@ SAM_INLINE void depthwise_at(const struct sam_depthwise_row *r, struct depthwise
     }
     if (d.plain) {
         for (int j = 0; j < d.count; j++)
-            vf_put(r->dst.data, d.type, (size_t) (x + j) * c + i, sum[j], left);
+            vf_put(r->dst.data, d.type, (size_t) (x + j) * c + i, vf_act(sum[j], d.act), left);
         return;
     }
     _Alignas(64) float sums[MAX_OUTPUTS * VL];
@@ -417,24 +418,41 @@ SAM_INLINE void depthwise_as(const struct sam_depthwise_row *r, struct depthwise
     }
 }
 
+// The shapes that networks have most, their act a constant.
+SAM_INLINE bool depthwise_plain(const struct sam_depthwise_row *r, enum sam_type type, size_t from,
+                                enum sam_act act)
+{
+    const int most = MAX_OUTPUTS, few = 4;
+    if (r->act != act || r->dst.type != type)
+        return false;
+    if (r->kernel == 3 && r->stride == 1 && r->dst_width >= most)
+        depthwise_as(r, (struct depthwise_shape) { type, 3, 1, most, true, act, false, from });
+    else if (r->kernel == 3 && r->stride == 2 && r->dst_width >= few)
+        depthwise_as(r, (struct depthwise_shape) { type, 3, 2, few, true, act, false, from });
+    else if (act && r->kernel == 5 && r->stride == 1 && r->dst_width >= most)
+        depthwise_as(r, (struct depthwise_shape) { type, 5, 1, most, true, act, false, from });
+    else if (act && r->kernel == 5 && r->stride == 2 && r->dst_width >= few)
+        depthwise_as(r, (struct depthwise_shape) { type, 5, 2, few, true, act, false, from });
+    else
+        return false;
+    return true;
+}
+
 SAM_INLINE void depthwise_typed(const struct sam_depthwise_row *r, enum sam_type type, size_t from)
 {
     const int most = MAX_OUTPUTS, few = 4;
-    const bool plain = r->act == SAM_ACT_NONE && r->dst.type == type;
-    if (r->kernel == 3 && r->stride == 1 && r->dst_width >= most && plain)
-        depthwise_as(r, (struct depthwise_shape) { type, 3, 1, most, true, false, from });
-    else if (r->kernel == 3 && r->stride == 2 && r->dst_width >= few && plain)
-        depthwise_as(r, (struct depthwise_shape) { type, 3, 2, few, true, false, from });
-    else if (r->kernel == 3 && r->stride == 1 && r->dst_width >= most)
-        depthwise_as(r, (struct depthwise_shape) { type, 3, 1, most, false, false, from });
+    const enum sam_act any = SAM_ACT_NONE; // not looked at
+    if (depthwise_plain(r, type, from, SAM_ACT_NONE) ||
+        depthwise_plain(r, type, from, SAM_ACT_RELU6))
+        return;
+    if (r->kernel == 3 && r->stride == 1 && r->dst_width >= most)
+        depthwise_as(r, (struct depthwise_shape) { type, 3, 1, most, false, any, false, from });
     else if (r->kernel == 5 && r->stride == 1 && r->dst_width >= most)
-        depthwise_as(r, (struct depthwise_shape) { type, 5, 1, most, false, false, from });
+        depthwise_as(r, (struct depthwise_shape) { type, 5, 1, most, false, any, false, from });
     else if (r->kernel == 7 && r->stride == 1 && r->dst_width >= most)
-        depthwise_as(r, (struct depthwise_shape) { type, 7, 1, most, false, false, from });
+        depthwise_as(r, (struct depthwise_shape) { type, 7, 1, most, false, any, false, from });
     else if (r->kernel == 3 && r->stride == 2 && r->dst_width >= few)
-        depthwise_as(r, (struct depthwise_shape) { type, 3, 2, few, false, false, from });
-    else if (r->kernel == 5 && r->stride == 2 && r->dst_width >= few)
-        depthwise_as(r, (struct depthwise_shape) { type, 5, 2, few, false, false, from });
+        depthwise_as(r, (struct depthwise_shape) { type, 3, 2, few, false, any, false, from });
     else
         depthwise_ones(r, type, from);
 }
