@@ -83,8 +83,8 @@ gst_sam_track_post_file_error (GstSamTrack * self, int status,
 }
 
 void
-gst_sam_track_post_refusal (GstSamTrack * self, GstSamRefusal reason,
-    const gchar * text, const gchar * field, ...)
+gst_sam_track_post_refusal (GstSamTrack * self, gboolean fatal,
+    GstSamRefusal reason, const gchar * text, const gchar * field, ...)
 {
   GstStructure *details = gst_structure_new ("samtrack-refusal",
       "reason", G_TYPE_STRING, gst_sam_refusal_get_name (reason), NULL);
@@ -94,8 +94,11 @@ gst_sam_track_post_refusal (GstSamTrack * self, GstSamRefusal reason,
   va_start (args, field);
   gst_structure_set_valist (details, field, args);
   va_end (args);
+  if (fatal)
+    g_atomic_int_set (&self->failed, TRUE);
   gst_element_message_full_with_details (GST_ELEMENT (self),
-      GST_MESSAGE_WARNING, state ? GST_RESOURCE_ERROR : GST_STREAM_ERROR,
+      fatal ? GST_MESSAGE_ERROR : GST_MESSAGE_WARNING,
+      state ? GST_RESOURCE_ERROR : GST_STREAM_ERROR,
       state ? (gint) GST_RESOURCE_ERROR_SETTINGS : GST_STREAM_ERROR_FAILED,
       gst_sam_plain_text (text), NULL, __FILE__, GST_FUNCTION, __LINE__,
       details);

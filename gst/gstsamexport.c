@@ -220,6 +220,8 @@ gst_sam_export_transform_ip (GstBaseTransform * base, GstBuffer * buf)
   const guint64 frame = self->frame++;
   GstSamRecord *record;
 
+  if (gst_sam_tally_has_failed (&self->tally))
+    return GST_FLOW_ERROR;
   gst_sam_tally_add_frame (&self->tally);
   record = gst_sam_writer_begin (&self->writer, may_wait (self));
   if (!record)

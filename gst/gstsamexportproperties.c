@@ -14,6 +14,7 @@ enum
   PROP_TRACKER,
   PROP_QUEUE_SIZE,
   PROP_OVERLOAD_POLICY,
+  PROP_STRICT,
   PROP_MQTT_URI,
   PROP_MQTT_TOPIC,
   PROP_MQTT_USER,
@@ -156,6 +157,9 @@ set_locked (GstSamExport * self, guint id, const GValue * value,
     case PROP_OVERLOAD_POLICY:
       self->policy = g_value_get_enum (value);
       break;
+    case PROP_STRICT:
+      self->tally.strict = g_value_get_boolean (value);
+      break;
     case PROP_MQTT_QOS:
       self->mqtt_qos = g_value_get_int (value);
       break;
@@ -219,6 +223,9 @@ gst_sam_export_get_property (GObject * object, guint id, GValue * value,
       break;
     case PROP_OVERLOAD_POLICY:
       g_value_set_enum (value, self->policy);
+      break;
+    case PROP_STRICT:
+      g_value_set_boolean (value, self->tally.strict);
       break;
     case PROP_MQTT_QOS:
       g_value_set_int (value, self->mqtt_qos);
@@ -313,6 +320,19 @@ install_queue (GObjectClass * klass)
       g_param_spec_enum ("overload-policy", "Overload policy",
           "Handling of frames that come faster than they can be written",
           overload_get_type (), GST_SAM_EXPORT_OVERLOAD_AUTO, SETTABLE));
+  /**
+   * GstSamExport:strict:
+   *
+   * Whether the stream ends with an error at the first frame that cannot be
+   * written. By default a warning tells that an outage begins, and the stream
+   * goes on.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_STRICT,
+      g_param_spec_boolean ("strict", "Strict",
+          "Whether a frame that cannot be written is an error", FALSE,
+          SETTABLE));
   /**
    * GstSamExport:stats:
    *

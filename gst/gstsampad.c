@@ -259,7 +259,7 @@ gst_sam_pad_request (GstElement * element, GstPadTemplate * templ,
     self->overlay.pad = pad;
   g_mutex_unlock (&self->overlay.lock);
   if (taken) {
-    gst_sam_track_post_refusal (self, GST_SAM_REFUSED_TAKEN,
+    gst_sam_track_post_refusal (self, FALSE, GST_SAM_REFUSED_TAKEN,
         "The request for the pad 'overlay' was refused: the element has only "
         "one, and it is in use. A tee after it provides more.", "pad",
         G_TYPE_STRING, "overlay", NULL);

@@ -260,6 +260,25 @@ set_kind (GstSamPrompt * prompt, const gchar * name, const gchar * item,
 }
 
 static gboolean
+is_fraction (gdouble value)
+{
+  return value > 0 && value < 1;
+}
+
+/* Whether its coordinates are more likely to run from 0 to 1 than to be pixels:
+ * all of them would be in the frame's first pixel. */
+static gboolean
+looks_normalized (const GstSamPrompt * prompt)
+{
+  if (prompt->x < 0 || prompt->x > 1 || prompt->y < 0 || prompt->y > 1)
+    return FALSE;
+  if (prompt->kind == GST_SAM_PROMPT_BOX)
+    return prompt->w <= 1 && prompt->h <= 1;
+  return prompt->kind == GST_SAM_PROMPT_POINT &&
+      (is_fraction (prompt->x) || is_fraction (prompt->y));
+}
+
+static gboolean
 check_complete (const GstSamPrompt * prompt, guint given, const gchar * item,
     GError ** error)
 {
@@ -273,7 +292,14 @@ check_complete (const GstSamPrompt * prompt, guint given, const gchar * item,
       return FALSE;
     }
   }
-  return gst_sam_prompt_check (prompt, 0, 0, error);
+  if (!gst_sam_prompt_check (prompt, 0, 0, error))
+    return FALSE;
+  if ((given & KEY_NORMALIZED) || !looks_normalized (prompt))
+    return TRUE;
+  fail (error, item, "its coordinates are at most 1; expected is "
+      "normalized=true if they run from 0 to 1, or normalized=false if they "
+      "are pixels");
+  return FALSE;
 }
 
 static const gchar *
@@ -503,6 +529,8 @@ gst_sam_prompt_to_text (const GstSamPrompt * prompt)
     g_string_append (text, ",positive=false");
   if ((all & KEY_NORMALIZED) && prompt->normalized)
     g_string_append (text, ",normalized=true");
+  else if ((all & KEY_NORMALIZED) && looks_normalized (prompt))
+    g_string_append (text, ",normalized=false");
   if (prompt->location)
     append_quoted (text, "location", prompt->location);
   if ((needed & KEY_ID) || ((all & KEY_ID) && prompt->id && !prompt->fresh))
@@ -555,7 +583,12 @@ gst_sam_prompt_check (const GstSamPrompt * prompt, gint width, gint height,
   }
   if (prompt->x < 0 || prompt->y < 0 || x1 > right + slack ||
       y1 > bottom + slack || (!box && (x1 >= right || y1 >= bottom))) {
-    if (prompt->normalized || (width > 0 && height > 0))
+    if (prompt->normalized)
+      fail_geometry (error, "the %s at (%g, %g) is outside of the frame; "
+          "with normalized=true coordinates run from 0 to 1", box ? "box" :
+          "point", prompt->x < 0 ? prompt->x : x1,
+          prompt->y < 0 ? prompt->y : y1);
+    else if (width > 0 && height > 0)
       fail_geometry (error, "the %s at (%g, %g) is outside of the frame, "
           "which is %g x %g", box ? "box" : "point",
           prompt->x < 0 ? prompt->x : x1, prompt->y < 0 ? prompt->y : y1,

@@ -18,6 +18,7 @@ enum
   PROP_INPUT_SIZE,
   PROP_MEMORY_BUDGET,
   PROP_HISTORY,
+  PROP_STRICT,
   PROP_HISTORY_IDLE,
   PROP_INTERVAL,
   PROP_MASK_SIZE,
@@ -81,7 +82,7 @@ refuse_change (GstSamTrack * self, GParamSpec * pspec, const GValue * wanted)
     refused = gst_value_serialize (wanted);
     text = g_strdup_printf ("The property '%s' stays %s: it can be set to %s "
         "only in the states NULL and READY.", pspec->name, kept, refused);
-    gst_sam_track_post_refusal (self, GST_SAM_REFUSED_STATE, text,
+    gst_sam_track_post_refusal (self, FALSE, GST_SAM_REFUSED_STATE, text,
         "property", G_TYPE_STRING, pspec->name, NULL);
     g_free (text);
     g_free (refused);
@@ -133,6 +134,9 @@ set_locked (GstSamTrack * self, guint id, const GValue * value,
       break;
     case PROP_HISTORY:
       self->history = g_value_get_uint (value);
+      break;
+    case PROP_STRICT:
+      self->strict = g_value_get_boolean (value);
       break;
     case PROP_HISTORY_IDLE:
       self->history_idle = g_value_get_boolean (value);
@@ -232,6 +236,9 @@ gst_sam_track_get_property (GObject * object, guint id, GValue * value,
       break;
     case PROP_HISTORY:
       g_value_set_uint (value, self->history);
+      break;
+    case PROP_STRICT:
+      g_value_set_boolean (value, self->strict);
       break;
     case PROP_HISTORY_IDLE:
       g_value_set_boolean (value, self->history_idle);
@@ -505,6 +512,20 @@ install_stream_properties (GObjectClass * klass)
 static void
 install_prompt_properties (GObjectClass * klass)
 {
+  /**
+   * GstSamTrack:strict:
+   *
+   * Whether the stream ends with an error where a prompt of
+   * #GstSamTrack:initial-prompt is refused, or a frame comes that its decoder
+   * marked as damaged. By default a refused prompt is a warning, and damaged
+   * frames are tracked as others are.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_STRICT,
+      g_param_spec_boolean ("strict", "Strict",
+          "Whether a refused initial prompt or a damaged frame is an error",
+          FALSE, SETTABLE_READY));
   /**
    * GstSamTrack:navigation:
    *

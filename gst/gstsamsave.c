@@ -94,7 +94,7 @@ refuse (GstSamTrack * self, const gchar * what, const gchar * location,
   gchar *path = gst_sam_plain_text (location ? location : "");
   gchar *text = g_strdup_printf ("The tracks were not %s: %s.", what, why);
 
-  gst_sam_track_post_refusal (self, reason, text,
+  gst_sam_track_post_refusal (self, FALSE, reason, text,
       "location", G_TYPE_STRING, path, NULL);
   g_free (text);
   g_free (path);

@@ -21,12 +21,14 @@ enum
 
 static guint signals[SIGNALS];
 
+/* @initial: it is of initial-prompt. */
 static void
-refuse_text (GstSamTrack * self, const gchar * text, guint64 id,
-    const GError * error)
+refuse_text (GstSamTrack * self, gboolean initial, const gchar * text,
+    guint64 id, const GError * error)
 {
   gst_sam_stats_count (self->stats, GST_SAM_COUNT_REJECTED);
-  gst_sam_track_post_refusal (self, error->code, error->message,
+  gst_sam_track_post_refusal (self, initial && self->strict, error->code,
+      error->message,
       "prompt", G_TYPE_STRING, text, "id", G_TYPE_UINT64, id, NULL);
 }
 
@@ -41,7 +43,7 @@ gst_sam_track_refuse (gpointer self, const GstSamPrompt * prompt,
     return;
   }
   text = gst_sam_prompt_to_text (prompt);
-  refuse_text (self, text, prompt->id, error);
+  refuse_text (self, prompt->initial, text, prompt->id, error);
   g_free (text);
 }
 
@@ -81,7 +83,7 @@ gst_sam_track_push_prompt (GstSamTrack * self, GstSamPrompt * prompt)
 
 /* A text with one syntax error is refused as a whole. */
 static GArray *
-parse (GstSamTrack * self, const gchar * text)
+parse (GstSamTrack * self, gboolean initial, const gchar * text)
 {
   GError *error = NULL;
   GArray *prompts = gst_sam_prompt_parse (text, &error);
@@ -89,7 +91,7 @@ parse (GstSamTrack * self, const gchar * text)
 
   if (!prompts) {
     valid = g_utf8_make_valid (text, -1);
-    refuse_text (self, valid, 0, error);
+    refuse_text (self, initial, valid, 0, error);
     g_free (valid);
     g_error_free (error);
   }
@@ -123,7 +125,7 @@ gst_sam_track_prompt_structure (GstSamTrack * self,
   if (prompts)
     return push_prompts (self, prompts);
   all = text ? g_strdup (text) : gst_structure_to_string (structure);
-  refuse_text (self, all, 0, error);
+  refuse_text (self, FALSE, all, 0, error);
   g_free (all);
   g_error_free (error);
   return FALSE;
@@ -171,7 +173,7 @@ gst_sam_track_apply_initial_prompt (GstSamTrack * self)
   text = g_strdup (self->initial_prompt);
   GST_OBJECT_UNLOCK (self);
   if (text && *text)
-    prompts = parse (self, text);
+    prompts = parse (self, TRUE, text);
   g_free (text);
   if (!prompts)
     return;
@@ -281,7 +283,7 @@ gst_sam_track_clear (GstSamTrack * self)
 static void
 gst_sam_track_prompt (GstSamTrack * self, const gchar * text)
 {
-  GArray *prompts = parse (self, text ? text : "");
+  GArray *prompts = parse (self, FALSE, text ? text : "");
 
   if (prompts)
     push_prompts (self, prompts);

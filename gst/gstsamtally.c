@@ -25,7 +25,7 @@ gst_sam_tally_start (GstSamTally * tally)
   g_mutex_lock (&tally->lock);
   tally->frames_in = tally->written = tally->lost = 0;
   tally->bytes = tally->reconnects = tally->lost_before = 0;
-  tally->outage = FALSE;
+  tally->outage = tally->failed = FALSE;
   tally->last_loss = 0;
   tally->last_progress = g_get_monotonic_time ();
   g_mutex_unlock (&tally->lock);
@@ -89,21 +89,44 @@ post_warning (GstSamTally * tally, const GError * why)
   g_free (text);
 }
 
+static void
+post_error (GstSamTally * tally, const GError * why)
+{
+  gst_element_message_full (tally->element, GST_MESSAGE_ERROR, why->domain,
+      why->code, gst_sam_plain_text (why->message), NULL, __FILE__,
+      GST_FUNCTION, __LINE__);
+}
+
 void
 gst_sam_tally_add_lost (GstSamTally * tally, guint frames, const GError * why)
 {
-  gboolean begins;
+  gboolean begins, fails;
 
   g_mutex_lock (&tally->lock);
   begins = !tally->outage;
+  fails = tally->strict && frames && !tally->failed;
+  tally->failed |= fails;
   if (begins)
     tally->lost_before = tally->lost;
   tally->outage = TRUE;
   tally->lost += frames;
   tally->last_loss = g_get_monotonic_time ();
   g_mutex_unlock (&tally->lock);
-  if (begins)
+  if (fails)
+    post_error (tally, why);
+  else if (begins)
     post_warning (tally, why);
+}
+
+gboolean
+gst_sam_tally_has_failed (GstSamTally * tally)
+{
+  gboolean failed;
+
+  g_mutex_lock (&tally->lock);
+  failed = tally->failed;
+  g_mutex_unlock (&tally->lock);
+  return failed;
 }
 
 void
@@ -129,14 +152,22 @@ void
 gst_sam_tally_end (GstSamTally * tally)
 {
   GstMessage *message = NULL;
+  GError *error = NULL;
 
   g_mutex_lock (&tally->lock);
   if (tally->outage)
     message = new_message (tally, tally->last_progress > tally->last_loss);
+  if (tally->outage && tally->strict && !tally->failed)
+    error = g_error_new_literal (GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_WRITE,
+        "The stream ends, and not all of it was written.");
+  tally->failed |= error != NULL;
   tally->outage = FALSE;
   g_mutex_unlock (&tally->lock);
   if (message)
     gst_element_post_message (tally->element, message);
+  if (error)
+    post_error (tally, error);
+  g_clear_error (&error);
 }
 
 GstStructure *

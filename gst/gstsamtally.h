@@ -16,11 +16,12 @@ G_BEGIN_DECLS
 typedef struct
 {
   GstElement *element;          /* not owned; posts the messages */
+  gboolean strict;              /* the first loss is an error, not a warning */
   GMutex lock;
 
   /* guarded by @lock */
   guint64 frames_in, written, lost, bytes, reconnects;
-  gboolean outage;
+  gboolean outage, failed;      /* failed: the error was posted */
   guint64 lost_before;          /* value of @lost when the outage began */
   gint64 last_loss;             /* monotonic, us */
   gint64 last_progress;         /* monotonic, us */
@@ -47,6 +48,9 @@ void gst_sam_tally_note_progress (GstSamTally * tally);
 /* Time in us since something was last written, or since @from if that is later.
  */
 gint64 gst_sam_tally_get_idle (GstSamTally * tally, gint64 from);
+
+/* Whether the stream must end with an error, which was posted. */
+gboolean gst_sam_tally_has_failed (GstSamTally * tally);
 
 /* The stream has ended: report an outage that lasts. */
 void gst_sam_tally_end (GstSamTally * tally);

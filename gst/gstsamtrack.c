@@ -93,6 +93,7 @@ gst_sam_track_start (GstBaseTransform * base)
   int status;
 
   gst_sam_track_set_frozen (self, TRUE);
+  g_atomic_int_set (&self->failed, FALSE);
   get_params (self, &params);
   if (!gst_sam_seed_start (self)) {
     gst_sam_track_set_frozen (self, FALSE);

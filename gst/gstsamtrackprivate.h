@@ -38,7 +38,8 @@ struct _GstSamTrack
   guint input_size;
   guint memory_budget;          /* MiB */
   gint edges;
-  guint history;                /* frames; MUTABLE_READY up to here */
+  guint history;                /* frames */
+  gboolean strict;              /* MUTABLE_READY up to here */
   gboolean history_idle;
   guint interval;
   gint mask_size;
@@ -65,6 +66,7 @@ struct _GstSamTrack
   GstSamStats *stats;
   GstSamPad overlay;
   GstSamTurn turn;
+  gint failed;                  /* atomic: an error was posted, frames end */
 
   GstSamWorker worker;
   GstSamNavigation navigation;
@@ -112,9 +114,10 @@ void gst_sam_track_post_file_error (GstSamTrack * self, int status,
 
 /* Post a warning with details, a structure "samtrack-refusal": the reason, and
  * the fields that follow as for gst_structure_new(). @text is a sentence; it
- * may quote untrusted text. */
-void gst_sam_track_post_refusal (GstSamTrack * self, GstSamRefusal reason,
-    const gchar * text, const gchar * field, ...) G_GNUC_NULL_TERMINATED;
+ * may quote untrusted text. @fatal: an error, after which the stream ends. */
+void gst_sam_track_post_refusal (GstSamTrack * self, gboolean fatal,
+    GstSamRefusal reason, const gchar * text, const gchar * field,
+    ...) G_GNUC_NULL_TERMINATED;
 
 /* gstsamproperties.c */
 

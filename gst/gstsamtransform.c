@@ -416,6 +416,17 @@ read_detections (GstSamTrack * self, GstBuffer * buf)
         self->roi_empty);
 }
 
+static gboolean
+is_intact (GstSamTrack * self, GstBuffer * buf)
+{
+  if (!self->strict || !GST_BUFFER_FLAG_IS_SET (buf, GST_BUFFER_FLAG_CORRUPTED))
+    return TRUE;
+  GST_ELEMENT_ERROR (self, STREAM, DECODE,
+      ("The decoder marked the frame at %" GST_TIME_FORMAT " as damaged.",
+          GST_TIME_ARGS (GST_BUFFER_PTS (buf))), (NULL));
+  return FALSE;
+}
+
 GstFlowReturn
 gst_sam_track_transform_ip (GstBaseTransform * base, GstBuffer * buf)
 {
@@ -424,12 +435,16 @@ gst_sam_track_transform_ip (GstBaseTransform * base, GstBuffer * buf)
   Passage p = { 0, };
   GstFlowReturn ret;
 
+  if (!is_intact (self, buf))
+    return GST_FLOW_ERROR;
   follow_jumps (self, buf);
   self->number++;
   self->since_reset++;
   gst_sam_stats_count (self->stats, GST_SAM_COUNT_FRAMES_IN);
   read_detections (self, buf);
   ret = process (self, buf, &p);
+  if (ret == GST_FLOW_OK && g_atomic_int_get (&self->failed))
+    ret = GST_FLOW_ERROR;
   if (ret != GST_FLOW_OK)
     return ret;
   if (p.verdict == VERDICT_DROP) {

@@ -51,6 +51,35 @@ GST_START_TEST (test_a_reader_that_sleeps_stops_no_live_frame)
 
 GST_END_TEST;
 
+/* A disk that is full: the first frame that is lost ends the stream. */
+GST_START_TEST (test_a_strict_one_ends_with_the_first_loss)
+{
+  GstHarness *h = gst_harness_new_parse ("samexport location=/dev/full "
+      "strict=true");
+  GstBus *bus = sam_harness_add_bus (h);
+  GstFlowReturn flow = GST_FLOW_OK;
+  gchar *text = NULL;
+  guint i;
+
+  gst_harness_set_src_caps_str (h, "video/x-raw,format=RGB,width=64,height=48,"
+      "framerate=30/1");
+  gst_harness_set_drop_buffers (h, TRUE);
+  for (i = 0; flow == GST_FLOW_OK; i++) {
+    flow = gst_harness_push (h, export_tracked_new (i));
+    g_usleep (1000);
+  }
+  fail_unless_equals_int (flow, GST_FLOW_ERROR);
+  gst_harness_teardown (h);
+  fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_ERROR, &text),
+      1);
+  fail_unless (strstr (text, "/dev/full") && !strstr (text, "goes on"), "%s",
+      text);
+  g_free (text);
+  export_close_bus (bus);
+}
+
+GST_END_TEST;
+
 /* Where frames may wait, they wait for a second once, not one each: 2000 of
  * them would not end before the test's time is over. */
 GST_START_TEST (test_a_reader_that_sleeps_stops_no_other_stream_for_long)
@@ -290,6 +319,7 @@ exportstuck_suite (void)
   tcase_add_checked_fixture (tc, export_set_up, export_tear_down);
   tcase_add_test (tc, test_a_reader_that_sleeps_stops_no_live_frame);
   tcase_add_test (tc, test_a_reader_that_sleeps_stops_no_other_stream_for_long);
+  tcase_add_test (tc, test_a_strict_one_ends_with_the_first_loss);
   tcase_add_test (tc, test_a_slow_reader_gets_every_line);
   tcase_add_test (tc, test_a_pipe_gets_lines_when_it_is_read);
   tcase_add_test (tc, test_what_cannot_be_written_is_refused_at_the_start);

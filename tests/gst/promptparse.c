@@ -97,7 +97,8 @@ GST_START_TEST (test_prompts_as_text)
   static const gchar *texts[] = {
     "point,x=310,y=200.5",
     "point,x=0.1,y=1e-07,positive=false,normalized=true,id=7",
-    "point,x=0.333333333333333,y=0.33333333333333331",
+    "point,x=0.333333333333333,y=0.33333333333333331,normalized=false",
+    "point,x=0,y=0", "box,x=0,y=0,w=1,h=1,normalized=false",
     "box,x=1,y=2,w=3,h=4,id=18446744073709551615",
     "mask,location=\"a;b,\\\"c\\\\d\\\".png\",id=3",
     "remove,id=1", "undo,id=2", "clear", "undo,id=2,running-time=0",
@@ -126,6 +127,7 @@ GST_START_TEST (test_bad_structures)
     "samtrack-prompt, op=(string)point, x=(int)1",
     "samtrack-prompt, op=(string)point, x=(int)1, y=(fraction)1/2",
     "samtrack-prompt, op=(string)point, x=(int)1, y=(int)2, z=(int)3",
+    "samtrack-prompt, op=(string)point, x=(double)0.5, y=(double)0.5",
     "samtrack-prompt, prompt=(string)\"box\""
   };
   guint i;
@@ -167,7 +169,14 @@ static const struct
   {"point,x=1,y=2,id=18446744073709551616", "1 or more"},
   {"point,x=1,y=2,positive=maybe", "true or false"},
   {"point,x=-1,y=2", "outside"},
-  {"point,x=0.5,y=1.5,normalized=true", "outside"},
+  {"point,x=0.5,y=1.5,normalized=true", "with normalized=true coordinates run "
+        "from 0 to 1"},
+  {"point,x=-0.5,y=0.5,normalized=true", "at (-0.5, 0.5) is outside of the "
+        "frame; with normalized=true"},
+  {"point,x=0.5,y=0.5", "normalized=true if they run from 0 to 1"},
+  {"point,x=0,y=0.5,id=3", "normalized=false if they are pixels"},
+  {"box,x=0.1,y=0.2,w=0.5,h=0.5", "normalized=true if they run from 0 to 1"},
+  {"box,x=0,y=0,w=1,h=1", "normalized=true if they run from 0 to 1"},
   {"box,x=1,y=2,w=3", "'h' is missing"},
   {"box,x=1,y=2,w=0,h=4", "empty"},
   {"box,x=1,y=2,w=-3,h=4", "inverted"},

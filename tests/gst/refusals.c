@@ -277,6 +277,102 @@ GST_START_TEST (test_properties)
 
 GST_END_TEST;
 
+static void
+parse (GstMessage * message, gchar ** text, const GstStructure ** details)
+{
+  GError *error = NULL;
+
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR) {
+    gst_message_parse_error (message, &error, NULL);
+    gst_message_parse_error_details (message, details);
+  } else {
+    gst_message_parse_warning (message, &error, NULL);
+    gst_message_parse_warning_details (message, details);
+  }
+  *text = g_strdup (error->message);
+  g_error_free (error);
+}
+
+/* Push a frame with these flags. The only warning, error if strict, must say
+ * @says and have the details of a refusal, where @reason is not NULL. */
+static void
+check_strict (gboolean strict, const gchar * prompt, GstBufferFlags flags,
+    GstFlowReturn flow, const gchar * reason, const gchar * says)
+{
+  GstHarness *h = sam_harness_new ("samtrack", GST_VIDEO_FORMAT_RGB, 64, 48);
+  GstBuffer *frame = sam_harness_frame (h, 0);
+  GstBus *bus = sam_harness_add_bus (h);
+  GstMessage *message;
+  const GstStructure *details = NULL;
+  gchar *text = NULL;
+
+  gst_element_set_state (h->element, GST_STATE_NULL);
+  g_object_set (h->element, "strict", strict, "initial-prompt", prompt, NULL);
+  gst_harness_play (h);
+  GST_BUFFER_FLAG_SET (frame, flags);
+  fail_unless_equals_int (gst_harness_push (h, frame), flow);
+  message = gst_bus_pop_filtered (bus, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR);
+  fail_unless ((message == NULL) == (says == NULL), "%s", prompt);
+  if (message) {
+    fail_unless_equals_int (GST_MESSAGE_TYPE (message), strict ?
+        GST_MESSAGE_ERROR : GST_MESSAGE_WARNING);
+    parse (message, &text, &details);
+    fail_unless (strstr (text, says) != NULL, "%s: '%s'", prompt, text);
+    fail_unless_equals_string (details ? gst_structure_get_string (details,
+            "reason") : NULL, reason);
+    gst_message_unref (message);
+    g_free (text);
+  }
+  fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_ERROR, NULL), 0);
+  gst_element_set_bus (h->element, NULL);
+  gst_object_unref (bus);
+  gst_harness_teardown (h);
+}
+
+GST_START_TEST (test_strict)
+{
+  static const struct
+  {
+    const gchar *prompt, *reason, *says;
+  } bad[] = {
+    {"bx,x=1", "syntax", "must begin with point"},
+    {"point,x=640,y=5", "geometry", "outside"},
+    {"point,x=0.5,y=0.5", "syntax", "normalized=true"},
+    {"mask,location=/nowhere/m.png", "mask", "/nowhere/m.png"},
+    {SQUARE_POINT ";undo,id=1", "not-tracked", "not allowed"},
+  };
+  const GstBufferFlags damaged = GST_BUFFER_FLAG_CORRUPTED;
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (bad); i++) {
+    check_strict (FALSE, bad[i].prompt, 0, GST_FLOW_OK, bad[i].reason,
+        bad[i].says);
+    check_strict (TRUE, bad[i].prompt, 0, GST_FLOW_ERROR, bad[i].reason,
+        bad[i].says);
+  }
+  check_strict (FALSE, NULL, damaged, GST_FLOW_OK, NULL, NULL);
+  check_strict (TRUE, SQUARE_POINT, 0, GST_FLOW_OK, NULL, NULL);
+  check_strict (TRUE, NULL, damaged, GST_FLOW_ERROR, NULL, "as damaged");
+}
+
+GST_END_TEST;
+
+/* The prompts of an application are no reason to end. */
+GST_START_TEST (test_strict_is_for_initial_prompts)
+{
+  GstHarness *h = sam_harness_new ("samtrack strict=true",
+      GST_VIDEO_FORMAT_RGB, 64, 48);
+  GstBus *bus = sam_harness_add_bus (h);
+
+  g_signal_emit_by_name (h->element, "prompt", "circle,x=3");
+  check_refusal (bus, "syntax", 0, "circle,x=3");
+  gst_buffer_unref (sam_harness_run (h, 0));
+  close_bus (h->element, bus);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
 static Suite *
 refusals_suite (void)
 {
@@ -291,6 +387,8 @@ refusals_suite (void)
   tcase_add_test (tc, test_points_on_the_edge);
   tcase_add_test (tc, test_a_full_queue);
   tcase_add_test (tc, test_properties);
+  tcase_add_test (tc, test_strict);
+  tcase_add_test (tc, test_strict_is_for_initial_prompts);
   return s;
 }
 
