@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
 # Plays a video file in a window, where a click on an object tracks it.
 set -eu
-if [ "${1:-}" = --help ] || [ $# -lt 1 ]; then
-    echo "usage: pipelines/file.sh VIDEO [PROMPT [MODEL]]
-  VIDEO   any file that GStreamer can play
+. "$(dirname "$0")/common.sh"
+usage="usage: pipelines/file.sh [--fps N] VIDEO [PROMPT [MODEL]]
+  VIDEO   any file that GStreamer can play, a folder of JPEGs or PNGs, or their names with a number, such as
+          frames/%05d.jpg
   PROMPT  object to track from the first frame on, for example 'box,x=100,y=60,w=80,h=90' or 'point,x=310,y=200'
   MODEL   weights file of SAM 2, SAM 2.1 or EdgeTAM (default: the included model)
+  N       pictures a second (default: 30); a video file has its own
+It is played as fast as it is tracked; no frame is left out.
 In the window: click an object, or drag a box around it; right-click what does not belong to it; n next object,
 u undo, c clear, Delete removes the object under the pointer."
-    [ "${1:-}" = --help ] && exit 0 || exit 2
-fi
-[ -r "$1" ] || { echo "file.sh: cannot read the video '$1'" >&2; exit 1; }
-[ -z "${3:-}" ] || [ -r "$3" ] || { echo "file.sh: cannot read the model '$3'" >&2; exit 1; }
-root=$(cd "$(dirname "$0")/.." && pwd)
-"$root/tools/setup.sh" run
-"$root/tools/build.sh"
-export GST_PLUGIN_PATH="$root/build/gst${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
-exec gst-launch-1.0 filesrc location="$1" ! decodebin ! videoconvert ! queue \
-    ! samtrack navigation=points-boxes initial-prompt="${2:-}" ${3:+model-file="$3"} ! samoverlay ! videoconvert ! autovideosink
+fps=30
+read_arguments fps 1 3 "$@"
+check_video "${arguments[0]}"
+check_file model "${arguments[2]:-}"
+check_display
+run --video="${arguments[0]}" --fps="$fps" --window ${arguments[1]:+--prompt="${arguments[1]}"} \
+    ${arguments[2]:+--model="${arguments[2]}"}

@@ -1,22 +1,19 @@
 #!/usr/bin/env bash
 # Tracks an object in a video file and writes one PNG per frame: 0 is background, 1 and up are slots.
 set -eu
-if [ "${1:-}" = --help ] || [ $# -lt 3 ]; then
-    echo "usage: pipelines/label-maps.sh VIDEO FOLDER PROMPT [MODEL]
-  VIDEO   any file that GStreamer can play
-  FOLDER  folder for 00000.png, 00001.png ...; created if it does not exist
+. "$(dirname "$0")/common.sh"
+usage="usage: pipelines/label-maps.sh [--fps N] VIDEO FOLDER PROMPT [MODEL]
+  VIDEO   any file that GStreamer can play, a folder of JPEGs or PNGs, or their names with a number, such as
+          frames/%05d.jpg
+  FOLDER  a new or empty folder for 00000.png, 00001.png ... It is FOLDER.part until it is whole;
+          what there is of it after Ctrl-C or an error is named FOLDER.partial, and the status is not 0
   PROMPT  objects to track, for example 'box,x=100,y=60,w=80,h=90;point,x=310,y=200'
-  MODEL   weights file of SAM 2, SAM 2.1 or EdgeTAM (default: the included model)"
-    [ "${1:-}" = --help ] && exit 0 || exit 2
-fi
-[ -r "$1" ] || { echo "label-maps.sh: cannot read the video '$1'" >&2; exit 1; }
-mkdir -p "$2"
-root=$(cd "$(dirname "$0")/.." && pwd)
-"$root/tools/setup.sh" run
-"$root/tools/build.sh"
-export GST_PLUGIN_PATH="$root/build/gst${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
-# Each pad needs its own queue, as after a tee.
-gst-launch-1.0 -q filesrc location="$1" ! decodebin ! videoconvert ! queue \
-    ! samtrack name=track initial-prompt="$3" ${4:+model-file="$4"} track.src ! queue ! fakesink \
-    track.overlay ! queue ! video/x-raw,format=GRAY8 ! pngenc ! multifilesink location="$2/%05d.png"
-echo "wrote $(find "$2" -name '*.png' | wc -l) label maps to $2"
+  MODEL   weights file of SAM 2, SAM 2.1 or EdgeTAM (default: the included model)
+  N       pictures a second (default: 30); a video file has its own"
+fps=30
+read_arguments fps 3 4 "$@"
+check_video "${arguments[0]}"
+check_file model "${arguments[3]:-}"
+[ -z "$(ls -A "${arguments[1]}" 2>/dev/null)" ] || fail 1 "'${arguments[1]}' exists, expected a new or an empty folder"
+run --video="${arguments[0]}" --fps="$fps" --label-maps="${arguments[1]}" --prompt="${arguments[2]}" \
+    ${arguments[3]:+--model="${arguments[3]}"}

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Tracks objects in live video; shows it in a browser and by RTSP, until Ctrl-C.
 set -eu
-if [ "${1:-}" = --help ]; then
+. "$(dirname "$0")/common.sh"
+if [ "${1:-}" = --help ] || [ "${1:-}" = -h ]; then
     echo "usage: pipelines/live.sh [--demo] [OPTION...] [SOURCE...]
   SOURCE  rtsp://..., a video file (looped), /dev/video0, demo or test; NAME=SOURCE gives it a name
           (default: --demo, a scene that the program draws)
@@ -11,11 +12,8 @@ It prints the address of the page and those of the RTSP streams. docs/LIVE.md ex
     exit
 fi
 [ $# -gt 0 ] || set -- --demo
-root=$(cd "$(dirname "$0")/.." && pwd)
 "$root/tools/setup.sh" live
-"$root/tools/build.sh"
-if [ ! -x "$root/build/pipelines/live/samtrack-live" ]; then
-    meson setup --reconfigure -Dlive=enabled "$root/build" >/dev/null && "$root/tools/build.sh"
-fi
+"$root/tools/build.sh" gst/libgstsamtrack.so gst/scene/libgstsamscene.so pipelines/live/samtrack-live ||
+    fail 1 "samtrack-live was not built: is the option 'live' of build/ disabled, or is a library missing?"
 export GST_PLUGIN_PATH="$root/build/gst${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
 exec "$root/build/pipelines/live/samtrack-live" "$@"

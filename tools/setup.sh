@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the missing packages that samtrack needs to be built and run (run) or tested (test) on
-# Debian or Ubuntu, and lists them first. Usage: tools/setup.sh [run|live|test]
-set -eu
+# Debian or Ubuntu, and lists them first; on standard error it tells how far it is. Usage: tools/setup.sh [run|live|test]
+set -eu -o pipefail
 
 run_packages="gcc libc6-dev meson ninja-build pkg-config libjansson-dev libjson-glib-dev libpaho-mqtt-dev
   libjpeg-dev libpng-dev libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev gstreamer1.0-tools
@@ -12,6 +12,20 @@ test_packages="libdnnl-dev python3 python3-numpy python3-pil gstreamer1.0-plugin
   mosquitto mosquitto-clients python3-pip python3-websockets python3-gi gir1.2-gst-rtsp-server-1.0"
 # Of Python, where it lacks them: module and package. Debian has no pycocotools.
 python_packages="pycocotools.mask:pycocotools==2.0.8 numpy:numpy PIL:pillow"
+
+# apt's status lines as one line now and then.
+show() {
+    awk -F: -v terminal="$([ -t 2 ] && echo 1 || echo 0)" '
+        function now() { srand(); return srand() }
+        /^(dl|pm)status:/ && now() - told >= (terminal ? 1 : 10) {
+            told = now()
+            printf terminal ? "\r\033[K%s" : "%s\n", sprintf("tools/setup.sh: %s, %d %%",
+                $1 == "dlstatus" ? "downloading packages" : "unpacking packages and setting them up", $3)
+            fflush()
+            open = terminal
+        }
+        END { if (open) printf "\r\033[K" }' >&2
+}
 
 install_missing() { # package names
     local missing= p as_root=
@@ -26,7 +40,7 @@ install_missing() { # package names
     echo "tools/setup.sh: installing the packages that samtrack needs:$missing"
     export DEBIAN_FRONTEND=noninteractive
     $as_root apt-get update -qq
-    $as_root apt-get install -y -qq --no-install-recommends $missing >/dev/null
+    $as_root apt-get install -y -qq --no-install-recommends -o APT::Status-Fd=1 $missing | show
 }
 
 # Into build-python/, for tests alone; those that need it are skipped where it cannot be had.

@@ -197,19 +197,48 @@ gst_sam_scene_decide_allocation (GstBaseSrc * src, GstQuery * query)
   return GST_BASE_SRC_CLASS (parent_class)->decide_allocation (src, query);
 }
 
+/* Of so many frames, ns; NONE: the rate is not known yet. */
+static GstClockTime
+get_duration (GstSamScene * self, guint64 frames)
+{
+  GstClockTime duration = GST_CLOCK_TIME_NONE;
+
+  GST_OBJECT_LOCK (self);
+  if (self->info.fps_n > 0)
+    duration = gst_util_uint64_scale (frames, GST_SECOND * self->info.fps_d,
+        self->info.fps_n);
+  GST_OBJECT_UNLOCK (self);
+  return duration;
+}
+
+/* With num-buffers the stream has an end. */
+static gboolean
+answer_duration (GstBaseSrc * src, GstQuery * query)
+{
+  GstClockTime duration;
+  GstFormat format;
+  gint frames;
+
+  gst_query_parse_duration (query, &format, NULL);
+  g_object_get (src, "num-buffers", &frames, NULL);
+  if (format != GST_FORMAT_TIME || frames < 0)
+    return FALSE;
+  duration = get_duration (GST_SAM_SCENE (src), frames);
+  gst_query_set_duration (query, format, duration);
+  return GST_CLOCK_TIME_IS_VALID (duration);
+}
+
 static gboolean
 gst_sam_scene_query (GstBaseSrc * src, GstQuery * query)
 {
-  GstSamScene *self = GST_SAM_SCENE (src);
-  GstClockTime frame = GST_CLOCK_TIME_NONE;
+  GstClockTime frame;
 
+  if (GST_QUERY_TYPE (query) == GST_QUERY_DURATION &&
+      answer_duration (src, query))
+    return TRUE;
   if (GST_QUERY_TYPE (query) != GST_QUERY_LATENCY)
     return GST_BASE_SRC_CLASS (parent_class)->query (src, query);
-  GST_OBJECT_LOCK (self);
-  if (self->info.fps_n > 0)
-    frame = gst_util_uint64_scale (GST_SECOND, self->info.fps_d,
-        self->info.fps_n);
-  GST_OBJECT_UNLOCK (self);
+  frame = get_duration (GST_SAM_SCENE (src), 1);
   if (!GST_CLOCK_TIME_IS_VALID (frame))
     return FALSE;
   gst_query_set_latency (query, gst_base_src_is_live (src), frame,

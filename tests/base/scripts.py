@@ -1,32 +1,87 @@
 #!/usr/bin/env python3
-"""A script whose packages cannot be installed stops there, and says no more than why.
+"""What the scripts say before and while they install and build, with an apt-get, a meson and a ninja that only pretend.
 usage: scripts.py SOURCES"""
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
 
 # Those of pipelines/ that install and build, and their arguments; the folder is a new one.
-SCRIPTS = {'camera': ['/dev/null'], 'demo': [], 'detect': ['/dev/null', '/dev/null'], 'file': ['/dev/null'],
-           'label-maps': ['/dev/null', '{folder}/maps', 'point,x=1,y=1'], 'live': []}
+SCRIPTS = {'camera': [], 'demo': [], 'detect': ['/etc/passwd', '/etc/passwd'], 'file': ['/etc/passwd'],
+           'label-maps': ['/etc/passwd', '{folder}/maps', 'point,x=1,y=1'], 'live': []}
 FAKES = {'dpkg-query': 'exit 1', 'apt-get': 'echo "apt-get: no network" >&2; exit 100', 'sudo': 'exec "$@"',
          'meson': 'echo "meson was called" >&2', 'ninja': 'echo "ninja was called" >&2'}
+# An apt-get that installs, slowly.
+INSTALLS = '''case "$*" in *install*)
+    echo "dlstatus:1:12.5:Retrieving file 1 of 8"; echo "Setting up something"
+    echo "pmstatus:libx:62.5:Unpacking libx" ;; esac'''
+LIBRARIES = 'test "$1" = --exists && { grep -qx "$2" "$LIBRARIES"; exit; }; echo 1.0'
+MESON = 'echo "meson $*" >>"$CALLS"; mkdir -p build; touch build/build.ninja; tools/libraries.sh >build/samtrack-libraries'
+NINJA = 'echo "ninja $*" >>"$CALLS"; echo "[1/3] one"; echo "[2/3] two"; sleep 1; echo "[3/3] three"'
+
+
+def write_fakes(folder, fakes):
+    for name, text in fakes.items():
+        fake = pathlib.Path(folder, name)
+        fake.write_text(f'#!/bin/sh\n{text}\n')
+        fake.chmod(0o755)
+
+
+def run(command, folder, **variables):
+    env = dict(os.environ, PATH=f'{folder}:{os.environ["PATH"]}', DISPLAY=':1', SAMTRACK_CAMERA='none', **variables)
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, env=env)
+
+
+def expect(what, condition, done):
+    if not condition:
+        sys.exit(f'FAILED: {what}; status {done.returncode}, {done.stdout!r}, {done.stderr!r}')
+
+
+def stop_without_packages(sources, folder):
+    """A script whose packages cannot be installed stops there, and says no more than why."""
+    write_fakes(folder, FAKES)
+    for name, arguments in SCRIPTS.items():
+        done = run([sources / 'pipelines' / f'{name}.sh', *(a.format(folder=folder) for a in arguments)], folder)
+        expect(f'{name}.sh stops', done.returncode == 100 and done.stderr == 'apt-get: no network\n', done)
+
+
+def tell_installation(sources, folder):
+    write_fakes(folder, {'apt-get': INSTALLS})
+    done = run([sources / 'tools' / 'setup.sh', 'run'], folder)
+    expect('setup.sh tells what it installs', done.returncode == 0 and 'installing the packages' in done.stdout, done)
+    expect('setup.sh tells how far it is', 'downloading packages, 12 %' in done.stderr and 'Setting' not in done.stdout, done)
+
+
+def build_again(sources, folder):
+    """The build folder is configured once, and again when a library has come; building tells how far it is."""
+    root = pathlib.Path(folder, 'root')
+    (root / 'tools').mkdir(parents=True)
+    for name in ('build.sh', 'libraries.sh'):
+        shutil.copy(sources / 'tools' / name, root / 'tools')
+    write_fakes(folder, {'meson': MESON, 'ninja': NINJA, 'pkg-config': LIBRARIES})
+    calls, libraries = root / 'calls', root / 'libraries'
+    libraries.write_text('gstreamer-1.0\n')
+    for known, wanted in (('gstreamer-1.0\n', ['meson setup build -Demu=false']), ('gstreamer-1.0\n', []),
+                          ('gstreamer-1.0\nlibsoup-3.0\n', ['meson setup build --reconfigure'])):
+        libraries.write_text(known)
+        calls.write_text('')
+        done = run([root / 'tools' / 'build.sh', 'target'], folder, CALLS=str(calls), LIBRARIES=str(libraries))
+        expect('build.sh builds', done.returncode == 0, done)
+        expect('build.sh configures when it must', calls.read_text().splitlines() == wanted + ['ninja -C build target'], done)
+        expect('build.sh tells how far it is', 'building, 1 of 3' in done.stderr and not done.stdout, done)
+    write_fakes(folder, {'ninja': 'echo "[1/2] cc"; echo "x.c: no such thing"; exit 1'})
+    done = run([root / 'tools' / 'build.sh'], folder, CALLS=str(calls), LIBRARIES=str(libraries))
+    expect('build.sh shows what failed', done.returncode == 1 and 'x.c: no such thing' in done.stdout, done)
 
 
 def main(sources):
     with tempfile.TemporaryDirectory() as folder:
-        for name, text in FAKES.items():
-            fake = pathlib.Path(folder, name)
-            fake.write_text(f'#!/bin/sh\n{text}\n')
-            fake.chmod(0o755)
-        for name, arguments in SCRIPTS.items():
-            command = [sources / 'pipelines' / f'{name}.sh', *(a.format(folder=folder) for a in arguments)]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=60,
-                                  env=dict(os.environ, PATH=f'{folder}:{os.environ["PATH"]}'))
-            if done.returncode != 100 or done.stderr != 'apt-get: no network\n':
-                sys.exit(f'{name}.sh ends with status {done.returncode} and says: {done.stderr}')
-    print(f'{len(SCRIPTS)} scripts stop')
+        stop_without_packages(sources, folder)
+        tell_installation(sources, folder)
+        build_again(sources, folder)
+    print(f'{len(SCRIPTS)} scripts stop; set-up and build tell how far they are')
 
 
 if __name__ == '__main__':

@@ -1,0 +1,11 @@
+/* What a container says of its own size. */
+#ifndef RUN_CONTAINER_H
+#define RUN_CONTAINER_H
+
+#include <glib.h>
+
+/* The bytes that a file misses at its end by the sizes in its own headers: of MP4, MOV and AVI.
+ * 0: none are known to be missing. */
+guint64 container_get_missing(const gchar *path);
+
+#endif

@@ -1,0 +1,367 @@
+#include "pipeline.h"
+
+#include <gst/video/video.h>
+#include <string.h>
+
+/* Counting */
+
+/* More than this between two frames is worth a word. */
+#define GAP_NS (GST_SECOND / 4)
+
+static GstClockTime get_end(GstPad *pad, GstBuffer *buffer)
+{
+    GstEvent *event = gst_pad_get_sticky_event(pad, GST_EVENT_SEGMENT, 0);
+    GstClockTime end = GST_BUFFER_PTS(buffer);
+    const GstSegment *segment;
+
+    if (!event)
+        return GST_CLOCK_TIME_NONE;
+    gst_event_parse_segment(event, &segment);
+    if (GST_CLOCK_TIME_IS_VALID(end) && segment->format == GST_FORMAT_TIME)
+        end = gst_segment_to_stream_time(segment, GST_FORMAT_TIME, end);
+    if (GST_CLOCK_TIME_IS_VALID(end) && GST_BUFFER_DURATION_IS_VALID(buffer))
+        end += GST_BUFFER_DURATION(buffer);
+    gst_event_unref(event);
+    return end;
+}
+
+/* The time of a frame that has one; without a duration its end is its start. */
+static void note_end(Pipeline *pipeline, GstBuffer *buffer, GstClockTime end, gboolean tracked)
+{
+    const GstClockTime duration = GST_BUFFER_DURATION(buffer);
+
+    g_mutex_lock(&pipeline->lock);
+    if (GST_CLOCK_TIME_IS_VALID(end)) {
+        if (tracked && pipeline->frames && GST_CLOCK_TIME_IS_VALID(duration) &&
+            !GST_CLOCK_TIME_IS_VALID(pipeline->gap) && end > pipeline->done + duration + GAP_NS)
+            pipeline->gap = pipeline->done;
+        pipeline->longest = MAX(pipeline->longest, end);
+        if (tracked)
+            pipeline->done = end;
+    }
+    if (tracked && pipeline->sequence && pipeline->in_order == pipeline->frames &&
+        sequence_get_index(pipeline->sequence, GST_BUFFER_PTS(buffer)) == pipeline->frames)
+        pipeline->in_order++;
+    if (tracked)
+        pipeline->frames++;
+    g_mutex_unlock(&pipeline->lock);
+}
+
+static GstPadProbeReturn on_tracked(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+    GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER(info);
+
+    note_end(data, buffer, get_end(pad, buffer), TRUE);
+    return GST_PAD_PROBE_OK;
+}
+
+static GstPadProbeReturn on_other(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+    GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER(info);
+
+    note_end(data, buffer, get_end(pad, buffer), FALSE);
+    return GST_PAD_PROBE_OK;
+}
+
+static GstPadProbeReturn on_map(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+    Pipeline *pipeline = data;
+
+    g_mutex_lock(&pipeline->lock);
+    pipeline->maps++;
+    g_mutex_unlock(&pipeline->lock);
+    return GST_PAD_PROBE_OK;
+}
+
+/* H.264 has a colour for each 2 x 2 pixels: the last column or row of an odd number is left out. */
+static GstPadProbeReturn on_crop_caps(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+    GstEvent *event = GST_PAD_PROBE_INFO_EVENT(info);
+    GstElement *crop = gst_pad_get_parent_element(pad);
+    GstCaps *caps;
+    GstVideoInfo video;
+
+    if (crop && GST_EVENT_TYPE(event) == GST_EVENT_CAPS) {
+        gst_event_parse_caps(event, &caps);
+        if (gst_video_info_from_caps(&video, caps))
+            g_object_set(crop, "right", video.width > 1 ? video.width % 2 : 0, "bottom",
+                video.height > 1 ? video.height % 2 : 0, NULL);
+    }
+    gst_clear_object(&crop);
+    return GST_PAD_PROBE_OK;
+}
+
+static void watch(Pipeline *pipeline, const gchar *element, const gchar *name, GstPadProbeType type,
+    GstPadProbeCallback callback)
+{
+    GstElement *of = gst_bin_get_by_name(GST_BIN(pipeline->bin), element);
+    GstPad *pad = gst_element_get_static_pad(of, name);
+
+    gst_pad_add_probe(pad, type, callback, pipeline, NULL);
+    gst_object_unref(pad);
+    gst_object_unref(of);
+}
+
+/* The streams of a file */
+
+/* Only video is decoded. */
+static gboolean on_autoplug_continue(GstElement *decoder, GstPad *pad, GstCaps *caps, gpointer data)
+{
+    const gchar *name = gst_structure_get_name(gst_caps_get_structure(caps, 0));
+
+    return !g_str_has_prefix(name, "audio/") && !g_str_has_prefix(name, "text/") &&
+        !g_str_has_prefix(name, "subpicture/") && !g_str_has_prefix(name, "application/x-subtitle");
+}
+
+/* The end of another stream tells how long the file is. */
+static void take_other(Pipeline *pipeline, GstPad *pad)
+{
+    GstElement *sink = gst_element_factory_make("fakesink", NULL);
+    GstPad *end = gst_element_get_static_pad(sink, "sink");
+
+    g_object_set(sink, "async", FALSE, NULL);
+    gst_pad_add_probe(end, GST_PAD_PROBE_TYPE_BUFFER, on_other, pipeline, NULL);
+    gst_bin_add(GST_BIN(pipeline->bin), sink);
+    gst_element_sync_state_with_parent(sink);
+    gst_pad_link(pad, end);
+    gst_object_unref(end);
+}
+
+static void on_pad_added(GstElement *decoder, GstPad *pad, gpointer data)
+{
+    Pipeline *pipeline = data;
+    GstCaps *caps = gst_pad_get_current_caps(pad);
+    const gchar *name = caps ? gst_structure_get_name(gst_caps_get_structure(caps, 0)) : "";
+    gboolean first = FALSE;
+
+    if (!strcmp(name, "video/x-raw")) {
+        g_mutex_lock(&pipeline->lock);
+        first = !pipeline->has_video;
+        pipeline->has_video = TRUE;
+        g_mutex_unlock(&pipeline->lock);
+    }
+    if (first) {
+        GstElement *frames = gst_bin_get_by_name(GST_BIN(pipeline->bin), "frames");
+
+        gst_element_link_pads(decoder, GST_PAD_NAME(pad), frames, "sink");
+        gst_object_unref(frames);
+    } else {
+        take_other(pipeline, pad);
+    }
+    gst_clear_caps(&caps);
+}
+
+static void on_no_more_pads(GstElement *decoder, gpointer data)
+{
+    Pipeline *pipeline = data;
+    gboolean has_video;
+
+    g_mutex_lock(&pipeline->lock);
+    has_video = pipeline->has_video;
+    g_mutex_unlock(&pipeline->lock);
+    if (!has_video)
+        GST_ELEMENT_ERROR(decoder, STREAM, WRONG_TYPE, ("The file has no video."), (NULL));
+}
+
+/* A frame that cannot be decoded is an error, not a frame less. */
+static void on_element_added(GstBin *bin, GstBin *sub, GstElement *element, gpointer data)
+{
+    const gchar *class = gst_element_get_metadata(element, GST_ELEMENT_METADATA_KLASS);
+    Pipeline *pipeline = data;
+
+    if (GST_IS_VIDEO_DECODER(element))
+        gst_video_decoder_set_max_errors(GST_VIDEO_DECODER(element), 0);
+    if (class && strstr(class, "Demuxer")) {
+        g_mutex_lock(&pipeline->lock);
+        pipeline->has_demuxer = TRUE;
+        g_mutex_unlock(&pipeline->lock);
+    }
+}
+
+/* Building */
+
+static gchar *describe_source(const Options *options, const Sequence *sequence)
+{
+    if (options->source)
+        return g_strdup_printf("%s ! videoconvert ! queue", options->source);
+    if (options->camera)
+        return g_strdup("v4l2src name=source ! videoconvert ! queue");
+    if (sequence)
+        return g_strdup_printf("appsrc name=source ! %s ! videoconvert ! queue", sequence->decoder);
+    /* Phones turn the picture by a tag. */
+    return g_strdup("filesrc name=source ! decodebin name=decoder "
+        "videoconvert name=frames ! videoflip video-direction=auto ! queue");
+}
+
+static gchar *describe_output(const Options *options)
+{
+    if (options->label_maps) /* each pad needs its own queue, as after a tee */
+        return g_strdup("track.src ! queue ! fakesink "
+            "track.overlay ! queue ! video/x-raw,format=GRAY8 ! pngenc name=encoder "
+            "! multifilesink name=file");
+    if (options->output)
+        return g_strdup_printf("! %s samoverlay ! videocrop name=crop ! videoconvert "
+            "! video/x-raw,format=I420 ! x264enc name=encoder speed-preset=veryfast "
+            "! mp4mux name=mux ! filesink name=file",
+            options->score ? "samscore !" : "");
+    return g_strdup("! samoverlay ! videoconvert name=shown");
+}
+
+static void set(Pipeline *pipeline, const gchar *name, const gchar *property, const gchar *value)
+{
+    GstElement *element = value ? gst_bin_get_by_name(GST_BIN(pipeline->bin), name) : NULL;
+
+    if (element)
+        g_object_set(element, property, value, NULL);
+    gst_clear_object(&element);
+}
+
+static void set_properties(Pipeline *pipeline, const Options *options, const gchar *part)
+{
+    gchar *pattern = options->label_maps ? g_build_filename(part, "%05d.png", NULL) : NULL;
+
+    set(pipeline, "source", "location", pipeline->sequence ? NULL : options->video);
+    set(pipeline, "source", "device", options->camera);
+    set(pipeline, "track", "initial-prompt", options->prompt);
+    set(pipeline, "track", "model-file", options->model);
+    set(pipeline, "track", "detector-file", options->detector);
+    set(pipeline, "file", "location", pattern ? pattern : part);
+    if (options->max_objects)
+        g_object_set(pipeline->track, "max-objects", options->max_objects, NULL);
+    g_free(pattern);
+}
+
+static void connect_source(Pipeline *pipeline)
+{
+    GstElement *source = gst_bin_get_by_name(GST_BIN(pipeline->bin), "source");
+    GstElement *decoder = gst_bin_get_by_name(GST_BIN(pipeline->bin), "decoder");
+
+    if (pipeline->sequence)
+        sequence_connect(pipeline->sequence, source);
+    if (decoder) {
+        g_signal_connect(decoder, "autoplug-continue", G_CALLBACK(on_autoplug_continue), pipeline);
+        g_signal_connect(decoder, "pad-added", G_CALLBACK(on_pad_added), pipeline);
+        g_signal_connect(decoder, "no-more-pads", G_CALLBACK(on_no_more_pads), pipeline);
+    }
+    g_signal_connect(pipeline->bin, "deep-element-added", G_CALLBACK(on_element_added), pipeline);
+    gst_clear_object(&source);
+    gst_clear_object(&decoder);
+}
+
+/* A camera's frames are due at a time of the clock, those of a file when the next one is. */
+static gboolean connect_window(Pipeline *pipeline, const Options *options, GError **error)
+{
+    GstElement *sink = window_new_sink("file", error);
+    GstElement *shown;
+
+    if (!sink)
+        return FALSE;
+    shown = gst_bin_get_by_name(GST_BIN(pipeline->bin), "shown");
+    gst_bin_add(GST_BIN(pipeline->bin), sink);
+    gst_element_link(shown, sink);
+    gst_object_unref(shown);
+    pipeline->paced = options->video != NULL;
+    if (pipeline->paced) {
+        g_object_set(sink, "sync", FALSE, NULL);
+        pace_start(&pipeline->pace, sink);
+    }
+    return TRUE;
+}
+
+static gboolean parse(Pipeline *pipeline, const Options *options, GError **error)
+{
+    gchar *source = describe_source(options, pipeline->sequence);
+    gchar *output = describe_output(options);
+    gchar *all = g_strdup_printf("%s ! samtrack name=track strict=true %s %s", source,
+        options->window ? "navigation=points-boxes" : "", output);
+    pipeline->bin = gst_parse_launch_full(all, NULL, GST_PARSE_FLAG_FATAL_ERRORS, error);
+    g_free(source);
+    g_free(output);
+    g_free(all);
+    return pipeline->bin != NULL;
+}
+
+gboolean pipeline_build(Pipeline *pipeline, const Options *options, const gchar *part,
+    GError **error)
+{
+    g_mutex_init(&pipeline->lock);
+    pipeline->gap = GST_CLOCK_TIME_NONE;
+    if (options->video && sequence_are_named(options->video)) {
+        pipeline->sequence = sequence_new(options->video, options->fps, error);
+        if (!pipeline->sequence)
+            return FALSE;
+    }
+    if (!parse(pipeline, options, error))
+        return FALSE;
+    pipeline->track = gst_bin_get_by_name(GST_BIN(pipeline->bin), "track");
+    set_properties(pipeline, options, part);
+    connect_source(pipeline);
+    watch(pipeline, "track", "src", GST_PAD_PROBE_TYPE_BUFFER, on_tracked);
+    if (options->label_maps)
+        watch(pipeline, "file", "sink", GST_PAD_PROBE_TYPE_BUFFER, on_map);
+    if (options->output)
+        watch(pipeline, "crop", "sink", GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, on_crop_caps);
+    return !options->window || connect_window(pipeline, options, error);
+}
+
+static gboolean end_pad(GstElement *track, GstPad *pad, gpointer data)
+{
+    gst_pad_push_event(pad, gst_event_new_eos());
+    return TRUE;
+}
+
+void pipeline_end(Pipeline *pipeline)
+{
+    if (pipeline->paced)
+        pace_stop(&pipeline->pace);
+    gst_element_foreach_src_pad(pipeline->track, end_pad, NULL);
+}
+
+guint64 pipeline_get_duration(Pipeline *pipeline)
+{
+    GstPad *pad = gst_element_get_static_pad(pipeline->track, "sink");
+    gint64 duration = 0;
+
+    if (pipeline->sequence)
+        duration = sequence_get_duration(pipeline->sequence);
+    else if (!gst_pad_peer_query_duration(pad, GST_FORMAT_TIME, &duration) || duration < 0)
+        duration = 0;
+    gst_object_unref(pad);
+    return duration;
+}
+
+gboolean pipeline_is_input(Pipeline *pipeline, GstObject *element)
+{
+    GstElement *decoder = gst_bin_get_by_name(GST_BIN(pipeline->bin), "decoder");
+    const gboolean is = decoder && gst_object_has_as_ancestor(element, GST_OBJECT(decoder));
+
+    gst_clear_object(&decoder);
+    return is;
+}
+
+gboolean pipeline_is_output(Pipeline *pipeline, GstObject *element)
+{
+    static const gchar *const names[] = {"encoder", "mux", "file"};
+    gsize i;
+
+    for (i = 0; i < G_N_ELEMENTS(names); i++)
+        if (!g_strcmp0(GST_OBJECT_NAME(element), names[i]) &&
+            GST_OBJECT_PARENT(element) == GST_OBJECT(pipeline->bin))
+            return TRUE;
+    return FALSE;
+}
+
+void pipeline_clear(Pipeline *pipeline)
+{
+    if (pipeline->paced)
+        pace_stop(&pipeline->pace);
+    if (pipeline->bin)
+        gst_element_set_state(pipeline->bin, GST_STATE_NULL);
+    gst_clear_object(&pipeline->track);
+    gst_clear_object(&pipeline->bin);
+    if (pipeline->paced)
+        pace_clear(&pipeline->pace);
+    g_clear_pointer(&pipeline->sequence, sequence_free);
+    g_clear_pointer(&pipeline->missing, g_free);
+    g_mutex_clear(&pipeline->lock);
+}
