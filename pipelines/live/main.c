@@ -8,6 +8,7 @@
 #include "settings.h"
 
 #include <glib-unix.h>
+#include <locale.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
@@ -169,6 +170,8 @@ int main(int argc, char **argv)
     gboolean ok = TRUE;
 
     limit_heaps();
+    setlocale(LC_ALL, "");
+    setlocale(LC_NUMERIC, "C"); /* numbers in JSON have a point */
     gst_init(NULL, NULL);
     result = settings_read(&live.settings, &argc, &argv, &error);
     if (result == SETTINGS_RUN) {

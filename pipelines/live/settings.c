@@ -346,16 +346,17 @@ static void free_options(Options *options)
 
 static GOptionContext *new_context(Options *o)
 {
+    /* Texts, too, are the bytes that were given: names of files in UTF-8 are good in any locale. */
     const GOptionEntry entries[] = {
         {"config", 'c', 0, G_OPTION_ARG_FILENAME, &o->file, "Read a key file", "FILE"},
         {"demo", 0, 0, G_OPTION_ARG_NONE, &o->demo, "Add a source that is drawn, 'demo'", NULL},
-        {"address", 0, 0, G_OPTION_ARG_STRING, &o->address, "Listen there (default: 127.0.0.1)",
+        {"address", 0, 0, G_OPTION_ARG_FILENAME, &o->address, "Listen there (default: 127.0.0.1)",
             "IP"},
         {"http-port", 0, 0, G_OPTION_ARG_INT, &o->http_port, "Of the page (default: 8080; 0: any)",
             "N"},
         {"rtsp-port", 0, 0, G_OPTION_ARG_INT, &o->rtsp_port,
             "Of the streams (default: 8554; 0: any)", "N"},
-        {"token", 0, 0, G_OPTION_ARG_STRING, &o->token,
+        {"token", 0, 0, G_OPTION_ARG_FILENAME, &o->token,
             "Asked of every client (default: a new one)", "TEXT"},
         {"tls-certificate", 0, 0, G_OPTION_ARG_FILENAME, &o->certificate,
             "Serve TLS with this PEM file", "FILE"},
@@ -363,10 +364,10 @@ static GOptionContext *new_context(Options *o)
         {"state-folder", 0, 0, G_OPTION_ARG_FILENAME, &o->folder, "Where tracks are saved", "DIR"},
         {"model-file", 0, 0, G_OPTION_ARG_FILENAME, &o->model,
             "Weights (default: the included model)", "FILE"},
-        {"initial-prompt", 0, 0, G_OPTION_ARG_STRING, &o->prompt, "Objects to track from the start",
-            "PROMPT"},
+        {"initial-prompt", 0, 0, G_OPTION_ARG_FILENAME, &o->prompt,
+            "Objects to track from the start", "PROMPT"},
         {"version", 0, 0, G_OPTION_ARG_NONE, &o->version, "Print the version", NULL},
-        {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_STRING_ARRAY, &o->sources, NULL, "[SOURCE...]"},
+        {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o->sources, NULL, "[SOURCE...]"},
         {NULL},
     };
     GOptionContext *context = g_option_context_new(NULL);
