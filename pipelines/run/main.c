@@ -37,6 +37,16 @@ typedef struct {
     gboolean ending, damaged; /* damaged: a warning told so */
 } Run;
 
+static guint64 count_frames(Run *run)
+{
+    guint64 frames;
+
+    g_mutex_lock(&run->pipeline.lock);
+    frames = run->pipeline.frames;
+    g_mutex_unlock(&run->pipeline.lock);
+    return frames;
+}
+
 /* The end */
 
 static gboolean on_end_timeout(gpointer data)
@@ -74,9 +84,9 @@ static gboolean on_interrupt(gpointer data)
         g_main_loop_quit(run->loop);
         return G_SOURCE_CONTINUE;
     }
-    options_say(&run->options, run->ending ? "interrupted again" :
-        "interrupted: finishing what was tracked");
-    end(run, 130, TRUE);
+    options_say(&run->options, run->ending ? "interrupted again" : count_frames(run) ?
+        "interrupted: finishing what was tracked" : "interrupted");
+    end(run, 130, count_frames(run) > 0);
     return G_SOURCE_CONTINUE;
 }
 
@@ -114,19 +124,16 @@ static void on_error(Run *run, GstMessage *message)
 {
     GError *error = NULL;
     gchar *text;
-    guint64 frames;
 
     gst_message_parse_error(message, &error, NULL);
-    g_mutex_lock(&run->pipeline.lock);
-    frames = run->pipeline.frames;
-    g_mutex_unlock(&run->pipeline.lock);
     if (run->options.window && strstr(error->message, "window was closed")) {
         g_main_loop_quit(run->loop);
     } else if (run->status == 0) { /* others follow from the first */
         text = get_sentence(run, error, GST_MESSAGE_SRC(message));
         options_say(&run->options, "%s", text);
         g_free(text);
-        end(run, 1, frames && !pipeline_is_output(&run->pipeline, GST_MESSAGE_SRC(message)));
+        end(run, 1, count_frames(run) &&
+            !pipeline_is_output(&run->pipeline, GST_MESSAGE_SRC(message)));
     } else if (pipeline_is_output(&run->pipeline, GST_MESSAGE_SRC(message))) {
         run->outcome = RUN_NOTHING;
         g_main_loop_quit(run->loop);
@@ -358,6 +365,16 @@ static void finish(Run *run)
 
 /* Running */
 
+/* An element that cannot start says why; this is for one that does not. */
+static gboolean on_silent_failure(gpointer data)
+{
+    Run *run = data;
+
+    options_say(&run->options, "the pipeline cannot start");
+    end(run, 1, FALSE);
+    return G_SOURCE_REMOVE;
+}
+
 static void play(Run *run)
 {
     GstBus *bus = gst_element_get_bus(run->pipeline.bin);
@@ -368,8 +385,8 @@ static void play(Run *run)
     const guint on_term = g_unix_signal_add(SIGTERM, on_terminate, run);
 
     progress_start(&run->progress, run->options.name, run->options.window ? "playing" : "tracking");
-    /* Its failure is an error message, too. */
-    gst_element_set_state(run->pipeline.bin, GST_STATE_PLAYING);
+    if (gst_element_set_state(run->pipeline.bin, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE)
+        g_timeout_add_seconds(2, on_silent_failure, run);
     g_main_loop_run(run->loop);
     g_source_remove(watch);
     g_source_remove(tick);

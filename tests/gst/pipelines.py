@@ -244,6 +244,17 @@ def interrupt(place):
             place.forget(part)
 
 
+    # Before the first frame.
+    for pause in (0.1, 0.4):
+        program = place.start("demo", "long.mp4", CENTRE, "--output=o.mp4")
+        time.sleep(pause)
+        program.send_signal(signal.SIGTERM)
+        program.said, program.told = program.communicate(timeout=PATIENCE / 4)
+        check("an early signal ends it", program.returncode in (143, -signal.SIGTERM), program.returncode)
+        for name in place.names():
+            name in before or place.forget(name)
+
+
 def show_turned(place):
     """The video of a phone: prompts are in the pixels that are seen, and the output is upright."""
     expect("demo.sh with a turned video", place.run("demo", "turned.mp4", "point,x=48,y=40", "--output", "o.mp4"), 0)
