@@ -11,28 +11,21 @@ configure() { # arguments of meson setup
     meson setup build "$@" >"$log" 2>&1 || { cat "$log"; exit 1; }
 }
 
-# ninja's lines "[12/345] ..." as one line now and then, with the time that is left.
+# ninja's lines "[12/345] ..." as one line now and then, with the time that is left. No awk: Debian's reads a pipe in
+# blocks.
 show() {
-    awk -v terminal="$1" '
-        function now() { srand(); return srand() }
-        BEGIN { start = told = now() }
-        { print >log_file }
-        match($0, /^\[[0-9]+\/[0-9]+\]/) {
-            split(substr($0, 2, RLENGTH - 2), n, "/")
-            passed = now() - start
-            if (n[1] == 1 || now() - told >= (terminal ? 1 : 10)) {
-                told = now()
-                line = "tools/build.sh: building, " n[1] " of " n[2]
-                if (passed >= 3 && n[1] > 3) {
-                    left = int(passed * (n[2] - n[1]) / n[1]) + 1
-                    line = line ", " (left >= 60 ? int(left / 60) " min " : "") left % 60 " s left"
-                }
-                printf terminal ? "\r\033[K%s" : "%s\n", line
-                fflush()
-                open = terminal
-            }
-        }
-        END { if (open) printf "\r\033[K" }' log_file="$log" >&2
+    local line text told=-10 left
+    while IFS= read -r line; do
+        printf '%s\n' "$line" >>"$log"
+        [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]] && [ $((SECONDS - told)) -ge $interval ] || continue
+        told=$SECONDS text="tools/build.sh: building, ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]}"
+        if [ "$SECONDS" -ge 3 ] && [ "${BASH_REMATCH[1]}" -ge 3 ]; then
+            left=$((SECONDS * (BASH_REMATCH[2] - BASH_REMATCH[1]) / BASH_REMATCH[1] + 1))
+            text+=", $([ $left -lt 60 ] || echo "$((left / 60)) min ")$((left % 60)) s left"
+        fi
+        printf "$form" "$text" >&2
+    done
+    [ ! -t 2 ] || printf '\r\033[K' >&2
 }
 
 if [ ! -f build/build.ninja ]; then
@@ -40,7 +33,8 @@ if [ ! -f build/build.ninja ]; then
 elif [ "$(tools/libraries.sh)" != "$(cat build/samtrack-libraries 2>/dev/null)" ]; then
     configure --reconfigure
 fi
-terminal=0
-[ ! -t 2 ] || terminal=1
+interval=10 form='%s\n'
+[ ! -t 2 ] || interval=1 form='\r\033[K%s'
+SECONDS=0
 set -o pipefail
-NINJA_STATUS='[%f/%t] ' ninja -C build "$@" 2>&1 | show $terminal || { cat "$log"; exit 1; }
+NINJA_STATUS='[%f/%t] ' ninja -C build "$@" 2>&1 | show || { cat "$log"; exit 1; }

@@ -13,18 +13,21 @@ test_packages="libdnnl-dev python3 python3-numpy python3-pil gstreamer1.0-plugin
 # Of Python, where it lacks them: module and package. Debian has no pycocotools.
 python_packages="pycocotools.mask:pycocotools==2.0.8 numpy:numpy PIL:pillow"
 
-# apt's status lines as one line now and then.
+# apt's status lines as one line now and then. No awk: Debian's reads a pipe in blocks.
 show() {
-    awk -F: -v terminal="$([ -t 2 ] && echo 1 || echo 0)" '
-        function now() { srand(); return srand() }
-        /^(dl|pm)status:/ && now() - told >= (terminal ? 1 : 10) {
-            told = now()
-            printf terminal ? "\r\033[K%s" : "%s\n", sprintf("tools/setup.sh: %s, %d %%",
-                $1 == "dlstatus" ? "downloading packages" : "unpacking packages and setting them up", $3)
-            fflush()
-            open = terminal
-        }
-        END { if (open) printf "\r\033[K" }' >&2
+    local kind package share text told=-10 interval=10 form='%s\n'
+    [ ! -t 2 ] || interval=1 form='\r\033[K%s'
+    while IFS=: read -r kind package share text; do
+        case $kind in
+        dlstatus) text="downloading packages" ;;
+        pmstatus) text="unpacking packages and setting them up" ;;
+        *) continue ;;
+        esac
+        [ $((SECONDS - told)) -ge $interval ] || continue
+        told=$SECONDS
+        printf "$form" "tools/setup.sh: $text, ${share%%.*} %" >&2
+    done
+    [ ! -t 2 ] || printf '\r\033[K' >&2
 }
 
 install_missing() { # package names

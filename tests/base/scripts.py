@@ -71,6 +71,15 @@ def build_again(sources, folder):
         expect('build.sh builds', done.returncode == 0, done)
         expect('build.sh configures when it must', calls.read_text().splitlines() == wanted + ['ninja -C build target'], done)
         expect('build.sh tells how far it is', 'building, 1 of 3' in done.stderr and not done.stdout, done)
+    write_fakes(folder, {'ninja': 'echo "[1/2] cc"; read line <"$GATE"; echo "[2/2] cc"'})
+    os.mkfifo(root / 'gate')
+    slow = subprocess.Popen([root / 'tools' / 'build.sh'], stderr=subprocess.PIPE, text=True,
+                            env=dict(os.environ, PATH=f'{folder}:{os.environ["PATH"]}', GATE=str(root / 'gate'), CALLS=str(calls),
+                                     LIBRARIES=str(libraries)))
+    line = slow.stderr.readline()
+    (root / 'gate').write_text('go on\n')
+    slow.wait(timeout=60)
+    expect('build.sh tells it while it builds', line.endswith('building, 1 of 2\n') and slow.returncode == 0, done)
     write_fakes(folder, {'ninja': 'echo "[1/2] cc"; echo "x.c: no such thing"; exit 1'})
     done = run([root / 'tools' / 'build.sh'], folder, CALLS=str(calls), LIBRARIES=str(libraries))
     expect('build.sh shows what failed', done.returncode == 1 and 'x.c: no such thing' in done.stdout, done)
