@@ -376,6 +376,27 @@ GST_START_TEST (test_the_score_of_a_ball)
 
 GST_END_TEST;
 
+/* Progress of a clip is told from it. */
+GST_START_TEST (test_num_buffers_has_a_duration)
+{
+  const gchar *caps = "video/x-raw,width=64,height=48,framerate=30/1";
+  GstHarness *h = play ("samscene num-buffers=45", caps);
+  gint64 duration = 0;
+
+  gst_buffer_unref (gst_harness_pull (h));
+  fail_unless (gst_pad_peer_query_duration (h->sinkpad, GST_FORMAT_TIME,
+          &duration));
+  fail_unless_equals_uint64 (duration, 1500 * GST_MSECOND);
+  gst_harness_teardown (h);
+  h = play ("samscene", caps);
+  gst_buffer_unref (gst_harness_pull (h));
+  fail_if (gst_pad_peer_query_duration (h->sinkpad, GST_FORMAT_TIME,
+          &duration) && duration != -1);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
 static Suite *
 scene_suite (void)
 {
@@ -391,6 +412,7 @@ scene_suite (void)
   tcase_add_test (tc, test_caps_change);
   tcase_add_test (tc, test_stop_and_go);
   tcase_add_test (tc, test_the_score_of_a_ball);
+  tcase_add_test (tc, test_num_buffers_has_a_duration);
   return s;
 }
 
