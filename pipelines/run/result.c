@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gio/gio.h>
 #include <glib/gstdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -53,6 +54,20 @@ static gboolean begin_file(Result *result, const gchar *input, GError **error)
     return TRUE;
 }
 
+/* The file that a link points to is written, not the link replaced. */
+static gchar *follow_link(const gchar *path, gsize length)
+{
+    gchar *name = g_strndup(path, length);
+    char *real = g_file_test(name, G_FILE_TEST_IS_SYMLINK) ? realpath(name, NULL) : NULL;
+
+    if (real) {
+        g_free(name);
+        name = g_strdup(real);
+        free(real);
+    }
+    return name;
+}
+
 static gboolean begin_folder(Result *result, GError **error)
 {
     struct stat s;
@@ -77,7 +92,7 @@ gboolean result_begin(Result *result, const gchar *file, const gchar *folder, co
     while (length > 1 && path[length - 1] == '/')
         length--;
     result->is_folder = !file;
-    result->path = g_strndup(path, length);
+    result->path = follow_link(path, length);
     result->part = g_strconcat(result->path, ".part", NULL);
     ok = file ? begin_file(result, input, error) : begin_folder(result, error);
     if (!ok)

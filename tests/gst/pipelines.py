@@ -181,6 +181,11 @@ def write_files(place):
     shutil.copy(place.work / "v.mp4", place.work / strange)
     expect("demo.sh with a strange name", place.run("demo", "--output", "o.mp4", "--", strange), 0, prints=f"frames {FRAMES}")
     place.forget(strange, "o.mp4")
+    (place.work / "link.mp4").symlink_to("target.mp4")
+    (place.work / "target.mp4").write_text("old")
+    expect("demo.sh into a link", place.run("demo", "pictures", "--output", "link.mp4"), 0, prints="target.mp4")
+    check("the link stays", (place.work / "link.mp4").is_symlink() and place.count("target.mp4") == 12)
+    place.forget("link.mp4", "target.mp4")
     for n in (3, 4):
         arguments = ["v.mp4", "maps", CENTRE, place.env["SAMTRACK_MODEL"]][:n]
         expect(f"label-maps.sh, {n} arguments", place.run("label-maps", *arguments), 0, prints=f"wrote {FRAMES} label maps to maps")
