@@ -56,6 +56,7 @@ static bool begin(struct check *t, bool bench, const char *fmt, va_list ap)
     t->num_known = t->num_pending = 0;
     t->factors = CHECK_ANY;
     check_bench_begin(t);
+    check_launches_begin();
     t->cases++;
     return true;
 }
@@ -84,7 +85,9 @@ void check_fail(struct check *t, const char *fmt, ...)
     if (!t->case_failed) {
         t->failed++;
         if (!quiet)
-            printf("FAIL %s (%s), seed %llu\n", t->name, t->label, (unsigned long long) t->seed);
+            printf("FAIL %s (%s), seed %llu%s%s\n", t->name, t->label,
+                   (unsigned long long) t->seed, *check_launches() ? ", launched: " : "",
+                   check_launches());
     }
     t->case_failed = true;
     if (quiet)
@@ -95,6 +98,22 @@ void check_fail(struct check *t, const char *fmt, ...)
     vprintf(fmt, ap);
     printf("\n");
     va_end(ap);
+}
+
+// Where launches.c is not linked.
+__attribute__((weak)) void check_launches_begin(void)
+{
+}
+
+__attribute__((weak)) const char *check_launches(void)
+{
+    return "";
+}
+
+void check_warn(struct check *t, const char *line)
+{
+    t->warnings++;
+    printf("WARNING %s\n", line);
 }
 
 static void fill_pattern(uint8_t *p, size_t bytes)
@@ -363,7 +382,7 @@ static void compare(struct check *t, const struct check_buf *out, const struct s
                     float factor, float abs, float rel)
 {
     const size_t count = sam_count(&out->host[CHECK_REF]), c = out->host[CHECK_REF].c;
-    size_t bad = 0, worst = 0;
+    size_t bad = 0, first = 0, worst = 0;
     float worst_excess = 0;
     for (size_t i = 0; i < count; i++) {
         const float want = sam_load(&out->host[CHECK_REF], i);
@@ -372,15 +391,21 @@ static void compare(struct check *t, const struct check_buf *out, const struct s
         const float excess = fabsf(want - got) - room;
         if (excess <= 0)
             continue; // written so that NaN counts as bad
+        if (!bad)
+            first = i;
         if (!bad++ || excess > worst_excess || isnan(excess)) {
             worst = i;
             worst_excess = excess;
         }
     }
-    if (bad)
-        check_fail(t, "%zu of %zu values off; row %zu channel %zu: want %g, got %g, beyond by %g",
-                   bad, count, worst / c, worst % c, sam_load(&out->host[CHECK_REF], worst),
-                   sam_load(&out->host[CHECK_NEW], worst), worst_excess);
+    if (!bad)
+        return;
+    check_fail(t, "%zu of %zu values off; first row %zu channel %zu: want %g, got %g; worst row "
+                  "%zu channel %zu: want %g, got %g, beyond by %g", bad, count, first / c, first % c,
+               sam_load(&out->host[CHECK_REF], first), sam_load(&out->host[CHECK_NEW], first),
+               worst / c, worst % c, sam_load(&out->host[CHECK_REF], worst),
+               sam_load(&out->host[CHECK_NEW], worst), worst_excess);
+    check_dump(t, out);
 }
 
 void check_bound(struct check *t, const struct check_buf *out, const struct sam_tensor *bound,
@@ -416,6 +441,7 @@ void check_same(struct check *t, const struct check_buf *out)
     for (size_t i = 0; i < bytes; i++)
         if (want[i] != got[i]) {
             check_fail(t, "byte %zu: want %d, got %d", i, want[i], got[i]);
+            check_dump(t, out);
             return;
         }
 }

@@ -39,6 +39,7 @@ struct check {
     uint64_t seed;
     bool bench;          // measure instead of compare
     bool stop_at_first;
+    const char *dump;    // folder for what the first failing case wanted and got; NULL: none
     struct check_kept *kept; // shared by runs with other levels, threads, precisions; NULL: none
 
     // Below here: private to check.c and measure.c.
@@ -56,8 +57,8 @@ struct check {
         uint64_t key;
     } pending[CHECK_MAX_KNOWN]; // of this case, to be kept at its end
     int num_known, num_pending;
-    int cases, failed, bench_left;
-    bool case_failed;
+    int cases, failed, warnings, bench_left;
+    bool case_failed, dumped;
     enum check_factors factors;
 };
 
@@ -128,7 +129,7 @@ struct sam_tensor check_temp(struct check *t, int n, int h, int w, int c);
 struct sam_tensor check_abs(struct check *t, const struct check_buf *b);
 struct sam_matrix check_abs_weight(struct check *t, const struct check_matrix *m);
 
-// Compare an output: |new - ref| <= abs + rel * |ref|, for every element; check_bound: + factor
+// Compare an output, and tell of the first element that is off and of the worst. |new - ref| <= abs + rel * |ref|, for every element; check_bound: + factor
 // * bound there. check_same: byte for byte.
 void check_near(struct check *t, const struct check_buf *out, float abs, float rel);
 void check_bound(struct check *t, const struct check_buf *out, const struct sam_tensor *bound,
@@ -136,6 +137,11 @@ void check_bound(struct check *t, const struct check_buf *out, const struct sam_
 void check_same(struct check *t, const struct check_buf *out);
 // Numbers of an output that the new side has as NaN, where the contract says so.
 int check_nans(struct check *t, const struct check_buf *out);
+// The outputs of both sides as they are, as FILE.safetensors with `want` and `got`, F32: of the first
+// case that fails, in the folder that was asked for; the file's name is printed. Once in a run.
+void check_dump(struct check *t, const struct check_buf *out);
+// A warning of the new side: counted apart from cases.
+void check_warn(struct check *t, const char *line);
 // What else is wrong with a case, in words.
 void check_fail(struct check *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
@@ -160,6 +166,11 @@ void check_kept_free(struct check_kept *kept);
 #define check_bytes(t, n) while (check_bench_again(t, n, "GB/s"))
 bool check_bench_again(struct check *t, double amount, const char *unit);
 void check_bench_begin(struct check *t);
+
+// The kernels that the case has launched so far, in their order, each once; "" where that is not
+// known: launches.c, of a build for GPUs.
+const char *check_launches(void);
+void check_launches_begin(void);
 
 // Bytes from base[] or device on.
 size_t check_buf_bytes(const struct check_buf *b);

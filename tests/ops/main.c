@@ -1,5 +1,6 @@
 // check_ops [--backend=cpu|cuda] [--op=NAME] [--case=PART] [--level=NAME] [--threads=N]
-//           [--precision=fp32|bf16] [--bench] [--stop] [--selftest] [SEED]
+//           [--precision=fp32|bf16|both] [--bench] [--stop] [--selftest] [--dump=FOLDER]
+//           [--allow-warnings] [--mutant=NAME] [SEED]
 // check_ops --fronts [--op=NAME]
 // check_ops --vectors=FILE [--op=NAME]
 //
@@ -8,6 +9,9 @@
 // that down. For cuda: in bf16, and in fp32 where that is another kernel. --bench measures at the
 // highest level with all threads.
 // --stop ends with the first failure, quietly. --selftest plants faults. --fronts: the contracts.
+// --dump: what the first failing case wanted and got goes to a file there, whose name is printed.
+// Warnings when the backend opens are counted apart, and fail the run; with --allow-warnings they do
+// not. --mutant: the reference with that fault of --op, in the place of a backend.
 // --vectors: the reference and the CPU against what PyTorch computed.
 
 #include <stdio.h>
@@ -33,10 +37,10 @@ static const char *const levels[] = { "generic", "avx2", "avx512", "avx512_bf16"
 enum { NUM_LEVELS = sizeof(levels) / sizeof(*levels) };
 
 struct options {
-    const char *op, *level, *precision, *vectors;
+    const char *op, *level, *precision, *vectors, *mutant;
     enum sam_backend backend;
     int threads;
-    bool selftest, fronts;
+    bool selftest, fronts, allows_warnings;
 };
 
 static bool wanted(const char *option, const char *name)
@@ -61,12 +65,12 @@ static bool has_fp32_kernel(const char *op)
 
 // A kernel that is not used for what it makes would not be tested. Where the emulated library is
 // made not to work, its warning is due.
-static void fail_on_warning(void *priv, enum sam_log_level level, const char *line)
+static void count_warnings(void *priv, enum sam_log_level level, const char *line)
 {
     const char *library = getenv("EMU_CUBLASLT");
     const bool is_due = library && !strcmp(library, "0") && strstr(line, "cuBLASLt");
     if (level == SAM_LOG_WARNING && !is_due)
-        check_fail((struct check *) priv, "%s", line);
+        check_warn((struct check *) priv, line);
 }
 
 // Open both queues, run, close. False: the backend does not do this here.
@@ -75,7 +79,7 @@ static bool run_on(struct check *t, const struct options *o, enum sam_precision 
 {
     char label[64];
     struct sam_error error;
-    const struct sam_log log = { fail_on_warning, t };
+    const struct sam_log log = { count_warnings, t };
     if (level)
         setenv("SAMTRACK_CPU_LEVEL", level, 1);
     sam_queue_open(&t->queue[CHECK_REF], SAM_BACKEND_REF, -1, SAM_PRECISION_FP32, 1, NULL, NULL);
@@ -117,9 +121,10 @@ static void run_cpu(struct check *t, const struct options *o)
 
 static void run_cuda(struct check *t, const struct options *o)
 {
-    if (wanted(o->precision, "bf16"))
+    const bool both = o->precision && !strcmp(o->precision, "both");
+    if (both || wanted(o->precision, "bf16"))
         run_on(t, o, SAM_PRECISION_BF16, 0, NULL);
-    if (o->precision ? wanted(o->precision, "fp32") : has_fp32_kernel(o->op))
+    if (both || (o->precision ? wanted(o->precision, "fp32") : has_fp32_kernel(o->op)))
         run_on(t, o, SAM_PRECISION_FP32, 0, NULL);
 }
 
@@ -138,22 +143,39 @@ static bool has_cuda(void)
 }
 
 // A mutant is the reference with one entry replaced, checked by that entry's check alone.
+static void run_mutant(struct check *t, const struct operation *o, const struct mutant *m,
+                       enum sam_precision precision)
+{
+    struct sam_ops table;
+    t->label = m->name;
+    sam_queue_open(&t->queue[CHECK_REF], SAM_BACKEND_REF, -1, SAM_PRECISION_FP32, 1, NULL, NULL);
+    table = *t->queue[CHECK_REF].ops;
+    memcpy((char *) &table + o->entry, &m->fault, sizeof(m->fault));
+    t->queue[CHECK_NEW] = t->queue[CHECK_REF];
+    t->queue[CHECK_NEW].ops = &table;
+    t->queue[CHECK_NEW].precision = precision;
+    o->test->check(t);
+    sam_queue_close(&t->queue[CHECK_REF]);
+}
+
 static bool is_caught_at(const struct check *blank, const struct operation *o,
                          const struct mutant *m, enum sam_precision precision)
 {
-    struct sam_ops table;
     struct check t = *blank;
-    t.label = m->name;
     t.stop_at_first = true;
-    sam_queue_open(&t.queue[CHECK_REF], SAM_BACKEND_REF, -1, SAM_PRECISION_FP32, 1, NULL, NULL);
-    table = *t.queue[CHECK_REF].ops;
-    memcpy((char *) &table + o->entry, &m->fault, sizeof(m->fault));
-    t.queue[CHECK_NEW] = t.queue[CHECK_REF];
-    t.queue[CHECK_NEW].ops = &table;
-    t.queue[CHECK_NEW].precision = precision;
-    o->test->check(&t);
-    sam_queue_close(&t.queue[CHECK_REF]);
+    run_mutant(&t, o, m, precision);
     return t.failed > 0;
+}
+
+// What a fault looks like: for tests of what is printed and dumped.
+static void show_mutant(struct check *t, const struct options *o)
+{
+    for (int i = 0; i < num_operations; i++) {
+        const struct op_test *test = operations[i].test;
+        for (int j = 0; j < test->num_mutants && wanted(o->op, test->name); j++)
+            if (!strcmp(test->mutants[j].name, o->mutant))
+                run_mutant(t, &operations[i], &test->mutants[j], SAM_PRECISION_FP32);
+    }
 }
 
 static int count_missed(const struct check *blank, const struct operation *o)
@@ -206,6 +228,12 @@ static bool parse(int argc, char **argv, struct check *t, struct options *o)
             o->fronts = true;
         else if (!strncmp(a, "--vectors=", 10))
             o->vectors = value;
+        else if (!strcmp(a, "--allow-warnings"))
+            o->allows_warnings = true;
+        else if (!strncmp(a, "--dump=", 7))
+            t->dump = value;
+        else if (!strncmp(a, "--mutant=", 9))
+            o->mutant = value;
         else if (!strcmp(a, "--backend=cuda"))
             o->backend = SAM_BACKEND_CUDA;
         else if (!strcmp(a, "--backend=cpu"))
@@ -228,6 +256,18 @@ static bool parse(int argc, char **argv, struct check *t, struct options *o)
     return true;
 }
 
+static int report(const struct check *t, const struct options *o)
+{
+    char warned[48] = "";
+    if (t->warnings)
+        snprintf(warned, sizeof(warned), "%d warning%s at open, ", t->warnings,
+                 t->warnings > 1 ? "s" : "");
+    if (!t->bench)
+        printf("%d of %d cases passed, %sseed %llu\n", t->cases - t->failed, t->cases, warned,
+               (unsigned long long) t->seed);
+    return t->failed || !t->cases || (t->warnings && !o->allows_warnings);
+}
+
 int main(int argc, char **argv)
 {
     struct check t = { .seed = (uint64_t) time(NULL), .label = "?" };
@@ -247,15 +287,12 @@ int main(int argc, char **argv)
     t.kept = check_kept_new();
     if (o.selftest)
         failed = selftest(&t, o.op);
+    else if (o.mutant)
+        show_mutant(&t, &o);
     else if (o.backend == SAM_BACKEND_CUDA)
         run_cuda(&t, &o);
     else
         run_cpu(&t, &o);
     check_kept_free(t.kept);
-    if (o.selftest)
-        return failed;
-    if (!t.bench)
-        printf("%d of %d cases passed, seed %llu\n", t.cases - t.failed, t.cases,
-               (unsigned long long) t.seed);
-    return t.failed || !t.cases;
+    return o.selftest ? failed : report(&t, &o);
 }
