@@ -401,8 +401,9 @@ static void compare(struct check *t, const struct check_buf *out, const struct s
     if (!bad)
         return;
     check_fail(t, "%zu of %zu values off; first row %zu channel %zu: want %g, got %g; worst row "
-                  "%zu channel %zu: want %g, got %g, beyond by %g", bad, count, first / c, first % c,
-               sam_load(&out->host[CHECK_REF], first), sam_load(&out->host[CHECK_NEW], first),
+                  "%zu channel %zu: want %g, got %g, beyond by %g", bad, count, first / c,
+               first % c, sam_load(&out->host[CHECK_REF], first),
+               sam_load(&out->host[CHECK_NEW], first),
                worst / c, worst % c, sam_load(&out->host[CHECK_REF], worst),
                sam_load(&out->host[CHECK_NEW], worst), worst_excess);
     check_dump(t, out);

@@ -129,16 +129,16 @@ struct sam_tensor check_temp(struct check *t, int n, int h, int w, int c);
 struct sam_tensor check_abs(struct check *t, const struct check_buf *b);
 struct sam_matrix check_abs_weight(struct check *t, const struct check_matrix *m);
 
-// Compare an output, and tell of the first element that is off and of the worst. |new - ref| <= abs + rel * |ref|, for every element; check_bound: + factor
-// * bound there. check_same: byte for byte.
+// Compare an output; tell of the first element that is off, and of the worst: |new - ref| <= abs +
+// rel * |ref|, for every element; check_bound: + factor * bound there. check_same: byte for byte.
 void check_near(struct check *t, const struct check_buf *out, float abs, float rel);
 void check_bound(struct check *t, const struct check_buf *out, const struct sam_tensor *bound,
                  float factor, float abs, float rel);
 void check_same(struct check *t, const struct check_buf *out);
 // Numbers of an output that the new side has as NaN, where the contract says so.
 int check_nans(struct check *t, const struct check_buf *out);
-// The outputs of both sides as they are, as FILE.safetensors with `want` and `got`, F32: of the first
-// case that fails, in the folder that was asked for; the file's name is printed. Once in a run.
+// The outputs of both sides as they are, as a safetensors with `want` and `got`, F32: of the first
+// case that fails, in the folder that was asked for; its name is printed. Once in a run.
 void check_dump(struct check *t, const struct check_buf *out);
 // A warning of the new side: counted apart from cases.
 void check_warn(struct check *t, const char *line);

@@ -10,8 +10,8 @@
 // highest level with all threads.
 // --stop ends with the first failure, quietly. --selftest plants faults. --fronts: the contracts.
 // --dump: what the first failing case wanted and got goes to a file there, whose name is printed.
-// Warnings when the backend opens are counted apart, and fail the run; with --allow-warnings they do
-// not. --mutant: the reference with that fault of --op, in the place of a backend.
+// Warnings when the backend opens are counted apart, and fail the run, unless --allow-warnings.
+// --mutant: the reference with that fault of --op, in the place of a backend.
 // --vectors: the reference and the CPU against what PyTorch computed.
 
 #include <stdio.h>
