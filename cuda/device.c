@@ -2,6 +2,7 @@
 
 #include "backend.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,24 @@
 #include "ops/backends.h"
 
 // ---- opening
+
+// The first driver for a major version of CUDA; what is built with any toolkit of it runs there.
+// CUDA Compatibility, "Minor Version Compatibility". 0: not known.
+static int first_driver(int built)
+{
+    return built / 1000 == 12 ? 525 : built / 1000 == 13 ? 580 : 0;
+}
+
+static void fail_for_driver(struct sam_queue *q, int driver, int built)
+{
+    char wanted[40] = "";
+    if (first_driver(built))
+        snprintf(wanted, sizeof(wanted), " (driver %d or later)", first_driver(built));
+    sam_queue_fail(q, SAM_EUNSUPPORTED,
+                   "CUDA: the driver supports CUDA %d.%d, this build needs %d.%d%s: update the "
+                   "driver, or use backend 'cpu'", driver / 1000, driver % 1000 / 10, built / 1000,
+                   first_driver(built) ? 0 : built % 1000 / 10, wanted);
+}
 
 // Whether this build's kernels can run at all; else the queue has failed with a sentence.
 static bool find_devices(struct sam_queue *q, int *count)
@@ -24,10 +43,7 @@ static bool find_devices(struct sam_queue *q, int *count)
         sam_queue_fail(q, SAM_EUNSUPPORTED,
                        "CUDA: this machine has no NVIDIA driver; use backend 'cpu'");
     else if (driver < built)
-        sam_queue_fail(q, SAM_EUNSUPPORTED,
-                       "CUDA: the driver supports CUDA %d.%d, this build needs %d.%d: update the "
-                       "driver, or use backend 'cpu'",
-                       driver / 1000, driver % 1000 / 10, built / 1000, built % 1000 / 10);
+        fail_for_driver(q, driver, built);
     else
         sam_queue_fail(q, SAM_EUNSUPPORTED,
                        "CUDA: no device to use: %s; use backend 'cpu'",

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Writes a weight file of a published size without weights: all numbers are zero, or random.
 
-blank_model.py tiny|small|base+|large OUT.safetensors [--random SEED]
+blank_model.py tiny|small|base+|large OUT.safetensors [--random SEED] [--recipes FILE]
 
 Names and shapes are those of SAM 2.1's files, F32. A file of zeros takes hardly any room on the disk
 (a hole), and tells everything that does not depend on values: shapes, launches, memory. --random
-needs numpy; its numbers are small enough that no layer overflows.
+needs numpy; its numbers are small enough that no layer overflows. Sizes may also be of FILE, JSON of
+{size: {tensor: its shape}}, where metadata may stand under the tensor's name __metadata__.
 """
 import argparse
 import json
@@ -150,20 +151,28 @@ def write(path, tensors, metadata=None, seed=None):
         if seed is not None:
             import numpy
             random = numpy.random.default_rng(seed)
-            for _, shape in sorted(tensors.items()):
+            for name, shape in sorted(tensors.items()):
                 scale = 0.5 / math.sqrt(math.prod(shape[1:]))
                 numbers = random.standard_normal(math.prod(shape), numpy.float32)
+                if name.endswith('running_var'):
+                    numbers = (1 + 0.1 * abs(numbers)) / scale  # of BatchNorm: above 0
                 f.write((scale * numbers).tobytes())
         f.truncate(8 + len(text) + at)
 
 
 def main():
     p = argparse.ArgumentParser(usage=__doc__)
-    p.add_argument('size', choices=SIZES)
+    p.add_argument('size')
     p.add_argument('out', type=pathlib.Path)
     p.add_argument('--random', type=int)
+    p.add_argument('--recipes', type=pathlib.Path)
     a = p.parse_args()
-    write(a.out, shapes(*SIZES[a.size]), seed=a.random)
+    recipes = json.loads(a.recipes.read_text()) if a.recipes else {}
+    if a.size not in SIZES and a.size not in recipes:
+        p.error(f"size {a.size}: wanted one of {', '.join([*SIZES, *recipes])}")
+    tensors = recipes.get(a.size) or shapes(*SIZES[a.size])
+    metadata = tensors.pop('__metadata__', None)
+    write(a.out, tensors, metadata, a.random)
 
 
 if __name__ == '__main__':

@@ -26,6 +26,8 @@ def expect(true, what):
 recorded = run()
 expect('operations' not in recorded and recorded['graphs'] > 0, 'a recorded run without times of operations')
 expect(recorded['cublaslt']['library'] + recorded['cublaslt']['own'] > 0, 'products to be counted')
+waits = recorded['waits']['per_frame']
+expect(waits == 1 and recorded['waits']['ms'] > 0, f'a recorded frame to be waited for once, found {waits}')
 of = {}
 for where in ([], ['--device-frames']):
     its = run('--operations', *where)

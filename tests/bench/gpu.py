@@ -31,12 +31,31 @@ MORE = [('base+', 1024, 16), ('tiny', 512, 1), ('base+', 512, 1), ('base+', 1024
 COMPILED = ('tiny', 1024, 1)  # the size whose compiler is waited for
 OWN = ('a', 'b', 'c', 'a-96', 'c-64', 'c-hf')  # goldens of trackers; beside them are detectors'
 SANITIZERS = ('memcheck', 'racecheck')
+SMALL = {'edgetam': 'c', 'rf-detr-nano': 'rf-detr', 'yolov10-s': 'yolov10'}  # goldens in the place of models; else a
 # Host memory that the engine counts: SAM_CUDA_RING, and staging of 1024 x 1024 floats.
 HOST_MIB = 25 + 4
 
 
 def status_of(done):
     return {0: 'passed', 77: 'skipped'}.get(done.status, 'failed')
+
+
+def failure_of(done):
+    """What went wrong, on one line: of a failing case its kernels, its first element and the file of both sides."""
+    lines = [line.strip() for line in done.out.splitlines()]
+    at = next((i for i, line in enumerate(lines) if line.startswith('FAIL ')), None)
+    return last_line(done) if at is None else '; '.join([*lines[at:at + 3], lines[-1]])
+
+
+def warn(r, done):
+    """Each warning of a program that goes on all the same once, whoever meets it."""
+    found = [line[8:] for line in done.out.splitlines() if line.startswith('WARNING ')]
+    for line in found + (done.err.splitlines() if not done.status else []):
+        with r.lock:
+            kept = r.facts.setdefault('warnings', [])
+            if line.strip() and line not in kept:
+                kept.append(line)
+                print(f'WARNING {line}', flush=True)
 
 
 def good_of(status):
@@ -54,23 +73,47 @@ def name_of(size, side, objects):
 
 # ---- what the other machine has
 
-def own(r, name, command, limit):
-    """One of our programs, which looks for cuBLASLt itself: in the packages of this Python, too."""
-    return r.run(name, command, limit, VIRTUAL_ENV=os.environ.get('VIRTUAL_ENV', sys.prefix))
+EMULATED = {  # folder of a build whose backend is emulated: where its programs are
+    'tests/ops/check_ops': 'tests/emu/check_ops_emu', 'tests/ops/check_wgmma': 'tests/emu/check_wgmma',
+    'tests/model/sam-stages': 'tests/emu/sam-stages', 'tools/sam-replay': 'tests/emu/sam-replay',
+    'tools/sam-detect': 'tests/emu/sam-detect', 'tests/bench/bench-steps': 'tests/emu/bench-steps',
+    'tests/track/check_context': 'tests/emu/emu_context', 'tests/track/check_uploader': 'tests/emu/emu_uploader',
+    'tests/detect/detect': 'tests/detect/emu_detect_detect', 'tests/detect/rfdetr': 'tests/detect/emu_detect_rfdetr',
+    'tests/detect/mask2former': 'tests/detect/emu_detect_mask2former'}
+
+
+emulated_answers = {}  # of commands that small models have made the same: the emulator is slow
+
+
+def program(folder, name):
+    return folder / (EMULATED[name] if os.environ.get('SAMTRACK_GPU_EMULATED') else name)
+
+
+def own(r, name, command, limit, **more):
+    """One of our programs, with the libraries that were carried for it, which a Python with torch must not see. It
+    looks for cuBLASLt itself: in the packages of this Python, too."""
+    paths = [os.environ.get('SAMTRACK_GPU_LIB', ''), os.environ.get('LD_LIBRARY_PATH', '')]
+    key = (*map(str, command), *more.items(), *r.here.environment.items())
+    if key not in emulated_answers:
+        done = r.run(name, command, limit, VIRTUAL_ENV=os.environ.get('VIRTUAL_ENV', sys.prefix),
+                     LD_LIBRARY_PATH=':'.join(p for p in paths if p), **more)
+        if not os.environ.get('SAMTRACK_GPU_EMULATED'):
+            return done
+        emulated_answers[key] = done
+    return emulated_answers[key]
 
 
 def peer_environment(folder):
     """The published code, and what it needs that this Python lacks, from what was carried."""
     site, more = folder / 'peer-site', {'TORCHINDUCTOR_CACHE_DIR': str(folder / 'torch-cache')}
-    wheels = sorted((ROOT / 'wheels').glob('*.whl'))
-    tags = ('py3', f'cp{sys.version_info[0]}{sys.version_info[1]}')
+    carried = folder if (folder / 'wheels').is_dir() else ROOT
+    wheels = sorted((carried / 'wheels').glob('*.whl'))
     for wheel in wheels if not site.exists() else []:
-        if wheel.name.split('-')[-3].split('.')[-1] in tags:
-            zipfile.ZipFile(wheel).extractall(site)
+        zipfile.ZipFile(wheel).extractall(site)
     if wheels:
         more['SAM_PEER_SITE'] = str(site)
-    if not os.environ.get('SAM2_REPO') and (ROOT / 'published/sam2').is_dir():
-        more['SAM2_REPO'] = str(ROOT / 'published')
+    if not os.environ.get('SAM2_REPO') and (carried / 'published/sam2').is_dir():
+        more['SAM2_REPO'] = str(carried / 'published')
     return more
 
 
@@ -79,10 +122,15 @@ def peer_environment(folder):
 def model_file(r, folder, size):
     """A file with that model, of random numbers, made if need be; or why there is none."""
     path = folder / 'models' / f'{size}.safetensors'
+    if os.environ.get('SAMTRACK_GPU_EMULATED'):
+        return ROOT / 'tests/golden' / SMALL.get(size, 'a') / 'model.safetensors', None
+    if size == 'embedded':
+        return ROOT / 'models/samtrack-nano.safetensors', None
     if not path.exists():
         path.parent.mkdir(exist_ok=True)
         half = path.with_suffix('.new')
-        done = r.run(f'make {size}', [sys.executable, ROOT / 'tools/blank_model.py', size, half, '--random', 1], 200)
+        done = r.run(f'make {size}', [sys.executable, ROOT / 'tools/blank_model.py', size, half, '--random', 1,
+                                      '--recipes', ROOT / 'tests/bench/recipes.json'], 200)
         if done.status:
             half.unlink(missing_ok=True)
             return None, last_line(done)
@@ -90,13 +138,27 @@ def model_file(r, folder, size):
     return path, None
 
 
-def bench(r, folder, name, size, *more, limit=200):
+def bench(r, folder, name, size, *more, side=1024, precision='bf16', limit=200, **environment):
     """What bench-steps tells, or why it does not."""
     model, why = model_file(r, folder, size)
     if not model:
         return None, why
-    return last_json(own(r, name, [folder / 'tests/bench/bench-steps', '--model', model, '--backend', 'cuda',
-                                   '--precision', 'bf16', *more], limit))
+    if os.environ.get('SAMTRACK_GPU_EMULATED'):
+        side, more = 64, small(more)
+    done = own(r, name, [program(folder, 'tests/bench/bench-steps'), '--model', model, '--backend', 'cuda',
+                         '--precision', precision, '--side', side, *more], limit, **environment)
+    warn(r, done)
+    return last_json(done)
+
+
+def small(options):
+    """For the emulator: the fewest frames, and few objects."""
+    options = [str(o) for o in options]
+    for option, least in (('--frames', '36'), ('--objects', '2')):
+        if option in options:
+            at = options.index(option) + 1
+            options[at] = str(min(int(options[at]), int(least)))
+    return options if '--frames' in options else [*options, '--frames', '36']
 
 
 def library(r, folder, size):
@@ -121,8 +183,8 @@ def library(r, folder, size):
 def frames(r, folder, size, side, objects, on_device):
     key = name_of(size, side, objects) + (', device frames' if on_device else '')
     where = ['--device-frames'] if on_device else []
-    its, why = bench(r, folder, f'ours {key}', size, '--side', side, '--objects', objects, *where)
-    r.facts['speed'][key] = its or why
+    its, why = bench(r, folder, f'ours {key}', size, '--objects', objects, *where, side=side)
+    r.note('speed', key, its or why)
     r.line(key, its is not None, f"{its['p50_ms']} ms" if its else why)
     if not on_device and (size, side, objects) in WANTED_MS:
         r.judge(f'{key}: ms', its and its['p50_ms'], WANTED_MS[size, side, objects])
@@ -131,9 +193,9 @@ def frames(r, folder, size, side, objects, on_device):
 def one_by_one(r, folder, size, side, objects, on_device):
     key = name_of(size, side, objects) + (', device frames' if on_device else '')
     where = ['--device-frames'] if on_device else []
-    its, why = bench(r, folder, f'operations {key}', size, '--side', side, '--objects', objects,
-                     '--frames', 52, '--operations', *where)
-    r.facts['operations'][key] = its or why
+    its, why = bench(r, folder, f'operations {key}', size, '--objects', objects,
+                     '--frames', 52, '--operations', *where, side=side)
+    r.note('operations', key, its or why)
     told = sum(o[3] for o in its['operations']) if its else 0
     r.line(f'operations, {key}', told > 0, f'{told / 1e3:.3f} ms in {len(its["operations"])} kinds' if its else why)
 
@@ -166,7 +228,7 @@ def theirs(r, folder, size, side, objects, compiled):
 # ---- kernels
 
 def kernel(r, folder, op):
-    done = own(r, f'bench {op}', [folder / 'tests/ops/check_ops', '--backend=cuda', f'--op={op}',
+    done = own(r, f'bench {op}', [program(folder, 'tests/ops/check_ops'), '--backend=cuda', f'--op={op}',
                                   '--precision=bf16', '--bench', '1'], 100)
     found = re.findall(r'^(\S+) .*? ([\d.]+) us +([\d.]+) (\S+?),?( recorded)?$', done.out, re.M)
     r.facts['kernels'].update({n: [float(us), float(rate), unit + (recorded or ', single calls')]
@@ -206,31 +268,36 @@ def libraries(r, folder):
 # ---- correctness
 
 def operation(r, folder, op):
-    done = own(r, f'op {op}', [folder / 'tests/ops/check_ops', '--backend=cuda', f'--op={op}', '1'], 400)
-    r.facts['ops'][op] = status_of(done)
-    r.line(f'op {op}', good_of(status_of(done)), last_line(done))
+    dumps = r.out / 'dumps'
+    dumps.mkdir(exist_ok=True)
+    done = own(r, f'op {op}', [program(folder, 'tests/ops/check_ops'), '--backend=cuda', f'--op={op}', '--precision=both',
+                               f'--dump={dumps}', '--allow-warnings', '1'], 400)
+    r.note('ops', op, status_of(done))
+    r.line(f'op {op}', good_of(status_of(done)), last_line(done) if not done.status else failure_of(done))
+    warn(r, done)
 
 
 def golden(r, name, command):
     done = own(r, name, command, 400)
-    r.facts['goldens'][name] = status_of(done)
-    r.line(name, good_of(status_of(done)), last_line(done))
+    r.note('goldens', name, status_of(done))
+    r.line(name, good_of(status_of(done)), last_line(done) if not done.status else failure_of(done))
 
 
 def goldens(folder):
     """(name, command) of whole stages and runs."""
     for precision in ('fp32', 'bf16'):
         for name, where, which in (('own', ROOT / 'tests/golden', OWN), ('shared', '', ())):
-            yield f'stages {name} {precision}', ['sh', ROOT / 'tests/model/stages.sh', folder /
-                                                 'tests/model/sam-stages', where, 'cuda', precision, *which]
+            yield f'stages {name} {precision}', ['sh', ROOT / 'tests/model/stages.sh', program(
+                folder, 'tests/model/sam-stages'), where, 'cuda', precision, *which]
     for name in ('context', 'uploader'):
-        yield name, [folder / f'tests/track/check_{name}', ROOT / 'tests/golden/a/model.safetensors']
+        yield name, [program(folder, f'tests/track/check_{name}'), ROOT / 'tests/golden/a/model.safetensors']
     runs = [(ROOT / 'tests/golden/a', 'fp32', ['--random', '--stages']),
             (ROOT / 'tests/golden/b', 'fp32', ['--random', '--stages']),
+            (ROOT / 'tests/golden/c', 'fp32', ['--random', '--stages']),
             ('@nano', 'bf16', []), ('@nano-p', 'bf16', [])]
     for where, precision, more in runs + [(f'@{n}', 'fp32', []) for n in ('nano', 'nano-p', 'mini', 'mini-b')]:
         yield f'replay {os.path.basename(where)} {precision}', [
-            sys.executable, ROOT / 'tests/track/golden.py', folder / 'tools/sam-replay', where, '--backend', 'cuda',
+            sys.executable, ROOT / 'tests/track/golden.py', program(folder, 'tools/sam-replay'), where, '--backend', 'cuda',
             '--precision', precision, *more]
 
 
@@ -270,15 +337,17 @@ def sum_of_kernels(r):
 
 # ---- sanitizer
 
-def sanitize(r, folder, tool, op):
-    program = shutil.which('compute-sanitizer') or '/usr/local/cuda/bin/compute-sanitizer'
-    if not os.path.exists(program):
-        r.line(f'{tool} {op}', None, 'compute-sanitizer is not installed')
+def sanitize(r, folder, tool, op, case=''):
+    sanitizer = shutil.which('compute-sanitizer') or '/usr/local/cuda/bin/compute-sanitizer'
+    if not os.path.exists(sanitizer):
+        r.line(f'{tool} {op} {case}'.strip(), None, 'compute-sanitizer is not installed')
         return
-    done = own(r, f'{tool} {op}', [program, '--tool', tool, '--error-exitcode', '9', folder / 'tests/ops/check_ops',
-                                   '--backend=cuda', f'--op={op}', '--precision=bf16', '1'], 300)
-    r.facts['sanitizer'][f'{tool} {op}'] = status_of(done)
-    r.line(f'{tool} {op}', None if done.status == LATE else good_of(status_of(done)), last_line(done))
+    done = own(r, f'{tool} {op} {case}'.strip(), [sanitizer, '--tool', tool, '--error-exitcode', '9', program(folder, 'tests/ops/check_ops'),
+                                   '--backend=cuda', f'--op={op}', '--precision=bf16', '--allow-warnings',
+                                   *([f'--case={case}'] if case else []), '1'], 300)
+    name = f'{tool} {op} {case}'.strip()
+    r.note('sanitizer', name, status_of(done))
+    r.line(name, None if done.status == LATE else good_of(status_of(done)), last_line(done))
 
 
 # ---- steps, in order of worth

@@ -9,7 +9,8 @@
 #   6 more         sizes, objects, 10 000 frames in a row
 #   7 sanitizer    compute-sanitizer over every operation
 # After everything that was tried it writes report.md, report.json, logs/ and report.tar.gz of them.
-# What fails or hangs does not stop the rest. It has not been run on a GPU yet.
+# What fails or hangs does not stop the rest. It has not been run on a GPU yet. A machine that is there for
+# minutes only wants --lease, which docs/GPU.md explains.
 # Needs CUDA and a Python with numpy, and torch for the peers; not GStreamer.
 #   PYTHON          that Python (default python3)
 #   SAM2_REPO       a checkout of the published code, the peer; a bundle carries it if it is set
@@ -21,6 +22,12 @@
 #        tests/bench/gpu.sh --minutes 9 --continue    that this goes on where the last one stopped
 #        tests/bench/gpu.sh --step STEP      takes one step (number or name), again if need be
 #        tests/bench/gpu.sh --list           the steps, with their estimated minutes
+#        tests/bench/gpu.sh --bundle FOLDER --lease    only builds, without a GPU, for sm_90a: FOLDER.tar.xz is for
+#                                            a machine that has this tree, too. $SAM2_REPO has to be set
+#        tests/bench/gpu.sh --lease --from FOLDER.tar.xz --minutes 8.5 --copy RESULTS    there: in one order, by the
+#                                            clock; RESULTS (at most 8 files) is whole after every part
+#        ... --lease --minutes 3 --continue  takes what was left
+#        tests/bench/gpu.sh --lease --emulated    the same order on the emulator of build/, with small models
 #        tests/bench/gpu.sh --bundle FOLDER  only builds, without a GPU, for sm_80 and later:
 #                                            FOLDER.tar.xz (at most 64 MiB) has programs, libraries,
 #                                            scripts, what the published code needs of Python, own
@@ -33,17 +40,39 @@
 set -eu
 cd "$(dirname "$0")/../.."
 python=${PYTHON:-python3}
-from='' bundle=''
+from='' bundle='' lease='' emulated=''
 rest=()
 while [ $# -gt 0 ]; do
     case "$1" in
     --bundle) bundle=${2:?a folder}; shift 2 ;;
     --from) from=${2:?a folder}; shift 2 ;;
-    --continue | --list) rest+=("$1"); shift ;;
-    --step | --minutes | --out | --op) rest+=("$1" "${2:?a value}"); shift 2 ;;
+    --lease) lease=1; shift ;;
+    --emulated) emulated=1 rest+=("$1"); shift ;;
+    --continue | --list | --dry-run) rest+=("$1"); shift ;;
+    --step | --minutes | --out | --op | --copy) rest+=("$1" "${2:?a value}"); shift 2 ;;
     *) sed -n '/^# usage/,/^set/{/^#/s/^# //p}' "$0" >&2; exit 2 ;;
     esac
 done
+command -v "$python" >/dev/null || { echo "gpu.sh: no $python here: it needs Python 3" >&2; exit 1; }
+if [ -n "$lease" ] && [ -z "$bundle" ] && [ -z "$from" ]; then
+    [ -n "$emulated" ] || { echo "gpu.sh: --lease wants --from, with what --bundle FOLDER --lease has made" >&2; exit 2; }
+    from=build
+fi
+
+# With tar, which wants xz; else by Python, whose tarfile has both in it.
+unpack() { # archive, folder
+    mkdir -p "$2"
+    tar -C "$2" -xf "$1" 2>/dev/null || "$python" -c 'import sys, tarfile
+tarfile.open(sys.argv[1]).extractall(sys.argv[2])' "$1" "$2" || {
+        echo "gpu.sh: $1 cannot be unpacked: neither tar with xz nor Python's tarfile can" >&2
+        exit 1
+    }
+}
+if [ -f "$from" ]; then
+    archive=$from
+    from=$(dirname "$archive")/$(basename "$archive" .tar.xz).unpacked/$(basename "$archive" .tar.xz)
+    [ -d "$from" ] || unpack "$archive" "$(dirname "$from")"
+fi
 # A bundle has no meson.build: it is run as it is.
 [ -n "$from" ] || [ -f meson.build ] || from=.
 
@@ -60,30 +89,45 @@ need_meson() {
 
 archs() {
     local found
+    [ -z "$lease" ] || { echo 90a; return; }
     [ -z "$bundle" ] || { echo 80,90a; return; } # and, by the driver, what is like the first
     found=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d '. ') || true
     case "$found" in 90) echo 90a ;; [0-9]*) echo "$found" ;; *) echo 80,90a ;; esac
 }
 
-# Of the published code's requirements what a Python with torch may lack: as wheels, which gpu.py unpacks.
-# PyYAML is compiled for each Python.
+# Of the published code's requirements what a Python with torch lacks: as wheels, which gpu.py unpacks. PyYAML
+# is compiled for each Python, and is where torch is.
 carry_wheels() { # folder
     "$python" -m pip wheel --quiet --no-deps --disable-pip-version-check --wheel-dir "$1" hydra-core==1.3.2 \
         omegaconf==2.3.0 antlr4-python3-runtime==4.9.3 iopath==0.1.10 portalocker==3.2.0 tqdm packaging \
-        typing_extensions || return
-    for version in 3.10 3.11 3.12 3.13 3.14; do
-        "$python" -m pip download --quiet --no-deps --disable-pip-version-check --only-binary=:all: --python-version "$version" \
-            --implementation cp --platform manylinux2014_x86_64 --platform manylinux_2_28_x86_64 --dest "$1" PyYAML==6.0.3 || return
-    done
+        typing_extensions
+}
+
+# The compiler: of CUDA 12.x where it is, as its programs run on drivers since 525.
+find_nvcc() {
+    local found
+    found=$(ls -d /usr/local/cuda-12.*/bin 2>/dev/null | sort -V | tail -n 1)
+    [ -z "$found" ] || PATH="$found:$PATH"
+    PATH="$PATH:/usr/local/cuda/bin"
 }
 
 programs="tests/ops/check_ops tests/model/sam-stages tools/sam-replay tests/bench/bench-steps"
 programs="$programs tests/track/check_context tests/track/check_uploader"
+# Where the plugin is built it is carried; it runs where GStreamer has its CUDA elements.
+gst=disabled
+if [ -n "$lease" ]; then
+    programs="$programs tests/ops/check_wgmma tools/sam-detect tests/detect/detect tests/detect/rfdetr tests/detect/mask2former"
+    ! pkg-config --exists gstreamer-cuda-1.0 2>/dev/null || gst=auto programs="$programs gst/libgstsamtrack.so"
+fi
+if [ -n "$bundle" ] && [ -n "$lease" ] && ! [ -d "${SAM2_REPO:-}/sam2" ]; then
+    echo "gpu.sh: SAM2_REPO: expected a checkout of the published code, found '${SAM2_REPO:-}'; without it nothing is timed beside it" >&2
+    exit 1
+fi
 if [ -z "$from" ]; then
     need_meson
-    PATH="$PATH:/usr/local/cuda/bin"
-    [ -f build-gpu/build.ninja ] || meson setup build-gpu -Demu=false -Dgst=disabled -Dcuda=enabled \
-        -Ddefault_library=static -Dgpu_archs="${GPU_ARCHS:-$(archs)}" >/dev/null || {
+    find_nvcc
+    [ -f build-gpu/build.ninja ] || meson setup build-gpu -Demu=false -Dgst=$gst -Dlive=disabled -Dcuda=enabled \
+        -Dgpu_archs="${GPU_ARCHS:-$(archs)}" >/dev/null || {
         echo "gpu.sh: meson setup failed; see build-gpu/meson-logs/meson-log.txt" >&2
         exit 1
     }
@@ -103,38 +147,48 @@ if [ -n "$bundle" ]; then
     mkdir -p "$bundle/lib" "$bundle/wheels"
     for program in $programs; do
         install -s -D "$from/$program" "$bundle/$program"
+        case "$program" in *.so) continue ;; esac # its libraries are the system's GStreamer
         ldd "$from/$program" | awk '$3 ~ /^\// && $1 !~ /^lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+)\.so/ { print $3 }' \
             | while read -r library; do install "$library" "$bundle/lib/"; done
     done
-    # What gpu.py runs and reads, at the same places as here.
-    for file in tests/bench/gpu.sh tests/bench/gpu.py tests/bench/gpu_report.py tests/bench/peer_cuda.py \
-        tests/track/golden.py tests/model/stages.sh engine/ops/list.h tools/blank_model.py tools/published.py; do
-        install -D "$file" "$bundle/$file"
-    done
-    cp -r tests/golden "$bundle/tests/"
+    "$python" tests/bench/gpu_bundle.py needs "$bundle" build-gpu
     carry_wheels "$bundle/wheels" || {
         echo "gpu.sh: the wheels cannot be had: without them the published code runs only where its" \
             "requirements are installed" >&2
+        [ -z "$lease" ] || exit 1
     }
     if [ -d "${SAM2_REPO:-}/sam2" ]; then
         mkdir -p "$bundle/published"
         cp -r "$SAM2_REPO/sam2" "$bundle/published/"
         cp "$SAM2_REPO"/LICENSE* "$bundle/published/"
     fi
-    if [ -d "${SAMTRACK_GOLDEN:-}/nano" ]; then
-        mkdir -p "$bundle/golden"
-        cp -r "$SAMTRACK_GOLDEN/nano" "$bundle/golden/"
+    if [ -n "$lease" ]; then
+        [ ! -d "${SAMTRACK_GOLDEN:-}/nano" ] || "$python" tests/bench/gpu_bundle.py golden "$bundle" "$SAMTRACK_GOLDEN/nano"
+    else
+        # What gpu.py runs and reads, at the same places as here.
+        for file in tests/bench/gpu.sh tests/bench/gpu.py tests/bench/gpu_report.py tests/bench/peer_cuda.py \
+            tests/track/golden.py tests/model/stages.sh engine/ops/list.h tools/blank_model.py tools/published.py; do
+            install -D "$file" "$bundle/$file"
+        done
+        cp -r tests/golden "$bundle/tests/"
+        [ ! -d "${SAMTRACK_GOLDEN:-}/nano" ] || { mkdir -p "$bundle/golden" && cp -r "$SAMTRACK_GOLDEN/nano" "$bundle/golden/"; }
     fi
     find "$bundle" -name __pycache__ -prune -exec rm -r {} +
     # Every program has the same kernels in it: a dictionary as large as all of them finds that.
     tar -C "$(dirname "$bundle")" -c "$(basename "$bundle")" \
         | xz --threads=1 --lzma2=preset=0,dict=256MiB,mf=hc4,nice=273 >"$bundle.tar.xz"
     bytes=$(stat -c %s "$bundle.tar.xz")
+    if [ -n "$lease" ]; then
+        exec "$python" tests/bench/gpu_bundle.py fits "$bundle" "$bytes"
+    fi
     echo "$bundle.tar.xz: $((bytes >> 20)) MiB; elsewhere: tar xf it, $(basename "$bundle")/tests/bench/gpu.sh"
     [ "$bytes" -le $((64 << 20)) ] || { echo "gpu.sh: more than 64 MiB" >&2; exit 1; }
     exit
 fi
 from=$(realpath "$from")
-[ -n "${SAMTRACK_GOLDEN:-}" ] || [ ! -d golden ] || export SAMTRACK_GOLDEN="$PWD/golden"
-export LD_LIBRARY_PATH="$from/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+for golden in "$from/golden" golden; do
+    [ -n "${SAMTRACK_GOLDEN:-}" ] || [ ! -d "$golden" ] || export SAMTRACK_GOLDEN="$(realpath "$golden")"
+done
+export SAMTRACK_GPU_LIB="$from/lib" # not LD_LIBRARY_PATH, or a Python with torch would find our libraries
+[ -z "$lease" ] || exec "$python" tests/bench/gpu_lease.py "$from" "${rest[@]}"
 exec "$python" tests/bench/gpu.py "$from" "${rest[@]}"

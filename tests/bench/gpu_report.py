@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 import tarfile
+import threading
 import time
 
 Done = collections.namedtuple('Done', 'status out err')
@@ -53,6 +54,11 @@ def last_json(done):
     return None, said[-1] if said else f'ended with {done.status}'
 
 
+class Here(threading.local):
+    """What a thread is at: its unit, what it adds to the environment, and to the names that it tells."""
+    unit, is_first, environment, suffix = None, True, {}, ''
+
+
 def call(command, seconds, environment):
     """A process with all that it starts, ended after so many seconds."""
     try:
@@ -84,7 +90,7 @@ class Report:
             if kept['device'] != self.facts['device']:
                 raise SystemExit(f"{out}: is of another device, {kept['device']}: choose another --out")
             self.facts.update(kept)
-        self.unit, self.is_first = None, True
+        self.here, self.lock = Here(), threading.RLock()  # units may run beside each other
 
     def left(self):
         return None if self.seconds is None else self.began + self.seconds - time.monotonic()
@@ -94,22 +100,30 @@ class Report:
     def line(self, what, good, words=''):
         """good: None where it could not be tried."""
         verdict = 'skipped' if good is None else 'ok' if good else 'FAILED'
-        self.facts['lines'].append([what, verdict, words, self.unit])
-        print(f'{what:44} {verdict:8} {words}', flush=True)
+        what += self.here.suffix
+        with self.lock:
+            self.facts['lines'].append([what, verdict, words, self.here.unit])
+            print(f'{what:44} {verdict:8} {words}', flush=True)
 
     def judge(self, what, got, wanted, most=True):
         good = None if got is None else got <= wanted if most else got >= wanted
-        self.facts['judged'].append({'what': what, 'got': got, 'wanted': wanted, 'most': most,
-                                     'good': good, 'unit': self.unit})
+        with self.lock:
+            self.facts['judged'].append({'what': what + self.here.suffix, 'got': got, 'wanted': wanted,
+                                         'most': most, 'good': good, 'unit': self.here.unit})
         sign = '<=' if most else '>='
         self.line(what, good, f'{"-" if got is None else f"{got:.3f}"}, wanted {sign} {wanted}')
 
     def failed(self):
         return sum(verdict == 'FAILED' for _, verdict, *_ in self.facts['lines'])
 
+    def note(self, kind, name, fact):
+        with self.lock:
+            self.facts[kind][name + self.here.suffix] = fact
+
     def forget(self, unit):
-        self.facts['lines'] = [x for x in self.facts['lines'] if x[3] != unit]
-        self.facts['judged'] = [x for x in self.facts['judged'] if x['unit'] != unit]
+        with self.lock:
+            self.facts['lines'] = [x for x in self.facts['lines'] if x[3] != unit]
+            self.facts['judged'] = [x for x in self.facts['judged'] if x['unit'] != unit]
 
     # ---- work
 
@@ -117,10 +131,10 @@ class Report:
         """f(report, *args), whatever becomes of it, unless fewer than the seconds that it needs
         are left. False: it is for the next command."""
         left = self.left()
-        self.is_first = time.monotonic() - self.began <= START * HURRY
-        if left is not None and left < seconds * HURRY and not self.is_first:
+        self.here.is_first = time.monotonic() - self.began <= START * HURRY
+        if left is not None and left < seconds * HURRY and not self.here.is_first:
             return False
-        self.unit = unit
+        self.here.unit = unit
         self.forget(unit)
         try:
             f(self, *args)
@@ -130,7 +144,8 @@ class Report:
             return False
         except Exception as e:  # the rest goes on
             self.line(unit, False, f'{type(e).__name__}: {e}')
-        self.facts['done'][unit] = datetime.datetime.now().isoformat(timespec='seconds')
+        with self.lock:
+            self.facts['done'][unit] = datetime.datetime.now().isoformat(timespec='seconds')
         self.save()
         return True
 
@@ -140,15 +155,19 @@ class Report:
             raise Cut
         seconds = limit if left is None else min(limit, left)
         command, began = [str(c) for c in command], time.monotonic()
-        done = call(command, seconds, {**os.environ, **environment})
-        log = self.out / 'logs' / (re.sub(r'[^\w.+-]+', '_', name) + '.log')
+        done = call(command, seconds, {**os.environ, **environment, **self.here.environment})
+        log = self.out / 'logs' / (re.sub(r'[^\w.+-]+', '_', name + self.here.suffix) + '.log')
         log.write_text(f'{" ".join(command)}\nstatus {done.status}, '
                        f'{time.monotonic() - began:.1f} s\n\n{done.out}\n{done.err}\n')
-        if done.status == LATE and seconds < limit and not self.is_first:
+        if done.status == LATE and seconds < limit and not self.here.is_first:
             raise Cut
         return done
 
     def save(self):
+        with self.lock:
+            self.save_all()
+
+    def save_all(self):
         (self.out / 'report.json').write_text(json.dumps(self.facts, indent=1) + '\n')
         (self.out / 'report.md').write_text(document(self.facts))
         half = self.out / 'report.tar.gz.new'
@@ -183,7 +202,7 @@ def speed_rows(facts):
         told = facts['operations'].get(key)
         told = sum(o[3] for o in told['operations']) / 1e3 if isinstance(told, dict) else None
         yield [key, p50, its.get('p95_ms'), its.get('p99_ms'), its.get('first_ms'),
-               its.get('cold_ms'), f"{its['bytes_used'] / MIB:.0f}" if its else None, fixed(told),
+               its.get('cold_ms'), f"{its['bytes_used'] / MIB:.0f}" if 'bytes_used' in its else None, fixed(told),
                peer.get('p50_ms'), peer.get('compiled_p50_ms'),
                f'{best / p50:.2f}' if best and p50 else None,
                '; '.join(w for w in (None if its else ours, peer.get('failed')) if w)]

@@ -77,13 +77,37 @@ static void pass_gate(cudaStream_t stream)
     cudaLaunchHostFunc(stream, hold, (void *) (intptr_t) ++gate_shut);
 }
 
+static struct {
+    bool on;
+    long calls;
+    double ms;
+} waits;
+
 // The only call by which the backend waits.
 cudaError_t __real_cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t __wrap_cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t __wrap_cudaStreamSynchronize(cudaStream_t stream)
 {
+    struct timespec from, to;
     open_gate();
-    return __real_cudaStreamSynchronize(stream);
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    const cudaError_t error = __real_cudaStreamSynchronize(stream);
+    clock_gettime(CLOCK_MONOTONIC, &to);
+    waits.calls += waits.on;
+    waits.ms += waits.on * ((double) (to.tv_sec - from.tv_sec) * 1e3
+                            + (double) (to.tv_nsec - from.tv_nsec) * 1e-6);
+    return error;
+}
+
+void op_times_count_waits(bool on)
+{
+    waits.on = on;
+}
+
+void op_times_write_waits(FILE *f, int frames)
+{
+    fprintf(f, "{\"per_frame\": %.2f, \"ms\": %.4f}", (double) waits.calls / frames,
+            waits.ms / frames);
 }
 
 // ---- products

@@ -21,6 +21,11 @@ void op_times_write(FILE *f);
 // multiplied on a GPU.
 void op_times_write_products(FILE *f);
 
+// How often and how long the host waits for the GPU, while it is counted; as JSON, of one of the
+// frames meanwhile; "null" without a backend.
+void op_times_count_waits(bool on);
+void op_times_write_waits(FILE *f, int frames);
+
 // Memory of the device with the bytes of src in it; NULL: there is none.
 void *op_times_copy(const void *src, size_t bytes);
 void op_times_free(void *data);

@@ -106,6 +106,8 @@ static void report(const sam_tracker *t, const struct sam_plan *plan, double *ms
            plan->object_host_bytes, plan->object_scratch_bytes, info.graphs,
            (unsigned long long) info.graph_misses);
     op_times_write_products(stdout);
+    printf(", \"waits\": ");
+    op_times_write_waits(stdout, o->frames - FULL);
     if (o->operations) {
         printf(", \"operations\": ");
         op_times_write(stdout);
@@ -167,6 +169,8 @@ static double step(sam_tracker *t, const struct options *o, const uint8_t *clip,
     struct sam_error error = { "" };
     if (f == FULL && o->operations && !op_times_start())
         die("--operations", "this build has no CUDA backend");
+    if (f == FULL)
+        op_times_count_waits(true);
     const double before = now_ms();
     if (sam_tracker_step(t, &frame, NULL, &result, &error))
         die("step", error.text);
@@ -199,6 +203,7 @@ int main(int argc, char **argv)
         if (f == 0)
             cold = now_ms() - start - drawn;
     }
+    op_times_count_waits(false);
     struct sam_plan plan = SAM_PLAN_INIT;
     if (sam_tracker_plan(&params, &plan, &error))
         die("plan", error.text);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """check_failures.py CHECK_OPS [emulated]: what check_ops tells and leaves of a failing case: its first and its worst
-element, and both sides whole in a file. emulated: that a warning at open is counted apart from the cases."""
+element, and both sides whole in a file. emulated: that a warning at open is counted apart from the cases, and
+which driver is wanted."""
 
 import json
 import os
@@ -62,6 +63,9 @@ def warnings(program):
            'every case to pass, and one warning', text)
     status, text = run(program, '--backend=cuda', '--op=add', '--precision=bf16', **missing)
     expect(status == 1 and 'FAIL' not in text, 'the run to fail, and no case', text)
+    status, text = run(program, '--backend=cuda', '--op=add', EMU_DEVICES='0', EMU_DRIVER='12020')
+    expect(status == 77 and 'supports CUDA 12.2, this build needs 13.0 (driver 580 or later)' in text, 'the driver that is '
+           'needed', text)
     status, text = run(program, '--backend=cuda', '--op=copy', '--precision=both')
     expect(status == 0 and text.count('cases passed') == 1, 'both precisions in one run', text)
 

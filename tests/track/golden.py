@@ -20,6 +20,7 @@ import argparse
 import array
 import json
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -78,6 +79,13 @@ def worst(got, want):
     return max(abs(x - y) for x, y in zip(got, want)) / scale
 
 
+def first_off(got, want, share=1e-3):
+    """The first element that is further off than this share of the largest magnitude."""
+    scale = max(1e-30, max(abs(x) for x in want))
+    at = next((i for i, (x, y) in enumerate(zip(got, want)) if not abs(x - y) <= share * scale), None)
+    return 'no single element' if at is None else f'first element {at}: want {want[at]:g}, got {got[at]:g}'
+
+
 def far(got, want):
     """Relative error in norm; of a lone number, relative to 1 at least."""
     scale = sum(y * y for y in want) or 1
@@ -94,7 +102,8 @@ def compare_stages(got, want):
             problems.append(f'{name}: shape {got[name][0]}, wanted {want[name][0]}')
         # A memory is stored as bf16: a number may round to the other side, by one part in 256.
         elif not far(got[name][1], want[name][1]) <= (4e-3 if name.endswith('/memory') else 1e-3):
-            problems.append(f'{name}: off by {far(got[name][1], want[name][1]):.1e} in norm')
+            problems.append(f'{name}: off by {far(got[name][1], want[name][1]):.1e} in norm; '
+                            + first_off(got[name][1], want[name][1]))
     return problems
 
 
@@ -114,12 +123,14 @@ def compare(got, want, exact, bf16):
             ious.append(i)
             pixels.append(p)
             if exact and not bf16 and i < 0.999 and p > 2:
-                problems.append(f'{name}: IoU {i:.4f}, {p} pixels')
+                at = next(k for k, (x, y) in enumerate(zip(got[name][1], want[name][1])) if (x > 0) != (y > 0))
+                problems.append(f'{name}: IoU {i:.4f}, {p} pixels; first pixel {at}: want {want[name][1][at]:g}, '
+                                f'got {got[name][1][at]:g}')
         elif exact and not bf16:
             d = worst(got[name][1], want[name][1])
             numbers = max(numbers, d)
             if not d <= 1e-2:
-                problems.append(f'{name}: off by {d:.2e} of its magnitude')
+                problems.append(f'{name}: off by {d:.2e} of its magnitude; ' + first_off(got[name][1], want[name][1], 1e-2))
     if not ious:
         return problems + ['nothing was compared'], ''
     middle = sorted(ious)[len(ious) // 2]
@@ -146,6 +157,7 @@ def main():
     p.add_argument('--stages', action='store_true')
     p.add_argument('--pictures', action='store_true', help='give the frames as a folder of PNG')
     p.add_argument('--random', action='store_true', help='a random model, whatever the name says')
+    p.add_argument('--keep', help='folder for what a scenario that fails has given')
     a = p.parse_args()
     if a.folder.startswith('@'):
         a.folder = os.path.join(os.environ.get('SAMTRACK_GOLDEN', '/nonexistent'), a.folder[1:])
@@ -182,8 +194,12 @@ def main():
                 problems, line = compare(got, golden, exact, a.precision == 'bf16')
                 problems += compare_stages(got, golden) if a.stages else []
             failed += bool(problems)
+            if problems and a.keep and os.path.exists(out):
+                kept = os.path.join(a.keep, f'{os.path.basename(a.folder)}_{name}_{a.precision}.safetensors')
+                shutil.copy(out, kept)
+                problems.append(f'its own: {kept}')
             print(f'{name}: {"FAILED" if problems else "ok"}: {line}', flush=True)
-            for text in problems[:5]:
+            for text in problems[:4] + problems[4:][-1:]:
                 print('  ', text)
     return failed != 0
 
