@@ -40,7 +40,8 @@ ANSWERS = {
     'tests/detect/detect': [([], 'ok')], 'tests/detect/rfdetr': [([], 'ok')], 'tests/detect/mask2former': [([], 'ok')],
 }
 SCRIPTS = {
-    'tools/blank_model.py': 'open(sys.argv[2], "w").close()\n',
+    'tools/blank_model.py': 'assert sys.argv[1] in ("tiny", "base+", "large", "edgetam", "rf-detr-nano", "yolov10-s"), sys.argv\n'
+                            'open(sys.argv[2], "w").close()\n',
     # Compiles for a while, waits for its turn, and tells by its log whether it was stopped meanwhile.
     'tests/bench/peer_cuda.py': '''
 import json, os, time
@@ -123,6 +124,8 @@ def whole_of(folder):
 def in_order(tree, archive, copy):
     done = run(tree, '--from', archive, '--copy', copy, '--out', tree / 'out', '--op', 'add', '--op', 'conv', hurry='0.05')
     report = whole_of(copy)
+    expect(all(report['speed'][n] for n in ('light', 'first tiny', 'embedded 320 px', 'rf-detr-nano 384 px')) and
+           'AssertionError' not in str(report['lines']), 'models that there are', report['lines'])
     expect(done.returncode == 1, 'status 1, as an answer was wrong', done.stdout + done.stderr)
     phases = [line.split()[1].rstrip(',') for line in done.stdout.splitlines() if line.startswith('-- ')]
     expect(phases == PHASES, 'the order', phases)

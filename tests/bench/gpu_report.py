@@ -55,8 +55,9 @@ def last_json(done):
 
 
 class Here(threading.local):
-    """What a thread is at: its unit, what it adds to the environment, and to the names that it tells."""
-    unit, is_first, environment, suffix = None, True, {}, ''
+    """What a thread is at: its unit, what it adds to the environment, and to the names that it tells; the most seconds
+    of a process of it."""
+    unit, is_first, environment, suffix, most = None, True, {}, '', None
 
 
 def call(command, seconds, environment):
@@ -150,7 +151,7 @@ class Report:
         return True
 
     def run(self, name, command, limit, **environment):
-        left, limit = self.left(), limit * HURRY
+        left, limit = self.left(), min(limit, self.here.most or limit) * HURRY
         if left is not None and left <= 0:
             raise Cut
         seconds = limit if left is None else min(limit, left)

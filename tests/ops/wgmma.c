@@ -1,7 +1,7 @@
-// check_wgmma [FOLDER]: attention by the kernels of sm_90a and by the ones that they take the place
-// of, beside each other and the reference, whatever was found when the backend opened. Tells the
-// first element that is off, and writes inputs and results, whole, to a file in FOLDER for each: one
-// run is enough to find a wrong bit of a descriptor.
+// check_wgmma [FOLDER]: attention by the kernels of sm_90a and by those whose place they take,
+// beside each other and the reference, whatever was found when the backend opened. Tells the first
+// element that is off, and writes inputs and results, whole, to a file in FOLDER for each: one run
+// is enough to find a wrong bit of a descriptor.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
