@@ -199,9 +199,18 @@ def killed(tree, bundle, copy):
 
 def refused(tree, bundle):
     """Where nothing can run, one sentence says why."""
-    stub(bundle / 'tests/bench/bench-steps', [([], 'FAIL: CUDA: this machine has no NVIDIA driver')], tree / 'log')
+    stub(bundle / 'tests/bench/bench-steps', [([], "FAIL: CUDA: this machine has no NVIDIA driver; use backend 'cpu'")], tree / 'log')
     done = run(tree, '--from', bundle, '--out', tree / 'none')
     expect(done.returncode == 77 and 'this machine has no NVIDIA driver' in done.stdout.splitlines()[-1], 'status 77 and why', done.stdout)
+    # A backend that opens and fails is no reason to stop.
+    stub(bundle / 'tests/bench/bench-steps', [(['WITHOUT=graphs'], STEPS), ([], 'FAIL: step: a record cannot be launched')],
+         tree / 'log')
+    done = run(tree, '--from', bundle, '--out', tree / 'fault', '--copy', tree / 'fault-copy', '--op', 'add', hurry='0.05')
+    told = whole_of(tree / 'fault-copy')
+    said = {what: verdict for what, verdict, *_ in told['lines']}
+    expect(done.returncode == 1 and said['light'] == 'FAILED' and said['light without graphs'] == 'ok' and said['op add'] == 'ok',
+           'the rest to be tried, and the switch that helps to be found', done.stdout)
+    expect('WITHOUT graphs' in (tree / 'fault-copy/light.txt').read_text() and said['first tiny'] == 'ok', 'all else without it', said)
     (bundle / 'needs.json').write_text('{"glibc": "2.99", "cuda": "13.0", "driver": "580.65"}\n')
     done = run(tree, '--from', bundle, '--out', tree / 'none')
     expect(done.returncode == 77 and 'need glibc 2.99 or later, and this machine has 2.' in done.stdout, 'the glibc', done.stdout)

@@ -43,8 +43,8 @@ def status_of(done):
 def failure_of(done):
     """What went wrong, on one line: of a failing case its kernels, its first element and the file of both sides."""
     lines = [line.strip() for line in done.out.splitlines()]
-    at = next((i for i, line in enumerate(lines) if line.startswith('FAIL ')), None)
-    return last_line(done) if at is None else '; '.join([*lines[at:at + 3], lines[-1]])
+    at = next((i for i, line in enumerate(lines) if 'FAIL' in line), None)
+    return last_line(done) if at is None else '; '.join([*lines[at:at + 3], *lines[at + 3:][-1:]])
 
 
 def warn(r, done):

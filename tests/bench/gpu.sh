@@ -106,7 +106,7 @@ carry_wheels() { # folder
 # The compiler: of CUDA 12.x where it is, as its programs run on drivers since 525.
 find_nvcc() {
     local found
-    found=$(ls -d /usr/local/cuda-12.*/bin 2>/dev/null | sort -V | tail -n 1)
+    found=$(ls -d /usr/local/cuda-12.[5-9]/bin /usr/local/cuda-12.[1-9][0-9]/bin 2>/dev/null | sort -V | tail -n 1)
     [ -z "$found" ] || PATH="$found:$PATH"
     PATH="$PATH:/usr/local/cuda/bin"
 }
@@ -179,6 +179,7 @@ if [ -n "$bundle" ]; then
         | xz --threads=1 --lzma2=preset=0,dict=256MiB,mf=hc4,nice=273 >"$bundle.tar.xz"
     bytes=$(stat -c %s "$bundle.tar.xz")
     if [ -n "$lease" ]; then
+        rm -r "$bundle" # it would travel, too
         exec "$python" tests/bench/gpu_bundle.py fits "$bundle" "$bytes"
     fi
     echo "$bundle.tar.xz: $((bytes >> 20)) MiB; elsewhere: tar xf it, $(basename "$bundle")/tests/bench/gpu.sh"

@@ -114,6 +114,8 @@ static void check_topk(struct check *t)
         }
     if (check_case(t, "topk_sorts_8400"))
         run(t, 1, 8400, 8400, 0, true);
+    if (check_speed(t, "topk_8400_k300"))
+        run(t, 1, 8400, 300, -INFINITY, false);
     if (check_speed(t, "topk_24000_k300"))
         run(t, 1, 24000, 300, -INFINITY, false);
 }
