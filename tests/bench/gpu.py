@@ -40,20 +40,27 @@ def status_of(done):
     return {0: 'passed', 77: 'skipped'}.get(done.status, 'failed')
 
 
+def kernels_in(line):
+    """With names of kernels as people write them, not as compilers do."""
+    def plain(m):
+        numbers = re.findall(r'Li(\d+)E', m[2])
+        return m[1] + (f"<{','.join(numbers)}>" if numbers else '')
+    return re.sub(r'_Z\w*?\d([a-z]\w*?_kernel)(\w*)', plain, line)
+
+
 def failure_of(done):
     """What went wrong, on one line: of a failing case its kernels, its first element and the file of both sides."""
-    lines = [line.strip() for line in done.out.splitlines()]
+    lines = [kernels_in(line.strip()) for line in done.out.splitlines()]
     at = next((i for i, line in enumerate(lines) if 'FAIL' in line), None)
     return last_line(done) if at is None else '; '.join([*lines[at:at + 3], *lines[at + 3:][-1:]])
 
 
 def warn(r, done):
-    """Each warning of a program that goes on all the same once, whoever meets it."""
-    found = [line[8:] for line in done.out.splitlines() if line.startswith('WARNING ')]
-    for line in found + (done.err.splitlines() if not done.status else []):
+    """Each warning of the engine once, whoever meets it."""
+    for line in re.findall(r'^(?:WARNING |[\w-]+: warning: )(.*)', done.out + done.err, re.M):
         with r.lock:
             kept = r.facts.setdefault('warnings', [])
-            if line.strip() and line not in kept:
+            if line not in kept:
                 kept.append(line)
                 print(f'WARNING {line}', flush=True)
 
