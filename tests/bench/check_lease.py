@@ -69,6 +69,8 @@ for words, answer in {[(w, json.dumps(a) if isinstance(a, dict) else a) for w, a
 time.sleep(0.02)
 print('bench-steps: warning: the library is not there\\nbench-steps: 5 graphs', file=sys.stderr)
 print(answer)
+if 'FAIL' in answer and 'bench-steps' in line:
+    print(answer, file=sys.stderr)
 sys.exit('FAIL' in answer)
 '''
     path.write_text(text)
