@@ -31,7 +31,7 @@ MORE = [('base+', 1024, 16), ('tiny', 512, 1), ('base+', 512, 1), ('base+', 1024
 COMPILED = ('tiny', 1024, 1)  # the size whose compiler is waited for
 OWN = ('a', 'b', 'c', 'a-96', 'c-64', 'c-hf')  # goldens of trackers; beside them are detectors'
 SANITIZERS = ('memcheck', 'racecheck')
-SMALL = {'edgetam': 'c', 'rf-detr-nano': 'rf-detr', 'yolov10-s': 'yolov10'}  # goldens in the place of models; else a
+SMALL = {'rf-detr-nano': 'rf-detr', 'yolov10-s': 'yolov10'}  # goldens in the place of models; else a
 # Host memory that the engine counts: SAM_CUDA_RING, and staging of 1024 x 1024 floats.
 HOST_MIB = 25 + 4
 
@@ -160,13 +160,13 @@ def bench(r, folder, name, size, *more, side=1024, precision='bf16', limit=200, 
 
 
 def small(options):
-    """For the emulator: the fewest frames, and few objects."""
+    """For the emulator: the fewest frames, and one object."""
     options = [str(o) for o in options]
-    for option, least in (('--frames', '36'), ('--objects', '2')):
+    for option in ('--frames', '--objects'):
         if option in options:
-            at = options.index(option) + 1
-            options[at] = str(min(int(options[at]), int(least)))
-    return options if '--frames' in options else [*options, '--frames', '36']
+            at = options.index(option)
+            del options[at:at + 2]
+    return [*options, '--frames', '35']
 
 
 def library(r, folder, size):
