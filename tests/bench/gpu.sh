@@ -167,7 +167,7 @@ if [ -n "$bundle" ]; then
     else
         # What gpu.py runs and reads, at the same places as here.
         for file in tests/bench/gpu.sh tests/bench/gpu.py tests/bench/gpu_report.py tests/bench/peer_cuda.py \
-            tests/track/golden.py tests/model/stages.sh engine/ops/list.h tools/blank_model.py tools/published.py; do
+            tests/bench/recipes.json tests/track/golden.py tests/model/stages.sh engine/ops/list.h tools/blank_model.py tools/published.py; do
             install -D "$file" "$bundle/$file"
         done
         cp -r tests/golden "$bundle/tests/"

@@ -10,6 +10,7 @@ the backend. --emulated: FOLDER is a build with the emulator, and the small mode
 prints the units. Exit status: 0, all was done; 1, something failed; 3, something is left; 77, no GPU."""
 
 import argparse
+import atexit
 import collections
 import concurrent.futures
 import json
@@ -102,6 +103,7 @@ class Lease(gpu_report.Report):
         return '\n## Warnings\n\n' + ''.join(f'- {w}\n' for w in self.facts['warnings']) if self.facts['warnings'] else ''
 
     def save_all(self):
+        self.facts['left'] = [[u.name, u.without] for u in self.left_over]
         for name, text in self.files().items():
             try:
                 data = f'{text()}\n'.encode()
@@ -332,6 +334,7 @@ class Compiled:
         self.process = subprocess.Popen(command, stdout=self.out, stderr=self.err, stdin=subprocess.DEVNULL,
                                         start_new_session=True, env={**os.environ, **gpu.peer_environment(folder),
                                                                      'SAM_PEER_GO': str(self.sign)})
+        atexit.register(self.tell, signal.SIGKILL)
 
     def tell(self, what):
         if self.process.poll() is None:
@@ -465,10 +468,11 @@ def switches(r, unit):
 
 def take(r, unit):
     """Units that are to follow: of one that fails itself, under each switch."""
-    if not r.fits(unit):
-        with r.lock:
+    with r.lock:
+        r.left_over = [u for u in r.left_over if u.name != unit.name]
+        if not r.fits(unit):
             r.left_over.append(unit)
-        return []
+            return []
     began = r.now()
     r.here.suffix = f' without {unit.without}' if unit.without else ''
     r.here.most = None if emulated() else max(HANGS, 3 * unit.seconds)
@@ -505,15 +509,15 @@ def take_all(r, units, at_once):
 
 
 def go(r, folder, units):
+    """False: there is no GPU."""
     job = None
     for phase in PHASES:
         if job and phase in ('alone', 'eager'):
             job.tell(signal.SIGSTOP)
         print(f'-- {phase}, at {r.now():.0f} s', flush=True)
-        if phase == 'compiled':
-            if job:
-                take(r, Unit('compiled', 'published, compiled', 0, compiled, (job,)))
-            break
+        if phase == 'compiled' and job:
+            take(r, Unit('compiled', 'published, compiled', 0, compiled, (job,)))
+            continue
         take_all(r, [u for u in units if u.phase == phase], AT_ONCE.get(phase, 1))
         if phase == 'light':
             if r.facts.get('no_gpu'):  # nothing else is worth a try
@@ -521,10 +525,20 @@ def go(r, folder, units):
             go_without(r)
             if not emulated() and 'published, compiled' not in r.facts['done']:
                 job = Compiled(r, folder)
-    again, r.left_over = r.left_over, []
     r.ends = {p: r.seconds for p in PHASES}
-    take_all(r, again, 1)  # what did not fit in its phase, in the time that others left
+    take_all(r, list(r.left_over), 1)  # what did not fit in its phase, in the time that others left
     return True
+
+
+def still_to_do(r, units):
+    """What the last command has left: light again, as the process is another; tries under switches, too."""
+    its = {u.name: u for u in units}
+    todo = [u for u in units if u.phase == 'light' or u.name not in r.facts['done']]
+    for name, without in r.facts.get('left', []):
+        of = its.get(name.removesuffix(f' without {without}'))
+        if of and without:
+            todo.append(of._replace(name=name, without=without))
+    return todo
 
 
 # ---- before and after
@@ -598,8 +612,8 @@ def main():
         a.copy.mkdir(parents=True, exist_ok=True)
     r = Lease(out, a.minutes, a.go_on, a.copy and a.copy.resolve())
     (out / 'dumps').mkdir(exist_ok=True)
-    if a.go_on:  # light again, as it is another process of the same machine
-        units = [u for u in units if u.phase == 'light' or u.name not in r.facts['done']]
+    if a.go_on:
+        units = still_to_do(r, units)
     found = go(r, folder, units)
     r.save()
     if not found:

@@ -156,7 +156,9 @@ class Report:
             raise Cut
         seconds = limit if left is None else min(limit, left)
         command, began = [str(c) for c in command], time.monotonic()
-        done = call(command, seconds, {**os.environ, **environment, **self.here.environment})
+        mine = self.here.environment
+        both = {k: f'{environment[k]},{mine[k]}' for k in mine if k in environment}  # lists of what is switched off
+        done = call(command, seconds, {**os.environ, **environment, **mine, **both})
         log = self.out / 'logs' / (re.sub(r'[^\w.+-]+', '_', name + self.here.suffix) + '.log')
         log.write_text(f'{" ".join(command)}\nstatus {done.status}, '
                        f'{time.monotonic() - began:.1f} s\n\n{done.out}\n{done.err}\n')
