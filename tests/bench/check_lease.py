@@ -153,6 +153,8 @@ def in_order(tree, archive, copy):
     expect(all(x[1] <= y[0] + 0.06 for x, y in zip(alone, alone[1:])), 'times to be taken alone', alone)
     expect(said['published, compiled, tiny 1024 px, 1 objects'] == ('ok', '6.6 ms'), 'the compiled peer', said)
     expect(said['embedded 320 px'][1].count('7.0 waits a frame, 0.100 ms in them') == 1, 'what the waits cost', said['embedded 320 px'])
+    line = next(x for x in (tree.parent / 'log').read_text().splitlines() if '--precision fp32' in x and 'bench-steps' in x)
+    expect('/tiny.safetensors' in line and '--side 1024' in line, 'one fp32 frame of the true size', line)
     expect(said['memcheck linear linear_bf16_2x130x72_to_136'][0] == 'ok', 'the sanitizer', said)
     expect((copy / 'left.txt').read_text() == 'nothing\n', 'nothing left', (copy / 'left.txt').read_text())
     ticks = json.loads((tree / 'out/go.ticks').read_text())
