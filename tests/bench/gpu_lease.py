@@ -70,6 +70,8 @@ class Lease(gpu_report.Report):
 
     def __init__(self, out, minutes, keep, copy):
         super().__init__(out, minutes, keep)
+        if emulated():
+            self.facts['device'] = 'the emulator, whose times say nothing'
         self.copy, self.left_over = copy, []
         self.without, self.tried = '', collections.Counter()  # what is switched off for all that follows
         for kind in ('timeline', 'light', 'warnings'):
