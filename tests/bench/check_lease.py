@@ -84,7 +84,8 @@ def plant(tree, bundle, log):
     for golden in ('a', 'b', 'c'):
         (tree / 'tests/golden' / golden).mkdir(parents=True)
         shutil.copy(ROOT / 'tests/golden' / golden / 'scenarios.json', tree / 'tests/golden' / golden)
-        (tree / 'tests/golden' / golden / 'click.safetensors').touch()
+        for name in ('click', 'model'):
+            (tree / 'tests/golden' / golden / f'{name}.safetensors').touch()
     for name, answers in ANSWERS.items():
         stub(bundle / name, answers, log)
     stub(tree / 'bin/compute-sanitizer', [([], 'ERROR SUMMARY: 0 errors')], log)
@@ -143,6 +144,8 @@ def in_order(tree, archive, copy):
     expect(report['ops'] == {'add': 'passed', 'conv': 'failed', **{f'conv without {s}': 'passed' if s == 'wgmma' else 'failed'
                                                                    for s in ('wgmma', 'overlap', 'cublaslt', 'graphs', 'early', 'carveout')}},
            'what kernel_table.py reads', report['ops'])
+    expect(all(said[f'{what} {g} {p}' if what == 'replay' else f'{what} {p} {g}'][0] == 'ok' for g in 'abc' for what, p in (
+        ('replay', 'fp32 click'), ('stages own', 'fp32'), ('stages own', 'bf16'))), 'every golden', sorted(said))
     expect(report['warnings'] == ['the library is not there'], 'a warning to be told once', report['warnings'])
     expect('op add without wgmma' not in said, 'no more tries of what is right')
     times = {name: (a, b, phase) for a, b, phase, _, name in report['timeline']}

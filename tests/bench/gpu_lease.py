@@ -395,6 +395,9 @@ def own_goldens(folder, out):
     for name, command in gpu.goldens(folder):
         if name.startswith('replay'):
             yield from replay(out, name, command)
+        elif name.startswith('stages own'):
+            first = command.index(gpu.OWN[0])
+            yield from ((f'{name} {which}', [*command[:first], which]) for which in gpu.OWN)
         elif 'shared' not in name:  # of those that are carried only whole runs are
             yield name, command
 
