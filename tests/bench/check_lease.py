@@ -24,7 +24,7 @@ PHASES = ['light', 'right', 'sanitizers', 'alone', 'eager', 'compiled']
 TREE = ['tests/bench/gpu_lease.py', 'tests/bench/gpu_bundle.py', 'tests/bench/recipes.json', 'tests/track/golden.py',
         'tests/bench/gpu.sh', 'tests/bench/gpu.py', 'tests/bench/gpu_report.py', 'engine/ops/list.h']
 STEPS = {**check_gpu.LISTED, 'backend': 'cuda', 'device': 'a GPU', 'precision': 'bf16', 'open_ms': 100.0, 'graphs': 5,
-         'graph_misses': 0, 'overlaps': True, 'wgmma': [64, 256], 'without': [], 'twins': {'64': 0.002},
+         'graph_misses': 0, 'overlaps': True, 'wgmma': True, 'without': [], 'twins': {'64': 0.002},
          'waits': {'per_frame': 7.0, 'ms': 0.1}}
 WRONG = 'FAIL conv_bf16_odd (cuda bf16 x0), seed 1, launched: _Z11gemm_kernelILi2ELi4EEvT_, cuBLASLt\n     3 of 9 values off; first row 1 channel 2: ' \
     'want 1, got 2; worst row 1\n     wanted and got: /d/conv.safetensors\n4 of 5 cases passed, seed 1'
@@ -133,7 +133,8 @@ def in_order(tree, archive, copy):
     expect(done.returncode == 1, 'status 1, as an answer was wrong', done.stdout + done.stderr)
     phases = [line.split()[1].rstrip(',') for line in done.stdout.splitlines() if line.startswith('-- ')]
     expect(phases == PHASES, 'the order', phases)
-    expect(done.stdout.index('launches: overlap') < done.stdout.index('-- right'), 'what there is to be told first', done.stdout)
+    for line in ('launches: overlap', 'kernels of sm_90a: used', 'twin 64: 0.002', 'cuBLASLt: open, /x/libcublasLt.so.13'):
+        expect(line in done.stdout[:done.stdout.index('-- right')], f'{line} to be told first', done.stdout)
     said = {what: (verdict, words) for what, verdict, words, _ in report['lines']}
     expect(said['op conv'][0] == 'FAILED' and all(w in said['op conv'][1] for w in (
         'launched: gemm_kernel<2,4>, cuBLASLt', 'conv_bf16_odd', 'first row 1 channel 2: want 1, got 2', '/d/conv.safetensors')),

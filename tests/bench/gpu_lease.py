@@ -157,7 +157,7 @@ def light(r, folder):
             'the backend': f"{its['backend']} on {its['device']}, {its['precision']}, opened in {its['open_ms']:.0f} ms",
             'cuBLASLt': f"open, {who.get('file') or 'no file'}" if who.get('open') else 'NOT OPEN: see the warnings',
             'launches': 'overlap' if overlaps else 'overlap: not told' if overlaps is None else 'DO NOT overlap',
-            'kernels of sm_90a': its.get('wgmma', 'not told'), 'graphs': f"{its.get('graphs')}, missed {its.get('graph_misses')}",
+            'kernels of sm_90a': {True: 'used', False: 'NOT USED'}.get(its.get('wgmma'), 'not told'), 'graphs': f"{its.get('graphs')}, missed {its.get('graph_misses')}",
             'switched off': ', '.join(its.get('without') or []) or 'nothing',
             **{f'twin {name}': distance for name, distance in (its.get('twins') or {}).items()}})
     else:
