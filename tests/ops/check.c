@@ -47,7 +47,7 @@ static bool begin(struct check *t, bool bench, const char *fmt, va_list ap)
     vsnprintf(t->name, sizeof(t->name), fmt, ap);
     if (bench != t->bench || (t->pattern && !strstr(t->name, t->pattern)))
         return false;
-    if (t->stop_at_first && t->failed)
+    if (t->stop_at_first && (t->failed || t->warnings))
         return false;
     t->rng = t->seed;
     for (const char *s = t->name; *s; s++)
