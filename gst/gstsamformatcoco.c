@@ -4,10 +4,10 @@
 
 #include "gstsamformat.h"
 #include "gstsamspool.h"
+#include "json/gstsamjson.h"
 
 #include <errno.h>
 #include <glib/gstdio.h>
-#include <json-glib/json-glib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -233,12 +233,7 @@ get_length (const Video * video)
 static void
 add_string (CocoFormat * self, const gchar * text)
 {
-  JsonNode *node = json_node_init_string (json_node_alloc (), text);
-  gchar *quoted = json_to_string (node, FALSE);
-
-  g_string_append (self->text, quoted);
-  g_free (quoted);
-  json_node_free (node);
+  gst_sam_json_append_text (self->text, text);
 }
 
 static void

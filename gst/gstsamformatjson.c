@@ -1,8 +1,8 @@
 /* A frame as one line of JSON. docs/GSTREAMER.md lists the fields. */
 
 #include "gstsamformat.h"
+#include "json/gstsamjson.h"
 
-#include <json-glib/json-glib.h>
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +11,6 @@ typedef struct
   GstSamFormat parent;
   GstSamCoder coder;
   JsonBuilder *builder;
-  JsonGenerator *generator;
   GString *line;
   gchar *run;
 } JsonFormat;
@@ -165,11 +164,9 @@ make_line (JsonFormat * self, const GstSamRecord * record)
   add_report (self, record);
   json_builder_end_object (b);
   root = json_builder_get_root (b);
-  json_generator_set_root (self->generator, root);
   g_string_truncate (self->line, 0);
-  json_generator_to_gstring (self->generator, self->line);
+  gst_sam_json_append_node (self->line, root);
   g_string_append_c (self->line, '\n');
-  json_generator_set_root (self->generator, NULL);
   json_node_unref (root);
 }
 
@@ -193,7 +190,6 @@ json_free (GstSamFormat * format)
 
   format->output->free (format->output);
   gst_sam_coder_clear (&self->coder);
-  g_object_unref (self->generator);
   g_object_unref (self->builder);
   g_string_free (self->line, TRUE);
   g_free (self->run);
@@ -211,7 +207,6 @@ gst_sam_format_new_json (GstSamOutput * output, GstSamExportMaskSize size,
   self->parent.output = output;
   gst_sam_coder_init (&self->coder, size);
   self->builder = json_builder_new ();
-  self->generator = json_generator_new ();
   self->line = g_string_new (NULL);
   self->run = g_strdup (run);
   return &self->parent;

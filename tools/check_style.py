@@ -29,8 +29,9 @@ FLOORS = {
                       'engine/include'],
     'engine/paint': ['engine/ops', 'engine/device', 'engine/base', 'engine/include'],
     'cuda': ['engine/ops', 'engine/device', 'engine/base', 'engine/include'],
-    'gst': ['engine/include'],
-    'pipelines': ['engine/include'],
+    'gst/json': [],
+    'gst': ['gst/json', 'engine/include'],
+    'pipelines': ['gst/json', 'engine/include'],
     'tools': ['engine/include'],
     'tests': ['*'],
 }

@@ -1,10 +1,11 @@
 #include "lines.h"
 
+#include "json/gstsamjson.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <gio/gio.h>
 #include <glib/gstdio.h>
-#include <json-glib/json-glib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -71,12 +72,7 @@ gboolean lines_has_no_object(const gchar *line, gsize bytes)
 
 void sheet_quote(GString *text, const gchar *value)
 {
-    JsonNode *node = json_node_init_string(json_node_alloc(), value);
-    gchar *quoted = json_to_string(node, FALSE);
-
-    g_string_append(text, quoted);
-    g_free(quoted);
-    json_node_free(node);
+    gst_sam_json_append_text(text, value);
 }
 
 void lines_add_labels(GString *text, const gchar *line, gsize bytes, GHashTable *names)

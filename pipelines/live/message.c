@@ -1,5 +1,7 @@
 #include "message.h"
 
+#include "json/gstsamjson.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -269,15 +271,15 @@ void message_add_objects(JsonBuilder *b, const GArray *objects)
 
 gchar *message_end(JsonBuilder *b)
 {
+    GString *text = g_string_new(NULL);
     JsonNode *root;
-    gchar *text;
 
     json_builder_end_object(b);
     root = json_builder_get_root(b);
-    text = json_to_string(root, FALSE);
+    gst_sam_json_append_node(text, root);
     json_node_unref(root);
     g_object_unref(b);
-    return text;
+    return g_string_free(text, FALSE);
 }
 
 gchar *message_reply(guint64 re, guint64 id, const gchar *why)

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#define TEXT_BYTES 64           /* that are kept of a label, with the final 0 */
+
 GST_START_TEST (test_frames_pass_as_they_are)
 {
   GstHarness *h = export_open ("", "a.jsonl");
@@ -89,6 +91,58 @@ GST_START_TEST (test_lines_are_json_whatever_the_metas_are)
           "objects"), 0);
   fail_unless (json_object_get_null_member (object, "mask"));
   g_strfreev (lines);
+  g_object_unref (parser);
+}
+
+GST_END_TEST;
+
+/* Of every byte that a text can have: in lines and in COCO, in an object's
+ * label and in the tracker's name. JSON-GLib takes control characters as they
+ * are, others do not. */
+GST_START_TEST (test_every_character_is_read_back)
+{
+  gchar text[3][TEXT_BYTES] = { "", "", "\xc2\x85 \u2028 \u2029 \ufeff \uffff "
+        "\U0001f41f \U0010ffff" };
+  const gchar *format[] = { "format=json-lines", "format=coco" };
+  JsonParser *parser = json_parser_new ();
+  GValue objects = G_VALUE_INIT;
+  JsonObject *all, *object;
+  JsonArray *list;
+  GstHarness *h;
+  GstBuffer *buf;
+  gchar *path, *written, *at;
+  guint i, f;
+
+  for (i = 1; i < 0x80; i++)
+    text[i / 0x40][i % 0x40 - (i < 0x40)] = i;
+  text[1][TEXT_BYTES - 1] = 0;  /* the last one has no room */
+  for (f = 0; f < G_N_ELEMENTS (format); f++) {
+    h = export_open (format[f], "a.json");
+    buf = export_frame_new (0);
+    g_value_init (&objects, GST_TYPE_ARRAY);
+    for (i = 0; i < 3; i++)
+      export_add_object (&objects, i + 1, i + 1, text[i], 0);
+    export_add_meta (buf, text[0], &objects, export_mask_new ());
+    gst_harness_push (h, buf);
+    export_close (h);
+    path = export_get_path ("a.json");
+    fail_unless (g_file_get_contents (path, &written, NULL, NULL));
+    for (at = written; *at; at++)
+      fail_unless ((guchar) * at >= 0x20 || *at == '\n', "byte %d", *at);
+    all = export_parse (parser, written);
+    list = json_object_get_array_member (all, f ? "categories" : "objects");
+    for (i = 0; i < 3; i++) {
+      object = json_array_get_object_element (list, i);
+      fail_unless_equals_string (json_object_get_string_member (object, f ?
+              "name" : "label"), text[i]);
+    }
+    object = f ? json_array_get_object_element (json_object_get_array_member
+        (all, "annotations"), 0) : all;
+    fail_unless_equals_string (json_object_get_string_member (object,
+            "source"), text[0]);
+    g_free (written);
+    g_free (path);
+  }
   g_object_unref (parser);
 }
 
@@ -333,6 +387,7 @@ export_suite (void)
   tcase_add_checked_fixture (tc, export_set_up, export_tear_down);
   tcase_add_test (tc, test_frames_pass_as_they_are);
   tcase_add_test (tc, test_lines_are_json_whatever_the_metas_are);
+  tcase_add_test (tc, test_every_character_is_read_back);
   tcase_add_test (tc, test_times_streams_and_trackers_are_told);
   tcase_add_test (tc, test_coco_has_a_video_per_stream_and_size);
   tcase_add_test (tc, test_coco_has_labels_as_categories);

@@ -7,12 +7,16 @@
 
 #include <fcntl.h>
 #include <glib/gstdio.h>
+#include <json-glib/json-glib.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #define MIB (1 << 20)
+#define NAME "a \"name\""
+
+static gchar name[256] = NAME; /* of object 7 */
 
 /* A frame with an object whose mask is its lower half, and so many bytes more. */
 static gchar *make_line(guint64 frame, guint64 mask_time, const gchar *objects, guint padding)
@@ -83,7 +87,7 @@ static gchar *make(Annotations *a, AnnotationsForm form)
     Made made = {.fd = -1};
     gchar *text;
 
-    g_hash_table_insert(names, &id, "a \"name\"");
+    g_hash_table_insert(names, &id, name);
     g_hash_table_insert(names, &other, "wrong");
     annotations_make(a, form, names, NULL, on_made, &made);
     g_hash_table_unref(names);
@@ -123,6 +127,44 @@ static void test_choice(const gchar *folder)
     CHECK(strstr(text, "\"length\":2,") && strstr(text, "\"name\":\"a \\\"name\\\"\""));
     CHECK(strstr(text, "\"bboxes\":[[0,2,2,2],[0,2,2,2]],\"areas\":[4,4]}"));
     g_free(text);
+    close(fd);
+    annotations_free(a);
+}
+
+/* Control characters are escaped: JSON-GLib takes them as they are, others do not. */
+static JsonObject *read_strictly(JsonParser *parser, gchar *text)
+{
+    const gchar *at;
+
+    for (at = text; *at; at++)
+        CHECK((guchar) *at >= 0x20 || *at == '\n');
+    CHECK(json_parser_load_from_data(parser, text, -1, NULL));
+    g_free(text);
+    return json_node_get_object(json_parser_get_root(parser));
+}
+
+/* Names of all characters, in both forms. */
+static void test_names(const gchar *folder)
+{
+    Annotations *a = annotations_new(folder, "x", MIB, NULL);
+    gint fd = open(annotations_get_location(a), O_WRONLY);
+    JsonParser *parser = json_parser_new();
+    JsonObject *object;
+    guint i;
+
+    for (i = 1; i < 0x80; i++)
+        name[i - 1] = (gchar) i;
+    strcpy(name + i - 1, "\u2028\U0001f41f");
+    send_frame(fd, 1, 1000000000, half, 10);
+    wait_for(a, 1);
+    object = read_strictly(parser, make(a, ANNOTATIONS_LINES));
+    object = json_array_get_object_element(json_object_get_array_member(object, "objects"), 0);
+    CHECK(!strcmp(json_object_get_string_member(object, "label"), name));
+    object = read_strictly(parser, make(a, ANNOTATIONS_COCO));
+    object = json_array_get_object_element(json_object_get_array_member(object, "categories"), 0);
+    CHECK(!strcmp(json_object_get_string_member(object, "name"), name));
+    g_object_unref(parser);
+    strcpy(name, NAME);
     close(fd);
     annotations_free(a);
 }
@@ -244,6 +286,7 @@ int main(int argc, char **argv)
     g_log_set_always_fatal(G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING);
     g_print("seed %u\n", seed);
     test_choice(folder);
+    test_names(folder);
     test_no_descriptors(folder);
     test_bound(folder);
     test_too_long(folder);

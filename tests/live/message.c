@@ -128,6 +128,43 @@ static void test_written(void)
     g_free(text);
 }
 
+/* What a reader makes of a text that is written. JSON-GLib takes control characters as they are,
+ * others do not. */
+static void check_text(const gchar *written, const gchar *meant)
+{
+    gchar *text = message_reply(1, 0, written);
+    JsonParser *parser = json_parser_new();
+    JsonObject *object;
+    const gchar *at;
+
+    for (at = text; *at; at++)
+        CHECK((guchar) *at >= 0x20 && *at != 0x7f);
+    CHECK(json_parser_load_from_data(parser, text, -1, NULL));
+    object = json_node_get_object(json_parser_get_root(parser));
+    CHECK(!strcmp(json_object_get_string_member(object, "why"), meant));
+    g_object_unref(parser);
+    g_free(text);
+}
+
+static void test_every_character(void)
+{
+    static const gchar odd[] = "\xc2\x85\u2028\u2029\ufeff\uffff\U0001f41f\U0010ffff";
+    gchar every[0x80];
+    gint c;
+
+    for (c = 1; c < 0x80; c++) {
+        gchar text[] = {'a', (gchar) c, 'b', 0};
+        check_text(text, text);
+        every[c - 1] = (gchar) c;
+    }
+    every[c - 1] = 0;
+    check_text(every, every);
+    check_text(odd, odd);
+    /* No UTF-8: a byte alone, too long a form, half of a pair, cut. */
+    check_text("\xff" "a\xc0\x80", "\ufffd" "a\ufffd\ufffd");
+    check_text("\xed\xa0\x80|\xe2\x98", "\ufffd\ufffd\ufffd|\ufffd\ufffd");
+}
+
 int main(int argc, char **argv)
 {
     const guint32 seed = argc > 1 ? (guint32) strtoul(argv[1], NULL, 0) : g_random_int();
@@ -137,5 +174,6 @@ int main(int argc, char **argv)
     test_bad();
     test_damaged(seed);
     test_written();
+    test_every_character();
     return 0;
 }
