@@ -4,7 +4,7 @@
  * @see_also: samtrack
  *
  * Writes what #samtrack found, from the GstSamTrackMeta of each frame: JSON
- * lines, a COCO file of videos, PNGs as in the DAVIS data set, or text of the
+ * lines, a COCO file, PNGs as in the DAVIS data set, or text of the
  * MOT challenge; to a file, to standard output, or to an MQTT broker. Frames
  * pass unchanged and are not mapped.
  *
@@ -67,6 +67,8 @@ static gboolean
 check_settings (GstSamExport * self, GError ** error)
 {
   const gboolean pictures = self->format == GST_SAM_EXPORT_FORMAT_DAVIS;
+  const gboolean coco = self->format == GST_SAM_EXPORT_FORMAT_COCO ||
+      self->format == GST_SAM_EXPORT_FORMAT_COCO_VIDEO;
 
   if (!is_set (self->location) && !is_set (self->mqtt_uri))
     return refuse (error, "None of the properties 'location' and 'mqtt-uri' is "
@@ -81,10 +83,9 @@ check_settings (GstSamExport * self, GError ** error)
   if (pictures && !strcmp (self->location, "-"))
     return refuse (error, "The property 'location' is '-', but the format "
         "'davis' expects a folder.");
-  if (self->mask_size == GST_SAM_EXPORT_MASK_SIZE_NONE && (pictures ||
-          self->format == GST_SAM_EXPORT_FORMAT_COCO))
+  if (self->mask_size == GST_SAM_EXPORT_MASK_SIZE_NONE && (pictures || coco))
     return refuse (error, "The property 'mask-size' is 'none', but the formats "
-        "'coco' and 'davis' consist of masks.");
+        "'coco', 'coco-video' and 'davis' consist of masks.");
   return TRUE;
 }
 
@@ -113,8 +114,10 @@ open_format (GstSamExport * self, GError ** error)
   GstSamOutput *output;
   gchar *run;
 
-  if (self->format == GST_SAM_EXPORT_FORMAT_COCO)
-    return gst_sam_format_new_coco (self->location, self->mask_size,
+  if (self->format == GST_SAM_EXPORT_FORMAT_COCO ||
+      self->format == GST_SAM_EXPORT_FORMAT_COCO_VIDEO)
+    return gst_sam_format_new_coco (self->location,
+        self->format == GST_SAM_EXPORT_FORMAT_COCO_VIDEO, self->mask_size,
         &self->tally, error);
   if (self->format == GST_SAM_EXPORT_FORMAT_DAVIS)
     return gst_sam_format_new_davis (self->location, self->mask_size,
@@ -123,7 +126,7 @@ open_format (GstSamExport * self, GError ** error)
   if (!output)
     return NULL;
   if (self->format == GST_SAM_EXPORT_FORMAT_MOT)
-    return gst_sam_format_new_mot (output, &self->tally);
+    return gst_sam_format_new_mot (output, self->location, &self->tally);
   run = g_strdup_printf ("%08x%08x", g_random_int (), g_random_int ());
   format = gst_sam_format_new_json (output, self->mask_size, run);
   g_free (run);
@@ -255,6 +258,12 @@ begin_stream (GstSamExport * self)
   self->asked = FALSE;
 }
 
+static void
+gst_sam_export_reopen (GstSamExport * self)
+{
+  gst_sam_writer_reopen (&self->writer);
+}
+
 static gboolean
 gst_sam_export_sink_event (GstBaseTransform * base, GstEvent * event)
 {
@@ -270,6 +279,11 @@ gst_sam_export_sink_event (GstBaseTransform * base, GstEvent * event)
     case GST_EVENT_FLUSH_STOP:
       gst_sam_writer_set_flushing (&self->writer, FALSE);
       begin_stream (self);
+      break;
+    case GST_EVENT_CUSTOM_DOWNSTREAM:
+    case GST_EVENT_CUSTOM_DOWNSTREAM_OOB:
+      if (gst_event_has_name (event, "samexport-reopen"))
+        gst_sam_export_reopen (self);
       break;
     case GST_EVENT_EOS:
       gst_sam_writer_drain (&self->writer);
@@ -322,6 +336,22 @@ gst_sam_export_class_init (GstSamExportClass * klass)
       "Filter/Analyzer/Video",
       "Writes the masks, boxes, ids and scores that samtrack attached",
       "The samtrack authors");
+
+  /**
+   * GstSamExport::reopen:
+   * @samexport: the element
+   *
+   * Open the file that #GstSamExport:location names again, at its end, or
+   * create it: what is written from now on goes there. For programs that rotate
+   * files, after they have moved one. The downstream event `samexport-reopen`
+   * does the same. The element message `samexport-reopened` tells that it is
+   * done. Only files of lines are reopened.
+   *
+   * Since: 0.1
+   */
+  g_signal_new_class_handler ("reopen", G_TYPE_FROM_CLASS (klass),
+      G_SIGNAL_RUN_LAST | G_SIGNAL_ACTION,
+      G_CALLBACK (gst_sam_export_reopen), NULL, NULL, NULL, G_TYPE_NONE, 0);
 
   base_class->start = GST_DEBUG_FUNCPTR (gst_sam_export_start);
   base_class->stop = GST_DEBUG_FUNCPTR (gst_sam_export_stop);

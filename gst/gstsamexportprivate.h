@@ -13,9 +13,11 @@ GST_DEBUG_CATEGORY_EXTERN (gst_sam_export_debug);
 /**
  * GstSamExportFormat:
  * @GST_SAM_EXPORT_FORMAT_JSON_LINES: one JSON object per frame and line
- * @GST_SAM_EXPORT_FORMAT_COCO: a COCO file of videos, as YouTube-VIS has it
+ * @GST_SAM_EXPORT_FORMAT_COCO: a COCO file, an annotation per object and frame
  * @GST_SAM_EXPORT_FORMAT_DAVIS: a PNG with a palette per frame
  * @GST_SAM_EXPORT_FORMAT_MOT: text of the MOT challenge
+ * @GST_SAM_EXPORT_FORMAT_COCO_VIDEO: a COCO file of videos, as YouTube-VIS has
+ * it
  *
  * Form in which frames are written.
  */
@@ -25,6 +27,7 @@ typedef enum
   GST_SAM_EXPORT_FORMAT_COCO,
   GST_SAM_EXPORT_FORMAT_DAVIS,
   GST_SAM_EXPORT_FORMAT_MOT,
+  GST_SAM_EXPORT_FORMAT_COCO_VIDEO,
 } GstSamExportFormat;
 
 /**

@@ -38,9 +38,12 @@ format_get_type (void)
     {GST_SAM_EXPORT_FORMAT_JSON_LINES, "A JSON object per frame and line",
         "json-lines"},
     {GST_SAM_EXPORT_FORMAT_COCO,
-        "A COCO file of videos, as YouTube-VIS has it", "coco"},
+        "A COCO file: an annotation per object and frame, with track_id",
+        "coco"},
+    {GST_SAM_EXPORT_FORMAT_COCO_VIDEO,
+        "A COCO file of videos, as YouTube-VIS has it", "coco-video"},
     {GST_SAM_EXPORT_FORMAT_DAVIS,
-        "A folder of PNGs with a palette, as DAVIS has it", "davis"},
+        "A new folder of PNGs with a palette, as DAVIS has it", "davis"},
     {GST_SAM_EXPORT_FORMAT_MOT, "Text of the MOT challenge", "mot"},
     {0, NULL, NULL},
   };
@@ -290,13 +293,15 @@ install_queue (GObjectClass * klass)
    * GstSamExport:location:
    *
    * File to write, or `-` for standard output; for the format `davis` a folder,
-   * which is created if its parent exists. A file that exists is replaced.
+   * which is created if its parent exists. A file that exists is replaced; a
+   * folder with PNGs in it is refused, as two runs would mix.
    *
    * Since: 0.1
    */
   g_object_class_install_property (klass, PROP_LOCATION,
       g_param_spec_string ("location", "Location",
-          "File to write, or - for standard output; for davis a folder", NULL,
+          "File to write, or - for standard output; for davis a folder without "
+          "PNGs", NULL,
           SETTABLE));
   /**
    * GstSamExport:queue-size:

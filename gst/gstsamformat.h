@@ -12,8 +12,8 @@ typedef struct _GstSamFormat GstSamFormat;
  * GstSamFormat:
  * @write: write a frame, and count it as written when it is. Returns FALSE and
  * sets the error (GST_RESOURCE_ERROR) if it is lost.
- * @finish: (nullable): the stream has ended: write what is written at the end.
- * May be called again after more frames.
+ * @finish: (nullable): the stream has ended: write what is written at the end,
+ * and count what is lost. May be called again after more frames.
  * @free: end and free the format; it does not finish by itself
  * @output: (nullable): where texts go; owned
  *
@@ -23,7 +23,7 @@ struct _GstSamFormat
 {
   gboolean (*write) (GstSamFormat * format, const GstSamRecord * record,
       GError ** error);
-  gboolean (*finish) (GstSamFormat * format, GError ** error);
+  void (*finish) (GstSamFormat * format);
   void (*free) (GstSamFormat * format);
   GstSamOutput *output;
 };
@@ -33,17 +33,21 @@ struct _GstSamFormat
 GstSamFormat *gst_sam_format_new_json (GstSamOutput * output,
     GstSamExportMaskSize size, const gchar * run);
 
-/* Lines of the MOT challenge; takes @output. */
+/* Lines of the MOT challenge; takes @output. The names of classes go into a
+ * file beside @location if that is a regular file. */
 GstSamFormat *gst_sam_format_new_mot (GstSamOutput * output,
-    GstSamTally * tally);
+    const gchar * location, GstSamTally * tally);
 
-/* A COCO file of videos, written when the stream ends. Until then frames are
+/* A COCO file, @by_video with an annotation per object, else with one per
+ * object and frame. It is written when the stream ends. Until then frames are
  * kept in a file without a name beside @location; with "-", standard output, in
  * the folder for temporary files. */
 GstSamFormat *gst_sam_format_new_coco (const gchar * location,
-    GstSamExportMaskSize size, GstSamTally * tally, GError ** error);
+    gboolean by_video, GstSamExportMaskSize size, GstSamTally * tally,
+    GError ** error);
 
-/* PNGs with a palette in a folder, which is created if its parent exists.
+/* PNGs with a palette in a folder, which is created if its parent exists, and
+ * must have no PNGs.
  * Returns NULL and sets @error, too, if the build has no libpng. */
 GstSamFormat *gst_sam_format_new_davis (const gchar * location,
     GstSamExportMaskSize size, GstSamTally * tally, GError ** error);

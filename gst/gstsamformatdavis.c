@@ -2,6 +2,7 @@
  * so on, 0 where nothing is. */
 
 #include "gstsamformat.h"
+#include "gstsamlock.h"
 
 #include <errno.h>
 #include <glib/gstdio.h>
@@ -17,6 +18,7 @@ typedef struct
   GstSamFormat parent;
   GstSamTally *tally;
   gchar *folder;
+  GstSamLock lock;
   GstSamCoder coder;
   GHashTable *indices;          /* of palette indices, by the object's id */
   gboolean full;                /* all 255 are given */
@@ -225,6 +227,7 @@ davis_free (GstSamFormat * format)
 {
   DavisFormat *self = (DavisFormat *) format;
 
+  gst_sam_lock_release (&self->lock);
   gst_sam_coder_clear (&self->coder);
   g_hash_table_unref (self->indices);
   g_byte_array_unref (self->data);
@@ -233,11 +236,32 @@ davis_free (GstSamFormat * format)
   g_free (self);
 }
 
-GstSamFormat *
-gst_sam_format_new_davis (const gchar * location, GstSamExportMaskSize size,
-    GstSamTally * tally, GError ** error)
+/* Whether the folder has PNGs: those of another run would stay where this one
+ * has fewer frames, and nothing would tell them apart. */
+static gboolean
+check_unused (const gchar * location, GError ** error)
 {
-  DavisFormat *self;
+  GDir *dir = g_dir_open (location, 0, error);
+  const gchar *name;
+
+  if (!dir)
+    return FALSE;
+  while ((name = g_dir_read_name (dir))) {
+    if (g_str_has_suffix (name, ".png"))
+      break;
+  }
+  if (name)
+    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_WRITE,
+        "The folder '%s' has PNGs, such as '%s', which would be mixed with "
+        "those of this run: expected is a new or an empty folder.", location,
+        name);
+  g_dir_close (dir);
+  return !name;
+}
+
+static gboolean
+open_folder (const gchar * location, GError ** error)
+{
   int number = 0;
 
   if (g_mkdir (location, 0777))
@@ -250,12 +274,27 @@ gst_sam_format_new_davis (const gchar * location, GstSamExportMaskSize size,
         GST_RESOURCE_ERROR_NOT_FOUND : GST_RESOURCE_ERROR_OPEN_WRITE,
         "The folder '%s' cannot be written to: %s.", location,
         number == EEXIST ? "it is not a folder" : g_strerror (number));
-    return NULL;
+    return FALSE;
   }
+  return check_unused (location, error);
+}
+
+GstSamFormat *
+gst_sam_format_new_davis (const gchar * location, GstSamExportMaskSize size,
+    GstSamTally * tally, GError ** error)
+{
+  GstSamLock lock;
+  DavisFormat *self;
+
+  gst_sam_lock_init (&lock);
+  if (!open_folder (location, error) ||
+      !gst_sam_lock_take_folder (&lock, location, error))
+    return NULL;
   self = g_new0 (DavisFormat, 1);
   self->parent.write = davis_write;
   self->parent.free = davis_free;
   self->tally = tally;
+  self->lock = lock;
   self->folder = g_strdup (location);
   self->indices = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free,
       NULL);

@@ -15,6 +15,7 @@ typedef struct _GstSamOutput GstSamOutput;
  * @tend: (nullable): do what is due between writes. Returns the monotonic time
  * in us of the next call, G_MAXINT64 for none.
  * @is_settled: (nullable): whether all that was written has arrived
+ * @reopen: (nullable): open what @location names again
  * @cancel: any thread: let a write that waits fail, and all later ones
  * @free: end the output; what has not arrived is counted as lost
  * @frames: number of frames that a write stands for: 1 unless it is changed
@@ -28,13 +29,17 @@ struct _GstSamOutput
       GError ** error);
   gint64 (*tend) (GstSamOutput * output);
   gboolean (*is_settled) (GstSamOutput * output);
+  void (*reopen) (GstSamOutput * output);
   void (*cancel) (GstSamOutput * output);
   void (*free) (GstSamOutput * output);
   guint frames;
 };
 
 /* Open a file for writing, "-" for standard output. A file that exists is
- * truncated. A pipe is opened when it has a reader; until then writes fail.
+ * truncated; one that another writer has is refused. A pipe is opened when it
+ * has a reader; until then writes fail. A file that is removed or truncated
+ * meanwhile is begun anew, with a warning; one that is moved is written on
+ * until it is reopened.
  * Returns NULL and sets @error (GST_RESOURCE_ERROR) if it cannot be opened. */
 GstSamOutput *gst_sam_output_new_file (const gchar * location,
     GstSamTally * tally, GError ** error);

@@ -94,6 +94,40 @@ gst_sam_spool_append (GstSamSpool * spool, GstSamChain * chain,
 }
 
 int
+gst_sam_spool_truncate (GstSamSpool * spool, gint64 end)
+{
+  spool->end = end;
+  return ftruncate (spool->fd, end) ? errno : 0;
+}
+
+int
+gst_sam_spool_cut (GstSamSpool * spool, GstSamChain * chain, gint64 end)
+{
+  gint64 at, last = -1;
+  GstSamEntry entry;
+
+  for (at = chain->first; at >= 0 && at < end;
+      at = gst_sam_chain_next (chain, at, &entry)) {
+    const int number = gst_sam_spool_read (spool, at, &entry);
+
+    if (number)
+      return number;
+    last = at;
+  }
+  if (last < 0)
+    chain->first = -1;
+  chain->last = last;
+  return 0;
+}
+
+gint64
+gst_sam_chain_next (const GstSamChain * chain, gint64 at,
+    const GstSamEntry * entry)
+{
+  return at == chain->last ? -1 : entry->next;
+}
+
+int
 gst_sam_spool_read (GstSamSpool * spool, gint64 at, GstSamEntry * entry)
 {
   int number = read_all (spool->fd, entry, sizeof *entry, at);

@@ -46,6 +46,17 @@ void gst_sam_spool_close (GstSamSpool * spool);
 int gst_sam_spool_append (GstSamSpool * spool, GstSamChain * chain,
     GstSamEntry * entry, const gchar * text);
 
+/* Give up what was appended from @end on. The chains must end before it. */
+int gst_sam_spool_truncate (GstSamSpool * spool, gint64 end);
+
+/* Let the chain end before the offset @end. */
+int gst_sam_spool_cut (GstSamSpool * spool, GstSamChain * chain, gint64 end);
+
+/* The entry after the one that was read at @at; -1: none. What follows the last
+ * one in the file may have been given up. */
+gint64 gst_sam_chain_next (const GstSamChain * chain, gint64 at,
+    const GstSamEntry * entry);
+
 /* Read the entry at @at and its text. */
 int gst_sam_spool_read (GstSamSpool * spool, gint64 at, GstSamEntry * entry);
 

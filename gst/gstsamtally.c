@@ -130,6 +130,16 @@ gst_sam_tally_has_failed (GstSamTally * tally)
 }
 
 void
+gst_sam_tally_regain (GstSamTally * tally, guint frames)
+{
+  g_mutex_lock (&tally->lock);
+  tally->lost -= frames;
+  tally->lost_before = MIN (tally->lost_before, tally->lost);
+  tally->written += frames;
+  g_mutex_unlock (&tally->lock);
+}
+
+void
 gst_sam_tally_note_progress (GstSamTally * tally)
 {
   g_mutex_lock (&tally->lock);

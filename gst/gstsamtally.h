@@ -42,6 +42,9 @@ void gst_sam_tally_add_written (GstSamTally * tally, guint frames, gsize bytes);
 void gst_sam_tally_add_lost (GstSamTally * tally, guint frames,
     const GError * why);
 
+/* Frames that were counted as lost are written after all. */
+void gst_sam_tally_regain (GstSamTally * tally, guint frames);
+
 /* Data moves although no frame is complete yet. */
 void gst_sam_tally_note_progress (GstSamTally * tally);
 

@@ -62,12 +62,10 @@ finish (GstSamWriter * writer)
 {
   const guint asked = writer->asked;
   const gboolean call = writer->called != asked && writer->format->finish;
-  GError *error = NULL;
 
   g_mutex_unlock (&writer->lock);
-  if (call && !writer->format->finish (writer->format, &error))
-    gst_sam_tally_add_lost (writer->tally, 0, error);
-  g_clear_error (&error);
+  if (call)
+    writer->format->finish (writer->format);
   g_mutex_lock (&writer->lock);
   writer->called = asked;
   if (is_settled (writer)) {
@@ -93,6 +91,19 @@ tend (GstSamWriter * writer)
   return next;
 }
 
+/* Called with the lock held, which is released meanwhile. */
+static void
+reopen (GstSamWriter * writer)
+{
+  GstSamOutput *output = writer->format->output;
+
+  writer->reopen = FALSE;
+  g_mutex_unlock (&writer->lock);
+  if (output && output->reopen)
+    output->reopen (output);
+  g_mutex_lock (&writer->lock);
+}
+
 static gpointer
 work (gpointer data)
 {
@@ -108,7 +119,9 @@ work (gpointer data)
   for (;;) {
     const gint64 next = tend (writer);
 
-    if (writer->num)
+    if (writer->reopen)
+      reopen (writer);
+    else if (writer->num)
       write_first (writer);
     else if (writer->called != writer->asked)
       finish (writer);
@@ -137,6 +150,7 @@ gst_sam_writer_start (GstSamWriter * writer, GstSamFormat * format,
   writer->size = size;
   writer->first = writer->num = 0;
   writer->flushing = writer->woken = writer->full = FALSE;
+  writer->reopen = FALSE;
   writer->quit = writer->cancelled = writer->ended = writer->hopeless = FALSE;
   writer->asked = writer->called = writer->finished = 0;
   writer->records = g_try_new0 (GstSamRecord, size);
@@ -259,6 +273,15 @@ gst_sam_writer_set_flushing (GstSamWriter * writer, gboolean flushing)
   g_mutex_lock (&writer->lock);
   writer->flushing = flushing;
   g_cond_broadcast (&writer->done);
+  g_mutex_unlock (&writer->lock);
+}
+
+void
+gst_sam_writer_reopen (GstSamWriter * writer)
+{
+  g_mutex_lock (&writer->lock);
+  writer->reopen = TRUE;
+  g_cond_signal (&writer->work);
   g_mutex_unlock (&writer->lock);
 }
 

@@ -25,6 +25,7 @@ typedef struct
   guint size, first, num;
   gboolean flushing;            /* the streaming thread does not wait */
   gboolean woken;
+  gboolean reopen;              /* the file, before the next frame */
   gboolean quit, cancelled, ended;
   gboolean full;                /* frames were lost since the ring was empty */
   gboolean hopeless;            /* a wait for the end was given up */
@@ -57,6 +58,9 @@ void gst_sam_writer_drain (GstSamWriter * writer);
 
 /* Any thread. While flushing, the streaming thread does not wait. */
 void gst_sam_writer_set_flushing (GstSamWriter * writer, gboolean flushing);
+
+/* Any thread: open the file of that name again. */
+void gst_sam_writer_reopen (GstSamWriter * writer);
 
 /* Any thread: the output has something to do. */
 void gst_sam_writer_wake (gpointer writer);

@@ -3,8 +3,10 @@
 
 #include "exportcheck.h"
 
+#include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #define TEXT_BYTES 64           /* that are kept of a label, with the final 0 */
 
@@ -233,11 +235,49 @@ read_coco (JsonParser * parser, const gchar * name)
   return json_node_get_object (json_parser_get_root (parser));
 }
 
+static void
+wait_until_written (GstHarness * h, guint64 frames)
+{
+  guint i;
+
+  for (i = 0; i < 3000 && sam_get_stat (h->element, "frames-written") < frames;
+      i++)
+    g_usleep (10000);
+  fail_unless_equals_uint64 (sam_get_stat (h->element, "frames-written"),
+      frames);
+}
+
+static void
+wait_for_message (GstBus * bus, const gchar * name)
+{
+  GstMessage *message = gst_bus_timed_pop_filtered (bus, 30 * GST_SECOND,
+      GST_MESSAGE_ELEMENT);
+
+  fail_unless (message && gst_message_has_name (message, name), "no %s", name);
+  gst_message_unref (message);
+}
+
+/* A file holds the lines of the frames from @from to before @end. */
+static void
+check_frames (const gchar * name, guint from, guint end)
+{
+  gchar **lines = export_read_lines (name);
+  JsonParser *parser = json_parser_new ();
+  guint i;
+
+  fail_unless_equals_int (g_strv_length (lines), end - from);
+  for (i = from; i < end; i++)
+    fail_unless_equals_int (json_object_get_int_member (export_parse (parser,
+                lines[i - from]), "frame"), i);
+  g_object_unref (parser);
+  g_strfreev (lines);
+}
+
 /* Streams and sizes make videos; the file is there at EOS, and again with what
  * has come after it. */
 GST_START_TEST (test_coco_has_a_video_per_stream_and_size)
 {
-  GstHarness *h = export_open ("format=coco", "a.json");
+  GstHarness *h = export_open ("format=coco-video", "a.json");
   JsonParser *parser = json_parser_new ();
   JsonObject *data, *video, *annotation;
   JsonArray *list;
@@ -273,6 +313,59 @@ GST_START_TEST (test_coco_has_a_video_per_stream_and_size)
   fail_unless_equals_int (json_array_get_int_element (list, 1), HEIGHT);
   fail_unless_equals_int (json_object_get_int_member (annotation, "image_id"),
       2);
+  g_object_unref (parser);
+}
+
+GST_END_TEST;
+
+/* An annotation per object and frame, each of an image of its own, whose ids
+ * and tracks tell what belongs together. Both forms have the same masks. */
+GST_START_TEST (test_coco_has_an_annotation_per_object_and_frame)
+{
+  GstHarness *h = export_open ("format=coco", "a.json");
+  JsonParser *parser = json_parser_new ();
+  JsonObject *data, *mask, *image;
+  JsonArray *list, *images;
+  guint i;
+
+  for (i = 0; i < 4; i++) {
+    GstBuffer *buf = export_frame_new (i);
+    GValue objects = G_VALUE_INIT;
+
+    g_value_init (&objects, GST_TYPE_ARRAY);
+    export_add_object (&objects, 7, 1, NULL, 0);
+    if (i != 1)
+      export_add_object (&objects, 9, 2, "fish", 0);
+    export_add_meta (buf, "track", &objects, export_mask_new ());
+    gst_harness_push (h, buf);
+  }
+  export_close (h);
+  data = read_coco (parser, "a.json");
+  list = json_object_get_array_member (data, "annotations");
+  images = json_object_get_array_member (data, "images");
+  fail_unless_equals_int (json_array_get_length (images), 4);
+  fail_unless_equals_int (json_array_get_length (list), 4 + 3);
+  for (i = 0; i < 7; i++) {
+    const gint frame = i < 4 ? i : i == 4 ? 0 : i - 3;
+
+    mask = json_array_get_object_element (list, i);
+    image = json_array_get_object_element (images, frame);
+    fail_unless_equals_int (json_object_get_int_member (mask, "id"), i + 1);
+    fail_unless_equals_int (json_object_get_int_member (mask, "track_id"),
+        i < 4 ? 7 : 9);
+    fail_unless_equals_int (json_object_get_int_member (mask, "category_id"),
+        i < 4 ? 1 : 2);
+    fail_unless_equals_int (json_object_get_int_member (mask, "image_id"),
+        json_object_get_int_member (image, "id"));
+    fail_unless_equals_int (json_object_get_int_member (mask, "area"), HEIGHT);
+    fail_unless_equals_int (json_object_get_int_member (mask, "iscrowd"), 0);
+    fail_unless_equals_string (json_object_get_string_member
+        (json_object_get_object_member (mask, "segmentation"), "counts"),
+        i < 4 ? "0`1`n2" : "`1`1Pm2");
+    fail_unless_equals_int (json_object_get_int_member
+        (json_object_get_object_member (mask, "attributes"), "track_id"),
+        i < 4 ? 7 : 9);
+  }
   g_object_unref (parser);
 }
 
@@ -317,6 +410,49 @@ GST_START_TEST (test_coco_has_labels_as_categories)
 
 GST_END_TEST;
 
+static gchar *
+read_text (const gchar * name)
+{
+  gchar *path = export_get_path (name), *text;
+
+  fail_unless (g_file_get_contents (path, &text, NULL, NULL), "no %s", path);
+  g_free (path);
+  return text;
+}
+
+/* Classes are numbers, whose names are lines of a file beside; a name is one
+ * line whatever it holds. */
+GST_START_TEST (test_mot_has_classes_and_visibility)
+{
+  GstHarness *h = export_open ("format=mot", "gt.txt");
+  GValue objects = G_VALUE_INIT;
+  GstBuffer *buf = export_frame_new (0);
+  gchar *text;
+
+  g_value_init (&objects, GST_TYPE_ARRAY);
+  export_add_object (&objects, 1, 1, "a\nfish\x1f\xe2\x80\xa8", 2);
+  export_add_object (&objects, 2, 2, NULL, NAN);
+  export_add_object (&objects, 3, 3, "a fish", -0.5);
+  export_add_meta (buf, "track", &objects, export_mask_new ());
+  gst_harness_push (h, buf);
+  export_close (h);
+  text = read_text ("gt.txt");
+  fail_unless_equals_string (text, "1,1,1,2,3,4,2.0000,1,1\n"
+      "1,2,1,2,3,4,1.0000,2,1\n1,3,1,2,3,4,-0.5000,1,1\n");
+  g_free (text);
+  text = read_text ("labels.txt");
+  fail_unless_equals_string (text, "a fish\nobject\n");
+  g_free (text);
+  h = export_open ("format=mot", "b.txt");
+  gst_harness_push (h, export_tracked_new (0));
+  export_close (h);
+  text = read_text ("b.labels.txt");
+  fail_unless_equals_string (text, "object\n");
+  g_free (text);
+}
+
+GST_END_TEST;
+
 GST_START_TEST (test_a_stream_without_frames_is_written)
 {
   JsonParser *parser = json_parser_new ();
@@ -344,6 +480,139 @@ GST_START_TEST (test_a_stream_without_frames_is_written)
   g_dir_close (dir);
   g_free (path);
   g_object_unref (parser);
+}
+
+GST_END_TEST;
+
+static gchar *
+get_refusal (const gchar * properties, const gchar * name)
+{
+  gchar *path = export_get_path (name), *text = NULL;
+  gchar *launch = g_strdup_printf ("samexport %s location=%s", properties,
+      path);
+  GstElement *export = gst_parse_launch (launch, NULL);
+  GstBus *bus = gst_bus_new ();
+  GstMessage *message;
+  GError *error = NULL;
+
+  gst_element_set_bus (export, bus);
+  if (gst_element_set_state (export, GST_STATE_PAUSED) ==
+      GST_STATE_CHANGE_FAILURE) {
+    message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+    gst_message_parse_error (message, &error, NULL);
+    text = g_strdup (error->message);
+    g_error_free (error);
+    gst_message_unref (message);
+  }
+  gst_bus_set_flushing (bus, TRUE);
+  gst_element_set_state (export, GST_STATE_NULL);
+  gst_element_set_bus (export, NULL);
+  gst_object_unref (bus);
+  gst_object_unref (export);
+  g_free (launch);
+  g_free (path);
+  return text;
+}
+
+/* Two exporters on one file or folder would write over each other. */
+GST_START_TEST (test_a_second_exporter_is_refused)
+{
+  const gchar *format[] = { "format=json-lines", "format=mot", "format=coco",
+    "format=coco-video",
+#ifdef WITH_PNG
+    "format=davis",
+#endif
+  };
+  gchar *text, **lines;
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (format); i++) {
+    gchar *name = g_strdup_printf ("a%u", i);
+    GstHarness *h = export_open (format[i], name);
+
+    text = get_refusal (format[i], name);
+    fail_unless (text && strstr (text, "another samexport"), "%s: %s",
+        format[i], text);
+    g_free (text);
+    gst_harness_push (h, export_tracked_new (0));
+    gst_harness_push_event (h, gst_event_new_eos ());
+    fail_unless_equals_uint64 (sam_get_stat (h->element, "frames-written"), 1);
+    gst_harness_teardown (h);
+    text = i < 4 ? get_refusal (format[i], name) : NULL;
+    fail_unless (text == NULL, "%s: %s", format[i], text);
+    g_free (name);
+  }
+  lines = export_list ();
+  fail_unless_equals_int (g_strv_length (lines), G_N_ELEMENTS (format) + 1);
+  g_strfreev (lines);
+}
+
+GST_END_TEST;
+
+#ifdef WITH_PNG
+GST_START_TEST (test_davis_refuses_a_folder_with_pngs)
+{
+  GstHarness *h = export_open ("format=davis", "davis");
+  gchar *text;
+
+  gst_harness_push (h, export_tracked_new (0));
+  export_close (h);
+  text = get_refusal ("format=davis", "davis");
+  fail_unless (text && strstr (text, "00000.png") && strstr (text,
+          "expected is a new or an empty folder"), "%s", text);
+  g_free (text);
+}
+
+GST_END_TEST;
+#endif
+
+/* A rotated file goes on under its name when that is asked for; one that was
+ * removed or truncated, by itself. No line is lost, none is broken. */
+GST_START_TEST (test_a_file_is_reopened)
+{
+  GstHarness *h = export_open ("", "a.jsonl");
+  gchar *path = export_get_path ("a.jsonl"), *old = export_get_path ("b.jsonl");
+  GstBus *bus = sam_harness_add_bus (h);
+  gchar *text = NULL;
+  guint n;
+
+  gst_harness_push (h, export_frame_new (0));
+  wait_until_written (h, 1);
+  fail_if (g_rename (path, old));
+  gst_harness_push (h, export_frame_new (1));
+  wait_until_written (h, 2);
+  g_signal_emit_by_name (h->element, "reopen");
+  wait_for_message (bus, "samexport-reopened");
+  gst_harness_push (h, export_frame_new (2));
+  wait_until_written (h, 3);
+  check_frames ("b.jsonl", 0, 2);
+  check_frames ("a.jsonl", 2, 3);
+  /* nothing was moved: it goes on at its end */
+  gst_harness_push_event (h, gst_event_new_custom (GST_EVENT_CUSTOM_DOWNSTREAM,
+          gst_structure_new_empty ("samexport-reopen")));
+  wait_for_message (bus, "samexport-reopened");
+  gst_harness_push (h, export_frame_new (3));
+  wait_until_written (h, 4);
+  check_frames ("a.jsonl", 2, 4);
+  fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_WARNING, NULL),
+      0);
+  for (n = 0; n < 2; n++) {
+    fail_if (n ? truncate (path, 0) : g_remove (path));
+    gst_harness_push (h, export_frame_new (4 + n));
+    wait_until_written (h, 5 + n);
+    check_frames ("a.jsonl", 4 + n, 5 + n);
+    fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_WARNING,
+            &text), 1);
+    fail_unless (strstr (text, n ? "truncated" : "removed") != NULL, "%s",
+        text);
+    g_clear_pointer (&text, g_free);
+  }
+  gst_harness_push_event (h, gst_event_new_eos ());
+  fail_unless_equals_uint64 (sam_get_stat (h->element, "frames-lost"), 0);
+  export_close_bus (bus);
+  gst_harness_teardown (h);
+  g_free (path);
+  g_free (old);
 }
 
 GST_END_TEST;
@@ -390,9 +659,14 @@ export_suite (void)
   tcase_add_test (tc, test_every_character_is_read_back);
   tcase_add_test (tc, test_times_streams_and_trackers_are_told);
   tcase_add_test (tc, test_coco_has_a_video_per_stream_and_size);
+  tcase_add_test (tc, test_coco_has_an_annotation_per_object_and_frame);
   tcase_add_test (tc, test_coco_has_labels_as_categories);
+  tcase_add_test (tc, test_mot_has_classes_and_visibility);
   tcase_add_test (tc, test_a_stream_without_frames_is_written);
+  tcase_add_test (tc, test_a_second_exporter_is_refused);
+  tcase_add_test (tc, test_a_file_is_reopened);
 #ifdef WITH_PNG
+  tcase_add_test (tc, test_davis_refuses_a_folder_with_pngs);
   tcase_add_test (tc, test_davis_tells_when_the_palette_is_full);
 #endif
   return suite;

@@ -96,7 +96,7 @@ def check_lines(lines, maps, masks, numpy):
     check(seen > FRAMES, f"only {seen} masks were compared")
 
 
-def check_coco(path, lines, maps, masks, numpy):
+def check_coco_video(path, lines, maps, masks, numpy):
     from pycocotools.coco import COCO
 
     coco = COCO(path)
@@ -133,10 +133,32 @@ def check_coco(path, lines, maps, masks, numpy):
         check(all(len(annotation[key]) == FRAMES for key in ("segmentations", "bboxes", "areas")), f"{who}: lengths")
 
 
+def check_coco(path, lines, maps, numpy):
+    """Every mask of every line is found on its image, as pycocotools looks for it, and no other."""
+    from pycocotools.coco import COCO
+
+    coco = COCO(path)
+    check(len(coco.imgs) == FRAMES, f"coco: {len(coco.imgs)} images")
+    found = 0
+    for line, labels, image in zip(lines, maps, coco.dataset["images"]):
+        check(image["pts"] == line["pts"], f"coco: time of image {image['id']}")
+        wanted = {thing["id"]: thing["slot"] for thing in line["objects"] if thing["mask"]}
+        annotations = coco.loadAnns(coco.getAnnIds(imgIds=[image["id"]]))
+        check(sorted(a["track_id"] for a in annotations) == sorted(wanted), f"coco: tracks of image {image['id']}")
+        for annotation in annotations:
+            truth = labels == wanted[annotation["track_id"]]
+            found += 1
+            rows, columns = truth.any(1).nonzero()[0], truth.any(0).nonzero()[0]
+            box = [columns[0], rows[0], columns[-1] - columns[0] + 1, rows[-1] - rows[0] + 1]
+            check((coco.annToMask(annotation) == truth).all() and annotation["area"] == truth.sum() and
+                  annotation["bbox"] == box and annotation["iscrowd"] == 0, f"coco: mask on image {image['id']}")
+    check(found > FRAMES and found == len(coco.anns), f"coco: {found} masks of {len(coco.anns)}")
+
+
 def check_mot(path, lines):
     with open(path, encoding="ascii") as file:
         rows = [row.split(",") for row in file.read().splitlines()]
-    wanted = [[str(line["frame"] + 1), str(t["id"]), *map(str, t["box"]), "-1", "-1", "-1"]
+    wanted = [[str(line["frame"] + 1), str(t["id"]), *map(str, t["box"]), "1", "1"]
               for line in lines for t in line["objects"] if t["box"][2] > 0]
     check([row[:6] + row[7:] for row in rows] == wanted, "the lines of MOT")
     scores = [t["score"] for line in lines for t in line["objects"] if t["box"][2] > 0]
@@ -163,11 +185,11 @@ def check_davis(folder, lines, maps, numpy):
 
 
 def check_masks(env, folder, masks, numpy):
-    path = {name: os.path.join(folder, "export." + name) for name in ("jsonl", "json", "txt", "raw")}
+    path = {name: os.path.join(folder, "export." + name) for name in ("jsonl", "json", "video.json", "txt", "raw")}
     pictures = os.path.join(folder, "export.png")
     shutil.rmtree(pictures, ignore_errors=True)
     process = launch(f"{SCENE} track.src ! queue ! samexport location={path['jsonl']} ! samexport format=coco "
-                     f"location={path['json']} ! samexport format=mot location={path['txt']} ! samexport format=davis "
+                     f"location={path['json']} ! samexport format=coco-video location={path['video.json']} ! samexport format=mot location={path['txt']} ! samexport format=davis "
                      f"location={pictures} ! fakesink track.overlay ! queue ! video/x-raw,format=GRAY8 ! filesink "
                      f"location={path['raw']}", env)
     stats = get_stats(finish(process, "masks"))
@@ -177,7 +199,8 @@ def check_masks(env, folder, masks, numpy):
     if not is_in_order(lines, FRAMES, "masks") or not check(len(maps) == FRAMES, "the overlay pad's frames"):
         return
     check_lines(lines, maps, masks, numpy)
-    check_coco(path["json"], lines, maps, masks, numpy)
+    check_coco(path["json"], lines, maps, numpy)
+    check_coco_video(path["video.json"], lines, maps, masks, numpy)
     check_mot(path["txt"], lines)
     check_davis(pictures, lines, maps, numpy)
 
@@ -234,6 +257,21 @@ def check_redirected(env, folder):
     is_in_order([json.loads(line) for line in rest], FRAMES, "redirected")
 
 
+def check_full_coco(env, disk, form):
+    """What there is room for is a readable file; the rest is counted when the stream ends, and told."""
+    path = os.path.join(disk, "coco.json")
+    said = finish(launch(f"{SCENE} ! samexport format={form} location={path} ! fakesink", env), f"small disk, {form}")
+    stats = get_stats(said)
+    check("No space left" in said, f"small disk, {form}: nothing is told")
+    if check(os.path.exists(path), f"small disk, {form}: there is no file"):
+        with open(path, encoding="utf-8") as file:
+            images = [image["id"] for image in json.load(file)["images"]]
+        check(0 < len(images) == stats["frames-written"] and images == list(range(1, len(images) + 1)) and
+              stats["frames-lost"] == FRAMES - len(images), f"small disk, {form}: {len(images)} images, {stats}")
+        os.unlink(path)
+    check(os.listdir(disk) == [], f"small disk, {form}: {os.listdir(disk)} is left")
+
+
 def check_full(env, folder):
     """On a full disk the stream goes on; whole lines stay, and what was there before."""
     said = finish(launch(f"{SCENE} ! samexport location=/dev/full ! fakesink", env), "/dev/full")
@@ -260,13 +298,8 @@ def check_full(env, folder):
             text = file.read()
         check(text.startswith("before\n" * 1000) and text.count('"frame":') > 0, "small disk: appended")
         os.unlink(path)
-        path = os.path.join(disk, "coco.json")
-        said = finish(launch(f"{SCENE} ! samexport format=coco location={path} ! fakesink", env), "small disk, coco")
-        if os.path.exists(path):
-            json.load(open(path, encoding="utf-8"))
-        stats = get_stats(said)
-        check("No space left" in said and stats["frames-written"] < FRAMES, f"small disk, coco: {stats}")
-        check([n for n in os.listdir(disk) if n != "coco.json"] == [], f"small disk: {os.listdir(disk)} is left")
+        for form in ("coco", "coco-video"):
+            check_full_coco(env, disk, form)
     finally:
         subprocess.run(["umount", disk], check=False)
     return None

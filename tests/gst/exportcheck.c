@@ -18,6 +18,20 @@ export_set_up (void)
   fail_unless (folder != NULL);
 }
 
+gchar **
+export_list (void)
+{
+  GPtrArray *names = g_ptr_array_new ();
+  GDir *dir = g_dir_open (folder, 0, NULL);
+  const gchar *name;
+
+  while ((name = g_dir_read_name (dir)))
+    g_ptr_array_add (names, g_strdup (name));
+  g_dir_close (dir);
+  g_ptr_array_add (names, NULL);
+  return (gchar **) g_ptr_array_free (names, FALSE);
+}
+
 static void
 empty (const gchar * path)
 {

@@ -11,6 +11,9 @@
 #define HEIGHT 48
 
 /* Fixtures: a folder for each test. */
+/* What is in the folder of this test. */
+gchar **export_list (void);
+
 void export_set_up (void);
 void export_tear_down (void);
 gchar *export_get_path (const gchar * name);

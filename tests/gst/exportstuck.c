@@ -4,9 +4,76 @@
 #include "exportcheck.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Disks that are full */
+
+/* Files cannot have more than that many bytes. A write beyond is EFBIG. */
+static void
+limit_files (guint bytes)
+{
+  const struct rlimit limit = { bytes, RLIM_INFINITY };
+
+  signal (SIGXFSZ, SIG_IGN);
+  fail_if (setrlimit (RLIMIT_FSIZE, &limit));
+}
+
+/* The frames that a COCO file has room for are in it, and it is whole; the rest
+ * is counted when the stream has ended, not when the element is stopped. What
+ * was lost is written once there is room. */
+GST_START_TEST (test_coco_has_the_frames_that_there_is_room_for)
+{
+  const gchar *format[] = { "format=coco", "format=coco-video" };
+  JsonParser *parser = json_parser_new ();
+  gchar *path = export_get_path ("a.json"), *text = NULL, **list;
+  GstSegment segment;
+  guint64 written;
+  guint i, f;
+
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  for (f = 0; f < G_N_ELEMENTS (format); f++) {
+    GstHarness *h = export_open (format[f], "a.json");
+    GstBus *bus = sam_harness_add_bus (h);
+
+    limit_files (10000);
+    for (i = 0; i < 100; i++)
+      gst_harness_push (h, export_tracked_new (i));
+    gst_harness_push_event (h, gst_event_new_eos ());
+    written = sam_get_stat (h->element, "frames-written");
+    fail_unless (written > 10 && written < 100, "%" G_GUINT64_FORMAT, written);
+    fail_unless_equals_uint64 (sam_get_stat (h->element, "frames-lost"),
+        100 - written);
+    fail_unless (sam_count_messages (bus, GST_MESSAGE_WARNING, &text) >= 1);
+    fail_unless (strstr (text, "too large") || strstr (text, "of 100 frames"), "%s", text);
+    g_clear_pointer (&text, g_free);
+    fail_unless (g_file_get_contents (path, &text, NULL, NULL));
+    fail_unless_equals_int (json_array_get_length (json_object_get_array_member
+            (export_parse (parser, text), "images")), written);
+    g_clear_pointer (&text, g_free);
+
+    limit_files (1 << 20);
+    gst_harness_push_event (h, gst_event_new_flush_start ());
+    gst_harness_push_event (h, gst_event_new_flush_stop (TRUE));
+    gst_harness_push_event (h, gst_event_new_segment (&segment));
+    gst_harness_push (h, export_tracked_new (100));
+    gst_harness_push_event (h, gst_event_new_eos ());
+    fail_unless_equals_uint64 (sam_get_stat (h->element, "frames-written"),
+        written + 1);
+    export_close_bus (bus);
+    gst_harness_teardown (h);
+    list = export_list ();
+    fail_unless_equals_int (g_strv_length (list), 1);
+    g_strfreev (list);
+  }
+  g_object_unref (parser);
+  g_free (path);
+}
+
+GST_END_TEST;
 
 /* Writers that are stuck */
 
@@ -317,6 +384,7 @@ exportstuck_suite (void)
   TCase *tc = sam_tcase_new (suite, "exportstuck");
 
   tcase_add_checked_fixture (tc, export_set_up, export_tear_down);
+  tcase_add_test (tc, test_coco_has_the_frames_that_there_is_room_for);
   tcase_add_test (tc, test_a_reader_that_sleeps_stops_no_live_frame);
   tcase_add_test (tc, test_a_reader_that_sleeps_stops_no_other_stream_for_long);
   tcase_add_test (tc, test_a_strict_one_ends_with_the_first_loss);

@@ -1,0 +1,70 @@
+#ifndef __GST_SAM_COCO_H__
+#define __GST_SAM_COCO_H__
+
+#include "gstsamoutput.h"
+#include "gstsamrecord.h"
+#include "gstsamspool.h"
+
+G_BEGIN_DECLS
+
+/* An object of a video. */
+typedef struct
+{
+  guint64 id;                   /* in the meta */
+  gchar source[GST_SAM_TEXT_BYTES];
+  gchar label[GST_SAM_TEXT_BYTES];      /* the last one it had */
+  GstSamChain masks;
+  GstSamChain before;           /* the same before the latest frame */
+} GstSamCocoTrack;
+
+/* Frames of one stream and size, with masks of one size. */
+typedef struct
+{
+  guint stream;
+  gint frame_width, frame_height;
+  gint width, height;           /* of the masks, px; of the frames if there is
+                                 * none */
+  gboolean masked;
+  guint64 first_frame, last_frame;
+  GstSamChain frames;
+  GPtrArray *tracks;            /* of GstSamCocoTrack, by appearance */
+} GstSamCocoVideo;
+
+/**
+ * GstSamCoco:
+ * @by_video: whether an annotation is an object with lists of its masks, boxes
+ * and areas by frame, as YouTube-VIS has it; else it is an object on one frame,
+ * and `track_id` tells which belong together
+ * @location: for messages
+ *
+ * What was collected of a stream, and the file that is made of it.
+ */
+typedef struct
+{
+  gboolean by_video;
+  const gchar *location;
+  GstSamSpool spool;
+  GPtrArray *videos;            /* of GstSamCocoVideo */
+  GPtrArray *labels;            /* of strings: names of categories */
+
+  /* while the file is written */
+  GstSamOutput *output;         /* not owned */
+  GString *text;
+  guint num_annotations;
+} GstSamCoco;
+
+void gst_sam_coco_init (GstSamCoco * coco, gboolean by_video,
+    const gchar * location);
+void gst_sam_coco_clear (GstSamCoco * coco);
+
+/* Whether @number, an error number or 0, is 0; else sets @error. */
+gboolean gst_sam_coco_check (const GstSamCoco * coco, int number,
+    GError ** error);
+
+/* Write the file. Returns FALSE and sets @error if it is not complete. */
+gboolean gst_sam_coco_write (GstSamCoco * coco, GstSamOutput * output,
+    GError ** error);
+
+G_END_DECLS
+
+#endif /* __GST_SAM_COCO_H__ */
