@@ -358,6 +358,81 @@ set_too_early (GError ** error, const GstSamPrompt * prompt, GstClockTime start)
       GST_TIME_ARGS (GST_SAM_PENDING_AHEAD), GST_TIME_ARGS (start));
 }
 
+/* A prompt for another object of the same file. */
+static GstSamPrompt
+make_sibling (const GstSamPrompt * prompt, GstSamMask * mask)
+{
+  GstSamPrompt sibling = *prompt;
+
+  sibling.id = sibling.mark = 0;
+  sibling.fresh = FALSE;
+  sibling.sample = NULL;
+  sibling.location = g_strdup (prompt->location);
+  sibling.label = g_strdup (prompt->label);
+  sibling.value = mask->value;
+  sibling.mask = (GstSamMask *) gst_mini_object_ref (GST_MINI_OBJECT_CAST
+      (mask));
+  return sibling;
+}
+
+/* The file of a prompt has turned out to have several objects: the others get
+ * prompts of their own, which are the next ones. */
+static void
+split (GstSamPending * pending, GstSamPrompt * prompt,
+    const GstSamPendingCalls * calls)
+{
+  GArray *siblings = g_array_new (FALSE, FALSE, sizeof (GstSamPrompt));
+  GstSamPrompt *sibling;
+  guint i;
+
+  prompt->value = prompt->mask->value;
+  for (i = 0; i < prompt->mask->more->len; i++) {
+    GstSamPrompt new = make_sibling (prompt, g_ptr_array_index
+        (prompt->mask->more, i));
+    GError *error = NULL;
+    gboolean ok;
+
+    g_mutex_lock (&pending->lock);
+    ok = gst_sam_pending_assign (pending, &new, 0, &error);
+    g_mutex_unlock (&pending->lock);
+    if (ok) {
+      g_array_append_val (siblings, new);
+      continue;
+    }
+    gst_sam_pending_reject (pending, &new, error, calls);
+    gst_sam_prompt_clear (&new);
+  }
+  for (i = siblings->len; i > 0; i--) {
+    GError *error = NULL;
+
+    sibling = &g_array_index (siblings, GstSamPrompt, i - 1);
+    if (unpop (pending, sibling))
+      continue;
+    gst_sam_pending_set_queue_full (&error);
+    gst_sam_pending_reject (pending, sibling, error, calls);
+    gst_sam_prompt_clear (sibling);
+  }
+  g_array_unref (siblings);
+}
+
+/* Which of its objects is meant, a correction has to say. */
+static void
+set_several (GError ** error, const GstSamMask * mask)
+{
+  GString *values = g_string_new (NULL);
+  guint i;
+
+  g_string_printf (values, "%d", mask->value);
+  for (i = 0; i < MIN (mask->more->len, 10); i++)
+    g_string_append_printf (values, ", %d",
+        ((GstSamMask *) g_ptr_array_index (mask->more, i))->value);
+  gst_sam_pending_set_error (error, GST_SAM_REFUSED_MASK,
+      "The prompt was refused: the mask '%s' has several objects, the values "
+      "%s%s: 'value' chooses one.", mask->location, values->str,
+      mask->more->len > 10 ? " ..." : "");
+  g_string_free (values, TRUE);
+}
+
 /* Apply a prompt, which is consumed. FALSE: the tracker takes no more of them
  * for this frame, and the rest waits for the next one. */
 static gboolean
@@ -368,8 +443,12 @@ apply (GstSamPending * pending, sam_tracker * tracker, GstSamPrompt * prompt,
   GError *error = NULL;
   int status;
 
+  if (prompt->mask && prompt->mask->more && prompt->fresh && !prompt->value)
+    split (pending, prompt, calls);
   if (prompt->mask && prompt->mask->error) {
     error = g_error_copy (prompt->mask->error);
+  } else if (prompt->mask && prompt->mask->more && !prompt->value) {
+    set_several (&error, prompt->mask);
   } else if (is_too_early (pending, prompt)) {
     set_too_early (&error, prompt, pending->moment.start);
   } else {

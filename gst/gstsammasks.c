@@ -17,6 +17,7 @@ free_mask (GstSamMask * mask)
   g_free (mask->location);
   g_clear_pointer (&mask->sample, gst_sample_unref);
   g_free (mask->bits);
+  g_clear_pointer (&mask->more, g_ptr_array_unref);
   g_clear_error (&mask->error);
   g_free (mask);
 }
@@ -103,17 +104,64 @@ stretch (GstSamMask * mask, gint side, gint width, gint height, Rows * rows)
 }
 
 static void
-read_file (GstSamMask * mask, gint side, const gint * cancelled)
+read_value (GstSamMask * mask, gint side, const gint * cancelled)
 {
   GstSamPlane plane;
   Rows rows = {.cancelled = cancelled,.plane = &plane };
 
-  if (!gst_sam_png_read (&plane, mask->location, cancelled, &mask->error))
+  if (!gst_sam_png_read (&plane, mask->location, mask->value, cancelled,
+          &mask->error))
     return;
   rows.row = g_malloc (plane.width);
   stretch (mask, side, plane.width, plane.height, &rows);
   g_free (rows.row);
   g_free (plane.bits);
+}
+
+/* The file is read once more for each object that it has: its values need not
+ * be kept. */
+static void
+read_more (GstSamMask * mask, const guint8 used[256], gint side,
+    const gint * cancelled)
+{
+  gint i;
+
+  mask->more = g_ptr_array_new_with_free_func (unref_mask);
+  for (i = mask->value + 1; i < 256 && !mask->error; i++) {
+    GstSamMask *other;
+
+    if (!used[i])
+      continue;
+    other = new_mask (mask->location, NULL);
+    other->value = i;
+    read_value (other, side, cancelled);
+    other->done = TRUE;
+    mask->error = g_steal_pointer (&other->error);
+    g_ptr_array_add (mask->more, other);
+  }
+  if (!mask->error)
+    return;
+  g_clear_pointer (&mask->more, g_ptr_array_unref);
+  g_clear_pointer (&mask->bits, g_free);
+}
+
+static void
+read_file (GstSamMask * mask, gint side, const gint * cancelled)
+{
+  guint8 used[256];
+  guint num = 0;
+
+  mask->value = mask->wanted;
+  if (!mask->wanted && !gst_sam_png_find_values (mask->location, used, &num,
+          cancelled, &mask->error))
+    return;
+  if (num > 1) {
+    while (!used[mask->value])
+      mask->value++;
+  }
+  read_value (mask, side, cancelled);
+  if (num > 1 && !mask->error)
+    read_more (mask, used, side, cancelled);
 }
 
 /* Map a sample that holds what its caps promise. */
@@ -343,7 +391,8 @@ gst_sam_masks_forget (GstSamMasks * masks)
 
 /* One that is kept, or that is going to be read later than now. */
 static GstSamMask *
-find_file (GstSamMasks * masks, const gchar * location, gboolean keep)
+find_file (GstSamMasks * masks, const gchar * location, gint value,
+    gboolean keep)
 {
   GList *l;
   guint i;
@@ -351,7 +400,7 @@ find_file (GstSamMasks * masks, const gchar * location, gboolean keep)
   for (i = 0; keep && i < masks->kept->len; i++) {
     GstSamMask *mask = g_ptr_array_index (masks->kept, i);
 
-    if (g_str_equal (mask->location, location)) {
+    if (g_str_equal (mask->location, location) && mask->wanted == value) {
       if (!mask->done || mask->bits)
         return ref_mask (mask);
       g_ptr_array_remove_index_fast (masks->kept, i);
@@ -361,7 +410,7 @@ find_file (GstSamMasks * masks, const gchar * location, gboolean keep)
   for (l = masks->jobs.head; l; l = l->next) {
     GstSamMask *mask = l->data;
 
-    if (!g_strcmp0 (mask->location, location))
+    if (!g_strcmp0 (mask->location, location) && mask->wanted == value)
       return ref_mask (mask);
   }
   return NULL;
@@ -369,18 +418,19 @@ find_file (GstSamMasks * masks, const gchar * location, gboolean keep)
 
 GstSamMask *
 gst_sam_masks_get_file (GstSamMasks * masks, const gchar * location,
-    gboolean keep, GError ** error)
+    gint value, gboolean keep, GError ** error)
 {
   GstSamMask *mask;
 
   g_mutex_lock (&masks->lock);
-  mask = find_file (masks, location, keep);
+  mask = find_file (masks, location, value, keep);
   g_mutex_unlock (&masks->lock);
   if (!mask && !gst_sam_png_check (location, error))
     return NULL;
   g_mutex_lock (&masks->lock);
   if (!mask) {
     mask = new_mask (location, NULL);
+    mask->wanted = value;
     add_job (masks, mask);
     ensure_thread (masks);
   }

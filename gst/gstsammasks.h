@@ -9,11 +9,15 @@ G_BEGIN_DECLS
  * GstSamMask:
  * @location: (nullable): the PNG file to read
  * @sample: (nullable): the sample to convert; dropped when done
+ * @wanted: value of its pixels that was asked for; 0: none was
+ * @value: that it has; 0: all that are seen are its own
  * @side: side of the model's input, px
  * @bits: @side x @side bits as sam_mask_stretch() makes them; NULL on failure
+ * @more: (nullable): of GstSamMask, done: the other objects of a file that has
+ * several, where none was asked for
  * @error: the reason of a failure, of the domain GST_SAM_REFUSAL
  *
- * A mask prompt that is being read and scaled. The last three fields do not
+ * A mask prompt that is being read and scaled. The last five fields do not
  * change once @done is set.
  */
 typedef struct _GstSamMask
@@ -21,9 +25,12 @@ typedef struct _GstSamMask
   GstMiniObject parent;
   gchar *location;
   GstSample *sample;
+  gint wanted;                  /* value that was asked for, 0: none */
   gboolean done;                /* guarded by the lock of GstSamMasks */
+  gint value;
   gint side;
   guint8 *bits;
+  GPtrArray *more;
   GError *error;
 } GstSamMask;
 
@@ -68,7 +75,7 @@ void gst_sam_masks_set_flushing (GstSamMasks * masks, gboolean flushing);
  * cannot be made, for example if there is no such file. @keep: cache the mask
  * until stop or gst_sam_masks_forget(). */
 GstSamMask *gst_sam_masks_get_file (GstSamMasks * masks, const gchar * location,
-    gboolean keep, GError ** error);
+    gint value, gboolean keep, GError ** error);
 GstSamMask *gst_sam_masks_get_sample (GstSamMasks * masks, GstSample * sample,
     GError ** error);
 void gst_sam_masks_forget (GstSamMasks * masks);

@@ -1,7 +1,9 @@
 #include "gstsampending.h"
 
-#include <float.h>
 #include <string.h>
+
+/* Different labels that prompts may give, in an element's life. */
+#define MAX_LABELS 4096
 
 void
 gst_sam_pending_init (GstSamPending * pending)
@@ -10,12 +12,15 @@ gst_sam_pending_init (GstSamPending * pending)
   gst_sam_masks_init (&pending->masks);
   gst_sam_marks_init (&pending->marks);
   pending->max_objects = SAM_MAX_OBJECTS;
+  pending->labels = g_hash_table_new_full (g_str_hash, g_str_equal, g_free,
+      NULL);
 }
 
 void
 gst_sam_pending_clear (GstSamPending * pending)
 {
   gst_sam_pending_stop (pending);
+  g_hash_table_unref (pending->labels);
   gst_sam_masks_clear (&pending->masks);
   gst_sam_marks_clear (&pending->marks);
   g_mutex_clear (&pending->lock);
@@ -68,8 +73,10 @@ gst_sam_pending_forget_known (GstSamPending * pending, guint64 id)
 {
   gint i = find_known (pending, id);
 
-  if (i >= 0)
+  if (i >= 0) {
     pending->known[i] = pending->known[--pending->num_known];
+    pending->label[i] = pending->label[pending->num_known];
+  }
   gst_sam_marks_forget (&pending->marks, id);
 }
 
@@ -127,7 +134,7 @@ check_prompt (GstSamPending * pending, GstSamPrompt * prompt, gint width,
     return gst_sam_prompt_check (prompt, width, height, error);
   if (prompt->location)
     prompt->mask = gst_sam_masks_get_file (&pending->masks, prompt->location,
-        prompt->initial, error);
+        prompt->value, prompt->initial, error);
   else
     prompt->mask = gst_sam_masks_get_sample (&pending->masks, prompt->sample,
         error);
@@ -135,7 +142,30 @@ check_prompt (GstSamPending * pending, GstSamPrompt * prompt, gint width,
   return prompt->mask != NULL;
 }
 
-/* Give the prompt its id. Called with the lock held. */
+/* One copy of every label is kept as long as the element is there: frames that
+ * other threads hold refer to it. Returns FALSE if there are too many. Called
+ * with the lock held. */
+static gboolean
+keep_label (GstSamPending * pending, const gchar * text, const gchar ** label,
+    GError ** error)
+{
+  gpointer kept;
+
+  if (!g_hash_table_lookup_extended (pending->labels, text, &kept, NULL)) {
+    if (g_hash_table_size (pending->labels) >= MAX_LABELS) {
+      gst_sam_pending_set_error (error, GST_SAM_REFUSED_QUEUE_FULL,
+          "The prompt was refused: its label is new, and %d others were given.",
+          MAX_LABELS);
+      return FALSE;
+    }
+    kept = g_strdup (text);
+    g_hash_table_add (pending->labels, kept);
+  }
+  *label = kept;
+  return TRUE;
+}
+
+/* Called with the lock held. */
 static gboolean
 assign_id (GstSamPending * pending, GstSamPrompt * prompt, guint64 wish,
     GError ** error)
@@ -160,8 +190,52 @@ assign_id (GstSamPending * pending, GstSamPrompt * prompt, guint64 wish,
       pending->last_id + 1;
   prompt->id = pending->last_id;
   prompt->fresh = TRUE;
+  pending->label[pending->num_known] = NULL;
   pending->known[pending->num_known++] = prompt->id;
   return TRUE;
+}
+
+gboolean
+gst_sam_pending_assign (GstSamPending * pending, GstSamPrompt * prompt,
+    guint64 wish, GError ** error)
+{
+  const gchar *label = NULL;
+
+  if (prompt->label && !keep_label (pending, prompt->label, &label, error))
+    return FALSE;
+  if (!assign_id (pending, prompt, wish, error))
+    return FALSE;
+  if (label)
+    pending->label[find_known (pending, prompt->id)] = label;
+  return TRUE;
+}
+
+void
+gst_sam_pending_set_label (GstSamPending * pending, guint64 id,
+    const gchar * text)
+{
+  const gchar *label;
+  gint i;
+
+  g_mutex_lock (&pending->lock);
+  i = find_known (pending, id);
+  if (i >= 0 && keep_label (pending, text, &label, NULL))
+    pending->label[i] = label;
+  g_mutex_unlock (&pending->lock);
+}
+
+const gchar *
+gst_sam_pending_get_label (GstSamPending * pending, guint64 id)
+{
+  const gchar *label = NULL;
+  gint i;
+
+  g_mutex_lock (&pending->lock);
+  i = find_known (pending, id);
+  if (i >= 0)
+    label = pending->label[i];
+  g_mutex_unlock (&pending->lock);
+  return label;
 }
 
 guint64
@@ -193,7 +267,7 @@ gst_sam_pending_push (GstSamPending * pending, GstSamPrompt * prompt,
   } else if (prompt->seeded && pending->reset) {
     gst_sam_pending_set_error (error, GST_SAM_REFUSED_TIME,
         "The prompt was refused: it is for the stream before.");
-  } else if (assign_id (pending, prompt, wish, error)) {
+  } else if (gst_sam_pending_assign (pending, prompt, wish, error)) {
     id = prompt->id;
     if (prompt->kind == GST_SAM_PROMPT_REMOVE)
       gst_sam_pending_forget_known (pending, id);
@@ -386,6 +460,7 @@ gst_sam_pending_restore (GstSamPending * pending, const GstSamBound * bound,
     pending->bound[i] = bound[i];
     pending->bound[i].shown = TRUE;
     pending->known[i] = bound[i].id;
+    pending->label[i] = NULL;
   }
   pending->num_bound = pending->num_known = num_bound;
   pending->last_id = MAX (pending->last_id, last_id);

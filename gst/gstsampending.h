@@ -45,6 +45,8 @@ typedef struct
   guint head, length;
   guint64 last_id;              /* the highest id assigned so far */
   guint64 known[SAM_MAX_OBJECTS];       /* ids of tracked and new objects */
+  const gchar *label[SAM_MAX_OBJECTS];  /* of these; in @labels; NULL: none */
+  GHashTable *labels;           /* all that were given: reports have them */
   guint num_known;
 
   gint width, height;           /* of the frames, 0: not known yet */
@@ -108,6 +110,10 @@ void gst_sam_pending_set_frame_size (GstSamPending * pending, gint width,
 void gst_sam_pending_get_frame_size (GstSamPending * pending, gint * width,
     gint * height);
 
+/* Any thread. The label that a prompt gave to an object; NULL: none. It is
+ * valid until gst_sam_pending_clear(). */
+const gchar *gst_sam_pending_get_label (GstSamPending * pending, guint64 id);
+
 /* Any thread. Whether an object with that id is tracked or waiting. */
 gboolean gst_sam_pending_is_known (GstSamPending * pending, guint64 id);
 void gst_sam_pending_set_max_objects (GstSamPending * pending,
@@ -150,6 +156,9 @@ guint64 gst_sam_pending_show (GstSamPending * pending, guint64 engine_id,
  * assign ids after @last_id. */
 void gst_sam_pending_restore (GstSamPending * pending,
     const GstSamBound * bound, guint num_bound, guint64 last_id);
+/* Give an object that is known a label. */
+void gst_sam_pending_set_label (GstSamPending * pending, guint64 id,
+    const gchar * label);
 
 /* Streaming thread. A new stream begins: forget tracked objects, from the next
  * frame on, and waiting prompts of initial-prompt; keep other waiting prompts
@@ -170,6 +179,10 @@ void gst_sam_pending_stop (GstSamPending * pending);
 GstSamPrompt *gst_sam_pending_waiting_at (GstSamPending * pending, guint i);
 void gst_sam_pending_forget_known (GstSamPending * pending, guint64 id);
 void gst_sam_pending_forget_bound (GstSamPending * pending);
+
+/* Give the prompt its id, and its object its label. */
+gboolean gst_sam_pending_assign (GstSamPending * pending,
+    GstSamPrompt * prompt, guint64 wish, GError ** error);
 
 /* Without it: */
 

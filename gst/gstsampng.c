@@ -18,7 +18,11 @@
 
 typedef struct
 {
-  GstSamPlane *plane;
+  GstSamPlane *plane;           /* NULL: values are looked for */
+  gint value;                   /* that is wanted; 0: whatever is seen */
+  guint8 used[256];             /* values that there are */
+  guint num_objects;            /* as of gst_sam_png_find_values() */
+  gint width, height;
   const gint *cancelled;
   int fd;
   png_structp png;
@@ -131,6 +135,23 @@ is_any (const guint8 * bytes, gint n)
   return n > 0;
 }
 
+/* A byte per pixel, its value. */
+static void
+note_values (Reader * r, gint y, gint pass, gint n)
+{
+  guint8 *bits = r->plane ? r->plane->bits + (gsize) y *
+      ((r->plane->width + 7) / 8) : NULL;
+  gint i;
+
+  for (i = 0; i < n; i++) {
+    const gint x = pass < 0 ? i : PNG_COL_FROM_PASS_COL (i, pass);
+
+    r->used[r->row[i]] = TRUE;
+    if (bits && r->row[i] == r->value)
+      bits[x / 8] |= 1 << (x % 8);
+  }
+}
+
 /* Pixels of one row of one pass. Alpha, where there is any, comes last. */
 static void
 set_pixels (Reader * r, gint y, gint pass, gint n)
@@ -155,14 +176,16 @@ set_pixels (Reader * r, gint y, gint pass, gint n)
 static void
 read_rows (Reader * r)
 {
-  const gint w = r->plane->width, h = r->plane->height;
+  void (*const take) (Reader *, gint, gint, gint) = r->plane && !r->value ?
+      set_pixels : note_values;
+  const gint w = r->width, h = r->height;
   gint pass, y;
 
   if (png_get_interlace_type (r->png, r->info) == PNG_INTERLACE_NONE) {
     for (y = 0; y < h; y++) {
       check_cancelled (r);
       png_read_row (r->png, r->row, NULL);
-      set_pixels (r, y, -1, w);
+      take (r, y, -1, w);
     }
     return;
   }
@@ -173,9 +196,49 @@ read_rows (Reader * r)
     for (y = 0; y < rows; y++) {
       check_cancelled (r);
       png_read_row (r->png, r->row, NULL);
-      set_pixels (r, PNG_ROW_FROM_PASS_ROW (y, pass), pass, columns);
+      take (r, PNG_ROW_FROM_PASS_ROW (y, pass), pass, columns);
     }
   }
+}
+
+/* Of the values that are used and seen: an object each, or one of all. A gray
+ * picture with a palette is no map of objects: bright grays tell it. */
+static void
+count_objects (Reader * r)
+{
+  png_colorp palette = NULL;
+  png_bytep alpha = NULL;
+  gboolean coloured = FALSE, bright = FALSE;
+  int i, colours = 0, alphas = 0;
+
+  png_get_PLTE (r->png, r->info, &palette, &colours);
+  png_get_tRNS (r->png, r->info, &alpha, &alphas, NULL);
+  for (i = 0; i < 256; i++) {
+    const png_color *c = i < colours ? &palette[i] : NULL;
+
+    r->used[i] = r->used[i] && c && (c->red || c->green || c->blue) &&
+        !(i < alphas && !alpha[i]);
+    if (!r->used[i])
+      continue;
+    r->num_objects++;
+    coloured |= c->red != c->green || c->green != c->blue;
+    bright |= c->red >= 128;
+  }
+  if (bright && !coloured)
+    r->num_objects = 0;
+}
+
+/* Have rows of values. Returns FALSE if the picture has none. */
+static gboolean
+want_values (Reader * r)
+{
+  const gint type = png_get_color_type (r->png, r->info);
+
+  if (type != PNG_COLOR_TYPE_PALETTE && (type != PNG_COLOR_TYPE_GRAY ||
+          png_get_bit_depth (r->png, r->info) > 8))
+    return FALSE;
+  png_set_packing (r->png);
+  return TRUE;
 }
 
 /* Rows of whole bytes per channel: no palette, no transparent colour. */
@@ -195,15 +258,47 @@ read_picture (Reader * r)
         "each way and %d in all", w, h, SAM_MAX_SIDE, MAX_PIXELS);
     png_error (r->png, text);
   }
-  png_set_expand (r->png);
+  if (!r->plane && png_get_color_type (r->png, r->info) !=
+      PNG_COLOR_TYPE_PALETTE)
+    return;
+  if (r->plane && !r->value)
+    png_set_expand (r->png);
+  else if (!want_values (r))
+    png_error (r->png, "'value' is given, which expects a picture with a "
+        "palette, or gray with at most 8 bits");
   png_read_update_info (r->png, r->info);
-  r->plane->width = w;
-  r->plane->height = h;
-  r->plane->bits = g_try_malloc0 ((gsize) (w + 7) / 8 * h);
+  r->width = w;
+  r->height = h;
+  if (r->plane) {
+    r->plane->width = w;
+    r->plane->height = h;
+    r->plane->bits = g_try_malloc0 ((gsize) (w + 7) / 8 * h);
+  }
   r->row = g_try_malloc (png_get_rowbytes (r->png, r->info));
-  if (!r->plane->bits || !r->row)
+  if ((r->plane && !r->plane->bits) || !r->row)
     png_error (r->png, "out of memory");
   read_rows (r);
+  if (!r->plane)
+    count_objects (r);
+}
+
+/* The pixels that were asked for must be there. */
+static void
+check_value (Reader * r)
+{
+  gchar text[sizeof r->why - 60];
+  gsize at = 0;
+  gint i;
+
+  if (!r->value || r->used[r->value])
+    return;
+  for (i = 0; i < 256 && at + 8 < sizeof text; i++) {
+    if (r->used[i])
+      at += g_snprintf (text + at, sizeof text - at, "%s%d", at ? ", " : "", i);
+  }
+  g_snprintf (r->why, sizeof r->why,
+      "no pixel has the value %d, there are %s%s", r->value, text, i < 256 ? " ..." : "");
+  png_longjmp (r->png, 1);
 }
 
 /* libpng comes back here on errors: nothing of this frame changes before. */
@@ -213,32 +308,53 @@ try_picture (Reader * r)
   if (setjmp (png_jmpbuf (r->png)))
     return FALSE;
   read_picture (r);
+  check_value (r);
   return TRUE;
 }
 
+static gboolean
+read_file (Reader * r, const gchar * location, GError ** error)
+{
+  gboolean ok;
+
+  g_strlcpy (r->why, "out of memory", sizeof r->why);
+  r->fd = open_regular (location, error);
+  if (r->fd < 0)
+    return FALSE;
+  r->png = png_create_read_struct (PNG_LIBPNG_VER_STRING, r, on_error,
+      on_warning);
+  r->info = r->png ? png_create_info_struct (r->png) : NULL;
+  ok = r->info && try_picture (r);
+  if (!ok)
+    fail (error, location, "%s", r->why);
+  g_free (r->row);
+  png_destroy_read_struct (&r->png, &r->info, NULL);
+  close (r->fd);
+  return ok;
+}
+
 gboolean
-gst_sam_png_read (GstSamPlane * plane, const gchar * location,
+gst_sam_png_read (GstSamPlane * plane, const gchar * location, gint value,
     const gint * cancelled, GError ** error)
 {
-  Reader r = {.plane = plane,.cancelled = cancelled,
-    .why = "out of memory"
-  };
+  Reader r = {.plane = plane,.value = value,.cancelled = cancelled };
   gboolean ok;
 
   memset (plane, 0, sizeof *plane);
-  r.fd = open_regular (location, error);
-  if (r.fd < 0)
-    return FALSE;
-  r.png = png_create_read_struct (PNG_LIBPNG_VER_STRING, &r, on_error,
-      on_warning);
-  r.info = r.png ? png_create_info_struct (r.png) : NULL;
-  ok = r.info && try_picture (&r);
-  if (!ok) {
-    fail (error, location, "%s", r.why);
+  ok = read_file (&r, location, error);
+  if (!ok)
     g_clear_pointer (&plane->bits, g_free);
-  }
-  g_free (r.row);
-  png_destroy_read_struct (&r.png, &r.info, NULL);
-  close (r.fd);
+  return ok;
+}
+
+gboolean
+gst_sam_png_find_values (const gchar * location, guint8 used[256], guint * num,
+    const gint * cancelled, GError ** error)
+{
+  Reader r = {.cancelled = cancelled };
+  const gboolean ok = read_file (&r, location, error);
+
+  memcpy (used, r.used, sizeof r.used);
+  *num = r.num_objects;
   return ok;
 }

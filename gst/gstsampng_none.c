@@ -15,6 +15,13 @@ gst_sam_png_check (const gchar * location, GError ** error)
 
 gboolean
 gst_sam_png_read (GstSamPlane * plane, const gchar * location,
+    gint value, const gint * cancelled, GError ** error)
+{
+  return gst_sam_png_check (location, error);
+}
+
+gboolean
+gst_sam_png_find_values (const gchar * location, guint8 used[256], guint * num,
     const gint * cancelled, GError ** error)
 {
   return gst_sam_png_check (location, error);

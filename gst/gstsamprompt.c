@@ -23,6 +23,8 @@ enum
   KEY_NORMALIZED = 1 << 6,
   KEY_LOCATION = 1 << 7,
   KEY_TIME = 1 << 8,            /* of every kind */
+  KEY_VALUE = 1 << 9,
+  KEY_LABEL = 1 << 10,
 };
 
 static const struct
@@ -39,6 +41,8 @@ static const struct
   {"normalized", KEY_NORMALIZED},
   {"location", KEY_LOCATION},
   {"running-time", KEY_TIME},
+  {"value", KEY_VALUE},
+  {"label", KEY_LABEL},
 };
 
 static const struct
@@ -49,13 +53,13 @@ static const struct
   const gchar *usage;
 } kinds[] = {
   [GST_SAM_PROMPT_POINT] = {"point", KEY_X | KEY_Y,
-        KEY_POSITIVE | KEY_NORMALIZED | KEY_ID,
-      "point,x=,y=[,positive=][,normalized=][,id=][,running-time=]"},
+        KEY_POSITIVE | KEY_NORMALIZED | KEY_ID | KEY_LABEL,
+      "point,x=,y=[,positive=][,normalized=][,id=][,label=][,running-time=]"},
   [GST_SAM_PROMPT_BOX] = {"box", KEY_X | KEY_Y | KEY_W | KEY_H,
-        KEY_NORMALIZED | KEY_ID,
-      "box,x=,y=,w=,h=[,normalized=][,id=][,running-time=]"},
-  [GST_SAM_PROMPT_MASK] = {"mask", KEY_LOCATION, KEY_ID,
-      "mask,location=FILE.png[,id=][,running-time=]"},
+        KEY_NORMALIZED | KEY_ID | KEY_LABEL,
+      "box,x=,y=,w=,h=[,normalized=][,id=][,label=][,running-time=]"},
+  [GST_SAM_PROMPT_MASK] = {"mask", KEY_LOCATION, KEY_VALUE | KEY_ID | KEY_LABEL,
+      "mask,location=FILE.png[,value=][,id=][,label=][,running-time=]"},
   [GST_SAM_PROMPT_REMOVE] = {"remove", KEY_ID, 0,
       "remove,id=[,running-time=]"},
   [GST_SAM_PROMPT_UNDO] = {"undo", KEY_ID, 0, "undo,id=[,running-time=]"},
@@ -92,6 +96,7 @@ void
 gst_sam_prompt_clear (GstSamPrompt * prompt)
 {
   g_clear_pointer (&prompt->location, g_free);
+  g_clear_pointer (&prompt->label, g_free);
   g_clear_pointer (&prompt->sample, gst_sample_unref);
   if (prompt->mask)
     gst_mini_object_unref (GST_MINI_OBJECT_CAST (prompt->mask));
@@ -160,6 +165,27 @@ parse_boolean (const gchar * value, gboolean * flag)
   return FALSE;
 }
 
+static gboolean
+parse_value (const gchar * text, gint * value)
+{
+  guint64 number;
+
+  if (!g_ascii_string_to_unsigned (text, 10, 1, 255, &number, NULL))
+    return FALSE;
+  *value = number;
+  return TRUE;
+}
+
+static gboolean
+parse_label (const gchar * text, gchar ** label)
+{
+  if (!*text || strlen (text) >= GST_SAM_LABEL_BYTES ||
+      !g_utf8_validate (text, -1, NULL))
+    return FALSE;
+  *label = g_strdup (text);
+  return TRUE;
+}
+
 static guint
 find_key (const gchar * name)
 {
@@ -224,6 +250,14 @@ set_key (GstSamPrompt * prompt, guint * given, const gchar * name,
       ok = g_ascii_string_to_unsigned (value, 10, 0, G_MAXUINT64 - 1,
           &prompt->running_time, NULL);
       prompt->timed = ok;
+      break;
+    case KEY_VALUE:
+      wanted = "the value of a pixel, 1 to 255";
+      ok = parse_value (value, &prompt->value);
+      break;
+    case KEY_LABEL:
+      wanted = "a text in UTF-8 of 1 to 63 bytes";
+      ok = parse_label (value, &prompt->label);
       break;
     case KEY_LOCATION:
       wanted = "the name of a file";
@@ -533,6 +567,10 @@ gst_sam_prompt_to_text (const GstSamPrompt * prompt)
     g_string_append (text, ",normalized=false");
   if (prompt->location)
     append_quoted (text, "location", prompt->location);
+  if (prompt->value)
+    g_string_append_printf (text, ",value=%d", prompt->value);
+  if (prompt->label)
+    append_quoted (text, "label", prompt->label);
   if ((needed & KEY_ID) || ((all & KEY_ID) && prompt->id && !prompt->fresh))
     g_string_append_printf (text, ",id=%" G_GUINT64_FORMAT, prompt->id);
   if (prompt->timed)

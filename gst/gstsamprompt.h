@@ -5,6 +5,9 @@
 
 G_BEGIN_DECLS
 
+/* Bytes of a label, with the final 0: as many as samexport writes. */
+#define GST_SAM_LABEL_BYTES 64
+
 typedef enum
 {
   GST_SAM_PROMPT_POINT,
@@ -65,6 +68,9 @@ const gchar *gst_sam_refusal_get_name (GstSamRefusal refusal);
  * @positive: whether the point lies on the object
  * @normalized: whether coordinates run from 0 to 1; else pixels of the frame
  * @location: (nullable): file that holds the mask
+ * @value: value of the pixels of the file that the mask is; 0: all that are not
+ * black, or an object per value, where the file has several
+ * @label: (nullable): name of the object's class
  * @sample: (nullable): the mask, GRAY8, non-zero where the object is
  * @timed: whether it is for the frame that is shown at @running_time; else for
  * the next one
@@ -87,6 +93,8 @@ typedef struct
   gboolean positive;
   gboolean normalized;
   gchar *location;
+  gint value;
+  gchar *label;
   GstSample *sample;
   gboolean timed;
   GstClockTime running_time;

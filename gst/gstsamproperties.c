@@ -547,7 +547,8 @@ install_prompt_properties (GObjectClass * klass)
    * GstSamTrack:initial-prompt:
    *
    * Prompts for the first frame of every stream, separated by `;`:
-   * `point,x=,y=[,positive=]`, `box,x=,y=,w=,h=`, `mask,location=FILE.png`.
+   * `point,x=,y=[,positive=]`, `box,x=,y=,w=,h=`,
+   * `mask,location=FILE.png[,value=]`, each with `label=` for a class.
    * Add `normalized=true` if coordinates run from 0 to 1, and the same `id=`
    * to several prompts for one object. The prompts are applied again after
    * every seek and when a segment is played again. Mask files are read once

@@ -7,15 +7,18 @@
 #define GST_CAT_DEFAULT gst_sam_track_debug
 
 /* The note in the file: a mark, the highest id, and for every object the
- * engine's id and the element's; all little-endian. */
+ * engine's id, the element's, and the label that a prompt gave it, filled up
+ * with 0; numbers are little-endian. A note of version 1 has no labels. */
 
-#define MARK "gst\1\0\0\0"       /* with its last 0: 8 bytes */
+#define MARK "gst\2\0\0\0"       /* with its last 0: 8 bytes */
+#define MARK_1 "gst\1\0\0\0"
 
 enum
 {
   MARK_BYTES = 8,               /* numbers are aligned */
   ID_BYTES = 8,
-  NOTE_BYTES = MARK_BYTES + ID_BYTES + SAM_MAX_OBJECTS * 2 * ID_BYTES,
+  OBJECT_BYTES = 2 * ID_BYTES + GST_SAM_LABEL_BYTES,
+  NOTE_BYTES = MARK_BYTES + ID_BYTES + SAM_MAX_OBJECTS * OBJECT_BYTES,
 };
 
 typedef struct
@@ -23,25 +26,31 @@ typedef struct
   guint64 last_id;
   guint num_bound;
   GstSamBound bound[SAM_MAX_OBJECTS];
+  gchar label[SAM_MAX_OBJECTS][GST_SAM_LABEL_BYTES];    /* "": none */
 } Note;
 
 static gsize
 write_note (guint8 * data, GstSamPending * pending)
 {
-  guint8 *at = data + MARK_BYTES;
+  guint8 *at = data + MARK_BYTES + ID_BYTES;
   guint i;
 
   memcpy (data, MARK, MARK_BYTES);
   g_mutex_lock (&pending->lock);
-  GST_WRITE_UINT64_LE (at, pending->last_id);
-  for (i = 0; i < pending->num_bound; i++) {
-    at += ID_BYTES;
+  GST_WRITE_UINT64_LE (data + MARK_BYTES, pending->last_id);
+  for (i = 0; i < pending->num_bound; i++, at += OBJECT_BYTES) {
     GST_WRITE_UINT64_LE (at, pending->bound[i].engine_id);
-    at += ID_BYTES;
-    GST_WRITE_UINT64_LE (at, pending->bound[i].id);
+    GST_WRITE_UINT64_LE (at + ID_BYTES, pending->bound[i].id);
   }
   g_mutex_unlock (&pending->lock);
-  return at + ID_BYTES - data;
+  for (i = 0; i < pending->num_bound; i++) {
+    const gchar *label = gst_sam_pending_get_label (pending,
+        pending->bound[i].id);
+
+    strncpy ((gchar *) data + MARK_BYTES + ID_BYTES + i * OBJECT_BYTES +
+        2 * ID_BYTES, label ? label : "", GST_SAM_LABEL_BYTES);
+  }
+  return at - data;
 }
 
 static gboolean
@@ -59,27 +68,39 @@ has_twins (const Note * note)
   return FALSE;
 }
 
+/* Returns FALSE if it is no text that a prompt can give. */
+static gboolean
+read_label (gchar label[GST_SAM_LABEL_BYTES], const guint8 * data)
+{
+  memcpy (label, data, GST_SAM_LABEL_BYTES);
+  return !label[GST_SAM_LABEL_BYTES - 1] && g_utf8_validate (label, -1, NULL);
+}
+
 /* A sam_note_reader. */
 static int
 read_note (void *priv, const void *data, size_t bytes)
 {
   const guint8 *at = (const guint8 *) data + MARK_BYTES;
   const gsize before = MARK_BYTES + ID_BYTES;
+  const gboolean old = bytes >= before && !memcmp (data, MARK_1, MARK_BYTES);
+  const gsize each = old ? 2 * ID_BYTES : OBJECT_BYTES;
   Note *note = priv;
   guint i;
 
-  if (bytes < before || bytes > NOTE_BYTES || memcmp (data, MARK, MARK_BYTES) ||
-      (bytes - before) % (2 * ID_BYTES))
+  if (bytes < before || bytes > NOTE_BYTES || (!old && memcmp (data, MARK,
+              MARK_BYTES)) || (bytes - before) % each ||
+      (bytes - before) / each > SAM_MAX_OBJECTS)
     return 1;
   note->last_id = GST_READ_UINT64_LE (at);
-  note->num_bound = (bytes - before) / (2 * ID_BYTES);
-  for (i = 0; i < note->num_bound; i++) {
-    at += ID_BYTES;
+  note->num_bound = (bytes - before) / each;
+  at += ID_BYTES;
+  for (i = 0; i < note->num_bound; i++, at += each) {
     note->bound[i].engine_id = GST_READ_UINT64_LE (at);
-    at += ID_BYTES;
-    note->bound[i].id = GST_READ_UINT64_LE (at);
+    note->bound[i].id = GST_READ_UINT64_LE (at + ID_BYTES);
+    note->label[i][0] = 0;
     if (!note->bound[i].engine_id || !note->bound[i].id ||
-        note->bound[i].id > note->last_id)
+        note->bound[i].id > note->last_id ||
+        (!old && !read_label (note->label[i], at + 2 * ID_BYTES)))
       return 1;
   }
   return note->last_id > G_MAXINT64 || has_twins (note);
@@ -109,7 +130,7 @@ save (GstSamTrack * self, const gchar * location, struct sam_error *error)
     self
   };
   GstSamMoment moment = {.start = GST_CLOCK_TIME_NONE };
-  guint64 note[NOTE_BYTES / ID_BYTES];
+  guint64 note[NOTE_BYTES / sizeof (guint64)];
 
   gst_sam_pending_get_frame_size (self->pending, &moment.width,
       &moment.height);
@@ -126,10 +147,17 @@ load (GstSamTrack * self, const gchar * location, struct sam_error *error)
   Note note;
   int status = sam_tracker_load (self->tracker, location, read_note, &note,
       error);
+  guint i;
 
-  if (status == SAM_OK)
-    gst_sam_pending_restore (self->pending, note.bound, note.num_bound,
-        note.last_id);
+  if (status != SAM_OK)
+    return status;
+  gst_sam_pending_restore (self->pending, note.bound, note.num_bound,
+      note.last_id);
+  for (i = 0; i < note.num_bound; i++) {
+    if (*note.label[i])
+      gst_sam_pending_set_label (self->pending, note.bound[i].id,
+          note.label[i]);
+  }
   return status;
 }
 

@@ -327,7 +327,9 @@ copy_object (GstSamTrack * self, GstSamObject * to,
   to->iou = from->iou;
   to->score = from->score;
   to->behind = from->behind;
-  to->label = gst_sam_seed_get_label (self, to->id);
+  to->label = gst_sam_pending_get_label (self->pending, to->id);
+  if (!to->label)
+    to->label = gst_sam_seed_get_label (self, to->id);
 }
 
 /* Takes over the mask. */

@@ -30,6 +30,8 @@ static void check_text(const GstSamPrompt *p)
     fuzz_check(q->x == p->x && q->y == p->y && q->w == p->w && q->h == p->h);
     fuzz_check(q->positive == p->positive && q->normalized == p->normalized);
     fuzz_check(q->timed == p->timed && (!p->timed || q->running_time == p->running_time));
+    fuzz_check(q->value == p->value && !p->label == !q->label);
+    fuzz_check(!p->label || !strcmp(q->label, p->label));
     if (p->location && g_utf8_validate(p->location, -1, NULL))
         fuzz_check(!strcmp(q->location, p->location));
     g_array_unref(again);

@@ -180,6 +180,46 @@ get_bit (const GstSamPlane * plane, gint x, gint y)
   return plane->bits[y * ((plane->width + 7) / 8) + x / 8] >> (x % 8) & 1;
 }
 
+/* Of a palette and of grays, one value can be chosen; a palette tells its
+ * objects. Those of @kinds have a colour beside grays. */
+static void
+check_values (const Kind * kind, gint width, gint height, const gchar * name)
+{
+  const gboolean palette = kind->type == PNG_COLOR_TYPE_PALETTE;
+  const gint wanted = palette ? DARKEST % (1 << kind->depth) : 1;
+  const gboolean has = palette || (kind->type == PNG_COLOR_TYPE_GRAY &&
+      kind->depth <= 8);
+  guint8 used[256];
+  GstSamPlane plane;
+  guint num, n = 0;
+  gint x, y, v;
+
+  fail_unless (gst_sam_png_find_values (name, used, &num, &never, NULL));
+  for (v = 0; palette && v < 1 << MIN (kind->depth, 2); v++) {
+    gboolean any = FALSE;
+
+    for (y = 0; y < height; y++) {
+      for (x = 0; x < width; x++)
+        any |= get_value (x, y) % (1 << kind->depth) == v;
+    }
+    any &= is_set (kind, v);
+    fail_unless_equals_int (used[v], any);
+    n += any;
+  }
+  fail_unless_equals_int (num, n);
+  if (!gst_sam_png_read (&plane, name, MAX (wanted, 1), &never, NULL)) {
+    fail_if (has && width * height > 100);
+    return;
+  }
+  fail_unless (has);
+  for (y = 0; palette && wanted && y < height; y++) {
+    for (x = 0; x < width; x++)
+      fail_unless_equals_int (get_bit (&plane, x, y),
+          get_value (x, y) % (1 << kind->depth) == wanted);
+  }
+  g_free (plane.bits);
+}
+
 static void
 check_kind (const Kind * kind, gint width, gint height, gboolean interlaced)
 {
@@ -191,7 +231,7 @@ check_kind (const Kind * kind, gint width, gint height, gboolean interlaced)
   fd = open_file (&name);
   write_file (name, kind, width, height, interlaced, TRUE);
   fail_unless (gst_sam_png_check (name, &error));
-  fail_unless (gst_sam_png_read (&plane, name, &never, &error), "%s",
+  fail_unless (gst_sam_png_read (&plane, name, 0, &never, &error), "%s",
       error ? error->message : "");
   fail_unless_equals_int (plane.width, width);
   fail_unless_equals_int (plane.height, height);
@@ -203,6 +243,7 @@ check_kind (const Kind * kind, gint width, gint height, gboolean interlaced)
           get_value (x, y), get_bit (&plane, x, y));
   }
   g_free (plane.bits);
+  check_values (kind, width, height, name);
   close_file (fd, name);
 }
 
@@ -229,7 +270,7 @@ check_refused (const gchar * name, gboolean at_once, const gchar * word)
 
   fail_unless (gst_sam_png_check (name, &error) == !at_once, "%s", name);
   g_clear_error (&error);
-  fail_if (gst_sam_png_read (&plane, name, &never, &error), "%s", name);
+  fail_if (gst_sam_png_read (&plane, name, 0, &never, &error), "%s", name);
   fail_unless (plane.bits == NULL);
   fail_unless (strstr (error->message, word) && strstr (error->message, name),
       "'%s' does not say '%s'", error->message, word);
@@ -287,7 +328,7 @@ GST_START_TEST (test_sizes)
   check_kind (&kinds[3], 3, 16384, TRUE);
 
   write_file (name, &kinds[0], 100, 100, FALSE, TRUE);
-  fail_if (gst_sam_png_read (&plane, name, &cancelled, &error));
+  fail_if (gst_sam_png_read (&plane, name, 0, &cancelled, &error));
   fail_unless (strstr (error->message, "cancelled"), "%s", error->message);
   g_error_free (error);
   close_file (fd, name);
@@ -319,7 +360,7 @@ GST_START_TEST (test_damaged_files)
       bad[g_rand_int_range (rand, 8, size)] ^= 1 << g_rand_int_range (rand, 0,
           8);
     write_bytes (name, bad, cut);
-    if (gst_sam_png_read (&plane, name, &never, &error)) {
+    if (gst_sam_png_read (&plane, name, 0, &never, &error)) {
       g_free (plane.bits);
     } else {
       refused++;

@@ -119,6 +119,29 @@ GST_START_TEST (test_prompts_as_text)
 
 GST_END_TEST;
 
+/* A value and a label are read, and read back from the text that is made of
+ * them. */
+GST_START_TEST (test_values_and_labels)
+{
+  GArray *p = parse ("mask,location=a.png,value=255,label=\"a, \\\"b\\\";\x1f\u2028"
+      "\";point,x=1,y=2,label=fish ;box,x=1,y=2,w=3,h=4,label=(string)c"), *q;
+  gchar *text = gst_sam_prompt_to_text (AT (p, 0));
+
+  fail_unless_equals_int (p->len, 3);
+  fail_unless_equals_int (AT (p, 0)->value, 255);
+  fail_unless_equals_string (AT (p, 0)->label, "a, \"b\";\x1f\u2028");
+  fail_unless_equals_string (AT (p, 1)->label, "fish");
+  fail_unless_equals_string (AT (p, 2)->label, "c");
+  q = parse (text);
+  fail_unless_equals_int (AT (q, 0)->value, 255);
+  fail_unless_equals_string (AT (q, 0)->label, AT (p, 0)->label);
+  g_free (text);
+  g_array_unref (p);
+  g_array_unref (q);
+}
+
+GST_END_TEST;
+
 GST_START_TEST (test_bad_structures)
 {
   static const gchar *bad[] = {
@@ -194,6 +217,15 @@ static const struct
   {"point,x=1,y=2,running-time=0.5", "a running time, in ns"},
   {"point,x=1,y=2,running-time=18446744073709551615", "a running time, in ns"},
   {"clear,running-time=1,running-time=1", "given twice"},
+  {"mask,location=a.png,value=0", "the value of a pixel, 1 to 255"},
+  {"mask,location=a.png,value=256", "the value of a pixel, 1 to 255"},
+  {"mask,location=a.png,value=1.5", "the value of a pixel, 1 to 255"},
+  {"point,x=1,y=2,value=1", "not a key"},
+  {"point,x=1,y=2,label=", "1 to 63 bytes"},
+  {"point,x=1,y=2,label=\xff", "1 to 63 bytes"},
+  {"point,x=1,y=2,label=0123456789012345678901234567890123456789012345678901234"
+        "567890123", "1 to 63 bytes"},
+  {"remove,id=1,label=a", "not a key"},
   {"point,x=1,y=1;box", "'x' is missing"},
 };
 
@@ -266,6 +298,7 @@ promptparse_suite (void)
   tcase_add_test (tc, test_quotes_types_and_spaces);
   tcase_add_test (tc, test_structures_and_texts_agree);
   tcase_add_test (tc, test_prompts_as_text);
+  tcase_add_test (tc, test_values_and_labels);
   tcase_add_test (tc, test_bad_structures);
   tcase_add_test (tc, test_what_is_refused_and_why);
   tcase_add_test (tc, test_long_and_foreign_texts);
