@@ -1,6 +1,7 @@
 /* The kinds of memory that frames may be in; finding a CUDA context and sharing
  * it with neighbouring elements. */
 
+#include "gstsamallocation.h"
 #include "gstsamcuda.h"
 #include "gstsamtrackprivate.h"
 
@@ -114,6 +115,7 @@ gst_sam_track_propose_allocation (GstBaseTransform * base, GstQuery * decided,
   gboolean ok = GST_BASE_TRANSFORM_CLASS (get_parent_class (self))->
       propose_allocation (base, decided, query);
 
+  gst_sam_allocation_keep_understood (query);
   if (!ok || !gst_query_get_n_allocation_pools (query)) {
     gst_sam_cuda_propose (query, context);
     ok = ok || gst_query_get_n_allocation_pools (query) > 0;

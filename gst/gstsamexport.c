@@ -29,6 +29,7 @@
 
 #include "gstsamexportprivate.h"
 
+#include "gstsamallocation.h"
 #include "gstsamflush.h"
 #include "gstsammqtt.h"
 #include "gstsamtrackprivate.h"
@@ -356,6 +357,8 @@ gst_sam_export_class_init (GstSamExportClass * klass)
   base_class->start = GST_DEBUG_FUNCPTR (gst_sam_export_start);
   base_class->stop = GST_DEBUG_FUNCPTR (gst_sam_export_stop);
   base_class->set_caps = GST_DEBUG_FUNCPTR (gst_sam_export_set_caps);
+  base_class->propose_allocation =
+      GST_DEBUG_FUNCPTR (gst_sam_allocation_propose);
   base_class->sink_event = GST_DEBUG_FUNCPTR (gst_sam_export_sink_event);
   base_class->transform_ip = GST_DEBUG_FUNCPTR (gst_sam_export_transform_ip);
 }

@@ -23,6 +23,7 @@
 
 #include "gstsamoverlay.h"
 
+#include "gstsamallocation.h"
 #include "gstsamcompose.h"
 #include "gstsamcuda.h"
 #include "gstsamflush.h"
@@ -443,6 +444,8 @@ gst_sam_overlay_class_init (GstSamOverlayClass * klass)
   base_class->before_transform =
       GST_DEBUG_FUNCPTR (gst_sam_overlay_before_transform);
   base_class->transform_ip = GST_DEBUG_FUNCPTR (gst_sam_overlay_transform_ip);
+  base_class->propose_allocation =
+      GST_DEBUG_FUNCPTR (gst_sam_allocation_propose);
   base_class->passthrough_on_same_caps = FALSE;
 }
 

@@ -297,7 +297,8 @@ check_value (Reader * r)
       at += g_snprintf (text + at, sizeof text - at, "%s%d", at ? ", " : "", i);
   }
   g_snprintf (r->why, sizeof r->why,
-      "no pixel has the value %d, there are %s%s", r->value, text, i < 256 ? " ..." : "");
+      "no pixel has the value %d, there are %s%s", r->value, text,
+      i < 256 ? " ..." : "");
   png_longjmp (r->png, 1);
 }
 

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "gstsamscenemeta.h"
+#include "../gstsamallocation.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_sam_score_debug);
 #define GST_CAT_DEFAULT gst_sam_score_debug
@@ -252,6 +253,8 @@ gst_sam_score_class_init (GstSamScoreClass * klass)
   trans_class->stop = gst_sam_score_stop;
   trans_class->sink_event = gst_sam_score_sink_event;
   trans_class->transform_ip = gst_sam_score_transform_ip;
+  trans_class->propose_allocation =
+      GST_DEBUG_FUNCPTR (gst_sam_allocation_propose);
   trans_class->transform_ip_on_passthrough = TRUE;
 }
 

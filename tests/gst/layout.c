@@ -483,6 +483,63 @@ GST_START_TEST (test_room_around_the_frame)
 
 GST_END_TEST;
 
+/* Whatever downstream heeds, upstream is told of what is heeded here. */
+GST_START_TEST (test_metas_of_allocation_answers)
+{
+  static const gchar *launch[] = { TRACK, "samoverlay",
+    "samexport location=/dev/null"
+  };
+  const gchar *name = launch[__i__];
+  const GType offered[] = { GST_VIDEO_CROP_META_API_TYPE,
+    GST_VIDEO_META_API_TYPE, GST_VIDEO_AFFINE_TRANSFORMATION_META_API_TYPE,
+    GST_VIDEO_OVERLAY_COMPOSITION_META_API_TYPE,
+    GST_VIDEO_GL_TEXTURE_UPLOAD_META_API_TYPE,
+    GST_VIDEO_CODEC_ALPHA_META_API_TYPE
+  };
+  GstHarness *h = sam_harness_new (name, GST_VIDEO_FORMAT_GRAY8, 64, 48);
+  GstCaps *caps = gst_pad_get_current_caps (h->srcpad);
+  GstQuery *query = gst_query_new_allocation (caps, TRUE);
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (offered); i++)
+    gst_harness_add_propose_allocation_meta (h, offered[i], NULL);
+  gst_buffer_unref (gst_harness_push_and_pull (h, new_frame
+          (GST_VIDEO_FORMAT_GRAY8)));
+  gst_pad_mark_reconfigure (GST_PAD_PEER (h->sinkpad));
+  fail_unless (gst_pad_peer_query (h->srcpad, query));
+  for (i = 0; i < G_N_ELEMENTS (offered); i++)
+    fail_unless (gst_query_find_allocation_meta (query, offered[i], NULL) ==
+        (i == 1 || i == 3), "%s: %s", name, g_type_name (offered[i]));
+  gst_query_unref (query);
+  gst_caps_unref (caps);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+/* Before a sink that crops by itself, videocrop leaves the pixels: here it must
+ * not, or another region would be tracked. */
+GST_START_TEST (test_cropped_frames_before_a_sink_that_crops)
+{
+  GstHarness *h = gst_harness_new_parse ("videocrop left=24 top=8 ! samtrack "
+      "initial-prompt=point,x=5,y=5");
+  GstBuffer *buf;
+
+  gst_harness_add_propose_allocation_meta (h, GST_VIDEO_META_API_TYPE, NULL);
+  gst_harness_add_propose_allocation_meta (h, GST_VIDEO_CROP_META_API_TYPE,
+      NULL);
+  gst_harness_set_src_caps_str (h, "video/x-raw,format=GRAY8,width=64,"
+      "height=48,framerate=30/1");
+  buf = gst_harness_push_and_pull (h, new_frame (GST_VIDEO_FORMAT_GRAY8));
+  fail_unless (gst_buffer_get_video_crop_meta (buf) == NULL);
+  fail_unless_equals_int (sam_get_int (sam_get_meta (buf), "width"), 40);
+  fail_unless_equals_int (gst_buffer_get_video_meta (buf)->width, 40);
+  gst_buffer_unref (buf);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
 static Suite *
 layout_suite (void)
 {
@@ -496,6 +553,10 @@ layout_suite (void)
   tcase_add_test (tc, test_frames_that_are_too_small);
   tcase_add_test (tc, test_planes_in_two_memories);
   tcase_add_test (tc, test_room_around_the_frame);
+  tcase_add_loop_test (tc, test_metas_of_allocation_answers, 0,
+      gst_registry_check_feature_version (gst_registry_get (), "samexport", 0, 0,
+          0) ? 3 : 2);
+  tcase_add_test (tc, test_cropped_frames_before_a_sink_that_crops);
   return s;
 }
 
