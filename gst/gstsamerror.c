@@ -16,6 +16,10 @@ gst_sam_track_log (void *self, enum sam_log_level level, const char *line)
   };
 
   GST_CAT_LEVEL_LOG (GST_CAT_DEFAULT, levels[level], self, "%s", line);
+  /* Who set a variable of the environment expects an effect, and does not look
+   * into the log. */
+  if (level == SAM_LOG_WARNING && g_str_has_prefix (line, "SAMTRACK_"))
+    GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS, ("%s.", line), (NULL));
 }
 
 /* As in the engine: controls, line breaks, and what reverses the text behind

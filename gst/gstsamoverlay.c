@@ -179,6 +179,10 @@ gst_sam_overlay_transform_ip (GstBaseTransform * base, GstBuffer * buf)
   guint tracker = 0;
   GstMeta *meta;
 
+  /* A frame that is missing may come without pixels. */
+  if (GST_BUFFER_FLAG_IS_SET (buf, GST_BUFFER_FLAG_GAP) &&
+      !gst_buffer_get_size (buf))
+    return GST_FLOW_OK;
   on_gpu = gst_sam_painter_open_on_gpu (&self->gpu, buf, &self->info,
       &why);
   warn (self, why);

@@ -483,6 +483,33 @@ GST_START_TEST (test_room_around_the_frame)
 
 GST_END_TEST;
 
+/* A missing frame without pixels passes all elements, at the beginning and with
+ * masks of the frame before. */
+GST_START_TEST (test_gaps_without_pixels)
+{
+  GstHarness *h = gst_harness_new_parse (TRACK " ! samoverlay");
+  guint i;
+
+  gst_harness_set_src_caps_str (h, "video/x-raw,format=GRAY8,width=64,"
+      "height=48,framerate=30/1");
+  for (i = 0; i < 6; i++) {
+    const gboolean gap = i % 3 == __i__;
+    GstBuffer *buf = gap ? gst_buffer_new () : new_frame
+        (GST_VIDEO_FORMAT_GRAY8);
+
+    GST_BUFFER_PTS (buf) = i * GST_SECOND / 30;
+    if (gap)
+      GST_BUFFER_FLAG_SET (buf, GST_BUFFER_FLAG_GAP);
+    fail_unless_equals_int (gst_harness_push (h, buf), GST_FLOW_OK);
+    buf = gst_harness_pull (h);
+    fail_unless_equals_int (gst_buffer_get_size (buf) == 0, gap);
+    gst_buffer_unref (buf);
+  }
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
 /* Whatever downstream heeds, upstream is told of what is heeded here. */
 GST_START_TEST (test_metas_of_allocation_answers)
 {
@@ -553,6 +580,7 @@ layout_suite (void)
   tcase_add_test (tc, test_frames_that_are_too_small);
   tcase_add_test (tc, test_planes_in_two_memories);
   tcase_add_test (tc, test_room_around_the_frame);
+  tcase_add_loop_test (tc, test_gaps_without_pixels, 0, 3);
   tcase_add_loop_test (tc, test_metas_of_allocation_answers, 0,
       gst_registry_check_feature_version (gst_registry_get (), "samexport", 0, 0,
           0) ? 3 : 2);

@@ -25,13 +25,26 @@ static const char *const level_names[] = {
     [SAM_CPU_AVX512_BF16] = "avx512_bf16",
 };
 
-static enum sam_cpu_level choose_level(void)
+static enum sam_cpu_level choose_level(const struct sam_log *log)
 {
     const enum sam_cpu_level level = sam_cpu_detect();
     const char *wanted = getenv("SAMTRACK_CPU_LEVEL");
-    for (int i = SAM_CPU_GENERIC; wanted && i < (int) level; i++)
-        if (!strcmp(wanted, level_names[i]))
+    if (!wanted || !*wanted)
+        return level;
+    for (int i = SAM_CPU_GENERIC; i <= SAM_CPU_AVX512_BF16; i++) {
+        if (strcmp(wanted, level_names[i]))
+            continue;
+        if (i <= (int) level)
             return (enum sam_cpu_level) i;
+        sam_log(log, SAM_LOG_WARNING,
+                "SAMTRACK_CPU_LEVEL is '%s', which this processor lacks: it has '%s'", wanted,
+                level_names[level]);
+        return level;
+    }
+    sam_log(log, SAM_LOG_WARNING,
+            "SAMTRACK_CPU_LEVEL is '%.32s', expected generic, avx2, avx512 or avx512_bf16: "
+            "ignored, the level is '%s'",
+            wanted, level_names[level]);
     return level;
 }
 
@@ -56,7 +69,7 @@ static int cpu_open(struct sam_queue *q, int ordinal, int threads)
                        threads, SAM_MAX_THREADS);
         return q->status;
     }
-    const enum sam_cpu_level level = choose_level();
+    const enum sam_cpu_level level = choose_level(&q->log);
     if (resolve_precision(q, level))
         return q->status;
 

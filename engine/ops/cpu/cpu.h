@@ -22,7 +22,7 @@ enum sam_cpu_level {
 // q->priv of a CPU queue.
 struct sam_cpu {
     struct sam_pool *pool;
-    enum sam_cpu_level level; // $SAMTRACK_CPU_LEVEL (generic, avx2, avx512) lowers it, for tests
+    enum sam_cpu_level level; // $SAMTRACK_CPU_LEVEL lowers it, for tests
     const struct sam_gemm_kernels *gemm;     // of the queue's precision
     const struct sam_gemm_kernels *gemm_f32; // where f32 is asked whatever the precision
     const struct sam_attention_kernel *attention, *attention_f32; // likewise
@@ -40,6 +40,8 @@ static inline struct sam_cpu *sam_cpu(const struct sam_queue *q)
 
 // level_x86.c or level_any.c: the highest level this processor has, and the kernels of a level.
 enum sam_cpu_level sam_cpu_detect(void);
+// The highest level of which has() knows every feature: by GCC's names, as in -mfma.
+enum sam_cpu_level sam_cpu_find_level(bool (*has)(const char *feature));
 // Of a processor with AVX512_BF16: whether products in bf16 are faster than in fp32. Not timed:
 // masks must not depend on the load.
 bool sam_cpu_is_bf16_faster(void);

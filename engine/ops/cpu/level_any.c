@@ -5,6 +5,12 @@
 #include "ops/cpu/pixels.h"
 #include "ops/cpu/rows.h"
 
+enum sam_cpu_level sam_cpu_find_level(bool (*has)(const char *feature))
+{
+    (void) has;
+    return SAM_CPU_GENERIC;
+}
+
 enum sam_cpu_level sam_cpu_detect(void)
 {
     return SAM_CPU_GENERIC;

@@ -1,19 +1,58 @@
 #include <cpuid.h>
+#include <string.h>
 
 #include "ops/cpu/attention.h"
 #include "ops/cpu/gemm.h"
 #include "ops/cpu/pixels.h"
 #include "ops/cpu/rows.h"
 
+// What the kernels of a level are compiled for beyond the level before: meson.build has the same
+// words, and tests/base/levels.c compares them.
+static const struct feature {
+    const char *name;
+    enum sam_cpu_level level;
+} features[] = {
+    { "avx2", SAM_CPU_AVX2 },
+    { "fma", SAM_CPU_AVX2 },
+    { "f16c", SAM_CPU_AVX2 },
+    { "avx512f", SAM_CPU_AVX512 },
+    { "avx512bw", SAM_CPU_AVX512 },
+    { "avx512vl", SAM_CPU_AVX512 },
+    { "avx512dq", SAM_CPU_AVX512 },
+    { "avx512bf16", SAM_CPU_AVX512_BF16 },
+};
+
+enum sam_cpu_level sam_cpu_find_level(bool (*has)(const char *feature))
+{
+    enum sam_cpu_level level = SAM_CPU_AVX512_BF16;
+    for (size_t i = sizeof(features) / sizeof(*features); i-- > 0;)
+        if (!has(features[i].name))
+            level = features[i].level - 1;
+    return level;
+}
+
+// The names must be literals there, and not every compiler knows f16c.
+static bool has(const char *feature)
+{
+    unsigned eax, ebx, ecx, edx;
+#define ASK(name) \
+    if (!strcmp(feature, name)) \
+        return __builtin_cpu_supports(name)
+    ASK("avx2");
+    ASK("fma");
+    ASK("avx512f");
+    ASK("avx512bw");
+    ASK("avx512vl");
+    ASK("avx512dq");
+    ASK("avx512bf16");
+#undef ASK
+    return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & bit_F16C); // f16c
+}
+
 enum sam_cpu_level sam_cpu_detect(void)
 {
     __builtin_cpu_init();
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
-        return SAM_CPU_GENERIC;
-    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
-        !__builtin_cpu_supports("avx512vl") || !__builtin_cpu_supports("avx512dq"))
-        return SAM_CPU_AVX2;
-    return __builtin_cpu_supports("avx512bf16") ? SAM_CPU_AVX512_BF16 : SAM_CPU_AVX512;
+    return sam_cpu_find_level(has);
 }
 
 bool sam_cpu_is_bf16_faster(void)

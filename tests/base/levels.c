@@ -1,0 +1,67 @@
+// Levels of the CPU backend: what a level's kernels are compiled for is asked of the processor
+// before they run, and a level that nobody knows is told. FLAGS_X: the flags of meson.build.
+#include <stdlib.h>
+
+#include "ops/backends.h"
+#include "ops/cpu/cpu.h"
+
+#include "../expect.h"
+
+static const char *flags[] = { "", FLAGS_AVX2, FLAGS_AVX512, FLAGS_BF16 };
+static const char *missing;
+
+static bool has_all_but_one(const char *feature)
+{
+    return strcmp(feature, missing) != 0;
+}
+
+// Without one feature, no level may be chosen that was compiled for it.
+static void check_flags(void)
+{
+    missing = "";
+    expect(sam_cpu_find_level(has_all_but_one) == SAM_CPU_AVX512_BF16, "with all features");
+    for (int level = SAM_CPU_AVX2; level <= SAM_CPU_AVX512_BF16; level++) {
+        char copy[256], *rest = copy, *word;
+        snprintf(copy, sizeof copy, "%s", flags[level]);
+        expect(strlen(copy) > 10, "flags of level %d: '%s'", level, copy);
+        while ((word = strtok_r(rest, " ", &rest))) {
+            missing = word + strlen("-m");
+            const int chosen = (int) sam_cpu_find_level(has_all_but_one);
+            expect(chosen < level, "level %d is chosen without %s, which level %d needs", chosen,
+                   missing, level);
+        }
+    }
+}
+
+static char warned[512];
+
+static void keep_warning(void *priv, enum sam_log_level level, const char *line)
+{
+    (void) priv;
+    if (level == SAM_LOG_WARNING && !strstr(line, "which is slow"))
+        snprintf(warned, sizeof warned, "%s", line);
+}
+
+static void check_word(const char *word, const char *says)
+{
+    const struct sam_log log = { keep_warning, NULL };
+    struct sam_queue q;
+    warned[0] = 0;
+    setenv("SAMTRACK_CPU_LEVEL", word, 1);
+    expect(!sam_queue_open(&q, SAM_BACKEND_CPU, -1, SAM_PRECISION_FP32, 1, &log, NULL), "opens");
+    sam_queue_close(&q);
+    expect(says ? strstr(warned, says) != NULL : !warned[0], "'%s' gives '%s', expected '%s'",
+           word, warned, says ? says : "");
+}
+
+int main(void)
+{
+    check_flags();
+    check_word("generic", NULL);
+    check_word("", NULL);
+    check_word("AVX2", "expected generic, avx2, avx512 or avx512_bf16");
+    check_word("avx512bf16", "expected generic, avx2, avx512 or avx512_bf16");
+    if (sam_cpu_detect() < SAM_CPU_AVX512_BF16)
+        check_word("avx512_bf16", "which this processor lacks");
+    return expect_status();
+}
