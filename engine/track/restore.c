@@ -318,23 +318,24 @@ static bool is_object(const struct saved_object *o, const struct sam_saved_heade
 {
     return o->id >= 1 && o->id < h->next_id && o->slot > (uint32_t) last_slot &&
            o->slot <= h->slots && o->state <= SAM_OBJECT_FOUND && o->absent <= INT32_MAX &&
-           o->lost <= 1 && o->shown <= 1 && isfinite(o->iou) && isfinite(o->score) &&
+           o->lost <= 1 && o->shown <= 1 && fabsf(o->iou) < SAM_SAVED_MOST &&
+           fabsf(o->score) < SAM_SAVED_MOST &&
            (o->num_cond || o->num_pending) && (o->num_cond || !o->shown);
 }
 
 // ---- Tensors.
 
-// Take the tensor's bytes to the machine's order. False: a number is not finite.
-static bool take_finite(struct cursor *c, struct sam_tensor x)
+// Take the tensor's bytes to the machine's order. False: a number is not finite, or is beyond
+// SAM_SAVED_MOST. In both types the upper 16 bits without the sign tell it: they ascend.
+static bool take_sane(struct cursor *c, struct sam_tensor x)
 {
     const size_t width = sam_type_size(x.type), bytes = sam_tensor_bytes(&x);
+    const unsigned most = (127 + SAM_SAVED_MOST_BITS) << 7;
     uint8_t *data = take(c, bytes);
-    uint16_t exponent = 0x7f80, upper; // of both types
 
     for (size_t i = 0; data && i + width <= bytes; i += width) {
         const uint8_t *last = data + i + width - 2;
-        upper = (uint16_t) (last[0] | last[1] << 8);
-        if ((upper & exponent) == exponent)
+        if ((last[0] | (last[1] & 0x7fu) << 8) >= most)
             return false;
     }
     if (data)
@@ -348,7 +349,7 @@ typedef bool visit(struct cursor *c, struct sam_tracker *t, struct sam_tensor x)
 static bool check_tensor(struct cursor *c, struct sam_tracker *t, struct sam_tensor x)
 {
     (void) t;
-    return take_finite(c, x);
+    return take_sane(c, x);
 }
 
 static bool upload_tensor(struct cursor *c, struct sam_tracker *t, struct sam_tensor x)
@@ -420,7 +421,7 @@ static int check_objects(struct sam_saved *saved, struct sam_tracker *t, const c
                                error);
         if (!visit_memory(&c, t, &o, NULL, 0, h->frame, check_tensor))
             return fail_object(file, i, c.bad ? "ends too early" : "has a number that is not "
-                               "finite", error);
+                               "finite, or is beyond what is tracked", error);
         for (uint32_t k = 0; k < i; k++)
             if (ids[k] == o.id)
                 return fail_object(file, i, "has the id of another", error);

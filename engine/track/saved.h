@@ -28,6 +28,10 @@ enum {
     SAM_SAVED_PROMPT = 12,   // and of a prompt
     SAM_SAVED_POINT = 12,
     SAM_SAVED_COND = SAM_MAX_COND + 1,
+    // No number of an object is as large: those of the models here are below 2^8, and with larger
+    // ones a step could overflow, which would look like a fault of the weights.
+    SAM_SAVED_MOST_BITS = 20,
+    SAM_SAVED_MOST = 1 << SAM_SAVED_MOST_BITS,
 };
 
 #define SAM_SAVED_MAGIC "samtrack"
