@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs the missing packages that samtrack needs to be built and run (run) or tested (test) on
-# Debian or Ubuntu, and lists them first; on standard error it tells how far it is. Usage: tools/setup.sh [run|live|test]
+# Debian or Ubuntu, and lists them first; on standard error it tells how far it is. Usage: tools/setup.sh [run|live|test|readers]
+# readers: Python packages that read samexport's files, about 900 MB with what they need, for one test.
 set -eu -o pipefail
 
 run_packages="gcc libc6-dev meson ninja-build pkg-config libjansson-dev libjson-glib-dev libpaho-mqtt-dev
@@ -12,6 +13,8 @@ test_packages="libdnnl-dev python3 python3-numpy python3-pil gstreamer1.0-plugin
   mosquitto mosquitto-clients python3-pip python3-websockets python3-gi gir1.2-gst-rtsp-server-1.0"
 # Of Python, where it lacks them: module and package. Debian has no pycocotools.
 python_packages="pycocotools.mask:pycocotools==2.0.8 numpy:numpy PIL:pillow"
+
+reader_packages="supervision==0.31.2 datumaro==1.13.12"
 
 # apt's status lines as one line now and then. No awk: Debian's reads a pipe in blocks.
 show() {
@@ -59,9 +62,20 @@ install_python() { # module:package ...
         echo "tools/setup.sh: these Python packages cannot be installed, and the tests with them are skipped:$missing" >&2
 }
 
+# With all that they need, so in a folder of their own.
+install_readers() {
+    local folder
+    folder="$(cd "$(dirname "$0")/.." && pwd)/build-readers"
+    PYTHONPATH="$folder" python3 -c 'import supervision, datumaro' 2>/dev/null && return 0
+    echo "tools/setup.sh: installing Python packages into build-readers/: $reader_packages"
+    python3 -m pip install -q --disable-pip-version-check --root-user-action=ignore --target "$folder" $reader_packages ||
+        echo "tools/setup.sh: these Python packages cannot be installed, and are left out of the test: $reader_packages" >&2
+}
+
 case "${1:-run}" in
 run | live | test) ;;
-*) echo "usage: tools/setup.sh [run|live|test]" >&2; exit 2 ;;
+readers) install_readers; exit 0 ;;
+*) echo "usage: tools/setup.sh [run|live|test|readers]" >&2; exit 2 ;;
 esac
 if ! command -v dpkg-query >/dev/null; then
     echo "tools/setup.sh: this is neither Debian nor Ubuntu; please install the equivalents of:" $run_packages $live_packages $test_packages >&2

@@ -262,9 +262,9 @@ static gboolean fill_file(Job *job, Sheet *sheet, GCancellable *cancellable, GEr
             "No file can be created: %s.", g_strerror(errno));
         return FALSE;
     }
-    return (job->form == ANNOTATIONS_COCO ?
-        coco_write(sheet, job->segments, job->names, job->folder, cancellable, error) :
-        write_lines(sheet, job, cancellable, error)) && sheet_flush(sheet, 0, error);
+    return (job->form == ANNOTATIONS_LINES ? write_lines(sheet, job, cancellable, error) :
+        coco_write(sheet, job->form == ANNOTATIONS_COCO_VIDEO, job->segments, job->names,
+            job->folder, cancellable, error)) && sheet_flush(sheet, 0, error);
 }
 
 /* A thread. */

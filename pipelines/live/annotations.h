@@ -30,7 +30,8 @@ void annotations_get_stats(Annotations *annotations, AnnotationsStats *stats);
 
 typedef enum {
     ANNOTATIONS_LINES, /* lines of JSON, as samexport's, with the objects' names as labels */
-    ANNOTATIONS_COCO,  /* COCO video JSON, as samexport's */
+    ANNOTATIONS_COCO,  /* a COCO file, as samexport's, an annotation per object and frame */
+    ANNOTATIONS_COCO_VIDEO, /* the same by video, as YouTube-VIS has it */
 } AnnotationsForm;
 
 /* Writes what is kept into a file without a name, in a thread. @names: of objects, id -> text; a

@@ -1,4 +1,4 @@
-/* samexport's writer (gst/gstsamformatcoco.c) makes the same form of label maps, with a value for
+/* samexport's writer (gst/gstsamcoco.c) makes the same forms of label maps, with a value for
  * each frame of the stream, lost ones too, and begins a video where the size changes. Here masks
  * come as run lengths, only kept frames count, and all have one size. */
 #include "coco.h"
@@ -39,6 +39,8 @@ typedef struct {
     GPtrArray *tracks; /* Track, in order of appearance */
     GHashTable *by_id; /* id -> Track */
     GPtrArray *categories;
+    gboolean by_video;
+    guint num_annotations; /* written */
     GCancellable *cancellable;
 } Coco;
 
@@ -309,32 +311,68 @@ static gboolean add_list(Coco *coco, const Track *track, List list, GError **err
     return TRUE;
 }
 
-/* What plain COCO asks for besides the lists is of the first frame that shows the object. */
-static gboolean write_track(Coco *coco, guint i, GError **error)
+/* What both forms have. */
+static void begin_annotation(Coco *coco, const Track *track)
 {
-    const Track *track = g_ptr_array_index(coco->tracks, i);
-    const Mask *first = &g_array_index(track->masks, Mask, 0);
     GString *text = coco->sheet->text;
 
-    g_string_append_printf(text, "%s\n{\"id\":%u", i ? "," : "", i + 1);
+    g_string_append_printf(text, "%s\n{\"id\":%u", coco->num_annotations ? "," : "",
+        coco->num_annotations + 1);
+    coco->num_annotations++;
     add_count(text, "video_id", 1);
     add_count(text, "category_id", get_category(coco, track));
     add_count(text, "iscrowd", 0);
+}
+
+static gboolean end_annotation(Coco *coco, const Mask *mask, GError **error)
+{
+    GString *text = coco->sheet->text;
+
+    add_count(text, "image_id", mask->frame + 1);
+    g_string_append(text, ",\"bbox\":");
+    add_box(coco, mask);
+    add_count(text, "area", mask->area);
+    g_string_append(text, ",\"segmentation\":");
+    return add_segmentation(coco, mask, error);
+}
+
+/* What plain COCO asks for besides the lists is of the first frame that shows the object. */
+static gboolean write_track(Coco *coco, const Track *track, GError **error)
+{
+    GString *text = coco->sheet->text;
+
+    begin_annotation(coco, track);
     add_count(text, "object_id", track->id);
     add_count(text, "width", coco->width);
     add_count(text, "height", coco->height);
     add_count(text, "length", coco->frames->len);
-    add_count(text, "image_id", first->frame + 1);
-    g_string_append(text, ",\"bbox\":");
-    add_box(coco, first);
-    add_count(text, "area", first->area);
-    g_string_append(text, ",\"segmentation\":");
-    if (!add_segmentation(coco, first, error) ||
+    if (!end_annotation(coco, &g_array_index(track->masks, Mask, 0), error) ||
         !add_list(coco, track, LIST_SEGMENTATIONS, error) ||
         !add_list(coco, track, LIST_BOXES, error) || !add_list(coco, track, LIST_AREAS, error))
         return FALSE;
     g_string_append_c(text, '}');
     return !g_cancellable_set_error_if_cancelled(coco->cancellable, error);
+}
+
+/* An annotation for each frame that shows the object. */
+static gboolean write_masks(Coco *coco, const Track *track, GError **error)
+{
+    GString *text = coco->sheet->text;
+    guint i;
+
+    for (i = 0; i < track->masks->len; i++) {
+        begin_annotation(coco, track);
+        add_count(text, "track_id", track->id);
+        g_string_append_printf(text, ",\"attributes\":{\"track_id\":%" G_GUINT64_FORMAT "}",
+            track->id);
+        if (!end_annotation(coco, &g_array_index(track->masks, Mask, i), error))
+            return FALSE;
+        g_string_append_c(text, '}');
+        if (!sheet_flush(coco->sheet, SHEET_BYTES, error) ||
+            g_cancellable_set_error_if_cancelled(coco->cancellable, error))
+            return FALSE;
+    }
+    return TRUE;
 }
 
 static gboolean write_all(Coco *coco, GError **error)
@@ -346,7 +384,8 @@ static gboolean write_all(Coco *coco, GError **error)
         return FALSE;
     g_string_append(text, "\"annotations\":[");
     for (i = 0; i < coco->tracks->len; i++)
-        if (!write_track(coco, i, error))
+        if (!(coco->by_video ? write_track : write_masks)(coco, g_ptr_array_index(coco->tracks, i),
+            error))
             return FALSE;
     g_string_append(text, "],\n\"categories\":[");
     for (i = 0; i < coco->categories->len; i++) {
@@ -358,10 +397,10 @@ static gboolean write_all(Coco *coco, GError **error)
     return TRUE;
 }
 
-gboolean coco_write(Sheet *sheet, GArray *segments, GHashTable *names, const gchar *folder,
-    GCancellable *cancellable, GError **error)
+gboolean coco_write(Sheet *sheet, gboolean by_video, GArray *segments, GHashTable *names,
+    const gchar *folder, GCancellable *cancellable, GError **error)
 {
-    Coco coco = {.sheet = sheet, .names = names, .cancellable = cancellable,
+    Coco coco = {.sheet = sheet, .by_video = by_video, .names = names, .cancellable = cancellable,
         .scratch = {.fd = lines_open_file(folder), .most = sheet->most}};
     gboolean ok;
 

@@ -1,4 +1,4 @@
-/* Lines of samexport as a COCO file of videos, in the form of YouTube-VIS. */
+/* Lines of samexport as a COCO file, in either of its forms. */
 #ifndef LIVE_COCO_H
 #define LIVE_COCO_H
 
@@ -6,11 +6,11 @@
 
 #include <gio/gio.h>
 
-/* Each line becomes an image of one video, each object with a mask an annotation. @names: id ->
- * text; an object's category is its name, or `object`. @folder: for a file that is needed
- * meanwhile. */
-gboolean coco_write(Sheet *sheet, GArray *segments, GHashTable *names, const gchar *folder,
-    GCancellable *cancellable, GError **error);
+/* Each line becomes an image of one video, and each mask an annotation; @by_video: each object with
+ * a mask one, with lists by frame, as YouTube-VIS has it. @names: id -> text; an object's category
+ * is its name, or `object`. @folder: for a file that is needed meanwhile. */
+gboolean coco_write(Sheet *sheet, gboolean by_video, GArray *segments, GHashTable *names,
+    const gchar *folder, GCancellable *cancellable, GError **error);
 
 /* The smallest box (x, y, w, h) around a mask of that height, and its area, px. FALSE if the text
  * is not run lengths of COCO for that size. */

@@ -88,15 +88,16 @@ static void on_wrote_chunk(SoupServerMessage *message, gpointer data)
 
 static void send_head(Download *download)
 {
-    const gboolean coco = download->form == ANNOTATIONS_COCO;
+    static const gchar *const ends[] = {[ANNOTATIONS_LINES] = "jsonl", [ANNOTATIONS_COCO] = "json",
+        [ANNOTATIONS_COCO_VIDEO] = "video.json"};
     SoupMessageHeaders *headers =
         soup_server_message_get_response_headers(download->message);
     gchar *as = g_strdup_printf("attachment; filename=\"%s.%s\"",
-        camera_get_name(download->room->camera), coco ? "json" : "jsonl");
+        camera_get_name(download->room->camera), ends[download->form]);
 
     soup_server_message_set_status(download->message, SOUP_STATUS_OK, NULL);
-    soup_message_headers_set_content_type(headers, coco ? "application/json" :
-        "application/x-ndjson", NULL);
+    soup_message_headers_set_content_type(headers, download->form == ANNOTATIONS_LINES ?
+        "application/x-ndjson" : "application/json", NULL);
     soup_message_headers_replace(headers, "Content-Disposition", as);
     soup_message_headers_set_content_length(headers, download->bytes);
     soup_message_body_set_accumulate(soup_server_message_get_response_body(download->message),

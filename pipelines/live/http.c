@@ -188,25 +188,38 @@ static void on_mjpeg(SoupServer *server, SoupServerMessage *message, const char 
     soup_server_message_set_status(message, SOUP_STATUS_NOT_FOUND, NULL);
 }
 
-/* /annotations/NAME.json and /annotations/NAME.jsonl. */
+/* Whether the file is of that camera, and in which form. */
+static gboolean get_form(const gchar *file, const gchar *name, AnnotationsForm *form)
+{
+    static const gchar *const ends[] = {[ANNOTATIONS_LINES] = ".jsonl",
+        [ANNOTATIONS_COCO] = ".json", [ANNOTATIONS_COCO_VIDEO] = ".video.json"};
+    gsize i;
+
+    for (i = 0; i < G_N_ELEMENTS(ends); i++) {
+        *form = i;
+        if (g_str_has_prefix(file, name) && !strcmp(file + strlen(name), ends[i]))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* /annotations/NAME.json, NAME.video.json and NAME.jsonl. */
 static void on_annotations(SoupServer *server, SoupServerMessage *message, const char *path,
     GHashTable *query, gpointer data)
 {
-    const gchar *file = path + strlen("/annotations/"), *end = strrchr(file, '.');
-    const gboolean coco = end && !strcmp(end, ".json"), lines = end && !strcmp(end, ".jsonl");
+    const gchar *file = path + strlen("/annotations/");
+    AnnotationsForm form;
     Http *http = data;
     guint i;
 
     if (soup_server_message_get_status(message))
         return;
-    for (i = 0; (coco || lines) && i < http->rooms->len; i++) {
+    for (i = 0; i < http->rooms->len; i++) {
         Room *room = g_ptr_array_index(http->rooms, i);
-        const gchar *name = camera_get_name(room->camera);
-        if (strlen(name) != (gsize) (end - file) || strncmp(name, file, end - file) ||
+        if (!get_form(file, camera_get_name(room->camera), &form) ||
             strcmp(soup_server_message_get_method(message), "GET"))
             continue;
-        downloads_serve(http->downloads, room, coco ? ANNOTATIONS_COCO : ANNOTATIONS_LINES,
-            message);
+        downloads_serve(http->downloads, room, form, message);
         return;
     }
     soup_server_message_set_status(message, SOUP_STATUS_NOT_FOUND, NULL);

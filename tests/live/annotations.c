@@ -124,6 +124,12 @@ static void test_choice(const gchar *folder)
     CHECK(!strstr(text, "wrong"));
     g_free(text);
     text = make(a, ANNOTATIONS_COCO);
+    CHECK(strstr(text, "{\"id\":1,\"video_id\":1,\"category_id\":1,\"iscrowd\":0,\"track_id\":7,"
+        "\"attributes\":{\"track_id\":7},\"image_id\":1,\"bbox\":[0,2,2,2],\"area\":4,"));
+    CHECK(strstr(text, "\n{\"id\":2,") && strstr(text, "\"image_id\":2,\"bbox\""));
+    CHECK(!strstr(text, "\n{\"id\":3,") && !strstr(text, "bboxes"));
+    g_free(text);
+    text = make(a, ANNOTATIONS_COCO_VIDEO);
     CHECK(strstr(text, "\"length\":2,") && strstr(text, "\"name\":\"a \\\"name\\\"\""));
     CHECK(strstr(text, "\"bboxes\":[[0,2,2,2],[0,2,2,2]],\"areas\":[4,4]}"));
     g_free(text);
@@ -238,14 +244,15 @@ static void test_too_long(const gchar *folder)
         g_free(line);
     }
     g_array_append_val(segments, segment);
-    for (most = 1000; most < 1000000; most += 13000) {
+    for (most = 1000; most < 1600000; most += 21000) {
+        const gboolean by_video = most / 21000 % 2;
         Sheet sheet = {.fd = lines_open_file(folder), .most = most, .text = g_string_new(NULL)};
         GError *error = NULL;
-        gboolean ok = coco_write(&sheet, segments, names, folder, NULL, &error) &&
+        gboolean ok = coco_write(&sheet, by_video, segments, names, folder, NULL, &error) &&
             sheet_flush(&sheet, 0, &error);
 
         CHECK(ok ? !error && sheet.bytes <= most : error && strstr(error->message, "MiB"));
-        CHECK(most > 100000 ? ok || most < 900000 : !ok);
+        CHECK(most > 100000 ? ok || most < (by_video ? 900000 : 1500000) : !ok);
         g_clear_error(&error);
         g_string_free(sheet.text, TRUE);
         close(sheet.fd);

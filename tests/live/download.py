@@ -39,9 +39,9 @@ def get_lines(program):
     return [json.loads(line) for line in text.splitlines()]
 
 
-def get_coco(program):
-    status, text, headers = program.get('/annotations/disc.json')
-    check(status == 200 and 'disc.json' in headers['Content-Disposition'], f'COCO: status {status}, {headers}')
+def get_coco(program, end='json'):
+    status, text, headers = program.get(f'/annotations/disc.{end}')
+    check(status == 200 and f'disc.{end}"' in headers['Content-Disposition'], f'COCO: status {status}, {headers}')
     with tempfile.NamedTemporaryFile('w', suffix='.json') as file:
         file.write(text)
         file.flush()
@@ -70,6 +70,24 @@ def check_lines(lines):
 
 
 def check_coco(coco, lines):
+    """Each line is an image, and each of its masks an annotation of it."""
+    check(len(coco.imgs) >= len(lines), f'COCO has {len(coco.imgs)} frames, the lines {len(lines)}')
+    check([c['name'] for c in coco.dataset['categories']] == ['<b>"disc" ☃'], f'{coco.dataset["categories"]}')
+    seen = 0
+    for i, line in enumerate(lines):
+        image = coco.dataset['images'][i]
+        check(image['running_time'] == line['mask_time'], f'the time of image {i}')
+        own = coco.loadAnns(coco.getAnnIds(imgIds=[image['id']]))
+        check([a['track_id'] for a in own] == [t['id'] for t in line['objects'] if t['mask']], f'tracks of image {i}: {own}')
+        for a, thing in zip(own, (t for t in line['objects'] if t['mask'])):
+            seen += 1
+            truth = masks.decode(thing['mask'])
+            check((coco.annToMask(a) == truth).all() and a['area'] == truth.sum() and a['iscrowd'] == 0, f'a mask of image {i}')
+            check(masks.toBbox(a['segmentation']).tolist() == a['bbox'], f'a box of image {i}')
+    check(seen > 10, f'only {seen} masks were compared')
+
+
+def check_coco_video(coco, lines):
     """It begins with the frames of the lines, and has their masks."""
     video, = coco.dataset['videos']
     check(video['length'] == len(coco.imgs) >= len(lines), f'COCO has {video["length"]} frames, the lines {len(lines)}')
@@ -119,10 +137,10 @@ async def name_disc(program):
 
 
 def refuse(program):
-    for path in ('/annotations/disc.json', '/annotations/disc.jsonl'):
+    for path in ('/annotations/disc.json', '/annotations/disc.jsonl', '/annotations/disc.video.json'):
         check(program.get(path, token=False)[0] == 401, f'{path} without token is not refused')
         check(program.get(path, headers={'Origin': 'http://evil.example'})[0] == 403, f'{path} for a foreign page')
-    for path in ('', 'disc', 'disc.xml', 'disc.json.json', '.json', 'x.json', '../disc.json', 'disc%00.json'):
+    for path in ('', 'disc', 'disc.xml', 'disc.json.json', 'disc.video', 'disc.video.jsonl', 'disc.video.video.json', '.json', 'x.json', '../disc.json', 'disc%00.json'):
         status = program.get(f'/annotations/{path}')[0]
         check(status in (400, 404), f'/annotations/{path} gives {status}')
 
@@ -169,6 +187,7 @@ def test_forms(build, film):
         check_lines(lines)
         check(all(line['objects'][0].get('label') == '<b>"disc" ☃' for line in lines), 'the lines do not name the object')
         check_coco(get_coco(program), lines)
+        check_coco_video(get_coco(program, 'video.json'), lines)
         refuse(program)
         ask_for_parts(program)
         download_at_once(program)
