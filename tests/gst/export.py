@@ -36,9 +36,11 @@ def check(ok, what):
     return ok
 
 
-def launch(text, env, **options):
-    return subprocess.Popen(["gst-launch-1.0", "-m", *text.split()], env=env, stdout=subprocess.PIPE,
-                            stderr=subprocess.STDOUT, text=True, **options)
+def launch(text, env, put=()):
+    words = text.split()
+    for name in put:  # what holds spaces
+        words = [word.replace(name, put[name]) for word in words]
+    return subprocess.Popen(["gst-launch-1.0", "-m", *words], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
 def finish(process, what):
@@ -402,6 +404,20 @@ def drop_repeats(lines):
     return kept
 
 
+def check_odd_label(env, broker, folder):
+    """A label with characters that JSON escapes, and others that end a line for some, is read back."""
+    label = "a\x01\x1f\x7f\x85\u2028\u2029\ufeff\U0001f41f'"
+    reader = Reader(broker, "odd", folder)
+    try:
+        finish(launch("samscene num-buffers=3 ! video/x-raw,width=160,height=96 ! samtrack initial-prompt=point,x=120,y=50,"
+                      "label=@ ! samexport mask-size=none mqtt-uri=mqtt://127.0.0.1:" + f"{broker.port}/odd ! fakesink", env,
+                      {"@": label}), "mqtt, an odd label")
+        lines = reader.wait(lambda lines: len(lines) >= 3)
+        check([line["objects"][0]["label"] for line in lines] == 3 * [label], f"mqtt, an odd label: {lines}")
+    finally:
+        reader.close()
+
+
 def check_broker(env, folder):
     frames = 120
     broker = Broker(folder)
@@ -431,6 +447,7 @@ def check_broker(env, folder):
                              f"127.0.0.1:{broker.port}/other mqtt-buffer-size=4000 ! fakesink", env), "mqtt, small buffer")
         stats = get_stats(said)
         check(stats["frames-lost"] == 0 and stats["frames-written"] == 3000, f"mqtt, small buffer: {stats}")
+        check_odd_label(env, broker, folder)
         print(f"mqtt: {len(lines)} lines of {frames} frames, {before} of them before the broker was back")
     finally:
         reader.close()

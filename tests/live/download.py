@@ -29,6 +29,7 @@ try:
 except (ImportError, ValueError) as e:
     skip(f'{e}; tools/setup.sh test installs it')
 
+NAME = '<b>"disc" ☃\x1f\x7f\u2028'
 POINT = f'point,x={DISC[0]},y={DISC[1]}'
 
 
@@ -72,7 +73,7 @@ def check_lines(lines):
 def check_coco(coco, lines):
     """Each line is an image, and each of its masks an annotation of it."""
     check(len(coco.imgs) >= len(lines), f'COCO has {len(coco.imgs)} frames, the lines {len(lines)}')
-    check([c['name'] for c in coco.dataset['categories']] == ['<b>"disc" ☃'], f'{coco.dataset["categories"]}')
+    check([c['name'] for c in coco.dataset['categories']] == [NAME], f'{coco.dataset["categories"]}')
     seen = 0
     for i, line in enumerate(lines):
         image = coco.dataset['images'][i]
@@ -92,7 +93,7 @@ def check_coco_video(coco, lines):
     video, = coco.dataset['videos']
     check(video['length'] == len(coco.imgs) >= len(lines), f'COCO has {video["length"]} frames, the lines {len(lines)}')
     annotation, = coco.dataset['annotations']
-    check([c['name'] for c in coco.dataset['categories']] == ['<b>"disc" ☃'], f'{coco.dataset["categories"]}')
+    check([c['name'] for c in coco.dataset['categories']] == [NAME], f'{coco.dataset["categories"]}')
     seen = 0
     for i, line in enumerate(lines):
         check(coco.dataset['images'][i]['running_time'] == line['mask_time'], f'the time of image {i}')
@@ -131,7 +132,7 @@ def wait_for_rest(program):
 async def name_disc(program):
     async with Page(program) as page:
         state = await page.wait_for(lambda s: s['objects'], 'the object')
-        await page.ask('rename', id=state['objects'][0]['id'], name='<b>"disc" ☃')
+        await page.ask('rename', id=state['objects'][0]['id'], name=NAME)
         a = (await page.wait_for(lambda s: s['annotations']['frames'], 'annotations'))['annotations']
         check(a['bytes'] and a['mostBytes'] == 128 << 20 and not a['lost'] and not a['fault'], f'the page is told {a}')
 
@@ -185,7 +186,7 @@ def test_forms(build, film):
         wait_for_kept(program, 20)
         lines = get_lines(program)
         check_lines(lines)
-        check(all(line['objects'][0].get('label') == '<b>"disc" ☃' for line in lines), 'the lines do not name the object')
+        check(all(line['objects'][0].get('label') == NAME for line in lines), 'the lines do not name the object')
         check_coco(get_coco(program), lines)
         check_coco_video(get_coco(program, 'video.json'), lines)
         refuse(program)
