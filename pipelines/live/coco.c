@@ -18,6 +18,7 @@ typedef struct {
 typedef struct {
     guint64 id;
     GArray *masks; /* in order of frames */
+    gchar *label;  /* that a prompt gave; NULL: none */
 } Track;
 
 typedef struct {
@@ -111,6 +112,7 @@ static void free_track(gpointer data)
     Track *track = data;
 
     g_array_unref(track->masks);
+    g_free(track->label);
     g_free(track);
 }
 
@@ -120,7 +122,7 @@ static Track *get_track(Coco *coco, guint64 id)
 
     if (track)
         return track;
-    track = g_new(Track, 1);
+    track = g_new0(Track, 1);
     track->id = id;
     track->masks = g_array_new(FALSE, FALSE, sizeof(Mask));
     g_ptr_array_add(coco->tracks, track);
@@ -141,6 +143,7 @@ static void add_mask(Coco *coco, JsonObject *object)
     Mask mask = {.frame = coco->frames->len - 1,
         .at = coco->scratch.bytes + coco->scratch.text->len};
     const gchar *counts;
+    Track *track;
 
     if (!node || !JSON_NODE_HOLDS_OBJECT(node))
         return;
@@ -149,7 +152,12 @@ static void add_mask(Coco *coco, JsonObject *object)
         return;
     mask.bytes = strlen(counts);
     g_string_append(coco->scratch.text, counts);
-    g_array_append_val(get_track(coco, json_object_get_int_member(object, "id"))->masks, mask);
+    track = get_track(coco, json_object_get_int_member(object, "id"));
+    g_array_append_val(track->masks, mask);
+    if (json_object_has_member(object, "label")) {
+        g_free(track->label);
+        track->label = g_strdup(json_object_get_string_member(object, "label"));
+    }
 }
 
 static gboolean add_frame(Coco *coco, JsonObject *line, GError **error)
@@ -239,7 +247,8 @@ static guint get_category(Coco *coco, const Track *track)
     const gchar *name = g_hash_table_lookup(coco->names, &track->id);
     guint i;
 
-    name = name && *name ? name : "object";
+    if (!name || !*name)
+        name = track->label ? track->label : "object";
     for (i = 0; i < coco->categories->len; i++)
         if (!strcmp(g_ptr_array_index(coco->categories, i), name))
             return i + 1;

@@ -8,7 +8,8 @@
 
 /* Each line becomes an image of one video, and each mask an annotation; @by_video: each object with
  * a mask one, with lists by frame, as YouTube-VIS has it. @names: id -> text; an object's category
- * is its name, or `object`. @folder: for a file that is needed meanwhile. */
+ * is its name, else the label that a prompt gave it, else `object`. @folder: for a file that is
+ * needed meanwhile. */
 gboolean coco_write(Sheet *sheet, gboolean by_video, GArray *segments, GHashTable *names,
     const gchar *folder, GCancellable *cancellable, GError **error);
 

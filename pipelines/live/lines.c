@@ -14,6 +14,8 @@
 /* Quotes inside of texts are escaped, so these stand for themselves wherever they occur. */
 #define MASK_TIME "\"mask_time\":"
 #define OBJECT "{\"id\":"
+#define SLOT ",\"slot\":"
+#define LABEL ",\"label\":\""
 #define NO_OBJECT "\"objects\":[]}\n"
 
 struct Lines {
@@ -75,6 +77,21 @@ void sheet_quote(GString *text, const gchar *value)
     gst_sam_json_append_text(text, value);
 }
 
+/* Behind `"slot":N`, the label that a prompt gave: it is skipped. */
+static const gchar *skip_label(GString *text, const gchar *from, const gchar *end)
+{
+    const gchar *at = g_str_has_prefix(from, SLOT) ? from + strlen(SLOT) : NULL;
+
+    while (at && at < end && g_ascii_isdigit(*at))
+        at++;
+    if (!at || !g_str_has_prefix(at, LABEL))
+        return from;
+    g_string_append_len(text, from, at - from);
+    for (at += strlen(LABEL); at < end && *at != '"'; at++)
+        at += *at == '\\';
+    return MIN(at + 1, end);
+}
+
 void lines_add_labels(GString *text, const gchar *line, gsize bytes, GHashTable *names)
 {
     const gchar *from = line, *end = line + bytes, *found;
@@ -88,6 +105,7 @@ void lines_add_labels(GString *text, const gchar *line, gsize bytes, GHashTable 
         if (name && *name) {
             g_string_append(text, ",\"label\":");
             sheet_quote(text, name);
+            after = (gchar *) skip_label(text, after, end);
         }
         from = after;
     }

@@ -149,7 +149,7 @@ static const gchar *const states[] = {"new", "tracked", "occluded", "lost", "fou
 
 static void read_object(Objects *objects, const GstStructure *s, GstClockTime time, Object *object)
 {
-    const gchar *state = gst_structure_get_string(s, "state");
+    const gchar *state = gst_structure_get_string(s, "state"), *name, *label;
     gsize i;
 
     memset(object, 0, sizeof *object);
@@ -161,7 +161,9 @@ static void read_object(Objects *objects, const GstStructure *s, GstClockTime ti
         if (!g_strcmp0(states[i], state))
             object->state = states[i];
     object->state = get_state(objects, object->id, object->state ? object->state : "tracked", time);
-    object->name = g_strdup(get_name(objects, object->id));
+    name = get_name(objects, object->id);
+    label = gst_structure_get_string(s, "label");
+    object->name = g_strdup(*name || !label ? name : label);
 }
 
 GArray *objects_list(Objects *objects)

@@ -175,6 +175,35 @@ static void test_names(const gchar *folder)
     annotations_free(a);
 }
 
+/* The label that a prompt gave: a name goes before it, and without one it is the category. */
+static void test_labels(const gchar *folder)
+{
+    Annotations *a = annotations_new(folder, "x", MIB, NULL);
+    gint fd = open(annotations_get_location(a), O_WRONLY);
+    JsonParser *parser = json_parser_new();
+    JsonArray *array;
+    JsonObject *object;
+    gchar *text;
+
+    send_frame(fd, 1, 1000000000, "{\"id\":7,\"slot\":12,\"label\":\"a \\\"b\\\\\","
+        "\"state\":\"new\",\"mask\":{\"size\":[4,2],\"counts\":\"2220\"}},"
+        "{\"id\":9,\"slot\":2,\"label\":\"b\",\"mask\":{\"size\":[4,2],\"counts\":\"2220\"}}", 10);
+    wait_for(a, 1);
+    text = make(a, ANNOTATIONS_LINES);
+    CHECK(strstr(text, "{\"id\":7,\"label\":\"a \\\"name\\\"\",\"slot\":12,\"state\":\"new\","
+        "\"mask\":{"));
+    CHECK(strstr(text, "{\"id\":9,\"slot\":2,\"label\":\"b\","));
+    g_free(text);
+    object = read_strictly(parser, make(a, ANNOTATIONS_COCO));
+    array = json_object_get_array_member(object, "categories");
+    CHECK(json_array_get_length(array) == 2);
+    CHECK(!strcmp(json_object_get_string_member(json_array_get_object_element(array, 1), "name"),
+        "b"));
+    g_object_unref(parser);
+    close(fd);
+    annotations_free(a);
+}
+
 /* A download without a part of what is kept would be taken for the whole. */
 static void test_no_descriptors(const gchar *folder)
 {
@@ -294,6 +323,7 @@ int main(int argc, char **argv)
     g_print("seed %u\n", seed);
     test_choice(folder);
     test_names(folder);
+    test_labels(folder);
     test_no_descriptors(folder);
     test_bound(folder);
     test_too_long(folder);
