@@ -493,7 +493,7 @@ GST_START_TEST (test_gaps_without_pixels)
   gst_harness_set_src_caps_str (h, "video/x-raw,format=GRAY8,width=64,"
       "height=48,framerate=30/1");
   for (i = 0; i < 6; i++) {
-    const gboolean gap = i % 3 == __i__;
+    const gboolean gap = (gint) i % 3 == __i__;
     GstBuffer *buf = gap ? gst_buffer_new () : new_frame
         (GST_VIDEO_FORMAT_GRAY8);
 
