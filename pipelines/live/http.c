@@ -1,18 +1,20 @@
 #include "http.h"
 
 #include "access.h"
+#include "door.h"
 #include "download.h"
+#include "guard.h"
 #include "journal.h"
+#include "message.h"
 #include "metrics.h"
 #include "mjpeg.h"
 
 #include <string.h>
 
-#define MAX_CONNECTIONS 128
 #define BACKLOG 128 /* connections that wait for the main loop */
 #define TIMEOUT_S 30 /* of a connection on which nothing moves */
-#define SILENT_S 10  /* from a connection's begin to its first request with the token */
-#define HEARD "samtrack-heard" /* data of the address of a client that sent one */
+#define GUEST "samtrack-guest" /* data of the address of a client */
+#define GUARD "samtrack-guard"
 #define PAGE "/samtrack/live"
 #define POLICY "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " \
     "media-src 'self' blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; " \
@@ -29,9 +31,34 @@ struct Http {
     GTlsCertificate *certificate;
     SoupServer *server;
     gint port;
-    guint *open; /* connections; in a box of its own, which they may outlive the server with */
-    Rate told;  /* refusals in the log */
+    gchar *base; /* "/live-PORT": the path that the cookie is for */
+    Door *door;
+    Rate told; /* refusals in the log */
 };
+
+/* A page has a WebSocket, perhaps JPEGs, and connections that it loads files by. A handshake of TLS
+ * that stalls keeps a thread of GLib's busy: there are ten of those, and more after a while. */
+static DoorLimits get_limits(const Settings *settings)
+{
+    const gboolean tls = settings->tls_certificate != NULL;
+
+    return (DoorLimits) {.guests = 64 + 4 * settings->max_viewers, .reserved = 16,
+        .strangers = tls ? 16 : 64, .share = tls ? 12 : 24, .silent_s = 10, .burst = 1 << 20,
+        .rate = 1 << 17};
+}
+
+/* Everything is there with and without the base. */
+static const gchar *strip(Http *http, const gchar *path)
+{
+    const gsize n = strlen(http->base);
+
+    return !strncmp(path, http->base, n) && path[n] == '/' ? path + n : path;
+}
+
+static gpointer get_data(SoupServerMessage *message, const gchar *name)
+{
+    return g_object_get_data(G_OBJECT(soup_server_message_get_remote_address(message)), name);
+}
 
 static void refuse(Http *http, SoupServerMessage *message, guint status, const gchar *why)
 {
@@ -42,6 +69,28 @@ static void refuse(Http *http, SoupServerMessage *message, guint status, const g
         log_warning("http-refused", "peer", G_TYPE_STRING,
         soup_server_message_get_remote_host(message),
             "status", G_TYPE_UINT, status, "why", G_TYPE_STRING, why, NULL);
+}
+
+static gboolean is_public(Http *http, SoupServerMessage *message, const gchar *path)
+{
+    const gchar *query = g_uri_get_query(soup_server_message_get_uri(message));
+
+    return !strcmp(strip(http, path), "/healthz") || (!query && (!strcmp(path, "/") ||
+        !strcmp(path, http->base)));
+}
+
+static void check_token(Http *http, SoupServerMessage *message, const gchar *path)
+{
+    Guest *guest = get_data(message, GUEST);
+
+    if (access_has_token(http->settings, http->port, message)) {
+        if (guest && !guest_admit(guest))
+            refuse(http, message, SOUP_STATUS_SERVICE_UNAVAILABLE,
+                "Too many connections are open.\n");
+    } else if (!is_public(http, message, path)) {
+        refuse(http, message, SOUP_STATUS_UNAUTHORIZED,
+            "The token is missing or wrong: open the address that samtrack-live printed.\n");
+    }
 }
 
 /* Before the body is read. */
@@ -69,11 +118,8 @@ static void on_headers(SoupServer *server, SoupServerMessage *message, const cha
             "A request has no body here.\n");
     else if (!access_has_origin(http->settings, message))
         refuse(http, message, SOUP_STATUS_FORBIDDEN, "The request comes from another page.\n");
-    else if (access_has_token(http->settings, message))
-        g_object_set_data(G_OBJECT(soup_server_message_get_remote_address(message)), HEARD, http);
-    else if (strcmp(path, "/healthz"))
-        refuse(http, message, SOUP_STATUS_UNAUTHORIZED,
-            "The token is missing or wrong: open the address that samtrack-live printed.\n");
+    else
+        check_token(http, message, path);
     if (soup_server_message_get_status(message))
         soup_message_headers_replace(out, "Connection", "close");
 }
@@ -95,15 +141,41 @@ static void serve_file(SoupServerMessage *message, const gchar *path, const gcha
     g_bytes_unref(bytes);
 }
 
-/* Opened with the token: from now on the cookie has it, and the address no longer shows it. */
+/* Relative, so that it holds behind a proxy that puts something before the path. */
+static void redirect(SoupServerMessage *message, const gchar *to)
+{
+    soup_server_message_set_status(message, SOUP_STATUS_SEE_OTHER, NULL);
+    soup_message_headers_replace(soup_server_message_get_response_headers(message), "Location", to);
+}
+
+/* Opened with the token: from now on the cookie stands for it, and the address no longer shows
+ * it. */
 static void enter(Http *http, SoupServerMessage *message)
 {
-    gchar *cookie = access_make_cookie(http->settings, http->port);
+    gchar *cookie = access_make_cookie(http->settings, http->port, http->base);
 
     soup_message_headers_append(soup_server_message_get_response_headers(message), "Set-Cookie",
         cookie);
-    soup_server_message_set_redirect(message, SOUP_STATUS_SEE_OTHER, "/");
     g_free(cookie);
+}
+
+/* The path is that of the request, / or one of the two names of the base. */
+static void serve_start(Http *http, SoupServerMessage *message, const gchar *path,
+    GHashTable *query)
+{
+    const gboolean token = query && g_hash_table_contains(query, "token");
+    gchar *down = g_strconcat(http->base + 1, "/", NULL);
+
+    if (token)
+        enter(http, message);
+    if (strcmp(path, "/") && strcmp(path, http->base))
+        token ? redirect(message, "./") : serve_file(message, "/index.html",
+            "text/html; charset=utf-8");
+    else if (!token && access_has_token(http->settings, http->port, message))
+        serve_file(message, "/index.html", "text/html; charset=utf-8");
+    else
+        redirect(message, down);
+    g_free(down);
 }
 
 static void on_page(SoupServer *server, SoupServerMessage *message, const char *path,
@@ -114,17 +186,16 @@ static void on_page(SoupServer *server, SoupServerMessage *message, const char *
         {".css", "text/css; charset=utf-8"},
         {".svg", "image/svg+xml"},
     };
+    Http *http = data;
     gsize i;
 
     if (soup_server_message_get_status(message))
         return;
-    if (!strcmp(path, "/")) {
-        if (query && g_hash_table_contains(query, "token"))
-            enter(data, message);
-        else
-            serve_file(message, "/index.html", "text/html; charset=utf-8");
+    if (!strcmp(path, http->base) || !strcmp(strip(http, path), "/")) {
+        serve_start(http, message, path, query);
         return;
     }
+    path = strip(http, path);
     for (i = 0; i < G_N_ELEMENTS(types); i++) {
         if (g_str_has_suffix(path, types[i][0])) {
             serve_file(message, path, types[i][1]);
@@ -159,7 +230,7 @@ static void on_metrics(SoupServer *server, SoupServerMessage *message, const cha
 
     if (soup_server_message_get_status(message))
         return;
-    text = metrics_write(http->rooms, http->hub, http->mjpeg, http->rtsp);
+    text = metrics_write(http->rooms, http->hub, http->mjpeg, http->rtsp, http->door);
     soup_server_message_set_status(message, SOUP_STATUS_OK, NULL);
     soup_server_message_set_response(message, "text/plain; version=0.0.4", SOUP_MEMORY_TAKE, text,
         strlen(text));
@@ -175,7 +246,7 @@ static void on_mjpeg(SoupServer *server, SoupServerMessage *message, const char 
         return;
     for (i = 0; i < http->rooms->len; i++) {
         Camera *camera = ((Room *) g_ptr_array_index(http->rooms, i))->camera;
-        if (strcmp(path + strlen("/mjpeg/"), camera_get_name(camera)) ||
+        if (strcmp(strip(http, path) + strlen("/mjpeg/"), camera_get_name(camera)) ||
             strcmp(soup_server_message_get_method(message), "GET"))
             continue;
         /* Without pictures nothing would be written, and a client that leaves not be noticed. */
@@ -207,9 +278,9 @@ static gboolean get_form(const gchar *file, const gchar *name, AnnotationsForm *
 static void on_annotations(SoupServer *server, SoupServerMessage *message, const char *path,
     GHashTable *query, gpointer data)
 {
-    const gchar *file = path + strlen("/annotations/");
-    AnnotationsForm form;
     Http *http = data;
+    const gchar *file = strip(http, path) + strlen("/annotations/");
+    AnnotationsForm form;
     guint i;
 
     if (soup_server_message_get_status(message))
@@ -228,71 +299,49 @@ static void on_annotations(SoupServer *server, SoupServerMessage *message, const
 static void on_websocket(SoupServer *server, SoupServerMessage *message, const char *path,
     SoupWebsocketConnection *connection, gpointer data)
 {
-    hub_add(((Http *) data)->hub, connection);
+    Guard *guard = get_data(message, GUARD);
+
+    if (guard_expect_frames(guard, MESSAGE_MAX_BYTES))
+        hub_add(((Http *) data)->hub, connection, guard);
+    else
+        guest_show_out(get_data(message, GUEST), "it sends messages before there is a WebSocket");
 }
 
-static void on_connection_gone(gpointer data, GObject *connection)
+/* The address is of this connection alone; the server shows it with each of its requests. */
+static void serve(Http *http, GSocketConnection *connection, Guest *guest)
 {
-    --*(guint *) data;
-    g_rc_box_release(data);
-}
+    GSocketAddress *local = g_socket_connection_get_local_address(connection, NULL);
+    GSocketAddress *remote = g_socket_connection_get_remote_address(connection, NULL);
+    GIOStream *tls = http->certificate ? g_tls_server_connection_new(G_IO_STREAM(connection),
+        http->certificate, NULL) : NULL;
+    Guard *guard = guard_new(tls ? tls : G_IO_STREAM(connection));
 
-/* Who has connected. The address is of this connection alone; the server shows it with each of its
- * requests. */
-typedef struct {
-    GSocket *socket;
-    GSocketAddress *address;
-} Guest;
-
-/* Strangers that send a byte now and then would keep others out. */
-static gboolean end_if_silent(gpointer data)
-{
-    Guest *guest = data;
-
-    if (!g_object_get_data(G_OBJECT(guest->address), HEARD))
-        g_socket_shutdown(guest->socket, TRUE, TRUE, NULL);
-    return G_SOURCE_REMOVE;
-}
-
-static void free_guest(gpointer data)
-{
-    Guest *guest = data;
-
-    g_object_unref(guest->socket);
-    g_object_unref(guest->address);
-    g_free(guest);
-}
-
-static void limit_time(GSocket *socket, GSocketAddress *address)
-{
-    Guest *guest = g_new(Guest, 1);
-
-    *guest = (Guest) {g_object_ref(socket), g_object_ref(address)};
-    g_socket_set_timeout(socket, TIMEOUT_S);
-    g_timeout_add_seconds_full(G_PRIORITY_DEFAULT, SILENT_S, end_if_silent, guest, free_guest);
+    if (tls) /* clients show no certificates; what checks them takes 4 MiB of each connection */
+        g_tls_connection_set_database(G_TLS_CONNECTION(tls), NULL);
+    g_socket_set_timeout(g_socket_connection_get_socket(connection), TIMEOUT_S);
+    if (local && remote) {
+        g_object_set_data_full(G_OBJECT(remote), GUEST, guest_ref(guest), guest_unref);
+        g_object_set_data(G_OBJECT(remote), GUARD, guard);
+        soup_server_accept_iostream(http->server, G_IO_STREAM(guard), local, remote, NULL);
+    }
+    g_object_unref(guard);
+    g_clear_object(&tls);
+    g_clear_object(&local);
+    g_clear_object(&remote);
 }
 
 static gboolean on_connection(GSocketService *service, GSocketConnection *connection,
     GObject *source, gpointer data)
 {
     Http *http = data;
-    GIOStream *stream = G_IO_STREAM(connection), *tls = NULL;
-    GSocketAddress *local = g_socket_connection_get_local_address(connection, NULL);
-    GSocketAddress *remote = g_socket_connection_get_remote_address(connection, NULL);
+    Guest *guest = door_enter(http->door, connection);
 
-    if (*http->open < MAX_CONNECTIONS && local && remote) {
-        ++*http->open;
-        g_object_weak_ref(G_OBJECT(connection), on_connection_gone, g_rc_box_acquire(http->open));
-        limit_time(g_socket_connection_get_socket(connection), remote);
-        if (http->certificate)
-            tls = g_tls_server_connection_new(stream, http->certificate, NULL);
-        soup_server_accept_iostream(http->server, tls ? tls : stream, local, remote, NULL);
-        g_clear_object(&tls);
+    if (guest) {
+        serve(http, connection, guest);
+        guest_unref(guest);
     } else {
-        g_io_stream_close(stream, NULL, NULL);
+        g_io_stream_close(G_IO_STREAM(connection), NULL, NULL);
     }
-    g_clear_object(&local);
-    g_clear_object(&remote);
     return TRUE;
 }
 
@@ -325,35 +374,44 @@ static gboolean listen(Http *http, GError **error)
 /* A request goes to the handlers of one path alone, so every path needs its checks. */
 static void add(Http *http, const gchar *path, SoupServerCallback callback)
 {
-    soup_server_add_early_handler(http->server, path, on_headers, http, NULL);
-    if (callback)
-        soup_server_add_handler(http->server, path, callback, http, NULL);
+    gchar *paths[] = {g_strdup(path), g_strconcat(http->base, path, NULL)};
+    gsize i;
+
+    for (i = 0; i < G_N_ELEMENTS(paths); i++) {
+        soup_server_add_early_handler(http->server, paths[i], on_headers, http, NULL);
+        if (callback)
+            soup_server_add_handler(http->server, paths[i], callback, http, NULL);
+        else
+            soup_server_add_websocket_handler(http->server, paths[i], NULL, NULL, on_websocket,
+                http, NULL);
+        g_free(paths[i]);
+    }
 }
 
 static void add_handlers(Http *http)
 {
-    add(http, NULL, on_page);
+    soup_server_add_early_handler(http->server, NULL, on_headers, http, NULL);
+    soup_server_add_handler(http->server, NULL, on_page, http, NULL);
     add(http, "/healthz", on_health);
     add(http, "/metrics", on_metrics);
     add(http, "/mjpeg/", on_mjpeg);
     add(http, "/annotations/", on_annotations);
-    add(http, "/socket", NULL);
     /* The limit of a message's size is that of its compressed form: there must be none. */
     soup_server_remove_websocket_extension(http->server, SOUP_TYPE_WEBSOCKET_EXTENSION_DEFLATE);
-    soup_server_add_websocket_handler(http->server, "/socket", NULL, NULL, on_websocket, http,
-        NULL);
+    add(http, "/socket", NULL);
     g_signal_connect(http->listener, "incoming", G_CALLBACK(on_connection), http);
 }
 
 Http *http_new(const Settings *settings, GPtrArray *rooms, Rtsp *rtsp, GError **error)
 {
+    const DoorLimits limits = get_limits(settings);
     Http *http = g_new0(Http, 1);
     gboolean ok = TRUE;
 
     http->settings = settings;
     http->rooms = rooms;
     http->rtsp = rtsp;
-    http->open = g_rc_box_new0(guint);
+    http->door = door_new("http", &limits);
     http->hub = hub_new(settings, rooms);
     http->mjpeg = mjpeg_new(settings->max_viewers);
     http->downloads = downloads_new();
@@ -370,6 +428,7 @@ Http *http_new(const Settings *settings, GPtrArray *rooms, Rtsp *rtsp, GError **
         http_free(http);
         return NULL;
     }
+    http->base = g_strdup_printf("/live-%d", http->port);
     add_handlers(http);
     g_socket_service_start(http->listener);
     return http;
@@ -384,8 +443,7 @@ void http_free(Http *http)
 {
     g_socket_service_stop(http->listener);
     g_socket_listener_close(G_SOCKET_LISTENER(http->listener));
-    if (http->port)
-        soup_server_remove_handler(http->server, "/socket");
+    door_clear(http->door, FALSE); /* no more pages come in */
     hub_close(http->hub); /* or what follows could begin a saving of tracks */
     downloads_free(http->downloads); /* runs the main loop, which may serve requests */
     hub_free(http->hub);
@@ -394,6 +452,7 @@ void http_free(Http *http)
     g_clear_object(&http->certificate);
     g_object_unref(http->server);
     g_object_unref(http->listener);
-    g_rc_box_release(http->open);
+    door_free(http->door);
+    g_free(http->base);
     g_free(http);
 }

@@ -21,6 +21,7 @@ typedef struct {
     Hub *hub;
     guint64 number;
     SoupWebsocketConnection *connection;
+    Guard *guard;
     Room *room;
     Webrtc *webrtc; /* NULL: it has none */
     Rate rate;
@@ -84,6 +85,7 @@ static void free_viewer(gpointer data)
     stop_webrtc(viewer);
     g_signal_handlers_disconnect_by_data(viewer->connection, viewer);
     g_object_unref(viewer->connection);
+    g_object_unref(viewer->guard);
     g_free(viewer);
 }
 
@@ -91,6 +93,9 @@ static void on_closed(SoupWebsocketConnection *connection, gpointer data)
 {
     Viewer *viewer = data;
 
+    if (guard_get_fault(viewer->guard))
+        log_warning("page-refused", "viewer", G_TYPE_UINT64, viewer->number, "why", G_TYPE_STRING,
+            guard_get_fault(viewer->guard), NULL);
     tell_viewer(viewer, "page-closed");
     g_ptr_array_remove_fast(viewer->hub->viewers, viewer);
 }
@@ -265,7 +270,7 @@ static gchar *make_hello(Hub *hub)
     return message_end(b);
 }
 
-void hub_add(Hub *hub, SoupWebsocketConnection *connection)
+void hub_add(Hub *hub, SoupWebsocketConnection *connection, Guard *guard)
 {
     Viewer *viewer;
 
@@ -280,6 +285,7 @@ void hub_add(Hub *hub, SoupWebsocketConnection *connection)
     viewer->hub = hub;
     viewer->number = ++hub->last_number;
     viewer->connection = g_object_ref(connection);
+    viewer->guard = g_object_ref(guard);
     viewer->room = g_ptr_array_index(hub->rooms, 0);
     viewer->sent = viewer->seen = hub->pushes;
     viewer->seen_at = g_get_monotonic_time();

@@ -3,6 +3,7 @@
 #define LIVE_HUB_H
 
 #include "annotations.h"
+#include "guard.h"
 #include "objects.h"
 
 #include <libsoup/soup.h>
@@ -23,8 +24,9 @@ void hub_close(Hub *hub);
 /* No saving or restoring that a page asked for may be under way. */
 void hub_free(Hub *hub);
 
-/* Takes a page in, or closes the connection if there are too many. Takes a reference. */
-void hub_add(Hub *hub, SoupWebsocketConnection *connection);
+/* Takes a page in, or closes the connection if there are too many. Takes references. @guard: what
+ * the connection reads through. */
+void hub_add(Hub *hub, SoupWebsocketConnection *connection, Guard *guard);
 
 typedef struct {
     guint pages, webrtc;                            /* now */

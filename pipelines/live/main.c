@@ -12,6 +12,13 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define MAX_FILES 8192
+#define LONGEST_STOP_MS 4500
+#define TLS_PRIORITY "SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA:-DHE-RSA:-AES-128-CBC:" \
+    "-AES-256-CBC:-AES-128-CCM:-AES-256-CCM:-SIGN-RSA-SHA1:-SIGN-ECDSA-SHA1:%SERVER_PRECEDENCE"
 
 typedef struct {
     Settings settings;
@@ -162,6 +169,32 @@ static void limit_heaps(void)
 #endif
 }
 
+/* Each viewer takes some; the usual limit of 1024 is one for programs that use select(). */
+static void raise_files(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= MAX_FILES)
+        return;
+    limit.rlim_cur = MIN(limit.rlim_max, MAX_FILES);
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* TLS 1.2 at least, with forward secrecy and authenticated encryption. GnuTLS would go down to
+ * TLS 1.0. Who has a camera that knows no better sets the variable. */
+static void set_up_tls(void)
+{
+    g_setenv("G_TLS_GNUTLS_PRIORITY", TLS_PRIORITY, FALSE);
+}
+
+/* Ends the program if stopping does not: a source, a client or a disk may hang. */
+static gpointer watch_stop(gpointer data)
+{
+    g_usleep(LONGEST_STOP_MS * 1000);
+    log_error("stop-hangs", "after-ms", G_TYPE_INT, LONGEST_STOP_MS, NULL);
+    _exit(1);
+}
+
 int main(int argc, char **argv)
 {
     Live live = {0};
@@ -172,6 +205,8 @@ int main(int argc, char **argv)
     limit_heaps();
     setlocale(LC_ALL, "");
     setlocale(LC_NUMERIC, "C"); /* numbers in JSON have a point */
+    raise_files();
+    set_up_tls();
     gst_init(NULL, NULL);
     result = settings_read(&live.settings, &argc, &argv, &error);
     if (result == SETTINGS_RUN) {
@@ -180,6 +215,7 @@ int main(int argc, char **argv)
         ok = start(&live, &error);
         if (ok)
             run(&live);
+        g_thread_unref(g_thread_new("watch-stop", watch_stop, NULL));
         stop(&live);
         if (ok)
             log_info("stopped", "cameras", G_TYPE_UINT, live.settings.cameras->len, NULL);

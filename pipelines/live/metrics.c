@@ -189,6 +189,31 @@ static void write_viewers(GString *out, Hub *hub, Mjpeg *mjpeg, Rtsp *rtsp)
         counts.flooded);
 }
 
+static void write_doors(GString *out, Door *http, Door *rtsp)
+{
+    static const gchar *const names[] = {"http", "rtsp"};
+    DoorCounts counts[2];
+    gsize i;
+
+    door_get_counts(http, &counts[0]);
+    door_get_counts(rtsp, &counts[1]);
+    declare(out, "connections", "gauge", "Connections that have shown the token, and others.");
+    for (i = 0; i < G_N_ELEMENTS(names); i++)
+        g_string_append_printf(out, PREFIX "connections{server=\"%s\",token=\"yes\"} %u\n" PREFIX
+            "connections{server=\"%s\",token=\"no\"} %u\n", names[i], counts[i].guests, names[i],
+            counts[i].strangers);
+    declare(out, "connections_refused_total", "counter", "Connections for which there was no "
+        "place.");
+    for (i = 0; i < G_N_ELEMENTS(names); i++)
+        g_string_append_printf(out, PREFIX "connections_refused_total{server=\"%s\"} %"
+            G_GUINT64_FORMAT "\n", names[i], counts[i].refused);
+    declare(out, "connections_closed_total", "counter", "Connections closed because they showed "
+        "no token, or sent too much.");
+    for (i = 0; i < G_N_ELEMENTS(names); i++)
+        g_string_append_printf(out, PREFIX "connections_closed_total{server=\"%s\"} %"
+            G_GUINT64_FORMAT "\n", names[i], counts[i].shown_out);
+}
+
 /* Of this process: what must stay flat. */
 static void write_process(GString *out)
 {
@@ -211,7 +236,7 @@ static void write_process(GString *out)
     g_string_append_printf(out, PREFIX "resident_bytes %lu\n", pages * 4096);
 }
 
-gchar *metrics_write(GPtrArray *rooms, Hub *hub, Mjpeg *mjpeg, Rtsp *rtsp)
+gchar *metrics_write(GPtrArray *rooms, Hub *hub, Mjpeg *mjpeg, Rtsp *rtsp, Door *door)
 {
     GString *out = g_string_new(NULL);
 
@@ -233,6 +258,7 @@ gchar *metrics_write(GPtrArray *rooms, Hub *hub, Mjpeg *mjpeg, Rtsp *rtsp)
     write_all(out, rooms, "annotation_bytes", "gauge", "Annotations that are kept.",
         write_annotation_bytes);
     write_viewers(out, hub, mjpeg, rtsp);
+    write_doors(out, door, rtsp_get_door(rtsp));
     write_process(out);
     return g_string_free(out, FALSE);
 }

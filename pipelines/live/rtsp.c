@@ -1,13 +1,17 @@
 #include "rtsp.h"
 
+#include "access.h"
+#include "door.h"
 #include "feed.h"
 #include "journal.h"
 
 #include <gst/rtsp-server/rtsp-server.h>
 
 #define SESSIONS "samtrack-sessions" /* data of a client: those that it began */
+#define GUEST "samtrack-guest"
 #define USER "viewer" /* the token is its password */
 #define CLEANUP_S 1
+#define MAX_BODY 16384
 #define BACKLOG 128 /* connections that wait for the main loop */
 #define LAUNCH "( appsrc name=src is-live=true format=time max-bytes=0 " \
     "! rtph264pay name=pay0 pt=96 config-interval=-1 aggregate-mode=zero-latency )"
@@ -15,23 +19,63 @@
 struct Rtsp {
     GstRTSPServer *server;
     GstRTSPSessionPool *sessions;
+    GSocketService *listener;
+    GTlsCertificate *certificate;
     const Settings *settings;
-    guint attached, cleanup;
-    guint open; /* connections; atomic */
+    Door *door;
+    GSocketConnection *connection; /* while a client is made for it */
+    Guest *entering;               /* whose it is */
+    guint warnings;                /* the handler of GStreamer's */
+    guint cleanup;
+    gint port;
 
     GMutex lock;              /* guards what follows */
     GPtrArray *gone, *closed; /* clients: before and since the last clean-up */
 };
 
-static GTlsCertificate *load_certificate(const Settings *settings, GError **error)
+/* Every request but OPTIONS needs the token, before anything is looked up for it: whoever lacks it
+ * does not learn which cameras there are. */
+typedef GstRTSPAuth Lock;
+typedef GstRTSPAuthClass LockClass;
+
+GType lock_get_type(void);
+G_DEFINE_TYPE(Lock, lock, GST_TYPE_RTSP_AUTH)
+
+static gboolean refuse(GstRTSPAuth *auth, GstRTSPContext *context, GstRTSPStatusCode status)
 {
-    return g_tls_certificate_new_from_files(settings->tls_certificate, settings->tls_key, error);
+    gst_rtsp_message_init_response(context->response, status, gst_rtsp_status_as_text(status),
+        context->request);
+    if (status == GST_RTSP_STS_UNAUTHORIZED)
+        GST_RTSP_AUTH_GET_CLASS(auth)->generate_authenticate_header(auth, context);
+    gst_rtsp_client_send_message(context->client, context->session, context->response);
+    return FALSE;
 }
 
-/* Every request needs the token. */
-static GstRTSPAuth *new_auth(const Settings *settings, GTlsCertificate *certificate)
+static gboolean lock_check(GstRTSPAuth *auth, GstRTSPContext *context, const gchar *check)
 {
-    GstRTSPAuth *auth = gst_rtsp_auth_new();
+    GstRTSPAuthClass *klass = GST_RTSP_AUTH_GET_CLASS(auth);
+
+    if (strcmp(check, GST_RTSP_AUTH_CHECK_URL) || context->method == GST_RTSP_OPTIONS)
+        return GST_RTSP_AUTH_CLASS(lock_parent_class)->check(auth, context, check);
+    if (!context->token && (!klass->authenticate(auth, context) || !context->token))
+        return refuse(auth, context, GST_RTSP_STS_UNAUTHORIZED);
+    if (!guest_admit(g_object_get_data(G_OBJECT(context->client), GUEST)))
+        return refuse(auth, context, GST_RTSP_STS_SERVICE_UNAVAILABLE);
+    return TRUE;
+}
+
+static void lock_class_init(LockClass *klass)
+{
+    klass->check = lock_check;
+}
+
+static void lock_init(Lock *lock)
+{
+}
+
+static GstRTSPAuth *new_auth(const Settings *settings)
+{
+    GstRTSPAuth *auth = g_object_new(lock_get_type(), NULL);
     GstRTSPToken *token = gst_rtsp_token_new(GST_RTSP_TOKEN_MEDIA_FACTORY_ROLE, G_TYPE_STRING, USER,
         NULL);
     gchar *basic = gst_rtsp_auth_make_basic(USER, settings->token);
@@ -39,8 +83,6 @@ static GstRTSPAuth *new_auth(const Settings *settings, GTlsCertificate *certific
     gst_rtsp_auth_add_basic(auth, basic, token);
     gst_rtsp_auth_add_digest(auth, USER, settings->token, token);
     gst_rtsp_auth_set_supported_methods(auth, GST_RTSP_AUTH_BASIC);
-    if (certificate)
-        gst_rtsp_auth_set_tls_certificate(auth, certificate);
     g_free(basic);
     gst_rtsp_token_unref(token);
     return auth;
@@ -71,11 +113,13 @@ static void on_closed(GstRTSPClient *client, gpointer data)
     GPtrArray *sessions = g_object_get_data(G_OBJECT(client), SESSIONS);
     Rtsp *rtsp = data;
 
-    if (sessions->len)
+    if (sessions->len) {
         keep(rtsp, client);
+        log_info("rtsp-closed", "peer", G_TYPE_STRING,
+            gst_rtsp_connection_get_ip(gst_rtsp_client_get_connection(client)), NULL);
+    }
     remove_sessions(rtsp, sessions);
     g_ptr_array_set_size(sessions, 0);
-    log_info("rtsp-closed", "open", G_TYPE_INT, g_atomic_int_add(&rtsp->open, -1) - 1, NULL);
 }
 
 /* One viewer more: he can see nothing before a key frame. */
@@ -90,26 +134,57 @@ static void on_play(GstRTSPClient *client, GstRTSPContext *context, gpointer dat
 static void on_session(GstRTSPClient *client, GstRTSPSession *session, gpointer data)
 {
     g_ptr_array_add(g_object_get_data(G_OBJECT(client), SESSIONS), g_object_ref(session));
+    log_info("rtsp-opened", "peer", G_TYPE_STRING,
+        gst_rtsp_connection_get_ip(gst_rtsp_client_get_connection(client)), NULL);
 }
 
 static void on_client(GstRTSPServer *server, GstRTSPClient *client, gpointer data)
 {
     GstRTSPConnection *connection = gst_rtsp_client_get_connection(client);
     Rtsp *rtsp = data;
-    const gint open = g_atomic_int_add(&rtsp->open, 1) + 1;
 
+    if (rtsp->certificate) {
+        GTlsConnection *tls = gst_rtsp_connection_get_tls(connection, NULL);
+        g_tls_connection_set_certificate(tls, rtsp->certificate);
+        g_tls_connection_set_database(tls, NULL); /* clients show none; it takes 4 MiB of each */
+    }
+    g_object_set_data_full(G_OBJECT(client), GUEST, guest_ref(rtsp->entering), guest_unref);
+    /* It would close the socket at its end. */
+    g_object_set_data_full(G_OBJECT(client), "samtrack-connection",
+        g_object_ref(rtsp->connection), g_object_unref);
     g_object_set_data_full(G_OBJECT(client), SESSIONS,
         g_ptr_array_new_with_free_func(g_object_unref), (GDestroyNotify) g_ptr_array_unref);
     g_signal_connect(client, "new-session", G_CALLBACK(on_session), NULL);
     g_signal_connect(client, "closed", G_CALLBACK(on_closed), rtsp);
     g_signal_connect(client, "play-request", G_CALLBACK(on_play), NULL);
-    log_info("rtsp-opened", "peer", G_TYPE_STRING, gst_rtsp_connection_get_ip(connection),
-        "open", G_TYPE_INT, open, NULL);
-    /* A connection may have a session less; twice as many are enough. */
-    if (open > 2 * rtsp->settings->max_viewers) {
-        log_warning("rtsp-full", "most", G_TYPE_INT, 2 * rtsp->settings->max_viewers, NULL);
-        gst_rtsp_client_close(client);
+}
+
+/* The server's own listener would make a client of each connection, and one that is refused then
+ * never ends: its connection is closed before there is anything that could notice. */
+static gboolean on_connection(GSocketService *service, GSocketConnection *connection,
+    GObject *source, gpointer data)
+{
+    GSocketAddress *remote = g_socket_connection_get_remote_address(connection, NULL);
+    GSocket *socket = g_socket_connection_get_socket(connection);
+    GInetSocketAddress *inet;
+    Rtsp *rtsp = data;
+    gchar *ip;
+
+    rtsp->entering = remote ? door_enter(rtsp->door, connection) : NULL;
+    if (!rtsp->entering) {
+        g_io_stream_close(G_IO_STREAM(connection), NULL, NULL);
+        g_clear_object(&remote);
+        return TRUE;
     }
+    inet = G_INET_SOCKET_ADDRESS(remote);
+    ip = g_inet_address_to_string(g_inet_socket_address_get_address(inet));
+    rtsp->connection = connection;
+    gst_rtsp_server_transfer_connection(rtsp->server, g_object_ref(socket), ip,
+        g_inet_socket_address_get_port(inet), NULL);
+    g_clear_pointer(&rtsp->entering, guest_unref);
+    g_free(ip);
+    g_object_unref(remote);
+    return TRUE;
 }
 
 static gboolean clean_up(gpointer data)
@@ -127,42 +202,95 @@ static gboolean clean_up(gpointer data)
     return G_SOURCE_CONTINUE;
 }
 
+static gboolean listen(Rtsp *rtsp, GError **error)
+{
+    const Settings *settings = rtsp->settings;
+    GSocketAddress *wanted = g_inet_socket_address_new_from_string(settings->address,
+        settings->rtsp_port), *bound = NULL;
+    gboolean ok;
+
+    if (!wanted) {
+        g_set_error(error, G_IO_ERROR, G_IO_ERROR_INVALID_ARGUMENT,
+            "the address '%s' is not an IP address", settings->address);
+        return FALSE;
+    }
+    ok = g_socket_listener_add_address(G_SOCKET_LISTENER(rtsp->listener), wanted,
+        G_SOCKET_TYPE_STREAM, G_SOCKET_PROTOCOL_TCP, NULL, &bound, error);
+    if (ok)
+        rtsp->port = g_inet_socket_address_get_port(G_INET_SOCKET_ADDRESS(bound));
+    else
+        g_prefix_error(error, "cannot listen for RTSP on %s port %d: ", settings->address,
+            settings->rtsp_port);
+    g_clear_object(&bound);
+    g_object_unref(wanted);
+    return ok;
+}
+
+/* GStreamer's RTSP library warns of what clients send: they must not fill the log. */
+static void on_warning(const gchar *domain, GLogLevelFlags level, const gchar *text, gpointer data)
+{
+    static Rate told;
+    static GMutex lock;
+
+    g_mutex_lock(&lock);
+    if (rate_take(&told, 0.1, 3))
+        log_warning("rtsp-library", "why", G_TYPE_STRING, text, NULL);
+    g_mutex_unlock(&lock);
+}
+
+/* An attacker keeps none but his own thread busy. */
+static void set_up(Rtsp *rtsp)
+{
+    GstRTSPThreadPool *threads = gst_rtsp_server_get_thread_pool(rtsp->server);
+    GstRTSPAuth *auth = new_auth(rtsp->settings);
+
+    gst_rtsp_thread_pool_set_max_threads(threads, -1);
+    gst_rtsp_server_set_content_length_limit(rtsp->server, MAX_BODY);
+    gst_rtsp_session_pool_set_max_sessions(rtsp->sessions, rtsp->settings->max_viewers);
+    gst_rtsp_server_set_auth(rtsp->server, auth);
+    g_signal_connect(rtsp->server, "client-connected", G_CALLBACK(on_client), rtsp);
+    g_signal_connect(rtsp->listener, "incoming", G_CALLBACK(on_connection), rtsp);
+    g_object_unref(auth);
+    g_object_unref(threads);
+}
+
+/* A viewer may open a connection more than he has sessions. */
+static DoorLimits get_limits(const Settings *settings)
+{
+    const gboolean tls = settings->tls_certificate != NULL;
+
+    return (DoorLimits) {.guests = 2 * settings->max_viewers + 8, .reserved = 8,
+        .strangers = tls ? 16 : 48, .share = tls ? 12 : 24, .silent_s = 10, .burst = 65536,
+        .rate = 8192};
+}
+
 Rtsp *rtsp_new(const Settings *settings, GError **error)
 {
-    GTlsCertificate *certificate = NULL;
-    gchar *port = g_strdup_printf("%d", settings->rtsp_port);
+    const DoorLimits limits = get_limits(settings);
     Rtsp *rtsp = g_new0(Rtsp, 1);
-    GstRTSPAuth *auth;
+    gboolean ok = TRUE;
 
     rtsp->settings = settings;
     g_mutex_init(&rtsp->lock);
     rtsp->gone = g_ptr_array_new_with_free_func(g_object_unref);
     rtsp->closed = g_ptr_array_new_with_free_func(g_object_unref);
     rtsp->server = gst_rtsp_server_new();
-    gst_rtsp_server_set_address(rtsp->server, settings->address);
-    gst_rtsp_server_set_service(rtsp->server, port);
-    gst_rtsp_server_set_backlog(rtsp->server, BACKLOG);
-    g_free(port);
     rtsp->sessions = gst_rtsp_server_get_session_pool(rtsp->server);
-    gst_rtsp_session_pool_set_max_sessions(rtsp->sessions, settings->max_viewers);
-    if (settings->tls_certificate && !(certificate = load_certificate(settings, error))) {
+    rtsp->door = door_new("rtsp", &limits);
+    rtsp->warnings = g_log_set_handler("GStreamer-RTSP", G_LOG_LEVEL_WARNING, on_warning, NULL);
+    rtsp->listener = g_socket_service_new();
+    g_socket_listener_set_backlog(G_SOCKET_LISTENER(rtsp->listener), BACKLOG);
+    set_up(rtsp);
+    if (settings->tls_certificate) {
+        rtsp->certificate = g_tls_certificate_new_from_files(settings->tls_certificate,
+            settings->tls_key, error);
+        ok = rtsp->certificate != NULL;
+    }
+    if (!ok || !listen(rtsp, error)) {
         rtsp_free(rtsp);
         return NULL;
     }
-    auth = new_auth(settings, certificate);
-    gst_rtsp_server_set_auth(rtsp->server, auth);
-    g_object_unref(auth);
-    g_clear_object(&certificate);
-    g_signal_connect(rtsp->server, "client-connected", G_CALLBACK(on_client), rtsp);
-    rtsp->attached = gst_rtsp_server_attach(rtsp->server, NULL);
-    if (!rtsp->attached) {
-        g_set_error(error, G_IO_ERROR, G_IO_ERROR_ADDRESS_IN_USE,
-            "cannot listen for RTSP on %s port %d: "
-            "the port is in use, or the address is not this machine's", settings->address,
-                settings->rtsp_port);
-        rtsp_free(rtsp);
-        return NULL;
-    }
+    g_socket_service_start(rtsp->listener);
     rtsp->cleanup = g_timeout_add_seconds(CLEANUP_S, clean_up, rtsp);
     return rtsp;
 }
@@ -216,7 +344,12 @@ void rtsp_add(Rtsp *rtsp, Camera *camera)
 
 gint rtsp_get_port(Rtsp *rtsp)
 {
-    return gst_rtsp_server_get_bound_port(rtsp->server);
+    return rtsp->port;
+}
+
+Door *rtsp_get_door(Rtsp *rtsp)
+{
+    return rtsp->door;
 }
 
 guint rtsp_get_sessions(Rtsp *rtsp)
@@ -224,10 +357,21 @@ guint rtsp_get_sessions(Rtsp *rtsp)
     return gst_rtsp_session_pool_get_n_sessions(rtsp->sessions);
 }
 
-static GstRTSPFilterResult remove_client(GstRTSPServer *server, GstRTSPClient *client,
-    gpointer data)
+/* Whether no client is left after a while. Their threads end them when they find the connection
+ * broken. gst_rtsp_client_close() would take its streams from a thread that reads just then, which
+ * would go on reading from none for ever. */
+static gboolean await_clients(Rtsp *rtsp)
 {
-    return GST_RTSP_FILTER_REMOVE;
+    gint i, n = 1;
+
+    for (i = 0; i < 200 && n; i++) {
+        GList *clients = gst_rtsp_server_client_filter(rtsp->server, NULL, NULL);
+        n = g_list_length(clients);
+        g_list_free_full(clients, g_object_unref);
+        if (n)
+            g_usleep(5000);
+    }
+    return !n;
 }
 
 static GstRTSPFilterResult remove_session(GstRTSPSessionPool *pool, GstRTSPSession *session,
@@ -240,14 +384,23 @@ void rtsp_free(Rtsp *rtsp)
 {
     GList *left;
 
-    g_clear_handle_id(&rtsp->attached, g_source_remove);
+    g_socket_service_stop(rtsp->listener);
+    g_socket_listener_close(G_SOCKET_LISTENER(rtsp->listener));
     g_clear_handle_id(&rtsp->cleanup, g_source_remove);
-    left = gst_rtsp_server_client_filter(rtsp->server, remove_client, NULL);
-    g_list_free_full(left, g_object_unref);
+    door_clear(rtsp->door, FALSE);
+    if (!await_clients(rtsp)) {
+        door_clear(rtsp->door, TRUE);
+        if (!await_clients(rtsp))
+            log_warning("rtsp-stuck", "open", G_TYPE_BOOLEAN, TRUE, NULL);
+    }
+    door_free(rtsp->door);
     left = gst_rtsp_session_pool_filter(rtsp->sessions, remove_session, NULL);
     g_list_free_full(left, g_object_unref);
     g_object_unref(rtsp->server);
+    g_object_unref(rtsp->listener);
+    g_clear_object(&rtsp->certificate);
     gst_rtsp_thread_pool_cleanup(); /* waits for the threads of clients */
+    g_log_remove_handler("GStreamer-RTSP", rtsp->warnings);
     g_ptr_array_unref(rtsp->gone);
     g_ptr_array_unref(rtsp->closed);
     g_object_unref(rtsp->sessions);

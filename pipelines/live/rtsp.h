@@ -3,6 +3,7 @@
 #define LIVE_RTSP_H
 
 #include "camera.h"
+#include "door.h"
 
 typedef struct Rtsp Rtsp;
 
@@ -12,6 +13,7 @@ Rtsp *rtsp_new(const Settings *settings, GError **error);
 void rtsp_add(Rtsp *rtsp, Camera *camera);
 gint rtsp_get_port(Rtsp *rtsp);
 guint rtsp_get_sessions(Rtsp *rtsp);
+Door *rtsp_get_door(Rtsp *rtsp);
 /* Ends all sessions. */
 void rtsp_free(Rtsp *rtsp);
 

@@ -258,7 +258,7 @@ static gboolean add_source(Settings *settings, const gchar *text, GError **error
 /* What the command line says of all cameras, and of the program. */
 typedef struct {
     gchar *file, *address, *token, *certificate, *key, *folder, *model, *prompt;
-    gint http_port, rtsp_port;
+    gchar *http_port, *rtsp_port;
     gboolean demo, version;
     gchar **sources;
 } Options;
@@ -269,6 +269,17 @@ static void take(gchar **value, gchar **option)
         return;
     g_free(*value);
     *value = g_steal_pointer(option);
+}
+
+static gboolean take_number(Settings *settings, const gchar *name, const gchar *option,
+    GError **error)
+{
+    const Key *key = live_keys;
+
+    while (strcmp(key->name, name))
+        key++;
+    return !option || read_number(key, "the command line", option,
+        &G_STRUCT_MEMBER(gint, settings, key->offset), error);
 }
 
 static gboolean take_options(Settings *settings, Options *options, GError **error)
@@ -288,10 +299,9 @@ static gboolean take_options(Settings *settings, Options *options, GError **erro
     take(&settings->tls_certificate, &options->certificate);
     take(&settings->tls_key, &options->key);
     take(&settings->state_folder, &options->folder);
-    if (options->http_port >= 0)
-        settings->http_port = options->http_port;
-    if (options->rtsp_port >= 0)
-        settings->rtsp_port = options->rtsp_port;
+    if (!take_number(settings, "http-port", options->http_port, error) ||
+        !take_number(settings, "rtsp-port", options->rtsp_port, error))
+        return FALSE;
     for (k = 0; k < settings->cameras->len; k++) {
         CameraSettings *camera = g_ptr_array_index(settings->cameras, k);
         if (options->model && !camera->model_file)
@@ -312,8 +322,6 @@ static gboolean complete(Settings *settings, GError **error)
     for (i = 0; i < settings->cameras->len; i++)
         if (!find_source(g_ptr_array_index(settings->cameras, i), error))
             return FALSE;
-    if (settings->http_port > 65535 || settings->rtsp_port > 65535)
-        return fail(error, "a port is above 65535");
     if (!settings->tls_certificate != !settings->tls_key)
         return fail(error, "tls-certificate and tls-key must be given together");
     if (settings->token && (strlen(settings->token) < 8 || strlen(settings->token) > 128 ||
@@ -335,6 +343,8 @@ static void free_options(Options *options)
 {
     g_free(options->file);
     g_free(options->address);
+    g_free(options->http_port);
+    g_free(options->rtsp_port);
     g_free(options->token);
     g_free(options->certificate);
     g_free(options->key);
@@ -352,9 +362,9 @@ static GOptionContext *new_context(Options *o)
         {"demo", 0, 0, G_OPTION_ARG_NONE, &o->demo, "Add a source that is drawn, 'demo'", NULL},
         {"address", 0, 0, G_OPTION_ARG_FILENAME, &o->address, "Listen there (default: 127.0.0.1)",
             "IP"},
-        {"http-port", 0, 0, G_OPTION_ARG_INT, &o->http_port, "Of the page (default: 8080; 0: any)",
-            "N"},
-        {"rtsp-port", 0, 0, G_OPTION_ARG_INT, &o->rtsp_port,
+        {"http-port", 0, 0, G_OPTION_ARG_STRING, &o->http_port,
+            "Of the page (default: 8080; 0: any)", "N"},
+        {"rtsp-port", 0, 0, G_OPTION_ARG_STRING, &o->rtsp_port,
             "Of the streams (default: 8554; 0: any)", "N"},
         {"token", 0, 0, G_OPTION_ARG_FILENAME, &o->token,
             "Asked of every client (default: a new one)", "TEXT"},
@@ -382,7 +392,7 @@ static GOptionContext *new_context(Options *o)
 
 SettingsResult settings_read(Settings *settings, int *argc, char ***argv, GError **error)
 {
-    Options options = {.http_port = -1, .rtsp_port = -1};
+    Options options = {0};
     GOptionContext *context = new_context(&options);
     SettingsResult result = SETTINGS_BAD;
     gint i;

@@ -2,6 +2,8 @@
 """Settings that are refused: each sentence names what is wrong. And the port that is in use.
 usage: settings.py BUILD"""
 import os
+import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -41,7 +43,11 @@ LINES = [  # arguments, what the refusal names
     (('--demo', 'demo'), ["'demo'", 'two cameras']),
     (('--config', '/nothing/here.conf'), ["'/nothing/here.conf'"]),
     (('--demo', '--token', 'a b c d e f'), ['token']),
-    (('--demo', '--http-port', '70000'), ['65535']),
+    (('--demo', '--http-port', '70000'), ["'http-port'", "'70000'", '0 to 65535']),
+    (('--demo', '--http-port', '-5'), ["'http-port'", "'-5'", '0 to 65535']),
+    (('--demo', '--rtsp-port=-1'), ["'rtsp-port'", "'-1'"]),
+    (('--demo', '--rtsp-port', '8554x'), ["'8554x'"]),
+    (('--demo', '--rtsp-port', ''), ["'rtsp-port'"]),
 ]
 
 
@@ -51,6 +57,33 @@ def check_refusal(build, arguments, wanted):
     check(error.startswith('samtrack-live: ') and error.count('\n') == 1, f'{arguments}: no single sentence: {error}')
     for word in wanted:
         check(word in error, f'{arguments}: "{error.strip()}" does not name {word}')
+
+
+TLS = [  # versions and suites of a client, whether it is served
+    ('TLSv1', 'ALL', False), ('TLSv1_1', 'ALL', False),
+    ('TLSv1_2', 'AES128-GCM-SHA256:AES256-SHA256:AES128-SHA', False),  # no forward secrecy
+    ('TLSv1_2', 'ECDHE-RSA-AES128-SHA256:ECDHE-RSA-AES128-SHA', False),  # not authenticated encryption
+    ('TLSv1_2', 'ECDHE-RSA-AES128-GCM-SHA256', True), ('TLSv1_2', 'ECDHE-RSA-AES256-GCM-SHA384', True),
+    ('TLSv1_2', 'ECDHE-RSA-CHACHA20-POLY1305', True), ('TLSv1_3', 'ALL', True)]
+
+
+def shake(port, version, suites):
+    """Whether a client of this version and these suites gets through."""
+    context = ssl._create_unverified_context()
+    context.set_ciphers(f'{suites}:@SECLEVEL=0')
+    context.minimum_version = context.maximum_version = ssl.TLSVersion[version]
+    try:
+        with socket.create_connection(('127.0.0.1', port), timeout=20) as s, context.wrap_socket(s) as tls:
+            return tls.version() is not None
+    except (ssl.SSLError, ConnectionError):
+        return False
+
+
+def check_suites(program):
+    for port in (program.port, program.rtsp_port):
+        for version, suites, wanted in TLS:
+            served = shake(port, version, suites)
+            check(served == wanted, f'port {port}: a client with {version} and {suites} is {"" if served else "not "}served')
 
 
 def speak_tls(build, folder):
@@ -67,6 +100,7 @@ def speak_tls(build, folder):
                   'protocols=tcp', '!', 'rtph264depay', '!', 'h264parse', '!', 'fakesink', 'num-buffers=5']
         result = subprocess.run(client, capture_output=True, timeout=60)
         check(has_frames(result.stdout), f'an RTSP client with TLS fails: {result.stderr.decode()}')
+        check_suites(program)
 
 
 def get_absences(program):

@@ -2,6 +2,7 @@
 import base64
 import re
 import socket
+import ssl
 import struct
 import urllib.parse
 
@@ -15,12 +16,14 @@ class Viewer:
 
     def __init__(self, url, timeout=30):
         parts = urllib.parse.urlsplit(url)
-        self.url = f'rtsp://{parts.hostname}:{parts.port}{parts.path}'
+        self.url = f'{parts.scheme}://{parts.hostname}:{parts.port}{parts.path}'
         self.secret = base64.b64encode(f'{parts.username}:{parts.password}'.encode()).decode()
         self.number = 0
         self.session = None
         self.left = b''
         self.socket = socket.create_connection((parts.hostname, parts.port), timeout=timeout)
+        if parts.scheme == 'rtsps':
+            self.socket = ssl._create_unverified_context().wrap_socket(self.socket)
 
     def fill(self, size):
         while len(self.left) < size:

@@ -20,7 +20,7 @@ export class Annotations {
 
   show(camera, a) {
     for (const [ending, link] of Object.entries(this.#links)) {
-      const href = `/annotations/${encodeURIComponent(camera)}.${ending}`;
+      const href = `annotations/${encodeURIComponent(camera)}.${ending}`;
       if (!a.frames) link.removeAttribute('href');
       else if (link.getAttribute('href') !== href) link.href = href;
     }

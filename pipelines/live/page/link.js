@@ -14,8 +14,9 @@ export class Link extends EventTarget {
   }
 
   #open() {
-    const scheme = location.protocol === 'https:' ? 'wss' : 'ws';
-    this.#socket = new WebSocket(`${scheme}://${location.host}/socket`);
+    const url = new URL('socket', location.href);
+    url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
+    this.#socket = new WebSocket(url);
     this.#socket.onmessage = (event) => this.#take(JSON.parse(event.data));
     this.#socket.onclose = () => this.#closed();
   }

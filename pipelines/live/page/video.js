@@ -87,7 +87,7 @@ export class Video {
     this.#stop();
     this.#video.hidden = true;
     this.#picture.hidden = false;
-    this.#pictures = new Pictures(`/mjpeg/${encodeURIComponent(this.#camera)}`, (bitmap, us) => {
+    this.#pictures = new Pictures(`mjpeg/${encodeURIComponent(this.#camera)}`, (bitmap, us) => {
       if (this.#picture.width !== bitmap.width) this.#picture.width = bitmap.width;
       if (this.#picture.height !== bitmap.height) this.#picture.height = bitmap.height;
       this.#picture.getContext('2d').drawImage(bitmap, 0, 0);
