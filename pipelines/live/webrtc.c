@@ -9,6 +9,7 @@
 #include <gst/webrtc/webrtc.h>
 
 #define CLOCK_RATE 90000
+#define SETTLE_US (2 * G_USEC_PER_SEC)
 
 /* Streaming threads hold a reference; once closed nothing reaches the viewer. */
 struct Webrtc {
@@ -21,7 +22,11 @@ struct Webrtc {
     gulong probe;
     Feed *feed;
     guint bus_watch;
-    gboolean closed; /* main thread */
+    gint closed; /* atomic; set by the main thread */
+
+    GMutex lock;  /* guards what follows */
+    GCond settled;
+    guint asked;  /* promises that webrtcbin has not kept */
 };
 
 static void unref(gpointer data)
@@ -34,6 +39,8 @@ static void unref(gpointer data)
     gst_object_unref(webrtc->src);
     gst_object_unref(webrtc->rtc);
     gst_object_unref(webrtc->pipeline);
+    g_mutex_clear(&webrtc->lock);
+    g_cond_clear(&webrtc->settled);
     g_free(webrtc);
 }
 
@@ -58,7 +65,7 @@ static gboolean deliver(gpointer data)
 {
     Letter *letter = data;
 
-    if (!letter->webrtc->closed)
+    if (!g_atomic_int_get(&letter->webrtc->closed))
         letter->webrtc->send(letter->text, letter->webrtc->user);
     return G_SOURCE_REMOVE;
 }
@@ -80,40 +87,64 @@ static void post(Webrtc *webrtc, gchar *text)
     g_main_context_invoke_full(NULL, G_PRIORITY_DEFAULT, deliver, letter, free_letter);
 }
 
+/* The promise is kept, or nobody can keep it any more. */
+static void settle(gpointer data)
+{
+    Webrtc *webrtc = data;
+
+    g_mutex_lock(&webrtc->lock);
+    webrtc->asked--;
+    g_cond_signal(&webrtc->settled);
+    g_mutex_unlock(&webrtc->lock);
+    unref(webrtc);
+}
+
+static GstPromise *ask(Webrtc *webrtc, GstPromiseChangeFunc func)
+{
+    g_mutex_lock(&webrtc->lock);
+    webrtc->asked++;
+    g_mutex_unlock(&webrtc->lock);
+    return gst_promise_new_with_change_func(func, ref(webrtc), settle);
+}
+
+static void on_set(GstPromise *promise, gpointer data)
+{
+}
+
 /* With a promise: webrtcbin 1.22 leaks what it has to say where there is none. */
 static void set_description(Webrtc *webrtc, const gchar *signal,
     GstWebRTCSessionDescription *description)
 {
-    GstPromise *promise = gst_promise_new();
+    GstPromise *promise = ask(webrtc, on_set);
 
     g_signal_emit_by_name(webrtc->rtc, signal, description, promise);
-    gst_promise_interrupt(promise); /* or GStreamer warns where it is never answered */
     gst_promise_unref(promise);
 }
 
 static void on_offer(GstPromise *promise, gpointer data)
 {
-    const GstStructure *reply = gst_promise_get_reply(promise);
+    const GstStructure *reply = gst_promise_wait(promise) == GST_PROMISE_RESULT_REPLIED ?
+        gst_promise_get_reply(promise) : NULL;
     GstWebRTCSessionDescription *offer = NULL;
     Webrtc *webrtc = data;
     gchar *sdp;
 
     if (reply)
         gst_structure_get(reply, "offer", GST_TYPE_WEBRTC_SESSION_DESCRIPTION, &offer, NULL);
-    if (offer) {
+    if (offer && !g_atomic_int_get(&webrtc->closed)) {
         set_description(webrtc, "set-local-description", offer);
         sdp = gst_sdp_message_as_text(offer->sdp);
         post(webrtc, message_offer(sdp));
         g_free(sdp);
-        gst_webrtc_session_description_free(offer);
     }
+    if (offer)
+        gst_webrtc_session_description_free(offer);
     gst_promise_unref(promise);
 }
 
 static void on_negotiation_needed(GstElement *rtc, gpointer data)
 {
-    g_signal_emit_by_name(rtc, "create-offer", NULL,
-        gst_promise_new_with_change_func(on_offer, ref(data), unref));
+    g_signal_emit_by_name(rtc, "create-offer", NULL, ask(data, on_offer));
 }
 
 static void on_candidate(GstElement *rtc, guint mline, gchar *candidate, gpointer data)
@@ -239,6 +270,8 @@ Webrtc *webrtc_new(Camera *camera, const gchar *address, WebrtcSend send, gpoint
         return NULL;
     webrtc = g_new0(Webrtc, 1);
     g_atomic_ref_count_init(&webrtc->refs);
+    g_mutex_init(&webrtc->lock);
+    g_cond_init(&webrtc->settled);
     webrtc->camera = camera;
     webrtc->send = send;
     webrtc->user = user;
@@ -253,15 +286,24 @@ Webrtc *webrtc_new(Camera *camera, const gchar *address, WebrtcSend send, gpoint
     return NULL;
 }
 
+/* While webrtcbin 1.22 sets a description it adds elements. Those that it adds while it is being
+ * stopped keep their files for ever. */
 static void stop_pipeline(GstElement *pipeline, gpointer data)
 {
+    const gint64 end = g_get_monotonic_time() + SETTLE_US;
+    Webrtc *webrtc = data;
+
+    g_mutex_lock(&webrtc->lock);
+    while (webrtc->asked && g_cond_wait_until(&webrtc->settled, &webrtc->lock, end))
+        ;
+    g_mutex_unlock(&webrtc->lock);
     gst_element_set_state(pipeline, GST_STATE_NULL);
 }
 
 /* The pipeline may take its time to stop, so a thread does it. */
 void webrtc_free(Webrtc *webrtc)
 {
-    webrtc->closed = TRUE;
+    g_atomic_int_set(&webrtc->closed, TRUE);
     gst_pad_remove_probe(webrtc->pad, webrtc->probe);
     g_clear_pointer(&webrtc->feed, feed_free);
     g_clear_handle_id(&webrtc->bus_watch, g_source_remove);

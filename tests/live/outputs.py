@@ -101,6 +101,15 @@ async def come_and_go(program, rounds):
             s.recv(1000)
 
 
+async def leave_early(program, rounds):
+    """Pages that have an offer of WebRTC, and close before they answer, or watch something else."""
+    for i in range(rounds):
+        async with Page(program) as page:
+            for _ in range(1 + i % 2):
+                await page.socket.send('{"op":"watch","camera":"demo","video":"webrtc"}')
+                await page.take('offer')
+
+
 def settle(program):
     viewers = [f'samtrack_viewers{{kind="{kind}"}}' for kind in ('page', 'webrtc', 'mjpeg', 'rtsp')]
     return program.wait_for(lambda m: not any(m[v] for v in viewers), 'the end of all viewers')
@@ -118,6 +127,8 @@ def main(build, rounds):
         settle(program)
         # Pipelines end in threads of their own.
         files = before['samtrack_open_files']
+        asyncio.run(leave_early(program, 30))
+        settle(program)
         after = program.wait_for(lambda m: m['samtrack_open_files'] <= files + 2, f'at most {files:.0f} open files')
         print(f'{rounds} rounds: {files:.0f} open files before, {after["samtrack_open_files"]:.0f} after; '
               f'{before["samtrack_resident_bytes"] / 2**20:.0f} MiB before, '
