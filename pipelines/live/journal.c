@@ -1,5 +1,7 @@
 #include "journal.h"
 
+#include "secrets.h"
+
 #include <gst/gst.h>
 #include <stdio.h>
 
@@ -13,7 +15,8 @@ static gboolean is_plain(const gchar *text)
 
 static void append_text(GString *line, const gchar *text)
 {
-    gchar *valid = g_utf8_make_valid(text ? text : "", -1);
+    gchar *hidden = secrets_hide(text ? text : ""); /* errors may name the URI of a camera */
+    gchar *valid = g_utf8_make_valid(hidden, -1);
 
     if (*valid && is_plain(valid)) {
         g_string_append(line, valid);
@@ -23,6 +26,7 @@ static void append_text(GString *line, const gchar *text)
         g_free(escaped);
     }
     g_free(valid);
+    g_free(hidden);
 }
 
 static gboolean append_field(GQuark field, const GValue *value, gpointer line)

@@ -5,6 +5,7 @@
 #include "http.h"
 #include "journal.h"
 #include "rtsp.h"
+#include "secrets.h"
 #include "settings.h"
 
 #include <glib-unix.h>
@@ -101,27 +102,53 @@ static gboolean start_cameras(Live *live, GError **error)
     return TRUE;
 }
 
+/* A token that is new is kept in a file where the addresses are read by others. */
+static void keep_token(const Settings *settings)
+{
+    gchar *path = g_build_filename(settings->state_folder, "token", NULL);
+    GError *error = NULL;
+
+    if (secrets_write_token(path, settings->token, &error))
+        log_info("token", "file", G_TYPE_STRING, path, NULL);
+    else
+        log_warning("token-lost", "file", G_TYPE_STRING, path, "why", G_TYPE_STRING,
+            error ? error->message : "its mode cannot be set", NULL);
+    g_clear_error(&error);
+    g_free(path);
+}
+
+/* The journal keeps what is printed, and shows it to more people than may watch. */
 static void print_addresses(Live *live)
 {
     static const gchar *const streams[] = {"annotated", "clean"};
     const Settings *settings = &live->settings;
+    const gboolean public = secrets_are_public();
     const gchar *s = settings->tls_certificate ? "s" : "";
     gchar *host = strchr(settings->address, ':') ? g_strdup_printf("[%s]", settings->address) :
         g_strdup(settings->address);
+    gchar *query = public ? g_strdup("") : g_strconcat("?token=", settings->token, NULL);
+    gchar *user = public ? g_strdup("") : g_strdup_printf("viewer:%s@", settings->token);
     guint i, k;
 
-    printf("http%s://%s:%d/?token=%s\n", s, host, http_get_port(live->http), settings->token);
+    printf("http%s://%s:%d/%s\n", s, host, http_get_port(live->http), query);
     for (i = 0; i < live->rooms->len; i++)
         for (k = 0; k < G_N_ELEMENTS(streams); k++)
-            printf("rtsp%s://viewer:%s@%s:%d/%s/%s\n", s, settings->token, host,
-                rtsp_get_port(live->rtsp), streams[k],
+            printf("rtsp%s://%s%s:%d/%s/%s\n", s, user, host, rtsp_get_port(live->rtsp), streams[k],
                 camera_get_name(((Room *) g_ptr_array_index(live->rooms, i))->camera));
     fflush(stdout);
+    if (public && settings->token_made)
+        keep_token(settings);
     g_free(host);
+    g_free(query);
+    g_free(user);
 }
 
 static gboolean start(Live *live, GError **error)
 {
+    guint i;
+
+    for (i = 0; i < live->settings.secrets->len; i++)
+        secrets_check(g_ptr_array_index(live->settings.secrets, i));
     live->rtsp = rtsp_new(&live->settings, error);
     if (!live->rtsp || !start_cameras(live, error))
         return FALSE;
@@ -223,7 +250,9 @@ int main(int argc, char **argv)
         g_main_loop_unref(live.loop);
     }
     if (error) {
-        fprintf(stderr, "samtrack-live: %s\n", error->message);
+        gchar *text = secrets_hide(error->message);
+        fprintf(stderr, "samtrack-live: %s\n", text);
+        g_free(text);
         g_error_free(error);
     }
     settings_free(&live.settings);

@@ -1,5 +1,7 @@
 #include "settings.h"
 
+#include "secrets.h"
+
 #include <gst/gst.h>
 #include <string.h>
 #include <sys/random.h>
@@ -22,6 +24,7 @@ static const Key live_keys[] = {
     {"http-port", NUMBER, G_STRUCT_OFFSET(Settings, http_port), 0, 65535, 8080},
     {"rtsp-port", NUMBER, G_STRUCT_OFFSET(Settings, rtsp_port), 0, 65535, 8554},
     {"token", TEXT, G_STRUCT_OFFSET(Settings, token), 0, 0, 0},
+    {"token-file", TEXT, G_STRUCT_OFFSET(Settings, token_file), 0, 0, 0},
     {"tls-certificate", TEXT, G_STRUCT_OFFSET(Settings, tls_certificate), 0, 0, 0},
     {"tls-key", TEXT, G_STRUCT_OFFSET(Settings, tls_key), 0, 0, 0},
     {"state-folder", TEXT, G_STRUCT_OFFSET(Settings, state_folder), 0, 0, 0},
@@ -76,6 +79,7 @@ void settings_free(Settings *settings)
 {
     free_texts(settings, live_keys, G_N_ELEMENTS(live_keys));
     g_ptr_array_unref(settings->cameras);
+    g_ptr_array_unref(settings->secrets);
 }
 
 static gboolean fail(GError **error, const gchar *format, ...) G_GNUC_PRINTF(2, 3);
@@ -257,7 +261,7 @@ static gboolean add_source(Settings *settings, const gchar *text, GError **error
 
 /* What the command line says of all cameras, and of the program. */
 typedef struct {
-    gchar *file, *address, *token, *certificate, *key, *folder, *model, *prompt;
+    gchar *file, *address, *token, *token_file, *certificate, *key, *folder, *model, *prompt;
     gchar *http_port, *rtsp_port;
     gboolean demo, version;
     gchar **sources;
@@ -282,6 +286,24 @@ static gboolean take_number(Settings *settings, const gchar *name, const gchar *
         &G_STRUCT_MEMBER(gint, settings, key->offset), error);
 }
 
+/* Whether the key file holds something that is nobody's business. */
+static gboolean has_secrets(const Settings *settings)
+{
+    guint i;
+
+    if (settings->token)
+        return TRUE;
+    for (i = 0; i < settings->cameras->len; i++) {
+        const gchar *source = ((CameraSettings *) g_ptr_array_index(settings->cameras, i))->source;
+        gchar *hidden = secrets_hide(source ? source : "");
+        const gboolean has = source && strcmp(hidden, source);
+        g_free(hidden);
+        if (has)
+            return TRUE;
+    }
+    return FALSE;
+}
+
 static gboolean take_options(Settings *settings, Options *options, GError **error)
 {
     gsize i;
@@ -289,13 +311,20 @@ static gboolean take_options(Settings *settings, Options *options, GError **erro
 
     if (options->file && !read_file(settings, options->file, error))
         return FALSE;
+    if (options->file && has_secrets(settings))
+        g_ptr_array_add(settings->secrets, g_strdup(options->file));
     if (options->demo && !add_source(settings, "demo", error))
         return FALSE;
     for (i = 0; options->sources && options->sources[i]; i++)
         if (!add_source(settings, options->sources[i], error))
             return FALSE;
     take(&settings->address, &options->address);
+    if (options->token || options->token_file) {
+        g_clear_pointer(&settings->token, g_free);
+        g_clear_pointer(&settings->token_file, g_free);
+    }
     take(&settings->token, &options->token);
+    take(&settings->token_file, &options->token_file);
     take(&settings->tls_certificate, &options->certificate);
     take(&settings->tls_key, &options->key);
     take(&settings->state_folder, &options->folder);
@@ -312,9 +341,47 @@ static gboolean take_options(Settings *settings, Options *options, GError **erro
     return TRUE;
 }
 
-static gboolean complete(Settings *settings, GError **error)
+/* Puts the path in the place of the name, and remembers it if it is a secret one. */
+static gboolean locate(Settings *settings, gchar **file, const gchar *what, gboolean secret,
+    GError **error)
+{
+    gchar *path = *file ? secrets_locate(what, *file, error) : NULL;
+
+    if (!*file)
+        return TRUE;
+    if (!path)
+        return FALSE;
+    g_free(*file);
+    *file = path;
+    if (secret)
+        g_ptr_array_add(settings->secrets, g_strdup(path));
+    return TRUE;
+}
+
+static gboolean complete_token(Settings *settings, GError **error)
 {
     guint32 random[4];
+
+    if (settings->token && settings->token_file)
+        return fail(error, "token and token-file must not be given together");
+    if (settings->token_file &&
+        !(settings->token = secrets_read_token(settings->token_file, error)))
+        return FALSE;
+    if (settings->token && (strlen(settings->token) < 8 || strlen(settings->token) > 128 ||
+        settings->token[strspn(settings->token, NAME_LETTERS)]))
+        return fail(error, "the token must have 8 to 128 letters, digits, '_' or '-'");
+    settings->token_made = !settings->token;
+    if (settings->token)
+        return TRUE;
+    if (getrandom(random, sizeof random, 0) != sizeof random)
+        return fail(error, "the system gives no random numbers for a token");
+    settings->token = g_strdup_printf("%08x%08x%08x%08x", random[0], random[1], random[2],
+        random[3]);
+    return TRUE;
+}
+
+static gboolean complete(Settings *settings, GError **error)
+{
     guint i;
 
     if (!settings->cameras->len)
@@ -324,14 +391,11 @@ static gboolean complete(Settings *settings, GError **error)
             return FALSE;
     if (!settings->tls_certificate != !settings->tls_key)
         return fail(error, "tls-certificate and tls-key must be given together");
-    if (settings->token && (strlen(settings->token) < 8 || strlen(settings->token) > 128 ||
-        settings->token[strspn(settings->token, NAME_LETTERS)]))
-        return fail(error, "the token must have 8 to 128 letters, digits, '_' or '-'");
-    if (!settings->token && getrandom(random, sizeof random, 0) != sizeof random)
-        return fail(error, "the system gives no random numbers for a token");
-    if (!settings->token)
-        settings->token = g_strdup_printf("%08x%08x%08x%08x", random[0], random[1], random[2],
-        random[3]);
+    if (!locate(settings, &settings->tls_certificate, "tls-certificate", FALSE, error) ||
+        !locate(settings, &settings->tls_key, "tls-key", TRUE, error) ||
+        !locate(settings, &settings->token_file, "token-file", TRUE, error) ||
+        !complete_token(settings, error))
+        return FALSE;
     if (!settings->address)
         settings->address = g_strdup("127.0.0.1");
     if (!settings->state_folder)
@@ -346,6 +410,7 @@ static void free_options(Options *options)
     g_free(options->http_port);
     g_free(options->rtsp_port);
     g_free(options->token);
+    g_free(options->token_file);
     g_free(options->certificate);
     g_free(options->key);
     g_free(options->folder);
@@ -368,6 +433,8 @@ static GOptionContext *new_context(Options *o)
             "Of the streams (default: 8554; 0: any)", "N"},
         {"token", 0, 0, G_OPTION_ARG_FILENAME, &o->token,
             "Asked of every client (default: a new one)", "TEXT"},
+        {"token-file", 0, 0, G_OPTION_ARG_FILENAME, &o->token_file,
+            "Its first line is the token; others then do not see it among the processes", "FILE"},
         {"tls-certificate", 0, 0, G_OPTION_ARG_FILENAME, &o->certificate,
             "Serve TLS with this PEM file", "FILE"},
         {"tls-key", 0, 0, G_OPTION_ARG_FILENAME, &o->key, "Its private key, PEM", "FILE"},
@@ -400,6 +467,7 @@ SettingsResult settings_read(Settings *settings, int *argc, char ***argv, GError
     memset(settings, 0, sizeof *settings);
     set_presets(settings, live_keys, G_N_ELEMENTS(live_keys));
     settings->cameras = g_ptr_array_new_with_free_func(free_camera);
+    settings->secrets = g_ptr_array_new_with_free_func(g_free);
     /* GOption's own --help ends the program. */
     g_option_context_set_help_enabled(context, FALSE);
     for (i = 1; i < *argc; i++) {

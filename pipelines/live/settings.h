@@ -31,12 +31,14 @@ typedef struct {
 typedef struct {
     gchar *address;
     gint http_port, rtsp_port; /* 0: any free one */
-    gchar *token;
+    gchar *token, *token_file; /* the file, if any, is the one that the token came from */
+    gboolean token_made;       /* nobody knows the token yet */
     gchar *tls_certificate, *tls_key; /* PEM files, both or neither */
     gchar *state_folder;              /* of saved tracks */
     gint max_viewers;                 /* open pages, and RTSP sessions, each */
     gint annotations;                 /* MiB that are kept of each camera */
     GPtrArray *cameras;               /* CameraSettings */
+    GPtrArray *secrets;               /* names of the files that hold some */
 } Settings;
 
 typedef enum {

@@ -57,8 +57,8 @@ class Program:
         self.folder = tempfile.TemporaryDirectory()
         self.log = open(f'{self.folder.name}/log', 'w+')
         self.token = token
-        command = [get_path(build), '--http-port', '0', '--rtsp-port', '0',
-                   '--token', token, '--state-folder', f'{self.folder.name}/state', *arguments]
+        command = [get_path(build), '--http-port', '0', '--rtsp-port', '0', *(('--token', token) if token else ()),
+                   '--state-folder', f'{self.folder.name}/state', *arguments]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True,
                                         env=get_environment(build), preexec_fn=before)
         self.rtsp = []
