@@ -10,6 +10,9 @@
 #define MAX_WAITING 8     /* frames before the tracker */
 #define FILL_MS 200       /* between two frames that are shown while the source is gone */
 #define RATE_US (2 * G_USEC_PER_SEC)
+#define FIRST_PAUSE_MS 1000  /* between a failure of the pipeline and its next start */
+#define LONGEST_PAUSE_MS 60000
+#define STEADY_MS 60000      /* without a failure: the next pause is a short one */
 
 struct Camera {
     const CameraSettings *settings;
@@ -19,6 +22,7 @@ struct Camera {
     Output *clean, *annotated, *jpeg;
     Source *source;
     guint bus_watch, fill;
+    guint revive, steady, pause_ms;
     gchar *fault, *failure;
     gboolean up;
 
@@ -204,6 +208,47 @@ static void on_changed(gboolean up, const gchar *why, gpointer data)
     camera->up = up;
 }
 
+static gboolean on_steady(gpointer data)
+{
+    Camera *camera = data;
+
+    camera->steady = 0;
+    camera->pause_ms = FIRST_PAUSE_MS;
+    return G_SOURCE_REMOVE;
+}
+
+/* The elements stay, and with them the viewers; the tracker begins anew. The running time goes on:
+ * pages of before may still prompt. */
+static gboolean revive(gpointer data)
+{
+    Camera *camera = data;
+    const GstClockTime base = gst_element_get_base_time(camera->pipeline);
+
+    camera->revive = 0;
+    gst_element_set_state(camera->pipeline, GST_STATE_NULL);
+    gst_element_set_start_time(camera->pipeline, GST_CLOCK_TIME_NONE);
+    gst_element_set_base_time(camera->pipeline, base);
+    if (gst_element_set_state(camera->pipeline, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE)
+        return G_SOURCE_REMOVE; /* its message comes */
+    g_clear_pointer(&camera->failure, g_free);
+    camera->steady = g_timeout_add(STEADY_MS, on_steady, camera);
+    output_request_key(camera->clean);
+    output_request_key(camera->annotated);
+    log_info("pipeline-restarted", "camera", G_TYPE_STRING, camera->settings->name, NULL);
+    return G_SOURCE_REMOVE;
+}
+
+/* A failure often has several messages. */
+static void revive_later(Camera *camera)
+{
+    if (camera->revive)
+        return;
+    g_clear_handle_id(&camera->steady, g_source_remove);
+    camera->pause_ms = camera->pause_ms ? camera->pause_ms : FIRST_PAUSE_MS;
+    camera->revive = g_timeout_add(camera->pause_ms, revive, camera);
+    camera->pause_ms = MIN(2 * camera->pause_ms, LONGEST_PAUSE_MS);
+}
+
 static void fail(Camera *camera, GstMessage *message)
 {
     GError *error = NULL;
@@ -215,6 +260,7 @@ static void fail(Camera *camera, GstMessage *message)
     g_free(camera->failure);
     camera->failure = g_strdup(error->message);
     g_error_free(error);
+    revive_later(camera);
 }
 
 static void tell_object(Camera *camera, const GstStructure *s)
@@ -434,6 +480,8 @@ void camera_free(Camera *camera)
     g_clear_pointer(&camera->source, source_free);
     g_idle_remove_by_data(camera);
     g_clear_handle_id(&camera->fill, g_source_remove);
+    g_clear_handle_id(&camera->revive, g_source_remove);
+    g_clear_handle_id(&camera->steady, g_source_remove);
     g_clear_handle_id(&camera->bus_watch, g_source_remove);
     if (camera->pipeline) {
         gst_element_set_state(camera->pipeline, GST_STATE_NULL);

@@ -29,7 +29,7 @@ Output *camera_get_jpeg(Camera *camera);      /* JPEG with masks */
 gboolean camera_has_frames(Camera *camera);
 /* NULL while the source gives frames, else a sentence. */
 const gchar *camera_get_fault(const Camera *camera);
-/* NULL unless the pipeline itself failed, which is final. */
+/* NULL unless the pipeline itself failed; it is started again after a while. */
 const gchar *camera_get_failure(const Camera *camera);
 
 typedef struct {

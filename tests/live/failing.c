@@ -1,0 +1,46 @@
+/* samtrack-live whose tracking pipeline fails when the test says so: for each byte of the file
+ * LIVE_FAILURES once, as an element of it would, and then takes no frame until it was stopped. */
+
+#include <gst/app/gstappsrc.h>
+#include <sys/stat.h>
+
+GstFlowReturn __wrap_gst_app_src_push_buffer(GstAppSrc *src, GstBuffer *buffer);
+GstFlowReturn __real_gst_app_src_push_buffer(GstAppSrc *src, GstBuffer *buffer);
+GstStateChangeReturn __wrap_gst_element_set_state(GstElement *element, GstState state);
+GstStateChangeReturn __real_gst_element_set_state(GstElement *element, GstState state);
+
+static gint failed; /* atomic */
+static gint64 failures;
+
+static gint64 count_wanted(void)
+{
+    const gchar *path = g_getenv("LIVE_FAILURES");
+    struct stat file;
+
+    return path && !stat(path, &file) ? file.st_size : 0;
+}
+
+GstFlowReturn __wrap_gst_app_src_push_buffer(GstAppSrc *src, GstBuffer *buffer)
+{
+    if (!g_atomic_int_get(&failed) && failures < count_wanted()) {
+        failures++;
+        g_atomic_int_set(&failed, TRUE);
+        GST_ELEMENT_ERROR(src, STREAM, FAILED, ("The test lets it fail."), (NULL));
+    }
+    if (!g_atomic_int_get(&failed))
+        return __real_gst_app_src_push_buffer(src, buffer);
+    gst_buffer_unref(buffer);
+    return GST_FLOW_ERROR;
+}
+
+GstStateChangeReturn __wrap_gst_element_set_state(GstElement *element, GstState state)
+{
+    GstElement *track = state == GST_STATE_NULL && GST_IS_PIPELINE(element) ?
+        gst_bin_get_by_name(GST_BIN(element), "track") : NULL;
+
+    if (track) {
+        g_atomic_int_set(&failed, FALSE);
+        gst_object_unref(track);
+    }
+    return __real_gst_element_set_state(element, state);
+}
