@@ -189,9 +189,9 @@ static gchar *get_peer(GSocketAddress *remote)
         g_inet_socket_address_get_address(G_INET_SOCKET_ADDRESS(remote))) : g_strdup("");
 }
 
-Guest *door_enter(Door *door, GSocketConnection *connection)
+Guest *door_enter(Door *door, GSocket *socket)
 {
-    GSocketAddress *remote = g_socket_connection_get_remote_address(connection, NULL);
+    GSocketAddress *remote = g_socket_get_remote_address(socket, NULL);
     const guint64 address = remote ? get_address(remote) : 0;
     const DoorLimits *limits = &door->limits;
     Guest *guest = NULL;
@@ -202,11 +202,11 @@ Guest *door_enter(Door *door, GSocketConnection *connection)
     if (remote && door->inside->len < limits->guests + 2 * limits->strangers) {
         guest = g_atomic_rc_box_new0(Guest);
         guest->door = g_atomic_rc_box_acquire(door);
-        guest->socket = g_socket_connection_get_socket(connection);
+        guest->socket = socket;
         guest->address = address;
         guest->peer = get_peer(remote);
         guest->since = guest->looked = g_get_monotonic_time();
-        g_object_weak_ref(G_OBJECT(guest->socket), on_gone, guest_ref(guest));
+        g_object_weak_ref(G_OBJECT(socket), on_gone, guest_ref(guest));
         g_ptr_array_add(door->inside, guest);
     } else {
         door->refused++;

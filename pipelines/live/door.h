@@ -25,7 +25,7 @@ void door_clear(Door *door, gboolean at_once);
 
 /* A reference to the newcomer, or NULL if the connection must be closed. A stranger that came
  * earlier may be shown out for it. The guest leaves when the connection's socket is closed. */
-Guest *door_enter(Door *door, GSocketConnection *connection);
+Guest *door_enter(Door *door, GSocket *socket);
 
 /* The guest has shown the token. FALSE: there is no place for one more. Any thread. */
 gboolean guest_admit(Guest *guest);

@@ -334,7 +334,7 @@ static gboolean on_connection(GSocketService *service, GSocketConnection *connec
     GObject *source, gpointer data)
 {
     Http *http = data;
-    Guest *guest = door_enter(http->door, connection);
+    Guest *guest = door_enter(http->door, g_socket_connection_get_socket(connection));
 
     if (guest) {
         serve(http, connection, guest);

@@ -5,10 +5,12 @@
 #include "feed.h"
 #include "journal.h"
 
+#include <fcntl.h>
 #include <gst/rtsp-server/rtsp-server.h>
+#include <unistd.h>
 
 #define SESSIONS "samtrack-sessions" /* data of a client: those that it began */
-#define GUEST "samtrack-guest"
+#define GUEST "samtrack-guest" /* data of a socket */
 #define USER "viewer" /* the token is its password */
 #define CLEANUP_S 1
 #define MAX_BODY 16384
@@ -23,9 +25,7 @@ struct Rtsp {
     GTlsCertificate *certificate;
     const Settings *settings;
     Door *door;
-    GSocketConnection *connection; /* while a client is made for it */
-    Guest *entering;               /* whose it is */
-    guint warnings;                /* the handler of GStreamer's */
+    guint warnings; /* the handler of GStreamer's */
     guint cleanup;
     gint port;
 
@@ -51,6 +51,11 @@ static gboolean refuse(GstRTSPAuth *auth, GstRTSPContext *context, GstRTSPStatus
     return FALSE;
 }
 
+static gboolean admit(GSocket *socket)
+{
+    return socket && guest_admit(g_object_get_data(G_OBJECT(socket), GUEST));
+}
+
 static gboolean lock_check(GstRTSPAuth *auth, GstRTSPContext *context, const gchar *check)
 {
     GstRTSPAuthClass *klass = GST_RTSP_AUTH_GET_CLASS(auth);
@@ -59,7 +64,9 @@ static gboolean lock_check(GstRTSPAuth *auth, GstRTSPContext *context, const gch
         return GST_RTSP_AUTH_CLASS(lock_parent_class)->check(auth, context, check);
     if (!context->token && (!klass->authenticate(auth, context) || !context->token))
         return refuse(auth, context, GST_RTSP_STS_UNAUTHORIZED);
-    if (!guest_admit(g_object_get_data(G_OBJECT(context->client), GUEST)))
+    /* They are two where RTSP goes through HTTP. */
+    if (!admit(gst_rtsp_connection_get_read_socket(context->conn)) ||
+        !admit(gst_rtsp_connection_get_write_socket(context->conn)))
         return refuse(auth, context, GST_RTSP_STS_SERVICE_UNAVAILABLE);
     return TRUE;
 }
@@ -148,15 +155,23 @@ static void on_client(GstRTSPServer *server, GstRTSPClient *client, gpointer dat
         g_tls_connection_set_certificate(tls, rtsp->certificate);
         g_tls_connection_set_database(tls, NULL); /* clients show none; it takes 4 MiB of each */
     }
-    g_object_set_data_full(G_OBJECT(client), GUEST, guest_ref(rtsp->entering), guest_unref);
-    /* It would close the socket at its end. */
-    g_object_set_data_full(G_OBJECT(client), "samtrack-connection",
-        g_object_ref(rtsp->connection), g_object_unref);
     g_object_set_data_full(G_OBJECT(client), SESSIONS,
         g_ptr_array_new_with_free_func(g_object_unref), (GDestroyNotify) g_ptr_array_unref);
     g_signal_connect(client, "new-session", G_CALLBACK(on_session), NULL);
     g_signal_connect(client, "closed", G_CALLBACK(on_closed), rtsp);
     g_signal_connect(client, "play-request", G_CALLBACK(on_play), NULL);
+}
+
+/* Of the same connection, but not closed with the GSocketConnection. */
+static GSocket *copy(GSocketConnection *connection)
+{
+    const gint fd = fcntl(g_socket_get_fd(g_socket_connection_get_socket(connection)),
+        F_DUPFD_CLOEXEC, 0);
+    GSocket *socket = fd >= 0 ? g_socket_new_from_fd(fd, NULL) : NULL;
+
+    if (!socket && fd >= 0)
+        close(fd);
+    return socket;
 }
 
 /* The server's own listener would make a client of each connection, and one that is refused then
@@ -165,25 +180,20 @@ static gboolean on_connection(GSocketService *service, GSocketConnection *connec
     GObject *source, gpointer data)
 {
     GSocketAddress *remote = g_socket_connection_get_remote_address(connection, NULL);
-    GSocket *socket = g_socket_connection_get_socket(connection);
-    GInetSocketAddress *inet;
+    GSocket *socket = remote ? copy(connection) : NULL;
     Rtsp *rtsp = data;
-    gchar *ip;
+    Guest *guest = socket ? door_enter(rtsp->door, socket) : NULL;
 
-    rtsp->entering = remote ? door_enter(rtsp->door, connection) : NULL;
-    if (!rtsp->entering) {
-        g_io_stream_close(G_IO_STREAM(connection), NULL, NULL);
-        g_clear_object(&remote);
-        return TRUE;
+    if (guest) {
+        GInetSocketAddress *inet = G_INET_SOCKET_ADDRESS(remote);
+        gchar *ip = g_inet_address_to_string(g_inet_socket_address_get_address(inet));
+        g_object_set_data_full(G_OBJECT(socket), GUEST, guest, guest_unref);
+        gst_rtsp_server_transfer_connection(rtsp->server, g_object_ref(socket), ip,
+            g_inet_socket_address_get_port(inet), NULL);
+        g_free(ip);
     }
-    inet = G_INET_SOCKET_ADDRESS(remote);
-    ip = g_inet_address_to_string(g_inet_socket_address_get_address(inet));
-    rtsp->connection = connection;
-    gst_rtsp_server_transfer_connection(rtsp->server, g_object_ref(socket), ip,
-        g_inet_socket_address_get_port(inet), NULL);
-    g_clear_pointer(&rtsp->entering, guest_unref);
-    g_free(ip);
-    g_object_unref(remote);
+    g_clear_object(&socket);
+    g_clear_object(&remote);
     return TRUE;
 }
 

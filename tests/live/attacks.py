@@ -115,6 +115,13 @@ def both(attack):
     return attack.program.port, attack.program.rtsp_port
 
 
+def tunnels(attack):
+    """RTSP through HTTP, one half of it, and the other."""
+    for method in ('GET', 'POST'):
+        for i in range(100):
+            attack.send(attack.program.rtsp_port, f'{method} /annotated/test HTTP/1.0\r\nx-sessioncookie: {method}{i}\r\n\r\n'.encode())
+
+
 def burst(attack):
     for port in both(attack):
         for _ in range(300):
@@ -204,7 +211,7 @@ def make_hello():
 ATTACKS = {  # name: what it does, whether the program speaks TLS
     'burst': (burst, False), 'silence': (silence, False), 'letters': (letters, False), 'bodies': (bodies, False),
     'lines': (lines, False), 'line': (line, False), 'requests': (requests, False), 'data': (data, False),
-    'fragments': (fragments, False), 'pings': (pings, False),
+    'fragments': (fragments, False), 'pings': (pings, False), 'tunnels': (tunnels, False),
     'handshakes': (handshakes, True), 'tls-silence': (silence, True), 'tls-lines': (lines, True),
 }
 

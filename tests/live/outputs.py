@@ -119,15 +119,19 @@ def main(build, rounds):
     with Program(build, '--demo') as program:
         program.wait_for_frames('demo')
         watch_streams(program)
+        # RTSP through HTTP has two connections, for longer than either may go without the token.
+        tunnel = start_client(program.rtsp[1].replace('rtsp:', 'rtsph:'), 'tcp+http', frames=300)
         refuse(program)
         asyncio.run(come_and_go(program, 4))
+        finish([tunnel])
+        check('has not shown the token' not in program.read_log(), 'a viewer by HTTP is cut off')
         before = settle(program)
         asyncio.run(come_and_go(program, rounds))
         finish([start_client(program.rtsp[0], frames=3)])
         settle(program)
         # Pipelines end in threads of their own.
         files = before['samtrack_open_files']
-        asyncio.run(leave_early(program, 30))
+        asyncio.run(leave_early(program, 20))
         settle(program)
         after = program.wait_for(lambda m: m['samtrack_open_files'] <= files + 2, f'at most {files:.0f} open files')
         print(f'{rounds} rounds: {files:.0f} open files before, {after["samtrack_open_files"]:.0f} after; '
