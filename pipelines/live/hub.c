@@ -44,6 +44,7 @@ struct Hub {
     guint push, pushes;
     guint64 last_number;
     gboolean webrtc;
+    Rate told; /* of what pages do, in the log */
     HubCounts counts;
 };
 
@@ -72,10 +73,12 @@ static void stop_webrtc(Viewer *viewer)
     g_clear_pointer(&viewer->webrtc, webrtc_free);
 }
 
+/* One that opens and closes pages without end must not fill the log. */
 static void tell_viewer(Viewer *viewer, const gchar *event)
 {
-    log_info(event, "viewer", G_TYPE_UINT64, viewer->number, "pages", G_TYPE_UINT,
-        viewer->hub->viewers->len, NULL);
+    if (rate_take(&viewer->hub->told, 1, 100))
+        log_info(event, "viewer", G_TYPE_UINT64, viewer->number, "pages", G_TYPE_UINT,
+            viewer->hub->viewers->len, NULL);
 }
 
 static void free_viewer(gpointer data)
@@ -93,7 +96,7 @@ static void on_closed(SoupWebsocketConnection *connection, gpointer data)
 {
     Viewer *viewer = data;
 
-    if (guard_get_fault(viewer->guard))
+    if (guard_get_fault(viewer->guard) && rate_take(&viewer->hub->told, 1, 100))
         log_warning("page-refused", "viewer", G_TYPE_UINT64, viewer->number, "why", G_TYPE_STRING,
             guard_get_fault(viewer->guard), NULL);
     tell_viewer(viewer, "page-closed");

@@ -31,6 +31,7 @@ struct Rtsp {
 
     GMutex lock;              /* guards what follows */
     GPtrArray *gone, *closed; /* clients: before and since the last clean-up */
+    Rate told;                /* of viewers in the log */
 };
 
 /* Every request but OPTIONS needs the token, before anything is looked up for it: whoever lacks it
@@ -115,6 +116,19 @@ static void keep(Rtsp *rtsp, GstRTSPClient *client)
     g_mutex_unlock(&rtsp->lock);
 }
 
+/* Viewers that come and go without end must not fill the log. */
+static void tell(Rtsp *rtsp, const gchar *event, GstRTSPClient *client)
+{
+    gboolean may;
+
+    g_mutex_lock(&rtsp->lock);
+    may = rate_take(&rtsp->told, 1, 100);
+    g_mutex_unlock(&rtsp->lock);
+    if (may)
+        log_info(event, "peer", G_TYPE_STRING,
+            gst_rtsp_connection_get_ip(gst_rtsp_client_get_connection(client)), NULL);
+}
+
 static void on_closed(GstRTSPClient *client, gpointer data)
 {
     GPtrArray *sessions = g_object_get_data(G_OBJECT(client), SESSIONS);
@@ -122,8 +136,7 @@ static void on_closed(GstRTSPClient *client, gpointer data)
 
     if (sessions->len) {
         keep(rtsp, client);
-        log_info("rtsp-closed", "peer", G_TYPE_STRING,
-            gst_rtsp_connection_get_ip(gst_rtsp_client_get_connection(client)), NULL);
+        tell(rtsp, "rtsp-closed", client);
     }
     remove_sessions(rtsp, sessions);
     g_ptr_array_set_size(sessions, 0);
@@ -141,8 +154,7 @@ static void on_play(GstRTSPClient *client, GstRTSPContext *context, gpointer dat
 static void on_session(GstRTSPClient *client, GstRTSPSession *session, gpointer data)
 {
     g_ptr_array_add(g_object_get_data(G_OBJECT(client), SESSIONS), g_object_ref(session));
-    log_info("rtsp-opened", "peer", G_TYPE_STRING,
-        gst_rtsp_connection_get_ip(gst_rtsp_client_get_connection(client)), NULL);
+    tell(data, "rtsp-opened", client);
 }
 
 static void on_client(GstRTSPServer *server, GstRTSPClient *client, gpointer data)
@@ -157,7 +169,7 @@ static void on_client(GstRTSPServer *server, GstRTSPClient *client, gpointer dat
     }
     g_object_set_data_full(G_OBJECT(client), SESSIONS,
         g_ptr_array_new_with_free_func(g_object_unref), (GDestroyNotify) g_ptr_array_unref);
-    g_signal_connect(client, "new-session", G_CALLBACK(on_session), NULL);
+    g_signal_connect(client, "new-session", G_CALLBACK(on_session), rtsp);
     g_signal_connect(client, "closed", G_CALLBACK(on_closed), rtsp);
     g_signal_connect(client, "play-request", G_CALLBACK(on_play), NULL);
 }
