@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #define CHECK_MS 100
+#define TCP_IS_OPEN 1 /* TCP_ESTABLISHED, of libc's header, which has less of the rest */
 
 struct Door {
     const gchar *name;
@@ -199,7 +200,7 @@ Guest *door_enter(Door *door, GSocket *socket)
     g_mutex_lock(&door->lock);
     make_room(door, address);
     /* Some that were shown out may be open still. */
-    if (remote && door->inside->len < limits->guests + 2 * limits->strangers) {
+    if (remote && door->inside->len < limits->guests + 6 * limits->strangers) {
         guest = g_atomic_rc_box_new0(Guest);
         guest->door = g_atomic_rc_box_acquire(door);
         guest->socket = socket;
@@ -234,16 +235,34 @@ gboolean guest_admit(Guest *guest)
     return guest->admitted;
 }
 
-/* Bytes that came over the connection, read or not; 0 if the system does not tell. */
-static guint64 get_received(GSocket *socket)
+/* What the kernel knows of the connection; all 0 if that is nothing. */
+static struct tcp_info get_info(GSocket *socket)
 {
-    struct tcp_info info;
+    struct tcp_info info = {0};
     socklen_t size = sizeof info;
 
-    memset(&info, 0, sizeof info);
     if (getsockopt(g_socket_get_fd(socket), IPPROTO_TCP, TCP_INFO, &info, &size))
-        return 0;
-    return info.tcpi_bytes_received;
+        memset(&info, 0, sizeof info);
+    return info;
+}
+
+/* Needs the lock. A connection that either side has ended has no place any more: nothing comes over
+ * it, though its socket may stay open for a while. */
+static struct tcp_info check_end(Guest *guest)
+{
+    const struct tcp_info info = guest->socket && !g_socket_is_closed(guest->socket) ?
+        get_info(guest->socket) : (struct tcp_info) {0};
+
+    if (info.tcpi_state != TCP_IS_OPEN)
+        guest->leaving = TRUE;
+    return info;
+}
+
+void guest_check_end(Guest *guest)
+{
+    g_mutex_lock(&guest->door->lock);
+    check_end(guest);
+    g_mutex_unlock(&guest->door->lock);
 }
 
 /* Needs the lock. Clients have little to say: whoever sends without end, be it lines, bodies or
@@ -251,13 +270,14 @@ static guint64 get_received(GSocket *socket)
 static void check_guest(Guest *guest, gint64 now)
 {
     const DoorLimits *limits = &guest->door->limits;
-    const guint64 received = MAX(get_received(guest->socket), guest->received);
+    const struct tcp_info info = check_end(guest);
+    const guint64 received = MAX(info.tcpi_bytes_received, guest->received);
 
     guest->sent = MAX(0, guest->sent - limits->rate * (now - guest->looked) / 1e6) +
         (received - guest->received);
     guest->received = received;
     guest->looked = now;
-    if (guest->sent > limits->burst)
+    if (guest->sent > (guest->admitted ? limits->burst : limits->stranger_burst))
         show_out(guest, "it sends too much");
     else if (!guest->admitted && now - guest->since > limits->silent_s * G_USEC_PER_SEC)
         show_out(guest, "it has not shown the token");

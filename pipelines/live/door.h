@@ -14,7 +14,8 @@ typedef struct {
     guint strangers;       /* that have not yet */
     guint share;           /* of these, from one address */
     guint silent_s;        /* until the token is shown */
-    gdouble burst, rate;   /* bytes that a connection may send at once, and per second */
+    gdouble stranger_burst; /* bytes that a stranger may send at once */
+    gdouble burst, rate;    /* bytes that a connection may send at once, and per second */
 } DoorLimits;
 
 /* Main thread; so are door_enter() and door_free(). @name stands in the log. */
@@ -31,6 +32,9 @@ Guest *door_enter(Door *door, GSocket *socket);
 gboolean guest_admit(Guest *guest);
 /* Ends the connection. Any thread. */
 void guest_show_out(Guest *guest, const gchar *why);
+/* Whoever served the connection does so no more: if the client has closed it, its place is free,
+ * though the socket may stay open for a while. Any thread. */
+void guest_check_end(Guest *guest);
 Guest *guest_ref(Guest *guest);
 void guest_unref(gpointer guest);
 

@@ -43,8 +43,8 @@ static DoorLimits get_limits(const Settings *settings)
     const gboolean tls = settings->tls_certificate != NULL;
 
     return (DoorLimits) {.guests = 64 + 4 * settings->max_viewers, .reserved = 16,
-        .strangers = tls ? 16 : 64, .share = tls ? 12 : 24, .silent_s = 10, .burst = 1 << 20,
-        .rate = 1 << 17};
+        .strangers = tls ? 16 : 64, .share = tls ? 12 : 24, .silent_s = 10,
+        .stranger_burst = 1 << 20, .burst = 1 << 20, .rate = 1 << 17};
 }
 
 /* Everything is there with and without the base. */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define SESSIONS "samtrack-sessions" /* data of a client: those that it began */
-#define GUEST "samtrack-guest" /* data of a socket */
+#define GUEST "samtrack-guest" /* data of a socket, and of the client made for it */
 #define USER "viewer" /* the token is its password */
 #define CLEANUP_S 1
 #define MAX_BODY 16384
@@ -134,6 +134,7 @@ static void on_closed(GstRTSPClient *client, gpointer data)
     GPtrArray *sessions = g_object_get_data(G_OBJECT(client), SESSIONS);
     Rtsp *rtsp = data;
 
+    guest_check_end(g_object_get_data(G_OBJECT(client), GUEST));
     if (sessions->len) {
         keep(rtsp, client);
         tell(rtsp, "rtsp-closed", client);
@@ -167,6 +168,8 @@ static void on_client(GstRTSPServer *server, GstRTSPClient *client, gpointer dat
         g_tls_connection_set_certificate(tls, rtsp->certificate);
         g_tls_connection_set_database(tls, NULL); /* clients show none; it takes 4 MiB of each */
     }
+    g_object_set_data_full(G_OBJECT(client), GUEST, guest_ref(g_object_get_data(
+        G_OBJECT(gst_rtsp_connection_get_read_socket(connection)), GUEST)), guest_unref);
     g_object_set_data_full(G_OBJECT(client), SESSIONS,
         g_ptr_array_new_with_free_func(g_object_unref), (GDestroyNotify) g_ptr_array_unref);
     g_signal_connect(client, "new-session", G_CALLBACK(on_session), rtsp);
@@ -260,13 +263,14 @@ static void on_warning(const gchar *domain, GLogLevelFlags level, const gchar *t
     g_mutex_unlock(&lock);
 }
 
-/* An attacker keeps none but his own thread busy. */
+/* Clients share one thread: with several, gst-rtsp-server 1.22 refuses a stream whose last viewer
+ * leaves in another thread just then. None keeps it busy for long: see get_limits(). */
 static void set_up(Rtsp *rtsp)
 {
     GstRTSPThreadPool *threads = gst_rtsp_server_get_thread_pool(rtsp->server);
     GstRTSPAuth *auth = new_auth(rtsp->settings);
 
-    gst_rtsp_thread_pool_set_max_threads(threads, -1);
+    gst_rtsp_thread_pool_set_max_threads(threads, 1);
     gst_rtsp_server_set_content_length_limit(rtsp->server, MAX_BODY);
     gst_rtsp_session_pool_set_max_sessions(rtsp->sessions, rtsp->settings->max_viewers);
     gst_rtsp_server_set_auth(rtsp->server, auth);
@@ -282,8 +286,8 @@ static DoorLimits get_limits(const Settings *settings)
     const gboolean tls = settings->tls_certificate != NULL;
 
     return (DoorLimits) {.guests = 2 * settings->max_viewers + 8, .reserved = 8,
-        .strangers = tls ? 16 : 48, .share = tls ? 12 : 24, .silent_s = 10, .burst = 65536,
-        .rate = 8192};
+        .strangers = tls ? 16 : 48, .share = tls ? 12 : 24, .silent_s = 10, .stranger_burst = 8192,
+        .burst = 65536, .rate = 8192};
 }
 
 Rtsp *rtsp_new(const Settings *settings, GError **error)
