@@ -44,6 +44,36 @@ void sam_results_fetch(struct sam_tracker *t)
     sam_queue_fetch(&t->queue, h->iou, t->mem.state.iou.data, bytes);
 }
 
+static void fill_row(struct sam_tracker *t, struct sam_tensor x, int row, float number)
+{
+    enum { SOME = 256 };
+    const struct sam_tensor all = sam_slice(x, row);
+    size_t left = sam_count(&all);
+    float *to = all.data, numbers[SOME];
+
+    for (int i = 0; i < SOME; i++)
+        numbers[i] = number;
+    for (size_t some; left; left -= some, to += some) {
+        some = left < SOME ? left : SOME;
+        sam_queue_upload(&t->queue, to, numbers, some * sizeof(*numbers));
+    }
+}
+
+// It waits for frames that were only kept, and are encoded one in a step.
+void sam_results_hide(struct sam_tracker *t)
+{
+    const struct sam_state *s = &t->mem.state;
+
+    for (int row = 0; row < t->num_rows; row++) {
+        const struct sam_tracked *o = object_of(t, row);
+        if (!o || o->ran)
+            continue;
+        fill_row(t, s->low_res, row, ABSENT_LOGIT);
+        fill_row(t, s->score, row, 0);
+        fill_row(t, s->iou, row, 0);
+    }
+}
+
 static double without_sign_of_nan(float x)
 {
     return isnan(x) ? (double) NAN : (double) x;

@@ -103,6 +103,7 @@ void sam_replay_step(struct sam_tracker *t, const struct sam_frame *frame)
     const int64_t oldest = give_turns(t, &encodings);
     replay(t, oldest, t->frame, encodings);
     sam_step_run(t, frame);
+    sam_results_hide(t);
 }
 
 // An object without a row is run on the spare one.

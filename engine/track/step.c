@@ -48,6 +48,7 @@ void sam_step_enter(struct sam_tracker *t, struct sam_tracked *o)
     o->next = t->frame + 1;
     o->turns--;
     o->runs = true;
+    o->ran = true;
 }
 
 // The rows of the new frame, by slot. What its objects were given for the oldest frame makes room
@@ -62,6 +63,7 @@ static void begin_frame(struct sam_tracker *t)
     sam_poison_frame(t);
     for (int i = 0; i < t->params.max_objects; i++) {
         struct sam_tracked *o = &h->objects[i];
+        o->ran = false;
         if (!o->id)
             continue;
         sam_interactions_cut(sam_given(t, o, t->frame + 1), 0, &h->masks);

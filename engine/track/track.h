@@ -27,6 +27,7 @@ struct sam_tracked {
     int64_t since; // it cannot be taken back to frames before this one
     int turns;     // frames that it may still be run on within this step
     bool runs;     // it is run on the frame that is being processed or replayed
+    bool ran;      // it was run in this step: its row of the results is its own
 
     int row;         // of the results; -1: not on the tracker's current frame
     bool is_first;   // its first frame
@@ -454,6 +455,8 @@ int sam_results_take(struct sam_tracker *t, struct sam_error *error);
 // must not be run any further; sam_results_check() says so as sam_results_take() does.
 bool sam_results_take_one(struct sam_tracker *t, struct sam_tracked *o);
 int sam_results_check(struct sam_tracker *t, struct sam_error *error);
+// Nothing is shown of objects that did not run in this step: what their rows hold was another's.
+void sam_results_hide(struct sam_tracker *t);
 // Draw the label map (labels may be NULL) and, with `boxes`, find boxes at the size of the frame.
 // frame: for edges that follow it; NULL: there is none any more.
 void sam_results_draw(struct sam_tracker *t, const struct sam_frame *frame,

@@ -527,6 +527,38 @@ static void check_watch_again(const char *folder)
     close_pair(&p);
 }
 
+// Of frames that were kept one is encoded in a step. An object that waits for another one shows
+// nothing, not what an object that is gone has left in its place.
+static void check_waiting(void)
+{
+    struct event e = { .kind = BOX };
+    struct sam_params params = params_of(8);
+    sam_tracker *t = scene_open(&params);
+    uint64_t id[2] = { 0 };
+    struct scene scene;
+    struct sam_result r;
+    int frame = 0;
+
+    for (int k = 0; k < 2; k++, e.object++)
+        prompt(t, &id[k], &e, -1);
+    r = step(t, &scene, SPEED * frame++);
+    expect(r.num_objects == 2 && r.objects[1].area > 0 && r.objects[1].score != 0, "no mask");
+    sam_tracker_clear(t);
+    while (frame < 4)
+        sam_tracker_watch(t, scene_draw(&scene, SPEED * frame++), NULL);
+    for (int k = 0; k < 2; k++) {
+        e = (struct event) { .object = k, .frame = 1 + k, .kind = BOX };
+        id[k] = 0;
+        prompt(t, &id[k], &e, e.frame);
+    }
+    r = step(t, &scene, SPEED * frame);
+    const struct sam_object *o = object_in(&r, id[1]);
+    expect(o && o->behind == 3 && o->area == 0 && o->width == 0 && o->score == 0 && o->iou == 0,
+           "behind by %d, but %d px are shown, with a score of %g", o ? o->behind : -1,
+           o ? o->area : -1, o ? (double) o->score : 0);
+    sam_tracker_close(&t);
+}
+
 // What does not depend on the backend: the emulated GPU would take minutes for it.
 static void check_order_of_frames(const char *folder)
 {
@@ -544,6 +576,7 @@ static void check_order_of_frames(const char *folder)
     for (int late = 0; late <= 8; late += strcmp(backend, "cpu") ? 4 : 1)
         check_watch(8, late);
     check_birth();
+    check_waiting();
     check_watch(1, 1);
     check_watch_again(folder);
 }
