@@ -47,9 +47,10 @@ static struct sam_params params_of(const char *model, const char *backend)
 {
     struct sam_params p = scene_params(model);
 
-    p.backend = !strcmp(backend, "cuda") ? SAM_BACKEND_CUDA : SAM_BACKEND_CPU;
-    p.precision = p.backend == SAM_BACKEND_CUDA ? SAM_PRECISION_BF16 : SAM_PRECISION_FP32;
+    p.backend = scene_backend(backend);
+    p.precision = scene_precision(backend);
     p.max_objects = 1;
+    p.poison = scene_is_guarded(backend);
     return p;
 }
 

@@ -32,6 +32,7 @@ static struct sam_params params_of(int history)
     p.max_objects = OBJECTS;
     p.lost_after = 3;
     p.history = history;
+    p.poison = scene_is_guarded(backend);
     return p;
 }
 

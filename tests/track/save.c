@@ -204,7 +204,7 @@ static struct sam_params params_of(const char *model, const char *backend, int o
     struct sam_params p = scene_params(model);
 
     p.backend = scene_backend(backend);
-    p.precision = strcmp(backend, "cuda") ? SAM_PRECISION_FP32 : SAM_PRECISION_BF16;
+    p.precision = scene_precision(backend);
     p.max_objects = objects;
     p.threads = threads;
     p.lost_after = 3;

@@ -75,6 +75,18 @@ static inline enum sam_backend scene_backend(const char *name)
                                   : SAM_BACKEND_CUDA;
 }
 
+// What tests of devices run at: a GPU's own, BF16, where they are not about rounding.
+static inline enum sam_precision scene_precision(const char *name)
+{
+    return scene_backend(name) == SAM_BACKEND_CUDA ? SAM_PRECISION_BF16 : SAM_PRECISION_FP32;
+}
+
+// Whether a backend is that of tests/guarded/: strict memory. A tracker's scratch is poisoned, too.
+static inline bool scene_is_guarded(const char *name)
+{
+    return !strcmp(name, "guarded");
+}
+
 static inline struct sam_params scene_cuda_params(const char *model, int max_objects)
 {
     struct sam_params p = scene_params(model);

@@ -15,6 +15,7 @@ static sam_tracker *open_model(const char *model, int stages)
     struct sam_params p = scene_params(model);
 
     p.backend = scene_backend(backend);
+    p.poison = scene_is_guarded(backend);
     p.keep_stages = stages;
     p.lost_after = 2;
     return scene_open(&p);

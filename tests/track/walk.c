@@ -21,6 +21,7 @@ static sam_tracker *open_model(const char *model)
     struct sam_params p = scene_params(model);
 
     p.backend = scene_backend(backend);
+    p.poison = scene_is_guarded(backend);
     return scene_open(&p);
 }
 

@@ -17,6 +17,7 @@ static sam_tracker *open_model(const char *model, int history)
     struct sam_params p = scene_params(model);
 
     p.backend = scene_backend(backend);
+    p.poison = scene_is_guarded(backend);
     p.history = history;
     return scene_open(&p);
 }
