@@ -1,100 +1,143 @@
 #!/usr/bin/env bash
 # Installs missing packages, builds, runs all tests. Last line: N passed, N failed, N skipped.
-# --quick: without the sanitizers and the long runs (under 5 minutes on 2 cores). --full: on the
-# emulated CUDA backend every scenario of every golden (another hour).
+# usage: tests/run.sh [--quick | --full] [JOB...]
+#   JOB: plain, emu (the CUDA backend on the CPU), asan (with UBSan), tsan, fuzz; none: all of them
+#   --quick: plain without the long runs (3 minutes on 2 cores, without the CUDA backend where nothing was built)
+#   --full: on the emulated CUDA backend every scenario of every golden (another hour)
+# A failing test is told when it fails. nvcc's objects are kept in $SAMTRACK_NVCC_CACHE, ~/.cache/samtrack/nvcc.
 set -u
 cd "$(dirname "$0")/.."
-quick= full=false
-case "${1:-}" in
---quick) quick=1 ;;
---full) full=true ;;
-"") ;;
-*) echo "usage: tests/run.sh [--quick|--full]" >&2; exit 2 ;;
-esac
+quick= full=false jobs=
+usage() { sed -n '3,6s/^# //p' "$0" >&2; exit 2; }
+for argument in "$@"; do
+    case "$argument" in
+    --quick) quick=1 ;;
+    --full) full=true ;;
+    plain | emu | asan | tsan | fuzz) jobs="$jobs $argument" ;;
+    *) usage ;;
+    esac
+done
+[ -z "$quick" ] || [ "$full" = false ] || usage
+[ -n "$jobs" ] || jobs=$([ -n "$quick" ] && echo plain || echo plain emu asan tsan fuzz)
+export SAMTRACK_NVCC_CACHE="${SAMTRACK_NVCC_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/samtrack/nvcc}"
 
-passed=0 failed=0 skipped=0
+passed=0 failed=0 skipped=0 table= fixed=
+wants() { case " $jobs " in *" $1 "*) true ;; *) false ;; esac; }
 
-# Adds the verdicts of one meson test run to the totals; prints what failed.
-count() { # name, build folder
-    local log="$2/meson-logs/testlog.json" sums
-    sums=$(python3 - "$log" <<'PY'
-import json, sys
-p = f = s = 0
-try:
-    for line in open(sys.argv[1]):
-        t = json.loads(line)
-        if t['result'] in ('OK', 'EXPECTEDFAIL'): p += 1
-        elif t['result'] == 'SKIP': s += 1
-        else:
-            f += 1
-            print(f"FAILED: {t['name']}\n{t.get('stdout', '')[-3000:]}{t.get('stderr', '')[-3000:]}", file=sys.stderr)
-except FileNotFoundError:
-    f = 1
-    print('no test log', file=sys.stderr)
-print(p, f, s)
-PY
-    )
+# Of this script and of what it ran: hundredths of a second on a processor.
+get_processor_time() {
+    local fields
+    read -r -a fields </proc/$$/stat
+    echo $((fields[13] + fields[14] + fields[15] + fields[16]))
+}
+
+# Runs a part, and adds it to the table: minutes, and those of a processor.
+part() { # name, command with arguments
+    local name=$1 began=$SECONDS used line status
+    used=$(get_processor_time)
+    shift
+    "$@"
+    status=$?
+    line=$(awk -v name="$name" -v s=$((SECONDS - began)) -v cpu=$(($(get_processor_time) - used)) \
+        'BEGIN { printf "%-28s %8.1f %14.1f", name, s / 60, cpu / 6000 }')
+    table="$table$line"$'\n'
+    echo "== $name: done after $((SECONDS / 60)) min"
+    return $status
+}
+
+# Adds the verdicts of one run of meson test to the totals.
+run_tests() { # name, build folder, arguments of meson test
+    local sums
+    sums=$($fixed python3 tests/progress.py "$@")
     set -- "$1" $sums
-    echo "== $1: $2 passed, $3 failed, $4 skipped, after $((SECONDS / 60)) min"
-    passed=$((passed + $2)) failed=$((failed + $3)) skipped=$((skipped + $4))
+    echo "== $1: ${2:-0} passed, ${3:-1} failed, ${4:-0} skipped"
+    passed=$((passed + ${2:-0})) failed=$((failed + ${3:-1})) skipped=$((skipped + ${4:-0}))
+}
+
+fail() { # what could not be done
+    echo "FAILED: $1"
+    failed=$((failed + 1))
+}
+
+build_plain() {
+    local options=()
+    [ -n "$quick" ] || ! wants emu || options+=(-Demu=true -Demu_full=$full)
+    if [ -f build/build.ninja ]; then
+        [ -n "$quick" ] || [ ! -f build/quick ] || options+=(-Dcuda=auto)
+        [ ${#options[@]} = 0 ] || meson configure build "${options[@]}"
+        [ -n "$quick" ] || rm -f build/quick
+    else
+        wants emu || options+=(-Demu=false)
+        [ -z "$quick" ] || options+=(-Dcuda=disabled)
+        meson setup build "${options[@]}" >/dev/null
+        [ -z "$quick" ] || touch build/quick # it has no CUDA backend
+    fi
+    tools/build.sh
+}
+
+# Lines for reports, and no more optimization than keeps the tests quick: -O2 -g takes three times as long to compile.
+# Without a GPU the CUDA backend only refuses to open; its kernels would take minutes to compile again. Elements and the live
+# program run on kernels without checks: those of the tests of the engine have them.
+build_checked() { # folder, sanitizers, suite (else all)
+    local folder=$1 sanitizers=$2 targets=
+    [ -f "$folder/build.ninja" ] || meson setup "$folder" -Demu=false -Dcuda=disabled -Db_sanitize="$sanitizers" -Doptimization=1 \
+        -Ddebug=true -Dc_args=-g1 -Dcpp_args=-g1 -Db_lundef=false -Dchecked_kernels=false >/dev/null || return
+    [ -z "${3:-}" ] || targets=$(python3 tests/progress.py --targets "$folder" "$3")
+    ninja -C "$folder" $targets >"$folder/build.log" || { grep -A20 FAILED "$folder/build.log"; return 1; }
+}
+
+run_asan() {
+    # The leak tracer of GStreamer is on in both.
+    ASAN_OPTIONS=detect_leaks=1 run_tests asan build-asan --no-suite nosan -t 6
+}
+
+# The tests in which several threads are at work.
+run_tsan() {
+    # It needs addresses that are less random than some kernels make them.
+    local race=build-tsan/tests/gst/race
+    fixed=
+    $race mutex >/dev/null 2>&1 || fixed="setarch -R"
+    if ! $fixed $race mutex >/dev/null 2>&1; then
+        echo "ThreadSanitizer does not run on this machine: skipped"
+        skipped=$((skipped + 1))
+        return
+    fi
+    run_tests tsan build-tsan --suite threads --no-suite nosan -t 6
+    fixed=
+}
+
+run_fuzz() {
+    if tests/fuzz/run.sh --seconds 20; then passed=$((passed + 1)); else fail "the fuzzers"; fi
 }
 
 finish() {
+    [ -z "$table" ] || printf '%-28s %8s %14s\n%s' part minutes "of a processor" "$table"
     echo "$passed passed, $failed failed, $skipped skipped"
     [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
     exit
 }
 
-tools/setup.sh test || { failed=1; finish; }
-# The emulated CUDA backend: a minute to build, a few to run.
-if [ -z "$quick" ] && [ -f build/build.ninja ]; then
-    meson configure build -Demu=true -Demu_full=$full
-elif [ -z "$quick" ]; then
-    meson setup build -Demu=true -Demu_full=$full >/dev/null
+part packages tools/setup.sh test || { fail "the packages"; finish; }
+if wants plain || wants emu; then
+    part "build" build_plain || { fail "the build"; finish; }
+    ! wants plain || part "plain" run_tests plain build --no-suite emu ${quick:+--no-suite slow}
+    ! wants emu || part "emu" run_tests emu build --suite emu
 fi
-tools/build.sh || { echo "the build failed"; failed=1; finish; }
-
-suites="--no-suite slow"
-[ -n "$quick" ] || suites=
-meson test -C build --no-rebuild --print-errorlogs $suites >/dev/null 2>&1
-count "tests" build
-
-# Lines for reports, and no more optimization than keeps the tests quick: -O2 -g takes three times as long to compile.
-checked=(-Doptimization=1 -Ddebug=true -Dc_args=-g1 -Dcpp_args=-g1 -Db_lundef=false)
-if [ -z "$quick" ]; then
-    # What a sanitizer watches takes longer: Check's limit of a test; -t 6 below is meson's of a program.
-    export CK_TIMEOUT_MULTIPLIER=4
-    # The same tests under AddressSanitizer and UBSan; the leak tracer of GStreamer is on in both.
-    # Without a GPU the backend only refuses to open; its kernels would take minutes to compile again.
-    if [ ! -f build-asan/build.ninja ]; then
-        meson setup build-asan -Demu=false -Dcuda=disabled -Db_sanitize=address,undefined "${checked[@]}" >/dev/null || failed=$((failed + 1))
-    fi
-    if ninja -C build-asan >/dev/null; then
-        ASAN_OPTIONS=detect_leaks=1 meson test -C build-asan --no-rebuild --no-suite nosan -t 6 >/dev/null 2>&1
-        count "tests under ASan and UBSan" build-asan
+# What a sanitizer watches takes longer: Check's limit of a test; -t 6 is meson's of a program.
+export CK_TIMEOUT_MULTIPLIER=4
+if wants asan; then
+    if part "build, ASan and UBSan" build_checked build-asan address,undefined; then
+        part "asan" run_asan
     else
-        echo "the build under ASan failed"; failed=$((failed + 1))
+        fail "the build under ASan"
     fi
-    # The tests in which several threads are at work under ThreadSanitizer.
-    if [ ! -f build-tsan/build.ninja ]; then
-        meson setup build-tsan -Demu=false -Dcuda=disabled -Db_sanitize=thread "${checked[@]}" >/dev/null || failed=$((failed + 1))
-    fi
-    # meson builds what these tests need, which is half of all.
-    rm -f build-tsan/meson-logs/testlog.json
-    if ninja -C build-tsan tests/gst/race >/dev/null; then
-        # It needs addresses that are less random than some kernels make them.
-        race=build-tsan/tests/gst/race fixed=
-        $race mutex >/dev/null 2>&1 || fixed="setarch -R"
-        if $fixed $race mutex >/dev/null 2>&1; then
-            $fixed meson test -C build-tsan --suite threads --no-suite nosan -t 6 >/dev/null 2>&1
-            count "tests of threads under TSan" build-tsan
-        else
-            echo "ThreadSanitizer does not run on this machine: skipped"
-            skipped=$((skipped + 1))
-        fi
-    else
-        echo "the build under TSan failed"; failed=$((failed + 1))
-    fi
-    if tests/fuzz/run.sh --seconds 20; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 fi
+if wants tsan; then
+    if part "build, TSan" build_checked build-tsan thread threads; then
+        part "tsan" run_tsan
+    else
+        fail "the build under TSan"
+    fi
+fi
+! wants fuzz || part "fuzz" run_fuzz
 finish

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""What tests/run.sh stands on: tests/progress.py tells failures at once and counts all verdicts; tools/nvcc.py compiles again what
+has changed, and only that. usage: runner.py ROOT"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(sys.argv[1]).resolve()
+# Three tests, of which the last one waits until somebody has read of the second's failure.
+MESON = r'''#!/usr/bin/env python3
+import json, os, pathlib, sys, time
+build = pathlib.Path(sys.argv[sys.argv.index('-C') + 1])
+if '--list' in sys.argv:
+    print('samtrack:base / good', 'samtrack:gst / bad', 'samtrack:live / absent', *os.environ['MORE'].splitlines(), sep='\n')
+    sys.exit()
+log = build / 'meson-logs' / (sys.argv[sys.argv.index('--logbase') + 1] + '.json')
+for name, result in (('base / good', 'OK'), ('gst / bad', 'TIMEOUT'), ('live / absent', 'SKIP')):
+    if result == 'SKIP':
+        while not (build / 'told').exists():
+            time.sleep(0.02)
+    with open(log, 'a') as f:
+        f.write(json.dumps({'name': 'samtrack:' + name, 'result': result, 'duration': 2, 'stderr': 'why it failed'}) + '\n')
+'''
+NVCC = r'''#!/bin/sh
+if [ "$1" = --version ]; then cat "$VERSION"; exit; fi
+echo ran >>"$RAN"
+cp "$2" "$4"
+echo "$4: $2 $HEADER /usr/include/stdio.h" >"$6"
+'''
+
+
+def expect(truth, what):
+    if not truth:
+        sys.exit(f'FAILED: {what}')
+
+
+def write_program(path, text):
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def watch(folder, more):
+    """The lines of progress.py and what it prints last; a test that failed must be among them before the last test ends."""
+    (folder / 'meson-logs').mkdir(exist_ok=True)
+    (folder / 'told').unlink(missing_ok=True)
+    write_program(folder / 'meson', MESON)
+    process = subprocess.Popen([sys.executable, ROOT / 'tests/progress.py', 'part', folder], text=True, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, env=dict(os.environ, PATH=f'{folder}:{os.environ["PATH"]}', MORE=more))
+    lines = [process.stderr.readline(), process.stderr.readline()]
+    (folder / 'told').touch()
+    sums, rest = process.communicate(timeout=60)
+    return ''.join(lines), rest, sums.strip()
+
+
+def check_progress(folder):
+    first, _, sums = watch(folder, '')
+    expect(first == 'FAILED: bad, timeout after 2 s\nwhy it failed\n', f'of a failure it says: {first}')
+    expect(sums == '1 1 1', f'verdicts {sums}, expected 1 1 1')
+    _, rest, sums = watch(folder, 'samtrack:base / lost')
+    expect(sums == '1 2 1' and '1 tests did not run: lost' in rest, f'of a test that never ran: {sums}, {rest}')
+
+
+def compile_one(folder, env):
+    subprocess.run([sys.executable, ROOT / 'tools/nvcc.py', folder, folder / 'nvcc', '-c', folder / 'unit.cu', '-o', 'unit.o', '-MF',
+                    'unit.d'], check=True, cwd=folder / 'build', env=env)
+    expect((folder / 'build/unit.o').read_text() == (folder / 'unit.cu').read_text(), 'the object is of other sources')
+    return len((folder / 'ran').read_text().splitlines())
+
+
+def check_nvcc(folder):
+    write_program(folder / 'nvcc', NVCC)
+    (folder / 'build').mkdir()
+    unit, header, version = folder / 'unit.cu', folder / 'head.cuh', folder / 'version'
+    for path in (unit, header, version):
+        path.write_text('one')
+    env = dict(os.environ, SAMTRACK_NVCC_CACHE=str(folder / 'cache'), RAN=str(folder / 'ran'), HEADER=str(header),
+               VERSION=str(version))
+    expect(compile_one(folder, env) == 1, 'nothing was compiled')
+    expect(compile_one(folder, env) == 1, 'compiled again without a change')
+    for i, path in enumerate((unit, header, version)):
+        path.write_text('two')
+        expect(compile_one(folder, env) == 2 + i, f'{path.name} has changed, but is not compiled again')
+    unit.write_text('one')
+    header.write_text('one')
+    expect(compile_one(folder, env) == 5, 'another version of nvcc, but not compiled again')
+    expect(compile_one(folder, env) == 5, 'compiled again')
+    del env['SAMTRACK_NVCC_CACHE']
+    expect(compile_one(folder, env) == 6, 'taken from a cache that was not asked for')
+
+
+with tempfile.TemporaryDirectory() as a, tempfile.TemporaryDirectory() as b:
+    check_progress(pathlib.Path(a))
+    check_nvcc(pathlib.Path(b))
+print('ok')

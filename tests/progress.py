@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Runs `meson test` and tells how far it is; a test that fails is told at once.
+usage: progress.py NAME BUILD [ARGUMENTS of meson test]
+       progress.py --targets BUILD SUITE
+Prints to standard error, and last to standard output: passed failed skipped. --targets: what the tests of a suite need, for
+ninja."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+SHOWN = 3000  # bytes of what a failed test printed, of each stream
+EVERY = 30  # seconds between two lines of progress
+CORES = len(os.sched_getaffinity(0))
+
+
+def tell(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+class Run:
+    def __init__(self, name, build, arguments):
+        self.name, self.build, self.arguments = name, build, arguments
+        self.log = build / 'meson-logs' / f'{name}.json'
+        self.durations_file = build / 'meson-logs' / 'durations.json'
+        self.verdicts = {'passed': 0, 'failed': 0, 'skipped': 0}
+        self.read = 0  # bytes of the log
+        self.started = self.told = time.monotonic()
+        try:
+            self.durations = json.loads(self.durations_file.read_text())  # of the last run
+        except (OSError, ValueError):
+            self.durations = {}
+        listed = subprocess.run(['meson', 'test', '-C', build, '--no-rebuild', '--list', *arguments], capture_output=True, text=True)
+        self.left = [line.split(' / ', 1)[-1] for line in listed.stdout.splitlines() if ' / ' in line]
+
+    def take(self, test):
+        verdict = ('passed' if test['result'] in ('OK', 'EXPECTEDFAIL') else 'skipped' if test['result'] == 'SKIP' else 'failed')
+        name = test['name'].split(' / ', 1)[-1]
+        self.verdicts[verdict] += 1
+        self.durations[name] = test['duration']
+        if name in self.left:
+            self.left.remove(name)
+        if verdict == 'failed':
+            tell(f'FAILED: {name}, {test["result"].lower()} after {test["duration"]:.0f} s\n'
+                 f'{test.get("stdout", "")[-SHOWN:]}{test.get("stderr", "")[-SHOWN:]}')
+
+    def take_new(self):
+        try:
+            with open(self.log, 'rb') as f:
+                f.seek(self.read)
+                text = f.read()
+        except FileNotFoundError:
+            return
+        end = text.rfind(b'\n') + 1
+        self.read += end
+        for line in text[:end].splitlines():
+            self.take(json.loads(line))
+
+    def get_minutes_left(self):
+        """By what the tests took last time; of those that are new, by what the others took now."""
+        done = sum(self.verdicts.values())
+        passed = time.monotonic() - self.started
+        known = [self.durations[name] for name in self.left if name in self.durations]
+        if len(known) < len(self.left) / 2:
+            return passed / max(done, 1) * len(self.left) / 60
+        return sum(known) / len(known) * len(self.left) / CORES / 60 if known else 0
+
+    def tell_progress(self):
+        done = sum(self.verdicts.values())
+        if time.monotonic() < self.told + EVERY or not self.left:
+            return
+        self.told = time.monotonic()
+        failed = f', {self.verdicts["failed"]} failed' if self.verdicts['failed'] else ''
+        tell(f'   {self.name}: {done} of {done + len(self.left)}{failed}, about {self.get_minutes_left():.0f} min left')
+
+    def run(self):
+        self.log.unlink(missing_ok=True)
+        said = tempfile.TemporaryFile('w+')
+        process = subprocess.Popen(['meson', 'test', '-C', self.build, '--no-rebuild', '--logbase', self.name, *self.arguments],
+                                   stdout=said, stderr=subprocess.STDOUT)
+        while process.poll() is None:
+            time.sleep(0.5)
+            self.take_new()
+            self.tell_progress()
+        self.take_new()
+        if not sum(self.verdicts.values()):
+            said.seek(0)
+            tell(f'FAILED: {self.name}: no test ran: {said.read()[-SHOWN:]}')
+            self.verdicts['failed'] = 1
+        elif self.left:
+            tell(f'FAILED: {self.name}: {len(self.left)} tests did not run: {", ".join(self.left[:5])}')
+            self.verdicts['failed'] += len(self.left)
+        self.durations_file.write_text(json.dumps(self.durations))
+        print(*self.verdicts.values())
+
+
+def print_targets(build, suite):
+    """Without the tests that sanitizers do not see."""
+    root = build.resolve()
+    files = {t['id']: t['filename'] for t in json.loads((build / 'meson-info/intro-targets.json').read_text())}
+    wanted = set()
+    for test in json.loads((build / 'meson-info/intro-tests.json').read_text()):
+        suites = {s.split(':')[-1] for s in test['suite']}
+        if suite in suites and 'nosan' not in suites:
+            wanted.update(name for target in test['depends'] for name in files.get(target, []))
+    print(*(pathlib.Path(name).relative_to(root) for name in sorted(wanted)))
+
+
+if __name__ == '__main__':
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    if sys.argv[1] == '--targets':
+        print_targets(pathlib.Path(sys.argv[2]), sys.argv[3])
+        sys.exit()
+    Run(sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3:]).run()
