@@ -15,10 +15,10 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'live'))
-from camera import Camera, get_free_port
+from camera import Camera
 from clock import Clocked
 from hours import PROMPT, check_lines, check_time, prompt_by_rtp
-from program import Page, Program, check
+from program import Page, Program, check, get_free_port
 from viewer import Viewer
 
 AT_ONCE = 8

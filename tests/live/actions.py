@@ -11,8 +11,8 @@ import socket
 import subprocess
 import sys
 
-from camera import Camera, get_free_port
-from program import Page, Program, check, get_environment, get_path, skip
+from camera import Camera
+from program import Page, Program, check, get_environment, get_free_port, get_path, skip
 from viewer import Closed, Viewer
 
 try:

@@ -5,12 +5,11 @@ usage: camera.py BUILD
 import asyncio
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
 
-from program import ROOT, Page, Program, check, skip
+from program import ROOT, Page, Program, check, get_free_port, skip
 
 try:
     import websockets
@@ -18,12 +17,6 @@ try:
     gi.require_version('GstRtspServer', '1.0')
 except (ImportError, ValueError) as e:
     skip(str(e))
-
-
-def get_free_port():
-    with socket.socket() as s:
-        s.bind(('127.0.0.1', 0))
-        return s.getsockname()[1]
 
 
 class Camera:

@@ -16,7 +16,7 @@ import time
 
 sys.path.insert(0, sys.argv[2])
 from film import DISC, RADIUS, make_film  # noqa: E402
-from program import ROOT, Page, Program, check, skip  # noqa: E402
+from program import ROOT, Page, Program, check, get_free_port, skip  # noqa: E402
 
 try:
     import numpy
@@ -213,9 +213,7 @@ def start_camera(build, port):
 def test_restart(build):
     """A camera that dies and comes back: one file, with a gap."""
     up = 'samtrack_source_up{camera="disc"}'
-    with socket.socket() as s:
-        s.bind(('127.0.0.1', 0))
-        port = s.getsockname()[1]
+    port = get_free_port()
     camera = start_camera(build, port)
     try:
         with Program(build, f'disc=rtsp://127.0.0.1:{port}/camera', '--initial-prompt', 'point,x=345,y=216') as program:

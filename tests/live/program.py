@@ -3,8 +3,10 @@ import asyncio
 import json
 import os
 import pathlib
+import random
 import re
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -34,6 +36,18 @@ def has_frames(output):
     """Whether an RTSP client of gst-launch-1.0 got all its frames, by what it prints. Its exit status does not say so: one in
     fifty ends with an error, since rtspsrc interrupts its own PAUSE when it closes."""
     return b'Got EOS from element' in output
+
+
+def get_free_port():
+    """One that no connection of a test that runs at the same time gets from the kernel, also while nobody listens there."""
+    while True:
+        port = random.SystemRandom().randrange(20000, 32000)
+        with socket.socket() as s:
+            try:
+                s.bind(('127.0.0.1', port))
+                return port
+            except OSError:
+                pass
 
 
 def get_path(build):
