@@ -294,7 +294,7 @@ static int open_guarded(struct sam_queue *q, int ordinal, int threads)
                                       &q->log, &q->error);
     if (status)
         return q->status = status;
-    g->room = 1 << 16; // as on a GPU: frames of some size need none
+    g->room = 12 << 10; // for what trackers are warmed up with; less than frames of tests
     q->ops = guarded_ops();
     if (q->precision == SAM_PRECISION_AUTO)
         q->precision = SAM_PRECISION_BF16; // as on a GPU: of what is stored between operations

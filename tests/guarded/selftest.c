@@ -259,8 +259,8 @@ static const struct fault {
     { "freeing is recorded", "freeing memory while", record_free },
     { "a replay is recorded", "a replay while", record_replay },
     { "a host frame is recorded", "a frame of the host's while", record_frame },
-    { "a frame without room", "preprocess: 90000 bytes are on their way, 65536", unreserved_frame },
-    { "a map without room", "draw_masks: 90000 bytes are on their way, 65536", unreserved_map },
+    { "a frame without room", "preprocess: 90000 bytes are on their way, 12288", unreserved_frame },
+    { "a map without room", "draw_masks: 90000 bytes are on their way, 12288", unreserved_map },
     { "results before they are there", "of what has not arrived is ", too_early },
     { "memory that nobody wrote", "over memory that nobody wrote is ", unwritten },
 };
