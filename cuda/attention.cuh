@@ -30,6 +30,7 @@ struct attend {
     const float *mask; // (groups, queries, keys): negative where a query leaves out a key; unless
     const int *open;   // (groups, queries) it would leave out all; in the workspace
     size_t used;       // bytes of the workspace that hold such: a multiple of 16
+    int *gave_up;      // of attention_wgmma.cu alone: told of a wait that nothing ended
 };
 
 enum { ATTEND_MOST_SPLITS = 16, ATTEND_FEW_SPLITS = 4 };

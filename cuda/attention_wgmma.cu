@@ -33,6 +33,8 @@ template <int DK_, int DV_, int KEYS_> struct wgmma_shape {
         // Full: what is copied is there. Empty: all multipliers have left it.
         uint64_t q_full, k_full[STAGES], k_empty[STAGES], v_full[STAGES], v_empty[STAGES], v_last;
         int is_last;
+        int gave_up;   // of the block: a wait did
+        int *tell;     // where the host is told
     };
     // What a thread has of a step, and what it keeps of its two rows. Of the sums of a product,
     // number 4 j + e of a thread is of column 8 j + lane % 4 * 2 + e % 2, and of row lane / 4 of
@@ -70,17 +72,31 @@ static __device__ __forceinline__ part_of_keys part_of_block(const attend &a)
     return p;
 }
 
-// Gives up after half a second: a fault in here is wrong results, which the comparison at open
-// finds, and no device that hangs.
-static __device__ __forceinline__ void wait_for(uint64_t *barrier, unsigned parity)
+// A fault in here must not hang the device. After half a second a wait gives up, and with it all
+// others of the block; the results are wrong then, so the host is told, and fails the step or, at
+// open, leaves this kernel out. False: it gave up.
+template <class R>
+static __device__ __forceinline__ bool wait_for(R *sh, uint64_t *barrier, unsigned parity)
 {
     if (mbarrier_try_wait(barrier, parity))
-        return;
+        return true;
     const long long begin = clock64();
-    while (!mbarrier_try_wait(barrier, parity) && clock64() - begin < 1 << 30) {}
+    while (!mbarrier_try_wait(barrier, parity))
+        if (atomicOr(&sh->gave_up, 0) || clock64() - begin >= 1 << 30) {
+            if (!atomicOr(&sh->gave_up, 1))
+                atomicExch(sh->tell, 1);
+            return false;
+        }
+    return true;
 }
 
-// ---- copies: one warp
+// ---- copies: one warp, which ends when a wait of it gives up: there is room for no further copy
+
+template <class R>
+static __device__ __forceinline__ bool warp_waits_for(R *sh, uint64_t *barrier, unsigned parity)
+{
+    return __all_sync(0xffffffffu, wait_for(sh, barrier, parity));
+}
 
 template <int N>
 static __device__ __forceinline__ void copy_slabs(slab<N> *to, int slabs, const CUtensorMap *map,
@@ -101,7 +117,8 @@ static __device__ __forceinline__ void copy_last_values(typename S::rooms *sh, i
     const int lane = threadIdx.x % 32;
     if (lane == 0)
         copy_slabs<S::KEYS>(sh->v[at], S::V_SLABS, map, channel, key0, group, &sh->v_last);
-    wait_for(&sh->v_last, 0);
+    if (!warp_waits_for(sh, &sh->v_last, 0))
+        return;
     for (int s = 0; s < S::V_SLABS; s++) {
         uint4 *beyond = (uint4 *) sh->v[at][s][left];
         for (int i = lane; i < (S::KEYS - left) * SLAB / 8; i += 32)
@@ -126,11 +143,13 @@ static __device__ __forceinline__ void copy_all(typename S::rooms *sh, const att
     for (int i = 0; i < p.end - p.first; i++) {
         const int at = i % STAGES, key0 = (p.first + i) * S::KEYS, left = p.num_keys - key0;
         const unsigned parity = (i / STAGES & 1) ^ 1; // the first waits find it over
-        wait_for(&sh->k_empty[at], parity);
+        if (!warp_waits_for(sh, &sh->k_empty[at], parity))
+            return;
         if (lane == 0)
             copy_slabs<S::KEYS>(sh->k[at], S::K_SLABS, &m.k, p.head * S::DK, key0, k_group,
                                 &sh->k_full[at]);
-        wait_for(&sh->v_empty[at], parity);
+        if (!warp_waits_for(sh, &sh->v_empty[at], parity))
+            return;
         if (left < S::KEYS)
             copy_last_values<S>(sh, at, &m.v, p.head * S::DV, key0, v_group, left);
         else if (lane == 0)
@@ -250,8 +269,8 @@ static __device__ __forceinline__ void attend_step(typename S::rooms *sh, int i,
 {
     const int at = i % STAGES, last = (i - 1) % STAGES;
     float fade[2];
-    wait_for(&sh->k_full[at], i / STAGES & 1);
-    wait_for(&sh->v_full[last], (i - 1) / STAGES & 1);
+    wait_for(sh, &sh->k_full[at], i / STAGES & 1);
+    wait_for(sh, &sh->v_full[last], (i - 1) / STAGES & 1);
     wgmma_ready(s.out);
     wgmma_ready(before);
     wgmma_fence();
@@ -273,7 +292,7 @@ template <class S>
 static __device__ __forceinline__ void add_last(typename S::rooms *sh, int i,
                                                 typename S::weights &weight, typename S::sums &s)
 {
-    wait_for(&sh->v_full[i % STAGES], i / STAGES & 1);
+    wait_for(sh, &sh->v_full[i % STAGES], i / STAGES & 1);
     wgmma_ready(s.out);
     wgmma_ready(weight);
     wgmma_fence();
@@ -289,8 +308,8 @@ static __device__ __forceinline__ void attend_keys(typename S::rooms *sh, const 
     typename S::weights even, odd;
     float fade[2];
     const int steps = p.end - p.first, left = p.num_keys - p.first * S::KEYS;
-    wait_for(&sh->q_full, 0);
-    wait_for(&sh->k_full[0], 0);
+    wait_for(sh, &sh->q_full, 0);
+    wait_for(sh, &sh->k_full[0], 0);
     wgmma_fence();
     multiply_keys<S>(score, sh, 0);
     wgmma_wait<0>(score);
@@ -341,9 +360,12 @@ static __device__ __forceinline__ void leave_row(const attend &a, const part_of_
             make_float2(s.out[4 * j + 2 * h], s.out[4 * j + 2 * h + 1]);
 }
 
-template <class S> static __device__ __forceinline__ void prepare(typename S::rooms *sh)
+template <class S>
+static __device__ __forceinline__ void prepare(typename S::rooms *sh, const attend &a)
 {
     if (threadIdx.x == 0) {
+        sh->gave_up = 0;
+        sh->tell = a.gave_up;
         mbarrier_init(&sh->q_full, 1);
         mbarrier_init(&sh->v_last, 1);
         for (int i = 0; i < STAGES; i++) {
@@ -368,7 +390,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
     extern __shared__ __align__(1024) unsigned char smem[];
     typename S::rooms *sh = reinterpret_cast<typename S::rooms *>(smem);
     const part_of_keys p = part_of_block<S>(a);
-    prepare<S>(sh);
+    prepare<S>(sh, a);
     if (threadIdx.x >= 128 * MULTIPLIERS) {
         registers_shrink<S::FEW_REGISTERS>();
         if (threadIdx.x / 32 == WARPS)
@@ -409,6 +431,7 @@ static bool make_map(struct sam_queue *q, CUtensorMap *map, view t, int step, in
 template <class S> static bool launch(struct sam_queue *q, attend a)
 {
     attend_maps maps;
+    a.gave_up = sam_cuda(q)->gave_up;
     // What the driver refuses is for the other kernel.
     if (!make_map(q, &maps.q, a.q, a.q_step, a.queries, a.groups, ROWS)
         || !make_map(q, &maps.k, a.k, a.k_step, a.keys, a.k_rows ? a.groups : 1, S::KEYS)

@@ -47,6 +47,16 @@ struct sam_blaslt;
 // The kernels of sm_90a: memory attention over values of 64 and of 256 channels.
 enum { SAM_CUDA_WGMMA_64, SAM_CUDA_WGMMA_256, SAM_CUDA_NUM_WGMMA };
 
+// What SAMTRACK_CUDA_WITHOUT switches off: bits of `without`, see switches.c.
+enum {
+    SAM_CUDA_OVERLAP  = 1 << 0, // launches that overlap
+    SAM_CUDA_EARLY    = 1 << 1, // their trigger at the start of a kernel; they still wait
+    SAM_CUDA_WGMMA    = 1 << 2, // kernels of sm_90a
+    SAM_CUDA_GRAPHS   = 1 << 3,
+    SAM_CUDA_CUBLASLT = 1 << 4,
+    SAM_CUDA_CARVEOUT = 1 << 5, // shared memory's part of the cache that follows each kernel
+};
+
 // q->priv of a CUDA queue.
 struct sam_cuda {
     struct sam_cuda_driver driver;
@@ -61,6 +71,11 @@ struct sam_cuda {
     bool overlaps;       // launches do, each with the one before it: see launch.cuh
     bool is_hopper;      // has the instructions of sm_90a
     bool has_wgmma[SAM_CUDA_NUM_WGMMA]; // and the kernels of these may be used: see twins.cu
+    struct sam_twin twins[SAM_CUDA_NUM_WGMMA];
+    int *gave_up;        // pinned; 1: a kernel gave up waiting, and its results are wrong
+    unsigned without;    // what is switched off
+    char without_words[64];
+    size_t blaslt_bytes; // of workspace for cuBLASLt; beyond SAM_CUDA_WORKSPACE it has its own
     void *workspace;     // device; valid inside one operation
     struct sam_blaslt *blaslt; // NULL: our kernel makes all products
     void *room;          // device; for frames in or label maps out: the workspace, or larger
@@ -101,6 +116,18 @@ const struct sam_ops *sam_cuda_ops(void);
 bool sam_cuda_probe(struct sam_queue *q);
 void sam_cuda_launch_probe(struct sam_queue *q); // without the wait
 
+// ---- switches.c
+
+// Read them from the environment. What is unknown there is told by sam_cuda_switches_tell().
+void sam_cuda_switches_read(struct sam_queue *q);
+void sam_cuda_switches_tell(struct sam_queue *q);
+
+// Whether a part is used, as far as the switches go.
+static inline bool sam_cuda_uses(const struct sam_cuda *cuda, unsigned part)
+{
+    return !(cuda->without & part);
+}
+
 // ---- transfer.c
 
 // What operations need beyond their arguments: the workspace and the pinned ring.
@@ -119,7 +146,11 @@ size_t sam_cuda_reserve_bytes(const struct sam_queue *q, size_t bytes);
 // and painters reserve it before an operation asks.
 void *sam_cuda_room(struct sam_queue *q, size_t bytes);
 
-// Wait for the stream; what was fetched reaches its place. False: the queue has failed.
+// Whether a kernel has given up waiting since this was asked last. The stream must be through.
+bool sam_cuda_gave_up(struct sam_cuda *cuda);
+
+// Wait for the stream; what was fetched reaches its place. False: the queue has failed, as it does
+// if a kernel has given up.
 bool sam_cuda_wait(struct sam_queue *q, const char *what);
 
 // Host memory to the device through the pinned ring, in stream order; src may be reused.
@@ -137,7 +168,7 @@ void sam_cuda_fetch_rows(struct sam_queue *q, void *dst, size_t stride, const vo
 
 // ---- blaslt.c
 
-// Host memory that opening takes; 0: this queue is for no products of BF16, and gets none.
+// Memory that opening takes; 0: this queue is for no products of BF16, and gets none.
 size_t sam_blaslt_bytes(const struct sam_queue *q);
 
 // Open cuBLASLt, if the machine has it; a warning tells if not, and q->products.
@@ -168,6 +199,13 @@ struct sam_cuda_kernel {
 };
 extern struct sam_cuda_kernel *sam_cuda_kernels;
 
+// What each file's kernels are told of the early trigger: see launch.cuh.
+struct sam_cuda_late {
+    const void *symbol; // an int on the device
+    struct sam_cuda_late *next;
+};
+extern struct sam_cuda_late *sam_cuda_lates;
+
 // Load them all, lest a frame wait for it; find out whether launches may overlap.
 void sam_cuda_load_kernels(struct sam_queue *q);
 
@@ -177,6 +215,7 @@ void sam_cuda_record_begin(struct sam_queue *q);
 void *sam_cuda_record_end(struct sam_queue *q);
 void sam_cuda_replay(struct sam_queue *q, void *record);
 void sam_cuda_forget(struct sam_queue *q, void *record);
+bool sam_cuda_stop_overlap(struct sam_queue *q);
 
 static inline struct sam_cuda *sam_cuda(const struct sam_queue *q)
 {

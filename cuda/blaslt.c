@@ -61,6 +61,8 @@ struct sam_blaslt {
     struct product product[PRODUCTS]; // a ring
     unsigned num_asked;
     bool has_refused; // a shape: the first is told
+    void *room;       // the workspace of products: the queue's, or one of its own
+    size_t room_bytes;
 };
 
 // ---- opening
@@ -85,13 +87,12 @@ static bool find_in(void *library, void *entries)
 }
 
 // Split sums are added in F32, in the workspace.
-static cublasStatus_t set_preferences(struct sam_blaslt *b)
+static cublasStatus_t set_preferences(struct sam_blaslt *b, uint64_t workspace)
 {
     static const cublasLtMatmulPreferenceAttributes_t alignments[] = {
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES,
     };
-    const uint64_t workspace = SAM_CUDA_WORKSPACE;
     const uint32_t sums = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE, alignment = ALIGNMENT;
     cublasStatus_t status = b->lib.pref_create(&b->pref);
 
@@ -106,9 +107,29 @@ static cublasStatus_t set_preferences(struct sam_blaslt *b)
     return status;
 }
 
+static bool has_own_room(const struct sam_cuda *cuda)
+{
+    return cuda->blaslt_bytes > SAM_CUDA_WORKSPACE;
+}
+
 size_t sam_blaslt_bytes(const struct sam_queue *q)
 {
-    return q->precision == SAM_PRECISION_BF16 && !q->work_bytes ? sizeof(struct sam_blaslt) : 0;
+    const struct sam_cuda *cuda = sam_cuda(q);
+
+    if (q->precision != SAM_PRECISION_BF16 || q->work_bytes
+        || !sam_cuda_uses(cuda, SAM_CUDA_CUBLASLT))
+        return 0;
+    return sizeof(struct sam_blaslt) + (has_own_room(cuda) ? cuda->blaslt_bytes : 0);
+}
+
+// False: there is no memory for as much as is asked for.
+static bool take_room(struct sam_queue *q, struct sam_blaslt *b)
+{
+    const struct sam_cuda *cuda = sam_cuda(q);
+
+    b->room_bytes = cuda->blaslt_bytes;
+    b->room = has_own_room(cuda) ? sam_cuda_alloc(q, b->room_bytes) : cuda->workspace;
+    return b->room != NULL;
 }
 
 static void warn(const struct sam_queue *q, const char *what, const char *why)
@@ -128,11 +149,11 @@ void sam_blaslt_open(struct sam_queue *q)
     if (!sam_blaslt_bytes(q))
         return;
     struct sam_blaslt *b = cuda->blaslt = calloc(1, sizeof(*b));
-    if (b && sam_blaslt_find(find_in, &b->lib, why, sizeof(why))) {
+    if (b && take_room(q, b) && sam_blaslt_find(find_in, &b->lib, why, sizeof(why))) {
         sam_cuda_stream(q); // the handle is of the device that is current
         cublasStatus_t status = b->lib.create(&b->handle);
         if (!status)
-            status = set_preferences(b);
+            status = set_preferences(b, b->room_bytes);
         if (!status) {
             q->products = "cublaslt";
             return;
@@ -169,6 +190,8 @@ void sam_blaslt_close(struct sam_cuda *cuda)
         b->lib.pref_destroy(b->pref);
     if (b->handle && !cuda->is_lost)
         b->lib.destroy(b->handle); // waits for the device
+    if (b->room && b->room != cuda->workspace && !cuda->is_lost)
+        cudaFree(b->room);
     free(b);
     cuda->blaslt = NULL;
 }
@@ -322,8 +345,7 @@ bool sam_blaslt_linear(struct sam_queue *q, const struct sam_linear *p)
     if (!status)
         status = b->lib.matmul(b->handle, x->desc, &one, p->weight.data, x->weight, p->src.data,
                                x->src, &beta, p->add.data ? p->add.data : p->dst.data, x->dst,
-                               p->dst.data, x->dst, &x->algo, cuda->workspace, SAM_CUDA_WORKSPACE,
-                               stream);
+                               p->dst.data, x->dst, &x->algo, b->room, b->room_bytes, stream);
     if (status && !is_fault(status)) {
         refuse(q, x, b->lib.text(status));
         return false;

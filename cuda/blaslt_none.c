@@ -12,7 +12,8 @@ void sam_blaslt_open(struct sam_queue *q)
 {
     const struct sam_cuda *cuda = sam_cuda(q);
 
-    if (q->precision == SAM_PRECISION_BF16 && !q->work_bytes)
+    if (q->precision == SAM_PRECISION_BF16 && !q->work_bytes
+        && sam_cuda_uses(cuda, SAM_CUDA_CUBLASLT))
         sam_log(&q->log, SAM_LOG_WARNING,
                 "cuda: device %d, %.80s: large products are not by cuBLASLt but by our own kernel, "
                 "which is slower: this build is without its header", cuda->device, cuda->name);

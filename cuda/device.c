@@ -145,6 +145,7 @@ static int cuda_open(struct sam_queue *q, int ordinal, int threads)
         return q->status;
     }
     q->priv = cuda;
+    sam_cuda_switches_read(q);
     if (!sam_cuda_driver_find(q))
         return q->status;
     sam_cuda_enter(q);
@@ -166,6 +167,7 @@ static int cuda_open(struct sam_queue *q, int ordinal, int threads)
 
 static int cuda_prepare(struct sam_queue *q)
 {
+    sam_cuda_switches_tell(q);
     if (!sam_cuda_memory_take(q)) {
         sam_cuda_load_kernels(q);
         sam_cuda_compare_twins(q);
@@ -220,6 +222,7 @@ const struct sam_device *sam_device_cuda(void)
         .record_end      = sam_cuda_record_end,
         .replay          = sam_cuda_replay,
         .forget          = sam_cuda_forget,
+        .stop_overlap    = sam_cuda_stop_overlap,
     };
     return &device;
 }

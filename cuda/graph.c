@@ -45,6 +45,15 @@ void *sam_cuda_record_end(struct sam_queue *q)
     return exec;
 }
 
+bool sam_cuda_stop_overlap(struct sam_queue *q)
+{
+    struct sam_cuda *cuda = sam_cuda(q);
+    const bool did = cuda->overlaps;
+
+    cuda->overlaps = q->overlaps = false;
+    return did;
+}
+
 void sam_cuda_replay(struct sam_queue *q, void *record)
 {
     sam_cuda_check(q, "launching a graph", cudaGraphLaunch(record, sam_cuda_stream(q)));

@@ -4,7 +4,10 @@
 
 #include "backend.h"
 
+#include <stdatomic.h>
+
 struct sam_cuda_kernel *sam_cuda_kernels;
+struct sam_cuda_late *sam_cuda_lates;
 
 // Launches may overlap where every kernel has the instruction that waits for the one before it,
 // which code for devices before sm_90 has not; and where graphs know of it, since CUDA 12.3.
@@ -13,10 +16,12 @@ enum { WAITS_SINCE_SM = 90, GRAPHS_SINCE_DRIVER = 12030 };
 // Records two launches and runs them, as frames are run. Says why this fails.
 static bool replays_two(struct sam_queue *q, struct sam_error *why)
 {
-    sam_cuda_record_begin(q);
+    const bool records = sam_cuda_uses(sam_cuda(q), SAM_CUDA_GRAPHS);
+    if (records)
+        sam_cuda_record_begin(q);
     sam_cuda_launch_probe(q);
     sam_cuda_launch_probe(q);
-    void *made = sam_cuda_record_end(q);
+    void *made = records ? sam_cuda_record_end(q) : NULL;
     if (made)
         sam_cuda_replay(q, made);
     const int status = sam_queue_finish(q, why);
@@ -43,6 +48,37 @@ static void try_overlap(struct sam_queue *q)
     sam_log(&q->log, SAM_LOG_WARNING, "launches do not overlap, which costs time: %s", why.text);
 }
 
+// What a switch changes of kernels lasts as long as their context does: so a queue without it takes
+// back what another one may have done.
+static void set_late(struct sam_queue *q)
+{
+    static atomic_bool was_set;
+    const int late = !sam_cuda_uses(sam_cuda(q), SAM_CUDA_EARLY);
+    if (!late && !atomic_load(&was_set))
+        return;
+    atomic_store(&was_set, true);
+    for (const struct sam_cuda_late *l = sam_cuda_lates; l && !q->status; l = l->next)
+        sam_cuda_check(q, "switching the early trigger",
+                       cudaMemcpyToSymbolAsync(l->symbol, &late, sizeof(late), 0,
+                                               cudaMemcpyHostToDevice, sam_cuda(q)->stream));
+}
+
+// By default the driver fits the division of shared memory and cache to each kernel, and the
+// multiprocessor must be empty when it changes. Switched off, all have the most shared memory.
+static void set_carveout(struct sam_queue *q)
+{
+    enum { AS_THE_DRIVER_LIKES = -1, MOST_SHARED = 100 };
+    static atomic_bool was_set;
+    const bool is_fixed = !sam_cuda_uses(sam_cuda(q), SAM_CUDA_CARVEOUT);
+    if (!is_fixed && !atomic_load(&was_set))
+        return;
+    atomic_store(&was_set, true);
+    for (const struct sam_cuda_kernel *k = sam_cuda_kernels; k; k = k->next)
+        cudaFuncSetAttribute(k->entry, cudaFuncAttributePreferredSharedMemoryCarveout,
+                             is_fixed ? MOST_SHARED : AS_THE_DRIVER_LIKES);
+    cudaGetLastError(); // a hint, and a kernel that cannot be loaded is told of already
+}
+
 // One that cannot be loaded fails its launch, with the operation's name, if there ever is one.
 void sam_cuda_load_kernels(struct sam_queue *q)
 {
@@ -57,12 +93,16 @@ void sam_cuda_load_kernels(struct sam_queue *q)
         else
             waiting += attributes.ptxVersion >= WAITS_SINCE_SM;
     }
-    const bool may_overlap = waiting == count && cudaDriverGetVersion(&driver) == cudaSuccess
+    const bool may_overlap = waiting == count && sam_cuda_uses(sam_cuda(q), SAM_CUDA_OVERLAP)
+                             && cudaDriverGetVersion(&driver) == cudaSuccess
                              && driver >= GRAPHS_SINCE_DRIVER;
     if (failed)
         cudaGetLastError(); // it must not be met again by the next launch
+    set_carveout(q);
+    set_late(q);
     if (may_overlap && !q->status)
         try_overlap(q);
+    q->overlaps = sam_cuda(q)->overlaps;
     sam_log(&q->log, failed ? SAM_LOG_WARNING : SAM_LOG_DEBUG,
             "cuda: device %d, %.80s: %d of %d kernels are loaded; launches %s", sam_cuda(q)->device,
             sam_cuda(q)->name, count - failed, count,

@@ -18,6 +18,19 @@ template <auto K> struct listed_once {
 template <auto K> listed listed_once<K>::one((const void *) K);
 #define SAM_LISTED(kernel) ((void) &listed_once<kernel>::one)
 
+// Of this file's kernels: 1 leaves the next launch's blocks to come when these are through. Device
+// code is not linked, so each file has one; the list has them all.
+static __constant__ int comes_late;
+struct listed_late {
+    struct sam_cuda_late late;
+
+    listed_late(const void *symbol) : late { symbol, sam_cuda_lates }
+    {
+        sam_cuda_lates = &late;
+    }
+};
+static listed_late late_here((const void *) &comes_late);
+
 // A launch in the stream of a queue, that the compiler of the emulated tests can read, too. A
 // template kernel goes in parentheses, for its commas:
 // SAM_LAUNCH((k<float, 64>), grid, block, shared, q, ...)
@@ -29,14 +42,18 @@ template <auto K> listed listed_once<K>::one((const void *) K);
 
 // The first line of every kernel. Where launches overlap (programmatic dependent launch), blocks
 // are there before the launch ahead of theirs is through: here they wait until it is, and all that
-// it has written can be seen. From then on the next launch's blocks may come. CUDA Programming
-// Guide, "Programmatic Dependent Launch and Synchronization"; PTX manual, "griddepcontrol".
+// it has written can be seen. From then on the next launch's blocks may come, unless that is
+// switched off: the constant is read ahead of the wait, which hides that. CUDA Programming Guide,
+// "Programmatic Dependent Launch and Synchronization"; PTX manual, "griddepcontrol".
 #ifdef __CUDACC__
 
 static __device__ __forceinline__ void await_earlier()
 {
 #if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;" ::: "memory");
+    asm volatile("{\n.reg .pred late;\n"
+                 "setp.ne.s32 late, %0, 0;\n"
+                 "griddepcontrol.wait;\n"
+                 "@!late griddepcontrol.launch_dependents;\n}" :: "r"(comes_late) : "memory");
 #endif
 }
 
@@ -61,7 +78,7 @@ static void launch_in(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared
 
 static inline void await_earlier()
 {
-    emu::await_earlier();
+    emu::await_earlier(!comes_late);
 }
 
 template <class... P, class... A>

@@ -28,6 +28,22 @@ static size_t ring_wanted(const struct sam_queue *q, size_t bytes)
     return q->work_bytes || wanted < there ? there : wanted;
 }
 
+// Queues of less than the whole workspace run none of the kernels that give up.
+static size_t told_bytes(const struct sam_queue *q)
+{
+    return q->work_bytes ? 0 : sizeof(int);
+}
+
+static void take_told(struct sam_queue *q, struct sam_cuda *cuda)
+{
+    if (q->status || !told_bytes(q))
+        return;
+    if (sam_cuda_check(q, "pinned memory", cudaMallocHost((void **) &cuda->gave_up, told_bytes(q))))
+        *cuda->gave_up = 0;
+    else
+        cuda->gave_up = NULL;
+}
+
 int sam_cuda_memory_take(struct sam_queue *q)
 {
     struct sam_cuda *cuda = sam_cuda(q);
@@ -51,6 +67,7 @@ int sam_cuda_memory_take(struct sam_queue *q)
         sam_queue_fail(q, SAM_ENOMEM, "CUDA: %.1f MiB of pinned memory could not be had",
                        (double) ring / mib);
     }
+    take_told(q, cuda);
     if (!q->status)
         sam_blaslt_open(q);
     return q->status;
@@ -72,6 +89,8 @@ void sam_cuda_memory_free(struct sam_cuda *cuda)
         cudaFree(cuda->workspace);
     if (cuda->ring)
         cudaFreeHost(cuda->ring);
+    if (cuda->gave_up)
+        cudaFreeHost(cuda->gave_up);
 }
 
 size_t sam_cuda_memory_bytes(const struct sam_queue *q)
@@ -79,7 +98,7 @@ size_t sam_cuda_memory_bytes(const struct sam_queue *q)
     const struct sam_cuda *cuda = sam_cuda(q);
     size_t bytes = sizeof(*cuda) + ring_bytes(q) + workspace_bytes(q) + TILES_BYTES;
     bytes += cuda->room != cuda->workspace ? cuda->room_bytes : 0;
-    bytes += sam_blaslt_bytes(q);
+    bytes += sam_blaslt_bytes(q) + told_bytes(q);
     return bytes;
 }
 
@@ -178,11 +197,26 @@ void *sam_cuda_room(struct sam_queue *q, size_t bytes)
 
 // ---- copies
 
+bool sam_cuda_gave_up(struct sam_cuda *cuda)
+{
+    volatile int *told = cuda->gave_up;
+    const bool gave_up = told && *told;
+    if (gave_up)
+        *told = 0;
+    return gave_up;
+}
+
 bool sam_cuda_wait(struct sam_queue *q, const char *what)
 {
     struct sam_cuda *cuda = sam_cuda(q);
-    const bool done = !cuda->is_lost &&
-                      sam_cuda_check(q, what, cudaStreamSynchronize(sam_cuda_stream(q)));
+    bool done = !cuda->is_lost &&
+                sam_cuda_check(q, what, cudaStreamSynchronize(sam_cuda_stream(q)));
+    if (done && sam_cuda_gave_up(cuda)) {
+        sam_queue_fail(q, SAM_EDEVICE,
+                       "CUDA: %s: attend_wgmma_kernel waited for a copy that did not come, so the "
+                       "masks would be wrong; SAMTRACK_CUDA_WITHOUT=wgmma does without it", what);
+        done = false;
+    }
     for (int i = 0; done && i < cuda->num_fetches; i++) {
         const struct sam_cuda_fetch *f = &cuda->fetch[i];
         for (size_t row = 0; row < f->rows; row++)

@@ -43,6 +43,9 @@ copy_counts (GstSamStats * stats, const struct sam_info *info)
   stats->graph_replays = info->graph_replays;
   stats->graph_misses = info->graph_misses;
   g_strlcpy (stats->products, info->products, sizeof stats->products);
+  g_strlcpy (stats->without, info->without, sizeof stats->without);
+  stats->overlaps = info->overlaps != 0;
+  stats->wgmma = info->wgmma != 0;
 }
 
 void
@@ -289,6 +292,9 @@ gst_sam_stats_to_structure (GstSamStats * stats)
       "device", G_TYPE_STRING, now->device,
       "precision", G_TYPE_STRING, now->precision,
       "products", G_TYPE_STRING, now->products,
+      "overlaps", G_TYPE_BOOLEAN, now->overlaps,
+      "wgmma", G_TYPE_BOOLEAN, now->wgmma,
+      "without", G_TYPE_STRING, now->without,
       "variant", G_TYPE_STRING, now->variant, NULL);
   if (now->seeds) {
     GstStructure *seeding = seed_to_structure (&now->seed);

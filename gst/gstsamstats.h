@@ -58,6 +58,8 @@ typedef struct
   guint graphs;
   guint64 graph_replays, graph_misses;
   gchar backend[32], device[96], precision[16], products[16], variant[48];
+  gboolean overlaps, wgmma;
+  gchar without[64];            /* what the environment switched off */
 } GstSamStats;
 
 void gst_sam_stats_init (GstSamStats * stats);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report.h"
 #include "tool.h"
 
 static const char usage[] =
@@ -12,7 +13,9 @@ static const char usage[] =
     "                  --scenario NAME --out FILE.safetensors [--backend ref|cpu|cuda]\n"
     "                  [--precision fp32|bf16] [--threads N] [--stages] [--input-size PX]\n"
     "Runs one scenario of a script and writes the tensors obj<id>/frame<nnn>/{low_res,pointer,\n"
-    "score} as float32; with --stages also memory and the outputs of the network's parts.\n";
+    "score} as float32; with --stages also memory and the outputs of the network's parts.\n"
+    "The last line is JSON; with the backend cuda it tells what is used there. The engine's\n"
+    "warnings and infos go to standard error.\n";
 
 enum { MAX_OBJECTS = 64, STEADY_FROM = 16 }; // frames from here on have a full memory
 
@@ -401,6 +404,8 @@ static int open_all(void *self)
     if (read_script(r) || tool_open_frames(&r->tool, r->o.frames))
         return -1;
     r->params = (struct sam_params) SAM_PARAMS_INIT;
+    r->params.log = report_log;
+    r->params.log_priv = (void *) r->tool.name;
     r->params.model_file = r->o.model;
     r->params.backend = r->o.backend;
     r->params.precision = r->o.precision;
@@ -438,10 +443,12 @@ static void report(void *self)
     sam_tracker_info(r->tracker, &info, NULL);
     printf("{\"frames\": %d, \"first_ms\": %.3f, \"p50_ms\": %.3f, \"p95_ms\": %.3f, "
            "\"encode_ms\": %.3f, \"attend_ms\": %.3f, "
-           "\"open_ms\": %.3f, \"bytes_planned\": %zu, \"bytes_used\": %zu}\n",
+           "\"open_ms\": %.3f, \"bytes_planned\": %zu, \"bytes_used\": %zu",
            n, first, tool_quantile(step, n - from, 0.5), tool_quantile(step, n - from, 0.95),
            tool_quantile(encode, n - from, 0.5), tool_quantile(attend, n - from, 0.5),
            (double) info.open_ns * 1e-6, info.bytes_planned, info.bytes_used);
+    report_cuda(stdout, &info);
+    puts("}");
 }
 
 int main(int argc, char **argv)

@@ -40,12 +40,14 @@ struct sam_device {
     void (*download)(struct sam_queue *q, void *dst, const void *src, size_t bytes);
     void (*fetch)(struct sam_queue *q, void *dst, const void *src, size_t bytes);
 
-    // Records. All four NULL: the backend has none, as a replay would not be faster. record_end
+    // Records. The first four NULL: the backend has none, as a replay would not be faster. record_end
     // returns NULL if the queue has failed.
     void (*record_begin)(struct sam_queue *q);
     void *(*record_end)(struct sam_queue *q);
     void (*replay)(struct sam_queue *q, void *record);
     void (*forget)(struct sam_queue *q, void *record);
+    // NULL: nothing overlaps.
+    bool (*stop_overlap)(struct sam_queue *q);
 };
 
 // Options of a queue. to_plan: the queue only answers how much memory it would allocate; it

@@ -12,7 +12,7 @@ int sam_queue_start(struct sam_queue *q, const struct sam_device *device,
                     const struct sam_queue_options *o, struct sam_error *error)
 {
     *q = (struct sam_queue) { .device = device, .precision = o->precision, .ordinal = o->ordinal,
-                              .threads = 1, .device_name = "host", .products = "own",
+                              .threads = 1, .device_name = "host", .products = "own", .without = "",
                               .stream = o->stream, .work_bytes = o->work_bytes };
     if (o->log)
         q->log = *o->log;
@@ -210,6 +210,11 @@ void sam_queue_replay(struct sam_queue *q, void *record)
     assert(record);
     if (!q->status)
         q->device->replay(q, record);
+}
+
+bool sam_queue_stop_overlap(struct sam_queue *q)
+{
+    return q->device->stop_overlap && q->device->stop_overlap(q);
 }
 
 void sam_queue_forget(struct sam_queue *q, void *record)

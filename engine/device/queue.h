@@ -27,6 +27,11 @@ struct sam_queue {
     int threads;                  // of the backend; 1 if it has none of its own
     const char *device_name;      // for reports; valid until the queue is closed
     const char *products;         // who makes large products: see struct sam_info
+    // Likewise, of CUDA alone; a switch says whether records are to be used.
+    bool overlaps, wgmma, without_records;
+    const char *without;
+    const struct sam_twin *twins;
+    int num_twins;
 
     bool is_spoilt; // the last record is: see sam_queue_record_end()
 
@@ -107,6 +112,10 @@ void sam_queue_record_begin(struct sam_queue *q);
 void *sam_queue_record_end(struct sam_queue *q);
 void sam_queue_replay(struct sam_queue *q, void *record);
 void sam_queue_forget(struct sam_queue *q, void *record); // free a record; it may be NULL
+
+// From now on begin no operation before the one ahead of it is through. Returns false if none did:
+// where a record fails, it is worth another try only if this was true.
+bool sam_queue_stop_overlap(struct sam_queue *q);
 
 // Storage type of activations that only feed matrix products: BF16 if the products are BF16, else
 // F32. Residual streams, sums of norms, coordinates and logits are always F32.

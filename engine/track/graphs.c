@@ -63,22 +63,42 @@ void sam_graphs_run(struct sam_tracker *t, void *record, sam_part *part, const s
     }
 }
 
-// Record a part; again, where another thread's calls have spoilt it. NULL: it cannot be recorded.
+// Record a part and run the record. NULL: *why says why that failed.
+static void *try_part(struct sam_tracker *t, sam_part *part, const struct sam_batch *b,
+                      struct sam_error *why)
+{
+    sam_queue_record_begin(&t->queue);
+    part(t, b);
+    void *made = sam_queue_record_end(&t->queue);
+    if (made)
+        sam_queue_replay(&t->queue, made);
+    if (!sam_queue_finish(&t->queue, why))
+        return made;
+    sam_queue_forget(&t->queue, made);
+    return NULL;
+}
+
+// Again, where another thread's calls have spoilt it, and, once, where operations overlap: a driver
+// may record a few that do, as at open, and refuse a frame's. NULL: it cannot be recorded.
 static void *record_part(struct sam_tracker *t, sam_part *part, const struct sam_batch *b)
 {
     enum { TRIES = 5 };
     struct sam_error why;
 
     for (int i = 0; i < TRIES; i++) {
-        sam_queue_record_begin(&t->queue);
-        part(t, b);
-        void *made = sam_queue_record_end(&t->queue);
-        if (!sam_queue_finish(&t->queue, &why))
+        void *made = try_part(t, part, b, &why);
+        if (made)
             return made;
-        sam_queue_forget(&t->queue, made);
-        if (!t->queue.is_spoilt)
+        if (t->queue.is_spoilt) {
+            sam_log(&t->queue.log, SAM_LOG_DEBUG, "a record is spoilt, try %d: %s", i + 1,
+                    why.text);
+            continue;
+        }
+        if (!sam_queue_stop_overlap(&t->queue))
             break;
-        sam_log(&t->queue.log, SAM_LOG_DEBUG, "a record is spoilt, try %d: %s", i + 1, why.text);
+        sam_log(&t->queue.log, SAM_LOG_WARNING,
+                "a frame whose launches overlap is not recorded, so they no longer do, which costs "
+                "time: %s", why.text);
     }
     if (!t->graphs.is_warned)
         sam_log(&t->queue.log, SAM_LOG_WARNING, "frames are not recorded, which costs time: %s",
@@ -98,11 +118,9 @@ static int record(struct sam_tracker *t, void **made, sam_part *fresh, sam_part 
     fresh(t, b);
     if ((status = sam_queue_finish(&t->queue, error)))
         return status;
-    if (!(*made = record_part(t, part, b)))
-        return SAM_OK;
-    sam_queue_replay(&t->queue, *made);
-    t->graphs.count++;
-    return sam_queue_finish(&t->queue, error);
+    *made = record_part(t, part, b);
+    t->graphs.count += *made != NULL;
+    return SAM_OK;
 }
 
 // An index block that reads as many maps and pointers as can be, whatever they hold, and leads
@@ -159,7 +177,7 @@ int sam_graphs_record(struct sam_tracker *t, struct sam_error *error)
     // Target models are fitted on the host, and masks walk there, in the midst of a step.
     g->fits = sam_queue_records(&t->queue) && !t->stages && !c->target_channels &&
               c->walk_fidelity == 0;
-    g->on = g->fits && !t->params.no_graphs;
+    g->on = g->fits && !t->params.no_graphs && !t->queue.without_records;
     if (!g->on)
         return SAM_OK;
     status = record(t, &g->encode, sam_step_encode, sam_step_encode, NULL, error);

@@ -199,6 +199,8 @@ static struct sam_info describe(const struct sam_tracker *t)
         .model_file = t->file, .variant = t->model->config.variant,
         .backend = sam_queue_backend(q), .device = q->device_name,
         .precision = precision[q->precision], .products = q->products, .threads = q->threads,
+        .overlaps = q->overlaps, .wgmma = q->wgmma, .without = q->without,
+        .num_twins = q->num_twins, .twins = q->twins,
         .image_size = t->model->config.image_size,
         .max_objects = t->params.max_objects, .bytes_planned = t->plan.total_bytes,
         .open_ns = t->open_ns, .warm_ns = t->warm_ns, .graphs = t->graphs.count,

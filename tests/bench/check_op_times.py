@@ -3,19 +3,35 @@
 device. How long they take there means nothing; that every operation of every frame is told of does."""
 
 import json
+import os
 import subprocess
 import sys
 
 FRAMES, FULL = 36, 32  # of the run; from which on bench-steps times
+CUDA = {'overlaps', 'wgmma', 'graphs', 'graph_misses', 'twins', 'without'}  # told of that backend alone
 
 
-def run(*more):
-    done = subprocess.run([sys.argv[1], '--model', sys.argv[2], '--backend', 'cuda', '--precision', 'bf16',
+def run(*more, backend=('cuda', 'bf16'), without=''):
+    done = subprocess.run([sys.argv[1], '--model', sys.argv[2], '--backend', backend[0], '--precision', backend[1],
                            '--side', '64', '--frames', str(FRAMES), *more],
-                          capture_output=True, text=True, timeout=300)
+                          capture_output=True, text=True, timeout=300,
+                          env={**os.environ, 'SAMTRACK_CUDA_WITHOUT': without})
     if done.returncode:
         sys.exit(f'bench-steps ended with {done.returncode}: {done.stderr}')
-    return json.loads(done.stdout.splitlines()[-1])
+    its = json.loads(done.stdout.splitlines()[-1])
+    words = [w for w in without.split(',') if w]
+    expect(('bench-steps: cuda: device 0' in done.stderr) == (backend[0] == 'cuda'), 'the log on standard error')
+    expect(all(w in ''.join(done.stderr) for w in words), 'the log to name what is switched off')
+    if backend[0] != 'cuda':
+        expect(not CUDA & its.keys(), 'nothing of CUDA with another backend')
+        return its
+    expect(CUDA <= its.keys() and its['without'] == words, f'{sorted(CUDA)} with {words}')
+    expect(its['overlaps'] == ('overlap' not in words), 'overlaps to be what was asked for')
+    expect(its['wgmma'] == ('wgmma' not in words), 'wgmma to be what was asked for')
+    expect(len(its['twins']) == (0 if 'wgmma' in words else 2) and
+           all('attend_wgmma_kernel' in name and 0 < off <= 2**-7 for name, off in its['twins'].items()),
+           'the distance of each twin')
+    return its
 
 
 def expect(true, what):
@@ -23,6 +39,7 @@ def expect(true, what):
         sys.exit(f'expected {what}')
 
 
+run(backend=('cpu', 'fp32'))
 recorded = run()
 expect('operations' not in recorded and recorded['graphs'] > 0, 'a recorded run without times of operations')
 expect(recorded['cublaslt']['library'] + recorded['cublaslt']['own'] > 0, 'products to be counted')
@@ -30,7 +47,7 @@ waits = recorded['waits']['per_frame']
 expect(waits == 1 and recorded['waits']['ms'] > 0, f'a recorded frame to be waited for once, found {waits}')
 of = {}
 for where in ([], ['--device-frames']):
-    its = run('--operations', *where)
+    its = run('--operations', *where, without='' if where else 'overlap,wgmma')
     expect(its['graphs'] == 0, 'nothing to be recorded')
     expect(its['on_device'] == bool(where), 'frames where they were asked for')
     of[bool(where)] = its['operations']

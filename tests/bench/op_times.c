@@ -35,6 +35,7 @@ static struct {
 
 static struct {
     bool is_open;
+    double mib; // of workspace
     long library, own;
     char shape[SHAPES][64];
     int num_shapes;
@@ -121,6 +122,7 @@ bool __wrap_sam_blaslt_linear(struct sam_queue *q, const struct sam_linear *p)
     char shape[64];
 
     products.is_open |= sam_cuda(q)->blaslt != NULL;
+    products.mib = (double) sam_cuda(q)->blaslt_bytes / (1 << 20);
     products.library += is_library;
     products.own += !is_library;
     times.is_library = is_library;
@@ -163,8 +165,9 @@ void op_times_write_products(FILE *f)
         return;
     }
     find_library(path, sizeof(path));
-    fprintf(f, "{\"open\": %s, \"file\": \"%s\", \"library\": %ld, \"own\": %ld, \"own_large\": [",
-            products.is_open ? "true" : "false", path, products.library, products.own);
+    fprintf(f, "{\"open\": %s, \"file\": \"%s\", \"workspace_mib\": %g, \"library\": %ld, "
+            "\"own\": %ld, \"own_large\": [",
+            products.is_open ? "true" : "false", path, products.mib, products.library, products.own);
     for (int i = 0; i < products.num_shapes; i++)
         fprintf(f, "%s\"%s\"", i ? ", " : "", products.shape[i]);
     fputs("]}", f);

@@ -1,7 +1,8 @@
 // bench-steps --model FILE [--backend cpu|cuda] [--precision fp32|bf16] [--objects N] [--frames N]
 //             [--side PX] [--device-frames] [--operations]
 // Times every frame of a stream with N objects through the public header. The last line is JSON;
-// percentiles are over frames from 32 on, when memory is full.
+// percentiles are over frames from 32 on, when memory is full. With the backend cuda it tells what
+// is used there (see tools/report.h). The engine's warnings and infos go to standard error.
 // --side: of the frames and of the model's input (default 1024).
 // --device-frames: frames are in the GPU's memory (default: in the host's).
 // --operations: nothing is recorded, and every operation of those frames is timed by events; the
@@ -16,6 +17,7 @@
 #include <samtrack/samtrack.h>
 
 #include "op_times.h"
+#include "report.h"
 
 enum { FULL = 32, CLIP = 8 };
 
@@ -98,13 +100,13 @@ static void report(const sam_tracker *t, const struct sam_plan *plan, double *ms
            "\"cold_ms\": %.1f, \"first_ms\": %.3f, "
            "\"p50_ms\": %.3f, \"p95_ms\": %.3f, \"p99_ms\": %.3f, \"bytes_planned\": %zu, "
            "\"bytes_used\": %zu, \"object_state_bytes\": %zu, \"object_host_bytes\": %zu, "
-           "\"object_scratch_bytes\": %zu, \"graphs\": %d, \"graph_misses\": %llu, "
-           "\"cublaslt\": ",
+           "\"object_scratch_bytes\": %zu",
            info.backend, info.device, info.precision, o->side, o->objects,
            o->on_device ? "true" : "false", o->frames, (double) info.open_ns * 1e-6, cold, first,
            p50, p95, p99, info.bytes_planned, info.bytes_used, plan->object_state_bytes,
-           plan->object_host_bytes, plan->object_scratch_bytes, info.graphs,
-           (unsigned long long) info.graph_misses);
+           plan->object_host_bytes, plan->object_scratch_bytes);
+    report_cuda(stdout, &info);
+    printf(", \"cublaslt\": ");
     op_times_write_products(stdout);
     printf(", \"waits\": ");
     op_times_write_waits(stdout, o->frames - FULL);
@@ -188,6 +190,8 @@ int main(int argc, char **argv)
     struct options o = { .objects = 1, .frames = 200, .side = 1024 };
     sam_tracker *t = NULL;
     parse(argc, argv, &params, &o);
+    params.log = report_log;
+    params.log_priv = (void *) "bench-steps";
     double *ms = calloc((size_t) o.frames, sizeof(*ms)), cold = 0;
     if (!ms)
         return 1;

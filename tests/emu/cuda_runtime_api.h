@@ -182,6 +182,9 @@ EMU_API cudaError_t cudaMemcpy2D(void *dst, size_t dpitch, const void *src, size
 EMU_API cudaError_t cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t spitch,
                                       size_t width, size_t height, enum cudaMemcpyKind kind,
                                       cudaStream_t stream EMU_ELSE(0));
+EMU_API cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *src, size_t bytes,
+                                            size_t offset, enum cudaMemcpyKind kind,
+                                            cudaStream_t stream EMU_ELSE(0));
 EMU_API cudaError_t cudaMemset(void *dst, int value, size_t bytes);
 EMU_API cudaError_t cudaMemsetAsync(void *dst, int value, size_t bytes,
                                     cudaStream_t stream EMU_ELSE(0));

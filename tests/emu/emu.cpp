@@ -523,7 +523,15 @@ void mma_m16n8k16(float *d, const uint32_t *a, const uint32_t *b, bool is_bf16, 
 
 // ---- blocks and grids
 
-void await_earlier() { threads[self].begun = true; }
+static int triggers; // launches of which a thread let the next one begin early
+static bool triggered;
+
+void await_earlier(bool is_early)
+{
+    threads[self].begun = true;
+    triggers += is_early && !triggered;
+    triggered |= is_early;
+}
 
 void expect_begun(const char *what)
 {
@@ -583,6 +591,31 @@ static std::string deadlock()
     return text;
 }
 
+// A wait on a barrier in shared memory ends after a while, whatever has come. A kernel that gives up
+// then goes on, without an error as on a device, and a finding tells of it, once for a block; one
+// that does not is in a deadlock.
+enum { MOST_WAITS = 1000, WAIT_CLOCKS = 1 << 28 };
+static bool end_waits(bool is_first)
+{
+    bool any = false;
+
+    for (unsigned t = 0; t < block_threads; t++)
+        any |= threads[t].on != nullptr;
+    if (any && is_first) {
+        const std::string text = std::string(running->name) + ": " + deadlock();
+        const launch *const its = running;
+        running = nullptr; // a finding of a launch ends it with an error
+        finding(nullptr, "%s", text.c_str());
+        running = its;
+    }
+    for (unsigned t = 0; t < block_threads; t++)
+        if (threads[t].on)
+            set_ready(t / 32, 1u << t % 32);
+    switches += WAIT_CLOCKS;
+    self = SCHEDULER;
+    return any;
+}
+
 static void run_block()
 {
     live = ready_warps = 0;
@@ -609,6 +642,10 @@ static void run_block()
     begin_block();
     begin_hopper();
     resume(next_thread(false));
+    int waits = 0;
+    for (; fault_text.empty() && live && waits < MOST_WAITS && end_waits(!waits);
+         waits++)
+        resume(next_thread(false));
 
     // Here when all have ended, or none can go on, or one has a fault.
     if (!fault_text.empty()) {
@@ -622,7 +659,8 @@ static void run_block()
     if (fault_text.empty() && live)
         stop(cudaErrorLaunchTimeout, "%s", deadlock().c_str());
     if (fault_text.empty()) {
-        end_hopper();
+        if (!waits) // what has not come by now was told
+            end_hopper();
         end_block();
     }
 }
@@ -649,6 +687,7 @@ void run_grid(const launch &l)
     const int limit = seconds ? atoi(seconds) : 20;
     set_watchdog(limit);
     running       = &l;
+    triggered     = false;
     runner        = pthread_self();
     emu_gridDim   = l.grid;
     emu_blockDim  = l.block;
@@ -679,6 +718,8 @@ void run_grid(const launch &l)
 }
 
 } // namespace emu
+
+int emu_early_triggers(void) { return emu::triggers; }
 
 void emu_set_order(const char *name)
 {

@@ -379,6 +379,33 @@ static void check_apart(const struct sam_params *p, const char *only)
     expect_nothing_held(only, 0);
 }
 
+// A driver that records two launches that overlap, and no frame of them: frames are recorded
+// without, and as many as ever.
+static void check_refused_overlap(const struct sam_params *p)
+{
+    static float low[LOW];
+    struct sam_error error = { "" };
+    struct sam_info info = SAM_INFO_INIT, usual = SAM_INFO_INIT;
+    sam_tracker *t = scene_open(p);
+
+    sam_tracker_info(t, &usual, NULL);
+    sam_tracker_close(&t);
+    warnings = 0;
+    faults.refuses_overlap = true;
+    expect(!sam_tracker_open(&t, p, &error), "%s", error.text);
+    faults.refuses_overlap = false;
+    printf("%s\n", last_warning);
+    expect(warnings == 1 && strstr(last_warning, "no longer do"), "%d warnings: %s", warnings,
+           last_warning);
+    expect(!run(t, low, &error) && !memcmp(low, clean, sizeof(low)), "%s", error.text);
+    sam_tracker_info(t, &info, NULL);
+    expect(usual.overlaps && !info.overlaps, "overlaps %d, then %d", usual.overlaps, info.overlaps);
+    expect(info.graphs == usual.graphs && info.graph_replays > 0 && !info.graph_misses,
+           "%d graphs, else %d", info.graphs, usual.graphs);
+    sam_tracker_close(&t);
+    expect_nothing_held("refused overlap", 0);
+}
+
 // Another thread spoils captures. How many graphs there are in spite of it.
 static int open_spoilt(const struct sam_params *p, int spoil, bool moves, bool runs)
 {
@@ -445,6 +472,7 @@ int main(int argc, char **argv)
     check_apart(&p, "cudaGraphInstantiate");
     check_apart(&p, "cudaStreamBeginCapture");
     check_apart(&p, "cudaGraphLaunch");
+    check_refused_overlap(&p);
     check_spoilt(&p);
     check_open(&p);
     check_run(&p);

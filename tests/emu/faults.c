@@ -5,6 +5,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include "emu.h"
+
 struct faults faults = { .countdown = -1 };
 
 static cudaError_t fault(const char *name)
@@ -34,7 +36,16 @@ WRAP(cudaStreamCreateWithFlags, (cudaStream_t *s, unsigned flags), s, flags)
 WRAP(cudaMemcpyAsync, (void *d, const void *s, size_t n, enum cudaMemcpyKind k, cudaStream_t t), d,
      s, n, k, t)
 WRAP(cudaMemsetAsync, (void *p, int v, size_t n, cudaStream_t t), p, v, n, t)
-WRAP(cudaGraphInstantiate, (cudaGraphExec_t *e, cudaGraph_t g, unsigned long long f), e, g, f)
+
+cudaError_t __real_cudaGraphInstantiate(cudaGraphExec_t *e, cudaGraph_t g, unsigned long long f);
+cudaError_t __wrap_cudaGraphInstantiate(cudaGraphExec_t *e, cudaGraph_t g, unsigned long long f);
+cudaError_t __wrap_cudaGraphInstantiate(cudaGraphExec_t *e, cudaGraph_t g, unsigned long long f)
+{
+    const cudaError_t error = fault("cudaGraphInstantiate");
+    if (!error && faults.refuses_overlap && emu_overlaps(g) > 2)
+        return cudaErrorNotSupported;
+    return error ? error : __real_cudaGraphInstantiate(e, g, f);
+}
 
 // ---- captures
 

@@ -29,6 +29,8 @@ extern struct faults {
     int reached, spoilt;   // of these captures
     int node, most_nodes;  // launches of this capture; of the longest
     bool captures_now;
+
+    bool refuses_overlap; // of graphs with more such launches than open tries
 } faults;
 
 #endif // FAULTS_H

@@ -179,6 +179,7 @@ struct device_access {
 
 struct CUgraph_st {
     std::vector<op> ops;
+    int overlaps; // of the launches among them
     cudaStream_t origin;
     cudaStreamCaptureMode mode;
     bool invalid;
@@ -482,7 +483,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
     if (s.legacy || s.capture)
         return set_error(s.legacy ? cudaErrorStreamCaptureUnsupported : cudaErrorIllegalState);
     static unsigned captures_begun;
-    s.capture = new CUgraph_st { {}, stream, mode, false, captures_begun++ };
+    s.capture = new CUgraph_st { {}, 0, stream, mode, false, captures_begun++ };
     captures.insert(s.capture);
     plan("capture %u", s.capture->number);
     return cudaSuccess;
@@ -661,6 +662,13 @@ cudaError_t cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t 
     return copy(dst, dpitch, src, spitch, width, height, kind, stream, false);
 }
 
+cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *src, size_t bytes,
+                                    size_t offset, cudaMemcpyKind, cudaStream_t stream)
+{
+    const std::string value((const char *) src, bytes); // as of memory that is not pinned
+    return enqueue(stream, [=] { memcpy((char *) symbol + offset, value.data(), bytes); });
+}
+
 cudaError_t cudaMemsetAsync(void *dst, int value, size_t bytes, cudaStream_t stream)
 {
     LOCK;
@@ -715,9 +723,13 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attr, const void *kernel)
     return cudaSuccess;
 }
 
+int emu_overlaps(cudaGraph_t graph) { LOCK; return graph->overlaps; }
+
 cudaError_t emu::submit(const launch &l, cudaStream_t stream)
 {
     LOCK;
+    if (CUgraph_st *g = stream_of(stream).capture)
+        g->overlaps += l.overlaps;
     late_loads += loaded.insert(l.kernel).second;
     const dim3 &g = l.grid, &b = l.block;
     const uint64_t threads = (uint64_t) b.x * b.y * b.z;

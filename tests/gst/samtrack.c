@@ -221,6 +221,7 @@ GST_START_TEST (test_stats_add_up)
   fail_unless (*gst_structure_get_string (stats, "backend"));
   fail_unless_equals_string (gst_structure_get_string (stats, "products"),
       "own");
+  fail_unless_equals_string (gst_structure_get_string (stats, "without"), "");
   gst_structure_free (stats);
   gst_harness_teardown (h);
 }

@@ -8,6 +8,7 @@
 #include "golden.h"
 #include "open.h"
 #include "ops/backends.h"
+#include "report.h"
 #include "stages.h"
 
 // ---- the image encoder
@@ -310,7 +311,8 @@ static const struct stages_family *find_family(const struct sam_config *c)
 static const char usage[] =
     "usage: sam-stages --model FILE --golden FILE.safetensors [--backend ref|cpu|cuda]\n"
     "                  [--precision fp32|bf16] [--threads N] [--tolerance X] [--input-size PX]\n"
-    "One line per stage: name, relative error in norm, largest absolute error.\n";
+    "One line per stage: name, relative error in norm, largest absolute error. The engine's\n"
+    "warnings and infos go to standard error.\n";
 
 struct options {
     const char *model, *golden;
@@ -370,8 +372,9 @@ int main(int argc, char **argv)
         return 2;
     }
     struct run r = { .golden.path = o.golden };
+    const struct sam_log log = { report_log, (void *) "sam-stages" };
     struct sam_error error;
-    if (sam_queue_open(&r.queue, o.backend, -1, o.precision, o.threads, NULL, &error) ||
+    if (sam_queue_open(&r.queue, o.backend, -1, o.precision, o.threads, &log, &error) ||
         sam_weights_open(&r.golden.file, o.golden, NULL, &error) ||
         open_model_at(&r.model, o.model, o.input_size, &r.queue, &error))
         die(error.text);

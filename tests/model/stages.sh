@@ -20,7 +20,7 @@ check() { # MODEL GOLDEN [OPTION...]
     model=$1 golden=$2
     shift 2
     "$stages" --model "$model" --golden "$golden" --backend "$backend" --precision "$precision" \
-        "$@" > "$output" 2>&1
+        "$@" > "$output" # the engine's warnings on standard error are shown
     status=$?
     [ $status -eq 77 ] && return # a golden of a whole run, without stages
     count=$((count + 1))

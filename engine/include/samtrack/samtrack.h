@@ -570,6 +570,15 @@ typedef int sam_note_reader(void *priv, const void *note, size_t bytes);
 SAM_API int sam_tracker_load(sam_tracker *t, const char *path, sam_note_reader *reader, void *priv,
                              struct sam_error *error);
 
+// A kernel that few GPUs have, compared at open with the one whose place it takes.
+struct sam_twin {
+    const char *kernel; // its name in docs/KERNELS.md
+    int is_used;        // non-zero: the two agree
+    float distance;     // the largest difference of their results, which are means of numbers from
+                        // -1 to 1; at most 2^-7 where they agree. Infinite: a result is not a
+                        // number. NaN: the kernel could not be run, or gave up waiting
+};
+
 // What a tracker runs on and what it takes. The pointers are the tracker's and valid until it is
 // closed.
 struct sam_info {
@@ -587,6 +596,15 @@ struct sam_info {
     // it refused some shapes, which the backend makes. Where CUDA could be faster a warning says
     // why it is not.
     const char *products;
+
+    // Of the backend cuda; elsewhere 0, "" and NULL. overlaps: kernels are launched before the ones
+    // ahead have ended. wgmma: all kernels of sm_90a are used. without: what the environment variable
+    // SAMTRACK_CUDA_WITHOUT switched off at open, words of "overlap,early,wgmma,graphs,cublaslt,
+    // carveout"; see docs/GSTREAMER.md.
+    int overlaps, wgmma;
+    const char *without;
+    int num_twins;
+    const struct sam_twin *twins;
 };
 
 #define SAM_INFO_INIT { .size = sizeof(struct sam_info) }
