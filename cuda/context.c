@@ -2,13 +2,14 @@
 
 #include "backend.h"
 
-// The symbols as CUDA 12.0 has them; what is asked for here is older.
-static void *find(const char *name)
+// version: of CUDA, since when the call has had the arguments that its type has. A driver gives
+// the newest that is no newer, and later ones may have other arguments.
+static void *find(const char *name, unsigned version)
 {
     enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
     void *entry = NULL;
     const cudaError_t error =
-        cudaGetDriverEntryPointByVersion(name, &entry, 12000, cudaEnableDefault, &found);
+        cudaGetDriverEntryPointByVersion(name, &entry, version, cudaEnableDefault, &found);
     if (error == cudaSuccess && found == cudaDriverEntryPointSuccess)
         return entry;
     cudaGetLastError();
@@ -18,11 +19,11 @@ static void *find(const char *name)
 bool sam_cuda_driver_find(struct sam_queue *q)
 {
     struct sam_cuda_driver *driver = &sam_cuda(q)->driver;
-    driver->push    = (__typeof__(driver->push)) find("cuCtxPushCurrent");
-    driver->pop     = (__typeof__(driver->pop)) find("cuCtxPopCurrent");
-    driver->current = (__typeof__(driver->current)) find("cuCtxGetCurrent");
-    driver->pointer = (__typeof__(driver->pointer)) find("cuPointerGetAttribute");
-    driver->tensor_map = (__typeof__(driver->tensor_map)) find("cuTensorMapEncodeTiled");
+    driver->push    = (__typeof__(driver->push)) find("cuCtxPushCurrent", 4000);
+    driver->pop     = (__typeof__(driver->pop)) find("cuCtxPopCurrent", 4000);
+    driver->current = (__typeof__(driver->current)) find("cuCtxGetCurrent", 4000);
+    driver->pointer = (__typeof__(driver->pointer)) find("cuPointerGetAttribute", 4000);
+    driver->tensor_map = (__typeof__(driver->tensor_map)) find("cuTensorMapEncodeTiled", 12000);
     if (!driver->push || !driver->pop || !driver->current || !driver->pointer)
         sam_queue_fail(q, SAM_EUNSUPPORTED,
                        "CUDA: the driver lacks the calls for contexts; use backend 'cpu'");

@@ -34,6 +34,8 @@ typedef unsigned long long CUtexObject;
 // Only named.
 typedef struct CUDA_RESOURCE_DESC_st CUDA_RESOURCE_DESC;
 typedef struct CUDA_TEXTURE_DESC_st CUDA_TEXTURE_DESC;
+typedef struct CUexecAffinityParam_st CUexecAffinityParam;
+typedef struct CUctxCreateParams_st CUctxCreateParams;
 typedef struct CUDA_RESOURCE_VIEW_DESC_st CUDA_RESOURCE_VIEW_DESC;
 typedef enum CUgraphicsRegisterFlags_enum {
     CU_GRAPHICS_REGISTER_FLAGS_NONE = 0
@@ -126,6 +128,10 @@ EMU_API CUresult cuDeviceGetName(char *name, int bytes, CUdevice device);
 EMU_API CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device);
 EMU_API CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer);
 EMU_API CUresult cuCtxCreate_v2(CUcontext *context, unsigned int flags, CUdevice device);
+EMU_API CUresult cuCtxCreate_v3(CUcontext *context, CUexecAffinityParam *params, int count,
+                                unsigned int flags, CUdevice device);
+EMU_API CUresult cuCtxCreate_v4(CUcontext *context, CUctxCreateParams *params, unsigned int flags,
+                                CUdevice device);
 EMU_API CUresult cuCtxDestroy_v2(CUcontext context);
 EMU_API CUresult cuCtxPushCurrent_v2(CUcontext context);
 EMU_API CUresult cuCtxPopCurrent_v2(CUcontext *context);

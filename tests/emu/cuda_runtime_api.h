@@ -133,6 +133,7 @@ struct cudaFuncAttributes {
 enum cudaDriverEntryPointQueryResult {
     cudaDriverEntryPointSuccess = 0,
     cudaDriverEntryPointSymbolNotFound = 1,
+    cudaDriverEntryPointVersionNotSufficent = 2, // as NVIDIA spells it
 };
 enum { cudaEnableDefault = 0 };
 

@@ -104,6 +104,25 @@ CUresult cuCtxCreate_v2(CUcontext *context, unsigned, CUdevice device)
     return CUDA_SUCCESS;
 }
 
+// What comes after `params` in a call that has one argument more than its caller thinks is
+// whatever the registers held.
+enum { CTX_FLAGS = 0xff };
+
+CUresult cuCtxCreate_v3(CUcontext *context, CUexecAffinityParam *params, int count, unsigned flags,
+                        CUdevice device)
+{
+    if (params || count || flags & ~CTX_FLAGS)
+        return CUDA_ERROR_INVALID_VALUE;
+    return cuCtxCreate_v2(context, flags, device);
+}
+
+CUresult cuCtxCreate_v4(CUcontext *context, CUctxCreateParams *params, unsigned flags,
+                        CUdevice device)
+{
+    return params || flags & ~CTX_FLAGS ? CUDA_ERROR_INVALID_VALUE
+                                        : cuCtxCreate_v2(context, flags, device);
+}
+
 // It stays behind as a tombstone: who still uses it is told so.
 CUresult cuCtxDestroy_v2(CUcontext context)
 {
@@ -208,7 +227,14 @@ static CUresult copy(const CUDA_MEMCPY2D *c, CUstream stream, bool wait)
     });
 }
 
-CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D *c) { return copy(c, nullptr, true); }
+// As libgstcuda copies since 1.24, which 1.22 asks the driver to wait for: see emu_defer_uploads().
+static bool defers;
+void emu_defer_uploads(int on) { defers = on; }
+
+CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D *c)
+{
+    return copy(c, nullptr, !defers || c->dstMemoryType != CU_MEMORYTYPE_DEVICE);
+}
 CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *c, CUstream s) { return copy(c, s, false); }
 
 // ---- streams
@@ -258,35 +284,46 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuui
 
 // ---- what the runtime finds
 
-cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **entry, unsigned,
+// As the driver: the newest that is no newer than the version asked for. Its prototype may be another
+// one than the caller's header has. conform.py compares each with PFN_<name>_v<since> of the toolkit.
+static const struct {
+    const char *name;
+    unsigned since;
+    void *entry;
+} entry_points[] = {
+    { "cuCtxCreate", 3020, (void *) cuCtxCreate_v2 },
+    { "cuCtxCreate", 11040, (void *) cuCtxCreate_v3 },
+    { "cuCtxCreate", 12050, (void *) cuCtxCreate_v4 },
+    { "cuCtxDestroy", 4000, (void *) cuCtxDestroy_v2 },
+    { "cuCtxPushCurrent", 4000, (void *) cuCtxPushCurrent_v2 },
+    { "cuCtxPopCurrent", 4000, (void *) cuCtxPopCurrent_v2 },
+    { "cuCtxGetCurrent", 4000, (void *) cuCtxGetCurrent },
+    { "cuPointerGetAttribute", 4000, (void *) cuPointerGetAttribute },
+    { "cuMemAllocPitch", 3020, (void *) cuMemAllocPitch_v2 },
+    { "cuMemAllocHost", 3020, (void *) cuMemAllocHost_v2 },
+    { "cuMemFree", 3020, (void *) cuMemFree_v2 },
+    { "cuMemFreeHost", 2000, (void *) cuMemFreeHost },
+    { "cuMemcpy2DAsync", 3020, (void *) cuMemcpy2DAsync_v2 },
+    { "cuStreamCreate", 2000, (void *) cuStreamCreate },
+    { "cuStreamDestroy", 4000, (void *) cuStreamDestroy_v2 },
+    { "cuStreamSynchronize", 2000, (void *) cuStreamSynchronize },
+    { "cuTensorMapEncodeTiled", 12000, (void *) cuTensorMapEncodeTiled },
+};
+
+cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **entry, unsigned version,
                                              unsigned long long,
                                              cudaDriverEntryPointQueryResult *found)
 {
-    static const struct {
-        const char *name;
-        void *entry;
-    } all[] = {
-        { "cuCtxCreate", (void *) cuCtxCreate_v2 },
-        { "cuCtxDestroy", (void *) cuCtxDestroy_v2 },
-        { "cuCtxPushCurrent", (void *) cuCtxPushCurrent },
-        { "cuCtxPopCurrent", (void *) cuCtxPopCurrent },
-        { "cuCtxGetCurrent", (void *) cuCtxGetCurrent },
-        { "cuPointerGetAttribute", (void *) cuPointerGetAttribute },
-        { "cuMemAllocPitch", (void *) cuMemAllocPitch_v2 },
-        { "cuMemAllocHost", (void *) cuMemAllocHost_v2 },
-        { "cuMemFree", (void *) cuMemFree_v2 },
-        { "cuMemFreeHost", (void *) cuMemFreeHost },
-        { "cuMemcpy2DAsync", (void *) cuMemcpy2DAsync_v2 },
-        { "cuStreamCreate", (void *) cuStreamCreate },
-        { "cuStreamDestroy", (void *) cuStreamDestroy_v2 },
-        { "cuStreamSynchronize", (void *) cuStreamSynchronize },
-        { "cuTensorMapEncodeTiled", (void *) cuTensorMapEncodeTiled },
-    };
+    cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
     *entry = nullptr;
-    for (const auto &e : all)
-        if (!strcmp(symbol, e.name))
+    for (const auto &e : entry_points) { // of a name the older ones come first
+        if (strcmp(symbol, e.name))
+            continue;
+        if (version >= e.since)
             *entry = e.entry;
+        result = *entry ? cudaDriverEntryPointSuccess : cudaDriverEntryPointVersionNotSufficent;
+    }
     if (found)
-        *found = *entry ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
+        *found = result;
     return cudaSuccess;
 }

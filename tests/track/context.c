@@ -45,11 +45,12 @@ static struct {
     CUresult (*stream_wait)(CUstream);
 } cu;
 
-static void find(const char *name, void *entry)
+// version: of CUDA, since when the call has had the arguments of above. A later one may get others.
+static void find(const char *name, unsigned version, void *entry)
 {
     enum cudaDriverEntryPointQueryResult found;
 
-    cudaGetDriverEntryPointByVersion(name, entry, 12000, cudaEnableDefault, &found);
+    cudaGetDriverEntryPointByVersion(name, entry, version, cudaEnableDefault, &found);
     if (found != cudaDriverEntryPointSuccess) {
         fprintf(stderr, "the driver has no %s\n", name);
         exit(1);
@@ -58,19 +59,19 @@ static void find(const char *name, void *entry)
 
 static void find_driver(void)
 {
-    find("cuCtxCreate", &cu.create);
-    find("cuCtxDestroy", &cu.destroy);
-    find("cuCtxPushCurrent", &cu.push);
-    find("cuCtxPopCurrent", &cu.pop);
-    find("cuCtxGetCurrent", &cu.current);
-    find("cuMemAllocPitch", &cu.alloc_pitch);
-    find("cuMemAllocHost", &cu.alloc_host);
-    find("cuMemFree", &cu.free);
-    find("cuMemFreeHost", &cu.free_host);
-    find("cuMemcpy2DAsync", &cu.copy);
-    find("cuStreamCreate", &cu.stream_create);
-    find("cuStreamDestroy", &cu.stream_destroy);
-    find("cuStreamSynchronize", &cu.stream_wait);
+    find("cuCtxCreate", 3020, &cu.create);
+    find("cuCtxDestroy", 4000, &cu.destroy);
+    find("cuCtxPushCurrent", 4000, &cu.push);
+    find("cuCtxPopCurrent", 4000, &cu.pop);
+    find("cuCtxGetCurrent", 4000, &cu.current);
+    find("cuMemAllocPitch", 3020, &cu.alloc_pitch);
+    find("cuMemAllocHost", 3020, &cu.alloc_host);
+    find("cuMemFree", 3020, &cu.free);
+    find("cuMemFreeHost", 2000, &cu.free_host);
+    find("cuMemcpy2DAsync", 3020, &cu.copy);
+    find("cuStreamCreate", 2000, &cu.stream_create);
+    find("cuStreamDestroy", 4000, &cu.stream_destroy);
+    find("cuStreamSynchronize", 2000, &cu.stream_wait);
 }
 
 static CUcontext new_context(void)
