@@ -225,10 +225,6 @@ get_device_id (GstCudaContext * context)
   return id;
 }
 
-/* Before 1.24 an element waits until its frame is written before it pushes it.
- * Since 1.24 the writing may still be queued in the memory's stream, and the
- * reader must wait. Elements downstream need not wait for this one: the engine
- * has finished with a frame when the step returns. */
 GstMapFlags
 gst_sam_cuda_prepare (GstBuffer * buf, GstObject * context, gchar ** why)
 {
@@ -242,7 +238,20 @@ gst_sam_cuda_prepare (GstBuffer * buf, GstObject * context, gchar ** why)
         "context.", get_device_id (mem->context), get_device_id (own));
     return 0;
   }
-  if (lib->memory_sync)
-    lib->memory_sync (mem);
   return GST_MAP_CUDA;
+}
+
+/* Before 1.24 an element waits until its frame is written before it pushes it,
+ * and mapping waits for the upload of what the host wrote. Since then either
+ * may be under way in the stream of the memory, and mapping begins the latter:
+ * so the reader must wait, and after mapping. Elements downstream need not
+ * wait for this one: the engine has finished with a frame when the step
+ * returns. */
+void
+gst_sam_cuda_sync (GstBuffer * buf)
+{
+  const Library *lib = get_library ();
+
+  if (lib->memory_sync)
+    lib->memory_sync (GST_CUDA_MEMORY_CAST (gst_buffer_peek_memory (buf, 0)));
 }

@@ -45,10 +45,14 @@ gboolean gst_sam_cuda_is_memory (GstBuffer * buf);
 /* The context of such a buffer. (transfer full) */
 GstObject *gst_sam_cuda_get_context (GstBuffer * buf);
 
-/* Prepare such a buffer for use by kernels in the context. Returns the flags to
- * map it with, or 0 and sets *why if it belongs to another context. */
+/* Returns the flags to map such a buffer with, for kernels in the context, or 0
+ * and sets *why if it belongs to another context. Once it is mapped,
+ * gst_sam_cuda_sync() must be called. */
 GstMapFlags gst_sam_cuda_prepare (GstBuffer * buf, GstObject * context,
     gchar ** why);
+
+/* Wait until what was written to a buffer, which is mapped, is there. */
+void gst_sam_cuda_sync (GstBuffer * buf);
 
 G_END_DECLS
 

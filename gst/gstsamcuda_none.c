@@ -59,6 +59,11 @@ gst_sam_cuda_get_context (GstBuffer * buf)
   return NULL;
 }
 
+void
+gst_sam_cuda_sync (GstBuffer * buf)
+{
+}
+
 GstMapFlags
 gst_sam_cuda_prepare (GstBuffer * buf, GstObject * context, gchar ** why)
 {

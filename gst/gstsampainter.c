@@ -73,6 +73,8 @@ map_labels (GstSamPainter * self, GstSamDrawing * drawing, GstMapInfo * map)
   g_free (why);
   if (!gst_buffer_map (report->mask, map, flags | GST_MAP_READ))
     return FALSE;
+  if (flags)
+    gst_sam_cuda_sync (report->mask);
   if (MAX (report->mask_width, report->mask_height) > SAM_MAX_SIDE ||
       map->size < (gsize) report->mask_width * report->mask_height)
     return TRUE;
@@ -116,6 +118,7 @@ gst_sam_painter_draw_on_gpu (GstSamPainter * self, GstSamDrawing * drawing,
   if (!flags || !gst_sam_frame_map (&frame, info, buf,
           flags | GST_MAP_READWRITE, why))
     return FALSE;
+  gst_sam_cuda_sync (buf);
   gst_sam_frame_describe (&view, &frame);
   view.on_device = TRUE;
   ok = gst_sam_painter_draw (self, drawing, &view, why);

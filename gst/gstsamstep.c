@@ -201,6 +201,8 @@ map_frame (GstSamTrack * self, const GstSamStep * step, GstVideoFrame * frame,
   }
   if (gst_sam_frame_map (frame, &step->info, step->frame,
           flags | GST_MAP_READ | GST_VIDEO_FRAME_MAP_FLAG_NO_REF, &why)) {
+    if (on_device)
+      gst_sam_cuda_sync (step->frame);
     gst_sam_frame_describe (view, frame);
     view->on_device = on_device;
     return TRUE;
@@ -234,6 +236,8 @@ map_mask (GstSamTrack * self, GstBuffer * mask, GstMapInfo * map,
         ("The memory of the label map cannot be mapped for writing."), (NULL));
     return FALSE;
   }
+  if (labels->on_device)
+    gst_sam_cuda_sync (mask);
   labels->data = map->data;
   labels->width = labels->stride = self->masks.width;
   labels->height = self->masks.height;

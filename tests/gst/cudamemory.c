@@ -11,6 +11,7 @@
 #include "gstsamoverlay.h"
 #include "gstsamtrack.h"
 
+#include <gmodule.h>
 #include <gst/cuda/gstcudabufferpool.h>
 #include <gst/cuda/gstcudacontext.h>
 #include <gst/cuda/gstcudaloader.h>
@@ -528,6 +529,84 @@ GST_START_TEST (test_live_frames_are_uploaded)
 
 GST_END_TEST;
 
+/* libgstcuda as it is since 1.24: it does not wait for the upload that a map
+ * begins, and has a call for it. */
+static guint syncs;
+
+static void
+memory_sync (GstCudaMemory * mem)
+{
+  syncs++;
+  gst_cuda_context_push (mem->context);
+  fail_unless (cuStreamSynchronize (NULL) == CUDA_SUCCESS);
+  gst_cuda_context_pop (NULL);
+}
+
+gboolean __real_g_module_symbol (GModule * module, const gchar * name,
+    gpointer * symbol);
+/* The linker takes libgstcuda's own use of it into account. */
+__attribute__ ((visibility ("default")))
+gboolean __wrap_g_module_symbol (GModule * module, const gchar * name,
+    gpointer * symbol);
+
+gboolean
+__wrap_g_module_symbol (GModule * module, const gchar * name, gpointer * symbol)
+{
+  if (!g_str_equal (name, "gst_cuda_memory_sync"))
+    return __real_g_module_symbol (module, name, symbol);
+  *symbol = (gpointer) memory_sync;
+  return TRUE;
+}
+
+/* The picture of a test source, written by the host to the device's memory. */
+static void
+run_written (GstCudaContext * context, gboolean deferred, Seen * seen)
+{
+  GstHarness *h = harness_new (TRACK "backend=cuda", context);
+  GstHarness *source = gst_harness_new_parse ("videotestsrc pattern=ball "
+      "num-buffers=3 ! capsfilter caps=video/x-raw,format=NV12,"
+      "framerate=30/1,width=96,height=64");
+  GstPad *pad = gst_element_get_static_pad (h->element, "src");
+  GstVideoInfo info;
+  GstBuffer *buf;
+  guint i;
+
+  memset (seen, 0, sizeof *seen);
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, see, seen, NULL);
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_NV12, WIDTH, HEIGHT);
+  gst_harness_play (source);
+  for (i = 0; i < FRAMES; i++) {
+    GstBuffer *from = gst_harness_pull (source);
+
+    buf = sam_frame_to_device (h, context, &info, from);
+    GST_BUFFER_PTS (buf) = GST_BUFFER_PTS (from);
+    gst_buffer_unref (from);
+    emu_defer_uploads (deferred);
+    fail_unless_equals_int (gst_harness_push (h, buf), GST_FLOW_OK);
+    emu_defer_uploads (FALSE);
+  }
+  fail_unless_equals_int (seen->frames, FRAMES);
+  gst_object_unref (pad);
+  gst_harness_teardown (source);
+  gst_harness_teardown (h);
+}
+
+/* The element waits for uploads that its own mapping begins. */
+GST_START_TEST (test_pending_uploads)
+{
+  static Seen done, pending;
+  GstCudaContext *own = gst_cuda_context_new (0);
+
+  run_written (own, FALSE, &done);
+  syncs = 0;
+  run_written (own, TRUE, &pending);
+  fail_unless (syncs >= FRAMES, "%u waits", syncs);
+  check_same (&done, &pending, "uploads that are under way");
+  gst_object_unref (own);
+}
+
+GST_END_TEST;
+
 static Suite *
 cudamemory_suite (void)
 {
@@ -554,6 +633,7 @@ cudamemory_suite (void)
         "plugin: frames of other elements are not tested\n");
   }
   tcase_add_loop_test (tc, test_live_frames_are_uploaded, 0, 3);
+  tcase_add_test (tc, test_pending_uploads);
   tcase_add_test (tc, test_foreign_context);
   tcase_add_test (tc, test_shares_its_context);
   tcase_add_test (tc, test_device_id);
