@@ -1,5 +1,5 @@
 // What can be switched off, for tests and to find out on a device what a part is worth:
-// SAMTRACK_CUDA_WITHOUT, words with commas between them. They are read once, when a queue is opened.
+// SAMTRACK_CUDA_WITHOUT, words with commas between them, read once, when a queue is opened.
 
 #include "backend.h"
 

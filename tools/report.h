@@ -5,8 +5,8 @@
 #include <samtrack/samtrack.h>
 #include <stdio.h>
 
-// For struct sam_params: writes warnings and infos to standard error, with priv, the program's name,
-// ahead of each.
+// For struct sam_params: writes warnings and infos to standard error, each behind priv, the name
+// of the program.
 void report_log(void *priv, enum sam_log_level level, const char *line);
 
 // Fields of a JSON object, each with a comma ahead of it, of what the backend cuda uses: overlaps,

@@ -40,7 +40,7 @@ struct sam_device {
     void (*download)(struct sam_queue *q, void *dst, const void *src, size_t bytes);
     void (*fetch)(struct sam_queue *q, void *dst, const void *src, size_t bytes);
 
-    // Records. The first four NULL: the backend has none, as a replay would not be faster. record_end
+    // Records. The first four NULL: it has none, as a replay would not be faster. record_end
     // returns NULL if the queue has failed.
     void (*record_begin)(struct sam_queue *q);
     void *(*record_end)(struct sam_queue *q);

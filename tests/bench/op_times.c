@@ -165,9 +165,10 @@ void op_times_write_products(FILE *f)
         return;
     }
     find_library(path, sizeof(path));
-    fprintf(f, "{\"open\": %s, \"file\": \"%s\", \"workspace_mib\": %g, \"library\": %ld, "
-            "\"own\": %ld, \"own_large\": [",
-            products.is_open ? "true" : "false", path, products.mib, products.library, products.own);
+    fprintf(f, "{\"open\": %s, \"file\": \"%s\", \"workspace_mib\": %g, "
+            "\"library\": %ld, \"own\": %ld, \"own_large\": [",
+            products.is_open ? "true" : "false", path, products.mib, products.library,
+            products.own);
     for (int i = 0; i < products.num_shapes; i++)
         fprintf(f, "%s\"%s\"", i ? ", " : "", products.shape[i]);
     fputs("]}", f);

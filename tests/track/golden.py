@@ -27,6 +27,9 @@ import sys
 import tempfile
 import zlib
 
+# What the program tells of the backend cuda, and of no other.
+CUDA = {'overlaps', 'wgmma', 'graphs', 'graph_misses', 'twins', 'without'}
+
 
 def read_safetensors(path):
     """name -> (shape, list-like of floats); BF16, F32 and I64."""
@@ -193,6 +196,9 @@ def main():
                 got = read_safetensors(out)
                 problems, line = compare(got, golden, exact, a.precision == 'bf16')
                 problems += compare_stages(got, golden) if a.stages else []
+                told = CUDA & json.loads(run.stdout.splitlines()[-1]).keys()
+                if told != (CUDA if a.backend == 'cuda' else set()):
+                    problems.append(f'{a.backend}: the last line tells of {sorted(told)}')
             failed += bool(problems)
             if problems and a.keep and os.path.exists(out):
                 kept = os.path.join(a.keep, f'{os.path.basename(a.folder)}_{name}_{a.precision}.safetensors')
