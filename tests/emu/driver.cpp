@@ -227,14 +227,7 @@ static CUresult copy(const CUDA_MEMCPY2D *c, CUstream stream, bool wait)
     });
 }
 
-// As libgstcuda copies since 1.24, which 1.22 asks the driver to wait for: see emu_defer_uploads().
-static bool defers;
-void emu_defer_uploads(int on) { defers = on; }
-
-CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D *c)
-{
-    return copy(c, nullptr, !defers || c->dstMemoryType != CU_MEMORYTYPE_DEVICE);
-}
+CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D *c) { return copy(c, nullptr, true); }
 CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *c, CUstream s) { return copy(c, s, false); }
 
 // ---- streams

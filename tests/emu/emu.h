@@ -196,8 +196,6 @@ void emu_set_order(const char *order);
 
 int emu_overlaps(cudaGraph_t graph); // launches in it that may begin before those ahead have ended
 int emu_early_triggers(void); // launches that let the next one begin before they had ended
-// Whether cuMemcpy2D to the device returns before the copy has begun; it is in the default stream.
-void emu_defer_uploads(int on);
 int emu_late_loads(void); // kernels that were launched before anyone asked for their attributes
 
 // Of the last launch, once costs are counted: bytes of device memory; passes of shared memory, and
