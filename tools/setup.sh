@@ -10,7 +10,7 @@ run_packages="gcc libc6-dev meson ninja-build pkg-config libjansson-dev libjson-
 live_packages="libsoup-3.0-dev libjson-glib-dev libgstrtspserver-1.0-dev
   libgstreamer-plugins-bad1.0-dev gstreamer1.0-plugins-bad gstreamer1.0-nice glib-networking"
 test_packages="libdnnl-dev python3 python3-numpy python3-pil gstreamer1.0-plugins-bad clang g++ xvfb xdotool openssl
-  mosquitto mosquitto-clients python3-pip python3-websockets python3-gi gir1.2-gst-rtsp-server-1.0"
+  mosquitto mosquitto-clients nginx-light python3-pip python3-websockets python3-gi gir1.2-gst-rtsp-server-1.0"
 # Of Python, where it lacks them: module and package. Debian has no pycocotools.
 python_packages="pycocotools.mask:pycocotools==2.0.8 numpy:numpy PIL:pillow"
 

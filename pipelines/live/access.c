@@ -97,7 +97,8 @@ gboolean access_has_origin(const Settings *settings, SoupServerMessage *message)
         return TRUE;
     wanted = g_strdup_printf("%s://%s", settings->tls_certificate ? "https" : "http",
         host ? host : "");
-    ok = !g_ascii_strcasecmp(origin, wanted);
+    ok = !g_ascii_strcasecmp(origin, wanted) || (settings->public_origin &&
+        !g_ascii_strcasecmp(origin, settings->public_origin));
     g_free(wanted);
     return ok;
 }
@@ -105,11 +106,14 @@ gboolean access_has_origin(const Settings *settings, SoupServerMessage *message)
 /* Lax: a link on another site opens the page, and nothing else of another site has the cookie. */
 gchar *access_make_cookie(const Settings *settings, gint port, const gchar *path)
 {
+    const gboolean secure = settings->tls_certificate ||
+        (settings->public_origin && g_str_has_prefix(settings->public_origin, "https:"));
     gchar *session = g_strdup_printf("%" G_GINT64_FORMAT ".%08x%08x",
         g_get_real_time() / G_USEC_PER_SEC, g_random_int(), g_random_int());
     gchar *mark = sign(settings, port, session);
-    gchar *cookie = g_strdup_printf(COOKIE "=%s.%s; Path=%s/; HttpOnly; SameSite=Lax%s", port,
-        session, mark, path, settings->tls_certificate ? "; Secure" : "");
+    gchar *cookie = g_strdup_printf(COOKIE "=%s.%s%s%s%s; HttpOnly; SameSite=Lax%s", port,
+        session, mark, path ? "; Path=" : "", path ? path : "", path ? "/" : "",
+        secure ? "; Secure" : "");
 
     g_free(session);
     g_free(mark);

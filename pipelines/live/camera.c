@@ -1,14 +1,20 @@
 #include "camera.h"
 
-#include "encoder.h"
+#include "coder.h"
 #include "journal.h"
+#include "reason.h"
 #include "source.h"
 
 #include <gst/app/gstappsrc.h>
 #include <gst/video/video.h>
 
+typedef enum { CLEAN, ANNOTATED, JPEG, STREAMS } Stream;
+
+static const gchar *const streams[STREAMS] = {"clean", "annotated", "jpeg"};
+
 #define MAX_WAITING 8     /* frames before the tracker */
 #define FILL_MS 200       /* between two frames that are shown while the source is gone */
+#define REPEAT_US G_USEC_PER_SEC /* without a frame of a slow source: its last one is shown again */
 #define RATE_US (2 * G_USEC_PER_SEC)
 #define FIRST_PAUSE_MS 1000  /* between a failure of the pipeline and its next start */
 #define LONGEST_PAUSE_MS 60000
@@ -18,8 +24,8 @@ struct Camera {
     const CameraSettings *settings;
     GstElement *pipeline, *track, *in;
     GstClock *clock;
-    Gate *clean_gate, *draw_gate, *annotated_gate, *jpeg_gate;
-    Output *clean, *annotated, *jpeg;
+    Output *outputs[STREAMS];
+    Coder *coders[STREAMS];
     Source *source;
     guint bus_watch, fill;
     guint revive, steady, pause_ms;
@@ -32,6 +38,7 @@ struct Camera {
     GstVideoInfo info;
     GstBuffer *last;      /* newest frame, or its dimmed copy while the source is gone */
     GstClockTime pts, returned;
+    gint64 pushed;        /* us, when a frame went to the tracker */
     guint64 frames, dropped;
     gint64 rate_since;    /* us */
     guint rate_frames;
@@ -51,6 +58,7 @@ static void push(Camera *camera, GstBuffer *buffer, GstBufferFlags flags)
         return;
     }
     copy = gst_buffer_copy(buffer);
+    camera->pushed = g_get_monotonic_time();
     camera->pts = MAX(camera_get_time(camera), camera->pts + 1);
     GST_BUFFER_PTS(copy) = camera->pts;
     GST_BUFFER_DTS(copy) = GST_CLOCK_TIME_NONE;
@@ -75,17 +83,15 @@ static void count_frame(Camera *camera)
     camera->rate_frames = 0;
 }
 
-static void set_rate(Camera *camera, const gchar *encoder)
+static void set_rate(Camera *camera, Coder *coder)
 {
-    GstElement *element = gst_bin_get_by_name(GST_BIN(camera->pipeline), encoder);
     const GstVideoInfo *info = &camera->info;
     const gdouble fps = info->fps_n > 0 ? (gdouble) info->fps_n / info->fps_d : 25;
     /* A fifth of a bit per pixel. */
     const guint kbits = camera->settings->bitrate ? (guint) camera->settings->bitrate :
         (guint) CLAMP(info->width * (gdouble) info->height * fps / 5000, 300, 20000);
 
-    g_object_set(element, "bitrate", kbits, NULL);
-    gst_object_unref(element);
+    coder_set_bitrate(coder, kbits);
 }
 
 /* The first frame decides the size of the video: encoders and viewers keep it. Encoders take even
@@ -100,8 +106,8 @@ static gboolean fix_caps(gpointer data)
     camera->info.height = GST_ROUND_UP_2(camera->info.height);
     caps = gst_video_info_to_caps(&camera->info);
     gst_app_src_set_caps(GST_APP_SRC(camera->in), caps);
-    set_rate(camera, "clean-encoder");
-    set_rate(camera, "annotated-encoder");
+    set_rate(camera, camera->coders[CLEAN]);
+    set_rate(camera, camera->coders[ANNOTATED]);
     camera->caps = caps;
     log_info("size", "camera", G_TYPE_STRING, camera->settings->name, "width", G_TYPE_INT,
         camera->info.width, "height", G_TYPE_INT, camera->info.height, NULL);
@@ -170,14 +176,16 @@ static GstBuffer *dim(const GstVideoInfo *info, GstBuffer *buffer)
     return copy;
 }
 
-/* While the source is gone, viewers get its last frame, dimmed. It is marked as a gap, on which the
- * tracker does not run, so that its memory stays that of the last real frames. */
+/* While the source is gone, viewers get its last frame, dimmed; between two frames of a slow one
+ * the last, so that those who come meanwhile see it. It is marked as a gap, on which the tracker
+ * does not run, so that its memory stays that of the last real frames. */
 static gboolean fill(gpointer data)
 {
     Camera *camera = data;
 
     g_mutex_lock(&camera->lock);
-    if (camera->last && camera->caps)
+    if (camera->last && camera->caps &&
+        (!camera->up || g_get_monotonic_time() - camera->pushed >= REPEAT_US))
         push(camera, camera->last, GST_BUFFER_FLAG_GAP);
     g_mutex_unlock(&camera->lock);
     return G_SOURCE_CONTINUE;
@@ -190,7 +198,6 @@ static void on_changed(gboolean up, const gchar *why, gpointer data)
 
     g_free(camera->fault);
     camera->fault = g_strdup(why);
-    g_clear_handle_id(&camera->fill, g_source_remove);
     if (!up) {
         g_mutex_lock(&camera->lock);
         if (camera->up && camera->last) {
@@ -203,7 +210,6 @@ static void on_changed(gboolean up, const gchar *why, gpointer data)
         camera->rate_since = 0;
         camera->rate_frames = 0;
         g_mutex_unlock(&camera->lock);
-        camera->fill = g_timeout_add(FILL_MS, fill, camera);
     }
     camera->up = up;
 }
@@ -232,8 +238,8 @@ static gboolean revive(gpointer data)
         return G_SOURCE_REMOVE; /* its message comes */
     g_clear_pointer(&camera->failure, g_free);
     camera->steady = g_timeout_add(STEADY_MS, on_steady, camera);
-    output_request_key(camera->clean);
-    output_request_key(camera->annotated);
+    output_request_key(camera->outputs[CLEAN]);
+    output_request_key(camera->outputs[ANNOTATED]);
     log_info("pipeline-restarted", "camera", G_TYPE_STRING, camera->settings->name, NULL);
     return G_SOURCE_REMOVE;
 }
@@ -251,15 +257,12 @@ static void revive_later(Camera *camera)
 
 static void fail(Camera *camera, GstMessage *message)
 {
-    GError *error = NULL;
+    gchar *why = reason_of_message(message);
 
-    gst_message_parse_error(message, &error, NULL);
     log_error("pipeline-failed", "camera", G_TYPE_STRING, camera->settings->name,
-        "element", G_TYPE_STRING, GST_MESSAGE_SRC_NAME(message),
-        "why", G_TYPE_STRING, error->message, NULL);
+        "element", G_TYPE_STRING, GST_MESSAGE_SRC_NAME(message), "why", G_TYPE_STRING, why, NULL);
     g_free(camera->failure);
-    camera->failure = g_strdup(error->message);
-    g_error_free(error);
+    camera->failure = why;
     revive_later(camera);
 }
 
@@ -336,36 +339,24 @@ gchar *camera_end_prompt(Camera *camera)
     return why;
 }
 
-static GstElement *build(const gchar *encoder, const gchar *lines, GError **error)
+/* Each stream leaves by a valve and an appsink, which take what comes: nothing behind them can stop
+ * the tracker. */
+static GstElement *build(const gchar *lines, GError **error)
 {
-    gchar *export = lines ? g_strdup_printf("! samexport name=export location=%s ", lines) :
-        g_strdup("");
-    gchar *clean = encoder_describe(encoder, "clean-encoder");
-    gchar *annotated = encoder_describe(encoder, "annotated-encoder");
-    gchar *text = g_strdup_printf(
-        "appsrc name=in is-live=true format=time min-latency=0 ! samtrack name=track "
-        "%s! tee name=frames "
-        "frames. ! valve name=clean-gate drop=true "
-        "! queue leaky=downstream max-size-buffers=2 ! %s "
-        "! appsink name=clean sync=false async=false enable-last-sample=false "
-        "frames. ! valve name=draw-gate drop=true ! queue leaky=downstream max-size-buffers=2 "
-        "! samoverlay ! tee name=drawn "
-        "drawn. ! valve name=annotated-gate drop=true ! %s "
-        "! appsink name=annotated sync=false async=false enable-last-sample=false "
-        "drawn. ! valve name=jpeg-gate drop=true ! queue leaky=downstream max-size-buffers=1 "
-        "! videoconvert ! jpegenc quality=75 "
-        "! appsink name=jpeg sync=false async=false enable-last-sample=false",
-        export, clean, annotated);
-    GstElement *pipeline = gst_parse_launch(text, error);
+    GString *text = g_string_new("appsrc name=in is-live=true format=time min-latency=0 "
+        "! samtrack name=track ");
+    GstElement *pipeline;
+    gsize i;
 
-    g_free(text);
-    g_free(export);
-    g_free(clean);
-    g_free(annotated);
-    if (pipeline && *error) {
-        gst_object_unref(pipeline);
-        pipeline = NULL;
-    }
+    if (lines)
+        g_string_append_printf(text, "! samexport name=export location=%s ", lines);
+    g_string_append(text, "! tee name=frames ");
+    for (i = 0; i < STREAMS; i++)
+        g_string_append_printf(text, "frames. ! valve name=%s-valve drop=true ! appsink name=%s "
+            "max-buffers=1 sync=false async=false enable-last-sample=false ", streams[i],
+            streams[i]);
+    pipeline = gst_parse_launch_full(text->str, NULL, GST_PARSE_FLAG_FATAL_ERRORS, error);
+    g_string_free(text, TRUE);
     return pipeline;
 }
 
@@ -396,16 +387,23 @@ static void set_tracker(Camera *camera)
         g_object_set(track, "threads", settings->threads, NULL);
 }
 
-static void make_outputs(Camera *camera)
+static gboolean make_outputs(Camera *camera, const gchar *encoder, GError **error)
 {
-    camera->clean_gate = gate_new(get(camera, "clean-gate"));
-    camera->draw_gate = gate_new(get(camera, "draw-gate"));
-    camera->annotated_gate = gate_new(get(camera, "annotated-gate"));
-    camera->jpeg_gate = gate_new(get(camera, "jpeg-gate"));
-    camera->clean = output_new("clean", get(camera, "clean"), camera->clean_gate, NULL);
-    camera->annotated = output_new("annotated", get(camera, "annotated"), camera->draw_gate,
-        camera->annotated_gate);
-    camera->jpeg = output_new("jpeg", get(camera, "jpeg"), camera->draw_gate, camera->jpeg_gate);
+    gsize i;
+
+    for (i = 0; i < STREAMS; i++) {
+        gchar *valve = g_strdup_printf("%s-valve", streams[i]);
+        const CoderSettings settings = {.camera = camera->settings->name, .name = streams[i],
+            .encoder = i == JPEG ? NULL : encoder, .masks = i != CLEAN,
+            .tap = get(camera, streams[i])};
+
+        camera->outputs[i] = output_new(streams[i], camera->pipeline, get(camera, valve));
+        g_free(valve);
+        camera->coders[i] = coder_new(&settings, camera->outputs[i], error);
+        if (!camera->coders[i])
+            return FALSE;
+    }
+    return TRUE;
 }
 
 static gboolean start(Camera *camera, GError **error)
@@ -441,7 +439,7 @@ Camera *camera_new(const CameraSettings *settings, const gchar *encoder, const g
     g_mutex_init(&camera->lock);
     g_mutex_init(&camera->refusal_lock);
     camera->refusals = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-    camera->pipeline = build(encoder, lines, error);
+    camera->pipeline = build(lines, error);
     if (!camera->pipeline) {
         camera_free(camera);
         return NULL;
@@ -451,12 +449,12 @@ Camera *camera_new(const CameraSettings *settings, const gchar *encoder, const g
     camera->in = get(camera, "in");
     camera->fault = g_strdup("the source has not answered yet");
     set_tracker(camera);
-    make_outputs(camera);
-    if (!start(camera, error)) {
+    if (!make_outputs(camera, encoder, error) || !start(camera, error)) {
         g_prefix_error(error, "camera '%s': ", settings->name);
         camera_free(camera);
         return NULL;
     }
+    camera->fill = g_timeout_add(FILL_MS, fill, camera);
     camera->source = source_new(settings, &handlers, camera);
     source_start(camera->source);
     return camera;
@@ -464,13 +462,12 @@ Camera *camera_new(const CameraSettings *settings, const gchar *encoder, const g
 
 static void free_outputs(Camera *camera)
 {
-    output_free(camera->clean);
-    output_free(camera->annotated);
-    output_free(camera->jpeg);
-    gate_free(camera->clean_gate);
-    gate_free(camera->draw_gate);
-    gate_free(camera->annotated_gate);
-    gate_free(camera->jpeg_gate);
+    gsize i;
+
+    for (i = 0; i < STREAMS; i++) {
+        g_clear_pointer(&camera->coders[i], coder_free);
+        g_clear_pointer(&camera->outputs[i], output_free);
+    }
 }
 
 void camera_free(Camera *camera)
@@ -489,8 +486,7 @@ void camera_free(Camera *camera)
         gst_bus_set_sync_handler(bus, NULL, NULL, NULL);
         gst_object_unref(bus);
     }
-    if (camera->clean)
-        free_outputs(camera);
+    free_outputs(camera);
     gst_clear_object(&camera->pipeline);
     gst_clear_object(&camera->clock);
     gst_clear_buffer(&camera->last);
@@ -535,17 +531,17 @@ GstElement *camera_get_pipeline(Camera *camera)
 
 Output *camera_get_clean(Camera *camera)
 {
-    return camera->clean;
+    return camera->outputs[CLEAN];
 }
 
 Output *camera_get_annotated(Camera *camera)
 {
-    return camera->annotated;
+    return camera->outputs[ANNOTATED];
 }
 
 Output *camera_get_jpeg(Camera *camera)
 {
-    return camera->jpeg;
+    return camera->outputs[JPEG];
 }
 
 const gchar *camera_get_fault(const Camera *camera)

@@ -88,14 +88,34 @@ const gchar *encoder_find(void)
     return NULL;
 }
 
-gchar *encoder_describe(const gchar *factory, const gchar *name)
+static gsize find(const gchar *factory)
 {
     gsize i;
 
     for (i = 0; !g_str_equal(encoders[i].factory, factory); i++)
         ;
+    return i;
+}
+
+const gchar *encoder_next(const gchar *factory)
+{
+    const gsize n = G_N_ELEMENTS(encoders), begin = find(factory);
+    gsize i;
+
+    for (i = begin + 1; i < begin + n; i++) {
+        GstElementFactory *found = gst_element_factory_find(encoders[i % n].factory);
+        if (found) {
+            gst_object_unref(found);
+            break;
+        }
+    }
+    return encoders[i % n].factory;
+}
+
+gchar *encoder_describe(const gchar *factory, const gchar *name)
+{
     return g_strdup_printf("videoconvert ! %s name=%s %s "
         "! video/x-h264,profile=constrained-baseline ! h264parse config-interval=-1 "
         "! video/x-h264,stream-format=byte-stream,alignment=au",
-        factory, name, encoders[i].settings);
+        factory, name, encoders[find(factory)].settings);
 }

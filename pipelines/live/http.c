@@ -1,6 +1,7 @@
 #include "http.h"
 
 #include "access.h"
+#include "address.h"
 #include "door.h"
 #include "download.h"
 #include "guard.h"
@@ -47,11 +48,12 @@ static DoorLimits get_limits(const Settings *settings)
         .stranger_burst = 1 << 20, .burst = 1 << 20, .rate = 1 << 17};
 }
 
-/* Everything is there with and without the base. */
+/* Everything is there with and without the page's public path, and with and without the base. */
 static const gchar *strip(Http *http, const gchar *path)
 {
     const gsize n = strlen(http->base);
 
+    path = address_strip(http->settings, path);
     return !strncmp(path, http->base, n) && path[n] == '/' ? path + n : path;
 }
 
@@ -74,9 +76,10 @@ static void refuse(Http *http, SoupServerMessage *message, guint status, const g
 static gboolean is_public(Http *http, SoupServerMessage *message, const gchar *path)
 {
     const gchar *query = g_uri_get_query(soup_server_message_get_uri(message));
+    const gchar *inner = address_strip(http->settings, path);
 
-    return !strcmp(strip(http, path), "/healthz") || (!query && (!strcmp(path, "/") ||
-        !strcmp(path, http->base)));
+    return !strcmp(strip(http, path), "/healthz") || (!query && (!*inner || !strcmp(inner, "/") ||
+        !strcmp(inner, http->base)));
 }
 
 static void check_token(Http *http, SoupServerMessage *message, const gchar *path)
@@ -106,6 +109,7 @@ static void on_headers(SoupServer *server, SoupServerMessage *message, const cha
     soup_message_headers_replace(out, "X-Content-Type-Options", "nosniff");
     soup_message_headers_replace(out, "Referrer-Policy", "no-referrer");
     soup_message_headers_replace(out, "Cache-Control", "no-store");
+    soup_message_headers_replace(out, "X-Accel-Buffering", "no"); /* nginx would hold pictures */
     /* libsoup cuts parts out of what is in memory: answers that are streamed are not. */
     soup_message_headers_remove(in, "Range");
     /* A body that comes all the same is read and forgotten. */
@@ -152,7 +156,9 @@ static void redirect(SoupServerMessage *message, const gchar *to)
  * it. */
 static void enter(Http *http, SoupServerMessage *message)
 {
-    gchar *cookie = access_make_cookie(http->settings, http->port, http->base);
+    /* Without a path it is for the folder that the browser sees: only the proxy knows that one. */
+    gchar *cookie = access_make_cookie(http->settings, http->port,
+        *http->settings->public_path ? NULL : http->base);
 
     soup_message_headers_append(soup_server_message_get_response_headers(message), "Set-Cookie",
         cookie);
@@ -164,11 +170,14 @@ static void serve_start(Http *http, SoupServerMessage *message, const gchar *pat
     GHashTable *query)
 {
     const gboolean token = query && g_hash_table_contains(query, "token");
-    gchar *down = g_strconcat(http->base + 1, "/", NULL);
+    const gboolean below = strcmp(path, "/") && strcmp(path, http->base);
+    const gboolean later = token && !below && *http->settings->public_path;
+    gchar *down = g_strconcat(http->base + 1, "/", later ? "?token=" : NULL,
+        http->settings->token, NULL);
 
-    if (token)
+    if (token && !later)
         enter(http, message);
-    if (strcmp(path, "/") && strcmp(path, http->base))
+    if (below)
         token ? redirect(message, "./") : serve_file(message, "/index.html",
             "text/html; charset=utf-8");
     else if (!token && access_has_token(http->settings, http->port, message))
@@ -187,12 +196,20 @@ static void on_page(SoupServer *server, SoupServerMessage *message, const char *
         {".svg", "image/svg+xml"},
     };
     Http *http = data;
+    const gchar *inner;
     gsize i;
 
     if (soup_server_message_get_status(message))
         return;
-    if (!strcmp(path, http->base) || !strcmp(strip(http, path), "/")) {
-        serve_start(http, message, path, query);
+    inner = address_strip(http->settings, path);
+    if (!*inner) {
+        gchar *page = g_strconcat(http->settings->public_path, "/", NULL);
+        redirect(message, page);
+        g_free(page);
+        return;
+    }
+    if (!strcmp(inner, http->base) || !strcmp(strip(http, path), "/")) {
+        serve_start(http, message, inner, query);
         return;
     }
     path = strip(http, path);
@@ -236,17 +253,31 @@ static void on_metrics(SoupServer *server, SoupServerMessage *message, const cha
         strlen(text));
 }
 
+/* What follows the folder; NULL if the path is another. The page's public path may be named as a
+ * folder is: what is not found in the folder may be the page's. */
+static const gchar *get_rest(Http *http, const gchar *path, const gchar *folder)
+{
+    const gchar *const paths[] = {strip(http, path), path};
+    gsize i;
+
+    for (i = 0; i < G_N_ELEMENTS(paths); i++)
+        if (g_str_has_prefix(paths[i], folder))
+            return paths[i] + strlen(folder);
+    return NULL;
+}
+
 static void on_mjpeg(SoupServer *server, SoupServerMessage *message, const char *path,
     GHashTable *query, gpointer data)
 {
     Http *http = data;
+    const gchar *name = get_rest(http, path, "/mjpeg/");
     guint i;
 
     if (soup_server_message_get_status(message))
         return;
-    for (i = 0; i < http->rooms->len; i++) {
+    for (i = 0; name && i < http->rooms->len; i++) {
         Camera *camera = ((Room *) g_ptr_array_index(http->rooms, i))->camera;
-        if (strcmp(strip(http, path) + strlen("/mjpeg/"), camera_get_name(camera)) ||
+        if (strcmp(name, camera_get_name(camera)) ||
             strcmp(soup_server_message_get_method(message), "GET"))
             continue;
         /* Without pictures nothing would be written, and a client that leaves not be noticed. */
@@ -256,7 +287,7 @@ static void on_mjpeg(SoupServer *server, SoupServerMessage *message, const char 
             soup_server_message_set_status(message, SOUP_STATUS_SERVICE_UNAVAILABLE, NULL);
         return;
     }
-    soup_server_message_set_status(message, SOUP_STATUS_NOT_FOUND, NULL);
+    on_page(server, message, path, query, data);
 }
 
 /* Whether the file is of that camera, and in which form. */
@@ -279,13 +310,13 @@ static void on_annotations(SoupServer *server, SoupServerMessage *message, const
     GHashTable *query, gpointer data)
 {
     Http *http = data;
-    const gchar *file = strip(http, path) + strlen("/annotations/");
+    const gchar *file = get_rest(http, path, "/annotations/");
     AnnotationsForm form;
     guint i;
 
     if (soup_server_message_get_status(message))
         return;
-    for (i = 0; i < http->rooms->len; i++) {
+    for (i = 0; file && i < http->rooms->len; i++) {
         Room *room = g_ptr_array_index(http->rooms, i);
         if (!get_form(file, camera_get_name(room->camera), &form) ||
             strcmp(soup_server_message_get_method(message), "GET"))
@@ -293,7 +324,7 @@ static void on_annotations(SoupServer *server, SoupServerMessage *message, const
         downloads_serve(http->downloads, room, form, message);
         return;
     }
-    soup_server_message_set_status(message, SOUP_STATUS_NOT_FOUND, NULL);
+    on_page(server, message, path, query, data);
 }
 
 static void on_websocket(SoupServer *server, SoupServerMessage *message, const char *path,
@@ -371,21 +402,26 @@ static gboolean listen(Http *http, GError **error)
     return ok;
 }
 
-/* A request goes to the handlers of one path alone, so every path needs its checks. */
+/* A request goes to the handlers of one path alone, so every path needs its checks. A proxy may ask
+ * for the path that the page has in public, too. */
 static void add(Http *http, const gchar *path, SoupServerCallback callback)
 {
-    gchar *paths[] = {g_strdup(path), g_strconcat(http->base, path, NULL)};
+    const gchar *public = http->settings->public_path;
+    gchar *paths[] = {g_strdup(path), g_strconcat(http->base, path, NULL),
+        g_strconcat(public, path, NULL), g_strconcat(public, http->base, path, NULL)};
+    const gsize n = *public ? 4 : 2;
     gsize i;
 
-    for (i = 0; i < G_N_ELEMENTS(paths); i++) {
+    for (i = 0; i < n; i++) {
         soup_server_add_early_handler(http->server, paths[i], on_headers, http, NULL);
         if (callback)
             soup_server_add_handler(http->server, paths[i], callback, http, NULL);
         else
             soup_server_add_websocket_handler(http->server, paths[i], NULL, NULL, on_websocket,
                 http, NULL);
-        g_free(paths[i]);
     }
+    for (i = 0; i < G_N_ELEMENTS(paths); i++)
+        g_free(paths[i]);
 }
 
 static void add_handlers(Http *http)

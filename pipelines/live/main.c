@@ -130,6 +130,8 @@ static void print_addresses(Live *live)
     gchar *user = public ? g_strdup("") : g_strdup_printf("viewer:%s@", settings->token);
     guint i, k;
 
+    if (settings->public_origin)
+        printf("%s%s/%s\n", settings->public_origin, settings->public_path, query);
     printf("http%s://%s:%d/%s\n", s, host, http_get_port(live->http), query);
     for (i = 0; i < live->rooms->len; i++)
         for (k = 0; k < G_N_ELEMENTS(streams); k++)
@@ -234,6 +236,8 @@ int main(int argc, char **argv)
     setlocale(LC_NUMERIC, "C"); /* numbers in JSON have a point */
     raise_files();
     set_up_tls();
+    setlocale(LC_ALL, "");
+    setlocale(LC_NUMERIC, "C"); /* numbers in JSON have a point */
     gst_init(NULL, NULL);
     result = settings_read(&live.settings, &argc, &argv, &error);
     if (result == SETTINGS_RUN) {

@@ -143,7 +143,7 @@ static void write_encoded(GString *out, const gchar *name, Room *room)
     for (i = 0; i < G_N_ELEMENTS(outputs); i++) {
         output_get_stats(outputs[i], &stats);
         write_value(out, name, room, "output", stats.name, strstr(name, "bytes") ? stats.bytes :
-            stats.frames);
+            strstr(name, "failures") ? stats.failures : stats.frames);
     }
 }
 
@@ -253,6 +253,8 @@ gchar *metrics_write(GPtrArray *rooms, Hub *hub, Mjpeg *mjpeg, Rtsp *rtsp, Door 
         "median.", write_prompt_age);
     write_all(out, rooms, "encoded_frames_total", "counter", "Encoded frames.", write_encoded);
     write_all(out, rooms, "encoded_bytes_total", "counter", "Encoded bytes.", write_encoded);
+    write_all(out, rooms, "encoder_failures_total", "counter", "Times that an encoder failed.",
+        write_encoded);
     write_all(out, rooms, "annotated_frames", "gauge", "Frames of the annotations by what became "
         "of them.", write_annotations);
     write_all(out, rooms, "annotation_bytes", "gauge", "Annotations that are kept.",

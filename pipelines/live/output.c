@@ -8,12 +8,6 @@
 #define WINDOW 256
 #define KEY_US (G_USEC_PER_SEC / 2)
 
-struct Gate {
-    GstElement *valve;
-    GMutex lock;
-    guint users;
-};
-
 typedef struct {
     guint id;
     OutputFunc func;
@@ -21,14 +15,19 @@ typedef struct {
 } Subscriber;
 
 struct Output {
+    gatomicrefcount refs; /* the owner's, and those of sinks that may still call back */
     const gchar *name;
-    GstElement *sink;
-    Gate *gates[2];
+    GstElement *main;
+
+    GMutex valve_lock; /* guards the two below */
+    GstElement *valve;
+    guint users;
 
     GMutex lock; /* guards what follows; held while subscribers are called */
+    GstElement *sink; /* NULL: there is none */
     GArray *subscribers;
     guint last_id;
-    guint64 frames, bytes;
+    guint64 frames, bytes, failures;
     gint64 recent[WINDOW]; /* us */
 
     GMutex key_lock; /* guards the two below */
@@ -36,39 +35,23 @@ struct Output {
     guint later;     /* the source that will ask */
 };
 
-Gate *gate_new(GstElement *valve)
+static void use(Output *output, gint change)
 {
-    Gate *gate = g_new0(Gate, 1);
-
-    g_mutex_init(&gate->lock);
-    gate->valve = valve;
-    return gate;
-}
-
-void gate_free(Gate *gate)
-{
-    g_mutex_clear(&gate->lock);
-    g_free(gate);
-}
-
-static void gate_use(Gate *gate, gint change)
-{
-    if (!gate)
-        return;
-    g_mutex_lock(&gate->lock);
-    gate->users += change;
-    g_object_set(gate->valve, "drop", gate->users == 0, NULL);
-    g_mutex_unlock(&gate->lock);
+    g_mutex_lock(&output->valve_lock);
+    output->users += change;
+    if (output->valve)
+        g_object_set(output->valve, "drop", output->users == 0, NULL);
+    g_mutex_unlock(&output->valve_lock);
 }
 
 /* us since the frame's time. */
-static gint64 get_delay(GstElement *sink, GstBuffer *buffer)
+static gint64 get_delay(GstElement *pipeline, GstBuffer *buffer)
 {
-    GstClock *clock = gst_element_get_clock(sink);
+    GstClock *clock = gst_element_get_clock(pipeline);
     GstClockTimeDiff delay = 0;
 
     if (clock && GST_BUFFER_PTS_IS_VALID(buffer))
-        delay = GST_CLOCK_DIFF(gst_element_get_base_time(sink) + GST_BUFFER_PTS(buffer),
+        delay = GST_CLOCK_DIFF(gst_element_get_base_time(pipeline) + GST_BUFFER_PTS(buffer),
             gst_clock_get_time(clock));
     gst_clear_object(&clock);
     return delay / 1000;
@@ -105,9 +88,11 @@ static GstFlowReturn on_sample(GstAppSink *sink, gpointer data)
     sample = restamp(sample);
     buffer = gst_sample_get_buffer(sample);
     g_mutex_lock(&output->lock);
-    output->recent[output->frames++ % WINDOW] = get_delay(output->sink, buffer);
-    output->bytes += gst_buffer_get_size(buffer);
-    for (i = 0; i < output->subscribers->len; i++) {
+    if (GST_ELEMENT(sink) == output->sink) {
+        output->recent[output->frames++ % WINDOW] = get_delay(output->main, buffer);
+        output->bytes += gst_buffer_get_size(buffer);
+    }
+    for (i = 0; GST_ELEMENT(sink) == output->sink && i < output->subscribers->len; i++) {
         const Subscriber *s = &g_array_index(output->subscribers, Subscriber, i);
         s->func(sample, s->user);
     }
@@ -116,26 +101,65 @@ static GstFlowReturn on_sample(GstAppSink *sink, gpointer data)
     return GST_FLOW_OK;
 }
 
-Output *output_new(const gchar *name, GstElement *sink, Gate *first, Gate *second)
+static void unref(gpointer data)
 {
-    GstAppSinkCallbacks callbacks = {.new_sample = on_sample};
+    Output *output = data;
+
+    if (!g_atomic_ref_count_dec(&output->refs))
+        return;
+    g_array_unref(output->subscribers);
+    g_mutex_clear(&output->valve_lock);
+    g_mutex_clear(&output->lock);
+    g_mutex_clear(&output->key_lock);
+    g_free(output);
+}
+
+Output *output_new(const gchar *name, GstElement *main, GstElement *valve)
+{
     Output *output = g_new0(Output, 1);
 
+    g_atomic_ref_count_init(&output->refs);
     output->name = name;
-    output->sink = sink;
-    output->gates[0] = first;
-    output->gates[1] = second;
+    output->main = main;
+    output->valve = valve;
+    g_mutex_init(&output->valve_lock);
     g_mutex_init(&output->lock);
     g_mutex_init(&output->key_lock);
     output->subscribers = g_array_new(FALSE, FALSE, sizeof(Subscriber));
-    gst_app_sink_set_callbacks(GST_APP_SINK(sink), &callbacks, output, NULL);
     return output;
+}
+
+void output_attach(Output *output, GstElement *sink)
+{
+    GstAppSinkCallbacks callbacks = {.new_sample = on_sample};
+
+    if (sink) {
+        g_atomic_ref_count_inc(&output->refs);
+        gst_app_sink_set_callbacks(GST_APP_SINK(sink), &callbacks, output, unref);
+    }
+    g_mutex_lock(&output->lock);
+    gst_object_replace((GstObject **) &output->sink, (GstObject *) sink);
+    g_mutex_unlock(&output->lock);
+}
+
+void output_add_failure(Output *output)
+{
+    g_mutex_lock(&output->lock);
+    output->failures++;
+    g_mutex_unlock(&output->lock);
 }
 
 static void ask_for_key(Output *output)
 {
-    gst_element_send_event(output->sink,
-        gst_video_event_new_upstream_force_key_unit(GST_CLOCK_TIME_NONE, TRUE, 0));
+    GstElement *sink;
+
+    g_mutex_lock(&output->lock);
+    sink = output->sink ? gst_object_ref(output->sink) : NULL;
+    g_mutex_unlock(&output->lock);
+    if (sink)
+        gst_element_send_event(sink,
+            gst_video_event_new_upstream_force_key_unit(GST_CLOCK_TIME_NONE, TRUE, 0));
+    gst_clear_object(&sink);
 }
 
 static gboolean ask_later(gpointer data)
@@ -170,8 +194,7 @@ guint output_subscribe(Output *output, OutputFunc func, gpointer user)
     s.id = ++output->last_id;
     g_array_append_val(output->subscribers, s);
     g_mutex_unlock(&output->lock);
-    gate_use(output->gates[0], 1);
-    gate_use(output->gates[1], 1);
+    use(output, 1);
     output_request_key(output);
     return s.id;
 }
@@ -188,8 +211,7 @@ void output_unsubscribe(Output *output, guint id)
         break;
     }
     g_mutex_unlock(&output->lock);
-    gate_use(output->gates[1], -1);
-    gate_use(output->gates[0], -1);
+    use(output, -1);
 }
 
 static int compare(const void *a, const void *b)
@@ -208,7 +230,7 @@ void output_get_stats(Output *output, OutputStats *stats)
     n = MIN(output->frames, WINDOW);
     memcpy(sorted, output->recent, n * sizeof *sorted);
     *stats = (OutputStats) {.name = output->name, .viewers = output->subscribers->len,
-        .frames = output->frames, .bytes = output->bytes};
+        .frames = output->frames, .bytes = output->bytes, .failures = output->failures};
     g_mutex_unlock(&output->lock);
     if (!n)
         return;
@@ -221,8 +243,6 @@ void output_get_stats(Output *output, OutputStats *stats)
 void output_free(Output *output)
 {
     g_clear_handle_id(&output->later, g_source_remove);
-    g_array_unref(output->subscribers);
-    g_mutex_clear(&output->lock);
-    g_mutex_clear(&output->key_lock);
-    g_free(output);
+    output_attach(output, NULL);
+    unref(output);
 }

@@ -5,19 +5,20 @@
 
 #include <gst/gst.h>
 
-/* A valve that is open while somebody uses it. */
-typedef struct Gate Gate;
-
-Gate *gate_new(GstElement *valve);
-void gate_free(Gate *gate);
-
 typedef struct Output Output;
 
 /* Called in a streaming thread with each encoded frame; must not wait. */
 typedef void (*OutputFunc)(GstSample *sample, gpointer user);
 
-/* `sink` is an appsink; the gates, up to two, lead to it. Both must outlive the output. */
-Output *output_new(const gchar *name, GstElement *sink, Gate *first, Gate *second);
+/* @main: the pipeline whose running time the frames' time stamps are. @valve: opened while there
+ * are subscribers; NULL: none. Both must outlive the output. */
+Output *output_new(const gchar *name, GstElement *main, GstElement *valve);
+
+/* From now on `sink`, an appsink, gives the frames; NULL: none does. */
+void output_attach(Output *output, GstElement *sink);
+
+/* Counts a failure of what gives the frames. */
+void output_add_failure(Output *output);
 
 /* May be called from any thread. A key frame follows soon. output_unsubscribe() waits for a call
  * of `func` that is under way; afterwards there is none. */
@@ -31,6 +32,7 @@ typedef struct {
     const gchar *name;
     guint viewers;         /* subscribers */
     guint64 frames, bytes; /* encoded */
+    guint64 failures;      /* of the encoder */
     gint64 p50_us, p95_us, p99_us; /* from the frame's time to its being encoded, last 256 frames */
 } OutputStats;
 

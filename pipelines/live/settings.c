@@ -1,15 +1,16 @@
 #include "settings.h"
 
+#include "address.h"
 #include "secrets.h"
+#include "trust.h"
 
-#include <gst/gst.h>
 #include <string.h>
 #include <sys/random.h>
 
 #define MAX_CAMERAS 16
 #define NAME_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
-typedef enum { TEXT, NUMBER } KeyType;
+typedef enum { TEXT, NUMBER, CHOICE } KeyType;
 
 /* A key of the file: where its value goes, and which numbers it may have. */
 typedef struct {
@@ -17,34 +18,43 @@ typedef struct {
     KeyType type;
     gsize offset;
     gint least, most, preset;
+    const gchar *choices; /* of a CHOICE, divided by '|'; its value is the index */
 } Key;
 
 static const Key live_keys[] = {
-    {"address", TEXT, G_STRUCT_OFFSET(Settings, address), 0, 0, 0},
-    {"http-port", NUMBER, G_STRUCT_OFFSET(Settings, http_port), 0, 65535, 8080},
-    {"rtsp-port", NUMBER, G_STRUCT_OFFSET(Settings, rtsp_port), 0, 65535, 8554},
-    {"token", TEXT, G_STRUCT_OFFSET(Settings, token), 0, 0, 0},
-    {"token-file", TEXT, G_STRUCT_OFFSET(Settings, token_file), 0, 0, 0},
-    {"tls-certificate", TEXT, G_STRUCT_OFFSET(Settings, tls_certificate), 0, 0, 0},
-    {"tls-key", TEXT, G_STRUCT_OFFSET(Settings, tls_key), 0, 0, 0},
-    {"state-folder", TEXT, G_STRUCT_OFFSET(Settings, state_folder), 0, 0, 0},
-    {"max-viewers", NUMBER, G_STRUCT_OFFSET(Settings, max_viewers), 1, 256, 16},
-    {"annotations", NUMBER, G_STRUCT_OFFSET(Settings, annotations), 0, 65536, 128},
+    {"address", TEXT, G_STRUCT_OFFSET(Settings, address), 0, 0, 0, NULL},
+    {"http-port", NUMBER, G_STRUCT_OFFSET(Settings, http_port), 0, 65535, 8080, NULL},
+    {"rtsp-port", NUMBER, G_STRUCT_OFFSET(Settings, rtsp_port), 0, 65535, 8554, NULL},
+    {"token", TEXT, G_STRUCT_OFFSET(Settings, token), 0, 0, 0, NULL},
+    {"token-file", TEXT, G_STRUCT_OFFSET(Settings, token_file), 0, 0, 0, NULL},
+    {"tls-certificate", TEXT, G_STRUCT_OFFSET(Settings, tls_certificate), 0, 0, 0, NULL},
+    {"tls-key", TEXT, G_STRUCT_OFFSET(Settings, tls_key), 0, 0, 0, NULL},
+    {"public-url", TEXT, G_STRUCT_OFFSET(Settings, public_url), 0, 0, 0, NULL},
+    {"state-folder", TEXT, G_STRUCT_OFFSET(Settings, state_folder), 0, 0, 0, NULL},
+    {"max-viewers", NUMBER, G_STRUCT_OFFSET(Settings, max_viewers), 1, 256, 16, NULL},
+    {"annotations", NUMBER, G_STRUCT_OFFSET(Settings, annotations), 0, 65536, 128, NULL},
 };
 
 static const Key camera_keys[] = {
-    {"source", TEXT, G_STRUCT_OFFSET(CameraSettings, source), 0, 0, 0},
-    {"width", NUMBER, G_STRUCT_OFFSET(CameraSettings, width), 0, 8192, 0},
-    {"height", NUMBER, G_STRUCT_OFFSET(CameraSettings, height), 0, 8192, 0},
-    {"framerate", NUMBER, G_STRUCT_OFFSET(CameraSettings, framerate), 0, 240, 0},
-    {"bitrate", NUMBER, G_STRUCT_OFFSET(CameraSettings, bitrate), 0, 100000, 0},
-    {"latency", NUMBER, G_STRUCT_OFFSET(CameraSettings, latency), 0, 10000, 100},
-    {"stall", NUMBER, G_STRUCT_OFFSET(CameraSettings, stall), 500, 60000, 2000},
-    {"model-file", TEXT, G_STRUCT_OFFSET(CameraSettings, model_file), 0, 0, 0},
-    {"backend", TEXT, G_STRUCT_OFFSET(CameraSettings, backend), 0, 0, 0},
-    {"initial-prompt", TEXT, G_STRUCT_OFFSET(CameraSettings, initial_prompt), 0, 0, 0},
-    {"max-objects", NUMBER, G_STRUCT_OFFSET(CameraSettings, max_objects), 0, 255, 0},
-    {"threads", NUMBER, G_STRUCT_OFFSET(CameraSettings, threads), 0, 256, 0},
+    {"source", TEXT, G_STRUCT_OFFSET(CameraSettings, source), 0, 0, 0, NULL},
+    {"width", NUMBER, G_STRUCT_OFFSET(CameraSettings, width), 0, 8192, 0, NULL},
+    {"height", NUMBER, G_STRUCT_OFFSET(CameraSettings, height), 0, 8192, 0, NULL},
+    {"framerate", NUMBER, G_STRUCT_OFFSET(CameraSettings, framerate), 0, 240, 0, NULL},
+    {"bitrate", NUMBER, G_STRUCT_OFFSET(CameraSettings, bitrate), 0, 100000, 0, NULL},
+    {"latency", NUMBER, G_STRUCT_OFFSET(CameraSettings, latency), 0, 10000, 100, NULL},
+    {"transport", CHOICE, G_STRUCT_OFFSET(CameraSettings, transport), 0, 0, 0,
+        "auto|tcp|udp"},
+    {"rotate", CHOICE, G_STRUCT_OFFSET(CameraSettings, rotate), 0, 0, 0,
+        "auto|0|90|180|270"},
+    {"aspect", TEXT, G_STRUCT_OFFSET(CameraSettings, aspect), 0, 0, 0, NULL},
+    {"tls-ca-file", TEXT, G_STRUCT_OFFSET(CameraSettings, tls_ca_file), 0, 0, 0, NULL},
+    {"tls-fingerprint", TEXT, G_STRUCT_OFFSET(CameraSettings, tls_fingerprint), 0, 0, 0, NULL},
+    {"stall", NUMBER, G_STRUCT_OFFSET(CameraSettings, stall), 500, 60000, 2000, NULL},
+    {"model-file", TEXT, G_STRUCT_OFFSET(CameraSettings, model_file), 0, 0, 0, NULL},
+    {"backend", TEXT, G_STRUCT_OFFSET(CameraSettings, backend), 0, 0, 0, NULL},
+    {"initial-prompt", TEXT, G_STRUCT_OFFSET(CameraSettings, initial_prompt), 0, 0, 0, NULL},
+    {"max-objects", NUMBER, G_STRUCT_OFFSET(CameraSettings, max_objects), 0, 255, 0, NULL},
+    {"threads", NUMBER, G_STRUCT_OFFSET(CameraSettings, threads), 0, 256, 0, NULL},
 };
 
 static void set_presets(gpointer object, const Key *keys, gsize n)
@@ -78,6 +88,8 @@ static void free_camera(gpointer data)
 void settings_free(Settings *settings)
 {
     free_texts(settings, live_keys, G_N_ELEMENTS(live_keys));
+    g_free(settings->public_origin);
+    g_free(settings->public_path);
     g_ptr_array_unref(settings->cameras);
     g_ptr_array_unref(settings->secrets);
 }
@@ -106,25 +118,54 @@ static gboolean read_number(const Key *key, const gchar *where, const gchar *tex
     return TRUE;
 }
 
+static gboolean read_choice(const Key *key, const gchar *where, const gchar *text, gint *value,
+    GError **error)
+{
+    gchar **choices = g_strsplit(key->choices, "|", -1), *expected;
+    gint i;
+
+    for (i = 0; choices[i] && strcmp(choices[i], text); i++)
+        ;
+    if (choices[i]) {
+        *value = i;
+    } else {
+        expected = g_strjoinv(", ", choices);
+        fail(error, "%s: the key '%s' is '%s', expected one of %s", where, key->name, text,
+            expected);
+        g_free(expected);
+    }
+    g_strfreev(choices);
+    return !*error;
+}
+
+static gboolean set_key(gpointer object, const Key *keys, gsize n, const gchar *where,
+    const gchar *name, const gchar *text, GError **error)
+{
+    gsize i;
+
+    for (i = 0; i < n && strcmp(keys[i].name, name); i++)
+        ;
+    if (i == n)
+        return fail(error, "%s: the key '%s' is not known", where, name);
+    if (keys[i].type == NUMBER)
+        return read_number(&keys[i], where, text, &G_STRUCT_MEMBER(gint, object, keys[i].offset),
+            error);
+    if (keys[i].type == CHOICE)
+        return read_choice(&keys[i], where, text, &G_STRUCT_MEMBER(gint, object, keys[i].offset),
+            error);
+    g_free(G_STRUCT_MEMBER(gchar *, object, keys[i].offset));
+    G_STRUCT_MEMBER(gchar *, object, keys[i].offset) = g_strdup(text);
+    return TRUE;
+}
+
 static gboolean read_key(gpointer object, const Key *keys, gsize n, GKeyFile *file,
     const gchar *path, const gchar *group, const gchar *name, GError **error)
 {
     gchar *where = g_strdup_printf("%s: [%s]", path, group);
     gchar *text = g_key_file_get_string(file, group, name, error);
-    gboolean ok = text && !*error; /* a text with a bad escape comes with both */
-    gsize i;
+    /* a text with a bad escape comes with both */
+    const gboolean ok = text && !*error && set_key(object, keys, n, where, name, text, error);
 
-    for (i = 0; i < n && strcmp(keys[i].name, name); i++)
-        ;
-    if (ok && i == n) {
-        ok = fail(error, "%s: the key '%s' is not known", where, name);
-    } else if (ok && keys[i].type == NUMBER) {
-        ok = read_number(&keys[i], where, text, &G_STRUCT_MEMBER(gint, object, keys[i].offset),
-            error);
-    } else if (ok) {
-        g_free(G_STRUCT_MEMBER(gchar *, object, keys[i].offset));
-        G_STRUCT_MEMBER(gchar *, object, keys[i].offset) = g_steal_pointer(&text);
-    }
     g_free(text);
     g_free(where);
     return ok;
@@ -178,33 +219,54 @@ static CameraSettings *add_camera(Settings *settings, const gchar *name, GError 
     return camera;
 }
 
-static gboolean find_source(CameraSettings *camera, GError **error)
+static gboolean read_aspect(CameraSettings *camera, GError **error)
 {
-    const gchar *source = camera->source;
+    gchar **sides = g_strsplit(camera->aspect, ":", 3);
+    gint64 w, h;
+    const gboolean ok = g_strv_length(sides) == 2 &&
+        g_ascii_string_to_signed(sides[0], 10, 1, 1000, &w, NULL) &&
+        g_ascii_string_to_signed(sides[1], 10, 1, 1000, &h, NULL);
 
-    if (!source || !*source)
-        return fail(error, "the camera '%s' has no source", camera->name);
-    if (!strcmp(source, "demo") || !strcmp(source, "test")) {
-        camera->kind = *source == 'd' ? SOURCE_DEMO : SOURCE_TEST;
-    } else if (g_str_has_prefix(source, "rtsp://") || g_str_has_prefix(source, "rtsps://")) {
-        camera->kind = SOURCE_RTSP;
-        camera->location = g_strdup(source);
-    } else if (g_str_has_prefix(source, "v4l2:///dev/") || g_str_has_prefix(source, "/dev/")) {
-        camera->kind = SOURCE_V4L2;
-        camera->location = g_strdup(*source == 'v' ? source + strlen("v4l2://") : source);
-    } else if (g_str_has_prefix(source, "file://")) {
-        camera->kind = SOURCE_FILE;
-        camera->location = g_strdup(source);
-    } else if (g_file_test(source, G_FILE_TEST_IS_REGULAR)) {
-        camera->kind = SOURCE_FILE;
-        camera->location = gst_filename_to_uri(source, error);
-        return camera->location != NULL;
-    } else {
-        return fail(error,
-            "the source of camera '%s' is '%s', expected rtsp://, rtsps://, file://, "
-            "a video file, /dev/video*, demo or test", camera->name, source);
-    }
+    g_strfreev(sides);
+    if (!ok)
+        return fail(error, "the key 'aspect' of camera '%s' is '%s', expected width:height of the "
+            "picture, as 16:9", camera->name, camera->aspect);
+    camera->aspect_w = (gint) w;
+    camera->aspect_h = (gint) h;
     return TRUE;
+}
+
+static gboolean read_fingerprint(CameraSettings *camera, GError **error)
+{
+    gchar *digits = trust_read_fingerprint(camera->tls_fingerprint);
+
+    if (!digits)
+        return fail(error, "the key 'tls-fingerprint' of camera '%s' is '%s', expected the 64 "
+            "digits of a certificate's SHA-256", camera->name, camera->tls_fingerprint);
+    g_free(camera->tls_fingerprint);
+    camera->tls_fingerprint = digits;
+    return TRUE;
+}
+
+static gboolean check_ca_file(const CameraSettings *camera, GError **error)
+{
+    GList *list = g_tls_certificate_list_new_from_file(camera->tls_ca_file, error);
+    const gboolean ok = list != NULL;
+
+    g_list_free_full(list, g_object_unref);
+    if (*error)
+        g_prefix_error(error, "cannot read the tls-ca-file '%s' of camera '%s': ",
+            camera->tls_ca_file, camera->name);
+    return ok || *error ? ok : fail(error, "the tls-ca-file '%s' of camera '%s' has no certificate",
+        camera->tls_ca_file, camera->name);
+}
+
+static gboolean complete_camera(CameraSettings *camera, GError **error)
+{
+    return address_find_source(camera, error) &&
+        (!camera->aspect || read_aspect(camera, error)) &&
+        (!camera->tls_fingerprint || read_fingerprint(camera, error)) &&
+        (!camera->tls_ca_file || check_ca_file(camera, error));
 }
 
 static gboolean read_file(Settings *settings, const gchar *path, GError **error)
@@ -262,9 +324,9 @@ static gboolean add_source(Settings *settings, const gchar *text, GError **error
 /* What the command line says of all cameras, and of the program. */
 typedef struct {
     gchar *file, *address, *token, *token_file, *certificate, *key, *folder, *model, *prompt;
-    gchar *http_port, *rtsp_port;
+    gchar *http_port, *rtsp_port, *public_url;
     gboolean demo, version;
-    gchar **sources;
+    gchar **sources, **sets;
 } Options;
 
 static void take(gchar **value, gchar **option)
@@ -273,6 +335,31 @@ static void take(gchar **value, gchar **option)
         return;
     g_free(*value);
     *value = g_steal_pointer(option);
+}
+
+/* KEY=VALUE for all cameras, NAME.KEY=VALUE for one. */
+static gboolean take_set(Settings *settings, const gchar *text, GError **error)
+{
+    const gchar *equals = strchr(text, '=');
+    gchar *key = equals ? g_strndup(text, equals - text) : NULL;
+    gchar *dot = key ? strchr(key, '.') : NULL;
+    gboolean ok = key || fail(error, "--set is '%s', expected KEY=VALUE or NAME.KEY=VALUE", text);
+    guint i, n = 0;
+
+    if (dot)
+        *dot = 0;
+    for (i = 0; ok && i < settings->cameras->len; i++) {
+        CameraSettings *camera = g_ptr_array_index(settings->cameras, i);
+        if (dot && strcmp(camera->name, key))
+            continue;
+        n++;
+        ok = set_key(camera, camera_keys, G_N_ELEMENTS(camera_keys), "--set", dot ? dot + 1 : key,
+            equals + 1, error);
+    }
+    if (ok && dot && !n)
+        ok = fail(error, "--set %s: there is no camera '%s'", text, key);
+    g_free(key);
+    return ok;
 }
 
 static gboolean take_number(Settings *settings, const gchar *name, const gchar *option,
@@ -327,6 +414,7 @@ static gboolean take_options(Settings *settings, Options *options, GError **erro
     take(&settings->token_file, &options->token_file);
     take(&settings->tls_certificate, &options->certificate);
     take(&settings->tls_key, &options->key);
+    take(&settings->public_url, &options->public_url);
     take(&settings->state_folder, &options->folder);
     if (!take_number(settings, "http-port", options->http_port, error) ||
         !take_number(settings, "rtsp-port", options->rtsp_port, error))
@@ -338,6 +426,9 @@ static gboolean take_options(Settings *settings, Options *options, GError **erro
         if (options->prompt && !camera->initial_prompt)
             camera->initial_prompt = g_strdup(options->prompt);
     }
+    for (i = 0; options->sets && options->sets[i]; i++)
+        if (!take_set(settings, options->sets[i], error))
+            return FALSE;
     return TRUE;
 }
 
@@ -387,8 +478,10 @@ static gboolean complete(Settings *settings, GError **error)
     if (!settings->cameras->len)
         return fail(error, "there is no source: give one or more, or --demo");
     for (i = 0; i < settings->cameras->len; i++)
-        if (!find_source(g_ptr_array_index(settings->cameras, i), error))
+        if (!complete_camera(g_ptr_array_index(settings->cameras, i), error))
             return FALSE;
+    if (!address_read_public(settings, error))
+        return FALSE;
     if (!settings->tls_certificate != !settings->tls_key)
         return fail(error, "tls-certificate and tls-key must be given together");
     if (!locate(settings, &settings->tls_certificate, "tls-certificate", FALSE, error) ||
@@ -416,7 +509,9 @@ static void free_options(Options *options)
     g_free(options->folder);
     g_free(options->model);
     g_free(options->prompt);
+    g_free(options->public_url);
     g_strfreev(options->sources);
+    g_strfreev(options->sets);
 }
 
 static GOptionContext *new_context(Options *o)
@@ -438,11 +533,15 @@ static GOptionContext *new_context(Options *o)
         {"tls-certificate", 0, 0, G_OPTION_ARG_FILENAME, &o->certificate,
             "Serve TLS with this PEM file", "FILE"},
         {"tls-key", 0, 0, G_OPTION_ARG_FILENAME, &o->key, "Its private key, PEM", "FILE"},
+        {"public-url", 0, 0, G_OPTION_ARG_FILENAME, &o->public_url,
+            "Address of the page behind a reverse proxy", "URL"},
         {"state-folder", 0, 0, G_OPTION_ARG_FILENAME, &o->folder, "Where tracks are saved", "DIR"},
         {"model-file", 0, 0, G_OPTION_ARG_FILENAME, &o->model,
             "Weights (default: the included model)", "FILE"},
         {"initial-prompt", 0, 0, G_OPTION_ARG_FILENAME, &o->prompt,
             "Objects to track from the start", "PROMPT"},
+        {"set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o->sets,
+            "A key of the key file, of all cameras or of one", "[NAME.]KEY=VALUE"},
         {"version", 0, 0, G_OPTION_ARG_NONE, &o->version, "Print the version", NULL},
         {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o->sources, NULL, "[SOURCE...]"},
         {NULL},
@@ -451,8 +550,9 @@ static GOptionContext *new_context(Options *o)
 
     g_option_context_set_summary(context,
         "Tracks objects in live video; shows it in a browser and by RTSP.\n"
-        "SOURCE is rtsp://..., rtsps://..., file://... or a video file (looped), /dev/video0,\n"
-        "demo or test; NAME=SOURCE gives it a name.");
+        "SOURCE is rtsp://..., rtsps://..., http://..., https://..., srt://..., rtmp://...,\n"
+        "udp://..., file://... or a video file (looped), /dev/video0, demo or test;\n"
+        "NAME=SOURCE gives it a name.");
     g_option_context_add_main_entries(context, entries, NULL);
     return context;
 }

@@ -10,7 +10,15 @@ typedef enum {
     SOURCE_RTSP,
     SOURCE_FILE, /* played in a loop */
     SOURCE_V4L2,
+    SOURCE_HTTP,   /* MJPEG, HLS, a file on a web server */
+    SOURCE_STREAM, /* SRT, RTMP, MPEG-TS by UDP */
 } SourceKind;
+
+/* How far the picture is turned, clockwise. */
+typedef enum { ROTATE_AUTO, ROTATE_0, ROTATE_90, ROTATE_180, ROTATE_270 } Rotate;
+
+/* Of RTSP. AUTO: TCP, then UDP where the camera refuses it. */
+typedef enum { TRANSPORT_AUTO, TRANSPORT_TCP, TRANSPORT_UDP } Transport;
 
 typedef struct {
     gchar *name;   /* 1 to 32 of A-Z a-z 0-9 _ - */
@@ -21,7 +29,13 @@ typedef struct {
     gint framerate;            /* highest, Hz; 0: as the source gives */
     gint bitrate;              /* kbit/s of each H.264 stream; 0: from size and rate */
     gint latency;              /* ms of rtspsrc's jitter buffer */
+    gint transport;            /* a Transport */
     gint stall;                /* ms without a frame after which the source counts as gone */
+    gint rotate;               /* a Rotate; AUTO: as the source tells */
+    gchar *aspect;             /* of the picture before it is rotated, "16:9"; NULL: as it tells */
+    gint aspect_w, aspect_h;   /* the same; 0: as it tells */
+    gchar *tls_ca_file;        /* PEM: who vouches for the source; NULL: the machine's own */
+    gchar *tls_fingerprint;    /* SHA-256 of its certificate, 64 digits; NULL: it is not known */
     gchar *model_file;         /* NULL: the default model */
     gchar *backend;            /* as samtrack's property; NULL: auto */
     gchar *initial_prompt;     /* NULL: none */
@@ -34,6 +48,9 @@ typedef struct {
     gchar *token, *token_file; /* the file, if any, is the one that the token came from */
     gboolean token_made;       /* nobody knows the token yet */
     gchar *tls_certificate, *tls_key; /* PEM files, both or neither */
+    gchar *public_url;                /* of the page behind a proxy; NULL: there is none */
+    gchar *public_origin;             /* "https://cam.example.org"; NULL: there is none */
+    gchar *public_path;               /* "/cam", "" */
     gchar *state_folder;              /* of saved tracks */
     gint max_viewers;                 /* open pages, and RTSP sessions, each */
     gint annotations;                 /* MiB that are kept of each camera */

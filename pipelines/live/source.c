@@ -1,12 +1,22 @@
 #include "source.h"
 
+#include "intake.h"
 #include "journal.h"
+#include "reason.h"
+#include "stopping.h"
 
 #include <gst/app/gstappsink.h>
-#include <string.h>
 
 #define WATCH_MS 100
-#define CONNECT_US (8 * G_USEC_PER_SEC) /* without a frame: the attempt has failed */
+/* A main loop that was busy so long elsewhere has not seen what the source told meanwhile. */
+#define LATE_US G_USEC_PER_SEC
+/* Without a frame, or with so few that their rate is not known, the attempt has failed. Each one
+ * that fails so gives the next twice the time: some cameras send a frame a minute. */
+#define PATIENCE_US (8 * G_USEC_PER_SEC)
+#define MOST_PATIENCE_US (64 * G_USEC_PER_SEC)
+#define INTERVALS 8 /* between the last frames, the longest of which tells the camera's rate */
+#define STALL_INTERVALS 4
+#define SEGMENT_US (30 * G_USEC_PER_SEC) /* frames of HLS come some seconds at a time */
 #define STEADY_US (2 * G_USEC_PER_SEC)  /* with frames: the next drop-out begins with short waits */
 #define FIRST_WAIT_MS 250
 /* A connection that nobody answers asks again after a second: together below two seconds. */
@@ -18,15 +28,12 @@ typedef struct {
     gatomicrefcount refs;
     GMutex lock;    /* guards source */
     Source *source; /* NULL once it is given up */
-    gint64 last;    /* us, atomic by the lock: when the last frame came; 0: none did */
-    gboolean told;
+    /* guarded by the lock; us */
+    gint64 first, last;          /* when frames came; 0: none did */
+    gint64 intervals[INTERVALS]; /* between the last frames */
+    guint n;                     /* frames */
+    gboolean prerolled;          /* there is a frame, whose time may come later */
 } Attempt;
-
-/* Pipelines that are being stopped by threads of their own, which may outlive the source. */
-typedef struct {
-    gatomicrefcount refs;
-    gint n;
-} Stopping;
 
 struct Source {
     const CameraSettings *settings;
@@ -36,9 +43,13 @@ struct Source {
     /* main thread */
     GstElement *pipeline;
     Attempt *attempt;
-    gint64 started, up_since;
+    gint64 started, up_since, watched;
     guint watch, retry, bus_watch, wait_ms;
     gboolean up, was_up;
+    gboolean recorded; /* it is a recording, which may pause as long as it likes */
+    gboolean udp;      /* what RTSP is tried with */
+    gint64 patience;   /* us */
+    Findings findings;
     guint reconnects;
     gchar *told; /* why the last attempt failed that has a line in the log */
     gint64 told_at;
@@ -69,11 +80,18 @@ static GstFlowReturn on_sample(GstAppSink *sink, gpointer data)
 {
     GstSample *sample = gst_app_sink_pull_sample(sink);
     Attempt *attempt = data;
+    gint64 now;
 
     if (!sample)
         return GST_FLOW_EOS;
     g_mutex_lock(&attempt->lock);
-    attempt->last = g_get_monotonic_time();
+    now = g_get_monotonic_time();
+    if (attempt->n)
+        attempt->intervals[attempt->n % INTERVALS] = now - attempt->last;
+    else
+        attempt->first = now;
+    attempt->last = now;
+    attempt->n++;
     if (attempt->source)
         attempt->source->handlers.frame(sample, attempt->source->user);
     g_mutex_unlock(&attempt->lock);
@@ -81,21 +99,17 @@ static GstFlowReturn on_sample(GstAppSink *sink, gpointer data)
     return GST_FLOW_OK;
 }
 
-static void stopping_unref(gpointer data)
+static GstFlowReturn on_preroll(GstAppSink *sink, gpointer data)
 {
-    Stopping *stopping = data;
+    Attempt *attempt = data;
 
-    if (g_atomic_ref_count_dec(&stopping->refs))
-        g_free(stopping);
+    g_mutex_lock(&attempt->lock);
+    attempt->prerolled = TRUE;
+    g_mutex_unlock(&attempt->lock);
+    return GST_FLOW_OK;
 }
 
-static void stop_pipeline(GstElement *pipeline, gpointer data)
-{
-    gst_element_set_state(pipeline, GST_STATE_NULL);
-    g_atomic_int_add(&((Stopping *) data)->n, -1);
-}
-
-/* Ends the attempt. A pipeline may take long to stop, so a thread does it. */
+/* Ends the attempt. */
 static void give_up(Source *source)
 {
     if (!source->pipeline)
@@ -106,10 +120,7 @@ static void give_up(Source *source)
     g_clear_pointer(&source->attempt, attempt_unref);
     g_clear_handle_id(&source->watch, g_source_remove);
     g_clear_handle_id(&source->bus_watch, g_source_remove);
-    g_atomic_ref_count_inc(&source->stopping->refs);
-    g_atomic_int_inc(&source->stopping->n);
-    gst_element_call_async(source->pipeline, stop_pipeline, source->stopping, stopping_unref);
-    gst_clear_object(&source->pipeline);
+    stopping_add(source->stopping, g_steal_pointer(&source->pipeline));
 }
 
 static gboolean retry(gpointer data)
@@ -140,6 +151,11 @@ static void tell_drop(Source *source, const gchar *why, gboolean was_up)
     source->untold = 0;
 }
 
+static const gchar *get_transport(const Source *source)
+{
+    return source->settings->kind != SOURCE_RTSP ? NULL : source->udp ? "UDP" : "TCP";
+}
+
 static void drop(Source *source, const gchar *why)
 {
     const gboolean was_up = source->up;
@@ -152,127 +168,159 @@ static void drop(Source *source, const gchar *why)
     source->handlers.changed(FALSE, why, source->user);
 }
 
+/* Its frames come when their time has come, and it may begin again after its end. */
+static gboolean is_paced(SourceKind kind)
+{
+    return kind == SOURCE_FILE || kind == SOURCE_HTTP;
+}
+
+/* A file on a web server is a recording, too. */
+static gboolean is_recorded(Source *source)
+{
+    GstQuery *query = gst_query_new_seeking(GST_FORMAT_TIME);
+    gboolean seekable = source->settings->kind == SOURCE_FILE;
+
+    if (source->settings->kind == SOURCE_HTTP && !source->findings.segments &&
+        gst_element_query(source->pipeline, query))
+        gst_query_parse_seeking(query, NULL, &seekable, NULL, NULL);
+    gst_query_unref(query);
+    return seekable;
+}
+
 static void come_up(Source *source, gint64 now)
 {
     source->up = TRUE;
     source->up_since = now;
     source->reconnects += source->was_up;
     source->was_up = TRUE;
+    source->recorded = is_recorded(source);
     log_info("source-up", "camera", G_TYPE_STRING, source->settings->name,
         "after-ms", G_TYPE_INT64, (now - source->started) / 1000,
         "reconnects", G_TYPE_UINT, source->reconnects, NULL);
     source->handlers.changed(TRUE, NULL, source->user);
 }
 
+static gint64 get_longest_interval(const Attempt *attempt)
+{
+    gint64 longest = 0;
+    guint i;
+
+    for (i = 0; i < INTERVALS; i++)
+        longest = MAX(longest, attempt->intervals[i]);
+    return longest;
+}
+
+/* us after the last frame, or after the start if there is none; 0: as long as it likes. Needs the
+ * attempt's lock. */
+static gint64 get_limit(const Source *source, const Attempt *attempt)
+{
+    const gint64 stall = MAX(source->settings->stall * G_TIME_SPAN_MILLISECOND,
+        STALL_INTERVALS * get_longest_interval(attempt));
+
+    if (!attempt->last)
+        return attempt->prerolled && is_paced(source->settings->kind) ? 0 : source->patience;
+    if (source->recorded)
+        return 0;
+    if (source->findings.segments)
+        return MAX(stall, SEGMENT_US);
+    return attempt->last - attempt->first < source->patience ? MAX(stall, source->patience) : stall;
+}
+
+/* us that RTSP waits for an answer: some cameras give none before their first frame. */
+static gint64 get_timeout(const Source *source)
+{
+    return MIN(source->patience / 4, PATIENCE_US);
+}
+
+static void give_time(Source *source)
+{
+    source->patience = MIN(2 * source->patience, MOST_PATIENCE_US);
+}
+
+/* Whatever is slow gets more time, and RTSP its other transport. */
+static void run_out(Source *source, gint64 last)
+{
+    const CameraSettings *settings = source->settings;
+    gchar *why;
+
+    if (last) {
+        why = g_strdup("frames stopped coming");
+    } else if (settings->kind == SOURCE_RTSP) {
+        why = g_strdup_printf("no frame came by %s", get_transport(source));
+        if (settings->transport == TRANSPORT_AUTO)
+            source->udp = !source->udp;
+    } else {
+        why = g_strdup("no frame came");
+    }
+    if (!source->up || g_get_monotonic_time() - source->up_since < 2 * source->patience)
+        give_time(source);
+    drop(source, why);
+    g_free(why);
+}
+
 static gboolean watch(gpointer data)
 {
     Source *source = data;
     const gint64 now = g_get_monotonic_time();
-    gint64 last;
+    const gboolean late = now - source->watched > LATE_US;
+    gint64 last, limit;
 
+    source->watched = now;
     g_mutex_lock(&source->attempt->lock);
     last = source->attempt->last;
     g_mutex_unlock(&source->attempt->lock);
     if (!source->up && last)
         come_up(source, now);
+    g_mutex_lock(&source->attempt->lock);
+    last = source->attempt->last;
+    limit = get_limit(source, source->attempt);
+    g_mutex_unlock(&source->attempt->lock);
     if (source->up && now - source->up_since > STEADY_US)
         source->wait_ms = FIRST_WAIT_MS;
-    if (last ? now - last < source->settings->stall * 1000 : now - source->started < CONNECT_US)
+    if (source->up && now - source->up_since > 2 * source->patience)
+        source->patience = PATIENCE_US;
+    if (late || !limit || now - (last ? last : source->started) < limit)
         return G_SOURCE_CONTINUE;
     source->watch = 0;
-    drop(source, last ? "frames stopped coming" : "no frame came");
+    run_out(source, last);
     return G_SOURCE_REMOVE;
+}
+
+/* A camera that refuses one transport may know the other; one that did not answer in time may be
+ * slow. */
+static void fail(Source *source, GstMessage *message)
+{
+    gchar *why = reason_of_error(&source->findings, message, get_transport(source));
+
+    if (source->settings->transport == TRANSPORT_AUTO && !source->up &&
+        findings_have_no_stream(&source->findings, message))
+        source->udp = !source->udp;
+    if (!source->up && g_get_monotonic_time() - source->started >= get_timeout(source))
+        give_time(source);
+    source->bus_watch = 0;
+    drop(source, why);
+    g_free(why);
 }
 
 static gboolean on_message(GstBus *bus, GstMessage *message, gpointer data)
 {
     Source *source = data;
-    GError *error = NULL;
 
+    findings_take(&source->findings, message);
     switch (GST_MESSAGE_TYPE(message)) {
     case GST_MESSAGE_EOS:
-        if (source->settings->kind == SOURCE_FILE && source->up && gst_element_seek_simple(
+        if (is_paced(source->settings->kind) && source->up && gst_element_seek_simple(
             source->pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_KEY_UNIT, 0))
             return G_SOURCE_CONTINUE;
         source->bus_watch = 0;
         drop(source, "the stream ended");
         return G_SOURCE_REMOVE;
     case GST_MESSAGE_ERROR:
-        gst_message_parse_error(message, &error, NULL);
-        source->bus_watch = 0;
-        drop(source, error->message);
-        g_error_free(error);
+        fail(source, message);
         return G_SOURCE_REMOVE;
     default:
         return G_SOURCE_CONTINUE;
     }
-}
-
-/* uridecodebin has made its source. */
-static void on_source_setup(GstElement *decoder, GstElement *element, gpointer data)
-{
-    const CameraSettings *settings = data;
-
-    if (!g_object_class_find_property(G_OBJECT_GET_CLASS(element), "tcp-timeout"))
-        return;
-    gst_util_set_object_arg(G_OBJECT(element), "protocols", "tcp");
-    g_object_set(element, "latency", settings->latency, "tcp-timeout", G_GUINT64_CONSTANT(2000000),
-        "teardown-timeout", G_GUINT64_CONSTANT(100000000), NULL);
-}
-
-/* A streaming thread. Which decoder was taken: the hardware's, or the next one where that fails. */
-static void on_element(GstBin *bin, GstBin *parent, GstElement *element, gpointer data)
-{
-    GstElementFactory *factory = gst_element_get_factory(element);
-
-    if (factory && !GST_IS_BIN(element) && gst_element_factory_list_is_type(factory,
-        GST_ELEMENT_FACTORY_TYPE_DECODER | GST_ELEMENT_FACTORY_TYPE_MEDIA_VIDEO |
-        GST_ELEMENT_FACTORY_TYPE_MEDIA_IMAGE))
-        log_info("decoder", "camera", G_TYPE_STRING, ((const CameraSettings *) data)->name,
-            "decoder", G_TYPE_STRING, GST_OBJECT_NAME(factory), NULL);
-}
-
-static const gchar *get_head(SourceKind kind)
-{
-    switch (kind) {
-    case SOURCE_DEMO:
-        return "samscene is-live=true ! "
-            "video/x-raw,width=640,height=360,framerate=25/1 ! convert. ";
-    case SOURCE_TEST:
-        return "videotestsrc is-live=true pattern=ball ! "
-            "video/x-raw,width=640,height=360,framerate=25/1 ! convert. ";
-    case SOURCE_V4L2:
-        return "v4l2src name=device ! decodebin ! convert. ";
-    default:
-        return "uridecodebin name=uri caps=video/x-raw(ANY) expose-all-streams=false ! convert. ";
-    }
-}
-
-static GstElement *build(Source *source, GError **error)
-{
-    const CameraSettings *settings = source->settings;
-    gchar *rate = settings->framerate ? g_strdup_printf("videorate drop-only=true max-rate=%d ! ",
-        settings->framerate) : g_strdup("");
-    gchar *text = g_strdup_printf("%s videoconvert name=convert ! %svideoscale ! "
-        "capsfilter name=size ! appsink name=frames max-buffers=2 enable-last-sample=false sync=%s",
-        get_head(settings->kind), rate, settings->kind == SOURCE_FILE ? "true" : "false");
-    GstElement *pipeline = gst_parse_launch(text, error), *element;
-
-    g_free(text);
-    g_free(rate);
-    if (!pipeline)
-        return NULL;
-    g_signal_connect(pipeline, "deep-element-added", G_CALLBACK(on_element), (gpointer) settings);
-    if ((element = gst_bin_get_by_name(GST_BIN(pipeline), "uri"))) {
-        g_object_set(element, "uri", settings->location, NULL);
-        g_signal_connect(element, "source-setup", G_CALLBACK(on_source_setup), (gpointer) settings);
-        gst_object_unref(element);
-    }
-    if ((element = gst_bin_get_by_name(GST_BIN(pipeline), "device"))) {
-        g_object_set(element, "device", settings->location, NULL);
-        gst_object_unref(element);
-    }
-    return pipeline;
 }
 
 static void set_size(Source *source, GstElement *pipeline)
@@ -285,12 +333,15 @@ static void set_size(Source *source, GstElement *pipeline)
 
 static void attempt_to_connect(Source *source)
 {
-    GstAppSinkCallbacks callbacks = {.new_sample = on_sample};
+    GstAppSinkCallbacks callbacks = {.new_sample = on_sample, .new_preroll = on_preroll};
     GError *error = NULL;
     GstElement *sink;
     GstBus *bus;
 
-    source->pipeline = build(source, &error);
+    findings_clear(&source->findings);
+    source->recorded = FALSE;
+    source->pipeline = intake_new(source->settings, source->udp ? "udp" : "tcp",
+        get_timeout(source), &error);
     if (!source->pipeline) {
         drop(source, error->message);
         g_error_free(error);
@@ -308,7 +359,7 @@ static void attempt_to_connect(Source *source)
     bus = gst_element_get_bus(source->pipeline);
     source->bus_watch = gst_bus_add_watch(bus, on_message, source);
     gst_object_unref(bus);
-    source->started = g_get_monotonic_time();
+    source->started = source->watched = g_get_monotonic_time();
     source->watch = g_timeout_add(WATCH_MS, watch, source);
     gst_element_set_state(source->pipeline, GST_STATE_PLAYING);
 }
@@ -321,9 +372,11 @@ Source *source_new(const CameraSettings *settings, const SourceHandlers *handler
     source->handlers = *handlers;
     source->user = user;
     source->wait_ms = FIRST_WAIT_MS;
-    source->stopping = g_new0(Stopping, 1);
-    g_atomic_ref_count_init(&source->stopping->refs);
-    source->caps = gst_caps_from_string("video/x-raw,format=I420,pixel-aspect-ratio=1/1");
+    source->patience = PATIENCE_US;
+    source->udp = settings->transport == TRANSPORT_UDP;
+    source->stopping = stopping_new();
+    source->caps = gst_caps_from_string("video/x-raw,format=I420,"
+        "interlace-mode=progressive,pixel-aspect-ratio=1/1");
     if (settings->width)
         gst_caps_set_simple(source->caps, "width", G_TYPE_INT, settings->width, NULL);
     if (settings->height)
@@ -331,9 +384,11 @@ Source *source_new(const CameraSettings *settings, const SourceHandlers *handler
     return source;
 }
 
+/* In the main loop: what loads the other cameras' models must not count as time in which the source
+ * gave nothing. */
 void source_start(Source *source)
 {
-    attempt_to_connect(source);
+    source->retry = g_timeout_add(0, retry, source);
 }
 
 void source_fix(Source *source, GstCaps *caps)
@@ -350,14 +405,11 @@ guint source_get_reconnects(Source *source)
 
 void source_free(Source *source)
 {
-    gint i;
-
     give_up(source);
     g_clear_handle_id(&source->retry, g_source_remove);
-    for (i = 0; i < 500 && g_atomic_int_get(&source->stopping->n); i++)
-        g_usleep(10000);
-    stopping_unref(source->stopping);
+    stopping_finish(source->stopping);
     gst_caps_unref(source->caps);
+    findings_clear(&source->findings);
     g_free(source->told);
     g_free(source);
 }

@@ -21,7 +21,7 @@ class Tab(tab.Tab):
         self.process = subprocess.Popen(
             [find(), '--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run',
              '--autoplay-policy=no-user-gesture-required', '--remote-debugging-port=0', '--hide-scrollbars',
-             f'--user-data-dir={self.folder.name}', 'about:blank'], stderr=subprocess.PIPE, text=True)
+             f'--user-data-dir={self.folder.name}', *self.flags, 'about:blank'], stderr=subprocess.PIPE, text=True)
         for line in self.process.stderr:
             if m := re.search(r'ws://\S+', line):
                 break

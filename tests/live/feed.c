@@ -25,7 +25,8 @@ static GstElement *start_output(Output **output)
 
     gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, add_parent, NULL, NULL);
     gst_object_unref(pad);
-    *output = output_new("test", sink, NULL, NULL);
+    *output = output_new("test", pipeline, NULL);
+    output_attach(*output, sink);
     gst_object_unref(sink);
     CHECK(gst_element_set_state(pipeline, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE);
     return pipeline;

@@ -75,10 +75,11 @@ class Program:
                    '--state-folder', f'{self.folder.name}/state', *arguments]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True,
                                         env=get_environment(build), preexec_fn=before)
-        self.rtsp = []
+        self.rtsp, self.pages = [], []
         for line in self.process.stdout:
             if line.startswith('http'):
                 self.page = line.strip()
+                self.pages.append(self.page)
             elif line.startswith('rtsp'):
                 self.rtsp.append(line.strip())
             if len(self.rtsp) == 2 * cameras:

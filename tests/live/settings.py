@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Settings that are refused: each sentence names what is wrong. And the port that is in use.
 usage: settings.py BUILD"""
+import glob
 import os
 import socket
 import ssl
@@ -8,8 +9,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from unittest import mock
 
 from program import Program, check, has_frames
+from sources_data import start_web
 
 
 def run(build, *arguments):
@@ -30,7 +33,18 @@ FILES = {  # text of the file: what the refusal names
     '[camera a b]\nsource=demo\n': ["'a b'"],
     '[camera a]\nsource=demo\nwidht=3\n': ["'widht'", '[camera a]'],
     '[camera a]\nwidth=3\n': ["'a'", 'no source'],
-    '[camera a]\nsource=gopher://x\n': ["'a'", "'gopher://x'", 'rtsp://'],
+    '[camera a]\nsource=gopher://x\n': ["'a'", "'gopher://x'", 'rtsp://', 'srt://'],
+    '[camera a]\nsource=demo\nrotate=45\n': ["'rotate'", "'45'", 'auto, 0, 90, 180, 270'],
+    '[camera a]\nsource=demo\ntransport=tls\n': ["'transport'", "'tls'", 'auto, tcp, udp'],
+    '[camera a]\nsource=demo\naspect=16x9\n': ["'aspect'", "'16x9'", '16:9'],
+    '[camera a]\nsource=demo\naspect=0:9\n': ["'aspect'", "'0:9'"],
+    '[camera a]\nsource=demo\ntls-fingerprint=12:zz\n': ["'tls-fingerprint'", "'12:zz'", '64'],
+    '[camera a]\nsource=demo\ntls-ca-file=/nothing.pem\n': ["'a'", "'/nothing.pem'", 'tls-ca-file'],
+    '[camera a]\nsource=demo\ntls-ca-file=/dev/null\n': ["'a'", "'/dev/null'", 'no certificate'],
+    '[live]\npublic-url=cam.example.org\n[camera a]\nsource=demo\n': ["'cam.example.org'", 'https://'],
+    '[live]\npublic-url=https://a:b@c/\n[camera a]\nsource=demo\n': ['public-url'],
+    '[live]\npublic-url=https://c/?x=1\n[camera a]\nsource=demo\n': ['public-url'],
+    '[live]\npublic-url=ftp://c/\n[camera a]\nsource=demo\n': ["'ftp://c/'"],
     '[camera a]\nsource=/nothing/here.mp4\n': ["'/nothing/here.mp4'"],
     '[camera a]\nsource=demo\ninitial-prompt=a\\;b\n': ["initial-prompt"],
     'nonsense\n': ['configuration'],
@@ -43,11 +57,16 @@ LINES = [  # arguments, what the refusal names
     (('--demo', 'demo'), ["'demo'", 'two cameras']),
     (('--config', '/nothing/here.conf'), ["'/nothing/here.conf'"]),
     (('--demo', '--token', 'a b c d e f'), ['token']),
+    (('--demo', '--set', 'rotate'), ["'rotate'", 'KEY=VALUE']),
+    (('--demo', '--set', 'rotat=90'), ["'rotat'", 'not known']),
+    (('--demo', '--set', 'door.rotate=90'), ["'door'", 'no camera']),
+    (('--demo', '--set', 'demo.rotate=91'), ["'91'", 'auto, 0, 90, 180, 270']),
     (('--demo', '--http-port', '70000'), ["'http-port'", "'70000'", '0 to 65535']),
     (('--demo', '--http-port', '-5'), ["'http-port'", "'-5'", '0 to 65535']),
     (('--demo', '--rtsp-port=-1'), ["'rtsp-port'", "'-1'"]),
     (('--demo', '--rtsp-port', '8554x'), ["'8554x'"]),
     (('--demo', '--rtsp-port', ''), ["'rtsp-port'"]),
+    (('--demo', '--set', 'demo.rotate=für'), ["'für'", 'auto, 0, 90, 180, 270']),
 ]
 
 
@@ -119,6 +138,36 @@ def miss_device(build):
                   f'a missing device is told as: {lines}')
 
 
+def hide_plugins(folder, *names):
+    """The environment of a machine that lacks these plugins of GStreamer."""
+    for path in ['/usr/lib/x86_64-linux-gnu/gstreamer-1.0', *glob.glob('/usr/lib/*/gstreamer-1.0')]:
+        for plugin in glob.glob(f'{path}/*.so'):
+            name = os.path.basename(plugin)
+            if name not in [f'libgst{n}.so' for n in names] and not os.path.exists(f'{folder}/{name}'):
+                os.symlink(plugin, f'{folder}/{name}')
+    return {'GST_PLUGIN_SYSTEM_PATH': folder, 'GST_REGISTRY': f'{folder}/registry'}
+
+
+def miss_plugins(build, folder):
+    """An element that is missing is named, with its plugin and Debian's package."""
+    os.mkdir(f'{folder}/plugins')
+    hidden = hide_plugins(f'{folder}/plugins', 'srt', 'hls', 'adaptivedemux2', 'libav', 'openh264')
+    with mock.patch.dict(os.environ, hidden):
+        check_refusal(build, ('door=srt://user:secret@192.0.2.1:9',), ["'door'", 'srtsrc', 'plugin srt', 'gstreamer1.0-plugins-bad'])
+        with open(f'{folder}/list.m3u8', 'w') as f:
+            f.write('#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\npart.ts\n#EXT-X-ENDLIST\n')
+        subprocess.run(['gst-launch-1.0', '-q', 'videotestsrc', 'num-buffers=5', '!', 'x264enc', '!', 'mp4mux', '!', 'filesink',
+                        f'location={folder}/film.mp4'], check=True, timeout=60)
+        with start_web(folder) as server:
+            with Program(build, f'hls=http://127.0.0.1:{server.server_port}/list.m3u8', f'film={folder}/film.mp4',
+                         cameras=2) as program:
+                for camera, words in (('hls', ('application/x-hls', 'hlsdemux', 'plugin hls', 'gstreamer1.0-plugins-bad')),
+                                      ('film', ('H.264', 'gstreamer1.0-libav'))):
+                    program.wait_for(lambda m: any(f'camera={camera} ' in line for line in get_absences(program)), 'the reason')
+                    line = [line for line in get_absences(program) if f'camera={camera} ' in line][0]
+                    check(all(word in line for word in words), f'a missing plugin is told as: {line}')
+
+
 def main(build):
     with tempfile.TemporaryDirectory() as folder:
         path = f'{folder}/live.conf'
@@ -148,6 +197,7 @@ def main(build):
                 check(status == 1 and str(port) in error and 'in use' in error.lower(),
                       f'a port in use ends with status {status}: {error}')
         speak_tls(build, folder)
+        miss_plugins(build, folder)
         miss_device(build)
     print('ok')
 

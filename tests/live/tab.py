@@ -6,10 +6,11 @@ class Tab:
     """One tab. Coordinates are CSS pixels. Files that the page downloads go to the folder `downloads`. A browser adds run()
     and starts self.process, with self.socket to it and a self.folder of its own."""
 
-    def __init__(self, width=1320, height=860, dark=False, downloads=None):
+    def __init__(self, width=1320, height=860, dark=False, downloads=None, flags=()):
         self.size = width, height
         self.dark = dark
         self.downloads = downloads
+        self.flags = flags
         self.number = 0
         self.errors = []
 

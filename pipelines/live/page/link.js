@@ -14,8 +14,8 @@ export class Link extends EventTarget {
   }
 
   #open() {
-    const url = new URL('socket', location.href);
-    url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
+    const url = new URL('socket', location.href); // beside the page, whose path is a proxy's affair
+    url.protocol = location.protocol === 'https:' ? 'wss:' : 'ws:';
     this.#socket = new WebSocket(url);
     this.#socket.onmessage = (event) => this.#take(JSON.parse(event.data));
     this.#socket.onclose = () => this.#closed();

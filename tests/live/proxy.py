@@ -1,0 +1,164 @@
+#!/usr/bin/python3
+"""The page behind nginx with TLS, under a path that the proxy cuts off, under one that it leaves, and at the root.
+usage: proxy.py BUILD OUT_FOLDER"""
+import asyncio
+import http.client
+import os
+import pathlib
+import re
+import shutil
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.parse
+
+import chromium
+from program import Program, check, skip
+from sockets_data import HANDSHAKE
+
+NGINX = shutil.which('nginx', path=os.environ.get('PATH', '') + ':/usr/sbin')
+if not NGINX:
+    skip('there is no nginx')
+
+HOST = 'cam.example.org'
+# As docs/LIVE.md has it, with ports and files of the test's own.
+CONFIG = '''
+daemon off;
+pid {folder}/pid;
+error_log {folder}/error.log;
+events {{}}
+http {{
+  access_log off;
+  client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
+  uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
+  server {{
+    listen 127.0.0.1:{port} ssl;
+    server_name cam.example.org;
+    ssl_certificate {folder}/cert.pem;
+    ssl_certificate_key {folder}/key.pem;
+    location {path}/ {{
+      proxy_pass http://127.0.0.1:{back}{cut};
+      proxy_http_version 1.1;
+      proxy_set_header Upgrade $http_upgrade;
+      proxy_set_header Connection upgrade;
+      proxy_read_timeout 1h;
+    }}
+  }}
+}}
+'''
+
+
+class Proxy:
+    def __init__(self, folder, port, path, cut, back):
+        self.port = port
+        pathlib.Path(folder, 'nginx.conf').write_text(
+            CONFIG.format(folder=folder, port=port, path=path, cut='/' if cut else '', back=back))
+        self.process = subprocess.Popen([NGINX, '-e', f'{folder}/error.log', '-c', f'{folder}/nginx.conf'], stderr=subprocess.DEVNULL)
+        for _ in range(100):
+            try:
+                self.get('/')
+                return
+            except OSError:
+                time.sleep(0.1)
+        raise AssertionError(pathlib.Path(folder, 'error.log').read_text())
+
+    def get(self, path, headers=None):
+        """(status, body, headers), as a browser asks that resolves the host to the proxy."""
+        connection = http.client.HTTPSConnection('127.0.0.1', self.port, timeout=20, context=ssl._create_unverified_context())
+        connection.request('GET', path, headers={'Host': HOST, **(headers or {})})
+        answer = connection.getresponse()
+        return answer.status, answer.read(), answer.headers
+
+    def shake_hands(self, path, cookie, origin):
+        """The status that the WebSocket's handshake gives."""
+        context = ssl._create_unverified_context()
+        more = f'Cookie: {cookie}\r\nOrigin: {origin}\r\n'
+        import socket
+        with context.wrap_socket(socket.create_connection(('127.0.0.1', self.port), timeout=20)) as s:
+            text = HANDSHAKE.format(port=self.port, more=more).replace('GET /socket', f'GET {path}/socket')
+            s.sendall(re.sub(r'Host: \S+', f'Host: {HOST}', text).encode())
+            return int(s.recv(4096).split()[1])
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(20)
+
+
+def use(program, proxy, path):
+    """The printed link leads to the page, and the page to all it needs."""
+    origin = f'https://{HOST}'
+    at, cookie, status = f'{path}/?token={program.token}', '', 303
+    while status in (301, 303):
+        status, page, headers = proxy.get(at, {'Cookie': cookie})
+        if headers['Set-Cookie']:
+            check('; Secure' in headers['Set-Cookie'], f'the cookie is {headers["Set-Cookie"]}')
+            cookie = headers['Set-Cookie'].split(';')[0]
+        if status in (301, 303):
+            check(not headers['Location'].startswith('http'), f'the link leads to {headers["Location"]}')
+            at = urllib.parse.urljoin(at, headers['Location'])
+    check(status == 200 and at.startswith(f'{path}/') and 'token' not in at, f'the link gives {status} at {at}')
+    path = at.rstrip('/')  # of the page; everything else is beside it
+    for link in re.findall(r'(?:href|src)="([^"]+)"', page.decode()):
+        if link.startswith('data:'):
+            continue
+        check(not link.startswith('/'), f'the page names {link}')
+        check(proxy.get(f'{path}/{link}', {'Cookie': cookie})[0] == 200, f'{path}/{link} is not served')
+    for file, wanted in (('mjpeg/nobody', 404), ('annotations/demo.jsonl', 200), ('annotations/demo', 404), ('mjpeg', 404)):
+        status = proxy.get(f'{path}/{file}', {'Cookie': cookie})[0]
+        check(status == wanted, f'{path}/{file} gives {status}, expected {wanted}')
+    check(proxy.get(f'{path}/healthz')[:2] == (200, b'ok\n'), '/healthz is not served')
+    for where, wanted in ((origin, 101), ('https://evil.example', 403), (f'http://{HOST}.evil.example', 403), ('null', 403)):
+        status = proxy.shake_hands(path, cookie, where)
+        check(status == wanted, f'a WebSocket of {where} gives {status}, expected {wanted}')
+    check(proxy.shake_hands(path, 'samtrack-live-1=wrong', origin) == 401, 'a WebSocket without token is served')
+
+
+async def browse(program, proxy, path, out):
+    """In a browser: WebSocket, pictures, downloads."""
+    async with chromium.Tab(flags=(f'--host-resolver-rules=MAP {HOST}:443 127.0.0.1:{proxy.port}',
+                                   '--ignore-certificate-errors')) as tab:
+        await tab.before_load('delete window.RTCPeerConnection')
+        await tab.open(f'https://{HOST}{path}/?token={program.token}')
+        await tab.wait_for('document.getElementById("picture").width > 0')
+        await tab.wait_for('document.getElementById("link").className === "open"')
+        await tab.wait_for('document.getElementById("coco").href')
+        href = await tab.run('document.getElementById("coco").href')
+        check(href.startswith(f'https://{HOST}{path}/') and href.endswith('/annotations/demo.json'), f'the download is {href}')
+        status = await tab.run('fetch(document.getElementById("lines").href).then(a => a.status)')
+        check(status == 200, f'the download gives {status}')
+        await tab.screenshot(f'{out}/proxy.png')
+        check(not tab.errors, f'the page has errors: {tab.errors}')
+
+
+def get_port():
+    import socket
+    with socket.socket() as s:
+        s.bind(('127.0.0.1', 0))
+        return s.getsockname()[1]
+
+
+def main(build, out):
+    out = f'{out}/proxy'
+    os.makedirs(out, exist_ok=True)
+    for path, cut in (('/house/cam', True), ('/mjpeg', False), ('', False)):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run(['openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', f'/CN={HOST}',
+                            '-out', f'{folder}/cert.pem', '-keyout', f'{folder}/key.pem'], check=True, capture_output=True)
+            with Program(build, '--demo', '--public-url', f'https://{HOST}{path}/', '--initial-prompt',
+                         'point,x=0.54,y=0.6,normalized=true') as program:
+                program.wait_for(lambda m: m['samtrack_annotated_frames{camera="demo",fate="kept"}'] > 0, 'annotations')
+                check(program.pages[0] == f'https://{HOST}{path}/?token={program.token}', f'it prints {program.pages}')
+                proxy = Proxy(folder, get_port(), path, cut, program.port)
+                try:
+                    use(program, proxy, path)
+                    check(program.get(f'{path}/healthz', token=False)[0] == 200, 'the path is not served without a proxy')
+                    if cut and chromium.find():
+                        asyncio.run(browse(program, proxy, path, out))
+                finally:
+                    proxy.stop()
+    print('ok')
+
+
+main(*sys.argv[1:])
