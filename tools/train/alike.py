@@ -32,6 +32,7 @@ def arguments():
     p.add_argument("--from", dest="source", required=True)
     p.add_argument("--out", dest="file", required=True, help="the file to write")
     p.add_argument("--kept", dest="out", required=True, help="folder of tracks.npz and outlines.npz")
+    p.add_argument("--pictures", help="folder of pictures with instance masks, as for train.py")
     p.add_argument("--bodies", help="comma-separated files made by bodies.py")
     p.add_argument("--annotated", help="file made by annotated.py")
     p.add_argument("--held", help="comma-separated file names of videos that are left out")
@@ -77,7 +78,7 @@ def collect(net, generator, batches, seed):
         given.clear()
         losses.follow(net, clips, "mask", own=0.0)
         objects = clips.present.shape[2]
-        coarse = model.encode(net, model.normalise(clips.frames.flatten(0, 1)))[2]
+        coarse = model.encode(net, model.normalise(net, clips.frames.flatten(0, 1)))[2]
         cells = F.normalize(coarse.float().flatten(2), dim=1).transpose(1, 2).unflatten(0, clips.frames.shape[:2])
         cells = cells.repeat_interleave(objects, 0)
         memory, present = losses.Memory(net.samtrack["num_maskmem"]), clips.present.transpose(1, 2).flatten(0, 1) > 0

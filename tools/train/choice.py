@@ -96,6 +96,7 @@ def arguments():
     p.add_argument("--from", dest="source", required=True)
     p.add_argument("--out", dest="file", required=True, help="the file to write")
     p.add_argument("--kept", dest="out", required=True, help="folder of tracks.npz and outlines.npz")
+    p.add_argument("--pictures", help="folder of pictures with instance masks, as for train.py")
     p.add_argument("--bodies", help="comma-separated files made by bodies.py")
     p.add_argument("--annotated", help="file made by annotated.py")
     p.add_argument("--held", help="comma-separated file names of videos that are left out")

@@ -43,6 +43,8 @@ def places(old, new):
 def grown(config, state, stages, layers):
     """The network of (configuration, state) with so many blocks per stage and layers of memory attention."""
     old = config["trunk"]["stages"]
+    if config["trunk"]["kind"] != "hiera" and stages != old:
+        raise model.ModelError(f"--stages: blocks can be added to a trunk of kind hiera, this one is {config['trunk']['kind']}")
     if len(stages) != len(old) or any(n < o for n, o in zip(stages, old)):
         raise model.ModelError(f"--stages: wanted {len(old)} numbers from {','.join(map(str, old))} on, got {stages}")
     if layers < model.count_layers(state):

@@ -129,7 +129,7 @@ def stills(net, clips, mended=0, clicks=2):
     """
     b, _, o = clips.present.shape
     n, size = b * o, net.image_size
-    maps = model.encode(net, model.normalise(clips.frames[:, 0]))
+    maps = model.encode(net, model.normalise(net, clips.frames[:, 0]))
     known, truth = (quartered(m[:, 0]).flatten(0, 1) for m in (clips.known, clips.masks))
     known = (known > 0.9).float()
     total, ious = 0.0, []
@@ -185,7 +185,7 @@ def follow(net, clips, kind, affinity=0.5, corrected=None, own=0.5, carry=0.5, w
     """
     b, t, o = clips.present.shape
     size, side = net.image_size, net.image_size // 4
-    maps = [m.unflatten(0, (b, t)) for m in model.encode(net, model.normalise(clips.frames.flatten(0, 1)))]
+    maps = [m.unflatten(0, (b, t)) for m in model.encode(net, model.normalise(net, clips.frames.flatten(0, 1)))]
     # Truth at the masks' own size is the share of each cell that is covered: the outline stays exact.
     truths, knowns = quartered(clips.masks), quartered(clips.known)
     alive = clips.present[:, 0].flatten()

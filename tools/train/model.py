@@ -20,6 +20,8 @@ from transformers import Sam2VideoConfig, Sam2VideoModel
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.models.sam2_video.modeling_sam2_video import Sam2VideoLayerNorm
 
+import lite
+
 NANO = {
     "image_size": 256,
     "trunk": {
@@ -40,7 +42,9 @@ NANO = {
 
 
 def sized(config, side):
-    """`config` at another input size, the windows of its last stages spanning their maps."""
+    """`config` at another input size, the windows of Hiera's last stages spanning their maps."""
+    if config["trunk"]["kind"] != "hiera":
+        return config | {"image_size": side}
     trunk = config["trunk"] | {"window_spec": [*config["trunk"]["window_spec"][:2], side // 16, side // 32]}
     return config | {"image_size": side, "trunk": trunk}
 
@@ -91,13 +95,17 @@ def mixed_precision(device, kind):
 def hf_config(config, layers):
     """transformers' configuration of a model in our terms; `layers` of memory attention."""
     trunk, size, dim = config["trunk"], config["image_size"], config["d_model"]
-    dims = [trunk["embed_dim"] * 2**i for i in range(4)]
+    if trunk["kind"] == "hiera":
+        dims = [trunk["embed_dim"] * 2**i for i in range(4)]
+    else:
+        dims, trunk = lite.widths_of(trunk), NANO["trunk"]  # build() puts another in its place
+    first = trunk["embed_dim"]
     backbone = {
         "model_type": "sam2_hiera_det_model",
         "image_size": [size, size],
-        "hidden_size": dims[0],
+        "hidden_size": first,
         "num_attention_heads": trunk["num_heads"],
-        "embed_dim_per_stage": dims,
+        "embed_dim_per_stage": [first * 2**i for i in range(4)],
         "num_attention_heads_per_stage": [trunk["num_heads"] * 2**i for i in range(4)],
         "blocks_per_stage": trunk["stages"],
         "global_attention_blocks": trunk["global_att_blocks"],
@@ -150,7 +158,11 @@ def use_attention(net, name):
 
 def build(config, layers=2):
     """A network with default weights. Its `samtrack` attribute is the configuration."""
+    if config["trunk"]["kind"] not in ("hiera", "efficientnet-lite"):
+        raise ModelError(f"trunk {config['trunk']['kind']!r}: wanted hiera or efficientnet-lite")
     net = Sam2VideoModel(hf_config(config, layers))
+    if config["trunk"]["kind"] == "efficientnet-lite":
+        net.vision_encoder.backbone = lite.Trunk(config["trunk"])
     use_attention(net, "samtrack_plain")
     dim, mem = config["d_model"], config["mem_dim"]
     for layer in net.memory_attention.layers:
@@ -289,7 +301,10 @@ def save(net, path):
     """Write the weights as fp16, whole or not at all."""
     state = {k: v.detach().to("cpu", torch.float16).contiguous() for k, v in published_state(net).items()}
     part = f"{path}.part"
-    save_file(state, part, metadata={"samtrack": json.dumps(net.samtrack)})
+    metadata = {"samtrack": json.dumps({k: v for k, v in net.samtrack.items() if k != "origin"})}
+    if "origin" in net.samtrack:
+        metadata["origin"] = json.dumps(net.samtrack["origin"])
+    save_file(state, part, metadata=metadata)
     os.chmod(part, 0o644)
     os.replace(part, path)
 
@@ -326,7 +341,10 @@ def read(path):
         raise ModelError(f"{path}: not a readable safetensors file ({error})") from None
     if "samtrack" not in metadata:
         raise ModelError(f"{path}: no configuration under the metadata key samtrack")
-    return json.loads(metadata["samtrack"]), state
+    config = json.loads(metadata["samtrack"])
+    if "origin" in metadata:
+        config["origin"] = json.loads(metadata["origin"])  # from whom the weights are, under which licences
+    return config, state
 
 
 def count_layers(state):
@@ -344,8 +362,14 @@ def load(path, config=None):
 # The steps of tracking. Maps are (objects, channels, h, w); h = image_size / 16.
 
 
-def normalise(frames):
+def is_lite(net):
+    return isinstance(net.vision_encoder.backbone, lite.Trunk)
+
+
+def normalise(net, frames):
     """u8 or 0..255 RGB (n, 3, S, S) to the network's input."""
+    if is_lite(net):
+        return (frames.float() - 127) / 128
     return (frames.float() / 255 - MEAN.to(frames.device)) / STD.to(frames.device)
 
 
@@ -408,7 +432,9 @@ def encode(net, images):
     so the two are multiplied into one.
     """
     trunk, convs = net.vision_encoder.backbone, net.vision_encoder.neck.convs
-    if fits(net):
+    if is_lite(net):
+        maps = trunk(images)
+    elif fits(net):
         maps = []
         x = trunk.patch_embed(images)
         x = x + trunk._get_pos_embed(x.shape[1:3])

@@ -78,7 +78,7 @@ class Tracker:
     def _input(self, image):
         """`image`: (1, 3, H, W) RGB 0..255."""
         self.video = image.shape[2:]
-        return model.normalise(resize(image, (self.size, self.size)))
+        return model.normalise(self.net, resize(image, (self.size, self.size)))
 
     def _features(self, image):
         return self._look(*self.seen(image))

@@ -2,6 +2,7 @@
 """Trains the embedded model on generated clips.
 
     train.py --minutes 2                      a short trial: trains, logs, writes a checkpoint, exports
+    train.py --pictures DIR --videos DIR      with pictures that have instance masks, and videos
     train.py --videos DIR --from FILE         starts from released weights
     train.py --resume                         continues from the last checkpoint of --out
 
@@ -10,6 +11,7 @@ The process can be killed at any moment: a checkpoint is written to a temporary 
 
 import argparse
 import collections
+import contextlib
 import ctypes
 import datetime
 import functools
@@ -33,15 +35,19 @@ import bank
 import bodies
 import data
 import feeder
+import graft
+import lite
 import losses
 import model
 import muon
 import outlines
+import pictures
 import tracks
 import watch
 
 DISK_MIB = 512  # checkpoints, two of them while one is written
 MEMORY_MIB = 3072
+USUAL_SIZE = 0.1  # root mean square of weights that --rate suits
 LENGTHS = (3, 4, 6, 8, 12)
 
 
@@ -53,10 +59,15 @@ def arguments():
     here = os.path.dirname(os.path.abspath(__file__))
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--videos", help="folder of videos for textures, backgrounds and real motion")
+    p.add_argument("--pictures", help="folder of pictures and clips with instance masks, see pictures.py")
+    p.add_argument("--watch", help="comma-separated folders of clips whose first frames are only looked at, for the log")
     p.add_argument("--annotated", help="file of things outlined by hand, made by annotated.py, used beside the videos")
     p.add_argument("--bodies", help="comma-separated files of moving bodies made by bodies.py, used beside the videos")
     p.add_argument("--out", default=os.path.join(here, "../../runs/train"), help="folder for checkpoints, log and exported weights")
     p.add_argument("--from", dest="source", help="released weights to start from")
+    p.add_argument("--trunk", choices=(*lite.TRUNKS, "hiera"), default="efficientnet-lite0",
+                   help="of a start without --from: hiera begins from nothing, others from their ImageNet weights under"
+                   " the embedded model's other parts (default: efficientnet-lite0)")
     p.add_argument("--resume", action="store_true", help="continue from the checkpoint in --out")
     p.add_argument("--minutes", type=float, default=120, help="total training time")
     p.add_argument("--batch", type=int, default=4, help="clips of 4 frames per step and worker; longer clips are fewer")
@@ -66,6 +77,8 @@ def arguments():
     p.add_argument("--held", help="comma-separated file names of videos used for validation only")
     p.add_argument("--size", type=int, default=256, help="input side in px, a multiple of 64; may change with --resume")
     p.add_argument("--rate", type=float, default=4e-4)
+    p.add_argument("--trunk-rate", type=float, default=0.1, help="of a pretrained trunk, as a share of --rate")
+    p.add_argument("--watch-minutes", type=float, default=10, help="between two looks at what is kept apart")
     p.add_argument("--workers", type=int, default=0, help="processes that share the batch (default: one per core)")
     p.add_argument("--save-seconds", type=float, default=180, help="seconds between two checkpoints")
     p.add_argument("--bank-mib", type=int, default=600, help="memory for video frames")
@@ -75,6 +88,7 @@ def arguments():
     p.add_argument("--seed", type=int, default=0)
     args = p.parse_args()
     args.workers = args.workers or (1 if args.device.startswith("cuda") else os.cpu_count() or 1)
+    args.grafted = False  # begin_anew() knows better
     args.kind = model.fast_type(args.device)  # chosen once: workers that differ would part
     return args
 
@@ -89,19 +103,27 @@ def check_room(out, bank_mib):
         raise Refused(f"{left} MiB of memory are available, {MEMORY_MIB + bank_mib} are needed (see --bank-mib)")
 
 
-def optimizers(net, rate, kind, rank=0, workers=1):
-    """Muon for the matrices of the blocks, AdamW for everything else, at one rate.
+def optimizers(net, rate, kind, rank=0, workers=1, trunk_rate=0.1):
+    """Muon for the matrices of the blocks, AdamW for everything else, at one rate; a pretrained trunk at `trunk_rate` of it.
 
     Muon's steps are scaled to AdamW's size. Beside it on the same pictures, it needs two thirds of the time to a loss.
     """
     parts = ("backbone.blocks", "memory_attention.layers", "mask_decoder.transformer")
-    matrices, decayed, plain = [], [], []
+    matrices, decayed, plain, pretrained = [], [], [], []
+    if model.is_lite(net):
+        for p in net.vision_encoder.backbone.early():
+            p.requires_grad_(False)
     for name, p in net.named_parameters():
         if not p.requires_grad:
             continue
+        if model.is_lite(net) and "vision_encoder.backbone" in name:
+            # A step is a share of the weights' size, which norms that were folded have made as different as 1 and 50.
+            size = 1.0 if p.ndim == 1 else (p.detach().square().mean().sqrt().item() / USUAL_SIZE)
+            pretrained.append({"params": [p], "weight_decay": 0.0, "share": trunk_rate * min(max(size, 0.1), 4.0)})
+            continue
         inner = p.ndim == 2 and min(p.shape) >= 16 and any(part in name for part in parts)
         (matrices if inner else decayed if p.ndim > 1 else plain).append(p)
-    groups = [{"params": decayed, "weight_decay": 0.02}, {"params": plain, "weight_decay": 0.0}]
+    groups = [{"params": decayed, "weight_decay": 0.02}, {"params": plain, "weight_decay": 0.0}, *pretrained]
     return [
         muon.Muon(matrices, lr=rate, weight_decay=0.02, momentum=0.95, kind=kind, rank=rank, workers=workers),
         torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98)),
@@ -114,9 +136,9 @@ class Run:
     def __init__(self, args, net, rank=0):
         self.args, self.net = args, net.to(args.device).train()
         self.average = {k: v.detach().clone() for k, v in net.named_parameters()}
-        self.optimizers = optimizers(net, args.rate, args.kind, rank, args.workers)
+        self.optimizers = optimizers(net, args.rate, args.kind, rank, args.workers, args.trunk_rate)
         self.step, self.seconds, self.warm = 0, 0.0, 0
-        self.young = 0.0 if args.source else 0.4  # this part of the time goes to single frames
+        self.young = 0.0 if args.source and not args.grafted else 0.4  # this part of the time goes to single frames
 
     @property
     def path(self):
@@ -141,13 +163,21 @@ class Run:
         self.export()
 
     def export(self):
+        with self.averaged():
+            model.save(self.net, os.path.join(self.args.out, "samtrack-nano.safetensors"))
+
+    @contextlib.contextmanager
+    def averaged(self):
+        """The network with the running average of its weights."""
         own = {k: p.detach().clone() for k, p in self.net.named_parameters()}
         with torch.no_grad():
             for k, p in self.net.named_parameters():
                 p.copy_(self.average[k])
-            model.save(self.net, os.path.join(self.args.out, "samtrack-nano.safetensors"))
-            for k, p in self.net.named_parameters():
-                p.copy_(own[k])
+            try:
+                yield self.net
+            finally:
+                for k, p in self.net.named_parameters():
+                    p.copy_(own[k])
 
     def restore(self, state):
         missing = {"net", "average", "optimizers", "step", "seconds"} - set(state if isinstance(state, dict) else ())
@@ -201,7 +231,7 @@ class Run:
     def update(self, cost):
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
-                group["lr"] = self.rate()
+                group["lr"] = self.rate() * group.get("share", 1.0)
             optimizer.zero_grad(set_to_none=True)
         cost.backward()
         if self.args.workers > 1:
@@ -238,6 +268,15 @@ def begin(args):
     return net, None
 
 
+def begin_anew(args):
+    """A start without weights: unless from nothing, a pretrained trunk under the embedded model's other parts, in a file."""
+    args.grafted = not (args.resume or args.source or args.trunk == "hiera")
+    if args.grafted:
+        net = graft.grafted(graft.EMBEDDED, args.trunk, args.size, graft.looks(args.pictures, args.videos))
+        args.source = os.path.join(args.out, "start.safetensors")
+        model.save(net, args.source)
+
+
 def load_videos(args):
     """In memory that every worker shares: frames, what could be followed in them, outlines, and those held apart."""
     if not args.videos:
@@ -249,7 +288,8 @@ def load_videos(args):
         print(f"following regions in {len(videos)} videos", flush=True)
         found = tracks.of_videos(videos)
         tracks.save(kept, videos, found)
-    drawn = find_outlines(args, videos, found) if args.stills else []
+    # Pictures have masks that are better.
+    drawn = find_outlines(args, videos, found) if args.stills and not args.pictures else []
     found += follow_outlines(args, videos, drawn)
     found += tracks.load(os.path.join(args.out, "agreed.npz"), videos) or []
     if args.annotated:
@@ -331,6 +371,7 @@ class Source:
 
 def train(args, run, source, held, first):
     """Until the time is over. held: outlines to measure on, or None; first: this worker logs and writes."""
+    looks, looked = watch.looks(args.pictures, args.watch, run.net.image_size) if first else {}, 0.0
     net, log = run.net, Log(args.out) if first else None
     if args.compile:
         model.encode = torch.compile(model.encode)
@@ -351,6 +392,10 @@ def train(args, run, source, held, first):
             log.add(cost, ious, seen, frames == 1, now - clock, made - clock, count * frames * args.workers)
             if len(log) == 20:
                 log.write(run, watch.numbers(net, source.generator, held) if run.step % 100 < 20 else {})
+        if looks and now - looked > 60 * args.watch_minutes:
+            with run.averaged() as net:
+                log.say({"step": run.step, "minutes": round(run.seconds / 60, 1)} | watch.answers(net, looks))
+            looked = now = time.time()
         clock = now
         if first and now - saved > args.save_seconds:
             run.save()
@@ -397,6 +442,9 @@ class Log:
             "data_share": round(sum(s[4] for s in self.steps) / spent, 2),
         } | more
         self.steps = []
+        self.say(line)
+
+    def say(self, line):
         print(json.dumps(line), flush=True)
         self.file.write(json.dumps(line) + "\n")
 
@@ -410,6 +458,9 @@ def work(rank, args, found, meeting):
         patience = datetime.timedelta(days=7)  # the first may be stopped and continued
         torch.distributed.init_process_group("gloo", f"file://{meeting}", patience, args.workers, rank)
     net, state = begin(args)
+    if args.pictures and model.is_lite(net):
+        data_of = {"data": pictures.Collection(args.pictures).licences}
+        net.samtrack = net.samtrack | {"origin": net.samtrack.get("origin", {}) | data_of}
     run = Run(args, net, rank)
     if state:
         run.restore(state)
@@ -422,7 +473,10 @@ def work(rank, args, found, meeting):
 
 def generator_of(args, found, size, device):
     videos, followed, drawn, _ = found
-    return data.Generator(bank.Bank(videos, followed, device, outlines=drawn), size, device, targets=args.targets)
+    moving = data.Generator(bank.Bank(videos, followed, device, outlines=drawn), size, device, targets=args.targets)
+    if not args.pictures:
+        return moving
+    return pictures.Mixture(pictures.Pictures(pictures.Collection(args.pictures), size, args.targets), moving)
 
 
 def follow_the_first(*rest):
@@ -436,6 +490,7 @@ def follow_the_first(*rest):
 
 def start(args):
     found = load_videos(args)
+    begin_anew(args)
     begin(args)  # refuses before any process is made
     spawn = torch.multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory() as folder:
@@ -455,7 +510,7 @@ def main():
         os.makedirs(args.out, exist_ok=True)
         check_room(args.out, args.bank_mib)
         start(args)
-    except (Refused, bank.BankError, feeder.FeederError, model.ModelError, OSError) as error:
+    except (Refused, bank.BankError, feeder.FeederError, model.ModelError, lite.StartError, OSError) as error:
         print(f"train.py: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

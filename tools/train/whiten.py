@@ -54,7 +54,7 @@ def components(net, paths, channels):
     for path in paths:
         for frame in frames_of(path):
             image = tracker.resize(frame, (net.image_size, net.image_size))
-            x = model.target_features(plain, model.encode(net, model.normalise(image)))[0].double()
+            x = model.target_features(plain, model.encode(net, model.normalise(net, image)))[0].double()
             count, total, products = count + len(x), total + x.sum(0), products + x.T @ x
     if not count:
         raise bank.BankError("no frame of any video could be read")
