@@ -3,6 +3,7 @@
 import os
 import tempfile
 import unittest
+from unittest import mock
 
 import bank
 import cv2
@@ -117,6 +118,24 @@ class Samples(unittest.TestCase):
         for image, mask in found["squares"]:
             self.assertEqual((image.shape, mask.shape), ((1, 3, SIZE, SIZE), (1, 1, SIZE, SIZE)))
             self.assertGreater(mask.mean().item(), 0.03)
+
+    def test_answers_are_judged(self):
+        """A network that answers with the truth to all prompts scores 1, and its predicted IoU of 0.9 is wrong by 0.1."""
+        looks, asked = watch.looks(self.folder.name, None, SIZE), []
+        truths = [watch.losses.quartered(m)[0, 0] for _, m in looks["squares"] for _ in range(2)]
+
+        def answer(net, maps, given):
+            asked.append(given)
+            right = torch.where(truths[len(asked) - 1] > 0.5, 5.0, -5.0)
+            return right.expand(4, -1, -1), torch.full((4,), 0.9)
+
+        with mock.patch.object(watch, "answer_to", answer), mock.patch.object(watch.model, "encode", lambda *_: None):
+            found = watch.answers(watch.model.build(watch.model.sized(watch.model.NANO, SIZE)), looks)
+        self.assertEqual(found["click_box"], {"squares": [1.0, 1.0]})
+        self.assertEqual([found[k] for k in ("apart", "click", "best", "error")], [[1.0, 1.0], 1.0, 1.0, 0.1])
+        for (points, labels), (_, mask) in zip(asked[::2], looks["squares"]):
+            x, y = points[0, 0].long().tolist()
+            self.assertEqual((labels.tolist(), mask[0, 0, y, x].item()), ([[1]], 1.0))
 
 
 if __name__ == "__main__":

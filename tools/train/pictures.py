@@ -344,7 +344,5 @@ class Mixture:
     def __call__(self, count, steps):
         some = int((torch.rand(count) < self.shares[steps > 1]).sum())
         parts = [g(n, steps) for g, n in ((self.pictures, some), (self.others, count - some)) if n]
-        if len(parts) == 1:
-            return parts[0]
         fields = ("frames", "masks", "known", "present")
-        return data.Clips(*(torch.cat([getattr(p, f).to(parts[-1].frames.device) for p in parts]) for f in fields))
+        return data.Clips(*(torch.cat([getattr(p, f).to(self.others.device) for p in parts]) for f in fields))

@@ -141,21 +141,22 @@ def answers(net, groups):
 
     best: the mean of the best of a click's three masks; error: mean distance of predicted and real IoU of what is taken.
     """
-    out, best, wrong, taken = {}, [], [], []
+    out, best, wrong, taken, device = {}, [], [], [], net.no_memory_embedding.device
     for name, group in groups.items():
         rows = []
         for image, mask in group:
-            maps = model.encode(net, model.normalise(net, image.to(net.no_memory_embedding.device)))
-            truth = losses.quartered(mask)
             if not mask.any():
                 continue
+            maps = model.encode(net, model.normalise(net, image.to(device)))
+            truth = losses.quartered(mask).to(device)
             thing = mask[0, 0].numpy() > 0
             x, y, w, h = evaluate.box_of(thing)
             prompts = (([evaluate.point_of(thing)], [1]), ([[x, y], [x + w, y + h]], [2, 3]))
             row = []
             for points, labels in prompts:
-                masks, ious = answer_to(net, maps, (torch.tensor([points]).float(), torch.tensor([labels])))
-                real = losses.overlap(masks[None], truth.expand(1, 4, -1, -1), torch.ones(1, 4, *masks.shape[1:]))[0]
+                given = torch.tensor([points], device=device).float(), torch.tensor([labels], device=device)
+                masks, ious = answer_to(net, maps, given)
+                real = losses.overlap(masks[None], truth.expand(1, 4, -1, -1), torch.ones_like(masks)[None])[0]
                 i = 0 if len(points) > 1 else int(ious[1:].argmax()) + 1
                 row.append(real[i].item())
                 wrong.append((ious[i] - real[i]).abs().item())
