@@ -243,7 +243,7 @@ CUDA_FAULT("attention_wgmma.cu", "i < «(S::KEYS - left) * SLAB / 8 => 0»; i +=
            "attention_bf16_2x33x130_h1_256_64_calm")
 CUDA_FAULT("attention_wgmma.cu", "«wgmma_wait<1>(score) => (void) 0»;",
            "attention_bf16_2x33x130_h1_256_64_calm")
-CUDA_FAULT("attention_wgmma.cu", "wait_for(&sh->k_full[at], «i / STAGES & 1 => 0»);",
+CUDA_FAULT("attention_wgmma.cu", "wait_for(sh, &sh->k_full[at], «i / STAGES & 1 => 0»);",
            "attention_bf16_2x20x300_h1_256_64_calm")
 CUDA_FAULT("attention_wgmma.cu", "(i / STAGES & 1) ^ «1 => 0»; // the first waits",
            "attention_bf16_2x33x130_h1_256_64_calm")

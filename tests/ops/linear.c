@@ -347,6 +347,6 @@ CUDA_FAULT("blaslt.c", "beta = «p->add.data => false» ? 1.0f")
 CUDA_FAULT("blaslt.c", "if (p->add.data && «p->act => false»)")
 CUDA_FAULT("blaslt.c", "|| «p->add.n != p->dst.n => false»))")
 CUDA_FAULT("blaslt.c", "bias_of(p) ? «set_bias(&b->lib, x, bias_of(p)) => 0» :")
-CUDA_FAULT("blaslt.c", "&x->algo, cuda->workspace, «SAM_CUDA_WORKSPACE => 0»,")
+CUDA_FAULT("blaslt.c", "&x->algo, b->room, «b->room_bytes => 0»,")
 
 TEST(linear, .vectors = vectors_linear, .abs = 5e-6f, .rel = 1e-6f, .fp32_is_another_kernel = true);
