@@ -347,9 +347,17 @@ struct depthwise_shape {
     size_t from; // channel; not constant
 };
 
-// With AVX2 gcc leaves inner loops of constant bounds as they are, unless it is told. With a check
-// at every access they would take minutes to compile.
-#if SAM_VL == 8 && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// With a check at every access unrolled loops take minutes to compile.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IS_CHECKED 1
+#elif defined(__has_feature)
+#define IS_CHECKED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define IS_CHECKED 0
+#endif
+
+// With AVX2 gcc leaves inner loops of constant bounds as they are, unless it is told.
+#if SAM_VL == 8 && !IS_CHECKED
 #define UNROLL _Pragma("GCC unroll 16")
 #else
 #define UNROLL
@@ -443,7 +451,7 @@ SAM_INLINE void depthwise_typed(const struct sam_depthwise_row *r, enum sam_type
     const int most = MAX_OUTPUTS, few = 4;
     const enum sam_act any = SAM_ACT_NONE; // not looked at
     if (depthwise_plain(r, type, from, SAM_ACT_NONE) ||
-        depthwise_plain(r, type, from, SAM_ACT_RELU6))
+        (!IS_CHECKED && depthwise_plain(r, type, from, SAM_ACT_RELU6)))
         return;
     if (r->kernel == 3 && r->stride == 1 && r->dst_width >= most)
         depthwise_as(r, (struct depthwise_shape) { type, 3, 1, most, false, any, false, from });
