@@ -56,6 +56,14 @@ def of_chosen(ious):
     return ious[:, 1:].argmax(1) + 1
 
 
+def judgement_cost(ious, real):
+    """(n,): squares, whose least is the mean of what happens: a score of 0.6 is to be right six times in ten.
+
+    The least of absolute distances is the median: a click that is answered well two times in three was predicted 0.85.
+    """
+    return 4 * (ious.float() - real).square().mean(1)
+
+
 def choice_cost(ious, real):
     """(n,): how much IoU is lost by a choice among masks 1 to 3 that follows the predictions softly."""
     share = (ious[:, 1:].float() / 0.05).softmax(1)
@@ -73,7 +81,7 @@ def decoder_cost(masks, ious, score, truth, known, present, alive, single=0.5):
     seen = present * alive
     rows = torch.arange(len(masks), device=masks.device)
     best, taken = costs[:, 1:].min(1).values, costs[rows, of_chosen(ious)]
-    iou = (ious.float() - real).abs().mean(1) + choice_cost(ious, real)
+    iou = judgement_cost(ious, real) + choice_cost(ious, real)
     presence = F.binary_cross_entropy_with_logits(score[:, 0].float(), present, reduction="none")
     # Absence is rare.
     answer = 0.6 * best + 0.6 * taken + single * costs[:, 0] + iou

@@ -38,6 +38,7 @@ LICENCES = {
     "trashnet": "TrashNet, MIT, Copyright (c) 2017 Gary Thung; boxes CC BY 4.0",
 }
 APART = 5  # one in so many
+CLIPS = (0.1, 0.5)  # how often a clip is the ground of a single frame, and of several; a picture otherwise
 LEAST, MOST = 0.002, 0.8  # share of the picture that a target covers on the first frame
 ABSENT_PX = 12  # of fewer, as data.Generator has it
 UNKNOWN = 255
@@ -106,6 +107,12 @@ def sizes(labels):
     return {int(n): int(c) for n, c in zip(numbers, counts) if 0 < n < UNKNOWN}
 
 
+def two_of(labels):
+    """The numbers of the largest thing and of the smallest that is not tiny."""
+    area = sorted(((c, n) for n, c in sizes(labels).items() if 0.005 < c / labels.size < 0.8), reverse=True)
+    return [n for _, n in area[:: max(1, len(area) - 1)][:2]]
+
+
 def extent(mask):
     """Middle x, y and sides w, h of a mask."""
     (x0, x1), (y0, y1) = ((k[0], k[-1] + 1) for k in (np.flatnonzero(mask.any(axis)) for axis in (0, 1)))
@@ -169,7 +176,7 @@ class Pictures:
     def base(self, steps):
         """[(image, labels)], one of each frame; stills repeat one."""
         d = self.dice
-        if self.all.clips and d.random() < (0.1 if steps == 1 else 0.35):
+        if self.all.clips and d.random() < CLIPS[steps > 1]:
             clip = self.all.clips[d.integers(len(self.all.clips))]
             gap = min(int(d.integers(1, 4)), (len(clip) - 1) // max(steps - 1, 1))
             if gap > 0:

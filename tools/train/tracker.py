@@ -62,7 +62,7 @@ class Tracker:
         self.size = net.image_size
         self.zoom = net.samtrack.get("box_zoom", 0)
         self.selects = net.samtrack.get("memory_selection") == "present"
-        self.frame, self.score = -1, 0.0
+        self.frame, self.score, self.expected = -1, 0.0, 0.0
         self.target = target.Target(net) if "target_model" in net.samtrack else None
         self.fidelity = net.samtrack.get("random_walk", {}).get("fidelity", 0)
         self.prompted = {}  # frame -> (map, pointer)
@@ -121,6 +121,9 @@ class Tracker:
         """The logits (1, s, s), the token and the score that count, of what the decoder gives."""
         masks, ious, tokens, score = out
         low, token = (select_multi if multi else select_single)(masks, ious, tokens)
+        # Of the mask that is kept: mask 0 where it is stable.
+        kept = (low[:, None] == masks).flatten(2).all(2).float().argmax(1)
+        self.expected = ious[0, kept[0]].item()
         return torch.where(score[..., None] > 0, low, torch.full_like(low, model.ABSENT)), token, score
 
     def _finish(self, coarse, low, token, score, prompted):

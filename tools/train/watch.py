@@ -115,8 +115,7 @@ def looks(folder, clips, size):
     for name, pairs in pictures.Collection(folder).apart.items() if folder else ():
         for pair in [pairs[i] for i in np.linspace(0, len(pairs) - 1, min(EACH, len(pairs))).astype(int)]:
             image, labels = pictures.read(pair)
-            area = sorted(((c, n) for n, c in pictures.sizes(labels).items() if 0.005 < c / labels.size < 0.8), reverse=True)
-            found.setdefault(name, []).extend((image, labels == n) for _, n in area[:: max(1, len(area) - 1)][:2])
+            found.setdefault(name, []).extend((image, labels == n) for n in pictures.two_of(labels))
     return {k: [prepared(image, mask, size) for image, mask in v] for k, v in found.items()}
 
 

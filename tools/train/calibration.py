@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""Compares the IoU that a model predicts for its masks with the real one, on what is never trained on, and draws the curve.
+
+    calibration.py --pictures DIR [--videos DIR --held NAME,...] [--model FILE] [--out PNG]
+
+Answers: one click and one exact box on two things of every picture kept apart (pictures.py). Tracked: things of the clips kept
+apart, and with --videos the things outlined by hand in the videos --held, from a click or a box through all of their frames;
+a frame counts where the model shows a mask. Masks are those that are shown: after target models, windows and walks. The last
+line is JSON: of each tenth of the prediction how many answers, their mean prediction and their mean IoU.
+"""
+
+import argparse
+import json
+import os
+import sys
+
+import cv2
+import numpy as np
+import torch
+
+import annotated
+import bank
+import evaluate
+import measures
+import model
+import pictures
+import tracker
+
+TENTHS = 10
+FEW = 20  # answers; a tenth that has fewer is drawn hollow
+SIDE, ROOM = 720, 90  # px of a plot, and of its margin
+INK, PALE, KINDS = (40, 40, 40), (225, 225, 225), {"answers": (30, 110, 220), "tracked": (190, 90, 20)}  # BGR
+
+
+def arguments():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--model", default=os.path.join(evaluate.ROOT, "models/samtrack-nano.safetensors"))
+    p.add_argument("--pictures", required=True, help="folder of pictures and clips with instance masks, see pictures.py")
+    p.add_argument("--videos", help="folder of the videos with things outlined by hand")
+    p.add_argument("--held", default="", help="comma-separated names, without endings, of videos that were not trained on")
+    p.add_argument("--most", type=int, default=60, help="pictures of each collection")
+    p.add_argument("--out", help="the picture to write")
+    return p.parse_args()
+
+
+def prompted(one, image, kind, truth):
+    """The mask shown for one click or the exact box on `truth`; one.expected is what is predicted of it."""
+    picture = torch.from_numpy(image).permute(2, 0, 1)[None]
+    x, y, w, h = evaluate.box_of(truth)
+    given = ([evaluate.point_of(truth)], [1]) if kind == "point" else ([[x, y], [x + w, y + h]], [2, 3])
+    return one.prompt_points(picture, *given).numpy()
+
+
+def of_pictures(net, collection, most):
+    """[(predicted, real IoU)] of single answers."""
+    pairs = []
+    for found in collection.apart.values():
+        for i in np.linspace(0, len(found) - 1, min(most, len(found))).astype(int):
+            image, labels = pictures.read(found[i])
+            for truth in (labels == n for n in pictures.two_of(labels)):
+                for kind in ("point", "box"):
+                    one = tracker.Tracker(net)
+                    mask = prompted(one, image, kind, truth)
+                    pairs.append((one.expected, measures.region(mask, truth)))
+    return pairs
+
+
+def of_clip(net, frames, kind):
+    """[(predicted, real IoU)] of the tracked frames, [(image, truth or None)], whose first has the thing."""
+    one, pairs = tracker.Tracker(net), []
+    prompted(one, *frames[0][:1], kind, frames[0][1])
+    for image, truth in frames[1:]:
+        mask = one.track(torch.from_numpy(image).permute(2, 0, 1)[None]).numpy()
+        if truth is not None and mask.any():
+            pairs.append((one.expected, measures.region(mask, truth)))
+    return pairs
+
+
+def clips_apart(collection):
+    """Frames [(image, truth)] of two things of each clip."""
+    for clip in collection.clips_apart:
+        read = [pictures.read(p) for p in clip]
+        for n in pictures.two_of(read[0][1]):
+            yield [(image, labels == n) for image, labels in read]
+
+
+def outlined(videos, held):
+    """Frames [(image, truth or None)] of each thing that was outlined by hand in the videos `held`."""
+    annotations = annotated.read()
+    for path in bank.videos_of(videos):
+        name = os.path.splitext(os.path.basename(path))[0]
+        if name not in held or name not in annotations:
+            continue
+        frames = bank.read_video(path, 1, max(annotations[name]) + 1)
+        for thing in sorted({k for things in annotations[name].values() for k in things}):
+            size = frames.shape[2:0:-1]
+            keys = {t: annotated.masked(v[thing], size) for t, v in annotations[name].items() if thing in v}
+            yield [(frames[t], keys.get(t)) for t in range(min(keys), max(keys) + 1, annotated.STRIDE)]
+
+
+def tenths(pairs):
+    """[(how many, mean prediction, mean IoU)] of each tenth of the prediction; the means are None where there is none."""
+    rows = [[] for _ in range(TENTHS)]
+    for expected, real in pairs:
+        rows[min(int(expected * TENTHS), TENTHS - 1)].append((expected, real))
+    return [(len(r), *(np.mean(r, 0).round(3).tolist() if r else (None, None))) for r in rows]
+
+
+def plot(title, rows, colour):
+    """A square: what was predicted from left to right, what came out from bottom to top."""
+    image = np.full((SIDE, SIDE, 3), 255, np.uint8)
+    low, high = ROOM, SIDE - ROOM // 2
+
+    def at(x, y):
+        return int(low + x * (high - low)), int(SIDE - low - y * (high - low))
+
+    def write(text, place, size=0.6, tone=INK, centred=True):
+        (w, h), _ = cv2.getTextSize(text, cv2.FONT_HERSHEY_DUPLEX, size, 1)
+        place = (place[0] - w // 2 * centred, place[1] + h // 2)
+        cv2.putText(image, text, place, cv2.FONT_HERSHEY_DUPLEX, size, tone, 1, cv2.LINE_AA)
+
+    for i in range(0, TENTHS + 1, 2):
+        share = i / TENTHS
+        cv2.line(image, at(share, 0), at(share, 1), PALE, 1)
+        cv2.line(image, at(0, share), at(1, share), PALE, 1)
+        write(f"{share:.1f}", (at(share, 0)[0], at(0, 0)[1] + 22), 0.5)
+        write(f"{share:.1f}", (at(0, 0)[0] - 28, at(0, share)[1]), 0.5)
+    band = np.array([at(0, 0.05), at(0, 0), at(0.05, 0), at(1, 0.95), at(1, 1), at(0.95, 1)])
+    cv2.fillPoly(image, [band], (240, 246, 240), cv2.LINE_AA)
+    cv2.line(image, at(0, 0), at(1, 1), (150, 180, 150), 2, cv2.LINE_AA)
+    cv2.rectangle(image, at(0, 1), at(1, 0), INK, 1)
+    most = max((n for n, *_ in rows), default=1) or 1
+    for i, (count, *_) in enumerate(rows):
+        cv2.rectangle(image, at((i + 0.1) / TENTHS, 0), at((i + 0.9) / TENTHS, 0.18 * count / most), (236, 232, 228), -1)
+    points = [(at(e, r), n) for n, e, r in rows if n]
+    cv2.polylines(image, [np.array([p for p, _ in points])], False, colour, 2, cv2.LINE_AA)
+    for point, count in points:
+        cv2.circle(image, point, 7, colour, -1, cv2.LINE_AA)
+        if count < FEW:
+            cv2.circle(image, point, 5, (255, 255, 255), -1, cv2.LINE_AA)
+    write(title, (SIDE // 2, 26), 0.75)
+    write("predicted IoU", (SIDE // 2 + ROOM // 4, SIDE - 26))
+    write("real IoU", (at(0, 0)[0], at(0, 1)[1] - 18))
+    return image
+
+
+def off(rows):
+    """The largest distance of both means in a tenth that has answers enough."""
+    return max((abs(e - r) for n, e, r in rows if n >= FEW), default=None)
+
+
+def main():
+    args = arguments()
+    try:
+        net, collection = model.load(args.model).eval(), pictures.Collection(args.pictures)
+        found = {"answers": of_pictures(net, collection, args.most), "tracked": []}
+        for frames in clips_apart(collection):
+            found["tracked"] += of_clip(net, frames, "point") + of_clip(net, frames, "box")
+        for frames in outlined(args.videos, args.held.split(",")) if args.videos else ():
+            found["tracked"] += of_clip(net, frames, "point") + of_clip(net, frames, "box")
+    except (bank.BankError, model.ModelError, OSError) as error:
+        print(f"calibration.py: {error}", file=sys.stderr)
+        return 1
+    rows = {kind: tenths(pairs) for kind, pairs in found.items()}
+    if args.out:
+        drawn = [plot(f"{kind}: {len(found[kind])}", rows[kind], colour) for kind, colour in KINDS.items()]
+        if not cv2.imwrite(args.out, np.hstack(drawn)):
+            print(f"calibration.py: {args.out}: cannot be written", file=sys.stderr)
+            return 1
+    for kind in KINDS:
+        print(f"{kind}: {len(found[kind])}, the worst tenth of {FEW} or more is off by {off(rows[kind])}")
+    print(json.dumps(rows))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
