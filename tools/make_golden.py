@@ -4,11 +4,13 @@ models.
 
 usage: SAM2_REPO=CHECKOUT EDGETAM_REPO=CHECKOUT python tools/make_golden.py OUTPUT [--only NAME]
        ... python tools/make_golden.py OUTPUT-FOLDER --of GOLDEN-FOLDER --side PX
+       ... python tools/make_golden.py --more GOLDEN-FOLDER
        ... python tools/make_golden.py --compare GOLDEN-FOLDER [--noise X | --double]
 
 The published video predictors run in fp32 on the CPU with add_all_frames_to_correct_as_cond and
 binarize_mask_from_pts_for_mem_enc on, dynamic multimask by stability (0.05, 0.98) on and hole
 filling off, one object at a time. Their code is imported from checkouts and not included here.
+--more adds the scenarios that an existing golden of MODELS lacks.
 --compare runs the scenarios of an existing golden again and prints the differences: with the same
 weights, with weights times 1 + X * normal noise, or in fp64.
 """
@@ -32,7 +34,7 @@ from stages import Stages
 # map, odd head widths, a global block, an odd side at the last stage; SAM 2.1 and SAM 2.0.
 # EdgeTAM: another number of latents in each branch, windows of 2 x 2 tokens, stages without a
 # second block; `mini` has the published numbers of latents and is not part of tests/golden.
-A = ('click', 'clicks', 'box_click', 'mask', 'two_objects', 'refine', 'twice')
+A = ('click', 'clicks', 'box_click', 'mask', 'two_objects', 'refine', 'twice', 'part', 'thing', 'group', 'refine_part')
 MODELS = {
     'a': dict(version='2.1', seed=9, image_size=64, embed_dim=8, num_heads=1, stages=[1, 2, 3, 1],
               global_att_blocks=[4], window_spec=[4, 6, 4, 3], bkg=[7, 7], d_model=32, mem_dim=8,
@@ -43,10 +45,11 @@ MODELS = {
               scenarios=('click', 'refine')),
     'c': dict(version='edgetam', seed=38, image_size=128, dims=[8, 16, 24, 40], depths=[2, 1, 3, 1],
               d_model=32, mem_dim=8, memory_layers=2, memory_hidden=64, latents=12, grid=4,
-              present=4.2, stage_frames={'click': (1, 9, 11), 'refine': (12,)}),
+              present=4.2, stage_frames={'click': (1, 9, 11), 'refine': (12,)},
+              scenarios=('click', 'clicks', 'box_click', 'box', 'mask', 'two_objects', 'refine', 'refine_three', 'refine_mask', 'twice')),
     'd': dict(version='2.1', kind='efficientnet-lite', seed=5, image_size=64, stem=8, depths=[1, 2, 1, 2, 1, 2, 1],
               widths=[4, 8, 12, 12, 16, 20, 24], d_model=32, mem_dim=8, memory_layers=1, present=4.5,
-              scenarios=('click', 'box_click', 'refine')),
+              scenarios=('click', 'box_click', 'refine', 'part')),
 }
 LARGER = {
     'mini': dict(version='edgetam', seed=3, image_size=512, dims=[16, 32, 64, 96],
@@ -64,6 +67,7 @@ TRUNK_TABLE = ('embed_dim', 'num_heads', 'stages', 'global_att_blocks', 'window_
 def scenarios(S):
     """Prompts in model pixels."""
     point = dict(points=[[.43 * S, .52 * S]], labels=[1])
+    other = dict(points=[[.2 * S, .3 * S]], labels=[1])
     box = dict(box=[.25 * S, .3 * S, .7 * S, .8 * S])
 
     def item(frame, obj=1, **prompt):
@@ -75,6 +79,11 @@ def scenarios(S):
         'box_click': [item(0, **box, points=[[.3 * S, .35 * S]], labels=[0])],
         'box': [item(0, **box)],
         'mask': [item(0, mask='disc')],
+        # The answers to a click, by area, where all models here see an object.
+        'part': [item(3, **other, answer=1)],
+        'thing': [item(3, **other, answer=2)],
+        'group': [item(3, **other, answer=3)],
+        'refine_part': [item(0, **box), item(7, **point, answer=1)],
         'two_objects': [item(0, **point), item(6, obj=2, box=[.5 * S, .1 * S, .9 * S, .5 * S])],
         'refine': [item(0, **box), item(9, points=[[.6 * S, .6 * S]], labels=[0])],
         'refine_three': [item(0, **box), item(5, points=[[.6 * S, .6 * S]], labels=[1]),
@@ -226,6 +235,25 @@ def disc(S):
     return (x - .45 * S) ** 2 + (y - .55 * S) ** 2 < (.2 * S) ** 2
 
 
+@contextlib.contextmanager
+def taking(model, answer):
+    """Within it the published code takes another mask for a click than the one with the highest IoU: of the decoder's three,
+    the one that is `answer` by its number of positive logits. Nothing else looks at the IoUs."""
+    decoder = model.sam_mask_decoder
+    published_forward = decoder.forward
+
+    def forward(**inputs):
+        masks, ious, *rest = published_forward(**inputs)
+        assert masks.shape[:2] == (1, 3), masks.shape
+        order = torch.sort((masks[0] > 0).sum((1, 2)), stable=True).indices
+        return masks, torch.nn.functional.one_hot(order[answer - 1], 3)[None].to(ious), *rest
+    decoder.forward = forward
+    try:
+        yield
+    finally:
+        decoder.forward = published_forward
+
+
 def give(model, state, item, folder):
     """One interaction. Points add to those given on this frame before; a box starts over."""
     if 'mask' in item:
@@ -236,10 +264,11 @@ def give(model, state, item, folder):
         model.add_new_mask(state, item['frame'], item['obj'], torch.from_numpy(mask))
         return
     points = item.get('points')
-    model.add_new_points_or_box(
-        state, item['frame'], item['obj'], box=item.get('box'), clear_old_points='box' in item,
-        points=None if points is None else torch.tensor(points, dtype=torch.float32),
-        labels=None if points is None else torch.tensor(item['labels'], dtype=torch.int32))
+    with taking(model, item['answer']) if 'answer' in item else contextlib.nullcontext():
+        model.add_new_points_or_box(
+            state, item['frame'], item['obj'], box=item.get('box'), clear_old_points='box' in item,
+            points=None if points is None else torch.tensor(points, dtype=torch.float32),
+            labels=None if points is None else torch.tensor(item['labels'], dtype=torch.int32))
 
 
 def run_object(model, frames, items, folder, stages, stage_frames):
@@ -387,6 +416,19 @@ def make_side(source, side, folder):
     save_runs(model, frames, script, folder, STAGE_FRAMES)
 
 
+def add_more(folder):
+    script = json.loads((folder / 'scenarios.json').read_text())
+    spec = MODELS[folder.name]
+    known = scenarios(script['image_size'])
+    wanted = {k: known[k] for k in spec.get('scenarios', known) if k not in script['scenarios']}
+    frames = load_file(folder / 'frames.safetensors')['frames'].numpy()
+    model = load(folder / script.get('model', 'model.safetensors'), script['image_size'])
+    new = {**script, 'scenarios': wanted}
+    save_runs(model, frames, new, folder, spec.get('stage_frames', STAGE_FRAMES))
+    script['scenarios'].update(wanted)
+    (folder / 'scenarios.json').write_text(json.dumps(script, indent=1) + '\n')
+
+
 def load(path, side):
     """The published predictor with the weights of a golden."""
     with safe_open(path, 'pt') as f:
@@ -476,6 +518,7 @@ def main():
     parser.add_argument('--only', choices=[*MODELS, *LARGER])
     parser.add_argument('--side', type=int, help='with --of: the golden --of at another side')
     parser.add_argument('--of', type=pathlib.Path)
+    parser.add_argument('--more', type=pathlib.Path)
     parser.add_argument('--compare', type=pathlib.Path)
     parser.add_argument('--noise', type=float, default=0.0)
     parser.add_argument('--double', action='store_true')
@@ -484,6 +527,8 @@ def main():
     if args.compare:
         compare(args.compare, args.noise, args.double)
         return
+    if args.more:
+        return add_more(args.more)
     if not args.output:
         parser.error('expected a folder to write to')
     if args.side:

@@ -188,6 +188,7 @@ static int fill_prompt(struct replay *r, const json_t *item, struct sam_prompt *
     prompt->has_box = json_array_size(box) == 4;
     for (size_t i = 0; i < 4 && prompt->has_box; i++)
         prompt->box[i] = number(box, i);
+    prompt->answer = (int) json_integer_value(json_object_get(item, "answer"));
     if (!name)
         return 0;
     if (read_mask(r, json_string_value(name), mask))

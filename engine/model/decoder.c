@@ -520,25 +520,52 @@ void sam_decoder_candidates(struct sam_queue *q, const struct sam_model *m,
         copy_rows(q, .dst = dst->tokens, .src = tokens, .from = 2, .rows = SAM_MASK_TOKENS);
 }
 
+// The mask tokens: where they were asked for, else those of the scratch, behind the other two.
+static struct sam_tensor mask_tokens(const struct sam_decoder_scratch *s,
+                                     const struct sam_decoded *dst)
+{
+    struct sam_tensor tokens = dst->tokens;
+
+    if (!tokens.data) {
+        tokens = sam_view(s->tokens, 1, 1, 2 + SAM_MASK_TOKENS, s->token.c);
+        tokens = sam_slice(sam_reshape(tokens, tokens.w, 1, 1, s->token.c), 2);
+        tokens.w = SAM_MASK_TOKENS;
+    }
+    return tokens;
+}
+
+// The pointer of the chosen masks, whose tokens are given.
+static void point(struct sam_queue *q, const struct sam_decoder *d, struct sam_decoder_scratch *s,
+                  struct sam_tensor token, const struct sam_decoded *dst)
+{
+    const struct head pointer = { &d->pointer_proj, token, dst->pointer, SAM_ACT_NONE };
+
+    run_heads(q, s, &pointer, 1);
+    gate(q, .dst = dst->pointer, .src = dst->pointer, .other = d->no_obj_ptr, .score = dst->score);
+}
+
 void sam_decoder_choose(struct sam_queue *q, const struct sam_model *m,
                         struct sam_decoder_scratch *s, struct sam_tensor multimask,
                         const struct sam_decoded *dst)
 {
-    const struct sam_decoder *d = &m->decoder;
     const struct sam_tensor token = sam_first(s->token, dst->score.n);
-    struct sam_tensor tokens = dst->tokens;
 
-    if (!tokens.data) { // those of the scratch, behind the other two
-        tokens = sam_view(s->tokens, 1, 1, 2 + SAM_MASK_TOKENS, token.c);
-        tokens = sam_slice(sam_reshape(tokens, tokens.w, 1, 1, token.c), 2);
-        tokens.w = SAM_MASK_TOKENS;
-    }
     select_mask(q, .low_res = dst->low_res, .token = token, .iou = dst->iou, .masks = dst->masks,
-                .tokens = tokens, .ious = dst->ious, .score = dst->score,
+                .tokens = mask_tokens(s, dst), .ious = dst->ious, .score = dst->score,
                 .multimask = multimask, .delta = 0.05f, .threshold = 0.98f);
-    const struct head pointer = { &d->pointer_proj, token, dst->pointer, SAM_ACT_NONE };
-    run_heads(q, s, &pointer, 1);
-    gate(q, .dst = dst->pointer, .src = dst->pointer, .other = d->no_obj_ptr, .score = dst->score);
+    point(q, &m->decoder, s, token, dst);
+}
+
+void sam_decoder_take(struct sam_queue *q, const struct sam_model *m,
+                      struct sam_decoder_scratch *s, int candidate, const struct sam_decoded *dst)
+{
+    const struct sam_tensor token = sam_first(s->token, 1);
+    const struct sam_tensor ious = sam_reshape(dst->ious, 1, 1, SAM_MASK_TOKENS, 1);
+
+    copy_rows(q, .dst = dst->low_res, .src = dst->masks, .from = candidate, .rows = 1);
+    copy_rows(q, .dst = dst->iou, .src = ious, .from = candidate, .rows = 1);
+    copy_rows(q, .dst = token, .src = mask_tokens(s, dst), .from = candidate, .rows = 1);
+    point(q, &m->decoder, s, token, dst);
 }
 
 void sam_decoder_run(struct sam_queue *q, const struct sam_model *m, struct sam_decoder_scratch *s,

@@ -351,6 +351,9 @@ void sam_decoder_candidates(struct sam_queue *q, const struct sam_model *m,
 void sam_decoder_choose(struct sam_queue *q, const struct sam_model *m,
                         struct sam_decoder_scratch *s, struct sam_tensor multimask,
                         const struct sam_decoded *dst);
+// After them, of one object that is present: mask `candidate` instead of the chosen one.
+void sam_decoder_take(struct sam_queue *q, const struct sam_model *m,
+                      struct sam_decoder_scratch *s, int candidate, const struct sam_decoded *dst);
 
 struct sam_memory_encoder_scratch {
     struct sam_tensor high_res;  // (B, S, S, 1) F32: the signal

@@ -41,6 +41,8 @@ void sam_history_return(struct sam_tracked *o, int64_t frame)
         o->next = frame;
     if (frame < o->born)
         o->born = frame;
+    if (frame <= o->answered.frame)
+        o->answered.taken = 0;
 }
 
 bool sam_history_is_left(const struct sam_tracker *t, const struct sam_tracked *o)

@@ -78,8 +78,11 @@ static void decode_points(struct sam_tracker *t, struct sam_tracked *o,
                                  all->num_points, (const float (*)[2]) all->xy, all->label, tokens);
     sam_queue_upload(&t->queue, sparse.data, tokens, sam_tensor_bytes(&sparse));
     sam_stages_prompted(t, SAM_TURN_PROMPT, &o, 1, s->conditioned, dense, tokens, sparse.w);
-    decode_with(t, o, s->conditioned, dense, all->num_points == 1, sparse);
-    if (m->config.walk_fidelity > 0)
+    const bool is_click = sam_interactions_is_click(all);
+    decode_with(t, o, s->conditioned, dense, is_click, sparse);
+    if (is_click)
+        sam_answers_make(t, o, all, input);
+    else if (m->config.walk_fidelity > 0)
         sam_walk_prompt(t, all, input);
 }
 
@@ -180,6 +183,7 @@ void sam_interact(struct sam_tracker *t, struct sam_tracked *o)
     x->map_to.host[0] = slots.map;
     x->pointer_to.host[0] = slots.pointer;
     x->binary.host[0] = 1;
+    o->answered.taken = 0;
     if (zooms)
         interact_zoomed(t, o, &given->item[0], &window);
     if (has_points)
@@ -188,6 +192,7 @@ void sam_interact(struct sam_tracker *t, struct sam_tracked *o)
     int64_t began = sam_now();
     for (int i = zooms; i < given->count; i++) {
         const int mask = given->item[i].mask;
+        o->answered.taken = 0;
         if (mask >= 0)
             interact_mask(t, o, mask);
         else

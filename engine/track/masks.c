@@ -147,11 +147,9 @@ static void clear_labels(struct sam_tracker *t, const struct sam_labels *l)
         memset(l->data + (size_t) y * l->stride, 0, (size_t) l->width);
 }
 
-// The logits that are shown: (rows, 1, S/4, S/4).
-static struct sam_tensor shown_logits(struct sam_tracker *t)
+struct sam_tensor sam_results_fill(struct sam_tracker *t, struct sam_tensor logits, int n)
 {
-    const int side = t->model->config.image_size / 4, n = t->num_rows;
-    const struct sam_tensor logits = sam_first(t->mem.state.low_res, n);
+    const int side = t->model->config.image_size / 4;
     // A mask that is all hole is an absent object.
     const int max_area = t->params.fill_holes < side * side ? t->params.fill_holes
                                                             : side * side - 1;
@@ -177,7 +175,9 @@ void sam_results_draw(struct sam_tracker *t, const struct sam_frame *frame,
     }
     if (!labels && !boxes)
         return;
-    struct sam_draw_masks draw = { .logits = shown_logits(t), .slot = h->row_slot };
+    const struct sam_tensor logits = sam_first(t->mem.state.low_res, t->num_rows);
+    struct sam_draw_masks draw = { .logits = sam_results_fill(t, logits, t->num_rows),
+                                   .slot = h->row_slot };
     if (labels)
         draw.labels = *labels;
     if (boxes) {

@@ -163,6 +163,13 @@ void sam_decode(struct sam_tracker *t, int n, struct sam_tensor sparse)
                     &out);
 }
 
+void sam_decode_take(struct sam_tracker *t, int candidate)
+{
+    const struct sam_decoded out = decoded_first(t, 1);
+
+    sam_decoder_take(&t->queue, t->model, &t->mem.scratch.decoder, candidate, &out);
+}
+
 // What is shown of what n objects were decoded to; returns how many.
 static int shown(struct sam_tracker *t, int n, struct sam_scatter *each)
 {

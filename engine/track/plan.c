@@ -178,6 +178,7 @@ static void lay_out_state(struct sam_state *s, const struct sam_config *c, enum 
     s->low_res = sam_arena_tensor(a, SAM_F32, rows, 1, 1, low);
     s->iou = sam_arena_tensor(a, SAM_F32, rows, 1, 1, 1);
     s->score = sam_arena_tensor(a, SAM_F32, rows, 1, 1, 1);
+    s->answers = sam_arena_tensor(a, SAM_F32, max_objects, 1, SAM_ANSWERS, low);
     if (c->target_channels)
         s->target = sam_arena_tensor(a, SAM_F32, max_objects * sam_target_each(l), 1, 1,
                                      sam_target_numbers(c));

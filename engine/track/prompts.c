@@ -190,6 +190,7 @@ int sam_interactions_points(const struct sam_interactions *list, int count,
         const struct sam_interaction *one = &list->item[i];
         if (one->mask >= 0 || one->has_box)
             *all = (struct sam_interaction) { .mask = -1, .has_box = one->has_box };
+        all->answer = one->answer;
         if (all->num_points + one->num_points > SAM_MAX_POINTS + (all->has_box ? 2 : 0))
             return -1;
         for (int k = 0; k < one->num_points; k++, all->num_points++) {
@@ -310,12 +311,24 @@ static int read_mask(struct sam_interaction *out, const struct sam_prompt *p,
     return SAM_OK;
 }
 
+static int check_answer(const struct sam_prompt *p, struct sam_error *error)
+{
+    if (p->answer < 0 || p->answer > SAM_ANSWERS)
+        return sam_fail(error, SAM_EINVAL, "answer %d: expected 0 to %d", p->answer, SAM_ANSWERS);
+    if (p->answer && (p->num_points != 1 || p->has_box || p->mask || p->mask_bits))
+        return sam_fail(error, SAM_EINVAL, "answer %d of a prompt that is not one point alone: "
+                        "the model answers only a single click with several masks", p->answer);
+    return SAM_OK;
+}
+
 int sam_interaction_read(struct sam_interaction *out, const struct sam_prompt *p,
                          struct sam_mask_pool *pool, struct sam_error *error)
 {
     float size[2] = { 1, 1 };
 
-    *out = (struct sam_interaction) { .mask = -1 };
+    *out = (struct sam_interaction) { .mask = -1, .answer = p->answer };
+    if (check_answer(p, error))
+        return SAM_EINVAL;
     if (p->num_points < 0 || p->num_points > SAM_MAX_POINTS)
         return sam_fail(error, SAM_EINVAL, "%d points in one prompt: expected 0 to %d",
                         p->num_points, SAM_MAX_POINTS);

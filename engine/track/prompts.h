@@ -33,6 +33,7 @@ struct sam_interaction {
     int label[SAM_MAX_POINTS + 2]; // enum of parts.h
     bool has_box;
     int mask; // index in the pool; -1: none
+    int answer; // to a single click that is taken, 1 .. SAM_ANSWERS; 0: the best
 };
 
 // Successive interactions with one object for one frame, in order.
@@ -46,6 +47,13 @@ struct sam_interactions {
 // clicks.
 int sam_interactions_points(const struct sam_interactions *list, int count,
                             struct sam_interaction *all);
+
+// Whether `all`, which sam_interactions_points() collected, is a single click: the decoder then
+// gives several masks, of which one is chosen.
+static inline bool sam_interactions_is_click(const struct sam_interaction *all)
+{
+    return all->num_points == 1;
+}
 
 // Check a prompt and convert it to model px. A mask is scaled to S x S (antialiased triangle,
 // set where at least one half) and stored in the pool.

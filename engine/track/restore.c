@@ -221,12 +221,15 @@ static void get_frames(struct cursor *c, int64_t *list, int count)
 static bool get_prompt(struct cursor *c, struct saved_object *o, int i, int side)
 {
     struct sam_interaction *one = &o->pending.item[i];
-    const uint32_t points = get32(c), box = get32(c), mask = get32(c);
+    const uint32_t points = get32(c), box = get32(c), more = get32(c);
+    const bool mask = more == 1;
+    const int answer = more > 1 && more <= 1 + SAM_ANSWERS ? (int) more - 1 : 0;
 
-    if (c->bad || points > SAM_MAX_POINTS + 2 * box || box > 1 || mask > 1 ||
-        (mask ? points || box : points < 1 + box))
+    if (c->bad || points > SAM_MAX_POINTS + 2 * box || box > 1 || more > 1 + SAM_ANSWERS ||
+        (mask ? points || box : points < 1 + box) || (answer && (box || points > 1)))
         return false;
-    *one = (struct sam_interaction) { .num_points = (int) points, .has_box = box, .mask = -1 };
+    *one = (struct sam_interaction) { .num_points = (int) points, .has_box = box, .mask = -1,
+                                      .answer = answer };
     for (uint32_t k = 0; k < points; k++) {
         for (int axis = 0; axis < 2; axis++) {
             const float x = get_float(c);
@@ -259,7 +262,8 @@ static bool get_pending(struct cursor *c, struct saved_object *o, int side)
         if (!get_prompt(c, o, i, side))
             return false;
     for (int i = 1; i <= o->pending.count; i++)
-        if (sam_interactions_points(&o->pending, i, &all) < 0)
+        if (sam_interactions_points(&o->pending, i, &all) < 0 ||
+            (all.answer && !sam_interactions_is_click(&all)))
             return false;
     return true;
 }

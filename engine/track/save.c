@@ -200,7 +200,7 @@ static void put_pending(struct sink *s, const struct sam_tracker *t,
         const struct sam_interaction *one = &list->item[i];
         put32(s, (uint32_t) one->num_points);
         put32(s, one->has_box);
-        put32(s, one->mask >= 0);
+        put32(s, one->mask >= 0 ? 1 : one->answer ? 1 + (uint32_t) one->answer : 0);
         for (int k = 0; k < one->num_points; k++) {
             put_float(s, one->xy[k][0]);
             put_float(s, one->xy[k][1]);

@@ -1,6 +1,6 @@
 // Internals of a tracker. open.c: open and close; tracker.c: the other public calls; plan.c:
 // memory; step.c: one frame; passes.c: the parts of a frame; graphs.c: recording them; interact.c:
-// prompts on a frame; zoom.c: a box's window of it; target.c: target models; walk.c: random walks;
+// prompts on a frame; answers.c: the masks for a click; zoom.c: a box's window of it; target.c: target models; walk.c: random walks;
 // history.c: frames of the past; replay.c: late prompts on them; masks.c: results; stages.c:
 // tensors for tests; save.c and restore.c: its state as a file.
 #ifndef SAM_TRACK_H
@@ -11,6 +11,7 @@
 #include "base/sized.h"
 #include "device/given.h"
 #include "prompts.h"
+#include "samtrack/answers.h"
 
 // One object. id 0: the slot is free.
 struct sam_tracked {
@@ -40,6 +41,13 @@ struct sam_tracked {
         bool lost;
     } presence, presence_before;
     enum sam_object_state state;
+
+    // The answers to its last prompts, a click; their masks are in state.answers. taken 0: none.
+    struct sam_answered {
+        int64_t frame;
+        int taken;
+        float iou[SAM_ANSWERS];
+    } answered;
 };
 
 // Used within one step only. Parts that never run at the same time share memory.
@@ -122,6 +130,7 @@ struct sam_state {
     struct sam_tensor pointers;   // (objects * pointers each, 1, 1, d) F32
     struct sam_tensor low_res;    // (objects + 1, 1, 1, (S/4)^2) F32, by row; the last one is spare
     struct sam_tensor iou, score; // (objects + 1, 1, 1, 1) F32, by row
+    struct sam_tensor answers;    // (objects, 1, SAM_ANSWERS, (S/4)^2) F32, by slot
     // If the model has target models: the sums of each object after its latest frames, so many that
     // those of the frame before the oldest one that it can be taken back to are among them.
     struct sam_tensor target; // (objects * sam_target_each(), 1, 1, numbers) F32
@@ -353,6 +362,8 @@ void sam_indices_upload(struct sam_tracker *t);
 // Run the decoder on scratch.image of n objects; index.multimask controls the choice of the mask.
 // sparse: data is NULL if none of them has a prompt.
 void sam_decode(struct sam_tracker *t, int n, struct sam_tensor sparse);
+// After it, of one object that is present: another of its candidates.
+void sam_decode_take(struct sam_tracker *t, int candidate);
 // Copy scratch.out of n objects to the rows in index.row.
 void sam_show(struct sam_tracker *t, int n);
 // Write scratch.out of a batch to the memory of its objects, to the slots in index.map_to and
@@ -405,6 +416,24 @@ static inline bool sam_is_present(struct sam_tracker *t, int i)
     sam_queue_download(&t->queue, &present, score.data, sizeof(present));
     return present > 0;
 }
+
+// ---- answers.c
+
+// After the decoder has run on a single click, which `all` is: take the answer that it names, with
+// its pointer, keep the masks of all, and let them walk. `input`: see sam_walk_prompt().
+void sam_answers_make(struct sam_tracker *t, struct sam_tracked *o,
+                      const struct sam_interaction *all, struct sam_tensor input);
+// Find their boxes and areas, which are there when the queue has finished; then describe them. There
+// may be none.
+void sam_answers_measure(struct sam_tracker *t, const struct sam_tracked *o,
+                         int32_t box[SAM_ANSWERS][5]);
+struct sam_answers sam_answers_list(const struct sam_tracked *o, int32_t box[SAM_ANSWERS][5]);
+// Draw one of them, 1 .. SAM_ANSWERS, if there are any.
+void sam_answers_draw(struct sam_tracker *t, const struct sam_tracked *o, int answer,
+                      const struct sam_labels *labels);
+// The click that an object got for a frame; NULL: it got none, or more than a single click.
+struct sam_interaction *sam_answers_click(struct sam_tracker *t, const struct sam_tracked *o,
+                                          int64_t frame);
 
 // ---- zoom.c
 
@@ -462,6 +491,8 @@ void sam_results_hide(struct sam_tracker *t);
 void sam_results_draw(struct sam_tracker *t, const struct sam_frame *frame,
                       const struct sam_labels *labels, bool boxes);
 void sam_results_list(struct sam_tracker *t, struct sam_result *result);
+// What is shown of logits of n masks: they, or they with holes filled, which is scratch.
+struct sam_tensor sam_results_fill(struct sam_tracker *t, struct sam_tensor logits, int n);
 // Clear the mask in the row of a removed object.
 void sam_row_blank(struct sam_tracker *t, int row);
 

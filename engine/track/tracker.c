@@ -126,6 +126,10 @@ static int append(struct sam_tracker *t, struct sam_tracked *o, int64_t frame,
         return sam_fail(error, SAM_EBUSY,
                         "object %llu: its prompts for %s frame have more than %d points",
                         (unsigned long long) o->id, which, SAM_MAX_POINTS);
+    if (all.answer && !sam_interactions_is_click(&all))
+        return sam_fail(error, SAM_EINVAL, "answer %d of a point that adds to others for %s frame: "
+                        "the model answers only a single click with several masks", all.answer,
+                        which);
     list->count++;
     return SAM_OK;
 }
@@ -257,20 +261,25 @@ static void cut_last(struct sam_tracker *t, struct sam_interactions *given)
     sam_interactions_cut(given, given->count - 1, &t->mem.host.masks);
 }
 
-// The last prompt of the current frame, whose features are still held: decode what is left.
+// Run an object once more on the current frame, whose features are still held.
+static void run_again(struct sam_tracker *t, struct sam_tracked *o)
+{
+    sam_bank_drop_latest(&o->bank, t->frame + 1);
+    sam_step_again(t, o);
+    sam_results_fetch(t);
+    take_results(t, NULL);
+}
+
+// The last prompt of the current frame: decode what is left.
 static void undo_current(struct sam_tracker *t, struct sam_tracked *o)
 {
     struct sam_interactions *given = sam_given(t, o, t->frame);
 
     cut_last(t, given);
-    sam_bank_drop_latest(&o->bank, t->frame + 1);
-    if (!o->was_tracked && !given->count) {
+    if (o->was_tracked || given->count)
+        run_again(t, o);
+    else
         end_object(t, o);
-        return;
-    }
-    sam_step_again(t, o);
-    sam_results_fetch(t);
-    take_results(t, NULL);
 }
 
 // The latest prompted frame is gone: forget what was remembered of it.
@@ -304,6 +313,7 @@ static int undo(struct sam_tracker *t, uint64_t id, struct sam_error *error)
     if (!o)
         return unknown_id(id, error);
     const int64_t frame = sam_history_prompted(t, o);
+    o->answered.taken = 0;
     if (shows_prompt(t, o))
         undo_current(t, o);
     else if (frame >= 0)
@@ -454,6 +464,106 @@ int sam_tracker_draw(sam_tracker *t, const struct sam_labels *labels, struct sam
     const int status = enter(t, error);
 
     return status ? status : leave(t, draw(t, labels, error));
+}
+
+// ---- Answers.
+
+static int check_answer(const struct sam_tracked *o, int answer, struct sam_error *error)
+{
+    if (answer < 1 || answer > SAM_ANSWERS)
+        return sam_fail(error, SAM_EINVAL, "answer %d: expected 1 to %d", answer, SAM_ANSWERS);
+    if (o && !o->answered.taken)
+        return sam_fail(error, SAM_EINVAL, "answer %d: there are no answers now: the object's last "
+                        "prompts were not a single click, or were undone", answer);
+    return SAM_OK;
+}
+
+static int tell_answers(struct sam_tracker *t, uint64_t id, struct sam_answers *answers,
+                        struct sam_error *error)
+{
+    const struct sam_tracked *o = find_object(t, id);
+    int32_t box[SAM_ANSWERS][5] = { 0 };
+
+    if (!o)
+        return unknown_id(id, error);
+    sam_answers_measure(t, o, box);
+    if (finish(t, error))
+        return t->broken;
+    const struct sam_answers all = sam_answers_list(o, box);
+    sam_sized_write(answers, &all);
+    return SAM_OK;
+}
+
+int sam_tracker_answers(sam_tracker *t, uint64_t id, struct sam_answers *answers,
+                        struct sam_error *error)
+{
+    int status = sam_sized_check(answers, sizeof(*answers), sizeof(*answers), "answers", error);
+
+    if (status || (status = enter(t, error)))
+        return status;
+    return leave(t, tell_answers(t, id, answers, error));
+}
+
+static int draw_answer(struct sam_tracker *t, uint64_t id, int answer,
+                       const struct sam_labels *labels, struct sam_error *error)
+{
+    const struct sam_tracked *o = find_object(t, id);
+    int status;
+
+    if (!o)
+        return unknown_id(id, error);
+    if ((status = check_answer(o, answer, error)) ||
+        (status = sam_labels_check(&t->queue, labels, error)) ||
+        (status = reserve_for(t, NULL, labels, error)))
+        return status;
+    sam_answers_draw(t, o, answer, labels);
+    return finish(t, error);
+}
+
+int sam_tracker_draw_answer(sam_tracker *t, uint64_t id, int answer,
+                            const struct sam_labels *labels, struct sam_error *error)
+{
+    int status = labels ? SAM_OK : sam_fail(error, SAM_EINVAL, "labels is NULL");
+
+    if (status || (status = enter(t, error)))
+        return status;
+    return leave(t, draw_answer(t, id, answer, labels, error));
+}
+
+static int take_answer(struct sam_tracker *t, uint64_t id, int answer, struct sam_error *error)
+{
+    struct sam_tracked *o = find_object(t, id);
+
+    if (!o)
+        return unknown_id(id, error);
+    const bool is_shown = shows_prompt(t, o);
+    const int64_t frame = is_shown ? t->frame : sam_history_prompted(t, o);
+    struct sam_interaction *click = frame >= 0 ? sam_answers_click(t, o, frame) : NULL;
+    int status = check_answer(NULL, answer, error);
+
+    if (status)
+        return status;
+    if (frame < 0)
+        return sam_fail(error, SAM_EINVAL, "answer %d: the frame of the object's last prompts is "
+                        "not held any more, history is %d", answer, t->limits.history);
+    if (!click)
+        return sam_fail(error, SAM_EINVAL, "answer %d: the object's last prompts are not a single "
+                        "click, which alone the model answers with several masks", answer);
+    click->answer = answer;
+    if (is_shown)
+        run_again(t, o);
+    else
+        sam_history_return(o, frame);
+    if (t->broken) // while decoding again
+        return sam_fail(error, t->broken, "%s", t->broken_error.text);
+    return finish(t, error);
+}
+
+int sam_tracker_take_answer(sam_tracker *t, uint64_t id, int answer, struct sam_error *error)
+{
+    const int status = enter(t, error);
+
+    return status ? status : leave(t, take_answer(t, id, answer, error));
 }
 
 // ---- Reading.

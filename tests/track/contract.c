@@ -4,6 +4,8 @@
 #include <limits.h>
 #include <stdbool.h>
 
+#include <samtrack/answers.h>
+
 #include "scene.h"
 
 static void expect_refused(int status, const char *words, const struct sam_error *e, int line)
@@ -43,6 +45,7 @@ static void check_null(sam_tracker *t)
     struct sam_params params = scene_params(NULL);
     struct sam_plan plan = SAM_PLAN_INIT;
     struct sam_info info = SAM_INFO_INIT;
+    struct sam_answers answers = SAM_ANSWERS_INIT;
     sam_painter *painter;
     struct scene s;
     uint64_t number;
@@ -56,6 +59,9 @@ static void check_null(sam_tracker *t)
     refused("prompt is NULL", sam_tracker_prompt(t, NULL, NULL, &error));
     refused("tracker is NULL", sam_tracker_undo(NULL, 1, &error));
     refused("tracker is NULL", sam_tracker_remove(NULL, 1, &error));
+    refused("tracker is NULL", sam_tracker_answers(NULL, 1, &answers, &error));
+    refused("tracker is NULL", sam_tracker_draw_answer(NULL, 1, 1, &labels, &error));
+    refused("tracker is NULL", sam_tracker_take_answer(NULL, 1, 1, &error));
     refused("tracker is NULL", sam_tracker_frames(NULL, 0, &number, &number, &error));
     refused("oldest or next is NULL", sam_tracker_frames(t, 0, NULL, &number, &error));
     refused("oldest or next is NULL", sam_tracker_frames(t, 0, &number, NULL, &error));

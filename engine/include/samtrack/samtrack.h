@@ -124,6 +124,7 @@ enum {
     SAM_MAX_THREADS = 256,
     SAM_MAX_POINTS  = 32,  // in one prompt
     SAM_MAX_HISTORY = 64,  // frames
+    SAM_ANSWERS     = 3,   // masks that the model gives for a single click
 };
 
 // AUTO: CUDA if this machine has a GPU that works, else CPU. REF is a readable, very slow
@@ -328,6 +329,11 @@ struct sam_prompt {
     // sam_tracker_prompt(). 0: for the next frame, and `frame` is ignored.
     int has_frame;
     uint64_t frame;
+
+    // Which of the model's masks for a single click is taken, see answers.h. 1 .. 3: that
+    // one; the prompt must be one point, and the only point that the object gets for that frame.
+    // 0: the one with the highest predicted IoU, as the published predictor takes it.
+    int answer;
 };
 
 #define SAM_PROMPT_INIT { .size = sizeof(struct sam_prompt) }
@@ -418,7 +424,7 @@ SAM_API void sam_tracker_close(sam_tracker **t);
 //
 // SAM_EINVAL: no points, box or mask; a mask with points, a box or a second mask; a coordinate that
 // is not finite or outside of its space; an empty box; sizes out of range; `frame` is neither a
-// processed frame nor the next one.
+// processed frame nor the next one; `answer` is out of range, or not that of a single click.
 // SAM_ENOTFOUND: prompt->id is not tracked. SAM_EFULL: a new object has no free slot.
 // SAM_EBUSY: too many prompts, points or masks wait, or were given for that frame; try again after
 // the next frame.

@@ -1,0 +1,145 @@
+// A single click is answered with several masks: a part, a thing, a group. They are ordered by
+// area; one is taken, by the highest predicted IoU as in the published predictor unless the prompt
+// names another, and all are kept so that they can be told, drawn and taken later.
+#include "track.h"
+
+// The candidates 1 to 3 by their areas, the first of equal ones first.
+static void order_by_area(const float *masks, size_t count, int order[SAM_ANSWERS])
+{
+    size_t area[SAM_ANSWERS] = { 0 };
+
+    for (int i = 0; i < SAM_ANSWERS; i++) {
+        const float *mask = masks + (size_t) (1 + i) * count;
+        int at = i;
+        for (size_t k = 0; k < count; k++)
+            area[i] += mask[k] > 0;
+        for (; at > 0 && area[order[at - 1] - 1] > area[i]; at--)
+            order[at] = order[at - 1];
+        order[at] = 1 + i;
+    }
+}
+
+// The one that the decoder chose: the first of the best.
+static int best_of(const float *ious)
+{
+    int best = 1;
+
+    for (int i = 2; i <= SAM_ANSWERS; i++)
+        if (ious[i] > ious[best])
+            best = i;
+    return best;
+}
+
+// The masks on the host, where they are counted.
+static void find_order(struct sam_tracker *t, int order[SAM_ANSWERS])
+{
+    const struct sam_tensor masks = sam_first(t->mem.scratch.out.masks, 1);
+    float *host = t->mem.host.staging;
+
+    sam_queue_download(&t->queue, host, masks.data, sam_tensor_bytes(&masks));
+    order_by_area(host, (size_t) masks.c, order);
+}
+
+// Candidate `from` of the decoder, as it is remembered if it is taken, to place `to` of the
+// answers. It is left in scratch.out.
+static void keep(struct sam_tracker *t, const struct sam_tracked *o, int from, int to,
+                 const struct sam_interaction *all, struct sam_tensor input)
+{
+    const struct sam_decoded *out = &t->mem.scratch.out;
+    const struct sam_tensor low_res = sam_first(out->low_res, 1);
+
+    sam_op_copy_rows(&t->queue, &(struct sam_copy_rows) {
+        .dst = low_res, .src = sam_first(out->masks, 1), .from = from, .rows = 1 });
+    if (t->model->config.walk_fidelity > 0)
+        sam_walk_prompt(t, all, input);
+    sam_op_copy_rows(&t->queue, &(struct sam_copy_rows) {
+        .dst = sam_slice(t->mem.state.answers, o->slot - 1), .src = low_res, .to = to, .rows = 1 });
+}
+
+void sam_answers_make(struct sam_tracker *t, struct sam_tracked *o,
+                      const struct sam_interaction *all, struct sam_tensor input)
+{
+    struct sam_scratch *s = &t->mem.scratch;
+    const struct sam_tensor all_ious = sam_first(s->out.ious, 1);
+    float ious[SAM_MASK_TOKENS] = { 0 };
+    int order[SAM_ANSWERS], taken = 0;
+
+    if (!sam_is_present(t, 0))
+        return;
+    sam_queue_download(&t->queue, ious, all_ious.data, sam_tensor_bytes(&all_ious));
+    find_order(t, order);
+    if (t->queue.status) // what was copied is not known
+        return;
+    const int best = best_of(ious);
+    while (order[taken] != (all->answer ? order[all->answer - 1] : best))
+        taken++;
+    if (order[taken] != best)
+        sam_decode_take(t, order[taken]);
+    for (int i = 0; i < SAM_ANSWERS; i++)
+        if (i != taken)
+            keep(t, o, order[i], i, all, input);
+    keep(t, o, order[taken], taken, all, input);
+    o->answered = (struct sam_answered) { .frame = t->frame, .taken = taken + 1 };
+    for (int i = 0; i < SAM_ANSWERS; i++)
+        o->answered.iou[i] = ious[order[i]];
+}
+
+// One of them as it is shown: logits (1, 1, S/4, S/4), which may be scratch.
+static struct sam_tensor logits_of(struct sam_tracker *t, const struct sam_tracked *o, int i)
+{
+    struct sam_tensor masks = sam_slice(t->mem.state.answers, o->slot - 1);
+
+    masks = sam_reshape(masks, SAM_ANSWERS, 1, 1, masks.c);
+    return sam_results_fill(t, sam_slice(masks, i), 1);
+}
+
+void sam_answers_measure(struct sam_tracker *t, const struct sam_tracked *o,
+                         int32_t box[SAM_ANSWERS][5])
+{
+    const int32_t slot = o->slot;
+
+    for (int i = 0; i < SAM_ANSWERS && o->answered.taken; i++)
+        sam_op_draw_masks(&t->queue, &(struct sam_draw_masks) {
+            .logits = logits_of(t, o, i), .slot = &slot, .width = t->frame_width,
+            .height = t->frame_height, .boxes = &box[i] });
+}
+
+struct sam_answers sam_answers_list(const struct sam_tracked *o, int32_t box[SAM_ANSWERS][5])
+{
+    struct sam_answers all = { 0 };
+
+    if (!o->answered.taken)
+        return all;
+    all.frame_index = (uint64_t) o->answered.frame;
+    all.num_answers = SAM_ANSWERS;
+    all.taken = o->answered.taken;
+    for (int i = 0; i < SAM_ANSWERS; i++)
+        all.answer[i] = (struct sam_answer) {
+            .iou = o->answered.iou[i], .x = box[i][0], .y = box[i][1],
+            .width = box[i][2] - box[i][0], .height = box[i][3] - box[i][1], .area = box[i][4] };
+    return all;
+}
+
+void sam_answers_draw(struct sam_tracker *t, const struct sam_tracked *o, int answer,
+                      const struct sam_labels *labels)
+{
+    const int32_t slot = o->slot;
+
+    sam_op_draw_masks(&t->queue, &(struct sam_draw_masks) {
+        .logits = logits_of(t, o, answer - 1), .slot = &slot, .labels = *labels });
+}
+
+struct sam_interaction *sam_answers_click(struct sam_tracker *t, const struct sam_tracked *o,
+                                          int64_t frame)
+{
+    struct sam_interactions *given = sam_given(t, o, frame);
+    struct sam_interaction all, *last;
+
+    if (!given->count)
+        return NULL;
+    last = &given->item[given->count - 1];
+    if (last->mask >= 0)
+        return NULL;
+    sam_interactions_points(given, given->count, &all);
+    return sam_interactions_is_click(&all) ? last : NULL;
+}
