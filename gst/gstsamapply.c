@@ -2,6 +2,8 @@
 
 #include "gstsampending.h"
 
+#include <samtrack/answers.h>
+
 #include <float.h>
 
 gboolean
@@ -30,6 +32,7 @@ bind (GstSamPending * pending, guint64 id, guint64 engine_id)
     pending->bound[pending->num_bound].id = id;
     pending->bound[pending->num_bound].engine_id = engine_id;
     pending->bound[pending->num_bound].shown = FALSE;
+    pending->bound[pending->num_bound].clicked = FALSE;
     pending->num_bound++;
   }
   g_mutex_unlock (&pending->lock);
@@ -120,6 +123,7 @@ submit (GstSamPending * pending, sam_tracker * tracker,
     point.y = point_at (from->y, bottom);
     prompt.num_points = 1;
     prompt.points = &point;
+    prompt.answer = from->answer;
   } else if (from->kind == GST_SAM_PROMPT_BOX) {
     prompt.has_box = 1;
     prompt.box[0] = from->x;
@@ -133,6 +137,20 @@ submit (GstSamPending * pending, sam_tracker * tracker,
   status = sam_tracker_prompt (tracker, &prompt, &new_id, why);
   if (status == SAM_OK && from->fresh)
     bind (pending, from->id, new_id);
+  if (status == SAM_OK && from->kind == GST_SAM_PROMPT_POINT)
+    gst_sam_pending_set_clicked (pending, new_id, TRUE);
+  return status;
+}
+
+static int
+take_answer (GstSamPending * pending, sam_tracker * tracker,
+    const GstSamPrompt * prompt, guint64 engine_id, struct sam_error *why)
+{
+  int status = sam_tracker_take_answer (tracker, engine_id, prompt->answer,
+      why);
+
+  if (status == SAM_OK)
+    gst_sam_pending_set_clicked (pending, engine_id, TRUE);
   return status;
 }
 
@@ -162,6 +180,9 @@ apply_one (GstSamPending * pending, sam_tracker * tracker,
     return SAM_ENOTFOUND;
   if (prompt->kind == GST_SAM_PROMPT_UNDO)
     return sam_tracker_undo (tracker, pending->bound[i].engine_id, why);
+  if (prompt->kind == GST_SAM_PROMPT_TAKE)
+    return take_answer (pending, tracker, prompt, pending->bound[i].engine_id,
+        why);
   return submit (pending, tracker, prompt, i < 0 ? 0 :
       pending->bound[i].engine_id, calls, why);
 }
@@ -233,6 +254,26 @@ take_waiting (GstSamPending * pending, guint i)
   return taken;
 }
 
+/* Have another answer taken to a click that still waits. Returns whether there
+ * is one. */
+static gboolean
+take_waiting_answer (GstSamPending * pending, const GstSamPrompt * command,
+    guint before)
+{
+  GstSamPrompt *prompt;
+  guint i;
+
+  for (i = before; i > 0; i--) {
+    prompt = gst_sam_pending_waiting_at (pending, i - 1);
+    if (prompt->id != command->id || is_command (prompt))
+      continue;
+    if (prompt->kind == GST_SAM_PROMPT_POINT)
+      prompt->answer = command->answer;
+    return prompt->kind == GST_SAM_PROMPT_POINT;
+  }
+  return FALSE;
+}
+
 /* Undo takes back a prompt that still waits, if there is one before it; remove
  * takes back all. Returns whether that was all. */
 static gboolean
@@ -244,6 +285,8 @@ take_back_waiting (GstSamPending * pending, const GstSamPrompt * command,
   GstSamPrompt prompt;
   guint i;
 
+  if (command->kind == GST_SAM_PROMPT_TAKE)
+    return take_waiting_answer (pending, command, before);
   for (i = before; i > 0 && !(undo && found); i--) {
     if (gst_sam_pending_waiting_at (pending, i - 1)->id != command->id)
       continue;
@@ -306,6 +349,18 @@ unpop (GstSamPending * pending, const GstSamPrompt * prompt)
   return room;
 }
 
+/* Why the engine has refused what it was given. */
+static GstSamRefusal
+get_reason (const GstSamPending * pending, const GstSamPrompt * prompt)
+{
+  if (prompt->kind == GST_SAM_PROMPT_MASK)
+    return GST_SAM_REFUSED_MASK;
+  if (prompt->answer && gst_sam_prompt_check (prompt, pending->moment.width,
+          pending->moment.height, NULL))
+    return GST_SAM_REFUSED_ANSWER;
+  return GST_SAM_REFUSED_GEOMETRY;
+}
+
 /* The engine has ids of its own, so that its sentences about them are not for
  * the user. */
 static GError *
@@ -330,10 +385,9 @@ get_refusal (const GstSamPending * pending, const GstSamPrompt * prompt,
             "as one can have.");
       break;
     default:
-      gst_sam_pending_set_error (&error,
-          status != SAM_EINVAL ? GST_SAM_REFUSED_ENGINE :
-          prompt->kind == GST_SAM_PROMPT_MASK ? GST_SAM_REFUSED_MASK :
-          GST_SAM_REFUSED_GEOMETRY, "The prompt was refused: %s.", why->text);
+      gst_sam_pending_set_error (&error, status == SAM_EINVAL ?
+          get_reason (pending, prompt) : GST_SAM_REFUSED_ENGINE,
+          "The prompt was refused: %s.", why->text);
       break;
   }
   return error;
@@ -529,6 +583,38 @@ gst_sam_pending_find_id (const GstSamPending * pending, guint64 engine_id)
       return pending->bound[i].id;
   }
   return 0;
+}
+
+guint64
+gst_sam_pending_find_engine_id (const GstSamPending * pending, guint64 id)
+{
+  gint i = find_bound (pending, id);
+
+  return i < 0 ? 0 : pending->bound[i].engine_id;
+}
+
+guint64
+gst_sam_pending_find_clicked (const GstSamPending * pending, guint64 engine_id)
+{
+  guint i;
+
+  for (i = 0; i < pending->num_bound; i++) {
+    if (pending->bound[i].engine_id == engine_id)
+      return pending->bound[i].clicked ? pending->bound[i].id : 0;
+  }
+  return 0;
+}
+
+void
+gst_sam_pending_set_clicked (GstSamPending * pending, guint64 engine_id,
+    gboolean clicked)
+{
+  guint i;
+
+  for (i = 0; i < pending->num_bound; i++) {
+    if (pending->bound[i].engine_id == engine_id)
+      pending->bound[i].clicked = clicked;
+  }
 }
 
 static gboolean

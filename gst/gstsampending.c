@@ -459,6 +459,7 @@ gst_sam_pending_restore (GstSamPending * pending, const GstSamBound * bound,
   for (i = 0; i < num_bound; i++) {
     pending->bound[i] = bound[i];
     pending->bound[i].shown = TRUE;
+    pending->bound[i].clicked = FALSE;
     pending->known[i] = bound[i].id;
     pending->label[i] = NULL;
   }

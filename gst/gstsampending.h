@@ -23,6 +23,7 @@ typedef struct
 {
   guint64 id, engine_id;
   gboolean shown;               /* a frame has had it */
+  gboolean clicked;             /* answers to a click are still to be told */
 } GstSamBound;
 
 /**
@@ -142,6 +143,14 @@ gboolean gst_sam_pending_has_objects (const GstSamPending * pending);
 /* The id of an object of the tracker, 0: it is not bound. */
 guint64 gst_sam_pending_find_id (const GstSamPending * pending,
     guint64 engine_id);
+/* The reverse. */
+guint64 gst_sam_pending_find_engine_id (const GstSamPending * pending,
+    guint64 id);
+/* The id of an object whose answers are still to be told; 0: they are not. */
+guint64 gst_sam_pending_find_clicked (const GstSamPending * pending,
+    guint64 engine_id);
+void gst_sam_pending_set_clicked (GstSamPending * pending, guint64 engine_id,
+    gboolean clicked);
 /* Changes whenever the tracker's objects were forgotten or replaced. */
 guint gst_sam_pending_get_resets (GstSamPending * pending);
 

@@ -25,6 +25,7 @@ enum
   KEY_TIME = 1 << 8,            /* of every kind */
   KEY_VALUE = 1 << 9,
   KEY_LABEL = 1 << 10,
+  KEY_ANSWER = 1 << 11,
 };
 
 static const struct
@@ -43,6 +44,7 @@ static const struct
   {"running-time", KEY_TIME},
   {"value", KEY_VALUE},
   {"label", KEY_LABEL},
+  {"answer", KEY_ANSWER},
 };
 
 static const struct
@@ -53,8 +55,9 @@ static const struct
   const gchar *usage;
 } kinds[] = {
   [GST_SAM_PROMPT_POINT] = {"point", KEY_X | KEY_Y,
-        KEY_POSITIVE | KEY_NORMALIZED | KEY_ID | KEY_LABEL,
-      "point,x=,y=[,positive=][,normalized=][,id=][,label=][,running-time=]"},
+        KEY_POSITIVE | KEY_NORMALIZED | KEY_ANSWER | KEY_ID | KEY_LABEL,
+      "point,x=,y=[,positive=][,normalized=][,answer=][,id=][,label=]"
+        "[,running-time=]"},
   [GST_SAM_PROMPT_BOX] = {"box", KEY_X | KEY_Y | KEY_W | KEY_H,
         KEY_NORMALIZED | KEY_ID | KEY_LABEL,
       "box,x=,y=,w=,h=[,normalized=][,id=][,label=][,running-time=]"},
@@ -64,6 +67,8 @@ static const struct
       "remove,id=[,running-time=]"},
   [GST_SAM_PROMPT_UNDO] = {"undo", KEY_ID, 0, "undo,id=[,running-time=]"},
   [GST_SAM_PROMPT_CLEAR] = {"clear", 0, 0, "clear[,running-time=]"},
+  [GST_SAM_PROMPT_TAKE] = {"take", KEY_ID | KEY_ANSWER, 0,
+      "take,id=,answer=[,running-time=]"},
 };
 
 static const gchar *refusals[] = {
@@ -78,6 +83,7 @@ static const gchar *refusals[] = {
   [GST_SAM_REFUSED_TAKEN] = "taken",
   [GST_SAM_REFUSED_FILE] = "file",
   [GST_SAM_REFUSED_TIME] = "time",
+  [GST_SAM_REFUSED_ANSWER] = "answer",
 };
 
 GQuark
@@ -166,11 +172,11 @@ parse_boolean (const gchar * value, gboolean * flag)
 }
 
 static gboolean
-parse_value (const gchar * text, gint * value)
+parse_value (const gchar * text, guint most, gint * value)
 {
   guint64 number;
 
-  if (!g_ascii_string_to_unsigned (text, 10, 1, 255, &number, NULL))
+  if (!g_ascii_string_to_unsigned (text, 10, 1, most, &number, NULL))
     return FALSE;
   *value = number;
   return TRUE;
@@ -253,7 +259,11 @@ set_key (GstSamPrompt * prompt, guint * given, const gchar * name,
       break;
     case KEY_VALUE:
       wanted = "the value of a pixel, 1 to 255";
-      ok = parse_value (value, &prompt->value);
+      ok = parse_value (value, 255, &prompt->value);
+      break;
+    case KEY_ANSWER:
+      wanted = "1, 2 or 3: an answer to a single click, by area";
+      ok = parse_value (value, GST_SAM_PROMPT_ANSWERS, &prompt->answer);
       break;
     case KEY_LABEL:
       wanted = "a text in UTF-8 of 1 to 63 bytes";
@@ -289,7 +299,7 @@ set_kind (GstSamPrompt * prompt, const gchar * name, const gchar * item,
     }
   }
   fail (error, item,
-      "it must begin with point, box, mask, remove, undo or clear");
+      "it must begin with point, box, mask, remove, undo, clear or take");
   return FALSE;
 }
 
@@ -565,6 +575,8 @@ gst_sam_prompt_to_text (const GstSamPrompt * prompt)
     g_string_append (text, ",normalized=true");
   else if ((all & KEY_NORMALIZED) && looks_normalized (prompt))
     g_string_append (text, ",normalized=false");
+  if (prompt->answer)
+    g_string_append_printf (text, ",answer=%d", prompt->answer);
   if (prompt->location)
     append_quoted (text, "location", prompt->location);
   if (prompt->value)

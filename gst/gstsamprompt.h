@@ -8,6 +8,9 @@ G_BEGIN_DECLS
 /* Bytes of a label, with the final 0: as many as samexport writes. */
 #define GST_SAM_LABEL_BYTES 64
 
+/* To a single click: SAM_ANSWERS of the engine, which this does not know. */
+#define GST_SAM_PROMPT_ANSWERS 3
+
 typedef enum
 {
   GST_SAM_PROMPT_POINT,
@@ -16,6 +19,7 @@ typedef enum
   GST_SAM_PROMPT_REMOVE,
   GST_SAM_PROMPT_UNDO,
   GST_SAM_PROMPT_CLEAR,
+  GST_SAM_PROMPT_TAKE,          /* another answer to the last click */
 } GstSamPromptKind;
 
 /**
@@ -33,6 +37,8 @@ typedef enum
  * @GST_SAM_REFUSED_FILE: a file of tracks cannot be written, read or used
  * @GST_SAM_REFUSED_TIME: the running time is of another segment, or too far in
  * the future
+ * @GST_SAM_REFUSED_ANSWER: what the object was given is not a single click,
+ * which alone has several answers, or is not held any more
  *
  * Reasons of a refusal: codes of the error domain %GST_SAM_REFUSAL.
  */
@@ -49,6 +55,7 @@ typedef enum
   GST_SAM_REFUSED_TAKEN,
   GST_SAM_REFUSED_FILE,
   GST_SAM_REFUSED_TIME,
+  GST_SAM_REFUSED_ANSWER,
 } GstSamRefusal;
 
 #define GST_SAM_REFUSAL gst_sam_refusal_quark ()
@@ -67,6 +74,7 @@ const gchar *gst_sam_refusal_get_name (GstSamRefusal refusal);
  * @h: height of the box
  * @positive: whether the point lies on the object
  * @normalized: whether coordinates run from 0 to 1; else pixels of the frame
+ * @answer: which answer to a single click is taken, 1 to 3; 0: the best
  * @location: (nullable): file that holds the mask
  * @value: value of the pixels of the file that the mask is; 0: all that are not
  * black, or an object per value, where the file has several
@@ -92,6 +100,7 @@ typedef struct
   gdouble x, y, w, h;
   gboolean positive;
   gboolean normalized;
+  gint answer;
   gchar *location;
   gint value;
   gchar *label;
@@ -112,7 +121,7 @@ void gst_sam_prompt_clear (GstSamPrompt * prompt);
  *
  *   text  = item *( ";" item )
  *   item  = kind *( "," key "=" value )
- *   kind  = "point" | "box" | "mask" | "remove" | "undo" | "clear"
+ *   kind  = "point" | "box" | "mask" | "remove" | "undo" | "clear" | "take"
  *   value = [ "(" type ")" ] ( number | boolean | word | quoted string )
  *
  * Both return a non-empty array of GstSamPrompt that owns its elements, or NULL

@@ -47,9 +47,8 @@ gst_sam_track_refuse (gpointer self, const GstSamPrompt * prompt,
   g_free (text);
 }
 
-/* Refuse a prompt before it reaches the queue. */
-static void
-refuse_because (GstSamTrack * self, const GstSamPrompt * prompt,
+void
+gst_sam_track_refuse_because (GstSamTrack * self, const GstSamPrompt * prompt,
     GstSamRefusal reason, const gchar * why)
 {
   GError *error = g_error_new_literal (GST_SAM_REFUSAL, reason, why);
@@ -152,8 +151,8 @@ push_initial_prompts (GstSamTrack * self, GArray * prompts)
     }
     if (!prompt->id && prompt->kind > GST_SAM_PROMPT_MASK) {
       prompt->id = name[i];
-      refuse_because (self, prompt, GST_SAM_REFUSED_NOT_TRACKED,
-          "remove, undo and clear are not allowed in initial-prompt.");
+      gst_sam_track_refuse_because (self, prompt, GST_SAM_REFUSED_NOT_TRACKED,
+          "remove, undo, clear and take are not allowed in initial-prompt.");
       gst_sam_prompt_clear (prompt);
       continue;
     }
@@ -235,7 +234,7 @@ gst_sam_track_add_mask_at (GstSamTrack * self, guint64 id, GstSample * mask,
   };
 
   if (!mask) {
-    refuse_because (self, &prompt, GST_SAM_REFUSED_MASK,
+    gst_sam_track_refuse_because (self, &prompt, GST_SAM_REFUSED_MASK,
         "The prompt was refused: mask is NULL.");
     return 0;
   }
@@ -255,7 +254,7 @@ gst_sam_track_command (GstSamTrack * self, GstSamPromptKind kind, guint64 id)
   GstSamPrompt prompt = {.kind = kind,.id = id };
 
   if (!id) {
-    refuse_because (self, &prompt, GST_SAM_REFUSED_NOT_TRACKED,
+    gst_sam_track_refuse_because (self, &prompt, GST_SAM_REFUSED_NOT_TRACKED,
         "The prompt was refused: id is 0, expected 1 or more.");
     return FALSE;
   }
@@ -435,7 +434,7 @@ install_command_signals (GType type)
    * GstSamTrack::prompt:
    * @samtrack: the element
    * @text: as in #GstSamTrack:initial-prompt; also `remove,id=`, `undo,id=`,
-   * `clear`
+   * `take,id=,answer=`, `clear`
    *
    * Add prompts given as text. Refused prompts post a warning message.
    *

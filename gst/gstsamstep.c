@@ -388,6 +388,7 @@ track (GstSamStep * step, GstSamTrack * self, gboolean wait)
     write_report (step, self, &result, mask);
   else
     gst_buffer_unref (mask);
+  gst_sam_track_post_answers (self, &result, step->running_time);
   return GST_FLOW_OK;
 }
 

@@ -367,6 +367,7 @@ gst_sam_track_class_init (GstSamTrackClass * klass)
   gst_sam_track_install_properties (klass);
   gst_sam_track_install_signals (klass);
   gst_sam_track_install_save_signals (klass);
+  gst_sam_track_install_answer_signals (klass);
 
   gst_sam_cuda_add_template (element_class, "sink", GST_PAD_SINK,
       GST_SAM_FRAME_FORMATS, GST_SAM_FRAME_SIZES);

@@ -155,11 +155,21 @@ gboolean gst_sam_track_prompt_structure (GstSamTrack * self,
  * reason of its refusal; takes ownership of its content. Returns the id of its
  * object, 0 if it is refused. */
 guint64 gst_sam_track_push_prompt (GstSamTrack * self, GstSamPrompt * prompt);
+/* Any thread. Refuse a prompt before it reaches the queue. */
+void gst_sam_track_refuse_because (GstSamTrack * self,
+    const GstSamPrompt * prompt, GstSamRefusal reason, const gchar * why);
 void gst_sam_track_apply_initial_prompt (GstSamTrack * self);
 
 /* gstsamsave.c */
 
 void gst_sam_track_install_save_signals (GstSamTrackClass * klass);
+
+/* gstsamanswers.c */
+
+void gst_sam_track_install_answer_signals (GstSamTrackClass * klass);
+/* Post the answers to clicks that a step has applied. The turn's thread. */
+void gst_sam_track_post_answers (GstSamTrack * self,
+    const struct sam_result *result, GstClockTime running_time);
 
 /* gstsamshown.c */
 

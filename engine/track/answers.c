@@ -40,48 +40,56 @@ static void find_order(struct sam_tracker *t, int order[SAM_ANSWERS])
     order_by_area(host, (size_t) masks.c, order);
 }
 
-// Candidate `from` of the decoder, as it is remembered if it is taken, to place `to` of the
-// answers. It is left in scratch.out.
-static void keep(struct sam_tracker *t, const struct sam_tracked *o, int from, int to,
-                 const struct sam_interaction *all, struct sam_tensor input)
+// Rows of masks, one of `from` to one of `to`.
+static void copy_mask(struct sam_tracker *t, struct sam_tensor to, int at, struct sam_tensor from,
+                      int row)
+{
+    sam_op_copy_rows(&t->queue, &(struct sam_copy_rows) { .dst = to, .src = from, .to = at,
+                                                          .from = row, .rows = 1 });
+}
+
+// All candidates over the edges of the picture, in place: each as it would be remembered.
+static void walk_all(struct sam_tracker *t, const struct sam_interaction *all,
+                     struct sam_tensor input)
 {
     const struct sam_decoded *out = &t->mem.scratch.out;
-    const struct sam_tensor low_res = sam_first(out->low_res, 1);
+    const struct sam_tensor one = sam_first(out->low_res, 1), masks = sam_first(out->masks, 1);
 
-    sam_op_copy_rows(&t->queue, &(struct sam_copy_rows) {
-        .dst = low_res, .src = sam_first(out->masks, 1), .from = from, .rows = 1 });
-    if (t->model->config.walk_fidelity > 0)
+    for (int k = 1; k <= SAM_ANSWERS; k++) {
+        copy_mask(t, one, 0, masks, k);
         sam_walk_prompt(t, all, input);
-    sam_op_copy_rows(&t->queue, &(struct sam_copy_rows) {
-        .dst = sam_slice(t->mem.state.answers, o->slot - 1), .src = low_res, .to = to, .rows = 1 });
+        copy_mask(t, masks, k, one, 0);
+    }
 }
 
 void sam_answers_make(struct sam_tracker *t, struct sam_tracked *o,
                       const struct sam_interaction *all, struct sam_tensor input)
 {
-    struct sam_scratch *s = &t->mem.scratch;
-    const struct sam_tensor all_ious = sam_first(s->out.ious, 1);
+    const struct sam_decoded *out = &t->mem.scratch.out;
+    const struct sam_tensor masks = sam_first(out->masks, 1), row = sam_first(out->ious, 1);
     float ious[SAM_MASK_TOKENS] = { 0 };
     int order[SAM_ANSWERS], taken = 0;
 
     if (!sam_is_present(t, 0))
         return;
-    sam_queue_download(&t->queue, ious, all_ious.data, sam_tensor_bytes(&all_ious));
+    sam_queue_download(&t->queue, ious, row.data, sam_tensor_bytes(&row));
+    if (t->model->config.walk_fidelity > 0)
+        walk_all(t, all, input);
     find_order(t, order);
-    if (t->queue.status) // what was copied is not known
+    if (t->queue.status) // nothing that was copied is known
         return;
-    const int best = best_of(ious);
-    while (order[taken] != (all->answer ? order[all->answer - 1] : best))
+    const int best = best_of(ious), wanted = all->answer ? order[all->answer - 1] : best;
+    while (order[taken] != wanted)
         taken++;
-    if (order[taken] != best)
-        sam_decode_take(t, order[taken]);
-    for (int i = 0; i < SAM_ANSWERS; i++)
-        if (i != taken)
-            keep(t, o, order[i], i, all, input);
-    keep(t, o, order[taken], taken, all, input);
+    if (wanted == best)
+        copy_mask(t, sam_first(out->low_res, 1), 0, masks, best);
+    else
+        sam_decode_take(t, wanted);
     o->answered = (struct sam_answered) { .frame = t->frame, .taken = taken + 1 };
-    for (int i = 0; i < SAM_ANSWERS; i++)
+    for (int i = 0; i < SAM_ANSWERS; i++) {
+        copy_mask(t, sam_slice(t->mem.state.answers, o->slot - 1), i, masks, order[i]);
         o->answered.iou[i] = ious[order[i]];
+    }
 }
 
 // One of them as it is shown: logits (1, 1, S/4, S/4), which may be scratch.

@@ -6,10 +6,11 @@
 //   The caller's note.
 //   Each object: id u64; slot, state, absent, lost, shown u32; iou, score f32; number of
 //   conditioning and of recent frames u32; these frames i64, each list ascending; number of waiting
-//   prompts u32, and each of them: points, box (0 or 1) u32; 1: a mask, or 1 + the answer to a click
-//   that is taken, or 0, u32; each point x, y f32 and label u32; the mask's bits. Then for every conditioning frame its map and pointer; for every
-//   recent frame its pointer and, if the next frame attends to it, its map; the logits, if shown;
-//   the sums of its target model, if the model has them and there are conditioning frames.
+//   prompts u32, and each of them: points, box (0 or 1) u32; 1 for a mask, 1 + the answer that is
+//   taken to a click, else 0, u32; each point x, y f32 and label u32; the mask's bits. Then for
+//   every conditioning frame its map and pointer; for every recent frame its pointer and, if the
+//   next frame attends to it, its map; the logits, if shown; the sums of its target model, if the
+//   model has them and there are conditioning frames.
 //   A checksum of all before it, u64.
 //
 // Which slots of the memory hold what is not stored: restoring makes a new bank by adding the

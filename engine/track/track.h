@@ -1,8 +1,8 @@
 // Internals of a tracker. open.c: open and close; tracker.c: the other public calls; plan.c:
 // memory; step.c: one frame; passes.c: the parts of a frame; graphs.c: recording them; interact.c:
-// prompts on a frame; answers.c: the masks for a click; zoom.c: a box's window of it; target.c: target models; walk.c: random walks;
-// history.c: frames of the past; replay.c: late prompts on them; masks.c: results; stages.c:
-// tensors for tests; save.c and restore.c: its state as a file.
+// prompts on a frame; answers.c: the masks for a click; zoom.c: a box's window of it; target.c:
+// target models; walk.c: random walks; history.c: frames of the past; replay.c: late prompts on
+// them; masks.c: results; stages.c: tensors for tests; save.c and restore.c: its state as a file.
 #ifndef SAM_TRACK_H
 #define SAM_TRACK_H
 
@@ -423,8 +423,8 @@ static inline bool sam_is_present(struct sam_tracker *t, int i)
 // its pointer, keep the masks of all, and let them walk. `input`: see sam_walk_prompt().
 void sam_answers_make(struct sam_tracker *t, struct sam_tracked *o,
                       const struct sam_interaction *all, struct sam_tensor input);
-// Find their boxes and areas, which are there when the queue has finished; then describe them. There
-// may be none.
+// Find their boxes and areas, which are there when the queue has finished; then describe them.
+// There may be none.
 void sam_answers_measure(struct sam_tracker *t, const struct sam_tracked *o,
                          int32_t box[SAM_ANSWERS][5]);
 struct sam_answers sam_answers_list(const struct sam_tracked *o, int32_t box[SAM_ANSWERS][5]);
