@@ -60,6 +60,7 @@ struct sam_config {
     bool pointer_time;         // SAM 2.1: pointers carry a projected temporal code
     bool present_only; // memory selection: frames that an object is absent from are not remembered
     float box_zoom; // a box is answered in a window this many times its size; 0: in the frame
+    float click_zoom; // a click is answered again in one this many times the size of its answer
     int target_channels; // of the target model's features; 0: there is none
     float target_weight; // of its scores among the logits
     float walk_fidelity; // of random walks to the decoder's mask; 0: there are none
@@ -67,10 +68,16 @@ struct sam_config {
     struct sam_memory_shape memory;
 };
 
+// Whether prompts are answered in windows of the frame.
+static inline bool sam_zooms(const struct sam_config *c)
+{
+    return c->box_zoom > 0 || c->click_zoom > 0;
+}
+
 // Whether the network's input is wanted after it was encoded.
 static inline bool sam_keeps_input(const struct sam_config *c)
 {
-    return c->box_zoom > 0 || c->walk_fidelity > 0;
+    return sam_zooms(c) || c->walk_fidelity > 0;
 }
 
 // Side of the stride-16 map, tokens.

@@ -21,18 +21,18 @@ static int read_memory_selection(struct sam_config *out, const struct sam_json *
     return SAM_OK;
 }
 
-static int read_box_zoom(struct sam_config *out, const struct sam_json *r)
+static int read_zoom(const struct sam_json *r, const char *key, float *out)
 {
-    const json_t *v = sam_json_get(r, "box_zoom");
+    const json_t *v = sam_json_get(r, key);
     const double zoom = json_number_value(v); // 0 if it is none
     const char *wanted = "0 or a number from 1 to 8";
 
     if (v && !json_is_number(v))
-        return sam_json_wrong(r, "box_zoom", wanted, v);
+        return sam_json_wrong(r, key, wanted, v);
     if (zoom != 0 && !(zoom >= 1 && zoom <= 8))
-        return sam_fail(r->error, SAM_EFORMAT, "%s: key 'box_zoom': expected %s, got %g", r->file,
+        return sam_fail(r->error, SAM_EFORMAT, "%s: key '%s': expected %s, got %g", r->file, key,
                         wanted, zoom);
-    out->box_zoom = (float) zoom;
+    *out = (float) zoom;
     return SAM_OK;
 }
 
@@ -80,9 +80,10 @@ static int read_own(struct sam_config *out, const struct sam_json *r)
         (status = sam_json_agree(r, "num_maskmem", out->num_maskmem)) ||
         (status = read_memory_selection(out, r)) ||
         (status = read_target_model(out, r)) ||
-        (status = read_random_walk(out, r)))
+        (status = read_random_walk(out, r)) ||
+        (status = read_zoom(r, "box_zoom", &out->box_zoom)))
         return status;
-    return read_box_zoom(out, r);
+    return read_zoom(r, "click_zoom", &out->click_zoom);
 }
 
 // --- Hugging Face's form ------------------------------------------------------------------------

@@ -64,10 +64,8 @@ static void decode_with(struct sam_tracker *t, struct sam_tracked *o, struct sam
     sam_stages_decoded(t, SAM_TURN_PROMPT, &o, 1);
 }
 
-// `input` is what the model sees: the network's input, or a window of it.
 static void decode_points(struct sam_tracker *t, struct sam_tracked *o,
-                          const struct sam_interaction *all, struct sam_tensor dense,
-                          struct sam_tensor input)
+                          const struct sam_interaction *all, struct sam_tensor dense)
 {
     const struct sam_model *m = t->model;
     struct sam_scratch *s = &t->mem.scratch;
@@ -78,12 +76,17 @@ static void decode_points(struct sam_tracker *t, struct sam_tracked *o,
                                  all->num_points, (const float (*)[2]) all->xy, all->label, tokens);
     sam_queue_upload(&t->queue, sparse.data, tokens, sam_tensor_bytes(&sparse));
     sam_stages_prompted(t, SAM_TURN_PROMPT, &o, 1, s->conditioned, dense, tokens, sparse.w);
-    const bool is_click = sam_interactions_is_click(all);
-    decode_with(t, o, s->conditioned, dense, is_click, sparse);
-    if (is_click)
-        sam_answers_make(t, o, all, input);
-    else if (m->config.walk_fidelity > 0)
-        sam_walk_prompt(t, all, input);
+    decode_with(t, o, s->conditioned, dense, sam_interactions_is_click(all), sparse);
+}
+
+static void answer_points(struct sam_tracker *t, struct sam_tracked *o,
+                          const struct sam_interaction *all, struct sam_tensor dense)
+{
+    decode_points(t, o, all, dense);
+    if (sam_interactions_is_click(all))
+        sam_answers_make(t, o, all, sam_history_input(t));
+    else if (t->model->config.walk_fidelity > 0)
+        sam_walk_prompt(t, all, sam_history_input(t));
 }
 
 // All points so far, and the mask of the interaction before as a dense prompt.
@@ -97,7 +100,7 @@ static void interact_points(struct sam_tracker *t, struct sam_tracked *o, int co
         dense = t->mem.scratch.dense;
     }
     sam_interactions_points(sam_given(t, o, t->frame), count, &all);
-    decode_points(t, o, &all, dense, sam_history_input(t));
+    answer_points(t, o, &all, dense);
     sam_show(t, 1);
 }
 
@@ -151,19 +154,46 @@ static void condition(struct sam_tracker *t, struct sam_tracked *o, bool start)
     t->times.attend += sam_now() - began;
 }
 
-// A box alone that the object begins with: in its window.
+// A prompt alone that the object begins with: in its window.
 static void interact_zoomed(struct sam_tracker *t, struct sam_tracked *o,
-                            const struct sam_interaction *box, const struct sam_window *w)
+                            const struct sam_interaction *prompt, const struct sam_window *w)
 {
-    struct sam_interaction close = *box;
+    struct sam_interaction close = *prompt;
     const struct sam_tensor input = sam_zoom_in(t, w, &close);
 
     condition(t, o, true);
     const int64_t began = sam_now();
-    decode_points(t, o, &close, t->model->prompt.no_mask, input);
+    decode_points(t, o, &close, t->model->prompt.no_mask);
+    if (t->model->config.walk_fidelity > 0)
+        sam_walk_prompt(t, &close, input);
     sam_zoom_out(t, w);
-    sam_show(t, 1);
+    if (o->answered.taken)
+        sam_answers_refine(t, o);
     t->times.decode += sam_now() - began;
+}
+
+// The prompt that an object begins with, if it is answered in a window; else false.
+static bool interact_first(struct sam_tracker *t, struct sam_tracked *o,
+                           const struct sam_interaction *first)
+{
+    const bool is_click = sam_zooms_click(t, first);
+    struct sam_window window;
+    bool zooms = sam_zoom_window(t, first, &window);
+
+    if (is_click) {
+        condition(t, o, true);
+        const int64_t began = sam_now();
+        answer_points(t, o, first, t->model->prompt.no_mask);
+        // An answer that the model did not choose is taken as it is: a window has a choice of its
+        // own.
+        zooms = o->answered.taken && o->answered.is_best && sam_zoom_answer(t, first, &window);
+        t->times.decode += sam_now() - began;
+    }
+    if (zooms)
+        interact_zoomed(t, o, first, &window);
+    if (zooms || is_click)
+        sam_show(t, 1);
+    return zooms || is_click;
 }
 
 void sam_interact(struct sam_tracker *t, struct sam_tracked *o)
@@ -173,24 +203,21 @@ void sam_interact(struct sam_tracker *t, struct sam_tracked *o)
     assert(o->row >= 0 && given->count);
     const bool start = is_start(t, o);
     const struct sam_bank_slots slots = sam_bank_prompt(&o->bank, t->frame);
-    struct sam_window window;
-    const bool zooms = start && sam_zoom_window(t, &given->item[0], &window);
     bool has_points = false;
 
-    for (int i = zooms; i < given->count; i++)
-        has_points |= given->item[i].mask < 0;
     x->row.host[0] = o->row;
     x->map_to.host[0] = slots.map;
     x->pointer_to.host[0] = slots.pointer;
     x->binary.host[0] = 1;
     o->answered.taken = 0;
-    if (zooms)
-        interact_zoomed(t, o, &given->item[0], &window);
+    const bool begun = start && interact_first(t, o, &given->item[0]);
+    for (int i = begun; i < given->count; i++)
+        has_points |= given->item[i].mask < 0;
     if (has_points)
         condition(t, o, start);
 
     int64_t began = sam_now();
-    for (int i = zooms; i < given->count; i++) {
+    for (int i = begun; i < given->count; i++) {
         const int mask = given->item[i].mask;
         o->answered.taken = 0;
         if (mask >= 0)

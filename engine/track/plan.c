@@ -165,7 +165,7 @@ static void lay_out_state(struct sam_state *s, const struct sam_config *c, enum 
     s->features = lay_out_features(c, type, a);
     for (int i = 0; i < l->history; i++)
         s->past[i] = lay_out_past(c, type, input, a);
-    if (c->box_zoom > 0) {
+    if (sam_zooms(c)) {
         s->aside = lay_out_features(c, type, a);
         s->crop = sam_arena_tensor(a, input->type, 1, input->h, input->w, input->c);
     }
@@ -221,7 +221,7 @@ static void lay_out_host(struct sam_host *x, const struct sam_config *c,
     const size_t sines = (size_t) batch * (size_t) sam_bank_max_pointers(l) * (size_t) c->d_model;
     const size_t sparse = (size_t) SAM_MAX_SPARSE * (size_t) c->d_model;
     const size_t map = (size_t) c->memory.map_tokens * (size_t) c->memory.width; // BF16, to be read
-    size_t floats = (c->box_zoom > 0 ? 3 : 1) * side * side; // the input, to cut a window out of it
+    size_t floats = (sam_zooms(c) ? 3 : 1) * side * side; // the input, to cut a window out of it
 
     floats = map / 2 > floats ? map / 2 : floats;
     floats = sines > floats ? sines : floats;

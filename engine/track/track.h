@@ -46,6 +46,7 @@ struct sam_tracked {
     struct sam_answered {
         int64_t frame;
         int taken;
+        bool is_best; // the model's own choice
         float iou[SAM_ANSWERS];
     } answered;
 };
@@ -423,6 +424,8 @@ static inline bool sam_is_present(struct sam_tracker *t, int i)
 // its pointer, keep the masks of all, and let them walk. `input`: see sam_walk_prompt().
 void sam_answers_make(struct sam_tracker *t, struct sam_tracked *o,
                       const struct sam_interaction *all, struct sam_tensor input);
+// The taken one was answered again in a window: scratch.out has its mask at its place in the frame.
+void sam_answers_refine(struct sam_tracker *t, struct sam_tracked *o);
 // Find their boxes and areas, which are there when the queue has finished; then describe them.
 // There may be none.
 void sam_answers_measure(struct sam_tracker *t, const struct sam_tracked *o,
@@ -446,10 +449,17 @@ struct sam_window {
 // prompt is not a box alone, or the box fills the frame.
 bool sam_zoom_window(const struct sam_tracker *t, const struct sam_interaction *box,
                      struct sam_window *w);
-// Have the window alone where the features of the frame are, and move a box into it. Scratch is
+// Whether a prompt is answered in the frame and then again in a window: the model does so with
+// clicks, and it is one click, on the object.
+bool sam_zooms_click(const struct sam_tracker *t, const struct sam_interaction *click);
+// The window of a click after its answer in the frame, whose logits are in scratch.out. False:
+// none is left to look into; the answer is empty, or fills the frame.
+bool sam_zoom_answer(struct sam_tracker *t, const struct sam_interaction *click,
+                     struct sam_window *w);
+// Have the window alone where the features of the frame are, and move a prompt into it. Scratch is
 // spoilt. Returns the window of the input, (1, side, side, 3), which stays until the next one.
 struct sam_tensor sam_zoom_in(struct sam_tracker *t, const struct sam_window *w,
-                              struct sam_interaction *box);
+                              struct sam_interaction *prompt);
 // Put the features of the frame back, and the logits of scratch.out at their place in the frame.
 void sam_zoom_out(struct sam_tracker *t, const struct sam_window *w);
 

@@ -1,6 +1,7 @@
 // A box is answered where it fills the picture: its window of the network's input, enlarged to the
-// whole of it, is encoded and decoded, and the mask is put back. Things of a size are easier for a
-// small network, and have more pixels ("zoom-in" of Sofiiuk et al., f-BRS, CVPR 2020).
+// whole of it, is encoded and decoded, and the mask is put back. So is a click, once its answer in
+// the frame has told how large the thing is. Things of a size are easier for a small network, and
+// have more pixels ("zoom-in" of Sofiiuk et al., f-BRS, CVPR 2020).
 #include <math.h>
 #include <string.h>
 
@@ -18,21 +19,60 @@ static int begin_of(float a, float b, int side, int image_size)
     return begin < 0 ? 0 : begin > last ? last : begin;
 }
 
+// The square of `zoom` times the longer side of the box from a to b, px of the input, around its
+// middle. False: it is as large as the frame.
+static bool window_of(float zoom, const float a[2], const float b[2], int image_size,
+                      struct sam_window *w)
+{
+    const float wanted = zoom * fmaxf(b[0] - a[0], b[1] - a[1]);
+
+    w->side = 4 * (int) ceilf(fmaxf(wanted, SMALLEST) / 4 - SLACK);
+    if (w->side >= image_size)
+        return false;
+    w->x = begin_of(a[0], b[0], w->side, image_size);
+    w->y = begin_of(a[1], b[1], w->side, image_size);
+    return true;
+}
+
 bool sam_zoom_window(const struct sam_tracker *t, const struct sam_interaction *box,
                      struct sam_window *w)
 {
     const struct sam_config *c = &t->model->config;
-    const float *a = box->xy[0], *b = box->xy[1];
 
     if (c->box_zoom == 0 || box->mask >= 0 || !box->has_box || box->num_points != 2)
         return false;
-    const float wanted = c->box_zoom * fmaxf(b[0] - a[0], b[1] - a[1]);
-    w->side = 4 * (int) ceilf(fmaxf(wanted, SMALLEST) / 4 - SLACK);
-    if (w->side >= c->image_size)
-        return false;
-    w->x = begin_of(a[0], b[0], w->side, c->image_size);
-    w->y = begin_of(a[1], b[1], w->side, c->image_size);
-    return true;
+    return window_of(c->box_zoom, box->xy[0], box->xy[1], c->image_size, w);
+}
+
+bool sam_zooms_click(const struct sam_tracker *t, const struct sam_interaction *click)
+{
+    return t->model->config.click_zoom > 0 && click->mask < 0 && click->num_points == 1 &&
+           click->label[0] == SAM_LABEL_POSITIVE;
+}
+
+bool sam_zoom_answer(struct sam_tracker *t, const struct sam_interaction *click,
+                     struct sam_window *w)
+{
+    const struct sam_config *c = &t->model->config;
+    const struct sam_tensor low = sam_first(t->mem.scratch.out.low_res, 1);
+    const int side = c->image_size / 4;
+    float *logits = t->mem.host.staging, a[2], b[2];
+    bool has_any = false;
+
+    memcpy(a, click->xy[0], sizeof(a));
+    memcpy(b, a, sizeof(b));
+    sam_queue_download(&t->queue, logits, low.data, sam_tensor_bytes(&low));
+    for (int y = 0; y < side && !t->queue.status; y++)
+        for (int x = 0; x < side; x++) {
+            if (!(logits[y * side + x] > 0))
+                continue;
+            a[0] = fminf(a[0], (float) (4 * x));
+            a[1] = fminf(a[1], (float) (4 * y));
+            b[0] = fmaxf(b[0], (float) (4 * x + 4));
+            b[1] = fmaxf(b[1], (float) (4 * y + 4));
+            has_any = true;
+        }
+    return has_any && window_of(c->click_zoom, a, b, c->image_size, w);
 }
 
 // The window of the input, which is returned, to the network's input.
@@ -56,7 +96,7 @@ static struct sam_tensor enlarge(struct sam_tracker *t, const struct sam_window 
 }
 
 struct sam_tensor sam_zoom_in(struct sam_tracker *t, const struct sam_window *w,
-                              struct sam_interaction *box)
+                              struct sam_interaction *prompt)
 {
     const float scale = (float) t->model->config.image_size / (float) w->side;
     struct sam_stages *stages = t->stages;
@@ -66,9 +106,9 @@ struct sam_tensor sam_zoom_in(struct sam_tracker *t, const struct sam_window *w,
     t->stages = NULL; // those of a frame are of the whole
     sam_graphs_run(t, t->graphs.encode, sam_step_encode, NULL, &t->times.encode);
     t->stages = stages;
-    for (int i = 0; i < box->num_points; i++) {
-        box->xy[i][0] = (box->xy[i][0] - (float) w->x) * scale;
-        box->xy[i][1] = (box->xy[i][1] - (float) w->y) * scale;
+    for (int i = 0; i < prompt->num_points; i++) {
+        prompt->xy[i][0] = (prompt->xy[i][0] - (float) w->x) * scale;
+        prompt->xy[i][1] = (prompt->xy[i][1] - (float) w->y) * scale;
     }
     return window;
 }

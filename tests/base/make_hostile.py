@@ -80,7 +80,7 @@ def good_files(f):
     for fidelity in 0.0001, 0.05, 1000:
         f.good(f'walk-{fidelity}.safetensors', model(m.config(random_walk={'fidelity': fidelity})))
     for zoom in 0, 1, 1.3, 8:
-        f.good(f'zoom-{zoom}.safetensors', model(m.config(box_zoom=zoom)))
+        f.good(f'zoom-{zoom}.safetensors', model(m.config(box_zoom=zoom, click_zoom=zoom)))
     f.good('hf/model.safetensors', c.safetensors(hf + [tied], {'format': 'pt'}))
     f.write('hf/config.json', hf_config)
     f.good('hf-stem.safetensors', c.safetensors(hf))
@@ -563,6 +563,7 @@ def config_files(f):
     bad('selection-flag', "'memory_selection'|all or present|true", memory_selection=True)
     for name, zoom, found in (('half', 0.5, '0.5'), ('nine', 9, '9'), ('minus', -1, '-1'), ('text', 'x', 'a string'), ('flag', True, 'true')):
         bad(f'zoom-{name}', f"'box_zoom'|0 or a number from 1 to 8|{found}", box_zoom=zoom)
+        bad(f'click-zoom-{name}', f"'click_zoom'|0 or a number from 1 to 8|{found}", click_zoom=zoom)
     for name, target, words in (('text', 'yes', "'target_model'|an object|a string"), ('empty', {}, "'target_model.weight'|0 to 100|nothing"),
                                 ('narrow', {'channels': 0, 'weight': 1}, "'target_model.channels'|1 to 256|0"),
                                 ('wide', {'channels': 257, 'weight': 1}, "'target_model.channels'|1 to 256|257"),

@@ -1,4 +1,4 @@
-"""Copies a weight file and sets keys of its configuration. usage: configured.py IN OUT '{"KEY": VALUE}'
+"""Copies a weight file and sets keys of its configuration, null takes one away. usage: configured.py IN OUT '{"KEY": VALUE}'
 
 With "target_model", the tensors that it wants are random, unless the file has them."""
 
@@ -11,6 +11,7 @@ with open(sys.argv[1], 'rb') as f:
     header = json.loads(f.read(struct.unpack('<Q', f.read(8))[0]))
     tensors = f.read()
 config = {**json.loads(header['__metadata__']['samtrack']), **json.loads(sys.argv[3])}
+config = {k: v for k, v in config.items() if v is not None}
 header['__metadata__']['samtrack'] = json.dumps(config)
 
 

@@ -1,4 +1,5 @@
-// Pictures as large as the input of a model of 64 px, and windows of 32 px of them, twice as large.
+// Pictures as large as the input of a model of 64 px, or of WINDOW_FRAME, and windows of half of
+// that, twice as large.
 #ifndef WINDOW_H
 #define WINDOW_H
 
@@ -6,7 +7,11 @@
 
 #include "scene.h"
 
-enum { SIDE = 64, LOW = SIDE / 4, WINDOW = SIDE / 2 };
+#ifndef WINDOW_FRAME
+#define WINDOW_FRAME 64
+#endif
+
+enum { SIDE = WINDOW_FRAME, LOW = SIDE / 4, WINDOW = SIDE / 2 };
 
 struct picture {
     uint8_t rgb[SIDE][SIDE][3];

@@ -131,6 +131,47 @@ class Zoom(unittest.TestCase):
         self.assertGreater((self.answer(0, (40, 40, 86, 70), frame, net) - wanted).abs().max(), 0.01)
 
 
+    def test_a_click_is_answered_again_in_the_window_of_its_answer(self):
+        """The first answer is scripted: a square of 10 cells. The second one is that of a picture of its window."""
+        torch.manual_seed(6)
+        net = model.build(model.sized(model.NANO, 128))
+        frame = torch.randint(0, 256, (1, 3, 128, 128)).float()
+        first = torch.full((1, 32, 32), -8.0)
+        first[0, 8:18, 10:20] = 8.0
+
+        def answer(zoom, click, picture, script):
+            net.samtrack = net.samtrack | {"click_zoom": zoom}
+            one, asked = tracker.Tracker(net), []
+            keep = one._chosen
+
+            def scripted(out, multi):
+                low, token, _ = keep(out, multi)
+                asked.append(multi)
+                return (first if script and len(asked) == 1 else low), token, torch.ones(1, 1)
+
+            with unittest.mock.patch.object(one, "_chosen", scripted), unittest.mock.patch.object(one, "_commit") as commit:
+                one.prompt_points(picture, [click], [1])
+            return commit.call_args.args[1], asked
+
+        found, asked = answer(1.4, (44, 40), frame, True)
+        self.assertEqual(asked, [True, True])
+        left, top, side = tracker.window_of((40, 32, 80, 72), 1.4, 128)
+        self.assertEqual((left, top, side), (32, 24, 56))
+        enlarged = tracker.resize(frame[:, :, top : top + side, left : left + side], (128, 128))
+        alone, _ = answer(0, ((44 - left) * 128 / side, (40 - top) * 128 / side), enlarged, False)
+        wanted = torch.full((1, 32, 32), -10.0)
+        wanted[0, 6:20, 8:22] = tracker.resize(alone[:, None], (14, 14))[0, 0]
+        torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
+        # A click beside its answer belongs to the window; an answer that fills the frame has none.
+        one = tracker.Tracker(net)
+        one.click_zoom = 1.4
+        self.assertEqual(one._window_of_answer(first, torch.tensor([[20.0, 50.0]])), tracker.window_of((20, 32, 80, 72), 1.4, 128))
+        first[:] = 8.0
+        self.assertEqual(answer(1.4, (44, 40), frame, True)[1], [True])
+        first[:] = -8.0
+        self.assertEqual(answer(1.4, (44, 40), frame, True)[1], [True])
+
+
 @unittest.skipUnless(os.path.isdir(GOLDEN), "SAMTRACK_GOLDEN names no goldens")
 class Golden(unittest.TestCase):
     """fp32 whole runs: at most two pixels of a low-resolution mask differ (see the goldens' own notes)."""

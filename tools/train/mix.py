@@ -33,6 +33,7 @@ def arguments():
     p.add_argument("--maps", type=int, help="number of memory maps: that of the prompted frame and the latest others")
     p.add_argument("--selection", choices=("all", "present"), help="remember all frames, or only those with the object")
     p.add_argument("--box-zoom", type=float, help="answer a box in a window of so many times its size; 0: in the whole frame")
+    p.add_argument("--click-zoom", type=float, help="answer a click again in a window of so many times its answer's size; 0: once")
     p.add_argument("--random-walk", type=float, help="fidelity of random walks that move outlines to edges; 0: none")
     p.add_argument("--lead", type=int, choices=(1, 2, 3), help="mask that becomes a copy of mask 0 and is chosen first")
     p.add_argument("parts", nargs="+", metavar="FILE[=SHARE]")
@@ -106,10 +107,10 @@ def main():
             config = model.sized(config, args.size)
         if args.selection:
             config = config | {"memory_selection": args.selection}
-        if args.box_zoom is not None:
-            if args.box_zoom and not 1 <= args.box_zoom <= 8:
-                raise model.ModelError(f"--box-zoom: {args.box_zoom:g} is neither 0 nor from 1 to 8")
-            config = config | {"box_zoom": args.box_zoom}
+        for kind, zoom in (("box", args.box_zoom), ("click", args.click_zoom)):
+            if zoom and not 1 <= zoom <= 8:
+                raise model.ModelError(f"--{kind}-zoom: {zoom:g} is neither 0 nor from 1 to 8")
+            config = config if zoom is None else config | {f"{kind}_zoom": zoom}
         if args.random_walk is not None:
             config = with_walk(config, args.random_walk)
         state = with_lead(state, args.lead) if args.lead else state

@@ -2,7 +2,7 @@
 
 With "memory_selection": "present" in the configuration, frames that the object is absent from are not remembered and
 not counted, like those that SAM 3's tracker leaves out. With "box_zoom": k, a box is answered in a window of k times its
-size (docs/MODEL.md).
+size, with "click_zoom": k, a click is answered again in one of k times its answer's (docs/MODEL.md).
 """
 
 import math
@@ -60,7 +60,7 @@ class Tracker:
     def __init__(self, net):
         self.net = net.eval()
         self.size = net.image_size
-        self.zoom = net.samtrack.get("box_zoom", 0)
+        self.zoom, self.click_zoom = (net.samtrack.get(f"{kind}_zoom", 0) for kind in ("box", "click"))
         self.selects = net.samtrack.get("memory_selection") == "present"
         self.frame, self.score, self.expected = -1, 0.0, 0.0
         self.target = target.Target(net) if "target_model" in net.samtrack else None
@@ -138,10 +138,22 @@ class Tracker:
         points = torch.tensor(points).float() * torch.tensor([self.size / image.shape[3], self.size / image.shape[2]])
         window = window_of(points.flatten().tolist(), self.zoom, self.size) if labels == [2, 3] and self.zoom else None
         if window and window[2] < self.size:
-            return self._finish(maps[2], *self._zoomed(x, points, window), True)
+            return self._finish(maps[2], *self._zoomed(x, points, labels, window), True)
         low, token, score = self._chosen(self._answer(maps, points, labels), len(points) == 1)
         low = self._walked(low, score, self.picture, points / 4 if labels == [2, 3] else None)
+        window = self._window_of_answer(low, points) if labels == [1] and self.click_zoom else None
+        if window and window[2] < self.size:
+            low, token, score = self._zoomed(x, points, labels, window)
         return self._finish(maps[2], low, token, score, True)
+
+    def _window_of_answer(self, low, click):
+        """The window of the box of logits (1, s, s) above 0 and a click (1, 2) in model px; None if all are below."""
+        y, x = torch.nonzero(low[0] > 0, as_tuple=True)
+        if not len(x):
+            return None
+        first, last = (torch.stack((f(x), f(y))) for f in (torch.min, torch.max))
+        box = torch.cat((torch.minimum(4 * first, click[0]), torch.maximum(4 * last + 4, click[0])))
+        return window_of(box.tolist(), self.click_zoom, self.size)
 
     def _answer(self, maps, points, labels):
         """What the decoder gives for points (n, 2) in model px, without memory."""
@@ -150,14 +162,15 @@ class Tracker:
         start = coarse + self.net.no_memory_embedding.reshape(1, -1, 1, 1)
         return model.decode(self.net, start, fine, middle, sparse, model.dense_none(self.net, 1))
 
-    def _zoomed(self, x, box, window):
-        """What counts for a box (2, 2) in model px where the window of the input `x` is all that the model sees."""
+    def _zoomed(self, x, points, labels, window):
+        """What counts for points (n, 2) in model px where the window of the input `x` is all that the model sees."""
         left, top, side = window
         close = resize(x[:, :, top : top + side, left : left + side], (self.size, self.size))
-        corners = (box - torch.tensor([left, top])) * (self.size / side)
-        low, token, score = self._chosen(self._answer(model.encode(self.net, close), corners, [2, 3]), False)
+        near = (points - torch.tensor([left, top])) * (self.size / side)
+        low, token, score = self._chosen(self._answer(model.encode(self.net, close), near, labels), len(points) == 1)
         picture = self._small(x[:, :, top : top + side, left : left + side])
-        return put_back(self._walked(low, score, picture, corners / 4), window), token, score
+        low = self._walked(low, score, picture, near / 4 if labels == [2, 3] else None)
+        return put_back(low, window), token, score
 
     @torch.inference_mode()
     def prompt_mask(self, image, mask):

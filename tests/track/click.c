@@ -1,0 +1,260 @@
+// Clicks that are answered twice, in the frame and in a window of the first answer: what such a
+// tracker shows is what one that does not zoom shows of a picture of that window, put back; other
+// objects notice nothing of it; a late click is answered like one in time.
+// Arguments: samtrack-lite0 at 128 px that zooms 1.4 times after clicks, the same without, a
+// backend. Weights that are not trained answer every click with the whole frame.
+#define WINDOW_FRAME 128
+#include "window.h"
+
+#include <samtrack/answers.h>
+
+enum { FRAMES = 6, ENOUGH = 4 };
+
+static const float ZOOM = 1.4f;
+static const char *backend;
+
+static sam_tracker *open_model(const char *model, int history)
+{
+    struct sam_params p = scene_params(model);
+
+    p.backend = scene_backend(backend);
+    p.history = history;
+    return scene_open(&p);
+}
+
+// A disc over dull blocks; all numbers are multiples of 16, so that windows have whole ones.
+static void draw_disc(struct picture *p, int x, int y, int radius)
+{
+    static const uint8_t colour[3] = { 224, 48, 32 };
+    uint64_t rng = 3;
+
+    draw_blocks(p, &rng);
+    for (int i = 0; i < SIDE * SIDE; i++) {
+        uint8_t *rgb = p->rgb[i / SIDE][i % SIDE];
+        const int dx = i % SIDE - x, dy = i / SIDE - y;
+        for (int k = 0; k < 3; k++)
+            rgb[k] = dx * dx + dy * dy < radius * radius ? colour[k] : 64 + rgb[k] / 64 * 16;
+    }
+}
+
+// Ends of the positive logits along one axis, px: [from, to). False: there are none.
+static bool extent(const float *low, int along, int *from, int *to)
+{
+    *from = SIDE, *to = 0;
+    for (int i = 0; i < LOW * LOW; i++) {
+        const int at = 4 * (along ? i / LOW : i % LOW);
+        if (low[i] > 0) {
+            *from = at < *from ? at : *from;
+            *to = at + 4 > *to ? at + 4 : *to;
+        }
+    }
+    return *to > 0;
+}
+
+// Where a window of WINDOW px begins whose middle is that of [from, to).
+static int begin_of(int from, int to)
+{
+    const int begin = 4 * (int) floorf((float) (from + to - WINDOW) / 8 + 0.5f);
+
+    return begin < 0 ? 0 : begin > SIDE - WINDOW ? SIDE - WINDOW : begin;
+}
+
+static void take(sam_tracker *t, uint64_t id, int answer, struct scene_held *held)
+{
+    struct sam_error error = { "" };
+
+    expect(!sam_tracker_take_answer(t, id, answer, &error), "answer %d: %s", answer, error.text);
+    scene_look(t, id, held);
+}
+
+// The mask that is told to be taken is the one that is shown.
+static void check_shown(sam_tracker *t, uint64_t id, int taken)
+{
+    static uint8_t labels[SIDE * SIDE], drawn[SIDE * SIDE];
+    const struct sam_labels l = { labels, SIDE, SIDE, SIDE, 0 }, d = { drawn, SIDE, SIDE, SIDE, 0 };
+
+    expect(!sam_tracker_draw(t, &l, NULL) && !sam_tracker_draw_answer(t, id, taken, &d, NULL),
+           "draw");
+    expect(!memcmp(labels, drawn, sizeof(labels)) && memchr(labels, 1, sizeof(labels)),
+           "another mask is shown than the one that is taken");
+}
+
+// Another answer than the model's choice is the frame's; the choice taken again is the window's.
+static void check_answers(sam_tracker *t, uint64_t id, sam_tracker *plain, uint64_t whole,
+                          const struct scene_held *chosen)
+{
+    static struct scene_held a, b;
+    struct sam_answers answers = SAM_ANSWERS_INIT;
+    struct sam_error error = { "" };
+
+    expect(!sam_tracker_answers(t, id, &answers, &error), "answers: %s", error.text);
+    expect(answers.num_answers == SAM_ANSWERS, "%d answers", answers.num_answers);
+    if (!answers.taken)
+        return;
+    check_shown(t, id, answers.taken);
+    const int other = answers.taken % SAM_ANSWERS + 1;
+    take(t, id, other, &a);
+    take(plain, whole, other, &b);
+    expect(largest_difference(a.low_res, b.low_res, LOW * LOW) == 0 && hold_the_same(&a, &b, 0),
+           "answer %d is not that of the frame", other);
+    expect(largest_difference(a.low_res, chosen->low_res, LOW * LOW) > 0, "the same is shown");
+    take(t, id, answers.taken, &a);
+    expect(largest_difference(a.low_res, chosen->low_res, LOW * LOW) == 0 &&
+               hold_the_same(&a, chosen, 0), "the choice taken again is another");
+}
+
+// Whether the first answer asks for a window of WINDOW px, of which one can tell what it shows.
+static bool check_window(const char *zooming, const char *plain, int x, int y, int radius)
+{
+    static struct picture frame, window;
+    static struct scene_held a, b, first;
+    static float expected[LOW * LOW];
+    const float s = SIDE;
+    int x0, x1, y0, y1;
+    sam_tracker *t = open_model(zooming, 0), *u = open_model(plain, 0), *v = open_model(plain, 0);
+
+    draw_disc(&frame, x, y, radius);
+    const uint64_t id = give_point(t, 0, (float) x / s, (float) y / s, 1);
+    const uint64_t whole = give_point(u, 0, (float) x / s, (float) y / s, 1);
+    step_picture(t, &frame);
+    step_picture(u, &frame);
+    scene_look(t, id, &a);
+    scene_look(u, whole, &first);
+    bool fits = extent(first.low_res, 0, &x0, &x1) && extent(first.low_res, 1, &y0, &y1);
+    const int longer = x1 - x0 > y1 - y0 ? x1 - x0 : y1 - y0;
+    fits = fits && 4 * (int) ceilf(ZOOM * (float) longer / 4) == WINDOW;
+    if (fits) {
+        const int left = begin_of(x0, x1), top = begin_of(y0, y1);
+        enlarge(&window, &frame, left, top);
+        const uint64_t close = give_point(v, 0, 2 * (float) (x - left) / s,
+                                          2 * (float) (y - top) / s, 1);
+        step_picture(v, &window);
+        scene_look(v, close, &b);
+        put_back(expected, b.low_res, left, top);
+        const float off = largest_difference(a.low_res, expected, LOW * LOW);
+        expect(off < 2e-2f, "disc at %d, %d: logits differ by %g", x, y, (double) off);
+        expect(fabsf(a.score - b.score) < 2e-3f, "disc at %d, %d: score %g, of the window alone %g",
+               x, y, (double) a.score, (double) b.score);
+        expect(largest_difference(a.pointer, b.pointer, SCENE_ROOM(a.pointer)) < 2e-3f,
+               "disc at %d, %d: pointer", x, y);
+        expect(largest_difference(a.low_res, first.low_res, LOW * LOW) > 0.5f,
+               "disc at %d, %d: the first answer is shown", x, y);
+        check_answers(t, id, u, whole, &a);
+    }
+    sam_tracker_close(&t);
+    sam_tracker_close(&u);
+    sam_tracker_close(&v);
+    return fits;
+}
+
+// ---- A stream
+
+enum object { CLICKED, BEFORE, OBJECTS };
+
+struct story {
+    const char *model;
+    int late, history; // frames
+    bool has_click, is_corrected;
+};
+
+// A click on the disc for frame 1, and one on the ground beside it.
+static uint64_t give_click(sam_tracker *t, const struct story *story)
+{
+    const struct sam_point inside = { 0.4f, 0.5f, 1 }, outside = { 0.8f, 0.9f, 0 };
+    struct sam_prompt p = { .num_points = 1, .points = &inside };
+
+    p.has_frame = story->late > 0;
+    p.frame = 1;
+    p.id = give(t, p);
+    p.points = &outside;
+    if (story->is_corrected)
+        give(t, p);
+    return p.id;
+}
+
+static void tell(const struct story *story, struct scene_held shown[FRAMES][OBJECTS])
+{
+    static struct picture frame;
+    sam_tracker *t = open_model(story->model, story->history);
+    const uint64_t before = give_box(t, 0, 0.1f, 0.1f, 0.9f, 0.9f);
+    uint64_t clicked = 0;
+
+    memset(shown, 0, FRAMES * sizeof(shown[0]));
+    for (int i = 0; i < FRAMES; i++) {
+        if (story->has_click && i == 1 + story->late)
+            clicked = give_click(t, story);
+        draw_disc(&frame, 50 + i, 64, 20);
+        step_picture(t, &frame);
+        if (clicked)
+            scene_look(t, clicked, &shown[i][CLICKED]);
+        scene_look(t, before, &shown[i][BEFORE]);
+    }
+    sam_tracker_close(&t);
+}
+
+static int count_different(struct scene_held a[FRAMES][OBJECTS],
+                           struct scene_held b[FRAMES][OBJECTS], enum object which, int from)
+{
+    int n = 0;
+
+    for (int i = from; i < FRAMES; i++)
+        n += largest_difference(a[i][which].low_res, b[i][which].low_res, LOW * LOW) > 0 ||
+             !hold_the_same(&a[i][which], &b[i][which], 0);
+    return n;
+}
+
+static void check_stream(const char *zooming, const char *plain)
+{
+    enum { IN_TIME, ALONE, NO_HISTORY, LATE, CORRECTED, LATE_CORRECTED, NO_ZOOM, STORIES };
+    const struct story story[STORIES] = {
+        [IN_TIME] = { zooming, 0, 4, true, false },
+        [ALONE] = { zooming, 0, 4, false, false },
+        [NO_HISTORY] = { zooming, 0, 0, true, false },
+        [LATE] = { zooming, 2, 4, true, false }, // it has caught up before frame 5
+        [CORRECTED] = { zooming, 0, 4, true, true },
+        [LATE_CORRECTED] = { zooming, 2, 4, true, true },
+        [NO_ZOOM] = { plain, 0, 4, true, false },
+    };
+    static struct scene_held told[STORIES][FRAMES][OBJECTS];
+    const struct {
+        int a, b;
+        enum object which;
+        int from;
+        const char *what;
+    } same[] = {
+        { IN_TIME, ALONE, BEFORE, 0, "an object before a click" },
+        { IN_TIME, NO_HISTORY, CLICKED, 0, "a click without history" },
+        { IN_TIME, LATE, CLICKED, 5, "a late click" },
+        { IN_TIME, LATE, BEFORE, 0, "an object before a late click" },
+        { CORRECTED, LATE_CORRECTED, CLICKED, 5, "a late click and its correction" },
+    };
+
+    for (int i = 0; i < STORIES; i++)
+        tell(&story[i], told[i]);
+    for (size_t i = 0; i < SCENE_ROOM(same); i++) {
+        const int n = count_different(told[same[i].a], told[same[i].b], same[i].which,
+                                      same[i].from);
+        expect(!n, "%s: %d frames differ", same[i].what, n);
+    }
+    expect(count_different(told[IN_TIME], told[CORRECTED], CLICKED, 1),
+           "a correction changes nothing");
+    expect(count_different(told[IN_TIME], told[NO_ZOOM], CLICKED, 1) == FRAMES - 1,
+           "a model that zooms shows the same");
+}
+
+int main(int argc, char **argv)
+{
+    int checked = 0;
+
+    if (argc != 4) {
+        fprintf(stderr, "usage: click ZOOMING PLAIN BACKEND\n");
+        return 2;
+    }
+    backend = argv[3];
+    for (int radius = 20; radius <= 24; radius++)
+        for (int i = 0; i < 5 && checked < ENOUGH; i++)
+            checked += check_window(argv[1], argv[2], 36 + 14 * i, 84 - 11 * i, radius);
+    expect(checked == ENOUGH, "only %d clicks have a window of %d px", checked, WINDOW);
+    check_stream(argv[1], argv[2]);
+    return expect_status();
+}
