@@ -277,14 +277,15 @@ install_model_properties (GObjectClass * klass)
    * GstSamTrack:model-file:
    *
    * Weights file: `.safetensors` with Meta's or Hugging Face's names, or
-   * Meta's `.pt`. %NULL: the small default model that comes with the plugin.
+   * Meta's `.pt`. %NULL: the small default model that comes with the plugin,
+   * samtrack-lite0.
    *
    * Since: 0.1
    */
   g_object_class_install_property (klass, PROP_MODEL_FILE,
       g_param_spec_string ("model-file", "Model file",
           "Weights file of a SAM 2 or EdgeTAM model, .safetensors or .pt "
-          "(NULL = the default model)", NULL, SETTABLE_READY));
+          "(NULL = the default model, samtrack-lite0)", NULL, SETTABLE_READY));
   /**
    * GstSamTrack:backend:
    *

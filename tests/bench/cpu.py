@@ -14,7 +14,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 REPLAY = os.path.join(ROOT, 'build', 'tools', 'sam-replay')
 PEER = os.path.join(HERE, 'peer.py')
 OPENVINO = os.path.join(HERE, 'peer_openvino.py')
-NANO = os.path.join(ROOT, 'models', 'samtrack-nano.safetensors')
+EMBEDDED = os.path.join(ROOT, 'models', 'samtrack-lite0.safetensors')
 MODES = ('fp32', 'bf16')
 TORCH = ('published', 'transformers')
 NAMES = {'published': 'published code', 'transformers': 'transformers'}
@@ -197,7 +197,7 @@ def asked(figures):
                parts(figures.get(f'ours_{mode}')), ratio)
     yield 'tiny: 2 s / open to ready', 2000.0, least(ours('fp32', 'open_ms')), 1.0
     yield ('embedded: 0.3 s / open to ready', 300.0,
-           (figures.get('nano_fp32') or {}).get('open_ms'), 1.0)
+           (figures.get('embedded_fp32') or {}).get('open_ms'), 1.0)
 
 
 def verdicts(figures, rows):
@@ -221,13 +221,13 @@ def matrix_rate(figures):
           f"{told['peak_bf16_gflops']:.0f} in bf16", flush=True)
 
 
-def nano_table(figures):
+def embedded_table(figures):
     print('the embedded model, engine alone')
     with tempfile.TemporaryDirectory() as folder:
-        write_clip(folder, model_side(NANO))
+        write_clip(folder, model_side(EMBEDDED))
         for mode in MODES:
-            figures[f'nano_{mode}'], why = replay(NANO, folder, mode)
-            show_ours(mode, figures[f'nano_{mode}'], why)
+            figures[f'embedded_{mode}'], why = replay(EMBEDDED, folder, mode)
+            show_ours(mode, figures[f'embedded_{mode}'], why)
 
 
 def main():
@@ -259,7 +259,7 @@ def main():
             tiny_table(None if args.quick else python, folder, args.frames, figures)
             if not args.quick:
                 openvino_table(python, folder, 1 if args.frames else 5, figures)
-    nano_table(figures)
+    embedded_table(figures)
     if args.frames:
         print('tried out: memory was not full, nothing is judged')
     else:

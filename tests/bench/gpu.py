@@ -132,7 +132,7 @@ def model_file(r, folder, size):
     path = folder / 'models' / f'{size}.safetensors'
     if os.environ.get('SAMTRACK_GPU_EMULATED'):
         return ROOT / 'tests/golden' / SMALL.get(size, 'a') / 'model.safetensors', None
-    at_hand = {'embedded': 'models/samtrack-nano.safetensors', 'own golden': 'tests/golden/a/model.safetensors'}
+    at_hand = {'embedded': 'models/samtrack-lite0.safetensors', 'own golden': 'tests/golden/a/model.safetensors'}
     if size in at_hand:
         return ROOT / at_hand[size], None
     if not path.exists():

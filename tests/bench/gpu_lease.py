@@ -204,7 +204,7 @@ def element(r, folder):
     caps = 'video/x-raw,format=NV12,width=640,height=360'
     done = own(r, 'element', [launch, '-q', 'videotestsrc', 'num-buffers=40', '!', caps, '!', 'cudaupload', '!', 'samtrack',
                               'backend=cuda', 'overload-policy=block', 'initial-prompt=box,x=200,y=100,w=200,h=160',
-                              f'model-file={ROOT}/models/samtrack-nano.safetensors', '!', 'fakesink'], 60,
+                              f"model-file={gpu.model_file(r, folder, 'embedded')[0]}", '!', 'fakesink'], 60,
                GST_PLUGIN_PATH=str(plugin))
     r.line('element', not done.status, last_line(done) if done.status else '40 frames in the memory of the GPU')
 

@@ -300,7 +300,7 @@ def show(place):
             expect(f"file.sh, {n} arguments", place.run("file", *arguments, **variables), 0, prints=f"^shown {FRAMES}, dropped 0\n")
         # Frames come ten times as fast as they can be tracked.
         place.launch(f"samscene num-buffers=20 ! {SIZE.replace('10/1', '500/1')} ! videoconvert ! x264enc ! matroskamux ! filesink location=fast.mkv")
-        slow = place.sources / "models" / "samtrack-nano.safetensors"
+        slow = place.sources / "models" / "samtrack-lite0.safetensors"
         expect("file.sh shows all frames", place.run("file", "fast.mkv", CENTRE, slow, **variables), 0, prints="^shown 20, dropped 0\n")
         start = time.monotonic()
         expect("file.sh, pictures", place.run("file", "pictures", "--fps", "10", **variables), 0, prints="^shown 12, dropped 0\n")

@@ -9,7 +9,7 @@ fi
 unset SAMTRACK_MODEL
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-model=samtrack-nano.safetensors
+model=$(basename "$4")
 sed -n '/EXAMPLE BEGIN/,/EXAMPLE END/p' "$2" | sed '1d;$d;s,^// \{0\,1\},,' > "$tmp/example.c"
 "$1" -std=c11 -I"$(dirname "$2")/.." "$tmp/example.c" -L"$3" -lsamtrack -o "$tmp/example"
 

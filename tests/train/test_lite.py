@@ -140,8 +140,8 @@ class Pretrained(unittest.TestCase):
         """Nothing but the trunk and the neck is new, and the neck says much of what the old one said."""
         pictures = torch.rand(6, 1, 3, 8, 8) * 255
         pictures = [torch.nn.functional.interpolate(p, size=(64, 64), mode="bicubic").clamp(0, 255) for p in pictures]
-        net = graft.grafted(graft.EMBEDDED, "efficientnet-lite0", 64, lambda size: pictures)
-        old = model.load(graft.EMBEDDED, model.sized(model.read(graft.EMBEDDED)[0], 64)).eval()
+        net = graft.grafted(graft.DONOR, "efficientnet-lite0", 64, lambda size: pictures)
+        old = model.load(graft.DONOR, model.sized(model.read(graft.DONOR)[0], 64)).eval()
         self.assertTrue(torch.equal(net.mask_decoder.conv_s0.weight, old.mask_decoder.conv_s0.weight))
         self.assertTrue(torch.equal(net.object_pointer_proj.proj_in.weight, old.object_pointer_proj.proj_in.weight))
         self.assertNotIn("target_model", net.samtrack)

@@ -37,7 +37,7 @@ class Trainer(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             small = ("--out", folder, "--trunk", "hiera", "--size", "64", "--batch", "1", "--frames", "2")
             self.assertEqual(run(*small, "--minutes", "0.02"), (0, ""))
-            net = model.load(os.path.join(folder, "samtrack-nano.safetensors"))
+            net = model.load(os.path.join(folder, "weights.safetensors"))
             self.assertEqual(net.samtrack["image_size"], 64)
             first = torch.load(os.path.join(folder, "checkpoint.pt"), weights_only=True)
             minutes = first["seconds"] / 60 + 0.02
@@ -52,7 +52,7 @@ class Trainer(unittest.TestCase):
             small = ("--out", folder, "--size", "64", "--batch", "1", "--frames", "2")
             self.assertEqual(run(*small, "--minutes", "0.03"), (0, ""))
             start = model.load(os.path.join(folder, "start.safetensors"))
-            exported = model.load(os.path.join(folder, "samtrack-nano.safetensors"))
+            exported = model.load(os.path.join(folder, "weights.safetensors"))
             state = torch.load(os.path.join(folder, "checkpoint.pt"), weights_only=True)
             # A checkpoint knows what it is of.
             self.assertEqual(run(*small, "--minutes", "0.001", "--resume"), (0, ""))
@@ -162,7 +162,7 @@ class Trainer(unittest.TestCase):
                 process.wait()
                 state = torch.load(path, map_location="cpu", weights_only=True)
                 self.assertGreater(state["step"], steps[-1])
-                exported = os.path.join(folder, "samtrack-nano.safetensors")  # written after the checkpoint
+                exported = os.path.join(folder, "weights.safetensors")  # written after the checkpoint
                 if os.path.exists(exported):
                     model.load(exported)
                 steps.append(state["step"])

@@ -32,7 +32,7 @@ def arguments():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("videos")
     p.add_argument("out")
-    p.add_argument("--model", default=os.path.join(evaluate.ROOT, "models/samtrack-nano.safetensors"))
+    p.add_argument("--model", default=evaluate.EMBEDDED)
     p.add_argument("--plugins", default=os.path.join(evaluate.ROOT, "build/gst"))
     p.add_argument("--prompt", default="mask", choices=evaluate.PROMPTS)
     p.add_argument("--clicks", help="file of what is clicked, instead of --prompt")

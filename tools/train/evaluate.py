@@ -27,6 +27,7 @@ import numpy as np
 import measures
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
+EMBEDDED = os.path.join(ROOT, "models/samtrack-lite0.safetensors")
 PROMPTS = ("mask", "box", "point", "near")
 
 
@@ -37,7 +38,7 @@ class Refused(Exception):
 def arguments():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--clips", required=True)
-    p.add_argument("--model", default=os.path.join(ROOT, "models/samtrack-nano.safetensors"))
+    p.add_argument("--model", default=EMBEDDED)
     p.add_argument("--engine", action="store_true", help="run gst-launch-1.0 with our own element")
     p.add_argument("--plugins", default=os.path.join(ROOT, "build/gst"), help="folder of the plugin for --engine")
     p.add_argument("--precision", default="fp32", help="precision of the element, for --engine")

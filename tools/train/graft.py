@@ -1,4 +1,4 @@
-"""A pretrained trunk under the other parts of trained weights, for a start.
+"""A pretrained trunk under the other parts of trained weights, samtrack-nano's, for a start.
 
 The decoder and the memory know the maps that their trunk gave them. The neck's products are fitted, by ridge regression over
 some pictures, to make maps of the new trunk that come nearest to those.
@@ -15,7 +15,7 @@ import model
 import pictures
 import whiten
 
-EMBEDDED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../models/samtrack-nano.safetensors")
+DONOR = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../models/samtrack-nano.safetensors")
 PICTURES = 160  # that the neck is fitted on
 
 

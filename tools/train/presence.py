@@ -17,6 +17,7 @@ import torch
 
 import bank
 import data
+import evaluate
 import measures
 import model
 import tracker
@@ -61,9 +62,8 @@ def judge(net, clips, i):
 
 
 def main():
-    here = os.path.dirname(os.path.abspath(__file__))
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--model", default=os.path.join(here, "../../models/samtrack-nano.safetensors"))
+    p.add_argument("--model", default=evaluate.EMBEDDED)
     p.add_argument("--videos", help="folder of videos for textures and backgrounds")
     p.add_argument("--clips", type=int, default=100)
     p.add_argument("--seed", type=int, default=1)

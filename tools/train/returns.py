@@ -35,7 +35,7 @@ TOLD, FOUND, TAKEN = 10, 30, 10  # frames
 def arguments():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("videos")
-    p.add_argument("--model", default=os.path.join(evaluate.ROOT, "models/samtrack-nano.safetensors"))
+    p.add_argument("--model", default=evaluate.EMBEDDED)
     p.add_argument("--plugins", default=os.path.join(evaluate.ROOT, "build/gst"))
     p.add_argument("--size", type=int, default=0, help="input size in px (default: the model's)")
     p.add_argument("--precision", default="fp32")

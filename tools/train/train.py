@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains the embedded model on generated clips.
+"""Trains the embedded model, and others of its kind, on pictures and clips.
 
     train.py --minutes 2                      a short trial: trains, logs, writes a checkpoint, exports
     train.py --pictures DIR --videos DIR      with pictures that have instance masks, and videos
@@ -67,7 +67,7 @@ def arguments():
     p.add_argument("--from", dest="source", help="released weights to start from")
     p.add_argument("--trunk", choices=(*lite.TRUNKS, "hiera"), default="efficientnet-lite0",
                    help="of a start without --from: hiera begins from nothing, others from their ImageNet weights under"
-                   " the embedded model's other parts (default: efficientnet-lite0)")
+                   " samtrack-nano's other parts (default: efficientnet-lite0)")
     p.add_argument("--resume", action="store_true", help="continue from the checkpoint in --out")
     p.add_argument("--minutes", type=float, default=120, help="total training time")
     p.add_argument("--batch", type=int, default=4, help="clips of 4 frames per step and worker; longer clips are fewer")
@@ -164,7 +164,7 @@ class Run:
 
     def export(self):
         with self.averaged():
-            model.save(self.net, os.path.join(self.args.out, "samtrack-nano.safetensors"))
+            model.save(self.net, os.path.join(self.args.out, "weights.safetensors"))
 
     @contextlib.contextmanager
     def averaged(self):
@@ -269,10 +269,10 @@ def begin(args):
 
 
 def begin_anew(args):
-    """A start without weights: unless from nothing, a pretrained trunk under the embedded model's other parts, in a file."""
+    """A start without weights: unless from nothing, a pretrained trunk under samtrack-nano's other parts, in a file."""
     args.grafted = not (args.resume or args.source or args.trunk == "hiera")
     if args.grafted:
-        net = graft.grafted(graft.EMBEDDED, args.trunk, args.size, graft.looks(args.pictures, args.videos))
+        net = graft.grafted(graft.DONOR, args.trunk, args.size, graft.looks(args.pictures, args.videos))
         args.source = os.path.join(args.out, "start.safetensors")
         model.save(net, args.source)
 
