@@ -23,6 +23,7 @@
     op(feed_forward,      cpu, none) \
     op(conv,              cpu, cuda) \
     op(depthwise,         cpu, cuda) \
+    op(bottleneck,        cpu, none) \
     op(conv_transpose,    cpu, cuda) \
     op(product_norm,      ref, cuda) \
     op(maxpool,           cpu, cuda) \

@@ -117,6 +117,37 @@ void sam_op_feed_forward(struct sam_queue *q, const struct sam_feed_forward *p)
     q->ops->feed_forward(q, p);
 }
 
+bool sam_op_takes_bottleneck(const struct sam_queue *q, int side, int inside, int kernel)
+{
+    return q->ops->takes_bottleneck && q->ops->takes_bottleneck(q, side, inside, kernel);
+}
+
+void sam_op_bottleneck(struct sam_queue *q, const struct sam_bottleneck *p)
+{
+    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION), WEIGHT(expand),
+                                IN(expand_bias, ARG_F32), IN(weight, ARG_F32), IN(bias, ARG_F32),
+                                NUMBER(kernel), NUMBER(stride), NUMBER(late), WEIGHT(project),
+                                IN(project_bias, ARG_F32), IN(add, ARG_ACTIVATION | ARG_OPTIONAL),
+                                NUMBER(act), END };
+    begin();
+    const int inside = p->expand.out;
+    require(p->kernel > 0 && p->kernel % 2 == 1);
+    require(p->stride == 1 || p->stride == 2);
+    require(!p->late || (p->stride == 2 && p->kernel > 1));
+    require(!p->late || (p->src.h % 2 == 0 && p->src.w % 2 == 0));
+    require(inside <= SAM_MAX_WIDTH && p->expand.in == p->src.c);
+    require(p->project.in == inside);
+    require(is_shape(&p->dst, p->src.n, 1 + (p->src.h - 1) / p->stride,
+                     1 + (p->src.w - 1) / p->stride, p->project.out));
+    require(is_shape(&p->weight, 1, p->kernel, p->kernel, inside));
+    require(is_vector(&p->expand_bias, inside) && is_vector(&p->bias, inside));
+    require(is_vector(&p->project_bias, p->dst.c));
+    require(!p->add.data || like(&p->add, &p->dst));
+    require((unsigned) p->act < SAM_NUM_ACTS);
+    require(q->ops->bottleneck);
+    q->ops->bottleneck(q, p);
+}
+
 void sam_op_depthwise(struct sam_queue *q, const struct sam_depthwise *p)
 {
     const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION),

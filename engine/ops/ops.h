@@ -36,7 +36,7 @@ struct sam_matrix {
 
 enum {
     SAM_MAX_HEAD_DIM = 1024, // channels of one head of attention
-    SAM_MAX_WIDTH    = 4096, // channels of a row that feed_forward takes
+    SAM_MAX_WIDTH    = 4096, // channels of a row of feed_forward, and inside of a bottleneck
     SAM_MAX_LEVELS   = 8,    // maps that deformable attention looks at
     SAM_MAX_SAMPLES  = 64,   // places where a head of it looks: levels * points
     SAM_MAX_WINDOW   = 32,   // side of a window of shifted_attention
@@ -169,6 +169,22 @@ struct sam_depthwise {
     int stride; // 1 or 2
     enum sam_act act;
     bool late; // with stride 2, kernel > 1 and even sides only
+};
+
+// An inverted bottleneck ("MobileNetV2", Sandler et al., CVPR 2018):
+//   dst = project act(depthwise(act(expand src + expand_bias))) + project_bias + add
+// as a linear, a depthwise (weight, bias, kernel, stride, late: see there) and a linear one after
+// the other. What comes between them is nowhere kept whole, and rounded to the type of the queue's
+// activations. add: like dst; data may be NULL: none. Models ask sam_op_takes_bottleneck() first.
+struct sam_bottleneck {
+    struct sam_tensor dst, src;
+    struct sam_matrix expand; // in = src.c; its outputs are the channels inside
+    struct sam_tensor expand_bias, weight, bias;
+    int kernel, stride;
+    bool late;
+    struct sam_matrix project; // in = expand.out, out = dst.c
+    struct sam_tensor project_bias, add;
+    enum sam_act act;
 };
 
 // Transposed convolution, kernel 2, stride 2: no overlap, so a product and a shuffle.
@@ -568,6 +584,7 @@ struct sam_ops {
     int least_bf16_terms; // products of so many terms are quicker by BF16 than exact; 0: of many
     // NULL: never the fast way.
     size_t (*rope_attention_room)(const struct sam_queue *q, int d, int m, int side, int n, int Tk);
+    bool (*takes_bottleneck)(const struct sam_queue *q, int side, int inside, int kernel);
 
 #define SAM_ENTRY(name, cpu, cuda) void (*name)(struct sam_queue *q, const struct sam_##name *p);
     SAM_OPS(SAM_ENTRY)
@@ -590,5 +607,7 @@ bool sam_op_wants_bias_bf16(const struct sam_queue *q);
 bool sam_op_wants_narrow_bf16(const struct sam_queue *q, int in);
 bool sam_op_has_feed_forward(const struct sam_queue *q);
 size_t sam_op_rope_attention_room(const struct sam_queue *q, int d, int m, int side, int n, int Tk);
+// Whether a bottleneck of a square map with so many channels inside is quicker than its parts.
+bool sam_op_takes_bottleneck(const struct sam_queue *q, int side, int inside, int kernel);
 
 #endif // SAM_OPS_H

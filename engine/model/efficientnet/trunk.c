@@ -102,27 +102,39 @@ static struct sam_tensor room(struct sam_arena *a, enum sam_type type, size_t co
     return sam_arena_tensor(a, type, 1, 1, 1, (int) count);
 }
 
-// Numbers at most: of the residual, of a block before its depthwise convolution, and after it.
+// Whether a block is one operation, which keeps nothing of what is inside.
+static bool is_whole(const struct sam_queue *q, const struct sam_lite_stage *stage, int side,
+                     int inside)
+{
+    return stage->widening > 1 && sam_op_takes_bottleneck(q, side, inside, stage->kernel);
+}
+
+// Numbers at most: of the residual, of what a whole block makes of it, of another block before its
+// depthwise convolution, and after it.
 struct rooms {
-    size_t x, wide, mixed;
+    size_t x, y, wide, mixed;
 };
 
-static struct rooms measure(const struct sam_config *config)
+static struct rooms measure(const struct sam_config *config, const struct sam_queue *q)
 {
     const struct sam_lite_sizes *c = sam_lite_sizes(config);
     size_t side = (size_t) config->image_size / 2;
     int in = c->stem;
-    struct rooms r = { side * side * in, 1, 1 };
+    struct rooms r = { side * side * in, 1, 1, 1 };
 
     for (int stage = 0; stage < SAM_LITE_STAGES; stage++)
         for (int i = 0; i < c->depth[stage]; i++) {
             const struct sam_lite_stage *s = &sam_lite_stages[stage];
             const size_t inside = (size_t) in * s->widening;
-            if (s->widening > 1)
+            const bool whole = is_whole(q, s, (int) side, (int) inside);
+            if (s->widening > 1 && !whole)
                 r.wide = max_size(r.wide, side * side * inside);
             side /= i ? 1 : s->stride;
-            r.mixed = max_size(r.mixed, side * side * inside);
             in = c->width[stage];
+            if (!whole)
+                r.mixed = max_size(r.mixed, side * side * inside);
+            else
+                r.y = max_size(r.y, side * side * in);
             r.x = max_size(r.x, side * side * in);
         }
     return r;
@@ -132,11 +144,12 @@ void sam_lite_layout(struct sam_encoder_scratch *s, const struct sam_config *con
                      const struct sam_queue *q, struct sam_arena *a)
 {
     const enum sam_type type = sam_queue_type(q);
-    const struct rooms r = measure(config);
+    const struct rooms r = measure(config, q);
     const int S = config->image_size;
 
     s->input = sam_arena_tensor(a, SAM_F32, 1, S, S, 3);
     s->x[0] = room(a, SAM_F32, r.x);
+    s->x[1] = room(a, SAM_F32, r.y);
     s->wide = room(a, type, r.wide);
     s->mixed = room(a, type, r.mixed);
 }
@@ -147,19 +160,30 @@ struct sam_tensor sam_lite_block_run(struct sam_queue *q, const struct sam_lite_
                                      int width)
 {
     const int stride = is_first ? stage->stride : 1, inside = x.c * stage->widening;
+    const bool adds = stride == 1 && width == x.c;
+    const struct sam_tensor add = adds ? x : (struct sam_tensor) { 0 };
+
+    if (is_whole(q, stage, x.w, inside)) {
+        const struct sam_tensor y = sam_view(s->x[x.data == s->x[0].data], 1, x.h / stride,
+                                             x.w / stride, width);
+        bottleneck(q, .dst = y, .src = x, .expand = b->expand.weight,
+                   .expand_bias = b->expand.bias, .weight = b->depthwise, .bias = b->depthwise_bias,
+                   .kernel = stage->kernel, .stride = stride, .late = stride == 2,
+                   .project = b->project.weight, .project_bias = b->project.bias, .add = add,
+                   .act = SAM_ACT_RELU6);
+        return y;
+    }
     const struct sam_tensor wide =
         stage->widening > 1 ? sam_view(s->wide, 1, x.h, x.w, inside) : x;
     const struct sam_tensor mixed = sam_view(s->mixed, 1, x.h / stride, x.w / stride, inside);
     const struct sam_tensor y = sam_view(s->x[0], 1, mixed.h, mixed.w, width);
-    const bool adds = stride == 1 && width == x.c;
 
     if (stage->widening > 1)
         linear(q, .dst = wide, .src = x, LINEAR(b->expand), .act = SAM_ACT_RELU6);
     depthwise(q, .dst = mixed, .src = wide, .weight = b->depthwise, .bias = b->depthwise_bias,
               .kernel = stage->kernel, .stride = stride, .late = stride == 2,
               .act = SAM_ACT_RELU6);
-    linear(q, .dst = y, .src = mixed, LINEAR(b->project),
-           .add = adds ? x : (struct sam_tensor) { 0 });
+    linear(q, .dst = y, .src = mixed, LINEAR(b->project), .add = add);
     return y;
 }
 

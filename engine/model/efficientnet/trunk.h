@@ -58,7 +58,8 @@ void sam_lite_layout(struct sam_encoder_scratch *s, const struct sam_config *con
 void sam_lite_run(struct sam_queue *q, const struct sam_model *m, struct sam_encoder_scratch *s,
                   const struct sam_features *dst, const struct sam_probe *probe);
 
-// One block: x, in s->x[0], is replaced by what it gives, with `width` channels, in the same room.
+// One block: x, in s->x[0] or s->x[1], is replaced by what it gives, with `width` channels, in
+// either of them.
 struct sam_tensor sam_lite_block_run(struct sam_queue *q, const struct sam_lite_block *b,
                                      const struct sam_lite_stage *stage, bool is_first,
                                      const struct sam_encoder_scratch *s, struct sam_tensor x,

@@ -15,6 +15,7 @@ static const struct sam_ops table = {
     .pack = sam_pack_cpu,
     .least_bf16_terms = 32, // windows of 3 x 3 pixels come in F32, and fill no vector of BF16
     .rope_attention_room = sam_rope_attention_room_cpu,
+    .takes_bottleneck = sam_takes_bottleneck_cpu,
     SAM_OPS(ENTRY)
 };
 

@@ -51,6 +51,7 @@ size_t sam_pack_bytes_cpu(const struct sam_queue *q, int out, int in, bool exact
 void sam_pack_cpu(struct sam_queue *q, struct sam_matrix dst, const float *weight);
 size_t sam_rope_attention_room_cpu(const struct sam_queue *q, int d, int m, int side, int n,
                                    int Tk);
+bool sam_takes_bottleneck_cpu(const struct sam_queue *q, int side, int inside, int kernel);
 #define SAM_CPU(name, cpu, cuda) \
     void sam_##name##_cpu(struct sam_queue *q, const struct sam_##name *p);
 SAM_OPS(SAM_CPU)
