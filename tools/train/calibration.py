@@ -34,7 +34,7 @@ INK, PALE, KINDS = (40, 40, 40), (225, 225, 225), {"answers": (30, 110, 220), "t
 
 def arguments():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--model", default=os.path.join(evaluate.ROOT, "models/samtrack-nano.safetensors"))
+    p.add_argument("--model", default=evaluate.EMBEDDED)
     p.add_argument("--pictures", required=True, help="folder of pictures and clips with instance masks, see pictures.py")
     p.add_argument("--videos", help="folder of the videos with things outlined by hand")
     p.add_argument("--held", default="", help="comma-separated names, without endings, of videos that were not trained on")
