@@ -22,6 +22,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 cat > "$tmp/use.c" << 'END'
 #include <samtrack/samtrack.h>
+#include <samtrack/answers.h>
 
 int main(void)
 {
@@ -33,7 +34,7 @@ int main(void)
     return status;
 }
 END
-echo '#include <samtrack/samtrack.h>' > "$tmp/include.c"
+echo '#include <samtrack/answers.h>' > "$tmp/include.c"
 include="-I$engine/include"
 "$@" -std=c11 $strict $include "$tmp/use.c"
 "$@" -std=c99 $strict $include "$tmp/use.c"
