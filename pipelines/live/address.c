@@ -1,27 +1,17 @@
 #include "address.h"
 
 #include "reason.h"
+#include "refuse.h"
+#include "secrets.h"
 
 #include <gst/gst.h>
 #include <string.h>
-
-static gboolean fail(GError **error, const gchar *format, ...) G_GNUC_PRINTF(2, 3);
-
-static gboolean fail(GError **error, const gchar *format, ...)
-{
-    va_list rest;
-
-    va_start(rest, format);
-    *error = g_error_new_valist(G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, format, rest);
-    va_end(rest);
-    return FALSE;
-}
 
 /* One that GStreamer opens by its address. */
 static gboolean find_remote(CameraSettings *camera, gboolean *known, GError **error)
 {
     gchar *need = reason_of_scheme(camera->source, known);
-    gchar *shown = reason_redact(camera->source);
+    gchar *shown = secrets_hide(camera->source);
     const gboolean ok = *known && !need;
 
     camera->kind = !g_ascii_strncasecmp(camera->source, "rtsp", 4) ? SOURCE_RTSP :
@@ -29,7 +19,7 @@ static gboolean find_remote(CameraSettings *camera, gboolean *known, GError **er
     if (ok)
         camera->location = g_strdup(camera->source);
     else if (need)
-        fail(error, "the source of camera '%s' is '%s', for which GStreamer lacks %s",
+        refuse(error, "the source of camera '%s' is '%s', for which GStreamer lacks %s",
             camera->name, shown, need);
     g_free(need);
     g_free(shown);
@@ -43,7 +33,7 @@ gboolean address_find_source(CameraSettings *camera, GError **error)
     gchar *shown;
 
     if (!source || !*source)
-        return fail(error, "the camera '%s' has no source", camera->name);
+        return refuse(error, "the camera '%s' has no source", camera->name);
     if (!strcmp(source, "demo") || !strcmp(source, "test")) {
         camera->kind = *source == 'd' ? SOURCE_DEMO : SOURCE_TEST;
     } else if (g_str_has_prefix(source, "v4l2:///dev/") || g_str_has_prefix(source, "/dev/")) {
@@ -59,8 +49,8 @@ gboolean address_find_source(CameraSettings *camera, GError **error)
     } else if (!find_remote(camera, &known, error)) {
         if (known)
             return FALSE;
-        shown = reason_redact(source);
-        fail(error, "the source of camera '%s' is '%s', expected rtsp://, rtsps://, http://, "
+        shown = secrets_hide(source);
+        refuse(error, "the source of camera '%s' is '%s', expected rtsp://, rtsps://, http://, "
             "https://, srt://, rtmp://, udp://, file://, a video file, /dev/video*, demo or test",
             camera->name, shown);
         g_free(shown);
@@ -114,7 +104,7 @@ gboolean address_read_public(Settings *settings, GError **error)
             settings->public_path[strlen(settings->public_path) - 1] = 0;
     }
     g_clear_pointer(&uri, g_uri_unref);
-    return ok || fail(error, "public-url is '%s', expected the address of the page in browsers, "
+    return ok || refuse(error, "public-url is '%s', expected the address of the page in browsers, "
         "as https://cam.example.org or https://example.org/cam", settings->public_url);
 }
 

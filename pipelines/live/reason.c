@@ -1,5 +1,6 @@
 #include "reason.h"
 
+#include "secrets.h"
 #include "trust.h"
 
 #include <gst/pbutils/pbutils.h>
@@ -131,20 +132,6 @@ void reason_post_segments(GstElement *element)
         gst_structure_new_empty(SEGMENTS)));
 }
 
-gchar *reason_redact(const gchar *text)
-{
-    static GRegex *user, *query;
-
-    if (!user) {
-        user = g_regex_new("://[^\\s]*@", 0, 0, NULL);
-        query = g_regex_new("(://[^\\s?]*)\\?[^\\s'\"]*", 0, 0, NULL);
-    }
-    gchar *without = g_regex_replace_literal(user, text, -1, 0, "://", 0, NULL);
-    gchar *bare = g_regex_replace(query, without ? without : "", -1, 0, "\\1", 0, NULL);
-    g_free(without);
-    return bare ? bare : g_strdup("");
-}
-
 /* What the element says beside its message, in debug texts of several lines the last ones. */
 static gchar *append_detail(const gchar *message, const gchar *debug)
 {
@@ -169,7 +156,7 @@ gchar *reason_of_message(GstMessage *message)
 
     gst_message_parse_error(message, &error, &debug);
     text = append_detail(error->message, debug);
-    why = reason_redact(text);
+    why = secrets_hide(text);
     g_free(text);
     g_free(debug);
     g_error_free(error);

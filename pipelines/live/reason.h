@@ -30,9 +30,6 @@ gboolean findings_have_no_stream(const Findings *findings, GstMessage *error);
 /* What the element says of any error, without passwords. Owned by the caller. */
 gchar *reason_of_message(GstMessage *error);
 
-/* `text` without user names, passwords and queries of addresses. Owned by the caller. */
-gchar *reason_redact(const gchar *text);
-
 /* The element for a scheme of addresses, and where it is to be had: "the element srtsrc: install
  * its plugin srt (Debian: gstreamer1.0-plugins-bad)". Owned by the caller; NULL: this machine has
  * it. `*known`: whether sources may have this scheme at all. */

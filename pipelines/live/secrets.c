@@ -75,22 +75,43 @@ gboolean secrets_are_public(void)
         out.st_dev == device && out.st_ino == inode;
 }
 
+#define ENDS " '\"<>\\\r\n\t" /* of an address in a text */
+
+/* Up to where the user and the password of an address end, which may hold any character: GStreamer
+ * takes them as they are. */
+static const gchar *skip_user(const gchar *begin)
+{
+    const gchar *next = strstr(begin, "://"), *end = next ? next : begin + strlen(begin);
+
+    while (end > begin && end[-1] != '@')
+        end--;
+    return end;
+}
+
+/* Appends what may be shown of the address that begins behind its scheme; returns its end. */
+static const gchar *append_address(GString *out, const gchar *begin)
+{
+    const gchar *host = skip_user(begin), *query = strchr(begin, '?');
+
+    if (query && query < host) { /* of a password, or is the '@' of the query? */
+        g_string_append(out, "...");
+        return host + strcspn(host, ENDS);
+    }
+    g_string_append_len(out, host, strcspn(host, "?" ENDS));
+    return host + strcspn(host, ENDS);
+}
+
 gchar *secrets_hide(const gchar *text)
 {
     GString *out = g_string_new(NULL);
-    const gchar *begin, *end;
+    const gchar *begin;
 
     while ((begin = strstr(text, "://"))) {
+        const gboolean is_file = begin - text >= 4 && !g_ascii_strncasecmp(begin - 4, "file", 4);
+
         begin += strlen("://");
         g_string_append_len(out, text, begin - text);
-        text = begin;
-        end = begin + strcspn(begin, "/?# '\"<>\\\r\n\t");
-        while (end > begin && end[-1] != '@')
-            end--;
-        if (end > begin) {
-            g_string_append(out, "***@");
-            text = end;
-        }
+        text = is_file ? begin : append_address(out, begin);
     }
     g_string_append(out, text);
     return g_string_free(out, FALSE);

@@ -20,7 +20,8 @@ void secrets_check(const gchar *path);
 /* Whether standard output goes to systemd's journal, which other people may read. */
 gboolean secrets_are_public(void);
 
-/* A copy without the users and passwords of URIs; owned by the caller. */
+/* A copy without the users, passwords and queries of addresses, but for file://; owned by the
+ * caller. */
 gchar *secrets_hide(const gchar *text);
 
 #endif

@@ -1,6 +1,7 @@
 #include "settings.h"
 
 #include "address.h"
+#include "refuse.h"
 #include "secrets.h"
 #include "trust.h"
 
@@ -94,25 +95,13 @@ void settings_free(Settings *settings)
     g_ptr_array_unref(settings->secrets);
 }
 
-static gboolean fail(GError **error, const gchar *format, ...) G_GNUC_PRINTF(2, 3);
-
-static gboolean fail(GError **error, const gchar *format, ...)
-{
-    va_list rest;
-
-    va_start(rest, format);
-    *error = g_error_new_valist(G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, format, rest);
-    va_end(rest);
-    return FALSE;
-}
-
 static gboolean read_number(const Key *key, const gchar *where, const gchar *text, gint *value,
     GError **error)
 {
     gint64 number;
 
     if (!g_ascii_string_to_signed(text, 10, key->least, key->most, &number, NULL))
-        return fail(error, "%s: the key '%s' is '%s', expected a whole number from %d to %d",
+        return refuse(error, "%s: the key '%s' is '%s', expected a whole number from %d to %d",
             where, key->name, text, key->least, key->most);
     *value = (gint) number;
     return TRUE;
@@ -130,7 +119,7 @@ static gboolean read_choice(const Key *key, const gchar *where, const gchar *tex
         *value = i;
     } else {
         expected = g_strjoinv(", ", choices);
-        fail(error, "%s: the key '%s' is '%s', expected one of %s", where, key->name, text,
+        refuse(error, "%s: the key '%s' is '%s', expected one of %s", where, key->name, text,
             expected);
         g_free(expected);
     }
@@ -146,7 +135,7 @@ static gboolean set_key(gpointer object, const Key *keys, gsize n, const gchar *
     for (i = 0; i < n && strcmp(keys[i].name, name); i++)
         ;
     if (i == n)
-        return fail(error, "%s: the key '%s' is not known", where, name);
+        return refuse(error, "%s: the key '%s' is not known", where, name);
     if (keys[i].type == NUMBER)
         return read_number(&keys[i], where, text, &G_STRUCT_MEMBER(gint, object, keys[i].offset),
             error);
@@ -197,19 +186,19 @@ static CameraSettings *add_camera(Settings *settings, const gchar *name, GError 
     guint i;
 
     if (!is_name(name)) {
-        fail(error, "the camera's name is '%s', expected 1 to 32 letters, digits, '_' or '-'",
+        refuse(error, "the camera's name is '%s', expected 1 to 32 letters, digits, '_' or '-'",
             name);
         return NULL;
     }
     for (i = 0; i < settings->cameras->len; i++) {
         camera = g_ptr_array_index(settings->cameras, i);
         if (!strcmp(camera->name, name)) {
-            fail(error, "two cameras have the name '%s'", name);
+            refuse(error, "two cameras have the name '%s'", name);
             return NULL;
         }
     }
     if (settings->cameras->len == MAX_CAMERAS) {
-        fail(error, "there are more than %d cameras", MAX_CAMERAS);
+        refuse(error, "there are more than %d cameras", MAX_CAMERAS);
         return NULL;
     }
     camera = g_new0(CameraSettings, 1);
@@ -229,8 +218,8 @@ static gboolean read_aspect(CameraSettings *camera, GError **error)
 
     g_strfreev(sides);
     if (!ok)
-        return fail(error, "the key 'aspect' of camera '%s' is '%s', expected width:height of the "
-            "picture, as 16:9", camera->name, camera->aspect);
+        return refuse(error, "the key 'aspect' of camera '%s' is '%s', expected width:height of "
+            "the picture, as 16:9", camera->name, camera->aspect);
     camera->aspect_w = (gint) w;
     camera->aspect_h = (gint) h;
     return TRUE;
@@ -241,7 +230,7 @@ static gboolean read_fingerprint(CameraSettings *camera, GError **error)
     gchar *digits = trust_read_fingerprint(camera->tls_fingerprint);
 
     if (!digits)
-        return fail(error, "the key 'tls-fingerprint' of camera '%s' is '%s', expected the 64 "
+        return refuse(error, "the key 'tls-fingerprint' of camera '%s' is '%s', expected the 64 "
             "digits of a certificate's SHA-256", camera->name, camera->tls_fingerprint);
     g_free(camera->tls_fingerprint);
     camera->tls_fingerprint = digits;
@@ -257,8 +246,8 @@ static gboolean check_ca_file(const CameraSettings *camera, GError **error)
     if (*error)
         g_prefix_error(error, "cannot read the tls-ca-file '%s' of camera '%s': ",
             camera->tls_ca_file, camera->name);
-    return ok || *error ? ok : fail(error, "the tls-ca-file '%s' of camera '%s' has no certificate",
-        camera->tls_ca_file, camera->name);
+    return ok || *error ? ok : refuse(error, "the tls-ca-file '%s' of camera '%s' has no "
+        "certificate", camera->tls_ca_file, camera->name);
 }
 
 static gboolean complete_camera(CameraSettings *camera, GError **error)
@@ -289,7 +278,7 @@ static gboolean read_file(Settings *settings, const gchar *path, GError **error)
             if (!camera)
                 g_prefix_error(error, "%s: ", path);
         } else {
-            ok = fail(error, "%s: the group [%s] is not known, expected [live] or [camera NAME]",
+            ok = refuse(error, "%s: the group [%s] is not known, expected [live] or [camera NAME]",
                 path, groups[i]);
         }
     }
@@ -343,7 +332,7 @@ static gboolean take_set(Settings *settings, const gchar *text, GError **error)
     const gchar *equals = strchr(text, '=');
     gchar *key = equals ? g_strndup(text, equals - text) : NULL;
     gchar *dot = key ? strchr(key, '.') : NULL;
-    gboolean ok = key || fail(error, "--set is '%s', expected KEY=VALUE or NAME.KEY=VALUE", text);
+    gboolean ok = key || refuse(error, "--set is '%s', expected KEY=VALUE or NAME.KEY=VALUE", text);
     guint i, n = 0;
 
     if (dot)
@@ -357,7 +346,7 @@ static gboolean take_set(Settings *settings, const gchar *text, GError **error)
             equals + 1, error);
     }
     if (ok && dot && !n)
-        ok = fail(error, "--set %s: there is no camera '%s'", text, key);
+        ok = refuse(error, "--set %s: there is no camera '%s'", text, key);
     g_free(key);
     return ok;
 }
@@ -454,18 +443,18 @@ static gboolean complete_token(Settings *settings, GError **error)
     guint32 random[4];
 
     if (settings->token && settings->token_file)
-        return fail(error, "token and token-file must not be given together");
+        return refuse(error, "token and token-file must not be given together");
     if (settings->token_file &&
         !(settings->token = secrets_read_token(settings->token_file, error)))
         return FALSE;
     if (settings->token && (strlen(settings->token) < 8 || strlen(settings->token) > 128 ||
         settings->token[strspn(settings->token, NAME_LETTERS)]))
-        return fail(error, "the token must have 8 to 128 letters, digits, '_' or '-'");
+        return refuse(error, "the token must have 8 to 128 letters, digits, '_' or '-'");
     settings->token_made = !settings->token;
     if (settings->token)
         return TRUE;
     if (getrandom(random, sizeof random, 0) != sizeof random)
-        return fail(error, "the system gives no random numbers for a token");
+        return refuse(error, "the system gives no random numbers for a token");
     settings->token = g_strdup_printf("%08x%08x%08x%08x", random[0], random[1], random[2],
         random[3]);
     return TRUE;
@@ -476,14 +465,14 @@ static gboolean complete(Settings *settings, GError **error)
     guint i;
 
     if (!settings->cameras->len)
-        return fail(error, "there is no source: give one or more, or --demo");
+        return refuse(error, "there is no source: give one or more, or --demo");
     for (i = 0; i < settings->cameras->len; i++)
         if (!complete_camera(g_ptr_array_index(settings->cameras, i), error))
             return FALSE;
     if (!address_read_public(settings, error))
         return FALSE;
     if (!settings->tls_certificate != !settings->tls_key)
-        return fail(error, "tls-certificate and tls-key must be given together");
+        return refuse(error, "tls-certificate and tls-key must be given together");
     if (!locate(settings, &settings->tls_certificate, "tls-certificate", FALSE, error) ||
         !locate(settings, &settings->tls_key, "tls-key", TRUE, error) ||
         !locate(settings, &settings->token_file, "token-file", TRUE, error) ||

@@ -1,0 +1,10 @@
+/* What is wrong with a setting. */
+#ifndef LIVE_REFUSE_H
+#define LIVE_REFUSE_H
+
+#include <glib.h>
+
+/* Sets *error to the sentence; FALSE. */
+gboolean refuse(GError **error, const gchar *format, ...) G_GNUC_PRINTF(2, 3);
+
+#endif
