@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #define CHECK_MS 100
+#define MOST_DONE 1024 /* connections that are served no more, but open still */
 #define TCP_IS_OPEN 1 /* TCP_ESTABLISHED, of libc's header, which has less of the rest */
 
 struct Door {
@@ -29,7 +30,7 @@ struct Guest {
     guint64 address; /* its IPv4 address, or the network part of its IPv6 address */
     gchar *peer;
     gint64 since;    /* us */
-    gboolean admitted, leaving;
+    gboolean admitted, leaving, done; /* done: it is served no more */
     guint64 received; /* bytes, when they were last looked at */
     gdouble sent;     /* bytes beyond the rate */
     gint64 looked;    /* us */
@@ -127,6 +128,18 @@ static guint count(Door *door, gboolean admitted, const guint64 *address)
     return n;
 }
 
+/* Needs the lock. Some that were shown out may be open still, and others that are done: these take
+ * little. */
+static gboolean has_room(Door *door)
+{
+    const guint most = door->limits.guests + 6 * door->limits.strangers;
+    guint i, done = 0;
+
+    for (i = 0; i < door->inside->len; i++)
+        done += ((const Guest *) g_ptr_array_index(door->inside, i))->done;
+    return door->inside->len - done < most && done < MOST_DONE;
+}
+
 /* Needs the lock. The oldest stranger of an address; of the one with the most strangers if that is
  * NULL. */
 static Guest *find_stranger(Door *door, const guint64 *address)
@@ -194,13 +207,11 @@ Guest *door_enter(Door *door, GSocket *socket)
 {
     GSocketAddress *remote = g_socket_get_remote_address(socket, NULL);
     const guint64 address = remote ? get_address(remote) : 0;
-    const DoorLimits *limits = &door->limits;
     Guest *guest = NULL;
 
     g_mutex_lock(&door->lock);
     make_room(door, address);
-    /* Some that were shown out may be open still. */
-    if (remote && door->inside->len < limits->guests + 6 * limits->strangers) {
+    if (remote && has_room(door)) {
         guest = g_atomic_rc_box_new0(Guest);
         guest->door = g_atomic_rc_box_acquire(door);
         guest->socket = socket;
@@ -262,6 +273,7 @@ void guest_check_end(Guest *guest)
 {
     g_mutex_lock(&guest->door->lock);
     check_end(guest);
+    guest->done = guest->leaving;
     g_mutex_unlock(&guest->door->lock);
 }
 

@@ -4,6 +4,7 @@
 #include "door.h"
 #include "feed.h"
 #include "journal.h"
+#include "medium.h"
 
 #include <fcntl.h>
 #include <gst/rtsp-server/rtsp-server.h>
@@ -25,6 +26,7 @@ struct Rtsp {
     GTlsCertificate *certificate;
     const Settings *settings;
     Door *door;
+    Media *media;
     guint warnings; /* the handler of GStreamer's */
     guint cleanup;
     gint port;
@@ -175,6 +177,7 @@ static void on_client(GstRTSPServer *server, GstRTSPClient *client, gpointer dat
     g_signal_connect(client, "new-session", G_CALLBACK(on_session), rtsp);
     g_signal_connect(client, "closed", G_CALLBACK(on_closed), rtsp);
     g_signal_connect(client, "play-request", G_CALLBACK(on_play), NULL);
+    media_attend(rtsp->media, client);
 }
 
 /* Of the same connection, but not closed with the GSocketConnection. */
@@ -263,14 +266,14 @@ static void on_warning(const gchar *domain, GLogLevelFlags level, const gchar *t
     g_mutex_unlock(&lock);
 }
 
-/* Clients share one thread: with several, gst-rtsp-server 1.22 refuses a stream whose last viewer
- * leaves in another thread just then. None keeps it busy for long: see get_limits(). */
+/* Each client has a thread: one that waits for the first frame of a camera, or that sends without
+ * end, keeps no other one waiting. */
 static void set_up(Rtsp *rtsp)
 {
     GstRTSPThreadPool *threads = gst_rtsp_server_get_thread_pool(rtsp->server);
     GstRTSPAuth *auth = new_auth(rtsp->settings);
 
-    gst_rtsp_thread_pool_set_max_threads(threads, 1);
+    gst_rtsp_thread_pool_set_max_threads(threads, -1);
     gst_rtsp_server_set_content_length_limit(rtsp->server, MAX_BODY);
     gst_rtsp_session_pool_set_max_sessions(rtsp->sessions, rtsp->settings->max_viewers);
     gst_rtsp_server_set_auth(rtsp->server, auth);
@@ -302,6 +305,7 @@ Rtsp *rtsp_new(const Settings *settings, GError **error)
     rtsp->closed = g_ptr_array_new_with_free_func(g_object_unref);
     rtsp->server = gst_rtsp_server_new();
     rtsp->sessions = gst_rtsp_server_get_session_pool(rtsp->server);
+    rtsp->media = media_new(rtsp->server);
     rtsp->door = door_new("rtsp", &limits);
     rtsp->warnings = g_log_set_handler("GStreamer-RTSP", G_LOG_LEVEL_WARNING, on_warning, NULL);
     rtsp->listener = g_socket_service_new();
@@ -413,6 +417,7 @@ void rtsp_free(Rtsp *rtsp)
     g_socket_service_stop(rtsp->listener);
     g_socket_listener_close(G_SOCKET_LISTENER(rtsp->listener));
     g_clear_handle_id(&rtsp->cleanup, g_source_remove);
+    media_end(rtsp->media);
     door_clear(rtsp->door, FALSE);
     if (!await_clients(rtsp)) {
         door_clear(rtsp->door, TRUE);
@@ -430,6 +435,7 @@ void rtsp_free(Rtsp *rtsp)
     g_ptr_array_unref(rtsp->gone);
     g_ptr_array_unref(rtsp->closed);
     g_object_unref(rtsp->sessions);
+    media_free(rtsp->media);
     g_mutex_clear(&rtsp->lock);
     g_free(rtsp);
 }

@@ -25,7 +25,8 @@ LONGEST = 20  # s that a flood goes on
 FRAMES = 30  # that each viewer must get under an attack
 GROWTH = 40 << 20  # bytes of memory
 SPARE_FILES = 8
-CONFIG = '[live]\ntoken=test-token\n{more}[camera test]\nsource=test\nwidth=160\nheight=96\n'
+SESSIONS = 25  # of each thread
+CONFIG = '[live]\ntoken=test-token\n{more}[camera test]\nsource=test\nwidth=160\nheight=96\n[camera away]\nsource=rtsp://127.0.0.1:9/x\n'
 
 
 class Attack:
@@ -92,8 +93,8 @@ class Attack:
         while any(thread.is_alive() and n < 2 for thread, n in zip(self.threads, self.closed)):
             time.sleep(0.05)
 
-    def request(self, method, more=''):
-        return (f'{method} rtsp://127.0.0.1/annotated/test RTSP/1.0\r\nCSeq: 1\r\n'
+    def request(self, method, more='', camera='test'):
+        return (f'{method} rtsp://127.0.0.1/annotated/{camera} RTSP/1.0\r\nCSeq: 1\r\n'
                 f'Authorization: Basic {self.login}\r\n{more}').encode()
 
     def handshake(self):
@@ -208,10 +209,38 @@ def make_hello():
     return sent.read()
 
 
+def waits(attack):
+    """Clients with the token that ask for a camera which gives no frame: each is answered after 20 s."""
+    for _ in range(5):
+        attack.send(attack.program.rtsp_port, attack.request('DESCRIBE', '\r\n', 'away'))
+
+
+def sessions(attack):
+    """Viewers that come and go beside each other, the last of a stream ever so often: all are answered."""
+    errors = []
+
+    def run():
+        try:
+            for i in range(SESSIONS):
+                viewer = Viewer(attack.program.rtsp[1])
+                viewer.play()
+                (viewer.tear_down, viewer.vanish)[i % 2]()
+        except Exception as e:
+            errors.append(e)
+
+    threads = [threading.Thread(target=run) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    check(not errors, f'{len(errors)} of {len(threads)} threads with sessions fail: {errors[:1]}')
+
+
 ATTACKS = {  # name: what it does, whether the program speaks TLS
     'burst': (burst, False), 'silence': (silence, False), 'letters': (letters, False), 'bodies': (bodies, False),
     'lines': (lines, False), 'line': (line, False), 'requests': (requests, False), 'data': (data, False),
-    'fragments': (fragments, False), 'pings': (pings, False), 'tunnels': (tunnels, False),
+    'fragments': (fragments, False), 'pings': (pings, False), 'tunnels': (tunnels, False), 'waits': (waits, False),
+    'sessions': (sessions, False),
     'handshakes': (handshakes, True), 'tls-silence': (silence, True), 'tls-lines': (lines, True),
 }
 
@@ -337,7 +366,7 @@ def main(build, names, verbose):
         for name in names:
             with open(f'{folder}/live.conf', 'w', encoding='utf-8') as f:
                 f.write(CONFIG.format(more=certificate if ATTACKS[name][1] else ''))
-            with Program(build, '--config', f'{folder}/live.conf') as program:
+            with Program(build, '--config', f'{folder}/live.conf', cameras=2) as program:
                 program.wait_for_frames('test')
                 for _ in suffer(program, name, verbose):
                     pass
