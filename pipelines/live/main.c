@@ -84,11 +84,27 @@ static gboolean add_room(Live *live, const CameraSettings *settings, const gchar
     return TRUE;
 }
 
+/* What a tracking pipeline is made of beside GStreamer's own elements. */
+static gboolean find_plugin(GError **error)
+{
+    GstElementFactory *factory = gst_element_factory_find("samtrack");
+    const gchar *path = g_getenv("GST_PLUGIN_PATH");
+
+    if (!factory)
+        g_set_error(error, GST_CORE_ERROR, GST_CORE_ERROR_MISSING_PLUGIN,
+            "there is no element samtrack: expected libgstsamtrack.so in a folder of "
+            "GST_PLUGIN_PATH, which is %s", path && *path ? path : "not set");
+    g_clear_pointer(&factory, gst_object_unref);
+    return !*error;
+}
+
 static gboolean start_cameras(Live *live, GError **error)
 {
     const gchar *encoder = encoder_find();
     guint i;
 
+    if (!find_plugin(error))
+        return FALSE;
     if (!encoder) {
         g_set_error(error, GST_CORE_ERROR, GST_CORE_ERROR_MISSING_PLUGIN,
             "there is no H.264 encoder: install gstreamer1.0-plugins-ugly");
@@ -236,8 +252,6 @@ int main(int argc, char **argv)
     setlocale(LC_NUMERIC, "C"); /* numbers in JSON have a point */
     raise_files();
     set_up_tls();
-    setlocale(LC_ALL, "");
-    setlocale(LC_NUMERIC, "C"); /* numbers in JSON have a point */
     gst_init(NULL, NULL);
     result = settings_read(&live.settings, &argc, &argv, &error);
     if (result == SETTINGS_RUN) {

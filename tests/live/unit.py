@@ -66,6 +66,16 @@ def refuse(build, folder):
               f'{text!r} ends with status {result.returncode}: {result.stderr}')
 
 
+def miss_plugin(build, folder):
+    """As after an installation elsewhere."""
+    path = write(f'{folder}/live.conf', CAMERA, 0o600)
+    result = subprocess.run([get_path(build), '--config', path, '--http-port', '0', '--rtsp-port', '0', '--state-folder', folder],
+                            capture_output=True, text=True, timeout=60,
+                            env=dict(os.environ, GST_PLUGIN_PATH=f'{folder}/plugins', GST_REGISTRY=f'{folder}/registry'))
+    check(result.returncode == 1 and result.stderr.count('\n') == 1 and f'GST_PLUGIN_PATH, which is {folder}/plugins' in result.stderr,
+          f'without the plugin it ends with status {result.returncode}: {result.stderr}')
+
+
 def serve(build, folder):
     """As the unit starts it, with credentials, standard output and the log going to one journal."""
     credentials = f'{folder}/credentials'
@@ -116,6 +126,7 @@ def main(build):
         refuse(build, folder)
         warn(build, folder)
         serve(build, folder)
+        miss_plugin(build, folder)
     rate_unit()
     print('ok')
 
