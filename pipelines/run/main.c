@@ -34,6 +34,8 @@ typedef struct {
     GString *scores;   /* lines of samscore */
     Outcome outcome;
     gint status;
+    guint waited; /* ticks, for the next frame of a file */
+    guint64 seen; /* frames, at the last tick */
     gboolean ending, damaged; /* damaged: a warning told so */
 } Run;
 
@@ -201,15 +203,30 @@ static gboolean on_message(GstBus *bus, GstMessage *message, gpointer data)
     return G_SOURCE_CONTINUE;
 }
 
+/* A damaged file may give neither a frame nor an end. All frames so far are tracked. */
+static void check_wait(Run *run, guint64 frames)
+{
+    run->waited = frames == run->seen ? run->waited + 1 : 0;
+    run->seen = frames;
+    if (run->waited / (1000 / TICK_MS) < (guint) run->options.patience_s || run->ending)
+        return;
+    options_say(&run->options, "the video is damaged: for %d s there was no frame and no end",
+        run->options.patience_s);
+    end(run, 1, TRUE);
+}
+
 static gboolean on_tick(gpointer data)
 {
     Run *run = data;
-    guint64 done, frames;
+    guint64 done, frames, entered;
 
     g_mutex_lock(&run->pipeline.lock);
     done = run->pipeline.done;
     frames = run->pipeline.frames;
+    entered = run->pipeline.entered;
     g_mutex_unlock(&run->pipeline.lock);
+    if (run->result.path && run->options.video && frames && frames == entered)
+        check_wait(run, frames);
     progress_show(&run->progress, done, pipeline_get_duration(&run->pipeline), frames);
     return G_SOURCE_CONTINUE;
 }
@@ -235,7 +252,7 @@ static gboolean is_whole(Run *run)
             " frames", (const gchar *) g_ptr_array_index(p->sequence->files, p->in_order),
             p->sequence->files->len, p->frames);
     } else if (missing) {
-        options_say(&run->options, "the video is truncated: %" G_GUINT64_FORMAT
+        options_say(&run->options, "the video is truncated: at least %" G_GUINT64_FORMAT
             " bytes are missing at its end", missing);
     } else if (run->damaged) {
         options_say(&run->options, "the video is damaged: frames are missing");

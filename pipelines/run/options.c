@@ -5,17 +5,19 @@
 #include <stdio.h>
 
 #define DEFAULT_FPS 30
+#define DEFAULT_PATIENCE_S 60
 
 static gboolean check(const Options *o, GError **error)
 {
     const gint inputs = !!o->video + !!o->source + !!o->camera;
     const gint outputs = !!o->output + !!o->label_maps + o->window;
 
-    if (inputs == 1 && outputs == 1 && o->fps >= 1 && o->fps <= 1000)
+    if (inputs == 1 && outputs == 1 && o->fps >= 1 && o->fps <= 1000 && o->patience_s >= 1)
         return TRUE;
     g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
         inputs != 1 ? "expected one of --video, --camera and --source" :
         outputs != 1 ? "expected one of --output, --label-maps and --window" :
+        o->patience_s < 1 ? "--patience is less than 1" :
         "--fps is %d, expected 1 to 1000", o->fps);
     return FALSE;
 }
@@ -27,6 +29,8 @@ gboolean options_read(Options *o, int argc, char **argv, GError **error)
         {"video", 0, 0, G_OPTION_ARG_FILENAME, &o->video,
             "a video file, a folder of JPEGs or PNGs, or their names with %05d", "FILE"},
         {"fps", 0, 0, G_OPTION_ARG_INT, &o->fps, "pictures a second (30)", "N"},
+        {"patience", 0, 0, G_OPTION_ARG_INT, &o->patience_s,
+            "seconds that a file may give no frame (60)", "N"},
         {"camera", 0, 0, G_OPTION_ARG_FILENAME, &o->camera, "a V4L2 device", "DEVICE"},
         {"source", 0, 0, G_OPTION_ARG_FILENAME, &o->source, "elements that give frames", "LAUNCH"},
         {"prompt", 0, 0, G_OPTION_ARG_FILENAME, &o->prompt, "objects to track", "PROMPT"},
@@ -48,6 +52,7 @@ gboolean options_read(Options *o, int argc, char **argv, GError **error)
     for (i = 0; i < argc; i++)
         arguments[i] = g_strdup(argv[i]);
     o->fps = DEFAULT_FPS;
+    o->patience_s = DEFAULT_PATIENCE_S;
     g_option_context_set_summary(context,
         "Tracks objects in a video; writes a file or shows a window. The scripts call it.");
     g_option_context_add_main_entries(context, entries, NULL);

@@ -11,6 +11,7 @@ typedef struct {
     gchar *output, *label_maps;
     gboolean window, score, open;
     gint fps; /* of pictures */
+    gint patience_s; /* without a frame of a file */
     gint max_objects;
 } Options;
 

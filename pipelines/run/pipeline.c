@@ -47,6 +47,16 @@ static void note_end(Pipeline *pipeline, GstBuffer *buffer, GstClockTime end, gb
     g_mutex_unlock(&pipeline->lock);
 }
 
+static GstPadProbeReturn on_entered(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+    Pipeline *pipeline = data;
+
+    g_mutex_lock(&pipeline->lock);
+    pipeline->entered++;
+    g_mutex_unlock(&pipeline->lock);
+    return GST_PAD_PROBE_OK;
+}
+
 static GstPadProbeReturn on_tracked(GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
     GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER(info);
@@ -296,6 +306,7 @@ gboolean pipeline_build(Pipeline *pipeline, const Options *options, const gchar 
     pipeline->track = gst_bin_get_by_name(GST_BIN(pipeline->bin), "track");
     set_properties(pipeline, options, part);
     connect_source(pipeline);
+    watch(pipeline, "track", "sink", GST_PAD_PROBE_TYPE_BUFFER, on_entered);
     watch(pipeline, "track", "src", GST_PAD_PROBE_TYPE_BUFFER, on_tracked);
     if (options->label_maps)
         watch(pipeline, "file", "sink", GST_PAD_PROBE_TYPE_BUFFER, on_map);

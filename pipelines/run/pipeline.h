@@ -14,6 +14,7 @@ typedef struct {
 
     GMutex lock;
     /* guarded by @lock */
+    guint64 entered;      /* frames that samtrack got */
     guint64 frames;       /* tracked */
     guint64 maps;         /* label maps that were written */
     GstClockTime done;    /* where the last tracked frame ends */

@@ -113,6 +113,9 @@ def make_inputs(place):
     shutil.copy(place.work / "zwei Wörter.mp4", place.work / "v.mp4")
     place.launch(f"{source} ! {x264} ! matroskamux ! filesink location=v.mkv")
     place.launch(f"{source} ! jpegenc ! avimux ! filesink location=v.avi")
+    place.launch(f"{source} ! {x264} ! mpegtsmux ! filesink location=v.ts")
+    place.launch(f"{source} ! {x264} ! h264parse ! mpegpsmux ! filesink location=v.mpg")
+    place.launch(f"{source} ! video/x-raw,format=I420 ! y4menc ! filesink location=v.y4m")
     place.launch("audiotestsrc num-buffers=9 ! wavenc ! filesink location=sound.wav")
     # Longer than a test waits, and of frames that are quickly drawn.
     place.launch(f"videotestsrc pattern=ball num-buffers=3000 ! {SIZE} ! {x264} speed-preset=ultrafast ! mp4mux ! "
@@ -120,9 +123,9 @@ def make_inputs(place):
     (place.work / "pictures").mkdir()
     place.launch(f"samscene num-buffers=12 ! {SIZE} ! videoconvert ! jpegenc ! multifilesink location=pictures/%d.jpg")
     (place.work / "text.mp4").write_text("no video\n")
-    for name in ("v.mp4", "v.mkv", "v.avi"):
+    for name in ("v.mp4", "v.mkv", "v.avi", "v.ts", "v.mpg"):
         whole = (place.work / name).read_bytes()
-        (place.work / ("cut-" + name)).write_bytes(whole[: len(whole) // 2])
+        (place.work / ("cut-" + name)).write_bytes(whole[: len(whole) // 2 // 188 * 188 + 100])
     turn(place)
 
 
@@ -174,6 +177,9 @@ def write_files(place):
                    prints=rf"frames {FRAMES}, objects 1.*\nwrote ö ü.mp4\n")
             check("it can be played", place.count("ö ü.mp4") == FRAMES)
             place.forget("ö ü.mp4")
+    for video in ("v.ts", "v.mpg"):
+        expect(f"demo.sh {video}", place.run("demo", video), 0, prints="wrote samtrack-demo.mp4")
+        place.forget("samtrack-demo.mp4")
     for arguments in (["pictures"], ["pictures/%05d.jpg", "--fps", "10"], ["pictures/%d.jpg"]):
         expect(f"demo.sh {arguments}", place.run("demo", *arguments), 0, prints="frames 12, objects 1")
         place.forget("samtrack-demo.mp4")
@@ -215,11 +221,12 @@ def fail(place):
     for video, says in (("text.mp4", "the video cannot be read: Could not determine type"), ("sound.wav", "no video")):
         expect(f"demo.sh {video}", place.run("demo", video), 1, says)
         check("nothing was written", place.names() == before, place.names())
-    for video in ("cut-v.mp4", "cut-v.mkv", "cut-v.avi"):
+    for video in ("cut-v.mp4", "cut-v.mkv", "cut-v.avi", "cut-v.ts", "cut-v.mpg"):
         expect(f"demo.sh {video}", place.run("demo", video), 1, "truncated")
         check("a part is named so", 0 < place.count("samtrack-demo.partial.mp4") < FRAMES)
         place.forget("samtrack-demo.partial.mp4")
         check("and nothing else is left", place.names() == before, place.names())
+    stall(place)
     shutil.copytree(place.work / "pictures", place.work / "broken")
     (place.work / "broken" / "7.jpg").write_bytes(b"no JPEG")
     expect("demo.sh with a broken picture", place.run("demo", "broken"), 1, "7.jpg")
@@ -229,6 +236,25 @@ def fail(place):
     for script, arguments in (("demo", ["v.mp4", CENTRE, "--output", "o.mp4"]), ("label-maps", ["v.mp4", "o", CENTRE])):
         expect(f"{script}.sh without room", place.run(script, *arguments, limit=60), 1, "cannot write 'o")
         check("nothing was written", place.names() == before, place.names())
+
+
+def stall(place):
+    """A file that gives neither more frames nor an end."""
+    before = place.names()
+    pipe = place.work / "pipe.y4m"
+    os.mkfifo(pipe)
+    program = subprocess.Popen([place.build / "pipelines/run/samtrack-run", f"--video={pipe}", "--output=o.mp4", f"--prompt={CENTRE}",
+                                "--patience=1"], cwd=place.work, env=place.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with open(pipe, "wb") as file:
+        file.write((place.work / "v.y4m").read_bytes())
+        file.flush()
+        while "for 1 s there was no frame and no end" not in program.stderr.readline():
+            check("it runs", program.poll() is None)
+    program.said, program.told = program.communicate(timeout=PATIENCE)
+    expect("a video without an end", program, 1, "'o.partial.mp4' has ", "^$")
+    check("a part is named so", place.count("o.partial.mp4") > 0)
+    place.forget("pipe.y4m", "o.partial.mp4")
+    check("and nothing else is left", place.names() == before, place.names())
 
 
 def interrupt(place):
