@@ -182,8 +182,8 @@ parse_value (const gchar * text, guint most, gint * value)
   return TRUE;
 }
 
-static gboolean
-parse_label (const gchar * text, gchar ** label)
+gboolean
+gst_sam_prompt_read_label (const gchar * text, gchar ** label)
 {
   if (!*text || strlen (text) >= GST_SAM_LABEL_BYTES ||
       !g_utf8_validate (text, -1, NULL))
@@ -267,7 +267,7 @@ set_key (GstSamPrompt * prompt, guint * given, const gchar * name,
       break;
     case KEY_LABEL:
       wanted = "a text in UTF-8 of 1 to 63 bytes";
-      ok = parse_label (value, &prompt->label);
+      ok = gst_sam_prompt_read_label (value, &prompt->label);
       break;
     case KEY_LOCATION:
       wanted = "the name of a file";

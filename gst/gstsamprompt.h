@@ -130,6 +130,9 @@ GArray *gst_sam_prompt_parse (const gchar * text, GError ** error);
 GArray *gst_sam_prompt_parse_structure (const GstStructure * structure,
     GError ** error);
 
+/* A copy of a label; FALSE if it is empty, too long or not UTF-8. */
+gboolean gst_sam_prompt_read_label (const gchar * text, gchar ** label);
+
 /* Returns the prompt as an item of that grammar, in valid UTF-8: without
  * location for a mask from a sample, without id for a new object. */
 gchar *gst_sam_prompt_to_text (const GstSamPrompt * prompt);

@@ -224,6 +224,18 @@ gst_sam_track_add_box (GstSamTrack * self, guint64 id, gdouble x, gdouble y,
       GST_CLOCK_TIME_NONE);
 }
 
+/* The sample's info may name the class of the object. */
+static gboolean
+read_label (const GstStructure * info, gchar ** label)
+{
+  const gchar *text;
+
+  if (!info || !gst_structure_has_field (info, "label"))
+    return TRUE;
+  text = gst_structure_get_string (info, "label");
+  return text && gst_sam_prompt_read_label (text, label);
+}
+
 static guint64
 gst_sam_track_add_mask_at (GstSamTrack * self, guint64 id, GstSample * mask,
     guint64 running_time)
@@ -236,6 +248,12 @@ gst_sam_track_add_mask_at (GstSamTrack * self, guint64 id, GstSample * mask,
   if (!mask) {
     gst_sam_track_refuse_because (self, &prompt, GST_SAM_REFUSED_MASK,
         "The prompt was refused: mask is NULL.");
+    return 0;
+  }
+  if (!read_label (gst_sample_get_info (mask), &prompt.label)) {
+    gst_sam_track_refuse_because (self, &prompt, GST_SAM_REFUSED_SYNTAX,
+        "The prompt was refused: the label in the sample's info is not a UTF-8 "
+        "text of 1 to 63 bytes.");
     return 0;
   }
   prompt.sample = gst_sample_ref (mask);
@@ -339,7 +357,8 @@ install_prompt_signals (GType type)
    * GstSamTrack::add-mask:
    * @samtrack: the element
    * @id: id of the object; 0 for a new object
-   * @mask: GRAY8, non-zero on the object; stretched over the frame
+   * @mask: GRAY8, non-zero on the object; stretched over the frame. Its info
+   * may have `label`, the name of the object's class
    *
    * Add a mask prompt for the next frame. The emitting thread scales the mask
    * to the model's input; if the element has started, the sample is not kept.

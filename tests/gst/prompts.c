@@ -455,7 +455,8 @@ GST_START_TEST (test_one_object_more_than_max)
 GST_END_TEST;
 
 static guint64
-add_mask (GstHarness * h, const gchar * caps_text, gsize size)
+add_mask_with (GstHarness * h, const gchar * caps_text, gsize size,
+    GstStructure * info)
 {
   GstCaps *caps = gst_caps_from_string (caps_text);
   GstBuffer *pixels = gst_buffer_new_allocate (NULL, size, NULL);
@@ -463,7 +464,7 @@ add_mask (GstHarness * h, const gchar * caps_text, gsize size)
   guint64 id = 0;
 
   gst_buffer_memset (pixels, 0, 255, size);
-  mask = gst_sample_new (pixels, caps, NULL, NULL);
+  mask = gst_sample_new (pixels, caps, NULL, info);
   g_signal_emit_by_name (h->element, "add-mask", G_GUINT64_CONSTANT (0), mask,
       &id);
   gst_sample_unref (mask);
@@ -471,6 +472,38 @@ add_mask (GstHarness * h, const gchar * caps_text, gsize size)
   gst_caps_unref (caps);
   return id;
 }
+
+#define add_mask(...) add_mask_with (__VA_ARGS__, NULL)
+
+/* In the info of its sample. */
+GST_START_TEST (test_mask_has_a_label)
+{
+  static const gchar caps[] = "video/x-raw,format=GRAY8,width=64,height=48,"
+      "framerate=0/1";
+  GstHarness *h = sam_harness_new ("samtrack", GST_VIDEO_FORMAT_RGB, 64, 48);
+  GstBus *bus = sam_harness_add_bus (h);
+  gchar *text = g_strnfill (64, 'x');
+  GstBuffer *buf;
+  guint i;
+
+  for (i = 0; i < 2; i++) {     /* too long, not a text */
+    fail_unless_equals_uint64 (add_mask_with (h, caps, 64 * 48, i ?
+            gst_structure_new ("mask", "label", G_TYPE_INT, 1, NULL) :
+            gst_structure_new ("mask", "label", G_TYPE_STRING, text, NULL)), 0);
+    check_refused (bus, "label");
+  }
+  text[63] = 0;
+  fail_unless (add_mask_with (h, caps, 64 * 48, gst_structure_new ("mask",
+              "label", G_TYPE_STRING, text, NULL)) > 0);
+  buf = sam_harness_run (h, 0);
+  fail_unless_equals_string (gst_structure_get_string (sam_get_object
+          (sam_get_meta (buf), 0), "label"), text);
+  gst_buffer_unref (buf);
+  g_free (text);
+  sam_harness_close (h, bus);
+}
+
+GST_END_TEST;
 
 GST_START_TEST (test_masks_of_the_wrong_size_are_refused)
 {
@@ -654,6 +687,7 @@ prompts_suite (void)
   tcase_add_test (tc, test_unknown_and_removed_objects_are_refused);
   tcase_add_test (tc, test_one_object_more_than_max);
   tcase_add_test (tc, test_masks_of_the_wrong_size_are_refused);
+  tcase_add_test (tc, test_mask_has_a_label);
   tc = sam_tcase_new_tiny (s, "storms");
   tcase_add_test (tc, test_eight_threads_prompt_while_it_plays);
   tcase_add_test (tc, test_a_full_queue_refuses);
