@@ -1,6 +1,7 @@
 # What the scripts beside this file share; they source it. It sets $root and $name, the script's.
 
 name=$(basename "$0")
+unset CDPATH # cd would print where it goes
 root=$(cd "$(dirname "$0")/.." && pwd)
 
 fail() { # status, text
@@ -39,6 +40,7 @@ read_arguments() { # names of the options that there are, least and most argumen
             [ -n "$value" ] || fail 2 "--$option needs a value; ${usage%%$'\n'*}"
             printf -v "$option" %s "$value"
             ;;
+        -?*) fail 2 "there is no option '$1'; ${usage%%$'\n'*}" ;;
         *) arguments+=("$1") ;;
         esac
         shift

@@ -118,8 +118,11 @@ void findings_take(Findings *findings, GstMessage *message)
 
 void reason_post_stream(GstElement *element, const GstCaps *caps)
 {
-    const GstStructure *s = gst_caps_get_structure(caps, 0);
+    const GstStructure *s;
 
+    if (gst_caps_is_empty(caps) || gst_caps_is_any(caps)) /* its decoder does not know yet */
+        return;
+    s = gst_caps_get_structure(caps, 0);
     if (g_str_has_prefix(gst_structure_get_name(s), "audio/") ||
         !g_strcmp0(gst_structure_get_string(s, "media"), "audio"))
         gst_element_post_message(element, gst_message_new_element(GST_OBJECT(element),

@@ -101,6 +101,15 @@ static gboolean on_terminate(gpointer data)
     return on_interrupt(data);
 }
 
+static gboolean on_hangup(gpointer data)
+{
+    Run *run = data;
+
+    if (!run->options.window)
+        run->status = 129;
+    return on_interrupt(data);
+}
+
 /* Messages */
 
 static gchar *get_sentence(Run *run, const GError *error, GstObject *source)
@@ -398,7 +407,7 @@ static void play(Run *run)
     const guint watch = gst_bus_add_watch(bus, on_message, run);
     const guint tick = g_timeout_add(TICK_MS, on_tick, run);
     const guint on_int = g_unix_signal_add(SIGINT, on_interrupt, run);
-    const guint on_hup = g_unix_signal_add(SIGHUP, on_terminate, run);
+    const guint on_hup = g_unix_signal_add(SIGHUP, on_hangup, run);
     const guint on_term = g_unix_signal_add(SIGTERM, on_terminate, run);
 
     progress_start(&run->progress, run->options.name, run->options.window ? "playing" : "tracking");

@@ -117,7 +117,8 @@ static void watch(Pipeline *pipeline, const gchar *element, const gchar *name, G
 /* Only video is decoded. */
 static gboolean on_autoplug_continue(GstElement *decoder, GstPad *pad, GstCaps *caps, gpointer data)
 {
-    const gchar *name = gst_structure_get_name(gst_caps_get_structure(caps, 0));
+    const gchar *name = gst_caps_is_empty(caps) || gst_caps_is_any(caps) ? "" :
+        gst_structure_get_name(gst_caps_get_structure(caps, 0));
 
     return !g_str_has_prefix(name, "audio/") && !g_str_has_prefix(name, "text/") &&
         !g_str_has_prefix(name, "subpicture/") && !g_str_has_prefix(name, "application/x-subtitle");

@@ -145,6 +145,7 @@ def call_with_wrong_arguments(place):
     for script, least, most in (("demo", 0, 2), ("detect", 2, 2), ("file", 1, 3), ("camera", 0, 3), ("label-maps", 3, 4), ("clip", 0, 0)):
         expect(f"{script}.sh --help", place.run(script, "--help"), 0, prints="^usage: ")
         expect(f"{script}.sh refuses --bogus", place.run(script, "--bogus"), 2, "there is no option '--bogus'; usage: ")
+        expect(f"{script}.sh refuses -x", place.run(script, "-x"), 2, "there is no option '-x'; usage: ")
         for n in range(least):
             expect(f"{script}.sh, {n} arguments", place.run(script, *["v.mp4"] * n), 2, "an argument is missing; usage: ")
         expect(f"{script}.sh, {most + 1} arguments", place.run(script, *["v.mp4"] * (most + 1)), 2, "an argument too many, 'v.mp4'")
@@ -259,7 +260,7 @@ def stall(place):
 
 def interrupt(place):
     before = place.names()
-    for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+    for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
         for script, arguments, part in (("demo", ["long.mp4", CENTRE, "--output=o.mp4"], "o.partial.mp4"),
                                         ("label-maps", ["long.mp4", "o", CENTRE], "o.partial")):
             program = place.start(script, *arguments)
