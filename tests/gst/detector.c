@@ -329,10 +329,6 @@ GST_START_TEST (test_refusals)
       g_getenv ("SAMTRACK_TINY_MODEL"));
   sam_expect_refusal (launch, "model.safetensors", GST_RESOURCE_ERROR_SETTINGS);
   g_free (launch);
-  launch = g_strdup_printf ("samtrack model-file=\"%s\"",
-      g_getenv ("SAMTRACK_DETECTOR"));
-  sam_expect_refusal (launch, "model.safetensors", GST_RESOURCE_ERROR_SETTINGS);
-  g_free (launch);
 }
 
 GST_END_TEST;

@@ -347,6 +347,71 @@ GST_START_TEST (test_whole_frames_alone_are_taken)
 
 GST_END_TEST;
 
+/* Side of the embedded model's masks: a quarter of its input's. */
+#define MASK_SIDE 80
+
+/* IoU of the mask that the element shows with the square, for a prompt whose
+ * mask is the square moved by half a pixel of the model's mask each way. */
+static gdouble
+iou_of_moved_mask (const gchar * element, GstVideoFormat format, gint width)
+{
+  const gint height = width * 3 / 4;
+  const gint dx = width / (2 * MASK_SIDE), dy = height / (2 * MASK_SIDE);
+  GstHarness *h = sam_harness_new (element, format, width, height);
+  GstBuffer *buf = gst_buffer_new_allocate (NULL, width * height, NULL);
+  gchar *text = g_strdup_printf ("video/x-raw,format=GRAY8,width=%d,height=%d,"
+      "framerate=0/1", width, height);
+  GstCaps *caps = gst_caps_from_string (text);
+  GstSample *mask;
+  guint64 id = 0;
+  gdouble iou;
+  gint y;
+
+  gst_buffer_memset (buf, 0, 0, width * height);
+  for (y = SQUARE_Y0 * height; y < SQUARE_Y1 * height; y++)
+    gst_buffer_memset (buf, (y + dy) * width + SQUARE_X0 * width + dx, 1,
+        (SQUARE_X1 - SQUARE_X0) * width);
+  mask = gst_sample_new (buf, caps, NULL, NULL);
+  gst_buffer_unref (buf);
+  g_signal_emit_by_name (h->element, "add-mask", G_GUINT64_CONSTANT (0), mask,
+      &id);
+  buf = gst_harness_push_and_pull (h, sam_harness_frame (h, 0));
+  iou = sam_meta_iou (sam_get_meta (buf), 0);
+  gst_buffer_unref (buf);
+  gst_sample_unref (mask);
+  gst_caps_unref (caps);
+  g_free (text);
+  gst_harness_teardown (h);
+  return iou;
+}
+
+/* Its edge is found again, in every format, and where label maps are smaller
+ * than frames. */
+GST_START_TEST (test_edges_follow_the_luma)
+{
+  static const GstVideoFormat kinds[] = {
+    GST_VIDEO_FORMAT_RGB, GST_VIDEO_FORMAT_BGR, GST_VIDEO_FORMAT_RGBA,
+    GST_VIDEO_FORMAT_BGRx, GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_NV12,
+    GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_YUY2, GST_VIDEO_FORMAT_P010_10LE
+  };
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (kinds); i++) {
+    const gdouble none = iou_of_moved_mask ("samtrack", kinds[i], 640);
+    const gdouble luma = iou_of_moved_mask ("samtrack edges=luma", kinds[i],
+        640);
+
+    fail_unless (none < 0.96, "%s: %f", gst_video_format_to_string (kinds[i]),
+        none);
+    fail_unless (luma > 0.985, "%s: %f, without edges %f",
+        gst_video_format_to_string (kinds[i]), luma, none);
+  }
+  fail_unless (iou_of_moved_mask ("samtrack edges=luma", GST_VIDEO_FORMAT_I420,
+          2560) > 0.985);
+}
+
+GST_END_TEST;
+
 static Suite *
 formats_suite (void)
 {
@@ -361,6 +426,7 @@ formats_suite (void)
   tcase_add_test (tc, test_wrong_colours_would_be_seen);
   tcase_add_test (tc, test_whole_frames_alone_are_taken);
   tcase_add_loop_test (tc, test_the_square_is_found, 0, 5);
+  tcase_add_test (tc, test_edges_follow_the_luma);
   return s;
 }
 

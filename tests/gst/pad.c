@@ -85,7 +85,7 @@ GST_START_TEST (test_label_maps_agree_with_the_meta)
     for (y = 0; y < 240; y++)
       fail_unless_equals_int (memcmp (mask.data + y * 322, map.data + y * 324,
               322), 0);
-    fail_unless (sam_mask_iou (map.data, 322, 240, 324, 1) > GOOD_IOU);
+    fail_unless (sam_mask_iou (map.data, 322, 240, 324, 1) > (n ? GOOD_IOU : SAME_IOU));
     gst_buffer_unmap (layer, &map);
     gst_buffer_unmap (mask_buf, &mask);
     gst_buffer_unref (layer);
@@ -109,7 +109,7 @@ GST_START_TEST (test_label_maps_have_the_size_of_the_frame)
 
   gst_buffer_map (layer, &map, GST_MAP_READ);
   fail_unless_equals_int (map.size, 320 * 240);
-  fail_unless (sam_mask_iou (map.data, 320, 240, 320, 1) > GOOD_IOU);
+  fail_unless (sam_mask_iou (map.data, 320, 240, 320, 1) > SAME_IOU);
   gst_buffer_unmap (layer, &map);
   gst_buffer_unref (layer);
   gst_buffer_unref (buf);

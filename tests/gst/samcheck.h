@@ -25,6 +25,10 @@
  * seen. The whole frame would have 0.19, a mask elsewhere 0. */
 #define GOOD_IOU 0.5
 
+/* The same of the scripted tracker (../scripted/), whose masks are the boxes of
+ * prompts, or what points stand for, to the pixel. */
+#define SAME_IOU 0.99
+
 /* @launch is one element, with its properties. The source is not live. */
 GstHarness *sam_harness_new (const gchar * launch, GstVideoFormat format,
     gint width, gint height);

@@ -560,6 +560,8 @@ GST_START_TEST (test_a_foreign_model_is_an_error)
   fail_unless (g_file_set_contents (name, "this holds no weights", -1, NULL));
   check_start_fails ("model-file", name, GST_RESOURCE_ERROR,
       GST_RESOURCE_ERROR_SETTINGS, name);
+  check_start_fails ("model-file", g_getenv ("SAMTRACK_DETECTOR"),
+      GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS, "model.safetensors");
   g_remove (name);
   g_free (name);
 }
@@ -603,6 +605,54 @@ GST_START_TEST (test_there_and_back_a_hundred_times)
 
 GST_END_TEST;
 
+/* The area of a square with a hole of a hundredth of the frame, as the element
+ * shows it. */
+static guint
+area_with_a_hole (const gchar * element)
+{
+  GstHarness *h =
+      sam_harness_new (element, GST_VIDEO_FORMAT_I420, 320, 240);
+  GstBuffer *buf = gst_buffer_new_allocate (NULL, 64 * 48, NULL);
+  GstCaps *caps = gst_caps_from_string ("video/x-raw,format=GRAY8,width=64,"
+      "height=48,framerate=0/1");
+  GstSample *mask;
+  guint64 id = 0;
+  guint area, y;
+
+  gst_buffer_memset (buf, 0, 0, 64 * 48);
+  for (y = 12; y < 36; y++)
+    gst_buffer_memset (buf, y * 64 + 16, 1, 24);
+  for (y = 20; y < 25; y++)
+    gst_buffer_memset (buf, y * 64 + 24, 0, 6);
+  mask = gst_sample_new (buf, caps, NULL, NULL);
+  gst_buffer_unref (buf);
+  g_signal_emit_by_name (h->element, "add-mask", G_GUINT64_CONSTANT (0), mask,
+      &id);
+  buf = gst_harness_push_and_pull (h, sam_harness_frame (h, 0));
+  area = sam_get_uint (sam_get_object (sam_get_meta (buf), 0), "area");
+  gst_buffer_unref (buf);
+  gst_sample_unref (mask);
+  gst_caps_unref (caps);
+  gst_harness_teardown (h);
+  return area;
+}
+
+GST_START_TEST (test_holes_are_filled)
+{
+  /* 24 x 24 of 64 x 48, less 6 x 5; 62 pixels of a mask of 80 x 80 */
+  const gint whole = 24 * 24 * 25, hole = 6 * 5 * 25;
+  const gint open = area_with_a_hole ("samtrack");
+  const gint too_small = area_with_a_hole ("samtrack fill-holes=8");
+  const gint filled = area_with_a_hole ("samtrack fill-holes=80");
+
+  fail_unless (ABS (open - (whole - hole)) < hole / 2, "%d", open);
+  fail_unless_equals_int (too_small, open);
+  fail_unless (ABS (filled - whole) < hole / 2, "%d", filled);
+  fail_unless (filled > open + hole / 2, "%d of %d", filled, open);
+}
+
+GST_END_TEST;
+
 static Suite *
 samtrack_suite (void)
 {
@@ -620,6 +670,7 @@ samtrack_suite (void)
   tcase_add_test (tc, test_objects_can_be_read_at_any_time);
   tcase_add_test (tc, test_frames_of_8k);
   tcase_add_test (tc, test_caps_change_in_mid_stream);
+  tcase_add_test (tc, test_holes_are_filled);
   tc = sam_tcase_new_tiny (s, "bad input");
   tcase_add_test (tc, test_frames_of_one_pixel_and_odd_ones);
   tcase_add_test (tc, test_frames_without_timestamps);
