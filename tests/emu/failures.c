@@ -9,28 +9,18 @@
 
 #include "../track/scene.h"
 #include "faults.h"
+#include "heard.h"
 
 // Of the runtime's errors: out of memory; an illegal address, which ends the context; what a driver
 // cannot do.
 enum { MEMORY_ALLOCATION = 2, ILLEGAL_ADDRESS = 700, NOT_SUPPORTED = 801 };
 enum { FRAMES = 3, LOW = 64 * 64 };
 
-static int warnings;
-static char last_warning[512];
-
-static void count_warnings(void *priv, enum sam_log_level level, const char *line)
-{
-    if (level == SAM_LOG_WARNING) {
-        warnings++;
-        snprintf(last_warning, sizeof(last_warning), "%s", line);
-    }
-}
-
 static struct sam_params params_of(const char *model)
 {
     struct sam_params p = scene_cuda_params(model, 1);
 
-    p.log = count_warnings;
+    p.log = hear;
     return p;
 }
 

@@ -8,6 +8,7 @@
 #include "ops/backends.h"
 
 #include "../expect.h"
+#include "heard.h"
 
 int main(int argc, char **argv);
 
@@ -26,18 +27,6 @@ cudaError_t __wrap_cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, 
     if (call == old_at)
         attributes->ptxVersion = 89;
     return error;
-}
-
-static int warnings;
-static char last_warning[512];
-
-static void hear(void *priv, enum sam_log_level level, const char *line)
-{
-    (void) priv;
-    if (level == SAM_LOG_WARNING) {
-        warnings++;
-        snprintf(last_warning, sizeof(last_warning), "%s", line);
-    }
 }
 
 static void open_queue(struct sam_queue *q)

@@ -8,18 +8,7 @@
 #include "ops/backends.h"
 
 #include "../track/scene.h"
-
-static int warnings;
-static char last_warning[512];
-
-static void hear(void *priv, enum sam_log_level level, const char *line)
-{
-    (void) priv;
-    if (level == SAM_LOG_WARNING) {
-        warnings++;
-        snprintf(last_warning, sizeof(last_warning), "%s", line);
-    }
-}
+#include "heard.h"
 
 // ---- what the backend asks of the runtime
 

@@ -10,6 +10,7 @@
 #include "ops/backends.h"
 
 #include "../expect.h"
+#include "heard.h"
 
 enum fault {
     NONE, OTHER_SWIZZLE, OTHER_ROWS, OTHER_ROWS_OF_64, REFUSED, NO_MAPS, NOT_LAUNCHED, FEWER_ROWS,
@@ -17,17 +18,6 @@ enum fault {
 };
 
 static enum fault fault;
-static int warnings;
-static char last_warning[512];
-
-static void count_warnings(void *priv, enum sam_log_level level, const char *line)
-{
-    (void) priv;
-    if (level == SAM_LOG_WARNING) {
-        warnings++;
-        snprintf(last_warning, sizeof(last_warning), "%s", line);
-    }
-}
 
 // ---- what the backend asks of the driver and of the runtime
 
@@ -157,7 +147,7 @@ int main(void)
         [NOT_LAUNCHED]     = { "a refused kernel", "values of 64", { false, true }, 1 },
         [FEWER_ROWS]       = { "copies that stay away", "did not come", { false, false }, 2 },
     };
-    const struct sam_log log = { count_warnings, NULL };
+    const struct sam_log log = { hear, NULL };
     for (fault = NONE; fault < NUM_FAULTS; fault++) {
         const char *name = wanted[fault].name;
         struct sam_error error = { "" };

@@ -1,5 +1,6 @@
 #include "samcheck.h"
 
+#include <glib/gstdio.h>
 #include <string.h>
 
 GstHarness *
@@ -325,6 +326,25 @@ sam_write_png (const gchar * location)
   gst_object_unref (bus);
   gst_object_unref (pipeline);
   g_free (text);
+}
+
+gchar *sam_folder, *sam_file;
+
+void
+sam_folder_make (const gchar * name)
+{
+  sam_folder = g_dir_make_tmp ("samtrack-XXXXXX", NULL);
+  fail_unless (sam_folder != NULL);
+  sam_file = g_build_filename (sam_folder, name, NULL);
+}
+
+void
+sam_folder_remove (void)
+{
+  g_unlink (sam_file);
+  fail_unless (g_rmdir (sam_folder) == 0);
+  g_free (sam_file);
+  g_free (sam_folder);
 }
 
 void

@@ -66,6 +66,12 @@ gdouble sam_meta_iou (const GstStructure * meta, guint i);
 
 void sam_read_properties (GObject * object);
 
+/* A new folder, and the path of a file of that name in it. The other removes
+ * them, and fails if anything else is there. */
+extern gchar *sam_folder, *sam_file;
+void sam_folder_make (const gchar * name);
+void sam_folder_remove (void);
+
 /* Add what a detector upstream does: a region of interest with a score. */
 void sam_add_region (GstBuffer * buf, const gchar * name, gint x, gint y,
     gint w, gint h, gdouble score);

@@ -4,27 +4,13 @@
 
 #include "gate.h"
 
-#include <glib/gstdio.h>
 #include <string.h>
-#include <unistd.h>
-
-static gchar *folder, *file;
 
 static void
 setup (void)
 {
   sam_step_reset ();
-  folder = g_dir_make_tmp ("samtrack-save-XXXXXX", NULL);
-  file = g_build_filename (folder, "tracks", NULL);
-}
-
-static void
-teardown (void)
-{
-  g_unlink (file);
-  fail_unless (g_rmdir (folder) == 0);
-  g_free (file);
-  g_free (folder);
+  sam_folder_make ("tracks");
 }
 
 static gboolean
@@ -93,12 +79,12 @@ GST_START_TEST (test_another_element_goes_on)
   g_signal_emit_by_name (a->element, "add-point", G_GUINT64_CONSTANT (0), 40.0,
       20.0, TRUE, FALSE, &id);
   fail_unless_equals_uint64 (id, 4);
-  fail_unless (emit (a->element, "save-tracks", file) == TRUE);
+  fail_unless (emit (a->element, "save-tracks", sam_file) == TRUE);
   if (!before)
     run_until (b, 0, 3);
   g_signal_emit_by_name (b->element, "add-point", G_GUINT64_CONSTANT (0), 40.0,
       20.0, TRUE, FALSE, &id);  /* will be dropped */
-  fail_unless (emit (b->element, "load-tracks", file) == TRUE);
+  fail_unless (emit (b->element, "load-tracks", sam_file) == TRUE);
   for (n = 5; n < 9; n++)
     check_same (a, b, n, 2);
   g_signal_emit_by_name (b->element, "add-point", G_GUINT64_CONSTANT (0), 40.0,
@@ -120,7 +106,7 @@ static gpointer
 save_once (gpointer data)
 {
   Emitter *e = data;
-  const gboolean ok = emit (e->element, "save-tracks", file);
+  const gboolean ok = emit (e->element, "save-tracks", sam_file);
 
   g_atomic_int_set (&e->done, TRUE);
   return GINT_TO_POINTER (ok);
@@ -143,7 +129,7 @@ GST_START_TEST (test_during_a_step)
   gst_buffer_unref (sam_harness_run (h, 1));    /* no frame waits */
   sam_gate_set (&sam_step_gate, FALSE);
   fail_unless (g_thread_join (thread) == GINT_TO_POINTER (TRUE));
-  fail_unless (g_file_test (file, G_FILE_TEST_IS_REGULAR));
+  fail_unless (g_file_test (sam_file, G_FILE_TEST_IS_REGULAR));
   gst_harness_teardown (h);
 }
 
@@ -156,8 +142,8 @@ save_and_load (gpointer data)
   guint i;
 
   for (i = 0; i < 20; i++) {
-    fail_unless (emit (e->element, "save-tracks", file) == TRUE);
-    fail_unless (emit (e->element, "load-tracks", file) == TRUE);
+    fail_unless (emit (e->element, "save-tracks", sam_file) == TRUE);
+    fail_unless (emit (e->element, "load-tracks", sam_file) == TRUE);
   }
   g_atomic_int_set (&e->done, TRUE);
   return NULL;
@@ -213,9 +199,9 @@ spoil (void)
   gchar *data;
   gsize size;
 
-  fail_unless (g_file_get_contents (file, &data, &size, NULL));
+  fail_unless (g_file_get_contents (sam_file, &data, &size, NULL));
   data[size - 1] ^= 1;
-  fail_unless (g_file_set_contents (file, data, size, NULL));
+  fail_unless (g_file_set_contents (sam_file, data, size, NULL));
   g_free (data);
 }
 
@@ -227,29 +213,30 @@ GST_START_TEST (test_refusals)
   GstBuffer *buf;
 
   run_until (h, 0, 2);
-  check_refused (h, bus, "load-tracks", file, "file");  /* there is none */
+  check_refused (h, bus, "load-tracks", sam_file, "file");  /* there is none */
   check_refused (h, bus, "load-tracks", NULL, "file");
   check_refused (h, bus, "save-tracks", NULL, "file");
   check_refused (h, bus, "save-tracks", "", "file");
-  check_refused (h, bus, "save-tracks", folder, "file");
+  check_refused (h, bus, "save-tracks", sam_folder, "file");
   check_refused (h, bus, "save-tracks", "/dev/full", "file");
-  fail_unless (emit (h->element, "save-tracks", file) == TRUE);
+  fail_unless (emit (h->element, "save-tracks", sam_file) == TRUE);
   spoil ();
-  check_refused (h, bus, "load-tracks", file, "file");
+  check_refused (h, bus, "load-tracks", sam_file, "file");
   /* A file of the engine's, without the ids of an element. */
   tracker = ((GstSamTrack *) h->element)->tracker;
-  fail_unless_equals_int (sam_tracker_save (tracker, file, NULL, 0, NULL), 0);
-  check_refused (h, bus, "load-tracks", file, "file");
+  fail_unless_equals_int (sam_tracker_save (tracker, sam_file, NULL, 0, NULL),
+      0);
+  check_refused (h, bus, "load-tracks", sam_file, "file");
   buf = sam_harness_run (h, 2); /* nothing has changed */
   fail_unless_equals_int (sam_get_num_objects (sam_get_meta (buf)), 1);
   fail_unless_equals_uint64 (sam_get_uint64 (sam_get_meta (buf),
           "frame-index"), 2);
   gst_buffer_unref (buf);
   gst_element_set_state (h->element, GST_STATE_NULL);
-  check_refused (h, bus, "save-tracks", file, "state");
-  check_refused (h, bus, "load-tracks", file, "state");
+  check_refused (h, bus, "save-tracks", sam_file, "state");
+  check_refused (h, bus, "load-tracks", sam_file, "state");
   gst_element_set_state (h->element, GST_STATE_READY);
-  check_refused (h, bus, "load-tracks", file, "state");
+  check_refused (h, bus, "load-tracks", sam_file, "state");
   gst_element_set_state (h->element, GST_STATE_NULL);
   sam_harness_close (h, bus);
 }
@@ -259,7 +246,7 @@ GST_END_TEST;
 static GstPadProbeReturn
 save_here (GstPad * pad, GstPadProbeInfo * info, gpointer element)
 {
-  fail_unless (emit (element, "save-tracks", file) == TRUE);
+  fail_unless (emit (element, "save-tracks", sam_file) == TRUE);
   return GST_PAD_PROBE_REMOVE;
 }
 
@@ -272,7 +259,7 @@ GST_START_TEST (test_in_a_probe)
   gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, save_here, h->element,
       NULL);
   run_until (h, 0, 2);
-  fail_unless (emit (h->element, "load-tracks", file) == TRUE);
+  fail_unless (emit (h->element, "load-tracks", sam_file) == TRUE);
   gst_object_unref (pad);
   gst_harness_teardown (h);
 }
@@ -285,7 +272,7 @@ save_suite (void)
   Suite *s = suite_create ("save");
   TCase *tc = sam_tcase_new_tiny (s, "tracks");
 
-  tcase_add_checked_fixture (tc, setup, teardown);
+  tcase_add_checked_fixture (tc, setup, sam_folder_remove);
   tcase_add_loop_test (tc, test_another_element_goes_on, 0, 4);
   tcase_add_test (tc, test_during_a_step);
   tcase_add_loop_test (tc, test_while_frames_come, 0, 2);

@@ -9,22 +9,10 @@
 #define WIDTH 64
 #define HEIGHT 48
 
-static gchar *folder, *file;
-
 static void
 setup (void)
 {
-  folder = g_dir_make_tmp ("samtrack-values-XXXXXX", NULL);
-  file = g_build_filename (folder, "a.png", NULL);
-}
-
-static void
-teardown (void)
-{
-  g_unlink (file);
-  fail_unless (g_rmdir (folder) == 0);
-  g_free (file);
-  g_free (folder);
+  sam_folder_make ("a.png");
 }
 
 /* Blocks of the values 3 and 5, beside each other, and a pixel of 9. */
@@ -56,7 +44,7 @@ get_colour (guint i, gboolean gray)
 static void
 write_file (gint type, gboolean gray)
 {
-  FILE *to = g_fopen (file, "wb");
+  FILE *to = g_fopen (sam_file, "wb");
   png_structp png = png_create_write_struct (PNG_LIBPNG_VER_STRING, NULL, NULL,
       NULL);
   png_infop info = png_create_info_struct (png);
@@ -95,7 +83,7 @@ static GstHarness *
 open_with (const gchar * properties, const gchar * keys)
 {
   gchar *all = g_strdup_printf ("%s initial-prompt=\"mask,location=%s%s\"",
-      properties, file, keys);
+      properties, sam_file, keys);
   GstHarness *h = open_track (all);
 
   g_free (all);
@@ -160,7 +148,7 @@ GST_START_TEST (test_an_object_per_value)
   gst_buffer_unref (buf);
   /* later, too, and whoever is first in the queue behind it comes after it */
   send_prompt (h, "clear");
-  send_prompt (h, "mask,location=%s,value=5;" SQUARE_BOX, file);
+  send_prompt (h, "mask,location=%s,value=5;" SQUARE_BOX, sam_file);
   buf = sam_harness_run (h, 1);
   fail_unless_equals_int (sam_get_num_objects (sam_get_meta (buf)), 2);
   check_object (sam_get_meta (buf), 0, 4, 5, NULL);
@@ -188,7 +176,7 @@ GST_START_TEST (test_a_gray_picture_is_one_object)
     buf = sam_harness_run (h, 0);
     fail_unless_equals_int (sam_get_num_objects (sam_get_meta (buf)), 1);
     gst_buffer_unref (buf);
-    send_prompt (h, "mask,location=%s,value=5", file);
+    send_prompt (h, "mask,location=%s,value=5", sam_file);
     buf = sam_harness_run (h, 1);
     if (types[i] == PNG_COLOR_TYPE_RGB) {
       check_warning (bus, "expects a picture with a palette, or gray");
@@ -216,13 +204,13 @@ GST_START_TEST (test_values_that_are_refused)
   fail_unless_equals_int (sam_get_num_objects (sam_get_meta (buf)), 2);
   gst_buffer_unref (buf);
   check_warning (bus, "max-objects is 2");
-  send_prompt (h, "mask,location=%s,value=4,id=1", file);
+  send_prompt (h, "mask,location=%s,value=4,id=1", sam_file);
   gst_buffer_unref (sam_harness_run (h, 1));
   check_warning (bus, "no pixel has the value 4, there are 0, 3, 5, 9");
-  send_prompt (h, "mask,location=%s,id=1", file);
+  send_prompt (h, "mask,location=%s,id=1", sam_file);
   gst_buffer_unref (sam_harness_run (h, 2));
   check_warning (bus, "the values 3, 5, 9: 'value' chooses one");
-  send_prompt (h, "mask,location=%s,value=5,id=1", file);
+  send_prompt (h, "mask,location=%s,value=5,id=1", sam_file);
   buf = sam_harness_run (h, 3);
   check_object (sam_get_meta (buf), 0, 1, 5, NULL);
   gst_buffer_unref (buf);
@@ -258,12 +246,12 @@ GST_START_TEST (test_labels)
   check_label (h, 1, "a");
   send_prompt (h, SQUARE_POINT ",id=1,label=\"\u00fc \\\"b\\\",\x1f;\"");
   check_label (h, 2, "\u00fc \"b\",\x1f;");
-  g_signal_emit_by_name (h->element, "save-tracks", file, &ok);
+  g_signal_emit_by_name (h->element, "save-tracks", sam_file, &ok);
   fail_unless (ok);
   gst_harness_teardown (h);
   h = open_track ("");
   gst_buffer_unref (sam_harness_run (h, 0));
-  g_signal_emit_by_name (h->element, "load-tracks", file, &ok);
+  g_signal_emit_by_name (h->element, "load-tracks", sam_file, &ok);
   fail_unless (ok);
   check_label (h, 1, "\u00fc \"b\",\x1f;");
   gst_harness_teardown (h);
@@ -277,7 +265,7 @@ values_suite (void)
   Suite *s = suite_create ("values");
   TCase *tc = sam_tcase_new (s, "values");
 
-  tcase_add_checked_fixture (tc, setup, teardown);
+  tcase_add_checked_fixture (tc, setup, sam_folder_remove);
   tcase_add_test (tc, test_an_object_per_value);
   tcase_add_test (tc, test_a_gray_picture_is_one_object);
   tcase_add_test (tc, test_values_that_are_refused);
