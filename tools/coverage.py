@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Lines and branches that the tests reach, per folder of engine/, gst/ and pipelines/live.
+usage: coverage.py BUILD [BEFORE]
+    BUILD: a folder of `meson setup BUILD -Db_coverage=true -Doptimization=0 -Demu=false -Dcuda=disabled` in which tests have run
+    BEFORE: what this printed of another state; each percentage is then shown beside its own, and the status is 1 if one of them
+    has fallen
+A line counts once, in whatever program it is compiled into; so does each way out of a branch. Prints a table: folder, lines, of
+them reached, percent, branches, of them taken, percent.
+"""
+import collections
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FOLDERS = re.compile(r'(engine/[^/]+|gst|pipelines/live)/')
+
+
+def read(data):
+    """What gcov tells of the programs that an object file was run in."""
+    done = subprocess.run(['gcov', '--json-format', '--stdout', '--branch-probabilities', data.name], cwd=data.parent,
+                          capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f'{data}: gcov: {done.stderr.strip()}')
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{')]
+
+
+def name_of(file, folder):
+    """Of a source, below the project's root; None: it is another's."""
+    path = pathlib.Path(os.path.normpath(pathlib.Path(folder) / file))
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else None
+
+
+def collect(build):
+    lines, branches = collections.Counter(), collections.Counter()
+    found = sorted(build.resolve().rglob('*.gcda'))
+    if not found:
+        sys.exit(f'{build}: no test has run in it, or it was set up without -Db_coverage=true: expected files *.gcda')
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for report in (one for reports in pool.map(read, found) for one in reports):
+            for source in report['files']:
+                # Paths are those of the compiler, which ran in the build folder.
+                name = name_of(source['file'], build.resolve())
+                if not name or not FOLDERS.match(name):
+                    continue
+                for line in source['lines']:
+                    at = (name, line['line_number'])
+                    lines[at] += line['count']
+                    for i, branch in enumerate(line['branches']):
+                        branches[(*at, i)] += branch['count']
+    return lines, branches
+
+
+def sum_up(counts):
+    """Of each folder: how many there are, and how many were reached."""
+    sums = collections.defaultdict(lambda: [0, 0])
+    for at, count in counts.items():
+        of = sums[FOLDERS.match(at[0])[1]]
+        of[0] += 1
+        of[1] += count > 0
+    return sums
+
+
+def read_before(path):
+    """Of a table: folder to the percentages of lines and of branches."""
+    rows = (line.split() for line in path.read_text().splitlines()[1:])
+    return {row[0]: (float(row[3]), float(row[6])) for row in rows}
+
+
+def main(build, before):
+    lines, branches = (sum_up(counts) for counts in collect(build))
+    fallen = False
+    print(f'{"folder":20}{"lines":>8}{"reached":>9}{"%":>7}{"branches":>10}{"taken":>8}{"%":>7}')
+    for folder in sorted(lines):
+        of = (lines[folder], branches[folder])
+        percent = [100 * reached / max(count, 1) for count, reached in of]
+        row = f'{folder:20}{of[0][0]:8}{of[0][1]:9}{percent[0]:7.1f}{of[1][0]:10}{of[1][1]:8}{percent[1]:7.1f}'
+        if folder in before:
+            row += '   before {:.1f} {:.1f}'.format(*before[folder])
+            fallen |= any(round(now, 1) < then for now, then in zip(percent, before[folder]))
+        print(row)
+    for folder in before.keys() - lines.keys():
+        print(f'{folder}: nothing of it was run')
+        fallen = True
+    return fallen
+
+
+if __name__ == '__main__':
+    if len(sys.argv) not in (2, 3) or sys.argv[1] in ('-h', '--help'):
+        sys.exit(__doc__)
+    sys.exit(main(pathlib.Path(sys.argv[1]), read_before(pathlib.Path(sys.argv[2])) if len(sys.argv) == 3 else {}))
