@@ -14,7 +14,8 @@
 // Of the runtime's errors: out of memory; an illegal address, which ends the context; what a driver
 // cannot do.
 enum { MEMORY_ALLOCATION = 2, ILLEGAL_ADDRESS = 700, NOT_SUPPORTED = 801 };
-enum { FRAMES = 3, LOW = 64 * 64 };
+// The second frame is the first that is a record; those behind it are like it.
+enum { FRAMES = 2, LOW = 64 * 64 };
 
 static struct sam_params params_of(const char *model)
 {
@@ -159,7 +160,7 @@ static void check_open(const struct sam_params *p)
 
 static void check_run(const struct sam_params *p)
 {
-    enum { TRIES = 16 };
+    enum { TRIES = 12 };
     static float low[LOW];
     int failed = 0;
 
@@ -182,9 +183,8 @@ static void check_run(const struct sam_params *p)
                "call %d: then %s", n, again.text);
         sam_tracker_close(&t);
         expect_nothing_held("call", n);
-        if (i % 5 == 0)
-            expect_works(p, "after a failure in a frame", n);
     }
+    expect_works(p, "after failures in frames", 0);
     printf("a call of %d in %d frames fails: %d of %d steps failed\n", calls_to_run, FRAMES, failed,
            TRIES);
 }
