@@ -49,7 +49,7 @@ MODELS = {
               scenarios=('click', 'clicks', 'box_click', 'box', 'mask', 'two_objects', 'refine', 'refine_three', 'refine_mask', 'twice')),
     'd': dict(version='2.1', kind='efficientnet-lite', seed=5, image_size=64, stem=8, depths=[1, 2, 1, 2, 1, 2, 1],
               widths=[4, 8, 12, 12, 16, 20, 24], d_model=32, mem_dim=8, memory_layers=1, present=4.5,
-              scenarios=('click', 'box_click', 'refine', 'part')),
+              scenarios=('click', 'box_click', 'refine', 'group')),
 }
 LARGER = {
     'mini': dict(version='edgetam', seed=3, image_size=512, dims=[16, 32, 64, 96],
