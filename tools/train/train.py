@@ -459,8 +459,10 @@ def work(rank, args, found, meeting):
         torch.distributed.init_process_group("gloo", f"file://{meeting}", patience, args.workers, rank)
     net, state = begin(args)
     if args.pictures and model.is_lite(net):
-        data_of = {"data": pictures.Collection(args.pictures).licences}
-        net.samtrack = net.samtrack | {"origin": net.samtrack.get("origin", {}) | data_of}
+        of = {"data": pictures.Collection(args.pictures).licences}
+        if args.videos:
+            of["videos"] = ", ".join(os.path.basename(p) for p in bank.videos_of(args.videos))
+        net.samtrack = net.samtrack | {"origin": net.samtrack.get("origin", {}) | of}
     run = Run(args, net, rank)
     if state:
         run.restore(state)
