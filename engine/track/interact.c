@@ -167,33 +167,45 @@ static void interact_zoomed(struct sam_tracker *t, struct sam_tracked *o,
     if (t->model->config.walk_fidelity > 0)
         sam_walk_prompt(t, &close, input);
     sam_zoom_out(t, w);
-    if (o->answered.taken)
-        sam_answers_refine(t, o);
     t->times.decode += sam_now() - began;
+}
+
+// A click that an object begins with: in the frame, and the piece of the answer that was clicked
+// again in its window.
+static void interact_click(struct sam_tracker *t, struct sam_tracked *o,
+                           const struct sam_interaction *click)
+{
+    struct sam_window window;
+
+    condition(t, o, true);
+    const int64_t began = sam_now();
+    answer_points(t, o, click, t->model->prompt.no_mask);
+    t->times.decode += sam_now() - began;
+    // An answer that the model did not choose is taken as it is: a window has a choice of its own.
+    if (!o->answered.taken || !o->answered.is_best)
+        return;
+    sam_zoom_piece(t, click);
+    if (sam_zoom_answer(t, click, &window)) {
+        interact_zoomed(t, o, click, &window);
+        sam_zoom_piece(t, click);
+    }
+    sam_answers_refine(t, o);
 }
 
 // The prompt that an object begins with, if it is answered in a window; else false.
 static bool interact_first(struct sam_tracker *t, struct sam_tracked *o,
                            const struct sam_interaction *first)
 {
-    const bool is_click = sam_zooms_click(t, first);
     struct sam_window window;
-    bool zooms = sam_zoom_window(t, first, &window);
 
-    if (is_click) {
-        condition(t, o, true);
-        const int64_t began = sam_now();
-        answer_points(t, o, first, t->model->prompt.no_mask);
-        // An answer that the model did not choose is taken as it is: a window has a choice of its
-        // own.
-        zooms = o->answered.taken && o->answered.is_best && sam_zoom_answer(t, first, &window);
-        t->times.decode += sam_now() - began;
-    }
-    if (zooms)
+    if (sam_zooms_click(t, first))
+        interact_click(t, o, first);
+    else if (sam_zoom_window(t, first, &window))
         interact_zoomed(t, o, first, &window);
-    if (zooms || is_click)
-        sam_show(t, 1);
-    return zooms || is_click;
+    else
+        return false;
+    sam_show(t, 1);
+    return true;
 }
 
 void sam_interact(struct sam_tracker *t, struct sam_tracked *o)

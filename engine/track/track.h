@@ -424,7 +424,7 @@ static inline bool sam_is_present(struct sam_tracker *t, int i)
 // its pointer, keep the masks of all, and let them walk. `input`: see sam_walk_prompt().
 void sam_answers_make(struct sam_tracker *t, struct sam_tracked *o,
                       const struct sam_interaction *all, struct sam_tensor input);
-// The taken one was answered again in a window: scratch.out has its mask at its place in the frame.
+// The taken one was refined: scratch.out has its mask, score and predicted IoU now.
 void sam_answers_refine(struct sam_tracker *t, struct sam_tracked *o);
 // Find their boxes and areas, which are there when the queue has finished; then describe them.
 // There may be none.
@@ -452,6 +452,9 @@ bool sam_zoom_window(const struct sam_tracker *t, const struct sam_interaction *
 // Whether a prompt is answered in the frame and then again in a window: the model does so with
 // clicks, and it is one click, on the object.
 bool sam_zooms_click(const struct sam_tracker *t, const struct sam_interaction *click);
+// Leave only the piece of scratch.out's mask that a click is on, or the nearest one: of logits
+// above 0 that touch, by their corners, too. The others become those of the ground.
+void sam_zoom_piece(struct sam_tracker *t, const struct sam_interaction *click);
 // The window of a click after its answer in the frame, whose logits are in scratch.out. False:
 // none is left to look into; the answer is empty, or fills the frame.
 bool sam_zoom_answer(struct sam_tracker *t, const struct sam_interaction *click,

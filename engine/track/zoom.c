@@ -1,7 +1,9 @@
 // A box is answered where it fills the picture: its window of the network's input, enlarged to the
 // whole of it, is encoded and decoded, and the mask is put back. So is a click, once its answer in
-// the frame has told how large the thing is. Things of a size are easier for a small network, and
-// have more pixels ("zoom-in" of Sofiiuk et al., f-BRS, CVPR 2020).
+// the frame has told how large the thing is; only the piece that was clicked counts. Things of a
+// size are easier for a small network, and have more pixels ("zoom-in" of Sofiiuk et al., f-BRS,
+// CVPR 2020).
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -48,6 +50,65 @@ bool sam_zooms_click(const struct sam_tracker *t, const struct sam_interaction *
 {
     return t->model->config.click_zoom > 0 && click->mask < 0 && click->num_points == 1 &&
            click->label[0] == SAM_LABEL_POSITIVE;
+}
+
+// The place of the logits, row by row, that a click is on, or the nearest one above 0; -1: none is.
+static int place_of(const float *logits, int side, const float xy[2])
+{
+    const int x = (int) fminf(xy[0] / 4, (float) (side - 1));
+    const int y = (int) fminf(xy[1] / 4, (float) (side - 1));
+    int found = -1, least = INT_MAX;
+
+    for (int i = 0; i < side * side; i++) {
+        const int dx = i % side - x, dy = i / side - y, far = dx * dx + dy * dy;
+        if (logits[i] > 0 && far < least) {
+            least = far;
+            found = i;
+        }
+    }
+    return found;
+}
+
+// Mark a place that is above 0 and its neighbours, and theirs.
+static void mark_piece(const float *logits, int side, int start, bool *marked, int *stack)
+{
+    int depth = 0;
+
+    marked[start] = true;
+    stack[depth++] = start;
+    while (depth > 0) {
+        const int i = stack[--depth], x = i % side, y = i / side;
+        for (int ny = y > 0 ? y - 1 : 0; ny <= y + 1 && ny < side; ny++)
+            for (int nx = x > 0 ? x - 1 : 0; nx <= x + 1 && nx < side; nx++) {
+                const int n = ny * side + nx;
+                if (marked[n] || !(logits[n] > 0))
+                    continue;
+                marked[n] = true;
+                stack[depth++] = n;
+            }
+    }
+}
+
+void sam_zoom_piece(struct sam_tracker *t, const struct sam_interaction *click)
+{
+    const struct sam_tensor low = sam_first(t->mem.scratch.out.low_res, 1);
+    const int side = t->model->config.image_size / 4, count = side * side;
+    float *logits = t->mem.host.staging;
+    int *stack = (int *) (logits + count);
+    bool *marked = (bool *) (stack + count);
+
+    sam_queue_download(&t->queue, logits, low.data, sam_tensor_bytes(&low));
+    if (t->queue.status)
+        return;
+    const int start = place_of(logits, side, click->xy[0]);
+    if (start < 0)
+        return;
+    memset(marked, 0, (size_t) count * sizeof(bool));
+    mark_piece(logits, side, start, marked, stack);
+    for (int i = 0; i < count; i++)
+        if (logits[i] > 0 && !marked[i])
+            logits[i] = OUTSIDE;
+    sam_queue_upload(&t->queue, low.data, logits, sam_tensor_bytes(&low));
 }
 
 bool sam_zoom_answer(struct sam_tracker *t, const struct sam_interaction *click,

@@ -1,6 +1,7 @@
 // Clicks that are answered twice, in the frame and in a window of the first answer: what such a
-// tracker shows is what one that does not zoom shows of a picture of that window, put back; other
-// objects notice nothing of it; a late click is answered like one in time.
+// tracker shows is what one that does not zoom shows of a picture of that window, put back; of
+// answers in pieces it is the clicked one; other objects notice nothing of it; a late click is
+// answered like one in time.
 // Arguments: samtrack-lite0 at 128 px that zooms 1.4 times after clicks, the same without, a
 // backend. Weights that are not trained answer every click with the whole frame.
 #define WINDOW_FRAME 128
@@ -147,6 +148,58 @@ static bool check_window(const char *zooming, const char *plain, int x, int y, i
     return fits;
 }
 
+// ---- Pieces
+
+// How many pieces the logits above 0 are in; neighbours by corners, too.
+static int count_pieces(const float *low)
+{
+    int piece[LOW * LOW], count = 0;
+
+    for (int i = 0; i < LOW * LOW; i++)
+        piece[i] = low[i] > 0 ? i : -1;
+    for (bool changes = true; changes;) { // each takes the least number around it
+        changes = false;
+        for (int i = 0; i < LOW * LOW; i++)
+            for (int k = 0; k < 9 && piece[i] >= 0; k++) {
+                const int x = i % LOW + k % 3 - 1, y = i / LOW + k / 3 - 1;
+                const int other = x < 0 || y < 0 || x >= LOW || y >= LOW ? -1 : piece[y * LOW + x];
+                if (other >= 0 && other < piece[i]) {
+                    piece[i] = other;
+                    changes = true;
+                }
+            }
+    }
+    for (int i = 0; i < LOW * LOW; i++)
+        count += piece[i] == i;
+    return count;
+}
+
+// Twins that look alike: a click is answered with one of them. Returns in how many pieces the model
+// alone answers.
+static int check_twins(const char *zooming, const char *plain, int apart)
+{
+    static struct picture frame, other;
+    static struct scene_held a, b;
+    const char *const model[] = { zooming, plain };
+
+    draw_disc(&frame, 40, 64, 14);
+    draw_disc(&other, 40 + apart, 64, 14);
+    for (int i = 0; i < SIDE * SIDE; i++)
+        if (other.rgb[i / SIDE][i % SIDE][0] == 224)
+            memcpy(frame.rgb[i / SIDE][i % SIDE], other.rgb[i / SIDE][i % SIDE], 3);
+    for (int i = 0; i < 2; i++) {
+        sam_tracker *t = open_model(model[i], 0);
+        const uint64_t id = give_point(t, 0, 40.0f / SIDE, 0.5f, 1);
+        step_picture(t, &frame);
+        scene_look(t, id, i ? &b : &a);
+        sam_tracker_close(&t);
+    }
+    expect(count_pieces(a.low_res) == 1, "twins %d px apart: %d pieces", apart,
+           count_pieces(a.low_res));
+    expect(a.low_res[LOW / 2 * LOW + 10] > 0, "twins %d px apart: the click is outside", apart);
+    return count_pieces(b.low_res);
+}
+
 // ---- A stream
 
 enum object { CLICKED, BEFORE, OBJECTS };
@@ -255,6 +308,12 @@ int main(int argc, char **argv)
         for (int i = 0; i < 5 && checked < ENOUGH; i++)
             checked += check_window(argv[1], argv[2], 36 + 14 * i, 84 - 11 * i, radius);
     expect(checked == ENOUGH, "only %d clicks have a window of %d px", checked, WINDOW);
+    int most = 0;
+    for (int apart = 32; apart <= 64; apart += 8) {
+        const int pieces = check_twins(argv[1], argv[2], apart);
+        most = pieces > most ? pieces : most;
+    }
+    expect(most > 1, "the model alone answers with one piece, too");
     check_stream(argv[1], argv[2]);
     return expect_status();
 }

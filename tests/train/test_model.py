@@ -131,6 +131,20 @@ class Zoom(unittest.TestCase):
         self.assertGreater((self.answer(0, (40, 40, 86, 70), frame, net) - wanted).abs().max(), 0.01)
 
 
+    def test_the_piece_that_was_clicked_is_left(self):
+        """Two squares that touch by a corner, and one apart; a click beside all is on the nearest one."""
+        low = torch.full((1, 16, 16), -3.0)
+        low[0, 2:5, 2:5], low[0, 5:7, 5:7], low[0, 2:5, 10:13] = 1.0, 2.0, 3.0
+        left = low.clone()
+        left[0, 2:5, 10:13] = tracker.OUTSIDE
+        for click in ((10.0, 10.0), (27.9, 26.0), (31.0, 10.0), (0.0, 63.0)):
+            torch.testing.assert_close(tracker.piece_of(low, click), left)
+        right = torch.where((low > 0) & (low < 3), torch.full_like(low, tracker.OUTSIDE), low)
+        for click in ((44.0, 12.0), (63.0, 0.0)):
+            torch.testing.assert_close(tracker.piece_of(low, click), right)
+        none = torch.full((1, 16, 16), -3.0)
+        torch.testing.assert_close(tracker.piece_of(none, (5.0, 5.0)), none)
+
     def test_a_click_is_answered_again_in_the_window_of_its_answer(self):
         """The first answer is scripted: a square of 10 cells. The second one is that of a picture of its window."""
         torch.manual_seed(6)
@@ -161,7 +175,7 @@ class Zoom(unittest.TestCase):
         alone, _ = answer(0, ((44 - left) * 128 / side, (40 - top) * 128 / side), enlarged, False)
         wanted = torch.full((1, 32, 32), -10.0)
         wanted[0, 6:20, 8:22] = tracker.resize(alone[:, None], (14, 14))[0, 0]
-        torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(found, tracker.piece_of(wanted, (44.0, 40.0)), rtol=1e-4, atol=1e-4)
         # A click beside its answer belongs to the window; an answer that fills the frame has none.
         one = tracker.Tracker(net)
         one.click_zoom = 1.4

@@ -7,6 +7,8 @@ size, with "click_zoom": k, a click is answered again in one of k times its answ
 
 import math
 
+import cv2
+import numpy as np
 import torch
 import torch.nn.functional as F
 
@@ -54,6 +56,18 @@ def put_back(low, window):
     whole = torch.full_like(low, OUTSIDE)
     whole[:, top : top + side, left : left + side] = resize(low[:, None], (side, side))[:, 0]
     return whole
+
+
+def piece_of(low, click):
+    """Logits (1, s, s) with the piece alone that a click (x, y) in model px is on, or the nearest one; neighbours by corners, too."""
+    count, pieces = cv2.connectedComponents((low[0] > 0).numpy().astype(np.uint8), connectivity=8)
+    if count < 2:
+        return low
+    x, y = (min(int(v) // 4, low.shape[2] - 1) for v in click)
+    rows, columns = np.nonzero(pieces)
+    near = ((rows - y) ** 2 + (columns - x) ** 2).argmin()
+    others = torch.from_numpy((pieces > 0) & (pieces != pieces[rows[near], columns[near]]))
+    return torch.where(others, torch.full_like(low, OUTSIDE), low)
 
 
 class Tracker:
@@ -141,9 +155,12 @@ class Tracker:
             return self._finish(maps[2], *self._zoomed(x, points, labels, window), True)
         low, token, score = self._chosen(self._answer(maps, points, labels), len(points) == 1)
         low = self._walked(low, score, self.picture, points / 4 if labels == [2, 3] else None)
-        window = self._window_of_answer(low, points) if labels == [1] and self.click_zoom else None
-        if window and window[2] < self.size:
-            low, token, score = self._zoomed(x, points, labels, window)
+        if labels == [1] and self.click_zoom:
+            low = piece_of(low, points[0])
+            window = self._window_of_answer(low, points)
+            if window and window[2] < self.size:
+                low, token, score = self._zoomed(x, points, labels, window)
+                low = piece_of(low, points[0])
         return self._finish(maps[2], low, token, score, True)
 
     def _window_of_answer(self, low, click):
