@@ -245,11 +245,11 @@ def stall(place):
     pipe = place.work / "pipe.y4m"
     os.mkfifo(pipe)
     program = subprocess.Popen([place.build / "pipelines/run/samtrack-run", f"--video={pipe}", "--output=o.mp4", f"--prompt={CENTRE}",
-                                "--patience=1"], cwd=place.work, env=place.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                "--patience=5"], cwd=place.work, env=place.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     with open(pipe, "wb") as file:
         file.write((place.work / "v.y4m").read_bytes())
         file.flush()
-        while "for 1 s there was no frame and no end" not in program.stderr.readline():
+        while "for 5 s there was no frame and no end" not in program.stderr.readline():
             check("it runs", program.poll() is None)
     program.said, program.told = program.communicate(timeout=PATIENCE)
     expect("a video without an end", program, 1, "'o.partial.mp4' has ", "^$")
