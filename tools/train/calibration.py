@@ -128,10 +128,10 @@ def plot(title, rows, colour):
     band = np.array([at(0, 0.05), at(0, 0), at(0.05, 0), at(1, 0.95), at(1, 1), at(0.95, 1)])
     cv2.fillPoly(image, [band], (240, 246, 240), cv2.LINE_AA)
     cv2.line(image, at(0, 0), at(1, 1), (150, 180, 150), 2, cv2.LINE_AA)
-    cv2.rectangle(image, at(0, 1), at(1, 0), INK, 1)
     most = max((n for n, *_ in rows), default=1) or 1
     for i, (count, *_) in enumerate(rows):
         cv2.rectangle(image, at((i + 0.1) / TENTHS, 0), at((i + 0.9) / TENTHS, 0.18 * count / most), (236, 232, 228), -1)
+    cv2.rectangle(image, at(0, 1), at(1, 0), INK, 1)
     points = [(at(e, r), n) for n, e, r in rows if n]
     cv2.polylines(image, [np.array([p for p, _ in points])], False, colour, 2, cv2.LINE_AA)
     for point, count in points:
