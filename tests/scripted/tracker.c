@@ -90,6 +90,16 @@ static int check_alive(const struct sam_tracker *t, struct sam_error *error)
     return SAM_OK;
 }
 
+// An object of a tracker that has not failed.
+static int find_alive(struct sam_tracker *t, uint64_t id, struct scripted_object **o,
+                      struct sam_error *error)
+{
+    const int status = check_alive(t, error);
+
+    *o = status ? NULL : find_object(t, id);
+    return status || *o ? status : unknown_id(id, error);
+}
+
 struct scripted_given *scripted_given_at(const struct scripted_object *o, int64_t frame)
 {
     for (int i = 0; i < o->num_given; i++)
@@ -140,13 +150,11 @@ void sam_tracker_clear(sam_tracker *t)
 
 int sam_tracker_remove(sam_tracker *t, uint64_t id, struct sam_error *error)
 {
-    const int status = check_alive(t, error);
-    struct scripted_object *o = status ? NULL : find_object(t, id);
+    struct scripted_object *o;
+    const int status = find_alive(t, id, &o, error);
 
     if (status)
         return status;
-    if (!o)
-        return unknown_id(id, error);
     scripted_end(o);
     return SAM_OK;
 }
@@ -357,13 +365,11 @@ int sam_tracker_prompt(sam_tracker *t, const struct sam_prompt *prompt, uint64_t
 
 int sam_tracker_undo(sam_tracker *t, uint64_t id, struct sam_error *error)
 {
-    const int status = check_alive(t, error);
-    struct scripted_object *o = status ? NULL : find_object(t, id);
+    struct scripted_object *o;
+    const int status = find_alive(t, id, &o, error);
 
     if (status)
         return status;
-    if (!o)
-        return unknown_id(id, error);
     struct scripted_given *last = o->given[o->num_given - 1];
     const bool is_held = last->frame >= oldest_frame(t);
     // On the current frame it is decoded again at once; on one before it, it is replayed.

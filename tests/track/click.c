@@ -96,12 +96,10 @@ static void check_answers(sam_tracker *t, uint64_t id, sam_tracker *plain, uint6
     const int other = answers.taken % SAM_ANSWERS + 1;
     take(t, id, other, &a);
     take(plain, whole, other, &b);
-    expect(largest_difference(a.low_res, b.low_res, LOW * LOW) == 0 && hold_the_same(&a, &b, 0),
-           "answer %d is not that of the frame", other);
+    expect(!held_differs(&a, &b, 0), "answer %d is not that of the frame", other);
     expect(largest_difference(a.low_res, chosen->low_res, LOW * LOW) > 0, "the same is shown");
     take(t, id, answers.taken, &a);
-    expect(largest_difference(a.low_res, chosen->low_res, LOW * LOW) == 0 &&
-               hold_the_same(&a, chosen, 0), "the choice taken again is another");
+    expect(!held_differs(&a, chosen, 0), "the choice taken again is another");
 }
 
 // Whether the first answer asks for a window of WINDOW px, of which one can tell what it shows.
@@ -251,8 +249,7 @@ static int count_different(struct scene_held a[FRAMES][OBJECTS],
     int n = 0;
 
     for (int i = from; i < FRAMES; i++)
-        n += largest_difference(a[i][which].low_res, b[i][which].low_res, LOW * LOW) > 0 ||
-             !hold_the_same(&a[i][which], &b[i][which], 0);
+        n += held_differs(&a[i][which], &b[i][which], 0);
     return n;
 }
 

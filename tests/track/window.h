@@ -110,4 +110,12 @@ static inline bool hold_the_same(const struct scene_held *a, const struct scene_
            fabsf(a->score - b->score) <= tolerance;
 }
 
+// Whether two trackers show or remember an object differently.
+static inline bool held_differs(const struct scene_held *a, const struct scene_held *b,
+                                float tolerance)
+{
+    return largest_difference(a->low_res, b->low_res, LOW * LOW) > tolerance ||
+           !hold_the_same(a, b, tolerance);
+}
+
 #endif

@@ -22,12 +22,6 @@ static sam_tracker *open_model(const char *model, int history)
     return scene_open(&p);
 }
 
-static bool differ(const struct scene_held *a, const struct scene_held *b)
-{
-    return largest_difference(a->low_res, b->low_res, LOW * LOW) > tolerance ||
-           !hold_the_same(a, b, tolerance);
-}
-
 // ---- A window
 
 // A box of 24 px has a window of 1.3 x 24 = 31.2, of 32 px: 4 px more on every side, unless the
@@ -123,7 +117,7 @@ static int count_different(struct scene_held a[FRAMES][OBJECTS],
     int n = 0;
 
     for (int i = from; i < FRAMES; i++)
-        n += differ(&a[i][which], &b[i][which]);
+        n += held_differs(&a[i][which], &b[i][which], tolerance);
     return n;
 }
 
@@ -183,7 +177,7 @@ static void check_box_with_memory(const char *zooming, const char *plain)
         scene_look(t, id, i ? &b : &a);
         sam_tracker_close(&t);
     }
-    expect(!differ(&a, &b), "a box for an object that is there is zoomed into");
+    expect(!held_differs(&a, &b, tolerance), "a box for an object that is there is zoomed into");
 }
 
 int main(int argc, char **argv)
