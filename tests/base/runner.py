@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What tests/run.sh stands on: tests/progress.py tells failures at once and counts all verdicts; tools/nvcc.py compiles again what
-has changed, and only that. usage: runner.py ROOT"""
+has changed, and only that; tests/children.py leaves no program behind. usage: runner.py ROOT"""
 import os
 import pathlib
 import subprocess
@@ -8,6 +8,14 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(sys.argv[1]).resolve()
+CHILDREN = f'''
+import subprocess, sys, time
+sys.path.insert(0, {str(ROOT / "tests")!r})
+import children
+children.end_with_test()
+child = subprocess.Popen(['sh', '-c', 'sleep 100 >&2 & echo $!; read never'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+print(child.pid, child.stdout.readline(), sep='\\n', flush=True)
+'''
 # Three tests, of which the last one waits until somebody has read of the second's failure.
 MESON = r'''#!/usr/bin/env python3
 import json, os, pathlib, sys, time
@@ -90,7 +98,20 @@ def check_nvcc(folder):
     expect(compile_one(folder, env) == 6, 'taken from a cache that was not asked for')
 
 
+def check_children():
+    """A test that fails, and one that is ended, with a program that has started another."""
+    for end in 'sys.exit("it failed")', 'time.sleep(60)':
+        test = subprocess.Popen([sys.executable, '-c', CHILDREN + end], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        child, orphan = (int(test.stdout.readline()) for _ in range(2))
+        if 'sleep' in end:
+            test.terminate()
+        expect(test.wait(20) == 1, f'it ends with status {test.returncode}')
+        left = [pid for pid in (child, orphan) if os.path.exists(f'/proc/{pid}')]
+        expect(not left, f'{left} of {child}, {orphan} still run')
+
+
 with tempfile.TemporaryDirectory() as a, tempfile.TemporaryDirectory() as b:
     check_progress(pathlib.Path(a))
     check_nvcc(pathlib.Path(b))
+check_children()
 print('ok')

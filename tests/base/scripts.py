@@ -8,6 +8,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+import children
+
 # Those of pipelines/ that install and build, and their arguments; the folder is a new one.
 SCRIPTS = {'camera': [], 'demo': [], 'detect': ['/etc/passwd', '/etc/passwd'], 'file': ['/etc/passwd'],
            'label-maps': ['/etc/passwd', '{folder}/maps', 'point,x=1,y=1'], 'live': []}
@@ -86,6 +89,7 @@ def build_again(sources, folder):
 
 
 def main(sources):
+    children.end_with_test()
     with tempfile.TemporaryDirectory() as folder:
         stop_without_packages(sources, folder)
         tell_installation(sources, folder)

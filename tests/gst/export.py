@@ -19,6 +19,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import children
+
 PATIENCE = 60  # s, until something must have happened; a busy machine is slow
 WIDTH, HEIGHT, FRAMES = 320, 180, 24
 # The fish, the paper plane and the walker of samscene.
@@ -467,6 +470,7 @@ def check_no_broker(env):
 
 
 def main(plugins, model, folder, python, with_mqtt):
+    children.end_with_test()
     sys.path.insert(0, python)
     try:
         import numpy

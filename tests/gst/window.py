@@ -15,6 +15,9 @@ import subprocess
 import sys
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import children
+
 WIDTH, HEIGHT = 640, 360  # of the frames
 CROP_LEFT, CROP_TOP = 40, 20
 SCALE = 1.5  # of what is left
@@ -157,6 +160,7 @@ def play(desk):
 
 
 def main():
+    children.end_with_test()
     missing = [p for p in ("Xvfb", "xdotool", "gst-launch-1.0") if not shutil.which(p)]
     missing += [e for e in ("ximagesink", "ximagesrc", "imagefreeze", "rawvideoparse", "videocrop")
                 if not missing and subprocess.run(["gst-inspect-1.0", "--exists", e]).returncode]

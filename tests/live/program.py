@@ -16,6 +16,10 @@ import urllib.error
 import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(1, str(ROOT / 'tests'))
+import children
+
+children.end_with_test()
 SKIPPED = 77  # meson counts it as skipped
 # What GStreamer's own elements may complain of: its RTSP library warns of what clients send, and rtspsrc 1.22 forgets its sequence
 # number when it is stopped, ahead of its thread, which gives it to the EOS that it pushes if the camera is lost just then.
