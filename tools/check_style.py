@@ -31,8 +31,9 @@ FLOORS = {
     'cuda': ['engine/ops', 'engine/device', 'engine/base', 'engine/include'],
     'gst/json': [],
     'gst': ['gst/json', 'engine/include'],
-    'pipelines': ['gst/json', 'engine/include'],
-    'tools': ['engine/include'],
+    'tools/standard': [],
+    'pipelines': ['gst/json', 'tools/standard', 'engine/include'],
+    'tools': ['tools/standard', 'engine/include'],
     'tests': ['*'],
 }
 TOP = {'gst', 'engine', 'cuda', 'tests', 'pipelines', 'models', 'tools', 'docs', '.ci', '.git',

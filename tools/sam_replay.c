@@ -457,6 +457,7 @@ int main(int argc, char **argv)
     static const struct tool_parts parts = { open_all, run_frame, report };
     struct replay r = { .tool = { .name = "sam-replay", .usage = usage } };
 
+    standard_begin(r.tool.name);
     r.o = parse(&r.tool, argc, argv);
     const int status = tool_run(&r.tool, &parts, r.o.out);
     sam_tracker_close(&r.tracker);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "pictures.h"
+#include "standard.h"
 
 struct tool {
     const char *name, *usage;

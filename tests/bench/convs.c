@@ -18,6 +18,7 @@
 
 #include "ops/backends.h"
 #include "ops/ops.h"
+#include "standard.h"
 
 enum { MAX_BUFFERS = 8, ROUND_MS = 30, REST_US = 20000 };
 
@@ -381,6 +382,7 @@ int main(int argc, char **argv)
     dnnl_engine_t engine;
     dnnl_stream_t stream;
     int rounds = 7, c;
+    standard_begin("bench-convs");
     while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
         if (c == 'r')
             rounds = atoi(optarg);

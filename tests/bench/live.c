@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "standard.h"
+
 enum {
     WIDTH = 640,
     HEIGHT = 360,
@@ -410,6 +412,7 @@ int main(int argc, char **argv)
     const char *what = argc > 2 ? argv[1] : "";
     const int count = argc > 2 ? atoi(argv[2]) : 0;
 
+    standard_begin("bench-live");
     gst_init(NULL, NULL);
     if (count > 0 && !strcmp(what, "slow"))
         return bench_slow(count, argc > 3 && *argv[3] ? argv[3] : NULL,

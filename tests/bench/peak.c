@@ -6,6 +6,8 @@
 
 #include <oneapi/dnnl/dnnl.h>
 
+#include "standard.h"
+
 enum { SIDE = 3072, RUNS = 7 };
 
 static double now(void)
@@ -67,6 +69,7 @@ int main(void)
 {
     dnnl_engine_t engine;
     dnnl_stream_t stream;
+    standard_begin("bench-peak");
     if (dnnl_engine_create(&engine, dnnl_cpu, 0)
         || dnnl_stream_create(&stream, engine, dnnl_stream_default_flags))
         return 1;

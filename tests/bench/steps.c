@@ -18,6 +18,7 @@
 
 #include "op_times.h"
 #include "report.h"
+#include "standard.h"
 
 enum { FULL = 32, CLIP = 8 };
 
@@ -189,6 +190,7 @@ int main(int argc, char **argv)
     struct sam_error error = { "" };
     struct options o = { .objects = 1, .frames = 200, .side = 1024 };
     sam_tracker *t = NULL;
+    standard_begin("bench-steps");
     parse(argc, argv, &params, &o);
     params.log = report_log;
     params.log_priv = (void *) "bench-steps";

@@ -9,6 +9,7 @@
 #include "open.h"
 #include "ops/backends.h"
 #include "report.h"
+#include "standard.h"
 #include "stages.h"
 
 // ---- the image encoder
@@ -367,6 +368,7 @@ static bool parse(struct options *o, int argc, char **argv)
 int main(int argc, char **argv)
 {
     struct options o = { .backend = SAM_BACKEND_CPU, .precision = SAM_PRECISION_FP32 };
+    standard_begin("sam-stages");
     if (!parse(&o, argc, argv)) {
         fputs(usage, stderr);
         return 2;
