@@ -135,11 +135,13 @@ static guint64 get_end_of_segment(FILE *file)
 
 guint64 container_get_missing(const gchar *path)
 {
-    FILE *file = fopen(path, "rb");
+    FILE *file = NULL;
     guint8 head[12];
     struct stat s;
     guint64 end = 0;
 
+    if (!stat(path, &s) && S_ISREG(s.st_mode)) /* a pipe may wait for somebody who writes */
+        file = fopen(path, "rb");
     if (file && !fstat(fileno(file), &s) && fread(head, 1, 12, file) == 12) {
         if (!memcmp(head + 4, "ftyp", 4))
             end = get_end_of_boxes(file, s.st_size);

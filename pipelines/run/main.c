@@ -1,19 +1,23 @@
 /* samtrack-run: tracks objects in a video and writes a file, or shows them in a window. */
 
-#include "container.h"
 #include "options.h"
 #include "pipeline.h"
 #include "progress.h"
 #include "result.h"
+#include "standard.h"
 
 #include <glib-unix.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define TICK_MS 250
 /* For what was tracked to be encoded and written. */
 #define END_SECONDS 60
+/* For the message of an element that cannot start. */
+#define SILENT_MS 2000
 /* How much shorter than its container says a video may be. */
 #define SLACK_NS (GST_SECOND / 2)
 #define SLACK_SHARE 50
@@ -35,8 +39,10 @@ typedef struct {
     Outcome outcome;
     gint status;
     guint waited; /* ticks, for the next frame of a file */
+    guint silent; /* ticks, for the reason of a failed start */
     guint64 seen; /* frames, at the last tick */
     gboolean ending, damaged; /* damaged: a warning told so */
+    gboolean stuck; /* it does not stop */
 } Run;
 
 static guint64 count_frames(Run *run)
@@ -224,16 +230,29 @@ static void check_wait(Run *run, guint64 frames)
     end(run, 1, TRUE);
 }
 
+/* An element that cannot start says why; this is for one that does not. */
+static void check_start(Run *run)
+{
+    if (++run->silent * TICK_MS != SILENT_MS)
+        return;
+    options_say(&run->options, "the pipeline cannot start");
+    end(run, 1, FALSE);
+}
+
 static gboolean on_tick(gpointer data)
 {
     Run *run = data;
     guint64 done, frames, entered;
+    gboolean failed;
 
     g_mutex_lock(&run->pipeline.lock);
     done = run->pipeline.done;
     frames = run->pipeline.frames;
     entered = run->pipeline.entered;
+    failed = run->pipeline.failed;
     g_mutex_unlock(&run->pipeline.lock);
+    if (failed)
+        check_start(run);
     if (run->result.path && run->options.video && frames && frames == entered)
         check_wait(run, frames);
     progress_show(&run->progress, done, pipeline_get_duration(&run->pipeline), frames);
@@ -246,8 +265,7 @@ static gboolean on_tick(gpointer data)
 static gboolean is_whole(Run *run)
 {
     const guint64 all = pipeline_get_duration(&run->pipeline);
-    const gboolean is_file = run->options.video && !run->pipeline.sequence;
-    const guint64 missing = is_file ? container_get_missing(run->options.video) : 0;
+    const gboolean checked = pipeline_check_file(&run->pipeline);
     const Pipeline *p = &run->pipeline;
 
     if (GST_CLOCK_TIME_IS_VALID(p->gap))
@@ -260,9 +278,11 @@ static gboolean is_whole(Run *run)
         options_say(&run->options, "'%s' is damaged: %u pictures gave %" G_GUINT64_FORMAT
             " frames", (const gchar *) g_ptr_array_index(p->sequence->files, p->in_order),
             p->sequence->files->len, p->frames);
-    } else if (missing) {
+    } else if (!checked) {
+        options_say(&run->options, "the video cannot be read: whether it is whole is not known");
+    } else if (p->absent) {
         options_say(&run->options, "the video is truncated: at least %" G_GUINT64_FORMAT
-            " bytes are missing at its end", missing);
+            " bytes are missing at its end", p->absent);
     } else if (run->damaged) {
         options_say(&run->options, "the video is damaged: frames are missing");
     } else if (p->has_demuxer && p->longest + MAX(SLACK_NS, all / SLACK_SHARE) < all) {
@@ -342,7 +362,6 @@ static void tell_whole(Run *run)
             run->result.path);
     else
         printf("wrote %s\n", run->result.path);
-    fflush(stdout);
     open_file(run);
 }
 
@@ -365,17 +384,18 @@ static void finish(Run *run)
 {
     GstStructure *stats = NULL;
 
-    g_object_get(run->pipeline.track, "stats", &stats, NULL);
     if (!run->status && !run->options.window && !is_whole(run)) {
         run->status = 1;
         run->outcome = RUN_PART;
     }
     if (run->options.window && !run->status)
         print_shown(run);
-    gst_element_set_state(run->pipeline.bin, GST_STATE_NULL); /* closes the file */
     if (!run->status)
+        g_object_get(run->pipeline.track, "stats", &stats, NULL);
+    run->stuck = !pipeline_stop(&run->pipeline); /* closes the file */
+    if (stats)
         print_figures(run, stats);
-    gst_structure_free(stats);
+    g_clear_pointer(&stats, gst_structure_free);
     if (!run->result.path)
         return;
     if (!run->status) {
@@ -391,16 +411,6 @@ static void finish(Run *run)
 
 /* Running */
 
-/* An element that cannot start says why; this is for one that does not. */
-static gboolean on_silent_failure(gpointer data)
-{
-    Run *run = data;
-
-    options_say(&run->options, "the pipeline cannot start");
-    end(run, 1, FALSE);
-    return G_SOURCE_REMOVE;
-}
-
 static void play(Run *run)
 {
     GstBus *bus = gst_element_get_bus(run->pipeline.bin);
@@ -411,25 +421,38 @@ static void play(Run *run)
     const guint on_term = g_unix_signal_add(SIGTERM, on_terminate, run);
 
     progress_start(&run->progress, run->options.name, run->options.window ? "playing" : "tracking");
-    if (gst_element_set_state(run->pipeline.bin, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE)
-        g_timeout_add_seconds(2, on_silent_failure, run);
+    pipeline_start(&run->pipeline);
     g_main_loop_run(run->loop);
     g_source_remove(watch);
     g_source_remove(tick);
+    gst_object_unref(bus);
+    progress_clear_line();
+    finish(run); /* a signal does not keep it from removing what is of no use */
     g_source_remove(on_int);
     g_source_remove(on_hup);
     g_source_remove(on_term);
-    gst_object_unref(bus);
-    progress_clear_line();
-    finish(run);
 }
 
 static gboolean begin(Run *run, GError **error)
 {
     const Options *o = &run->options;
 
-    return result_begin(&run->result, o->output, o->label_maps, o->video, error) &&
-        pipeline_build(&run->pipeline, o, run->result.part, error);
+    if (!pipeline_build(&run->pipeline, o, error) ||
+        !result_begin(&run->result, o->output, o->label_maps, o->video, error))
+        return FALSE;
+    pipeline_set_output(&run->pipeline, o, run->result.part);
+    return TRUE;
+}
+
+/* What was printed must be read by somebody; the file is written all the same. */
+static void check_output(Run *run)
+{
+    const char *why = standard_flush();
+
+    if (!why)
+        return;
+    options_say(&run->options, "cannot write to standard output: %s", why);
+    run->status = run->status ? run->status : 1;
 }
 
 int main(int argc, char **argv)
@@ -437,6 +460,9 @@ int main(int argc, char **argv)
     Run run = {0};
     GError *error = NULL;
 
+    standard_begin("samtrack-run");
+    signal(SIGPIPE, SIG_IGN); /* progress that nobody reads; the end tells the rest */
+    signal(SIGXFSZ, SIG_IGN); /* a file that is too long cannot be written, and that is told */
     setlocale(LC_ALL, "");
     setlocale(LC_NUMERIC, "C"); /* numbers on standard output are for programs, too */
     gst_init(NULL, NULL);
@@ -457,6 +483,9 @@ int main(int argc, char **argv)
         result_remove(&run.result);
         run.status = 1;
     }
+    check_output(&run);
+    if (run.stuck)
+        _exit(run.status);
     pipeline_clear(&run.pipeline);
     result_clear(&run.result);
     g_hash_table_unref(run.found);

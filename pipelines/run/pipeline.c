@@ -1,7 +1,14 @@
 #include "pipeline.h"
 
+#include "container.h"
+
 #include <gst/video/video.h>
 #include <string.h>
+
+/* Whoever has asked for the end waits so long at most. */
+#define STOP_SECONDS 3
+#define OTHER "samtrack-other" /* data of sinks of other streams than the video */
+#define CHECK_SECONDS 10
 
 /* Counting */
 
@@ -131,6 +138,7 @@ static void take_other(Pipeline *pipeline, GstPad *pad)
     GstPad *end = gst_element_get_static_pad(sink, "sink");
 
     g_object_set(sink, "async", FALSE, NULL);
+    g_object_set_data(G_OBJECT(sink), OTHER, pipeline);
     gst_pad_add_probe(end, GST_PAD_PROBE_TYPE_BUFFER, on_other, pipeline, NULL);
     gst_bin_add(GST_BIN(pipeline->bin), sink);
     gst_element_sync_state_with_parent(sink);
@@ -189,6 +197,114 @@ static void on_element_added(GstBin *bin, GstBin *sub, GstElement *element, gpoi
     }
 }
 
+/* Changes */
+
+typedef enum { START = 1, END, CHECK, STOP } Change;
+
+static gboolean end_pad(GstElement *track, GstPad *pad, gpointer data)
+{
+    gst_pad_push_event(pad, gst_event_new_eos());
+    return TRUE;
+}
+
+/* A sink of another stream of the file: its end may not come, as that of the video. */
+static void end_other(const GValue *item, gpointer data)
+{
+    GstElement *sink = g_value_get_object(item);
+    GstPad *pad = gst_element_get_static_pad(sink, "sink");
+
+    if (g_object_get_data(G_OBJECT(sink), OTHER))
+        gst_pad_send_event(pad, gst_event_new_eos());
+    gst_object_unref(pad);
+}
+
+static void end(Pipeline *pipeline)
+{
+    GstIterator *sinks = gst_bin_iterate_sinks(GST_BIN(pipeline->bin));
+
+    gst_element_foreach_src_pad(pipeline->track, end_pad, NULL);
+    while (gst_iterator_foreach(sinks, end_other, NULL) == GST_ITERATOR_RESYNC)
+        gst_iterator_resync(sinks);
+    gst_iterator_free(sinks);
+}
+
+/* In the thread of the pool. */
+static void change(gpointer data, gpointer user)
+{
+    Pipeline *pipeline = user;
+    gboolean failed = FALSE;
+    guint64 absent = 0;
+
+    switch ((Change) GPOINTER_TO_INT(data)) {
+    case START:
+        failed = gst_element_set_state(pipeline->bin, GST_STATE_PLAYING) ==
+            GST_STATE_CHANGE_FAILURE;
+        break;
+    case END:
+        end(pipeline);
+        break;
+    case CHECK:
+        absent = container_get_missing(pipeline->file);
+        break;
+    case STOP:
+        gst_element_set_state(pipeline->bin, GST_STATE_NULL);
+        break;
+    }
+    g_mutex_lock(&pipeline->lock);
+    pipeline->failed |= failed;
+    pipeline->absent = absent;
+    pipeline->changed++;
+    g_cond_signal(&pipeline->done_changing);
+    g_mutex_unlock(&pipeline->lock);
+}
+
+static void ask_for(Pipeline *pipeline, Change what)
+{
+    pipeline->asked++;
+    g_thread_pool_push(pipeline->changes, GINT_TO_POINTER(what), NULL);
+}
+
+/* For all that was asked for. */
+static gboolean wait_for_changes(Pipeline *pipeline, gint seconds)
+{
+    const gint64 until = g_get_monotonic_time() + seconds * G_USEC_PER_SEC;
+    gboolean done = TRUE;
+
+    g_mutex_lock(&pipeline->lock);
+    while (done && pipeline->changed < pipeline->asked)
+        done = g_cond_wait_until(&pipeline->done_changing, &pipeline->lock, until);
+    g_mutex_unlock(&pipeline->lock);
+    return done;
+}
+
+void pipeline_start(Pipeline *pipeline)
+{
+    ask_for(pipeline, START);
+}
+
+void pipeline_end(Pipeline *pipeline)
+{
+    if (pipeline->paced)
+        pace_stop(&pipeline->pace);
+    ask_for(pipeline, END);
+}
+
+gboolean pipeline_check_file(Pipeline *pipeline)
+{
+    if (!pipeline->file)
+        return TRUE;
+    ask_for(pipeline, CHECK);
+    return wait_for_changes(pipeline, CHECK_SECONDS);
+}
+
+gboolean pipeline_stop(Pipeline *pipeline)
+{
+    if (pipeline->paced)
+        pace_stop(&pipeline->pace);
+    ask_for(pipeline, STOP);
+    return wait_for_changes(pipeline, STOP_SECONDS);
+}
+
 /* Building */
 
 static gchar *describe_source(const Options *options, const Sequence *sequence)
@@ -227,18 +343,22 @@ static void set(Pipeline *pipeline, const gchar *name, const gchar *property, co
     gst_clear_object(&element);
 }
 
-static void set_properties(Pipeline *pipeline, const Options *options, const gchar *part)
+static void set_properties(Pipeline *pipeline, const Options *options)
 {
-    gchar *pattern = options->label_maps ? g_build_filename(part, "%05d.png", NULL) : NULL;
-
     set(pipeline, "source", "location", pipeline->sequence ? NULL : options->video);
     set(pipeline, "source", "device", options->camera);
     set(pipeline, "track", "initial-prompt", options->prompt);
     set(pipeline, "track", "model-file", options->model);
     set(pipeline, "track", "detector-file", options->detector);
-    set(pipeline, "file", "location", pattern ? pattern : part);
     if (options->max_objects)
         g_object_set(pipeline->track, "max-objects", options->max_objects, NULL);
+}
+
+void pipeline_set_output(Pipeline *pipeline, const Options *options, const gchar *part)
+{
+    gchar *pattern = options->label_maps ? g_build_filename(part, "%05d.png", NULL) : NULL;
+
+    set(pipeline, "file", "location", pattern ? pattern : part);
     g_free(pattern);
 }
 
@@ -292,20 +412,23 @@ static gboolean parse(Pipeline *pipeline, const Options *options, GError **error
     return pipeline->bin != NULL;
 }
 
-gboolean pipeline_build(Pipeline *pipeline, const Options *options, const gchar *part,
-    GError **error)
+gboolean pipeline_build(Pipeline *pipeline, const Options *options, GError **error)
 {
     g_mutex_init(&pipeline->lock);
+    g_cond_init(&pipeline->done_changing);
+    pipeline->changes = g_thread_pool_new(change, pipeline, 1, TRUE, NULL);
     pipeline->gap = GST_CLOCK_TIME_NONE;
     if (options->video && sequence_are_named(options->video)) {
         pipeline->sequence = sequence_new(options->video, options->fps, error);
         if (!pipeline->sequence)
             return FALSE;
     }
+    if (!pipeline->sequence)
+        pipeline->file = options->video;
     if (!parse(pipeline, options, error))
         return FALSE;
     pipeline->track = gst_bin_get_by_name(GST_BIN(pipeline->bin), "track");
-    set_properties(pipeline, options, part);
+    set_properties(pipeline, options);
     connect_source(pipeline);
     watch(pipeline, "track", "sink", GST_PAD_PROBE_TYPE_BUFFER, on_entered);
     watch(pipeline, "track", "src", GST_PAD_PROBE_TYPE_BUFFER, on_tracked);
@@ -316,18 +439,6 @@ gboolean pipeline_build(Pipeline *pipeline, const Options *options, const gchar 
     return !options->window || connect_window(pipeline, options, error);
 }
 
-static gboolean end_pad(GstElement *track, GstPad *pad, gpointer data)
-{
-    gst_pad_push_event(pad, gst_event_new_eos());
-    return TRUE;
-}
-
-void pipeline_end(Pipeline *pipeline)
-{
-    if (pipeline->paced)
-        pace_stop(&pipeline->pace);
-    gst_element_foreach_src_pad(pipeline->track, end_pad, NULL);
-}
 
 guint64 pipeline_get_duration(Pipeline *pipeline)
 {
@@ -365,10 +476,11 @@ gboolean pipeline_is_output(Pipeline *pipeline, GstObject *element)
 
 void pipeline_clear(Pipeline *pipeline)
 {
-    if (pipeline->paced)
-        pace_stop(&pipeline->pace);
-    if (pipeline->bin)
-        gst_element_set_state(pipeline->bin, GST_STATE_NULL);
+    if (!pipeline->changes) /* it was not built */
+        return;
+    if (pipeline->bin) /* if it has not started, it is ready */
+        pipeline_stop(pipeline);
+    g_thread_pool_free(pipeline->changes, FALSE, TRUE);
     gst_clear_object(&pipeline->track);
     gst_clear_object(&pipeline->bin);
     if (pipeline->paced)
@@ -376,4 +488,5 @@ void pipeline_clear(Pipeline *pipeline)
     g_clear_pointer(&pipeline->sequence, sequence_free);
     g_clear_pointer(&pipeline->missing, g_free);
     g_mutex_clear(&pipeline->lock);
+    g_cond_clear(&pipeline->done_changing);
 }

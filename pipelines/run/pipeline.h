@@ -8,6 +8,7 @@
 
 typedef struct {
     GstElement *bin, *track;
+    GThreadPool *changes; /* of one thread: files and devices may block it for ever */
     Sequence *sequence; /* NULL: the video is one file, or none */
     gboolean paced;
     Pace pace;
@@ -22,15 +23,36 @@ typedef struct {
     GstClockTime longest; /* where the last one of any stream of the file ends */
     guint64 in_order;     /* pictures of a sequence up to the first that gave no frame */
     gboolean has_video, has_demuxer;
+    gboolean failed;      /* to start */
+    guint64 absent;       /* bytes that are missing at the end of the file */
+    guint changed;        /* changes that are done */
+    GCond done_changing;
+
+    guint asked;          /* changes that were asked for */
+    const gchar *file;    /* that is read; NULL: no single one */
     gchar *missing; /* what a plugin is missing for */
 } Pipeline;
 
-/* @part: the file or folder to write; NULL for a window. Returns FALSE with an error. */
-gboolean pipeline_build(Pipeline *pipeline, const Options *options, const gchar *part,
-    GError **error);
+/* Returns FALSE with an error. */
+gboolean pipeline_build(Pipeline *pipeline, const Options *options, GError **error);
 
-/* Ends the stream behind samtrack: what was tracked is written, and an EOS message comes. */
+/* The file or folder to write. */
+void pipeline_set_output(Pipeline *pipeline, const Options *options, const gchar *part);
+
+/* Begins to play; @failed is set if it cannot. */
+void pipeline_start(Pipeline *pipeline);
+
+/* Ends all streams behind the video's decoder and samtrack: what was tracked is written, and an EOS
+ * message comes. */
 void pipeline_end(Pipeline *pipeline);
+
+/* After the end of the stream: sets @absent. Returns FALSE if the file cannot be read in some
+ * seconds. */
+gboolean pipeline_check_file(Pipeline *pipeline);
+
+/* Stops it and closes what is written. Returns FALSE if the video's file or device does not let it
+ * stop in some seconds: then it must not be cleared, and the program cannot but _exit(). */
+gboolean pipeline_stop(Pipeline *pipeline);
 
 /* Of the video, ns; 0: not known. */
 guint64 pipeline_get_duration(Pipeline *pipeline);
@@ -41,7 +63,7 @@ gboolean pipeline_is_input(Pipeline *pipeline, GstObject *element);
 /* Whether it is an element behind samtrack: what it writes is of no use after its error. */
 gboolean pipeline_is_output(Pipeline *pipeline, GstObject *element);
 
-/* Stops and frees all. */
+/* Frees all that has stopped. */
 void pipeline_clear(Pipeline *pipeline);
 
 #endif

@@ -7,6 +7,8 @@ They end with the truth: status 0 and a file under its name only when all of it 
 out; windows are shown by an X server without a screen. Skipped (77) where a program is missing.
 """
 
+import contextlib
+import fcntl
 import os
 import pathlib
 import re
@@ -19,6 +21,9 @@ import subprocess
 import sys
 import tempfile
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import children
 
 CENTRE = "point,x=0.5,y=0.5,normalized=true"
 FRAMES = 24
@@ -56,13 +61,17 @@ class Place:
 
     def start(self, script, *arguments, limit=None, **variables):
         def restrict():
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
         root = self.sources if script == "clip" else self.root
         command = [root / "pipelines" / (script + ".sh"), *arguments]
         return subprocess.Popen(command, cwd=self.work, env=dict(self.env, **variables), stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True, preexec_fn=restrict if limit else None)
+
+    def track(self, video, *options):
+        """The program that the scripts run."""
+        return subprocess.Popen([self.build / "pipelines/run/samtrack-run", f"--video={video}", "--output=o.mp4", f"--prompt={CENTRE}",
+                                 *options], cwd=self.work, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def run(self, script, *arguments, **options):
         program = self.start(script, *arguments, **options)
@@ -116,6 +125,8 @@ def make_inputs(place):
     place.launch(f"{source} ! {x264} ! mpegtsmux ! filesink location=v.ts")
     place.launch(f"{source} ! {x264} ! h264parse ! mpegpsmux ! filesink location=v.mpg")
     place.launch(f"{source} ! video/x-raw,format=I420 ! y4menc ! filesink location=v.y4m")
+    place.launch(f"matroskamux streamable=true name=mux ! filesink location=heard.mkv {source} ! {x264} ! mux. "
+                 "audiotestsrc num-buffers=90 ! avenc_aac ! mux.")
     place.launch("audiotestsrc num-buffers=9 ! wavenc ! filesink location=sound.wav")
     # Longer than a test waits, and of frames that are quickly drawn.
     place.launch(f"videotestsrc pattern=ball num-buffers=3000 ! {SIZE} ! {x264} speed-preset=ultrafast ! mp4mux ! "
@@ -239,23 +250,62 @@ def fail(place):
         check("nothing was written", place.names() == before, place.names())
 
 
+@contextlib.contextmanager
+def fill_pipe(pipe, data):
+    """All of it is in the pipe before anybody reads: GStreamer's readers fail where they get a part of a frame."""
+    fd = os.open(pipe, os.O_RDWR)
+    fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, 1 << 20)
+    check("the pipe takes it", os.write(fd, data) == len(data))
+    yield
+    os.close(fd)
+
+
 def stall(place):
-    """A file that gives neither more frames nor an end."""
+    """A file that gives neither more frames nor an end, by itself or when a signal comes; one that cannot even be opened."""
     before = place.names()
-    pipe = place.work / "pipe.y4m"
+    pipe = place.work / "pipe"
     os.mkfifo(pipe)
-    program = subprocess.Popen([place.build / "pipelines/run/samtrack-run", f"--video={pipe}", "--output=o.mp4", f"--prompt={CENTRE}",
-                                "--patience=5"], cwd=place.work, env=place.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    with open(pipe, "wb") as file:
-        file.write((place.work / "v.y4m").read_bytes())
-        file.flush()
-        while "for 5 s there was no frame and no end" not in program.stderr.readline():
-            check("it runs", program.poll() is None)
-    program.said, program.told = program.communicate(timeout=PATIENCE)
-    expect("a video without an end", program, 1, "'o.partial.mp4' has ", "^$")
+    with fill_pipe(pipe, (place.work / "v.y4m").read_bytes()):
+        program = place.track(pipe, "--patience=5")
+        end_blocked(program, "for 5 s there was no frame and no end", None, "a video without an end", 1, "'o.partial.mp4' has ")
     check("a part is named so", place.count("o.partial.mp4") > 0)
-    place.forget("pipe.y4m", "o.partial.mp4")
+    with fill_pipe(pipe, (place.work / "heard.mkv").read_bytes()[:-1000]):
+        program = place.track(pipe)
+        end_blocked(program, ": tracking: ", signal.SIGTERM, "a video whose writer has stopped", 143, "'o.partial.mp4' has ")
+    check("a part is named so", place.count("o.partial.mp4") > 0)
+    place.forget("o.partial.mp4")
+    program = place.track(pipe)
+    end_blocked(program, "loading the model", signal.SIGINT, "a video that nobody writes", 130, "'o.mp4' was not written")
+    place.forget("pipe")
     check("and nothing else is left", place.names() == before, place.names())
+
+
+def end_blocked(program, line, number, what, status, says):
+    while line not in program.stderr.readline():
+        check("it runs", program.poll() is None)
+    if number:
+        program.send_signal(number)
+    program.said, program.told = program.communicate(timeout=20)
+    expect(what, program, status, says, "^$")
+
+
+def tell_nobody(place):
+    """What is printed finds no room, or no reader: the file is written all the same, and the status tells."""
+    program = place.start("demo", "long.mp4", CENTRE, "--output=o.mp4")
+    while ": tracking: " not in program.stderr.readline():
+        check("it runs", program.poll() is None)
+    program.stderr.close()
+    program.terminate()
+    check("without a reader of what it tells it ends as with one", program.wait(PATIENCE) == 143, program.returncode)
+    check("the part has its name", place.count("o.partial.mp4") > 0, place.names())
+    place.forget("o.partial.mp4")
+    with open("/dev/full", "wb") as full:
+        program = subprocess.run([place.root / "pipelines/demo.sh", "pictures", "--output=o.mp4"], cwd=place.work, env=place.env,
+                                 stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE)
+    check("what is printed finds no room", program.returncode == 1, program.returncode)
+    check("which it tells", "demo.sh: cannot write to standard output: No space left" in program.stderr, program.stderr)
+    check("the file is whole", place.count("o.mp4") == 12)
+    place.forget("o.mp4")
 
 
 def interrupt(place):
@@ -274,8 +324,6 @@ def interrupt(place):
             found = place.count(part) if script == "demo" else len(list((place.work / part).iterdir()))
             check("and all of it can be read", found == frames > 0, found, frames)
             place.forget(part)
-
-
     # Before the first frame.
     for pause in (0.1, 0.4):
         program = place.start("demo", "long.mp4", CENTRE, "--output=o.mp4")
@@ -386,6 +434,7 @@ def serve(place):
 
 
 def main():
+    children.end_with_test()
     sources, build, model = (pathlib.Path(a).resolve() for a in sys.argv[1:])
     for program in ("gst-launch-1.0", "Xvfb"):
         if not shutil.which(program):
@@ -394,7 +443,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         place = Place(folder, sources, build, model)
         make_inputs(place)
-        for part in (call_with_wrong_arguments, write_files, detect, fail, interrupt, show_turned, show, serve):
+        for part in (call_with_wrong_arguments, write_files, detect, fail, interrupt, tell_nobody, show_turned, show, serve):
             start = time.monotonic()
             part(place)
             print(f"-- {part.__name__}: {time.monotonic() - start:.1f} s")
