@@ -55,11 +55,12 @@ static void on_source_setup(GstElement *decoder, GstElement *element, gpointer d
     gst_object_unref(pipeline);
 }
 
-/* A streaming thread. Which streams there are. */
+/* A streaming thread. Which streams there are. It is also asked what a decoder gives: those that
+ * are bins, as for VP8 and VP9 with alpha, say "anything", which would be taken for no video. */
 static gboolean on_stream(GstElement *decoder, GstPad *pad, GstCaps *caps, gpointer data)
 {
     reason_post_stream(decoder, caps);
-    return TRUE;
+    return !gst_caps_is_any(caps);
 }
 
 /* A streaming thread. Which decoder was taken: the hardware's, or the next where that fails. */

@@ -7,10 +7,12 @@
 #include "rtsp.h"
 #include "secrets.h"
 #include "settings.h"
+#include "standard.h"
 
 #include <glib-unix.h>
 #include <locale.h>
 #include <malloc.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -29,11 +31,54 @@ typedef struct {
     Http *http;
 } Live;
 
+/* Ends the program if stopping does not: a source, a client or a disk may hang. */
+static gpointer watch_stop(gpointer data)
+{
+    g_usleep(LONGEST_STOP_MS * 1000);
+    log_error("stop-hangs", "after-ms", G_TYPE_INT, LONGEST_STOP_MS, NULL);
+    _exit(1);
+}
+
+static void begin_to_stop(void)
+{
+    static gsize begun;
+
+    if (!g_once_init_enter(&begun))
+        return;
+    g_thread_unref(g_thread_new("watch-stop", watch_stop, NULL));
+    g_once_init_leave(&begun, 1);
+}
+
+static gboolean quit(gpointer data)
+{
+    g_main_loop_quit(data);
+    return G_SOURCE_REMOVE;
+}
+
+/* In a thread of its own: the main loop may hang, too. */
 static gboolean on_signal(gpointer data)
 {
-    log_info("stopping", "cameras", G_TYPE_UINT, ((Live *) data)->rooms->len, NULL);
-    g_main_loop_quit(((Live *) data)->loop);
+    Live *live = data;
+
+    log_info("stopping", "cameras", G_TYPE_UINT, live->settings.cameras->len, NULL);
+    begin_to_stop();
+    g_idle_add_full(G_PRIORITY_HIGH, quit, live->loop, NULL);
     return G_SOURCE_CONTINUE;
+}
+
+static void watch_signal(GMainContext *context, gint number, Live *live)
+{
+    GSource *source = g_unix_signal_source_new(number);
+
+    g_source_set_callback(source, on_signal, live, NULL);
+    g_source_attach(source, context);
+    g_source_unref(source);
+}
+
+static gpointer wait_for_signals(gpointer data)
+{
+    g_main_loop_run(data);
+    return NULL;
 }
 
 static void free_room(gpointer data)
@@ -118,7 +163,7 @@ static gboolean start_cameras(Live *live, GError **error)
     return TRUE;
 }
 
-/* A token that is new is kept in a file where the addresses are read by others. */
+/* A token that is new is kept in a file where the addresses are read by others, or by nobody. */
 static void keep_token(const Settings *settings)
 {
     gchar *path = g_build_filename(settings->state_folder, "token", NULL);
@@ -144,6 +189,7 @@ static void print_addresses(Live *live)
         g_strdup(settings->address);
     gchar *query = public ? g_strdup("") : g_strconcat("?token=", settings->token, NULL);
     gchar *user = public ? g_strdup("") : g_strdup_printf("viewer:%s@", settings->token);
+    const gchar *lost;
     guint i, k;
 
     if (settings->public_origin)
@@ -153,8 +199,10 @@ static void print_addresses(Live *live)
         for (k = 0; k < G_N_ELEMENTS(streams); k++)
             printf("rtsp%s://%s%s:%d/%s/%s\n", s, user, host, rtsp_get_port(live->rtsp), streams[k],
                 camera_get_name(((Room *) g_ptr_array_index(live->rooms, i))->camera));
-    fflush(stdout);
-    if (public && settings->token_made)
+    lost = standard_flush();
+    if (lost)
+        log_warning("addresses-lost", "why", G_TYPE_STRING, lost, NULL);
+    if ((public || lost) && settings->token_made)
         keep_token(settings);
     g_free(host);
     g_free(query);
@@ -176,13 +224,19 @@ static gboolean start(Live *live, GError **error)
 
 static void run(Live *live)
 {
-    guint on_int = g_unix_signal_add(SIGINT, on_signal, live);
-    guint on_term = g_unix_signal_add(SIGTERM, on_signal, live);
+    GMainContext *context = g_main_context_new();
+    GMainLoop *signals = g_main_loop_new(context, FALSE);
+    GThread *thread;
 
+    watch_signal(context, SIGINT, live);
+    watch_signal(context, SIGTERM, live);
+    thread = g_thread_new("signals", wait_for_signals, signals);
     print_addresses(live);
     g_main_loop_run(live->loop);
-    g_source_remove(on_int);
-    g_source_remove(on_term);
+    g_main_loop_quit(signals);
+    g_thread_join(thread);
+    g_main_loop_unref(signals);
+    g_main_context_unref(context);
 }
 
 static gboolean is_any_busy(GPtrArray *rooms)
@@ -232,14 +286,6 @@ static void set_up_tls(void)
     g_setenv("G_TLS_GNUTLS_PRIORITY", TLS_PRIORITY, FALSE);
 }
 
-/* Ends the program if stopping does not: a source, a client or a disk may hang. */
-static gpointer watch_stop(gpointer data)
-{
-    g_usleep(LONGEST_STOP_MS * 1000);
-    log_error("stop-hangs", "after-ms", G_TYPE_INT, LONGEST_STOP_MS, NULL);
-    _exit(1);
-}
-
 int main(int argc, char **argv)
 {
     Live live = {0};
@@ -247,6 +293,9 @@ int main(int argc, char **argv)
     SettingsResult result;
     gboolean ok = TRUE;
 
+    standard_begin("samtrack-live");
+    signal(SIGPIPE, SIG_IGN); /* of a log that nobody reads */
+    signal(SIGXFSZ, SIG_IGN); /* annotations that find no room are counted */
     limit_heaps();
     setlocale(LC_ALL, "");
     setlocale(LC_NUMERIC, "C"); /* numbers in JSON have a point */
@@ -260,7 +309,7 @@ int main(int argc, char **argv)
         ok = start(&live, &error);
         if (ok)
             run(&live);
-        g_thread_unref(g_thread_new("watch-stop", watch_stop, NULL));
+        begin_to_stop();
         stop(&live);
         if (ok)
             log_info("stopped", "cameras", G_TYPE_UINT, live.settings.cameras->len, NULL);

@@ -22,6 +22,7 @@
 /* A connection that nobody answers asks again after a second: together below two seconds. */
 #define LONGEST_WAIT_MS 500
 #define TELL_US (60 * G_USEC_PER_SEC) /* between two log lines that say the same */
+#define MOST_STOPPING 4 /* attempts that have not ended, each with threads and files */
 
 /* One life of the pipeline. The streaming thread holds a reference while it can call back. */
 typedef struct {
@@ -127,6 +128,8 @@ static gboolean retry(gpointer data)
 {
     Source *source = data;
 
+    if (stopping_count(source->stopping) >= MOST_STOPPING)
+        return G_SOURCE_CONTINUE;
     source->retry = 0;
     attempt_to_connect(source);
     return G_SOURCE_REMOVE;
@@ -331,6 +334,20 @@ static void set_size(Source *source, GstElement *pipeline)
     gst_object_unref(size);
 }
 
+/* In a thread: a file or device that gives no answer may block it for ever. */
+static void play(GstElement *pipeline, gpointer data)
+{
+    Attempt *attempt = data;
+    gboolean given_up;
+
+    gst_element_set_state(pipeline, GST_STATE_PLAYING);
+    g_mutex_lock(&attempt->lock);
+    given_up = !attempt->source;
+    g_mutex_unlock(&attempt->lock);
+    if (given_up) /* which may have been ahead of it */
+        gst_element_set_state(pipeline, GST_STATE_NULL);
+}
+
 static void attempt_to_connect(Source *source)
 {
     GstAppSinkCallbacks callbacks = {.new_sample = on_sample, .new_preroll = on_preroll};
@@ -361,7 +378,7 @@ static void attempt_to_connect(Source *source)
     gst_object_unref(bus);
     source->started = source->watched = g_get_monotonic_time();
     source->watch = g_timeout_add(WATCH_MS, watch, source);
-    gst_element_set_state(source->pipeline, GST_STATE_PLAYING);
+    gst_element_call_async(source->pipeline, play, attempt_ref(source->attempt), attempt_unref);
 }
 
 Source *source_new(const CameraSettings *settings, const SourceHandlers *handlers, gpointer user)

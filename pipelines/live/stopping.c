@@ -39,6 +39,11 @@ void stopping_add(Stopping *stopping, GstElement *pipeline)
     gst_object_unref(pipeline);
 }
 
+guint stopping_count(Stopping *stopping)
+{
+    return (guint) g_atomic_int_get(&stopping->n);
+}
+
 void stopping_finish(Stopping *stopping)
 {
     gint i;

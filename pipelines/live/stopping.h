@@ -9,6 +9,8 @@ typedef struct Stopping Stopping;
 Stopping *stopping_new(void);
 /* Takes the reference of `pipeline`. */
 void stopping_add(Stopping *stopping, GstElement *pipeline);
+/* How many have not ended. */
+guint stopping_count(Stopping *stopping);
 /* Waits, at most 5 s, until all pipelines have ended, and frees it. */
 void stopping_finish(Stopping *stopping);
 

@@ -1,8 +1,10 @@
 /* samtrack-live whose tracking pipeline fails when the test says so: for each byte of the file
- * LIVE_FAILURES once, as an element of it would, and then takes no frame until it was stopped. */
+ * LIVE_FAILURES once, as an element of it would, and then takes no frame until it was stopped.
+ * Where there is a file LIVE_HANG, it never starts again, and the main loop waits for it. */
 
 #include <gst/app/gstappsrc.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 GstFlowReturn __wrap_gst_app_src_push_buffer(GstAppSrc *src, GstBuffer *buffer);
 GstFlowReturn __real_gst_app_src_push_buffer(GstAppSrc *src, GstBuffer *buffer);
@@ -12,9 +14,10 @@ GstStateChangeReturn __real_gst_element_set_state(GstElement *element, GstState 
 static gint failed; /* atomic */
 static gint64 failures;
 
-static gint64 count_wanted(void)
+/* Bytes. */
+static gint64 get_size(const gchar *variable)
 {
-    const gchar *path = g_getenv("LIVE_FAILURES");
+    const gchar *path = g_getenv(variable);
     struct stat file;
 
     return path && !stat(path, &file) ? file.st_size : 0;
@@ -22,7 +25,7 @@ static gint64 count_wanted(void)
 
 GstFlowReturn __wrap_gst_app_src_push_buffer(GstAppSrc *src, GstBuffer *buffer)
 {
-    if (!g_atomic_int_get(&failed) && failures < count_wanted()) {
+    if (!g_atomic_int_get(&failed) && failures < get_size("LIVE_FAILURES")) {
         failures++;
         g_atomic_int_set(&failed, TRUE);
         GST_ELEMENT_ERROR(src, STREAM, FAILED, ("The test lets it fail."), (NULL));
@@ -35,11 +38,14 @@ GstFlowReturn __wrap_gst_app_src_push_buffer(GstAppSrc *src, GstBuffer *buffer)
 
 GstStateChangeReturn __wrap_gst_element_set_state(GstElement *element, GstState state)
 {
-    GstElement *track = state == GST_STATE_NULL && GST_IS_PIPELINE(element) ?
+    GstElement *track = GST_IS_PIPELINE(element) ?
         gst_bin_get_by_name(GST_BIN(element), "track") : NULL;
 
     if (track) {
-        g_atomic_int_set(&failed, FALSE);
+        if (state == GST_STATE_NULL)
+            g_atomic_int_set(&failed, FALSE);
+        while (state == GST_STATE_PLAYING && get_size("LIVE_HANG"))
+            pause();
         gst_object_unref(track);
     }
     return __real_gst_element_set_state(element, state);

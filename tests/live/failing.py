@@ -1,11 +1,12 @@
 #!/usr/bin/python3
-"""A tracking pipeline that fails is started again: viewers stay, health and the pages tell, a second failure waits longer.
-usage: failing.py BUILD"""
+"""A tracking pipeline that fails is started again: viewers stay, health and the pages tell, a second failure waits longer. What
+hangs keeps no other camera waiting, and SIGTERM not at all. usage: failing.py BUILD"""
 import asyncio
 import os
 import re
 import sys
 import tempfile
+import time
 
 from attacks import Pictures, Rtsp
 from program import Page, Program, check, skip
@@ -18,7 +19,7 @@ except ImportError as e:
 CONFIG = '[live]\ntoken=test-token\n[camera test]\nsource=test\nwidth=160\nheight=96\ninitial-prompt=point,x=80,y=48\n'
 
 
-def fail(path):
+def write(path):
     with open(path, 'a', encoding='ascii') as f:
         f.write('x')
 
@@ -30,7 +31,7 @@ async def watch(program, path):
         for viewer in viewers:
             await asyncio.to_thread(viewer.wait_for, 5)
         for _ in range(2):
-            fail(path)
+            write(path)
             await page.wait_for(lambda s: 'lets it fail' in s['fault'], 'the failure')
             check(program.get('/healthz', token=False)[:2] == (503, 'failed\n'), 'the health does not show the failure')
             await page.wait_for(lambda s: not s['fault'] and s['objects'], 'the object after the failure', 40)
@@ -47,6 +48,24 @@ async def watch(program, path):
     check(pauses[0] > 0.9 and pauses[1] > 1.9, f'the pipeline is started again after {pauses} s, expected 1 and 2')
 
 
+def hang(build, folder):
+    """A source that nobody answers, then the main loop: the program ends all the same."""
+    os.mkfifo(f'{folder}/fifo')
+    for name in 'failures', 'hang':
+        os.environ[f'LIVE_{name.upper()}'] = f'{folder}/never-{name}'
+    program = Program(build, f'hung=file://{folder}/fifo', 'live=test', cameras=2)
+    try:
+        program.wait_for_frames('live')
+        for name in 'hang', 'failures':
+            write(f'{folder}/never-{name}')
+        time.sleep(2)  # it is started again after one
+        program.process.terminate()
+        status = program.process.wait(6)
+        check(status == 1 and 'event=stop-hangs' in program.read_log(), f'status {status}:\n{program.read_log()}')
+    finally:
+        program.process.kill()
+
+
 def main(build):
     os.environ['LIVE_PROGRAM'] = f'{build}/tests/live/samtrack-live-failing'
     with tempfile.TemporaryDirectory() as folder:
@@ -56,9 +75,10 @@ def main(build):
         with Program(build, '--config', f'{folder}/live.conf') as program:
             program.wait_for_frames('test')
             asyncio.run(watch(program, f'{folder}/failures'))
-            fail(f'{folder}/failures')
+            write(f'{folder}/failures')
             program.wait_for(lambda m: program.read_log().count('event=pipeline-failed') == 3, 'the failure')
             program.stop()  # while it waits for the next start
+        hang(build, folder)
     print('ok')
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Sources as people have them: interlaced, rotated, slow, pausing, without video, by UDP alone, with a certificate of their own,
+"""Sources as people have them: interlaced, rotated, transparent, slow, pausing, without video, by UDP alone, with a certificate of their own,
 MJPEG, HLS and SRT. usage: sources.py BUILD"""
 import hashlib
 import io
@@ -158,6 +158,7 @@ def see_clips(build, folder):
         see_rotated(program)
         wait_for_frames(program, 'pause', 15)  # ten, a pause of four seconds, ten
         wait_for_frames(program, 'slow', 3)  # a frame every three seconds
+        wait_for_frames(program, 'alpha', 15)
         wait_for_line(program, 'sound', 'source-away', 'no video, only audio')
 
 

@@ -74,6 +74,7 @@ def make_clips(folder):
     pathlib.Path(paths['change.ts']).write_bytes(
         pathlib.Path(f'{folder}/progressive.ts').read_bytes() + pathlib.Path(paths['interlaced.ts']).read_bytes())
     paths['rotated'] = make_rotated(folder)
+    paths['alpha'] = str(pathlib.Path(__file__).parent / 'alpha.webm')  # VP9 with alpha: GStreamer 1.22 does not write it
     launch(f'videotestsrc num-buffers=5 ! video/x-raw,{SIZE},framerate=1/3 !', H264,
            f'! mp4mux ! filesink location={paths["slow.mp4"]}')
     make_pausing(paths['pause.mkv'], 4)
