@@ -282,6 +282,10 @@ count (CocoFormat * self, guint waiting, gboolean ok, const GError * error)
   const guint more = ok ? self->num_frames - self->finished : 0;
   const guint missing = waiting - more;
 
+  /* Ahead of what is lost, which is not over when the rest is written. */
+  if (ok)
+    gst_sam_tally_add_written (self->tally, more - (self->lost - MIN (missing,
+                self->lost)), 0);
   if (missing > self->lost)
     gst_sam_tally_add_lost (self->tally, missing - self->lost, error);
   else if (missing < self->lost)
@@ -290,8 +294,6 @@ count (CocoFormat * self, guint waiting, gboolean ok, const GError * error)
     self->lost = missing;
     return;
   }
-  gst_sam_tally_add_written (self->tally, more - (self->lost - MIN (missing,
-              self->lost)), 0);
   self->finished = self->num_frames;
   self->lost = 0;
   self->has_file = TRUE;

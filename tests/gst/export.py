@@ -268,6 +268,7 @@ def check_full_coco(env, disk, form):
     said = finish(launch(f"{SCENE} ! samexport format={form} location={path} ! fakesink", env), f"small disk, {form}")
     stats = get_stats(said)
     check("No space left" in said, f"small disk, {form}: nothing is told")
+    check("recovered=(boolean)false" in said, f"small disk, {form}: that frames are lost is told as over")
     if check(os.path.exists(path), f"small disk, {form}: there is no file"):
         with open(path, encoding="utf-8") as file:
             images = [image["id"] for image in json.load(file)["images"]]
