@@ -112,8 +112,7 @@ run_fuzz() {
 
 finish() {
     [ -z "$table" ] || printf '%-28s %8s %14s\n%s' part minutes "of a processor" "$table"
-    echo "$passed passed, $failed failed, $skipped skipped"
-    [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
+    echo "$passed passed, $failed failed, $skipped skipped" && [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
     exit
 }
 
