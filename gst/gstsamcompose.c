@@ -250,6 +250,7 @@ find_area (GstSamDrawing * d)
   area.y = MAX (area.y, 0) & ~1;
   area.w -= area.x;
   area.h -= area.y;
+  overlay->size = sizeof *overlay;
   overlay->x = area.x;
   overlay->y = area.y;
   overlay->width = area.w;

@@ -132,13 +132,14 @@ gboolean
 gst_sam_painter_stretch (GstSamPainter * self, const struct sam_labels *from,
     guint8 * to, gint width, gint height, gchar ** why)
 {
-  struct sam_overlay overlay = {.width = width,.height = height,
-    .labels = *from
-  };
+  struct sam_overlay overlay = SAM_OVERLAY_INIT;
   struct sam_frame frame = SAM_FRAME_INIT;
   struct sam_error error;
   guint32 i;
 
+  overlay.width = width;
+  overlay.height = height;
+  overlay.labels = *from;
   frame.format = SAM_PIXEL_GRAY8;
   frame.width = frame.stride[0] = width;
   frame.height = height;

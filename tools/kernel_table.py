@@ -285,6 +285,8 @@ def main():
     a = p.parse_args()
     if a.check:
         return check(a.emu, a.output)
+    built = pathlib.Path(a.emu).resolve().parents[2]
+    FLAGS.extend(['-I', str(built / 'engine/include')])  # version.h
     archs = a.arch or ['80', '89', '90a', '100', '120']  # those of a release
     report = json.load(open(a.gpu)) if a.gpu else {}
     old = read(a.output) if a.source else []

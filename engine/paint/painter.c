@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/sized.h"
 #include "device/given.h"
 #include "ops/backends.h"
 #include "ops/ops.h"
@@ -64,8 +65,6 @@ static int check(sam_painter *p, struct sam_frame *f, const struct sam_frame *gi
     struct sam_queue *q = &p->queue;
     int status;
 
-    if (!o)
-        return sam_fail(error, SAM_EINVAL, "overlay is NULL");
     if ((status = sam_frame_take(f, q, given, error)))
         return status;
     if (!f->on_device && sam_queue_has_own_memory(q))
@@ -151,6 +150,7 @@ int sam_painter_draw(sam_painter *p, const struct sam_frame *frame,
                      const struct sam_overlay *overlay, struct sam_error *error)
 {
     struct sam_frame own;
+    struct sam_overlay drawn;
     int status;
 
     if (!p)
@@ -158,12 +158,14 @@ int sam_painter_draw(sam_painter *p, const struct sam_frame *frame,
     if (p->broken)
         return sam_fail(error, SAM_EDEVICE, "the painter failed before and must be closed: %s",
                         p->broken_error.text);
+    if ((status = sam_sized_read(&drawn, sizeof(drawn), sizeof(drawn), overlay, "overlay", error)))
+        return status;
     sam_queue_enter(&p->queue);
-    status = p->queue.status ? SAM_OK : check(p, &own, frame, overlay, error);
+    status = p->queue.status ? SAM_OK : check(p, &own, frame, &drawn, error);
     if (!status && !p->queue.status)
-        status = make_room(p, overlay, error);
+        status = make_room(p, &drawn, error);
     if (!status) {
-        sam_op_paint(&p->queue, &(struct sam_paint) { own, overlay });
+        sam_op_paint(&p->queue, &(struct sam_paint) { own, &drawn });
         p->broken = sam_queue_finish(&p->queue, &p->broken_error);
         status = p->broken ? SAM_EDEVICE : SAM_OK;
         if (status && error)

@@ -2,8 +2,7 @@
  * SECTION:plugin-samscene
  * @title: samscene
  *
- * A scene to try samtrack with, and the truth about it. For demos and tests; it
- * is not installed.
+ * A scene to try samtrack with, and the truth about it. For demos and tests.
  */
 
 #include "gstsamscene.h"

@@ -472,6 +472,11 @@ int main(int argc, char **argv)
         options_clear(&run.options);
         return 2;
     }
+    if (run.options.version) {
+        puts("samtrack-run " SAM_VERSION);
+        options_clear(&run.options);
+        return 0;
+    }
     run.loop = g_main_loop_new(NULL, FALSE);
     run.found = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     run.scores = g_string_new(NULL);

@@ -25,23 +25,34 @@ static gboolean check(const Options *o, GError **error)
 gboolean options_read(Options *o, int argc, char **argv, GError **error)
 {
     const GOptionEntry entries[] = {
-        {"name", 0, 0, G_OPTION_ARG_FILENAME, &o->name, "name in messages", "TEXT"},
+        {"name", 0, 0, G_OPTION_ARG_FILENAME, &o->name,
+            "Name in messages (default: samtrack-run)", "TEXT"},
         {"video", 0, 0, G_OPTION_ARG_FILENAME, &o->video,
-            "a video file, a folder of JPEGs or PNGs, or their names with %05d", "FILE"},
-        {"fps", 0, 0, G_OPTION_ARG_INT, &o->fps, "pictures a second (30)", "N"},
+            "Video file, folder of JPEGs or PNGs, or their names with a number (%05d)", "FILE"},
+        {"fps", 0, 0, G_OPTION_ARG_INT, &o->fps, "Pictures a second (default: 30)", "N"},
         {"patience", 0, 0, G_OPTION_ARG_INT, &o->patience_s,
-            "seconds that a file may give no frame (60)", "N"},
-        {"camera", 0, 0, G_OPTION_ARG_FILENAME, &o->camera, "a V4L2 device", "DEVICE"},
-        {"source", 0, 0, G_OPTION_ARG_FILENAME, &o->source, "elements that give frames", "LAUNCH"},
-        {"prompt", 0, 0, G_OPTION_ARG_FILENAME, &o->prompt, "objects to track", "PROMPT"},
-        {"model", 0, 0, G_OPTION_ARG_FILENAME, &o->model, "weights of a tracker", "FILE"},
-        {"detector", 0, 0, G_OPTION_ARG_FILENAME, &o->detector, "weights of a detector", "FILE"},
-        {"max-objects", 0, 0, G_OPTION_ARG_INT, &o->max_objects, "most objects at once", "N"},
-        {"output", 0, 0, G_OPTION_ARG_FILENAME, &o->output, "mp4 file to write", "FILE"},
-        {"label-maps", 0, 0, G_OPTION_ARG_FILENAME, &o->label_maps, "folder for PNGs", "FOLDER"},
-        {"window", 0, 0, G_OPTION_ARG_NONE, &o->window, "show it in a window", NULL},
-        {"score", 0, 0, G_OPTION_ARG_NONE, &o->score, "compare with samscene's masks", NULL},
-        {"open", 0, 0, G_OPTION_ARG_NONE, &o->open, "open the file where there is a display", NULL},
+            "Seconds that a file may give no frame (default: 60)", "N"},
+        {"camera", 0, 0, G_OPTION_ARG_FILENAME, &o->camera, "V4L2 device", "DEVICE"},
+        {"source", 0, 0, G_OPTION_ARG_FILENAME, &o->source,
+            "Elements that give frames, as of gst-launch-1.0", "LAUNCH"},
+        {"prompt", 0, 0, G_OPTION_ARG_FILENAME, &o->prompt,
+            "Objects to track, such as 'point,x=0.5,y=0.5,normalized=true'", "PROMPT"},
+        {"model", 0, 0, G_OPTION_ARG_FILENAME, &o->model,
+            "Weights of a tracker (default: the included model)", "FILE"},
+        {"detector", 0, 0, G_OPTION_ARG_FILENAME, &o->detector,
+            "Weights of a detector that finds the objects", "FILE"},
+        {"max-objects", 0, 0, G_OPTION_ARG_INT, &o->max_objects,
+            "Most objects at once", "N"},
+        {"output", 0, 0, G_OPTION_ARG_FILENAME, &o->output, "MP4 file to write", "FILE"},
+        {"label-maps", 0, 0, G_OPTION_ARG_FILENAME, &o->label_maps,
+            "Folder for label maps, a PNG per frame", "FOLDER"},
+        {"window", 0, 0, G_OPTION_ARG_NONE, &o->window,
+            "Show it in a window, where clicks select objects", NULL},
+        {"score", 0, 0, G_OPTION_ARG_NONE, &o->score,
+            "Compare with the masks of samscene, which draws the demo's clip", NULL},
+        {"open", 0, 0, G_OPTION_ARG_NONE, &o->open,
+            "Open the file in a player if there is a display", NULL},
+        {"version", 0, 0, G_OPTION_ARG_NONE, &o->version, "Print the version", NULL},
         {NULL, 0, 0, 0, NULL, NULL, NULL},
     };
     GOptionContext *context = g_option_context_new(NULL);
@@ -54,7 +65,9 @@ gboolean options_read(Options *o, int argc, char **argv, GError **error)
     o->fps = DEFAULT_FPS;
     o->patience_s = DEFAULT_PATIENCE_S;
     g_option_context_set_summary(context,
-        "Tracks objects in a video; writes a file or shows a window. The scripts call it.");
+        "Tracks objects in a video; writes an MP4 file or label maps, or shows a window.\n"
+        "Give one of --video, --camera and --source, and one of --output, --label-maps and\n"
+        "--window.");
     g_option_context_add_main_entries(context, entries, NULL);
     ok = g_option_context_parse_strv(context, &arguments, error);
     if (ok && arguments[0] && arguments[1]) {
@@ -66,7 +79,7 @@ gboolean options_read(Options *o, int argc, char **argv, GError **error)
     g_option_context_free(context);
     if (!o->name)
         o->name = g_strdup("samtrack-run");
-    return ok && check(o, error);
+    return ok && (o->version || check(o, error));
 }
 
 void options_clear(Options *o)

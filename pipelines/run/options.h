@@ -10,6 +10,7 @@ typedef struct {
     gchar *prompt, *model, *detector;
     gchar *output, *label_maps;
     gboolean window, score, open;
+    gboolean version; /* nothing else is checked then */
     gint fps; /* of pictures */
     gint patience_s; /* without a frame of a file */
     gint max_objects;

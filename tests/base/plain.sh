@@ -13,7 +13,7 @@ for file in $(find "$engine" -name '*.c' ! -path '*/ops/cpu/*'); do
     # What the compiler adds to C must not be needed: its attributes are taken away. POSIX and
     # Linux's libc are not C's affair.
     "$@" -std=c11 $strict '-D__attribute__(x)=' -D_DEFAULT_SOURCE '-DSAM_VERSION=""' \
-        -I"$engine" -I"$engine/include" -I"$built" "$file"
+        -I"$engine" -I"$engine/include" -I"$built" -I"$built/include" "$file"
     count=$((count + 1))
 done
 [ "$count" -gt 30 ]
@@ -35,7 +35,7 @@ int main(void)
 }
 END
 echo '#include <samtrack/answers.h>' > "$tmp/include.c"
-include="-I$engine/include"
+include="-I$engine/include -I$built/include"
 "$@" -std=c11 $strict $include "$tmp/use.c"
 "$@" -std=c99 $strict $include "$tmp/use.c"
 languages="C11 and C99"

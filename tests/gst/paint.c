@@ -259,7 +259,7 @@ static void
 check_blending (sam_painter * painter, GRand * rand, guint format, gint width,
     gint height, GstVideoInterlaceMode mode)
 {
-  struct sam_overlay overlay = { 0, };
+  struct sam_overlay overlay = SAM_OVERLAY_INIT;
   struct sam_frame view = SAM_FRAME_INIT;
   struct sam_error error = { "" };
   guint8 *labels = g_malloc (width * height);

@@ -2,6 +2,7 @@
 """The program as a service: who may read its secrets, what the journal gets, what systemd thinks of the unit.
 usage: unit.py BUILD"""
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -11,9 +12,8 @@ import sys
 import tempfile
 import time
 
-from program import ROOT, Program, check, get_environment, get_path
+from program import Program, check, get_environment, get_path
 
-UNIT = ROOT / 'pipelines/live/samtrack-live.service'
 CAMERA = '[camera test]\nsource=test\nwidth=160\nheight=96\n'
 PASSWORD = 'open-sesame'
 
@@ -107,27 +107,29 @@ def serve(build, folder):
           f'the journal holds no addresses: {text}')
 
 
-def rate_unit():
+def rate_unit(unit):
     """2.0 at most, of 10."""
     analyze = shutil.which('systemd-analyze')
     if not analyze:
         print('there is no systemd-analyze')
         return
-    result = subprocess.run([analyze, 'security', '--offline=true', '--threshold=20', '--no-pager', UNIT], capture_output=True, text=True,
+    result = subprocess.run([analyze, 'security', '--offline=true', '--threshold=20', '--no-pager', unit], capture_output=True, text=True,
                             timeout=60)
     print(result.stdout.splitlines()[-1])
     check(result.returncode == 0, f'systemd-analyze security: {result.stdout}{result.stderr}')
 
 
 def main(build):
-    text = UNIT.read_text(encoding='utf-8')
+    unit = pathlib.Path(build) / 'pipelines/live/samtrack-live.service'
+    text = unit.read_text(encoding='utf-8')
+    check('@BINDIR' not in text and '@PLUGINS' not in text, 'the unit has a place that is not filled in')
     check('--config %d/samtrack-live.conf' in text and '\nLoadCredential=samtrack-live.conf:' in text, 'the unit loads no credential')
     with tempfile.TemporaryDirectory() as folder:
         refuse(build, folder)
         warn(build, folder)
         serve(build, folder)
         miss_plugin(build, folder)
-    rate_unit()
+    rate_unit(unit)
     print('ok')
 
 

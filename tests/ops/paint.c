@@ -244,7 +244,8 @@ static struct sam_paint valid_paint(void)
 {
     uint8_t *bytes = (uint8_t *) (front_room + 1024);
     a_patch = (struct sam_patch) { .x = -3, .width = 33, .height = 4, .scale = 1, .first = 2 };
-    an_overlay = (struct sam_overlay) { 1, 2, 6, 3, .labels = { bytes, 9, 7, 9, 0 },
+    an_overlay = (struct sam_overlay) { .x = 1, .y = 2, .width = 6, .height = 3,
+                                        .labels = { bytes, 9, 7, 9, 0 },
                                         .num_patches = 1, .patches = &a_patch, .num_words = 10,
                                         .bits = (void *) bytes };
     return (struct sam_paint) {

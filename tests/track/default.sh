@@ -11,7 +11,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 model=$(basename "$4")
 sed -n '/EXAMPLE BEGIN/,/EXAMPLE END/p' "$2" | sed '1d;$d;s,^// \{0\,1\},,' > "$tmp/example.c"
-"$1" -std=c11 -I"$(dirname "$2")/.." "$tmp/example.c" -L"$3" -lsamtrack -o "$tmp/example"
+"$1" -std=c11 -I"$(dirname "$2")/.." -I"$3/engine/include" "$tmp/example.c" -L"$3" -lsamtrack -o "$tmp/example"
 
 # frames LIBRARY-FOLDER: how many the example tracks with that library; its errors in $tmp/err.
 frames() {
@@ -23,11 +23,11 @@ cd /
 
 # A library elsewhere, as an installed one: it must not look for the tree that it was built from.
 mkdir "$tmp/lib"
-cp "$3"/libsamtrack.so.0 "$tmp/lib"
+cp "$3"/libsamtrack.so.[0-9] "$tmp/lib"
 [ "$(frames "$tmp/lib")" -eq 0 ] || { echo "a copied library found a model"; exit 1; }
 grep "no default model: $4: " "$tmp/err"
 source=$(cd "$(dirname "$0")/../.." && pwd)
-if grep -aq "$source/models" "$tmp/lib/libsamtrack.so.0"; then
+if grep -aq "$source/models" "$tmp"/lib/libsamtrack.so.[0-9]; then
     echo "the library holds the path $source/models"
     exit 1
 fi

@@ -51,6 +51,9 @@ static void check_refusals(sam_painter *p, struct sam_frame frame, struct sam_ov
     bad("patch 0, 5 x 2 px at (0, 0) with squares of 1 px from word 1 of 2", patch.first = 1);
     bad("patch 0, -1 x 2 px", patch.width = -1);
     bad("num_words is 2 and bits is", o.bits = NULL);
+    bad("overlay: size is 0, expected", o.size = 0);
+    bad("overlay: size is 8", o.size = sizeof(size_t));
+    bad("overlay: size is ", o.size++);
     refused(p, NULL, &overlay, "frame is NULL", __LINE__);
     refused(p, &frame, NULL, "overlay is NULL", __LINE__);
     refused(NULL, &frame, &overlay, "painter is NULL", __LINE__);
@@ -97,8 +100,8 @@ static void check_backend(enum sam_backend backend)
     struct sam_frame frame = { .size = sizeof(struct sam_frame),
                                .format = SAM_PIXEL_RGBA, .width = W, .height = H,
                                .plane = { pixels }, .stride = { W * 4 } };
-    struct sam_overlay overlay = { .width = W, .height = H, .line_width = 1,
-                                   .labels = { labels[0], W, H, W, 0 } };
+    struct sam_overlay overlay = { .size = sizeof(overlay), .width = W, .height = H,
+                                   .line_width = 1, .labels = { labels[0], W, H, W, 0 } };
     overlay.fill[7] = 0x80c8c8c8; // 128 of 255 of 200: (100 * 127 + 128 * 200) / 255 = 150
     overlay.line[7] = 0xfffafafa;
     if (backend == SAM_BACKEND_CPU)

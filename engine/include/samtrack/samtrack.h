@@ -86,6 +86,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <samtrack/version.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -642,6 +643,7 @@ enum {
 // before. Colours have straight alpha; alpha 0 paints nothing. The result is bit for bit that of
 // GstVideo's blending of such a layer.
 struct sam_overlay {
+    size_t size; // sizeof(struct sam_overlay), set by the caller
     int x, y, width, height; // the painted area; must be inside the frame
 
     // Stretched over the whole frame; each pixel takes the label with the largest bilinear weight.
@@ -663,6 +665,8 @@ struct sam_overlay {
     // Around lines, up to 2 px, where a label is whose fill and line have alpha 0.
     uint32_t contour;
 };
+
+#define SAM_OVERLAY_INIT { .size = sizeof(struct sam_overlay) }
 
 typedef struct sam_painter sam_painter;
 
@@ -687,7 +691,7 @@ SAM_API void sam_painter_close(sam_painter **p);
 SAM_API int sam_painter_draw(sam_painter *p, const struct sam_frame *frame,
                              const struct sam_overlay *overlay, struct sam_error *error);
 
-// The version of the library, "MAJOR.MINOR.PATCH". A constant.
+// The version of the loaded library, as SAM_VERSION_STRING is that of the headers. A constant.
 SAM_API const char *sam_version(void);
 
 #ifdef __cplusplus
