@@ -35,12 +35,13 @@ FLOORS = {
     'pipelines': ['gst/json', 'tools/standard', 'engine/include'],
     'tools': ['tools/standard', 'engine/include'],
     'tests': ['*'],
+    'docs/examples': [],
 }
 TOP = {'gst', 'engine', 'cuda', 'tests', 'pipelines', 'models', 'tools', 'docs', '.ci', '.git',
        'README.md', 'CONTRIBUTING.md', 'LICENSE', 'NEWS.md', 'meson.build', 'meson_options.txt',
        '.gitignore', '.clang-format', '.editorconfig', '.github'}
 FOREIGN = [(re.compile(r'#include <cu(da|blas)'), ['cuda', 'tests'], 'CUDA outside cuda/'),
-           (re.compile(r'#include <(glib|gst/|gio)'), ['gst', 'tests', 'pipelines', 'tools'], 'GLib outside gst/'),
+           (re.compile(r'#include <(glib|gst/|gio)'), ['gst', 'tests', 'pipelines', 'tools', 'docs'], 'GLib outside gst/'),
            (re.compile(r'#include .*dnnl'), ['tests/bench'], 'oneDNN outside tests/bench/')]
 TABLE = re.compile(r'\b(ops|device)->\w|include "device/device\.h"')  # a backend's
 TABLE_USERS = ('engine/device/', 'engine/ops/', 'cuda/', 'tests/')
