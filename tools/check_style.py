@@ -39,7 +39,7 @@ FLOORS = {
 }
 TOP = {'gst', 'engine', 'cuda', 'tests', 'pipelines', 'models', 'tools', 'docs', '.ci', '.git',
        'README.md', 'CONTRIBUTING.md', 'LICENSE', 'NEWS.md', 'meson.build', 'meson_options.txt',
-       '.gitignore', '.clang-format', '.editorconfig', '.github'}
+       'debian', '.gitignore', '.clang-format', '.editorconfig', '.github'}
 FOREIGN = [(re.compile(r'#include <cu(da|blas)'), ['cuda', 'tests'], 'CUDA outside cuda/'),
            (re.compile(r'#include <(glib|gst/|gio)'), ['gst', 'tests', 'pipelines', 'tools', 'docs'], 'GLib outside gst/'),
            (re.compile(r'#include .*dnnl'), ['tests/bench'], 'oneDNN outside tests/bench/')]

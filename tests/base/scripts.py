@@ -66,11 +66,16 @@ def build_again(sources, folder):
     write_fakes(folder, {'meson': MESON, 'ninja': NINJA, 'pkg-config': LIBRARIES})
     calls, libraries = root / 'calls', root / 'libraries'
     libraries.write_text('gstreamer-1.0\n')
-    for known, wanted in (('gstreamer-1.0\n', ['meson setup build -Demu=false']), ('gstreamer-1.0\n', []),
-                          ('gstreamer-1.0\nlibsoup-3.0\n', ['meson setup build --reconfigure'])):
-        libraries.write_text(known)
+    none, some = '/nonexistent', '/dev/null'  # in the place of a GPU's device
+    for known, gpu, wanted in (('gstreamer-1.0\n', none, ['meson setup build -Demu=false -Dcuda=disabled']), ('gstreamer-1.0\n', none, []),
+                               ('gstreamer-1.0\nlibsoup-3.0\n', none, ['meson setup build --reconfigure']),
+                               ('gstreamer-1.0\nlibsoup-3.0\n', f'{none} {some}', ['meson setup build --reconfigure -Dcuda=auto']),
+                               ('gstreamer-1.0\nlibsoup-3.0\n', some, []), (None, some, ['meson setup build -Demu=false'])):
+        if known is None:
+            shutil.rmtree(root / 'build')
+        libraries.write_text(known or '')
         calls.write_text('')
-        done = run([root / 'tools' / 'build.sh', 'target'], folder, CALLS=str(calls), LIBRARIES=str(libraries))
+        done = run([root / 'tools' / 'build.sh', 'target'], folder, CALLS=str(calls), LIBRARIES=str(libraries), SAMTRACK_GPU_DEVICES=gpu)
         expect('build.sh builds', done.returncode == 0, done)
         expect('build.sh configures when it must', calls.read_text().splitlines() == wanted + ['ninja -C build target'], done)
         expect('build.sh tells how far it is', 'building, 1 of 3' in done.stderr and not done.stdout, done)
