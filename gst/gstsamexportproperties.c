@@ -282,7 +282,7 @@ install_what (GObjectClass * klass)
    */
   g_object_class_install_property (klass, PROP_TRACKER,
       g_param_spec_string ("tracker", "Tracker",
-          "Name of the samtrack whose results are written; not set: the first",
+          "Name of the samtrack whose results are written (NULL = the first)",
           NULL, SETTABLE));
 }
 
@@ -387,7 +387,7 @@ install_broker (GObjectClass * klass)
    */
   g_object_class_install_property (klass, PROP_MQTT_QOS,
       g_param_spec_int ("mqtt-qos", "MQTT quality of service",
-          "1: the broker acknowledges each line; 0: it does not", 0, 1, 1,
+          "Quality of service (0 = at most once, 1 = at least once)", 0, 1, 1,
           SETTABLE));
   /**
    * GstSamExport:mqtt-buffer-size:

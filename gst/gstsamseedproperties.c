@@ -241,7 +241,7 @@ install_setting (GObjectClass * klass, guint id, const gchar * setting_name)
   const struct sam_seed_setting *s = find_setting (setting_name);
   gchar *name = g_strdelimit (g_strdup (setting_name), "_", '-');
   gchar *nick = g_strdelimit (g_strdup (setting_name), "_", ' ');
-  gchar *blurb = g_strdup_printf ("Of automatic seeding: %s%s%s%s",
+  gchar *blurb = g_strdup_printf ("Automatic seeding: %s%s%s%s",
       s->meaning, is_switch (s) ? "" : " (", is_switch (s) ? "" : s->unit,
       is_switch (s) ? "" : ")");
   GParamSpec *spec;
@@ -279,7 +279,7 @@ install_sources (GObjectClass * klass, guint first_id)
    */
   g_object_class_install_property (klass, first_id + SEED_PROMPT_SOURCE,
       g_param_spec_enum ("prompt-source", "Prompt source",
-          "What objects are started from, beside the prompts of users",
+          "Detections that start objects, beside the prompts of users",
           GST_TYPE_SAM_TRACK_PROMPT_SOURCE, GST_SAM_TRACK_PROMPT_SOURCE_NONE,
           SETTABLE_READY));
   /**

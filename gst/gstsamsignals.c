@@ -508,9 +508,33 @@ install_command_signals (GType type)
       G_CALLBACK (gst_sam_track_clear), NULL, NULL, NULL, G_TYPE_NONE, 0);
 }
 
+/* A signal's arguments have no names that a program could ask for, so they are
+ * metadata of the element: gst-inspect-1.0 prints them. */
+static const gchar *const argument_names[][2] = {
+  {"signal-add-point", "(id, x, y, positive, normalized)"},
+  {"signal-add-box", "(id, x, y, w, h, normalized)"},
+  {"signal-add-mask", "(id, mask)"},
+  {"signal-add-point-at", "(id, x, y, positive, normalized, running-time)"},
+  {"signal-add-box-at", "(id, x, y, w, h, normalized, running-time)"},
+  {"signal-add-mask-at", "(id, mask, running-time)"},
+  {"signal-prompt", "(text)"},
+  {"signal-remove-object", "(id)"},
+  {"signal-undo", "(id)"},
+  {"signal-clear", "()"},
+  {"signal-save-tracks", "(location)"},
+  {"signal-load-tracks", "(location)"},
+  {"signal-get-answers", "(id)"},
+  {"signal-take-answer", "(id, answer)"},
+};
+
 void
 gst_sam_track_install_signals (GstSamTrackClass * klass)
 {
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (argument_names); i++)
+    gst_element_class_add_static_metadata (GST_ELEMENT_CLASS (klass),
+        argument_names[i][0], argument_names[i][1]);
   install_prompt_signals (G_TYPE_FROM_CLASS (klass));
   install_late_signals (G_TYPE_FROM_CLASS (klass));
   install_command_signals (G_TYPE_FROM_CLASS (klass));

@@ -364,6 +364,10 @@ gst_sam_track_class_init (GstSamTrackClass * klass)
       "object mask tracker");
 
   gobject_class->finalize = gst_sam_track_finalize;
+  gst_element_class_set_static_metadata (element_class, "Object mask tracker",
+      "Filter/Analyzer/Video",
+      "Tracks object masks in live video with SAM 2 models",
+      "The samtrack authors");
   gst_sam_track_install_properties (klass);
   gst_sam_track_install_signals (klass);
   gst_sam_track_install_save_signals (klass);
@@ -374,10 +378,6 @@ gst_sam_track_class_init (GstSamTrackClass * klass)
   gst_sam_cuda_add_template (element_class, "src", GST_PAD_SRC,
       GST_SAM_FRAME_FORMATS, GST_SAM_FRAME_SIZES);
   gst_element_class_add_static_pad_template (element_class, &overlay_template);
-  gst_element_class_set_static_metadata (element_class, "Object mask tracker",
-      "Filter/Analyzer/Video",
-      "Tracks object masks in live video with SAM 2 models",
-      "The samtrack authors");
   element_class->change_state =
       GST_DEBUG_FUNCPTR (gst_sam_track_change_state);
   element_class->set_context = GST_DEBUG_FUNCPTR (gst_sam_track_set_context);

@@ -3,6 +3,7 @@
 
 usage: installed.py BUILD SOURCES MODEL CC...
 """
+import fnmatch
 import json
 import os
 import pathlib
@@ -78,6 +79,14 @@ def compile_programs(tree, sources, model, cc):
     check(soname == f'libsamtrack.so.{number[1]}', f'the library is {soname}, the last number of docs/BUILDING.md is {number[1]}')
 
 
+def check_signals(element, said):
+    """Every action signal names its arguments."""
+    actions = said.partition('Element Actions:\n')[2]
+    for name, arguments in re.findall(r'^  "([\w-]+)" : .*?\(GstElement\* object(.*?)\);', actions, re.M | re.S):
+        names = re.search(rf'^  Signal-{name} +\((.*)\)$', said, re.M)
+        check(names and len(names[1].split()) == arguments.count(' arg'), f'{element}: {name} names {names and names[1]}, its arguments are {arguments}')
+
+
 def inspect_plugins(tree):
     named = tree.ask('--variable=pluginsdir')  # pkgconf puts the root ahead of it, pkg-config does not
     plugins = tree.root / named.removeprefix(str(tree.root)).lstrip('/')
@@ -85,6 +94,7 @@ def inspect_plugins(tree):
         check((plugins / name).exists(), f'there is no {plugins / name}')
         for element in elements:
             said = tree.run('gst-inspect-1.0', element, GST_PLUGIN_PATH=str(plugins))
+            check_signals(element, said)
             check(str(plugins / name) in said, f'{element} is not that of {plugins / name}: {said[:600]}')
     return plugins
 
@@ -107,10 +117,22 @@ def run_programs(tree, plugins, model, version):
         said = tree.run('samtrack-run', '--source=samscene num-buffers=3 ! video/x-raw,width=160,height=96,framerate=30/1',
                         '--prompt=point,x=73,y=71', '--label-maps=maps', **env)
         check(said.startswith('frames 3, objects 1') and len(list((tree.root / 'maps').iterdir())) == 3, f'samtrack-run: {said}')
-    unit = [f for f in tree.files if f.endswith('samtrack-live.service')]
-    if unit:
-        program = re.search(r'^ExecStart=(\S+)', (tree.prefix / unit[0]).read_text(), re.M)[1]
+    for unit in tree.root.rglob('samtrack-live.service'):
+        program = re.search(r'^ExecStart=(\S+)', unit.read_text(), re.M)[1]
         check((tree.root / program.lstrip('/')).exists(), f'the unit starts {program}, which is not installed')
+
+
+def fill_packages(tree, sources):
+    """Every installed file is in one Debian package, and no line of debian/*.install is in vain."""
+    lines = [line.strip() for file in (sources / 'debian').glob('*.install') for line in file.read_text().splitlines()]
+    unused = set(lines)
+    libdir = tree.lib.relative_to(tree.prefix).as_posix()
+    for name in tree.files | {f'lib/systemd/system/{p.name}' for p in tree.root.rglob('*.service')}:
+        name = name if name.startswith('lib/systemd') else 'usr/' + name.replace(libdir, 'lib/triplet', 1)
+        found = {line for line in lines if fnmatch.fnmatch(name, line) or fnmatch.fnmatch(name, line + '/*')}
+        check(len(found) == 1, f'{name} is in the packages of {sorted(found)}')
+        unused -= found
+    check(not unused, f'debian/*.install names {sorted(unused)}, which is not installed')
 
 
 def hold_no_path(tree, sources, build):
@@ -131,6 +153,7 @@ def main(build, sources, model, *cc):
         check(any(f.startswith('share/samtrack/') for f in tree.files), 'there is no model')
         compile_programs(tree, sources, model, cc)
         run_programs(tree, inspect_plugins(tree), model, version)
+        fill_packages(tree, sources)
         hold_no_path(tree, sources, build)
     print(f'{len(tree.files)} files')
 

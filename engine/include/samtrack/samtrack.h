@@ -388,8 +388,8 @@ SAM_API int sam_tracker_plan(const struct sam_params *params, struct sam_plan *p
                              struct sam_error *error);
 
 // Open a tracker and allocate all memory that it will use, except what sam_tracker_reserve() names.
-// Warms up every code path, so that the first frame takes no longer than later ones; but not on a
-// CPU with inputs of more than 256 px, whose first frame takes a millisecond more without.
+// Runs throw-away frames, so that the first frame takes no longer than later ones. On a CPU this is
+// skipped for inputs of more than 256 px: the first frame takes about a millisecond longer instead.
 // Trackers of one file, configuration, device and precision share their weights. The weights file
 // and the JSON beside it are opened and read once; replacing them during the call has no effect.
 // On failure *out is NULL and all memory is freed. The caller must close the tracker.

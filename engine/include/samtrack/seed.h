@@ -27,85 +27,93 @@ enum { SAM_SEED_MAX_CLASSES = 1024 };
 // result; a fraction is one of the frame's width, height or area, or of the quantity named.
 // Scores and IoUs run from 0 to 1; a threshold above 1 turns off what it would allow.
 #define SAM_SEED_SETTINGS(setting)                                                             \
-    setting(int, max_objects, 16, 1, 255, "objects", "slots of the tracker")                   \
+    setting(int, max_objects, 16, 1, 255, "objects", "maximum number of tracked objects")      \
     setting(int, detect_interval, 15, 1, 100000, "frames",                                     \
-            "frames from a detection to the next")                                             \
-    setting(int, detect_on_loss, 1, 0, 1, "boolean", "detect at once when a track was lost")   \
-    setting(int, adaptive, 0, 0, 1, "boolean", "detect less often while nothing changes")      \
-    setting(int, adaptive_max, 60, 1, 100000, "frames", "the longest interval of adaptive")    \
+            "number of frames from one detection to the next")                                 \
+    setting(int, detect_on_loss, 1, 0, 1, "boolean",                                           \
+            "whether to detect at once when an object is lost")                                \
+    setting(int, adaptive, 0, 0, 1, "boolean",                                                 \
+            "whether to detect less often while nothing changes")                              \
+    setting(int, adaptive_max, 60, 1, 100000, "frames",                                        \
+            "longest interval that adaptive may choose")                                       \
     setting(int, adaptive_ticks, 3, 1, 1000, "ticks",                                          \
-            "ticks without change that double the interval")                                   \
-    setting(float, match_iou, 0.5, 0, 2, "IoU", "least IoU of masks that match")               \
-    setting(float, match_box_iou, 0.4, 0, 2, "IoU", "least IoU of boxes that match")           \
+            "number of detector results without change that double the interval")              \
+    setting(float, match_iou, 0.5, 0, 2, "IoU", "lowest IoU of two masks that match")          \
+    setting(float, match_box_iou, 0.4, 0, 2, "IoU", "lowest IoU of two boxes that match")      \
     setting(float, match_coverage, 0.5, 0, 1, "fraction",                                      \
-            "least part of a mask in the box that matches it")                                 \
-    setting(float, seed_score, 0.6, 0, 2, "score", "least score of a birth")                   \
+            "lowest share of a mask inside a box that matches it")                             \
+    setting(float, seed_score, 0.6, 0, 2, "score",                                             \
+            "lowest score of a detection that starts an object")                               \
     setting(float, birth_max_iou, 0.1, 0, 2, "IoU",                                            \
-            "IoU with a track at which a birth is refused")                                    \
+            "IoU with a tracked object from which a detection starts none")                    \
     setting(float, birth_min_background, 0.8, 0, 1, "fraction",                                \
-            "least part of a birth that no track covers")                                      \
+            "lowest share of a new object that no tracked object covers")                      \
     setting(float, birth_max_containment, 0.5, 0, 2, "fraction",                               \
-            "intersection by the smaller area at which a birth is refused")                    \
+            "intersection over the smaller area from which a detection starts none")           \
     setting(float, birth_max_border, 0.5, 0, 1, "fraction",                                    \
-            "most of a box's perimeter on the frame's border")                                 \
-    setting(int, births_per_tick, 4, 1, 64, "objects", "most births at a tick")                \
+            "highest share of a new box's perimeter on the frame's border")                    \
+    setting(int, births_per_tick, 4, 1, 64, "objects",                                         \
+            "maximum number of objects started by one detector result")                        \
     setting(float, min_area, 0.0002, 0, 1, "fraction",                                         \
-            "least area of a birth and of a plausible mask")                                   \
+            "smallest area of a new object and of a plausible mask")                           \
     setting(float, max_area, 0.9, 0, 1, "fraction",                                            \
-            "most area of a birth and of a plausible mask")                                    \
+            "largest area of a new object and of a plausible mask")                            \
     setting(float, roi_x0, 0, 0, 1, "fraction",                                                \
-            "left edge of the region in which births have their centre")                       \
-    setting(float, roi_y0, 0, 0, 1, "fraction", "its upper edge")                              \
-    setting(float, roi_x1, 1, 0, 1, "fraction", "its right edge")                              \
-    setting(float, roi_y1, 1, 0, 1, "fraction", "its lower edge")                              \
+            "left edge of the region in which new objects have their centre")                  \
+    setting(float, roi_y0, 0, 0, 1, "fraction", "upper edge of that region")                   \
+    setting(float, roi_x1, 1, 0, 1, "fraction", "right edge of that region")                   \
+    setting(float, roi_y1, 1, 0, 1, "fraction", "lower edge of that region")                   \
     setting(float, mask_quality, 0.8, 0, 2, "score",                                           \
-            "least quality of a detection's mask that is a prompt")                            \
+            "lowest quality of a detection's mask that is used as the prompt")                 \
     setting(int, confirm_hits, 2, 1, 100, "ticks",                                             \
-            "matched ticks, the birth's included, that confirm")                               \
+            "number of detector results, the first included, that confirm a new object")       \
     setting(int, confirm_window, 3, 1, 100, "ticks",                                           \
-            "ticks, the birth's included, in which they must fall")                            \
+            "number of detector results within which these must come")                         \
     setting(float, instant_confirm_score, 0.85, 0, 2, "score",                                 \
-            "score that confirms at one tick")                                                 \
+            "score that confirms a new object at once")                                        \
     setting(int, absent_frames, 5, 1, 100000, "frames",                                        \
-            "frames of absence that end probation")                                            \
+            "number of frames of absence that end an unconfirmed object")                      \
     setting(int, shared_ticks, 2, 1, 100, "ticks",                                             \
-            "ticks on an older track's detection that end probation")                          \
+            "number of detections shared with an older object that end an unconfirmed one")    \
     setting(int, keep_alive, 8, 1, 100000, "ticks",                                            \
-            "most that a confirmed track's counter reaches")                                   \
-    setting(int, keep_alive_start, 4, 1, 100000, "ticks", "where that counter begins")         \
+            "highest value of a confirmed object's counter of matches")                        \
+    setting(int, keep_alive_start, 4, 1, 100000, "ticks",                                      \
+            "value at which that counter starts")                                              \
     setting(float, strong_score, 0.5, 0, 2, "score",                                           \
-            "predicted IoU from which a miss costs 1/4")                                       \
-    setting(int, lost_frames, 15, 1, 100000, "frames", "frames of absence until the shadow")   \
-    setting(int, shadow_timeout, 3000, 0, 86400000, "ms", "time in the shadow until death")    \
+            "predicted IoU from which a missed detection costs a quarter")                     \
+    setting(int, lost_frames, 15, 1, 100000, "frames",                                         \
+            "number of frames of absence after which an object is lost")                       \
+    setting(int, shadow_timeout, 3000, 0, 86400000, "ms",                                      \
+            "time after which a lost object is removed")                                       \
     setting(int, found_frames, 2, 1, 1000, "frames",                                           \
-            "frames of presence that end the shadow")                                          \
+            "number of frames of presence after which a lost object is found")                 \
     setting(float, reacquire_iou, 0.3, 0, 2, "IoU",                                            \
-            "least IoU with the last box, both enlarged")                                      \
-    setting(float, reacquire_growth, 1, 0, 100, "sides/s",                                   \
-            "enlargement on each side, by absence")                                            \
-    setting(float, reacquire_max_growth, 2, 0, 100, "sides", "most of that enlargement")       \
+            "lowest IoU with the last box of a lost object, both enlarged")                    \
+    setting(float, reacquire_growth, 1, 0, 100, "sides/s",                                     \
+            "enlargement of these boxes on each side, by time of absence")                     \
+    setting(float, reacquire_max_growth, 2, 0, 100, "sides", "largest such enlargement")       \
     setting(float, reacquire_motion, 1, 0, 2, "fraction",                                      \
-            "part of its last speed at which a track is assumed to go on")                     \
+            "share of its last speed at which a lost object is assumed to move on")            \
     setting(float, reacquire_similarity, 0.8, -1, 2, "cosine",                                 \
-            "least similarity of object pointers")                                             \
+            "lowest similarity of object pointers")                                            \
     setting(int, prompt_gap, 5, 1, 100000, "frames",                                           \
-            "least frames between re-acquisitions of a track")                                 \
+            "lowest number of frames between reacquisitions of an object")                     \
     setting(float, recondition_iou, 0.8, 0, 2, "IoU",                                          \
-            "IoU above which a match may re-condition")                                        \
+            "IoU of a match above which its object is prompted again")                         \
     setting(float, recondition_score, 0.8, 0, 2, "score",                                      \
-            "what both scores must exceed for it")                                             \
+            "score that detection and object must exceed for such a prompt")                   \
     setting(int, recondition_gap, 30, 1, 100000, "frames",                                     \
-            "least frames since the last prompt")                                              \
+            "lowest number of frames between such prompts of an object")                       \
     setting(float, duplicate_iou, 0.7, 0, 2, "IoU",                                            \
-            "IoU from which two tracks are duplicates")                                        \
+            "IoU from which two objects are duplicates")                                       \
     setting(int, duplicate_ticks, 2, 1, 100, "ticks",                                          \
-            "ticks in a row after which one of them dies")                                     \
+            "number of detector results in a row after which a duplicate is removed")          \
     setting(int, late_frames, 3, 0, 100000, "frames",                                          \
-            "most age of a result for prompts on the next frame")                              \
+            "highest age of a detection that prompts the next frame")                          \
     setting(int, start_frames, 30, 1, 100000, "frames",                                        \
-            "frames in which an order must show its effect")                                   \
+            "number of frames within which a prompt must show its effect")                     \
     setting(int, publish_tentative, 0, 0, 1, "boolean",                                        \
-            "whether tracks on probation are published")
+            "whether unconfirmed objects are published")
 
 struct sam_seed_settings {
     size_t size; // sizeof(struct sam_seed_settings); sam_seed_defaults() sets it
