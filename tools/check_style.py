@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Checks include rules, sizes of files and functions, and plain text.
+"""Checks include rules, sizes of files and functions, licence lines, and plain text.
 
 usage: check_style.py ROOT        prints one line per violation; exit status 1 if there is any
+       check_style.py --license ROOT  adds the line of the licence to the files that lack it
        check_style.py --selftest  checks that every kind of violation is reported, and nothing else
 """
 import pathlib
@@ -54,6 +55,10 @@ LIBRARIES = ('engine', 'cuda', 'gst')
 WIDTH = {'gst': 80}
 MAX_WIDTH, MAX_FILE, MAX_FUNCTION = 100, 700, 80
 SOURCES = ('.c', '.h', '.cu', '.cuh')
+# The first line of every source, or the second where the first is a program's name (#!).
+LICENSE = 'SPDX-License-Identifier: MIT'
+COMMENTS = {**dict.fromkeys(SOURCES + ('.cpp', '.js', '.h.in'), '// {}'), '.css': '/* {} */',
+            **dict.fromkeys(('.py', '.sh', 'meson.build', 'meson_options.txt', '.service.in'), '# {}')}
 
 
 def floor(rel):
@@ -65,6 +70,35 @@ def project_files(root):
     return [p for p in root.rglob('*') if p.suffix in SOURCES and p.is_file()
             and not any(b in p.parents for b in built)
             and not p.relative_to(root).parts[0].startswith('build-')]
+
+
+def license_line(rel):
+    """The line that a file of the project must have; None: none."""
+    form = next((f for end, f in COMMENTS.items() if rel.endswith(end)), None)
+    if rel.startswith(('gst/', 'pipelines/', 'tests/gst/', 'tests/live/')) and rel.endswith(('.c', '.h')):
+        form = '/* {} */'
+    return form and form.format(LICENSE)
+
+
+def unlicensed(root):
+    """(path, its text, the line, where it goes) of every file without it."""
+    built = {p.parent.parent for p in root.glob('*/meson-private/coredata.dat')}
+    for p in sorted(root.rglob('*')):
+        rel = p.relative_to(root).as_posix()
+        line = license_line(rel)
+        if not line or not p.is_file() or any(b in p.parents for b in built) or rel.startswith(('build-', '.git/', 'runs/')):
+            continue
+        lines = p.read_text(encoding='utf-8').split('\n')
+        at = int(lines[0].startswith('#!'))
+        if lines[at:at + 1] != [line]:
+            yield p, lines, line, at
+
+
+def add_license(root):
+    for p, lines, line, at in unlicensed(root):
+        p.write_text('\n'.join(lines[:at] + [line] + lines[at:]), encoding='utf-8')
+        print(p.relative_to(root))
+    return 0
 
 
 def long_functions(lines):
@@ -88,8 +122,9 @@ def check_file(root, p, home):
         return
     if lines[-1]:
         yield len(lines), 'no newline at end of file'
-    if len(lines) > MAX_FILE + 1 and 'table' not in lines[0]:
-        yield 1, f'{len(lines) - 1} lines, at most {MAX_FILE}'
+    length = len(lines) - 1 - (LICENSE in lines[0])
+    if length > MAX_FILE and 'table' not in lines[0] + lines[1]:
+        yield 1, f'{length} lines, at most {MAX_FILE}'
     for n, length in long_functions(lines):
         if 'tests/' not in rel and not p.suffix == '.cu':
             yield n, f'function of {length} lines, at most {MAX_FUNCTION}'
@@ -125,6 +160,7 @@ def check(root):
     for p in sources:
         home.setdefault(p.name, p)
     bad = [f'{p.relative_to(root)}:{n}: {what}' for p in sorted(sources) for n, what in check_file(root, p, home)]
+    bad += [f'{p.relative_to(root)}:{at + 1}: expected {line}' for p, _, line, at in unlicensed(root)]
     for p in root.iterdir():
         if p.name not in TOP and not p.name.startswith('build') and not p.name.endswith('.mp4') \
                 and p.name != 'runs':
@@ -151,12 +187,17 @@ def selftest():
         'engine/net/n.c': ('    return __builtin_clz(x);\n', 'is not C11'),
         'engine/base/o.h': ('#define SAM_PRINTF(f, v) __attribute__((format(printf, f, v)))\n', None),
         'engine/ops/cpu/p.c': ('    __builtin_prefetch(p);\n', None),
+        'tools/q.py': ('#!/usr/bin/python3\n', 'expected # SPDX'),
+        'tools/r.py': ('#!/usr/bin/python3\n# SPDX-License-Identifier: MIT\n', None),
+        'engine/seed/s.c': ('int s;\n', 'expected // SPDX'),
+        'gst/t.c': ('int t;\n', 'expected /* SPDX'),
     }
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
-        for name, (text, _) in planted.items():
+        for name, (text, what) in planted.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
-            (root / name).write_text(text)
+            wants = license_line(name) if not (what or '').startswith('expected') and name != 'tools/r.py' else None
+            (root / name).write_text(wants + '\n' + text if wants else text)
         found = check(root)
     missed = [name for name, (_, what) in planted.items()
               if any(name in b and (what or '') in b for b in found) != bool(what)]
@@ -167,6 +208,8 @@ def selftest():
 def main():
     if sys.argv[1:] == ['--selftest']:
         return selftest()
+    if sys.argv[1:2] == ['--license'] and len(sys.argv) == 3:
+        return add_license(pathlib.Path(sys.argv[2]))
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     bad = check(pathlib.Path(sys.argv[1]))

@@ -28,7 +28,7 @@ git ls-files -z --cached --others --exclude-standard | tar --null -T - -c | tar 
 (cd "$folder" && ls -s --block-size=K ./*.deb)
 
 say "lintian"
-lintian --fail-on error,warning --no-tag-display-limit "$folder"/*.changes | tee "$folder/lintian.log"
+lintian --allow-root --fail-on error,warning --tag-display-limit 0 "$folder"/*.changes | tee "$folder/lintian.log"
 [ -s "$folder/lintian.log" ] || say "lintian finds nothing"
 
 if [ ! -e "$bare/etc/debian_version" ]; then
