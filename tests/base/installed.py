@@ -125,6 +125,8 @@ def run_programs(tree, plugins, model, version):
 def fill_packages(tree, sources):
     """Every installed file is in one Debian package, and no line of debian/*.install is in vain."""
     lines = [line.strip() for file in (sources / 'debian').glob('*.install') for line in file.read_text().splitlines()]
+    number = re.search(r'SAM_API_NUMBER (\d+)', next(tree.prefix.rglob('version.h')).read_text())[1]
+    check(f'\nPackage: libsamtrack{number}\n' in (sources / 'debian/control').read_text(), f'debian/control has no package libsamtrack{number}')
     unused = set(lines)
     libdir = tree.lib.relative_to(tree.prefix).as_posix()
     for name in tree.files | {f'lib/systemd/system/{p.name}' for p in tree.root.rglob('*.service')}:
