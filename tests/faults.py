@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Every fault that the tests plant and must catch, a line each: "SUITE: what".
 usage: faults.py           the list; compare it with that of another checkout: a line that is gone is a fault no longer planted
-       faults.py BUILD     runs the tests that plant them, all of them (the emulator's mutants take 14 minutes of a core, and
-                           are left out of a build without -Demu=true); 1 if a fault is missed
+       faults.py BUILD     runs the tests that plant them, all of them (the emulator's mutants take minutes of a core, and
+                           are left out of a build without -Demu=true); 1 if a fault is missed, 2 if none could be planted
 Suites: "kernels" in the CUDA sources, "operations" in the reference, "policy" in engine/seed, "device" on the guarded device.
 """
 import ast
@@ -59,9 +59,19 @@ def run(build):
     return any([subprocess.run(command).returncode for command in commands])
 
 
+def fail(text):
+    print(f'faults.py: {text}', file=sys.stderr)
+    sys.exit(2)
+
+
 if __name__ == '__main__':
-    if len(sys.argv) > 2 or sys.argv[1:] in (['-h'], ['--help']):
-        sys.exit(__doc__)
+    if sys.argv[1:] in (['-h'], ['--help']):
+        print(__doc__)
+        sys.exit()
+    if len(sys.argv) > 2:
+        fail(f'expected BUILD or nothing, found {len(sys.argv) - 1} arguments; --help tells what it is')
     if len(sys.argv) == 2:
+        if not pathlib.Path(sys.argv[1], 'build.ninja').exists():
+            fail(f'{sys.argv[1]}: expected a folder that meson has set up, found no build.ninja')
         sys.exit(run(pathlib.Path(sys.argv[1])))
     print(*list_all(), sep='\n')

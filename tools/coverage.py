@@ -3,7 +3,7 @@
 usage: coverage.py BUILD [BEFORE]
     BUILD: a folder of `meson setup BUILD -Db_coverage=true -Doptimization=0 -Demu=false -Dcuda=disabled` in which tests have run
     BEFORE: what this printed of another state; each percentage is then shown beside its own, and the status is 1 if one of them
-    has fallen
+    has fallen, 2 if nothing could be compared
 A line counts once, in whatever program it is compiled into; so does each way out of a branch. Prints a table: folder, lines, of
 them reached, percent, branches, of them taken, percent.
 """
@@ -20,12 +20,17 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = re.compile(r'(engine/[^/]+|gst|pipelines/live)/')
 
 
+def fail(text):
+    print(f'coverage.py: {text}', file=sys.stderr)
+    sys.exit(2)
+
+
 def read(data):
     """What gcov tells of the programs that an object file was run in."""
     done = subprocess.run(['gcov', '--json-format', '--stdout', '--branch-probabilities', data.name], cwd=data.parent,
                           capture_output=True, text=True)
     if done.returncode:
-        sys.exit(f'{data}: gcov: {done.stderr.strip()}')
+        raise ValueError(f'{data}: gcov: {done.stderr.strip()}')
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{')]
 
 
@@ -39,7 +44,7 @@ def collect(build):
     lines, branches = collections.Counter(), collections.Counter()
     found = sorted(build.resolve().rglob('*.gcda'))
     if not found:
-        sys.exit(f'{build}: no test has run in it, or it was set up without -Db_coverage=true: expected files *.gcda')
+        raise ValueError(f'{build}: no test has run in it, or it was set up without -Db_coverage=true: expected files *.gcda')
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for report in (one for reports in pool.map(read, found) for one in reports):
             for source in report['files']:
@@ -68,7 +73,10 @@ def sum_up(counts):
 def read_before(path):
     """Of a table: folder to the percentages of lines and of branches."""
     rows = (line.split() for line in path.read_text().splitlines()[1:])
-    return {row[0]: (float(row[3]), float(row[6])) for row in rows}
+    try:
+        return {row[0]: (float(row[3]), float(row[6])) for row in rows}
+    except (IndexError, ValueError):
+        raise ValueError(f'{path}: expected the table that coverage.py prints') from None
 
 
 def main(build, before):
@@ -90,6 +98,12 @@ def main(build, before):
 
 
 if __name__ == '__main__':
-    if len(sys.argv) not in (2, 3) or sys.argv[1] in ('-h', '--help'):
-        sys.exit(__doc__)
-    sys.exit(main(pathlib.Path(sys.argv[1]), read_before(pathlib.Path(sys.argv[2])) if len(sys.argv) == 3 else {}))
+    if sys.argv[1:] in (['-h'], ['--help']):
+        print(__doc__)
+        sys.exit()
+    if len(sys.argv) not in (2, 3):
+        fail(f'expected BUILD [BEFORE], found {len(sys.argv) - 1} arguments; --help tells what they are')
+    try:
+        sys.exit(main(pathlib.Path(sys.argv[1]), read_before(pathlib.Path(sys.argv[2])) if len(sys.argv) == 3 else {}))
+    except (OSError, ValueError) as e:
+        fail(e)
