@@ -42,12 +42,20 @@ float check_unit(struct check *t)
     return (float) (splitmix(&t->rng) >> 40) * 0x1p-23f - 1.0f;
 }
 
+static bool is_wanted(const struct check *t)
+{
+    const size_t length = strlen(t->name), end = t->pattern ? strcspn(t->pattern, "$") : 0;
+    if (!t->pattern || !t->pattern[end])
+        return !t->pattern || strstr(t->name, t->pattern);
+    return length >= end && !strncmp(t->name + length - end, t->pattern, end);
+}
+
 static bool begin(struct check *t, bool bench, const char *fmt, va_list ap)
 {
-    vsnprintf(t->name, sizeof(t->name), fmt, ap);
-    if (bench != t->bench || (t->pattern && !strstr(t->name, t->pattern)))
-        return false;
     if (t->stop_at_first && (t->failed || t->warnings))
+        return false; // the name stays that of the case
+    vsnprintf(t->name, sizeof(t->name), fmt, ap);
+    if (bench != t->bench || !is_wanted(t))
         return false;
     t->rng = t->seed;
     for (const char *s = t->name; *s; s++)
@@ -320,8 +328,11 @@ void check_set(struct check *t, struct check_buf *b, size_t i, float v)
 {
     sam_store(&b->host[CHECK_REF], i, v);
     sam_store(&b->host[CHECK_NEW], i, v);
-    if (b->device)
-        sam_queue_upload(&t->queue[CHECK_NEW], b->device, b->base[CHECK_NEW], check_buf_bytes(b));
+    if (b->device) { // the one value: tests set thousands
+        const size_t bytes = sam_type_size(b->host[CHECK_NEW].type);
+        const size_t at = GUARD + b->skew + i * bytes;
+        sam_queue_upload(&t->queue[CHECK_NEW], b->device + at, b->base[CHECK_NEW] + at, bytes);
+    }
 }
 
 void check_share(struct check *t, struct check_buf *b)

@@ -8,7 +8,9 @@
 // machine has, with 1 and 2 threads, in fp32 and, where there is one, bf16; the options narrow
 // that down. For cuda: in bf16, and in fp32 where that is another kernel. --bench measures at the
 // highest level with all threads.
-// --stop ends with the first failure, quietly. --selftest plants faults. --fronts: the contracts.
+// --case: PART of the names of cases; "PART$": their end.
+// --stop ends with the first failure and tells that case alone. --selftest plants faults. --fronts:
+// the contracts.
 // --dump: what the first failing case wanted and got goes to a file there, whose name is printed.
 // Warnings when the backend opens are counted apart, and fail the run, unless --allow-warnings.
 // --mutant: the reference with that fault of --op, in the place of a backend.
@@ -101,6 +103,12 @@ static bool run_on(struct check *t, const struct options *o, enum sam_precision 
     return true;
 }
 
+// In fp32 the level of bf16 has the kernels of the one below it.
+static bool runs_fp32(const struct check *t, const struct options *o, int level)
+{
+    return wanted(o->precision, "fp32") && (level < SAM_CPU_AVX512_BF16 || o->level || t->bench);
+}
+
 static void run_cpu(struct check *t, const struct options *o)
 {
     const int detected = (int) sam_cpu_detect();
@@ -109,7 +117,7 @@ static void run_cpu(struct check *t, const struct options *o)
             continue;
         for (int threads = t->bench ? 2 : 1; threads <= 2; threads++) {
             const int n = o->threads ? o->threads : threads;
-            if (wanted(o->precision, "fp32"))
+            if (runs_fp32(t, o, level))
                 run_on(t, o, SAM_PRECISION_FP32, n, levels[level]);
             if (wanted(o->precision, "bf16"))
                 run_on(t, o, SAM_PRECISION_BF16, n, levels[level]);
@@ -262,6 +270,8 @@ static int report(const struct check *t, const struct options *o)
     if (t->warnings)
         snprintf(warned, sizeof(warned), "%d warning%s at open, ", t->warnings,
                  t->warnings > 1 ? "s" : "");
+    if (t->stop_at_first && t->failed)
+        printf("%s failed\n", t->name);
     if (!t->bench)
         printf("%d of %d cases passed, %sseed %llu\n", t->cases - t->failed, t->cases, warned,
                (unsigned long long) t->seed);
