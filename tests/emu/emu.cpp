@@ -1,7 +1,6 @@
 // Runs kernels. The threads of a block are fibers: each runs until it has to
 // wait for others, then the next ready one goes on. Blocks run one by one.
 
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,12 +27,13 @@ long long clock64() { return switches; }
 namespace emu {
 
 const launch *running;
-static pthread_t runner; // the host thread that runs it
+static thread_local char mine; // at an address of each host thread's own
+static const char *runner;     // the one's that runs it
 uint3 block_index;
 unsigned block_threads, self = MAX_THREADS;
 const char *stack_low;
 
-bool on_device() { return running && self < MAX_THREADS && pthread_equal(pthread_self(), runner); }
+bool on_device() { return running && self < MAX_THREADS && runner == &mine; }
 
 // ---- fibers
 
@@ -106,16 +106,16 @@ struct copy { // a cp.async under way
     int group;
     char was[16]; // the source when it was issued
 };
-struct thread {
+struct alignas(64) thread { // of which a switch touches one line of the cache
     void *sp;
-    uint3 index;
     const char *what, *file; // what it waits in, and where
+    const void *on;          // what it sleeps on
+    uint3 index;
     int line;
     unsigned mask;
-    const void *on; // what it sleeps on
-    std::vector<copy> copies;
     int groups; // of copies, committed
     bool begun; // the launch before this one has ended, as far as this thread knows
+    std::vector<copy> copies;
 };
 struct meeting { // lanes of a warp on their way to the same collective
     const char *what;
@@ -302,7 +302,8 @@ static bool release(unsigned wi, meeting &m)
     m.fn(m.operand, m.arrived);
     combining = false;
     set_ready(wi, m.arrived);
-    m = w.met[--w.meetings];
+    if (&m != &w.met[--w.meetings])
+        m = w.met[w.meetings];
     return true;
 }
 
@@ -688,7 +689,7 @@ void run_grid(const launch &l)
     set_watchdog(limit);
     running       = &l;
     triggered     = false;
-    runner        = pthread_self();
+    runner        = &mine;
     emu_gridDim   = l.grid;
     emu_blockDim  = l.block;
     block_threads = l.block.x * l.block.y * l.block.z;

@@ -25,7 +25,7 @@ extern struct faults {
     // Of every `spoil` captures that get that far all but the last are spoilt by another's
     // allocation; 0: none. It comes before a launch, counted from 0, or after the last of them.
     int spoil, spoil_node;
-    bool moves; // to the next launch each time
+    int moves; // by so many launches each time
     int reached, spoilt;   // of these captures
     int node, most_nodes;  // launches of this capture; of the longest
     bool captures_now;
