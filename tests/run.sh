@@ -107,7 +107,7 @@ run_tsan() {
 }
 
 run_fuzz() {
-    if tests/fuzz/run.sh --seconds 20; then passed=$((passed + 1)); else fail "the fuzzers"; fi
+    if tests/fuzz/run.sh --seconds 12; then passed=$((passed + 1)); else fail "the fuzzers"; fi
 }
 
 finish() {
