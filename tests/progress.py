@@ -15,6 +15,7 @@ import time
 SHOWN = 3000  # bytes of what a failed test printed, of each stream
 EVERY = 30  # seconds between two lines of progress
 CORES = len(os.sched_getaffinity(0))
+PROCESSES = CORES + 1  # some tests wait for most of their time: no core shall
 
 
 def tell(text):
@@ -79,7 +80,8 @@ class Run:
     def run(self):
         self.log.unlink(missing_ok=True)
         said = tempfile.TemporaryFile('w+')
-        process = subprocess.Popen(['meson', 'test', '-C', self.build, '--no-rebuild', '--logbase', self.name, *self.arguments],
+        process = subprocess.Popen(['meson', 'test', '-C', self.build, '--no-rebuild', '--logbase', self.name,
+                                    '--num-processes', str(PROCESSES), *self.arguments],
                                    stdout=said, stderr=subprocess.STDOUT)
         while process.poll() is None:
             time.sleep(0.5)
