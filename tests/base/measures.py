@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """What a change to tests is measured by: tests/faults.py lists and runs what is planted, tools/coverage.py counts lines and
 branches, and tells of what has fallen. usage: measures.py ROOT BUILD"""
 import json
