@@ -19,7 +19,8 @@ import subprocess
 import sys
 
 # From the lowest to the highest. A file may call its own floor and those below.
-FLOORS = [('base',), ('weights',), ('device',), ('ops',), ('net',), ('model',), ('seed', 'detect', 'paint', 'track')]
+FLOORS = [('base',), ('weights',), ('device',), ('ops',), ('net',), ('model',), ('refine',),
+          ('seed', 'detect', 'paint', 'track')]
 
 
 def floor_of(path):

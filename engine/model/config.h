@@ -68,18 +68,6 @@ struct sam_config {
     struct sam_memory_shape memory;
 };
 
-// Whether prompts are answered in windows of the frame.
-static inline bool sam_zooms(const struct sam_config *c)
-{
-    return c->box_zoom > 0 || c->click_zoom > 0;
-}
-
-// Whether the network's input is wanted after it was encoded.
-static inline bool sam_keeps_input(const struct sam_config *c)
-{
-    return sam_zooms(c) || c->walk_fidelity > 0;
-}
-
 // Side of the stride-16 map, tokens.
 static inline int sam_grid(const struct sam_config *c)
 {

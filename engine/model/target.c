@@ -1,5 +1,5 @@
 // The features of a target model (FRTM, Robinson et al., CVPR 2020): at stride 8, of the decoder's
-// three maps. What is fitted on them is in track/target.c.
+// three maps. What is fitted on them is in refine/target.c.
 #include "net/forward.h"
 #include "net/load.h"
 #include "parts.h"

@@ -48,18 +48,29 @@ static void copy_mask(struct sam_tracker *t, struct sam_tensor to, int at, struc
                                                           .from = row, .rows = 1 });
 }
 
-// All candidates over the edges of the picture, in place: each as it would be remembered.
-static void walk_all(struct sam_tracker *t, const struct sam_interaction *all,
-                     struct sam_tensor input)
+// All candidates, in place: each as it would be remembered.
+static void refine_all(struct sam_tracker *t, const struct sam_interaction *all,
+                       struct sam_tensor input)
 {
+    struct sam_interaction points = *all;
+    const struct sam_points p = sam_interaction_points(&points);
+    const struct sam_refining r = sam_refining(t, 1, NULL);
     const struct sam_decoded *out = &t->mem.scratch.out;
     const struct sam_tensor one = sam_first(out->low_res, 1), masks = sam_first(out->masks, 1);
 
     for (int k = 1; k <= SAM_ANSWERS; k++) {
         copy_mask(t, one, 0, masks, k);
-        sam_walk_prompt(t, all, input);
+        sam_refine_answered(&r, &p, input);
         copy_mask(t, masks, k, one, 0);
     }
+}
+
+static bool is_present(struct sam_tracker *t)
+{
+    float score = 0;
+
+    sam_queue_download(&t->queue, &score, t->mem.scratch.out.score.data, sizeof(score));
+    return score > 0;
 }
 
 void sam_answers_make(struct sam_tracker *t, struct sam_tracked *o,
@@ -70,11 +81,10 @@ void sam_answers_make(struct sam_tracker *t, struct sam_tracked *o,
     float ious[SAM_MASK_TOKENS] = { 0 };
     int order[SAM_ANSWERS], taken = 0;
 
-    if (!sam_is_present(t, 0))
+    if (!is_present(t))
         return;
     sam_queue_download(&t->queue, ious, row.data, sam_tensor_bytes(&row));
-    if (t->model->config.walk_fidelity > 0)
-        walk_all(t, all, input);
+    refine_all(t, all, input);
     find_order(t, order);
     if (t->queue.status) // nothing that was copied is known
         return;
@@ -99,7 +109,7 @@ void sam_answers_refine(struct sam_tracker *t, struct sam_tracked *o)
     const struct sam_tensor iou = sam_first(out->iou, 1);
     const int taken = o->answered.taken - 1;
 
-    if (!sam_is_present(t, 0)) {
+    if (!is_present(t)) {
         o->answered.taken = 0;
         return;
     }

@@ -2,8 +2,8 @@
 // pointer of which frame, which of them the next frame attends to, in which order and with which
 // time code. It does not access the tensors.
 //
-// Frames are counted as they are processed. With memory selection (limits.present_only) a frame
-// that the object is absent from is not counted: once it is forgotten, all is as if it had not
+// Frames are counted as they are processed. With limits.present_only a frame that
+// the object is absent from is not counted: once it is forgotten, all is as if it had not
 // been. So there are two numbers of a frame: the tracker's, and its *turn*, the object's own count,
 // which is less by `forgotten`. Ages, distances and ring entries are of turns.
 //
@@ -84,7 +84,7 @@ int sam_bank_max_pointers(const struct sam_bank_limits *l);
 void sam_bank_init(struct sam_bank *b, const struct sam_bank_limits *l, int index,
                    struct sam_bank *past);
 
-// With memory selection, forget the last frame, from which the object is absent, unless it was
+// With limits.present_only, forget the last frame, from which the object is absent, unless it was
 // prompted: the next one gets its turn. Before the next one begins, once or more often.
 void sam_bank_forget(struct sam_bank *b, int64_t frame);
 

@@ -144,7 +144,8 @@ static void fill_index(struct sam_tracker *t, const struct sam_batch *b, int map
         x->num_keys.host[i] = x->num_rotated.host[i] + pointers * c->memory.pointer_tokens;
         x->row.host[i] = x->map_to.host[i] = x->pointer_to.host[i] = -1;
         x->multimask.host[i] = 1;
-        x->binary.host[i] = 0;
+        x->binary.host[i] = x->prompted.host[i] = 0;
+        x->kept_before.host[i] = x->kept_after.host[i] = -1;
     }
     sam_indices_upload(t);
 }
@@ -174,9 +175,8 @@ int sam_graphs_record(struct sam_tracker *t, struct sam_error *error)
     int status;
 
     // Without graphs the same shapes, lest a kernel that sums by shape makes a difference.
-    // Target models are fitted on the host, and masks walk there, in the midst of a step.
-    g->fits = sam_queue_records(&t->queue) && !t->stages && !c->target_channels &&
-              c->walk_fidelity == 0;
+    // Some refiners work on the host, in the midst of a step.
+    g->fits = sam_queue_records(&t->queue) && !t->stages && sam_refine_records(c);
     g->on = g->fits && !t->params.no_graphs && !t->queue.without_records;
     if (!g->on)
         return SAM_OK;

@@ -80,13 +80,16 @@ static void decode_points(struct sam_tracker *t, struct sam_tracked *o,
 }
 
 static void answer_points(struct sam_tracker *t, struct sam_tracked *o,
-                          const struct sam_interaction *all, struct sam_tensor dense)
+                          struct sam_interaction *all, struct sam_tensor dense)
 {
+    const struct sam_refining r = sam_refining(t, 1, NULL);
+    const struct sam_points points = sam_interaction_points(all);
+
     decode_points(t, o, all, dense);
     if (sam_interactions_is_click(all))
-        sam_answers_make(t, o, all, sam_history_input(t));
-    else if (t->model->config.walk_fidelity > 0)
-        sam_walk_prompt(t, all, sam_history_input(t));
+        sam_answers_make(t, o, all, r.input);
+    else
+        sam_refine_answered(&r, &points, r.input);
 }
 
 // All points so far, and the mask of the interaction before as a dense prompt.
@@ -154,27 +157,35 @@ static void condition(struct sam_tracker *t, struct sam_tracked *o, bool start)
     t->times.attend += sam_now() - began;
 }
 
-// A prompt alone that the object begins with: in its window.
-static void interact_zoomed(struct sam_tracker *t, struct sam_tracked *o,
+// A prompt alone that the object begins with: in a window.
+static void interact_window(struct sam_tracker *t, struct sam_tracked *o,
                             const struct sam_interaction *prompt, const struct sam_window *w)
 {
+    const struct sam_refining r = sam_refining(t, 1, NULL);
     struct sam_interaction close = *prompt;
-    const struct sam_tensor input = sam_zoom_in(t, w, &close);
+    struct sam_points points = sam_interaction_points(&close);
+    struct sam_stages *stages = t->stages;
+    const struct sam_tensor input =
+        sam_refine_enter(&r, w, t->mem.scratch.encoder.input, &points);
 
+    t->stages = NULL; // those of a frame are of the whole
+    sam_graphs_run(t, t->graphs.encode, sam_step_encode, NULL, &t->times.encode);
+    t->stages = stages;
     condition(t, o, true);
     const int64_t began = sam_now();
     decode_points(t, o, &close, t->model->prompt.no_mask);
-    if (t->model->config.walk_fidelity > 0)
-        sam_walk_prompt(t, &close, input);
-    sam_zoom_out(t, w);
+    sam_refine_answered(&r, &points, input);
+    sam_refine_leave(&r, w);
     t->times.decode += sam_now() - began;
 }
 
-// A click that an object begins with: in the frame, and the piece of the answer that was clicked
+// A click that an object begins with: in the frame, and the part of the answer that was clicked
 // again in its window.
 static void interact_click(struct sam_tracker *t, struct sam_tracked *o,
-                           const struct sam_interaction *click)
+                           struct sam_interaction *click)
 {
+    const struct sam_refining r = sam_refining(t, 1, NULL);
+    const struct sam_points points = sam_interaction_points(click);
     struct sam_window window;
 
     condition(t, o, true);
@@ -184,34 +195,49 @@ static void interact_click(struct sam_tracker *t, struct sam_tracked *o,
     // An answer that the model did not choose is taken as it is: a window has a choice of its own.
     if (!o->answered.taken || !o->answered.is_best)
         return;
-    sam_zoom_piece(t, click);
-    if (sam_zoom_answer(t, click, &window)) {
-        interact_zoomed(t, o, click, &window);
-        sam_zoom_piece(t, click);
+    if (sam_refine_pick(&r, &points, &window)) {
+        interact_window(t, o, click, &window);
+        sam_refine_pick(&r, &points, &window);
     }
     sam_answers_refine(t, o);
 }
 
-// The prompt that an object begins with, if it is answered in a window; else false.
+// The prompt that an object begins with, if a refiner wants it answered in another way; else false.
 static bool interact_first(struct sam_tracker *t, struct sam_tracked *o,
-                           const struct sam_interaction *first)
+                           struct sam_interaction *first)
 {
+    const struct sam_points points = sam_interaction_points(first);
     struct sam_window window;
 
-    if (sam_zooms_click(t, first))
+    switch (first->mask >= 0 ? SAM_LOOK_FRAME
+                             : sam_refine_look(&t->model->config, &points, &window)) {
+    case SAM_LOOK_AGAIN:
         interact_click(t, o, first);
-    else if (sam_zoom_window(t, first, &window))
-        interact_zoomed(t, o, first, &window);
-    else
+        break;
+    case SAM_LOOK_WINDOW:
+        interact_window(t, o, first, &window);
+        break;
+    case SAM_LOOK_FRAME:
         return false;
+    }
     sam_show(t, 1);
     return true;
+}
+
+static void refine_prompted(struct sam_tracker *t, struct sam_tracked *o)
+{
+    const struct sam_batch one = { &o, 1, 1, 0 };
+    const struct sam_stage_source source = { t, SAM_TURN_FRAME, &one };
+    const struct sam_probe probe = sam_stages_probe(&source);
+    const struct sam_refining r = sam_refining(t, 1, t->stages ? &probe : NULL);
+
+    sam_refine_prompted(&r);
 }
 
 void sam_interact(struct sam_tracker *t, struct sam_tracked *o)
 {
     struct sam_indices *x = &t->mem.state.index;
-    const struct sam_interactions *given = sam_given(t, o, t->frame);
+    struct sam_interactions *given = sam_given(t, o, t->frame);
     assert(o->row >= 0 && given->count);
     const bool start = is_start(t, o);
     const struct sam_bank_slots slots = sam_bank_prompt(&o->bank, t->frame);
@@ -221,6 +247,7 @@ void sam_interact(struct sam_tracker *t, struct sam_tracked *o)
     x->map_to.host[0] = slots.map;
     x->pointer_to.host[0] = slots.pointer;
     x->binary.host[0] = 1;
+    sam_kept_tell(t, o, 0, o->bank.num_cond);
     o->answered.taken = 0;
     const bool begun = start && interact_first(t, o, &given->item[0]);
     for (int i = begun; i < given->count; i++)
@@ -237,8 +264,7 @@ void sam_interact(struct sam_tracker *t, struct sam_tracked *o)
         else
             interact_points(t, o, i + 1, !start || i > 0);
     }
-    if (t->model->config.target_channels)
-        sam_target_prompt(t, o);
+    refine_prompted(t, o);
     t->times.decode += sam_now() - began;
     began = sam_now();
     sam_remember(t, SAM_TURN_PROMPT, &(struct sam_batch) { &o, 1, 1, 0 });

@@ -77,6 +77,8 @@ void sam_batch_spare(struct sam_tracker *t, const struct sam_batch *b)
     for (int i = b->n; i < b->rows; i++) {
         fill_attended(t, &a, i);
         x->row.host[i] = x->map_to.host[i] = x->pointer_to.host[i] = -1;
+        x->kept_before.host[i] = x->kept_after.host[i] = -1;
+        x->prompted.host[i] = 0;
         x->multimask.host[i] = 1;
         x->binary.host[i] = 0;
     }
@@ -128,6 +130,27 @@ static void attend(struct sam_tracker *t, enum sam_turn turn, const struct sam_b
                              t->stages ? &probe : NULL);
 }
 
+int sam_kept_each(const struct sam_bank_limits *l)
+{
+    return 1 + (l->history > 1 ? l->history : 1); // a frame can be run again
+}
+
+int sam_kept_at(const struct sam_tracker *t, int slot, int64_t frame)
+{
+    const int each = sam_kept_each(&t->limits);
+
+    return (slot - 1) * each + (int) (frame % each);
+}
+
+void sam_kept_tell(struct sam_tracker *t, const struct sam_tracked *o, int i, int prompted)
+{
+    struct sam_indices *x = &t->mem.state.index;
+
+    x->kept_before.host[i] = o->was_tracked ? sam_kept_at(t, o->slot, t->frame - 1) : -1;
+    x->kept_after.host[i] = sam_kept_at(t, o->slot, t->frame);
+    x->prompted.host[i] = prompted;
+}
+
 void sam_condition(struct sam_tracker *t, struct sam_tracked *o, struct sam_tensor dst)
 {
     const struct sam_scratch *s = &t->mem.scratch;
@@ -168,6 +191,21 @@ void sam_decode_take(struct sam_tracker *t, int candidate)
     const struct sam_decoded out = decoded_first(t, 1);
 
     sam_decoder_take(&t->queue, t->model, &t->mem.scratch.decoder, candidate, &out);
+}
+
+struct sam_refining sam_refining(struct sam_tracker *t, int n, const struct sam_probe *probe)
+{
+    const struct sam_state *state = &t->mem.state;
+    const struct sam_indices *x = &state->index;
+    const bool keeps_input = sam_refine_needs_input(&t->model->config);
+
+    return (struct sam_refining) {
+        .queue = &t->queue, .model = t->model, .features = &state->features,
+        .out = &t->mem.scratch.out, .n = n,
+        .input = keeps_input ? sam_history_input(t) : (struct sam_tensor) { 0 },
+        .before = x->kept_before.host, .after = x->kept_after.host, .prompted = x->prompted.host,
+        .memory = t->mem.refine, .probe = probe,
+    };
 }
 
 // What is shown of what n objects were decoded to; returns how many.
@@ -239,9 +277,12 @@ void sam_step_encode(struct sam_tracker *t, const struct sam_batch *none)
 
 void sam_step_track(struct sam_tracker *t, const struct sam_batch *b)
 {
-    const struct sam_config *c = &t->model->config;
+    const bool has_shown = sam_refine_has_shown(&t->model->config);
     struct sam_scratch *s = &t->mem.scratch;
     const struct sam_tensor image = sam_first(s->image, b->rows);
+    const struct sam_stage_source source = { t, SAM_TURN_FRAME, b };
+    const struct sam_probe probe = sam_stages_probe(&source);
+    const struct sam_refining r = sam_refining(t, b->n, t->stages ? &probe : NULL);
     int64_t last = sam_now();
 
     // Stages are told of both, without the mask's row and with it.
@@ -257,14 +298,13 @@ void sam_step_track(struct sam_tracker *t, const struct sam_batch *b)
                                                   .scale = 1 });
     sam_decode(t, b->rows, (struct sam_tensor) { 0 });
     sam_stages_decoded(t, SAM_TURN_TRACK, b->object, b->n);
-    if (c->target_channels)
-        sam_target_track(t, b);
+    sam_refine_tracked(&r);
     t->times.decode += sam_lap(&last);
 
-    remember(t, SAM_TURN_TRACK, b, c->walk_fidelity == 0);
+    remember(t, SAM_TURN_TRACK, b, !has_shown);
     t->times.remember += sam_lap(&last);
-    if (c->walk_fidelity > 0) {
-        sam_walk_track(t, b);
+    if (has_shown) {
+        sam_refine_shown(&r);
         sam_show(t, b->n);
         t->times.decode += sam_lap(&last);
     }

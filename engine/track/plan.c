@@ -29,7 +29,7 @@ struct sam_bank_limits sam_limits_of(const struct sam_params *params, const stru
                                       .num_maskmem = c->num_maskmem,
                                       .num_pointers = SAM_MAX_POINTERS,
                                       .history = params->history,
-                                      .present_only = c->present_only };
+                                      .present_only = sam_refine_forgets_absent(c) };
 }
 
 // What a frame shows is made when all its objects are done.
@@ -46,7 +46,8 @@ static void lay_out_shown(struct sam_scratch *s, const struct sam_config *c,
     s->holes = sam_arena_tensor(a, SAM_I32, max_objects, side, side, 2);
 }
 
-static void lay_out_objects(struct sam_scratch *s, const struct sam_config *c,
+static void lay_out_objects(struct sam_scratch *s, struct sam_refine_memory *refine,
+                            const struct sam_config *c,
                             const struct sam_queue *q, const struct sam_bank_limits *l, int b,
                             struct sam_arena *a)
 {
@@ -80,21 +81,15 @@ static void lay_out_objects(struct sam_scratch *s, const struct sam_config *c,
     s->pointer_time = sam_arena_tensor(a, SAM_F32, b, 1, pointers, m);
     sam_memory_attention_layout(&s->attention, c, q, b, max_keys, a);
     sam_arena_release(a, mark);
-    sam_decoder_layout(&s->decoder, c, b, SAM_MAX_SPARSE, a);
-    sam_arena_release(a, mark);
     sam_memory_encoder_layout(&s->memory_encoder, c, type, b, a);
     sam_arena_release(a, mark);
     sam_memory_compress_layout(&s->compressor, c, q, b, a);
     sam_arena_release(a, mark);
     sam_prompt_layout(&s->prompt, c, type, 1, a);
     sam_arena_release(a, mark);
-    if (c->target_channels) {
-        s->target_features = sam_arena_tensor(a, SAM_F32, 1, 2 * h, 2 * h, c->target_channels);
-        s->target_scores = sam_arena_tensor(a, SAM_F32, 1, 2 * h, 2 * h, 1);
-    }
-    sam_target_layout(&s->target, c, a);
-    if (c->walk_fidelity > 0)
-        s->picture = sam_arena_tensor(a, SAM_F32, 1, 4 * h, 4 * h, 3);
+    // Behind the decoder's, of which another answer may still be taken.
+    sam_decoder_layout(&s->decoder, c, b, SAM_MAX_SPARSE, a);
+    sam_refine_lay_out_scratch(refine, c, a);
 }
 
 static struct sam_index lay_out_index(struct sam_arena *device, struct sam_arena *host, int rows,
@@ -120,7 +115,8 @@ static void lay_out_indices(struct sam_indices *x, const struct sam_bank_limits 
     x->pointer = lay_out_index(device, host, b, pointers);
     struct sam_index *const single[] = { &x->num_maps,    &x->num_pointers, &x->num_keys,
                                          &x->num_rotated, &x->row,          &x->map_to,
-                                         &x->pointer_to,  &x->multimask,    &x->binary };
+                                         &x->pointer_to,  &x->multimask,    &x->binary,
+                                         &x->kept_before, &x->kept_after,   &x->prompted };
     for (size_t i = 0; i < sizeof(single) / sizeof(single[0]); i++)
         *single[i] = lay_out_index(device, host, b, 0);
     x->host = x->map.host;
@@ -148,7 +144,7 @@ static struct sam_past lay_out_past(const struct sam_config *c, enum sam_type ty
     struct sam_past past = { .features = lay_out_features(c, type, a) };
     const size_t end = sam_arena_mark(a);
 
-    if (!sam_keeps_input(c)) // one or the other
+    if (!sam_refine_needs_input(c)) // one or the other
         sam_arena_release(a, mark);
     past.input = sam_arena_tensor(a, input->type, 1, input->h, input->w, input->c);
     if (sam_arena_mark(a) < end) // the rest of the features
@@ -165,11 +161,7 @@ static void lay_out_state(struct sam_state *s, const struct sam_config *c, enum 
     s->features = lay_out_features(c, type, a);
     for (int i = 0; i < l->history; i++)
         s->past[i] = lay_out_past(c, type, input, a);
-    if (sam_zooms(c)) {
-        s->aside = lay_out_features(c, type, a);
-        s->crop = sam_arena_tensor(a, input->type, 1, input->h, input->w, input->c);
-    }
-    if (sam_keeps_input(c) && !l->history)
+    if (sam_refine_needs_input(c) && !l->history)
         s->input = sam_arena_tensor(a, input->type, 1, input->h, input->w, input->c);
     s->maps = sam_arena_tensor(a, SAM_BF16, max_objects * sam_bank_maps(l), 1,
                                c->memory.map_tokens, c->memory.width);
@@ -179,37 +171,6 @@ static void lay_out_state(struct sam_state *s, const struct sam_config *c, enum 
     s->iou = sam_arena_tensor(a, SAM_F32, rows, 1, 1, 1);
     s->score = sam_arena_tensor(a, SAM_F32, rows, 1, 1, 1);
     s->answers = sam_arena_tensor(a, SAM_F32, max_objects, 1, SAM_ANSWERS, low);
-    if (c->target_channels)
-        s->target = sam_arena_tensor(a, SAM_F32, max_objects * sam_target_each(l), 1, 1,
-                                     sam_target_numbers(c));
-}
-
-static void lay_out_target(struct sam_target_room *x, const struct sam_config *c,
-                           struct sam_arena *a)
-{
-    const size_t side = 2 * (size_t) sam_grid(c), cells = side * side;
-    const size_t k = (size_t) c->target_channels, n = k + 1;
-
-    if (!k)
-        return;
-    x->features = sam_arena_bytes(a, cells * k * sizeof(float));
-    x->logits = sam_arena_bytes(a, 4 * cells * sizeof(float));
-    x->cell = sam_arena_bytes(a, cells * sizeof(float));
-    x->sums = sam_arena_bytes(a, (size_t) sam_target_numbers(c) * sizeof(float));
-    x->matrix = sam_arena_bytes(a, (n + 1) * n * sizeof(double));
-}
-
-static void lay_out_walk(struct sam_walk_room *x, const struct sam_config *c, struct sam_arena *a)
-{
-    const size_t places = (size_t) (c->image_size / 4) * (size_t) (c->image_size / 4);
-
-    if (c->walk_fidelity == 0)
-        return;
-    x->picture = sam_arena_bytes(a, 3 * places * sizeof(float));
-    x->right = sam_arena_bytes(a, places * sizeof(float));
-    x->down = sam_arena_bytes(a, places * sizeof(float));
-    x->given = sam_arena_bytes(a, places * sizeof(float));
-    x->now = sam_arena_bytes(a, places * sizeof(float));
 }
 
 static void lay_out_host(struct sam_host *x, const struct sam_config *c,
@@ -221,7 +182,7 @@ static void lay_out_host(struct sam_host *x, const struct sam_config *c,
     const size_t sines = (size_t) batch * (size_t) sam_bank_max_pointers(l) * (size_t) c->d_model;
     const size_t sparse = (size_t) SAM_MAX_SPARSE * (size_t) c->d_model;
     const size_t map = (size_t) c->memory.map_tokens * (size_t) c->memory.width; // BF16, to be read
-    size_t floats = (sam_zooms(c) ? 3 : 1) * side * side; // the input, to cut a window out of it
+    size_t floats = side * side;
 
     floats = map / 2 > floats ? map / 2 : floats;
     floats = sines > floats ? sines : floats;
@@ -237,8 +198,6 @@ static void lay_out_host(struct sam_host *x, const struct sam_config *c,
     x->masks.taken = sam_arena_bytes(a, (size_t) x->masks.count * sizeof(bool));
     x->masks.column = sam_arena_bytes(a, side * sizeof(x->masks.column[0]));
     x->masks.row = sam_arena_bytes(a, side * sizeof(float));
-    lay_out_target(&x->target, c, a);
-    lay_out_walk(&x->walk, c, a);
     x->sine = sam_arena_bytes(a, (size_t) l->num_pointers * (size_t) c->d_model * sizeof(float));
     x->staging = sam_arena_bytes(a, floats * sizeof(float));
     x->row_slot = sam_arena_bytes(a, n * sizeof(x->row_slot[0]));
@@ -267,10 +226,12 @@ void sam_layout_make(struct sam_layout *l, const struct sam_config *c, const str
     sam_arena_release(&a, mark);
     lay_out_shown(&l->scratch, c, p, max_objects, &a);
     sam_arena_release(&a, mark);
-    lay_out_objects(&l->scratch, c, q, limits, batch, &a);
+    lay_out_objects(&l->scratch, l->refine, c, q, limits, batch, &a);
     lay_out_state(&l->state, c, type, limits, max_objects, &l->scratch.encoder.input, &s);
+    sam_refine_lay_out_state(l->refine, c, type, max_objects * sam_kept_each(limits), &s);
     lay_out_indices(&l->state.index, limits, batch, &s, &h);
     lay_out_host(&l->host, c, limits, max_objects, batch, p->poison, &h);
+    sam_refine_lay_out_host(l->refine, c, &h);
     l->scratch_bytes = a.peak;
     l->state_bytes = s.peak;
     l->host_bytes = h.peak;

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "model/parts.h"
+#include "refine/refine.h"
 
 enum { SAM_MAX_INTERACTIONS = 8 }; // of one object for one frame
 
@@ -47,6 +47,12 @@ struct sam_interactions {
 // clicks.
 int sam_interactions_points(const struct sam_interactions *list, int count,
                             struct sam_interaction *all);
+
+// Its points, as refiners take them.
+static inline struct sam_points sam_interaction_points(struct sam_interaction *all)
+{
+    return (struct sam_points) { all->num_points, all->xy, all->label, all->has_box };
+}
 
 // Whether `all`, which sam_interactions_points() collected, is a single click: the decoder then
 // gives several masks, of which one is chosen.

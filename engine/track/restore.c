@@ -154,6 +154,15 @@ static int check_room(const struct sam_tracker *t, const struct sam_saved_header
     return SAM_OK;
 }
 
+static uint64_t kept_bytes(const struct sam_tracker *t)
+{
+    uint64_t bytes = 0;
+
+    for (int i = 0; i < SAM_REFINERS; i++)
+        bytes += (uint64_t) t->mem.refine[i].kept.c * sizeof(float);
+    return bytes;
+}
+
 // The size of the largest file with such a header.
 static uint64_t most_bytes(const struct sam_tracker *t, const struct sam_saved_header *h)
 {
@@ -166,8 +175,7 @@ static uint64_t most_bytes(const struct sam_tracker *t, const struct sam_saved_h
     const uint64_t pointers = (uint64_t) t->limits.max_cond + 1 + (uint64_t) t->limits.num_pointers;
     const uint64_t object = SAM_SAVED_OBJECT + 8 * frames + SAM_MAX_INTERACTIONS * prompt +
                             maps * sam_tensor_bytes(&map) + pointers * sam_tensor_bytes(&pointer) +
-                            sam_tensor_bytes(&logits) +
-                            (uint64_t) sam_target_numbers(&t->model->config) * sizeof(float);
+                            sam_tensor_bytes(&logits) + kept_bytes(t);
 
     return SAM_SAVED_HEADER + SAM_MAX_NOTE + SAM_SAVED_SUM + h->num_objects * object +
            h->masks * (uint64_t) sam_mask_bytes(t->mem.host.masks.side);
@@ -390,9 +398,11 @@ static bool visit_memory(struct cursor *c, struct sam_tracker *t, const struct s
     }
     if (o->shown && !see(c, t, sam_slice(s->low_res, row)))
         return false;
-    if (!f->num_cond || !t->model->config.target_channels)
-        return true;
-    return see(c, t, sam_slice(s->target, bank ? sam_target_at(t, (int) o->slot, last) : 0));
+    const int kept = bank ? sam_kept_at(t, (int) o->slot, last) : 0;
+    for (int i = 0; f->num_cond && i < SAM_REFINERS; i++)
+        if (t->mem.refine[i].kept.c && !see(c, t, sam_slice(t->mem.refine[i].kept, kept)))
+            return false;
+    return true;
 }
 
 // ---- The whole file.

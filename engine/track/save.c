@@ -1,4 +1,4 @@
-// Writes a tracker's state to a temporary file beside the target and renames it, so that a failure
+// Writes a tracker's state to a temporary file beside `path` and renames it, so that a failure
 // leaves the old file unchanged.
 #include <errno.h>
 #include <fcntl.h>
@@ -229,8 +229,9 @@ static void put_memory(struct sink *s, struct sam_tracker *t, const struct sam_t
     }
     if (o->row >= 0)
         put_tensor(s, t, sam_slice(state->low_res, o->row));
-    if (f->num_cond && t->model->config.target_channels)
-        put_tensor(s, t, sam_slice(state->target, sam_target_at(t, o->slot, t->frame)));
+    for (int i = 0; f->num_cond && i < SAM_REFINERS; i++)
+        if (t->mem.refine[i].kept.c)
+            put_tensor(s, t, sam_slice(t->mem.refine[i].kept, sam_kept_at(t, o->slot, t->frame)));
 }
 
 static void put_object(struct sink *s, struct sam_tracker *t, const struct sam_tracked *o)

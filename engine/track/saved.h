@@ -9,12 +9,12 @@
 //   prompts u32, and each of them: points, box (0 or 1) u32; 1 for a mask, 1 + the answer that is
 //   taken to a click, else 0, u32; each point x, y f32 and label u32; the mask's bits. Then for
 //   every conditioning frame its map and pointer; for every recent frame its pointer and, if the
-//   next frame attends to it, its map; the logits, if shown; the sums of its target model, if the
-//   model has them and there are conditioning frames.
+//   next frame attends to it, its map; the logits, if shown; the numbers that refiners keep of it,
+//   in their order, if there are conditioning frames.
 //   A checksum of all before it, u64.
 //
 // Which slots of the memory hold what is not stored: restoring makes a new bank by adding the
-// frames in order. Frames that memory selection forgot are left out: the frames before them have
+// frames in order. Forgotten frames are left out: the frames before them have
 // the numbers that leave no gap.
 #ifndef SAM_SAVED_H
 #define SAM_SAVED_H

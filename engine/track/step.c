@@ -20,6 +20,7 @@ static void track_batch(struct sam_tracker *t, struct sam_tracked *const *o, int
         x->pointer_to.host[i] = slots.pointer;
         x->multimask.host[i] = 1;
         x->binary.host[i] = 0;
+        sam_kept_tell(t, o[i], i, 0);
     }
     b.keys = sam_batch_attend(t, &b);
     sam_graphs_fit(t, &b);
@@ -150,7 +151,7 @@ void sam_step_run(struct sam_tracker *t, const struct sam_frame *frame)
 {
     enter_all(t);
     take_frame(t, frame);
-    if (sam_keeps_input(&t->model->config))
+    if (sam_refine_needs_input(&t->model->config))
         sam_history_keep_input(t);
     track_all(t);
     sam_history_keep(t);

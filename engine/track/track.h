@@ -1,8 +1,8 @@
 // Internals of a tracker. open.c: open and close; tracker.c: the other public calls; plan.c:
 // memory; step.c: one frame; passes.c: the parts of a frame; graphs.c: recording them; interact.c:
-// prompts on a frame; answers.c: the masks for a click; zoom.c: a box's window of it; target.c:
-// target models; walk.c: random walks; history.c: frames of the past; replay.c: late prompts on
-// them; masks.c: results; stages.c: tensors for tests; save.c and restore.c: its state as a file.
+// prompts on a frame; answers.c: the masks for a click; history.c: frames of the past; replay.c:
+// late prompts on them; masks.c: results; stages.c: tensors for tests; save.c and restore.c: its
+// state as a file. What refines masks is in ../refine/.
 #ifndef SAM_TRACK_H
 #define SAM_TRACK_H
 
@@ -11,6 +11,7 @@
 #include "base/sized.h"
 #include "device/given.h"
 #include "prompts.h"
+#include "refine/refine.h"
 #include "samtrack/answers.h"
 
 // One object. id 0: the slot is free.
@@ -76,14 +77,6 @@ struct sam_scratch {
     struct sam_tensor sparse;      // (1, 1, SAM_MAX_SPARSE, d) F32
     struct sam_prompt_scratch prompt;
 
-    // If the model has target models: the frame's features for them, (1, 2h, 2h, channels) F32, and
-    // the scores of one object, (1, 2h, 2h, 1) F32.
-    struct sam_tensor target_features, target_scores;
-    struct sam_target_scratch target;
-
-    // If there are random walks: the network's input, or a window of it, as large as the logits.
-    struct sam_tensor picture; // (1, S/4, S/4, 3) F32
-
     // (1, 1, S/4, S/4) F32, if edges follow the luma: the frame's means.
     struct sam_tensor luma;
 
@@ -104,6 +97,7 @@ struct sam_indices {
     struct sam_index map, map_time, pointer;                    // B x most of each
     struct sam_index num_maps, num_pointers, num_keys, num_rotated; // B
     struct sam_index row, map_to, pointer_to, multimask, binary;    // B
+    struct sam_index kept_before, kept_after, prompted; // B, as in struct sam_refining
     int32_t *host;
     struct sam_tensor all; // the whole block on the device
 };
@@ -120,38 +114,15 @@ struct sam_state {
     struct sam_features features; // of the current frame, or of the one that is replayed
     struct sam_past past[SAM_MAX_HISTORY]; // that of frame f is entry f mod history
 
-    // If it is kept (sam_keeps_input), and there is no history: that of the current frame.
+    // If refiners need it, and there is no history: that of the current frame.
     struct sam_tensor input; // (1, S, S, 3) F32
-
-    // If boxes are zoomed into.
-    struct sam_features aside; // those of the frame, while features are a window's
-    struct sam_tensor crop;    // (1, S, S, 3) F32, or less: a window of the input
 
     struct sam_tensor maps;       // (objects * maps each, 1, N, m) BF16
     struct sam_tensor pointers;   // (objects * pointers each, 1, 1, d) F32
     struct sam_tensor low_res;    // (objects + 1, 1, 1, (S/4)^2) F32, by row; the last one is spare
     struct sam_tensor iou, score; // (objects + 1, 1, 1, 1) F32, by row
     struct sam_tensor answers;    // (objects, 1, SAM_ANSWERS, (S/4)^2) F32, by slot
-    // If the model has target models: the sums of each object after its latest frames, so many that
-    // those of the frame before the oldest one that it can be taken back to are among them.
-    struct sam_tensor target; // (objects * sam_target_each(), 1, 1, numbers) F32
     struct sam_indices index;
-};
-
-// Room to fit a target model in; cells are of stride 8, n = channels + 1.
-struct sam_target_room {
-    float *features; // (cells, channels) of the current frame
-    float *logits;   // (S/4)^2 of one object
-    float *cell;     // (cells): its scores, or how much of each cell it covers
-    float *sums;     // sam_target_numbers() of it
-    double *matrix;  // (n + 1, n)
-};
-
-// Room for a random walk; places are those of the logits.
-struct sam_walk_room {
-    float *picture; // (places, 3): normalised colours
-    float *right, *down; // (places): weights of the edges to the neighbours there, 0: none
-    float *given, *now;  // (places): 2p - 1 of the mask
 };
 
 // Memory on the host.
@@ -162,8 +133,6 @@ struct sam_host {
     struct sam_presence *presences; // history of each object, as in the banks
     bool *encoded;                  // history: whether state.past holds features
     struct sam_mask_pool masks;
-    struct sam_target_room target;
-    struct sam_walk_room walk;
     float *sine;            // (num_pointers, d): sine codes of the distances 0, 1, ...
     float *staging;         // buffer for copies to and from the device
     int32_t *row_slot;      // results by row: slot, ascending
@@ -180,6 +149,7 @@ struct sam_layout {
     struct sam_scratch scratch;
     struct sam_state state;
     struct sam_host host;
+    struct sam_refine_memory refine[SAM_REFINERS];
     size_t scratch_bytes, state_bytes, host_bytes;
 };
 
@@ -348,6 +318,15 @@ void sam_batch_spare(struct sam_tracker *t, const struct sam_batch *b);
 // Copy the index block of a batch to the device.
 void sam_batch_tell(struct sam_tracker *t, const struct sam_batch *b);
 
+// The numbers that refiners keep of an object: how many frames' are kept, so many that those of the
+// frame before the oldest one that it can be taken back to are among them; where those of a frame
+// are. tell: to the index block, of entry i of a batch; `prompted` of its frames have prompts.
+int sam_kept_each(const struct sam_bank_limits *l);
+int sam_kept_at(const struct sam_tracker *t, int slot, int64_t frame);
+void sam_kept_tell(struct sam_tracker *t, const struct sam_tracked *o, int i, int prompted);
+// What refiners are given of the first n objects of scratch.out.
+struct sam_refining sam_refining(struct sam_tracker *t, int n, const struct sam_probe *probe);
+
 // F of the current frame with the memory of a prompted object: (1, h, h, d) into dst.
 void sam_condition(struct sam_tracker *t, struct sam_tracked *o, struct sam_tensor dst);
 
@@ -408,20 +387,10 @@ int sam_warm_up(struct sam_tracker *t, struct sam_error *error);
 // that existed before must have been tracked on this frame.
 void sam_interact(struct sam_tracker *t, struct sam_tracked *o);
 
-// Whether the decoder says that entry i of scratch.out has its object.
-static inline bool sam_is_present(struct sam_tracker *t, int i)
-{
-    const struct sam_tensor score = sam_slice(t->mem.scratch.out.score, i);
-    float present = 0;
-
-    sam_queue_download(&t->queue, &present, score.data, sizeof(present));
-    return present > 0;
-}
-
 // ---- answers.c
 
 // After the decoder has run on a single click, which `all` is: take the answer that it names, with
-// its pointer, keep the masks of all, and let them walk. `input`: see sam_walk_prompt().
+// its pointer, and keep the masks of all, refined. `input`: see struct sam_refiner.
 void sam_answers_make(struct sam_tracker *t, struct sam_tracked *o,
                       const struct sam_interaction *all, struct sam_tensor input);
 // The taken one was refined: scratch.out has its mask, score and predicted IoU now.
@@ -437,55 +406,6 @@ void sam_answers_draw(struct sam_tracker *t, const struct sam_tracked *o, int an
 // The click that an object got for a frame; NULL: it got none, or more than a single click.
 struct sam_interaction *sam_answers_click(struct sam_tracker *t, const struct sam_tracked *o,
                                           int64_t frame);
-
-// ---- zoom.c
-
-// A square of the network's input, in its px, all multiples of 4.
-struct sam_window {
-    int x, y, side;
-};
-
-// The window that a prompt is answered in. False: the whole frame; the model does not zoom, the
-// prompt is not a box alone, or the box fills the frame.
-bool sam_zoom_window(const struct sam_tracker *t, const struct sam_interaction *box,
-                     struct sam_window *w);
-// Whether a prompt is answered in the frame and then again in a window: the model does so with
-// clicks, and it is one click, on the object.
-bool sam_zooms_click(const struct sam_tracker *t, const struct sam_interaction *click);
-// Leave only the piece of scratch.out's mask that a click is on, or the nearest one: of logits
-// above 0 that touch, by their corners, too. The others become those of the ground.
-void sam_zoom_piece(struct sam_tracker *t, const struct sam_interaction *click);
-// The window of a click after its answer in the frame, whose logits are in scratch.out. False:
-// none is left to look into; the answer is empty, or fills the frame.
-bool sam_zoom_answer(struct sam_tracker *t, const struct sam_interaction *click,
-                     struct sam_window *w);
-// Have the window alone where the features of the frame are, and move a prompt into it. Scratch is
-// spoilt. Returns the window of the input, (1, side, side, 3), which stays until the next one.
-struct sam_tensor sam_zoom_in(struct sam_tracker *t, const struct sam_window *w,
-                              struct sam_interaction *prompt);
-// Put the features of the frame back, and the logits of scratch.out at their place in the frame.
-void sam_zoom_out(struct sam_tracker *t, const struct sam_window *w);
-
-// ---- target.c, of models with target models
-
-// The numbers of an object's sums; how many frames' are kept; where those of a frame are.
-int sam_target_numbers(const struct sam_config *c);
-int sam_target_each(const struct sam_bank_limits *l);
-int sam_target_at(const struct sam_tracker *t, int slot, int64_t frame);
-// Add the scores to the logits in scratch.out of the objects of a batch, then learn from them.
-void sam_target_track(struct sam_tracker *t, const struct sam_batch *b);
-// Learn from the logits in scratch.out of a prompted object, instead of what it was tracked to.
-void sam_target_prompt(struct sam_tracker *t, const struct sam_tracked *o);
-
-// ---- walk.c, of models with random walks
-
-// Take the logits in scratch.out of the objects of a batch, which are remembered already, over the
-// edges of the current frame.
-void sam_walk_track(struct sam_tracker *t, const struct sam_batch *b);
-// Take those of one object that a prompt made over the edges of the frame's input, or of the window
-// of it that the prompt was answered in; `all` is in its px. Outside of a box alone is no object.
-void sam_walk_prompt(struct sam_tracker *t, const struct sam_interaction *all,
-                     struct sam_tensor input);
 
 // ---- masks.c
 

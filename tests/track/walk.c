@@ -213,6 +213,39 @@ static bool check_prompt(const char *walking, const char *plain, const struct st
     return b.score > 0;
 }
 
+// The pointer of an answer to a click on frame 0, by area.
+static void answer(const char *model, int which, uint64_t rng, struct scene_held *held)
+{
+    const struct sam_point point = { 0.3f, 0.45f, 1 };
+    sam_tracker *t = open_model(model);
+    static struct picture p;
+
+    draw_frame(&p, 0, rng);
+    const uint64_t id = give(t, (struct sam_prompt) { .num_points = 1, .points = &point,
+                                                      .answer = which });
+    step_picture(t, &p);
+    scene_look(t, id, held);
+    sam_tracker_close(&t);
+}
+
+// An answer that a click names has the pointer of a candidate, though its mask walked.
+static void check_pointers(const char *walking, const char *plain, uint64_t rng)
+{
+    static struct scene_held walked, candidate[3];
+
+    for (int i = 0; i < 3; i++)
+        answer(plain, 1 + i, rng, &candidate[i]);
+    for (int i = 0; i < 3; i++) {
+        float least = INFINITY;
+        answer(walking, 1 + i, rng, &walked);
+        for (int k = 0; k < 3; k++)
+            least = fminf(least, largest_difference(walked.pointer, candidate[k].pointer,
+                                                    SCENE_ROOM(walked.pointer)));
+        expect(least <= tolerance, "answer %d: its pointer is no candidate's, by %g", 1 + i,
+               (double) least);
+    }
+}
+
 // A box of 24 px at (x, y) in a window of 32 px: the walk is one over the window.
 static bool check_window(const char *walking, const char *plain, int x, int y, uint64_t rng)
 {
@@ -266,6 +299,7 @@ int main(int argc, char **argv)
 
     printf("seed %llu\n", (unsigned long long) seed);
     check_tracked(argv[1], argv[2], seed);
+    check_pointers(argv[1], argv[2], seed);
     int compared = 0;
     for (size_t i = 0; i < SCENE_ROOM(stories); i++)
         compared += check_prompt(argv[1], argv[2], &stories[i], seed);

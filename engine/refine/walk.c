@@ -6,7 +6,7 @@
 // They run on the host, on every backend: about a millisecond's work for one thread.
 #include <math.h>
 
-#include "track.h"
+#include "refine.h"
 
 static const float SHARPNESS = 3;     // of the weights of edges
 static const float LEAST = 1e-5f;     // weight of an edge
@@ -20,9 +20,23 @@ struct places {
     int x0, y0, x1, y1;
 };
 
-static int side_of(const struct sam_tracker *t)
+// On the host; places are those of the logits.
+struct room {
+    float *picture; // (places, 3): normalised colours
+    float *right, *down; // (places): weights of the edges to the neighbours there, 0: none
+    float *given, *now;  // (places): 2p - 1 of the mask
+};
+
+static int side_of(const struct sam_refining *r)
 {
-    return t->model->config.image_size / 4;
+    return r->model->config.image_size / 4;
+}
+
+static struct room room_of(const struct sam_refining *r)
+{
+    void *const *at = r->memory->host;
+
+    return (struct room) { at[0], at[1], at[2], at[3], at[4] };
 }
 
 // ---- Weights of the edges between neighbours.
@@ -35,7 +49,7 @@ static float distance2(const float *a, const float *b)
 }
 
 // Squared distances of colours, 0 where there is no neighbour. Returns their mean.
-static float measure(struct sam_walk_room *room, int side)
+static float measure(const struct room *room, int side)
 {
     double sum = 0;
 
@@ -50,7 +64,7 @@ static float measure(struct sam_walk_room *room, int side)
     return (float) (sum / (2.0 * side * (side - 1)));
 }
 
-static void weigh(struct sam_walk_room *room, int side)
+static void weigh(const struct room *room, int side)
 {
     const float scale = SHARPNESS / fmaxf(measure(room, side), 1e-12f);
 
@@ -63,15 +77,15 @@ static void weigh(struct sam_walk_room *room, int side)
 }
 
 // The edges of an input of the network, or of a window of it, (1, h, w, 3).
-static void look(struct sam_tracker *t, struct sam_tensor input)
+static void look(const struct sam_refining *r, struct sam_tensor input)
 {
-    const struct sam_tensor picture = t->mem.scratch.picture;
+    const struct sam_tensor picture = r->memory->scratch[0];
+    const struct room room = room_of(r);
 
-    sam_op_resize(&t->queue, &(struct sam_resize) { .dst = picture, .src = input,
-                                                    .antialias = true });
-    sam_queue_download(&t->queue, t->mem.host.walk.picture, picture.data,
-                       sam_tensor_bytes(&picture));
-    weigh(&t->mem.host.walk, side_of(t));
+    sam_op_resize(r->queue, &(struct sam_resize) { .dst = picture, .src = input,
+                                                   .antialias = true });
+    sam_queue_download(r->queue, room.picture, picture.data, sam_tensor_bytes(&picture));
+    weigh(&room, side_of(r));
 }
 
 // ---- The walk.
@@ -82,7 +96,7 @@ static bool is_in(const struct places *p, int x, int y)
 }
 
 // Logits to 2p - 1. Places that are not free have no object.
-static void give(struct sam_walk_room *room, int side, const struct places *free)
+static void give(const struct room *room, int side, const struct places *free)
 {
     for (int y = 0; y < side; y++)
         for (int x = 0; x < side; x++) {
@@ -92,7 +106,7 @@ static void give(struct sam_walk_room *room, int side, const struct places *free
         }
 }
 
-static void relax(struct sam_walk_room *room, int side, float fidelity, int x, int y)
+static void relax(const struct room *room, int side, float fidelity, int x, int y)
 {
     const int i = y * side + x;
     const float left = x ? room->right[i - 1] : 0, up = y ? room->down[i - side] : 0;
@@ -107,22 +121,22 @@ static void relax(struct sam_walk_room *room, int side, float fidelity, int x, i
     room->now[i] += RELAXATION * (sum - room->now[i]);
 }
 
-// Entry i of scratch.out, over the edges that are in the room.
-static void walk(struct sam_tracker *t, int i, const struct places *free)
+// Entry i, over the edges that are in the room.
+static void walk(const struct sam_refining *r, int i, const struct places *free)
 {
-    const struct sam_tensor low = sam_slice(t->mem.scratch.out.low_res, i);
-    struct sam_walk_room *room = &t->mem.host.walk;
-    const int side = side_of(t);
+    const struct sam_tensor low = sam_slice(r->out->low_res, i);
+    const struct room room = room_of(r);
+    const int side = side_of(r);
 
-    sam_queue_download(&t->queue, room->now, low.data, sam_tensor_bytes(&low));
-    give(room, side, free);
+    sam_queue_download(r->queue, room.now, low.data, sam_tensor_bytes(&low));
+    give(&room, side, free);
     for (int turn = 0; turn < 2 * ROUNDS; turn++) // the places of a chessboard's two colours
         for (int y = free->y0; y < free->y1; y++)
             for (int x = free->x0 + (free->x0 + y + turn) % 2; x < free->x1; x += 2)
-                relax(room, side, t->model->config.walk_fidelity, x, y);
+                relax(&room, side, r->model->config.walk_fidelity, x, y);
     for (int k = 0; k < side * side; k++)
-        room->now[k] = 2 * atanhf(fminf(fmaxf(room->now[k], -MOST), MOST));
-    sam_queue_upload(&t->queue, low.data, room->now, sam_tensor_bytes(&low));
+        room.now[k] = 2 * atanhf(fminf(fmaxf(room.now[k], -MOST), MOST));
+    sam_queue_upload(r->queue, low.data, room.now, sam_tensor_bytes(&low));
 }
 
 // ---- Masks.
@@ -133,35 +147,62 @@ static int after(float x, int side)
     return (int) floorf(fminf(fmaxf(x / 4 + 0.5f, 0), (float) side));
 }
 
-void sam_walk_track(struct sam_tracker *t, const struct sam_batch *b)
-{
-    const int side = side_of(t);
-
-    look(t, sam_history_input(t));
-    for (int i = 0; i < b->n; i++)
-        if (sam_is_present(t, i))
-            walk(t, i, &(struct places) { 0, 0, side, side });
-}
-
 // All, or those inside of a box alone, if there are any: one may be smaller than a place.
-static struct places free_places(const struct sam_interaction *all, int side)
+static struct places free_places(const struct sam_points *p, int side)
 {
     const struct places any = { 0, 0, side, side };
 
-    if (!all->has_box || all->num_points != 2)
+    if (!p->has_box || p->count != 2)
         return any;
-    const struct places in = { after(all->xy[0][0], side), after(all->xy[0][1], side),
-                               after(all->xy[1][0], side), after(all->xy[1][1], side) };
+    const struct places in = { after(p->xy[0][0], side), after(p->xy[0][1], side),
+                               after(p->xy[1][0], side), after(p->xy[1][1], side) };
     return in.x0 < in.x1 && in.y0 < in.y1 ? in : any;
 }
 
-void sam_walk_prompt(struct sam_tracker *t, const struct sam_interaction *all,
-                     struct sam_tensor input)
+static void walk_shown(const struct sam_refining *r)
 {
-    const struct places free = free_places(all, side_of(t));
+    const int side = side_of(r);
 
-    if (!sam_is_present(t, 0))
-        return;
-    look(t, input);
-    walk(t, 0, &free);
+    look(r, r->input);
+    for (int i = 0; i < r->n; i++)
+        if (sam_refine_is_present(r, i))
+            walk(r, i, &(struct places) { 0, 0, side, side });
 }
+
+static void walk_answer(const struct sam_refining *r, const struct sam_points *p,
+                        struct sam_tensor input)
+{
+    const struct places free = free_places(p, side_of(r));
+
+    if (!sam_refine_is_present(r, 0))
+        return;
+    look(r, input);
+    walk(r, 0, &free);
+}
+
+static bool is_on(const struct sam_config *c)
+{
+    return c->walk_fidelity > 0;
+}
+
+static void lay_out_scratch(struct sam_refine_memory *m, const struct sam_config *c,
+                            struct sam_arena *a)
+{
+    m->scratch[0] = sam_arena_tensor(a, SAM_F32, 1, c->image_size / 4, c->image_size / 4, 3);
+}
+
+static void lay_out_host(struct sam_refine_memory *m, const struct sam_config *c,
+                         struct sam_arena *a)
+{
+    const size_t places = (size_t) (c->image_size / 4) * (size_t) (c->image_size / 4);
+
+    m->host[0] = sam_arena_bytes(a, 3 * places * sizeof(float));
+    for (int i = 1; i < 5; i++)
+        m->host[i] = sam_arena_bytes(a, places * sizeof(float));
+}
+
+const struct sam_refiner sam_refine_walk = {
+    .key = "random_walk", .is_on = is_on, .needs_input = true,
+    .lay_out_scratch = lay_out_scratch, .lay_out_host = lay_out_host,
+    .shown = walk_shown, .answered = walk_answer,
+};

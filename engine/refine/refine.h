@@ -1,0 +1,146 @@
+// Refinements: what a model's configuration adds to what its network answers. Each is one file with
+// one struct of functions, a hook for every moment of a frame that it has to do with;
+// refine.c has the list and calls the hooks. The tracker knows moments, no refiner by name.
+//
+// The moments of a frame, in order:
+//   tracked    the decoder has run on objects that are followed; then their masks are remembered
+//   shown      what is remembered is, so what is changed now is shown alone
+//   look       a prompt is about to be answered: in the frame, or in a window of it
+//   answered   the decoder has answered points
+//   pick       the mask that a click was answered with may be cut, and asked for again in a window
+//   prompted   all prompts of the frame are answered; then their mask is remembered
+#ifndef SAM_REFINE_H
+#define SAM_REFINE_H
+
+#include "model/parts.h"
+
+enum {
+    SAM_REFINERS = 4,     // at most
+    SAM_REFINE_ROOMS = 8, // of each of them, of a kind
+};
+
+// Points of a prompt, px of the input that it is about. A box is its two corners, before clicks.
+struct sam_points {
+    int count;
+    float (*xy)[2];
+    const int *label; // enum of parts.h
+    bool has_box;
+};
+
+// A square of the network's input, px, all multiples of 4.
+struct sam_window {
+    int x, y, side;
+};
+
+// How points that an object begins with are answered.
+enum sam_look {
+    SAM_LOOK_FRAME,  // in the frame
+    SAM_LOOK_WINDOW, // in a window of it
+    SAM_LOOK_AGAIN,  // in the frame, and then maybe in a window: see pick
+};
+
+// A refiner's memory.
+struct sam_refine_memory {
+    struct sam_tensor scratch[SAM_REFINE_ROOMS]; // for one hook alone
+    struct sam_tensor state[SAM_REFINE_ROOMS];   // for one frame
+    struct sam_tensor kept; // (rows, 1, 1, numbers) F32: what it keeps of objects; c 0: nothing
+    void *host[SAM_REFINE_ROOMS];
+};
+
+// What a hook is given: n objects, as the decoder left them in `out`.
+struct sam_refining {
+    struct sam_queue *queue;
+    const struct sam_model *model;
+    const struct sam_features *features; // of the frame, or of a window of it
+    const struct sam_decoded *out;
+    int n;
+    struct sam_tensor input; // (1, S, S, 3) F32, the network's; data NULL: it is not kept
+
+    // Of each object: the row of `kept` that its frame before left, -1: it is new; the row that
+    // this frame leaves; how many of its frames have prompts.
+    const int32_t *before, *after, *prompted;
+
+    struct sam_refine_memory *memory; // SAM_REFINERS of them; a hook's own is the first of those
+    const struct sam_probe *probe;    // told what is of use to tests; NULL: nobody listens
+};
+
+struct sam_refiner {
+    const char *key; // in the model's configuration
+    bool (*is_on)(const struct sam_config *c);
+
+    // ---- What it needs; each may be NULL or false.
+    bool forgets_absent; // frames that an object is absent from are not remembered
+    bool needs_input;    // the network's, after it was encoded
+    // Numbers that it keeps of an object from frame to frame; they are saved with it, and follow it
+    // where a late prompt takes it back.
+    int (*numbers)(const struct sam_config *c);
+    void (*lay_out_scratch)(struct sam_refine_memory *m, const struct sam_config *c,
+                            struct sam_arena *a);
+    void (*lay_out_state)(struct sam_refine_memory *m, const struct sam_config *c,
+                          enum sam_type type, struct sam_arena *a);
+    void (*lay_out_host)(struct sam_refine_memory *m, const struct sam_config *c,
+                         struct sam_arena *a);
+
+    // ---- Moments of a frame; each may be NULL.
+    void (*tracked)(const struct sam_refining *r);
+    void (*shown)(const struct sam_refining *r);
+    void (*prompted)(const struct sam_refining *r);
+    // input: the frame's, or the window of it that the points were answered in.
+    void (*answered)(const struct sam_refining *r, const struct sam_points *p,
+                     struct sam_tensor input);
+
+    // ---- Windows; all or none.
+    // SAM_LOOK_WINDOW: of *w.
+    enum sam_look (*look)(const struct sam_config *c, const struct sam_points *p,
+                          struct sam_window *w);
+    // Leave of the mask what a click is about. False: there is no window to ask in again.
+    bool (*pick)(const struct sam_refining *r, const struct sam_points *p, struct sam_window *w);
+    // Write the window, which is returned, to `encode`, the encoder's input, and move the points
+    // into it. The features are going to be the window's.
+    struct sam_tensor (*enter)(const struct sam_refining *r, const struct sam_window *w,
+                               struct sam_tensor encode, struct sam_points *p);
+    // Put the frame's features back, and the mask at its place in the frame.
+    void (*leave)(const struct sam_refining *r, const struct sam_window *w);
+};
+
+// Whether the decoder says that entry i of `out` has its object.
+static inline bool sam_refine_is_present(const struct sam_refining *r, int i)
+{
+    const struct sam_tensor score = sam_slice(r->out->score, i);
+    float present = 0;
+
+    sam_queue_download(r->queue, &present, score.data, sizeof(present));
+    return present > 0;
+}
+
+// ---- refine.c: the hooks of all refiners that a configuration has, in the order of the list.
+
+bool sam_refine_forgets_absent(const struct sam_config *c);
+bool sam_refine_needs_input(const struct sam_config *c);
+// Whether some change what is shown behind what is remembered, so that it is shown after that.
+bool sam_refine_has_shown(const struct sam_config *c);
+// Whether the tracking step can be recorded.
+bool sam_refine_records(const struct sam_config *c);
+
+// memory: SAM_REFINERS of them. rows: of numbers that are kept.
+void sam_refine_lay_out_scratch(struct sam_refine_memory *memory, const struct sam_config *c,
+                                struct sam_arena *a);
+void sam_refine_lay_out_state(struct sam_refine_memory *memory, const struct sam_config *c,
+                              enum sam_type type, int rows, struct sam_arena *a);
+void sam_refine_lay_out_host(struct sam_refine_memory *memory, const struct sam_config *c,
+                             struct sam_arena *a);
+
+void sam_refine_tracked(const struct sam_refining *r);
+void sam_refine_shown(const struct sam_refining *r);
+void sam_refine_prompted(const struct sam_refining *r);
+void sam_refine_answered(const struct sam_refining *r, const struct sam_points *p,
+                         struct sam_tensor input);
+enum sam_look sam_refine_look(const struct sam_config *c, const struct sam_points *p,
+                              struct sam_window *w);
+bool sam_refine_pick(const struct sam_refining *r, const struct sam_points *p,
+                     struct sam_window *w);
+struct sam_tensor sam_refine_enter(const struct sam_refining *r, const struct sam_window *w,
+                                   struct sam_tensor encode, struct sam_points *p);
+void sam_refine_leave(const struct sam_refining *r, const struct sam_window *w);
+
+#endif // SAM_REFINE_H
