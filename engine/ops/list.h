@@ -52,6 +52,11 @@
     op(gather_memory,     cpu, cuda) \
     op(topk,              cpu, cuda) \
     op(fill_holes,        cpu, cuda) \
+    op(edge_weights,      ref, cuda) \
+    op(random_walk,       cpu, cuda) \
+    op(ridge_learn,       cpu, cuda) \
+    op(ridge_fit,         cpu, cuda) \
+    op(ridge_score,       cpu, cuda) \
     op(preprocess,        cpu, cuda) \
     op(letterbox,         cpu, cuda) \
     op(draw_masks,        cpu, cuda) \

@@ -42,6 +42,7 @@ enum {
     SAM_MAX_WINDOW   = 32,   // side of a window of shifted_attention
     SAM_MAX_LINEARS  = 6,    // products of one linears
     SAM_MAX_SCATTERS = 5,    // of one scatters
+    SAM_MAX_RIDGE    = 256,  // channels of a ridge regression
 };
 
 // dst = convert(src). Same count; or src has n = 1, or is a single row: repeated to fill dst.
@@ -488,6 +489,71 @@ struct sam_fill_holes {
     struct sam_tensor dst, src, room;
     int max_area;
     float value;
+};
+
+// Weights of the edges between neighbours of a picture, for sam_random_walk:
+//   exp(-sharpness d / m) + least
+// where d is the squared distance of the numbers of two neighbours, m its mean over all edges, at
+// least 1e-12. dst's plane 0 has the edge from each place to the right, plane 1 the one down; 0
+// where there is no neighbour. src F32 (1, h, w, c); dst F32 (2, h, w, 1).
+struct sam_edge_weights {
+    struct sam_tensor dst, src;
+    float sharpness, least;
+};
+
+// Random walks with a prior ("Multilabel random walker image segmentation using prior models",
+// Grady, CVPR 2005), by successive over-relaxation. Of each n with score[n] > 0, logits being l:
+//   x = g = tanh(l / 2) in columns x0 to x1 - 1 of rows y0 to y1 - 1, and `outside` in all others;
+//   `rounds` times for all places of the former whose row + column is even, then for those whose is
+//   odd: x += relaxation ((fidelity g + sum of w x) / (fidelity + sum of w) - x), the sums over the
+//   four neighbours, of edges of weight w;
+//   l = 2 artanh(min(max(x, -most), most)).
+// logits F32 (n, h, w, 1), in place; edges as sam_edge_weights gives them; score F32 (n, 1, 1, 1);
+// room F32 (n, h, w, 2): scratch.
+struct sam_random_walk {
+    struct sam_tensor logits, edges, score, room;
+    int x0, y0, x1, y1;
+    float fidelity, relaxation, outside, most;
+    int rounds;
+};
+
+// Linear functions of a frame's features, one of each object, that tell its cells from others,
+// fitted by ridge regression to masks of frames before ("Learning Fast and Robust Target Models for
+// Video Object Segmentation", Robinson et al., CVPR 2020). Three operations: learn, fit, score.
+// Features are F32 (1, h, w, c), to which x adds the constant 1: N = c + 1 numbers. A cell covers
+// 2 x 2 logits, F32 (n, 2 h, 2 w, 1). A row of sums is F32, twice a lower triangle of N x N, row by
+// row, and N numbers: of prompted frames, then of tracked ones; sums is (rows, 1, 1, N (N + 3)).
+
+// What the sums learn of a frame. Of each n with after[n] >= 0, s = sums[before[n]], or zeros where
+// that is negative. Where score[n] > 0, the sums over cells of weight x x^T and weight y x enter
+//   the sums of prompted frames as the k-th of k = prompted[n] > 0: (1 - 1 / k) of before and 1 / k
+//   of these; and those of tracked ones are 0 from then on; or, with k = 0,
+//   the sums of tracked ones: `keep` of before and 1 - keep of these.
+// Then sums[after[n]] = s. Rows before and after of all n differ. p is the mean of the sigmoid of a
+// cell's logits, y = 2 p - 1, and the weight is 1 / (number of cells on its side of p > 0.5), times
+// `far` if no cell within `near` rows and columns has p > 0.5, times unsure + (1 - unsure) |y|.
+// before, after, prompted: I32 (1, 1, 1, n); score F32 (n, 1, 1, 1); room F32 (n, h, w, 2).
+struct sam_ridge_learn {
+    struct sam_tensor sums, features, logits, score, before, after, prompted, room;
+    int near;
+    float keep, far, unsure;
+};
+
+// dst[n] = (A + ridge m I)^-1 b, A and b both sums of row slot[n] added up, m the mean of A's
+// diagonal; in double, by Cholesky decomposition. Zeros where slot[n] < 0, where score[n] is not
+// above 0, and where A has no decomposition.
+// dst F32 (n, 1, 1, N); slot I32 (1, 1, 1, n); room F32 (n, 1, N + 1, 2 N): scratch.
+struct sam_ridge_fit {
+    struct sam_tensor dst, sums, slot, score, room;
+    float ridge;
+};
+
+// logits[n] += scale * resize(min(max(weights[n] . x, -most), most)) where score[n] > 0, resize to
+// twice the size as by sam_resize without antialias. weights F32 (n, 1, 1, N); room F32
+// (n, h, w, 1): scratch.
+struct sam_ridge_score {
+    struct sam_tensor logits, features, weights, score, room;
+    float scale, most;
 };
 
 // Masks at the size of the frame. Logits (n, 1, h, w), F32, go to width x height by one

@@ -43,20 +43,13 @@ bool sam_refine_has_shown(const struct sam_config *c)
     return false;
 }
 
-bool sam_refine_records(const struct sam_config *c)
-{
-    for_each(i, c, tracked)
-        return false;
-    return !sam_refine_has_shown(c);
-}
-
 // ---- Memory.
 
 void sam_refine_lay_out_scratch(struct sam_refine_memory *memory, const struct sam_config *c,
-                                struct sam_arena *a)
+                                int batch, struct sam_arena *a)
 {
     for_each(i, c, lay_out_scratch)
-        list[i]->lay_out_scratch(&memory[i], c, a);
+        list[i]->lay_out_scratch(&memory[i], c, batch, a);
 }
 
 void sam_refine_lay_out_state(struct sam_refine_memory *memory, const struct sam_config *c,
@@ -84,6 +77,14 @@ static struct sam_refining given(const struct sam_refining *r, int i)
 
     own.memory += i;
     return own;
+}
+
+void sam_refine_seen(const struct sam_refining *r)
+{
+    for_each(i, &r->model->config, seen) {
+        const struct sam_refining own = given(r, i);
+        list[i]->seen(&own);
+    }
 }
 
 void sam_refine_tracked(const struct sam_refining *r)

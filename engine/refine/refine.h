@@ -3,6 +3,7 @@
 // refine.c has the list and calls the hooks. The tracker knows moments, no refiner by name.
 //
 // The moments of a frame, in order:
+//   seen       its input is there
 //   tracked    the decoder has run on objects that are followed; then their masks are remembered
 //   shown      what is remembered is, so what is changed now is shown alone
 //   look       a prompt is about to be answered: in the frame, or in a window of it
@@ -16,7 +17,7 @@
 
 enum {
     SAM_REFINERS = 4,     // at most
-    SAM_REFINE_ROOMS = 8, // of each of them, of a kind
+    SAM_REFINE_ROOMS = 9, // of each of them, of a kind
 };
 
 // Points of a prompt, px of the input that it is about. A box is its two corners, before clicks.
@@ -56,9 +57,10 @@ struct sam_refining {
     int n;
     struct sam_tensor input; // (1, S, S, 3) F32, the network's; data NULL: it is not kept
 
-    // Of each object: the row of `kept` that its frame before left, -1: it is new; the row that
-    // this frame leaves; how many of its frames have prompts.
-    const int32_t *before, *after, *prompted;
+    // I32 (1, 1, 1, n), of each object: the row of `kept` that its frame before left, -1: it is
+    // new; the row that this frame leaves, -1: none; how many of its frames have prompts where this
+    // one does, else 0.
+    struct sam_tensor before, after, prompted;
 
     struct sam_refine_memory *memory; // SAM_REFINERS of them; a hook's own is the first of those
     const struct sam_probe *probe;    // told what is of use to tests; NULL: nobody listens
@@ -74,14 +76,17 @@ struct sam_refiner {
     // Numbers that it keeps of an object from frame to frame; they are saved with it, and follow it
     // where a late prompt takes it back.
     int (*numbers)(const struct sam_config *c);
-    void (*lay_out_scratch)(struct sam_refine_memory *m, const struct sam_config *c,
+    // batch: objects at once, at most.
+    void (*lay_out_scratch)(struct sam_refine_memory *m, const struct sam_config *c, int batch,
                             struct sam_arena *a);
     void (*lay_out_state)(struct sam_refine_memory *m, const struct sam_config *c,
                           enum sam_type type, struct sam_arena *a);
     void (*lay_out_host)(struct sam_refine_memory *m, const struct sam_config *c,
                          struct sam_arena *a);
 
-    // ---- Moments of a frame; each may be NULL.
+    // ---- Moments of a frame; each may be NULL. tracked and shown may be recorded: they copy
+    // nothing from or to the host.
+    void (*seen)(const struct sam_refining *r); // n is 0
     void (*tracked)(const struct sam_refining *r);
     void (*shown)(const struct sam_refining *r);
     void (*prompted)(const struct sam_refining *r);
@@ -103,33 +108,22 @@ struct sam_refiner {
     void (*leave)(const struct sam_refining *r, const struct sam_window *w);
 };
 
-// Whether the decoder says that entry i of `out` has its object.
-static inline bool sam_refine_is_present(const struct sam_refining *r, int i)
-{
-    const struct sam_tensor score = sam_slice(r->out->score, i);
-    float present = 0;
-
-    sam_queue_download(r->queue, &present, score.data, sizeof(present));
-    return present > 0;
-}
-
 // ---- refine.c: the hooks of all refiners that a configuration has, in the order of the list.
 
 bool sam_refine_forgets_absent(const struct sam_config *c);
 bool sam_refine_needs_input(const struct sam_config *c);
 // Whether some change what is shown behind what is remembered, so that it is shown after that.
 bool sam_refine_has_shown(const struct sam_config *c);
-// Whether the tracking step can be recorded.
-bool sam_refine_records(const struct sam_config *c);
 
 // memory: SAM_REFINERS of them. rows: of numbers that are kept.
 void sam_refine_lay_out_scratch(struct sam_refine_memory *memory, const struct sam_config *c,
-                                struct sam_arena *a);
+                                int batch, struct sam_arena *a);
 void sam_refine_lay_out_state(struct sam_refine_memory *memory, const struct sam_config *c,
                               enum sam_type type, int rows, struct sam_arena *a);
 void sam_refine_lay_out_host(struct sam_refine_memory *memory, const struct sam_config *c,
                              struct sam_arena *a);
 
+void sam_refine_seen(const struct sam_refining *r);
 void sam_refine_tracked(const struct sam_refining *r);
 void sam_refine_shown(const struct sam_refining *r);
 void sam_refine_prompted(const struct sam_refining *r);

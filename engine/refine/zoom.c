@@ -7,10 +7,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "net/forward.h"
 #include "refine.h"
 
 enum { SMALLEST = 16 }; // side of a window
 static const float SLACK = 1e-3f; // of 4 px: a last bit of the box's coordinates moves no window
+// State: the features of the frame, while others are a window's; the window.
+enum { IMAGE, S0, S1, CROP };
+enum { SHRUNK, GROUND }; // scratch: a window's logits; one number
 static const float OUTSIDE = -10; // logit beyond the window, as of a mask prompt
 
 // A multiple of 4 within the frame: where a window begins whose middle is (a + b) / 2.
@@ -137,36 +141,39 @@ static struct sam_features aside_of(const struct sam_refining *r)
 {
     const struct sam_tensor *state = r->memory->state;
 
-    return (struct sam_features) { state[0], state[1], state[2] };
+    return (struct sam_features) { state[IMAGE], state[S0], state[S1] };
 }
 
 static void copy_features(struct sam_queue *q, const struct sam_features *dst,
                           const struct sam_features *src)
 {
-    sam_op_copy(q, &(struct sam_copy) { .dst = dst->image, .src = src->image });
-    sam_op_copy(q, &(struct sam_copy) { .dst = dst->s0, .src = src->s0 });
-    sam_op_copy(q, &(struct sam_copy) { .dst = dst->s1, .src = src->s1 });
+    copy(q, .dst = dst->image, .src = src->image);
+    copy(q, .dst = dst->s0, .src = src->s0);
+    copy(q, .dst = dst->s1, .src = src->s1);
+}
+
+// Rows y to y + count - 1 of a map with n = 1, as as many maps of one row.
+static struct sam_tensor rows_of(struct sam_tensor map, int y, int count)
+{
+    const struct sam_tensor rows = sam_reshape(map, map.h, 1, map.w, map.c);
+    struct sam_tensor some = sam_slice(rows, y);
+
+    some.n = count;
+    return some;
 }
 
 static struct sam_tensor enter(const struct sam_refining *r, const struct sam_window *w,
                                struct sam_tensor encode, struct sam_points *p)
 {
     const float scale = (float) r->model->config.image_size / (float) w->side;
-    const struct sam_tensor input = r->input;
     const struct sam_features aside = aside_of(r);
-    const size_t c = (size_t) input.c, row = (size_t) input.w * c, part = (size_t) w->side * c;
-    float *rows = r->memory->host[0];
-    struct sam_tensor crop = r->memory->state[3];
+    struct sam_tensor crop = r->memory->state[CROP];
 
     copy_features(r->queue, &aside, r->features);
-    sam_queue_download(r->queue, rows, (float *) input.data + (size_t) w->y * row,
-                       (size_t) w->side * row * sizeof(float));
-    for (int y = 0; y < w->side; y++)
-        memmove(rows + (size_t) y * part,
-                rows + (size_t) y * row + (size_t) w->x * c, part * sizeof(float));
     crop.h = crop.w = w->side;
-    sam_queue_upload(r->queue, crop.data, rows, sam_tensor_bytes(&crop));
-    sam_op_resize(r->queue, &(struct sam_resize) { .dst = encode, .src = crop });
+    copy_rows(r->queue, .dst = rows_of(crop, 0, w->side), .src = rows_of(r->input, w->y, w->side),
+              .from = w->x, .rows = w->side);
+    resize(r->queue, .dst = encode, .src = crop);
     for (int i = 0; i < p->count; i++) {
         p->xy[i][0] = (p->xy[i][0] - (float) w->x) * scale;
         p->xy[i][1] = (p->xy[i][1] - (float) w->y) * scale;
@@ -178,22 +185,17 @@ static void leave(const struct sam_refining *r, const struct sam_window *w)
 {
     const int side = r->model->config.image_size / 4, small = w->side / 4;
     const struct sam_tensor low = sam_first(r->out->low_res, 1);
+    const struct sam_tensor map = sam_reshape(low, 1, side, side, 1);
     const struct sam_features aside = aside_of(r);
-    const size_t count = sam_count(&low);
-    float *whole = r->memory->host[0], *part = whole + count;
-    struct sam_tensor shrunk = r->memory->scratch[0];
+    struct sam_tensor shrunk = r->memory->scratch[SHRUNK], ground = r->memory->scratch[GROUND];
 
     copy_features(r->queue, r->features, &aside);
     shrunk.h = shrunk.w = small;
-    sam_op_resize(r->queue, &(struct sam_resize) {
-        .dst = shrunk, .src = sam_reshape(low, 1, side, side, 1), .antialias = true });
-    sam_queue_download(r->queue, part, shrunk.data, sam_tensor_bytes(&shrunk));
-    for (size_t i = 0; i < count; i++)
-        whole[i] = OUTSIDE;
-    for (int y = 0; y < small; y++)
-        memcpy(whole + (size_t) (w->y / 4 + y) * (size_t) side + w->x / 4,
-               part + (size_t) y * (size_t) small, (size_t) small * sizeof(float));
-    sam_queue_upload(r->queue, low.data, whole, sam_tensor_bytes(&low));
+    resize(r->queue, .dst = shrunk, .src = map, .antialias = true);
+    sam_queue_upload(r->queue, ground.data, &OUTSIDE, sizeof(OUTSIDE));
+    copy(r->queue, .dst = map, .src = ground);
+    copy_rows(r->queue, .dst = rows_of(map, w->y / 4, small), .src = rows_of(shrunk, 0, small),
+              .to = w->x / 4, .rows = small);
 }
 
 // ---- Memory.
@@ -203,29 +205,31 @@ static bool is_on(const struct sam_config *c)
     return c->box_zoom > 0 || c->click_zoom > 0;
 }
 
-static void lay_out_scratch(struct sam_refine_memory *m, const struct sam_config *c,
+static void lay_out_scratch(struct sam_refine_memory *m, const struct sam_config *c, int batch,
                             struct sam_arena *a)
 {
-    m->scratch[0] = sam_arena_tensor(a, SAM_F32, 1, c->image_size / 4, c->image_size / 4, 1);
+    m->scratch[SHRUNK] = sam_arena_tensor(a, SAM_F32, 1, c->image_size / 4, c->image_size / 4, 1);
+    m->scratch[GROUND] = sam_arena_tensor(a, SAM_F32, 1, 1, 1, 1);
 }
 
-// The features of the frame, while others are a window's; the window.
 static void lay_out_state(struct sam_refine_memory *m, const struct sam_config *c,
                           enum sam_type type, struct sam_arena *a)
 {
     const int h = sam_grid(c);
 
-    m->state[0] = sam_arena_tensor(a, SAM_F32, 1, h, h, c->d_model);
-    m->state[1] = sam_arena_tensor(a, type, 1, 4 * h, 4 * h, c->high_res_s0);
-    m->state[2] = sam_arena_tensor(a, type, 1, 2 * h, 2 * h, c->high_res_s1);
-    m->state[3] = sam_arena_tensor(a, SAM_F32, 1, c->image_size, c->image_size, 3);
+    m->state[IMAGE] = sam_arena_tensor(a, SAM_F32, 1, h, h, c->d_model);
+    m->state[S0] = sam_arena_tensor(a, type, 1, 4 * h, 4 * h, c->high_res_s0);
+    m->state[S1] = sam_arena_tensor(a, type, 1, 2 * h, 2 * h, c->high_res_s1);
+    m->state[CROP] = sam_arena_tensor(a, SAM_F32, 1, c->image_size, c->image_size, 3);
 }
 
+// The logits of a mask, a stack and a mark for each.
 static void lay_out_host(struct sam_refine_memory *m, const struct sam_config *c,
                          struct sam_arena *a)
 {
-    m->host[0] = sam_arena_bytes(a, 3 * (size_t) c->image_size * (size_t) c->image_size *
-                                        sizeof(float));
+    const size_t places = (size_t) (c->image_size / 4) * (size_t) (c->image_size / 4);
+
+    m->host[0] = sam_arena_bytes(a, places * (sizeof(float) + sizeof(int) + sizeof(bool)));
 }
 
 const struct sam_refiner sam_refine_zoom = {

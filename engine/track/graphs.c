@@ -169,14 +169,12 @@ static int record_span(struct sam_tracker *t, enum sam_span span, sam_part *part
 
 int sam_graphs_record(struct sam_tracker *t, struct sam_error *error)
 {
-    const struct sam_config *c = &t->model->config;
     struct sam_graphs *g = &t->graphs;
     const int last = bucket_of(t->batch);
     int status;
 
     // Without graphs the same shapes, lest a kernel that sums by shape makes a difference.
-    // Some refiners work on the host, in the midst of a step.
-    g->fits = sam_queue_records(&t->queue) && !t->stages && sam_refine_records(c);
+    g->fits = sam_queue_records(&t->queue) && !t->stages;
     g->on = g->fits && !t->params.no_graphs && !t->queue.without_records;
     if (!g->on)
         return SAM_OK;

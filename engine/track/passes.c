@@ -203,7 +203,8 @@ struct sam_refining sam_refining(struct sam_tracker *t, int n, const struct sam_
         .queue = &t->queue, .model = t->model, .features = &state->features,
         .out = &t->mem.scratch.out, .n = n,
         .input = keeps_input ? sam_history_input(t) : (struct sam_tensor) { 0 },
-        .before = x->kept_before.host, .after = x->kept_after.host, .prompted = x->prompted.host,
+        .before = take_first(&x->kept_before, n), .after = take_first(&x->kept_after, n),
+        .prompted = take_first(&x->prompted, n),
         .memory = t->mem.refine, .probe = probe,
     };
 }
@@ -282,7 +283,7 @@ void sam_step_track(struct sam_tracker *t, const struct sam_batch *b)
     const struct sam_tensor image = sam_first(s->image, b->rows);
     const struct sam_stage_source source = { t, SAM_TURN_FRAME, b };
     const struct sam_probe probe = sam_stages_probe(&source);
-    const struct sam_refining r = sam_refining(t, b->n, t->stages ? &probe : NULL);
+    const struct sam_refining r = sam_refining(t, b->rows, t->stages ? &probe : NULL);
     int64_t last = sam_now();
 
     // Stages are told of both, without the mask's row and with it.
@@ -305,7 +306,7 @@ void sam_step_track(struct sam_tracker *t, const struct sam_batch *b)
     t->times.remember += sam_lap(&last);
     if (has_shown) {
         sam_refine_shown(&r);
-        sam_show(t, b->n);
+        sam_show(t, b->rows);
         t->times.decode += sam_lap(&last);
     }
 }

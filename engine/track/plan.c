@@ -89,7 +89,7 @@ static void lay_out_objects(struct sam_scratch *s, struct sam_refine_memory *ref
     sam_arena_release(a, mark);
     // Behind the decoder's, of which another answer may still be taken.
     sam_decoder_layout(&s->decoder, c, b, SAM_MAX_SPARSE, a);
-    sam_refine_lay_out_scratch(refine, c, a);
+    sam_refine_lay_out_scratch(refine, c, b, a);
 }
 
 static struct sam_index lay_out_index(struct sam_arena *device, struct sam_arena *host, int rows,

@@ -34,6 +34,9 @@ void sam_poison_frame(struct sam_tracker *t)
 
     for (size_t i = 0; i < sizeof(left) / sizeof(left[0]); i++)
         poison_tensor(t, left[i]);
+    for (int i = 0; i < SAM_REFINERS; i++)
+        for (int k = 0; k < SAM_REFINE_ROOMS; k++)
+            poison_tensor(t, t->mem.refine[i].state[k]);
 }
 
 // A run of entries of the outermost extent.

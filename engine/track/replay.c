@@ -47,6 +47,7 @@ static void replay_frame(struct sam_tracker *t, int64_t frame)
         sam_graphs_run(t, t->graphs.encode, sam_step_encode, NULL, &t->times.encode);
         sam_history_keep(t);
     }
+    sam_step_see(t);
     sam_step_entered(t);
     t->num_replayed += n;
     for (int i = 0; i < t->params.max_objects; i++) {

@@ -153,6 +153,7 @@ void sam_step_run(struct sam_tracker *t, const struct sam_frame *frame)
     take_frame(t, frame);
     if (sam_refine_needs_input(&t->model->config))
         sam_history_keep_input(t);
+    sam_step_see(t);
     track_all(t);
     sam_history_keep(t);
     interact_all(t);
@@ -168,6 +169,13 @@ void sam_step_watch(struct sam_tracker *t, const struct sam_frame *frame)
     sam_poison_scratch(t);
 }
 
+void sam_step_see(struct sam_tracker *t)
+{
+    const struct sam_refining r = sam_refining(t, 0, NULL);
+
+    sam_refine_seen(&r);
+}
+
 // Steps without the encoder are recorded for one object.
 void sam_step_entered(struct sam_tracker *t)
 {
@@ -179,6 +187,7 @@ void sam_step_entered(struct sam_tracker *t)
 void sam_step_again(struct sam_tracker *t, struct sam_tracked *o)
 {
     o->started = o->was_tracked;
+    sam_step_see(t);
     if (o->was_tracked)
         track_batch(t, &o, 1, SAM_SPAN_STEP);
     if (sam_given(t, o, t->frame)->count)

@@ -256,6 +256,9 @@ void sam_step_run(struct sam_tracker *t, const struct sam_frame *frame);
 // Both without objects and without encoding it.
 void sam_step_watch(struct sam_tracker *t, const struct sam_frame *frame);
 
+// Let refiners see the current frame, or the one that is replayed, whose input is there.
+void sam_step_see(struct sam_tracker *t);
+
 // An object enters the current frame, on which it runs next.
 void sam_step_enter(struct sam_tracker *t, struct sam_tracked *o);
 // Run the objects that have entered a frame of the past, whose features are there: track those that

@@ -66,6 +66,11 @@ NOTHING(embed_boxes)
 NOTHING(scatter)
 NOTHING(topk)
 NOTHING(fill_holes)
+NOTHING(edge_weights)
+NOTHING(random_walk)
+NOTHING(ridge_learn)
+NOTHING(ridge_fit)
+NOTHING(ridge_score)
 
 static void cost_layernorm(const struct sam_queue *q, const struct sam_layernorm *p)
 {

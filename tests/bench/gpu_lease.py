@@ -244,7 +244,7 @@ def cold(r, folder, size, words):
 
 
 def waits(r, folder):
-    """The embedded model keeps a part of its work on the host: what that costs."""
+    """The embedded model, whose masks are refined on the device, too: what waits for the host are left."""
     key = 'embedded 320 px'
     its, why = bench(r, folder, key, 'embedded', '--frames', 200, side=320)
     parts, other = bench(r, folder, f'operations {key}', 'embedded', '--frames', 52, '--operations', side=320)

@@ -91,6 +91,11 @@ PLAIN(scatter)
 PLAIN(gather_memory)
 PLAIN(topk)
 PLAIN(fill_holes)
+PLAIN(edge_weights)
+PLAIN(random_walk)
+PLAIN(ridge_learn)
+PLAIN(ridge_fit)
+PLAIN(ridge_score)
 
 // ---- operations with lists
 

@@ -419,6 +419,93 @@ def fill_holes(c):
               dst=nhwc(dst))
 
 
+def walks(c):
+    """Random walks as a system of equations over all places at once, in double."""
+    for n, h, w, box, rounds in ((2, 5, 7, (0, 0, 7, 5), 10), (1, 8, 6, (1, 2, 5, 7), 3)):
+        h, w = h * c.size(1, 4), w * c.size(1, 4)
+        box = [int(v) * c.size(1, 4) for v in box]
+        src = c.randn(1, h, w, 3).double()
+        right = ((src[:, :, 1:] - src[:, :, :-1]) ** 2).sum(3, keepdim=True)
+        down = ((src[:, 1:] - src[:, :-1]) ** 2).sum(3, keepdim=True)
+        scale = 3 / ((right.sum() + down.sum()) / (right.numel() + down.numel()))
+        edges = torch.zeros(2, h, w, 1, dtype=torch.double)
+        edges[0, :, :-1] = torch.exp(-scale * right[0]) + 1e-5
+        edges[1, :-1] = torch.exp(-scale * down[0]) + 1e-5
+        c.add('edge_weights', src=src, sharpness=3, least=1e-5, dst=edges)
+        matrix = torch.zeros(h * w, h * w, dtype=torch.double)
+        for i in range(h * w):
+            for plane, k in ((0, i + 1), (1, i + w)):
+                if edges[plane].flatten()[i] > 0:
+                    matrix[i, k] = matrix[k, i] = edges[plane].flatten()[i]
+        before, score = 3 * c.randn(n, h, w, 1), torch.tensor([0.5, -1.0])[:n]
+        y, x = torch.arange(h)[:, None].expand(h, w).flatten(), torch.arange(w).repeat(h)
+        free = (x >= box[0]) & (x < box[2]) & (y >= box[1]) & (y < box[3])
+        after = before.clone()
+        given = torch.where(free, torch.tanh(before[0].flatten().double() / 2), -0.8)
+        now = given.clone()
+        for turn in range(2 * rounds):
+            mean = (0.05 * given + matrix @ now) / (0.05 + matrix.sum(1))
+            now = torch.where(free & ((x + y) % 2 == turn % 2), now + 1.5 * (mean - now), now)
+        after[0] = (2 * torch.atanh(now.clamp(-0.9999, 0.9999))).reshape(h, w, 1)
+        c.add('random_walk', before=before, edges=edges, score=score.reshape(n, 1, 1, 1), fidelity=0.05,
+              relaxation=1.5, outside=-0.8, most=0.9999, rounds=rounds, room=torch.zeros(n, h, w, 2),
+              x0=box[0], y0=box[1], x1=box[2], y1=box[3], logits=after)
+
+
+def ridge(c):
+    """Ridge regression by matrices of all cells, in double."""
+    for n, h, w, k, near in ((3, 4, 5, 3, 1), (2, 6, 3, 6, 2)):
+        h, w, numbers = h * c.size(1, 3), w * c.size(1, 3), k + 1
+        features, logits = c.randn(1, h, w, k), 4 * c.randn(n, 1, h, w)
+        logits = F.interpolate(logits, scale_factor=2, mode='nearest') + c.randn(n, 1, 2 * h, 2 * w)
+        x = torch.cat((features.reshape(-1, k), torch.ones(h * w, 1)), 1).double()
+        i, j = torch.tril_indices(numbers, numbers)
+        old = c.rand(8, numbers * (numbers + 3))
+        sums, half = old.clone().double(), numbers * (numbers + 3) // 2
+        score = torch.tensor([1.0, 0.5, -1.0])[:n]
+        before, after, prompted = [2, -1, 4][:n], [3, 1, 5][:n], [0, 2, 0][:n]
+        for a in range(n):
+            new = sums[before[a]].clone() if before[a] >= 0 else torch.zeros(2 * half, dtype=torch.double)
+            p = F.avg_pool2d(torch.sigmoid(logits[a].double()), 2)
+            inside = (p > 0.5).double()
+            near_one = F.max_pool2d(inside[None], 2 * near + 1, 1, near)[0]
+            weight = torch.where(inside > 0, 1 / inside.sum(), 1 / (1 - inside).sum())
+            weight *= torch.where(near_one > 0, 1.0, 0.3) * (0.2 + 0.8 * (2 * p - 1).abs())
+            weight, y = weight.flatten(), (2 * p - 1).flatten()
+            frame = torch.cat(((x.T @ (weight[:, None] * x))[i, j], x.T @ (weight * y)))
+            if score[a] > 0:
+                count = prompted[a]
+                if count:
+                    new[:half] = (1 - 1 / count) * new[:half] + frame / count
+                    new[half:] = 0
+                else:
+                    new[half:] = 0.9 * new[half:] + 0.1 * frame
+            sums[after[a]] = new
+        numbers_of = {'before': before, 'after': after, 'prompted': prompted}
+        c.add('ridge_learn', old=old.reshape(8, 1, 1, -1), sums=sums.reshape(8, 1, 1, -1), features=features,
+              logits=nhwc(logits), score=score.reshape(n, 1, 1, 1), room=torch.zeros(n, h, w, 2), near=near, keep=0.9,
+              far=0.3, unsure=0.2, **{name: vector(torch.tensor(v)) for name, v in numbers_of.items()})
+        terms, b = c.randn(30, numbers).double(), c.randn(numbers).double()
+        a = terms.T @ terms
+        rows = torch.zeros(2, 2 * half, dtype=torch.double)
+        rows[1, :half - numbers], rows[1, half - numbers:half] = 0.4 * a[i, j], 0.3 * b
+        rows[1, half:-numbers], rows[1, -numbers:] = 0.6 * a[i, j], 0.7 * b
+        rows = rows.float()
+        fitted = torch.zeros(2, numbers, dtype=torch.double)
+        ridged = a + 0.01 * a.diagonal().mean() * torch.eye(numbers, dtype=torch.double)
+        fitted[0] = torch.linalg.solve(ridged, b)
+        c.add('ridge_fit', sums=rows.reshape(2, 1, 1, -1), slot=vector(torch.tensor([1, -1])),
+              score=torch.ones(2, 1, 1, 1), ridge=0.01, room=torch.zeros(2, 1, numbers + 1, 2 * numbers),
+              dst=fitted.reshape(2, 1, 1, -1))
+        w1 = c.randn(n, numbers)
+        cells = (w1.double() @ x.T).clamp(-1.5, 1.5).reshape(n, 1, h, w)
+        large = F.interpolate(cells, scale_factor=2, mode='bilinear', align_corners=False)
+        after_score = logits + 3 * large * (score > 0).reshape(n, 1, 1, 1)
+        c.add('ridge_score', before=nhwc(logits), features=features, weights=w1.reshape(n, 1, 1, -1),
+              score=score.reshape(n, 1, 1, 1), room=torch.zeros(n, h, w, 1), scale=3, most=1.5,
+              logits=nhwc(after_score))
+
+
 def wide_frames(c):
     """P010: NV12 of 10 bits, in the upper bits of two bytes."""
     for kr, kb, full in ((0.2627, 0.0593, 0), (0.2126, 0.0722, 1)):
@@ -659,7 +746,7 @@ def make(seed, big):
     for part in (copies, norms, products, convolutions, window_attention, attention, rope, images,
                  masks_and_memory, frames, draw_masks, fill_holes, wide_frames, topk,
                  feed_forward, rope_attention, strided, squeeze_excite, windows, draw_edges,
-                 deform_attention, letterbox, normed, boxes, segmentation, same_padding):
+                 deform_attention, letterbox, normed, boxes, segmentation, same_padding, walks, ridge):
         part(c)
     return c.tensors
 

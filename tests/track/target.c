@@ -211,9 +211,9 @@ static double apart(const float *a, const float *b, size_t count)
     return most;
 }
 
-// A model whose scores have no weight is one without: to the bit on the host. On a device steps of
-// models with target models are not recorded, and what is not padded may sum in another order; so
-// bits of the memory, which is stored in bf16, may differ.
+// A model whose scores have no weight is one without: to the bit on the host. On a device kernels
+// may sum in another order from run to run; so bits of the memory, which is stored in bf16, may
+// differ.
 static void check_weightless(const char *weightless, const char *plain)
 {
     static struct scene_held a, b;

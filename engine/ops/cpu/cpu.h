@@ -8,6 +8,8 @@
 #include "ops/cpu/blend.h"
 #include "ops/cpu/outline.h"
 #include "ops/cpu/pool.h"
+#include "ops/cpu/ridge.h"
+#include "ops/cpu/walk.h"
 #include "ops/ops.h"
 
 // Instruction sets the kernels come in, each a superset of the one before. A kernel file is
@@ -30,6 +32,8 @@ struct sam_cpu {
     const struct sam_pixel_kernels *pixels;
     sam_blend_row *blend_row;
     sam_weigh_windows *weigh_windows;
+    const struct sam_walk_kernels *walk;
+    sam_ridge_products *ridge_products;
     sam_biased_block *biased_block;
 };
 

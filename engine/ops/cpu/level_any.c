@@ -29,5 +29,7 @@ void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16)
     cpu->pixels = &sam_pixel_kernels_generic;
     cpu->blend_row = sam_blend_row_generic;
     cpu->weigh_windows = sam_weigh_windows_generic;
+    cpu->walk = &sam_walk_kernels_generic;
+    cpu->ridge_products = sam_ridge_products_generic;
     cpu->biased_block = sam_biased_block_generic;
 }

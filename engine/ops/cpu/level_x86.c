@@ -73,6 +73,8 @@ void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16)
         cpu->pixels = &sam_pixel_kernels_avx512;
         cpu->blend_row = sam_blend_row_avx512;
         cpu->weigh_windows = sam_weigh_windows_avx512;
+        cpu->walk = &sam_walk_kernels_avx512;
+        cpu->ridge_products = sam_ridge_products_avx512;
         cpu->biased_block = sam_biased_block_avx512;
     } else if (cpu->level >= SAM_CPU_AVX2) {
         cpu->attention_f32 = &sam_attention_avx2;
@@ -81,6 +83,8 @@ void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16)
         cpu->pixels = &sam_pixel_kernels_avx2;
         cpu->blend_row = sam_blend_row_avx2;
         cpu->weigh_windows = sam_weigh_windows_avx2;
+        cpu->walk = &sam_walk_kernels_avx2;
+        cpu->ridge_products = sam_ridge_products_avx2;
         cpu->biased_block = sam_biased_block_avx2;
     } else {
         cpu->attention_f32 = &sam_attention_generic;
@@ -89,6 +93,8 @@ void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16)
         cpu->pixels = &sam_pixel_kernels_generic;
         cpu->blend_row = sam_blend_row_generic;
         cpu->weigh_windows = sam_weigh_windows_generic;
+        cpu->walk = &sam_walk_kernels_generic;
+        cpu->ridge_products = sam_ridge_products_generic;
         cpu->biased_block = sam_biased_block_generic;
     }
     cpu->attention = bf16 ? &sam_attention_bf16 : cpu->attention_f32;

@@ -1,0 +1,277 @@
+// Ridge regression of masks on features: learn, fit, score.
+//
+// Learn. Shape: weights of the cells by a block per object, as they depend on how many are inside;
+// then a thread per number of a row of sums, over all cells. Traffic: features and weights from the
+// cache, once for each number; sums twice.
+// Fit. Shape: a block per object; N columns one after the other, five barriers each. Traffic:
+// N^3 / 6 doubles of the room, from the cache.
+// Score. Shape: a thread per cell, then per logit. Traffic: features once per object, logits twice.
+#include "view.cuh"
+
+enum { CELL_THREADS = 512, SUM_THREADS = 128, FIT_THREADS = 256 };
+
+struct lessons {
+    float *sums, *room; // room: a share, then a weight of each cell
+    const float *features, *logits, *score;
+    const int *before, *after, *prompted;
+    int n, h, w, c, near;
+    float keep, far, unsure;
+
+    __device__ bool learns(int i) const
+    {
+        return after[i] >= 0 && score[i] > 0.0f;
+    }
+
+    __device__ float share_of(const float *low, int cell) const
+    {
+        const int at = cell / w * 4 * w + cell % w * 2;
+        float sum = 0.0f;
+        for (int k = 0; k < 4; k++)
+            sum += act_of(SAM_ACT_SIGMOID, low[at + k / 2 * 2 * w + k % 2]);
+        return sum / 4.0f;
+    }
+
+    __device__ bool is_near(const float *shares, int cell) const
+    {
+        const int y = cell / w, x = cell % w;
+        for (int v = max(y - near, 0); v < min(y + near + 1, h); v++)
+            for (int u = max(x - near, 0); u < min(x + near + 1, w); u++)
+                if (shares[v * w + u] > 0.5f)
+                    return true;
+        return false;
+    }
+};
+
+static __global__ void __launch_bounds__(CELL_THREADS) ridge_weights_kernel(lessons k)
+{
+    await_earlier();
+    __shared__ int inside;
+    const int object = blockIdx.x, cells = k.h * k.w;
+    float *shares = k.room + (size_t) object * 2 * cells, *weights = shares + cells;
+    const float *low = k.logits + (size_t) object * 4 * cells;
+    if (!k.learns(object)) // all threads alike
+        return;
+    if (!threadIdx.x)
+        inside = 0;
+    __syncthreads();
+    int mine = 0;
+    for (int i = threadIdx.x; i < cells; i += CELL_THREADS) {
+        shares[i] = k.share_of(low, i);
+        mine += shares[i] > 0.5f;
+    }
+    atomicAdd(&inside, mine);
+    __syncthreads();
+    const int count = k.prompted[object];
+    const float part = count ? 1.0f / count : 1.0f - k.keep;
+    for (int i = threadIdx.x; i < cells; i += CELL_THREADS) {
+        const float share = shares[i];
+        float weight = part / (share > 0.5f ? inside : cells - inside);
+        weight *= k.is_near(shares, i) ? 1.0f : k.far;
+        weights[i] = weight * (k.unsure + (1.0f - k.unsure) * fabsf(2.0f * share - 1.0f));
+    }
+}
+
+// Number `at` of a triangle and its right-hand side, a sum over all cells.
+static __device__ float ridge_sum(const lessons &k, const float *shares, int at)
+{
+    const int cells = k.h * k.w, c = k.c, triangle = (c + 1) * (c + 2) / 2;
+    const float *weights = shares + cells, *x = k.features;
+    int row = (int) ((sqrtf(8.0f * at + 1.0f) - 1.0f) / 2.0f), column;
+    row -= row * (row + 1) / 2 > at;
+    row += (row + 1) * (row + 2) / 2 <= at;
+    column = at - row * (row + 1) / 2;
+    const bool is_right = at >= triangle;
+    if (is_right)
+        row = at - triangle, column = c;
+    float sum = 0.0f;
+    for (int i = 0; i < cells; i++, x += c) {
+        const float a = row < c ? x[row] : 1.0f;
+        const float b = is_right ? 2.0f * shares[i] - 1.0f : column < c ? x[column] : 1.0f;
+        sum += weights[i] * a * b;
+    }
+    return sum;
+}
+
+static __global__ void __launch_bounds__(SUM_THREADS) ridge_sums_kernel(lessons k)
+{
+    await_earlier();
+    const int object = blockIdx.y, half = (k.c + 1) * (k.c + 4) / 2;
+    const int at = blockIdx.x * SUM_THREADS + threadIdx.x, before = k.before[object];
+    if (at >= half || k.after[object] < 0)
+        return;
+    const float *from = k.sums + (size_t) max(before, 0) * 2 * half + at;
+    float *to = k.sums + (size_t) k.after[object] * 2 * half + at;
+    float prompted = before < 0 ? 0.0f : from[0], tracked = before < 0 ? 0.0f : from[half];
+    if (k.learns(object)) {
+        const float sum = ridge_sum(k, k.room + (size_t) object * 2 * k.h * k.w, at);
+        const int count = k.prompted[object];
+        prompted = count ? (1.0f - 1.0f / count) * prompted + sum : prompted;
+        tracked = count ? 0.0f : k.keep * tracked + sum;
+    }
+    to[0] = prompted;
+    to[half] = tracked;
+}
+
+extern "C" void sam_ridge_learn_cuda(struct sam_queue *q, const struct sam_ridge_learn *p)
+{
+    const lessons k = { (float *) p->sums.data, (float *) p->room.data,
+                        (const float *) p->features.data, (const float *) p->logits.data,
+                        (const float *) p->score.data, (const int *) p->before.data,
+                        (const int *) p->after.data, (const int *) p->prompted.data, p->logits.n,
+                        p->features.h, p->features.w, p->features.c, p->near, p->keep, p->far,
+                        p->unsure };
+    const dim3 grid(blocks_for(p->sums.c / 2, SUM_THREADS), p->logits.n);
+    SAM_LAUNCH(ridge_weights_kernel, p->logits.n, CELL_THREADS, 0, q, k);
+    SAM_LAUNCH(ridge_sums_kernel, grid, SUM_THREADS, 0, q, k);
+    sam_cuda_launched(q, "ridge_learn");
+}
+
+struct fits {
+    float *dst, *room;
+    const float *sums, *score;
+    const int *slot;
+    int numbers, room_floats; // of an object
+    float ridge;
+};
+
+// Columns one after the other, the right-hand side as one more row. False: there is none.
+static __device__ bool ridge_decompose(double *a, double *x, int n)
+{
+    for (int k = 0; k < n; k++) {
+        __syncthreads();
+        const double left = a[k * n + k];
+        if (!(left > 0.0)) // all threads alike
+            return false;
+        const double pivot = sqrt(left);
+        __syncthreads();
+        for (int i = k + threadIdx.x; i < n; i += FIT_THREADS)
+            a[i * n + k] = i > k ? a[i * n + k] / pivot : pivot;
+        if (!threadIdx.x)
+            x[k] /= pivot;
+        __syncthreads();
+        for (int i = k + 1 + threadIdx.x; i < n; i += FIT_THREADS)
+            x[i] -= a[i * n + k] * x[k];
+        const int side = n - k - 1;
+        for (int at = threadIdx.x; at < side * side; at += FIT_THREADS) {
+            const int i = k + 1 + at / side, j = k + 1 + at % side;
+            if (j <= i)
+                a[i * n + j] -= a[i * n + k] * a[j * n + k];
+        }
+    }
+    return true;
+}
+
+static __device__ void ridge_solve(const double *l, double *x, int n)
+{
+    for (int i = n - 1; i >= 0; i--) {
+        __syncthreads();
+        if (!threadIdx.x)
+            x[i] /= l[i * n + i];
+        __syncthreads();
+        for (int k = threadIdx.x; k < i; k += FIT_THREADS)
+            x[k] -= l[i * n + k] * x[i];
+    }
+    __syncthreads();
+}
+
+static __global__ void __launch_bounds__(FIT_THREADS) ridge_fit_kernel(fits k)
+{
+    await_earlier();
+    __shared__ double x[SAM_MAX_RIDGE + 1];
+    __shared__ double mean;
+    const int object = blockIdx.x, n = k.numbers, half = n * (n + 3) / 2, slot = k.slot[object];
+    float *dst = k.dst + (size_t) object * n;
+    const uintptr_t begin = (uintptr_t) (k.room + (size_t) object * k.room_floats);
+    double *a = (double *) ((begin + 7) & ~(uintptr_t) 7);
+    bool has_any = slot >= 0 && k.score[object] > 0.0f;
+    if (has_any) {
+        const float *s = k.sums + (size_t) slot * 2 * half;
+        for (int at = threadIdx.x; at < n * n; at += FIT_THREADS) {
+            const int i = at / n, j = at % n, from = i * (i + 1) / 2 + j;
+            if (j <= i)
+                a[at] = (double) s[from] + (double) s[half + from];
+        }
+        for (int i = threadIdx.x; i < n; i += FIT_THREADS)
+            x[i] = (double) s[half - n + i] + (double) s[2 * half - n + i];
+        __syncthreads();
+        if (!threadIdx.x) {
+            mean = 0.0;
+            for (int i = 0; i < n; i++)
+                mean += a[i * n + i] / n;
+        }
+        __syncthreads();
+        for (int i = threadIdx.x; i < n; i += FIT_THREADS)
+            a[i * n + i] += (double) k.ridge * mean;
+        has_any = ridge_decompose(a, x, n);
+    }
+    if (has_any)
+        ridge_solve(a, x, n);
+    for (int i = threadIdx.x; i < n; i += FIT_THREADS)
+        dst[i] = has_any ? (float) x[i] : 0.0f;
+}
+
+extern "C" void sam_ridge_fit_cuda(struct sam_queue *q, const struct sam_ridge_fit *p)
+{
+    const fits k = { (float *) p->dst.data, (float *) p->room.data, (const float *) p->sums.data,
+                     (const float *) p->score.data, (const int *) p->slot.data, p->dst.c,
+                     p->room.w * p->room.c, p->ridge };
+    SAM_LAUNCH(ridge_fit_kernel, p->dst.n, FIT_THREADS, 0, q, k);
+    sam_cuda_launched(q, "ridge_fit");
+}
+
+struct score_cells_at {
+    float *room;
+    const float *features, *weights, *score;
+    unsigned cells;
+    int c;
+    float most;
+
+    template <int N> __device__ void at(unsigned i) const
+    {
+        const unsigned object = i / cells;
+        const float *w = weights + (size_t) object * (c + 1);
+        const float *x = features + (size_t) (i % cells) * c;
+        float sum = w[c];
+        if (!(score[object] > 0.0f))
+            return;
+        for (int k = 0; k < c; k++)
+            sum += w[k] * x[k];
+        room[i] = fminf(fmaxf(sum, -most), most);
+    }
+};
+
+// The four cells nearest to a logit weigh 9, 3, 3 and 1 sixteenths; the border repeats itself.
+struct add_scores_at {
+    float *logits;
+    const float *room, *score;
+    int h, w;
+    float scale;
+
+    template <int N> __device__ void at(unsigned i) const
+    {
+        const unsigned object = i / (4u * h * w);
+        const int place = i % (4u * h * w), y = place / (2 * w), x = place % (2 * w);
+        const int v = y / 2, u = x / 2;
+        const int far_v = min(max(v + y % 2 * 2 - 1, 0), h - 1);
+        const int far_u = min(max(u + x % 2 * 2 - 1, 0), w - 1);
+        const float *cell = room + (size_t) object * h * w;
+        if (!(score[object] > 0.0f))
+            return;
+        const float near = 0.75f * cell[v * w + u] + 0.25f * cell[v * w + far_u];
+        const float far = 0.75f * cell[far_v * w + u] + 0.25f * cell[far_v * w + far_u];
+        logits[i] += scale * (0.75f * near + 0.25f * far);
+    }
+};
+
+extern "C" void sam_ridge_score_cuda(struct sam_queue *q, const struct sam_ridge_score *p)
+{
+    const float *score = (const float *) p->score.data;
+    const int h = p->features.h, w = p->features.w;
+    const score_cells_at cells = { (float *) p->room.data, (const float *) p->features.data,
+                                   (const float *) p->weights.data, score, (unsigned) (h * w),
+                                   p->features.c, p->most };
+    const add_scores_at add = { (float *) p->logits.data, (const float *) p->room.data, score, h, w,
+                                p->scale };
+    each_by<1>(q, "ridge_score", cells, sam_count(&p->room));
+    each_by<1>(q, "ridge_score", add, sam_count(&p->logits));
+}
