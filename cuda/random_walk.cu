@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Random walks over the edges of a picture.
 //
 // Edges. Shape: one block, as their mean is of all of them; twice over the places. Traffic: src and

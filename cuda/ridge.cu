@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Ridge regression of masks on features: learn, fit, score.
 //
 // Learn. Shape: weights of the cells by a block per object, as they depend on how many are inside;
@@ -134,7 +135,8 @@ struct fits {
     float ridge;
 };
 
-// Columns one after the other, the right-hand side as one more row. False: there is none.
+// Columns one after the other, the right-hand side as one more row; 1 / l on the diagonal. False:
+// there is none.
 static __device__ bool ridge_decompose(double *a, double *x, int n)
 {
     for (int k = 0; k < n; k++) {
@@ -142,12 +144,12 @@ static __device__ bool ridge_decompose(double *a, double *x, int n)
         const double left = a[k * n + k];
         if (!(left > 0.0)) // all threads alike
             return false;
-        const double pivot = sqrt(left);
+        const double scale = 1.0 / sqrt(left);
         __syncthreads();
         for (int i = k + threadIdx.x; i < n; i += FIT_THREADS)
-            a[i * n + k] = i > k ? a[i * n + k] / pivot : pivot;
+            a[i * n + k] = i > k ? a[i * n + k] * scale : scale;
         if (!threadIdx.x)
-            x[k] /= pivot;
+            x[k] *= scale;
         __syncthreads();
         for (int i = k + 1 + threadIdx.x; i < n; i += FIT_THREADS)
             x[i] -= a[i * n + k] * x[k];
@@ -166,7 +168,7 @@ static __device__ void ridge_solve(const double *l, double *x, int n)
     for (int i = n - 1; i >= 0; i--) {
         __syncthreads();
         if (!threadIdx.x)
-            x[i] /= l[i * n + i];
+            x[i] *= l[i * n + i];
         __syncthreads();
         for (int k = threadIdx.x; k < i; k += FIT_THREADS)
             x[k] -= l[i * n + k] * x[i];
@@ -197,7 +199,8 @@ static __global__ void __launch_bounds__(FIT_THREADS) ridge_fit_kernel(fits k)
         if (!threadIdx.x) {
             mean = 0.0;
             for (int i = 0; i < n; i++)
-                mean += a[i * n + i] / n;
+                mean += a[i * n + i];
+            mean /= n;
         }
         __syncthreads();
         for (int i = threadIdx.x; i < n; i += FIT_THREADS)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Fronts of the operations that refine masks.
 #include "ops/args.h"
 

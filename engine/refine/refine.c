@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The list of refiners, in the order in which their hooks are called: a new one is a file and a
 // line.
 #include <assert.h>

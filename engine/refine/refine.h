@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Refinements: what a model's configuration adds to what its network answers. Each is one file with
 // one struct of functions, a hook for every moment of a frame that it has to do with;
 // refine.c has the list and calls the hooks. The tracker knows moments, no refiner by name.
@@ -67,8 +68,7 @@ struct sam_refining {
 };
 
 struct sam_refiner {
-    const char *key; // in the model's configuration
-    bool (*is_on)(const struct sam_config *c);
+    bool (*is_on)(const struct sam_config *c); // whether a configuration asks for it
 
     // ---- What it needs; each may be NULL or false.
     bool forgets_absent; // frames that an object is absent from are not remembered

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Memory selection: frames that an object is absent from are not remembered, and do not count as
 // frames of its past, so one that returns finds what was known of it. docs/MODEL.md has more.
 #include "refine.h"
@@ -8,5 +9,5 @@ static bool is_on(const struct sam_config *c)
 }
 
 const struct sam_refiner sam_refine_selection = {
-    .key = "memory_selection", .is_on = is_on, .forgets_absent = true,
+    .is_on = is_on, .forgets_absent = true,
 };

@@ -1,8 +1,10 @@
+// SPDX-License-Identifier: MIT
 // The target model of an object: a linear function of a frame's features that tells its cells from
 // those around it, fitted by ridge regression to the masks so far ("fast target models", Robinson
 // et al., CVPR 2020). Its scores are added to the decoder's logits. docs/MODEL.md has the formulas.
 //
 // The sums of the regression are a few thousand numbers for each object and frame.
+#include <assert.h>
 #include <string.h>
 
 #include "net/forward.h"
@@ -113,6 +115,6 @@ static void lay_out_scratch(struct sam_refine_memory *m, const struct sam_config
 }
 
 const struct sam_refiner sam_refine_target = {
-    .key = "target_model", .is_on = is_on, .numbers = numbers,
+    .is_on = is_on, .numbers = numbers,
     .lay_out_scratch = lay_out_scratch, .tracked = track, .prompted = learn_prompted,
 };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Random walks move the outline of a mask to the edges of the picture ("random walks with prior
 // models", Grady, CVPR 2005): what each place of the logits' grid shows becomes the mean of what
 // the decoder says of it and of what its four neighbours show, which weigh more the more their
@@ -117,7 +118,7 @@ static void lay_out_state(struct sam_refine_memory *m, const struct sam_config *
 }
 
 const struct sam_refiner sam_refine_walk = {
-    .key = "random_walk", .is_on = is_on, .needs_input = true,
+    .is_on = is_on, .needs_input = true,
     .lay_out_scratch = lay_out_scratch, .lay_out_state = lay_out_state,
     .seen = look_at_frame, .shown = walk_shown, .answered = walk_answer,
 };

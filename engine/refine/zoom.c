@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A box is answered where it fills the picture: its window of the network's input, enlarged to the
 // whole of it, is encoded and decoded, and the mask is put back. So is a click, once its answer in
 // the frame has told how large the thing is; only the piece that was clicked counts. Things of a
@@ -233,7 +234,7 @@ static void lay_out_host(struct sam_refine_memory *m, const struct sam_config *c
 }
 
 const struct sam_refiner sam_refine_zoom = {
-    .key = "box_zoom", .is_on = is_on, .needs_input = true,
+    .is_on = is_on, .needs_input = true,
     .lay_out_scratch = lay_out_scratch, .lay_out_state = lay_out_state,
     .lay_out_host = lay_out_host,
     .look = look, .pick = pick, .enter = enter, .leave = leave,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include <math.h>
 
 #include "test.h"
@@ -108,7 +109,7 @@ static const struct mutant mutants[] = {
 };
 
 CUDA_FAULT("ridge.cu", "bool has_any = slot >= 0 && «k.score[object] > 0.0f => true»;")
-CUDA_FAULT("ridge.cu", "if (!(«left > 0.0 => left >= 0.0»)) // all", "ridge_fit_5x")
+CUDA_FAULT("ridge.cu", "x[k] -= «l[i * n + k] => l[k * n + i]» * x[i];")
 CUDA_FAULT("ridge.cu", "if («j <= i => j < i»)\n                a[i * n + j] -=")
 
 TEST(ridge_fit, .vectors = vectors_ridge_fit, .abs = 1e-5f, .rel = 1e-5f);

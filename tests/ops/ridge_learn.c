@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include <math.h>
 
 #include "test.h"
@@ -153,7 +154,7 @@ static const struct mutant mutants[] = {
     MUTANT(ridge_learn, absent_learn),
 };
 
-CUDA_FAULT("ridge.cu", "row -= «row * (row + 1) / 2 > at => true»;")
+CUDA_FAULT("ridge.cu", "is_right ? «2.0f * shares[i] - 1.0f => shares[i]» : column")
 CUDA_FAULT("ridge.cu", "return after[i] >= 0 && «score[i] > 0.0f => score[i] >= 0.0f»;")
 CUDA_FAULT("ridge.cu", "tracked = «count => 0» ? 0.0f : k.keep * tracked + sum;")
 CUDA_FAULT("ridge.cu", "u < «min(x + near + 1, w) => min(x + near, w)»; u++")

@@ -1,9 +1,11 @@
+// SPDX-License-Identifier: MIT
 // Random walks: a thread has a mask. Rows are relaxed in order, and every second place of a row:
 // neither order matters, for neighbours of a place have the other colour.
 
 #include <math.h>
 
 #include "ops/cpu/cpu.h"
+#include "ops/ref/ref.h"
 
 struct job {
     struct sam_cpu *cpu;
@@ -79,5 +81,8 @@ static void walk_task(void *priv, int n, int thread)
 void sam_random_walk_cpu(struct sam_queue *q, const struct sam_random_walk *p)
 {
     struct job job = { sam_cpu(q), p };
-    sam_pool_run(job.cpu->pool, p->logits.n, walk_task, &job);
+    if ((size_t) p->logits.w > SAM_POOL_WORKSPACE / sizeof(float)) // of zeros
+        sam_random_walk_ref(q, p);
+    else
+        sam_pool_run(job.cpu->pool, p->logits.n, walk_task, &job);
 }

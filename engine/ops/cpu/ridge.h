@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Products of features for ridge regression: private to ops/cpu.
 #ifndef SAM_RIDGE_H
 #define SAM_RIDGE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A thread has an object: the reference's decomposition, whose products are summed in parts, side
 // by side.
 

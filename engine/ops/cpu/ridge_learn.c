@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sums of ridge regression: a thread has an object. Its cells are weighed, and then multiplied in
 // blocks: the features, times the weight, the weight itself and weight times wanted score are the
 // rows of a matrix product with the features, of which a lower triangle is wanted.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // See ridge.h.
 
 #include "ops/cpu/ridge.h"

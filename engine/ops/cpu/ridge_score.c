@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A thread has an object: scores of its cells, then rows of logits, each between two rows of cells
 // that were stretched before.
 

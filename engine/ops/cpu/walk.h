@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Random walks over rows of places: private to ops/cpu.
 #ifndef SAM_WALK_H
 #define SAM_WALK_H

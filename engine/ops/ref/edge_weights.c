@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "ops/ref/ref.h"
 
 static float distance2(const struct sam_tensor *t, int y, int x, int v, int u)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "ops/ref/ref.h"
 
 // The room of entry n, which has a row more than it needs, so that it can be aligned.
