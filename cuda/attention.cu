@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Attention: what the operations ask of the kernels, and the exact kernel: all in F32, no tensor
 // cores. Those of tensor cores are in attention_tensor.cu and, for sm_90a, in attention_wgmma.cu;
 // those of narrow heads in attention_few.cu. There is no rope_attention: its keys would be made

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exact attention of narrow heads where one side is short: the decoder's tokens and the image. All
 // in F32, no tensor cores; a row of a head is a few float4.
 #include "attention.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Attention on tensor cores: BF16 factors, F32 scores, weights and sums.
 #include "attention.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Memory attention on sm_90a, heads of 256 channels over values of 64 or of 256: what
 // attention_tensor.cu does, by products that run on their own. Other devices' copy of the kernel is
 // empty.

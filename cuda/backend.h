@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Private to cuda/: what its files share. No file outside this folder includes it, and no CUDA
 // type appears outside this folder.
 #ifndef SAM_CUDA_BACKEND_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Large plain products by cuBLASLt, whose kernels are made for each device (wgmma on sm_90, where
 // mma.sync reaches some 60 % of the rate): BF16 factors, F32 sums, dst = src weight^T + bias + add,
 // or ReLU or GELU(src weight^T + bias).

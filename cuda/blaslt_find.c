@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Where cuBLASLt is looked for. It is not linked: toolkits, containers and packages of Python each
 // have it in another folder, where no loader finds it.
 //

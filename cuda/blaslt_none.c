@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Instead of blaslt.c where the toolkit comes without cuBLASLt's header: our kernel makes all
 // products.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Boxes of detectors: moved and scaled, and their sines. Few numbers: what counts is that no thread
 // waits twice where once will do.
 #include "view.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The context of a queue: the caller's, or the one that is current.
 
 #include "backend.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Convolutions as matrix products; see gemm.cuh.
 #include "conv.cuh"
 

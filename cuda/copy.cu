@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Copies and sums, number by number.
 //
 // Shape: a thread makes four neighbouring numbers, or one where rows or starts are odd.

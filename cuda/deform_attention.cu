@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Multi-scale deformable attention. Coordinates are made of single, rounded steps, never of fused
 // ones, so that a place is the same, to the bit, as on the CPU.
 #include "view.cuh"

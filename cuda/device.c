@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The CUDA backend: its device.
 
 #include "backend.h"

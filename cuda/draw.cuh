@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 
 // A label map, boxes and areas of masks whose logits are worked out pixel by pixel. The logits are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Masks whose edges follow the frame's luma: see sam_draw_edges. Means of the luma in the cells,
 // then labels, then boxes; a pixel works out its nine weights and adds up every object's logits.
 #include "draw.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Masks at the size of the frame: the label map, boxes and areas.
 #include "draw.cuh"
 #include "sample.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Small holes of masks: a union-find over the places of each mask, whose root is the component's
 // first place. Komura's and Playne's scheme: a place joins its four earlier neighbours, the root of
 // the later tree is hung under the other by atomicMin, and who lost a race tries again with what it

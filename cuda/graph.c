@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Recorded work: CUDA graphs, captured from the stream.
 
 #include "backend.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // GroupNorm, in three launches: what parts of the map have, what groups have, and the result.
 #include "reduce.cuh"
 #include "view.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 
 // Instructions of sm_90a alone: barriers in shared memory, copies by tensor maps, products of four

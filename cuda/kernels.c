@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Kernels that are loaded at open. The runtime loads one when it is first asked for (unless
 // CUDA_MODULE_LOADING=EAGER is set), which may wait for the whole device: in the middle of a stream
 // for a format, a size or an alignment that the warm-up did not have.

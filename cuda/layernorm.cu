@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Layer normalisation.
 #include "norm.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Products with weights, and the product of mask tokens and pixels. See blaslt.c for the large ones
 // with a plain epilogue, gemm.cuh for all others: small ones, addends that repeat, F32 factors; but
 // a kernel of its own for F32 factors and few rows.

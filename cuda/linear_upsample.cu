@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Products that are added to maps of twice their size, by one launch where tensor cores make them.
 #include "linear.cuh"
 

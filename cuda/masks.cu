@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Selects one of the candidate masks, and makes the memory encoder's input of it.
 //
 // Shape: a thread makes four neighbouring numbers, or one. Traffic: src once, dst once.

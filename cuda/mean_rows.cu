@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Means over the positions of a map, in two launches: sums of parts of the map, then their sum.
 #include "view.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Stores memories by slot, and gathers them for memory attention.
 //
 // Shape: a thread makes four neighbouring numbers, or one. Traffic: src once, dst once; slots,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 
 // Instructions that CUDA C++ has no function for, or a slower one: tensor cores, asynchronous

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Products of normed rows, by one kernel where tensor cores make them and a block holds whole rows.
 #include <limits.h>
 

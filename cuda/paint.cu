@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Colours over a frame.
 //
 // Shape: a block has a tile of 128 x 16 pixels, a thread 4 x 2 of them and the chroma that is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Max-pooling by cells and around positions, and the depthwise convolution.
 #include "view.cuh"
 

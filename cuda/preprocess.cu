@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A video frame to the network's input: stretched over all of it, or in its own shape (letterbox).
 //
 // Shape: a thread makes one pixel of the input, from the frame's pixels under its triangle filter,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Products whose rows are normed, by one launch where a tile's rows can be normed by a block; by
 // those of the product and of the norm elsewhere.
 #include "behind.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 
 // Sums over the 32 lanes of a full warp, or over neighbours of a power of two; all get the result.

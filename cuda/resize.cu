@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Bilinear and triangle-filtered resizing of F32 maps.
 //
 // Shape: a thread makes one number. Traffic: dst once; src once from memory, its overlaps from the

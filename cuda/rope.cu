@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Rotary positions.
 //
 // Shape: a thread turns two pairs, or one where rows or starts are odd.

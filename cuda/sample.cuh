@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 
 // Where resizing reads, as in ops/ref/ref.h: PyTorch's arithmetic, F32 and all.

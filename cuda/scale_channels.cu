@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Channels of a map, each times a number of its own.
 #include "view.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The stream of a queue, and what its calls return: the first CUDA error is the queue's failure.
 
 #include "backend.h"

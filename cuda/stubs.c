@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Linked instead of the rest of cuda/ when the build has no CUDA backend.
 
 #include "ops/backends.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What can be switched off, for tests and to find out on a device what a part is worth:
 // SAMTRACK_CUDA_WITHOUT, words with commas between them, read once, when a queue is opened.
 

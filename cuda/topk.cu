@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The k largest numbers of each n, in three launches: those above the threshold are collected as
 // keys of 64 bits, number and place together, so that no two are equal and the order in which they
 // were collected does not matter; a radix select finds the k-th key, eight bits a turn; each

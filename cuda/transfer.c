@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Device memory, and copies between it and the host.
 
 #include "backend.h"

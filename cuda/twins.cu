@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // At open: a kernel that few devices have, beside the one that it takes the place of. What cannot
 // be tried everywhere is tried on every device that runs it: a fault costs speed, no masks.
 #include "attention.cuh"

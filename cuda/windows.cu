@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Maps cut into windows.
 #include "view.cuh"
 

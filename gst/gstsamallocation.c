@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "gstsamallocation.h"
 
 #include <gst/video/video.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Bridge to GstAnalyticsRelationMeta: detections of elements upstream are read
  * from it, tracked objects are written to it.
  *

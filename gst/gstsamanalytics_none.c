@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Linked instead of gstsamanalytics.c where GStreamer has no analytics
  * library. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a single click may mean: a part, a thing, a group. The answers of the
  * model are told in a message once a click has been applied, and on request. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the thread that owns the tracker does with waiting prompts. */
 
 #include "gstsampending.h"

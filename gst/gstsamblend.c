@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A layer has few colours in long runs: a run is blended at once, all bytes of
  * a plane that belong to it in one pass. */
 

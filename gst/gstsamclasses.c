@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Names of the classes that a detector knows. Its file has none. */
 
 #include "gstsamclasses.h"

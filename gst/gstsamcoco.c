@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A COCO file of what was collected, in either of its forms. */
 
 #include "gstsamcoco.h"

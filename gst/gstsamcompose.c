@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is drawn of a report: masks, outlines, boxes, labels, the list of lost
  * objects, prompts. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #ifndef __GST_SAM_COMPOSE_H__
 #define __GST_SAM_COMPOSE_H__
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The kinds of memory that frames may be in; finding a CUDA context and sharing
  * it with neighbouring elements. */
 

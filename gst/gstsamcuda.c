@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* libgstcuda of GStreamer 1.22 and later, opened at run time. The headers are
  * used only for what all of its versions have in common; symbols that are new
  * in 1.24 are looked up. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Replaces gstsamcuda.c in builds without libgstcuda or without the CUDA
  * backend: frames in system memory only. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Scene cuts: brightness and its distribution both change at once. Motion and
  * pans change where things are, but hardly the distribution; light that goes on
  * slowly changes neither from one frame to the next. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "gstsamdetect.h"
 
 #include "gstsamframe.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What one frame is painted with: colours of the frame's format, rectangles and
  * texts. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "gstsamenums.h"
 
 #include <samtrack/samtrack.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Translates the engine's log lines and errors to GStreamer's log and to error
  * messages of the element. */
 

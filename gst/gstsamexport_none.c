@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Without JSON-GLib: the plugin has no samexport. */
 
 #include "gstsamexport.h"

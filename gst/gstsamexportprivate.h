@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #ifndef __GST_SAM_EXPORT_PRIVATE_H__
 #define __GST_SAM_EXPORT_PRIVATE_H__
 

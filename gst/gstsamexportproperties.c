@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The properties of samexport. */
 
 #include "gstsamenums.h"

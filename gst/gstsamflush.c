@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A sink pad that says why it refuses an event. */
 
 #include "gstsamflush.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Frames as a COCO file. What an object's annotation has, and whether there is
  * room for the file, is known when the stream has ended; until then all is kept
  * in a spool. */

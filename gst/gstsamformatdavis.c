@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Frames as PNGs with a palette, as the DAVIS data set has them: 00000.png and
  * so on, 0 where nothing is. */
 

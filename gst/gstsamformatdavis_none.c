@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Without libpng: no PNGs. */
 
 #include "gstsamformat.h"

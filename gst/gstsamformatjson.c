@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A frame as one line of JSON. docs/GSTREAMER.md lists the fields. */
 
 #include "gstsamformat.h"

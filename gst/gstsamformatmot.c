@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Frames as text of the MOT challenge: a line per object with a box. Classes
  * are numbers there; their names go into a file beside it. */
 

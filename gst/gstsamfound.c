@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Detections of elements upstream: GstVideoRegionOfInterestMeta. */
 
 #include "gstsamfound.h"

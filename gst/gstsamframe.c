@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "gstsamframe.h"
 
 #include <string.h>

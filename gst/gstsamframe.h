@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #ifndef __GST_SAM_FRAME_H__
 #define __GST_SAM_FRAME_H__
 

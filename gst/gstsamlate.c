@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "gstsamlate.h"
 
 static const GstSamPassed *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "gstsammarks.h"
 
 #include <string.h>

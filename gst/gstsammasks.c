@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "gstsammasks.h"
 
 #include "gstsamframe.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* GstSamTrackMeta: a GstCustomMeta, so that any language can read it by name.
  * docs/GSTREAMER.md lists its fields. */
 

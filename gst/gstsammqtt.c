@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Texts to an MQTT broker, with Paho's asynchronous client.
  *
  * A client of Paho's serves one connection. What is sent again after a loss,

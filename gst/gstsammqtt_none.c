@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Without Paho: no MQTT. */
 
 #include "gstsammqtt.h"

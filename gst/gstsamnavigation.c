@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "gstsamnavigation.h"
 
 #include "gstsamtrackprivate.h"

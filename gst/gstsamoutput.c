@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Texts into files, pipes and standard output. */
 
 #include "gstsamoutput.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A request source pad on a GstBaseTransform. The base class knows one source
  * pad, so its chain function is wrapped to combine the flow of both. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #ifndef __GST_SAM_PAD_H__
 #define __GST_SAM_PAD_H__
 

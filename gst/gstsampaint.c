@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Masks, outlines, boxes and labels in system memory: painted over the frame,
  * or, if the engine does not know its format, into a layer that is then blended
  * over it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Masks, outlines, boxes and labels: the engine paints them, in system memory
  * or in that of a GPU. What crosses the bus there are rectangles, and the label
  * map if that is in system memory. */

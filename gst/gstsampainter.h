@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #ifndef __GST_SAM_PAINTER_H__
 #define __GST_SAM_PAINTER_H__
 

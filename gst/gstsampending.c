@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "gstsampending.h"
 
 #include <string.h>

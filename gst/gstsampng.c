@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads masks from PNG files with libpng, row by row. All kinds of PNG are
  * accepted, also those with a palette, which are usual in data sets. */
 

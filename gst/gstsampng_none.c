@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Replaces gstsampng.c in builds without libpng: masks can be given only with
  * add-mask. */
 

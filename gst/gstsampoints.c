@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The points and boxes of prompts, from rectangles. A patch replaces what lies
  * below it, so that a disc is drawn from the outside in, and its smooth edges
  * are discs of half a pixel more in a colour between the two. */

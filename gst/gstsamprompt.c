@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Prompts as text and as GstStructure. Knows nothing of elements or trackers,
  * so that a fuzzer can call it as it is. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The properties of samtrack. */
 
 #include "gstsamseed.h"

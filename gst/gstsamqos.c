@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "gstsamqos.h"
 
 #include "gstsamstats.h"

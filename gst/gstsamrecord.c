@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What samexport keeps of a frame: the content of its meta, without pixels. */
 
 #include "gstsamrecord.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Label maps as run lengths, in the form of the COCO data set. */
 
 #include "gstsamrle.h"

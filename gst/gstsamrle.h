@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #ifndef __GST_SAM_RLE_H__
 #define __GST_SAM_RLE_H__
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Saves and loads the tracker's state. */
 
 #include "gstsamtrackprivate.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The policy between the tracker and a detector: what it is told after each
  * frame, and what becomes of its decisions. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The properties of automatic seeding: most are settings of the policy, which
  * tells their ranges and defaults. */
 

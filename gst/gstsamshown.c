@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The last report as others see it: readers of "objects", clicks. Forgetting
  * it. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sources of prompts: the action signals, the property, events. */
 
 #include "gstsamtrackprivate.h"

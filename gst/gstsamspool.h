@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #ifndef __GST_SAM_SPOOL_H__
 #define __GST_SAM_SPOOL_H__
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "gstsamstats.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One step of the tracker: prompts, a label map, inference, the report. */
 
 #include "gstsamstep.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "gstsamtally.h"
 
 #include "gstsamtrackprivate.h"

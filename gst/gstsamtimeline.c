@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "gstsamtimeline.h"
 
 #include <math.h>

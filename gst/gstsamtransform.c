@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One frame in the streaming thread: decides whether it is tracked, in this
  * thread or the worker's, and attaches its metas. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Orders the threads that use the tracker between two steps. */
 
 #include "gstsamturn.h"

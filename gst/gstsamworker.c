@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "gstsamworker.h"
 
 #include "gstsamcuda.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Prints the pipeline that generates the clip of the demo: 300 frames of 640x360, in which a ball rolls and hops,
 # a figure walks, a fish swims through the air and a paper plane flies, in front of and behind a pillar.
 set -eu

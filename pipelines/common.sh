@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # What the scripts beside this file share; they source it. It sets $root and $name, the script's.
 
 name=$(basename "$0")

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Tracks objects in a video and writes an mp4 file with their masks drawn.
 set -eu
 . "$(dirname "$0")/common.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Tracks what a detector finds in a video, and writes an mp4 file with the masks and classes drawn.
 set -eu
 . "$(dirname "$0")/common.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Plays a video file in a window, where a click on an object tracks it.
 set -eu
 . "$(dirname "$0")/common.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Tracks an object in a video file and writes one PNG per frame: 0 is background, 1 and up are slots.
 set -eu
 . "$(dirname "$0")/common.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Tracks objects in live video; shows it in a browser and by RTSP, until Ctrl-C.
 set -eu
 . "$(dirname "$0")/common.sh"

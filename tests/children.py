@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What a test starts ends with the test, however that ends.
 
 `end_with_test()`, called first, makes SIGTERM an ordinary end and kills at the end whatever still runs of the programs that the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Expectations of the tests: a failed one prints where and goes on, so that one run shows all; the
 // program's status is whether there were any.
 #ifndef EXPECT_H

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Every fault that the tests plant and must catch, a line each: "SUITE: what".
 usage: faults.py           the list; compare it with that of another checkout: a line that is gone is a fault no longer planted
        faults.py BUILD     runs the tests that plant them, all of them (the emulator's mutants take minutes of a core, and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Faults planted in C sources, each a choice made at run time.
 
 A fault is a piece of a source in which «expression => its fault» stands for the expression.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Runs `meson test` and tells how far it is; a test that fails is told at once.
 usage: progress.py NAME BUILD [ARGUMENTS of meson test]
        progress.py --targets BUILD SUITE

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The bytes of a tensor as they lie in its file: for types that the engine does not read.
 #ifndef RAW_H
 #define RAW_H

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Installs missing packages, builds, runs all tests. Last line: N passed, N failed, N skipped.
 # usage: tests/run.sh [--quick | --full] [JOB...]
 #   JOB: plain, emu (the CUDA backend on the CPU), asan (with UBSan), tsan, fuzz; none: all of them

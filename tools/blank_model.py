@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Writes a weight file of a published size without weights: all numbers are zero, or random.
 
 blank_model.py tiny|small|base+|large OUT.safetensors [--random SEED] [--recipes FILE]

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Configures the build folder build/ if needed, and builds all, or the targets that are named. Tells how far it is on
 # standard error, and prints what the compiler says only on failure. Where there is no GPU, nvcc's kernels, which take
 # minutes, are left out until there is one; tests/run.sh builds them whatever there is (build/quick tells it to).

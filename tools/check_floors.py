@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Checks the calls between the engine's files, read from the object files: no calls to a higher floor,
 no cycles.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Checks include rules, sizes of files and functions, licence lines, and plain text.
 
 usage: check_style.py ROOT        prints one line per violation; exit status 1 if there is any

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Compares SAM 2.1 and EdgeTAM at full size in PyTorch (the published code) and in our engine, on a
 real clip, with seeded random weights: errors per stage, mask IoU per frame, times.
 

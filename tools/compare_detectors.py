@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Detectors of the engine against a model in PyTorch, with random lively weights at true size.
 
 usage: compare_detectors.py [--sam-detect FILE] [--yolov10 nsmblx] [--rf-detr nano,small,medium,large] [--precision fp32|bf16]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Takes the tensors out of a .pt or .pth file that holds a program's own objects, and runs nothing of it.
 
 usage: convert_pt.py FILE.pt OUT.safetensors

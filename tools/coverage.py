@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Lines and branches that the tests reach, per folder of engine/, gst/ and pipelines/live.
 usage: coverage.py BUILD [BEFORE]
     BUILD: a folder of `meson setup BUILD -Db_coverage=true -Doptimization=0 -Demu=false -Dcuda=disabled` in which tests have run

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """EfficientNet-Lite as the trunk of the published predictor: timm's own network, of any widths. Nothing is downloaded."""
 
 import functools

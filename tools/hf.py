@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Converts models of the published code to Hugging Face transformers (names, weights, configuration)
 and runs them with transformers' own classes as a second reference."""
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Writes docs/KERNELS.md: cost and tests of every kernel of the CUDA backend.
 
 kernel_table.py --emu PROGRAM [--arch ARCH]... [--gpu FILE] [--nvcc FILE] [--output FILE]

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Prints the libraries and compilers that decide what is built, with their versions. meson keeps what it printed when the
 # build folder was configured; where it prints something else, tools/build.sh configures again.
 for library in gstreamer-1.0 gstreamer-app-1.0 gstreamer-rtsp-server-1.0 gstreamer-webrtc-1.0 gstreamer-check-1.0 \

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Makes tests/golden: results of whole runs and of stages of the published code on tiny random
 models.
 

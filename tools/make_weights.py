@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Writes a weight file in a published layout, made by the published code with seeded random weights.
 
 usage: SAM2_REPO=CHECKOUT EDGETAM_REPO=CHECKOUT python tools/make_weights.py

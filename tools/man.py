@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Writes the manual page of a program from what it prints for --help, in the form of GLib's GOption.
 
 usage: man.py PROGRAM SUMMARY SEE-ALSO OUTPUT

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Mask2Former as transformers publishes it, with random lively weights: what compare_detectors.py compares with."""
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Runs nvcc; where $SAMTRACK_NVCC_CACHE names a folder, what it made of the same sources is taken from there.
 
 nvcc.py ROOT NVCC ARGUMENTS -MF DEPFILE ... -o OBJECT, ROOT: of the sources. The kernels take minutes to compile, and what has no

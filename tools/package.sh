@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Builds the Debian packages, reads them with lintian, and installs them in a bare system, where debian/tests run.
 # usage: tools/package.sh [FOLDER [build|lint|try]...]
 #   FOLDER  for the packages, logs and the bare system, which is used again where it is there (default: a new one).

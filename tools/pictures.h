@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Frames and tensors on disk, for the tools: pictures (JPEG, PNG), safetensors in and out.
 #ifndef PICTURES_H
 #define PICTURES_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Runs the published code of SAM 2 and of EdgeTAM in PyTorch on a CPU, with seeded random weights, from
 checkouts named by $SAM2_REPO and $EDGETAM_REPO. Their code is not included here. EdgeTAM's trunk
 comes from timm; nothing is downloaded."""

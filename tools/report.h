@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the programs tell of the engine they run.
 #ifndef REPORT_H
 #define REPORT_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """RF-DETR as transformers publishes it, with random lively weights: what compare_detectors.py compares with."""
 import torch
 from safetensors.torch import save_file

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Estimates what a frame of the CUDA backend costs, and what it must cost, without a GPU.
 
 roofline.py [--device h100|a100] [--model NAME --objects N] [--scale KERNEL=FACTOR]...

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // sam-detect: runs a detector over frames, through the public header alone, and writes what it
 // found.
 #include <getopt.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // sam-replay: runs the prompts of a script over frames, through the public header alone, with
 // the semantics of the published video predictor, and writes what each object became.
 #include <getopt.h>

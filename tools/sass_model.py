@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Judges the CUDA backend's kernels by their machine code, without a GPU.
 
 sass_model.py [--arch ARCH] [--nvcc FILE] [--source NAME]... [--output FILE]

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Installs the missing packages that samtrack needs to be built and run (run) or tested (test) on
 # Debian or Ubuntu, and lists them first; on standard error it tells how far it is. Usage: tools/setup.sh [run|live|test|readers]
 # readers: Python packages that read samexport's files, about 900 MB with what they need, for one test.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Records the stages of the published code: wraps the methods of a model's parts and stores their
 inputs and outputs under the names of docs/MODEL.md."""
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the tools that run a model over frames share.
 #ifndef TOOL_H
 #define TOOL_H

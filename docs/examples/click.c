@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A window with video: a click selects an object, a right click says what does not belong to it,
 // 'c' forgets all. Prints once a second what is tracked, from the masks themselves.
 //

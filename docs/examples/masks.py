@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: MIT
 """Tracks an object in a video; its masks are numpy arrays. Writes a PNG of the last frame in which all else is grey.
 
 usage: masks.py OUTPUT.png [VIDEO [PROMPT]]        without a video, a scene that is drawn

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "arena.h"
 
 void *sam_arena_bytes(struct sam_arena *a, size_t bytes)

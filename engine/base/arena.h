@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A linear allocator over one block of memory. Layout code runs twice: over an arena without
 // memory to measure the size, then over the allocated block. So the memory of a tracker is known
 // before it is allocated.

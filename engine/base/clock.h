@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Wall time, monotonic, in nanoseconds.
 #ifndef SAM_CLOCK_H
 #define SAM_CLOCK_H

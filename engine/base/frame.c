@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "frame.h"
 
 int sam_frame_row_bytes(const struct sam_frame *f, int plane)

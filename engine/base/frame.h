@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The caller's frames: what their planes hold.
 #ifndef SAM_FRAME_H
 #define SAM_FRAME_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A 64-bit checksum of bytes, the same on every machine. A change of up to 8 adjacent bytes that
 // begin at a multiple of 8 is always found. It does not withstand forgery.
 #ifndef SAM_HASH_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Log lines, for the caller's callback, and error texts. Each is one line of valid UTF-8 whatever
 // it quotes: '?' replaces control characters, characters that reorder text, and bytes that are not
 // UTF-8; a text that is too long is cut and ends in "...".

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How much memory is left to this process, by the kernel and by the limits of its control groups.
 #include "memory.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Available memory of this machine.
 #ifndef SAM_MEMORY_H
 #define SAM_MEMORY_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "sized.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Structs of the public header that begin with `size_t size`, the size that the caller's program
 // was compiled with. The library may know more fields than the caller's program, never fewer.
 #ifndef SAM_SIZED_H

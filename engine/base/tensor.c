@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tensor.h"
 
 #include <assert.h>

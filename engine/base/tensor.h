@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #ifndef SAM_TENSOR_H
 #define SAM_TENSOR_H
 

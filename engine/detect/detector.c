@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A detector: its model, memory and queue, and the public calls.
 #include "model/detector.h"
 

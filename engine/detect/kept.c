@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "kept.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Copies of the outputs of a detector's parts (keep_stages), for tests and inspection: scratch
 // memory does not outlive a run. Their memory grows on the first frames and is reused.
 #ifndef SAM_KEPT_H

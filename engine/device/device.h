@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A backend's table of functions beside the operations: opening, memory, copies, records. Only
 // device/ and the backends access it; all other code calls sam_queue_*().
 #ifndef SAM_DEVICE_H

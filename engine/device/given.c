@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "given.h"
 
 #include <limits.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The caller's arguments: copied, and checked against the device that is to use them.
 #ifndef SAM_GIVEN_H
 #define SAM_GIVEN_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "device/queue.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A queue: an ordered stream of operations on one device. It keeps the first failure, skips all
 // later operations, and sam_queue_finish() reports it. So a network is straight-line code with one
 // check at its end.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Every size of a model. Sizes are read from tensor names and shapes, and from JSON if shapes do
 // not determine them (input size, heads, windows, global blocks). docs/MODEL.md lists the constants
 // of the published builders that no file states.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads the sizes that tensor shapes do not determine, from JSON in one of two forms: this
 // project's (the keys of the published configurations) and the config.json of Hugging Face's
 // transformers.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The mask decoder: a two-way transformer between a few tokens and the image. Masks are the dot
 // products of the resulting mask tokens with the upsampled image.
 //

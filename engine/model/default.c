@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Finds the default model. It looks only in folders that need the same rights to write as the
 // library itself: a path of the build machine in an installed library could be writable by anybody.
 #define _GNU_SOURCE // dladdr, secure_getenv

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A family of detectors: what finds objects in one frame. detectors.c lists them; no other file
 // names one. Their files are read, cached and shared as those of trackers are (model.c).
 #ifndef SAM_DETECTOR_H

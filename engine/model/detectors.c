@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The list of detectors, and reading the configuration of one.
 #include "detector.h"
 

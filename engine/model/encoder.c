@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The image encoder: the family's trunk, and the neck over its four maps.
 #include "family.h"
 #include "net/forward.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The list of families: a new one is a folder and a line in each list here.
 #include "family.h"
 

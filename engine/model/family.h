@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A family of models: the parts that its networks do not share with other families. families.c
 // lists the families; no other file names one.
 #ifndef SAM_FAMILY_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads a configuration from JSON: every function reads one key of one object, or fails with a
 // sentence that names the file and the key. An absent key equals null, as in transformers.
 #ifndef SAM_JSON_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "largest.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The largest of many numbers in host memory, for the choices of detectors.
 #ifndef SAM_LARGEST_H
 #define SAM_LARGEST_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "model/masks.h"
 
 #include <stddef.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Masks of detectors: logits of a square map, stretched to a square of one size, and cut at 0.
 #ifndef SAM_MASKS_H
 #define SAM_MASKS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Memory attention: self-attention of the frame's tokens, then cross-attention to the object's
 // memory. It has one head, as wide as the model.
 #include <math.h>

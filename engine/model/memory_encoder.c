@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The memory encoder: makes a small map of a mask and the features of its frame, and loads the
 // encodings of position, time and absence that belong to memories.
 //

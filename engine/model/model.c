@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A model: opened from its file, laid out and packed in memory once, shared by all trackers with
 // the same file, backend and precision, and freed with the last of them.
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Hugging Face's names of the parts that all families share, from the conversion that transformers
 // ships.
 #include "family.h"

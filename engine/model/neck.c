@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The neck: a feature pyramid over the four stages of the trunk. Its outputs have strides 4, 8 and
 // 16, and only stride 16 receives the level above. It is computed in F32 at any precision: it is
 // little work, and all later parts depend on it.

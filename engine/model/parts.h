@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The parts that all families share, in the order of a frame: neck, prompt, memory attention,
 // decoder, memory encoder. Each is a struct of weights with a load and a run; a run enqueues
 // straight-line operations and checks nothing, the queue remembers what failed.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The prompt encoder: makes tokens of points and boxes, and a dense map of a mask.
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads sizes from the shapes of tensors, and checks their ranges.
 #include "config.h"
 

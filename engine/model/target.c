@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The features of a target model (FRTM, Robinson et al., CVPR 2020): at stride 8, of the decoder's
 // three maps. What is fitted on them is in refine/target.c.
 #include "net/forward.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Short forms for code that runs a network. short_forms.h has those of the operations; meson.build
 // generates it from ops/list.h: linear(q, ...) stands for
 // sam_op_linear(q, &(struct sam_linear) { ... }).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loads weights from the file to constant memory. The code of a network runs twice: over arenas
 // without memory to measure, then over the allocated ones. The loader keeps the first failure, and
 // later calls do nothing. Tensor names are printf formats.

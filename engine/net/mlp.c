@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The feed-forward half of the trunk's and of memory attention's blocks.
 #include "forward.h"
 

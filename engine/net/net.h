@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Building blocks of all model families: layers with their weights, and the probe that receives the
 // outputs of stages.
 #ifndef SAM_NET_H

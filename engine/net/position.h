@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Constant position tables, computed on the host in double and rounded once.
 #ifndef SAM_POSITION_H
 #define SAM_POSITION_H

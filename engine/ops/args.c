@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "ops/args.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Private to the fronts in ops.c: describes the arguments that an operation accepts.
 #ifndef SAM_OPS_ARGS_H
 #define SAM_OPS_ARGS_H

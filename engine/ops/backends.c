@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "ops/backends.h"
 
 #include "device/device.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The list of backends, and opening a queue on one of them.
 #ifndef SAM_BACKENDS_H
 #define SAM_BACKENDS_H

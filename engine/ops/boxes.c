@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The fronts of the operations on boxes; ops.c has the others.
 
 #include "ops/args.h"

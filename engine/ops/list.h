@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The operations: one line each, in the order of ops.h, where their contracts stand. From this list
 // follow the tables of the backends, the prototypes of fronts and entries, and the check of a table
 // when a queue is opened. meson.build reads it, too, line by line: it compiles the files in ref/,

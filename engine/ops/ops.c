@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The front of every operation: checks the arguments once, for all backends, and calls the backend.
 // It never reads the numbers of a tensor: they may be on a device, and not computed yet.
 

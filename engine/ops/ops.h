@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The operations. One struct is one contract: what it computes, which shapes and types, what
 // may alias. ops.c checks a contract once, for all backends; then the entry of the queue's
 // table runs: ref/ (the reference, written to be read), cpu/ or cuda/.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The fronts of products with weights, and of norms of their rows; ops.c has the others.
 
 #include "ops/args.h"

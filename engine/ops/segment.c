@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The fronts of the operations that came with networks of segmentation; ops.c has the others.
 
 #include "ops/args.h"

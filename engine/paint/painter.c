@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What is seen of a tracker's results, painted over a frame: a queue of its own, and no model.
 #include <stdlib.h>
 

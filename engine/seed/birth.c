@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a tick does with the detections that match no track: re-acquisition under the same id, then
 // births.
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Decisions, and the prompts in them.
 #include "state.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A tick: which detection is which track, and what that means for tracks in every phase.
 #include <math.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "overlap.h"
 
 #include <math.h>

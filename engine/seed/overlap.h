@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Overlaps of boxes, masks and label maps.
 #ifndef SAM_SEED_OVERLAP_H
 #define SAM_SEED_OVERLAP_H

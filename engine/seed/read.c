@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The detections of a result that are considered: checked, clipped, the best by score.
 #include <math.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "samtrack/seed.h"
 
 #define NAME(name, text) text,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The policy as its caller sees it: open, step, bind; when to run the detector.
 #include "samtrack/seed.h"
 

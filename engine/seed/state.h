@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The policy's state, of fixed size, and what its files call of each other.
 #ifndef SAM_SEED_STATE_H
 #define SAM_SEED_STATE_H

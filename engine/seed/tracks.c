@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What each frame of the tracker does to the tracks: presence, probation's end by absence, shadow
 // and its exits, death.
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A single click is answered with several masks: a part, a thing, a group. They are ordered by
 // area; one is taken, by the highest predicted IoU as in the published predictor unless the prompt
 // names another, and all are kept so that they can be told, drawn and taken later.

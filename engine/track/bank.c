@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "bank.h"
 
 #include <assert.h>

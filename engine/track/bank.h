@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The memory bank of one object, as integers: which slots of the memory hold the map and the
 // pointer of which frame, which of them the next frame attends to, in which order and with which
 // time code. It does not access the tensors.

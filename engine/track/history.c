@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The frames of the past: their features, what each object was given on them, and to which of them
 // it can go back.
 #include "track.h"

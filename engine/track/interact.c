@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Applies prompts to the current frame: successive interactions with one object, as
 // add_new_points_or_box() and add_new_mask() of the published predictor.
 #include <assert.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The results of a frame: states and scores, boxes, label maps.
 #include <assert.h>
 #include <math.h>

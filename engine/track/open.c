@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Opens and closes a tracker (plan, memory, model, warm-up), and fills its struct sam_info.
 #include <stdlib.h>
 #include <string.h>

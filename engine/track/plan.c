@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Lays out the memory of a tracker: first to measure it, then over allocated blocks.
 #include "track.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Overwrites memory that must not be read any more, so that reads of stale data become visible.
 #include "track.h"
 

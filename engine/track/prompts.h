@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Checks prompts, converts them to coordinates of the network, and stores them until they are
 // applied.
 #ifndef SAM_PROMPTS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A step with the objects that are behind: each is taken back to the frame where a late prompt came
 // or was taken back, and follows again until it has caught up, while the other objects go on.
 // Objects do not depend on each other, so what they replay is to the bit what they would have done

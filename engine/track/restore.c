@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads a tracker's state from a file. The file is untrusted: it is read once, its size is bounded
 // by what this tracker could have written, and all of it is checked before anything is changed.
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Writes a tracker's state to a temporary file beside `path` and renames it, so that a failure
 // leaves the old file unchanged.
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A tracker's state as a file. save.c writes it, restore.c reads it. Numbers are little-endian and
 // unsigned unless stated; floats are IEEE 754.
 //

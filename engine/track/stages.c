@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Copies the outputs of the network's parts during a step, for tests and inspection (keep_stages):
 // scratch memory does not outlive the step. Their memory grows on the first frames and is reused.
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One frame: it is encoded once; every object attends to its memory, is decoded and remembered, as
 // many objects at once as the batch holds; then the prompts are applied.
 #include <assert.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Internals of a tracker. open.c: open and close; tracker.c: the other public calls; plan.c:
 // memory; step.c: one frame; passes.c: the parts of a frame; graphs.c: recording them; interact.c:
 // prompts on a frame; answers.c: the masks for a click; history.c: frames of the past; replay.c:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The public calls: they check the caller's arguments and manage objects and their ids.
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Frames of host memory, copied to the GPU ahead of their step: a queue of its own, and no model.
 #include <stdlib.h>
 

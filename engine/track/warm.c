@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Warm-up: runs dummy frames at open.
 #include "track.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A file opened for reading. It is read, not mapped: if the file is truncated meanwhile, a read
 // fails with an error, while access to a mapping would raise SIGBUS.
 #ifndef SAM_FILE_H

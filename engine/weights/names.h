@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tensor names: rules that map the names in a file to the names used by the engine.
 #ifndef SAM_NAMES_H
 #define SAM_NAMES_H

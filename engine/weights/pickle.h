@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reader of the pickle in a torch.save() file. It executes nothing. It supports containers,
 // numbers, strings and tensors, and rejects all other opcodes and all globals outside of a short
 // list; the error names them.

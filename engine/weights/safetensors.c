@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The JSON is read by jansson: small, C, MIT, packaged by every distribution, and strict: it
 // refuses duplicate keys, malformed UTF-8, integers beyond 64 bits and nesting beyond 2048.
 #include "safetensors.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reader of safetensors files: 8 bytes with the header's length, a JSON header with names, types,
 // shapes and offsets, then the data.
 #ifndef SAM_SAFETENSORS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "torchzip.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reader of torch.save() files since PyTorch 1.6: a zip file of uncompressed members, one of them a
 // pickle that maps tensors to the other members.
 #ifndef SAM_TORCHZIP_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "weight_list.h"
 
 #include <inttypes.h>

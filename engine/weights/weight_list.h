@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The tensors of one file under their stored names, as filled by the readers of the two
 // containers.
 #ifndef SAM_WEIGHT_LIST_H

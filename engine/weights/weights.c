@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "weights.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Weights files: .safetensors or Meta's .pt, each with Meta's or Hugging Face's names. Files are
 // untrusted: every value is checked, and nothing in them is executed.
 #ifndef SAM_WEIGHTS_H

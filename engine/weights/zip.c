@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Layout and field names: PKWARE's APPNOTE.TXT, sections 4.3 and 4.5.
 #include "zip.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reader of zip files as torch.save() writes them: uncompressed, one disk, zip64 if needed. It
 // rejects files that two programs could interpret differently.
 #ifndef SAM_ZIP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* JSON as elements and programs write it. */
 
 #include "gstsamjson.h"

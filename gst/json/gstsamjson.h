@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #ifndef __GST_SAM_JSON_H__
 #define __GST_SAM_JSON_H__
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* GstSamSceneMeta: what a frame of samscene shows. A GstCustomMeta:
  *   width, height  int                  of the frame
  *   labels         GstBuffer            GRAY8, stride == width: at each pixel

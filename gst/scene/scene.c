@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The scene: camera, order of drawing, and the truth about what is seen. */
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A scene of things that move in front of a landscape. Every frame is a
  * function of the seed, the time and the size alone. Metres: x to the right, y
  * up from the ground, z away from the camera. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A striped ball that rolls to and fro and hops now and then. */
 
 #include "sceneparts.h"

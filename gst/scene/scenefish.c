@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A fish that swims through the air. A wave runs through its body. */
 
 #include "sceneparts.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What stands still: sky, hills, and the ground with the shadows on it. */
 
 #include <string.h>

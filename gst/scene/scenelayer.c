@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A thing is drawn on a layer of its own and then put into the frame, so that
  * its edges are smooth and the part of it that is hidden can be counted. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files that draw the scene share. */
 #ifndef __GST_SAM_SCENE_PARTS_H__
 #define __GST_SAM_SCENE_PARTS_H__

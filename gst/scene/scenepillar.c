@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A stone pillar: things behind it are hidden. */
 
 #include "sceneparts.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A paper plane that flies wide circles, banks in the turns, leaves the picture
  * on either side and comes back. */
 

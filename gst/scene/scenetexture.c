@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Textures that repeat without seams, from a seed. */
 
 #include "sceneparts.h"

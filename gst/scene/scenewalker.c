@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A figure that walks to and fro behind the pillar. Its feet do not slide: the
  * angles of its legs follow from the way it went. */
 

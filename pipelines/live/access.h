@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Who may ask, and how often. */
 #ifndef LIVE_ACCESS_H
 #define LIVE_ACCESS_H

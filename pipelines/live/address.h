@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Addresses: where sources are, and where browsers find the page. */
 #ifndef LIVE_ADDRESS_H
 #define LIVE_ADDRESS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "annotations.h"
 
 #include "coco.h"

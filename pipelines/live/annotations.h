@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What was tracked so far, for a download: the lines of JSON that a camera's samexport writes, kept
  * in files without names. When they reach a bound, the oldest sixteenth is given up. */
 #ifndef LIVE_ANNOTATIONS_H

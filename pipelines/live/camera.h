@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One source of video with its tracker: a pipeline that runs from start to end, whatever becomes of
  * the source and of the viewers. All functions are for the main thread, except where they say so.
  * */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lines of samexport as a COCO file, in either of its forms. */
 #ifndef LIVE_COCO_H
 #define LIVE_COCO_H

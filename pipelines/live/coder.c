@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "coder.h"
 
 #include "encoder.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Encodes one stream of a camera in a pipeline of its own, which is built anew whenever it fails,
  * with the next encoder if there are several. The camera's pipeline and its tracker never notice.
  * Main thread. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Who may connect: places for those that have shown the token and for those that have not yet,
  * shares of an address, time and bytes. */
 #ifndef LIVE_DOOR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Annotations as answers to requests. Main thread. */
 #ifndef LIVE_DOWNLOAD_H
 #define LIVE_DOWNLOAD_H

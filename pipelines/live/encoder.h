@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Choice of the H.264 encoder: hardware where it works, else x264. */
 #ifndef LIVE_ENCODER_H
 #define LIVE_ENCODER_H

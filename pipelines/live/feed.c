@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "feed.h"
 
 #include <gst/app/gstappsrc.h>

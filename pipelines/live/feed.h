@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Leads an output into an appsrc. A viewer that is too slow loses frames up to the next key frame;
  * nobody waits for it. */
 #ifndef LIVE_FEED_H

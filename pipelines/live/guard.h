@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A stream that watches what a client sends over a WebSocket: libsoup limits frames, but neither
  * messages of many frames nor pings, and reads for as long as there is something. */
 #ifndef LIVE_GUARD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The HTTP server: the page, its WebSocket, MJPEG, /healthz and /metrics. Main thread. */
 #ifndef LIVE_HTTP_H
 #define LIVE_HTTP_H

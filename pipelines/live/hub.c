@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "hub.h"
 
 #include "access.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The open pages: what they ask for is done, what changes is told to all of them. Main thread. */
 #ifndef LIVE_HUB_H
 #define LIVE_HUB_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "intake.h"
 
 #include "journal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The pipeline that opens a source and gives upright, progressive frames with square pixels. */
 #ifndef LIVE_INTAKE_H
 #define LIVE_INTAKE_H

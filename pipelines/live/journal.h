@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Log lines on stderr: one event per line, "time=... level=... event=... key=value ...". */
 #ifndef LIVE_JOURNAL_H
 #define LIVE_JOURNAL_H

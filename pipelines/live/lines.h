@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lines of JSON in a list of files, and texts on their way into one. */
 #ifndef LIVE_LINES_H
 #define LIVE_LINES_H

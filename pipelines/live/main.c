@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* samtrack-live: tracks objects in live video; shows it in a browser and by RTSP. */
 
 #include "camera.h"

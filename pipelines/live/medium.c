@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "medium.h"
 
 #define HELD "samtrack-held" /* data of a client */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The media of RTSP's streams, which their viewers share: it exists as long as somebody watches. */
 #ifndef LIVE_MEDIUM_H
 #define LIVE_MEDIUM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The messages between the page and the program: one JSON object each, over a WebSocket. */
 #ifndef LIVE_MESSAGE_H
 #define LIVE_MESSAGE_H

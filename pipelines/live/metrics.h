@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The figures of the program as Prometheus reads them. Main thread. */
 #ifndef LIVE_METRICS_H
 #define LIVE_METRICS_H

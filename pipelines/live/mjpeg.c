@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "mjpeg.h"
 
 #include <string.h>

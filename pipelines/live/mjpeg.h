@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Video as a sequence of JPEG pictures in one HTTP response, for browsers without WebRTC. */
 #ifndef LIVE_MJPEG_H
 #define LIVE_MJPEG_H

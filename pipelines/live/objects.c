@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "objects.h"
 
 #include "journal.h"

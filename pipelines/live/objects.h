@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The objects of a camera: what viewers do with them, their names, saving and restoring. Main
  * thread. */
 #ifndef LIVE_OBJECTS_H

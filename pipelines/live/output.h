@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A stream that the program gives: encoded once, handed to any number of viewers, and encoded only
  * while there are any. */
 #ifndef LIVE_OUTPUT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Why a source gives no frames, in a sentence for the log and the page. */
 #ifndef LIVE_REASON_H
 #define LIVE_REASON_H

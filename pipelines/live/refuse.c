@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "refuse.h"
 
 gboolean refuse(GError **error, const gchar *format, ...)

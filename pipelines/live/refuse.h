@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is wrong with a setting. */
 #ifndef LIVE_REFUSE_H
 #define LIVE_REFUSE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "rtsp.h"
 
 #include "access.h"

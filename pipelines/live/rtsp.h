@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The RTSP server: /annotated/NAME and /clean/NAME of every camera. */
 #ifndef LIVE_RTSP_H
 #define LIVE_RTSP_H

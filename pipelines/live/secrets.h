@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files that hold secrets, and where secrets must not be shown. */
 #ifndef LIVE_SECRETS_H
 #define LIVE_SECRETS_H

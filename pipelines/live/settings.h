@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the program is asked to do: the command line and the key file. */
 #ifndef LIVE_SETTINGS_H
 #define LIVE_SETTINGS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A source of frames in a pipeline of its own, which is rebuilt whenever it fails: the pipeline
  * that
  * tracks never notices more than that frames are missing. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "stopping.h"
 
 #define WAIT_US 10000

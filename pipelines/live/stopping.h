@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ends pipelines in threads of their own: a camera or an encoder that hangs may take long. */
 #ifndef LIVE_STOPPING_H
 #define LIVE_STOPPING_H

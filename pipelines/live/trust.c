@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "trust.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which certificates of sources are trusted: those that the machine or a file of the user's vouches
  * for, and one that the user knows by its fingerprint. */
 #ifndef LIVE_TRUST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "webrtc.h"
 
 #include "feed.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Video to one browser by WebRTC: a small pipeline that takes the encoded stream. Main thread. */
 #ifndef LIVE_WEBRTC_H
 #define LIVE_WEBRTC_H

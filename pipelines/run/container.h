@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a container says of its own size. */
 #ifndef RUN_CONTAINER_H
 #define RUN_CONTAINER_H

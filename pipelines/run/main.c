@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* samtrack-run: tracks objects in a video and writes a file, or shows them in a window. */
 
 #include "options.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What samtrack-run is asked to do. */
 #ifndef RUN_OPTIONS_H
 #define RUN_OPTIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The pipeline that the options ask for, and what is seen of its frames. */
 #ifndef RUN_PIPELINE_H
 #define RUN_PIPELINE_H

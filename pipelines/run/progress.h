@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a long work tells on standard error: what it does, how far it is, how long it takes. */
 #ifndef RUN_PROGRESS_H
 #define RUN_PROGRESS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The file or the folder that is written: under its final name only when it is whole. Until then
  * it is beside it, as NAME.part. */
 #ifndef RUN_RESULT_H

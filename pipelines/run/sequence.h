@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A folder of pictures, or numbered pictures, as a source of compressed frames. */
 #ifndef RUN_SEQUENCE_H
 #define RUN_SEQUENCE_H

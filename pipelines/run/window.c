@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "window.h"
 
 /* Some X servers start anew, and refuse for a moment, when the last client has gone: that may have

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A window: which sink shows it, and when a frame of a file is due. */
 #ifndef RUN_WINDOW_H
 #define RUN_WINDOW_H

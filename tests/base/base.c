@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Arena, tensor and log: what every floor above relies on.
 #include <iconv.h>
 #include <math.h>

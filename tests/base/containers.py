@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Writes weights files byte by byte, so that any byte of them can lie. No library but Python's own.
 
 A tensor is (name, dtype, shape, bytes). Nothing here is shared with the reader under test.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """tools/convert_pt.py on files that are written here: what it finds, and that it runs nothing.
 
 The files are pickles of objects of modules that exist in this process alone, as a program's own classes do. usage: convert.py ROOT

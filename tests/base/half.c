@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Both 16-bit types against their definition: the nearest multiple of the step that the
 // exponent gives, ties to even, worked out in doubles, which hold every value exactly. Every
 // 16-bit pattern is converted up; down, every pattern's float, the midpoints between

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """EdgeTAM's files for make_hostile.py: the model of tests/golden/c and what can be wrong with it."""
 import json
 import pathlib

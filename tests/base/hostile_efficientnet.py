@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """EfficientNet-Lite's files for make_hostile.py: the model of tests/golden/d and what can be wrong with it."""
 import containers as c
 from hostile_edgetam import EFORMAT, EUNSUPPORTED, pack, read, without

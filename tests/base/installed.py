@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """What meson install installs, used as another program does: by pkg-config, its headers, its plugins, its programs.
 
 usage: installed.py BUILD SOURCES MODEL CC...

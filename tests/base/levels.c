@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Levels of the CPU backend: what a level's kernels are compiled for is asked of the processor
 // before they run, and a level that nobody knows is told. FLAGS_X: the flags of meson.build.
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Every link of a Markdown page leads somewhere: to a file of the tree, and to a heading of it. Files that text and sources name
 as docs/NAME.md exist, too.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Makes weights files, good and hostile, and a manifest of what must come of each.
 
 usage: make_hostile.py --run PROGRAM        writes them to a temporary folder, runs PROGRAM manifest

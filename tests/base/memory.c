@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How much memory is left, from copies of what Linux writes.
 #include "base/memory.h"
 

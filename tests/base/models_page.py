@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """docs/MODELS.md is what tests/bench/models.py makes of its figures, and no model lacks any.
 usage: models_page.py SOURCES"""
 import importlib.util

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Hugging Face's names against Meta's: pairs from the published files themselves, one or more of
 // every kind, and names that must stay as they are.
 #include "model/family.h"

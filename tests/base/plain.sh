@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # The engine's sources but those of ops/cpu are C11 without extensions; the public header is that,
 # and C++.
 # usage: plain.sh SOURCE-ROOT BUILD-ROOT CC...

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The precision of `auto` on the CPU, against what the kernel says of the processor.
 #include <stdlib.h>
 

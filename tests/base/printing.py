@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Programs whose results find no room on standard output, or for which it is closed, say so and end with status 1.
 usage: printing.py BUILD SOURCES"""
 import pathlib

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """What tests/run.sh stands on: tests/progress.py tells failures at once and counts all verdicts; tools/nvcc.py compiles again what
 has changed, and only that; tests/children.py leaves no program behind. usage: runner.py ROOT"""
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """What the scripts say before and while they install and build, with an apt-get, a meson and a ninja that only pretend.
 usage: scripts.py SOURCES"""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The smallest model that has every tensor from which sizes are read, and its two sets of names."""
 import copy
 

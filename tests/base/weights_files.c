@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Opens every file that a manifest lists, reads its sizes and all of its numbers, and checks
 // what comes out: good files give what is said, a pair of files the same tensors, a bad file the
 // status and a sentence that names the file and every word the manifest asks for.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """check_gpu.py ROOT: the scripts of tests/bench/gpu.sh with programs that imitate a GPU's answers: the order of
 the steps, one that fails, one that hangs, going on in a second command, and the archive. Needs no GPU."""
 

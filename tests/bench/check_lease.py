@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """check_lease.py ROOT [BUILD]: tests/bench/gpu.sh --lease, up to the last file that it writes.
 
 With programs that imitate a GPU's answers: the order, what is beside what, an answer that is wrong and its tries under each

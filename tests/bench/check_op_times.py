@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """check_op_times.py BENCH_STEPS MODEL: what bench-steps tells of operations and products, on the emulated
 device. How long they take there means nothing; that every operation of every frame is told of does."""
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Times every shape of convolution of RepViT-M1 (512 px), YOLOv10-n (640 px) and ResNet-50 (512 px)
 // with the CPU backend and with oneDNN, in turn, on all threads; on one processor ("taskset -c 0")
 // the time that was spent on it counts, so that other work does not. oneDNN chooses the layout of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What each operation costs: floating-point operations, and bytes of its arguments, each once. From
 // the contract alone: for the plan of a frame (tests/emu/frame_plan.c) and for times on a device
 // (op_times.c).

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The table of tests/bench/cpu.sh. Standard library only; the peers run in $PYTHON."""
 
 import argparse

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Times our engine and its peers on this machine in one run: SAM 2.1 tiny at 1024 px with one object,
 # full memory and all cores; then the embedded model. Prints a table, each required ratio and whether
 # it is met; the last line is JSON with every figure. The row of a peer that is not installed says so.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Plots the time between frames at the sink, from files of `bench-live slow`, as SVG on stdout.
 
 usage: gaps.py LABEL=FILE [LABEL=FILE]..."""

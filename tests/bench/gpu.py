@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The steps of tests/bench/gpu.sh: gpu.py FOLDER [--step STEP]... [--continue] [--minutes N]
 [--out FOLDER] [--op NAME]... [--list]
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Checks and times the CUDA backend on a machine with a GPU, in steps in the order of their worth:
 #   1 library      whether cuBLASLt really makes the large products; fails loudly if not
 #   2 frames       of tiny, base+ and large, in the GPU's and in the host's memory: recorded, and every

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Parts of tests/bench/gpu.sh --bundle.
 
 gpu_bundle.py needs BUNDLE BUILD         writes BUNDLE/needs.json: the glibc, the CUDA and the driver that its programs need

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """What tests/bench/gpu.sh --lease does on a machine with a GPU that is there for minutes only.
 
 gpu_lease.py FOLDER --minutes N [--copy FOLDER] [--out FOLDER] [--continue] [--emulated] [--op NAME]... [--dry-run]

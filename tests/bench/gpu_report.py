@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What tests/bench/gpu.py writes down: report.md (tables), report.json (which tools/kernel_table.py
 --gpu reads), each process's output in logs/, and report.tar.gz of all that. All of it is written
 again after everything that was tried, so that a run that is cut off has lost nothing."""

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /* Measures live pipelines at the sink.
  * usage: bench-live slow SECONDS [MODEL [INPUT_SIZE [FILE]]] | click CLICKS | idle FRAMES
  * slow:  a camera of 30 Hz and a slower model: the time between frames at the sink, the number of

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Times the embedded model in a pipeline of 640x360 frames with a tracked object: frames per second and
 # the time that the element adds to the engine's step, alone and with x264enc on the same processors.
 # No published peer runs in a pipeline. Then live pipelines: a slow model behind a camera, clicks, and

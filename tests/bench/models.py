@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Times every model here beside its published code in PyTorch, and makes docs/MODELS.md of the figures.
 
   models.py measure [NAME ...]   measures all models, or those named, and keeps the figures in models.json

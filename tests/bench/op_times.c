@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Times of operations by events around each, and a count of who made the products. The linker puts
 // the functions here in the place of the backend's (--wrap): nothing of it is in the library.
 #include "op_times.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What bench-steps asks of the CUDA backend itself: op_times.c, or op_times_none.c without one.
 #ifndef SAM_OP_TIMES_H
 #define SAM_OP_TIMES_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A build without the CUDA backend.
 #include "op_times.h"
 

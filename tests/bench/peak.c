@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Measures the matrix rate of the machine with oneDNN on square matrices and all threads. Prints
 // one line of JSON: GFLOP/s of fp32 and bf16 products. tests/bench/cpu.sh compares with it.
 #include <stdio.h>

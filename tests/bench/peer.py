@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Times the PyTorch peers of tests/bench/cpu.sh per frame with a full memory on this machine.
 
   peer.py make DIR FRAMES [SIZE SIDE]  writes model.pt, frames.safetensors, scenarios.json of a size that

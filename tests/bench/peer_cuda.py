@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Times the peers of tests/bench/gpu.sh on the same GPU in the same run.
 
   peer_cuda.py track SIZE SIDE OBJECTS [eager]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The OpenVINO peer of tests/bench/cpu.sh: the published image encoder and memory attention of DIR/model.pt,
 converted, over a full memory (7 maps of 64 x 64, 16 pointers of 4 tokens), on all processors.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: MIT
 """samtrack-live for a long time. Memory and open files are told ten times; the last line is JSON.
 usage: soak.py BUILD viewers [N]       N viewers come and go, eight at a time, every second one without a word. Default 10000
        soak.py BUILD reconnects [N]    a camera that ends every connection, N times. Default 1000

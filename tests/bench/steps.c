@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // bench-steps --model FILE [--backend cpu|cuda] [--precision fp32|bf16] [--objects N] [--frames N]
 //             [--side PX] [--device-frames] [--operations]
 // Times every frame of a stream with N objects through the public header. The last line is JSON;

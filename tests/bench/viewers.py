@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: MIT
 """samtrack-live with four RTSP viewers and two pages in Chromium: frames dropped in the main pipeline, what a page costs
 beside encoding, and the time from a click to its mask in the page's picture.
 usage: viewers.py BUILD [SECONDS [CLICKS]]     prints a line of JSON; exit status 77: Chromium is missing"""

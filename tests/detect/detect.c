@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // detect DETECTOR WANT FRAMES TRACKER BACKEND
 // A small detector against what an independent model in PyTorch found (tools/compare_detectors.py
 // --mini), and what the calls refuse.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the tests of detectors share: reading goldens and frames, and refusals.
 #ifndef GOLDEN_H
 #define GOLDEN_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // hostile MODEL STEP [NAME]...
 // A detector's file cut short, and with every STEP-th tensor missing, of another shape, and with a
 // NaN in it: each is refused in a sentence about it. NAME: a part of the names of tensors that are

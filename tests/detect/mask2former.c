@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // mask2former FOLDER BACKEND TRUNK
 // A small Mask2Former against what transformers' own found in PyTorch (tools/compare_detectors.py
 // --mini), at two sizes of the input; and what changed files are told. TRUNK: swin or resnet.

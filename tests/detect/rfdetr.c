@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // rfdetr FOLDER BACKEND boxes|masks
 // A small RF-DETR, for boxes or for segmentation, against what transformers' own found in PyTorch
 // (tools/compare_detectors.py --mini), at the size of its position embedding and at another; and

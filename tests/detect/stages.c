@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // stages MODEL FRAMES BACKEND PRECISION SIDE [TOLERANCE STAGE...]...
 // Stages of a detector against those of the CPU in fp32, which the tests of its family compare with
 // the golden. TOLERANCE: most difference, in norm, of the stages that follow.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Large products and cuBLASLt: it makes them where it is, asked once for each shape, recorded or
 // not; where it is not, or refuses, our own kernel does, and one warning says so; what it cannot
 // launch is one sentence.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Where cuBLASLt is looked for: in each of these places it is found; with a file that is named,
 // nowhere else. Neither folders nor libraries of this machine are opened.
 #define _GNU_SOURCE // dl_phdr_info

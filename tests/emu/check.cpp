@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Watches what kernels touch, on two levels:
 //  - always: pages that fault around device memory (runtime.cpp), poison in
 //    fresh memory and in the shared memory of each block, signals as reports;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "../track/copies.h"
 #include "emu.h"
 

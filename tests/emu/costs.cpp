@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a launch costs a multiprocessor's memory and tensor cores, for $EMU_COSTS: a line each,
 //   GRID.x GRID.y GRID.z THREADS SHARED WAVES READ WRITTEN PASSES CONFLICTS PRODUCTS KERNEL
 // SHARED: bytes of a block. WAVES: in so many turns do its blocks run, as far as threads and shared

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """What kernels cost shared memory, as the emulator counts it while the operations' tests run.
 
 costs.py PROGRAM [--all]    PROGRAM is check_ops_emu; exit status 1 if bank conflicts take more of a

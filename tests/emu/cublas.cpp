@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // cuBLAS and cuBLASLt by plain loops: float sums, one rounding at the end.
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The part of cuBLASLt that the emulator has; see cuda_runtime_api.h.
 #ifndef EMU_CUBLASLT_H
 #define EMU_CUBLASLT_H

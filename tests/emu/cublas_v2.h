@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The part of cuBLAS that the emulator has; see cuda_runtime_api.h.
 #ifndef EMU_CUBLAS_V2_H
 #define EMU_CUBLAS_V2_H

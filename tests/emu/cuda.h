@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The part of the CUDA driver API that the emulator has, and the types that libgstcuda's headers
 // name: names, values and signatures as in the toolkit's header (conform.py compares them).
 #ifndef EMU_CUDA_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The one type that libgstcuda's headers take from here.
 #ifndef EMU_CUDA_GL_H
 #define EMU_CUDA_GL_H

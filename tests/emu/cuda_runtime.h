@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // CUDA C++ for g++: the keywords, built-in variables and device functions a .cu
 // file takes for granted, and the launch. Put this folder first on the include
 // path and include this file ahead of the .cu file, as nvcc does with its own.

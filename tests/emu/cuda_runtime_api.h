@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The part of the CUDA runtime API that the emulator has: names, values and
 // signatures as in the toolkit's header (conform.py compares the two).
 #ifndef EMU_CUDA_RUNTIME_API_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The driver's API over the emulated runtime: contexts, and what libgstcuda asks of a driver.
 // Streams and memory belong to the context that was current; kernels reach that context's only.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Runs kernels. The threads of a block are fibers: each runs until it has to
 // wait for others, then the next ready one goes on. Blocks run one by one.
 

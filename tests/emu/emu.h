@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the parts of the emulator share. Kernels see this through
 // cuda_runtime.h; a test needs only the C calls at the end.
 #ifndef EMU_H

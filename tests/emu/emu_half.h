@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // half and bfloat16 for g++, one template for both. Arithmetic is done in float
 // and rounded once, which for + - * / and sqrt gives the correctly rounded result.
 #ifndef EMU_HALF_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The emulated side of cuda/hopper.cuh.
 #ifndef EMU_HOPPER_H
 #define EMU_HOPPER_H

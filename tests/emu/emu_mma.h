@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The emulated side of cuda/mma.cuh.
 #ifndef EMU_MMA_H
 #define EMU_MMA_H

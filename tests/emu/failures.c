@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // failures MODEL [STRIDE]: captures are spoilt at every so many nodes; 1 if it is left out
 // A GPU that fails: at open, in the middle of a stream, for good. Each time one sentence, nothing
 // kept, and a tracker opened anew works as if nothing had been.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Between the CUDA backend and the emulated runtime (the linker's --wrap): calls are counted, and
 // fail when they are told to.
 #ifndef FAULTS_H

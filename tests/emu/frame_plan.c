@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // EMU_PLAN=FILE frame_plan MODEL OBJECTS [FRAMES]
 // Opens a tracker on the emulated device and takes it through frames, of which nothing is computed.
 // Among the launches that the emulator writes to FILE stand what they are for: lines

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // graphs MODEL [SECONDS [FRAMES [refined]]]: 10000 frames, if the seconds are enough for them;
 // refined: a model that answers boxes in windows, with target models and walks
 // The CUDA backend under a whole tracker, on the emulator: what is recorded at open and replayed

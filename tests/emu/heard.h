@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A log that counts the warnings, and keeps the last one.
 #ifndef HEARD_H
 #define HEARD_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What sm_90a adds and runs beside the threads: barriers in shared memory, copies by tensor maps,
 // products of warpgroups. By the PTX manual: "mbarrier", "Tensors", "Asynchronous Warpgroup Level
 // Matrix Multiply-Accumulate Instructions". Everything happens as late as it may: a copy lands when

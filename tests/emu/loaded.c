@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Kernels are loaded at open, all of them: so no frame loads one. Prints where they are, for
 // loaded.py, which knows all that the program has.
 #include <string.h>

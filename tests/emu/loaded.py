@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """loaded.py TOOLS PROGRAM: are all kernels that PROGRAM has in the list that it loads at open?
 
 PROGRAM prints a line "kernel OFFSET" for each of that list, in bytes from main(); the kernels that it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What would run, for $EMU_PLAN: a line each.
 //   launch GRID.x GRID.y GRID.z THREADS SHARED KERNEL    the kernel's name is the rest of the line
 //   product BATCHES M N K                                of cuBLAS or cuBLASLt

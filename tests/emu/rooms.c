@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // rooms MODEL
 // Frames and label maps that are larger than the CUDA backend's workspace: their room is made once,
 // before anything is asked for, even where frames grow in mid-stream; where there is none the

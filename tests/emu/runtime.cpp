@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Device memory, streams, events and graphs. A stream is a list of closures
 // that run as late as the program allows: when it synchronises. So a host that
 // reads a result too early, or a stream that waits for no event, is found out.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tests of the emulator: kernels with one planted fault each, which it must
 // name, and sound ones, at which it must stay silent and get the numbers right.
 

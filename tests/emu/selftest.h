@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the self-test's two halves share.
 #ifndef EMU_SELFTEST_H
 #define EMU_SELFTEST_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tests of what the emulator knows of sm_90a: sound kernels whose numbers must be right, and the
 // same with one fault each.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tests of the emulator: the runtime API, cuBLAS and cuBLASLt.
 
 #include "selftest.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // switches MODEL: what SAMTRACK_CUDA_WITHOUT switches off is off, all else is as without it; what
 // SAMTRACK_CUBLASLT_MIB asks for is there; and what neither knows is told once.
 #include <stdlib.h>

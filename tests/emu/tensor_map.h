@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the emulator keeps in a CUtensorMap: of BF16, tiled.
 #ifndef EMU_TENSOR_MAP_H
 #define EMU_TENSOR_MAP_H

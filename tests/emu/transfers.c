@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Copies between host and device: pieces of the pinned ring, and more than it holds. The emulator
 // copies when the stream is waited for, so that a piece given out again too early shows.
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Each kernel of sm_90a beside the one that it takes the place of: alike, it is used; with a fault,
 // or where the driver or the device will not have it, the other one is, and a warning says so. A
 // copy that does not come all the way leaves the kernel out at open, and fails a step later on.

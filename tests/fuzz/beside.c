@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Any text as a JSON file beside weights. The first byte says where and beside what: bit 0: it is
 // config.json, else <stem>.json; bit 1: the weights have a name of Hugging Face's; bit 2: there is
 // a good file of the other name, too.

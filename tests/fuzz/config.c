@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Any text as the JSON of a model: alone, and what is accepted as the metadata of a file that is
 // otherwise in order, where again what is accepted must be a model that can run.
 #include "model/config_json.h"

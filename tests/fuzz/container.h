@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Runs a weights file through all the code that a user's file passes.
 #ifndef FUZZ_CONTAINER_H
 #define FUZZ_CONTAINER_H

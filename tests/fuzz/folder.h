@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Inputs as files: in a folder of the process's own, which goes when the process ends.
 #ifndef FUZZ_FOLDER_H
 #define FUZZ_FOLDER_H

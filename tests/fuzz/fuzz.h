@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the fuzz targets share. Each target is one LLVMFuzzerTestOneInput(): libFuzzer drives it,
 // or replay.c does with the files of a corpus.
 #ifndef FUZZ_H

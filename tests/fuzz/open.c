@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Whole opens: weights and JSON, plan, load, two frames. The weights are written from a text that
 // describes them, so that a few bytes make another whole model.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Most of an input of the target `open` is names of tensors, and most changes of names end in one
 // and the same sentence. Three of four mutations are therefore of the settings and the JSON alone.
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Any bytes as the pickle inside such a zip: without the zip's lengths and places around it, the
 // fuzzer gets deeper into it.
 #include "weights/pickle.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Feeds files to a fuzz target, where there is no libFuzzer: every file of the folders named.
 #include <dirent.h>
 #include <stdio.h>

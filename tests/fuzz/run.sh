@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Fuzzes every target for a while, from the corpora beside this script. Needs clang; without it
 # the corpora are replayed. A finding is kept in build-fuzz/findings, its input with it.
 # usage: tests/fuzz/run.sh [--minutes N | --seconds N] [--keep] [TARGET...]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Any bytes as the saved state of a tracker. The first byte says what is done to the others: bit 0:
 // checksums, size and model are made to fit, so that more is read; bit 1: the tracker has objects
 // before.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The tensors of a small SAM 2.1 from which sizes are read: all that reading its JSON needs.
 #ifndef FUZZ_SMALL_H
 #define FUZZ_SMALL_H

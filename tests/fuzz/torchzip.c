@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Any bytes as a zip of torch.save().
 #include "container.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* GstAnalytics metadata: what samtrack writes, against its own meta, and what
  * it reads of detectors upstream, damaged ones too. */
 

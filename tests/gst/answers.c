@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The three answers to a click: told on the bus and on request, and taken by
  * text, by signal, at once and later. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the element reports about backends that a machine has or lacks. Most
  * test machines have no GPU; if there is one, it must work. */
 

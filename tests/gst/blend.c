@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Blending against GstVideo's own, to the bit, on every format it knows. */
 
 #include "samcheck.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "cudacheck.h"
 
 #include <gst/check/gstcheck.h>

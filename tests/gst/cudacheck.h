@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the tests on the emulated device share, beside samcheck.h. */
 #ifndef CUDACHECK_H
 #define CUDACHECK_H

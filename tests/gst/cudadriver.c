@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* This program as the driver: libraries that GStreamer opens by name are the
  * program itself, with the emulator's calls. What only video codecs, textures
  * and OpenGL need is there in name. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Label maps in the GPU's memory: with frames in memory:CUDAMemory they are
  * drawn there, and reach the host when somebody maps them. The emulator's
  * program as in cudamemory.c. */

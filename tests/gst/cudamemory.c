@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* memory:CUDAMemory in and through the element: the plugin with the emulated
  * CUDA backend in this program, which is also the driver that GStreamer's own
  * libgstcuda, cudaupload and cudadownload find. Frames are in the emulated

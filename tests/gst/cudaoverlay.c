@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* samoverlay on frames in the GPU's memory: to the bit what it draws on the
  * same frames in system memory, and nothing of the size of a frame crosses the
  * bus. The emulator's program as in cudamemory.c. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Masks that a detector in the element finds are compared with objects, and are
  * prompts where the policy trusts them. The detector's weights are small and
  * random. */

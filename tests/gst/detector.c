@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* detector-file: a detector in the element. Its weights are small and random:
  * what it finds has no meaning, but it is the same each time. */
 

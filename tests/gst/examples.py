@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The programs of docs/examples: what they print, the picture that one writes, and clicks in the window of the other.
 
 usage: examples.py BUILD SOURCES MODEL OUT_FOLDER CC...

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* samexport: what it writes of metas good and bad. export.py has others read it.
  */
 

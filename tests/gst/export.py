@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """samexport's files and messages, read by others: pycocotools, Pillow, mosquitto.
 
 usage: export.py PLUGIN_FOLDER MODEL OUT_FOLDER PYTHON_FOLDER yes|no

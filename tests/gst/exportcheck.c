@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "exportcheck.h"
 
 #include <glib/gstdio.h>

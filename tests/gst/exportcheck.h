@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the tests of samexport share: a folder, frames with metas, lines that are
  * read. */
 #ifndef EXPORTCHECK_H

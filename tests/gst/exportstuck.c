@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* samexport: a writer that is stuck does not stop frames, and what it refuses.
  */
 

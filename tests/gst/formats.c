@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every pixel format, stride and colorimetry says the same to the engine as the
  * RGBA that GstVideo makes of it: the picture that the network would see is
  * compared, number by number. */

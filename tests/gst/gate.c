@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "gate.h"
 
 SamGate sam_step_gate;

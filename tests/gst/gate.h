@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Gates that a test shuts and opens: before sam_tracker_step(), so that it
  * decides how long a step takes, and wherever else it puts one. With harnesses
  * of elements that are linked into the test. */

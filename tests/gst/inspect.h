@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What holds for every frame that leaves samtrack and for every message of its
  * pipeline, whatever is done to it. */
 #ifndef INSPECT_H

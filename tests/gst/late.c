@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Late prompts: with the running time of a frame that has passed, the masks are,
  * from the frame on which the object has caught up, those of a prompt that came
  * in time. In the streaming thread and in the worker's; with what a stream does

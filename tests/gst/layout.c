@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Frames whose GstVideoMeta or size lies: not one byte outside of their memory
  * is read or written. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What samtrack says of recent prompts in its meta. The element is inside, with
  * a gate before sam_tracker_step(). */
 

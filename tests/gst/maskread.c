@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Masks that are read from files: where, how often, and who waits for them. The
  * element is linked with a reader that reads nothing, and waits for the test. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Masks as prompts: samples that are not what they say, files that are none,
  * and large ones. */
 

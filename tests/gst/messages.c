@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the elements say on the bus. */
 
 #include "samcheck.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* GstSamTrackMeta on its way through other elements. */
 
 #include "samcheck.h"

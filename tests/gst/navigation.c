@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Mouse, touch and keys as a video sink sends them: what becomes a prompt. */
 
 #include "samcheck.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A build without the analytics library says so. */
 
 #include "samcheck.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Preloaded: a machine without any CUDA library, GStreamer's included. Adds
  * the names that were asked for to the file $NOCUDA_ASKED. */
 

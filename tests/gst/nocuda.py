@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """nocuda.py PLUGIN PRELOAD yes|no: where no CUDA library can be opened, the plugin loads, tracks on
 the CPU, and says of backend=cuda in one sentence why not. yes: the build has the CUDA backend."""
 import os

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* No memory at the start: an error message, a clean NULL, and it works again
  * once there is some. Alone, because the limit is the process's. */
 

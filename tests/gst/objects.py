@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The whole program of docs/GSTREAMER.md that reads the meta, run as it stands there: with PyGObject, whose overrides for
 GStreamer (python3-gst-1.0) are hidden from it.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Overload and latency: never silently late. */
 
 #include "samcheck.h"

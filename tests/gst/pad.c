@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The request pad "overlay": its events, formats and flow. */
 
 #include "samcheck.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What samoverlay paints in system memory against the engine's reference, which
  * paints the same drawing, and the engine's blending against GstVideo's: to the
  * bit. */

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The scripts of pipelines/ as people call them: with every number of arguments, with what is wrong, and ended early.
 
 usage: pipelines.py SOURCES BUILD MODEL

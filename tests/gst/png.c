@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Masks from PNG files of every kind, against pixels that are known: each kind
  * is written with libpng, from values that a function gives. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What samoverlay draws of prompts and of lost objects, from metas written by
  * hand. The element is inside. */
 

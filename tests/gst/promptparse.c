@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The text form, without any element. */
 
 #include "samcheck.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Prompts of every origin: what they give, and how bad ones are refused. */
 
 #include "samcheck.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Does ThreadSanitizer see GLib's orders, and what lacks them? Two threads count:
  * with a mutex, with a thing handed over in a queue, or, to be reported, with
  * nothing between them. usage: race mutex|queue|nothing */

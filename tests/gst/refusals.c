@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a program reads of a prompt that is refused: the details of the warning
  * message. docs/GSTREAMER.md lists the reasons. */
 

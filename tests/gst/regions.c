@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Regions of interest of a detector upstream, as they may be: damaged, many, of
  * other elements; before a flush. And the properties that they go with. */
 

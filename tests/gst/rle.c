@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Run lengths: the characters that pycocotools writes, random maps decoded by
  * COCO's rule, and maps that are stretched, against the definition. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "samcheck.h"
 
 #include <glib/gstdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the plugin's tests share: a scene with a known mask, harnesses, the meta
  * read by its public names, and the leaks tracer. */
 #ifndef SAMCHECK_H

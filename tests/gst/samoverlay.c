@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What samoverlay paints, from metas written by hand: no model is needed. */
 
 #include "samcheck.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The element: what it adds to a frame, and what it does with bad ones. */
 
 #include "samcheck.h"

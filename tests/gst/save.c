@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The signals save-tracks and load-tracks: in a live pipeline, where a worker
  * tracks, and in another one; from other threads; in every state. The element is
  * linked with a gate before sam_tracker_step(). */

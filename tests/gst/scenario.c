@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a player does, step by step: play, pause, seek, prompt, other caps, EOS.
  * Each scenario is a text, played by a live pipeline, which tracks in a thread of
  * its own, or by another one, and whatever comes out is checked.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* samscene: the same frame for the same seed and time, and labels that are true.
  * samscore: what it says of masks. */
 

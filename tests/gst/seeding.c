@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Objects that are started by the regions of interest of a detector upstream.
  * The detector is played by a probe, which knows the truth of samscene. */
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """On real clips, boxes from the true masks as regions of interest: as good as a box prompt by hand.
 
 usage: seeding.py PLUGIN_FOLDER MODEL

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where a stream jumps, objects are forgotten and initial-prompt is applied
  * again; where it goes on, they stay. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Segments that do not count time. Every critical message of GStreamer fails a
  * test here. */
 

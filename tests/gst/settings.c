@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Properties while the element runs: those that only READY may change stay. */
 
 #include "samcheck.h"

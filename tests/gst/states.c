@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every element of the plugin, up and down through all states, whatever they
  * answer: in the manner of GStreamer's generic test. */
 

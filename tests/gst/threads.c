@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Eight threads that do to the same elements, at random, all that applications
  * may do from any thread. What it shows is what a sanitizer, the leaks tracer or
  * a critical message says of it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Several threads do at random all that applications may do, to a live pipeline,
  * which tracks in a thread of its own, and to one that waits for every step. In
  * each pipeline one thread changes states, caps and positions, two give

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What ThreadSanitizer cannot see: GLib is not built with it, so the order that
  * its locks, counts and once-flags give to threads is told here. These functions
  * stand in the test's program, before those of the library that they call. No

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Masks of several objects in one file, and labels that prompts give. */
 
 #include "samcheck.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """A real window and a real mouse: the mask appears under the click, whatever stands between samtrack and the window.
 
 usage: window.py PLUGIN_FOLDER MODEL OUT_FOLDER

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The thread that tracks where the pipeline is live. The element is linked with a
  * gate before sam_tracker_step(), so that a test decides how long a step takes. */
 

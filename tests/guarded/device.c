@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The queue of the guarded device: steps that run when the caller waits, and records of them.
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A device for tests of trackers: the reference's operations in memory of its own, which nobody but
 // a running operation may touch. It takes the place of the CUDA backend in the programs that link
 // it. What a program does wrong ends it with GUARDED_STATUS and one sentence: see selftest.c.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Memory between pages that fault. No address is used twice, so that what was freed faults, too.
 #include <pthread.h>
 #include <signal.h>

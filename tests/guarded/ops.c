@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The operations of the guarded device: each copies its arguments, with all that they point to on
 // the host, and the reference runs them when the caller waits.
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The guarded device notices what it is there for: each fault below is committed in a process of
 // its own, which must end with the sentence that names it; and what is right passes.
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: MIT
 """Random clients, several at a time: RTSP viewers, pages that prompt, HTTP requests, and a camera that dies. The program
 must outlive them, serve the next viewer and the next page, and end without a word from a sanitizer that it was built with.
 usage: actions.py BUILD [ACTIONS [SEED]]     ACTIONS: default LIVE_ACTIONS, else 60"""

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Annotations that are kept: which lines, how many, what is told if they cannot be read, and what
  * is measured of run lengths that are none. usage: live-annotations [SEED] */
 

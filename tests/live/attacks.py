@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: MIT
 """What strangers, and clients with the token, do to keep others out: bursts, silence, bodies, lines, fragments, floods,
 handshakes. Each attack goes on while two viewers must get their frames and newcomers with the token must be served;
 memory must stay flat; SIGTERM must end the program under it; without SIGTERM all files are given back.

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: MIT
 """The page in a headless browser: click a moving thing, correct, rename, save, remove, restore, download; on a phone, in
 the dark, by JPEGs. usage: browser.py BUILD OUT_FOLDER chromium|firefox     the screenshots stay in OUT_FOLDER"""
 import asyncio

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: MIT
 """A camera that dies, stays away, comes back with another size, and sends rubbish, while a page looks on.
 usage: camera.py BUILD
        camera.py BUILD N    N reconnects: memory and file descriptors must be flat"""

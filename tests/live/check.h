@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ends the test where what it expects is not so. */
 #ifndef LIVE_CHECK_H
 #define LIVE_CHECK_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A headless Chromium, driven by its DevTools protocol."""
 import asyncio
 import base64

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The clock of samtrack-live where a test lets hours pass: the system's, and what the test has
  * written into the file LIVE_CLOCK, 8 bytes, nanoseconds. Timers of the program and clocks that
  * GStreamer's own libraries obtain do not follow it. */

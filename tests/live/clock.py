@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """samtrack-live on a clock that the test moves: see clock.c."""
 import os
 import struct

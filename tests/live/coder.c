@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What encoders may fail of: the pipeline of the camera goes on, and the viewers get frames from
  * the next encoder. The hardware's is played by an element of this test, which breaks. */
 

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: MIT
 """The page's colours are those that samoverlay draws."""
 import pathlib
 import re

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: MIT
 """Annotations that are downloaded, read by pycocotools: masks against the disc of the film, the two forms against each
 other, over a restart of the camera; a full disk; who may download, and how many at a time.
 usage: download.py BUILD PYTHON_FOLDER     PYTHON_FOLDER may hold pycocotools"""

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which H.264 encoder is taken: one of the hardware where it works, else the CPU's. The hardware's
  * are played by elements of this test. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* samtrack-live whose tracking pipeline fails when the test says so: for each byte of the file
  * LIVE_FAILURES once, as an element of it would, and then takes no frame until it was stopped.
  * Where there is a file LIVE_HANG, it never starts again, and the main loop waits for it. */

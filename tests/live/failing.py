@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: MIT
 """A tracking pipeline that fails is started again: viewers stay, health and the pages tell, a second failure waits longer. What
 hangs keeps no other camera waiting, and SIGTERM not at all. usage: failing.py BUILD"""
 import asyncio

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a viewer's pipeline is fed with while it starts: no frame may make it wait. */
 
 #include "feed.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A film of a disc on a ground of many greys."""
 import math
 import random

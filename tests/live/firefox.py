@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A headless Firefox, driven by WebDriver BiDi. The class does what chromium.Tab does."""
 import asyncio
 import base64

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: MIT
 """Random clients: garbage and mutated requests on every endpoint, on the WebSocket and in RTSP; clients that are slow, that
 vanish, that come by the thousand. The program must serve a page that behaves, and give back what strangers took.
 usage: fuzz.py BUILD [--minutes N | --seconds N] [--seed N]     10 s; the seed is printed"""

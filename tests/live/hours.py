@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: MIT
 """Time stamps of a program that has run for hours and for weeks: pictures, prompts by RTP time stamp, annotations.
 usage: hours.py BUILD"""
 import asyncio

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Requests of pages: what is read of good ones, what is said of bad ones, and that no text does
  * harm. usage: live-message [SEED] */
 

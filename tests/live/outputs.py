@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: MIT
 """The streams: RTSP clients, pages and JPEGs that come and go, encoders that rest meanwhile, and nothing that leaks.
 usage: outputs.py BUILD [ROUNDS]"""
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Starts samtrack-live for a test, and speaks with it as a page does."""
 import asyncio
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: MIT
 """The page behind nginx with TLS, under a path that the proxy cuts off, under one that it leaves, and at the root.
 usage: proxy.py BUILD OUT_FOLDER"""
 import asyncio

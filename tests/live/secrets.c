@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is shown of a text that may name a camera with its password. */
 #include "secrets.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: MIT
 """An RTSP camera for tests: server.py PORT WIDTH HEIGHT [KIND]
 KIND: scene (default); rubbish, a damaged H.264 stream; flap, which ends every connection after a short while.
 Prints "ready" when it listens."""

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: MIT
 """Settings that are refused: each sentence names what is wrong. And the port that is in use.
 usage: settings.py BUILD"""
 import glob

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: MIT
 """What clients may do wrong: tokens, origins, bodies, garbage on both sockets and in messages, floods, vanishing.
 usage: sockets.py BUILD [SEED]"""
 import asyncio

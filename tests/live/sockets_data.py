@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Requests of pages, and what may become of texts on their way."""
 
 HANDSHAKE = ('GET /socket HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n'

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: MIT
 """Sources as people have them: interlaced, rotated, transparent, slow, pausing, without video, by UDP alone, with a certificate of their own,
 MJPEG, HLS and SRT. usage: sources.py BUILD"""
 import hashlib

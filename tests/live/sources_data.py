@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What the test of sources plays: clips, and cameras of every kind. usage: sources_data.py PORT...  is the cameras by RTSP."""
 import base64
 import http.server

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What the headless browsers of the tests have in common."""
 import asyncio
 

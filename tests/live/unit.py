@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: MIT
 """The program as a service: who may read its secrets, what the journal gets, what systemd thinks of the unit.
 usage: unit.py BUILD"""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A small RTSP client: many of them fit into one test."""
 import base64
 import re

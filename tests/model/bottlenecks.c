@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // usage: bottlenecks MODEL
 // EfficientNet-Lite's trunk with its large blocks as one operation each, and by their parts: the
 // same bits. The model is run at 512 px, where the first maps are larger than a cache.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // usage: cache MODEL OTHER-MODEL
 // Who asks for a model that another thread is loading waits for it and shares it; who asks for
 // another model does not wait; where a load fails, each of those who wait tries for itself.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Goldens: whole runs and stages that the published code wrote.
 #ifndef SAM_GOLDEN_H
 #define SAM_GOLDEN_H

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Checks the goldens of tests/golden: what every one has to hold, what its tensors say about each
 other, and, where PyTorch and the published code are ($SAM2_REPO, $EDGETAM_REPO), that they give the
 same again in fp32.

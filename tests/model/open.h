@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #ifndef OPEN_H
 #define OPEN_H
 

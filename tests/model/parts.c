@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Parts of the network against themselves: many objects at once give what one at a time gives,
 // and short cuts give what the long way gives. Then the model's life: shared, counted, planned.
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A run over a golden: room, stored inputs, comparisons.
 #include <math.h>
 #include <string.h>

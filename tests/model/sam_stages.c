@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // sam-stages: every part of the network, fed with the inputs that a golden stored, against the
 // outputs it stored. The golden comes from the published code, in fp32.
 #include <getopt.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What sam-stages is made of: the run over a golden, and what each family checks of its own parts.
 #ifndef STAGES_H
 #define STAGES_H

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # sam-stages over every golden below a folder; skipped (77) where there is none.
 # usage: stages.sh SAM_STAGES FOLDER BACKEND PRECISION [NAME...]
 # An empty FOLDER is $SAMTRACK_GOLDEN; without a NAME every golden in it is checked.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // EfficientNet-Lite's blocks, each fed with what the one before it gave.
 #include "stages.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Hiera's blocks.
 #include "stages.h"
 

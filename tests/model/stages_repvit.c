@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // RepViT's blocks and downsampling layers; the perceiver.
 #include "stages.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "test.h"
 
 enum { LIKE, ONE_MAP, ONE_ROW, NUM_SOURCES };

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The reference operations against PyTorch: random cases, computed by torch.nn.functional, run by
 check_ops --vectors.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Randomised comparison of one backend against the reference operations, after the manner of
 // checkasm: the same awkward inputs to both, outputs compared, guard bytes around every buffer,
 // inputs looked at afterwards, an optional benchmark; everything follows from one seed.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """check_failures.py CHECK_OPS [emulated]: what check_ops tells and leaves of a failing case: its first and its worst
 element, and both sides whole in a file. emulated: that a warning at open is counted apart from the cases, and
 which driver is wanted."""

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "test.h"
 
 static void run(struct check *t, const struct check_types *type, int up)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What draw_masks and draw_edges draw, compared: label maps and boxes.
 #ifndef DRAWN_H
 #define DRAWN_H

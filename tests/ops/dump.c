@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a failing case wanted and got, whole, for whoever looks for the fault elsewhere.
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Mutants: the reference with one fault each. The check of an operation must catch every mutant.
 #ifndef FAULTY_H
 #define FAULTY_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Random frames of every format, for the operations that read one.
 #ifndef FRAMES_H
 #define FRAMES_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "fronts.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The fronts of the operations: what a contract allows goes to the backend, every breach of it is
 // refused with a sentence that says what was wanted and got, before any backend is called.
 #ifndef FRONTS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which kernels a case launches. The linker puts these in the place of the runtime's and of the
 // backend's functions (--wrap).
 #include <cuda_runtime_api.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "test.h"
 
 // The channel counts of the family's norms, the mask downsampler's 4 and 16, and odd ones.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "product.h"
 #include "test.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // check_ops [--backend=cpu|cuda] [--op=NAME] [--case=PART] [--level=NAME] [--threads=N]
 //           [--precision=fp32|bf16|both] [--bench] [--stop] [--selftest] [--dump=FOLDER]
 //           [--allow-warnings] [--mutant=NAME] [SEED]

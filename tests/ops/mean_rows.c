@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "test.h"
 
 // Partial sums are added up: some ten roundings, each by 2^-24 of what was added up. A sum of one

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What --bench measures. Where work can be recorded, the way a frame runs: CALLS calls in one
 // record, each on other buffers, and a cache that holds none of them; else single calls, each
 // waited for.

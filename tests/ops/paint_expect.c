@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The same in another way: a layer of the area's colours is made from back to front, then
 // every plane goes over it.
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the test of `paint` draws, and what has to come of it.
 #ifndef PAINT_SCENE_H
 #define PAINT_SCENE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tolerances of products, per element: factor * sum |factors|.
 #ifndef PRODUCT_H
 #define PRODUCT_H

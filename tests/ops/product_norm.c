@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "test.h"
 
 enum kind { LINEAR, CONV, TRANSPOSE };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "test.h"
 
 // On the CPU this compares the reference with itself, and shows that the comparison sees its

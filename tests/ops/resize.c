@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "test.h"
 
 static void run(struct check *t, bool antialias, int n, const int *from, const int *to, int c)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "test.h"
 
 // Mask 0 of object n gets `likely` pixels above -delta, of them `sure` above delta, and some

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // All tests of operations, by the list.
 #ifndef SUITE_H
 #define SUITE_H

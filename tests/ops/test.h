@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The test of an operation is one file, named after it, that ends with TEST(name, ...). This is
 // what all of them include.
 #ifndef TEST_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Cases that PyTorch computed (against_torch.py). Their file holds for case k of an operation the
 // tensors "<op>.<k>/<member>", f32 with four extents: inputs, numbers, outputs, and what an output
 // held before ("before").

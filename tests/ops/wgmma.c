@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // check_wgmma [FOLDER]: attention by the kernels of sm_90a and by those whose place they take,
 // beside each other and the reference, whatever was found when the backend opened. Tells the first
 // element that is off, and writes inputs and results, whole, to a file in FOLDER for each: one run

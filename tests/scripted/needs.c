@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A program that uses nothing of the library by itself needs it nevertheless, ahead of the plugin.
 #include "scripted.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A tracker that answers at once, by a script, in the place of the engine's: for tests of elements
 // and programs that are not about masks. A library of libsamtrack's name with the same calls: what
 // is not a tracker in it is the engine's. It needs no weights, but the file must be there.

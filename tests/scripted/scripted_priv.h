@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Inside of the scripted tracker. tracker.c: the calls; box.c: what an object is on a frame;
 // file.c: its state as a file.
 #ifndef SCRIPTED_PRIV_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #define _DEFAULT_SOURCE // usleep
 #include <errno.h>
 #include <pthread.h>

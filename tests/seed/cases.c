@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The scripted cases. A drawing is the script: a row per thing, a column per `column` frames.
 //
 //     A      =  visible and detected (score 0.75), '9' with score 0.95, '5' with 0.55

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Steps of a policy by hand: the test says what tracker and detector show.
 #ifndef DRIVE_H
 #define DRIVE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Hostile and wrong input; the detector's schedule; ids; settings, in docs/DETECTORS.md, too.
 // usage: seed-inputs [DETECTORS.md]
 #include <math.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The policy with faults planted, one at a time: its tests must catch each.
 
 mutate.py write SOURCES FOLDER   copies of the sources, every fault a choice made at run time

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Random ticks against a model of what must never happen: it keeps lists, and knows no thresholds.
 // usage: seed-random [SEED [STEPS]]
 #include <math.h>

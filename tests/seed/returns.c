@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A made clip of things that cross each other, vanish and return elsewhere: how often a thing has
 // its id again 2 s after its return. The tracker never finds a thing by itself that was hidden for
 // more than 10 frames, so that ids are kept by the policy or not at all.

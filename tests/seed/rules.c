@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One rule of the policy each, with its thresholds from both sides.
 #include <math.h>
 

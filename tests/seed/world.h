@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A made world for the policy: things that move and hide, a detector with a delay and with faults,
 // and a tracker that follows what it was prompted with and carries out the policy's decisions.
 #ifndef WORLD_H

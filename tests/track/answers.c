@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // answers MODEL BACKEND
 // The three masks that a model gives for a single click: told in order, drawn, taken at the prompt
 // or later; a tracker that took one later goes on to the bit as one that took it at once. Whether

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The bank against a second, careless one that keeps every frame for ever, as the published
 // predictor does; with memory selection it looks through them for those that count, as SAM 3's
 // tracker does. Both must name the same frames in the same order, and no slot may be written while

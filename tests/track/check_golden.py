@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """check_golden.py SAM_REPLAY GOLDEN: what golden.py tells and keeps of a run that differs from a golden: the first element
 that is off, with both values, and all that the run has given."""
 

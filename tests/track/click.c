@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Clicks that are answered twice, in the frame and in a window of the first answer: what such a
 // tracker shows is what one that does not zoom shows of a picture of that window, put back; of
 // answers in pieces it is the clicked one; other objects notice nothing of it; a late click is

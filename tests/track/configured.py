@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Copies a weight file and sets keys of its configuration, null takes one away. usage: configured.py IN OUT '{"KEY": VALUE}'
 
 With "target_model", the tensors that it wants are random, unless the file has them."""

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // context MODEL
 // The CUDA backend in a context and on a stream of the caller's, on frames and into label maps
 // that are on the device: the same masks to the bit, no copy of either, nothing left behind; and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // contract MODEL
 // The rules that the public header states for every call: NULL, sizes, ranges, what a failed call
 // leaves, and which calls a failed tracker still answers.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Bytes that the CUDA runtime copied to the device and to the host, where it is the emulator,
 // which counts them: also what is left of its memory is known to the byte. meson picks the file.
 #ifndef COPIES_H

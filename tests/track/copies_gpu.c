@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "copies.h"
 
 const int copies_count = 0;

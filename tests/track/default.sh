@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # The default model: found by the library in the build folder, by nobody else through it.
 # usage: default.sh CC HEADER LIBRARY-FOLDER INSTALLED-MODEL
 set -e

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Edges that follow the luma: what is shown changes, as the operation says, and nothing else.
 #include "ops/backends.h"
 #include "ops/ops.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // usage: endless MODEL [FRAMES]
 // A stream with objects that come, are refined, and go. After the first frames nothing is
 // allocated by a frame and memory stays flat; and what plan said is what is used.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Everything a caller can get wrong, and the sentence that tells: the code, and the words that
 // name what was wanted and what was got. Nothing may change by a refused call.
 #include <math.h>

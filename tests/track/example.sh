@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # The program in the public header's comment compiles as it stands there, and runs.
 # usage: example.sh CC HEADER LIBRARY-FOLDER MODEL
 set -e

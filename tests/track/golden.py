@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Replays a folder of goldens (the published predictor's whole runs) and compares every frame.
 
 usage: golden.py SAM_REPLAY FOLDER [--model FILE] [--backend B] [--precision P] [--scenario NAME]...

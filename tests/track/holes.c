@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Holes of masks are filled where they are shown, and nowhere else.
 #include "scene.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Late prompts: an object that gets its prompts late goes on, from the frame on which it has caught
 // up, to the bit like one that got them in time. Random scripts of several objects, with prompts
 // before and after the late ones, and mistakes that are taken back.

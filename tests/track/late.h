@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the tests of late prompts share: prompts for any frame, and what a frame gave for an object,
 // compared between two trackers, of which one got its prompts in time.
 #ifndef LATE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Late prompts, one case at a time: how fast an object catches up, frames that are too old or were
 // only kept, saving, removal, masks, undo.
 // Arguments: a model of 64 or 128 px, a backend, a precision.

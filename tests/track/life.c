@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Lives of objects: states, ids and slots, undo, objects that come and go; and that what is
 // computed does not depend on company, on stale memory, or on how the tracker got there.
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // usage: limits MODEL
 // What no machine can give is refused at open, in one sentence, and nobody is killed for it: the
 // given model at 2048 px, with all the objects and prompted frames that may be asked for.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Open with the n-th allocation failing, for every n: each time one sentence, nothing kept,
 // nothing lost; and at the end a tracker that works. (In the sanitized build leaks show, too.)
 #include "scene.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // overflow MODEL BACKEND PRECISION VALUE EACH
 // Finite weights whose products overflow: all numbers of one tensor become VALUE, of every EACH-th
 // tensor in turn. Open refuses the file, or a frame ends the tracker, in a sentence that names the

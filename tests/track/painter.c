@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A painter alone: what it makes of a few pixels, counted by hand, and what it refuses.
 #include "scene.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Prompts in model coordinates: scale, order and accumulation of points; masks of any size
 // against the reference resize (whose own test compares it with PyTorch).
 #include "prompts.h"

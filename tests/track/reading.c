@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // usage: reading MODEL OTHER-MODEL
 // A tracker is opened from one reading of its file and of the JSON beside it: what happens to the
 // file's name, length or bytes meanwhile cannot mix two models, and never raises a signal.

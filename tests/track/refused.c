@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // refused MODEL BACKEND
 // Nothing that a caller passes with a frame ends a tracker or changes what it gives: of two
 // trackers of one script, one gets bad frames, label maps and prompts in between, one fault drawn

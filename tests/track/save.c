@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Saving and restoring: a restored tracker goes on to the bit, whatever its number of objects and
 // threads; files that do not fit, are damaged or hostile are refused, and the tracker is as it was.
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Shared by the tracker's tests: a small moving scene, trackers of a small model, results.
 #ifndef SCENE_H
 #define SCENE_H

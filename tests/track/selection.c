@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Memory selection: frames that an object is absent from leave no trace. A tracker that saw them
 // goes on, to the bit, like one that never did; also if a late prompt takes the object back across
 // them, and when it was saved among them. Without memory selection it does not.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Target models: the logits of every tracked frame are the decoder's and the weighted scores of a
 // linear model, which this test fits to the masks before in its own way (Gaussian elimination over
 // all cells that were seen, in double). Models without it, and with it at no weight, are alike.

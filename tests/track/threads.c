@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Eight trackers in eight threads give what one gives alone, to the last bit.
 #include <pthread.h>
 

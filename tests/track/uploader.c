@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // uploader MODEL
 // Frames that another thread uploads while the tracker works on the one before: the same masks to
 // the bit, of every layout, also where frames grow; and what is refused. On the emulator and on a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // usage: used MODEL
 // What plan says is what is used, to 5 %: memory written after 100 frames less that before the
 // plan was asked for, and the engine's own count. Threads' stacks and the C library's own

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Random walks: what is shown of a tracked mask, and what a click or a box is answered, are the
 // logits of a model without walks after the walk that docs/MODEL.md tells, which this test does in
 // its own way (rows of a system of equations, in double). What is remembered of a tracked frame, a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Pictures as large as the input of a model of 64 px, or of WINDOW_FRAME, and windows of half of
 // that, twice as large.
 #ifndef WINDOW_H

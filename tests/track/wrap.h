@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The linker sends every allocation of the program and the static engine through __wrap_X, which
 // the test defines; __real_X allocates.
 #ifndef WRAP_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Boxes that are answered in a window: what such a tracker shows of a frame is what a tracker that
 // does not zoom shows of a picture of the window, put back; other objects notice nothing of it; a
 // late box is answered like one in time.

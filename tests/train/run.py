@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Runs the tests of tools/train. Exit status 77 (skipped) where its requirements are not installed."""
 
 import os

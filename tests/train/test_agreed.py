@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Runs there and back, with a stand-in for the network that follows a colour."""
 
 import unittest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The first layer of memory attention, made to look for what looks alike."""
 
 import copy

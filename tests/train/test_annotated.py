@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Things outlined by hand: polygons, the way between key frames with a stand-in for the network, and the file."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Which frames of a folder of videos are kept."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Bodies made by a simulator: what is kept of them, and, where mujoco is installed, what they look like."""
 
 import os

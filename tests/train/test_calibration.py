@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Predicted and real IoU: the tenths, the curve, the frames that count, the clicks of a contact sheet."""
 
 import json

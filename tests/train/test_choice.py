@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The head that predicts IoUs, taught alone."""
 
 import copy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Clips made ahead by other processes."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """EfficientNet-Lite as a trunk: against timm's, its ImageNet weights, its place under the other parts."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The network and the tracker against whole runs of the published code."""
 
 import json

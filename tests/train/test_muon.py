@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Muon against torch's own, and shared by workers."""
 
 import os

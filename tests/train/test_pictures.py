@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Pictures with masks as samples: what is read, what is kept apart, what the samples say."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Prompts as people give them, and what their answers cost."""
 
 import unittest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What counts as told, found again, and taken by a twin; on label maps that are painted here."""
 
 import unittest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Target models: fitted by ridge regression to the masks so far."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The trainer as a user runs it: a first look, a kill, a resume, and what it refuses."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Random walks: they solve the system of equations that docs/MODEL.md tells, and move outlines to edges."""
 
 import unittest

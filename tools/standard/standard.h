@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Standard output of programs that print results.
 #ifndef STANDARD_H
 #define STANDARD_H

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Targets from the model's own tracks: outlines that it tracks forwards and back to their start.
 
     agreed.py --videos DIR --model FILE --kept FOLDER [--each 4] [--steps 24]

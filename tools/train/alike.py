@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Makes the first layer of memory attention look for what looks alike, near the same place.
 
     alike.py --videos DIR --from FILE --out FILE --kept FOLDER [--bodies FILES] [--annotated FILE]

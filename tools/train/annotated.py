@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Makes targets from things that were outlined by hand in key frames of videos: annotations/<video>.json.
 
     annotated.py --videos DIR --out FILE [--model FILE]      then: train.py --annotated FILE

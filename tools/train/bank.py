@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Frames of video kept in memory, and the regions that could be followed in them."""
 
 import glob

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Renders moving bodies with exact masks, shadows and depth in a simulator, and writes them to one file.
 
     MUJOCO_GL=osmesa bodies.py --out FILE --videos DIR [--clips 60] [--workers 2]

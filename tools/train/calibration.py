@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Compares the IoU that a model predicts for its masks with the real one, on what is never trained on, and draws the curve.
 
     calibration.py --pictures DIR [--videos DIR --held NAME,...] [--model FILE] [--out PNG]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Trains only the IoU head, which chooses among masks 1 to 3 on clicks and tracked frames, and says how good a mask is.
 
     choice.py --videos DIR --from FILE --out FILE --kept FOLDER [--batches 60]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Draws the masks of our own pipeline on every video of a folder: one picture with a row per video.
 
     contact_sheet.py VIDEOS OUT [--model FILE] [--prompt box|mask|point]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Generates training clips in PyTorch, on the CPU or a GPU.
 
 A clip is a crop of real video (or noise) under a moving camera, with objects pasted over it. An

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Scores a model on clips that have masks.
 
     evaluate.py --clips DIR                   the embedded model, in PyTorch

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Processes that generate clips ahead of the trainer, which would otherwise wait for them, above all on a GPU."""
 
 import ctypes

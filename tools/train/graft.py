@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A pretrained trunk under the other parts of trained weights, samtrack-nano's, for a start.
 
 The decoder and the memory know the maps that their trunk gave them. The neck's products are fitted, by ridge regression over

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Makes a network deeper: adds blocks that change nothing until they are trained.
 
     grow.py --out FILE --stages 1,2,8,2 --layers 3 A.safetensors

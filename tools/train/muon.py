@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Muon (Jordan et al., 2024) in the precision that this machine is fast in.
 
 torch.optim.Muon multiplies in BF16 only, which takes four fifths of a step on a CPU without instructions for BF16.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Targets from real outlines: regions of video whose edges GrabCut refines.
 
 Regions are those that optical flow followed (tracks.py) and those that GrabCut finds in random boxes.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Pictures and clips with instance masks, as training samples: seen close and far, turned, and moved, things of others pasted in.
 
 A folder of them (--pictures) has, for each collection:

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Measures whether objects that leave are reported as gone, and found again when they return.
 
 In the generated clips an object stays, slides out of the frame, is absent, and slides back. It is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Simulates user prompts from true masks (n, 1, S, S) of 0 and 1; coordinates are pixels of those masks."""
 
 import torch

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Measures in real video whether things that are taken away are reported as gone, and found again under their own id.
 
     returns.py VIDEOS [--model FILE] [--plugins FOLDER] [--size PX]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The target model of an object: a linear function of a frame's features that tells its cells from those around it.
 
 It is fitted by ridge regression to the masks so far, and its scores are added to the decoder's logits ("fast target models",

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Tracks one object through a stream as the published video predictor does (hole filling off).
 
 With "memory_selection": "present" in the configuration, frames that the object is absent from are not remembered and

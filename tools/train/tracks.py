@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Targets from real motion: regions of video followed by dense optical flow.
 
 Regions are those that move against the background (cut out along colour edges) and evenly coloured

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Trains the embedded model, and others of its kind, on pictures and clips.
 
     train.py --minutes 2                      a short trial: trains, logs, writes a checkpoint, exports

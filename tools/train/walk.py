@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Random walks that move the outline of a mask to the edges of the picture ("random walks with prior models", Grady, CVPR 2005).
 
 docs/MODEL.md has the formulas.

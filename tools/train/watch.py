@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Figures for the log: three checks of the memory on a repeated frame, the IoU on held-out outlines, and single answers on pictures."""
 
 import glob

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Gives a model target models: the features that they are fitted on are principal components of its maps, whitened.
 
     whiten.py --videos DIR --from FILE --out FILE [--channels 64] [--weight 3] [--held NAME,...]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a single click may mean: a part, a thing, or a group of things. The model answers it with
 // several masks, of which the tracker takes one; here they are told, drawn and taken instead.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Detectors of samtrack: they find objects in one frame. The rules for all calls are those of
 // samtrack.h; a detector is used by one thread at a time, as a tracker is.
 #ifndef SAMTRACK_DETECTOR_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // samtrack tracks the masks of the objects that a user points at, in live video.
 //
 // This is the engine behind the GStreamer elements; it can be used alone. It runs SAM 2's

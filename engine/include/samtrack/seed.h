@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Automatic seeding: which objects to start, prompt again and remove, from a tracker's objects and
 // a detector's results. It touches neither pixels nor a device. One struct sam_seed is one stream's
 // state; it is used by one thread at a time. The same inputs give the same decisions.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // EdgeTAM: RepViT as the trunk, memory maps stored as the latents of a perceiver; else SAM 2.0.
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Hugging Face's names of the parts that only EdgeTAM has.
 #include "sizes.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Both kinds of latents pass through the same layers: cross-attention, feed-forward, self-
 // attention, feed-forward. A latent of the grid attends to the tokens of its window, without
 // position, and in self-attention only to itself: a softmax over one key is 1, so that step is Wo

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The 2-D spatial perceiver: compresses a memory map to latents that attend to all of it, and to a
 // grid of latents that attend to one window each.
 #ifndef SAM_PERCEIVER_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // RepViT: a stem, four stages of blocks, a downsampling layer before each stage but the first. The
 // residual is never normalised, so it is kept in F32 at any precision.
 #include "repvit.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // RepViT, the trunk of EdgeTAM: convolutions only, every one of them folded with its BatchNorm.
 #ifndef SAM_REPVIT_H
 #define SAM_REPVIT_H

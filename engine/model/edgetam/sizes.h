@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // EdgeTAM's own sizes in struct sam_config: those of its trunk and of its perceiver.
 #ifndef SAM_EDGETAM_SIZES_H
 #define SAM_EDGETAM_SIZES_H

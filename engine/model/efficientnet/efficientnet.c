@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The small tracker on EfficientNet-Lite: the other parts and the memory are SAM 2.1's. No model of
 // this family is published, so a file tells its sizes itself, in this project's JSON.
 #include <stdio.h>

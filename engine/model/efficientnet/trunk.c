@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // See trunk.h. The residual is never normalised, so it is kept in F32 at any precision.
 #include "trunk.h"
 

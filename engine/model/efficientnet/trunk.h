@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // EfficientNet-Lite, the trunk ("EfficientNet", Tan and Le, ICML 2019; "Lite": ReLU6, no
 // squeeze-excite): a stem and seven stages of inverted bottlenecks. Its BatchNorms are folded into
 // the convolutions in the file. Padding is TensorFlow's SAME.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The published choice among queries, for instances: pairs of a query and a class, each query's
 // mask at SAM_DETECTED_MASK x SAM_DETECTED_MASK px, and scores that masks have a part in.
 #include <math.h>

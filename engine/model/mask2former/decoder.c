@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The decoder: queries attend to one level after another, each where its own mask is. Rows of
 // queries stay in F32.
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loading what follows the trunk.
 #include <math.h>
 #include <stdio.h>

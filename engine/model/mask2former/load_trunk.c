@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loading the trunks.
 #include <stdio.h>
 

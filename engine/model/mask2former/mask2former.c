@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The family's table, and the chain of its parts.
 #include "mask2former.h"
 #include "model/masks.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Mask2Former for instances, written from its published shapes, constants and names: a Swin
 // transformer or a ResNet, a pixel decoder with deformable attention over three maps, and a decoder
 // whose queries look where their own masks are. Private to its folder. docs/DETECTORS.md has the

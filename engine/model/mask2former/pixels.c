@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The pixel decoder: deformable attention among the positions of three maps, and one map at stride
 // 4 whose channels masks are made of.
 #include "mask2former.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // ResNet with bottlenecks; the stride is in the 3 x 3 convolution. BatchNorms are folded.
 #include "mask2former.h"
 #include "net/forward.h"

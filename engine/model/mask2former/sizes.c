@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The family's sizes, all of which stand in the shapes of tensors.
 #include "mask2former.h"
 

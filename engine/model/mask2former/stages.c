@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The outputs of parts, for stage tests and keep_stages.
 #include <stdio.h>
 

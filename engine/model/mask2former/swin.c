@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The Swin transformer: windows of attention, moved by half of one in every other block.
 #include "mask2former.h"
 #include "net/forward.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // DINOv2 with windows: tokens stay in the order of windows from the first block to the last.
 #include <math.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The published choice among the results of the queries.
 #include <math.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Hugging Face's config.json beside the weights.
 #include <stdio.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Candidates, and the decoder that makes results of them. Rows of queries stay in F32.
 #include <math.h>
 

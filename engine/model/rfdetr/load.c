@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loading. The scales behind attention and behind the feed-forward of the backbone's blocks are
 // folded into the products before them.
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Masks of the queries: the map enlarged to a quarter of the input, a block for each layer of the
 // decoder, and products with what the last layer's queries become.
 #include "net/forward.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The position embedding at another size of the input.
 #include <math.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The backbone's outputs to one map: a C2f block whose convolutions have layer norms.
 #include "net/forward.h"
 #include "rfdetr.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The family's table, and the chain of its parts.
 #include "model/masks.h"
 #include "net/forward.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // RF-DETR, written from its published shapes, constants and names: DINOv2 with windows, a projector
 // to one map at stride 16, candidates chosen among its positions, and a decoder with deformable
 // attention; and for segmentation, a head that makes masks. Private to its folder.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The trunk: Hiera, a pyramid of transformer blocks with attention inside windows, max-pooled
 // queries at the first block of stages 2 to 4, and a few blocks with global attention.
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Hiera, the trunk of SAM 2.
 #ifndef SAM_HIERA_H
 #define SAM_HIERA_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Hugging Face's names of the trunk.
 #include "hiera.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // SAM 2.0 and 2.1: Hiera as the trunk, memory maps stored as they are.
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The layers. Each takes its rooms from the arena of the pass and gives them back.
 #include <math.h>
 

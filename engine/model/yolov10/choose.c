@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A frame's place in the square input, and the published choice among the candidates.
 #include <math.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The chain of layers: input -> candidates.
 #include <stdio.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loading: every convolution is folded with its BatchNorm.
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Hugging Face's names: those of Ultralytics' files with one more prefix. The stars are the number
 // of a layer and up to seven names below it.
 #include "weights/names.h"

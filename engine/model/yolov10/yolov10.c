@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The family's table.
 #include "yolov10.h"
 

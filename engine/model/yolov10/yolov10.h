@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // YOLOv10, written from its paper's facts: a chain of 23 layers and a head that needs no
 // suppression of doubles. Private to its folder. docs/DETECTORS.md has the names of tensors.
 #ifndef SAM_YOLOV10_H

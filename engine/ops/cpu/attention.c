@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "ops/cpu/attention.h"
 
 #include <math.h>

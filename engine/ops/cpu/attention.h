@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Private to ops/cpu/attention*: the two halves of fused attention. attention.c cuts an
 // operation into items (one head, one window or sequence, a share of its queries) and streams
 // blocks of keys past them; a kernel, compiled once per instruction set, does the arithmetic.

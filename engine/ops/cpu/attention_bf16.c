@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The kernel of attention whose words are pairs of bf16, multiplied two at a time into sums of
 // floats (VDPBF16PS).
 #include "base/half.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The kernel of attention whose words are floats; compiled once per level.
 #include "ops/cpu/attention.h"
 #include "ops/cpu/vec.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The arithmetic of fused attention, once for every instruction set: the file that includes this
 // defines the words. SAM_ROWS is the number of rows of a product that are held in registers.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The arithmetic of attention whose keys are made on the way (struct sam_rope_attention), after
 // attention_kernel.h's.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the two attentions with biased scores share: see biased.h.
 
 #include "ops/cpu/biased_task.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Attention whose scores have a number of their own added, for each query and key: private to
 // ops/cpu. A task takes the queries of one head in chunks and their keys in blocks; a block's keys
 // and values are packed once, in F32.

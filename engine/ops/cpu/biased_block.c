@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // See biased.h. Both products of attention keep a tile of eight rows by a vector in registers.
 
 #include "ops/cpu/biased.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Steps of a thread through attention with biased scores: private to ops/cpu. For each chunk of
 // queries: begin, set the queries; for each block of keys set the block, its keys, the rows of
 // biases, and add it; then store the rows. The keys stay for the next chunk.

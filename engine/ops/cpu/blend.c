@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "ops/cpu/blend.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Colours over a row of a frame: private to ops/cpu. The arithmetic is that of struct sam_paint.
 #ifndef SAM_BLEND_H
 #define SAM_BLEND_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // An inverted bottleneck, row by row: the rows of the wide map that lie under a row of the
 // depthwise convolution stay in a core's second-level cache, and are gone when it is past them.
 

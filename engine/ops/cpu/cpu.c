@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The fast CPU backend: its tables, threads and instruction set.
 
 #include "ops/cpu/cpu.h"

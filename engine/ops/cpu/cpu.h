@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Private to ops/cpu: what its files share.
 #ifndef SAM_CPU_H
 #define SAM_CPU_H

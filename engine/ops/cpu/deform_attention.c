@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Multi-scale deformable attention. Each head of a query first lists the positions that it takes
 // something from, and how much: four at most for each place it looks at. Then it adds them up,
 // sixteen channels at a time, so that the sums stay in registers.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Depthwise convolution of BF16 rows, on processors that round to BF16 by an instruction: whole
 // blocks of 32 channels. A BF16 number is the upper half of the float of that value, so one load
 // holds the floats of the even channels, once shifted, and of the odd ones, once masked. Weights

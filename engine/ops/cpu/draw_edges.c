@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Masks whose edges follow the frame's luma. Threads share the rows of cells. Where the logits
 // around a cell agree, all of its pixels are alike; the others, a band along the edges, are taken
 // in blocks: the weights of all their pixels first, which all objects share.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Operations on rows of channels, in blocks: one kernel call per row or run of rows.
 
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Norm, product, activation, product and sum of a block of rows in one go: the hidden numbers, four
 // or eight times as many as a row has, stay in a core's second-level cache.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The product of a block of rows with a packed weight: private to ops/cpu, and all that knows
 // the packed form.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Products of bf16 with sums of f32, by AVX512_BF16: each lane adds two neighbouring inputs at a
 // time.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Products of f32, one per level.
 
 #include "ops/cpu/gemm_tile.h"

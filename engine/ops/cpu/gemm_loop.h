@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The loop over the tiles of a block, for the file that includes it, with its multiply(), its
 // `number` and
 //   PAIR   neighbouring inputs that stand together in the panels

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the gemm kernels of both number types share: they multiply a tile of SAM_TILE_ROWS rows by
 // two vectors of outputs in registers; from there on it is all the same.
 #ifndef SAM_GEMM_TILE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // GroupNorm. Threads share the positions by parts, the same ones whatever their number. Sums of a
 // part are kept per channel, in F32, and added up over parts and the channels of a group in double:
 // first those of the numbers, then those of the squares of their distances from the mean.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Scales frames, maps and masks. Threads share blocks of output rows; the tables that all blocks
 // need (where each column reads) are computed once, in the caller's workspace.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Linked instead of level_x86.c for other processors: portable C only.
 
 #include "ops/cpu/attention.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include <cpuid.h>
 #include <string.h>
 

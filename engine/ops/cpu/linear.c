@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // All matrix products: linear layers, convolutions by rows of their windows, transposed
 // convolutions by a product and a shuffle, and products of two maps. Rows are cut into blocks that
 // fit a core's second-level cache; threads share the blocks.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Attention with a mask, by chunks of queries of one head.
 
 #include <math.h>

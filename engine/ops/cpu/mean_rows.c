@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Means over the positions of a map. Threads share the map by parts. A part is summed in runs of
 // many positions, each of which keeps a sum of its own, so that vectors are long where channels are
 // few. The sums of a part's positions, and those of all parts, are added up pairwise.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // See outline.h.
 
 #include "ops/cpu/outline.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Windows around pixels of a label map: private to ops/cpu. Their weights are those of struct
 // sam_paint.
 #ifndef SAM_OUTLINE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Colours over a frame, in bands of rows. A row of the area has few labels in long runs: votes are
 // held, and colours mixed, only near where labels change.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A thread copies a patch of the map, with zeros beside the map, and multiplies its windows in
 // place: a row of the product is `kernel` runs of the patch. To copy each window would cost
 // kernel^2 / stride^2 times as much, which is a tenth of all where outputs are few.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Convolutions of wide maps whose windows are read where they overlap: private to ops/cpu.
 #ifndef SAM_PATCHES_H
 #define SAM_PATCHES_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // See pixels.h. Plain loops: compilers make vectors of them.
 
 #include "ops/cpu/pixels.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Kernels over rows of pixels: private to ops/cpu. One table per level. Built without fused
 // multiply-add, so that a mask cut at zero is the reference's to the pixel.
 #ifndef SAM_PIXELS_H

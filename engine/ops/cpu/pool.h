@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The threads of one queue. The caller is thread 0; the others are the pool's own, wait by a
 // short spin and then asleep, and never outlive the pool: neighbours on the machine keep their
 // cores.

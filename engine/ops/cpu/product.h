@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How products of rows with packed weights are cut among caches and threads: private to ops/cpu.
 // Rows are cut into blocks that fit a core's second-level cache; threads share the blocks.
 #ifndef SAM_PRODUCT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Attention with keys that are computed on the fly (attention_rope.h): chooses the order of queries
 // and keys. Keys are grouped by position, because all memories of one position share the same sums.
 #include <math.h>

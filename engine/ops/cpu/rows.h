@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Kernels over rows of channels: private to ops/cpu. One table per level. Types are F32 or BF16
 // wherever a type is given; sums are F32.
 #ifndef SAM_ROWS_H

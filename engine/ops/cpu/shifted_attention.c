@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Swin's attention, a window and a head at a time.
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The k largest numbers: a heap holds the best so far with the smallest on top, and removing the
 // top sorts them. A key combines a number and its position, so that no two keys are equal.
 

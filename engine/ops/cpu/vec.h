@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Vectors for the kernel files: GNU C vectors as wide as the level's registers, and the few
 // functions on them. A kernel file is compiled once per level with
 //   SAM_VL           floats in a vector: 4, 8 or 16

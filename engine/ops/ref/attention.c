@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Attention, one query and one head at a time: first the largest score, then the weighted sum. The
 // scores are computed twice, so that no memory is needed for them, however many keys there are.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // An inverted bottleneck, place by place: what lies under its window is expanded anew for each.
 
 #include "ops/ref/ref.h"

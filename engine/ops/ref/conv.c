@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "ops/ref/ref.h"
 
 // The sum over the kernel for output channel o at (y, x). In each kernel row, the taps inside

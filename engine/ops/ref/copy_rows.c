@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "ops/ref/ref.h"
 
 void sam_copy_rows_ref(struct sam_queue *q, const struct sam_copy_rows *p)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Multi-scale deformable attention, one query and one head at a time, sums in double. Only the
 // coordinates are F32, step by step as the contract has them: every backend looks at one place.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "ops/ref/ref.h"
 
 // Where pixels lie among cells: `count` cells over `size` pixels, one way.

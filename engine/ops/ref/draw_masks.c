@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "ops/ref/ref.h"
 
 // The logit of object n at (y, x) of an image of width x height. The order of the sums is

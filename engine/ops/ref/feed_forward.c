@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The feed-forward half of a transformer block, row by row, with a few hidden numbers at a time.
 
 #include "ops/ref/ref.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Small holes of masks, by flooding each component once: fill_holes_in_mask_scores of the published
 // predictor, which needs a compiled CUDA extension and skips the step without one.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "ops/ref/ref.h"
 
 // One stored map: N tokens from row `row` of the output on.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "ops/ref/ref.h"
 
 // Two passes, as in layernorm.c. at: of the first channel of the group in the first position.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "ops/ref/ref.h"
 
 // Two passes over the row, because E[x^2] - E[x]^2 loses all its digits when the mean is large

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "ops/ref/ref.h"
 
 void sam_linear_ref(struct sam_queue *q, const struct sam_linear *p)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "ops/ref/ref.h"
 
 // One after the other, by the queue's own operations.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // As attention.c, for one query and one head at a time, with the keys that the mask leaves.
 
 #include "ops/ref/ref.h"

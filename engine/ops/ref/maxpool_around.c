@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "ops/ref/ref.h"
 
 static float largest_around(const struct sam_tensor *s, int reach, int n, int y, int x, int c)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The tables of the reference. A call returns when its work is done; memory is host memory.
 
 #include "ops/ref/ref.h"

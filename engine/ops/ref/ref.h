@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Private to ops/ref: what its files share. Every operation is the formula of its contract in
 // ops.h, written to be read; one thread, no workspace. The only concession to time: dot
 // products and weighted sums run over plain floats.

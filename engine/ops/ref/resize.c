@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "ops/ref/ref.h"
 
 static float at(const struct sam_tensor *t, int n, int y, int x, int c)

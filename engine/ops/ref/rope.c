@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "ops/ref/ref.h"
 
 static void rotate_row(const struct sam_rope *p, size_t at, size_t angle_at)

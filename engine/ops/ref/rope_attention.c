@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Attention with keys that are computed on the fly, as the contract states it: every key is
 // computed twice for every query. Written to be read; on backends without another version, models
 // store their keys instead.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "ops/ref/ref.h"
 
 static size_t count_above(const struct sam_tensor *masks, size_t at, float threshold)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Swin's attention, one query and one head at a time.
 
 #include "ops/ref/ref.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The k largest numbers, by looking for the largest that is left k times.
 
 #include <string.h>

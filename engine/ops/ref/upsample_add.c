@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "ops/ref/ref.h"
 
 // Nearest neighbour, twice the size, onto the finer map.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Hiera's attention: inside windows, or over the whole map as one window.
 
 #include "ops/ref/ref.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a download would hold, and the links to it.
 
 const size = (bytes) => bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A line of the last values, for trends; the figure beside it has the number.
 
 const length = 160;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The connection to the program: a WebSocket that is opened again whenever it closes.
 
 const waits = [250, 500, 1000, 2000];

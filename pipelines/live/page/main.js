@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The page of samtrack-live.
 
 import { Annotations } from './annotations.js';

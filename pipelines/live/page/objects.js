@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The list of objects. Rows stay in place while their values change, so that a name can be edited.
 
 import { colourOf } from './colours.js';

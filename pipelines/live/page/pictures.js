@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A sequence of JPEGs in one response, with the time of each. An image element would show them, but not tell their times.
 
 const retry = 2000; // ms until the next attempt

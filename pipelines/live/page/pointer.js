@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Mouse, pen and finger on the picture become prompts.
 
 const dragPx = 8;

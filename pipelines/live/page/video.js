@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The picture: WebRTC, or a sequence of JPEGs where that fails.
 
 import { Pictures } from './pictures.js';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Two kernels in the style of an inference engine, as test cases for the emulator.
 #ifndef KERNELS_H
 #define KERNELS_H

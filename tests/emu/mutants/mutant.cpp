@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which planted fault is on: a number, 0 for none.
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """tools/roofline.py: costs that can be worked out by hand, and what it says of the backend as built.
 
 check.py TOOLS PROGRAM MODEL TABLE    the folder tools/, frame_plan, a small model in the published

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """tools/sass_model.py on listings whose figures can be worked out by hand, and on planted.sass;
 the search of tools/kernel_table.py for the wait at a kernel's beginning.
 

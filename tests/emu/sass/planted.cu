@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Kernels that tools/sass_model.py must find slow, under names that it has limits for. planted.sass
 // is what nvcc -arch=sm_90a -O3 -cubin and cuobjdump -sass make of this file.
 // Every load is waited for before the next one begins.
