@@ -7,7 +7,7 @@
 // Fit. Shape: a block per object; N columns one after the other, five barriers each. Traffic:
 // N^3 / 6 doubles of the room, from the cache.
 // Score. Shape: a thread per cell, then per logit. Traffic: features once per object, logits twice.
-#include "view.cuh"
+#include "cells.cuh"
 
 enum { CELL_THREADS = 512, SUM_THREADS = 128, FIT_THREADS = 256 };
 
@@ -21,25 +21,6 @@ struct lessons {
     __device__ bool learns(int i) const
     {
         return after[i] >= 0 && score[i] > 0.0f;
-    }
-
-    __device__ float share_of(const float *low, int cell) const
-    {
-        const int at = cell / w * 4 * w + cell % w * 2;
-        float sum = 0.0f;
-        for (int k = 0; k < 4; k++)
-            sum += act_of(SAM_ACT_SIGMOID, low[at + k / 2 * 2 * w + k % 2]);
-        return sum / 4.0f;
-    }
-
-    __device__ bool is_near(const float *shares, int cell) const
-    {
-        const int y = cell / w, x = cell % w;
-        for (int v = max(y - near, 0); v < min(y + near + 1, h); v++)
-            for (int u = max(x - near, 0); u < min(x + near + 1, w); u++)
-                if (shares[v * w + u] > 0.5f)
-                    return true;
-        return false;
     }
 };
 
@@ -57,7 +38,7 @@ static __global__ void __launch_bounds__(CELL_THREADS) ridge_weights_kernel(less
     __syncthreads();
     int mine = 0;
     for (int i = threadIdx.x; i < cells; i += CELL_THREADS) {
-        shares[i] = k.share_of(low, i);
+        shares[i] = share_of(low, k.w, i);
         mine += shares[i] > 0.5f;
     }
     atomicAdd(&inside, mine);
@@ -67,7 +48,7 @@ static __global__ void __launch_bounds__(CELL_THREADS) ridge_weights_kernel(less
     for (int i = threadIdx.x; i < cells; i += CELL_THREADS) {
         const float share = shares[i];
         float weight = part / (share > 0.5f ? inside : cells - inside);
-        weight *= k.is_near(shares, i) ? 1.0f : k.far;
+        weight *= is_near(shares, k.h, k.w, k.near, i) ? 1.0f : k.far;
         weights[i] = weight * (k.unsure + (1.0f - k.unsure) * fabsf(2.0f * share - 1.0f));
     }
 }
@@ -240,29 +221,6 @@ struct score_cells_at {
         for (int k = 0; k < c; k++)
             sum += w[k] * x[k];
         room[i] = fminf(fmaxf(sum, -most), most);
-    }
-};
-
-// The four cells nearest to a logit weigh 9, 3, 3 and 1 sixteenths; the border repeats itself.
-struct add_scores_at {
-    float *logits;
-    const float *room, *score;
-    int h, w;
-    float scale;
-
-    template <int N> __device__ void at(unsigned i) const
-    {
-        const unsigned object = i / (4u * h * w);
-        const int place = i % (4u * h * w), y = place / (2 * w), x = place % (2 * w);
-        const int v = y / 2, u = x / 2;
-        const int far_v = min(max(v + y % 2 * 2 - 1, 0), h - 1);
-        const int far_u = min(max(u + x % 2 * 2 - 1, 0), w - 1);
-        const float *cell = room + (size_t) object * h * w;
-        if (!(score[object] > 0.0f))
-            return;
-        const float near = 0.75f * cell[v * w + u] + 0.25f * cell[v * w + far_u];
-        const float far = 0.75f * cell[far_v * w + u] + 0.25f * cell[far_v * w + far_u];
-        logits[i] += scale * (0.75f * near + 0.25f * far);
     }
 };
 

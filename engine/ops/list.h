@@ -58,6 +58,8 @@
     op(ridge_learn,       cpu, cuda) \
     op(ridge_fit,         cpu, cuda) \
     op(ridge_score,       cpu, cuda) \
+    op(recall_learn,      ref, cuda) \
+    op(recall_score,      cpu, cuda) \
     op(preprocess,        cpu, cuda) \
     op(letterbox,         cpu, cuda) \
     op(draw_masks,        cpu, cuda) \

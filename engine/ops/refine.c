@@ -103,3 +103,45 @@ void sam_op_ridge_score(struct sam_queue *q, const struct sam_ridge_score *p)
     require(p->most > 0);
     q->ops->ridge_score(q, p);
 }
+
+// Near cells and blocks of 2 x 2, at least one key for the former.
+static bool has_keys(const struct sam_tensor *keys, const struct sam_tensor *features)
+{
+    const int c = features->c + 1, blocks = features->h * features->w / 4;
+    return features->h % 2 == 0 && features->w % 2 == 0 && keys->h == 1 && keys->w == 1 &&
+           keys->c % c == 0 && keys->c / c > blocks;
+}
+
+void sam_op_recall_learn(struct sam_queue *q, const struct sam_recall_learn *p)
+{
+    const struct arg args[] = { OUT(keys, ARG_F32), IN(features, ARG_F32), IN(logits, ARG_F32),
+                                IN(score, ARG_F32), IN(before, ARG_I32), IN(after, ARG_I32),
+                                IN(prompted, ARG_I32), OUT(room, ARG_F32), NUMBER(ring), END };
+    const int n = p->logits.n;
+    begin();
+    require(has_cells(&p->features, &p->logits));
+    require(has_keys(&p->keys, &p->features));
+    require(is_shape(&p->score, n, 1, 1, 1));
+    require(is_per_object(&p->before, n));
+    require(is_per_object(&p->after, n));
+    require(is_per_object(&p->prompted, n));
+    require(is_shape(&p->room, n, p->features.h, p->features.w, 2));
+    require(p->ring >= 0);
+    q->ops->recall_learn(q, p);
+}
+
+void sam_op_recall_score(struct sam_queue *q, const struct sam_recall_score *p)
+{
+    const struct arg args[] = { OUT(logits, ARG_F32), IN(features, ARG_F32), IN(keys, ARG_F32),
+                                IN(slot, ARG_I32), IN(score, ARG_F32), OUT(room, ARG_F32),
+                                NUMBER(scale), NUMBER(likeness), NUMBER(softness), END };
+    const int n = p->logits.n;
+    begin();
+    require(has_cells(&p->features, &p->logits));
+    require(has_keys(&p->keys, &p->features));
+    require(is_per_object(&p->slot, n));
+    require(is_shape(&p->score, n, 1, 1, 1));
+    require(is_shape(&p->room, n, p->features.h, p->features.w, 1));
+    require(p->softness > 0);
+    q->ops->recall_score(q, p);
+}

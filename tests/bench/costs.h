@@ -72,6 +72,8 @@ NOTHING(random_walk)
 NOTHING(ridge_learn)
 NOTHING(ridge_fit)
 NOTHING(ridge_score)
+NOTHING(recall_learn)
+NOTHING(recall_score)
 
 static void cost_layernorm(const struct sam_queue *q, const struct sam_layernorm *p)
 {

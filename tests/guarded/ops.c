@@ -97,6 +97,8 @@ PLAIN(random_walk)
 PLAIN(ridge_learn)
 PLAIN(ridge_fit)
 PLAIN(ridge_score)
+PLAIN(recall_learn)
+PLAIN(recall_score)
 
 // ---- operations with lists
 

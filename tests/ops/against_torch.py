@@ -507,6 +507,49 @@ def ridge(c):
               logits=nhwc(after_score))
 
 
+def recall(c):
+    """Nearest neighbours by matrices of all cells and keys, in double."""
+    for n, h, w, k, near, ring in ((3, 4, 6, 3, 5, 1), (2, 6, 4, 6, 20, 0)):
+        h, w = h * c.size(1, 3), w * c.size(1, 3)
+        features, blocks = c.randn(1, h, w, k), h * w // 4
+        logits = F.interpolate(4 * c.randn(n, 1, h, w) - 2, scale_factor=2, mode='nearest') + c.randn(n, 1, 2 * h, 2 * w)
+        score = torch.tensor([1.0, 0.5, -1.0])[:n]
+        before, after, prompted = [2, -1, 4][:n], [3, 1, 5][:n], [0, 2, 1][:n]
+        old = c.rand(6, (k + 1) * (near + blocks))
+        keys, x = old.clone().double(), features[0].permute(2, 0, 1).double()
+        for a in range(n):
+            row = keys[before[a]].clone() if before[a] >= 0 else torch.zeros(keys.shape[1], dtype=torch.double)
+            if prompted[a] and score[a] > 0:
+                p = F.avg_pool2d(torch.sigmoid(logits[a].double()), 2)
+                is_near = F.max_pool2d((p > 0.5).double()[None], 2 * ring + 1, 1, ring)[0, 0] > 0
+                own = torch.cat((x, 2 * p - 1)).flatten(1)[:, is_near.flatten()]
+                most = min(own.shape[1], near)
+                own = own[:, [i * own.shape[1] // most for i in range(most)]]
+                far = F.avg_pool2d(torch.cat((x, 2 * p - 1))[None], 2)[0].flatten(1)
+                far = far * (F.max_pool2d(is_near.double()[None], 2).flatten() == 0)
+                row = torch.cat((F.pad(own, (0, near - most)), far), 1)
+                row[:-1] = F.normalize(row[:-1], dim=0)
+                row = row.flatten()
+            keys[after[a]] = row
+        numbers_of = {'before': before, 'after': after, 'prompted': prompted}
+        c.add('recall_learn', old=old.reshape(6, 1, 1, -1), keys=keys.reshape(6, 1, 1, -1), features=features,
+              logits=nhwc(logits), score=score.reshape(n, 1, 1, 1), room=torch.zeros(n, h, w, 2), ring=ring,
+              **{name: vector(torch.tensor(v)) for name, v in numbers_of.items()})
+        slot = [1, 3, 0][:n]
+        # In steps by which products are exact: of which key is the most like a cell rounding must not decide.
+        rows = (8 * c.randn(6, k + 1, near + blocks)).round() / 16
+        features = (4 * c.randn(1, h, w, k)).round()
+        x = features.double().reshape(-1, k)
+        products = torch.einsum('ik,akj->aij', x, rows[slot, :-1].double())
+        best = torch.from_numpy(products.numpy().argmax(2))  # the first of equals
+        most = products.gather(2, best[..., None])[..., 0] / x.norm(dim=1).clamp(min=1e-12)
+        cells = rows[slot, -1].double().gather(1, best) * torch.sigmoid((most - 0.5) / 0.1)
+        large = F.interpolate(cells.reshape(n, 1, h, w), scale_factor=2, mode='bilinear', align_corners=False)
+        c.add('recall_score', before=nhwc(logits), features=features, keys=rows.reshape(6, 1, 1, -1),
+              slot=vector(torch.tensor(slot)), score=score.reshape(n, 1, 1, 1), room=torch.zeros(n, h, w, 1), scale=3,
+              likeness=0.5, softness=0.1, logits=nhwc(logits + 3 * large * (score > 0).reshape(n, 1, 1, 1)))
+
+
 def wide_frames(c):
     """P010: NV12 of 10 bits, in the upper bits of two bytes."""
     for kr, kb, full in ((0.2627, 0.0593, 0), (0.2126, 0.0722, 1)):
@@ -747,7 +790,7 @@ def make(seed, big):
     for part in (copies, norms, products, convolutions, window_attention, attention, rope, images,
                  masks_and_memory, frames, draw_masks, fill_holes, wide_frames, topk,
                  feed_forward, rope_attention, strided, squeeze_excite, windows, draw_edges,
-                 deform_attention, letterbox, normed, boxes, segmentation, same_padding, walks, ridge):
+                 deform_attention, letterbox, normed, boxes, segmentation, same_padding, walks, ridge, recall):
         part(c)
     return c.tensors
 

@@ -9,6 +9,7 @@
 #include "ops/cpu/blend.h"
 #include "ops/cpu/outline.h"
 #include "ops/cpu/pool.h"
+#include "ops/cpu/recall.h"
 #include "ops/cpu/ridge.h"
 #include "ops/cpu/walk.h"
 #include "ops/ops.h"
@@ -35,6 +36,7 @@ struct sam_cpu {
     sam_weigh_windows *weigh_windows;
     const struct sam_walk_kernels *walk;
     sam_ridge_products *ridge_products;
+    sam_recall_match *recall_match;
     sam_biased_block *biased_block;
 };
 

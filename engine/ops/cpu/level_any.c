@@ -32,5 +32,6 @@ void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16)
     cpu->weigh_windows = sam_weigh_windows_generic;
     cpu->walk = &sam_walk_kernels_generic;
     cpu->ridge_products = sam_ridge_products_generic;
+    cpu->recall_match = sam_recall_match_generic;
     cpu->biased_block = sam_biased_block_generic;
 }

@@ -76,6 +76,7 @@ void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16)
         cpu->weigh_windows = sam_weigh_windows_avx512;
         cpu->walk = &sam_walk_kernels_avx512;
         cpu->ridge_products = sam_ridge_products_avx512;
+        cpu->recall_match = sam_recall_match_avx512;
         cpu->biased_block = sam_biased_block_avx512;
     } else if (cpu->level >= SAM_CPU_AVX2) {
         cpu->attention_f32 = &sam_attention_avx2;
@@ -86,6 +87,7 @@ void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16)
         cpu->weigh_windows = sam_weigh_windows_avx2;
         cpu->walk = &sam_walk_kernels_avx2;
         cpu->ridge_products = sam_ridge_products_avx2;
+        cpu->recall_match = sam_recall_match_avx2;
         cpu->biased_block = sam_biased_block_avx2;
     } else {
         cpu->attention_f32 = &sam_attention_generic;
@@ -96,6 +98,7 @@ void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16)
         cpu->weigh_windows = sam_weigh_windows_generic;
         cpu->walk = &sam_walk_kernels_generic;
         cpu->ridge_products = sam_ridge_products_generic;
+        cpu->recall_match = sam_recall_match_generic;
         cpu->biased_block = sam_biased_block_generic;
     }
     cpu->attention = bf16 ? &sam_attention_bf16 : cpu->attention_f32;

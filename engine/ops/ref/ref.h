@@ -118,6 +118,41 @@ static inline struct ref_taps ref_bilinear(int position, int out, int in)
     return (struct ref_taps) { lo, lo + 1 < in ? lo + 1 : lo, at - lo };
 }
 
+// A cell covers 2 x 2 logits of (n, 2 h, 2 w, 1): the mean of their sigmoids.
+static inline float ref_share(const struct sam_tensor *logits, int n, int y, int x)
+{
+    float sum = 0;
+    for (int k = 0; k < 4; k++) {
+        const float l = sam_load(logits, ref_pixel(logits, n, 2 * y + k / 2, 2 * x + k % 2));
+        sum += ref_act(SAM_ACT_SIGMOID, l);
+    }
+    return sum / 4;
+}
+
+// Whether a cell within `ring` rows and columns of cell i has a share above 0.5.
+static inline bool ref_is_near(const float *shares, int h, int w, int ring, int i)
+{
+    const int y = i / w, x = i % w;
+    for (int v = ref_max(y - ring, 0); v < ref_min(y + ring + 1, h); v++)
+        for (int u = ref_max(x - ring, 0); u < ref_min(x + ring + 1, w); u++)
+            if (shares[v * w + u] > 0.5f)
+                return true;
+    return false;
+}
+
+// logits, 2 h x 2 w, += scale times h x w cells that are stretched to them.
+static inline void ref_add_cells(float *logits, const float *cells, int h, int w, float scale)
+{
+    for (int y = 0; y < 2 * h; y++)
+        for (int x = 0; x < 2 * w; x++) {
+            const struct ref_taps v = ref_bilinear(y, 2 * h, h), u = ref_bilinear(x, 2 * w, w);
+            const float *top = cells + v.lo * w, *bottom = cells + v.hi * w;
+            const float above = (1 - u.weight) * top[u.lo] + u.weight * top[u.hi];
+            const float below = (1 - u.weight) * bottom[u.lo] + u.weight * bottom[u.hi];
+            logits[y * 2 * w + x] += scale * ((1 - v.weight) * above + v.weight * below);
+        }
+}
+
 // The antialiased triangle filter for one output position (PyTorch's and PIL's rule): a tent
 // as wide as the shrink factor over the centre, cut at the border, its weights scaled to sum 1.
 struct ref_tent {

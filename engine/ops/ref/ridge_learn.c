@@ -13,27 +13,6 @@ static size_t triangle(int numbers)
     return (size_t) numbers * (numbers + 1) / 2;
 }
 
-// The mean of the sigmoid over a cell's logits.
-static float share(const struct sam_ridge_learn *p, int n, int y, int x)
-{
-    float sum = 0;
-    for (int k = 0; k < 4; k++) {
-        const size_t at = ref_pixel(&p->logits, n, 2 * y + k / 2, 2 * x + k % 2);
-        sum += ref_act(SAM_ACT_SIGMOID, sam_load(&p->logits, at));
-    }
-    return sum / 4;
-}
-
-static bool is_near(const struct sam_ridge_learn *p, const float *shares, int y, int x)
-{
-    const int h = p->features.h, w = p->features.w;
-    for (int v = ref_max(y - p->near, 0); v < ref_min(y + p->near + 1, h); v++)
-        for (int u = ref_max(x - p->near, 0); u < ref_min(x + p->near + 1, w); u++)
-            if (shares[v * w + u] > 0.5f)
-                return true;
-    return false;
-}
-
 // s += the sums over all cells, times `part`.
 static void add_frame(const struct sam_ridge_learn *p, const float *shares, struct sums s,
                       float part)
@@ -45,7 +24,7 @@ static void add_frame(const struct sam_ridge_learn *p, const float *shares, stru
     for (int i = 0; i < cells; i++) {
         const float y = 2 * shares[i] - 1;
         float weight = part / (float) (shares[i] > 0.5f ? inside : cells - inside);
-        weight *= is_near(p, shares, i / w, i % w) ? 1 : p->far;
+        weight *= ref_is_near(shares, p->features.h, w, p->near, i) ? 1 : p->far;
         weight *= p->unsure + (1 - p->unsure) * fabsf(y);
         float x[SAM_MAX_RIDGE + 1], *row = s.a;
         memcpy(x, (const float *) p->features.data + (size_t) i * c, c * sizeof(*x));
@@ -68,7 +47,7 @@ static void learn(const struct sam_ridge_learn *p, int n, float *sums)
     const struct sums prompted = { sums, sums + triangle(numbers) };
     const struct sums tracked = { sums + half, sums + half + triangle(numbers) };
     for (int i = 0; i < cells; i++)
-        shares[i] = share(p, n, i / p->features.w, i % p->features.w);
+        shares[i] = ref_share(&p->logits, n, i / p->features.w, i % p->features.w);
     for (size_t i = 0; i < half; i++) {
         prompted.a[i] *= k ? 1 - 1 / (float) k : 1; // the right-hand side stands behind
         tracked.a[i] = k ? 0 : p->keep * tracked.a[i];

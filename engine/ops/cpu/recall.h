@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// The keys that are most like cells: private to ops/cpu.
+#ifndef SAM_RECALL_H
+#define SAM_RECALL_H
+
+// Of each cell's features x[cell][0 .. c): the largest product with a key, keys[0 .. c)[key], and
+// its number, the first of equals; where none is above -1e30, that and -1.
+typedef void sam_recall_match(const float *x, int cells, const float *keys, int num_keys, int c,
+                              float *most, int *best);
+
+// recall_match.c
+sam_recall_match sam_recall_match_generic, sam_recall_match_avx2, sam_recall_match_avx512;
+
+#endif // SAM_RECALL_H
