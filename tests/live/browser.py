@@ -92,6 +92,7 @@ async def begin(tab, program):
 async def select_disc(tab):
     """Its mask must come into the picture."""
     await tab.wait_for('eyes.red() < 50')  # that of an object that was removed is gone
+    await tab.wait_for('eyes.find().column >= 0')  # before the first picture it is nowhere
     at = await tab.run('eyes.find()')
     await tab.click(at['x'], at['y'])
     await tab.wait_for(f'eyes.red() > {RADIUS * RADIUS * 2}')
