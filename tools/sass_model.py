@@ -438,6 +438,7 @@ def main():
         names = table.plain(list(codes))
         rows = [judge(names[m], code, a.arch, show=show) for m, code in codes.items()]
     else:
+        table.FLAGS.extend(['-I', str(table.ROOT / 'build/engine/include')])  # version.h, of a configured build
         path = pathlib.Path(a.output or table.ROOT / 'docs/KERNELS.md')
         shared_of = {row[1]: int(row[7]) for row in table.read(path)} if path.exists() else {}
         cuobjdump = table.find_cuobjdump(a.nvcc)
