@@ -136,7 +136,8 @@ static __device__ __forceinline__ void take_larger(float *most, int *best, int s
 static __global__ void __launch_bounds__(LANES *CELLS) recall_match_kernel(recalls k)
 {
     await_earlier();
-    extern __shared__ float x[]; // of the block's cells
+    extern __shared__ __align__(128) unsigned char smem[];
+    float *x = (float *) smem; // features of the block's cells
     const int object = blockIdx.y, first = blockIdx.x * CELLS, slot = k.slot[object];
     const int own = threadIdx.x / LANES, lane = threadIdx.x % LANES;
     if (slot < 0 || !(k.score[object] > 0.0f)) // all threads alike
@@ -146,7 +147,7 @@ static __global__ void __launch_bounds__(LANES *CELLS) recall_match_kernel(recal
     __syncthreads();
     const float *keys = k.keys + (size_t) slot * (k.c + 1) * k.count, *mine = x + own * k.c;
     float most = -1e30f, square = 0.0f;
-    int best = INT_MAX;
+    int best = k.count; // none
     for (int i = lane; i < k.count; i += LANES) {
         float product = 0.0f;
         for (int j = 0; j < k.c; j++)

@@ -64,6 +64,8 @@ struct sam_config {
     float click_zoom; // a click is answered again in one this many times the size of its answer
     int target_channels; // of the target model's features; 0: there is none
     float target_weight; // of its scores among the logits
+    float recall_weight; // of what the nearest neighbours of cells tell; 0: they are not asked
+    float recall_likeness; // cosine from which on a neighbour is believed
     float walk_fidelity; // of random walks to the decoder's mask; 0: there are none
 
     struct sam_memory_shape memory;

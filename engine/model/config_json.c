@@ -37,6 +37,17 @@ static int read_zoom(const struct sam_json *r, const char *key, float *out)
     return SAM_OK;
 }
 
+static int read_recall(struct sam_config *out, const struct sam_json *target)
+{
+    struct sam_json recall;
+    int status = sam_json_enter(&recall, target, "recall", "target_model.recall.");
+
+    if (status || !recall.object)
+        return status;
+    status = sam_json_number(&recall, "weight", 0, 100, &out->recall_weight);
+    return status ? status : sam_json_number(&recall, "likeness", 0, 1, &out->recall_likeness);
+}
+
 static int read_target_model(struct sam_config *out, const struct sam_json *r)
 {
     struct sam_json target;
@@ -47,6 +58,8 @@ static int read_target_model(struct sam_config *out, const struct sam_json *r)
     if ((status = sam_json_number(&target, "weight", 0, 100, &out->target_weight)))
         return status;
     if ((status = sam_json_required(&target, "channels", &out->target_channels)))
+        return status;
+    if ((status = read_recall(out, &target)))
         return status;
     if (out->target_channels < 1 || out->target_channels > SAM_MAX_TARGET)
         return sam_fail(r->error, SAM_EFORMAT, "%s: key 'target_model.channels': expected 1 to "

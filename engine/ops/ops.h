@@ -557,32 +557,22 @@ struct sam_ridge_score {
     float scale, most;
 };
 
-// Nearest neighbours among cells of the frame that an object was prompted on last: what looks most
-// like a cell tells whether it is the object's. Two operations: learn, score. Features and logits
-// are those of the ridge regression; h and w are even. A row of keys is K cells' features of length
-// 1, F32, number by number, and then their y: keys is (rows, 1, 1, (c + 1) K). A key of zeros, with
-// y 0, is none.
-
-// Keys of the frame. Of each n with after[n] >= 0, s = keys[before[n]], or zeros where that is
-// negative; where prompted[n] > 0 and score[n] > 0, s is made anew of the frame's cells:
-//   p is the mean of the sigmoid of a cell's logits, y = 2 p - 1. A cell is near if one within
-//   `ring` rows and columns has p > 0.5. M = min(count, K - h w / 4) of the `count` near cells, in
-//   the order of rows, are the first keys: of numbers i count / M, rounded down, for i in [0, M).
-//   Then, for i in [0, h w / 4), key K - h w / 4 + i is of the i-th block of 2 x 2 cells, if none of
-//   them is near: means of features and y.
-//   Of each key, features / max(length, 1e-12). The others are zeros.
-// Then keys[after[n]] = s. Rows before and after of all n differ.
-// before, after, prompted: I32 (1, 1, 1, n); score F32 (n, 1, 1, 1); room F32 (n, h, w, 2).
+// Nearest neighbours of cells in the frame that an object was prompted on: learn, score. Features
+// and logits as above, h and w even. A row of K keys is numbers of features, K of each, then K y:
+// keys is F32 (rows, 1, 1, (c + 1) K). A key of zeros is none.
+// Learn: as sam_ridge_learn, keys for sums; but of n with prompted[n] > 0 and score[n] > 0, s is
+// made anew, and of others only copied. Cells with p > 0.5 within `ring` rows and columns are near.
+// Of the N near ones, in the order of rows, M = min(N, K - h w / 4), those of number i N / M for i
+// in [0, M), rounded down, are the first keys; the last h w / 4 are of blocks of 2 x 2 cells, means
+// of features and y, of those without a near cell. Features are divided by max(length, 1e-12).
 struct sam_recall_learn {
     struct sam_tensor keys, features, logits, score, before, after, prompted, room;
     int ring;
 };
 
-// logits[n] += scale * resize(v) where score[n] > 0 and slot[n] >= 0, resize to twice the size as by
-// sam_resize without antialias. Of each cell, s is its largest product with a key of row slot[n],
-// divided by max(length of the cell's features, 1e-12), y that key's, the first of equals, and
-//   v = y / (1 + e^((likeness - s) / softness)); 0 where no product is above -1e30.
-// slot: I32 (1, 1, 1, n); room F32 (n, h, w, 1): scratch.
+// logits[n] += scale * resize(v) where score[n] > 0 and slot[n] >= 0, as sam_ridge_score does. Of a
+// cell, s is its largest product with a key of row slot[n] over max(length, 1e-12), y that key's,
+// the first of equals, v = y / (1 + e^((likeness - s) / softness)); 0 if none is above -1e30.
 struct sam_recall_score {
     struct sam_tensor logits, features, keys, slot, score, room;
     float scale, likeness, softness;

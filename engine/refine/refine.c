@@ -59,7 +59,10 @@ void sam_refine_lay_out_state(struct sam_refine_memory *memory, const struct sam
     for_each(i, c, lay_out_state)
         list[i]->lay_out_state(&memory[i], c, type, a);
     for_each(i, c, numbers)
-        memory[i].kept = sam_arena_tensor(a, SAM_F32, rows, 1, 1, list[i]->numbers(c));
+        for (int k = 0; k < SAM_REFINE_KEPT; k++)
+            if (list[i]->numbers(c, k))
+                memory[i].kept[k] =
+                    sam_arena_tensor(a, SAM_F32, rows, 1, 1, list[i]->numbers(c, k));
 }
 
 void sam_refine_lay_out_host(struct sam_refine_memory *memory, const struct sam_config *c,

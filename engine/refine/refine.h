@@ -19,6 +19,8 @@
 enum {
     SAM_REFINERS = 4,     // at most
     SAM_REFINE_ROOMS = 9, // of each of them, of a kind
+    SAM_REFINE_KEPT = 2,  // kinds of numbers that it keeps of an object
+    SAM_ALL_KEPT = SAM_REFINERS * SAM_REFINE_KEPT,
 };
 
 // Points of a prompt, px of the input that it is about. A box is its two corners, before clicks.
@@ -45,9 +47,17 @@ enum sam_look {
 struct sam_refine_memory {
     struct sam_tensor scratch[SAM_REFINE_ROOMS]; // for one hook alone
     struct sam_tensor state[SAM_REFINE_ROOMS];   // for one frame
-    struct sam_tensor kept; // (rows, 1, 1, numbers) F32: what it keeps of objects; c 0: nothing
+    // (rows, 1, 1, numbers) F32: what it keeps of objects; c 0: nothing
+    struct sam_tensor kept[SAM_REFINE_KEPT];
     void *host[SAM_REFINE_ROOMS];
 };
+
+// Of all refiners, what is kept: i in [0, SAM_ALL_KEPT).
+static inline const struct sam_tensor *sam_refine_kept(const struct sam_refine_memory *memory,
+                                                       int i)
+{
+    return &memory[i / SAM_REFINE_KEPT].kept[i % SAM_REFINE_KEPT];
+}
 
 // What a hook is given: n objects, as the decoder left them in `out`.
 struct sam_refining {
@@ -75,7 +85,7 @@ struct sam_refiner {
     bool needs_input;    // the network's, after it was encoded
     // Numbers that it keeps of an object from frame to frame; they are saved with it, and follow it
     // where a late prompt takes it back.
-    int (*numbers)(const struct sam_config *c);
+    int (*numbers)(const struct sam_config *c, int kind); // 0: it keeps none of this kind
     // batch: objects at once, at most.
     void (*lay_out_scratch)(struct sam_refine_memory *m, const struct sam_config *c, int batch,
                             struct sam_arena *a);

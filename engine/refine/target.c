@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The target model of an object: a linear function of a frame's features that tells its cells from
 // those around it, fitted by ridge regression to the masks so far ("fast target models", Robinson
-// et al., CVPR 2020). Its scores are added to the decoder's logits. docs/MODEL.md has the formulas.
+// et al., CVPR 2020). Its scores are added to the decoder's logits. With "recall", so is what each
+// cell's nearest neighbour in the frame that the object was prompted on last tells, by the same
+// features. docs/MODEL.md has the formulas.
 //
-// The sums of the regression are a few thousand numbers for each object and frame.
+// The sums of the regression are a few thousand numbers for each object and frame, the neighbours
+// up to 256 and a quarter of the cells, with their features.
 #include <assert.h>
 #include <string.h>
 
@@ -15,7 +18,18 @@ static const float FAR = 0.3f;     // weight of cells that no cell of the object
 static const float UNSURE = 0.2f;  // and of those that the mask is unsure about, least
 static const float MOST = 1.5f;    // score, either way; fitted are 1 and -1
 static const float RIDGE = 0.01f;  // of the mean of the diagonal
-enum { NEAR = 4 }; // cells, each way
+static const float SOFTNESS = 0.03f; // of the likeness from which on a neighbour is believed
+enum {
+    NEAR = 4,        // cells, each way
+    RING = 1,        // likewise: those next to the object are neighbours one by one
+    NEAR_KEYS = 256, // of them, at most
+};
+
+// What is kept of an object.
+enum {
+    SUMS,
+    NEIGHBOURS,
+};
 
 // Scratch; cells are of stride 8, n = channels + 1, b objects.
 enum {
@@ -34,9 +48,13 @@ static int count_of(const struct sam_config *c)
     return c->target_channels + 1;
 }
 
-static int numbers(const struct sam_config *c)
+static int numbers(const struct sam_config *c, int kind)
 {
-    return count_of(c) * (count_of(c) + 3);
+    const int neighbours = NEAR_KEYS + sam_grid(c) * sam_grid(c);
+
+    if (kind == SUMS)
+        return count_of(c) * (count_of(c) + 3);
+    return c->recall_weight > 0 ? count_of(c) * neighbours : 0;
 }
 
 static struct sam_tensor room_of(const struct sam_refining *r, int which)
@@ -64,11 +82,32 @@ static void look(const struct sam_refining *r)
 
 static void learn(const struct sam_refining *r)
 {
-    ridge_learn(r->queue, .sums = r->memory->kept, .features = r->memory->scratch[FEATURES],
-                .logits = logits_of(r), .score = sam_first(r->out->score, r->n),
+    const struct sam_tensor score = sam_first(r->out->score, r->n);
+
+    ridge_learn(r->queue, .sums = r->memory->kept[SUMS],
+                .features = r->memory->scratch[FEATURES], .logits = logits_of(r), .score = score,
                 .before = r->before, .after = r->after, .prompted = r->prompted,
                 .room = room_of(r, CELLS), .near = NEAR, .keep = KEEP, .far = FAR,
                 .unsure = UNSURE);
+    if (r->model->config.recall_weight > 0)
+        recall_learn(r->queue, .keys = r->memory->kept[NEIGHBOURS],
+                     .features = r->memory->scratch[FEATURES], .logits = logits_of(r),
+                     .score = score, .before = r->before, .after = r->after,
+                     .prompted = r->prompted, .room = room_of(r, CELLS), .ring = RING);
+}
+
+static void recall(const struct sam_refining *r)
+{
+    const struct sam_tensor cells = room_of(r, CELLS);
+    const struct sam_config *c = &r->model->config;
+
+    if (c->recall_weight > 0)
+        recall_score(r->queue, .logits = logits_of(r), .features = r->memory->scratch[FEATURES],
+                     .keys = r->memory->kept[NEIGHBOURS], .slot = r->before,
+                     .score = sam_first(r->out->score, r->n),
+                     .room = sam_view(cells, r->n, cells.h, cells.w, 1),
+                     .scale = c->recall_weight, .likeness = c->recall_likeness,
+                     .softness = SOFTNESS);
 }
 
 // Add the scores of what was learnt before to the logits, then learn from them.
@@ -78,7 +117,8 @@ static void track(const struct sam_refining *r)
     const struct sam_tensor weights = room_of(r, WEIGHTS), cells = room_of(r, CELLS);
 
     look(r);
-    ridge_fit(r->queue, .dst = weights, .sums = r->memory->kept, .slot = r->before,
+    recall(r);
+    ridge_fit(r->queue, .dst = weights, .sums = r->memory->kept[SUMS], .slot = r->before,
               .score = score, .room = room_of(r, MATRIX), .ridge = RIDGE);
     ridge_score(r->queue, .logits = logits_of(r), .features = r->memory->scratch[FEATURES],
                 .weights = weights, .score = score,

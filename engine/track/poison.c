@@ -56,8 +56,10 @@ void sam_poison_object(struct sam_tracker *t, const struct sam_tracked *o)
     poison_tensor(t, entries(s->maps, b->first_map, sam_bank_maps(&t->limits)));
     poison_tensor(t, entries(s->pointers, b->first_pointer, sam_bank_pointers(&t->limits)));
     poison_tensor(t, sam_slice(s->answers, o->slot - 1));
-    for (int i = 0; i < SAM_REFINERS; i++)
-        if (t->mem.refine[i].kept.c)
-            poison_tensor(t, entries(t->mem.refine[i].kept, sam_kept_at(t, o->slot, 0),
+    for (int i = 0; i < SAM_ALL_KEPT; i++) {
+        const struct sam_tensor *kept = sam_refine_kept(t->mem.refine, i);
+        if (kept->c)
+            poison_tensor(t, entries(*kept, sam_kept_at(t, o->slot, 0),
                                      sam_kept_each(&t->limits)));
+    }
 }

@@ -159,8 +159,8 @@ static uint64_t kept_bytes(const struct sam_tracker *t)
 {
     uint64_t bytes = 0;
 
-    for (int i = 0; i < SAM_REFINERS; i++)
-        bytes += (uint64_t) t->mem.refine[i].kept.c * sizeof(float);
+    for (int i = 0; i < SAM_ALL_KEPT; i++)
+        bytes += (uint64_t) sam_refine_kept(t->mem.refine, i)->c * sizeof(float);
     return bytes;
 }
 
@@ -400,9 +400,11 @@ static bool visit_memory(struct cursor *c, struct sam_tracker *t, const struct s
     if (o->shown && !see(c, t, sam_slice(s->low_res, row)))
         return false;
     const int kept = bank ? sam_kept_at(t, (int) o->slot, last) : 0;
-    for (int i = 0; f->num_cond && i < SAM_REFINERS; i++)
-        if (t->mem.refine[i].kept.c && !see(c, t, sam_slice(t->mem.refine[i].kept, kept)))
+    for (int i = 0; f->num_cond && i < SAM_ALL_KEPT; i++) {
+        const struct sam_tensor *all = sam_refine_kept(t->mem.refine, i);
+        if (all->c && !see(c, t, sam_slice(*all, kept)))
             return false;
+    }
     return true;
 }
 

@@ -230,9 +230,11 @@ static void put_memory(struct sink *s, struct sam_tracker *t, const struct sam_t
     }
     if (o->row >= 0)
         put_tensor(s, t, sam_slice(state->low_res, o->row));
-    for (int i = 0; f->num_cond && i < SAM_REFINERS; i++)
-        if (t->mem.refine[i].kept.c)
-            put_tensor(s, t, sam_slice(t->mem.refine[i].kept, sam_kept_at(t, o->slot, t->frame)));
+    for (int i = 0; f->num_cond && i < SAM_ALL_KEPT; i++) {
+        const struct sam_tensor *kept = sam_refine_kept(t->mem.refine, i);
+        if (kept->c)
+            put_tensor(s, t, sam_slice(*kept, sam_kept_at(t, o->slot, t->frame)));
+    }
 }
 
 static void put_object(struct sink *s, struct sam_tracker *t, const struct sam_tracked *o)

@@ -572,6 +572,12 @@ def config_files(f):
                                 ('minus', {'channels': 4, 'weight': -1}, "'target_model.weight'|0 to 100|-1"),
                                 ('word', {'channels': 4, 'weight': 'x'}, "'target_model.weight'|0 to 100|a string")):
         bad(f'target-{name}', words, target_model=target)
+    for name, recall, words in (('text', 'yes', "'target_model.recall'|an object|a string"),
+                                ('empty', {}, "'target_model.recall.weight'|0 to 100|nothing"),
+                                ('minus', {'weight': -1, 'likeness': 0.5}, "'target_model.recall.weight'|0 to 100|-1"),
+                                ('unlike', {'weight': 1}, "'target_model.recall.likeness'|0 to 1|nothing"),
+                                ('likest', {'weight': 1, 'likeness': 2}, "'target_model.recall.likeness'|0 to 1|2")):
+        bad(f'recall-{name}', words, target_model={'channels': 4, 'weight': 1, 'recall': recall})
     for name, walk, found in (('empty', {}, 'nothing'), ('none', {'fidelity': 0}, '0'), ('much', {'fidelity': 1001}, '1001'),
                               ('minus', {'fidelity': -0.05}, '-0.05'), ('word', {'fidelity': 'x'}, 'a string')):
         bad(f'walk-{name}', f"'random_walk.fidelity'|a number from 0.0001 to 1000|{found}", random_walk=walk)

@@ -142,7 +142,7 @@ static const struct mutant mutants[] = {
 };
 
 CUDA_FAULT("recall.cu", "seen == «(long long) stored * count / most => stored»;")
-CUDA_FAULT("recall.cu", "before < 0 «|| k.is_new(object) => »? 0.0f")
+CUDA_FAULT("recall.cu", "before < 0 || «k.is_new(object) => false» ? 0.0f")
 CUDA_FAULT("recall.cu", "near[first + k.w + 1])) == «-2.0f => -1.0f»)")
 CUDA_FAULT("recall.cu", "/= fmaxf(«sqrtf(square) => 1.0f», 1e-12f);")
 

@@ -116,7 +116,7 @@ static const struct mutant mutants[] = {
 };
 
 CUDA_FAULT("recall.cu", "(other == *most && «key < *best => key > *best»)")
-CUDA_FAULT("recall.cu", "if (product «> => >=» most) {")
+CUDA_FAULT("recall.cu", "if («product > most => product >= most») {")
 CUDA_FAULT("recall.cu", "if («slot[i / (4u * add.h * add.w)] >= 0 => true»)")
 CUDA_FAULT("recall.cu", "for (int step = 1; step < «LANES => LANES / 2»; step *= 2)")
 

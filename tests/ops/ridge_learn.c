@@ -157,6 +157,6 @@ static const struct mutant mutants[] = {
 CUDA_FAULT("ridge.cu", "is_right ? «2.0f * shares[i] - 1.0f => shares[i]» : column")
 CUDA_FAULT("ridge.cu", "return after[i] >= 0 && «score[i] > 0.0f => score[i] >= 0.0f»;")
 CUDA_FAULT("ridge.cu", "tracked = «count => 0» ? 0.0f : k.keep * tracked + sum;")
-CUDA_FAULT("ridge.cu", "u < «min(x + near + 1, w) => min(x + near, w)»; u++")
+CUDA_FAULT("cells.cuh", "u < «min(x + ring + 1, w) => min(x + ring, w)»; u++")
 
 TEST(ridge_learn, .vectors = vectors_ridge_learn, .abs = 2e-5f, .rel = 1e-4f);

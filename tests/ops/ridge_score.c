@@ -89,8 +89,8 @@ static const struct mutant mutants[] = {
     MUTANT(ridge_score, one_for_all),
 };
 
-CUDA_FAULT("ridge.cu", "min(max(v + y % 2 * 2 - 1, 0), «h - 1 => h»);")
-CUDA_FAULT("ridge.cu", "min(max(u + «x % 2 * 2 - 1 => 1 - x % 2 * 2», 0), w - 1);")
+CUDA_FAULT("cells.cuh", "min(max(v + y % 2 * 2 - 1, 0), «h - 1 => h»);")
+CUDA_FAULT("cells.cuh", "min(max(u + «x % 2 * 2 - 1 => 1 - x % 2 * 2», 0), w - 1);")
 CUDA_FAULT("ridge.cu", "room[i] = fminf(«fmaxf(sum, -most) => sum», most);")
 
 TEST(ridge_score, .vectors = vectors_ridge_score, .abs = 2e-5f, .rel = 1e-5f);

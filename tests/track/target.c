@@ -2,7 +2,9 @@
 // Target models: the logits of every tracked frame are the decoder's and the weighted scores of a
 // linear model, which this test fits to the masks before in its own way (Gaussian elimination over
 // all cells that were seen, in double). Models without it, and with it at no weight, are alike.
-// Arguments: a model of 64 px with target models, one whose have no weight, one without, a backend.
+// With "recall" what each cell's nearest neighbour in the frame of the last prompt tells is added.
+// Arguments: a model of 64 px with target models, one with "recall", too, one whose have no weight,
+// one without, a backend.
 #include <math.h>
 
 #include "scene.h"
@@ -116,18 +118,75 @@ static void fit(const struct seen *s, int n, double x[N])
     eliminate(a, x);
 }
 
-static double cell_score(const float *features, const double w[N], int y, int x)
+// ---- Nearest neighbours of the last prompted frame
+
+// The mean of `count` cells, in rows of two, as a key: features, then y.
+static void find_key(const struct seen *s, int first, int count, double key[N])
+{
+    double square = 0;
+
+    for (int c = 0; c < N; c++) {
+        key[c] = 0;
+        for (int i = 0; i < count; i++) {
+            const int cell = first + i / 2 * 8 + i % 2;
+            key[c] += (c < CHANNELS ? s->x[cell][c] : s->y[cell]) / count;
+        }
+        square += c < CHANNELS ? key[c] * key[c] : 0;
+    }
+    for (int c = 0; c < CHANNELS; c++)
+        key[c] /= sqrt(square);
+}
+
+static bool is_beside(const struct seen *s, int cell)
+{
+    for (int i = 0; i < CELLS; i++)
+        if (s->y[i] > 0 && abs(i % 8 - cell % 8) <= 1 && abs(i / 8 - cell / 8) <= 1)
+            return true;
+    return false;
+}
+
+// y of the key that is most like a cell, as much as it is believed. Of a frame of 8 x 8 cells all
+// near ones are keys, and blocks of the others.
+static double recall(const struct seen *s, const float *x)
+{
+    double most = -2, told = 0, square = 0;
+
+    for (int c = 0; c < CHANNELS; c++)
+        square += (double) x[c] * (double) x[c];
+    for (int i = 0; i < CELLS + CELLS / 4; i++) {
+        const int block = i - CELLS, first = block / 4 * 16 + block % 4 * 2;
+        double key[N], alike = 0;
+        if (i < CELLS ? !is_beside(s, i)
+                      : is_beside(s, first) || is_beside(s, first + 1) ||
+                            is_beside(s, first + 8) || is_beside(s, first + 9))
+            continue;
+        find_key(s, i < CELLS ? i : first, i < CELLS ? 1 : 4, key);
+        for (int c = 0; c < CHANNELS; c++)
+            alike += key[c] * (double) x[c] / sqrt(square);
+        if (alike > most)
+            most = alike, told = key[CHANNELS];
+    }
+    return told / (1 + exp((0.55 - most) / 0.03));
+}
+
+// ---- Scores
+
+// recalled: the last prompted frame; NULL: it is not asked.
+static double cell_score(const float *features, const double w[N], const struct seen *recalled,
+                         int y, int x)
 {
     const int at = (y < 0 ? 0 : y > 7 ? 7 : y) * 8 + (x < 0 ? 0 : x > 7 ? 7 : x);
     double sum = w[CHANNELS];
 
     for (int c = 0; c < CHANNELS; c++)
         sum += w[c] * (double) features[at * CHANNELS + c];
-    return fmin(fmax(sum, -1.5), 1.5);
+    sum = 3 * fmin(fmax(sum, -1.5), 1.5);
+    return recalled ? sum + 2 * recall(recalled, features + at * CHANNELS) : sum;
 }
 
 // At place (x, y) of the logits, between four cells.
-static double score(const float *features, const double w[N], int y, int x)
+static double score(const float *features, const double w[N], const struct seen *recalled, int y,
+                    int x)
 {
     const double v = (y + 0.5) / 2 - 0.5, u = (x + 0.5) / 2 - 0.5;
     const int top = (int) floor(v), left = (int) floor(u);
@@ -135,7 +194,7 @@ static double score(const float *features, const double w[N], int y, int x)
 
     for (int k = 0; k < 4; k++)
         sum += (k / 2 ? v - top : 1 - v + top) * (k % 2 ? u - left : 1 - u + left) *
-               cell_score(features, w, top + k / 2, left + k % 2);
+               cell_score(features, w, recalled, top + k / 2, left + k % 2);
     return sum;
 }
 
@@ -152,8 +211,9 @@ static const float *chosen(const float *masks, const float *ious)
 }
 
 static double largest_error(sam_tracker *t, uint64_t id, const float *features,
-                            const struct seen *s, int n)
+                            const struct seen *s, int n, bool recalls)
 {
+    const struct seen *recalled = NULL;
     static float masks[4 * LOW * LOW], low[LOW * LOW];
     float ious[4];
     double w[N], most = 0;
@@ -163,15 +223,17 @@ static double largest_error(sam_tracker *t, uint64_t id, const float *features,
            "no answer to compare with");
     const float *before = chosen(masks, ious);
     fit(s, n, w);
+    for (int i = 0; i < n && recalls; i++)
+        recalled = s[i].prompted ? &s[i] : recalled;
     for (int i = 0; i < LOW * LOW; i++)
-        most = fmax(most, fabs((double) before[i] + 3 * score(features, w, i / LOW, i % LOW) -
-                               (double) low[i]));
+        most = fmax(most, fabs((double) before[i] +
+                               score(features, w, recalled, i / LOW, i % LOW) - (double) low[i]));
     return most;
 }
 
 // A mask on frame 0; on frame 4 a correction; white frames, in which there is nothing, are not
 // learnt from. Returns how many frames were compared.
-static int check_run(const char *model, const int *story, int correct_at)
+static int check_run(const char *model, const int *story, int correct_at, bool recalls)
 {
     static struct seen seen[FRAMES];
     static float features[CELLS * CHANNELS], low[LOW * LOW];
@@ -189,7 +251,7 @@ static int check_run(const char *model, const int *story, int correct_at)
                "frame %d: no features", i);
         const bool prompted = i == 0 || i == correct_at;
         if (!prompted && o && o->score > 0) {
-            const double error = largest_error(t, id, features, seen, n);
+            const double error = largest_error(t, id, features, seen, n, recalls);
             // Sums of a few hundred products in fp32.
             expect(error < 2e-3, "frame %d: logits differ by %g", i, error);
             compared++;
@@ -241,17 +303,19 @@ int main(int argc, char **argv)
     static const int all[FRAMES] = { 0, 1, 2, 3, 4, 5, 6, 7, 8 };
     static const int gone[FRAMES] = { 0, 1, WHITE, WHITE, 2, 3, WHITE, 4, 5 };
 
-    if (argc != 5) {
-        fprintf(stderr, "usage: target AIMING WEIGHTLESS PLAIN BACKEND\n");
+    if (argc != 6) {
+        fprintf(stderr, "usage: target AIMING RECALLING WEIGHTLESS PLAIN BACKEND\n");
         return 2;
     }
-    backend = argv[4];
-    int compared = check_run(argv[1], all, -1);
-    expect(compared >= 6, "%d frames were compared, wanted 6", compared);
-    compared = check_run(argv[1], all, 4);
-    expect(compared >= 5, "%d frames were compared, wanted 5", compared);
-    compared = check_run(argv[1], gone, 4);
-    expect(compared >= 2, "%d frames were compared, wanted 2", compared);
-    check_weightless(argv[2], argv[3]);
+    backend = argv[5];
+    for (int recalls = 0; recalls < 2; recalls++) {
+        int compared = check_run(argv[1 + recalls], all, -1, recalls);
+        expect(compared >= 6, "%d frames were compared, wanted 6", compared);
+        compared = check_run(argv[1 + recalls], all, 4, recalls);
+        expect(compared >= 5, "%d frames were compared, wanted 5", compared);
+        compared = check_run(argv[1 + recalls], gone, 4, recalls);
+        expect(compared >= 2, "%d frames were compared, wanted 2", compared);
+    }
+    check_weightless(argv[3], argv[4]);
     return expect_status();
 }

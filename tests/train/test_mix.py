@@ -78,6 +78,20 @@ class Mix(unittest.TestCase):
         status, said = run("--out", self.out, "--box-zoom", "0.5", self.files[0])
         self.assertEqual((status, said.strip()), (1, "mix.py: --box-zoom: 0.5 is neither 0 nor from 1 to 8"))
 
+    def test_recall(self):
+        status, said = run("--out", self.out, "--recall", "2", self.files[0])
+        self.assertEqual((status, said.count("has no target model")), (1, 1))
+        target = {"channels": 4, "weight": 1.5}
+        given = os.path.join(self.folder.name, "given.safetensors")
+        model.save(model.build(SMALL | {"target_model": target}), given)
+        self.assertEqual(run("--out", self.out, "--recall", "2", given), (0, ""))
+        recall = {"recall": {"weight": 2, "likeness": mix.LIKENESS}}
+        self.assertEqual(model.read(self.out)[0], SMALL | {"target_model": target | recall})
+        self.assertEqual(run("--out", self.out, "--recall", "0", self.out), (0, ""))
+        self.assertEqual(model.read(self.out)[0], SMALL | {"target_model": target})
+        status, said = run("--out", self.out, "--recall", "-1", given)
+        self.assertEqual((status, said.strip()), (1, "mix.py: --recall: -1 is not from 0 to 100"))
+
     def test_random_walks(self):
         self.assertEqual(run("--out", self.out, "--random-walk", "0.05", self.files[0]), (0, ""))
         self.assertEqual(model.read(self.out)[0], SMALL | {"random_walk": {"fidelity": 0.05}})

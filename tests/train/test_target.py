@@ -84,6 +84,52 @@ class Fitting(unittest.TestCase):
         self.assertLess(scores[:4].max().item(), -0.8)
 
 
+class Recall(Fitting):
+    def setUp(self):
+        super().setUp()
+        self.net.samtrack["target_model"]["recall"] = {"weight": 2.0, "likeness": 0.5}
+
+    def keys(self, features, low):
+        """Of a frame, one by one: (unit features, 2p - 1) of cells beside the object and of blocks without one."""
+        told = 2 * low[0].sigmoid().reshape(8, 2, 8, 2).mean((1, 3)).numpy() - 1
+        near = cv2.dilate((told > 0).astype(np.uint8), np.ones((3, 3), np.uint8)) > 0
+        groups = [[i] for i in range(64) if near.flat[i]][: target.NEAR_KEYS]
+        for y, x in np.ndindex(4, 4):
+            block = [16 * y + 2 * x + i for i in (0, 1, 8, 9)]
+            groups += [] if near.flat[block].any() else [block]
+        means = [(features.numpy()[g].mean(0), told.flat[g].mean()) for g in groups]
+        return [(x / np.linalg.norm(x), t) for x, t in means]
+
+    def test_each_cell_is_told_by_its_nearest_neighbour(self):
+        (features, low), (later, _), one = self.frame(), self.frame(), target.Target(self.net)
+        self.look(one, features)
+        one.prompted(low)
+        keys = self.keys(features, low)
+        self.look(one, later)
+        for cell, found in zip(later.numpy(), one.recalled().flatten().tolist()):
+            alike, told = max(((x @ cell / np.linalg.norm(cell), t) for x, t in keys), key=lambda pair: pair[0])
+            self.assertAlmostEqual(found, told / (1 + np.exp((0.5 - alike) / target.SOFTNESS)), places=4)
+
+    def test_more_cells_than_keys_are_thinned_out_evenly(self):
+        (features, low), one = self.frame(), target.Target(self.net)
+        self.look(one, features)
+        with unittest.mock.patch.object(target, "NEAR_KEYS", 5):
+            keys, told = one.neighbours(torch.full_like(low, 3.0))
+        wanted = features[[0, 12, 25, 38, 51]]  # 64 i / 5
+        torch.testing.assert_close(keys, wanted / wanted.norm(dim=1, keepdim=True))
+        self.assertEqual(len(told), 5)
+
+    def test_scores_are_added_to_tracked_masks_alone(self):
+        (features, low), one = self.frame(), target.Target(self.net)
+        self.look(one, features)
+        self.assertTrue(torch.equal(one.prompted(low), low))
+        with (
+            unittest.mock.patch.object(target.Target, "scores", return_value=torch.full((1, 8, 8), 0.5)),
+            unittest.mock.patch.object(target.Target, "recalled", return_value=torch.full((1, 8, 8), -0.25)),
+        ):
+            torch.testing.assert_close(one.tracked(low), low + 1.0 - 0.5)
+
+
 class Whitening(unittest.TestCase):
     def test_features_have_no_correlations(self):
         with tempfile.TemporaryDirectory() as folder:

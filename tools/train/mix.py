@@ -7,6 +7,7 @@ frames are remembered.
     mix.py --out FILE --size 320 --maps 4 A.safetensors
     mix.py --out FILE --selection present A.safetensors
     mix.py --out FILE --random-walk 0.05 A.safetensors
+    mix.py --out FILE --recall 2 A.safetensors
     mix.py --out FILE --lead 2 A.safetensors
 
 The mean of weights that were trained from one start on different data is often better than each of them.
@@ -25,6 +26,7 @@ TIMES = "maskmem_tpos_enc"
 HEAD = "sam_mask_decoder.iou_prediction_head.layers.2"
 AHEAD = 0.02  # before the sigmoid
 MOST_MAPS = 16  # that the engine loads
+LIKENESS = 0.55  # cosine from which on a neighbour is believed, of features that whiten.py makes
 
 
 def arguments():
@@ -36,6 +38,7 @@ def arguments():
     p.add_argument("--box-zoom", type=float, help="answer a box in a window of so many times its size; 0: in the whole frame")
     p.add_argument("--click-zoom", type=float, help="answer a click again in a window of so many times its answer's size; 0: once")
     p.add_argument("--random-walk", type=float, help="fidelity of random walks that move outlines to edges; 0: none")
+    p.add_argument("--recall", type=float, help="weight of what nearest neighbours in the prompted frame tell; 0: they are not asked")
     p.add_argument("--lead", type=int, choices=(1, 2, 3), help="mask that becomes a copy of mask 0 and is chosen first")
     p.add_argument("parts", nargs="+", metavar="FILE[=SHARE]")
     return p.parse_args()
@@ -82,6 +85,15 @@ def with_lead(state, row):
     return state | {k.replace(f"{mlp}.0", f"{mlp}.{row}"): v for k, v in state.items() if k.startswith(f"{mlp}.0.")}
 
 
+def with_recall(config, weight, path):
+    if not 0 <= weight <= 100:
+        raise model.ModelError(f"--recall: {weight:g} is not from 0 to 100")
+    if "target_model" not in config:
+        raise model.ModelError(f"{path}: it has no target model, whose features --recall needs; whiten.py makes them")
+    own = {k: v for k, v in config["target_model"].items() if k != "recall"}
+    return config | {"target_model": own | ({"recall": {"weight": weight, "likeness": LIKENESS}} if weight else {})}
+
+
 def mixed(parts, maps=None):
     """(configuration of the first file, state) of [(path, share)]."""
     config, sums = None, {}
@@ -114,6 +126,8 @@ def main():
             config = config if zoom is None else config | {f"{kind}_zoom": zoom}
         if args.random_walk is not None:
             config = with_walk(config, args.random_walk)
+        if args.recall is not None:
+            config = with_recall(config, args.recall, args.parts[0])
         state = with_lead(state, args.lead) if args.lead else state
         net = model.build(config, model.count_layers(state))
         model.load_state(net, state, args.parts[0])

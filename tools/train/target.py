@@ -2,7 +2,8 @@
 """The target model of an object: a linear function of a frame's features that tells its cells from those around it.
 
 It is fitted by ridge regression to the masks so far, and its scores are added to the decoder's logits ("fast target models",
-Robinson et al., CVPR 2020). docs/MODEL.md has the formulas.
+Robinson et al., CVPR 2020). With "recall", so is what each cell's nearest neighbour in the frame that was prompted
+tells. docs/MODEL.md has the formulas.
 """
 
 import torch
@@ -16,6 +17,9 @@ UNSURE = 0.2  # and of those that the mask is unsure about, least
 MOST = 1.5  # score, either way; fitted are 1 and -1
 RIDGE = 0.01  # of the mean of the diagonal
 NEAR = 4  # cells, each way
+RING = 1  # cells, each way, around the object that are neighbours one by one
+NEAR_KEYS = 256  # of those, at most
+SOFTNESS = 0.03  # of the likeness from which on a neighbour is believed
 
 
 class Target:
@@ -24,6 +28,7 @@ class Target:
     def __init__(self, net):
         self.net, self.weight = net, net.samtrack["target_model"]["weight"]
         self.first = self.recent = None  # (n, n) and (n)
+        self.recall = net.samtrack["target_model"].get("recall", {"weight": 0, "likeness": 0})
 
     def look(self, maps):
         """Begin a frame, with what model.encode() gives for it."""
@@ -41,7 +46,26 @@ class Target:
         weighted = self.features * weight[:, None]
         return weighted.T @ self.features, weighted.T @ (2 * p - 1)
 
+    def neighbours(self, low):
+        """Cells of a frame with a mask's logits (1, 4h, 4h): features of length 1 (k, n), and 2p - 1 (k)."""
+        side = self.net.image_size // 8
+        cells = torch.cat((self.features[:, :-1].T.view(1, -1, side, side), 2 * F.avg_pool2d(low.sigmoid()[None], 2) - 1), 1)
+        near = F.max_pool2d((cells[:, -1:] > 0).float(), 2 * RING + 1, 1, RING)
+        own = cells.flatten(2)[0].T[near.flatten() > 0]
+        most = min(len(own), NEAR_KEYS)
+        own = own[torch.arange(most) * len(own) // max(most, 1)]
+        far = F.avg_pool2d(cells, 2).flatten(2)[0].T[F.max_pool2d(near, 2).flatten() == 0]
+        keys = torch.cat((own, far))
+        return F.normalize(keys[:, :-1], dim=1), keys[:, -1]
+
+    def recalled(self):
+        """What the nearest neighbour of every cell tells (1, 2h, 2h)."""
+        side, (keys, told) = self.net.image_size // 8, self.keys
+        likeness, best = (F.normalize(self.features[:, :-1], dim=1) @ keys.T).max(1)
+        return (told[best] * ((likeness - self.recall["likeness"]) / SOFTNESS).sigmoid()).view(1, side, side)
+
     def prompted(self, low):
+        self.keys = self.neighbours(low)
         self.first = self.products(low)
         self.recent = tuple(torch.zeros_like(x) for x in self.first)
         return low
@@ -57,7 +81,9 @@ class Target:
         """The logits (1, 4h, 4h) with the scores; then they are learnt from."""
         if self.first is None:
             return low
-        scores = F.interpolate(self.scores()[None], scale_factor=2, mode="bilinear", align_corners=False)[0]
-        low = low + self.weight * scores
+        scores = self.weight * self.scores()
+        if self.recall["weight"]:
+            scores = scores + self.recall["weight"] * self.recalled()
+        low = low + F.interpolate(scores[None], scale_factor=2, mode="bilinear", align_corners=False)[0]
         self.recent = tuple(KEEP * r + (1 - KEEP) * x for r, x in zip(self.recent, self.products(low)))
         return low
