@@ -27,7 +27,8 @@ struct Webrtc {
 
     GMutex lock;  /* guards what follows */
     GCond settled;
-    guint asked;  /* promises that webrtcbin has not kept */
+    guint asked;  /* promises that webrtcbin may still hold */
+    GList *open;  /* those that it has not kept, with a reference */
 };
 
 static void unref(gpointer data)
@@ -102,14 +103,43 @@ static void settle(gpointer data)
 
 static GstPromise *ask(Webrtc *webrtc, GstPromiseChangeFunc func)
 {
+    GstPromise *promise = gst_promise_new_with_change_func(func, ref(webrtc), settle);
+
     g_mutex_lock(&webrtc->lock);
     webrtc->asked++;
+    webrtc->open = g_list_prepend(webrtc->open, gst_promise_ref(promise));
     g_mutex_unlock(&webrtc->lock);
-    return gst_promise_new_with_change_func(func, ref(webrtc), settle);
+    return promise;
+}
+
+static void close_promise(Webrtc *webrtc, GstPromise *promise)
+{
+    GList *link;
+
+    g_mutex_lock(&webrtc->lock);
+    link = g_list_find(webrtc->open, promise);
+    webrtc->open = g_list_delete_link(webrtc->open, link);
+    g_mutex_unlock(&webrtc->lock);
+    if (link)
+        gst_promise_unref(promise);
+}
+
+/* A promise that is thrown away unkept is one that GStreamer warns of. */
+static void give_up(Webrtc *webrtc)
+{
+    GList *open;
+
+    g_mutex_lock(&webrtc->lock);
+    open = g_steal_pointer(&webrtc->open);
+    g_mutex_unlock(&webrtc->lock);
+    for (const GList *link = open; link; link = link->next)
+        gst_promise_interrupt(link->data);
+    g_list_free_full(open, (GDestroyNotify) gst_promise_unref);
 }
 
 static void on_set(GstPromise *promise, gpointer data)
 {
+    close_promise(data, promise);
 }
 
 /* With a promise: webrtcbin 1.22 leaks what it has to say where there is none. */
@@ -140,6 +170,7 @@ static void on_offer(GstPromise *promise, gpointer data)
     }
     if (offer)
         gst_webrtc_session_description_free(offer);
+    close_promise(webrtc, promise);
     gst_promise_unref(promise);
 }
 
@@ -298,6 +329,7 @@ static void stop_pipeline(GstElement *pipeline, gpointer data)
     while (webrtc->asked && g_cond_wait_until(&webrtc->settled, &webrtc->lock, end))
         ;
     g_mutex_unlock(&webrtc->lock);
+    give_up(webrtc);
     gst_element_set_state(pipeline, GST_STATE_NULL);
 }
 
