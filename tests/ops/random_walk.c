@@ -135,7 +135,7 @@ static const struct mutant mutants[] = {
 CUDA_FAULT("random_walk.cu",
            "if (!(«k.score[blockIdx.x] > 0.0f => k.score[blockIdx.x] >= 0.0f»)) // all")
 CUDA_FAULT("random_walk.cu", "sum += «y + 1 < h => false» ? down[i] * now[i + w] : 0.0f;")
-CUDA_FAULT("random_walk.cu", "x = k.x0 + («k.x0 + y + turn => y + turn») % 2", "11x23_10")
-CUDA_FAULT("random_walk.cu", "return x >= x0 && «x < x1 => x <= x1» && y >= y0", "11x23_10")
+CUDA_FAULT("random_walk.cu", "x = k.x0 + («k.x0 + y + turn => y + turn») % 2", "11x23_3")
+CUDA_FAULT("random_walk.cu", "return x >= x0 && «x < x1 => x <= x1» && y >= y0", "11x23_3")
 
 TEST(random_walk, .vectors = vectors_random_walk, .abs = 6e-3f, .rel = 1e-5f);

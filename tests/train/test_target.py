@@ -25,7 +25,7 @@ def logits(generator):
     return torch.from_numpy(5 - 1.5 * np.hypot(y - centre[0], x - centre[1])).float()[None]
 
 
-class Fitting(unittest.TestCase):
+class Frames(unittest.TestCase):
     def setUp(self):
         torch.manual_seed(SEED)
         self.net = model.build(AIMING)
@@ -39,6 +39,8 @@ class Fitting(unittest.TestCase):
         with unittest.mock.patch.object(model, "target_features", return_value=features[None]):
             one.look(None)
 
+
+class Fitting(Frames):
     def rows(self, features, low, share):
         """Of a least squares problem with this frame in it: sqrt(weight) (features, 1), and sqrt(weight) y."""
         p = low[0].sigmoid().reshape(8, 2, 8, 2).mean((1, 3)).numpy().astype(np.float64)
@@ -84,7 +86,7 @@ class Fitting(unittest.TestCase):
         self.assertLess(scores[:4].max().item(), -0.8)
 
 
-class Recall(Fitting):
+class Recall(Frames):
     def setUp(self):
         super().setUp()
         self.net.samtrack["target_model"]["recall"] = {"weight": 2.0, "likeness": 0.5}
