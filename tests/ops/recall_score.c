@@ -23,7 +23,7 @@ static void run(struct check *t, int n, int h, int w, int c, int near)
     set_whole(t, features, 3);
     set_whole(t, row, 2);
     for (int i = 0; i < ROWS; i++)
-        for (int k = 0; k < keys; k++) // y; the key that no other is behind has another's
+        for (int k = 0; k < keys; k++) // y, which tells the keys apart
             check_set(t, row, (size_t) (i * (c + 1) + c) * keys + k, check_unit(t));
     struct check_buf *logits = check_inout(t, SAM_F32, n, 2 * h, 2 * w, 1);
     for (int i = 0; i < n * 4 * h * w; i++)

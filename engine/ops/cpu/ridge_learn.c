@@ -148,15 +148,10 @@ static void learn_task(void *priv, int n, int thread)
 {
     const struct job *job = priv;
     const struct sam_ridge_learn *p = job->p;
-    const size_t count = p->sums.c;
-    const int before = ref_count(&p->before, n), after = ref_count(&p->after, n);
+    const int after = ref_count(&p->after, n);
     if (after < 0)
         return;
-    float *sums = (float *) p->sums.data + after * count;
-    if (before < 0)
-        memset(sums, 0, count * sizeof(*sums));
-    else
-        memcpy(sums, (const float *) p->sums.data + before * count, count * sizeof(*sums));
+    float *sums = ref_carry_row(&p->sums, ref_count(&p->before, n), after);
     if (sam_load(&p->score, n) > 0)
         learn(job, sam_pool_workspace(job->cpu->pool, thread), n, sums);
 }

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <string.h>
-
 #include "ops/ref/ref.h"
 
 // A row of keys: number by number, K of each; then K y.
@@ -51,18 +49,13 @@ static void learn(const struct sam_recall_learn *p, int n, struct keys keys)
 
 void sam_recall_learn_ref(struct sam_queue *q, const struct sam_recall_learn *p)
 {
-    const size_t count = p->keys.c;
+    const int c = p->features.c, k = p->keys.c / (c + 1);
     for (int n = 0; n < p->logits.n; n++) {
-        const int before = ref_count(&p->before, n), after = ref_count(&p->after, n);
+        const int after = ref_count(&p->after, n);
         const bool is_new = ref_count(&p->prompted, n) > 0 && sam_load(&p->score, n) > 0;
         if (after < 0)
             continue;
-        float *row = (float *) p->keys.data + after * count;
-        if (before < 0 || is_new)
-            memset(row, 0, count * sizeof(*row));
-        else
-            memcpy(row, (const float *) p->keys.data + before * count, count * sizeof(*row));
-        const int c = p->features.c, k = (int) count / (c + 1);
+        float *row = ref_carry_row(&p->keys, is_new ? -1 : ref_count(&p->before, n), after);
         if (is_new)
             learn(p, n, (struct keys) { row, row + (size_t) c * k, c, k });
     }

@@ -6,6 +6,7 @@
 #define SAM_REF_H
 
 #include <math.h>
+#include <string.h>
 
 #include "base/half.h"
 #include "ops/ops.h"
@@ -116,6 +117,18 @@ static inline struct ref_taps ref_bilinear(int position, int out, int in)
         at = 0;
     const int lo = (int) at < in - 1 ? (int) at : in - 1;
     return (struct ref_taps) { lo, lo + 1 < in ? lo + 1 : lo, at - lo };
+}
+
+// Row `after` of `rows` becomes row `before`, or zeros where that is negative. Returns it.
+static inline float *ref_carry_row(const struct sam_tensor *rows, int before, int after)
+{
+    const size_t count = rows->c;
+    float *row = (float *) rows->data + after * count;
+    if (before < 0)
+        memset(row, 0, count * sizeof(*row));
+    else
+        memcpy(row, (const float *) rows->data + before * count, count * sizeof(*row));
+    return row;
 }
 
 // A cell covers 2 x 2 logits of (n, 2 h, 2 w, 1): the mean of their sigmoids.

@@ -60,16 +60,11 @@ static void learn(const struct sam_ridge_learn *p, int n, float *sums)
 
 void sam_ridge_learn_ref(struct sam_queue *q, const struct sam_ridge_learn *p)
 {
-    const size_t count = p->sums.c;
     for (int n = 0; n < p->logits.n; n++) {
-        const int before = ref_count(&p->before, n), after = ref_count(&p->after, n);
+        const int after = ref_count(&p->after, n);
         if (after < 0)
             continue;
-        float *sums = (float *) p->sums.data + after * count;
-        if (before < 0)
-            memset(sums, 0, count * sizeof(*sums));
-        else
-            memcpy(sums, (const float *) p->sums.data + before * count, count * sizeof(*sums));
+        float *sums = ref_carry_row(&p->sums, ref_count(&p->before, n), after);
         if (sam_load(&p->score, n) > 0)
             learn(p, n, sums);
     }
