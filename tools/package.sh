@@ -66,6 +66,15 @@ try() {
 
 main() {
     local program step
+    case ${1:-} in
+    -*) say "there is no option '$1'; usage: tools/package.sh [FOLDER [build|lint|try]...]"; exit 2 ;;
+    esac
+    for step in "${@:2}"; do
+        case $step in
+        build | lint | try) ;;
+        *) say "there is no step '$step'; expected build, lint or try"; exit 2 ;;
+        esac
+    done
     [ "$(id -u)" = 0 ] || { say "it needs root, for a system of its own"; exit 1; }
     for program in dpkg-buildpackage lintian debootstrap; do
         command -v "$program" >/dev/null || { say "there is no $program: apt-get install dpkg-dev debhelper lintian debootstrap"; exit 1; }
@@ -76,10 +85,7 @@ main() {
     [ $# = 0 ] || shift
     [ $# -gt 0 ] || set -- build lint try
     for step in "$@"; do
-        case $step in
-        build | lint | try) "$step" ;;
-        *) say "there is no step '$step'; expected build, lint or try"; exit 2 ;;
-        esac
+        "$step"
     done
     say "all is well; $folder has the packages and logs"
 }

@@ -7,12 +7,17 @@ usage: masks.py OUTPUT.png [VIDEO [PROMPT]]        without a video, a scene that
 Needs python3-gi, python3-numpy, gir1.2-gstreamer-1.0 and gir1.2-gst-plugins-base-1.0 of Debian 12, and nothing of pip.
 """
 import sys
-import gi
-import numpy as np
-gi.require_version('Gst', '1.0')
-gi.require_version('GstApp', '1.0')
-gi.require_version('GstVideo', '1.0')
-from gi.repository import Gst, GstApp, GstVideo  # GstApp: try_pull_sample()
+try:
+    import gi
+    import numpy as np
+    gi.require_version('Gst', '1.0')
+    gi.require_version('GstApp', '1.0')
+    gi.require_version('GstVideo', '1.0')
+    from gi.repository import Gst, GstApp, GstVideo  # GstApp: try_pull_sample()
+except (ImportError, ValueError) as missing:
+    sys.exit(f'masks.py: {missing}: apt install python3-gi python3-numpy gir1.2-gstreamer-1.0 gir1.2-gst-plugins-base-1.0')
+if len(sys.argv) < 2:
+    sys.exit('usage: masks.py OUTPUT.png [VIDEO [PROMPT]]')
 
 
 def read(buffer, height, width, channels):  # a label map, or RGBA, has no padding

@@ -94,12 +94,21 @@ def build_again(sources, folder):
     expect('build.sh shows what failed', done.returncode == 1 and 'x.c: no such thing' in done.stdout, done)
 
 
+def refuse_arguments(sources, folder):
+    """Ahead of everything that takes time or leaves something."""
+    for arguments in ['--bogus'], [folder / 'packages', 'build', 'bogus']:
+        done = run([sources / 'tools' / 'package.sh', *arguments], folder)
+        expect('package.sh refuses what it does not know', done.returncode == 2 and 'bogus' in done.stderr and not done.stdout, done)
+        expect('package.sh has begun nothing', not (folder / 'packages').exists(), done)
+
+
 def main(sources):
     children.end_with_test()
     with tempfile.TemporaryDirectory() as folder:
         stop_without_packages(sources, folder)
         tell_installation(sources, folder)
         build_again(sources, folder)
+        refuse_arguments(sources, pathlib.Path(folder))
     print(f'{len(SCRIPTS)} scripts stop; set-up and build tell how far they are')
 
 

@@ -41,6 +41,9 @@ def cut_out(python, program, folder, env):
           f'{picture}: {len(pixels) - grey} px in colour, {counts[-1]} px of the object')
     done = subprocess.run([python, program, picture, '/nonexistent.mp4'], env=env, capture_output=True, text=True, timeout=60, check=False)
     check(done.returncode == 1 and done.stderr.startswith('masks.py: '), f'masks.py without a video: {done.returncode}, {done.stderr}')
+    for told, command in ('usage: ', [python, program]), ('masks.py: No module named', [python, '-I', '-S', program, picture]):
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False)
+        check(done.returncode == 1 and done.stderr.startswith(told) and done.stderr.count('\n') == 1, f'{command}: {done.returncode}, {done.stderr}')
 
 
 class Window:

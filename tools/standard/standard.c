@@ -40,7 +40,8 @@ static void on_exit_flush(void)
 
 void standard_begin(const char *program)
 {
-    // Opened the wrong way round, as the lowest number that is free.
+    // No file of ours may take the place of one that was closed. What is written to it, or read
+    // from it, must still fail: so it is opened for the other. open() takes the lowest number.
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) < 0)
             break;
