@@ -144,7 +144,7 @@ def in_order(tree, archive, copy):
     expect(len(tried) == 6 and tried['op conv without wgmma'] == 'ok' and list(tried.values()).count('FAILED') == 5,
            'the same under each switch', tried)
     expect(report['ops'] == {'add': 'passed', 'conv': 'failed', **{f'conv without {s}': 'passed' if s == 'wgmma' else 'failed'
-                                                                   for s in ('wgmma', 'overlap', 'cublaslt', 'graphs', 'early', 'carveout')}},
+                                                                   for s in ('wgmma', 'overlap', 'cublaslt', 'graphs', 'carveout')}},
            'what kernel_table.py reads', report['ops'])
     expect(all(said[f'{what} {g} {p}' if what == 'replay' else f'{what} {p} {g}'][0] == 'ok' for g in 'abc' for what, p in (
         ('replay', 'fp32 click'), ('stages own', 'fp32'), ('stages own', 'bf16'))), 'every golden', sorted(said))

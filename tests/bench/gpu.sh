@@ -10,8 +10,7 @@
 #   6 more         sizes, objects, 10 000 frames in a row
 #   7 sanitizer    compute-sanitizer over every operation
 # After everything that was tried it writes report.md, report.json, logs/ and report.tar.gz of them.
-# What fails or hangs does not stop the rest. It has not been run on a GPU yet. A machine that is there for
-# minutes only wants --lease, which docs/GPU.md explains.
+# What fails or hangs does not stop the rest. A machine that is there for minutes only wants --lease, which docs/GPU.md explains.
 # Needs CUDA and a Python with numpy, and torch for the peers; not GStreamer.
 #   PYTHON          that Python (default python3)
 #   SAM2_REPO       a checkout of the published code, the peer; a bundle carries it if it is set
@@ -28,6 +27,7 @@
 #        tests/bench/gpu.sh --lease --from FOLDER.tar.xz --minutes 8.5 --copy RESULTS    there: in one order, by the
 #                                            clock; RESULTS (at most 8 files) is whole after every part
 #        ... --lease --minutes 3 --continue  takes what was left
+#        ... --lease --phases right,alone    takes these phases only: answers first, and times once they are right
 #        tests/bench/gpu.sh --lease --emulated    the same order on the emulator of build/, with small models
 #        tests/bench/gpu.sh --bundle FOLDER  only builds, without a GPU, for sm_80 and later:
 #                                            FOLDER.tar.xz (at most 64 MiB) has programs, libraries,
@@ -50,7 +50,7 @@ while [ $# -gt 0 ]; do
     --lease) lease=1; shift ;;
     --emulated) emulated=1 rest+=("$1"); shift ;;
     --continue | --list | --dry-run) rest+=("$1"); shift ;;
-    --step | --minutes | --out | --op | --copy) rest+=("$1" "${2:?a value}"); shift 2 ;;
+    --step | --minutes | --out | --op | --copy | --phases) rest+=("$1" "${2:?a value}"); shift 2 ;;
     *) sed -n '/^# usage/,/^set/{/^#/s/^# //p}' "$0" >&2; exit 2 ;;
     esac
 done
@@ -118,7 +118,7 @@ programs="$programs tests/track/check_context tests/track/check_uploader"
 gst=disabled
 if [ -n "$lease" ]; then
     programs="$programs tests/ops/check_wgmma tools/sam-detect tests/detect/detect tests/detect/rfdetr tests/detect/mask2former"
-    ! pkg-config --exists gstreamer-cuda-1.0 2>/dev/null || gst=auto programs="$programs gst/libgstsamtrack.so"
+    ! pkg-config --exists gstreamer-cuda-1.0 2>/dev/null || gst=auto programs="$programs gst/libgstsamtrack.so libsamtrack.so.1"
 fi
 if [ -n "$bundle" ] && [ -n "$lease" ] && ! [ -d "${SAM2_REPO:-}/sam2" ]; then
     echo "gpu.sh: SAM2_REPO: expected a checkout of the published code, found '${SAM2_REPO:-}'; without it nothing is timed beside it" >&2
@@ -148,7 +148,7 @@ if [ -n "$bundle" ]; then
     mkdir -p "$bundle/lib" "$bundle/wheels"
     for program in $programs; do
         install -s -D "$from/$program" "$bundle/$program"
-        case "$program" in *.so) continue ;; esac # its libraries are the system's GStreamer
+        case "$program" in *.so | *.so.1) continue ;; esac # its libraries are the system's GStreamer
         ldd "$from/$program" | awk '$3 ~ /^\// && $1 !~ /^lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+)\.so/ { print $3 }' \
             | while read -r library; do install "$library" "$bundle/lib/"; done
     done

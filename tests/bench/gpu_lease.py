@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """What tests/bench/gpu.sh --lease does on a machine with a GPU that is there for minutes only.
 
-gpu_lease.py FOLDER --minutes N [--copy FOLDER] [--out FOLDER] [--continue] [--emulated] [--op NAME]... [--dry-run]
+gpu_lease.py FOLDER --minutes N [--copy FOLDER] [--out FOLDER] [--continue] [--emulated] [--op NAME]... [--phases NAME,...]
+    [--dry-run]
 
 Phases follow each other, each with an end; a unit begins only if what it is expected to need fits before
 that, and what does not is named, and left for --continue. After every unit the whole report is written
@@ -38,7 +39,7 @@ import golden as replays  # noqa: E402
 WHOLE = 510  # seconds, which the ends of phases are shares of
 PHASES = {'light': 10, 'right': 90, 'sanitizers': 150, 'alone': 300, 'eager': 390, 'compiled': 510}
 AT_ONCE = {'light': 6, 'right': 12, 'sanitizers': 4}
-SWITCHES = ('wgmma', 'overlap', 'cublaslt', 'graphs', 'early', 'carveout')
+SWITCHES = ('wgmma', 'overlap', 'cublaslt', 'graphs', 'carveout')
 # Seconds, or three times what is expected: a process that needs more hangs, and is ended. In the test all times shrink but
 # those in which processes start.
 HANGS = 40 if HURRY == 1 else 1000
@@ -52,11 +53,9 @@ SANITIZED = [('memcheck', 'attention', 'attention_bf16_2x33x130_h1_256_64_calm')
              ('racecheck', 'product_norm', 'product_norm_bf16_'),
              ('racecheck', 'attention', 'attention_bf16_2x33x130_h1_256_64_calm')]
 # With and without, as reading cannot tell: name, environment.
-VARIANTS = [('without graphs', {'SAMTRACK_CUDA_WITHOUT': 'graphs'}), ('without early', {'SAMTRACK_CUDA_WITHOUT': 'early'}),
+VARIANTS = [('without graphs', {'SAMTRACK_CUDA_WITHOUT': 'graphs'}),
             ('without overlap', {'SAMTRACK_CUDA_WITHOUT': 'overlap'}),
             ('without carveout', {'SAMTRACK_CUDA_WITHOUT': 'carveout'}),
-            ('cuBLASLt with 17 MiB', {'SAMTRACK_CUBLASLT_MIB': '17'}),
-            ('cuBLASLt with 32 MiB', {'SAMTRACK_CUBLASLT_MIB': '32'}),
             ('without cublaslt', {'SAMTRACK_CUDA_WITHOUT': 'cublaslt'})]
 
 
@@ -514,10 +513,10 @@ def take_all(r, units, at_once):
             units = [more for added in pool.map(lambda u: take(r, u), units) for more in added]
 
 
-def go(r, folder, units):
+def go(r, folder, units, phases):
     """False: there is no GPU."""
-    job = None
-    for phase in PHASES:
+    job, compiles = None, 'compiled' in phases and not emulated()
+    for phase in phases:
         if job and phase in ('alone', 'eager'):
             job.tell(signal.SIGSTOP)
         print(f'-- {phase}, at {r.now():.0f} s', flush=True)
@@ -529,7 +528,7 @@ def go(r, folder, units):
             if r.facts.get('no_gpu'):  # nothing else is worth a try
                 return False
             go_without(r)
-            if not emulated() and 'published, compiled' not in r.facts['done']:
+            if compiles and 'published, compiled' not in r.facts['done']:
                 job = Compiled(r, folder)
     r.ends = {p: r.seconds for p in PHASES}
     take_all(r, list(r.left_over), 1)  # what did not fit in its phase, in the time that others left
@@ -591,23 +590,29 @@ def parse():
     p.add_argument('--continue', action='store_true', dest='go_on')
     p.add_argument('--emulated', action='store_true')
     p.add_argument('--dry-run', action='store_true')
+    p.add_argument('--phases', default=','.join(PHASES))
     p.add_argument('--op', action='append', choices=gpu.operations())
-    return p.parse_args()
+    a = p.parse_args()
+    for phase in a.phases.split(','):
+        if phase not in PHASES:
+            p.error(f"--phases {phase}: wanted some of {','.join(PHASES)}")
+    return a
 
 
 def main():
     a = parse()
+    phases = [p for p in PHASES if p == 'light' or p in a.phases.split(',')]  # light tells whether the rest is worth a try
     folder = a.folder.resolve()
     if a.emulated:
         os.environ['SAMTRACK_GPU_EMULATED'] = '1'
         a.op = a.op or ['add', 'copy']
     os.environ['SAMTRACK_GPU_LIB'] = str(folder / 'lib')
     out = (a.out or folder / 'gpu-report').resolve()
-    units = list(all_units(folder, out, a.op or gpu.operations()))
+    units = [u for u in all_units(folder, out, a.op or gpu.operations()) if u.phase in phases]
     if a.dry_run:
-        for phase, end in PHASES.items():
+        for phase in phases:
             its = [u for u in units if u.phase == phase]
-            print(f'{phase}, to {end} s: {len(its)} units of {sum(u.seconds for u in its) / AT_ONCE.get(phase, 1):.0f} s')
+            print(f'{phase}, to {PHASES[phase]} s: {len(its)} units of {sum(u.seconds for u in its) / AT_ONCE.get(phase, 1):.0f} s')
             print(''.join(f'    {u.seconds:3} {u.name}\n' for u in its), end='')
         return 0
     why = refusal(folder)
@@ -620,7 +625,7 @@ def main():
     (out / 'dumps').mkdir(exist_ok=True)
     if a.go_on:
         units = still_to_do(r, units)
-    found = go(r, folder, units)
+    found = go(r, folder, units, phases)
     r.save()
     if not found:
         print(f"gpu.sh: no GPU to use: {r.facts['no_gpu']}")
