@@ -11,9 +11,11 @@
 // Rows in shared memory are eight numbers longer than they need be: an odd number of 16 bytes, so
 // that ldmatrix meets no bank twice.
 // Traffic: keys and values once per ROWS queries; 16 bytes at a time where they lie ready.
-// Needs: dk <= DK, dv <= DV, both multiples of 16; DV <= DK.
-template <int DK_, int DV_, int WARPS_, int MI_, int KEYS_> struct attend_shape {
-    enum { DK = DK_, DV = DV_, WARPS = WARPS_, MI = MI_, KEYS = KEYS_ };
+// Needs: dk <= DK, dv <= DV, both multiples of 16; DV <= DK. READY: eight neighbours of q, k, v and
+// dst are 16 aligned bytes; other numbers come one at a time, by code that would lie between.
+template <int DK_, int DV_, int WARPS_, int MI_, int KEYS_, bool READY_ = true>
+struct attend_shape {
+    enum { DK = DK_, DV = DV_, WARPS = WARPS_, MI = MI_, KEYS = KEYS_, READY = READY_ };
     enum { STEPS = DK / 16, KEEPS = 0, KEPT = 1 };
     enum { THREADS = 32 * WARPS, ROWS = 16 * MI * WARPS };
     struct stage {
@@ -33,6 +35,25 @@ struct attend_kept_shape : attend_shape<DK, DV, WARPS, MI, KEYS> {
 };
 
 // ---- to shared memory
+
+// Rows of the map by the positions of a window, which a block finds once: four divisions for each
+// position and step took longer than the products of a window. NULL: they are found where needed.
+enum { MOST_IN_WINDOW = 256 };
+typedef const int *window_rows;
+
+static __device__ __forceinline__ int key_row_of(const attend &a, window_rows known, int group,
+                                                 int i)
+{
+    return known ? known[i] : attend_key_row(a, group, i, a.k_rows);
+}
+
+static __device__ __forceinline__ int dst_row_of(const attend &a, window_rows known, int group,
+                                                 int i)
+{
+    if (known && a.cell == 1)
+        return i < a.queries ? known[i] : -1;
+    return attend_dst_row(a, group, i);
+}
 
 // Where numbers do not lie ready, one at a time. Zeros beyond the last key: its weight is 0, and 0
 // times what lies in memory might not be.
@@ -74,10 +95,11 @@ static __device__ __forceinline__ void load_ready(__nv_bfloat16 *to, const atten
 }
 
 template <class S>
-static __device__ __forceinline__ void load_stage(typename S::stage *to, const attend &a, int group,
-                                                  int head, int key0, int num_keys)
+static __device__ __forceinline__ void load_stage(typename S::stage *to, const attend &a,
+                                                  window_rows known, int group, int head, int key0,
+                                                  int num_keys)
 {
-    if (!a.chunks) {
+    if (!S::READY) {
         load_each<S::DK>(to->k, S::KEYS, S::THREADS, a, a.k, group, key0, num_keys, a.k_rows,
                          a.k_step, 1, head, a.dk);
         load_each<S::DV>(to->v, S::KEYS, S::THREADS, a, a.v, group, key0, num_keys, a.v_rows,
@@ -87,7 +109,7 @@ static __device__ __forceinline__ void load_stage(typename S::stage *to, const a
 #pragma unroll 1
     for (int r = threadIdx.x / 4; r < S::KEYS; r += S::THREADS / 4) {
         const bool valid = key0 + r < num_keys;
-        const int k_row = valid ? attend_key_row(a, group, key0 + r, a.k_rows) : 0;
+        const int k_row = valid ? key_row_of(a, known, group, key0 + r) : 0;
         const int v_row = a.width ? k_row : valid ? group * a.v_rows + key0 + r : 0;
         load_ready<S::DK>(to->k[r], a, a.k, valid, k_row, a.k_step, 1, head, a.dk);
         load_ready<S::DV>(to->v[r], a, a.v, valid, v_row, a.v_step, 2, head, a.dv);
@@ -112,10 +134,11 @@ static __device__ __forceinline__ uint4 larger_of(const __nv_bfloat16 *a, const 
 
 template <class S>
 static __device__ __forceinline__ void load_queries(typename S::shared *to, const attend &a,
-                                                    int group, int head, int query0)
+                                                    window_rows known, int group, int head,
+                                                    int query0)
 {
     const __nv_bfloat16 *q = (const __nv_bfloat16 *) a.q.p + head * a.dk;
-    if (!a.chunks) {
+    if (!S::READY) {
 #pragma unroll 1
         for (int i = threadIdx.x; i < S::ROWS * S::DK; i += S::THREADS) {
             const int r = i / S::DK, c = i % S::DK;
@@ -126,7 +149,7 @@ static __device__ __forceinline__ void load_queries(typename S::shared *to, cons
     }
 #pragma unroll 1
     for (int r = threadIdx.x / 4; r < S::ROWS; r += S::THREADS / 4) {
-        const int row = attend_dst_row(a, group, query0 + r);
+        const int row = dst_row_of(a, known, group, query0 + r);
         const __nv_bfloat16 *from = q + (size_t) max(row, 0) * a.q_step;
         if (a.cell == 2 && row >= 0) { // the first of 2 x 2 positions, and the one below
             const int half = a.map_w / 2, first = row / half * 2 * a.map_w + row % half * 2;
@@ -289,7 +312,7 @@ static __device__ __forceinline__ void leave_row(typename S::shared *sh, const a
 {
     const int lane = threadIdx.x % 32;
     const float scale = 1.0f / total;
-    if (a.dst_chunks) {
+    if (S::READY) {
 #pragma unroll
         for (int j = 0; j < S::DV / 8; j++)
             *(uint32_t *) (sh->q[r] + 8 * j + lane % 4 * 2) =
@@ -311,13 +334,14 @@ static __device__ __forceinline__ void leave_row(typename S::shared *sh, const a
 // A warp's rows, which took the place of its queries, to dst 16 bytes at a time.
 template <class S>
 static __device__ __forceinline__ void store_rows(typename S::shared *sh, const attend &a,
-                                                  int group, int head, int query0)
+                                                  window_rows known, int group, int head,
+                                                  int query0)
 {
     const int lane = threadIdx.x % 32, row0 = threadIdx.x / 32 * 16 * S::MI;
     __syncwarp();
 #pragma unroll
     for (int r = row0 + lane / 4; r < row0 + 16 * S::MI; r += 8) {
-        const int row = attend_dst_row(a, group, query0 + r);
+        const int row = dst_row_of(a, known, group, query0 + r);
         __nv_bfloat16 *dst = (__nv_bfloat16 *) a.dst.p + (size_t) row * a.dst_step + head * a.dv;
 #pragma unroll
         for (int c = lane % 4 * 8; c < S::DV; c += 32)
@@ -327,8 +351,9 @@ static __device__ __forceinline__ void store_rows(typename S::shared *sh, const 
 }
 
 template <class S>
-static __device__ __forceinline__ void leave(typename S::shared *sh, const attend &a, int split,
-                                             int group, int head, int query0,
+static __device__ __forceinline__ void leave(typename S::shared *sh, const attend &a,
+                                             window_rows known, int split, int group, int head,
+                                             int query0,
                                              const float (*out)[S::DV / 8][4],
                                              const float (*top)[2], float (*total)[2])
 {
@@ -347,8 +372,8 @@ static __device__ __forceinline__ void leave(typename S::shared *sh, const atten
             else
                 leave_row<S>(sh, a, group, head, query0, r, out[i], h, total[i][h]);
         }
-    if (a.splits == 1 && a.dst_chunks)
-        store_rows<S>(sh, a, group, head, query0);
+    if (a.splits == 1 && S::READY)
+        store_rows<S>(sh, a, known, group, head, query0);
 }
 
 template <class S>
@@ -363,9 +388,19 @@ static __global__ void __launch_bounds__(S::THREADS, 1) attend_kernel(attend a)
     const int first = steps * split / a.splits, end = steps * (split + 1) / a.splits;
     const float scale = a.scale * 1.44269504f; // weights are powers of 2
 
-    load_queries<S>(sh, a, group, head, query0);
+    window_rows known = NULL;
+    if constexpr (S::DK <= 128) { // larger ones have no room left, on some devices
+        int *rows = reinterpret_cast<int *>(sh + 1);
+        if (a.width && a.keys <= MOST_IN_WINDOW) {
+            for (int i = threadIdx.x; i < a.keys; i += S::THREADS)
+                rows[i] = attend_key_row(a, group, i, 0);
+            __syncthreads();
+            known = rows;
+        }
+    }
+    load_queries<S>(sh, a, known, group, head, query0);
     if (first < end)
-        load_stage<S>(&sh->s[first % 2], a, group, head, first * S::KEYS, num_keys);
+        load_stage<S>(&sh->s[first % 2], a, known, group, head, first * S::KEYS, num_keys);
     cp_async_commit();
 
     float out[S::MI][S::DV / 8][4] = {}, top[S::MI][2], total[S::MI][2] = {};
@@ -384,7 +419,8 @@ static __global__ void __launch_bounds__(S::THREADS, 1) attend_kernel(attend a)
         cp_async_wait<0>();
         __syncthreads(); // the stage is there for all, and all have left the one before
         if (step + 1 < end)
-            load_stage<S>(&sh->s[(step + 1) % 2], a, group, head, (step + 1) * S::KEYS, num_keys);
+            load_stage<S>(&sh->s[(step + 1) % 2], a, known, group, head, (step + 1) * S::KEYS,
+                          num_keys);
         cp_async_commit();
 
         typename S::stage *now = &sh->s[step % 2];
@@ -401,7 +437,7 @@ static __global__ void __launch_bounds__(S::THREADS, 1) attend_kernel(attend a)
         add_values<S>(now, weight, out);
     }
     cp_async_wait_all(); // of a part without keys
-    leave<S>(sh, a, split, group, head, query0, out, top, total);
+    leave<S>(sh, a, known, split, group, head, query0, out, top, total);
 }
 
 // ---- parts of the keys
@@ -473,7 +509,8 @@ void sam_cuda_attend_merge(struct sam_queue *q, const attend &a)
 template <class S>
 static void launch_shape(struct sam_queue *q, attend a, int side_by_side = 1)
 {
-    const size_t bytes = sizeof(typename S::shared);
+    const size_t bytes = sizeof(typename S::shared)
+                       + (S::DK <= 128 ? MOST_IN_WINDOW * sizeof(int) : 0);
     sam_cuda_attend_split(q, &a, S::ROWS, S::KEYS, side_by_side);
     const dim3 grid(blocks_for(a.queries, S::ROWS) * a.splits, a.heads, a.groups);
     // More than 48 KiB is had for the asking; asking costs nothing the second time.
@@ -486,10 +523,22 @@ static void launch_shape(struct sam_queue *q, attend a, int side_by_side = 1)
     sam_cuda_attend_merge(q, a);
 }
 
-template <int DK, int DV, int WARPS, int MI, int KEYS>
+template <int DK, int DV, int WARPS, int MI, int KEYS, bool READY = true>
 static void launch(struct sam_queue *q, const attend &a, int side_by_side = 1)
 {
-    launch_shape<attend_shape<DK, DV, WARPS, MI, KEYS>>(q, a, side_by_side);
+    launch_shape<attend_shape<DK, DV, WARPS, MI, KEYS, READY>>(q, a, side_by_side);
+}
+
+// Of numbers that do not lie ready; d: the channels of a key or a value, whichever has more.
+static bool launch_apart(struct sam_queue *q, const attend &a, int d)
+{
+    if (d <= 64)
+        launch<64, 64, 4, 1, 64, false>(q, a);
+    else if (d <= 128)
+        launch<128, 128, 4, 1, 64, false>(q, a);
+    else if (d <= 256)
+        launch<256, 256, 4, 1, 32, false>(q, a);
+    return d <= 256;
 }
 
 // Windows of 4 x 4 have a warp each.
@@ -497,6 +546,8 @@ template <int D> static void launch_square(struct sam_queue *q, const attend &a)
 {
     if (a.keys <= 16)
         launch<D, D, 1, 1, 16>(q, a);
+    else if (a.width && a.queries > 64) // half the blocks read keys and values
+        launch<D, D, 4, 2, 64>(q, a);
     else
         launch<D, D, 4, 1, 64>(q, a);
 }
@@ -510,6 +561,8 @@ bool sam_cuda_attend_tensor(struct sam_queue *q, attend a)
     const int d = a.dk > a.dv ? a.dk : a.dv;
     if (!(a.scale > 0)) { // the largest score would not have the largest weight
         return false;
+    } else if (!a.chunks || !a.dst_chunks) {
+        return launch_apart(q, a, d);
     } else if (a.dk > 128 && a.dk <= 256 && a.dv <= 64) {
         if (sizeof(widest::shared) <= limit && a.queries > wide::ROWS)
             launch<256, 64, 8, 2, 64>(q, a); // 216 KiB; two warps hide each other's waits

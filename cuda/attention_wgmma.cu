@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Memory attention on sm_90a, heads of 256 channels over values of 64 or of 256: what
-// attention_tensor.cu does, by products that run on their own. Other devices' copy of the kernel is
-// empty.
+// Attention on sm_90a, of heads of 256 channels over values of 64 or of 256 (memory attention), and
+// of 49 to 96 channels (whole maps of Hiera): what attention_tensor.cu does, by products that run
+// on their own. Other devices' copy of the kernel is empty.
 #include "attention.cuh"
 
 #include "hopper.cuh"
@@ -13,7 +13,9 @@
 // multiplies (Shah et al., arXiv 2407.08608). Scores, weights and sums stay in registers, which the
 // copying threads leave to the others.
 // Traffic: keys and values once per 128 queries.
-// Needs: 225 or 193 KiB of shared memory; BF16 rows whose starts are multiples of 16 bytes.
+// Needs: at most 225 KiB of shared memory; BF16 rows whose starts are multiples of 16 bytes; as
+// many channels as DK and DV, or up to 15 less: those copied in their place are the next head's, or
+// zeros.
 enum { ROWS = 128, STAGES = 2, SLAB = 64 }; // a slab: channels of a row of 128 bytes
 enum { MULTIPLIERS = 2, THREADS = 128 * (MULTIPLIERS + 1), WARPS = 4 * MULTIPLIERS };
 
@@ -22,10 +24,10 @@ template <int N> using slab = __nv_bfloat16[N][SLAB];
 
 template <int DK_, int DV_, int KEYS_> struct wgmma_shape {
     enum { DK = DK_, DV = DV_, KEYS = KEYS_ };
-    enum { K_SLABS = DK / SLAB, V_SLABS = DV / SLAB };
+    enum { K_SLABS = (DK + SLAB - 1) / SLAB, V_SLABS = (DV + SLAB - 1) / SLAB };
     enum { FEW_REGISTERS = 40, MANY_REGISTERS = 232 }; // 128 and 256 times: 65536 at most
-    enum { MERGES = DV == SLAB }; // of more channels the parts are too many bytes for a block
-    static_assert(DK % SLAB == 0 && DV % SLAB == 0, "channels come in whole slabs");
+    enum { MERGES = (int) DV == SLAB }; // of more channels the parts are too many bytes for a block
+    static_assert((int) DK % 16 == 0 && (int) DV % 16 == 0, "channels of one product");
     static_assert(KEYS % 8 == 0 && KEYS <= 256, "a box of a map, swizzled from its first row on");
 
     struct rooms {
@@ -48,6 +50,9 @@ template <int DK_, int DV_, int KEYS_> struct wgmma_shape {
 };
 using over_64 = wgmma_shape<256, 64, 128>;
 using over_256 = wgmma_shape<256, 256, 64>; // whose sums leave no registers for 128 scores
+using heads_64 = wgmma_shape<64, 64, 128>;
+using heads_80 = wgmma_shape<80, 80, 128>;
+using heads_96 = wgmma_shape<96, 96, 128>;
 
 struct attend_maps {
     CUtensorMap q, k, v; // channels, rows of a group, groups; boxes of a slab
@@ -140,21 +145,21 @@ static __device__ __forceinline__ void copy_all(typename S::rooms *sh, const att
     if (p.first == p.end) // nobody would wait for the queries
         return;
     if (lane == 0)
-        copy_slabs<ROWS>(sh->q, S::K_SLABS, &m.q, p.head * S::DK, p.query0, p.group, &sh->q_full);
+        copy_slabs<ROWS>(sh->q, S::K_SLABS, &m.q, p.head * a.dk, p.query0, p.group, &sh->q_full);
     for (int i = 0; i < p.end - p.first; i++) {
         const int at = i % STAGES, key0 = (p.first + i) * S::KEYS, left = p.num_keys - key0;
         const unsigned parity = (i / STAGES & 1) ^ 1; // the first waits find it over
         if (!warp_waits_for(sh, &sh->k_empty[at], parity))
             return;
         if (lane == 0)
-            copy_slabs<S::KEYS>(sh->k[at], S::K_SLABS, &m.k, p.head * S::DK, key0, k_group,
+            copy_slabs<S::KEYS>(sh->k[at], S::K_SLABS, &m.k, p.head * a.dk, key0, k_group,
                                 &sh->k_full[at]);
         if (!warp_waits_for(sh, &sh->v_empty[at], parity))
             return;
         if (left < S::KEYS)
-            copy_last_values<S>(sh, at, &m.v, p.head * S::DV, key0, v_group, left);
+            copy_last_values<S>(sh, at, &m.v, p.head * a.dv, key0, v_group, left);
         else if (lane == 0)
-            copy_slabs<S::KEYS>(sh->v[at], S::V_SLABS, &m.v, p.head * S::DV, key0, v_group,
+            copy_slabs<S::KEYS>(sh->v[at], S::V_SLABS, &m.v, p.head * a.dv, key0, v_group,
                                 &sh->v_full[at]);
     }
 }
@@ -170,7 +175,7 @@ static __device__ __forceinline__ void multiply_keys(typename S::scores &score,
 #pragma unroll
     for (int s = 0; s < S::K_SLABS; s++)
 #pragma unroll
-        for (int c = 0; c < SLAB; c += 16) {
+        for (int c = 0; c < SLAB && s * SLAB + c < S::DK; c += 16) {
             const uint64_t fq = wgmma_further(q, s * (int) sizeof(slab<ROWS>) + 2 * c);
             const uint64_t fk = wgmma_further(k, s * (int) sizeof(slab<S::KEYS>) + 2 * c);
             if constexpr (S::KEYS == 128)
@@ -192,10 +197,30 @@ static __device__ __forceinline__ void multiply_values(float (&out)[S::DV / 2],
         const uint64_t fv = wgmma_further(v, 16 * k * SLAB * 2);
         if constexpr (S::DV == 64)
             wgmma_m64n64k16(out, weight + 4 * k, fv);
+        else if constexpr (S::DV == 80)
+            wgmma_m64n80k16(out, weight + 4 * k, fv);
+        else if constexpr (S::DV == 96)
+            wgmma_m64n96k16(out, weight + 4 * k, fv);
         else
             wgmma_m64n256k16(out, weight + 4 * k, fv);
     }
     wgmma_commit();
+}
+
+// Zeros in the place of channels that are not this head's, of a warpgroup's queries: so they count
+// for nothing in its scores, whatever keys have there.
+template <class S>
+static __device__ __forceinline__ void clear_beyond(typename S::rooms *sh, int dk)
+{
+    enum { EIGHTS = S::DK / 8, FIRST = EIGHTS - 1 }; // 16 bytes; dk is more than DK - 16
+    const int group = threadIdx.x / 128, row = group * 64 + threadIdx.x % 64;
+    const int eight = FIRST + threadIdx.x / 64 % 2 * (EIGHTS - FIRST);
+    if (eight < EIGHTS && eight >= dk / 8) {
+        __nv_bfloat16 *to = sh->q[eight / 8][row] + (eight % 8 ^ row % 8) * 8;
+        *(uint4 *) to = make_uint4(0, 0, 0, 0);
+    }
+    fence_proxy_async();
+    barrier_sync(2 + group, 128);
 }
 
 static __device__ __forceinline__ void release(uint64_t *empty)
@@ -303,13 +328,15 @@ static __device__ __forceinline__ void add_last(typename S::rooms *sh, int i,
 
 template <class S>
 static __device__ __forceinline__ void attend_keys(typename S::rooms *sh, const part_of_keys &p,
-                                                   float scale, typename S::sums &s)
+                                                   int dk, float scale, typename S::sums &s)
 {
     typename S::scores score;
     typename S::weights even, odd;
     float fade[2];
     const int steps = p.end - p.first, left = p.num_keys - p.first * S::KEYS;
     wait_for(sh, &sh->q_full, 0);
+    if (S::DK != 256 && dk < S::DK) // all threads alike
+        clear_beyond<S>(sh, dk);
     wait_for(sh, &sh->k_full[0], 0);
     wgmma_fence();
     multiply_keys<S>(score, sh, 0);
@@ -345,11 +372,12 @@ static __device__ __forceinline__ void leave_row(const attend &a, const part_of_
     if (a.splits == 1) {
         const float scale = 1.0f / total;
         __nv_bfloat16 *dst =
-            (__nv_bfloat16 *) a.dst.p + (size_t) row * a.dst_step + p.head * S::DV + first;
+            (__nv_bfloat16 *) a.dst.p + (size_t) row * a.dst_step + p.head * a.dv + first;
 #pragma unroll
         for (int j = 0; j < S::DV / 8; j++)
-            *(uint32_t *) (dst + 8 * j) =
-                bf16_two(s.out[4 * j + 2 * h] * scale, s.out[4 * j + 2 * h + 1] * scale);
+            if (8 * j < a.dv)
+                *(uint32_t *) (dst + 8 * j) =
+                    bf16_two(s.out[4 * j + 2 * h] * scale, s.out[4 * j + 2 * h + 1] * scale);
         return;
     }
     const size_t part = attend_part(a, p.split, p.group, p.head, query);
@@ -357,8 +385,9 @@ static __device__ __forceinline__ void leave_row(const attend &a, const part_of_
         attend_tops(a)[part] = make_float2(s.top[h] * a.scale, total);
 #pragma unroll
     for (int j = 0; j < S::DV / 8; j++)
-        *(float2 *) (a.part + part * S::DV + 8 * j + first) =
-            make_float2(s.out[4 * j + 2 * h], s.out[4 * j + 2 * h + 1]);
+        if (8 * j < a.dv)
+            *(float2 *) (a.part + part * a.dv + 8 * j + first) =
+                make_float2(s.out[4 * j + 2 * h], s.out[4 * j + 2 * h + 1]);
 }
 
 template <class S>
@@ -401,7 +430,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
     registers_grow<S::MANY_REGISTERS>();
     typename S::sums s = { {}, { -INFINITY, -INFINITY }, {} };
     if (p.first < p.end)
-        attend_keys<S>(sh, p, a.scale * 1.44269504f, s); // weights are powers of 2
+        attend_keys<S>(sh, p, a.dk, a.scale * 1.44269504f, s); // weights are powers of 2
     const int query = p.query0 + threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4;
 #pragma unroll
     for (int h = 0; h < 2; h++)
@@ -415,12 +444,13 @@ static __global__ void __launch_bounds__(THREADS, 1)
 
 // ---- launch
 
-// Of rows of `step` numbers, `rows` in each group; `box` rows are copied at once.
-static bool make_map(struct sam_queue *q, CUtensorMap *map, view t, int step, int rows, int groups,
-                     int box_rows)
+// Of rows that begin every `step` numbers and have `channels`, `rows` in each group; `box` rows are
+// copied at once.
+static bool make_map(struct sam_queue *q, CUtensorMap *map, view t, int step, int channels,
+                     int rows, int groups, int box_rows)
 {
-    const cuuint64_t size[] = { (cuuint64_t) step, (cuuint64_t) rows, (cuuint64_t) groups };
-    const cuuint64_t stride[] = { 2 * size[0], 2 * size[0] * size[1] };
+    const cuuint64_t size[] = { (cuuint64_t) channels, (cuuint64_t) rows, (cuuint64_t) groups };
+    const cuuint64_t stride[] = { 2 * (cuuint64_t) step, 2 * (cuuint64_t) step * size[1] };
     const cuuint32_t box[] = { SLAB, (cuuint32_t) box_rows, 1 }, each[] = { 1, 1, 1 };
     return sam_cuda(q)->driver.tensor_map(
                map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 3, t.p, size, stride, box, each,
@@ -434,9 +464,10 @@ template <class S> static bool launch(struct sam_queue *q, attend a)
     attend_maps maps;
     a.gave_up = sam_cuda(q)->gave_up;
     // What the driver refuses is for the other kernel.
-    if (!make_map(q, &maps.q, a.q, a.q_step, a.queries, a.groups, ROWS)
-        || !make_map(q, &maps.k, a.k, a.k_step, a.keys, a.k_rows ? a.groups : 1, S::KEYS)
-        || !make_map(q, &maps.v, a.v, a.v_step, a.keys, a.v_rows ? a.groups : 1, S::KEYS))
+    const int dk = a.heads * a.dk, dv = a.heads * a.dv;
+    if (!make_map(q, &maps.q, a.q, a.q_step, dk, a.queries, a.groups, ROWS)
+        || !make_map(q, &maps.k, a.k, a.k_step, dk, a.keys, a.k_rows ? a.groups : 1, S::KEYS)
+        || !make_map(q, &maps.v, a.v, a.v_step, dv, a.keys, a.v_rows ? a.groups : 1, S::KEYS))
         return false;
     sam_cuda_attend_split(q, &a, ROWS, S::KEYS, 1);
     if (S::MERGES && a.splits <= ATTEND_FEW_SPLITS)
@@ -468,12 +499,31 @@ bool sam_cuda_can_wgmma(const struct sam_queue *q)
         && sizeof(over_64::rooms) <= cuda->shared_limit;
 }
 
+// The kernel for so many channels, values; SAM_CUDA_NUM_WGMMA: none. Few queries would leave most
+// of a block's rows empty, and narrow heads most of a slab.
+static int kind_of(const attend &a)
+{
+    if (a.dk == 256)
+        return a.dv == over_64::DV ? SAM_CUDA_WGMMA_64
+             : a.dv == over_256::DV ? SAM_CUDA_WGMMA_256 : SAM_CUDA_NUM_WGMMA;
+    if (a.dk != a.dv || a.queries < ROWS || a.keys < ROWS)
+        return SAM_CUDA_NUM_WGMMA;
+    return a.dk <= 48 ? SAM_CUDA_NUM_WGMMA : a.dk <= heads_64::DK ? SAM_CUDA_WGMMA_HEADS_64
+         : a.dk <= heads_80::DK ? SAM_CUDA_WGMMA_HEADS_80
+         : a.dk > 80 && a.dk <= heads_96::DK ? SAM_CUDA_WGMMA_HEADS_96 : SAM_CUDA_NUM_WGMMA;
+}
+
 bool sam_cuda_attend_wgmma(struct sam_queue *q, attend a)
 {
-    const struct sam_cuda *cuda = sam_cuda(q);
-    if (a.dk != 256 || a.width || !a.chunks || !a.dst_chunks || !(a.scale > 0))
+    const int kind = kind_of(a);
+    if (kind == SAM_CUDA_NUM_WGMMA || !sam_cuda(q)->has_wgmma[kind] || a.width || !a.chunks
+        || !a.dst_chunks || !(a.scale > 0))
         return false;
-    return a.dv == over_64::DV ? cuda->has_wgmma[SAM_CUDA_WGMMA_64] && launch<over_64>(q, a)
-         : a.dv == over_256::DV ? cuda->has_wgmma[SAM_CUDA_WGMMA_256] && launch<over_256>(q, a)
-                                : false;
+    switch (kind) {
+    case SAM_CUDA_WGMMA_64:       return launch<over_64>(q, a);
+    case SAM_CUDA_WGMMA_256:      return launch<over_256>(q, a);
+    case SAM_CUDA_WGMMA_HEADS_64: return launch<heads_64>(q, a);
+    case SAM_CUDA_WGMMA_HEADS_80: return launch<heads_80>(q, a);
+    default:                      return launch<heads_96>(q, a);
+    }
 }

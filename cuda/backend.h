@@ -45,17 +45,24 @@ struct sam_cuda_driver {
 
 struct sam_blaslt;
 
-// The kernels of sm_90a: memory attention over values of 64 and of 256 channels.
-enum { SAM_CUDA_WGMMA_64, SAM_CUDA_WGMMA_256, SAM_CUDA_NUM_WGMMA };
+// The kernels of sm_90a: memory attention over values of 64 and of 256 channels; heads of at most
+// so many.
+enum {
+    SAM_CUDA_WGMMA_64,
+    SAM_CUDA_WGMMA_256,
+    SAM_CUDA_WGMMA_HEADS_64,
+    SAM_CUDA_WGMMA_HEADS_80,
+    SAM_CUDA_WGMMA_HEADS_96,
+    SAM_CUDA_NUM_WGMMA,
+};
 
 // What SAMTRACK_CUDA_WITHOUT switches off: bits of `without`, see switches.c.
 enum {
     SAM_CUDA_OVERLAP  = 1 << 0, // launches that overlap
-    SAM_CUDA_EARLY    = 1 << 1, // their trigger at the start of a kernel; they still wait
-    SAM_CUDA_WGMMA    = 1 << 2, // kernels of sm_90a
-    SAM_CUDA_GRAPHS   = 1 << 3,
-    SAM_CUDA_CUBLASLT = 1 << 4,
-    SAM_CUDA_CARVEOUT = 1 << 5, // shared memory's part of the cache that follows each kernel
+    SAM_CUDA_WGMMA    = 1 << 1, // kernels of sm_90a
+    SAM_CUDA_GRAPHS   = 1 << 2,
+    SAM_CUDA_CUBLASLT = 1 << 3,
+    SAM_CUDA_CARVEOUT = 1 << 4, // shared memory's part of the cache that follows each kernel
 };
 
 // q->priv of a CUDA queue.
@@ -179,6 +186,9 @@ void sam_blaslt_close(struct sam_cuda *cuda);
 // A product with a BF16 weight. False: it is for our kernel.
 bool sam_blaslt_linear(struct sam_queue *q, const struct sam_linear *p);
 
+// Whether it is asked for a product, which does not turn: one that is large, of its types.
+bool sam_blaslt_takes(const struct sam_queue *q, const struct sam_linear *p);
+
 // ---- blaslt_find.c
 
 // Offer libraries that are named like cuBLASLt until one is taken. False: none was, why says in
@@ -199,13 +209,6 @@ struct sam_cuda_kernel {
     struct sam_cuda_kernel *next;
 };
 extern struct sam_cuda_kernel *sam_cuda_kernels;
-
-// What each file's kernels are told of the early trigger: see launch.cuh.
-struct sam_cuda_late {
-    const void *symbol; // an int on the device
-    struct sam_cuda_late *next;
-};
-extern struct sam_cuda_late *sam_cuda_lates;
 
 // Load them all, lest a frame wait for it; find out whether launches may overlap.
 void sam_cuda_load_kernels(struct sam_queue *q);

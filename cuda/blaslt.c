@@ -231,6 +231,13 @@ static bool is_for_library(const struct sam_cuda *cuda, const struct sam_linear 
            && numbers >= (int64_t) TILE * TILE * cuda->num_sms;
 }
 
+bool sam_blaslt_takes(const struct sam_queue *q, const struct sam_linear *p)
+{
+    const struct sam_cuda *cuda = sam_cuda(q);
+
+    return cuda->blaslt && !p->table.data && !p->weight.exact && is_for_library(cuda, p);
+}
+
 static int epilogue_of(const struct sam_linear *p)
 {
     const bool bias = p->bias.data != NULL;

@@ -28,3 +28,8 @@ bool sam_blaslt_linear(struct sam_queue *q, const struct sam_linear *p)
 {
     return false;
 }
+
+bool sam_blaslt_takes(const struct sam_queue *q, const struct sam_linear *p)
+{
+    return false;
+}

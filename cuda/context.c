@@ -31,12 +31,23 @@ bool sam_cuda_driver_find(struct sam_queue *q)
     return !q->status;
 }
 
+// The driver makes a context that was destroyed current, as if it were there, and what follows
+// ends the process. But it knows the pinned memory of a context no more.
+static bool is_alive(const struct sam_cuda *cuda)
+{
+    const CUdeviceptr ring = (CUdeviceptr) (uintptr_t) cuda->ring;
+    unsigned type;
+    return !ring || cuda->driver.pointer(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, ring)
+           != CUDA_ERROR_INVALID_VALUE;
+}
+
 void sam_cuda_enter(struct sam_queue *q)
 {
     struct sam_cuda *cuda = sam_cuda(q);
     if (!q->is_given)
         return;
-    const CUresult error = cuda->driver.push((CUcontext) q->context);
+    const CUresult error = is_alive(cuda) ? cuda->driver.push((CUcontext) q->context)
+                                          : CUDA_ERROR_CONTEXT_IS_DESTROYED;
     if (error == CUDA_SUCCESS) {
         cuda->entered++;
         return;

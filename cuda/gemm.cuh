@@ -1,238 +1,27 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "gemm_exact.cuh"
 #include "mma.cuh"
-#include "view.cuh"
 
 // Matrix products with whatever stands before and after them: dst = finish(A weight^T), where a row
 // of A is a row of an activation, or the window of a convolution (the implicit im2col). BF16
 // factors with F32 sums on tensor cores; or, where a contract is exact, all in F32.
 
-// Where rows of A come from.
-struct gemm_in {
-    view src;
-    bool chunks; // eight neighbouring numbers of A are eight of src, 16 bytes aligned if BF16
-    int k;       // numbers in a row of A
-    int kernel, stride, pad, h, w, c, out_h, out_w; // of a convolution; kernel 0: plain rows
-};
-
-// What becomes of a sum: dst = add + act(sum + bias), or act(sum + bias + add) if up_w.
-struct gemm_out {
-    view dst, add;       // add.p NULL: none
-    const float *bias;   // NULL: none
-    unsigned period;     // numbers in add: repeated
-    enum sam_act act;
-    int up_h, up_w, c;   // transposed convolution: the map of src, channels of dst; 0: plain rows
-    bool pairs;          // two neighbouring numbers can be stored at once
-};
-
-// How the pairs of a row of dst turn, which are stored as such; table NULL: they do not.
-struct gemm_turn {
-    const float *table;     // cosines and sines: table_rows rows of n
-    const int *num_rotated; // of each map; NULL: all rows turn
-    int rows, table_rows;   // rows of a map
-};
-
-struct gemm {
-    gemm_in in;
-    gemm_out out;
-    const void *weight; // packed: rows of `ld` numbers, BF16 or F32; zeros beyond k
-    int m, n, ld;
-};
-
-// Products side by side in one launch, one of them per blockIdx.z: the grid is that of the largest,
-// and blocks beyond a smaller one leave.
-struct gemm_list {
-    gemm each[SAM_MAX_LINEARS];
-    gemm_turn turn[SAM_MAX_LINEARS];
-};
-
-static __device__ __forceinline__ const gemm &gemm_mine(const gemm &one)
-{
-    return one;
-}
-
-static __device__ __forceinline__ const gemm &gemm_mine(const gemm_list &list)
-{
-    return list.each[blockIdx.z];
-}
-
-static __device__ __forceinline__ gemm_turn gemm_turn_mine(const gemm &)
-{
-    return {};
-}
-
-static __device__ __forceinline__ gemm_turn gemm_turn_mine(const gemm_list &list)
-{
-    return list.turn[blockIdx.z];
-}
-
-// What a block of THREADS threads does when its part of a tile of ROWS rows, from (m0, n0) on, is
-// there. Nothing; but see behind.cuh.
-template <int ROWS, int THREADS>
-static __device__ __forceinline__ void gemm_behind(const gemm &, int tile, int m0, int n0)
-{
-}
-
-template <int ROWS, int THREADS>
-static __device__ __forceinline__ void gemm_behind(const gemm_list &, int tile, int m0, int n0)
-{
-}
-
-// ---- rows of A
-
-// Where number k of the window at row m begins, for k the first of some that lie in one tap.
-struct gemm_row {
-    int n, y, x; // of a convolution: the corner of the window, which may be outside
-    bool valid;
-};
-
-static __device__ __forceinline__ gemm_row gemm_row_of(const gemm_in &a, int m, int rows)
-{
-    gemm_row r = { m, 0, 0, m < rows };
-    if (a.kernel) {
-        const int per_map = a.out_h * a.out_w;
-        r.n = m / per_map;
-        r.y = m % per_map / a.out_w * a.stride - a.pad;
-        r.x = m % a.out_w * a.stride - a.pad;
-    }
-    return r;
-}
-
-// The position in src of number k of a row; negative: a zero.
-static __device__ __forceinline__ int64_t gemm_at(const gemm_in &a, const gemm_row &r, int k)
-{
-    if (!r.valid || k >= a.k)
-        return -1;
-    if (!a.kernel)
-        return (int64_t) r.n * a.k + k;
-    const int tap = k / a.c, y = r.y + tap / a.kernel, x = r.x + tap % a.kernel;
-    if (y < 0 || y >= a.h || x < 0 || x >= a.w)
-        return -1;
-    return (((int64_t) r.n * a.h + y) * a.w + x) * a.c + k % a.c;
-}
-
-// Eight numbers of A as BF16 to shared memory: by cp.async where they lie ready.
-static __device__ __forceinline__ void gemm_load(__nv_bfloat16 *to, const gemm_in &a,
-                                                 const gemm_row &r, int k)
-{
-    float v[8];
-    if (a.chunks) {
-        const int64_t at = gemm_at(a, r, k);
-        if (a.src.bf16) {
-            const __nv_bfloat16 *src = (const __nv_bfloat16 *) a.src.p;
-            cp_async_16(to, at < 0 ? src : src + at, at >= 0);
-            return;
-        }
-        const float4 *src = (const float4 *) ((const float *) a.src.p + (at < 0 ? 0 : at));
-        const float4 zero = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-        const float4 low = at < 0 ? zero : src[0], high = at < 0 ? zero : src[1];
-        *(uint4 *) to = make_uint4(bf16_two(low.x, low.y), bf16_two(low.z, low.w),
-                                   bf16_two(high.x, high.y), bf16_two(high.z, high.w));
-        return;
-    }
-#pragma unroll
-    for (int i = 0; i < 8; i++) {
-        const int64_t at = gemm_at(a, r, k + i);
-        v[i] = at < 0 ? 0.0f : load_one(a.src, (unsigned) at);
-    }
-    *(uint4 *) to = make_uint4(bf16_two(v[0], v[1]), bf16_two(v[2], v[3]),
-                               bf16_two(v[4], v[5]), bf16_two(v[6], v[7]));
-}
-
-// ---- what becomes of the sums
-
-// The number of dst that the sum at (row, col) of an m x n product belongs to.
-static __device__ __forceinline__ unsigned gemm_dst_at(const gemm_out &o, int n, int row, int col)
-{
-    if (!o.up_w)
-        return (unsigned) row * n + col;
-    const int tap = col / o.c, map = row / (o.up_h * o.up_w), at = row % (o.up_h * o.up_w);
-    const int y = at / o.up_w * 2 + tap / 2, x = at % o.up_w * 2 + tap % 2;
-    return (((unsigned) map * 2 * o.up_h + y) * 2 * o.up_w + x) * o.c + col % o.c;
-}
-
-static __device__ __forceinline__ float gemm_value(const gemm_out &o, float sum, float add)
-{
-    return o.up_w ? act_of(o.act, sum + add) : add + act_of(o.act, sum);
-}
-
-static __device__ __forceinline__ void gemm_finish(const gemm_out &o, int n, int row, int col,
-                                                   float sum)
-{
-    const unsigned at = gemm_dst_at(o, n, row, col);
-    const float bias = o.bias ? o.bias[o.up_w ? col % o.c : col] : 0.0f;
-    const float add = o.add.p ? load_one(o.add, at % o.period) : 0.0f;
-    store_one(o.dst, at, gemm_value(o, sum + bias, add));
-}
-
-// The angles of pairs of a row of an m x n product: one at col, the others 8 columns apart. All are
-// under way together. False: the row does not turn.
-template <int NI>
-static __device__ __forceinline__ bool gemm_angles(float2 (&angle)[NI], const gemm_turn &t, int m,
-                                                   int n, int row, int col)
-{
-    const int r = row % t.rows;
-    if (row >= m || (t.num_rotated && r >= t.num_rotated[row / t.rows]))
-        return false;
-    const float *from = t.table + (size_t) (r % t.table_rows) * n;
-#pragma unroll
-    for (int j = 0; j < NI; j++)
-        if (col + 8 * j < n)
-            angle[j] = __ldg((const float2 *) (from + col + 8 * j));
-    return true;
-}
-
-// The same as gemm_finish() for (row, col) and (row, col + 1), col even; turned: by the angle.
-static __device__ __forceinline__ void gemm_finish_pair(const gemm_out &o, int n, int row, int col,
-                                                        float s0, float s1, bool turned,
-                                                        float2 angle)
-{
-    if (!o.pairs) {
-        gemm_finish(o, n, row, col, s0);
-        if (col + 1 < n)
-            gemm_finish(o, n, row, col + 1, s1);
-        return;
-    }
-    const unsigned at = gemm_dst_at(o, n, row, col);
-    float a0 = 0.0f, a1 = 0.0f;
-    if (o.bias) {
-        const float2 bias = *(const float2 *) (o.bias + (o.up_w ? col % o.c : col));
-        s0 += bias.x, s1 += bias.y;
-    }
-    if (o.add.p && o.add.bf16) {
-        const uint32_t two = *(const uint32_t *) ((const __nv_bfloat16 *) o.add.p + at % o.period);
-        a0 = bf16_low(two), a1 = bf16_high(two);
-    } else if (o.add.p) {
-        const float2 two = *(const float2 *) ((const float *) o.add.p + at % o.period);
-        a0 = two.x, a1 = two.y;
-    }
-    s0 = gemm_value(o, s0, a0), s1 = gemm_value(o, s1, a1);
-    if (turned) {
-        const float re = s0, im = s1;
-        s0 = re * angle.x - im * angle.y;
-        s1 = re * angle.y + im * angle.x;
-    }
-    if (o.dst.bf16)
-        *(uint32_t *) ((__nv_bfloat16 *) o.dst.p + at) = bf16_two(s0, s1);
-    else
-        *(float2 *) ((float *) o.dst.p + at) = make_float2(s0, s1);
-}
-
 // ---- tensor cores
 
 // Shape: a block makes TILE_M x TILE_N of the product with WM x WN warps of (16 MI) x (8 NI), and
-// walks along k in steps of 32 with three stages of cp.async; tiles in shared memory are swizzled
+// walks along k in steps of 32 with some stages of cp.async; tiles in shared memory are swizzled
 // so that ldmatrix meets no bank twice.
 // Traffic: A once per TILE_N columns, the weight once per TILE_M rows; dst once.
-enum { GEMM_STEP = 32, GEMM_STAGES = 3 };
+enum { GEMM_STEP = 32 };
 
 template <int WM, int WN, int MI, int NI> struct gemm_shape {
-    enum { M = WM * MI * 16, N = WN * NI * 8, THREADS = 32 * WM * WN };
+    enum { M = WM * MI * 16, N = WN * NI * 8, THREADS = 32 * WM * WN, WIDE = WN };
     struct stage {
         __nv_bfloat16 a[M][GEMM_STEP], w[N][GEMM_STEP];
     };
-    enum { SHARED = GEMM_STAGES * sizeof(stage) };
+    enum { STAGES = N <= 64 ? 5 : 3, SHARED = STAGES * sizeof(stage) }; // 40 or 48 KiB
 };
 
 // Rows are 64 bytes; the swizzle spreads 8 of them over all banks.
@@ -242,23 +31,52 @@ static __device__ __forceinline__ __nv_bfloat16 *gemm_tile_at(__nv_bfloat16 (*ti
     return tile[row] + 8 * (chunk ^ (row / 2 % 4));
 }
 
-template <class S>
-static __device__ __forceinline__ void gemm_load_stage(typename S::stage *to, const gemm &p,
-                                                       const gemm_row *rows, int n0, int k0)
-{
-    constexpr int CHUNKS = GEMM_STEP / 8;
+enum { GEMM_CHUNKS = GEMM_STEP / 8 };
+
+// A thread's part of a step of A, which is fetched before the products of another step, and put in
+// its place behind them.
+template <class S> struct gemm_fetched {
+    enum { COUNT = S::M * GEMM_CHUNKS / S::THREADS };
+    float v[COUNT][8];
+
+    __device__ __forceinline__ void fetch(const gemm_in &a, const gemm_row *rows,
+                                          const gemm_along &n)
+    {
 #pragma unroll
-    for (int t = 0; t < S::M * CHUNKS / S::THREADS; t++) {
-        const int i = threadIdx.x + t * S::THREADS, row = i / CHUNKS, chunk = i % CHUNKS;
-        gemm_load(gemm_tile_at(to->a, row, chunk), p.in, rows[t], k0 + 8 * chunk);
+        for (int t = 0; t < COUNT; t++)
+            gemm_fetch(v[t], a, rows[t], n);
     }
+
+    __device__ __forceinline__ void put(typename S::stage *to) const
+    {
 #pragma unroll
-    for (int t = 0; t < S::N * CHUNKS / S::THREADS; t++) {
-        const int i = threadIdx.x + t * S::THREADS, row = i / CHUNKS, chunk = i % CHUNKS;
-        const __nv_bfloat16 *weight = (const __nv_bfloat16 *) p.weight;
-        const bool valid = n0 + row < p.n && k0 + 8 * chunk < p.ld;
+        for (int t = 0; t < COUNT; t++) {
+            const int i = threadIdx.x + t * S::THREADS;
+            gemm_put(gemm_tile_at(to->a, i / GEMM_CHUNKS, i % GEMM_CHUNKS), v[t]);
+        }
+    }
+};
+
+// What of a step lies ready: the weight, and A or not. A thread's numbers are at n in each row.
+template <class S, bool READY>
+static __device__ __forceinline__ void gemm_copy_stage(typename S::stage *to, const gemm &p,
+                                                       const gemm_row *rows, int n0,
+                                                       const gemm_along &n)
+{
+    const int chunk = threadIdx.x % GEMM_CHUNKS;
+    if (READY) {
+#pragma unroll
+        for (int t = 0; t < S::M * GEMM_CHUNKS / S::THREADS; t++)
+            gemm_copy(gemm_tile_at(to->a, (threadIdx.x + t * S::THREADS) / GEMM_CHUNKS, chunk),
+                      p.in, rows[t], n);
+    }
+    const __nv_bfloat16 *weight = (const __nv_bfloat16 *) p.weight;
+#pragma unroll
+    for (int t = 0; t < S::N * GEMM_CHUNKS / S::THREADS; t++) {
+        const int row = (threadIdx.x + t * S::THREADS) / GEMM_CHUNKS;
+        const bool valid = n0 + row < p.n && n.k < p.ld;
         cp_async_16(gemm_tile_at(to->w, row, chunk),
-                    valid ? weight + (size_t) (n0 + row) * p.ld + k0 + 8 * chunk : weight, valid);
+                    weight + (valid ? (size_t) (n0 + row) * p.ld + n.k : 0), valid);
     }
 }
 
@@ -285,9 +103,43 @@ static __device__ __forceinline__ void gemm_multiply(typename S::stage *now, int
     }
 }
 
-// LIST: gemm, gemm_list, or gemm_normed of behind.cuh.
-template <int WM, int WN, int MI, int NI, class LIST>
-static __global__ void __launch_bounds__(32 * WM * WN)
+// A block's sums to dst, as many rows of each warp at once as shared memory has room for.
+template <class S, int MI, int NI, class LIST>
+static __device__ __forceinline__ void gemm_leave(const LIST &list, const gemm &p,
+                                                  unsigned char *smem, int m0, int n0,
+                                                  const float (&sum)[MI][NI][4])
+{
+    constexpr int LENGTH = S::N + GEMM_BESIDE;
+    constexpr int PARTS = S::M * LENGTH * sizeof(float) <= (size_t) S::SHARED ? 1 : 2;
+    constexpr int RUN = 16 * MI / PARTS, ROWS = S::M / PARTS;
+    static_assert(ROWS * LENGTH * sizeof(float) <= (size_t) S::SHARED, "a part of a tile fits");
+    float *tile = reinterpret_cast<float *>(smem);
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int my_row = warp / S::WIDE * RUN + lane / 4, my_col = warp % S::WIDE * NI * 8;
+#pragma unroll 1
+    for (int part = 0; part < PARTS; part++) {
+        __syncthreads(); // all are done with the last step, or with the part before
+#pragma unroll
+        for (int i = 0; i < MI / PARTS; i++)
+#pragma unroll
+            for (int j = 0; j < NI; j++)
+#pragma unroll
+                for (int h = 0; h < 2; h++) {
+                    const float *low = &sum[i][j][2 * h];
+                    const float *high = &sum[i + (PARTS - 1) * MI / PARTS][j][2 * h];
+                    *(float2 *) (tile + (my_row + 16 * i + 8 * h) * LENGTH + my_col + 8 * j
+                                 + lane % 4 * 2) =
+                        make_float2(part ? high[0] : low[0], part ? high[1] : low[1]);
+                }
+        __syncthreads();
+        gemm_finish_tile<ROWS, S::N, S::THREADS>(p, gemm_turn_mine(list), tile,
+                                                 { m0 + part * RUN, RUN, 16 * MI }, n0);
+    }
+}
+
+// LIST: gemm, gemm_list, or gemm_normed of behind.cuh. READY: A is of all its products.
+template <int WM, int WN, int MI, int NI, bool READY, class LIST>
+static __global__ void __launch_bounds__(32 * WM * WN, 512 / (32 * WM * WN))
     gemm_kernel(const __grid_constant__ LIST list)
 {
     await_earlier();
@@ -295,100 +147,53 @@ static __global__ void __launch_bounds__(32 * WM * WN)
     const gemm &p = gemm_mine(list);
     extern __shared__ __align__(128) unsigned char smem[];
     typename S::stage *stages = reinterpret_cast<typename S::stage *>(smem);
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int m0 = blockIdx.x * S::M, n0 = blockIdx.y * S::N;
+    const int warp = threadIdx.x / 32, m0 = blockIdx.x * S::M, n0 = blockIdx.y * S::N;
     const int wm = warp / WN * MI * 16, wn = warp % WN * NI * 8;
     const int steps = (p.ld + GEMM_STEP - 1) / GEMM_STEP;
     if (sizeof(LIST) > sizeof(gemm) && (m0 >= p.m || n0 >= p.n))
         return; // whole blocks leave
 
-    gemm_row rows[S::M * GEMM_STEP / 8 / S::THREADS];
-    for (int t = 0; t < (int) (sizeof(rows) / sizeof(*rows)); t++) {
-        const int row = (threadIdx.x + t * S::THREADS) / (GEMM_STEP / 8);
-        rows[t] = gemm_row_of(p.in, m0 + row, p.m);
-    }
-    for (int s = 0; s < GEMM_STAGES - 1; s++) {
-        if (s < steps)
-            gemm_load_stage<S>(&stages[s], p, rows, n0, s * GEMM_STEP);
+    gemm_row rows[S::M * GEMM_CHUNKS / S::THREADS];
+    for (int t = 0; t < (int) (sizeof(rows) / sizeof(*rows)); t++)
+        rows[t] = gemm_row_of(p.in, m0 + (threadIdx.x + t * S::THREADS) / GEMM_CHUNKS, p.m);
+    gemm_along along(p.in, threadIdx.x % GEMM_CHUNKS * 8);
+    gemm_fetched<S> fetched; // nothing, if READY
+#pragma unroll 1
+    for (int s = 0; s < S::STAGES - 1; s++) {
+        if (s < steps) {
+            gemm_copy_stage<S, READY>(&stages[s], p, rows, n0, along);
+            if (!READY) {
+                fetched.fetch(p.in, rows, along);
+                fetched.put(&stages[s]);
+            }
+            along.go_on(p.in, GEMM_STEP);
+        }
         cp_async_commit();
     }
 
     float sum[MI][NI][4] = {};
+    int now = 0;
+#pragma unroll 1
     for (int s = 0; s < steps; s++) {
-        cp_async_wait<GEMM_STAGES - 2>();
+        cp_async_wait<S::STAGES - 2>();
         __syncthreads(); // the stage is there for all, and all have left the one before
-        const int next = s + GEMM_STAGES - 1;
-        if (next < steps)
-            gemm_load_stage<S>(&stages[next % GEMM_STAGES], p, rows, n0, next * GEMM_STEP);
+        const bool goes_on = s + S::STAGES - 1 < steps;
+        typename S::stage *next = &stages[now ? now - 1 : S::STAGES - 1];
+        if (goes_on)
+            gemm_copy_stage<S, READY>(next, p, rows, n0, along);
         cp_async_commit();
-        gemm_multiply<S, MI, NI>(&stages[s % GEMM_STAGES], wm, wn, sum);
+        if (!READY && goes_on)
+            fetched.fetch(p.in, rows, along);
+        gemm_multiply<S, MI, NI>(&stages[now], wm, wn, sum);
+        if (!READY && goes_on)
+            fetched.put(next);
+        if (goes_on)
+            along.go_on(p.in, GEMM_STEP);
+        now = now + 1 < S::STAGES ? now + 1 : 0;
     }
-
-    const gemm_turn turn = gemm_turn_mine(list);
-    const int my_row = m0 + wm + lane / 4, my_col = n0 + wn + lane % 4 * 2;
-#pragma unroll
-    for (int i = 0; i < MI; i++) {
-        float2 angle[2][NI] = {};
-        bool turned[2] = {};
-#pragma unroll
-        for (int h = 0; h < 2; h++)
-            turned[h] = turn.table
-                     && gemm_angles(angle[h], turn, p.m, p.n, my_row + 16 * i + 8 * h, my_col);
-#pragma unroll
-        for (int j = 0; j < NI; j++)
-#pragma unroll
-            for (int h = 0; h < 2; h++) {
-                const int row = my_row + 16 * i + 8 * h, col = my_col + 8 * j;
-                if (row < p.m && col < p.n)
-                    gemm_finish_pair(p.out, p.n, row, col, sum[i][j][2 * h], sum[i][j][2 * h + 1],
-                                     turned[h], angle[h][j]);
-            }
-    }
+    cp_async_wait_all();
+    gemm_leave<S, MI, NI>(list, p, smem, m0, n0, sum);
     gemm_behind<S::M, S::THREADS>(list, blockIdx.x, m0, n0);
-}
-
-// ---- F32
-
-// Shape: a block of 256 threads makes 64 x 64 of the product, 4 x 4 each, in steps of 16 along k.
-// Traffic: as above. For the little that must be exact: no tensor cores.
-enum { EXACT_TILE = 64, EXACT_STEP = 16, EXACT_THREADS = 256 };
-
-static __global__ void __launch_bounds__(EXACT_THREADS) gemm_exact_kernel(gemm p)
-{
-    await_earlier();
-    __shared__ float4 ta[EXACT_STEP][EXACT_TILE / 4 + 1], tw[EXACT_STEP][EXACT_TILE / 4 + 1];
-    const int m0 = blockIdx.x * EXACT_TILE, n0 = blockIdx.y * EXACT_TILE;
-    const int row = threadIdx.x / 16, col = threadIdx.x % 16; // of 4 x 4
-    float sum[4][4] = {};
-    for (int k0 = 0; k0 < p.ld; k0 += EXACT_STEP) {
-        for (int i = threadIdx.x; i < EXACT_TILE * EXACT_STEP; i += EXACT_THREADS) {
-            const int r = i / EXACT_STEP, k = i % EXACT_STEP;
-            const int64_t at = gemm_at(p.in, gemm_row_of(p.in, m0 + r, p.m), k0 + k);
-            const bool valid = n0 + r < p.n && k0 + k < p.ld;
-            const float *weight = (const float *) p.weight;
-            ((float *) ta[k])[r] = at < 0 ? 0.0f : load_one(p.in.src, (unsigned) at);
-            ((float *) tw[k])[r] = valid ? weight[(size_t) (n0 + r) * p.ld + k0 + k] : 0.0f;
-        }
-        __syncthreads();
-#pragma unroll
-        for (int k = 0; k < EXACT_STEP; k++) {
-            const float4 a = ta[k][row], w = tw[k][col];
-#define EXACT_ROW(i, v)                                                                        \
-    sum[i][0] += v * w.x, sum[i][1] += v * w.y, sum[i][2] += v * w.z, sum[i][3] += v * w.w
-            EXACT_ROW(0, a.x);
-            EXACT_ROW(1, a.y);
-            EXACT_ROW(2, a.z);
-            EXACT_ROW(3, a.w);
-#undef EXACT_ROW
-        }
-        __syncthreads();
-    }
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-#pragma unroll
-        for (int j = 0; j < 4; j++)
-            if (m0 + 4 * row + i < p.m && n0 + 4 * col + j < p.n)
-                gemm_finish(p.out, p.n, m0 + 4 * row + i, n0 + 4 * col + j, sum[i][j]);
 }
 
 // ---- launch
@@ -414,13 +219,36 @@ static inline bool aligned(const struct sam_tensor *t, size_t bytes)
     return (uintptr_t) t->data % bytes == 0;
 }
 
+static inline bool gemm_all_ready(const gemm &p, int)
+{
+    return gemm_is_ready(p.in);
+}
+
+static inline bool gemm_all_ready(const gemm_list &list, int count)
+{
+    bool all = true;
+    for (int i = 0; i < count; i++)
+        all = all && gemm_is_ready(list.each[i].in);
+    return all;
+}
+
+// Of one with something behind it.
+template <class BEHIND> static inline bool gemm_all_ready(const BEHIND &p, int)
+{
+    return gemm_is_ready(p.one.in);
+}
+
 // Of `count` products, m x n the largest.
 template <int WM, int WN, int MI, int NI, class LIST>
 static void gemm_launch(struct sam_queue *q, const LIST &list, int m, int n, int count)
 {
     using S = gemm_shape<WM, WN, MI, NI>;
     const dim3 grid(blocks_for(m, S::M), blocks_for(n, S::N), count);
-    SAM_LAUNCH((gemm_kernel<WM, WN, MI, NI, LIST>), grid, S::THREADS, S::SHARED, q, list);
+    if (gemm_all_ready(list, count))
+        SAM_LAUNCH((gemm_kernel<WM, WN, MI, NI, true, LIST>), grid, S::THREADS, S::SHARED, q, list);
+    else
+        SAM_LAUNCH((gemm_kernel<WM, WN, MI, NI, false, LIST>), grid, S::THREADS, S::SHARED, q,
+                   list);
 }
 
 static inline void gemm_set_weight(const struct sam_queue *q, gemm *p, const struct sam_matrix *w)
@@ -431,15 +259,22 @@ static inline void gemm_set_weight(const struct sam_queue *q, gemm *p, const str
     p->ld = gemm_ld(q, w->in, w->exact);
 }
 
+template <int TILE, int PARTS> static void gemm_launch_exact(struct sam_queue *q, const gemm &p)
+{
+    SAM_LAUNCH((gemm_exact_kernel<TILE, PARTS>), dim3(blocks_for(p.m, TILE), blocks_for(p.n, TILE)),
+               (exact_shape<TILE, PARTS>::THREADS), 0, q, p);
+}
+
 // A template, so that its kernels are compiled where it is called and nowhere else.
 template <class GEMM>
 static void gemm_run(struct sam_queue *q, const char *op, const struct sam_matrix *w, GEMM p)
 {
     gemm_set_weight(q, &p, w);
-    if (gemm_is_exact(q, w->exact))
-        SAM_LAUNCH(gemm_exact_kernel,
-                   dim3(blocks_for(p.m, EXACT_TILE), blocks_for(p.n, EXACT_TILE)), EXACT_THREADS, 0,
-                   q, p);
+    const bool is_exact = gemm_is_exact(q, w->exact);
+    if (is_exact && blocks_for(p.m, 64) * blocks_for(p.n, 64) >= sam_cuda(q)->num_sms)
+        gemm_launch_exact<64, 1>(q, p);
+    else if (is_exact)
+        gemm_launch_exact<32, 4>(q, p);
     else if (blocks_for(p.m, 128) * blocks_for(p.n, 128) >= sam_cuda(q)->num_sms && p.n > 64)
         gemm_launch<2, 4, 4, 4>(q, p, p.m, p.n, 1); // 128 x 128
     else

@@ -131,6 +131,8 @@ template <int PENDING, int N> static __device__ __forceinline__ void wgmma_wait(
 #define WGMMA_NAMES_32                                                                      \
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, " \
     "%19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define WGMMA_NAMES_40 WGMMA_NAMES_32 ", %32, %33, %34, %35, %36, %37, %38, %39"
+#define WGMMA_NAMES_48 WGMMA_NAMES_40 ", %40, %41, %42, %43, %44, %45, %46, %47"
 #define WGMMA_NAMES_64                                                                         \
     WGMMA_NAMES_32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, "  \
     "%46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
@@ -172,7 +174,25 @@ static __device__ __forceinline__ void wgmma_m64n64k16(float (&d)[32], const uin
                  : WGMMA_32(d, 0) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b) : "memory");
 }
 
-// Likewise, 256 columns: b is four times 64 of them.
+// Likewise, 80, 96 and 256 columns: b is 64 of them after each other.
+static __device__ __forceinline__ void wgmma_m64n80k16(float (&d)[40], const uint32_t *a,
+                                                       uint64_t b)
+{
+    asm volatile("wgmma.mma_async.sync.aligned.m64n80k16.f32.bf16.bf16 {" WGMMA_NAMES_40 "}, "
+                 "{%40, %41, %42, %43}, %44, 1, 1, 1, 1;"
+                 : WGMMA_32(d, 0), WGMMA_8(d, 32)
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b) : "memory");
+}
+
+static __device__ __forceinline__ void wgmma_m64n96k16(float (&d)[48], const uint32_t *a,
+                                                       uint64_t b)
+{
+    asm volatile("wgmma.mma_async.sync.aligned.m64n96k16.f32.bf16.bf16 {" WGMMA_NAMES_48 "}, "
+                 "{%48, %49, %50, %51}, %52, 1, 1, 1, 1;"
+                 : WGMMA_32(d, 0), WGMMA_8(d, 32), WGMMA_8(d, 40)
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b) : "memory");
+}
+
 static __device__ __forceinline__ void wgmma_m64n256k16(float (&d)[128], const uint32_t *a,
                                                         uint64_t b)
 {

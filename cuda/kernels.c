@@ -8,7 +8,6 @@
 #include <stdatomic.h>
 
 struct sam_cuda_kernel *sam_cuda_kernels;
-struct sam_cuda_late *sam_cuda_lates;
 
 // Launches may overlap where every kernel has the instruction that waits for the one before it,
 // which code for devices before sm_90 has not; and where graphs know of it, since CUDA 12.3.
@@ -49,23 +48,10 @@ static void try_overlap(struct sam_queue *q)
     sam_log(&q->log, SAM_LOG_WARNING, "launches do not overlap, which costs time: %s", why.text);
 }
 
-// What a switch changes of kernels lasts as long as their context does: so a queue without it takes
-// back what another one may have done.
-static void set_late(struct sam_queue *q)
-{
-    static atomic_bool was_set;
-    const int late = !sam_cuda_uses(sam_cuda(q), SAM_CUDA_EARLY);
-    if (!late && !atomic_load(&was_set))
-        return;
-    atomic_store(&was_set, true);
-    for (const struct sam_cuda_late *l = sam_cuda_lates; l && !q->status; l = l->next)
-        sam_cuda_check(q, "switching the early trigger",
-                       cudaMemcpyToSymbolAsync(l->symbol, &late, sizeof(late), 0,
-                                               cudaMemcpyHostToDevice, sam_cuda(q)->stream));
-}
-
 // By default the driver fits the division of shared memory and cache to each kernel, and the
-// multiprocessor must be empty when it changes. Switched off, all have the most shared memory.
+// multiprocessor must be empty when it changes. Switched off, all have the most shared memory. What
+// this changes of kernels lasts as long as their context does: so a queue without it takes back
+// what another one may have done.
 static void set_carveout(struct sam_queue *q)
 {
     enum { AS_THE_DRIVER_LIKES = -1, MOST_SHARED = 100 };
@@ -100,7 +86,6 @@ void sam_cuda_load_kernels(struct sam_queue *q)
     if (failed)
         cudaGetLastError(); // it must not be met again by the next launch
     set_carveout(q);
-    set_late(q);
     if (may_overlap && !q->status)
         try_overlap(q);
     q->overlaps = sam_cuda(q)->overlaps;

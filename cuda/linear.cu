@@ -101,26 +101,39 @@ extern "C" void sam_linear_cuda(struct sam_queue *q, const struct sam_linear *p)
     turn(q, p);
 }
 
-// Side by side where one kernel makes all of them. The library is not asked: for products that are
-// worth its while alone there is sam_linear.
+// The large ones by the library, one after the other. What it leaves: `rest`, so many.
+static int run_large(struct sam_queue *q, const struct sam_linears *p,
+                     struct sam_linear (&rest)[SAM_MAX_LINEARS])
+{
+    int count = 0;
+    for (int i = 0; i < p->count && !q->status; i++)
+        if (!sam_blaslt_takes(q, &p->each[i]) || !sam_blaslt_linear(q, &p->each[i]))
+            rest[count++] = p->each[i];
+    return count;
+}
+
+// Those that are not large side by side where one kernel makes all of them.
 extern "C" void sam_linears_cuda(struct sam_queue *q, const struct sam_linears *p)
 {
+    struct sam_linear rest[SAM_MAX_LINEARS];
+    const int count = run_large(q, p, rest);
     bool skinny = true, tensor = true;
-    for (int i = 0; i < p->count; i++) {
-        const struct sam_linear *each = &p->each[i];
-        skinny = skinny && is_skinny(q, each) && each->src.type == p->each->src.type;
-        tensor = tensor && is_tensor(q, each);
+    if (q->status || !count)
+        return;
+    for (int i = 0; i < count; i++) {
+        skinny = skinny && is_skinny(q, &rest[i]) && rest[i].src.type == rest[0].src.type;
+        tensor = tensor && is_tensor(q, &rest[i]);
     }
     if (tensor) {
-        run_tensor(q, p->each, p->count);
+        run_tensor(q, rest, count);
         return;
     }
     if (skinny)
-        run_skinny(q, p->each, p->count);
-    for (int i = 0; i < p->count && !q->status; i++) {
+        run_skinny(q, rest, count);
+    for (int i = 0; i < count && !q->status; i++) {
         if (!skinny)
-            run_one(q, &p->each[i]);
-        turn(q, &p->each[i]);
+            run_one(q, &rest[i]);
+        turn(q, &rest[i]);
     }
 }
 

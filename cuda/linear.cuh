@@ -18,6 +18,8 @@ static inline gemm gemm_of(const struct sam_queue *q, const struct sam_linear *p
     g.out.act = p->act;
     g.out.pairs = p->dst.c % 2 == 0 && aligned(&p->dst, 8) && aligned(&p->add, 8)
                && aligned(&p->bias, 8);
+    g.out.fours = by_four(&p->dst, p->dst.c) && by_four(&p->add, p->dst.c)
+               && by_four(&p->bias, p->dst.c);
     gemm_set_weight(q, &g, &p->weight);
     return g;
 }
@@ -47,5 +49,5 @@ static inline gemm_list list_of(const struct sam_queue *q, const struct sam_line
 static inline bool is_tensor(const struct sam_queue *q, const struct sam_linear *p)
 {
     return !gemm_is_exact(q, p->weight.exact)
-        && (!p->table.data || (gemm_of(q, p).out.pairs && aligned(&p->table, 8)));
+        && (!p->table.data || (gemm_of(q, p).out.fours && aligned(&p->table, 8)));
 }

@@ -2,14 +2,15 @@
 // Ridge regression of masks on features: learn, fit, score.
 //
 // Learn. Shape: weights of the cells by a block per object, as they depend on how many are inside;
-// then a thread per number of a row of sums, over all cells. Traffic: features and weights from the
-// cache, once for each number; sums twice.
+// then SUM_PARTS threads per number of a row of sums, which share the cells. Traffic: features and
+// weights from the cache, once for each number; sums twice.
 // Fit. Shape: a block per object; N columns one after the other, five barriers each. Traffic:
-// N^3 / 6 doubles of the room, from the cache.
+// N^3 / 6 doubles of shared memory or, beyond 48 KiB, of the room.
 // Score. Shape: a thread per cell, then per logit. Traffic: features once per object, logits twice.
 #include "cells.cuh"
 
-enum { CELL_THREADS = 512, SUM_THREADS = 128, FIT_THREADS = 256 };
+enum { CELL_THREADS = 512, SUM_NUMBERS = 32, SUM_PARTS = 8, FIT_THREADS = 256 };
+enum { FIT_SHARED = 48 << 10 }; // bytes that a launch need not ask for, less those of this file
 
 struct lessons {
     float *sums, *room; // room: a share, then a weight of each cell
@@ -53,11 +54,11 @@ static __global__ void __launch_bounds__(CELL_THREADS) ridge_weights_kernel(less
     }
 }
 
-// Number `at` of a triangle and its right-hand side, a sum over all cells.
-static __device__ float ridge_sum(const lessons &k, const float *shares, int at)
+// Number `at` of a triangle and its right-hand side, a sum over every SUM_PARTS-th cell.
+static __device__ float ridge_sum(const lessons &k, const float *shares, int at, int part)
 {
     const int cells = k.h * k.w, c = k.c, triangle = (c + 1) * (c + 2) / 2;
-    const float *weights = shares + cells, *x = k.features;
+    const float *weights = shares + cells;
     int row = (int) ((sqrtf(8.0f * at + 1.0f) - 1.0f) / 2.0f), column;
     row -= row * (row + 1) / 2 > at;
     row += (row + 1) * (row + 2) / 2 <= at;
@@ -65,28 +66,43 @@ static __device__ float ridge_sum(const lessons &k, const float *shares, int at)
     const bool is_right = at >= triangle;
     if (is_right)
         row = at - triangle, column = c;
+    // A number of a row, or 1 behind its last: loads without a branch, so that they go together.
+    const int own = row < c ? row : 0, other = column < c ? column : 0;
     float sum = 0.0f;
-    for (int i = 0; i < cells; i++, x += c) {
-        const float a = row < c ? x[row] : 1.0f;
-        const float b = is_right ? 2.0f * shares[i] - 1.0f : column < c ? x[column] : 1.0f;
-        sum += weights[i] * a * b;
+#pragma unroll 4
+    for (int i = part; i < cells; i += SUM_PARTS) {
+        const float *x = k.features + (size_t) i * c;
+        const float a = x[own], b = x[other], share = shares[i];
+        const float right = is_right ? 2.0f * share - 1.0f : column < c ? b : 1.0f;
+        sum += weights[i] * (row < c ? a : 1.0f) * right;
     }
     return sum;
 }
 
-static __global__ void __launch_bounds__(SUM_THREADS) ridge_sums_kernel(lessons k)
+static __global__ void __launch_bounds__(SUM_NUMBERS * SUM_PARTS) ridge_sums_kernel(lessons k)
 {
     await_earlier();
+    __shared__ float parts[SUM_PARTS][SUM_NUMBERS];
     const int object = blockIdx.y, half = (k.c + 1) * (k.c + 4) / 2;
-    const int at = blockIdx.x * SUM_THREADS + threadIdx.x, before = k.before[object];
-    if (at >= half || k.after[object] < 0)
+    const int part = threadIdx.x / SUM_NUMBERS, own = threadIdx.x % SUM_NUMBERS;
+    const int at = blockIdx.x * SUM_NUMBERS + own, before = k.before[object];
+    if (k.after[object] < 0) // all threads alike
+        return;
+    const bool learns = k.learns(object);
+    if (learns && at < half)
+        parts[part][own] = ridge_sum(k, k.room + (size_t) object * 2 * k.h * k.w, at, part);
+    __syncthreads();
+    if (part > 0 || at >= half)
         return;
     const float *from = k.sums + (size_t) max(before, 0) * 2 * half + at;
     float *to = k.sums + (size_t) k.after[object] * 2 * half + at;
     float prompted = before < 0 ? 0.0f : from[0], tracked = before < 0 ? 0.0f : from[half];
-    if (k.learns(object)) {
-        const float sum = ridge_sum(k, k.room + (size_t) object * 2 * k.h * k.w, at);
+    if (learns) {
         const int count = k.prompted[object];
+        float sum = 0.0f;
+#pragma unroll
+        for (int i = 0; i < SUM_PARTS; i++)
+            sum += parts[i][own];
         prompted = count ? (1.0f - 1.0f / count) * prompted + sum : prompted;
         tracked = count ? 0.0f : k.keep * tracked + sum;
     }
@@ -102,9 +118,9 @@ extern "C" void sam_ridge_learn_cuda(struct sam_queue *q, const struct sam_ridge
                         (const int *) p->after.data, (const int *) p->prompted.data, p->logits.n,
                         p->features.h, p->features.w, p->features.c, p->near, p->keep, p->far,
                         p->unsure };
-    const dim3 grid(blocks_for(p->sums.c / 2, SUM_THREADS), p->logits.n);
+    const dim3 grid(blocks_for(p->sums.c / 2, SUM_NUMBERS), p->logits.n);
     SAM_LAUNCH(ridge_weights_kernel, p->logits.n, CELL_THREADS, 0, q, k);
-    SAM_LAUNCH(ridge_sums_kernel, grid, SUM_THREADS, 0, q, k);
+    SAM_LAUNCH(ridge_sums_kernel, grid, SUM_NUMBERS * SUM_PARTS, 0, q, k);
     sam_cuda_launched(q, "ridge_learn");
 }
 
@@ -113,6 +129,7 @@ struct fits {
     const float *sums, *score;
     const int *slot;
     int numbers, room_floats; // of an object
+    bool is_shared;           // the matrix lies in shared memory
     float ridge;
 };
 
@@ -134,12 +151,9 @@ static __device__ bool ridge_decompose(double *a, double *x, int n)
         __syncthreads();
         for (int i = k + 1 + threadIdx.x; i < n; i += FIT_THREADS)
             x[i] -= a[i * n + k] * x[k];
-        const int side = n - k - 1;
-        for (int at = threadIdx.x; at < side * side; at += FIT_THREADS) {
-            const int i = k + 1 + at / side, j = k + 1 + at % side;
-            if (j <= i)
+        for (int i = k + 1 + threadIdx.x / 32; i < n; i += FIT_THREADS / 32)
+            for (int j = k + 1 + threadIdx.x % 32; j <= i; j += 32)
                 a[i * n + j] -= a[i * n + k] * a[j * n + k];
-        }
     }
     return true;
 }
@@ -165,7 +179,8 @@ static __global__ void __launch_bounds__(FIT_THREADS) ridge_fit_kernel(fits k)
     const int object = blockIdx.x, n = k.numbers, half = n * (n + 3) / 2, slot = k.slot[object];
     float *dst = k.dst + (size_t) object * n;
     const uintptr_t begin = (uintptr_t) (k.room + (size_t) object * k.room_floats);
-    double *a = (double *) ((begin + 7) & ~(uintptr_t) 7);
+    extern __shared__ __align__(8) unsigned char smem[];
+    double *a = k.is_shared ? (double *) smem : (double *) ((begin + 7) & ~(uintptr_t) 7);
     bool has_any = slot >= 0 && k.score[object] > 0.0f;
     if (has_any) {
         const float *s = k.sums + (size_t) slot * 2 * half;
@@ -196,10 +211,12 @@ static __global__ void __launch_bounds__(FIT_THREADS) ridge_fit_kernel(fits k)
 
 extern "C" void sam_ridge_fit_cuda(struct sam_queue *q, const struct sam_ridge_fit *p)
 {
+    const size_t bytes = sizeof(double) * p->dst.c * p->dst.c;
+    const bool is_shared = bytes + sizeof(double) * (SAM_MAX_RIDGE + 2) <= FIT_SHARED;
     const fits k = { (float *) p->dst.data, (float *) p->room.data, (const float *) p->sums.data,
                      (const float *) p->score.data, (const int *) p->slot.data, p->dst.c,
-                     p->room.w * p->room.c, p->ridge };
-    SAM_LAUNCH(ridge_fit_kernel, p->dst.n, FIT_THREADS, 0, q, k);
+                     p->room.w * p->room.c, is_shared, p->ridge };
+    SAM_LAUNCH(ridge_fit_kernel, p->dst.n, FIT_THREADS, is_shared ? bytes : 0, q, k);
     sam_cuda_launched(q, "ridge_fit");
 }
 

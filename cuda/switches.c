@@ -11,9 +11,9 @@ static const struct word {
     const char *word;
     unsigned bit;
 } words[] = {
-    { "overlap", SAM_CUDA_OVERLAP }, { "early", SAM_CUDA_EARLY },
-    { "wgmma", SAM_CUDA_WGMMA },     { "graphs", SAM_CUDA_GRAPHS },
-    { "cublaslt", SAM_CUDA_CUBLASLT }, { "carveout", SAM_CUDA_CARVEOUT },
+    { "overlap", SAM_CUDA_OVERLAP },   { "wgmma", SAM_CUDA_WGMMA },
+    { "graphs", SAM_CUDA_GRAPHS },     { "cublaslt", SAM_CUDA_CUBLASLT },
+    { "carveout", SAM_CUDA_CARVEOUT },
 };
 enum { WORDS = sizeof(words) / sizeof(words[0]), MOST_MIB = 1024 };
 

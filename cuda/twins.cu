@@ -8,14 +8,18 @@
 #include <string.h>
 
 // Three steps and a bit, which are two parts of two steps or one of four.
-enum { QUERIES = 100, CHANNELS = 256, MOST_ROWS = 420, MOST_VALUES = 256 };
+enum { QUERIES = 140, CHANNELS = 256, MOST_ROWS = 420, MOST_VALUES = 256 }; // of all heads
 
 static const struct twin {
-    int values, rows, keys; // of a head; rows of keys, of which so many count
-    const char *kernel;     // as docs/KERNELS.md has it
+    int channels, values, heads; // of a head
+    int rows, keys;              // rows of keys, of which so many count
+    const char *kernel;          // as docs/KERNELS.md has it
 } twins[SAM_CUDA_NUM_WGMMA] = {
-    { 64, 420, 400, "attend_wgmma_kernel<wgmma_shape<256,64,128>>" }, // steps of 128 and of 64
-    { 256, 220, 200, "attend_wgmma_kernel<wgmma_shape<256,256,64>>" },
+    { 256, 64, 1, 420, 400, "attend_wgmma_kernel<wgmma_shape<256,64,128>>" }, // steps of 128, of 64
+    { 256, 256, 1, 220, 200, "attend_wgmma_kernel<wgmma_shape<256,256,64>>" },
+    { 56, 56, 2, 420, 400, "attend_wgmma_kernel<wgmma_shape<64,64,128>>" },
+    { 72, 72, 2, 420, 400, "attend_wgmma_kernel<wgmma_shape<80,80,128>>" },
+    { 96, 96, 2, 420, 400, "attend_wgmma_kernel<wgmma_shape<96,96,128>>" },
 };
 
 struct trial {
@@ -43,9 +47,9 @@ static void draw_trial(struct trial *t, const struct twin &twin)
 {
     uint32_t seed = 20;
     memset(t, 0xff, sizeof(*t));
-    draw(t->q, QUERIES * CHANNELS, 3, &seed);
-    draw(t->k, twin.keys * CHANNELS, 3, &seed);
-    draw(t->v, twin.keys * twin.values, 1, &seed);
+    draw(t->q, QUERIES * twin.heads * twin.channels, 3, &seed);
+    draw(t->k, twin.keys * twin.heads * twin.channels, 3, &seed);
+    draw(t->v, twin.keys * twin.heads * twin.values, 1, &seed);
     t->num_keys = twin.keys;
 }
 
@@ -53,12 +57,12 @@ static attend attend_of(struct trial *t, const struct twin &twin, bool is_split)
 {
     attend a = {};
     a.q = { t->q, true }, a.k = { t->k, true }, a.v = { t->v, true }, a.dst = { t->dst, true };
-    a.heads = a.groups = a.cell = 1;
-    a.dk = a.q_step = a.k_step = CHANNELS;
-    a.dv = a.v_step = a.dst_step = twin.values;
+    a.heads = twin.heads, a.groups = a.cell = 1;
+    a.dk = twin.channels, a.q_step = a.k_step = twin.heads * twin.channels;
+    a.dv = twin.values, a.v_step = a.dst_step = twin.heads * twin.values;
     a.queries = QUERIES, a.keys = twin.rows;
     a.k_rows = a.v_rows = twin.rows;
-    a.scale = 1.0f / 16;
+    a.scale = 1.0f / sqrtf((float) twin.channels);
     a.num_keys = &t->num_keys;
     a.chunks = a.dst_chunks = true;
     a.used = is_split ? (sizeof(*t) + 15) / 16 * 16 : (size_t) SAM_CUDA_WORKSPACE;
@@ -114,7 +118,7 @@ static bool agree(struct sam_queue *q, const struct twin &twin, struct trial *t,
     }
     if (!run(q, twin, false, is_split, other, &words))
         sam_queue_fail(q, SAM_EDEVICE, "CUDA: attention at open: %s", words);
-    const float off = distance(t->dst, other->dst, QUERIES * twin.values);
+    const float off = distance(t->dst, other->dst, QUERIES * twin.heads * twin.values);
     snprintf(why, sizeof(why), "it is off by %g, at most %g", (double) off, 0x1p-7);
     *most = off > *most ? off : *most;
     return !q->status && off <= 0x1p-7f;
@@ -136,8 +140,9 @@ static void compare(struct sam_queue *q, int which, struct trial *t)
     cuda->twins[which] = { twin.kernel, works, most };
     if (!works && !q->status)
         sam_log(&q->log, SAM_LOG_WARNING,
-                "cuda: device %d, %.80s: attend_wgmma_kernel for values of %d is not used, "
-                "attend_kernel takes its place: %s", cuda->device, cuda->name, twin.values, why);
+                "cuda: device %d, %.80s: attend_wgmma_kernel for keys of %d and values of %d is "
+                "not used, attend_kernel takes its place: %s", cuda->device, cuda->name,
+                twin.channels, twin.values, why);
 }
 
 void sam_cuda_compare_twins(struct sam_queue *q)

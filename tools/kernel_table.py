@@ -37,8 +37,11 @@ COUNTED = {
 # Of devices since sm_90: the wait for the launch before (griddepcontrol.wait), and what must not be
 # ahead of it.
 WAIT, MEMORY = r'\bACQBULK\b', r'\b(?:LDG|STG|LD|ST|LDGSTS|ATOMG?|REDG?|UTMA\w+|UBLK\w+)\b'
+CODE = 'KiB of code'
 HEAD = ['source', 'kernel', 'tests', 'emulated', 'on a GPU', 'registers', 'spills', 'shared memory',
-        *COUNTED]
+        *COUNTED, CODE]
+MOST_CODE = 128  # KiB
+INSTRUCTION, INSTRUCTION_BYTES = r'^\s+/\*[0-9a-f]{4,}\*/', 16
 ZERO = ['spills', 'local']  # of every kernel
 # Of some kernels, by the beginning of the name: columns that may not be 0.
 NEEDED = {
@@ -52,8 +55,9 @@ to shared memory by cp.async, and to its result. So does every product (`gemm_ke
 factors. Every norm (`layernorm_kernel`) loads and stores 16 bytes at a time. Kernels with `exact` or
 `any` in their names are for products that must be exact, and for rows that are not aligned to 16
 bytes. On devices since sm_90 every kernel waits for the end of the launch before it ahead of its
-first access to global memory, so that launches may overlap. The script that generates this table
-fails if one of these sentences is false.
+first access to global memory, so that launches may overlap. The code of a kernel has at most 128
+KiB: on an H200 products of 430 to 820 KiB waited for their instructions many times as long as they
+multiplied. The script that generates this table fails if one of these sentences is false.
 """
 
 
@@ -124,6 +128,8 @@ def compile_one(nvcc, cuobjdump, source, arch, folder):
         if name in kernels:
             for column, pattern in COUNTED.items():
                 kernels[name][column] = len(re.findall(r'\b' + pattern, part))
+            count = len(re.findall(INSTRUCTION, part, re.M))
+            kernels[name][CODE] = round(count * INSTRUCTION_BYTES / 1024)
             kernels[name]['waits'] = number_of(arch) < 90 or is_late(part)
     return kernels
 
@@ -203,7 +209,7 @@ def tables(facts, emulated, report, archs):
         rows.append([first[name]['source'], f'`{name}`', ', '.join(tests) or 'none',
                      'yes' if tests else 'NO', on_gpu(report, tests), per_arch('registers'),
                      per_arch('spills'), str(shared)]
-                    + [per_arch(column) for column in COUNTED])
+                    + [per_arch(column) for column in (*COUNTED, CODE)])
     return rows
 
 
@@ -213,7 +219,7 @@ def document(rows, archs, report):
              + ', '.join(f'sm_{a}' for a in archs) + '; figures are in this order, or a single one if '
              'all are equal. Spills and shared memory are in bytes; the latter is the maximum of all '
              'launches in the tests (static and dynamic). The last columns count instructions of the machine '
-             'code: tensor cores (HMMA, HGMMA), cp.async (LDGSTS), loads, stores, and local memory.', '',
+             'code: tensor cores (HMMA, HGMMA), cp.async (LDGSTS), loads, stores, and local memory; and its size.', '',
              CLAIM,
              'On a GPU: ' + (f"{report['device']}, {report['date']}." if report else 'not run yet.'),
              '', '| ' + ' | '.join(HEAD) + ' |', '|' + '---|' * len(HEAD)]
@@ -231,6 +237,8 @@ def wrong(rows):
             out.append(f'{name}: no test runs it')
         out += [f'{name}: {column} {fact[column]}' for column in ZERO
                 if set(numbers(column)) != {'0'}]
+        out += [f'{name}: {n} KiB of code, at most {MOST_CODE}' for n in numbers(CODE)
+                if n != '-' and int(n) > MOST_CODE]
         for beginning, columns in NEEDED.items():
             if name.startswith(beginning):
                 out += [f'{name}: no {column}' for column in columns

@@ -525,14 +525,9 @@ void mma_m16n8k16(float *d, const uint32_t *a, const uint32_t *b, bool is_bf16, 
 
 // ---- blocks and grids
 
-static int triggers; // launches of which a thread let the next one begin early
-static bool triggered;
-
-void await_earlier(bool is_early)
+void await_earlier()
 {
     threads[self].begun = true;
-    triggers += is_early && !triggered;
-    triggered |= is_early;
 }
 
 void expect_begun(const char *what)
@@ -689,7 +684,6 @@ void run_grid(const launch &l)
     const int limit = seconds ? atoi(seconds) : 20;
     set_watchdog(limit);
     running       = &l;
-    triggered     = false;
     runner        = &mine;
     emu_gridDim   = l.grid;
     emu_blockDim  = l.block;
@@ -721,7 +715,6 @@ void run_grid(const launch &l)
 
 } // namespace emu
 
-int emu_early_triggers(void) { return emu::triggers; }
 
 void emu_set_order(const char *name)
 {

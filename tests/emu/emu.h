@@ -41,8 +41,7 @@ extern const char *stack_low; // of that thread
 
 // Programmatic dependent launch. The launches of a stream still run one after the other; but a
 // thread that touches device memory before this, or ends without it, is found.
-// is_early: the launch behind may begin from then on, else when this one has ended.
-void await_earlier(bool is_early = true);
+void await_earlier();
 void expect_begun(const char *what);
 
 bool on_device(); // called from a kernel, not from a host thread beside it
@@ -196,7 +195,6 @@ int emu_instrumented(void); // whether the compiler was told to watch every acce
 void emu_set_order(const char *order);
 
 int emu_overlaps(cudaGraph_t graph); // launches in it that may begin before those ahead have ended
-int emu_early_triggers(void); // launches that let the next one begin before they had ended
 int emu_late_loads(void); // kernels that were launched before anyone asked for their attributes
 
 // Of the last launch, once costs are counted: bytes of device memory; passes of shared memory, and

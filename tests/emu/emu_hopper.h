@@ -50,6 +50,14 @@ inline void wgmma_m64n64k16(float (&d)[32], const uint32_t *a, uint64_t b, EMU_S
 {
     emu::wgmma({ d, 64, a, 0, b, true, false, true }, file, line);
 }
+inline void wgmma_m64n80k16(float (&d)[40], const uint32_t *a, uint64_t b, EMU_SITE)
+{
+    emu::wgmma({ d, 80, a, 0, b, true, false, true }, file, line);
+}
+inline void wgmma_m64n96k16(float (&d)[48], const uint32_t *a, uint64_t b, EMU_SITE)
+{
+    emu::wgmma({ d, 96, a, 0, b, true, false, true }, file, line);
+}
 inline void wgmma_m64n256k16(float (&d)[128], const uint32_t *a, uint64_t b, EMU_SITE)
 {
     emu::wgmma({ d, 256, a, 0, b, true, false, true }, file, line);

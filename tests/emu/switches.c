@@ -46,20 +46,17 @@ static int num_kernels(void)
     return count;
 }
 
-// A queue with these off; -1 where it cannot be opened. Sets *triggers to the launches at open that
-// let the next one begin early.
-static int open_without(struct sam_queue *q, const char *words, int *triggers)
+// A queue with these off; -1 where it cannot be opened.
+static int open_without(struct sam_queue *q, const char *words)
 {
     const struct sam_log log = { hear, NULL };
     struct sam_error error = { "" };
-    const int before = emu_early_triggers();
 
     setenv("SAMTRACK_CUDA_WITHOUT", words, 1);
     warnings = num_fixed = num_free = num_captures = 0;
     const int status = sam_queue_open(q, SAM_BACKEND_CUDA, -1, SAM_PRECISION_BF16, 1, &log, &error);
     setenv("SAMTRACK_CUDA_WITHOUT", "", 1); // it is read once
     expect(!status, "without '%s': %s", words, error.text);
-    *triggers = emu_early_triggers() - before;
     return status;
 }
 
@@ -67,14 +64,13 @@ static int open_without(struct sam_queue *q, const char *words, int *triggers)
 static void check_words(const char *words, unsigned bits, bool was_fixed)
 {
     struct sam_queue q;
-    int triggers;
 
-    if (open_without(&q, words, &triggers))
+    if (open_without(&q, words))
         return;
     const struct sam_cuda *cuda = sam_cuda(&q);
     const bool wgmma = !(bits & SAM_CUDA_WGMMA);
-    printf("without '%s': overlaps %d, wgmma %d, products %s, %d early triggers, %d captures\n",
-           q.without, q.overlaps, q.wgmma, q.products, triggers, num_captures);
+    printf("without '%s': overlaps %d, wgmma %d, products %s, %d captures\n", q.without, q.overlaps,
+           q.wgmma, q.products, num_captures);
     expect(!strcmp(q.without, words) && !warnings, "'%s', %d warnings: %s", q.without, warnings,
            last_warning);
     expect(q.overlaps == !(bits & SAM_CUDA_OVERLAP) && q.overlaps == cuda->overlaps, "%s: overlap",
@@ -86,8 +82,6 @@ static void check_words(const char *words, unsigned bits, bool was_fixed)
     expect(q.without_records == !!(bits & SAM_CUDA_GRAPHS), "%s: graphs", words);
     expect(num_captures == (bits & (SAM_CUDA_GRAPHS | SAM_CUDA_OVERLAP) ? 0 : 1), "%s: %d captures",
            words, num_captures);
-    // The first launch of all finds what the queue before has set.
-    expect((triggers > 1) == !(bits & SAM_CUDA_EARLY), "%s: %d triggers", words, triggers);
     expect(num_fixed == (bits & SAM_CUDA_CARVEOUT ? num_kernels() : 0), "%s: %d fixed", words,
            num_fixed);
     expect(num_free == (was_fixed ? num_kernels() : 0) || bits & SAM_CUDA_CARVEOUT, "%s: %d free",
@@ -98,14 +92,13 @@ static void check_words(const char *words, unsigned bits, bool was_fixed)
 static void check_unknown(void)
 {
     struct sam_queue q;
-    int triggers;
 
-    if (open_without(&q, "wgma,early,,fast", &triggers))
+    if (open_without(&q, "wgma,graphs,,fast"))
         return;
     printf("%s\n", last_warning);
-    expect(!strcmp(q.without, "early"), "'%s'", q.without);
+    expect(!strcmp(q.without, "graphs"), "'%s'", q.without);
     expect(warnings == 1 && strstr(last_warning, "'wgma'")
-               && strstr(last_warning, "overlap,early,wgmma,graphs,cublaslt,carveout"),
+               && strstr(last_warning, "overlap,wgmma,graphs,cublaslt,carveout"),
            "%d warnings: %s", warnings, last_warning);
     sam_queue_close(&q);
 }
@@ -115,10 +108,9 @@ static void check_unknown(void)
 static void check_workspace(const char *mib, size_t bytes, bool is_own, int told)
 {
     struct sam_queue q;
-    int triggers;
 
     setenv("SAMTRACK_CUBLASLT_MIB", mib, 1);
-    const int status = open_without(&q, "wgmma", &triggers); // the trial takes time
+    const int status = open_without(&q, "wgmma"); // the trial takes time
     unsetenv("SAMTRACK_CUBLASLT_MIB");
     if (status)
         return;
@@ -129,7 +121,7 @@ static void check_workspace(const char *mib, size_t bytes, bool is_own, int told
     if (told)
         printf("%s\n", last_warning);
     sam_queue_close(&q);
-    open_without(&q, "wgmma", &triggers);
+    open_without(&q, "wgmma");
     expect(more - sam_cuda_memory_bytes(&q) == (is_own ? bytes : 0), "'%s': %zu bytes more", mib,
            more - sam_cuda_memory_bytes(&q));
     sam_queue_close(&q);
@@ -173,11 +165,10 @@ int main(int argc, char **argv)
         { "", 0 },
         { "overlap", SAM_CUDA_OVERLAP },
         { "carveout", SAM_CUDA_CARVEOUT },
-        { "early", SAM_CUDA_EARLY },
         { "wgmma", SAM_CUDA_WGMMA },
         { "graphs", SAM_CUDA_GRAPHS },
         { "cublaslt", SAM_CUDA_CUBLASLT },
-        { "overlap,early,wgmma,graphs,cublaslt,carveout", 63 },
+        { "overlap,wgmma,graphs,cublaslt,carveout", 31 },
         { "", 0 },
     };
     const int count = sizeof(cases) / sizeof(cases[0]);

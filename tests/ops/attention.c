@@ -27,7 +27,8 @@ static const struct shape shapes[] = {
     { 1, 7, 500, 2, 28, 32, 0, 0, 1 },   { 2, 133, 100, 2, 8, 16, 1, 0, 1 },
     { 1, 4, 150, 1, 10, 6, 0, 0, 0 },    { 1, 5, 140, 2, 256, 64, 0, 0, 0 },
     { 2, 33, 200, 1, 256, 256, 1, 0, 1 }, { 1, 130, 70, 2, 256, 256, 0, 0, 0 },
-    { 1, 5, 530, 1, 256, 256, 0, 0, 1 },
+    { 1, 5, 530, 1, 256, 256, 0, 0, 1 },  { 2, 130, 270, 2, 56, 56, 0, 0, 1 },
+    { 1, 140, 300, 3, 72, 72, 1, 0, 1 },
 };
 static const struct shape real[] = {
     { 1, 4096, 4096, 1, 256, 256, 0, 0, 0 }, { 1, 4096, 28736, 1, 256, 64, 0, 0, 1 },
@@ -258,15 +259,23 @@ CUDA_FAULT("attention_wgmma.cu", "wgmma_factor(sh->v[at][0], «sizeof(slab<S::KE
            "attention_bf16_1x40x41_h1_256_256_calm")
 CUDA_FAULT("attention_wgmma.cu", "for (int s = 0; s < «S::V_SLABS => 1»; s++) {",
            "attention_bf16_1x40x41_h1_256_256_calm")
-CUDA_FAULT("attention_wgmma.cu", "&m.v, p.head * S::DV, «key0 => key0 + 1», v_group,\n",
+CUDA_FAULT("attention_wgmma.cu", "&m.v, p.head * a.dv, «key0 => key0 + 1», v_group,\n",
            "attention_bf16_2x33x200_h1_256_256_calm")
 CUDA_FAULT("attention_wgmma.cu", "weight[2 * j + «h => 1 - h»] = two;",
            "attention_bf16_2x33x130_h1_256_64_calm")
 CUDA_FAULT("attention_wgmma.cu", "key0 = («p.first + i => i») * S::KEYS,")
 CUDA_FAULT("attention_wgmma.cu", "k_group = «a.k_rows ? p.group : 0 => p.group»,",
            "attention_bf16_2x20x300_h1_256_64_calm")
-CUDA_FAULT("attention_wgmma.cu", "S::K_SLABS, &m.k, «p.head * S::DK => 0», key0",
+CUDA_FAULT("attention_wgmma.cu", "S::K_SLABS, &m.k, «p.head * a.dk => 0», key0",
            "attention_bf16_1x5x140_h2_256_64_calm")
+CUDA_FAULT("attention_wgmma.cu", "eight < EIGHTS && «eight >= dk / 8 => false»)",
+           "attention_bf16_2x130x270_h2_56_56_calm")
+CUDA_FAULT("attention_wgmma.cu", "«fence_proxy_async() => (void) 0»;\n    barrier_sync",
+           "attention_bf16_2x130x270_h2_56_56_calm")
+CUDA_FAULT("attention_wgmma.cu", "if («8 * j < a.dv => true»)\n                *(uint32_t *)",
+           "attention_bf16_2x130x270_h2_56_56_calm")
+CUDA_FAULT("attention_wgmma.cu", "(eight % 8 ^ «row % 8 => 0») * 8;",
+           "attention_bf16_1x140x300_h3_72_72_calm")
 CUDA_FAULT("attention_tensor.cu", "make_float2(«top * a.scale => top», total);")
 CUDA_FAULT("attention.cuh", "total += weight * «its[s].y => 1.0f»;",
            "attention_bf16_1x40x41_h1_256_256_calm")

@@ -184,8 +184,11 @@ static const struct mutant mutants[] = {
     MUTANT(conv, rounds_the_exact),
 };
 
-CUDA_FAULT("gemm.cuh", "x < 0 || «x >= a.w => x > a.w»)")
-CUDA_FAULT("gemm.cuh", "r.x = m % a.out_w * a.stride - «a.pad => 0»;")
+CUDA_FAULT("gemm_io.cuh", "x < 0 || «x >= a.w => x > a.w»)")
+CUDA_FAULT("gemm_io.cuh", "dx = 0, «dy++ => dy»;")
+CUDA_FAULT("gemm_io.cuh", "y++, at += (a.w - «a.kernel => 0») * a.c;")
+CUDA_FAULT("gemm_io.cuh", "v[i] = «inside ? there : 0.0f => there»;")
+CUDA_FAULT("gemm_io.cuh", "r.x = m % a.out_w * a.stride - «a.pad => 0»;")
 
 CUDA_FAULT("conv.cuh",
            "d->w;\n"

@@ -128,7 +128,7 @@ static const struct mutant mutants[] = {
     MUTANT(conv_transpose, rounds_the_exact),
 };
 
-CUDA_FAULT("gemm.cuh", "at / o.up_w * 2 + «tap / 2 => tap % 2»")
+CUDA_FAULT("gemm_io.cuh", "at / o.up_w * 2 + «tap / 2 => tap % 2»")
 
 TEST(conv_transpose, .vectors = vectors_conv_transpose, .abs = 5e-6f, .rel = 1e-6f,
      .fp32_is_another_kernel = true);

@@ -306,24 +306,28 @@ static const struct mutant mutants[] = {
 };
 
 CUDA_FAULT("gemm.cuh",
-           "<GEMM_STAGES - 2>();\n"
+           "<S::STAGES - 2>();\n"
            "        «__syncthreads() => (void) 0»;")
-CUDA_FAULT("gemm.cuh", "«await_earlier() => (void) 0»;\n    using S")
+CUDA_FAULT("gemm.cuh", "«await_earlier() => (void) 0»;\n    using S = gemm_shape")
 CUDA_FAULT("gemm.cuh", "wm + 16 * i + lane % 16, kk + «lane / 16 => 0»)")
-CUDA_FAULT("gemm.cuh", "n0 + row < p.n && «k0 + 8 * chunk < p.ld => true»;")
-CUDA_FAULT("gemm.cuh",
+CUDA_FAULT("gemm.cuh", "n0 + row < p.n && «n.k < p.ld => true»;")
+CUDA_FAULT("gemm_io.cuh",
            "if («row < p.m => row <= p.m» && col < p.n)\n"
-           "                    gemm_finish_pair")
-CUDA_FAULT("gemm.cuh", "gemm_finish(o, n, row, col + 1, «s1 => s0»);", "linear_f32_1x2x3_to_5")
-CUDA_FAULT("gemm.cuh", "(!r.valid || «k >= a.k => k > a.k»)")
-CUDA_FAULT("gemm.cuh", "(const float *) o.add.p + «at % o.period => at»);",
+           "            gemm_finish_four")
+CUDA_FAULT("gemm_io.cuh", "row, c, tile[«i / COLS * LENGTH => 0» + i % COLS]);",
+           "linear_f32_1x2x3_to_5")
+CUDA_FAULT("gemm_io.cuh", "(!r.valid || «n.k >= a.k => n.k > a.k»)")
+CUDA_FAULT("gemm_io.cuh", "load(a.v, p.out.add, «a.at % p.out.period => a.at»);",
            "linear_f32_2x8x256_to_256_coarse")
-CUDA_FAULT("gemm.cuh", ": «add + act_of(o.act, sum) => act_of(o.act, sum + add)»;")
-CUDA_FAULT("gemm.cuh", "            EXACT_ROW(2, «a.z => a.w»);")
-CUDA_FAULT("gemm.cuh", "s1 = re * angle.y + «im * angle.x => im * angle.y»;")
-CUDA_FAULT("gemm.cuh", "r >= t.num_rotated[«row / t.rows => 0»]))")
-CUDA_FAULT("gemm.cuh", "(size_t) («r % t.table_rows => r») * n;")
-CUDA_FAULT("gemm.cuh", "const int r = «row % t.rows => row»;")
+CUDA_FAULT("gemm_io.cuh", ": «add + act_of(o.act, sum) => act_of(o.act, sum + add)»;")
+CUDA_FAULT("gemm_exact.cuh", "{ a.x, a.y, «a.z => a.w», a.w }, right")
+CUDA_FAULT("gemm_exact.cuh", "rooms[0].sums[at] += «rooms[k].sums[at] => 0.0f»;")
+CUDA_FAULT("gemm_exact.cuh", "along(p.in, «part * EXACT_STEP + own_k => own_k»);")
+CUDA_FAULT("gemm_io.cuh", "o.up_w ? v[k] : «add[k] + v[k] => v[k]»;")
+CUDA_FAULT("gemm_io.cuh", "v[2 * k + 1] = re * angle[k].y + «im * angle[k].x => im * angle[k].y»;")
+CUDA_FAULT("gemm_io.cuh", "r >= t.num_rotated[«row / t.rows => 0»]))")
+CUDA_FAULT("gemm_io.cuh", "(size_t) («r % t.table_rows => r») * n;")
+CUDA_FAULT("gemm_io.cuh", "const int r = «row % t.rows => row»;")
 CUDA_FAULT("linear.cu", "if («p->table.data => NULL» && !q->status)")
 CUDA_FAULT("skinny.cuh", "float mine = «lanes_sums(sum) => sum[0]»;")
 CUDA_FAULT("skinny.cuh", "if («k >= fours => k > fours»)")

@@ -163,9 +163,9 @@ static const struct mutant mutants[] = {
     MUTANT(linears, all_have_the_first_bias),
 };
 
-CUDA_FAULT("gemm.cuh", "return list.each[«blockIdx.z => 0»];")
-CUDA_FAULT("linear.cu", "skinny = skinny && «is_skinny(q, each) => true»")
-CUDA_FAULT("linear.cu", "tensor = tensor && «is_tensor(q, each) => true»;")
+CUDA_FAULT("gemm_io.cuh", "return list.each[«blockIdx.z => 0»];")
+CUDA_FAULT("linear.cu", "skinny = skinny && «is_skinny(q, &rest[i]) => true»")
+CUDA_FAULT("linear.cu", "tensor = tensor && «is_tensor(q, &rest[i]) => true»;")
 CUDA_FAULT("linear.cuh", "*m = max(*m, «list.each[i].m => list.each[0].m»);")
 CUDA_FAULT("linear.cuh", "*n = max(*n, «list.each[i].n => list.each[0].n»);")
 

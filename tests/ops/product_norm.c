@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
+#include <string.h>
+
 #include "test.h"
 
 enum kind { LINEAR, CONV, TRANSPOSE };
 
 // What one launch makes, and what it does not: rows of 8 blocks of some columns and of one, with a
-// part of the last; a lane for a row, and 32 with eight numbers each; odd ones.
+// part of the last; a lane for a row, and 32 with eight numbers each; odd ones; "few": nothing is
+// added, and there is no activation ahead of the norm.
 static const struct shape {
     const char *name;
     enum kind kind;
@@ -18,8 +21,15 @@ static const struct shape {
     { "conv64", CONV, 2, 9, 11, 16, 64 },     { "conv256", CONV, 1, 18, 17, 8, 256 },
     { "conv5", CONV, 1, 6, 7, 3, 5 },         { "up64", TRANSPOSE, 2, 5, 7, 24, 64 },
     { "up128", TRANSPOSE, 1, 3, 5, 16, 128 }, { "up32", TRANSPOSE, 1, 9, 8, 8, 32 },
+    { "few4", CONV, 2, 20, 18, 1, 4 },  { "few8", CONV, 1, 11, 9, 3, 8 },
+    { "few16", CONV, 1, 16, 14, 4, 16 },
 };
 enum { NUM_SHAPES = sizeof(shapes) / sizeof(*shapes) };
+
+static bool is_plain(const struct shape *s)
+{
+    return !strncmp(s->name, "few", 3);
+}
 
 struct item {
     const struct shape *shape;
@@ -35,7 +45,7 @@ static void draw_product(struct check *t, const struct check_types *type, struct
     const struct shape *s = x->shape;
     const int h = s->kind == CONV ? (s->h + 1) / 2 : s->kind == TRANSPOSE ? 2 * s->h : s->h;
     const int w = s->kind == CONV ? (s->w + 1) / 2 : s->kind == TRANSPOSE ? 2 * s->w : s->w;
-    const int adds = check_int(t, 0, 2); // nothing, a map for all, dst itself
+    const int adds = is_plain(s) ? 0 : check_int(t, 0, 2); // nothing, a map for all, dst itself
     const int taps = s->kind == CONV ? 9 : 1, places = s->kind == TRANSPOSE ? 4 : 1;
     const bool in_place = adds == 2 && s->kind != TRANSPOSE;
 
@@ -50,14 +60,14 @@ static void draw_product(struct check *t, const struct check_types *type, struct
              ? check_uniform(t, -1, 1, SAM_F32, 1, 1, w, s->out) : &check_none;
     for (size_t i = 0; in_place && i < sam_count(&x->made->host[CHECK_REF]); i++)
         check_set(t, x->made, i, check_unit(t));
-    x->act = check_int(t, 0, 3) ? SAM_ACT_NONE : SAM_ACT_GELU;
+    x->act = is_plain(s) || check_int(t, 0, 3) ? SAM_ACT_NONE : SAM_ACT_GELU;
 }
 
 static void draw_norm(struct check *t, const struct check_types *type, struct item *x)
 {
     static const enum sam_act acts[] = { SAM_ACT_NONE, SAM_ACT_NONE, SAM_ACT_GELU, SAM_ACT_SILU };
     const struct sam_tensor d = x->made->on[CHECK_REF];
-    const int sums = check_int(t, 0, 3); // two: not; into another tensor; into dst
+    const int sums = is_plain(x->shape) ? 0 : check_int(t, 0, 3); // two: not; another tensor; dst
     const bool in_place = check_int(t, 0, 1);
 
     x->gamma = check_uniform(t, -2, 2, SAM_F32, 1, 1, 1, d.c);
@@ -211,8 +221,11 @@ CUDA_FAULT("behind.cuh", "if («n.dst.p != n.sum.p => false»)")
 CUDA_FAULT("behind.cuh", "(first + i) % «n.period => n.c»);")
 CUDA_FAULT("behind.cuh", "n.act == SAM_ACT_SILU ? SAM_ACT_SILU : «SAM_ACT_GELU => SAM_ACT_SILU»;")
 CUDA_FAULT("product_norm.cu", "|| «l->dst.c % columns => false»)", "_half")
-CUDA_FAULT("product_norm.cu", "(g.out.up_w && «g.out.c != S::N => false»)", "_up")
+CUDA_FAULT("product_norm.cu", "(g.out.up_w ? «g.out.c != S::N => false» :", "_up")
 CUDA_FAULT("product_norm.cu", "four = «n->src.c <= BEHIND_WIDEST => true»;", "_wide")
-CUDA_FAULT("product_norm.cu", "g.out.up_w ? 1 : «blocks_for(g.n, S::N) => 1»;")
+CUDA_FAULT("product_norm.cu", "«g.n > S::N => false»)")
+CUDA_FAULT("product_norm.cu", "x >= 0 && «x < a.w => x <= a.w»;", "_few")
+CUDA_FAULT("product_norm.cu", "p.norm.gamma[j + i] + «p.norm.beta[j + i] => 0.0f»;", "_few")
+CUDA_FAULT("product_norm.cu", "sum[j] = p.bias ? «p.bias[j] => 0.0f» : 0.0f;", "_few")
 
 TEST(product_norm, .abs = 5e-6f, .rel = 1e-6f, .fp32_is_another_kernel = true);

@@ -110,6 +110,6 @@ static const struct mutant mutants[] = {
 
 CUDA_FAULT("ridge.cu", "bool has_any = slot >= 0 && «k.score[object] > 0.0f => true»;")
 CUDA_FAULT("ridge.cu", "x[k] -= «l[i * n + k] => l[k * n + i]» * x[i];")
-CUDA_FAULT("ridge.cu", "if («j <= i => j < i»)\n                a[i * n + j] -=")
+CUDA_FAULT("ridge.cu", "% 32; «j <= i => j < i»; j += 32)\n                a[i")
 
 TEST(ridge_fit, .vectors = vectors_ridge_fit, .abs = 1e-5f, .rel = 1e-5f);

@@ -154,8 +154,9 @@ static const struct mutant mutants[] = {
     MUTANT(ridge_learn, absent_learn),
 };
 
-CUDA_FAULT("ridge.cu", "is_right ? «2.0f * shares[i] - 1.0f => shares[i]» : column")
+CUDA_FAULT("ridge.cu", "is_right ? «2.0f * share - 1.0f => share» : column")
 CUDA_FAULT("ridge.cu", "return after[i] >= 0 && «score[i] > 0.0f => score[i] >= 0.0f»;")
+CUDA_FAULT("ridge.cu", "sum += parts[«i => 0»][own];")
 CUDA_FAULT("ridge.cu", "tracked = «count => 0» ? 0.0f : k.keep * tracked + sum;")
 CUDA_FAULT("cells.cuh", "u < «min(x + ring + 1, w) => min(x + ring, w)»; u++")
 

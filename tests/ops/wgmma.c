@@ -12,12 +12,15 @@
 #include "device/queue.h"
 #include "ops/backends.h"
 
-enum { SKIP = 77, WIDTH = 256, MOST = 1 << 19 };
+enum { SKIP = 77, MOST = 1 << 19 };
 
 // Steps of 128 and of 64 keys: several parts, and a rest.
 static const struct shape {
-    int values, queries, keys;
-} shapes[SAM_CUDA_NUM_WGMMA] = { { 64, 150, 1090 }, { 256, 150, 530 } };
+    int channels, values, heads; // of a head
+    int queries, keys;
+} shapes[SAM_CUDA_NUM_WGMMA] = { { 256, 64, 1, 150, 1090 }, { 256, 256, 1, 150, 530 },
+                                 { 56, 56, 3, 150, 1090 }, { 72, 72, 2, 150, 1090 },
+                                 { 96, 96, 2, 150, 1090 } };
 
 enum { Q, K, V, REFERENCE, WGMMA, OTHER, NUM };
 static const char *const names[NUM] = { "q", "k", "v", "reference", "wgmma", "other" };
@@ -62,26 +65,27 @@ static struct sam_tensor tensor_of(const struct numbers *x, void *data, enum sam
     return (struct sam_tensor) { data, type, 1, 1, x->rows, x->channels };
 }
 
-static struct sam_attention attention_of(struct sam_tensor t[4])
+static struct sam_attention attention_of(struct sam_tensor t[4], const struct shape *s)
 {
-    return (struct sam_attention) { .dst = t[3], .q = t[Q], .k = t[K], .v = t[V], .heads = 1,
-                                    .scale = 1.0f / 16 };
+    return (struct sam_attention) { .dst = t[3], .q = t[Q], .k = t[K], .v = t[V],
+                                    .heads = s->heads, .scale = 1.0f / sqrtf((float) s->channels) };
 }
 
-static void run_reference(void)
+static void run_reference(const struct shape *s)
 {
     struct sam_queue q;
     struct sam_tensor t[4];
     sam_queue_open(&q, SAM_BACKEND_REF, -1, SAM_PRECISION_FP32, 1, NULL, NULL);
     for (int i = 0; i < 4; i++)
         t[i] = tensor_of(&numbers[i], numbers[i].f, SAM_F32);
-    const struct sam_attention p = attention_of(t);
+    const struct sam_attention p = attention_of(t, s);
     sam_op_attention(&q, &p);
     sam_queue_close(&q);
 }
 
 // 0, or what failed is in *error.
-static int run_on_device(struct sam_queue *q, int result, struct sam_error *error)
+static int run_on_device(struct sam_queue *q, const struct shape *s, int result,
+                         struct sam_error *error)
 {
     struct sam_tensor t[4];
     for (int i = 0; i < 4; i++) {
@@ -91,7 +95,7 @@ static int run_on_device(struct sam_queue *q, int result, struct sam_error *erro
         if (i < 3)
             sam_queue_upload(q, t[i].data, x->b, bytes);
     }
-    const struct sam_attention p = attention_of(t);
+    const struct sam_attention p = attention_of(t, s);
     sam_op_attention(q, &p);
     sam_queue_download(q, numbers[result].b, t[3].data, sam_tensor_bytes(&t[3]));
     const int status = sam_queue_finish(q, error);
@@ -166,19 +170,19 @@ static bool compare(struct sam_queue *q, int which, const char *folder)
     struct sam_error error = { "" };
     uint32_t seed = 20;
     bool good = true;
-    printf("attend_wgmma_kernel for values of %d, %d queries, %d keys\n", s->values, s->queries,
-           s->keys);
-    draw(&numbers[Q], s->queries, WIDTH, 3, &seed);
-    draw(&numbers[K], s->keys, WIDTH, 3, &seed);
-    draw(&numbers[V], s->keys, s->values, 1, &seed);
+    printf("attend_wgmma_kernel for keys of %d, values of %d, %d heads, %d queries, %d keys\n",
+           s->channels, s->values, s->heads, s->queries, s->keys);
+    draw(&numbers[Q], s->queries, s->heads * s->channels, 3, &seed);
+    draw(&numbers[K], s->keys, s->heads * s->channels, 3, &seed);
+    draw(&numbers[V], s->keys, s->heads * s->values, 1, &seed);
     for (int i = REFERENCE; i < NUM; i++) {
         memset(&numbers[i], 0xff, sizeof(numbers[i]));
-        numbers[i].rows = s->queries, numbers[i].channels = s->values;
+        numbers[i].rows = s->queries, numbers[i].channels = s->heads * s->values;
     }
-    run_reference();
+    run_reference(s);
     for (int i = OTHER; i >= WGMMA; i--) { // what may end the context comes last
         sam_cuda(q)->has_wgmma[which] = i == WGMMA;
-        if (run_on_device(q, i, &error)) {
+        if (run_on_device(q, s, i, &error)) {
             printf("  %s: FAILED: %s\n", names[i], error.text);
             good = false;
         }

@@ -153,6 +153,8 @@ static const struct mutant mutants[] = {
     MUTANT(window_attention, forgets_to_pool),
 };
 
+CUDA_FAULT("attention_tensor.cu", "rows[i] = attend_key_row(a, group, «i => 0», 0);")
+CUDA_FAULT("attention_tensor.cu", "if (known && «a.cell == 1 => true»)")
 CUDA_FAULT("attention_tensor.cu",
            "load_ready<S::DV>(to->v[r], a, a.v, valid, «v_row => max(v_row, 0)»",
            "bf16_2x6x10_h2_16_w4_pool")

@@ -607,7 +607,7 @@ struct sam_info {
 
     // Of the backend cuda; elsewhere 0, "" and NULL. overlaps: kernels are launched before the ones
     // ahead have ended. wgmma: all kernels of sm_90a are used. without: what the environment's
-    // SAMTRACK_CUDA_WITHOUT switched off at open, words of "overlap,early,wgmma,graphs,cublaslt,
+    // SAMTRACK_CUDA_WITHOUT switched off at open, words of "overlap,wgmma,graphs,cublaslt,
     // carveout"; see docs/GSTREAMER.md.
     int overlaps, wgmma;
     const char *without;
