@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Runs `meson test` and tells how far it is; a test that fails is told at once.
 usage: progress.py NAME BUILD [ARGUMENTS of meson test]
-       progress.py --targets BUILD SUITE
-Prints to standard error, and last to standard output: passed failed skipped. --targets: what the tests of a suite need, for
-ninja."""
+       progress.py --targets BUILD [SUITE]
+Prints to standard error, and last to standard output: passed failed skipped. --targets: what the tests of a suite, or
+all tests, need, for ninja; without those that sanitizers do not see."""
 import json
 import os
 import pathlib
@@ -101,13 +101,12 @@ class Run:
 
 
 def print_targets(build, suite):
-    """Without the tests that sanitizers do not see."""
     root = build.resolve()
     files = {t['id']: t['filename'] for t in json.loads((build / 'meson-info/intro-targets.json').read_text())}
     wanted = set()
     for test in json.loads((build / 'meson-info/intro-tests.json').read_text()):
         suites = {s.split(':')[-1] for s in test['suite']}
-        if suite in suites and 'nosan' not in suites:
+        if (suite in suites or not suite) and 'nosan' not in suites:
             wanted.update(name for target in test['depends'] for name in files.get(target, []))
     print(*(pathlib.Path(name).relative_to(root) for name in sorted(wanted)))
 
@@ -116,6 +115,6 @@ if __name__ == '__main__':
     if len(sys.argv) < 3:
         sys.exit(__doc__)
     if sys.argv[1] == '--targets':
-        print_targets(pathlib.Path(sys.argv[2]), sys.argv[3])
+        print_targets(pathlib.Path(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else None)
         sys.exit()
     Run(sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3:]).run()

@@ -5,7 +5,7 @@
 #   JOB: plain, emu (the CUDA backend on the CPU), asan (with UBSan), tsan, fuzz; none: all of them
 #   --quick: plain without the long runs (3 minutes on 2 cores, without the CUDA backend where nothing was built)
 #   --full: on the emulated CUDA backend every scenario of every golden (another hour)
-# A failing test is told when it fails. nvcc's objects are kept in $SAMTRACK_NVCC_CACHE, ~/.cache/samtrack/nvcc.
+# A failing test is told when it fails. Without a GPU nvcc does not optimize; its objects are kept in $SAMTRACK_NVCC_CACHE, ~/.cache/samtrack/nvcc.
 set -u
 cd "$(dirname "$0")/.."
 quick= full=false jobs=
@@ -60,17 +60,21 @@ fail() { # what could not be done
     failed=$((failed + 1))
 }
 
+# Where there is no GPU, kernels are compiled to see that they can be: tools/build.sh optimizes them once there is one.
 build_plain() {
-    local options=()
+    local options=() quickly=()
     [ -n "$quick" ] || ! wants emu || options+=(-Demu=true -Demu_full=$full)
+    [ -n "$quick" ] || tools/has_gpu.sh || quickly=(-Dgpu_quick=true)
     if [ -f build/build.ninja ]; then
-        [ -n "$quick" ] || [ ! -f build/quick ] || options+=(-Dcuda=auto)
+        [ -n "$quick" ] || [ ! -f build/quick ] || options+=(-Dcuda=auto "${quickly[@]}")
         [ ${#options[@]} = 0 ] || meson configure build "${options[@]}"
+        [ -n "$quick" ] || [ ! -f build/quick ] || [ ${#quickly[@]} = 0 ] || touch build/no-gpu
         [ -n "$quick" ] || rm -f build/quick
     else
         wants emu || options+=(-Demu=false)
         [ -z "$quick" ] || options+=(-Dcuda=disabled)
-        meson setup build "${options[@]}" >/dev/null
+        meson setup build "${options[@]}" "${quickly[@]}" >/dev/null
+        [ ${#quickly[@]} = 0 ] || touch build/no-gpu
         [ -z "$quick" ] || touch build/quick # it has no CUDA backend
     fi
     tools/build.sh
@@ -79,11 +83,11 @@ build_plain() {
 # Lines for reports, and no more optimization than keeps the tests quick: -O2 -g takes three times as long to compile.
 # Without a GPU the CUDA backend only refuses to open; its kernels would take minutes to compile again. Elements and the live
 # program run on kernels without checks: those of the tests of the engine have them.
-build_checked() { # folder, sanitizers, suite (else all)
+build_checked() { # folder, sanitizers, suite (else of all what its tests need)
     local folder=$1 sanitizers=$2 targets=
     [ -f "$folder/build.ninja" ] || meson setup "$folder" -Demu=false -Dcuda=disabled -Db_sanitize="$sanitizers" -Doptimization=1 \
         -Ddebug=true -Dc_args=-g1 -Dcpp_args=-g1 -Db_lundef=false -Dchecked_kernels=false >/dev/null || return
-    [ -z "${3:-}" ] || targets=$(python3 tests/progress.py --targets "$folder" "$3")
+    targets=$(python3 tests/progress.py --targets "$folder" ${3:+"$3"}) || return
     ninja -C "$folder" $targets >"$folder/build.log" || { grep -A20 FAILED "$folder/build.log"; return 1; }
 }
 

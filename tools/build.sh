@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Configures the build folder build/ if needed, and builds all, or the targets that are named. Tells how far it is on
 # standard error, and prints what the compiler says only on failure. Where there is no GPU, nvcc's kernels, which take
-# minutes, are left out until there is one; tests/run.sh builds them whatever there is (build/quick tells it to).
+# minutes, are left out until there is one; tests/run.sh builds them whatever there is (build/quick tells it to), but optimizes
+# them only where there is one.
 set -eu
 cd "$(dirname "$0")/.."
 log=$(mktemp)
@@ -30,23 +31,15 @@ show() {
     [ ! -t 2 ] || printf '\r\033[K' >&2
 }
 
-has_gpu() {
-    local device
-    for device in ${SAMTRACK_GPU_DEVICES-/dev/nvidiactl /dev/nvhost-gpu /dev/dxg}; do
-        [ ! -e "$device" ] || return 0
-    done
-    return 1
-}
-
 if [ ! -f build/build.ninja ]; then
-    if has_gpu; then
+    if tools/has_gpu.sh; then
         configure -Demu=false
     else
         configure -Demu=false -Dcuda=disabled
         touch build/quick build/no-gpu
     fi
-elif [ -f build/no-gpu ] && has_gpu; then
-    configure --reconfigure -Dcuda=auto
+elif [ -f build/no-gpu ] && tools/has_gpu.sh; then
+    configure --reconfigure -Dcuda=auto -Dgpu_quick=false
     rm -f build/quick build/no-gpu
 elif [ "$(tools/libraries.sh)" != "$(cat build/samtrack-libraries 2>/dev/null)" ]; then
     configure --reconfigure

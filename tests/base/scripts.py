@@ -62,7 +62,7 @@ def build_again(sources, folder):
     """The build folder is configured once, and again when a library has come; building tells how far it is."""
     root = pathlib.Path(folder, 'root')
     (root / 'tools').mkdir(parents=True)
-    for name in ('build.sh', 'libraries.sh'):
+    for name in ('build.sh', 'has_gpu.sh', 'libraries.sh'):
         shutil.copy(sources / 'tools' / name, root / 'tools')
     write_fakes(folder, {'meson': MESON, 'ninja': NINJA, 'pkg-config': LIBRARIES})
     calls, libraries = root / 'calls', root / 'libraries'
@@ -70,7 +70,7 @@ def build_again(sources, folder):
     none, some = '/nonexistent', '/dev/null'  # in the place of a GPU's device
     for known, gpu, wanted in (('gstreamer-1.0\n', none, ['meson setup build -Demu=false -Dcuda=disabled']), ('gstreamer-1.0\n', none, []),
                                ('gstreamer-1.0\nlibsoup-3.0\n', none, ['meson setup build --reconfigure']),
-                               ('gstreamer-1.0\nlibsoup-3.0\n', f'{none} {some}', ['meson setup build --reconfigure -Dcuda=auto']),
+                               ('gstreamer-1.0\nlibsoup-3.0\n', f'{none} {some}', ['meson setup build --reconfigure -Dcuda=auto -Dgpu_quick=false']),
                                ('gstreamer-1.0\nlibsoup-3.0\n', some, []), (None, some, ['meson setup build -Demu=false'])):
         if known is None:
             shutil.rmtree(root / 'build')
