@@ -8,13 +8,13 @@ import os
 import subprocess
 import sys
 
-FRAMES, FULL = 36, 32  # of the run; from which on bench-steps times
+FRAMES, FULL = 10, 6  # of the run; from which on bench-steps times
 CUDA = {'overlaps', 'wgmma', 'graphs', 'graph_misses', 'twins', 'without'}  # told of that backend alone
 
 
 def run(*more, backend=('cuda', 'bf16'), without=''):
     done = subprocess.run([sys.argv[1], '--model', sys.argv[2], '--backend', backend[0], '--precision', backend[1],
-                           '--side', '64', '--frames', str(FRAMES), *more],
+                           '--side', '64', '--frames', str(FRAMES), '--full', str(FULL), *more],
                           capture_output=True, text=True, timeout=300,
                           env={**os.environ, 'SAMTRACK_CUDA_WITHOUT': without})
     if done.returncode:

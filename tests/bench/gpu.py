@@ -168,7 +168,7 @@ def small(options):
         if option in options:
             at = options.index(option)
             del options[at:at + 2]
-    return [*options, '--frames', '35']
+    return [*options, '--frames', '8', '--full', '4']
 
 
 def library(r, folder, size):

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // bench-steps --model FILE [--backend cpu|cuda] [--precision fp32|bf16] [--objects N] [--frames N]
-//             [--side PX] [--device-frames] [--operations]
+//             [--side PX] [--full N] [--device-frames] [--operations]
 // Times every frame of a stream with N objects through the public header. The last line is JSON;
-// percentiles are over frames from 32 on, when memory is full. With the backend cuda it tells what
-// is used there (see tools/report.h). The engine's warnings and infos go to standard error.
+// percentiles are over frames from --full on (default 32), when memory is full. With the backend
+// cuda it tells what is used there (see tools/report.h). The engine's warnings and infos go to
+// standard error.
 // --side: of the frames and of the model's input (default 1024).
 // --device-frames: frames are in the GPU's memory (default: in the host's).
 // --operations: nothing is recorded, and every operation of those frames is timed by events; the
@@ -21,10 +22,10 @@
 #include "report.h"
 #include "standard.h"
 
-enum { FULL = 32, CLIP = 8 };
+enum { CLIP = 8 };
 
 struct options {
-    int objects, frames, side;
+    int objects, frames, side, full;
     bool on_device, operations;
 };
 
@@ -93,10 +94,11 @@ static void report(const sam_tracker *t, const struct sam_plan *plan, double *ms
 {
     struct sam_info info = SAM_INFO_INIT;
     sam_tracker_info(t, &info, NULL);
-    const double first = ms[0], count = o->frames - FULL;
-    qsort(ms + FULL, (size_t) count, sizeof(*ms), by_size);
-    const double p50 = ms[FULL + (int) (0.50 * count)], p95 = ms[FULL + (int) (0.95 * count)];
-    const double p99 = ms[FULL + (int) (0.99 * count)];
+    const double first = ms[0], count = o->frames - o->full;
+    double *const timed = ms + o->full;
+    qsort(timed, (size_t) count, sizeof(*ms), by_size);
+    const double p50 = timed[(int) (0.50 * count)], p95 = timed[(int) (0.95 * count)];
+    const double p99 = timed[(int) (0.99 * count)];
     printf("{\"backend\": \"%s\", \"device\": \"%s\", \"precision\": \"%s\", \"side\": %d, "
            "\"objects\": %d, \"on_device\": %s, \"frames\": %d, \"open_ms\": %.1f, "
            "\"cold_ms\": %.1f, \"first_ms\": %.3f, "
@@ -111,7 +113,7 @@ static void report(const sam_tracker *t, const struct sam_plan *plan, double *ms
     printf(", \"cublaslt\": ");
     op_times_write_products(stdout);
     printf(", \"waits\": ");
-    op_times_write_waits(stdout, o->frames - FULL);
+    op_times_write_waits(stdout, o->frames - o->full);
     if (o->operations) {
         printf(", \"operations\": ");
         op_times_write(stdout);
@@ -136,6 +138,7 @@ static void parse(int argc, char **argv, struct sam_params *p, struct options *o
         { "model", 1, NULL, 'm' },   { "backend", 1, NULL, 'b' },
         { "precision", 1, NULL, 'p' }, { "objects", 1, NULL, 'n' },
         { "frames", 1, NULL, 'f' },  { "side", 1, NULL, 's' },
+        { "full", 1, NULL, 'u' },
         { "device-frames", 0, NULL, 'd' }, { "operations", 0, NULL, 'o' },
         { NULL, 0, NULL, 0 },
     };
@@ -148,13 +151,15 @@ static void parse(int argc, char **argv, struct sam_params *p, struct options *o
         case 'n': o->objects = atoi(optarg); break;
         case 'f': o->frames = atoi(optarg); break;
         case 's': o->side = p->input_size = atoi(optarg); break;
+        case 'u': o->full = atoi(optarg); break;
         case 'd': o->on_device = true; break;
         case 'o': o->operations = true; break;
         default:  exit(2);
         }
-    if (o->objects < 1 || o->objects > 64 || o->frames <= FULL + 2 || o->side < 64) {
-        fprintf(stderr, "bench-steps: wanted 1 to 64 objects, more than %d frames and a side of 64 "
-                        "or more\n", FULL + 2);
+    if (o->objects < 1 || o->objects > 64 || o->full < 1 || o->frames - 2 <= o->full ||
+        o->side < 64) {
+        fprintf(stderr, "bench-steps: wanted 1 to 64 objects, a memory that is full from frame 1 "
+                        "or later on, more than %d frames and a side of 64 or more\n", o->full + 2);
         exit(2);
     }
     p->max_objects = o->objects;
@@ -171,15 +176,15 @@ static double step(sam_tracker *t, const struct options *o, const uint8_t *clip,
                                      .stride = { 3 * o->side }, .on_device = o->on_device };
     struct sam_result result = SAM_RESULT_INIT;
     struct sam_error error = { "" };
-    if (f == FULL && o->operations && !op_times_start())
+    if (f == o->full && o->operations && !op_times_start())
         die("--operations", "this build has no CUDA backend");
-    if (f == FULL)
+    if (f == o->full)
         op_times_count_waits(true);
     const double before = now_ms();
     if (sam_tracker_step(t, &frame, NULL, &result, &error))
         die("step", error.text);
     const double ms = now_ms() - before;
-    if (f >= FULL && o->operations)
+    if (f >= o->full && o->operations)
         op_times_frame();
     return ms;
 }
@@ -189,7 +194,7 @@ int main(int argc, char **argv)
     const double start = now_ms();
     struct sam_params params = SAM_PARAMS_INIT;
     struct sam_error error = { "" };
-    struct options o = { .objects = 1, .frames = 200, .side = 1024 };
+    struct options o = { .objects = 1, .frames = 200, .side = 1024, .full = 32 };
     sam_tracker *t = NULL;
     standard_begin("bench-steps");
     parse(argc, argv, &params, &o);

@@ -9,6 +9,7 @@
 #include "cublasLt.h"
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"
+#include "warm.h"
 
 namespace {
 
@@ -105,8 +106,8 @@ cublasStatus_t submit(const product &x, cudaStream_t stream)
         (x.epilogue & CUBLASLT_EPILOGUE_BIAS && !good(x.bias, "bias")))
         return CUBLAS_STATUS_EXECUTION_FAILED;
     emu::plan("product %d %zd %zd %zd", x.d.batches, x.d.rows, x.d.cols, x.a.cols);
-    return emu::enqueue(stream, [x] { if (!emu::plans()) run(x); }) ? CUBLAS_STATUS_EXECUTION_FAILED
-                                                 : CUBLAS_STATUS_SUCCESS;
+    const auto op = [x] { if (!emu::plans() && !emu_is_idle) run(x); };
+    return emu::enqueue(stream, op) ? CUBLAS_STATUS_EXECUTION_FAILED : CUBLAS_STATUS_SUCCESS;
 }
 
 } // namespace

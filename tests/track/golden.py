@@ -70,11 +70,31 @@ def write_pngs(path, folder):
                     + chunk(b'IDAT', pixels) + chunk(b'IEND', b''))
 
 
+def cut(path, count, to):
+    """The first frames of a safetensors."""
+    with open(path, 'rb') as f:
+        header = json.loads(f.read(struct.unpack('<Q', f.read(8))[0]))
+        data = f.read()
+    frames = header['frames']
+    begin = frames['data_offsets'][0]
+    bytes_each = (frames['data_offsets'][1] - begin) // frames['shape'][0]
+    head = json.dumps({'frames': {'dtype': frames['dtype'], 'shape': [count, *frames['shape'][1:]],
+                                  'data_offsets': [0, count * bytes_each]}}).encode()
+    with open(to, 'wb') as f:
+        f.write(struct.pack('<Q', len(head)) + head + data[begin:begin + count * bytes_each])
+
+
 def iou(a, b):
     """IoU and differing pixels of two logit maps."""
     both = sum(1 for x, y in zip(a, b) if x > 0 and y > 0)
     either = sum(1 for x, y in zip(a, b) if x > 0 or y > 0)
     return (both / either if either else 1.0), either - both
+
+
+def frame_of(name):
+    """The number in objN/frameNNN/tensor; -1: it is no frame's."""
+    part = name.split('/')
+    return int(part[1][5:]) if len(part) > 1 and part[1].startswith('frame') else -1
 
 
 def worst(got, want):
@@ -160,6 +180,7 @@ def main():
     p.add_argument('--scenario', action='append')
     p.add_argument('--stages', action='store_true')
     p.add_argument('--pictures', action='store_true', help='give the frames as a folder of PNG')
+    p.add_argument('--frames', type=int, help='run and compare so many; all prompts must be among them')
     p.add_argument('--random', action='store_true', help='a random model, whatever the name says')
     p.add_argument('--keep', help='folder for what a scenario that fails has given')
     a = p.parse_args()
@@ -179,7 +200,12 @@ def main():
         if a.pictures:
             write_pngs(frames, tmp)
             frames = tmp
+        elif a.frames:
+            cut(frames, a.frames, os.path.join(tmp, 'frames.safetensors'))
+            frames = os.path.join(tmp, 'frames.safetensors')
         for name in names:
+            if a.frames and any(item['frame'] >= a.frames for item in script['scenarios'][name]):
+                sys.exit(f'{name}: it has a prompt behind frame {a.frames - 1}')
             out = os.path.join(tmp, 'out.safetensors')
             run = subprocess.run(
                 [a.replay, '--model', model, *side, '--frames', frames,
@@ -194,6 +220,8 @@ def main():
                     return 77  # this machine has no bf16 products
             else:
                 golden = read_safetensors(os.path.join(a.folder, name + '.safetensors'))
+                if a.frames:
+                    golden = {key: t for key, t in golden.items() if frame_of(key) < a.frames}
                 got = read_safetensors(out)
                 problems, line = compare(got, golden, exact, a.precision == 'bf16')
                 problems += compare_stages(got, golden) if a.stages else []
