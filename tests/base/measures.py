@@ -21,6 +21,17 @@ SOURCE = """int main(int argc, char **argv)
     return found;
 }
 """
+MESON = """
+import json, os, sys
+build, log = (sys.argv[sys.argv.index(option) + 1] for option in ('-C', '--logbase'))
+names = sys.argv[sys.argv.index('-t') + 2:]
+with open(os.environ['CALLED'], 'a') as f:
+    print(*names, sep='\\n', file=f)
+with open(f'{build}/meson-logs/{log}.json', 'w') as f:
+    for name in names:
+        print(json.dumps({'name': f'samtrack:ops / {name}', 'result': 'FAIL' if name == os.environ['LOST'] else 'OK'}), file=f)
+sys.exit(int(os.environ['STATUS']))
+"""
 
 
 def expect(what, condition, done):
@@ -68,19 +79,27 @@ def check_list(folder):
 
 
 def check_run(folder):
-    """With a meson that only tells what it is called with."""
+    """With a meson that only tells what it is called with, and of tests that all passed."""
     fake = folder / 'meson'
-    fake.write_text('#!/bin/sh\nfor a; do echo "$a"; done >"$CALLED"\nexit "$STATUS"\n')
+    fake.write_text(f'#!{sys.executable}\n' + MESON)
+    (folder / 'meson-logs').mkdir()
     fake.chmod(0o755)
     (folder / 'build.ninja').touch()
     known = {test['name'] for test in json.loads((BUILD / 'meson-info/intro-tests.json').read_text())}
-    for status in ('0', '1'):
+    for status, lost in ('0', ''), ('1', ''), ('0', 'ops selftest linear'):
+        (folder / 'called').unlink(missing_ok=True)
         done = run(ROOT / 'tests/faults.py', folder, PATH=f'{folder}:{os.environ["PATH"]}', CALLED=str(folder / 'called'),
-                   STATUS=status)
-        expect(f'meson ends with {status}', done.returncode == int(status), done)
+                   STATUS=status, LOST=lost)
+        expect(f'meson ends with {status}, {lost} is lost', done.returncode == (status == '1' or lost != ''), done)
+        table = {line.split()[0]: line.split()[1:3] for line in done.stdout.splitlines()[1:]}
+        planted = {suite: int(counts[0]) for suite, counts in table.items()}
+        expect('a row of each suite', set(table) == {'operations', 'policy', 'device'} and min(planted.values()) >= 15, done)
+        missed = {suite for suite, (number, caught) in table.items() if number != caught}
+        expect('what is caught', missed == ({'operations'} if lost else set()), done)
     called = (folder / 'called').read_text().splitlines()
-    names = called[called.index('--no-rebuild') + 1:]
-    expect('the tests that plant faults', {'seed mutants', 'guarded selftest', 'ops selftest linear'} < set(names) <= known, done)
+    names = {line for line in called if line in known}
+    expect('the tests that plant faults', {'seed mutants', 'guarded selftest', 'ops selftest linear'} < names, done)
+    expect('no other test', all(name.startswith('ops selftest ') for name in names - {'seed mutants', 'guarded selftest'}), done)
     done = run(ROOT / 'tests/faults.py', folder / 'nowhere')
     expect('no build', done.returncode == 2 and 'no build.ninja' in done.stderr and done.stderr.count('\n') == 1, done)
     done = run(ROOT / 'tests/faults.py', 'a', 'b')
