@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // usage: used MODEL
-// What plan says is what is used, to 5 %: memory written after 100 frames, or 40, when the memory of
-// an object is long full, less that before the plan was asked for, and the engine's own count.
+// What plan says is what is used, to 5 %: memory written after 100 frames, or 40, when the memory
+// of an object is long full, less that before the plan was asked for, and the engine's own count.
 // Threads' stacks and the C library's own buffers are the rest.
 #include <sys/wait.h>
 #include <unistd.h>
