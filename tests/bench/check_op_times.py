@@ -29,7 +29,7 @@ def run(*more, backend=('cuda', 'bf16'), without=''):
     expect(CUDA <= its.keys() and its['without'] == words, f'{sorted(CUDA)} with {words}')
     expect(its['overlaps'] == ('overlap' not in words), 'overlaps to be what was asked for')
     expect(its['wgmma'] == ('wgmma' not in words), 'wgmma to be what was asked for')
-    expect(len(its['twins']) == (0 if 'wgmma' in words else 2) and
+    expect(len(its['twins']) == (0 if 'wgmma' in words else 5) and
            all('attend_wgmma_kernel' in name and 0 < off <= 2**-7 for name, off in its['twins'].items()),
            'the distance of each twin')
     return its
