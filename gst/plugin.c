@@ -6,10 +6,10 @@
  * Tracks the masks of objects in live video and draws them.
  */
 
-#include "gstsamexport.h"
-#include "gstsammeta.h"
-#include "gstsamoverlay.h"
-#include "gstsamtrack.h"
+#include "export/gstsamexport.h"
+#include "common/gstsammeta.h"
+#include "overlay/gstsamoverlay.h"
+#include "track/gstsamtrack.h"
 
 static gboolean
 plugin_init (GstPlugin * plugin)

@@ -9,9 +9,8 @@ usage: check_floors.py OBJECTS          prints the floors and the calls between 
        check_floors.py --selftest       checks that an upward call and a cycle are reported
 
 OBJECTS is a folder with object files: the engine's (build/libengine_core.a.p), whose names are the
-sources' paths, or those of a part without floors (build/gst/libgstsamtrack.so.p), where only cycles
-are errors. Calls through tables of functions do not count, nor do a class's type and debug category,
-which all its files name.
+sources' paths, or the plugin's (build/gst/libgstsamtrack.so.p). Calls through tables of functions do
+not count, nor do a class's type and debug category, which all its files name.
 """
 import collections
 import pathlib
@@ -20,13 +19,14 @@ import subprocess
 import sys
 
 # From the lowest to the highest. A file may call its own floor and those below.
-FLOORS = [('base',), ('weights',), ('device',), ('ops',), ('net',), ('model',), ('refine',),
-          ('seed', 'detect', 'paint', 'track')]
+FLOORS = {'engine': [('base',), ('weights',), ('device',), ('ops',), ('net',), ('model',), ('refine',),
+                     ('seed', 'detect', 'paint', 'track')],
+          'gst': [('common',), ('detect', 'record'), ('export', 'overlay', 'track')]}
 
 
 def floor_of(path):
-    folder = path.split('/')[1] if '/' in path else ''
-    for level, names in enumerate(FLOORS):
+    part, folder = (path.split('/') + ['', ''])[:2]
+    for level, names in enumerate(FLOORS.get(part, [])):
         if folder in names:
             return level
     return None
@@ -51,9 +51,12 @@ def symbols(objects):
 
 
 def source_paths(names, root):
-    """Objects are named engine_model_sam2_hiera.c.o: the sources tell which _ was a /."""
+    """Objects are named engine_model_sam2_hiera.c.o, and common_gstsammeta.c.o the plugin's: the sources
+    tell which _ was a /."""
     known = {s.relative_to(root).as_posix().replace('/', '_'): s.relative_to(root).as_posix()
              for s in pathlib.Path(root, 'engine').rglob('*.c')}
+    known |= {s.relative_to(root / 'gst').as_posix().replace('/', '_'): s.relative_to(root).as_posix()
+              for s in pathlib.Path(root, 'gst').glob('*/*.c')}
     return {n: known.get(n.replace('/', '_', 1), n) for n in names}
 
 
@@ -104,10 +107,11 @@ def breaches(edges):
 def draw(edges, files):
     count = collections.Counter()
     for a, b in edges:
-        fa, fb = a.split('/')[1:2], b.split('/')[1:2]
-        if fa and fb and fa != fb:
-            count[fa[0], fb[0]] += 1
-    for names in reversed(FLOORS):
+        fa, fb = a.split('/'), b.split('/')
+        if len(fa) > 1 and len(fb) > 1 and fa[:2] != fb[:2]:
+            count[fa[1], fb[1]] += 1
+            part = fa[0]
+    for names in reversed(FLOORS[part] if count else []):
         for name in names:
             below = [f'{b} ({n})' for (a, b), n in sorted(count.items()) if a == name]
             if below or any(b == name for _, b in count):
@@ -118,10 +122,11 @@ def draw(edges, files):
 
 def selftest():
     up = {('engine/ops/a.c', 'engine/track/b.c')}
+    gst_up = {('gst/record/a.c', 'gst/track/b.c')}
     ring = {('engine/track/a.c', 'engine/track/b.c'), ('engine/track/b.c', 'engine/track/c.c'),
             ('engine/track/c.c', 'engine/track/a.c')}
     good = {('engine/track/a.c', 'engine/ops/b.c'), ('engine/ops/b.c', 'engine/base/c.c')}
-    ok = any('floor above' in b for b in breaches(up)) and any('ring' in b for b in breaches(ring)) \
+    ok = all(any('floor above' in b for b in breaches(e)) for e in (up, gst_up)) and any('ring' in b for b in breaches(ring)) \
         and not breaches(good)
     print('every planted breach was found' if ok else 'missed a planted breach')
     return not ok

@@ -22,7 +22,7 @@
 #include <string.h>
 
 #include "gstsamscenemeta.h"
-#include "../gstsamallocation.h"
+#include "common/gstsamallocation.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_sam_score_debug);
 #define GST_CAT_DEFAULT gst_sam_score_debug

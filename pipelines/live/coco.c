@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* samexport's writer (gst/gstsamcoco.c) makes the same forms of label maps, with a value for
+/* samexport's writer (gst/record/gstsamcoco.c) makes the same forms of label maps, with a value for
  * each frame of the stream, lost ones too, and begins a video where the size changes. Here masks
  * come as run lengths, only kept frames count, and all have one size. */
 #include "coco.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lines.h"
 
-#include "json/gstsamjson.h"
+#include "record/gstsamjson.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "message.h"
 
-#include "json/gstsamjson.h"
+#include "record/gstsamjson.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Any text as prompts; what is accepted is finite and has what its kind needs. Reading text needs
 // no gst_init(), whose intended leaks would only be in the way.
-#include "gstsamprompt.h"
+#include "track/gstsamprompt.h"
 
 #include <math.h>
 #include <stdlib.h>

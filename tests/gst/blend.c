@@ -3,7 +3,7 @@
 
 #include "samcheck.h"
 
-#include "../../gst/gstsamblend.h"
+#include "overlay/gstsamblend.h"
 
 #include <gst/video/video-blend.h>
 #include <gst/video/video-overlay-composition.h>

@@ -7,8 +7,8 @@
 #include "cudacheck.h"
 #include "samcheck.h"
 
-#include "gstsammeta.h"
-#include "gstsamtrack.h"
+#include "common/gstsammeta.h"
+#include "track/gstsamtrack.h"
 
 #include <gst/cuda/gstcudabufferpool.h>
 #include <gst/cuda/gstcudacontext.h>

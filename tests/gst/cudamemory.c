@@ -8,9 +8,9 @@
 #include "cudacheck.h"
 #include "samcheck.h"
 
-#include "gstsammeta.h"
-#include "gstsamoverlay.h"
-#include "gstsamtrack.h"
+#include "common/gstsammeta.h"
+#include "overlay/gstsamoverlay.h"
+#include "track/gstsamtrack.h"
 
 #include <gmodule.h>
 #include <gst/cuda/gstcudabufferpool.h>

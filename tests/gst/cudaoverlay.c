@@ -7,9 +7,9 @@
 #include "cudacheck.h"
 #include "samcheck.h"
 
-#include "gstsamcuda.h"
-#include "gstsammeta.h"
-#include "gstsamoverlay.h"
+#include "common/gstsamcuda.h"
+#include "common/gstsammeta.h"
+#include "overlay/gstsamoverlay.h"
 
 #include <gst/cuda/gstcudabufferpool.h>
 #include <gst/cuda/gstcudacontext.h>

@@ -5,7 +5,7 @@
 
 #include "samcheck.h"
 
-#include "../../gst/gstsamdetect.h"
+#include "detect/gstsamdetector.h"
 
 #include <math.h>
 #include <string.h>
@@ -180,8 +180,9 @@ GST_START_TEST (test_cells)
   struct sam_params params = SAM_PARAMS_INIT;
   struct sam_error error = { "" };
   const GstSamAnswer *answer;
-  GstSamDetect *detect;
-  GstSamStep step = {.number = 7 };
+  GstSamDetector *detect;
+  GstVideoInfo info;
+  GstBuffer *frame;
   GstHarness *h = sam_harness_new ("identity", GST_VIDEO_FORMAT_RGBA, WIDTH,
       HEIGHT);
   gchar *why = NULL;
@@ -190,18 +191,18 @@ GST_START_TEST (test_cells)
 
   params.model_file = g_getenv ("SAMTRACK_MASKS");
   params.input_size = SIDE;
-  detect = gst_sam_detect_new (&params, &status, &error);
+  detect = gst_sam_detector_new (&params, &status, &error);
   fail_unless (detect != NULL, "%s", error.text);
-  gst_video_info_set_format (&step.info, GST_VIDEO_FORMAT_RGBA, WIDTH, HEIGHT);
-  step.frame = sam_harness_frame (h, 0);
-  fail_unless (gst_sam_detect_ask (detect, &step, &why), "%s", why);
-  answer = gst_sam_detect_take (detect, TRUE);
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_RGBA, WIDTH, HEIGHT);
+  frame = sam_harness_frame (h, 0);
+  fail_unless (gst_sam_detector_ask (detect, frame, &info, 7, &why), "%s", why);
+  answer = gst_sam_detector_take (detect, TRUE);
   fail_unless (answer && answer->status == SAM_OK && answer->number == 7);
   fail_unless (answer->num > 1);
   for (i = 0; i < answer->num; i++)
     check_cells (answer, i);
-  gst_sam_detect_free (detect);
-  gst_buffer_unref (step.frame);
+  gst_sam_detector_free (detect);
+  gst_buffer_unref (frame);
   gst_harness_teardown (h);
 }
 

@@ -5,7 +5,7 @@
 
 #include "samcheck.h"
 
-#include "../../gst/gstsamframe.h"
+#include "common/gstsamframe.h"
 #include "ops/backends.h"
 #include "ops/ops.h"
 

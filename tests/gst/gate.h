@@ -7,7 +7,7 @@
 
 #include "samcheck.h"
 
-#include "../../gst/gstsamtrackprivate.h"
+#include "track/gstsamtrackprivate.h"
 
 /* Nothing that a test waits for takes so long. */
 #define LONG (G_GUINT64_CONSTANT (3600) * GST_SECOND)

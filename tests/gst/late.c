@@ -6,7 +6,7 @@
 
 #include "samcheck.h"
 
-#include "../../gst/gstsamtrackprivate.h"
+#include "track/gstsamtrackprivate.h"
 
 #include <gst/video/navigation.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 
 #include "samcheck.h"
 
-#include "../../gst/gstsamframe.h"
+#include "common/gstsamframe.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -4,7 +4,7 @@
 
 #include "gate.h"
 
-#include "../../gst/gstsampng.h"
+#include "track/gstsampng.h"
 
 #include <string.h>
 

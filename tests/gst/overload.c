@@ -3,7 +3,7 @@
 
 #include "samcheck.h"
 
-#include "../../gst/gstsamqos.h"
+#include "track/gstsamqos.h"
 
 #include <string.h>
 

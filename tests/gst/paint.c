@@ -5,8 +5,8 @@
 
 #include "samcheck.h"
 
-#include "../../gst/gstsamcompose.h"
-#include "../../gst/gstsampaint.h"
+#include "overlay/gstsamcompose.h"
+#include "overlay/gstsampaint.h"
 
 #include <gst/video/video-blend.h>
 #include <string.h>

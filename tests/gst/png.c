@@ -3,7 +3,7 @@
  * is written with libpng, from values that a function gives. */
 
 #define _GNU_SOURCE
-#include "../../gst/gstsampng.h"
+#include "track/gstsampng.h"
 #include "samcheck.h"
 
 #include <glib/gstdio.h>

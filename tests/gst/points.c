@@ -4,7 +4,7 @@
 
 #include "gate.h"
 
-#include "../../gst/gstsamoverlay.h"
+#include "overlay/gstsamoverlay.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include "samcheck.h"
 
-#include "../../gst/gstsamprompt.h"
+#include "track/gstsamprompt.h"
 
 #include <string.h>
 

@@ -18,7 +18,7 @@
 
 #include "inspect.h"
 
-#include "../../gst/gstsamoverlay.h"
+#include "overlay/gstsamoverlay.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 
 #include "samcheck.h"
 
-#include "../../gst/gstsamtimeline.h"
+#include "track/gstsamtimeline.h"
 
 #define WIDTH 64
 #define HEIGHT 48

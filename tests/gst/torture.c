@@ -10,8 +10,8 @@
 
 #include "inspect.h"
 
-#include "../../gst/gstsamflush.h"
-#include "../../gst/gstsamoverlay.h"
+#include "common/gstsamflush.h"
+#include "overlay/gstsamoverlay.h"
 
 #include <glib/gstdio.h>
 #include <stdio.h>

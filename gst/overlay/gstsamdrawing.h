@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef __GST_SAM_DRAWING_H__
+#define __GST_SAM_DRAWING_H__
+
+#include "common/gstsammeta.h"
+
+G_BEGIN_DECLS
+
+/* Letters of a text, the final 0 included; texts of a drawing. */
+#define GST_SAM_DRAWING_MAX_TEXT 64
+#define GST_SAM_DRAWING_MAX_LOST 8
+#define GST_SAM_DRAWING_MAX_TEXTS (SAM_MAX_OBJECTS + GST_SAM_DRAWING_MAX_LOST)
+
+typedef struct
+{
+  gdouble opacity;              /* of the filled masks, 0 .. 1 */
+  guint line_width;             /* px of the frame */
+  gboolean masks, outlines, boxes, ids, names, scores;
+  gboolean dim_stale;           /* stale masks at half opacity */
+  gboolean points;              /* of recent prompts; the current object */
+} GstSamPaintStyle;
+
+/**
+ * GstSamDrawing:
+ *
+ * What to paint over a frame, for GstSamPainter. Colours are in
+ * the frame's matrix and range.
+ */
+typedef struct
+{
+  struct sam_overlay overlay;   /* without labels.data */
+  gboolean yuv;                 /* the frame has Y'CbCr or gray pixels */
+  gboolean has_labels;          /* the label map is drawn */
+
+  /* set by gst_sam_drawing_begin() */
+  const GstSamPaintStyle *style;
+  const GstSamReport *report;
+  guint tracker;                /* number of metas drawn before this one */
+  gint width, height;           /* of the frame */
+  gint scale;                   /* of the font */
+  gdouble strength;             /* 1, less where the masks are stale */
+  gdouble kr, kb;
+  gint offset[GST_VIDEO_MAX_COMPONENTS], range[GST_VIDEO_MAX_COMPONENTS];
+  struct sam_patch *patches;
+  guint32 *bits;
+} GstSamDrawing;
+
+typedef struct
+{
+  gint x, y, w, h;
+} GstSamRect;
+
+/* Begin an empty drawing for a frame of @info. @tracker: index of the meta in
+ * the frame, from 0; each meta gets its own colours. @style and @report must
+ * outlive the drawing. */
+void gst_sam_drawing_begin (GstSamDrawing * drawing,
+    const GstSamPaintStyle * style, const GstSamReport * report, guint tracker,
+    const GstVideoInfo * info);
+void gst_sam_drawing_clear (GstSamDrawing * drawing);
+
+/* 0xAARRGGBB in the frame's colours; alpha from 0 to 1. */
+guint32 gst_sam_drawing_get_colour (const GstSamDrawing * drawing, guint32 rgb,
+    gdouble alpha);
+guint32 gst_sam_drawing_get_rgb (const GstSamDrawing * drawing,
+    const GstSamObject * object);
+
+/* 1, less where the object's mask is of an earlier frame. */
+gdouble gst_sam_drawing_get_strength (const GstSamDrawing * drawing,
+    const GstSamObject * object);
+
+/* Returns NULL if the report has no such object. */
+const GstSamObject *gst_sam_drawing_find (const GstSamDrawing * drawing,
+    guint64 id);
+
+/* Whether the object has a mask to be seen. */
+gboolean gst_sam_drawing_shows (const GstSamObject * object);
+
+/* Where the object lies in the frame. */
+GstSamRect gst_sam_drawing_get_box (const GstSamDrawing * drawing,
+    const GstSamObject * object);
+
+/* The number of patches that may be added. */
+gint gst_sam_drawing_count_free (const GstSamDrawing * drawing);
+
+/* Each of these takes one patch. */
+struct sam_patch *gst_sam_drawing_add_rect (GstSamDrawing * drawing, gint x,
+    gint y, gint w, gint h, guint32 colour);
+
+/* Squares of @scale px, as many as fit, that take turns in two colours, four by
+ * four; a plain rectangle if there is no room for more bits. */
+void gst_sam_drawing_add_dashes (GstSamDrawing * drawing, gint x, gint y,
+    gint w, gint h, gint scale, guint32 colour, guint32 other);
+
+/* A text at the upper left corner of @rect, which has its width and height. */
+void gst_sam_drawing_add_text (GstSamDrawing * drawing, GstSamRect rect,
+    const gchar * text, guint32 colour, guint32 ink);
+
+/* px of the frame */
+gint gst_sam_drawing_get_text_width (const GstSamDrawing * drawing,
+    const gchar * text);
+gint gst_sam_drawing_get_text_height (const GstSamDrawing * drawing);
+
+G_END_DECLS
+
+#endif /* __GST_SAM_DRAWING_H__ */

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* Masks, outlines, boxes and labels in system memory: painted over the frame,
+ * or, if the engine does not know its format, into a layer that is then blended
+ * over it. */
+
+#include "gstsampaint.h"
+
+#include "gstsamblend.h"
+#include "common/gstsamframe.h"
+
+#include <string.h>
+
+/* Whether the engine paints on frames of this format and layout. It takes
+ * neither rows from the bottom up nor a single row with a shorter stride. */
+static gboolean
+is_direct (const GstVideoFrame * frame)
+{
+  const GstVideoInfo *info = &frame->info;
+  guint i;
+
+  if (!gst_sam_frame_has_engine_format (info))
+    return FALSE;
+  for (i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++) {
+    const gint stride = GST_VIDEO_INFO_PLANE_STRIDE (info, i);
+
+    if (stride < gst_sam_frame_get_extent (info, i, stride).bytes)
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+prepare_layer (GstSamPaint * paint, gint width, gint height)
+{
+  if (paint->pixels && paint->width == width && paint->height == height)
+    return TRUE;
+  g_free (paint->pixels);
+  paint->pixels = g_try_malloc0_n ((gsize) width * height,
+      sizeof *paint->pixels);
+  paint->width = width;
+  paint->height = height;
+  return paint->pixels != NULL;
+}
+
+static gboolean
+prepare_scratch (GstSamPaint * paint, gsize bytes)
+{
+  if (bytes <= paint->scratch_bytes)
+    return TRUE;
+  g_free (paint->scratch);
+  paint->scratch = g_try_malloc (bytes);
+  paint->scratch_bytes = paint->scratch ? bytes : 0;
+  return paint->scratch != NULL;
+}
+
+gboolean
+gst_sam_paint_prepare (GstSamPaint * paint, const GstVideoFrame * frame)
+{
+  if (!gst_sam_painter_open (&paint->painter))
+    return FALSE;
+  return is_direct (frame) ||
+      (prepare_layer (paint, GST_VIDEO_FRAME_WIDTH (frame),
+          GST_VIDEO_FRAME_HEIGHT (frame)) &&
+      prepare_scratch (paint, gst_sam_blend_get_scratch (frame)));
+}
+
+void
+gst_sam_paint_clear (GstSamPaint * paint)
+{
+  gst_sam_painter_close (&paint->painter);
+  g_clear_pointer (&paint->scratch, g_free);
+  paint->scratch_bytes = 0;
+  g_clear_pointer (&paint->pixels, g_free);
+}
+
+/* The layer is clear: blending it left it so. */
+static gboolean
+draw_layer (GstSamPaint * paint, GstSamDrawing * drawing, gchar ** why)
+{
+  const struct sam_overlay *overlay = &drawing->overlay;
+  const gint has_alpha = overlay->has_alpha;
+  struct sam_frame view = SAM_FRAME_INIT;
+  gboolean ok;
+
+  view.format = SAM_PIXEL_BGRA;
+  view.width = paint->width;
+  view.height = paint->height;
+  view.plane[0] = (guint8 *) paint->pixels;
+  view.stride[0] = paint->width * sizeof *paint->pixels;
+  drawing->overlay.has_alpha = TRUE;
+  ok = gst_sam_painter_draw (&paint->painter, drawing, &view, why);
+  drawing->overlay.has_alpha = has_alpha;
+  return ok;
+}
+
+gboolean
+gst_sam_paint_draw (GstSamPaint * paint, GstSamDrawing * drawing,
+    GstVideoFrame * frame, gchar ** why)
+{
+  const struct sam_overlay *overlay = &drawing->overlay;
+  struct sam_frame view;
+  GstSamLayer layer;
+
+  if (is_direct (frame)) {
+    gst_sam_frame_describe (&view, frame);
+    return gst_sam_painter_draw (&paint->painter, drawing, &view, why);
+  }
+  if (!draw_layer (paint, drawing, why))
+    return FALSE;
+  layer.pixels = paint->pixels + (gsize) overlay->y * paint->width +
+      overlay->x;
+  layer.stride = paint->width;
+  layer.yuv = drawing->yuv;
+  layer.x = overlay->x;
+  layer.y = overlay->y;
+  layer.w = overlay->width;
+  layer.h = overlay->height;
+  if (gst_sam_blend (&layer, frame, paint->scratch))
+    return TRUE;
+  *why = g_strdup_printf ("GStreamer cannot blend on frames of format %s",
+      gst_video_format_to_string (GST_VIDEO_FRAME_FORMAT (frame)));
+  return FALSE;
+}

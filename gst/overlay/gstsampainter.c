@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* Masks, outlines, boxes and labels: the engine paints them, in system memory
+ * or in that of a GPU. What crosses the bus there are rectangles, and the label
+ * map if that is in system memory. */
+
+#include "gstsampainter.h"
+
+#include "common/gstsamcuda.h"
+#include "common/gstsamframe.h"
+
+#include <string.h>
+
+void
+gst_sam_painter_close (GstSamPainter * self)
+{
+  sam_painter_close (&self->painter);
+  gst_clear_object (&self->context);
+}
+
+gboolean
+gst_sam_painter_open_on_gpu (GstSamPainter * self, GstBuffer * buf,
+    const GstVideoInfo * info, gchar ** why)
+{
+  struct sam_params params = SAM_PARAMS_INIT;
+  struct sam_error error;
+  GstObject *context;
+
+  /* GstVideo takes fields apart */
+  if (!gst_sam_cuda_is_memory (buf) || GST_VIDEO_INFO_IS_INTERLACED (info))
+    return FALSE;
+  context = gst_sam_cuda_get_context (buf);
+  if (self->context && gst_sam_cuda_get_handle (self->context) ==
+      gst_sam_cuda_get_handle (context)) {
+    gst_object_unref (context);
+    return self->painter != NULL;
+  }
+  gst_sam_painter_close (self);
+  self->context = context;
+  params.backend = SAM_BACKEND_CUDA;
+  params.cuda_context = gst_sam_cuda_get_handle (context);
+  if (sam_painter_open (&self->painter, &params, &error) != SAM_OK)
+    *why = g_strdup (error.text);
+  return self->painter != NULL;
+}
+
+gboolean
+gst_sam_painter_open (GstSamPainter * self)
+{
+  struct sam_params params = SAM_PARAMS_INIT;
+
+  if (self->painter)
+    return TRUE;
+  params.backend = SAM_BACKEND_CPU;
+  /* A frame takes less than waking another thread is worth. */
+  params.threads = 1;
+  return sam_painter_open (&self->painter, &params, NULL) == SAM_OK;
+}
+
+/* Wherever the label map is. */
+static gboolean
+map_labels (GstSamPainter * self, GstSamDrawing * drawing, GstMapInfo * map)
+{
+  const GstSamReport *report = drawing->report;
+  struct sam_labels *labels = &drawing->overlay.labels;
+  GstMapFlags flags = 0;
+  gchar *why = NULL;
+
+  labels->data = NULL;
+  if (!drawing->has_labels)
+    return FALSE;
+  /* of another context it is read in system memory */
+  if (self->context && gst_sam_cuda_is_memory (report->mask))
+    flags = gst_sam_cuda_prepare (report->mask, self->context, &why);
+  g_free (why);
+  if (!gst_buffer_map (report->mask, map, flags | GST_MAP_READ))
+    return FALSE;
+  if (flags)
+    gst_sam_cuda_sync (report->mask);
+  if (MAX (report->mask_width, report->mask_height) > SAM_MAX_SIDE ||
+      map->size < (gsize) report->mask_width * report->mask_height)
+    return TRUE;
+  labels->data = map->data;
+  labels->width = labels->stride = report->mask_width;
+  labels->height = report->mask_height;
+  labels->on_device = flags != 0;
+  return TRUE;
+}
+
+gboolean
+gst_sam_painter_draw (GstSamPainter * self, GstSamDrawing * drawing,
+    const struct sam_frame *frame, gchar ** why)
+{
+  struct sam_error error;
+  GstMapInfo map;
+  const gboolean mapped = map_labels (self, drawing, &map);
+  const int status = sam_painter_draw (self->painter, frame,
+      &drawing->overlay, &error);
+
+  if (mapped)
+    gst_buffer_unmap (drawing->report->mask, &map);
+  drawing->overlay.labels.data = NULL;
+  if (status != SAM_OK)
+    *why = g_strdup (error.text);
+  return status == SAM_OK;
+}
+
+gboolean
+gst_sam_painter_draw_on_gpu (GstSamPainter * self, GstSamDrawing * drawing,
+    GstBuffer * buf, const GstVideoInfo * info, gchar ** why)
+{
+  struct sam_frame view;
+  GstVideoFrame frame;
+  GstMapFlags flags;
+  gboolean ok;
+
+  if (!self->painter)           /* it failed at the meta before */
+    return FALSE;
+  flags = gst_sam_cuda_prepare (buf, self->context, why);
+  if (!flags || !gst_sam_frame_map (&frame, info, buf,
+          flags | GST_MAP_READWRITE, why))
+    return FALSE;
+  gst_sam_cuda_sync (buf);
+  gst_sam_frame_describe (&view, &frame);
+  view.on_device = TRUE;
+  ok = gst_sam_painter_draw (self, drawing, &view, why);
+  gst_video_frame_unmap (&frame);
+  if (!ok)
+    sam_painter_close (&self->painter);
+  return ok;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef __GST_SAM_PAINTER_H__
+#define __GST_SAM_PAINTER_H__
+
+#include "gstsamdrawing.h"
+
+G_BEGIN_DECLS
+
+/**
+ * GstSamPainter:
+ *
+ * Paints frames of one memory with the engine. Must be zeroed before first use.
+ */
+typedef struct
+{
+  GstObject *context;           /* of the last frame; NULL: system memory */
+  sam_painter *painter;         /* NULL if it failed to open */
+} GstSamPainter;
+
+/* Open the painter of the frame's context unless it is open. Called for every
+ * frame, so that the first mask does not wait. Returns FALSE if @buf must be
+ * painted in system memory. If the GPU path should have worked, *why is set,
+ * once per context; free it with g_free(). */
+gboolean gst_sam_painter_open_on_gpu (GstSamPainter * self, GstBuffer * buf,
+    const GstVideoInfo * info, gchar ** why);
+
+/* Open a painter of system memory unless it is open. Returns FALSE if memory
+ * runs out. */
+gboolean gst_sam_painter_open (GstSamPainter * self);
+void gst_sam_painter_close (GstSamPainter * self);
+
+/* Paint over planes in the painter's memory. Returns FALSE and sets *why on
+ * failure. */
+gboolean gst_sam_painter_draw (GstSamPainter * self, GstSamDrawing * drawing,
+    const struct sam_frame *frame, gchar ** why);
+
+/* Paint a frame for which gst_sam_painter_open_on_gpu() returned TRUE. Returns
+ * FALSE and sets *why on failure, which closes the painter. */
+gboolean gst_sam_painter_draw_on_gpu (GstSamPainter * self,
+    GstSamDrawing * drawing, GstBuffer * buf, const GstVideoInfo * info,
+    gchar ** why);
+
+G_END_DECLS
+
+#endif /* __GST_SAM_PAINTER_H__ */

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef __GST_SAM_TRACK_PRIVATE_H__
+#define __GST_SAM_TRACK_PRIVATE_H__
+
+#include "common/gstsamanalytics.h"
+#include "common/gstsamenums.h"
+#include "gstsamnavigation.h"
+#include "gstsamqos.h"
+#include "common/gstsammeta.h"
+#include "common/gstsamtext.h"
+#include "gstsampad.h"
+#include "gstsampending.h"
+#include "gstsamstats.h"
+#include "gstsamtimeline.h"
+#include "gstsamtrack.h"
+#include "gstsamturn.h"
+#include "gstsamworker.h"
+
+#include <samtrack/samtrack.h>
+#include <samtrack/seed.h>
+
+G_BEGIN_DECLS
+
+GST_DEBUG_CATEGORY_EXTERN (gst_sam_track_debug);
+
+struct _GstSamTrack
+{
+  GstBaseTransform parent;
+
+  /* properties, guarded by the object lock */
+  gboolean frozen;              /* MUTABLE_READY properties are read-only */
+  gchar *model_file;
+  gint backend;
+  gint cuda_device_id;
+  gint precision;
+  guint threads;
+  guint max_objects;
+  guint lost_after;
+  guint fill_holes;
+  guint input_size;
+  guint memory_budget;          /* MiB */
+  gint edges;
+  guint history;                /* frames */
+  gboolean strict;              /* MUTABLE_READY up to here */
+  gboolean history_idle;
+  guint interval;
+  gint mask_size;
+  gint policy;
+  gint navigation_mode;
+  GstClockTime max_wait;        /* NONE: half of a frame's time */
+  gchar *initial_prompt;
+  gint prompt_source;           /* MUTABLE_READY, as are all of seeding */
+  gboolean roi_empty;
+  guint roi_length;             /* of "roi", as it was given */
+  gchar *detector_file, *detector_labels;
+  gint detector_backend;
+  guint detector_size;
+  gboolean detect_sync;
+  gchar *detect_classes;
+  gchar *seed_options;
+  struct sam_seed_settings seed_settings;
+  GstObject *cuda_context;      /* NULL: none */
+  GstSamReport *shown;          /* value of "objects", without a mask */
+
+  /* each has its own lock */
+  GstSamPending *pending;
+  GstSamQos qos;
+  GstSamStats *stats;
+  GstSamPad overlay;
+  GstSamTurn turn;
+  gint failed;                  /* atomic: an error was posted, frames end */
+
+  GstSamWorker worker;
+  GstSamNavigation navigation;
+
+  /* unchanged from start to stop */
+  gboolean on_cuda;             /* the tracker runs in cuda_context */
+  gint image_size;              /* side of the model's input, px */
+  gchar *source;                /* this element's name, for the report */
+
+  /* the thread that owns the tracker: the worker if it runs; in its turn */
+  sam_tracker *tracker;
+  GstSamMaskPool masks;
+  gsize reserved;               /* bytes reserved for frames */
+  struct _GstSamSeed *seed;     /* NULL: only users start objects */
+
+  /* streaming thread only */
+  GstVideoInfo info;
+  GstSamTimeline timeline;
+  guint64 number;               /* of the frame, since start */
+  guint since_reset;            /* number of frames of this stream */
+  guint passed;                 /* frames since the last inference */
+  GstSamStep step;              /* the last one that was taken */
+  GstSamFound *found;           /* not handed to the tracker yet */
+  GstSamReport *report;         /* of the last inference; owns its mask */
+  GstSamAnalytics *analytics;
+  guint64 reported;             /* number of the frame that it is of */
+  gint64 last_step;             /* ns */
+  gint64 added;                 /* ns, by the element to the last frame */
+  guint8 state[SAM_MAX_OBJECTS + 1];        /* last state + 1, by slot */
+};
+
+/* gstsamerror.c: maps the engine's log and errors to GStreamer's. */
+
+void gst_sam_track_log (void *self, enum sam_log_level level,
+    const char *line);
+
+void gst_sam_track_post_error (GstSamTrack * self, int status,
+    const struct sam_error *error, const gchar * what);
+/* The same of another file than the model's. */
+void gst_sam_track_post_file_error (GstSamTrack * self, int status,
+    const struct sam_error *error, const gchar * what, const gchar * file);
+
+/* Post a warning with details, a structure "samtrack-refusal": the reason, and
+ * the fields that follow as for gst_structure_new(). @text is a sentence; it
+ * may quote untrusted text. @fatal: an error, after which the stream ends. */
+void gst_sam_track_post_refusal (GstSamTrack * self, gboolean fatal,
+    GstSamRefusal reason, const gchar * text, const gchar * field,
+    ...) G_GNUC_NULL_TERMINATED;
+
+/* gstsamproperties.c */
+
+void gst_sam_track_install_properties (GstSamTrackClass * klass);
+void gst_sam_track_init_properties (GstSamTrack * self);
+
+/* While frozen, from start to stop, properties with GST_PARAM_MUTABLE_READY
+ * keep their values and may be read without the lock; an attempt to change one
+ * posts a warning. */
+void gst_sam_track_set_frozen (GstSamTrack * self, gboolean frozen);
+
+/* gstsamcontext.c */
+
+void gst_sam_track_set_context (GstElement * element, GstContext * context);
+void gst_sam_track_start_context (GstSamTrack * self,
+    struct sam_params *params);
+void gst_sam_track_stop_context (GstSamTrack * self);
+gboolean gst_sam_track_answer_context (GstSamTrack * self, GstQuery * query);
+gboolean gst_sam_track_propose_allocation (GstBaseTransform * base,
+    GstQuery * decided, GstQuery * query);
+
+/* gstsamsignals.c */
+
+void gst_sam_track_install_signals (GstSamTrackClass * klass);
+
+/* Count a refused prompt and post a warning message. @error is of the domain
+ * GST_SAM_REFUSAL. */
+void gst_sam_track_refuse (gpointer self, const GstSamPrompt * prompt,
+    const GError * error);
+
+/* Any thread. Add the prompts of an event. Returns FALSE if one was refused. */
+gboolean gst_sam_track_prompt_structure (GstSamTrack * self,
+    const GstStructure * structure);
+/* Any thread. Append a prompt to the waiting ones, or post a warning with the
+ * reason of its refusal; takes ownership of its content. Returns the id of its
+ * object, 0 if it is refused. */
+guint64 gst_sam_track_push_prompt (GstSamTrack * self, GstSamPrompt * prompt);
+/* Any thread. Refuse a prompt before it reaches the queue. */
+void gst_sam_track_refuse_because (GstSamTrack * self,
+    const GstSamPrompt * prompt, GstSamRefusal reason, const gchar * why);
+void gst_sam_track_apply_initial_prompt (GstSamTrack * self);
+
+/* gstsamsave.c */
+
+void gst_sam_track_install_save_signals (GstSamTrackClass * klass);
+
+/* gstsamanswers.c */
+
+void gst_sam_track_install_answer_signals (GstSamTrackClass * klass);
+/* Post the answers to clicks that a step has applied. The turn's thread. */
+void gst_sam_track_post_answers (GstSamTrack * self,
+    const struct sam_result *result, GstClockTime running_time);
+
+/* gstsamshown.c */
+
+/* Show the last report to readers of "objects". Streaming thread. */
+void gst_sam_track_show (GstSamTrack * self);
+
+/* Any thread. Returns the id of the object whose last mask covers a point of
+ * the frame, in fractions of its size; 0 for none. */
+guint64 gst_sam_track_get_object_at (GstSamTrack * self, gdouble x, gdouble y);
+
+/* Forget the last masks. */
+void gst_sam_track_forget_frame (GstSamTrack * self);
+
+/* Forget all objects: a new stream begins, or the stream has jumped. Streaming
+ * thread. */
+void gst_sam_track_reset (GstSamTrack * self);
+
+/* gstsamtransform.c */
+
+GstFlowReturn gst_sam_track_transform_ip (GstBaseTransform * base,
+    GstBuffer * buf);
+
+G_END_DECLS
+
+#endif /* __GST_SAM_TRACK_PRIVATE_H__ */

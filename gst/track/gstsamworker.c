@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+#include "gstsamworker.h"
+
+#include "common/gstsamcuda.h"
+#include "common/gstsamframe.h"
+#include "gstsamseed.h"
+#include "gstsamtrackprivate.h"
+
+#define GST_CAT_DEFAULT gst_sam_track_debug
+
+void
+gst_sam_worker_init (GstSamWorker * worker)
+{
+  guint i;
+
+  g_mutex_init (&worker->lock);
+  g_cond_init (&worker->wake);
+  g_cond_init (&worker->done);
+  gst_sam_step_init (&worker->next);
+  gst_sam_step_init (&worker->current);
+  for (i = 0; i < GST_SAM_WORKER_ENDED; i++)
+    gst_sam_step_init (&worker->ended[i]);
+}
+
+void
+gst_sam_worker_clear (GstSamWorker * worker)
+{
+  guint i;
+
+  gst_sam_step_clear (&worker->next);
+  gst_sam_step_clear (&worker->current);
+  for (i = 0; i < GST_SAM_WORKER_ENDED; i++)
+    gst_sam_step_clear (&worker->ended[i]);
+  g_cond_clear (&worker->done);
+  g_cond_clear (&worker->wake);
+  g_mutex_clear (&worker->lock);
+}
+
+static void
+swap_steps (GstSamStep * a, GstSamStep * b)
+{
+  GstSamStep kept = *a;
+
+  *a = *b;
+  *b = kept;
+}
+
+static gpointer
+work (gpointer data)
+{
+  GstSamTrack *self = data;
+  GstSamWorker *worker = &self->worker;
+
+  g_mutex_lock (&worker->lock);
+  while (!worker->quit) {
+    if (!worker->waiting) {
+      g_cond_wait (&worker->wake, &worker->lock);
+      continue;
+    }
+    swap_steps (&worker->next, &worker->current);
+    worker->waiting = FALSE;
+    worker->busy = TRUE;
+    worker->place = 1 - worker->place;
+    worker->taken = worker->current.number;
+    g_mutex_unlock (&worker->lock);
+
+    gst_sam_step_run (&worker->current, self, FALSE);
+
+    g_mutex_lock (&worker->lock);
+    worker->busy = FALSE;
+    if (worker->current.ret != GST_FLOW_OK) {
+      worker->failed = TRUE;
+      worker->waiting = FALSE;
+    }
+    /* Frames are left after all that has ended was taken, so there is room. */
+    if (worker->current.number > worker->forgotten &&
+        worker->num_ended < GST_SAM_WORKER_ENDED)
+      swap_steps (&worker->current, &worker->ended[worker->num_ended++]);
+    g_cond_signal (&worker->done);
+  }
+  g_mutex_unlock (&worker->lock);
+  return NULL;
+}
+
+static gboolean
+ensure_thread (GstSamWorker * worker, GstSamTrack * self)
+{
+  GError *error = NULL;
+
+  if (!worker->thread)
+    worker->thread = g_thread_try_new ("samtrack-step", work, self, &error);
+  if (!worker->thread) {
+    GST_ELEMENT_ERROR (self, RESOURCE, FAILED,
+        ("No thread can be started to track on: %s.", error->message), (NULL));
+    g_error_free (error);
+  }
+  return worker->thread != NULL;
+}
+
+/* To the GPU, while the worker may be busy there with the frame before. Returns
+ * FALSE if there is no way or no room: the frame is then copied in system
+ * memory. */
+static gboolean
+upload_pixels (GstSamWorker * worker, GstSamTrack * self,
+    const GstVideoFrame * from)
+{
+  struct sam_error error = { "" };
+  struct sam_frame view;
+
+  /* A detector of this element reads frames in system memory. */
+  if (!worker->uploads || (self->seed && self->seed->detect))
+    return FALSE;
+  if (!worker->uploader)
+    worker->uploads = sam_uploader_open (&worker->uploader, self->tracker,
+        &error) == SAM_OK;
+  if (worker->uploads) {
+    gst_sam_frame_describe (&view, from);
+    worker->uploads = sam_uploader_copy (worker->uploader, worker->place, &view,
+        &worker->next.uploaded, &error) == SAM_OK;
+  }
+  if (!worker->uploads) {
+    GST_INFO_OBJECT (self, "frames are not uploaded ahead: %s", error.text);
+    return FALSE;
+  }
+  gst_clear_buffer (&worker->next.frame);
+  return TRUE;
+}
+
+/* Into a buffer that is kept from frame to frame. */
+static gboolean
+copy_pixels (GstSamStep * step, GstSamTrack * self, const GstVideoFrame * from)
+{
+  const gsize size = GST_VIDEO_INFO_SIZE (&self->info);
+  GstVideoFrame to;
+  gboolean ok;
+
+  if (step->frame && (gst_buffer_get_video_meta (step->frame) ||
+          gst_buffer_get_size (step->frame) != size))
+    gst_clear_buffer (&step->frame);
+  if (!step->frame)
+    step->frame = gst_buffer_new_allocate (NULL, size, NULL);
+  ok = step->frame && gst_video_frame_map (&to, &self->info, step->frame,
+      GST_MAP_WRITE);
+  if (ok) {
+    gst_video_frame_copy (&to, from);
+    gst_video_frame_unmap (&to);
+  } else {
+    GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT,
+        ("Out of memory: no copy of a frame of %" G_GSIZE_FORMAT " bytes.",
+            size), (NULL));
+  }
+  return ok;
+}
+
+static gboolean
+take_over_pixels (GstSamWorker * worker, GstSamTrack * self, GstBuffer * frame)
+{
+  GstVideoFrame from;
+  gchar *why = NULL;
+  gboolean ok;
+
+  if (!gst_sam_frame_map (&from, &self->info, frame, GST_MAP_READ, &why)) {
+    GST_ELEMENT_ERROR (self, STREAM, FAILED,
+        ("The frame was refused: %s.", why), (NULL));
+    g_free (why);
+    return FALSE;
+  }
+  ok = upload_pixels (worker, self, &from) ||
+      copy_pixels (&worker->next, self, &from);
+  gst_video_frame_unmap (&from);
+  return ok;
+}
+
+/* A buffer of its own around the same memory, so that metas can still be added
+ * to the frame's. */
+static void
+refer_to_memory (GstSamStep * step, GstBuffer * frame)
+{
+  gst_clear_buffer (&step->frame);
+  step->frame = gst_buffer_copy (frame);
+}
+
+/* What a detector found on a frame that is replaced is kept for the next one,
+ * if that has nothing of its own. */
+static void
+hand_over_found (GstSamStep * next, GstSamTrack * self, gboolean replaces)
+{
+  GstSamFound *last = next->found;
+
+  if (self->found->looked) {
+    next->found = self->found;
+    self->found = last;
+    last->looked = FALSE;
+  } else if (!replaces) {
+    last->looked = FALSE;
+  }
+}
+
+gboolean
+gst_sam_worker_leave (GstSamWorker * worker, GstSamTrack * self,
+    GstBuffer * frame, GstClockTime running_time, GstClockTime running_end,
+    guint64 number)
+{
+  gboolean ok = TRUE, replaces;
+
+  if (!ensure_thread (worker, self))
+    return FALSE;
+  /* The worker does not wait for long: a copy takes less than a frame. */
+  g_mutex_lock (&worker->lock);
+  replaces = worker->waiting;
+  worker->waiting = FALSE;
+  if (worker->failed) {
+    g_mutex_unlock (&worker->lock);
+    return TRUE;
+  }
+  if (self->on_cuda && gst_sam_cuda_is_memory (frame))
+    refer_to_memory (&worker->next, frame);
+  else
+    ok = take_over_pixels (worker, self, frame);
+  if (ok) {
+    worker->next.info = self->info;
+    worker->next.running_time = running_time;
+    worker->next.running_end = running_end;
+    worker->next.number = number;
+    hand_over_found (&worker->next, self, replaces);
+    worker->waiting = TRUE;
+    g_cond_signal (&worker->wake);
+  }
+  g_mutex_unlock (&worker->lock);
+  return ok;
+}
+
+gboolean
+gst_sam_worker_take (GstSamWorker * worker, GstSamStep * step)
+{
+  gboolean any;
+  guint i;
+
+  g_mutex_lock (&worker->lock);
+  any = worker->num_ended > 0;
+  if (any) {
+    swap_steps (&worker->ended[0], step);
+    worker->num_ended--;
+    for (i = 0; i < worker->num_ended; i++)
+      swap_steps (&worker->ended[i], &worker->ended[i + 1]);
+  }
+  g_mutex_unlock (&worker->lock);
+  return any;
+}
+
+void
+gst_sam_worker_wait (GstSamWorker * worker, gint64 ns)
+{
+  const gint64 end = g_get_monotonic_time () + ns / 1000;
+
+  g_mutex_lock (&worker->lock);
+  while (!worker->interrupted && (worker->waiting || worker->busy) &&
+      g_cond_wait_until (&worker->done, &worker->lock, end));
+  g_mutex_unlock (&worker->lock);
+}
+
+guint64
+gst_sam_worker_get_passed (GstSamWorker * worker, guint64 number)
+{
+  guint64 passed;
+
+  g_mutex_lock (&worker->lock);
+  passed = number - worker->taken - 1;
+  g_mutex_unlock (&worker->lock);
+  return passed;
+}
+
+void
+gst_sam_worker_forget (GstSamWorker * worker, guint64 number)
+{
+  g_mutex_lock (&worker->lock);
+  worker->forgotten = number;
+  worker->waiting = FALSE;
+  worker->num_ended = 0;
+  g_mutex_unlock (&worker->lock);
+}
+
+void
+gst_sam_worker_drain (GstSamWorker * worker)
+{
+  if (!worker->thread)
+    return;
+  g_mutex_lock (&worker->lock);
+  worker->waiting = FALSE;
+  while (worker->busy)
+    g_cond_wait (&worker->done, &worker->lock);
+  g_mutex_unlock (&worker->lock);
+}
+
+void
+gst_sam_worker_start (GstSamWorker * worker)
+{
+  worker->quit = worker->interrupted = worker->failed = FALSE;
+  worker->waiting = worker->busy = FALSE;
+  worker->uploads = TRUE;
+  worker->num_ended = 0;
+  worker->taken = worker->forgotten = 0;
+}
+
+void
+gst_sam_worker_stop (GstSamWorker * worker)
+{
+  guint i;
+
+  g_mutex_lock (&worker->lock);
+  worker->quit = TRUE;
+  g_cond_signal (&worker->wake);
+  g_mutex_unlock (&worker->lock);
+  if (worker->thread)
+    g_thread_join (worker->thread);
+  worker->thread = NULL;
+  sam_uploader_close (&worker->uploader);
+  gst_sam_step_forget (&worker->next);
+  gst_sam_step_forget (&worker->current);
+  for (i = 0; i < GST_SAM_WORKER_ENDED; i++)
+    gst_sam_step_forget (&worker->ended[i]);
+}
+
+void
+gst_sam_worker_interrupt (GstSamWorker * worker, gboolean interrupted)
+{
+  g_mutex_lock (&worker->lock);
+  worker->interrupted = interrupted;
+  g_cond_signal (&worker->done);
+  g_mutex_unlock (&worker->lock);
+}
