@@ -3,13 +3,13 @@
 """Checks the calls between the engine's files, read from the object files: no calls to a higher floor,
 no cycles.
 
-usage: check_floors.py OBJECTS          prints the floors and the calls between them; exit status 1
+usage: check_floors.py OBJECTS ...      prints the floors and the calls between them; exit status 1
                                         if a file calls a higher floor, or files call in a cycle
-       check_floors.py OBJECTS --files  prints the calls between files, too
+       check_floors.py OBJECTS ... --files  prints the calls between files, too
        check_floors.py --selftest       checks that an upward call and a cycle are reported
 
-OBJECTS is a folder with object files: the engine's (build/libengine_core.a.p), whose names are the
-sources' paths, or the plugin's (build/gst/libgstsamtrack.so.p). Calls through tables of functions do
+OBJECTS are folders with object files: the engine's (build/libengine_core.a.p), whose names are the
+sources' paths, or the plugin's and its library's (build/gst/*.p). Calls through tables of functions do
 not count, nor do a class's type and debug category, which all its files name.
 """
 import collections
@@ -35,7 +35,7 @@ def floor_of(path):
 def symbols(objects):
     """(who defines a symbol, what a file needs), by the sources' paths under engine/."""
     home, needs = {}, collections.defaultdict(set)
-    files = [str(o) for o in sorted(pathlib.Path(objects).glob('*.o'))]
+    files = [str(o) for folder in objects for o in sorted(pathlib.Path(folder).glob('*.o'))]
     listed = subprocess.run(['nm', '-gA', *files], capture_output=True, text=True, check=True).stdout if files else ''
     for line in listed.splitlines():
         path, entry = line.split(':', 1)
@@ -135,11 +135,13 @@ def selftest():
 def main():
     if sys.argv[1:] == ['--selftest']:
         return selftest()
-    if not 2 <= len(sys.argv) <= 3:
+    folders = [a for a in sys.argv[1:] if a != '--files']
+    if not folders:
         sys.exit(__doc__)
-    home, needs = symbols(sys.argv[1])
-    if not home:
-        sys.exit(f'{sys.argv[1]}: holds no objects')
+    for folder in folders:
+        if not list(pathlib.Path(folder).glob('*.o')):
+            sys.exit(f'{folder}: holds no objects')
+    home, needs = symbols(folders)
     names = source_paths(set(home.values()) | set(needs), pathlib.Path(__file__).resolve().parent.parent)
     edges = {(names[a], names[b]) for a, b in arrows(home, needs)}
     draw(edges, '--files' in sys.argv)

@@ -202,22 +202,6 @@ may_wait (GstSamExport * self)
   return !self->live;
 }
 
-static void
-set_times (GstSamExport * self, GstSamRecord * record, GstBuffer * buf)
-{
-  const GstSegment *segment = &GST_BASE_TRANSFORM (self)->segment;
-
-  record->pts = GST_BUFFER_PTS (buf);
-  record->duration = GST_BUFFER_DURATION (buf);
-  record->stream_time = record->running_time = GST_CLOCK_TIME_NONE;
-  if (segment->format != GST_FORMAT_TIME)
-    return;
-  record->stream_time = gst_segment_to_stream_time (segment, GST_FORMAT_TIME,
-      record->pts);
-  record->running_time = gst_segment_to_running_time (segment, GST_FORMAT_TIME,
-      record->pts);
-}
-
 static GstFlowReturn
 gst_sam_export_transform_ip (GstBaseTransform * base, GstBuffer * buf)
 {
@@ -235,7 +219,7 @@ gst_sam_export_transform_ip (GstBaseTransform * base, GstBuffer * buf)
   record->stream = self->stream;
   record->width = GST_VIDEO_INFO_WIDTH (&self->info);
   record->height = GST_VIDEO_INFO_HEIGHT (&self->info);
-  set_times (self, record, buf);
+  gst_sam_record_set_times (record, buf, &base->segment);
   gst_sam_record_set_metas (record, buf, self->tracker);
   gst_sam_writer_commit (&self->writer);
   return GST_FLOW_OK;

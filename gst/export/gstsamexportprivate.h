@@ -3,7 +3,7 @@
 #define __GST_SAM_EXPORT_PRIVATE_H__
 
 #include "gstsamexport.h"
-#include "gstsamwriter.h"
+#include "record/gstsamwriter.h"
 
 #include <gst/video/video.h>
 

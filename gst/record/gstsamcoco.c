@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A COCO file of what was collected, in either of its forms. */
+/* Frames that are collected in a spool, and the COCO file of them, in either of
+ * its forms. */
 
 #include "gstsamcoco.h"
 
@@ -20,10 +21,12 @@ free_video (gpointer data)
 }
 
 void
-gst_sam_coco_init (GstSamCoco * self, gboolean by_video, const gchar * location)
+gst_sam_coco_init (GstSamCoco * self, gboolean by_video,
+    const gchar * creator, const gchar * location)
 {
   memset (self, 0, sizeof *self);
   self->by_video = by_video;
+  self->creator = creator;
   self->location = location;
   self->spool.fd = -1;
   self->videos = g_ptr_array_new_with_free_func (free_video);
@@ -49,10 +52,151 @@ gst_sam_coco_check (const GstSamCoco * self, int number, GError ** error)
   return !number;
 }
 
+/* ---- What is collected */
+
+static GstSamCocoVideo *
+add_video (GstSamCoco * self, const GstSamRecord * record, guint64 index)
+{
+  const GstSamChain none = GST_SAM_CHAIN_INIT;
+  GstSamCocoVideo *video = g_new0 (GstSamCocoVideo, 1);
+
+  video->stream = record->stream;
+  video->width = video->frame_width = record->width;
+  video->height = video->frame_height = record->height;
+  video->first_frame = video->last_frame = index;
+  video->frames = none;
+  video->tracks = g_ptr_array_new_with_free_func (g_free);
+  g_ptr_array_add (self->videos, video);
+  return video;
+}
+
+/* A video has frames of one stream and size, and masks of one size. */
+static GstSamCocoVideo *
+get_video (GstSamCoco * self, const GstSamRecord * record,
+    const GstSamCoder * coder, guint64 index)
+{
+  GPtrArray *videos = self->videos;
+  GstSamCocoVideo *video = videos->len ? g_ptr_array_index (videos,
+      videos->len - 1) : NULL;
+
+  if (!video || video->stream != record->stream ||
+      video->frame_width != record->width ||
+      video->frame_height != record->height ||
+      (coder->masked && video->masked && (video->width != coder->width ||
+              video->height != coder->height)))
+    video = add_video (self, record, index);
+  if (coder->masked) {
+    video->masked = TRUE;
+    video->width = coder->width;
+    video->height = coder->height;
+  }
+  return video;
+}
+
+static GstSamCocoTrack *
+get_track (GstSamCocoVideo * video, const GstSamRecord * record, guint64 id)
+{
+  const GstSamChain none = GST_SAM_CHAIN_INIT;
+  GstSamCocoTrack *track;
+  guint i;
+
+  /* From the latest one on: those that are gone are never asked for. */
+  for (i = video->tracks->len; i > 0; i--) {
+    track = g_ptr_array_index (video->tracks, i - 1);
+    if (track->id == id && g_str_equal (track->source, record->source))
+      return track;
+  }
+  track = g_new0 (GstSamCocoTrack, 1);
+  track->id = id;
+  memcpy (track->source, record->source, sizeof track->source);
+  track->masks = track->before = none;
+  g_ptr_array_add (video->tracks, track);
+  return track;
+}
+
+static gboolean
+collect_object (GstSamCoco * self, GstSamCocoVideo * video,
+    const GstSamRecord * record, GstSamCoder * coder, guint i, guint64 index,
+    GError ** error)
+{
+  const GstSamObject *object = &record->report.object[i];
+  const GstSamRegion *region = gst_sam_coder_get_region (coder, object);
+  GstSamEntry entry = {.frame = index,.number = record->frame };
+  GstSamCocoTrack *track;
+
+  if (!region)
+    return TRUE;
+  track = get_track (video, record, object->id);
+  if (track->masks.last < self->frame_start)
+    track->before = track->masks;
+  if (*record->label[i])
+    memcpy (track->label, record->label[i], sizeof track->label);
+  entry.box[0] = region->x;
+  entry.box[1] = region->y;
+  entry.box[2] = region->w;
+  entry.box[3] = region->h;
+  entry.area = region->area;
+  return gst_sam_coco_check (self, gst_sam_spool_append (&self->spool,
+          &track->masks, &entry, gst_sam_coder_get_counts (coder, object)),
+      error);
+}
+
+/* The frame's own entry comes last. */
+static gboolean
+collect_frame (GstSamCoco * self, GstSamCocoVideo * video,
+    const GstSamRecord * record, GstSamCoder * coder, guint64 index,
+    GError ** error)
+{
+  GstSamEntry entry = {
+    .frame = index,.number = record->frame,.pts = record->pts,
+    .running_time = record->running_time
+  };
+  guint i;
+
+  for (i = 0; i < record->report.num_objects; i++) {
+    if (!collect_object (self, video, record, coder, i, index, error))
+      return FALSE;
+  }
+  if (!gst_sam_coco_check (self, gst_sam_spool_append (&self->spool,
+              &video->frames, &entry, NULL), error))
+    return FALSE;
+  video->last_frame = index;
+  return TRUE;
+}
+
+/* Objects of a frame that is lost are not kept: they would have no image. */
+static void
+take_back (GstSamCoco * self, GstSamCocoVideo * video)
+{
+  guint k;
+
+  for (k = 0; k < video->tracks->len; k++) {
+    GstSamCocoTrack *track = g_ptr_array_index (video->tracks, k);
+
+    if (track->masks.last >= self->frame_start)
+      track->masks = track->before;
+  }
+  gst_sam_spool_truncate (&self->spool, self->frame_start);
+}
+
+gboolean
+gst_sam_coco_add (GstSamCoco * self, const GstSamRecord * record,
+    GstSamCoder * coder, guint64 index, GError ** error)
+{
+  GstSamCocoVideo *video = get_video (self, record, coder, index);
+
+  self->frame_start = self->spool.end;
+  if (collect_frame (self, video, record, coder, index, error))
+    return TRUE;
+  take_back (self, video);
+  return FALSE;
+}
+
+/* ---- The file */
+
 static gboolean
 flush_text (GstSamCoco * self, gsize more_than, GError ** error)
 {
-
   if (self->text->len <= more_than)
     return TRUE;
   if (!self->output->write (self->output, self->text->str, self->text->len,
@@ -60,6 +204,16 @@ flush_text (GstSamCoco * self, gsize more_than, GError ** error)
     return FALSE;
   g_string_truncate (self->text, 0);
   return TRUE;
+}
+
+/* What an object is called: its name, else the label that it had last. */
+static const gchar *
+get_name (GstSamCoco * self, const GstSamCocoTrack * track)
+{
+  const gchar *name = self->names ? g_hash_table_lookup (self->names,
+      &track->id) : NULL;
+
+  return name && *name ? name : track->label;
 }
 
 /* The number of a category, from 1. */
@@ -171,8 +325,17 @@ begin_annotation (GstSamCoco * self, guint video_id,
       self->num_annotations ? "," : "", self->num_annotations + 1);
   self->num_annotations++;
   add_number (self, "video_id", video_id);
-  add_number (self, "category_id", get_category (self, track->label));
+  add_number (self, "category_id", get_category (self, get_name (self, track)));
   add_number (self, "iscrowd", 0);
+}
+
+static void
+add_source (GstSamCoco * self, const GstSamCocoTrack * track)
+{
+  if (self->plain)
+    return;
+  g_string_append (self->text, ",\"source\":");
+  gst_sam_json_append_text (self->text, track->source);
 }
 
 /* The mask of the entry that was read last. */
@@ -181,11 +344,11 @@ add_mask (GstSamCoco * self, const GstSamCocoVideo * video,
     const GstSamEntry * entry)
 {
   add_number (self, "image_id", entry->frame + 1);
-  g_string_append (self->text, ",\"segmentation\":");
-  add_segmentation (self, video);
   g_string_append (self->text, ",\"bbox\":");
   add_box (self, entry);
   add_number (self, "area", entry->area);
+  g_string_append (self->text, ",\"segmentation\":");
+  add_segmentation (self, video);
 }
 
 /* What plain COCO asks for besides the lists is of the first frame that shows
@@ -201,8 +364,7 @@ add_object (GstSamCoco * self, guint video_id, const GstSamCocoVideo * video,
     return FALSE;
   begin_annotation (self, video_id, track);
   add_number (self, "object_id", track->id);
-  g_string_append (self->text, ",\"source\":");
-  gst_sam_json_append_text (self->text, track->source);
+  add_source (self, track);
   add_number (self, "width", video->width);
   add_number (self, "height", video->height);
   add_number (self, "length", get_length (video));
@@ -231,8 +393,7 @@ add_masks (GstSamCoco * self, guint video_id, const GstSamCocoVideo * video,
       return FALSE;
     begin_annotation (self, video_id, track);
     add_number (self, "track_id", track->id);
-    g_string_append (self->text, ",\"source\":");
-    gst_sam_json_append_text (self->text, track->source);
+    add_source (self, track);
     g_string_append_printf (self->text, ",\"attributes\":{\"track_id\":%"
         G_GUINT64_FORMAT "}", track->id);
     add_mask (self, video, &entry);
@@ -264,10 +425,39 @@ add_annotations (GstSamCoco * self, GError ** error)
   return TRUE;
 }
 
+/* Those of lost frames, too. */
+static gboolean
+add_file_names (GstSamCoco * self, const GstSamCocoVideo * video,
+    GError ** error)
+{
+  gint64 at = video->frames.first;
+  GstSamEntry entry = {.frame = 0 };
+  gboolean loaded = FALSE;
+  guint64 frame;
+
+  g_string_append (self->text, ",\"file_names\":[");
+  for (frame = video->first_frame; frame <= video->last_frame; frame++) {
+    if (!loaded && at >= 0) {
+      if (!gst_sam_coco_check (self, gst_sam_spool_read (&self->spool, at,
+                  &entry), error))
+        return FALSE;
+      at = gst_sam_chain_next (&video->frames, at, &entry);
+      loaded = TRUE;
+    }
+    g_string_append_printf (self->text, "%s\"%05" G_GUINT64_FORMAT ".jpg\"",
+        frame > video->first_frame ? "," : "", loaded && entry.frame == frame ?
+        entry.number : frame);
+    loaded &= entry.frame != frame;
+    if (!flush_text (self, CHUNK, error))
+      return FALSE;
+  }
+  g_string_append_c (self->text, ']');
+  return TRUE;
+}
+
 static gboolean
 add_videos (GstSamCoco * self, GError ** error)
 {
-  guint64 frame;
   guint i;
 
   g_string_append (self->text, "\"videos\":[");
@@ -278,14 +468,9 @@ add_videos (GstSamCoco * self, GError ** error)
     add_number (self, "width", video->width);
     add_number (self, "height", video->height);
     add_number (self, "length", get_length (video));
-    g_string_append (self->text, ",\"file_names\":[");
-    for (frame = video->first_frame; frame <= video->last_frame; frame++) {
-      g_string_append_printf (self->text, "%s\"%05" G_GUINT64_FORMAT ".jpg\"",
-          frame > video->first_frame ? "," : "", frame);
-      if (!flush_text (self, CHUNK, error))
-        return FALSE;
-    }
-    g_string_append (self->text, "]}");
+    if (!add_file_names (self, video, error))
+      return FALSE;
+    g_string_append_c (self->text, '}');
   }
   g_string_append (self->text, "],\n");
   return TRUE;
@@ -297,7 +482,7 @@ add_image (GstSamCoco * self, guint video_id, const GstSamCocoVideo * video,
 {
   g_string_append_printf (self->text, "\n{\"id\":%" G_GUINT64_FORMAT
       ",\"file_name\":\"%05" G_GUINT64_FORMAT ".jpg\"", entry->frame + 1,
-      entry->frame);
+      entry->number);
   add_number (self, "video_id", video_id);
   add_number (self, "frame_id", entry->frame - video->first_frame);
   add_number (self, "width", video->width);
@@ -344,12 +529,13 @@ gst_sam_coco_write (GstSamCoco * self, GstSamOutput * output, GError ** error)
 
   self->output = output;
   self->num_annotations = 0;
-  g_string_assign (self->text, "{\"info\":{\"description\":\"samexport "
-      VERSION "\"},\"licenses\":[],\n");
+  g_string_printf (self->text, "{\"info\":{\"description\":\"%s "
+      SAM_VERSION "\"},\"licenses\":[],\n", self->creator);
   if (!add_videos (self, error) || !add_images (self, error) ||
       !add_annotations (self, error))
     return FALSE;
-  get_category (self, "");
+  if (!self->plain)
+    get_category (self, "");
   g_string_append (self->text, "\"categories\":[");
   for (i = 0; i < self->labels->len; i++) {
     g_string_append_printf (self->text, "%s{\"id\":%u,\"name\":",
@@ -361,4 +547,3 @@ gst_sam_coco_write (GstSamCoco * self, GstSamOutput * output, GError ** error)
   g_string_append (self->text, "]}\n");
   return flush_text (self, 0, error);
 }
-

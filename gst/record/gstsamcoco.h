@@ -2,8 +2,8 @@
 #ifndef __GST_SAM_COCO_H__
 #define __GST_SAM_COCO_H__
 
+#include "gstsamcoder.h"
 #include "gstsamoutput.h"
-#include "gstsamrecord.h"
 #include "gstsamspool.h"
 
 G_BEGIN_DECLS
@@ -36,15 +36,21 @@ typedef struct
  * @by_video: whether an annotation is an object with lists of its masks, boxes
  * and areas by frame, as YouTube-VIS has it; else it is an object on one frame,
  * and `track_id` tells which belong together
+ * @plain: annotations do not name the tracker, and only categories that are in
+ * use are listed
+ * @creator: name of the program
  * @location: for messages
+ * @names: (nullable): id -> text, which goes before the label of an object
  *
  * What was collected of a stream, and the file that is made of it.
  */
 typedef struct
 {
-  gboolean by_video;
-  const gchar *location;
+  gboolean by_video, plain;
+  const gchar *creator, *location;
+  GHashTable *names;            /* not owned */
   GstSamSpool spool;
+  gint64 frame_start;           /* of the latest frame in the spool */
   GPtrArray *videos;            /* of GstSamCocoVideo */
   GPtrArray *labels;            /* of strings: names of categories */
 
@@ -55,12 +61,19 @@ typedef struct
 } GstSamCoco;
 
 void gst_sam_coco_init (GstSamCoco * coco, gboolean by_video,
-    const gchar * location);
+    const gchar * creator, const gchar * location);
 void gst_sam_coco_clear (GstSamCoco * coco);
 
 /* Whether @number, an error number or 0, is 0; else sets @error. */
 gboolean gst_sam_coco_check (const GstSamCoco * coco, int number,
     GError ** error);
+
+/* Collect a frame with which @coder has begun. @index: its place in the stream,
+ * larger than that of the frame before: the ids of images count from it, and
+ * frames that are left out are lost ones. Returns FALSE and sets @error if it
+ * is not kept. */
+gboolean gst_sam_coco_add (GstSamCoco * coco, const GstSamRecord * record,
+    GstSamCoder * coder, guint64 index, GError ** error);
 
 /* Write the file. Returns FALSE and sets @error if it is not complete. */
 gboolean gst_sam_coco_write (GstSamCoco * coco, GstSamOutput * output,

@@ -2,8 +2,8 @@
 #ifndef __GST_SAM_FORMAT_H__
 #define __GST_SAM_FORMAT_H__
 
+#include "gstsamcoder.h"
 #include "gstsamoutput.h"
-#include "gstsamrecord.h"
 
 G_BEGIN_DECLS
 

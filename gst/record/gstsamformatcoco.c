@@ -25,117 +25,7 @@ typedef struct
   guint finished;               /* of them, that the finished file has */
   guint lost;                   /* of the others, that were counted as lost */
   gboolean has_file;            /* there is a finished file */
-  gint64 frame_start;           /* of the latest frame in the spool */
 } CocoFormat;
-
-static GstSamCocoVideo *
-add_video (CocoFormat * self, const GstSamRecord * record)
-{
-  const GstSamChain none = GST_SAM_CHAIN_INIT;
-  GstSamCocoVideo *video = g_new0 (GstSamCocoVideo, 1);
-
-  video->stream = record->stream;
-  video->width = video->frame_width = record->width;
-  video->height = video->frame_height = record->height;
-  video->first_frame = video->last_frame = record->frame;
-  video->frames = none;
-  video->tracks = g_ptr_array_new_with_free_func (g_free);
-  g_ptr_array_add (self->coco.videos, video);
-  return video;
-}
-
-/* A video has frames of one stream and size, and masks of one size. */
-static GstSamCocoVideo *
-get_video (CocoFormat * self, const GstSamRecord * record)
-{
-  const GstSamCoder *coder = &self->coder;
-  GPtrArray *videos = self->coco.videos;
-  GstSamCocoVideo *video = videos->len ? g_ptr_array_index (videos,
-      videos->len - 1) : NULL;
-
-  if (!video || video->stream != record->stream ||
-      video->frame_width != record->width ||
-      video->frame_height != record->height ||
-      (coder->labels && video->masked && (video->width != coder->width ||
-              video->height != coder->height)))
-    video = add_video (self, record);
-  if (coder->labels) {
-    video->masked = TRUE;
-    video->width = coder->width;
-    video->height = coder->height;
-  }
-  return video;
-}
-
-static GstSamCocoTrack *
-get_track (GstSamCocoVideo * video, const GstSamRecord * record, guint64 id)
-{
-  const GstSamChain none = GST_SAM_CHAIN_INIT;
-  GstSamCocoTrack *track;
-  guint i;
-
-  /* From the latest one on: those that are gone are never asked for. */
-  for (i = video->tracks->len; i > 0; i--) {
-    track = g_ptr_array_index (video->tracks, i - 1);
-    if (track->id == id && g_str_equal (track->source, record->source))
-      return track;
-  }
-  track = g_new0 (GstSamCocoTrack, 1);
-  track->id = id;
-  memcpy (track->source, record->source, sizeof track->source);
-  track->masks = track->before = none;
-  g_ptr_array_add (video->tracks, track);
-  return track;
-}
-
-static gboolean
-add_object (CocoFormat * self, GstSamCocoVideo * video,
-    const GstSamRecord * record, guint i, GError ** error)
-{
-  const GstSamObject *object = &record->report.object[i];
-  const GstSamRegion *region = gst_sam_coder_get_region (&self->coder, object);
-  GstSamEntry entry = {.frame = record->frame };
-  GstSamCocoTrack *track;
-
-  if (!region)
-    return TRUE;
-  track = get_track (video, record, object->id);
-  if (track->masks.last < self->frame_start)
-    track->before = track->masks;
-  if (*record->label[i])
-    memcpy (track->label, record->label[i], sizeof track->label);
-  entry.box[0] = region->x;
-  entry.box[1] = region->y;
-  entry.box[2] = region->w;
-  entry.box[3] = region->h;
-  entry.area = region->area;
-  return gst_sam_coco_check (&self->coco, gst_sam_spool_append
-      (&self->coco.spool, &track->masks, &entry, gst_sam_coder_get_counts
-          (&self->coder, object)), error);
-}
-
-/* The frame's own entry comes last. */
-static gboolean
-add_frame (CocoFormat * self, GstSamCocoVideo * video,
-    const GstSamRecord * record, GError ** error)
-{
-  GstSamEntry entry = {
-    .frame = record->frame,.pts = record->pts,
-    .running_time = record->running_time
-  };
-  guint i;
-
-  for (i = 0; i < record->report.num_objects; i++) {
-    if (!add_object (self, video, record, i, error))
-      return FALSE;
-  }
-  if (!gst_sam_coco_check (&self->coco, gst_sam_spool_append (&self->coco.spool,
-              &video->frames, &entry, NULL), error))
-    return FALSE;
-  video->last_frame = record->frame;
-  self->num_frames++;
-  return TRUE;
-}
 
 /* Let all chains end before the offset @end. */
 static gboolean
@@ -159,38 +49,21 @@ cut (CocoFormat * self, gint64 end, GError ** error)
       gst_sam_spool_truncate (&self->coco.spool, end), error);
 }
 
-/* Objects of a frame that is lost are not kept: they would have no image. */
-static void
-take_back (CocoFormat * self, GstSamCocoVideo * video)
-{
-  guint k;
-
-  for (k = 0; k < video->tracks->len; k++) {
-    GstSamCocoTrack *track = g_ptr_array_index (video->tracks, k);
-
-    if (track->masks.last >= self->frame_start)
-      track->masks = track->before;
-  }
-  gst_sam_spool_truncate (&self->coco.spool, self->frame_start);
-}
-
 static gboolean
 coco_write (GstSamFormat * format, const GstSamRecord * record, GError ** error)
 {
   CocoFormat *self = (CocoFormat *) format;
-  GstSamCocoVideo *video;
   gboolean ok;
 
   if (!gst_sam_coder_begin (&self->coder, record, error))
     return FALSE;
-  video = get_video (self, record);
-  self->frame_start = self->coco.spool.end;
-  ok = add_frame (self, video, record, error);
+  ok = gst_sam_coco_add (&self->coco, record, &self->coder, record->frame,
+      error);
   gst_sam_coder_end (&self->coder);
-  if (ok)
+  if (ok) {
+    self->num_frames++;
     gst_sam_tally_add_written (self->tally, 0, 0);
-  else
-    take_back (self, video);
+  }
   return ok;
 }
 
@@ -388,7 +261,7 @@ gst_sam_format_new_coco (const gchar * location, gboolean by_video,
   self->tally = tally;
   self->location = g_strdup (location);
   gst_sam_lock_init (&self->lock);
-  gst_sam_coco_init (&self->coco, by_video, self->location);
+  gst_sam_coco_init (&self->coco, by_video, "samexport", self->location);
   gst_sam_coder_init (&self->coder, size);
   if (open_spool (self, error) && open_target (self, error))
     return &self->parent;

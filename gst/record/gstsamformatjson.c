@@ -1,175 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* A frame as one line of JSON. docs/GSTREAMER.md lists the fields. */
+/* Frames as lines of JSON. */
 
 #include "gstsamformat.h"
-#include "gstsamjson.h"
-
-#include <math.h>
-#include <string.h>
+#include "gstsamline.h"
 
 typedef struct
 {
   GstSamFormat parent;
   GstSamCoder coder;
-  JsonBuilder *builder;
   GString *line;
   gchar *run;
 } JsonFormat;
-
-static void
-add_text (JsonBuilder * b, const gchar * name, const gchar * value)
-{
-  json_builder_set_member_name (b, name);
-  json_builder_add_string_value (b, value);
-}
-
-static void
-add_int (JsonBuilder * b, const gchar * name, gint64 value)
-{
-  json_builder_set_member_name (b, name);
-  json_builder_add_int_value (b, value);
-}
-
-/* JSON-GLib has signed numbers; GST_CLOCK_TIME_NONE stands for no time. */
-static void
-add_uint64 (JsonBuilder * b, const gchar * name, guint64 value)
-{
-  json_builder_set_member_name (b, name);
-  if (value > G_MAXINT64)
-    json_builder_add_null_value (b);
-  else
-    json_builder_add_int_value (b, value);
-}
-
-/* JSON has no NaN and no infinity. */
-static void
-add_double (JsonBuilder * b, const gchar * name, gdouble value)
-{
-  json_builder_set_member_name (b, name);
-  if (isfinite (value))
-    json_builder_add_double_value (b, value);
-  else
-    json_builder_add_null_value (b);
-}
-
-static void
-add_mask (JsonFormat * self, const GstSamObject * object)
-{
-  JsonBuilder *b = self->builder;
-
-  json_builder_set_member_name (b, "mask");
-  if (!gst_sam_coder_get_region (&self->coder, object)) {
-    json_builder_add_null_value (b);
-    return;
-  }
-  json_builder_begin_object (b);
-  json_builder_set_member_name (b, "size");
-  json_builder_begin_array (b);
-  json_builder_add_int_value (b, self->coder.height);
-  json_builder_add_int_value (b, self->coder.width);
-  json_builder_end_array (b);
-  add_text (b, "counts", gst_sam_coder_get_counts (&self->coder, object));
-  json_builder_end_object (b);
-}
-
-static void
-add_object (JsonFormat * self, const GstSamRecord * record, guint i)
-{
-  const GstSamObject *object = &record->report.object[i];
-  JsonBuilder *b = self->builder;
-
-  json_builder_begin_object (b);
-  add_uint64 (b, "id", object->id);
-  add_int (b, "slot", object->slot);
-  if (*record->label[i])
-    add_text (b, "label", record->label[i]);
-  add_text (b, "state", gst_sam_object_state_get_name (object->state));
-  add_double (b, "score", object->score);
-  add_double (b, "iou", object->iou);
-  json_builder_set_member_name (b, "box");
-  json_builder_begin_array (b);
-  json_builder_add_int_value (b, object->x);
-  json_builder_add_int_value (b, object->y);
-  json_builder_add_int_value (b, object->w);
-  json_builder_add_int_value (b, object->h);
-  json_builder_end_array (b);
-  add_int (b, "area", object->area);
-  add_int (b, "behind", object->behind);
-  if (self->coder.size != GST_SAM_EXPORT_MASK_SIZE_NONE)
-    add_mask (self, object);
-  json_builder_end_object (b);
-}
-
-static void
-add_times (JsonFormat * self, const GstSamRecord * record)
-{
-  JsonBuilder *b = self->builder;
-
-  add_uint64 (b, "pts", record->pts);
-  add_uint64 (b, "duration", record->duration);
-  add_uint64 (b, "stream_time", record->stream_time);
-  add_uint64 (b, "running_time", record->running_time);
-  if (!*record->reference)
-    return;
-  json_builder_set_member_name (b, "reference");
-  json_builder_begin_object (b);
-  add_text (b, "clock", record->reference);
-  add_uint64 (b, "time", record->reference_time);
-  json_builder_end_object (b);
-}
-
-static void
-add_report (JsonFormat * self, const GstSamRecord * record)
-{
-  static const gchar *states[] = {
-    [GST_SAM_REPORT_IDLE] = "idle",
-    [GST_SAM_REPORT_OK] = "ok",
-    [GST_SAM_REPORT_STALE] = "stale",
-  };
-  const GstSamReport *report = &record->report;
-  JsonBuilder *b = self->builder;
-  guint i;
-
-  add_text (b, "state", record->tracked ? states[report->state] : "untracked");
-  json_builder_set_member_name (b, "stale");
-  json_builder_add_boolean_value (b, report->state == GST_SAM_REPORT_STALE);
-  if (record->tracked) {
-    if (*record->source)
-      add_text (b, "source", record->source);
-    add_int (b, "age", report->age);
-    add_uint64 (b, "frame_index", report->frame_index);
-    add_uint64 (b, "mask_time", report->running_time);
-    add_uint64 (b, "inference_time", report->inference_time);
-  }
-  json_builder_set_member_name (b, "objects");
-  json_builder_begin_array (b);
-  for (i = 0; i < report->num_objects; i++)
-    add_object (self, record, i);
-  json_builder_end_array (b);
-}
-
-static void
-make_line (JsonFormat * self, const GstSamRecord * record)
-{
-  JsonBuilder *b = self->builder;
-  JsonNode *root;
-
-  json_builder_reset (b);
-  json_builder_begin_object (b);
-  add_text (b, "run", self->run);
-  add_uint64 (b, "frame", record->frame);
-  add_int (b, "stream", record->stream);
-  add_times (self, record);
-  add_int (b, "width", record->width);
-  add_int (b, "height", record->height);
-  add_report (self, record);
-  json_builder_end_object (b);
-  root = json_builder_get_root (b);
-  g_string_truncate (self->line, 0);
-  gst_sam_json_append_node (self->line, root);
-  g_string_append_c (self->line, '\n');
-  json_node_unref (root);
-}
 
 static gboolean
 json_write (GstSamFormat * format, const GstSamRecord * record, GError ** error)
@@ -178,7 +19,8 @@ json_write (GstSamFormat * format, const GstSamRecord * record, GError ** error)
 
   if (!gst_sam_coder_begin (&self->coder, record, error))
     return FALSE;
-  make_line (self, record);
+  g_string_truncate (self->line, 0);
+  gst_sam_line_append (self->line, record, &self->coder, self->run, NULL);
   gst_sam_coder_end (&self->coder);
   return format->output->write (format->output, self->line->str,
       self->line->len, error);
@@ -191,7 +33,6 @@ json_free (GstSamFormat * format)
 
   format->output->free (format->output);
   gst_sam_coder_clear (&self->coder);
-  g_object_unref (self->builder);
   g_string_free (self->line, TRUE);
   g_free (self->run);
   g_free (self);
@@ -207,7 +48,6 @@ gst_sam_format_new_json (GstSamOutput * output, GstSamExportMaskSize size,
   self->parent.free = json_free;
   self->parent.output = output;
   gst_sam_coder_init (&self->coder, size);
-  self->builder = json_builder_new ();
   self->line = g_string_new (NULL);
   self->run = g_strdup (run);
   return &self->parent;

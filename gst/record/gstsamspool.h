@@ -19,6 +19,7 @@ typedef struct
 {
   gint64 next;                  /* -1: the last one */
   guint64 frame;                /* index since start */
+  guint64 number;               /* of its file */
   guint64 pts, running_time;
   gint32 box[4];
   guint32 area, text_bytes;

@@ -48,10 +48,13 @@ gst_sam_tally_add_reconnect (GstSamTally * tally)
   g_mutex_unlock (&tally->lock);
 }
 
-/* Called with the lock held; returns the message to post without it. */
+/* Called with the lock held; returns the message to post without it, NULL if
+ * nobody posts. */
 static GstMessage *
 new_message (GstSamTally * tally, gboolean recovered)
 {
+  if (!tally->element)
+    return NULL;
   return gst_message_new_element (GST_OBJECT (tally->element),
       gst_structure_new ("samexport-loss",
           "lost", G_TYPE_UINT64, tally->lost - tally->lost_before,
@@ -113,6 +116,8 @@ gst_sam_tally_add_lost (GstSamTally * tally, guint frames, const GError * why)
   tally->lost += frames;
   tally->last_loss = g_get_monotonic_time ();
   g_mutex_unlock (&tally->lock);
+  if (!tally->element)
+    return;
   if (fails)
     post_error (tally, why);
   else if (begins)
@@ -176,9 +181,20 @@ gst_sam_tally_end (GstSamTally * tally)
   g_mutex_unlock (&tally->lock);
   if (message)
     gst_element_post_message (tally->element, message);
-  if (error)
+  if (error && tally->element)
     post_error (tally, error);
   g_clear_error (&error);
+}
+
+guint64
+gst_sam_tally_get_lost (GstSamTally * tally)
+{
+  guint64 lost;
+
+  g_mutex_lock (&tally->lock);
+  lost = tally->lost;
+  g_mutex_unlock (&tally->lock);
+  return lost;
 }
 
 GstStructure *

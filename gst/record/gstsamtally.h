@@ -16,7 +16,7 @@ G_BEGIN_DECLS
  */
 typedef struct
 {
-  GstElement *element;          /* not owned; posts the messages */
+  GstElement *element;          /* (nullable): posts the messages; not owned */
   gboolean strict;              /* the first loss is an error, not a warning */
   GMutex lock;
 
@@ -58,6 +58,8 @@ gboolean gst_sam_tally_has_failed (GstSamTally * tally);
 
 /* The stream has ended: report an outage that lasts. */
 void gst_sam_tally_end (GstSamTally * tally);
+
+guint64 gst_sam_tally_get_lost (GstSamTally * tally);
 
 /* Caller frees it with gst_structure_free(). */
 GstStructure *gst_sam_tally_to_structure (GstSamTally * tally,

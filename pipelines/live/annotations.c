@@ -1,31 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 #include "annotations.h"
 
-#include "coco.h"
 #include "journal.h"
-#include "lines.h"
+#include "record/gstsamcoco.h"
+#include "record/gstsamline.h"
+#include "record/gstsamwriter.h"
+#include "store.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <glib-unix.h>
-#include <string.h>
 #include <unistd.h>
 
 #define SEGMENTS 16
-#define READ_BYTES 65536
+#define QUEUE 64          /* frames that wait for the disk */
+#define SHEET_BYTES 65536 /* that are worth a write */
+#define MOST_TIMES 8      /* bytes of a download for each that is kept */
 
 struct Annotations {
+    GstSamFormat format; /* of the writer */
     const gchar *folder;
-    gchar *camera, *location;
+    gchar *camera, *run;
     guint64 most;
-    gint pipe[2];
-    GThread *thread;
+    GstSamTally tally;
+    GstSamWriter writer;
 
-    /* the thread's */
+    /* of the streaming thread */
+    guint64 frame, stream_start;
+    guint stream;
+
+    /* of the writer's thread */
     guint64 last_time; /* of the masks that were kept last, ns */
-    gboolean failing;
+    GstSamCoder coder;
+    GString *packed;
 
-    GMutex lock;       /* guards what follows; the thread alone changes it */
+    GMutex lock;       /* guards what follows; the writer's thread alone changes the segments */
     GArray *segments;  /* Segment, oldest first */
     AnnotationsStats stats;
 };
@@ -35,29 +43,30 @@ static void close_segment(gpointer data)
     close(((Segment *) data)->fd);
 }
 
-static void note_failure(Annotations *a, gint number)
+static void note_failure(Annotations *a, const gchar *why)
 {
-    if (!a->failing)
-        log_warning("annotations-lost", "camera", G_TYPE_STRING, a->camera, "why", G_TYPE_STRING,
-            g_strerror(number), NULL);
-    a->failing = TRUE;
+    gboolean begins;
+
     g_mutex_lock(&a->lock);
-    a->stats.lost++;
-    g_snprintf(a->stats.fault, sizeof a->stats.fault, "Annotations cannot be written: %s.",
-        g_strerror(number));
+    begins = !a->stats.fault[0];
+    g_snprintf(a->stats.fault, sizeof a->stats.fault, "Annotations cannot be written: %s.", why);
     g_mutex_unlock(&a->lock);
+    if (begins)
+        log_warning("annotations-lost", "camera", G_TYPE_STRING, a->camera, "why", G_TYPE_STRING,
+            why, NULL);
 }
 
 static void note_success(Annotations *a)
 {
-    if (!a->failing)
-        return;
-    a->failing = FALSE;
-    log_info("annotations-kept-again", "camera", G_TYPE_STRING, a->camera, "lost", G_TYPE_UINT64,
-        a->stats.lost, NULL);
+    gboolean ends;
+
     g_mutex_lock(&a->lock);
+    ends = a->stats.fault[0] != 0;
     a->stats.fault[0] = 0;
     g_mutex_unlock(&a->lock);
+    if (ends)
+        log_info("annotations-kept-again", "camera", G_TYPE_STRING, a->camera, "lost",
+            G_TYPE_UINT64, gst_sam_tally_get_lost(&a->tally), NULL);
 }
 
 static void add_segment(Annotations *a, gint fd, guint64 time)
@@ -76,7 +85,7 @@ static void add_segment(Annotations *a, gint fd, guint64 time)
     g_mutex_unlock(&a->lock);
 }
 
-/* The segment that the next line goes to; NULL and errno if there is none. */
+/* The segment that the next frame goes to; NULL and errno if there is none. */
 static Segment *find_room(Annotations *a, gsize bytes, guint64 time)
 {
     const guint64 room = a->most / SEGMENTS;
@@ -90,117 +99,155 @@ static Segment *find_room(Annotations *a, gsize bytes, guint64 time)
     }
     if (newest && newest->bytes + bytes <= room)
         return newest;
-    fd = lines_open_file(a->folder);
+    fd = store_open_file(a->folder);
     if (fd < 0)
         return NULL;
     add_segment(a, fd, time);
     return &g_array_index(a->segments, Segment, a->segments->len - 1);
 }
 
-static void keep(Annotations *a, const gchar *line, gsize bytes, guint64 time)
+static gboolean keep(Annotations *a, const GString *packed, guint64 time, GError **error)
 {
-    Segment *segment = find_room(a, bytes, time);
+    Segment *segment = find_room(a, packed->len, time);
 
     /* What a failed write leaves behind the segment's end is written over. */
-    if (!segment || !lines_write(segment->fd, line, bytes, segment->bytes)) {
-        note_failure(a, errno);
-        return;
+    if (!segment || !store_write(segment->fd, packed->str, packed->len, segment->bytes)) {
+        const gchar *why = g_strerror(errno);
+
+        note_failure(a, why);
+        g_set_error_literal(error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_WRITE, why);
+        return FALSE;
     }
     note_success(a);
     g_mutex_lock(&a->lock);
-    segment->bytes += bytes;
+    segment->bytes += packed->len;
     segment->frames++;
     a->stats.frames++;
-    a->stats.bytes += bytes;
+    a->stats.bytes += packed->len;
     a->stats.seconds = (time - g_array_index(a->segments, Segment, 0).first_time) / 1e9;
     g_mutex_unlock(&a->lock);
+    return TRUE;
 }
 
-/* A line per tracked frame is kept: not those of frames that repeat its masks, and none where
- * there is no object. */
-static void take_line(Annotations *a, const gchar *line, gsize bytes)
+/* A tracked frame is kept once: not those that repeat its masks, and none where there is no
+ * object. */
+static gboolean write_frame(GstSamFormat *format, const GstSamRecord *record, GError **error)
 {
-    guint64 time;
+    Annotations *a = (Annotations *) format;
+    const guint64 time = record->report.running_time;
 
-    if (!lines_get_mask_time(line, bytes, &time) || lines_has_no_object(line, bytes) ||
+    if (!record->tracked || !record->report.num_objects || !GST_CLOCK_TIME_IS_VALID(time) ||
         time == a->last_time)
-        return;
+        return TRUE;
     a->last_time = time;
-    keep(a, line, bytes, time);
+    if (!gst_sam_coder_begin(&a->coder, record, error)) {
+        note_failure(a, "their masks cannot be read");
+        return FALSE;
+    }
+    g_string_truncate(a->packed, 0);
+    store_pack(a->packed, record, &a->coder);
+    gst_sam_coder_end(&a->coder);
+    return keep(a, a->packed, time, error);
 }
 
-static void take_lines(Annotations *a, GString *text)
+/* It is part of what annotations_free() frees. */
+static void free_format(GstSamFormat *format)
 {
-    const gchar *from = text->str, *end;
-
-    while ((end = memchr(from, '\n', text->len - (from - text->str)))) {
-        take_line(a, from, end + 1 - from);
-        from = end + 1;
-    }
-    g_string_erase(text, 0, from - text->str);
-}
-
-static gpointer read_pipe(gpointer data)
-{
-    GString *text = g_string_sized_new(2 * READ_BYTES);
-    gchar *block = g_malloc(READ_BYTES);
-    Annotations *a = data;
-    gssize n;
-
-    while ((n = read(a->pipe[0], block, READ_BYTES)) > 0 || (n < 0 && errno == EINTR)) {
-        if (n < 0)
-            continue;
-        g_string_append_len(text, block, n);
-        take_lines(a, text);
-    }
-    g_string_free(text, TRUE);
-    g_free(block);
-    return NULL;
 }
 
 Annotations *annotations_new(const gchar *folder, const gchar *camera, guint64 most,
     GError **error)
 {
     Annotations *a;
-    gint ends[2];
 
     if (g_mkdir_with_parents(folder, 0700)) {
         g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(errno),
             "the folder '%s' cannot be created: %s", folder, g_strerror(errno));
         return NULL;
     }
-    if (!g_unix_open_pipe(ends, FD_CLOEXEC, error))
-        return NULL;
     a = g_new0(Annotations, 1);
+    a->format.write = write_frame;
+    a->format.free = free_format;
     a->folder = folder;
     a->camera = g_strdup(camera);
+    a->run = g_strdup_printf("%08x%08x", g_random_int(), g_random_int());
     a->most = a->stats.most = most;
-    a->last_time = G_MAXUINT64;
-    memcpy(a->pipe, ends, sizeof ends);
-    a->location = g_strdup_printf("/proc/self/fd/%d", ends[1]);
+    a->last_time = GST_CLOCK_TIME_NONE;
+    a->packed = g_string_new(NULL);
     a->segments = g_array_new(FALSE, FALSE, sizeof(Segment));
     g_array_set_clear_func(a->segments, close_segment);
     g_mutex_init(&a->lock);
-    a->thread = g_thread_new("annotations", read_pipe, a);
-    return a;
+    gst_sam_coder_init(&a->coder, GST_SAM_EXPORT_MASK_SIZE_FRAME);
+    gst_sam_tally_init(&a->tally, NULL);
+    gst_sam_tally_start(&a->tally);
+    gst_sam_writer_init(&a->writer, &a->tally);
+    if (gst_sam_writer_start(&a->writer, &a->format, "the annotations", QUEUE, error))
+        return a;
+    annotations_free(a);
+    return NULL;
 }
 
-/* The samexport has closed its end: with ours closed, too, the thread ends. */
 void annotations_free(Annotations *a)
 {
-    close(a->pipe[1]);
-    g_thread_join(a->thread);
-    close(a->pipe[0]);
+    gst_sam_writer_stop(&a->writer);
+    gst_sam_writer_clear(&a->writer);
+    gst_sam_tally_clear(&a->tally);
+    gst_sam_coder_clear(&a->coder);
+    g_string_free(a->packed, TRUE);
     g_array_unref(a->segments);
     g_mutex_clear(&a->lock);
-    g_free(a->location);
+    g_free(a->run);
     g_free(a->camera);
     g_free(a);
 }
 
-const gchar *annotations_get_location(const Annotations *a)
+void annotations_take(Annotations *a, GstBuffer *frame, const GstSegment *segment, gboolean wait)
 {
-    return a->location;
+    GstSamRecord *record = gst_sam_writer_begin(&a->writer, wait);
+    const guint64 number = a->frame++;
+
+    if (!record) {
+        note_failure(a, "frames come faster than the disk takes them");
+        return;
+    }
+    record->frame = number;
+    record->stream = a->stream;
+    gst_sam_record_set_times(record, frame, segment);
+    gst_sam_record_set_metas(record, frame, NULL);
+    gst_sam_writer_commit(&a->writer);
+}
+
+static GstPadProbeReturn on_event(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+    const GstEventType type = GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info));
+    Annotations *a = data;
+
+    if ((type == GST_EVENT_STREAM_START || type == GST_EVENT_FLUSH_STOP) &&
+        a->frame != a->stream_start) {
+        a->stream++;
+        a->stream_start = a->frame;
+    }
+    return GST_PAD_PROBE_OK;
+}
+
+static GstPadProbeReturn on_frame(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+    GstEvent *event = gst_pad_get_sticky_event(pad, GST_EVENT_SEGMENT, 0);
+    const GstSegment *segment;
+
+    if (!event) /* the frame will be refused */
+        return GST_PAD_PROBE_OK;
+    gst_event_parse_segment(event, &segment);
+    annotations_take(data, GST_PAD_PROBE_INFO_BUFFER(info), segment, FALSE);
+    gst_event_unref(event);
+    return GST_PAD_PROBE_OK;
+}
+
+void annotations_watch(Annotations *a, GstPad *pad)
+{
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, on_frame, a, NULL);
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM | GST_PAD_PROBE_TYPE_EVENT_FLUSH,
+        on_event, a, NULL);
 }
 
 void annotations_get_stats(Annotations *a, AnnotationsStats *stats)
@@ -208,6 +255,7 @@ void annotations_get_stats(Annotations *a, AnnotationsStats *stats)
     g_mutex_lock(&a->lock);
     *stats = a->stats;
     g_mutex_unlock(&a->lock);
+    stats->lost = gst_sam_tally_get_lost(&a->tally);
 }
 
 /* A file that is made. */
@@ -216,7 +264,7 @@ typedef struct {
     GArray *segments; /* Segment; file descriptors of their own */
     gint fault;       /* error number of copying them; 0: none */
     GHashTable *names;
-    const gchar *folder;
+    const gchar *folder, *run;
     guint64 most;
     gint fd;
     guint64 bytes;
@@ -233,52 +281,96 @@ static void free_job(gpointer data)
     g_free(job);
 }
 
-static gboolean write_lines(Sheet *sheet, const Job *job, GCancellable *cancellable,
+static gboolean write_lines(const Job *job, Frames *frames, GstSamOutput *sheet, GError **error)
+{
+    GString *text = g_string_new(NULL);
+    GError *why = NULL;
+    GstSamRecord *record;
+    GstSamCoder *coder;
+
+    while (!why && (record = frames_next(frames, &coder, &why))) {
+        gst_sam_line_append(text, record, coder, job->run, job->names);
+        if (text->len > SHEET_BYTES && sheet->write(sheet, text->str, text->len, &why))
+            g_string_truncate(text, 0);
+    }
+    if (!why)
+        sheet->write(sheet, text->str, text->len, &why);
+    g_string_free(text, TRUE);
+    if (why)
+        g_propagate_error(error, why);
+    return !why;
+}
+
+/* One video of the frames that are kept, at the times of their masks. */
+static gboolean collect(GstSamCoco *coco, Frames *frames, GCancellable *cancellable,
     GError **error)
 {
-    Lines *lines = lines_new(job->segments);
-    gboolean ok = TRUE;
-    const gchar *line;
-    gsize bytes;
+    GError *why = NULL;
+    GstSamRecord *record;
+    GstSamCoder *coder;
+    guint64 index;
 
-    while (ok && lines_next(lines, &line, &bytes, &ok, error)) {
-        lines_add_labels(sheet->text, line, bytes, job->names);
-        ok = sheet_flush(sheet, SHEET_BYTES, error) &&
-            !g_cancellable_set_error_if_cancelled(cancellable, error);
+    for (index = 0; !why && (record = frames_next(frames, &coder, &why)); index++) {
+        record->stream = 0;
+        record->running_time = record->report.running_time;
+        if (gst_sam_coco_add(coco, record, coder, index, &why))
+            g_cancellable_set_error_if_cancelled(cancellable, &why);
     }
-    lines_free(lines);
+    if (why)
+        g_propagate_error(error, why);
+    return !why;
+}
+
+static gboolean write_coco(const Job *job, Frames *frames, GstSamOutput *sheet,
+    GCancellable *cancellable, GError **error)
+{
+    GstSamCoco coco;
+    gboolean ok;
+
+    gst_sam_coco_init(&coco, job->form == ANNOTATIONS_COCO_VIDEO, "samtrack-live",
+        "annotations.json");
+    coco.plain = TRUE;
+    coco.names = job->names;
+    ok = gst_sam_coco_check(&coco, gst_sam_spool_open(&coco.spool, job->folder), error) &&
+        collect(&coco, frames, cancellable, error) && gst_sam_coco_write(&coco, sheet, error);
+    gst_sam_coco_clear(&coco);
     return ok;
 }
 
-static gboolean fill_file(Job *job, Sheet *sheet, GCancellable *cancellable, GError **error)
+/* Returns FALSE and *error if there is no file. */
+static gboolean fill_file(Job *job, GCancellable *cancellable, GError **error)
 {
+    GstSamOutput *sheet;
+    Frames *frames;
+    gboolean ok;
+
     if (job->fault) {
         g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(job->fault),
             "The kept annotations cannot be opened: %s.", g_strerror(job->fault));
         return FALSE;
     }
-    sheet->fd = job->fd = lines_open_file(job->folder);
+    job->fd = store_open_file(job->folder);
     if (job->fd < 0) {
         g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(errno),
             "No file can be created: %s.", g_strerror(errno));
         return FALSE;
     }
-    return (job->form == ANNOTATIONS_LINES ? write_lines(sheet, job, cancellable, error) :
-        coco_write(sheet, job->form == ANNOTATIONS_COCO_VIDEO, job->segments, job->names,
-            job->folder, cancellable, error)) && sheet_flush(sheet, 0, error);
+    sheet = sheet_new(job->fd, job->most, cancellable);
+    frames = frames_new(job->segments);
+    ok = job->form == ANNOTATIONS_LINES ? write_lines(job, frames, sheet, error) :
+        write_coco(job, frames, sheet, cancellable, error);
+    job->bytes = sheet_get_bytes(sheet);
+    frames_free(frames);
+    sheet->free(sheet);
+    return ok;
 }
 
 /* A thread. */
 static void run_job(GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
 {
-    Job *job = data;
-    Sheet sheet = {.fd = -1, .most = job->most, .text = g_string_new(NULL)};
     GError *error = NULL;
-    const gboolean ok = fill_file(job, &sheet, cancellable, &error);
 
-    job->bytes = sheet.bytes;
-    g_string_free(sheet.text, TRUE);
-    if (ok)
+    if (fill_file(data, cancellable, &error))
         g_task_return_boolean(task, TRUE);
     else
         g_task_return_error(task, error);
@@ -312,7 +404,7 @@ void annotations_make(Annotations *a, AnnotationsForm form, GHashTable *names,
     Job *job = g_new0(Job, 1);
 
     *job = (Job) {.form = form, .names = g_hash_table_ref(names), .folder = a->folder,
-        .most = 4 * a->most, .fd = -1};
+        .run = a->run, .most = MOST_TIMES * a->most, .fd = -1};
     job->segments = copy_segments(a, &job->fault);
     g_task_set_task_data(task, job, free_job);
     g_task_run_in_thread(task, run_job);

@@ -1,28 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* What was tracked so far, for a download: the lines of JSON that a camera's samexport writes, kept
- * in files without names. When they reach a bound, the oldest sixteenth is given up. */
+/* What was tracked so far, for a download: frames as samexport keeps them, in files without names.
+ * When these reach a bound, the oldest sixteenth is given up. */
 #ifndef LIVE_ANNOTATIONS_H
 #define LIVE_ANNOTATIONS_H
 
+#include <gst/gst.h>
 #include <gio/gio.h>
 
 typedef struct Annotations Annotations;
 
-/* Starts a thread that reads the lines. @folder: where the files are created, which must outlive
- * the result. @most: bytes to keep. NULL and *error if there is no folder or pipe. */
+/* Starts a thread that writes the files. @folder: where they are created, which must outlive the
+ * result. @most: bytes to keep. NULL and *error if there is no folder or thread. */
 Annotations *annotations_new(const gchar *folder, const gchar *camera, guint64 most,
     GError **error);
-/* The samexport must have stopped, and no job may run. */
+/* The streams must have stopped, and no job may run. */
 void annotations_free(Annotations *annotations);
 
-/* The `location` of the samexport: a pipe. */
-const gchar *annotations_get_location(const Annotations *annotations);
+/* Takes all frames that pass this pad from now on. */
+void annotations_watch(Annotations *annotations, GstPad *pad);
+/* Takes a frame. One thread at a time. @wait: for room in the queue of frames that are still to be
+ * written; else a frame that finds none is lost. */
+void annotations_take(Annotations *annotations, GstBuffer *frame, const GstSegment *segment,
+    gboolean wait);
 
 typedef struct {
     guint64 frames, bytes; /* kept now */
     guint64 most;          /* bytes that are kept at most */
     guint64 forgotten;     /* frames that were given up for newer ones */
-    guint64 lost;          /* frames that could not be written */
+    guint64 lost;          /* frames that could not be written, or not in time */
     gdouble seconds;       /* from the first to the last frame that are kept */
     gchar fault[128];      /* why frames are being lost, a sentence; "" if none is */
 } AnnotationsStats;

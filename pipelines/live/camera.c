@@ -342,16 +342,13 @@ gchar *camera_end_prompt(Camera *camera)
 
 /* Each stream leaves by a valve and an appsink, which take what comes: nothing behind them can stop
  * the tracker. */
-static GstElement *build(const gchar *lines, GError **error)
+static GstElement *build(GError **error)
 {
     GString *text = g_string_new("appsrc name=in is-live=true format=time min-latency=0 "
-        "! samtrack name=track ");
+        "! samtrack name=track ! tee name=frames ");
     GstElement *pipeline;
     gsize i;
 
-    if (lines)
-        g_string_append_printf(text, "! samexport name=export location=%s ", lines);
-    g_string_append(text, "! tee name=frames ");
     for (i = 0; i < STREAMS; i++)
         g_string_append_printf(text, "frames. ! valve name=%s-valve drop=true ! appsink name=%s "
             "max-buffers=1 sync=false async=false enable-last-sample=false ", streams[i],
@@ -430,8 +427,16 @@ static gboolean start(Camera *camera, GError **error)
     return ok;
 }
 
-Camera *camera_new(const CameraSettings *settings, const gchar *encoder, const gchar *lines,
-    GError **error)
+static void keep(Camera *camera, Annotations *annotations)
+{
+    GstPad *pad = gst_element_get_static_pad(camera->track, "src");
+
+    annotations_watch(annotations, pad);
+    gst_object_unref(pad);
+}
+
+Camera *camera_new(const CameraSettings *settings, const gchar *encoder,
+    Annotations *annotations, GError **error)
 {
     const SourceHandlers handlers = {.frame = on_frame, .changed = on_changed};
     Camera *camera = g_new0(Camera, 1);
@@ -440,7 +445,7 @@ Camera *camera_new(const CameraSettings *settings, const gchar *encoder, const g
     g_mutex_init(&camera->lock);
     g_mutex_init(&camera->refusal_lock);
     camera->refusals = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-    camera->pipeline = build(lines, error);
+    camera->pipeline = build(error);
     if (!camera->pipeline) {
         camera_free(camera);
         return NULL;
@@ -448,6 +453,8 @@ Camera *camera_new(const CameraSettings *settings, const gchar *encoder, const g
     camera->clock = gst_system_clock_obtain();
     camera->track = get(camera, "track");
     camera->in = get(camera, "in");
+    if (annotations)
+        keep(camera, annotations);
     camera->fault = g_strdup("the source has not answered yet");
     set_tracker(camera);
     if (!make_outputs(camera, encoder, error) || !start(camera, error)) {
@@ -503,21 +510,6 @@ void camera_free(Camera *camera)
 const gchar *camera_get_name(const Camera *camera)
 {
     return camera->settings->name;
-}
-
-guint64 camera_get_lost_lines(Camera *camera)
-{
-    GstElement *export = gst_bin_get_by_name(GST_BIN(camera->pipeline), "export");
-    GstStructure *s;
-    guint64 lost = 0;
-
-    if (!export)
-        return 0;
-    g_object_get(export, "stats", &s, NULL);
-    gst_structure_get_uint64(s, "frames-lost", &lost);
-    gst_structure_free(s);
-    gst_object_unref(export);
-    return lost;
 }
 
 GstElement *camera_get_track(Camera *camera)

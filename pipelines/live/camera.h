@@ -5,20 +5,20 @@
 #ifndef LIVE_CAMERA_H
 #define LIVE_CAMERA_H
 
+#include "annotations.h"
 #include "output.h"
 #include "settings.h"
 
 typedef struct Camera Camera;
 
 /* Starts the pipeline and the source. NULL and *error if the pipeline cannot start. `settings` must
- * outlive the camera. @lines: where samexport writes what is tracked; NULL: it writes nothing. */
-Camera *camera_new(const CameraSettings *settings, const gchar *encoder, const gchar *lines,
-    GError **error);
+ * outlive the camera, as must the annotations, which keep what is tracked; NULL: nothing is
+ * kept. */
+Camera *camera_new(const CameraSettings *settings, const gchar *encoder,
+    Annotations *annotations, GError **error);
 void camera_free(Camera *camera);
 
 const gchar *camera_get_name(const Camera *camera);
-/* Frames that samexport could not write. */
-guint64 camera_get_lost_lines(Camera *camera);
 GstElement *camera_get_track(Camera *camera); /* the samtrack; no reference is taken */
 GstElement *camera_get_pipeline(Camera *camera);
 

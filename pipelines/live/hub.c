@@ -343,7 +343,7 @@ static void add_annotations(JsonBuilder *b, Room *room)
     message_add_count(b, "mostBytes", stats.most);
     message_add_number(b, "seconds", stats.seconds);
     message_add_count(b, "forgotten", stats.forgotten);
-    message_add_count(b, "lost", stats.lost + camera_get_lost_lines(room->camera));
+    message_add_count(b, "lost", stats.lost);
     message_add_text(b, "fault", stats.fault);
     json_builder_end_object(b);
 }

@@ -113,8 +113,7 @@ static gboolean add_room(Live *live, const CameraSettings *settings, const gchar
     GError **error)
 {
     Annotations *annotations = keep_annotations(&live->settings, settings->name);
-    Camera *camera = camera_new(settings, encoder,
-        annotations ? annotations_get_location(annotations) : NULL, error);
+    Camera *camera = camera_new(settings, encoder, annotations, error);
     Room *room;
 
     if (!camera) {

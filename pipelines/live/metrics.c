@@ -156,7 +156,7 @@ static void write_annotations(GString *out, const gchar *name, Room *room)
         annotations_get_stats(room->annotations, &stats);
     write_value(out, name, room, "fate", "kept", stats.frames);
     write_value(out, name, room, "fate", "forgotten", stats.forgotten);
-    write_value(out, name, room, "fate", "lost", stats.lost + camera_get_lost_lines(room->camera));
+    write_value(out, name, room, "fate", "lost", stats.lost);
 }
 
 static void write_annotation_bytes(GString *out, const gchar *name, Room *room)

@@ -156,7 +156,7 @@ gst_sam_writer_start (GstSamWriter * writer, GstSamFormat * format,
   writer->asked = writer->called = writer->finished = 0;
   writer->records = g_try_new0 (GstSamRecord, size);
   if (writer->records)
-    writer->thread = g_thread_try_new ("samexport", work, writer, &why);
+    writer->thread = g_thread_try_new ("samrecord", work, writer, &why);
   if (writer->thread) {
     writer->target = g_strdup (target);
     return TRUE;

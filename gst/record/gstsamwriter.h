@@ -2,7 +2,7 @@
 #ifndef __GST_SAM_WRITER_H__
 #define __GST_SAM_WRITER_H__
 
-#include "record/gstsamformat.h"
+#include "gstsamformat.h"
 
 G_BEGIN_DECLS
 
