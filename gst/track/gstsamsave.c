@@ -110,16 +110,11 @@ read_note (void *priv, const void *data, size_t bytes)
 /* Signals */
 
 static void
-refuse (GstSamTrack * self, const gchar * what, const gchar * location,
-    GstSamRefusal reason, const gchar * why)
+set_refusal (GError ** error, const gchar * what, GstSamRefusal reason,
+    const gchar * why)
 {
-  gchar *path = gst_sam_plain_text (location ? location : "");
-  gchar *text = g_strdup_printf ("The tracks were not %s: %s.", what, why);
-
-  gst_sam_track_post_refusal (self, FALSE, reason, text,
-      "location", G_TYPE_STRING, path, NULL);
-  g_free (text);
-  g_free (path);
+  g_set_error (error, GST_SAM_REFUSAL, reason, "The tracks were not %s: %s.",
+      what, why);
 }
 
 /* Prompts that wait for the next frame go to the tracker, which applies them to
@@ -166,14 +161,15 @@ typedef int (*Job) (GstSamTrack * self, const gchar * location,
     struct sam_error * error);
 
 static gboolean
-run (GstSamTrack * self, Job job, const gchar * what, const gchar * location)
+run (GstSamTrack * self, Job job, const gchar * what, const gchar * location,
+    GError ** refusal)
 {
   struct sam_error error = { "" };
   gboolean open;
   int status = SAM_OK;
 
   if (!gst_sam_turn_begin_as_guest (&self->turn)) {
-    refuse (self, what, location, GST_SAM_REFUSED_STATE,
+    set_refusal (refusal, what, GST_SAM_REFUSED_STATE,
         "a step runs, and did not end in time");
     return FALSE;
   }
@@ -182,25 +178,72 @@ run (GstSamTrack * self, Job job, const gchar * what, const gchar * location)
     status = job (self, location, &error);
   gst_sam_turn_end (&self->turn);
   if (!open)
-    refuse (self, what, location, GST_SAM_REFUSED_STATE,
+    set_refusal (refusal, what, GST_SAM_REFUSED_STATE,
         "the element is not in PAUSED or PLAYING");
   else if (status != SAM_OK)
-    refuse (self, what, location, status == SAM_EDEVICE ||
+    set_refusal (refusal, what, status == SAM_EDEVICE ||
         status == SAM_EWEIGHTS || status == SAM_ENOMEM ?
         GST_SAM_REFUSED_ENGINE : GST_SAM_REFUSED_FILE, error.text);
   return open && status == SAM_OK;
 }
 
+/* Returns an error, which a warning has told; NULL: it worked. */
+static GError *
+run_and_tell (GstSamTrack * self, gboolean saves, const gchar * location)
+{
+  GError *error = NULL;
+  gchar *path;
+
+  if (run (self, saves ? save : load, saves ? "saved" : "loaded", location,
+          &error))
+    return NULL;
+  path = gst_sam_plain_text (location ? location : "");
+  gst_sam_track_post_refusal (self, FALSE, error->code, error->message,
+      "location", G_TYPE_STRING, path, NULL);
+  g_free (path);
+  return error;
+}
+
+static gboolean
+tell_whether (GError * error)
+{
+  const gboolean ok = !error;
+
+  g_clear_error (&error);
+  return ok;
+}
+
+static GstStructure *
+tell_why (GError * error)
+{
+  GstStructure *outcome = gst_sam_track_new_outcome (error);
+
+  g_clear_error (&error);
+  return outcome;
+}
+
 static gboolean
 gst_sam_track_save_tracks (GstSamTrack * self, const gchar * location)
 {
-  return run (self, save, "saved", location);
+  return tell_whether (run_and_tell (self, TRUE, location));
 }
 
 static gboolean
 gst_sam_track_load_tracks (GstSamTrack * self, const gchar * location)
 {
-  return run (self, load, "loaded", location);
+  return tell_whether (run_and_tell (self, FALSE, location));
+}
+
+static GstStructure *
+gst_sam_track_save_tracks_full (GstSamTrack * self, const gchar * location)
+{
+  return tell_why (run_and_tell (self, TRUE, location));
+}
+
+static GstStructure *
+gst_sam_track_load_tracks_full (GstSamTrack * self, const gchar * location)
+{
+  return tell_why (run_and_tell (self, FALSE, location));
 }
 
 void
@@ -240,4 +283,33 @@ gst_sam_track_install_save_signals (GstSamTrackClass * klass)
   g_signal_new_class_handler ("load-tracks", G_TYPE_FROM_CLASS (klass), flags,
       G_CALLBACK (gst_sam_track_load_tracks), NULL, NULL, NULL, G_TYPE_BOOLEAN,
       1, G_TYPE_STRING);
+  /**
+   * GstSamTrack::save-tracks-full:
+   * @samtrack: the element
+   * @location: path of the file
+   *
+   * As #GstSamTrack::save-tracks, and tells why it failed.
+   *
+   * Returns: (transfer full): a structure `samtrack-outcome`: `ok`, and if that
+   * is %FALSE `reason` and `message`
+   *
+   * Since: 0.1
+   */
+  g_signal_new_class_handler ("save-tracks-full", G_TYPE_FROM_CLASS (klass),
+      flags, G_CALLBACK (gst_sam_track_save_tracks_full), NULL, NULL, NULL,
+      GST_TYPE_STRUCTURE, 1, G_TYPE_STRING);
+  /**
+   * GstSamTrack::load-tracks-full:
+   * @samtrack: the element
+   * @location: path of a file that save-tracks has written
+   *
+   * As #GstSamTrack::load-tracks, and tells why it failed.
+   *
+   * Returns: (transfer full): as #GstSamTrack::save-tracks-full
+   *
+   * Since: 0.1
+   */
+  g_signal_new_class_handler ("load-tracks-full", G_TYPE_FROM_CLASS (klass),
+      flags, G_CALLBACK (gst_sam_track_load_tracks_full), NULL, NULL, NULL,
+      GST_TYPE_STRUCTURE, 1, G_TYPE_STRING);
 }

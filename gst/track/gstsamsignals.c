@@ -14,6 +14,7 @@ enum
   SIGNAL_ADD_BOX_AT,
   SIGNAL_ADD_MASK_AT,
   SIGNAL_PROMPT,
+  SIGNAL_PROMPT_FULL,
   SIGNAL_REMOVE_OBJECT,
   SIGNAL_UNDO,
   SIGNAL_CLEAR,
@@ -58,9 +59,21 @@ gst_sam_track_refuse_because (GstSamTrack * self, const GstSamPrompt * prompt,
   g_error_free (error);
 }
 
-/* Append a prompt to those that wait; takes ownership of its content. */
+/* Takes ownership of the error, which is kept if it is the first one. */
+static void
+note_error (GError ** why, GError * error)
+{
+  if (why && !*why)
+    *why = error;
+  else
+    g_error_free (error);
+}
+
+/* Append a prompt to those that wait; takes ownership of its content. @why:
+ * (nullable): as of note_error(). */
 static guint64
-push_prompt (GstSamTrack * self, GstSamPrompt * prompt, guint64 wish)
+push_prompt (GstSamTrack * self, GstSamPrompt * prompt, guint64 wish,
+    GError ** why)
 {
   GError *error = NULL;
   guint64 id = gst_sam_pending_push (self->pending, prompt, wish, &error);
@@ -70,7 +83,7 @@ push_prompt (GstSamTrack * self, GstSamPrompt * prompt, guint64 wish)
       prompt->id = wish;
     gst_sam_track_refuse (self, prompt, error);
     gst_sam_prompt_clear (prompt);
-    g_error_free (error);
+    note_error (why, error);
   }
   return id;
 }
@@ -78,12 +91,12 @@ push_prompt (GstSamTrack * self, GstSamPrompt * prompt, guint64 wish)
 guint64
 gst_sam_track_push_prompt (GstSamTrack * self, GstSamPrompt * prompt)
 {
-  return push_prompt (self, prompt, 0);
+  return push_prompt (self, prompt, 0, NULL);
 }
 
-/* A text with one syntax error is refused as a whole. */
+/* A text with one syntax error is refused as a whole. @why: (nullable) */
 static GArray *
-parse (GstSamTrack * self, gboolean initial, const gchar * text)
+parse (GstSamTrack * self, gboolean initial, const gchar * text, GError ** why)
 {
   GError *error = NULL;
   GArray *prompts = gst_sam_prompt_parse (text, &error);
@@ -93,20 +106,29 @@ parse (GstSamTrack * self, gboolean initial, const gchar * text)
     valid = g_utf8_make_valid (text, -1);
     refuse_text (self, initial, valid, 0, error);
     g_free (valid);
-    g_error_free (error);
+    note_error (why, error);
   }
   return prompts;
 }
 
-/* Append all prompts of an array to the queue; takes ownership of it. */
+/* Append all prompts of an array to the queue; takes ownership of it. @ids:
+ * (nullable): array that gets their ids. @why: (nullable): as of
+ * note_error(). */
 static gboolean
-push_prompts (GstSamTrack * self, GArray * prompts)
+push_prompts (GstSamTrack * self, GArray * prompts, GArray * ids,
+    GError ** why)
 {
   gboolean ok = TRUE;
   guint i;
 
-  for (i = 0; i < prompts->len; i++)
-    ok &= push_prompt (self, &g_array_index (prompts, GstSamPrompt, i), 0) != 0;
+  for (i = 0; i < prompts->len; i++) {
+    const guint64 id = push_prompt (self, &g_array_index (prompts,
+            GstSamPrompt, i), 0, why);
+
+    ok &= id != 0;
+    if (ids)
+      g_array_append_val (ids, id);
+  }
   /* The queue owns their content now. */
   g_array_set_clear_func (prompts, NULL);
   g_array_unref (prompts);
@@ -123,7 +145,7 @@ gst_sam_track_prompt_structure (GstSamTrack * self,
   gchar *all;
 
   if (prompts)
-    return push_prompts (self, prompts);
+    return push_prompts (self, prompts, NULL, NULL);
   all = text ? g_strdup (text) : gst_structure_to_string (structure);
   refuse_text (self, FALSE, all, 0, error);
   g_free (all);
@@ -157,7 +179,7 @@ push_initial_prompts (GstSamTrack * self, GArray * prompts)
       gst_sam_prompt_clear (prompt);
       continue;
     }
-    id[i] = push_prompt (self, prompt, name[i]);
+    id[i] = push_prompt (self, prompt, name[i], NULL);
   }
   g_free (name);
   g_free (id);
@@ -173,7 +195,7 @@ gst_sam_track_apply_initial_prompt (GstSamTrack * self)
   text = g_strdup (self->initial_prompt);
   GST_OBJECT_UNLOCK (self);
   if (text && *text)
-    prompts = parse (self, TRUE, text);
+    prompts = parse (self, TRUE, text, NULL);
   g_free (text);
   if (!prompts)
     return;
@@ -193,7 +215,7 @@ gst_sam_track_add_point_at (GstSamTrack * self, guint64 id, gdouble x,
     .running_time = running_time
   };
 
-  return push_prompt (self, &prompt, 0);
+  return push_prompt (self, &prompt, 0, NULL);
 }
 
 static guint64
@@ -214,7 +236,7 @@ gst_sam_track_add_box_at (GstSamTrack * self, guint64 id, gdouble x, gdouble y,
     .running_time = running_time
   };
 
-  return push_prompt (self, &prompt, 0);
+  return push_prompt (self, &prompt, 0, NULL);
 }
 
 static guint64
@@ -258,7 +280,7 @@ gst_sam_track_add_mask_at (GstSamTrack * self, guint64 id, GstSample * mask,
     return 0;
   }
   prompt.sample = gst_sample_ref (mask);
-  return push_prompt (self, &prompt, 0);
+  return push_prompt (self, &prompt, 0, NULL);
 }
 
 static guint64
@@ -277,7 +299,7 @@ gst_sam_track_command (GstSamTrack * self, GstSamPromptKind kind, guint64 id)
         "The prompt was refused: id is 0, expected 1 or more.");
     return FALSE;
   }
-  return push_prompt (self, &prompt, 0) != 0;
+  return push_prompt (self, &prompt, 0, NULL) != 0;
 }
 
 static gboolean
@@ -301,10 +323,66 @@ gst_sam_track_clear (GstSamTrack * self)
 static void
 gst_sam_track_prompt (GstSamTrack * self, const gchar * text)
 {
-  GArray *prompts = parse (self, FALSE, text ? text : "");
+  GArray *prompts = parse (self, FALSE, text ? text : "", NULL);
 
   if (prompts)
-    push_prompts (self, prompts);
+    push_prompts (self, prompts, NULL, NULL);
+}
+
+GstStructure *
+gst_sam_track_new_outcome (const GError * why)
+{
+  GstStructure *outcome = gst_structure_new ("samtrack-outcome",
+      "ok", G_TYPE_BOOLEAN, !why, NULL);
+  gchar *message;
+
+  if (!why)
+    return outcome;
+  message = gst_sam_plain_text (why->message);
+  gst_structure_set (outcome, "reason", G_TYPE_STRING,
+      gst_sam_refusal_get_name (why->code), "message", G_TYPE_STRING, message,
+      NULL);
+  g_free (message);
+  return outcome;
+}
+
+/* No object has the id of "clear". */
+static void
+set_ids (GstStructure * outcome, const GArray * ids)
+{
+  GValue array = G_VALUE_INIT, value = G_VALUE_INIT;
+  guint i;
+
+  gst_value_array_init (&array, ids->len);
+  g_value_init (&value, G_TYPE_UINT64);
+  for (i = 0; i < ids->len; i++) {
+    const guint64 id = g_array_index (ids, guint64, i);
+
+    g_value_set_uint64 (&value, id == GST_SAM_PENDING_ALL ? 0 : id);
+    if (!i)
+      gst_structure_set_value (outcome, "id", &value);
+    gst_value_array_append_value (&array, &value);
+  }
+  gst_structure_take_value (outcome, "ids", &array);
+}
+
+static GstStructure *
+gst_sam_track_prompt_full (GstSamTrack * self, const gchar * text)
+{
+  GArray *ids = g_array_new (FALSE, FALSE, sizeof (guint64));
+  GError *why = NULL;
+  GArray *prompts = parse (self, FALSE, text ? text : "", &why);
+  GstStructure *outcome;
+
+  if (prompts)
+    push_prompts (self, prompts, ids, &why);
+  outcome = gst_sam_track_new_outcome (why);
+  gst_structure_set (outcome, "id", G_TYPE_UINT64, G_GUINT64_CONSTANT (0),
+      NULL);
+  set_ids (outcome, ids);
+  g_array_unref (ids);
+  g_clear_error (&why);
+  return outcome;
 }
 
 static void
@@ -465,6 +543,25 @@ install_command_signals (GType type)
       G_CALLBACK (gst_sam_track_prompt), NULL, NULL, NULL, G_TYPE_NONE, 1,
       G_TYPE_STRING);
   /**
+   * GstSamTrack::prompt-full:
+   * @samtrack: the element
+   * @text: as in #GstSamTrack::prompt
+   *
+   * Add prompts given as text, and tell what became of them. Refused ones post
+   * a warning message, too, as do those that are refused at their frame.
+   *
+   * Returns: (transfer full): a structure `samtrack-outcome`: `ok`, whether all
+   * prompts were taken; `id`, the object's id of the first prompt, 0 if that
+   * was refused, and `ids`, an array of those of all; if one was refused
+   * `reason`, as in the details of the warning, and `message`, a sentence
+   *
+   * Since: 0.1
+   */
+  signals[SIGNAL_PROMPT_FULL] =
+      g_signal_new_class_handler ("prompt-full", type, flags,
+      G_CALLBACK (gst_sam_track_prompt_full), NULL, NULL, NULL,
+      GST_TYPE_STRUCTURE, 1, G_TYPE_STRING);
+  /**
    * GstSamTrack::remove-object:
    * @samtrack: the element
    * @id: the object
@@ -519,11 +616,14 @@ static const gchar *const argument_names[][2] = {
   {"signal-add-box-at", "(id, x, y, w, h, normalized, running-time)"},
   {"signal-add-mask-at", "(id, mask, running-time)"},
   {"signal-prompt", "(text)"},
+  {"signal-prompt-full", "(text)"},
   {"signal-remove-object", "(id)"},
   {"signal-undo", "(id)"},
   {"signal-clear", "()"},
   {"signal-save-tracks", "(location)"},
   {"signal-load-tracks", "(location)"},
+  {"signal-save-tracks-full", "(location)"},
+  {"signal-load-tracks-full", "(location)"},
   {"signal-get-answers", "(id)"},
   {"signal-take-answer", "(id, answer)"},
 };

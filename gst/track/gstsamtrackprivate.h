@@ -159,6 +159,11 @@ void gst_sam_track_refuse_because (GstSamTrack * self,
     const GstSamPrompt * prompt, GstSamRefusal reason, const gchar * why);
 void gst_sam_track_apply_initial_prompt (GstSamTrack * self);
 
+/* What an action signal returns: a structure "samtrack-outcome" that says
+ * whether it worked (@why is NULL), and if not why: an error of the domain
+ * GST_SAM_REFUSAL. */
+GstStructure *gst_sam_track_new_outcome (const GError * why);
+
 /* gstsamsave.c */
 
 void gst_sam_track_install_save_signals (GstSamTrackClass * klass);

@@ -45,8 +45,6 @@ struct Camera {
     guint rate_frames;
     gdouble rate;
 
-    GMutex refusal_lock;  /* guards what follows */
-    GHashTable *refusals; /* thread that prompts -> text, NULL if samtrack refused nothing */
 };
 
 /* Needs the lock. Gives the buffer to the tracker at once, or drops it. */
@@ -304,42 +302,6 @@ static gboolean on_message(GstBus *bus, GstMessage *message, gpointer data)
     return G_SOURCE_CONTINUE;
 }
 
-/* In the thread that posts: samtrack refuses a prompt before the signal returns. */
-static GstBusSyncReply on_sync_message(GstBus *bus, GstMessage *message, gpointer data)
-{
-    Camera *camera = data;
-    GError *error = NULL;
-
-    if (GST_MESSAGE_TYPE(message) != GST_MESSAGE_WARNING)
-        return GST_BUS_PASS;
-    g_mutex_lock(&camera->refusal_lock);
-    if (g_hash_table_contains(camera->refusals, g_thread_self())) {
-        gst_message_parse_warning(message, &error, NULL);
-        g_hash_table_replace(camera->refusals, g_thread_self(), g_strdup(error->message));
-        g_error_free(error);
-    }
-    g_mutex_unlock(&camera->refusal_lock);
-    return GST_BUS_PASS;
-}
-
-void camera_begin_prompt(Camera *camera)
-{
-    g_mutex_lock(&camera->refusal_lock);
-    g_hash_table_replace(camera->refusals, g_thread_self(), NULL);
-    g_mutex_unlock(&camera->refusal_lock);
-}
-
-gchar *camera_end_prompt(Camera *camera)
-{
-    gchar *why;
-
-    g_mutex_lock(&camera->refusal_lock);
-    why = g_strdup(g_hash_table_lookup(camera->refusals, g_thread_self()));
-    g_hash_table_remove(camera->refusals, g_thread_self());
-    g_mutex_unlock(&camera->refusal_lock);
-    return why;
-}
-
 /* Each stream leaves by a valve and an appsink, which take what comes: nothing behind them can stop
  * the tracker. */
 static GstElement *build(GError **error)
@@ -419,10 +381,8 @@ static gboolean start(Camera *camera, GError **error)
         g_set_error(error, GST_CORE_ERROR, GST_CORE_ERROR_STATE_CHANGE,
             "The pipeline does not start.");
     }
-    if (ok) {
-        gst_bus_set_sync_handler(bus, on_sync_message, camera, NULL);
+    if (ok)
         camera->bus_watch = gst_bus_add_watch(bus, on_message, camera);
-    }
     gst_object_unref(bus);
     return ok;
 }
@@ -443,8 +403,6 @@ Camera *camera_new(const CameraSettings *settings, const gchar *encoder,
 
     camera->settings = settings;
     g_mutex_init(&camera->lock);
-    g_mutex_init(&camera->refusal_lock);
-    camera->refusals = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     camera->pipeline = build(error);
     if (!camera->pipeline) {
         camera_free(camera);
@@ -480,28 +438,20 @@ static void free_outputs(Camera *camera)
 
 void camera_free(Camera *camera)
 {
-    GstBus *bus;
-
     g_clear_pointer(&camera->source, source_free);
     g_idle_remove_by_data(camera);
     g_clear_handle_id(&camera->fill, g_source_remove);
     g_clear_handle_id(&camera->revive, g_source_remove);
     g_clear_handle_id(&camera->steady, g_source_remove);
     g_clear_handle_id(&camera->bus_watch, g_source_remove);
-    if (camera->pipeline) {
+    if (camera->pipeline)
         gst_element_set_state(camera->pipeline, GST_STATE_NULL);
-        bus = gst_element_get_bus(camera->pipeline);
-        gst_bus_set_sync_handler(bus, NULL, NULL, NULL);
-        gst_object_unref(bus);
-    }
     free_outputs(camera);
     gst_clear_object(&camera->pipeline);
     gst_clear_object(&camera->clock);
     gst_clear_buffer(&camera->last);
     gst_clear_caps(&camera->caps);
     g_mutex_clear(&camera->lock);
-    g_mutex_clear(&camera->refusal_lock);
-    g_hash_table_unref(camera->refusals);
     g_free(camera->fault);
     g_free(camera->failure);
     g_free(camera);

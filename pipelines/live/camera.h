@@ -49,9 +49,4 @@ GstClockTime camera_get_time(Camera *camera);
 /* Running time of the first frame after the last drop-out; 0: there was none. */
 GstClockTime camera_get_return(Camera *camera);
 
-/* Between these, texts of refusals by samtrack in this thread are kept; *why is the last one, owned
- * by the caller, or NULL. */
-void camera_begin_prompt(Camera *camera);
-gchar *camera_end_prompt(Camera *camera);
-
 #endif

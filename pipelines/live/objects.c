@@ -197,70 +197,81 @@ static void note_age(Objects *objects, GstClockTime time)
         objects->ages[objects->num_ages++ % AGES] = (now - time) / 1e6;
 }
 
-static guint64 end_prompt(Objects *objects, guint64 id, gchar **why)
+/* Takes @outcome, a samtrack-outcome. Returns whether it worked; if not, *why is a sentence. */
+static gboolean read_outcome(GstStructure *outcome, gchar **why)
 {
-    gchar *refusal = camera_end_prompt(objects->camera);
+    gboolean ok = FALSE;
 
-    if (!id)
-        *why = refusal ? g_steal_pointer(&refusal) : g_strdup("The tracker refused the prompt.");
-    g_free(refusal);
-    return id;
+    gst_structure_get_boolean(outcome, "ok", &ok);
+    if (!ok)
+        *why = g_strdup(gst_structure_get_string(outcome, "message"));
+    gst_structure_free(outcome);
+    return ok;
 }
 
-/* For the frame that the viewer saw; of a samtrack that keeps past frames. */
-static guint64 emit_late(GstElement *track, const Prompt *p)
+/* Returns the object's id; 0 if the prompt is refused: then *why is a sentence. Takes @text. */
+static guint64 emit_prompt(Objects *objects, gchar *text, gchar **why)
 {
+    GstStructure *outcome;
     guint64 id = 0;
 
-    if (p->box)
-        g_signal_emit_by_name(track, "add-box-at", p->id, p->x, p->y, p->w, p->h, TRUE, p->time,
-        &id);
-    else
-        g_signal_emit_by_name(track, "add-point-at", p->id, p->x, p->y, p->positive, TRUE, p->time,
-            &id);
-    return id;
+    g_signal_emit_by_name(camera_get_track(objects->camera), "prompt-full", text, &outcome);
+    g_free(text);
+    gst_structure_get_uint64(outcome, "id", &id);
+    return read_outcome(outcome, why) ? id : 0;
+}
+
+static void append_number(GString *text, const gchar *name, gdouble value)
+{
+    gchar digits[G_ASCII_DTOSTR_BUF_SIZE]; /* not the decimal point of the locale */
+
+    g_string_append_printf(text, ",%s=%s", name, g_ascii_dtostr(digits, sizeof digits, value));
+}
+
+/* For the frame that the viewer saw. Free with g_free(). */
+static gchar *write_prompt(const Prompt *p)
+{
+    GString *text = g_string_new(p->box ? "box" : "point");
+
+    append_number(text, "x", p->x);
+    append_number(text, "y", p->y);
+    if (p->box) {
+        append_number(text, "w", p->w);
+        append_number(text, "h", p->h);
+    } else {
+        g_string_append_printf(text, ",positive=%s", p->positive ? "true" : "false");
+    }
+    g_string_append(text, ",normalized=true");
+    if (p->id)
+        g_string_append_printf(text, ",id=%" G_GUINT64_FORMAT, p->id);
+    if (GST_CLOCK_TIME_IS_VALID(p->time))
+        g_string_append_printf(text, ",running-time=%" G_GUINT64_FORMAT, p->time);
+    return g_string_free(text, FALSE);
 }
 
 guint64 objects_prompt(Objects *objects, const Prompt *p, gchar **why)
 {
-    GstElement *track = camera_get_track(objects->camera);
-    guint64 id = 0;
-
     if (camera_get_fault(objects->camera)) {
         *why = g_strdup("The camera is gone: nothing can be selected until it is back.");
         return 0;
     }
     note_age(objects, p->time);
-    camera_begin_prompt(objects->camera);
-    if (GST_CLOCK_TIME_IS_VALID(p->time) && g_signal_lookup("add-point-at", G_OBJECT_TYPE(track)))
-        id = emit_late(track, p);
-    else if (p->box)
-        g_signal_emit_by_name(track, "add-box", p->id, p->x, p->y, p->w, p->h, TRUE, &id);
-    else
-        g_signal_emit_by_name(track, "add-point", p->id, p->x, p->y, p->positive, TRUE, &id);
-    return end_prompt(objects, id, why);
+    return emit_prompt(objects, write_prompt(p), why);
 }
 
 guint64 objects_undo(Objects *objects, guint64 id, gchar **why)
 {
-    gboolean ok = FALSE;
-
-    camera_begin_prompt(objects->camera);
-    g_signal_emit_by_name(camera_get_track(objects->camera), "undo", id, &ok);
-    return end_prompt(objects, ok ? id : 0, why);
+    return emit_prompt(objects, g_strdup_printf("undo,id=%" G_GUINT64_FORMAT, id), why);
 }
 
 guint64 objects_remove(Objects *objects, guint64 id, gchar **why)
 {
-    gboolean ok = FALSE;
-
-    camera_begin_prompt(objects->camera);
-    g_signal_emit_by_name(camera_get_track(objects->camera), "remove-object", id, &ok);
-    if (ok) {
+    id = emit_prompt(objects, g_strdup_printf("remove,id=%" G_GUINT64_FORMAT, id), why);
+    if (id) {
         g_hash_table_remove(objects->names, &id);
         g_hash_table_remove(objects->absences, &id);
     }
-    return end_prompt(objects, ok ? id : 0, why);
+    return id;
 }
 
 static gboolean exists(Objects *objects, guint64 id)
@@ -318,19 +329,15 @@ static void free_job(gpointer data)
 static void run_job(GTask *task, gpointer object, gpointer data, GCancellable *cancellable)
 {
     Job *job = data;
-    Camera *camera = job->objects->camera;
-    gboolean ok = FALSE;
-    gchar *why;
+    GstStructure *outcome;
+    gchar *why = NULL;
 
-    camera_begin_prompt(camera);
-    g_signal_emit_by_name(camera_get_track(camera), job->save ? "save-tracks" : "load-tracks",
-        job->tracks, &ok);
-    why = camera_end_prompt(camera);
-    if (ok)
+    g_signal_emit_by_name(camera_get_track(job->objects->camera), job->save ? "save-tracks-full" :
+        "load-tracks-full", job->tracks, &outcome);
+    if (read_outcome(outcome, &why))
         g_task_return_boolean(task, TRUE);
     else
-        g_task_return_new_error(task, G_IO_ERROR, G_IO_ERROR_FAILED, "%s",
-            why ? why : "The tracks cannot be saved or restored.");
+        g_task_return_new_error(task, G_IO_ERROR, G_IO_ERROR_FAILED, "%s", why);
     g_free(why);
 }
 

@@ -5,6 +5,7 @@
 #include "samcheck.h"
 
 #include <float.h>
+#include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
 
@@ -85,6 +86,92 @@ GST_START_TEST (test_signals)
   fail_if (ok);
   check_refusal (bus, "not-tracked", 0, "undo,id=0");
   close_bus (h->element, bus);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+/* The outcome must be this; @reason NULL: it worked. Takes it. */
+static void
+check_outcome (GstStructure * outcome, const gchar * reason, guint num,
+    const guint64 * ids)
+{
+  const GValue *array = gst_structure_get_value (outcome, "ids");
+  const gchar *message = gst_structure_get_string (outcome, "message");
+  gboolean ok = !reason;
+  guint64 id = G_MAXUINT64;
+  guint i;
+
+  fail_unless (gst_structure_has_name (outcome, "samtrack-outcome"));
+  fail_unless (gst_structure_get_boolean (outcome, "ok", &ok) && ok == !reason);
+  fail_unless_equals_string (gst_structure_get_string (outcome, "reason"),
+      reason);
+  fail_unless (reason ? message && g_str_has_suffix (message, ".") : !message);
+  if (ids) {
+    fail_unless (gst_structure_get_uint64 (outcome, "id", &id));
+    fail_unless_equals_uint64 (id, num ? ids[0] : 0);
+    fail_unless_equals_int (gst_value_array_get_size (array), num);
+  }
+  for (i = 0; i < num; i++)
+    fail_unless_equals_uint64 (g_value_get_uint64 (gst_value_array_get_value
+            (array, i)), ids[i]);
+  gst_structure_free (outcome);
+}
+
+/* Signals that return why. */
+GST_START_TEST (test_outcomes)
+{
+  GstHarness *h = sam_harness_new ("samtrack", GST_VIDEO_FORMAT_RGB, 64, 48);
+  GstBus *bus = sam_harness_add_bus (h);
+  const gchar *no_folder = "/nowhere/at/all.tracks";
+  gchar *path = g_build_filename (g_get_tmp_dir (), "outcomes.tracks", NULL);
+  const struct
+  {
+    const gchar *text, *reason;
+    guint num;
+    guint64 ids[3];
+  } prompts[] = {
+    {"box,x=10,y=10,w=20,h=20", NULL, 1, {1}},
+    {"point,x=15,y=15,id=1", NULL, 1, {1}},
+    {"point,x=1,y=2;undo,id=9;point,x=99,y=2", "not-tracked", 3, {2, 0, 0}},
+    {"remove,id=7;point,x=3,y=4", "not-tracked", 2, {0, 3}},
+    {"point,x=1", "syntax", 0, {0}},
+    {"point,x=0.5,y=1.5,normalized=true", "geometry", 0, {0}},
+    {"remove,id=2;clear", NULL, 2, {2, 0}},
+  };
+  GstStructure *outcome = NULL;
+  guint i;
+
+  gst_buffer_unref (sam_harness_run (h, 0));
+  for (i = 0; i < G_N_ELEMENTS (prompts); i++) {
+    g_signal_emit_by_name (h->element, "prompt-full", prompts[i].text,
+        &outcome);
+    check_outcome (outcome, prompts[i].reason, prompts[i].num, prompts[i].ids);
+  }
+  /* each is told on the bus, too */
+  check_refusal (bus, "not-tracked", 9, "undo,id=9");
+  check_refusal (bus, "geometry", 0, "point,x=99,y=2");
+  check_refusal (bus, "not-tracked", 7, "remove,id=7");
+  check_refusal (bus, "syntax", 0, "point,x=1");
+  check_refusal (bus, "geometry", 0, "point,x=0.5,y=1.5,normalized=true");
+  g_signal_emit_by_name (h->element, "prompt-full", NULL, &outcome);
+  check_outcome (outcome, "syntax", 0, prompts[0].ids);
+  check_refusal (bus, "syntax", 0, "");
+  g_signal_emit_by_name (h->element, "save-tracks-full", path, &outcome);
+  check_outcome (outcome, NULL, 0, NULL);
+  g_signal_emit_by_name (h->element, "load-tracks-full", path, &outcome);
+  check_outcome (outcome, NULL, 0, NULL);
+  close_bus (h->element, bus);
+  bus = sam_harness_add_bus (h);
+  g_signal_emit_by_name (h->element, "load-tracks-full", no_folder, &outcome);
+  check_outcome (outcome, "file", 0, NULL);
+  g_signal_emit_by_name (h->element, "save-tracks-full", NULL, &outcome);
+  check_outcome (outcome, "file", 0, NULL);
+  fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_WARNING, NULL),
+      2);
+  close_bus (h->element, bus);
+  g_remove (path);
+  g_free (path);
   gst_harness_teardown (h);
 }
 
@@ -381,6 +468,7 @@ refusals_suite (void)
   TCase *tc = sam_tcase_new_tiny (s, "details");
 
   tcase_add_test (tc, test_signals);
+  tcase_add_test (tc, test_outcomes);
   tcase_add_test (tc, test_texts_and_events);
   tcase_add_test (tc, test_initial_prompts);
   tcase_add_test (tc, test_refused_at_the_frame);
