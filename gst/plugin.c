@@ -6,8 +6,9 @@
  * Tracks the masks of objects in live video and draws them.
  */
 
-#include "export/gstsamexport.h"
 #include "common/gstsammeta.h"
+#include "detect/gstsamdetect.h"
+#include "export/gstsamexport.h"
 #include "overlay/gstsamoverlay.h"
 #include "track/gstsamtrack.h"
 
@@ -16,6 +17,7 @@ plugin_init (GstPlugin * plugin)
 {
   gst_sam_meta_register ();
   return GST_ELEMENT_REGISTER (samtrack, plugin) &&
+      GST_ELEMENT_REGISTER (samdetect, plugin) &&
       GST_ELEMENT_REGISTER (samoverlay, plugin) &&
       GST_ELEMENT_REGISTER (samexport, plugin);
 }

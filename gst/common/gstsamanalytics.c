@@ -142,10 +142,31 @@ gst_sam_analytics_read (GstSamAnalytics * analytics, GstSamFound * found,
     return;
   found->looked = TRUE;
   found->number = number;
+  found->age = 0;
   found->num = num;
 }
 
 /* ---- Writing */
+
+/* That of an element upstream, where there is one. */
+static GstAnalyticsRelationMeta *
+get_relations (GstBuffer * frame)
+{
+  GstAnalyticsRelationMeta *meta =
+      gst_buffer_get_analytics_relation_meta (frame);
+
+  return meta ? meta : gst_buffer_add_analytics_relation_meta (frame);
+}
+
+void
+gst_sam_analytics_add_detection (GstBuffer * frame, GQuark label, gint x,
+    gint y, gint w, gint h, gfloat score)
+{
+  GstAnalyticsODMtd od;
+
+  gst_analytics_relation_meta_add_od_mtd (get_relations (frame), label, x, y,
+      w, h, CLAMP (score, 0, 1), &od);
+}
 
 #if SEGMENTATION
 /* The part of the label map inside of an object's box: its left, upper, right
@@ -290,10 +311,7 @@ gst_sam_analytics_add (GstSamAnalytics * analytics, GstBuffer * frame,
   note_seen (analytics, report);
   if (!report->num_objects)
     return;
-  /* that of a detector upstream, where there is one */
-  meta = gst_buffer_get_analytics_relation_meta (frame);
-  if (!meta)
-    meta = gst_buffer_add_analytics_relation_meta (frame);
+  meta = get_relations (frame);
   for (i = 0; i < report->num_objects; i++)
     add_object (meta, report, &report->object[i], analytics->seen[i].first);
 }

@@ -35,6 +35,11 @@ gboolean gst_sam_analytics_is_built (void);
 void gst_sam_analytics_read (GstSamAnalytics * analytics, GstSamFound * found,
     GstBuffer * frame, guint64 number, gboolean empty_counts);
 
+/* Add a detection to the relations of the frame: the name of its class, its box
+ * in px and its score. */
+void gst_sam_analytics_add_detection (GstBuffer * frame, GQuark label, gint x,
+    gint y, gint w, gint h, gfloat score);
+
 /* Add what the report tells to the relations of the frame: per object that is
  * seen its box and, from GStreamer 1.26 on, its mask; per object its track. */
 void gst_sam_analytics_add (GstSamAnalytics * analytics, GstBuffer * frame,

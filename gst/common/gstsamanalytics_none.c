@@ -21,3 +21,9 @@ gst_sam_analytics_add (GstSamAnalytics * analytics, GstBuffer * frame,
     const GstSamReport * report)
 {
 }
+
+void
+gst_sam_analytics_add_detection (GstBuffer * frame, GQuark label, gint x,
+    gint y, gint w, gint h, gfloat score)
+{
+}

@@ -43,6 +43,19 @@ get_edge (guint edge)
   return (gint) edge;
 }
 
+/* samdetect tells how many frames ago it was given the frame. */
+static guint
+get_age (GstVideoRegionOfInterestMeta * region)
+{
+  const GstStructure *s = gst_video_region_of_interest_meta_get_param (region,
+      "samdetect");
+  guint age = 0;
+
+  if (s)
+    gst_structure_get_uint (s, "age", &age);
+  return age;
+}
+
 static void
 read_region (GstSamFind * find, const GstVideoRegionOfInterestMeta * region)
 {
@@ -59,7 +72,7 @@ gst_sam_found_read (GstSamFound * found, GstBuffer * frame, guint64 number,
     gboolean empty_counts)
 {
   gpointer state = NULL;
-  guint num = 0;
+  guint num = 0, age = 0;
   GstMeta *meta;
 
   while (num < SAM_SEED_MAX_READ &&
@@ -68,12 +81,15 @@ gst_sam_found_read (GstSamFound * found, GstBuffer * frame, guint64 number,
     GstVideoRegionOfInterestMeta *region =
         (GstVideoRegionOfInterestMeta *) meta;
 
-    if (!gst_video_region_of_interest_meta_get_param (region, "samtrack"))
-      read_region (&found->find[num++], region);
+    if (gst_video_region_of_interest_meta_get_param (region, "samtrack"))
+      continue;
+    read_region (&found->find[num++], region);
+    age = MAX (age, get_age (region));
   }
   if (!num && !empty_counts)
     return;
   found->looked = TRUE;
   found->number = number;
+  found->age = age;
   found->num = num;
 }

@@ -24,6 +24,7 @@ typedef struct
 {
   gboolean looked;              /* the detector has looked at the frame */
   guint64 number;               /* of the frame, in order of arrival */
+  guint age;                    /* frames since the one that it looked at */
   guint num;                    /* of @find */
   GstSamFind find[SAM_SEED_MAX_READ];
 } GstSamFound;

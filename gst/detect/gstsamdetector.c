@@ -26,7 +26,7 @@ struct _GstSamDetector
 
   /* guarded by @lock */
   State state;
-  gboolean quit;
+  gboolean quit, interrupted;
 
   /* of the thread while STATE_WANTED, else of the tracker's */
   GstBuffer *frame;
@@ -225,6 +225,17 @@ gst_sam_detector_get_num_classes (const GstSamDetector * detect)
   return detect->num_classes;
 }
 
+void
+gst_sam_detector_interrupt (GstSamDetector * detect, gboolean interrupted)
+{
+  if (!detect)
+    return;
+  g_mutex_lock (&detect->lock);
+  detect->interrupted = interrupted;
+  g_cond_signal (&detect->done);
+  g_mutex_unlock (&detect->lock);
+}
+
 gboolean
 gst_sam_detector_is_busy (GstSamDetector * detect)
 {
@@ -286,7 +297,7 @@ gst_sam_detector_take (GstSamDetector * detect, gboolean wait)
   gboolean any;
 
   g_mutex_lock (&detect->lock);
-  while (wait && detect->state == STATE_WANTED)
+  while (wait && !detect->interrupted && detect->state == STATE_WANTED)
     g_cond_wait (&detect->done, &detect->lock);
   any = detect->state == STATE_ANSWERED;
   if (any)

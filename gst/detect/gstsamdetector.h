@@ -51,7 +51,12 @@ void gst_sam_detector_free (GstSamDetector * detect);
 /* The number of classes that it knows. */
 guint gst_sam_detector_get_num_classes (const GstSamDetector * detect);
 
-/* Functions of the thread that owns the tracker: */
+/* Any thread: gst_sam_detector_take() does not wait while @interrupted. @detect
+ * may be NULL. */
+void gst_sam_detector_interrupt (GstSamDetector * detect,
+    gboolean interrupted);
+
+/* Functions of one other thread: */
 
 /* Whether a frame was given whose answer was not taken yet. */
 gboolean gst_sam_detector_is_busy (GstSamDetector * detect);

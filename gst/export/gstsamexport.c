@@ -32,8 +32,9 @@
 
 #include "common/gstsamallocation.h"
 #include "common/gstsamflush.h"
-#include "gstsammqtt.h"
+#include "common/gstsamlive.h"
 #include "common/gstsamtext.h"
+#include "gstsammqtt.h"
 
 #include <string.h>
 
@@ -187,17 +188,11 @@ gst_sam_export_set_caps (GstBaseTransform * base, GstCaps * in, GstCaps * out)
 static gboolean
 may_wait (GstSamExport * self)
 {
-  GstQuery *query;
-
   if (self->policy != GST_SAM_EXPORT_OVERLOAD_AUTO)
     return self->policy == GST_SAM_EXPORT_OVERLOAD_BLOCK;
   if (!self->asked) {
-    query = gst_query_new_latency ();
-    self->live = gst_pad_peer_query (GST_BASE_TRANSFORM_SINK_PAD (self), query);
-    if (self->live)
-      gst_query_parse_latency (query, &self->live, NULL, NULL);
+    self->live = gst_sam_live_query (GST_BASE_TRANSFORM_SINK_PAD (self));
     self->asked = TRUE;
-    gst_query_unref (query);
   }
   return !self->live;
 }

@@ -6,6 +6,7 @@
 
 #include "detect/gstsamclasses.h"
 #include "common/gstsamcuda.h"
+#include "common/gstsamerror.h"
 #include "gstsamtrackprivate.h"
 
 #include <string.h>
@@ -16,8 +17,8 @@
  * one, if that is not later than this many frames. */
 #define MAX_CARRIED 3
 
-/* When our own detector is late, its boxes are taken for those of the oldest
- * frame that is held, if that is not later than this many frames. */
+/* When our own detector is late, or samdetect, its boxes are taken for those of
+ * the oldest frame that is held, if that is not later than this many frames. */
 #define MAX_LATE 90
 
 /* A stream that is late goes without detections, but for at most as many
@@ -134,7 +135,8 @@ open_policy (GstSamTrack * self, gchar ** known)
       !allow_classes (self, known, &settings, &why))
     return fail_settings (self, why);
   settings.max_objects = self->max_objects;
-  if (self->seed->detect && !has_late_frames (self))
+  if ((self->seed->detect || self->prompt_source ==
+          GST_SAM_TRACK_PROMPT_SOURCE_ROI) && !has_late_frames (self))
     settings.late_frames = MAX_LATE;
   take_names (self->seed, known);
   status = sam_seed_open (&self->seed->policy, &settings, &error);
@@ -161,7 +163,7 @@ open_detector (GstSamTrack * self)
   params.log_priv = self;
   self->seed->detect = gst_sam_detector_new (&params, &status, &error);
   if (!self->seed->detect)
-    gst_sam_track_post_file_error (self, status, &error, "sam_detector_open",
+    gst_sam_error_post (GST_ELEMENT (self), status, &error, "sam_detector_open",
         self->detector_file);
   return self->seed->detect != NULL;
 }
@@ -326,7 +328,9 @@ take_regions (GstSamTrack * self, const GstSamStep * step,
     to[i].mask = NULL;
   }
   in->has_result = TRUE;
-  in->result_frame = step->number;
+  in->result_frame = found->age && found->age < found->number ?
+      found->number - found->age : step->number;
+  self->seed->late |= in->result_frame < step->number;
   in->num_detections = found->num;
   in->detections = to;
 }
@@ -342,7 +346,7 @@ take_answer (GstSamTrack * self, gboolean wait, struct sam_seed_input *in)
   if (!answer)
     return TRUE;
   if (answer->status != SAM_OK) {
-    gst_sam_track_post_file_error (self, answer->status, &answer->error,
+    gst_sam_error_post (GST_ELEMENT (self), answer->status, &answer->error,
         "sam_detector_run", self->detector_file);
     return FALSE;
   }
@@ -413,7 +417,8 @@ static GstClockTime
 get_prompt_time (GstSamTrack * self, const struct sam_seed_decision *decision)
 {
   const GstSamSeed *seed = self->seed;
-  const GstSamSeedFrame *oldest = seed->detect ? get_oldest (self) : NULL;
+  const GstSamSeedFrame *oldest = seed->detect || seed->late ?
+      get_oldest (self) : NULL;
   guint i;
 
   for (i = 0; decision->has_frame && i < seed->num_frames; i++) {

@@ -35,7 +35,8 @@ typedef struct _GstSamSeed
   const gchar *class_name[SAM_SEED_MAX_CLASSES];        /* interned, UTF-8 */
   guint num_classes;
 
-  GstSamDetector *detect;         /* NULL: the detector is upstream */
+  GstSamDetector *detect;       /* NULL: the detector is upstream */
+  gboolean late;                /* and tells of frames that have passed */
   guint64 asked;                /* number of the last frame it was given */
   guint64 last;                 /* number of the last frame that was seen */
   GstSamCut cut;

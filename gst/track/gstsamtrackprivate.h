@@ -100,16 +100,13 @@ struct _GstSamTrack
   guint8 state[SAM_MAX_OBJECTS + 1];        /* last state + 1, by slot */
 };
 
-/* gstsamerror.c: maps the engine's log and errors to GStreamer's. */
+/* gstsammessages.c */
 
 void gst_sam_track_log (void *self, enum sam_log_level level,
     const char *line);
 
 void gst_sam_track_post_error (GstSamTrack * self, int status,
     const struct sam_error *error, const gchar * what);
-/* The same of another file than the model's. */
-void gst_sam_track_post_file_error (GstSamTrack * self, int status,
-    const struct sam_error *error, const gchar * what, const gchar * file);
 
 /* Post a warning with details, a structure "samtrack-refusal": the reason, and
  * the fields that follow as for gst_structure_new(). @text is a sentence; it

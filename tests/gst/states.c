@@ -90,6 +90,10 @@ open_harness (GstElement * element)
 
   if (g_object_class_find_property (G_OBJECT_GET_CLASS (element), "location"))
     g_object_set (element, "location", "/dev/null", NULL);
+  /* which has no default, as samtrack's has */
+  if (g_str_equal (G_OBJECT_TYPE_NAME (element), "GstSamDetect"))
+    g_object_set (element, "model-file", g_getenv ("SAMTRACK_DETECTOR"),
+        "input-size", 320, NULL);
   h = gst_harness_new_with_element (element, "sink", "src");
   gst_harness_set_src_caps_str (h, CAPS);
   return h;

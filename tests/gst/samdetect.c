@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+/* samdetect: what it attaches is what the engine's detector finds, and samtrack
+ * starts objects from it. The weights are small and random: what they find has
+ * no meaning, but it is the same each time. */
+
+#include "samcheck.h"
+
+#include <samtrack/detector.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WIDTH 160
+#define HEIGHT 120
+#define SCORE 0.2
+#define PATIENCE (120 * G_TIME_SPAN_SECOND)
+
+static gchar *
+with_model (const gchar * properties)
+{
+  return g_strdup_printf ("samdetect name=detect model-file=\"%s\" "
+      "input-size=320 score=0.2 %s", g_getenv ("SAMTRACK_DETECTOR"),
+      properties);
+}
+
+static GstHarness *
+open_detect (const gchar * properties)
+{
+  gchar *launch = with_model (properties);
+  GstHarness *h = sam_harness_new (launch, GST_VIDEO_FORMAT_RGBA, WIDTH,
+      HEIGHT);
+
+  g_free (launch);
+  return h;
+}
+
+static guint64
+get_stat (GstElement * element, const gchar * name)
+{
+  GstStructure *stats;
+  guint64 value = 0;
+
+  g_object_get (element, "stats", &stats, NULL);
+  fail_unless (gst_structure_get_uint64 (stats, name, &value));
+  gst_structure_free (stats);
+  return value;
+}
+
+static GstVideoRegionOfInterestMeta *
+get_region (GstBuffer * buf, gpointer * state)
+{
+  return (GstVideoRegionOfInterestMeta *)
+      gst_buffer_iterate_meta_filtered (buf, state,
+      GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE);
+}
+
+static guint
+count_regions (GstBuffer * buf)
+{
+  gpointer state = NULL;
+  guint num = 0;
+
+  while (get_region (buf, &state))
+    num++;
+  return num;
+}
+
+static const GstStructure *
+get_detection (GstVideoRegionOfInterestMeta * region)
+{
+  const GstStructure *s = gst_video_region_of_interest_meta_get_param (region,
+      "samdetect");
+
+  fail_unless (s != NULL);
+  return s;
+}
+
+static guint
+get_age (GstBuffer * buf)
+{
+  gpointer state = NULL;
+  guint age = G_MAXUINT;
+
+  gst_structure_get_uint (get_detection (get_region (buf, &state)), "age",
+      &age);
+  return age;
+}
+
+/* The regions must be the detections of that score, in order. Returns their
+ * number. */
+static guint
+compare (GstBuffer * buf, sam_detector * detector)
+{
+  struct sam_detections found = SAM_DETECTIONS_INIT;
+  struct sam_frame frame = SAM_FRAME_INIT;
+  struct sam_error error = { "" };
+  gpointer state = NULL;
+  GstMapInfo map;
+  gint i, num = 0;
+
+  fail_unless (gst_buffer_map (buf, &map, GST_MAP_READ));
+  frame.format = SAM_PIXEL_RGBA;
+  frame.width = WIDTH;
+  frame.height = HEIGHT;
+  frame.plane[0] = map.data;
+  frame.stride[0] = 4 * WIDTH;
+  fail_unless (!sam_detector_run (detector, &frame, &found, &error), "%s",
+      error.text);
+  gst_buffer_unmap (buf, &map);
+  for (i = 0; i < found.num; i++) {
+    const struct sam_detection *wanted = &found.list[i];
+    GstVideoRegionOfInterestMeta *region;
+    gdouble score = 0;
+    gint class_id = -1;
+
+    if (wanted->score < (gfloat) SCORE ||
+        (gint) (wanted->box[2] + 0.5f) <= (gint) wanted->box[0] ||
+        (gint) (wanted->box[3] + 0.5f) <= (gint) wanted->box[1])
+      continue;
+    region = get_region (buf, &state);
+    fail_unless (region != NULL, "detection %d is missing", i);
+    fail_unless_equals_int (region->x, (gint) wanted->box[0]);
+    fail_unless_equals_int (region->y, (gint) wanted->box[1]);
+    fail_unless (region->x + region->w <= WIDTH &&
+        region->y + region->h <= HEIGHT);
+    fail_unless (abs ((gint) (region->x + region->w) - (gint)
+            (wanted->box[2] + 0.5f)) == 0);
+    fail_unless (gst_structure_get (get_detection (region), "score",
+            G_TYPE_DOUBLE, &score, "class-id", G_TYPE_INT, &class_id, NULL));
+    fail_unless (score == wanted->score && class_id == wanted->label);
+    num++;
+  }
+  fail_unless (!get_region (buf, &state), "more than %d regions", num);
+  return num;
+}
+
+GST_START_TEST (test_what_it_attaches)
+{
+  GstHarness *h = open_detect ("");
+  struct sam_params params = SAM_PARAMS_INIT;
+  struct sam_error error = { "" };
+  sam_detector *detector;
+  guint i, num = 0;
+
+  params.model_file = g_getenv ("SAMTRACK_DETECTOR");
+  params.input_size = 320;
+  params.precision = SAM_PRECISION_FP32;
+  fail_unless (!sam_detector_open (&detector, &params, &error), "%s",
+      error.text);
+  gst_harness_play (h);
+  for (i = 0; i < 3; i++) {
+    GstBuffer *buf = sam_harness_run (h, 7 * i);
+
+    num += compare (buf, detector);
+    fail_unless (!count_regions (buf) || get_age (buf) == 0);
+    gst_buffer_unref (buf);
+  }
+  fail_unless (num > 3, "%u detections are too few for a test", num);
+  fail_unless_equals_uint64 (get_stat (h->element, "frames-in"), 3);
+  fail_unless_equals_uint64 (get_stat (h->element, "runs"), 3);
+  fail_unless_equals_uint64 (get_stat (h->element, "detections"), num);
+  fail_unless (get_stat (h->element, "last-ns") > 0);
+  sam_detector_close (&detector);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+GST_START_TEST (test_interval)
+{
+  GstHarness *h = open_detect ("interval=3");
+  guint i;
+
+  gst_harness_play (h);
+  for (i = 0; i < 9; i++) {
+    GstBuffer *buf = sam_harness_run (h, 0);
+
+    fail_unless (!count_regions (buf) == (i % 4 != 0), "frame %u has %u", i,
+        count_regions (buf));
+    gst_buffer_unref (buf);
+  }
+  fail_unless_equals_uint64 (get_stat (h->element, "runs"), 3);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+/* Those of one class alone, and those of a high score. */
+GST_START_TEST (test_choice)
+{
+  GstHarness *h = open_detect ("");
+  GstBuffer *buf = sam_harness_run (h, 0);
+  GstVideoRegionOfInterestMeta *region;
+  gpointer state = NULL;
+  GQuark label;
+  gchar *properties;
+  guint all = count_regions (buf), num;
+
+  region = get_region (buf, &state);
+  fail_unless (region != NULL);
+  label = region->roi_type;
+  gst_buffer_unref (buf);
+  g_object_set (h->element, "score", 1.0, NULL);
+  buf = sam_harness_run (h, 0);
+  fail_unless_equals_int (count_regions (buf), 0);
+  gst_buffer_unref (buf);
+  gst_harness_teardown (h);
+
+  properties = g_strdup_printf ("classes=\" %s,\"", g_quark_to_string (label));
+  h = open_detect (properties);
+  buf = sam_harness_run (h, 0);
+  num = count_regions (buf);
+  fail_unless (num > 0 && num < all, "%u of %u", num, all);
+  for (state = NULL; (region = get_region (buf, &state));)
+    fail_unless (region->roi_type == label);
+  gst_buffer_unref (buf);
+  gst_harness_teardown (h);
+  g_free (properties);
+}
+
+GST_END_TEST;
+
+/* Frames pass; detections come with a later one, which says how much later, and
+ * not after a flush. */
+GST_START_TEST (test_frames_that_do_not_wait)
+{
+  GstHarness *h = open_detect ("overload-policy=skip");
+  const gint64 end = g_get_monotonic_time () + PATIENCE;
+  GstSegment segment;
+  GstBuffer *buf;
+  guint i = 0, with = 0, asked = 0;
+
+  gst_harness_play (h);
+  while (with < 3 && g_get_monotonic_time () < end) {
+    buf = sam_harness_run (h, 0);
+    i++;
+    if (count_regions (buf)) {
+      /* it is given each frame at which it is free: the first, and those at
+       * which it has answered */
+      fail_unless_equals_int (get_age (buf), i - 1 - asked);
+      asked = i - 1;
+      with++;
+    }
+    gst_buffer_unref (buf);
+    g_usleep (2000);
+  }
+  fail_unless_equals_int (with, 3);
+  gst_harness_push_event (h, gst_event_new_flush_start ());
+  gst_harness_push_event (h, gst_event_new_flush_stop (TRUE));
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  gst_harness_push_event (h, gst_event_new_segment (&segment));
+  for (i = 0, with = 0; !with && g_get_monotonic_time () < end; i++) {
+    buf = sam_harness_run (h, i);
+    with = count_regions (buf);
+    fail_unless (!with || get_age (buf) <= i, "of a frame before the flush");
+    gst_buffer_unref (buf);
+    g_usleep (2000);
+  }
+  fail_unless (with > 0);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+/* ---- With samtrack behind it */
+
+static gchar *
+run_both (const gchar * properties, const gchar * source, guint frames,
+    guint pause_us)
+{
+  gchar *detect = with_model (properties);
+  gchar *launch = g_strdup_printf ("%s ! samtrack name=track prompt-source=%s "
+      "max-objects=3 seed-score=0.25 instant-confirm-score=0.25", detect,
+      source);
+  GstHarness *h = gst_harness_new_parse (launch);
+  GString *log = g_string_new (NULL);
+  GstElement *track;
+  guint i, k;
+
+  gst_harness_set_live (h, FALSE);
+  gst_harness_set_src_caps_str (h, "video/x-raw,format=RGBA,width=160,"
+      "height=120,framerate=30/1");
+  for (i = 0; i < frames; i++) {
+    GstBuffer *buf = sam_harness_run (h, i);
+    const GstStructure *meta = sam_get_meta (buf);
+
+    for (k = 0; k < sam_get_num_objects (meta); k++) {
+      const GstStructure *object = sam_get_object (meta, k);
+
+      fail_unless (gst_structure_get_string (object, "label") != NULL);
+      g_string_append_printf (log, "%u %s %d;",
+          (guint) sam_get_uint64 (object, "id"),
+          gst_structure_get_string (object, "label"), sam_get_int (object,
+              "x"));
+    }
+    g_string_append_c (log, '\n');
+    gst_buffer_unref (buf);
+    g_usleep (pause_us);
+  }
+  track = gst_bin_get_by_name (GST_BIN (h->element), "track");
+  fail_unless (sam_get_seeding (track, "births") > 0, "nothing was born");
+  fail_unless (sam_get_seeding (track, "detections") > 0);
+  /* that runs elsewhere */
+  fail_unless_equals_uint64 (sam_get_seeding (track, "detector-runs"), 0);
+  fail_unless (!pause_us || sam_get_seeding (track, "max-result-age") > 0,
+      "the age of detections is not heeded");
+  gst_object_unref (track);
+  gst_harness_teardown (h);
+  g_free (launch);
+  g_free (detect);
+  return g_string_free (log, FALSE);
+}
+
+GST_START_TEST (test_objects_start_from_it)
+{
+  gchar *a = run_both ("interval=2", "roi", 12, 0);
+  gchar *b = run_both ("interval=2", "roi", 12, 0);
+
+  fail_unless (strchr (a, ';') != NULL, "nothing was shown");
+  fail_unless_equals_string (a, b);
+  g_free (a);
+  g_free (b);
+}
+
+GST_END_TEST;
+
+/* Detections that are late are of the frames that they were found on. */
+GST_START_TEST (test_objects_start_from_late_ones)
+{
+  g_free (run_both ("overload-policy=skip", "roi", 60, 20000));
+}
+
+GST_END_TEST;
+
+/* ---- What is refused */
+
+GST_START_TEST (test_refused)
+{
+  gchar *no_class = with_model ("classes=unicorn");
+  gchar *foreign = g_strdup_printf ("samdetect model-file=\"%s\"",
+      g_getenv ("SAMTRACK_MODEL"));
+
+  sam_expect_refusal ("samdetect", "model-file", GST_RESOURCE_ERROR_SETTINGS);
+  sam_expect_refusal ("samdetect model-file=/nowhere.safetensors",
+      "/nowhere.safetensors", GST_RESOURCE_ERROR_NOT_FOUND);
+  sam_expect_refusal (foreign, "detect", GST_RESOURCE_ERROR_SETTINGS);
+  sam_expect_refusal (no_class, "unicorn", GST_RESOURCE_ERROR_SETTINGS);
+  g_free (foreign);
+  g_free (no_class);
+}
+
+GST_END_TEST;
+
+GST_START_TEST (test_properties)
+{
+  GstHarness *h = open_detect ("");
+  GstBus *bus = sam_harness_add_bus (h);
+  gchar *text = NULL;
+  guint size = 0;
+
+  g_object_set (h->element, "input-size", 640, NULL);
+  g_object_get (h->element, "input-size", &size, NULL);
+  fail_unless_equals_int (size, 320);
+  fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_WARNING, &text),
+      1);
+  fail_unless (strstr (text, "input-size") != NULL, "%s", text);
+  g_free (text);
+  sam_read_properties (G_OBJECT (h->element));
+  sam_harness_close (h, bus);
+}
+
+GST_END_TEST;
+
+static Suite *
+samdetect_suite (void)
+{
+  Suite *s = suite_create ("samdetect");
+  TCase *tc = sam_tcase_new_tiny (s, "general");
+
+  tcase_add_test (tc, test_what_it_attaches);
+  tcase_add_test (tc, test_interval);
+  tcase_add_test (tc, test_choice);
+  tcase_add_test (tc, test_frames_that_do_not_wait);
+  tcase_add_test (tc, test_objects_start_from_it);
+  tcase_add_test (tc, test_objects_start_from_late_ones);
+  tcase_add_test (tc, test_refused);
+  tcase_add_test (tc, test_properties);
+  return s;
+}
+
+GST_CHECK_MAIN (samdetect);
