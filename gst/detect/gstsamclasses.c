@@ -3,7 +3,12 @@
 
 #include "gstsamclasses.h"
 
+#include "common/gstsamtext.h"
+
 #include <string.h>
+
+/* Bytes of a class's name, with the final 0. */
+#define MAX_NAME 64
 
 /* In the order in which detectors that were trained on COCO number them. */
 static const gchar *coco[] = {
@@ -79,4 +84,19 @@ gst_sam_classes_find (gchar ** classes, const gchar * name, guint * id,
       "detector's classes: %s.", name, all);
   g_free (all);
   return FALSE;
+}
+
+const gchar *
+gst_sam_classes_intern (const gchar * name)
+{
+  gchar *plain;
+
+  if (strlen (name) < MAX_NAME && g_utf8_validate (name, -1, NULL))
+    return g_intern_string (name);
+  plain = gst_sam_plain_text (name);
+  if (strlen (plain) >= MAX_NAME)
+    *g_utf8_find_prev_char (plain, plain + MAX_NAME) = 0;
+  name = g_intern_string (plain);
+  g_free (plain);
+  return name;
 }

@@ -18,6 +18,10 @@ gchar **gst_sam_classes_new (const gchar * file, guint num, GError ** error);
 gboolean gst_sam_classes_find (gchar ** classes, const gchar * name, guint * id,
     gchar ** why);
 
+/* A name as a label can have it: one line of UTF-8, of less than 64 bytes. It
+ * is never freed. */
+const gchar *gst_sam_classes_intern (const gchar * name);
+
 G_END_DECLS
 
 #endif /* __GST_SAM_CLASSES_H__ */

@@ -29,7 +29,6 @@
 #include "common/gstsamflush.h"
 #include "common/gstsamframe.h"
 #include "common/gstsamlive.h"
-#include "common/gstsamtext.h"
 #include "gstsamclasses.h"
 #include "gstsamdetector.h"
 
@@ -165,11 +164,9 @@ choose_classes (GstSamDetect * self, gchar ** names, gchar ** why)
   }
   self->names = g_new0 (GQuark, self->num_classes);
   for (i = 0; i < self->num_classes && ok; i++) {
-    gchar *plain = gst_sam_plain_text (names[i]);
-
     if (!any || chosen[i])
-      self->names[i] = g_quark_from_string (plain);
-    g_free (plain);
+      self->names[i] =
+          g_quark_from_static_string (gst_sam_classes_intern (names[i]));
   }
   g_free (chosen);
   g_strfreev (wanted);

@@ -305,3 +305,24 @@ gst_sam_detector_take (GstSamDetector * detect, gboolean wait)
   g_mutex_unlock (&detect->lock);
   return any ? &detect->answer : NULL;
 }
+
+GstSample *
+gst_sam_answer_get_mask (const GstSamAnswer * answer, guint i)
+{
+  const gint width = answer->mask_width, height = answer->mask_height;
+  GstCaps *caps = gst_caps_new_simple ("video/x-raw", "format", G_TYPE_STRING,
+      "GRAY8", "width", G_TYPE_INT, width, "height", G_TYPE_INT, height, NULL);
+  const gint stride = GST_ROUND_UP_4 (width);
+  GstBuffer *buffer = gst_buffer_new_allocate (NULL, (gsize) stride * height,
+      NULL);
+  GstSample *sample;
+  gint y;
+
+  for (y = 0; y < height; y++)
+    gst_buffer_fill (buffer, (gsize) y * stride, answer->found[i].mask +
+        (gsize) y * width, width);
+  sample = gst_sample_new (buffer, caps, NULL, NULL);
+  gst_buffer_unref (buffer);
+  gst_caps_unref (caps);
+  return sample;
+}

@@ -72,6 +72,10 @@ gboolean gst_sam_detector_ask (GstSamDetector * detect, GstBuffer * frame,
 const GstSamAnswer *gst_sam_detector_take (GstSamDetector * detect,
     gboolean wait);
 
+/* The mask of a detection, as a GRAY8 picture that covers the frame at any
+ * size. */
+GstSample *gst_sam_answer_get_mask (const GstSamAnswer * answer, guint i);
+
 G_END_DECLS
 
 #endif /* __GST_SAM_DETECTOR_H__ */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The properties of samtrack. */
 
-#include "gstsamseed.h"
 #include "gstsamtrackprivate.h"
 
 enum
@@ -163,7 +162,7 @@ set_locked (GstSamTrack * self, guint id, const GValue * value,
       gst_sam_pending_forget_masks (self->pending);
       break;
     default:
-      if (id < PROP_SEEDING || !gst_sam_seed_set_property (self,
+      if (id < PROP_SEEDING || !gst_sam_seed_settings_set (&self->seeding,
               id - PROP_SEEDING, value))
         G_OBJECT_WARN_INVALID_PROPERTY_ID (self, id, pspec);
       break;
@@ -263,7 +262,7 @@ gst_sam_track_get_property (GObject * object, guint id, GValue * value,
       g_value_set_string (value, self->initial_prompt);
       break;
     default:
-      if (id < PROP_SEEDING || !gst_sam_seed_get_property (self,
+      if (id < PROP_SEEDING || !gst_sam_seed_settings_get (&self->seeding,
               id - PROP_SEEDING, value))
         G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
       break;
@@ -606,7 +605,7 @@ gst_sam_track_install_properties (GstSamTrackClass * klass)
   install_stream_properties (gobject_class);
   install_prompt_properties (gobject_class);
   install_report_properties (gobject_class);
-  gst_sam_seed_install_properties (gobject_class, PROP_SEEDING);
+  gst_sam_seed_settings_install (gobject_class, PROP_SEEDING);
 }
 
 void
@@ -618,5 +617,5 @@ gst_sam_track_init_properties (GstSamTrack * self)
   self->max_objects = DEFAULT_MAX_OBJECTS;
   self->lost_after = DEFAULT_LOST_AFTER;
   self->history = DEFAULT_HISTORY;
-  gst_sam_seed_init_properties (self);
+  gst_sam_seed_settings_init (&self->seeding);
 }

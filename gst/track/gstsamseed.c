@@ -4,13 +4,17 @@
 
 #include "gstsamseed.h"
 
-#include "detect/gstsamclasses.h"
+#include "common/gstsamanalytics.h"
 #include "common/gstsamcuda.h"
+#include "common/gstsamenums.h"
 #include "common/gstsamerror.h"
-#include "gstsamtrackprivate.h"
+#include "detect/gstsamclasses.h"
+#include "detect/gstsamdetector.h"
+#include "gstsamcut.h"
 
 #include <string.h>
 
+GST_DEBUG_CATEGORY_EXTERN (gst_sam_track_debug);
 #define GST_CAT_DEFAULT gst_sam_track_debug
 
 /* Boxes that come with a frame that was skipped are taken for those of the next
@@ -25,25 +29,46 @@
  * intervals. */
 #define MAX_SKIPPED 4
 
-/* Bytes of a class's name, with the final 0. */
-#define MAX_NAME 64
+/* A frame that a prompt of the policy may name. */
+typedef struct
+{
+  guint64 number;               /* in order of arrival */
+  guint64 index;                /* the engine's number of it */
+  GstClockTime start;           /* running time */
+} GstSamSeedFrame;
+
+struct _GstSamSeed
+{
+  GstSamSeedHost host;
+  const GstSamSeedSettings *settings;
+  const struct sam_params *params;      /* while it opens */
+  sam_tracker *tracker;         /* during a step */
+  sam_seed *policy;
+  guint resets;                 /* of the prompts, when it began anew */
+
+  /* Classes, in the order in which they appeared. */
+  GQuark class_quark[SAM_SEED_MAX_CLASSES];
+  const gchar *class_name[SAM_SEED_MAX_CLASSES];        /* interned, UTF-8 */
+  guint num_classes;
+
+  GstSamDetector *detect;       /* NULL: the detector is upstream */
+  gboolean late;                /* and tells of frames that have passed */
+  guint64 asked;                /* number of the last frame it was given */
+  guint64 last;                 /* number of the last frame that was seen */
+  GstSamCut cut;
+  guint64 forgotten;            /* answers up to this frame are of no use */
+  const GstSamAnswer *answer;   /* the last one, until the next is asked for */
+
+  GstSamSeedFrame frame[SAM_MAX_HISTORY];       /* a ring */
+  guint first_frame, num_frames;
+
+  /* of one step */
+  struct sam_object object[SAM_MAX_OBJECTS];    /* with the element's ids */
+  struct sam_seed_detection detection[SAM_SEED_MAX_READ];
+  guint8 labels[SAM_SEED_GRID * SAM_SEED_GRID];
+};
 
 /* ---- Classes */
-
-static const gchar *
-intern_name (const gchar * name)
-{
-  gchar *plain;
-
-  if (strlen (name) < MAX_NAME && g_utf8_validate (name, -1, NULL))
-    return g_intern_string (name);
-  plain = gst_sam_plain_text (name);
-  if (strlen (plain) >= MAX_NAME)
-    *g_utf8_find_prev_char (plain, plain + MAX_NAME) = 0;
-  name = g_intern_string (plain);
-  g_free (plain);
-  return name;
-}
 
 static gint
 find_class (GstSamSeed * seed, GQuark quark)
@@ -59,7 +84,7 @@ find_class (GstSamSeed * seed, GQuark quark)
   if (i == SAM_SEED_MAX_CLASSES)
     return SAM_SEED_NO_CLASS;
   seed->class_quark[i] = quark;
-  seed->class_name[i] = intern_name (g_quark_to_string (quark));
+  seed->class_name[i] = gst_sam_classes_intern (g_quark_to_string (quark));
   seed->num_classes++;
   return i;
 }
@@ -67,11 +92,11 @@ find_class (GstSamSeed * seed, GQuark quark)
 /* @known: the names of the detector's classes. NULL: it is upstream, and the
  * names in detect-classes get the first numbers. */
 static gboolean
-allow_classes (GstSamTrack * self, gchar ** known,
+allow_classes (GstSamSeed * seed, gchar ** known,
     struct sam_seed_settings *settings, gchar ** why)
 {
-  gchar **names = g_strsplit (self->detect_classes ? self->detect_classes : "",
-      ",", SAM_SEED_MAX_CLASSES);
+  const gchar *wanted = seed->settings->detect_classes;
+  gchar **names = g_strsplit (wanted ? wanted : "", ",", SAM_SEED_MAX_CLASSES);
   gboolean ok = TRUE;
   guint i;
 
@@ -82,7 +107,7 @@ allow_classes (GstSamTrack * self, gchar ** known,
     if (*name && known)
       ok = gst_sam_classes_find (known, name, &id, why);
     else if (*name)
-      id = find_class (self->seed, g_quark_from_string (name));
+      id = find_class (seed, g_quark_from_string (name));
     if (id < SAM_SEED_MAX_CLASSES)
       settings->classes[id / 64] |= G_GUINT64_CONSTANT (1) << id % 64;
   }
@@ -96,152 +121,158 @@ take_names (GstSamSeed * seed, gchar ** known)
   for (; known && known[seed->num_classes] &&
       seed->num_classes < SAM_SEED_MAX_CLASSES; seed->num_classes++)
     seed->class_name[seed->num_classes] =
-        intern_name (known[seed->num_classes]);
+        gst_sam_classes_intern (known[seed->num_classes]);
 }
 
 /* ---- Start and stop */
 
 static gboolean
-fail_settings (GstSamTrack * self, gchar * why)
+fail_settings (GstSamSeed * seed, gchar * why)
 {
-  GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS, ("%s", why), (NULL));
+  GST_ELEMENT_ERROR (seed->host.element, RESOURCE, SETTINGS, ("%s", why),
+      (NULL));
   g_free (why);
   return FALSE;
 }
 
 static gboolean
-has_file (const GstSamTrack * self)
+has_file (const GstSamSeedSettings * settings)
 {
-  return self->detector_file && *self->detector_file;
-}
-
-/* Whether seed-options say how late an answer may be. */
-static gboolean
-has_late_frames (const GstSamTrack * self)
-{
-  return self->seed_options && (strstr (self->seed_options, "late-frames") ||
-      strstr (self->seed_options, "late_frames"));
+  return settings->detector_file && *settings->detector_file;
 }
 
 static gboolean
-open_policy (GstSamTrack * self, gchar ** known)
+open_policy (GstSamSeed * seed, gchar ** known)
 {
+  const gint source = seed->settings->prompt_source;
   struct sam_seed_settings settings;
   struct sam_error error = { "" };
+  gboolean has_late_frames;
   gchar *why = NULL;
   int status;
 
-  if (!gst_sam_seed_get_settings (self, &settings, &why) ||
-      !allow_classes (self, known, &settings, &why))
-    return fail_settings (self, why);
-  settings.max_objects = self->max_objects;
-  if ((self->seed->detect || self->prompt_source ==
-          GST_SAM_TRACK_PROMPT_SOURCE_ROI) && !has_late_frames (self))
+  if (!gst_sam_seed_settings_get_policy (seed->settings, &settings,
+          &has_late_frames, &why) ||
+      !allow_classes (seed, known, &settings, &why))
+    return fail_settings (seed, why);
+  settings.max_objects = seed->params->max_objects;
+  if ((seed->detect || source == GST_SAM_TRACK_PROMPT_SOURCE_ROI) &&
+      !has_late_frames)
     settings.late_frames = MAX_LATE;
-  take_names (self->seed, known);
-  status = sam_seed_open (&self->seed->policy, &settings, &error);
+  take_names (seed, known);
+  status = sam_seed_open (&seed->policy, &settings, &error);
   if (status != SAM_OK)
-    gst_sam_track_post_error (self, status, &error, "sam_seed_open");
+    gst_sam_error_post (seed->host.element, status, &error, "sam_seed_open",
+        NULL);
   return status == SAM_OK;
 }
 
 static gboolean
-open_detector (GstSamTrack * self)
+open_detector (GstSamSeed * seed)
 {
   struct sam_params params = SAM_PARAMS_INIT;
   struct sam_error error = { "" };
   int status;
 
-  params.model_file = self->detector_file;
-  params.backend = self->detector_backend;
-  params.input_size = self->detector_size;
+  params.model_file = seed->settings->detector_file;
+  params.backend = seed->settings->detector_backend;
+  params.input_size = seed->settings->detector_size;
   /* in which its answers were compared with the published ones */
-  params.precision = self->precision == SAM_PRECISION_AUTO ?
-      SAM_PRECISION_FP32 : self->precision;
-  params.threads = self->threads;
-  params.log = gst_sam_track_log;
-  params.log_priv = self;
-  self->seed->detect = gst_sam_detector_new (&params, &status, &error);
-  if (!self->seed->detect)
-    gst_sam_error_post (GST_ELEMENT (self), status, &error, "sam_detector_open",
-        self->detector_file);
-  return self->seed->detect != NULL;
+  params.precision = seed->params->precision == SAM_PRECISION_AUTO ?
+      SAM_PRECISION_FP32 : seed->params->precision;
+  params.threads = seed->params->threads;
+  params.log = seed->params->log;
+  params.log_priv = seed->params->log_priv;
+  seed->detect = gst_sam_detector_new (&params, &status, &error);
+  if (!seed->detect)
+    gst_sam_error_post (seed->host.element, status, &error, "sam_detector_open",
+        seed->settings->detector_file);
+  return seed->detect != NULL;
 }
 
 static gboolean
-open_all (GstSamTrack * self)
+open_all (GstSamSeed * seed)
 {
+  const GstSamSeedSettings *settings = seed->settings;
   GError *error = NULL;
   gchar **known = NULL;
   gboolean ok;
 
-  if (self->prompt_source == GST_SAM_TRACK_PROMPT_SOURCE_ANALYTICS &&
+  if (settings->prompt_source == GST_SAM_TRACK_PROMPT_SOURCE_ANALYTICS &&
       !gst_sam_analytics_is_built ())
-    return fail_settings (self, g_strdup_printf ("prompt-source is analytics, "
+    return fail_settings (seed, g_strdup_printf ("prompt-source is analytics, "
             "which needs a samtrack built with GStreamer 1.24 or later and its "
             "analytics library; this one was built with %d.%d without it.",
             GST_VERSION_MAJOR, GST_VERSION_MINOR));
-  if (has_file (self)) {
-    if (self->prompt_source != GST_SAM_TRACK_PROMPT_SOURCE_NONE)
-      return fail_settings (self, g_strdup_printf (
+  if (has_file (settings)) {
+    if (settings->prompt_source != GST_SAM_TRACK_PROMPT_SOURCE_NONE)
+      return fail_settings (seed, g_strdup_printf (
               "prompt-source is %s and detector-file is set, expected is one "
-              "of them.", self->prompt_source ==
+              "of them.", settings->prompt_source ==
               GST_SAM_TRACK_PROMPT_SOURCE_ROI ? "roi" : "analytics"));
-    if (!open_detector (self))
+    if (!open_detector (seed))
       return FALSE;
-    known = gst_sam_classes_new (self->detector_labels,
-        gst_sam_detector_get_num_classes (self->seed->detect), &error);
+    known = gst_sam_classes_new (settings->detector_labels,
+        gst_sam_detector_get_num_classes (seed->detect), &error);
     if (!known) {
-      fail_settings (self, g_strdup (error->message));
+      fail_settings (seed, g_strdup (error->message));
       g_error_free (error);
       return FALSE;
     }
   }
-  ok = open_policy (self, known);
+  ok = open_policy (seed, known);
   g_strfreev (known);
   return ok;
 }
 
 gboolean
-gst_sam_seed_start (GstSamTrack * self)
+gst_sam_seed_open (GstSamSeed ** out, const GstSamSeedHost * host,
+    const GstSamSeedSettings * settings, const struct sam_params *params)
 {
-  if (self->prompt_source == GST_SAM_TRACK_PROMPT_SOURCE_NONE &&
-      !has_file (self))
+  GstSamSeed *seed;
+
+  *out = NULL;
+  if (settings->prompt_source == GST_SAM_TRACK_PROMPT_SOURCE_NONE &&
+      !has_file (settings))
     return TRUE;
-  self->seed = g_new0 (GstSamSeed, 1);
-  if (open_all (self))
+  *out = seed = g_new0 (GstSamSeed, 1);
+  seed->host = *host;
+  seed->settings = settings;
+  seed->params = params;
+  if (open_all (seed)) {
+    seed->params = NULL;
     return TRUE;
-  gst_sam_seed_stop (self);
+  }
+  gst_sam_seed_close (out);
   return FALSE;
 }
 
 void
-gst_sam_seed_stop (GstSamTrack * self)
+gst_sam_seed_close (GstSamSeed ** seed)
 {
-  if (!self->seed)
+  if (!*seed)
     return;
-  gst_sam_detector_free (self->seed->detect);
-  sam_seed_close (&self->seed->policy);
-  g_clear_pointer (&self->seed, g_free);
+  gst_sam_detector_free ((*seed)->detect);
+  sam_seed_close (&(*seed)->policy);
+  g_clear_pointer (seed, g_free);
 }
 
 gboolean
-gst_sam_seed_watches (GstSamTrack * self)
+gst_sam_seed_has_detector (const GstSamSeed * seed)
 {
-  return self->seed && (self->seed->detect || self->found->looked);
+  return seed && seed->detect;
 }
 
 /* ---- What the policy is told */
 
 static void
-note_frame (GstSamTrack * self, const GstSamStep * step)
+note_frame (GstSamSeed * seed, const GstSamStep * step)
 {
-  GstSamSeed *seed = self->seed;
   GstSamSeedFrame *frame;
   guint64 oldest, next;
 
   if (!GST_CLOCK_TIME_IS_VALID (step->running_time) ||
-      sam_tracker_frames (self->tracker, 0, &oldest, &next, NULL) != SAM_OK ||
+      sam_tracker_frames (seed->tracker, 0, &oldest, &next, NULL) != SAM_OK ||
       oldest == next)
     return;
   if (seed->num_frames == SAM_MAX_HISTORY)
@@ -257,13 +288,12 @@ note_frame (GstSamTrack * self, const GstSamStep * step)
 
 /* The first frame that a prompt can name; NULL: none. */
 static const GstSamSeedFrame *
-get_oldest (GstSamTrack * self)
+get_oldest (GstSamSeed * seed)
 {
-  const GstSamSeed *seed = self->seed;
   guint64 oldest, next;
   guint i;
 
-  if (sam_tracker_frames (self->tracker, 0, &oldest, &next, NULL) != SAM_OK)
+  if (sam_tracker_frames (seed->tracker, 0, &oldest, &next, NULL) != SAM_OK)
     return NULL;
   for (i = 0; i < seed->num_frames; i++) {
     const GstSamSeedFrame *frame =
@@ -276,26 +306,27 @@ get_oldest (GstSamTrack * self)
 }
 
 static void
-take_objects (GstSamTrack * self, const struct sam_result *result,
+take_objects (GstSamSeed * seed, const struct sam_result *result,
     struct sam_seed_input *in)
 {
-  struct sam_object *object = self->seed->object;
+  struct sam_object *object = seed->object;
 
   in->objects = object;
   for (; result && in->num_objects < MIN (result->num_objects,
           SAM_MAX_OBJECTS); in->num_objects++) {
     object[in->num_objects] = result->objects[in->num_objects];
-    object[in->num_objects].id = gst_sam_pending_find_id (self->pending,
+    object[in->num_objects].id = gst_sam_pending_find_id (seed->host.pending,
         object[in->num_objects].id);
   }
 }
 
 /* A small label map. One in GPU memory stays there: then boxes are compared. */
 static void
-take_labels (GstSamTrack * self, GstBuffer * mask, struct sam_seed_input *in)
+take_labels (GstSamSeed * seed, const GstSamSeedInput * input,
+    struct sam_seed_input *in)
 {
-  const GstSamMaskPool *pool = &self->masks;
-  guint8 *to = self->seed->labels;
+  GstBuffer *mask = input->mask;
+  guint8 *to = seed->labels;
   GstMapInfo map;
   gint x, y;
 
@@ -304,19 +335,20 @@ take_labels (GstSamTrack * self, GstBuffer * mask, struct sam_seed_input *in)
     return;
   for (y = 0; y < SAM_SEED_GRID; y++) {
     for (x = 0; x < SAM_SEED_GRID; x++)
-      *to++ = gst_sam_cell (map.data, pool->width, pool->height, x, y);
+      *to++ = gst_sam_cell (map.data, input->mask_width, input->mask_height,
+          x, y);
   }
   gst_buffer_unmap (mask, &map);
-  in->labels = self->seed->labels;
+  in->labels = seed->labels;
 }
 
 /* What came with the frame, or shortly before it with one that was skipped. */
 static void
-take_regions (GstSamTrack * self, const GstSamStep * step,
+take_regions (GstSamSeed * seed, const GstSamStep * step,
     struct sam_seed_input *in)
 {
   const GstSamFound *found = step->found;
-  struct sam_seed_detection *to = self->seed->detection;
+  struct sam_seed_detection *to = seed->detection;
   guint i;
 
   if (!found->looked || step->number - found->number > MAX_CARRIED)
@@ -324,13 +356,13 @@ take_regions (GstSamTrack * self, const GstSamStep * step,
   for (i = 0; i < found->num; i++) {
     to[i].box = found->find[i].box;
     to[i].score = found->find[i].score;
-    to[i].class_id = find_class (self->seed, found->find[i].label);
+    to[i].class_id = find_class (seed, found->find[i].label);
     to[i].mask = NULL;
   }
   in->has_result = TRUE;
   in->result_frame = found->age && found->age < found->number ?
       found->number - found->age : step->number;
-  self->seed->late |= in->result_frame < step->number;
+  seed->late |= in->result_frame < step->number;
   in->num_detections = found->num;
   in->detections = to;
 }
@@ -338,73 +370,70 @@ take_regions (GstSamTrack * self, const GstSamStep * step,
 /* What the detector has found since it was last asked. Returns FALSE if it has
  * failed. */
 static gboolean
-take_answer (GstSamTrack * self, gboolean wait, struct sam_seed_input *in)
+take_answer (GstSamSeed * seed, gboolean wait, struct sam_seed_input *in)
 {
-  const GstSamAnswer *answer = gst_sam_detector_take (self->seed->detect, wait);
+  const GstSamAnswer *answer = gst_sam_detector_take (seed->detect, wait);
 
-  in->busy = gst_sam_detector_is_busy (self->seed->detect);
+  in->busy = gst_sam_detector_is_busy (seed->detect);
   if (!answer)
     return TRUE;
   if (answer->status != SAM_OK) {
-    gst_sam_error_post (GST_ELEMENT (self), answer->status, &answer->error,
-        "sam_detector_run", self->detector_file);
+    gst_sam_error_post (seed->host.element, answer->status, &answer->error,
+        "sam_detector_run", seed->settings->detector_file);
     return FALSE;
   }
-  gst_sam_stats_detector (self->stats, answer->ns);
-  if (answer->number <= self->seed->forgotten)
+  gst_sam_stats_detector (seed->host.stats, answer->ns);
+  if (answer->number <= seed->forgotten)
     return TRUE;
   in->has_result = TRUE;
   in->result_frame = answer->number;
   in->num_detections = answer->num;
   in->detections = answer->find;
-  self->seed->answer = answer;
+  seed->answer = answer;
   return TRUE;
 }
 
 /* Where frames are skipped because the tracker cannot follow, the detector is
  * the first thing to do without. */
 static gboolean
-is_overloaded (GstSamTrack * self, const GstSamStep * step, gboolean wait)
+is_overloaded (GstSamSeed * seed, const GstSamSeedInput * input)
 {
-  const GstSamSeed *seed = self->seed;
-  guint interval;
+  const guint64 number = input->step->number;
 
-  GST_OBJECT_LOCK (self);
-  interval = self->interval;
-  GST_OBJECT_UNLOCK (self);
-  return !wait && seed->last && step->number - seed->last > interval + 1 &&
-      gst_sam_pending_has_objects (self->pending) &&
-      step->number - seed->asked < (guint64) MAX_SKIPPED *
-      self->seed_settings.detect_interval;
+  return !input->wait && seed->last &&
+      number - seed->last > (guint64) input->interval + 1 &&
+      gst_sam_pending_has_objects (seed->host.pending) &&
+      number - seed->asked < (guint64) MAX_SKIPPED *
+      seed->settings->policy.detect_interval;
 }
 
 static void
-ask (GstSamTrack * self, const GstSamStep * step)
+ask (GstSamSeed * seed, const GstSamStep * step)
 {
   gchar *why = NULL;
 
-  self->seed->asked = step->number;
-  if (gst_sam_detector_ask (self->seed->detect, step->frame, &step->info,
+  seed->asked = step->number;
+  if (gst_sam_detector_ask (seed->detect, step->frame, &step->info,
           step->number, &why))
     return;
-  GST_WARNING_OBJECT (self, "no detection: %s", why);
+  GST_WARNING_OBJECT (seed->host.element, "no detection: %s", why);
   g_free (why);
 }
 
 /* ---- What it decides */
 
 static guint64
-push_prompt (GstSamTrack * self, GstSamPrompt * prompt)
+push_prompt (GstSamSeed * seed, GstSamPrompt * prompt)
 {
   GError *error = NULL;
   guint64 id;
 
   prompt->seeded = TRUE;
-  id = gst_sam_pending_push (self->pending, prompt, 0, &error);
+  id = gst_sam_pending_push (seed->host.pending, prompt, 0, &error);
   if (!id)
     gst_sam_prompt_clear (prompt);
   if (error) {
-    GST_DEBUG_OBJECT (self, "of the policy: %s", error->message);
+    GST_DEBUG_OBJECT (seed->host.element, "of the policy: %s", error->message);
     g_error_free (error);
   }
   return id;
@@ -414,11 +443,10 @@ push_prompt (GstSamTrack * self, GstSamPrompt * prompt)
  * of a frame that is not held any more goes to the oldest one that is, as a
  * late click does. */
 static GstClockTime
-get_prompt_time (GstSamTrack * self, const struct sam_seed_decision *decision)
+get_prompt_time (GstSamSeed * seed, const struct sam_seed_decision *decision)
 {
-  const GstSamSeed *seed = self->seed;
   const GstSamSeedFrame *oldest = seed->detect || seed->late ?
-      get_oldest (self) : NULL;
+      get_oldest (seed) : NULL;
   guint i;
 
   for (i = 0; decision->has_frame && i < seed->num_frames; i++) {
@@ -426,28 +454,6 @@ get_prompt_time (GstSamTrack * self, const struct sam_seed_decision *decision)
       return seed->frame[i].start;
   }
   return oldest ? oldest->start : GST_CLOCK_TIME_NONE;
-}
-
-/* The detector's mask of a detection. It covers the frame at any size. */
-static GstSample *
-get_mask (const GstSamAnswer * answer, guint i)
-{
-  const gint width = answer->mask_width, height = answer->mask_height;
-  GstCaps *caps = gst_caps_new_simple ("video/x-raw", "format", G_TYPE_STRING,
-      "GRAY8", "width", G_TYPE_INT, width, "height", G_TYPE_INT, height, NULL);
-  const gint stride = GST_ROUND_UP_4 (width);
-  GstBuffer *buffer = gst_buffer_new_allocate (NULL, (gsize) stride * height,
-      NULL);
-  GstSample *sample;
-  gint y;
-
-  for (y = 0; y < height; y++)
-    gst_buffer_fill (buffer, (gsize) y * stride, answer->found[i].mask +
-        (gsize) y * width, width);
-  sample = gst_sample_new (buffer, caps, NULL, NULL);
-  gst_buffer_unref (buffer);
-  gst_caps_unref (caps);
-  return sample;
 }
 
 static void
@@ -468,18 +474,18 @@ set_box (GstSamPrompt * prompt, const struct sam_seed_box *box,
 /* Prompt with the detection, by its mask where the policy trusts that. Returns
  * the id of the object, 0 if the prompt was refused. */
 static guint64
-push_detection (GstSamTrack * self, const struct sam_seed_decision *decision,
+push_detection (GstSamSeed * seed, const struct sam_seed_decision *decision,
     const GstSamStep * step)
 {
   GstSamPrompt prompt = {.kind = GST_SAM_PROMPT_MASK,.id = decision->id };
 
   if (decision->use_mask)
-    prompt.sample = get_mask (self->seed->answer, decision->detection);
+    prompt.sample = gst_sam_answer_get_mask (seed->answer, decision->detection);
   else
     set_box (&prompt, &decision->box, &step->info);
-  prompt.running_time = get_prompt_time (self, decision);
+  prompt.running_time = get_prompt_time (seed, decision);
   prompt.timed = GST_CLOCK_TIME_IS_VALID (prompt.running_time);
-  return push_prompt (self, &prompt);
+  return push_prompt (seed, &prompt);
 }
 
 static const gchar *
@@ -511,134 +517,149 @@ get_class_name (const GstSamSeed * seed, gint class_id)
 }
 
 static void
-post_event (GstSamTrack * self, const struct sam_seed_decision *decision,
+post_event (GstSamSeed * seed, const struct sam_seed_decision *decision,
     guint64 id, GstClockTime running_time)
 {
   const gchar *event = get_event (decision->kind);
 
   if (!event || !id)
     return;
-  gst_element_post_message (GST_ELEMENT (self),
-      gst_message_new_element (GST_OBJECT (self),
+  gst_element_post_message (seed->host.element,
+      gst_message_new_element (GST_OBJECT (seed->host.element),
           gst_structure_new ("samtrack-track",
               "event", G_TYPE_STRING, event,
               "id", G_TYPE_UINT64, id,
-              "label", G_TYPE_STRING, get_class_name (self->seed,
+              "label", G_TYPE_STRING, get_class_name (seed,
                   decision->class_id),
               "reason", G_TYPE_STRING, sam_seed_reason_name (decision->reason),
               "running-time", G_TYPE_UINT64, running_time, NULL)));
 }
 
 static void
-carry_out (GstSamTrack * self, const struct sam_seed_output *out, gint i,
+carry_out (GstSamSeed * seed, const struct sam_seed_output *out, gint i,
     const GstSamStep * step)
 {
   const struct sam_seed_decision *decision = &out->decisions[i];
   guint64 id = decision->id;
 
   GST_CAT_LEVEL_LOG (gst_sam_track_debug, decision->kind == SAM_SEED_IGNORE ?
-      GST_LEVEL_LOG : GST_LEVEL_DEBUG, self, "%s: object %" G_GUINT64_FORMAT
-      ", detection %d, %s", sam_seed_kind_name (decision->kind), id,
-      decision->detection, sam_seed_reason_name (decision->reason));
+      GST_LEVEL_LOG : GST_LEVEL_DEBUG, seed->host.element, "%s: object %"
+      G_GUINT64_FORMAT ", detection %d, %s",
+      sam_seed_kind_name (decision->kind), id, decision->detection,
+      sam_seed_reason_name (decision->reason));
   if (decision->kind == SAM_SEED_START) {
-    id = push_detection (self, decision, step);
+    id = push_detection (seed, decision, step);
     if (id)
-      sam_seed_bind (self->seed->policy, i, id, NULL);
+      sam_seed_bind (seed->policy, i, id, NULL);
   } else if (decision->kind == SAM_SEED_REMOVE) {
     GstSamPrompt prompt = {.kind = GST_SAM_PROMPT_REMOVE,.id = id };
 
-    push_prompt (self, &prompt);
+    push_prompt (seed, &prompt);
   } else if (decision->kind == SAM_SEED_REACQUIRE ||
       (decision->kind == SAM_SEED_RECONDITION && decision->has_frame)) {
-    push_detection (self, decision, step);
+    push_detection (seed, decision, step);
   }
-  post_event (self, decision, id, step->running_time);
+  post_event (seed, decision, id, step->running_time);
 }
 
 /* ---- A step */
 
 static void
-follow_resets (GstSamTrack * self)
+follow_resets (GstSamSeed * seed)
 {
-  const guint resets = gst_sam_pending_get_resets (self->pending);
+  const guint resets = gst_sam_pending_get_resets (seed->host.pending);
 
-  if (resets == self->seed->resets)
+  if (resets == seed->resets)
     return;
-  self->seed->resets = resets;
-  self->seed->forgotten = self->seed->asked;
-  self->seed->cut.has = FALSE;
-  self->seed->num_frames = 0;
-  sam_seed_reset (self->seed->policy);
+  seed->resets = resets;
+  seed->forgotten = seed->asked;
+  seed->cut.has = FALSE;
+  seed->num_frames = 0;
+  sam_seed_reset (seed->policy);
+}
+
+/* What the policy is told of a frame. Returns FALSE if the detector has
+ * failed. */
+static gboolean
+look (GstSamSeed * seed, const GstSamSeedInput * input,
+    struct sam_seed_input *in)
+{
+  const GstSamStep *step = input->step;
+  const GstSamSeedFrame *oldest;
+
+  in->frame = step->number;
+  in->time_ns = GST_CLOCK_TIME_IS_VALID (step->running_time) ?
+      step->running_time : step->number * (GST_SECOND / 30);
+  in->width = GST_VIDEO_INFO_WIDTH (&step->info);
+  in->height = GST_VIDEO_INFO_HEIGHT (&step->info);
+  oldest = get_oldest (seed);
+  in->oldest = oldest ? oldest->number : step->number + 1;
+  take_objects (seed, input->result, in);
+  take_labels (seed, input, in);
+  if (!seed->detect) {
+    take_regions (seed, step, in);
+    return TRUE;
+  }
+  if (!take_answer (seed, input->wait, in))
+    return FALSE;
+  in->overloaded = is_overloaded (seed, input);
+  in->has_cut = gst_sam_cut_look (&seed->cut, &step->info, step->frame);
+  return TRUE;
 }
 
 gboolean
-gst_sam_seed_step (GstSamTrack * self, const GstSamStep * step,
-    const struct sam_result *result, GstBuffer * mask, gboolean wait)
+gst_sam_seed_step (GstSamSeed * seed, const GstSamSeedInput * given)
 {
-  const GstSamSeedFrame *oldest;
+  GstSamSeedInput input = *given;
   struct sam_seed_input in = SAM_SEED_INPUT_INIT;
   struct sam_seed_output out;
   struct sam_error error = { "" };
   gint i;
 
-  if (!self->seed)
+  if (!seed)
     return TRUE;
-  wait |= self->detect_sync;
-  follow_resets (self);
-  note_frame (self, step);
-  in.frame = step->number;
-  in.time_ns = GST_CLOCK_TIME_IS_VALID (step->running_time) ?
-      step->running_time : step->number * (GST_SECOND / 30);
-  in.width = GST_VIDEO_INFO_WIDTH (&step->info);
-  in.height = GST_VIDEO_INFO_HEIGHT (&step->info);
-  oldest = get_oldest (self);
-  in.oldest = oldest ? oldest->number : step->number + 1;
-  take_objects (self, result, &in);
-  take_labels (self, mask, &in);
-  if (!self->seed->detect)
-    take_regions (self, step, &in);
-  else if (!take_answer (self, wait, &in))
+  input.wait |= seed->settings->detect_sync;
+  seed->tracker = input.tracker;
+  follow_resets (seed);
+  note_frame (seed, input.step);
+  if (!look (seed, &input, &in))
     return FALSE;
-  if (self->seed->detect) {
-    in.overloaded = is_overloaded (self, step, wait);
-    in.has_cut = gst_sam_cut_look (&self->seed->cut, &step->info, step->frame);
-  }
-  if (sam_seed_step (self->seed->policy, &in, &out, &error) != SAM_OK) {
-    GST_WARNING_OBJECT (self, "%s", error.text);
+  if (sam_seed_step (seed->policy, &in, &out, &error) != SAM_OK) {
+    GST_WARNING_OBJECT (seed->host.element, "%s", error.text);
     return TRUE;
   }
   for (i = 0; i < out.num_decisions; i++)
-    carry_out (self, &out, i, step);
-  if (self->seed->detect && out.detect != SAM_SEED_REQUEST_NONE)
-    ask (self, step);
-  self->seed->last = step->number;
-  gst_sam_stats_set_seed (self->stats, sam_seed_get_stats (self->seed->policy));
+    carry_out (seed, &out, i, input.step);
+  if (seed->detect && out.detect != SAM_SEED_REQUEST_NONE)
+    ask (seed, input.step);
+  seed->last = input.step->number;
+  gst_sam_stats_set_seed (seed->host.stats, sam_seed_get_stats (seed->policy));
   return TRUE;
 }
 
 /* ---- What is shown */
 
 gboolean
-gst_sam_seed_shows (GstSamTrack * self, guint64 id)
+gst_sam_seed_shows (GstSamSeed * seed, guint64 id)
 {
   struct sam_seed_track track;
 
-  return !self->seed || sam_seed_find (self->seed->policy, id, &track) !=
+  return !seed || sam_seed_find (seed->policy, id, &track) !=
       SAM_OK || track.is_published;
 }
 
 const gchar *
-gst_sam_seed_get_label (GstSamTrack * self, guint64 id)
+gst_sam_seed_get_label (GstSamSeed * seed, guint64 id)
 {
   struct sam_seed_track track;
 
-  if (!self->seed || sam_seed_find (self->seed->policy, id, &track) != SAM_OK)
+  if (!seed || sam_seed_find (seed->policy, id, &track) != SAM_OK)
     return NULL;
-  return get_class_name (self->seed, track.class_id);
+  return get_class_name (seed, track.class_id);
 }
 
 void
-gst_sam_seed_hide (GstSamTrack * self, const struct sam_result *result,
+gst_sam_seed_hide (GstSamSeed * seed, const struct sam_result *result,
     GstBuffer * mask)
 {
   guint8 shown[256];
@@ -647,12 +668,12 @@ gst_sam_seed_hide (GstSamTrack * self, const struct sam_result *result,
   gsize p;
   gint i;
 
-  if (!self->seed)
+  if (!seed)
     return;
   for (i = 0; i < 256; i++)
     shown[i] = i;
   for (i = 0; i < result->num_objects; i++) {
-    if (!gst_sam_seed_shows (self, gst_sam_pending_find_id (self->pending,
+    if (!gst_sam_seed_shows (seed, gst_sam_pending_find_id (seed->host.pending,
                 result->objects[i].id))) {
       shown[result->objects[i].slot & 255] = 0;
       hides = TRUE;

@@ -2,95 +2,106 @@
 #ifndef __GST_SAM_SEED_H__
 #define __GST_SAM_SEED_H__
 
-#include "gstsamcut.h"
-#include "detect/gstsamdetector.h"
-#include "common/gstsamfound.h"
+#include "gstsampending.h"
+#include "gstsamstats.h"
 #include "gstsamstep.h"
 
 #include <samtrack/seed.h>
 
 G_BEGIN_DECLS
 
-/* A frame that a prompt of the policy may name. */
+/**
+ * GstSamSeedSettings:
+ *
+ * The properties of automatic seeding. They keep their values while a
+ * GstSamSeed uses them.
+ */
 typedef struct
 {
-  guint64 number;               /* in order of arrival */
-  guint64 index;                /* the engine's number of it */
-  GstClockTime start;           /* running time */
-} GstSamSeedFrame;
+  gint prompt_source;           /* GstSamTrackPromptSource */
+  gboolean roi_empty;
+  guint roi_length;             /* of "roi", as it was given */
+  gchar *detector_file, *detector_labels;
+  gint detector_backend;
+  guint detector_size;
+  gboolean detect_sync;
+  gchar *detect_classes;
+  gchar *options;               /* "seed-options" */
+  struct sam_seed_settings policy;
+} GstSamSeedSettings;
+
+void gst_sam_seed_settings_init (GstSamSeedSettings * settings);
+void gst_sam_seed_settings_clear (GstSamSeedSettings * settings);
+
+/* Properties with ids that count from 0; FALSE if there is no such one. */
+void gst_sam_seed_settings_install (GObjectClass * klass, guint first_id);
+gboolean gst_sam_seed_settings_set (GstSamSeedSettings * settings, guint id,
+    const GValue * value);
+gboolean gst_sam_seed_settings_get (const GstSamSeedSettings * settings,
+    guint id, GValue * value);
+
+/* The settings of the policy, with seed-options, and whether these say how late
+ * an answer may be. Returns FALSE and sets *why if an option does not exist;
+ * free it with g_free(). */
+gboolean gst_sam_seed_settings_get_policy (const GstSamSeedSettings * settings,
+    struct sam_seed_settings *policy, gboolean * has_late_frames,
+    gchar ** why);
 
 /**
  * GstSamSeed:
  *
- * The policy that starts and removes objects, and what it needs of a stream.
- * Used by the thread that owns the tracker.
+ * The policy that starts and removes objects, with the detector that it has of
+ * its own, if any, and what both remember of the stream. It sees frames and
+ * results, and hands in prompts as a user does. Used by the thread that owns
+ * the tracker, unless a function says otherwise; all of them take NULL: then
+ * users alone start objects.
  */
-typedef struct _GstSamSeed
+typedef struct _GstSamSeed GstSamSeed;
+
+/* Whom it works for. */
+typedef struct
 {
-  sam_seed *policy;             /* NULL: only users start objects */
-  guint resets;                 /* of the prompts, when it began anew */
+  GstElement *element;          /* posts its messages */
+  GstSamPending *pending;       /* takes its prompts, knows the objects' ids */
+  GstSamStats *stats;
+} GstSamSeedHost;
 
-  /* Classes, in the order in which they appeared. */
-  GQuark class_quark[SAM_SEED_MAX_CLASSES];
-  const gchar *class_name[SAM_SEED_MAX_CLASSES];        /* interned, UTF-8 */
-  guint num_classes;
+/* What a frame brings. */
+typedef struct
+{
+  const GstSamStep *step;
+  sam_tracker *tracker;
+  const struct sam_result *result;      /* NULL: nothing was tracked */
+  GstBuffer *mask;              /* its label map, of this size; or NULL */
+  gint mask_width, mask_height;
+  guint interval;               /* frames that are skipped as asked */
+  gboolean wait;                /* what comes out must not depend on how long
+                                 * the detector takes */
+} GstSamSeedInput;
 
-  GstSamDetector *detect;       /* NULL: the detector is upstream */
-  gboolean late;                /* and tells of frames that have passed */
-  guint64 asked;                /* number of the last frame it was given */
-  guint64 last;                 /* number of the last frame that was seen */
-  GstSamCut cut;
-  guint64 forgotten;            /* answers up to this frame are of no use */
-  const GstSamAnswer *answer;   /* the last one, until the next is asked for */
+/* Begin, and open the detector. @params: the tracker's; @settings and what
+ * @host names must outlive *seed, which is NULL if the settings ask for
+ * nothing. Returns FALSE on failure, after posting an error. */
+gboolean gst_sam_seed_open (GstSamSeed ** seed, const GstSamSeedHost * host,
+    const GstSamSeedSettings * settings, const struct sam_params *params);
+void gst_sam_seed_close (GstSamSeed ** seed);
 
-  GstSamSeedFrame frame[SAM_MAX_HISTORY];       /* a ring */
-  guint first_frame, num_frames;
+/* Any thread. Whether it reads frames, and that in system memory: it has a
+ * detector. */
+gboolean gst_sam_seed_has_detector (const GstSamSeed * seed);
 
-  /* of one step */
-  struct sam_object object[SAM_MAX_OBJECTS];    /* with the element's ids */
-  struct sam_seed_detection detection[SAM_SEED_MAX_READ];
-  guint8 labels[SAM_SEED_GRID * SAM_SEED_GRID];
-} GstSamSeed;
-
-/* Begin with the properties as they are, and open the detector. Returns FALSE
- * on failure, after posting an error. */
-gboolean gst_sam_seed_start (GstSamTrack * self);
-void gst_sam_seed_stop (GstSamTrack * self);
-
-/* Whether frames are needed on which nothing is tracked. Streaming thread. */
-gboolean gst_sam_seed_watches (GstSamTrack * self);
-
-/* After a frame: let the policy decide, and hand in its prompts. @result: NULL
- * if nothing was tracked; @mask: its label map; @wait: what comes out must not
- * depend on how long the detector takes. Returns FALSE if the detector has
- * failed, after posting an error. */
-gboolean gst_sam_seed_step (GstSamTrack * self, const GstSamStep * step,
-    const struct sam_result *result, GstBuffer * mask, gboolean wait);
+/* After a frame: let the policy decide, and hand in its prompts. Returns FALSE
+ * if the detector has failed, after posting an error. */
+gboolean gst_sam_seed_step (GstSamSeed * seed, const GstSamSeedInput * input);
 
 /* Take objects that are not to be shown out of the label map. */
-void gst_sam_seed_hide (GstSamTrack * self, const struct sam_result *result,
+void gst_sam_seed_hide (GstSamSeed * seed, const struct sam_result *result,
     GstBuffer * mask);
 
 /* Whether an object is to be shown, and the name of its class, NULL: none. Both
  * of the element's id. */
-gboolean gst_sam_seed_shows (GstSamTrack * self, guint64 id);
-const gchar *gst_sam_seed_get_label (GstSamTrack * self, guint64 id);
-
-/* gstsamseedproperties.c: the settings of the policy. Ids count from 0, and
- * both functions are called with the object lock held. */
-
-void gst_sam_seed_install_properties (GObjectClass * klass, guint first_id);
-gboolean gst_sam_seed_set_property (GstSamTrack * self, guint id,
-    const GValue * value);
-gboolean gst_sam_seed_get_property (GstSamTrack * self, guint id,
-    GValue * value);
-void gst_sam_seed_init_properties (GstSamTrack * self);
-void gst_sam_seed_clear_properties (GstSamTrack * self);
-
-/* The settings with seed-options. Returns FALSE and sets *why if one does not
- * exist; free it with g_free(). */
-gboolean gst_sam_seed_get_settings (GstSamTrack * self,
-    struct sam_seed_settings *settings, gchar ** why);
+gboolean gst_sam_seed_shows (GstSamSeed * seed, guint64 id);
+const gchar *gst_sam_seed_get_label (GstSamSeed * seed, guint64 id);
 
 G_END_DECLS
 

@@ -3,7 +3,8 @@
  * tells their ranges and defaults. */
 
 #include "gstsamseed.h"
-#include "gstsamtrackprivate.h"
+
+#include "common/gstsamenums.h"
 
 #include <string.h>
 
@@ -101,10 +102,10 @@ get_number (const GValue * value, gdouble * number)
 }
 
 static void
-set_roi (GstSamTrack * self, const GValue * value)
+set_roi (GstSamSeedSettings * self, const GValue * value)
 {
-  float *edge[] = { &self->seed_settings.roi_x0, &self->seed_settings.roi_y0,
-    &self->seed_settings.roi_x1, &self->seed_settings.roi_y1
+  float *edge[] = { &self->policy.roi_x0, &self->policy.roi_y0,
+    &self->policy.roi_x1, &self->policy.roi_y1
   };
   guint i;
 
@@ -114,11 +115,11 @@ set_roi (GstSamTrack * self, const GValue * value)
 }
 
 static void
-get_roi (GstSamTrack * self, GValue * value)
+get_roi (const GstSamSeedSettings * self, GValue * value)
 {
-  const float edge[] = { self->seed_settings.roi_x0,
-    self->seed_settings.roi_y0, self->seed_settings.roi_x1,
-    self->seed_settings.roi_y1
+  const float edge[] = { self->policy.roi_x0,
+    self->policy.roi_y0, self->policy.roi_x1,
+    self->policy.roi_y1
   };
   guint i;
 
@@ -132,7 +133,8 @@ get_roi (GstSamTrack * self, GValue * value)
 }
 
 gboolean
-gst_sam_seed_set_property (GstSamTrack * self, guint id, const GValue * value)
+gst_sam_seed_settings_set (GstSamSeedSettings * self, guint id,
+    const GValue * value)
 {
   gdouble number;
 
@@ -168,8 +170,8 @@ gst_sam_seed_set_property (GstSamTrack * self, guint id, const GValue * value)
       set_roi (self, value);
       return TRUE;
     case SEED_OPTIONS:
-      g_free (self->seed_options);
-      self->seed_options = g_value_dup_string (value);
+      g_free (self->options);
+      self->options = g_value_dup_string (value);
       return TRUE;
     default:
       break;
@@ -177,13 +179,14 @@ gst_sam_seed_set_property (GstSamTrack * self, guint id, const GValue * value)
   id -= SEED_SETTING;
   if (id >= G_N_ELEMENTS (setting_names) || !get_number (value, &number))
     return FALSE;
-  write_setting (&self->seed_settings, find_setting (setting_names[id]),
+  write_setting (&self->policy, find_setting (setting_names[id]),
       number);
   return TRUE;
 }
 
 gboolean
-gst_sam_seed_get_property (GstSamTrack * self, guint id, GValue * value)
+gst_sam_seed_settings_get (const GstSamSeedSettings * self, guint id,
+    GValue * value)
 {
   const struct sam_seed_setting *setting;
   gdouble number;
@@ -217,7 +220,7 @@ gst_sam_seed_get_property (GstSamTrack * self, guint id, GValue * value)
       get_roi (self, value);
       return TRUE;
     case SEED_OPTIONS:
-      g_value_set_string (value, self->seed_options);
+      g_value_set_string (value, self->options);
       return TRUE;
     default:
       break;
@@ -226,7 +229,7 @@ gst_sam_seed_get_property (GstSamTrack * self, guint id, GValue * value)
   if (id >= G_N_ELEMENTS (setting_names))
     return FALSE;
   setting = find_setting (setting_names[id]);
-  number = read_setting (&self->seed_settings, setting);
+  number = read_setting (&self->policy, setting);
   if (is_switch (setting))
     g_value_set_boolean (value, number != 0);
   else if (setting->is_int)
@@ -412,7 +415,7 @@ install_policy (GObjectClass * klass, guint first_id)
 }
 
 void
-gst_sam_seed_install_properties (GObjectClass * klass, guint first_id)
+gst_sam_seed_settings_install (GObjectClass * klass, guint first_id)
 {
   guint i;
 
@@ -424,19 +427,19 @@ gst_sam_seed_install_properties (GObjectClass * klass, guint first_id)
 }
 
 void
-gst_sam_seed_init_properties (GstSamTrack * self)
+gst_sam_seed_settings_init (GstSamSeedSettings * self)
 {
-  sam_seed_defaults (&self->seed_settings, sizeof self->seed_settings);
+  sam_seed_defaults (&self->policy, sizeof self->policy);
   self->roi_length = 4;
 }
 
 void
-gst_sam_seed_clear_properties (GstSamTrack * self)
+gst_sam_seed_settings_clear (GstSamSeedSettings * self)
 {
   g_clear_pointer (&self->detector_file, g_free);
   g_clear_pointer (&self->detector_labels, g_free);
   g_clear_pointer (&self->detect_classes, g_free);
-  g_clear_pointer (&self->seed_options, g_free);
+  g_clear_pointer (&self->options, g_free);
 }
 
 /* ---- What they come to */
@@ -444,6 +447,7 @@ gst_sam_seed_clear_properties (GstSamTrack * self)
 typedef struct
 {
   struct sam_seed_settings *settings;
+  gboolean has_late_frames;
   gchar *why;
 } Options;
 
@@ -473,19 +477,21 @@ take_option (GQuark field, const GValue * value, gpointer data)
     return FALSE;
   }
   write_setting (options->settings, setting, number);
+  options->has_late_frames |= g_str_equal (setting->name, "late_frames");
   return TRUE;
 }
 
 gboolean
-gst_sam_seed_get_settings (GstSamTrack * self,
-    struct sam_seed_settings *settings, gchar ** why)
+gst_sam_seed_settings_get_policy (const GstSamSeedSettings * self,
+    struct sam_seed_settings *settings, gboolean * has_late_frames,
+    gchar ** why)
 {
-  const gchar *text = self->seed_options ? self->seed_options : "";
+  const gchar *text = self->options ? self->options : "";
   Options options = {.settings = settings };
   gchar *whole = g_strconcat ("options", *text ? "," : "", text, NULL);
   GstStructure *s = gst_structure_from_string (whole, NULL);
 
-  *settings = self->seed_settings;
+  *settings = self->policy;
   if (self->roi_length != 4)
     options.why = g_strdup_printf ("roi has %u numbers, expected 4: the left, "
         "upper, right and lower edge.", self->roi_length);
@@ -496,6 +502,7 @@ gst_sam_seed_get_settings (GstSamTrack * self,
     gst_structure_foreach (s, take_option, &options);
   gst_clear_structure (&s);
   g_free (whole);
+  *has_late_frames = options.has_late_frames;
   *why = options.why;
   return !options.why;
 }

@@ -5,7 +5,6 @@
 
 #include "common/gstsamcuda.h"
 #include "common/gstsamframe.h"
-#include "gstsamseed.h"
 #include "gstsamtrackprivate.h"
 
 #include <time.h>
@@ -334,7 +333,7 @@ copy_object (GstSamTrack * self, GstSamObject * to,
   to->behind = from->behind;
   to->label = gst_sam_pending_get_label (self->pending, to->id);
   if (!to->label)
-    to->label = gst_sam_seed_get_label (self, to->id);
+    to->label = gst_sam_seed_get_label (self->seed, to->id);
 }
 
 /* Takes over the mask. */
@@ -349,15 +348,36 @@ write_report (GstSamStep * step, GstSamTrack * self,
   report->frame_index = result->frame_index;
   report->inference_time = step->ns;
   for (i = 0; i < MIN (result->num_objects, SAM_MAX_OBJECTS); i++) {
-    if (gst_sam_seed_shows (self, gst_sam_pending_find_id (self->pending,
-                result->objects[i].id)))
+    if (gst_sam_seed_shows (self->seed,
+            gst_sam_pending_find_id (self->pending, result->objects[i].id)))
       copy_object (self, &report->object[report->num_objects++],
           &result->objects[i]);
   }
-  gst_sam_seed_hide (self, result, mask);
+  gst_sam_seed_hide (self->seed, result, mask);
   report->mask = mask;
   report->mask_width = self->masks.width;
   report->mask_height = self->masks.height;
+}
+
+/* Returns FALSE if the detector has failed. */
+static gboolean
+seed (const GstSamStep * step, GstSamTrack * self,
+    const struct sam_result *result, GstBuffer * mask, gboolean wait)
+{
+  GstSamSeedInput input = {
+    .step = step,
+    .tracker = self->tracker,
+    .result = result,
+    .mask = mask,
+    .mask_width = self->masks.width,
+    .mask_height = self->masks.height,
+    .wait = wait
+  };
+
+  GST_OBJECT_LOCK (self);
+  input.interval = self->interval;
+  GST_OBJECT_UNLOCK (self);
+  return gst_sam_seed_step (self->seed, &input);
 }
 
 static GstFlowReturn
@@ -381,7 +401,7 @@ track (GstSamStep * step, GstSamTrack * self, gboolean wait)
   gst_sam_pending_note_frame (self->pending, result.frame_index);
   step->times = result.times;
   gst_sam_pending_settle (self->pending, &result);
-  if (!gst_sam_seed_step (self, step, &result, mask, wait)) {
+  if (!seed (step, self, &result, mask, wait)) {
     gst_buffer_unref (mask);
     return GST_FLOW_ERROR;
   }
@@ -405,8 +425,7 @@ keep (GstSamStep * step, GstSamTrack * self, gboolean wait)
     sam_tracker_frames (self->tracker, 0, &oldest, &next, NULL);
     gst_sam_pending_note_frame (self->pending, next - 1);
   }
-  return gst_sam_seed_step (self, step, NULL, NULL, wait) ? GST_FLOW_OK :
-      GST_FLOW_ERROR;
+  return seed (step, self, NULL, NULL, wait) ? GST_FLOW_OK : GST_FLOW_ERROR;
 }
 
 /* A prompt is for a frame that is not held any more, or never was. */

@@ -37,7 +37,6 @@
 #include "common/gstsamcuda.h"
 #include "common/gstsamflush.h"
 #include "common/gstsamframe.h"
-#include "gstsamseed.h"
 #include "gstsamtrackprivate.h"
 
 #include <gst/video/video.h>
@@ -84,6 +83,16 @@ get_params (GstSamTrack * self, struct sam_params *params)
 }
 
 static gboolean
+open_seed (GstSamTrack * self, const struct sam_params *params)
+{
+  const GstSamSeedHost host = { GST_ELEMENT (self), self->pending,
+    self->stats
+  };
+
+  return gst_sam_seed_open (&self->seed, &host, &self->seeding, params);
+}
+
+static gboolean
 gst_sam_track_start (GstBaseTransform * base)
 {
   GstSamTrack *self = GST_SAM_TRACK (base);
@@ -96,7 +105,7 @@ gst_sam_track_start (GstBaseTransform * base)
   gst_sam_track_set_frozen (self, TRUE);
   g_atomic_int_set (&self->failed, FALSE);
   get_params (self, &params);
-  if (!gst_sam_seed_start (self)) {
+  if (!open_seed (self, &params)) {
     gst_sam_track_set_frozen (self, FALSE);
     return FALSE;
   }
@@ -104,7 +113,7 @@ gst_sam_track_start (GstBaseTransform * base)
   status = sam_tracker_open (&tracker, &params, &error);
   if (status != SAM_OK) {
     gst_sam_track_stop_context (self);
-    gst_sam_seed_stop (self);
+    gst_sam_seed_close (&self->seed);
     gst_sam_track_post_error (self, status, &error, "sam_tracker_open");
     gst_sam_track_set_frozen (self, FALSE);
     return FALSE;
@@ -148,7 +157,7 @@ gst_sam_track_stop (GstBaseTransform * base)
   sam_tracker_close (&self->tracker);
   gst_sam_turn_end (&self->turn);
   gst_sam_track_stop_context (self);
-  gst_sam_seed_stop (self);
+  gst_sam_seed_close (&self->seed);
   gst_sam_pending_stop (self->pending);
   gst_sam_pad_stop (self);
   gst_sam_track_forget_frame (self);
@@ -348,7 +357,7 @@ gst_sam_track_finalize (GObject * object)
   g_free (self->shown);
   g_free (self->found);
   g_free (self->analytics);
-  gst_sam_seed_clear_properties (self);
+  gst_sam_seed_settings_clear (&self->seeding);
   g_free (self->model_file);
   g_free (self->initial_prompt);
   G_OBJECT_CLASS (parent_class)->finalize (object);

@@ -10,6 +10,7 @@
 #include "common/gstsamtext.h"
 #include "gstsampad.h"
 #include "gstsampending.h"
+#include "gstsamseed.h"
 #include "gstsamstats.h"
 #include "gstsamtimeline.h"
 #include "gstsamtrack.h"
@@ -17,7 +18,6 @@
 #include "gstsamworker.h"
 
 #include <samtrack/samtrack.h>
-#include <samtrack/seed.h>
 
 G_BEGIN_DECLS
 
@@ -49,16 +49,7 @@ struct _GstSamTrack
   gint navigation_mode;
   GstClockTime max_wait;        /* NONE: half of a frame's time */
   gchar *initial_prompt;
-  gint prompt_source;           /* MUTABLE_READY, as are all of seeding */
-  gboolean roi_empty;
-  guint roi_length;             /* of "roi", as it was given */
-  gchar *detector_file, *detector_labels;
-  gint detector_backend;
-  guint detector_size;
-  gboolean detect_sync;
-  gchar *detect_classes;
-  gchar *seed_options;
-  struct sam_seed_settings seed_settings;
+  GstSamSeedSettings seeding;   /* MUTABLE_READY, all of them */
   GstObject *cuda_context;      /* NULL: none */
   GstSamReport *shown;          /* value of "objects", without a mask */
 
@@ -82,7 +73,7 @@ struct _GstSamTrack
   sam_tracker *tracker;
   GstSamMaskPool masks;
   gsize reserved;               /* bytes reserved for frames */
-  struct _GstSamSeed *seed;     /* NULL: only users start objects */
+  GstSamSeed *seed;             /* NULL: only users start objects */
 
   /* streaming thread only */
   GstVideoInfo info;

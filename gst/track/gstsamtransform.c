@@ -2,7 +2,6 @@
 /* One frame in the streaming thread: decides whether it is tracked, in this
  * thread or the worker's, and attaches its metas. */
 
-#include "gstsamseed.h"
 #include "gstsamtrackprivate.h"
 
 #include <string.h>
@@ -120,7 +119,8 @@ judge (GstSamTrack * self, GstBuffer * buf, GstClockTime running_time,
   watch = self->history && (self->history_idle ||
       self->navigation_mode != GST_SAM_TRACK_NAVIGATION_NONE);
   GST_OBJECT_UNLOCK (self);
-  watch |= gst_sam_seed_watches (self);
+  watch |= self->seed && (self->found->looked ||
+      gst_sam_seed_has_detector (self->seed));
 
   if (gst_sam_pending_is_idle (self->pending))
     return watch && !GST_BUFFER_FLAG_IS_SET (buf, GST_BUFFER_FLAG_GAP) ?
@@ -410,11 +410,13 @@ account (GstSamTrack * self, const Passage * p, gint64 stayed)
 static void
 read_detections (GstSamTrack * self, GstBuffer * buf)
 {
-  if (self->prompt_source == GST_SAM_TRACK_PROMPT_SOURCE_ROI)
-    gst_sam_found_read (self->found, buf, self->number, self->roi_empty);
-  else if (self->prompt_source == GST_SAM_TRACK_PROMPT_SOURCE_ANALYTICS)
+  const GstSamSeedSettings *settings = &self->seeding;
+
+  if (settings->prompt_source == GST_SAM_TRACK_PROMPT_SOURCE_ROI)
+    gst_sam_found_read (self->found, buf, self->number, settings->roi_empty);
+  else if (settings->prompt_source == GST_SAM_TRACK_PROMPT_SOURCE_ANALYTICS)
     gst_sam_analytics_read (self->analytics, self->found, buf, self->number,
-        self->roi_empty);
+        settings->roi_empty);
 }
 
 static gboolean

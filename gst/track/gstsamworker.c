@@ -3,7 +3,6 @@
 
 #include "common/gstsamcuda.h"
 #include "common/gstsamframe.h"
-#include "gstsamseed.h"
 #include "gstsamtrackprivate.h"
 
 #define GST_CAT_DEFAULT gst_sam_track_debug
@@ -108,7 +107,7 @@ upload_pixels (GstSamWorker * worker, GstSamTrack * self,
   struct sam_frame view;
 
   /* A detector of this element reads frames in system memory. */
-  if (!worker->uploads || (self->seed && self->seed->detect))
+  if (!worker->uploads || gst_sam_seed_has_detector (self->seed))
     return FALSE;
   if (!worker->uploader)
     worker->uploads = sam_uploader_open (&worker->uploader, self->tracker,
