@@ -29,6 +29,7 @@
 #include "common/gstsamflush.h"
 #include "common/gstsamframe.h"
 #include "common/gstsamlive.h"
+#include "common/gstsammutex.h"
 #include "gstsamclasses.h"
 #include "gstsamdetector.h"
 
@@ -212,10 +213,10 @@ gst_sam_detect_start (GstBaseTransform * base)
   gst_video_info_init (&self->info);
   self->number = self->asked = self->forgotten = 0;
   self->asked_live = FALSE;
-  GST_OBJECT_LOCK (self);
+  gst_sam_object_lock (self);
   self->frames = self->runs = self->detections = 0;
   self->last_ns = 0;
-  GST_OBJECT_UNLOCK (self);
+  gst_sam_object_unlock (self);
   if (open_detector (self) && read_classes (self))
     return TRUE;
   gst_sam_detect_stop (base);
@@ -308,11 +309,11 @@ take_answer (GstSamDetect * self, GstBuffer * buf, gdouble score, gboolean wait)
     num += attach (buf, find, self->names[find->class_id],
         self->number - answer->number);
   }
-  GST_OBJECT_LOCK (self);
+  gst_sam_object_lock (self);
   self->runs++;
   self->detections += num;
   self->last_ns = answer->ns;
-  GST_OBJECT_UNLOCK (self);
+  gst_sam_object_unlock (self);
   return TRUE;
 }
 
@@ -341,12 +342,12 @@ gst_sam_detect_transform_ip (GstBaseTransform * base, GstBuffer * buf)
   guint interval;
   gint policy;
 
-  GST_OBJECT_LOCK (self);
+  gst_sam_object_lock (self);
   score = self->score;
   interval = self->interval;
   policy = self->policy;
   self->frames++;
-  GST_OBJECT_UNLOCK (self);
+  gst_sam_object_unlock (self);
   self->number++;
   block = may_block (self, policy);
   due = !self->asked || self->number - self->asked > interval;
@@ -416,7 +417,7 @@ gst_sam_detect_set_property (GObject * object, guint id, const GValue * value,
             spec->name), (NULL));
     return;
   }
-  GST_OBJECT_LOCK (self);
+  gst_sam_object_lock (self);
   switch (id) {
     case PROP_MODEL_FILE:
       set_text (self, &self->model_file, value);
@@ -452,7 +453,7 @@ gst_sam_detect_set_property (GObject * object, guint id, const GValue * value,
       G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec);
       break;
   }
-  GST_OBJECT_UNLOCK (self);
+  gst_sam_object_unlock (self);
 }
 
 static GstStructure *
@@ -471,7 +472,7 @@ gst_sam_detect_get_property (GObject * object, guint id, GValue * value,
 {
   GstSamDetect *self = GST_SAM_DETECT (object);
 
-  GST_OBJECT_LOCK (self);
+  gst_sam_object_lock (self);
   switch (id) {
     case PROP_MODEL_FILE:
       g_value_set_string (value, self->model_file);
@@ -510,7 +511,7 @@ gst_sam_detect_get_property (GObject * object, guint id, GValue * value,
       G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec);
       break;
   }
-  GST_OBJECT_UNLOCK (self);
+  gst_sam_object_unlock (self);
 }
 
 static void

@@ -2,6 +2,7 @@
 #include "gstsamdetector.h"
 
 #include "common/gstsamframe.h"
+#include "common/gstsammutex.h"
 
 #include <string.h>
 #include <sys/resource.h>
@@ -20,7 +21,7 @@ typedef enum
 struct _GstSamDetector
 {
   GThread *thread;
-  GMutex lock;
+  GstSamMutex lock;
   GCond wake;                   /* wakes the thread: a frame, or quit */
   GCond done;                   /* the state has changed */
 
@@ -149,21 +150,21 @@ work (gpointer data)
   GstSamDetector *detect = data;
 
   open_detector (detect);
-  g_mutex_lock (&detect->lock);
+  gst_sam_mutex_lock (&detect->lock);
   detect->state = STATE_FREE;
   g_cond_signal (&detect->done);
   while (!detect->quit) {
     if (detect->state != STATE_WANTED) {
-      g_cond_wait (&detect->wake, &detect->lock);
+      gst_sam_mutex_wait (&detect->lock, &detect->wake);
       continue;
     }
-    g_mutex_unlock (&detect->lock);
+    gst_sam_mutex_unlock (&detect->lock);
     look (detect);
-    g_mutex_lock (&detect->lock);
+    gst_sam_mutex_lock (&detect->lock);
     detect->state = STATE_ANSWERED;
     g_cond_signal (&detect->done);
   }
-  g_mutex_unlock (&detect->lock);
+  gst_sam_mutex_unlock (&detect->lock);
   sam_detector_close (&detect->detector);
   return NULL;
 }
@@ -175,7 +176,7 @@ gst_sam_detector_new (const struct sam_params *params, int *status,
   GstSamDetector *detect = g_new0 (GstSamDetector, 1);
   GError *why = NULL;
 
-  g_mutex_init (&detect->lock);
+  gst_sam_mutex_init (&detect->lock, GST_SAM_RANK_DETECTOR);
   g_cond_init (&detect->wake);
   g_cond_init (&detect->done);
   gst_video_info_init (&detect->info);
@@ -187,10 +188,10 @@ gst_sam_detector_new (const struct sam_params *params, int *status,
         "no thread can be started to detect on: %s", why->message);
     g_error_free (why);
   }
-  g_mutex_lock (&detect->lock);
+  gst_sam_mutex_lock (&detect->lock);
   while (detect->thread && detect->state == STATE_OPENING)
-    g_cond_wait (&detect->done, &detect->lock);
-  g_mutex_unlock (&detect->lock);
+    gst_sam_mutex_wait (&detect->lock, &detect->done);
+  gst_sam_mutex_unlock (&detect->lock);
   *status = detect->answer.status;
   *error = detect->answer.error;
   if (*status == SAM_OK)
@@ -204,10 +205,10 @@ gst_sam_detector_free (GstSamDetector * detect)
 {
   if (!detect)
     return;
-  g_mutex_lock (&detect->lock);
+  gst_sam_mutex_lock (&detect->lock);
   detect->quit = TRUE;
   g_cond_signal (&detect->wake);
-  g_mutex_unlock (&detect->lock);
+  gst_sam_mutex_unlock (&detect->lock);
   if (detect->thread)
     g_thread_join (detect->thread);
   gst_clear_buffer (&detect->frame);
@@ -215,7 +216,7 @@ gst_sam_detector_free (GstSamDetector * detect)
   g_free (detect->cells);
   g_cond_clear (&detect->done);
   g_cond_clear (&detect->wake);
-  g_mutex_clear (&detect->lock);
+  gst_sam_mutex_clear (&detect->lock);
   g_free (detect);
 }
 
@@ -230,10 +231,10 @@ gst_sam_detector_interrupt (GstSamDetector * detect, gboolean interrupted)
 {
   if (!detect)
     return;
-  g_mutex_lock (&detect->lock);
+  gst_sam_mutex_lock (&detect->lock);
   detect->interrupted = interrupted;
   g_cond_signal (&detect->done);
-  g_mutex_unlock (&detect->lock);
+  gst_sam_mutex_unlock (&detect->lock);
 }
 
 gboolean
@@ -241,9 +242,9 @@ gst_sam_detector_is_busy (GstSamDetector * detect)
 {
   gboolean busy;
 
-  g_mutex_lock (&detect->lock);
+  gst_sam_mutex_lock (&detect->lock);
   busy = detect->state != STATE_FREE;
-  g_mutex_unlock (&detect->lock);
+  gst_sam_mutex_unlock (&detect->lock);
   return busy;
 }
 
@@ -284,10 +285,10 @@ gst_sam_detector_ask (GstSamDetector * detect, GstBuffer * frame,
   if (!copy_frame (detect, frame, info, why))
     return FALSE;
   detect->answer.number = number;
-  g_mutex_lock (&detect->lock);
+  gst_sam_mutex_lock (&detect->lock);
   detect->state = STATE_WANTED;
   g_cond_signal (&detect->wake);
-  g_mutex_unlock (&detect->lock);
+  gst_sam_mutex_unlock (&detect->lock);
   return TRUE;
 }
 
@@ -296,13 +297,13 @@ gst_sam_detector_take (GstSamDetector * detect, gboolean wait)
 {
   gboolean any;
 
-  g_mutex_lock (&detect->lock);
+  gst_sam_mutex_lock (&detect->lock);
   while (wait && !detect->interrupted && detect->state == STATE_WANTED)
-    g_cond_wait (&detect->done, &detect->lock);
+    gst_sam_mutex_wait (&detect->lock, &detect->done);
   any = detect->state == STATE_ANSWERED;
   if (any)
     detect->state = STATE_FREE;
-  g_mutex_unlock (&detect->lock);
+  gst_sam_mutex_unlock (&detect->lock);
   return any ? &detect->answer : NULL;
 }
 

@@ -2,6 +2,7 @@
 /* The properties of samexport. */
 
 #include "common/gstsamenums.h"
+#include "common/gstsammutex.h"
 #include "gstsamexportprivate.h"
 
 
@@ -86,9 +87,9 @@ overload_get_type (void)
 void
 gst_sam_export_set_frozen (GstSamExport * self, gboolean frozen)
 {
-  GST_OBJECT_LOCK (self);
+  gst_sam_object_lock (self);
   self->frozen = frozen;
-  GST_OBJECT_UNLOCK (self);
+  gst_sam_object_unlock (self);
 }
 
 /* The element has started, so @pspec keeps its value. Setting a property to the
@@ -182,11 +183,11 @@ gst_sam_export_set_property (GObject * object, guint id, const GValue * value,
   GstSamExport *self = GST_SAM_EXPORT (object);
   gboolean refused;
 
-  GST_OBJECT_LOCK (self);
+  gst_sam_object_lock (self);
   refused = self->frozen;
   if (!refused)
     set_locked (self, id, value, pspec);
-  GST_OBJECT_UNLOCK (self);
+  gst_sam_object_unlock (self);
   if (refused)
     refuse_change (self, pspec, value);
 }
@@ -213,7 +214,7 @@ gst_sam_export_get_property (GObject * object, guint id, GValue * value,
     g_value_take_boxed (value, get_stats (self));
     return;
   }
-  GST_OBJECT_LOCK (self);
+  gst_sam_object_lock (self);
   switch (id) {
     case PROP_FORMAT:
       g_value_set_enum (value, self->format);
@@ -243,7 +244,7 @@ gst_sam_export_get_property (GObject * object, guint id, GValue * value,
         G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
       break;
   }
-  GST_OBJECT_UNLOCK (self);
+  gst_sam_object_unlock (self);
 }
 
 static void

@@ -12,6 +12,8 @@
 
 #include "gstsammqtt.h"
 
+#include "common/gstsammutex.h"
+
 #include <MQTTAsync.h>
 #include <string.h>
 
@@ -61,7 +63,7 @@ struct _MqttOutput
   gboolean was_up;              /* once */
   gboolean noted_up;            /* of this client */
 
-  GMutex lock;
+  GstSamMutex lock;
   GCond acknowledgement;
 
   /* guarded by @lock */
@@ -81,13 +83,13 @@ struct _MqttOutput
 static void
 note_break (MqttOutput * self, const gchar * why)
 {
-  g_mutex_lock (&self->lock);
+  gst_sam_mutex_lock (&self->lock);
   if (self->state != STATE_BROKEN) {
     self->state = STATE_BROKEN;
     g_free (self->why);
     self->why = g_strdup (why);
   }
-  g_mutex_unlock (&self->lock);
+  gst_sam_mutex_unlock (&self->lock);
   self->wake (self->data);
 }
 
@@ -110,10 +112,10 @@ on_connected (void *data, MQTTAsync_successData * response)
 {
   MqttOutput *self = data;
 
-  g_mutex_lock (&self->lock);
+  gst_sam_mutex_lock (&self->lock);
   if (self->state == STATE_CONNECTING)
     self->state = STATE_UP;
-  g_mutex_unlock (&self->lock);
+  gst_sam_mutex_unlock (&self->lock);
   self->wake (self->data);
 }
 
@@ -137,7 +139,7 @@ on_acknowledged (void *data, MQTTAsync_successData * response)
   Text *text = data;
   MqttOutput *self = text->output;
 
-  g_mutex_lock (&self->lock);
+  gst_sam_mutex_lock (&self->lock);
   text->acknowledged = TRUE;
   self->on_the_way--;
   while ((text = g_queue_peek_head (&self->texts)) && text->acknowledged) {
@@ -149,7 +151,7 @@ on_acknowledged (void *data, MQTTAsync_successData * response)
     g_free (text);
   }
   g_cond_signal (&self->acknowledgement);
-  g_mutex_unlock (&self->lock);
+  gst_sam_mutex_unlock (&self->lock);
   self->wake (self->data);
 }
 
@@ -177,9 +179,9 @@ connect_client (MqttOutput * self)
   options.onSuccess = on_connected;
   options.onFailure = on_refused;
   options.context = self;
-  g_mutex_lock (&self->lock);
+  gst_sam_mutex_lock (&self->lock);
   self->state = STATE_CONNECTING;
-  g_mutex_unlock (&self->lock);
+  gst_sam_mutex_unlock (&self->lock);
   self->noted_up = FALSE;
   status = MQTTAsync_create (&self->client, self->server, self->client_id,
       MQTTCLIENT_PERSISTENCE_NONE, NULL);
@@ -219,17 +221,17 @@ handle_break (MqttOutput * self)
 {
   gchar *why;
 
-  g_mutex_lock (&self->lock);
+  gst_sam_mutex_lock (&self->lock);
   why = g_steal_pointer (&self->why);
-  g_mutex_unlock (&self->lock);
+  gst_sam_mutex_unlock (&self->lock);
   report_break (self, why ? why : "the connection was lost");
   g_free (why);
   close_client (self);
-  g_mutex_lock (&self->lock);
+  gst_sam_mutex_lock (&self->lock);
   self->state = STATE_DOWN;
   self->next = self->texts.head;
   self->on_the_way = 0;
-  g_mutex_unlock (&self->lock);
+  gst_sam_mutex_unlock (&self->lock);
   self->retry_at = g_get_monotonic_time () + self->retry;
   self->retry = MIN (2 * self->retry, LAST_RETRY);
 }
@@ -252,13 +254,13 @@ take_next (MqttOutput * self)
 {
   Text *text = NULL;
 
-  g_mutex_lock (&self->lock);
+  gst_sam_mutex_lock (&self->lock);
   if (self->state == STATE_UP && self->next && self->on_the_way < WINDOW) {
     text = self->next->data;
     self->next = self->next->next;
     self->on_the_way++;
   }
-  g_mutex_unlock (&self->lock);
+  gst_sam_mutex_unlock (&self->lock);
   return text;
 }
 
@@ -293,11 +295,11 @@ count_acknowledged (MqttOutput * self)
   guint texts;
   gsize bytes;
 
-  g_mutex_lock (&self->lock);
+  gst_sam_mutex_lock (&self->lock);
   texts = self->acknowledged;
   bytes = self->acknowledged_bytes;
   self->acknowledged = self->acknowledged_bytes = 0;
-  g_mutex_unlock (&self->lock);
+  gst_sam_mutex_unlock (&self->lock);
   if (texts)
     gst_sam_tally_add_written (self->tally, texts, bytes);
 }
@@ -307,9 +309,9 @@ get_state (MqttOutput * self)
 {
   State state;
 
-  g_mutex_lock (&self->lock);
+  gst_sam_mutex_lock (&self->lock);
   state = self->state;
-  g_mutex_unlock (&self->lock);
+  gst_sam_mutex_unlock (&self->lock);
   return state;
 }
 
@@ -319,9 +321,9 @@ mqtt_tend (GstSamOutput * output)
   MqttOutput *self = (MqttOutput *) output;
   gboolean cancelled;
 
-  g_mutex_lock (&self->lock);
+  gst_sam_mutex_lock (&self->lock);
   cancelled = self->cancelled;
-  g_mutex_unlock (&self->lock);
+  gst_sam_mutex_unlock (&self->lock);
   count_acknowledged (self);
   if (cancelled)
     return G_MAXINT64;
@@ -355,13 +357,13 @@ wait_for_room (MqttOutput * self, gsize bytes)
 
   do {
     mqtt_tend (&self->parent);
-    g_mutex_lock (&self->lock);
+    gst_sam_mutex_lock (&self->lock);
     wait = !has_room (self, bytes) && !self->cancelled && self->held > 0;
     connecting = self->state == STATE_CONNECTING;
     if (wait && !self->acknowledged)
-      g_cond_wait_until (&self->acknowledgement, &self->lock,
+      gst_sam_mutex_wait_until (&self->lock, &self->acknowledgement,
           g_get_monotonic_time () + PATIENCE / 10);
-    g_mutex_unlock (&self->lock);
+    gst_sam_mutex_unlock (&self->lock);
   } while (wait && (connecting ||
           gst_sam_tally_get_idle (self->tally, 0) < PATIENCE));
 }
@@ -377,7 +379,7 @@ mqtt_write (GstSamOutput * output, const gchar * data, gsize bytes,
   Text *text;
 
   wait_for_room (self, length);
-  g_mutex_lock (&self->lock);
+  gst_sam_mutex_lock (&self->lock);
   room = has_room (self, length);
   if (room) {
     text = g_new0 (Text, 1);
@@ -389,7 +391,7 @@ mqtt_write (GstSamOutput * output, const gchar * data, gsize bytes,
       self->next = self->texts.tail;
     self->held += length;
   }
-  g_mutex_unlock (&self->lock);
+  gst_sam_mutex_unlock (&self->lock);
   if (!room)
     g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_WRITE,
         "The broker of '%s' does not acknowledge what it is sent: the buffer of"
@@ -403,9 +405,9 @@ mqtt_is_settled (GstSamOutput * output)
   MqttOutput *self = (MqttOutput *) output;
   gboolean settled;
 
-  g_mutex_lock (&self->lock);
+  gst_sam_mutex_lock (&self->lock);
   settled = (!self->texts.length && !self->acknowledged) || self->cancelled;
-  g_mutex_unlock (&self->lock);
+  gst_sam_mutex_unlock (&self->lock);
   return settled;
 }
 
@@ -414,10 +416,10 @@ mqtt_cancel (GstSamOutput * output)
 {
   MqttOutput *self = (MqttOutput *) output;
 
-  g_mutex_lock (&self->lock);
+  gst_sam_mutex_lock (&self->lock);
   self->cancelled = TRUE;
   g_cond_signal (&self->acknowledgement);
-  g_mutex_unlock (&self->lock);
+  gst_sam_mutex_unlock (&self->lock);
 }
 
 static void
@@ -444,7 +446,7 @@ mqtt_free (GstSamOutput * output)
   }
   g_queue_clear_full (&self->texts, free_text);
   g_cond_clear (&self->acknowledgement);
-  g_mutex_clear (&self->lock);
+  gst_sam_mutex_clear (&self->lock);
   g_free (self->why);
   g_free (self->uri);
   g_free (self->server);
@@ -529,7 +531,7 @@ gst_sam_output_new_mqtt (const GstSamMqttParams * params, GstSamTally * tally,
   self->wake = params->wake;
   self->data = params->data;
   self->retry = FIRST_RETRY;
-  g_mutex_init (&self->lock);
+  gst_sam_mutex_init (&self->lock, GST_SAM_RANK_MQTT);
   g_cond_init (&self->acknowledgement);
   g_queue_init (&self->texts);
   ok = set_server (self, uri, error) &&

@@ -25,6 +25,7 @@
 #include "gstsamoverlay.h"
 
 #include "common/gstsamallocation.h"
+#include "common/gstsammutex.h"
 #include "gstsamcompose.h"
 #include "common/gstsamcuda.h"
 #include "common/gstsamflush.h"
@@ -187,9 +188,9 @@ gst_sam_overlay_transform_ip (GstBaseTransform * base, GstBuffer * buf)
   on_gpu = gst_sam_painter_open_on_gpu (&self->gpu, buf, &self->info,
       &why);
   warn (self, why);
-  GST_OBJECT_LOCK (self);
+  gst_sam_object_lock (self);
   style = self->style;
-  GST_OBJECT_UNLOCK (self);
+  gst_sam_object_unlock (self);
   while (ret == GST_FLOW_OK &&
       (meta = gst_buffer_iterate_meta_filtered (buf, &state, info->api)))
     ret = draw_meta (self, buf, meta, tracker++, &style, on_gpu);
@@ -203,7 +204,7 @@ gst_sam_overlay_set_property (GObject * object, guint id, const GValue * value,
   GstSamOverlay *self = GST_SAM_OVERLAY (object);
   GstSamPaintStyle *style = &self->style;
 
-  GST_OBJECT_LOCK (self);
+  gst_sam_object_lock (self);
   switch (id) {
     case PROP_OPACITY:
       style->opacity = g_value_get_double (value);
@@ -239,7 +240,7 @@ gst_sam_overlay_set_property (GObject * object, guint id, const GValue * value,
       G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
       break;
   }
-  GST_OBJECT_UNLOCK (self);
+  gst_sam_object_unlock (self);
 }
 
 static void
@@ -249,7 +250,7 @@ gst_sam_overlay_get_property (GObject * object, guint id, GValue * value,
   GstSamOverlay *self = GST_SAM_OVERLAY (object);
   const GstSamPaintStyle *style = &self->style;
 
-  GST_OBJECT_LOCK (self);
+  gst_sam_object_lock (self);
   switch (id) {
     case PROP_OPACITY:
       g_value_set_double (value, style->opacity);
@@ -285,7 +286,7 @@ gst_sam_overlay_get_property (GObject * object, guint id, GValue * value,
       G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
       break;
   }
-  GST_OBJECT_UNLOCK (self);
+  gst_sam_object_unlock (self);
 }
 
 static void

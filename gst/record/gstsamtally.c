@@ -11,41 +11,41 @@ void
 gst_sam_tally_init (GstSamTally * tally, GstElement * element)
 {
   tally->element = element;
-  g_mutex_init (&tally->lock);
+  gst_sam_mutex_init (&tally->lock, GST_SAM_RANK_TALLY);
 }
 
 void
 gst_sam_tally_clear (GstSamTally * tally)
 {
-  g_mutex_clear (&tally->lock);
+  gst_sam_mutex_clear (&tally->lock);
 }
 
 void
 gst_sam_tally_start (GstSamTally * tally)
 {
-  g_mutex_lock (&tally->lock);
+  gst_sam_mutex_lock (&tally->lock);
   tally->frames_in = tally->written = tally->lost = 0;
   tally->bytes = tally->reconnects = tally->lost_before = 0;
   tally->outage = tally->failed = FALSE;
   tally->last_loss = 0;
   tally->last_progress = g_get_monotonic_time ();
-  g_mutex_unlock (&tally->lock);
+  gst_sam_mutex_unlock (&tally->lock);
 }
 
 void
 gst_sam_tally_add_frame (GstSamTally * tally)
 {
-  g_mutex_lock (&tally->lock);
+  gst_sam_mutex_lock (&tally->lock);
   tally->frames_in++;
-  g_mutex_unlock (&tally->lock);
+  gst_sam_mutex_unlock (&tally->lock);
 }
 
 void
 gst_sam_tally_add_reconnect (GstSamTally * tally)
 {
-  g_mutex_lock (&tally->lock);
+  gst_sam_mutex_lock (&tally->lock);
   tally->reconnects++;
-  g_mutex_unlock (&tally->lock);
+  gst_sam_mutex_unlock (&tally->lock);
 }
 
 /* Called with the lock held; returns the message to post without it, NULL if
@@ -68,7 +68,7 @@ gst_sam_tally_add_written (GstSamTally * tally, guint frames, gsize bytes)
   const gint64 now = g_get_monotonic_time ();
   GstMessage *message = NULL;
 
-  g_mutex_lock (&tally->lock);
+  gst_sam_mutex_lock (&tally->lock);
   tally->written += frames;
   tally->bytes += bytes;
   tally->last_progress = now;
@@ -76,7 +76,7 @@ gst_sam_tally_add_written (GstSamTally * tally, guint frames, gsize bytes)
     tally->outage = FALSE;
     message = new_message (tally, TRUE);
   }
-  g_mutex_unlock (&tally->lock);
+  gst_sam_mutex_unlock (&tally->lock);
   if (message)
     gst_element_post_message (tally->element, message);
 }
@@ -106,7 +106,7 @@ gst_sam_tally_add_lost (GstSamTally * tally, guint frames, const GError * why)
 {
   gboolean begins, fails;
 
-  g_mutex_lock (&tally->lock);
+  gst_sam_mutex_lock (&tally->lock);
   begins = !tally->outage;
   fails = tally->strict && frames && !tally->failed;
   tally->failed |= fails;
@@ -115,7 +115,7 @@ gst_sam_tally_add_lost (GstSamTally * tally, guint frames, const GError * why)
   tally->outage = TRUE;
   tally->lost += frames;
   tally->last_loss = g_get_monotonic_time ();
-  g_mutex_unlock (&tally->lock);
+  gst_sam_mutex_unlock (&tally->lock);
   if (!tally->element)
     return;
   if (fails)
@@ -129,28 +129,28 @@ gst_sam_tally_has_failed (GstSamTally * tally)
 {
   gboolean failed;
 
-  g_mutex_lock (&tally->lock);
+  gst_sam_mutex_lock (&tally->lock);
   failed = tally->failed;
-  g_mutex_unlock (&tally->lock);
+  gst_sam_mutex_unlock (&tally->lock);
   return failed;
 }
 
 void
 gst_sam_tally_regain (GstSamTally * tally, guint frames)
 {
-  g_mutex_lock (&tally->lock);
+  gst_sam_mutex_lock (&tally->lock);
   tally->lost -= frames;
   tally->lost_before = MIN (tally->lost_before, tally->lost);
   tally->written += frames;
-  g_mutex_unlock (&tally->lock);
+  gst_sam_mutex_unlock (&tally->lock);
 }
 
 void
 gst_sam_tally_note_progress (GstSamTally * tally)
 {
-  g_mutex_lock (&tally->lock);
+  gst_sam_mutex_lock (&tally->lock);
   tally->last_progress = g_get_monotonic_time ();
-  g_mutex_unlock (&tally->lock);
+  gst_sam_mutex_unlock (&tally->lock);
 }
 
 gint64
@@ -158,9 +158,9 @@ gst_sam_tally_get_idle (GstSamTally * tally, gint64 from)
 {
   gint64 last;
 
-  g_mutex_lock (&tally->lock);
+  gst_sam_mutex_lock (&tally->lock);
   last = MAX (tally->last_progress, from);
-  g_mutex_unlock (&tally->lock);
+  gst_sam_mutex_unlock (&tally->lock);
   return g_get_monotonic_time () - last;
 }
 
@@ -170,7 +170,7 @@ gst_sam_tally_end (GstSamTally * tally)
   GstMessage *message = NULL;
   GError *error = NULL;
 
-  g_mutex_lock (&tally->lock);
+  gst_sam_mutex_lock (&tally->lock);
   if (tally->outage)
     message = new_message (tally, tally->last_progress > tally->last_loss);
   if (tally->outage && tally->strict && !tally->failed)
@@ -178,7 +178,7 @@ gst_sam_tally_end (GstSamTally * tally)
         "The stream ends, and not all of it was written.");
   tally->failed |= error != NULL;
   tally->outage = FALSE;
-  g_mutex_unlock (&tally->lock);
+  gst_sam_mutex_unlock (&tally->lock);
   if (message)
     gst_element_post_message (tally->element, message);
   if (error && tally->element)
@@ -191,9 +191,9 @@ gst_sam_tally_get_lost (GstSamTally * tally)
 {
   guint64 lost;
 
-  g_mutex_lock (&tally->lock);
+  gst_sam_mutex_lock (&tally->lock);
   lost = tally->lost;
-  g_mutex_unlock (&tally->lock);
+  gst_sam_mutex_unlock (&tally->lock);
   return lost;
 }
 
@@ -202,13 +202,13 @@ gst_sam_tally_to_structure (GstSamTally * tally, const gchar * name)
 {
   GstStructure *s;
 
-  g_mutex_lock (&tally->lock);
+  gst_sam_mutex_lock (&tally->lock);
   s = gst_structure_new (name,
       "frames-in", G_TYPE_UINT64, tally->frames_in,
       "frames-written", G_TYPE_UINT64, tally->written,
       "frames-lost", G_TYPE_UINT64, tally->lost,
       "bytes", G_TYPE_UINT64, tally->bytes,
       "reconnects", G_TYPE_UINT64, tally->reconnects, NULL);
-  g_mutex_unlock (&tally->lock);
+  gst_sam_mutex_unlock (&tally->lock);
   return s;
 }

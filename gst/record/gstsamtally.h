@@ -2,6 +2,8 @@
 #ifndef __GST_SAM_TALLY_H__
 #define __GST_SAM_TALLY_H__
 
+#include "common/gstsammutex.h"
+
 #include <gst/gst.h>
 
 G_BEGIN_DECLS
@@ -18,7 +20,7 @@ typedef struct
 {
   GstElement *element;          /* (nullable): posts the messages; not owned */
   gboolean strict;              /* the first loss is an error, not a warning */
-  GMutex lock;
+  GstSamMutex lock;
 
   /* guarded by @lock */
   guint64 frames_in, written, lost, bytes, reconnects;

@@ -16,7 +16,7 @@ void
 gst_sam_writer_init (GstSamWriter * writer, GstSamTally * tally)
 {
   writer->tally = tally;
-  g_mutex_init (&writer->lock);
+  gst_sam_mutex_init (&writer->lock, GST_SAM_RANK_WRITER);
   g_cond_init (&writer->work);
   g_cond_init (&writer->done);
 }
@@ -26,7 +26,7 @@ gst_sam_writer_clear (GstSamWriter * writer)
 {
   g_cond_clear (&writer->done);
   g_cond_clear (&writer->work);
-  g_mutex_clear (&writer->lock);
+  gst_sam_mutex_clear (&writer->lock);
 }
 
 /* Called with the lock held, which is released while the frame is written. */
@@ -36,12 +36,12 @@ write_first (GstSamWriter * writer)
   GstSamRecord *record = &writer->records[writer->first];
   GError *error = NULL;
 
-  g_mutex_unlock (&writer->lock);
+  gst_sam_mutex_unlock (&writer->lock);
   if (!writer->format->write (writer->format, record, &error))
     gst_sam_tally_add_lost (writer->tally, 1, error);
   g_clear_error (&error);
   gst_sam_record_clear (record);
-  g_mutex_lock (&writer->lock);
+  gst_sam_mutex_lock (&writer->lock);
   writer->first = (writer->first + 1) % writer->size;
   writer->num--;
   if (!writer->num)
@@ -64,10 +64,10 @@ finish (GstSamWriter * writer)
   const guint asked = writer->asked;
   const gboolean call = writer->called != asked && writer->format->finish;
 
-  g_mutex_unlock (&writer->lock);
+  gst_sam_mutex_unlock (&writer->lock);
   if (call)
     writer->format->finish (writer->format);
-  g_mutex_lock (&writer->lock);
+  gst_sam_mutex_lock (&writer->lock);
   writer->called = asked;
   if (is_settled (writer)) {
     writer->finished = asked;
@@ -86,9 +86,9 @@ tend (GstSamWriter * writer)
   if (!output || !output->tend)
     return next;
   writer->woken = FALSE;
-  g_mutex_unlock (&writer->lock);
+  gst_sam_mutex_unlock (&writer->lock);
   next = output->tend (output);
-  g_mutex_lock (&writer->lock);
+  gst_sam_mutex_lock (&writer->lock);
   return next;
 }
 
@@ -99,10 +99,10 @@ reopen (GstSamWriter * writer)
   GstSamOutput *output = writer->format->output;
 
   writer->reopen = FALSE;
-  g_mutex_unlock (&writer->lock);
+  gst_sam_mutex_unlock (&writer->lock);
   if (output && output->reopen)
     output->reopen (output);
-  g_mutex_lock (&writer->lock);
+  gst_sam_mutex_lock (&writer->lock);
 }
 
 static gpointer
@@ -116,7 +116,7 @@ work (gpointer data)
   sigaddset (&pipe, SIGPIPE);
   pthread_sigmask (SIG_BLOCK, &pipe, NULL);
 
-  g_mutex_lock (&writer->lock);
+  gst_sam_mutex_lock (&writer->lock);
   for (;;) {
     const gint64 next = tend (writer);
 
@@ -131,13 +131,13 @@ work (gpointer data)
     else if (writer->quit && (writer->cancelled || is_settled (writer)))
       break;
     else if (!writer->woken && next == G_MAXINT64)
-      g_cond_wait (&writer->work, &writer->lock);
+      gst_sam_mutex_wait (&writer->lock, &writer->work);
     else if (!writer->woken)
-      g_cond_wait_until (&writer->work, &writer->lock, next);
+      gst_sam_mutex_wait_until (&writer->lock, &writer->work, next);
   }
   writer->ended = TRUE;
   g_cond_broadcast (&writer->done);
-  g_mutex_unlock (&writer->lock);
+  gst_sam_mutex_unlock (&writer->lock);
   return NULL;
 }
 
@@ -177,7 +177,7 @@ wait_while_moving (GstSamWriter * writer, gint64 from, gint64 patience)
 {
   if (gst_sam_tally_get_idle (writer->tally, from) > patience)
     return FALSE;
-  g_cond_wait_until (&writer->done, &writer->lock,
+  gst_sam_mutex_wait_until (&writer->lock, &writer->done,
       g_get_monotonic_time () + LOOK);
   return TRUE;
 }
@@ -191,7 +191,7 @@ gst_sam_writer_stop (GstSamWriter * writer)
   if (!writer->thread)
     return;
   output = writer->format->output;
-  g_mutex_lock (&writer->lock);
+  gst_sam_mutex_lock (&writer->lock);
   writer->asked++;
   writer->quit = TRUE;
   g_cond_signal (&writer->work);
@@ -204,7 +204,7 @@ gst_sam_writer_stop (GstSamWriter * writer)
       output->cancel (output);
     g_cond_signal (&writer->work);
   }
-  g_mutex_unlock (&writer->lock);
+  gst_sam_mutex_unlock (&writer->lock);
   g_thread_join (writer->thread);
   writer->thread = NULL;
   writer->format->free (writer->format);
@@ -231,14 +231,14 @@ gst_sam_writer_begin (GstSamWriter * writer, gboolean wait)
   const gint64 start = g_get_monotonic_time ();
   GstSamRecord *record = NULL;
 
-  g_mutex_lock (&writer->lock);
+  gst_sam_mutex_lock (&writer->lock);
   while (writer->num == writer->size && wait && !writer->flushing &&
       wait_while_moving (writer, writer->full ? 0 : start, FRAME_PATIENCE));
   if (writer->num < writer->size)
     record = &writer->records[(writer->first + writer->num) % writer->size];
   else
     writer->full = TRUE;
-  g_mutex_unlock (&writer->lock);
+  gst_sam_mutex_unlock (&writer->lock);
   if (!record)
     lose (writer);
   return record;
@@ -247,10 +247,10 @@ gst_sam_writer_begin (GstSamWriter * writer, gboolean wait)
 void
 gst_sam_writer_commit (GstSamWriter * writer)
 {
-  g_mutex_lock (&writer->lock);
+  gst_sam_mutex_lock (&writer->lock);
   writer->num++;
   g_cond_signal (&writer->work);
-  g_mutex_unlock (&writer->lock);
+  gst_sam_mutex_unlock (&writer->lock);
 }
 
 void
@@ -259,31 +259,31 @@ gst_sam_writer_drain (GstSamWriter * writer)
   const gint64 start = g_get_monotonic_time ();
   guint asked;
 
-  g_mutex_lock (&writer->lock);
+  gst_sam_mutex_lock (&writer->lock);
   asked = ++writer->asked;
   writer->hopeless = FALSE;
   g_cond_signal (&writer->work);
   while (writer->finished < asked && !writer->flushing && !writer->hopeless)
     writer->hopeless = !wait_while_moving (writer, start, END_PATIENCE);
-  g_mutex_unlock (&writer->lock);
+  gst_sam_mutex_unlock (&writer->lock);
 }
 
 void
 gst_sam_writer_set_flushing (GstSamWriter * writer, gboolean flushing)
 {
-  g_mutex_lock (&writer->lock);
+  gst_sam_mutex_lock (&writer->lock);
   writer->flushing = flushing;
   g_cond_broadcast (&writer->done);
-  g_mutex_unlock (&writer->lock);
+  gst_sam_mutex_unlock (&writer->lock);
 }
 
 void
 gst_sam_writer_reopen (GstSamWriter * writer)
 {
-  g_mutex_lock (&writer->lock);
+  gst_sam_mutex_lock (&writer->lock);
   writer->reopen = TRUE;
   g_cond_signal (&writer->work);
-  g_mutex_unlock (&writer->lock);
+  gst_sam_mutex_unlock (&writer->lock);
 }
 
 void
@@ -291,10 +291,10 @@ gst_sam_writer_wake (gpointer data)
 {
   GstSamWriter *writer = data;
 
-  g_mutex_lock (&writer->lock);
+  gst_sam_mutex_lock (&writer->lock);
   writer->woken = TRUE;
   g_cond_signal (&writer->work);
-  g_mutex_unlock (&writer->lock);
+  gst_sam_mutex_unlock (&writer->lock);
 }
 
 guint
@@ -302,8 +302,8 @@ gst_sam_writer_get_queued (GstSamWriter * writer)
 {
   guint queued;
 
-  g_mutex_lock (&writer->lock);
+  gst_sam_mutex_lock (&writer->lock);
   queued = writer->num;
-  g_mutex_unlock (&writer->lock);
+  gst_sam_mutex_unlock (&writer->lock);
   return queued;
 }

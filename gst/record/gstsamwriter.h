@@ -2,6 +2,7 @@
 #ifndef __GST_SAM_WRITER_H__
 #define __GST_SAM_WRITER_H__
 
+#include "common/gstsammutex.h"
 #include "gstsamformat.h"
 
 G_BEGIN_DECLS
@@ -17,7 +18,7 @@ typedef struct
   GstSamFormat *format;
   gchar *target;                /* what messages call it */
   GThread *thread;
-  GMutex lock;
+  GstSamMutex lock;
   GCond work;                   /* for the thread */
   GCond done;                   /* for those who wait for it */
 

@@ -28,7 +28,7 @@ find_bound (const GstSamPending * pending, guint64 id)
 static void
 bind (GstSamPending * pending, guint64 id, guint64 engine_id)
 {
-  g_mutex_lock (&pending->lock);
+  gst_sam_mutex_lock (&pending->lock);
   if (pending->num_bound < SAM_MAX_OBJECTS) { /* max_objects sees to it */
     pending->bound[pending->num_bound].id = id;
     pending->bound[pending->num_bound].engine_id = engine_id;
@@ -36,23 +36,23 @@ bind (GstSamPending * pending, guint64 id, guint64 engine_id)
     pending->bound[pending->num_bound].clicked = FALSE;
     pending->num_bound++;
   }
-  g_mutex_unlock (&pending->lock);
+  gst_sam_mutex_unlock (&pending->lock);
 }
 
 static void
 unbind (GstSamPending * pending, guint i)
 {
-  g_mutex_lock (&pending->lock);
+  gst_sam_mutex_lock (&pending->lock);
   pending->bound[i] = pending->bound[--pending->num_bound];
-  g_mutex_unlock (&pending->lock);
+  gst_sam_mutex_unlock (&pending->lock);
 }
 
 static void
 unbind_all (GstSamPending * pending)
 {
-  g_mutex_lock (&pending->lock);
+  gst_sam_mutex_lock (&pending->lock);
   pending->num_bound = 0;
-  g_mutex_unlock (&pending->lock);
+  gst_sam_mutex_unlock (&pending->lock);
 }
 
 /* Take back the rounding of x + w that gst_sam_prompt_check() forgives. */
@@ -315,7 +315,7 @@ pop (GstSamPending * pending, GstSamPrompt * prompt, GstMiniObject ** mask)
   Pop result = POP_NONE;
   gint due;
 
-  g_mutex_lock (&pending->lock);
+  gst_sam_mutex_lock (&pending->lock);
   while (result == POP_NONE && (due = find_due (pending)) >= 0) {
     const GstSamPrompt *first = gst_sam_pending_waiting_at (pending, due);
 
@@ -328,7 +328,7 @@ pop (GstSamPending * pending, GstSamPrompt * prompt, GstMiniObject ** mask)
     if (!is_command (prompt) || !take_back_waiting (pending, prompt, due))
       result = POP_ONE;
   }
-  g_mutex_unlock (&pending->lock);
+  gst_sam_mutex_unlock (&pending->lock);
   return result;
 }
 
@@ -338,7 +338,7 @@ unpop (GstSamPending * pending, const GstSamPrompt * prompt)
 {
   gboolean room;
 
-  g_mutex_lock (&pending->lock);
+  gst_sam_mutex_lock (&pending->lock);
   room = pending->length < GST_SAM_PENDING_SIZE;
   if (room) {
     pending->head = (pending->head + GST_SAM_PENDING_SIZE - 1) %
@@ -346,7 +346,7 @@ unpop (GstSamPending * pending, const GstSamPrompt * prompt)
     pending->waiting[pending->head] = *prompt;
     pending->length++;
   }
-  g_mutex_unlock (&pending->lock);
+  gst_sam_mutex_unlock (&pending->lock);
   return room;
 }
 
@@ -447,9 +447,9 @@ split (GstSamPending * pending, GstSamPrompt * prompt,
     GError *error = NULL;
     gboolean ok;
 
-    g_mutex_lock (&pending->lock);
+    gst_sam_mutex_lock (&pending->lock);
     ok = gst_sam_pending_assign (pending, &new, 0, &error);
-    g_mutex_unlock (&pending->lock);
+    gst_sam_mutex_unlock (&pending->lock);
     if (ok) {
       g_array_append_val (siblings, new);
       continue;
@@ -528,7 +528,7 @@ finish_reset (GstSamPending * pending, sam_tracker * tracker)
 {
   gboolean reset;
 
-  g_mutex_lock (&pending->lock);
+  gst_sam_mutex_lock (&pending->lock);
   reset = pending->reset;
   if (reset) {
     gst_sam_pending_forget_bound (pending);
@@ -537,7 +537,7 @@ finish_reset (GstSamPending * pending, sam_tracker * tracker)
     pending->resets++;
     gst_sam_late_forget (&pending->late);
   }
-  g_mutex_unlock (&pending->lock);
+  gst_sam_mutex_unlock (&pending->lock);
   if (reset)
     sam_tracker_clear (tracker);
 }
@@ -569,9 +569,9 @@ gst_sam_pending_apply (GstSamPending * pending, sam_tracker * tracker,
 void
 gst_sam_pending_note_frame (GstSamPending * pending, guint64 index)
 {
-  g_mutex_lock (&pending->lock);
+  gst_sam_mutex_lock (&pending->lock);
   gst_sam_late_note (&pending->late, index, &pending->moment);
-  g_mutex_unlock (&pending->lock);
+  gst_sam_mutex_unlock (&pending->lock);
 }
 
 guint64
@@ -641,9 +641,9 @@ gst_sam_pending_settle (GstSamPending * pending,
       i++;
       continue;
     }
-    g_mutex_lock (&pending->lock);
+    gst_sam_mutex_lock (&pending->lock);
     gst_sam_pending_forget_known (pending, pending->bound[i].id);
-    g_mutex_unlock (&pending->lock);
+    gst_sam_mutex_unlock (&pending->lock);
     unbind (pending, i);
   }
 }

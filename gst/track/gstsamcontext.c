@@ -18,9 +18,9 @@ ref_context (GstSamTrack * self)
 {
   GstObject *context;
 
-  GST_OBJECT_LOCK (self);
+  gst_sam_object_lock (self);
   context = self->cuda_context ? gst_object_ref (self->cuda_context) : NULL;
-  GST_OBJECT_UNLOCK (self);
+  gst_sam_object_unlock (self);
   return context;
 }
 
@@ -31,14 +31,14 @@ gst_sam_track_set_context (GstElement * element, GstContext * context)
   GstObject *found;
   gint id;
 
-  GST_OBJECT_LOCK (self);
+  gst_sam_object_lock (self);
   id = self->cuda_device_id;
-  GST_OBJECT_UNLOCK (self);
+  gst_sam_object_unlock (self);
   found = gst_sam_cuda_find_context (element, context, id);
-  GST_OBJECT_LOCK (self);
+  gst_sam_object_lock (self);
   if (!self->cuda_context)
     self->cuda_context = g_steal_pointer (&found);
-  GST_OBJECT_UNLOCK (self);
+  gst_sam_object_unlock (self);
   gst_clear_object (&found);
   GST_ELEMENT_CLASS (get_parent_class (self))->set_context (element, context);
 }
@@ -62,9 +62,9 @@ gst_sam_track_stop_context (GstSamTrack * self)
 {
   GstObject *context;
 
-  GST_OBJECT_LOCK (self);
+  gst_sam_object_lock (self);
   context = g_steal_pointer (&self->cuda_context);
-  GST_OBJECT_UNLOCK (self);
+  gst_sam_object_unlock (self);
   gst_clear_object (&context);
 }
 

@@ -9,13 +9,13 @@
 void
 gst_sam_marks_init (GstSamMarks * marks)
 {
-  g_mutex_init (&marks->lock);
+  gst_sam_mutex_init (&marks->lock, GST_SAM_RANK_MARKS);
 }
 
 void
 gst_sam_marks_clear (GstSamMarks * marks)
 {
-  g_mutex_clear (&marks->lock);
+  gst_sam_mutex_clear (&marks->lock);
 }
 
 /* Functions with the lock held */
@@ -113,7 +113,7 @@ gst_sam_marks_add (GstSamMarks * marks, const GstSamPrompt * prompt)
 
   if (prompt->kind > GST_SAM_PROMPT_MASK)
     return 0;
-  g_mutex_lock (&marks->lock);
+  gst_sam_mutex_lock (&marks->lock);
   make_room (marks, prompt->id);
   marked = &marks->marked[marks->num_marked++];
   memset (marked, 0, sizeof *marked);
@@ -131,7 +131,7 @@ gst_sam_marks_add (GstSamMarks * marks, const GstSamPrompt * prompt)
   marked->normalized = prompt->normalized;
   marked->hidden = prompt->initial || prompt->kind == GST_SAM_PROMPT_MASK;
   marked->since = GST_CLOCK_TIME_NONE;
-  g_mutex_unlock (&marks->lock);
+  gst_sam_mutex_unlock (&marks->lock);
   return serial;
 }
 
@@ -141,7 +141,7 @@ gst_sam_marks_settle (GstSamMarks * marks, const GstSamPrompt * prompt,
 {
   gint i;
 
-  g_mutex_lock (&marks->lock);
+  gst_sam_mutex_lock (&marks->lock);
   if (prompt->kind == GST_SAM_PROMPT_UNDO && taken)
     undo (marks, prompt->id);
   i = prompt->mark ? find_serial (marks, prompt->mark) : -1;
@@ -149,7 +149,7 @@ gst_sam_marks_settle (GstSamMarks * marks, const GstSamPrompt * prompt,
     marks->marked[i].applied = TRUE;
   else if (i >= 0)
     drop (marks, i);
-  g_mutex_unlock (&marks->lock);
+  gst_sam_mutex_unlock (&marks->lock);
 }
 
 void
@@ -158,7 +158,7 @@ gst_sam_marks_step (GstSamMarks * marks, guint64 number, gint width,
 {
   guint i;
 
-  g_mutex_lock (&marks->lock);
+  gst_sam_mutex_lock (&marks->lock);
   marks->last_step = number;
   for (i = 0; i < marks->num_marked; i++) {
     GstSamMarked *marked = &marks->marked[i];
@@ -169,7 +169,7 @@ gst_sam_marks_step (GstSamMarks * marks, guint64 number, gint width,
     set_place (&marked->mark, marked, width, height);
     marked->normalized = TRUE;
   }
-  g_mutex_unlock (&marks->lock);
+  gst_sam_mutex_unlock (&marks->lock);
 }
 
 void
@@ -177,7 +177,7 @@ gst_sam_marks_forget (GstSamMarks * marks, guint64 id)
 {
   guint i = 0;
 
-  g_mutex_lock (&marks->lock);
+  gst_sam_mutex_lock (&marks->lock);
   while (i < marks->num_marked) {
     if (marks->marked[i].mark.id == id)
       drop (marks, i);
@@ -186,23 +186,23 @@ gst_sam_marks_forget (GstSamMarks * marks, guint64 id)
   }
   if (marks->current == id)
     marks->current = 0;
-  g_mutex_unlock (&marks->lock);
+  gst_sam_mutex_unlock (&marks->lock);
 }
 
 void
 gst_sam_marks_forget_all (GstSamMarks * marks)
 {
-  g_mutex_lock (&marks->lock);
+  gst_sam_mutex_lock (&marks->lock);
   marks->num_marked = 0;
-  g_mutex_unlock (&marks->lock);
+  gst_sam_mutex_unlock (&marks->lock);
 }
 
 void
 gst_sam_marks_set_current (GstSamMarks * marks, guint64 id)
 {
-  g_mutex_lock (&marks->lock);
+  gst_sam_mutex_lock (&marks->lock);
   marks->current = id;
-  g_mutex_unlock (&marks->lock);
+  gst_sam_mutex_unlock (&marks->lock);
 }
 
 guint64
@@ -210,9 +210,9 @@ gst_sam_marks_get_current (GstSamMarks * marks)
 {
   guint64 id;
 
-  g_mutex_lock (&marks->lock);
+  gst_sam_mutex_lock (&marks->lock);
   id = marks->current;
-  g_mutex_unlock (&marks->lock);
+  gst_sam_mutex_unlock (&marks->lock);
   return id;
 }
 
@@ -236,7 +236,7 @@ gst_sam_marks_write (GstSamMarks * marks, GstSamReport * report,
   guint i = 0;
 
   report->num_marks = 0;
-  g_mutex_lock (&marks->lock);
+  gst_sam_mutex_lock (&marks->lock);
   while (i < marks->num_marked) {
     GstSamMarked *marked = &marks->marked[i];
 
@@ -253,5 +253,5 @@ gst_sam_marks_write (GstSamMarks * marks, GstSamReport * report,
     i++;
   }
   report->current = marks->current;
-  g_mutex_unlock (&marks->lock);
+  gst_sam_mutex_unlock (&marks->lock);
 }

@@ -3,6 +3,7 @@
 #define __GST_SAM_MARKS_H__
 
 #include "common/gstsammeta.h"
+#include "common/gstsammutex.h"
 #include "gstsamprompt.h"
 
 G_BEGIN_DECLS
@@ -27,7 +28,7 @@ typedef struct
  */
 typedef struct
 {
-  GMutex lock;
+  GstSamMutex lock;
 
   /* guarded by @lock */
   GstSamMarked marked[GST_SAM_MAX_MARKS];       /* the oldest first */

@@ -259,9 +259,9 @@ make_job (GstSamMasks * masks, GstSamMask * mask)
 {
   const gint side = masks->side;
 
-  g_mutex_unlock (&masks->lock);
+  gst_sam_mutex_unlock (&masks->lock);
   make (mask, side, &masks->cancelled);
-  g_mutex_lock (&masks->lock);
+  gst_sam_mutex_lock (&masks->lock);
   if (mask->error && g_atomic_int_get (&masks->cancelled)) {
     g_clear_error (&mask->error);
     g_queue_push_head (&masks->jobs, ref_mask (mask));
@@ -278,19 +278,19 @@ work (gpointer data)
 {
   GstSamMasks *masks = data;
 
-  g_mutex_lock (&masks->lock);
+  gst_sam_mutex_lock (&masks->lock);
   while (!g_atomic_int_get (&masks->cancelled)) {
     GstSamMask *mask = take_job (masks);
 
     if (!mask) {
-      g_cond_wait (&masks->cond, &masks->lock);
+      gst_sam_mutex_wait (&masks->lock, &masks->cond);
       continue;
     }
     if (!is_orphan (mask))
       make_job (masks, mask);
     unref_mask (mask);
   }
-  g_mutex_unlock (&masks->lock);
+  gst_sam_mutex_unlock (&masks->lock);
   return NULL;
 }
 
@@ -319,7 +319,7 @@ ensure_thread (GstSamMasks * masks)
 void
 gst_sam_masks_init (GstSamMasks * masks)
 {
-  g_mutex_init (&masks->lock);
+  gst_sam_mutex_init (&masks->lock, GST_SAM_RANK_MASKS);
   g_cond_init (&masks->cond);
   g_queue_init (&masks->jobs);
   masks->kept = g_ptr_array_new_with_free_func (unref_mask);
@@ -331,17 +331,17 @@ gst_sam_masks_clear (GstSamMasks * masks)
   gst_sam_masks_stop (masks);
   g_ptr_array_unref (masks->kept);
   g_cond_clear (&masks->cond);
-  g_mutex_clear (&masks->lock);
+  gst_sam_mutex_clear (&masks->lock);
 }
 
 void
 gst_sam_masks_start (GstSamMasks * masks, gint side)
 {
-  g_mutex_lock (&masks->lock);
+  gst_sam_mutex_lock (&masks->lock);
   masks->side = side;
   masks->flushing = FALSE;
   ensure_thread (masks);
-  g_mutex_unlock (&masks->lock);
+  gst_sam_mutex_unlock (&masks->lock);
 }
 
 void
@@ -350,17 +350,17 @@ gst_sam_masks_stop (GstSamMasks * masks)
   GThread *thread;
   guint i, n;
 
-  g_mutex_lock (&masks->lock);
+  gst_sam_mutex_lock (&masks->lock);
   masks->side = 0;
   thread = masks->thread;
   masks->thread = NULL;
   g_atomic_int_set (&masks->cancelled, TRUE);
   g_cond_broadcast (&masks->cond);
-  g_mutex_unlock (&masks->lock);
+  gst_sam_mutex_unlock (&masks->lock);
   if (thread)
     g_thread_join (thread);
 
-  g_mutex_lock (&masks->lock);
+  gst_sam_mutex_lock (&masks->lock);
   g_atomic_int_set (&masks->cancelled, FALSE);
   g_ptr_array_set_size (masks->kept, 0);
   for (i = 0, n = g_queue_get_length (&masks->jobs); i < n; i++) {
@@ -370,24 +370,24 @@ gst_sam_masks_stop (GstSamMasks * masks)
       add_job (masks, mask);
     unref_mask (mask);
   }
-  g_mutex_unlock (&masks->lock);
+  gst_sam_mutex_unlock (&masks->lock);
 }
 
 void
 gst_sam_masks_set_flushing (GstSamMasks * masks, gboolean flushing)
 {
-  g_mutex_lock (&masks->lock);
+  gst_sam_mutex_lock (&masks->lock);
   masks->flushing = flushing;
   g_cond_broadcast (&masks->cond);
-  g_mutex_unlock (&masks->lock);
+  gst_sam_mutex_unlock (&masks->lock);
 }
 
 void
 gst_sam_masks_forget (GstSamMasks * masks)
 {
-  g_mutex_lock (&masks->lock);
+  gst_sam_mutex_lock (&masks->lock);
   g_ptr_array_set_size (masks->kept, 0);
-  g_mutex_unlock (&masks->lock);
+  gst_sam_mutex_unlock (&masks->lock);
 }
 
 /* One that is kept, or that is going to be read later than now. */
@@ -423,12 +423,12 @@ gst_sam_masks_get_file (GstSamMasks * masks, const gchar * location,
 {
   GstSamMask *mask;
 
-  g_mutex_lock (&masks->lock);
+  gst_sam_mutex_lock (&masks->lock);
   mask = find_file (masks, location, value, keep);
-  g_mutex_unlock (&masks->lock);
+  gst_sam_mutex_unlock (&masks->lock);
   if (!mask && !gst_sam_png_check (location, error))
     return NULL;
-  g_mutex_lock (&masks->lock);
+  gst_sam_mutex_lock (&masks->lock);
   if (!mask) {
     mask = new_mask (location, NULL);
     mask->wanted = value;
@@ -437,7 +437,7 @@ gst_sam_masks_get_file (GstSamMasks * masks, const gchar * location,
   }
   if (keep && !g_ptr_array_find (masks->kept, mask, NULL))
     g_ptr_array_add (masks->kept, ref_mask (mask));
-  g_mutex_unlock (&masks->lock);
+  gst_sam_mutex_unlock (&masks->lock);
   return mask;
 }
 
@@ -447,13 +447,13 @@ hold_sample (GstSamMasks * masks, GstSamMask * mask, GError ** error)
 {
   gboolean room;
 
-  g_mutex_lock (&masks->lock);
+  gst_sam_mutex_lock (&masks->lock);
   room = masks->held + get_held (mask) <= MAX_HELD;
   if (room) {
     add_job (masks, mask);
     ensure_thread (masks);
   }
-  g_mutex_unlock (&masks->lock);
+  gst_sam_mutex_unlock (&masks->lock);
   if (!room)
     set_error (error, GST_SAM_REFUSED_QUEUE_FULL,
         "The prompt was refused: the masks that wait for the element to start "
@@ -468,9 +468,9 @@ make_sample (GstSamMasks * masks, GstSamMask * mask, GError ** error)
   GstVideoFrame frame;
   gint side;
 
-  g_mutex_lock (&masks->lock);
+  gst_sam_mutex_lock (&masks->lock);
   side = masks->side;
-  g_mutex_unlock (&masks->lock);
+  gst_sam_mutex_unlock (&masks->lock);
   if (!side) {
     if (!map_sample (mask->sample, &frame, error))
       return FALSE;
@@ -502,9 +502,9 @@ gst_sam_masks_is_done (GstSamMasks * masks, GstSamMask * mask)
 {
   gboolean done;
 
-  g_mutex_lock (&masks->lock);
+  gst_sam_mutex_lock (&masks->lock);
   done = mask->done;
-  g_mutex_unlock (&masks->lock);
+  gst_sam_mutex_unlock (&masks->lock);
   return done;
 }
 
@@ -513,10 +513,10 @@ gst_sam_masks_wait (GstSamMasks * masks, GstSamMask * mask)
 {
   gboolean done;
 
-  g_mutex_lock (&masks->lock);
+  gst_sam_mutex_lock (&masks->lock);
   while (!mask->done && !masks->flushing && masks->side)
-    g_cond_wait (&masks->cond, &masks->lock);
+    gst_sam_mutex_wait (&masks->lock, &masks->cond);
   done = mask->done;
-  g_mutex_unlock (&masks->lock);
+  gst_sam_mutex_unlock (&masks->lock);
   return done;
 }

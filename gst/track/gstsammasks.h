@@ -2,6 +2,8 @@
 #ifndef __GST_SAM_MASKS_H__
 #define __GST_SAM_MASKS_H__
 
+#include "common/gstsammutex.h"
+
 #include <gst/gst.h>
 
 G_BEGIN_DECLS
@@ -46,7 +48,7 @@ GType gst_sam_mask_get_type (void);
  */
 typedef struct
 {
-  GMutex lock;
+  GstSamMutex lock;
   GCond cond;                   /* something below has changed */
   GThread *thread;              /* NULL until a file must be read */
   gint cancelled;               /* atomic */

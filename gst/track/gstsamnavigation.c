@@ -23,13 +23,13 @@ enum
 void
 gst_sam_navigation_init (GstSamNavigation * navigation)
 {
-  g_mutex_init (&navigation->lock);
+  gst_sam_mutex_init (&navigation->lock, GST_SAM_RANK_NAVIGATION);
 }
 
 void
 gst_sam_navigation_clear (GstSamNavigation * navigation)
 {
-  g_mutex_clear (&navigation->lock);
+  gst_sam_mutex_clear (&navigation->lock);
 }
 
 /* Prompts */
@@ -287,13 +287,13 @@ gst_sam_navigation_handle (GstSamNavigation * n, GstSamTrack * self,
   gboolean taken, boxes;
   gint mode;
 
-  GST_OBJECT_LOCK (self);
+  gst_sam_object_lock (self);
   mode = self->navigation_mode;
-  GST_OBJECT_UNLOCK (self);
+  gst_sam_object_unlock (self);
   if (mode == GST_SAM_TRACK_NAVIGATION_NONE)
     return FALSE;
   boxes = mode == GST_SAM_TRACK_NAVIGATION_POINTS_BOXES;
-  g_mutex_lock (&n->lock);
+  gst_sam_mutex_lock (&n->lock);
   switch (type) {
     case GST_NAVIGATION_EVENT_MOUSE_MOVE:
     case GST_NAVIGATION_EVENT_MOUSE_BUTTON_PRESS:
@@ -308,6 +308,6 @@ gst_sam_navigation_handle (GstSamNavigation * n, GstSamTrack * self,
       taken = handle_touch (n, self, event, type, boxes);
       break;
   }
-  g_mutex_unlock (&n->lock);
+  gst_sam_mutex_unlock (&n->lock);
   return taken;
 }

@@ -2,6 +2,7 @@
 #ifndef __GST_SAM_NAVIGATION_H__
 #define __GST_SAM_NAVIGATION_H__
 
+#include "common/gstsammutex.h"
 #include "gstsamtrack.h"
 
 G_BEGIN_DECLS
@@ -14,7 +15,7 @@ G_BEGIN_DECLS
  */
 typedef struct
 {
-  GMutex lock;
+  GstSamMutex lock;
 
   /* guarded by @lock */
   guint shifts;                 /* Shift keys that are held: 1 left, 2 right */

@@ -19,9 +19,9 @@ ref_pad (GstSamTrack * self)
 {
   GstPad *pad;
 
-  g_mutex_lock (&self->overlay.lock);
+  gst_sam_mutex_lock (&self->overlay.lock);
   pad = self->overlay.pad ? gst_object_ref (self->overlay.pad) : NULL;
-  g_mutex_unlock (&self->overlay.lock);
+  gst_sam_mutex_unlock (&self->overlay.lock);
   return pad;
 }
 
@@ -54,7 +54,7 @@ get_possible_caps (GstSamTrack * self, GstPad * pad)
 {
   GstCaps *caps = gst_pad_get_pad_template_caps (pad);
 
-  g_mutex_lock (&self->overlay.lock);
+  gst_sam_mutex_lock (&self->overlay.lock);
   if (GST_VIDEO_INFO_FORMAT (&self->overlay.info) != GST_VIDEO_FORMAT_UNKNOWN) {
     const GstVideoInfo *info = &self->overlay.info;
 
@@ -65,7 +65,7 @@ get_possible_caps (GstSamTrack * self, GstPad * pad)
         "pixel-aspect-ratio", GST_TYPE_FRACTION, info->par_n, info->par_d,
         NULL);
   }
-  g_mutex_unlock (&self->overlay.lock);
+  gst_sam_mutex_unlock (&self->overlay.lock);
   return caps;
 }
 
@@ -74,10 +74,10 @@ get_current_caps (GstSamTrack * self)
 {
   GstCaps *caps = NULL;
 
-  g_mutex_lock (&self->overlay.lock);
+  gst_sam_mutex_lock (&self->overlay.lock);
   if (GST_VIDEO_INFO_FORMAT (&self->overlay.info) != GST_VIDEO_FORMAT_UNKNOWN)
     caps = gst_video_info_to_caps (&self->overlay.info);
-  g_mutex_unlock (&self->overlay.lock);
+  gst_sam_mutex_unlock (&self->overlay.lock);
   return caps;
 }
 
@@ -92,9 +92,9 @@ set_format (GstSamTrack * self, GstVideoFormat format)
   info.fps_d = from->fps_d;
   info.par_n = from->par_n;
   info.par_d = from->par_d;
-  g_mutex_lock (&self->overlay.lock);
+  gst_sam_mutex_lock (&self->overlay.lock);
   self->overlay.info = info;
-  g_mutex_unlock (&self->overlay.lock);
+  gst_sam_mutex_unlock (&self->overlay.lock);
 }
 
 /* Ask downstream for its format, tell it. Without a peer the first one stands,
@@ -253,12 +253,12 @@ gst_sam_pad_request (GstElement * element, GstPadTemplate * templ,
   gst_pad_sticky_events_foreach (GST_BASE_TRANSFORM_SINK_PAD (self),
       copy_sticky_event, pad);
   gst_pad_mark_reconfigure (pad);
-  g_mutex_lock (&self->overlay.lock);
+  gst_sam_mutex_lock (&self->overlay.lock);
   taken = self->overlay.taken;
   self->overlay.taken = TRUE;
   if (!taken)
     self->overlay.pad = pad;
-  g_mutex_unlock (&self->overlay.lock);
+  gst_sam_mutex_unlock (&self->overlay.lock);
   if (taken) {
     gst_sam_track_post_refusal (self, FALSE, GST_SAM_REFUSED_TAKEN,
         "The request for the pad 'overlay' was refused: the element has only "
@@ -278,13 +278,13 @@ gst_sam_pad_release (GstElement * element, GstPad * pad)
   GstSamTrack *self = GST_SAM_TRACK (element);
   GstPad *peer;
 
-  g_mutex_lock (&self->overlay.lock);
+  gst_sam_mutex_lock (&self->overlay.lock);
   if (self->overlay.pad != pad) {
-    g_mutex_unlock (&self->overlay.lock);
+    gst_sam_mutex_unlock (&self->overlay.lock);
     return;
   }
   self->overlay.pad = NULL;
-  g_mutex_unlock (&self->overlay.lock);
+  gst_sam_mutex_unlock (&self->overlay.lock);
   /* First, or a push under way could find the pad's events gone, and its peer
    * still there. */
   peer = gst_pad_get_peer (pad);
@@ -295,9 +295,9 @@ gst_sam_pad_release (GstElement * element, GstPad * pad)
    * to wait for the streaming thread would be to wait for a paused sink. */
   gst_pad_set_active (pad, FALSE);
   gst_element_remove_pad (element, pad);
-  g_mutex_lock (&self->overlay.lock);
+  gst_sam_mutex_lock (&self->overlay.lock);
   self->overlay.taken = FALSE;
-  g_mutex_unlock (&self->overlay.lock);
+  gst_sam_mutex_unlock (&self->overlay.lock);
 }
 
 /* Streaming thread: let the combiner know this pad (or NULL), no other. */
@@ -351,13 +351,13 @@ gst_sam_pad_chain (GstPad * sink, GstObject * parent, GstBuffer * buf)
 
   if (ret != GST_FLOW_OK && ret != GST_FLOW_NOT_LINKED && ret != GST_FLOW_EOS)
     return ret;
-  g_mutex_lock (&self->overlay.lock);
+  gst_sam_mutex_lock (&self->overlay.lock);
   if (keep_combined (self, self->overlay.combined)) {
     gst_flow_combiner_update_pad_flow (self->overlay.combiner, src,
         ret == GST_FLOW_OK ? GST_PAD_LAST_FLOW_RETURN (src) : ret);
     ret = gst_flow_combiner_update_flow (self->overlay.combiner, GST_FLOW_OK);
   }
-  g_mutex_unlock (&self->overlay.lock);
+  gst_sam_mutex_unlock (&self->overlay.lock);
   return ret;
 }
 
@@ -591,10 +591,10 @@ push_layer (GstSamTrack * self, GstPad * pad, GstBuffer * buf, gboolean fresh)
 static void
 combine (GstSamTrack * self, GstPad * pad, GstFlowReturn ret)
 {
-  g_mutex_lock (&self->overlay.lock);
+  gst_sam_mutex_lock (&self->overlay.lock);
   if (keep_combined (self, pad))
     gst_flow_combiner_update_pad_flow (self->overlay.combiner, pad, ret);
-  g_mutex_unlock (&self->overlay.lock);
+  gst_sam_mutex_unlock (&self->overlay.lock);
 }
 
 void
@@ -631,7 +631,7 @@ gst_sam_pad_init (GstSamTrack * self)
 {
   GstPad *sink = GST_BASE_TRANSFORM_SINK_PAD (self);
 
-  g_mutex_init (&self->overlay.lock);
+  gst_sam_mutex_init (&self->overlay.lock, GST_SAM_RANK_PAD);
   gst_video_info_init (&self->overlay.info);
   self->overlay.combiner = gst_flow_combiner_new ();
   gst_flow_combiner_add_pad (self->overlay.combiner,
@@ -645,16 +645,16 @@ gst_sam_pad_finalize (GstSamTrack * self)
 {
   gst_sam_pad_stop (self);
   gst_flow_combiner_free (self->overlay.combiner);
-  g_mutex_clear (&self->overlay.lock);
+  gst_sam_mutex_clear (&self->overlay.lock);
 }
 
 void
 gst_sam_pad_start (GstSamTrack * self)
 {
   gst_flow_combiner_reset (self->overlay.combiner);
-  g_mutex_lock (&self->overlay.lock);
+  gst_sam_mutex_lock (&self->overlay.lock);
   gst_video_info_init (&self->overlay.info);
-  g_mutex_unlock (&self->overlay.lock);
+  gst_sam_mutex_unlock (&self->overlay.lock);
 }
 
 void

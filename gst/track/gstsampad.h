@@ -2,6 +2,7 @@
 #ifndef __GST_SAM_PAD_H__
 #define __GST_SAM_PAD_H__
 
+#include "common/gstsammutex.h"
 #include "gstsamtrack.h"
 
 #include <gst/base/gstflowcombiner.h>
@@ -19,7 +20,7 @@ G_BEGIN_DECLS
  */
 typedef struct
 {
-  GMutex lock;
+  GstSamMutex lock;
   gboolean taken;               /* guarded by @lock; until the pad is removed */
   GstPad *pad;                  /* guarded by @lock; until it is released */
   GstVideoInfo info;            /* guarded by @lock; UNKNOWN: no caps */

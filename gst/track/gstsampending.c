@@ -9,7 +9,7 @@
 void
 gst_sam_pending_init (GstSamPending * pending)
 {
-  g_mutex_init (&pending->lock);
+  gst_sam_mutex_init (&pending->lock, GST_SAM_RANK_PENDING);
   gst_sam_masks_init (&pending->masks);
   gst_sam_marks_init (&pending->marks);
   pending->max_objects = SAM_MAX_OBJECTS;
@@ -24,7 +24,7 @@ gst_sam_pending_clear (GstSamPending * pending)
   g_hash_table_unref (pending->labels);
   gst_sam_masks_clear (&pending->masks);
   gst_sam_marks_clear (&pending->marks);
-  g_mutex_clear (&pending->lock);
+  gst_sam_mutex_clear (&pending->lock);
 }
 
 void
@@ -218,11 +218,11 @@ gst_sam_pending_set_label (GstSamPending * pending, guint64 id,
   const gchar *label;
   gint i;
 
-  g_mutex_lock (&pending->lock);
+  gst_sam_mutex_lock (&pending->lock);
   i = find_known (pending, id);
   if (i >= 0 && keep_label (pending, text, &label, NULL))
     pending->label[i] = label;
-  g_mutex_unlock (&pending->lock);
+  gst_sam_mutex_unlock (&pending->lock);
 }
 
 const gchar *
@@ -231,11 +231,11 @@ gst_sam_pending_get_label (GstSamPending * pending, guint64 id)
   const gchar *label = NULL;
   gint i;
 
-  g_mutex_lock (&pending->lock);
+  gst_sam_mutex_lock (&pending->lock);
   i = find_known (pending, id);
   if (i >= 0)
     label = pending->label[i];
-  g_mutex_unlock (&pending->lock);
+  gst_sam_mutex_unlock (&pending->lock);
   return label;
 }
 
@@ -249,15 +249,15 @@ gst_sam_pending_push (GstSamPending * pending, GstSamPrompt * prompt,
   /* initial-prompt is for the stream that begins, whose caps may be still to
    * come, as is a prompt with a time for a frame of the past or the future: its
    * pixels are those of the frame that it is applied to. */
-  g_mutex_lock (&pending->lock);
+  gst_sam_mutex_lock (&pending->lock);
   width = prompt->initial || prompt->timed ? 0 : pending->width;
   height = prompt->initial || prompt->timed ? 0 : pending->height;
-  g_mutex_unlock (&pending->lock);
+  gst_sam_mutex_unlock (&pending->lock);
 
   if (!check_prompt (pending, prompt, width, height, error))
     return 0;
 
-  g_mutex_lock (&pending->lock);
+  gst_sam_mutex_lock (&pending->lock);
   if (prompt->kind == GST_SAM_PROMPT_CLEAR) {
     drop_waiting (pending);
     pending->num_known = 0;
@@ -278,7 +278,7 @@ gst_sam_pending_push (GstSamPending * pending, GstSamPrompt * prompt,
       prompt->mark = gst_sam_marks_add (&pending->marks, prompt);
     *gst_sam_pending_waiting_at (pending, pending->length++) = *prompt;
   }
-  g_mutex_unlock (&pending->lock);
+  gst_sam_mutex_unlock (&pending->lock);
   return id;
 }
 
@@ -286,20 +286,20 @@ void
 gst_sam_pending_set_frame_size (GstSamPending * pending, gint width,
     gint height)
 {
-  g_mutex_lock (&pending->lock);
+  gst_sam_mutex_lock (&pending->lock);
   pending->width = width;
   pending->height = height;
-  g_mutex_unlock (&pending->lock);
+  gst_sam_mutex_unlock (&pending->lock);
 }
 
 void
 gst_sam_pending_get_frame_size (GstSamPending * pending, gint * width,
     gint * height)
 {
-  g_mutex_lock (&pending->lock);
+  gst_sam_mutex_lock (&pending->lock);
   *width = pending->width;
   *height = pending->height;
-  g_mutex_unlock (&pending->lock);
+  gst_sam_mutex_unlock (&pending->lock);
 }
 
 gboolean
@@ -307,18 +307,18 @@ gst_sam_pending_is_known (GstSamPending * pending, guint64 id)
 {
   gboolean known;
 
-  g_mutex_lock (&pending->lock);
+  gst_sam_mutex_lock (&pending->lock);
   known = find_known (pending, id) >= 0;
-  g_mutex_unlock (&pending->lock);
+  gst_sam_mutex_unlock (&pending->lock);
   return known;
 }
 
 void
 gst_sam_pending_set_max_objects (GstSamPending * pending, guint max_objects)
 {
-  g_mutex_lock (&pending->lock);
+  gst_sam_mutex_lock (&pending->lock);
   pending->max_objects = MIN (max_objects, SAM_MAX_OBJECTS);
-  g_mutex_unlock (&pending->lock);
+  gst_sam_mutex_unlock (&pending->lock);
 }
 
 guint
@@ -326,9 +326,9 @@ gst_sam_pending_get_resets (GstSamPending * pending)
 {
   guint resets;
 
-  g_mutex_lock (&pending->lock);
+  gst_sam_mutex_lock (&pending->lock);
   resets = pending->resets;
-  g_mutex_unlock (&pending->lock);
+  gst_sam_mutex_unlock (&pending->lock);
   return resets;
 }
 
@@ -337,9 +337,9 @@ gst_sam_pending_is_idle (GstSamPending * pending)
 {
   gboolean idle;
 
-  g_mutex_lock (&pending->lock);
+  gst_sam_mutex_lock (&pending->lock);
   idle = !pending->length && !pending->num_bound;
-  g_mutex_unlock (&pending->lock);
+  gst_sam_mutex_unlock (&pending->lock);
   return idle;
 }
 
@@ -358,9 +358,9 @@ gst_sam_pending_clamp (GstSamPending * pending, gboolean doubtful,
 {
   gboolean any;
 
-  g_mutex_lock (&pending->lock);
+  gst_sam_mutex_lock (&pending->lock);
   any = !pending->reset && gst_sam_late_clamp (&pending->late, doubtful, time);
-  g_mutex_unlock (&pending->lock);
+  gst_sam_mutex_unlock (&pending->lock);
   return any;
 }
 
@@ -395,9 +395,9 @@ gst_sam_pending_reject (GstSamPending * pending, const GstSamPrompt * prompt,
     GError * error, const GstSamPendingCalls * calls)
 {
   if (prompt->fresh) {
-    g_mutex_lock (&pending->lock);
+    gst_sam_mutex_lock (&pending->lock);
     gst_sam_pending_forget_known (pending, prompt->id);
-    g_mutex_unlock (&pending->lock);
+    gst_sam_mutex_unlock (&pending->lock);
   }
   gst_sam_marks_settle (&pending->marks, prompt, FALSE);
   calls->reject (calls->user, prompt, error);
@@ -427,12 +427,12 @@ gst_sam_pending_reset (GstSamPending * pending,
 {
   GArray *timed;
 
-  g_mutex_lock (&pending->lock);
+  gst_sam_mutex_lock (&pending->lock);
   gst_sam_pending_forget_bound (pending);
   g_array_unref (take_some (pending, TRUE));
   timed = take_some (pending, FALSE);
   pending->reset = TRUE;
-  g_mutex_unlock (&pending->lock);
+  gst_sam_mutex_unlock (&pending->lock);
   refuse_timed (pending, timed, "its running time is of another segment, "
       "expected is one of the segment that begins", calls);
 }
@@ -442,9 +442,9 @@ gst_sam_pending_end (GstSamPending * pending, const GstSamPendingCalls * calls)
 {
   GArray *timed;
 
-  g_mutex_lock (&pending->lock);
+  gst_sam_mutex_lock (&pending->lock);
   timed = take_some (pending, FALSE);
-  g_mutex_unlock (&pending->lock);
+  gst_sam_mutex_unlock (&pending->lock);
   refuse_timed (pending, timed, "the stream ends before it is applied", calls);
 }
 
@@ -454,7 +454,7 @@ gst_sam_pending_restore (GstSamPending * pending, const GstSamBound * bound,
 {
   guint i;
 
-  g_mutex_lock (&pending->lock);
+  gst_sam_mutex_lock (&pending->lock);
   drop_waiting (pending);
   gst_sam_marks_forget_all (&pending->marks);
   for (i = 0; i < num_bound; i++) {
@@ -469,13 +469,13 @@ gst_sam_pending_restore (GstSamPending * pending, const GstSamBound * bound,
   pending->reset = FALSE;
   pending->resets++;
   gst_sam_late_forget (&pending->late);
-  g_mutex_unlock (&pending->lock);
+  gst_sam_mutex_unlock (&pending->lock);
 }
 
 void
 gst_sam_pending_stop (GstSamPending * pending)
 {
-  g_mutex_lock (&pending->lock);
+  gst_sam_mutex_lock (&pending->lock);
   drop_waiting (pending);
   pending->num_known = 0;
   pending->num_bound = 0;
@@ -485,6 +485,6 @@ gst_sam_pending_stop (GstSamPending * pending)
   pending->width = pending->height = 0;
   gst_sam_marks_forget_all (&pending->marks);
   gst_sam_marks_set_current (&pending->marks, 0);
-  g_mutex_unlock (&pending->lock);
+  gst_sam_mutex_unlock (&pending->lock);
   gst_sam_masks_stop (&pending->masks);
 }

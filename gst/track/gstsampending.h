@@ -2,6 +2,7 @@
 #ifndef __GST_SAM_PENDING_H__
 #define __GST_SAM_PENDING_H__
 
+#include "common/gstsammutex.h"
 #include "gstsamlate.h"
 #include "gstsammarks.h"
 #include "gstsammasks.h"
@@ -40,7 +41,7 @@ typedef struct
  */
 typedef struct
 {
-  GMutex lock;
+  GstSamMutex lock;
 
   /* guarded by @lock */
   GstSamPrompt waiting[GST_SAM_PENDING_SIZE];     /* a ring */

@@ -47,9 +47,9 @@ get_objects (GstSamTrack * self)
   GstSamReport *report = g_new (GstSamReport, 1);
   GValue array = G_VALUE_INIT;
 
-  GST_OBJECT_LOCK (self);
+  gst_sam_object_lock (self);
   *report = *self->shown;
-  GST_OBJECT_UNLOCK (self);
+  gst_sam_object_unlock (self);
   gst_sam_report_objects_to_value (report, &array);
   gst_structure_set (s, "width", G_TYPE_INT, report->width,
       "height", G_TYPE_INT, report->height,
@@ -62,9 +62,9 @@ get_objects (GstSamTrack * self)
 void
 gst_sam_track_set_frozen (GstSamTrack * self, gboolean frozen)
 {
-  GST_OBJECT_LOCK (self);
+  gst_sam_object_lock (self);
   self->frozen = frozen;
-  GST_OBJECT_UNLOCK (self);
+  gst_sam_object_unlock (self);
 }
 
 /* The element has started, so @pspec keeps its value. Setting a property to the
@@ -176,11 +176,11 @@ gst_sam_track_set_property (GObject * object, guint id, const GValue * value,
   GstSamTrack *self = GST_SAM_TRACK (object);
   gboolean refused;
 
-  GST_OBJECT_LOCK (self);
+  gst_sam_object_lock (self);
   refused = self->frozen && (pspec->flags & GST_PARAM_MUTABLE_READY);
   if (!refused)
     set_locked (self, id, value, pspec);
-  GST_OBJECT_UNLOCK (self);
+  gst_sam_object_unlock (self);
   if (refused)
     refuse_change (self, pspec, value);
 }
@@ -199,7 +199,7 @@ gst_sam_track_get_property (GObject * object, guint id, GValue * value,
     g_value_take_boxed (value, get_objects (self));
     return;
   }
-  GST_OBJECT_LOCK (self);
+  gst_sam_object_lock (self);
   switch (id) {
     case PROP_MODEL_FILE:
       g_value_set_string (value, self->model_file);
@@ -267,7 +267,7 @@ gst_sam_track_get_property (GObject * object, guint id, GValue * value,
         G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
       break;
   }
-  GST_OBJECT_UNLOCK (self);
+  gst_sam_object_unlock (self);
 }
 
 static void

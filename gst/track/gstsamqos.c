@@ -16,26 +16,26 @@
 void
 gst_sam_qos_init (GstSamQos * qos)
 {
-  g_mutex_init (&qos->lock);
+  gst_sam_mutex_init (&qos->lock, GST_SAM_RANK_QOS);
   gst_sam_qos_start (qos);
 }
 
 void
 gst_sam_qos_clear (GstSamQos * qos)
 {
-  g_mutex_clear (&qos->lock);
+  gst_sam_mutex_clear (&qos->lock);
 }
 
 void
 gst_sam_qos_start (GstSamQos * qos)
 {
-  g_mutex_lock (&qos->lock);
+  gst_sam_mutex_lock (&qos->lock);
   qos->earliest = GST_CLOCK_TIME_NONE;
   qos->granted = GST_CLOCK_TIME_NONE;
   qos->upstream = 0;
   qos->reported = 0;
   qos->live = FALSE;
-  g_mutex_unlock (&qos->lock);
+  gst_sam_mutex_unlock (&qos->lock);
   qos->asked = FALSE;
   qos->measured = 0;
   qos->typical = 0;
@@ -46,9 +46,9 @@ gst_sam_qos_start (GstSamQos * qos)
 void
 gst_sam_qos_flush (GstSamQos * qos)
 {
-  g_mutex_lock (&qos->lock);
+  gst_sam_mutex_lock (&qos->lock);
   qos->earliest = GST_CLOCK_TIME_NONE;
-  g_mutex_unlock (&qos->lock);
+  gst_sam_mutex_unlock (&qos->lock);
 }
 
 void
@@ -62,13 +62,13 @@ gst_sam_qos_note_event (GstSamQos * qos, GstEvent * event)
     gst_event_parse_qos (event, &type, NULL, &diff, &time);
     if (type == GST_QOS_TYPE_THROTTLE || !GST_CLOCK_TIME_IS_VALID (time))
       return;
-    g_mutex_lock (&qos->lock);
+    gst_sam_mutex_lock (&qos->lock);
     qos->earliest = diff < 0 && (GstClockTime) - diff > time ? 0 : time + diff;
-    g_mutex_unlock (&qos->lock);
+    gst_sam_mutex_unlock (&qos->lock);
   } else if (GST_EVENT_TYPE (event) == GST_EVENT_LATENCY) {
-    g_mutex_lock (&qos->lock);
+    gst_sam_mutex_lock (&qos->lock);
     gst_event_parse_latency (event, &qos->granted);
-    g_mutex_unlock (&qos->lock);
+    gst_sam_mutex_unlock (&qos->lock);
   }
 }
 
@@ -82,13 +82,13 @@ gst_sam_qos_query_latency (GstSamQos * qos, GstBaseTransform * base,
   if (!gst_pad_peer_query (GST_BASE_TRANSFORM_SINK_PAD (base), query))
     return FALSE;
   gst_query_parse_latency (query, &live, &min, &max);
-  g_mutex_lock (&qos->lock);
+  gst_sam_mutex_lock (&qos->lock);
   qos->live = live;
   qos->upstream = min;
   min += qos->reported;
   if (GST_CLOCK_TIME_IS_VALID (max))
     max += qos->reported;
-  g_mutex_unlock (&qos->lock);
+  gst_sam_mutex_unlock (&qos->lock);
   gst_query_set_latency (query, live, min, max);
   return TRUE;
 }
@@ -98,9 +98,9 @@ gst_sam_qos_get_reported (GstSamQos * qos)
 {
   GstClockTime reported;
 
-  g_mutex_lock (&qos->lock);
+  gst_sam_mutex_lock (&qos->lock);
   reported = qos->reported;
-  g_mutex_unlock (&qos->lock);
+  gst_sam_mutex_unlock (&qos->lock);
   return reported;
 }
 
@@ -117,9 +117,9 @@ gst_sam_qos_is_live (GstSamQos * qos, GstBaseTransform * base)
     gst_sam_qos_query_latency (qos, base, query);
     gst_query_unref (query);
   }
-  g_mutex_lock (&qos->lock);
+  gst_sam_mutex_lock (&qos->lock);
   live = qos->live;
-  g_mutex_unlock (&qos->lock);
+  gst_sam_mutex_unlock (&qos->lock);
   return live;
 }
 
@@ -140,9 +140,9 @@ get_running_time_now (GstElement * element)
   GstClockTime now = GST_CLOCK_TIME_NONE, base_time;
   gboolean playing;
 
-  GST_OBJECT_LOCK (element);
+  gst_sam_object_lock (element);
   playing = GST_STATE (element) == GST_STATE_PLAYING;
-  GST_OBJECT_UNLOCK (element);
+  gst_sam_object_unlock (element);
   if (playing)
     clock = gst_element_get_clock (element);
   if (!clock)
@@ -163,7 +163,7 @@ gst_sam_qos_is_late (GstSamQos * qos, GstBaseTransform * base,
   if (!GST_CLOCK_TIME_IS_VALID (running_time) || is_starved (qos))
     return FALSE;
   now = get_running_time_now (GST_ELEMENT (base));
-  g_mutex_lock (&qos->lock);
+  gst_sam_mutex_lock (&qos->lock);
   if (GST_CLOCK_TIME_IS_VALID (qos->earliest) &&
       running_time <= qos->earliest) {
     *jitter = qos->earliest - running_time;
@@ -175,7 +175,7 @@ gst_sam_qos_is_late (GstSamQos * qos, GstBaseTransform * base,
     *jitter = GST_CLOCK_DIFF (due, ready);
     late = ready > due;
   }
-  g_mutex_unlock (&qos->lock);
+  gst_sam_mutex_unlock (&qos->lock);
   return late;
 }
 
@@ -184,11 +184,11 @@ gst_sam_qos_get_shown (GstSamQos * qos, GstElement * element, gboolean * live)
 {
   GstClockTime now = get_running_time_now (element), latency;
 
-  g_mutex_lock (&qos->lock);
+  gst_sam_mutex_lock (&qos->lock);
   *live = qos->live;
   latency = GST_CLOCK_TIME_IS_VALID (qos->granted) ? qos->granted :
       qos->upstream + qos->reported;
-  g_mutex_unlock (&qos->lock);
+  gst_sam_mutex_unlock (&qos->lock);
   if (GST_CLOCK_TIME_IS_VALID (now))
     now = now > latency ? now - latency : 0;
   return now;
@@ -202,13 +202,13 @@ update_reported (GstSamQos * qos, GstClockTime p95)
   GstClockTime wanted;
   gboolean changed;
 
-  g_mutex_lock (&qos->lock);
+  gst_sam_mutex_lock (&qos->lock);
   wanted = p95 > (qos->reported ? SINK_GRANTS / 3 * 2 : SINK_GRANTS) ?
       p95 + p95 / 20 : 0;
   changed = wanted > qos->reported || wanted < qos->reported / 4 * 3;
   if (changed)
     qos->reported = wanted;
-  g_mutex_unlock (&qos->lock);
+  gst_sam_mutex_unlock (&qos->lock);
   return changed;
 }
 

@@ -2,6 +2,8 @@
 #ifndef __GST_SAM_QOS_H__
 #define __GST_SAM_QOS_H__
 
+#include "common/gstsammutex.h"
+
 #include <gst/base/gstbasetransform.h>
 
 G_BEGIN_DECLS
@@ -19,7 +21,7 @@ enum
  */
 typedef struct
 {
-  GMutex lock;
+  GstSamMutex lock;
 
   /* guarded by @lock */
   GstClockTime earliest;        /* frames up to this running time are late */

@@ -37,13 +37,13 @@ write_note (guint8 * data, GstSamPending * pending)
   guint i;
 
   memcpy (data, MARK, MARK_BYTES);
-  g_mutex_lock (&pending->lock);
+  gst_sam_mutex_lock (&pending->lock);
   GST_WRITE_UINT64_LE (data + MARK_BYTES, pending->last_id);
   for (i = 0; i < pending->num_bound; i++, at += OBJECT_BYTES) {
     GST_WRITE_UINT64_LE (at, pending->bound[i].engine_id);
     GST_WRITE_UINT64_LE (at + ID_BYTES, pending->bound[i].id);
   }
-  g_mutex_unlock (&pending->lock);
+  gst_sam_mutex_unlock (&pending->lock);
   for (i = 0; i < pending->num_bound; i++) {
     const gchar *label = gst_sam_pending_get_label (pending,
         pending->bound[i].id);

@@ -11,13 +11,13 @@ gst_sam_track_show (GstSamTrack * self)
 {
   const GstSamReport *report = self->report;
 
-  GST_OBJECT_LOCK (self);
+  gst_sam_object_lock (self);
   memcpy (self->shown, report, G_STRUCT_OFFSET (GstSamReport, object) +
       report->num_objects * sizeof report->object[0]);
   gst_buffer_replace (&self->shown->mask, report->mask);
   self->shown->mask_width = report->mask_width;
   self->shown->mask_height = report->mask_height;
-  GST_OBJECT_UNLOCK (self);
+  gst_sam_object_unlock (self);
   gst_sam_stats_set_objects (self->stats, report->num_objects);
 }
 
@@ -31,7 +31,7 @@ gst_sam_track_get_object_at (GstSamTrack * self, gdouble x, gdouble y)
   gint column, row;
   guint i;
 
-  GST_OBJECT_LOCK (self);
+  gst_sam_object_lock (self);
   gst_buffer_replace (&mask, shown->mask);
   column = CLAMP (x * shown->mask_width, 0, shown->mask_width - 1);
   row = CLAMP (y * shown->mask_height, 0, shown->mask_height - 1);
@@ -42,7 +42,7 @@ gst_sam_track_get_object_at (GstSamTrack * self, gdouble x, gdouble y)
       id = shown->object[i].slot == slot ? shown->object[i].id : id;
     gst_buffer_unmap (mask, &map);
   }
-  GST_OBJECT_UNLOCK (self);
+  gst_sam_object_unlock (self);
   gst_clear_buffer (&mask);
   return id;
 }

@@ -191,9 +191,9 @@ gst_sam_track_apply_initial_prompt (GstSamTrack * self)
   GArray *prompts = NULL;
   gchar *text;
 
-  GST_OBJECT_LOCK (self);
+  gst_sam_object_lock (self);
   text = g_strdup (self->initial_prompt);
-  GST_OBJECT_UNLOCK (self);
+  gst_sam_object_unlock (self);
   if (text && *text)
     prompts = parse (self, TRUE, text, NULL);
   g_free (text);

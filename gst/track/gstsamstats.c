@@ -27,13 +27,13 @@ static const gchar *stage_names[GST_SAM_STAGES] = {
 void
 gst_sam_stats_init (GstSamStats * stats)
 {
-  g_mutex_init (&stats->lock);
+  gst_sam_mutex_init (&stats->lock, GST_SAM_RANK_STATS);
 }
 
 void
 gst_sam_stats_clear (GstSamStats * stats)
 {
-  g_mutex_clear (&stats->lock);
+  gst_sam_mutex_clear (&stats->lock);
 }
 
 static void
@@ -52,7 +52,7 @@ copy_counts (GstSamStats * stats, const struct sam_info *info)
 void
 gst_sam_stats_start (GstSamStats * stats, const struct sam_info *info)
 {
-  g_mutex_lock (&stats->lock);
+  gst_sam_mutex_lock (&stats->lock);
   memset (stats->count, 0, sizeof stats->count);
   stats->frames = 0;
   stats->first_frame_ns = 0;
@@ -69,20 +69,20 @@ gst_sam_stats_start (GstSamStats * stats, const struct sam_info *info)
   g_strlcpy (stats->device, info->device, sizeof stats->device);
   g_strlcpy (stats->precision, info->precision, sizeof stats->precision);
   g_strlcpy (stats->variant, info->variant, sizeof stats->variant);
-  g_mutex_unlock (&stats->lock);
+  gst_sam_mutex_unlock (&stats->lock);
 }
 
 void
 gst_sam_stats_count (GstSamStats * stats, GstSamCount count)
 {
-  g_mutex_lock (&stats->lock);
+  gst_sam_mutex_lock (&stats->lock);
   stats->count[count]++;
   if (count == GST_SAM_COUNT_FRAMES_IN) {
     stats->last_us = g_get_monotonic_time ();
     if (!stats->first_us)
       stats->first_us = stats->last_us;
   }
-  g_mutex_unlock (&stats->lock);
+  gst_sam_mutex_unlock (&stats->lock);
 }
 
 guint64
@@ -90,9 +90,9 @@ gst_sam_stats_get_count (GstSamStats * stats, GstSamCount count)
 {
   guint64 n;
 
-  g_mutex_lock (&stats->lock);
+  gst_sam_mutex_lock (&stats->lock);
   n = stats->count[count];
-  g_mutex_unlock (&stats->lock);
+  gst_sam_mutex_unlock (&stats->lock);
   return n;
 }
 
@@ -112,7 +112,7 @@ gst_sam_stats_frame (GstSamStats * stats, const struct sam_times *times,
   };
   guint i;
 
-  g_mutex_lock (&stats->lock);
+  gst_sam_mutex_lock (&stats->lock);
   if (!stats->first_frame_ns) {
     stats->first_frame_ns = element;
   } else {
@@ -120,48 +120,48 @@ gst_sam_stats_frame (GstSamStats * stats, const struct sam_times *times,
       stats->window[i][stats->frames % GST_SAM_STATS_WINDOW] = value[i];
     stats->frames++;
   }
-  g_mutex_unlock (&stats->lock);
+  gst_sam_mutex_unlock (&stats->lock);
 }
 
 void
 gst_sam_stats_set_objects (GstSamStats * stats, guint num_objects)
 {
-  g_mutex_lock (&stats->lock);
+  gst_sam_mutex_lock (&stats->lock);
   stats->num_objects = num_objects;
-  g_mutex_unlock (&stats->lock);
+  gst_sam_mutex_unlock (&stats->lock);
 }
 
 void
 gst_sam_stats_set_info (GstSamStats * stats, const struct sam_info *info)
 {
-  g_mutex_lock (&stats->lock);
+  gst_sam_mutex_lock (&stats->lock);
   copy_counts (stats, info);
-  g_mutex_unlock (&stats->lock);
+  gst_sam_mutex_unlock (&stats->lock);
 }
 
 void
 gst_sam_stats_set_latency (GstSamStats * stats, guint64 latency)
 {
-  g_mutex_lock (&stats->lock);
+  gst_sam_mutex_lock (&stats->lock);
   stats->latency = latency;
-  g_mutex_unlock (&stats->lock);
+  gst_sam_mutex_unlock (&stats->lock);
 }
 
 void
 gst_sam_stats_set_seed (GstSamStats * stats, const struct sam_seed_stats *seed)
 {
-  g_mutex_lock (&stats->lock);
+  gst_sam_mutex_lock (&stats->lock);
   stats->seeds = TRUE;
   stats->seed = *seed;
-  g_mutex_unlock (&stats->lock);
+  gst_sam_mutex_unlock (&stats->lock);
 }
 
 void
 gst_sam_stats_detector (GstSamStats * stats, gint64 ns)
 {
-  g_mutex_lock (&stats->lock);
+  gst_sam_mutex_lock (&stats->lock);
   stats->detector[stats->detector_runs++ % GST_SAM_STATS_DETECTOR] = ns;
-  g_mutex_unlock (&stats->lock);
+  gst_sam_mutex_unlock (&stats->lock);
 }
 
 static int
@@ -269,9 +269,9 @@ gst_sam_stats_to_structure (GstSamStats * stats)
   guint i, n;
 
   /* Sorting takes its time, and the stream waits for the lock. */
-  g_mutex_lock (&stats->lock);
+  gst_sam_mutex_lock (&stats->lock);
   memcpy (now, stats, sizeof *now);
-  g_mutex_unlock (&stats->lock);
+  gst_sam_mutex_unlock (&stats->lock);
 
   for (i = 0; i < GST_SAM_COUNTS; i++)
     gst_structure_set (s, count_names[i], G_TYPE_UINT64, now->count[i], NULL);

@@ -2,6 +2,8 @@
 #ifndef __GST_SAM_STATS_H__
 #define __GST_SAM_STATS_H__
 
+#include "common/gstsammutex.h"
+
 #include <gst/gst.h>
 #include <samtrack/samtrack.h>
 #include <samtrack/seed.h>
@@ -41,7 +43,7 @@ typedef enum
 
 typedef struct
 {
-  GMutex lock;
+  GstSamMutex lock;
   guint64 count[GST_SAM_COUNTS];
   gint64 window[GST_SAM_STAGES][GST_SAM_STATS_WINDOW];  /* ns, rings */
   guint64 frames;               /* measured, without the first */

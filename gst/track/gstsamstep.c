@@ -111,9 +111,9 @@ get_mask_size (GstSamTrack * self, const GstVideoInfo * info, gint * width,
 {
   gint choice, longer;
 
-  GST_OBJECT_LOCK (self);
+  gst_sam_object_lock (self);
   choice = self->mask_size;
-  GST_OBJECT_UNLOCK (self);
+  gst_sam_object_unlock (self);
   if (choice == GST_SAM_TRACK_MASK_SIZE_MODEL) {
     *width = *height = self->image_size / 4;
     return;
@@ -374,9 +374,9 @@ seed (const GstSamStep * step, GstSamTrack * self,
     .wait = wait
   };
 
-  GST_OBJECT_LOCK (self);
+  gst_sam_object_lock (self);
   input.interval = self->interval;
-  GST_OBJECT_UNLOCK (self);
+  gst_sam_object_unlock (self);
   return gst_sam_seed_step (self->seed, &input);
 }
 

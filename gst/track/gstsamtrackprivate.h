@@ -4,6 +4,7 @@
 
 #include "common/gstsamanalytics.h"
 #include "common/gstsamenums.h"
+#include "common/gstsammutex.h"
 #include "gstsamnavigation.h"
 #include "gstsamqos.h"
 #include "common/gstsammeta.h"

@@ -72,9 +72,9 @@ get_policy (GstSamTrack * self)
 {
   gint policy;
 
-  GST_OBJECT_LOCK (self);
+  gst_sam_object_lock (self);
   policy = self->policy;
-  GST_OBJECT_UNLOCK (self);
+  gst_sam_object_unlock (self);
   if (policy == GST_SAM_TRACK_OVERLOAD_AUTO)
     policy = gst_sam_qos_is_live (&self->qos, GST_BASE_TRANSFORM (self)) ?
         GST_SAM_TRACK_OVERLOAD_SKIP : GST_SAM_TRACK_OVERLOAD_BLOCK;
@@ -114,11 +114,11 @@ judge (GstSamTrack * self, GstBuffer * buf, GstClockTime running_time,
   guint interval;
   gboolean watch;
 
-  GST_OBJECT_LOCK (self);
+  gst_sam_object_lock (self);
   interval = self->interval;
   watch = self->history && (self->history_idle ||
       self->navigation_mode != GST_SAM_TRACK_NAVIGATION_NONE);
-  GST_OBJECT_UNLOCK (self);
+  gst_sam_object_unlock (self);
   watch |= self->seed && (self->found->looked ||
       gst_sam_seed_has_detector (self->seed));
 
@@ -267,9 +267,9 @@ get_max_wait (GstSamTrack * self)
   const gint fps_d = GST_VIDEO_INFO_FPS_D (&self->info);
   GstClockTime wait;
 
-  GST_OBJECT_LOCK (self);
+  gst_sam_object_lock (self);
   wait = self->max_wait;
-  GST_OBJECT_UNLOCK (self);
+  gst_sam_object_unlock (self);
   if (!GST_CLOCK_TIME_IS_VALID (wait))
     wait = fps_n > 0 ? gst_util_uint64_scale (GST_SECOND / 2, fps_d, fps_n) :
         UNKNOWN_RATE_WAIT;

@@ -3,6 +3,8 @@
 
 #include "gstsamturn.h"
 
+#include "common/gstsammutex.h"
+
 /* How long save-tracks and load-tracks wait for the step that runs. */
 #define LONGEST_STEP (30 * G_TIME_SPAN_SECOND)
 
@@ -23,6 +25,7 @@ gst_sam_turn_clear (GstSamTurn * turn)
 void
 gst_sam_turn_begin (GstSamTurn * turn)
 {
+  gst_sam_rank_take (GST_SAM_RANK_TURN);
   g_mutex_lock (&turn->lock);
   while (turn->owner || turn->guests)
     g_cond_wait (&turn->cond, &turn->lock);
@@ -47,6 +50,8 @@ gst_sam_turn_begin_as_guest (GstSamTurn * turn)
   else
     g_cond_broadcast (&turn->cond);
   g_mutex_unlock (&turn->lock);
+  if (ok)
+    gst_sam_rank_take (GST_SAM_RANK_TURN);
   return ok;
 }
 
@@ -57,4 +62,5 @@ gst_sam_turn_end (GstSamTurn * turn)
   turn->owner = NULL;
   g_cond_broadcast (&turn->cond);
   g_mutex_unlock (&turn->lock);
+  gst_sam_rank_release (GST_SAM_RANK_TURN);
 }

@@ -12,7 +12,7 @@ gst_sam_worker_init (GstSamWorker * worker)
 {
   guint i;
 
-  g_mutex_init (&worker->lock);
+  gst_sam_mutex_init (&worker->lock, GST_SAM_RANK_WORKER);
   g_cond_init (&worker->wake);
   g_cond_init (&worker->done);
   gst_sam_step_init (&worker->next);
@@ -32,7 +32,7 @@ gst_sam_worker_clear (GstSamWorker * worker)
     gst_sam_step_clear (&worker->ended[i]);
   g_cond_clear (&worker->done);
   g_cond_clear (&worker->wake);
-  g_mutex_clear (&worker->lock);
+  gst_sam_mutex_clear (&worker->lock);
 }
 
 static void
@@ -50,10 +50,10 @@ work (gpointer data)
   GstSamTrack *self = data;
   GstSamWorker *worker = &self->worker;
 
-  g_mutex_lock (&worker->lock);
+  gst_sam_mutex_lock (&worker->lock);
   while (!worker->quit) {
     if (!worker->waiting) {
-      g_cond_wait (&worker->wake, &worker->lock);
+      gst_sam_mutex_wait (&worker->lock, &worker->wake);
       continue;
     }
     swap_steps (&worker->next, &worker->current);
@@ -61,11 +61,11 @@ work (gpointer data)
     worker->busy = TRUE;
     worker->place = 1 - worker->place;
     worker->taken = worker->current.number;
-    g_mutex_unlock (&worker->lock);
+    gst_sam_mutex_unlock (&worker->lock);
 
     gst_sam_step_run (&worker->current, self, FALSE);
 
-    g_mutex_lock (&worker->lock);
+    gst_sam_mutex_lock (&worker->lock);
     worker->busy = FALSE;
     if (worker->current.ret != GST_FLOW_OK) {
       worker->failed = TRUE;
@@ -77,7 +77,7 @@ work (gpointer data)
       swap_steps (&worker->current, &worker->ended[worker->num_ended++]);
     g_cond_signal (&worker->done);
   }
-  g_mutex_unlock (&worker->lock);
+  gst_sam_mutex_unlock (&worker->lock);
   return NULL;
 }
 
@@ -200,33 +200,36 @@ gst_sam_worker_leave (GstSamWorker * worker, GstSamTrack * self,
     GstBuffer * frame, GstClockTime running_time, GstClockTime running_end,
     guint64 number)
 {
-  gboolean ok = TRUE, replaces;
+  gboolean ok = TRUE, replaces, failed;
 
   if (!ensure_thread (worker, self))
     return FALSE;
-  /* The worker does not wait for long: a copy takes less than a frame. */
-  g_mutex_lock (&worker->lock);
+  /* While none waits @next is this thread's, and the uploader's place is not
+   * changed: the lock is not held while pixels are copied, which may take as
+   * long as a frame, or wait for whoever has the frame's memory. */
+  gst_sam_mutex_lock (&worker->lock);
   replaces = worker->waiting;
   worker->waiting = FALSE;
-  if (worker->failed) {
-    g_mutex_unlock (&worker->lock);
+  failed = worker->failed;
+  gst_sam_mutex_unlock (&worker->lock);
+  if (failed)
     return TRUE;
-  }
   if (self->on_cuda && gst_sam_cuda_is_memory (frame))
     refer_to_memory (&worker->next, frame);
   else
     ok = take_over_pixels (worker, self, frame);
-  if (ok) {
-    worker->next.info = self->info;
-    worker->next.running_time = running_time;
-    worker->next.running_end = running_end;
-    worker->next.number = number;
-    hand_over_found (&worker->next, self, replaces);
-    worker->waiting = TRUE;
-    g_cond_signal (&worker->wake);
-  }
-  g_mutex_unlock (&worker->lock);
-  return ok;
+  if (!ok)
+    return FALSE;
+  worker->next.info = self->info;
+  worker->next.running_time = running_time;
+  worker->next.running_end = running_end;
+  worker->next.number = number;
+  hand_over_found (&worker->next, self, replaces);
+  gst_sam_mutex_lock (&worker->lock);
+  worker->waiting = !worker->failed;
+  g_cond_signal (&worker->wake);
+  gst_sam_mutex_unlock (&worker->lock);
+  return TRUE;
 }
 
 gboolean
@@ -235,7 +238,7 @@ gst_sam_worker_take (GstSamWorker * worker, GstSamStep * step)
   gboolean any;
   guint i;
 
-  g_mutex_lock (&worker->lock);
+  gst_sam_mutex_lock (&worker->lock);
   any = worker->num_ended > 0;
   if (any) {
     swap_steps (&worker->ended[0], step);
@@ -243,7 +246,7 @@ gst_sam_worker_take (GstSamWorker * worker, GstSamStep * step)
     for (i = 0; i < worker->num_ended; i++)
       swap_steps (&worker->ended[i], &worker->ended[i + 1]);
   }
-  g_mutex_unlock (&worker->lock);
+  gst_sam_mutex_unlock (&worker->lock);
   return any;
 }
 
@@ -252,10 +255,10 @@ gst_sam_worker_wait (GstSamWorker * worker, gint64 ns)
 {
   const gint64 end = g_get_monotonic_time () + ns / 1000;
 
-  g_mutex_lock (&worker->lock);
+  gst_sam_mutex_lock (&worker->lock);
   while (!worker->interrupted && (worker->waiting || worker->busy) &&
-      g_cond_wait_until (&worker->done, &worker->lock, end));
-  g_mutex_unlock (&worker->lock);
+      gst_sam_mutex_wait_until (&worker->lock, &worker->done, end));
+  gst_sam_mutex_unlock (&worker->lock);
 }
 
 guint64
@@ -263,20 +266,20 @@ gst_sam_worker_get_passed (GstSamWorker * worker, guint64 number)
 {
   guint64 passed;
 
-  g_mutex_lock (&worker->lock);
+  gst_sam_mutex_lock (&worker->lock);
   passed = number - worker->taken - 1;
-  g_mutex_unlock (&worker->lock);
+  gst_sam_mutex_unlock (&worker->lock);
   return passed;
 }
 
 void
 gst_sam_worker_forget (GstSamWorker * worker, guint64 number)
 {
-  g_mutex_lock (&worker->lock);
+  gst_sam_mutex_lock (&worker->lock);
   worker->forgotten = number;
   worker->waiting = FALSE;
   worker->num_ended = 0;
-  g_mutex_unlock (&worker->lock);
+  gst_sam_mutex_unlock (&worker->lock);
 }
 
 void
@@ -284,11 +287,11 @@ gst_sam_worker_drain (GstSamWorker * worker)
 {
   if (!worker->thread)
     return;
-  g_mutex_lock (&worker->lock);
+  gst_sam_mutex_lock (&worker->lock);
   worker->waiting = FALSE;
   while (worker->busy)
-    g_cond_wait (&worker->done, &worker->lock);
-  g_mutex_unlock (&worker->lock);
+    gst_sam_mutex_wait (&worker->lock, &worker->done);
+  gst_sam_mutex_unlock (&worker->lock);
 }
 
 void
@@ -306,10 +309,10 @@ gst_sam_worker_stop (GstSamWorker * worker)
 {
   guint i;
 
-  g_mutex_lock (&worker->lock);
+  gst_sam_mutex_lock (&worker->lock);
   worker->quit = TRUE;
   g_cond_signal (&worker->wake);
-  g_mutex_unlock (&worker->lock);
+  gst_sam_mutex_unlock (&worker->lock);
   if (worker->thread)
     g_thread_join (worker->thread);
   worker->thread = NULL;
@@ -323,8 +326,8 @@ gst_sam_worker_stop (GstSamWorker * worker)
 void
 gst_sam_worker_interrupt (GstSamWorker * worker, gboolean interrupted)
 {
-  g_mutex_lock (&worker->lock);
+  gst_sam_mutex_lock (&worker->lock);
   worker->interrupted = interrupted;
   g_cond_signal (&worker->done);
-  g_mutex_unlock (&worker->lock);
+  gst_sam_mutex_unlock (&worker->lock);
 }

@@ -2,6 +2,7 @@
 #ifndef __GST_SAM_WORKER_H__
 #define __GST_SAM_WORKER_H__
 
+#include "common/gstsammutex.h"
 #include "gstsamstep.h"
 
 G_BEGIN_DECLS
@@ -24,7 +25,7 @@ enum
  */
 typedef struct
 {
-  GMutex lock;
+  GstSamMutex lock;
   GCond wake;                   /* wakes the worker: a frame, or quit */
   GCond done;                   /* wakes the streaming thread: a step ended */
 
@@ -39,10 +40,11 @@ typedef struct
   gboolean waiting;             /* @next holds a frame */
   gboolean busy;                /* a step is running */
   gint place;                   /* of the uploader: for @next; 1 - place is that
-                                 * of @current */
+                                 * of @current; changes while @waiting only */
   guint64 taken;                /* number of the last frame the worker took */
   guint64 forgotten;            /* results up to this frame are discarded */
-  GstSamStep next;              /* the newest frame */
+  GstSamStep next;              /* the newest frame; the streaming thread's own
+                                 * while not @waiting */
   GstSamStep ended[GST_SAM_WORKER_ENDED];       /* for the streaming thread */
   guint num_ended;
 

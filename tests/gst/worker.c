@@ -6,6 +6,26 @@
 
 #include <string.h>
 
+/* Before a frame is copied for the worker. */
+static SamGate copy_gate;
+
+gboolean __real_gst_video_frame_copy (GstVideoFrame * to,
+    const GstVideoFrame * from);
+
+gboolean __wrap_gst_video_frame_copy (GstVideoFrame * to,
+    const GstVideoFrame * from);
+
+gboolean
+__wrap_gst_video_frame_copy (GstVideoFrame * to, const GstVideoFrame * from)
+{
+  gboolean ok;
+
+  sam_gate_enter (&copy_gate, NULL);
+  ok = __real_gst_video_frame_copy (to, from);
+  sam_gate_leave (&copy_gate);
+  return ok;
+}
+
 /* Wait for all steps of frames that came so far. */
 static void
 settle (GstHarness * h)
@@ -122,6 +142,45 @@ GST_START_TEST (test_a_frame_waits_for_its_masks)
   check_frame (h, 1, "stale", 1);
   fail_unless (g_get_monotonic_time () - start >= 500000);
   sam_gate_set (&sam_step_gate, FALSE);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+static gpointer
+flush_start (gpointer data)
+{
+  gst_harness_push_event (data, gst_event_new_flush_start ());
+  return NULL;
+}
+
+static gpointer
+interrupt (gpointer data)
+{
+  gst_sam_worker_interrupt (&((GstSamTrack *) ((GstHarness *) data)->element)
+      ->worker, TRUE);
+  return NULL;
+}
+
+/* While a frame is being copied, a flush and a change of state begin all the
+ * same. */
+GST_START_TEST (test_nobody_waits_for_a_copy)
+{
+  static const GThreadFunc calls[] = { interrupt, flush_start };
+  GstHarness *h = sam_track_harness_new (SQUARE_BOX, TRUE, 0);
+  GThread *streaming, *thread;
+
+  gst_buffer_unref (sam_harness_run (h, 0));
+  settle (h);
+  sam_gate_set (&copy_gate, TRUE);
+  streaming = g_thread_new ("streaming", sam_harness_push_first, h);
+  sam_gate_wait_entered (&copy_gate, 2);
+  thread = g_thread_new ("other", calls[__i__], h);
+  g_thread_join (thread);       /* for ever, if it waits for the copy */
+  fail_unless_equals_int (copy_gate.left, 1);
+  sam_gate_set (&copy_gate, FALSE);
+  g_thread_join (streaming);
+  copy_gate.entered = copy_gate.left = 0;
   gst_harness_teardown (h);
 }
 
@@ -407,6 +466,7 @@ worker_suite (void)
   tcase_add_test (tc, test_frames_do_not_wait_for_a_long_step);
   tcase_add_test (tc, test_own_masks_where_there_is_time);
   tcase_add_test (tc, test_a_frame_waits_for_its_masks);
+  tcase_add_loop_test (tc, test_nobody_waits_for_a_copy, 0, 2);
   tcase_add_test (tc, test_no_buffer_is_held);
   tcase_add_test (tc, test_a_flush_during_a_step);
   tcase_add_test (tc, test_a_stop_during_a_step);
