@@ -332,6 +332,16 @@ GST_START_TEST (test_objects_start_from_late_ones)
 
 GST_END_TEST;
 
+/* The same by GstAnalytics, in builds that have it. */
+#ifdef WITH_ANALYTICS
+GST_START_TEST (test_objects_start_from_analytics)
+{
+  g_free (run_both ("interval=2", "analytics", 12, 0));
+}
+
+GST_END_TEST;
+#endif
+
 /* ---- What is refused */
 
 GST_START_TEST (test_refused)
@@ -383,6 +393,9 @@ samdetect_suite (void)
   tcase_add_test (tc, test_frames_that_do_not_wait);
   tcase_add_test (tc, test_objects_start_from_it);
   tcase_add_test (tc, test_objects_start_from_late_ones);
+#ifdef WITH_ANALYTICS
+  tcase_add_test (tc, test_objects_start_from_analytics);
+#endif
   tcase_add_test (tc, test_refused);
   tcase_add_test (tc, test_properties);
   return s;
