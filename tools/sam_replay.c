@@ -3,6 +3,7 @@
 // the semantics of the published video predictor, and writes what each object became.
 #include <getopt.h>
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -289,24 +290,84 @@ static const char *const counted[] = {
     "stage4.block%02d", "stage5.block%02d", "stage6.block%02d",
 };
 
+// Stages of the goldens that no operation of the engine leaves alone: it makes their sum with
+// another one at once. They are written as what is left of the sum.
+static const struct {
+    const char *name, *sum, *added;
+    const char *turn; // where that is so; NULL: everywhere
+    bool as_tokens;   // the sum is a map, (1, c, h, w), the stage (h w, 1, c)
+} fused[] = {
+    { "patch_embed", "embedded", "pos_embed", NULL, false },
+    { "memory_attention.memory_pos", "memory_attention.keys", "memory_attention.memory", NULL,
+      false },
+    { "memory_attention.out", "decoder.src", "decoder.dense", "track/", true },
+    { "decoder.image", "decoder.src", "decoder.dense", "track/", false },
+};
+
+static int read_tensor(struct replay *r, uint64_t id, const char *turn, const char *name,
+                       float *dst, int shape[4], struct sam_error *error)
+{
+    char full[64];
+
+    snprintf(full, sizeof(full), "%s%s", turn, name);
+    return sam_tracker_read(r->tracker, id, full, dst, r->tool.room_floats, shape, error);
+}
+
+// The sum less what was added to it, into *data; SAM_ENOTFOUND: the tracker does not have them.
+static int read_fused(struct replay *r, uint64_t id, const char *turn, const char *name,
+                      float **data, int shape[4], struct sam_error *error)
+{
+    float *sum = r->tool.room, *added = sum + r->tool.room_floats;
+    size_t f = 0;
+    int status = 0;
+
+    while (f < sizeof(fused) / sizeof(fused[0]) && strcmp(fused[f].name, name))
+        f++;
+    if (f == sizeof(fused) / sizeof(fused[0]) || (fused[f].turn && strcmp(fused[f].turn, turn)))
+        return SAM_ENOTFOUND;
+    if ((status = read_tensor(r, id, turn, fused[f].sum, sum, shape, error)) ||
+        (status = read_tensor(r, id, turn, fused[f].added, added, shape, error)))
+        return status;
+    const int c = shape[1], places = shape[2] * shape[3];
+    for (size_t i = 0; i < (size_t) shape[0] * c * places; i++)
+        sum[i] -= added[i];
+    *data = sum;
+    if (!fused[f].as_tokens)
+        return SAM_OK;
+    for (int k = 0; k < c; k++)
+        for (int i = 0; i < places; i++)
+            added[(size_t) i * c + k] = sum[(size_t) k * places + i];
+    memcpy(shape, (int[]) { 1, places, 1, c }, 4 * sizeof(int));
+    *data = added;
+    return SAM_OK;
+}
+
+// A tensor of the tracker, or what is left of a sum, into *data.
+static int read_stage(struct replay *r, uint64_t id, const char *turn, const char *name,
+                      float **data, int shape[4], struct sam_error *error)
+{
+    const int status = read_tensor(r, id, turn, name, *data = r->tool.room, shape, error);
+
+    return status != SAM_ENOTFOUND ? status : read_fused(r, id, turn, name, data, shape, error);
+}
+
 // Copy one tensor from the tracker to the file. 1: the tracker does not have it.
 static int copy_tensor(struct replay *r, int i, int t, const char *turn, const char *name, int rank)
 {
-    char from[64], to[96];
+    char to[96];
     struct sam_error error;
+    float *data;
     int shape[4];
 
-    snprintf(from, sizeof(from), "%s%s", turn, name);
     snprintf(to, sizeof(to), "obj%d/frame%03d/%s%s", r->object[i].name, t, turn, name);
-    const int status = sam_tracker_read(r->tracker, r->object[i].id, from, r->tool.room,
-                                        r->tool.room_floats, shape, &error);
+    const int status = read_stage(r, r->object[i].id, turn, name, &data, shape, &error);
     if (status == SAM_ENOTFOUND)
         return 1;
     if (status)
         return fail(r, "%s: %s", to, error.text);
     if (!strcmp(name, "memory") && shape[1] == 1) // rows, not a map
         rank = 2;
-    return tool_add(&r->tool, to, rank, shape + 4 - rank, r->tool.room);
+    return tool_add(&r->tool, to, rank, shape + 4 - rank, data);
 }
 
 // Stages of the frame alone are found under the bare name; they belong to tracked frames.
@@ -314,14 +375,14 @@ static int copy_frame_stage(struct replay *r, int i, int t, const char *name)
 {
     char to[96];
     struct sam_error error;
+    float *data;
     int shape[4];
 
     snprintf(to, sizeof(to), "obj%d/frame%03d/track/%s", r->object[i].name, t, name);
-    const int status = sam_tracker_read(r->tracker, 0, name, r->tool.room, r->tool.room_floats,
-                                        shape, &error);
+    const int status = read_stage(r, 0, "", name, &data, shape, &error);
     if (status)
         return status == SAM_ENOTFOUND ? 1 : fail(r, "%s: %s", to, error.text);
-    return tool_add(&r->tool, to, 4, shape, r->tool.room);
+    return tool_add(&r->tool, to, 4, shape, data);
 }
 
 static int copy_stages(struct replay *r, int i, int t)
@@ -425,7 +486,7 @@ static int open_all(void *self)
     sam_tracker_info(r->tracker, &info, NULL);
     // No tensor of a run is larger than the widest map of the trunk or the mask at full size.
     r->tool.room_floats = (size_t) info.image_size * info.image_size * 32;
-    r->tool.room = malloc(r->tool.room_floats * sizeof(float));
+    r->tool.room = malloc(2 * r->tool.room_floats * sizeof(float)); // see read_fused()
     r->step_ms = calloc((size_t) r->tool.frames.count * 3, sizeof(double));
     if (!r->tool.room || !r->step_ms)
         return fail(r, "no memory");

@@ -38,17 +38,15 @@ struct sam_detector {
 static size_t pass_over(struct sam_detector *d, const struct sam_model *m, void *base,
                         const struct sam_frame *frame, struct sam_candidates *out)
 {
-    const struct sam_probe probe = d->kept ? sam_kept_probe(d->kept) : (struct sam_probe) { 0 };
     const struct sam_detector_family *f = m->config.detector;
     const int side = m->config.image_size;
     struct sam_arena arena = { .base = base };
-    struct sam_pass pass = { &d->queue, m, &arena, base != NULL, &probe };
+    struct sam_pass pass = { &d->queue, m, &arena, base != NULL };
     const struct sam_tensor input = sam_arena_tensor(&arena, SAM_F32, 1, side, side, 3);
 
     if (pass.live) {
         f->place(&d->queue, frame, input);
-        if (d->kept)
-            probe.write(probe.priv, &d->queue, "image", input);
+        sam_queue_mark(&d->queue, "image", input);
     }
     f->run(&pass, input, out);
     return arena.peak;
@@ -172,7 +170,7 @@ static int open_detector(struct sam_detector *d, struct sam_error *error)
         !(status = take_memory(d, &file, error)))
         status = sam_model_open(&d->model, &file, &d->queue, error);
     sam_model_file_close(&file);
-    if (!status && d->params.keep_stages && !(d->kept = sam_kept_open()))
+    if (!status && d->params.keep_stages && !(d->kept = sam_kept_open(&d->queue)))
         status = sam_fail(error, SAM_ENOMEM, "no memory to keep stages in");
     return status ? status : detect(d, &frame, &num, error);
 }

@@ -18,11 +18,6 @@ struct sam_kept {
     int count;
 };
 
-struct sam_kept *sam_kept_open(void)
-{
-    return calloc(1, sizeof(struct sam_kept));
-}
-
 void sam_kept_close(struct sam_kept **k)
 {
     for (int i = 0; *k && i < (*k)->count; i++)
@@ -45,8 +40,6 @@ static void keep(void *priv, struct sam_queue *q, const char *name, struct sam_t
     struct stage *s = find(k, name);
     const size_t bytes = sam_tensor_bytes(&t);
 
-    if (q->status)
-        return;
     if (!s && k->count < MAX_STAGES) {
         s = &k->list[k->count++];
         snprintf(s->name, sizeof(s->name), "%s", name);
@@ -65,9 +58,13 @@ static void keep(void *priv, struct sam_queue *q, const char *name, struct sam_t
     s->t = t;
 }
 
-struct sam_probe sam_kept_probe(struct sam_kept *k)
+struct sam_kept *sam_kept_open(struct sam_queue *q)
 {
-    return (struct sam_probe) { keep, k };
+    struct sam_kept *k = calloc(1, sizeof(*k));
+
+    if (k)
+        q->listener = (struct sam_listener) { keep, k };
+    return k;
 }
 
 int sam_kept_read(const struct sam_kept *k, const char *name, float *dst, size_t capacity,

@@ -4,15 +4,13 @@
 #ifndef SAM_KEPT_H
 #define SAM_KEPT_H
 
-#include "net/net.h"
+#include "device/queue.h"
 
 struct sam_kept;
 
-struct sam_kept *sam_kept_open(void);
+// Listens to what runs on q, which must not run anything once it is closed.
+struct sam_kept *sam_kept_open(struct sam_queue *q);
 void sam_kept_close(struct sam_kept **k);
-
-// Receives the stages of a run.
-struct sam_probe sam_kept_probe(struct sam_kept *k);
 
 // As sam_detector_read().
 int sam_kept_read(const struct sam_kept *k, const char *name, float *dst, size_t capacity,

@@ -12,6 +12,13 @@
 
 struct sam_device;
 struct sam_ops;
+struct sam_queue;
+
+// Who is told of tensors when they have been made: see sam_queue_mark().
+struct sam_listener {
+    void (*hear)(void *priv, struct sam_queue *q, const char *name, struct sam_tensor t);
+    void *priv;
+};
 
 struct sam_queue {
     const struct sam_device *device; // the backend's table, see device.h. NULL: not open
@@ -35,6 +42,7 @@ struct sam_queue {
     int num_twins;
 
     bool is_spoilt; // the last record is: see sam_queue_record_end()
+    struct sam_listener listener; // hear is NULL: nobody listens
 
     int status; // the first failure, or SAM_OK
     struct sam_error error;
@@ -113,6 +121,16 @@ void sam_queue_record_begin(struct sam_queue *q);
 void *sam_queue_record_end(struct sam_queue *q);
 void sam_queue_replay(struct sam_queue *q, void *record);
 void sam_queue_forget(struct sam_queue *q, void *record); // free a record; it may be NULL
+
+// Tell the listener of a tensor that the operations so far have made, as it is: by its name among
+// the stages of docs/MODEL.md. It is valid during the call, which may download it, but not while
+// operations are recorded; a replay tells nothing. Without a listener nothing happens. Who listens
+// must change nothing: what runs does not depend on it.
+static inline void sam_queue_mark(struct sam_queue *q, const char *name, struct sam_tensor t)
+{
+    if (q->listener.hear && !q->status)
+        q->listener.hear(q->listener.priv, q, name, t);
+}
 
 // From now on begin no operation before the one ahead of it is through. Returns false if none did:
 // where a record fails, it is worth another try only if this was true.

@@ -506,21 +506,6 @@ static void heads(struct sam_queue *q, const struct sam_decoder *d,
     matmul(q, .dst = dst->masks, .a = hyper, .b = sam_reshape(up2, B, 1, up2.h * up2.w, up2.c));
 }
 
-void sam_decoder_candidates(struct sam_queue *q, const struct sam_model *m,
-                            struct sam_decoder_scratch *s, struct sam_tensor image,
-                            struct sam_tensor sparse, const struct sam_features *f,
-                            const struct sam_decoded *dst)
-{
-    const int B = image.n, N = image.h * image.w, d = image.c;
-    const int T = SAM_OUTPUT_TOKENS + (sparse.data ? sparse.w : 2);
-    const struct sam_tensor tokens = sam_view(s->tokens, B, 1, T, d);
-
-    two_way(q, &m->decoder, s, sparse, tokens, sam_reshape(image, B, 1, N, d));
-    heads(q, &m->decoder, s, tokens, image, f, dst);
-    if (dst->tokens.data)
-        copy_rows(q, .dst = dst->tokens, .src = tokens, .from = 2, .rows = SAM_MASK_TOKENS);
-}
-
 // The mask tokens: where they were asked for, else those of the scratch, behind the other two.
 static struct sam_tensor mask_tokens(const struct sam_decoder_scratch *s,
                                      const struct sam_decoded *dst)
@@ -533,6 +518,48 @@ static struct sam_tensor mask_tokens(const struct sam_decoder_scratch *s,
         tokens.w = SAM_MASK_TOKENS;
     }
     return tokens;
+}
+
+// The tokens that the image is asked with: those of the prompts, or the two that stand for none.
+static struct sam_tensor asked_with(const struct sam_decoder *d, struct sam_tensor sparse)
+{
+    struct sam_tensor none = d->start.initial;
+
+    if (sparse.data)
+        return sparse;
+    none = sam_slice(sam_reshape(none, none.w, 1, 1, none.c), SAM_OUTPUT_TOKENS);
+    none.w = 2;
+    return none;
+}
+
+static void mark_candidates(struct sam_queue *q, const struct sam_decoder_scratch *s,
+                            const struct sam_decoded *dst, int height)
+{
+    const int B = dst->masks.n;
+
+    sam_queue_mark(q, "decoder.masks", sam_reshape(dst->masks, B, SAM_MASK_TOKENS, height,
+                                                   dst->masks.c / height));
+    sam_queue_mark(q, "decoder.ious", dst->ious);
+    sam_queue_mark(q, "decoder.tokens", mask_tokens(s, dst));
+    sam_queue_mark(q, "decoder.object_score", dst->score);
+}
+
+void sam_decoder_candidates(struct sam_queue *q, const struct sam_model *m,
+                            struct sam_decoder_scratch *s, struct sam_tensor image,
+                            struct sam_tensor sparse, const struct sam_features *f,
+                            const struct sam_decoded *dst)
+{
+    const int B = image.n, N = image.h * image.w, d = image.c;
+    const int T = SAM_OUTPUT_TOKENS + (sparse.data ? sparse.w : 2);
+    const struct sam_tensor tokens = sam_view(s->tokens, B, 1, T, d);
+
+    sam_queue_mark(q, "decoder.src", image);
+    sam_queue_mark(q, "decoder.sparse", asked_with(&m->decoder, sparse));
+    two_way(q, &m->decoder, s, sparse, tokens, sam_reshape(image, B, 1, N, d));
+    heads(q, &m->decoder, s, tokens, image, f, dst);
+    if (dst->tokens.data)
+        copy_rows(q, .dst = dst->tokens, .src = tokens, .from = 2, .rows = SAM_MASK_TOKENS);
+    mark_candidates(q, s, dst, 4 * image.h);
 }
 
 // The pointer of the chosen masks, whose tokens are given.

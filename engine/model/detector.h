@@ -15,7 +15,6 @@ struct sam_pass {
     const struct sam_model *model; // while measuring: its config alone
     struct sam_arena *arena;
     bool live; // not measuring
-    const struct sam_probe *probe; // may be NULL
 };
 
 // What a pass leaves for its family's choice among the candidates. All F32.

@@ -12,11 +12,11 @@ void sam_encoder_layout(struct sam_encoder_scratch *s, const struct sam_config *
 }
 
 void sam_encoder_run(struct sam_queue *q, const struct sam_model *m, struct sam_encoder_scratch *s,
-                     const struct sam_features *dst, const struct sam_probe *probe)
+                     const struct sam_features *dst)
 {
-    sam_probe_write(probe, q, "image", s->input);
-    m->config.family->run(q, m, s, dst, probe);
-    sam_probe_write(probe, q, "fpn", dst->image);
-    sam_probe_write(probe, q, "s0", dst->s0);
-    sam_probe_write(probe, q, "s1", dst->s1);
+    sam_queue_mark(q, "image", s->input);
+    m->config.family->run(q, m, s, dst);
+    sam_queue_mark(q, "fpn", dst->image);
+    sam_queue_mark(q, "s0", dst->s0);
+    sam_queue_mark(q, "s1", dst->s1);
 }

@@ -44,7 +44,7 @@ struct sam_family {
                    const struct sam_queue *q, struct sam_arena *a);
     // s->input -> the four maps, each given to the neck as soon as it is there.
     void (*run)(struct sam_queue *q, const struct sam_model *m, struct sam_encoder_scratch *s,
-                const struct sam_features *dst, const struct sam_probe *probe);
+                const struct sam_features *dst);
 
     // How maps are stored; NULL: as the memory encoder leaves them.
     const struct sam_compressor *compressor;

@@ -207,8 +207,7 @@ void sam_memory_attention_run(struct sam_queue *q, const struct sam_model *m,
                               struct sam_memory_attention_scratch *s, struct sam_tensor image,
                               struct sam_tensor values, struct sam_tensor keys,
                               struct sam_tensor num_keys, struct sam_tensor num_rotated,
-                              struct sam_tensor dst, struct sam_tensor plus,
-                              const struct sam_probe *probe)
+                              struct sam_tensor dst, struct sam_tensor plus)
 {
     const struct sam_memory_attention *a = &m->attention;
     const int N = a->rope.w, d = a->rope.c;
@@ -232,9 +231,11 @@ void sam_memory_attention_run(struct sam_queue *q, const struct sam_model *m,
             cross_attention(q, a, l, s, x, values, keys, num_keys, num_rotated);
         sam_mlp_run_behind(q, &out, &l->mlp, EPS_TRANSFORMER, SAM_ACT_RELU, s->u, s->hidden);
         snprintf(name, sizeof(name), "memory_attention.layer%d", i);
-        sam_probe_write(probe, q, name, x);
+        sam_queue_mark(q, name, x);
     }
     const struct sam_tensor sum = plus.data ? x : plus;
     layernorm(q, .dst = x, .src = x, NORM(a->norm), .eps = EPS_TRANSFORMER, .sum = sum,
               .add = plus);
+    if (!plus.data)
+        sam_queue_mark(q, "memory_attention.out", dst);
 }

@@ -105,6 +105,7 @@ void sam_memory_encoder_signal(struct sam_queue *q, struct sam_memory_encoder_sc
 {
     const struct sam_tensor high_res = sam_first(s->high_res, low_res.n);
     mask_signal(q, .dst = high_res, .src = low_res, .binary = binary, .scale = 20, .bias = -10);
+    sam_queue_mark(q, "memory_encoder.mask", high_res);
 }
 
 void sam_memory_encoder_run_signal(struct sam_queue *q, const struct sam_model *m,
@@ -147,6 +148,7 @@ void sam_memory_encoder_run_signal(struct sam_queue *q, const struct sam_model *
         linear(q, .dst = dst, .src = x, LINEAR(e->out));
     else
         copy(q, .dst = dst, .src = x);
+    sam_queue_mark(q, "memory_encoder.out", sam_reshape(dst, B, h, h, dst.c));
 }
 
 void sam_memory_encoder_run(struct sam_queue *q, const struct sam_model *m,
@@ -175,10 +177,10 @@ void sam_memory_compress_layout(struct sam_compressor_scratch *s, const struct s
 
 void sam_memory_compress(struct sam_queue *q, const struct sam_model *m,
                          struct sam_compressor_scratch *s, struct sam_tensor memory,
-                         struct sam_tensor stored, const struct sam_probe *probe)
+                         struct sam_tensor stored)
 {
     if (m->compressor)
-        m->config.family->compressor->run(q, m, s, memory, stored, probe);
+        m->config.family->compressor->run(q, m, s, memory, stored);
 }
 
 void sam_pointer_time_run(struct sam_queue *q, const struct sam_model *m, struct sam_tensor sine,

@@ -165,7 +165,7 @@ struct sam_compressor {
                    const struct sam_queue *q, int batch, struct sam_arena *a);
     // src (B, 1, N, m) F32, spoilt, -> dst (B, 1, tokens, m) F32.
     void (*run)(struct sam_queue *q, const struct sam_model *m, struct sam_compressor_scratch *s,
-                struct sam_tensor src, struct sam_tensor dst, const struct sam_probe *probe);
+                struct sam_tensor src, struct sam_tensor dst);
 };
 
 // ---- target model: target.c
@@ -261,9 +261,9 @@ struct sam_encoder_scratch {
 void sam_encoder_layout(struct sam_encoder_scratch *s, const struct sam_config *c,
                         const struct sam_queue *q, struct sam_arena *a);
 
-// input (already in s->input) -> features. The probe is told image, the trunk's, fpn, s0, s1.
+// input (already in s->input) -> features. Marks: image, the trunk's, fpn, s0, s1.
 void sam_encoder_run(struct sam_queue *q, const struct sam_model *m, struct sam_encoder_scratch *s,
-                     const struct sam_features *dst, const struct sam_probe *probe);
+                     const struct sam_features *dst);
 
 // What the neck makes of the output of a stage, 0 to 3 in turn; F is complete after the last.
 void sam_neck_run(struct sam_queue *q, const struct sam_neck *n, struct sam_encoder_scratch *s,
@@ -314,13 +314,13 @@ void sam_memory_attention_layout(struct sam_memory_attention_scratch *s, const s
 // values, keys (B, 1, M, m) as sam_gather_memory leaves them, M <= max_keys: every row costs, so
 // pass no more than the largest num_keys of this frame; num_keys, num_rotated I32
 // (1, 1, 1, B); image: F (1, h, h, d). dst (B, h, h, d) F32; plus: a row that every row of it gets
-// added, data NULL: none. The probe is told memory_attention.layer0 and so on, (B, 1, N, d).
+// added, data NULL: none. Marks: memory_attention.layer0 and so on,
+// (B, 1, N, d); memory_attention.out, where nothing is added to it.
 void sam_memory_attention_run(struct sam_queue *q, const struct sam_model *m,
                               struct sam_memory_attention_scratch *s, struct sam_tensor image,
                               struct sam_tensor values, struct sam_tensor keys,
                               struct sam_tensor num_keys, struct sam_tensor num_rotated,
-                              struct sam_tensor dst, struct sam_tensor plus,
-                              const struct sam_probe *probe);
+                              struct sam_tensor dst, struct sam_tensor plus);
 
 struct sam_decoder_scratch {
     struct sam_tensor tokens, initial;           // (B, 1, T, d) F32; initial: their position, too
@@ -388,7 +388,7 @@ void sam_memory_compress_layout(struct sam_compressor_scratch *s, const struct s
                                 const struct sam_queue *q, int batch, struct sam_arena *a);
 void sam_memory_compress(struct sam_queue *q, const struct sam_model *m,
                          struct sam_compressor_scratch *s, struct sam_tensor memory,
-                         struct sam_tensor stored, const struct sam_probe *probe);
+                         struct sam_tensor stored);
 
 // Temporal code of pointers: sine codes (rows, d) F32 -> (rows, m) F32; zeros in SAM 2.0.
 void sam_pointer_time_run(struct sam_queue *q, const struct sam_model *m, struct sam_tensor sine,

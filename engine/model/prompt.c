@@ -77,6 +77,7 @@ void sam_prompt_mask(struct sam_queue *q, const struct sam_model *m, struct sam_
     const struct sam_prompt_encoder *p = &m->prompt;
     const struct sam_tensor a = sam_first(s->a, logits.n), b = sam_first(s->b, logits.n);
 
+    sam_queue_mark(q, "prompt_encoder.mask", logits);
     conv(q, .dst = a, .src = logits, PRODUCT(p->mask_conv1), .kernel = 2, .stride = 2);
     layernorm(q, .dst = a, .src = a, NORM(p->mask_norm1), .eps = EPS_MAP, .act = SAM_ACT_GELU);
     conv(q, .dst = b, .src = a, PRODUCT(p->mask_conv2), .kernel = 2, .stride = 2);

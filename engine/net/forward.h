@@ -26,11 +26,4 @@ static inline struct sam_tensor sam_view(struct sam_tensor t, int n, int h, int 
     return t;
 }
 
-static inline void sam_probe_write(const struct sam_probe *probe, struct sam_queue *q,
-                                   const char *name, struct sam_tensor t)
-{
-    if (probe && probe->write)
-        probe->write(probe->priv, q, name, t);
-}
-
 #endif // SAM_FORWARD_H

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Building blocks of all model families: layers with their weights, and the probe that receives the
-// outputs of stages.
+// Building blocks of all model families: layers with their weights.
 #ifndef SAM_NET_H
 #define SAM_NET_H
 
@@ -32,12 +31,5 @@ void sam_mlp_run_behind(struct sam_queue *q, const struct sam_linear *product,
                         struct sam_tensor hidden);
 // The room that `count` hidden numbers need: 0 if the backend does not store them.
 size_t sam_mlp_hidden(const struct sam_queue *q, size_t count);
-
-// write is called at each stage with its name and output, for stage tests and keep_stages. The
-// tensor is valid during the call. write may be NULL.
-struct sam_probe {
-    void (*write)(void *priv, struct sam_queue *q, const char *name, struct sam_tensor t);
-    void *priv;
-};
 
 #endif // SAM_NET_H

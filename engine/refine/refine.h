@@ -74,7 +74,6 @@ struct sam_refining {
     struct sam_tensor before, after, prompted;
 
     struct sam_refine_memory *memory; // SAM_REFINERS of them; a hook's own is the first of those
-    const struct sam_probe *probe;    // told what is of use to tests; NULL: nobody listens
 };
 
 struct sam_refiner {

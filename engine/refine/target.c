@@ -76,8 +76,8 @@ static void look(const struct sam_refining *r)
                                     room[NORMED + 3], room[NORMED + 4] };
 
     sam_target_run(r->queue, r->model, &s, r->features, features);
-    sam_probe_write(r->probe, r->queue, "target.features",
-                    sam_reshape(features, 1, 1, features.h * features.w, features.c));
+    sam_queue_mark(r->queue, "target.features",
+                   sam_reshape(features, 1, 1, features.h * features.w, features.c));
 }
 
 static void learn(const struct sam_refining *r)

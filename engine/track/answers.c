@@ -55,7 +55,7 @@ static void refine_all(struct sam_tracker *t, const struct sam_interaction *all,
 {
     struct sam_interaction points = *all;
     const struct sam_points p = sam_interaction_points(&points);
-    const struct sam_refining r = sam_refining(t, 1, NULL);
+    const struct sam_refining r = sam_refining(t, 1);
     const struct sam_decoded *out = &t->mem.scratch.out;
     const struct sam_tensor one = sam_first(out->low_res, 1), masks = sam_first(out->masks, 1);
 

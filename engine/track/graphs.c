@@ -175,7 +175,7 @@ int sam_graphs_record(struct sam_tracker *t, struct sam_error *error)
     int status;
 
     // Without graphs the same shapes, lest a kernel that sums by shape makes a difference.
-    g->fits = sam_queue_records(&t->queue) && !t->stages;
+    g->fits = sam_queue_records(&t->queue);
     g->on = g->fits && !t->params.no_graphs && !t->queue.without_records;
     if (!g->on)
         return SAM_OK;

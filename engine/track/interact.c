@@ -29,12 +29,10 @@ static bool is_start(struct sam_tracker *t, const struct sam_tracked *o)
 }
 
 // scratch.mask_logits to their dense embedding.
-static void embed_mask(struct sam_tracker *t, const struct sam_tracked *o)
+static void embed_mask(struct sam_tracker *t)
 {
     struct sam_scratch *s = &t->mem.scratch;
 
-    sam_stage_keep(t, SAM_TURN_PROMPT, o->id, "prompt_encoder.mask", s->mask_logits, 0,
-                   SAM_STAGE_NCHW);
     sam_prompt_mask(&t->queue, t->model, &s->prompt, s->mask_logits, s->dense);
 }
 
@@ -49,24 +47,25 @@ static void embed_shown_mask(struct sam_tracker *t, const struct sam_tracked *o)
     for (size_t i = 0; i < sam_count(&shown); i++)
         logits[i] = fminf(fmaxf(logits[i], -LOGIT_LIMIT), LOGIT_LIMIT);
     sam_queue_upload(&t->queue, s->mask_logits.data, logits, sam_tensor_bytes(&shown));
-    embed_mask(t, o);
+    embed_mask(t);
 }
 
-static void decode_with(struct sam_tracker *t, struct sam_tracked *o, struct sam_tensor image,
-                        struct sam_tensor dense, bool multimask, struct sam_tensor sparse)
+static void decode_with(struct sam_tracker *t, struct sam_tensor image, struct sam_tensor dense,
+                        bool multimask, struct sam_tensor sparse)
 {
     struct sam_scratch *s = &t->mem.scratch;
 
+    sam_queue_mark(&t->queue, "decoder.image", image);
+    sam_queue_mark(&t->queue, "decoder.dense", dense);
     t->mem.state.index.multimask.host[0] = multimask;
     sam_indices_upload(t);
     sam_op_add(&t->queue, &(struct sam_add) { .dst = sam_first(s->image, 1), .a = image, .b = dense,
                                               .scale = 1 });
     sam_decode(t, 1, sparse);
-    sam_stages_decoded(t, SAM_TURN_PROMPT, &o, 1);
 }
 
-static void decode_points(struct sam_tracker *t, struct sam_tracked *o,
-                          const struct sam_interaction *all, struct sam_tensor dense)
+static void decode_points(struct sam_tracker *t, const struct sam_interaction *all,
+                          struct sam_tensor dense)
 {
     const struct sam_model *m = t->model;
     struct sam_scratch *s = &t->mem.scratch;
@@ -76,17 +75,16 @@ static void decode_points(struct sam_tracker *t, struct sam_tracked *o,
     sparse.w = sam_prompt_tokens(&m->prompt, m->config.d_model, m->config.image_size,
                                  all->num_points, (const float (*)[2]) all->xy, all->label, tokens);
     sam_queue_upload(&t->queue, sparse.data, tokens, sam_tensor_bytes(&sparse));
-    sam_stages_prompted(t, SAM_TURN_PROMPT, &o, 1, s->conditioned, dense, tokens, sparse.w);
-    decode_with(t, o, s->conditioned, dense, sam_interactions_is_click(all), sparse);
+    decode_with(t, s->conditioned, dense, sam_interactions_is_click(all), sparse);
 }
 
 static void answer_points(struct sam_tracker *t, struct sam_tracked *o,
                           struct sam_interaction *all, struct sam_tensor dense)
 {
-    const struct sam_refining r = sam_refining(t, 1, NULL);
+    const struct sam_refining r = sam_refining(t, 1);
     const struct sam_points points = sam_interaction_points(all);
 
-    decode_points(t, o, all, dense);
+    decode_points(t, all, dense);
     if (sam_interactions_is_click(all))
         sam_answers_make(t, o, all, r.input);
     else
@@ -124,9 +122,8 @@ static void interact_mask(struct sam_tracker *t, struct sam_tracked *o, int mask
     sam_mask_expand(&t->mem.host.masks, mask, full);
     sam_queue_upload(&t->queue, s->full_mask.data, full, sam_tensor_bytes(&s->full_mask));
     sam_prompt_downsample(&t->queue, m, s->full_mask, s->mask_logits);
-    embed_mask(t, o);
-    sam_stages_prompted(t, SAM_TURN_PROMPT, &o, 1, image, s->dense, NULL, 0);
-    decode_with(t, o, image, s->dense, false, (struct sam_tensor) { 0 });
+    embed_mask(t);
+    decode_with(t, image, s->dense, false, (struct sam_tensor) { 0 });
 
     sam_mask_expand(&t->mem.host.masks, mask, full);
     for (size_t i = 0; i < sam_count(&s->full_mask); i++)
@@ -162,19 +159,18 @@ static void condition(struct sam_tracker *t, struct sam_tracked *o, bool start)
 static void interact_window(struct sam_tracker *t, struct sam_tracked *o,
                             const struct sam_interaction *prompt, const struct sam_window *w)
 {
-    const struct sam_refining r = sam_refining(t, 1, NULL);
+    const struct sam_refining r = sam_refining(t, 1);
     struct sam_interaction close = *prompt;
     struct sam_points points = sam_interaction_points(&close);
-    struct sam_stages *stages = t->stages;
+    const struct sam_about about = t->about;
     const struct sam_tensor input =
         sam_refine_enter(&r, w, t->mem.scratch.encoder.input, &points);
 
-    t->stages = NULL; // those of a frame are of the whole
-    sam_graphs_run(t, t->graphs.encode, sam_step_encode, NULL, &t->times.encode);
-    t->stages = stages;
+    sam_graphs_run(t, t->graphs.encode, sam_step_encode_window, NULL, &t->times.encode);
+    t->about = about;
     condition(t, o, true);
     const int64_t began = sam_now();
-    decode_points(t, o, &close, t->model->prompt.no_mask);
+    decode_points(t, &close, t->model->prompt.no_mask);
     sam_refine_answered(&r, &points, input);
     sam_refine_leave(&r, w);
     t->times.decode += sam_now() - began;
@@ -185,7 +181,7 @@ static void interact_window(struct sam_tracker *t, struct sam_tracked *o,
 static void interact_click(struct sam_tracker *t, struct sam_tracked *o,
                            struct sam_interaction *click)
 {
-    const struct sam_refining r = sam_refining(t, 1, NULL);
+    const struct sam_refining r = sam_refining(t, 1);
     const struct sam_points points = sam_interaction_points(click);
     struct sam_window window;
 
@@ -225,12 +221,9 @@ static bool interact_first(struct sam_tracker *t, struct sam_tracked *o,
     return true;
 }
 
-static void refine_prompted(struct sam_tracker *t, struct sam_tracked *o)
+static void refine_prompted(struct sam_tracker *t)
 {
-    const struct sam_batch one = { &o, 1, 1, 0 };
-    const struct sam_stage_source source = { t, SAM_TURN_FRAME, &one };
-    const struct sam_probe probe = sam_stages_probe(&source);
-    const struct sam_refining r = sam_refining(t, 1, t->stages ? &probe : NULL);
+    const struct sam_refining r = sam_refining(t, 1);
 
     sam_refine_prompted(&r);
 }
@@ -244,6 +237,7 @@ void sam_interact(struct sam_tracker *t, struct sam_tracked *o)
     const struct sam_bank_slots slots = sam_bank_prompt(&o->bank, t->frame);
     bool has_points = false;
 
+    t->about = (struct sam_about) { SAM_TURN_PROMPT, &o, 1 };
     x->row.host[0] = o->row;
     x->map_to.host[0] = slots.map;
     x->pointer_to.host[0] = slots.pointer;
@@ -265,10 +259,11 @@ void sam_interact(struct sam_tracker *t, struct sam_tracked *o)
         else
             interact_points(t, o, i + 1, !start || i > 0);
     }
-    refine_prompted(t, o);
+    refine_prompted(t);
     t->times.decode += sam_now() - began;
     began = sam_now();
-    sam_remember(t, SAM_TURN_PROMPT, &(struct sam_batch) { &o, 1, 1, 0 });
+    sam_remember(t, &(struct sam_batch) { &o, 1, 1, 0 });
     t->times.remember += sam_now() - began;
+    t->about = (struct sam_about) { 0 };
     o->started = true;
 }

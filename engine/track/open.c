@@ -112,8 +112,9 @@ static int open_tracker(struct sam_tracker *t, struct sam_error *error)
     if (status)
         return status;
     t->params.model_file = t->file;
-    if (t->params.keep_stages && !(t->stages = sam_stages_open()))
+    if (t->params.keep_stages && !(t->stages = sam_stages_open(t)))
         return sam_fail(error, SAM_ENOMEM, "no memory to keep stages in");
+    t->params.no_graphs |= t->params.keep_stages; // a replay tells nothing
     const int64_t began = sam_now();
     sam_poison_state(t);
     status = sam_warm_up(t, error);

@@ -102,8 +102,8 @@ static struct sam_tensor keys_view(struct sam_tensor t, int n, int num_keys)
 }
 
 // F of the current frame with the memory of a batch, and a row more: (rows, h, h, d) into dst.
-static void attend(struct sam_tracker *t, enum sam_turn turn, const struct sam_batch *b,
-                   struct sam_tensor dst, struct sam_tensor plus)
+static void attend(struct sam_tracker *t, const struct sam_batch *b, struct sam_tensor dst,
+                   struct sam_tensor plus)
 {
     struct sam_scratch *s = &t->mem.scratch;
     struct sam_state *state = &t->mem.state;
@@ -112,8 +112,6 @@ static void attend(struct sam_tracker *t, enum sam_turn turn, const struct sam_b
     const struct sam_tensor pointer_time = sam_first(s->pointer_time, n);
     const struct sam_tensor values = keys_view(s->values, n, b->keys);
     const struct sam_tensor keys = keys_view(s->keys, n, b->keys);
-    const struct sam_stage_source source = { t, turn, b };
-    const struct sam_probe probe = sam_stages_probe(&source);
 
     sam_pointer_time_run(&t->queue, t->model, sam_first(s->sine, codes),
                          sam_reshape(pointer_time, codes, 1, 1, pointer_time.c));
@@ -125,10 +123,12 @@ static void attend(struct sam_tracker *t, enum sam_turn turn, const struct sam_b
         .pointer_slot = take_first(&x->pointer, n),
         .num_maps = take_first(&x->num_maps, n),
         .num_pointers = take_first(&x->num_pointers, n) });
+    sam_queue_mark(&t->queue, "memory_attention.curr", state->features.image);
+    sam_queue_mark(&t->queue, "memory_attention.memory", values);
+    sam_queue_mark(&t->queue, "memory_attention.keys", keys);
     sam_memory_attention_run(&t->queue, t->model, &s->attention, state->features.image, values,
                              keys, take_first(&x->num_keys, n),
-                             take_first(&x->num_rotated, n), dst, plus,
-                             t->stages ? &probe : NULL);
+                             take_first(&x->num_rotated, n), dst, plus);
 }
 
 int sam_kept_each(const struct sam_bank_limits *l)
@@ -154,17 +154,14 @@ void sam_kept_tell(struct sam_tracker *t, const struct sam_tracked *o, int i, in
 
 void sam_condition(struct sam_tracker *t, struct sam_tracked *o, struct sam_tensor dst)
 {
-    const struct sam_scratch *s = &t->mem.scratch;
     struct sam_batch b = { &o, 1, 1, 0 };
 
     b.keys = sam_batch_attend(t, &b);
     sam_batch_tell(t, &b);
-    attend(t, SAM_TURN_PROMPT, &b, dst, (struct sam_tensor) { 0 });
-    sam_stages_attended(t, SAM_TURN_PROMPT, &o, 1, keys_view(s->values, 1, b.keys),
-                        keys_view(s->keys, 1, b.keys), dst);
+    attend(t, &b, dst, (struct sam_tensor) { 0 });
 }
 
-// The tokens of a single object are copied for those alone who look at stages.
+// The tokens of a single object are read where the decoder has them.
 static struct sam_decoded decoded_first(const struct sam_tracker *t, int n)
 {
     const struct sam_decoded *d = &t->mem.scratch.out;
@@ -173,7 +170,7 @@ static struct sam_decoded decoded_first(const struct sam_tracker *t, int n)
         .low_res = sam_first(d->low_res, n), .iou = sam_first(d->iou, n),
         .score = sam_first(d->score, n),     .pointer = sam_first(d->pointer, n),
         .masks = sam_first(d->masks, n),     .ious = sam_first(d->ious, n),
-        .tokens = n > 1 || t->stages ? sam_first(d->tokens, n) : none,
+        .tokens = n > 1 ? sam_first(d->tokens, n) : none,
     };
 }
 
@@ -194,7 +191,7 @@ void sam_decode_take(struct sam_tracker *t, int candidate)
     sam_decoder_take(&t->queue, t->model, &t->mem.scratch.decoder, candidate, &out);
 }
 
-struct sam_refining sam_refining(struct sam_tracker *t, int n, const struct sam_probe *probe)
+struct sam_refining sam_refining(struct sam_tracker *t, int n)
 {
     const struct sam_state *state = &t->mem.state;
     const struct sam_indices *x = &state->index;
@@ -206,7 +203,7 @@ struct sam_refining sam_refining(struct sam_tracker *t, int n, const struct sam_
         .input = keeps_input ? sam_history_input(t) : (struct sam_tensor) { 0 },
         .before = take_first(&x->kept_before, n), .after = take_first(&x->kept_after, n),
         .prompted = take_first(&x->prompted, n),
-        .memory = t->mem.refine, .probe = probe,
+        .memory = t->mem.refine,
     };
 }
 
@@ -232,8 +229,7 @@ void sam_show(struct sam_tracker *t, int n)
 }
 
 // shows: the objects, too, in the same launch.
-static void remember(struct sam_tracker *t, enum sam_turn turn, const struct sam_batch *b,
-                     bool shows)
+static void remember(struct sam_tracker *t, const struct sam_batch *b, bool shows)
 {
     const int n = b->rows;
     struct sam_scratch *s = &t->mem.scratch;
@@ -242,16 +238,13 @@ static void remember(struct sam_tracker *t, enum sam_turn turn, const struct sam
     const struct sam_decoded out = decoded_first(t, n);
     const struct sam_tensor memory = sam_first(s->memory, n);
     const int side = t->model->config.image_size / 4;
-    const struct sam_stage_source source = { t, turn, b };
-    const struct sam_probe probe = sam_stages_probe(&source);
 
+    sam_queue_mark(&t->queue, "memory_encoder.pix", state->features.image);
     sam_memory_encoder_run(&t->queue, t->model, &s->memory_encoder, state->features.image,
                            sam_reshape(out.low_res, n, side, side, 1),
                            take_first(&x->binary, n), memory);
-    sam_stages_remembered(t, turn, b->object, b->n);
     const struct sam_tensor stored = sam_first(s->stored, n);
-    sam_memory_compress(&t->queue, t->model, &s->compressor, memory, stored,
-                        t->stages ? &probe : NULL);
+    sam_memory_compress(&t->queue, t->model, &s->compressor, memory, stored);
     struct sam_scatter each[5] = {
         { .dst = state->maps, .src = stored, .slot = take_first(&x->map_to, n),
           .absent = t->model->memory.no_obj_embed, .score = out.score },
@@ -261,20 +254,28 @@ static void remember(struct sam_tracker *t, enum sam_turn turn, const struct sam
     sam_op_scatters(&t->queue, &(struct sam_scatters) { each, count });
 }
 
-void sam_remember(struct sam_tracker *t, enum sam_turn turn, const struct sam_batch *b)
+void sam_remember(struct sam_tracker *t, const struct sam_batch *b)
 {
-    remember(t, turn, b, false);
+    remember(t, b, false);
+}
+
+static void encode(struct sam_tracker *t, enum sam_turn turn)
+{
+    int64_t last = sam_now();
+
+    t->about = (struct sam_about) { .turn = turn };
+    sam_encoder_run(&t->queue, t->model, &t->mem.scratch.encoder, &t->mem.state.features);
+    t->times.encode += sam_lap(&last);
 }
 
 void sam_step_encode(struct sam_tracker *t, const struct sam_batch *none)
 {
-    const struct sam_stage_source source = { t, SAM_TURN_FRAME, none };
-    const struct sam_probe probe = sam_stages_probe(&source);
-    int64_t last = sam_now();
+    encode(t, SAM_TURN_FRAME);
+}
 
-    sam_encoder_run(&t->queue, t->model, &t->mem.scratch.encoder, &t->mem.state.features,
-                    t->stages ? &probe : NULL);
-    t->times.encode += sam_lap(&last);
+void sam_step_encode_window(struct sam_tracker *t, const struct sam_batch *none)
+{
+    encode(t, SAM_TURN_WINDOW);
 }
 
 void sam_step_track(struct sam_tracker *t, const struct sam_batch *b)
@@ -282,28 +283,20 @@ void sam_step_track(struct sam_tracker *t, const struct sam_batch *b)
     const bool has_shown = sam_refine_has_shown(&t->model->config);
     struct sam_scratch *s = &t->mem.scratch;
     const struct sam_tensor image = sam_first(s->image, b->rows);
-    const struct sam_stage_source source = { t, SAM_TURN_FRAME, b };
-    const struct sam_probe probe = sam_stages_probe(&source);
-    const struct sam_refining r = sam_refining(t, b->rows, t->stages ? &probe : NULL);
+    const struct sam_tensor no_mask = t->model->prompt.no_mask;
+    const struct sam_refining r = sam_refining(t, b->rows);
     int64_t last = sam_now();
 
-    // Stages are told of both, without the mask's row and with it.
-    const struct sam_tensor none = { 0 }, no_mask = t->model->prompt.no_mask;
-    attend(t, SAM_TURN_TRACK, b, image, t->stages ? none : no_mask);
-    sam_stages_attended(t, SAM_TURN_TRACK, b->object, b->n, keys_view(s->values, b->n, b->keys),
-                        keys_view(s->keys, b->n, b->keys), image);
+    t->about = (struct sam_about) { SAM_TURN_TRACK, b->object, b->n };
+    attend(t, b, image, no_mask);
     t->times.attend += sam_lap(&last);
 
-    sam_stages_prompted(t, SAM_TURN_TRACK, b->object, b->n, image, no_mask, NULL, 0);
-    if (t->stages)
-        sam_op_add(&t->queue, &(struct sam_add) { .dst = image, .a = image, .b = no_mask,
-                                                  .scale = 1 });
+    sam_queue_mark(&t->queue, "decoder.dense", no_mask);
     sam_decode(t, b->rows, (struct sam_tensor) { 0 });
-    sam_stages_decoded(t, SAM_TURN_TRACK, b->object, b->n);
     sam_refine_tracked(&r);
     t->times.decode += sam_lap(&last);
 
-    remember(t, SAM_TURN_TRACK, b, !has_shown);
+    remember(t, b, !has_shown);
     t->times.remember += sam_lap(&last);
     if (has_shown) {
         sam_refine_shown(&r);

@@ -172,7 +172,7 @@ void sam_step_watch(struct sam_tracker *t, const struct sam_frame *frame)
 
 void sam_step_see(struct sam_tracker *t)
 {
-    const struct sam_refining r = sam_refining(t, 0, NULL);
+    const struct sam_refining r = sam_refining(t, 0);
 
     sam_refine_seen(&r);
 }

@@ -193,6 +193,21 @@ struct sam_batch {
     int keys; // rows of memory of the object with most, plus padding
 };
 
+// What a mark on the queue is about while a part runs: the phase, and in phases of objects whose
+// entries its tensors have, one after another, or one entry for all of them.
+enum sam_turn {
+    SAM_TURN_FRAME,
+    SAM_TURN_TRACK,
+    SAM_TURN_PROMPT,
+    SAM_TURN_WINDOW, // of the frame: stages are of the whole
+};
+
+struct sam_about {
+    enum sam_turn turn;
+    struct sam_tracked *const *object;
+    int n;
+};
+
 struct sam_stages;
 
 struct sam_tracker {
@@ -220,13 +235,11 @@ struct sam_tracker {
     bool is_open; // sam_tracker_open() has succeeded
 
     struct sam_graphs graphs;
+    struct sam_about about;
     struct sam_stages *stages; // NULL unless keep_stages
     struct sam_plan plan;
     int64_t open_ns, warm_ns;
 };
-
-// The phase of a frame that a stage belongs to.
-enum sam_turn { SAM_TURN_FRAME, SAM_TURN_TRACK, SAM_TURN_PROMPT };
 
 // ---- plan.c
 
@@ -329,7 +342,7 @@ int sam_kept_each(const struct sam_bank_limits *l);
 int sam_kept_at(const struct sam_tracker *t, int slot, int64_t frame);
 void sam_kept_tell(struct sam_tracker *t, const struct sam_tracked *o, int i, int prompted);
 // What refiners are given of the first n objects of scratch.out.
-struct sam_refining sam_refining(struct sam_tracker *t, int n, const struct sam_probe *probe);
+struct sam_refining sam_refining(struct sam_tracker *t, int n);
 
 // F of the current frame with the memory of a prompted object: (1, h, h, d) into dst.
 void sam_condition(struct sam_tracker *t, struct sam_tracked *o, struct sam_tensor dst);
@@ -337,6 +350,7 @@ void sam_condition(struct sam_tracker *t, struct sam_tracked *o, struct sam_tens
 // The parts that are recorded: the encoder, from scratch.encoder.input to features; the tracking
 // step of a batch whose index block is on the device; both in that order.
 void sam_step_encode(struct sam_tracker *t, const struct sam_batch *none);
+void sam_step_encode_window(struct sam_tracker *t, const struct sam_batch *none);
 void sam_step_track(struct sam_tracker *t, const struct sam_batch *b);
 void sam_step_frame(struct sam_tracker *t, const struct sam_batch *b);
 
@@ -352,7 +366,7 @@ void sam_decode_take(struct sam_tracker *t, int candidate);
 void sam_show(struct sam_tracker *t, int n);
 // Write scratch.out of a batch to the memory of its objects, to the slots in index.map_to and
 // index.pointer_to; index.binary says whether a prompt made the mask.
-void sam_remember(struct sam_tracker *t, enum sam_turn turn, const struct sam_batch *b);
+void sam_remember(struct sam_tracker *t, const struct sam_batch *b);
 
 // ---- graphs.c
 
@@ -435,42 +449,10 @@ void sam_row_blank(struct sam_tracker *t, int row);
 
 // ---- stages.c
 
-// The layout of a stage in sam_tracker_read().
-enum sam_stage_layout {
-    SAM_STAGE_AS_IS,  // n, h, w, c
-    SAM_STAGE_NCHW,
-    SAM_STAGE_TOKENS, // (tokens, 1, c)
-};
-
-struct sam_stages *sam_stages_open(void);
+// Listen to what the tracker's queue runs; NULL: no memory.
+struct sam_stages *sam_stages_open(struct sam_tracker *t);
 void sam_stages_close(struct sam_stages **s);
 void sam_stages_begin(struct sam_stages *s); // a new frame: drop the stages of the last one
-
-// Keep entry n of a tensor. Does nothing if t->stages is NULL.
-void sam_stage_keep(struct sam_tracker *t, enum sam_turn turn, uint64_t id, const char *name,
-                    struct sam_tensor x, int n, enum sam_stage_layout layout);
-
-// Whose stages a probe keeps: those of the objects of a batch, entry by entry, where one entry
-// stands for all; of the frame alone, where the turn says so. It lives as long as its probe.
-struct sam_stage_source {
-    struct sam_tracker *tracker;
-    enum sam_turn turn;
-    const struct sam_batch *batch;
-};
-struct sam_probe sam_stages_probe(const struct sam_stage_source *source);
-
-// Keep the stages of a part for n objects, under the part's names.
-void sam_stages_attended(struct sam_tracker *t, enum sam_turn turn, struct sam_tracked *const *o,
-                         int n, struct sam_tensor values, struct sam_tensor keys,
-                         struct sam_tensor out);
-// sparse: num_tokens rows on the host, and dense: both are the same for all objects.
-void sam_stages_prompted(struct sam_tracker *t, enum sam_turn turn, struct sam_tracked *const *o,
-                         int n, struct sam_tensor image, struct sam_tensor dense,
-                         const float *sparse, int num_tokens);
-void sam_stages_decoded(struct sam_tracker *t, enum sam_turn turn, struct sam_tracked *const *o,
-                        int n);
-void sam_stages_remembered(struct sam_tracker *t, enum sam_turn turn,
-                           struct sam_tracked *const *o, int n);
 
 int sam_stage_read(struct sam_tracker *t, uint64_t id, const char *name, float *dst,
                    size_t capacity, int shape[4], struct sam_error *error);

@@ -67,7 +67,7 @@ const struct sam_ops *__wrap_sam_cuda_ops(void)
     }
 STAGE("encode", sam_encoder_run,
       (struct sam_queue *q, const struct sam_model *m, struct sam_encoder_scratch *s,
-       const struct sam_features *dst, const struct sam_probe *probe), (q, m, s, dst, probe))
+       const struct sam_features *dst), (q, m, s, dst))
 STAGE("attend", sam_pointer_time_run,
       (struct sam_queue *q, const struct sam_model *m, struct sam_tensor sine,
        struct sam_tensor dst), (q, m, sine, dst))

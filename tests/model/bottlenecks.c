@@ -52,7 +52,7 @@ static void *encode(struct sam_queue *q, const struct sam_model *m, size_t *byte
     for (int i = 0; i < NUM_MAPS; at += sam_tensor_bytes(map[i]), i++)
         map[i]->data = at;
     fill(s.input);
-    sam_encoder_run(q, m, &s, &f, NULL);
+    sam_encoder_run(q, m, &s, &f);
     sam_queue_free(q, arena.base);
     return maps;
 }

@@ -148,7 +148,7 @@ static void check_memory_attention(struct test *t)
 
     sam_memory_attention_run(&t->queue, t->model, &s, image, v, k,
                              integers(t, counted, OBJECTS), integers(t, rotated, OBJECTS), all,
-                             none, NULL);
+                             none);
     for (int n = 0; n < OBJECTS; n++) {
         char name[64];
         // Alone, with no more rows than it needs.
@@ -156,7 +156,7 @@ static void check_memory_attention(struct test *t)
         own_v.w = own_k.w = counted[n];
         sam_memory_attention_run(&t->queue, t->model, &s, image, own_v, own_k,
                                  integers(t, counted + n, 1), integers(t, rotated + n, 1), one,
-                                 none, NULL);
+                                 none);
         finish(t);
         snprintf(name, sizeof(name), "memory attention: object %d", n);
         compare(t, name, sam_slice(all, n), one);
@@ -238,10 +238,10 @@ static void check_compressor(struct test *t)
     if (t->model->compressor) {
         LAYOUT(t, sam_memory_compress_layout(&s, c, &t->queue, OBJECTS, a));
         memcpy(own.data, maps.data, sam_tensor_bytes(&maps)); // a run spoils what it is given
-        sam_memory_compress(&t->queue, t->model, &s, maps, all, NULL);
+        sam_memory_compress(&t->queue, t->model, &s, maps, all);
         for (int n = 0; n < OBJECTS; n++) {
             char name[64];
-            sam_memory_compress(&t->queue, t->model, &s, sam_slice(own, n), one, NULL);
+            sam_memory_compress(&t->queue, t->model, &s, sam_slice(own, n), one);
             finish(t);
             snprintf(name, sizeof(name), "compressor: object %d", n);
             compare(t, name, sam_slice(all, n), one);

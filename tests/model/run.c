@@ -155,12 +155,26 @@ static enum golden_layout layout_of(const char *name, const struct sam_tensor *t
     return as_is ? GOLDEN_AS_IS : GOLDEN_NCHW;
 }
 
-void write_stage(void *priv, struct sam_queue *q, const char *name, struct sam_tensor t)
+static void hear(void *priv, struct sam_queue *q, const char *name, struct sam_tensor t)
 {
     struct run *r = priv;
     char printed[192], full[128];
+
+    if (!strcmp(name, "pos_embed"))
+        r->pos_embed = t;
+    if (!strcmp(name, "embedded")) { // the golden has it without the position
+        const struct sam_tensor patches = tensor(r, SAM_F32, 1, t.h, t.w, t.c);
+        sam_op_add(q, &(struct sam_add) { .dst = patches, .a = t, .b = r->pos_embed, .scale = -1 });
+        t = patches;
+        name = "patch_embed";
+    }
     snprintf(full, sizeof(full), "%s", stage_name(r, name));
     snprintf(printed, sizeof(printed), "%s%s", r->chain, r->chain[0] ? name : full);
     if (strcmp(name, "image"))
         compare_as(r, printed, full, layout_of(name, &t), t);
+}
+
+void listen(struct run *r, bool on)
+{
+    r->queue.listener = on ? (struct sam_listener) { hear, r } : (struct sam_listener) { 0 };
 }

@@ -20,6 +20,7 @@ struct run {
 
     char prefix[64]; // "obj1/frame001/track/" of the stages at hand
     char chain[48];  // set while the encoder runs as a whole: what its stages are printed under
+    struct sam_tensor pos_embed; // as it was marked
     void *held[MAX_HELD];
     int num_held;
 
@@ -59,8 +60,8 @@ struct sam_tensor stored(struct run *r, const char *name, enum golden_layout lay
 void compare_as(struct run *r, const char *printed, const char *name, enum golden_layout layout,
                 struct sam_tensor t);
 void compare(struct run *r, const char *name, enum golden_layout layout, struct sam_tensor t);
-// The same as a probe, whose priv is the run.
-void write_stage(void *priv, struct sam_queue *q, const char *name, struct sam_tensor t);
+// Whether what is marked on the queue is compared, but inputs.
+void listen(struct run *r, bool on);
 
 // ---- a family's own parts, each fed with stored inputs; stages_<trunk>.c
 

@@ -56,7 +56,6 @@ static void run_stored(struct run *r)
 {
     const struct sam_config *c = &r->model->config;
     const int h = sam_grid(c), m = c->mem_dim;
-    const struct sam_probe probe = { write_stage, r };
     struct sam_compressor_scratch s;
     if (!has(r, "spatial_perceiver.out"))
         return;
@@ -65,8 +64,10 @@ static void run_stored(struct run *r)
     struct sam_tensor memory = stored_map(r, "memory_encoder.out", h, m);
     memory.h = 1;
     memory.w = h * h;
+    listen(r, true);
     sam_memory_compress(&r->queue, r->model, &s, memory,
-                        tensor(r, SAM_F32, 1, 1, c->memory.map_tokens, m), &probe);
+                        tensor(r, SAM_F32, 1, 1, c->memory.map_tokens, m));
+    listen(r, false);
 }
 
 const struct stages_family stages_repvit = { "repvit", run_trunk, run_stored };

@@ -204,11 +204,11 @@ struct sam_params {
     // before it is reused, to find reads of stale data. Slow.
     int poison;
 
-    // Non-zero: launch every operation of a frame on the GPU one by one, instead of replaying the
-    // CUDA graphs recorded at open. The results are the same. For comparison.
+    // Non-zero: launch a frame's operations on the GPU one by one, instead of replaying the CUDA
+    // graphs recorded at open. The results are the same. For comparison.
     int no_graphs;
 
-    // Non-zero: keep the outputs of every network part of the last step for sam_tracker_read().
+    // Non-zero: keep all parts' outputs of the last step for sam_tracker_read(). Implies no_graphs.
     int keep_stages;
 
     // Receives one line per event, in the form of an error's text, without newline. May be NULL.

@@ -294,7 +294,7 @@ static void run_layer(struct sam_queue *q, const struct layer *l, const struct s
 }
 
 static void run(struct sam_queue *q, const struct sam_model *m, struct sam_compressor_scratch *s,
-                struct sam_tensor src, struct sam_tensor dst, const struct sam_probe *probe)
+                struct sam_tensor src, struct sam_tensor dst)
 {
     const struct perceiver *p = m->compressor;
     const int h = sam_grid(&m->config);
@@ -303,22 +303,22 @@ static void run(struct sam_queue *q, const struct sam_model *m, struct sam_compr
     const struct sam_tensor grid = sam_first(s->room[PLACED_LATENTS], src.n);
     char name[40];
 
-    sam_probe_write(probe, q, "spatial_perceiver.pos", sam_reshape(p->position, 1, h, h, src.c));
+    sam_queue_mark(q, "spatial_perceiver.pos", sam_reshape(p->position, 1, h, h, src.c));
     copy(q, .dst = latents, .src = p->latents);
     copy(q, .dst = grid, .src = p->placed);
     for (int i = 0; i < sam_edgetam_sizes(&m->config)->layers; i++) {
         run_layer(q, &p->layer[i], s->room, p->position, map, latents, grid);
         snprintf(name, sizeof(name), "spatial_perceiver.layer%d_1d", i);
-        sam_probe_write(probe, q, name, latents);
+        sam_queue_mark(q, name, latents);
         snprintf(name, sizeof(name), "spatial_perceiver.layer%d_2d", i);
-        sam_probe_write(probe, q, name, grid);
+        sam_queue_mark(q, name, grid);
     }
     layernorm(q, .dst = latents, .src = latents, NORM(p->norm), .eps = EPS_TRANSFORMER);
     layernorm(q, .dst = grid, .src = grid, NORM(p->norm), .eps = EPS_TRANSFORMER);
     copy_rows(q, .dst = dst, .src = latents, .rows = latents.w);
     copy_rows(q, .dst = dst, .src = grid, .to = latents.w, .rows = grid.w);
-    sam_probe_write(probe, q, "spatial_perceiver.out", dst);
-    sam_probe_write(probe, q, "spatial_perceiver.out_pos", m->memory.place);
+    sam_queue_mark(q, "spatial_perceiver.out", dst);
+    sam_queue_mark(q, "spatial_perceiver.out_pos", m->memory.place);
 }
 
 const struct sam_compressor sam_perceiver = {

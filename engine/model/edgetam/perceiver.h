@@ -10,7 +10,7 @@ enum { SAM_MAX_PERCEIVER_LAYERS = 8 };
 
 int sam_perceiver_read(struct sam_config *c, const struct sam_weights *w, struct sam_error *error);
 
-// Names told to the probe: spatial_perceiver.pos, .layer<i>_1d, .layer<i>_2d, .out, .out_pos.
+// Marks: spatial_perceiver.pos, .layer<i>_1d, .layer<i>_2d, .out, .out_pos.
 extern const struct sam_compressor sam_perceiver;
 
 #endif // SAM_PERCEIVER_H

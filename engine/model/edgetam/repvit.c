@@ -216,24 +216,23 @@ struct sam_tensor sam_repvit_downsample_run(struct sam_queue *q,
 }
 
 static void run_stage(struct sam_queue *q, const struct sam_repvit *r, int stage, int depth,
-                      const struct sam_encoder_scratch *s, struct sam_tensor x,
-                      const struct sam_probe *probe)
+                      const struct sam_encoder_scratch *s, struct sam_tensor x)
 {
     char name[40];
 
     for (int i = 0; i < depth; i++) {
         const struct sam_tensor mixed = sam_repvit_block_run(q, &r->block[stage][i], s, x);
         snprintf(name, sizeof(name), "stage%d.block%02d.mixed", stage, i);
-        sam_probe_write(probe, q, name, mixed);
+        sam_queue_mark(q, name, mixed);
         snprintf(name, sizeof(name), "stage%d.block%02d", stage, i);
-        sam_probe_write(probe, q, name, x);
+        sam_queue_mark(q, name, x);
     }
     snprintf(name, sizeof(name), "trunk%d", stage);
-    sam_probe_write(probe, q, name, x);
+    sam_queue_mark(q, name, x);
 }
 
 void sam_repvit_run(struct sam_queue *q, const struct sam_model *m, struct sam_encoder_scratch *s,
-                    const struct sam_features *dst, const struct sam_probe *probe)
+                    const struct sam_features *dst)
 {
     const struct sam_edgetam_sizes *c = sam_edgetam_sizes(&m->config);
     const struct sam_repvit *r = m->trunk;
@@ -245,14 +244,14 @@ void sam_repvit_run(struct sam_queue *q, const struct sam_model *m, struct sam_e
     conv(q, .dst = half, .src = s->input, PRODUCT(r->stem1), .kernel = 3, .stride = 2, .pad = 1,
          .act = SAM_ACT_GELU);
     conv(q, .dst = x, .src = half, PRODUCT(r->stem2), .kernel = 3, .stride = 2, .pad = 1);
-    sam_probe_write(probe, q, "stem", x);
+    sam_queue_mark(q, "stem", x);
     for (int stage = 0; stage < SAM_STAGES; stage++) {
         if (stage) {
             x = sam_repvit_downsample_run(q, &r->downsample[stage], s, x, width[stage]);
             snprintf(name, sizeof(name), "stage%d.downsample", stage);
-            sam_probe_write(probe, q, name, x);
+            sam_queue_mark(q, name, x);
         }
-        run_stage(q, r, stage, c->depth[stage], s, x, probe);
+        run_stage(q, r, stage, c->depth[stage], s, x);
         sam_neck_run(q, &m->neck, s, stage, x, dst);
     }
 }

@@ -34,14 +34,14 @@ struct sam_repvit {
     struct sam_repvit_block block[SAM_STAGES][SAM_MAX_DEPTH];
 };
 
-// The trunk's functions in struct sam_family. Names told to the probe: stem, stage<s>.block<nn>,
+// The trunk's functions in struct sam_family. Marks: stem, stage<s>.block<nn>,
 // stage<s>.block<nn>.mixed, stage<s>.downsample, trunk0 .. 3.
 int sam_repvit_read(struct sam_config *c, const struct sam_weights *w, struct sam_error *error);
 void sam_repvit_load(struct sam_loader *l, const struct sam_config *config, void *trunk);
 void sam_repvit_layout(struct sam_encoder_scratch *s, const struct sam_config *config,
                        const struct sam_queue *q, struct sam_arena *a);
 void sam_repvit_run(struct sam_queue *q, const struct sam_model *m, struct sam_encoder_scratch *s,
-                    const struct sam_features *dst, const struct sam_probe *probe);
+                    const struct sam_features *dst);
 
 // One block: x in s->x[0], updated in place. Returns what goes into its channel mixer.
 struct sam_tensor sam_repvit_block_run(struct sam_queue *q, const struct sam_repvit_block *b,

@@ -189,8 +189,7 @@ struct sam_tensor sam_lite_block_run(struct sam_queue *q, const struct sam_lite_
 }
 
 static struct sam_tensor run_stage(struct sam_queue *q, const struct sam_model *m, int stage,
-                                   const struct sam_encoder_scratch *s, struct sam_tensor x,
-                                   const struct sam_probe *probe)
+                                   const struct sam_encoder_scratch *s, struct sam_tensor x)
 {
     const struct sam_lite_sizes *c = sam_lite_sizes(&m->config);
     const struct sam_lite_trunk *t = m->trunk;
@@ -200,13 +199,13 @@ static struct sam_tensor run_stage(struct sam_queue *q, const struct sam_model *
         x = sam_lite_block_run(q, &t->block[stage][i], &sam_lite_stages[stage], i == 0, s, x,
                                c->width[stage]);
         snprintf(name, sizeof(name), "stage%d.block%02d", stage, i);
-        sam_probe_write(probe, q, name, x);
+        sam_queue_mark(q, name, x);
     }
     return x;
 }
 
 void sam_lite_run(struct sam_queue *q, const struct sam_model *m, struct sam_encoder_scratch *s,
-                  const struct sam_features *dst, const struct sam_probe *probe)
+                  const struct sam_features *dst)
 {
     const struct sam_lite_trunk *t = m->trunk;
     const int half = m->config.image_size / 2;
@@ -215,14 +214,14 @@ void sam_lite_run(struct sam_queue *q, const struct sam_model *m, struct sam_enc
 
     conv(q, .dst = x, .src = s->input, PRODUCT(t->stem), .kernel = 3, .stride = 2, .pad = 0,
          .pad_end = 1, .act = SAM_ACT_RELU6);
-    sam_probe_write(probe, q, "stem", x);
+    sam_queue_mark(q, "stem", x);
     for (int stage = 0; stage < SAM_LITE_STAGES; stage++) {
         const int map = sam_lite_stages[stage].map;
-        x = run_stage(q, m, stage, s, x, probe);
+        x = run_stage(q, m, stage, s, x);
         if (map < 0)
             continue;
         snprintf(name, sizeof(name), "trunk%d", map);
-        sam_probe_write(probe, q, name, x);
+        sam_queue_mark(q, name, x);
         sam_neck_run(q, &m->neck, s, map, x, dst);
     }
 }

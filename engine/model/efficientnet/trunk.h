@@ -50,14 +50,14 @@ struct sam_lite_trunk {
     struct sam_lite_block block[SAM_LITE_STAGES][SAM_LITE_DEPTH];
 };
 
-// The trunk's functions in struct sam_family. Names told to the probe: stem, stage<s>.block<nn>,
+// The trunk's functions in struct sam_family. Marks: stem, stage<s>.block<nn>,
 // trunk0 .. 3.
 int sam_lite_read(struct sam_config *c, const struct sam_weights *w, struct sam_error *error);
 void sam_lite_load(struct sam_loader *l, const struct sam_config *config, void *trunk);
 void sam_lite_layout(struct sam_encoder_scratch *s, const struct sam_config *config,
                      const struct sam_queue *q, struct sam_arena *a);
 void sam_lite_run(struct sam_queue *q, const struct sam_model *m, struct sam_encoder_scratch *s,
-                  const struct sam_features *dst, const struct sam_probe *probe);
+                  const struct sam_features *dst);
 
 // One block: x, in s->x[0] or s->x[1], is replaced by what it gives, with `width` channels, in
 // either of them.

@@ -12,5 +12,5 @@ void m2f_tell(struct sam_pass *p, const char *name, int i, struct sam_tensor t)
     if (!p->live)
         return;
     snprintf(text, sizeof(text), i < 0 ? "%s" : "%s%d", name, i);
-    sam_probe_write(p->probe, p->queue, text, t);
+    sam_queue_mark(p->queue, text, t);
 }

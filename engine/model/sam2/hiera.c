@@ -156,7 +156,7 @@ void sam_hiera_block_run(struct sam_queue *q, const struct sam_hiera_block *b,
 }
 
 void sam_hiera_run(struct sam_queue *q, const struct sam_model *m, struct sam_encoder_scratch *s,
-                   const struct sam_features *dst, const struct sam_probe *probe)
+                   const struct sam_features *dst)
 {
     const struct sam_hiera_config *c = sam_hiera_sizes(&m->config);
     const struct sam_hiera *hiera = m->trunk;
@@ -164,13 +164,10 @@ void sam_hiera_run(struct sam_queue *q, const struct sam_model *m, struct sam_en
     struct sam_tensor x = sam_view(s->x[0], 1, side, side, c->embed_dim);
     char name[16];
 
-    // Who looks at the stages wants this one without its positions.
-    const bool is_seen = probe && probe->write;
     conv(q, .dst = x, .src = s->input, PRODUCT(hiera->patch_embed), .kernel = 7, .stride = 4,
-         .pad = 3, .add = is_seen ? (struct sam_tensor) { 0 } : hiera->position);
-    sam_probe_write(probe, q, "patch_embed", x);
-    if (is_seen)
-        add(q, .dst = x, .a = x, .b = hiera->position, .scale = 1);
+         .pad = 3, .add = hiera->position);
+    sam_queue_mark(q, "pos_embed", hiera->position);
+    sam_queue_mark(q, "embedded", x);
 
     struct sam_linear lateral; // the neck's product of the stage before
     const struct sam_linear *beside = NULL;
@@ -183,10 +180,10 @@ void sam_hiera_run(struct sam_queue *q, const struct sam_model *m, struct sam_en
             x = y;
             beside = NULL;
             snprintf(name, sizeof(name), "block%02d", i);
-            sam_probe_write(probe, q, name, x);
+            sam_queue_mark(q, name, x);
         }
         snprintf(name, sizeof(name), "trunk%d", stage);
-        sam_probe_write(probe, q, name, x);
+        sam_queue_mark(q, name, x);
         // One that is exact is made by another kernel than the block's.
         if (stage + 1 < SAM_STAGES && !m->neck.main.weight.exact) {
             lateral = sam_neck_lateral(&m->neck, stage, x, dst);

@@ -42,13 +42,13 @@ struct sam_hiera {
     struct sam_hiera_block block[SAM_MAX_BLOCKS];
 };
 
-// The trunk's functions in struct sam_family. Names told to the probe: image, patch_embed,
+// The trunk's functions in struct sam_family. Marks: pos_embed, embedded (the patches with it),
 // block00 .., trunk0 .. 3.
 void sam_hiera_load(struct sam_loader *l, const struct sam_config *config, void *trunk);
 void sam_hiera_layout(struct sam_encoder_scratch *s, const struct sam_config *c,
                       const struct sam_queue *q, struct sam_arena *a);
 void sam_hiera_run(struct sam_queue *q, const struct sam_model *m, struct sam_encoder_scratch *s,
-                   const struct sam_features *dst, const struct sam_probe *probe);
+                   const struct sam_features *dst);
 
 // One block: x (1, H, W, dim) -> y (1, H, W, dim_out), half as high and wide after q-pooling. y may
 // be x where the shape stays. beside: a product of x that is made on the way; NULL: none.

@@ -18,7 +18,7 @@ static void tell(struct sam_pass *p, int layer, struct sam_tensor t)
     char name[16];
     snprintf(name, sizeof(name), "layer%d", layer);
     if (p->live)
-        sam_probe_write(p->probe, p->queue, name, t);
+        sam_queue_mark(p->queue, name, t);
 }
 
 static void down(struct sam_pass *p, int layer, struct sam_tensor src, struct sam_tensor dst)
@@ -126,7 +126,7 @@ void yolo_run(struct sam_pass *p, struct sam_tensor input, struct sam_candidates
     join(p, 22, x20, x10, x22);
     run_heads(p, (const struct sam_tensor[]) { x16, x19, x22 }, out);
     if (p->live) {
-        sam_probe_write(p->probe, p->queue, "logits", out->score);
-        sam_probe_write(p->probe, p->queue, "bins", out->box);
+        sam_queue_mark(p->queue, "logits", out->score);
+        sam_queue_mark(p->queue, "bins", out->box);
     }
 }
