@@ -2,16 +2,16 @@
 // Internals of a tracker. open.c: open and close; tracker.c: the other public calls; plan.c:
 // memory; step.c: one frame; passes.c: the parts of a frame; graphs.c: recording them; interact.c:
 // prompts on a frame; answers.c: the masks for a click; history.c: frames of the past; replay.c:
-// late prompts on them; masks.c: results; stages.c: tensors for tests; save.c and restore.c: its
+// late prompts on them; results.c: results; stages.c: tensors for tests; save.c and restore.c: its
 // state as a file. What refines masks is in ../refine/.
 #ifndef SAM_TRACK_H
 #define SAM_TRACK_H
 
-#include "bank.h"
+#include "memory/bank.h"
 #include "base/clock.h"
 #include "base/sized.h"
 #include "device/given.h"
-#include "prompts.h"
+#include "prompts/prompts.h"
 #include "refine/refine.h"
 #include "samtrack/answers.h"
 
@@ -425,7 +425,7 @@ void sam_answers_draw(struct sam_tracker *t, const struct sam_tracked *o, int an
 struct sam_interaction *sam_answers_click(struct sam_tracker *t, const struct sam_tracked *o,
                                           int64_t frame);
 
-// ---- masks.c
+// ---- results.c
 
 // fetch queues the copy of the rows' scores to the host. take, after the queue has finished,
 // updates the objects' states. SAM_EWEIGHTS: a score or IoU is not finite.

@@ -6,7 +6,7 @@
 
 #include "base/hash.h"
 #include "folder.h"
-#include "track/saved.h"
+#include "track/saved/saved.h"
 
 enum { WIDTH = 32, HEIGHT = 24 };
 

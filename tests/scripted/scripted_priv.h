@@ -11,7 +11,7 @@
 #include "ops/backends.h"
 #include "samtrack/answers.h"
 #include "scripted.h"
-#include "track/prompts.h"
+#include "track/prompts/prompts.h"
 
 enum { SCRIPTED_SIDE = 64, SCRIPTED_PROMPTED = 64 }; // px; frames with prompts that are kept
 

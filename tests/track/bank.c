@@ -3,7 +3,7 @@
 // predictor does; with memory selection it looks through them for those that count, as SAM 3's
 // tracker does. Both must name the same frames in the same order, and no slot may be written while
 // something still attends to it. Numbers by hand first, then random lives of objects.
-#include "bank.h"
+#include "track/memory/bank.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Prompts in model coordinates: scale, order and accumulation of points; masks of any size
 // against the reference resize (whose own test compares it with PyTorch).
-#include "prompts.h"
+#include "track/prompts/prompts.h"
 
 #include <stdlib.h>
 

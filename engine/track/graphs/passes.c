@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The parts of a frame, for a batch of objects or for the frame alone: encode, attend, decode,
 // show, remember; and the index block that tells the operations about each object of a batch.
-#include "track.h"
+#include "track/track.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Lays out the memory of a tracker: first to measure it, then over allocated blocks.
-#include "track.h"
+#include "track/track.h"
 
 #include <string.h>
 

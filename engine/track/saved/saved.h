@@ -20,7 +20,7 @@
 #ifndef SAM_SAVED_H
 #define SAM_SAVED_H
 
-#include "track.h"
+#include "track/track.h"
 
 enum {
     SAM_SAVED_VERSION = 1,

@@ -2,7 +2,7 @@
 // A single click is answered with several masks: a part, a thing, a group. They are ordered by
 // area; one is taken, by the highest predicted IoU as in the published predictor unless the prompt
 // names another, and all are kept so that they can be told, drawn and taken later.
-#include "track.h"
+#include "track/track.h"
 
 // The candidates 1 to 3 by their areas, the first of equal ones first.
 static void order_by_area(const float *masks, size_t count, int order[SAM_ANSWERS])

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "saved.h"
+#include "track/saved/saved.h"
 
 const char *sam_version(void)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Warm-up: runs dummy frames at open.
-#include "track.h"
+#include "track/track.h"
 
 enum {
     WIDTH = 64,

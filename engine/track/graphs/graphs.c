@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Records parts of a frame at open and replays them for every frame: on a GPU, launching some
 // hundred operations takes longer than the small ones run.
-#include "track.h"
+#include "track/track.h"
 
 static int bucket_of(int n)
 {

@@ -3,7 +3,7 @@
 // or was taken back, and follows again until it has caught up, while the other objects go on.
 // Objects do not depend on each other, so what they replay is to the bit what they would have done
 // in time.
-#include "track.h"
+#include "track/track.h"
 
 static void take_back(struct sam_tracker *t, struct sam_tracked *o)
 {

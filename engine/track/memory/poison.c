@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Overwrites memory that must not be read any more, so that reads of stale data become visible.
-#include "track.h"
+#include "track/track.h"
 
 static void poison(struct sam_tracker *t, void *data, size_t bytes)
 {

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "track.h"
+#include "track/track.h"
 
 static const float LOGIT_LIMIT = 32; // of a mask that is fed back to the prompt encoder
 static const float MASK_SCALE = 20, MASK_BIAS = -10; // a mask prompt as logits

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "ops/backends.h"
-#include "track.h"
+#include "track/track.h"
 
 static int find_model(char *path, size_t size, const struct sam_params *params,
                       struct sam_error *error)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The frames of the past: their features, what each object was given on them, and to which of them
 // it can go back.
-#include "track.h"
+#include "track/track.h"
 
 struct sam_interactions *sam_given(const struct sam_tracker *t, const struct sam_tracked *o,
                                    int64_t frame)

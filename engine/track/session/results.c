@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "track.h"
+#include "track/track.h"
 
 static const float ABSENT_LOGIT = -1024; // of every pixel of an absent object's mask
 static const float FILLED_LOGIT = 0.1f;  // of a hole: just inside
