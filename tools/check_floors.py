@@ -20,16 +20,21 @@ import sys
 
 # From the lowest to the highest. A file may call its own floor and those below.
 FLOORS = {'engine': [('base',), ('weights',), ('device',), ('ops',), ('net',), ('model',), ('refine',),
-                     ('seed', 'detect', 'paint', 'track')],
+                     ('track/memory',), ('track/graphs',), ('track/prompts', 'track/saved'),
+                     ('seed', 'detect', 'paint', 'track/session')],
           'gst': [('common',), ('detect', 'record'), ('export', 'overlay', 'track')]}
+LEVEL = {part: {name: level for level, names in enumerate(floors) for name in names} for part, floors in FLOORS.items()}
+
+
+def folder_of(path):
+    """The folder of a file that has a floor: the closest one; None: it has none."""
+    part, *parts = path.split('/')[:-1] or ['']
+    known = LEVEL.get(part, {})
+    return next((f for n in range(len(parts), 0, -1) if (f := '/'.join(parts[:n])) in known), None)
 
 
 def floor_of(path):
-    part, folder = (path.split('/') + ['', ''])[:2]
-    for level, names in enumerate(FLOORS.get(part, [])):
-        if folder in names:
-            return level
-    return None
+    return LEVEL.get(path.split('/')[0], {}).get(folder_of(path))
 
 
 def symbols(objects):
@@ -107,26 +112,26 @@ def breaches(edges):
 def draw(edges, files):
     count = collections.Counter()
     for a, b in edges:
-        fa, fb = a.split('/'), b.split('/')
-        if len(fa) > 1 and len(fb) > 1 and fa[:2] != fb[:2]:
-            count[fa[1], fb[1]] += 1
-            part = fa[0]
+        fa, fb = folder_of(a), folder_of(b)
+        if fa and fb and fa != fb:
+            count[fa, fb] += 1
+            part = a.split('/')[0]
     for names in reversed(FLOORS[part] if count else []):
         for name in names:
             below = [f'{b} ({n})' for (a, b), n in sorted(count.items()) if a == name]
             if below or any(b == name for _, b in count):
-                print(f'{name:8} -> {", ".join(below) or "-"}')
+                print(f'{name:13} -> {", ".join(below) or "-"}')
     if files:
         print('\n'.join(f'{a} -> {b}' for a, b in sorted(edges)))
 
 
 def selftest():
-    up = {('engine/ops/a.c', 'engine/track/b.c')}
-    gst_up = {('gst/record/a.c', 'gst/track/b.c')}
-    ring = {('engine/track/a.c', 'engine/track/b.c'), ('engine/track/b.c', 'engine/track/c.c'),
-            ('engine/track/c.c', 'engine/track/a.c')}
-    good = {('engine/track/a.c', 'engine/ops/b.c'), ('engine/ops/b.c', 'engine/base/c.c')}
-    ok = all(any('floor above' in b for b in breaches(e)) for e in (up, gst_up)) and any('ring' in b for b in breaches(ring)) \
+    ups = [{('engine/ops/a.c', 'engine/track/memory/b.c')}, {('engine/track/memory/a.c', 'engine/track/session/b.c')},
+           {('engine/ops/cpu/a.c', 'engine/model/sam2/b.c')}, {('gst/record/a.c', 'gst/track/b.c')}]
+    ring = {('engine/seed/a.c', 'engine/seed/b.c'), ('engine/seed/b.c', 'engine/seed/c.c'), ('engine/seed/c.c', 'engine/seed/a.c')}
+    good = {('engine/track/session/a.c', 'engine/track/memory/b.c'), ('engine/track/memory/b.c', 'engine/model/sam2/c.c'),
+            ('engine/model/sam2/c.c', 'engine/base/d.c')}
+    ok = all(any('floor above' in b for b in breaches(up)) for up in ups) and any('ring' in b for b in breaches(ring)) \
         and not breaches(good)
     print('every planted breach was found' if ok else 'missed a planted breach')
     return not ok

@@ -11,6 +11,8 @@ import re
 import sys
 import tempfile
 
+BELOW_TRACK = ['engine/refine', 'engine/model', 'engine/net', 'engine/ops', 'engine/device', 'engine/weights', 'engine/base',
+               'engine/include']
 # A file may include its own folder and those listed here, nothing else of the project.
 FLOORS = {
     'engine/include': [],
@@ -26,8 +28,13 @@ FLOORS = {
                           'engine/include'],
     'engine/refine': ['engine/model', 'engine/net', 'engine/ops', 'engine/device', 'engine/weights', 'engine/base',
                       'engine/include'],
-    'engine/track': ['engine/refine', 'engine/model', 'engine/net', 'engine/ops', 'engine/device', 'engine/weights',
-                     'engine/base', 'engine/include'],
+    'engine/track': ['engine/track/memory', 'engine/track/graphs', *BELOW_TRACK],
+    'engine/track/memory': ['engine/track', *BELOW_TRACK],
+    'engine/track/graphs': ['engine/track', 'engine/track/memory', *BELOW_TRACK],
+    'engine/track/prompts': ['engine/track', 'engine/track/memory', 'engine/track/graphs', *BELOW_TRACK],
+    'engine/track/saved': ['engine/track', 'engine/track/memory', *BELOW_TRACK],
+    'engine/track/session': ['engine/track', 'engine/track/memory', 'engine/track/graphs', 'engine/track/prompts',
+                             'engine/track/saved', *BELOW_TRACK],
     'engine/seed': ['engine/base', 'engine/include'],
     'engine/detect': ['engine/model', 'engine/net', 'engine/ops', 'engine/device', 'engine/weights', 'engine/base',
                       'engine/include'],
@@ -189,6 +196,9 @@ def selftest():
         'engine/base/h.c': ('int y;', 'no newline'),
         'elsewhere/i.c': ('int z;\n', 'no floor'),
         'engine/track/track.h': ('int t;\n', None),
+        'engine/track/session/session.h': ('int s;\n', None),
+        'engine/track/memory/u.c': ('#include "session.h"\n', 'may not include'),
+        'engine/track/session/v.c': ('#include "track.h"\n', None),
         'engine/track/j.c': ('    q->ops->copy(q, p);\n', "backend's table"),
         'engine/model/k.c': ('#include "device/device.h"\n', "backend's table"),
         'engine/ops/l.c': ('    q->ops->copy(q, p);\n', None),

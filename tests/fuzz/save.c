@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "folder.h"
 #include "track/saved/saved.h"
+#include "track/tracker.h"
 
 enum { WIDTH = 32, HEIGHT = 24 };
 

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "scene.h"
 #include "track/saved/saved.h"
+#include "track/tracker.h"
 
 enum { FRAMES = 20, ROOM = 1 << 16, PATH = 128, MAX_SHOWN = 8, LABELS = 40 * 30 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Records parts of a frame at open and replays them for every frame: on a GPU, launching some
 // hundred operations takes longer than the small ones run.
-#include "track/track.h"
+#include "base/clock.h"
+#include "track/tracker.h"
 
 static int bucket_of(int n)
 {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The parts of a frame, for a batch of objects or for the frame alone: encode, attend, decode,
 // show, remember; and the index block that tells the operations about each object of a batch.
-#include "track/track.h"
+#include "base/clock.h"
+#include "track/memory/history.h"
+#include "track/tracker.h"
 
 #include <string.h>
+
+static const float FILLED_LOGIT = 0.1f; // of a hole: just inside
 
 static struct sam_tensor take_first(const struct sam_index *i, int n)
 {
@@ -131,18 +135,6 @@ static void attend(struct sam_tracker *t, const struct sam_batch *b, struct sam_
                              take_first(&x->num_rotated, n), dst, plus);
 }
 
-int sam_kept_each(const struct sam_bank_limits *l)
-{
-    return 1 + (l->history > 1 ? l->history : 1); // a frame can be run again
-}
-
-int sam_kept_at(const struct sam_tracker *t, int slot, int64_t frame)
-{
-    const int each = sam_kept_each(&t->limits);
-
-    return (slot - 1) * each + (int) (frame % each);
-}
-
 void sam_kept_tell(struct sam_tracker *t, const struct sam_tracked *o, int i, int prompted)
 {
     struct sam_indices *x = &t->mem.state.index;
@@ -257,6 +249,22 @@ static void remember(struct sam_tracker *t, const struct sam_batch *b, bool show
 void sam_remember(struct sam_tracker *t, const struct sam_batch *b)
 {
     remember(t, b, false);
+}
+
+struct sam_tensor sam_filled(struct sam_tracker *t, struct sam_tensor logits, int n)
+{
+    const int side = t->model->config.image_size / 4;
+    // A mask that is all hole is an absent object.
+    const int max_area = t->params.fill_holes < side * side ? t->params.fill_holes
+                                                            : side * side - 1;
+
+    if (!t->params.fill_holes)
+        return sam_reshape(logits, n, 1, side, side);
+    const struct sam_tensor filled = sam_first(t->mem.scratch.filled, n);
+    sam_op_fill_holes(&t->queue, &(struct sam_fill_holes) {
+        .dst = filled, .src = sam_reshape(logits, n, side, side, 1),
+        .room = sam_first(t->mem.scratch.holes, n), .max_area = max_area, .value = FILLED_LOGIT });
+    return sam_reshape(filled, n, 1, side, side);
 }
 
 static void encode(struct sam_tracker *t, enum sam_turn turn)

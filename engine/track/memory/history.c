@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The frames of the past: their features, what each object was given on them, and to which of them
 // it can go back.
-#include "track/track.h"
+#include "history.h"
+
+#include "track/tracker.h"
 
 struct sam_interactions *sam_given(const struct sam_tracker *t, const struct sam_tracked *o,
                                    int64_t frame)
@@ -93,7 +95,7 @@ bool sam_history_drop_mask(struct sam_tracker *t)
 
 // ---- Features.
 
-// All three tensors, which plan.c lays out in a row, as one of a number for every four bytes.
+// All three tensors, which lie in a row (session/plan.c), as one of a number for every four bytes.
 static struct sam_tensor as_one(const struct sam_features *f)
 {
     const uint8_t *begin = f->image.data, *last = f->s1.data;
@@ -103,8 +105,8 @@ static struct sam_tensor as_one(const struct sam_features *f)
     return (struct sam_tensor) { f->image.data, SAM_F32, 1, 1, rows, SAM_ALIGN / 4 };
 }
 
-void sam_features_copy(struct sam_tracker *t, const struct sam_features *dst,
-                       const struct sam_features *src)
+static void copy_features(struct sam_tracker *t, const struct sam_features *dst,
+                          const struct sam_features *src)
 {
     sam_op_copy(&t->queue, &(struct sam_copy) { .dst = as_one(dst), .src = as_one(src) });
 }
@@ -118,7 +120,7 @@ void sam_history_keep(struct sam_tracker *t)
 {
     if (!t->limits.history)
         return;
-    sam_features_copy(t, &past_of(t, t->frame)->features, &t->mem.state.features);
+    copy_features(t, &past_of(t, t->frame)->features, &t->mem.state.features);
     t->mem.host.encoded[t->frame % t->limits.history] = true;
 }
 
@@ -145,10 +147,24 @@ bool sam_history_take(struct sam_tracker *t, int64_t frame)
     const struct sam_past *past = past_of(t, frame);
 
     if (sam_history_is_encoded(t, frame)) {
-        sam_features_copy(t, &t->mem.state.features, &past->features);
+        copy_features(t, &t->mem.state.features, &past->features);
         return true;
     }
     sam_op_copy(&t->queue, &(struct sam_copy) { .dst = t->mem.scratch.encoder.input,
                                                 .src = past->input });
     return false;
+}
+
+// ---- Numbers that refiners keep.
+
+int sam_kept_each(const struct sam_bank_limits *l)
+{
+    return 1 + (l->history > 1 ? l->history : 1); // a frame can be run again
+}
+
+int sam_kept_at(const struct sam_tracker *t, int slot, int64_t frame)
+{
+    const int each = sam_kept_each(&t->limits);
+
+    return (slot - 1) * each + (int) (frame % each);
 }

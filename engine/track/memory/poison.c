@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Overwrites memory that must not be read any more, so that reads of stale data become visible.
-#include "track/track.h"
+#include "history.h"
+#include "track/tracker.h"
 
 static void poison(struct sam_tracker *t, void *data, size_t bytes)
 {

@@ -2,7 +2,9 @@
 // A single click is answered with several masks: a part, a thing, a group. They are ordered by
 // area; one is taken, by the highest predicted IoU as in the published predictor unless the prompt
 // names another, and all are kept so that they can be told, drawn and taken later.
-#include "track/track.h"
+#include "prompts.h"
+#include "track/memory/history.h"
+#include "track/tracker.h"
 
 // The candidates 1 to 3 by their areas, the first of equal ones first.
 static void order_by_area(const float *masks, size_t count, int order[SAM_ANSWERS])
@@ -125,7 +127,7 @@ static struct sam_tensor logits_of(struct sam_tracker *t, const struct sam_track
     struct sam_tensor masks = sam_slice(t->mem.state.answers, o->slot - 1);
 
     masks = sam_reshape(masks, SAM_ANSWERS, 1, 1, masks.c);
-    return sam_results_fill(t, sam_slice(masks, i), 1);
+    return sam_filled(t, sam_slice(masks, i), 1);
 }
 
 void sam_answers_measure(struct sam_tracker *t, const struct sam_tracked *o,

@@ -5,7 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "track/track.h"
+#include "base/clock.h"
+#include "prompts.h"
+#include "track/memory/history.h"
+#include "track/tracker.h"
 
 static const float LOGIT_LIMIT = 32; // of a mask that is fed back to the prompt encoder
 static const float MASK_SCALE = 20, MASK_BIAS = -10; // a mask prompt as logits

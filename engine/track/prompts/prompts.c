@@ -1,42 +1,11 @@
 // SPDX-License-Identifier: MIT
+// What a caller says of an object: it is checked, and becomes an interaction.
 #include "prompts.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-size_t sam_mask_bytes(int side)
-{
-    return side < 1 || side > SAM_MAX_SIDE ? 0 : (size_t) side * ((side + 7) / 8);
-}
-
-static uint8_t *mask_bits(const struct sam_mask_pool *pool, int mask)
-{
-    assert(mask >= 0 && mask < pool->count);
-    return pool->bits + (size_t) mask * sam_mask_bytes(pool->side);
-}
-
-void sam_mask_expand(const struct sam_mask_pool *pool, int mask, float *dst)
-{
-    const uint8_t *bits = mask_bits(pool, mask);
-    const int s = pool->side, stride = (s + 7) / 8;
-
-    for (int y = 0; y < s; y++)
-        for (int x = 0; x < s; x++)
-            dst[(size_t) y * s + x] = (bits[y * stride + x / 8] >> (x % 8)) & 1;
-}
-
-bool sam_mask_any(const struct sam_mask_pool *pool, int mask)
-{
-    const uint8_t *bits = mask_bits(pool, mask);
-
-    for (size_t i = 0; i < sam_mask_bytes(pool->side); i++)
-        if (bits[i])
-            return true;
-    return false;
-}
 
 static float triangle_weight(const struct sam_triangle *t, int j)
 {
@@ -140,68 +109,6 @@ int sam_mask_stretch(uint8_t *bits, int side, int width, int height, sam_mask_ro
     return status;
 }
 
-bool sam_mask_has_room(const struct sam_mask_pool *pool)
-{
-    for (int i = 0; i < pool->count; i++)
-        if (!pool->taken[i])
-            return true;
-    return false;
-}
-
-static int take_mask(struct sam_mask_pool *pool)
-{
-    for (int i = 0; i < pool->count; i++)
-        if (!pool->taken[i]) {
-            pool->taken[i] = true;
-            return i;
-        }
-    return -1;
-}
-
-const uint8_t *sam_mask_at(const struct sam_mask_pool *pool, int mask)
-{
-    return mask_bits(pool, mask);
-}
-
-int sam_mask_put(struct sam_mask_pool *pool, const uint8_t *bits)
-{
-    const int mask = take_mask(pool);
-
-    if (mask >= 0)
-        memcpy(mask_bits(pool, mask), bits, sam_mask_bytes(pool->side));
-    return mask;
-}
-
-void sam_interactions_cut(struct sam_interactions *list, int first, struct sam_mask_pool *pool)
-{
-    assert(first >= 0);
-    for (int i = first; i < list->count; i++)
-        if (list->item[i].mask >= 0)
-            pool->taken[list->item[i].mask] = false;
-    if (list->count > first)
-        list->count = first;
-}
-
-int sam_interactions_points(const struct sam_interactions *list, int count,
-                            struct sam_interaction *all)
-{
-    assert(count <= SAM_MAX_INTERACTIONS);
-    *all = (struct sam_interaction) { .mask = -1 };
-    for (int i = 0; i < count; i++) {
-        const struct sam_interaction *one = &list->item[i];
-        if (one->mask >= 0 || one->has_box)
-            *all = (struct sam_interaction) { .mask = -1, .has_box = one->has_box };
-        all->answer = one->answer;
-        if (all->num_points + one->num_points > SAM_MAX_POINTS + (all->has_box ? 2 : 0))
-            return -1;
-        for (int k = 0; k < one->num_points; k++, all->num_points++) {
-            memcpy(all->xy[all->num_points], one->xy[k], sizeof(one->xy[k]));
-            all->label[all->num_points] = one->label[k];
-        }
-    }
-    return all->num_points;
-}
-
 // A box may end on the far edge, behind the last pixel. No point lies there.
 static int check_coordinate(const char *what, float v, float end, bool is_edge,
                             struct sam_error *error)
@@ -301,14 +208,14 @@ static int read_mask(struct sam_interaction *out, const struct sam_prompt *p,
 
     if (status)
         return status;
-    out->mask = take_mask(pool);
+    out->mask = sam_mask_take(pool);
     if (out->mask < 0)
         return sam_fail(error, SAM_EBUSY, "no room for one more mask prompt: %d wait already",
                         pool->count);
     if (p->mask_bits)
-        memcpy(mask_bits(pool, out->mask), p->mask_bits, sam_mask_bytes(pool->side));
+        memcpy(sam_mask_at(pool, out->mask), p->mask_bits, sam_mask_bytes(pool->side));
     else
-        stretch_mask(&from, mask_bits(pool, out->mask));
+        stretch_mask(&from, sam_mask_at(pool, out->mask));
     return SAM_OK;
 }
 

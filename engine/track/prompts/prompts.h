@@ -1,82 +1,46 @@
 // SPDX-License-Identifier: MIT
-// Checks prompts, converts them to coordinates of the network, and stores them until they are
-// applied.
+// Prompts: they are checked and converted to coordinates of the network (prompts.c), kept until
+// their frame comes (../memory/), and applied to it (interact.c, answers.c).
 #ifndef SAM_PROMPTS_H
 #define SAM_PROMPTS_H
 
-#include <stdbool.h>
+#include "track/memory/interactions.h"
+#include "samtrack/answers.h"
 
-#include "refine/refine.h"
+struct sam_tracker;
+struct sam_tracked;
 
-enum { SAM_MAX_INTERACTIONS = 8 }; // of one object for one frame
-
-// The source positions lo .. hi - 1 of one output position of an antialiased resize. Their weights
-// form a triangle as wide as the shrink factor (PyTorch's interpolate with antialias).
-struct sam_triangle {
-    int lo, hi;
-    float centre, inverse_width, norm;
-};
-
-// Storage for mask prompts, one bit per pixel of the network's input, as sam_mask_stretch() makes
-// them. It is allocated at open.
-struct sam_mask_pool {
-    uint8_t *bits;
-    bool *taken;
-    int side, count; // S; number of masks
-    struct sam_triangle *column; // scratch to stretch a mask: S, and S floats in `row`
-    float *row;
-};
-
-// One interaction, checked, in model px. A box is stored as two corners before the clicks.
-struct sam_interaction {
-    int num_points;
-    float xy[SAM_MAX_POINTS + 2][2];
-    int label[SAM_MAX_POINTS + 2]; // enum of parts.h
-    bool has_box;
-    int mask; // index in the pool; -1: none
-    int answer; // to a single click that is taken, 1 .. SAM_ANSWERS; 0: the best
-};
-
-// Successive interactions with one object for one frame, in order.
-struct sam_interactions {
-    int count;
-    struct sam_interaction item[SAM_MAX_INTERACTIONS];
-};
-
-// Collect the points of the first `count` interactions that the network gets: a box or a mask drops
-// the points before it, clicks are added. Returns their number, or -1: more than SAM_MAX_POINTS
-// clicks.
-int sam_interactions_points(const struct sam_interactions *list, int count,
-                            struct sam_interaction *all);
-
-// Its points, as refiners take them.
-static inline struct sam_points sam_interaction_points(struct sam_interaction *all)
-{
-    return (struct sam_points) { all->num_points, all->xy, all->label, all->has_box };
-}
-
-// Whether `all`, which sam_interactions_points() collected, is a single click: the decoder then
-// gives several masks, of which one is chosen.
-static inline bool sam_interactions_is_click(const struct sam_interaction *all)
-{
-    return all->num_points == 1;
-}
+// ---- prompts.c
 
 // Check a prompt and convert it to model px. A mask is scaled to S x S (antialiased triangle,
 // set where at least one half) and stored in the pool.
 int sam_interaction_read(struct sam_interaction *out, const struct sam_prompt *prompt,
                          struct sam_mask_pool *pool, struct sam_error *error);
 
-// Remove the interactions from `first` on and free their masks in the pool.
-void sam_interactions_cut(struct sam_interactions *list, int first, struct sam_mask_pool *pool);
+// ---- interact.c
 
-// A mask's bits. put copies such bits to a free place of the pool and returns its index, or -1.
-const uint8_t *sam_mask_at(const struct sam_mask_pool *pool, int mask);
-bool sam_mask_has_room(const struct sam_mask_pool *pool);
-int sam_mask_put(struct sam_mask_pool *pool, const uint8_t *bits);
+// Apply an object's prompts of the current frame and write the result to its memory. An object
+// that existed before must have been tracked on this frame.
+void sam_interact(struct sam_tracker *t, struct sam_tracked *o);
 
-// Expand a mask to floats 0 and 1, S x S.
-void sam_mask_expand(const struct sam_mask_pool *pool, int mask, float *dst);
-bool sam_mask_any(const struct sam_mask_pool *pool, int mask);
+// ---- answers.c
+
+// After the decoder has run on a single click, which `all` is: take the answer that it names, with
+// its pointer, and keep the masks of all, refined. `input`: see struct sam_refiner.
+void sam_answers_make(struct sam_tracker *t, struct sam_tracked *o,
+                      const struct sam_interaction *all, struct sam_tensor input);
+// The taken one was refined: scratch.out has its mask, score and predicted IoU now.
+void sam_answers_refine(struct sam_tracker *t, struct sam_tracked *o);
+// Find their boxes and areas, which are there when the queue has finished; then describe them.
+// There may be none.
+void sam_answers_measure(struct sam_tracker *t, const struct sam_tracked *o,
+                         int32_t box[SAM_ANSWERS][5]);
+struct sam_answers sam_answers_list(const struct sam_tracked *o, int32_t box[SAM_ANSWERS][5]);
+// Draw one of them, 1 .. SAM_ANSWERS, if there are any.
+void sam_answers_draw(struct sam_tracker *t, const struct sam_tracked *o, int answer,
+                      const struct sam_labels *labels);
+// The click that an object got for a frame; NULL: it got none, or more than a single click.
+struct sam_interaction *sam_answers_click(struct sam_tracker *t, const struct sam_tracked *o,
+                                          int64_t frame);
 
 #endif // SAM_PROMPTS_H

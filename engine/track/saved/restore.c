@@ -8,6 +8,8 @@
 
 #include "base/hash.h"
 #include "saved.h"
+#include "track/memory/history.h"
+#include "track/tracker.h"
 
 // What is left of the bytes. bad: they ended too early.
 struct cursor {
@@ -553,7 +555,6 @@ void sam_saved_apply(const struct sam_saved *saved, struct sam_tracker *t)
     struct cursor c = objects_of(saved);
     struct saved_object s;
 
-    sam_stages_begin(t->stages);
     sam_poison_state(t);
     t->frame = h->frame;
     t->first_held = h->frame + 1;

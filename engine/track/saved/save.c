@@ -11,6 +11,8 @@
 
 #include "base/hash.h"
 #include "saved.h"
+#include "track/memory/history.h"
+#include "track/tracker.h"
 
 enum { BUFFER = 1 << 16, NAMES = 100 };
 

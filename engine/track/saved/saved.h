@@ -20,7 +20,9 @@
 #ifndef SAM_SAVED_H
 #define SAM_SAVED_H
 
-#include "track/track.h"
+#include "track/memory/bank.h"
+
+struct sam_tracker;
 
 enum {
     SAM_SAVED_VERSION = 1,

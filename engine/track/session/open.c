@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "ops/backends.h"
-#include "track/track.h"
+#include "session.h"
+#include "track/memory/history.h"
 
 static int find_model(char *path, size_t size, const struct sam_params *params,
                       struct sam_error *error)

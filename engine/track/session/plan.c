@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Lays out the memory of a tracker: first to measure it, then over allocated blocks.
-#include "track/track.h"
+#include "session.h"
+#include "track/memory/history.h"
 
 #include <string.h>
 

@@ -3,22 +3,8 @@
 // or was taken back, and follows again until it has caught up, while the other objects go on.
 // Objects do not depend on each other, so what they replay is to the bit what they would have done
 // in time.
-#include "track/track.h"
-
-static void take_back(struct sam_tracker *t, struct sam_tracked *o)
-{
-    const int h = t->limits.history;
-
-    if (o->next <= o->born) {
-        sam_history_init(t, o);
-        o->presence = (struct sam_presence) { 0 };
-    } else {
-        sam_bank_rewind(&o->bank, o->next);
-        o->presence = t->mem.host.presences[(o->slot - 1) * h + o->next % h];
-    }
-    o->started = o->bank.num_cond > 0;
-    o->done = o->next - 1;
-}
+#include "session.h"
+#include "track/memory/history.h"
 
 // Let every object that waits for the frame `frame` of the past, and may run on it, enter it.
 // Returns their number.
@@ -72,37 +58,12 @@ static void replay(struct sam_tracker *t, int64_t oldest, int64_t end, int encod
     t->frame = now;
 }
 
-// Each object may be run on one frame; if it is behind, on two. To take an object back decodes a
-// prompt and remembers that frame twice: as much as to run it, so it counts as a run. For the time
-// of one encoding, which takes longer than to run one object, one frame of the past is encoded, if
-// that is what the object that is furthest behind waits for; else it is run on one frame more. So
-// the step takes at most twice as long. Returns the frame where to begin.
-static int64_t give_turns(struct sam_tracker *t, int *encodings)
-{
-    struct sam_tracked *last = NULL;
-
-    for (int i = 0; i < t->params.max_objects; i++) {
-        struct sam_tracked *o = &t->mem.host.objects[i];
-        const bool behind = o->id && o->next < t->frame, returns = behind && o->next <= o->done;
-        o->turns = behind && !returns ? 2 : 1;
-        if (returns)
-            take_back(t, o);
-        if (behind && (!last || o->next < last->next))
-            last = o;
-    }
-    if (!last)
-        return t->frame;
-    *encodings = !sam_history_is_encoded(t, last->next);
-    last->turns += !*encodings;
-    return last->next;
-}
-
 void sam_replay_step(struct sam_tracker *t, const struct sam_frame *frame)
 {
     int encodings = 0;
 
     sam_step_begin(t);
-    const int64_t oldest = give_turns(t, &encodings);
+    const int64_t oldest = sam_late_give_turns(t, &encodings);
     replay(t, oldest, t->frame, encodings);
     sam_step_run(t, frame);
     sam_results_hide(t);
@@ -118,7 +79,7 @@ void sam_replay_all(struct sam_tracker *t)
         if (!sam_is_behind(t, o))
             continue;
         if (o->next <= o->done)
-            take_back(t, o);
+            sam_late_take_back(t, o);
         oldest = o->next < oldest ? o->next : oldest;
         o->turns = t->limits.history;
         o->row = o->row < 0 ? t->params.max_objects : o->row;

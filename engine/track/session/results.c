@@ -4,10 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "track/track.h"
+#include "session.h"
 
 static const float ABSENT_LOGIT = -1024; // of every pixel of an absent object's mask
-static const float FILLED_LOGIT = 0.1f;  // of a hole: just inside
 
 static void update_state(struct sam_tracked *o, int lost_after)
 {
@@ -148,22 +147,6 @@ static void clear_labels(struct sam_tracker *t, const struct sam_labels *l)
         memset(l->data + (size_t) y * l->stride, 0, (size_t) l->width);
 }
 
-struct sam_tensor sam_results_fill(struct sam_tracker *t, struct sam_tensor logits, int n)
-{
-    const int side = t->model->config.image_size / 4;
-    // A mask that is all hole is an absent object.
-    const int max_area = t->params.fill_holes < side * side ? t->params.fill_holes
-                                                            : side * side - 1;
-
-    if (!t->params.fill_holes)
-        return sam_reshape(logits, n, 1, side, side);
-    const struct sam_tensor filled = sam_first(t->mem.scratch.filled, n);
-    sam_op_fill_holes(&t->queue, &(struct sam_fill_holes) {
-        .dst = filled, .src = sam_reshape(logits, n, side, side, 1),
-        .room = sam_first(t->mem.scratch.holes, n), .max_area = max_area, .value = FILLED_LOGIT });
-    return sam_reshape(filled, n, 1, side, side);
-}
-
 void sam_results_draw(struct sam_tracker *t, const struct sam_frame *frame,
                       const struct sam_labels *labels, bool boxes)
 {
@@ -177,7 +160,7 @@ void sam_results_draw(struct sam_tracker *t, const struct sam_frame *frame,
     if (!labels && !boxes)
         return;
     const struct sam_tensor logits = sam_first(t->mem.state.low_res, t->num_rows);
-    struct sam_draw_masks draw = { .logits = sam_results_fill(t, logits, t->num_rows),
+    struct sam_draw_masks draw = { .logits = sam_filled(t, logits, t->num_rows),
                                    .slot = h->row_slot };
     if (labels)
         draw.labels = *labels;

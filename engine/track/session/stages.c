@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "track/track.h"
+#include "session.h"
 
 struct stage {
     enum sam_turn turn;

@@ -3,7 +3,9 @@
 // many objects at once as the batch holds; then the prompts are applied.
 #include <assert.h>
 
-#include "track/track.h"
+#include "session.h"
+#include "track/memory/history.h"
+#include "track/prompts/prompts.h"
 
 // Follow n objects into the current frame; of its first batch the encoder is a part.
 static void track_batch(struct sam_tracker *t, struct sam_tracked *const *o, int n,

@@ -3,6 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "session.h"
+#include "track/memory/history.h"
+#include "track/prompts/prompts.h"
 #include "track/saved/saved.h"
 
 const char *sam_version(void)
@@ -670,6 +673,7 @@ static int load(struct sam_tracker *t, const char *path, sam_note_reader *reader
                           sam_text_end(path, 72), bytes);
     } else {
         end_all(t);
+        sam_stages_begin(t->stages);
         sam_saved_apply(&saved, t);
         status = finish(t, error);
     }

@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/frame.h"
 #include "device/given.h"
-#include "track/track.h"
+#include "session.h"
 
 // Pinned memory: one piece is copied into it while those before are on their way.
 enum { COPY_BYTES = 4 << 20, PLACES = 2 };

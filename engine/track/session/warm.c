@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Warm-up: runs dummy frames at open.
-#include "track/track.h"
+#include "session.h"
 
 enum {
     WIDTH = 64,
