@@ -11,13 +11,19 @@ enum { COPY_THREADS = 256, LEARN_THREADS = 512, LANES = 16, CELLS = 16 };
 
 struct recall_keys {
     float *keys, *room; // room: a share, then a key of each cell
-    const float *features, *logits, *score;
+    const float *features, *logits, *iou, *score;
     const int *before, *after, *prompted;
-    int h, w, c, count, ring; // count: of keys in a row
+    int h, w, c, count, ring, beside; // count: of keys in a row
+    float doubted, trusted;
 
     __device__ bool is_new(int i) const
     {
         return after[i] >= 0 && prompted[i] > 0 && score[i] > 0.0f;
+    }
+
+    __device__ float trust(int i) const
+    {
+        return fminf(fmaxf((iou[i] - doubted) / (trusted - doubted), 0.0f), 1.0f);
     }
 };
 
@@ -32,11 +38,13 @@ static __global__ void __launch_bounds__(COPY_THREADS) recall_copy_kernel(recall
         before < 0 || k.is_new(object) ? 0.0f : k.keys[(size_t) before * numbers + at];
 }
 
-// The key of `count` cells, in rows of two: their mean, with length 1.
+// The key of `count` cells, in rows of two: their mean, with length 1. trust: in ground beside the
+// object.
 static __device__ void store_recall_key(const recall_keys &k, float *row, const float *shares,
-                                        int key, int first, int count)
+                                        float trust, int key, int first, int count)
 {
     float square = 0.0f, y = 0.0f;
+    bool is_beside = false;
     for (int j = 0; j < k.c; j++) {
         float sum = 0.0f;
         for (int i = 0; i < count; i++)
@@ -44,11 +52,14 @@ static __device__ void store_recall_key(const recall_keys &k, float *row, const 
         row[(size_t) j * k.count + key] = sum;
         square += sum * sum;
     }
-    for (int i = 0; i < count; i++)
-        y += (2.0f * shares[first + i / 2 * k.w + i % 2] - 1.0f) / count;
+    for (int i = 0; i < count; i++) {
+        const int cell = first + i / 2 * k.w + i % 2;
+        y += (2.0f * shares[cell] - 1.0f) / count;
+        is_beside = is_beside || is_near(shares, k.h, k.w, k.beside, cell);
+    }
     for (int j = 0; j < k.c; j++)
         row[(size_t) j * k.count + key] /= fmaxf(sqrtf(square), 1e-12f);
-    row[(size_t) k.c * k.count + key] = y;
+    row[(size_t) k.c * k.count + key] = y < 0.0f && is_beside ? y * trust : y;
 }
 
 // near[cell] becomes the number of its key, -1: it is near without one, -2: it is not near.
@@ -71,6 +82,7 @@ static __global__ void __launch_bounds__(LEARN_THREADS) recall_learn_kernel(reca
     const int object = blockIdx.x, cells = k.h * k.w, blocks = cells / 4;
     const float *low = k.logits + (size_t) object * 4 * cells;
     float *shares = k.room + (size_t) object * 2 * cells, *near = shares + cells;
+    const float trust = k.trust(object);
     if (!k.is_new(object)) // all threads alike
         return;
     float *row = k.keys + (size_t) k.after[object] * (k.c + 1) * k.count;
@@ -91,12 +103,12 @@ static __global__ void __launch_bounds__(LEARN_THREADS) recall_learn_kernel(reca
     __syncthreads();
     for (int i = threadIdx.x; i < cells; i += LEARN_THREADS)
         if (near[i] >= 0.0f)
-            store_recall_key(k, row, shares, (int) near[i], i, 1);
+            store_recall_key(k, row, shares, trust, (int) near[i], i, 1);
     for (int i = threadIdx.x; i < blocks; i += LEARN_THREADS) {
         const int first = i / (k.w / 2) * 2 * k.w + i % (k.w / 2) * 2;
         const float top = fmaxf(near[first], near[first + 1]);
         if (fmaxf(top, fmaxf(near[first + k.w], near[first + k.w + 1])) == -2.0f)
-            store_recall_key(k, row, shares, k.count - blocks + i, first, 4);
+            store_recall_key(k, row, shares, trust, k.count - blocks + i, first, 4);
     }
 }
 
@@ -104,10 +116,11 @@ extern "C" void sam_recall_learn_cuda(struct sam_queue *q, const struct sam_reca
 {
     const recall_keys k = { (float *) p->keys.data, (float *) p->room.data,
                             (const float *) p->features.data, (const float *) p->logits.data,
-                            (const float *) p->score.data, (const int *) p->before.data,
-                            (const int *) p->after.data, (const int *) p->prompted.data,
-                            p->features.h, p->features.w, p->features.c,
-                            p->keys.c / (p->features.c + 1), p->ring };
+                            (const float *) p->iou.data, (const float *) p->score.data,
+                            (const int *) p->before.data, (const int *) p->after.data,
+                            (const int *) p->prompted.data, p->features.h, p->features.w,
+                            p->features.c, p->keys.c / (p->features.c + 1), p->ring, p->beside,
+                            p->doubted, p->trusted };
     const dim3 grid(blocks_for(p->keys.c, COPY_THREADS), p->logits.n);
     SAM_LAUNCH(recall_copy_kernel, grid, COPY_THREADS, 0, q, k);
     SAM_LAUNCH(recall_learn_kernel, p->logits.n, LEARN_THREADS, 0, q, k);

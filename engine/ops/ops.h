@@ -471,8 +471,7 @@ struct sam_letterbox {
 // The largest numbers of each n, largest first, the first of equal ones first (-0 is 0): as many
 // as are above the threshold and fit. A NaN never is. num[n] counts them; behind the last, index
 // is -1 and score 0. For any count and any k. room: scratch.
-// all: as if each number were above the threshold; a NaN is the smallest, all NaN are equal; k is
-// at most count.
+// all: as if each number were above the threshold; NaNs are the smallest, and equal; k <= count.
 struct sam_topk {
     struct sam_tensor index; // I32 (n, 1, 1, k)
     struct sam_tensor score; // F32 (n, 1, 1, k)
@@ -541,17 +540,15 @@ struct sam_ridge_learn {
 };
 
 // dst[n] = (A + ridge m I)^-1 b, A and b both sums of row slot[n] added up, m the mean of A's
-// diagonal; in double, by Cholesky decomposition. Zeros where slot[n] < 0, where score[n] is not
-// above 0, and where A has no decomposition.
-// dst F32 (n, 1, 1, N); slot I32 (1, 1, 1, n); room F32 (n, 1, N + 1, 2 N): scratch.
+// diagonal; in double, by Cholesky decomposition. Zeros where slot[n] < 0, score[n] is not above 0
+// or A has none. dst F32 (n, 1, 1, N); slot I32 (1, 1, 1, n); room F32 (n, 1, N + 1, 2 N): scratch.
 struct sam_ridge_fit {
     struct sam_tensor dst, sums, slot, score, room;
     float ridge;
 };
 
-// logits[n] += scale * resize(min(max(weights[n] . x, -most), most)) where score[n] > 0, resize to
-// twice the size as by sam_resize without antialias. weights F32 (n, 1, 1, N); room F32
-// (n, h, w, 1): scratch.
+// logits[n] += scale * resize(min(max(weights[n] . x, -most), most)) where score[n] > 0, to twice
+// the size as by sam_resize without antialias. weights F32 (n, 1, 1, N); room F32 (n, h, w, 1).
 struct sam_ridge_score {
     struct sam_tensor logits, features, weights, score, room;
     float scale, most;
@@ -559,15 +556,18 @@ struct sam_ridge_score {
 
 // Nearest neighbours of cells in the frame that an object was prompted on: learn, score. Features
 // and logits as above, h and w even. A row of K keys is numbers of features, K of each, then K y:
-// keys is F32 (rows, 1, 1, (c + 1) K). A key of zeros is none.
-// Learn: as sam_ridge_learn, keys for sums; but of n with prompted[n] > 0 and score[n] > 0, s is
-// made anew, and of others only copied. Cells with p > 0.5 within `ring` rows and columns are near.
-// Of the N near ones, in the order of rows, M = min(N, K - h w / 4), those of number i N / M for i
-// in [0, M), rounded down, are the first keys; the last h w / 4 are of blocks of 2 x 2 cells, means
-// of features and y, of those without a near cell. Features are divided by max(length, 1e-12).
+// keys is F32 (rows, 1, 1, (c + 1) K). A key of zeros is none. Learn: as sam_ridge_learn, keys for
+// sums; but of n with prompted[n] > 0 and score[n] > 0, s is made anew, and of others only copied.
+// Cells with p > 0.5 within `ring` rows and columns are near. Of the N near ones, in the order of
+// rows, M = min(N, K - h w / 4), those of number i N / M for i in [0, M), rounded down, are the
+// first keys; the last h w / 4 are of blocks of 2 x 2 cells, means of features and y, of those
+// without a near cell. Features are divided by max(length, 1e-12). y < 0 of a key that has a cell
+// with p > 0.5 within `beside` of one of its own is multiplied by min(max((iou[n] - doubted) /
+// (trusted - doubted), 0), 1); iou F32 (n, 1, 1, 1).
 struct sam_recall_learn {
-    struct sam_tensor keys, features, logits, score, before, after, prompted, room;
-    int ring;
+    struct sam_tensor keys, features, logits, iou, score, before, after, prompted, room;
+    int ring, beside;
+    float doubted, trusted;
 };
 
 // logits[n] += scale * resize(v) where score[n] > 0 and slot[n] >= 0, as sam_ridge_score does. Of a

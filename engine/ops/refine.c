@@ -115,18 +115,23 @@ static bool has_keys(const struct sam_tensor *keys, const struct sam_tensor *fea
 void sam_op_recall_learn(struct sam_queue *q, const struct sam_recall_learn *p)
 {
     const struct arg args[] = { OUT(keys, ARG_F32), IN(features, ARG_F32), IN(logits, ARG_F32),
-                                IN(score, ARG_F32), IN(before, ARG_I32), IN(after, ARG_I32),
-                                IN(prompted, ARG_I32), OUT(room, ARG_F32), NUMBER(ring), END };
+                                IN(iou, ARG_F32), IN(score, ARG_F32), IN(before, ARG_I32),
+                                IN(after, ARG_I32), IN(prompted, ARG_I32), OUT(room, ARG_F32),
+                                NUMBER(ring), NUMBER(beside), NUMBER(doubted), NUMBER(trusted),
+                                END };
     const int n = p->logits.n;
     begin();
     require(has_cells(&p->features, &p->logits));
     require(has_keys(&p->keys, &p->features));
+    require(is_shape(&p->iou, n, 1, 1, 1));
     require(is_shape(&p->score, n, 1, 1, 1));
     require(is_per_object(&p->before, n));
     require(is_per_object(&p->after, n));
     require(is_per_object(&p->prompted, n));
     require(is_shape(&p->room, n, p->features.h, p->features.w, 2));
     require(p->ring >= 0);
+    require(p->beside >= 0);
+    require(p->trusted > p->doubted);
     q->ops->recall_learn(q, p);
 }
 

@@ -19,6 +19,8 @@ static const float UNSURE = 0.2f;  // and of those that the mask is unsure about
 static const float MOST = 1.5f;    // score, either way; fitted are 1 and -1
 static const float RIDGE = 0.01f;  // of the mean of the diagonal
 static const float SOFTNESS = 0.03f; // of the likeness from which on a neighbour is believed
+// Predicted IoU of a mask: ground beside it is believed from one on, wholly from the other.
+static const float DOUBTED = 0.7f, TRUSTED = 0.85f;
 enum {
     NEAR = 4,        // cells, each way
     RING = 1,        // likewise: those next to the object are neighbours one by one
@@ -92,8 +94,9 @@ static void learn(const struct sam_refining *r)
     if (r->model->config.recall_weight > 0)
         recall_learn(r->queue, .keys = r->memory->kept[NEIGHBOURS],
                      .features = r->memory->scratch[FEATURES], .logits = logits_of(r),
-                     .score = score, .before = r->before, .after = r->after,
-                     .prompted = r->prompted, .room = room_of(r, CELLS), .ring = RING);
+                     .iou = sam_first(r->out->iou, r->n), .score = score, .before = r->before,
+                     .after = r->after, .prompted = r->prompted, .room = room_of(r, CELLS),
+                     .ring = RING, .beside = NEAR, .doubted = DOUBTED, .trusted = TRUSTED);
 }
 
 static void recall(const struct sam_refining *r)

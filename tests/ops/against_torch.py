@@ -515,6 +515,7 @@ def recall(c):
         logits = F.interpolate(4 * c.randn(n, 1, h, w) - 2, scale_factor=2, mode='nearest') + c.randn(n, 1, 2 * h, 2 * w)
         score = torch.tensor([1.0, 0.5, -1.0])[:n]
         before, after, prompted = [2, -1, 4][:n], [3, 1, 5][:n], [0, 2, 1][:n]
+        iou, beside = torch.tensor([1.0, 0.6, 1.0])[:n], ring + 1
         old = c.rand(6, (k + 1) * (near + blocks))
         keys, x = old.clone().double(), features[0].permute(2, 0, 1).double()
         for a in range(n):
@@ -522,18 +523,22 @@ def recall(c):
             if prompted[a] and score[a] > 0:
                 p = F.avg_pool2d(torch.sigmoid(logits[a].double()), 2)
                 is_near = F.max_pool2d((p > 0.5).double()[None], 2 * ring + 1, 1, ring)[0, 0] > 0
-                own = torch.cat((x, 2 * p - 1)).flatten(1)[:, is_near.flatten()]
+                is_beside = F.max_pool2d((p > 0.5).double()[None], 2 * beside + 1, 1, beside)[0]
+                own = torch.cat((x, is_beside, 2 * p - 1)).flatten(1)[:, is_near.flatten()]
                 most = min(own.shape[1], near)
                 own = own[:, [i * own.shape[1] // most for i in range(most)]]
-                far = F.avg_pool2d(torch.cat((x, 2 * p - 1))[None], 2)[0].flatten(1)
+                far = F.avg_pool2d(torch.cat((x, is_beside, 2 * p - 1))[None], 2)[0].flatten(1)
                 far = far * (F.max_pool2d(is_near.double()[None], 2).flatten() == 0)
                 row = torch.cat((F.pad(own, (0, near - most)), far), 1)
-                row[:-1] = F.normalize(row[:-1], dim=0)
+                trust = ((iou[a].double() - 0.5) / 0.25).clamp(0, 1)
+                told = torch.where((row[-2] > 0) & (row[-1] < 0), row[-1] * trust, row[-1])
+                row = torch.cat((F.normalize(row[:-2], dim=0), told[None]))
                 row = row.flatten()
             keys[after[a]] = row
         numbers_of = {'before': before, 'after': after, 'prompted': prompted}
         c.add('recall_learn', old=old.reshape(6, 1, 1, -1), keys=keys.reshape(6, 1, 1, -1), features=features,
-              logits=nhwc(logits), score=score.reshape(n, 1, 1, 1), room=torch.zeros(n, h, w, 2), ring=ring,
+              logits=nhwc(logits), iou=iou.reshape(n, 1, 1, 1), score=score.reshape(n, 1, 1, 1),
+              room=torch.zeros(n, h, w, 2), ring=ring, beside=beside,
               **{name: vector(torch.tensor(v)) for name, v in numbers_of.items()})
         slot = [1, 3, 0][:n]
         # In steps by which products are exact: of which key is the most like a cell rounding must not decide.

@@ -19,7 +19,7 @@ static void draw(struct check *t, struct check_buf *logits, int n, int h, int w,
 
 static void run(struct check *t, int n, int h, int w, int c, int near)
 {
-    const float values[] = { 1.5f, 1e-20f, 2, NAN, 2 };
+    const float values[] = { 1.5f, 1e-20f, 2, NAN, 2 }, ious[] = { 0.6f, 0.4f, 0.9f, 0.6f, 0.7f };
     const int before[] = { 3, -1, 7, 5, 9 }, after[] = { 4, 6, 8, 2, near % 2 ? -1 : 10 };
     const int prompted[] = { 2, 1, 0, 1, 1 };
     struct check_buf *features = check_uniform(t, -2, 2, SAM_F32, 1, h, w, c);
@@ -29,7 +29,7 @@ static void run(struct check *t, int n, int h, int w, int c, int near)
     struct check_buf *logits = check_uniform(t, -1, 1, SAM_F32, n, 2 * h, 2 * w, 1);
     for (int i = 0; i < n; i++)
         draw(t, logits, i, h, w, i == 4);
-    struct check_buf *score = check_scores(t, n, values);
+    struct check_buf *score = check_scores(t, n, values), *iou = check_scores(t, n, ious);
     struct check_buf *at[] = { check_list(t, n, before), check_list(t, n, after),
                                check_list(t, n, prompted) };
     struct check_buf *room = check_out(t, SAM_F32, n, h, w, 2);
@@ -37,8 +37,9 @@ static void run(struct check *t, int n, int h, int w, int c, int near)
     check_each_side(t, s) {
         p[s] = (struct sam_recall_learn) {
             .keys = keys->on[s], .features = features->on[s], .logits = logits->on[s],
-            .score = score->on[s], .before = at[0]->on[s], .after = at[1]->on[s],
-            .prompted = at[2]->on[s], .room = room->on[s], .ring = h / 2 % 3 };
+            .iou = iou->on[s], .score = score->on[s], .before = at[0]->on[s],
+            .after = at[1]->on[s], .prompted = at[2]->on[s], .room = room->on[s],
+            .ring = h / 2 % 3, .beside = 2 + near % 2, .doubted = 0.5f, .trusted = 0.75f };
         sam_op_recall_learn(&t->queue[s], &p[s]);
     }
     check_bytes(t, 2.0 * n / ROWS * (double) sam_tensor_bytes(&keys->on[0]))
@@ -67,8 +68,9 @@ static struct sam_recall_learn valid_recall_learn(void)
 {
     return (struct sam_recall_learn) {
         .keys = f32(0, 5, 1, 1, 15), .features = f32(1, 1, 4, 4, 2), .logits = f32(2, 2, 8, 8, 1),
-        .score = f32(3, 2, 1, 1, 1), .before = i32(4, 1, 1, 1, 2), .after = i32(5, 1, 1, 1, 2),
-        .prompted = i32(6, 1, 1, 1, 2), .room = f32(7, 2, 4, 4, 2), .ring = 1 };
+        .iou = f32(8, 2, 1, 1, 1), .score = f32(3, 2, 1, 1, 1), .before = i32(4, 1, 1, 1, 2),
+        .after = i32(5, 1, 1, 1, 2), .prompted = i32(6, 1, 1, 1, 2), .room = f32(7, 2, 4, 4, 2),
+        .ring = 1, .beside = 2, .doubted = 0.5f, .trusted = 0.75f };
 }
 
 static void fronts_recall_learn(void)
@@ -79,12 +81,15 @@ static void fronts_recall_learn(void)
     REFUSES(recall_learn, p->keys.c = 12, "keys"); // none for near cells
     REFUSES(recall_learn, p->features.n = 2, "features");
     REFUSES(recall_learn, p->logits.h = 6, "logits");
+    REFUSES(recall_learn, p->iou.n = 1, "iou");
     REFUSES(recall_learn, p->score.n = 1, "score");
     REFUSES(recall_learn, p->before.c = 1, "before");
     REFUSES(recall_learn, p->after.c = 1, "after");
     REFUSES(recall_learn, p->prompted.c = 1, "prompted");
     REFUSES(recall_learn, p->room.c = 1, "room");
     REFUSES(recall_learn, p->ring = -1, "ring");
+    REFUSES(recall_learn, p->beside = -1, "beside");
+    REFUSES(recall_learn, p->trusted = p->doubted, "doubted");
     REFUSES(recall_learn, p->logits.type = SAM_BF16, "logits of type f32");
     REFUSES(recall_learn, p->room.data = p->keys.data, "keys and room");
 }
@@ -96,9 +101,10 @@ static void vectors_recall_learn(struct vectors *v)
     const struct sam_tensor keys = vec_out_after(v, "keys", "old");
     sam_op_recall_learn(&v->queue, &(struct sam_recall_learn) {
         .keys = keys, .features = vec_in(v, "features"), .logits = vec_in(v, "logits"),
-        .score = vec_in(v, "score"), .before = vec_ints(v, "before"),
+        .iou = vec_in(v, "iou"), .score = vec_in(v, "score"), .before = vec_ints(v, "before"),
         .after = vec_ints(v, "after"), .prompted = vec_ints(v, "prompted"),
-        .room = vec_in(v, "room"), .ring = vec_int(v, "ring") });
+        .room = vec_in(v, "room"), .ring = vec_int(v, "ring"), .beside = vec_int(v, "beside"),
+        .doubted = 0.5f, .trusted = 0.75f });
 }
 
 // ---- faults
@@ -125,6 +131,9 @@ static void recall_learn_forgets_a_number(struct sam_queue *q, const struct sam_
 }
 
 CHANGED(recall_learn, wider_ring, m.ring++)
+CHANGED(recall_learn, wider_beside, m.beside++)
+CHANGED(recall_learn, trusts_sooner, m.doubted -= 0.01f)
+CHANGED(recall_learn, trusts_wholly_sooner, m.trusted -= 0.01f)
 CHANGED(recall_learn, never_prompted, static int32_t zeros[8]; m.prompted.data = zeros)
 CHANGED(recall_learn, begins_anew, static int32_t none[8] = { -1, -1, -1, -1, -1, -1, -1, -1 };
         m.before.data = none)
@@ -136,6 +145,9 @@ static const struct mutant mutants[] = {
     MUTANT(recall_learn, scribbles),
     MUTANT(recall_learn, forgets_a_number),
     MUTANT(recall_learn, wider_ring),
+    MUTANT(recall_learn, wider_beside),
+    MUTANT(recall_learn, trusts_sooner),
+    MUTANT(recall_learn, trusts_wholly_sooner),
     MUTANT(recall_learn, never_prompted),
     MUTANT(recall_learn, begins_anew),
     MUTANT(recall_learn, absent_learn),
@@ -144,6 +156,9 @@ static const struct mutant mutants[] = {
 CUDA_FAULT("recall.cu", "seen == «(long long) stored * count / most => stored»;")
 CUDA_FAULT("recall.cu", "before < 0 || «k.is_new(object) => false» ? 0.0f")
 CUDA_FAULT("recall.cu", "near[first + k.w + 1])) == «-2.0f => -1.0f»)")
+CUDA_FAULT("recall.cu", "= «y < 0.0f && is_beside => is_beside» ? y * trust")
+CUDA_FAULT("recall.cu", "= is_beside || is_near(shares, k.h, k.w, «k.beside => k.ring», cell)")
+CUDA_FAULT("recall.cu", "/ (trusted - doubted), «0.0f => -1.0f»), 1.0f)")
 CUDA_FAULT("recall.cu", "/= fmaxf(«sqrtf(square) => 1.0f», 1e-12f);")
 
 TEST(recall_learn, .vectors = vectors_recall_learn, .abs = 2e-6f, .rel = 2e-6f);

@@ -29,6 +29,7 @@ static sam_tracker *open_model(const char *model, int stages)
 // One frame that was learnt from.
 struct seen {
     double x[CELLS][N], y[CELLS], weight[CELLS];
+    double trust; // in ground beside the mask
     bool prompted;
 };
 
@@ -40,7 +41,8 @@ static bool has_near(const double p[CELLS], int cell)
     return false;
 }
 
-static void see(struct seen *s, const float *features, const float *logits, bool prompted)
+static void see(struct seen *s, const float *features, const float *logits, double iou,
+                bool prompted)
 {
     double p[CELLS];
     int inside = 0;
@@ -59,6 +61,7 @@ static void see(struct seen *s, const float *features, const float *logits, bool
         s->weight[i] = 1.0 / (p[i] > 0.5 ? inside : CELLS - inside) * (has_near(p, i) ? 1 : 0.3) *
                        (0.2 + 0.8 * fabs(s->y[i]));
     }
+    s->trust = fmin(fmax((iou - 0.7) / 0.15, 0), 1);
     s->prompted = prompted;
 }
 
@@ -137,11 +140,14 @@ static void find_key(const struct seen *s, int first, int count, double key[N])
         key[c] /= sqrt(square);
 }
 
-static bool is_beside(const struct seen *s, int cell)
+// Whether the object is within so many rows and columns of one of `count` cells, in rows of two.
+static bool is_within(const struct seen *s, int cells, int first, int count)
 {
-    for (int i = 0; i < CELLS; i++)
-        if (s->y[i] > 0 && abs(i % 8 - cell % 8) <= 1 && abs(i / 8 - cell / 8) <= 1)
+    for (int i = 0; i < CELLS * count; i++) {
+        const int cell = first + i / CELLS / 2 * 8 + i / CELLS % 2, at = i % CELLS;
+        if (s->y[at] > 0 && abs(at % 8 - cell % 8) <= cells && abs(at / 8 - cell / 8) <= cells)
             return true;
+    }
     return false;
 }
 
@@ -154,13 +160,14 @@ static double recall(const struct seen *s, const float *x)
     for (int c = 0; c < CHANNELS; c++)
         square += (double) x[c] * (double) x[c];
     for (int i = 0; i < CELLS + CELLS / 4; i++) {
-        const int block = i - CELLS, first = block / 4 * 16 + block % 4 * 2;
+        const int block = i - CELLS, count = i < CELLS ? 1 : 4;
+        const int first = i < CELLS ? i : block / 4 * 16 + block % 4 * 2;
         double key[N], alike = 0;
-        if (i < CELLS ? !is_beside(s, i)
-                      : is_beside(s, first) || is_beside(s, first + 1) ||
-                            is_beside(s, first + 8) || is_beside(s, first + 9))
+        if (is_within(s, 1, first, count) != (i < CELLS))
             continue;
-        find_key(s, i < CELLS ? i : first, i < CELLS ? 1 : 4, key);
+        find_key(s, first, count, key);
+        if (key[CHANNELS] < 0 && is_within(s, 4, first, count))
+            key[CHANNELS] *= s->trust;
         for (int c = 0; c < CHANNELS; c++)
             alike += key[c] * (double) x[c] / sqrt(square);
         if (alike > most)
@@ -259,7 +266,7 @@ static int check_run(const char *model, const int *story, int correct_at, bool r
         if (!o || o->score <= 0)
             continue;
         fetch(t, id, "low_res", low, LOW * LOW);
-        see(&seen[n++], features, low, prompted);
+        see(&seen[n++], features, low, (double) o->iou, prompted);
     }
     sam_tracker_close(&t);
     return compared;

@@ -56,7 +56,7 @@ class Fitting(Frames):
         for i, (features, low) in enumerate(frames[:3]):
             self.look(one, features)
             with unittest.mock.patch.object(target.Target, "scores", return_value=torch.zeros(1, 8, 8)):
-                (one.tracked if i else one.prompted)(low)
+                one.tracked(low) if i else one.prompted(low, 1.0)
         self.look(one, frames[3][0])
         parts = [self.rows(*f, s) for f, s in zip(frames, (1, 0.1 * 0.9, 0.1))]
         x, y = (np.concatenate(p) for p in zip(*parts))
@@ -69,7 +69,7 @@ class Fitting(Frames):
         (features, low), one = self.frame(), target.Target(self.net)
         self.look(one, features)
         self.assertTrue(torch.equal(one.tracked(low), low))  # nothing was prompted yet
-        self.assertTrue(torch.equal(one.prompted(low), low))
+        self.assertTrue(torch.equal(one.prompted(low, 1.0), low))
         with unittest.mock.patch.object(target.Target, "scores", return_value=torch.full((1, 8, 8), 0.5)):
             torch.testing.assert_close(one.tracked(low), low + 1.0)
 
@@ -79,7 +79,7 @@ class Fitting(Frames):
         features[:32, 0] = 1
         low[:, :8] = 8
         self.look(one, features)
-        one.prompted(low)
+        one.prompted(low, 1.0)
         self.look(one, features.flip(0))
         scores = one.scores()[0]
         self.assertGreater(scores[4:].min().item(), 0.8)
@@ -105,18 +105,37 @@ class Recall(Frames):
     def test_each_cell_is_told_by_its_nearest_neighbour(self):
         (features, low), (later, _), one = self.frame(), self.frame(), target.Target(self.net)
         self.look(one, features)
-        one.prompted(low)
+        one.prompted(low, 1.0)
         keys = self.keys(features, low)
         self.look(one, later)
         for cell, found in zip(later.numpy(), one.recalled().flatten().tolist()):
             alike, told = max(((x @ cell / np.linalg.norm(cell), t) for x, t in keys), key=lambda pair: pair[0])
             self.assertAlmostEqual(found, told / (1 + np.exp((0.5 - alike) / target.SOFTNESS)), places=4)
 
+    def test_ground_beside_an_answer_is_believed_as_far_as_its_iou_says(self):
+        (features, low), one = self.frame(), target.Target(self.net)
+        low = torch.where(torch.arange(16)[:, None] + torch.arange(16) < 6, low.abs() + 1, -low.abs() - 1)
+        told = 2 * low[0].sigmoid().reshape(8, 2, 8, 2).mean((1, 3)).numpy() - 1
+        beside = cv2.dilate((told > 0).astype(np.uint8), np.ones((9, 9), np.uint8)) > 0
+        self.assertTrue(0 < beside.sum() < 64)
+        self.look(one, features)
+        wholly = one.neighbours(low, 1.0)[1]
+        for iou, trust in ((0.6, 0.0), (0.76, 0.4), (0.9, 1.0)):
+            found = one.neighbours(low, iou)[1]
+            changed = (found != wholly).numpy()
+            torch.testing.assert_close(found[changed], wholly[changed] * trust)
+            self.assertTrue((wholly[changed] < 0).all())
+            # Cells one by one around the object are all beside it; of the blocks those with one that is.
+            near = cv2.dilate((told > 0).astype(np.uint8), np.ones((3, 3), np.uint8)) > 0
+            blocks = [np.s_[y : y + 2, x : x + 2] for y in (0, 2, 4, 6) for x in (0, 2, 4, 6)]
+            wanted = (near & (told < 0)).sum() + sum(beside[b].any() and not near[b].any() for b in blocks)
+            self.assertEqual(changed.sum(), wanted if trust < 1 else 0)
+
     def test_more_cells_than_keys_are_thinned_out_evenly(self):
         (features, low), one = self.frame(), target.Target(self.net)
         self.look(one, features)
         with unittest.mock.patch.object(target, "NEAR_KEYS", 5):
-            keys, told = one.neighbours(torch.full_like(low, 3.0))
+            keys, told = one.neighbours(torch.full_like(low, 3.0), 1.0)
         wanted = features[[0, 12, 25, 38, 51]]  # 64 i / 5
         torch.testing.assert_close(keys, wanted / wanted.norm(dim=1, keepdim=True))
         self.assertEqual(len(told), 5)
@@ -124,7 +143,7 @@ class Recall(Frames):
     def test_scores_are_added_to_tracked_masks_alone(self):
         (features, low), one = self.frame(), target.Target(self.net)
         self.look(one, features)
-        self.assertTrue(torch.equal(one.prompted(low), low))
+        self.assertTrue(torch.equal(one.prompted(low, 1.0), low))
         with (
             unittest.mock.patch.object(target.Target, "scores", return_value=torch.full((1, 8, 8), 0.5)),
             unittest.mock.patch.object(target.Target, "recalled", return_value=torch.full((1, 8, 8), -0.25)),

@@ -20,6 +20,7 @@ NEAR = 4  # cells, each way
 RING = 1  # cells, each way, around the object that are neighbours one by one
 NEAR_KEYS = 256  # of those, at most
 SOFTNESS = 0.03  # of the likeness from which on a neighbour is believed
+DOUBTED, TRUSTED = 0.7, 0.85  # predicted IoU of a mask: ground beside it is believed from one on, wholly from the other
 
 
 class Target:
@@ -46,17 +47,21 @@ class Target:
         weighted = self.features * weight[:, None]
         return weighted.T @ self.features, weighted.T @ (2 * p - 1)
 
-    def neighbours(self, low):
-        """Cells of a frame with a mask's logits (1, 4h, 4h): features of length 1 (k, n), and 2p - 1 (k)."""
+    def neighbours(self, low, iou):
+        """Cells of a frame with a mask's logits (1, 4h, 4h): features of length 1 (k, n), and 2p - 1 (k), of ground beside the
+        mask as far as its predicted IoU is trusted."""
         side = self.net.image_size // 8
-        cells = torch.cat((self.features[:, :-1].T.view(1, -1, side, side), 2 * F.avg_pool2d(low.sigmoid()[None], 2) - 1), 1)
-        near = F.max_pool2d((cells[:, -1:] > 0).float(), 2 * RING + 1, 1, RING)
+        told = 2 * F.avg_pool2d(low.sigmoid()[None], 2) - 1
+        near, beside = (F.max_pool2d((told > 0).float(), 2 * cells + 1, 1, cells) for cells in (RING, NEAR))
+        cells = torch.cat((self.features[:, :-1].T.view(1, -1, side, side), told, beside), 1)
         own = cells.flatten(2)[0].T[near.flatten() > 0]
         most = min(len(own), NEAR_KEYS)
         own = own[torch.arange(most) * len(own) // max(most, 1)]
         far = F.avg_pool2d(cells, 2).flatten(2)[0].T[F.max_pool2d(near, 2).flatten() == 0]
-        keys = torch.cat((own, far))
-        return F.normalize(keys[:, :-1], dim=1), keys[:, -1]
+        features, told, beside = torch.cat((own, far)).split((cells.shape[1] - 2, 1, 1), 1)
+        trust = min(max((iou - DOUBTED) / (TRUSTED - DOUBTED), 0), 1)
+        told = torch.where((told < 0) & (beside > 0), told * trust, told)
+        return F.normalize(features, dim=1), told[:, 0]
 
     def recalled(self):
         """What the nearest neighbour of every cell tells (1, 2h, 2h)."""
@@ -64,8 +69,9 @@ class Target:
         likeness, best = (F.normalize(self.features[:, :-1], dim=1) @ keys.T).max(1)
         return (told[best] * ((likeness - self.recall["likeness"]) / SOFTNESS).sigmoid()).view(1, side, side)
 
-    def prompted(self, low):
-        self.keys = self.neighbours(low)
+    def prompted(self, low, iou):
+        """Learn from a prompted mask's logits (1, 4h, 4h); iou: predicted of it."""
+        self.keys = self.neighbours(low, iou)
         self.first = self.products(low)
         self.recent = tuple(torch.zeros_like(x) for x in self.first)
         return low

@@ -121,7 +121,7 @@ class Tracker:
 
     def _commit(self, coarse, low, pointer, score, prompted):
         if self.target and score > 0:
-            low = self.target.prompted(low) if prompted else self.target.tracked(low)
+            low = self.target.prompted(low, self.expected) if prompted else self.target.tracked(low)
         high = model.upsample(low[:, None], self.size)
         probability = (high > 0).float() if prompted else high.sigmoid()
         present = (score > 0).float()
@@ -201,7 +201,7 @@ class Tracker:
         low = resize(20 * mask - 10, (self.size // 4, self.size // 4))[:, 0]
         token, own = model.mask_pointer(self.net, coarse, fine, middle, mask)
         pointer = model.point_to(self.net, token, (own > 0).float())
-        present = mask.amax((1, 2, 3))[:, None]
+        present, self.expected = mask.amax((1, 2, 3))[:, None], 1.0
         pointer = torch.lerp(self.net.no_object_pointer, pointer, present)
         return self._commit(coarse, low, pointer, 20 * present - 10, True)
 

@@ -5,7 +5,18 @@
 struct keys {
     float *x, *y;
     int c, count; // K
+    float trust;
 };
+
+// Whether one of the cells has one of the object around it.
+static bool is_beside(const struct sam_recall_learn *p, const int *cells, int count,
+                      const float *shares)
+{
+    for (int k = 0; k < count; k++)
+        if (ref_is_near(shares, p->features.h, p->features.w, p->beside, cells[k]))
+            return true;
+    return false;
+}
 
 // Key i: the mean of cells that are given by their number, and of their y.
 static void store_key(const struct sam_recall_learn *p, struct keys keys, int i, const int *cells,
@@ -22,7 +33,7 @@ static void store_key(const struct sam_recall_learn *p, struct keys keys, int i,
         square += sum[j] * sum[j];
     for (int j = 0; j < keys.c; j++)
         keys.x[(size_t) j * keys.count + i] = sum[j] / fmaxf(sqrtf(square), 1e-12f);
-    keys.y[i] = y;
+    keys.y[i] = y < 0 && is_beside(p, cells, count, shares) ? y * keys.trust : y;
 }
 
 static void learn(const struct sam_recall_learn *p, int n, struct keys keys)
@@ -56,7 +67,9 @@ void sam_recall_learn_ref(struct sam_queue *q, const struct sam_recall_learn *p)
         if (after < 0)
             continue;
         float *row = ref_carry_row(&p->keys, is_new ? -1 : ref_count(&p->before, n), after);
+        const float trust = (sam_load(&p->iou, n) - p->doubted) / (p->trusted - p->doubted);
         if (is_new)
-            learn(p, n, (struct keys) { row, row + (size_t) c * k, c, k });
+            learn(p, n, (struct keys) { row, row + (size_t) c * k, c, k,
+                                        fminf(fmaxf(trust, 0), 1) });
     }
 }
