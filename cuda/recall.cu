@@ -52,6 +52,7 @@ static __device__ void store_recall_key(const recall_keys &k, float *row, const 
         row[(size_t) j * k.count + key] = sum;
         square += sum * sum;
     }
+#pragma unroll 1 // unrolled it spills
     for (int i = 0; i < count; i++) {
         const int cell = first + i / 2 * k.w + i % 2;
         y += (2.0f * shares[cell] - 1.0f) / count;
