@@ -36,7 +36,7 @@ M2F_ZOO = 'mask AP on COCO val at 800 x 1333 px, model zoo of Mask2Former'
 
 # name: family, size, side in px, licence of the weights, published quality and what it is of
 MODELS = {
-    'samtrack-lite0': ('tracker', 'embedded', 320, 'MIT and Apache-2.0, in this repository', 0.77, 'J with a mask on seven clips of DAVIS, models/README.md'),
+    'samtrack-lite0': ('tracker', 'embedded', 320, 'MIT and Apache-2.0, in this repository', 0.79, 'J with a mask on seven clips of DAVIS, models/README.md'),
     'EdgeTAM': ('tracker', 'edgetam', 1024, APACHE, 71.7, 'J&F on SA-V test, README of EdgeTAM'),
     'EdgeTAM at 512': ('tracker', 'edgetam', 512, APACHE, None, ''),
     'SAM 2.1 tiny': ('tracker', 'tiny', 1024, APACHE, 76.5, SAM2_README),
