@@ -50,7 +50,8 @@ LIBRARY = [(128, 256, 0.70), (256, 128, 0.70), (128, 128, 0.65), (128, 64, 0.55)
            (64, 64, 0.40)]
 # What a step of a kernel's loop takes of the numbers that are summed over (for attention: keys).
 STEPS = [(r'attend_exact_kernel', 32), (r'attend_few_queries_kernel', 128),
-         (r'attend_few_keys_kernel', 1), (r'gemm_kernel', 32), (r'gemm_exact_kernel', 16),
+         (r'attend_few_keys_kernel', 1), (r'gemm_kernel', 32), (r'gemm_exact_kernel<32,4>', 64),
+         (r'gemm_exact_kernel', 16),
          (r'linear_skinny_kernel', 256), (r'matmul_kernel', 64),
          (r'select_mask_kernel<4>', 32768)]
 # Queries of a block, of kernels that may cut the keys into parts.
@@ -59,7 +60,7 @@ QUERIES = [(r'attend_exact_kernel', 16), (r'attend_few_queries_kernel<16>', 4),
 # Kernels whose last block of a tile merges the parts that the keys are cut into: queries of a tile,
 # channels. It does so up to MOST_MERGED bytes: a fence, the count and the reads are a trip to memory
 # each, and L2 gives a multiprocessor 64 bytes a cycle.
-MERGES = [(r'attend_wgmma_kernel<wgmma_shape<256,64,', 128, 64),
+MERGES = [(r'attend_wgmma_kernel<wgmma_shape<(?:256|64),64,', 128, 64),
           (r'attend_few_queries_kernel<16>', 4, 16)]
 MOST_MERGED, MERGE_TRIPS_CYCLES, MERGE_RATE = 128 << 10, 900, 64
 # Kernels that norm the rows of a block first, by 32 of which they are named: L2 gives them, four bytes
@@ -72,10 +73,10 @@ NORM_COLUMNS, STORE_CYCLES = 128, 2 * 8 * 15
 # L2 and to it, and some instructions of a thread. A norm reads what the blocks have stored as a merge
 # reads its parts; a block that is alone in its rows only reads them again. A sum of maps reads and
 # writes four numbers of the larger one beside.
-BEHIND = [(r'gemm_kernel<2,2,2,4,gemm_normed<false>>', 64, 0, 4, 12),
-          (r'gemm_kernel<2,2,2,4,gemm_normed<true>>', 64, 0, 4, 40),
+BEHIND = [(r'gemm_kernel<2,2,2,4,\w+,gemm_normed<false>>', 64, 0, 4, 12),
+          (r'gemm_kernel<2,2,2,4,\w+,gemm_normed<true>>', 64, 0, 4, 40),
           (r'linear_skinny_kernel<float4,gemm_normed<false>>', 8, 1, 4, 12),
-          (r'gemm_kernel<2,2,2,4,gemm_spread>', 64, None, 36, 20)]
+          (r'gemm_kernel<2,2,2,4,\w+,gemm_spread>', 64, None, 36, 20)]
 CASES = [('tiny', 1), ('base+', 1), ('large', 1), ('base+', 16)]
 STAGES = ['frame', 'encode', 'attend', 'decode', 'remember']
 BEGIN = '## Roofline'

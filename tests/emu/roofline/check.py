@@ -44,8 +44,8 @@ def check_costs():
         expect(f'cycles of {blocks} blocks of {threads}', got, cycles)
     shape = 'attend_kernel<attend_shape<256,64,8,2,64>>'
     wide, widest = (f'attend_wgmma_kernel<wgmma_shape<256,{s}>>' for s in ('64,128', '256,64'))
-    for one, wanted in [(launch('gemm_exact_kernel', [1, 1, 1], k=100), 7),
-                        (launch('gemm_kernel<2,2,2,4>', [1, 1, 1], k=64), 2),
+    for one, wanted in [(launch('gemm_exact_kernel<64,1>', [1, 1, 1], k=100), 7),
+                        (launch('gemm_kernel<2,2,2,4,true,gemm>', [1, 1, 1], k=64), 2),
                         (launch(shape, [2, 1, 1], rows=512, k=640), 10),
                         (launch(shape, [8, 1, 1], rows=512, k=640), 3),  # in four parts
                         (launch(wide, [16, 1, 1], rows=512, k=1300), 1.5),  # likewise
@@ -60,10 +60,10 @@ def check_costs():
     # 64 rows of 4 x 64 columns normed behind a product, by four bytes a number or by instructions; of
     # 300 tiles a multiprocessor has three, two of which wait together.
     for kernel, grid, columns, cycles in [
-            ('gemm_kernel<2,2,2,4,gemm_normed<false>>', [8, 4, 1], 256, 900 + 64 * 256 * 12 / 128),
-            ('gemm_kernel<2,2,2,4,gemm_normed<true>>', [300, 1, 1], 16, 2 * 300 + 3 * 64 * 16 * 40 / 128),
+            ('gemm_kernel<2,2,2,4,true,gemm_normed<false>>', [8, 4, 1], 256, 900 + 64 * 256 * 12 / 128),
+            ('gemm_kernel<2,2,2,4,true,gemm_normed<true>>', [300, 1, 1], 16, 2 * 300 + 3 * 64 * 16 * 40 / 128),
             ('linear_skinny_kernel<float4,gemm_normed<false>>', [32, 1, 1], 256, 900 + 8 * 256 * 12 / 128),
-            ('gemm_kernel<2,2,2,4,gemm_spread>', [4, 4, 1], 256, 300 + 64 * 64 * 36 / 64)]:
+            ('gemm_kernel<2,2,2,4,false,gemm_spread>', [4, 4, 1], 256, 300 + 64 * 64 * 36 / 64)]:
         one = launch(kernel, grid, flop=2 * 1000 * 32 * columns, rows=1000, k=32)
         expect(f'cycles behind {kernel}', roofline.behind_cycles(one, FACT, 132), cycles)
     # 128 blocks of 128 x 64 at 0.55 of the rate are faster than 64 of 128 x 128 at 0.65.
