@@ -87,6 +87,7 @@ build_checked() { # folder, sanitizers, suite (else of all what its tests need)
     local folder=$1 sanitizers=$2 targets=
     [ -f "$folder/build.ninja" ] || meson setup "$folder" -Demu=false -Dcuda=disabled -Db_sanitize="$sanitizers" -Doptimization=1 \
         -Ddebug=true -Dc_args=-g1 -Dcpp_args=-g1 -Db_lundef=false -Dchecked_kernels=false >/dev/null || return
+    ninja -C "$folder" build.ninja >/dev/null || return # tests that are new since
     targets=$(python3 tests/progress.py --targets "$folder" ${3:+"$3"}) || return
     ninja -C "$folder" $targets >"$folder/build.log" || { grep -A20 FAILED "$folder/build.log"; return 1; }
 }
