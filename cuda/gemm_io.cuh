@@ -351,8 +351,8 @@ static __device__ __forceinline__ void gemm_finish_tile(const gemm &p, const gem
         const int row = rows.at(r);
         if (r + DOWN < ROWS)
             gemm_take_addend(next, p, rows.at(r + DOWN), col);
-        const float4 sum = *(const float4 *) (tile + r * LENGTH + (col - n0));
-        float v[4] = { sum.x, sum.y, sum.z, sum.w };
+        float v[4];
+        load_shared_16(v, tile + r * LENGTH + (col - n0));
         if (row < p.m && col < p.n)
             gemm_finish_four(p, turn, row, col, v, now.at, now.v);
     }

@@ -78,6 +78,13 @@ static __device__ __forceinline__ void cp_async_wait_all()
     asm volatile("cp.async.wait_all;" ::: "memory");
 }
 
+// Four numbers of shared memory at once, 16 bytes aligned.
+static __device__ __forceinline__ void load_shared_16(float (&v)[4], const float *p)
+{
+    const float4 four = *(const float4 *) p;
+    v[0] = four.x, v[1] = four.y, v[2] = four.z, v[3] = four.w;
+}
+
 // Two floats as BF16, rounded to nearest, ties to even; a NaN stays one. One instruction of the
 // arithmetic units, where a conversion of one float takes a turn of the special function units.
 static __device__ __forceinline__ uint32_t bf16_two(float low, float high)

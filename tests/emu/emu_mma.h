@@ -39,6 +39,13 @@ inline void cp_async_commit() { emu::copy_commit(); }
 template <int N> void cp_async_wait() { emu::copy_wait(N); }
 inline void cp_async_wait_all() { emu::copy_wait(-1); }
 
+// By one access of 16 bytes, as the cost of banks is counted by accesses.
+inline void load_shared_16(float (&v)[4], const float *p)
+{
+    const unsigned __int128 four = *(const unsigned __int128 *) p;
+    memcpy(v, &four, sizeof(four));
+}
+
 inline uint32_t bf16_two(float low, float high)
 {
     return (uint32_t) __bfloat16_as_ushort(__float2bfloat16_rn(low))

@@ -139,14 +139,14 @@ int main(void)
         bool is_used[SAM_CUDA_NUM_WGMMA];
         int warnings;
     } wanted[NUM_FAULTS] = {
-        [NONE]             = { "no fault", "", { true, true }, 0 },
-        [OTHER_SWIZZLE]    = { "another swizzle", "it is off by", { false, false }, 2 },
-        [OTHER_ROWS]       = { "rows further on", "it is off by", { false, false }, 2 },
-        [OTHER_ROWS_OF_64] = { "keys further on", "values of 256", { true, false }, 1 },
-        [REFUSED]          = { "refused maps", "cannot be prepared", { false, false }, 2 },
-        [NO_MAPS]          = { "a driver without maps", "", { false, false }, 0 },
-        [NOT_LAUNCHED]     = { "a refused kernel", "values of 64", { false, true }, 1 },
-        [FEWER_ROWS]       = { "copies that stay away", "did not come", { false, false }, 2 },
+        [NONE]             = { "no fault", "", { true, true, true, true, true }, 0 },
+        [OTHER_SWIZZLE]    = { "another swizzle", "it is off by", { false }, 5 },
+        [OTHER_ROWS]       = { "rows further on", "it is off by", { false }, 5 },
+        [OTHER_ROWS_OF_64] = { "keys further on", "values of 256", { true, false, true, true, true }, 1 },
+        [REFUSED]          = { "refused maps", "cannot be prepared", { false }, 5 },
+        [NO_MAPS]          = { "a driver without maps", "", { false }, 0 },
+        [NOT_LAUNCHED]     = { "a refused kernel", "values of 64", { false, true, true, true, true }, 1 },
+        [FEWER_ROWS]       = { "copies that stay away", "did not come", { false }, 5 },
     };
     const struct sam_log log = { hear, NULL };
     for (fault = NONE; fault < NUM_FAULTS; fault++) {
