@@ -32,6 +32,18 @@ for name, result in (('base / good', 'OK'), ('gst / bad', 'TIMEOUT'), ('live / a
     with open(log, 'a') as f:
         f.write(json.dumps({'name': 'samtrack:' + name, 'result': result, 'duration': 2, 'stderr': 'why it failed'}) + '\n')
 '''
+# Two tests, one of which LeakSanitizer breaks in the first run; in the second, which is for it alone, it ends as $SECOND says.
+FRAIL = r'''#!/usr/bin/env python3
+import json, os, pathlib, sys
+if '--list' in sys.argv:
+    print('samtrack:base / good', 'samtrack:live / frail', sep='\n')
+    sys.exit()
+log = pathlib.Path(sys.argv[sys.argv.index('-C') + 1]) / 'meson-logs' / (sys.argv[sys.argv.index('--logbase') + 1] + '.json')
+broken = {'result': 'FAIL', 'stderr': 'LeakSanitizer has encountered a fatal error.'}
+second = {'OK': {'result': 'OK'}, 'BROKEN': broken, 'FAIL': {'result': 'FAIL', 'stderr': 'a leak'}}[os.environ['SECOND']]
+tests = [('live / frail', second)] if sys.argv[-1] == 'frail' else [('base / good', {'result': 'OK'}), ('live / frail', broken)]
+log.write_text(''.join(json.dumps({'name': 'samtrack:' + name, 'duration': 2, **rest}) + '\n' for name, rest in tests))
+'''
 NVCC = r'''#!/bin/sh
 if [ "$1" = --version ]; then cat "$VERSION"; exit; fi
 echo ran >>"$RAN"
@@ -69,6 +81,17 @@ def check_progress(folder):
     expect(sums == '1 1 1', f'verdicts {sums}, expected 1 1 1')
     _, rest, sums = watch(folder, 'samtrack:base / lost')
     expect(sums == '1 2 1' and '1 tests did not run: lost' in rest, f'of a test that never ran: {sums}, {rest}')
+
+
+def check_again(folder):
+    """A test that LeakSanitizer has broken runs again, once."""
+    (folder / 'meson-logs').mkdir()
+    write_program(folder / 'meson', FRAIL)
+    for second, wanted in (('OK', '2 0 0'), ('FAIL', '1 1 0'), ('BROKEN', '1 1 0')):
+        done = subprocess.run([sys.executable, ROOT / 'tests/progress.py', 'part', folder], text=True, capture_output=True, timeout=60,
+                              env=dict(os.environ, PATH=f'{folder}:{os.environ["PATH"]}', SECOND=second))
+        expect(done.stdout.strip() == wanted and 'again, as LeakSanitizer broke: frail' in done.stderr,
+               f'then {second}: {done.stdout}, expected {wanted}; {done.stderr}')
 
 
 def compile_one(folder, env):
@@ -111,8 +134,9 @@ def check_children():
         expect(not left, f'{left} of {child}, {orphan} still run')
 
 
-with tempfile.TemporaryDirectory() as a, tempfile.TemporaryDirectory() as b:
+with tempfile.TemporaryDirectory() as a, tempfile.TemporaryDirectory() as b, tempfile.TemporaryDirectory() as c:
     check_progress(pathlib.Path(a))
+    check_again(pathlib.Path(c))
     check_nvcc(pathlib.Path(b))
 check_children()
 print('ok')

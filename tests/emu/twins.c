@@ -142,10 +142,12 @@ int main(void)
         [NONE]             = { "no fault", "", { true, true, true, true, true }, 0 },
         [OTHER_SWIZZLE]    = { "another swizzle", "it is off by", { false }, 5 },
         [OTHER_ROWS]       = { "rows further on", "it is off by", { false }, 5 },
-        [OTHER_ROWS_OF_64] = { "keys further on", "values of 256", { true, false, true, true, true }, 1 },
+        [OTHER_ROWS_OF_64] = { "keys further on", "values of 256",
+                               { true, false, true, true, true }, 1 },
         [REFUSED]          = { "refused maps", "cannot be prepared", { false }, 5 },
         [NO_MAPS]          = { "a driver without maps", "", { false }, 0 },
-        [NOT_LAUNCHED]     = { "a refused kernel", "values of 64", { false, true, true, true, true }, 1 },
+        [NOT_LAUNCHED]     = { "a refused kernel", "values of 64",
+                               { false, true, true, true, true }, 1 },
         [FEWER_ROWS]       = { "copies that stay away", "did not come", { false }, 5 },
     };
     const struct sam_log log = { hear, NULL };

@@ -61,7 +61,8 @@ static void send(Annotations *a, GstClockTime mask_time, const GstSamObject *obj
     report->width = report->mask_width = width;
     report->height = report->mask_height = mask ? gst_buffer_get_size(mask) / width : 4;
     report->num_objects = num;
-    memcpy(report->object, objects, num * sizeof *objects);
+    if (num)
+        memcpy(report->object, objects, num * sizeof *objects);
     report->mask = mask;
     gst_sam_meta_add(frame, report);
     annotations_take(a, frame, &segment, TRUE);
