@@ -544,10 +544,11 @@ static bool launch_apart(struct sam_queue *q, const attend &a, int d)
 // Windows of 4 x 4 have a warp each.
 template <int D> static void launch_square(struct sam_queue *q, const attend &a)
 {
+    constexpr int MANY = D <= 96 ? 2 : 1; // of more channels there are no registers for two
     if (a.keys <= 16)
         launch<D, D, 1, 1, 16>(q, a);
     else if (a.width && a.queries > 64) // half the blocks read keys and values
-        launch<D, D, 4, 2, 64>(q, a);
+        launch<D, D, 4, MANY, 64>(q, a);
     else
         launch<D, D, 4, 1, 64>(q, a);
 }

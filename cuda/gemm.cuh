@@ -137,9 +137,17 @@ static __device__ __forceinline__ void gemm_leave(const LIST &list, const gemm &
     }
 }
 
+// Blocks that a multiprocessor is to hold: with lists of products whose A is not ready there are no
+// registers for more.
+template <class LIST, bool READY> static constexpr int gemm_blocks(int threads)
+{
+    return READY || sizeof(LIST) <= sizeof(gemm) ? 512 / threads : 1;
+}
+
 // LIST: gemm, gemm_list, or gemm_normed of behind.cuh. READY: A is of all its products.
 template <int WM, int WN, int MI, int NI, bool READY, class LIST>
-static __global__ void __launch_bounds__(32 * WM * WN, 512 / (32 * WM * WN))
+static __global__ void
+    __launch_bounds__(32 * WM * WN, (gemm_blocks<LIST, READY>(32 * WM * WN)))
     gemm_kernel(const __grid_constant__ LIST list)
 {
     await_earlier();

@@ -69,7 +69,7 @@ static __device__ __forceinline__ void exact_multiply(const typename S::room &ro
 }
 
 template <int TILE, int PARTS>
-static __global__ void __launch_bounds__(exact_shape<TILE, PARTS>::THREADS)
+static __global__ void __launch_bounds__(exact_shape<TILE, PARTS>::THREADS, 1)
     gemm_exact_kernel(gemm p)
 {
     await_earlier();

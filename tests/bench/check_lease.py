@@ -171,10 +171,10 @@ def in_order(tree, archive, copy):
 def in_pieces(tree, bundle, copy):
     """Too few minutes: what does not fit is named, and done by the next command."""
     args = ['--from', bundle, '--copy', copy, '--out', tree / 'pieces', '--op', 'add']
-    done = run(tree, *args, '--minutes', '2.2')
+    done = run(tree, *args, '--minutes', '1.8')
     left = (copy / 'left.txt').read_text().splitlines()
     whole_of(copy)
-    expect(done.returncode == 3 and len(left) > 5, 'status 3, and what is left', done.stdout)
+    expect(done.returncode == 3 and len(left) > 3, 'status 3, and what is left', done.stdout)
     expect(all(f"left: {line.split(': is')[0]}" in done.stdout for line in left), 'each of it to be told', done.stdout)
     commands = 1
     while done.returncode == 3 and commands < 30:

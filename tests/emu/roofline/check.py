@@ -120,7 +120,7 @@ def check_whole():
     """The section is of this build; each kernel that is slower is seen."""
     now = figures('--check', TABLE)
     expect('keys', list(now), roofline.KEYS)
-    for kernel, key in [('gemm_exact_kernel', 'base_plus_16_ms'), ('attend_kernel', 'tiny_ms'),
+    for kernel, key in [('gemm_exact_kernel', 'base_plus_16_ms'), ('attend_wgmma_kernel', 'tiny_ms'),
                         ('linear_skinny_kernel', 'tiny_ms')]:
         slow = figures('--scale', f'{kernel}=2')
         expect(f'{key} with a {kernel} twice as slow, larger than {now[key]}', slow[key] > now[key],
