@@ -20,7 +20,6 @@ static inline gemm gemm_of(const struct sam_queue *q, const struct sam_conv *p)
     g.out.bias = (const float *) p->bias.data;
     g.out.period = p->add.data ? (unsigned) sam_count(&p->add) : 1;
     g.out.act = p->act;
-    g.out.pairs = d->c % 2 == 0 && aligned(d, 8) && aligned(&p->add, 8) && aligned(&p->bias, 8);
     g.out.fours = by_four(d, d->c) && by_four(&p->add, d->c) && by_four(&p->bias, d->c);
     gemm_set_weight(q, &g, &p->weight);
     return g;
@@ -39,7 +38,6 @@ static inline gemm gemm_of(const struct sam_queue *q, const struct sam_conv_tran
     g.out.period = p->add.data ? (unsigned) sam_count(&p->add) : 1;
     g.out.act = p->act;
     g.out.up_h = s->h, g.out.up_w = s->w, g.out.c = d->c;
-    g.out.pairs = d->c % 2 == 0 && aligned(d, 8) && aligned(&p->add, 8) && aligned(&p->bias, 8);
     g.out.fours = by_four(d, d->c) && by_four(&p->add, d->c) && by_four(&p->bias, d->c);
     gemm_set_weight(q, &g, &p->weight);
     return g;

@@ -21,7 +21,7 @@ struct gemm_out {
     unsigned period;     // numbers in add: repeated
     enum sam_act act;
     int up_h, up_w, c;   // transposed convolution: the map of src, channels of dst; 0: plain rows
-    bool pairs, fours;   // so many neighbouring numbers can be stored at once
+    bool fours;          // four neighbouring numbers can be stored at once
 };
 
 // How the pairs of a row of dst turn, which are stored as such; table NULL: they do not.

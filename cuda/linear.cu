@@ -71,9 +71,15 @@ static void run_tensor(struct sam_queue *q, const struct sam_linear *each, int c
     sam_cuda_launched(q, "linears");
 }
 
+// False: the library does not make it.
+static bool run_library(struct sam_queue *q, const struct sam_linear *p)
+{
+    return !gemm_is_exact(q, p->weight.exact) && sam_blaslt_linear(q, p);
+}
+
 static void run_one(struct sam_queue *q, const struct sam_linear *p)
 {
-    if (!gemm_is_exact(q, p->weight.exact) && sam_blaslt_linear(q, p))
+    if (run_library(q, p))
         return;
     if (is_skinny(q, p))
         run_skinny(q, p, 1);
@@ -107,7 +113,7 @@ static int run_large(struct sam_queue *q, const struct sam_linears *p,
 {
     int count = 0;
     for (int i = 0; i < p->count && !q->status; i++)
-        if (!sam_blaslt_takes(q, &p->each[i]) || !sam_blaslt_linear(q, &p->each[i]))
+        if (p->each[i].table.data || !run_library(q, &p->each[i]))
             rest[count++] = p->each[i];
     return count;
 }

@@ -16,8 +16,6 @@ static inline gemm gemm_of(const struct sam_queue *q, const struct sam_linear *p
     g.out.bias = (const float *) p->bias.data;
     g.out.period = p->add.data ? (unsigned) sam_count(&p->add) : 1;
     g.out.act = p->act;
-    g.out.pairs = p->dst.c % 2 == 0 && aligned(&p->dst, 8) && aligned(&p->add, 8)
-               && aligned(&p->bias, 8);
     g.out.fours = by_four(&p->dst, p->dst.c) && by_four(&p->add, p->dst.c)
                && by_four(&p->bias, p->dst.c);
     gemm_set_weight(q, &g, &p->weight);

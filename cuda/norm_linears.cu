@@ -252,8 +252,8 @@ static bool is_few(const struct sam_tensor *rows)
 static bool takes(const struct sam_queue *q, const struct sam_linear *p)
 {
     const bool is_close = p->dst.type == SAM_BF16 && p->bias_bf16.data;
-    const gemm g = gemm_of(q, p);
-    return is_tensor(q, p) && g.out.pairs && g.in.chunks && !p->add.data
+    const bool pairs = p->dst.c % 2 == 0 && aligned(&p->dst, 8) && aligned(&p->bias, 8);
+    return is_tensor(q, p) && pairs && gemm_of(q, p).in.chunks && !p->add.data
         && (p->dst.c <= NORM_BROADEST || is_few(&p->src))
         && (p->act == SAM_ACT_NONE || p->act == SAM_ACT_RELU
             || (p->act == SAM_ACT_GELU && is_close));

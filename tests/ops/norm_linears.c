@@ -314,7 +314,7 @@ CUDA_FAULT("norm_linears.cu", "v[1] = «re * angle[j].y => im * angle[j].y» + i
 CUDA_FAULT("norm_linears.cu", "act == SAM_ACT_RELU && «x < 0.0f => false» ? 0.0f : x", "_pair")
 CUDA_FAULT("norm_linears.cu", "x * («-2.3022082f => 2.3022082f» - 0.10294324f * x * x)", "_pair")
 CUDA_FAULT("norm_linears.cu", "(p->act == SAM_ACT_GELU && «is_close => true»)")
-CUDA_FAULT("norm_linears.cu", "g.in.chunks && «!p->add.data => true»\n")
+CUDA_FAULT("norm_linears.cu", "in.chunks && «!p->add.data => true»\n")
 CUDA_FAULT("norm_linears.cu", "now + 1 < «NORM_STAGES => NORM_STAGES + 1» ? now", "_pair")
 
 CUDA_FAULT("norm_linears.cu", "POOLS && «pool_w => 0» ? norm_place", "_pooled")
