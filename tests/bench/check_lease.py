@@ -197,6 +197,14 @@ def in_pieces(tree, bundle, copy):
     return commands
 
 
+def nowhere(tree):
+    """A bundle that is not there is told, and nothing is made in its place."""
+    absent = tree / 'absent.tar.xz'
+    done = run(tree, '--from', absent)
+    expect(done.returncode == 2 and f'--from {absent}: expected a folder or an archive' in done.stderr and not absent.exists(),
+           'one sentence', done.stdout + done.stderr)
+
+
 def by_name(tree, bundle):
     """The phases that are asked for, and light, which tells whether the rest is worth a try."""
     phases = run(tree, '--from', bundle, '--dry-run', '--phases', 'alone,right').stdout
@@ -274,6 +282,7 @@ def main():
         lines = in_order(tree, where / 'lease.tar.xz', where / 'copy')
         stub(bundle / 'tests/ops/check_ops', [([], '5 of 5 cases passed, seed 1')], where / 'log')
         commands = in_pieces(tree, bundle, where / 'copy2')
+        nowhere(tree)
         by_name(tree, bundle)
         killed(tree, bundle, where / 'copy3')
         refused(tree, bundle)

@@ -74,6 +74,7 @@ if [ -f "$from" ]; then
     from=$(dirname "$archive")/$(basename "$archive" .tar.xz).unpacked/$(basename "$archive" .tar.xz)
     [ -d "$from" ] || unpack "$archive" "$(dirname "$from")"
 fi
+[ -z "$from" ] || [ -d "$from" ] || { echo "gpu.sh: --from $from: expected a folder or an archive, found none" >&2; exit 2; }
 # A bundle has no meson.build: it is run as it is.
 [ -n "$from" ] || [ -f meson.build ] || from=.
 
