@@ -61,7 +61,7 @@ def hang(build, folder):
             write(f'{folder}/never-{name}')
         time.sleep(2)  # it is started again after one
         program.process.terminate()
-        status = program.process.wait(6)
+        status = program.process.wait(20)
         check(status == 1 and 'event=stop-hangs' in program.read_log(), f'status {status}:\n{program.read_log()}')
     finally:
         program.process.kill()

@@ -16,7 +16,7 @@ import time
 import urllib.parse
 
 import chromium
-from program import Program, check, skip
+from program import Program, check, get_free_port, skip
 from sockets_data import HANDSHAKE
 
 NGINX = shutil.which('nginx', path=os.environ.get('PATH', '') + ':/usr/sbin')
@@ -133,13 +133,6 @@ async def browse(program, proxy, path, out):
         check(not tab.errors, f'the page has errors: {tab.errors}')
 
 
-def get_port():
-    import socket
-    with socket.socket() as s:
-        s.bind(('127.0.0.1', 0))
-        return s.getsockname()[1]
-
-
 def main(build, out):
     out = f'{out}/proxy'
     os.makedirs(out, exist_ok=True)
@@ -151,7 +144,7 @@ def main(build, out):
                          'point,x=0.54,y=0.6,normalized=true') as program:
                 program.wait_for(lambda m: m['samtrack_annotated_frames{camera="demo",fate="kept"}'] > 0, 'annotations')
                 check(program.pages[0] == f'https://{HOST}{path}/?token={program.token}', f'it prints {program.pages}')
-                proxy = Proxy(folder, get_port(), path, cut, program.port)
+                proxy = Proxy(folder, get_free_port(), path, cut, program.port)
                 try:
                     use(program, proxy, path)
                     check(program.get(f'{path}/healthz', token=False)[0] == 200, 'the path is not served without a proxy')
