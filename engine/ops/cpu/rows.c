@@ -400,10 +400,21 @@ SAM_INLINE void depthwise_at(const struct sam_depthwise_row *r, struct depthwise
     store_outputs(r, &outputs, sums);
 }
 
+// The channels that depthwise_as() makes: those of whole vectors where a part of one is loaded lane
+// by lane, which takes long, and unrolled long to compile.
+SAM_INLINE size_t get_grouped(size_t c)
+{
+#ifdef __AVX512F__
+    return c;
+#else
+    return c / VL * VL;
+#endif
+}
+
 // d.count outputs from x on.
 SAM_INLINE void depthwise_group(const struct sam_depthwise_row *r, struct depthwise_shape d, int x)
 {
-    const size_t c = (size_t) r->c, whole = c / VL * VL;
+    const size_t c = get_grouped((size_t) r->c), whole = c / VL * VL;
     for (size_t i = d.from; i < whole; i += VL)
         depthwise_at(r, d, x, i, VL);
     if (whole < c)
@@ -447,13 +458,14 @@ SAM_INLINE bool depthwise_plain(const struct sam_depthwise_row *r, enum sam_type
     return true;
 }
 
-SAM_INLINE void depthwise_typed(const struct sam_depthwise_row *r, enum sam_type type, size_t from)
+SAM_INLINE bool depthwise_grouped(const struct sam_depthwise_row *r, enum sam_type type,
+                                  size_t from)
 {
     const int most = MAX_OUTPUTS, few = 4;
     const enum sam_act any = SAM_ACT_NONE; // not looked at
     if (depthwise_plain(r, type, from, SAM_ACT_NONE) ||
         (!IS_CHECKED && depthwise_plain(r, type, from, SAM_ACT_RELU6)))
-        return;
+        return true;
     if (r->kernel == 3 && r->stride == 1 && r->dst_width >= most)
         depthwise_as(r, (struct depthwise_shape) { type, 3, 1, most, false, any, false, from });
     else if (r->kernel == 5 && r->stride == 1 && r->dst_width >= most)
@@ -463,7 +475,15 @@ SAM_INLINE void depthwise_typed(const struct sam_depthwise_row *r, enum sam_type
     else if (r->kernel == 3 && r->stride == 2 && r->dst_width >= few)
         depthwise_as(r, (struct depthwise_shape) { type, 3, 2, few, false, any, false, from });
     else
-        depthwise_ones(r, type, from);
+        return false;
+    return true;
+}
+
+SAM_INLINE void depthwise_typed(const struct sam_depthwise_row *r, enum sam_type type, size_t from)
+{
+    if (depthwise_grouped(r, type, from) && from < get_grouped((size_t) r->c))
+        from = get_grouped((size_t) r->c);
+    depthwise_ones(r, type, from);
 }
 
 static void depthwise(const struct sam_depthwise_row *r)
