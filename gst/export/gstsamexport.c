@@ -83,6 +83,9 @@ check_settings (GstSamExport * self, GError ** error)
       self->format != GST_SAM_EXPORT_FORMAT_JSON_LINES)
     return refuse (error, "The property 'mqtt-uri' is set, which expects the "
         "format 'json-lines'.");
+  if (self->atomic && (is_set (self->mqtt_uri) || pictures))
+    return refuse (error, "The property 'atomic' is set, which expects a file, "
+        "not the format 'davis' or a broker.");
   if (pictures && !strcmp (self->location, "-"))
     return refuse (error, "The property 'location' is '-', but the format "
         "'davis' expects a folder.");
@@ -98,7 +101,9 @@ open_output (GstSamExport * self, GError ** error)
   GstSamMqttParams params;
 
   if (is_set (self->location))
-    return gst_sam_output_new_file (self->location, &self->tally, error);
+    return self->atomic ? gst_sam_output_new_atomic (self->location,
+        &self->tally, error) : gst_sam_output_new_file (self->location,
+        &self->tally, error);
   params.uri = self->mqtt_uri;
   params.topic = self->mqtt_topic;
   params.user = self->mqtt_user;
@@ -129,9 +134,12 @@ open_format (GstSamExport * self, GError ** error)
   if (!output)
     return NULL;
   if (self->format == GST_SAM_EXPORT_FORMAT_MOT)
-    return gst_sam_format_new_mot (output, self->location, &self->tally);
-  run = g_strdup_printf ("%08x%08x", g_random_int (), g_random_int ());
-  format = gst_sam_format_new_json (output, self->mask_size, run);
+    return gst_sam_format_new_mot (output, self->location, self->atomic,
+        &self->tally);
+  run = self->run ? g_strdup (self->run) : g_strdup_printf ("%08x%08x",
+      g_random_int (), g_random_int ());
+  format = gst_sam_format_new_json (output, self->mask_size, run,
+      !self->volatile_fields);
   g_free (run);
   return format;
 }
@@ -206,7 +214,9 @@ gst_sam_export_transform_ip (GstBaseTransform * base, GstBuffer * buf)
 
   if (gst_sam_tally_has_failed (&self->tally))
     return GST_FLOW_ERROR;
-  gst_sam_tally_add_frame (&self->tally);
+  gst_sam_tally_add_frame (&self->tally, base->segment.format ==
+      GST_FORMAT_TIME ? gst_segment_to_stream_time (&base->segment,
+          GST_FORMAT_TIME, GST_BUFFER_PTS (buf)) : GST_CLOCK_TIME_NONE);
   record = gst_sam_writer_begin (&self->writer, may_wait (self));
   if (!record)
     return GST_FLOW_OK;

@@ -58,6 +58,8 @@ struct _GstSamExport
   gint policy;
   gchar *location;
   gchar *tracker;
+  gchar *run;                   /* NULL: one of our own */
+  gboolean volatile_fields, atomic;
   gchar *mqtt_uri, *mqtt_topic, *mqtt_user, *mqtt_password;
   gint mqtt_qos;
   guint64 mqtt_buffer;          /* bytes */

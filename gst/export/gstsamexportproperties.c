@@ -13,6 +13,9 @@ enum
   PROP_LOCATION,
   PROP_MASK_SIZE,
   PROP_TRACKER,
+  PROP_RUN,
+  PROP_VOLATILE,
+  PROP_ATOMIC,
   PROP_QUEUE_SIZE,
   PROP_OVERLOAD_POLICY,
   PROP_STRICT,
@@ -123,6 +126,8 @@ get_text (GstSamExport * self, guint id)
       return &self->location;
     case PROP_TRACKER:
       return &self->tracker;
+    case PROP_RUN:
+      return &self->run;
     case PROP_MQTT_URI:
       return &self->mqtt_uri;
     case PROP_MQTT_TOPIC:
@@ -154,6 +159,12 @@ set_locked (GstSamExport * self, guint id, const GValue * value,
       break;
     case PROP_MASK_SIZE:
       self->mask_size = g_value_get_enum (value);
+      break;
+    case PROP_VOLATILE:
+      self->volatile_fields = g_value_get_boolean (value);
+      break;
+    case PROP_ATOMIC:
+      self->atomic = g_value_get_boolean (value);
       break;
     case PROP_QUEUE_SIZE:
       self->queue_size = g_value_get_uint (value);
@@ -222,6 +233,12 @@ gst_sam_export_get_property (GObject * object, guint id, GValue * value,
     case PROP_MASK_SIZE:
       g_value_set_enum (value, self->mask_size);
       break;
+    case PROP_VOLATILE:
+      g_value_set_boolean (value, self->volatile_fields);
+      break;
+    case PROP_ATOMIC:
+      g_value_set_boolean (value, self->atomic);
+      break;
     case PROP_QUEUE_SIZE:
       g_value_set_uint (value, self->queue_size);
       break;
@@ -285,6 +302,49 @@ install_what (GObjectClass * klass)
       g_param_spec_string ("tracker", "Tracker",
           "Name of the samtrack whose results are written (NULL = the first)",
           NULL, SETTABLE));
+}
+
+/* What makes files of the same frames the same. */
+static void
+install_steady (GObjectClass * klass)
+{
+  /**
+   * GstSamExport:run:
+   *
+   * Text of the field `run` of all lines. %NULL: one that differs each time the
+   * element starts.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_RUN,
+      g_param_spec_string ("run", "Run",
+          "Text of the field run of all lines (NULL = another one at each "
+          "start)", NULL, SETTABLE));
+  /**
+   * GstSamExport:volatile:
+   *
+   * Whether lines have the fields that differ each time the same frames are
+   * tracked: `inference_time`.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_VOLATILE,
+      g_param_spec_boolean ("volatile", "Volatile fields",
+          "Whether lines have the time that tracking took, which differs each "
+          "time", TRUE, SETTABLE));
+  /**
+   * GstSamExport:atomic:
+   *
+   * Whether a file of lines is written beside its name, and renamed at the end
+   * of the stream: a stream that does not come to its end leaves none. COCO
+   * files are always written so.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_ATOMIC,
+      g_param_spec_boolean ("atomic", "Atomic",
+          "Whether a file of lines has its name only when the stream has ended",
+          FALSE, SETTABLE));
 }
 
 static void
@@ -437,6 +497,7 @@ gst_sam_export_install_properties (GstSamExportClass * klass)
   gobject_class->set_property = gst_sam_export_set_property;
   gobject_class->get_property = gst_sam_export_get_property;
   install_what (gobject_class);
+  install_steady (gobject_class);
   install_queue (gobject_class);
   install_broker (gobject_class);
   install_login (gobject_class);
@@ -446,6 +507,7 @@ void
 gst_sam_export_init_properties (GstSamExport * self)
 {
   self->mask_size = GST_SAM_EXPORT_MASK_SIZE_FRAME;
+  self->volatile_fields = TRUE;
   self->queue_size = DEFAULT_QUEUE_SIZE;
   self->mqtt_qos = 1;
   self->mqtt_buffer = DEFAULT_MQTT_BUFFER;

@@ -30,14 +30,14 @@ struct _GstSamFormat
 };
 
 /* One JSON object per frame and line; takes @output. @run: a text that the
- * lines of one run have in common. */
+ * lines of one run have in common. @steady: as in GstSamLineParams. */
 GstSamFormat *gst_sam_format_new_json (GstSamOutput * output,
-    GstSamExportMaskSize size, const gchar * run);
+    GstSamExportMaskSize size, const gchar * run, gboolean steady);
 
 /* Lines of the MOT challenge; takes @output. The names of classes go into a
- * file beside @location if that is a regular file. */
+ * file beside @location if that is, or will be, a regular file. */
 GstSamFormat *gst_sam_format_new_mot (GstSamOutput * output,
-    const gchar * location, GstSamTally * tally);
+    const gchar * location, gboolean will_be_file, GstSamTally * tally);
 
 /* A COCO file, @by_video with an annotation per object, else with one per
  * object and frame. It is written when the stream ends. Until then frames are

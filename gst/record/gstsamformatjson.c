@@ -10,6 +10,7 @@ typedef struct
   GstSamCoder coder;
   GString *line;
   gchar *run;
+  GstSamLineParams params;
 } JsonFormat;
 
 static gboolean
@@ -20,7 +21,7 @@ json_write (GstSamFormat * format, const GstSamRecord * record, GError ** error)
   if (!gst_sam_coder_begin (&self->coder, record, error))
     return FALSE;
   g_string_truncate (self->line, 0);
-  gst_sam_line_append (self->line, record, &self->coder, self->run, NULL);
+  gst_sam_line_append (self->line, record, &self->coder, &self->params);
   gst_sam_coder_end (&self->coder);
   return format->output->write (format->output, self->line->str,
       self->line->len, error);
@@ -40,7 +41,7 @@ json_free (GstSamFormat * format)
 
 GstSamFormat *
 gst_sam_format_new_json (GstSamOutput * output, GstSamExportMaskSize size,
-    const gchar * run)
+    const gchar * run, gboolean steady)
 {
   JsonFormat *self = g_new0 (JsonFormat, 1);
 
@@ -50,5 +51,7 @@ gst_sam_format_new_json (GstSamOutput * output, GstSamExportMaskSize size,
   gst_sam_coder_init (&self->coder, size);
   self->line = g_string_new (NULL);
   self->run = g_strdup (run);
+  self->params.run = self->run;
+  self->params.steady = steady;
   return &self->parent;
 }

@@ -134,12 +134,12 @@ mot_free (GstSamFormat * format)
 /* gt/gt.txt has gt/labels.txt, as its readers expect; any other a.txt has
  * a.labels.txt: what is beside it may be somebody else's. */
 static gchar *
-get_names_file (const gchar * location)
+get_names_file (const gchar * location, gboolean will_be_file)
 {
   gchar *folder, *base, *name, *path;
 
-  if (!strcmp (location, "-") ||
-      !g_file_test (location, G_FILE_TEST_IS_REGULAR))
+  if (!strcmp (location, "-") || (!will_be_file &&
+          !g_file_test (location, G_FILE_TEST_IS_REGULAR)))
     return NULL;
   folder = g_path_get_dirname (location);
   base = g_path_get_basename (location);
@@ -156,7 +156,7 @@ get_names_file (const gchar * location)
 
 GstSamFormat *
 gst_sam_format_new_mot (GstSamOutput * output, const gchar * location,
-    GstSamTally * tally)
+    gboolean will_be_file, GstSamTally * tally)
 {
   MotFormat *self = g_new0 (MotFormat, 1);
 
@@ -166,6 +166,6 @@ gst_sam_format_new_mot (GstSamOutput * output, const gchar * location,
   self->tally = tally;
   self->lines = g_string_new (NULL);
   self->names = g_ptr_array_new_with_free_func (g_free);
-  self->names_file = get_names_file (location);
+  self->names_file = get_names_file (location, will_be_file);
   return &self->parent;
 }

@@ -12,7 +12,7 @@ typedef struct
 {
   JsonBuilder *builder;
   GstSamCoder *coder;
-  GHashTable *names;
+  const GstSamLineParams *params;
 } Line;
 
 static void
@@ -75,8 +75,8 @@ static void
 add_object (Line * self, const GstSamRecord * record, guint i)
 {
   const GstSamObject *object = &record->report.object[i];
-  const gchar *name = self->names ? g_hash_table_lookup (self->names,
-      &object->id) : NULL;
+  GHashTable *names = self->params->names;
+  const gchar *name = names ? g_hash_table_lookup (names, &object->id) : NULL;
   JsonBuilder *b = self->builder;
 
   json_builder_begin_object (b);
@@ -142,7 +142,8 @@ add_report (Line * self, const GstSamRecord * record)
     add_int (b, "age", report->age);
     add_uint64 (b, "frame_index", report->frame_index);
     add_uint64 (b, "mask_time", report->running_time);
-    add_uint64 (b, "inference_time", report->inference_time);
+    if (!self->params->steady)
+      add_uint64 (b, "inference_time", report->inference_time);
   }
   json_builder_set_member_name (b, "objects");
   json_builder_begin_array (b);
@@ -153,14 +154,14 @@ add_report (Line * self, const GstSamRecord * record)
 
 void
 gst_sam_line_append (GString * to, const GstSamRecord * record,
-    GstSamCoder * coder, const gchar * run, GHashTable * names)
+    GstSamCoder * coder, const GstSamLineParams * params)
 {
-  Line line = { json_builder_new (), coder, names };
+  Line line = { json_builder_new (), coder, params };
   JsonBuilder *b = line.builder;
   JsonNode *root;
 
   json_builder_begin_object (b);
-  add_text (b, "run", run);
+  add_text (b, "run", params->run);
   add_uint64 (b, "frame", record->frame);
   add_int (b, "stream", record->stream);
   add_times (&line, record);

@@ -17,6 +17,7 @@ typedef struct _GstSamOutput GstSamOutput;
  * in us of the next call, G_MAXINT64 for none.
  * @is_settled: (nullable): whether all that was written has arrived
  * @reopen: (nullable): open what @location names again
+ * @commit: (nullable): the stream has ended: let what was written have its name
  * @cancel: any thread: let a write that waits fail, and all later ones
  * @free: end the output; what has not arrived is counted as lost
  * @frames: number of frames that a write stands for: 1 unless it is changed
@@ -31,6 +32,7 @@ struct _GstSamOutput
   gint64 (*tend) (GstSamOutput * output);
   gboolean (*is_settled) (GstSamOutput * output);
   void (*reopen) (GstSamOutput * output);
+  gboolean (*commit) (GstSamOutput * output, GError ** error);
   void (*cancel) (GstSamOutput * output);
   void (*free) (GstSamOutput * output);
   guint frames;
@@ -43,6 +45,13 @@ struct _GstSamOutput
  * until it is reopened.
  * Returns NULL and sets @error (GST_RESOURCE_ERROR) if it cannot be opened. */
 GstSamOutput *gst_sam_output_new_file (const gchar * location,
+    GstSamTally * tally, GError ** error);
+
+/* The same, beside the file's name until its commit: a file that exists keeps
+ * its content until then, and a stream that does not come to its end leaves
+ * nothing. What is written after the commit is appended. Only for regular
+ * files, which are not reopened. */
+GstSamOutput *gst_sam_output_new_atomic (const gchar * location,
     GstSamTally * tally, GError ** error);
 
 /* The code of GST_RESOURCE_ERROR for a failed write. */

@@ -27,16 +27,22 @@ gst_sam_tally_start (GstSamTally * tally)
   tally->frames_in = tally->written = tally->lost = 0;
   tally->bytes = tally->reconnects = tally->lost_before = 0;
   tally->outage = tally->failed = FALSE;
+  tally->first_time = tally->last_time = GST_CLOCK_TIME_NONE;
   tally->last_loss = 0;
   tally->last_progress = g_get_monotonic_time ();
   gst_sam_mutex_unlock (&tally->lock);
 }
 
 void
-gst_sam_tally_add_frame (GstSamTally * tally)
+gst_sam_tally_add_frame (GstSamTally * tally, GstClockTime stream_time)
 {
   gst_sam_mutex_lock (&tally->lock);
   tally->frames_in++;
+  if (GST_CLOCK_TIME_IS_VALID (stream_time)) {
+    if (!GST_CLOCK_TIME_IS_VALID (tally->first_time))
+      tally->first_time = stream_time;
+    tally->last_time = stream_time;
+  }
   gst_sam_mutex_unlock (&tally->lock);
 }
 
@@ -208,7 +214,9 @@ gst_sam_tally_to_structure (GstSamTally * tally, const gchar * name)
       "frames-written", G_TYPE_UINT64, tally->written,
       "frames-lost", G_TYPE_UINT64, tally->lost,
       "bytes", G_TYPE_UINT64, tally->bytes,
-      "reconnects", G_TYPE_UINT64, tally->reconnects, NULL);
+      "reconnects", G_TYPE_UINT64, tally->reconnects,
+      "first-stream-time", G_TYPE_UINT64, tally->first_time,
+      "last-stream-time", G_TYPE_UINT64, tally->last_time, NULL);
   gst_sam_mutex_unlock (&tally->lock);
   return s;
 }

@@ -24,6 +24,8 @@ typedef struct
 
   /* guarded by @lock */
   guint64 frames_in, written, lost, bytes, reconnects;
+  GstClockTime first_time, last_time;   /* stream times of frames that came in;
+                                         * NONE: none had one */
   gboolean outage, failed;      /* failed: the error was posted */
   guint64 lost_before;          /* value of @lost when the outage began */
   gint64 last_loss;             /* monotonic, us */
@@ -34,7 +36,8 @@ void gst_sam_tally_init (GstSamTally * tally, GstElement * element);
 void gst_sam_tally_clear (GstSamTally * tally);
 void gst_sam_tally_start (GstSamTally * tally);
 
-void gst_sam_tally_add_frame (GstSamTally * tally);
+/* @stream_time: GST_CLOCK_TIME_NONE: the frame has none */
+void gst_sam_tally_add_frame (GstSamTally * tally, GstClockTime stream_time);
 void gst_sam_tally_add_reconnect (GstSamTally * tally);
 
 /* Some data was written. An outage is over if nothing was lost for a second. */

@@ -57,16 +57,33 @@ is_settled (GstSamWriter * writer)
   return !output || !output->is_settled || output->is_settled (output);
 }
 
+/* A name that is missing is a fault of its own: the frames are there. */
+static void
+commit (GstSamWriter * writer)
+{
+  GstSamOutput *output = writer->format->output;
+  GError *error = NULL;
+
+  if (!output || !output->commit || output->commit (output, &error))
+    return;
+  gst_sam_tally_add_lost (writer->tally, 0, error);
+  g_error_free (error);
+}
+
 /* Called with the lock held, which is released meanwhile. */
 static void
 finish (GstSamWriter * writer)
 {
   const guint asked = writer->asked;
   const gboolean call = writer->called != asked && writer->format->finish;
+  const gboolean eos = writer->eos;
 
+  writer->eos = FALSE;
   gst_sam_mutex_unlock (&writer->lock);
   if (call)
     writer->format->finish (writer->format);
+  if (eos && !gst_sam_tally_has_failed (writer->tally))
+    commit (writer);
   gst_sam_mutex_lock (&writer->lock);
   writer->called = asked;
   if (is_settled (writer)) {
@@ -151,7 +168,7 @@ gst_sam_writer_start (GstSamWriter * writer, GstSamFormat * format,
   writer->size = size;
   writer->first = writer->num = 0;
   writer->flushing = writer->woken = writer->full = FALSE;
-  writer->reopen = FALSE;
+  writer->reopen = writer->eos = FALSE;
   writer->quit = writer->cancelled = writer->ended = writer->hopeless = FALSE;
   writer->asked = writer->called = writer->finished = 0;
   writer->records = g_try_new0 (GstSamRecord, size);
@@ -261,6 +278,7 @@ gst_sam_writer_drain (GstSamWriter * writer)
 
   gst_sam_mutex_lock (&writer->lock);
   asked = ++writer->asked;
+  writer->eos = TRUE;
   writer->hopeless = FALSE;
   g_cond_signal (&writer->work);
   while (writer->finished < asked && !writer->flushing && !writer->hopeless)

@@ -28,6 +28,7 @@ typedef struct
   gboolean flushing;            /* the streaming thread does not wait */
   gboolean woken;
   gboolean reopen;              /* the file, before the next frame */
+  gboolean eos;                 /* the stream has ended since the last commit */
   gboolean quit, cancelled, ended;
   gboolean full;                /* frames were lost since the ring was empty */
   gboolean hopeless;            /* a wait for the end was given up */

@@ -26,6 +26,7 @@ enum
   PROP_MAX_WAIT,
   PROP_NAVIGATION,
   PROP_INITIAL_PROMPT,
+  PROP_INITIAL_TRACKS,
   PROP_STATS,
   PROP_OBJECTS,
   PROP_SEEDING,                 /* and those that follow */
@@ -89,6 +90,19 @@ refuse_change (GstSamTrack * self, GParamSpec * pspec, const GValue * wanted)
     g_free (kept);
   }
   g_value_unset (&value);
+}
+
+static const gchar *
+get_text (GstSamTrack * self, guint id)
+{
+  switch (id) {
+    case PROP_MODEL_FILE:
+      return self->model_file;
+    case PROP_INITIAL_PROMPT:
+      return self->initial_prompt;
+    default:
+      return self->initial_tracks;
+  }
 }
 
 /* Called with the object lock held. */
@@ -161,6 +175,10 @@ set_locked (GstSamTrack * self, guint id, const GValue * value,
       self->initial_prompt = g_value_dup_string (value);
       gst_sam_pending_forget_masks (self->pending);
       break;
+    case PROP_INITIAL_TRACKS:
+      g_free (self->initial_tracks);
+      self->initial_tracks = g_value_dup_string (value);
+      break;
     default:
       if (id < PROP_SEEDING || !gst_sam_seed_settings_set (&self->seeding,
               id - PROP_SEEDING, value))
@@ -202,7 +220,9 @@ gst_sam_track_get_property (GObject * object, guint id, GValue * value,
   gst_sam_object_lock (self);
   switch (id) {
     case PROP_MODEL_FILE:
-      g_value_set_string (value, self->model_file);
+    case PROP_INITIAL_PROMPT:
+    case PROP_INITIAL_TRACKS:
+      g_value_set_string (value, get_text (self, id));
       break;
     case PROP_BACKEND:
       g_value_set_enum (value, self->backend);
@@ -257,9 +277,6 @@ gst_sam_track_get_property (GObject * object, guint id, GValue * value,
       break;
     case PROP_NAVIGATION:
       g_value_set_enum (value, self->navigation_mode);
-      break;
-    case PROP_INITIAL_PROMPT:
-      g_value_set_string (value, self->initial_prompt);
       break;
     default:
       if (id < PROP_SEEDING || !gst_sam_seed_settings_get (&self->seeding,
@@ -561,6 +578,21 @@ install_prompt_properties (GObjectClass * klass)
       g_param_spec_string ("initial-prompt", "Initial prompt",
           "Prompts for the first frame, for example "
           "box,x=10,y=20,w=50,h=40;point,x=9,y=7", NULL, SETTABLE_PLAYING));
+  /**
+   * GstSamTrack:initial-tracks:
+   *
+   * File that #GstSamTrack::save-tracks has written. Its objects are there from
+   * the first frame of every stream on, with the ids that they had; prompts of
+   * #GstSamTrack:initial-prompt are applied to them. It is read again after
+   * every seek and when a segment is played again. A file that cannot be loaded
+   * is an error.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_INITIAL_TRACKS,
+      g_param_spec_string ("initial-tracks", "Initial tracks",
+          "File of save-tracks whose objects are there from the first frame on",
+          NULL, SETTABLE_PLAYING));
 }
 
 static void

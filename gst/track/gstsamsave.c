@@ -246,6 +246,29 @@ gst_sam_track_load_tracks_full (GstSamTrack * self, const gchar * location)
   return tell_why (run_and_tell (self, FALSE, location));
 }
 
+gboolean
+gst_sam_track_load_initial_tracks (GstSamTrack * self)
+{
+  GError *error = NULL;
+  gboolean ok = TRUE;
+  gchar *location, *path;
+
+  gst_sam_object_lock (self);
+  location = g_strdup (self->initial_tracks);
+  gst_sam_object_unlock (self);
+  if (location && *location)
+    ok = run (self, load, "loaded", location, &error);
+  if (!ok) {
+    path = gst_sam_plain_text (location);
+    gst_sam_track_post_refusal (self, TRUE, error->code, error->message,
+        "location", G_TYPE_STRING, path, NULL);
+    g_free (path);
+    g_error_free (error);
+  }
+  g_free (location);
+  return ok;
+}
+
 void
 gst_sam_track_install_save_signals (GstSamTrackClass * klass)
 {

@@ -78,5 +78,6 @@ gst_sam_track_reset (GstSamTrack * self)
   gst_sam_worker_forget (&self->worker, self->number);
   gst_sam_pending_reset (self->pending, &calls);
   gst_sam_track_forget_frame (self);
-  gst_sam_track_apply_initial_prompt (self);
+  if (gst_sam_track_load_initial_tracks (self))
+    gst_sam_track_apply_initial_prompt (self);
 }

@@ -92,6 +92,8 @@ open_seed (GstSamTrack * self, const struct sam_params *params)
   return gst_sam_seed_open (&self->seed, &host, &self->seeding, params);
 }
 
+static gboolean gst_sam_track_stop (GstBaseTransform * base);
+
 static gboolean
 gst_sam_track_start (GstBaseTransform * base)
 {
@@ -140,10 +142,14 @@ gst_sam_track_start (GstBaseTransform * base)
   gst_sam_pad_start (self);
   gst_sam_track_forget_frame (self);
   gst_sam_pending_start (self->pending, info.image_size);
-  gst_sam_track_apply_initial_prompt (self);
   gst_sam_turn_begin (&self->turn);
   self->tracker = tracker;
   gst_sam_turn_end (&self->turn);
+  if (!gst_sam_track_load_initial_tracks (self)) {
+    gst_sam_track_stop (base);
+    return FALSE;
+  }
+  gst_sam_track_apply_initial_prompt (self);
   return TRUE;
 }
 
@@ -360,6 +366,7 @@ gst_sam_track_finalize (GObject * object)
   gst_sam_seed_settings_clear (&self->seeding);
   g_free (self->model_file);
   g_free (self->initial_prompt);
+  g_free (self->initial_tracks);
   G_OBJECT_CLASS (parent_class)->finalize (object);
 }
 

@@ -50,6 +50,7 @@ struct _GstSamTrack
   gint navigation_mode;
   GstClockTime max_wait;        /* NONE: half of a frame's time */
   gchar *initial_prompt;
+  gchar *initial_tracks;
   GstSamSeedSettings seeding;   /* MUTABLE_READY, all of them */
   GstObject *cuda_context;      /* NULL: none */
   GstSamReport *shown;          /* value of "objects", without a mask */
@@ -156,6 +157,9 @@ GstStructure *gst_sam_track_new_outcome (const GError * why);
 /* gstsamsave.c */
 
 void gst_sam_track_install_save_signals (GstSamTrackClass * klass);
+/* Load what initial-tracks names. Returns FALSE if it cannot be, which an error
+ * message has told: the stream ends. */
+gboolean gst_sam_track_load_initial_tracks (GstSamTrack * self);
 
 /* gstsamanswers.c */
 

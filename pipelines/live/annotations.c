@@ -283,13 +283,14 @@ static void free_job(gpointer data)
 
 static gboolean write_lines(const Job *job, Frames *frames, GstSamOutput *sheet, GError **error)
 {
+    const GstSamLineParams params = {.run = job->run, .names = job->names};
     GString *text = g_string_new(NULL);
     GError *why = NULL;
     GstSamRecord *record;
     GstSamCoder *coder;
 
     while (!why && (record = frames_next(frames, &coder, &why))) {
-        gst_sam_line_append(text, record, coder, job->run, job->names);
+        gst_sam_line_append(text, record, coder, &params);
         if (text->len > SHEET_BYTES && sheet->write(sheet, text->str, text->len, &why))
             g_string_truncate(text, 0);
     }

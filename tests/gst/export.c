@@ -237,18 +237,6 @@ read_coco (JsonParser * parser, const gchar * name)
 }
 
 static void
-wait_until_written (GstHarness * h, guint64 frames)
-{
-  guint i;
-
-  for (i = 0; i < 3000 && sam_get_stat (h->element, "frames-written") < frames;
-      i++)
-    g_usleep (10000);
-  fail_unless_equals_uint64 (sam_get_stat (h->element, "frames-written"),
-      frames);
-}
-
-static void
 wait_for_message (GstBus * bus, const gchar * name)
 {
   GstMessage *message = gst_bus_timed_pop_filtered (bus, 30 * GST_SECOND,
@@ -485,36 +473,6 @@ GST_START_TEST (test_a_stream_without_frames_is_written)
 
 GST_END_TEST;
 
-static gchar *
-get_refusal (const gchar * properties, const gchar * name)
-{
-  gchar *path = export_get_path (name), *text = NULL;
-  gchar *launch = g_strdup_printf ("samexport %s location=%s", properties,
-      path);
-  GstElement *export = gst_parse_launch (launch, NULL);
-  GstBus *bus = gst_bus_new ();
-  GstMessage *message;
-  GError *error = NULL;
-
-  gst_element_set_bus (export, bus);
-  if (gst_element_set_state (export, GST_STATE_PAUSED) ==
-      GST_STATE_CHANGE_FAILURE) {
-    message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
-    gst_message_parse_error (message, &error, NULL);
-    text = g_strdup (error->message);
-    g_error_free (error);
-    gst_message_unref (message);
-  }
-  gst_bus_set_flushing (bus, TRUE);
-  gst_element_set_state (export, GST_STATE_NULL);
-  gst_element_set_bus (export, NULL);
-  gst_object_unref (bus);
-  gst_object_unref (export);
-  g_free (launch);
-  g_free (path);
-  return text;
-}
-
 /* Two exporters on one file or folder would write over each other. */
 GST_START_TEST (test_a_second_exporter_is_refused)
 {
@@ -531,7 +489,7 @@ GST_START_TEST (test_a_second_exporter_is_refused)
     gchar *name = g_strdup_printf ("a%u", i);
     GstHarness *h = export_open (format[i], name);
 
-    text = get_refusal (format[i], name);
+    text = export_get_refusal (format[i], name);
     fail_unless (text && strstr (text, "another samexport"), "%s: %s",
         format[i], text);
     g_free (text);
@@ -539,7 +497,7 @@ GST_START_TEST (test_a_second_exporter_is_refused)
     gst_harness_push_event (h, gst_event_new_eos ());
     fail_unless_equals_uint64 (sam_get_stat (h->element, "frames-written"), 1);
     gst_harness_teardown (h);
-    text = i < 4 ? get_refusal (format[i], name) : NULL;
+    text = i < 4 ? export_get_refusal (format[i], name) : NULL;
     fail_unless (text == NULL, "%s: %s", format[i], text);
     g_free (name);
   }
@@ -558,7 +516,7 @@ GST_START_TEST (test_davis_refuses_a_folder_with_pngs)
 
   gst_harness_push (h, export_tracked_new (0));
   export_close (h);
-  text = get_refusal ("format=davis", "davis");
+  text = export_get_refusal ("format=davis", "davis");
   fail_unless (text && strstr (text, "00000.png") && strstr (text,
           "expected is a new or an empty folder"), "%s", text);
   g_free (text);
@@ -578,14 +536,14 @@ GST_START_TEST (test_a_file_is_reopened)
   guint n;
 
   gst_harness_push (h, export_frame_new (0));
-  wait_until_written (h, 1);
+  export_wait_until_written (h, 1);
   fail_if (g_rename (path, old));
   gst_harness_push (h, export_frame_new (1));
-  wait_until_written (h, 2);
+  export_wait_until_written (h, 2);
   g_signal_emit_by_name (h->element, "reopen");
   wait_for_message (bus, "samexport-reopened");
   gst_harness_push (h, export_frame_new (2));
-  wait_until_written (h, 3);
+  export_wait_until_written (h, 3);
   check_frames ("b.jsonl", 0, 2);
   check_frames ("a.jsonl", 2, 3);
   /* nothing was moved: it goes on at its end */
@@ -593,14 +551,14 @@ GST_START_TEST (test_a_file_is_reopened)
           gst_structure_new_empty ("samexport-reopen")));
   wait_for_message (bus, "samexport-reopened");
   gst_harness_push (h, export_frame_new (3));
-  wait_until_written (h, 4);
+  export_wait_until_written (h, 4);
   check_frames ("a.jsonl", 2, 4);
   fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_WARNING, NULL),
       0);
   for (n = 0; n < 2; n++) {
     fail_if (n ? truncate (path, 0) : g_remove (path));
     gst_harness_push (h, export_frame_new (4 + n));
-    wait_until_written (h, 5 + n);
+    export_wait_until_written (h, 5 + n);
     check_frames ("a.jsonl", 4 + n, 5 + n);
     fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_WARNING,
             &text), 1);

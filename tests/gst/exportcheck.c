@@ -195,3 +195,45 @@ export_close (GstHarness * h)
   gst_harness_push_event (h, gst_event_new_eos ());
   gst_harness_teardown (h);
 }
+
+void
+export_wait_until_written (GstHarness * h, guint64 frames)
+{
+  guint i;
+
+  for (i = 0; i < 3000 && sam_get_stat (h->element, "frames-written") < frames;
+      i++)
+    g_usleep (10000);
+  fail_unless_equals_uint64 (sam_get_stat (h->element, "frames-written"),
+      frames);
+}
+
+gchar *
+export_get_refusal (const gchar * properties, const gchar * name)
+{
+  gchar *path = export_get_path (name), *text = NULL;
+  gchar *launch = g_strdup_printf ("samexport %s location=%s", properties,
+      path);
+  GstElement *export = gst_parse_launch (launch, NULL);
+  GstBus *bus = gst_bus_new ();
+  GstMessage *message;
+  GError *error = NULL;
+
+  gst_element_set_bus (export, bus);
+  if (gst_element_set_state (export, GST_STATE_PAUSED) ==
+      GST_STATE_CHANGE_FAILURE) {
+    message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+    gst_message_parse_error (message, &error, NULL);
+    text = g_strdup (error->message);
+    g_error_free (error);
+    gst_message_unref (message);
+  }
+  gst_bus_set_flushing (bus, TRUE);
+  gst_element_set_state (export, GST_STATE_NULL);
+  gst_element_set_bus (export, NULL);
+  gst_object_unref (bus);
+  gst_object_unref (export);
+  g_free (launch);
+  g_free (path);
+  return text;
+}

@@ -49,4 +49,10 @@ GstBuffer *export_mask_new (void);
 gchar **export_read_lines (const gchar * name);
 JsonObject *export_parse (JsonParser * parser, const gchar * text);
 
+void export_wait_until_written (GstHarness * h, guint64 frames);
+
+/* The sentence with which samexport refuses to start; NULL: it does not. Caller
+ * frees it. */
+gchar *export_get_refusal (const gchar * properties, const gchar * name);
+
 #endif

@@ -5,6 +5,7 @@
 
 #include "gate.h"
 
+#include <glib/gstdio.h>
 #include <string.h>
 
 static void
@@ -267,6 +268,95 @@ GST_START_TEST (test_in_a_probe)
 
 GST_END_TEST;
 
+/* From the first frame on, in every stream; prompts of the other property are
+ * for what the file has. */
+GST_START_TEST (test_initial_tracks)
+{
+  GstHarness *a = sam_track_harness_new (SQUARE_BOX ";" SQUARE_POINT, FALSE,
+      LONG);
+  GstElement *track;
+  GstHarness *b;
+  GstBuffer *buf;
+  guint stream;
+
+  run_until (a, 0, 3);
+  fail_unless (emit (a->element, "save-tracks", sam_file) == TRUE);
+  track = g_object_new (GST_TYPE_SAM_TRACK, "initial-tracks", sam_file,
+      "initial-prompt", __i__ ? "box,id=9,x=1,y=1,w=9,h=9" : NULL,
+      "max-objects", 32, NULL);
+  gst_object_ref_sink (track);
+  b = gst_harness_new_with_element (track, "sink", "src");
+  gst_harness_set_src_caps_str (b, CAPS);
+  for (stream = 0; stream < 2; stream++) {
+    if (stream)
+      sam_harness_flush (b);
+    buf = sam_harness_run (b, 3);
+    fail_unless_equals_int (sam_get_num_objects (sam_get_meta (buf)),
+        __i__ ? 3 : 2);
+    fail_unless_equals_uint64 (sam_get_id (sam_get_meta (buf), 0), 1);
+    fail_unless_equals_uint64 (sam_get_id (sam_get_meta (buf), 1), 2);
+    fail_unless_equals_uint64 (sam_get_uint64 (sam_get_meta (buf),
+            "frame-index"), 3);
+    gst_buffer_unref (buf);
+  }
+  if (!__i__) {
+    sam_harness_flush (b);
+    check_same (a, b, 3, 2);
+    check_same (a, b, 4, 2);
+  }
+  gst_object_unref (track);
+  gst_harness_teardown (a);
+  gst_harness_teardown (b);
+}
+
+GST_END_TEST;
+
+static gchar *
+pop_error (GstBus * bus)
+{
+  GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+  GError *error = NULL;
+  gchar *text;
+
+  fail_unless (message != NULL);
+  gst_message_parse_error (message, &error, NULL);
+  text = g_strdup (error->message);
+  g_error_free (error);
+  gst_message_unref (message);
+  return text;
+}
+
+/* A file that is missing, or no longer there for the next stream, is an error:
+ * a stream without its objects would look like one in which nothing is. */
+GST_START_TEST (test_initial_tracks_that_cannot_be_loaded)
+{
+  GstHarness *h = sam_track_harness_new (SQUARE_BOX, FALSE, LONG);
+  GstBus *bus = sam_harness_add_bus (h);
+  gchar *text;
+
+  run_until (h, 0, 2);
+  fail_unless (emit (h->element, "save-tracks", sam_file) == TRUE);
+  g_object_set (h->element, "initial-tracks", sam_file, NULL);
+  fail_if (g_remove (sam_file));
+  sam_harness_flush (h);
+  fail_unless_equals_int (gst_harness_push (h, sam_harness_frame (h, 2)),
+      GST_FLOW_ERROR);
+  text = pop_error (bus);
+  fail_unless (strstr (text, "The tracks were not loaded") && strstr (text,
+          sam_file), "%s", text);
+  g_free (text);
+  gst_element_set_state (h->element, GST_STATE_NULL);
+  fail_unless (gst_element_set_state (h->element, GST_STATE_PAUSED) ==
+      GST_STATE_CHANGE_FAILURE);
+  text = pop_error (bus);
+  fail_unless (strstr (text, sam_file) != NULL, "%s", text);
+  g_free (text);
+  gst_element_set_state (h->element, GST_STATE_NULL);
+  sam_harness_close (h, bus);
+}
+
+GST_END_TEST;
+
 static Suite *
 save_suite (void)
 {
@@ -279,6 +369,8 @@ save_suite (void)
   tcase_add_loop_test (tc, test_while_frames_come, 0, 2);
   tcase_add_loop_test (tc, test_refusals, 0, 2);
   tcase_add_loop_test (tc, test_in_a_probe, 0, 2);
+  tcase_add_loop_test (tc, test_initial_tracks, 0, 2);
+  tcase_add_test (tc, test_initial_tracks_that_cannot_be_loaded);
   return s;
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "ops/cpu/quota.h"
 #include "samtrack/samtrack.h"
 
 // How long a thread without work looks for more before it sleeps: longer than the gap between
@@ -68,7 +69,9 @@ static int count_processors(void)
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof(set), &set))
         return 1;
-    const int n = CPU_COUNT(&set);
+    const int quota = sam_cpu_quota("");
+    const int given = CPU_COUNT(&set);
+    const int n = quota && quota < given ? quota : given;
     return n < 1 ? 1 : n < SAM_MAX_THREADS ? n : SAM_MAX_THREADS;
 }
 
