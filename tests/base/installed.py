@@ -102,7 +102,7 @@ def inspect_plugins(tree):
 
 def run_programs(tree, plugins, model, version):
     env = {'GST_PLUGIN_PATH': str(plugins), 'SAMTRACK_MODEL': str(model)}
-    for name in ('samtrack-run', 'samtrack-live'):
+    for name in ('samtrack-run', 'samtrack-live', 'samtrack-batch'):
         if f'bin/{name}' not in tree.files:
             print(f'{name} was not built')
             continue

@@ -22,6 +22,7 @@ def get_programs(folder):
         'tests/bench/bench-steps': [*MODEL, '--side', '64', '--frames', '35'],
         'pipelines/run/samtrack-run': ['--help'],
         'pipelines/live/samtrack-live': ['--help'],
+        'pipelines/batch/samtrack-batch': ['--help'],
     }
 
 

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "chunk.h"
+
+#include "fault.h"
+#include "folder.h"
+#include "document.h"
+#include "record/gstsamline.h"
+
+#include <string.h>
+#include <sys/resource.h>
+
+static gdouble get_cpu_seconds(void)
+{
+    struct rusage u;
+
+    getrusage(RUSAGE_SELF, &u);
+    return u.ru_utime.tv_sec + u.ru_stime.tv_sec + (u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+}
+
+void chunk_init(Chunk *chunk, const Job *job, const Item *item, GstElement *track, Place *place)
+{
+    memset(chunk, 0, sizeof *chunk);
+    chunk->job = job;
+    chunk->item = item;
+    chunk->track = track;
+    chunk->place = place;
+    chunk->record = g_new0(GstSamRecord, 1);
+    chunk->line = g_string_new(NULL);
+    gst_sam_coder_init(&chunk->coder, !strcmp(job->mask_size, "none") ?
+        GST_SAM_EXPORT_MASK_SIZE_NONE : !strcmp(job->mask_size, "own") ?
+        GST_SAM_EXPORT_MASK_SIZE_OWN : GST_SAM_EXPORT_MASK_SIZE_FRAME);
+}
+
+static void drop(Chunk *chunk)
+{
+    g_clear_pointer(&chunk->sheet, sheet_drop);
+    if (chunk->folder)
+        folder_remove(chunk->folder);
+    g_clear_pointer(&chunk->folder, g_free);
+    chunk->frames = 0;
+}
+
+void chunk_clear(Chunk *chunk)
+{
+    drop(chunk);
+    gst_sam_coder_clear(&chunk->coder);
+    g_free(chunk->record);
+    g_string_free(chunk->line, TRUE);
+}
+
+static gboolean begin(Chunk *chunk, GstClockTime time, GError **error)
+{
+    gchar *target = place_get_chunk(chunk->job, chunk->item, chunk->place->chunk);
+
+    chunk->folder = folder_begin(target, error);
+    chunk->sheet = chunk->folder ? sheet_open(chunk->folder, "frames.jsonl", error) : NULL;
+    chunk->start = time;
+    chunk->cpu = get_cpu_seconds();
+    g_free(target);
+    return chunk->sheet != NULL;
+}
+
+/* Times are those of the item: the running time depends on where a run began. */
+static void set_times(GstSamRecord *record, GstClockTime time)
+{
+    GstSamReport *report = &record->report;
+    const GstClockTime running = record->running_time;
+
+    record->stream_time = record->running_time = time;
+    if (!record->tracked || !GST_CLOCK_TIME_IS_VALID(report->running_time))
+        return;
+    if (!GST_CLOCK_TIME_IS_VALID(running) || running < report->running_time ||
+        running - report->running_time > time)
+        report->running_time = GST_CLOCK_TIME_NONE;
+    else
+        report->running_time = time - (running - report->running_time);
+}
+
+gboolean chunk_add(Chunk *chunk, GstBuffer *buffer, const GstSegment *segment, GstClockTime time,
+    GError **error)
+{
+    const GstSamLineParams params = {.run = chunk->job->run, .steady = TRUE};
+    GstSamRecord *record = chunk->record;
+    gboolean ok;
+
+    if (!chunk->sheet && !begin(chunk, time, error))
+        return FALSE;
+    record->frame = chunk->place->frames + chunk->frames;
+    gst_sam_record_set_times(record, buffer, segment);
+    gst_sam_record_set_metas(record, buffer, NULL);
+    set_times(record, time);
+    ok = gst_sam_coder_begin(&chunk->coder, record, error);
+    if (ok) {
+        g_string_truncate(chunk->line, 0);
+        gst_sam_line_append(chunk->line, record, &chunk->coder, &params);
+        gst_sam_coder_end(&chunk->coder);
+        ok = sheet_write(chunk->sheet, chunk->line->str, chunk->line->len, error);
+    }
+    gst_sam_record_clear(record);
+    chunk->frames += ok;
+    return ok;
+}
+
+static gboolean save_tracks(Chunk *chunk, GError **error)
+{
+    gchar *path = g_build_filename(chunk->folder, "tracks", NULL);
+    GstStructure *outcome = NULL;
+    gboolean ok = FALSE;
+
+    g_signal_emit_by_name(chunk->track, "save-tracks-full", path, &outcome);
+    if (!outcome || !gst_structure_get_boolean(outcome, "ok", &ok) || !ok)
+        fault_set(error, FAULT_TRANSIENT, "%s", outcome ? gst_structure_get_string(outcome,
+            "message") : "The tracks were not saved.");
+    g_clear_pointer(&outcome, gst_structure_free);
+    g_free(path);
+    return ok;
+}
+
+static gboolean write_part(Chunk *chunk, const Place *next, const gchar *hash, GError **error)
+{
+    JsonObject *object = json_object_new();
+    GstStructure *stats = NULL;
+    gchar *text;
+    gboolean ok;
+
+    place_write(next, object);
+    g_object_get(chunk->track, "stats", &stats, NULL);
+    json_object_set_string_member(object, "sha256", hash);
+    json_object_set_string_member(object, "backend", gst_structure_get_string(stats, "backend"));
+    json_object_set_string_member(object, "device", gst_structure_get_string(stats, "device"));
+    json_object_set_string_member(object, "precision",
+        gst_structure_get_string(stats, "precision"));
+    json_object_set_string_member(object, "node", g_get_host_name());
+    json_object_set_double_member(object, "cpu_seconds", get_cpu_seconds() - chunk->cpu);
+    gst_structure_free(stats);
+    text = json_write_object(object);
+    ok = sheet_write_whole(chunk->folder, "part.json", text, error);
+    g_free(text);
+    return ok;
+}
+
+ChunkOutcome chunk_end(Chunk *chunk, Place *next, GError **error)
+{
+    gchar *target = place_get_chunk(chunk->job, chunk->item, chunk->place->chunk), *hash = NULL;
+    ChunkOutcome outcome = CHUNK_FAILED;
+    Sheet *sheet;
+    gboolean ok;
+
+    next->chunk = chunk->place->chunk + 1;
+    next->frames = chunk->place->frames + chunk->frames;
+    ok = chunk->sheet || begin(chunk, 0, error); /* the last one may be empty */
+    ok = ok && (next->ended || save_tracks(chunk, error));
+    if (ok) {
+        sheet = g_steal_pointer(&chunk->sheet);
+        ok = sheet_close(sheet, &hash, error) && write_part(chunk, next, hash, error);
+    }
+    if (ok) {
+        switch (folder_commit(chunk->folder, target, error)) {
+        case FOLDER_WON:
+            next->tracks = g_build_filename(target, "tracks", NULL);
+            place_clear(chunk->place);
+            *chunk->place = *next;
+            memset(next, 0, sizeof *next);
+            outcome = CHUNK_KEPT;
+            break;
+        case FOLDER_LOST:
+            outcome = CHUNK_LOST;
+            break;
+        case FOLDER_FAILED:
+            break;
+        }
+        g_clear_pointer(&chunk->folder, g_free);
+        chunk->frames = 0;
+    }
+    if (!ok)
+        drop(chunk);
+    place_clear(next);
+    g_free(target);
+    g_free(hash);
+    return outcome;
+}

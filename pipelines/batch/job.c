@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+#include "job.h"
+
+#include "fault.h"
+#include "document.h"
+#include "sheet.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Properties that a job may set. Others would let frames pass without masks of their own, or are
+ * set by the program. */
+static const gchar *const allowed[] = {"model-file", "backend", "cuda-device-id", "precision",
+    "threads", "max-objects", "lost-after", "fill-holes", "edges", "input-size", "memory-budget",
+    "history", "mask-size", NULL};
+
+static void clear_setting(gpointer data)
+{
+    Setting *setting = data;
+
+    g_free(setting->name);
+    g_free(setting->value);
+}
+
+void job_init(Job *job)
+{
+    memset(job, 0, sizeof *job);
+    job->settings = g_array_new(FALSE, FALSE, sizeof(Setting));
+    g_array_set_clear_func(job->settings, clear_setting);
+}
+
+void job_clear(Job *job)
+{
+    gchar **texts[] = {&job->folder, &job->version, &job->manifest, &job->model, &job->run,
+        &job->format, &job->mask_size};
+    gsize i;
+
+    for (i = 0; i < G_N_ELEMENTS(texts); i++)
+        g_clear_pointer(texts[i], g_free);
+    g_clear_pointer(&job->settings, g_array_unref);
+}
+
+void job_add_setting(Job *job, const gchar *name, const gchar *value)
+{
+    const Setting setting = {g_strdup(name), g_strdup(value)};
+
+    g_array_append_val(job->settings, setting);
+}
+
+const gchar *job_get_setting(const Job *job, const gchar *name)
+{
+    const gchar *value = NULL;
+    guint i;
+
+    for (i = 0; i < job->settings->len; i++)
+        if (!strcmp(g_array_index(job->settings, Setting, i).name, name))
+            value = g_array_index(job->settings, Setting, i).value;
+    return value;
+}
+
+static gchar *hash_model(const Job *job, GError **error)
+{
+    const gchar *file = job_get_setting(job, "model-file");
+    GError *why = NULL;
+    gchar *hash = file ? sheet_hash_file(file, &why) : g_strdup("");
+
+    if (why)
+        fault_set(error, FAULT_SETTINGS, "the model: %s", why->message);
+    g_clear_error(&why);
+    return hash;
+}
+
+/* The threads change no result. */
+static gchar *name_run(const Job *job)
+{
+    GChecksum *sum = g_checksum_new(G_CHECKSUM_SHA256);
+    const gchar *texts[] = {job->version, job->manifest, job->model, job->mask_size};
+    gchar *name;
+    gsize i;
+
+    for (i = 0; i < G_N_ELEMENTS(texts); i++)
+        g_checksum_update(sum, (const guchar *) texts[i], strlen(texts[i]) + 1);
+    for (i = 0; i < job->settings->len; i++) {
+        const Setting *s = &g_array_index(job->settings, Setting, i);
+
+        if (!strcmp(s->name, "threads") || !strcmp(s->name, "model-file"))
+            continue;
+        g_checksum_update(sum, (const guchar *) s->name, strlen(s->name) + 1);
+        g_checksum_update(sum, (const guchar *) s->value, strlen(s->value) + 1);
+    }
+    name = g_strndup(g_checksum_get_string(sum), 16);
+    g_checksum_free(sum);
+    return name;
+}
+
+gboolean job_fix(Job *job, GError **error)
+{
+    job->model = hash_model(job, error);
+    if (job->model)
+        job->run = name_run(job);
+    return job->model != NULL;
+}
+
+gboolean job_check_model(const Job *job, GError **error)
+{
+    gchar *model = hash_model(job, error);
+    const gboolean same = model && !strcmp(model, job->model);
+
+    if (model && !same)
+        fault_set(error, FAULT_SETTINGS, "the model '%s' is not the one that the job was planned "
+            "with: it has changed", job_get_setting(job, "model-file"));
+    g_free(model);
+    return same;
+}
+
+gchar *job_write(const Job *job)
+{
+    JsonObject *object = json_object_new(), *settings = json_object_new();
+    guint i;
+
+    json_object_set_string_member(object, "version", job->version);
+    json_object_set_string_member(object, "run", job->run);
+    json_object_set_string_member(object, "manifest", job->manifest);
+    json_object_set_string_member(object, "model", job->model);
+    json_object_set_int_member(object, "items", job->items);
+    json_object_set_int_member(object, "shards", job->shards);
+    json_object_set_double_member(object, "chunk", job->chunk);
+    json_object_set_string_member(object, "format", job->format);
+    json_object_set_string_member(object, "mask_size", job->mask_size);
+    for (i = 0; i < job->settings->len; i++)
+        json_object_set_string_member(settings, g_array_index(job->settings, Setting, i).name,
+            g_array_index(job->settings, Setting, i).value);
+    json_object_set_object_member(object, "settings", settings);
+    return json_write_object(object);
+}
+
+static gboolean read_members(Job *job, JsonObject *object)
+{
+    JsonNode *node = json_object_get_member(object, "settings");
+    JsonObject *settings = node && JSON_NODE_HOLDS_OBJECT(node) ? json_node_get_object(node) : NULL;
+    GList *names = settings ? json_object_get_members(settings) : NULL, *l;
+
+    job->version = g_strdup(json_get_text(object, "version", ""));
+    job->run = g_strdup(json_get_text(object, "run", ""));
+    job->manifest = g_strdup(json_get_text(object, "manifest", ""));
+    job->model = g_strdup(json_get_text(object, "model", ""));
+    job->format = g_strdup(json_get_text(object, "format", ""));
+    job->mask_size = g_strdup(json_get_text(object, "mask_size", ""));
+    job->items = json_get_int(object, "items", 0);
+    job->shards = json_get_int(object, "shards", 0);
+    job->chunk = json_get_number(object, "chunk", 0);
+    for (l = names; l; l = l->next)
+        job_add_setting(job, l->data, json_get_text(settings, l->data, ""));
+    g_list_free(names);
+    return settings && *job->run && *job->format && *job->mask_size && job->items > 0 &&
+        job->shards > 0 && job->chunk > 0;
+}
+
+gboolean job_load(Job *job, const gchar *folder, GError **error)
+{
+    gchar *path = g_build_filename(folder, "job.json", NULL);
+    JsonObject *object = json_read_file(path, error);
+    gboolean ok = FALSE;
+
+    job->folder = g_strdup(folder);
+    if (object && !read_members(job, object))
+        fault_set(error, FAULT_SETTINGS, "'%s' is not what samtrack-batch plan writes", path);
+    else if (object && strcmp(job->version, SAM_VERSION))
+        fault_set(error, FAULT_SETTINGS, "'%s' was planned by version %s, this is %s: results "
+            "would be mixed", path, job->version, SAM_VERSION);
+    else
+        ok = object != NULL;
+    g_clear_pointer(&object, json_object_unref);
+    g_free(path);
+    return ok;
+}
+
+static gboolean apply(GstElement *track, const Setting *setting, GError **error)
+{
+    GParamSpec *spec = g_object_class_find_property(G_OBJECT_GET_CLASS(track), setting->name);
+    GValue value = G_VALUE_INIT;
+    gboolean ok;
+
+    if (!spec || !g_strv_contains(allowed, setting->name))
+        return fault_set(error, FAULT_SETTINGS, "'%s' is not a property that a job may set",
+            setting->name);
+    g_value_init(&value, spec->value_type);
+    ok = gst_value_deserialize(&value, setting->value) && !g_param_value_validate(spec, &value);
+    if (ok)
+        g_object_set_property(G_OBJECT(track), setting->name, &value);
+    else
+        fault_set(error, FAULT_SETTINGS, "the property '%s' does not take '%s'", setting->name,
+            setting->value);
+    g_value_unset(&value);
+    return ok;
+}
+
+gboolean job_apply(const Job *job, GstElement *track, GError **error)
+{
+    guint i;
+
+    for (i = 0; i < job->settings->len; i++)
+        if (!apply(track, &g_array_index(job->settings, Setting, i), error))
+            return FALSE;
+    return TRUE;
+}
+
+gchar *job_get_name(const gchar *id)
+{
+    return g_strdelimit(g_strdup(id), "/", '+');
+}
+
+gchar *job_get_id(const gchar *name)
+{
+    return g_strdelimit(g_strdup(name), "+", '/');
+}
+
+/* Folders of a hundred thousand names are slow on many file systems. */
+gchar *job_get_path(const Job *job, const gchar *kind, const gchar *id)
+{
+    gchar *hash = g_compute_checksum_for_string(G_CHECKSUM_MD5, id, -1);
+    gchar *name = job_get_name(id), *path;
+
+    hash[2] = 0;
+    path = g_build_filename(job->folder, kind, hash, name, NULL);
+    g_free(hash);
+    g_free(name);
+    return path;
+}
+
+gboolean job_read_index(const Job *job, void (*each)(gpointer data, gint64 shard, gsize bytes,
+    const gchar *id), gpointer data, GError **error)
+{
+    gchar *path = g_build_filename(job->folder, "index", NULL), *text = NULL, *at, *end;
+    gboolean ok = g_file_get_contents(path, &text, NULL, NULL);
+    gint64 items = 0;
+
+    for (at = text; ok && *at; at = end + 1, items++) {
+        gint64 shard = strtoll(at, &at, 10);
+        gsize bytes = strtoull(at, &at, 10);
+
+        end = strchr(at, '\n');
+        ok = *at == ' ' && end && shard >= 0 && shard < job->shards;
+        if (!ok)
+            break;
+        *end = 0;
+        each(data, shard, bytes, at + 1);
+    }
+    if (!ok || items != job->items)
+        ok = fault_set(error, FAULT_SETTINGS, "'%s' is not what samtrack-batch plan writes", path);
+    g_free(text);
+    g_free(path);
+    return ok;
+}
+
+gboolean job_is_done(const Job *job, const gchar *id)
+{
+    gchar *path = job_get_path(job, "items", id);
+    const gboolean done = g_file_test(path, G_FILE_TEST_IS_DIR);
+
+    g_free(path);
+    return done;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* A job: what is tracked in which way, as plan has frozen it, and where its results are. */
+#ifndef BATCH_JOB_H
+#define BATCH_JOB_H
+
+#include <gst/gst.h>
+
+typedef struct {
+    gchar *name, *value;
+} Setting;
+
+typedef struct {
+    gchar *folder;
+    gchar *version;     /* of the program that has planned it */
+    gchar *manifest;    /* SHA-256 of the manifest */
+    gchar *model;       /* SHA-256 of the weights; "": the model that is included */
+    gchar *run;         /* field `run` of all lines: a function of all that decides what they are */
+    gchar *format;      /* "json-lines", "coco" */
+    gchar *mask_size;   /* "frame", "own", "none" */
+    gint64 items, shards;
+    gdouble chunk;      /* seconds of video */
+    GArray *settings;   /* of Setting: properties of samtrack */
+} Job;
+
+void job_init(Job *job);
+void job_clear(Job *job);
+void job_add_setting(Job *job, const gchar *name, const gchar *value);
+/* NULL: it is not set. */
+const gchar *job_get_setting(const Job *job, const gchar *name);
+
+/* Sets @model and @run from the rest. */
+gboolean job_fix(Job *job, GError **error);
+gchar *job_write(const Job *job);
+
+/* From FOLDER/job.json; the error is FAULT_SETTINGS if this program must not go on with it. */
+gboolean job_load(Job *job, const gchar *folder, GError **error);
+
+/* Whether the weights are still those of the plan. */
+gboolean job_check_model(const Job *job, GError **error);
+
+/* Sets the properties of a samtrack. Returns FALSE with an error that names what is wrong. */
+gboolean job_apply(const Job *job, GstElement *track, GError **error);
+
+/* FOLDER/KIND/ab/NAME. KIND: "items", "parts", "failed". Caller frees it. */
+gchar *job_get_path(const Job *job, const gchar *kind, const gchar *id);
+/* Calls @each with the shard, the bytes of the line and the id of every item, in the order of
+ * their lines in shards.jsonl. FALSE with an error. */
+gboolean job_read_index(const Job *job, void (*each)(gpointer data, gint64 shard, gsize bytes,
+    const gchar *id), gpointer data, GError **error);
+gboolean job_is_done(const Job *job, const gchar *id);
+
+/* What an item's folder is called: an id with + for /, which ids do not have. Caller frees it. */
+gchar *job_get_name(const gchar *id);
+gchar *job_get_id(const gchar *name);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* What is to be tracked: a line of JSON per item, of the user's manifest or of a shard. */
+#ifndef BATCH_MANIFEST_H
+#define BATCH_MANIFEST_H
+
+#include <gst/gst.h>
+
+/* Bytes of a line, at most. */
+#define MANIFEST_LINE (1 << 20)
+
+typedef struct {
+    GstClockTime at; /* from the first frame at that time of the item on */
+    gchar *text;
+} Prompt;
+
+typedef struct {
+    gchar *id;
+    gchar **uris;      /* parts of one recording, one after the other */
+    GArray *prompts;   /* of Prompt, in order of time */
+    GstClockTime start, stop; /* of the item; stop NONE: its end */
+    gint64 frames;     /* that it must have; -1: not said */
+    gdouble seconds;   /* how long it is said to be; 0: not said */
+    gchar *sha256;     /* (nullable): of its only file */
+} Item;
+
+/* NULL with an error, of which the text goes on after "line N: ". @folder: of relative paths. */
+Item *item_read(const gchar *line, gsize bytes, const gchar *folder, GError **error);
+
+/* As a line, with a newline. */
+gchar *item_write(const Item *item);
+void item_free(Item *item);
+
+/* The path of a file; NULL: it is elsewhere. Caller frees it. */
+gchar *item_get_path(const gchar *uri);
+
+#endif

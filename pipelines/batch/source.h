@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* The video of a part, decoded, and how long its file is. */
+#ifndef BATCH_SOURCE_H
+#define BATCH_SOURCE_H
+
+#include <gst/gst.h>
+
+typedef struct {
+    GstElement *pipeline, *decoder;
+    gchar *uri;
+    GMutex lock;
+    /* guarded by @lock */
+    gboolean has_video, has_demuxer;
+    GstClockTime longest; /* where the last frame of any stream ends */
+} Source;
+
+/* "uridecodebin ! ... ! samtrack name=track ! fakesink", in the state NULL. */
+gboolean source_open(Source *source, const gchar *uri, GError **error);
+void source_close(Source *source);
+
+/* Of a frame that has come: where it ends, in stream time. */
+void source_note_end(Source *source, GstClockTime end);
+
+/* Whether an element is before samtrack. */
+gboolean source_has(Source *source, GstObject *element);
+
+/* At the end of the stream, before the pipeline is stopped: whether it was all of the file.
+ * @pad: where its frames have come. FALSE with an error. */
+gboolean source_check_whole(Source *source, GstPad *pad, GError **error);
+
+#endif

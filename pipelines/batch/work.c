@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+#include "work.h"
+
+#include "fault.h"
+#include "finish.h"
+#include "folder.h"
+#include "document.h"
+#include "sheet.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+/* How often a failure that may pass is tried again, in all runs. */
+#define MOST_ATTEMPTS 5
+/* How often in one run somebody else may be faster with a chunk: they would be faster with all. */
+#define MOST_LOST 1000
+
+typedef struct {
+    gboolean permanent;
+    gint64 attempts;
+} Failure;
+
+static gchar *get_failure_path(const Job *job, const Item *item)
+{
+    gchar *path = job_get_path(job, "failed", item->id), *file = g_strconcat(path, ".json", NULL);
+
+    g_free(path);
+    return file;
+}
+
+static Failure read_failure(const Job *job, const Item *item)
+{
+    gchar *path = get_failure_path(job, item);
+    JsonObject *object = json_read_file(path, NULL);
+    Failure failure = {FALSE, 0};
+
+    if (object) {
+        failure.permanent = !strcmp(json_get_text(object, "kind", ""), "permanent");
+        failure.attempts = json_get_int(object, "attempts", 0);
+        json_object_unref(object);
+    }
+    g_free(path);
+    return failure;
+}
+
+static gboolean write_failure(const Job *job, const Item *item, Failure failure, const gchar *why)
+{
+    gchar *path = get_failure_path(job, item), *folder = g_path_get_dirname(path), *text;
+    JsonObject *object = json_object_new();
+    gboolean ok;
+
+    json_object_set_string_member(object, "id", item->id);
+    json_object_set_string_member(object, "kind", failure.permanent ? "permanent" : "transient");
+    json_object_set_string_member(object, "sentence", why);
+    json_object_set_int_member(object, "attempts", failure.attempts);
+    json_object_set_string_member(object, "node", g_get_host_name());
+    text = json_write_object(object);
+    ok = !g_mkdir_with_parents(folder, 0777) && g_file_set_contents_full(path, text, -1,
+        G_FILE_SET_CONTENTS_CONSISTENT, 0666, NULL);
+    g_free(text);
+    g_free(folder);
+    g_free(path);
+    return ok;
+}
+
+/* It is done: what led to it goes. */
+static void clear_traces(const Job *job, const Item *item)
+{
+    gchar *parts = place_get_folder(job, item), *failure = get_failure_path(job, item);
+
+    folder_remove(parts);
+    g_unlink(failure);
+    g_free(parts);
+    g_free(failure);
+}
+
+/* A file that was replaced has other frames: what was tracked of the old one is of no use. */
+static gboolean check_sources(const Job *job, const Item *item, Place *place, GError **error)
+{
+    gchar *mark, *parts, *hash;
+    gboolean ok = TRUE;
+
+    if (place->chunk && !place->ended && place->source_mark && *place->source_mark) {
+        mark = place_mark_source(item->uris[place->source]);
+        if (strcmp(mark, place->source_mark)) {
+            parts = place_get_folder(job, item);
+            folder_remove(parts);
+            g_free(parts);
+            place_clear(place);
+        }
+        g_free(mark);
+    }
+    if (!place->chunk && item->sha256) {
+        gchar *path = item_get_path(item->uris[0]);
+
+        hash = sheet_hash_file(path, error);
+        ok = hash && (!strcmp(hash, item->sha256) || fault_set(error, FAULT_PERMANENT,
+            "'%s' has another SHA-256 than the manifest tells: %s", path, hash));
+        g_free(hash);
+        g_free(path);
+    }
+    return ok;
+}
+
+static LegOutcome go_on(Control *control, const Job *job, const Item *item, gint64 attempt,
+    GError **error)
+{
+    Place place = {.last_time = GST_CLOCK_TIME_NONE};
+    LegOutcome outcome = LEG_LOST;
+    guint lost = 0;
+
+    for (;;) {
+        if (outcome == LEG_LOST && (lost++ > MOST_LOST || !place_load(&place, job, item, error) ||
+            !check_sources(job, item, &place, error))) {
+            outcome = LEG_FAILED;
+            break;
+        }
+        if (place.ended || g_atomic_int_get(&control->interrupted))
+            break;
+        outcome = leg_run(control, job, item, &place, error);
+        if (outcome == LEG_FAILED || outcome == LEG_INTERRUPTED || job_is_done(job, item->id))
+            break;
+    }
+    if (place.ended && outcome != LEG_FAILED)
+        outcome = finish_item(job, item, &place, attempt, error) ? LEG_ENDED : LEG_FAILED;
+    else if (outcome != LEG_FAILED)
+        outcome = LEG_INTERRUPTED;
+    place_clear(&place);
+    return outcome;
+}
+
+static WorkOutcome fail(const Job *job, const Item *item, Failure failure, const GError *error)
+{
+    gchar *parts = place_get_folder(job, item);
+
+    failure.permanent = g_error_matches(error, BATCH_FAULT, FAULT_PERMANENT) ||
+        failure.attempts >= MOST_ATTEMPTS;
+    if (failure.permanent)
+        folder_remove(parts);
+    /* A full disk may take not even that: then it is tried again. */
+    if (!write_failure(job, item, failure, error->message))
+        failure.permanent = FALSE;
+    g_free(parts);
+    return failure.permanent ? WORK_FAILED : WORK_AGAIN;
+}
+
+WorkOutcome work_item(Control *control, const Job *job, const Item *item, gboolean retry,
+    gchar **why)
+{
+    Failure failure = {FALSE, 0};
+    WorkOutcome outcome;
+    GError *error = NULL;
+    LegOutcome leg;
+
+    if (job_is_done(job, item->id)) {
+        clear_traces(job, item);
+        return WORK_SKIPPED;
+    }
+    failure = read_failure(job, item);
+    if (failure.permanent && !retry)
+        return WORK_SKIPPED;
+    failure.attempts = failure.permanent ? 1 : failure.attempts + 1;
+    leg = go_on(control, job, item, failure.attempts, &error);
+    if (job_is_done(job, item->id)) { /* by whomever */
+        clear_traces(job, item);
+        outcome = WORK_DONE;
+    } else if (leg == LEG_INTERRUPTED) {
+        outcome = WORK_INTERRUPTED;
+    } else {
+        if (!error)
+            fault_set(&error, FAULT_TRANSIENT, "the work ended without a result");
+        outcome = fail(job, item, failure, error);
+        *why = g_strdup(error->message);
+    }
+    g_clear_error(&error);
+    return outcome;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* An item from wherever it is to its end. */
+#ifndef BATCH_WORK_H
+#define BATCH_WORK_H
+
+#include "leg.h"
+
+typedef enum {
+    WORK_DONE,
+    WORK_SKIPPED,     /* it was done, or has failed for good */
+    WORK_INTERRUPTED,
+    WORK_AGAIN,       /* it has failed, and may work another time */
+    WORK_FAILED,      /* for good */
+} WorkOutcome;
+
+/* @why: the sentence of a failure; caller frees it. */
+WorkOutcome work_item(Control *control, const Job *job, const Item *item, gboolean retry,
+    gchar **why);
+
+#endif
