@@ -77,7 +77,7 @@ static void set_times(GstSamRecord *record, GstClockTime time)
 }
 
 gboolean chunk_add(Chunk *chunk, GstBuffer *buffer, const GstSegment *segment, GstClockTime time,
-    GError **error)
+    GstClockTime duration, GError **error)
 {
     const GstSamLineParams params = {.run = chunk->job->run, .steady = TRUE};
     GstSamRecord *record = chunk->record;
@@ -89,6 +89,7 @@ gboolean chunk_add(Chunk *chunk, GstBuffer *buffer, const GstSegment *segment, G
     gst_sam_record_set_times(record, buffer, segment);
     gst_sam_record_set_metas(record, buffer, NULL);
     set_times(record, time);
+    record->duration = duration;
     ok = gst_sam_coder_begin(&chunk->coder, record, error);
     if (ok) {
         g_string_truncate(chunk->line, 0);

@@ -26,9 +26,10 @@ typedef struct {
 void chunk_init(Chunk *chunk, const Job *job, const Item *item, GstElement *track, Place *place);
 void chunk_clear(Chunk *chunk);
 
-/* Streaming thread: a frame that samtrack has passed. @time: of the item. */
+/* Streaming thread: a frame that samtrack has passed. @time: of the item. @duration: as @time and
+ * all else that is written it must not depend on where a run began. */
 gboolean chunk_add(Chunk *chunk, GstBuffer *buffer, const GstSegment *segment, GstClockTime time,
-    GError **error);
+    GstClockTime duration, GError **error);
 
 typedef enum {
     CHUNK_KEPT,

@@ -217,12 +217,11 @@ static gboolean admit(Leg *leg, GstBuffer *buffer, GstClockTime time)
     return !is_over(leg);
 }
 
-static GstClockTime get_duration(const Leg *leg, GstBuffer *buffer)
+/* By the rate: demuxers tell another one of the same frame after a seek. */
+static GstClockTime get_duration(const Leg *leg)
 {
-    if (GST_BUFFER_DURATION_IS_VALID(buffer))
-        return GST_BUFFER_DURATION(buffer);
     return leg->info.fps_n > 0 ? gst_util_uint64_scale(GST_SECOND, leg->info.fps_d,
-        leg->info.fps_n) : DEFAULT_DURATION;
+        leg->info.fps_n) : GST_CLOCK_TIME_NONE;
 }
 
 static GstPadProbeReturn on_frame(GstPad *pad, GstPadProbeInfo *info, gpointer data)
@@ -245,7 +244,8 @@ static GstPadProbeReturn on_frame(GstPad *pad, GstPadProbeInfo *info, gpointer d
     gst_caps_unref(caps);
     source_note_end(&leg->source, time + (GST_BUFFER_DURATION_IS_VALID(buffer) ?
         GST_BUFFER_DURATION(buffer) : 0));
-    leg->last_end = MAX(leg->last_end, time + get_duration(leg, buffer));
+    leg->last_end = MAX(leg->last_end, time + (leg->info.fps_n > 0 ? get_duration(leg) :
+        DEFAULT_DURATION));
     return admit(leg, buffer, time) ? GST_PAD_PROBE_OK : GST_PAD_PROBE_DROP;
 }
 
@@ -261,7 +261,8 @@ static GstPadProbeReturn on_tracked(GstPad *pad, GstPadProbeInfo *info, gpointer
     if (is_over(leg) || !event)
         goto done;
     gst_event_parse_segment(event, &segment);
-    if (!chunk_add(&leg->chunk, buffer, segment, leg->place->offset + time, &error)) {
+    if (!chunk_add(&leg->chunk, buffer, segment, leg->place->offset + time, get_duration(leg),
+        &error)) {
         end(leg, LEG_FAILED, error);
         goto done;
     }

@@ -54,9 +54,10 @@ def launch(*words):
 
 
 def make_video(path, seconds=SECONDS, seed=0):
-    """With B frames and a key frame a second where there is an encoder for it."""
+    """An MP4 has B frames and a key frame a second where there is an encoder for it. Of MKV the demuxer gives the last frame another
+    duration after a seek than without one."""
     coder = ['x264enc', 'key-int-max=30', 'bframes=2', 'threads=1', 'speed-preset=veryfast', '!', 'mp4mux', 'faststart=true']
-    if subprocess.run(['gst-inspect-1.0', '--exists', 'x264enc'], env=get_environment(), check=False).returncode:
+    if path.suffix == '.mkv' or subprocess.run(['gst-inspect-1.0', '--exists', 'x264enc'], env=get_environment(), check=False).returncode:
         coder = ['jpegenc', '!', 'matroskamux']
     launch('samscene', f'num-buffers={seconds * RATE}', f'seed={seed}', '!', f'video/x-raw,width=160,height=96,framerate={RATE}/1', '!',
            'videoconvert', '!', 'video/x-raw,format=I420', '!', *coder, '!', 'filesink', f'location={path}')
@@ -318,11 +319,11 @@ def make_coco(folder):
 
 def kill_everywhere(folder):
     """Each run is killed at the next call of those that change names or wait for the disk, before it and behind it."""
-    make_video(folder / 'v.mp4', 1)
-    whole = make_reference(folder, {'id': 'v', 'uri': 'v.mp4', 'prompt': PROMPT})
+    make_video(folder / 'v.mkv')
+    whole = make_reference(folder, {'id': 'v', 'uri': 'v.mkv', 'prompt': PROMPT})
     runs = 0
     for behind in ({}, {'KILL_AFTER': '1'}):
-        job = plan(folder, f'kills{len(behind)}', folder / 'm.jsonl', '--chunk=0.4')
+        job = plan(folder, f'kills{len(behind)}', folder / 'm.jsonl', '--chunk=0.8')
         for at in range(1, 200):
             process = start('run', f'--job={job}', '--shard=0', LD_PRELOAD=KILL[0], KILL_AT=str(at), **behind)
             log = process.communicate(timeout=60)[1]
