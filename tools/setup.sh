@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Installs the missing packages that samtrack needs to be built and run (run) or tested (test) on
-# Debian or Ubuntu, and lists them first; on standard error it tells how far it is. Usage: tools/setup.sh [run|live|test|readers]
+# Debian or Ubuntu, and lists them first; on standard error it tells how far it is. Usage: tools/setup.sh [run|live|test|readers|slurm]
 # readers: Python packages that read samexport's files, about 900 MB with what they need, for one test.
+# slurm: Debian's slurm, 12 MB in build-slurm/, for one test.
 set -eu -o pipefail
 
 run_packages="gcc libc6-dev meson ninja-build pkg-config libjansson-dev libjson-glib-dev libpaho-mqtt-dev
@@ -73,10 +74,26 @@ install_readers() {
         echo "tools/setup.sh: these Python packages cannot be installed, and are left out of the test: $reader_packages" >&2
 }
 
+# Into build-slurm/, 12 MB, for the test of the launcher: nothing of it is installed.
+fetch_slurm() {
+    local folder deb
+    folder="$(cd "$(dirname "$0")/.." && pwd)/build-slurm"
+    [ -e "$folder/usr/sbin/slurmctld-wlm" ] && return 0
+    echo "tools/setup.sh: fetching slurm into build-slurm/"
+    mkdir -p "$folder/deb"
+    (cd "$folder/deb" && apt-get download -qq slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge libmunge2 libhwloc15 libjson-c5 libyaml-0-2) || {
+        echo "tools/setup.sh: slurm cannot be fetched, and its test is skipped" >&2
+        return 0
+    }
+    for deb in "$folder"/deb/*.deb; do dpkg -x "$deb" "$folder"; done
+    rm -r "$folder/deb"
+}
+
 case "${1:-run}" in
 run | live | test) ;;
 readers) install_readers; exit 0 ;;
-*) echo "usage: tools/setup.sh [run|live|test|readers]" >&2; exit 2 ;;
+slurm) fetch_slurm; exit 0 ;;
+*) echo "usage: tools/setup.sh [run|live|test|readers|slurm]" >&2; exit 2 ;;
 esac
 if ! command -v dpkg-query >/dev/null; then
     echo "tools/setup.sh: this is neither Debian nor Ubuntu; please install the equivalents of:" $run_packages $live_packages $test_packages >&2
