@@ -5,6 +5,7 @@
 #include "folder.h"
 #include "document.h"
 #include "lines.h"
+#include "davis.h"
 #include "record/gstsamcoco.h"
 #include "sheet.h"
 
@@ -39,6 +40,8 @@ typedef struct {
     GHashTable *devices; /* "BACKEND DEVICE PRECISION" */
 
     Sheet *lines;       /* json-lines */
+    Masks *masks;       /* davis */
+    gchar *masks_hash;
     GstSamCoco coco;    /* coco */
     GstSamTally tally;
 } Finish;
@@ -86,6 +89,8 @@ static gboolean add_line(Finish *f, const gchar *line, gsize bytes, GError **err
     f->frames++;
     if (is_coco(f))
         return gst_sam_coco_add(&f->coco, f->record, &f->coder, f->record->frame, error);
+    if (f->masks)
+        return masks_add(f->masks, f->record, &f->coder, error);
     return sheet_write(f->lines, line, bytes, error);
 }
 
@@ -223,6 +228,8 @@ static gboolean write_item(Finish *f, gint64 attempt, GError **error)
     json_object_set_int_member(object, "first", f->first);
     json_object_set_int_member(object, "last", f->last);
     json_object_set_object_member(object, "files", json_object_ref(f->files));
+    if (f->masks_hash)
+        json_object_set_string_member(object, "masks", f->masks_hash);
     json_object_set_array_member(object, "devices", devices);
     json_object_set_string_member(object, "node", g_get_host_name());
     json_object_set_int_member(object, "attempt", attempt);
@@ -240,6 +247,9 @@ static gboolean open_output(Finish *f, GError **error)
         number = gst_sam_spool_open(&f->coco.spool, f->folder);
         ok = !number || fault_set(error, FAULT_TRANSIENT, "no file can be made in '%s': %s",
             f->folder, g_strerror(number));
+    } else if (!strcmp(f->job->format, "davis")) {
+        f->masks = masks_open(f->folder, &f->tally, error);
+        ok = f->masks != NULL;
     } else {
         f->lines = sheet_open(f->folder, "frames.jsonl", error);
         ok = f->lines != NULL;
@@ -270,8 +280,13 @@ static gboolean make(Finish *f, gint64 attempt, GError **error)
         if (!ok && !job_is_done(f->job, f->item->id))
             remove_chunks(f, n);
     }
-    return ok && (is_coco(f) ? write_coco(f, error) : end_lines(f, error)) &&
-        write_tracks(f, error) && write_item(f, attempt, error);
+    if (ok && is_coco(f))
+        ok = write_coco(f, error);
+    else if (ok && f->masks)
+        ok = masks_close(g_steal_pointer(&f->masks), &f->masks_hash, error);
+    else if (ok)
+        ok = end_lines(f, error);
+    return ok && write_tracks(f, error) && write_item(f, attempt, error);
 }
 
 gboolean finish_item(const Job *job, const Item *item, const Place *place, gint64 attempt,
@@ -301,6 +316,8 @@ gboolean finish_item(const Job *job, const Item *item, const Place *place, gint6
     else
         ok = folder_commit(f.folder, target, error) != FOLDER_FAILED;
     g_clear_pointer(&f.lines, sheet_drop);
+    g_clear_pointer(&f.masks, masks_drop);
+    g_free(f.masks_hash);
     if (is_coco(&f) && f.coco.videos)
         gst_sam_coco_clear(&f.coco);
     g_hash_table_unref(f.devices);

@@ -26,11 +26,20 @@ static gboolean read_number(const gchar **at, gint64 *number)
     return TRUE;
 }
 
-static void add_run(GstSamRegion *region, gint64 begin, gint64 end, gint height)
+/* What is made of the runs: pixels count column by column. */
+typedef struct {
+    gint width, height;
+    GstSamRegion region;
+    guint8 *pixels; /* NULL: only the region */
+    guint8 value;
+} Picture;
+
+static void add_region(Picture *p, gint64 begin, gint64 end)
 {
-    const gint left = begin / height, right = (end - 1) / height;
-    const gint top = left == right ? begin % height : 0;
-    const gint bottom = left == right ? (end - 1) % height : height - 1;
+    const gint left = begin / p->height, right = (end - 1) / p->height;
+    const gint top = left == right ? begin % p->height : 0;
+    const gint bottom = left == right ? (end - 1) % p->height : p->height - 1;
+    GstSamRegion *region = &p->region;
     gint x1, y1;
 
     if (!region->area) {
@@ -46,25 +55,51 @@ static void add_run(GstSamRegion *region, gint64 begin, gint64 end, gint height)
     region->area += end - begin;
 }
 
-gboolean lines_find_region(const gchar *counts, gint width, gint height, GstSamRegion *region)
+static void add_run(Picture *p, gint64 begin, gint64 end)
 {
-    const gint64 all = (gint64) width * height;
+    gint64 i;
+
+    if (begin == end)
+        return;
+    add_region(p, begin, end);
+    for (i = begin; p->pixels && i < end; i++)
+        p->pixels[i % p->height * p->width + i / p->height] = p->value;
+}
+
+static gboolean read_runs(const gchar *counts, Picture *p)
+{
+    const gint64 all = (gint64) p->width * p->height;
     gint64 before[2] = {0, 0}, at = 0, run;
     guint n;
 
-    memset(region, 0, sizeof *region);
     for (n = 0; *counts; n++) {
         if (!read_number(&counts, &run))
             return FALSE;
         run += n > 2 ? before[n & 1] : 0;
         if (run < 0 || run > all - at)
             return FALSE;
-        if ((n & 1) && run)
-            add_run(region, at, at + run, height);
+        if (n & 1)
+            add_run(p, at, at + run);
         before[n & 1] = run;
         at += run;
     }
     return at == all;
+}
+
+gboolean lines_find_region(const gchar *counts, gint width, gint height, GstSamRegion *region)
+{
+    Picture p = {.width = width, .height = height};
+    const gboolean ok = read_runs(counts, &p);
+
+    *region = p.region;
+    return ok;
+}
+
+gboolean lines_paint(const gchar *counts, gint width, gint height, guint8 value, guint8 *pixels)
+{
+    Picture p = {.width = width, .height = height, .pixels = pixels, .value = value};
+
+    return read_runs(counts, &p);
 }
 
 static guint64 get_time(JsonObject *object, const gchar *key)

@@ -14,4 +14,7 @@ gboolean lines_read(const gchar *line, gsize bytes, GstSamRecord *record, GstSam
 /* What COCO's run lengths cover. FALSE if they are not of that size. */
 gboolean lines_find_region(const gchar *counts, gint width, gint height, GstSamRegion *region);
 
+/* Sets the pixels that they cover. FALSE if they are not of that size. */
+gboolean lines_paint(const gchar *counts, gint width, gint height, guint8 value, guint8 *pixels);
+
 #endif

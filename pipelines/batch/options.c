@@ -44,7 +44,7 @@ static gboolean check_word(const gchar *name, const gchar *value, const gchar *c
 
 static gboolean check_plan(const Options *o, GError **error)
 {
-    static const gchar *const formats[] = {"json-lines", "coco", NULL};
+    static const gchar *const formats[] = {"json-lines", "coco", "davis", NULL};
     static const gchar *const sizes[] = {"frame", "own", "none", NULL};
 
     if (!o->manifest)
@@ -59,6 +59,9 @@ static gboolean check_plan(const Options *o, GError **error)
     if (!strcmp(o->format, "coco") && !strcmp(o->mask_size, "none"))
         return fault_set(error, FAULT_SETTINGS, "--mask-size is 'none', but the format 'coco' "
             "consists of masks");
+    if (!strcmp(o->format, "davis") && strcmp(o->mask_size, "frame"))
+        return fault_set(error, FAULT_SETTINGS, "--mask-size is '%s', but the format 'davis' has "
+            "pictures of the frame's size", o->mask_size);
     return TRUE;
 }
 
@@ -106,7 +109,7 @@ gboolean options_read(Options *o, int argc, char **argv, GError **error)
         {"chunk", 0, 0, G_OPTION_ARG_DOUBLE, &o->chunk,
             "plan: Seconds of video after which work is kept (default: 60)", "SECONDS"},
         {"format", 0, 0, G_OPTION_ARG_STRING, &o->format,
-            "plan: json-lines (default) or coco", "NAME"},
+            "plan: json-lines (default), coco or davis", "NAME"},
         {"mask-size", 0, 0, G_OPTION_ARG_STRING, &o->mask_size,
             "plan: frame (default), own or none", "NAME"},
         {"set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &o->set,

@@ -153,7 +153,7 @@ def refuse_manifests(folder):
 
 def refuse_options(folder):
     manifest = write_manifest(folder / 'good.jsonl', GOOD)
-    for options, wanted in ((['--chunk=0'], '--chunk is 0'), (['--format=xml'], 'expected one of json-lines, coco'),
+    for options, wanted in ((['--chunk=0'], '--chunk is 0'), (['--format=xml'], 'expected one of json-lines, coco, davis'),
                             (['--set=interval=3'], "'interval' is not a property that a job may set"),
                             (['--set=threads=x'], "'threads' does not take 'x'"), (['--set=threads=100000'], "does not take '100000'"),
                             (['--set=threads'], 'expected NAME=VALUE'), (['--set=threads=1', '--set=threads=2'], "'threads' twice"),
@@ -315,6 +315,37 @@ def make_coco(folder):
           [(a['bbox'], a['area']) for a in data['annotations']] == [(o['box'], o['area']) for o in objects], 'boxes of COCO')
 
 
+def make_davis(folder):
+    """PNGs of the masks in the lines, the same in chunks; a value for each object."""
+    make_video(folder / 'v.mp4', 1)
+    item = {'id': 'v', 'uri': 'v.mp4', 'prompts': [{'prompt': PROMPT}, {'at': 0.5, 'prompt': 'box,x=4,y=4,w=20,h=20'}]}
+    lines = read(make_reference(folder, item), 'v').splitlines()
+    texts = []
+    for name, chunk in (('d1', '1000'), ('d2', '0.3')):
+        job = plan(folder, name, folder / 'm.jsonl', f'--chunk={chunk}', '--format=davis')
+        call('run', f'--job={job}', '--shard=0')
+        files = sorted(get_item(job, 'v').glob('masks/*'))
+        check([f.name for f in files] == [f'{n:05}.png' for n in range(RATE)], f'PNGs: {[f.name for f in files]}')
+        texts.append(b''.join(f.read_bytes() for f in files))
+        check(json.loads(read(job, 'v', 'item.json'))['masks'] == hashlib.sha256(texts[-1]).hexdigest(), 'the hash of the PNGs')
+    check(texts[0] == texts[1], 'PNGs of chunks')
+    try:
+        from PIL import Image
+    except ImportError:
+        print('without Pillow the PNGs are not read')
+        return
+    for file, line in zip(files, lines):
+        values = Image.open(file).tobytes()
+        objects = json.loads(line)['objects']
+        areas = [o['area'] for o in objects]
+        check([values.count(i + 1) for i in range(len(areas))] == areas and sum(areas) + values.count(0) == len(values),
+              f'{file.name} has other masks than {areas}')
+        if len(objects) == 1:
+            x, y, w, h = objects[0]['box']
+            rows = [values[r * 160:(r + 1) * 160] for r in range(96)]
+            check(all(bool(rows[r][c]) == (x <= c < x + w and y <= r < y + h) for r in range(96) for c in range(160)), f'{file.name}: {x, y, w, h}')
+
+
 # ---- kills
 
 def kill_everywhere(folder):
@@ -457,7 +488,7 @@ def change_files(folder):
 
 PARTS = {
     'plan': [refuse_manifests, refuse_options, freeze, pack],
-    'chunks': [cut, make_parts, make_coco],
+    'chunks': [cut, make_parts, make_coco, make_davis],
     'engine': [cut],
     'kills': [kill_everywhere, kill_at_random],
     'faults': [fill_disk, fail_for_good, change_files],
