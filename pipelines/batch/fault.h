@@ -11,7 +11,7 @@ typedef enum {
     FAULT_SETTINGS,  /* of the command, the job or the manifest: nothing is begun */
     FAULT_PERMANENT, /* of an item: it will be so again */
     FAULT_TRANSIENT, /* it may work another time */
-    FAULT_DONE,      /* somebody else has done the item meanwhile */
+    FAULT_ANEW,      /* likewise, and what was tracked before is of no use */
 } Fault;
 
 /* What the program ends with. */

@@ -129,8 +129,8 @@ static void differ(Leg *leg)
     g_mutex_lock(&leg->lock);
     leg->differs = TRUE;
     g_mutex_unlock(&leg->lock);
-    end(leg, LEG_FAILED, g_error_new(BATCH_FAULT, FAULT_PERMANENT, "the video does not have the "
-        "frames any more that were tracked before"));
+    end(leg, LEG_FAILED, g_error_new(BATCH_FAULT, FAULT_ANEW, "the video does not decode to the "
+        "frames that were tracked before: it begins anew"));
 }
 
 /* Whether the frame was tracked before. What precedes the next one must be what it was: then so is
@@ -524,9 +524,8 @@ static LegOutcome run(Leg *leg, gboolean *differs, GError **error)
     begin(leg);
     if (job_apply(leg->job, leg->track, error))
         play(leg);
-    else
-        leg->outcome = LEG_FAILED;
-    outcome = leg->over ? leg->outcome : LEG_FAILED;
+    end(leg, LEG_FAILED, NULL); /* if nothing else has: no frame waits for a jump any more */
+    outcome = leg->outcome;
     if (outcome == LEG_ENDED)
         outcome = keep_end(leg, error);
     else if (leg->error)

@@ -156,6 +156,9 @@ static void count(Run *r, const Item *item, WorkOutcome outcome, const gchar *wh
         r->failed++;
         progress_say("'%s' has failed: %s", item->id, why);
         break;
+    case WORK_STUCK:
+        progress_say("the job's folder takes no files");
+        /* fall through */
     case WORK_AGAIN:
         r->again++;
         progress_say("'%s' is to be tried again: %s", item->id, why);
@@ -191,7 +194,7 @@ static gint work_off(Run *r, gboolean retry)
         progress_item_done(&r->progress, item);
         count(r, item, outcome, why);
         g_free(why);
-        if (outcome == WORK_INTERRUPTED)
+        if (outcome == WORK_INTERRUPTED || outcome == WORK_STUCK)
             break;
     }
     progress_say("%u done, %u were done or given up before, %u failed, %u to be tried again%s",

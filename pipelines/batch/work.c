@@ -135,12 +135,11 @@ static WorkOutcome fail(const Job *job, const Item *item, Failure failure, const
 
     failure.permanent = g_error_matches(error, BATCH_FAULT, FAULT_PERMANENT) ||
         failure.attempts >= MOST_ATTEMPTS;
-    if (failure.permanent)
+    if (failure.permanent || g_error_matches(error, BATCH_FAULT, FAULT_ANEW))
         folder_remove(parts);
-    /* A full disk may take not even that: then it is tried again. */
-    if (!write_failure(job, item, failure, error->message))
-        failure.permanent = FALSE;
     g_free(parts);
+    if (!write_failure(job, item, failure, error->message))
+        return WORK_STUCK;
     return failure.permanent ? WORK_FAILED : WORK_AGAIN;
 }
 

@@ -11,6 +11,7 @@ typedef enum {
     WORK_INTERRUPTED,
     WORK_AGAIN,       /* it has failed, and may work another time */
     WORK_FAILED,      /* for good */
+    WORK_STUCK,       /* not even its failure can be written: others would fail as well */
 } WorkOutcome;
 
 /* @why: the sentence of a failure; caller frees it. */

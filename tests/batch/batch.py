@@ -407,15 +407,16 @@ def limit_files(size):
 def fill_disk(folder):
     """What cannot be written is no result, and is not given up: with room it is done, from where it was."""
     make_video(folder / 'v.mp4')
-    whole = make_reference(folder, {'id': 'v', 'uri': 'v.mp4', 'prompt': PROMPT})
+    whole = make_reference(folder, *({'id': name, 'uri': 'v.mp4', 'prompt': PROMPT} for name in 'vw'))
     size = len(read(whole, 'v'))
-    for limit in (100, size // 3, size - 1):
+    for limit, tried in ((100, 1), (size // 3, 2), (size - 1, 2)):
         job = plan(folder, f'full{limit}', folder / 'm.jsonl', '--chunk=0.5')
         log = call('run', f'--job={job}', '--shard=0', status=75, before=limit_files(limit))
-        check('File too large' in log and 'is to be tried again' in log, f'a limit of {limit} bytes: {log}')
+        check('File too large' in log and log.count('is to be tried again') == tried, f'a limit of {limit} bytes: {log}')
+        check(('the rest waits' in log) == (tried == 1), f'where nothing can be written the others wait: {log}')
         check(not list(job.glob('items/*/v')), 'a result that was not written')
         call('run', f'--job={job}', '--shard=0')
-        compare(job, whole, 'v')
+        compare(job, whole, 'v', 'w')
 
 
 def fail_for_good(folder):
@@ -459,18 +460,33 @@ def fail_for_good(folder):
     check(get_status(job)['done'] == 3, 'what was asked for again was not')
 
 
-def change_files(folder):
-    """A video that is replaced between two runs is tracked anew; a model that is replaced ends the job."""
-    make_video(folder / 'v.mp4')
-    make_video(folder / 'w.mp4', seed=1)
-    items = ({'id': 'v', 'uri': 'v.mp4', 'prompt': PROMPT},)
-    job = plan(folder, 'changes', write_manifest(folder / 'm.jsonl', *items), '--chunk=0.3')
-    for at in range(9, 200):  # until a chunk is kept
+def begin_item(job):
+    """Until a chunk of the item v is kept."""
+    for at in range(9, 200):
         process = start('run', f'--job={job}', '--shard=0', LD_PRELOAD=KILL[0], KILL_AT=str(at))
         process.communicate(timeout=60)
         if list(job.glob('parts/*/v/0*')):
             break
     check(process.returncode == -signal.SIGKILL and get_status(job)['begun'] == 1, 'a chunk was to be kept')
+
+
+def change_files(folder):
+    """A video that is replaced between two runs, or decodes otherwise, is tracked anew; a model that is replaced ends the job."""
+    make_video(folder / 'v.mp4')
+    make_video(folder / 'w.mp4', seed=1)
+    items = ({'id': 'v', 'uri': 'v.mp4', 'prompt': PROMPT},)
+    job = plan(folder, 'frames', write_manifest(folder / 'm.jsonl', *items), '--chunk=1.2')
+    begin_item(job)
+    part = next(job.glob('parts/*/v/000000/part.json'))
+    part.write_text(json.dumps({**json.loads(part.read_text()), 'last_hash': '0' * 64}))
+    log = call('run', f'--job={job}', '--shard=0', status=75)
+    check('does not decode to the frames that were tracked before' in log and not list(job.glob('parts/*/v')), f'other frames: {log}')
+    call('run', f'--job={job}', '--shard=0')
+    compare(job, make_reference(folder, *items), 'v')
+    shutil.rmtree(folder / 'whole')
+
+    job = plan(folder, 'changes', folder / 'm.jsonl', '--chunk=0.3')
+    begin_item(job)
     os.replace(folder / 'w.mp4', folder / 'v.mp4')
     call('run', f'--job={job}', '--shard=0')
     whole = make_reference(folder, *items)
