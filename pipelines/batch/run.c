@@ -172,12 +172,19 @@ static gint work_off(Run *r, gboolean retry)
 {
     const gboolean many = r->items->len > 1;
     gdouble seconds = 0;
-    guint i;
+    guint i, left;
 
     for (i = 0; i < r->items->len; i++) {
         const Item *item = g_ptr_array_index(r->items, i);
 
         seconds = item->seconds > 0 && seconds >= 0 ? seconds + item->seconds : -1;
+    }
+    /* What ends the program each time must not keep it from the rest. */
+    for (i = 0, left = r->items->len; left; left--) {
+        if (work_is_suspect(&r->job, g_ptr_array_index(r->items, i)))
+            g_ptr_array_add(r->items, g_ptr_array_steal_index(r->items, i));
+        else
+            i++;
     }
     progress_begin(&r->progress, r->items->len, seconds);
     for (i = 0; i < r->items->len; i++) {

@@ -12,12 +12,15 @@
 
 /* How often a failure that may pass is tried again, in all runs. */
 #define MOST_ATTEMPTS 5
+/* After so many runs that ended without a word an item has to wait for the others. */
+#define MOST_SILENT 3
 /* How often in one run somebody else may be faster with a chunk: they would be faster with all. */
 #define MOST_LOST 1000
 
 typedef struct {
     gboolean permanent;
     gint64 attempts;
+    gint64 silent; /* runs that began with it and told nothing of it any more */
 } Failure;
 
 static gchar *get_failure_path(const Job *job, const Item *item)
@@ -32,11 +35,12 @@ static Failure read_failure(const Job *job, const Item *item)
 {
     gchar *path = get_failure_path(job, item);
     JsonObject *object = json_read_file(path, NULL);
-    Failure failure = {FALSE, 0};
+    Failure failure = {FALSE, 0, 0};
 
     if (object) {
         failure.permanent = !strcmp(json_get_text(object, "kind", ""), "permanent");
         failure.attempts = json_get_int(object, "attempts", 0);
+        failure.silent = json_get_int(object, "silent", 0);
         json_object_unref(object);
     }
     g_free(path);
@@ -53,6 +57,7 @@ static gboolean write_failure(const Job *job, const Item *item, Failure failure,
     json_object_set_string_member(object, "kind", failure.permanent ? "permanent" : "transient");
     json_object_set_string_member(object, "sentence", why);
     json_object_set_int_member(object, "attempts", failure.attempts);
+    json_object_set_int_member(object, "silent", failure.silent);
     json_object_set_string_member(object, "node", g_get_host_name());
     text = json_write_object(object);
     ok = !g_mkdir_with_parents(folder, 0777) && g_file_set_contents_full(path, text, -1,
@@ -63,15 +68,27 @@ static gboolean write_failure(const Job *job, const Item *item, Failure failure,
     return ok;
 }
 
+static void clear_failure(const Job *job, const Item *item)
+{
+    gchar *path = get_failure_path(job, item);
+
+    g_unlink(path);
+    g_free(path);
+}
+
+gboolean work_is_suspect(const Job *job, const Item *item)
+{
+    return read_failure(job, item).silent >= MOST_SILENT;
+}
+
 /* It is done: what led to it goes. */
 static void clear_traces(const Job *job, const Item *item)
 {
-    gchar *parts = place_get_folder(job, item), *failure = get_failure_path(job, item);
+    gchar *parts = place_get_folder(job, item);
 
     folder_remove(parts);
-    g_unlink(failure);
+    clear_failure(job, item);
     g_free(parts);
-    g_free(failure);
 }
 
 /* A file that was replaced has other frames: what was tracked of the old one is of no use. */
@@ -146,7 +163,7 @@ static WorkOutcome fail(const Job *job, const Item *item, Failure failure, const
 WorkOutcome work_item(Control *control, const Job *job, const Item *item, gboolean retry,
     gchar **why)
 {
-    Failure failure = {FALSE, 0};
+    Failure failure, begun;
     WorkOutcome outcome;
     GError *error = NULL;
     LegOutcome leg;
@@ -158,12 +175,22 @@ WorkOutcome work_item(Control *control, const Job *job, const Item *item, gboole
     failure = read_failure(job, item);
     if (failure.permanent && !retry)
         return WORK_SKIPPED;
+    begun = failure;
+    begun.permanent = FALSE;
+    begun.silent++;
+    write_failure(job, item, begun, "a run of it goes on, or has ended without a word");
     failure.attempts = failure.permanent ? 1 : failure.attempts + 1;
+    failure.silent = 0;
     leg = go_on(control, job, item, failure.attempts, &error);
     if (job_is_done(job, item->id)) { /* by whomever */
         clear_traces(job, item);
         outcome = WORK_DONE;
     } else if (leg == LEG_INTERRUPTED) {
+        begun.silent = 0;
+        if (begun.attempts)
+            write_failure(job, item, begun, "it failed, and was interrupted when tried again");
+        else
+            clear_failure(job, item);
         outcome = WORK_INTERRUPTED;
     } else {
         if (!error)

@@ -18,4 +18,8 @@ typedef enum {
 WorkOutcome work_item(Control *control, const Job *job, const Item *item, gboolean retry,
     gchar **why);
 
+/* Whether runs of it ended several times without a word, as where it takes more memory than there
+ * is: the others of a shard go first. */
+gboolean work_is_suspect(const Job *job, const Item *item);
+
 #endif

@@ -371,6 +371,26 @@ def kill_everywhere(folder):
     print(f'{runs} kills')
 
 
+def wait_behind(folder):
+    """An item with which runs end without a word is tried after the others of its shard."""
+    make_video(folder / 'v.mkv', 1)
+    items = [{'id': name, 'uri': 'v.mkv', 'prompt': PROMPT, 'seconds': seconds} for name, seconds in (('long', 2), ('short', 1))]
+    whole = make_reference(folder, *items)
+    job = plan(folder, 'behind', folder / 'm.jsonl')
+    for _ in range(3):
+        process = start('run', f'--job={job}', '--shard=0', LD_PRELOAD=KILL[0], KILL_AT='8')
+        process.communicate(timeout=60)
+        check(process.returncode == -signal.SIGKILL, f'it was to be killed: {process.returncode}')
+    check('long: a run of it goes on, or has ended without a word' in call('status', f'--job={job}', '--failed'), 'what is told of it')
+    call('run', f'--job={job}', '--shard=0')
+    times = [(get_item(j, name) / 'item.json').stat().st_mtime_ns for j in (whole, job) for name in ('long', 'short')]
+    check(times[0] < times[1] and times[2] > times[3], f'the order of items: {times}')
+    for path in job.glob('items/*/.*'):
+        os.utime(path, (0, 0))
+    call('status', f'--job={job}', '--clean')
+    compare(job, whole, 'long', 'short')
+
+
 def kill_at_random(folder):
     make_video(folder / 'v.mp4')
     seed = int(os.environ.get('BATCH_SEED', time.time()))
@@ -506,7 +526,7 @@ PARTS = {
     'plan': [refuse_manifests, refuse_options, freeze, pack],
     'chunks': [cut, make_parts, make_coco, make_davis],
     'engine': [cut],
-    'kills': [kill_everywhere, kill_at_random],
+    'kills': [kill_everywhere, wait_behind, kill_at_random],
     'faults': [fill_disk, fail_for_good, change_files],
 }
 
