@@ -226,7 +226,7 @@ static inline struct sam_cuda *sam_cuda(const struct sam_queue *q)
     return (struct sam_cuda *) q->priv;
 }
 
-size_t sam_pack_bytes_cuda(const struct sam_queue *q, int out, int in, bool exact);
+size_t sam_pack_bytes_cuda(const struct sam_queue *q, struct sam_matrix m);
 void sam_pack_cuda(struct sam_queue *q, struct sam_matrix dst, const float *weight);
 #define SAM_CUDA(name, cpu, cuda) \
     void sam_##name##_cuda(struct sam_queue *q, const struct sam_##name *p);

@@ -155,7 +155,10 @@ static int cuda_open(struct sam_queue *q, int ordinal, int threads)
     sam_cuda_leave(q);
     if (!works)
         return q->status;
-    if (q->precision == SAM_PRECISION_AUTO)
+    if (q->precision == SAM_PRECISION_INT8)
+        sam_log(&q->log, SAM_LOG_WARNING,
+                "precision 'int8': the backend 'cuda' has none, it takes 'bf16'");
+    if (q->precision == SAM_PRECISION_AUTO || q->precision == SAM_PRECISION_INT8)
         q->precision = SAM_PRECISION_BF16;
     q->ordinal = cuda->device;
     q->ops = sam_cuda_ops();

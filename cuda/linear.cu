@@ -8,9 +8,9 @@
 
 #include "skinny.cuh"
 
-extern "C" size_t sam_pack_bytes_cuda(const struct sam_queue *q, int out, int in, bool exact)
+extern "C" size_t sam_pack_bytes_cuda(const struct sam_queue *q, struct sam_matrix m)
 {
-    return (size_t) out * gemm_ld(q, in, exact) * (gemm_is_exact(q, exact) ? 4 : 2);
+    return (size_t) m.out * gemm_ld(q, m.in, m.exact) * (gemm_is_exact(q, m.exact) ? 4 : 2);
 }
 
 // BF16, to nearest, ties to even; NaN stays one.
@@ -24,7 +24,7 @@ static uint16_t round_to_bf16(float v)
 // Rows padded with zeros to a multiple of eight numbers, so that each is 16 bytes aligned.
 extern "C" void sam_pack_cuda(struct sam_queue *q, struct sam_matrix dst, const float *weight)
 {
-    const size_t bytes = sam_pack_bytes_cuda(q, dst.out, dst.in, dst.exact);
+    const size_t bytes = sam_pack_bytes_cuda(q, dst);
     if (gemm_is_exact(q, dst.exact)) {
         sam_cuda_upload(q, dst.data, weight, bytes);
         return;

@@ -303,7 +303,6 @@ int sam_detector_read(sam_detector *d, const char *name, float *dst, size_t capa
 int sam_detector_info(const sam_detector *d, struct sam_detector_info *info,
                       struct sam_error *error)
 {
-    static const char *const precision[] = { "auto", "fp32", "bf16" };
     const int status = sam_sized_check(info, sizeof(*info), sizeof(*info), "info", error);
 
     if (status)
@@ -314,7 +313,7 @@ int sam_detector_info(const sam_detector *d, struct sam_detector_info *info,
     const struct sam_detector_info all = {
         .model_file = d->file, .family = c->detector->title, .variant = c->variant,
         .backend = sam_queue_backend(&d->queue), .device = d->queue.device_name,
-        .precision = precision[d->queue.precision], .threads = d->queue.threads,
+        .precision = sam_queue_precision(&d->queue), .threads = d->queue.threads,
         .image_size = c->image_size, .num_classes = c->detector->classes(c),
         .max_detections = c->detector->most, .open_ns = d->open_ns,
         .bytes_used = d->model->constant_bytes + sizeof(*d) + d->scratch_bytes + d->state_bytes +

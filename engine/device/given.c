@@ -30,7 +30,7 @@ static int check_params(const struct sam_params *p, struct sam_error *error)
         check_range("backend", (int) p->backend, SAM_BACKEND_AUTO, SAM_BACKEND_CUDA, error) ||
         (p->cuda_stream && !p->cuda_context &&
          sam_fail(error, SAM_EINVAL, "cuda_stream is set, but cuda_context is NULL")) ||
-        check_range("precision", (int) p->precision, SAM_PRECISION_AUTO, SAM_PRECISION_BF16,
+        check_range("precision", (int) p->precision, SAM_PRECISION_AUTO, SAM_PRECISION_INT8,
                     error) ||
         check_range("refine", (int) p->refine, SAM_REFINE_PRESENT, SAM_REFINE_ALWAYS, error) ||
         check_range("edges", (int) p->edges, SAM_EDGES_NONE, SAM_EDGES_LUMA, error))

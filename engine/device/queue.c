@@ -60,6 +60,11 @@ const char *sam_queue_backend(const struct sam_queue *q)
     return q->device->name;
 }
 
+const char *sam_queue_precision(const struct sam_queue *q)
+{
+    return q->int8 ? "int8" : q->precision == SAM_PRECISION_BF16 ? "bf16" : "fp32";
+}
+
 void sam_queue_enter(struct sam_queue *q)
 {
     assert(sam_queue_is_open(q));

@@ -32,6 +32,7 @@ struct sam_queue {
                        // as much as all operations can use
     struct sam_log log;
     enum sam_precision precision; // of matrix products: SAM_PRECISION_FP32 or _BF16
+    bool int8; // matrices that say so are multiplied in int8; `precision` is that of all else
     int threads;                  // of the backend; 1 if it has none of its own
     const char *device_name;      // for reports; valid until the queue is closed
     const char *products;         // who makes large products: see struct sam_info
@@ -64,6 +65,9 @@ static inline bool sam_queue_is_open(const struct sam_queue *q)
 
 // The name of the backend: "ref", "cpu" or "cuda". Equal names have equal addresses.
 const char *sam_queue_backend(const struct sam_queue *q);
+
+// "fp32", "bf16" or "int8": what products are made in.
+const char *sam_queue_precision(const struct sam_queue *q);
 
 // Make a given context current, and restore the previous one. All calls on an open queue must be
 // made between the two. They nest. On failure the queue has failed.

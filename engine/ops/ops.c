@@ -38,9 +38,9 @@ const char *sam_ops_missing(const struct sam_ops *ops)
     return !ops->pack ? "pack" : !ops->pack_bytes ? "pack_bytes" : NULL;
 }
 
-size_t sam_op_pack_bytes(const struct sam_queue *q, int out, int in, bool exact)
+size_t sam_op_pack_bytes(const struct sam_queue *q, struct sam_matrix m)
 {
-    return q->ops->pack_bytes(q, out, in, exact);
+    return q->ops->pack_bytes(q, m);
 }
 
 void sam_op_pack(struct sam_queue *q, struct sam_matrix dst, const float *weight)
@@ -49,6 +49,7 @@ void sam_op_pack(struct sam_queue *q, struct sam_matrix dst, const float *weight
     begin();
     require(dst.out > 0 && dst.in > 0);
     require(weight);
+    require(!dst.int8 || (q->int8 && !dst.exact && dst.in <= SAM_MAX_INT8));
     q->ops->pack(q, dst, weight);
 }
 

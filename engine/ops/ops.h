@@ -14,6 +14,7 @@
 #include "base/frame.h"
 #include "device/queue.h"
 #include "ops/list.h"
+#include "ops/matrix.h"
 
 // A NaN stays one: numbers that overflow must be seen at the end of the network.
 enum sam_act {
@@ -24,15 +25,6 @@ enum sam_act {
     SAM_ACT_SILU, // x sigmoid(x)
     SAM_ACT_RELU6, // min(max(x, 0), 6)
     SAM_NUM_ACTS,
-};
-
-// The weight of a matrix product (out x in, row-major when loaded), in whatever form the
-// backend multiplies fastest. Made once, at load, by sam_op_pack(); opaque to models.
-struct sam_matrix {
-    void *data;
-    int out, in;
-    bool exact; // multiplied in F32 at any precision, where the backend can: heads and the like,
-                // little work with much at stake
 };
 
 enum {
@@ -665,7 +657,7 @@ struct sam_draw_edges {
 // sam_op_X() fronts by the time an entry is called. Only ops/ and cuda/ look into it.
 struct sam_ops {
     // Weights: bytes of the packed form; pack from F32 row-major host memory.
-    size_t (*pack_bytes)(const struct sam_queue *q, int out, int in, bool exact);
+    size_t (*pack_bytes)(const struct sam_queue *q, struct sam_matrix m); // m.data: not looked at
     void (*pack)(struct sam_queue *q, struct sam_matrix dst, const float *weight);
 
     bool wants_bias_bf16; // in linear, where products are of BF16
@@ -687,7 +679,7 @@ const char *sam_ops_missing(const struct sam_ops *ops);
     void sam_op_##name(struct sam_queue *q, const struct sam_##name *p);
 SAM_OPS(SAM_FRONT)
 #undef SAM_FRONT
-size_t sam_op_pack_bytes(const struct sam_queue *q, int out, int in, bool exact);
+size_t sam_op_pack_bytes(const struct sam_queue *q, struct sam_matrix m); // m.data: not looked at
 void sam_op_pack(struct sam_queue *q, struct sam_matrix dst, const float *weight);
 
 // What models ask before they choose an operation.

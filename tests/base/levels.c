@@ -8,7 +8,7 @@
 
 #include "../expect.h"
 
-static const char *flags[] = { "", FLAGS_AVX2, FLAGS_AVX512, FLAGS_BF16 };
+static const char *flags[] = { "", FLAGS_AVX2, FLAGS_AVX512, FLAGS_VNNI, FLAGS_BF16 };
 static const char *missing;
 
 static bool has_all_but_one(const char *feature)
@@ -60,8 +60,8 @@ int main(void)
     check_flags();
     check_word("generic", NULL);
     check_word("", NULL);
-    check_word("AVX2", "expected generic, avx2, avx512 or avx512_bf16");
-    check_word("avx512bf16", "expected generic, avx2, avx512 or avx512_bf16");
+    check_word("AVX2", "expected generic, avx2, avx512, avx512_vnni or avx512_bf16");
+    check_word("avx512bf16", "expected generic, avx2, avx512, avx512_vnni or avx512_bf16");
     if (sam_cpu_detect() < SAM_CPU_AVX512_BF16)
         check_word("avx512_bf16", "which this processor lacks");
     return expect_status();

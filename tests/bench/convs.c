@@ -143,7 +143,7 @@ static struct sam_matrix new_matrix(struct ours *o, int out, int in)
     float *weight = malloc(sizeof(*weight) * (size_t) out * (size_t) in);
     for (size_t i = 0; i < (size_t) out * (size_t) in; i++)
         weight[i] = ((float) (i * 104729 % 1024) / 512 - 1) / 16;
-    const size_t bytes = sam_op_pack_bytes(o->queue, out, in, false);
+    const size_t bytes = sam_op_pack_bytes(o->queue, m);
     m.data = o->buffer[o->num_buffers++] = aligned_alloc(64, (bytes + 127) / 64 * 64);
     sam_op_pack(o->queue, m, weight);
     free(weight);

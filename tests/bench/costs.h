@@ -24,7 +24,7 @@ static double bytes_of(const struct sam_tensor *t)
 
 static double weight_bytes(const struct sam_queue *q, const struct sam_matrix *m)
 {
-    return (double) sam_pack_bytes_cuda(q, m->out, m->in, m->exact);
+    return (double) sam_pack_bytes_cuda(q, *m);
 }
 
 static bool is_exact(const struct sam_queue *q, bool exact)

@@ -157,8 +157,8 @@ static void open_queue(struct product *x)
                 sum += src[r * IN + i] * weight[o * IN + i];
             x->wanted[r * OUT + o] = sum;
         }
-    struct sam_matrix m = { NULL, OUT, IN, false };
-    m.data = sam_queue_alloc(&x->q, sam_op_pack_bytes(&x->q, OUT, IN, false));
+    struct sam_matrix m = { .out = OUT, .in = IN };
+    m.data = sam_queue_alloc(&x->q, sam_op_pack_bytes(&x->q, m));
     sam_op_pack(&x->q, m, weight);
     x->op = (struct sam_linear) {
         .src = { to_device(&x->q, half, sizeof(half)), SAM_BF16, 1, 1, ROWS, IN },

@@ -284,14 +284,14 @@ static void guarded_paint(struct sam_queue *q, const struct sam_paint *p)
 
 // ---- weights
 
-static size_t pack_bytes(const struct sam_queue *q, int out, int in, bool exact)
+static size_t pack_bytes(const struct sam_queue *q, struct sam_matrix m)
 {
-    return (size_t) out * in * sizeof(float);
+    return (size_t) m.out * m.in * sizeof(float);
 }
 
 static void pack(struct sam_queue *q, struct sam_matrix dst, const float *weight)
 {
-    sam_queue_upload(q, dst.data, weight, pack_bytes(q, dst.out, dst.in, dst.exact));
+    sam_queue_upload(q, dst.data, weight, pack_bytes(q, dst));
 }
 
 // What CUDA has no entry for models do by other operations: so they do here.

@@ -363,7 +363,8 @@ struct sam_tensor check_abs(struct check *t, const struct check_buf *b)
 
 struct sam_matrix check_abs_weight(struct check *t, const struct check_matrix *m)
 {
-    return (struct sam_matrix) { magnitudes(t, &m->plain).data, m->plain.w, m->plain.c, true };
+    return (struct sam_matrix) { .data = magnitudes(t, &m->plain).data, .out = m->plain.w,
+                                 .in = m->plain.c, .exact = true };
 }
 
 struct check_matrix check_weight(struct check *t, int out, int in)
@@ -377,12 +378,14 @@ struct check_matrix check_weight(struct check *t, int out, int in)
     }
     for (int s = CHECK_REF; s <= CHECK_NEW; s++) {
         struct sam_queue *q = &t->queue[s];
-        const size_t bytes = sam_op_pack_bytes(q, out, in, exact);
+        m.on[s] = (struct sam_matrix) { .out = out, .in = in, .exact = exact,
+                                        .int8 = q->int8 && !exact };
+        const size_t bytes = sam_op_pack_bytes(q, m.on[s]);
         const bool is_device = sam_queue_has_own_memory(q);
         uint8_t *base = is_device ? sam_queue_alloc(q, bytes) : must_alloc(bytes + 2 * GUARD);
         if (!is_device)
             fill_pattern(base, bytes + 2 * GUARD);
-        m.on[s] = (struct sam_matrix) { is_device ? base : base + GUARD, out, in, exact };
+        m.on[s].data = is_device ? base : base + GUARD;
         sam_op_pack(q, m.on[s], m.plain.data);
         t->pack_base[t->num_packs] = base;
         t->pack_bytes[t->num_packs++] = bytes;

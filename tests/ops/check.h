@@ -80,6 +80,12 @@ static inline bool check_rounds(const struct check *t)
     return check_is_bf16(t) && t->factors == CHECK_ANY;
 }
 
+// True where matrices are multiplied in int8, on both sides.
+static inline bool check_is_int8(const struct check *t)
+{
+    return t->queue[CHECK_NEW].int8;
+}
+
 // What a case's factors are, from here on. Kinds worth a case of their own: one in fp32.
 static inline void check_set_factors(struct check *t, enum check_factors factors)
 {
@@ -88,7 +94,7 @@ static inline void check_set_factors(struct check *t, enum check_factors factors
 
 static inline int check_num_factors(const struct check *t)
 {
-    return check_is_bf16(t) ? CHECK_NUM_FACTORS : 1;
+    return check_is_bf16(t) && !check_is_int8(t) ? CHECK_NUM_FACTORS : 1;
 }
 
 int check_int(struct check *t, int lo, int hi);

@@ -170,8 +170,11 @@ CHANGED(conv, forgets_the_bound, if (m.act == SAM_ACT_RELU6) m.act = SAM_ACT_REL
 CHANGED(conv, walks_by_one, m.stride = 1)
 CHANGED(conv, reads_past_the_map, m.src.w += m.pad && m.src.h == 1)
 
+CHANGED(conv, does_not_round, m.weight.int8 = false)
+
 static const struct mutant mutants[] = {
     COMMON_MUTANTS(conv),
+    MUTANT(conv, does_not_round),
     MUTANT(conv, forgets_the_bias),
     MUTANT(conv, forgets_the_act),
     MUTANT(conv, forgets_the_sum),
@@ -195,4 +198,5 @@ CUDA_FAULT("conv.cuh",
            "    g.out.dst = view_of(d);\n"
            "    g.out.add = «view_of(&p->add) => view()»;")
 
-TEST(conv, .vectors = vectors_conv, .abs = 5e-6f, .rel = 1e-6f, .fp32_is_another_kernel = true);
+TEST(conv, .vectors = vectors_conv, .abs = 5e-6f, .rel = 1e-6f, .has_int8 = true,
+     .fp32_is_another_kernel = true);

@@ -118,8 +118,11 @@ static void conv_transpose_transposes(struct sam_queue *q, const struct sam_conv
     sam_conv_transpose_ref(q, &m);
 }
 
+CHANGED(conv_transpose, does_not_round, m.weight.int8 = false)
+
 static const struct mutant mutants[] = {
     COMMON_MUTANTS(conv_transpose),
+    MUTANT(conv_transpose, does_not_round),
     MUTANT(conv_transpose, forgets_the_bias),
     MUTANT(conv_transpose, forgets_the_sum),
     MUTANT(conv_transpose, forgets_the_act),
@@ -131,4 +134,5 @@ static const struct mutant mutants[] = {
 CUDA_FAULT("gemm_io.cuh", "at / o.up_w * 2 + «tap / 2 => tap % 2»")
 
 TEST(conv_transpose, .vectors = vectors_conv_transpose, .abs = 5e-6f, .rel = 1e-6f,
+     .has_int8 = true,
      .fp32_is_another_kernel = true);

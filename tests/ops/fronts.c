@@ -79,7 +79,7 @@ static void pack(struct sam_queue *q, struct sam_matrix dst, const float *weight
 {
 }
 
-static size_t pack_bytes(const struct sam_queue *q, int out, int in, bool exact)
+static size_t pack_bytes(const struct sam_queue *q, struct sam_matrix m)
 {
     return 0;
 }

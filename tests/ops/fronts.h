@@ -46,7 +46,7 @@ static inline struct sam_tensor i32(int i, int n, int h, int w, int c)
 
 static inline struct sam_matrix matrix(int i, int out, int in)
 {
-    return (struct sam_matrix) { front_room + 1024 * i, out, in, false };
+    return (struct sam_matrix) { .data = front_room + 1024 * i, .out = out, .in = in };
 }
 
 static inline void overlap_by_one(struct sam_tensor *dst, const struct sam_tensor *with)

@@ -289,6 +289,58 @@ static void linear_ignores_the_last_input(struct sam_queue *q, const struct sam_
         }
 }
 
+// Rows whose numbers become whole multiples of a step, as by `round`, before they are multiplied.
+static void round_rows(struct sam_queue *q, const struct sam_linear *p,
+                       float (*round)(float x, float largest), bool one_for_all)
+{
+    static float room[1 << 17];
+    struct sam_linear m = *p;
+    const int in = p->src.c;
+    const size_t count = sam_count(&p->src);
+    if (p->weight.int8 && count <= sizeof(room) / sizeof(*room)) {
+        m.weight.int8 = false;
+        m.src = (struct sam_tensor) { room, SAM_F32, p->src.n, p->src.h, p->src.w, in };
+        for (size_t i = 0; i < count; i++) {
+            const float x = sam_load(&p->src, i);
+            room[i] = round(x, one_for_all ? ref_largest(0, &p->src, 0, (int) count)
+                                           : ref_largest(0, &p->src, i / in * in, in));
+        }
+    }
+    sam_linear_ref(q, &m);
+}
+
+static float round_down(float x, float largest)
+{
+    return largest > 0 ? truncf(x * (127 / largest)) * (largest / 127) : 0;
+}
+
+static float round_to_128(float x, float largest)
+{
+    return largest > 0 ? rintf(x * (128 / largest)) * (largest / 128) : 0;
+}
+
+static float round_nearest(float x, float largest)
+{
+    return largest > 0 ? rintf(x * (127 / largest)) * (largest / 127) : 0;
+}
+
+static void linear_rounds_down(struct sam_queue *q, const struct sam_linear *p)
+{
+    round_rows(q, p, round_down, false);
+}
+
+static void linear_has_128_steps(struct sam_queue *q, const struct sam_linear *p)
+{
+    round_rows(q, p, round_to_128, false);
+}
+
+static void linear_has_one_step_for_all(struct sam_queue *q, const struct sam_linear *p)
+{
+    round_rows(q, p, round_nearest, true);
+}
+
+CHANGED(linear, does_not_round, m.weight.int8 = false)
+
 ROUNDS_THE_EXACT(linear, src)
 
 static const struct mutant mutants[] = {
@@ -303,6 +355,10 @@ static const struct mutant mutants[] = {
     MUTANT(linear, acts_last),
     MUTANT(linear, ignores_the_last_input),
     MUTANT(linear, rounds_the_exact),
+    MUTANT(linear, rounds_down),
+    MUTANT(linear, has_128_steps),
+    MUTANT(linear, has_one_step_for_all),
+    MUTANT(linear, does_not_round),
 };
 
 CUDA_FAULT("gemm.cuh",
@@ -354,4 +410,5 @@ CUDA_FAULT("blaslt.c", "|| «p->add.n != p->dst.n => false»))")
 CUDA_FAULT("blaslt.c", "bias_of(p) ? «set_bias(&b->lib, x, bias_of(p)) => 0» :")
 CUDA_FAULT("blaslt.c", "&x->algo, b->room, «b->room_bytes => 0»,")
 
-TEST(linear, .vectors = vectors_linear, .abs = 5e-6f, .rel = 1e-6f, .fp32_is_another_kernel = true);
+TEST(linear, .vectors = vectors_linear, .abs = 5e-6f, .rel = 1e-6f, .has_int8 = true,
+     .fp32_is_another_kernel = true);

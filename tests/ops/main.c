@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // check_ops [--backend=cpu|cuda] [--op=NAME] [--case=PART] [--level=NAME] [--threads=N]
-//           [--precision=fp32|bf16|both] [--bench] [--stop] [--selftest] [--dump=FOLDER]
+//           [--precision=fp32|bf16|int8|both] [--bench] [--stop] [--selftest] [--dump=FOLDER]
 //           [--allow-warnings] [--mutant=NAME] [SEED]
 // check_ops --fronts [--op=NAME]
 // check_ops --vectors=FILE [--op=NAME]
 //
 // Every operation of a backend against the reference. For cpu: at every instruction set this
-// machine has, with 1 and 2 threads, in fp32 and, where there is one, bf16; the options narrow
-// that down. For cuda: in bf16, and in fp32 where that is another kernel. --bench measures at the
-// highest level with all threads.
+// machine has, with 1 and 2 threads, in fp32 and, where there is one, bf16, and in int8 with 2; the
+// options narrow that down. For cuda: in bf16, and in fp32 where that is another kernel. --bench
+// measures at the highest level with all threads.
 // --case: PART of the names of cases; "PART$": their end.
 // --stop ends with the first failure and tells that case alone. --selftest plants faults. --fronts:
 // the contracts.
@@ -36,7 +36,8 @@ SAM_OPS(DECLARE)
 const struct operation operations[] = { SAM_OPS(OPERATION) };
 const int num_operations = sizeof(operations) / sizeof(*operations);
 
-static const char *const levels[] = { "generic", "avx2", "avx512", "avx512_bf16" };
+static const char *const levels[] = { "generic", "avx2", "avx512", "avx512_vnni",
+                                     "avx512_bf16" };
 enum { NUM_LEVELS = sizeof(levels) / sizeof(*levels) };
 
 struct options {
@@ -85,7 +86,8 @@ static bool run_on(struct check *t, const struct options *o, enum sam_precision 
     const struct sam_log log = { count_warnings, t };
     if (level)
         setenv("SAMTRACK_CPU_LEVEL", level, 1);
-    sam_queue_open(&t->queue[CHECK_REF], SAM_BACKEND_REF, -1, SAM_PRECISION_FP32, 1, NULL, NULL);
+    sam_queue_open(&t->queue[CHECK_REF], SAM_BACKEND_REF, -1,
+                   precision == SAM_PRECISION_INT8 ? precision : SAM_PRECISION_FP32, 1, NULL, NULL);
     if (sam_queue_open(&t->queue[CHECK_NEW], o->backend, -1, precision, threads,
                        o->backend == SAM_BACKEND_CUDA ? &log : NULL, &error)) {
         if (precision == SAM_PRECISION_FP32)
@@ -95,7 +97,7 @@ static bool run_on(struct check *t, const struct options *o, enum sam_precision 
     }
     snprintf(label, sizeof(label), "%s %s%s%s x%d", sam_queue_backend(&t->queue[CHECK_NEW]),
              level ? level : "", level ? " " : "",
-             precision == SAM_PRECISION_BF16 ? "bf16" : "fp32", threads);
+             sam_queue_precision(&t->queue[CHECK_NEW]), threads);
     t->label = label;
     run_operations(t, o->op);
     sam_queue_close(&t->queue[CHECK_NEW]);
@@ -104,10 +106,19 @@ static bool run_on(struct check *t, const struct options *o, enum sam_precision 
     return true;
 }
 
-// In fp32 the level of bf16 has the kernels of the one below it.
+// Whether the operation multiplies by a weight.
+static bool has_int8(const char *op)
+{
+    bool has = false;
+    for (int i = 0; i < num_operations; i++)
+        has |= wanted(op, operations[i].test->name) && operations[i].test->has_int8;
+    return has;
+}
+
+// In fp32 the levels above avx512 have its kernels.
 static bool runs_fp32(const struct check *t, const struct options *o, int level)
 {
-    return wanted(o->precision, "fp32") && (level < SAM_CPU_AVX512_BF16 || o->level || t->bench);
+    return wanted(o->precision, "fp32") && (level <= SAM_CPU_AVX512 || o->level || t->bench);
 }
 
 static void run_cpu(struct check *t, const struct options *o)
@@ -122,6 +133,8 @@ static void run_cpu(struct check *t, const struct options *o)
                 run_on(t, o, SAM_PRECISION_FP32, n, levels[level]);
             if (wanted(o->precision, "bf16"))
                 run_on(t, o, SAM_PRECISION_BF16, n, levels[level]);
+            if (wanted(o->precision, "int8") && has_int8(o->op) && (threads == 2 || o->threads))
+                run_on(t, o, SAM_PRECISION_INT8, n, levels[level]);
             if (o->threads)
                 break;
         }
@@ -156,13 +169,15 @@ static void run_mutant(struct check *t, const struct operation *o, const struct 
                        enum sam_precision precision)
 {
     struct sam_ops table;
+    const bool int8 = precision == SAM_PRECISION_INT8;
     t->label = m->name;
-    sam_queue_open(&t->queue[CHECK_REF], SAM_BACKEND_REF, -1, SAM_PRECISION_FP32, 1, NULL, NULL);
+    sam_queue_open(&t->queue[CHECK_REF], SAM_BACKEND_REF, -1, int8 ? precision : SAM_PRECISION_FP32,
+                   1, NULL, NULL);
     table = *t->queue[CHECK_REF].ops;
     memcpy((char *) &table + o->entry, &m->fault, sizeof(m->fault));
     t->queue[CHECK_NEW] = t->queue[CHECK_REF];
     t->queue[CHECK_NEW].ops = &table;
-    t->queue[CHECK_NEW].precision = precision;
+    t->queue[CHECK_NEW].precision = int8 ? SAM_PRECISION_FP32 : precision;
     o->test->check(t);
     sam_queue_close(&t->queue[CHECK_REF]);
 }
@@ -193,7 +208,8 @@ static int count_missed(const struct check *blank, const struct operation *o)
     for (int i = 0; i < o->test->num_mutants; i++) {
         const struct mutant *m = &o->test->mutants[i];
         if (is_caught_at(blank, o, m, SAM_PRECISION_FP32) ||
-            is_caught_at(blank, o, m, SAM_PRECISION_BF16))
+            is_caught_at(blank, o, m, SAM_PRECISION_BF16) ||
+            (o->test->has_int8 && is_caught_at(blank, o, m, SAM_PRECISION_INT8)))
             continue;
         printf("MISSED %s of %s\n", m->name, o->test->name);
         missed++;
@@ -211,6 +227,10 @@ static int selftest(const struct check *blank, const char *op)
     run_operations(&sane, op);
     sane.queue[CHECK_NEW].precision = SAM_PRECISION_BF16;
     run_operations(&sane, op);
+    sane.queue[CHECK_NEW].precision = SAM_PRECISION_FP32;
+    sane.queue[CHECK_REF].int8 = sane.queue[CHECK_NEW].int8 = true;
+    if (has_int8(op))
+        run_operations(&sane, op);
 
     int missed = 0, tried = 0;
     for (int i = 0; i < num_operations; i++)

@@ -18,6 +18,7 @@ struct op_test {
     float abs, rel;                      // tolerance of each number of it
     const struct mutant *mutants;        // the reference with one fault each, for check to catch
     int num_mutants;
+    bool has_int8;                       // products with weights: a run of their own
     bool fp32_is_another_kernel;         // on CUDA: worth a run of its own on the emulator
 };
 

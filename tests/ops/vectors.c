@@ -74,9 +74,9 @@ int vec_int(struct vectors *v, const char *member)
 struct sam_matrix vec_matrix(struct vectors *v, const char *member)
 {
     const struct sam_tensor w = vec_in(v, member);
-    const size_t bytes = sam_op_pack_bytes(&v->queue, w.w, w.c, false);
-    uint8_t *room = vec_keep(v, bytes + 64);
-    const struct sam_matrix m = { room + (64 - (uintptr_t) room % 64), w.w, w.c, false };
+    struct sam_matrix m = { .out = w.w, .in = w.c };
+    uint8_t *room = vec_keep(v, sam_op_pack_bytes(&v->queue, m) + 64);
+    m.data = room + (64 - (uintptr_t) room % 64);
     sam_op_pack(&v->queue, m, w.data);
     return m;
 }

@@ -129,13 +129,14 @@ enum {
     SAM_ANSWERS     = 3,   // masks that the model gives for a single click
 };
 
-// AUTO: CUDA if this machine has a GPU that works, else CPU. REF is a readable, very slow
-// implementation to compare with.
+// AUTO: CUDA if this machine has a GPU that works, else CPU. REF: very slow, to compare with.
 enum sam_backend { SAM_BACKEND_AUTO, SAM_BACKEND_REF, SAM_BACKEND_CPU, SAM_BACKEND_CUDA };
 
-// Precision of matrix products. AUTO: bf16 if the device is faster in it, else fp32. Sums are
-// always fp32.
-enum sam_precision { SAM_PRECISION_AUTO, SAM_PRECISION_FP32, SAM_PRECISION_BF16 };
+// Precision of matrix products; sums have 32 bits. AUTO: bf16 if the device is faster in it, else
+// fp32. INT8: most products with weights have factors of 8 bits, see docs/MODEL.md, all else is as
+// with AUTO; for trackers on CPUs, others warn and do as with AUTO.
+enum sam_precision { SAM_PRECISION_AUTO, SAM_PRECISION_FP32, SAM_PRECISION_BF16,
+                     SAM_PRECISION_INT8 };
 
 // How a prompt changes an object that is tracked already.
 enum sam_refine {
@@ -587,8 +588,7 @@ struct sam_twin {
                         // number. NaN: the kernel could not be run, or gave up waiting
 };
 
-// What a tracker runs on and what it takes. The pointers are the tracker's and valid until it is
-// closed.
+// What a tracker runs on and what it takes. The pointers are valid until the tracker is closed.
 struct sam_info {
     size_t size; // sizeof(struct sam_info), set by the caller
     const char *model_file, *variant; // "sam2.1_hiera_tiny", or "custom"

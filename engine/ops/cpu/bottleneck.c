@@ -56,6 +56,14 @@ static const void *prepare(const struct job *job, const struct sam_gemm_kernels 
     const struct sam_tensor to = { room, gemm->bf16 ? SAM_BF16 : SAM_F32, 1, 1, count, k };
     const bool odd = gemm->bf16 && k % 2; // one more number follows each row
 
+    if (gemm->group) {
+        *ld = prepared_length(gemm, k);
+        for (int i = 0; i < count; i++)
+            gemm->prepare(room + i * *ld * sam_gemm_number(gemm),
+                          sam_span_at(&all, (size_t) i * k), k);
+        return room;
+    }
+
     *ld = (size_t) k + odd;
     if (src.type == to.type && !odd)
         return src.data;
@@ -66,6 +74,21 @@ static const void *prepare(const struct job *job, const struct sam_gemm_kernels 
         memset(sam_span_at(&to, i * *ld + k).data, 0, 2);
     }
     return room;
+}
+
+// Bytes that the kernel's rows of a product take, where they are rounded.
+static size_t rounded_bytes(const struct sam_gemm_kernels *gemm, int count, int k)
+{
+    return gemm->group ? count * prepared_length(gemm, k) * sam_gemm_number(gemm) : 0;
+}
+
+// fits() knows of floats alone: short rows take more room once they are rounded.
+static bool rounded_fit(const struct job *job)
+{
+    const struct sam_bottleneck *p = job->p;
+    const size_t row = row_bytes(p->dst.w, p->expand.out, sam_type_size(job->type));
+    return row + rounded_bytes(job->expand, p->src.w, p->src.c) <= HALF &&
+           row + rounded_bytes(job->project, p->dst.w, p->expand.out) <= HALF;
 }
 
 static char *slot(const struct job *job, const struct rooms *r, int y)
@@ -145,10 +168,10 @@ void sam_bottleneck_cpu(struct sam_queue *q, const struct sam_bottleneck *p)
 {
     struct sam_cpu *cpu = sam_cpu(q);
     const int threads = sam_pool_threads(cpu->pool);
-    struct job job = { cpu, p, kernels(cpu, p->expand.exact), kernels(cpu, p->project.exact),
+    struct job job = { cpu, p, kernels(cpu, &p->expand), kernels(cpu, &p->project),
                        sam_queue_type(q), p->dst.h, 1 };
 
-    if (!fits(q, p->src.w, max_int(p->expand.out, p->src.c), p->kernel)) {
+    if (!fits(q, p->src.w, max_int(p->expand.out, p->src.c), p->kernel) || !rounded_fit(&job)) {
         sam_queue_fail(q, SAM_EUNSUPPORTED, "bottleneck: rows of %d places with %d channels inside "
                        "and a kernel of %d are larger than the CPU backend takes", p->src.w,
                        p->expand.out, p->kernel);

@@ -24,6 +24,7 @@ static const char *const level_names[] = {
     [SAM_CPU_GENERIC]     = "generic",
     [SAM_CPU_AVX2]        = "avx2",
     [SAM_CPU_AVX512]      = "avx512",
+    [SAM_CPU_AVX512_VNNI] = "avx512_vnni",
     [SAM_CPU_AVX512_BF16] = "avx512_bf16",
 };
 
@@ -44,7 +45,8 @@ static enum sam_cpu_level choose_level(const struct sam_log *log)
         return level;
     }
     sam_log(log, SAM_LOG_WARNING,
-            "SAMTRACK_CPU_LEVEL is '%.32s', expected generic, avx2, avx512 or avx512_bf16: "
+            "SAMTRACK_CPU_LEVEL is '%.32s', expected generic, avx2, avx512, "
+            "avx512_vnni or avx512_bf16: "
             "ignored, the level is '%s'",
             wanted, level_names[level]);
     return level;
@@ -53,7 +55,8 @@ static enum sam_cpu_level choose_level(const struct sam_log *log)
 static int resolve_precision(struct sam_queue *q, enum sam_cpu_level level)
 {
     const bool has_bf16 = level >= SAM_CPU_AVX512_BF16;
-    if (q->precision == SAM_PRECISION_AUTO)
+    q->int8 = q->precision == SAM_PRECISION_INT8;
+    if (q->precision == SAM_PRECISION_AUTO || q->int8)
         q->precision =
             has_bf16 && sam_cpu_is_bf16_faster() ? SAM_PRECISION_BF16 : SAM_PRECISION_FP32;
     if (q->precision == SAM_PRECISION_BF16 && !has_bf16)
@@ -91,8 +94,9 @@ static int cpu_open(struct sam_queue *q, int ordinal, int threads)
     if (level == SAM_CPU_GENERIC)
         sam_log(&q->log, SAM_LOG_WARNING,
                 "cpu: no AVX2 here, or $SAMTRACK_CPU_LEVEL forbids it: plain C, which is slow");
-    sam_log(&q->log, SAM_LOG_INFO, "cpu: %d threads, %s, %s products", sam_pool_threads(cpu->pool),
-            level_names[level], q->precision == SAM_PRECISION_BF16 ? "bf16" : "fp32");
+    sam_log(&q->log, SAM_LOG_INFO, "cpu: %d threads, %s, %s%s products",
+            sam_pool_threads(cpu->pool), level_names[level], q->int8 ? "int8 and " : "",
+            q->precision == SAM_PRECISION_BF16 ? "bf16" : "fp32");
     return SAM_OK;
 no_memory:
     sam_queue_fail(q, SAM_ENOMEM, "out of memory: the CPU backend needs %zu bytes",

@@ -20,6 +20,7 @@ enum sam_cpu_level {
     SAM_CPU_GENERIC,
     SAM_CPU_AVX2, // with FMA and F16C
     SAM_CPU_AVX512, // F, BW, VL, DQ
+    SAM_CPU_AVX512_VNNI, // of products in int8; all else is as without
     SAM_CPU_AVX512_BF16,
 };
 
@@ -29,6 +30,7 @@ struct sam_cpu {
     enum sam_cpu_level level; // $SAMTRACK_CPU_LEVEL lowers it, for tests
     const struct sam_gemm_kernels *gemm;     // of the queue's precision
     const struct sam_gemm_kernels *gemm_f32; // where f32 is asked whatever the precision
+    const struct sam_gemm_kernels *gemm_int8;
     const struct sam_attention_kernel *attention, *attention_f32; // likewise
     const struct sam_row_kernels *rows;
     const struct sam_pixel_kernels *pixels;
@@ -54,7 +56,7 @@ enum sam_cpu_level sam_cpu_find_level(bool (*has)(const char *feature));
 bool sam_cpu_is_bf16_faster(void);
 void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16);
 
-size_t sam_pack_bytes_cpu(const struct sam_queue *q, int out, int in, bool exact);
+size_t sam_pack_bytes_cpu(const struct sam_queue *q, struct sam_matrix m);
 void sam_pack_cpu(struct sam_queue *q, struct sam_matrix dst, const float *weight);
 size_t sam_rope_attention_room_cpu(const struct sam_queue *q, int d, int m, int side, int n,
                                    int Tk);

@@ -6,18 +6,25 @@
 // A panel is, for each input, SAM_PANEL numbers side by side: one or two vector loads. With
 // bf16 products two neighbouring inputs of an output stand together, as the processors' dot
 // product wants them; an odd last input is filled up with a zero.
+//
+// In int8 (see sam_matrix) a panel has pairs of numbers of 16 bits, or, for dot products of four
+// bytes, fours of signed ones; behind them stand, for each output, the step of its row (F32) and
+// what its sum begins with (I32). A row of a has likewise numbers of 16 bits, or bytes of q + 128,
+// as the instruction wants one factor unsigned: sums then begin with -128 times those of the
+// output's weights. At 0 from the last group on stands the row's step.
 #ifndef SAM_GEMM_H
 #define SAM_GEMM_H
 
 #include <stddef.h>
+#include <stdint.h>
 
-#include "ops/cpu/cpu.h"
+#include "ops/cpu/rows.h"
 
 enum { SAM_PANEL = 32 };
 
 // c[r][j] = add[(add_row + r) mod add_rows][j] + act(a[r] . weight[j] + bias[j]) for r in [0, m)
 // and j in [first, last). a is F32, or BF16 for bf16 products; then, where k is odd, one more
-// number follows each row of a, and is finite.
+// number follows each row of a, and is finite. In int8 prepare() has made its rows.
 struct sam_gemm {
     const void *a, *b;
     int m, k, first, last; // first is a multiple of SAM_PANEL
@@ -36,20 +43,43 @@ struct sam_gemm {
     size_t ldc;
 };
 
+// Make a row of a in int8: `count` numbers, zeros up to a whole group, the step. May write up to
+// the next multiple of 32 numbers. quantize.c has them per level, for both forms.
+typedef void sam_quantize(void *dst, struct sam_span src, size_t count);
+extern sam_quantize sam_quantize_pairs_generic, sam_quantize_pairs_avx2,
+    sam_quantize_pairs_avx512, sam_quantize_fours_avx512;
+
 struct sam_gemm_kernels {
     void (*run)(const struct sam_gemm *g);
     int tile_rows; // that it takes at once: blocks are best multiples of it
     int chunk;     // inputs that it takes at once for all rows; 0: all
     bool bf16;     // type of a and of the packed weight
+    int group;     // of int8: neighbouring inputs that stand together, 2 or 4; else 0
+    sam_quantize *prepare; // NULL: not in int8
 };
 
-// gemm_f32.c per level, and gemm_bf16.c.
+// gemm_f32.c and gemm_int8.c per level, and gemm_bf16.c.
 extern const struct sam_gemm_kernels sam_gemm_kernels_generic, sam_gemm_kernels_avx2,
-    sam_gemm_kernels_avx512, sam_gemm_kernels_bf16;
+    sam_gemm_kernels_avx512, sam_gemm_kernels_bf16, sam_gemm_int8_generic, sam_gemm_int8_avx2,
+    sam_gemm_int8_avx512, sam_gemm_int8_vnni;
 
-static inline size_t sam_panel_bytes(int k, bool bf16)
+// Bytes of a number in a and in the packed weight.
+static inline size_t sam_gemm_number(const struct sam_gemm_kernels *g)
 {
-    return bf16 ? (size_t) ((k + 1) & ~1) * SAM_PANEL * 2 : (size_t) k * SAM_PANEL * 4;
+    return g->group == 4 ? 1 : g->group || g->bf16 ? 2 : 4;
+}
+
+// Inputs of whole groups.
+static inline size_t sam_gemm_inputs(const struct sam_gemm_kernels *g, int k)
+{
+    const int group = g->group ? g->group : g->bf16 ? 2 : 1;
+    return ((size_t) k + group - 1) / group * group;
+}
+
+static inline size_t sam_panel_bytes(const struct sam_gemm_kernels *g, int k)
+{
+    const size_t behind = g->group ? SAM_PANEL * (sizeof(float) + sizeof(int32_t)) : 0;
+    return sam_gemm_inputs(g, k) * SAM_PANEL * sam_gemm_number(g) + behind;
 }
 
 #endif // SAM_GEMM_H

@@ -26,6 +26,7 @@ void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16)
 {
     cpu->attention = cpu->attention_f32 = &sam_attention_generic;
     cpu->gemm = cpu->gemm_f32 = &sam_gemm_kernels_generic;
+    cpu->gemm_int8 = &sam_gemm_int8_generic;
     cpu->rows = &sam_row_kernels_generic;
     cpu->pixels = &sam_pixel_kernels_generic;
     cpu->blend_row = sam_blend_row_generic;

@@ -20,6 +20,7 @@ static const struct feature {
     { "avx512bw", SAM_CPU_AVX512 },
     { "avx512vl", SAM_CPU_AVX512 },
     { "avx512dq", SAM_CPU_AVX512 },
+    { "avx512vnni", SAM_CPU_AVX512_VNNI },
     { "avx512bf16", SAM_CPU_AVX512_BF16 },
 };
 
@@ -45,6 +46,7 @@ static bool has(const char *feature)
     ASK("avx512bw");
     ASK("avx512vl");
     ASK("avx512dq");
+    ASK("avx512vnni");
     ASK("avx512bf16");
 #undef ASK
     return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & bit_F16C); // f16c
@@ -70,6 +72,8 @@ void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16)
     if (cpu->level >= SAM_CPU_AVX512) {
         cpu->attention_f32 = &sam_attention_avx512;
         cpu->gemm_f32 = &sam_gemm_kernels_avx512;
+        cpu->gemm_int8 = cpu->level >= SAM_CPU_AVX512_VNNI ? &sam_gemm_int8_vnni
+                                                           : &sam_gemm_int8_avx512;
         cpu->rows = bf16 ? &sam_row_kernels_bf16 : &sam_row_kernels_avx512;
         cpu->pixels = &sam_pixel_kernels_avx512;
         cpu->blend_row = sam_blend_row_avx512;
@@ -81,6 +85,7 @@ void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16)
     } else if (cpu->level >= SAM_CPU_AVX2) {
         cpu->attention_f32 = &sam_attention_avx2;
         cpu->gemm_f32 = &sam_gemm_kernels_avx2;
+        cpu->gemm_int8 = &sam_gemm_int8_avx2;
         cpu->rows = &sam_row_kernels_avx2;
         cpu->pixels = &sam_pixel_kernels_avx2;
         cpu->blend_row = sam_blend_row_avx2;
@@ -92,6 +97,7 @@ void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16)
     } else {
         cpu->attention_f32 = &sam_attention_generic;
         cpu->gemm_f32 = &sam_gemm_kernels_generic;
+        cpu->gemm_int8 = &sam_gemm_int8_generic;
         cpu->rows = &sam_row_kernels_generic;
         cpu->pixels = &sam_pixel_kernels_generic;
         cpu->blend_row = sam_blend_row_generic;

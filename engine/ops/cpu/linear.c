@@ -3,6 +3,7 @@
 // convolutions by a product and a shuffle, and products of two maps. Rows are cut into blocks that
 // fit a core's second-level cache; threads share the blocks.
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -14,9 +15,9 @@ enum { ITEM_MACS = 1 << 17 }; // products that are worth a thread: some microsec
 
 // ---- packing
 
-size_t sam_pack_bytes_cpu(const struct sam_queue *q, int out, int in, bool exact)
+size_t sam_pack_bytes_cpu(const struct sam_queue *q, struct sam_matrix m)
 {
-    return ceil_div(out, SAM_PANEL) * sam_panel_bytes(in, kernels(q->priv, exact)->bf16);
+    return ceil_div(m.out, SAM_PANEL) * sam_panel_bytes(kernels(q->priv, &m), m.in);
 }
 
 // One panel from rows of a row-major matrix.
@@ -30,7 +31,7 @@ static void pack_panel_f32(float *panel, const float *weight, int outs, int in)
 static void pack_panel_bf16(struct sam_cpu *cpu, uint16_t *panel, const float *weight, int outs,
                             int in)
 {
-    memset(panel, 0, sam_panel_bytes(in, true));
+    memset(panel, 0, (size_t) (in + in % 2) * SAM_PANEL * sizeof(*panel));
     for (int o = 0; o < outs; o++)
         for (int i = 0; i < in; i += 16) {
             uint16_t number[16];
@@ -42,6 +43,39 @@ static void pack_panel_bf16(struct sam_cpu *cpu, uint16_t *panel, const float *w
         }
 }
 
+// One output of a panel. The row is rounded as prepare() would.
+static void pack_output_int8(const struct sam_gemm_kernels *gemm, void *panel, int o,
+                             const float *row, int in)
+{
+    const size_t numbers = sam_gemm_inputs(gemm, in) * SAM_PANEL;
+    float *step = (float *) ((char *) panel + numbers * sam_gemm_number(gemm));
+    int32_t *start = (int32_t *) (step + SAM_PANEL), sum = 0;
+    float largest = 0;
+    for (int i = 0; i < in; i++)
+        largest = fmaxf(largest, fabsf(row[i]));
+    const float inverse = largest < 0x1p-100f ? 0 : 127 / largest;
+    for (int i = 0; i < in; i++) {
+        const int q = (int) lrintf(row[i] * inverse);
+        const size_t at = ((size_t) (i / gemm->group) * SAM_PANEL + o) * gemm->group +
+                          i % gemm->group;
+        if (gemm->group == 4)
+            ((int8_t *) panel)[at] = (int8_t) q;
+        else
+            ((int16_t *) panel)[at] = (int16_t) q;
+        sum += q;
+    }
+    step[o] = inverse > 0 ? largest / 127 : 0;
+    start[o] = gemm->group == 4 ? -128 * sum : 0;
+}
+
+static void pack_panel_int8(const struct sam_gemm_kernels *gemm, void *panel, const float *weight,
+                            int outs, int in)
+{
+    memset(panel, 0, sam_panel_bytes(gemm, in));
+    for (int o = 0; o < outs; o++)
+        pack_output_int8(gemm, panel, o, weight + (size_t) o * in, in);
+}
+
 struct pack_job {
     struct sam_cpu *cpu;
     struct sam_matrix dst;
@@ -51,11 +85,13 @@ struct pack_job {
 static void pack_task(void *priv, int i, int thread)
 {
     const struct pack_job *job = priv;
-    const bool bf16 = kernels(job->cpu, job->dst.exact)->bf16;
+    const struct sam_gemm_kernels *gemm = kernels(job->cpu, &job->dst);
     const int in = job->dst.in, outs = min_int(SAM_PANEL, job->dst.out - i * SAM_PANEL);
-    void *panel = (char *) job->dst.data + i * sam_panel_bytes(in, bf16);
+    void *panel = (char *) job->dst.data + i * sam_panel_bytes(gemm, in);
     const float *weight = job->weight + (size_t) i * SAM_PANEL * in;
-    if (bf16)
+    if (gemm->group)
+        pack_panel_int8(gemm, panel, weight, outs, in);
+    else if (gemm->bf16)
         pack_panel_bf16(job->cpu, panel, weight, outs, in);
     else
         pack_panel_f32(panel, weight, outs, in);
@@ -78,11 +114,11 @@ struct shares {
 static struct shares share(const struct sam_cpu *cpu, const struct sam_gemm_kernels *gemm,
                            size_t rows, int k, int n)
 {
-    const size_t size = gemm->bf16 ? 2 : 4;
+    const size_t size = sam_gemm_number(gemm);
     const int tile = gemm->tile_rows, threads = sam_pool_threads(cpu->pool);
     const bool chunked = gemm->chunk && k > gemm->chunk; // few rows would read all weights anew
     const size_t block_bytes = chunked ? HALF : BLOCK_BYTES;
-    struct shares s = { .ld = row_length(k, size) };
+    struct shares s = { .ld = prepared_length(gemm, k) };
     s.rows = min_int(BLOCK_ROWS, max_int(1, (int) (block_bytes / (s.ld * size))));
     s.columns = ceil_div(n, SAM_PANEL) * SAM_PANEL;
 
@@ -125,7 +161,7 @@ struct linear_job {
 static bool are_ready(const struct sam_gemm_kernels *gemm, const struct sam_tensor *src, int rows)
 {
     const enum sam_type type = gemm->bf16 ? SAM_BF16 : SAM_F32;
-    return src->type == type && !(gemm->bf16 && src->c % 2) &&
+    return !gemm->group && src->type == type && !(gemm->bf16 && src->c % 2) &&
            (rows == 1 || !rows_collide(src->c * sam_type_size(type), gemm->tile_rows));
 }
 
@@ -134,9 +170,13 @@ static void prepare_rows(const struct linear_job *job, void *dst, size_t row, in
 {
     const struct sam_tensor *src = &job->p->src;
     const bool bf16 = job->gemm->bf16;
-    const size_t size = bf16 ? 2 : 4, k = src->c;
+    const size_t size = sam_gemm_number(job->gemm), k = src->c;
     for (int r = 0; r < count; r++) {
         char *to = (char *) dst + r * job->shares.ld * size;
+        if (job->gemm->group) {
+            job->gemm->prepare(to, sam_span_at(src, (row + r) * k), k);
+            continue;
+        }
         job->cpu->rows->convert((struct sam_span) { to, bf16 ? SAM_BF16 : SAM_F32 },
                                 sam_span_at(src, (row + r) * k), k);
         memset(to + k * size, 0, bf16 && k % 2 ? size : 0);
@@ -173,7 +213,7 @@ static void linear_task(void *priv, int i, int thread)
 void sam_linear_cpu(struct sam_queue *q, const struct sam_linear *p)
 {
     struct sam_cpu *cpu = sam_cpu(q);
-    const struct sam_gemm_kernels *gemm = kernels(cpu, p->weight.exact);
+    const struct sam_gemm_kernels *gemm = kernels(cpu, &p->weight);
     struct linear_job job = {
         cpu, gemm, p, share(cpu, gemm, sam_rows(&p->dst), p->src.c, p->dst.c), false,
     };
@@ -259,6 +299,20 @@ static void prepare_windows(const struct conv_job *job, char *dst, size_t row, i
     }
 }
 
+// In int8: the windows as floats in the other half, then rounded one by one.
+static void quantize_windows(const struct conv_job *job, char *dst, int thread, size_t row,
+                             int count)
+{
+    struct conv_job floats = *job;
+    float *from = workspace(job->cpu, thread, 1);
+    floats.gemm = job->cpu->gemm_f32;
+    prepare_windows(&floats, (char *) from, row, count);
+    for (int r = 0; r < count; r++)
+        job->gemm->prepare(dst + r * job->shares.ld * sam_gemm_number(job->gemm),
+                           (struct sam_span) { from + r * job->shares.ld, SAM_F32 },
+                           job->p->weight.in);
+}
+
 static void conv_task(void *priv, int i, int thread)
 {
     const struct conv_job *job = priv;
@@ -268,7 +322,10 @@ static void conv_task(void *priv, int i, int thread)
     const int count = total - row < (size_t) s->rows ? (int) (total - row) : s->rows;
     const int first = i % s->across * s->columns, n = p->dst.c;
     char *windows = workspace(job->cpu, thread, 0);
-    prepare_windows(job, windows, row, count);
+    if (job->gemm->group)
+        quantize_windows(job, windows, thread, row, count);
+    else
+        prepare_windows(job, windows, row, count);
     const struct sam_gemm g = {
         .a = windows, .lda = s->ld, .b = p->weight.data,
         .m = count, .k = p->weight.in, .first = first, .last = min_int(n, first + s->columns),
@@ -283,7 +340,7 @@ static void conv_task(void *priv, int i, int thread)
 void sam_conv_cpu(struct sam_queue *q, const struct sam_conv *p)
 {
     struct sam_cpu *cpu = sam_cpu(q);
-    const struct sam_gemm_kernels *gemm = kernels(cpu, p->weight.exact);
+    const struct sam_gemm_kernels *gemm = kernels(cpu, &p->weight);
     struct conv_job job = {
         cpu, gemm, p, share(cpu, gemm, sam_rows(&p->dst), p->weight.in, p->dst.c),
     };
@@ -343,7 +400,7 @@ static void transpose_task(void *priv, int i, int thread)
 void sam_conv_transpose_cpu(struct sam_queue *q, const struct sam_conv_transpose *p)
 {
     struct sam_cpu *cpu = sam_cpu(q);
-    const struct sam_gemm_kernels *gemm = kernels(cpu, p->weight.exact);
+    const struct sam_gemm_kernels *gemm = kernels(cpu, &p->weight);
     const struct sam_linear product = { .src = p->src };
     struct transpose_job job = { cpu, p, { .cpu = cpu, .gemm = gemm, .p = &product } };
     struct shares *s = &job.linear.shares;

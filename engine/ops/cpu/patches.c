@@ -82,7 +82,7 @@ static bool are_fit(const struct patches *s)
 {
     const struct sam_conv *p = s->p;
     const int run = p->kernel * p->src.c;
-    return p->kernel > p->stride && p->dst.w >= 6 * s->gemm->tile_rows &&
+    return !s->gemm->group && p->kernel > p->stride && p->dst.w >= 6 * s->gemm->tile_rows &&
            !(s->gemm->bf16 && run % 2) && !(s->gemm->chunk && run > s->gemm->chunk) &&
            !rows_collide(p->stride * p->src.c * number_size(s), s->gemm->tile_rows);
 }
@@ -91,7 +91,7 @@ bool sam_conv_patches(struct sam_queue *q, const struct sam_conv *p)
 {
     struct sam_cpu *cpu = sam_cpu(q);
     struct patches s = {
-        .cpu = cpu, .gemm = kernels(cpu, p->weight.exact), .p = p
+        .cpu = cpu, .gemm = kernels(cpu, &p->weight), .p = p
     };
     if (!are_fit(&s))
         return false;

@@ -31,9 +31,10 @@ static inline void *workspace(struct sam_cpu *cpu, int thread, int half)
 }
 
 // The kernels that multiply by this matrix.
-static inline const struct sam_gemm_kernels *kernels(const struct sam_cpu *cpu, bool exact)
+static inline const struct sam_gemm_kernels *kernels(const struct sam_cpu *cpu,
+                                                     const struct sam_matrix *m)
 {
-    return exact ? cpu->gemm_f32 : cpu->gemm;
+    return m->int8 ? cpu->gemm_int8 : m->exact ? cpu->gemm_f32 : cpu->gemm;
 }
 
 // Rows whose distance is a multiple of a cache way (4 KiB) fall on the same few lines of the cache;
@@ -48,6 +49,14 @@ static inline size_t row_length(int k, size_t size)
 {
     const size_t ld = ((size_t) k + 31) / 32 * 32;
     return ld * size % 2048 == 0 ? ld + 32 : ld;
+}
+
+// The same of rows that these kernels read; in int8 a step stands behind its numbers.
+static inline size_t prepared_length(const struct sam_gemm_kernels *g, int k)
+{
+    const size_t size = sam_gemm_number(g);
+    return g->group ? row_length((int) (sam_gemm_inputs(g, k) + sizeof(float) / size), size)
+                    : row_length(k, size);
 }
 
 // Rows of an item, at most `most`, a multiple of `tile`, such that `threads` that take one item

@@ -18,14 +18,18 @@ static void run_place(const struct sam_bottleneck *p, int n, int y, int x)
         for (int ky = ref_max(0, -top); ky < ref_min(k, src->h - top); ky++)
             for (int kx = ref_max(0, -left); kx < ref_min(k, src->w - left); kx++) {
                 const size_t from = ref_pixel(src, n, top + ky, left + kx);
-                const float wide = ref_dot(&expand, (size_t) i * c, src, from, c);
+                const struct ref_steps steps = ref_steps(p->expand, src, from, c);
+                const float wide =
+                    ref_dot_rounded(&expand, (size_t) i * c, src, from, c, steps);
                 sum += sam_load(&p->weight, (size_t) (ky * k + kx) * inside + i) *
                        ref_act(p->act, wide + ref_bias(&p->expand_bias, i));
             }
         mixed[i] = ref_act(p->act, sum);
     }
+    const struct ref_steps steps = ref_steps(p->project, &m, 0, inside);
     for (int o = 0; o < p->dst.c; o++)
-        sam_store(&p->dst, to + o, ref_dot(&project, (size_t) o * inside, &m, 0, inside) +
+        sam_store(&p->dst, to + o, ref_dot_rounded(&project, (size_t) o * inside, &m, 0, inside,
+                                                   steps) +
                                        ref_bias(&p->project_bias, o) +
                                        (p->add.data ? sam_load(&p->add, to + o) : 0));
 }

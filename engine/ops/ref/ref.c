@@ -8,14 +8,22 @@
 #include "device/device.h"
 #include "ops/backends.h"
 
-static size_t pack_bytes(const struct sam_queue *q, int out, int in, bool exact)
+static size_t pack_bytes(const struct sam_queue *q, struct sam_matrix m)
 {
-    return (size_t) out * in * sizeof(float);
+    return (size_t) m.out * m.in * sizeof(float);
 }
 
 static void pack(struct sam_queue *q, struct sam_matrix dst, const float *weight)
 {
-    memcpy(dst.data, weight, pack_bytes(q, dst.out, dst.in, dst.exact));
+    const struct sam_tensor rows = ref_matrix(dst);
+    float *to = dst.data;
+
+    memcpy(to, weight, pack_bytes(q, dst));
+    for (int o = 0; dst.int8 && o < dst.out; o++, to += dst.in) {
+        const struct ref_steps s = ref_steps_of(ref_largest(0, &rows, (size_t) o * dst.in, dst.in));
+        for (int i = 0; i < dst.in; i++)
+            to[i] = ref_round(s, to[i]);
+    }
 }
 
 #define ENTRY(name, cpu, cuda) .name = sam_##name##_ref,
@@ -24,7 +32,8 @@ static const struct sam_ops table = { .pack_bytes = pack_bytes, .pack = pack, SA
 static int open_ref(struct sam_queue *q, int ordinal, int threads)
 {
     q->ops = &table;
-    q->precision = SAM_PRECISION_FP32; // the only one there is, whatever was asked
+    q->int8 = q->precision == SAM_PRECISION_INT8;
+    q->precision = SAM_PRECISION_FP32; // of all else, whatever was asked
     q->threads = 1;
     q->device_name = "reference";
     return SAM_OK;

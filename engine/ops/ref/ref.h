@@ -53,6 +53,65 @@ static inline float ref_dot(const struct sam_tensor *a, size_t i, const struct s
     return sum;
 }
 
+// ---- products in int8: see sam_matrix
+
+// How the numbers of a row are rounded: to multiples of `step`. step 0: to zeros.
+struct ref_steps {
+    float inverse, step;
+    bool rounds;
+};
+
+// The largest magnitude of t[i ...] and of `other`; a NaN is larger than any.
+static inline float ref_largest(float other, const struct sam_tensor *t, size_t i, int count)
+{
+    for (int k = 0; k < count; k++) {
+        const float x = fabsf(sam_load(t, i + k));
+        other = x > other || isnan(x) ? x : other;
+    }
+    return other;
+}
+
+static inline struct ref_steps ref_steps_of(float largest)
+{
+    if (!isfinite(largest))
+        return (struct ref_steps) { 1, NAN, true };
+    if (largest < 0x1p-100f)
+        return (struct ref_steps) { 0, 0, true };
+    return (struct ref_steps) { 127 / largest, largest / 127, true };
+}
+
+static inline float ref_round(struct ref_steps s, float x)
+{
+    return s.rounds ? rintf(x * s.inverse) * s.step : x;
+}
+
+// Of t[i ...] beside this matrix.
+static inline struct ref_steps ref_steps(struct sam_matrix m, const struct sam_tensor *t, size_t i,
+                                         int count)
+{
+    return m.int8 ? ref_steps_of(ref_largest(0, t, i, count)) : (struct ref_steps) { 0 };
+}
+
+// a[i ...] . b[j ...], where b is rounded.
+static inline float ref_dot_rounded(const struct sam_tensor *a, size_t i,
+                                    const struct sam_tensor *b, size_t j, int count,
+                                    struct ref_steps s)
+{
+    float sum = 0, room[REF_CHUNK];
+    const struct sam_tensor rounded = { room, SAM_F32, 1, 1, 1, REF_CHUNK };
+    if (!s.rounds)
+        return ref_dot(a, i, b, j, count);
+    for (int k = 0; k < count; k += REF_CHUNK) {
+        const int n = count - k < REF_CHUNK ? count - k : REF_CHUNK;
+        for (int l = 0; l < n; l++)
+            room[l] = ref_round(s, sam_load(b, j + k + l));
+        sum += ref_dot(a, i + k, &rounded, 0, n);
+    }
+    return sum;
+}
+
+// ----
+
 // sum += weight * a[i ...], at most SAM_MAX_HEAD_DIM numbers.
 static inline void ref_accumulate(double *sum, double weight, const struct sam_tensor *a, size_t i,
                                   int count)

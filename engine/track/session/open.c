@@ -195,13 +195,12 @@ void sam_tracker_close(sam_tracker **out)
 
 static struct sam_info describe(const struct sam_tracker *t)
 {
-    static const char *const precision[] = { "auto", "fp32", "bf16" };
     const struct sam_queue *q = &t->queue;
 
     return (struct sam_info) {
         .model_file = t->file, .variant = t->model->config.variant,
         .backend = sam_queue_backend(q), .device = q->device_name,
-        .precision = precision[q->precision], .products = q->products, .threads = q->threads,
+        .precision = sam_queue_precision(q), .products = q->products, .threads = q->threads,
         .overlaps = q->overlaps, .wgmma = q->wgmma, .without = q->without,
         .num_twins = q->num_twins, .twins = q->twins,
         .image_size = t->model->config.image_size,

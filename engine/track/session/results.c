@@ -90,7 +90,7 @@ static int refuse_weights(const struct sam_tracker *t, const struct sam_tracked 
                     end == t->file ? "" : "...", end, (unsigned long long) o->id,
                     without_sign_of_nan(o->score), without_sign_of_nan(o->iou),
                     (long long) o->done,
-                    t->queue.precision == SAM_PRECISION_BF16 ? "bf16" : "fp32");
+                    sam_queue_precision(&t->queue));
 }
 
 static bool is_finite(const struct sam_tracked *o)
