@@ -13,7 +13,7 @@
 static const char usage[] =
     "usage: sam-replay --model FILE --frames FILE-or-FOLDER --script scenarios.json\n"
     "                  --scenario NAME --out FILE.safetensors [--backend ref|cpu|cuda]\n"
-    "                  [--precision fp32|bf16] [--threads N] [--stages] [--input-size PX]\n"
+    "                  [--precision fp32|bf16|int8] [--threads N] [--stages] [--input-size PX]\n"
     "Runs one scenario of a script and writes the tensors obj<id>/frame<nnn>/{low_res,pointer,\n"
     "score} as float32; with --stages also memory and the outputs of the network's parts.\n"
     "The last line is JSON; with the backend cuda it tells what is used there. The engine's\n"
@@ -50,7 +50,7 @@ struct replay {
 static struct options parse(const struct tool *tool, int argc, char **argv)
 {
     static const char *const backends[] = { NULL, "ref", "cpu", "cuda" };
-    static const char *const precisions[] = { NULL, "fp32", "bf16" };
+    static const char *const precisions[] = { NULL, "fp32", "bf16", "int8" };
     static const struct option table[] = {
         { "model", 1, NULL, 'm' },     { "frames", 1, NULL, 'f' },  { "script", 1, NULL, 's' },
         { "scenario", 1, NULL, 'c' },  { "out", 1, NULL, 'o' },     { "backend", 1, NULL, 'b' },
@@ -72,7 +72,7 @@ static struct options parse(const struct tool *tool, int argc, char **argv)
             o.backend = (enum sam_backend) tool_pick(tool, "backend", optarg, backends, 4);
             break;
         case 'p':
-            o.precision = (enum sam_precision) tool_pick(tool, "precision", optarg, precisions, 3);
+            o.precision = (enum sam_precision) tool_pick(tool, "precision", optarg, precisions, 4);
             break;
         case 't': o.threads = tool_number(tool, "threads", optarg, 0); break;
         case 'i': o.input_size = tool_number(tool, "input-size", optarg, 0); break;

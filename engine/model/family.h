@@ -53,6 +53,10 @@ struct sam_family {
 extern const struct sam_family *const sam_families[];
 extern const int sam_num_families;
 
+// Parts of names of tensors that a family does not multiply in int8, beside those that are exact;
+// ends with NULL. NULL: the family has no int8.
+const char *const *sam_family_no_int8(const struct sam_family *f);
+
 // How the tensors of all families are called in files, and of which model types they are.
 extern const struct sam_names sam_family_names;
 extern const struct sam_name_map sam_shared_names;

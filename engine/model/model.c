@@ -20,6 +20,7 @@ struct key {
     int device;
     const void *context;
     enum sam_precision precision;
+    bool int8;
 };
 
 struct sam_model_entry {
@@ -44,13 +45,14 @@ static struct {
 static struct key key_of(const struct sam_model_file *f, const struct sam_queue *q)
 {
     return (struct key) { *sam_weights_id(f->weights), sam_queue_backend(q), q->ordinal,
-                          q->context, q->precision };
+                          q->context, q->precision, q->int8 };
 }
 
 static bool same_key(const struct key *a, const struct key *b)
 {
     return sam_file_same(&a->file, &b->file) && a->backend == b->backend &&
-           a->device == b->device && a->context == b->context && a->precision == b->precision;
+           a->device == b->device && a->context == b->context && a->precision == b->precision &&
+           a->int8 == b->int8;
 }
 
 // The structs that the family fills; m->config is known.
@@ -84,6 +86,7 @@ static void load_parts(struct sam_loader *l, struct sam_model *m)
         return;
     }
     l->is_wide = sam_is_wide(&m->config);
+    l->no_int8 = sam_family_no_int8(m->config.family);
     m->config.family->load(l, &m->config, m->trunk);
     sam_neck_load(l, &m->config, &m->neck);
     sam_prompt_load(l, &m->config, &m->prompt);
@@ -220,9 +223,20 @@ static void unlink_entry(const struct sam_model_entry *e)
     *p = e->next;
 }
 
+// A queue of int8 does without it where the model has none.
+static void settle_int8(struct sam_queue *q, const struct sam_config *c)
+{
+    if (!q->int8 || (!c->detector && sam_family_no_int8(c->family)))
+        return;
+    q->int8 = false;
+    sam_log(&q->log, SAM_LOG_WARNING, "precision 'int8': %s has none, it takes '%s'",
+            c->detector ? c->detector->title : c->family->title, sam_queue_precision(q));
+}
+
 int sam_model_open(struct sam_model **out, const struct sam_model_file *f, struct sam_queue *queue,
                    struct sam_error *error)
 {
+    settle_int8(queue, &f->config);
     const struct key key = key_of(f, queue);
     int status = SAM_OK;
     *out = NULL;
@@ -304,6 +318,7 @@ int sam_model_plan(const struct sam_model_file *f, struct sam_queue *queue, size
         return sam_fail(error, SAM_ENOMEM, "%s: no memory to plan it",
                         sam_weights_file(f->weights));
     m->config = f->config;
+    settle_int8(queue, &f->config);
     int status = make_parts(m, error);
     if (!status)
         status = measure(&l, m, f->weights, queue, error);

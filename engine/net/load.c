@@ -95,10 +95,22 @@ static bool is_exact(const struct sam_loader *l, int in)
     return l->exact || (in <= NARROW && !(l->is_wide && sam_op_wants_narrow_bf16(l->queue, in)));
 }
 
+// Few terms do not average its rounding out either, and rounding a row is work.
+static bool is_int8(const struct sam_loader *l, int in)
+{
+    if (!l->queue->int8 || !l->no_int8 || in <= NARROW || in > SAM_MAX_INT8)
+        return false;
+    for (const char *const *part = l->no_int8; *part; part++)
+        if (strstr(l->name, *part))
+            return false;
+    return true;
+}
+
 struct sam_matrix sam_load_matrix(struct sam_loader *l, const float *host, int out, int in)
 {
     struct sam_matrix m = { .out = out, .in = in, .exact = is_exact(l, in) };
-    m.data = sam_arena_bytes(&l->constant, sam_op_pack_bytes(l->queue, out, in, m.exact));
+    m.int8 = !m.exact && is_int8(l, in);
+    m.data = sam_arena_bytes(&l->constant, sam_op_pack_bytes(l->queue, m));
     if (sam_load_live(l))
         check_finite(l, host, (size_t) out * in);
     if (sam_load_live(l))

@@ -20,6 +20,9 @@ struct sam_loader {
     bool measuring;
     bool is_wide; // the model: its products of few terms may be of BF16
     bool exact; // matrices packed while it is set are multiplied in F32
+    // Parts of names of tensors that are not multiplied in int8, whatever the queue does; ends with
+    // NULL. NULL: none is.
+    const char *const *no_int8;
     // Of the convolutions with a stored BatchNorm. NULL: "c", "bn"; 0: 1e-5.
     const char *conv_name, *norm_name;
     double norm_eps;

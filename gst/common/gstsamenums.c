@@ -39,6 +39,8 @@ gst_sam_track_precision_get_type (void)
     {SAM_PRECISION_AUTO, "bf16 where it is faster, else fp32", "auto"},
     {SAM_PRECISION_FP32, "32-bit floating point", "fp32"},
     {SAM_PRECISION_BF16, "bfloat16 products with 32-bit sums", "bf16"},
+    {SAM_PRECISION_INT8, "8-bit integer products, the rest as auto (CPU)",
+        "int8"},
     {0, NULL, NULL},
   };
 

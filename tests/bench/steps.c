@@ -133,7 +133,7 @@ static int pick(const char *what, const char *value, const char *const *names)
 static void parse(int argc, char **argv, struct sam_params *p, struct options *o)
 {
     static const char *const backends[] = { "", "ref", "cpu", "cuda", NULL };
-    static const char *const precisions[] = { "", "fp32", "bf16", NULL };
+    static const char *const precisions[] = { "", "fp32", "bf16", "int8", NULL };
     static const struct option table[] = {
         { "model", 1, NULL, 'm' },   { "backend", 1, NULL, 'b' },
         { "precision", 1, NULL, 'p' }, { "objects", 1, NULL, 'n' },

@@ -67,7 +67,7 @@ static int check(const char *path, enum sam_precision precision, int threads)
     if (sam_queue_open(&q, SAM_BACKEND_CPU, -1, precision, threads, NULL, &error) ||
         open_model_at(&m, path, SIDE, &q, &error)) {
         printf("%s\n", error.text);
-        return precision == SAM_PRECISION_FP32; // not every processor multiplies in bf16
+        return precision != SAM_PRECISION_BF16; // not every processor multiplies in bf16
     }
     const struct sam_ops *const whole = q.ops;
     run_bottleneck = whole->bottleneck;
@@ -82,7 +82,7 @@ static int check(const char *path, enum sam_precision precision, int threads)
     const bool failed = sam_queue_finish(&q, &error) || whole_calls < 3 || calls != whole_calls ||
                         bytes != same || memcmp(a, b, bytes);
     printf("%s, %d threads: %d blocks whole, %zu bytes %s\n",
-           precision == SAM_PRECISION_BF16 ? "bf16" : "fp32", threads, whole_calls, bytes,
+           sam_queue_precision(&q), threads, whole_calls, bytes,
            memcmp(a, b, bytes) ? "DIFFER" : "are the same");
     free(a);
     free(b);
@@ -102,6 +102,7 @@ int main(int argc, char **argv)
     for (int threads = 1; threads <= 3; threads += 2) {
         failed |= check(argv[1], SAM_PRECISION_FP32, threads);
         failed |= check(argv[1], SAM_PRECISION_BF16, threads);
+        failed |= check(argv[1], SAM_PRECISION_INT8, threads);
     }
     return failed;
 }

@@ -326,7 +326,7 @@ struct options {
 
 // In the order of the enums, from the first after AUTO on.
 static const char *const backends[] = { "ref", "cpu", "cuda", NULL };
-static const char *const precisions[] = { "fp32", "bf16", NULL };
+static const char *const precisions[] = { "fp32", "bf16", "int8", NULL };
 
 static int find_word(const char *const *words, const char *word)
 {
