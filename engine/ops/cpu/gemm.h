@@ -47,7 +47,7 @@ struct sam_gemm {
 // the next multiple of 32 numbers. quantize.c has them per level, for both forms.
 typedef void sam_quantize(void *dst, struct sam_span src, size_t count);
 extern sam_quantize sam_quantize_pairs_generic, sam_quantize_pairs_avx2,
-    sam_quantize_pairs_avx512, sam_quantize_fours_avx512;
+    sam_quantize_pairs_avx512, sam_quantize_fours_avx2, sam_quantize_fours_avx512;
 
 struct sam_gemm_kernels {
     void (*run)(const struct sam_gemm *g);
@@ -61,7 +61,7 @@ struct sam_gemm_kernels {
 // gemm_f32.c and gemm_int8.c per level, and gemm_bf16.c.
 extern const struct sam_gemm_kernels sam_gemm_kernels_generic, sam_gemm_kernels_avx2,
     sam_gemm_kernels_avx512, sam_gemm_kernels_bf16, sam_gemm_int8_generic, sam_gemm_int8_avx2,
-    sam_gemm_int8_avx512, sam_gemm_int8_vnni;
+    sam_gemm_int8_avx_vnni, sam_gemm_int8_avx512, sam_gemm_int8_vnni;
 
 // Bytes of a number in a and in the packed weight.
 static inline size_t sam_gemm_number(const struct sam_gemm_kernels *g)

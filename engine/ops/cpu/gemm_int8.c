@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Products in int8 with sums of I32: see sam_matrix and gemm.h. With AVX512_VNNI a lane adds four
-// products at a time, of bytes with and without a sign. Without it numbers have 16 bits, of which a
-// lane adds two products: the instruction for bytes would saturate at 2 * 127 * 255.
+// Products in int8 with sums of I32: see sam_matrix and gemm.h. With AVX512_VNNI or AVX-VNNI a lane
+// adds four products at a time, of bytes with and without a sign. Without, numbers have 16 bits, of
+// which a lane adds two products: the instruction for bytes would saturate at 2 * 127 * 255.
 
 #include "ops/cpu/gemm_tile.h"
 
@@ -9,7 +9,7 @@
 #include <emmintrin.h>
 #endif
 
-#ifdef __AVX512VNNI__
+#if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
 typedef uint8_t number;
 enum { GROUP = 4 };
 #else
@@ -29,6 +29,8 @@ SAM_INLINE vi add_products(vi sum, vi a, vi b)
 {
 #if defined(__AVX512VNNI__)
     return (vi) _mm512_dpbusd_epi32((__m512i) sum, (__m512i) a, (__m512i) b);
+#elif defined(__AVXVNNI__)
+    return (vi) _mm256_dpbusd_avx_epi32((__m256i) sum, (__m256i) a, (__m256i) b);
 #elif defined(__AVX512F__)
     return sum + (vi) _mm512_madd_epi16((__m512i) a, (__m512i) b);
 #elif defined(__AVX2__)
@@ -148,6 +150,10 @@ static void gemm(const struct sam_gemm *g)
 #ifdef __AVX512VNNI__
 const struct sam_gemm_kernels sam_gemm_int8_vnni = {
     .run = gemm, .tile_rows = MR, .group = GROUP, .prepare = sam_quantize_fours_avx512
+};
+#elif defined(__AVXVNNI__)
+const struct sam_gemm_kernels sam_gemm_int8_avx_vnni = {
+    .run = gemm, .tile_rows = MR, .group = GROUP, .prepare = sam_quantize_fours_avx2
 };
 #else
 const struct sam_gemm_kernels SAM_LEVEL(sam_gemm_int8) = {

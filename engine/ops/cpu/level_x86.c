@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <cpuid.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ops/cpu/attention.h"
@@ -67,6 +68,20 @@ bool sam_cpu_is_bf16_faster(void)
     return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && !(edx & AMX_BF16);
 }
 
+// Processors with AVX2 may have AVX-VNNI, which is no level: those with AVX-512 need not have it. A
+// level that $SAMTRACK_CPU_LEVEL asks for is meant without.
+static const struct sam_gemm_kernels *int8_of_avx2(void)
+{
+#if __has_include(<avxvnniintrin.h>)
+    enum { AVX_VNNI = 1 << 4 }; // leaf 7, subleaf 1, EAX
+    const char *asked = getenv("SAMTRACK_CPU_LEVEL");
+    unsigned eax, ebx, ecx, edx;
+    if (!(asked && *asked) && __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) && (eax & AVX_VNNI))
+        return &sam_gemm_int8_avx_vnni;
+#endif
+    return &sam_gemm_int8_avx2;
+}
+
 void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16)
 {
     if (cpu->level >= SAM_CPU_AVX512) {
@@ -85,7 +100,7 @@ void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16)
     } else if (cpu->level >= SAM_CPU_AVX2) {
         cpu->attention_f32 = &sam_attention_avx2;
         cpu->gemm_f32 = &sam_gemm_kernels_avx2;
-        cpu->gemm_int8 = &sam_gemm_int8_avx2;
+        cpu->gemm_int8 = int8_of_avx2();
         cpu->rows = &sam_row_kernels_avx2;
         cpu->pixels = &sam_pixel_kernels_avx2;
         cpu->blend_row = sam_blend_row_avx2;

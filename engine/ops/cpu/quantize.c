@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Rows of numbers rounded for products in int8: see sam_matrix and gemm.h. Compiled so that no
-// product and sum become one instruction: every level rounds alike. Of fours only AVX512_VNNI makes
-// use.
+// product and sum become one instruction: every level rounds alike. Fours are for VNNI.
 
 #include <math.h>
 
@@ -71,9 +70,13 @@ SAM_INLINE void put(void *dst, int group, size_t i, vi q)
     else
         _mm256_storeu_si256((__m256i *) ((int16_t *) dst + i), _mm512_cvtepi32_epi16((__m512i) q));
 #elif defined(__AVX2__)
-    const __m256i low = (__m256i) q, both = _mm256_packs_epi32(low, low);
-    _mm_storeu_si128((__m128i *) ((int16_t *) dst + i),
-                     _mm256_castsi256_si128(_mm256_permute4x64_epi64(both, 0x08)));
+    const __m256i words = (__m256i) (group == 4 ? q + 128 : q);
+    const __m256i both = _mm256_packs_epi32(words, words);
+    const __m128i halves = _mm256_castsi256_si128(_mm256_permute4x64_epi64(both, 0x08));
+    if (group == 4)
+        _mm_storel_epi64((__m128i *) ((uint8_t *) dst + i), _mm_packus_epi16(halves, halves));
+    else
+        _mm_storeu_si128((__m128i *) ((int16_t *) dst + i), halves);
 #else
     for (int l = 0; l < VL; l++)
         ((int16_t *) dst)[i + l] = (int16_t) q[l];
@@ -108,7 +111,7 @@ void SAM_LEVEL(sam_quantize_pairs)(void *dst, struct sam_span src, size_t count)
         quantize_as(dst, SAM_BF16, src.data, 2, count);
 }
 
-#ifdef __AVX512F__
+#ifdef __AVX2__
 void SAM_LEVEL(sam_quantize_fours)(void *dst, struct sam_span src, size_t count)
 {
     if (src.type == SAM_F32)
