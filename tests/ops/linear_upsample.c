@@ -10,7 +10,18 @@ static const struct shape {
     { "odd", 1, 3, 5, 7, 5 },       { "some", 2, 7, 6, 40, 64 },   { "many", 1, 8, 8, 96, 256 },
     { "columns", 3, 5, 9, 16, 36 }, { "turned", 1, 4, 4, 24, 72 },
 };
-enum { NUM_SHAPES = sizeof(shapes) / sizeof(*shapes), TURNED = NUM_SHAPES - 1 };
+enum { NUM_SHAPES = sizeof(shapes) / sizeof(*shapes), TURNED = NUM_SHAPES - 1, SHIFTED = 1 };
+
+// Of a flat tensor, the elements from `at` on as rows of s->out channels.
+static struct sam_tensor rows_from(struct sam_tensor flat, int at, const struct shape *s)
+{
+    if (flat.data)
+        flat.data = (char *) flat.data + at * (flat.type == SAM_F32 ? 4 : 2);
+    flat.h = s->h;
+    flat.w = s->w;
+    flat.c = s->out;
+    return flat;
+}
 
 static void run(struct check *t, const struct check_types *type, const struct shape *s,
                 bool in_place, enum check_factors factors)
@@ -20,7 +31,10 @@ static void run(struct check *t, const struct check_types *type, const struct sh
     const bool adds = check_int(t, 0, 1);
     struct check_buf *src = check_in(t, type->in, s->n, s->h, s->w, s->in);
     struct check_buf *bias = check_in(t, SAM_F32, 1, 1, 1, s->out);
-    struct check_buf *add = adds ? check_in(t, type->in, 1, s->h, s->w, s->out) : &check_none;
+    // Not at a multiple of four once: threads then add what others have written.
+    const int at = s == &shapes[SHIFTED];
+    struct check_buf *add =
+        adds ? check_in(t, type->in, 1, 1, 1, s->h * s->w * s->out + at) : &check_none;
     struct check_buf *table = s == &shapes[TURNED]
                                   ? check_uniform(t, -1, 1, SAM_F32, 1, 1, s->h * s->w, s->out)
                                   : &check_none;
@@ -35,7 +49,7 @@ static void run(struct check *t, const struct check_types *type, const struct sh
     const struct sam_tensor none = check_temp(t, s->n, 2 * s->h, 2 * s->w, s->out);
     struct sam_linear bound = { .dst = sum, .src = check_abs(t, src), .bias = check_abs(t, bias),
                                 .weight = check_abs_weight(t, &weight),
-                                .add = check_abs(t, add) };
+                                .add = rows_from(check_abs(t, add), at, s) };
     sam_op_linear(&t->queue[CHECK_REF], &bound);
     if (table != &check_none)
         product_add_pairs(&sum);
@@ -46,7 +60,7 @@ static void run(struct check *t, const struct check_types *type, const struct sh
         sam_op_linear_upsample(&t->queue[i], &(struct sam_linear_upsample) {
             { dst->on[i], a->on[i], room->on[i] },
             { .dst = room->on[i], .src = src->on[i], .weight = weight.on[i], .bias = bias->on[i],
-              .add = add->on[i], .table = table->on[i] } });
+              .add = rows_from(add->on[i], at, s), .table = table->on[i] } });
     check_bound(t, dst, &wide, product_factor(t) + 2e-6f, 2e-6f, type->rel);
     check_done(t);
 }
