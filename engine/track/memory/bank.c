@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// Which frames an object attends to, and the slots of their maps and pointers: integers alone. The
+// tensors stay where they are, so that taking an object back copies none.
 #include "bank.h"
 
 #include <assert.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// The pool of mask prompts, a bit per pixel, and the list of an object's prompts for a frame, from
+// which the network gets one set of points.
 #include "interactions.h"
 
 #include <assert.h>
