@@ -144,8 +144,10 @@ def main():
     if not folders:
         sys.exit(__doc__)
     for folder in folders:
+        if folder.startswith('-'):
+            sys.exit(f"check_floors.py: there is no option '{folder}', expected --files or --selftest")
         if not list(pathlib.Path(folder).glob('*.o')):
-            sys.exit(f'{folder}: holds no objects')
+            sys.exit(f'check_floors.py: {folder}: expected a folder with object files, found none')
     home, needs = symbols(folders)
     names = source_paths(set(home.values()) | set(needs), pathlib.Path(__file__).resolve().parent.parent)
     edges = {(names[a], names[b]) for a, b in arrows(home, needs)}

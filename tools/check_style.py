@@ -227,17 +227,22 @@ def selftest():
     return bool(missed)
 
 
-def main():
-    if sys.argv[1:] == ['--selftest']:
+def main(options, folders):
+    if not set(options) <= {'--license', '--selftest'}:
+        sys.exit(f"check_style.py: there is no option '{options[0]}', expected --license or --selftest")
+    if options == ['--selftest'] and not folders:
         return selftest()
-    if sys.argv[1:2] == ['--license'] and len(sys.argv) == 3:
-        return add_license(pathlib.Path(sys.argv[2]))
-    if len(sys.argv) != 2:
+    if len(options) > 1 or len(folders) != 1:
         sys.exit(__doc__)
-    bad = check(pathlib.Path(sys.argv[1]))
+    root = pathlib.Path(folders[0])
+    if not (root / 'meson.build').is_file():
+        sys.exit(f'check_style.py: {root}: expected the folder of the sources, found no meson.build in it')
+    if options:
+        return add_license(root)
+    bad = check(root)
     print('\n'.join(bad))
     return bool(bad)
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(main([a for a in sys.argv[1:] if a.startswith('-')], [a for a in sys.argv[1:] if not a.startswith('-')]))

@@ -100,6 +100,11 @@ def refuse_arguments(sources, folder):
         done = run([sources / 'tools' / 'package.sh', *arguments], folder)
         expect('package.sh refuses what it does not know', done.returncode == 2 and 'bogus' in done.stderr and not done.stdout, done)
         expect('package.sh has begun nothing', not (folder / 'packages').exists(), done)
+    for name, argument in (('check_style.py', '--bogus'), ('check_style.py', folder / 'bogus'), ('check_floors.py', '--bogus'),
+                           ('check_floors.py', folder / 'bogus')):
+        done = run([sys.executable, sources / 'tools' / name, argument], folder)
+        expect(f'{name} refuses what it does not know', done.returncode == 1 and not done.stdout and done.stderr.count('\n') == 1 and
+               done.stderr.startswith(f'{name}: ') and 'bogus' in done.stderr and 'expected' in done.stderr, done)
 
 
 def main(sources):
