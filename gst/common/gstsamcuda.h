@@ -14,11 +14,6 @@ G_BEGIN_DECLS
  * not support it. */
 const gchar *gst_sam_cuda_get_formats (void);
 
-/* Add a pad template for frames of these formats in system memory, and of the
- * formats above in GPU memory. (gstsamtemplate.c) */
-void gst_sam_cuda_add_template (GstElementClass * klass, const gchar * name,
-    GstPadDirection direction, const gchar * formats, const gchar * sizes);
-
 /* Get a context for the element from its neighbours or the application, or
  * create one and announce it to the pipeline. Returns FALSE if there is no
  * driver or no device with that id (-1: any). */

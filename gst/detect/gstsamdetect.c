@@ -21,13 +21,12 @@
 
 #include "gstsamdetect.h"
 
-#include "common/gstsamallocation.h"
 #include "common/gstsamanalytics.h"
-#include "common/gstsamcuda.h"
 #include "common/gstsamenums.h"
 #include "common/gstsamerror.h"
-#include "common/gstsamflush.h"
+#include "common/gstsamfilter.h"
 #include "common/gstsamframe.h"
+#include "common/gstsamfrozen.h"
 #include "common/gstsamlive.h"
 #include "common/gstsammutex.h"
 #include "gstsamclasses.h"
@@ -71,6 +70,7 @@ struct _GstSamDetect
   gdouble score;
   guint interval;
   gint policy;
+  gboolean frozen;              /* MUTABLE_READY properties are read-only */
   guint64 frames, runs, detections;     /* since start */
   gint64 last_ns;               /* of the last run */
 
@@ -97,7 +97,7 @@ policy_get_type (void)
 {
   static gsize type = 0;
   static const GEnumValue values[] = {
-    {GST_SAM_DETECT_POLICY_AUTO, "skip in a live pipeline, else block", "auto"},
+    {GST_SAM_DETECT_POLICY_AUTO, "Skip in a live pipeline, else block", "auto"},
     {GST_SAM_DETECT_POLICY_BLOCK, "A frame waits for its detections", "block"},
     {GST_SAM_DETECT_POLICY_SKIP,
           "Frames pass, and detections go with the first one after they were "
@@ -202,6 +202,9 @@ gst_sam_detect_stop (GstBaseTransform * base)
   gst_sam_detector_free (self->detector);
   self->detector = NULL;
   g_clear_pointer (&self->names, g_free);
+  gst_sam_object_lock (self);
+  self->frozen = FALSE;
+  gst_sam_object_unlock (self);
   return TRUE;
 }
 
@@ -214,6 +217,7 @@ gst_sam_detect_start (GstBaseTransform * base)
   self->number = self->asked = self->forgotten = 0;
   self->asked_live = FALSE;
   gst_sam_object_lock (self);
+  self->frozen = TRUE;
   self->frames = self->runs = self->detections = 0;
   self->last_ns = 0;
   gst_sam_object_unlock (self);
@@ -241,14 +245,6 @@ gst_sam_detect_set_caps (GstBaseTransform * base, GstCaps * in, GstCaps * out)
 
   forget (self);
   return gst_video_info_from_caps (&self->info, in);
-}
-
-static gboolean
-gst_sam_detect_accept_caps (GstBaseTransform * base,
-    GstPadDirection direction, GstCaps * caps)
-{
-  return gst_sam_frame_accepts_caps (caps) && GST_BASE_TRANSFORM_CLASS
-      (parent_class)->accept_caps (base, direction, caps);
 }
 
 static gboolean
@@ -399,31 +395,23 @@ gst_sam_detect_change_state (GstElement * element, GstStateChange transition)
 /* ---- The object */
 
 static void
-set_text (GstSamDetect * self, gchar ** text, const GValue * value)
+set_text (gchar ** text, const GValue * value)
 {
   g_free (*text);
   *text = g_value_dup_string (value);
 }
 
+/* Called with the object lock held. */
 static void
-gst_sam_detect_set_property (GObject * object, guint id, const GValue * value,
+set_locked (GstSamDetect * self, guint id, const GValue * value,
     GParamSpec * spec)
 {
-  GstSamDetect *self = GST_SAM_DETECT (object);
-
-  if ((spec->flags & GST_PARAM_MUTABLE_READY) && self->detector) {
-    GST_ELEMENT_WARNING (self, RESOURCE, SETTINGS,
-        ("The property '%s' can be changed in the states NULL and READY only.",
-            spec->name), (NULL));
-    return;
-  }
-  gst_sam_object_lock (self);
   switch (id) {
     case PROP_MODEL_FILE:
-      set_text (self, &self->model_file, value);
+      set_text (&self->model_file, value);
       break;
     case PROP_LABELS:
-      set_text (self, &self->labels, value);
+      set_text (&self->labels, value);
       break;
     case PROP_BACKEND:
       self->backend = g_value_get_enum (value);
@@ -438,7 +426,7 @@ gst_sam_detect_set_property (GObject * object, guint id, const GValue * value,
       self->input_size = g_value_get_uint (value);
       break;
     case PROP_CLASSES:
-      set_text (self, &self->classes, value);
+      set_text (&self->classes, value);
       break;
     case PROP_SCORE:
       self->score = g_value_get_double (value);
@@ -450,10 +438,26 @@ gst_sam_detect_set_property (GObject * object, guint id, const GValue * value,
       self->policy = g_value_get_enum (value);
       break;
     default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec);
+      G_OBJECT_WARN_INVALID_PROPERTY_ID (self, id, spec);
       break;
   }
+}
+
+static void
+gst_sam_detect_set_property (GObject * object, guint id, const GValue * value,
+    GParamSpec * spec)
+{
+  GstSamDetect *self = GST_SAM_DETECT (object);
+  gboolean refused;
+
+  gst_sam_object_lock (self);
+  refused = self->frozen && (spec->flags & GST_PARAM_MUTABLE_READY);
+  if (!refused)
+    set_locked (self, id, value, spec);
   gst_sam_object_unlock (self);
+  if (refused)
+    gst_sam_frozen_refuse (GST_ELEMENT (self), spec, value,
+        "samdetect-refusal", FALSE);
 }
 
 static GstStructure *
@@ -667,31 +671,19 @@ gst_sam_detect_class_init (GstSamDetectClass * klass)
       "Filter/Analyzer/Video",
       "Finds objects, and attaches them as regions of interest",
       "The samtrack authors");
-  gst_sam_cuda_add_template (element_class, "sink", GST_PAD_SINK,
-      GST_SAM_FRAME_FORMATS, GST_SAM_FRAME_SIZES);
-  gst_sam_cuda_add_template (element_class, "src", GST_PAD_SRC,
-      GST_SAM_FRAME_FORMATS, GST_SAM_FRAME_SIZES);
+  gst_sam_filter_class_init (base_class, GST_SAM_FRAME_FORMATS);
   element_class->change_state = GST_DEBUG_FUNCPTR (gst_sam_detect_change_state);
 
   base_class->start = GST_DEBUG_FUNCPTR (gst_sam_detect_start);
   base_class->stop = GST_DEBUG_FUNCPTR (gst_sam_detect_stop);
-  base_class->accept_caps = GST_DEBUG_FUNCPTR (gst_sam_detect_accept_caps);
   base_class->set_caps = GST_DEBUG_FUNCPTR (gst_sam_detect_set_caps);
   base_class->sink_event = GST_DEBUG_FUNCPTR (gst_sam_detect_sink_event);
-  base_class->propose_allocation =
-      GST_DEBUG_FUNCPTR (gst_sam_allocation_propose);
   base_class->transform_ip = GST_DEBUG_FUNCPTR (gst_sam_detect_transform_ip);
-  base_class->passthrough_on_same_caps = FALSE;
 }
 
 static void
 gst_sam_detect_init (GstSamDetect * self)
 {
-  GstBaseTransform *base = GST_BASE_TRANSFORM (self);
-
-  /* Metas are added to frames, so these must be writable. */
-  gst_base_transform_set_in_place (base, TRUE);
-  gst_base_transform_set_passthrough (base, FALSE);
-  gst_sam_flush_install (base);
+  gst_sam_filter_init (GST_BASE_TRANSFORM (self));
   self->score = DEFAULT_SCORE;
 }

@@ -24,12 +24,10 @@
 
 #include "gstsamoverlay.h"
 
-#include "common/gstsamallocation.h"
+#include "common/gstsamfilter.h"
+#include "common/gstsamframe.h"
 #include "common/gstsammutex.h"
 #include "gstsamcompose.h"
-#include "common/gstsamcuda.h"
-#include "common/gstsamflush.h"
-#include "common/gstsamframe.h"
 #include "gstsampaint.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_sam_overlay_debug);
@@ -71,15 +69,6 @@ enum
 G_DEFINE_TYPE (GstSamOverlay, gst_sam_overlay, GST_TYPE_BASE_TRANSFORM);
 GST_ELEMENT_REGISTER_DEFINE (samoverlay, "samoverlay", GST_RANK_NONE,
     GST_TYPE_SAM_OVERLAY);
-
-static gboolean
-gst_sam_overlay_accept_caps (GstBaseTransform * base, GstPadDirection direction,
-    GstCaps * caps)
-{
-  return gst_sam_frame_accepts_caps (caps) &&
-      GST_BASE_TRANSFORM_CLASS (parent_class)->accept_caps (base, direction,
-      caps);
-}
 
 static gboolean
 gst_sam_overlay_set_caps (GstBaseTransform * base, GstCaps * in, GstCaps * out)
@@ -435,31 +424,24 @@ gst_sam_overlay_class_init (GstSamOverlayClass * klass)
   install_properties (gobject_class);
   install_switches (gobject_class);
 
-  gst_sam_cuda_add_template (element_class, "sink", GST_PAD_SINK,
-      GST_VIDEO_OVERLAY_COMPOSITION_BLEND_FORMATS, GST_SAM_FRAME_SIZES);
-  gst_sam_cuda_add_template (element_class, "src", GST_PAD_SRC,
-      GST_VIDEO_OVERLAY_COMPOSITION_BLEND_FORMATS, GST_SAM_FRAME_SIZES);
+  gst_sam_filter_class_init (base_class,
+      GST_VIDEO_OVERLAY_COMPOSITION_BLEND_FORMATS);
   gst_element_class_set_static_metadata (element_class, "Object mask overlay",
       "Filter/Effect/Overlay/Video",
       "Draws the masks, outlines, ids and scores that samtrack attached",
       "The samtrack authors");
 
-  base_class->accept_caps = GST_DEBUG_FUNCPTR (gst_sam_overlay_accept_caps);
   base_class->set_caps = GST_DEBUG_FUNCPTR (gst_sam_overlay_set_caps);
   base_class->stop = GST_DEBUG_FUNCPTR (gst_sam_overlay_stop);
   base_class->before_transform =
       GST_DEBUG_FUNCPTR (gst_sam_overlay_before_transform);
   base_class->transform_ip = GST_DEBUG_FUNCPTR (gst_sam_overlay_transform_ip);
-  base_class->propose_allocation =
-      GST_DEBUG_FUNCPTR (gst_sam_allocation_propose);
-  base_class->passthrough_on_same_caps = FALSE;
 }
 
 static void
 gst_sam_overlay_init (GstSamOverlay * self)
 {
-  gst_base_transform_set_in_place (GST_BASE_TRANSFORM (self), TRUE);
-  gst_sam_flush_install (GST_BASE_TRANSFORM (self));
+  gst_sam_filter_init (GST_BASE_TRANSFORM (self));
   self->style.opacity = 0.5;
   self->style.line_width = 2;
   self->style.masks = TRUE;

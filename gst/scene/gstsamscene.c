@@ -349,7 +349,7 @@ gst_sam_scene_class_init (GstSamSceneClass * klass)
           G_MAXUINT64, 0, flags));
   g_object_class_install_property (object_class, PROP_IS_LIVE,
       g_param_spec_boolean ("is-live", "Is live",
-          "Whether frames wait for their time, as those of a camera", FALSE,
+          "Whether to act as a live source", FALSE,
           flags));
   g_object_class_install_property (object_class, PROP_FLAT,
       g_param_spec_boolean ("flat", "Flat",

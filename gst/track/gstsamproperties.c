@@ -3,6 +3,8 @@
 
 #include "gstsamtrackprivate.h"
 
+#include "common/gstsamfrozen.h"
+
 enum
 {
   PROP_0,
@@ -66,30 +68,6 @@ gst_sam_track_set_frozen (GstSamTrack * self, gboolean frozen)
   gst_sam_object_lock (self);
   self->frozen = frozen;
   gst_sam_object_unlock (self);
-}
-
-/* The element has started, so @pspec keeps its value. Setting a property to the
- * value that it already has is allowed. */
-static void
-refuse_change (GstSamTrack * self, GParamSpec * pspec, const GValue * wanted)
-{
-  GValue value = G_VALUE_INIT;
-  gchar *kept, *refused, *text;
-
-  g_value_init (&value, pspec->value_type);
-  g_object_get_property (G_OBJECT (self), pspec->name, &value);
-  if (g_param_values_cmp (pspec, &value, wanted)) {
-    kept = gst_value_serialize (&value);
-    refused = gst_value_serialize (wanted);
-    text = g_strdup_printf ("The property '%s' stays %s: it can be set to %s "
-        "only in the states NULL and READY.", pspec->name, kept, refused);
-    gst_sam_track_post_refusal (self, FALSE, GST_SAM_REFUSED_STATE, text,
-        "property", G_TYPE_STRING, pspec->name, NULL);
-    g_free (text);
-    g_free (refused);
-    g_free (kept);
-  }
-  g_value_unset (&value);
 }
 
 static const gchar *
@@ -200,7 +178,8 @@ gst_sam_track_set_property (GObject * object, guint id, const GValue * value,
     set_locked (self, id, value, pspec);
   gst_sam_object_unlock (self);
   if (refused)
-    refuse_change (self, pspec, value);
+    gst_sam_frozen_refuse (GST_ELEMENT (self), pspec, value,
+        "samtrack-refusal", FALSE);
 }
 
 static void

@@ -34,8 +34,7 @@
  * Since: 0.1
  */
 
-#include "common/gstsamcuda.h"
-#include "common/gstsamflush.h"
+#include "common/gstsamfilter.h"
 #include "common/gstsamframe.h"
 #include "gstsamtrackprivate.h"
 
@@ -189,15 +188,6 @@ reserve (GstSamTrack * self, GstCaps * caps)
           "memory:CUDAMemory"));
   gst_sam_turn_end (&self->turn);
   return ok;
-}
-
-static gboolean
-gst_sam_track_accept_caps (GstBaseTransform * base, GstPadDirection direction,
-    GstCaps * caps)
-{
-  return gst_sam_frame_accepts_caps (caps) &&
-      GST_BASE_TRANSFORM_CLASS (parent_class)->accept_caps (base, direction,
-      caps);
 }
 
 static gboolean
@@ -390,10 +380,7 @@ gst_sam_track_class_init (GstSamTrackClass * klass)
   gst_sam_track_install_save_signals (klass);
   gst_sam_track_install_answer_signals (klass);
 
-  gst_sam_cuda_add_template (element_class, "sink", GST_PAD_SINK,
-      GST_SAM_FRAME_FORMATS, GST_SAM_FRAME_SIZES);
-  gst_sam_cuda_add_template (element_class, "src", GST_PAD_SRC,
-      GST_SAM_FRAME_FORMATS, GST_SAM_FRAME_SIZES);
+  gst_sam_filter_class_init (base_class, GST_SAM_FRAME_FORMATS);
   gst_element_class_add_static_pad_template (element_class, &overlay_template);
   element_class->change_state =
       GST_DEBUG_FUNCPTR (gst_sam_track_change_state);
@@ -403,7 +390,6 @@ gst_sam_track_class_init (GstSamTrackClass * klass)
 
   base_class->start = GST_DEBUG_FUNCPTR (gst_sam_track_start);
   base_class->stop = GST_DEBUG_FUNCPTR (gst_sam_track_stop);
-  base_class->accept_caps = GST_DEBUG_FUNCPTR (gst_sam_track_accept_caps);
   base_class->set_caps = GST_DEBUG_FUNCPTR (gst_sam_track_set_caps);
   base_class->sink_event = GST_DEBUG_FUNCPTR (gst_sam_track_sink_event);
   base_class->src_event = GST_DEBUG_FUNCPTR (gst_sam_track_src_event);
@@ -411,7 +397,6 @@ gst_sam_track_class_init (GstSamTrackClass * klass)
   base_class->propose_allocation =
       GST_DEBUG_FUNCPTR (gst_sam_track_propose_allocation);
   base_class->transform_ip = GST_DEBUG_FUNCPTR (gst_sam_track_transform_ip);
-  base_class->passthrough_on_same_caps = FALSE;
 
   gst_type_mark_as_plugin_api (GST_TYPE_SAM_TRACK_BACKEND, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_SAM_TRACK_PRECISION, 0);
@@ -425,13 +410,7 @@ gst_sam_track_class_init (GstSamTrackClass * klass)
 static void
 gst_sam_track_init (GstSamTrack * self)
 {
-  GstBaseTransform *base = GST_BASE_TRANSFORM (self);
-
-  /* Metas are added to every buffer, so it must be writable. */
-  gst_base_transform_set_in_place (base, TRUE);
-  gst_base_transform_set_passthrough (base, FALSE);
-  gst_sam_flush_install (base);
-
+  gst_sam_filter_init (GST_BASE_TRANSFORM (self));
   gst_sam_track_init_properties (self);
   self->report = g_new0 (GstSamReport, 1);
   self->shown = g_new0 (GstSamReport, 1);

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#include "gstsamfilter.h"
+
+#include "gstsamallocation.h"
+#include "gstsamcuda.h"
+#include "gstsamflush.h"
+#include "gstsamframe.h"
+
+static void
+append_caps (GstCaps * caps, const gchar * feature, const gchar * formats)
+{
+  gchar *text = g_strconcat ("video/x-raw", feature, ", format = (string) ",
+      formats, GST_SAM_FRAME_SIZES, NULL);
+
+  gst_caps_append (caps, gst_caps_from_string (text));
+  g_free (text);
+}
+
+static void
+add_template (GstElementClass * klass, const gchar * name,
+    GstPadDirection direction, const gchar * formats)
+{
+  GstCaps *caps = gst_caps_new_empty ();
+
+  if (gst_sam_cuda_get_formats ())
+    append_caps (caps, "(memory:CUDAMemory)", gst_sam_cuda_get_formats ());
+  append_caps (caps, "", formats);
+  gst_element_class_add_pad_template (klass, gst_pad_template_new (name,
+          direction, GST_PAD_ALWAYS, caps));
+  gst_caps_unref (caps);
+}
+
+static gboolean
+gst_sam_filter_accept_caps (GstBaseTransform * base, GstPadDirection direction,
+    GstCaps * caps)
+{
+  GstBaseTransformClass *parent =
+      g_type_class_peek_parent (GST_BASE_TRANSFORM_GET_CLASS (base));
+
+  return gst_sam_frame_accepts_caps (caps) &&
+      parent->accept_caps (base, direction, caps);
+}
+
+void
+gst_sam_filter_class_init (GstBaseTransformClass * klass, const gchar * formats)
+{
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+
+  add_template (element_class, "sink", GST_PAD_SINK, formats);
+  add_template (element_class, "src", GST_PAD_SRC, formats);
+  klass->accept_caps = GST_DEBUG_FUNCPTR (gst_sam_filter_accept_caps);
+  klass->propose_allocation = GST_DEBUG_FUNCPTR (gst_sam_allocation_propose);
+}
+
+void
+gst_sam_filter_init (GstBaseTransform * base)
+{
+  gst_base_transform_set_in_place (base, TRUE);
+  gst_base_transform_set_passthrough (base, FALSE);
+  gst_sam_flush_install (base);
+}
