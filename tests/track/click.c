@@ -6,11 +6,11 @@
 // Arguments: samtrack-lite0 at 128 px that zooms 1.4 times after clicks, the same without, a
 // backend. Weights that are not trained answer every click with the whole frame.
 #define WINDOW_FRAME 128
-#include "window.h"
+#include "stories.h"
 
 #include <samtrack/answers.h>
 
-enum { FRAMES = 6, ENOUGH = 4 };
+enum { ENOUGH = 4 };
 
 static const float ZOOM = 1.4f;
 static const char *backend;
@@ -201,7 +201,7 @@ static int check_twins(const char *zooming, const char *plain, int apart)
 
 // ---- A stream
 
-enum object { CLICKED, BEFORE, OBJECTS };
+enum object { CLICKED, BEFORE };
 
 struct story {
     const char *model;
@@ -224,14 +224,14 @@ static uint64_t give_click(sam_tracker *t, const struct story *story)
     return p.id;
 }
 
-static void tell(const struct story *story, struct scene_held shown[FRAMES][OBJECTS])
+static void tell(const struct story *story, story_told shown)
 {
     static struct picture frame;
     sam_tracker *t = open_model(story->model, story->history);
     const uint64_t before = give_box(t, 0, 0.1f, 0.1f, 0.9f, 0.9f);
     uint64_t clicked = 0;
 
-    memset(shown, 0, FRAMES * sizeof(shown[0]));
+    memset(shown, 0, sizeof(story_told));
     for (int i = 0; i < FRAMES; i++) {
         if (story->has_click && i == 1 + story->late)
             clicked = give_click(t, story);
@@ -242,16 +242,6 @@ static void tell(const struct story *story, struct scene_held shown[FRAMES][OBJE
         scene_look(t, before, &shown[i][BEFORE]);
     }
     sam_tracker_close(&t);
-}
-
-static int count_different(struct scene_held a[FRAMES][OBJECTS],
-                           struct scene_held b[FRAMES][OBJECTS], enum object which, int from)
-{
-    int n = 0;
-
-    for (int i = from; i < FRAMES; i++)
-        n += held_differs(&a[i][which], &b[i][which], 0);
-    return n;
 }
 
 static void check_stream(const char *zooming, const char *plain)
@@ -266,13 +256,8 @@ static void check_stream(const char *zooming, const char *plain)
         [LATE_CORRECTED] = { zooming, 2, 4, true, true },
         [NO_ZOOM] = { plain, 0, 4, true, false },
     };
-    static struct scene_held told[STORIES][FRAMES][OBJECTS];
-    const struct {
-        int a, b;
-        enum object which;
-        int from;
-        const char *what;
-    } same[] = {
+    static story_told told[STORIES];
+    const struct story_twins same[] = {
         { IN_TIME, ALONE, BEFORE, 0, "an object before a click" },
         { IN_TIME, NO_HISTORY, CLICKED, 0, "a click without history" },
         { IN_TIME, LATE, CLICKED, 5, "a late click" },
@@ -282,14 +267,10 @@ static void check_stream(const char *zooming, const char *plain)
 
     for (int i = 0; i < STORIES; i++)
         tell(&story[i], told[i]);
-    for (size_t i = 0; i < SCENE_ROOM(same); i++) {
-        const int n = count_different(told[same[i].a], told[same[i].b], same[i].which,
-                                      same[i].from);
-        expect(!n, "%s: %d frames differ", same[i].what, n);
-    }
-    expect(count_different(told[IN_TIME], told[CORRECTED], CLICKED, 1),
+    story_expect_twins(told, same, SCENE_ROOM(same), 0);
+    expect(story_differs(told[IN_TIME], told[CORRECTED], CLICKED, 1, 0),
            "a correction changes nothing");
-    expect(count_different(told[IN_TIME], told[NO_ZOOM], CLICKED, 1) == FRAMES - 1,
+    expect(story_differs(told[IN_TIME], told[NO_ZOOM], CLICKED, 1, 0) == FRAMES - 1,
            "a model that zooms shows the same");
 }
 

@@ -3,12 +3,7 @@
 // does not zoom shows of a picture of the window, put back; other objects notice nothing of it; a
 // late box is answered like one in time.
 // Arguments: a model of 64 px that zooms 1.3 times, the same without, a backend.
-#include <math.h>
-
-#include "scene.h"
-#include "window.h"
-
-enum { FRAMES = 6 };
+#include "stories.h"
 
 static const char *backend;
 static float tolerance; // of a device, where batches of other sizes may sum in another order
@@ -60,7 +55,7 @@ static void check_window(const char *zooming, const char *plain, int x, int y, u
 
 // ---- A stream
 
-enum object { BOX, POINT, AFTER, OBJECTS }; // AFTER begins on the frame of the box, with a click
+enum object { BOX, POINT, AFTER }; // AFTER begins on the frame of the box, with a click
 
 struct story {
     const char *model;
@@ -88,14 +83,14 @@ static uint64_t give_late_box(sam_tracker *t, const struct story *story)
 }
 
 // The box is for frame 1; every object is looked at on every frame that is done.
-static void tell(const struct story *story, struct scene_held shown[FRAMES][OBJECTS])
+static void tell(const struct story *story, story_told shown)
 {
     sam_tracker *t = open_model(story->model, story->history);
     const uint64_t point = give_point(t, 0, 0.4f, 0.4f, 1);
     uint64_t box = 0, after = 0;
     struct scene s;
 
-    memset(shown, 0, FRAMES * sizeof(shown[0]));
+    memset(shown, 0, sizeof(story_told));
     for (int i = 0; i < FRAMES; i++) {
         if (story->has_box && i == 1 + story->late)
             box = give_late_box(t, story);
@@ -112,16 +107,6 @@ static void tell(const struct story *story, struct scene_held shown[FRAMES][OBJE
     sam_tracker_close(&t);
 }
 
-static int count_different(struct scene_held a[FRAMES][OBJECTS],
-                           struct scene_held b[FRAMES][OBJECTS], enum object which, int from)
-{
-    int n = 0;
-
-    for (int i = from; i < FRAMES; i++)
-        n += held_differs(&a[i][which], &b[i][which], tolerance);
-    return n;
-}
-
 static void check_stream(const char *zooming, const char *plain)
 {
     enum { BOXED, ALONE, NO_HISTORY, LATE, CLICKED, LATE_CLICKED, NO_ZOOM, STORIES };
@@ -134,16 +119,11 @@ static void check_stream(const char *zooming, const char *plain)
         [LATE_CLICKED] = { zooming, true, 2, 4, true },
         [NO_ZOOM] = { plain, true, 0, 4, false },
     };
-    static struct scene_held told[STORIES][FRAMES][OBJECTS];
+    static story_told told[STORIES];
 
     for (int i = 0; i < STORIES; i++)
         tell(&story[i], told[i]);
-    const struct {
-        int a, b;
-        enum object which;
-        int from;
-        const char *what;
-    } same[] = {
+    const struct story_twins same[] = {
         { BOXED, ALONE, POINT, 0, "an object before a box" },
         { BOXED, ALONE, AFTER, 0, "an object after a box" },
         { BOXED, NO_HISTORY, BOX, 0, "a box without history" },
@@ -151,14 +131,10 @@ static void check_stream(const char *zooming, const char *plain)
         { BOXED, LATE, POINT, 0, "an object before a late box" },
         { CLICKED, LATE_CLICKED, BOX, 5, "a late box and click" },
     };
-    for (size_t i = 0; i < SCENE_ROOM(same); i++) {
-        const int n = count_different(told[same[i].a], told[same[i].b], same[i].which,
-                                      same[i].from);
-        expect(!n, "%s: %d frames differ", same[i].what, n);
-    }
-    expect(count_different(told[BOXED], told[CLICKED], BOX, 1), "a click changes nothing");
+    story_expect_twins(told, same, SCENE_ROOM(same), tolerance);
+    expect(story_differs(told[BOXED], told[CLICKED], BOX, 1, tolerance), "a click changes nothing");
     // The harness sees that a model zooms.
-    expect(count_different(told[BOXED], told[NO_ZOOM], BOX, 1) == FRAMES - 1,
+    expect(story_differs(told[BOXED], told[NO_ZOOM], BOX, 1, tolerance) == FRAMES - 1,
            "a model that zooms shows the same");
 }
 
