@@ -21,17 +21,19 @@ def escape(text):
 
 
 def parse(text):
-    """(synopsis, paragraphs, options) of the text: options are (names, help)."""
-    head, *groups = re.split(r'^(?:[A-Z][a-z]+ )?Options:\n', text, flags=re.M)
-    match = re.match(r'Usage:\n  \S+ ([^\n]*)\n\n(.*)', head, re.S)
-    options = []
-    for line in '\n'.join(groups).splitlines():
-        option = re.match(r'  (-\S+(?: --?\S+)*)(?:  +(\S.*))?$', line)
-        if option:
-            options.append([option[1], option[2] or ''])
-        elif line.strip():  # a long option has its help in the next line
-            options[-1][1] += line.strip()
-    return match[1], match[2].strip().split('\n\n'), options
+    """(synopsis, paragraphs, sections) of the text: of each section the name and its entries, [(what, its help)]."""
+    head, *rest = re.split(r'^((?:[A-Z][a-z]+ ?)+):\n', text.partition('Usage:\n')[2], flags=re.M)
+    match = re.match(r'  \S+ ([^\n]*)\n\n(.*)', head, re.S)
+    sections = {}
+    for title, group in zip(rest[::2], rest[1::2]):
+        entries = sections.setdefault('Options' if title.endswith('Options') else title, [])
+        for line in group.splitlines():
+            entry = re.match(r'  (-\S+(?: --?\S+)*|\w.*?|[/~].*?)(?:  +(\S.*))?$', line)
+            if entry:
+                entries.append([entry[1], entry[2] or ''])
+            elif line.strip():  # a long option has its help in the next line
+                entries[-1][1] += line.strip()
+    return match[1], match[2].strip().split('\n\n'), sections
 
 
 def bold(names):
@@ -44,15 +46,16 @@ def bold(names):
 
 def main(program, summary, see, output):
     name, version = ask(program, '--version').split()
-    synopsis, paragraphs, options = parse(ask(program, '--help'))
+    synopsis, paragraphs, sections = parse(ask(program, '--help'))
     page = [f'.TH {name.upper()} 1 "" "samtrack {version}" "User Commands"',
             '.SH NAME', rf'{escape(name)} \- {escape(summary)}',
             '.SH SYNOPSIS', rf'.B {escape(name)}', escape(synopsis), '.SH DESCRIPTION']
     for i, paragraph in enumerate(paragraphs):
         page += ['.PP'] * (i > 0) + [escape(line) for line in paragraph.splitlines()]
-    page.append('.SH OPTIONS')
-    for names, text in options:
-        page += ['.TP', bold(names), escape(text) + '.']
+    for title, entries in sections.items():
+        page.append(f'.SH "{title.upper()}"')
+        for names, text in entries:
+            page += ['.TP', bold(names), escape(text.rstrip('.')) + '.']
     page += ['.SH "SEE ALSO"', ',\n'.join(rf'.BR {escape(s[:-3])} {s[-3:]}' for s in see.split())]
     with open(output, 'w', encoding='utf-8') as f:
         f.write('\n'.join(page) + '\n')

@@ -134,7 +134,8 @@ static void write_prompt_age(GString *out, const gchar *name, Room *room)
     write_value(out, name, room, NULL, NULL, objects_get_prompt_age(room->objects) / 1e3);
 }
 
-static void write_encoded(GString *out, const gchar *name, Room *room)
+/* A count of each output's statistics, at @offset. */
+static void write_outputs(GString *out, const gchar *name, Room *room, gsize offset)
 {
     Output *const outputs[] = {camera_get_annotated(room->camera), camera_get_clean(room->camera),
         camera_get_jpeg(room->camera)};
@@ -143,9 +144,24 @@ static void write_encoded(GString *out, const gchar *name, Room *room)
 
     for (i = 0; i < G_N_ELEMENTS(outputs); i++) {
         output_get_stats(outputs[i], &stats);
-        write_value(out, name, room, "output", stats.name, strstr(name, "bytes") ? stats.bytes :
-            strstr(name, "failures") ? stats.failures : stats.frames);
+        write_value(out, name, room, "output", stats.name,
+            G_STRUCT_MEMBER(guint64, &stats, offset));
     }
+}
+
+static void write_encoded_frames(GString *out, const gchar *name, Room *room)
+{
+    write_outputs(out, name, room, G_STRUCT_OFFSET(OutputStats, frames));
+}
+
+static void write_encoded_bytes(GString *out, const gchar *name, Room *room)
+{
+    write_outputs(out, name, room, G_STRUCT_OFFSET(OutputStats, bytes));
+}
+
+static void write_failures(GString *out, const gchar *name, Room *room)
+{
+    write_outputs(out, name, room, G_STRUCT_OFFSET(OutputStats, failures));
 }
 
 static void write_annotations(GString *out, const gchar *name, Room *room)
@@ -252,10 +268,12 @@ gchar *metrics_write(GPtrArray *rooms, Hub *hub, Mjpeg *mjpeg, Rtsp *rtsp, Door 
     write_all(out, rooms, "prompt_age_seconds", "gauge",
         "Age of the frames that viewers pointed at, "
         "median.", write_prompt_age);
-    write_all(out, rooms, "encoded_frames_total", "counter", "Encoded frames.", write_encoded);
-    write_all(out, rooms, "encoded_bytes_total", "counter", "Encoded bytes.", write_encoded);
+    write_all(out, rooms, "encoded_frames_total", "counter", "Encoded frames.",
+        write_encoded_frames);
+    write_all(out, rooms, "encoded_bytes_total", "counter", "Encoded bytes.",
+        write_encoded_bytes);
     write_all(out, rooms, "encoder_failures_total", "counter", "Times that an encoder failed.",
-        write_encoded);
+        write_failures);
     write_all(out, rooms, "annotated_frames", "gauge", "Frames of the annotations by what became "
         "of them.", write_annotations);
     write_all(out, rooms, "annotation_bytes", "gauge", "Annotations that are kept.",

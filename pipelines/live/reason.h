@@ -31,7 +31,7 @@ gboolean findings_have_no_stream(const Findings *findings, GstMessage *error);
 /* What the element says of any error, without passwords. Owned by the caller. */
 gchar *reason_of_message(GstMessage *error);
 
-/* The element for a scheme of addresses, and where it is to be had: "the element srtsrc: install
+/* The element for a scheme of addresses, and what installs it: "the element srtsrc: install
  * its plugin srt (Debian: gstreamer1.0-plugins-bad)". Owned by the caller; NULL: this machine has
  * it. `*known`: whether sources may have this scheme at all. */
 gchar *reason_of_scheme(const gchar *uri, gboolean *known);

@@ -508,30 +508,32 @@ static GOptionContext *new_context(Options *o)
 {
     /* Texts, too, are the bytes that were given: names of files in UTF-8 are good in any locale. */
     const GOptionEntry entries[] = {
-        {"config", 'c', 0, G_OPTION_ARG_FILENAME, &o->file, "Read a key file", "FILE"},
-        {"demo", 0, 0, G_OPTION_ARG_NONE, &o->demo, "Add a source that is drawn, 'demo'", NULL},
-        {"address", 0, 0, G_OPTION_ARG_FILENAME, &o->address, "Listen there (default: 127.0.0.1)",
-            "IP"},
+        {"config", 'c', 0, G_OPTION_ARG_FILENAME, &o->file, "Key file to read", "FILE"},
+        {"demo", 0, 0, G_OPTION_ARG_NONE, &o->demo, "Add the source 'demo', a drawn scene", NULL},
+        {"address", 0, 0, G_OPTION_ARG_FILENAME, &o->address,
+            "Address to listen on (default: 127.0.0.1)", "IP"},
         {"http-port", 0, 0, G_OPTION_ARG_STRING, &o->http_port,
-            "Of the page (default: 8080; 0: any)", "N"},
+            "Port of the page (default: 8080; 0: any that is free)", "N"},
         {"rtsp-port", 0, 0, G_OPTION_ARG_STRING, &o->rtsp_port,
-            "Of the streams (default: 8554; 0: any)", "N"},
+            "Port of the RTSP streams (default: 8554; 0: any that is free)", "N"},
         {"token", 0, 0, G_OPTION_ARG_FILENAME, &o->token,
-            "Asked of every client (default: a new one)", "TEXT"},
+            "Token that clients must show (default: a new one)", "TEXT"},
         {"token-file", 0, 0, G_OPTION_ARG_FILENAME, &o->token_file,
-            "Its first line is the token; others then do not see it among the processes", "FILE"},
+            "File with the token in its first line; --token is seen among the processes", "FILE"},
         {"tls-certificate", 0, 0, G_OPTION_ARG_FILENAME, &o->certificate,
-            "Serve TLS with this PEM file", "FILE"},
-        {"tls-key", 0, 0, G_OPTION_ARG_FILENAME, &o->key, "Its private key, PEM", "FILE"},
+            "Certificate to serve TLS with, PEM", "FILE"},
+        {"tls-key", 0, 0, G_OPTION_ARG_FILENAME, &o->key, "Private key of the certificate, PEM",
+            "FILE"},
         {"public-url", 0, 0, G_OPTION_ARG_FILENAME, &o->public_url,
             "Address of the page behind a reverse proxy", "URL"},
-        {"state-folder", 0, 0, G_OPTION_ARG_FILENAME, &o->folder, "Where tracks are saved", "DIR"},
+        {"state-folder", 0, 0, G_OPTION_ARG_FILENAME, &o->folder,
+            "Folder for saved tracks and annotations", "DIR"},
         {"model-file", 0, 0, G_OPTION_ARG_FILENAME, &o->model,
-            "Weights (default: the included model)", "FILE"},
+            "Weights of the tracker (default: the included model)", "FILE"},
         {"initial-prompt", 0, 0, G_OPTION_ARG_FILENAME, &o->prompt,
             "Objects to track from the start", "PROMPT"},
         {"set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o->sets,
-            "A key of the key file, of all cameras or of one", "[NAME.]KEY=VALUE"},
+            "Set a key of the key file, for all cameras or for one", "[NAME.]KEY=VALUE"},
         {"version", 0, 0, G_OPTION_ARG_NONE, &o->version, "Print the version", NULL},
         {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o->sources, NULL, "[SOURCE...]"},
         {NULL},
@@ -543,6 +545,15 @@ static GOptionContext *new_context(Options *o)
         "SOURCE is rtsp://..., rtsps://..., http://..., https://..., srt://..., rtmp://...,\n"
         "udp://..., file://... or a video file (looped), /dev/video0, demo or test;\n"
         "NAME=SOURCE gives it a name.");
+    g_option_context_set_description(context,
+        "Exit Status:\n"
+        "  0  It was ended by SIGINT or SIGTERM, or has printed what was asked for.\n"
+        "  1  It cannot start, print its addresses, or end within 5 seconds.\n"
+        "  2  The settings are wrong.\n"
+        "\n"
+        "Files:\n"
+        "  /etc/samtrack-live.conf  The key file of the service samtrack-live.\n"
+        "  ~/.local/state/samtrack-live  Saved tracks and annotations, without --state-folder.\n");
     g_option_context_add_main_entries(context, entries, NULL);
     return context;
 }

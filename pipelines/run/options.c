@@ -30,12 +30,13 @@ gboolean options_read(Options *o, int argc, char **argv, GError **error)
             "Name in messages (default: samtrack-run)", "TEXT"},
         {"video", 0, 0, G_OPTION_ARG_FILENAME, &o->video,
             "Video file, folder of JPEGs or PNGs, or their names with a number (%05d)", "FILE"},
-        {"fps", 0, 0, G_OPTION_ARG_INT, &o->fps, "Pictures a second (default: 30)", "N"},
+        {"fps", 0, 0, G_OPTION_ARG_INT, &o->fps,
+            "Rate of pictures, frames per second (default: 30)", "N"},
         {"patience", 0, 0, G_OPTION_ARG_INT, &o->patience_s,
             "Seconds that a file may give no frame (default: 60)", "N"},
         {"camera", 0, 0, G_OPTION_ARG_FILENAME, &o->camera, "V4L2 device", "DEVICE"},
         {"source", 0, 0, G_OPTION_ARG_FILENAME, &o->source,
-            "Elements that give frames, as of gst-launch-1.0", "LAUNCH"},
+            "Elements that give frames, in the syntax of gst-launch-1.0", "LAUNCH"},
         {"prompt", 0, 0, G_OPTION_ARG_FILENAME, &o->prompt,
             "Objects to track, such as 'point,x=0.5,y=0.5,normalized=true'", "PROMPT"},
         {"model", 0, 0, G_OPTION_ARG_FILENAME, &o->model,
@@ -43,7 +44,7 @@ gboolean options_read(Options *o, int argc, char **argv, GError **error)
         {"detector", 0, 0, G_OPTION_ARG_FILENAME, &o->detector,
             "Weights of a detector that finds the objects", "FILE"},
         {"max-objects", 0, 0, G_OPTION_ARG_INT, &o->max_objects,
-            "Most objects at once", "N"},
+            "Maximum number of objects (default: 8)", "N"},
         {"output", 0, 0, G_OPTION_ARG_FILENAME, &o->output, "MP4 file to write", "FILE"},
         {"label-maps", 0, 0, G_OPTION_ARG_FILENAME, &o->label_maps,
             "Folder for label maps, a PNG per frame", "FOLDER"},
@@ -69,6 +70,12 @@ gboolean options_read(Options *o, int argc, char **argv, GError **error)
         "Tracks objects in a video; writes an MP4 file or label maps, or shows a window.\n"
         "Give one of --video, --camera and --source, and one of --output, --label-maps and\n"
         "--window.");
+    g_option_context_set_description(context,
+        "Exit Status:\n"
+        "  0  Every frame was tracked and written, or the window was closed.\n"
+        "  1  It failed, and says why; what there is of the result is named NAME.partial.\n"
+        "  2  The options are wrong.\n"
+        "  129, 130, 143  It was ended by SIGHUP, SIGINT or SIGTERM; likewise.\n");
     g_option_context_add_main_entries(context, entries, NULL);
     ok = g_option_context_parse_strv(context, &arguments, error);
     if (ok && arguments[0] && arguments[1]) {

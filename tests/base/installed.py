@@ -111,6 +111,8 @@ def run_programs(tree, plugins, model, version):
         text = page.read_text(encoding='utf-8').replace('\\', '')
         options = set(re.findall(r'^  (?:-\w, )?(--[\w-]+)', tree.run(name, '--help'), re.M))
         check(len(options) > 10 and all(o in text for o in options), f'{page.name} lacks {[o for o in options if o not in text]}')
+        sections = re.findall('^.SH "?(.*?)"?$', text, re.M)
+        check({'SYNOPSIS', 'OPTIONS', 'EXIT STATUS', 'SEE ALSO'} <= set(sections), f'{page.name} has {sections}')
         if shutil.which('groff'):
             done = subprocess.run(['groff', '-man', '-ww', '-z', page], capture_output=True, text=True, check=False)
             check(not done.stderr, f'groff on {page.name}: {done.stderr}')
