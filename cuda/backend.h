@@ -150,8 +150,8 @@ void sam_cuda_release(struct sam_queue *q, void *data);
 int sam_cuda_reserve(struct sam_queue *q, size_t bytes, struct sam_error *error);
 size_t sam_cuda_reserve_bytes(const struct sam_queue *q, size_t bytes);
 
-// The room, at least `bytes` of it; NULL when they cannot be had: the queue has failed. Trackers
-// and painters reserve it before an operation asks.
+// The room, at least `bytes` of it; NULL: out of memory, the queue has failed. Trackers and
+// painters reserve it before an operation asks.
 void *sam_cuda_room(struct sam_queue *q, size_t bytes);
 
 // Whether a kernel has given up waiting since this was asked last. The stream must be through.

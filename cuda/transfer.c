@@ -65,7 +65,7 @@ int sam_cuda_memory_take(struct sam_queue *q)
     if (cudaMallocHost((void **) &cuda->ring, ring) != cudaSuccess) {
         cudaGetLastError();
         cuda->ring = NULL;
-        sam_queue_fail(q, SAM_ENOMEM, "CUDA: %.1f MiB of pinned memory could not be had",
+        sam_queue_fail(q, SAM_ENOMEM, "CUDA: %.1f MiB of pinned memory could not be allocated",
                        (double) ring / mib);
     }
     take_told(q, cuda);
@@ -153,7 +153,8 @@ static void grow_ring(struct sam_queue *q, size_t bytes)
         return;
     if (cudaMallocHost((void **) &ring, wanted) != cudaSuccess) {
         cudaGetLastError();
-        sam_log(&q->log, SAM_LOG_INFO, "cuda: %zu bytes of pinned memory could not be had", wanted);
+        sam_log(&q->log, SAM_LOG_INFO, "cuda: %zu bytes of pinned memory could not be allocated",
+                wanted);
         return;
     }
     cudaFreeHost(cuda->ring);

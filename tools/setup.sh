@@ -51,7 +51,7 @@ install_missing() { # package names
     $as_root apt-get install -y -qq --no-install-recommends -o APT::Status-Fd=1 $missing | show
 }
 
-# Into build-python/, for tests alone; those that need it are skipped where it cannot be had.
+# Into build-python/, for tests alone; those that need it are skipped where it cannot be installed.
 install_python() { # module:package ...
     local folder p missing=
     folder="$(cd "$(dirname "$0")/.." && pwd)/build-python"

@@ -154,7 +154,7 @@ static int load(struct sam_model_entry *e, const struct sam_weights *w, struct s
         if (staging)
             munmap(staging, sizes.staging.peak);
         return sam_fail(error, SAM_ENOMEM,
-                        "%s: %.1f MiB for its weights could not be had, %.1f MiB are left",
+                        "%s: %.1f MiB for its weights could not be allocated, %.1f MiB are left",
                         sam_weights_file(w), (double) e->model.constant_bytes / (1 << 20),
                         (double) sam_queue_memory_left(q) / (1 << 20));
     }

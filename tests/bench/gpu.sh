@@ -155,7 +155,7 @@ if [ -n "$bundle" ]; then
     done
     "$python" tests/bench/gpu_bundle.py needs "$bundle" build-gpu
     carry_wheels "$bundle/wheels" || {
-        echo "gpu.sh: the wheels cannot be had: without them the published code runs only where its" \
+        echo "gpu.sh: the wheels cannot be downloaded: without them the published code runs only where its" \
             "requirements are installed" >&2
         [ -z "$lease" ] || exit 1
     }

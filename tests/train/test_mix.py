@@ -119,7 +119,7 @@ class Mix(unittest.TestCase):
         for pattern, arguments in {
             "shares add up to 0": (f"{self.files[0]}=0",),
             "not a number": (f"{self.files[0]}=half",),
-            "2 to 16 can be had": ("--maps", "17", self.files[0]),
+            "expected 2 to 16": ("--maps", "17", self.files[0]),
             "not a multiple of 32": ("--size", "100", self.files[0]),
             "not a readable safetensors file": (__file__,),
         }.items():

@@ -62,7 +62,7 @@ def with_maps(state, maps, path):
     """
     times = state[TIMES]
     if not 2 <= maps <= MOST_MAPS:
-        raise model.ModelError(f"{path}: {maps} memory maps wanted; 2 to {MOST_MAPS} can be had")
+        raise model.ModelError(f"{path}: {maps} memory maps, expected 2 to {MOST_MAPS}")
     ages = [min(age, len(times) - 2) for age in range(maps - 1)]
     return state | {TIMES: torch.cat((times[ages], times[-1:]))}
 
