@@ -112,7 +112,9 @@ def run_programs(tree, plugins, model, version):
         options = set(re.findall(r'^  (?:-\w, )?(--[\w-]+)', tree.run(name, '--help'), re.M))
         check(len(options) > 10 and all(o in text for o in options), f'{page.name} lacks {[o for o in options if o not in text]}')
         sections = re.findall('^.SH "?(.*?)"?$', text, re.M)
-        check({'SYNOPSIS', 'OPTIONS', 'EXIT STATUS', 'SEE ALSO'} <= set(sections), f'{page.name} has {sections}')
+        told = {t.upper() for t in re.findall(r'^([A-Z][\w ]+):$', tree.run(name, '--help'), re.M) if not t.endswith('Options') and t != 'Usage'}
+        check({'SYNOPSIS', 'OPTIONS', 'SEE ALSO', *told} <= set(sections), f'{page.name} has {sections}, --help has {told}')
+        check(name == 'samtrack-batch' or 'EXIT STATUS' in told, f'{name} --help has {told}')
         if shutil.which('groff'):
             done = subprocess.run(['groff', '-man', '-ww', '-z', page], capture_output=True, text=True, check=False)
             check(not done.stderr, f'groff on {page.name}: {done.stderr}')
