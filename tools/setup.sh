@@ -3,7 +3,7 @@
 # Installs the missing packages that samtrack needs to be built and run (run) or tested (test) on
 # Debian or Ubuntu, and lists them first; on standard error it tells how far it is. Usage: tools/setup.sh [run|live|test|readers|slurm]
 # readers: Python packages that read samexport's files, about 900 MB with what they need, for one test.
-# slurm: Debian's slurm, 12 MB in build-slurm/, for one test.
+# slurm: Debian's slurm alone, 12 MB in build-slurm/, for one test; test has it, too.
 set -eu -o pipefail
 
 run_packages="gcc libc6-dev meson ninja-build pkg-config libjansson-dev libjson-glib-dev libpaho-mqtt-dev
@@ -16,6 +16,7 @@ test_packages="libdnnl-dev python3 python3-numpy python3-pil gstreamer1.0-plugin
 # Of Python, where it lacks them: module and package. Debian has no pycocotools.
 python_packages="pycocotools.mask:pycocotools==2.0.8 numpy:numpy PIL:pillow"
 
+slurm_packages="slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge libmunge2 libhwloc15 libjson-c5 libyaml-0-2"
 reader_packages="supervision==0.31.2 datumaro==1.13.12"
 
 # apt's status lines as one line now and then. No awk: Debian's reads a pipe in blocks.
@@ -81,7 +82,7 @@ fetch_slurm() {
     [ -e "$folder/usr/sbin/slurmctld-wlm" ] && return 0
     echo "tools/setup.sh: fetching slurm into build-slurm/"
     mkdir -p "$folder/deb"
-    (cd "$folder/deb" && apt-get download -qq slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge libmunge2 libhwloc15 libjson-c5 libyaml-0-2) || {
+    (cd "$folder/deb" && apt-get download -qq $slurm_packages 2>/dev/null) || {
         echo "tools/setup.sh: slurm cannot be fetched, and its test is skipped" >&2
         return 0
     }
@@ -106,6 +107,7 @@ if [ "${1:-run}" = test ]; then
     # The package of clang's sanitizer runtime has the version in its name.
     install_missing "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
     install_python $python_packages
+    fetch_slurm
     # Ubuntu has them as snaps only; the tests that need them are skipped there.
     [ ! -e /etc/debian_version ] || grep -qi ubuntu /etc/os-release || install_missing chromium firefox-esr
 fi
