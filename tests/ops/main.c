@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // check_ops [--backend=cpu|cuda] [--op=NAME] [--case=PART] [--level=NAME] [--threads=N]
 //           [--precision=fp32|bf16|int8|both] [--bench] [--stop] [--selftest] [--dump=FOLDER]
-//           [--allow-warnings] [--mutant=NAME] [SEED]
+//           [--int8-once] [--allow-warnings] [--mutant=NAME] [SEED]
 // check_ops --fronts [--op=NAME]
 // check_ops --vectors=FILE [--op=NAME]
 //
@@ -9,6 +9,7 @@
 // machine has, with 1 and 2 threads, in fp32 and, where there is one, bf16, and in int8 with 2; the
 // options narrow that down. For cuda: in bf16, and in fp32 where that is another kernel. --bench
 // measures at the highest level with all threads.
+// --int8-once: int8 at the highest level alone.
 // --case: PART of the names of cases; "PART$": their end.
 // --stop ends with the first failure and tells that case alone. --selftest plants faults. --fronts:
 // the contracts.
@@ -44,7 +45,7 @@ struct options {
     const char *op, *level, *precision, *vectors, *mutant;
     enum sam_backend backend;
     int threads;
-    bool selftest, fronts, allows_warnings;
+    bool selftest, fronts, allows_warnings, int8_once;
 };
 
 static bool wanted(const char *option, const char *name)
@@ -121,6 +122,14 @@ static bool runs_fp32(const struct check *t, const struct options *o, int level)
     return wanted(o->precision, "fp32") && (level <= SAM_CPU_AVX512 || o->level || t->bench);
 }
 
+// Those above avx512_vnni have its kernels of int8.
+static bool runs_int8(const struct options *o, int level, int detected)
+{
+    const int highest = detected < SAM_CPU_AVX512_VNNI ? detected : SAM_CPU_AVX512_VNNI;
+    return wanted(o->precision, "int8") && has_int8(o->op) &&
+           (level == highest || (level < highest && !o->int8_once) || o->level);
+}
+
 static void run_cpu(struct check *t, const struct options *o)
 {
     const int detected = (int) sam_cpu_detect();
@@ -133,7 +142,7 @@ static void run_cpu(struct check *t, const struct options *o)
                 run_on(t, o, SAM_PRECISION_FP32, n, levels[level]);
             if (wanted(o->precision, "bf16"))
                 run_on(t, o, SAM_PRECISION_BF16, n, levels[level]);
-            if (wanted(o->precision, "int8") && has_int8(o->op) && (threads == 2 || o->threads))
+            if (runs_int8(o, level, detected) && (threads == 2 || o->threads))
                 run_on(t, o, SAM_PRECISION_INT8, n, levels[level]);
             if (o->threads)
                 break;
@@ -207,9 +216,10 @@ static int count_missed(const struct check *blank, const struct operation *o)
     int missed = 0;
     for (int i = 0; i < o->test->num_mutants; i++) {
         const struct mutant *m = &o->test->mutants[i];
-        if (is_caught_at(blank, o, m, SAM_PRECISION_FP32) ||
-            is_caught_at(blank, o, m, SAM_PRECISION_BF16) ||
-            (o->test->has_int8 && is_caught_at(blank, o, m, SAM_PRECISION_INT8)))
+        // Faults of int8 show nowhere else, and most others there, too: it comes first.
+        if ((o->test->has_int8 && is_caught_at(blank, o, m, SAM_PRECISION_INT8)) ||
+            is_caught_at(blank, o, m, SAM_PRECISION_FP32) ||
+            is_caught_at(blank, o, m, SAM_PRECISION_BF16))
             continue;
         printf("MISSED %s of %s\n", m->name, o->test->name);
         missed++;
@@ -251,6 +261,8 @@ static bool parse(int argc, char **argv, struct check *t, struct options *o)
             t->bench = true;
         else if (!strcmp(a, "--stop"))
             t->stop_at_first = true;
+        else if (!strcmp(a, "--int8-once"))
+            o->int8_once = true;
         else if (!strcmp(a, "--selftest"))
             o->selftest = true;
         else if (!strcmp(a, "--fronts"))
