@@ -242,7 +242,7 @@ static GstPadProbeReturn on_frame(GstPad *pad, GstPadProbeInfo *info, gpointer d
         return GST_PAD_PROBE_DROP;
     }
     gst_caps_unref(caps);
-    source_note_end(&leg->source, time + (GST_BUFFER_DURATION_IS_VALID(buffer) ?
+    streams_note_end(&leg->source.streams, time + (GST_BUFFER_DURATION_IS_VALID(buffer) ?
         GST_BUFFER_DURATION(buffer) : 0));
     leg->last_end = MAX(leg->last_end, time + (leg->info.fps_n > 0 ? get_duration(leg) :
         DEFAULT_DURATION));

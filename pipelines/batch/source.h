@@ -3,23 +3,17 @@
 #ifndef BATCH_SOURCE_H
 #define BATCH_SOURCE_H
 
-#include <gst/gst.h>
+#include "../run/streams.h"
 
 typedef struct {
     GstElement *pipeline, *decoder;
     gchar *uri;
-    GMutex lock;
-    /* guarded by @lock */
-    gboolean has_video, has_demuxer;
-    GstClockTime longest; /* where the last frame of any stream ends */
+    Streams streams;
 } Source;
 
 /* "uridecodebin ! ... ! samtrack name=track ! fakesink", in the state NULL. */
 gboolean source_open(Source *source, const gchar *uri, GError **error);
 void source_close(Source *source);
-
-/* Of a frame that has come: where it ends, in stream time. */
-void source_note_end(Source *source, GstClockTime end);
 
 /* Whether an element is before samtrack. */
 gboolean source_has(Source *source, GstObject *element);

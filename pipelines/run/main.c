@@ -19,9 +19,6 @@
 #define END_SECONDS 60
 /* For the message of an element that cannot start. */
 #define SILENT_MS 2000
-/* How much shorter than its container says a video may be. */
-#define SLACK_NS (GST_SECOND / 2)
-#define SLACK_SHARE 50
 
 typedef enum {
     RUN_WHOLE,
@@ -267,7 +264,9 @@ static gboolean is_whole(Run *run)
 {
     const guint64 all = pipeline_get_duration(&run->pipeline);
     const gboolean checked = pipeline_check_file(&run->pipeline);
-    const Pipeline *p = &run->pipeline;
+    Pipeline *p = &run->pipeline;
+    GstClockTime longest;
+    const gboolean long_enough = streams_are_whole(&p->streams, all, &longest);
 
     if (GST_CLOCK_TIME_IS_VALID(p->gap))
         options_say(&run->options, "the video has no frames for a while after %.1f s",
@@ -286,9 +285,9 @@ static gboolean is_whole(Run *run)
             " bytes are missing at its end", p->absent);
     } else if (run->damaged) {
         options_say(&run->options, "the video is damaged: frames are missing");
-    } else if (p->has_demuxer && p->longest + MAX(SLACK_NS, all / SLACK_SHARE) < all) {
+    } else if (!long_enough) {
         options_say(&run->options, "the video ends after %.1f of %.1f s: the file is truncated",
-            p->longest / 1e9, all / 1e9);
+            longest / 1e9, all / 1e9);
     } else if (run->options.label_maps && p->maps != p->frames) {
         options_say(&run->options, "%" G_GUINT64_FORMAT " frames gave %" G_GUINT64_FORMAT
             " label maps", p->frames, p->maps);

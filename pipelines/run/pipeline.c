@@ -8,7 +8,6 @@
 
 /* Whoever has asked for the end waits so long at most. */
 #define STOP_SECONDS 3
-#define OTHER "samtrack-other" /* data of sinks of other streams than the video */
 #define CHECK_SECONDS 10
 
 /* Counting */
@@ -16,42 +15,22 @@
 /* More than this between two frames is worth a word. */
 #define GAP_NS (GST_SECOND / 4)
 
-static GstClockTime get_end(GstPad *pad, GstBuffer *buffer)
-{
-    GstEvent *event = gst_pad_get_sticky_event(pad, GST_EVENT_SEGMENT, 0);
-    GstClockTime end = GST_BUFFER_PTS(buffer);
-    const GstSegment *segment;
-
-    if (!event)
-        return GST_CLOCK_TIME_NONE;
-    gst_event_parse_segment(event, &segment);
-    if (GST_CLOCK_TIME_IS_VALID(end) && segment->format == GST_FORMAT_TIME)
-        end = gst_segment_to_stream_time(segment, GST_FORMAT_TIME, end);
-    if (GST_CLOCK_TIME_IS_VALID(end) && GST_BUFFER_DURATION_IS_VALID(buffer))
-        end += GST_BUFFER_DURATION(buffer);
-    gst_event_unref(event);
-    return end;
-}
-
-/* The time of a frame that has one; without a duration its end is its start. */
-static void note_end(Pipeline *pipeline, GstBuffer *buffer, GstClockTime end, gboolean tracked)
+/* A frame that was tracked; @end: NONE if it has no time. */
+static void note_tracked(Pipeline *pipeline, GstBuffer *buffer, GstClockTime end)
 {
     const GstClockTime duration = GST_BUFFER_DURATION(buffer);
 
     g_mutex_lock(&pipeline->lock);
     if (GST_CLOCK_TIME_IS_VALID(end)) {
-        if (tracked && pipeline->frames && GST_CLOCK_TIME_IS_VALID(duration) &&
+        if (pipeline->frames && GST_CLOCK_TIME_IS_VALID(duration) &&
             !GST_CLOCK_TIME_IS_VALID(pipeline->gap) && end > pipeline->done + duration + GAP_NS)
             pipeline->gap = pipeline->done;
-        pipeline->longest = MAX(pipeline->longest, end);
-        if (tracked)
-            pipeline->done = end;
+        pipeline->done = end;
     }
-    if (tracked && pipeline->sequence && pipeline->in_order == pipeline->frames &&
+    if (pipeline->sequence && pipeline->in_order == pipeline->frames &&
         sequence_get_index(pipeline->sequence, GST_BUFFER_PTS(buffer)) == pipeline->frames)
         pipeline->in_order++;
-    if (tracked)
-        pipeline->frames++;
+    pipeline->frames++;
     g_mutex_unlock(&pipeline->lock);
 }
 
@@ -68,16 +47,11 @@ static GstPadProbeReturn on_entered(GstPad *pad, GstPadProbeInfo *info, gpointer
 static GstPadProbeReturn on_tracked(GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
     GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER(info);
+    const GstClockTime end = streams_get_end(pad, buffer);
+    Pipeline *pipeline = data;
 
-    note_end(data, buffer, get_end(pad, buffer), TRUE);
-    return GST_PAD_PROBE_OK;
-}
-
-static GstPadProbeReturn on_other(GstPad *pad, GstPadProbeInfo *info, gpointer data)
-{
-    GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER(info);
-
-    note_end(data, buffer, get_end(pad, buffer), FALSE);
+    streams_note_end(&pipeline->streams, end);
+    note_tracked(pipeline, buffer, end);
     return GST_PAD_PROBE_OK;
 }
 
@@ -120,84 +94,6 @@ static void watch(Pipeline *pipeline, const gchar *element, const gchar *name, G
     gst_object_unref(of);
 }
 
-/* The streams of a file */
-
-/* Only video is decoded. */
-static gboolean on_autoplug_continue(GstElement *decoder, GstPad *pad, GstCaps *caps, gpointer data)
-{
-    const gchar *name = gst_caps_is_empty(caps) || gst_caps_is_any(caps) ? "" :
-        gst_structure_get_name(gst_caps_get_structure(caps, 0));
-
-    return !g_str_has_prefix(name, "audio/") && !g_str_has_prefix(name, "text/") &&
-        !g_str_has_prefix(name, "subpicture/") && !g_str_has_prefix(name, "application/x-subtitle");
-}
-
-/* The end of another stream tells how long the file is. */
-static void take_other(Pipeline *pipeline, GstPad *pad)
-{
-    GstElement *sink = gst_element_factory_make("fakesink", NULL);
-    GstPad *end = gst_element_get_static_pad(sink, "sink");
-
-    g_object_set(sink, "async", FALSE, NULL);
-    g_object_set_data(G_OBJECT(sink), OTHER, pipeline);
-    gst_pad_add_probe(end, GST_PAD_PROBE_TYPE_BUFFER, on_other, pipeline, NULL);
-    gst_bin_add(GST_BIN(pipeline->bin), sink);
-    gst_element_sync_state_with_parent(sink);
-    gst_pad_link(pad, end);
-    gst_object_unref(end);
-}
-
-static void on_pad_added(GstElement *decoder, GstPad *pad, gpointer data)
-{
-    Pipeline *pipeline = data;
-    GstCaps *caps = gst_pad_get_current_caps(pad);
-    const gchar *name = caps ? gst_structure_get_name(gst_caps_get_structure(caps, 0)) : "";
-    gboolean first = FALSE;
-
-    if (!strcmp(name, "video/x-raw")) {
-        g_mutex_lock(&pipeline->lock);
-        first = !pipeline->has_video;
-        pipeline->has_video = TRUE;
-        g_mutex_unlock(&pipeline->lock);
-    }
-    if (first) {
-        GstElement *frames = gst_bin_get_by_name(GST_BIN(pipeline->bin), "frames");
-
-        gst_element_link_pads(decoder, GST_PAD_NAME(pad), frames, "sink");
-        gst_object_unref(frames);
-    } else {
-        take_other(pipeline, pad);
-    }
-    gst_clear_caps(&caps);
-}
-
-static void on_no_more_pads(GstElement *decoder, gpointer data)
-{
-    Pipeline *pipeline = data;
-    gboolean has_video;
-
-    g_mutex_lock(&pipeline->lock);
-    has_video = pipeline->has_video;
-    g_mutex_unlock(&pipeline->lock);
-    if (!has_video)
-        GST_ELEMENT_ERROR(decoder, STREAM, WRONG_TYPE, ("The file has no video."), (NULL));
-}
-
-/* A frame that cannot be decoded is an error, not a frame less. */
-static void on_element_added(GstBin *bin, GstBin *sub, GstElement *element, gpointer data)
-{
-    const gchar *class = gst_element_get_metadata(element, GST_ELEMENT_METADATA_KLASS);
-    Pipeline *pipeline = data;
-
-    if (GST_IS_VIDEO_DECODER(element))
-        gst_video_decoder_set_max_errors(GST_VIDEO_DECODER(element), 0);
-    if (class && strstr(class, "Demuxer")) {
-        g_mutex_lock(&pipeline->lock);
-        pipeline->has_demuxer = TRUE;
-        g_mutex_unlock(&pipeline->lock);
-    }
-}
-
 /* Changes */
 
 typedef enum { START = 1, END, CHECK, STOP } Change;
@@ -208,25 +104,10 @@ static gboolean end_pad(GstElement *track, GstPad *pad, gpointer data)
     return TRUE;
 }
 
-/* A sink of another stream of the file: its end may not come, as that of the video. */
-static void end_other(const GValue *item, gpointer data)
-{
-    GstElement *sink = g_value_get_object(item);
-    GstPad *pad = gst_element_get_static_pad(sink, "sink");
-
-    if (g_object_get_data(G_OBJECT(sink), OTHER))
-        gst_pad_send_event(pad, gst_event_new_eos());
-    gst_object_unref(pad);
-}
-
 static void end(Pipeline *pipeline)
 {
-    GstIterator *sinks = gst_bin_iterate_sinks(GST_BIN(pipeline->bin));
-
     gst_element_foreach_src_pad(pipeline->track, end_pad, NULL);
-    while (gst_iterator_foreach(sinks, end_other, NULL) == GST_ITERATOR_RESYNC)
-        gst_iterator_resync(sinks);
-    gst_iterator_free(sinks);
+    streams_end_others(&pipeline->streams);
 }
 
 /* In the thread of the pool. */
@@ -370,12 +251,7 @@ static void connect_source(Pipeline *pipeline)
 
     if (pipeline->sequence)
         sequence_connect(pipeline->sequence, source);
-    if (decoder) {
-        g_signal_connect(decoder, "autoplug-continue", G_CALLBACK(on_autoplug_continue), pipeline);
-        g_signal_connect(decoder, "pad-added", G_CALLBACK(on_pad_added), pipeline);
-        g_signal_connect(decoder, "no-more-pads", G_CALLBACK(on_no_more_pads), pipeline);
-    }
-    g_signal_connect(pipeline->bin, "deep-element-added", G_CALLBACK(on_element_added), pipeline);
+    streams_init(&pipeline->streams, pipeline->bin, decoder);
     gst_clear_object(&source);
     gst_clear_object(&decoder);
 }
@@ -483,6 +359,8 @@ void pipeline_clear(Pipeline *pipeline)
         pipeline_stop(pipeline);
     g_thread_pool_free(pipeline->changes, FALSE, TRUE);
     gst_clear_object(&pipeline->track);
+    if (pipeline->bin)
+        streams_clear(&pipeline->streams);
     gst_clear_object(&pipeline->bin);
     if (pipeline->paced)
         pace_clear(&pipeline->pace);

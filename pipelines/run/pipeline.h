@@ -5,6 +5,7 @@
 
 #include "options.h"
 #include "sequence.h"
+#include "streams.h"
 #include "window.h"
 
 typedef struct {
@@ -13,6 +14,7 @@ typedef struct {
     Sequence *sequence; /* NULL: the video is one file, or none */
     gboolean paced;
     Pace pace;
+    Streams streams; /* of the file */
 
     GMutex lock;
     /* guarded by @lock */
@@ -21,9 +23,7 @@ typedef struct {
     guint64 maps;         /* label maps that were written */
     GstClockTime done;    /* where the last tracked frame ends */
     GstClockTime gap;     /* where the first gap between frames begins; NONE: there is none */
-    GstClockTime longest; /* where the last one of any stream of the file ends */
     guint64 in_order;     /* pictures of a sequence up to the first that gave no frame */
-    gboolean has_video, has_demuxer;
     gboolean failed;      /* to start */
     guint64 absent;       /* bytes that are missing at the end of the file */
     guint changed;        /* changes that are done */
