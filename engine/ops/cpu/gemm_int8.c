@@ -92,29 +92,10 @@ SAM_INLINE void multiply(int rows, int vectors, const number *a, size_t lda, str
     }
 }
 
-#define ROWS(n)                                                                                    \
-    case n:                                                                                        \
-        if (n <= MR)                                                                               \
-            multiply(n <= MR ? n : 1, vectors, a, lda, w, inputs, sums);                           \
-        return;
-
 SAM_INLINE void multiply_rows(int rows, int vectors, const number *a, size_t lda, struct weights w,
                               size_t inputs, float *sums)
 {
-    switch (rows) {
-        ROWS(1)
-        ROWS(2)
-        ROWS(3)
-        ROWS(4)
-        ROWS(5)
-        ROWS(6)
-        ROWS(7)
-        ROWS(8)
-        ROWS(9)
-        ROWS(10)
-        ROWS(11)
-        ROWS(12)
-    }
+    FOR_ROWS(rows, multiply(n, vectors, a, lda, w, inputs, sums))
 }
 
 static struct weights weights_of(const struct sam_gemm *g, size_t inputs, int column)

@@ -5,29 +5,10 @@
 //   CHUNK  inputs after which it goes on to the next tile, so that their weights stay in the
 //          first-level cache for all rows; 0: it takes all of a row at once
 
-#define ROWS(n)                                                                                    \
-    case n:                                                                                        \
-        if (n <= MR)                                                                               \
-            multiply(n <= MR ? n : 1, vectors, a, lda, b, in, sums);                               \
-        return;
-
 SAM_INLINE void multiply_rows(int rows, int vectors, const number *a, size_t lda, const number *b,
                               struct inputs in, float *sums)
 {
-    switch (rows) {
-        ROWS(1)
-        ROWS(2)
-        ROWS(3)
-        ROWS(4)
-        ROWS(5)
-        ROWS(6)
-        ROWS(7)
-        ROWS(8)
-        ROWS(9)
-        ROWS(10)
-        ROWS(11)
-        ROWS(12)
-    }
+    FOR_ROWS(rows, multiply(n, vectors, a, lda, b, in, sums))
 }
 
 // Of the panel that `column` is in, from input `from` on.

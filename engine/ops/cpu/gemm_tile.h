@@ -10,6 +10,30 @@
 // FETCHES: what comes next is fetched ahead; measured with AVX2 only, where it is worth a tenth.
 enum { MR = SAM_TILE_ROWS, NR = 2 * VL, FETCHES = VL == 8 };
 
+// The statement for the number of rows of a tile, which is the constant n in it.
+#define ROWS_CASE(number, ...)                                                                     \
+    case number: {                                                                                 \
+        enum { n = number <= MR ? number : 1 };                                                    \
+        if (number <= MR)                                                                          \
+            __VA_ARGS__;                                                                           \
+        break;                                                                                     \
+    }
+#define FOR_ROWS(rows, ...)                                                                        \
+    switch (rows) {                                                                                \
+        ROWS_CASE(1, __VA_ARGS__)                                                                  \
+        ROWS_CASE(2, __VA_ARGS__)                                                                  \
+        ROWS_CASE(3, __VA_ARGS__)                                                                  \
+        ROWS_CASE(4, __VA_ARGS__)                                                                  \
+        ROWS_CASE(5, __VA_ARGS__)                                                                  \
+        ROWS_CASE(6, __VA_ARGS__)                                                                  \
+        ROWS_CASE(7, __VA_ARGS__)                                                                  \
+        ROWS_CASE(8, __VA_ARGS__)                                                                  \
+        ROWS_CASE(9, __VA_ARGS__)                                                                  \
+        ROWS_CASE(10, __VA_ARGS__)                                                                 \
+        ROWS_CASE(11, __VA_ARGS__)                                                                 \
+        ROWS_CASE(12, __VA_ARGS__)                                                                 \
+    }
+
 struct tile {
     int rows, row, column; // of the block
     _Alignas(64) float sums[MR * NR]; // rows x NR
