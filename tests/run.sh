@@ -82,11 +82,12 @@ build_plain() {
 
 # Lines for reports, and no more optimization than keeps the tests quick: -O2 -g takes three times as long to compile.
 # Without a GPU the CUDA backend only refuses to open; its kernels would take minutes to compile again. Elements and the live
-# program run on kernels without checks: those of the tests of the engine have them.
+# program run on kernels without checks, of build/: those of the tests of the engine have them.
 build_checked() { # folder, sanitizers, suite (else of all what its tests need)
     local folder=$1 sanitizers=$2 targets=
+    tests/kernels.sh || return
     [ -f "$folder/build.ninja" ] || meson setup "$folder" -Demu=false -Dcuda=disabled -Db_sanitize="$sanitizers" -Doptimization=1 \
-        -Ddebug=true -Dc_args=-g1 -Dcpp_args=-g1 -Db_lundef=false -Dchecked_kernels=false >/dev/null || return
+        -Ddebug=true -Dc_args=-g1 -Dcpp_args=-g1 -Db_lundef=false -Dchecked_kernels=false -Dkernels_of="$PWD/build" >/dev/null || return
     ninja -C "$folder" build.ninja >/dev/null || return # tests that are new since
     targets=$(python3 tests/progress.py --targets "$folder" ${3:+"$3"}) || return
     ninja -C "$folder" $targets >"$folder/build.log" || { grep -A20 FAILED "$folder/build.log"; return 1; }

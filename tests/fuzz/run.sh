@@ -30,9 +30,10 @@ if [ -z "$clang" ] || ! echo 'int LLVMFuzzerTestOneInput(void){return 0;}' |
     exit 0
 fi
 
+tests/kernels.sh || exit 1
 if [ ! -f build-fuzz/build.ninja ]; then
     CC=$clang meson setup build-fuzz -Dfuzz=true -Dcuda=disabled -Demu=false -Doptimization=1 -Ddebug=true -Db_lundef=false \
-        -Db_sanitize=address,undefined -Dc_args='-fsanitize=fuzzer-no-link -fno-sanitize-recover=all -g1' >/dev/null || exit 1
+        -Dkernels_of="$PWD/build" -Db_sanitize=address,undefined -Dc_args='-fsanitize=fuzzer-no-link -fno-sanitize-recover=all -g1' >/dev/null || exit 1
 fi
 here= # the prompt target is there only where GStreamer is
 for t in $targets; do
