@@ -351,14 +351,14 @@ struct cell {
 };
 static cell *shared_cells;
 // Of a cell of shared memory, the stamp of each warp's last read: warps that pass a cell on by
-// barriers in shared memory each do so at a time of their own.
-static uint32_t (*shared_reads)[MAX_THREADS / 32];
+// barriers in shared memory each do so at a time of their own. Warp by warp: lanes read neighbours.
+static uint32_t *shared_reads;
+static size_t num_shared_cells;
 
-static uint32_t *reads_of(const cell &c)
+static uint32_t *read_of(const cell &c, unsigned warp)
 {
-    const bool is_shared =
-        &c >= shared_cells && &c <= shared_cells + (shared_end - shared_first) / 4;
-    return is_shared ? shared_reads[&c - shared_cells] : nullptr;
+    const size_t at = &c - shared_cells;
+    return at < num_shared_cells ? shared_reads + warp * num_shared_cells + at : nullptr;
 }
 
 static void check_race(const cell &c, unsigned bytes, access kind, unsigned thread, const void *pc,
@@ -379,7 +379,7 @@ static void check_race(const cell &c, unsigned bytes, access kind, unsigned thre
     if (kind != READ && (c.read_bytes & bytes)) {
         for (unsigned t = 0; c.read >= block_barrier && t < block_threads; t++)
             if (c.read_warps >> t / 32 & 1 && c.read_lanes >> t % 32 & 1 &&
-                !ordered(t, reads_of(c) ? reads_of(c)[t / 32] : c.read, thread)) {
+                !ordered(t, read_of(c, t / 32) ? *read_of(c, t / 32) : c.read, thread)) {
                 race("read", t);
                 break;
             }
@@ -423,9 +423,9 @@ static void check_cell(cell &c, unsigned bytes, access kind, unsigned thread, co
                 c.read_before = c.read;
             c.read_bytes = c.read_warps = c.read_lanes = c.read = 0;
         }
-        if (uint32_t *reads = reads_of(c)) {
+        if (uint32_t *read = read_of(c, thread / 32)) {
             const bool again = c.read_warps >> thread / 32 & 1;
-            reads[thread / 32] = again ? std::max(reads[thread / 32], at) : at;
+            *read = again ? std::max(*read, at) : at;
         }
         c.read_warps |= 1u << thread / 32;
         c.read_lanes |= 1u << thread % 32;
@@ -513,7 +513,8 @@ void begin_grid()
         };
         const size_t bytes = shared_end - shared_first;
         shared_cells = (cell *) take(shadow_bytes(bytes));
-        shared_reads = (decltype(shared_reads)) take((bytes / 4 + 2) * sizeof(*shared_reads));
+        num_shared_cells = bytes / 4 + 2;
+        shared_reads     = (uint32_t *) take(num_shared_cells * (MAX_THREADS / 32) * sizeof(*shared_reads));
     }
     const size_t pages = (running->shared + PAGE - 1) & -(size_t) PAGE;
     memset(smem, 0xff, pages);
