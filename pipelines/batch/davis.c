@@ -82,7 +82,7 @@ gboolean masks_add(Masks *masks, GstSamRecord *record, const GstSamCoder *coder,
     if (ok)
         ok = masks->format->write(masks->format, record, error);
     else
-        fault_set(error, FAULT_TRANSIENT, "the masks of frame %" G_GUINT64_FORMAT " are damaged",
+        fault_set(error, FAULT_DAMAGED, "the masks of frame %" G_GUINT64_FORMAT " are damaged",
             record->frame);
     gst_sam_record_clear(record);
     masks->frames += ok;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "job.h"
 
-#include "fault.h"
 #include "document.h"
+#include "fault.h"
+#include "folder.h"
+#include "manifest.h"
 #include "sheet.h"
 
 #include <stdlib.h>
@@ -88,6 +90,12 @@ static gchar *name_run(const Job *job)
         g_checksum_update(sum, (const guchar *) s->name, strlen(s->name) + 1);
         g_checksum_update(sum, (const guchar *) s->value, strlen(s->value) + 1);
     }
+    if (job->cut > 0) {
+        gchar *text = g_strdup_printf("cut %.9g %.9g", job->cut, job->overlap);
+
+        g_checksum_update(sum, (const guchar *) text, strlen(text) + 1);
+        g_free(text);
+    }
     name = g_strndup(g_checksum_get_string(sum), 16);
     g_checksum_free(sum);
     return name;
@@ -125,6 +133,8 @@ gchar *job_write(const Job *job)
     json_object_set_int_member(object, "items", job->items);
     json_object_set_int_member(object, "shards", job->shards);
     json_object_set_double_member(object, "chunk", job->chunk);
+    json_object_set_double_member(object, "cut", job->cut);
+    json_object_set_double_member(object, "overlap", job->overlap);
     json_object_set_string_member(object, "format", job->format);
     json_object_set_string_member(object, "mask_size", job->mask_size);
     for (i = 0; i < job->settings->len; i++)
@@ -149,6 +159,8 @@ static gboolean read_members(Job *job, JsonObject *object)
     job->items = json_get_int(object, "items", 0);
     job->shards = json_get_int(object, "shards", 0);
     job->chunk = json_get_number(object, "chunk", 0);
+    job->cut = json_get_number(object, "cut", 0);
+    job->overlap = json_get_number(object, "overlap", 0);
     for (l = names; l; l = l->next)
         job_add_setting(job, l->data, json_get_text(settings, l->data, ""));
     g_list_free(names);
@@ -253,11 +265,65 @@ gboolean job_read_index(const Job *job, void (*each)(gpointer data, gint64 shard
     return ok;
 }
 
+gchar *job_get_result_path(const Job *job, const gchar *id)
+{
+    return job_get_path(job, item_is_piece(id) ? "pieces" : "items", id);
+}
+
+/* A piece also, if the recording is: its own folder goes then. */
 gboolean job_is_done(const Job *job, const gchar *id)
 {
-    gchar *path = job_get_path(job, "items", id);
-    const gboolean done = g_file_test(path, G_FILE_TEST_IS_DIR);
+    gchar *path = job_get_result_path(job, id), *whole;
+    gboolean done = g_file_test(path, G_FILE_TEST_IS_DIR);
 
+    if (!done && item_is_piece(id)) {
+        whole = item_get_whole(id);
+        done = job_is_done(job, whole);
+        g_free(whole);
+    }
     g_free(path);
     return done;
+}
+
+gboolean job_has_failed(const Job *job, const gchar *id)
+{
+    gchar *path = job_get_path(job, "failed", id), *file = g_strconcat(path, ".json", NULL);
+    JsonObject *object = json_read_file(file, NULL);
+    const gboolean permanent = object && !strcmp(json_get_text(object, "kind", ""), "permanent");
+
+    g_clear_pointer(&object, json_object_unref);
+    g_free(path);
+    g_free(file);
+    return permanent;
+}
+
+gboolean job_is_damaged(const GError *error)
+{
+    return g_error_matches(error, BATCH_FAULT, FAULT_DAMAGED) ||
+        g_error_matches(error, BATCH_FAULT, FAULT_SETTINGS); /* not JSON, or not there */
+}
+
+GHashTable *job_list_names(const Job *job, const gchar *kind, const gchar *suffix)
+{
+    GHashTable *names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    gchar *top = g_build_filename(job->folder, kind, NULL);
+    GPtrArray *folders = folder_list(top);
+    guint i, k;
+
+    for (i = 0; i < folders->len; i++) {
+        gchar *path = g_build_filename(top, g_ptr_array_index(folders, i), NULL);
+        GPtrArray *here = folder_list(path);
+
+        for (k = 0; k < here->len; k++) {
+            const gchar *name = g_ptr_array_index(here, k);
+
+            if (g_str_has_suffix(name, suffix))
+                g_hash_table_add(names, g_strndup(name, strlen(name) - strlen(suffix)));
+        }
+        g_ptr_array_unref(here);
+        g_free(path);
+    }
+    g_ptr_array_unref(folders);
+    g_free(top);
+    return names;
 }

@@ -19,6 +19,7 @@ typedef struct {
     gchar *mask_size;   /* "frame", "own", "none" */
     gint64 items, shards;
     gdouble chunk;      /* seconds of video */
+    gdouble cut, overlap; /* of pieces of long recordings; 0: none are cut */
     GArray *settings;   /* of Setting: properties of samtrack */
 } Job;
 
@@ -41,13 +42,25 @@ gboolean job_check_model(const Job *job, GError **error);
 /* Sets the properties of a samtrack. Returns FALSE with an error that names what is wrong. */
 gboolean job_apply(const Job *job, GstElement *track, GError **error);
 
-/* FOLDER/KIND/ab/NAME. KIND: "items", "parts", "failed". Caller frees it. */
+/* FOLDER/KIND/ab/NAME. KIND: "items", "pieces", "parts", "failed". Caller frees it. */
 gchar *job_get_path(const Job *job, const gchar *kind, const gchar *id);
 /* Calls @each with the shard, the bytes of the line and the id of every item, in the order of
  * their lines in shards.jsonl. FALSE with an error. */
 gboolean job_read_index(const Job *job, void (*each)(gpointer data, gint64 shard, gsize bytes,
     const gchar *id), gpointer data, GError **error);
 gboolean job_is_done(const Job *job, const gchar *id);
+
+/* The names in all folders FOLDER/KIND/ab, without the suffix that they have: a set. */
+GHashTable *job_list_names(const Job *job, const gchar *kind, const gchar *suffix);
+
+/* Whether it is not to be tried again. */
+gboolean job_has_failed(const Job *job, const gchar *id);
+
+/* Whether the error says that a file of the job is not what was written; another one may pass. */
+gboolean job_is_damaged(const GError *error);
+
+/* Where the result of an item, or of a piece of one, is or will be. Caller frees it. */
+gchar *job_get_result_path(const Job *job, const gchar *id);
 
 /* What an item's folder is called: an id with + for /, which ids do not have. Caller frees it. */
 gchar *job_get_name(const gchar *id);

@@ -6,9 +6,13 @@
 #include "picture.h"
 #include "source.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define TICK_MS 250
+/* How often others are told that an item is worked on. */
+#define MARK_US (30 * G_USEC_PER_SEC)
 /* How far before a frame a stream is decoded, so that the frame before it comes, too. */
 #define MARGIN GST_SECOND
 /* How long a frame may take to come after a signal. */
@@ -432,6 +436,10 @@ static gboolean on_tick(gpointer data)
     else if (now_us - leg->moved_us > control->patience * G_USEC_PER_SEC)
         end(leg, LEG_FAILED, g_error_new(BATCH_FAULT, FAULT_TRANSIENT, "for %d s the video gave no "
             "frame and no end", control->patience));
+    if (control->mark && now_us - control->marked_us > MARK_US) {
+        control->marked_us = now_us;
+        utimensat(AT_FDCWD, control->mark, NULL, 0); /* by the clock of the file system */
+    }
     if (control->tell)
         control->tell(control->data, now);
     return G_SOURCE_CONTINUE;
@@ -449,10 +457,13 @@ static LegOutcome keep_end(Leg *leg, GError **error)
     if (leg->at_end && !source_check_whole(&leg->source, leg->sink, error))
         return LEG_FAILED;
     if (last && !frames) {
-        fault_set(error, FAULT_PERMANENT, "the video has no frames");
+        fault_set(error, FAULT_PERMANENT, leg->seen ? "the video ends at %.3f s, before its first "
+            "frame is due at %.3f s" : "the video has no frames", (place->offset +
+            leg->last_end) / 1e9, leg->item->start / 1e9);
         return LEG_FAILED;
     }
-    if (last && leg->item->frames >= 0 && (guint64) leg->item->frames != frames) {
+    if (last && !item_is_piece(leg->item->id) && leg->item->frames >= 0 &&
+        (guint64) leg->item->frames != frames) {
         fault_set(error, FAULT_PERMANENT, "the video has %" G_GUINT64_FORMAT " frames, expected %"
             G_GINT64_FORMAT, frames, leg->item->frames);
         return LEG_FAILED;

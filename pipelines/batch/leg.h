@@ -10,6 +10,8 @@ typedef struct {
     gint interrupted;      /* atomic: a signal came */
     gint64 interrupted_us; /* when */
     gint patience;         /* seconds without a frame */
+    gchar *mark;           /* (nullable): file whose time tells others that the item is worked on */
+    gint64 marked_us;      /* when it was last touched */
     GMainLoop *loop;
     void (*tell)(gpointer data, GstClockTime time); /* several times a second: how far it is */
     gpointer data;

@@ -4,6 +4,9 @@
 #include "fault.h"
 #include "document.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A number of COCO's run lengths: five bits a character from '0' on, the lowest first; the sixth
@@ -32,6 +35,7 @@ typedef struct {
     GstSamRegion region;
     guint8 *pixels; /* NULL: only the region */
     guint8 value;
+    GArray *runs;   /* (nullable): of Run */
 } Picture;
 
 static void add_region(Picture *p, gint64 begin, gint64 end)
@@ -62,6 +66,11 @@ static void add_run(Picture *p, gint64 begin, gint64 end)
     if (begin == end)
         return;
     add_region(p, begin, end);
+    if (p->runs) {
+        const Run run = {begin, end};
+
+        g_array_append_val(p->runs, run);
+    }
     for (i = begin; p->pixels && i < end; i++)
         p->pixels[i % p->height * p->width + i / p->height] = p->value;
 }
@@ -100,6 +109,41 @@ gboolean lines_paint(const gchar *counts, gint width, gint height, guint8 value,
     Picture p = {.width = width, .height = height, .pixels = pixels, .value = value};
 
     return read_runs(counts, &p);
+}
+
+GArray *lines_get_runs(const gchar *counts, gint width, gint height)
+{
+    Picture p = {.width = width, .height = height, .runs = g_array_new(FALSE, FALSE, sizeof(Run))};
+
+    if (!read_runs(counts, &p))
+        g_clear_pointer(&p.runs, g_array_unref);
+    return p.runs;
+}
+
+gboolean lines_read_file(const gchar *path, const gchar *hash, LinesEach each, gpointer data,
+    GError **error)
+{
+    FILE *file = fopen(path, "re");
+    GChecksum *sum = g_checksum_new(G_CHECKSUM_SHA256);
+    gboolean ok = file != NULL;
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t n;
+
+    if (!ok)
+        fault_set(error, errno == ENOENT ? FAULT_DAMAGED : FAULT_TRANSIENT, "'%s' cannot be read: "
+            "%s", path, g_strerror(errno));
+    while (ok && (n = getline(&line, &room, file)) > 0) {
+        g_checksum_update(sum, (const guchar *) line, n);
+        ok = each(data, line, n, error);
+    }
+    if (ok && hash && strcmp(g_checksum_get_string(sum), hash))
+        ok = fault_set(error, FAULT_DAMAGED, "'%s' is not what was written", path);
+    free(line);
+    if (file)
+        fclose(file);
+    g_checksum_free(sum);
+    return ok;
 }
 
 static guint64 get_time(JsonObject *object, const gchar *key)
@@ -176,4 +220,60 @@ gboolean lines_read(const gchar *line, gsize bytes, GstSamRecord *record, GstSam
     }
     g_clear_pointer(&object, json_object_unref);
     return ok;
+}
+
+/* Behind "KEY": of the line. In texts quotes have a backslash, so that it is not found in them. */
+static const gchar *find_number(const gchar *line, const gchar *key)
+{
+    gchar *wanted = g_strdup_printf("\"%s\":", key);
+    const gchar *at = strstr(line, wanted);
+
+    at = at ? at + strlen(wanted) : NULL;
+    g_free(wanted);
+    return at && g_ascii_isdigit(*at) ? at : NULL;
+}
+
+gboolean lines_get_number(const gchar *line, const gchar *key, guint64 *value)
+{
+    const gchar *at = find_number(line, key);
+
+    if (at)
+        *value = g_ascii_strtoull(at, NULL, 10);
+    return at != NULL;
+}
+
+/* Copies what precedes the number at @at, and @value for it; what follows it is returned. */
+static const gchar *replace_number(const gchar *line, const gchar *at, guint64 value, GString *to)
+{
+    g_string_append_len(to, line, at - line);
+    g_string_append_printf(to, "%" G_GUINT64_FORMAT, value);
+    while (g_ascii_isdigit(*at))
+        at++;
+    return at;
+}
+
+gboolean lines_renumber(const gchar *line, guint64 frame, LinesRename name, gpointer data,
+    GString *to)
+{
+    static const gchar object[] = "{\"id\":";
+    const gchar *at = find_number(line, "frame");
+    guint64 old, index;
+
+    if (!at)
+        return FALSE;
+    old = g_ascii_strtoull(at, NULL, 10);
+    line = replace_number(line, at, frame, to);
+    at = find_number(line, "frame_index");
+    if (at) {
+        index = g_ascii_strtoull(at, NULL, 10);
+        line = replace_number(line, at, index + frame - old, to);
+    }
+    while ((at = strstr(line, object))) {
+        at += strlen(object);
+        if (!g_ascii_isdigit(*at))
+            return FALSE;
+        line = replace_number(line, at, name(data, g_ascii_strtoull(at, NULL, 10)), to);
+    }
+    g_string_append(to, line);
+    return TRUE;
 }

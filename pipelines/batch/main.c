@@ -2,6 +2,7 @@
 /* samtrack-batch: tracks objects in the videos of an archive, on one machine or on many. */
 
 #include "fault.h"
+#include "merge.h"
 #include "options.h"
 #include "plan.h"
 #include "progress.h"
@@ -32,6 +33,8 @@ static gint obey(const Options *options, GError **error)
         return plan(options, error);
     case COMMAND_RUN:
         return run(options, error);
+    case COMMAND_MERGE:
+        return merge(options, error);
     default:
         return status(options, error);
     }
@@ -54,9 +57,11 @@ int main(int argc, char **argv)
         }
     }
     if (error) {
+        const gboolean works = options.command == COMMAND_RUN || options.command == COMMAND_MERGE;
+
         result = g_error_matches(error, BATCH_FAULT, FAULT_SETTINGS) ? STATUS_SETTINGS :
-            g_error_matches(error, BATCH_FAULT, FAULT_TRANSIENT) &&
-            options.command == COMMAND_RUN ? STATUS_AGAIN : STATUS_OTHER;
+            works && g_error_matches(error, BATCH_FAULT, FAULT_TRANSIENT) ? STATUS_AGAIN :
+            STATUS_OTHER;
         progress_say("%s", error->message);
         g_error_free(error);
     }

@@ -8,6 +8,11 @@
 #include <string.h>
 
 #define MOST_ID 200
+#define ID_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/-"
+#define PIECE_MARK "@"
+/* Of the mark and the number behind it. */
+#define MOST_PIECE 10
+#define MOST_PIECES 10000
 #define MOST_PARTS 10000
 /* A year: longer ones are mistakes. */
 #define MOST_SECONDS (366.0 * 24 * 3600)
@@ -34,16 +39,16 @@ gchar *item_get_path(const gchar *uri)
 }
 
 /* It becomes the name of a folder; what begins with a dot is ours. */
-static gboolean check_id(const gchar *id, GError **error)
+static gboolean check_id(const gchar *id, gboolean planned, GError **error)
 {
     const gsize length = id ? strlen(id) : 0;
 
     if (!id)
         return fault_set(error, FAULT_SETTINGS, "the key 'id' is missing, or is no text");
-    if (length < 1 || length > MOST_ID)
+    if (length < 1 || length > (planned ? MOST_ID + MOST_PIECE : MOST_ID))
         return fault_set(error, FAULT_SETTINGS, "the id has %" G_GSIZE_FORMAT " characters, "
             "expected 1 to %d", length, MOST_ID);
-    if (strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/-") != length)
+    if (strspn(id, planned ? ID_CHARACTERS PIECE_MARK : ID_CHARACTERS) != length)
         return fault_set(error, FAULT_SETTINGS, "the id '%s' has other characters than letters, "
             "digits and ._/-", id);
     if (*id == '.' || *id == '/' || id[length - 1] == '/' || strstr(id, "/.") || strstr(id, "//"))
@@ -236,8 +241,9 @@ Item *item_read(const gchar *line, gsize bytes, const gchar *folder, GError **er
         return NULL;
     item = g_new0(Item, 1);
     item->id = g_strdup(json_get_text(object, "id", NULL));
-    ok = check_id(item->id, error) && check_keys(object, error) &&
-        read_prompts(item, object, error) && read_uris(item, object, folder, error) &&
+    ok = check_id(item->id, !folder, error) && check_keys(object, error) &&
+        read_prompts(item, object, error) &&
+        read_uris(item, object, folder ? folder : "/", error) &&
         read_checks(item, object, error);
     json_object_unref(object);
     if (ok)
@@ -277,4 +283,72 @@ gchar *item_write(const Item *item)
     if (item->sha256)
         json_object_set_string_member(object, "sha256", item->sha256);
     return json_write_object(object);
+}
+
+gboolean item_is_piece(const gchar *id)
+{
+    return strchr(id, *PIECE_MARK) != NULL;
+}
+
+gchar *item_get_whole(const gchar *id)
+{
+    return g_strndup(id, strcspn(id, PIECE_MARK));
+}
+
+/* From @start on, with the prompts before @end. */
+static Item *make_piece(const Item *item, guint number, GstClockTime start, GstClockTime end)
+{
+    Item *piece = g_new0(Item, 1);
+    guint i;
+
+    piece->id = g_strdup_printf("%s" PIECE_MARK "%05u", item->id, number);
+    piece->uris = g_strdupv(item->uris);
+    piece->prompts = g_array_new(FALSE, FALSE, sizeof(Prompt));
+    g_array_set_clear_func(piece->prompts, clear_prompt);
+    piece->start = start;
+    piece->stop = item->stop;
+    piece->frames = item->frames;
+    piece->sha256 = g_strdup(item->sha256);
+    for (i = 0; i < item->prompts->len; i++) {
+        const Prompt *prompt = &g_array_index(item->prompts, Prompt, i);
+        const Prompt copy = {prompt->at, g_strdup(prompt->text)};
+
+        if ((number && prompt->at < start) || prompt->at >= end)
+            g_free(copy.text);
+        else
+            g_array_append_val(piece->prompts, copy);
+    }
+    return piece;
+}
+
+GPtrArray *item_cut(const Item *item, gdouble seconds, gdouble cut, gdouble overlap,
+    GError **error)
+{
+    GPtrArray *pieces = g_ptr_array_new_with_free_func((GDestroyNotify) item_free);
+    const guint n = (guint) ceil(MIN((seconds - overlap) / cut, MOST_PIECES + 1.0));
+    guint i;
+
+    if (seconds <= cut + overlap || n < 2)
+        g_clear_pointer(&pieces, g_ptr_array_unref);
+    if (pieces && n > MOST_PIECES) {
+        fault_set(error, FAULT_SETTINGS, "it would be cut into more than %d pieces", MOST_PIECES);
+        g_clear_pointer(&pieces, g_ptr_array_unref);
+    }
+    for (i = 0; pieces && i < n; i++) {
+        const GstClockTime start = item->start + (GstClockTime) llround(i * cut * GST_SECOND);
+        const GstClockTime next = item->start + (GstClockTime) llround((i + 1) * cut * GST_SECOND);
+        Item *piece = make_piece(item, i, start, i + 1 < n ? next : GST_CLOCK_TIME_NONE);
+
+        g_ptr_array_add(pieces, piece);
+        if (i + 1 < n)
+            piece->stop = next + (GstClockTime) llround(overlap * GST_SECOND);
+        piece->seconds = (i + 1 < n ? cut + overlap : seconds - i * cut);
+        if (piece->prompts->len)
+            continue;
+        fault_set(error, FAULT_SETTINGS, "it is cut, and the piece from %.3f s on has no prompt: "
+            "expected one from there to %.3f s", start / 1e9, i + 1 < n ? next / 1e9 :
+            item->start / 1e9 + seconds);
+        g_clear_pointer(&pieces, g_ptr_array_unref);
+    }
+    return pieces;
 }

@@ -23,8 +23,21 @@ typedef struct {
     gchar *sha256;     /* (nullable): of its only file */
 } Item;
 
-/* NULL with an error, of which the text goes on after "line N: ". @folder: of relative paths. */
+/* NULL with an error, of which the text goes on after "line N: ". @folder: of relative paths; NULL:
+ * a line of item_write(). */
 Item *item_read(const gchar *line, gsize bytes, const gchar *folder, GError **error);
+
+/* Pieces of a cut recording are items of their own, whose ids have a character that others do not
+ * have: "WHOLE@00003". */
+gboolean item_is_piece(const gchar *id);
+/* The id of the recording. Caller frees it. */
+gchar *item_get_whole(const gchar *id);
+
+/* The pieces of a recording of that many seconds: each but the last one ends @overlap after the
+ * next one begins, and has the prompts from its begin to that of the next one. NULL: it is not
+ * longer than one; with an error, a piece would have no prompt. */
+GPtrArray *item_cut(const Item *item, gdouble seconds, gdouble cut, gdouble overlap,
+    GError **error);
 
 /* As a line, with a newline. */
 gchar *item_write(const Item *item);

@@ -18,6 +18,10 @@ static const gchar summary[] =
     "done, 3 if all else has failed for good, 75 if it is to be run again, 2 if the job or the\n"
     "options are wrong.\n"
     "\n"
+    "merge --job=FOLDER puts together the recordings that plan --cut has cut and of which all\n"
+    "pieces are done. It ends with status 0 if no other one is left, 75 if a piece is to be run,\n"
+    "3 if one has failed for good.\n"
+    "\n"
     "status --job=FOLDER tells what is done. With --missing it prints the shards that are to be\n"
     "run, as 3,7-9.";
 
@@ -53,6 +57,8 @@ static gboolean check_plan(const Options *o, GError **error)
         !check_number("shard-minutes", o->shard_minutes, 0.01, 100000, error) ||
         !check_number("work", o->work, 0.0001, 10000, error) ||
         !check_number("chunk", o->chunk, 0.1, 1e7, error) ||
+        !check_number("cut", o->cut, 0, 1e7, error) ||
+        (o->cut > 0 && !check_number("overlap", o->overlap, 0.001, o->cut / 2, error)) ||
         !check_word("format", o->format, formats, error) ||
         !check_word("mask-size", o->mask_size, sizes, error))
         return FALSE;
@@ -62,21 +68,27 @@ static gboolean check_plan(const Options *o, GError **error)
     if (!strcmp(o->format, "davis") && strcmp(o->mask_size, "frame"))
         return fault_set(error, FAULT_SETTINGS, "--mask-size is '%s', but the format 'davis' has "
             "pictures of the frame's size", o->mask_size);
+    if (o->cut > 0 && !strcmp(o->mask_size, "none"))
+        return fault_set(error, FAULT_SETTINGS, "--mask-size is 'none', but --cut finds objects "
+            "again by their masks");
     return TRUE;
 }
 
 static gboolean check(Options *o, gchar **words, GError **error)
 {
-    static const gchar *const commands[] = {"plan", "run", "status", NULL};
+    static const gchar *const commands[] = {[COMMAND_PLAN] = "plan", [COMMAND_RUN] = "run",
+        [COMMAND_MERGE] = "merge", [COMMAND_STATUS] = "status"};
     const guint n = g_strv_length(words);
+    guint i;
 
     if (n < 2)
-        return fault_set(error, FAULT_SETTINGS, "expected one of plan, run and status");
-    if (!check_word("command", words[1], commands, NULL))
-        return fault_set(error, FAULT_SETTINGS, "'%s' is not one of plan, run and status",
+        return fault_set(error, FAULT_SETTINGS, "expected one of plan, run, merge and status");
+    for (i = 0; i < G_N_ELEMENTS(commands) && strcmp(words[1], commands[i]); i++)
+        ;
+    if (i == G_N_ELEMENTS(commands))
+        return fault_set(error, FAULT_SETTINGS, "'%s' is not one of plan, run, merge and status",
             words[1]);
-    o->command = !strcmp(words[1], "plan") ? COMMAND_PLAN : !strcmp(words[1], "run") ? COMMAND_RUN :
-        COMMAND_STATUS;
+    o->command = i;
     if (n > (o->command == COMMAND_PLAN ? 3u : 2u))
         return fault_set(error, FAULT_SETTINGS, "'%s' is not expected", words[n - 1]);
     o->manifest = o->command == COMMAND_PLAN ? g_strdup(words[2]) : NULL;
@@ -92,6 +104,7 @@ static void set_defaults(Options *o)
     o->shard_minutes = 20;
     o->work = 1.25;
     o->chunk = 60;
+    o->overlap = 10;
     o->shard = -1;
     o->patience = 60;
 }
@@ -108,6 +121,10 @@ gboolean options_read(Options *o, int argc, char **argv, GError **error)
             "plan: Seconds of work for a second of video (default: 1.25)", "SECONDS"},
         {"chunk", 0, 0, G_OPTION_ARG_DOUBLE, &o->chunk,
             "plan: Seconds of video after which work is kept (default: 60)", "SECONDS"},
+        {"cut", 0, 0, G_OPTION_ARG_DOUBLE, &o->cut,
+            "plan: Cut longer recordings into pieces of that length (default: 0, none)", "SECONDS"},
+        {"overlap", 0, 0, G_OPTION_ARG_DOUBLE, &o->overlap,
+            "plan: What two pieces have in common (default: 10)", "SECONDS"},
         {"format", 0, 0, G_OPTION_ARG_STRING, &o->format,
             "plan: json-lines (default), coco or davis", "NAME"},
         {"mask-size", 0, 0, G_OPTION_ARG_STRING, &o->mask_size,
@@ -119,6 +136,8 @@ gboolean options_read(Options *o, int argc, char **argv, GError **error)
             "run: Seconds that a video may give no frame (default: 60)", "N"},
         {"retry", 0, 0, G_OPTION_ARG_NONE, &o->retry,
             "run: Try also what has failed for good", NULL},
+        {"steal", 0, 0, G_OPTION_ARG_NONE, &o->steal,
+            "run: After the shard, track what nobody works on of the others", NULL},
         {"missing", 0, 0, G_OPTION_ARG_NONE, &o->missing,
             "status: Print the shards to run, and nothing else", NULL},
         {"failed", 0, 0, G_OPTION_ARG_NONE, &o->failed,

@@ -5,7 +5,7 @@
 
 #include <glib.h>
 
-typedef enum { COMMAND_PLAN, COMMAND_RUN, COMMAND_STATUS } Command;
+typedef enum { COMMAND_PLAN, COMMAND_RUN, COMMAND_MERGE, COMMAND_STATUS } Command;
 
 typedef struct {
     Command command;
@@ -15,14 +15,14 @@ typedef struct {
     /* plan */
     gchar *manifest;
     gint shards; /* 0: by @shard_minutes */
-    gdouble shard_minutes, work, chunk;
+    gdouble shard_minutes, work, chunk, cut, overlap;
     gchar *format, *mask_size;
     gchar **set; /* "PROPERTY=VALUE" */
 
     /* run */
     gint64 shard; /* -1: the environment tells */
     gint patience; /* seconds without a frame */
-    gboolean retry;
+    gboolean retry, steal;
 
     /* status */
     gboolean missing, failed, clean;

@@ -30,7 +30,7 @@ typedef struct {
     gchar *folder; /* of the manifest */
     GArray *entries;
     GHashTable *ids; /* -> line's number */
-    guint num_bad;
+    guint num_bad, num_cut, num_unknown;
 } Plan;
 
 static void clear_entry(gpointer data)
@@ -67,24 +67,52 @@ static gdouble guess_seconds(const Item *item)
     return MAX(seconds, 0.1);
 }
 
+static void add_entry(Plan *p, const Item *item, gdouble seconds, guint number)
+{
+    const Entry entry = {g_strdup(item->id), item_write(item), seconds, number, 0};
+
+    g_array_append_val(p->entries, entry);
+}
+
+/* As it is, or in pieces. */
+static void add_item(Plan *p, const Item *item, guint number, GError **error)
+{
+    const Options *o = p->options;
+    const gdouble stop = GST_CLOCK_TIME_IS_VALID(item->stop) ? item->stop / 1e9 : G_MAXDOUBLE;
+    const gdouble end = item->seconds > 0 ? MIN(item->seconds, stop) : stop;
+    const gdouble seconds = end < G_MAXDOUBLE ? end - item->start / 1e9 : 0;
+    GPtrArray *pieces = o->cut > 0 ? item_cut(item, seconds, o->cut, o->overlap, error) : NULL;
+    guint i;
+
+    if (pieces) {
+        for (i = 0; i < pieces->len; i++) {
+            const Item *piece = g_ptr_array_index(pieces, i);
+
+            add_entry(p, piece, piece->seconds, number);
+        }
+        g_ptr_array_unref(pieces);
+        p->num_cut++;
+    } else if (!*error) {
+        p->num_unknown += o->cut > 0 && end == G_MAXDOUBLE;
+        add_entry(p, item, guess_seconds(item), number);
+    }
+    g_hash_table_insert(p->ids, g_strdup(item->id), GUINT_TO_POINTER(number));
+}
+
 static void add_line(Plan *p, const gchar *line, gsize bytes, guint number)
 {
     GError *error = NULL;
     Item *item = item_read(line, bytes, p->folder, &error);
     gpointer earlier = item ? g_hash_table_lookup(p->ids, item->id) : NULL;
-    Entry entry;
 
     if (earlier)
         fault_set(&error, FAULT_SETTINGS, "the id '%s' is that of line %u, too", item->id,
             GPOINTER_TO_UINT(earlier));
-    if (error) {
+    if (!error)
+        add_item(p, item, number, &error);
+    if (error)
         tell_bad(p, number, error->message);
-        g_error_free(error);
-    } else {
-        entry = (Entry) {g_strdup(item->id), item_write(item), guess_seconds(item), number, 0};
-        g_array_append_val(p->entries, entry);
-        g_hash_table_insert(p->ids, entry.id, GUINT_TO_POINTER(number));
-    }
+    g_clear_error(&error);
     item_free(item);
 }
 
@@ -327,12 +355,14 @@ gint plan(const Options *o, GError **error)
     job_init(&job);
     p.entries = g_array_new(FALSE, FALSE, sizeof(Entry));
     g_array_set_clear_func(p.entries, clear_entry);
-    p.ids = g_hash_table_new(g_str_hash, g_str_equal);
+    p.ids = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     job.folder = g_canonicalize_filename(o->job, NULL);
     job.version = g_strdup(SAM_VERSION);
     job.format = g_strdup(o->format);
     job.mask_size = g_strdup(o->mask_size);
     job.chunk = o->chunk;
+    job.cut = o->cut;
+    job.overlap = o->cut > 0 ? o->overlap : 0;
     ok = read_settings(&job, o, error) && read_manifest(&p, &job, error) && job_fix(&job, error);
     if (ok) {
         pack(&p, &job);
@@ -341,6 +371,11 @@ gint plan(const Options *o, GError **error)
     if (ok)
         printf("items %" G_GINT64_FORMAT ", shards %" G_GINT64_FORMAT ", run %s\n", job.items,
             job.shards, job.run);
+    if (ok && p.num_cut)
+        printf("recordings cut %u\n", p.num_cut);
+    if (ok && p.num_unknown)
+        fprintf(stderr, "samtrack-batch: %u items have neither 'seconds' nor 'stop': they are not "
+            "cut.\n", p.num_unknown);
     g_hash_table_unref(p.ids);
     g_array_unref(p.entries);
     g_free(p.folder);

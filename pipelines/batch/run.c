@@ -4,6 +4,8 @@
 #include "fault.h"
 #include "job.h"
 #include "progress.h"
+#include "shards.h"
+#include "steal.h"
 #include "work.h"
 
 #include <glib-unix.h>
@@ -14,12 +16,17 @@
 #include <unistd.h>
 
 typedef struct {
+    guint done, skipped, failed, again;
+} Counts;
+
+typedef struct {
     Job job;
     GPtrArray *items;
     Control control;
     Progress progress;
     GstElement *keeper; /* holds the model open from one item to the next */
-    guint done, skipped, failed, again;
+    GPtrArray *busy; /* items of the shard that another worker is at; those of @items */
+    Counts counts;
 } Run;
 
 /* The number of the shard that a scheduler gives; -1 with an error. */
@@ -52,49 +59,9 @@ static gint64 get_shard(const Options *o, const Job *job, GError **error)
     return shard;
 }
 
-/* Where the lines of a shard are. */
-typedef struct {
-    gint64 shard;
-    gsize at, first, end;
-} Range;
-
-static void find_range(gpointer data, gint64 shard, gsize bytes, const gchar *id)
+static gboolean is_of_shard(gpointer data, gint64 shard, const gchar *id)
 {
-    Range *range = data;
-
-    if (shard < range->shard)
-        range->first = range->end = range->at + bytes;
-    else if (shard == range->shard)
-        range->end = range->at + bytes;
-    range->at += bytes;
-}
-
-static gboolean read_shard(Run *r, gint64 shard, GError **error)
-{
-    gchar *path = g_build_filename(r->job.folder, "shards.jsonl", NULL);
-    Range range = {.shard = shard};
-    GMappedFile *file = job_read_index(&r->job, find_range, &range, error) ?
-        g_mapped_file_new(path, FALSE, NULL) : NULL;
-    const gboolean whole = file && g_mapped_file_get_length(file) == range.at;
-    const gchar *text = whole ? g_mapped_file_get_contents(file) : NULL;
-    const gchar *at = whole ? text + range.first : NULL;
-    GError *why = NULL;
-
-    while (whole && !why && at < text + range.end) {
-        const gchar *end = memchr(at, '\n', text + range.end - at);
-        Item *item = item_read(at, (end ? end : text + range.end) - at, "/", &why);
-
-        if (item)
-            g_ptr_array_add(r->items, item);
-        at = end ? end + 1 : text + range.end;
-    }
-    if (error && !*error && (!whole || why))
-        fault_set(error, FAULT_SETTINGS, "'%s' is not what samtrack-batch plan writes%s%s", path,
-            why ? ": " : "", why ? why->message : "");
-    g_clear_error(&why);
-    g_clear_pointer(&file, g_mapped_file_unref);
-    g_free(path);
-    return error && !*error;
+    return shard == *(const gint64 *) data;
 }
 
 static gboolean on_signal(gpointer data)
@@ -141,26 +108,26 @@ static gboolean keep_model(Run *r, GError **error)
     return ok;
 }
 
-static void count(Run *r, const Item *item, WorkOutcome outcome, const gchar *why)
+static void count(Run *r, Counts *counts, const Item *item, WorkOutcome outcome, const gchar *why)
 {
     switch (outcome) {
     case WORK_DONE:
-        r->done++;
+        counts->done++;
         break;
     case WORK_SKIPPED:
-        r->skipped++;
+        counts->skipped++;
         if (!job_is_done(&r->job, item->id))
-            r->failed++;
+            counts->failed++;
         break;
     case WORK_FAILED:
-        r->failed++;
+        counts->failed++;
         progress_say("'%s' has failed: %s", item->id, why);
         break;
     case WORK_STUCK:
         progress_say("the job's folder takes no files");
         /* fall through */
     case WORK_AGAIN:
-        r->again++;
+        counts->again++;
         progress_say("'%s' is to be tried again: %s", item->id, why);
         break;
     case WORK_INTERRUPTED:
@@ -168,51 +135,101 @@ static void count(Run *r, const Item *item, WorkOutcome outcome, const gchar *wh
     }
 }
 
-static gint work_off(Run *r, gboolean retry)
+/* FALSE: no other one is to follow. */
+static gboolean work_on(Run *r, Counts *counts, const Item *item, gboolean retry)
 {
-    const gboolean many = r->items->len > 1;
-    gdouble seconds = 0;
+    WorkOutcome outcome;
+    gchar *why = NULL;
+
+    while (g_main_context_iteration(NULL, FALSE)) /* signals between items */
+        ;
+    if (g_atomic_int_get(&r->control.interrupted))
+        return FALSE;
+    progress_item(&r->progress, item);
+    outcome = work_item(&r->control, &r->job, item, retry, &why);
+    progress_item_done(&r->progress, item);
+    count(r, counts, item, outcome, why);
+    g_free(why);
+    return outcome != WORK_INTERRUPTED && outcome != WORK_STUCK;
+}
+
+/* To the end of the list, in the order that they have. */
+static void put_back(GPtrArray *items, gboolean (*is_last)(const Job *job, const Item *item),
+    const Job *job)
+{
     guint i, left;
+
+    for (i = 0, left = items->len; left; left--) {
+        if (is_last(job, g_ptr_array_index(items, i)))
+            g_ptr_array_add(items, g_ptr_array_steal_index(items, i));
+        else
+            i++;
+    }
+}
+
+static void begin_progress(Run *r)
+{
+    gdouble seconds = 0;
+    guint i;
 
     for (i = 0; i < r->items->len; i++) {
         const Item *item = g_ptr_array_index(r->items, i);
 
         seconds = item->seconds > 0 && seconds >= 0 ? seconds + item->seconds : -1;
     }
-    /* What ends the program each time must not keep it from the rest. */
-    for (i = 0, left = r->items->len; left; left--) {
-        if (work_is_suspect(&r->job, g_ptr_array_index(r->items, i)))
-            g_ptr_array_add(r->items, g_ptr_array_steal_index(r->items, i));
-        else
-            i++;
-    }
     progress_begin(&r->progress, r->items->len, seconds);
-    for (i = 0; i < r->items->len; i++) {
-        const Item *item = g_ptr_array_index(r->items, i);
-        WorkOutcome outcome;
-        gchar *why = NULL;
-
-        while (g_main_context_iteration(NULL, FALSE)) /* signals between items */
-            ;
-        if (g_atomic_int_get(&r->control.interrupted))
-            break;
-        progress_item(&r->progress, item);
-        outcome = work_item(&r->control, &r->job, item, retry, &why);
-        progress_item_done(&r->progress, item);
-        count(r, item, outcome, why);
-        g_free(why);
-        if (outcome == WORK_INTERRUPTED || outcome == WORK_STUCK)
-            break;
-    }
-    progress_say("%u done, %u were done or given up before, %u failed, %u to be tried again%s",
-        r->done, r->skipped, r->failed, r->again, i < r->items->len && many ? ", the rest waits" :
-        "");
-    if (i < r->items->len || r->again)
-        return STATUS_AGAIN;
-    return r->failed ? STATUS_FAILED : STATUS_DONE;
 }
 
-static gint work(Run *r, const Options *o)
+/* What nobody works on of the other shards, until nothing of it is left. */
+static void steal(Run *r, gint64 shard)
+{
+    Counts counts = {0};
+    gboolean goes_on = TRUE;
+    Steal *others = steal_begin(&r->job, shard);
+    Item *item;
+
+    while (goes_on && (item = steal_next(others))) {
+        goes_on = work_on(r, &counts, item, FALSE);
+        item_free(item);
+    }
+    steal_end(others);
+    progress_say("of other shards: %u done, %u failed, %u to be tried again", counts.done,
+        counts.failed, counts.again);
+}
+
+static gint work_off(Run *r, const Options *o, gint64 shard)
+{
+    const gboolean many = r->items->len > 1;
+    const Counts *counts = &r->counts;
+    guint i, end;
+
+    /* What ends the program each time must not keep it from the rest. */
+    put_back(r->items, work_is_suspect, &r->job);
+    begin_progress(r);
+    for (i = 0; i < r->items->len; i++) {
+        if (o->steal && work_is_busy(&r->job, g_ptr_array_index(r->items, i))) {
+            g_ptr_array_add(r->busy, g_ptr_array_index(r->items, i));
+            continue;
+        }
+        if (!work_on(r, &r->counts, g_ptr_array_index(r->items, i), o->retry))
+            break;
+    }
+    end = i;
+    if (end == r->items->len && o->steal)
+        steal(r, shard);
+    /* Whoever is faster than the one that works on them goes ahead. */
+    for (i = 0; end == r->items->len && i < r->busy->len; i++)
+        if (!work_on(r, &r->counts, g_ptr_array_index(r->busy, i), o->retry))
+            end = 0;
+    progress_say("%u done, %u were done or given up before, %u failed, %u to be tried again%s",
+        counts->done, counts->skipped, counts->failed, counts->again, end < r->items->len && many ?
+        ", the rest waits" : "");
+    if (end < r->items->len || counts->again)
+        return STATUS_AGAIN;
+    return counts->failed ? STATUS_FAILED : STATUS_DONE;
+}
+
+static gint work(Run *r, const Options *o, gint64 shard)
 {
     gint result;
 
@@ -220,7 +237,9 @@ static gint work(Run *r, const Options *o)
     r->control.patience = o->patience;
     r->control.tell = progress_tell;
     r->control.data = &r->progress;
-    result = work_off(r, o->retry);
+    r->busy = g_ptr_array_new();
+    result = work_off(r, o, shard);
+    g_ptr_array_unref(r->busy);
     g_main_loop_unref(r->control.loop);
     return result;
 }
@@ -228,7 +247,7 @@ static gint work(Run *r, const Options *o)
 gint run(const Options *o, GError **error)
 {
     static const gint signals[] = {SIGTERM, SIGINT, SIGUSR1};
-    Run r = {.items = g_ptr_array_new_with_free_func((GDestroyNotify) item_free)};
+    Run r = {.items = NULL};
     gint result = STATUS_OTHER;
     gint64 shard;
     gsize i;
@@ -238,17 +257,16 @@ gint run(const Options *o, GError **error)
         g_unix_signal_add(signals[i], on_signal, &r);
     job_init(&r.job);
     shard = job_load(&r.job, o->job, error) ? get_shard(o, &r.job, error) : -1;
-    if (shard >= 0 && read_shard(&r, shard, error) && access(o->job, W_OK | X_OK)) {
+    r.items = shard >= 0 ? shards_read(&r.job, is_of_shard, &shard, error) : NULL;
+    if (r.items && access(o->job, W_OK | X_OK))
         fault_set(error, FAULT_SETTINGS, "'%s' cannot be written to: %s", o->job,
             g_strerror(errno));
-    } else if (shard >= 0 && error && !*error && job_check_model(&r.job, error) &&
-        keep_model(&r, error)) {
-        result = work(&r, o);
-    }
+    else if (r.items && job_check_model(&r.job, error) && keep_model(&r, error))
+        result = work(&r, o, shard);
     if (r.keeper)
         gst_element_set_state(r.keeper, GST_STATE_NULL);
     gst_clear_object(&r.keeper);
-    g_ptr_array_unref(r.items);
+    g_clear_pointer(&r.items, g_ptr_array_unref);
     job_clear(&r.job);
     while (g_source_remove_by_user_data(&r))
         ;

@@ -16,12 +16,21 @@ export SAMTRACK_JOB SAMTRACK_BATCH SAMTRACK_BASE
 shift
 
 missing=$("$SAMTRACK_BATCH" status --job="$SAMTRACK_JOB" --missing)
+
+# Recordings that were cut are put together when their pieces are done.
+merge() {
+    if ! grep -q '"cut":0\.0,' "$SAMTRACK_JOB/job.json"; then
+        sbatch --job-name=samtrack-merge --output="$SAMTRACK_JOB/log/%j.log" "$@" --wrap='"$SAMTRACK_BATCH" merge --job="$SAMTRACK_JOB"'
+    fi
+}
+
+mkdir -p "$SAMTRACK_JOB/log"
 if [ -z "$missing" ]; then
+    merge "$@"
     echo "slurm.sh: nothing is left to do of '$SAMTRACK_JOB'"
     exit 0
 fi
 most=$(scontrol show config | sed -n 's/^MaxArraySize *= *//p')
-mkdir -p "$SAMTRACK_JOB/log"
 
 # A site's arrays have fewer tasks than a job may have shards: windows, each with the number of its first shard.
 echo "$missing" | tr , '\n' | awk -F- -v most="$most" '
@@ -42,9 +51,11 @@ END {
     for (window = 0; window <= top; window++)
         if (window in list)
             print window * most, list[window]
-}' | while read -r SAMTRACK_BASE list; do
+}' | {
+after=afterany
+while read -r SAMTRACK_BASE list; do
     # The first of two minutes that are left of the time is for the chunk to end. Status 75: it is to be run again.
-    sbatch --array="$list" --job-name=samtrack --requeue --open-mode=append --signal=B:USR1@120 \
+    said=$(sbatch --array="$list" --job-name=samtrack --requeue --open-mode=append --signal=B:USR1@120 \
         --output="$SAMTRACK_JOB/log/%A_%a.log" "$@" <<'EOF'
 #!/bin/sh
 trap 'kill -TERM "$run"' TERM USR1
@@ -59,5 +70,10 @@ if [ "$status" = 75 ]; then
 fi
 exit "$status"
 EOF
+)
+    echo "$said"
+    after=$after:${said##* }
 done
+merge --dependency="$after" "$@"
+}
 echo "slurm.sh: when the queue is empty, 'slurm.sh $SAMTRACK_JOB' submits what lost tasks have left"

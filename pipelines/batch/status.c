@@ -5,6 +5,7 @@
 #include "fault.h"
 #include "folder.h"
 #include "job.h"
+#include "manifest.h"
 #include "document.h"
 
 #include <stdio.h>
@@ -16,49 +17,24 @@
 
 typedef struct {
     Job job;
-    GHashTable *done, *failed, *begun; /* names of folders and files */
+    GHashTable *done, *pieces, *failed, *begun; /* names of folders and files */
+    GHashTable *cut; /* ids of recordings that have pieces */
     guint num_done, num_failed, num_begun, num_items;
     GByteArray *missing; /* by shard: whether it is to be run */
     guint num_missing;
 } State;
 
-/* The names in all folders of that kind; without the suffix. */
-static GHashTable *read_names(const Job *job, const gchar *kind, const gchar *suffix)
+static gboolean is_done(State *s, const gchar *id, const gchar *name)
 {
-    GHashTable *names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    gchar *top = g_build_filename(job->folder, kind, NULL);
-    GPtrArray *folders = folder_list(top);
-    guint i, k;
+    gchar *whole;
+    gboolean done;
 
-    for (i = 0; i < folders->len; i++) {
-        gchar *path = g_build_filename(top, g_ptr_array_index(folders, i), NULL);
-        GPtrArray *here = folder_list(path);
-
-        for (k = 0; k < here->len; k++) {
-            const gchar *name = g_ptr_array_index(here, k);
-
-            if (g_str_has_suffix(name, suffix))
-                g_hash_table_add(names, g_strndup(name, strlen(name) - strlen(suffix)));
-        }
-        g_ptr_array_unref(here);
-        g_free(path);
-    }
-    g_ptr_array_unref(folders);
-    g_free(top);
-    return names;
-}
-
-/* Whether it is not to be tried again. */
-static gboolean is_permanent(const Job *job, const gchar *id)
-{
-    gchar *path = job_get_path(job, "failed", id), *file = g_strconcat(path, ".json", NULL);
-    JsonObject *object = json_read_file(file, NULL);
-    const gboolean permanent = object && !strcmp(json_get_text(object, "kind", ""), "permanent");
-
-    g_clear_pointer(&object, json_object_unref);
-    g_free(path);
-    g_free(file);
-    return permanent;
+    if (!item_is_piece(id))
+        return g_hash_table_contains(s->done, name);
+    whole = item_get_whole(name);
+    done = g_hash_table_contains(s->done, whole) || g_hash_table_contains(s->pieces, name);
+    g_hash_table_add(s->cut, whole);
+    return done;
 }
 
 static void count_item(gpointer data, gint64 shard, gsize bytes, const gchar *id)
@@ -67,9 +43,9 @@ static void count_item(gpointer data, gint64 shard, gsize bytes, const gchar *id
     State *s = data;
 
     s->num_items++;
-    if (g_hash_table_contains(s->done, name)) {
+    if (is_done(s, id, name)) {
         s->num_done++;
-    } else if (g_hash_table_contains(s->failed, name) && is_permanent(&s->job, id)) {
+    } else if (g_hash_table_contains(s->failed, name) && job_has_failed(&s->job, id)) {
         s->num_failed++;
     } else {
         s->num_begun += g_hash_table_contains(s->begun, name);
@@ -83,9 +59,11 @@ static void count_item(gpointer data, gint64 shard, gsize bytes, const gchar *id
 
 static gboolean count(State *s, GError **error)
 {
-    s->done = read_names(&s->job, "items", "");
-    s->failed = read_names(&s->job, "failed", ".json");
-    s->begun = read_names(&s->job, "parts", "");
+    s->done = job_list_names(&s->job, "items", "");
+    s->pieces = job_list_names(&s->job, "pieces", "");
+    s->cut = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    s->failed = job_list_names(&s->job, "failed", ".json");
+    s->begun = job_list_names(&s->job, "parts", "");
     s->missing = g_byte_array_new();
     g_byte_array_set_size(s->missing, s->job.shards);
     memset(s->missing->data, 0, s->job.shards);
@@ -122,7 +100,8 @@ static void print_failed(const State *s)
         gchar *file = g_strconcat(path, ".json", NULL);
         JsonObject *object = json_read_file(file, NULL);
 
-        if (object && !g_hash_table_contains(s->done, l->data))
+        if (object && !g_hash_table_contains(s->done, l->data) &&
+            !g_hash_table_contains(s->pieces, l->data))
             printf("%s: %s (%s, attempts: %" G_GINT64_FORMAT ")\n", id,
                 json_get_text(object, "sentence", ""), json_get_text(object, "kind", ""),
                 json_get_int(object, "attempts", 0));
@@ -158,7 +137,7 @@ static void clean(const gchar *path, guint depth, time_t now)
 
 static void clean_all(const State *s)
 {
-    static const gchar *const kinds[] = {"items", "parts", "failed"};
+    static const gchar *const kinds[] = {"items", "pieces", "parts", "failed"};
     GHashTableIter iter;
     gpointer name;
     gsize i;
@@ -172,7 +151,7 @@ static void clean_all(const State *s)
     /* Of whoever was killed between the last rename and this. */
     g_hash_table_iter_init(&iter, s->begun);
     while (g_hash_table_iter_next(&iter, &name, NULL)) {
-        if (g_hash_table_contains(s->done, name)) {
+        if (g_hash_table_contains(s->done, name) || g_hash_table_contains(s->pieces, name)) {
             gchar *id = job_get_id(name), *path = job_get_path(&s->job, "parts", id);
 
             folder_remove(path);
@@ -185,10 +164,24 @@ static void clean_all(const State *s)
 static void clear(State *s)
 {
     g_clear_pointer(&s->done, g_hash_table_unref);
+    g_clear_pointer(&s->pieces, g_hash_table_unref);
+    g_clear_pointer(&s->cut, g_hash_table_unref);
     g_clear_pointer(&s->failed, g_hash_table_unref);
     g_clear_pointer(&s->begun, g_hash_table_unref);
     g_clear_pointer(&s->missing, g_byte_array_unref);
     job_clear(&s->job);
+}
+
+static guint count_merged(const State *s)
+{
+    GHashTableIter iter;
+    gpointer name;
+    guint n = 0;
+
+    g_hash_table_iter_init(&iter, s->cut);
+    while (g_hash_table_iter_next(&iter, &name, NULL))
+        n += g_hash_table_contains(s->done, name);
+    return n;
 }
 
 gint status(const Options *o, GError **error)
@@ -209,6 +202,8 @@ gint status(const Options *o, GError **error)
             "shards %" G_GINT64_FORMAT ", to run %u\n", s.num_items, s.num_done, s.num_failed,
             s.num_begun, s.num_items - s.num_done - s.num_failed - s.num_begun, s.job.shards,
             s.num_missing);
+    if (ok && !o->missing && !o->failed && g_hash_table_size(s.cut))
+        printf("recordings cut %u, put together %u\n", g_hash_table_size(s.cut), count_merged(&s));
     clear(&s);
     return ok ? STATUS_DONE : STATUS_OTHER;
 }

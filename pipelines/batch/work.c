@@ -7,13 +7,18 @@
 #include "document.h"
 #include "sheet.h"
 
+#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* How often a failure that may pass is tried again, in all runs. */
 #define MOST_ATTEMPTS 5
 /* After so many runs that ended without a word an item has to wait for the others. */
 #define MOST_SILENT 3
+/* Who works on an item says so each half a minute; caches of file systems are a minute late. */
+#define BUSY_SECONDS 150
 /* How often in one run somebody else may be faster with a chunk: they would be faster with all. */
 #define MOST_LOST 1000
 
@@ -79,6 +84,35 @@ static void clear_failure(const Job *job, const Item *item)
 gboolean work_is_suspect(const Job *job, const Item *item)
 {
     return read_failure(job, item).silent >= MOST_SILENT;
+}
+
+/* The file system's own time: clocks of nodes differ. 0: not known. */
+static gint64 get_now(const Job *job)
+{
+    gchar *path = g_strdup_printf("%s/.now.%s.%d.%08x", job->folder, g_get_host_name(),
+        (int) getpid(), g_random_int());
+    const int fd = g_open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    struct stat st;
+    gint64 now = 0;
+
+    if (fd >= 0) {
+        now = fstat(fd, &st) ? 0 : st.st_mtim.tv_sec;
+        close(fd);
+        g_unlink(path);
+    }
+    g_free(path);
+    return now;
+}
+
+gboolean work_is_busy(const Job *job, const Item *item)
+{
+    gchar *path = get_failure_path(job, item);
+    struct stat st;
+    const gboolean busy = read_failure(job, item).silent && !stat(path, &st) &&
+        get_now(job) - st.st_mtim.tv_sec < BUSY_SECONDS;
+
+    g_free(path);
+    return busy;
 }
 
 /* It is done: what led to it goes. */
@@ -181,7 +215,10 @@ WorkOutcome work_item(Control *control, const Job *job, const Item *item, gboole
     write_failure(job, item, begun, "a run of it goes on, or has ended without a word");
     failure.attempts = failure.permanent ? 1 : failure.attempts + 1;
     failure.silent = 0;
+    control->mark = get_failure_path(job, item);
+    control->marked_us = g_get_monotonic_time();
     leg = go_on(control, job, item, failure.attempts, &error);
+    g_clear_pointer(&control->mark, g_free);
     if (job_is_done(job, item->id)) { /* by whomever */
         clear_traces(job, item);
         outcome = WORK_DONE;

@@ -22,4 +22,7 @@ WorkOutcome work_item(Control *control, const Job *job, const Item *item, gboole
  * is: the others of a shard go first. */
 gboolean work_is_suspect(const Job *job, const Item *item);
 
+/* Whether another run has said lately that it works on it. */
+gboolean work_is_busy(const Job *job, const Item *item);
+
 #endif

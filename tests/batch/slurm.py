@@ -160,11 +160,14 @@ def make_jobs(folder, env):
                     'videoconvert', '!', 'jpegenc', '!', 'matroskamux', '!', 'filesink', f'location={folder}/v.mkv'],
                    env=env, check=True, timeout=60)
     manifest = folder / 'm.jsonl'
-    manifest.write_text(''.join(json.dumps({'id': f'v{i}', 'uri': 'v.mkv', 'prompt': PROMPT}) + '\n' for i in range(ITEMS)))
+    items = [{'id': f'v{i}', 'uri': 'v.mkv', 'prompt': PROMPT} for i in range(ITEMS - 2)]
+    items.append({'id': 'cut', 'uri': 'v.mkv', 'seconds': 3, 'prompts': [{'at': at, 'prompt': PROMPT} for at in (0, 1.6)]})  # in two pieces
+    manifest.write_text(''.join(json.dumps(item) + '\n' for item in items))
     for name, shards, chunk in (('whole', 1, 1000), ('job', ITEMS, 0.5)):
-        subprocess.run([PROGRAM, 'plan', manifest, f'--job={folder}/{name}', f'--shards={shards}', f'--chunk={chunk}'], env=env, check=True,
-                       timeout=60, stdout=subprocess.DEVNULL)
-    subprocess.run([PROGRAM, 'run', f'--job={folder}/whole', '--shard=0'], env=env, check=True, timeout=60, stderr=subprocess.DEVNULL)
+        subprocess.run([PROGRAM, 'plan', manifest, f'--job={folder}/{name}', f'--shards={shards}', f'--chunk={chunk}', '--cut=1.6',
+                        '--overlap=0.4'], env=env, check=True, timeout=60, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    for words in (['run', '--shard=0'], ['merge']):
+        subprocess.run([PROGRAM, *words, f'--job={folder}/whole'], env=env, check=True, timeout=60, stderr=subprocess.DEVNULL)
     return folder / 'whole', folder / 'job'
 
 
@@ -181,7 +184,7 @@ def main():
         submit = ['sh', str(SOURCES / 'pipelines/batch/slurm.sh'), str(job)]
         slow = dict(cluster.env, SAMTRACK_SCRIPT='step,0,30000,0')  # three seconds an item
         said = subprocess.run(submit, env=slow, capture_output=True, text=True, timeout=60, check=False)
-        check(said.returncode == 0 and said.stdout.count('Submitted batch job') == 2, f'slurm.sh: {said.stdout}{said.stderr}')
+        check(said.returncode == 0 and said.stdout.count('Submitted batch job') == 3, f'slurm.sh: {said.stdout}{said.stderr}')
         cluster.wait(lambda: len(list(job.glob('parts/*/*/000000'))) >= 2, 'two items that are begun')
         os.kill(cluster.get_tasks()[0], signal.SIGKILL)
         cluster.lose_node(1)
@@ -200,7 +203,8 @@ def main():
         cluster.wait(cluster.is_idle, 'an empty queue')
         said = subprocess.run(submit, env=slow, capture_output=True, text=True, timeout=60, check=False)
         check('nothing is left to do' in said.stdout, f'slurm.sh at the end: {said.stdout}{said.stderr}')
-        check(read_results(job) == read_results(whole) and len(read_results(job)) == ITEMS, 'results are not those of a run without a stop')
+        cluster.wait(cluster.is_idle, 'an empty queue')
+        check(read_results(job) == read_results(whole) and len(read_results(job)) == ITEMS - 1, 'results are not those of a run without a stop')
         check(not list(job.glob('parts/*/*')), f'left over: {list(job.glob("parts/*/*"))}')
 
 

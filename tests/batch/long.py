@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""samtrack-batch: long recordings in pieces that are put together again, and the items of other shards.
+usage: long.py BUILD PROGRAM PART KILL
+PART: pieces, steal. PROGRAM: samtrack-batch with the scripted tracker. KILL: a library of kill.c."""
+import json
+import os
+import signal
+import sys
+import time
+
+from jobs import (RATE, call, check, check_nothing_left, compare, get_item, get_status, launch, make_reference, make_video, plan, read, run_parts,
+                  start, write_manifest)
+
+PART, KILL = sys.argv[3:]
+LENGTH = 6
+# The scripted tracker moves a box by a pixel or so a frame, and after 16 frames back: after 1.6 s it is where a new prompt has it.
+CUT = ['--cut=1.6', '--overlap=0.4', '--chunk=0.7']
+
+
+def box(x, y, w=40, h=30):
+    return f'box,x={x},y={y},w={w},h={h}'
+
+
+PROMPTS = [
+    {'prompt': box(8, 8)}, {'prompt': box(90, 50)},
+    {'at': 1.6, 'prompt': box(92, 51)}, {'at': 1.6, 'prompt': box(8, 8)},     # the same in another order, and not quite
+    {'at': 3.2, 'prompt': box(8, 8)}, {'at': 3.2, 'prompt': box(60, 60)},     # another one for the second
+    {'at': 4.8, 'prompt': box(8, 8)},
+]
+
+
+def find_lines(job, name):
+    return [json.loads(line) for line in read(job, name).splitlines()]
+
+
+def get_ids(lines):
+    """[[number of frames, ids], ...]"""
+    runs = []
+    for line in lines:
+        ids = [o['id'] for o in line['objects']]
+        if runs and runs[-1][1] == ids:
+            runs[-1][0] += 1
+        else:
+            runs.append([1, ids])
+    return runs
+
+
+def make_recordings(folder):
+    """One recording in a file, and in three."""
+    size = 160 * 96 * 3 // 2
+    launch('samscene', f'num-buffers={LENGTH * RATE}', '!', f'video/x-raw,width=160,height=96,framerate={RATE}/1', '!', 'videoconvert', '!',
+           'video/x-raw,format=I420', '!', 'filesink', f'location={folder}/raw')
+    frames = (folder / 'raw').read_bytes()
+    step = 2 * RATE * size
+    for name, data in (('all.mkv', frames), *((f'part{i}.mkv', frames[i * step:(i + 1) * step]) for i in range(3))):
+        (folder / 'raw').write_bytes(data)
+        launch('filesrc', f'location={folder}/raw', '!', 'rawvideoparse', 'width=160', 'height=96', 'format=i420', f'framerate={RATE}/1', '!',
+               'jpegenc', '!', 'matroskamux', '!', 'filesink', f'location={folder}/{name}')
+    common = {'prompts': PROMPTS, 'seconds': LENGTH, 'frames': LENGTH * RATE}
+    return ({'id': 'a/all', 'uri': 'all.mkv', **common}, {'id': 'parts', 'parts': [f'part{i}.mkv' for i in range(3)], **common})
+
+
+def run_all(job, status=0):
+    for shard in range(json.loads((job / 'job.json').read_text())['shards']):
+        call('run', f'--job={job}', f'--shard={shard}', status=status)
+
+
+def stitch(folder):
+    """Ids go on through pieces; masks are those of an unbroken run; whatever the merge is killed at, its bytes are the same."""
+    items = make_recordings(folder)
+    whole = make_reference(folder, {**items[0], 'prompts': PROMPTS[:2]})
+    manifest = write_manifest(folder / 'cut.jsonl', *items)
+    job = folder / 'cut'
+    said = call('plan', manifest, f'--job={job}', '--shards=3', *CUT)
+    check('items 8, shards 3' in said and 'recordings cut 2' in said, said)
+    call('run', f'--job={job}', '--shard=0')
+    log = call('merge', f'--job={job}', status=75)
+    check("'a/all': of 4 pieces " in log and 'and 0 of them have failed' in log and not list(job.glob('items/*/*')), f'too early: {log}')
+    run_all(job)
+    check(get_status(job) == {'items': 8, 'done': 8, 'failed': 0, 'begun': 0, 'to begin': 0, 'shards': 3, 'to run': 0,
+                              'recordings cut': 2, 'put together': 0}, f'{get_status(job)}')
+    kills = 0
+    for at in range(1, 300):
+        process = start('merge', f'--job={job}', LD_PRELOAD=KILL, KILL_AT=str(at))
+        log = process.communicate(timeout=60)[1]
+        check(process.returncode in (0, -signal.SIGKILL), f'killed at call {at} merge ends with status {process.returncode}: {log}')
+        kills += process.returncode != 0
+        if process.returncode == 0:
+            break
+    check(kills > 10, f'{kills} kills')
+    check(get_status(job)['put together'] == 2, 'put together')
+    for path in (*job.glob('items/*/.*'), *job.glob('pieces/*/.*')):
+        os.utime(path, (0, 0))
+    call('status', f'--job={job}', '--clean')
+    check_nothing_left(job)
+    check(not list(job.glob('pieces/*/*')), 'pieces are left')
+    check_lines(job, whole)
+    log = call('run', f'--job={job}', '--shard=0')
+    check(' 0 done' in log and not list(job.glob('p*/*/*')), f'a piece was run again: {log}')
+    return job
+
+
+def check_lines(job, whole):
+    reference = find_lines(whole, 'a+all')
+    lines, parts = find_lines(job, 'a+all'), find_lines(job, 'parts')
+    for here in (lines, parts):
+        check([line['frame'] for line in here] == [line['frame_index'] for line in here] == list(range(LENGTH * RATE)), 'numbers of frames')
+        # until the end of a piece, which is 0.4 s after the begin of the next one
+        check(get_ids(here) == [[60, [1, 2]], [48, [2, 1]], [48, [1, 3]], [24, [1]]], f'ids: {get_ids(here)}')
+    for mine, theirs in zip(lines, reference):
+        a, b = ([{k: v for k, v in o.items() if k not in ('slot', 'state')} for o in line['objects'] if o['id'] == 1] for line in (mine, theirs))
+        check(a == b and len(a) == 1, f'frame {mine["frame"]} has the object 1 as {a}, an unbroken run as {b}')
+        check({k: v for k, v in mine.items() if k not in ('objects', 'run')} == {k: v for k, v in theirs.items() if k not in ('objects', 'run')},
+              f'frame {mine["frame"]} is {mine}, in an unbroken run {theirs}')
+    check([[o['mask'] for o in line['objects']] for line in lines] == [[o['mask'] for o in line['objects']] for line in parts], 'masks of parts')
+    told = json.loads(read(job, 'a+all', 'item.json'))
+    borders = told['borders']
+    check([(b['time'], b['frames'], [s['id'] for s in b['same']], b['only_before'], b['only_after']) for b in borders] ==
+          [(1600000000, 12, [1, 2], [], []), (3200000000, 12, [1], [2], [3]), (4800000000, 12, [1], [3], [])], f'borders: {borders}')
+    check(borders[0]['same'][0]['iou'] == 1 and 0.8 < borders[0]['same'][1]['iou'] < 0.95, f'IoU: {borders[0]}')
+    check(told['frames'] == LENGTH * RATE and told['cpu_seconds'] > 0 and len(told['devices']) == 1, f'item.json: {told}')
+    tracks = json.loads(read(job, 'a+all', 'tracks.json'))['objects']
+    check([(t['id'], t['frames']) for t in tracks] == [(1, 180), (2, 108), (3, 48)], f'tracks.json: {tracks}')
+
+
+def other_formats(folder):
+    """A COCO file and PNGs have the masks and the objects of the lines."""
+    item = make_recordings(folder)[0]
+    manifest = write_manifest(folder / 'cut.jsonl', item)
+    jobs = {}
+    for name in ('json-lines', 'coco', 'davis'):
+        jobs[name] = plan(folder, name, manifest, f'--format={name}', *CUT)
+        run_all(jobs[name])
+        call('merge', f'--job={jobs[name]}')
+    lines = find_lines(jobs['json-lines'], 'a+all')
+    data = json.loads(read(jobs['coco'], 'a+all', 'coco.json'))
+    found = [(a['image_id'], a['track_id'], a['segmentation']['counts']) for a in data['annotations']]
+    wanted = [(line['frame'] + 1, o['id'], o['mask']['counts']) for line in lines for o in line['objects']]
+    check(sorted(found) == sorted(wanted), 'masks of COCO')
+    check(len(list(get_item(jobs['davis'], 'a+all').glob('masks/*.png'))) == LENGTH * RATE, 'PNGs')
+
+
+def refuse(folder):
+    """What cannot be put together is told, and why."""
+    item = make_recordings(folder)[0]
+    for change, options, wanted in (
+            ({'prompts': PROMPTS[:3]}, CUT, 'the piece from 3.200 s on has no prompt: expected one from there to 4.800 s'),
+            ({'seconds': 1e6}, CUT, 'into more than 10000 pieces'),
+            ({}, ['--cut=1.6', '--overlap=0.9'], '--overlap is 0.9, expected 0.001 to 0.8'),
+            ({}, [*CUT, '--mask-size=none'], 'finds objects again by their masks'),
+            ({'id': 'a@00001'}, CUT, 'other characters')):
+        manifest = write_manifest(folder / 'bad.jsonl', {**item, **change})
+        log = call('plan', manifest, f'--job={folder}/none', *options, status=2)
+        check(wanted in log and not (folder / 'none').exists(), f'{change}, {options}: {log}')
+    check('no recording' in call('merge', f'--job={make_reference(folder, item)}', status=2), 'nothing was cut')
+    unknown = {**item, 'seconds': None}
+    said = call('plan', write_manifest(folder / 'm.jsonl', {k: v for k, v in unknown.items() if v is not None}), f'--job={folder}/u', *CUT)
+    check('1 items have neither' in said and 'items 1,' in said, f'an unknown length: {said}')
+
+    job = plan(folder, 'frames', write_manifest(folder / 'm.jsonl', {**item, 'frames': 181}), *CUT)
+    run_all(job)
+    check('have 180 frames, expected 181' in call('merge', f'--job={job}', status=3) and not list(job.glob('items/*/*')), 'another number')
+    long = {**item, 'id': 'long', 'seconds': 9, 'prompts': [*PROMPTS, {'at': 6.4, 'prompt': box(8, 8)}, {'at': 8, 'prompt': box(8, 8)}]}
+    del long['frames']
+    job = plan(folder, 'long', write_manifest(folder / 'm.jsonl', long), *CUT)
+    run_all(job, status=3)
+    told = call('status', f'--job={job}', '--failed')
+    check('long@00004: the video ends at 6.0' in told and 'before its first frame is due at 6.400 s' in told, told)
+    check('of 6 pieces 2 are not done, and 2 of them have failed' in call('merge', f'--job={job}', status=3), 'pieces that failed')
+
+
+def damage(folder):
+    """A piece that is not what was written is tracked again."""
+    item = make_recordings(folder)[0]
+    manifest = write_manifest(folder / 'cut.jsonl', item)
+    jobs = [plan(folder, name, manifest, *CUT) for name in ('sound', 'damaged')]
+    for job in jobs:
+        run_all(job)
+    lines = next(jobs[1].glob('pieces/*/a+all@00002')) / 'frames.jsonl'
+    data = lines.read_bytes()
+    lines.write_bytes(data.replace(b'"score":', b'"score":-', 1))
+    check('is not what was written' in call('merge', f'--job={jobs[1]}', status=75) and not lines.exists(), 'a damaged piece')
+    run_all(jobs[1])
+    for job in jobs:
+        call('merge', f'--job={job}')
+    compare(jobs[1], jobs[0], 'a+all')
+
+
+# ---- other shards
+
+def steal(folder):
+    """A worker that has done its shard does what others have left, but not what they are at; of a dead one after a while."""
+    make_video(folder / 'v.mkv', 1)
+    names = 'abcd'
+    items = [{'id': name, 'uri': 'v.mkv', 'prompt': box(8, 8), 'seconds': 4 - i} for i, name in enumerate(names)]
+    whole = make_reference(folder, *items)
+
+    def make(name):
+        job = folder / name
+        call('plan', folder / 'm.jsonl', f'--job={job}', '--shards=2')  # a and d, b and c
+        return job
+
+    job = make('all')
+    log = call('run', f'--job={job}', '--shard=1', '--steal')
+    check('of other shards: 2 done, 0 failed' in log and ' 2 done, 0 were done' in log and get_status(job)['to run'] == 0, f'a shard of nobody: {log}')
+    compare(job, whole, *names)
+    check(get_item(job, 'd').stat().st_mtime_ns < get_item(job, 'a').stat().st_mtime_ns, 'from the end of a shard')
+
+    job = make('live')
+    other = start('run', f'--job={job}', '--shard=0', SAMTRACK_SCRIPT='step,0,100000,0')
+    mark = next_mark(other, job)
+    log = call('run', f'--job={job}', '--shard=1', '--steal')
+    check('of other shards: 1 done, 0 failed' in log and not list(job.glob('items/*/a')), f'what another one is at: {log}')
+    log = call('run', f'--job={job}', '--shard=0', '--steal')  # its own: whoever is faster
+    check(list(job.glob('items/*/a')) and ' 1 done, 1 were done' in log, f'its own shard: {log}')
+    log = other.communicate(timeout=60)[1]
+    check(other.returncode == 0, f'the slow one: {log}')
+    compare(job, whole, *names)
+
+    job = make('dead')
+    other = start('run', f'--job={job}', '--shard=0', SAMTRACK_SCRIPT='step,0,100000,0')
+    mark = next_mark(other, job)
+    other.kill()
+    other.communicate(timeout=60)
+    check('of other shards: 1 done' in call('run', f'--job={job}', '--shard=1', '--steal'), 'just now it lived')
+    os.utime(mark, (time.time() - 1000,) * 2)
+    check('of other shards: 1 done' in call('run', f'--job={job}', '--shard=1', '--steal'), 'it is dead')
+    for path in (*job.glob('items/*/.*'), *job.glob('parts/*/*/.*')):
+        os.utime(path, (0, 0))
+    call('status', f'--job={job}', '--clean')
+    compare(job, whole, *names)
+
+
+def next_mark(process, job):
+    """The file that tells that the item a is worked on."""
+    while process.poll() is None:
+        found = list(job.glob('failed/*/a.json'))
+        if found:
+            return found[0]
+        time.sleep(0.005)
+    sys.exit(f'FAILED: it ended: {process.communicate()}')
+
+
+PARTS = {'pieces': [stitch, other_formats, refuse, damage], 'steal': [steal]}
+run_parts(PARTS[PART])
