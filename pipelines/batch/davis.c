@@ -3,11 +3,13 @@
 #include "davis.h"
 
 #include "fault.h"
+#include "folder.h"
 #include "lines.h"
 #include "record/gstsamformat.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glib/gstdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -89,6 +91,31 @@ gboolean masks_add(Masks *masks, GstSamRecord *record, const GstSamCoder *coder,
     return ok;
 }
 
+static gchar *get_path(const Masks *masks, guint64 frame)
+{
+    return g_strdup_printf("%s/%05" G_GUINT64_FORMAT ".png", masks->folder, frame);
+}
+
+gchar *masks_take(Masks *masks, gsize *bytes, GError **error)
+{
+    gchar *path = get_path(masks, masks->frames - 1), *data = NULL;
+
+    if (!g_file_get_contents(path, &data, bytes, NULL))
+        fault_set(error, FAULT_TRANSIENT, "'%s' cannot be read", path);
+    g_unlink(path);
+    g_free(path);
+    return data;
+}
+
+void masks_remove(Masks *masks)
+{
+    gchar *folder = g_strdup(masks->folder);
+
+    masks_drop(masks);
+    folder_remove(folder);
+    g_free(folder);
+}
+
 /* Thousands of files are brought to the disk by one call. */
 static gboolean sync_all(const Masks *masks, GError **error)
 {
@@ -110,7 +137,7 @@ gboolean masks_close(Masks *masks, gchar **hash, GError **error)
     guint64 n;
 
     for (n = 0; ok && n < masks->frames; n++) {
-        gchar *path = g_strdup_printf("%s/%05" G_GUINT64_FORMAT ".png", masks->folder, n);
+        gchar *path = get_path(masks, n);
         gchar *data = NULL;
         gsize bytes;
 

@@ -16,6 +16,17 @@ static const gchar *const allowed[] = {"model-file", "backend", "cuda-device-id"
     "threads", "max-objects", "lost-after", "fill-holes", "edges", "input-size", "memory-budget",
     "history", "mask-size", NULL};
 
+/* Those of a detector and its policy, for items that ask for it. */
+static const gchar *const detecting[] = {"detector-file", "detector-labels", "detector-backend",
+    "detector-size", "detect-classes", "detect-interval", "detect-on-loss", "roi", "seed-score",
+    "birth-max-iou", "birth-min-background", "births-per-tick", "min-area", "max-area",
+    "match-iou", "confirm-hits", "confirm-window", "instant-confirm-score", "keep-alive",
+    "lost-frames", "shadow-timeout", "recondition-score", "publish-tentative", "seed-options",
+    NULL};
+
+/* Their content decides, not their name. */
+static const gchar *const files[] = {"model-file", "detector-file", "detector-labels", NULL};
+
 static void clear_setting(gpointer data)
 {
     Setting *setting = data;
@@ -33,8 +44,8 @@ void job_init(Job *job)
 
 void job_clear(Job *job)
 {
-    gchar **texts[] = {&job->folder, &job->version, &job->manifest, &job->model, &job->run,
-        &job->format, &job->mask_size};
+    gchar **texts[] = {&job->folder, &job->version, &job->manifest, &job->model, &job->detector,
+        &job->run, &job->format, &job->mask_size};
     gsize i;
 
     for (i = 0; i < G_N_ELEMENTS(texts); i++)
@@ -60,23 +71,36 @@ const gchar *job_get_setting(const Job *job, const gchar *name)
     return value;
 }
 
-static gchar *hash_model(const Job *job, GError **error)
+/* "" where it is not set. */
+static gchar *hash_file(const Job *job, const gchar *name, GError **error)
 {
-    const gchar *file = job_get_setting(job, "model-file");
+    const gchar *file = job_get_setting(job, name);
     GError *why = NULL;
     gchar *hash = file ? sheet_hash_file(file, &why) : g_strdup("");
 
     if (why)
-        fault_set(error, FAULT_SETTINGS, "the model: %s", why->message);
+        fault_set(error, FAULT_SETTINGS, "the property '%s': %s", name, why->message);
     g_clear_error(&why);
     return hash;
+}
+
+static gchar *hash_detector(const Job *job, GError **error)
+{
+    gchar *weights = hash_file(job, "detector-file", error);
+    gchar *labels = weights ? hash_file(job, "detector-labels", error) : NULL;
+    gchar *both = labels ? g_strconcat(weights, labels, NULL) : NULL;
+
+    g_free(weights);
+    g_free(labels);
+    return both;
 }
 
 /* The threads change no result. */
 static gchar *name_run(const Job *job)
 {
     GChecksum *sum = g_checksum_new(G_CHECKSUM_SHA256);
-    const gchar *texts[] = {job->version, job->manifest, job->model, job->mask_size};
+    const gchar *texts[] = {job->version, job->manifest, job->model, job->mask_size,
+        job->detector};
     gchar *name;
     gsize i;
 
@@ -85,7 +109,7 @@ static gchar *name_run(const Job *job)
     for (i = 0; i < job->settings->len; i++) {
         const Setting *s = &g_array_index(job->settings, Setting, i);
 
-        if (!strcmp(s->name, "threads") || !strcmp(s->name, "model-file"))
+        if (!strcmp(s->name, "threads") || job_is_file(s->name))
             continue;
         g_checksum_update(sum, (const guchar *) s->name, strlen(s->name) + 1);
         g_checksum_update(sum, (const guchar *) s->value, strlen(s->value) + 1);
@@ -103,22 +127,31 @@ static gchar *name_run(const Job *job)
 
 gboolean job_fix(Job *job, GError **error)
 {
-    job->model = hash_model(job, error);
-    if (job->model)
+    job->model = hash_file(job, "model-file", error);
+    job->detector = job->model ? hash_detector(job, error) : NULL;
+    if (job->detector)
         job->run = name_run(job);
-    return job->model != NULL;
+    return job->detector != NULL;
+}
+
+/* Takes the hash; NULL with an error. */
+static gboolean check_hash(gchar *hash, const gchar *planned, const gchar *what, const gchar *file,
+    GError **error)
+{
+    const gboolean same = hash && !strcmp(hash, planned);
+
+    if (hash && !same)
+        fault_set(error, FAULT_SETTINGS, "the %s '%s' is not the one that the job was planned "
+            "with: it has changed", what, file);
+    g_free(hash);
+    return same;
 }
 
 gboolean job_check_model(const Job *job, GError **error)
 {
-    gchar *model = hash_model(job, error);
-    const gboolean same = model && !strcmp(model, job->model);
-
-    if (model && !same)
-        fault_set(error, FAULT_SETTINGS, "the model '%s' is not the one that the job was planned "
-            "with: it has changed", job_get_setting(job, "model-file"));
-    g_free(model);
-    return same;
+    return check_hash(hash_file(job, "model-file", error), job->model, "model",
+        job_get_setting(job, "model-file"), error) && check_hash(hash_detector(job, error),
+        job->detector, "detector", job_get_setting(job, "detector-file"), error);
 }
 
 gchar *job_write(const Job *job)
@@ -130,6 +163,7 @@ gchar *job_write(const Job *job)
     json_object_set_string_member(object, "run", job->run);
     json_object_set_string_member(object, "manifest", job->manifest);
     json_object_set_string_member(object, "model", job->model);
+    json_object_set_string_member(object, "detector", job->detector);
     json_object_set_int_member(object, "items", job->items);
     json_object_set_int_member(object, "shards", job->shards);
     json_object_set_double_member(object, "chunk", job->chunk);
@@ -154,6 +188,7 @@ static gboolean read_members(Job *job, JsonObject *object)
     job->run = g_strdup(json_get_text(object, "run", ""));
     job->manifest = g_strdup(json_get_text(object, "manifest", ""));
     job->model = g_strdup(json_get_text(object, "model", ""));
+    job->detector = g_strdup(json_get_text(object, "detector", ""));
     job->format = g_strdup(json_get_text(object, "format", ""));
     job->mask_size = g_strdup(json_get_text(object, "mask_size", ""));
     job->items = json_get_int(object, "items", 0);
@@ -193,7 +228,8 @@ static gboolean apply(GstElement *track, const Setting *setting, GError **error)
     GValue value = G_VALUE_INIT;
     gboolean ok;
 
-    if (!spec || !g_strv_contains(allowed, setting->name))
+    if (!spec || (!g_strv_contains(allowed, setting->name) &&
+        !g_strv_contains(detecting, setting->name)))
         return fault_set(error, FAULT_SETTINGS, "'%s' is not a property that a job may set",
             setting->name);
     g_value_init(&value, spec->value_type);
@@ -207,14 +243,23 @@ static gboolean apply(GstElement *track, const Setting *setting, GError **error)
     return ok;
 }
 
-gboolean job_apply(const Job *job, GstElement *track, GError **error)
+gboolean job_apply(const Job *job, GstElement *track, gboolean detects, GError **error)
 {
     guint i;
 
-    for (i = 0; i < job->settings->len; i++)
-        if (!apply(track, &g_array_index(job->settings, Setting, i), error))
+    for (i = 0; i < job->settings->len; i++) {
+        const Setting *setting = &g_array_index(job->settings, Setting, i);
+
+        if ((detects || !g_strv_contains(detecting, setting->name)) &&
+            !apply(track, setting, error))
             return FALSE;
+    }
     return TRUE;
+}
+
+gboolean job_is_file(const gchar *setting)
+{
+    return g_strv_contains(files, setting);
 }
 
 gchar *job_get_name(const gchar *id)

@@ -14,8 +14,9 @@ typedef struct {
     gchar *version;     /* of the program that has planned it */
     gchar *manifest;    /* SHA-256 of the manifest */
     gchar *model;       /* SHA-256 of the weights; "": the model that is included */
+    gchar *detector;    /* of its weights, and of the names of its classes; "": there is none */
     gchar *run;         /* field `run` of all lines: a function of all that decides what they are */
-    gchar *format;      /* "json-lines", "coco" */
+    gchar *format;      /* as --format has them */
     gchar *mask_size;   /* "frame", "own", "none" */
     gint64 items, shards;
     gdouble chunk;      /* seconds of video */
@@ -29,18 +30,22 @@ void job_add_setting(Job *job, const gchar *name, const gchar *value);
 /* NULL: it is not set. */
 const gchar *job_get_setting(const Job *job, const gchar *name);
 
-/* Sets @model and @run from the rest. */
+/* Sets @model, @detector and @run from the rest. */
 gboolean job_fix(Job *job, GError **error);
 gchar *job_write(const Job *job);
 
 /* From FOLDER/job.json; the error is FAULT_SETTINGS if this program must not go on with it. */
 gboolean job_load(Job *job, const gchar *folder, GError **error);
 
-/* Whether the weights are still those of the plan. */
+/* Whether all weights are still those of the plan. */
 gboolean job_check_model(const Job *job, GError **error);
 
-/* Sets the properties of a samtrack. Returns FALSE with an error that names what is wrong. */
-gboolean job_apply(const Job *job, GstElement *track, GError **error);
+/* Sets the properties of a samtrack, those of the detector if it @detects. Returns FALSE with an
+ * error that names what is wrong. */
+gboolean job_apply(const Job *job, GstElement *track, gboolean detects, GError **error);
+
+/* Whether the setting is the name of a file. */
+gboolean job_is_file(const gchar *setting);
 
 /* FOLDER/KIND/ab/NAME. KIND: "items", "pieces", "parts", "failed". Caller frees it. */
 gchar *job_get_path(const Job *job, const gchar *kind, const gchar *id);

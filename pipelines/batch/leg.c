@@ -209,11 +209,13 @@ static gboolean admit(Leg *leg, GstBuffer *buffer, GstClockTime time)
         end(leg, LEG_ENDED, NULL);
         return FALSE;
     }
-    /* A gap repeats masks that are not in the tracks. */
-    if (leg->chunk.frames && !gap && (g_atomic_int_get(&leg->control->interrupted) ||
-        now >= leg->chunk.start + chunk) && !cut(leg, time))
+    /* A gap repeats masks that are not in the tracks, nor is the state of a detector's policy. */
+    if (leg->chunk.frames && !gap && !leg->item->detect &&
+        (g_atomic_int_get(&leg->control->interrupted) || now >= leg->chunk.start + chunk) &&
+        !cut(leg, time))
         return FALSE;
-    if (g_atomic_int_get(&leg->control->interrupted) && !leg->chunk.frames) {
+    if (g_atomic_int_get(&leg->control->interrupted) &&
+        (!leg->chunk.frames || leg->item->detect)) {
         end(leg, LEG_INTERRUPTED, NULL);
         return FALSE;
     }
@@ -533,7 +535,7 @@ static LegOutcome run(Leg *leg, gboolean *differs, GError **error)
     LegOutcome outcome;
 
     begin(leg);
-    if (job_apply(leg->job, leg->track, error))
+    if (job_apply(leg->job, leg->track, leg->item->detect, error))
         play(leg);
     end(leg, LEG_FAILED, NULL); /* if nothing else has: no frame waits for a jump any more */
     outcome = leg->outcome;

@@ -164,11 +164,19 @@ static gboolean read_prompts(Item *item, JsonObject *object, GError **error)
 
     item->prompts = g_array_new(FALSE, FALSE, sizeof(Prompt));
     g_array_set_clear_func(item->prompts, clear_prompt);
-    if (one == !!node)
-        return fault_set(error, FAULT_SETTINGS, "expected one of the keys 'prompt' and 'prompts'");
+    if (json_object_has_member(object, "detect")) {
+        JsonNode *detect = json_object_get_member(object, "detect");
+
+        if (!JSON_NODE_HOLDS_VALUE(detect) || json_node_get_value_type(detect) != G_TYPE_BOOLEAN)
+            return fault_set(error, FAULT_SETTINGS, "the key 'detect' is neither true nor false");
+        item->detect = json_node_get_boolean(detect);
+    }
+    if ((one && node) || (!one && !node && !item->detect))
+        return fault_set(error, FAULT_SETTINGS, "expected one of the keys 'prompt' and 'prompts'%s",
+            one ? "" : ", or 'detect'");
     if (one && (!text || !*text))
         return fault_set(error, FAULT_SETTINGS, "the key 'prompt' is empty, or no text");
-    if (node && (!list || !json_array_get_length(list)))
+    if (node && (!list || (!json_array_get_length(list) && !item->detect)))
         return fault_set(error, FAULT_SETTINGS, "the key 'prompts' is empty, or no list");
     if (one) {
         const Prompt prompt = {0, g_strdup(text)};
@@ -187,6 +195,9 @@ static gboolean read_checks(Item *item, JsonObject *object, GError **error)
 {
     gdouble start = 0, stop = -1;
 
+    /* The state of the detector's policy is not in the tracks: it cannot go on in another file. */
+    if (item->detect && item->uris[1])
+        return fault_set(error, FAULT_SETTINGS, "the key 'detect' expects one file, not 'parts'");
     item->frames = json_get_int(object, "frames", -1);
     if (json_object_has_member(object, "frames") && item->frames < 1)
         return fault_set(error, FAULT_SETTINGS, "the key 'frames' is not a whole number from 1 on");
@@ -212,8 +223,8 @@ static gboolean read_checks(Item *item, JsonObject *object, GError **error)
 
 static gboolean check_keys(JsonObject *object, GError **error)
 {
-    static const gchar *const keys[] = {"id", "uri", "parts", "prompt", "prompts", "start", "stop",
-        "frames", "seconds", "sha256", NULL};
+    static const gchar *const keys[] = {"id", "uri", "parts", "prompt", "prompts", "detect", "start",
+        "stop", "frames", "seconds", "sha256", NULL};
     GList *names = json_object_get_members(object), *l;
     gboolean ok = TRUE;
 
@@ -273,6 +284,8 @@ gchar *item_write(const Item *item)
         json_array_add_object_element(prompts, one);
     }
     json_object_set_array_member(object, "prompts", prompts);
+    if (item->detect)
+        json_object_set_boolean_member(object, "detect", TRUE);
     json_object_set_double_member(object, "start", item->start / (gdouble) GST_SECOND);
     if (GST_CLOCK_TIME_IS_VALID(item->stop))
         json_object_set_double_member(object, "stop", item->stop / (gdouble) GST_SECOND);
@@ -305,6 +318,7 @@ static Item *make_piece(const Item *item, guint number, GstClockTime start, GstC
     piece->uris = g_strdupv(item->uris);
     piece->prompts = g_array_new(FALSE, FALSE, sizeof(Prompt));
     g_array_set_clear_func(piece->prompts, clear_prompt);
+    piece->detect = item->detect;
     piece->start = start;
     piece->stop = item->stop;
     piece->frames = item->frames;
@@ -343,10 +357,10 @@ GPtrArray *item_cut(const Item *item, gdouble seconds, gdouble cut, gdouble over
         if (i + 1 < n)
             piece->stop = next + (GstClockTime) llround(overlap * GST_SECOND);
         piece->seconds = (i + 1 < n ? cut + overlap : seconds - i * cut);
-        if (piece->prompts->len)
+        if (piece->prompts->len || piece->detect)
             continue;
         fault_set(error, FAULT_SETTINGS, "it is cut, and the piece from %.3f s on has no prompt: "
-            "expected one from there to %.3f s", start / 1e9, i + 1 < n ? next / 1e9 :
+            "expected one from there to %.3f s, or 'detect'", start / 1e9, i + 1 < n ? next / 1e9 :
             item->start / 1e9 + seconds);
         g_clear_pointer(&pieces, g_ptr_array_unref);
     }

@@ -48,7 +48,7 @@ static gboolean check_word(const gchar *name, const gchar *value, const gchar *c
 
 static gboolean check_plan(const Options *o, GError **error)
 {
-    static const gchar *const formats[] = {"json-lines", "coco", "davis", NULL};
+    static const gchar *const formats[] = {"json-lines", "coco", "davis", "webdataset", NULL};
     static const gchar *const sizes[] = {"frame", "own", "none", NULL};
 
     if (!o->manifest)
@@ -65,9 +65,10 @@ static gboolean check_plan(const Options *o, GError **error)
     if (!strcmp(o->format, "coco") && !strcmp(o->mask_size, "none"))
         return fault_set(error, FAULT_SETTINGS, "--mask-size is 'none', but the format 'coco' "
             "consists of masks");
-    if (!strcmp(o->format, "davis") && strcmp(o->mask_size, "frame"))
-        return fault_set(error, FAULT_SETTINGS, "--mask-size is '%s', but the format 'davis' has "
-            "pictures of the frame's size", o->mask_size);
+    if ((!strcmp(o->format, "davis") || !strcmp(o->format, "webdataset")) &&
+        strcmp(o->mask_size, "frame"))
+        return fault_set(error, FAULT_SETTINGS, "--mask-size is '%s', but the format '%s' has "
+            "pictures of the frame's size", o->mask_size, o->format);
     if (o->cut > 0 && !strcmp(o->mask_size, "none"))
         return fault_set(error, FAULT_SETTINGS, "--mask-size is 'none', but --cut finds objects "
             "again by their masks");
@@ -126,7 +127,7 @@ gboolean options_read(Options *o, int argc, char **argv, GError **error)
         {"overlap", 0, 0, G_OPTION_ARG_DOUBLE, &o->overlap,
             "plan: What two pieces have in common (default: 10)", "SECONDS"},
         {"format", 0, 0, G_OPTION_ARG_STRING, &o->format,
-            "plan: json-lines (default), coco or davis", "NAME"},
+            "plan: json-lines (default), coco, davis or webdataset", "NAME"},
         {"mask-size", 0, 0, G_OPTION_ARG_STRING, &o->mask_size,
             "plan: frame (default), own or none", "NAME"},
         {"set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &o->set,

@@ -30,6 +30,7 @@ typedef struct {
     gchar *folder; /* of the manifest */
     GArray *entries;
     GHashTable *ids; /* -> line's number */
+    gboolean detects;
     guint num_bad, num_cut, num_unknown;
 } Plan;
 
@@ -108,6 +109,9 @@ static void add_line(Plan *p, const gchar *line, gsize bytes, guint number)
     if (earlier)
         fault_set(&error, FAULT_SETTINGS, "the id '%s' is that of line %u, too", item->id,
             GPOINTER_TO_UINT(earlier));
+    if (!error && item->detect && !p->detects)
+        fault_set(&error, FAULT_SETTINGS, "'detect' is true, but the job has no detector: expected "
+            "--set=detector-file=FILE");
     if (!error)
         add_item(p, item, number, &error);
     if (error)
@@ -324,8 +328,7 @@ static gboolean read_settings(Job *job, const Options *o, GError **error)
     for (i = 0; o->set && o->set[i]; i++) {
         const gchar *equals = strchr(o->set[i], '=');
         gchar *name = equals ? g_strndup(o->set[i], equals - o->set[i]) : NULL;
-        gchar *path = name && !strcmp(name, "model-file") ?
-            g_canonicalize_filename(equals + 1, NULL) : NULL;
+        gchar *path = name && job_is_file(name) ? g_canonicalize_filename(equals + 1, NULL) : NULL;
 
         if (!name || job_get_setting(job, name)) {
             fault_set(error, FAULT_SETTINGS, name ? "--set names '%s' twice" :
@@ -340,7 +343,7 @@ static gboolean read_settings(Job *job, const Options *o, GError **error)
     track = gst_element_factory_make("samtrack", NULL);
     if (!track)
         return fault_set(error, FAULT_SETTINGS, "GStreamer does not find the element samtrack");
-    ok = job_apply(job, track, error);
+    ok = job_apply(job, track, TRUE, error);
     gst_object_unref(gst_object_ref_sink(track));
     return ok;
 }
@@ -363,7 +366,9 @@ gint plan(const Options *o, GError **error)
     job.chunk = o->chunk;
     job.cut = o->cut;
     job.overlap = o->cut > 0 ? o->overlap : 0;
-    ok = read_settings(&job, o, error) && read_manifest(&p, &job, error) && job_fix(&job, error);
+    ok = read_settings(&job, o, error);
+    p.detects = job_get_setting(&job, "detector-file") != NULL;
+    ok = ok && read_manifest(&p, &job, error) && job_fix(&job, error);
     if (ok) {
         pack(&p, &job);
         ok = write_job(&p, &job, error);

@@ -8,6 +8,7 @@
 #include "manifest.h"
 #include "record/gstsamcoco.h"
 #include "sheet.h"
+#include "tar.h"
 
 #include <string.h>
 
@@ -37,7 +38,8 @@ struct Result {
     GHashTable *devices; /* "BACKEND DEVICE PRECISION" */
 
     Sheet *lines;       /* json-lines */
-    Masks *masks;       /* davis */
+    Masks *masks;       /* davis, webdataset */
+    Sheet *tar;         /* webdataset */
     gchar *masks_hash;
     GstSamCoco coco;    /* coco */
     GstSamTally tally;
@@ -74,6 +76,24 @@ static void count_objects(Result *r)
     }
 }
 
+/* A PNG with the masks, and the line. */
+static gboolean add_sample(Result *r, const gchar *line, gsize bytes, GError **error)
+{
+    gchar *stem = g_strdup_printf("%05" G_GUINT64_FORMAT, r->record->frame);
+    gchar *png = g_strconcat(stem, ".png", NULL), *json = g_strconcat(stem, ".json", NULL);
+    gsize png_bytes = 0;
+    gchar *data = masks_add(r->masks, r->record, &r->coder, error) ?
+        masks_take(r->masks, &png_bytes, error) : NULL;
+    const gboolean ok = data && tar_add(r->tar, png, data, png_bytes, error) &&
+        tar_add(r->tar, json, line, bytes, error);
+
+    g_free(data);
+    g_free(json);
+    g_free(png);
+    g_free(stem);
+    return ok;
+}
+
 gboolean result_add_line(Result *r, const gchar *line, gsize bytes, GError **error)
 {
     if (!lines_read(line, bytes, r->record, &r->coder, r->texts) || r->record->frame != r->frames)
@@ -86,19 +106,21 @@ gboolean result_add_line(Result *r, const gchar *line, gsize bytes, GError **err
     r->frames++;
     if (is_coco(r))
         return gst_sam_coco_add(&r->coco, r->record, &r->coder, r->record->frame, error);
+    if (r->tar)
+        return add_sample(r, line, bytes, error);
     if (r->masks)
         return masks_add(r->masks, r->record, &r->coder, error);
     return sheet_write(r->lines, line, bytes, error);
 }
 
-static gboolean end_lines(Result *r, GError **error)
+/* Takes the sheet. */
+static gboolean end_sheet(Result *r, Sheet *sheet, const gchar *name, GError **error)
 {
-    Sheet *sheet = g_steal_pointer(&r->lines);
     gchar *hash = NULL;
     const gboolean ok = sheet_close(sheet, &hash, error);
 
     if (ok)
-        json_object_set_string_member(r->files, "frames.jsonl", hash);
+        json_object_set_string_member(r->files, name, hash);
     g_free(hash);
     return ok;
 }
@@ -202,9 +224,13 @@ static gboolean open_output(Result *r, GError **error)
         number = gst_sam_spool_open(&r->coco.spool, r->folder);
         ok = !number || fault_set(error, FAULT_TRANSIENT, "no file can be made in '%s': %s",
             r->folder, g_strerror(number));
-    } else if (!strcmp(r->format, "davis")) {
+    } else if (!strcmp(r->format, "davis") || !strcmp(r->format, "webdataset")) {
         r->masks = masks_open(r->folder, &r->tally, error);
         ok = r->masks != NULL;
+        if (ok && strcmp(r->format, "davis")) {
+            r->tar = sheet_open(r->folder, "masks.tar", error);
+            ok = r->tar != NULL;
+        }
     } else {
         r->lines = sheet_open(r->folder, "frames.jsonl", error);
         ok = r->lines != NULL;
@@ -216,9 +242,14 @@ static gboolean end_output(Result *r, GError **error)
 {
     if (is_coco(r))
         return write_coco(r, error);
+    if (r->tar) {
+        masks_remove(g_steal_pointer(&r->masks));
+        return tar_end(r->tar, error) &&
+            end_sheet(r, g_steal_pointer(&r->tar), "masks.tar", error);
+    }
     if (r->masks)
         return masks_close(g_steal_pointer(&r->masks), &r->masks_hash, error);
-    return end_lines(r, error);
+    return end_sheet(r, g_steal_pointer(&r->lines), "frames.jsonl", error);
 }
 
 Result *result_begin(const Job *job, const gchar *id, GError **error)
@@ -276,6 +307,7 @@ void result_free(Result *r)
     if (!r)
         return;
     g_clear_pointer(&r->lines, sheet_drop);
+    g_clear_pointer(&r->tar, sheet_drop);
     g_clear_pointer(&r->masks, masks_drop);
     if (r->folder)
         folder_remove(r->folder);

@@ -90,7 +90,7 @@ static gboolean keep_model(Run *r, GError **error)
     }
     gst_object_ref_sink(r->keeper);
     gst_element_set_bus(r->keeper, bus);
-    ok = job_apply(&r->job, r->keeper, error);
+    ok = job_apply(&r->job, r->keeper, FALSE, error);
     if (ok) {
         g_object_set(r->keeper, "max-objects", 1, "history", 0, NULL);
         ok = gst_element_set_state(r->keeper, GST_STATE_PAUSED) != GST_STATE_CHANGE_FAILURE;

@@ -45,6 +45,10 @@ BAD = [
     ({**GOOD, 'prompt': ''}, "'prompt' is empty"),
     ({'id': 'b', 'uri': 'a.mp4', 'prompts': [{'at': -1, 'prompt': PROMPT}]}, "'at' is not a number of seconds"),
     ({'id': 'b', 'uri': 'a.mp4', 'prompts': [{'at': 1}]}, "'prompt' and perhaps 'at'"),
+    ({'id': 'b', 'uri': 'a.mp4', 'detect': 1}, "'detect' is neither true nor false"),
+    ({'id': 'b', 'uri': 'a.mp4', 'detect': False}, "or 'detect'"),
+    ({'id': 'b', 'uri': 'a.mp4', 'detect': True}, 'the job has no detector'),
+    ({'id': 'b', 'parts': ['a.mp4', 'b.mp4'], 'detect': True}, "expects one file, not 'parts'"),
     ({**GOOD, 'start': 5, 'stop': 5}, "'stop' is 5"),
     ({**GOOD, 'frames': 0}, "'frames' is not a whole number"),
     ({**GOOD, 'seconds': 1e12}, "'seconds' is not a number of seconds"),
@@ -73,7 +77,7 @@ def refuse_manifests(folder):
 
 def refuse_options(folder):
     manifest = write_manifest(folder / 'good.jsonl', GOOD)
-    for options, wanted in ((['--chunk=0'], '--chunk is 0'), (['--format=xml'], 'expected one of json-lines, coco, davis'),
+    for options, wanted in ((['--chunk=0'], '--chunk is 0'), (['--format=xml'], 'expected one of json-lines, coco, davis, webdataset'),
                             (['--set=interval=3'], "'interval' is not a property that a job may set"),
                             (['--set=threads=x'], "'threads' does not take 'x'"), (['--set=threads=100000'], "does not take '100000'"),
                             (['--set=threads'], 'expected NAME=VALUE'), (['--set=threads=1', '--set=threads=2'], "'threads' twice"),

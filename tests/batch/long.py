@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: MIT
 """samtrack-batch: long recordings in pieces that are put together again, and the items of other shards.
 usage: long.py BUILD PROGRAM PART KILL
-PART: pieces, steal. PROGRAM: samtrack-batch with the scripted tracker. KILL: a library of kill.c."""
+PART: pieces, steal, detect. PROGRAM: samtrack-batch with the scripted tracker. KILL: a library of kill.c."""
+import io
 import json
 import os
+import shutil
 import signal
 import sys
+import tarfile
 import time
 
 from jobs import (RATE, call, check, check_nothing_left, compare, get_item, get_status, launch, make_reference, make_video, plan, read, run_parts,
@@ -129,7 +132,7 @@ def other_formats(folder):
     item = make_recordings(folder)[0]
     manifest = write_manifest(folder / 'cut.jsonl', item)
     jobs = {}
-    for name in ('json-lines', 'coco', 'davis'):
+    for name in ('json-lines', 'coco', 'davis', 'webdataset'):
         jobs[name] = plan(folder, name, manifest, f'--format={name}', *CUT)
         run_all(jobs[name])
         call('merge', f'--job={jobs[name]}')
@@ -138,7 +141,14 @@ def other_formats(folder):
     found = [(a['image_id'], a['track_id'], a['segmentation']['counts']) for a in data['annotations']]
     wanted = [(line['frame'] + 1, o['id'], o['mask']['counts']) for line in lines for o in line['objects']]
     check(sorted(found) == sorted(wanted), 'masks of COCO')
-    check(len(list(get_item(jobs['davis'], 'a+all').glob('masks/*.png'))) == LENGTH * RATE, 'PNGs')
+    pngs = sorted(get_item(jobs['davis'], 'a+all').glob('masks/*.png'))
+    with tarfile.open(fileobj=io.BytesIO(read(jobs['webdataset'], 'a+all', 'masks.tar'))) as tar:
+        files = {member.name: tar.extractfile(member).read() for member in tar}
+    check(list(files) == [f'{n:05}.{kind}' for n in range(LENGTH * RATE) for kind in ('png', 'json')], f'the tar file has {list(files)[:9]}')
+    check([files[png.name] for png in pngs] == [png.read_bytes() for png in pngs], 'PNGs of the tar file')
+    told = b''.join(data for name, data in files.items() if name.endswith('.json'))
+    check(told == read(jobs['json-lines'], 'a+all'), 'lines of the tar file')
+    check(sorted(p.name for p in get_item(jobs['webdataset'], 'a+all').iterdir()) == ['item.json', 'masks.tar', 'tracks.json'], 'beside the tar file')
 
 
 def refuse(folder):
@@ -242,5 +252,43 @@ def next_mark(process, job):
     sys.exit(f'FAILED: it ended: {process.communicate()}')
 
 
-PARTS = {'pieces': [stitch, other_formats, refuse, damage], 'steal': [steal]}
+# ---- detectors
+
+def detect(folder):
+    """Objects that a detector finds: the same each time, in one chunk, in pieces, and only where the item asks for it."""
+    make_video(folder / 'v.mkv', LENGTH)
+    detector = folder / 'detector.safetensors'
+    shutil.copy(os.environ['SAMTRACK_DETECTOR'], detector)
+    options = [f'--set={text}' for text in (f'detector-file={detector}', 'detector-size=320', 'seed-score=0.25', 'instant-confirm-score=0.25')]
+    item = {'id': 'found', 'uri': 'v.mkv', 'detect': True, 'seconds': LENGTH, 'stop': 1}
+    plain = {'id': 'plain', 'uri': 'v.mkv', 'prompt': box(8, 8), 'stop': 1}
+    whole = make_reference(folder, plain)
+    manifest = write_manifest(folder / 'm.jsonl', item, plain)
+    jobs = [plan(folder, f'detect{chunk}', manifest, f'--chunk={chunk}', *options) for chunk in (0.3, 1000)]
+    process = start('run', f'--job={jobs[0]}', '--shard=0', SAMTRACK_SCRIPT='step,0,50000,0')
+    while not list(jobs[0].glob('parts/*/found/.0*/frames.jsonl')) and process.poll() is None:
+        time.sleep(0.005)
+    process.terminate()
+    log = process.communicate(timeout=60)[1]
+    check(process.returncode == 75 and not list(jobs[0].glob('parts/*/*/*')), f'an item with a detector was kept in part: {log}')
+    for job in jobs:
+        call('run', f'--job={job}', '--shard=0')
+    compare(jobs[0], jobs[1], 'found', 'plain')
+    lines = find_lines(jobs[0], 'found')
+    check(sum(len(line['objects']) for line in lines) > 20 and all('label' in o for line in lines for o in line['objects']), f'found: {lines[-1]}')
+    texts = [[line['objects'] for line in find_lines(job, 'plain')] for job in (whole, jobs[0])]
+    check(texts[0] == texts[1], 'an item without the detector')
+
+    job = plan(folder, 'cut', write_manifest(folder / 'c.jsonl', {**item, 'stop': 2}), '--cut=1', '--overlap=0.2', *options)
+    call('run', f'--job={job}', '--shard=0')
+    call('merge', f'--job={job}')
+    lines = find_lines(job, 'found')
+    border = json.loads(read(job, 'found', 'item.json'))['borders'][0]
+    check([line['frame'] for line in lines] == list(range(2 * RATE)) and border['frames'] == 6, f'pieces: {border}')
+    with open(detector, 'ab') as f:
+        f.write(b' ')
+    check('the detector' in (log := call('run', f'--job={job}', '--shard=0', status=2)) and 'it has changed' in log, f'another detector: {log}')
+
+
+PARTS = {'detect': [detect], 'pieces': [stitch, other_formats, refuse, damage], 'steal': [steal]}
 run_parts(PARTS[PART])
