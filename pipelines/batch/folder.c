@@ -2,6 +2,7 @@
 #include "folder.h"
 
 #include "fault.h"
+#include "sheet.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,11 +13,20 @@
 /* Of a host's name, so that the whole name fits into what file systems take. */
 #define HOST_BYTES 20
 
-gchar *folder_begin(const gchar *target, GError **error)
+static gchar *name_ours(const gchar *target)
 {
     gchar *parent = g_path_get_dirname(target), *name = g_path_get_basename(target);
     gchar *ours = g_strdup_printf("%s/.%s.%.*s.%d.%08x", parent, name, HOST_BYTES,
         g_get_host_name(), (int) getpid(), g_random_int());
+
+    g_free(parent);
+    g_free(name);
+    return ours;
+}
+
+gchar *folder_begin(const gchar *target, GError **error)
+{
+    gchar *parent = g_path_get_dirname(target), *ours = name_ours(target);
 
     if (g_mkdir_with_parents(parent, 0777) || g_mkdir(ours, 0777)) {
         fault_set(error, FAULT_TRANSIENT, "the folder '%s' cannot be made: %s", ours,
@@ -24,8 +34,22 @@ gchar *folder_begin(const gchar *target, GError **error)
         g_clear_pointer(&ours, g_free);
     }
     g_free(parent);
-    g_free(name);
     return ours;
+}
+
+gboolean folder_write_file(const gchar *path, const gchar *text)
+{
+    gchar *parent = g_path_get_dirname(path), *ours = name_ours(path);
+    gchar *name = g_path_get_basename(ours);
+    const gboolean ok = !g_mkdir_with_parents(parent, 0777) &&
+        sheet_write_whole(parent, name, text, NULL) && !g_rename(ours, path);
+
+    if (!ok)
+        g_unlink(ours);
+    g_free(name);
+    g_free(ours);
+    g_free(parent);
+    return ok;
 }
 
 /* Some file systems have no such call for folders; what they promise must do then. */

@@ -18,6 +18,10 @@ typedef enum {
 /* The files in it must be on the disk (sheet_close() sees to it). Ours is removed unless it won. */
 FolderOutcome folder_commit(const gchar *ours, const gchar *target, GError **error);
 
+/* Writes a file, or replaces it at once, with a name of the same kind meanwhile. FALSE: it stays as
+ * it was. */
+gboolean folder_write_file(const gchar *path, const gchar *text);
+
 /* With all that is in it; what cannot be removed stays. */
 void folder_remove(const gchar *path);
 

@@ -114,6 +114,8 @@ static gchar *name_run(const Job *job)
         g_checksum_update(sum, (const guchar *) s->name, strlen(s->name) + 1);
         g_checksum_update(sum, (const guchar *) s->value, strlen(s->value) + 1);
     }
+    if (job->pretend > 0)
+        g_checksum_update(sum, (const guchar *) "pretend", 8);
     if (job->cut > 0) {
         gchar *text = g_strdup_printf("cut %.9g %.9g", job->cut, job->overlap);
 
@@ -167,6 +169,7 @@ gchar *job_write(const Job *job)
     json_object_set_int_member(object, "items", job->items);
     json_object_set_int_member(object, "shards", job->shards);
     json_object_set_double_member(object, "chunk", job->chunk);
+    json_object_set_double_member(object, "pretend", job->pretend);
     json_object_set_double_member(object, "cut", job->cut);
     json_object_set_double_member(object, "overlap", job->overlap);
     json_object_set_string_member(object, "format", job->format);
@@ -194,6 +197,7 @@ static gboolean read_members(Job *job, JsonObject *object)
     job->items = json_get_int(object, "items", 0);
     job->shards = json_get_int(object, "shards", 0);
     job->chunk = json_get_number(object, "chunk", 0);
+    job->pretend = json_get_number(object, "pretend", 0);
     job->cut = json_get_number(object, "cut", 0);
     job->overlap = json_get_number(object, "overlap", 0);
     for (l = names; l; l = l->next)

@@ -20,6 +20,7 @@ typedef struct {
     gchar *mask_size;   /* "frame", "own", "none" */
     gint64 items, shards;
     gdouble chunk;      /* seconds of video */
+    gdouble pretend;    /* seconds to wait for a second of video, instead of tracking; 0: no */
     gdouble cut, overlap; /* of pieces of long recordings; 0: none are cut */
     GArray *settings;   /* of Setting: properties of samtrack */
 } Job;

@@ -223,8 +223,8 @@ static gboolean read_checks(Item *item, JsonObject *object, GError **error)
 
 static gboolean check_keys(JsonObject *object, GError **error)
 {
-    static const gchar *const keys[] = {"id", "uri", "parts", "prompt", "prompts", "detect", "start",
-        "stop", "frames", "seconds", "sha256", NULL};
+    static const gchar *const keys[] = {"id", "uri", "parts", "prompt", "prompts", "detect",
+        "start", "stop", "frames", "seconds", "sha256", NULL};
     GList *names = json_object_get_members(object), *l;
     gboolean ok = TRUE;
 

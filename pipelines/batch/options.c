@@ -58,6 +58,7 @@ static gboolean check_plan(const Options *o, GError **error)
         !check_number("work", o->work, 0.0001, 10000, error) ||
         !check_number("chunk", o->chunk, 0.1, 1e7, error) ||
         !check_number("cut", o->cut, 0, 1e7, error) ||
+        !check_number("pretend", o->pretend, 0, 1000, error) ||
         (o->cut > 0 && !check_number("overlap", o->overlap, 0.001, o->cut / 2, error)) ||
         !check_word("format", o->format, formats, error) ||
         !check_word("mask-size", o->mask_size, sizes, error))
@@ -130,6 +131,9 @@ gboolean options_read(Options *o, int argc, char **argv, GError **error)
             "plan: json-lines (default), coco, davis or webdataset", "NAME"},
         {"mask-size", 0, 0, G_OPTION_ARG_STRING, &o->mask_size,
             "plan: frame (default), own or none", "NAME"},
+        {"pretend", 0, 0, G_OPTION_ARG_DOUBLE, &o->pretend,
+            "plan: Track nothing, but wait so long for a second of video, to try a cluster",
+            "SECONDS"},
         {"set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &o->set,
             "plan: A property of samtrack, such as model-file; may be repeated", "NAME=VALUE"},
         {"shard", 0, 0, G_OPTION_ARG_INT64, &o->shard, "run: Number of the shard, from 0", "N"},

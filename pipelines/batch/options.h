@@ -15,7 +15,7 @@ typedef struct {
     /* plan */
     gchar *manifest;
     gint shards; /* 0: by @shard_minutes */
-    gdouble shard_minutes, work, chunk, cut, overlap;
+    gdouble shard_minutes, work, chunk, cut, overlap, pretend;
     gchar *format, *mask_size;
     gchar **set; /* "PROPERTY=VALUE" */
 

@@ -112,6 +112,10 @@ static void add_line(Plan *p, const gchar *line, gsize bytes, guint number)
     if (!error && item->detect && !p->detects)
         fault_set(&error, FAULT_SETTINGS, "'detect' is true, but the job has no detector: expected "
             "--set=detector-file=FILE");
+    if (!error && p->options->pretend > 0 && item->seconds <= 0 &&
+        !GST_CLOCK_TIME_IS_VALID(item->stop))
+        fault_set(&error, FAULT_SETTINGS, "expected 'seconds' or 'stop': with --pretend no video "
+            "is read");
     if (!error)
         add_item(p, item, number, &error);
     if (error)
@@ -364,6 +368,7 @@ gint plan(const Options *o, GError **error)
     job.format = g_strdup(o->format);
     job.mask_size = g_strdup(o->mask_size);
     job.chunk = o->chunk;
+    job.pretend = o->pretend;
     job.cut = o->cut;
     job.overlap = o->cut > 0 ? o->overlap : 0;
     ok = read_settings(&job, o, error);

@@ -261,7 +261,8 @@ gint run(const Options *o, GError **error)
     if (r.items && access(o->job, W_OK | X_OK))
         fault_set(error, FAULT_SETTINGS, "'%s' cannot be written to: %s", o->job,
             g_strerror(errno));
-    else if (r.items && job_check_model(&r.job, error) && keep_model(&r, error))
+    else if (r.items && job_check_model(&r.job, error) && (r.job.pretend > 0 ||
+        keep_model(&r, error)))
         result = work(&r, o, shard);
     if (r.keeper)
         gst_element_set_state(r.keeper, GST_STATE_NULL);

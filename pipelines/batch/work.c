@@ -5,6 +5,7 @@
 #include "finish.h"
 #include "folder.h"
 #include "document.h"
+#include "pretend.h"
 #include "sheet.h"
 
 #include <fcntl.h>
@@ -54,7 +55,7 @@ static Failure read_failure(const Job *job, const Item *item)
 
 static gboolean write_failure(const Job *job, const Item *item, Failure failure, const gchar *why)
 {
-    gchar *path = get_failure_path(job, item), *folder = g_path_get_dirname(path), *text;
+    gchar *path = get_failure_path(job, item), *text;
     JsonObject *object = json_object_new();
     gboolean ok;
 
@@ -65,10 +66,8 @@ static gboolean write_failure(const Job *job, const Item *item, Failure failure,
     json_object_set_int_member(object, "silent", failure.silent);
     json_object_set_string_member(object, "node", g_get_host_name());
     text = json_write_object(object);
-    ok = !g_mkdir_with_parents(folder, 0777) && g_file_set_contents_full(path, text, -1,
-        G_FILE_SET_CONTENTS_CONSISTENT, 0666, NULL);
+    ok = folder_write_file(path, text);
     g_free(text);
-    g_free(folder);
     g_free(path);
     return ok;
 }
@@ -141,7 +140,7 @@ static gboolean check_sources(const Job *job, const Item *item, Place *place, GE
         }
         g_free(mark);
     }
-    if (!place->chunk && item->sha256) {
+    if (!place->chunk && item->sha256 && job->pretend <= 0) {
         gchar *path = item_get_path(item->uris[0]);
 
         hash = sheet_hash_file(path, error);
@@ -168,7 +167,7 @@ static LegOutcome go_on(Control *control, const Job *job, const Item *item, gint
         }
         if (place.ended || g_atomic_int_get(&control->interrupted))
             break;
-        outcome = leg_run(control, job, item, &place, error);
+        outcome = (job->pretend > 0 ? pretend_run : leg_run)(control, job, item, &place, error);
         if (outcome == LEG_FAILED || outcome == LEG_INTERRUPTED || job_is_done(job, item->id))
             break;
     }

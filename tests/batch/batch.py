@@ -14,7 +14,7 @@ import signal
 import sys
 import time
 
-from jobs import (PROMPT, RATE, SECONDS, call, check, check_nothing_left, compare, get_item, get_status, launch, make_reference, make_video, plan,
+from jobs import (PROMPT, RATE, SECONDS, call, check, check_nothing_left, clean, compare, get_item, get_status, launch, make_reference, make_video, plan,
                   read, run_parts, start, write_manifest)
 
 PART, *KILL = sys.argv[3:]
@@ -271,9 +271,7 @@ def kill_everywhere(folder):
                 break
         check(8 < at < 199, f'it was done at call {at}')
         call('run', f'--job={job}', '--shard=0')  # removes what the last kill left
-        for path in job.glob('items/*/.*'):
-            os.utime(path, (0, 0))
-        call('status', f'--job={job}', '--clean')
+        clean(job)
         compare(job, whole, 'v')
     print(f'{runs} kills')
 
@@ -292,9 +290,7 @@ def wait_behind(folder):
     call('run', f'--job={job}', '--shard=0')
     times = [(get_item(j, name) / 'item.json').stat().st_mtime_ns for j in (whole, job) for name in ('long', 'short')]
     check(times[0] < times[1] and times[2] > times[3], f'the order of items: {times}')
-    for path in job.glob('items/*/.*'):
-        os.utime(path, (0, 0))
-    call('status', f'--job={job}', '--clean')
+    clean(job)
     compare(job, whole, 'long', 'short')
 
 
@@ -319,9 +315,7 @@ def kill_at_random(folder):
         if status == [0, 0]:
             break
     check(status == [0, 0], f'two workers, at last: {status}')
-    for path in job.glob('items/*/.*'):
-        os.utime(path, (0, 0))
-    call('status', f'--job={job}', '--clean')
+    clean(job)
     compare(job, whole, 'v0', 'v1', 'v2')
 
 

@@ -88,6 +88,13 @@ def check_nothing_left(job):
     check(not left, f'left over: {left}')
 
 
+def clean(job):
+    """As if what killed runs have left were a day old."""
+    for path in job.glob('*/*/**/.*'):
+        os.utime(path, (0, 0))
+    call('status', f'--job={job}', '--clean')
+
+
 def get_status(job):
     words = call('status', f'--job={job}').replace('\n', ', ').split(', ')
     return {word.rsplit(' ', 1)[0]: int(word.rsplit(' ', 1)[1]) for word in words if word}

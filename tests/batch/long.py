@@ -12,7 +12,7 @@ import sys
 import tarfile
 import time
 
-from jobs import (RATE, call, check, check_nothing_left, compare, get_item, get_status, launch, make_reference, make_video, plan, read, run_parts,
+from jobs import (RATE, call, check, check_nothing_left, clean, compare, get_item, get_status, launch, make_reference, make_video, plan, read, run_parts,
                   start, write_manifest)
 
 PART, KILL = sys.argv[3:]
@@ -93,9 +93,7 @@ def stitch(folder):
             break
     check(kills > 10, f'{kills} kills')
     check(get_status(job)['put together'] == 2, 'put together')
-    for path in (*job.glob('items/*/.*'), *job.glob('pieces/*/.*')):
-        os.utime(path, (0, 0))
-    call('status', f'--job={job}', '--clean')
+    clean(job)
     check_nothing_left(job)
     check(not list(job.glob('pieces/*/*')), 'pieces are left')
     check_lines(job, whole)
@@ -236,9 +234,7 @@ def steal(folder):
     check('of other shards: 1 done' in call('run', f'--job={job}', '--shard=1', '--steal'), 'just now it lived')
     os.utime(mark, (time.time() - 1000,) * 2)
     check('of other shards: 1 done' in call('run', f'--job={job}', '--shard=1', '--steal'), 'it is dead')
-    for path in (*job.glob('items/*/.*'), *job.glob('parts/*/*/.*')):
-        os.utime(path, (0, 0))
-    call('status', f'--job={job}', '--clean')
+    clean(job)
     compare(job, whole, *names)
 
 
@@ -250,6 +246,36 @@ def next_mark(process, job):
             return found[0]
         time.sleep(0.005)
     sys.exit(f'FAILED: it ended: {process.communicate()}')
+
+
+def pretend(folder):
+    """A job that only waits, for trials of a cluster: interrupted and cut it has the lines of one without a stop."""
+    prompts = [{'at': at, 'prompt': box(8, 8)} for at in (0, 10, 20)]
+    items = [{'id': name, 'uri': 'none.mp4', 'prompts': prompts, 'seconds': seconds} for name, seconds in (('long', 25), ('short', 8))]
+    manifest = write_manifest(folder / 'm.jsonl', *items)
+    whole = plan(folder, 'whole', manifest, '--pretend=0.001')
+    call('run', f'--job={whole}', '--shard=0')
+    job = plan(folder, 'parts', manifest, '--pretend=0.04', '--chunk=10')
+    process = start('run', f'--job={job}', '--shard=0')
+    while not list(job.glob('parts/*/long/000000')) and process.poll() is None:
+        time.sleep(0.005)
+    time.sleep(0.1)  # two lines
+    process.terminate()
+    log = process.communicate(timeout=60)[1]
+    kept = list(job.glob('parts/*/long/0*'))
+    check(process.returncode == 75 and len(kept) == 2, f'{kept}, {log}')
+    call('run', f'--job={job}', '--shard=0')
+    compare(job, whole, 'long', 'short')
+    lines = find_lines(job, 'long')
+    check([line['stream_time'] for line in lines] == [i * 10 ** 9 for i in range(25)], 'a line for each second')
+    job = plan(folder, 'cut', manifest, '--pretend=0.001', '--cut=10', '--overlap=2')
+    call('run', f'--job={job}', '--shard=0')
+    call('merge', f'--job={job}')
+    cut = [{k: v for k, v in line.items() if k != 'run'} for line in find_lines(job, 'long')]
+    check(cut == [{k: v for k, v in line.items() if k != 'run'} for line in lines], 'pieces')
+    unknown = write_manifest(folder / 'm.jsonl', {'id': 'a', 'uri': 'none.mp4', 'prompt': box(8, 8)})
+    log = call('plan', unknown, f'--job={folder}/none', '--pretend=1', status=2)
+    check("expected 'seconds' or 'stop': with --pretend no video is read" in log, log)
 
 
 # ---- detectors
@@ -290,5 +316,5 @@ def detect(folder):
     check('the detector' in (log := call('run', f'--job={job}', '--shard=0', status=2)) and 'it has changed' in log, f'another detector: {log}')
 
 
-PARTS = {'detect': [detect], 'pieces': [stitch, other_formats, refuse, damage], 'steal': [steal]}
+PARTS = {'detect': [detect], 'pieces': [stitch, other_formats, refuse, damage], 'steal': [steal, pretend]}
 run_parts(PARTS[PART])

@@ -8,147 +8,17 @@ import json
 import os
 import pathlib
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import children  # noqa: E402
+from cluster import Cluster, check, find  # noqa: E402
 
 BUILD, SOURCES, PROGRAM, ROOT = (pathlib.Path(a).resolve() for a in sys.argv[1:5])
-LIBRARIES = ROOT / 'usr/lib/x86_64-linux-gnu'
-PLUGINS = LIBRARIES / 'slurm-wlm'
-NODES = 3
 ITEMS = 7  # more than an array may have
 PROMPT = 'box,x=0.25,y=0.25,w=0.375,h=0.5,normalized=true'
-CONFIG = '''ClusterName=samtrack
-SlurmctldHost={host}(127.0.0.1)
-SlurmctldPort=16817
-SlurmUser=root
-AuthType=auth/munge
-AuthInfo=socket={folder}/munge.sock,cred_expire=6
-CredType=cred/munge
-PluginDir={plugins}
-StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool-%n
-SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd-%n.pid
-SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd-%n.log
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-JobAcctGatherType=jobacct_gather/none
-AccountingStorageType=accounting_storage/none
-SwitchType=switch/none
-SelectType=select/cons_tres
-SelectTypeParameters=CR_Core
-ReturnToService=2
-SchedulerParameters=sched_interval=2,batch_sched_delay=0,bf_interval=2,sched_min_interval=0
-KillWait=2
-SlurmdTimeout=5
-MaxArraySize=5
-JobRequeue=1
-PreemptType=preempt/partition_prio
-PreemptMode=REQUEUE
-SlurmdParameters=config_overrides
-{nodes}
-PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP PriorityTier=1
-PartitionName=urgent Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=10 PreemptMode=OFF
-'''
-
-
-def check(truth, what):
-    if not truth:
-        sys.exit(f'FAILED: {what}')
-
-
-def skip(why):
-    print(why)
-    sys.exit(77)
-
-
-def enter_network():
-    """Slurm listens on all addresses: in a network of its own, which has one beside 127.0.0.1, as slurm asks for."""
-    if 'BATCH_NETWORK' in os.environ:
-        return
-    ready = 'ip link set lo up && ip address add 10.9.8.7/32 dev lo'
-    if subprocess.run(['unshare', '-n', 'sh', '-c', ready], capture_output=True, check=False).returncode:
-        skip('no network of its own can be made')
-    os.environ['BATCH_NETWORK'] = '1'
-    os.execvp('unshare', ['unshare', '-n', 'sh', '-c', f'{ready} && exec "$0" "$@"', sys.executable, *sys.argv])
-
-
-class Cluster:
-    def __init__(self, folder):
-        self.folder = folder
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith(('SLURM_', 'SAMTRACK_SHARD', 'JOB_COMPLETION'))}
-        self.env.update(PATH=f'{ROOT}/usr/bin:{ROOT}/usr/sbin:{self.env["PATH"]}', SLURM_CONF=f'{folder}/slurm.conf',
-                        LD_LIBRARY_PATH=f'{LIBRARIES}:{PLUGINS}', GST_PLUGIN_PATH=f'{BUILD}/gst', GST_REGISTRY=f'{folder}/registry',
-                        GST_REGISTRY_FORK='no', SAMTRACK_BATCH=str(PROGRAM))
-        host = socket.gethostname().split('.')[0]
-        nodes = '\n'.join(f'NodeName=n{i} NodeHostname={host} NodeAddr=127.0.0.1 Port={17000 + i} CPUs=1 RealMemory=2000 State=UNKNOWN'
-                          for i in range(NODES))
-        (folder / 'slurm.conf').write_text(CONFIG.format(host=host, folder=folder, plugins=PLUGINS, nodes=nodes))
-        (folder / 'state').mkdir()
-        key = folder / 'munge.key'
-        key.write_bytes(os.urandom(128))
-        key.chmod(0o600)
-        folder.chmod(0o755)
-        self.start('munged', '--force', f'--key-file={key}', f'--socket={folder}/munge.sock', f'--pid-file={folder}/munged.pid',
-                   f'--log-file={folder}/munged.log', f'--seed-file={folder}/munge.seed')
-        self.start('slurmctld-wlm', '-f', f'{folder}/slurm.conf')
-        for i in range(NODES):
-            (folder / f'spool-n{i}').mkdir()
-            self.start_node(i)
-        self.wait(lambda: len(self.ask('sinfo', '-h', '-N', '-t', 'idle', '-p', 'main', '-o', '%N').split()) == NODES, 'the nodes')
-
-    def start(self, *words):
-        done = subprocess.run(words, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                              timeout=60, check=False)
-        check(done.returncode == 0, f'{words[0]} ends with status {done.returncode}')
-
-    def start_node(self, i):
-        self.start('slurmd-wlm', '-f', f'{self.folder}/slurm.conf', '-N', f'n{i}', '-d', f'{ROOT}/usr/sbin/slurmstepd-wlm')
-
-    def ask(self, *words):
-        return subprocess.run(words, env=self.env, capture_output=True, text=True, timeout=60, check=False).stdout
-
-    def wait(self, until, what, seconds=90):
-        end = time.monotonic() + seconds
-        while not until():
-            if time.monotonic() > end:
-                for name in self.folder.glob('*.log'):
-                    print(name.name, name.read_text(errors='replace')[-2000:], sep='\n')
-                sys.exit(f'FAILED: in {seconds} s not: {what}\n{self.ask("squeue")}{self.ask("sinfo", "-N")}')
-            time.sleep(0.1)
-
-    def is_idle(self):
-        return not self.ask('squeue', '-h').strip()
-
-    def lose_node(self, i):
-        """As if it were switched off: the daemon, and the tasks with all that they have started."""
-        os.kill(int((self.folder / f'slurmd-n{i}.pid').read_text()), signal.SIGKILL)
-        for path in pathlib.Path('/proc').glob('[0-9]*'):
-            try:
-                if f'SLURMD_NODENAME=n{i}'.encode() in (path / 'environ').read_bytes().split(b'\0') and \
-                        os.stat(path / 'ns/net').st_ino == os.stat('/proc/self/ns/net').st_ino:
-                    os.kill(int(path.name), signal.SIGKILL)
-            except OSError:
-                pass
-
-    def get_tasks(self):
-        """Process ids of samtrack-batch, of the tasks that run."""
-        found = []
-        for pid in children.get_descendants():
-            try:
-                words = pathlib.Path(f'/proc/{pid}/cmdline').read_bytes().split(b'\0')
-            except OSError:
-                continue
-            if words[:2] == [str(PROGRAM).encode(), b'run']:
-                found.append(pid)
-        return found
 
 
 def read_results(job):
@@ -173,12 +43,10 @@ def make_jobs(folder, env):
 
 def main():
     children.end_with_test()
-    if not (ROOT / 'usr/sbin/slurmctld-wlm').exists():
-        skip(f'slurm is not in {ROOT}: tools/setup.sh slurm')
-    enter_network()
+    find(ROOT)
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        cluster = Cluster(folder)
+        cluster = Cluster(folder, BUILD, PROGRAM, ROOT)
         plain = {k: v for k, v in cluster.env.items() if k != 'LD_LIBRARY_PATH'}
         whole, job = make_jobs(folder, plain)
         submit = ['sh', str(SOURCES / 'pipelines/batch/slurm.sh'), str(job)]
