@@ -8,6 +8,7 @@
 
 #include <gst/app/gstappsrc.h>
 #include <gst/video/video.h>
+#include <string.h>
 
 typedef enum { CLEAN, ANNOTATED, JPEG, STREAMS } Stream;
 
@@ -285,7 +286,8 @@ static gboolean on_message(GstBus *bus, GstMessage *message, gpointer data)
         break;
     case GST_MESSAGE_WARNING:
         gst_message_parse_warning(message, &error, NULL);
-        log_warning("refused", "camera", G_TYPE_STRING, camera->settings->name,
+        log_warning(strcmp(GST_MESSAGE_SRC_NAME(message), "broker") ? "refused" : "broker",
+            "camera", G_TYPE_STRING, camera->settings->name,
             "why", G_TYPE_STRING, error->message, NULL);
         g_error_free(error);
         break;
@@ -304,13 +306,16 @@ static gboolean on_message(GstBus *bus, GstMessage *message, gpointer data)
 
 /* Each stream leaves by a valve and an appsink, which take what comes: nothing behind them can stop
  * the tracker. */
-static GstElement *build(GError **error)
+static GstElement *build(const CameraSettings *settings, GError **error)
 {
     GString *text = g_string_new("appsrc name=in is-live=true format=time min-latency=0 "
-        "! samtrack name=track ! tee name=frames ");
+        "! samtrack name=track ! ");
     GstElement *pipeline;
     gsize i;
 
+    if (settings->mqtt_uri && *settings->mqtt_uri)
+        g_string_append(text, "samexport name=broker ! ");
+    g_string_append(text, "tee name=frames ");
     for (i = 0; i < STREAMS; i++)
         g_string_append_printf(text, "frames. ! valve name=%s-valve drop=true ! appsink name=%s "
             "max-buffers=1 sync=false async=false enable-last-sample=false ", streams[i],
@@ -327,6 +332,51 @@ static GstElement *get(Camera *camera, const gchar *name)
 
     gst_object_unref(element);
     return element;
+}
+
+/* Properties of an element that keys of a camera are. */
+typedef struct {
+    const gchar *name, *value; /* NULL: the key is not set */
+} Property;
+
+static void set_properties(GstElement *element, const Property *properties, gsize n)
+{
+    gsize i;
+
+    for (i = 0; i < n; i++)
+        if (properties[i].value && *properties[i].value)
+            gst_util_set_object_arg(G_OBJECT(element), properties[i].name, properties[i].value);
+}
+
+static void set_detector(Camera *camera)
+{
+    const CameraSettings *s = camera->settings;
+    const Property properties[] = {{"detector-file", s->detector_file},
+        {"detector-labels", s->detector_labels}, {"detector-backend", s->detector_backend},
+        {"detect-classes", s->detect_classes}, {"seed-score", s->seed_score},
+        {"instant-confirm-score", s->instant_confirm_score}, {"roi", s->roi},
+        {"seed-options", s->seed_options}};
+
+    set_properties(camera->track, properties, G_N_ELEMENTS(properties));
+    if (s->detector_size)
+        g_object_set(camera->track, "detector-size", (guint) s->detector_size, NULL);
+    if (s->detect_interval) {
+        gchar *value = g_strdup_printf("%d", s->detect_interval);
+
+        gst_util_set_object_arg(G_OBJECT(camera->track), "detect-interval", value);
+        g_free(value);
+    }
+}
+
+/* Lines go to a broker from behind the tracker. */
+static void set_broker(Camera *camera)
+{
+    const CameraSettings *s = camera->settings;
+    const Property properties[] = {{"mqtt-uri", s->mqtt_uri}, {"mqtt-topic", s->mqtt_topic},
+        {"mqtt-user", s->mqtt_user}, {"mqtt-password", s->mqtt_password}};
+
+    if (s->mqtt_uri && *s->mqtt_uri)
+        set_properties(get(camera, "broker"), properties, G_N_ELEMENTS(properties));
 }
 
 static void set_tracker(Camera *camera)
@@ -403,7 +453,7 @@ Camera *camera_new(const CameraSettings *settings, const gchar *encoder,
 
     camera->settings = settings;
     g_mutex_init(&camera->lock);
-    camera->pipeline = build(error);
+    camera->pipeline = build(settings, error);
     if (!camera->pipeline) {
         camera_free(camera);
         return NULL;
@@ -415,6 +465,8 @@ Camera *camera_new(const CameraSettings *settings, const gchar *encoder,
         keep(camera, annotations);
     camera->fault = g_strdup("the source has not answered yet");
     set_tracker(camera);
+    set_detector(camera);
+    set_broker(camera);
     if (!make_outputs(camera, encoder, error) || !start(camera, error)) {
         g_prefix_error(error, "camera '%s': ", settings->name);
         camera_free(camera);
@@ -436,7 +488,7 @@ static void free_outputs(Camera *camera)
     }
 }
 
-void camera_free(Camera *camera)
+void camera_stop(Camera *camera)
 {
     g_clear_pointer(&camera->source, source_free);
     g_idle_remove_by_data(camera);
@@ -446,6 +498,11 @@ void camera_free(Camera *camera)
     g_clear_handle_id(&camera->bus_watch, g_source_remove);
     if (camera->pipeline)
         gst_element_set_state(camera->pipeline, GST_STATE_NULL);
+}
+
+void camera_free(Camera *camera)
+{
+    camera_stop(camera);
     free_outputs(camera);
     gst_clear_object(&camera->pipeline);
     gst_clear_object(&camera->clock);

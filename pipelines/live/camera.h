@@ -16,6 +16,8 @@ typedef struct Camera Camera;
  * kept. */
 Camera *camera_new(const CameraSettings *settings, const gchar *encoder,
     Annotations *annotations, GError **error);
+/* No frame comes any more, and the tracker is gone; viewers may still be there. */
+void camera_stop(Camera *camera);
 void camera_free(Camera *camera);
 
 const gchar *camera_get_name(const Camera *camera);

@@ -171,6 +171,16 @@ void downloads_serve(Downloads *downloads, Room *room, AnnotationsForm form,
         start(downloads, room, form, message);
 }
 
+gboolean downloads_are_of(Downloads *downloads, const Room *room)
+{
+    guint i;
+
+    for (i = 0; i < downloads->list->len; i++)
+        if (((Download *) g_ptr_array_index(downloads->list, i))->room == room)
+            return TRUE;
+    return FALSE;
+}
+
 static gboolean is_making(Downloads *downloads)
 {
     guint i;

@@ -476,6 +476,27 @@ gint http_get_port(Http *http)
     return http->port;
 }
 
+void http_update(Http *http)
+{
+    hub_update(http->hub);
+}
+
+gboolean http_is_watched(Http *http, Room *room)
+{
+    Output *const outputs[] = {camera_get_clean(room->camera), camera_get_annotated(room->camera),
+        camera_get_jpeg(room->camera)};
+    OutputStats stats;
+    gsize i;
+
+    mjpeg_end(http->mjpeg, camera_get_jpeg(room->camera));
+    for (i = 0; i < G_N_ELEMENTS(outputs); i++) {
+        output_get_stats(outputs[i], &stats);
+        if (stats.viewers)
+            return TRUE;
+    }
+    return downloads_are_of(http->downloads, room);
+}
+
 void http_free(Http *http)
 {
     g_socket_service_stop(http->listener);

@@ -11,6 +11,10 @@ typedef struct Http Http;
 /* Listens at once; NULL and *error if it cannot. All must outlive the server. */
 Http *http_new(const Settings *settings, GPtrArray *rooms, Rtsp *rtsp, GError **error);
 gint http_get_port(Http *http);
+/* The rooms have changed. */
+void http_update(Http *http);
+/* Whether anybody is given what one that is gone has. */
+gboolean http_is_watched(Http *http, Room *room);
 void http_free(Http *http);
 
 #endif

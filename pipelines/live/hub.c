@@ -246,7 +246,7 @@ static void on_text(SoupWebsocketConnection *connection, gint type, GBytes *byte
     gsize size;
 
     if (soup_websocket_connection_get_state(connection) != SOUP_WEBSOCKET_STATE_OPEN ||
-        !may_ask(viewer))
+        !viewer->room || !may_ask(viewer))
         return;
     viewer->hub->counts.requests++;
     text = g_bytes_get_data(bytes, &size);
@@ -278,11 +278,11 @@ void hub_add(Hub *hub, SoupWebsocketConnection *connection, Guard *guard)
 {
     Viewer *viewer;
 
-    if (hub->viewers->len >= (guint) hub->settings->max_viewers) {
+    if (hub->viewers->len >= (guint) hub->settings->max_viewers || !hub->rooms->len) {
         hub->counts.refused_pages++;
         g_signal_connect(g_object_ref(connection), "closed", G_CALLBACK(g_object_unref), NULL);
         soup_websocket_connection_close(connection, SOUP_WEBSOCKET_CLOSE_POLICY_VIOLATION,
-            "too many viewers");
+            hub->rooms->len ? "too many viewers" : "there is no camera");
         return;
     }
     viewer = g_new0(Viewer, 1);
@@ -419,10 +419,33 @@ Hub *hub_new(const Settings *settings, GPtrArray *rooms)
     hub->settings = settings;
     hub->rooms = rooms;
     hub->viewers = g_ptr_array_new_with_free_func(free_viewer);
-    hub->times = g_new0(Times, rooms->len);
+    hub->times = g_new0(Times, MAX(rooms->len, 1));
     hub->webrtc = webrtc_is_possible();
     hub->push = g_timeout_add(PUSH_MS, push, hub);
     return hub;
+}
+
+void hub_update(Hub *hub)
+{
+    guint i;
+
+    hub->times = g_renew(Times, hub->times, MAX(hub->rooms->len, 1));
+    memset(hub->times, 0, MAX(hub->rooms->len, 1) * sizeof *hub->times);
+    for (i = 0; i < hub->viewers->len; i++) {
+        Viewer *viewer = g_ptr_array_index(hub->viewers, i);
+
+        if (!hub->rooms->len) {
+            stop_webrtc(viewer);
+            viewer->room = NULL;
+            dismiss(viewer, "page-closes", "there is no camera");
+            continue;
+        }
+        if (!g_ptr_array_find(hub->rooms, viewer->room, NULL)) {
+            stop_webrtc(viewer);
+            viewer->room = g_ptr_array_index(hub->rooms, 0);
+        }
+        send_and_free(viewer, make_hello(hub));
+    }
 }
 
 void hub_close(Hub *hub)

@@ -5,6 +5,7 @@
 
 #include "annotations.h"
 #include "guard.h"
+#include "keeper.h"
 #include "objects.h"
 
 #include <libsoup/soup.h>
@@ -14,12 +15,17 @@ typedef struct {
     Camera *camera;
     Objects *objects;
     Annotations *annotations; /* NULL: none are kept */
+    Keeper *keeper;           /* NULL: no tracks are kept */
+    CameraSettings *settings;
+    guint unwatched; /* of one that is gone: s for which nobody has watched it */
 } Room;
 
 typedef struct Hub Hub;
 
-/* @rooms: of Room, at least one. Both must outlive the hub. */
+/* @rooms: of Room. Both must outlive the hub. */
 Hub *hub_new(const Settings *settings, GPtrArray *rooms);
+/* The rooms have changed: all pages are told, and none watches one that is gone. */
+void hub_update(Hub *hub);
 /* Nothing more is asked by or sent to the pages. None may come in after this. */
 void hub_close(Hub *hub);
 /* No saving or restoring that a page asked for may be under way. */

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* samtrack-live: tracks objects in live video; shows it in a browser and by RTSP. */
 
-#include "camera.h"
 #include "encoder.h"
-#include "http.h"
 #include "journal.h"
-#include "rtsp.h"
+#include "rooms.h"
 #include "secrets.h"
 #include "settings.h"
 #include "standard.h"
@@ -27,9 +25,7 @@
 typedef struct {
     Settings settings;
     GMainLoop *loop;
-    GPtrArray *rooms; /* Room */
-    Rtsp *rtsp;
-    Http *http;
+    Rooms rooms;
 } Live;
 
 /* Ends the program if stopping does not: a source, a client or a disk may hang. */
@@ -67,11 +63,25 @@ static gboolean on_signal(gpointer data)
     return G_SOURCE_CONTINUE;
 }
 
-static void watch_signal(GMainContext *context, gint number, Live *live)
+static gboolean reload(gpointer data)
+{
+    Live *live = data;
+
+    rooms_reload(&live->rooms);
+    return G_SOURCE_REMOVE;
+}
+
+static gboolean on_hangup(gpointer data)
+{
+    g_idle_add(reload, data);
+    return G_SOURCE_CONTINUE;
+}
+
+static void watch_signal(GMainContext *context, gint number, GSourceFunc func, Live *live)
 {
     GSource *source = g_unix_signal_source_new(number);
 
-    g_source_set_callback(source, on_signal, live, NULL);
+    g_source_set_callback(source, func, live, NULL);
     g_source_attach(source, context);
     g_source_unref(source);
 }
@@ -84,48 +94,20 @@ static gpointer wait_for_signals(gpointer data)
 
 static void free_room(gpointer data)
 {
-    Room *room = data;
-
-    objects_free(room->objects);
-    camera_free(room->camera);
-    g_clear_pointer(&room->annotations, annotations_free);
-    g_free(room);
+    room_free(data);
 }
 
-/* Without a folder for them, the program goes on without annotations. */
-static Annotations *keep_annotations(const Settings *settings, const gchar *camera)
+static gboolean add_room(Live *live, CameraSettings **settings, GError **error)
 {
-    Annotations *annotations;
-    GError *error = NULL;
+    Room *room = room_new(&live->settings, *settings, live->rooms.encoder, error);
 
-    if (!settings->annotations)
-        return NULL;
-    annotations = annotations_new(settings->state_folder, camera,
-        (guint64) settings->annotations << 20, &error);
-    if (!annotations)
-        log_warning("no-annotations", "camera", G_TYPE_STRING, camera, "why", G_TYPE_STRING,
-            error->message, NULL);
-    g_clear_error(&error);
-    return annotations;
-}
-
-static gboolean add_room(Live *live, const CameraSettings *settings, const gchar *encoder,
-    GError **error)
-{
-    Annotations *annotations = keep_annotations(&live->settings, settings->name);
-    Camera *camera = camera_new(settings, encoder, annotations, error);
-    Room *room;
-
-    if (!camera) {
-        g_clear_pointer(&annotations, annotations_free);
+    if (!room)
         return FALSE;
-    }
-    room = g_new(Room, 1);
-    room->camera = camera;
-    room->objects = objects_new(camera, live->settings.state_folder);
-    room->annotations = annotations;
-    g_ptr_array_add(live->rooms, room);
-    rtsp_add(live->rtsp, camera);
+    *settings = NULL;
+    g_ptr_array_add(live->rooms.rooms, room);
+    if (live->settings.keep_tracks)
+        room->keeper = keeper_new(room->camera, room->objects, live->settings.keep_tracks);
+    rtsp_add(live->rooms.rtsp, room->camera);
     return TRUE;
 }
 
@@ -145,7 +127,7 @@ static gboolean find_plugin(GError **error)
 
 static gboolean start_cameras(Live *live, GError **error)
 {
-    const gchar *encoder = encoder_find();
+    const gchar *encoder = live->rooms.encoder = encoder_find();
     guint i;
 
     if (!find_plugin(error))
@@ -158,7 +140,8 @@ static gboolean start_cameras(Live *live, GError **error)
     log_info("start", "version", G_TYPE_STRING, SAM_VERSION, "encoder", G_TYPE_STRING, encoder,
         "cameras", G_TYPE_UINT, live->settings.cameras->len, NULL);
     for (i = 0; i < live->settings.cameras->len; i++)
-        if (!add_room(live, g_ptr_array_index(live->settings.cameras, i), encoder, error))
+        if (!add_room(live, (CameraSettings **) &g_ptr_array_index(live->settings.cameras, i),
+            error))
             return FALSE;
     return TRUE;
 }
@@ -194,11 +177,12 @@ static void print_addresses(Live *live)
 
     if (settings->public_origin)
         printf("%s%s/%s\n", settings->public_origin, settings->public_path, query);
-    printf("http%s://%s:%d/%s\n", s, host, http_get_port(live->http), query);
-    for (i = 0; i < live->rooms->len; i++)
+    printf("http%s://%s:%d/%s\n", s, host, http_get_port(live->rooms.http), query);
+    for (i = 0; i < live->rooms.rooms->len; i++)
         for (k = 0; k < G_N_ELEMENTS(streams); k++)
-            printf("rtsp%s://%s%s:%d/%s/%s\n", s, user, host, rtsp_get_port(live->rtsp), streams[k],
-                camera_get_name(((Room *) g_ptr_array_index(live->rooms, i))->camera));
+            printf("rtsp%s://%s%s:%d/%s/%s\n", s, user, host, rtsp_get_port(live->rooms.rtsp),
+                streams[k],
+                camera_get_name(((Room *) g_ptr_array_index(live->rooms.rooms, i))->camera));
     lost = standard_flush();
     if (lost)
         log_warning("addresses-lost", "why", G_TYPE_STRING, lost, NULL);
@@ -215,11 +199,11 @@ static gboolean start(Live *live, GError **error)
 
     for (i = 0; i < live->settings.secrets->len; i++)
         secrets_check(g_ptr_array_index(live->settings.secrets, i));
-    live->rtsp = rtsp_new(&live->settings, error);
-    if (!live->rtsp || !start_cameras(live, error))
+    live->rooms.rtsp = rtsp_new(&live->settings, error);
+    if (!live->rooms.rtsp || !start_cameras(live, error))
         return FALSE;
-    live->http = http_new(&live->settings, live->rooms, live->rtsp, error);
-    return live->http != NULL;
+    live->rooms.http = http_new(&live->settings, live->rooms.rooms, live->rooms.rtsp, error);
+    return live->rooms.http != NULL;
 }
 
 static void run(Live *live)
@@ -228,8 +212,10 @@ static void run(Live *live)
     GMainLoop *signals = g_main_loop_new(context, FALSE);
     GThread *thread;
 
-    watch_signal(context, SIGINT, live);
-    watch_signal(context, SIGTERM, live);
+    watch_signal(context, SIGINT, on_signal, live);
+    watch_signal(context, SIGTERM, on_signal, live);
+    if (live->settings.file)
+        watch_signal(context, SIGHUP, on_hangup, live);
     thread = g_thread_new("signals", wait_for_signals, signals);
     print_addresses(live);
     g_main_loop_run(live->loop);
@@ -251,12 +237,14 @@ static gboolean is_any_busy(GPtrArray *rooms)
 
 static void stop(Live *live)
 {
+    rooms_end(&live->rooms);
     /* Pages may ask for a saving in one room while another's is waited for. */
-    while (is_any_busy(live->rooms))
+    while (is_any_busy(live->rooms.rooms))
         g_main_context_iteration(NULL, TRUE);
-    g_clear_pointer(&live->http, http_free);
-    g_clear_pointer(&live->rtsp, rtsp_free);
-    g_ptr_array_set_size(live->rooms, 0);
+    g_clear_pointer(&live->rooms.http, http_free);
+    g_clear_pointer(&live->rooms.rtsp, rtsp_free);
+    g_ptr_array_set_size(live->rooms.rooms, 0);
+    g_ptr_array_set_size(live->rooms.leaving, 0);
 }
 
 /* Viewers and sources come with threads of their own. glibc's malloc() hands these out over eight
@@ -302,10 +290,13 @@ int main(int argc, char **argv)
     raise_files();
     set_up_tls();
     gst_init(NULL, NULL);
+    live.rooms.words = g_strdupv(argv);
     result = settings_read(&live.settings, &argc, &argv, &error);
     if (result == SETTINGS_RUN) {
         live.loop = g_main_loop_new(NULL, FALSE);
-        live.rooms = g_ptr_array_new_with_free_func(free_room);
+        live.rooms.settings = &live.settings;
+        live.rooms.rooms = g_ptr_array_new_with_free_func(free_room);
+        live.rooms.leaving = g_ptr_array_new_with_free_func(free_room);
         ok = start(&live, &error);
         if (ok)
             run(&live);
@@ -313,7 +304,8 @@ int main(int argc, char **argv)
         stop(&live);
         if (ok)
             log_info("stopped", "cameras", G_TYPE_UINT, live.settings.cameras->len, NULL);
-        g_ptr_array_unref(live.rooms);
+        g_ptr_array_unref(live.rooms.rooms);
+        g_ptr_array_unref(live.rooms.leaving);
         g_main_loop_unref(live.loop);
     }
     if (error) {
@@ -323,5 +315,6 @@ int main(int argc, char **argv)
         g_error_free(error);
     }
     settings_free(&live.settings);
+    g_strfreev(live.rooms.words);
     return result == SETTINGS_BAD ? 2 : !ok;
 }

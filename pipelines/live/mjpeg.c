@@ -150,6 +150,20 @@ void mjpeg_serve(Mjpeg *mjpeg, Output *output, SoupServerMessage *message)
     viewer->subscription = output_subscribe(output, on_frame, viewer);
 }
 
+void mjpeg_end(Mjpeg *mjpeg, Output *output)
+{
+    guint i;
+
+    for (i = 0; i < mjpeg->viewers->len; i++) {
+        Viewer *viewer = g_ptr_array_index(mjpeg->viewers, i);
+
+        if (viewer->output != output || viewer->writing)
+            continue;
+        soup_message_body_complete(soup_server_message_get_response_body(viewer->message));
+        soup_server_message_unpause(viewer->message);
+    }
+}
+
 guint mjpeg_get_viewers(Mjpeg *mjpeg)
 {
     return mjpeg->viewers->len;

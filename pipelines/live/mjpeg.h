@@ -14,6 +14,8 @@ Mjpeg *mjpeg_new(guint most);
 /* Answers a request with the output's pictures until the client leaves; with status 503 if there
  * are too many. A client gets the newest picture whenever it has taken the one before. */
 void mjpeg_serve(Mjpeg *mjpeg, Output *output, SoupServerMessage *message);
+/* No more pictures of that output come: the responses end. */
+void mjpeg_end(Mjpeg *mjpeg, Output *output);
 guint mjpeg_get_viewers(Mjpeg *mjpeg);
 guint64 mjpeg_get_bytes(Mjpeg *mjpeg); /* so far */
 void mjpeg_free(Mjpeg *mjpeg);

@@ -310,7 +310,7 @@ void objects_clear(Objects *objects)
 /* A saving or restoring that runs. */
 typedef struct {
     Objects *objects;
-    gboolean save;
+    gboolean save, kept;
     gchar *tracks, *names;
     ObjectsDone done;
     gpointer user;
@@ -398,7 +398,9 @@ static void on_job_done(GObject *object, GAsyncResult *result, gpointer data)
         ok = save_names(job->objects, job->names, &error);
     else if (ok)
         load_names(job->objects, job->names);
-    if (ok)
+    if (ok && job->save && job->kept)
+        ; /* each minute: the log would be full of it */
+    else if (ok)
         log_info(job->save ? "saved" : "restored", "camera", G_TYPE_STRING,
             camera_get_name(job->objects->camera), "file", G_TYPE_STRING, job->tracks, NULL);
     else
@@ -410,17 +412,25 @@ static void on_job_done(GObject *object, GAsyncResult *result, gpointer data)
     g_clear_error(&error);
 }
 
-static void start_job(Objects *objects, gboolean save, ObjectsDone done, gpointer user)
+/* The names of cameras have no dot. */
+static gchar *get_path(Objects *objects, gboolean kept, const gchar *what)
 {
-    const gchar *name = camera_get_name(objects->camera);
+    return g_strdup_printf("%s/%s%s.%s", objects->folder, camera_get_name(objects->camera), kept ?
+        ".kept" : "", what);
+}
+
+static void start_job(Objects *objects, gboolean save, gboolean kept, ObjectsDone done,
+    gpointer user)
+{
     GTask *task = g_task_new(NULL, NULL, on_job_done, NULL);
     Job *job = g_new0(Job, 1);
 
     if (save)
         g_mkdir_with_parents(objects->folder, 0700);
     *job = (Job) {.objects = objects, .save = save, .done = done, .user = user};
-    job->tracks = g_strdup_printf("%s/%s.tracks", objects->folder, name);
-    job->names = g_strdup_printf("%s/%s.names", objects->folder, name);
+    job->tracks = get_path(objects, kept, "tracks");
+    job->names = get_path(objects, kept, "names");
+    job->kept = kept;
     objects->busy++;
     g_task_set_task_data(task, job, free_job);
     g_task_run_in_thread(task, run_job);
@@ -429,12 +439,46 @@ static void start_job(Objects *objects, gboolean save, ObjectsDone done, gpointe
 
 void objects_save(Objects *objects, ObjectsDone done, gpointer user)
 {
-    start_job(objects, TRUE, done, user);
+    start_job(objects, TRUE, FALSE, done, user);
 }
 
 void objects_restore(Objects *objects, ObjectsDone done, gpointer user)
 {
-    start_job(objects, FALSE, done, user);
+    start_job(objects, FALSE, FALSE, done, user);
+}
+
+void objects_keep(Objects *objects, ObjectsDone done, gpointer user)
+{
+    start_job(objects, TRUE, TRUE, done, user);
+}
+
+void objects_find_again(Objects *objects, ObjectsDone done, gpointer user)
+{
+    start_job(objects, FALSE, TRUE, done, user);
+}
+
+gint64 objects_get_kept_age(Objects *objects)
+{
+    gchar *path = get_path(objects, TRUE, "tracks");
+    GStatBuf st;
+    const gint64 age = g_stat(path, &st) ? -1 :
+        MAX(g_get_real_time() / G_USEC_PER_SEC - (gint64) st.st_mtime, 0);
+
+    g_free(path);
+    return age;
+}
+
+void objects_forget_kept(Objects *objects)
+{
+    static const gchar *const kinds[] = {"tracks", "names"};
+    gsize i;
+
+    for (i = 0; i < G_N_ELEMENTS(kinds); i++) {
+        gchar *path = get_path(objects, TRUE, kinds[i]);
+
+        g_unlink(path);
+        g_free(path);
+    }
 }
 
 static int compare(const void *a, const void *b)

@@ -57,6 +57,13 @@ typedef void (*ObjectsDone)(const gchar *why, gpointer user);
 void objects_save(Objects *objects, ObjectsDone done, gpointer user);
 void objects_restore(Objects *objects, ObjectsDone done, gpointer user);
 
+/* The same with other files, for the program itself. */
+void objects_keep(Objects *objects, ObjectsDone done, gpointer user);
+void objects_find_again(Objects *objects, ObjectsDone done, gpointer user);
+/* How long ago they were written, s; -1: there are none. */
+gint64 objects_get_kept_age(Objects *objects);
+void objects_forget_kept(Objects *objects);
+
 /* How old the frames were that viewers pointed at, ms: median of the last 64 prompts; 0: none. */
 gdouble objects_get_prompt_age(Objects *objects);
 

@@ -373,6 +373,21 @@ void rtsp_add(Rtsp *rtsp, Camera *camera)
     add(rtsp, "clean", camera, camera_get_clean(camera));
 }
 
+void rtsp_remove(Rtsp *rtsp, Camera *camera)
+{
+    static const gchar *const streams[] = {"annotated", "clean"};
+    GstRTSPMountPoints *mounts = gst_rtsp_server_get_mount_points(rtsp->server);
+    gsize i;
+
+    for (i = 0; i < G_N_ELEMENTS(streams); i++) {
+        gchar *path = g_strdup_printf("/%s/%s", streams[i], camera_get_name(camera));
+
+        gst_rtsp_mount_points_remove_factory(mounts, path);
+        g_free(path);
+    }
+    g_object_unref(mounts);
+}
+
 gint rtsp_get_port(Rtsp *rtsp)
 {
     return rtsp->port;

@@ -2,6 +2,7 @@
 #include "settings.h"
 
 #include "address.h"
+#include "keyfile.h"
 #include "refuse.h"
 #include "secrets.h"
 #include "trust.h"
@@ -35,6 +36,7 @@ static const Key live_keys[] = {
     {"state-folder", TEXT, G_STRUCT_OFFSET(Settings, state_folder), 0, 0, 0, NULL},
     {"max-viewers", NUMBER, G_STRUCT_OFFSET(Settings, max_viewers), 1, 256, 16, NULL},
     {"annotations", NUMBER, G_STRUCT_OFFSET(Settings, annotations), 0, 65536, 128, NULL},
+    {"keep-tracks", NUMBER, G_STRUCT_OFFSET(Settings, keep_tracks), 0, 1000000, 0, NULL},
 };
 
 static const Key camera_keys[] = {
@@ -57,6 +59,22 @@ static const Key camera_keys[] = {
     {"initial-prompt", TEXT, G_STRUCT_OFFSET(CameraSettings, initial_prompt), 0, 0, 0, NULL},
     {"max-objects", NUMBER, G_STRUCT_OFFSET(CameraSettings, max_objects), 0, 255, 0, NULL},
     {"threads", NUMBER, G_STRUCT_OFFSET(CameraSettings, threads), 0, 256, 0, NULL},
+    {"detector-file", TEXT, G_STRUCT_OFFSET(CameraSettings, detector_file), 0, 0, 0, NULL},
+    {"detector-labels", TEXT, G_STRUCT_OFFSET(CameraSettings, detector_labels), 0, 0, 0, NULL},
+    {"detector-backend", TEXT, G_STRUCT_OFFSET(CameraSettings, detector_backend), 0, 0, 0, NULL},
+    {"detector-size", NUMBER, G_STRUCT_OFFSET(CameraSettings, detector_size), 0, 4096, 0, NULL},
+    {"detect-classes", TEXT, G_STRUCT_OFFSET(CameraSettings, detect_classes), 0, 0, 0, NULL},
+    {"detect-interval", NUMBER, G_STRUCT_OFFSET(CameraSettings, detect_interval), 0, 10000, 0,
+        NULL},
+    {"seed-score", TEXT, G_STRUCT_OFFSET(CameraSettings, seed_score), 0, 0, 0, NULL},
+    {"instant-confirm-score", TEXT, G_STRUCT_OFFSET(CameraSettings, instant_confirm_score), 0, 0, 0,
+        NULL},
+    {"roi", TEXT, G_STRUCT_OFFSET(CameraSettings, roi), 0, 0, 0, NULL},
+    {"seed-options", TEXT, G_STRUCT_OFFSET(CameraSettings, seed_options), 0, 0, 0, NULL},
+    {"mqtt-uri", TEXT, G_STRUCT_OFFSET(CameraSettings, mqtt_uri), 0, 0, 0, NULL},
+    {"mqtt-topic", TEXT, G_STRUCT_OFFSET(CameraSettings, mqtt_topic), 0, 0, 0, NULL},
+    {"mqtt-user", TEXT, G_STRUCT_OFFSET(CameraSettings, mqtt_user), 0, 0, 0, NULL},
+    {"mqtt-password", TEXT, G_STRUCT_OFFSET(CameraSettings, mqtt_password), 0, 0, 0, NULL},
 };
 
 static void set_presets(gpointer object, const Key *keys, gsize n)
@@ -77,19 +95,51 @@ static void free_texts(gpointer object, const Key *keys, gsize n)
             g_free(G_STRUCT_MEMBER(gchar *, object, keys[i].offset));
 }
 
-static void free_camera(gpointer data)
+void settings_free_camera(CameraSettings *camera)
 {
-    CameraSettings *camera = data;
-
     free_texts(camera, camera_keys, G_N_ELEMENTS(camera_keys));
     g_free(camera->name);
     g_free(camera->location);
     g_free(camera);
 }
 
+/* One that somebody else has taken is NULL. */
+static void free_camera(gpointer data)
+{
+    if (data)
+        settings_free_camera(data);
+}
+
+/* The first key whose values differ; NULL: there is none. */
+static const gchar *compare(gconstpointer a, gconstpointer b, const Key *keys, gsize n)
+{
+    gsize i;
+
+    for (i = 0; i < n; i++)
+        if (keys[i].type == TEXT ? g_strcmp0(G_STRUCT_MEMBER(gchar *, a, keys[i].offset),
+            G_STRUCT_MEMBER(gchar *, b, keys[i].offset)) : G_STRUCT_MEMBER(gint, a,
+            keys[i].offset) != G_STRUCT_MEMBER(gint, b, keys[i].offset))
+            return keys[i].name;
+    return NULL;
+}
+
+gboolean settings_are_same(const CameraSettings *a, const CameraSettings *b)
+{
+    return !strcmp(a->name, b->name) && !compare(a, b, camera_keys, G_N_ELEMENTS(camera_keys));
+}
+
+const gchar *settings_find_difference(const Settings *a, const Settings *b)
+{
+    const gchar *key = compare(a, b, live_keys, G_N_ELEMENTS(live_keys));
+
+    /* Each start makes a token of its own, if none is given. */
+    return key && !strcmp(key, "token") && a->token_made && b->token_made ? NULL : key;
+}
+
 void settings_free(Settings *settings)
 {
     free_texts(settings, live_keys, G_N_ELEMENTS(live_keys));
+    g_free(settings->file);
     g_free(settings->public_origin);
     g_free(settings->public_path);
     g_ptr_array_unref(settings->cameras);
@@ -156,6 +206,8 @@ static gboolean read_key(gpointer object, const Key *keys, gsize n, GKeyFile *fi
     /* a text with a bad escape comes with both */
     const gboolean ok = text && !*error && set_key(object, keys, n, where, name, text, error);
 
+    if (!ok)
+        g_prefix_error(error, "line %u of ", keyfile_find_line(path, group, name));
     g_free(text);
     g_free(where);
     return ok;
@@ -270,6 +322,7 @@ static gboolean read_file(Settings *settings, const gchar *path, GError **error)
         g_prefix_error(error, "cannot read the configuration '%s': ", path);
     for (i = 0; ok && groups[i]; i++) {
         if (!strcmp(groups[i], "live")) {
+            settings->may_be_empty = TRUE;
             ok = read_group(settings, live_keys, G_N_ELEMENTS(live_keys), file, path, "live",
                 error);
         } else if (g_str_has_prefix(groups[i], "camera ")) {
@@ -277,10 +330,11 @@ static gboolean read_file(Settings *settings, const gchar *path, GError **error)
             ok = camera && read_group(camera, camera_keys, G_N_ELEMENTS(camera_keys), file, path,
                 groups[i], error);
             if (!camera)
-                g_prefix_error(error, "%s: ", path);
+                g_prefix_error(error, "line %u of %s: ", keyfile_find_line(path, groups[i], NULL),
+                    path);
         } else {
-            ok = refuse(error, "%s: the group [%s] is not known, expected [live] or [camera NAME]",
-                path, groups[i]);
+            ok = refuse(error, "line %u of %s: the group [%s] is not known, expected [live] or "
+                "[camera NAME]", keyfile_find_line(path, groups[i], NULL), path, groups[i]);
         }
     }
     g_strfreev(groups);
@@ -373,7 +427,8 @@ static gboolean has_secrets(const Settings *settings)
     for (i = 0; i < settings->cameras->len; i++) {
         const gchar *source = ((CameraSettings *) g_ptr_array_index(settings->cameras, i))->source;
         gchar *hidden = secrets_hide(source ? source : "");
-        const gboolean has = source && strcmp(hidden, source);
+        const gboolean has = (source && strcmp(hidden, source)) ||
+            ((CameraSettings *) g_ptr_array_index(settings->cameras, i))->mqtt_password;
         g_free(hidden);
         if (has)
             return TRUE;
@@ -388,6 +443,7 @@ static gboolean take_options(Settings *settings, Options *options, GError **erro
 
     if (options->file && !read_file(settings, options->file, error))
         return FALSE;
+    settings->file = g_strdup(options->file);
     if (options->file && has_secrets(settings))
         g_ptr_array_add(settings->secrets, g_strdup(options->file));
     if (options->demo && !add_source(settings, "demo", error))
@@ -461,15 +517,28 @@ static gboolean complete_token(Settings *settings, GError **error)
     return TRUE;
 }
 
+/* Where the camera stands in the key file, if it does. */
+static void tell_line(const Settings *settings, const CameraSettings *camera, GError **error)
+{
+    gchar *group = g_strconcat("camera ", camera->name, NULL);
+    const guint line = settings->file ? keyfile_find_line(settings->file, group, NULL) : 0;
+
+    if (line)
+        g_prefix_error(error, "line %u of %s: ", line, settings->file);
+    g_free(group);
+}
+
 static gboolean complete(Settings *settings, GError **error)
 {
     guint i;
 
-    if (!settings->cameras->len)
+    if (!settings->cameras->len && !settings->may_be_empty)
         return refuse(error, "there is no source: give one or more, or --demo");
     for (i = 0; i < settings->cameras->len; i++)
-        if (!complete_camera(g_ptr_array_index(settings->cameras, i), error))
+        if (!complete_camera(g_ptr_array_index(settings->cameras, i), error)) {
+            tell_line(settings, g_ptr_array_index(settings->cameras, i), error);
             return FALSE;
+        }
     if (!address_read_public(settings, error))
         return FALSE;
     if (!settings->tls_certificate != !settings->tls_key)

@@ -41,6 +41,11 @@ typedef struct {
     gchar *backend;            /* as samtrack's property; NULL: auto */
     gchar *initial_prompt;     /* NULL: none */
     gint max_objects, threads; /* 0: samtrack's default */
+    gchar *detector_file, *detector_labels, *detector_backend; /* as samtrack's properties, as */
+    gchar *detect_classes, *roi, *seed_options;                /* are these; NULL: not set */
+    gchar *seed_score, *instant_confirm_score;
+    gint detector_size, detect_interval;                       /* the same; 0: not set */
+    gchar *mqtt_uri, *mqtt_topic, *mqtt_user, *mqtt_password;  /* as samexport's; NULL: not set */
 } CameraSettings;
 
 typedef struct {
@@ -55,6 +60,9 @@ typedef struct {
     gchar *state_folder;              /* of saved tracks */
     gint max_viewers;                 /* open pages, and RTSP sessions, each */
     gint annotations;                 /* MiB that are kept of each camera */
+    gint keep_tracks;                 /* s: age of tracks that are found again; 0: none are kept */
+    gchar *file;                      /* the key file; NULL: none */
+    gboolean may_be_empty;            /* it has [live], and so perhaps no cameras for now */
     GPtrArray *cameras;               /* CameraSettings */
     GPtrArray *secrets;               /* names of the files that hold some */
 } Settings;
@@ -69,5 +77,13 @@ typedef enum {
  * caller, settings_free() in every case. */
 SettingsResult settings_read(Settings *settings, int *argc, char ***argv, GError **error);
 void settings_free(Settings *settings);
+
+/* Whether all that is said of a camera is the same. */
+gboolean settings_are_same(const CameraSettings *a, const CameraSettings *b);
+void settings_free_camera(CameraSettings *camera);
+
+/* The name of a key of [live] that differs; NULL: there is none. What was not given counts as what
+ * it stands for. */
+const gchar *settings_find_difference(const Settings *a, const Settings *b);
 
 #endif

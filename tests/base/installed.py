@@ -102,7 +102,7 @@ def inspect_plugins(tree):
 
 def run_programs(tree, plugins, model, version):
     env = {'GST_PLUGIN_PATH': str(plugins), 'SAMTRACK_MODEL': str(model)}
-    for name in ('samtrack-run', 'samtrack-live', 'samtrack-batch'):
+    for name in ('samtrack-run', 'samtrack-live', 'samtrack-batch', 'samtrack-fleet'):
         if f'bin/{name}' not in tree.files:
             print(f'{name} was not built')
             continue
@@ -110,11 +110,11 @@ def run_programs(tree, plugins, model, version):
         page = tree.prefix / f'share/man/man1/{name}.1'
         text = page.read_text(encoding='utf-8').replace('\\', '')
         options = set(re.findall(r'^  (?:-\w, )?(--[\w-]+)', tree.run(name, '--help'), re.M))
-        check(len(options) > 10 and all(o in text for o in options), f'{page.name} lacks {[o for o in options if o not in text]}')
+        check(len(options) > (2 if name == 'samtrack-fleet' else 10) and all(o in text for o in options), f'{page.name} lacks {[o for o in options if o not in text]}')
         sections = re.findall('^.SH "?(.*?)"?$', text, re.M)
         told = {t.upper() for t in re.findall(r'^([A-Z][\w ]+):$', tree.run(name, '--help'), re.M) if not t.endswith('Options') and t != 'Usage'}
         check({'SYNOPSIS', 'OPTIONS', 'SEE ALSO', *told} <= set(sections), f'{page.name} has {sections}, --help has {told}')
-        check(name == 'samtrack-batch' or 'EXIT STATUS' in told, f'{name} --help has {told}')
+        check(name in ('samtrack-batch', 'samtrack-fleet') or 'EXIT STATUS' in told, f'{name} --help has {told}')
         if shutil.which('groff'):
             done = subprocess.run(['groff', '-man', '-ww', '-z', page], capture_output=True, text=True, check=False)
             check(not done.stderr, f'groff on {page.name}: {done.stderr}')

@@ -23,6 +23,7 @@ def get_programs(folder):
         'pipelines/run/samtrack-run': ['--help'],
         'pipelines/live/samtrack-live': ['--help'],
         'pipelines/batch/samtrack-batch': ['--help'],
+        'pipelines/fleet/samtrack-fleet': ['--help'],
     }
 
 

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+#include "rooms.h"
+
+#include "journal.h"
+#include "secrets.h"
+
+#include <string.h>
+
+#define SWEEP_S 1
+/* Sessions of RTSP outlive their viewers by a minute, and may ask for a stream again. */
+#define LINGER_S 120
+
+/* Without a folder for them, the program goes on without annotations. */
+static Annotations *keep_annotations(const Settings *settings, const gchar *camera)
+{
+    Annotations *annotations;
+    GError *error = NULL;
+
+    if (!settings->annotations)
+        return NULL;
+    annotations = annotations_new(settings->state_folder, camera,
+        (guint64) settings->annotations << 20, &error);
+    if (!annotations)
+        log_warning("no-annotations", "camera", G_TYPE_STRING, camera, "why", G_TYPE_STRING,
+            error->message, NULL);
+    g_clear_error(&error);
+    return annotations;
+}
+
+Room *room_new(const Settings *settings, CameraSettings *of, const gchar *encoder, GError **error)
+{
+    Annotations *annotations = keep_annotations(settings, of->name);
+    Camera *camera = camera_new(of, encoder, annotations, error);
+    Room *room;
+
+    if (!camera) {
+        g_clear_pointer(&annotations, annotations_free);
+        return NULL;
+    }
+    room = g_new0(Room, 1);
+    room->settings = of;
+    room->camera = camera;
+    room->objects = objects_new(camera, settings->state_folder);
+    room->annotations = annotations;
+    return room;
+}
+
+void room_free(Room *room)
+{
+    g_clear_pointer(&room->keeper, keeper_free);
+    objects_free(room->objects);
+    camera_free(room->camera);
+    g_clear_pointer(&room->annotations, annotations_free);
+    settings_free_camera(room->settings);
+    g_free(room);
+}
+
+void rooms_end(Rooms *rooms)
+{
+    guint i;
+
+    rooms->busy = TRUE; /* nothing is read again any more */
+    for (i = 0; i < rooms->rooms->len; i++) {
+        Room *room = g_ptr_array_index(rooms->rooms, i);
+
+        if (room->keeper)
+            keeper_end(room->keeper);
+    }
+    g_clear_handle_id(&rooms->sweep, g_source_remove);
+}
+
+/* Rooms that nobody watches any more are freed. */
+static gboolean sweep(gpointer data)
+{
+    Rooms *rooms = data;
+    guint i = 0;
+
+    while (i < rooms->leaving->len) {
+        Room *room = g_ptr_array_index(rooms->leaving, i);
+
+        room->unwatched = http_is_watched(rooms->http, room) ? 0 : room->unwatched + SWEEP_S;
+        if (room->unwatched > LINGER_S)
+            g_ptr_array_remove_index_fast(rooms->leaving, i);
+        else
+            i++;
+    }
+    if (rooms->leaving->len)
+        return G_SOURCE_CONTINUE;
+    rooms->sweep = 0;
+    return G_SOURCE_REMOVE;
+}
+
+static Room *find_room(Rooms *rooms, const gchar *name)
+{
+    guint i;
+
+    for (i = 0; i < rooms->rooms->len; i++) {
+        Room *room = g_ptr_array_index(rooms->rooms, i);
+
+        if (!strcmp(room->settings->name, name))
+            return room;
+    }
+    return NULL;
+}
+
+/* The rooms as the settings have them: those that are there already, and new ones, which are taken
+ * from the settings. NULL and *error: none was started. */
+static GPtrArray *start_new(Rooms *rooms, Settings *fresh, GPtrArray *started, GError **error)
+{
+    GPtrArray *all = g_ptr_array_new();
+    guint i;
+
+    for (i = 0; i < fresh->cameras->len; i++) {
+        CameraSettings *camera = g_ptr_array_index(fresh->cameras, i);
+        Room *room = find_room(rooms, camera->name);
+
+        if (!room || !settings_are_same(room->settings, camera)) {
+            room = room_new(rooms->settings, camera, rooms->encoder, error);
+            if (!room) {
+                g_ptr_array_set_size(started, 0);
+                g_ptr_array_unref(all);
+                return NULL;
+            }
+            g_ptr_array_index(fresh->cameras, i) = NULL;
+            g_ptr_array_add(started, room);
+        }
+        g_ptr_array_add(all, room);
+    }
+    return all;
+}
+
+/* What it tracked is saved before another one of its name looks for it. */
+static void leave(Rooms *rooms, Room *room)
+{
+    if (room->keeper)
+        keeper_end(room->keeper);
+    while (objects_are_busy(room->objects))
+        g_main_context_iteration(NULL, TRUE);
+    rtsp_remove(rooms->rtsp, room->camera);
+    camera_stop(room->camera);
+    log_info("camera-ended", "camera", G_TYPE_STRING, room->settings->name, NULL);
+    g_ptr_array_add(rooms->leaving, room);
+}
+
+static void enter(Rooms *rooms, Room *room)
+{
+    if (rooms->settings->keep_tracks)
+        room->keeper = keeper_new(room->camera, room->objects, rooms->settings->keep_tracks);
+    rtsp_add(rooms->rtsp, room->camera);
+    log_info("camera-started", "camera", G_TYPE_STRING, room->settings->name, NULL);
+}
+
+static void replace(Rooms *rooms, GPtrArray *all, GPtrArray *started)
+{
+    const guint before = rooms->rooms->len;
+    guint i, left = 0;
+
+    while (rooms->rooms->len) {
+        Room *room = g_ptr_array_steal_index(rooms->rooms, 0);
+
+        if (!g_ptr_array_find(all, room, NULL))
+            g_ptr_array_insert(started, left++, room);
+    }
+    for (i = 0; i < all->len; i++)
+        g_ptr_array_add(rooms->rooms, g_ptr_array_index(all, i));
+    http_update(rooms->http);
+    for (i = 0; i < started->len; i++)
+        (i < left ? leave : enter)(rooms, g_ptr_array_index(started, i));
+    g_ptr_array_set_free_func(started, NULL);
+    g_ptr_array_set_size(rooms->settings->cameras, rooms->rooms->len);
+    log_info("reloaded", "cameras", G_TYPE_UINT, rooms->rooms->len, "kept", G_TYPE_UINT,
+        before - left, "ended", G_TYPE_UINT, left, "started", G_TYPE_UINT, started->len - left,
+        NULL);
+    if (rooms->leaving->len && !rooms->sweep)
+        rooms->sweep = g_timeout_add_seconds(SWEEP_S, sweep, rooms);
+}
+
+static void free_room(gpointer data)
+{
+    room_free(data);
+}
+
+static gboolean reload(Rooms *rooms, Settings *fresh, GError **error)
+{
+    GPtrArray *started, *all;
+    const gchar *key;
+
+    key = settings_find_difference(rooms->settings, fresh);
+    if (key)
+        log_warning("needs-restart", "key", G_TYPE_STRING, key, NULL);
+    started = g_ptr_array_new_with_free_func(free_room);
+    all = start_new(rooms, fresh, started, error);
+    if (all) {
+        replace(rooms, all, started);
+        g_ptr_array_unref(all);
+    }
+    g_ptr_array_unref(started);
+    return all != NULL;
+}
+
+/* GOption takes words out of the list that it is given. */
+static gboolean read_again(Rooms *rooms, Settings *fresh, GError **error)
+{
+    gchar **words = g_strdupv(rooms->words);
+    gint n = g_strv_length(words);
+    gchar **list = g_memdup2(words, (n + 1) * sizeof *words), **given = list;
+    const gboolean ok = settings_read(fresh, &n, &given, error) == SETTINGS_RUN;
+
+    g_free(list);
+    g_strfreev(words);
+    return ok;
+}
+
+void rooms_reload(Rooms *rooms)
+{
+    GError *error = NULL;
+    Settings fresh;
+
+    if (rooms->busy) {
+        rooms->again = TRUE;
+        return;
+    }
+    rooms->busy = TRUE;
+    do {
+        rooms->again = FALSE;
+        if (!read_again(rooms, &fresh, &error) || !reload(rooms, &fresh, &error)) {
+            gchar *why = secrets_hide(error ? error->message : "nothing is to be run");
+
+            log_warning("reload-refused", "why", G_TYPE_STRING, why, NULL);
+            g_free(why);
+        }
+        g_clear_error(&error);
+        settings_free(&fresh);
+    } while (rooms->again);
+    rooms->busy = FALSE;
+}

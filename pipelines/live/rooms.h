@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* The cameras that there are, and how they change while the program runs. Main thread. */
+#ifndef LIVE_ROOMS_H
+#define LIVE_ROOMS_H
+
+#include "http.h"
+#include "hub.h"
+#include "rtsp.h"
+
+/* Takes @camera if it succeeds; NULL and *error else. */
+Room *room_new(const Settings *settings, CameraSettings *camera, const gchar *encoder,
+    GError **error);
+/* Its objects must not be busy, and nobody may watch it. */
+void room_free(Room *room);
+
+/* What a reload needs. */
+typedef struct {
+    Settings *settings;
+    GPtrArray *rooms;   /* Room */
+    GPtrArray *leaving; /* Room: gone, but somebody still watches them */
+    Rtsp *rtsp;
+    Http *http;
+    const gchar *encoder;
+    gchar **words; /* the command line */
+    guint sweep;
+    gboolean busy, again;
+} Rooms;
+
+/* Reads the settings again. Cameras that are new or gone, or of which a key has changed, are
+ * started and ended; all others go on. If anything is wrong, all stay as they are, and the log says
+ * what it is. */
+void rooms_reload(Rooms *rooms);
+
+/* Saves what is to be found again, and waits for it. */
+void rooms_end(Rooms *rooms);
+
+#endif
