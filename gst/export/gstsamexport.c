@@ -37,6 +37,7 @@
 #include "common/gstsamlive.h"
 #include "common/gstsammutex.h"
 #include "common/gstsamtext.h"
+#include "gstsamkafka.h"
 #include "gstsammqtt.h"
 #include "record/gstsamwriter.h"
 
@@ -100,6 +101,8 @@ enum
   PROP_MQTT_PASSWORD,
   PROP_MQTT_QOS,
   PROP_MQTT_BUFFER_SIZE,
+  PROP_KAFKA_URI,
+  PROP_KAFKA_KEY,
   PROP_STATS,
 };
 
@@ -125,6 +128,7 @@ struct _GstSamExport
   gchar *mqtt_uri, *mqtt_topic, *mqtt_user, *mqtt_password;
   gint mqtt_qos;
   guint64 mqtt_buffer;          /* bytes */
+  gchar *kafka_uri, *kafka_key;
   guint queue_size;
 
   GstSamTally tally;
@@ -181,18 +185,19 @@ check_settings (GstSamExport * self, GError ** error)
   const gboolean pictures = self->format == GST_SAM_EXPORT_FORMAT_DAVIS;
   const gboolean coco = self->format == GST_SAM_EXPORT_FORMAT_COCO ||
       self->format == GST_SAM_EXPORT_FORMAT_COCO_VIDEO;
+  const gboolean broker = is_set (self->mqtt_uri) || is_set (self->kafka_uri);
 
-  if (!is_set (self->location) && !is_set (self->mqtt_uri))
-    return refuse (error, "None of the properties 'location' and 'mqtt-uri' is "
-        "set, expected one of them.");
-  if (is_set (self->location) && is_set (self->mqtt_uri))
+  if (!is_set (self->location) && !broker)
+    return refuse (error, "None of the properties 'location', 'mqtt-uri' and "
+        "'kafka-uri' is set, expected one of them.");
+  if (!!is_set (self->location) + !!is_set (self->mqtt_uri) +
+      !!is_set (self->kafka_uri) > 1)
     return refuse (error, "Both of the properties 'location' and 'mqtt-uri' "
-        "are set, expected one of them.");
-  if (is_set (self->mqtt_uri) &&
-      self->format != GST_SAM_EXPORT_FORMAT_JSON_LINES)
-    return refuse (error, "The property 'mqtt-uri' is set, which expects the "
-        "format 'json-lines'.");
-  if (self->atomic && (is_set (self->mqtt_uri) || pictures))
+        "are set, or of these and 'kafka-uri', expected one of them.");
+  if (broker && self->format != GST_SAM_EXPORT_FORMAT_JSON_LINES)
+    return refuse (error, "The property 'mqtt-uri' or 'kafka-uri' is set, "
+        "which expects the format 'json-lines'.");
+  if (self->atomic && (broker || pictures))
     return refuse (error, "The property 'atomic' is set, which expects a file, "
         "not the format 'davis' or a broker.");
   if (pictures && !strcmp (self->location, "-"))
@@ -204,8 +209,20 @@ check_settings (GstSamExport * self, GError ** error)
   return TRUE;
 }
 
+/* @run: key of the messages, where there is no other one. */
 static GstSamOutput *
-open_output (GstSamExport * self, GError ** error)
+open_kafka (GstSamExport * self, const gchar * run, GError ** error)
+{
+  const GstSamKafkaParams params = { self->kafka_uri,
+    is_set (self->kafka_key) ? self->kafka_key : run, self->mqtt_buffer,
+    gst_sam_writer_wake, &self->writer
+  };
+
+  return gst_sam_output_new_kafka (&params, &self->tally, error);
+}
+
+static GstSamOutput *
+open_output (GstSamExport * self, const gchar * run, GError ** error)
 {
   GstSamMqttParams params;
 
@@ -213,6 +230,8 @@ open_output (GstSamExport * self, GError ** error)
     return self->atomic ? gst_sam_output_new_atomic (self->location,
         &self->tally, error) : gst_sam_output_new_file (self->location,
         &self->tally, error);
+  if (is_set (self->kafka_uri))
+    return open_kafka (self, run, error);
   params.uri = self->mqtt_uri;
   params.topic = self->mqtt_topic;
   params.user = self->mqtt_user;
@@ -239,16 +258,17 @@ open_format (GstSamExport * self, GError ** error)
   if (self->format == GST_SAM_EXPORT_FORMAT_DAVIS)
     return gst_sam_format_new_davis (self->location, self->mask_size,
         &self->tally, error);
-  output = open_output (self, error);
-  if (!output)
-    return NULL;
-  if (self->format == GST_SAM_EXPORT_FORMAT_MOT)
-    return gst_sam_format_new_mot (output, self->location, self->atomic,
-        &self->tally);
   run = self->run ? g_strdup (self->run) : g_strdup_printf ("%08x%08x",
       g_random_int (), g_random_int ());
-  format = gst_sam_format_new_json (output, self->mask_size, run,
-      !self->volatile_fields);
+  output = open_output (self, run, error);
+  if (!output)
+    format = NULL;
+  else if (self->format == GST_SAM_EXPORT_FORMAT_MOT)
+    format = gst_sam_format_new_mot (output, self->location, self->atomic,
+        &self->tally);
+  else
+    format = gst_sam_format_new_json (output, self->mask_size, run,
+        !self->volatile_fields);
   g_free (run);
   return format;
 }
@@ -269,7 +289,8 @@ gst_sam_export_start (GstBaseTransform * base)
   if (check_settings (self, &error))
     format = open_format (self, &error);
   if (format && gst_sam_writer_start (&self->writer, format,
-          is_set (self->location) ? self->location : self->mqtt_uri,
+          is_set (self->location) ? self->location : is_set (self->kafka_uri) ?
+          self->kafka_uri : self->mqtt_uri,
           self->queue_size, &error))
     return TRUE;
   gst_element_message_full (GST_ELEMENT (self), GST_MESSAGE_ERROR,
@@ -482,6 +503,10 @@ get_text (GstSamExport * self, guint id)
       return &self->mqtt_user;
     case PROP_MQTT_PASSWORD:
       return &self->mqtt_password;
+    case PROP_KAFKA_URI:
+      return &self->kafka_uri;
+    case PROP_KAFKA_KEY:
+      return &self->kafka_key;
     default:
       return NULL;
   }
@@ -837,6 +862,31 @@ install_login (GObjectClass * klass)
 }
 
 static void
+install_kafka (GObjectClass * klass)
+{
+  /**
+   * GstSamExport:kafka-uri:
+   *
+   * Brokers to publish lines at, instead of #GstSamExport:location.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_KAFKA_URI,
+      g_param_spec_string ("kafka-uri", "Kafka URI", "Brokers to publish lines "
+          "at: kafka://host[:port][,host[:port]...]/topic", NULL, SETTABLE));
+  /**
+   * GstSamExport:kafka-key:
+   *
+   * Key of the messages; unset, the lines' `run`.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_KAFKA_KEY,
+      g_param_spec_string ("kafka-key", "Kafka key",
+          "Key of the messages; unset, that of the run", NULL, SETTABLE));
+}
+
+static void
 install_properties (GObjectClass * gobject_class)
 {
   gobject_class->set_property = gst_sam_export_set_property;
@@ -846,6 +896,7 @@ install_properties (GObjectClass * gobject_class)
   install_queue (gobject_class);
   install_broker (gobject_class);
   install_login (gobject_class);
+  install_kafka (gobject_class);
 }
 
 static void

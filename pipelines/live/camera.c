@@ -304,6 +304,12 @@ static gboolean on_message(GstBus *bus, GstMessage *message, gpointer data)
     return G_SOURCE_CONTINUE;
 }
 
+static gboolean has_broker(const CameraSettings *settings)
+{
+    return (settings->mqtt_uri && *settings->mqtt_uri) ||
+        (settings->kafka_uri && *settings->kafka_uri);
+}
+
 /* Each stream leaves by a valve and an appsink, which take what comes: nothing behind them can stop
  * the tracker. */
 static GstElement *build(const CameraSettings *settings, GError **error)
@@ -313,7 +319,7 @@ static GstElement *build(const CameraSettings *settings, GError **error)
     GstElement *pipeline;
     gsize i;
 
-    if (settings->mqtt_uri && *settings->mqtt_uri)
+    if (has_broker(settings))
         g_string_append(text, "samexport name=broker ! ");
     g_string_append(text, "tee name=frames ");
     for (i = 0; i < STREAMS; i++)
@@ -373,9 +379,10 @@ static void set_broker(Camera *camera)
 {
     const CameraSettings *s = camera->settings;
     const Property properties[] = {{"mqtt-uri", s->mqtt_uri}, {"mqtt-topic", s->mqtt_topic},
-        {"mqtt-user", s->mqtt_user}, {"mqtt-password", s->mqtt_password}};
+        {"mqtt-user", s->mqtt_user}, {"mqtt-password", s->mqtt_password},
+        {"kafka-uri", s->kafka_uri}, {"kafka-key", s->kafka_key ? s->kafka_key : s->name}};
 
-    if (s->mqtt_uri && *s->mqtt_uri)
+    if (has_broker(s))
         set_properties(get(camera, "broker"), properties, G_N_ELEMENTS(properties));
 }
 

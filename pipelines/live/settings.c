@@ -75,6 +75,8 @@ static const Key camera_keys[] = {
     {"mqtt-topic", TEXT, G_STRUCT_OFFSET(CameraSettings, mqtt_topic), 0, 0, 0, NULL},
     {"mqtt-user", TEXT, G_STRUCT_OFFSET(CameraSettings, mqtt_user), 0, 0, 0, NULL},
     {"mqtt-password", TEXT, G_STRUCT_OFFSET(CameraSettings, mqtt_password), 0, 0, 0, NULL},
+    {"kafka-uri", TEXT, G_STRUCT_OFFSET(CameraSettings, kafka_uri), 0, 0, 0, NULL},
+    {"kafka-key", TEXT, G_STRUCT_OFFSET(CameraSettings, kafka_key), 0, 0, 0, NULL},
 };
 
 static void set_presets(gpointer object, const Key *keys, gsize n)

@@ -46,6 +46,7 @@ typedef struct {
     gchar *seed_score, *instant_confirm_score;
     gint detector_size, detect_interval;                       /* the same; 0: not set */
     gchar *mqtt_uri, *mqtt_topic, *mqtt_user, *mqtt_password;  /* as samexport's; NULL: not set */
+    gchar *kafka_uri, *kafka_key;                              /* the same */
 } CameraSettings;
 
 typedef struct {
