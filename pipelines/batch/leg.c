@@ -38,7 +38,8 @@ typedef struct {
     gboolean over;
     LegOutcome outcome;
     GError *error;       /* the first one */
-    gboolean differs;    /* what was decoded is not what was tracked before */
+    gboolean differs;    /* what was decoded after a jump is not what was tracked before, or the
+                          * source cannot jump */
     gboolean at_end;     /* of the part, not where the item stops */
     guint64 seen;        /* frames that came from the decoder */
     GstClockTime now;    /* of the item */
@@ -364,6 +365,15 @@ static Fault classify(const GError *error)
     return FAULT_TRANSIENT;
 }
 
+/* Some sources find out that they cannot jump only after they have agreed to. */
+static void note_no_jump(Leg *leg, const GError *error)
+{
+    g_mutex_lock(&leg->lock);
+    leg->differs |= leg->asked && g_error_matches(error, GST_RESOURCE_ERROR,
+        GST_RESOURCE_ERROR_SEEK);
+    g_mutex_unlock(&leg->lock);
+}
+
 static void on_error(Leg *leg, GstMessage *message)
 {
     GError *error = NULL;
@@ -373,15 +383,17 @@ static void on_error(Leg *leg, GstMessage *message)
     else
         gst_message_parse_warning(message, &error, NULL);
     if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR &&
-        source_has(&leg->source, GST_MESSAGE_SRC(message)))
+        source_has(&leg->source, GST_MESSAGE_SRC(message))) {
+        note_no_jump(leg, error);
         end(leg, LEG_FAILED, g_error_new(BATCH_FAULT, classify(error), "'%s' cannot be read: %s",
             leg->source.uri, error->message));
-    else if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR)
+    } else if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) {
         end(leg, LEG_FAILED, g_error_new(BATCH_FAULT, is_refusal(message) ? FAULT_PERMANENT :
             classify(error), "%s", error->message));
-    else if (source_has(&leg->source, GST_MESSAGE_SRC(message)))
+    } else if (source_has(&leg->source, GST_MESSAGE_SRC(message))) {
         end(leg, LEG_FAILED, g_error_new(BATCH_FAULT, FAULT_PERMANENT, "the video is damaged: %s",
             error->message));
+    }
     g_error_free(error);
 }
 
@@ -575,7 +587,7 @@ LegOutcome leg_run(Control *control, const Job *job, const Item *item, Place *pl
             return LEG_FAILED;
         outcome = run(&leg, &differs, error);
         /* Some streams decode to the same frames only from their begin on. */
-        again = differs && seeks && leg.need_seek == FALSE && leg.asked;
+        again = differs && seeks && leg.asked;
         seeks = FALSE;
         if (again)
             g_clear_error(error);

@@ -2,14 +2,18 @@
 # SPDX-License-Identifier: MIT
 """samtrack-batch: long recordings in pieces that are put together again, and the items of other shards.
 usage: long.py BUILD PROGRAM PART KILL
-PART: pieces, steal, detect. PROGRAM: samtrack-batch with the scripted tracker. KILL: a library of kill.c."""
+PART: pieces, steal, detect, web. PROGRAM: samtrack-batch with the scripted tracker. KILL: a library of kill.c."""
+import http.server
 import io
 import json
 import os
+import re
 import shutil
 import signal
+import subprocess
 import sys
 import tarfile
+import threading
 import time
 
 from jobs import (RATE, call, check, check_nothing_left, clean, compare, get_item, get_status, launch, make_reference, make_video, plan, read, run_parts,
@@ -278,6 +282,71 @@ def pretend(folder):
     check("expected 'seconds' or 'stop': with --pretend no video is read" in log, log)
 
 
+# ---- videos on a web server
+
+class Server(http.server.SimpleHTTPRequestHandler):
+    """Files of a folder; parts of them only if `ranges`."""
+    folder, ranges, asked = None, False, []
+
+    def do_GET(self):
+        path = self.folder / self.path.strip('/')
+        if not path.exists():
+            self.send_error(404)
+            return
+        data = path.read_bytes()
+        wanted = re.fullmatch(r'bytes=(\d+)-(\d*)', self.headers.get('Range', '')) if self.ranges else None
+        first = int(wanted[1]) if wanted else 0
+        self.send_response(206 if wanted else 200)
+        if self.ranges:
+            self.send_header('Accept-Ranges', 'bytes')
+        if wanted:
+            self.send_header('Content-Range', f'bytes {first}-{len(data) - 1}/{len(data)}')
+        self.send_header('Content-Length', str(len(data) - first))
+        self.end_headers()
+        self.asked.append(first)
+        try:
+            self.wfile.write(data[first:])
+        except ConnectionError:
+            pass
+
+    def log_message(self, *_):
+        pass
+
+
+def web(folder):
+    """A video that is read over HTTP, in chunks with a stop between them, from a server that gives parts of files and from one that does
+    not, has the lines of the file."""
+    if subprocess.run(['gst-inspect-1.0', '--exists', 'souphttpsrc'], check=False).returncode:
+        print('without souphttpsrc nothing is read over HTTP')
+        return
+    make_video(folder / 'v.mp4', 3)
+    prompt = {'prompt': box(8, 8)}
+    whole = make_reference(folder, {'id': 'v', 'uri': 'v.mp4', **prompt})
+    Server.folder = folder
+    server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Server)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    for ranges in (True, False):
+        Server.ranges = ranges
+        item = {'id': 'v', 'uri': f'http://127.0.0.1:{server.server_port}/v.mp4', **prompt}
+        job = plan(folder, f'web{ranges}', write_manifest(folder / 'w.jsonl', item), '--chunk=0.5')
+        process = start('run', f'--job={job}', '--shard=0', SAMTRACK_SCRIPT='step,0,20000,0')
+        while len(list(job.glob('parts/*/v/0*'))) < 4 and process.poll() is None:
+            time.sleep(0.005)
+        process.terminate()
+        log = process.communicate(timeout=60)[1]
+        check(process.returncode == 75, f'it ends with status {process.returncode}: {log}')
+        Server.asked.clear()
+        call('run', f'--job={job}', '--shard=0')
+        check(any(Server.asked) == ranges, f'parts that were asked for: {Server.asked}')
+        texts = [[{k: v for k, v in line.items() if k != 'run'} for line in find_lines(j, 'v')] for j in (whole, job)]
+        check(texts[0] == texts[1] and len(texts[0]) == 3 * RATE, 'lines of a video that was read over HTTP')
+    item['uri'] += 'x'
+    job = plan(folder, 'none', write_manifest(folder / 'w.jsonl', item))
+    log = call('run', f'--job={job}', '--shard=0', status=3)
+    check('v.mp4x' in log, f'a file that is not there: {log}')
+    server.shutdown()
+
+
 # ---- detectors
 
 def detect(folder):
@@ -316,5 +385,5 @@ def detect(folder):
     check('the detector' in (log := call('run', f'--job={job}', '--shard=0', status=2)) and 'it has changed' in log, f'another detector: {log}')
 
 
-PARTS = {'detect': [detect], 'pieces': [stitch, other_formats, refuse, damage], 'steal': [steal, pretend]}
+PARTS = {'detect': [detect], 'web': [web], 'pieces': [stitch, other_formats, refuse, damage], 'steal': [steal, pretend]}
 run_parts(PARTS[PART])
