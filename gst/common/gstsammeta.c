@@ -100,6 +100,9 @@ object_to_structure (const GstSamObject * object)
 
   if (object->label)
     gst_structure_set (s, "label", G_TYPE_STRING, object->label, NULL);
+  if (object->follows)
+    gst_structure_set (s, "model", G_TYPE_STRING, "follow",
+        "anchor-age", G_TYPE_UINT, object->anchor_age, NULL);
   return s;
 }
 
@@ -129,6 +132,8 @@ object_from_structure (GstSamObject * object, const GstStructure * s,
       "w", G_TYPE_INT, &object->w,
       "h", G_TYPE_INT, &object->h, "area", G_TYPE_UINT, &object->area, NULL);
   gst_structure_get_uint (s, "behind", &object->behind);
+  object->follows = gst_structure_get_uint (s, "anchor-age",
+      &object->anchor_age);
   object->label = gst_structure_get_string (s, "label");
   object->state = find_name (object_states, G_N_ELEMENTS (object_states),
       gst_structure_get_string (s, "state"));

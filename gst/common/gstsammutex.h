@@ -12,6 +12,7 @@ G_BEGIN_DECLS
  * @GST_SAM_RANK_NAVIGATION: GstSamNavigation
  * @GST_SAM_RANK_PAD: GstSamPad
  * @GST_SAM_RANK_WORKER: GstSamWorker
+ * @GST_SAM_RANK_FOLLOW: GstSamFollow
  * @GST_SAM_RANK_DETECTOR: GstSamDetector
  * @GST_SAM_RANK_WRITER: GstSamWriter
  * @GST_SAM_RANK_MQTT: the connection of samexport to a broker
@@ -33,6 +34,7 @@ typedef enum
   GST_SAM_RANK_NAVIGATION,
   GST_SAM_RANK_PAD,
   GST_SAM_RANK_WORKER,
+  GST_SAM_RANK_FOLLOW,
   GST_SAM_RANK_DETECTOR,
   GST_SAM_RANK_WRITER,
   GST_SAM_RANK_MQTT,

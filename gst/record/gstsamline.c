@@ -98,6 +98,10 @@ add_object (Line * self, const GstSamRecord * record, guint i)
   json_builder_end_array (b);
   add_int (b, "area", object->area);
   add_int (b, "behind", object->behind);
+  if (object->follows) {
+    add_text (b, "model", "follow");
+    add_int (b, "anchor_age", object->anchor_age);
+  }
   if (self->coder->size != GST_SAM_EXPORT_MASK_SIZE_NONE)
     add_mask (self, object);
   json_builder_end_object (b);

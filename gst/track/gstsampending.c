@@ -332,6 +332,17 @@ gst_sam_pending_get_resets (GstSamPending * pending)
   return resets;
 }
 
+guint
+gst_sam_pending_get_restores (GstSamPending * pending)
+{
+  guint restores;
+
+  gst_sam_mutex_lock (&pending->lock);
+  restores = pending->restores;
+  gst_sam_mutex_unlock (&pending->lock);
+  return restores;
+}
+
 gboolean
 gst_sam_pending_is_idle (GstSamPending * pending)
 {
@@ -468,6 +479,7 @@ gst_sam_pending_restore (GstSamPending * pending, const GstSamBound * bound,
   pending->last_id = MAX (pending->last_id, last_id);
   pending->reset = FALSE;
   pending->resets++;
+  pending->restores++;
   gst_sam_late_forget (&pending->late);
   gst_sam_mutex_unlock (&pending->lock);
 }

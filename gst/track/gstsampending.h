@@ -55,6 +55,7 @@ typedef struct
   gint width, height;           /* of the frames, 0: not known yet */
   gboolean reset;               /* the tracker must forget its objects */
   guint resets;                 /* how often it did, or got others */
+  guint restores;               /* how often it got others */
 
   /* written while nothing streams; may be read without the lock */
   guint max_objects;
@@ -155,6 +156,8 @@ void gst_sam_pending_set_clicked (GstSamPending * pending, guint64 engine_id,
     gboolean clicked);
 /* Changes whenever the tracker's objects were forgotten or replaced. */
 guint gst_sam_pending_get_resets (GstSamPending * pending);
+/* Any thread. Changes whenever they were replaced by those of a file. */
+guint gst_sam_pending_get_restores (GstSamPending * pending);
 
 /* After a frame: forget the objects that the tracker has removed. */
 void gst_sam_pending_settle (GstSamPending * pending,

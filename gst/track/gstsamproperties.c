@@ -9,6 +9,7 @@ enum
 {
   PROP_0,
   PROP_MODEL_FILE,
+  PROP_FOLLOW,
   PROP_BACKEND,
   PROP_CUDA_DEVICE_ID,
   PROP_PRECISION,
@@ -70,16 +71,21 @@ gst_sam_track_set_frozen (GstSamTrack * self, gboolean frozen)
   gst_sam_object_unlock (self);
 }
 
-static const gchar *
-get_text (GstSamTrack * self, guint id)
+/* Where the value of a text is; NULL: the property is none. */
+static gchar **
+find_text (GstSamTrack * self, guint id)
 {
   switch (id) {
     case PROP_MODEL_FILE:
-      return self->model_file;
+      return &self->model_file;
+    case PROP_FOLLOW:
+      return &self->follow_model;
     case PROP_INITIAL_PROMPT:
-      return self->initial_prompt;
+      return &self->initial_prompt;
+    case PROP_INITIAL_TRACKS:
+      return &self->initial_tracks;
     default:
-      return self->initial_tracks;
+      return NULL;
   }
 }
 
@@ -88,11 +94,16 @@ static void
 set_locked (GstSamTrack * self, guint id, const GValue * value,
     GParamSpec * pspec)
 {
+  gchar **text = find_text (self, id);
+
+  if (text) {
+    g_free (*text);
+    *text = g_value_dup_string (value);
+    if (id == PROP_INITIAL_PROMPT)
+      gst_sam_pending_forget_masks (self->pending);
+    return;
+  }
   switch (id) {
-    case PROP_MODEL_FILE:
-      g_free (self->model_file);
-      self->model_file = g_value_dup_string (value);
-      break;
     case PROP_BACKEND:
       self->backend = g_value_get_enum (value);
       break;
@@ -148,15 +159,6 @@ set_locked (GstSamTrack * self, guint id, const GValue * value,
     case PROP_NAVIGATION:
       self->navigation_mode = g_value_get_enum (value);
       break;
-    case PROP_INITIAL_PROMPT:
-      g_free (self->initial_prompt);
-      self->initial_prompt = g_value_dup_string (value);
-      gst_sam_pending_forget_masks (self->pending);
-      break;
-    case PROP_INITIAL_TRACKS:
-      g_free (self->initial_tracks);
-      self->initial_tracks = g_value_dup_string (value);
-      break;
     default:
       if (id < PROP_SEEDING || !gst_sam_seed_settings_set (&self->seeding,
               id - PROP_SEEDING, value))
@@ -182,27 +184,11 @@ gst_sam_track_set_property (GObject * object, guint id, const GValue * value,
         "samtrack-refusal", FALSE);
 }
 
+/* Called with the object lock held. */
 static void
-gst_sam_track_get_property (GObject * object, guint id, GValue * value,
-    GParamSpec * pspec)
+get_locked (GstSamTrack * self, guint id, GValue * value, GParamSpec * pspec)
 {
-  GstSamTrack *self = GST_SAM_TRACK (object);
-
-  if (id == PROP_STATS) {
-    g_value_take_boxed (value, gst_sam_stats_to_structure (self->stats));
-    return;
-  }
-  if (id == PROP_OBJECTS) {
-    g_value_take_boxed (value, get_objects (self));
-    return;
-  }
-  gst_sam_object_lock (self);
   switch (id) {
-    case PROP_MODEL_FILE:
-    case PROP_INITIAL_PROMPT:
-    case PROP_INITIAL_TRACKS:
-      g_value_set_string (value, get_text (self, id));
-      break;
     case PROP_BACKEND:
       g_value_set_enum (value, self->backend);
       break;
@@ -260,10 +246,58 @@ gst_sam_track_get_property (GObject * object, guint id, GValue * value,
     default:
       if (id < PROP_SEEDING || !gst_sam_seed_settings_get (&self->seeding,
               id - PROP_SEEDING, value))
-        G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+        G_OBJECT_WARN_INVALID_PROPERTY_ID (self, id, pspec);
       break;
   }
+}
+
+static void
+gst_sam_track_get_property (GObject * object, guint id, GValue * value,
+    GParamSpec * pspec)
+{
+  GstSamTrack *self = GST_SAM_TRACK (object);
+  gchar **text = find_text (self, id);
+
+  if (id == PROP_STATS) {
+    g_value_take_boxed (value, gst_sam_stats_to_structure (self->stats,
+            gst_sam_follow_to_structure (self->follow)));
+    return;
+  }
+  if (id == PROP_OBJECTS) {
+    g_value_take_boxed (value, get_objects (self));
+    return;
+  }
+  gst_sam_object_lock (self);
+  if (text)
+    g_value_set_string (value, *text);
+  else
+    get_locked (self, id, value, pspec);
   gst_sam_object_unlock (self);
+}
+
+static void
+install_follow_property (GObjectClass * klass)
+{
+  /**
+   * GstSamTrack:follow:
+   *
+   * A second, faster model, for live pipelines whose model is slower than the
+   * stream: it follows the masks of the model and gives every frame masks of
+   * its own. When the model has masks of a frame, the fast one begins with them
+   * on that frame, replays some of the frames since, and goes on from there;
+   * objects, their ids, and whether they are lost are the model's word.
+   * `none`; `embedded`, the default model; `auto`, the same while the model
+   * takes longer than a frame; or a weights file. Its memory counts against
+   * #GstSamTrack:memory-budget. With a model that is as fast it turns itself
+   * off, which a warning tells.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_FOLLOW,
+      g_param_spec_string ("follow", "Follow",
+          "Fast model that follows the masks of a slow one in live pipelines: "
+          "none, auto, embedded, or a weights file", "none",
+          SETTABLE_READY));
 }
 
 static void
@@ -495,7 +529,8 @@ install_stream_properties (GObjectClass * klass)
    * pipeline is live and the overload policy is `skip`; the model then runs in
    * its own thread. After that time the frame passes with the last masks,
    * marked stale. While a step of the model takes longer, frames do not wait.
-   * -1: half of a frame's duration.
+   * -1: half of a frame's duration; all of it where #GstSamTrack:follow gives
+   * frames their masks.
    *
    * Since: 0.1
    */
@@ -611,6 +646,7 @@ gst_sam_track_install_properties (GstSamTrackClass * klass)
   gobject_class->set_property = gst_sam_track_set_property;
   gobject_class->get_property = gst_sam_track_get_property;
   install_model_properties (gobject_class);
+  install_follow_property (gobject_class);
   install_tracking_properties (gobject_class);
   install_memory_properties (gobject_class);
   install_stream_properties (gobject_class);
@@ -622,6 +658,7 @@ gst_sam_track_install_properties (GstSamTrackClass * klass)
 void
 gst_sam_track_init_properties (GstSamTrack * self)
 {
+  self->follow_model = g_strdup ("none");
   self->cuda_device_id = -1;
   self->max_wait = GST_CLOCK_TIME_NONE;
   self->mask_size = GST_SAM_TRACK_MASK_SIZE_AUTO;

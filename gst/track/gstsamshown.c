@@ -50,6 +50,7 @@ gst_sam_track_get_object_at (GstSamTrack * self, gdouble x, gdouble y)
 void
 gst_sam_track_forget_frame (GstSamTrack * self)
 {
+  gst_sam_follow_forget (self->follow, self->number);
   gst_clear_buffer (&self->report->mask);
   gst_clear_buffer (&self->overlay.layer);
   self->report->num_objects = 0;

@@ -9,6 +9,7 @@ static const gchar *count_names[GST_SAM_COUNTS] = {
   [GST_SAM_COUNT_INFERRED] = "inferred",
   [GST_SAM_COUNT_SKIPPED] = "skipped",
   [GST_SAM_COUNT_STALE] = "stale",
+  [GST_SAM_COUNT_FOLLOWED] = "followed",
   [GST_SAM_COUNT_DROPPED] = "dropped",
   [GST_SAM_COUNT_REJECTED] = "rejected-prompts",
 };
@@ -262,7 +263,7 @@ seed_to_structure (const struct sam_seed_stats *seed)
 }
 
 GstStructure *
-gst_sam_stats_to_structure (GstSamStats * stats)
+gst_sam_stats_to_structure (GstSamStats * stats, GstStructure * follow)
 {
   GstSamStats *now = g_new (GstSamStats, 1);
   GstStructure *s = gst_structure_new_empty ("application/x-samtrack-stats");
@@ -303,6 +304,10 @@ gst_sam_stats_to_structure (GstSamStats * stats)
     add_detector (seeding, now);
     gst_structure_set (s, "seeding", GST_TYPE_STRUCTURE, seeding, NULL);
     gst_structure_free (seeding);
+  }
+  if (follow) {
+    gst_structure_set (s, "follow", GST_TYPE_STRUCTURE, follow, NULL);
+    gst_structure_free (follow);
   }
   g_free (now);
   return s;

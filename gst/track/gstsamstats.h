@@ -36,6 +36,7 @@ typedef enum
   GST_SAM_COUNT_INFERRED,
   GST_SAM_COUNT_SKIPPED,        /* passed without inference */
   GST_SAM_COUNT_STALE,          /* passed with masks of an earlier frame */
+  GST_SAM_COUNT_FOLLOWED,       /* masks of the model of "follow" */
   GST_SAM_COUNT_DROPPED,
   GST_SAM_COUNT_REJECTED,       /* prompts */
   GST_SAM_COUNTS,
@@ -87,8 +88,10 @@ void gst_sam_stats_set_seed (GstSamStats * stats,
 void gst_sam_stats_detector (GstSamStats * stats, gint64 ns);
 void gst_sam_stats_set_latency (GstSamStats * stats, guint64 latency);
 
-/* Any thread. (transfer full) */
-GstStructure *gst_sam_stats_to_structure (GstSamStats * stats);
+/* Any thread. (transfer full) @follow: (transfer full) (nullable): what the
+ * model of "follow" has to add. */
+GstStructure *gst_sam_stats_to_structure (GstSamStats * stats,
+    GstStructure * follow);
 
 /* The @percent-th percentile of @n sorted values. */
 gint64 gst_sam_percentile (const gint64 * sorted, guint n, guint percent);

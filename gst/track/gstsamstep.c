@@ -58,9 +58,8 @@ gst_sam_mask_pool_clear (GstSamMaskPool * masks)
 }
 
 static void
-open_mask_pool (GstSamTrack * self, gboolean on_device)
+open_mask_pool (GstSamMaskPool * masks, GstSamTrack * self, gboolean on_device)
 {
-  GstSamMaskPool *masks = &self->masks;
   const gsize size = (gsize) masks->width * masks->height;
   GstStructure *config;
 
@@ -127,11 +126,10 @@ get_mask_size (GstSamTrack * self, const GstVideoInfo * info, gint * width,
   }
 }
 
-/* A buffer for the label map: where the frame is read, if there is room. */
-static GstBuffer *
-acquire_mask (GstSamTrack * self, const GstVideoInfo * info, gboolean on_device)
+GstBuffer *
+gst_sam_mask_pool_acquire (GstSamMaskPool * masks, GstSamTrack * self,
+    const GstVideoInfo * info, gboolean on_device)
 {
-  GstSamMaskPool *masks = &self->masks;
   gint width, height;
   GstBuffer *mask;
 
@@ -141,13 +139,14 @@ acquire_mask (GstSamTrack * self, const GstVideoInfo * info, gboolean on_device)
     masks->width = width;
     masks->height = height;
     masks->on_device = on_device;
-    open_mask_pool (self, on_device);
+    open_mask_pool (masks, self, on_device);
   }
   mask = take_mask (masks);
   if (!mask && on_device) {
     GST_INFO_OBJECT (self, "allocating label maps of %d x %d in system memory",
         width, height);
-    open_mask_pool (self, FALSE);       /* until another size is asked for */
+    /* until another size is asked for */
+    open_mask_pool (masks, self, FALSE);
     mask = take_mask (masks);
   }
   if (mask)
@@ -157,6 +156,33 @@ acquire_mask (GstSamTrack * self, const GstVideoInfo * info, gboolean on_device)
         ("Out of memory: no label map of %d x %d pixels.", width,
             height), (NULL));
   return mask;
+}
+
+/* Frames */
+
+gboolean
+gst_sam_step_copy_pixels (GstSamTrack * self, GstBuffer ** to,
+    const GstVideoFrame * from)
+{
+  const gsize size = GST_VIDEO_INFO_SIZE (&self->info);
+  GstVideoFrame copy;
+  gboolean ok;
+
+  if (*to && (gst_buffer_get_video_meta (*to) ||
+          gst_buffer_get_size (*to) != size))
+    gst_clear_buffer (to);
+  if (!*to)
+    *to = gst_buffer_new_allocate (NULL, size, NULL);
+  ok = *to && gst_video_frame_map (&copy, &self->info, *to, GST_MAP_WRITE);
+  if (ok) {
+    gst_video_frame_copy (&copy, from);
+    gst_video_frame_unmap (&copy);
+  } else {
+    GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT,
+        ("Out of memory: no copy of a frame of %" G_GSIZE_FORMAT " bytes.",
+            size), (NULL));
+  }
+  return ok;
 }
 
 /* Inference */
@@ -389,7 +415,8 @@ track (GstSamStep * step, GstSamTrack * self, gboolean wait)
 
   if (!gst_sam_step_reserve (self, &step->info, place != PLACE_SYSTEM))
     return GST_FLOW_ERROR;
-  mask = acquire_mask (self, &step->info, place == PLACE_GPU);
+  mask = gst_sam_mask_pool_acquire (&self->masks, self, &step->info,
+      place == PLACE_GPU);
   if (!mask)
     return GST_FLOW_ERROR;
   gst_sam_marks_step (&self->pending->marks, step->number,
@@ -478,6 +505,7 @@ run (GstSamStep * step, GstSamTrack * self, gboolean wait)
   else
     step->ret = keep (step, self, wait);
   step->found->looked = FALSE;
+  step->restores = gst_sam_pending_get_restores (self->pending);
   step->tracker.size = sizeof step->tracker;
   sam_tracker_info (self->tracker, &step->tracker, NULL);
 }

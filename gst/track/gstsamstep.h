@@ -32,6 +32,7 @@ typedef struct
   GstFlowReturn ret;            /* ERROR: posted; FLUSHING: interrupted */
   GstSamReport *report;         /* its state is IDLE without objects */
   gint64 ns;                    /* time of sam_tracker_step(); 0: not run */
+  guint restores;               /* gst_sam_pending_get_restores() then */
   struct sam_times times;
   struct sam_info tracker;
 } GstSamStep;
@@ -73,6 +74,16 @@ void gst_sam_step_moved (gpointer user, const GstSamPrompt * prompt,
 /* The time of the clock that measures steps, ns. */
 gint64 gst_sam_now_ns (void);
 
+/* Streaming thread. Copy a frame of the caps into *to, a buffer that is kept
+ * from frame to frame. Returns FALSE if memory runs out, after posting an
+ * error. */
+gboolean gst_sam_step_copy_pixels (GstSamTrack * self, GstBuffer ** to,
+    const GstVideoFrame * from);
+
+/* A buffer for the label map of such frames: in GPU memory with @on_device, if
+ * there is room. Returns NULL if memory runs out, after posting an error. */
+GstBuffer *gst_sam_mask_pool_acquire (GstSamMaskPool * masks,
+    GstSamTrack * self, const GstVideoInfo * info, gboolean on_device);
 void gst_sam_mask_pool_clear (GstSamMaskPool * masks);
 
 G_END_DECLS

@@ -91,6 +91,44 @@ open_seed (GstSamTrack * self, const struct sam_params *params)
   return gst_sam_seed_open (&self->seed, &host, &self->seeding, params);
 }
 
+typedef struct
+{
+  const struct sam_params *params;
+  sam_tracker *tracker;
+  struct sam_error error;
+  int status;
+} Opening;
+
+static gpointer
+open_yielding (gpointer data)
+{
+  Opening *opening = data;
+
+  gst_sam_follow_yield ();
+  opening->status = sam_tracker_open (&opening->tracker, opening->params,
+      &opening->error);
+  return NULL;
+}
+
+/* Where a fast model follows, threads of this one have a lower priority: the
+ * engine's have that of the thread which opens the tracker. */
+static int
+open_tracker (GstSamTrack * self, const struct sam_params *params,
+    sam_tracker ** tracker, struct sam_error *error)
+{
+  Opening opening = {.params = params };
+  GThread *thread = NULL;
+
+  if (gst_sam_follow_is_wanted (self))
+    thread = g_thread_try_new ("samtrack-open", open_yielding, &opening, NULL);
+  if (!thread)
+    return sam_tracker_open (tracker, params, error);
+  g_thread_join (thread);
+  *tracker = opening.tracker;
+  *error = opening.error;
+  return opening.status;
+}
+
 static gboolean gst_sam_track_stop (GstBaseTransform * base);
 
 static gboolean
@@ -111,7 +149,7 @@ gst_sam_track_start (GstBaseTransform * base)
     return FALSE;
   }
   gst_sam_track_start_context (self, &params);
-  status = sam_tracker_open (&tracker, &params, &error);
+  status = open_tracker (self, &params, &tracker, &error);
   if (status != SAM_OK) {
     gst_sam_track_stop_context (self);
     gst_sam_seed_close (&self->seed);
@@ -128,7 +166,7 @@ gst_sam_track_start (GstBaseTransform * base)
   self->source = gst_object_get_name (GST_OBJECT (self));
   self->report->source = self->source;
   self->reserved = 0;
-  self->number = self->reported = self->step.number = 0;
+  self->number = self->reported = self->marked = self->step.number = 0;
   self->last_step = self->added = 0;
   self->passed = 0;
   self->since_reset = 0;
@@ -144,7 +182,8 @@ gst_sam_track_start (GstBaseTransform * base)
   gst_sam_turn_begin (&self->turn);
   self->tracker = tracker;
   gst_sam_turn_end (&self->turn);
-  if (!gst_sam_track_load_initial_tracks (self)) {
+  if (!gst_sam_follow_start (self->follow, self, &params, &info) ||
+      !gst_sam_track_load_initial_tracks (self)) {
     gst_sam_track_stop (base);
     return FALSE;
   }
@@ -158,6 +197,7 @@ gst_sam_track_stop (GstBaseTransform * base)
   GstSamTrack *self = GST_SAM_TRACK (base);
 
   gst_sam_worker_stop (&self->worker);
+  gst_sam_follow_stop (self->follow);
   gst_sam_turn_begin (&self->turn);
   sam_tracker_close (&self->tracker);
   gst_sam_turn_end (&self->turn);
@@ -229,7 +269,8 @@ is_prompt (GstEvent * event)
 static void
 post_stats (GstSamTrack * self)
 {
-  GstStructure *stats = gst_sam_stats_to_structure (self->stats);
+  GstStructure *stats = gst_sam_stats_to_structure (self->stats,
+      gst_sam_follow_to_structure (self->follow));
 
   gst_structure_set_name (stats, "samtrack-stats");
   gst_element_post_message (GST_ELEMENT (self),
@@ -263,10 +304,12 @@ gst_sam_track_sink_event (GstBaseTransform * base, GstEvent * event)
     case GST_EVENT_FLUSH_START:
       gst_sam_pending_set_flushing (self->pending, TRUE);
       gst_sam_worker_interrupt (&self->worker, TRUE);
+      gst_sam_follow_interrupt (self->follow, TRUE);
       break;
     case GST_EVENT_FLUSH_STOP:
       gst_sam_pending_set_flushing (self->pending, FALSE);
       gst_sam_worker_interrupt (&self->worker, FALSE);
+      gst_sam_follow_interrupt (self->follow, FALSE);
       gst_sam_qos_flush (&self->qos);
       gst_sam_track_reset (self);
       break;
@@ -315,6 +358,7 @@ gst_sam_track_change_state (GstElement * element, GstStateChange transition)
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY) {
     gst_sam_pending_interrupt (GST_SAM_TRACK (element)->pending);
     gst_sam_worker_interrupt (&GST_SAM_TRACK (element)->worker, TRUE);
+    gst_sam_follow_interrupt (GST_SAM_TRACK (element)->follow, TRUE);
   }
   return GST_ELEMENT_CLASS (parent_class)->change_state (element, transition);
 }
@@ -342,12 +386,14 @@ gst_sam_track_finalize (GObject * object)
   gst_sam_track_stop_context (self);
   gst_sam_pending_clear (self->pending);
   gst_sam_worker_clear (&self->worker);
+  gst_sam_follow_clear (self->follow);
   gst_sam_turn_clear (&self->turn);
   gst_sam_navigation_clear (&self->navigation);
   gst_sam_step_clear (&self->step);
   gst_sam_qos_clear (&self->qos);
   gst_sam_stats_clear (self->stats);
   g_free (self->pending);
+  g_free (self->follow);
   g_free (self->stats);
   g_free (self->report);
   g_free (self->shown);
@@ -355,6 +401,7 @@ gst_sam_track_finalize (GObject * object)
   g_free (self->analytics);
   gst_sam_seed_settings_clear (&self->seeding);
   g_free (self->model_file);
+  g_free (self->follow_model);
   g_free (self->initial_prompt);
   g_free (self->initial_tracks);
   G_OBJECT_CLASS (parent_class)->finalize (object);
@@ -417,6 +464,7 @@ gst_sam_track_init (GstSamTrack * self)
   self->found = g_new0 (GstSamFound, 1);
   self->analytics = g_new0 (GstSamAnalytics, 1);
   self->pending = g_new0 (GstSamPending, 1);
+  self->follow = g_new0 (GstSamFollow, 1);
   self->stats = g_new0 (GstSamStats, 1);
   self->report->running_time = GST_CLOCK_TIME_NONE;
   self->shown->running_time = GST_CLOCK_TIME_NONE;
@@ -424,6 +472,7 @@ gst_sam_track_init (GstSamTrack * self)
   gst_sam_pending_init (self->pending);
   gst_sam_pending_set_max_objects (self->pending, self->max_objects);
   gst_sam_worker_init (&self->worker);
+  gst_sam_follow_init (self->follow);
   gst_sam_turn_init (&self->turn);
   gst_sam_navigation_init (&self->navigation);
   gst_sam_step_init (&self->step);

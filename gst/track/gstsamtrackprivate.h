@@ -8,6 +8,7 @@
 #include "gstsamnavigation.h"
 #include "gstsamqos.h"
 #include "common/gstsammeta.h"
+#include "gstsamfollow.h"
 #include "common/gstsamtext.h"
 #include "gstsampad.h"
 #include "gstsampending.h"
@@ -31,6 +32,7 @@ struct _GstSamTrack
   /* properties, guarded by the object lock */
   gboolean frozen;              /* MUTABLE_READY properties are read-only */
   gchar *model_file;
+  gchar *follow_model;          /* value of "follow" */
   gint backend;
   gint cuda_device_id;
   gint precision;
@@ -64,6 +66,7 @@ struct _GstSamTrack
   gint failed;                  /* atomic: an error was posted, frames end */
 
   GstSamWorker worker;
+  GstSamFollow *follow;
   GstSamNavigation navigation;
 
   /* unchanged from start to stop */
@@ -81,6 +84,7 @@ struct _GstSamTrack
   GstVideoInfo info;
   GstSamTimeline timeline;
   guint64 number;               /* of the frame, since start */
+  guint restores;               /* of objects from files, that were seen */
   guint since_reset;            /* number of frames of this stream */
   guint passed;                 /* frames since the last inference */
   GstSamStep step;              /* the last one that was taken */
@@ -88,6 +92,7 @@ struct _GstSamTrack
   GstSamReport *report;         /* of the last inference; owns its mask */
   GstSamAnalytics *analytics;
   guint64 reported;             /* number of the frame that it is of */
+  guint64 marked;               /* of the model's last one, for prompts */
   gint64 last_step;             /* ns */
   gint64 added;                 /* ns, by the element to the last frame */
   guint8 state[SAM_MAX_OBJECTS + 1];        /* last state + 1, by slot */

@@ -16,6 +16,7 @@ typedef enum
 {
   VERDICT_INFER,
   VERDICT_SKIP,                 /* as asked: interval, gap */
+  VERDICT_FOLLOW,               /* as asked, but the fast model goes on */
   VERDICT_LATE,                 /* overload: pass with the last masks */
   VERDICT_DROP,                 /* overload: do not pass */
   VERDICT_IDLE,                 /* nothing to track */
@@ -133,7 +134,8 @@ judge (GstSamTrack * self, GstBuffer * buf, GstClockTime running_time,
   passed = apart ? gst_sam_worker_get_passed (&self->worker, self->number) :
       self->passed;
   if (passed < interval)
-    return VERDICT_SKIP;
+    return apart && gst_sam_follow_is_on (self->follow) ? VERDICT_FOLLOW :
+        VERDICT_SKIP;
   if (policy == GST_SAM_TRACK_OVERLOAD_BLOCK ||
       !gst_sam_qos_is_late (&self->qos, base, running_time, apart, &jitter))
     return VERDICT_INFER;
@@ -173,9 +175,41 @@ pass (GstSamTrack * self)
         GST_VIDEO_INFO_HEIGHT (&self->info));
 }
 
-/* What self->step found is from now on what frames carry. */
+/* How long a frame lasts, ns. */
+static GstClockTime
+get_duration (GstSamTrack * self)
+{
+  const gint fps_n = GST_VIDEO_INFO_FPS_N (&self->info);
+
+  return fps_n > 0 ? gst_util_uint64_scale (GST_SECOND,
+      GST_VIDEO_INFO_FPS_D (&self->info), fps_n) : 2 * UNKNOWN_RATE_WAIT;
+}
+
+/* What self->step found is to be followed. Returns FALSE if frames are to carry
+ * it as it is, since the fast model has not come to its masks. */
+static gboolean
+follow_step (GstSamTrack * self)
+{
+  GstSamStep *step = &self->step;
+
+  gst_sam_follow_set_need (self->follow, step->ns, get_duration (self),
+      self->number);
+  if (!gst_sam_follow_is_on (self->follow))
+    return FALSE;
+  /* Objects of a file that was loaded since may have the same ids. */
+  if (step->restores != self->restores)
+    return self->follow->is_shown;
+  self->marked = step->number;
+  gst_sam_follow_anchor (self->follow, self, step);
+  if (self->follow->is_shown)
+    post_changes (self, step->report);
+  return self->follow->is_shown;
+}
+
+/* What self->step found is from now on what frames carry. @apart: it was the
+ * worker's. */
 static GstFlowReturn
-take_step (GstSamTrack * self)
+take_step (GstSamTrack * self, gboolean apart)
 {
   GstSamStep *step = &self->step;
   GstSamReport *last = self->report;
@@ -193,11 +227,13 @@ take_step (GstSamTrack * self)
     idle (self);
     return GST_FLOW_OK;
   }
+  if (apart && follow_step (self))
+    return GST_FLOW_OK;
   self->report = step->report;
   step->report = last;
   gst_clear_buffer (&last->mask);       /* no later frame carries it */
   self->report->source = self->source;
-  self->reported = step->number;
+  self->reported = self->marked = step->number;
   post_changes (self, self->report);
   gst_sam_track_show (self);
   return GST_FLOW_OK;
@@ -237,10 +273,26 @@ track_here (GstSamTrack * self, GstBuffer * buf, const Passage * p,
   step->number = self->number;
   gst_sam_step_run (step, self, wait);
   step->frame = NULL;
-  return take_step (self);
+  return take_step (self, FALSE);
 }
 
-/* What the worker has found since it was last asked. */
+/* The newest masks of the fast model are from now on what frames carry. */
+static void
+collect_followed (GstSamTrack * self, Passage * p)
+{
+  if (!gst_sam_follow_is_on (self->follow)) {
+    self->follow->is_shown = FALSE;
+    return;
+  }
+  if (!gst_sam_follow_take (self->follow, &self->report, &self->reported))
+    return;
+  gst_sam_stats_count (self->stats, GST_SAM_COUNT_FOLLOWED);
+  p->fresh = TRUE;
+  self->report->source = self->source;
+  gst_sam_track_show (self);
+}
+
+/* What the worker has found since it was last asked, and the fast model. */
 static GstFlowReturn
 collect (GstSamTrack * self, Passage * p)
 {
@@ -249,13 +301,15 @@ collect (GstSamTrack * self, Passage * p)
   while (ret == GST_FLOW_OK && gst_sam_worker_take (&self->worker,
           &self->step)) {
     p->fresh |= self->step.ns || self->report->state != GST_SAM_REPORT_IDLE;
-    ret = take_step (self);
+    ret = take_step (self, TRUE);
     if (self->step.ns) {
       self->last_step = self->step.ns;
       gst_sam_stats_frame (self->stats, &self->step.times, self->step.ns,
           self->step.ns + self->added);
     }
   }
+  if (ret == GST_FLOW_OK)
+    collect_followed (self, p);
   return ret;
 }
 
@@ -263,17 +317,32 @@ collect (GstSamTrack * self, Passage * p)
 static gint64
 get_max_wait (GstSamTrack * self)
 {
-  const gint fps_n = GST_VIDEO_INFO_FPS_N (&self->info);
-  const gint fps_d = GST_VIDEO_INFO_FPS_D (&self->info);
+  const gboolean follows = gst_sam_follow_is_on (self->follow);
   GstClockTime wait;
 
   gst_sam_object_lock (self);
   wait = self->max_wait;
   gst_sam_object_unlock (self);
   if (!GST_CLOCK_TIME_IS_VALID (wait))
-    wait = fps_n > 0 ? gst_util_uint64_scale (GST_SECOND / 2, fps_d, fps_n) :
-        UNKNOWN_RATE_WAIT;
+    wait = get_duration (self) / (follows ? 1 : 2);
   return MIN (wait, LONGEST_WAIT);
+}
+
+/* Leave the frame to the fast model. */
+static GstFlowReturn
+leave_to_follow (GstSamTrack * self, GstBuffer * buf, Passage * p,
+    gint64 wait)
+{
+  gint64 start;
+
+  if (!gst_sam_follow_leave (self->follow, self, buf, p->start, self->number))
+    return GST_FLOW_ERROR;
+  if (wait < self->follow->last_step || !self->follow->is_shown)
+    return GST_FLOW_OK;
+  start = gst_sam_now_ns ();
+  gst_sam_follow_wait (self->follow, wait);
+  p->waited += gst_sam_now_ns () - start;
+  return collect (self, p);
 }
 
 /* Leave the frame to the worker, and wait for it where that may be of use. */
@@ -284,9 +353,11 @@ track_apart (GstSamTrack * self, GstBuffer * buf, Passage * p)
   gint64 start;
   GstFlowReturn ret;
 
-  if (!gst_sam_worker_leave (&self->worker, self, buf, p->start, p->end,
-          self->number))
+  if (p->verdict != VERDICT_FOLLOW && !gst_sam_worker_leave (&self->worker,
+          self, buf, p->start, p->end, self->number))
     return GST_FLOW_ERROR;
+  if (p->verdict != VERDICT_WATCH && gst_sam_follow_is_on (self->follow))
+    return leave_to_follow (self, buf, p, wait);
   if (p->verdict == VERDICT_WATCH || wait < self->last_step)
     return GST_FLOW_OK;
   start = gst_sam_now_ns ();
@@ -337,6 +408,26 @@ follow_jumps (GstSamTrack * self, GstBuffer * buf)
   gst_sam_track_reset (self);
 }
 
+/* From now on frames are tracked in this thread. */
+static void
+stop_apart (GstSamTrack * self)
+{
+  gst_sam_worker_drain (&self->worker);
+  if (self->follow->is_shown)
+    gst_sam_follow_forget (self->follow, self->number);
+}
+
+/* The fast model must not take the objects of a file for its own. */
+static void
+note_restores (GstSamTrack * self)
+{
+  const guint restores = gst_sam_pending_get_restores (self->pending);
+
+  if (restores != self->restores)
+    gst_sam_follow_forget (self->follow, self->number - 1);
+  self->restores = restores;
+}
+
 /* Track on the frame, or not; see to it that self->report is what it
  * carries. */
 static GstFlowReturn
@@ -349,22 +440,25 @@ process (GstSamTrack * self, GstBuffer * buf, Passage * p)
 
   p->apart = live && policy == GST_SAM_TRACK_OVERLOAD_SKIP;
   if (!p->apart)
-    gst_sam_worker_drain (&self->worker);
+    stop_apart (self);
+  note_restores (self);
   ret = collect (self, p);
   if (ret != GST_FLOW_OK)
     return ret;
   p->start = get_running_time (&base->segment, buf);
   p->end = get_running_end (self, buf, p->start);
   p->verdict = judge (self, buf, p->start, policy, p->apart);
-  if (p->verdict == VERDICT_INFER || p->verdict == VERDICT_WATCH)
+  if (p->verdict == VERDICT_INFER || p->verdict == VERDICT_WATCH ||
+      p->verdict == VERDICT_FOLLOW)
     ret = p->apart ? track_apart (self, buf, p) :
         track_here (self, buf, p, !live ||
         policy == GST_SAM_TRACK_OVERLOAD_BLOCK);
   /* A prompt may have come in between. */
   if (p->verdict == VERDICT_WATCH)
     p->verdict = !p->apart && self->step.ns ? VERDICT_INFER : VERDICT_IDLE;
-  p->tracked = p->verdict == VERDICT_INFER &&
-      self->step.number == self->number;
+  p->tracked = (p->verdict == VERDICT_INFER && self->step.number ==
+      self->number && !self->follow->is_shown) || (self->follow->is_shown &&
+      self->reported == self->number);
   p->fresh |= p->tracked;
   if (ret != GST_FLOW_OK)
     return ret;
@@ -385,7 +479,7 @@ show_prompts (GstSamTrack * self, GstBuffer * buf)
 
   if (!GST_CLOCK_TIME_IS_VALID (now))
     now = self->number * (GST_SECOND / 30);
-  gst_sam_marks_write (&self->pending->marks, report, self->reported, now);
+  gst_sam_marks_write (&self->pending->marks, report, self->marked, now);
   if (!gst_sam_pending_is_known (self->pending, report->current))
     report->current = 0;
 }

@@ -50,6 +50,8 @@ work (gpointer data)
   GstSamTrack *self = data;
   GstSamWorker *worker = &self->worker;
 
+  if (self->follow->is_open)
+    gst_sam_follow_yield ();
   gst_sam_mutex_lock (&worker->lock);
   while (!worker->quit) {
     if (!worker->waiting) {
@@ -106,8 +108,10 @@ upload_pixels (GstSamWorker * worker, GstSamTrack * self,
   struct sam_error error = { "" };
   struct sam_frame view;
 
-  /* A detector of this element reads frames in system memory. */
-  if (!worker->uploads || gst_sam_seed_has_detector (self->seed))
+  /* A detector of this element reads frames in system memory, and so does the
+   * model that follows this one. */
+  if (!worker->uploads || gst_sam_seed_has_detector (self->seed) ||
+      self->follow->is_open)
     return FALSE;
   if (!worker->uploader)
     worker->uploads = sam_uploader_open (&worker->uploader, self->tracker,
@@ -125,32 +129,6 @@ upload_pixels (GstSamWorker * worker, GstSamTrack * self,
   return TRUE;
 }
 
-/* Into a buffer that is kept from frame to frame. */
-static gboolean
-copy_pixels (GstSamStep * step, GstSamTrack * self, const GstVideoFrame * from)
-{
-  const gsize size = GST_VIDEO_INFO_SIZE (&self->info);
-  GstVideoFrame to;
-  gboolean ok;
-
-  if (step->frame && (gst_buffer_get_video_meta (step->frame) ||
-          gst_buffer_get_size (step->frame) != size))
-    gst_clear_buffer (&step->frame);
-  if (!step->frame)
-    step->frame = gst_buffer_new_allocate (NULL, size, NULL);
-  ok = step->frame && gst_video_frame_map (&to, &self->info, step->frame,
-      GST_MAP_WRITE);
-  if (ok) {
-    gst_video_frame_copy (&to, from);
-    gst_video_frame_unmap (&to);
-  } else {
-    GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT,
-        ("Out of memory: no copy of a frame of %" G_GSIZE_FORMAT " bytes.",
-            size), (NULL));
-  }
-  return ok;
-}
-
 static gboolean
 take_over_pixels (GstSamWorker * worker, GstSamTrack * self, GstBuffer * frame)
 {
@@ -165,7 +143,7 @@ take_over_pixels (GstSamWorker * worker, GstSamTrack * self, GstBuffer * frame)
     return FALSE;
   }
   ok = upload_pixels (worker, self, &from) ||
-      copy_pixels (&worker->next, self, &from);
+      gst_sam_step_copy_pixels (self, &worker->next.frame, &from);
   gst_video_frame_unmap (&from);
   return ok;
 }

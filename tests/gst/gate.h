@@ -39,8 +39,13 @@ guint sam_gate_get_entered (SamGate * gate);
  * --wrap=sam_tracker_step. */
 extern SamGate sam_step_gate;
 
+/* The one before those of trackers of this file, if it is not NULL. */
+extern SamGate sam_fast_gate;
+extern const gchar *sam_fast_model;
+
 /* All steps from now on end with @status, and take @us microseconds more. */
 void sam_step_set (int status, guint us);
+void sam_fast_set (int status, guint us);
 
 /* Open, without failures or delay, with counts of 0. */
 void sam_step_reset (void);

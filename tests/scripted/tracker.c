@@ -197,6 +197,20 @@ static int open_tracker(struct sam_tracker *t, struct sam_error *error)
     return SAM_OK;
 }
 
+int sam_tracker_plan(const struct sam_params *params, struct sam_plan *plan,
+                     struct sam_error *error)
+{
+    const struct sam_plan all = { .total_bytes = sizeof(struct sam_tracker),
+                                  .scratch_bytes = sizeof(struct sam_tracker),
+                                  .image_size = params->input_size ? params->input_size
+                                                                   : SCRIPTED_SIDE };
+    const int status = sam_sized_check(plan, sizeof(all), sizeof(all), "plan", error);
+
+    if (!status)
+        sam_sized_write(plan, &all);
+    return status;
+}
+
 int sam_tracker_open(sam_tracker **out, const struct sam_params *params, struct sam_error *error)
 {
     const int64_t began = sam_now();

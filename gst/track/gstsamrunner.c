@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+/* A tracker of the fast model that follows the masks of the model. */
+
+#include "gstsamrunner.h"
+
+#include "common/gstsamframe.h"
+#include "gstsamstep.h"
+
+#include <string.h>
+
+void
+gst_sam_anchor_clear (GstSamAnchor * anchor)
+{
+  gst_clear_buffer (&anchor->frame.pixels);
+  gst_clear_buffer (&anchor->mask);
+  anchor->num_objects = 0;
+}
+
+int
+gst_sam_runner_open (GstSamRunner * runner, const struct sam_params *params,
+    struct sam_error *error)
+{
+  struct sam_info info = SAM_INFO_INIT;
+  int status = sam_tracker_open (&runner->tracker, params, error);
+
+  if (status != SAM_OK)
+    return status;
+  sam_tracker_info (runner->tracker, &info, NULL);
+  runner->side = info.image_size;
+  runner->bits = g_malloc (sam_mask_bytes (runner->side));
+  runner->num_objects = 0;
+  runner->number = 0;
+  return SAM_OK;
+}
+
+void
+gst_sam_runner_close (GstSamRunner * runner)
+{
+  sam_tracker_close (&runner->tracker);
+  g_clear_pointer (&runner->bits, g_free);
+  runner->num_objects = 0;
+}
+
+void
+gst_sam_runner_clear (GstSamRunner * runner)
+{
+  sam_tracker_clear (runner->tracker);
+  runner->num_objects = 0;
+}
+
+void
+gst_sam_runner_forget_removed (GstSamRunner * runner, GstSamPending * pending)
+{
+  guint i = 0;
+
+  while (i < runner->num_objects) {
+    const GstSamFollowed *followed = &runner->object[i];
+
+    if (gst_sam_pending_is_known (pending, followed->said.id)) {
+      i++;
+      continue;
+    }
+    if (followed->engine_id)
+      sam_tracker_remove (runner->tracker, followed->engine_id, NULL);
+    runner->num_objects--;
+    memmove (&runner->object[i], &runner->object[i + 1],
+        (runner->num_objects - i) * sizeof runner->object[0]);
+  }
+}
+
+/* Masks of an anchor */
+
+/* Rows of one object's mask, of a label map. */
+typedef struct
+{
+  const guint8 *labels;
+  guint8 *row;
+  gint width;
+  guint8 slot;
+} Rows;
+
+static const uint8_t *
+get_row (void *priv, int y)
+{
+  const Rows *rows = priv;
+  const guint8 *from = rows->labels + (gsize) y * rows->width;
+  gint x;
+
+  for (x = 0; x < rows->width; x++)
+    rows->row[x] = from[x] == rows->slot;
+  return rows->row;
+}
+
+/* Whether the model has seen it on that frame. */
+static gboolean
+is_seen (const GstSamObject * object)
+{
+  return object->area > 0 && object->state != SAM_OBJECT_OCCLUDED &&
+      object->state != SAM_OBJECT_LOST;
+}
+
+/* Start the object from its mask. */
+static int
+prompt_mask (GstSamRunner * runner, GstSamFollowed * followed, Rows * rows,
+    gint height, struct sam_error *error)
+{
+  struct sam_prompt prompt = SAM_PROMPT_INIT;
+  int status;
+
+  rows->slot = followed->said.slot;
+  status = sam_mask_stretch (runner->bits, runner->side, rows->width, height,
+      get_row, rows, error);
+  if (status != SAM_OK)
+    return status;
+  prompt.mask_bits = runner->bits;
+  prompt.mask_side = runner->side;
+  return sam_tracker_prompt (runner->tracker, &prompt, &followed->engine_id,
+      error);
+}
+
+/* Returns the number of objects that have a mask. */
+static guint
+prompt_masks (GstSamRunner * runner, const GstSamAnchor * anchor,
+    const GstMapInfo * map, struct sam_error *refused)
+{
+  Rows rows = {.labels = map->data,.width = anchor->mask_width };
+  guint i, seen = 0;
+
+  rows.row = g_malloc (anchor->mask_width);
+  for (i = 0; i < anchor->num_objects; i++) {
+    GstSamFollowed *followed = &runner->object[i];
+
+    memset (followed, 0, sizeof *followed);
+    followed->said = anchor->object[i];
+    followed->anchor = anchor->frame.number;
+    if (is_seen (&followed->said) && prompt_mask (runner, followed, &rows,
+            anchor->mask_height, refused) == SAM_OK)
+      seen++;
+  }
+  runner->num_objects = anchor->num_objects;
+  g_free (rows.row);
+  return seen;
+}
+
+int
+gst_sam_runner_begin (GstSamRunner * runner, const GstSamAnchor * anchor,
+    struct sam_error *refused, struct sam_error *error)
+{
+  GstMapInfo map;
+  guint seen;
+
+  gst_sam_runner_clear (runner);
+  runner->is_told = FALSE;
+  if (!gst_buffer_map (anchor->mask, &map, GST_MAP_READ)) {
+    g_snprintf (error->text, sizeof error->text,
+        "the memory of a label map cannot be mapped for reading");
+    return SAM_EDEVICE;
+  }
+  seen = prompt_masks (runner, anchor, &map, refused);
+  gst_buffer_unmap (anchor->mask, &map);
+  runner->number = anchor->frame.number;
+  return seen ? gst_sam_runner_step (runner, &anchor->frame, NULL, 0, 0,
+      error) : SAM_OK;
+}
+
+/* Steps */
+
+static GstSamFollowed *
+find_followed (GstSamRunner * runner, guint64 engine_id)
+{
+  guint i;
+
+  for (i = 0; i < runner->num_objects; i++) {
+    if (runner->object[i].engine_id == engine_id)
+      return &runner->object[i];
+  }
+  return NULL;
+}
+
+static void
+take_result (GstSamRunner * runner, const struct sam_result *result)
+{
+  gint i;
+
+  for (i = 0; i < result->num_objects; i++) {
+    const struct sam_object *from = &result->objects[i];
+    GstSamFollowed *followed = find_followed (runner, from->id);
+
+    if (!followed)
+      continue;
+    followed->slot = from->slot;
+    followed->now = followed->said;
+    followed->now.state = from->state;
+    followed->now.x = from->x;
+    followed->now.y = from->y;
+    followed->now.w = from->width;
+    followed->now.h = from->height;
+    followed->now.area = from->area;
+    followed->now.iou = from->iou;
+    followed->now.score = from->score;
+    followed->now.behind = from->behind;
+  }
+}
+
+/* From the slots of the runner's tracker to those of the model. */
+static void
+translate_slots (const GstSamRunner * runner, guint8 * labels, gsize size)
+{
+  guint8 slot[SAM_MAX_OBJECTS + 1] = { 0, };
+  gsize i;
+
+  for (i = 0; i < runner->num_objects; i++) {
+    if (runner->object[i].engine_id)
+      slot[runner->object[i].slot] = runner->object[i].said.slot;
+  }
+  for (i = 0; i < size; i++)
+    labels[i] = slot[labels[i]];
+}
+
+static gboolean
+has_any (const GstSamRunner * runner)
+{
+  guint i;
+
+  for (i = 0; i < runner->num_objects; i++) {
+    if (runner->object[i].engine_id)
+      return TRUE;
+  }
+  return FALSE;
+}
+
+static int
+run (GstSamRunner * runner, const struct sam_frame *view,
+    const struct sam_labels *labels, struct sam_error *error)
+{
+  struct sam_result result = SAM_RESULT_INIT;
+  const gint64 start = gst_sam_now_ns ();
+  int status = sam_tracker_step (runner->tracker, view, labels, &result,
+      error);
+
+  runner->ns = gst_sam_now_ns () - start;
+  if (status == SAM_OK)
+    take_result (runner, &result);
+  if (status == SAM_OK && labels)
+    translate_slots (runner, labels->data,
+        (gsize) labels->stride * labels->height);
+  return status;
+}
+
+int
+gst_sam_runner_step (GstSamRunner * runner, const GstSamKept * frame,
+    GstBuffer * mask, gint mask_width, gint mask_height,
+    struct sam_error *error)
+{
+  struct sam_labels labels = { NULL, mask_width, mask_height, mask_width, 0 };
+  struct sam_frame view;
+  GstVideoFrame pixels;
+  GstMapInfo map;
+  gchar *why = NULL;
+  int status;
+
+  runner->ns = 0;
+  runner->number = frame->number;
+  if (mask && !gst_buffer_map (mask, &map, GST_MAP_READWRITE)) {
+    g_snprintf (error->text, sizeof error->text,
+        "the memory of a label map cannot be mapped for writing");
+    return SAM_EDEVICE;
+  }
+  if (mask)
+    labels.data = map.data;
+  if (!has_any (runner)) {
+    status = SAM_OK;
+    if (mask)
+      memset (map.data, 0, (gsize) mask_width * mask_height);
+  } else if (gst_sam_frame_map (&pixels, &frame->info, frame->pixels,
+          GST_MAP_READ | GST_VIDEO_FRAME_MAP_FLAG_NO_REF, &why)) {
+    gst_sam_frame_describe (&view, &pixels);
+    status = run (runner, &view, mask ? &labels : NULL, error);
+    gst_video_frame_unmap (&pixels);
+  } else {
+    status = SAM_EINVAL;
+    g_snprintf (error->text, sizeof error->text, "the frame was refused: %s",
+        why);
+    g_free (why);
+  }
+  if (mask)
+    gst_buffer_unmap (mask, &map);
+  return status;
+}
+
+/* Lost and found are the model's word; that it is hidden on this frame is the
+ * runner's. */
+static enum sam_object_state
+get_state (const GstSamRunner * runner, const GstSamFollowed * followed)
+{
+  const enum sam_object_state said = followed->said.state;
+
+  if (!followed->engine_id)
+    return said;
+  if (followed->now.state == SAM_OBJECT_OCCLUDED ||
+      followed->now.state == SAM_OBJECT_LOST)
+    return SAM_OBJECT_OCCLUDED;
+  if (!runner->is_told && (said == SAM_OBJECT_NEW || said == SAM_OBJECT_FOUND))
+    return said;
+  return SAM_OBJECT_TRACKED;
+}
+
+static void
+write_object (GstSamObject * to, const GstSamRunner * runner,
+    const GstSamFollowed * followed)
+{
+  if (followed->engine_id) {
+    *to = followed->now;
+  } else {
+    *to = followed->said;
+    to->x = to->y = to->w = to->h = 0;
+    to->area = 0;
+    to->behind = 0;
+  }
+  to->state = get_state (runner, followed);
+  to->follows = TRUE;
+  to->anchor_age = runner->number - followed->anchor;
+}
+
+void
+gst_sam_runner_write (GstSamRunner * runner, GstSamReport * report)
+{
+  guint i;
+
+  for (i = 0; i < runner->num_objects; i++)
+    write_object (&report->object[i], runner, &runner->object[i]);
+  report->num_objects = runner->num_objects;
+  runner->is_told = TRUE;
+}
