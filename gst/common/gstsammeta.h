@@ -26,6 +26,7 @@ typedef struct
   guint area;                   /* px of the frame */
   gdouble iou, score;
   guint behind;                 /* frames that it has still to replay */
+  guint64 settled;              /* of GstSamBound; not in the meta */
   gboolean follows;             /* the mask is of the model of "follow" */
   guint anchor_age;             /* then: frames since that of the mask of the
                                  * model that it follows */

@@ -34,6 +34,7 @@ bind (GstSamPending * pending, guint64 id, guint64 engine_id)
     pending->bound[pending->num_bound].engine_id = engine_id;
     pending->bound[pending->num_bound].shown = FALSE;
     pending->bound[pending->num_bound].clicked = FALSE;
+    pending->bound[pending->num_bound].settled = 0;
     pending->num_bound++;
   }
   gst_sam_mutex_unlock (&pending->lock);
@@ -95,6 +96,34 @@ find_passed (GstSamPending * pending, sam_tracker * tracker,
   return passed;
 }
 
+void
+gst_sam_pending_describe (const GstSamPrompt * from, gint width, gint height,
+    struct sam_point *point, struct sam_prompt *prompt)
+{
+  gdouble right = 1, bottom = 1;
+
+  if (!from->normalized) {
+    right = prompt->space_width = from->space_width ? from->space_width :
+        width;
+    bottom = prompt->space_height = from->space_height ? from->space_height :
+        height;
+  }
+  if (from->kind == GST_SAM_PROMPT_POINT) {
+    point->label = from->positive;
+    point->x = point_at (from->x, right);
+    point->y = point_at (from->y, bottom);
+    prompt->num_points = 1;
+    prompt->points = point;
+    prompt->answer = from->answer;
+  } else if (from->kind == GST_SAM_PROMPT_BOX) {
+    prompt->has_box = 1;
+    prompt->box[0] = from->x;
+    prompt->box[1] = from->y;
+    prompt->box[2] = box_end (from->x + from->w, right);
+    prompt->box[3] = box_end (from->y + from->h, bottom);
+  }
+}
+
 /* Hand a point, box or mask to the tracker. */
 static int
 submit (GstSamPending * pending, sam_tracker * tracker,
@@ -103,9 +132,8 @@ submit (GstSamPending * pending, sam_tracker * tracker,
 {
   const GstSamPassed *passed = find_passed (pending, tracker, from, engine_id,
       calls);
-  struct sam_point point = {.label = from->positive };
   struct sam_prompt prompt = {.size = sizeof (prompt),.id = engine_id };
-  gdouble right = 1, bottom = 1;
+  struct sam_point point;
   guint64 new_id = 0;
   int status;
 
@@ -113,25 +141,10 @@ submit (GstSamPending * pending, sam_tracker * tracker,
     prompt.has_frame = TRUE;
     prompt.frame = passed->index;
   }
-  if (!from->normalized) {
-    right = prompt.space_width = from->space_width ? from->space_width :
-        passed ? passed->width : pending->moment.width;
-    bottom = prompt.space_height = from->space_height ? from->space_height :
-        passed ? passed->height : pending->moment.height;
-  }
-  if (from->kind == GST_SAM_PROMPT_POINT) {
-    point.x = point_at (from->x, right);
-    point.y = point_at (from->y, bottom);
-    prompt.num_points = 1;
-    prompt.points = &point;
-    prompt.answer = from->answer;
-  } else if (from->kind == GST_SAM_PROMPT_BOX) {
-    prompt.has_box = 1;
-    prompt.box[0] = from->x;
-    prompt.box[1] = from->y;
-    prompt.box[2] = box_end (from->x + from->w, right);
-    prompt.box[3] = box_end (from->y + from->h, bottom);
-  } else {
+  gst_sam_pending_describe (from, passed ? passed->width :
+      pending->moment.width, passed ? passed->height : pending->moment.height,
+      &point, &prompt);
+  if (from->kind == GST_SAM_PROMPT_MASK) {
     prompt.mask_bits = from->mask->bits;
     prompt.mask_side = from->mask->side;
   }
@@ -488,6 +501,24 @@ set_several (GError ** error, const GstSamMask * mask)
   g_string_free (values, TRUE);
 }
 
+/* Its object's masks have from now on what the prompt changes. */
+static void
+note_settled (GstSamPending * pending, const GstSamPrompt * prompt)
+{
+  const gint i = find_bound (pending, prompt->id);
+
+  if (i >= 0)
+    pending->bound[i].settled = MAX (pending->bound[i].settled, prompt->mark);
+}
+
+guint64
+gst_sam_pending_get_settled (const GstSamPending * pending, guint64 id)
+{
+  const gint i = find_bound (pending, id);
+
+  return i >= 0 ? pending->bound[i].settled : 0;
+}
+
 /* Apply a prompt, which is consumed. FALSE: the tracker takes no more of them
  * for this frame, and the rest waits for the next one. */
 static gboolean
@@ -513,6 +544,7 @@ apply (GstSamPending * pending, sam_tracker * tracker, GstSamPrompt * prompt,
     if (status != SAM_OK)
       error = get_refusal (pending, prompt, status, &why);
   }
+  note_settled (pending, prompt);
   if (error)
     gst_sam_pending_reject (pending, prompt, error, calls);
   else

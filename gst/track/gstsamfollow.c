@@ -85,6 +85,7 @@ write_report (GstSamFollow * follow, GstBuffer * mask)
   report->mask_width = follow->masks.width;
   report->mask_height = follow->masks.height;
   gst_sam_runner_write (front, report);
+  gst_buffer_replace (&follow->mask, mask);
   follow->is_empty = !mask;
 }
 
@@ -118,6 +119,31 @@ publish (GstSamFollow * follow)
         (follow->typical ? 8 : 1);
 }
 
+static void
+answer_prompts (GstSamFollow * follow)
+{
+  GstSamPrompt prompt[GST_SAM_FOLLOW_PROMPTS];
+  guint i, n;
+
+  gst_sam_mutex_lock (&follow->lock);
+  n = follow->resets ? 0 : follow->num_prompts;
+  memcpy (prompt, follow->prompt, n * sizeof prompt[0]);
+  follow->num_prompts -= n;
+  gst_sam_mutex_unlock (&follow->lock);
+  for (i = 0; i < n; i++) {
+    if (prompt[i].kind == GST_SAM_PROMPT_UNDO) {
+      gst_sam_runner_undo (&follow->runner[0], prompt[i].id);
+      gst_sam_runner_undo (&follow->runner[1], prompt[i].id);
+      continue;
+    }
+    /* That of a frame to come is the model's. */
+    if (!prompt[i].timed || prompt[i].running_time <=
+        follow->current.running_time)
+      gst_sam_runner_prompt (&follow->runner[follow->front], &prompt[i],
+          &follow->current);
+  }
+}
+
 /* Process @current. Returns whether there is a report of it. */
 static gboolean
 step_front (GstSamFollow * follow, GstSamTrack * self)
@@ -126,6 +152,7 @@ step_front (GstSamFollow * follow, GstSamTrack * self)
   struct sam_error error = { "" };
   GstBuffer *mask;
 
+  answer_prompts (follow);
   gst_sam_runner_forget_removed (front, self->pending);
   front->number = follow->current.number;
   if (!front->num_objects)
@@ -185,19 +212,34 @@ begin_replay (GstSamFollow * follow, GstSamTrack * self,
   return status;
 }
 
+/* What the model has not answered yet goes on with the masks of the front,
+ * which are of the frame that the back comes to. */
+static void
+carry_prompts (GstSamFollow * follow)
+{
+  gst_sam_runner_carry (&follow->runner[1 - follow->front],
+      &follow->runner[follow->front], follow->mask, follow->masks.width,
+      follow->masks.height);
+}
+
 /* One step of the back. @begins: with the anchor that has come. */
 static void
 step_back (GstSamFollow * follow, GstSamTrack * self, gboolean begins)
 {
   GstSamRunner *back = &follow->runner[1 - follow->front];
+  const GstSamKept *next = find_next (follow, back->number);
   struct sam_error error = { "" };
   int status = SAM_OK;
 
-  if (begins)
+  if (begins) {
     status = begin_replay (follow, self, &error);
-  else
-    status = gst_sam_runner_step (back, find_next (follow, back->number), NULL,
-        0, 0, &error);
+    if (!find_next (follow, back->number))
+      carry_prompts (follow);
+  } else {
+    if (!find_next (follow, next->number))
+      carry_prompts (follow);
+    status = gst_sam_runner_step (back, next, NULL, 0, 0, &error);
+  }
   if (status != SAM_OK) {
     gst_sam_follow_turn_off (follow, self, error.text);
     return;
@@ -216,6 +258,7 @@ forget_all (GstSamFollow * follow)
   follow->num_kept = 0;
   follow->replays = FALSE;
   follow->is_empty = TRUE;
+  gst_clear_buffer (&follow->mask);
   follow->resets = FALSE;
 }
 
@@ -459,11 +502,10 @@ void
 gst_sam_follow_forget (GstSamFollow * follow, guint64 number)
 {
   follow->is_shown = FALSE;
-  if (!follow->thread)
-    return;
   gst_sam_mutex_lock (&follow->lock);
   follow->forgotten = number;
-  follow->resets = TRUE;
+  follow->num_prompts = 0;
+  follow->resets = follow->thread != NULL;
   follow->waiting = follow->has_anchor = follow->has_result = FALSE;
   g_cond_signal (&follow->wake);
   gst_sam_mutex_unlock (&follow->lock);

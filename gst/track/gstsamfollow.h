@@ -14,6 +14,7 @@ enum
   GST_SAM_FOLLOW_KEPT = 12,
   /* A replay takes about as many steps. */
   GST_SAM_FOLLOW_REPLAYS = 4,
+  GST_SAM_FOLLOW_PROMPTS = 32,  /* that wait for the next frame */
   /* Frames of the fast model until its speed is judged. */
   GST_SAM_FOLLOW_JUDGED = 8,
 };
@@ -58,6 +59,8 @@ typedef struct
   gboolean waiting;             /* @next holds a frame */
   gboolean busy;                /* the front's step is running */
   gboolean has_anchor, has_result;
+  GstSamPrompt prompt[GST_SAM_FOLLOW_PROMPTS];  /* points and boxes */
+  guint num_prompts;
   guint64 num_frames, num_anchors, num_replays;
   gint64 typical;               /* ns, of the front's steps */
 
@@ -81,6 +84,7 @@ typedef struct
   guint num_kept;
   GstSamReport *report;
   gboolean is_empty;            /* the last one had no objects */
+  GstBuffer *mask;              /* of the last one; NULL: it had none */
   guint64 frame_index;          /* frames with masks since start */
   GstSamMaskPool masks;
 } GstSamFollow;
@@ -107,6 +111,11 @@ gboolean gst_sam_follow_is_wanted (const GstSamTrack * self);
 void gst_sam_follow_turn_off (GstSamFollow * follow, GstSamTrack * self,
     const gchar * why);
 
+/* Any thread. A prompt was accepted: a point or a box gets an answer with the
+ * next frame, until the model's comes. */
+void gst_sam_follow_prompt (GstSamFollow * follow,
+    const GstSamPrompt * prompt);
+
 /* Functions of the streaming thread: */
 
 /* Whether frames are to be left here. */
@@ -126,6 +135,9 @@ void gst_sam_follow_anchor (GstSamFollow * follow, GstSamTrack * self,
  * copied, after posting an error. */
 gboolean gst_sam_follow_leave (GstSamFollow * follow, GstSamTrack * self,
     GstBuffer * frame, GstClockTime running_time, guint64 number);
+
+/* Whether prompts wait. */
+gboolean gst_sam_follow_has_prompts (GstSamFollow * follow);
 
 /* Wait for the step of the last frame left here, for at most @ns, or until
  * interrupted. */

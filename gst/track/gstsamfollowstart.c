@@ -99,6 +99,7 @@ begin (GstSamFollow * follow)
   follow->num_frames = follow->num_anchors = follow->num_replays = 0;
   follow->num_kept = follow->front = 0;
   gst_sam_mutex_lock (&follow->lock);
+  follow->num_prompts = 0;
   follow->is_open = TRUE;
   gst_sam_mutex_unlock (&follow->lock);
 }
@@ -130,7 +131,6 @@ gst_sam_follow_start (GstSamFollow * follow, GstSamTrack * self,
   own.model_file = follow->is_auto || g_str_equal (self->follow_model,
       "embedded") ? NULL : self->follow_model;
   own.input_size = 0;
-  own.history = 0;
   own.lost_after = G_MAXINT;    /* the model's word */
   own.cuda_stream = NULL;
   status = open_runners (follow, &own, model, &error);
@@ -177,6 +177,7 @@ gst_sam_follow_stop (GstSamFollow * follow)
     gst_clear_buffer (&follow->kept[i].pixels);
   gst_sam_anchor_clear (follow->anchor);
   gst_sam_anchor_clear (follow->replayed);
+  gst_clear_buffer (&follow->mask);
   gst_clear_buffer (&follow->result->mask);
   gst_clear_buffer (&follow->report->mask);
   g_clear_pointer (&follow->anchor, g_free);

@@ -472,6 +472,7 @@ gst_sam_pending_restore (GstSamPending * pending, const GstSamBound * bound,
     pending->bound[i] = bound[i];
     pending->bound[i].shown = TRUE;
     pending->bound[i].clicked = FALSE;
+    pending->bound[i].settled = 0;
     pending->known[i] = bound[i].id;
     pending->label[i] = NULL;
   }

@@ -26,6 +26,7 @@ typedef struct
   guint64 id, engine_id;
   gboolean shown;               /* a frame has had it */
   gboolean clicked;             /* answers to a click are still to be told */
+  guint64 settled;              /* mark of its last prompt that was applied */
 } GstSamBound;
 
 /**
@@ -154,6 +155,14 @@ guint64 gst_sam_pending_find_clicked (const GstSamPending * pending,
     guint64 engine_id);
 void gst_sam_pending_set_clicked (GstSamPending * pending, guint64 engine_id,
     gboolean clicked);
+/* The mark of the last prompt that its masks have; 0: none that has one. */
+guint64 gst_sam_pending_get_settled (const GstSamPending * pending,
+    guint64 id);
+
+/* Fill in the coordinates of a point or box, of a frame of that size. @point
+ * must be valid as long as *prompt. */
+void gst_sam_pending_describe (const GstSamPrompt * from, gint width,
+    gint height, struct sam_point *point, struct sam_prompt *prompt);
 /* Changes whenever the tracker's objects were forgotten or replaced. */
 guint gst_sam_pending_get_resets (GstSamPending * pending);
 /* Any thread. Changes whenever they were replaced by those of a file. */

@@ -30,6 +30,7 @@ gst_sam_runner_open (GstSamRunner * runner, const struct sam_params *params,
   runner->bits = g_malloc (sam_mask_bytes (runner->side));
   runner->num_objects = 0;
   runner->number = 0;
+  gst_sam_late_forget (&runner->late);
   return SAM_OK;
 }
 
@@ -46,6 +47,7 @@ gst_sam_runner_clear (GstSamRunner * runner)
 {
   sam_tracker_clear (runner->tracker);
   runner->num_objects = 0;
+  gst_sam_late_forget (&runner->late);
 }
 
 void
@@ -101,17 +103,18 @@ is_seen (const GstSamObject * object)
 
 /* Start the object from its mask. */
 static int
-prompt_mask (GstSamRunner * runner, GstSamFollowed * followed, Rows * rows,
-    gint height, struct sam_error *error)
+prompt_mask (GstSamRunner * runner, GstSamFollowed * followed, guint slot,
+    Rows * rows, gint height, struct sam_error *error)
 {
   struct sam_prompt prompt = SAM_PROMPT_INIT;
   int status;
 
-  rows->slot = followed->said.slot;
+  rows->slot = slot;
   status = sam_mask_stretch (runner->bits, runner->side, rows->width, height,
       get_row, rows, error);
   if (status != SAM_OK)
     return status;
+  prompt.id = followed->engine_id;
   prompt.mask_bits = runner->bits;
   prompt.mask_side = runner->side;
   return sam_tracker_prompt (runner->tracker, &prompt, &followed->engine_id,
@@ -133,8 +136,9 @@ prompt_masks (GstSamRunner * runner, const GstSamAnchor * anchor,
     memset (followed, 0, sizeof *followed);
     followed->said = anchor->object[i];
     followed->anchor = anchor->frame.number;
-    if (is_seen (&followed->said) && prompt_mask (runner, followed, &rows,
-            anchor->mask_height, refused) == SAM_OK)
+    followed->settled = followed->said.settled;
+    if (is_seen (&followed->said) && prompt_mask (runner, followed,
+            followed->said.slot, &rows, anchor->mask_height, refused) == SAM_OK)
       seen++;
   }
   runner->num_objects = anchor->num_objects;
@@ -150,7 +154,6 @@ gst_sam_runner_begin (GstSamRunner * runner, const GstSamAnchor * anchor,
   guint seen;
 
   gst_sam_runner_clear (runner);
-  runner->is_told = FALSE;
   if (!gst_buffer_map (anchor->mask, &map, GST_MAP_READ)) {
     g_snprintf (error->text, sizeof error->text,
         "the memory of a label map cannot be mapped for reading");
@@ -161,6 +164,117 @@ gst_sam_runner_begin (GstSamRunner * runner, const GstSamAnchor * anchor,
   runner->number = anchor->frame.number;
   return seen ? gst_sam_runner_step (runner, &anchor->frame, NULL, 0, 0,
       error) : SAM_OK;
+}
+
+/* Prompts */
+
+static GstSamFollowed *
+find_id (GstSamRunner * runner, guint64 id)
+{
+  guint i;
+
+  for (i = 0; i < runner->num_objects; i++) {
+    if (runner->object[i].said.id == id)
+      return &runner->object[i];
+  }
+  return NULL;
+}
+
+/* An object that the model has no slot for yet; NULL: there is no room. */
+static GstSamFollowed *
+add_object (GstSamRunner * runner, guint64 id)
+{
+  gboolean taken[SAM_MAX_OBJECTS + 1] = { FALSE, };
+  GstSamFollowed *followed;
+  guint i, slot = 1;
+
+  if (runner->num_objects == SAM_MAX_OBJECTS)
+    return NULL;
+  for (i = 0; i < runner->num_objects; i++)
+    taken[runner->object[i].said.slot] = TRUE;
+  while (taken[slot])           /* as the model will most likely do */
+    slot++;
+  followed = &runner->object[runner->num_objects++];
+  memset (followed, 0, sizeof *followed);
+  followed->said.id = id;
+  followed->said.slot = slot;
+  followed->said.state = SAM_OBJECT_NEW;
+  return followed;
+}
+
+void
+gst_sam_runner_prompt (GstSamRunner * runner, const GstSamPrompt * from,
+    const GstSamKept * frame)
+{
+  gint width = GST_VIDEO_INFO_WIDTH (&frame->info);
+  gint height = GST_VIDEO_INFO_HEIGHT (&frame->info);
+  GstSamFollowed *followed = find_id (runner, from->id);
+  struct sam_prompt prompt = SAM_PROMPT_INIT;
+  const GstSamPassed *passed = NULL;
+  struct sam_point point;
+  guint64 oldest, next;
+
+  if (!followed && !(followed = add_object (runner, from->id)))
+    return;
+  if (from->timed && from->running_time < frame->running_time &&
+      sam_tracker_frames (runner->tracker, followed->engine_id, &oldest, &next,
+          NULL) == SAM_OK)
+    passed = gst_sam_late_find (&runner->late, from->running_time, oldest);
+  if (passed) {
+    prompt.has_frame = TRUE;
+    prompt.frame = passed->index;
+    width = passed->width;
+    height = passed->height;
+  }
+  gst_sam_pending_describe (from, width, height, &point, &prompt);
+  prompt.id = followed->engine_id;
+  if (sam_tracker_prompt (runner->tracker, &prompt, &followed->engine_id,
+          NULL) == SAM_OK) {
+    followed->anchor = frame->number;
+    followed->settled = MAX (followed->settled, from->mark);
+  } else if (!followed->engine_id && followed->said.state == SAM_OBJECT_NEW) {
+    runner->num_objects--;      /* the model's word will come */
+  }
+}
+
+void
+gst_sam_runner_undo (GstSamRunner * runner, guint64 id)
+{
+  GstSamFollowed *followed = find_id (runner, id);
+
+  if (followed)
+    followed->settled = 0;
+}
+
+void
+gst_sam_runner_carry (GstSamRunner * runner, const GstSamRunner * from,
+    GstBuffer * mask, gint mask_width, gint mask_height)
+{
+  Rows rows = {.width = mask_width };
+  GstMapInfo map;
+  guint i;
+
+  if (!mask || !gst_buffer_map (mask, &map, GST_MAP_READ))
+    return;
+  rows.labels = map.data;
+  rows.row = g_malloc (mask_width);
+  for (i = 0; i < from->num_objects; i++) {
+    const GstSamFollowed *other = &from->object[i];
+    GstSamFollowed *followed = find_id (runner, other->said.id);
+
+    if (followed ? followed->settled >= other->settled : !other->settled)
+      continue;
+    if (!followed && !(followed = add_object (runner, other->said.id)))
+      continue;
+    followed->anchor = other->anchor;
+    followed->settled = other->settled;
+    followed->is_told = TRUE;
+    if (other->engine_id && other->now.area > 0)
+      prompt_mask (runner, followed, other->said.slot, &rows, mask_height,
+          NULL);
+  }
+  g_free (rows.row);
+  gst_buffer_unmap (mask, &map);
 }
 
 /* Steps */
@@ -229,9 +343,23 @@ has_any (const GstSamRunner * runner)
   return FALSE;
 }
 
+/* So that a late prompt finds it. */
+static void
+note_frame (GstSamRunner * runner, const GstSamKept * frame, guint64 index)
+{
+  const GstSamMoment moment = {.start = frame->running_time,
+    .end = frame->running_time,
+    .width = GST_VIDEO_INFO_WIDTH (&frame->info),
+    .height = GST_VIDEO_INFO_HEIGHT (&frame->info)
+  };
+
+  gst_sam_late_note (&runner->late, index, &moment);
+}
+
 static int
-run (GstSamRunner * runner, const struct sam_frame *view,
-    const struct sam_labels *labels, struct sam_error *error)
+run (GstSamRunner * runner, const GstSamKept * frame,
+    const struct sam_frame *view, const struct sam_labels *labels,
+    struct sam_error *error)
 {
   struct sam_result result = SAM_RESULT_INIT;
   const gint64 start = gst_sam_now_ns ();
@@ -239,8 +367,10 @@ run (GstSamRunner * runner, const struct sam_frame *view,
       error);
 
   runner->ns = gst_sam_now_ns () - start;
-  if (status == SAM_OK)
+  if (status == SAM_OK) {
     take_result (runner, &result);
+    note_frame (runner, frame, result.frame_index);
+  }
   if (status == SAM_OK && labels)
     translate_slots (runner, labels->data,
         (gsize) labels->stride * labels->height);
@@ -275,7 +405,7 @@ gst_sam_runner_step (GstSamRunner * runner, const GstSamKept * frame,
   } else if (gst_sam_frame_map (&pixels, &frame->info, frame->pixels,
           GST_MAP_READ | GST_VIDEO_FRAME_MAP_FLAG_NO_REF, &why)) {
     gst_sam_frame_describe (&view, &pixels);
-    status = run (runner, &view, mask ? &labels : NULL, error);
+    status = run (runner, frame, &view, mask ? &labels : NULL, error);
     gst_video_frame_unmap (&pixels);
   } else {
     status = SAM_EINVAL;
@@ -291,18 +421,17 @@ gst_sam_runner_step (GstSamRunner * runner, const GstSamKept * frame,
 /* Lost and found are the model's word; that it is hidden on this frame is the
  * runner's. */
 static enum sam_object_state
-get_state (const GstSamRunner * runner, const GstSamFollowed * followed)
+get_state (const GstSamFollowed * followed)
 {
   const enum sam_object_state said = followed->said.state;
+  const gboolean is_first = said == SAM_OBJECT_NEW || said == SAM_OBJECT_FOUND;
 
   if (!followed->engine_id)
-    return said;
+    return followed->is_told && is_first ? SAM_OBJECT_OCCLUDED : said;
   if (followed->now.state == SAM_OBJECT_OCCLUDED ||
       followed->now.state == SAM_OBJECT_LOST)
     return SAM_OBJECT_OCCLUDED;
-  if (!runner->is_told && (said == SAM_OBJECT_NEW || said == SAM_OBJECT_FOUND))
-    return said;
-  return SAM_OBJECT_TRACKED;
+  return !followed->is_told && is_first ? said : SAM_OBJECT_TRACKED;
 }
 
 static void
@@ -317,7 +446,7 @@ write_object (GstSamObject * to, const GstSamRunner * runner,
     to->area = 0;
     to->behind = 0;
   }
-  to->state = get_state (runner, followed);
+  to->state = get_state (followed);
   to->follows = TRUE;
   to->anchor_age = runner->number - followed->anchor;
 }
@@ -327,8 +456,9 @@ gst_sam_runner_write (GstSamRunner * runner, GstSamReport * report)
 {
   guint i;
 
-  for (i = 0; i < runner->num_objects; i++)
+  for (i = 0; i < runner->num_objects; i++) {
     write_object (&report->object[i], runner, &runner->object[i]);
+    runner->object[i].is_told = TRUE;
+  }
   report->num_objects = runner->num_objects;
-  runner->is_told = TRUE;
 }

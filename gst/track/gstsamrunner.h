@@ -45,7 +45,10 @@ typedef struct
   GstSamObject said;            /* the model's last word of it */
   GstSamObject now;             /* on the frame of the last step */
   guint64 engine_id;            /* 0: the model has no mask of it */
-  guint64 anchor;               /* number of the frame of @said */
+  guint64 anchor;               /* number of the frame of @said, or of a prompt
+                                 * that is newer */
+  guint64 settled;              /* mark of its last prompt */
+  gboolean is_told;             /* a report has had the state of @said */
   guint slot;                   /* of the runner's own label maps */
 } GstSamFollowed;
 
@@ -63,7 +66,7 @@ typedef struct
   GstSamFollowed object[SAM_MAX_OBJECTS];
   guint num_objects;
   guint64 number;               /* of the frame that it processed last */
-  gboolean is_told;             /* a report has had the states of the anchor */
+  GstSamLate late;              /* frames that a prompt can name */
   gint64 ns;                    /* time of the last step; 0: nothing to run */
 } GstSamRunner;
 
@@ -82,6 +85,21 @@ void gst_sam_runner_forget_removed (GstSamRunner * runner,
  * the reason. */
 int gst_sam_runner_begin (GstSamRunner * runner, const GstSamAnchor * anchor,
     struct sam_error *refused, struct sam_error *error);
+
+/* Answer a point or box on @frame, which is processed next, or on the frame
+ * that it names, if that is held: for the object that it names, or a new
+ * one. */
+void gst_sam_runner_prompt (GstSamRunner * runner, const GstSamPrompt * prompt,
+    const GstSamKept * frame);
+
+/* A prompt of the object was taken back: the model's next word is taken,
+ * whatever prompts it has. */
+void gst_sam_runner_undo (GstSamRunner * runner, guint64 id);
+
+/* Objects that have newer prompts in @from than in @runner get their masks from
+ * the label map of its last frame, on the frame that is processed next. */
+void gst_sam_runner_carry (GstSamRunner * runner, const GstSamRunner * from,
+    GstBuffer * mask, gint mask_width, gint mask_height);
 
 /* Process a frame. @mask: (nullable): buffer for the label map, which gets the
  * slots of the model. */

@@ -50,7 +50,6 @@ gst_sam_track_get_object_at (GstSamTrack * self, gdouble x, gdouble y)
 void
 gst_sam_track_forget_frame (GstSamTrack * self)
 {
-  gst_sam_follow_forget (self->follow, self->number);
   gst_clear_buffer (&self->report->mask);
   gst_clear_buffer (&self->overlay.layer);
   self->report->num_objects = 0;
@@ -77,6 +76,7 @@ gst_sam_track_reset (GstSamTrack * self)
   self->passed = 0;
   self->found->looked = FALSE;
   gst_sam_worker_forget (&self->worker, self->number);
+  gst_sam_follow_forget (self->follow, self->number);
   gst_sam_pending_reset (self->pending, &calls);
   gst_sam_track_forget_frame (self);
   if (gst_sam_track_load_initial_tracks (self))

@@ -84,6 +84,8 @@ push_prompt (GstSamTrack * self, GstSamPrompt * prompt, guint64 wish,
     gst_sam_track_refuse (self, prompt, error);
     gst_sam_prompt_clear (prompt);
     note_error (why, error);
+  } else {
+    gst_sam_follow_prompt (self->follow, prompt);
   }
   return id;
 }

@@ -357,6 +357,7 @@ copy_object (GstSamTrack * self, GstSamObject * to,
   to->iou = from->iou;
   to->score = from->score;
   to->behind = from->behind;
+  to->settled = gst_sam_pending_get_settled (self->pending, to->id);
   to->label = gst_sam_pending_get_label (self->pending, to->id);
   if (!to->label)
     to->label = gst_sam_seed_get_label (self->seed, to->id);

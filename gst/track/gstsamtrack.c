@@ -240,8 +240,10 @@ gst_sam_track_set_caps (GstBaseTransform * base, GstCaps * in, GstCaps * out)
     return FALSE;
   /* The last masks are of another picture: the next frame is tracked on. */
   if (GST_VIDEO_INFO_FORMAT (&last) != GST_VIDEO_FORMAT_UNKNOWN &&
-      !gst_sam_meta_same_picture (&last, &self->info))
+      !gst_sam_meta_same_picture (&last, &self->info)) {
     gst_sam_track_forget_frame (self);
+    gst_sam_follow_forget (self->follow, self->number);
+  }
   gst_sam_pending_set_frame_size (self->pending, self->info.width,
       self->info.height);
   gst_sam_pad_set_caps (self);

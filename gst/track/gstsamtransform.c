@@ -224,7 +224,8 @@ take_step (GstSamTrack * self, gboolean apart)
   }
   if (step->report->state == GST_SAM_REPORT_IDLE ||
       !gst_sam_meta_same_picture (&step->info, &self->info)) {
-    idle (self);
+    if (!self->follow->is_shown)
+      idle (self);
     return GST_FLOW_OK;
   }
   if (apart && follow_step (self))
@@ -333,11 +334,13 @@ static GstFlowReturn
 leave_to_follow (GstSamTrack * self, GstBuffer * buf, Passage * p,
     gint64 wait)
 {
+  const gboolean answers = gst_sam_follow_has_prompts (self->follow);
   gint64 start;
 
   if (!gst_sam_follow_leave (self->follow, self, buf, p->start, self->number))
     return GST_FLOW_ERROR;
-  if (wait < self->follow->last_step || !self->follow->is_shown)
+  if (wait < self->follow->last_step ||
+      !(self->follow->is_shown || answers))
     return GST_FLOW_OK;
   start = gst_sam_now_ns ();
   gst_sam_follow_wait (self->follow, wait);
@@ -413,7 +416,7 @@ static void
 stop_apart (GstSamTrack * self)
 {
   gst_sam_worker_drain (&self->worker);
-  if (self->follow->is_shown)
+  if (self->follow->is_shown || gst_sam_follow_has_prompts (self->follow))
     gst_sam_follow_forget (self->follow, self->number);
 }
 

@@ -76,6 +76,7 @@ reset (SamGate * gate)
 {
   g_mutex_lock (&gate->lock);
   gate->shut = FALSE;
+  gate->let = 0;
   gate->entered = gate->left = 0;
   g_mutex_unlock (&gate->lock);
 }
@@ -97,9 +98,10 @@ sam_gate_enter (SamGate * gate, const gint * cancelled)
   gate->thread = g_thread_self ();
   g_cond_broadcast (&gate->cond);
   /* Nobody tells of *cancelled. */
-  while (gate->shut && !(cancelled && g_atomic_int_get (cancelled)))
+  while (gate->shut && !gate->let && !(cancelled && g_atomic_int_get (cancelled)))
     g_cond_wait_until (&gate->cond, &gate->lock, g_get_monotonic_time () +
         (cancelled ? 1000 : G_TIME_SPAN_HOUR));
+  gate->let -= gate->shut && gate->let;
   g_mutex_unlock (&gate->lock);
 }
 
@@ -117,6 +119,15 @@ sam_gate_set (SamGate * gate, gboolean shut)
 {
   g_mutex_lock (&gate->lock);
   gate->shut = shut;
+  g_cond_broadcast (&gate->cond);
+  g_mutex_unlock (&gate->lock);
+}
+
+void
+sam_gate_let_one (SamGate * gate)
+{
+  g_mutex_lock (&gate->lock);
+  gate->let = 1;
   g_cond_broadcast (&gate->cond);
   g_mutex_unlock (&gate->lock);
 }

@@ -21,6 +21,7 @@ typedef struct
 
   /* guarded by @lock */
   gboolean shut;
+  guint let;                    /* threads that may go on all the same */
   guint entered, left;          /* times that a thread came and went */
   GThread *thread;              /* that came last */
 } SamGate;
@@ -31,6 +32,8 @@ void sam_gate_enter (SamGate * gate, const gint * cancelled);
 void sam_gate_leave (SamGate * gate);
 
 void sam_gate_set (SamGate * gate, gboolean shut);
+/* The thread that waits may go on; the gate stays shut for others. */
+void sam_gate_let_one (SamGate * gate);
 void sam_gate_wait_entered (SamGate * gate, guint entered);
 void sam_gate_wait_left (SamGate * gate, guint left);
 guint sam_gate_get_entered (SamGate * gate);

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* Two speeds: prompts have an answer of the fast model with the next frame, and
+ * the slow one's when it comes. */
+
+#include "followcheck.h"
+
+#define OTHER "box,x=0.25,y=0.0,w=0.375,h=0.25,normalized=true"
+
+static void
+add (GstHarness * h, const gchar * text)
+{
+  g_signal_emit_by_name (h->element, "prompt", text);
+  fail_unless_equals_uint64 (sam_get_stat (h->element, "rejected-prompts"), 0);
+}
+
+/* The slow model has not even answered the first one. */
+GST_START_TEST (test_answers_at_once)
+{
+  GstHarness *h = follow_harness_new (SQUARE_BOX);
+
+  sam_gate_set (&sam_step_gate, TRUE);
+  follow_expect (h, 0, "ok 0: 1@0+0");
+  follow_expect (h, 1, "ok 0: 1@1+1");
+  add (h, OTHER);
+  follow_expect (h, 2, "ok 0: 1@2+2 2@0+0");
+  follow_expect (h, 3, "ok 0: 1@3+3 2@1+1");
+  /* The part to the left of this point is not it. */
+  add (h, "point,x=24,y=24,id=1,positive=false");
+  follow_expect (h, 4, "ok 0: 1@8+0 2@2+2");
+  follow_close (h, NULL);
+}
+
+GST_END_TEST;
+
+/* Masks of the slow model from before a click do not take its answer back; those
+ * from after it take its place. */
+GST_START_TEST (test_an_anchor_from_before)
+{
+  GstHarness *h = follow_harness_new (SQUARE_BOX);
+
+  sam_gate_set (&sam_step_gate, TRUE);
+  follow_expect (h, 0, "ok 0: 1@0+0");
+  follow_expect (h, 1, "ok 0: 1@1+1");
+  add (h, OTHER);
+  follow_expect (h, 2, "ok 0: 1@2+2 2@0+0");
+  /* Its step on frame 0 ends, and it is in that on frame 2. */
+  sam_gate_let_one (&sam_step_gate);
+  sam_gate_wait_entered (&sam_step_gate, 2);
+  follow_expect_begin (h, 3, "ok 0: 1@");
+  follow_settle_fast (h);       /* the replay has left out frame 1 */
+  follow_expect (h, 4, "ok 0: 1@3+4 2@2+2");
+  follow_let_slow_come (h);     /* on the frames 2 and 4 */
+  follow_expect_begin (h, 5, "ok 0: 1@");
+  follow_settle_fast (h);
+  follow_expect (h, 6, "ok 0: 1@4+2 2@3+2");
+  follow_close (h, NULL);
+}
+
+GST_END_TEST;
+
+/* What the slow model has not seen yet is taken back at once. */
+GST_START_TEST (test_undo_of_a_prompt_that_waits)
+{
+  GstHarness *h = follow_harness_new (SQUARE_BOX);
+
+  follow_start (h);
+  add (h, OTHER);
+  follow_expect (h, 3, "ok 0: 1@3+3 2@0+0");
+  add (h, "undo,id=2");         /* waits, too: it is not in its step on 3 */
+  follow_let_slow_come (h);
+  follow_expect_begin (h, 4, "ok 0: 1@");
+  follow_settle_fast (h);
+  follow_expect (h, 5, "ok 0: 1@4+2");
+  follow_close (h, NULL);
+}
+
+GST_END_TEST;
+
+/* A correction that is undone before the slow model has it: its next masks are
+ * taken, although they have fewer prompts. */
+GST_START_TEST (test_undo_of_a_correction)
+{
+  GstHarness *h = follow_harness_new (SQUARE_BOX);
+
+  follow_start (h);
+  add (h, "point,x=20,y=24,id=1,positive=false");       /* begins there */
+  follow_expect (h, 3, "ok 0: 1@4+0");
+  add (h, "undo,id=1");
+  follow_let_slow_come (h);     /* on the frames 1 and 3 */
+  follow_expect_begin (h, 4, "ok 0: 1@");
+  follow_settle_fast (h);
+  follow_expect (h, 5, "ok 0: 1@4+2");
+  follow_close (h, NULL);
+}
+
+GST_END_TEST;
+
+/* A late click is answered on the frame that its author saw. */
+GST_START_TEST (test_a_late_click)
+{
+  GstHarness *h = follow_harness_new (SQUARE_BOX);
+  guint64 id = 0;
+  guint n;
+
+  follow_start (h);
+  g_signal_emit_by_name (h->element, "add-box-at", G_GUINT64_CONSTANT (0),
+      0.25, 0.0, 0.375, 0.25, TRUE, GST_SECOND / 30, &id);
+  fail_unless_equals_uint64 (id, 2);
+  for (n = 3; n < 6; n++)       /* it catches up */
+    g_free (follow_run (h, n));
+  follow_expect_begin (h, 6, "ok 0: 1@6+6 2@5+");
+  follow_close (h, NULL);
+}
+
+GST_END_TEST;
+
+/* More than the fast model's queue holds wait for the slow one. */
+GST_START_TEST (test_many_prompts)
+{
+  GstHarness *h = follow_harness_new (SQUARE_BOX);
+  guint i;
+
+  follow_start (h);
+  for (i = 0; i < 2 * GST_SAM_FOLLOW_PROMPTS; i++)
+    add (h, "point,x=30,y=24,id=1");
+  follow_expect_begin (h, 3, "ok 0: 1@");
+  follow_let_slow_come (h);
+  follow_expect_begin (h, 4, "ok 0: 1@");
+  follow_close (h, NULL);
+}
+
+GST_END_TEST;
+
+static Suite *
+followprompts_suite (void)
+{
+  Suite *s = suite_create ("followprompts");
+  TCase *tc = sam_tcase_new_tiny (s, "scripted");
+
+  tcase_add_checked_fixture (tc, follow_begin, follow_end);
+  tcase_add_test (tc, test_answers_at_once);
+  tcase_add_test (tc, test_an_anchor_from_before);
+  tcase_add_test (tc, test_undo_of_a_prompt_that_waits);
+  tcase_add_test (tc, test_undo_of_a_correction);
+  tcase_add_test (tc, test_a_late_click);
+  tcase_add_test (tc, test_many_prompts);
+  return s;
+}
+
+GST_CHECK_MAIN (followprompts);
