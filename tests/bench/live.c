@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Measures live pipelines at the sink.
- * usage: bench-live slow SECONDS [MODEL [INPUT_SIZE [FILE]]] | click CLICKS | idle FRAMES
+ * usage: bench-live slow SECONDS [MODEL [INPUT_SIZE [FILE [FOLLOW]]]] | click CLICKS | idle FRAMES
  * slow:  a camera of 30 Hz and a slower model: the time between frames at the sink, the number of
  *        tracked frames, and the number that was possible. FILE gets a line for each frame: seconds
  *        since the first, ms since the previous
@@ -162,20 +162,23 @@ static void tell_slow(const Bench *b, double seconds)
     const double step = get_stat(stats, "step-p50-ns") / 1e9;
     g_print("{\"slow_frames\": %u, \"slow_gap_p50_ms\": %.1f, \"slow_gap_p999_ms\": %.1f, "
             "\"slow_gap_max_ms\": %.1f, \"slow_inferred\": %.0f, \"slow_possible\": %.1f, "
-            "\"slow_step_ms\": %.1f, \"slow_latency_ms\": %.1f}\n",
+            "\"slow_step_ms\": %.1f, \"slow_latency_ms\": %.1f, \"slow_followed\": %.0f}\n",
             b->n, (double) part_of(gap, n, 0.5) / 1e3, (double) part_of(gap, n, 0.999) / 1e3,
             (double) part_of(gap, n, 1) / 1e3, get_stat(stats, "inferred"),
-            step > 0 ? seconds / step : 0, step * 1e3, get_stat(stats, "latency-reported") / 1e6);
+            step > 0 ? seconds / step : 0, step * 1e3, get_stat(stats, "latency-reported") / 1e6,
+            get_stat(stats, "followed"));
     gst_structure_free(stats);
     g_free(gap);
 }
 
-static int bench_slow(int seconds, const gchar *model, int side, const gchar *gaps)
+static int bench_slow(int seconds, const gchar *model, int side, const gchar *gaps,
+                      const gchar *follow)
 {
     Bench b = { .most = 40u * (guint) seconds + 100 };
     gchar *size = side ? g_strdup_printf("input-size=%d", side) : g_strdup("");
-    gchar *settings = g_strdup_printf("initial-prompt=\"box,x=300,y=160,w=40,h=40\" %s %s%s",
-                                      size, model ? "model-file=" : "", model ? model : "");
+    gchar *settings = g_strdup_printf("initial-prompt=\"box,x=300,y=160,w=40,h=40\" follow=%s %s "
+                                      "%s%s", follow, size, model ? "model-file=" : "",
+                                      model ? model : "");
     gchar *text = g_strdup_printf(CAMERA, settings);
     gboolean ok = start(&b, text);
 
@@ -417,12 +420,13 @@ int main(int argc, char **argv)
     gst_init(NULL, NULL);
     if (count > 0 && !strcmp(what, "slow"))
         return bench_slow(count, argc > 3 && *argv[3] ? argv[3] : NULL,
-                          argc > 4 ? atoi(argv[4]) : 0, argc > 5 ? argv[5] : NULL);
+                          argc > 4 ? atoi(argv[4]) : 0,
+                          argc > 5 && *argv[5] ? argv[5] : NULL, argc > 6 ? argv[6] : "none");
     if (count > 0 && !strcmp(what, "click"))
         return bench_click((guint) count);
     if (count > 0 && !strcmp(what, "idle"))
         return bench_idle((guint) count);
-    g_printerr("usage: bench-live slow SECONDS [MODEL [INPUT_SIZE [FILE]]] | "
+    g_printerr("usage: bench-live slow SECONDS [MODEL [INPUT_SIZE [FILE [FOLLOW]]]] | "
                "click CLICKS | idle FRAMES\n");
     return 2;
 }
