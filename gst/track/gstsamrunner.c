@@ -426,9 +426,10 @@ get_state (const GstSamFollowed * followed)
   const enum sam_object_state said = followed->said.state;
   const gboolean is_first = said == SAM_OBJECT_NEW || said == SAM_OBJECT_FOUND;
 
-  if (!followed->engine_id)
-    return followed->is_told && is_first ? SAM_OBJECT_OCCLUDED : said;
-  if (followed->now.state == SAM_OBJECT_OCCLUDED ||
+  if (!followed->engine_id && (said == SAM_OBJECT_LOST || (is_first &&
+              !followed->is_told)))
+    return said;
+  if (!followed->engine_id || followed->now.state == SAM_OBJECT_OCCLUDED ||
       followed->now.state == SAM_OBJECT_LOST)
     return SAM_OBJECT_OCCLUDED;
   return !followed->is_told && is_first ? said : SAM_OBJECT_TRACKED;

@@ -131,6 +131,31 @@ GST_START_TEST (test_many_prompts)
 
 GST_END_TEST;
 
+/* Both models hold max-objects, 32. */
+GST_START_TEST (test_more_objects_than_fit)
+{
+  GstHarness *h = follow_harness_new (SQUARE_BOX);
+  GstBuffer *buf;
+  guint i;
+
+  follow_start (h);
+  for (i = 0; i < 40; i++)
+    g_signal_emit_by_name (h->element, "prompt", OTHER);
+  fail_unless_equals_uint64 (sam_get_stat (h->element, "rejected-prompts"), 9);
+  buf = sam_harness_run (h, 3);
+  fail_unless_equals_int (sam_get_num_objects (sam_get_meta (buf)), 32);
+  gst_buffer_unref (buf);
+  follow_let_slow_come (h);
+  follow_expect_begin (h, 4, "ok 0: 1@");
+  follow_settle_fast (h);
+  buf = sam_harness_run (h, 5);
+  fail_unless_equals_int (sam_get_num_objects (sam_get_meta (buf)), 32);
+  gst_buffer_unref (buf);
+  follow_close (h, NULL);
+}
+
+GST_END_TEST;
+
 static Suite *
 followprompts_suite (void)
 {
@@ -144,6 +169,7 @@ followprompts_suite (void)
   tcase_add_test (tc, test_undo_of_a_correction);
   tcase_add_test (tc, test_a_late_click);
   tcase_add_test (tc, test_many_prompts);
+  tcase_add_test (tc, test_more_objects_than_fit);
   return s;
 }
 
