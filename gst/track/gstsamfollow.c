@@ -222,8 +222,9 @@ carry_prompts (GstSamFollow * follow)
       follow->masks.height);
 }
 
-/* One step of the back. @begins: with the anchor that has come. */
-static void
+/* One step of the back. @begins: with the anchor that has come. Returns whether
+ * there are more to do. */
+static gboolean
 step_back (GstSamFollow * follow, GstSamTrack * self, gboolean begins)
 {
   GstSamRunner *back = &follow->runner[1 - follow->front];
@@ -242,11 +243,12 @@ step_back (GstSamFollow * follow, GstSamTrack * self, gboolean begins)
   }
   if (status != SAM_OK) {
     gst_sam_follow_turn_off (follow, self, error.text);
-    return;
+    return FALSE;
   }
-  follow->replays = find_next (follow, back->number) != NULL;
-  if (!follow->replays)
-    follow->front = 1 - follow->front;
+  if (find_next (follow, back->number))
+    return TRUE;
+  follow->front = 1 - follow->front;
+  return FALSE;
 }
 
 /* Called with the lock held. */
@@ -288,7 +290,9 @@ work_back (GstSamFollow * follow, GstSamTrack * self)
 {
   const gboolean begins = !follow->replays;
   GstSamAnchor *anchor = follow->anchor;
+  gboolean more;
 
+  follow->replays = TRUE;
   if (begins) {
     follow->anchor = follow->replayed;
     follow->replayed = anchor;
@@ -298,8 +302,9 @@ work_back (GstSamFollow * follow, GstSamTrack * self)
     follow->num_replays++;
   }
   gst_sam_mutex_unlock (&follow->lock);
-  step_back (follow, self, begins);
+  more = step_back (follow, self, begins);
   gst_sam_mutex_lock (&follow->lock);
+  follow->replays = more;
   follow->is_turn = FALSE;
 }
 

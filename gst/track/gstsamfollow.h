@@ -59,6 +59,7 @@ typedef struct
   gboolean waiting;             /* @next holds a frame */
   gboolean busy;                /* the front's step is running */
   gboolean has_anchor, has_result;
+  gboolean replays;             /* the back is on its way */
   GstSamPrompt prompt[GST_SAM_FOLLOW_PROMPTS];  /* points and boxes */
   guint num_prompts;
   guint64 num_frames, num_anchors, num_replays;
@@ -75,7 +76,6 @@ typedef struct
   /* the thread's; the streaming thread's from stop to start */
   GstSamRunner runner[2];
   guint front;                  /* index; the other one is the back */
-  gboolean replays;             /* the back is on its way */
   gboolean is_turn;             /* of the back, though a frame may wait */
   guint64 stride;               /* of the replay, frames */
   GstSamAnchor *replayed;

@@ -396,6 +396,8 @@ static void set_tracker(Camera *camera)
         NULL);
     /* Viewers click on frames that have passed: the first click needs them, too. */
     g_object_set(track, "history-idle", TRUE, NULL);
+    if (settings->follow)
+        g_object_set(track, "follow", settings->follow, NULL);
     if (settings->backend)
         gst_util_set_object_arg(track, "backend", settings->backend);
     if (settings->max_objects)

@@ -55,6 +55,7 @@ static const Key camera_keys[] = {
     {"tls-fingerprint", TEXT, G_STRUCT_OFFSET(CameraSettings, tls_fingerprint), 0, 0, 0, NULL},
     {"stall", NUMBER, G_STRUCT_OFFSET(CameraSettings, stall), 500, 60000, 2000, NULL},
     {"model-file", TEXT, G_STRUCT_OFFSET(CameraSettings, model_file), 0, 0, 0, NULL},
+    {"follow", TEXT, G_STRUCT_OFFSET(CameraSettings, follow), 0, 0, 0, NULL},
     {"backend", TEXT, G_STRUCT_OFFSET(CameraSettings, backend), 0, 0, 0, NULL},
     {"initial-prompt", TEXT, G_STRUCT_OFFSET(CameraSettings, initial_prompt), 0, 0, 0, NULL},
     {"max-objects", NUMBER, G_STRUCT_OFFSET(CameraSettings, max_objects), 0, 255, 0, NULL},

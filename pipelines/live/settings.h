@@ -38,6 +38,7 @@ typedef struct {
     gchar *tls_ca_file;        /* PEM: who vouches for the source; NULL: the machine's own */
     gchar *tls_fingerprint;    /* SHA-256 of its certificate, 64 digits; NULL: it is not known */
     gchar *model_file;         /* NULL: the default model */
+    gchar *follow;             /* NULL: none */
     gchar *backend;            /* as samtrack's property; NULL: auto */
     gchar *initial_prompt;     /* NULL: none */
     gint max_objects, threads; /* 0: samtrack's default */

@@ -183,6 +183,10 @@ def main(build):
                                   (('--address', 'here'), 'here')):
             status, error, _ = run(build, '--demo', '--http-port', '0', '--rtsp-port', '0', *arguments)
             check(status == 1 and wanted in error, f'{arguments} ends with status {status}: {error}')
+        with open(path, 'w') as f:
+            f.write('[live]\ntoken=from-the-file\n[camera one]\nsource=test\nwidth=320\nheight=180\nfollow=/nothing.pt\n')
+        status, error, _ = run(build, '--config', path, '--http-port', '0', '--rtsp-port', '0')
+        check(status == 1 and "camera 'one': /nothing.pt" in error, f'a file to follow with ends with status {status}: {error}')
         status, _, output = run(build, '--help')
         check(status == 0 and '--config' in output, f'--help gives {output}')
         with open(path, 'w') as f:
