@@ -169,7 +169,8 @@ GST_START_TEST (test_times_streams_and_trackers_are_told)
   gst_harness_push_event (h, gst_event_new_segment (&segment));
   buf = export_tracked_new (45);
   g_value_init (&objects, GST_TYPE_ARRAY);
-  export_add_object (&objects, 12, 1, NULL, 0);
+  export_add_followed (&objects, 12, 1, 9);
+  export_add_object (&objects, 13, 2, NULL, 0);
   s = export_add_meta (buf, "second", &objects, NULL);
   gst_structure_set (s, "state", G_TYPE_STRING, "stale", "age", G_TYPE_UINT, 3,
       NULL);
@@ -209,6 +210,13 @@ GST_START_TEST (test_times_streams_and_trackers_are_told)
           "objects"), 0);
   fail_unless_equals_int (json_object_get_int_member (object, "id"), 12);
   fail_if (json_object_has_member (object, "mask"));
+  fail_unless_equals_string (json_object_get_string_member (object, "model"),
+      "follow");
+  fail_unless_equals_int (json_object_get_int_member (object, "anchor_age"),
+      9);
+  object = json_array_get_object_element (json_object_get_array_member (line,
+          "objects"), 1);
+  fail_if (json_object_has_member (object, "anchor_age"));
 
   line = export_parse (parser, lines[1]);
   fail_unless_equals_int (json_object_get_int_member (line, "stream"), 1);

@@ -83,8 +83,8 @@ export_frame_new (guint n)
   return buf;
 }
 
-void
-export_add_object (GValue * objects, guint64 id, guint slot, const gchar * label,
+static GstStructure *
+add (GValue * objects, guint64 id, guint slot, const gchar * label,
     gdouble score)
 {
   GValue value = G_VALUE_INIT;
@@ -99,6 +99,22 @@ export_add_object (GValue * objects, guint64 id, guint slot, const gchar * label
   g_value_init (&value, GST_TYPE_STRUCTURE);
   g_value_take_boxed (&value, s);
   gst_value_array_append_and_take_value (objects, &value);
+  return s;
+}
+
+void
+export_add_object (GValue * objects, guint64 id, guint slot, const gchar * label,
+    gdouble score)
+{
+  add (objects, id, slot, label, score);
+}
+
+void
+export_add_followed (GValue * objects, guint64 id, guint slot,
+    guint anchor_age)
+{
+  gst_structure_set (add (objects, id, slot, NULL, 0), "model", G_TYPE_STRING,
+      "follow", "anchor-age", G_TYPE_UINT, anchor_age, NULL);
 }
 
 /* Takes @objects; @mask is a map with rows of a number of slots below each

@@ -37,6 +37,9 @@ GstBuffer *export_tracked_new (guint n);
 /* @objects: an array, to be initialised by the caller. */
 void export_add_object (GValue * objects, guint64 id, guint slot,
     const gchar * label, gdouble score);
+/* One whose mask is of the model of "follow". */
+void export_add_followed (GValue * objects, guint64 id, guint slot,
+    guint anchor_age);
 
 /* Takes @objects and @mask. */
 GstStructure *export_add_meta (GstBuffer * buf, const gchar * source,
