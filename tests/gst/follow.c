@@ -209,6 +209,25 @@ GST_START_TEST (test_a_flush)
 
 GST_END_TEST;
 
+/* A step that ends after the flush is of the stream before, and tells nothing. */
+GST_START_TEST (test_a_step_from_before_a_flush)
+{
+  GstHarness *h = follow_harness_new (SQUARE_BOX);
+  GThread *streaming = stop_at (h, AT_FRONT);
+
+  gst_harness_push_event (h, gst_event_new_flush_start ());
+  g_thread_join (streaming);
+  sam_harness_flush (h);
+  g_object_set (h->element, "max-wait", G_GUINT64_CONSTANT (0), NULL);
+  follow_expect (h, 0, "idle 0:");
+  sam_gate_let_one (&sam_fast_gate);
+  sam_gate_wait_entered (&sam_fast_gate, 6);    /* that with frame 0 */
+  follow_expect (h, 1, "idle 0:");
+  follow_close (h, NULL);
+}
+
+GST_END_TEST;
+
 GST_START_TEST (test_a_stop)
 {
   GstHarness *h = follow_harness_new (SQUARE_BOX);
@@ -489,6 +508,7 @@ follow_suite (void)
   tcase_add_test (tc, test_objects_are_those_of_the_model);
   tcase_add_test (tc, test_lost_and_found);
   tcase_add_loop_test (tc, test_a_flush, 0, POINTS);
+  tcase_add_test (tc, test_a_step_from_before_a_flush);
   tcase_add_loop_test (tc, test_a_stop, 0, POINTS);
   tcase_add_loop_test (tc, test_an_end, 0, POINTS);
   tcase_add_test (tc, test_the_fast_model_fails);

@@ -131,6 +131,24 @@ GST_START_TEST (test_many_prompts)
 
 GST_END_TEST;
 
+/* What is removed is not tracked on above what it has hidden. */
+GST_START_TEST (test_a_removed_object_hides_none)
+{
+  GstHarness *h = follow_harness_new (SQUARE_BOX ";" SQUARE_BOX);
+  gboolean ok = FALSE;
+
+  sam_gate_set (&sam_step_gate, TRUE);
+  gst_buffer_unref (sam_harness_run (h, 0));
+  gst_buffer_unref (sam_harness_run (h, 1));
+  g_signal_emit_by_name (h->element, "remove-object", G_GUINT64_CONSTANT (1),
+      &ok);
+  fail_unless (ok);
+  follow_expect (h, 2, "ok 0: 2@2+2");
+  follow_close (h, NULL);
+}
+
+GST_END_TEST;
+
 /* Both models hold max-objects, 32. */
 GST_START_TEST (test_more_objects_than_fit)
 {
@@ -169,6 +187,7 @@ followprompts_suite (void)
   tcase_add_test (tc, test_undo_of_a_correction);
   tcase_add_test (tc, test_a_late_click);
   tcase_add_test (tc, test_many_prompts);
+  tcase_add_test (tc, test_a_removed_object_hides_none);
   tcase_add_test (tc, test_more_objects_than_fit);
   return s;
 }
