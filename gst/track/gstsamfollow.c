@@ -362,18 +362,21 @@ gst_sam_follow_is_on (GstSamFollow * follow)
   return !is_off;
 }
 
-/* Turn it off if it gains nothing. */
+/* Turn it off if it gains nothing: so many steps of the model in a row, as one
+ * may be an exception. */
 static void
 judge_speed (GstSamFollow * follow, GstSamTrack * self, gint64 model_ns)
 {
+  gboolean is_useless;
   gint64 ns;
   gchar *why;
 
   gst_sam_mutex_lock (&follow->lock);
-  ns = follow->num_frames >= GST_SAM_FOLLOW_JUDGED && !follow->is_off ?
-      follow->typical : 0;
+  ns = follow->typical;
+  is_useless = !follow->is_off && ns > MOST_OF_MODEL * model_ns;
   gst_sam_mutex_unlock (&follow->lock);
-  if (ns <= MOST_OF_MODEL * model_ns)
+  follow->num_useless = is_useless ? follow->num_useless + 1 : 0;
+  if (follow->num_useless < GST_SAM_FOLLOW_JUDGED)
     return;
   why = g_strdup_printf ("its model takes %" G_GINT64_FORMAT " ms a frame, "
       "expected at most %d %% of what the model of model-file takes, %"

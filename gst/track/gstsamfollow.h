@@ -15,7 +15,7 @@ enum
   /* A replay takes about as many steps. */
   GST_SAM_FOLLOW_REPLAYS = 4,
   GST_SAM_FOLLOW_PROMPTS = 32,  /* that wait for the next frame */
-  /* Frames of the fast model until its speed is judged. */
+  /* Steps of the model that the fast one must not be as slow as, in a row. */
   GST_SAM_FOLLOW_JUDGED = 8,
 };
 
@@ -50,6 +50,7 @@ typedef struct
   gboolean is_shown;            /* frames have its masks now */
   gboolean rests;               /* auto: the model is fast enough alone */
   gint64 last_step;             /* ns */
+  guint num_useless;            /* last steps of the model that were as quick */
 
   /* guarded by @lock */
   gboolean quit, interrupted;

@@ -90,6 +90,7 @@ begin (GstSamFollow * follow)
   follow->report = g_new0 (GstSamReport, 1);
   follow->is_shown = follow->rests = FALSE;
   follow->last_step = follow->typical = 0;
+  follow->num_useless = 0;
   follow->quit = follow->interrupted = follow->is_off = FALSE;
   follow->resets = follow->waiting = follow->busy = FALSE;
   follow->has_anchor = follow->has_result = FALSE;
