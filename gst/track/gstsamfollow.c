@@ -119,28 +119,52 @@ publish (GstSamFollow * follow)
         (follow->typical ? 8 : 1);
 }
 
+/* Put a prompt back whose mask is still being read. */
 static void
-answer_prompts (GstSamFollow * follow)
+put_back (GstSamFollow * follow, GstSamPrompt * prompt)
+{
+  gst_sam_mutex_lock (&follow->lock);
+  if (!follow->resets && follow->num_prompts < GST_SAM_FOLLOW_PROMPTS) {
+    follow->prompt[follow->num_prompts++] = *prompt;
+    prompt->mask = NULL;
+  }
+  gst_sam_mutex_unlock (&follow->lock);
+}
+
+static void
+answer (GstSamFollow * follow, GstSamTrack * self, GstSamPrompt * prompt)
+{
+  const GstSamKept *frame = &follow->current;
+
+  if (prompt->kind == GST_SAM_PROMPT_UNDO) {
+    gst_sam_runner_undo (&follow->runner[0], prompt->id);
+    gst_sam_runner_undo (&follow->runner[1], prompt->id);
+  } else if (!gst_sam_pending_is_known (self->pending, prompt->id)) {
+    return;                     /* its object was removed since */
+  } else if (prompt->mask && !gst_sam_masks_is_done (&self->pending->masks,
+          prompt->mask)) {
+    put_back (follow, prompt);
+  } else if (!prompt->timed || prompt->running_time <= frame->running_time) {
+    /* that of a frame to come is the model's */
+    gst_sam_runner_prompt (&follow->runner[follow->front], prompt,
+        gst_sam_pending_get_label (self->pending, prompt->id), frame);
+  }
+}
+
+static void
+answer_prompts (GstSamFollow * follow, GstSamTrack * self)
 {
   GstSamPrompt prompt[GST_SAM_FOLLOW_PROMPTS];
   guint i, n;
 
   gst_sam_mutex_lock (&follow->lock);
-  n = follow->resets ? 0 : follow->num_prompts;
+  n = follow->num_prompts;
   memcpy (prompt, follow->prompt, n * sizeof prompt[0]);
-  follow->num_prompts -= n;
+  follow->num_prompts = 0;
   gst_sam_mutex_unlock (&follow->lock);
   for (i = 0; i < n; i++) {
-    if (prompt[i].kind == GST_SAM_PROMPT_UNDO) {
-      gst_sam_runner_undo (&follow->runner[0], prompt[i].id);
-      gst_sam_runner_undo (&follow->runner[1], prompt[i].id);
-      continue;
-    }
-    /* That of a frame to come is the model's. */
-    if (!prompt[i].timed || prompt[i].running_time <=
-        follow->current.running_time)
-      gst_sam_runner_prompt (&follow->runner[follow->front], &prompt[i],
-          &follow->current);
+    answer (follow, self, &prompt[i]);
+    gst_sam_prompt_clear (&prompt[i]);
   }
 }
 
@@ -152,7 +176,7 @@ step_front (GstSamFollow * follow, GstSamTrack * self)
   struct sam_error error = { "" };
   GstBuffer *mask;
 
-  answer_prompts (follow);
+  answer_prompts (follow, self);
   gst_sam_runner_forget_removed (front, self->pending);
   front->number = follow->current.number;
   if (!front->num_objects)
@@ -512,7 +536,7 @@ gst_sam_follow_forget (GstSamFollow * follow, guint64 number)
   follow->is_shown = FALSE;
   gst_sam_mutex_lock (&follow->lock);
   follow->forgotten = number;
-  follow->num_prompts = 0;
+  gst_sam_follow_drop_prompts (follow, 0);
   follow->resets = follow->thread != NULL;
   follow->waiting = follow->has_anchor = follow->has_result = FALSE;
   g_cond_signal (&follow->wake);

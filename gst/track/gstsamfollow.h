@@ -61,7 +61,7 @@ typedef struct
   gboolean busy;                /* the front's step is running */
   gboolean has_anchor, has_result;
   gboolean replays;             /* the back is on its way */
-  GstSamPrompt prompt[GST_SAM_FOLLOW_PROMPTS];  /* points and boxes */
+  GstSamPrompt prompt[GST_SAM_FOLLOW_PROMPTS];
   guint num_prompts;
   guint64 num_frames, num_anchors, num_replays;
   gint64 typical;               /* ns, of the front's steps */
@@ -112,10 +112,13 @@ gboolean gst_sam_follow_is_wanted (const GstSamTrack * self);
 void gst_sam_follow_turn_off (GstSamFollow * follow, GstSamTrack * self,
     const gchar * why);
 
-/* Any thread. A prompt was accepted: a point or a box gets an answer with the
+/* Any thread. A prompt was accepted by @pending: it gets an answer with the
  * next frame, until the model's comes. */
-void gst_sam_follow_prompt (GstSamFollow * follow,
+void gst_sam_follow_prompt (GstSamFollow * follow, GstSamPending * pending,
     const GstSamPrompt * prompt);
+
+/* Drop those that wait for an object; 0: all. With the lock held. */
+void gst_sam_follow_drop_prompts (GstSamFollow * follow, guint64 id);
 
 /* Functions of the streaming thread: */
 

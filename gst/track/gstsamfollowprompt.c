@@ -3,37 +3,51 @@
 
 #include "gstsamfollow.h"
 
-static void
-drop_prompts (GstSamFollow * follow, guint64 id)
+void
+gst_sam_follow_drop_prompts (GstSamFollow * follow, guint64 id)
 {
   guint i, n = 0;
 
   for (i = 0; i < follow->num_prompts; i++) {
-    if (follow->prompt[i].id != id)
+    if (id && follow->prompt[i].id != id)
       follow->prompt[n++] = follow->prompt[i];
+    else
+      gst_sam_prompt_clear (&follow->prompt[i]);
   }
   follow->num_prompts = n;
 }
 
-/* Masks are still to be read, and are made for the model's input. */
 static gboolean
 is_answered (const GstSamPrompt * prompt)
 {
-  return prompt->kind == GST_SAM_PROMPT_POINT ||
-      prompt->kind == GST_SAM_PROMPT_BOX ||
+  return prompt->kind <= GST_SAM_PROMPT_MASK ||
       prompt->kind == GST_SAM_PROMPT_UNDO;
 }
 
 void
-gst_sam_follow_prompt (GstSamFollow * follow, const GstSamPrompt * prompt)
+gst_sam_follow_prompt (GstSamFollow * follow, GstSamPending * pending,
+    const GstSamPrompt * prompt)
 {
+  GstSamPrompt own = *prompt;
+
+  own.location = own.label = NULL;
+  own.sample = NULL;
+  own.mask = NULL;
+  if (own.kind == GST_SAM_PROMPT_MASK) {
+    own.mask = gst_sam_pending_ref_mask (pending, own.mark);
+    if (!own.mask)
+      return;                   /* the model has it already */
+  }
   gst_sam_mutex_lock (&follow->lock);
-  if (prompt->kind == GST_SAM_PROMPT_UNDO)
-    drop_prompts (follow, prompt->id);
-  if (is_answered (prompt) && follow->is_open && !follow->is_off &&
-      follow->num_prompts < GST_SAM_FOLLOW_PROMPTS)
-    follow->prompt[follow->num_prompts++] = *prompt;
+  if (own.kind == GST_SAM_PROMPT_UNDO)
+    gst_sam_follow_drop_prompts (follow, own.id);
+  if (is_answered (&own) && follow->is_open && !follow->is_off &&
+      follow->num_prompts < GST_SAM_FOLLOW_PROMPTS) {
+    follow->prompt[follow->num_prompts++] = own;
+    own.mask = NULL;
+  }
   gst_sam_mutex_unlock (&follow->lock);
+  gst_sam_prompt_clear (&own);
 }
 
 gboolean

@@ -164,11 +164,12 @@ gst_sam_follow_stop (GstSamFollow * follow)
     return;
   gst_sam_mutex_lock (&follow->lock);
   follow->quit = TRUE;
-  follow->is_open = FALSE;
+  follow->is_open = FALSE;      /* no more prompts come */
   g_cond_signal (&follow->wake);
   gst_sam_mutex_unlock (&follow->lock);
   if (follow->thread)
     g_thread_join (follow->thread);
+  gst_sam_follow_drop_prompts (follow, 0);
   follow->thread = NULL;
   close_runners (follow);
   gst_sam_mask_pool_clear (&follow->masks);

@@ -282,6 +282,24 @@ gst_sam_pending_push (GstSamPending * pending, GstSamPrompt * prompt,
   return id;
 }
 
+GstSamMask *
+gst_sam_pending_ref_mask (GstSamPending * pending, guint64 mark)
+{
+  GstSamMask *mask = NULL;
+  guint i;
+
+  gst_sam_mutex_lock (&pending->lock);
+  for (i = 0; i < pending->length && !mask; i++) {
+    const GstSamPrompt *prompt = gst_sam_pending_waiting_at (pending, i);
+
+    if (prompt->mark == mark && prompt->mask)
+      mask = (GstSamMask *) gst_mini_object_ref (GST_MINI_OBJECT_CAST
+          (prompt->mask));
+  }
+  gst_sam_mutex_unlock (&pending->lock);
+  return mask;
+}
+
 void
 gst_sam_pending_set_frame_size (GstSamPending * pending, gint width,
     gint height)

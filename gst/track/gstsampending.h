@@ -109,6 +109,10 @@ void gst_sam_pending_forget_masks (GstSamPending * pending);
 guint64 gst_sam_pending_push (GstSamPending * pending, GstSamPrompt * prompt,
     guint64 wish, GError ** error);
 
+/* Any thread. The mask of a prompt that waits; NULL: none waits with that
+ * mark. */
+GstSamMask *gst_sam_pending_ref_mask (GstSamPending * pending, guint64 mark);
+
 void gst_sam_pending_set_frame_size (GstSamPending * pending, gint width,
     gint height);
 /* Any thread. Both are 0 if not known yet. */

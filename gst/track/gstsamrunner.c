@@ -202,9 +202,44 @@ add_object (GstSamRunner * runner, guint64 id)
   return followed;
 }
 
+static const uint8_t *
+get_bits_row (void *priv, int y)
+{
+  const Rows *rows = priv;
+  const guint8 *from = rows->labels + (gsize) y * ((rows->width + 7) / 8);
+  gint x;
+
+  for (x = 0; x < rows->width; x++)
+    rows->row[x] = from[x / 8] >> x % 8 & 1;
+  return rows->row;
+}
+
+/* A mask was read for the model's input, which may have another size. Returns
+ * FALSE if there is none of one object. */
+static gboolean
+take_mask (GstSamRunner * runner, const GstSamPrompt * from,
+    struct sam_prompt *prompt)
+{
+  const GstSamMask *mask = from->mask;
+  Rows rows;
+  int status;
+
+  if (mask->error || !mask->bits || (mask->more && !from->value))
+    return FALSE;
+  rows.labels = mask->bits;
+  rows.width = mask->side;
+  rows.row = g_malloc (mask->side);
+  status = sam_mask_stretch (runner->bits, runner->side, mask->side,
+      mask->side, get_bits_row, &rows, NULL);
+  g_free (rows.row);
+  prompt->mask_bits = runner->bits;
+  prompt->mask_side = runner->side;
+  return status == SAM_OK;
+}
+
 void
 gst_sam_runner_prompt (GstSamRunner * runner, const GstSamPrompt * from,
-    const GstSamKept * frame)
+    const gchar * label, const GstSamKept * frame)
 {
   gint width = GST_VIDEO_INFO_WIDTH (&frame->info);
   gint height = GST_VIDEO_INFO_HEIGHT (&frame->info);
@@ -214,8 +249,11 @@ gst_sam_runner_prompt (GstSamRunner * runner, const GstSamPrompt * from,
   struct sam_point point;
   guint64 oldest, next;
 
+  if (from->mask && !take_mask (runner, from, &prompt))
+    return;
   if (!followed && !(followed = add_object (runner, from->id)))
     return;
+  followed->said.label = label;
   if (from->timed && from->running_time < frame->running_time &&
       sam_tracker_frames (runner->tracker, followed->engine_id, &oldest, &next,
           NULL) == SAM_OK)
@@ -232,8 +270,8 @@ gst_sam_runner_prompt (GstSamRunner * runner, const GstSamPrompt * from,
           NULL) == SAM_OK) {
     followed->anchor = frame->number;
     followed->settled = MAX (followed->settled, from->mark);
-  } else if (!followed->engine_id && followed->said.state == SAM_OBJECT_NEW) {
-    runner->num_objects--;      /* the model's word will come */
+  } else if (!followed->engine_id && !followed->anchor) {
+    runner->num_objects--;      /* it is new, and the model's word will come */
   }
 }
 

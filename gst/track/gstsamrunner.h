@@ -86,11 +86,11 @@ void gst_sam_runner_forget_removed (GstSamRunner * runner,
 int gst_sam_runner_begin (GstSamRunner * runner, const GstSamAnchor * anchor,
     struct sam_error *refused, struct sam_error *error);
 
-/* Answer a point or box on @frame, which is processed next, or on the frame
- * that it names, if that is held: for the object that it names, or a new
- * one. */
+/* Answer a point, a box, or a mask that was read, on @frame, which is processed
+ * next, or on the frame that it names, if that is held: for the object that it
+ * names, or a new one of that label (nullable). */
 void gst_sam_runner_prompt (GstSamRunner * runner, const GstSamPrompt * prompt,
-    const GstSamKept * frame);
+    const gchar * label, const GstSamKept * frame);
 
 /* A prompt of the object was taken back: the model's next word is taken,
  * whatever prompts it has. */

@@ -85,7 +85,7 @@ push_prompt (GstSamTrack * self, GstSamPrompt * prompt, guint64 wish,
     gst_sam_prompt_clear (prompt);
     note_error (why, error);
   } else {
-    gst_sam_follow_prompt (self->follow, prompt);
+    gst_sam_follow_prompt (self->follow, self->pending, prompt);
   }
   return id;
 }

@@ -114,6 +114,70 @@ GST_START_TEST (test_a_late_click)
 
 GST_END_TEST;
 
+/* A mask that a user gives is made for the fast model's input, too. The scripted
+ * tracker takes the box around it: 16 columns of 16, 4 rows of 12. */
+GST_START_TEST (test_a_mask)
+{
+  GstHarness *h = follow_harness_new (SQUARE_BOX);
+  GstSample *sample = sam_sample_new ();
+  const GstStructure *object;
+  guint64 id = 0;
+  GstBuffer *buf;
+
+  follow_start (h);
+  g_signal_emit_by_name (h->element, "add-mask", G_GUINT64_CONSTANT (0), sample,
+      &id);
+  gst_sample_unref (sample);
+  buf = sam_harness_run (h, 3);
+  fail_unless_equals_int (sam_get_num_objects (sam_get_meta (buf)), 2);
+  object = sam_get_object (sam_get_meta (buf), 1);
+  fail_unless_equals_int (sam_get_int (object, "w"), 64);
+  fail_unless_equals_int (sam_get_int (object, "y"), 16);
+  fail_unless_equals_int (sam_get_int (object, "h"), 16);
+  gst_buffer_unref (buf);
+  follow_close (h, NULL);
+}
+
+GST_END_TEST;
+
+/* A file that is still being read; one that is none. */
+GST_START_TEST (test_mask_files)
+{
+  GstHarness *h = follow_harness_new (SQUARE_BOX);
+  guint n, objects = 1;
+  gchar *text;
+
+  sam_folder_make ("mask.png");
+  sam_write_png (sam_file);
+  follow_start (h);
+  text = g_strdup_printf ("mask,location=%s", sam_file);
+  g_signal_emit_by_name (h->element, "prompt", text);
+  for (n = 3; n < 200 && objects < 2; n++) {
+    GstBuffer *buf = sam_harness_run (h, n);
+
+    objects = sam_get_num_objects (sam_get_meta (buf));
+    gst_buffer_unref (buf);
+    g_usleep (1000);
+  }
+  fail_unless_equals_int (objects, 2);
+  g_free (text);
+  fail_unless (g_file_set_contents (sam_file, "no picture", -1, NULL));
+  text = g_strdup_printf ("mask,location=%s,label=none", sam_file);
+  g_signal_emit_by_name (h->element, "prompt", text);
+  g_free (text);
+  for (; n < 230; n++) {
+    GstBuffer *buf = sam_harness_run (h, n);
+
+    fail_unless_equals_int (sam_get_num_objects (sam_get_meta (buf)), 2);
+    gst_buffer_unref (buf);
+    g_usleep (1000);
+  }
+  follow_close (h, NULL);
+  sam_folder_remove ();
+}
+
+GST_END_TEST;
+
 /* More than the fast model's queue holds wait for the slow one. */
 GST_START_TEST (test_many_prompts)
 {
@@ -186,6 +250,8 @@ followprompts_suite (void)
   tcase_add_test (tc, test_undo_of_a_prompt_that_waits);
   tcase_add_test (tc, test_undo_of_a_correction);
   tcase_add_test (tc, test_a_late_click);
+  tcase_add_test (tc, test_a_mask);
+  tcase_add_test (tc, test_mask_files);
   tcase_add_test (tc, test_many_prompts);
   tcase_add_test (tc, test_a_removed_object_hides_none);
   tcase_add_test (tc, test_more_objects_than_fit);
