@@ -238,6 +238,96 @@ GST_START_TEST (test_more_objects_than_fit)
 
 GST_END_TEST;
 
+static void
+prompt_at_random (GstHarness * h, GRand * rand, const gchar * format)
+{
+  gchar *text = g_strdup (format), *id = strchr (text, '%');
+
+  if (id)
+    *id = '0' + g_rand_int_range (rand, 1, 10);
+  g_signal_emit_by_name (h->element, "prompt", text);
+  g_free (text);
+}
+
+/* What users and pipelines do, in any order. */
+static void
+act (GstHarness * h, GRand * rand)
+{
+  static const gchar *prompts[] = { OTHER, SQUARE_BOX, SQUARE_POINT, "clear",
+    "undo,id=%", "remove,id=%", "point,id=%,x=20,y=20",
+    "point,id=%,x=30,y=30,positive=false", "box,id=%,x=9,y=9,w=9,h=9"
+  };
+  gboolean ok;
+
+  switch (g_rand_int_range (rand, 0, 12)) {
+    case 0:
+      sam_harness_flush (h);
+      break;
+    case 1:
+      g_signal_emit_by_name (h->element, "save-tracks", sam_file, &ok);
+      break;
+    case 2:
+      if (g_file_test (sam_file, G_FILE_TEST_EXISTS))
+        g_signal_emit_by_name (h->element, "load-tracks", sam_file, &ok);
+      break;
+    case 3:
+      gst_util_set_object_arg (G_OBJECT (h->element), "overload-policy",
+          g_rand_boolean (rand) ? "block" : "skip");
+      break;
+    case 4:
+      gst_harness_set_src_caps_str (h, g_rand_boolean (rand) ? CAPS :
+          "video/x-raw,format=RGB,width=96,height=48,framerate=30/1");
+      break;
+    default:
+      prompt_at_random (h, rand, prompts[g_rand_int_range (rand, 0,
+                  G_N_ELEMENTS (prompts))]);
+      break;
+  }
+}
+
+/* No two objects have an id or a slot in common. */
+static void
+check_objects (const GstStructure * meta)
+{
+  const guint n = sam_check_objects (meta, 32);
+  guint i, k;
+
+  for (i = 0; i < n; i++) {
+    for (k = 0; k < i; k++) {
+      fail_unless (sam_get_id (meta, i) != sam_get_id (meta, k));
+      fail_unless (sam_get_uint (sam_get_object (meta, i), "slot") !=
+          sam_get_uint (sam_get_object (meta, k), "slot"));
+    }
+  }
+}
+
+GST_START_TEST (test_at_random)
+{
+  const guint32 seed = g_random_int ();
+  GRand *rand = g_rand_new_with_seed (seed);
+  GstHarness *h = follow_harness_new (SQUARE_BOX);
+  guint n;
+
+  g_print ("seed %u\n", seed);
+  sam_folder_make ("tracks");
+  g_object_set (h->element, "max-wait", 2 * GST_MSECOND, NULL);
+  sam_fast_set (SAM_OK, 300);
+  for (n = 0; n < 400; n++) {
+    GstBuffer *buf;
+
+    if (g_rand_int_range (rand, 0, 3) == 0)
+      act (h, rand);
+    buf = sam_harness_run (h, n);
+    check_objects (sam_get_meta (buf));
+    gst_buffer_unref (buf);
+  }
+  follow_close (h, NULL);
+  sam_folder_remove ();
+  g_rand_free (rand);
+}
+
+GST_END_TEST;
+
 static Suite *
 followprompts_suite (void)
 {
@@ -255,6 +345,7 @@ followprompts_suite (void)
   tcase_add_test (tc, test_many_prompts);
   tcase_add_test (tc, test_a_removed_object_hides_none);
   tcase_add_test (tc, test_more_objects_than_fit);
+  tcase_add_test (tc, test_at_random);
   return s;
 }
 
