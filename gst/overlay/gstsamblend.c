@@ -4,7 +4,7 @@
 
 #include "gstsamblend.h"
 
-#include "common/gstsamframe.h"
+#include "gstsamplanes.h"
 
 #include <gst/video/video-blend.h>
 #include <string.h>
@@ -16,11 +16,9 @@
 #define LOOK 32                 /* pixels that are looked at together */
 #define FEW 8                   /* pixels that are not worth mixing an ink */
 
-/* GstVideo writes the last pixels of a row in whole groups, of up to 16 bytes,
- * and whole tiles. Widths of 12 pixels end with a group in every format. */
+/* GstVideo writes the last pixels of a row in whole groups. Widths of 12 pixels
+ * end with a group in every format. */
 #define GROUP_WIDTH 12
-#define GROUP_BYTES 16
-#define TILE_BYTES 4096
 
 /* Components that lie in one plane, sampled alike. */
 typedef struct
@@ -306,52 +304,6 @@ blend_row (Blend * b, gint y)
   }
 }
 
-/* A copy of a plane for GstVideo to blend on: rows at aligned addresses, with
- * room behind them. */
-typedef struct
-{
-  GstSamExtent extent;
-  gsize offset, stride;
-} Plane;
-
-/* Returns the bytes that all planes take. */
-static gsize
-measure_planes (const GstVideoFrame * frame, Plane plane[GST_VIDEO_MAX_PLANES])
-{
-  const GstVideoInfo *info = &frame->info;
-  GstVideoInfo plain;
-  gsize size = 0;
-  guint i;
-
-  gst_video_info_set_interlaced_format (&plain, GST_VIDEO_INFO_FORMAT (info),
-      GST_VIDEO_INFO_INTERLACE_MODE (info), info->width, info->height);
-  for (i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++) {
-    plane[i].extent = gst_sam_frame_get_extent (&plain, i, info->stride[i]);
-    plane[i].offset = size;
-    plane[i].stride = GST_ROUND_UP_16 (plane[i].extent.bytes + GROUP_BYTES);
-    size += plane[i].extent.rows * plane[i].stride + TILE_BYTES;
-  }
-  return size;
-}
-
-static void
-copy_planes (const GstVideoFrame * frame, const Plane * plane,
-    guint8 * scratch, gboolean back)
-{
-  guint i;
-  gint y;
-
-  for (i = 0; i < GST_VIDEO_FRAME_N_PLANES (frame); i++) {
-    for (y = 0; y < plane[i].extent.rows; y++) {
-      guint8 *row = (guint8 *) GST_VIDEO_FRAME_PLANE_DATA (frame, i) +
-          (gssize) y * GST_VIDEO_FRAME_PLANE_STRIDE (frame, i);
-      guint8 *copy = scratch + plane[i].offset + y * plane[i].stride;
-
-      memcpy (back ? row : copy, back ? copy : row, plane[i].extent.bytes);
-    }
-  }
-}
-
 /* GstVideo's code for vectors may fault where pixels of 4 or 8 bytes are not at
  * multiples of that. */
 static gboolean
@@ -375,13 +327,12 @@ gst_sam_blend_get_scratch (const GstVideoFrame * frame)
 {
   const GstVideoFormatInfo *finfo = frame->info.finfo;
   Blend b = {.frame = (GstVideoFrame *) frame };
-  Plane plane[GST_VIDEO_MAX_PLANES];
 
   if (find_streams (&b) || (is_aligned (frame) &&
           (!GST_VIDEO_FORMAT_INFO_IS_COMPLEX (finfo) ||
               frame->info.width % GROUP_WIDTH == 0)))
     return 0;
-  return measure_planes (frame, plane);
+  return gst_sam_planes_measure (frame);
 }
 
 static gboolean
@@ -407,20 +358,13 @@ static gboolean
 blend_copy (const GstSamLayer * layer, GstVideoFrame * frame,
     guint8 * scratch)
 {
-  Plane plane[GST_VIDEO_MAX_PLANES];
-  GstVideoFrame copy = *frame;
+  GstVideoFrame copy;
   gboolean ok;
-  guint i;
 
-  measure_planes (frame, plane);
-  copy_planes (frame, plane, scratch, FALSE);
-  for (i = 0; i < GST_VIDEO_FRAME_N_PLANES (frame); i++) {
-    copy.data[i] = scratch + plane[i].offset;
-    if (!GST_VIDEO_FORMAT_INFO_IS_TILED (copy.info.finfo))
-      copy.info.stride[i] = plane[i].stride;
-  }
+  gst_sam_planes_copy (frame, scratch, FALSE);
+  gst_sam_planes_view (frame, scratch, &copy);
   ok = blend_any (layer, &copy);
-  copy_planes (frame, plane, scratch, TRUE);
+  gst_sam_planes_copy (frame, scratch, TRUE);
   return ok;
 }
 

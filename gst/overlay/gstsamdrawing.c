@@ -19,9 +19,8 @@
 #define MAX_WORDS (GST_SAM_DRAWING_MAX_TEXTS * TEXT_HEIGHT * \
     ((GST_SAM_DRAWING_MAX_TEXT * LETTER_WIDTH + 3 + 31) / 32) + MAX_DASH_WORDS)
 
-/* How the frame's format stores colours. */
-static void
-set_colours (GstSamDrawing * d, const GstVideoInfo * info)
+void
+gst_sam_drawing_set_colours (GstSamDrawing * d, const GstVideoInfo * info)
 {
   const GstVideoColorimetry *colour = &GST_VIDEO_INFO_COLORIMETRY (info);
   const GstVideoFormatInfo *ayuv =
@@ -50,7 +49,7 @@ gst_sam_drawing_begin (GstSamDrawing * d, const GstSamPaintStyle * style,
   /* not the flag: GStreamer 1.22 forgot it at AV12 */
   d->overlay.has_alpha = GST_VIDEO_INFO_N_COMPONENTS (info) > GST_VIDEO_COMP_A;
   d->has_labels = report->mask && (style->masks || style->outlines);
-  set_colours (d, info);
+  gst_sam_drawing_set_colours (d, info);
   if (!d->patches) {
     d->patches = g_new (struct sam_patch, SAM_MAX_PATCHES);
     d->bits = g_new (guint32, MAX_WORDS);
@@ -92,7 +91,11 @@ guint32
 gst_sam_drawing_get_rgb (const GstSamDrawing * d, const GstSamObject * object)
 {
   static const guint first[] = { 0, 6, 3, 9 };
+  guint32 rgb;
 
+  if (d->style->selection &&
+      gst_sam_selection_get_colour (d->style->selection, object, &rgb))
+    return rgb;
   return gst_sam_palette_get (object->slot +
       first[d->tracker % G_N_ELEMENTS (first)]);
 }

@@ -2,7 +2,7 @@
 #ifndef __GST_SAM_DRAWING_H__
 #define __GST_SAM_DRAWING_H__
 
-#include "common/gstsammeta.h"
+#include "gstsamselection.h"
 
 G_BEGIN_DECLS
 
@@ -18,6 +18,7 @@ typedef struct
   gboolean masks, outlines, boxes, ids, names, scores;
   gboolean dim_stale;           /* stale masks at half opacity */
   gboolean points;              /* of recent prompts; the current object */
+  const GstSamSelection *selection;     /* has colours; NULL: none */
 } GstSamPaintStyle;
 
 /**
@@ -57,6 +58,10 @@ void gst_sam_drawing_begin (GstSamDrawing * drawing,
     const GstSamPaintStyle * style, const GstSamReport * report, guint tracker,
     const GstVideoInfo * info);
 void gst_sam_drawing_clear (GstSamDrawing * drawing);
+
+/* How frames of @info store colours; gst_sam_drawing_begin() does it, too. */
+void gst_sam_drawing_set_colours (GstSamDrawing * drawing,
+    const GstVideoInfo * info);
 
 /* 0xAARRGGBB in the frame's colours; alpha from 0 to 1. */
 guint32 gst_sam_drawing_get_colour (const GstSamDrawing * drawing, guint32 rgb,

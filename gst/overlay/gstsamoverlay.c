@@ -12,11 +12,21 @@
  *
  * Frames with memory:CUDAMemory are drawn on where they are, by the GPU.
  *
+ * Other modes change what the masks cover, in system memory. They blur objects,
+ * turn them into squares, paint them over, or cut them, or all else, out. Masks
+ * of an earlier frame grow by the motion that was seen, and the last place of a
+ * lost object stays covered for #GstSamOverlay:hold. With
+ * #GstSamOverlay:privacy a frame passes only if all objects to hide were found
+ * on it.
+ *
  * ## Example launch line
  * |[
  * gst-launch-1.0 filesrc location=in.mp4 ! decodebin ! videoconvert ! \
  *   samtrack initial-prompt="box,x=100,y=80,w=120,h=220" ! \
  *   samoverlay opacity=0.4 draw-boxes=true ! videoconvert ! autovideosink
+ * gst-launch-1.0 filesrc location=in.mp4 ! decodebin ! videoconvert ! \
+ *   samtrack initial-prompt="box,x=100,y=80,w=120,h=220" ! \
+ *   samoverlay mode=blur privacy=true ! videoconvert ! autovideosink
  * ]|
  *
  * Since: 0.1
@@ -26,9 +36,10 @@
 
 #include "common/gstsamfilter.h"
 #include "common/gstsamframe.h"
+#include "common/gstsamfrozen.h"
 #include "common/gstsammutex.h"
 #include "gstsamcompose.h"
-#include "gstsampaint.h"
+#include "gstsamhide.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_sam_overlay_debug);
 #define GST_CAT_DEFAULT gst_sam_overlay_debug
@@ -37,13 +48,18 @@ struct _GstSamOverlay
 {
   GstBaseTransform parent;
 
-  GstSamPaintStyle style;       /* properties, guarded by the object lock */
+  /* properties, guarded by the object lock */
+  GstSamPaintStyle style;
+  GstSamHideStyle hiding;
+  gboolean is_started;
 
   /* streaming thread only */
   GstVideoInfo info;
   GstSamDrawing drawing;
   GstSamPainter gpu;
   GstSamPaint paint;            /* where the GPU does not paint */
+  GstSamHide hide;
+  GstClockTime time;            /* of the last frame */
   GstSamReport *report;
 };
 
@@ -60,6 +76,8 @@ enum
   PROP_DRAW_SCORES,
   PROP_DIM_STALE,
   PROP_DRAW_POINTS,
+  PROP_STATS,
+  PROP_HIDING,                  /* and those that follow it */
 };
 
 #define SETTABLE (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | \
@@ -70,10 +88,62 @@ G_DEFINE_TYPE (GstSamOverlay, gst_sam_overlay, GST_TYPE_BASE_TRANSFORM);
 GST_ELEMENT_REGISTER_DEFINE (samoverlay, "samoverlay", GST_RANK_NONE,
     GST_TYPE_SAM_OVERLAY);
 
+/* The selection of a frame is its own: properties may change meanwhile. Drop it
+ * with gst_sam_selection_unref(). */
+static void
+take_styles (GstSamOverlay * self, GstSamPaintStyle * style,
+    GstSamHideStyle * hiding)
+{
+  gst_sam_object_lock (self);
+  *style = self->style;
+  gst_sam_hide_style_copy (hiding, &self->hiding);
+  gst_sam_object_unlock (self);
+  style->selection = hiding->selection;
+}
+
 static gboolean
 gst_sam_overlay_set_caps (GstBaseTransform * base, GstCaps * in, GstCaps * out)
 {
-  return gst_video_info_from_caps (&GST_SAM_OVERLAY (base)->info, in);
+  GstSamOverlay *self = GST_SAM_OVERLAY (base);
+  GstCapsFeatures *features = gst_caps_get_features (in, 0);
+  const gboolean is_system_memory = !features ||
+      !gst_caps_features_contains (features, "memory:CUDAMemory");
+  GstVideoInfo info;
+  gchar *why = NULL;
+
+  if (!gst_video_info_from_caps (&info, in))
+    return FALSE;
+  if (!gst_sam_hide_check_caps (&self->hiding, &info, is_system_memory, &why)) {
+    GST_ELEMENT_ERROR (self, STREAM, FORMAT, ("%s", why), (NULL));
+    g_free (why);
+    return FALSE;
+  }
+  gst_sam_hide_set_info (&self->hide, &self->info, &info);
+  self->info = info;
+  return TRUE;
+}
+
+static gboolean
+gst_sam_overlay_start (GstBaseTransform * base)
+{
+  GstSamOverlay *self = GST_SAM_OVERLAY (base);
+  gchar *why = NULL;
+
+  gst_sam_object_lock (self);
+  self->is_started = TRUE;
+  gst_sam_object_unlock (self);
+  self->time = 0;
+  g_atomic_int_set (&self->hide.num_frames, 0);
+  g_atomic_int_set (&self->hide.num_held, 0);
+  g_atomic_int_set (&self->hide.num_whole, 0);
+  if (gst_sam_hide_start (&self->hide, &self->hiding, &why))
+    return TRUE;
+  GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS, ("%s", why), (NULL));
+  g_free (why);
+  gst_sam_object_lock (self);
+  self->is_started = FALSE;
+  gst_sam_object_unlock (self);
+  return FALSE;
 }
 
 static gboolean
@@ -83,7 +153,21 @@ gst_sam_overlay_stop (GstBaseTransform * base)
 
   gst_sam_painter_close (&self->gpu);
   gst_sam_paint_clear (&self->paint);
+  gst_sam_hide_clear (&self->hide);
+  gst_video_info_init (&self->info);
+  gst_sam_object_lock (self);
+  self->is_started = FALSE;
+  gst_sam_object_unlock (self);
   return TRUE;
+}
+
+static gboolean
+gst_sam_overlay_sink_event (GstBaseTransform * base, GstEvent * event)
+{
+  if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP ||
+      GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START)
+    gst_sam_hide_reset (&GST_SAM_OVERLAY (base)->hide);
+  return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (base, event);
 }
 
 static void
@@ -146,8 +230,10 @@ draw_meta (GstSamOverlay * self, GstBuffer * buf, GstMeta * meta,
   gboolean drawn;
   gchar *why = NULL;
 
-  if (!gst_sam_meta_read (self->report, meta) ||
-      (!self->report->num_objects && !self->report->num_marks) ||
+  if (!gst_sam_meta_read (self->report, meta))
+    return GST_FLOW_OK;
+  gst_sam_selection_filter (style->selection, self->report);
+  if ((!self->report->num_objects && !self->report->num_marks) ||
       !gst_sam_compose (&self->drawing, style, self->report, tracker,
           &self->info))
     return GST_FLOW_OK;
@@ -158,32 +244,106 @@ draw_meta (GstSamOverlay * self, GstBuffer * buf, GstMeta * meta,
 }
 
 static GstFlowReturn
-gst_sam_overlay_transform_ip (GstBaseTransform * base, GstBuffer * buf)
+draw_metas (GstSamOverlay * self, GstBuffer * buf,
+    const GstSamPaintStyle * style)
 {
-  GstSamOverlay *self = GST_SAM_OVERLAY (base);
   const GstMetaInfo *info = gst_meta_get_info (GST_SAM_META_NAME);
   GstFlowReturn ret = GST_FLOW_OK;
-  GstSamPaintStyle style;
   gpointer state = NULL;
   gchar *why = NULL;
   gboolean on_gpu;
   guint tracker = 0;
   GstMeta *meta;
 
+  on_gpu = gst_sam_painter_open_on_gpu (&self->gpu, buf, &self->info,
+      &why);
+  warn (self, why);
+  while (ret == GST_FLOW_OK &&
+      (meta = gst_buffer_iterate_meta_filtered (buf, &state, info->api)))
+    ret = draw_meta (self, buf, meta, tracker++, style, on_gpu);
+  return ret;
+}
+
+/* Without timestamps, frames follow each other as the caps say. */
+static GstClockTime
+get_time (GstSamOverlay * self, GstBuffer * buf)
+{
+  const GstVideoInfo *info = &self->info;
+
+  if (GST_BUFFER_PTS_IS_VALID (buf))
+    self->time = GST_BUFFER_PTS (buf);
+  else
+    self->time += info->fps_n > 0 ? gst_util_uint64_scale (GST_SECOND,
+        info->fps_d, info->fps_n) : GST_SECOND / 30;
+  return self->time;
+}
+
+static GstFlowReturn
+hide (GstSamOverlay * self, GstBuffer * buf, const GstSamHideStyle * style)
+{
+  gchar *why = NULL;
+
+  if (gst_sam_hide_frame (&self->hide, style, buf, &self->info,
+          get_time (self, buf), self->report, &self->paint, &why))
+    return GST_FLOW_OK;
+  GST_ELEMENT_ERROR (self, STREAM, FAILED, ("Cannot change the frame: %s.",
+          why), (NULL));
+  g_free (why);
+  return GST_FLOW_ERROR;
+}
+
+static GstFlowReturn
+gst_sam_overlay_transform_ip (GstBaseTransform * base, GstBuffer * buf)
+{
+  GstSamOverlay *self = GST_SAM_OVERLAY (base);
+  GstSamPaintStyle style;
+  GstSamHideStyle hiding;
+  GstFlowReturn ret;
+
   /* A frame that is missing may come without pixels. */
   if (GST_BUFFER_FLAG_IS_SET (buf, GST_BUFFER_FLAG_GAP) &&
       !gst_buffer_get_size (buf))
     return GST_FLOW_OK;
-  on_gpu = gst_sam_painter_open_on_gpu (&self->gpu, buf, &self->info,
-      &why);
-  warn (self, why);
-  gst_sam_object_lock (self);
-  style = self->style;
-  gst_sam_object_unlock (self);
-  while (ret == GST_FLOW_OK &&
-      (meta = gst_buffer_iterate_meta_filtered (buf, &state, info->api)))
-    ret = draw_meta (self, buf, meta, tracker++, &style, on_gpu);
+  take_styles (self, &style, &hiding);
+  ret = hiding.mode == GST_SAM_OVERLAY_MODE_BLEND ?
+      draw_metas (self, buf, &style) : hide (self, buf, &hiding);
+  gst_sam_selection_unref (hiding.selection);
   return ret;
+}
+
+/* A property of the modes that change frames. */
+static void
+set_hiding (GstSamOverlay * self, guint id, const GValue * value,
+    GParamSpec * spec)
+{
+  gboolean is_started, is_frozen;
+  gchar *bad = NULL;
+
+  gst_sam_object_lock (self);
+  is_started = self->is_started;
+  is_frozen = is_started && (spec->flags & GST_PARAM_MUTABLE_READY);
+  if (!is_frozen) {
+    gst_sam_hide_style_set (&self->hiding, id, value);
+    bad = is_started ? g_strdup (self->hiding.bad) : NULL;
+  }
+  gst_sam_object_unlock (self);
+  if (is_frozen)
+    gst_sam_frozen_refuse (GST_ELEMENT (self), spec, value,
+        "samoverlay-refused", FALSE);
+  if (bad)
+    GST_ELEMENT_WARNING (self, RESOURCE, SETTINGS, ("The property %s; what was "
+            "set before stays in use.", bad), (NULL));
+  g_free (bad);
+}
+
+static GstStructure *
+get_stats (GstSamOverlay * self)
+{
+  return gst_structure_new ("samoverlay-stats",
+      "frames", G_TYPE_UINT, (guint) g_atomic_int_get (&self->hide.num_frames),
+      "held", G_TYPE_UINT, (guint) g_atomic_int_get (&self->hide.num_held),
+      "covered", G_TYPE_UINT, (guint) g_atomic_int_get (&self->hide.num_whole),
+      NULL);
 }
 
 static void
@@ -193,6 +353,10 @@ gst_sam_overlay_set_property (GObject * object, guint id, const GValue * value,
   GstSamOverlay *self = GST_SAM_OVERLAY (object);
   GstSamPaintStyle *style = &self->style;
 
+  if (id >= PROP_HIDING) {
+    set_hiding (self, id - PROP_HIDING, value, pspec);
+    return;
+  }
   gst_sam_object_lock (self);
   switch (id) {
     case PROP_OPACITY:
@@ -239,7 +403,16 @@ gst_sam_overlay_get_property (GObject * object, guint id, GValue * value,
   GstSamOverlay *self = GST_SAM_OVERLAY (object);
   const GstSamPaintStyle *style = &self->style;
 
+  if (id == PROP_STATS) {
+    g_value_take_boxed (value, get_stats (self));
+    return;
+  }
   gst_sam_object_lock (self);
+  if (id >= PROP_HIDING) {
+    gst_sam_hide_style_get (&self->hiding, id - PROP_HIDING, value);
+    gst_sam_object_unlock (self);
+    return;
+  }
   switch (id) {
     case PROP_OPACITY:
       g_value_set_double (value, style->opacity);
@@ -285,6 +458,8 @@ gst_sam_overlay_finalize (GObject * object)
 
   gst_sam_painter_close (&self->gpu);
   gst_sam_paint_clear (&self->paint);
+  gst_sam_hide_clear (&self->hide);
+  gst_sam_hide_style_clear (&self->hiding);
   gst_sam_drawing_clear (&self->drawing);
   g_free (self->report);
   G_OBJECT_CLASS (parent_class)->finalize (object);
@@ -315,6 +490,19 @@ install_properties (GObjectClass * klass)
       g_param_spec_uint ("line-width", "Line width",
           "Width of outlines and boxes, in pixels", 0, 64, 2,
           SETTABLE | GST_PARAM_CONTROLLABLE));
+  /**
+   * GstSamOverlay:stats:
+   *
+   * A structure `samoverlay-stats` about the modes that change frames: `frames`
+   * (uint), `held` of them that were not shown, the last one before them was,
+   * and `covered` as a whole.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_STATS,
+      g_param_spec_boxed ("stats", "Stats",
+          "Numbers of frames changed, held and covered as a whole",
+          GST_TYPE_STRUCTURE, G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
 }
 
 static void
@@ -423,15 +611,19 @@ gst_sam_overlay_class_init (GstSamOverlayClass * klass)
   gobject_class->finalize = gst_sam_overlay_finalize;
   install_properties (gobject_class);
   install_switches (gobject_class);
+  gst_sam_hide_style_install (gobject_class, PROP_HIDING);
 
   gst_sam_filter_class_init (base_class,
       GST_VIDEO_OVERLAY_COMPOSITION_BLEND_FORMATS);
   gst_element_class_set_static_metadata (element_class, "Object mask overlay",
       "Filter/Effect/Overlay/Video",
-      "Draws the masks, outlines, ids and scores that samtrack attached",
+      "Draws the masks, outlines, ids and scores that samtrack attached, or "
+      "hides what they cover",
       "The samtrack authors");
 
   base_class->set_caps = GST_DEBUG_FUNCPTR (gst_sam_overlay_set_caps);
+  base_class->start = GST_DEBUG_FUNCPTR (gst_sam_overlay_start);
+  base_class->sink_event = GST_DEBUG_FUNCPTR (gst_sam_overlay_sink_event);
   base_class->stop = GST_DEBUG_FUNCPTR (gst_sam_overlay_stop);
   base_class->before_transform =
       GST_DEBUG_FUNCPTR (gst_sam_overlay_before_transform);
@@ -451,6 +643,7 @@ gst_sam_overlay_init (GstSamOverlay * self)
   self->style.scores = TRUE;
   self->style.dim_stale = TRUE;
   self->style.points = TRUE;
+  gst_sam_hide_style_init (&self->hiding);
   self->report = g_new0 (GstSamReport, 1);
   gst_video_info_init (&self->info);
 }

@@ -54,14 +54,18 @@ prepare_scratch (GstSamPaint * paint, gsize bytes)
 }
 
 gboolean
+gst_sam_paint_prepare_layer (GstSamPaint * paint, const GstVideoFrame * frame)
+{
+  return prepare_layer (paint, GST_VIDEO_FRAME_WIDTH (frame),
+      GST_VIDEO_FRAME_HEIGHT (frame)) &&
+      prepare_scratch (paint, gst_sam_blend_get_scratch (frame));
+}
+
+gboolean
 gst_sam_paint_prepare (GstSamPaint * paint, const GstVideoFrame * frame)
 {
-  if (!gst_sam_painter_open (&paint->painter))
-    return FALSE;
-  return is_direct (frame) ||
-      (prepare_layer (paint, GST_VIDEO_FRAME_WIDTH (frame),
-          GST_VIDEO_FRAME_HEIGHT (frame)) &&
-      prepare_scratch (paint, gst_sam_blend_get_scratch (frame)));
+  return gst_sam_painter_open (&paint->painter) && (is_direct (frame) ||
+      gst_sam_paint_prepare_layer (paint, frame));
 }
 
 void

@@ -29,6 +29,10 @@ gboolean gst_sam_paint_prepare (GstSamPaint * paint,
     const GstVideoFrame * frame);
 void gst_sam_paint_clear (GstSamPaint * paint);
 
+/* The same of the layer alone, for any format. */
+gboolean gst_sam_paint_prepare_layer (GstSamPaint * paint,
+    const GstVideoFrame * frame);
+
 /* Paint over the frame, which must be mapped for reading and writing. Returns
  * FALSE and sets *why on failure; free it with g_free(). */
 gboolean gst_sam_paint_draw (GstSamPaint * paint, GstSamDrawing * drawing,

@@ -10,7 +10,7 @@
 #include "common/gstsamerror.h"
 #include "detect/gstsamclasses.h"
 #include "detect/gstsamdetector.h"
-#include "gstsamcut.h"
+#include "common/gstsamcut.h"
 
 #include <string.h>
 

@@ -5,8 +5,8 @@
 
 #include "gstsamcut.h"
 
-#include "common/gstsamcuda.h"
-#include "common/gstsamframe.h"
+#include "gstsamcuda.h"
+#include "gstsamframe.h"
 
 #include <string.h>
 
@@ -22,7 +22,8 @@ take_samples (GstSamCut * cut, const GstVideoFrame * frame)
   const gint width = GST_VIDEO_FRAME_WIDTH (frame);
   const gint height = GST_VIDEO_FRAME_HEIGHT (frame);
   const gint pixel = GST_VIDEO_FRAME_COMP_PSTRIDE (frame, c);
-  const gint upper = GST_VIDEO_FRAME_COMP_DEPTH (frame, c) > 8;
+  const gint upper = GST_VIDEO_FRAME_COMP_DEPTH (frame, c) > 8 &&
+      GST_VIDEO_FORMAT_INFO_IS_LE (frame->info.finfo);
   const guint8 *data = GST_VIDEO_FRAME_COMP_DATA (frame, c);
   guint8 *to = cut->sample;
   gint x, y;
@@ -58,7 +59,9 @@ gst_sam_cut_look (GstSamCut * cut, const GstVideoInfo * info, GstBuffer * frame)
   gchar *why = NULL;
   guint i;
 
-  if (gst_sam_cuda_is_memory (frame))
+  if (gst_sam_cuda_is_memory (frame) || (info->finfo->flags &
+          (GST_VIDEO_FORMAT_FLAG_COMPLEX | GST_VIDEO_FORMAT_FLAG_PALETTE |
+              GST_VIDEO_FORMAT_FLAG_TILED)))
     return FALSE;
   if (!gst_sam_frame_map (&view, info, frame, GST_MAP_READ |
           GST_VIDEO_FRAME_MAP_FLAG_NO_REF, &why)) {

@@ -26,7 +26,8 @@ typedef struct
 } GstSamCut;
 
 /* Returns whether the frame shows another scene than the one before. Frames
- * that cannot be read in system memory are not looked at. */
+ * that cannot be read in system memory, and formats whose components have no
+ * places of their own (v210, tiles, palettes), are not looked at. */
 gboolean gst_sam_cut_look (GstSamCut * cut, const GstVideoInfo * info,
     GstBuffer * frame);
 

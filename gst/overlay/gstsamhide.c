@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+#include "gstsamhide.h"
+
+#include "gstsamplanes.h"
+#include "common/gstsamframe.h"
+
+#include <string.h>
+
+/* Of the frame's shorter side. */
+#define CELLS 24
+
+gboolean
+gst_sam_hide_start (GstSamHide * self, const GstSamHideStyle * style,
+    gchar ** why)
+{
+  if (style->bad) {
+    *why = g_strdup_printf ("The property %s.", style->bad);
+    return FALSE;
+  }
+  if (style->privacy && (style->mode == GST_SAM_OVERLAY_MODE_BLEND ||
+          (style->mode == GST_SAM_OVERLAY_MODE_CUT_OUT &&
+              style->keep == GST_SAM_OVERLAY_KEEP_INSIDE))) {
+    *why = g_strdup ("privacy=true needs a mode that hides objects: expected "
+        "mode=blur, pixelate, solid, or cut-out with keep=outside.");
+    return FALSE;
+  }
+  if (style->mode != GST_SAM_OVERLAY_MODE_CUT_OUT ||
+      style->ground != GST_SAM_OVERLAY_GROUND_PICTURE)
+    return TRUE;
+  if (style->location)
+    return gst_sam_ground_load (&self->ground, style->location, why);
+  *why = g_strdup ("ground=picture needs a PNG file: the property "
+      "'ground-location' is not set.");
+  return FALSE;
+}
+
+gboolean
+gst_sam_hide_check_caps (const GstSamHideStyle * style,
+    const GstVideoInfo * info, gboolean is_system_memory, gchar ** why)
+{
+  if (style->mode == GST_SAM_OVERLAY_MODE_BLEND)
+    return TRUE;
+  if (!is_system_memory) {
+    *why = g_strdup ("Frames in memory:CUDAMemory are drawn on with mode=blend "
+        "only; other modes expect frames in system memory, behind a "
+        "cudadownload.");
+    return FALSE;
+  }
+  if (style->mode == GST_SAM_OVERLAY_MODE_CUT_OUT &&
+      style->ground == GST_SAM_OVERLAY_GROUND_TRANSPARENT &&
+      !gst_sam_effect_has_alpha (info)) {
+    *why = g_strdup_printf ("ground=transparent needs frames with alpha of 8 "
+        "bits (RGBA, BGRA, ARGB, ABGR, AYUV, VUYA, A420), and these are %s.",
+        gst_video_format_to_string (GST_VIDEO_INFO_FORMAT (info)));
+    return FALSE;
+  }
+  return TRUE;
+}
+
+void
+gst_sam_hide_set_info (GstSamHide * self, const GstVideoInfo * from,
+    const GstVideoInfo * to)
+{
+  self->has_held &= gst_video_info_is_equal (from, to);
+  if (from->width > 0 && from->height > 0)
+    gst_sam_watch_scale (&self->watch, from->width, from->height, to->width,
+        to->height);
+}
+
+void
+gst_sam_hide_reset (GstSamHide * self)
+{
+  gst_sam_watch_reset (&self->watch);
+  self->cut.has = FALSE;
+  self->has_held = FALSE;
+}
+
+void
+gst_sam_hide_clear (GstSamHide * self)
+{
+  gst_sam_hide_reset (self);
+  gst_sam_coverage_clear (&self->coverage);
+  gst_sam_effector_clear (&self->effector);
+  gst_sam_drawing_clear (&self->drawing);
+  gst_sam_ground_clear (&self->ground);
+  g_clear_pointer (&self->held, g_free);
+  self->held_bytes = 0;
+}
+
+/* Whether frames may have to be held. */
+static gboolean
+holds (const GstSamHideStyle * style)
+{
+  return style->unmasked == GST_SAM_OVERLAY_UNMASKED_HOLD ||
+      (style->privacy && style->unmasked != GST_SAM_OVERLAY_UNMASKED_COVER);
+}
+
+static gboolean
+prepare (GstSamHide * self, const GstSamHideStyle * style, GstSamPaint * paint,
+    const GstVideoFrame * frame)
+{
+  const gsize bytes = holds (style) ? gst_sam_planes_measure (frame) : 0;
+  GstVideoInfo info;
+
+  if (bytes > self->held_bytes) {
+    g_free (self->held);
+    self->held = g_try_malloc (bytes);
+    self->held_bytes = self->held ? bytes : 0;
+    self->has_held = FALSE;
+    if (!self->held)
+      return FALSE;
+  }
+  if (!gst_sam_coverage_prepare (&self->coverage, frame->info.width,
+          frame->info.height, SAM_MAX_SIDE) ||
+      !gst_sam_effector_prepare (&self->effector, paint, frame))
+    return FALSE;
+  if (!self->ground.picture)
+    return TRUE;
+  gst_sam_effect_get_picture_info (&frame->info, &info);
+  return gst_sam_ground_fit (&self->ground, &info);
+}
+
+/* Whether the report has a label map that is what it says. */
+static gboolean
+map_labels (const GstSamReport * report, GstMapInfo * map,
+    GstSamLabelMap * labels)
+{
+  if (!report->mask ||
+      MAX (report->mask_width, report->mask_height) > SAM_MAX_SIDE ||
+      !gst_buffer_map (report->mask, map, GST_MAP_READ))
+    return FALSE;
+  labels->data = map->data;
+  labels->width = report->mask_width;
+  labels->height = report->mask_height;
+  if (map->size >= (gsize) labels->width * labels->height)
+    return TRUE;
+  gst_buffer_unmap (report->mask, map);
+  return FALSE;
+}
+
+/* Objects that are kept, with soft edges. */
+static void
+add_kept (GstSamHide * self, const GstSamHideStyle * style,
+    const GstSamReport * report, const GstSamLabelMap * labels)
+{
+  GstSamCoverage *c = &self->coverage;
+  guint i;
+
+  self->watch.num_reports++;
+  self->watch.is_unmasked |= report->state == GST_SAM_REPORT_STALE;
+  for (i = 0; i < report->num_objects && labels; i++) {
+    const GstSamObject *object = &report->object[i];
+    GstSamRect box = { 0, 0, c->width, c->height };
+
+    if (!gst_sam_selection_has (style->selection, object, FALSE) ||
+        !gst_sam_drawing_shows (object))
+      continue;
+    self->watch.is_unmasked |= object->behind > 0;
+    box.x = (gint64) object->x * c->width / report->width;
+    box.y = (gint64) object->y * c->height / report->height;
+    box.w = (gint64) object->w * c->width / report->width + 2;
+    box.h = (gint64) object->h * c->height / report->height + 2;
+    gst_sam_coverage_add_soft (c, labels, object->slot, box);
+  }
+}
+
+/* All trackers' objects on one frame. */
+static void
+cover (GstSamHide * self, const GstSamHideStyle * style,
+    const GstSamWatchStyle * watch, gboolean is_kept, GstBuffer * buf,
+    GstSamReport * report)
+{
+  const GstMetaInfo *info = gst_meta_get_info (GST_SAM_META_NAME);
+  gpointer state = NULL;
+  guint tracker = 0;
+  GstMeta *meta;
+
+  while ((meta = gst_buffer_iterate_meta_filtered (buf, &state, info->api))) {
+    GstSamLabelMap labels;
+    GstMapInfo map;
+    gboolean mapped;
+
+    if (!gst_sam_meta_read (report, meta)) {
+      tracker++;
+      continue;
+    }
+    mapped = map_labels (report, &map, &labels);
+    if (is_kept)
+      add_kept (self, style, report, mapped ? &labels : NULL);
+    else
+      gst_sam_watch_add (&self->watch, watch, style->selection, report,
+          mapped ? &labels : NULL, tracker, &self->coverage);
+    if (mapped)
+      gst_buffer_unmap (report->mask, &map);
+    tracker++;
+  }
+  if (is_kept)
+    self->watch.is_unmasked |= !self->watch.num_reports;
+  else
+    gst_sam_watch_end (&self->watch, watch, &self->coverage);
+}
+
+static void
+get_effect (GstSamHide * self, const GstSamHideStyle * style,
+    const GstVideoInfo * info, GstSamEffect * effect)
+{
+  const gint side = MIN (info->width, info->height);
+  const gint cell = style->cell ? (gint) style->cell : side / CELLS;
+
+  gst_sam_drawing_set_colours (&self->drawing, info);
+  memset (effect, 0, sizeof *effect);
+  effect->colour = gst_sam_drawing_get_colour (&self->drawing,
+      style->colour & 0xffffff, 1);
+  effect->cell = CLAMP (cell & ~3, GST_SAM_MIN_CELL, GST_SAM_MAX_CELL);
+  effect->kind = style->mode == GST_SAM_OVERLAY_MODE_BLUR ?
+      GST_SAM_EFFECT_BLUR : style->mode == GST_SAM_OVERLAY_MODE_PIXELATE ?
+      GST_SAM_EFFECT_PIXELATE : GST_SAM_EFFECT_SOLID;
+  if (style->mode != GST_SAM_OVERLAY_MODE_CUT_OUT)
+    return;
+  if (style->ground == GST_SAM_OVERLAY_GROUND_TRANSPARENT)
+    effect->kind = GST_SAM_EFFECT_TRANSPARENT;
+  if (style->ground == GST_SAM_OVERLAY_GROUND_PICTURE) {
+    effect->kind = GST_SAM_EFFECT_PICTURE;
+    effect->picture = &self->ground.frame;
+  }
+}
+
+/* A frame that must not pass as it is: TRUE if the last one is seen instead. */
+static gboolean
+stop_frame (GstSamHide * self, const GstSamHideStyle * style,
+    GstVideoFrame * frame)
+{
+  const GstSamRect whole = { 0, 0, frame->info.width, frame->info.height };
+
+  if (holds (style) && self->has_held) {
+    gst_sam_planes_copy (frame, self->held, TRUE);
+    g_atomic_int_inc (&self->num_held);
+    return TRUE;
+  }
+  gst_sam_coverage_add_rect (&self->coverage, whole);
+  g_atomic_int_inc (&self->num_whole);
+  return FALSE;
+}
+
+static gboolean
+change (GstSamHide * self, const GstSamHideStyle * style, gboolean is_cut,
+    GstBuffer * buf, GstVideoFrame * frame, GstClockTime time,
+    GstSamReport * report, GstSamPaint * paint, gchar ** why)
+{
+  const gboolean is_kept = style->mode == GST_SAM_OVERLAY_MODE_CUT_OUT &&
+      style->keep == GST_SAM_OVERLAY_KEEP_INSIDE;
+  const GstSamWatchStyle watch = {.margin = style->margin,
+    .hold = style->hold,.privacy = style->privacy
+  };
+  GstSamCoverage *coverage = &self->coverage;
+  gboolean is_stopped;
+  GstSamEffect effect;
+  gint columns, rows;
+
+  gst_sam_coverage_begin (coverage);
+  gst_sam_watch_begin (&self->watch, time, is_cut);
+  cover (self, style, &watch, is_kept, buf, report);
+  if (is_kept)
+    gst_sam_coverage_invert (coverage);
+  is_stopped = (self->watch.is_unmasked &&
+      style->unmasked != GST_SAM_OVERLAY_UNMASKED_GROW) || (style->privacy &&
+      (self->watch.is_unmasked || self->watch.is_unsure));
+  g_atomic_int_inc (&self->num_frames);
+  if (is_stopped && stop_frame (self, style, frame))
+    return TRUE;
+  if (!is_kept) {
+    gst_sam_effect_get_blocks (frame, &columns, &rows);
+    gst_sam_coverage_align (coverage, columns, rows);
+  }
+  get_effect (self, style, &frame->info, &effect);
+  if (!gst_sam_effector_apply (&self->effector, paint, &effect, coverage,
+          self->drawing.yuv, frame, why))
+    return FALSE;
+  if (holds (style) && !is_stopped) {
+    gst_sam_planes_copy (frame, self->held, FALSE);
+    self->has_held = TRUE;
+  }
+  return TRUE;
+}
+
+gboolean
+gst_sam_hide_frame (GstSamHide * self, const GstSamHideStyle * style,
+    GstBuffer * buf, const GstVideoInfo * info, GstClockTime time,
+    GstSamReport * report, GstSamPaint * paint, gchar ** why)
+{
+  const gboolean is_cut = style->privacy &&
+      gst_sam_cut_look (&self->cut, info, buf);
+  GstVideoFrame frame;
+  gboolean ok;
+
+  if (!gst_sam_frame_map (&frame, info, buf, GST_MAP_READWRITE, why))
+    return FALSE;
+  ok = prepare (self, style, paint, &frame);
+  if (!ok)
+    *why = g_strdup_printf ("out of memory for effects on frames of %d x %d "
+        "pixels", info->width, info->height);
+  else
+    ok = change (self, style, is_cut, buf, &frame, time, report, paint, why);
+  gst_video_frame_unmap (&frame);
+  return ok;
+}

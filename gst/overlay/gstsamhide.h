@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef __GST_SAM_HIDE_H__
+#define __GST_SAM_HIDE_H__
+
+#include "gstsameffect.h"
+#include "gstsamground.h"
+#include "gstsamhidestyle.h"
+#include "gstsamwatch.h"
+#include "common/gstsamcut.h"
+
+G_BEGIN_DECLS
+
+/**
+ * GstSamHide:
+ *
+ * The modes of samoverlay that change what masks cover, in system memory. Must
+ * be zeroed before first use.
+ */
+typedef struct
+{
+  GstSamWatch watch;
+  GstSamCut cut;
+  GstSamCoverage coverage;
+  GstSamEffector effector;
+  GstSamDrawing drawing;        /* for its colours */
+  GstSamGround ground;
+
+  guint8 *held;                 /* planes of the last frame that was safe */
+  gsize held_bytes;
+  gboolean has_held;
+
+  /* read by others: atomic */
+  gint num_frames, num_held, num_whole;
+} GstSamHide;
+
+/* Load the picture, if the style has one. Returns FALSE and sets *why if the
+ * style cannot be; free it with g_free(). */
+gboolean gst_sam_hide_start (GstSamHide * self, const GstSamHideStyle * style,
+    gchar ** why);
+
+/* Returns FALSE and sets *why if frames of these caps cannot be changed. */
+gboolean gst_sam_hide_check_caps (const GstSamHideStyle * style,
+    const GstVideoInfo * info, gboolean is_system_memory, gchar ** why);
+
+/* Frames of @to follow those of @from. */
+void gst_sam_hide_set_info (GstSamHide * self, const GstVideoInfo * from,
+    const GstVideoInfo * to);
+
+/* Another stream begins. */
+void gst_sam_hide_reset (GstSamHide * self);
+void gst_sam_hide_clear (GstSamHide * self);
+
+/* Change @buf, which must be writable. @time: of the frame, never
+ * GST_CLOCK_TIME_NONE. @report and @paint are scratch. Returns FALSE and sets
+ * *why on failure; free it with g_free(). */
+gboolean gst_sam_hide_frame (GstSamHide * self, const GstSamHideStyle * style,
+    GstBuffer * buf, const GstVideoInfo * info, GstClockTime time,
+    GstSamReport * report, GstSamPaint * paint, gchar ** why);
+
+G_END_DECLS
+
+#endif /* __GST_SAM_HIDE_H__ */
