@@ -212,10 +212,24 @@ static __device__ bool find_patches(const painting &a, rect tile, uint32_t *touc
     return __syncthreads_or(any);
 }
 
+static __device__ uint32_t shade_colour(const struct sam_patch &p, uint32_t shade)
+{
+    uint32_t colour = 0;
+#pragma unroll
+    for (int i = 0; i < 32; i += 8)
+        colour |= ((p.colour >> i & 255) * (255 - shade) + (p.ink >> i & 255) * shade + 127) / 255
+                  << i;
+    return colour;
+}
+
 static __device__ uint32_t patch_colour(const painting &a, const struct sam_patch &p, int y, int x)
 {
     if (!p.scale)
         return p.colour;
+    if (p.scale == SAM_PATCH_SHADES) {
+        const int at = p.first + (y - p.y) * ((p.width + 3) / 4) + (x - p.x) / 4;
+        return shade_colour(p, a.bits[at] >> 8 * ((x - p.x) % 4) & 255);
+    }
     const int words = ((p.width + p.scale - 1) / p.scale + 31) / 32;
     const int column = (x - p.x) / p.scale, row = (y - p.y) / p.scale;
     return a.bits[p.first + row * words + column / 32] >> column % 32 & 1 ? p.ink : p.colour;

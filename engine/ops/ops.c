@@ -587,7 +587,8 @@ bool sam_patch_fits(const struct sam_overlay *o, const struct sam_patch *p)
 {
     if (p->x < -FAR || p->x > FAR || p->y < -FAR || p->y > FAR)
         return false;
-    if (p->width < 0 || p->width > FAR || p->height < 0 || p->height > FAR || p->scale < 0)
+    if (p->width < 0 || p->width > FAR || p->height < 0 || p->height > FAR ||
+        p->scale < SAM_PATCH_SHADES)
         return false;
     if (!p->scale || !p->width || !p->height)
         return true;

@@ -585,7 +585,8 @@ struct sam_draw_masks {
 };
 
 // Colours over a frame, in place. A pixel inside the area gets the colour
-//   of the last patch that covers it: its ink where a bit of its picture is set there; else
+//   of the last patch that covers it: its ink where a bit of its picture is set there, or, of a
+//   picture of shades s, each of four bytes (colour (255 - s) + ink s + 127) / 255; else
 //   fill[l] of its own label l, where line_width is 0; else
 //   a mix of that, line[l] and what the labels around it bring. Without a label map: none.
 // Lines: labels whose fill and line have alpha 0 count as one, the bare one. A pixel is near where
@@ -622,11 +623,15 @@ struct sam_paint {
 // Words in a row of a patch's picture, and its rows.
 static inline int sam_patch_words(const struct sam_patch *p)
 {
+    if (p->scale == SAM_PATCH_SHADES)
+        return (p->width + 3) / 4;
     return ((p->width + p->scale - 1) / p->scale + 31) / 32;
 }
 
 static inline int sam_patch_rows(const struct sam_patch *p)
 {
+    if (p->scale == SAM_PATCH_SHADES)
+        return p->height;
     return (p->height + p->scale - 1) / p->scale;
 }
 

@@ -266,6 +266,8 @@ fill (GstStructure * s, const GstSamReport * report)
   gst_structure_take_value (s, "objects", &objects);
   if (report->current)
     gst_structure_set (s, "current", G_TYPE_UINT64, report->current, NULL);
+  if (report->waiting)
+    gst_structure_set (s, "waiting", G_TYPE_BOOLEAN, TRUE, NULL);
   if (report->num_marks)
     write_marks (s, report);
   if (report->mask)
@@ -304,6 +306,7 @@ read_marks (GstSamReport * report, const GstStructure * s)
   guint i, n;
 
   gst_structure_get_uint64 (s, "current", &report->current);
+  gst_structure_get_boolean (s, "waiting", &report->waiting);
   if (!marks || !GST_VALUE_HOLDS_ARRAY (marks))
     return;
   n = gst_value_array_get_size (marks);

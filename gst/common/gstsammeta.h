@@ -77,6 +77,7 @@ typedef struct
   const gchar *source;          /* name of the element, NULL: not known */
 
   guint64 current;              /* object that clicks are for; 0: none */
+  gboolean waiting;             /* the result of a prompt is not seen yet */
   guint num_marks;
   GstSamMark mark[GST_SAM_MAX_MARKS];   /* the oldest first */
 } GstSamReport;

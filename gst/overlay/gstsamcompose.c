@@ -12,8 +12,9 @@
 #define CONTOUR 0.6
 #define CONTOUR_WIDTH 2         /* px */
 
-/* Bytes of a class's name that are drawn, with the final 0. */
-#define MAX_NAME 20
+/* Letters of a class's name that are drawn, and their bytes. */
+#define MAX_LETTERS 19
+#define MAX_NAME (6 * MAX_LETTERS + 1)
 
 static gint
 get_label_height (const GstSamDrawing * d)
@@ -21,6 +22,26 @@ get_label_height (const GstSamDrawing * d)
   if (!d->style->ids && !d->style->names && !d->style->scores)
     return 0;
   return gst_sam_drawing_get_text_height (d);
+}
+
+/* The first letters of a name; '?' for bytes that are none. */
+static void
+copy_name (gchar to[MAX_NAME], const gchar * name)
+{
+  gint i;
+
+  for (i = 0; i < MAX_LETTERS && *name; i++) {
+    const gunichar c = g_utf8_get_char_validated (name, -1);
+
+    if ((gint) c < 0) {
+      *to++ = '?';
+      name++;
+    } else {
+      to += g_unichar_to_utf8 (c, to);
+      name = g_utf8_next_char (name);
+    }
+  }
+  *to = 0;
 }
 
 static void
@@ -34,7 +55,7 @@ write_label (const GstSamDrawing * d, const GstSamObject * object,
   if (d->style->ids)
     g_snprintf (id, sizeof id, "#%" G_GUINT64_FORMAT, object->id);
   if (d->style->names && object->label)
-    g_strlcpy (name, object->label, sizeof name);
+    copy_name (name, object->label);
   if (d->style->scores)
     g_snprintf (score, sizeof score, "%.2f", CLAMP (object->iou, 0, 1));
   /* the decimal point of the locale */
@@ -46,7 +67,7 @@ write_label (const GstSamDrawing * d, const GstSamObject * object,
 
 /* The label stands on the box, or hangs from it at the frame's upper edge. */
 static GstSamRect
-get_label (const GstSamDrawing * d, const GstSamObject * object,
+get_label (GstSamDrawing * d, const GstSamObject * object,
     const gchar * text)
 {
   GstSamRect box = gst_sam_drawing_get_box (d, object), label;

@@ -18,6 +18,9 @@
 #define MAX_DASH_WORDS 8192
 #define MAX_WORDS (GST_SAM_DRAWING_MAX_TEXTS * TEXT_HEIGHT * \
     ((GST_SAM_DRAWING_MAX_TEXT * LETTER_WIDTH + 3 + 31) / 32) + MAX_DASH_WORDS)
+/* Of Pango's texts, 4 MiB; in frames whose texts are larger, the last ones are
+ * in the built-in font. */
+#define MAX_SHADES (1 << 20)
 
 void
 gst_sam_drawing_set_colours (GstSamDrawing * d, const GstVideoInfo * info)
@@ -31,6 +34,18 @@ gst_sam_drawing_set_colours (GstSamDrawing * d, const GstVideoInfo * info)
     gst_video_color_matrix_get_Kr_Kb (GST_VIDEO_COLOR_MATRIX_BT601, &d->kr,
         &d->kb);
   gst_video_color_range_offsets (colour->range, ayuv, d->offset, d->range);
+}
+
+void
+gst_sam_drawing_prepare (GstSamDrawing * d)
+{
+  if (d->patches)
+    return;
+  d->patches = g_new (struct sam_patch, SAM_MAX_PATCHES);
+  d->bits = g_new (guint32, MAX_WORDS + MAX_SHADES);
+  d->letters = gst_sam_letters_new ();
+  if (d->letters)
+    gst_sam_letters_write (d->letters, "#0", TEXT_HEIGHT);
 }
 
 void
@@ -50,10 +65,8 @@ gst_sam_drawing_begin (GstSamDrawing * d, const GstSamPaintStyle * style,
   d->overlay.has_alpha = GST_VIDEO_INFO_N_COMPONENTS (info) > GST_VIDEO_COMP_A;
   d->has_labels = report->mask && (style->masks || style->outlines);
   gst_sam_drawing_set_colours (d, info);
-  if (!d->patches) {
-    d->patches = g_new (struct sam_patch, SAM_MAX_PATCHES);
-    d->bits = g_new (guint32, MAX_WORDS);
-  }
+  gst_sam_drawing_prepare (d);
+  d->num_shades = 0;
   d->overlay.num_patches = d->overlay.num_words = 0;
   d->overlay.patches = d->patches;
   d->overlay.bits = d->bits;
@@ -64,6 +77,7 @@ gst_sam_drawing_clear (GstSamDrawing * d)
 {
   g_clear_pointer (&d->patches, g_free);
   g_clear_pointer (&d->bits, g_free);
+  g_clear_pointer (&d->letters, gst_sam_letters_free);
 }
 
 /* 0xAARRGGBB; Y'CbCr frames get one of their own matrix and range, 0xAAYYUUVV:
@@ -166,10 +180,24 @@ gst_sam_drawing_add_rect (GstSamDrawing * d, gint x, gint y, gint w, gint h,
   return patch;
 }
 
-gint
-gst_sam_drawing_get_text_width (const GstSamDrawing * d, const gchar * text)
+/* NULL: it is to be in the built-in font. */
+static const GstSamWriting *
+get_writing (GstSamDrawing * d, const gchar * text)
 {
-  return (LETTER_WIDTH * (gint) strlen (text) + 3) * d->scale;
+  const GstSamWriting *w = d->letters ? gst_sam_letters_write (d->letters,
+      text, TEXT_HEIGHT * d->scale) : NULL;
+
+  return w && d->num_shades + (w->width + 3) / 4 * w->height <= MAX_SHADES ? w :
+      NULL;
+}
+
+gint
+gst_sam_drawing_get_text_width (GstSamDrawing * d, const gchar * text)
+{
+  const GstSamWriting *w = get_writing (d, text);
+
+  return w ? w->width :
+      (LETTER_WIDTH * (gint) g_utf8_strlen (text, -1) + 3) * d->scale;
 }
 
 gint
@@ -189,10 +217,26 @@ add_glyph (guint32 * bits, gint words, gchar c, gint column)
     for (bit = 0; bit < GST_SAM_FONT_WIDTH; bit++) {
       const gint at = column + bit;
 
-      if (glyph[row] >> (GST_SAM_FONT_WIDTH - 1 - bit) & 1)
+      if (at < 32 * words && glyph[row] >> (GST_SAM_FONT_WIDTH - 1 - bit) & 1)
         bits[(MARGIN + row) * words + at / 32] |= 1u << (at % 32);
     }
   }
+}
+
+static void
+add_shades (GstSamDrawing * d, GstSamRect rect, const GstSamWriting * w,
+    guint32 colour, guint32 ink)
+{
+  const gint words = (w->width + 3) / 4 * w->height;
+  struct sam_patch *patch = gst_sam_drawing_add_rect (d, rect.x, rect.y,
+      w->width, w->height, colour);
+
+  patch->ink = ink;
+  patch->scale = SAM_PATCH_SHADES;
+  patch->first = d->overlay.num_words;
+  memcpy (d->bits + patch->first, w->shades, words * sizeof *d->bits);
+  d->overlay.num_words += words;
+  d->num_shades += words;
 }
 
 /* A text at the upper left corner of @rect, as large as it is. */
@@ -201,17 +245,22 @@ gst_sam_drawing_add_text (GstSamDrawing * d, GstSamRect rect,
     const gchar * text, guint32 colour, guint32 ink)
 {
   const gint words = (rect.w / d->scale + 31) / 32;
+  const GstSamWriting *writing = get_writing (d, text);
   struct sam_patch *patch;
   gint i;
 
+  if (writing) {
+    add_shades (d, rect, writing, colour, ink);
+    return;
+  }
   patch = gst_sam_drawing_add_rect (d, rect.x, rect.y, rect.w, rect.h, colour);
   patch->ink = ink;
   patch->scale = d->scale;
   patch->first = d->overlay.num_words;
   d->overlay.num_words += words * TEXT_HEIGHT;
   memset (d->bits + patch->first, 0, words * TEXT_HEIGHT * sizeof *d->bits);
-  for (i = 0; text[i]; i++)
-    add_glyph (d->bits + patch->first, words, text[i],
+  for (i = 0; *text; text = g_utf8_next_char (text), i++)
+    add_glyph (d->bits + patch->first, words, *text,
         MARGIN + i * LETTER_WIDTH);
 }
 
@@ -225,7 +274,7 @@ gst_sam_drawing_add_dashes (GstSamDrawing * d, gint x, gint y, gint w, gint h,
 
   patch = gst_sam_drawing_add_rect (d, x, y, columns * scale, rows * scale,
       colour);
-  if (d->overlay.num_words + words * rows > MAX_WORDS)
+  if (d->overlay.num_words - d->num_shades + words * rows > MAX_WORDS)
     return;
   patch->ink = other;
   patch->scale = scale;

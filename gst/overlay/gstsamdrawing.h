@@ -2,12 +2,13 @@
 #ifndef __GST_SAM_DRAWING_H__
 #define __GST_SAM_DRAWING_H__
 
+#include "gstsamletters.h"
 #include "gstsamselection.h"
 
 G_BEGIN_DECLS
 
-/* Letters of a text, the final 0 included; texts of a drawing. */
-#define GST_SAM_DRAWING_MAX_TEXT 64
+/* Bytes of a text, the final 0 included; texts of a drawing. */
+#define GST_SAM_DRAWING_MAX_TEXT 128
 #define GST_SAM_DRAWING_MAX_LOST 8
 #define GST_SAM_DRAWING_MAX_TEXTS (SAM_MAX_OBJECTS + GST_SAM_DRAWING_MAX_LOST)
 
@@ -38,18 +39,24 @@ typedef struct
   const GstSamReport *report;
   guint tracker;                /* number of metas drawn before this one */
   gint width, height;           /* of the frame */
-  gint scale;                   /* of the font */
+  gint scale;                   /* of the built-in font */
   gdouble strength;             /* 1, less where the masks are stale */
   gdouble kr, kb;
   gint offset[GST_VIDEO_MAX_COMPONENTS], range[GST_VIDEO_MAX_COMPONENTS];
   struct sam_patch *patches;
   guint32 *bits;
+  gint num_shades;              /* words of bits that are shades */
+  GstSamLetters *letters;       /* NULL: the built-in font */
 } GstSamDrawing;
 
 typedef struct
 {
   gint x, y, w, h;
 } GstSamRect;
+
+/* Allocate what a drawing needs, and look for fonts, unless that was done:
+ * gst_sam_drawing_begin() does it, too, and the first time takes long. */
+void gst_sam_drawing_prepare (GstSamDrawing * drawing);
 
 /* Begin an empty drawing for a frame of @info. @tracker: index of the meta in
  * the frame, from 0; each meta gets its own colours. @style and @report must
@@ -96,12 +103,13 @@ struct sam_patch *gst_sam_drawing_add_rect (GstSamDrawing * drawing, gint x,
 void gst_sam_drawing_add_dashes (GstSamDrawing * drawing, gint x, gint y,
     gint w, gint h, gint scale, guint32 colour, guint32 other);
 
-/* A text at the upper left corner of @rect, which has its width and height. */
+/* A text, in UTF-8, at the upper left corner of @rect, which has its width and
+ * height. */
 void gst_sam_drawing_add_text (GstSamDrawing * drawing, GstSamRect rect,
     const gchar * text, guint32 colour, guint32 ink);
 
 /* px of the frame */
-gint gst_sam_drawing_get_text_width (const GstSamDrawing * drawing,
+gint gst_sam_drawing_get_text_width (GstSamDrawing * drawing,
     const gchar * text);
 gint gst_sam_drawing_get_text_height (const GstSamDrawing * drawing);
 

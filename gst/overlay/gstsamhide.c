@@ -71,7 +71,7 @@ void
 gst_sam_hide_reset (GstSamHide * self)
 {
   gst_sam_watch_reset (&self->watch);
-  self->cut.has = FALSE;
+  gst_sam_surprise_reset (&self->surprise);
   self->has_held = FALSE;
 }
 
@@ -258,8 +258,11 @@ change (GstSamHide * self, const GstSamHideStyle * style, gboolean is_cut,
   gint columns, rows;
 
   gst_sam_coverage_begin (coverage);
-  gst_sam_watch_begin (&self->watch, time, is_cut);
+  gst_sam_watch_begin (&self->watch, time);
   cover (self, style, &watch, is_kept, buf, report);
+  if (style->privacy && (gst_sam_surprise_look (&self->surprise, coverage) ||
+          is_cut))
+    gst_sam_watch_doubt (&self->watch);
   if (is_kept)
     gst_sam_coverage_invert (coverage);
   is_stopped = (self->watch.is_unmasked &&
@@ -289,7 +292,7 @@ gst_sam_hide_frame (GstSamHide * self, const GstSamHideStyle * style,
     GstSamReport * report, GstSamPaint * paint, gchar ** why)
 {
   const gboolean is_cut = style->privacy &&
-      gst_sam_cut_look (&self->cut, info, buf);
+      gst_sam_cut_look (&self->surprise.cut, info, buf);
   GstVideoFrame frame;
   gboolean ok;
 

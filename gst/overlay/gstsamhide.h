@@ -5,8 +5,8 @@
 #include "gstsameffect.h"
 #include "gstsamground.h"
 #include "gstsamhidestyle.h"
+#include "gstsamsurprise.h"
 #include "gstsamwatch.h"
-#include "common/gstsamcut.h"
 
 G_BEGIN_DECLS
 
@@ -19,7 +19,7 @@ G_BEGIN_DECLS
 typedef struct
 {
   GstSamWatch watch;
-  GstSamCut cut;
+  GstSamSurprise surprise;
   GstSamCoverage coverage;
   GstSamEffector effector;
   GstSamDrawing drawing;        /* for its colours */

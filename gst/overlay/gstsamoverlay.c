@@ -133,6 +133,8 @@ gst_sam_overlay_start (GstBaseTransform * base)
   self->is_started = TRUE;
   gst_sam_object_unlock (self);
   self->time = 0;
+  if (self->hiding.mode == GST_SAM_OVERLAY_MODE_BLEND)
+    gst_sam_drawing_prepare (&self->drawing);
   g_atomic_int_set (&self->hide.num_frames, 0);
   g_atomic_int_set (&self->hide.num_held, 0);
   g_atomic_int_set (&self->hide.num_whole, 0);
@@ -556,7 +558,7 @@ install_switches (GObjectClass * klass)
    * GstSamOverlay:draw-labels:
    *
    * Whether to write the names of the objects' classes, which a detector tells.
-   * Only letters, digits and a few signs are drawn.
+   * Without Pango only letters of ASCII, digits and a few signs are drawn.
    *
    * Since: 0.1
    */

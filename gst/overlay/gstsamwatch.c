@@ -15,14 +15,17 @@
 /* With privacy=true: the part of the larger side of its box that is covered
  * around it, as masks of models miss limbs and edges; and the least predicted
  * IoU of a mask that is believed. */
-#define PRIVACY_PART (1 / 6.0)
+#define PRIVACY_PART (1 / 4.0)
 #define PRIVACY_IOU 0.5
+/* Of the size that a box had, what is left a frame later: a mask that misses a
+ * limb for some frames is as large as it was. */
+#define SMALLER 0.998
 /* A box that went further than its speed and this part of its side is another
  * thing's. So is one of an area that changed by more than this in a frame. It
  * is believed after as many frames as go on from it. */
-#define JUMP_PART 0.4
+#define JUMP_PART 0.25
 #define JUMP_AREA 2.5
-#define STEADY 8
+#define STEADY 10
 
 void
 gst_sam_watch_reset (GstSamWatch * self)
@@ -43,12 +46,24 @@ gst_sam_watch_scale (GstSamWatch * self, gint width, gint height,
     p->box.y = (gint64) p->box.y * to_height / height;
     p->box.w = (gint64) p->box.w * to_width / width + 2;
     p->box.h = (gint64) p->box.h * to_height / height + 2;
+    p->width *= (gdouble) to_width / width;
+    p->height *= (gdouble) to_height / height;
     p->speed *= MAX ((gdouble) to_width / width, (gdouble) to_height / height);
   }
 }
 
 void
-gst_sam_watch_begin (GstSamWatch * self, GstClockTime time, gboolean is_cut)
+gst_sam_watch_doubt (GstSamWatch * self)
+{
+  guint i;
+
+  for (i = 0; i < self->num; i++)
+    self->place[i].steady = 0;
+  self->is_unsure |= self->num > 0;
+}
+
+void
+gst_sam_watch_begin (GstSamWatch * self, GstClockTime time)
 {
   guint i;
 
@@ -56,11 +71,8 @@ gst_sam_watch_begin (GstSamWatch * self, GstClockTime time, gboolean is_cut)
   self->time = time;
   self->num_reports = 0;
   self->is_unmasked = self->is_unsure = FALSE;
-  for (i = 0; i < self->num; i++) {
+  for (i = 0; i < self->num; i++)
     self->place[i].is_seen = FALSE;
-    if (is_cut)
-      self->place[i].steady = 0;
-  }
 }
 
 /* Returns NULL if there is no room for another one. */
@@ -113,10 +125,10 @@ get_box (const GstSamReport * report, const GstSamObject * object,
 }
 
 static GstSamRect
-grow (GstSamRect box, gint by)
+grow (GstSamRect box, gint across, gint down)
 {
-  const GstSamRect out = { box.x - by, box.y - by, box.w + 2 * by,
-    box.h + 2 * by
+  const GstSamRect out = { box.x - across, box.y - down, box.w + 2 * across,
+    box.h + 2 * down
   };
 
   return out;
@@ -158,6 +170,8 @@ note_sight (GstSamWatch * self, GstSamPlace * p, GstSamRect box)
     p->speed = p->sights == 1 ? motion : MAX (motion, SLOWER * p->speed);
   }
   p->sights++;
+  p->width = MAX (box.w, SMALLER * p->width);
+  p->height = MAX (box.h, SMALLER * p->height);
   p->box = box;
   p->frame = self->frame;
 }
@@ -217,8 +231,11 @@ add_object (GstSamWatch * self, const GstSamWatchStyle * style,
               object->behind), 1) + 1);
   if (labels)
     gst_sam_coverage_add_label (coverage, labels, object->slot, box, margin);
-  if (!labels || style->privacy)
-    gst_sam_coverage_add_rect (coverage, grow (box, margin));
+  if (style->privacy)
+    gst_sam_coverage_add_rect (coverage, grow (box, margin + MAX (p->width -
+                box.w, 0), margin + MAX (p->height - box.h, 0)));
+  else if (!labels)
+    gst_sam_coverage_add_rect (coverage, grow (box, margin, margin));
 }
 
 void
@@ -231,8 +248,7 @@ gst_sam_watch_add (GstSamWatch * self, const GstSamWatchStyle * style,
   self->num_reports++;
   self->is_unmasked |= report->state == GST_SAM_REPORT_STALE;
   /* somebody has pointed at something whose mask is still to come */
-  for (i = 0; i < report->num_marks; i++)
-    self->is_unsure |= report->mark[i].waits;
+  self->is_unsure |= report->waiting;
   for (i = 0; i < report->num_objects; i++) {
     if (gst_sam_selection_has (selection, &report->object[i], style->privacy))
       add_object (self, style, report, &report->object[i], labels, tracker,
@@ -252,7 +268,7 @@ gst_sam_watch_end (GstSamWatch * self, const GstSamWatchStyle * style,
   for (i = 0; i < self->num; i++) {
     GstSamPlace *p = &self->place[i];
     const gdouble side = MAX (p->box.w, p->box.h);
-    gdouble reach;
+    gint reach;
 
     if (!p->is_seen && self->time > p->time &&
         self->time - p->time >= style->hold)
@@ -262,9 +278,9 @@ gst_sam_watch_end (GstSamWatch * self, const GstSamWatchStyle * style,
       continue;
     self->is_unsure = TRUE;
     p = &self->place[n - 1];
-    reach = get_margin (style, p, self->frame - p->frame);
-    gst_sam_coverage_add_rect (coverage, grow (p->box, MIN (reach,
-                style->margin + side)));
+    reach = MIN (get_margin (style, p, self->frame - p->frame),
+        style->margin + side);
+    gst_sam_coverage_add_rect (coverage, grow (p->box, reach, reach));
   }
   self->num = n;
 }

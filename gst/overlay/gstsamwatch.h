@@ -24,6 +24,7 @@ typedef struct
   guint64 id;
   GstSamRect box;               /* px of the frame */
   gdouble speed;                /* px a frame, of the fastest edge */
+  gdouble width, height;        /* of the largest box of late */
   guint64 frame;                /* number of the frame of its own mask */
   GstClockTime time;            /* when it was seen */
   guint sights;                 /* masks of its own so far */
@@ -57,16 +58,18 @@ void gst_sam_watch_reset (GstSamWatch * self);
 void gst_sam_watch_scale (GstSamWatch * self, gint width, gint height,
     gint to_width, gint to_height);
 
-/* Begin a frame. @time never is GST_CLOCK_TIME_NONE. @is_cut: it shows another
- * scene than the last one. */
-void gst_sam_watch_begin (GstSamWatch * self, GstClockTime time,
-    gboolean is_cut);
+/* Begin a frame. @time never is GST_CLOCK_TIME_NONE. */
+void gst_sam_watch_begin (GstSamWatch * self, GstClockTime time);
 
 /* Cover the objects of a report that are meant. @labels: NULL if the report has
  * no label map that can be read; boxes are covered then. */
 void gst_sam_watch_add (GstSamWatch * self, const GstSamWatchStyle * style,
     const GstSamSelection * selection, const GstSamReport * report,
     const GstSamLabelMap * labels, guint tracker, GstSamCoverage * coverage);
+
+/* Something may have happened to the objects that their masks do not tell:
+ * their next masks have to go on from each other for a while. */
+void gst_sam_watch_doubt (GstSamWatch * self);
 
 /* Cover where objects were that are not seen on this frame. */
 void gst_sam_watch_end (GstSamWatch * self, const GstSamWatchStyle * style,

@@ -236,6 +236,7 @@ gst_sam_marks_write (GstSamMarks * marks, GstSamReport * report,
   guint i = 0;
 
   report->num_marks = 0;
+  report->waiting = FALSE;
   gst_sam_mutex_lock (&marks->lock);
   while (i < marks->num_marked) {
     GstSamMarked *marked = &marks->marked[i];
@@ -244,6 +245,7 @@ gst_sam_marks_write (GstSamMarks * marks, GstSamReport * report,
       drop (marks, i);
       continue;
     }
+    report->waiting |= marked->mark.waits;
     if (!marked->hidden) {
       GstSamMark *mark = &report->mark[report->num_marks++];
 

@@ -483,6 +483,9 @@ show_prompts (GstSamTrack * self, GstBuffer * buf)
   if (!GST_CLOCK_TIME_IS_VALID (now))
     now = self->number * (GST_SECOND / 30);
   gst_sam_marks_write (&self->pending->marks, report, self->marked, now);
+  /* a detector's boxes have no marks */
+  report->waiting |= report->state == GST_SAM_REPORT_IDLE &&
+      !gst_sam_pending_is_idle (self->pending);
   if (!gst_sam_pending_is_known (self->pending, report->current))
     report->current = 0;
 }

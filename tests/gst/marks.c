@@ -26,6 +26,7 @@ typedef struct
   gdouble x, y, w, h;
   guint64 age;
   gboolean positive;
+  gboolean any_waits;           /* of all prompts, listed or not */
 } Seen;
 
 static Seen
@@ -39,6 +40,7 @@ see (GstBuffer * buf)
           gst_buffer_get_custom_meta (buf, GST_SAM_META_NAME)));
   seen.current = report.current;
   seen.n = report.num_marks;
+  seen.any_waits = report.waiting;
   for (i = 0; i < seen.n; i++) {
     const GstSamMark *mark = &report.mark[i];
 
@@ -167,6 +169,34 @@ GST_START_TEST (test_what_is_not_listed)
 
 GST_END_TEST;
 
+/* Until the step that has them ends, frames tell that a prompt waits, listed or
+ * not: who hides things must not let them pass. */
+GST_START_TEST (test_an_initial_prompt_waits)
+{
+  GstHarness *h = sam_track_harness_new (SQUARE_BOX, TRUE, 0);
+  GstSamTrack *self = (GstSamTrack *) h->element;
+  Seen seen;
+  guint n;
+
+  sam_gate_set (&sam_step_gate, TRUE);
+  for (n = 0; n < 3; n++) {
+    seen = run (h, n);
+    fail_unless_equals_int (seen.n, 0);
+    fail_unless (seen.any_waits, "frame %u", n);
+    sam_gate_wait_entered (&sam_step_gate, 1);
+  }
+  sam_gate_set (&sam_step_gate, FALSE);
+  gst_sam_worker_wait (&self->worker, LONG);
+  fail_unless (!run (h, n++).any_waits);
+  gst_harness_teardown (h);
+  /* nobody has asked for anything */
+  h = sam_track_harness_new (NULL, FALSE, 0);
+  fail_unless (!run (h, 0).any_waits);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
 /* As the tracker does it: of the last frame one by one, of one before that all
  * at once. */
 GST_START_TEST (test_undo)
@@ -271,6 +301,7 @@ marks_suite (void)
   tcase_add_test (tc, test_the_life_of_a_click);
   tcase_add_test (tc, test_a_click_waits_for_a_slow_step);
   tcase_add_test (tc, test_what_is_not_listed);
+  tcase_add_test (tc, test_an_initial_prompt_waits);
   tcase_add_test (tc, test_undo);
   tcase_add_test (tc, test_other_caps);
   tcase_add_test (tc, test_many_clicks);

@@ -285,6 +285,20 @@ GST_START_TEST (test_coarse_masks_are_stretched)
 
 GST_END_TEST;
 
+/* Whether a text of 11 px height and so many letters can cover so many pixels.
+ * Pango's letters have widths of their own. */
+static gboolean
+is_text (gint pixels, gint letters)
+{
+#ifdef WITH_PANGO
+  /* a pixel may have the colour of the ground by chance */
+  return (pixels + 2) % 11 <= 2 && pixels >= letters * 4 * 11 &&
+      pixels <= (letters * 9 + 4) * 11;
+#else
+  return pixels == (letters * 6 + 3) * 11;
+#endif
+}
+
 /* Ids and scores: ink above the box, nothing beside it. */
 GST_START_TEST (test_labels_stand_on_the_box)
 {
@@ -302,15 +316,15 @@ GST_START_TEST (test_labels_stand_on_the_box)
         continue;
       if (y >= Y0)
         elsewhere++;
-      else if (p[0] > 240 && p[1] > 240 && p[2] > 240)
+      else if (p[1] > 150)      /* of white, on red */
         ink++;
       else
         ground++;
     }
   }
-  /* "#12 0.93" of 5 x 7 letters on 51 x 11 pixels */
   fail_unless_equals_int (elsewhere, 0);
-  fail_unless_equals_int (ink + ground, 51 * 11);
+  fail_unless (is_text (ink + ground, strlen ("#12 0.93")), "%d pixels",
+      ink + ground);
   fail_unless (ink > 60 && ink < 200, "%d pixels of ink", ink);
   gst_buffer_unmap (buf, &map);
   gst_buffer_unref (buf);
@@ -371,8 +385,8 @@ GST_START_TEST (test_trackers_have_colours_of_their_own)
 
 GST_END_TEST;
 
-/* The second tracker's label: "2#1", of 5 x 7 letters on 21 x 11 pixels. The
- * first one's has no number, and stands elsewhere. */
+/* The second tracker's label is "2#1". The first one's has no number, and
+ * stands elsewhere. */
 GST_START_TEST (test_trackers_are_numbered)
 {
   GstHarness *h = sam_harness_new ("samoverlay draw-masks=false "
@@ -392,8 +406,9 @@ GST_START_TEST (test_trackers_are_numbered)
     for (x = 0; x < 64; x++)
       drawn[x >= 32] += map.data[4 * (y * 64 + x)] != 100;
   }
-  fail_unless_equals_int (drawn[0], 15 * 11);
-  fail_unless_equals_int (drawn[1], 21 * 11);
+  fail_unless (is_text (drawn[0], strlen ("#1")), "%d pixels", drawn[0]);
+  fail_unless (is_text (drawn[1], strlen ("2#1")), "%d pixels", drawn[1]);
+  fail_unless (drawn[1] > drawn[0]);
   gst_buffer_unmap (buf, &map);
   gst_buffer_unref (buf);
   gst_harness_teardown (h);

@@ -97,7 +97,7 @@ static void draw_patches(struct check *t, struct scene *s, int n)
         *p = (struct sam_patch) { .colour = draw_colour(t), .ink = draw_colour(t) };
         p->x = check_int(t, -20, w + 5), p->y = check_int(t, -20, h + 5);
         p->width = check_int(t, 0, n > 20 ? 12 : w), p->height = check_int(t, 0, n > 20 ? 9 : h);
-        p->scale = check_int(t, 0, 5);
+        p->scale = check_int(t, SAM_PATCH_SHADES, 5);
         const int words = p->scale ? sam_patch_words(p) * sam_patch_rows(p) : 0;
         if (words > MAX_WORDS)
             p->scale = 0;
@@ -266,6 +266,9 @@ static void fronts_paint(void)
     REFUSES(paint, an_overlay.num_words = 9, "bad_patches");
     REFUSES(paint, a_patch.x = INT32_MIN; an_overlay.num_words = 99, "bad_patches");
     REFUSES(paint, a_patch.scale = a_patch.width = INT32_MAX, "bad_patches");
+    TAKES(paint, a_patch.scale = SAM_PATCH_SHADES; an_overlay.num_words = 38);
+    REFUSES(paint, a_patch.scale = SAM_PATCH_SHADES; an_overlay.num_words = 37, "bad_patches");
+    REFUSES(paint, a_patch.scale = SAM_PATCH_SHADES - 1, "bad_patches");
 }
 
 // ---- faults
@@ -296,6 +299,8 @@ CHANGED_PAINT(turns_patches_round, for (int i = 0; i < o.num_patches / 2; i++)
                                        swap(&patch[i], &patch[o.num_patches - 1 - i]))
 CHANGED_PAINT(forgets_a_bit, for (int i = 0; i < o.num_patches; i++)
                                  patch[i].first -= patch[i].first > 0)
+CHANGED_PAINT(forgets_shades, for (int i = 0; i < o.num_patches; i++)
+                                  patch[i].scale = patch[i].scale < 0 ? 0 : patch[i].scale)
 CHANGED_PAINT(swaps_ink, for (int i = 0; i < o.num_patches; i++) patch[i].ink = patch[i].colour)
 CHANGED_PAINT(line_of_one_less, o.line_width -= o.line_width > 0)
 CHANGED_PAINT(forgets_lines, o.line_width = 0)
@@ -390,6 +395,7 @@ static const struct mutant mutants[] = {
     MUTANT(paint, forgets_a_patch),
     MUTANT(paint, turns_patches_round),
     MUTANT(paint, forgets_a_bit),
+    MUTANT(paint, forgets_shades),
     MUTANT(paint, line_of_one_less),
     MUTANT(paint, lines_at_the_area),
     MUTANT(paint, forgets_lines),

@@ -129,8 +129,30 @@ static void fill(const struct scene *s, uint32_t *layer, int x, int y, int w, in
                 layer[(size_t) (i - o->y) * o->width + k - o->x] = colour;
 }
 
+// In f64, byte after byte: the shades are the bytes of the words, row by row.
+static void shade_patch(const struct scene *s, const struct sam_patch *p, uint32_t *layer)
+{
+    const int words = (int) ceil(p->width / 4.0);
+    for (int i = 0; i < p->width * p->height; i++) {
+        const int row = i / p->width, column = i % p->width;
+        const uint32_t word = s->bits[p->first + row * words + column / 4];
+        const double ink = floor(word / pow(256, column % 4)), share = fmod(ink, 256) / 255;
+        uint32_t colour = 0;
+        for (int k = 0; k < 4; k++) {
+            const double a = p->colour >> 8 * k & 255, b = p->ink >> 8 * k & 255;
+            // no quotient of integers by 255 lies halfway between two
+            colour |= (uint32_t) floor(a + (b - a) * share + 0.5) << 8 * k;
+        }
+        fill(s, layer, p->x + column, p->y + row, 1, 1, colour);
+    }
+}
+
 static void colour_patch(const struct scene *s, const struct sam_patch *p, uint32_t *layer)
 {
+    if (p->scale == SAM_PATCH_SHADES) {
+        shade_patch(s, p, layer);
+        return;
+    }
     fill(s, layer, p->x, p->y, p->width, p->height, p->colour);
     for (int top = 0, row = 0; p->scale && top < p->height; top += p->scale, row++)
         for (int left = 0, column = 0; left < p->width; left += p->scale, column++) {

@@ -621,23 +621,23 @@ struct sam_info {
 SAM_API int sam_tracker_info(const sam_tracker *t, struct sam_info *info,
                              struct sam_error *error);
 
-// A rectangle of one colour, or a bitmap of two colours, in px of the frame. Pixels outside of the
-// overlay's area are clipped.
+// A rectangle, or a picture of two colours, in px of the frame, clipped to the overlay's area.
 struct sam_patch {
     int x, y, width, height;
     uint32_t colour; // 0xAARRGGBB; 0xAAYYUUVV on frames of Y'CbCr and GRAY8
 
     // Frame pixels per bitmap pixel; 0 for a solid rectangle of `colour`. A bitmap row is stored in
     // whole words, its first pixel in the lowest bit; the first row begins at word `first` of the
-    // overlay's bits. Pixels whose bit is set have the colour `ink`.
-    int scale;
-    int first;
+    // overlay's bits. Pixels whose bit is set have the colour `ink`. SAM_PATCH_SHADES: a byte per
+    // frame pixel, the first of four in the lowest of a word: 255ths of `ink`, the rest `colour`.
+    int scale, first;
     uint32_t ink;
 };
 
 enum {
-    SAM_MAX_LINE    = 64,   // px
-    SAM_MAX_PATCHES = 2048, // in one overlay
+    SAM_MAX_LINE     = 64,   // px
+    SAM_MAX_PATCHES  = 2048, // in one overlay
+    SAM_PATCH_SHADES = -1,   // scale of a patch
 };
 
 // What a painter draws: the colours of a label map, then the patches in order, each over the ones

@@ -383,10 +383,34 @@ static void fill_span(const struct band *b, int64_t x0, int64_t x1, uint32_t col
         fill_colour(b->colour + left, (int) (right - left), colour);
 }
 
+// Most shades are those of the ground or of the ink.
+static void colour_shades(const struct band *b, const struct sam_patch *p, int y)
+{
+    const struct sam_overlay *o = b->p->o;
+    const uint32_t *row = o->bits + p->first + (size_t) (y - p->y) * sam_patch_words(p);
+    const int64_t end = (int64_t) p->x + p->width, right = (int64_t) o->x + o->width;
+    for (int64_t x = p->x < o->x ? o->x : p->x; x < end && x < right; x++) {
+        const int i = (int) (x - p->x);
+        const uint32_t shade = row[i / 4] >> 8 * (i % 4) & 255;
+        uint32_t colour = shade ? p->ink : p->colour;
+        if (shade && shade < 255) {
+            colour = 0;
+            for (int k = 0; k < 32; k += 8)
+                colour |= ((p->colour >> k & 255) * (255 - shade) + (p->ink >> k & 255) * shade +
+                           127) / 255 << k;
+        }
+        b->colour[x - o->x] = colour;
+    }
+}
+
 static void colour_patch(const struct band *b, const struct sam_patch *p, int y)
 {
     const struct sam_overlay *o = b->p->o;
     const int64_t end = (int64_t) p->x + p->width;
+    if (p->scale == SAM_PATCH_SHADES) {
+        colour_shades(b, p, y);
+        return;
+    }
     fill_span(b, p->x, end, p->colour);
     if (!p->scale)
         return;

@@ -171,10 +171,23 @@ static bool is_covered(const struct sam_patch *p, int y, int x)
     return x >= p->x && x < p->x + p->width && y >= p->y && y < p->y + p->height;
 }
 
+static uint32_t shade_colour(const struct sam_patch *p, uint32_t shade)
+{
+    uint32_t colour = 0;
+    for (int i = 0; i < 32; i += 8)
+        colour |= ((p->colour >> i & 255) * (255 - shade) + (p->ink >> i & 255) * shade + 127) /
+                  255 << i;
+    return colour;
+}
+
 static uint32_t patch_colour(const struct sam_overlay *o, const struct sam_patch *p, int y, int x)
 {
     if (!p->scale)
         return p->colour;
+    if (p->scale == SAM_PATCH_SHADES) {
+        const int at = p->first + (y - p->y) * sam_patch_words(p) + (x - p->x) / 4;
+        return shade_colour(p, o->bits[at] >> 8 * ((x - p->x) % 4) & 255);
+    }
     const int column = (x - p->x) / p->scale, row = (y - p->y) / p->scale;
     const uint32_t word = o->bits[p->first + row * sam_patch_words(p) + column / 32];
     return word >> column % 32 & 1 ? p->ink : p->colour;

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+#include "gstsamletters.h"
+
+#include "common/gstsamtext.h"
+
+#include <pango/pangocairo.h>
+#include <string.h>
+
+#define FONT "Sans Bold"
+/* Of the height of a text with its margins. */
+#define SIZE 0.66
+#define MARGIN (1 / 6.0)
+#define MAX_WIDTH 24
+/* Texts that are kept: scores change, and come back. */
+#define MAX_KEPT 512
+
+struct _GstSamLetters
+{
+  PangoFontMap *fonts;
+  PangoContext *context;
+  PangoLayout *layout;
+  gint height;                  /* of the texts that are kept */
+  GHashTable *kept;             /* of GstSamWriting, by text */
+};
+
+static void
+free_writing (gpointer data)
+{
+  GstSamWriting *writing = data;
+
+  g_free (writing->shades);
+  g_free (writing);
+}
+
+static gboolean
+has_fonts (PangoFontMap * fonts)
+{
+  PangoFontFamily **families = NULL;
+  int n = 0;
+
+  pango_font_map_list_families (fonts, &families, &n);
+  g_free (families);
+  return n > 0;
+}
+
+GstSamLetters *
+gst_sam_letters_new (void)
+{
+  PangoFontMap *fonts = pango_cairo_font_map_new ();
+  cairo_font_options_t *options;
+  GstSamLetters *self;
+
+  if (!fonts || !has_fonts (fonts)) {
+    g_clear_object (&fonts);
+    return NULL;
+  }
+  self = g_new0 (GstSamLetters, 1);
+  self->fonts = fonts;
+  self->context = pango_font_map_create_context (fonts);
+  options = cairo_font_options_create ();
+  cairo_font_options_set_antialias (options, CAIRO_ANTIALIAS_GRAY);
+  pango_cairo_context_set_font_options (self->context, options);
+  cairo_font_options_destroy (options);
+  self->layout = pango_layout_new (self->context);
+  pango_layout_set_auto_dir (self->layout, FALSE);      /* the id comes first */
+  pango_layout_set_single_paragraph_mode (self->layout, TRUE);
+  pango_layout_set_ellipsize (self->layout, PANGO_ELLIPSIZE_END);
+  self->kept = g_hash_table_new_full (g_str_hash, g_str_equal, g_free,
+      free_writing);
+  return self;
+}
+
+void
+gst_sam_letters_free (GstSamLetters * self)
+{
+  if (!self)
+    return;
+  g_hash_table_unref (self->kept);
+  g_object_unref (self->layout);
+  g_object_unref (self->context);
+  g_object_unref (self->fonts);
+  g_free (self);
+}
+
+static void
+set_size (GstSamLetters * self, gdouble size)
+{
+  PangoFontDescription *font = pango_font_description_from_string (FONT);
+
+  pango_font_description_set_absolute_size (font, size * PANGO_SCALE);
+  pango_layout_set_font_description (self->layout, font);
+  pango_font_description_free (font);
+}
+
+/* Some scripts are higher than others. */
+static void
+lay_out (GstSamLetters * self, const gchar * text, gint height,
+    PangoRectangle * extents)
+{
+  gchar *plain = gst_sam_plain_text (text);
+
+  set_size (self, SIZE * height);
+  pango_layout_set_width (self->layout, MAX_WIDTH * height * PANGO_SCALE);
+  pango_layout_set_text (self->layout, plain, -1);
+  pango_layout_get_pixel_extents (self->layout, NULL, extents);
+  if (extents->height > height) {
+    set_size (self, SIZE * height * height / extents->height);
+    pango_layout_get_pixel_extents (self->layout, NULL, extents);
+  }
+  g_free (plain);
+}
+
+/* The first pixel is in the lowest byte of a word. */
+static void
+take_shades (GstSamWriting * writing, cairo_surface_t * surface)
+{
+  const gint words = (writing->width + 3) / 4;
+  const gint stride = cairo_image_surface_get_stride (surface);
+  const guint8 *data = cairo_image_surface_get_data (surface);
+  gint x, y;
+
+  for (y = 0; y < writing->height; y++) {
+    for (x = 0; x < writing->width; x++)
+      writing->shades[y * words + x / 4] |=
+          (guint32) data[(gsize) y * stride + x] << 8 * (x % 4);
+  }
+}
+
+static GstSamWriting *
+draw (GstSamLetters * self, const gchar * text, gint height)
+{
+  const gint margin = height * MARGIN + 0.5;
+  GstSamWriting *writing = NULL;
+  cairo_surface_t *surface;
+  PangoRectangle extents;
+  cairo_t *cairo;
+  gint width;
+
+  lay_out (self, text, height, &extents);
+  width = CLAMP (extents.width, 1, MAX_WIDTH * height) + 2 * margin;
+  surface = cairo_image_surface_create (CAIRO_FORMAT_A8, width, height);
+  cairo = cairo_create (surface);
+  cairo_move_to (cairo, margin - extents.x, (height - extents.height) / 2 -
+      extents.y);
+  pango_cairo_show_layout (cairo, self->layout);
+  if (cairo_status (cairo) == CAIRO_STATUS_SUCCESS) {
+    cairo_surface_flush (surface);
+    writing = g_new0 (GstSamWriting, 1);
+    writing->width = width;
+    writing->height = height;
+    writing->shades = g_new0 (guint32, (gsize) (width + 3) / 4 * height);
+    take_shades (writing, surface);
+  }
+  cairo_destroy (cairo);
+  cairo_surface_destroy (surface);
+  return writing;
+}
+
+const GstSamWriting *
+gst_sam_letters_write (GstSamLetters * self, const gchar * text, gint height)
+{
+  GstSamWriting *writing;
+
+  if (height != self->height) {
+    g_hash_table_remove_all (self->kept);
+    self->height = height;
+  }
+  if ((writing = g_hash_table_lookup (self->kept, text)))
+    return writing;
+  if (!(writing = draw (self, text, height)))
+    return NULL;
+  if (g_hash_table_size (self->kept) >= MAX_KEPT)
+    g_hash_table_remove_all (self->kept);
+  g_hash_table_insert (self->kept, g_strdup (text), writing);
+  return writing;
+}
