@@ -16,7 +16,7 @@
  * around it, as masks of models miss limbs and edges; and the least predicted
  * IoU of a mask that is believed. */
 #define PRIVACY_PART (1 / 4.0)
-#define PRIVACY_IOU 0.5
+#define PRIVACY_IOU 0.75
 /* Of the size that a box had, what is left a frame later: a mask that misses a
  * limb for some frames is as large as it was. */
 #define SMALLER 0.998

@@ -490,15 +490,23 @@ draw_lost (guint lost, const gchar * state, gboolean ids, gboolean white)
   return n;
 }
 
+/* So many lines: letters of a font differ in width, and a pixel between two
+ * colours may look like the ground. */
+static gboolean
+are_lines (guint pixels, guint lines, guint one)
+{
+  return ABS ((gint) (pixels - lines * one)) <= (gint) (lines * one / 20);
+}
+
 GST_START_TEST (test_lost_objects_are_listed)
 {
   const guint one = draw_lost (1, "lost", TRUE, FALSE);
 
   fail_unless (one > 300, "%u px", one);
-  fail_unless_equals_int (draw_lost (3, "lost", TRUE, FALSE), 3 * one);
+  fail_unless (are_lines (draw_lost (3, "lost", TRUE, FALSE), 3, one));
   /* six lines fit into half of the frame: the last one counts the rest */
-  fail_unless_equals_int (draw_lost (6, "lost", TRUE, FALSE), 6 * one);
-  fail_unless_equals_int (draw_lost (8, "lost", TRUE, TRUE), 6 * one);
+  fail_unless (are_lines (draw_lost (6, "lost", TRUE, FALSE), 6, one));
+  fail_unless (are_lines (draw_lost (8, "lost", TRUE, TRUE), 6, one));
   fail_unless (draw_lost (200, "lost", TRUE, TRUE) > 6 * one);
   fail_unless_equals_int (draw_lost (3, "occluded", TRUE, FALSE), 0);
   fail_unless_equals_int (draw_lost (3, "lost", FALSE, FALSE), 0);
