@@ -250,7 +250,7 @@ change (GstSamHide * self, const GstSamHideStyle * style, gboolean is_cut,
   const gboolean is_kept = style->mode == GST_SAM_OVERLAY_MODE_CUT_OUT &&
       style->keep == GST_SAM_OVERLAY_KEEP_INSIDE;
   const GstSamWatchStyle watch = {.margin = style->margin,
-    .hold = style->hold,.privacy = style->privacy
+    .hold = style->hold,.privacy = style->privacy,.iou = style->iou
   };
   GstSamCoverage *coverage = &self->coverage;
   gboolean is_stopped;

@@ -13,6 +13,7 @@
 #define DEFAULT_COLOUR 0xff000000
 #define DEFAULT_MARGIN 2
 #define DEFAULT_HOLD (2 * GST_SECOND)
+#define DEFAULT_IOU 0.75
 #define MAX_MARGIN 1024
 
 static GType
@@ -198,6 +199,17 @@ install_sizes (GObjectClass * klass, guint first)
       g_param_spec_boolean ("privacy", "Privacy",
           "Hold or cover every frame on which a hidden object might be seen",
           FALSE, FROZEN));
+  /**
+   * GstSamOverlay:privacy-iou:
+   *
+   * Predicted IoU below which a mask is not believed with privacy=true.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, first + GST_SAM_HIDE_IOU,
+      g_param_spec_double ("privacy-iou", "Privacy IoU",
+          "Least predicted IoU of a mask that privacy=true believes", 0, 1,
+          DEFAULT_IOU, SETTABLE));
 }
 
 static void
@@ -256,6 +268,7 @@ gst_sam_hide_style_init (GstSamHideStyle * self)
   self->colour = DEFAULT_COLOUR;
   self->margin = DEFAULT_MARGIN;
   self->hold = DEFAULT_HOLD;
+  self->iou = DEFAULT_IOU;
   self->selection = gst_sam_selection_new (NULL, NULL, NULL, &self->bad);
 }
 
@@ -321,6 +334,9 @@ gst_sam_hide_style_set (GstSamHideStyle * self, guint id, const GValue * value)
     case GST_SAM_HIDE_PRIVACY:
       self->privacy = g_value_get_boolean (value);
       break;
+    case GST_SAM_HIDE_IOU:
+      self->iou = g_value_get_double (value);
+      break;
     case GST_SAM_HIDE_IDS:
       set_text (self, &self->ids, value);
       break;
@@ -366,6 +382,9 @@ gst_sam_hide_style_get (const GstSamHideStyle * self, guint id, GValue * value)
       break;
     case GST_SAM_HIDE_PRIVACY:
       g_value_set_boolean (value, self->privacy);
+      break;
+    case GST_SAM_HIDE_IOU:
+      g_value_set_double (value, self->iou);
       break;
     case GST_SAM_HIDE_IDS:
       g_value_set_string (value, self->ids);

@@ -86,6 +86,7 @@ typedef struct
   guint64 hold;                 /* ns */
   GstSamOverlayUnmasked unmasked;
   gboolean privacy;
+  gdouble iou;                  /* least one of a mask that privacy believes */
 
   gchar *ids, *labels, *colours;        /* as they were set */
   GstSamSelection *selection;   /* of the last ones that could be read */
@@ -105,6 +106,7 @@ enum
   GST_SAM_HIDE_MARGIN,
   GST_SAM_HIDE_HOLD,
   GST_SAM_HIDE_UNMASKED,
+  GST_SAM_HIDE_IOU,
   GST_SAM_HIDE_IDS,
   GST_SAM_HIDE_LABELS,
   GST_SAM_HIDE_COLOURS,

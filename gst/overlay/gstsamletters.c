@@ -57,12 +57,14 @@ gst_sam_letters_new (void)
   self = g_new0 (GstSamLetters, 1);
   self->fonts = fonts;
   self->context = pango_font_map_create_context (fonts);
+  pango_context_set_base_dir (self->context, PANGO_DIRECTION_LTR);
   options = cairo_font_options_create ();
   cairo_font_options_set_antialias (options, CAIRO_ANTIALIAS_GRAY);
   pango_cairo_context_set_font_options (self->context, options);
   cairo_font_options_destroy (options);
   self->layout = pango_layout_new (self->context);
-  pango_layout_set_auto_dir (self->layout, FALSE);      /* the id comes first */
+  /* the id comes first */
+  pango_layout_set_auto_dir (self->layout, FALSE);
   pango_layout_set_single_paragraph_mode (self->layout, TRUE);
   pango_layout_set_ellipsize (self->layout, PANGO_ELLIPSIZE_END);
   self->kept = g_hash_table_new_full (g_str_hash, g_str_equal, g_free,

@@ -13,10 +13,8 @@
 #define SLOWER 0.9
 
 /* With privacy=true: the part of the larger side of its box that is covered
- * around it, as masks of models miss limbs and edges; and the least predicted
- * IoU of a mask that is believed. */
+ * around it, as masks of models miss limbs and edges. */
 #define PRIVACY_PART (1 / 4.0)
-#define PRIVACY_IOU 0.75
 /* Of the size that a box had, what is left a frame later: a mask that misses a
  * limb for some frames is as large as it was. */
 #define SMALLER 0.998
@@ -225,7 +223,7 @@ add_object (GstSamWatch * self, const GstSamWatchStyle * style,
     p->box = box;
   p->is_seen = TRUE;
   p->time = self->time;
-  self->is_unsure |= !is_there (object) || object->iou < PRIVACY_IOU ||
+  self->is_unsure |= !is_there (object) || object->iou < style->iou ||
       p->steady < STEADY;
   margin = get_margin (style, p, is_own ? 0 : MAX (MAX (report->age,
               object->behind), 1) + 1);

@@ -15,6 +15,7 @@ typedef struct
   gint margin;                  /* px around masks */
   GstClockTime hold;            /* how long a last place stays covered */
   gboolean privacy;             /* frames pass only if all is covered */
+  gdouble iou;                  /* predicted: less is not believed */
 } GstSamWatchStyle;
 
 /* Where a hidden object was seen. */
