@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// Any bytes as a vocabulary, and any text in it. The first byte says what the file is: bit 0: a
+// tokenizer.json, else a vocab.txt. The text is what follows the last NUL; without one, the file.
+#include "folder.h"
+#include "net/wordpiece.h"
+
+enum { MOST = 64 };
+
+static const char needed[] = "[UNK]\n[CLS]\n[SEP]\n.\n?\n";
+
+static void check_pieces(const struct sam_vocabulary *v, const char *text, uint32_t bytes)
+{
+    struct sam_piece p[MOST], few[2];
+    const int count = sam_wordpiece_run(v, text, bytes, p, MOST);
+    const int kept = count < MOST ? count : MOST;
+
+    fuzz_check(count >= 2 && p[0].id == v->cls);
+    fuzz_check(count > MOST || p[count - 1].id == v->sep);
+    for (int i = 0; i < kept; i++) {
+        fuzz_check(p[i].id >= 0 && p[i].id < v->size);
+        fuzz_check(p[i].start <= p[i].end && p[i].end <= bytes);
+        fuzz_check(!i || p[i].start >= p[i - 1].start);
+    }
+    fuzz_check(sam_wordpiece_run(v, text, bytes, few, 2) == count);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static uint8_t file[1 << 16];
+    struct sam_error error = { "" };
+    struct sam_vocabulary *v;
+    size_t cut = size;
+
+    if (!size || size > sizeof(file) / 2)
+        return 0;
+    while (cut > 1 && data[cut - 1])
+        cut--;
+    const size_t text = cut > 1 ? cut : 1, length = cut > 1 ? cut - 2 : size - 1;
+    const bool is_json = data[0] & 1;
+    // Lines alone would hardly ever hold all that a vocabulary needs.
+    const size_t head = is_json ? 0 : strlen(needed);
+    memcpy(file, needed, head);
+    memcpy(file + head, data + 1, length);
+    const char *path = fuzz_file(is_json ? "tokenizer.json" : "vocab.txt", file, head + length);
+    if (sam_vocabulary_open(&v, path, &error)) {
+        fuzz_check(!v);
+        fuzz_check_sentence(error.text, sizeof(error.text));
+        return 0;
+    }
+    check_pieces(v, (const char *) data + text, (uint32_t) (size - text));
+    sam_vocabulary_close(&v);
+    return 0;
+}
