@@ -17,6 +17,9 @@ struct sam_pass {
     bool live; // not measuring
 };
 
+// Tell listeners what a part gave: the stage "name", or "name<i>" if i is not negative.
+void sam_pass_tell(struct sam_pass *p, const char *name, int i, struct sam_tensor t);
+
 // What a pass leaves for its family's choice among the candidates. All F32.
 struct sam_candidates {
     struct sam_tensor score; // (1, 1, candidates, classes): logits

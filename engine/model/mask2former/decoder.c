@@ -163,7 +163,7 @@ void m2f_run_decoder(struct sam_pass *p, struct sam_tensor levels, struct sam_te
         attend_level(p, w, &level[i % M2F_LEVELS], x);
         attend_self(p, w, x);
         feed_on(p, w, x);
-        m2f_tell(p, "layer", i, x);
+        sam_pass_tell(p, "layer", i, x);
     }
     run_classes(p, x, classes);
     const int rows = features.h * features.w;

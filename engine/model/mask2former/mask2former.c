@@ -26,12 +26,16 @@ static void run(struct sam_pass *p, struct sam_tensor input, struct sam_candidat
     const size_t mark = sam_arena_mark(p->arena);
     for (int i = 0; i < SAM_STAGES; i++)
         map[i] = m2f_take(p, SAM_F32, 1, m2f_grid(c, i), m2f_grid(c, i), s->width[i]);
-    (s->trunk == M2F_SWIN ? m2f_run_swin : m2f_run_resnet)(p, input, map);
+    const struct sam_swin_sizes swin = m2f_swin_sizes(s);
+    if (s->trunk == M2F_SWIN)
+        sam_swin_run(p, &swin, p->live ? &m2f_weights_of(p)->swin : NULL, 0, input, map);
+    else
+        m2f_run_resnet(p, input, map);
     m2f_run_pixels(p, map, levels, features);
     sam_arena_release(p->arena, mark);
     m2f_run_decoder(p, levels, features, out->score, out->mask);
-    m2f_tell(p, "logits", -1, out->score);
-    m2f_tell(p, "masks", -1, sam_view(out->mask, 1, 1, s->queries, fine * fine));
+    sam_pass_tell(p, "logits", -1, out->score);
+    sam_pass_tell(p, "masks", -1, sam_view(out->mask, 1, 1, s->queries, fine * fine));
 }
 
 static int count_classes(const struct sam_config *c)

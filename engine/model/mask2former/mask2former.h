@@ -6,14 +6,14 @@
 #ifndef SAM_MASK2FORMER_H
 #define SAM_MASK2FORMER_H
 
-#include "model/detector.h"
+#include "model/swin/swin.h"
 
 enum {
     M2F_SIDE = 384,       // px: of the input, if nothing else is asked
     M2F_LEVELS = 3,       // maps that are decoded: at stride 32, 16, 8
     M2F_POINTS = 4,       // of a head of deformable attention, on each
     M2F_GROUPS = 32,      // of GroupNorm
-    M2F_MAX_BLOCKS = 32,  // of a stage; published: 18, 23 in ResNet-101
+    M2F_MAX_BLOCKS = SAM_SWIN_MAX_BLOCKS, // of a stage; published: 18, 23 in ResNet-101
     M2F_MAX_ENCODER = 8,  // layers of the pixel decoder; published: 6
     M2F_MAX_LAYERS = 16,  // of the decoder; published: 9
     M2F_MOST = 300,       // queries, and detections; published: 100, 200
@@ -35,6 +35,17 @@ struct m2f_sizes {
 static inline const struct m2f_sizes *m2f_sizes(const struct sam_config *c)
 {
     return (const struct m2f_sizes *) c->trunk;
+}
+
+static inline struct sam_swin_sizes m2f_swin_sizes(const struct m2f_sizes *s)
+{
+    struct sam_swin_sizes swin = { .stem = s->stem, .window = s->window };
+
+    memcpy(swin.width, s->width, sizeof(swin.width));
+    memcpy(swin.inner, s->inner, sizeof(swin.inner));
+    memcpy(swin.blocks, s->blocks, sizeof(swin.blocks));
+    memcpy(swin.heads, s->heads, sizeof(swin.heads));
+    return swin;
 }
 
 // Positions on a side of the map of a stage.
@@ -67,20 +78,6 @@ int m2f_read_json(struct sam_config *c, const struct sam_weights *w, struct sam_
 
 // ---- weights: load.c, load_trunk.c
 
-struct m2f_swin_block {
-    struct sam_affine norm;
-    struct sam_product qkv, out; // [q | k | v]
-    struct sam_tensor bias;      // (1, heads, 2 window - 1, 2 window - 1)
-    struct sam_mlp mlp;
-};
-
-struct m2f_swin_stage {
-    struct m2f_swin_block block[M2F_MAX_BLOCKS];
-    struct sam_affine norm;   // of its output
-    struct sam_affine merge;  // of four positions side by side; not in the last stage
-    struct sam_product reduce;
-};
-
 struct m2f_resnet_block {
     struct sam_product in, middle, out;
     struct sam_product shortcut; // of a stage's first block, if its map changes
@@ -102,9 +99,8 @@ struct m2f_layer {
 };
 
 struct m2f_weights {
-    struct sam_product stem;
-    struct sam_affine stem_norm;  // Swin's
-    struct m2f_swin_stage swin[SAM_STAGES];
+    struct sam_swin swin;
+    struct sam_product stem;      // ResNet's
     struct m2f_resnet_block resnet[SAM_STAGES][M2F_MAX_BLOCKS];
     struct sam_affine same;       // ResNet's: ones and zeros, for its widest map
 
@@ -125,7 +121,7 @@ struct m2f_weights {
 void m2f_load(struct sam_loader *l, const struct sam_config *config, void *weights);
 void m2f_load_trunk(struct sam_loader *l, const struct sam_config *config, struct m2f_weights *w);
 
-// ---- the forward: swin.c, resnet.c, pixels.c, decoder.c
+// ---- the forward: resnet.c, pixels.c, decoder.c
 
 static inline struct m2f_weights *m2f_weights_of(const struct sam_pass *p)
 {
@@ -148,11 +144,7 @@ static inline struct sam_tensor m2f_rows(struct sam_tensor t, int first, int row
     return t;
 }
 
-// stages.c: the stage "name", or "name<i>" if i is not negative.
-void m2f_tell(struct sam_pass *p, const char *name, int i, struct sam_tensor t);
-
 // input (1, S, S, 3) -> map[s] (1, S / (4 << s), ..., width[s]), F32.
-void m2f_run_swin(struct sam_pass *p, struct sam_tensor input, const struct sam_tensor *map);
 void m2f_run_resnet(struct sam_pass *p, struct sam_tensor input, const struct sam_tensor *map);
 
 // The four maps -> levels (1, 1, positions of all levels, d) and features (1, S / 4, S / 4,

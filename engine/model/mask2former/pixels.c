@@ -109,15 +109,15 @@ void m2f_run_pixels(struct sam_pass *p, const struct sam_tensor *map, struct sam
     const struct sam_tensor places = m2f_take(p, SAM_F32, 1, 1, levels.w, levels.c);
 
     gather(p, map, levels, places);
-    m2f_tell(p, "levels", -1, levels);
+    sam_pass_tell(p, "levels", -1, levels);
     for (int i = 0; i < s->encoder_layers; i++) {
         const struct m2f_encoder_layer *w = p->live ? &m2f_weights_of(p)->encoder[i] : NULL;
         attend(p, w, places, levels);
         feed_on(p, w, levels);
-        m2f_tell(p, "encoded", i, levels);
+        sam_pass_tell(p, "encoded", i, levels);
     }
     sam_arena_release(p->arena, mark);
     run_fine(p, map[0], sam_view(m2f_rows(levels, m2f_first(c, finest), side * side), 1, side, side,
                                  levels.c), features);
-    m2f_tell(p, "features", -1, features);
+    sam_pass_tell(p, "features", -1, features);
 }

@@ -75,7 +75,7 @@ void m2f_run_resnet(struct sam_pass *p, struct sam_tensor input, const struct sa
     struct sam_tensor x = m2f_take(p, SAM_F32, 1, m2f_grid(c, 0), m2f_grid(c, 0), s->stem);
 
     run_stem(p, input, x);
-    m2f_tell(p, "embed", -1, x);
+    sam_pass_tell(p, "embed", -1, x);
     for (int stage = 0, block = 0; stage < SAM_STAGES; stage++) {
         const size_t of_stage = sam_arena_mark(p->arena);
         const struct sam_tensor other =
@@ -84,10 +84,10 @@ void m2f_run_resnet(struct sam_pass *p, struct sam_tensor input, const struct sa
         for (int i = 0; i < s->blocks[stage]; i++) {
             const struct sam_tensor dst = (s->blocks[stage] - i) % 2 ? map[stage] : other;
             run_block(p, stage, i, x, dst);
-            m2f_tell(p, "block", block++, dst);
+            sam_pass_tell(p, "block", block++, dst);
             x = dst;
         }
-        m2f_tell(p, "stage", stage + 1, x);
+        sam_pass_tell(p, "stage", stage + 1, x);
         sam_arena_release(p->arena, of_stage);
     }
     sam_arena_release(p->arena, mark);

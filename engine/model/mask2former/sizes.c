@@ -12,13 +12,12 @@
 enum { NAME = 128 };
 
 // Extent `axis` of a tensor of a stage; other extents as given, 0 standing for any.
-static int read_of_stage(const struct sam_weights *w, int stage, const char *layers,
-                         const char *part, struct sam_size_from from, int *out,
-                         struct sam_error *error)
+static int read_of_stage(const struct sam_weights *w, int stage, const char *part,
+                         struct sam_size_from from, int *out, struct sam_error *error)
 {
     char name[NAME];
 
-    snprintf(name, sizeof(name), ENCODER "encoder.%s.%d.%s", layers, stage, part);
+    snprintf(name, sizeof(name), ENCODER "encoder.stages.%d.%s", stage, part);
     from.name = name;
     return sam_config_size(w, &from, out, error);
 }
@@ -35,55 +34,28 @@ static int count(const struct sam_weights *w, const char *prefix, const char *ma
                     prefix, *out, mark);
 }
 
-static int count_of_stage(const struct sam_weights *w, int stage, const char *layers,
-                          const char *mark, const char *other, int *out, struct sam_error *error)
+static int count_of_stage(const struct sam_weights *w, int stage, int *out,
+                          struct sam_error *error)
 {
     char prefix[NAME];
 
-    snprintf(prefix, sizeof(prefix), ENCODER "encoder.%s.%d.%s.", layers, stage,
-             strcmp(layers, "layers") ? "layers" : "blocks");
-    return count(w, prefix, mark, other, M2F_MAX_BLOCKS, out, error);
+    snprintf(prefix, sizeof(prefix), ENCODER "encoder.stages.%d.layers.", stage);
+    return count(w, prefix, ".layer.0.convolution.weight", ".layer.2.convolution.weight",
+                 M2F_MAX_BLOCKS, out, error);
 }
 
 static int read_swin(struct m2f_sizes *s, const struct sam_weights *w, struct sam_error *error)
 {
-    int places = 0, status;
+    struct sam_swin_sizes swin = { 0 };
+    const int status = sam_swin_read(&swin, w, ENCODER, error);
 
-    if ((status = sam_config_size(w, &(struct sam_size_from) {
-             ENCODER "embeddings.patch_embeddings.projection.weight", 0, 4, { 0, 3, 4, 4 } },
-             &s->stem, error)))
-        return status;
-    for (int i = 0; i < SAM_STAGES; i++) {
-        s->width[i] = s->stem << i;
-        if ((status = count_of_stage(w, i, "layers", ".layernorm_before.weight",
-                                     ".layernorm_after.weight", &s->blocks[i], error)) ||
-            (status = read_of_stage(w, i, "layers", "blocks.0.intermediate.dense.weight",
-                                    (struct sam_size_from) { NULL, 0, 2, { 0, s->width[i] } },
-                                    &s->inner[i], error)) ||
-            (status = read_of_stage(w, i, "layers",
-                                    "blocks.0.attention.self.relative_position_bias_table",
-                                    (struct sam_size_from) { NULL, 1, 2, { places, 0 } },
-                                    &s->heads[i], error)) ||
-            (status = read_of_stage(w, i, "layers",
-                                    "blocks.0.attention.self.relative_position_bias_table",
-                                    (struct sam_size_from) { NULL, 0, 2, { 0, s->heads[i] } },
-                                    &places, error)))
-            return status;
-        if (s->heads[i] < 1 || s->width[i] % s->heads[i])
-            return sam_fail(error, SAM_EFORMAT,
-                            "%s: tensor '" ENCODER "encoder.layers.%d.blocks.0.attention.self."
-                            "relative_position_bias_table': expected a column for each head, whose "
-                            "number divides the width %d, got %d columns", sam_weights_file(w), i,
-                            s->width[i], s->heads[i]);
-    }
-    for (s->window = 1; (2 * s->window - 1) * (2 * s->window - 1) < places; s->window++)
-        ;
-    if ((2 * s->window - 1) * (2 * s->window - 1) != places)
-        return sam_fail(error, SAM_EFORMAT,
-                        "%s: tensor '" ENCODER "encoder.layers.0.blocks.0.attention.self."
-                        "relative_position_bias_table': expected the square of an odd number of "
-                        "rows, got %d", sam_weights_file(w), places);
-    return SAM_OK;
+    s->stem = swin.stem;
+    s->window = swin.window;
+    memcpy(s->width, swin.width, sizeof(s->width));
+    memcpy(s->inner, swin.inner, sizeof(s->inner));
+    memcpy(s->blocks, swin.blocks, sizeof(s->blocks));
+    memcpy(s->heads, swin.heads, sizeof(s->heads));
+    return status;
 }
 
 static int read_resnet(struct m2f_sizes *s, const struct sam_weights *w, struct sam_error *error)
@@ -93,13 +65,12 @@ static int read_resnet(struct m2f_sizes *s, const struct sam_weights *w, struct 
 
     for (int i = 0; i < SAM_STAGES && !status; i++) {
         s->heads[i] = 1;
-        if ((status = count_of_stage(w, i, "stages", ".layer.0.convolution.weight",
-                                     ".layer.2.convolution.weight", &s->blocks[i], error)) ||
-            (status = read_of_stage(w, i, "stages", "layers.0.layer.2.convolution.weight",
+        if ((status = count_of_stage(w, i, &s->blocks[i], error)) ||
+            (status = read_of_stage(w, i, "layers.0.layer.2.convolution.weight",
                                     (struct sam_size_from) { NULL, 0, 4, { 0, 0, 1, 1 } },
                                     &s->width[i], error)))
             break;
-        status = read_of_stage(w, i, "stages", "layers.0.layer.2.convolution.weight",
+        status = read_of_stage(w, i, "layers.0.layer.2.convolution.weight",
                                (struct sam_size_from) { NULL, 1, 4, { s->width[i], 0, 1, 1 } },
                                &s->inner[i], error);
     }

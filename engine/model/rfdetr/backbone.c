@@ -64,7 +64,7 @@ void rfdetr_run_backbone(struct sam_pass *p, struct sam_tensor input, struct sam
     const struct sam_tensor u = take_like(p, x, s->width);
 
     embed(p, input, x);
-    rfdetr_tell(p, "embed", -1, x);
+    sam_pass_tell(p, "embed", -1, x);
     for (int i = 0; i < s->blocks; i++) {
         attend(p, p->live ? &w->block[i] : NULL, i && i % quarter == 0, x, u);
         const size_t inner = sam_arena_mark(p->arena);
@@ -73,7 +73,7 @@ void rfdetr_run_backbone(struct sam_pass *p, struct sam_tensor input, struct sam
         if (p->live)
             sam_mlp_run(p->queue, &w->block[i].mlp, EPS_MAP, SAM_ACT_GELU, x, u, hidden);
         sam_arena_release(p->arena, inner);
-        rfdetr_tell(p, "block", i, x);
+        sam_pass_tell(p, "block", i, x);
         if (p->live && (i + 1) % quarter == 0) {
             layernorm(p->queue, .dst = u, .src = x, NORM(w->norm), .eps = EPS_MAP);
             copy_channels(p->queue, .dst = outs, .src = u, .to = (i + 1) / quarter * x.c - x.c,

@@ -68,13 +68,13 @@ static void run_candidates(struct sam_pass *p, struct sam_tensor memory, struct 
         layernorm(p->queue, .dst = x, .src = x, NORM(w->candidate_norm), .eps = EPS_TRANSFORMER);
     }
     run_heads(p, p->live ? &w->first : NULL, x, p->live ? w->proposals : x, classes, boxes);
-    rfdetr_tell(p, "candidates", -1, classes);
+    sam_pass_tell(p, "candidates", -1, classes);
     run_topk(p, sam_view(classes, rows, 1, 1, s->classes), label, sam_view(best, rows, 1, 1, 1));
     run_topk(p, sam_view(best, 1, 1, 1, rows), picked, score);
     if (p->live)
         refine_boxes(p->queue, .dst = references, .boxes = boxes, .deltas = w->references,
                      .index = picked);
-    rfdetr_tell(p, "references", -1, references);
+    sam_pass_tell(p, "references", -1, references);
     sam_arena_release(p->arena, mark);
 }
 
@@ -185,7 +185,7 @@ void rfdetr_run_decoder(struct sam_pass *p, struct sam_tensor memory, struct sam
         attend_self(p, layer, places, x);
         attend_map(p, layer, places, references, memory, x);
         feed_on(p, layer, x);
-        rfdetr_tell(p, "layer", i, x);
+        sam_pass_tell(p, "layer", i, x);
     }
     if (p->live)
         run_norm(p, &w->decoder_norm, x);

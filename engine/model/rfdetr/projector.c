@@ -74,6 +74,6 @@ void rfdetr_run_projector(struct sam_pass *p, struct sam_tensor outs, struct sam
         run_norm(p, &w->out.norm, memory);
         layernorm(p->queue, .dst = memory, .src = memory, NORM(w->norm), .eps = EPS_MAP);
     }
-    rfdetr_tell(p, "features", -1, memory);
+    sam_pass_tell(p, "features", -1, memory);
     sam_arena_release(p->arena, mark);
 }

@@ -31,10 +31,10 @@ static void run(struct sam_pass *p, struct sam_tensor input, struct sam_candidat
     rfdetr_run_projector(p, outs, memory);
     sam_arena_release(p->arena, mark);
     rfdetr_run_decoder(p, memory, out->score, out->box, out->mask);
-    rfdetr_tell(p, "logits", -1, out->score);
-    rfdetr_tell(p, "boxes", -1, out->box);
+    sam_pass_tell(p, "logits", -1, out->score);
+    sam_pass_tell(p, "boxes", -1, out->box);
     if (s->masks)
-        rfdetr_tell(p, "masks", -1, sam_view(out->mask, 1, 1, s->queries,
+        sam_pass_tell(p, "masks", -1, sam_view(out->mask, 1, 1, s->queries,
                                              rfdetr_mask_side(c) * rfdetr_mask_side(c)));
 }
 

@@ -154,9 +154,6 @@ static inline struct sam_tensor rfdetr_take(struct sam_pass *p, enum sam_type ty
     return sam_arena_tensor(p->arena, type, n, h, w, c);
 }
 
-// stages.c: the stage "name", or "name<i>" if i is not negative.
-void rfdetr_tell(struct sam_pass *p, const char *name, int i, struct sam_tensor t);
-
 // input (1, S, S, 3) -> outs (windows, 1, tokens, 4 width): the outputs side by side.
 void rfdetr_run_backbone(struct sam_pass *p, struct sam_tensor input, struct sam_tensor outs);
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The outputs of parts, for stage tests and keep_stages.
+// The outputs of a detector's parts, for stage tests and keep_stages.
 #include <stdio.h>
 
-#include "net/forward.h"
-#include "rfdetr.h"
+#include "detector.h"
 
-void rfdetr_tell(struct sam_pass *p, const char *name, int i, struct sam_tensor t)
+void sam_pass_tell(struct sam_pass *p, const char *name, int i, struct sam_tensor t)
 {
     char text[24];
 
