@@ -34,6 +34,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
 
+import groundingdino_torch as groundingdino
 import mask2former_torch as mask2former
 import rfdetr_torch as rfdetr
 
@@ -480,9 +481,12 @@ def main():
     p.add_argument('--seed', type=int, default=1)
     p.add_argument('--repeats', type=int, default=1)
     p.add_argument('--mini', type=pathlib.Path)
-    p.add_argument('--family', default='yolov10', choices=('yolov10', 'rf-detr', 'rf-detr-seg', 'mask2former-swin', 'mask2former-resnet'))
+    p.add_argument('--family', default='yolov10', choices=(
+        'yolov10', 'rf-detr', 'rf-detr-seg', 'mask2former-swin', 'mask2former-resnet', 'grounding-dino', 'mm-grounding-dino'))
     a = p.parse_args()
     if a.mini:
+        if a.family.endswith('grounding-dino'):
+            return groundingdino.write_mini(a.mini, picture, a.family.startswith('mm'))
         if a.family.startswith('mask2former'):
             return mask2former.write_mini(a.mini, picture, a.family.split('-')[1])
         return write_mini(a.mini) if a.family == 'yolov10' else rfdetr.write_mini(a.mini, picture, a.family == 'rf-detr-seg')

@@ -81,8 +81,12 @@ def measure(model, image):
 
 def prepare(frame, side, dtype=torch.float32):
     """u8 (h, w, 3) to the network's input."""
+    return prepare_shape(frame, side, side, dtype)
+
+
+def prepare_shape(frame, height, width, dtype=torch.float32):
     x = frame.permute(2, 0, 1)[None].double()
-    x = F.interpolate(x, (side, side), mode='bilinear', antialias=True)
+    x = F.interpolate(x, (height, width), mode='bilinear', antialias=True)
     return ((x / 255 - MEAN.double()[:, None, None]) / STD.double()[:, None, None]).to(dtype)
 
 

@@ -12,14 +12,15 @@
 static const char usage[] =
     "usage: sam-detect --model FILE --frames FILE-or-FOLDER --out FILE.safetensors\n"
     "                  [--backend ref|cpu|cuda] [--precision fp32|bf16] [--top N] [--threads N]\n"
-    "                  [--input-size PX] [--stage NAME]...\n"
+    "                  [--input-size PX] [--words PHRASES] [--stage NAME]...\n"
     "Writes frame<nnn>/{score (N), label (N), box (N,4), query (N), mask (N,h,w)} as float32, box\n"
-    "in px of the frame; with --stage also frame<nnn>/<NAME>, as the network has it.\n";
+    "in px of the frame; with --stage also frame<nnn>/<NAME>, as the network has it. PHRASES, for\n"
+    "a detector that takes words: \"person. red car\"; label counts them.\n";
 
 enum { MAX_STAGES = 64 };
 
 struct options {
-    const char *model, *frames, *out, *stage[MAX_STAGES];
+    const char *model, *frames, *out, *words, *stage[MAX_STAGES];
     enum sam_backend backend;
     enum sam_precision precision;
     int top, threads, input_size, num_stages;
@@ -40,7 +41,7 @@ static struct options parse(const struct tool *tool, int argc, char **argv)
         { "model", 1, NULL, 'm' },   { "frames", 1, NULL, 'f' },    { "out", 1, NULL, 'o' },
         { "backend", 1, NULL, 'b' }, { "precision", 1, NULL, 'p' }, { "top", 1, NULL, 'n' },
         { "threads", 1, NULL, 't' }, { "input-size", 1, NULL, 'i' }, { "stage", 1, NULL, 's' },
-        { "help", 0, NULL, 'h' },    { NULL, 0, NULL, 0 },
+        { "words", 1, NULL, 'w' },   { "help", 0, NULL, 'h' },      { NULL, 0, NULL, 0 },
     };
     struct options o = { .backend = SAM_BACKEND_CPU, .precision = SAM_PRECISION_FP32 };
     int c;
@@ -59,6 +60,7 @@ static struct options parse(const struct tool *tool, int argc, char **argv)
         case 'n': o.top = tool_number(tool, "top", optarg, 1); break;
         case 't': o.threads = tool_number(tool, "threads", optarg, 0); break;
         case 'i': o.input_size = tool_number(tool, "input-size", optarg, 0); break;
+        case 'w': o.words = optarg; break;
         case 's':
             if (o.num_stages == MAX_STAGES)
                 tool_refuse(tool, "stage", optarg);
@@ -163,11 +165,22 @@ static int run_frame(void *self, int t)
     return status;
 }
 
+// For the shape of the frames, and with the words, if there are any.
+static int open_detector(struct run *r, const struct sam_params *params)
+{
+    const struct frames *f = &r->tool.frames;
+    struct sam_error error;
+
+    if (sam_detector_open_for(&r->detector, params, f->width, f->height, &error) ||
+        (r->o.words && sam_detector_set_words(r->detector, r->o.words, &error)))
+        return fail(r, "%s", error.text);
+    return 0;
+}
+
 static int open_all(void *self)
 {
     struct run *r = self;
     struct sam_params params = SAM_PARAMS_INIT;
-    struct sam_error error;
 
     if (tool_open_frames(&r->tool, r->o.frames))
         return -1;
@@ -177,8 +190,8 @@ static int open_all(void *self)
     params.threads = r->o.threads;
     params.input_size = r->o.input_size;
     params.keep_stages = r->o.num_stages > 0;
-    if (sam_detector_open(&r->detector, &params, &error))
-        return fail(r, "%s", error.text);
+    if (open_detector(r, &params))
+        return -1;
     r->ms = calloc((size_t) r->tool.frames.count, sizeof(double));
     return r->ms ? 0 : fail(r, "no memory");
 }

@@ -11,6 +11,7 @@
 #include "device/given.h"
 #include "kept.h"
 #include "ops/backends.h"
+#include "words.h"
 
 struct sam_detector {
     struct sam_queue queue;
@@ -27,6 +28,16 @@ struct sam_detector {
     void *room;
     struct sam_detection *found;
 
+    // Of a family that takes words. What its network makes of them is state on the device.
+    struct sam_vocabulary *vocabulary;
+    struct sam_phrases phrases;
+    struct sam_text text;
+    float *text_room;
+    void *text_block;
+    size_t text_bytes;
+
+    int width, height; // of frames, px; 0: not known
+
     int broken; // the status of the failure that ended it
     struct sam_error broken_error;
     int64_t open_ns;
@@ -39,10 +50,10 @@ static size_t pass_over(struct sam_detector *d, const struct sam_model *m, void 
                         const struct sam_frame *frame, struct sam_candidates *out)
 {
     const struct sam_detector_family *f = m->config.detector;
-    const int side = m->config.image_size;
     struct sam_arena arena = { .base = base };
-    struct sam_pass pass = { &d->queue, m, &arena, base != NULL };
-    const struct sam_tensor input = sam_arena_tensor(&arena, SAM_F32, 1, side, side, 3);
+    struct sam_pass pass = { &d->queue, m, &arena, base != NULL, f->words ? &d->text : NULL };
+    const struct sam_tensor input = sam_arena_tensor(&arena, SAM_F32, 1, m->config.input_height,
+                                                     m->config.input_width, 3);
 
     if (pass.live) {
         f->place(&d->queue, frame, input);
@@ -50,6 +61,28 @@ static size_t pass_over(struct sam_detector *d, const struct sam_model *m, void 
     }
     f->run(&pass, input, out);
     return arena.peak;
+}
+
+// What becomes of words, in the same memory. Returns its bytes.
+static size_t encode_over(struct sam_detector *d, const struct sam_model *m, void *base)
+{
+    struct sam_arena arena = { .base = base };
+    struct sam_pass pass = { &d->queue, m, &arena, base != NULL, &d->text };
+
+    m->config.detector->words->encode(&pass, &d->text, d->text_room);
+    return arena.peak;
+}
+
+// As many words as there can be, where `base` is.
+static void lay_text(struct sam_detector *d, const struct sam_config *c, void *base)
+{
+    struct sam_arena arena = { .base = base };
+
+    if (!c->detector->words)
+        return;
+    c->detector->words->lay_out(c, &arena, &d->text);
+    d->text.tokens = d->text.most;
+    d->text_bytes = arena.peak;
 }
 
 static struct sam_tensor host_copy(struct sam_arena *a, const struct sam_tensor *t)
@@ -64,6 +97,8 @@ static size_t lay_state(struct sam_detector *d, const struct sam_config *c, void
 
     d->room = sam_arena_bytes(&a, c->detector->room_bytes(c));
     d->found = sam_arena_bytes(&a, (size_t) c->detector->most * sizeof(*d->found));
+    if (c->detector->words)
+        d->text_room = sam_arena_bytes(&a, c->detector->words->room(c) * sizeof(float));
     if (sam_queue_has_own_memory(&d->queue)) {
         d->on_host.score = host_copy(&a, &like->score);
         d->on_host.box = host_copy(&a, &like->box);
@@ -75,7 +110,8 @@ static size_t lay_state(struct sam_detector *d, const struct sam_config *c, void
 static int check_budget(const struct sam_detector *d, size_t constant, struct sam_error *error)
 {
     const double mib = 1024.0 * 1024.0;
-    const double total = (double) (constant + d->scratch_bytes + d->state_bytes) / mib;
+    const size_t state = d->state_bytes + d->text_bytes;
+    const double total = (double) (constant + d->scratch_bytes + state) / mib;
     const int budget = d->params.budget_mib;
 
     if (!budget || total <= budget)
@@ -84,7 +120,7 @@ static int check_budget(const struct sam_detector *d, size_t constant, struct sa
                     "a budget of %d MiB is too small: %.1f MiB are needed (weights %.1f, scratch "
                     "%.1f, state %.1f), %.1f MiB are missing", budget, total,
                     (double) constant / mib, (double) d->scratch_bytes / mib,
-                    (double) d->state_bytes / mib, total - budget);
+                    (double) state / mib, total - budget);
 }
 
 static int take_memory(struct sam_detector *d, const struct sam_model_file *file,
@@ -97,20 +133,25 @@ static int take_memory(struct sam_detector *d, const struct sam_model_file *file
 
     if (status)
         return status;
+    lay_text(d, &file->config, NULL);
     d->scratch_bytes = pass_over(d, &plan, NULL, NULL, &like);
+    const size_t encoding = d->text_bytes ? encode_over(d, &plan, NULL) : 0;
+    d->scratch_bytes = encoding > d->scratch_bytes ? encoding : d->scratch_bytes;
     d->state_bytes = lay_state(d, &file->config, NULL, &like);
     if ((status = check_budget(d, constant, error)))
         return status;
     d->scratch_block = sam_queue_alloc(&d->queue, d->scratch_bytes);
     d->state_block = d->scratch_block ? aligned_alloc(SAM_ALIGN, d->state_bytes) : NULL;
-    if (!d->state_block)
+    d->text_block = d->text_bytes ? sam_queue_alloc(&d->queue, d->text_bytes) : NULL;
+    if (!d->state_block || (d->text_bytes && !d->text_block))
         return sam_fail(error, SAM_ENOMEM,
                         "no memory: %.1f MiB are needed to detect at %d px, %.1f MiB are left",
-                        (double) (d->scratch_bytes + d->state_bytes) / (1 << 20),
+                        (double) (d->scratch_bytes + d->state_bytes + d->text_bytes) / (1 << 20),
                         file->config.image_size,
                         (double) sam_queue_memory_left(&d->queue) / (1 << 20));
     memset(d->state_block, 0, d->state_bytes);
     lay_state(d, &file->config, d->state_block, &like);
+    lay_text(d, &file->config, d->text_block);
     return SAM_OK;
 }
 
@@ -150,9 +191,49 @@ static int detect(struct sam_detector *d, const struct sam_frame *frame, int *nu
     const int status = sam_queue_finish(&d->queue, error);
     if (status)
         return status;
+    if (out.text) { // as many columns as there are tokens
+        d->on_host.text = out.text;
+        d->on_host.score.c = out.score.c;
+    }
     const struct sam_candidates *from = d->on_host.score.data ? &d->on_host : &out;
     *num = c->detector->choose(c, from, frame->width, frame->height, d->room, d->found);
     return check_finite(d, *num, error);
+}
+
+// ---- words
+
+// The vocabulary beside the file must be that of its network.
+static int open_vocabulary(struct sam_detector *d, const struct sam_model_file *file,
+                           struct sam_error *error)
+{
+    const struct sam_detector_words *words = file->config.detector->words;
+
+    if (!words)
+        return SAM_OK;
+    const int rows = words->count(&file->config);
+    const int status = sam_vocabulary_open_beside(&d->vocabulary, d->file, error);
+    if (status)
+        return status == SAM_ENOTFOUND ? SAM_EIO : status; // SAM_ENOTFOUND is about objects
+    if (d->vocabulary->size == rows)
+        return SAM_OK;
+    return sam_fail(error, SAM_EFORMAT,
+                    "%s: expected the vocabulary of its network, of %d tokens, found one of %d "
+                    "beside it", sam_weights_file(file->weights), rows, d->vocabulary->size);
+}
+
+static int set_words(struct sam_detector *d, const char *words, struct sam_error *error)
+{
+    char unknown[120];
+    const int status =
+        sam_words_read(&d->text, &d->phrases, d->vocabulary, words, unknown, error);
+
+    if (status)
+        return status;
+    if (*unknown)
+        sam_log(&d->queue.log, SAM_LOG_WARNING, "words: the vocabulary has no piece of %s",
+                unknown);
+    encode_over(d, d->model, d->scratch_block);
+    return sam_queue_finish(&d->queue, error);
 }
 
 // ---- the public calls
@@ -163,15 +244,19 @@ static int open_detector(struct sam_detector *d, struct sam_error *error)
     static const uint8_t black[64];
     const struct sam_frame frame = { .size = sizeof(frame), .format = SAM_PIXEL_GRAY8, .width = 8,
                                      .height = 8, .plane = { black }, .stride = { 8 } };
+    const struct sam_detector_input input = { d->params.input_size, d->width, d->height };
     struct sam_model_file file = { 0 };
     int status, num;
 
-    if (!(status = sam_detector_file_open(&file, d->file, d->params.input_size, error)) &&
+    if (!(status = sam_detector_file_open(&file, d->file, &input, error)) &&
+        !(status = open_vocabulary(d, &file, error)) &&
         !(status = take_memory(d, &file, error)))
         status = sam_model_open(&d->model, &file, &d->queue, error);
     sam_model_file_close(&file);
     if (!status && d->params.keep_stages && !(d->kept = sam_kept_open(&d->queue)))
         status = sam_fail(error, SAM_ENOMEM, "no memory to keep stages in");
+    if (!status && d->vocabulary)
+        status = set_words(d, NULL, error);
     return status ? status : detect(d, &frame, &num, error);
 }
 
@@ -195,7 +280,8 @@ static int take_params(struct sam_detector *d, const struct sam_params *params,
     return SAM_OK;
 }
 
-int sam_detector_open(sam_detector **out, const struct sam_params *params, struct sam_error *error)
+static int open_for(sam_detector **out, const struct sam_params *params, int width, int height,
+                    struct sam_error *error)
 {
     const int64_t began = sam_now();
     struct sam_detector *d;
@@ -206,6 +292,8 @@ int sam_detector_open(sam_detector **out, const struct sam_params *params, struc
     *out = NULL;
     if (!(d = calloc(1, sizeof(*d))))
         return sam_fail(error, SAM_ENOMEM, "no memory for a detector");
+    d->width = width;
+    d->height = height;
     if (!(status = take_params(d, params, error)))
         status = sam_queue_open_for(&d->queue, &d->params, false, error);
     if (!status) {
@@ -222,6 +310,22 @@ int sam_detector_open(sam_detector **out, const struct sam_params *params, struc
     return SAM_OK;
 }
 
+int sam_detector_open(sam_detector **out, const struct sam_params *params, struct sam_error *error)
+{
+    return open_for(out, params, 0, 0, error);
+}
+
+int sam_detector_open_for(sam_detector **out, const struct sam_params *params, int width,
+                          int height, struct sam_error *error)
+{
+    if (out)
+        *out = NULL;
+    if (width < 1 || height < 1 || width > SAM_MAX_SIDE || height > SAM_MAX_SIDE)
+        return sam_fail(error, SAM_EINVAL, "frames of %d x %d px: expected 1 to %d px each way",
+                        width, height, SAM_MAX_SIDE);
+    return open_for(out, params, width, height, error);
+}
+
 void sam_detector_close(sam_detector **out)
 {
     struct sam_detector *d = out ? *out : NULL;
@@ -233,12 +337,24 @@ void sam_detector_close(sam_detector **out)
         sam_queue_enter(&d->queue);
         sam_model_close(&d->model);
         sam_queue_free(&d->queue, d->scratch_block);
+        sam_queue_free(&d->queue, d->text_block);
         sam_queue_leave(&d->queue);
         sam_queue_close(&d->queue);
     }
+    sam_vocabulary_close(&d->vocabulary);
     free(d->state_block);
     free(d);
     *out = NULL;
+}
+
+static int end(struct sam_detector *d, int status, struct sam_error *error)
+{
+    d->broken = status;
+    if (status && error)
+        *error = d->broken_error;
+    if (status == SAM_EDEVICE)
+        sam_model_disown(d->model);
+    return status;
 }
 
 // The first failure but a bad frame ends the detector.
@@ -252,12 +368,46 @@ static int run_frame(struct sam_detector *d, const struct sam_frame *given, int 
         status = sam_queue_reserve(&d->queue, sam_frame_bytes(&frame), error);
     if (status)
         return status;
-    d->broken = detect(d, &frame, num, &d->broken_error);
-    if (d->broken && error)
+    *num = 0;
+    if (d->vocabulary && !d->text.phrases)
+        return SAM_OK;
+    return end(d, detect(d, &frame, num, &d->broken_error), error);
+}
+
+static int refuse_broken(const struct sam_detector *d, struct sam_error *error)
+{
+    if (!d)
+        return sam_fail(error, SAM_EINVAL, "detector is NULL");
+    if (d->broken)
+        return sam_fail(error, d->broken, "the detector failed before and must be closed: %s",
+                        d->broken_error.text);
+    return SAM_OK;
+}
+
+int sam_detector_set_words(sam_detector *d, const char *words, struct sam_error *error)
+{
+    int status = refuse_broken(d, error);
+
+    if (status)
+        return status;
+    if (!d->vocabulary)
+        return sam_fail(error, SAM_EUNSUPPORTED,
+                        "%s: %s finds objects of its %d classes, not what words name", d->file,
+                        d->model->config.detector->title,
+                        d->model->config.detector->classes(&d->model->config));
+    sam_queue_enter(&d->queue);
+    status = set_words(d, words, &d->broken_error);
+    sam_queue_leave(&d->queue);
+    if (status != SAM_EINVAL)
+        return end(d, status, error);
+    if (error)
         *error = d->broken_error;
-    if (d->broken == SAM_EDEVICE)
-        sam_model_disown(d->model);
-    return d->broken;
+    return status;
+}
+
+const char *sam_detector_phrase(const sam_detector *d, int label)
+{
+    return d && label >= 0 && label < d->phrases.count ? d->phrases.phrase[label] : NULL;
 }
 
 int sam_detector_run(sam_detector *d, const struct sam_frame *frame, struct sam_detections *found,
@@ -270,11 +420,8 @@ int sam_detector_run(sam_detector *d, const struct sam_frame *frame, struct sam_
     if (status)
         return status;
     sam_sized_write(found, &none);
-    if (!d)
-        return sam_fail(error, SAM_EINVAL, "detector is NULL");
-    if (d->broken)
-        return sam_fail(error, d->broken, "the detector failed before and must be closed: %s",
-                        d->broken_error.text);
+    if ((status = refuse_broken(d, error)))
+        return status;
     sam_queue_enter(&d->queue);
     status = run_frame(d, frame, &num, error);
     sam_queue_leave(&d->queue);
@@ -314,10 +461,13 @@ int sam_detector_info(const sam_detector *d, struct sam_detector_info *info,
         .model_file = d->file, .family = c->detector->title, .variant = c->variant,
         .backend = sam_queue_backend(&d->queue), .device = d->queue.device_name,
         .precision = sam_queue_precision(&d->queue), .threads = d->queue.threads,
-        .image_size = c->image_size, .num_classes = c->detector->classes(c),
+        .image_size = c->image_size,
+        .num_classes = d->vocabulary ? d->text.phrases : c->detector->classes(c),
         .max_detections = c->detector->most, .open_ns = d->open_ns,
         .bytes_used = d->model->constant_bytes + sizeof(*d) + d->scratch_bytes + d->state_bytes +
-                      sam_queue_workspace_bytes(&d->queue),
+                      d->text_bytes + sam_queue_workspace_bytes(&d->queue),
+        .takes_words = d->vocabulary != NULL, .input_width = c->input_width,
+        .input_height = c->input_height,
     };
     sam_sized_write(info, &all);
     return SAM_OK;

@@ -8,6 +8,22 @@
 #include "family.h"
 #include "samtrack/detector.h"
 
+enum { SAM_MAX_TOKENS = 256, SAM_MAX_PHRASES = 64 };
+
+// What a detector is to find, of a family that takes words, and what its network made of them.
+struct sam_text {
+    int tokens, phrases;
+    int id[SAM_MAX_TOKENS];     // of each token in the vocabulary
+    int piece[SAM_MAX_TOKENS];  // tokens of one piece see each other
+    int place[SAM_MAX_TOKENS];  // of a token in its piece, from 0
+    int phrase[SAM_MAX_TOKENS]; // that it is a word of; -1: none, it ends one
+
+    // state, on the device, laid out for `most` tokens. All F32.
+    int most;
+    struct sam_tensor features, places; // (1, 1, tokens, width)
+    struct sam_tensor mask;             // (1, 1, tokens, tokens)
+};
+
 // One pass over a network. It runs twice: over an arena without memory, to measure, when nothing is
 // enqueued; and over the allocated one, for each frame. What a pass hands out lies in the arena.
 struct sam_pass {
@@ -15,6 +31,7 @@ struct sam_pass {
     const struct sam_model *model; // while measuring: its config alone
     struct sam_arena *arena;
     bool live; // not measuring
+    const struct sam_text *text; // NULL: the family has fixed classes
 };
 
 // Tell listeners what a part gave: the stage "name", or "name<i>" if i is not negative.
@@ -25,6 +42,16 @@ struct sam_candidates {
     struct sam_tensor score; // (1, 1, candidates, classes): logits
     struct sam_tensor box;   // (1, 1, candidates, numbers): in the family's own form
     struct sam_tensor mask;  // (1, candidates, h, w): logits; data NULL: none
+    const struct sam_text *text; // score has tokens for classes; NULL: it has classes
+};
+
+// What makes a family one that takes words.
+struct sam_detector_words {
+    int (*count)(const struct sam_config *c); // ids that the network has a row for
+    void (*lay_out)(const struct sam_config *c, struct sam_arena *a, struct sam_text *t);
+    // Enqueue what becomes of the words, once for all frames. room: numbers, host memory.
+    size_t (*room)(const struct sam_config *c);
+    void (*encode)(struct sam_pass *p, struct sam_text *text, float *room);
 };
 
 struct sam_detector_family {
@@ -35,16 +62,18 @@ struct sam_detector_family {
     int (*read)(struct sam_config *c, const struct sam_weights *w, struct sam_error *error);
     // Sides of the input that the network of these sizes can run.
     struct sam_sides (*sides)(const struct sam_config *c);
+    // The input for frames of this size: input_width and input_height. NULL: always a square.
+    void (*shape)(struct sam_config *c, int width, int height);
 
     size_t weights_bytes; // of its struct of weights, zero at first, that load fills
     void (*load)(struct sam_loader *l, const struct sam_config *config, void *weights);
 
-    int (*classes)(const struct sam_config *c);
+    int (*classes)(const struct sam_config *c); // 0: it takes words
     int most; // detections of one frame
     // Of the masks of detections, px. NULL: there are none.
     void (*mask_size)(const struct sam_config *c, int *width, int *height);
 
-    // Enqueue the frame's way to input (1, S, S, 3) F32, and the network: input -> *out.
+    // Enqueue the frame's way to input (1, H, W, 3) F32, and the network: input -> *out.
     void (*place)(struct sam_queue *q, const struct sam_frame *frame, struct sam_tensor input);
     void (*run)(struct sam_pass *pass, struct sam_tensor input, struct sam_candidates *out);
 
@@ -53,6 +82,8 @@ struct sam_detector_family {
     size_t (*room_bytes)(const struct sam_config *c);
     int (*choose)(const struct sam_config *c, const struct sam_candidates *from, int width,
                   int height, void *room, struct sam_detection *out);
+
+    const struct sam_detector_words *words; // NULL: the family has fixed classes
 };
 
 extern const struct sam_detector_family *const sam_detector_families[];
@@ -61,8 +92,12 @@ extern const int sam_num_detector_families;
 // The family whose mark the file has; NULL: it is no detector.
 const struct sam_detector_family *sam_detector_find(const struct sam_weights *w);
 
-// As sam_model_file_open(), of a detector.
-int sam_detector_file_open(struct sam_model_file *f, const char *path, int input_size,
-                           struct sam_error *error);
+// As sam_model_file_open(), of a detector. size: as input_size; width, height: of frames, px; 0:
+// not known.
+struct sam_detector_input {
+    int size, width, height;
+};
+int sam_detector_file_open(struct sam_model_file *f, const char *path,
+                           const struct sam_detector_input *input, struct sam_error *error);
 
 #endif // SAM_DETECTOR_H

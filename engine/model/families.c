@@ -29,7 +29,8 @@ const char *const *sam_family_no_int8(const struct sam_family *f)
 static const struct sam_name_map *const maps[] = { &sam_shared_names, &sam_hiera_names,
                                                    &sam_edgetam_names, &sam_yolov10_names,
                                                    NULL };
-static const char *const model_types[] = { "sam2", "edgetam", "rf_detr", "mask2former", NULL };
+static const char *const model_types[] = { "sam2", "edgetam", "rf_detr", "mask2former",
+                                          "grounding-dino", "mm-grounding-dino", NULL };
 const struct sam_names sam_family_names = { maps, model_types };
 
 const struct sam_relative sam_relatives[] = {

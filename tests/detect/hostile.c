@@ -2,7 +2,7 @@
 // hostile MODEL STEP [NAME]...
 // A detector's file cut short, and with every STEP-th tensor missing, of another shape, and with a
 // NaN in it: each is refused in a sentence about it. NAME: a part of the names of tensors that are
-// not read, or whose absence only makes another model.
+// not read, or whose absence only makes another model. A vocab.txt beside the model is not touched.
 #include <jansson.h>
 #include <unistd.h>
 
@@ -146,9 +146,24 @@ static bool is_named(const char *name, char **list, int count)
     return false;
 }
 
+// The vocabulary that a detector by words needs, if there is one.
+static void copy_vocabulary(const char *model, const char *to)
+{
+    const char *slash = strrchr(model, '/');
+    char from[4096];
+
+    snprintf(from, sizeof(from), "%.*s/vocab.txt", slash ? (int) (slash - model) : 1,
+             slash ? model : ".");
+    if (access(from, R_OK))
+        return;
+    const struct file m = read_model(from);
+    write_parts(to, m.bytes, m.size, "", 0);
+    free(m.bytes);
+}
+
 int main(int argc, char **argv)
 {
-    char folder[] = "/tmp/hostile-XXXXXX", path[64];
+    char folder[] = "/tmp/hostile-XXXXXX", path[64], words[64];
     json_error_t at;
     const char *name;
     json_t *tensor;
@@ -159,6 +174,8 @@ int main(int argc, char **argv)
         return 1;
     }
     snprintf(path, sizeof(path), "%s/m.safetensors", folder);
+    snprintf(words, sizeof(words), "%s/vocab.txt", folder);
+    copy_vocabulary(argv[1], words);
     struct file m = read_model(argv[1]);
     json_t *header = json_loadb((char *) m.bytes + 8, (size_t) (m.numbers - m.bytes) - 8, 0, &at);
     check_cuts(path, &m);
@@ -174,6 +191,7 @@ int main(int argc, char **argv)
     json_decref(header);
     free(m.bytes);
     unlink(path);
+    unlink(words);
     rmdir(folder);
     return expect_status();
 }

@@ -49,8 +49,31 @@ typedef struct sam_detector sam_detector;
 SAM_API int sam_detector_open(sam_detector **out, const struct sam_params *params,
                               struct sam_error *error);
 
+// As sam_detector_open(), for frames of this size, px, 1 .. SAM_MAX_SIDE: a detector that was made
+// for pictures of any shape (sam_detector_info.takes_words) has an input of the frames' shape, with
+// input_size its shorter side; frames of another shape are stretched to it. With
+// sam_detector_open() its input is a square, as that of all others.
+SAM_API int sam_detector_open_for(sam_detector **out, const struct sam_params *params, int width,
+                                  int height, struct sam_error *error);
+
 // Close *d, free its memory and set *d to NULL. d and *d may be NULL: then nothing happens.
 SAM_API void sam_detector_close(sam_detector **d);
+
+// What to find, for a detector that takes words (sam_detector_info.takes_words): phrases in
+// UTF-8, each of which ends in a full stop or with the text: "person. red car". They hold for all
+// frames from the next one on. Detections have the index of their phrase for a label. Until it is
+// called, and after NULL or a text without words, nothing is found. It takes as long as a small
+// part of a frame, and allocates nothing. Words that the vocabulary knows no piece of are told to
+// params.log; a phrase of such words alone is refused.
+// SAM_EUNSUPPORTED: the detector has classes of its own. SAM_EINVAL: there are more than 64
+// phrases, more than 4095 bytes, or more tokens than the network takes; or a phrase has no known
+// word. After these the words are those from before. SAM_EDEVICE: the device failed, and the
+// detector must be closed.
+SAM_API int sam_detector_set_words(sam_detector *d, const char *words, struct sam_error *error);
+
+// The phrase with this label, as given; valid until the next call of sam_detector_set_words().
+// NULL: there is none.
+SAM_API const char *sam_detector_phrase(const sam_detector *d, int label);
 
 // Find the objects of one frame, as many as the published post-processing of the model gives, in
 // its order, without a threshold: the caller takes those whose score it trusts. On failure the
@@ -77,6 +100,8 @@ struct sam_detector_info {
     int max_detections; // of one frame
     size_t bytes_used;  // memory held now; weights that are shared included
     int64_t open_ns;    // time that sam_detector_open() took, including the first run
+    int takes_words;    // 1: it finds what words name, num_classes counts the phrases; else 0
+    int input_width, input_height; // px
 };
 
 #define SAM_DETECTOR_INFO_INIT { .size = sizeof(struct sam_detector_info) }

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+#include "words.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// The phrases as one text in which each ends in a full stop, and where each of them ends in it.
+struct joined {
+    char text[2 * SAM_WORDS_BYTES];
+    uint32_t bytes, end[SAM_MAX_PHRASES];
+};
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static void add_phrase(struct sam_phrases *p, struct joined *j, char **room, const char *from,
+                       size_t bytes)
+{
+    p->phrase[p->count] = *room;
+    memcpy(*room, from, bytes);
+    (*room)[bytes] = '\0';
+    *room += bytes + 1;
+    memcpy(j->text + j->bytes, from, bytes);
+    memcpy(j->text + j->bytes + bytes, ". ", 2);
+    j->end[p->count++] = j->bytes + (uint32_t) bytes;
+    j->bytes += (uint32_t) bytes + 2;
+}
+
+static int split(struct sam_phrases *p, struct joined *j, const char *words,
+                 struct sam_error *error)
+{
+    const size_t all = words ? strlen(words) : 0;
+    char *room = p->text;
+
+    if (all >= SAM_WORDS_BYTES - 1)
+        return sam_fail(error, SAM_EINVAL, "words of %zu bytes are too long, expected at most %d",
+                        all, SAM_WORDS_BYTES - 2);
+    for (size_t at = 0; at < all;) {
+        size_t length = strcspn(words + at, "."), first = at;
+        at += length + 1;
+        for (; length && is_blank(words[first]); first++)
+            length--;
+        while (length && is_blank(words[first + length - 1]))
+            length--;
+        if (!length)
+            continue;
+        if (p->count == SAM_MAX_PHRASES)
+            return sam_fail(error, SAM_EINVAL, "words: more than %d phrases", SAM_MAX_PHRASES);
+        add_phrase(p, j, &room, words + first, length);
+    }
+    if (j->bytes)
+        j->bytes--; // no blank behind the last full stop
+    return SAM_OK;
+}
+
+static bool ends_piece(const struct sam_vocabulary *v, int id)
+{
+    return id == v->cls || id == v->sep || id == v->stop || id == v->question;
+}
+
+// Tokens up to one that ends a piece are one. As published, those of a piece that would end with
+// the first or the last token of all are each alone.
+static void find_pieces(struct sam_text *t, const struct sam_vocabulary *v)
+{
+    int start = 0;
+
+    for (int i = 0; i < t->tokens; i++) {
+        t->piece[i] = i;
+        t->place[i] = 0;
+    }
+    for (int i = 0; i < t->tokens; i++) {
+        if (!ends_piece(v, t->id[i]))
+            continue;
+        for (int k = start; k <= i && i && i < t->tokens - 1; k++) {
+            t->piece[k] = start;
+            t->place[k] = k - start;
+        }
+        start = i + 1;
+    }
+}
+
+static void note_unknown(char unknown[120], const char *word, uint32_t bytes)
+{
+    const size_t used = strlen(unknown);
+    const int cut = sam_text_cut(word, bytes, 40);
+
+    if (used + (size_t) cut + 5 < 120)
+        snprintf(unknown + used, 120 - used, "%s'%.*s'", used ? ", " : "", cut, word);
+}
+
+// Phrases of tokens, and words that are not known.
+static int find_phrases(struct sam_text *t, const struct sam_phrases *p, const struct joined *j,
+                        const struct sam_vocabulary *v, const struct sam_piece *pieces,
+                        char unknown[120], struct sam_error *error)
+{
+    int known[SAM_MAX_PHRASES] = { 0 }, phrase = 0;
+
+    unknown[0] = '\0';
+    for (int i = 0; i < t->tokens; i++) {
+        const struct sam_piece *x = &pieces[i];
+        while (phrase < p->count - 1 && x->start > j->end[phrase])
+            phrase++;
+        t->id[i] = x->id;
+        t->phrase[i] = ends_piece(v, x->id) || !p->count ? -1 : phrase;
+        if (t->phrase[i] < 0)
+            continue;
+        known[phrase] += x->id != v->unk;
+        if (x->id == v->unk)
+            note_unknown(unknown, j->text + x->start, x->end - x->start);
+    }
+    for (int k = 0; k < p->count; k++)
+        if (!known[k])
+            return sam_fail(error, SAM_EINVAL,
+                            "words: the phrase '%.60s' has no word of which the vocabulary has a "
+                            "piece", p->phrase[k]);
+    return SAM_OK;
+}
+
+int sam_words_read(struct sam_text *text, struct sam_phrases *phrases,
+                   const struct sam_vocabulary *v, const char *words, char unknown[120],
+                   struct sam_error *error)
+{
+    struct sam_piece pieces[SAM_MAX_TOKENS];
+    struct joined joined = { .bytes = 0 };
+    struct sam_phrases p = { 0 };
+    struct sam_text t = *text;
+    int status = split(&p, &joined, words, error);
+
+    if (status)
+        return status;
+    if (!p.count) // what is encoded then is never asked for
+        joined.bytes = (uint32_t) snprintf(joined.text, sizeof(joined.text), ".");
+    t.tokens = sam_wordpiece_run(v, joined.text, joined.bytes, pieces, SAM_MAX_TOKENS);
+    if (t.tokens > text->most)
+        return sam_fail(error, SAM_EINVAL, "words: %d tokens, expected at most %d", t.tokens,
+                        text->most);
+    t.phrases = p.count;
+    if ((status = find_phrases(&t, &p, &joined, v, pieces, unknown, error)))
+        return status;
+    find_pieces(&t, v);
+    *text = t;
+    *phrases = p;
+    for (int k = 0; k < p.count; k++)
+        phrases->phrase[k] = phrases->text + (p.phrase[k] - p.text);
+    return SAM_OK;
+}

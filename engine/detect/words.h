@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// From what a user writes to the tokens of a network: phrases, and which tokens see each other.
+#ifndef SAM_WORDS_H
+#define SAM_WORDS_H
+
+#include "model/detector.h"
+#include "net/wordpiece.h"
+
+enum { SAM_WORDS_BYTES = 4096 };
+
+struct sam_phrases {
+    int count;
+    char text[SAM_WORDS_BYTES];           // all of them, each ends with NUL
+    const char *phrase[SAM_MAX_PHRASES];  // in it
+};
+
+// Read words into tokens and phrases; the rest of *text stays as it is. words NULL: none. unknown:
+// the words of which the vocabulary has no piece, for a sentence, as many as fit; empty: none. On
+// failure neither text nor phrases is changed.
+int sam_words_read(struct sam_text *text, struct sam_phrases *phrases,
+                   const struct sam_vocabulary *v, const char *words, char unknown[120],
+                   struct sam_error *error);
+
+#endif // SAM_WORDS_H

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// The choice among the results of the queries. A query's phrase is the one of which it is most like
+// a token; of boxes that are almost the same the one with the higher score stays.
+#include <math.h>
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "groundingdino.h"
+#include "model/largest.h"
+
+#define SAME_BOX 0.8f // overlap, over union
+
+struct room {
+    struct sam_largest *best; // (queries)
+    float *logit;             // (queries)
+    int *label;               // (queries)
+};
+
+static size_t lay_out(const struct sam_config *c, void *base, struct room *r)
+{
+    const size_t queries = gdino_sizes(c)->queries;
+    struct sam_arena a = { .base = base };
+
+    r->best = sam_arena_bytes(&a, queries * sizeof(*r->best));
+    r->logit = sam_arena_bytes(&a, queries * sizeof(*r->logit));
+    r->label = sam_arena_bytes(&a, queries * sizeof(*r->label));
+    return a.peak;
+}
+
+size_t gdino_room_bytes(const struct sam_config *c)
+{
+    struct room r;
+    return lay_out(c, NULL, &r);
+}
+
+// False: a number overflowed.
+static bool rate(const struct sam_text *t, const float *logits, float *best, int *label)
+{
+    *best = -INFINITY;
+    *label = 0;
+    for (int i = 0; i < t->tokens; i++) {
+        if (isnan(logits[i]))
+            return false;
+        if (t->phrase[i] >= 0 && logits[i] > *best) {
+            *best = logits[i];
+            *label = t->phrase[i];
+        }
+    }
+    return true;
+}
+
+static float overlap(const float a[4], const float b[4])
+{
+    const float w = fminf(a[2], b[2]) - fmaxf(a[0], b[0]);
+    const float h = fminf(a[3], b[3]) - fmaxf(a[1], b[1]);
+    const float both = w > 0 && h > 0 ? w * h : 0;
+    const float all = (a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1]) - both;
+
+    return all > 0 ? both / all : 0;
+}
+
+static float inside(float v, int extent)
+{
+    return v < 0 ? 0 : v > (float) extent ? (float) extent : v; // a NaN stays one
+}
+
+static bool is_new(const struct sam_detection *out, int num, const float box[4])
+{
+    for (int i = 0; i < num; i++)
+        if (overlap(out[i].box, box) > SAME_BOX)
+            return false;
+    return true;
+}
+
+int gdino_choose(const struct sam_config *c, const struct sam_candidates *from, int width,
+                 int height, void *base, struct sam_detection *out)
+{
+    const int queries = gdino_sizes(c)->queries;
+    const float *logits = from->score.data, *boxes = from->box.data;
+    struct room r;
+    int num = 0;
+
+    if (!from->text || !from->text->phrases)
+        return 0;
+    lay_out(c, base, &r);
+    for (int i = 0; i < queries; i++)
+        if (!rate(from->text, logits + (size_t) i * from->score.c, &r.logit[i], &r.label[i])) {
+            out[0] = (struct sam_detection) { .score = NAN, .query = i };
+            return 1;
+        }
+    const int count = sam_largest_of(r.best, queries, r.logit, queries);
+    for (int k = 0; k < count && num < GDINO_MOST; k++) {
+        const int query = r.best[k].index;
+        const float *b = boxes + 4 * query; // x, y, w, h
+        struct sam_detection d = {
+            .box = { inside((b[0] - 0.5f * b[2]) * (float) width, width),
+                     inside((b[1] - 0.5f * b[3]) * (float) height, height),
+                     inside((b[0] + 0.5f * b[2]) * (float) width, width),
+                     inside((b[1] + 0.5f * b[3]) * (float) height, height) },
+            .score = 1 / (1 + expf(-r.best[k].value)), .label = r.label[query], .query = query,
+        };
+        if (is_new(out, num, d.box))
+            out[num++] = d;
+    }
+    return num;
+}

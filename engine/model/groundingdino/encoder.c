@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+// The encoder: in each layer image and words look at each other, then words at words of their
+// phrase, then positions of the image at others.
+#include <math.h>
+
+#include "groundingdino.h"
+#include "net/forward.h"
+
+enum { BLOCK = 4096 }; // rows of which the feed-forward's hidden numbers are held at a time
+
+static void run_norm(struct sam_pass *p, const struct sam_affine *norm, struct sam_tensor x)
+{
+    layernorm(p->queue, .dst = x, .src = x, NORM(*norm), .eps = EPS_TRANSFORMER);
+}
+
+// Both ways by one product of image and words, its softmax over words or over the image. What is
+// added to is the normed image, the normed words, as published.
+static void fuse(struct sam_pass *p, const struct gdino_fusion *w, struct sam_tensor image,
+                 struct sam_tensor text)
+{
+    const int wide = gdino_sizes(&p->model->config)->fusion, rows = image.w, tokens = text.w;
+    const float scale = 1 / sqrtf((float) (wide / GDINO_TEXT_HEADS));
+    const size_t mark = sam_arena_mark(p->arena);
+    const struct sam_tensor of_image = gdino_act(p, rows, wide);
+    const struct sam_tensor image_values = gdino_act(p, rows, wide);
+    const struct sam_tensor of_text = gdino_act(p, tokens, wide);
+    const struct sam_tensor text_values = gdino_act(p, tokens, wide);
+    const struct sam_tensor to_image = gdino_act(p, rows, wide);
+    const struct sam_tensor to_text = gdino_act(p, tokens, wide);
+
+    if (p->live) {
+        run_norm(p, &w->image_norm, image);
+        run_norm(p, &w->text_norm, text);
+        linear(p->queue, .dst = of_image, .src = image, LINEAR(w->image));
+        linear(p->queue, .dst = image_values, .src = image, LINEAR(w->image_values));
+        linear(p->queue, .dst = of_text, .src = text, LINEAR(w->text));
+        linear(p->queue, .dst = text_values, .src = text, LINEAR(w->text_values));
+        attention(p->queue, .dst = to_image, .q = of_image, .k = of_text, .v = text_values,
+                  .heads = GDINO_TEXT_HEADS, .scale = scale);
+        attention(p->queue, .dst = to_text, .q = of_text, .k = of_image, .v = image_values,
+                  .heads = GDINO_TEXT_HEADS, .scale = scale);
+        linear(p->queue, .dst = image, .src = to_image, LINEAR(w->image_out), .add = image);
+        linear(p->queue, .dst = text, .src = to_text, LINEAR(w->text_out), .add = text);
+    }
+    sam_arena_release(p->arena, mark);
+}
+
+static void attend_phrase(struct sam_pass *p, const struct gdino_attention *w,
+                          const struct sam_affine *norm, struct sam_tensor x)
+{
+    const size_t mark = sam_arena_mark(p->arena);
+    const int rows = x.w, d = x.c;
+    const struct sam_tensor placed = gdino_rows(p, rows, d), mixed = gdino_act(p, rows, d);
+    const struct sam_tensor q = gdino_act(p, rows, d), k = gdino_act(p, rows, d);
+    const struct sam_tensor v = gdino_act(p, rows, d);
+
+    if (p->live) {
+        add(p->queue, .dst = placed, .a = x, .b = p->text->places, .scale = 1);
+        linear(p->queue, .dst = q, .src = placed, LINEAR(w->q));
+        linear(p->queue, .dst = k, .src = placed, LINEAR(w->k));
+        linear(p->queue, .dst = v, .src = x, LINEAR(w->v));
+        masked_attention(p->queue, .dst = mixed, .q = q, .k = k, .v = v, .mask = p->text->mask,
+                         .heads = GDINO_TEXT_HEADS,
+                         .scale = 1 / sqrtf((float) (d / GDINO_TEXT_HEADS)));
+        linear(p->queue, .dst = x, .src = mixed, LINEAR(w->out), .add = x);
+        run_norm(p, norm, x);
+    }
+    sam_arena_release(p->arena, mark);
+}
+
+void gdino_attend_image(struct sam_pass *p, const struct gdino_deform *w, int points,
+                        struct sam_tensor places, struct sam_tensor references,
+                        struct sam_tensor image, struct sam_tensor x)
+{
+    const struct sam_config *c = &p->model->config;
+    const int levels = gdino_sizes(c)->levels, samples = GDINO_HEADS * levels * points;
+    const int rows = x.w, d = x.c;
+    const size_t mark = sam_arena_mark(p->arena);
+    const struct sam_tensor placed = gdino_rows(p, rows, d);
+    const struct sam_tensor offsets = gdino_rows(p, rows, 2 * samples);
+    const struct sam_tensor weights = gdino_rows(p, rows, samples);
+    const struct sam_tensor values = gdino_act(p, image.w, d), mixed = gdino_act(p, rows, d);
+
+    if (p->live) {
+        struct sam_deform_attention look = {
+            .dst = mixed, .values = values, .offsets = offsets, .weights = weights,
+            .references = references, .heads = GDINO_HEADS, .levels = levels, .points = points,
+        };
+        struct gdino_maps maps;
+        gdino_maps(c, &maps);
+        for (int i = 0; i < levels; i++) {
+            look.height[i] = maps.height[i];
+            look.width[i] = maps.width[i];
+        }
+        add(p->queue, .dst = placed, .a = x, .b = places, .scale = 1);
+        linear(p->queue, .dst = offsets, .src = placed, LINEAR(w->offsets));
+        linear(p->queue, .dst = weights, .src = placed, LINEAR(w->weights));
+        linear(p->queue, .dst = values, .src = image, LINEAR(w->values));
+        sam_op_deform_attention(p->queue, &look);
+        linear(p->queue, .dst = x, .src = mixed, LINEAR(w->out), .add = x);
+    }
+    sam_arena_release(p->arena, mark);
+}
+
+void gdino_feed_on(struct sam_pass *p, const struct sam_product *up,
+                   const struct sam_product *down, const struct sam_affine *norm, int hidden,
+                   struct sam_tensor x)
+{
+    const size_t mark = sam_arena_mark(p->arena);
+    const int block = x.w < BLOCK ? x.w : BLOCK;
+    const struct sam_tensor room = gdino_act(p, block, hidden);
+
+    for (int first = 0; p->live && first < x.w; first += block) {
+        const int rows = x.w - first < block ? x.w - first : block;
+        const struct sam_tensor some = gdino_part(x, first, rows), u = gdino_part(room, 0, rows);
+        linear(p->queue, .dst = u, .src = some, LINEAR(*up), .act = SAM_ACT_RELU);
+        linear(p->queue, .dst = some, .src = u, LINEAR(*down), .add = some);
+        run_norm(p, norm, some);
+    }
+    sam_arena_release(p->arena, mark);
+}
+
+void gdino_run_encoder(struct sam_pass *p, struct sam_tensor image, struct sam_tensor text)
+{
+    const struct gdino_sizes *s = gdino_sizes(&p->model->config);
+    static const struct gdino_encoder_layer none;
+
+    for (int i = 0; i < s->encoder_layers; i++) {
+        const struct gdino_weights *all = p->live ? gdino_weights_of(p) : NULL;
+        const struct gdino_encoder_layer *w = all ? &all->encoder[i] : &none;
+        fuse(p, &w->fusion, image, text);
+        attend_phrase(p, &w->text, &w->text_norm[0], text);
+        gdino_feed_on(p, &w->text_up, &w->text_down, &w->text_norm[1], s->text_hidden, text);
+        gdino_attend_image(p, &w->image, s->encoder_points, all ? all->sine : image,
+                           all ? all->references : image, image, image);
+        if (p->live)
+            run_norm(p, &w->norm[0], image);
+        gdino_feed_on(p, &w->up, &w->down, &w->norm[1], s->encoder_hidden, image);
+        sam_pass_tell(p, "image", i, image);
+        sam_pass_tell(p, "text", i, text);
+    }
+}
