@@ -8,7 +8,7 @@
 #include "family.h"
 #include "samtrack/detector.h"
 
-enum { SAM_MAX_TOKENS = 256, SAM_MAX_PHRASES = 64 };
+enum { SAM_MAX_TOKENS = 256 };
 
 // What a detector is to find, of a family that takes words, and what its network made of them.
 struct sam_text {

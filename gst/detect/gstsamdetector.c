@@ -3,6 +3,7 @@
 
 #include "common/gstsamframe.h"
 #include "common/gstsammutex.h"
+#include "gstsamclasses.h"
 
 #include <string.h>
 #include <sys/resource.h>
@@ -33,10 +34,14 @@ struct _GstSamDetector
   GstBuffer *frame;
   GstVideoInfo info;
   GstSamAnswer answer;
+  gchar *words;
+  gboolean has_new_words;
 
   /* of the thread until it is open, then unchanged */
   struct sam_params params;
   guint num_classes, most;
+  gboolean takes_words;
+  GQuark phrases[SAM_MAX_PHRASES];
   guint64 *cells;               /* masks of answer.find, once there was one */
   sam_detector *detector;
 };
@@ -100,6 +105,33 @@ keep_found (GstSamDetector * detect, const struct sam_detections *found)
 }
 
 static void
+take_words (GstSamDetector * detect)
+{
+  GstSamAnswer *answer = &detect->answer;
+  const gchar *phrase;
+  guint i;
+
+  answer->words_refused = FALSE;
+  if (!detect->has_new_words)
+    return;
+  detect->has_new_words = FALSE;
+  answer->status = sam_detector_set_words (detect->detector, detect->words,
+      &answer->error);
+  g_clear_pointer (&detect->words, g_free);
+  if (answer->status == SAM_EINVAL || answer->status == SAM_EUNSUPPORTED) {
+    answer->words_refused = TRUE;
+    answer->why_words = answer->error;
+    answer->status = SAM_OK;
+    return;
+  }
+  for (i = 0; i < SAM_MAX_PHRASES; i++) {
+    phrase = sam_detector_phrase (detect->detector, i);
+    detect->phrases[i] = !phrase ? 0 :
+        g_quark_from_static_string (gst_sam_classes_intern (phrase));
+  }
+}
+
+static void
 look (GstSamDetector * detect)
 {
   GstSamAnswer *answer = &detect->answer;
@@ -109,6 +141,10 @@ look (GstSamDetector * detect)
 
   answer->num = 0;
   answer->ns = 0;
+  answer->status = SAM_OK;
+  take_words (detect);
+  if (answer->status != SAM_OK)
+    return;
   if (!gst_video_frame_map (&frame, &detect->info, detect->frame,
           GST_MAP_READ)) {
     answer->status = SAM_ENOMEM;
@@ -141,6 +177,9 @@ open_detector (GstSamDetector * detect)
   sam_detector_info (detect->detector, &info, NULL);
   detect->num_classes = info.num_classes;
   detect->most = info.max_detections;
+  detect->takes_words = info.takes_words;
+  if (detect->takes_words)
+    answer->phrases = detect->phrases;
   answer->find = g_new0 (struct sam_seed_detection, detect->most);
 }
 
@@ -212,6 +251,7 @@ gst_sam_detector_free (GstSamDetector * detect)
   if (detect->thread)
     g_thread_join (detect->thread);
   gst_clear_buffer (&detect->frame);
+  g_free (detect->words);
   g_free (detect->answer.find);
   g_free (detect->cells);
   g_cond_clear (&detect->done);
@@ -224,6 +264,24 @@ guint
 gst_sam_detector_get_num_classes (const GstSamDetector * detect)
 {
   return detect->num_classes;
+}
+
+gboolean
+gst_sam_detector_takes_words (const GstSamDetector * detect)
+{
+  return detect && detect->takes_words;
+}
+
+void
+gst_sam_detector_set_words (GstSamDetector * detect, gchar * words)
+{
+  if (!detect->takes_words) {
+    g_free (words);
+    return;
+  }
+  g_free (detect->words);
+  detect->words = words;
+  detect->has_new_words = TRUE;
 }
 
 void

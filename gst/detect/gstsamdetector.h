@@ -29,6 +29,11 @@ typedef struct
    * in struct sam_detections; both 0: the detector has none. */
   const struct sam_detection *found;
   gint mask_width, mask_height;
+  /* Of a detector that takes words: the phrases, which class_id counts. NULL:
+   * it has fixed classes. */
+  const GQuark *phrases;
+  gboolean words_refused;       /* those that were set last, for this reason */
+  struct sam_error why_words;
 } GstSamAnswer;
 
 /* The pixel of a map, stretched over the frame, at the middle of a cell of the
@@ -51,6 +56,9 @@ void gst_sam_detector_free (GstSamDetector * detect);
 /* The number of classes that it knows. */
 guint gst_sam_detector_get_num_classes (const GstSamDetector * detect);
 
+/* Whether it has no classes, but finds what words name. @detect may be NULL. */
+gboolean gst_sam_detector_takes_words (const GstSamDetector * detect);
+
 /* Any thread: gst_sam_detector_take() does not wait while @interrupted. @detect
  * may be NULL. */
 void gst_sam_detector_interrupt (GstSamDetector * detect,
@@ -60,6 +68,10 @@ void gst_sam_detector_interrupt (GstSamDetector * detect,
 
 /* Whether a frame was given whose answer was not taken yet. */
 gboolean gst_sam_detector_is_busy (GstSamDetector * detect);
+
+/* From the next frame on it finds what these words name; NULL: nothing. Takes
+ * ownership of them. It must not be busy. */
+void gst_sam_detector_set_words (GstSamDetector * detect, gchar * words);
 
 /* Give it a copy of a frame with its number; it must not be busy. Returns FALSE
  * if the frame cannot be copied, and sets *why; free it with g_free(). */

@@ -239,6 +239,53 @@ gst_sam_pending_get_label (GstSamPending * pending, guint64 id)
   return label;
 }
 
+/* The words are not for a frame: the detector gets them when it looks next. */
+static guint64
+push_words (GstSamPending * pending, GstSamPrompt * prompt, GError ** error)
+{
+  gboolean ok;
+
+  gst_sam_mutex_lock (&pending->lock);
+  ok = pending->words_mode != GST_SAM_WORDS_REFUSED;
+  if (ok) {
+    g_free (pending->words);
+    pending->words = g_steal_pointer (&prompt->words);
+    pending->word_changes++;
+  }
+  gst_sam_mutex_unlock (&pending->lock);
+  if (ok) {
+    gst_sam_prompt_clear (prompt);
+    return GST_SAM_PENDING_ALL;
+  }
+  gst_sam_pending_set_error (error, GST_SAM_REFUSED_STATE,
+      "The prompt was refused: 'text' is for a detector that finds what words "
+      "name, expected is one as detector-file.");
+  return 0;
+}
+
+void
+gst_sam_pending_set_takes_words (GstSamPending * pending, gboolean takes)
+{
+  gst_sam_mutex_lock (&pending->lock);
+  pending->words_mode = takes ? GST_SAM_WORDS_TAKEN : GST_SAM_WORDS_REFUSED;
+  gst_sam_mutex_unlock (&pending->lock);
+}
+
+gboolean
+gst_sam_pending_take_words (GstSamPending * pending, guint * changes,
+    gchar ** words)
+{
+  gboolean changed;
+
+  gst_sam_mutex_lock (&pending->lock);
+  changed = *changes != pending->word_changes;
+  *changes = pending->word_changes;
+  if (changed)
+    *words = g_strdup (pending->words);
+  gst_sam_mutex_unlock (&pending->lock);
+  return changed;
+}
+
 guint64
 gst_sam_pending_push (GstSamPending * pending, GstSamPrompt * prompt,
     guint64 wish, GError ** error)
@@ -246,6 +293,8 @@ gst_sam_pending_push (GstSamPending * pending, GstSamPrompt * prompt,
   guint64 id = 0;
   gint width, height;
 
+  if (prompt->kind == GST_SAM_PROMPT_TEXT)
+    return push_words (pending, prompt, error);
   /* initial-prompt is for the stream that begins, whose caps may be still to
    * come, as is a prompt with a time for a frame of the past or the future: its
    * pixels are those of the frame that it is applied to. */
@@ -514,6 +563,9 @@ gst_sam_pending_stop (GstSamPending * pending)
   pending->last_id = 0;
   gst_sam_late_forget (&pending->late);
   pending->width = pending->height = 0;
+  g_clear_pointer (&pending->words, g_free);
+  pending->word_changes++;
+  pending->words_mode = GST_SAM_WORDS_UNKNOWN;
   gst_sam_marks_forget_all (&pending->marks);
   gst_sam_marks_set_current (&pending->marks, 0);
   gst_sam_mutex_unlock (&pending->lock);

@@ -20,6 +20,14 @@ enum
 /* How far ahead of the frame that comes the time of a prompt may be. */
 #define GST_SAM_PENDING_AHEAD (60 * GST_SECOND)
 
+/* Whether there is a detector that takes words. */
+typedef enum
+{
+  GST_SAM_WORDS_UNKNOWN,        /* nothing streams */
+  GST_SAM_WORDS_TAKEN,
+  GST_SAM_WORDS_REFUSED,
+} GstSamWordsMode;
+
 /* The ids of one object: the element's and the engine's. */
 typedef struct
 {
@@ -57,6 +65,9 @@ typedef struct
   gboolean reset;               /* the tracker must forget its objects */
   guint resets;                 /* how often it did, or got others */
   guint restores;               /* how often it got others */
+  gchar *words;                 /* for the detector; NULL: none */
+  guint word_changes;           /* how often they were given */
+  GstSamWordsMode words_mode;
 
   /* written while nothing streams; may be read without the lock */
   guint max_objects;
@@ -103,8 +114,9 @@ void gst_sam_pending_set_flushing (GstSamPending * pending, gboolean flushing);
 void gst_sam_pending_forget_masks (GstSamPending * pending);
 
 /* Any thread. Returns the id of the prompt's object (GST_SAM_PENDING_ALL for
- * "clear") and takes ownership of the prompt's content; on failure returns 0
- * and sets @error. @wish: id for a new object, used if it is free; 0: any. */
+ * "clear" and "text") and takes ownership of the prompt's content; on failure
+ * returns 0 and sets @error. @wish: id for a new object, used if it is free; 0:
+ * any. */
 #define GST_SAM_PENDING_ALL G_MAXUINT64
 guint64 gst_sam_pending_push (GstSamPending * pending, GstSamPrompt * prompt,
     guint64 wish, GError ** error);
@@ -112,6 +124,16 @@ guint64 gst_sam_pending_push (GstSamPending * pending, GstSamPrompt * prompt,
 /* Any thread. The mask of a prompt that waits; NULL: none waits with that
  * mark. */
 GstSamMask *gst_sam_pending_ref_mask (GstSamPending * pending, guint64 mark);
+
+/* Whether there is a detector that takes words, until stop. */
+void gst_sam_pending_set_takes_words (GstSamPending * pending,
+    gboolean takes);
+
+/* Any thread. Returns FALSE if the words were not changed since they were taken
+ * with this *@changes, 0 at first; else sets *@words, which may become NULL;
+ * free it with g_free(). */
+gboolean gst_sam_pending_take_words (GstSamPending * pending, guint * changes,
+    gchar ** words);
 
 void gst_sam_pending_set_frame_size (GstSamPending * pending, gint width,
     gint height);

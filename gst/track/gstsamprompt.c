@@ -23,10 +23,11 @@ enum
   KEY_POSITIVE = 1 << 5,
   KEY_NORMALIZED = 1 << 6,
   KEY_LOCATION = 1 << 7,
-  KEY_TIME = 1 << 8,            /* of every kind */
+  KEY_TIME = 1 << 8,            /* of every kind but text */
   KEY_VALUE = 1 << 9,
   KEY_LABEL = 1 << 10,
   KEY_ANSWER = 1 << 11,
+  KEY_OF = 1 << 12,
 };
 
 static const struct
@@ -46,6 +47,7 @@ static const struct
   {"value", KEY_VALUE},
   {"label", KEY_LABEL},
   {"answer", KEY_ANSWER},
+  {"of", KEY_OF},
 };
 
 static const struct
@@ -70,6 +72,7 @@ static const struct
   [GST_SAM_PROMPT_CLEAR] = {"clear", 0, 0, "clear[,running-time=]"},
   [GST_SAM_PROMPT_TAKE] = {"take", KEY_ID | KEY_ANSWER, 0,
       "take,id=,answer=[,running-time=]"},
+  [GST_SAM_PROMPT_TEXT] = {"text", KEY_OF, 0, "text,of=WORDS"},
 };
 
 static const gchar *refusals[] = {
@@ -104,6 +107,7 @@ gst_sam_prompt_clear (GstSamPrompt * prompt)
 {
   g_clear_pointer (&prompt->location, g_free);
   g_clear_pointer (&prompt->label, g_free);
+  g_clear_pointer (&prompt->words, g_free);
   g_clear_pointer (&prompt->sample, gst_sample_unref);
   if (prompt->mask)
     gst_mini_object_unref (GST_MINI_OBJECT_CAST (prompt->mask));
@@ -193,6 +197,16 @@ gst_sam_prompt_read_label (const gchar * text, gchar ** label)
   return TRUE;
 }
 
+static gboolean
+read_words (const gchar * text, gchar ** words)
+{
+  if (strlen (text) >= GST_SAM_WORDS_BYTES ||
+      !g_utf8_validate (text, -1, NULL))
+    return FALSE;
+  *words = g_strdup (text);
+  return TRUE;
+}
+
 static guint
 find_key (const gchar * name)
 {
@@ -210,6 +224,7 @@ static gboolean
 set_key (GstSamPrompt * prompt, guint * given, const gchar * name,
     const gchar * value, const gchar * item, GError ** error)
 {
+  guint allowed = kinds[prompt->kind].needed | kinds[prompt->kind].optional;
   guint key = find_key (name);
   gboolean ok = FALSE;
   const gchar *wanted = "a finite number";
@@ -219,8 +234,9 @@ set_key (GstSamPrompt * prompt, guint * given, const gchar * name,
     fail (error, item, "'%s' is given twice", name);
     return FALSE;
   }
-  if (!key || !(key & (KEY_TIME | kinds[prompt->kind].needed |
-              kinds[prompt->kind].optional))) {
+  if (prompt->kind != GST_SAM_PROMPT_TEXT)
+    allowed |= KEY_TIME;
+  if (!(key & allowed)) {
     shown_name = shown (name);
     fail (error, item, "'%s' is not a key of it; it is written %s", shown_name,
         kinds[prompt->kind].usage);
@@ -270,6 +286,10 @@ set_key (GstSamPrompt * prompt, guint * given, const gchar * name,
       wanted = "a text in UTF-8 of 1 to 63 bytes";
       ok = gst_sam_prompt_read_label (value, &prompt->label);
       break;
+    case KEY_OF:
+      wanted = "words in UTF-8 of at most 4094 bytes";
+      ok = read_words (value, &prompt->words);
+      break;
     case KEY_LOCATION:
       wanted = "the name of a file";
       ok = *value != '\0';
@@ -300,7 +320,7 @@ set_kind (GstSamPrompt * prompt, const gchar * name, const gchar * item,
     }
   }
   fail (error, item,
-      "it must begin with point, box, mask, remove, undo, clear or take");
+      "it must begin with point, box, mask, text, remove, undo, clear or take");
   return FALSE;
 }
 
@@ -584,6 +604,8 @@ gst_sam_prompt_to_text (const GstSamPrompt * prompt)
     g_string_append_printf (text, ",value=%d", prompt->value);
   if (prompt->label)
     append_quoted (text, "label", prompt->label);
+  if (prompt->words)
+    append_quoted (text, "of", prompt->words);
   if ((needed & KEY_ID) || ((all & KEY_ID) && prompt->id && !prompt->fresh))
     g_string_append_printf (text, ",id=%" G_GUINT64_FORMAT, prompt->id);
   if (prompt->timed)

@@ -9,6 +9,10 @@ G_BEGIN_DECLS
 /* Bytes of a label, with the final 0: as many as samexport writes. */
 #define GST_SAM_LABEL_BYTES 64
 
+/* Bytes of words, with the final 0: as many as the engine takes, which this
+ * does not know. */
+#define GST_SAM_WORDS_BYTES 4095
+
 /* To a single click: SAM_ANSWERS of the engine, which this does not know. */
 #define GST_SAM_PROMPT_ANSWERS 3
 
@@ -21,6 +25,7 @@ typedef enum
   GST_SAM_PROMPT_UNDO,
   GST_SAM_PROMPT_CLEAR,
   GST_SAM_PROMPT_TAKE,          /* another answer to the last click */
+  GST_SAM_PROMPT_TEXT,          /* words for the detector */
 } GstSamPromptKind;
 
 /**
@@ -80,6 +85,7 @@ const gchar *gst_sam_refusal_get_name (GstSamRefusal refusal);
  * @value: value of the pixels of the file that the mask is; 0: all that are not
  * black, or an object per value, where the file has several
  * @label: (nullable): name of the object's class
+ * @words: (nullable): what the detector is to find
  * @sample: (nullable): the mask, GRAY8, non-zero where the object is
  * @timed: whether it is for the frame that is shown at @running_time; else for
  * the next one
@@ -105,6 +111,7 @@ typedef struct
   gchar *location;
   gint value;
   gchar *label;
+  gchar *words;
   GstSample *sample;
   gboolean timed;
   GstClockTime running_time;
@@ -122,7 +129,8 @@ void gst_sam_prompt_clear (GstSamPrompt * prompt);
  *
  *   text  = item *( ";" item )
  *   item  = kind *( "," key "=" value )
- *   kind  = "point" | "box" | "mask" | "remove" | "undo" | "clear" | "take"
+ *   kind  = "point" | "box" | "mask" | "remove" | "undo" | "clear" | "take" |
+ *           "text"
  *   value = [ "(" type ")" ] ( number | boolean | word | quoted string )
  *
  * Both return a non-empty array of GstSamPrompt that owns its elements, or NULL

@@ -57,6 +57,7 @@ struct _GstSamSeed
   guint64 last;                 /* number of the last frame that was seen */
   GstSamCut cut;
   guint64 forgotten;            /* answers up to this frame are of no use */
+  guint word_changes;           /* of the prompts, that the detector has */
   const GstSamAnswer *answer;   /* the last one, until the next is asked for */
 
   GstSamSeedFrame frame[SAM_MAX_HISTORY];       /* a ring */
@@ -147,17 +148,16 @@ open_policy (GstSamSeed * seed, gchar ** known)
   const gint source = seed->settings->prompt_source;
   struct sam_seed_settings settings;
   struct sam_error error = { "" };
-  gboolean has_late_frames;
+  gboolean late;
   gchar *why = NULL;
   int status;
 
-  if (!gst_sam_seed_settings_get_policy (seed->settings, &settings,
-          &has_late_frames, &why) ||
+  if (!gst_sam_seed_settings_get_policy (seed->settings, &settings, &late,
+          &why) ||
       !allow_classes (seed, known, &settings, &why))
     return fail_settings (seed, why);
   settings.max_objects = seed->params->max_objects;
-  if ((seed->detect || source == GST_SAM_TRACK_PROMPT_SOURCE_ROI) &&
-      !has_late_frames)
+  if ((seed->detect || source == GST_SAM_TRACK_PROMPT_SOURCE_ROI) && !late)
     settings.late_frames = MAX_LATE;
   take_names (seed, known);
   status = sam_seed_open (&seed->policy, &settings, &error);
@@ -212,9 +212,10 @@ open_all (GstSamSeed * seed)
               GST_SAM_TRACK_PROMPT_SOURCE_ROI ? "roi" : "analytics"));
     if (!open_detector (seed))
       return FALSE;
-    known = gst_sam_classes_new (settings->detector_labels,
-        gst_sam_detector_get_num_classes (seed->detect), &error);
-    if (!known) {
+    if (!gst_sam_detector_takes_words (seed->detect))
+      known = gst_sam_classes_new (settings->detector_labels,
+          gst_sam_detector_get_num_classes (seed->detect), &error);
+    if (error) {
       fail_settings (seed, g_strdup (error->message));
       g_error_free (error);
       return FALSE;
@@ -232,6 +233,7 @@ gst_sam_seed_open (GstSamSeed ** out, const GstSamSeedHost * host,
   GstSamSeed *seed;
 
   *out = NULL;
+  gst_sam_pending_set_takes_words (host->pending, FALSE);
   if (settings->prompt_source == GST_SAM_TRACK_PROMPT_SOURCE_NONE &&
       !has_file (settings))
     return TRUE;
@@ -241,6 +243,8 @@ gst_sam_seed_open (GstSamSeed ** out, const GstSamSeedHost * host,
   seed->params = params;
   if (open_all (seed)) {
     seed->params = NULL;
+    gst_sam_pending_set_takes_words (host->pending,
+        gst_sam_detector_takes_words (seed->detect));
     return TRUE;
   }
   gst_sam_seed_close (out);
@@ -373,6 +377,7 @@ static gboolean
 take_answer (GstSamSeed * seed, gboolean wait, struct sam_seed_input *in)
 {
   const GstSamAnswer *answer = gst_sam_detector_take (seed->detect, wait);
+  guint i;
 
   in->busy = gst_sam_detector_is_busy (seed->detect);
   if (!answer)
@@ -383,6 +388,9 @@ take_answer (GstSamSeed * seed, gboolean wait, struct sam_seed_input *in)
     return FALSE;
   }
   gst_sam_stats_detector (seed->host.stats, answer->ns);
+  if (answer->words_refused)
+    GST_ELEMENT_WARNING (seed->host.element, RESOURCE, SETTINGS,
+        ("The prompt was refused: %s.", answer->why_words.text), (NULL));
   if (answer->number <= seed->forgotten)
     return TRUE;
   in->has_result = TRUE;
@@ -390,6 +398,9 @@ take_answer (GstSamSeed * seed, gboolean wait, struct sam_seed_input *in)
   in->num_detections = answer->num;
   in->detections = answer->find;
   seed->answer = answer;
+  for (i = 0; answer->phrases && i < answer->num; i++)
+    answer->find[i].class_id = find_class (seed,
+        answer->phrases[answer->find[i].class_id]);
   return TRUE;
 }
 
@@ -410,9 +421,12 @@ is_overloaded (GstSamSeed * seed, const GstSamSeedInput * input)
 static void
 ask (GstSamSeed * seed, const GstSamStep * step)
 {
-  gchar *why = NULL;
+  gchar *why = NULL, *words = NULL;
 
   seed->asked = step->number;
+  if (gst_sam_pending_take_words (seed->host.pending, &seed->word_changes,
+          &words))
+    gst_sam_detector_set_words (seed->detect, words);
   if (gst_sam_detector_ask (seed->detect, step->frame, &step->info,
           step->number, &why))
     return;

@@ -324,7 +324,8 @@ install_detector (GObjectClass * klass, guint first_id)
    * runs in a thread of its own at low priority, every
    * #GstSamTrack:detect-interval frames and when nothing is tracked, an object
    * was lost or the scene was cut. Boxes that it found on an earlier frame are
-   * prompts for that frame, if #GstSamTrack:history still holds it.
+   * prompts for that frame, if #GstSamTrack:history still holds it. One that
+   * finds what words name gets them by a prompt: "text,of=a red car. dog".
    *
    * Since: 0.1
    */

@@ -174,7 +174,8 @@ push_initial_prompts (GstSamTrack * self, GArray * prompts)
       if (name[k] == name[i] && id[k])
         prompt->id = id[k];
     }
-    if (!prompt->id && prompt->kind > GST_SAM_PROMPT_MASK) {
+    if (!prompt->id && prompt->kind > GST_SAM_PROMPT_MASK &&
+        prompt->kind != GST_SAM_PROMPT_TEXT) {
       prompt->id = name[i];
       gst_sam_track_refuse_because (self, prompt, GST_SAM_REFUSED_NOT_TRACKED,
           "remove, undo, clear and take are not allowed in initial-prompt.");

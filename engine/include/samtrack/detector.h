@@ -35,6 +35,8 @@ struct sam_detections {
 
 typedef struct sam_detector sam_detector;
 
+enum { SAM_MAX_PHRASES = 64 }; // of the words that a detector takes
+
 // Open a detector from a model file (docs/DETECTORS.md lists the families), allocate all memory
 // that it will use, and run it once. Detectors of one file, configuration, device and precision
 // share their weights. It uses model_file, input_size, backend (auto: the CPU), device,
@@ -65,9 +67,9 @@ SAM_API void sam_detector_close(sam_detector **d);
 // called, and after NULL or a text without words, nothing is found. It takes as long as a small
 // part of a frame, and allocates nothing. Words that the vocabulary knows no piece of are told to
 // params.log; a phrase of such words alone is refused.
-// SAM_EUNSUPPORTED: the detector has classes of its own. SAM_EINVAL: there are more than 64
-// phrases, more than 4095 bytes, or more tokens than the network takes; or a phrase has no known
-// word. After these the words are those from before. SAM_EDEVICE: the device failed, and the
+// SAM_EUNSUPPORTED: the detector has classes of its own. SAM_EINVAL: there are more than
+// SAM_MAX_PHRASES, more than 4094 bytes, or more tokens than the network takes; or a phrase has no
+// known word. After these the words are those from before. SAM_EDEVICE: the device failed, and the
 // detector must be closed.
 SAM_API int sam_detector_set_words(sam_detector *d, const char *words, struct sam_error *error);
 
