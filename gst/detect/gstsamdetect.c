@@ -47,6 +47,7 @@ enum
   PROP_THREADS,
   PROP_INPUT_SIZE,
   PROP_CLASSES,
+  PROP_WORDS,
   PROP_SCORE,
   PROP_INTERVAL,
   PROP_OVERLOAD_POLICY,
@@ -64,7 +65,8 @@ struct _GstSamDetect
   GstBaseTransform parent;
 
   /* properties, guarded by the object lock */
-  gchar *model_file, *labels, *classes;
+  gchar *model_file, *labels, *classes, *words;
+  guint word_changes;           /* how often they were set */
   gint backend, precision;
   guint threads, input_size;    /* MUTABLE_READY up to here */
   gdouble score;
@@ -78,6 +80,7 @@ struct _GstSamDetect
   GstSamDetector *detector;
   GQuark *names;                /* of classes; 0: not asked for */
   guint num_classes;
+  guint words_given;            /* word_changes, of those the detector has */
 
   /* streaming thread only */
   GstVideoInfo info;
@@ -174,6 +177,26 @@ choose_classes (GstSamDetect * self, gchar ** names, gchar ** why)
   return ok;
 }
 
+/* Whether properties that are for another kind of detector are not set. */
+static gboolean
+check_kind (GstSamDetect * self)
+{
+  const gboolean by_words = gst_sam_detector_takes_words (self->detector);
+  const gchar *other = by_words ? self->classes : self->words;
+
+  self->words_given = self->word_changes - 1;
+  if (!other || !*other)
+    return TRUE;
+  if (by_words)
+    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS, ("The property 'classes' is "
+            "'%s', but this detector finds what 'words' name.", other), (NULL));
+  else
+    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS, ("The property 'words' is "
+            "'%s', but this detector finds objects of its %u classes.", other,
+            gst_sam_detector_get_num_classes (self->detector)), (NULL));
+  return FALSE;
+}
+
 static gboolean
 read_classes (GstSamDetect * self)
 {
@@ -181,6 +204,11 @@ read_classes (GstSamDetect * self)
   gchar *why = NULL, **names;
   gboolean ok = FALSE;
 
+  self->num_classes = 0;
+  if (!check_kind (self))
+    return FALSE;
+  if (gst_sam_detector_takes_words (self->detector))
+    return TRUE;
   self->num_classes = gst_sam_detector_get_num_classes (self->detector);
   names = gst_sam_classes_new (self->labels, self->num_classes, &error);
   if (names)
@@ -281,6 +309,15 @@ attach (GstBuffer * buf, const struct sam_seed_detection *find, GQuark label,
   return TRUE;
 }
 
+/* What the detector calls it; 0: it is not asked for. */
+static GQuark
+get_label (const GstSamDetect * self, const GstSamAnswer * answer, gint id)
+{
+  if (answer->phrases)
+    return answer->phrases[id];
+  return id >= 0 && (guint) id < self->num_classes ? self->names[id] : 0;
+}
+
 /* Returns FALSE if the detector has failed. */
 static gboolean
 take_answer (GstSamDetect * self, GstBuffer * buf, gdouble score, gboolean wait)
@@ -295,15 +332,16 @@ take_answer (GstSamDetect * self, GstBuffer * buf, gdouble score, gboolean wait)
         "sam_detector_run", self->model_file);
     return FALSE;
   }
+  if (answer->words_refused)
+    GST_ELEMENT_WARNING (self, RESOURCE, SETTINGS,
+        ("The property 'words' is not used: %s.", answer->why_words.text),
+        (NULL));
   for (i = 0; i < answer->num && answer->number > self->forgotten; i++) {
     const struct sam_seed_detection *find = &answer->find[i];
-    const gboolean known = find->class_id >= 0 &&
-        (guint) find->class_id < self->num_classes;
+    const GQuark label = get_label (self, answer, find->class_id);
 
-    if (find->score < score || !known || !self->names[find->class_id])
-      continue;
-    num += attach (buf, find, self->names[find->class_id],
-        self->number - answer->number);
+    if (find->score >= score && label)
+      num += attach (buf, find, label, self->number - answer->number);
   }
   gst_sam_object_lock (self);
   self->runs++;
@@ -316,8 +354,17 @@ take_answer (GstSamDetect * self, GstBuffer * buf, gdouble score, gboolean wait)
 static gboolean
 ask (GstSamDetect * self, GstBuffer * buf)
 {
-  gchar *why = NULL;
+  gchar *why = NULL, *words = NULL;
+  gboolean changed;
 
+  gst_sam_object_lock (self);
+  changed = self->words_given != self->word_changes;
+  self->words_given = self->word_changes;
+  if (changed)
+    words = g_strdup (self->words);
+  gst_sam_object_unlock (self);
+  if (changed)
+    gst_sam_detector_set_words (self->detector, words);
   if (gst_sam_detector_ask (self->detector, buf, &self->info, self->number,
           &why)) {
     self->asked = self->number;
@@ -428,6 +475,10 @@ set_locked (GstSamDetect * self, guint id, const GValue * value,
     case PROP_CLASSES:
       set_text (&self->classes, value);
       break;
+    case PROP_WORDS:
+      set_text (&self->words, value);
+      self->word_changes++;
+      break;
     case PROP_SCORE:
       self->score = g_value_get_double (value);
       break;
@@ -499,6 +550,9 @@ gst_sam_detect_get_property (GObject * object, guint id, GValue * value,
     case PROP_CLASSES:
       g_value_set_string (value, self->classes);
       break;
+    case PROP_WORDS:
+      g_value_set_string (value, self->words);
+      break;
     case PROP_SCORE:
       g_value_set_double (value, self->score);
       break;
@@ -526,6 +580,7 @@ gst_sam_detect_finalize (GObject * object)
   g_free (self->model_file);
   g_free (self->labels);
   g_free (self->classes);
+  g_free (self->words);
   G_OBJECT_CLASS (parent_class)->finalize (object);
 }
 
@@ -606,6 +661,18 @@ install_output (GObjectClass * klass)
       g_param_spec_string ("classes", "Classes",
           "Names of the classes to attach, separated by commas (NULL = all)",
           NULL, SETTABLE_READY));
+  /**
+   * GstSamDetect:words:
+   *
+   * What a detector by words is to find: phrases, each of which ends in a full
+   * stop or with the text. The phrase is the type of a region. %NULL: nothing.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_WORDS,
+      g_param_spec_string ("words", "Words",
+          "What a detector by words is to find, for example a red car. dog "
+          "(NULL = nothing)", NULL, SETTABLE));
   /**
    * GstSamDetect:score:
    *

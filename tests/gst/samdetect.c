@@ -347,9 +347,73 @@ GST_END_TEST;
 
 /* ---- What is refused */
 
+/* The types of all regions, one a line; free them. */
+static gchar *
+run_types (GstHarness * h, guint n)
+{
+  GstBuffer *buf = sam_harness_run (h, n);
+  GString *log = g_string_new (NULL);
+  GstVideoRegionOfInterestMeta *region;
+  gpointer state = NULL;
+
+  while ((region = get_region (buf, &state)))
+    g_string_append_printf (log, "%s\n", g_quark_to_string (region->roi_type));
+  gst_buffer_unref (buf);
+  return g_string_free (log, FALSE);
+}
+
+/* What words name is found, from the frame after they were set; words that are
+ * refused change nothing. */
+GST_START_TEST (test_words)
+{
+  static const struct
+  {
+    const gchar *words, *type, *other, *warning;
+  } steps[] = {
+    {"red car. striped ball", "red car\n", "striped ball\n", NULL},
+    {"dog", "dog\n", NULL, NULL},
+    {"\344\270\255", "dog\n", NULL, "has no word of which the vocabulary"},
+    {NULL, NULL, NULL, NULL},
+  };
+  gchar *launch = g_strdup_printf ("samdetect model-file=\"%s\" input-size=64",
+      g_getenv ("SAMTRACK_WORDS"));
+  GstHarness *h = sam_harness_new (launch, GST_VIDEO_FORMAT_RGBA, WIDTH,
+      HEIGHT);
+  GstBus *bus = gst_bus_new ();
+  guint i;
+
+  gst_element_set_bus (h->element, bus);
+  gst_harness_play (h);
+  for (i = 0; i < G_N_ELEMENTS (steps); i++) {
+    gchar *types, *text = NULL;
+
+    g_object_set (h->element, "words", steps[i].words, NULL);
+    types = run_types (h, i);
+    fail_unless (!steps[i].type == !*types, "'%s' finds '%s'", steps[i].words,
+        types);
+    fail_unless (!steps[i].type || strstr (types, steps[i].type) ||
+        (steps[i].other && strstr (types, steps[i].other)), "'%s' finds '%s'",
+        steps[i].words, types);
+    fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_WARNING,
+            &text), steps[i].warning != NULL);
+    fail_unless (!text || strstr (text, steps[i].warning), "'%s'", text);
+    g_free (text);
+    g_free (types);
+  }
+  gst_element_set_bus (h->element, NULL);
+  gst_object_unref (bus);
+  gst_harness_teardown (h);
+  g_free (launch);
+}
+
+GST_END_TEST;
+
 GST_START_TEST (test_refused)
 {
   gchar *no_class = with_model ("classes=unicorn");
+  gchar *no_words = with_model ("words=unicorn");
+  gchar *by_words = g_strdup_printf ("samdetect model-file=\"%s\" "
+      "input-size=64 classes=unicorn", g_getenv ("SAMTRACK_WORDS"));
   gchar *foreign = g_strdup_printf ("samdetect model-file=\"%s\"",
       g_getenv ("SAMTRACK_MODEL"));
 
@@ -358,6 +422,12 @@ GST_START_TEST (test_refused)
       "/nowhere.safetensors", GST_RESOURCE_ERROR_NOT_FOUND);
   sam_expect_refusal (foreign, "detect", GST_RESOURCE_ERROR_SETTINGS);
   sam_expect_refusal (no_class, "unicorn", GST_RESOURCE_ERROR_SETTINGS);
+  sam_expect_refusal (no_words, "'words' is 'unicorn', but this detector finds "
+      "objects of its 7 classes", GST_RESOURCE_ERROR_SETTINGS);
+  sam_expect_refusal (by_words, "'classes' is 'unicorn', but this detector "
+      "finds what 'words' name", GST_RESOURCE_ERROR_SETTINGS);
+  g_free (no_words);
+  g_free (by_words);
   g_free (foreign);
   g_free (no_class);
 }
@@ -404,6 +474,7 @@ samdetect_suite (void)
 #ifdef WITH_ANALYTICS
   tcase_add_test (tc, test_objects_start_from_analytics);
 #endif
+  tcase_add_test (tc, test_words);
   tcase_add_test (tc, test_refused);
   tcase_add_test (tc, test_properties);
   return s;
