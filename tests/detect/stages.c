@@ -18,7 +18,9 @@ static sam_detector *open_one(const char *model, enum sam_backend backend, const
 
     p.precision = !strcmp(precision, "bf16") ? SAM_PRECISION_BF16 : SAM_PRECISION_FP32;
     p.input_size = side;
-    if (sam_detector_open(&d, &p, &error)) {
+    struct sam_detector_info info = SAM_DETECTOR_INFO_INIT;
+    if (sam_detector_open(&d, &p, &error) || sam_detector_info(d, &info, &error) ||
+        (info.takes_words && sam_detector_set_words(d, "red car. striped ball", &error))) {
         fprintf(stderr, "%s\n", error.text);
         exit(1);
     }
