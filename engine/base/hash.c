@@ -37,6 +37,8 @@ void sam_hash_add(struct sam_hash *h, const void *data, size_t bytes)
     const uint8_t *p = data;
     const size_t held = h->bytes % sizeof(h->rest);
 
+    if (!bytes) // data may be NULL
+        return;
     h->bytes += bytes;
     if (held) {
         const size_t room = sizeof(h->rest) - held, some = bytes < room ? bytes : room;

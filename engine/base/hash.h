@@ -14,7 +14,7 @@ struct sam_hash {
 };
 
 void sam_hash_begin(struct sam_hash *h);
-void sam_hash_add(struct sam_hash *h, const void *data, size_t bytes);
+void sam_hash_add(struct sam_hash *h, const void *data, size_t bytes); // NULL: of 0 bytes
 uint64_t sam_hash_end(const struct sam_hash *h); // of all added so far; more may follow
 
 #endif // SAM_HASH_H

@@ -113,8 +113,9 @@ static int find_phrases(struct sam_text *t, const struct sam_phrases *p, const s
     for (int k = 0; k < p->count; k++)
         if (!known[k])
             return sam_fail(error, SAM_EINVAL,
-                            "words: the phrase '%.60s' has no word of which the vocabulary has a "
-                            "piece", p->phrase[k]);
+                            "words: the phrase '%.*s' has no word of which the vocabulary has a "
+                            "piece", sam_text_cut(p->phrase[k], strlen(p->phrase[k]), 60),
+                            p->phrase[k]);
     return SAM_OK;
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as a vocabulary, and any text in it. The first byte says what the file is: bit 0: a
-// tokenizer.json, else a vocab.txt. The text is what follows the last NUL; without one, the file.
+// Any bytes as a vocabulary, and any text in it, as pieces and as the words of a detector. The
+// first byte says what the file is: bit 0: a tokenizer.json, else a vocab.txt. The text is what
+// follows the last NUL; without one, there is none.
+#include "detect/words.h"
 #include "folder.h"
-#include "net/wordpiece.h"
 
 enum { MOST = 64 };
 
@@ -22,6 +23,32 @@ static void check_pieces(const struct sam_vocabulary *v, const char *text, uint3
         fuzz_check(!i || p[i].start >= p[i - 1].start);
     }
     fuzz_check(sam_wordpiece_run(v, text, bytes, few, 2) == count);
+}
+
+// text: up to its first NUL.
+static void check_words(const struct sam_vocabulary *v, const char *text, size_t bytes)
+{
+    static char words[1 << 15];
+    static struct sam_phrases phrases;
+    struct sam_text t = { .most = MOST };
+    struct sam_error error = { "" };
+    char unknown[120];
+
+    memcpy(words, text, bytes);
+    words[bytes] = '\0';
+    if (sam_words_read(&t, &phrases, v, words, unknown, &error)) {
+        fuzz_check_sentence(error.text, sizeof(error.text));
+        fuzz_check(!t.tokens);
+        return;
+    }
+    fuzz_check(t.tokens >= 3 && t.tokens <= MOST && t.phrases == phrases.count);
+    fuzz_check(strlen(unknown) < sizeof(unknown));
+    for (int i = 0; i < t.tokens; i++) {
+        fuzz_check(t.id[i] >= 0 && t.id[i] < v->size && t.phrase[i] < t.phrases);
+        fuzz_check(t.piece[i] >= 0 && t.piece[i] <= i && t.place[i] == i - t.piece[i]);
+    }
+    for (int k = 0; k < phrases.count; k++)
+        fuzz_check(*phrases.phrase[k] && strlen(phrases.phrase[k]) <= bytes);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -48,6 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     check_pieces(v, (const char *) data + text, (uint32_t) (size - text));
+    check_words(v, (const char *) data + text, size - text);
     sam_vocabulary_close(&v);
     return 0;
 }
