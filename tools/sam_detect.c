@@ -165,13 +165,12 @@ static int run_frame(void *self, int t)
     return status;
 }
 
-// For the shape of the frames, and with the words, if there are any.
+// With the words, if there are any.
 static int open_detector(struct run *r, const struct sam_params *params)
 {
-    const struct frames *f = &r->tool.frames;
     struct sam_error error;
 
-    if (sam_detector_open_for(&r->detector, params, f->width, f->height, &error) ||
+    if (sam_detector_open(&r->detector, params, &error) ||
         (r->o.words && sam_detector_set_words(r->detector, r->o.words, &error)))
         return fail(r, "%s", error.text);
     return 0;

@@ -2,6 +2,7 @@
 // A detector: its model, memory and queue, and the public calls.
 #include "model/detector.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,11 @@ struct sam_detector {
     void *text_block;
     size_t text_bytes;
 
-    int width, height; // of frames, px; 0: not known
+    // Of a family whose input has the shape of the frames.
+    struct sam_shape shape;
+    float *shape_room;
+    void *shape_block;
+    size_t shape_bytes;
 
     int broken; // the status of the failure that ended it
     struct sam_error broken_error;
@@ -51,15 +56,17 @@ static size_t pass_over(struct sam_detector *d, const struct sam_model *m, void 
 {
     const struct sam_detector_family *f = m->config.detector;
     struct sam_arena arena = { .base = base };
-    struct sam_pass pass = { &d->queue, m, &arena, base != NULL, f->words ? &d->text : NULL };
-    const struct sam_tensor input = sam_arena_tensor(&arena, SAM_F32, 1, m->config.input_height,
-                                                     m->config.input_width, 3);
+    struct sam_pass pass = { &d->queue, m, &arena, base != NULL, f->words ? &d->text : NULL,
+                             f->shapes ? &d->shape : NULL };
+    const struct sam_tensor input =
+        sam_arena_tensor(&arena, SAM_F32, 1, d->shape.height, d->shape.width, 3);
 
     if (pass.live) {
         f->place(&d->queue, frame, input);
         sam_queue_mark(&d->queue, "image", input);
     }
     f->run(&pass, input, out);
+    assert(!pass.live || arena.peak <= d->scratch_bytes);
     return arena.peak;
 }
 
@@ -67,7 +74,7 @@ static size_t pass_over(struct sam_detector *d, const struct sam_model *m, void 
 static size_t encode_over(struct sam_detector *d, const struct sam_model *m, void *base)
 {
     struct sam_arena arena = { .base = base };
-    struct sam_pass pass = { &d->queue, m, &arena, base != NULL, &d->text };
+    struct sam_pass pass = { &d->queue, m, &arena, base != NULL, &d->text, NULL };
 
     m->config.detector->words->encode(&pass, &d->text, d->text_room);
     return arena.peak;
@@ -85,6 +92,49 @@ static void lay_text(struct sam_detector *d, const struct sam_config *c, void *b
     d->text_bytes = arena.peak;
 }
 
+// The largest shape, where `base` is.
+static void lay_shape(struct sam_detector *d, const struct sam_config *c, void *base)
+{
+    struct sam_arena arena = { .base = base };
+
+    d->shape.width = d->shape.height = c->image_size;
+    if (!c->detector->shapes)
+        return;
+    c->detector->shapes->largest(c, &d->shape);
+    c->detector->shapes->lay_out(c, &arena, &d->shape);
+    d->shape_bytes = arena.peak;
+}
+
+// The pass of the largest input, which is a landscape or a portrait. Returns the bytes of scratch.
+static size_t measure_pass(struct sam_detector *d, const struct sam_model *plan,
+                           struct sam_candidates *like)
+{
+    const size_t bytes = pass_over(d, plan, NULL, NULL, like);
+    const int width = d->shape.width;
+
+    if (!d->shape_bytes)
+        return bytes;
+    d->shape.width = d->shape.height;
+    d->shape.height = width;
+    const size_t other = pass_over(d, plan, NULL, NULL, like);
+    return other > bytes ? other : bytes;
+}
+
+// The input takes the shape of the frame.
+static void take_shape(struct sam_detector *d, const struct sam_frame *frame)
+{
+    const struct sam_config *c = &d->model->config;
+    struct sam_shape fitting = d->shape;
+
+    if (!c->detector->shapes)
+        return;
+    c->detector->shapes->fit(c, frame->width, frame->height, &fitting);
+    if (fitting.width == d->shape.width && fitting.height == d->shape.height)
+        return;
+    d->shape = fitting;
+    c->detector->shapes->write(&d->queue, d->model, &d->shape, d->shape_room);
+}
+
 static struct sam_tensor host_copy(struct sam_arena *a, const struct sam_tensor *t)
 {
     return t->c ? sam_arena_tensor(a, t->type, t->n, t->h, t->w, t->c) : (struct sam_tensor) { 0 };
@@ -99,6 +149,12 @@ static size_t lay_state(struct sam_detector *d, const struct sam_config *c, void
     d->found = sam_arena_bytes(&a, (size_t) c->detector->most * sizeof(*d->found));
     if (c->detector->words)
         d->text_room = sam_arena_bytes(&a, c->detector->words->room(c) * sizeof(float));
+    if (c->detector->shapes) {
+        struct sam_shape largest;
+        c->detector->shapes->largest(c, &largest);
+        const size_t numbers = c->detector->shapes->room(c, &largest);
+        d->shape_room = sam_arena_bytes(&a, numbers * sizeof(float));
+    }
     if (sam_queue_has_own_memory(&d->queue)) {
         d->on_host.score = host_copy(&a, &like->score);
         d->on_host.box = host_copy(&a, &like->box);
@@ -107,10 +163,15 @@ static size_t lay_state(struct sam_detector *d, const struct sam_config *c, void
     return (a.peak + SAM_ALIGN - 1) / SAM_ALIGN * SAM_ALIGN;
 }
 
+static size_t count_state(const struct sam_detector *d)
+{
+    return d->state_bytes + d->text_bytes + d->shape_bytes;
+}
+
 static int check_budget(const struct sam_detector *d, size_t constant, struct sam_error *error)
 {
     const double mib = 1024.0 * 1024.0;
-    const size_t state = d->state_bytes + d->text_bytes;
+    const size_t state = count_state(d);
     const double total = (double) (constant + d->scratch_bytes + state) / mib;
     const int budget = d->params.budget_mib;
 
@@ -134,7 +195,8 @@ static int take_memory(struct sam_detector *d, const struct sam_model_file *file
     if (status)
         return status;
     lay_text(d, &file->config, NULL);
-    d->scratch_bytes = pass_over(d, &plan, NULL, NULL, &like);
+    lay_shape(d, &file->config, NULL);
+    d->scratch_bytes = measure_pass(d, &plan, &like);
     const size_t encoding = d->text_bytes ? encode_over(d, &plan, NULL) : 0;
     d->scratch_bytes = encoding > d->scratch_bytes ? encoding : d->scratch_bytes;
     d->state_bytes = lay_state(d, &file->config, NULL, &like);
@@ -143,15 +205,20 @@ static int take_memory(struct sam_detector *d, const struct sam_model_file *file
     d->scratch_block = sam_queue_alloc(&d->queue, d->scratch_bytes);
     d->state_block = d->scratch_block ? aligned_alloc(SAM_ALIGN, d->state_bytes) : NULL;
     d->text_block = d->text_bytes ? sam_queue_alloc(&d->queue, d->text_bytes) : NULL;
-    if (!d->state_block || (d->text_bytes && !d->text_block))
+    d->shape_block = d->shape_bytes ? sam_queue_alloc(&d->queue, d->shape_bytes) : NULL;
+    if (!d->state_block || (d->text_bytes && !d->text_block) ||
+        (d->shape_bytes && !d->shape_block))
         return sam_fail(error, SAM_ENOMEM,
                         "no memory: %.1f MiB are needed to detect at %d px, %.1f MiB are left",
-                        (double) (d->scratch_bytes + d->state_bytes + d->text_bytes) / (1 << 20),
+                        (double) (d->scratch_bytes + count_state(d)) / (1 << 20),
                         file->config.image_size,
                         (double) sam_queue_memory_left(&d->queue) / (1 << 20));
     memset(d->state_block, 0, d->state_bytes);
     lay_state(d, &file->config, d->state_block, &like);
     lay_text(d, &file->config, d->text_block);
+    lay_shape(d, &file->config, d->shape_block);
+    if (d->shape_bytes)
+        d->shape.width = d->shape.height = 0; // no tables yet
     return SAM_OK;
 }
 
@@ -184,6 +251,7 @@ static int detect(struct sam_detector *d, const struct sam_frame *frame, int *nu
     const struct sam_config *c = &d->model->config;
     struct sam_candidates out = { 0 };
 
+    take_shape(d, frame);
     pass_over(d, d->model, d->scratch_block, frame, &out);
     fetch(&d->queue, d->on_host.score, out.score);
     fetch(&d->queue, d->on_host.box, out.box);
@@ -244,11 +312,10 @@ static int open_detector(struct sam_detector *d, struct sam_error *error)
     static const uint8_t black[64];
     const struct sam_frame frame = { .size = sizeof(frame), .format = SAM_PIXEL_GRAY8, .width = 8,
                                      .height = 8, .plane = { black }, .stride = { 8 } };
-    const struct sam_detector_input input = { d->params.input_size, d->width, d->height };
     struct sam_model_file file = { 0 };
     int status, num;
 
-    if (!(status = sam_detector_file_open(&file, d->file, &input, error)) &&
+    if (!(status = sam_detector_file_open(&file, d->file, d->params.input_size, error)) &&
         !(status = open_vocabulary(d, &file, error)) &&
         !(status = take_memory(d, &file, error)))
         status = sam_model_open(&d->model, &file, &d->queue, error);
@@ -280,8 +347,7 @@ static int take_params(struct sam_detector *d, const struct sam_params *params,
     return SAM_OK;
 }
 
-static int open_for(sam_detector **out, const struct sam_params *params, int width, int height,
-                    struct sam_error *error)
+int sam_detector_open(sam_detector **out, const struct sam_params *params, struct sam_error *error)
 {
     const int64_t began = sam_now();
     struct sam_detector *d;
@@ -292,8 +358,6 @@ static int open_for(sam_detector **out, const struct sam_params *params, int wid
     *out = NULL;
     if (!(d = calloc(1, sizeof(*d))))
         return sam_fail(error, SAM_ENOMEM, "no memory for a detector");
-    d->width = width;
-    d->height = height;
     if (!(status = take_params(d, params, error)))
         status = sam_queue_open_for(&d->queue, &d->params, false, error);
     if (!status) {
@@ -310,22 +374,6 @@ static int open_for(sam_detector **out, const struct sam_params *params, int wid
     return SAM_OK;
 }
 
-int sam_detector_open(sam_detector **out, const struct sam_params *params, struct sam_error *error)
-{
-    return open_for(out, params, 0, 0, error);
-}
-
-int sam_detector_open_for(sam_detector **out, const struct sam_params *params, int width,
-                          int height, struct sam_error *error)
-{
-    if (out)
-        *out = NULL;
-    if (width < 1 || height < 1 || width > SAM_MAX_SIDE || height > SAM_MAX_SIDE)
-        return sam_fail(error, SAM_EINVAL, "frames of %d x %d px: expected 1 to %d px each way",
-                        width, height, SAM_MAX_SIDE);
-    return open_for(out, params, width, height, error);
-}
-
 void sam_detector_close(sam_detector **out)
 {
     struct sam_detector *d = out ? *out : NULL;
@@ -338,6 +386,7 @@ void sam_detector_close(sam_detector **out)
         sam_model_close(&d->model);
         sam_queue_free(&d->queue, d->scratch_block);
         sam_queue_free(&d->queue, d->text_block);
+        sam_queue_free(&d->queue, d->shape_block);
         sam_queue_leave(&d->queue);
         sam_queue_close(&d->queue);
     }
@@ -464,10 +513,10 @@ int sam_detector_info(const sam_detector *d, struct sam_detector_info *info,
         .image_size = c->image_size,
         .num_classes = d->vocabulary ? d->text.phrases : c->detector->classes(c),
         .max_detections = c->detector->most, .open_ns = d->open_ns,
-        .bytes_used = d->model->constant_bytes + sizeof(*d) + d->scratch_bytes + d->state_bytes +
-                      d->text_bytes + sam_queue_workspace_bytes(&d->queue),
-        .takes_words = d->vocabulary != NULL, .input_width = c->input_width,
-        .input_height = c->input_height,
+        .bytes_used = d->model->constant_bytes + sizeof(*d) + d->scratch_bytes + count_state(d) +
+                      sam_queue_workspace_bytes(&d->queue),
+        .takes_words = d->vocabulary != NULL, .input_width = d->shape.width,
+        .input_height = d->shape.height,
     };
     sam_sized_write(info, &all);
     return SAM_OK;

@@ -36,10 +36,9 @@ struct sam_memory_shape {
 
 struct sam_config {
     const struct sam_family *family;            // NULL: it is a detector's, which has
-    const struct sam_detector_family *detector; // variant, sizes of the input and trunk alone
+    const struct sam_detector_family *detector; // variant, image_size and trunk alone
     char variant[48]; // "sam2.1_hiera_tiny", ... or "custom"
     int image_size;   // S: side of the square input, px; a multiple of 32
-    int input_width, input_height; // of a detector's input, px; S, or S the shorter one
     enum sam_input_scale input_scale;
 
     int stage_width[SAM_STAGES]; // channels of the trunk's maps

@@ -24,6 +24,13 @@ struct sam_text {
     struct sam_tensor mask;             // (1, 1, tokens, tokens)
 };
 
+// Of a family whose input has the shape of the frames: its sides, and tables that depend on them.
+enum { SAM_MAX_TABLES = 4 };
+struct sam_shape {
+    int width, height;
+    struct sam_tensor table[SAM_MAX_TABLES]; // state, on the device
+};
+
 // One pass over a network. It runs twice: over an arena without memory, to measure, when nothing is
 // enqueued; and over the allocated one, for each frame. What a pass hands out lies in the arena.
 struct sam_pass {
@@ -32,6 +39,7 @@ struct sam_pass {
     struct sam_arena *arena;
     bool live; // not measuring
     const struct sam_text *text; // NULL: the family has fixed classes
+    const struct sam_shape *shape; // NULL: the input is a square
 };
 
 // Tell listeners what a part gave: the stage "name", or "name<i>" if i is not negative.
@@ -43,6 +51,19 @@ struct sam_candidates {
     struct sam_tensor box;   // (1, 1, candidates, numbers): in the family's own form
     struct sam_tensor mask;  // (1, candidates, h, w): logits; data NULL: none
     const struct sam_text *text; // score has tokens for classes; NULL: it has classes
+};
+
+// What makes a family one whose input has the shape of the frames.
+struct sam_detector_shapes {
+    // The input's sides for frames of this size.
+    void (*fit)(const struct sam_config *c, int width, int height, struct sam_shape *shape);
+    // The largest input's; as much memory as for its sides exchanged, and for all others.
+    void (*largest)(const struct sam_config *c, struct sam_shape *shape);
+    void (*lay_out)(const struct sam_config *c, struct sam_arena *a, struct sam_shape *shape);
+    // Enqueue the tables of the shape's sides. room: numbers, host memory.
+    size_t (*room)(const struct sam_config *c, const struct sam_shape *largest);
+    void (*write)(struct sam_queue *q, const struct sam_model *m, struct sam_shape *shape,
+                  float *room);
 };
 
 // What makes a family one that takes words.
@@ -62,8 +83,7 @@ struct sam_detector_family {
     int (*read)(struct sam_config *c, const struct sam_weights *w, struct sam_error *error);
     // Sides of the input that the network of these sizes can run.
     struct sam_sides (*sides)(const struct sam_config *c);
-    // The input for frames of this size: input_width and input_height. NULL: always a square.
-    void (*shape)(struct sam_config *c, int width, int height);
+    const struct sam_detector_shapes *shapes; // NULL: the input is always a square
 
     size_t weights_bytes; // of its struct of weights, zero at first, that load fills
     void (*load)(struct sam_loader *l, const struct sam_config *config, void *weights);
@@ -92,12 +112,8 @@ extern const int sam_num_detector_families;
 // The family whose mark the file has; NULL: it is no detector.
 const struct sam_detector_family *sam_detector_find(const struct sam_weights *w);
 
-// As sam_model_file_open(), of a detector. size: as input_size; width, height: of frames, px; 0:
-// not known.
-struct sam_detector_input {
-    int size, width, height;
-};
-int sam_detector_file_open(struct sam_model_file *f, const char *path,
-                           const struct sam_detector_input *input, struct sam_error *error);
+// As sam_model_file_open(), of a detector.
+int sam_detector_file_open(struct sam_model_file *f, const char *path, int input_size,
+                           struct sam_error *error);
 
 #endif // SAM_DETECTOR_H

@@ -44,8 +44,8 @@ static int refuse(const struct sam_weights *w, struct sam_error *error)
 }
 
 // As sam_config_read(), of a detector.
-static int read_config(struct sam_config *out, const struct sam_weights *w,
-                       const struct sam_detector_input *input, struct sam_error *error)
+static int read_config(struct sam_config *out, const struct sam_weights *w, int input_size,
+                       struct sam_error *error)
 {
     const struct sam_detector_family *f = sam_detector_find(w);
     int status;
@@ -56,23 +56,20 @@ static int read_config(struct sam_config *out, const struct sam_weights *w,
     out->detector = f;
     if ((status = f->read(out, w, error)))
         return status;
-    if (input->size)
-        out->image_size = input->size;
+    if (input_size)
+        out->image_size = input_size;
     const struct sam_sides sides = f->sides(out);
     const int side = out->image_size;
     if (side < sides.least || side > sides.most || side % sides.multiple)
         return sam_fail(error, SAM_EINVAL,
                         "input-size = %d: %s can run multiples of %d from %d to %d px", side,
                         f->title, sides.multiple, sides.least, sides.most);
-    out->input_width = out->input_height = side;
-    if (f->shape && input->width && input->height)
-        f->shape(out, input->width, input->height);
     return SAM_OK;
 }
 
-int sam_detector_file_open(struct sam_model_file *f, const char *path,
-                           const struct sam_detector_input *input, struct sam_error *error)
+int sam_detector_file_open(struct sam_model_file *f, const char *path, int input_size,
+                           struct sam_error *error)
 {
     const int status = sam_weights_open(&f->weights, path, &sam_family_names, error);
-    return status ? status : read_config(&f->config, f->weights, input, error);
+    return status ? status : read_config(&f->config, f->weights, input_size, error);
 }

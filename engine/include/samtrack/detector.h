@@ -51,13 +51,6 @@ enum { SAM_MAX_PHRASES = 64 }; // of the words that a detector takes
 SAM_API int sam_detector_open(sam_detector **out, const struct sam_params *params,
                               struct sam_error *error);
 
-// As sam_detector_open(), for frames of this size, px, 1 .. SAM_MAX_SIDE: a detector that was made
-// for pictures of any shape (sam_detector_info.takes_words) has an input of the frames' shape, with
-// input_size its shorter side; frames of another shape are stretched to it. With
-// sam_detector_open() its input is a square, as that of all others.
-SAM_API int sam_detector_open_for(sam_detector **out, const struct sam_params *params, int width,
-                                  int height, struct sam_error *error);
-
 // Close *d, free its memory and set *d to NULL. d and *d may be NULL: then nothing happens.
 SAM_API void sam_detector_close(sam_detector **d);
 
@@ -103,7 +96,7 @@ struct sam_detector_info {
     size_t bytes_used;  // memory held now; weights that are shared included
     int64_t open_ns;    // time that sam_detector_open() took, including the first run
     int takes_words;    // 1: it finds what words name, num_classes counts the phrases; else 0
-    int input_width, input_height; // px
+    int input_width, input_height; // px; of a detector by words, for the last frame's shape
 };
 
 #define SAM_DETECTOR_INFO_INIT { .size = sizeof(struct sam_detector_info) }

@@ -65,13 +65,13 @@ static void run_candidates(struct sam_pass *p, struct sam_tensor image, struct s
 
     if (p->live) {
         gate(p->queue, .dst = sam_view(x, rows, 1, 1, d), .src = sam_view(image, rows, 1, 1, d),
-             .other = w->zero, .score = w->valid);
+             .other = w->zero, .score = p->shape->table[GDINO_VALID]);
         linear(p->queue, .dst = y, .src = x, LINEAR(w->candidate));
         run_norm(p, &w->candidate_norm, y);
         run_scores(p, y, words, w->first_bias, logits);
     }
     sam_pass_tell(p, "candidates", -1, logits);
-    run_box(p, p->live ? w->candidate_box : NULL, y, p->live ? w->proposals : y, boxes);
+    run_box(p, p->live ? w->candidate_box : NULL, y, p->shape->table[GDINO_PROPOSALS], boxes);
     run_topk(p, sam_view(logits, rows, 1, 1, words.w), token, sam_view(best, rows, 1, 1, 1));
     run_topk(p, sam_view(best, 1, 1, 1, rows), picked, score);
     if (p->live) // rows of boxes, as they are

@@ -87,7 +87,7 @@ void gdino_attend_image(struct sam_pass *p, const struct gdino_deform *w, int po
             .references = references, .heads = GDINO_HEADS, .levels = levels, .points = points,
         };
         struct gdino_maps maps;
-        gdino_maps(c, &maps);
+        gdino_maps(c, p->shape, &maps);
         for (int i = 0; i < levels; i++) {
             look.height[i] = maps.height[i];
             look.width[i] = maps.width[i];
@@ -131,8 +131,8 @@ void gdino_run_encoder(struct sam_pass *p, struct sam_tensor image, struct sam_t
         fuse(p, &w->fusion, image, text);
         attend_phrase(p, &w->text, &w->text_norm[0], text);
         gdino_feed_on(p, &w->text_up, &w->text_down, &w->text_norm[1], s->text_hidden, text);
-        gdino_attend_image(p, &w->image, s->encoder_points, all ? all->sine : image,
-                           all ? all->references : image, image, image);
+        gdino_attend_image(p, &w->image, s->encoder_points, p->shape->table[GDINO_SINE],
+                           p->shape->table[GDINO_REFERENCES], image, image);
         if (p->live)
             run_norm(p, &w->norm[0], image);
         gdino_feed_on(p, &w->up, &w->down, &w->norm[1], s->encoder_hidden, image);

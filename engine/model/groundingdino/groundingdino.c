@@ -2,8 +2,6 @@
 // The family's table, and the chain of its parts.
 #include "groundingdino.h"
 
-#include <math.h>
-
 #include "net/forward.h"
 
 static void place(struct sam_queue *q, const struct sam_frame *frame, struct sam_tensor input)
@@ -17,7 +15,7 @@ static void run(struct sam_pass *p, struct sam_tensor input, struct sam_candidat
     const struct gdino_sizes *s = gdino_sizes(c);
     struct gdino_maps maps;
 
-    gdino_maps(c, &maps);
+    gdino_maps(c, p->shape, &maps);
     *out = (struct sam_candidates) {
         .score = gdino_rows(p, s->queries, p->text->tokens),
         .box = gdino_rows(p, s->queries, 4),
@@ -39,47 +37,14 @@ static int count_classes(const struct sam_config *c)
     return 0;
 }
 
-// The published code asks for as many positions as queries.
-static bool has_enough(struct sam_config *c)
-{
-    const struct gdino_sizes *s = gdino_sizes(c);
-    struct gdino_maps maps;
-
-    gdino_maps(c, &maps);
-    return maps.start[s->levels] >= s->queries;
-}
-
 static struct sam_sides sides(const struct sam_config *c)
 {
-    struct sam_config square = *c;
     int least = 64;
 
-    for (; least < GDINO_LONG; least += 32) {
-        square.input_width = square.input_height = least;
-        if (has_enough(&square))
-            break;
-    }
+    while (least < GDINO_LONG &&
+           !gdino_has_enough(c, &(struct sam_shape) { .width = least, .height = least }))
+        least += 32;
     return (struct sam_sides) { least, 1344, 32 };
-}
-
-// The published size of an image: the shorter side as asked for, unless the longer one became too
-// long.
-static void shape(struct sam_config *c, int width, int height)
-{
-    const double most = rint(c->image_size * (double) GDINO_LONG / GDINO_SIDE);
-    const double small = width < height ? width : height, large = width < height ? height : width;
-    const int square[2] = { c->input_width, c->input_height };
-    double raw = c->image_size;
-
-    if (large / small * raw > most)
-        raw = most * small / large;
-    const int side = (int) rint(raw), other = (int) (raw * large / small);
-    c->input_width = width < height ? side : other;
-    c->input_height = width < height ? other : side;
-    if (c->input_width < 32 || c->input_height < 32 || !has_enough(c)) {
-        c->input_width = square[0];
-        c->input_height = square[1];
-    }
 }
 
 static void lay_text(const struct sam_config *c, struct sam_arena *a, struct sam_text *t)
@@ -110,7 +75,7 @@ const struct sam_detector_family sam_detector_groundingdino = {
     .mark = "model.text_projection.weight",
     .read = gdino_read,
     .sides = sides,
-    .shape = shape,
+    .shapes = &gdino_shapes,
     .weights_bytes = sizeof(struct gdino_weights),
     .load = gdino_load,
     .classes = count_classes,

@@ -44,7 +44,16 @@ struct gdino_maps {
     int height[GDINO_MAX_LEVELS], width[GDINO_MAX_LEVELS];
     int start[GDINO_MAX_LEVELS + 1]; // rows of the levels before
 };
-void gdino_maps(const struct sam_config *c, struct gdino_maps *maps);
+void gdino_maps(const struct sam_config *c, const struct sam_shape *shape,
+                struct gdino_maps *maps);
+
+// Tables that depend on the maps.
+enum {
+    GDINO_SINE,       // (1, 1, rows of all levels, d): where they are, and the level
+    GDINO_REFERENCES, // (1, 1, rows, 2): their middles
+    GDINO_PROPOSALS,  // (1, 1, rows, 4): logits of a box around each
+    GDINO_VALID,      // (rows, 1, 1, 1): 1, or 0 of one too close to the border
+};
 
 // ---- sizes: sizes.c, config.c
 
@@ -53,7 +62,15 @@ int gdino_read(struct sam_config *c, const struct sam_weights *w, struct sam_err
 // Hugging Face's config.json, if there is one: what shapes do not tell; the rest must agree.
 int gdino_read_json(struct sam_config *c, const struct sam_weights *w, struct sam_error *error);
 
-// ---- weights: load.c, load_bert.c, tables.c
+// ---- the shape of the input: shapes.c, tables.c
+
+extern const struct sam_detector_shapes gdino_shapes;
+bool gdino_has_enough(const struct sam_config *c, const struct sam_shape *shape);
+size_t gdino_tables_room(const struct sam_config *c, const struct sam_shape *largest);
+void gdino_write_tables(struct sam_queue *q, const struct sam_model *m, struct sam_shape *shape,
+                        float *room);
+
+// ---- weights: load.c, load_bert.c, constants.c
 
 struct gdino_bert_layer {
     struct sam_product q, k, v, out, up, down;
@@ -107,12 +124,9 @@ struct gdino_weights {
     struct gdino_bert bert;
     struct sam_swin swin;
     struct gdino_level level[GDINO_MAX_LEVELS];
-    struct sam_tensor sine;        // (1, 1, rows of all levels, d): where they are, and the level
-    struct sam_tensor references;  // (1, 1, rows, 2)
+    float *marks;                  // (levels, d), of each level in its sines: read by the CPU
     struct gdino_encoder_layer encoder[GDINO_MAX_LAYERS];
 
-    struct sam_tensor proposals;   // (1, 1, rows, 4): logits of a box around each position
-    struct sam_tensor valid;       // (rows, 1, 1, 1): 1, or 0 of one too close to the border
     struct sam_tensor zero;        // (1, 1, 1, d)
     struct sam_tensor zero_deltas; // (1, 1, queries, 4)
     struct sam_product candidate, candidate_box[3];
@@ -130,9 +144,8 @@ struct gdino_weights {
 
 void gdino_load(struct sam_loader *l, const struct sam_config *config, void *weights);
 void gdino_load_bert(struct sam_loader *l, const struct sam_config *config, struct gdino_bert *w);
-// What depends on the sizes alone.
-void gdino_load_tables(struct sam_loader *l, const struct sam_config *config,
-                       struct gdino_weights *w);
+void gdino_load_constants(struct sam_loader *l, const struct sam_config *config,
+                          struct gdino_weights *w);
 
 // ---- the forward: bert.c, neck.c, encoder.c, decoder.c
 

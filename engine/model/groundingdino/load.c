@@ -178,9 +178,9 @@ void gdino_load(struct sam_loader *l, const struct sam_config *config, void *wei
     gdino_load_bert(l, config, &w->bert);
     sam_swin_load(l, &s->swin, s->first, TRUNK, &w->swin);
     load_levels(l, s, w);
-    l->exact = true; // the box arithmetic that tables make products of
-    gdino_load_tables(l, config, w);
-    l->exact = false;
+    w->marks = sam_load_room(&l->host, (size_t) s->levels * s->d);
+    sam_load_read(l, w->marks, 2, (int64_t[]) { s->levels, s->d }, "model.level_embed");
+    gdino_load_constants(l, config, w);
     for (int i = 0; i < s->encoder_layers; i++)
         load_encoder_layer(l, s, &w->encoder[i], i);
     load_heads(l, s, w);

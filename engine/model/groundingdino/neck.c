@@ -20,7 +20,7 @@ void gdino_run_neck(struct sam_pass *p, struct sam_tensor input, struct sam_tens
     struct sam_tensor map[SAM_STAGES] = { 0 };
     struct gdino_maps maps;
 
-    gdino_maps(c, &maps);
+    gdino_maps(c, p->shape, &maps);
     for (int i = 0; i < stages; i++)
         map[s->first + i] = sam_arena_tensor(p->arena, SAM_F32, 1, maps.height[i], maps.width[i],
                                              s->swin.width[s->first + i]);

@@ -13,10 +13,11 @@
 
 enum { NAME = 128, BERT_HEAD = 64 };
 
-void gdino_maps(const struct sam_config *c, struct gdino_maps *maps)
+void gdino_maps(const struct sam_config *c, const struct sam_shape *shape,
+                struct gdino_maps *maps)
 {
     const struct gdino_sizes *s = gdino_sizes(c);
-    int h = (c->input_height + 3) / 4, w = (c->input_width + 3) / 4;
+    int h = (shape->height + 3) / 4, w = (shape->width + 3) / 4;
 
     for (int i = 0; i < s->first; i++)
         h = (h + 1) / 2, w = (w + 1) / 2;

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: MIT
 // What depends on the sizes of the maps alone.
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "groundingdino.h"
-#include "net/load.h"
 
-// Logits to which the published code limits a box: those of 1e-5 and 1 - 1e-5, in F32.
-#define LOWEST (-11.512915)
-#define HIGHEST 11.511567
 // Of a position whose box is too close to the border: the logistic function makes 1 of it.
 #define FAR 1e4f
 
@@ -40,95 +37,61 @@ static void write_places(const struct gdino_maps *maps, int level, int d, const 
         }
 }
 
-static void load_sine(struct sam_loader *l, const struct sam_config *config,
-                      const struct gdino_maps *maps, struct gdino_weights *w)
+// The box around position i of a level, larger from level to level.
+static bool place_box(const struct gdino_maps *maps, int level, int i, float box[4])
 {
-    const struct gdino_sizes *s = gdino_sizes(config);
-    const size_t mark = sam_arena_mark(&l->staging);
-    const int rows = maps->start[s->levels];
-    float *marks = sam_load_room(&l->staging, (size_t) s->levels * s->d);
-    float *sine = sam_load_room(&l->staging, (size_t) rows * s->d);
+    const int w = maps->width[level], h = maps->height[level];
+    bool is_valid = true;
 
-    sam_load_read(l, marks, 2, (int64_t[]) { s->levels, s->d }, "model.level_embed");
-    for (int i = 0; sam_load_live(l) && i < s->levels; i++)
-        write_places(maps, i, s->d, marks + (size_t) i * s->d,
-                     sine + (size_t) maps->start[i] * s->d);
-    w->sine = sam_load_tensor(l, sine, 1, rows, s->d);
-    sam_arena_release(&l->staging, mark);
+    box[0] = ((float) (i % w) + 0.5f) / (float) w;
+    box[1] = ((float) (i / w) + 0.5f) / (float) h;
+    box[2] = box[3] = 0.05f * (float) (1 << level);
+    for (int e = 0; e < 4; e++)
+        is_valid &= box[e] > 0.01f && box[e] < 0.99f;
+    return is_valid;
 }
 
-// The middles of all positions, and a box around each, larger from level to level.
-static void load_boxes(struct sam_loader *l, int levels, const struct gdino_maps *maps,
-                       struct gdino_weights *w)
+// Of a row of a level: its reference, proposal, or whether it is valid.
+static void write_row(int table, const float box[4], bool is_valid, float *dst)
 {
-    const size_t mark = sam_arena_mark(&l->staging);
-    const int rows = maps->start[levels];
-    float *middle = sam_load_room(&l->staging, (size_t) rows * 2);
-    float *logits = sam_load_room(&l->staging, (size_t) rows * 4);
-    float *valid = sam_load_room(&l->staging, rows);
-
-    for (int i = 0; sam_load_live(l) && i < levels; i++)
-        for (int k = maps->start[i]; k < maps->start[i + 1]; k++) {
-            const int at = k - maps->start[i], x = at % maps->width[i], y = at / maps->width[i];
-            const float side = 0.05f * (float) (1 << i);
-            const float box[4] = { ((float) x + 0.5f) / (float) maps->width[i],
-                                   ((float) y + 0.5f) / (float) maps->height[i], side, side };
-            valid[k] = 1;
-            for (int e = 0; e < 4; e++)
-                if (!(box[e] > 0.01f && box[e] < 0.99f))
-                    valid[k] = 0;
-            memcpy(middle + 2 * k, box, 2 * sizeof(float));
-            for (int e = 0; e < 4; e++)
-                logits[4 * k + e] = valid[k] > 0 ? logf(box[e] / (1 - box[e])) : FAR;
-        }
-    w->references = sam_load_tensor(l, middle, 1, rows, 2);
-    w->proposals = sam_load_tensor(l, logits, 1, rows, 4);
-    w->valid = sam_load_tensor(l, valid, 1, rows, 1);
-    w->valid.n = rows, w->valid.w = 1;
-    sam_arena_release(&l->staging, mark);
+    if (table == GDINO_REFERENCES)
+        memcpy(dst, box, 2 * sizeof(float));
+    else if (table == GDINO_VALID)
+        *dst = is_valid;
+    for (int e = 0; table == GDINO_PROPOSALS && e < 4; e++)
+        dst[e] = is_valid ? logf(box[e] / (1 - box[e])) : FAR;
 }
 
-// y = factor x + shift of each of four numbers.
-static void load_diagonal(struct sam_loader *l, struct sam_product *p, double factor, double shift)
+size_t gdino_tables_room(const struct sam_config *c, const struct sam_shape *largest)
 {
-    const size_t mark = sam_arena_mark(&l->staging);
-    float *weight = sam_load_room(&l->staging, 16), *bias = sam_load_room(&l->staging, 4);
-
-    for (int i = 0; sam_load_live(l) && i < 16; i++)
-        weight[i] = i % 5 ? 0 : (float) factor;
-    for (int i = 0; sam_load_live(l) && i < 4; i++)
-        bias[i] = (float) shift;
-    sam_load_product(l, p, weight, bias, 4, 4);
-    sam_arena_release(&l->staging, mark);
-}
-
-static struct sam_tensor load_constant(struct sam_loader *l, float value, int rows, int c)
-{
-    const size_t mark = sam_arena_mark(&l->staging), count = (size_t) rows * c;
-    float *numbers = sam_load_room(&l->staging, count);
-
-    for (size_t i = 0; sam_load_live(l) && i < count; i++)
-        numbers[i] = value;
-    const struct sam_tensor t = sam_load_tensor(l, numbers, 1, rows, c);
-    sam_arena_release(&l->staging, mark);
-    return t;
-}
-
-void gdino_load_tables(struct sam_loader *l, const struct sam_config *config,
-                       struct gdino_weights *w)
-{
-    const struct gdino_sizes *s = gdino_sizes(config);
+    const struct gdino_sizes *s = gdino_sizes(c);
     struct gdino_maps maps;
 
-    gdino_maps(config, &maps);
-    load_sine(l, config, &maps, w);
-    load_boxes(l, s->levels, &maps, w);
-    w->zero = load_constant(l, 0, 1, s->d);
-    w->zero_deltas = load_constant(l, 0, s->queries, 4);
-    w->scale = load_constant(l, s->is_mm ? 1 / sqrtf((float) s->d) : 1, 1, s->d);
-    // RELU6 is between 0 and 6.
-    const double range = (HIGHEST - LOWEST) / 6;
-    load_diagonal(l, &w->same, 1, 0);
-    load_diagonal(l, &w->limit_in, 1 / range, -LOWEST / range);
-    load_diagonal(l, &w->limit_out, range, LOWEST);
+    gdino_maps(c, largest, &maps);
+    return (size_t) maps.start[s->levels] * s->d;
+}
+
+void gdino_write_tables(struct sam_queue *q, const struct sam_model *m, struct sam_shape *shape,
+                        float *room)
+{
+    const struct gdino_sizes *s = gdino_sizes(&m->config);
+    const struct gdino_weights *w = m->trunk;
+    struct gdino_maps maps;
+
+    gdino_maps(&m->config, shape, &maps);
+    const int rows = maps.start[s->levels];
+    for (int table = 0; table < SAM_MAX_TABLES; table++) {
+        struct sam_tensor *t = &shape->table[table];
+        *(table == GDINO_VALID ? &t->n : &t->w) = rows;
+        for (int i = 0; i < s->levels; i++) {
+            float box[4], *level = room + (size_t) maps.start[i] * t->c;
+            if (table == GDINO_SINE)
+                write_places(&maps, i, s->d, w->marks + (size_t) i * s->d, level);
+            for (int k = 0; table != GDINO_SINE && k < maps.start[i + 1] - maps.start[i]; k++) {
+                const bool is_valid = place_box(&maps, i, k, box);
+                write_row(table, box, is_valid, level + (size_t) k * t->c);
+            }
+        }
+        sam_queue_upload(q, t->data, room, sam_tensor_bytes(t));
+    }
 }

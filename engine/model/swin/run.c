@@ -39,10 +39,11 @@ static void run_block(struct sam_pass *p, const struct sam_swin_sizes *s,
     sam_arena_release(p->arena, mark);
 }
 
-// A map of odd sides gets a last row or column of zeros.
+// A map of odd sides gets a last row or column of zeros. Measured for any map: one that is smaller
+// than the one that is measured may have odd sides.
 static struct sam_tensor pad(struct sam_pass *p, struct sam_tensor zero, struct sam_tensor x)
 {
-    if (x.h % 2 == 0 && x.w % 2 == 0)
+    if (p->live && x.h % 2 == 0 && x.w % 2 == 0)
         return x;
     const struct sam_tensor even =
         sam_arena_tensor(p->arena, SAM_F32, 1, x.h + x.h % 2, x.w + x.w % 2, x.c);
