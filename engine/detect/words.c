@@ -60,24 +60,17 @@ static bool ends_piece(const struct sam_vocabulary *v, int id)
     return id == v->cls || id == v->sep || id == v->stop || id == v->question;
 }
 
-// Tokens up to one that ends a piece are one. As published, those of a piece that would end with
-// the first or the last token of all are each alone.
+// Tokens up to one that ends a piece are one. The published code leaves the tokens alone behind the
+// last full stop but for [SEP]; here there are none, for every text ends in one.
 static void find_pieces(struct sam_text *t, const struct sam_vocabulary *v)
 {
     int start = 0;
 
     for (int i = 0; i < t->tokens; i++) {
-        t->piece[i] = i;
-        t->place[i] = 0;
-    }
-    for (int i = 0; i < t->tokens; i++) {
-        if (!ends_piece(v, t->id[i]))
-            continue;
-        for (int k = start; k <= i && i && i < t->tokens - 1; k++) {
-            t->piece[k] = start;
-            t->place[k] = k - start;
-        }
-        start = i + 1;
+        t->piece[i] = start;
+        t->place[i] = i - start;
+        if (ends_piece(v, t->id[i]))
+            start = i + 1;
     }
 }
 
