@@ -70,7 +70,10 @@ static int read_shapes(struct gdino_sizes *s, const struct sam_weights *w, int s
                        struct sam_error *error)
 {
     int status = sam_config_size(w, &(struct sam_size_from) {
-        "model.level_embed", 1, 2, { 0, 0 } }, &s->d, error);
+        "model.enc_output_norm.weight", 0, 1, { 0 } }, &s->d, error);
+    if (!status)
+        status = sam_config_size(w, &(struct sam_size_from) { "model.text_projection.weight", 1, 2,
+                                                              { s->d, 0 } }, &s->bert, error);
 
     if (status)
         return status;
@@ -87,10 +90,10 @@ static int read_shapes(struct gdino_sizes *s, const struct sam_weights *w, int s
         { { ENCODER "0.text_enhancer_layer.fc1.weight", 0, 2, { 0, s->d } }, &s->text_hidden },
         { { DECODER "0.fc1.weight", 0, 2, { 0, s->d } }, &s->decoder_hidden },
         { { DECODER "0.encoder_attn.attention_weights.weight", 0, 2, { 0, s->d } }, &samples[1] },
-        { { "model.text_projection.weight", 1, 2, { s->d, 0 } }, &s->bert },
-        { { TABLE "word_embeddings.weight", 0, 2, { 0, 0 } }, &s->words },
-        { { TABLE "position_embeddings.weight", 0, 2, { 0, 0 } }, &s->places },
-        { { BERT "encoder.layer.0.intermediate.dense.weight", 0, 2, { 0, 0 } }, &s->bert_hidden },
+        { { TABLE "word_embeddings.weight", 0, 2, { 0, s->bert } }, &s->words },
+        { { TABLE "position_embeddings.weight", 0, 2, { 0, s->bert } }, &s->places },
+        { { BERT "encoder.layer.0.intermediate.dense.weight", 0, 2, { 0, s->bert } },
+          &s->bert_hidden },
     };
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && !status; i++)
         status = sam_config_size(w, &sizes[i].from, sizes[i].out, error);
