@@ -10,9 +10,9 @@
 #include <gst/video/video.h>
 #include <string.h>
 
-typedef enum { CLEAN, ANNOTATED, JPEG, STREAMS } Stream;
+typedef enum { CLEAN, ANNOTATED, JPEG, PICTURE, STREAMS } Stream;
 
-static const gchar *const streams[STREAMS] = {"clean", "annotated", "jpeg"};
+static const gchar *const streams[STREAMS] = {"clean", "annotated", "jpeg", "picture"};
 
 #define MAX_WAITING 8     /* frames before the tracker */
 #define FILL_MS 200       /* between two frames that are shown while the source is gone */
@@ -33,6 +33,8 @@ struct Camera {
     guint revive, steady, pause_ms;
     gchar *fault, *failure;
     gboolean up;
+    CameraListener listener;
+    gpointer listener_user;
 
     GMutex lock;          /* guards what follows */
     GstCaps *caps;        /* of all frames, once the first came */
@@ -275,9 +277,16 @@ static void tell_object(Camera *camera, const GstStructure *s)
         "state", G_TYPE_STRING, gst_structure_get_string(s, "state"), NULL);
 }
 
+static void tell_listener(Camera *camera, const GstStructure *message)
+{
+    if (camera->listener && message)
+        camera->listener(message, camera->listener_user);
+}
+
 static gboolean on_message(GstBus *bus, GstMessage *message, gpointer data)
 {
     Camera *camera = data;
+    const GstStructure *details = NULL;
     GError *error = NULL;
 
     switch (GST_MESSAGE_TYPE(message)) {
@@ -290,6 +299,8 @@ static gboolean on_message(GstBus *bus, GstMessage *message, gpointer data)
             "camera", G_TYPE_STRING, camera->settings->name,
             "why", G_TYPE_STRING, error->message, NULL);
         g_error_free(error);
+        gst_message_parse_warning_details(message, &details);
+        tell_listener(camera, details);
         break;
     case GST_MESSAGE_LATENCY:
         gst_bin_recalculate_latency(GST_BIN(camera->pipeline));
@@ -297,6 +308,7 @@ static gboolean on_message(GstBus *bus, GstMessage *message, gpointer data)
     case GST_MESSAGE_ELEMENT:
         if (gst_message_has_name(message, "samtrack-object"))
             tell_object(camera, gst_message_get_structure(message));
+        tell_listener(camera, gst_message_get_structure(message));
         break;
     default:
         break;
@@ -413,7 +425,8 @@ static gboolean make_outputs(Camera *camera, const gchar *encoder, GError **erro
     for (i = 0; i < STREAMS; i++) {
         gchar *valve = g_strdup_printf("%s-valve", streams[i]);
         const CoderSettings settings = {.camera = camera->settings->name, .name = streams[i],
-            .encoder = i == JPEG ? NULL : encoder, .masks = i != CLEAN,
+            .encoder = i == JPEG || i == PICTURE ? NULL : encoder,
+            .masks = i == ANNOTATED || i == JPEG,
             .tap = get(camera, streams[i])};
 
         camera->outputs[i] = output_new(streams[i], camera->pipeline, get(camera, valve));
@@ -553,6 +566,11 @@ Output *camera_get_jpeg(Camera *camera)
     return camera->outputs[JPEG];
 }
 
+Output *camera_get_picture(Camera *camera)
+{
+    return camera->outputs[PICTURE];
+}
+
 const gchar *camera_get_fault(const Camera *camera)
 {
     return camera->fault;
@@ -561,6 +579,12 @@ const gchar *camera_get_fault(const Camera *camera)
 const gchar *camera_get_failure(const Camera *camera)
 {
     return camera->failure;
+}
+
+void camera_set_listener(Camera *camera, CameraListener func, gpointer user)
+{
+    camera->listener = func;
+    camera->listener_user = user;
 }
 
 gboolean camera_has_frames(Camera *camera)

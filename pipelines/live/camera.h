@@ -27,6 +27,11 @@ GstElement *camera_get_pipeline(Camera *camera);
 Output *camera_get_clean(Camera *camera);     /* H.264 */
 Output *camera_get_annotated(Camera *camera); /* H.264 with masks */
 Output *camera_get_jpeg(Camera *camera);      /* JPEG with masks */
+Output *camera_get_picture(Camera *camera);   /* JPEG */
+
+/* What the tracker tells: element messages, and details of its warnings. NULL: nobody hears it. */
+typedef void (*CameraListener)(const GstStructure *message, gpointer user);
+void camera_set_listener(Camera *camera, CameraListener func, gpointer user);
 
 /* Whether the source ever gave a frame: from then on there always are some. */
 gboolean camera_has_frames(Camera *camera);

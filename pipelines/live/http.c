@@ -272,6 +272,7 @@ static void on_mjpeg(SoupServer *server, SoupServerMessage *message, const char 
 {
     Http *http = data;
     const gchar *name = get_rest(http, path, "/mjpeg/");
+    const gboolean clean = query && g_hash_table_contains(query, "clean");
     guint i;
 
     if (soup_server_message_get_status(message))
@@ -283,7 +284,8 @@ static void on_mjpeg(SoupServer *server, SoupServerMessage *message, const char 
             continue;
         /* Without pictures nothing would be written, and a client that leaves not be noticed. */
         if (camera_has_frames(camera))
-            mjpeg_serve(http->mjpeg, camera_get_jpeg(camera), message);
+            mjpeg_serve(http->mjpeg, clean ? camera_get_picture(camera) : camera_get_jpeg(camera),
+                message);
         else
             soup_server_message_set_status(message, SOUP_STATUS_SERVICE_UNAVAILABLE, NULL);
         return;

@@ -3,6 +3,7 @@
 
 #include "access.h"
 #include "journal.h"
+#include "masks.h"
 #include "message.h"
 #include "webrtc.h"
 
@@ -14,6 +15,7 @@
 #define REQUESTS_AT_ONCE 120
 #define MAX_REFUSED 400      /* requests beyond the rate, then the page is closed */
 #define MAX_UNSEEN 40        /* states that are sent before one is confirmed */
+#define MAX_UNSEEN_MASKS 24  /* messages of masks on their way; more are left out */
 #define UNSEEN_US (20 * G_USEC_PER_SEC)
 #define PING_S 10
 
@@ -28,7 +30,9 @@ typedef struct {
     Rate rate;
     guint refused;
     gboolean leaving;   /* it was told to close */
+    gboolean draws;     /* it gets masks as data */
     guint64 sent, seen; /* states */
+    guint64 sent_masks, seen_masks;
     gint64 seen_at;     /* us */
 } Viewer;
 
@@ -38,10 +42,18 @@ typedef struct {
     guint64 inferred;
 } Times;
 
+/* The masks of a room. */
+typedef struct {
+    Hub *hub;
+    Room *room;
+    Masks *masks;
+} Drawing;
+
 struct Hub {
     const Settings *settings;
     GPtrArray *rooms, *viewers;
     Times *times; /* of each room */
+    GPtrArray *drawings; /* Drawing, of the rooms whose masks somebody wants */
     guint push, pushes;
     guint64 last_number;
     gboolean webrtc;
@@ -74,6 +86,85 @@ static void stop_webrtc(Viewer *viewer)
     g_clear_pointer(&viewer->webrtc, webrtc_free);
 }
 
+/* Nobody's masks are made for nobody. */
+static gboolean is_drawn(Hub *hub, const Room *room)
+{
+    guint i;
+
+    for (i = 0; i < hub->viewers->len; i++) {
+        const Viewer *viewer = g_ptr_array_index(hub->viewers, i);
+
+        if (viewer->draws && viewer->room == room)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* A page has come or gone, or looks at another room. */
+static void update_drawings(Hub *hub)
+{
+    guint i = 0;
+
+    while (i < hub->drawings->len) {
+        if (is_drawn(hub, ((Drawing *) g_ptr_array_index(hub->drawings, i))->room))
+            i++;
+        else
+            g_ptr_array_remove_index_fast(hub->drawings, i);
+    }
+}
+
+/* A page whose connection stalls gets none: they would be old when they arrive. */
+static void on_masks(GString *message, guint64 number, gpointer data)
+{
+    const Drawing *drawing = data;
+    guint i;
+
+    for (i = 0; i < drawing->hub->viewers->len; i++) {
+        Viewer *viewer = g_ptr_array_index(drawing->hub->viewers, i);
+
+        if (!viewer->draws || viewer->room != drawing->room ||
+            soup_websocket_connection_get_state(viewer->connection) != SOUP_WEBSOCKET_STATE_OPEN)
+            continue;
+        if (viewer->seen_masks == viewer->sent_masks)
+            viewer->seen_masks = number - 1; /* none are on their way */
+        else if (number > viewer->seen_masks + MAX_UNSEEN_MASKS)
+            continue;
+        viewer->sent_masks = number;
+        soup_websocket_connection_send_binary(viewer->connection, message->str, message->len);
+    }
+}
+
+static void free_drawing(gpointer data)
+{
+    Drawing *drawing = data;
+
+    masks_free(drawing->masks);
+    g_free(drawing);
+}
+
+/* A page wants the room's masks, beginning with those of now. */
+static void draw_room(Hub *hub, Room *room)
+{
+    Drawing *drawing = NULL;
+    GstPad *pad;
+    guint i;
+
+    for (i = 0; i < hub->drawings->len && !drawing; i++) {
+        Drawing *other = g_ptr_array_index(hub->drawings, i);
+        drawing = other->room == room ? other : NULL;
+    }
+    if (!drawing) {
+        drawing = g_new0(Drawing, 1);
+        drawing->hub = hub;
+        drawing->room = room;
+        pad = gst_element_get_static_pad(camera_get_track(room->camera), "src");
+        drawing->masks = masks_new(camera_get_pipeline(room->camera), pad, on_masks, drawing);
+        gst_object_unref(pad);
+        g_ptr_array_add(hub->drawings, drawing);
+    }
+    masks_want(drawing->masks, TRUE);
+}
+
 /* One that opens and closes pages without end must not fill the log. */
 static void tell_viewer(Viewer *viewer, const gchar *event)
 {
@@ -96,12 +187,14 @@ static void free_viewer(gpointer data)
 static void on_closed(SoupWebsocketConnection *connection, gpointer data)
 {
     Viewer *viewer = data;
+    Hub *hub = viewer->hub;
 
     if (guard_get_fault(viewer->guard) && rate_take(&viewer->hub->told, 1, 100))
         log_warning("page-refused", "viewer", G_TYPE_UINT64, viewer->number, "why", G_TYPE_STRING,
             guard_get_fault(viewer->guard), NULL);
     tell_viewer(viewer, "page-closed");
-    g_ptr_array_remove_fast(viewer->hub->viewers, viewer);
+    g_ptr_array_remove_fast(hub->viewers, viewer);
+    update_drawings(hub);
 }
 
 /* The page answers, or the connection is closed a few seconds later; on_closed() comes either
@@ -120,9 +213,12 @@ static void dismiss(Viewer *viewer, const gchar *event, const gchar *why)
 static void watch(Viewer *viewer, const Request *request, gchar **why)
 {
     Hub *hub = viewer->hub;
+    const gchar *address = hub->settings->address;
     Room *room = NULL;
     guint i;
 
+    if (!strcmp(address, "0.0.0.0") || !strcmp(address, "::"))
+        address = NULL;
     for (i = 0; i < hub->rooms->len; i++) {
         Room *candidate = g_ptr_array_index(hub->rooms, i);
         if (!strcmp(camera_get_name(candidate->camera), request->camera))
@@ -134,21 +230,25 @@ static void watch(Viewer *viewer, const Request *request, gchar **why)
     }
     stop_webrtc(viewer);
     viewer->room = room;
+    viewer->draws = request->draws;
+    viewer->sent_masks = viewer->seen_masks = 0;
+    update_drawings(hub);
+    if (viewer->draws)
+        draw_room(hub, room);
     if (hub->webrtc && !strcmp(request->video, "webrtc"))
-        viewer->webrtc = webrtc_new(room->camera, !strcmp(hub->settings->address, "0.0.0.0") ||
-            !strcmp(hub->settings->address, "::") ? NULL : hub->settings->address,
-            on_webrtc_message, viewer);
+        viewer->webrtc = webrtc_new(room->camera, !viewer->draws, address, on_webrtc_message,
+            viewer);
     if (!viewer->webrtc)
         send_and_free(viewer, message_video("mjpeg"));
 }
 
-/* An answer to a saving may find its page closed. */
+/* What takes its time may find its page closed. */
 typedef struct {
     Hub *hub;
     guint64 number, re;
 } Asker;
 
-static void on_saved(const gchar *why, gpointer data)
+static void on_done(guint64 id, const gchar *why, gpointer data)
 {
     Asker *asker = data;
     guint i;
@@ -156,18 +256,43 @@ static void on_saved(const gchar *why, gpointer data)
     for (i = 0; i < asker->hub->viewers->len; i++) {
         Viewer *viewer = g_ptr_array_index(asker->hub->viewers, i);
         if (viewer->number == asker->number)
-            send_and_free(viewer, message_reply(asker->re, 0, why));
+            send_and_free(viewer, message_reply(asker->re, id, why));
     }
     g_free(asker);
 }
 
-static void save_or_restore(Viewer *viewer, const Request *request)
+/* The answer comes when it is done. */
+static void serve_later(Viewer *viewer, const Request *request)
 {
+    Objects *objects = viewer->room->objects;
     Asker *asker = g_new(Asker, 1);
 
     *asker = (Asker) {viewer->hub, viewer->number, request->re};
-    (request->op == OP_SAVE ? objects_save : objects_restore)(viewer->room->objects, on_saved,
-        asker);
+    switch (request->op) {
+    case OP_REMOVE:
+        objects_remove(objects, request->id, on_done, asker);
+        break;
+    case OP_CLEAR:
+        objects_clear(objects, on_done, asker);
+        break;
+    case OP_SAVE:
+        objects_save(objects, request->name, on_done, asker);
+        break;
+    case OP_RESTORE:
+        objects_restore(objects, request->save, on_done, asker);
+        break;
+    default: /* OP_BACK */
+        objects_back(objects, request->n, on_done, asker);
+        break;
+    }
+}
+
+static void send_saves(Viewer *viewer, const Request *request)
+{
+    GPtrArray *saves = objects_list_saves(viewer->room->objects);
+
+    send_and_free(viewer, message_saves(request->re, saves));
+    g_ptr_array_unref(saves);
 }
 
 static guint64 prompt(Viewer *viewer, Request *request, gchar **why)
@@ -192,19 +317,24 @@ static guint64 serve(Viewer *viewer, Request *request, gchar **why, gboolean *an
         return prompt(viewer, request, why);
     case OP_UNDO:
         return objects_undo(objects, request->id, why);
-    case OP_REMOVE:
-        return objects_remove(objects, request->id, why);
+    case OP_TAKE:
+        return objects_take(objects, request->id, (guint) request->answer, why);
     case OP_RENAME:
         return objects_rename(objects, request->id, request->name, why);
+    case OP_REMOVE:
     case OP_CLEAR:
-        objects_clear(objects);
-        return 0;
     case OP_SAVE:
     case OP_RESTORE:
-        save_or_restore(viewer, request);
+    case OP_BACK:
+        serve_later(viewer, request);
+        break;
+    case OP_SAVES:
+        send_saves(viewer, request);
         break;
     case OP_SEEN:
-        viewer->seen = MIN(request->n, viewer->sent);
+        /* Masks may be confirmed before the first state comes, with 0. */
+        viewer->seen = MAX(viewer->seen, MIN(request->n, viewer->sent));
+        viewer->seen_masks = MIN(MAX(request->masks, viewer->seen_masks), viewer->sent_masks);
         viewer->seen_at = g_get_monotonic_time();
         break;
     case OP_ANSWER:
@@ -313,9 +443,9 @@ static void look_up_times(Hub *hub, guint i)
     gst_structure_get_int64(s, "step-p50-ns", &step);
     gst_structure_get_uint64(s, "inferred", &hub->times[i].inferred);
     gst_structure_free(s);
-    output_get_stats(camera_get_annotated(room->camera), &output);
+    output_get_stats(camera_get_clean(room->camera), &output);
     if (!output.frames)
-        output_get_stats(camera_get_jpeg(room->camera), &output);
+        output_get_stats(camera_get_picture(room->camera), &output);
     hub->times[i].step_ms = step / 1e6;
     hub->times[i].latency_ms = output.p50_us / 1e3;
 }
@@ -348,6 +478,20 @@ static void add_annotations(JsonBuilder *b, Room *room)
     json_builder_end_object(b);
 }
 
+/* What would be undone next. */
+static void add_undo(JsonBuilder *b, Room *room)
+{
+    const UndoStep *step = objects_get_undo(room->objects);
+
+    json_builder_set_member_name(b, "undo");
+    json_builder_begin_object(b);
+    message_add_count(b, "n", step ? step->number : 0);
+    message_add_text(b, "text", step ? step->text : "");
+    json_builder_set_member_name(b, "large");
+    json_builder_add_boolean_value(b, step && step->kind == UNDO_TRACKS);
+    json_builder_end_object(b);
+}
+
 static gchar *make_state(Hub *hub, guint i, guint viewers)
 {
     Room *room = g_ptr_array_index(hub->rooms, i);
@@ -358,6 +502,7 @@ static gchar *make_state(Hub *hub, guint i, guint viewers)
 
     camera_get_counts(room->camera, &counts);
     message_add_count(b, "n", hub->pushes);
+    message_add_count(b, "us", camera_get_time(room->camera) / GST_USECOND);
     message_add_text(b, "camera", camera_get_name(room->camera));
     fault = fault ? fault : camera_get_fault(room->camera);
     message_add_text(b, "fault", fault ? fault : "");
@@ -369,6 +514,7 @@ static gchar *make_state(Hub *hub, guint i, guint viewers)
     message_add_number(b, "latencyMs", hub->times[i].latency_ms);
     message_add_count(b, "viewers", viewers);
     add_annotations(b, room);
+    add_undo(b, room);
     message_add_objects(b, list);
     g_array_unref(list);
     return message_end(b);
@@ -420,6 +566,7 @@ Hub *hub_new(const Settings *settings, GPtrArray *rooms)
     hub->rooms = rooms;
     hub->viewers = g_ptr_array_new_with_free_func(free_viewer);
     hub->times = g_new0(Times, MAX(rooms->len, 1));
+    hub->drawings = g_ptr_array_new_with_free_func(free_drawing);
     hub->webrtc = webrtc_is_possible();
     hub->push = g_timeout_add(PUSH_MS, push, hub);
     return hub;
@@ -437,27 +584,32 @@ void hub_update(Hub *hub)
         if (!hub->rooms->len) {
             stop_webrtc(viewer);
             viewer->room = NULL;
+            viewer->draws = FALSE;
             dismiss(viewer, "page-closes", "there is no camera");
             continue;
         }
         if (!g_ptr_array_find(hub->rooms, viewer->room, NULL)) {
             stop_webrtc(viewer);
             viewer->room = g_ptr_array_index(hub->rooms, 0);
+            viewer->draws = FALSE;
         }
         send_and_free(viewer, make_hello(hub));
     }
+    update_drawings(hub);
 }
 
 void hub_close(Hub *hub)
 {
     g_clear_handle_id(&hub->push, g_source_remove);
     g_ptr_array_set_size(hub->viewers, 0);
+    g_ptr_array_set_size(hub->drawings, 0);
 }
 
 void hub_free(Hub *hub)
 {
     hub_close(hub);
     g_ptr_array_unref(hub->viewers);
+    g_ptr_array_unref(hub->drawings);
     g_free(hub->times);
     g_free(hub);
 }

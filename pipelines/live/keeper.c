@@ -15,7 +15,7 @@ struct Keeper {
     guint kept;      /* which objects there were then */
 };
 
-static void on_done(const gchar *why, gpointer data)
+static void on_done(guint64 id, const gchar *why, gpointer data)
 {
     /* The log has it. */
 }

@@ -11,11 +11,14 @@ static const gchar *const ops[] = {
     [OP_POINT] = "point",
     [OP_BOX] = "box",
     [OP_UNDO] = "undo",
+    [OP_TAKE] = "take",
     [OP_REMOVE] = "remove",
     [OP_CLEAR] = "clear",
     [OP_RENAME] = "rename",
     [OP_SAVE] = "save",
     [OP_RESTORE] = "restore",
+    [OP_SAVES] = "saves",
+    [OP_BACK] = "back",
     [OP_SEEN] = "seen",
     [OP_ANSWER] = "answer",
     [OP_ICE] = "ice",
@@ -116,21 +119,30 @@ static gboolean read_text(JsonObject *object, const gchar *name, gchar **text, g
     return TRUE;
 }
 
+/* Leaves *truth as it is if it is absent. */
+static gboolean read_truth(JsonObject *object, const gchar *name, gboolean *truth, gchar **why)
+{
+    GValue value = G_VALUE_INIT;
+
+    if (!json_object_has_member(object, name))
+        return TRUE;
+    if (!get_value(object, name, G_TYPE_BOOLEAN, &value))
+        return fail(why, "'%s' is neither true nor false.", name);
+    *truth = g_value_get_boolean(&value);
+    return TRUE;
+}
+
 static gboolean read_prompt(Request *request, JsonObject *object, gchar **why)
 {
     Prompt *p = &request->prompt;
-    GValue value = G_VALUE_INIT;
     guint64 rtp, us;
 
     p->id = request->id;
     p->box = request->op == OP_BOX;
     p->positive = TRUE;
     p->time = GST_CLOCK_TIME_NONE;
-    if (json_object_has_member(object, "positive")) {
-        if (!get_value(object, "positive", G_TYPE_BOOLEAN, &value))
-            return fail(why, "'positive' is neither true nor false.");
-        p->positive = g_value_get_boolean(&value);
-    }
+    if (!read_truth(object, "positive", &p->positive, why))
+        return FALSE;
     request->has_rtp = json_object_has_member(object, "rtp");
     if (!read_count(object, "rtp", FALSE, G_MAXUINT32, &rtp, why))
         return FALSE;
@@ -148,7 +160,8 @@ static gboolean read_fields(Request *request, JsonObject *object, gchar **why)
     switch (request->op) {
     case OP_WATCH:
         return read_text(object, "camera", &request->camera, why) &&
-            read_text(object, "video", &request->video, why);
+            read_text(object, "video", &request->video, why) &&
+            read_truth(object, "masks", &request->draws, why);
     case OP_POINT:
     case OP_BOX:
         return read_count(object, "id", FALSE, G_MAXINT64, &request->id, why) &&
@@ -156,11 +169,24 @@ static gboolean read_fields(Request *request, JsonObject *object, gchar **why)
     case OP_UNDO:
     case OP_REMOVE:
         return read_count(object, "id", TRUE, G_MAXINT64, &request->id, why);
+    case OP_TAKE:
+        return read_count(object, "id", TRUE, G_MAXINT64, &request->id, why) &&
+            read_count(object, "answer", TRUE, MAX_ANSWERS, &request->answer, why);
     case OP_RENAME:
         return read_count(object, "id", TRUE, G_MAXINT64, &request->id, why) &&
             read_text(object, "name", &request->name, why);
+    case OP_SAVE:
+        return !json_object_has_member(object, "name") ||
+            read_text(object, "name", &request->name, why);
+    case OP_RESTORE:
+        return !json_object_has_member(object, "save") ||
+            (read_text(object, "save", &request->save, why) &&
+            (saves_is_id(request->save) || fail(why, "'save' is not that of a save.")));
+    case OP_BACK:
+        return read_count(object, "n", FALSE, G_MAXINT64, &request->n, why);
     case OP_SEEN:
-        return read_count(object, "n", TRUE, G_MAXINT64, &request->n, why);
+        return read_count(object, "n", TRUE, G_MAXINT64, &request->n, why) &&
+            read_count(object, "masks", FALSE, G_MAXINT64, &request->masks, why);
     case OP_ANSWER:
         return read_text(object, "sdp", &request->sdp, why);
     case OP_ICE:
@@ -215,6 +241,7 @@ void request_clear(Request *request)
     g_free(request->sdp);
     g_free(request->candidate);
     g_free(request->video);
+    g_free(request->save);
 }
 
 JsonBuilder *message_begin(const gchar *type)
@@ -244,6 +271,24 @@ void message_add_count(JsonBuilder *b, const gchar *name, guint64 value)
     json_builder_add_int_value(b, (gint64) value);
 }
 
+static void add_answer(JsonBuilder *b, const Answer *answer)
+{
+    guint i;
+
+    if (!answer->n)
+        return;
+    message_add_count(b, "taken", answer->taken);
+    json_builder_set_member_name(b, "answers");
+    json_builder_begin_array(b);
+    for (i = 0; i < answer->n; i++) {
+        json_builder_begin_object(b);
+        message_add_number(b, "iou", answer->iou[i]);
+        message_add_count(b, "area", answer->area[i]);
+        json_builder_end_object(b);
+    }
+    json_builder_end_array(b);
+}
+
 void message_add_objects(JsonBuilder *b, const GArray *objects)
 {
     guint i;
@@ -265,6 +310,7 @@ void message_add_objects(JsonBuilder *b, const GArray *objects)
         message_add_count(b, "w", o->w);
         message_add_count(b, "h", o->h);
         message_add_count(b, "area", o->area);
+        add_answer(b, &o->answer);
         json_builder_end_object(b);
     }
     json_builder_end_array(b);
@@ -292,6 +338,28 @@ gchar *message_reply(guint64 re, guint64 id, const gchar *why)
         message_add_text(b, "why", why);
     else
         message_add_count(b, "id", id);
+    return message_end(b);
+}
+
+gchar *message_saves(guint64 re, const GPtrArray *saves)
+{
+    JsonBuilder *b = message_begin("saves");
+    guint i;
+
+    message_add_count(b, "re", re);
+    json_builder_set_member_name(b, "saves");
+    json_builder_begin_array(b);
+    for (i = 0; i < saves->len; i++) {
+        const Save *save = g_ptr_array_index(saves, i);
+
+        json_builder_begin_object(b);
+        message_add_text(b, "save", save->id);
+        message_add_text(b, "name", save->title);
+        message_add_count(b, "time", (guint64) save->time);
+        message_add_count(b, "objects", save->objects);
+        json_builder_end_object(b);
+    }
+    json_builder_end_array(b);
     return message_end(b);
 }
 

@@ -10,16 +10,19 @@
 #define MESSAGE_MAX_BYTES 16384
 
 typedef enum {
-    OP_WATCH, /* camera, video */
+    OP_WATCH, /* camera, video; masks */
     OP_POINT, /* x, y, positive; id, rtp or us */
     OP_BOX,   /* x, y, w, h; id, rtp or us */
     OP_UNDO,
+    OP_TAKE, /* id, answer */
     OP_REMOVE,
     OP_CLEAR,
     OP_RENAME, /* id, name */
-    OP_SAVE,
-    OP_RESTORE,
-    OP_SEEN,   /* n: the last state that arrived */
+    OP_SAVE,    /* name */
+    OP_RESTORE, /* save */
+    OP_SAVES,
+    OP_BACK, /* n */
+    OP_SEEN,   /* n: the last state that arrived; masks: the last message of masks */
     OP_ANSWER, /* sdp */
     OP_ICE,    /* candidate, mline */
 } Op;
@@ -28,12 +31,13 @@ typedef enum {
 typedef struct {
     Op op;
     guint64 re; /* its number, which the reply repeats; 0: none */
-    guint64 id, n, mline;
+    guint64 id, n, mline, masks, answer;
+    gboolean draws; /* the page draws the masks, and wants them as data */
     Prompt prompt;
     gboolean has_rtp;
     guint32 rtp; /* RTP time stamp of the frame that was on the screen, 90 kHz; its running time,
                   * us, is in prompt.time */
-    gchar *camera, *name, *sdp, *candidate, *video;
+    gchar *camera, *name, *sdp, *candidate, *video, *save;
 } Request;
 
 /* FALSE and *why, a sentence owned by the caller, if the text is no request. In both cases
@@ -43,6 +47,7 @@ void request_clear(Request *request);
 
 /* The following return texts that the caller owns. */
 gchar *message_reply(guint64 re, guint64 id, const gchar *why); /* why NULL: done */
+gchar *message_saves(guint64 re, const GPtrArray *saves);
 gchar *message_notice(const gchar *text);
 gchar *message_offer(const gchar *sdp);
 gchar *message_ice(guint mline, const gchar *candidate);

@@ -138,7 +138,7 @@ static void write_prompt_age(GString *out, const gchar *name, Room *room)
 static void write_outputs(GString *out, const gchar *name, Room *room, gsize offset)
 {
     Output *const outputs[] = {camera_get_annotated(room->camera), camera_get_clean(room->camera),
-        camera_get_jpeg(room->camera)};
+        camera_get_jpeg(room->camera), camera_get_picture(room->camera)};
     OutputStats stats;
     gsize i;
 

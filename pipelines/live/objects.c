@@ -1,33 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "objects.h"
 
+#include "answers.h"
 #include "journal.h"
+#include "objects_private.h"
+#include "track.h"
 
-#include <gio/gio.h>
-#include <glib/gstdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define FOUND_NS (1500 * GST_MSECOND) /* an object is shown as found after a drop-out */
-#define AGES 64
 #define MAX_PAST 10000 /* names of objects that are gone */
 
-/* What becomes of an object over a drop-out of the source. */
-typedef struct {
-    gboolean away;
-    GstClockTime found; /* running time; NONE: not yet */
-} Absence;
-
-struct Objects {
-    Camera *camera;
-    const gchar *folder;
-    GHashTable *names;    /* id -> text */
-    GHashTable *past;     /* the same, with objects that are gone */
-    GHashTable *absences; /* id -> Absence */
-    gdouble ages[AGES];   /* ms */
-    guint num_ages;
-    guint busy; /* savings that run */
-};
+static void on_message(const GstStructure *message, gpointer data)
+{
+    answers_hear(((Objects *) data)->answers, message);
+}
 
 Objects *objects_new(Camera *camera, const gchar *folder)
 {
@@ -35,6 +23,10 @@ Objects *objects_new(Camera *camera, const gchar *folder)
 
     objects->camera = camera;
     objects->folder = folder;
+    objects->answers = answers_new(camera);
+    objects->undo = undo_new();
+    saves_forget_undo(folder, camera_get_name(camera));
+    camera_set_listener(camera, on_message, objects);
     objects->names = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
     objects->past = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
     objects->absences = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
@@ -48,30 +40,41 @@ gboolean objects_are_busy(Objects *objects)
 
 void objects_free(Objects *objects)
 {
+    camera_set_listener(objects->camera, NULL, NULL);
+    answers_free(objects->answers);
+    undo_free(objects->undo);
     g_hash_table_unref(objects->names);
     g_hash_table_unref(objects->past);
     g_hash_table_unref(objects->absences);
     g_free(objects);
 }
 
-static gpointer copy_id(guint64 id)
+gpointer objects_copy_id(guint64 id)
 {
     return g_memdup2(&id, sizeof id);
 }
 
-static const gchar *get_name(Objects *objects, guint64 id)
+const gchar *objects_get_name(Objects *objects, guint64 id)
 {
     const gchar *name = g_hash_table_lookup(objects->names, &id);
 
     return name ? name : "";
 }
 
-static void set_name(Objects *objects, guint64 id, const gchar *name)
+void objects_set_name(Objects *objects, guint64 id, const gchar *name)
 {
-    g_hash_table_replace(objects->names, copy_id(id), g_strdup(name));
+    g_hash_table_replace(objects->names, objects_copy_id(id), g_strdup(name));
     if (g_hash_table_size(objects->past) >= MAX_PAST)
         g_hash_table_remove_all(objects->past);
-    g_hash_table_replace(objects->past, copy_id(id), g_strdup(name));
+    g_hash_table_replace(objects->past, objects_copy_id(id), g_strdup(name));
+}
+
+gchar *objects_describe(Objects *objects, const gchar *what, guint64 id)
+{
+    const gchar *name = objects_get_name(objects, id);
+
+    return *name ? g_strdup_printf("%s %s", what, name) :
+        g_strdup_printf("%s object %" G_GUINT64_FORMAT, what, id);
 }
 
 GHashTable *objects_copy_names(Objects *objects)
@@ -85,7 +88,7 @@ GHashTable *objects_copy_names(Objects *objects)
     for (i = 0; i < G_N_ELEMENTS(tables); i++) {
         g_hash_table_iter_init(&iter, tables[i]);
         while (g_hash_table_iter_next(&iter, &id, &name))
-            g_hash_table_replace(copy, copy_id(*(guint64 *) id), g_strdup(name));
+            g_hash_table_replace(copy, objects_copy_id(*(guint64 *) id), g_strdup(name));
     }
     return copy;
 }
@@ -109,7 +112,7 @@ static Absence *find_absence(Objects *objects, guint64 id)
     if (!absence) {
         absence = g_new0(Absence, 1);
         absence->found = GST_CLOCK_TIME_NONE;
-        g_hash_table_insert(objects->absences, copy_id(id), absence);
+        g_hash_table_insert(objects->absences, objects_copy_id(id), absence);
     }
     return absence;
 }
@@ -151,6 +154,7 @@ static const gchar *const states[] = {"new", "tracked", "occluded", "lost", "fou
 static void read_object(Objects *objects, const GstStructure *s, GstClockTime time, Object *object)
 {
     const gchar *state = gst_structure_get_string(s, "state"), *name, *label;
+    const Answer *answer;
     gsize i;
 
     memset(object, 0, sizeof *object);
@@ -162,9 +166,12 @@ static void read_object(Objects *objects, const GstStructure *s, GstClockTime ti
         if (!g_strcmp0(states[i], state))
             object->state = states[i];
     object->state = get_state(objects, object->id, object->state ? object->state : "tracked", time);
-    name = get_name(objects, object->id);
+    name = objects_get_name(objects, object->id);
     label = gst_structure_get_string(s, "label");
     object->name = g_strdup(*name || !label ? name : label);
+    answer = answers_get(objects->answers, object->id);
+    if (answer)
+        object->answer = *answer;
 }
 
 GArray *objects_list(Objects *objects)
@@ -197,51 +204,13 @@ static void note_age(Objects *objects, GstClockTime time)
         objects->ages[objects->num_ages++ % AGES] = (now - time) / 1e6;
 }
 
-/* Takes @outcome, a samtrack-outcome. Returns whether it worked; if not, *why is a sentence. */
-static gboolean read_outcome(GstStructure *outcome, gchar **why)
-{
-    gboolean ok = FALSE;
-
-    gst_structure_get_boolean(outcome, "ok", &ok);
-    if (!ok)
-        *why = g_strdup(gst_structure_get_string(outcome, "message"));
-    gst_structure_free(outcome);
-    return ok;
-}
-
-/* Returns the object's id; 0 if the prompt is refused: then *why is a sentence. Takes @text. */
-static guint64 emit_prompt(Objects *objects, gchar *text, gchar **why)
-{
-    GstStructure *outcome;
-    guint64 id = 0;
-
-    g_signal_emit_by_name(camera_get_track(objects->camera), "prompt-full", text, &outcome);
-    g_free(text);
-    gst_structure_get_uint64(outcome, "id", &id);
-    return read_outcome(outcome, why) ? id : 0;
-}
-
-static void append_number(GString *text, const gchar *name, gdouble value)
-{
-    gchar digits[G_ASCII_DTOSTR_BUF_SIZE]; /* not the decimal point of the locale */
-
-    g_string_append_printf(text, ",%s=%s", name, g_ascii_dtostr(digits, sizeof digits, value));
-}
-
 /* For the frame that the viewer saw. Free with g_free(). */
 static gchar *write_prompt(const Prompt *p)
 {
-    GString *text = g_string_new(p->box ? "box" : "point");
+    GString *text = track_write(p->x, p->y, p->box ? p->w : 0, p->box ? p->h : 0);
 
-    append_number(text, "x", p->x);
-    append_number(text, "y", p->y);
-    if (p->box) {
-        append_number(text, "w", p->w);
-        append_number(text, "h", p->h);
-    } else {
+    if (!p->box)
         g_string_append_printf(text, ",positive=%s", p->positive ? "true" : "false");
-    }
-    g_string_append(text, ",normalized=true");
     if (p->id)
         g_string_append_printf(text, ",id=%" G_GUINT64_FORMAT, p->id);
     if (GST_CLOCK_TIME_IS_VALID(p->time))
@@ -251,30 +220,50 @@ static gchar *write_prompt(const Prompt *p)
 
 guint64 objects_prompt(Objects *objects, const Prompt *p, gchar **why)
 {
+    guint64 id;
+
     if (camera_get_fault(objects->camera)) {
         *why = g_strdup("The camera is gone: nothing can be selected until it is back.");
         return 0;
     }
     note_age(objects, p->time);
-    return emit_prompt(objects, write_prompt(p), why);
+    id = track_prompt(objects->camera, write_prompt(p), why);
+    if (id)
+        undo_push(objects->undo, undo_step_new(UNDO_PROMPT, id,
+            objects_describe(objects, p->id ? "corrected" : "began", id)));
+    if (id && !p->box && p->positive)
+        answers_note_click(objects->answers, id, p->x, p->y);
+    else if (id)
+        answers_forget(objects->answers, id);
+    return id;
 }
 
 guint64 objects_undo(Objects *objects, guint64 id, gchar **why)
 {
-    return emit_prompt(objects, g_strdup_printf("undo,id=%" G_GUINT64_FORMAT, id), why);
+    answers_forget(objects->answers, id);
+    id = track_prompt(objects->camera, g_strdup_printf("undo,id=%" G_GUINT64_FORMAT, id), why);
+    if (id)
+        undo_forget_prompt(objects->undo, id);
+    return id;
 }
 
-guint64 objects_remove(Objects *objects, guint64 id, gchar **why)
+guint64 objects_take(Objects *objects, guint64 id, guint answer, gchar **why)
 {
-    id = emit_prompt(objects, g_strdup_printf("remove,id=%" G_GUINT64_FORMAT, id), why);
+    const Answer *now = answers_get(objects->answers, id);
+    const guint before = now ? now->taken : 0;
+    UndoStep *step;
+
+    id = answers_take(objects->answers, id, answer, why);
     if (id) {
-        g_hash_table_remove(objects->names, &id);
-        g_hash_table_remove(objects->absences, &id);
+        step = undo_step_new(UNDO_TAKE, id, objects_describe(objects, "chose another answer for",
+            id));
+        step->answer = before;
+        undo_push(objects->undo, step);
     }
     return id;
 }
 
-static gboolean exists(Objects *objects, guint64 id)
+gboolean objects_exists(Objects *objects, guint64 id)
 {
     GArray *list = objects_list(objects);
     gboolean found = FALSE;
@@ -288,197 +277,21 @@ static gboolean exists(Objects *objects, guint64 id)
 
 guint64 objects_rename(Objects *objects, guint64 id, const gchar *name, gchar **why)
 {
+    UndoStep *step;
+
     if (g_utf8_strlen(name, -1) > MAX_NAME) {
         *why = g_strdup_printf("The name has more than %d characters.", MAX_NAME);
         return 0;
     }
-    if (!exists(objects, id)) {
+    if (!objects_exists(objects, id)) {
         *why = g_strdup_printf("There is no object %" G_GUINT64_FORMAT ".", id);
         return 0;
     }
-    set_name(objects, id, name);
+    step = undo_step_new(UNDO_RENAME, id, objects_describe(objects, "renamed", id));
+    step->name = g_strdup(objects_get_name(objects, id));
+    undo_push(objects->undo, step);
+    objects_set_name(objects, id, name);
     return id;
-}
-
-void objects_clear(Objects *objects)
-{
-    g_signal_emit_by_name(camera_get_track(objects->camera), "clear");
-    g_hash_table_remove_all(objects->names);
-    g_hash_table_remove_all(objects->absences);
-}
-
-/* A saving or restoring that runs. */
-typedef struct {
-    Objects *objects;
-    gboolean save, kept;
-    gchar *tracks, *names;
-    ObjectsDone done;
-    gpointer user;
-} Job;
-
-static void free_job(gpointer data)
-{
-    Job *job = data;
-
-    g_free(job->tracks);
-    g_free(job->names);
-    g_free(job);
-}
-
-/* A thread: the signal waits for the step that runs. */
-static void run_job(GTask *task, gpointer object, gpointer data, GCancellable *cancellable)
-{
-    Job *job = data;
-    GstStructure *outcome;
-    gchar *why = NULL;
-
-    g_signal_emit_by_name(camera_get_track(job->objects->camera), job->save ? "save-tracks-full" :
-        "load-tracks-full", job->tracks, &outcome);
-    if (read_outcome(outcome, &why))
-        g_task_return_boolean(task, TRUE);
-    else
-        g_task_return_new_error(task, G_IO_ERROR, G_IO_ERROR_FAILED, "%s", why);
-    g_free(why);
-}
-
-static gboolean save_names(Objects *objects, const gchar *path, GError **error)
-{
-    GKeyFile *file = g_key_file_new();
-    GHashTableIter iter;
-    gpointer id, name;
-    gboolean ok;
-
-    g_hash_table_iter_init(&iter, objects->names);
-    while (g_hash_table_iter_next(&iter, &id, &name)) {
-        gchar *key = g_strdup_printf("%" G_GUINT64_FORMAT, *(guint64 *) id);
-        g_key_file_set_string(file, "names", key, name);
-        g_free(key);
-    }
-    ok = g_key_file_save_to_file(file, path, error);
-    g_key_file_unref(file);
-    return ok;
-}
-
-/* A file without names is no fault: they were saved without any. */
-static void load_names(Objects *objects, const gchar *path)
-{
-    GKeyFile *file = g_key_file_new();
-    GError *error = NULL;
-    gchar **keys = g_key_file_load_from_file(file, path, G_KEY_FILE_NONE, &error) ?
-        g_key_file_get_keys(file, "names", NULL, NULL) : NULL;
-    gsize i;
-
-    /* The objects are restored all the same, without names. */
-    if (error && !g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_NOENT))
-        log_warning("names-lost", "camera", G_TYPE_STRING, camera_get_name(objects->camera),
-            "file", G_TYPE_STRING, path, "why", G_TYPE_STRING, error->message, NULL);
-    g_clear_error(&error);
-    g_hash_table_remove_all(objects->names);
-    g_hash_table_remove_all(objects->absences);
-    for (i = 0; keys && keys[i]; i++) {
-        gchar *name = g_key_file_get_string(file, "names", keys[i], NULL);
-        guint64 id;
-
-        if (name && g_utf8_strlen(name, -1) <= MAX_NAME &&
-            g_ascii_string_to_unsigned(keys[i], 10, 1, G_MAXUINT64, &id, NULL))
-            set_name(objects, id, name);
-        g_free(name);
-    }
-    g_strfreev(keys);
-    g_key_file_unref(file);
-}
-
-static void on_job_done(GObject *object, GAsyncResult *result, gpointer data)
-{
-    Job *job = g_task_get_task_data(G_TASK(result));
-    GError *error = NULL;
-    gboolean ok = g_task_propagate_boolean(G_TASK(result), &error);
-
-    if (ok && job->save)
-        ok = save_names(job->objects, job->names, &error);
-    else if (ok)
-        load_names(job->objects, job->names);
-    if (ok && job->save && job->kept)
-        ; /* each minute: the log would be full of it */
-    else if (ok)
-        log_info(job->save ? "saved" : "restored", "camera", G_TYPE_STRING,
-            camera_get_name(job->objects->camera), "file", G_TYPE_STRING, job->tracks, NULL);
-    else
-        log_warning(job->save ? "save-failed" : "restore-failed", "camera", G_TYPE_STRING,
-            camera_get_name(job->objects->camera), "file", G_TYPE_STRING, job->tracks,
-            "why", G_TYPE_STRING, error->message, NULL);
-    job->objects->busy--;
-    job->done(ok ? NULL : error->message, job->user);
-    g_clear_error(&error);
-}
-
-/* The names of cameras have no dot. */
-static gchar *get_path(Objects *objects, gboolean kept, const gchar *what)
-{
-    return g_strdup_printf("%s/%s%s.%s", objects->folder, camera_get_name(objects->camera), kept ?
-        ".kept" : "", what);
-}
-
-static void start_job(Objects *objects, gboolean save, gboolean kept, ObjectsDone done,
-    gpointer user)
-{
-    GTask *task = g_task_new(NULL, NULL, on_job_done, NULL);
-    Job *job = g_new0(Job, 1);
-
-    if (save)
-        g_mkdir_with_parents(objects->folder, 0700);
-    *job = (Job) {.objects = objects, .save = save, .done = done, .user = user};
-    job->tracks = get_path(objects, kept, "tracks");
-    job->names = get_path(objects, kept, "names");
-    job->kept = kept;
-    objects->busy++;
-    g_task_set_task_data(task, job, free_job);
-    g_task_run_in_thread(task, run_job);
-    g_object_unref(task);
-}
-
-void objects_save(Objects *objects, ObjectsDone done, gpointer user)
-{
-    start_job(objects, TRUE, FALSE, done, user);
-}
-
-void objects_restore(Objects *objects, ObjectsDone done, gpointer user)
-{
-    start_job(objects, FALSE, FALSE, done, user);
-}
-
-void objects_keep(Objects *objects, ObjectsDone done, gpointer user)
-{
-    start_job(objects, TRUE, TRUE, done, user);
-}
-
-void objects_find_again(Objects *objects, ObjectsDone done, gpointer user)
-{
-    start_job(objects, FALSE, TRUE, done, user);
-}
-
-gint64 objects_get_kept_age(Objects *objects)
-{
-    gchar *path = get_path(objects, TRUE, "tracks");
-    GStatBuf st;
-    const gint64 age = g_stat(path, &st) ? -1 :
-        MAX(g_get_real_time() / G_USEC_PER_SEC - (gint64) st.st_mtime, 0);
-
-    g_free(path);
-    return age;
-}
-
-void objects_forget_kept(Objects *objects)
-{
-    static const gchar *const kinds[] = {"tracks", "names"};
-    gsize i;
-
-    for (i = 0; i < G_N_ELEMENTS(kinds); i++) {
-        gchar *path = get_path(objects, TRUE, kinds[i]);
-
-        g_unlink(path);
-        g_free(path);
-    }
 }
 
 static int compare(const void *a, const void *b)

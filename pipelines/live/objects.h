@@ -4,7 +4,10 @@
 #ifndef LIVE_OBJECTS_H
 #define LIVE_OBJECTS_H
 
+#include "answers.h"
 #include "camera.h"
+#include "saves.h"
+#include "undo.h"
 
 #define MAX_NAME 64 /* characters */
 
@@ -16,6 +19,7 @@ typedef struct {
     gdouble score, iou;
     gint x, y, w, h; /* px */
     guint area;      /* px */
+    Answer answer;   /* what its last click may have meant */
 } Object;
 
 typedef struct Objects Objects;
@@ -42,20 +46,30 @@ typedef struct {
 /* These return the object's id, or 0; then *why is a sentence, owned by the caller. */
 guint64 objects_prompt(Objects *objects, const Prompt *prompt, gchar **why);
 guint64 objects_undo(Objects *objects, guint64 id, gchar **why);
-guint64 objects_remove(Objects *objects, guint64 id, gchar **why);
+guint64 objects_take(Objects *objects, guint64 id, guint answer, gchar **why);
 guint64 objects_rename(Objects *objects, guint64 id, const gchar *name, gchar **why);
-void objects_clear(Objects *objects);
 
 /* The names of all objects that ever had one, id -> text; free with g_hash_table_unref(). */
 GHashTable *objects_copy_names(Objects *objects);
 
-/* @why: NULL if it worked. */
-typedef void (*ObjectsDone)(const gchar *why, gpointer user);
+/* @id: of the object, or 0. @why: NULL if it worked. */
+typedef void (*ObjectsDone)(guint64 id, const gchar *why, gpointer user);
 
-/* Writes all objects and their names to a file of the folder, or replaces all objects by those of
- * the file. A thread does it; `done` is called in the main thread. */
-void objects_save(Objects *objects, ObjectsDone done, gpointer user);
-void objects_restore(Objects *objects, ObjectsDone done, gpointer user);
+/* These write or read files: a thread does it, and `done` is called in the main thread, perhaps at
+ * once. What is removed or replaced can be undone. */
+void objects_remove(Objects *objects, guint64 id, ObjectsDone done, gpointer user);
+void objects_clear(Objects *objects, ObjectsDone done, gpointer user);
+
+/* Writes all objects and their names to files of the folder, or replaces all objects by those of a
+ * save. @title: NULL: none. @id: NULL: the newest one that is not an autosave. */
+void objects_save(Objects *objects, const gchar *title, ObjectsDone done, gpointer user);
+void objects_restore(Objects *objects, const gchar *id, ObjectsDone done, gpointer user);
+GPtrArray *objects_list_saves(Objects *objects); /* as saves_list() */
+
+/* Undoes what was done last, by whomever. @number: of the step that is meant, else it is refused;
+ * 0: any. `done` gets the number of the next one, if that is known. */
+void objects_back(Objects *objects, guint64 number, ObjectsDone done, gpointer user);
+const UndoStep *objects_get_undo(Objects *objects); /* what that would be; NULL: nothing */
 
 /* The same with other files, for the program itself. */
 void objects_keep(Objects *objects, ObjectsDone done, gpointer user);

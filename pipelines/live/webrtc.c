@@ -16,6 +16,7 @@
 struct Webrtc {
     gatomicrefcount refs;
     Camera *camera;
+    Output *output;
     WebrtcSend send;
     gpointer user;
     GstElement *pipeline, *rtc, *src;
@@ -252,7 +253,7 @@ static void set_up(Webrtc *webrtc, const gchar *address)
     GstBus *bus;
 
     webrtc->probe = gst_pad_add_probe(webrtc->pad, GST_PAD_PROBE_TYPE_EVENT_UPSTREAM, on_event,
-        camera_get_annotated(webrtc->camera), NULL);
+        webrtc->output, NULL);
     g_object_get(webrtc->rtc, "ice-agent", &ice, NULL);
     if (ice)
         set_up_ice(ice, address);
@@ -285,11 +286,12 @@ static gboolean start(Webrtc *webrtc)
     gst_element_set_base_time(webrtc->pipeline, gst_element_get_base_time(main));
     if (gst_element_set_state(webrtc->pipeline, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE)
         return FALSE;
-    webrtc->feed = feed_new(camera_get_annotated(webrtc->camera), webrtc->src, FALSE);
+    webrtc->feed = feed_new(webrtc->output, webrtc->src, FALSE);
     return TRUE;
 }
 
-Webrtc *webrtc_new(Camera *camera, const gchar *address, WebrtcSend send, gpointer user)
+Webrtc *webrtc_new(Camera *camera, gboolean masks, const gchar *address, WebrtcSend send,
+    gpointer user)
 {
     Webrtc *webrtc;
     GstElement *pipeline = gst_parse_launch("webrtcbin name=rtc bundle-policy=max-bundle latency=0 "
@@ -305,6 +307,7 @@ Webrtc *webrtc_new(Camera *camera, const gchar *address, WebrtcSend send, gpoint
     g_mutex_init(&webrtc->lock);
     g_cond_init(&webrtc->settled);
     webrtc->camera = camera;
+    webrtc->output = masks ? camera_get_annotated(camera) : camera_get_clean(camera);
     webrtc->send = send;
     webrtc->user = user;
     webrtc->pipeline = pipeline;

@@ -13,9 +13,11 @@ typedef void (*WebrtcSend)(const gchar *message, gpointer user);
 /* Whether the elements are installed. */
 gboolean webrtc_is_possible(void);
 
-/* Makes an offer and sends it. @address: the one to be found at; NULL: all of this machine. NULL is
- * returned if the pipeline does not start. `send` is not called any more after webrtc_free(). */
-Webrtc *webrtc_new(Camera *camera, const gchar *address, WebrtcSend send, gpointer user);
+/* Makes an offer and sends it. @masks: they are drawn into the video. @address: the one to be found
+ * at; NULL: all of this machine. NULL is returned if the pipeline does not start. `send` is not
+ * called any more after webrtc_free(). */
+Webrtc *webrtc_new(Camera *camera, gboolean masks, const gchar *address, WebrtcSend send,
+    gpointer user);
 void webrtc_free(Webrtc *webrtc);
 
 /* What the browser says. FALSE: the text is not an answer. */

@@ -20,12 +20,11 @@ from program import Program, skip
 
 # Resolves to the ms from the next click to the first frame that shows red at the disc.
 CLICK = '''new Promise((resolve) => {
-  const video = document.getElementById('video');
   const canvas = document.createElement('canvas');
   canvas.width = 640; canvas.height = 360;
   const c = canvas.getContext('2d', { willReadFrequently: true });
   const read = () => {
-    c.drawImage(video, 0, 0, 640, 360);
+    for (const layer of ['picture', 'overlay']) c.drawImage(document.getElementById(layer), 0, 0, 640, 360);
     const d = c.getImageData(%d, %d, 8, 8).data;
     let sum = 0;
     for (let i = 0; i < d.length; i += 4) sum += d[i] - (d[i + 1] + d[i + 2]) / 2;
@@ -36,9 +35,9 @@ CLICK = '''new Promise((resolve) => {
   document.getElementById('stage').addEventListener('pointerdown', () => { start = performance.now(); }, { once: true });
   const look = (now) => {
     if (start && read() > before + 40) resolve(now - start);
-    else video.requestVideoFrameCallback(look);
+    else requestAnimationFrame(look);
   };
-  video.requestVideoFrameCallback(look);
+  requestAnimationFrame(look);
   window.ready = true;
 })''' % DISC
 

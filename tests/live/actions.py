@@ -24,7 +24,7 @@ except (ImportError, ValueError) as e:
     skip(str(e))
 
 WORKERS = 4
-OPS = ('watch', 'point', 'box', 'undo', 'remove', 'rename', 'clear', 'save', 'restore', 'answer', 'ice')
+OPS = ('watch', 'point', 'box', 'undo', 'take', 'remove', 'rename', 'clear', 'save', 'restore', 'saves', 'back', 'answer', 'ice')
 PATHS = ('/', '/main.js', '/metrics', '/healthz', '/nothing', '/mjpeg/nobody')
 
 
@@ -72,11 +72,13 @@ def make_request(rng, number):
     op = rng.choice(OPS)
     request = {'op': op, 're': number, 'id': rng.randint(0, 6)}
     if op == 'watch':
-        request.update(camera=rng.choice(('demo', 'gate')), video=rng.choice(('webrtc', 'mjpeg')))
+        request.update(camera=rng.choice(('demo', 'gate')), video=rng.choice(('webrtc', 'mjpeg')), masks=rng.random() < 0.5)
     elif op in ('point', 'box'):
         request.update(x=rng.random() / 2, y=rng.random() / 2, w=0.3, h=0.3, id=rng.choice((0, 0, 1, 2)))
         if rng.random() < 0.5:
             request['rtp'] = rng.randrange(2**32)
+    elif op == 'take':
+        request['answer'] = rng.randint(1, 3)
     elif op == 'rename':
         request['name'] = 'n' * rng.randint(1, 64)
     elif op == 'answer':

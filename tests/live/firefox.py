@@ -28,7 +28,7 @@ user_pref("browser.download.dir", "{folder}");
 user_pref("browser.download.folderList", 2);
 user_pref("media.autoplay.default", 0);
 '''
-KEYS = {'Enter': '\uE007', 'Delete': '\uE017', 'Tab': '\uE004'}
+KEYS = {'Enter': '\uE007', 'Delete': '\uE017', 'Tab': '\uE004', 'ArrowDown': '\ue015'}
 BUTTONS = {'left': 0, 'right': 2}
 
 

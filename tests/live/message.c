@@ -36,6 +36,13 @@ static void test_good(void)
     CHECK(parse(&r, "{\"op\":\"rename\",\"id\":3,\"name\":\"\\u2603 <b>\"}", &why));
     CHECK(r.id == 3 && g_str_equal(r.name, "\xe2\x98\x83 <b>"));
     request_clear(&r);
+    CHECK(parse(&r, "{\"op\":\"watch\",\"camera\":\"a\",\"video\":\"webrtc\",\"masks\":true}",
+        &why));
+    CHECK(r.draws && g_str_equal(r.camera, "a"));
+    request_clear(&r);
+    CHECK(parse(&r, "{\"op\":\"seen\",\"n\":7,\"masks\":9}", &why));
+    CHECK(r.n == 7 && r.masks == 9 && !r.draws);
+    request_clear(&r);
 }
 
 static void test_bad(void)
@@ -61,9 +68,16 @@ static void test_bad(void)
         {"{\"op\":\"point\",\"x\":1,\"y\":1,\"id\":-1}", "'id'"},
         {"{\"op\":\"box\",\"x\":1,\"y\":1,\"w\":1}", "'h'"},
         {"{\"op\":\"remove\"}", "'id'"},
+        {"{\"op\":\"save\",\"name\":1}", "'name'"},
+        {"{\"op\":\"restore\",\"save\":\"../x\"}", "'save'"},
+        {"{\"op\":\"back\",\"n\":-1}", "'n'"},
+        {"{\"op\":\"take\",\"id\":1}", "'answer'"},
+        {"{\"op\":\"take\",\"id\":1,\"answer\":4}", "'answer'"},
         {"{\"op\":\"remove\",\"id\":1.5}", "'id'"},
         {"{\"op\":\"rename\",\"id\":1,\"name\":null}", "'name'"},
         {"{\"op\":\"seen\",\"n\":\"1\"}", "'n'"},
+        {"{\"op\":\"seen\",\"n\":1,\"masks\":-1}", "'masks'"},
+        {"{\"op\":\"watch\",\"camera\":\"x\",\"video\":\"x\",\"masks\":1}", "'masks'"},
         {"{\"op\":\"undo\",\"id\":[1]}", "flat"},
         {"{\"op\":\"undo\",\"id\":{}}", "flat"},
         {"{\"op\":\"\xff\"}", "UTF-8"},

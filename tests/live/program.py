@@ -199,6 +199,8 @@ class Page:
                 text = await asyncio.wait_for(self.socket.recv(), end - time.monotonic())
             except asyncio.TimeoutError:
                 raise AssertionError(f'no {kind or f"reply to request {re_}"} came in {seconds} s') from None
+            if isinstance(text, bytes):  # masks
+                continue
             message = json.loads(text)
             if message['type'] == 'state':
                 self.state = message

@@ -5,10 +5,11 @@ HANDSHAKE = ('GET /socket HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websock
              'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n{more}\r\n')
 
 REQUESTS = [
-    {'op': 'watch', 'camera': 'demo', 'video': 'none', 're': 1},
+    {'op': 'watch', 'camera': 'demo', 'video': 'none', 'masks': True, 're': 1},
     {'op': 'point', 'x': 0.5, 'y': 0.5, 'positive': True, 'id': 0, 'rtp': 4294967295, 're': 2},
-    {'op': 'box', 'x': 0.1, 'y': 0.1, 'w': 0.5, 'h': 0.5, 're': 3}, {'op': 'undo', 'id': 1}, {'op': 'remove', 'id': 1},
-    {'op': 'rename', 'id': 1, 'name': 'x' * 30}, {'op': 'seen', 'n': 3}, {'op': 'answer', 'sdp': 'v=0\r\no=- 1 1 IN IP4 0\r\n'},
+    {'op': 'box', 'x': 0.1, 'y': 0.1, 'w': 0.5, 'h': 0.5, 're': 3}, {'op': 'undo', 'id': 1}, {'op': 'take', 'id': 1, 'answer': 2}, {'op': 'remove', 'id': 1},
+    {'op': 'rename', 'id': 1, 'name': 'x' * 30}, {'op': 'save', 'name': 'x'},
+    {'op': 'restore', 'save': '20261128-041500-1'}, {'op': 'saves', 're': 4}, {'op': 'back', 'n': 1}, {'op': 'seen', 'n': 3, 'masks': 2}, {'op': 'answer', 'sdp': 'v=0\r\no=- 1 1 IN IP4 0\r\n'},
     {'op': 'ice', 'candidate': 'candidate:1 1 UDP 1 127.0.0.1 9 typ host', 'mline': 0}]
 
 

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: MIT
 // The connection to the program: a WebSocket that is opened again whenever it closes.
 
+import { parseMasks } from './masks.js';
+
 const waits = [250, 500, 1000, 2000];
+const confirmMs = 60; // between two confirmations of masks: the program counts requests
 
 export class Link extends EventTarget {
   #socket = null;
   #failures = 0;
   #last = 0;
+  #state = 0; // number of the last one that came
+  #masks = 0; // of the last masks
+  #said = 0; // ms, when they were confirmed last
   #replies = new Map();
 
   constructor() {
@@ -18,19 +24,36 @@ export class Link extends EventTarget {
     const url = new URL('socket', location.href); // beside the page, whose path is a proxy's affair
     url.protocol = location.protocol === 'https:' ? 'wss:' : 'ws:';
     this.#socket = new WebSocket(url);
-    this.#socket.onmessage = (event) => this.#take(JSON.parse(event.data));
+    this.#socket.binaryType = 'arraybuffer';
+    this.#state = this.#masks = 0;
+    this.#socket.onmessage = ({ data }) => typeof data === 'string' ? this.#take(JSON.parse(data)) : this.#takeMasks(data);
     this.#socket.onclose = () => this.#closed();
   }
 
   #take(message) {
     if (message.type === 'hello') this.#failures = 0;
-    if (message.type === 'state') this.send('seen', { n: message.n });
+    if (message.type === 'state') {
+      this.#state = message.n;
+      this.#confirm();
+    }
     const reply = this.#replies.get(message.re);
-    if (reply && (message.type === 'done' || message.type === 'refused')) {
+    if (reply && ['done', 'refused', 'saves'].includes(message.type)) {
       this.#replies.delete(message.re);
       reply(message);
     }
     this.dispatchEvent(new CustomEvent(message.type, { detail: message }));
+  }
+
+  #takeMasks(data) {
+    const masks = parseMasks(data);
+    this.#masks = masks.n;
+    if (performance.now() - this.#said > confirmMs) this.#confirm();
+    this.dispatchEvent(new CustomEvent('masks', { detail: masks }));
+  }
+
+  #confirm() {
+    this.#said = performance.now();
+    this.send('seen', { n: this.#state, masks: this.#masks });
   }
 
   #closed() {
@@ -45,7 +68,7 @@ export class Link extends EventTarget {
     if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify({ op, ...fields }));
   }
 
-  // Sends a request; resolves to {type: 'done', id} or {type: 'refused', why}.
+  // Sends a request; resolves to {type: 'done', id}, to what was asked for, or to {type: 'refused', why}.
   ask(op, fields = {}) {
     if (this.#socket.readyState !== WebSocket.OPEN)
       return Promise.resolve({ type: 'refused', why: 'There is no connection.' });

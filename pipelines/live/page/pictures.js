@@ -10,6 +10,8 @@ export class Pictures {
   #path;
   #show;
   #abort = new AbortController();
+  #newest = null; // not decoded yet
+  #busy = false;
 
   // show(bitmap, us): us is the running time of the frame; called until stop().
   constructor(path, show) {
@@ -35,7 +37,7 @@ export class Pictures {
     }
   }
 
-  // While a picture is decoded nothing is read: the program then leaves pictures out.
+  // What is not read waits in sockets, for seconds: all is read, and the newest is decoded.
   async #read(reader) {
     let bytes = new Uint8Array(0);
     for (;;) {
@@ -44,22 +46,34 @@ export class Pictures {
       const joined = new Uint8Array(bytes.length + value.length);
       joined.set(bytes);
       joined.set(value, bytes.length);
-      bytes = await this.#take(joined);
+      bytes = this.#take(joined);
       if (bytes.length > longest) throw new Error('a picture is too long');
     }
   }
 
-  // Shows all pictures that are complete; returns the rest.
-  async #take(bytes) {
+  // Takes the newest picture that is complete; returns the rest.
+  #take(bytes) {
     for (;;) {
       const text = new TextDecoder('latin1').decode(bytes.subarray(0, 512));
       const end = text.indexOf('\r\n\r\n') + 4;
       const size = end > 3 ? fieldOf(text.slice(0, end), 'Content-Length') : 0;
       if (end < 4 || bytes.length < end + size) return bytes;
-      const bitmap = await createImageBitmap(new Blob([bytes.subarray(end, end + size)], { type: 'image/jpeg' }));
-      if (!this.#abort.signal.aborted) this.#show(bitmap, fieldOf(text.slice(0, end), 'X-Time-Us'));
-      bitmap.close();
+      this.#newest = { jpeg: new Blob([bytes.subarray(end, end + size)], { type: 'image/jpeg' }),
+        us: fieldOf(text.slice(0, end), 'X-Time-Us') };
       bytes = bytes.subarray(end + size);
+      if (!this.#busy) this.#decode();
     }
+  }
+
+  async #decode() {
+    this.#busy = true;
+    while (this.#newest) {
+      const { jpeg, us } = this.#newest;
+      this.#newest = null;
+      const bitmap = await createImageBitmap(jpeg).catch(() => null);
+      if (bitmap && !this.#abort.signal.aborted) this.#show(bitmap, us);
+      bitmap?.close();
+    }
+    this.#busy = false;
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The picture: WebRTC, or a sequence of JPEGs where that fails.
+// The frames of a camera, without masks: by WebRTC, or as a sequence of JPEGs where that fails.
 
 import { Pictures } from './pictures.js';
 
@@ -14,86 +14,67 @@ function canDecode() {
 export class Video {
   #link;
   #video;
-  #picture;
+  #show;
   #peer = null;
   #timer = 0;
   #pictures = null;
   #camera = '';
-  #rtp = null;
-  #us = 0;
   #early = [];
 
-  constructor(link, video, picture) {
+  // show(source, time, width, height): each frame that comes; its time is {rtp} or {us}, empty if it is not known.
+  constructor(link, video, show) {
     this.#link = link;
     this.#video = video;
-    this.#picture = picture;
+    this.#show = show;
     link.addEventListener('offer', (e) => this.#answer(e.detail.sdp).catch(() => this.#fall()));
     link.addEventListener('ice', (e) => this.#add(e.detail));
     link.addEventListener('video', () => this.#fall());
-    if ('requestVideoFrameCallback' in HTMLVideoElement.prototype) this.#follow();
+    this.#follow();
   }
 
-  // Shows a camera from now on.
+  // Gives the frames of a camera from now on.
   watch(camera, kind) {
     this.#stop();
     this.#camera = camera;
     const video = kind === 'webrtc' && canDecode() ? 'webrtc' : 'mjpeg';
-    this.#link.send('watch', { camera, video });
+    this.#link.send('watch', { camera, video, masks: true });
     if (video === 'webrtc') this.#timer = setTimeout(() => this.#fall(), patience);
   }
 
-  // Time of the frame on the screen, as a field of a request: its RTP time stamp, or its running time.
-  get time() {
-    if (this.#pictures) return this.#us ? { us: this.#us } : {};
-    return this.#peer && this.#rtp !== null ? { rtp: this.#rtp } : {};
-  }
-
-  // Where a point of the element lies in the picture, 0 to 1; null: beside it.
-  locate(x, y) {
-    const box = this.#video.parentElement.getBoundingClientRect();
-    const [w, h] = this.#picture.hidden ? [this.#video.videoWidth, this.#video.videoHeight] :
-      [this.#picture.width, this.#picture.height];
-    if (!w || !h) return null;
-    const scale = Math.min(box.width / w, box.height / h);
-    const at = { x: (x - box.left - (box.width - w * scale) / 2) / (w * scale),
-      y: (y - box.top - (box.height - h * scale) / 2) / (h * scale) };
-    return at.x >= 0 && at.x < 1 && at.y >= 0 && at.y < 1 ? at : null;
-  }
-
   #follow() {
+    const timed = 'requestVideoFrameCallback' in HTMLVideoElement.prototype;
+    const wait = timed ? (f) => this.#video.requestVideoFrameCallback(f) : (f) => requestAnimationFrame(f);
     const next = (now, frame) => {
-      if (frame.rtpTimestamp !== undefined) this.#rtp = frame.rtpTimestamp;
-      clearTimeout(this.#timer);
-      this.#video.requestVideoFrameCallback(next);
+      const { videoWidth: width, videoHeight: height } = this.#video;
+      if (this.#peer && width && height && !this.#pictures) {
+        clearTimeout(this.#timer);
+        this.#show(this.#video, frame?.rtpTimestamp === undefined ? {} : { rtp: frame.rtpTimestamp }, width, height);
+      }
+      wait(next);
     };
-    this.#video.requestVideoFrameCallback(next);
+    wait(next);
   }
 
   #stop() {
     clearTimeout(this.#timer);
     this.#peer?.close();
     this.#peer = null;
-    this.#rtp = null;
     this.#early = [];
     this.#video.srcObject = null;
-    this.#video.hidden = false;
     this.#pictures?.stop();
     this.#pictures = null;
-    this.#us = 0;
-    this.#picture.hidden = true;
   }
 
   #fall() {
     if (this.#pictures) return;
     this.#stop();
-    this.#video.hidden = true;
-    this.#picture.hidden = false;
-    this.#pictures = new Pictures(`mjpeg/${encodeURIComponent(this.#camera)}`, (bitmap, us) => {
-      if (this.#picture.width !== bitmap.width) this.#picture.width = bitmap.width;
-      if (this.#picture.height !== bitmap.height) this.#picture.height = bitmap.height;
-      this.#picture.getContext('2d').drawImage(bitmap, 0, 0);
-      this.#us = us;
-    });
+    this.#pictures = new Pictures(`mjpeg/${encodeURIComponent(this.#camera)}?clean=1`,
+      (bitmap, us) => this.#show(bitmap, us ? { us } : {}, bitmap.width, bitmap.height));
+  }
+
+  // Whether the frames are JPEGs.
+  get plain() {
+    return !!this.#pictures;
   }
 
   async #answer(sdp) {

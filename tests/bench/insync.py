@@ -1,0 +1,141 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""How far masks are beside their things on the screen: the page of samtrack-live shows the demo's scene in Chromium, and looks at
+it are compared with the scene's truth. usage: insync.py BUILD [LOOKS]     prints a line of JSON: for sync and live the median
+distance of the middles of ball and mask, px of 640x360, and the figures of the page; exit status 77: something is missing"""
+import asyncio
+import base64
+import io
+import json
+import os
+import pathlib
+import statistics
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'live'))
+import chromium
+from program import Program, skip
+
+try:
+    import gi
+    gi.require_version('Gst', '1.0')
+    from gi.repository import Gst
+    import numpy as np
+    from PIL import Image
+except (ImportError, ValueError) as e:
+    skip(str(e))
+
+WIDTH, HEIGHT, RATE = 640, 360, 30
+SMALL = 80, 45  # of pictures that are compared
+MOST_UNLIKE = 15  # of the pictures of one frame, levels: the stream is compressed
+BALL = 292, 268  # where it is in the first frame
+COLOUR = 255, 59, 48  # of its mask
+LOOK = '''(() => {
+  const c = Object.assign(document.createElement('canvas'), { width: %d, height: %d });
+  const shot = (layer) => {
+    c.getContext('2d').clearRect(0, 0, c.width, c.height);
+    c.getContext('2d').drawImage(document.getElementById(layer), 0, 0, c.width, c.height);
+    return c.toDataURL().split(',')[1];
+  };
+  return [shot('picture'), shot('overlay'), ...['delay', 'age', 'rate'].map((id) => document.getElementById(id).textContent)];
+})()''' % (WIDTH, HEIGHT)
+
+
+def read_png(text, size=(WIDTH, HEIGHT)):
+    return np.asarray(Image.open(io.BytesIO(base64.b64decode(text))).convert('RGBA').resize(size), np.float32)
+
+
+def find_middle(mask):
+    y, x = np.nonzero(mask)
+    return (x.mean() + 0.5, y.mean() + 0.5) if len(x) else None
+
+
+def drop_small(mask):
+    """Without what is in rows or columns of few: the dot in the tag with the name."""
+    return mask & (mask.sum(1, keepdims=True) > 12) & (mask.sum(0, keepdims=True) > 12)
+
+
+def is_disc(mask):
+    """Whether nothing hides a part of it, nor the frame's edge."""
+    y, x = np.nonzero(mask)
+    if not len(x):
+        return False
+    w, h = np.ptp(x) + 1, np.ptp(y) + 1
+    return abs(w - h) < 3 and abs(len(x) / (np.pi / 4 * w * h) - 1) < 0.02
+
+
+def draw_scene(build, seconds):
+    """(small pictures, middles of the ball, None where it is not wholly seen) of each frame. A loaded machine draws fewer
+    frames than the seconds have, so the first ones may be any."""
+    os.environ['GST_PLUGIN_PATH'] = f'{build}/gst/scene'
+    Gst.init(None)
+    pipeline = Gst.parse_launch(f'samscene num-buffers={int(seconds * RATE)} ! video/x-raw,width={WIDTH},height={HEIGHT},'
+                                f'framerate={RATE}/1 ! appsink name=sink sync=false max-buffers=4')
+    sink = pipeline.get_by_name('sink')
+    pipeline.set_state(Gst.State.PLAYING)
+    pictures, middles, ball = [], [], 0
+    while sample := sink.emit('pull-sample'):
+        buffer = sample.get_buffer()
+        frame = np.frombuffer(buffer.extract_dup(0, buffer.get_size()), np.uint8).reshape(HEIGHT, WIDTH, 4)
+        pictures.append(np.asarray(Image.fromarray(frame[..., :3]).resize(SMALL), np.float32))
+        labels = buffer.get_custom_meta('GstSamSceneMeta').get_structure().get_value('labels')
+        labels = np.frombuffer(labels.extract_dup(0, labels.get_size()), np.uint8).reshape(HEIGHT, WIDTH)
+        ball = ball or labels[BALL[1], BALL[0]]
+        middles.append(find_middle(labels == ball) if is_disc(labels == ball) else None)
+    pipeline.set_state(Gst.State.NULL)
+    return np.stack(pictures), middles
+
+
+async def look(tab, mode, looks):
+    await tab.run(f'document.querySelector("#modes [value={mode}]").click()')
+    await asyncio.sleep(3)
+    taken = []
+    while len(taken) < looks:
+        taken.append(await tab.run(LOOK))
+        await asyncio.sleep(0.37)
+    return taken
+
+
+async def take_looks(build, looks):
+    with Program(build, '--demo', '--initial-prompt', 'point,x=%d,y=%d' % BALL) as program:
+        async with chromium.Tab(1320, 860) as tab:
+            await tab.open(program.page)
+            await tab.wait_for('document.getElementById("stage").classList.contains("shown")', 60)
+            await tab.run('document.getElementById("opacity").value = 100, '
+                          'document.getElementById("opacity").dispatchEvent(new Event("input"))')
+            return {mode: await look(tab, mode, looks) for mode in ('sync', 'live')}
+
+
+def compare(taken, pictures, middles):
+    apart, seen = [], set()
+    for picture, overlay, *_ in taken:
+        small = read_png(picture, SMALL)[..., :3]
+        frame = int(np.argmin(((pictures - small) ** 2).mean((1, 2, 3))))
+        overlay = read_png(overlay)
+        mask = find_middle(drop_small((np.abs(overlay[..., :3] - COLOUR).max(-1) < 30) & (overlay[..., 3] > 50)))
+        if frame in seen or not middles[frame] or not mask or np.sqrt(((pictures[frame] - small) ** 2).mean()) > MOST_UNLIKE:
+            continue
+        seen.add(frame)
+        apart.append(float(np.hypot(*np.subtract(mask, middles[frame]))))
+    return apart
+
+
+def main(build, looks=20):
+    if not chromium.find():
+        skip('there is no Chromium')
+    began = time.monotonic()
+    taken = asyncio.run(take_looks(build, int(looks)))
+    pictures, middles = draw_scene(build, time.monotonic() - began)
+    result = {}
+    for mode, shots in taken.items():
+        apart = compare(shots, pictures, middles)
+        result[f'{mode}_px'] = round(statistics.median(apart), 2) if apart else None
+        result[f'{mode}_most_px'] = round(max(apart), 2) if apart else None
+        result[f'{mode}_frames'] = len(apart)
+        result[f'{mode}_delay'], result[f'{mode}_age'], result[f'{mode}_rate'] = shots[len(shots) // 2][2:]
+    print(json.dumps(result))
+
+
+if __name__ == '__main__':
+    main(*sys.argv[1:])
