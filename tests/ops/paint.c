@@ -446,6 +446,9 @@ CUDA_FAULT("paint.cu",
            "patch_colour(a, p, py, px);\n"
            "                    open &= «~(1u << k) => ~0u»;")
 CUDA_FAULT("paint.cu", "p.first + «row * words => row»")
+CUDA_FAULT("paint.cu", "a.bits[at] >> «8 * ((x - p.x) % 4) => 0» & 255")
+CUDA_FAULT("paint.cu", "shade + «127 => 0») / 255")
+CUDA_FAULT("paint.cu", "(y - p.y) * («(p.width + 3) / 4 => p.width / 4») + (x")
 CUDA_FAULT("paint.cu", "a.is_aligned = «is_aligned(f) => true»;")
 CUDA_FAULT("paint.cu",
            "if («i < n => true»)\n"
