@@ -23,7 +23,9 @@
 
 #define SEED 31
 #define SCENES 14               /* of each format */
-#define PATCH_BYTES (5 * 32 + 11 * 5 * 4)       /* of an object, at most */
+/* Of an object, at most: its rectangles, and a byte for each pixel of its name,
+ * of twenty letters 8 px wide. */
+#define PATCH_BYTES (5 * 32 + 11 * (20 * 8 + 8))
 
 static const GstVideoFormat formats[] = { GST_VIDEO_FORMAT_NV12,
   GST_VIDEO_FORMAT_P010_10LE, GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_RGBA,
