@@ -54,6 +54,9 @@ EYES = '''window.eyes = (() => {
     },
   };
 })()'''
+# A machine that is busy for half a second clicks on a frame that is not held any more, and beside the disc: in another try it does
+# not. A fault of the page shows in each.
+TRIES = 4
 SHOWN = 'document.getElementById("stage").classList.contains("shown")'
 ROWS = '[...document.querySelectorAll("#objects li")].map(li => [li.querySelector("input").value, li.className])'
 EVIL = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
@@ -312,19 +315,31 @@ async def run(browser, program, out, dark, work):
         return result
 
 
-async def main(build, out, name):
-    browser = importlib.import_module(name)
-    if not browser.find():
-        skip(f'there is no {name}')
-    out = os.path.abspath(f'{out}/{name}')
-    os.makedirs(out, exist_ok=True)
-    with Program(build, f'disc={make_film(out, swing=180)}') as program:
+async def try_all(browser, build, film, out, name):
+    with Program(build, f'disc={film}') as program:
         program.wait_for_frames('disc')
         by_webrtc = await run(browser, program, out, False, use)
         check(by_webrtc or name != 'chromium', 'the video does not come by WebRTC')
         await run(browser, program, out, True, use_pictures)
         program.wait_for(lambda m: m['samtrack_viewers{kind="page"}'] == m['samtrack_viewers{kind="mjpeg"}'] == 0,
                          'the end of the viewers')
+
+
+async def main(build, out, name):
+    browser = importlib.import_module(name)
+    if not browser.find():
+        skip(f'there is no {name}')
+    out = os.path.abspath(f'{out}/{name}')
+    os.makedirs(out, exist_ok=True)
+    film = make_film(out, swing=180)
+    for left in reversed(range(TRIES)):
+        try:
+            await try_all(browser, build, film, out, name)
+            break
+        except AssertionError as e:
+            if not left:
+                raise
+            print(f'tried again: {e}')
     if name == 'chromium':
         await pose(browser, build, out)
     print('ok')
