@@ -97,6 +97,11 @@ int sam_config_size(const struct sam_weights *w, const struct sam_size_from *fro
 int sam_config_layers(const struct sam_weights *w, const char *prefix, const char *suffix,
                       int limit);
 
+// The same in *out. A layer that has `other` and lacks the suffix `mark` would shorten the model
+// unseen: it is an error (SAM_EFORMAT).
+int sam_config_count(const struct sam_weights *w, const char *prefix, const char *mark,
+                     const char *other, int limit, int *out, struct sam_error *error);
+
 // A size that must be least to most, and a multiple.
 struct sam_size_range {
     const char *what;

@@ -45,6 +45,16 @@ int sam_config_layers(const struct sam_weights *w, const char *prefix, const cha
     return n;
 }
 
+int sam_config_count(const struct sam_weights *w, const char *prefix, const char *mark,
+                     const char *other, int limit, int *out, struct sam_error *error)
+{
+    *out = sam_config_layers(w, prefix, mark, limit);
+    if (sam_config_layers(w, prefix, other, limit) <= *out)
+        return SAM_OK;
+    return sam_fail(error, SAM_EFORMAT, "%s: tensor '%s%d%s' is missing", sam_weights_file(w),
+                    prefix, *out, mark);
+}
+
 int sam_config_ranges(const struct sam_size_range *list, int count, const char *file,
                       struct sam_error *error)
 {

@@ -412,3 +412,20 @@ void sam_load_folded(struct sam_loader *l, struct sam_product *p,
     sam_load_product(l, p, weight, bias, out, in);
     sam_arena_release(&l->staging, mark);
 }
+
+void sam_load_scaled(struct sam_loader *l, struct sam_product *p, int out, int in,
+                     const char *scale, const char *layer)
+{
+    const size_t mark = sam_arena_mark(&l->staging);
+    float *factor = sam_load_room(&l->staging, out);
+
+    sam_load_read(l, factor, 1, (int64_t[]){ out }, "%s", scale);
+    const struct sam_load_layer s = sam_load_layer(l, out, in, false, "%s", layer);
+    for (int o = 0; sam_load_live(l) && o < out; o++) {
+        for (int i = 0; i < in; i++)
+            s.weight[(size_t) o * in + i] *= factor[o];
+        s.bias[o] *= factor[o];
+    }
+    sam_load_product(l, p, s.weight, s.bias, out, in);
+    sam_arena_release(&l->staging, mark);
+}

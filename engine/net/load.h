@@ -106,6 +106,11 @@ void sam_load_conv_normed(struct sam_loader *l, struct sam_product *p, int out, 
 // Copy a depthwise weight (c, kernel, kernel) to constant memory as (1, kernel, kernel, c).
 struct sam_tensor sam_load_depthwise(struct sam_loader *l, const float *weight, int c, int kernel);
 
+// A linear layer, packed for sam_linear; each of its outputs is times its number in the tensor
+// `scale`.
+void sam_load_scaled(struct sam_loader *l, struct sam_product *p, int out, int in,
+                     const char *scale, const char *layer);
+
 // Fold second(first(x)) into one layer. Sums are in double, so that accuracy is not lost.
 void sam_load_folded(struct sam_loader *l, struct sam_product *p,
                      const struct sam_load_layer *second, const struct sam_load_layer *first);

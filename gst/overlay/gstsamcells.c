@@ -89,17 +89,6 @@ gst_sam_cells_measure (GstSamCells * self, gint first_unit, gint end_unit,
   }
 }
 
-static gboolean
-is_any (const guint8 * mask, gint n)
-{
-  guint8 any = 0;
-  gint i;
-
-  for (i = 0; i < n; i++)
-    any |= mask[i];
-  return any != 0;
-}
-
 void
 gst_sam_cells_write_flat (const GstSamCells * self, gint y,
     const guint8 * mask, gint first, gint end, guint8 * out)
@@ -114,7 +103,7 @@ gst_sam_cells_write_flat (const GstSamCells * self, gint y,
     const guint8 *m = mean + (column - self->x) * n;
 
     b = MIN ((column + 1) * self->width, end);
-    if (!is_any (mask + a, b - a))
+    if (!gst_sam_cells_is_any (mask + a, b - a))
       continue;
     if (n == 1)
       memset (out + a, *m, b - a);
@@ -176,7 +165,7 @@ gst_sam_cells_write_smooth (const GstSamCells * self, gint y,
     const gint right = CLAMP (column + 1 - self->x, 0, self->columns - 1);
 
     b = MIN (start + self->width, end);
-    if (!is_any (mask + a, b - a))
+    if (!gst_sam_cells_is_any (mask + a, b - a))
       continue;
     for (k = 0; k < n; k++)
       write_ramp (out + start * n + k, n, a - start, b - start,

@@ -51,6 +51,18 @@ void gst_sam_cells_write_flat (const GstSamCells * self, gint y,
 void gst_sam_cells_write_smooth (const GstSamCells * self, gint y,
     const guint8 * mask, gint first, gint end, guint8 * out);
 
+/* Whether any of @n bytes of a mask is not 0. */
+static inline gboolean
+gst_sam_cells_is_any (const guint8 * mask, gint n)
+{
+  guint8 any = 0;
+  gint i;
+
+  for (i = 0; i < n; i++)
+    any |= mask[i];
+  return any != 0;
+}
+
 G_END_DECLS
 
 #endif /* __GST_SAM_CELLS_H__ */

@@ -212,23 +212,6 @@ add_patches (GstSamDrawing * d)
     gst_sam_points_add (d);
 }
 
-static void
-include (GstSamRect * area, GstSamRect r)
-{
-  gint right, bottom;
-
-  if (!area->w) {
-    *area = r;
-    return;
-  }
-  right = MAX (area->x + area->w, r.x + r.w);
-  bottom = MAX (area->y + area->h, r.y + r.h);
-  area->x = MIN (area->x, r.x);
-  area->y = MIN (area->y, r.y);
-  area->w = right - area->x;
-  area->h = bottom - area->y;
-}
-
 /* All that is painted, at even coordinates: chroma is blended in pairs. */
 static gboolean
 find_area (GstSamDrawing * d)
@@ -258,13 +241,13 @@ find_area (GstSamDrawing * d)
     box.y -= margin_y;
     box.w += 2 * margin_x;
     box.h += 2 * margin_y;
-    include (&area, box);
+    gst_sam_rect_include (&area, box);
   }
   for (i = 0; i < (guint) overlay->num_patches; i++) {
     const struct sam_patch *patch = &overlay->patches[i];
     const GstSamRect rect = { patch->x, patch->y, patch->width, patch->height };
 
-    include (&area, rect);
+    gst_sam_rect_include (&area, rect);
   }
   area.w = MIN (GST_ROUND_UP_2 (area.x + area.w), width);
   area.h = MIN (GST_ROUND_UP_2 (area.y + area.h), height);

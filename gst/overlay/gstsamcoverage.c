@@ -88,21 +88,8 @@ clip (const GstSamCoverage * self, GstSamRect rect, gint64 margin_x,
 static void
 include (GstSamCoverage * self, GstSamRect r)
 {
-  GstSamRect *a = &self->area;
-  gint right, bottom;
-
-  if (!r.w)
-    return;
-  if (!a->w) {
-    *a = r;
-    return;
-  }
-  right = MAX (a->x + a->w, r.x + r.w);
-  bottom = MAX (a->y + a->h, r.y + r.h);
-  a->x = MIN (a->x, r.x);
-  a->y = MIN (a->y, r.y);
-  a->w = right - a->x;
-  a->h = bottom - a->y;
+  if (r.w)
+    gst_sam_rect_include (&self->area, r);
 }
 
 void

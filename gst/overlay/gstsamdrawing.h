@@ -54,6 +54,24 @@ typedef struct
   gint x, y, w, h;
 } GstSamRect;
 
+/* Grow @area by @r; one without a width is empty. */
+static inline void
+gst_sam_rect_include (GstSamRect * area, GstSamRect r)
+{
+  gint right, bottom;
+
+  if (!area->w) {
+    *area = r;
+    return;
+  }
+  right = MAX (area->x + area->w, r.x + r.w);
+  bottom = MAX (area->y + area->h, r.y + r.h);
+  area->x = MIN (area->x, r.x);
+  area->y = MIN (area->y, r.y);
+  area->w = right - area->x;
+  area->h = bottom - area->y;
+}
+
 /* Allocate what a drawing needs, and look for fonts, unless that was done:
  * gst_sam_drawing_begin() does it, too, and the first time takes long. */
 void gst_sam_drawing_prepare (GstSamDrawing * drawing);

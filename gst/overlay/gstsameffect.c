@@ -211,17 +211,6 @@ get_mask (const Job * j, gint y)
   return mask;
 }
 
-static gboolean
-is_any (const guint8 * mask, gint n)
-{
-  guint8 any = 0;
-  gint i;
-
-  for (i = 0; i < n; i++)
-    any |= mask[i];
-  return any != 0;
-}
-
 /* The coverage of each byte, 0 for those that stay. */
 static const guint8 *
 spread_mask (const Job * j, const guint8 * mask)
@@ -405,7 +394,7 @@ change_plane (Job * j)
     guint8 *row = (guint8 *) get_plane_row (j, y);
     const guint8 *over;
 
-    if (!is_any (mask + j->first, j->end - j->first))
+    if (!gst_sam_cells_is_any (mask + j->first, j->end - j->first))
       continue;
     over = get_other (j, y, mask);
     mask = spread_mask (j, mask);
@@ -456,7 +445,7 @@ change_by_layer (Job * j, GstSamPaint * paint, gboolean yuv)
   for (y = j->top; y < j->bottom; y++) {
     const guint8 *mask = get_mask (j, y);
 
-    if (is_any (mask + j->first, j->end - j->first))
+    if (gst_sam_cells_is_any (mask + j->first, j->end - j->first))
       write_pixels (j, layer.pixels + (gsize) (y - a->y) * layer.stride,
           get_other (j, y, mask), mask);
   }

@@ -3,6 +3,7 @@
 #ifndef GOLDEN_H
 #define GOLDEN_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +83,46 @@ static inline float *wanted(const struct place *at, const char *what, int rows, 
 {
     return read_tensor(at->file, name_of(at, what), columns > 1 ? 2 : 1,
                        (int64_t[]) { rows, columns });
+}
+
+// That a stage differs from the golden's by no more than this part of it.
+static inline void expect_stage(sam_detector *d, const struct place *at, const char *name, int rows,
+                                int columns, double most)
+{
+    const size_t count = (size_t) rows * columns;
+    float *want = wanted(at, name, rows, columns), *got = calloc(count, sizeof(float));
+    struct sam_error error = { "" };
+    double square = 0, whole = 0;
+    int shape[4] = { 0 };
+    const int status = sam_detector_read(d, name, got, count, shape, &error);
+    const bool is_map = shape[2] > 1 && shape[1] > 1;
+
+    expect(!status && shape[0] * shape[1] * shape[2] * shape[3] == (int) count,
+           "%s: %s, (%d, %d, %d, %d)", name, error.text, shape[0], shape[1], shape[2], shape[3]);
+    for (size_t i = 0; i < count; i++) { // maps come channel by channel
+        const float x = got[is_map ? i % columns * rows + i / columns : i];
+        square += ((double) x - want[i]) * ((double) x - want[i]);
+        whole += (double) want[i] * want[i];
+    }
+    expect(sqrt(square / whole) <= most, "side %d, frame %d: %s is off by %g", at->side, at->frame,
+           name, sqrt(square / whole));
+    free(want), free(got);
+}
+
+// How many detections the golden has, at most `most`: some models leave some out.
+static inline int count_wanted(const struct place *at, int most)
+{
+    struct sam_error error = { "" };
+    struct sam_weights *w;
+    int count = 0;
+
+    if (sam_weights_open(&w, at->file, NULL, &error))
+        exit(1);
+    for (int n = 1; n <= most; n++)
+        if (!sam_weights_check(w, name_of(at, "score"), 1, (int64_t[]){ n }, &error))
+            count = n;
+    sam_weights_close(&w);
+    return count;
 }
 
 static inline int count_pixels(const uint8_t *mask) // (MASK, MASK)

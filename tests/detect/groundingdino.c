@@ -28,26 +28,7 @@ static void keep_line(void *priv, enum sam_log_level level, const char *line)
 static void check_stage(sam_detector *d, const struct place *at, const char *name, int rows,
                         int columns)
 {
-    const size_t count = (size_t) rows * columns;
-    float *want = wanted(at, name, rows, columns), *got = calloc(count, sizeof(float));
-    struct sam_error error = { "" };
-    double square = 0, whole = 0;
-    int shape[4] = { 0 };
-    const int status = sam_detector_read(d, name, got, count, shape, &error);
-    const bool is_map = shape[2] > 1 && shape[1] > 1;
-
-    expect(!status && shape[0] * shape[1] * shape[2] * shape[3] == (int) count,
-           "%s: %s, (%d, %d, %d, %d)", name, error.text, shape[0], shape[1], shape[2], shape[3]);
-    for (size_t i = 0; i < count; i++) { // maps come channel by channel
-        const float x = got[is_map ? i % columns * rows + i / columns : i];
-        square += ((double) x - want[i]) * ((double) x - want[i]);
-        whole += (double) want[i] * want[i];
-    }
-    if (getenv("SHOW"))
-        printf("side %d, frame %d: %s: %.2g\n", at->side, at->frame, name, sqrt(square / whole));
-    expect(sqrt(square / whole) <= 2e-5, "side %d, frame %d: %s is off by %g", at->side, at->frame,
-           name, sqrt(square / whole));
-    free(want), free(got);
+    expect_stage(d, at, name, rows, columns, 2e-5);
 }
 
 static void check_stages(sam_detector *d, const struct place *at, int height, int width)
@@ -83,25 +64,10 @@ static void check_stages(sam_detector *d, const struct place *at, int height, in
     check_stage(d, at, "boxes", QUERIES, 4);
 }
 
-static int count_wanted(const struct place *at)
-{
-    struct sam_error error = { "" };
-    struct sam_weights *w;
-    int count = 0;
-
-    if (sam_weights_open(&w, at->file, NULL, &error))
-        exit(1);
-    for (int n = 1; n <= QUERIES; n++)
-        if (!sam_weights_check(w, name_of(at, "score"), 1, (int64_t[]) { n }, &error))
-            count = n;
-    sam_weights_close(&w);
-    return count;
-}
-
 // Neighbours in the golden's order are 2e-4 apart in score: the order must be the same.
 static void check_found(const struct place *at, const struct sam_detections *found)
 {
-    const int num = count_wanted(at);
+    const int num = count_wanted(at, QUERIES);
     float *score = wanted(at, "score", num, 1), *label = wanted(at, "label", num, 1);
     float *query = wanted(at, "query", num, 1), *box = wanted(at, "box", num, 4);
 

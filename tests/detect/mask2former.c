@@ -11,46 +11,13 @@ enum { QUERIES = 20, CLASSES = 7, MAX_TEXT = 1 << 12 };
 
 // ---- the golden
 
-// How many detections there are: those with an empty mask are left out.
-static int count_wanted(const struct place *at)
-{
-    struct sam_error error = { "" };
-    struct sam_weights *w;
-    int count = 0;
-
-    if (sam_weights_open(&w, at->file, NULL, &error))
-        exit(1);
-    for (int n = 1; n <= QUERIES; n++)
-        if (!sam_weights_check(w, name_of(at, "score"), 1, (int64_t[]) { n }, &error))
-            count = n;
-    sam_weights_close(&w);
-    return count;
-}
-
 // F32 sums in another order: 1e-6 is seen with Swin; 2e-5 with ResNet at a size at which the
 // statistics of its BatchNorms, which are those of another, enlarge differences, PyTorch's own from
 // its F64 too.
 static void check_stage(sam_detector *d, const struct place *at, const char *name, int rows,
                         int columns)
 {
-    const size_t count = (size_t) rows * columns;
-    float *want = wanted(at, name, rows, columns), *got = calloc(count, sizeof(float));
-    struct sam_error error = { "" };
-    double square = 0, whole = 0;
-    int shape[4] = { 0 };
-    const int status = sam_detector_read(d, name, got, count, shape, &error);
-    const bool is_map = shape[2] > 1 && shape[1] > 1;
-
-    expect(!status, "%s: %s, (%d, %d, %d, %d)", name, error.text, shape[0], shape[1], shape[2],
-           shape[3]);
-    for (size_t i = 0; i < count; i++) { // maps come channel by channel
-        const float x = got[is_map ? i % columns * rows + i / columns : i];
-        square += ((double) x - want[i]) * ((double) x - want[i]);
-        whole += (double) want[i] * want[i];
-    }
-    expect(sqrt(square / whole) <= 5e-5, "side %d, frame %d: %s is off by %g", at->side, at->frame,
-           name, sqrt(square / whole));
-    free(want), free(got);
+    expect_stage(d, at, name, rows, columns, 5e-5);
 }
 
 // The box is the mask's, stretched over the frame.
@@ -75,7 +42,7 @@ static void check_box(const struct sam_detection *d, int i)
 // are the same: the order must be the same, and masks but for a few pixels.
 static void check_found(const struct place *at, const struct sam_detections *found)
 {
-    const int num = count_wanted(at);
+    const int num = count_wanted(at, QUERIES);
     float *score = wanted(at, "score", num, 1), *label = wanted(at, "label", num, 1);
     float *query = wanted(at, "query", num, 1), *box = wanted(at, "box", num, 4);
     float *pixels = wanted(at, "mask", num, 1);

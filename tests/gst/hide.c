@@ -300,8 +300,8 @@ GST_START_TEST (test_ground_picture)
   gint x, y;
 
   sam_folder_make ("ground.png");
-  write_picture ("format=RGBA,width=40,height=90",
-      "pattern=solid-color foreground-color=0xff20a040");
+  sam_write_picture ("format=RGBA,width=40,height=90",
+      "pattern=solid-color foreground-color=0xff20a040", sam_file);
   launch = g_strdup_printf ("samoverlay mode=cut-out ground=picture "
       "ground-location=\"%s\"", sam_file);
   h = sam_harness_new (launch, format, W, H);

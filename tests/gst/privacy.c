@@ -207,7 +207,8 @@ GST_START_TEST (test_bad_pictures)
       "regular file.", GST_RESOURCE_ERROR_SETTINGS);
   sam_folder_make ("ground.png");
   refuse_picture ("cannot be read: No such file");
-  write_picture ("format=RGB,width=64,height=48", "pattern=snow");
+  sam_write_picture ("format=RGB,width=64,height=48", "pattern=snow",
+      sam_file);
   fail_unless (g_file_get_contents (sam_file, &bytes, &n, NULL));
   /* truncated; then damaged within */
   fail_unless (g_file_set_contents (sam_file, bytes, n / 2, NULL));

@@ -310,11 +310,12 @@ sam_sample_new (void)
 }
 
 void
-sam_write_png (const gchar * location)
+sam_write_picture (const gchar * format, const gchar * pattern,
+    const gchar * location)
 {
-  gchar *text = g_strdup_printf ("videotestsrc num-buffers=1 "
-      "pattern=circular ! video/x-raw,format=GRAY8,width=32,height=24 ! "
-      "pngenc ! filesink location=\"%s\"", location);
+  gchar *text = g_strdup_printf ("videotestsrc num-buffers=1 %s ! "
+      "video/x-raw,%s ! pngenc ! filesink location=\"%s\"", pattern, format,
+      location);
   GstElement *pipeline = gst_parse_launch (text, NULL);
   GstBus *bus;
 
@@ -327,6 +328,13 @@ sam_write_png (const gchar * location)
   gst_object_unref (bus);
   gst_object_unref (pipeline);
   g_free (text);
+}
+
+void
+sam_write_png (const gchar * location)
+{
+  sam_write_picture ("format=GRAY8,width=32,height=24", "pattern=circular",
+      location);
 }
 
 gchar *sam_folder, *sam_file;

@@ -84,6 +84,9 @@ void sam_expect_refusal (const gchar * launch, const gchar * text, gint code);
 /* A mask of 16 x 12 px for add-mask; write one of 32 x 24 px to a PNG file. */
 GstSample *sam_sample_new (void);
 void sam_write_png (const gchar * location);
+/* Have videotestsrc draw a PNG file. */
+void sam_write_picture (const gchar * format, const gchar * pattern,
+    const gchar * location);
 
 /* A bus on which the messages of the harness's element wait;
  * sam_harness_close() ends both. */

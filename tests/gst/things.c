@@ -118,21 +118,3 @@ count_seen (GstBuffer * buf, gint x0, gint y0, gint x1, gint y1, gboolean last)
     gst_buffer_unref (buf);
   return n;
 }
-
-void
-write_picture (const gchar * format, const gchar * pattern)
-{
-  gchar *text = g_strdup_printf ("videotestsrc num-buffers=1 %s ! "
-      "video/x-raw,%s ! pngenc ! filesink location=\"%s\"", pattern, format,
-      sam_file);
-  GstElement *pipeline = gst_parse_launch (text, NULL);
-  GstBus *bus = gst_element_get_bus (pipeline);
-
-  gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  gst_message_unref (gst_bus_timed_pop_filtered (bus, GST_CLOCK_TIME_NONE,
-          GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
-  gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (bus);
-  gst_object_unref (pipeline);
-  g_free (text);
-}

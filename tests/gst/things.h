@@ -53,7 +53,4 @@ gboolean is_changed (const guint8 * data, gint x, gint y);
 guint count_seen (GstBuffer * buf, gint x0, gint y0, gint x1, gint y1,
     gboolean last);
 
-/* Have videotestsrc draw a PNG file, sam_file. */
-void write_picture (const gchar * format, const gchar * pattern);
-
 #endif

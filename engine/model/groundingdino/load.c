@@ -10,24 +10,6 @@ enum { NAME = 112 };
 
 #define TRUNK "model.backbone.conv_encoder.model."
 
-// A linear layer, each of its outputs times its number in `gain`.
-static void load_gained(struct sam_loader *l, struct sam_product *p, int out, int in,
-                        const char *gain, const char *layer)
-{
-    const size_t mark = sam_arena_mark(&l->staging);
-    float *factor = sam_load_room(&l->staging, out);
-
-    sam_load_read(l, factor, 1, (int64_t[]) { out }, "%s", gain);
-    const struct sam_load_layer s = sam_load_layer(l, out, in, false, "%s", layer);
-    for (int o = 0; sam_load_live(l) && o < out; o++) {
-        for (int i = 0; i < in; i++)
-            s.weight[(size_t) o * in + i] *= factor[o];
-        s.bias[o] *= factor[o];
-    }
-    sam_load_product(l, p, s.weight, s.bias, out, in);
-    sam_arena_release(&l->staging, mark);
-}
-
 static void load_attention(struct sam_loader *l, struct gdino_attention *w, int d, const char *at)
 {
     sam_load_linear(l, &w->q, d, d, "%s.query", at);
@@ -62,10 +44,10 @@ static void load_fusion(struct sam_loader *l, const struct gdino_sizes *s, struc
     sam_load_linear(l, &w->text_values, wide, d, "%s.attn.values_text_proj", at);
     snprintf(gain, sizeof(gain), "%s.vision_param", at);
     snprintf(layer, sizeof(layer), "%s.attn.out_vision_proj", at);
-    load_gained(l, &w->image_out, d, wide, gain, layer);
+    sam_load_scaled(l, &w->image_out, d, wide, gain, layer);
     snprintf(gain, sizeof(gain), "%s.text_param", at);
     snprintf(layer, sizeof(layer), "%s.attn.out_text_proj", at);
-    load_gained(l, &w->text_out, d, wide, gain, layer);
+    sam_load_scaled(l, &w->text_out, d, wide, gain, layer);
 }
 
 static void load_encoder_layer(struct sam_loader *l, const struct gdino_sizes *s,

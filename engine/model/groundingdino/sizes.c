@@ -29,28 +29,17 @@ void gdino_maps(const struct sam_config *c, const struct sam_shape *shape,
     }
 }
 
-// Layers are counted by the tensor `mark` of each. One that has `other` and lacks the mark would
-// shorten the model unseen.
-static int count(const struct sam_weights *w, const char *prefix, const char *mark,
-                 const char *other, int limit, int *out, struct sam_error *error)
-{
-    *out = sam_config_layers(w, prefix, mark, limit);
-    if (sam_config_layers(w, prefix, other, limit) <= *out)
-        return SAM_OK;
-    return sam_fail(error, SAM_EFORMAT, "%s: tensor '%s%d%s' is missing", sam_weights_file(w),
-                    prefix, *out, mark);
-}
-
 static int count_layers(struct gdino_sizes *s, const struct sam_weights *w, struct sam_error *error)
 {
     int status;
 
-    if ((status = count(w, ENCODER, ".deformable_layer.fc1.weight", ".deformable_layer.fc2.weight",
-                        GDINO_MAX_LAYERS, &s->encoder_layers, error)) ||
-        (status = count(w, DECODER, ".fc1.weight", ".fc2.weight", GDINO_MAX_LAYERS,
-                        &s->decoder_layers, error)) ||
-        (status = count(w, BERT "encoder.layer.", ".intermediate.dense.weight",
-                        ".output.dense.weight", GDINO_MAX_BERT, &s->bert_layers, error)))
+    if ((status = sam_config_count(w, ENCODER, ".deformable_layer.fc1.weight",
+                                   ".deformable_layer.fc2.weight", GDINO_MAX_LAYERS,
+                                   &s->encoder_layers, error)) ||
+        (status = sam_config_count(w, DECODER, ".fc1.weight", ".fc2.weight", GDINO_MAX_LAYERS,
+                                   &s->decoder_layers, error)) ||
+        (status = sam_config_count(w, BERT "encoder.layer.", ".intermediate.dense.weight",
+                                   ".output.dense.weight", GDINO_MAX_BERT, &s->bert_layers, error)))
         return status;
     s->is_mm = sam_weights_find(w, "class_embed.0.bias") ||
                sam_weights_find(w, "model.encoder_output_class_embed.bias");

@@ -22,26 +22,14 @@ static int read_of_stage(const struct sam_weights *w, int stage, const char *par
     return sam_config_size(w, &from, out, error);
 }
 
-// Layers are counted by the tensor `mark` of each. One that has `other` and lacks the mark would
-// shorten the model unseen.
-static int count(const struct sam_weights *w, const char *prefix, const char *mark,
-                 const char *other, int limit, int *out, struct sam_error *error)
-{
-    *out = sam_config_layers(w, prefix, mark, limit);
-    if (sam_config_layers(w, prefix, other, limit) <= *out)
-        return SAM_OK;
-    return sam_fail(error, SAM_EFORMAT, "%s: tensor '%s%d%s' is missing", sam_weights_file(w),
-                    prefix, *out, mark);
-}
-
 static int count_of_stage(const struct sam_weights *w, int stage, int *out,
                           struct sam_error *error)
 {
     char prefix[NAME];
 
     snprintf(prefix, sizeof(prefix), ENCODER "encoder.stages.%d.layers.", stage);
-    return count(w, prefix, ".layer.0.convolution.weight", ".layer.2.convolution.weight",
-                 M2F_MAX_BLOCKS, out, error);
+    return sam_config_count(w, prefix, ".layer.0.convolution.weight", ".layer.2.convolution.weight",
+                            M2F_MAX_BLOCKS, out, error);
 }
 
 static int read_swin(struct m2f_sizes *s, const struct sam_weights *w, struct sam_error *error)
@@ -83,13 +71,16 @@ static int read_decoders(struct m2f_sizes *s, const struct sam_weights *w, int *
 {
     int status, classes = 0;
 
-    if ((status = sam_config_size(w, &(struct sam_size_from) {
-             PIXELS "input_projections.0.0.weight", 0, 4, { 0, s->width[SAM_STAGES - 1], 1, 1 } },
-             &s->d, error)) ||
-        (status = count(w, PIXELS "encoder.layers.", ".fc1.weight", ".fc2.weight",
-                        M2F_MAX_ENCODER, &s->encoder_layers, error)) ||
-        (status = count(w, MODULE "decoder.layers.", ".fc1.weight", ".fc2.weight",
-                        M2F_MAX_LAYERS, &s->layers, error)))
+    if ((status = sam_config_size(w,
+                                  &(struct sam_size_from){ PIXELS "input_projections.0.0.weight",
+                                                           0,
+                                                           4,
+                                                           { 0, s->width[SAM_STAGES - 1], 1, 1 } },
+                                  &s->d, error)) ||
+        (status = sam_config_count(w, PIXELS "encoder.layers.", ".fc1.weight", ".fc2.weight",
+                                   M2F_MAX_ENCODER, &s->encoder_layers, error)) ||
+        (status = sam_config_count(w, MODULE "decoder.layers.", ".fc1.weight", ".fc2.weight",
+                                   M2F_MAX_LAYERS, &s->layers, error)))
         return status;
     const struct {
         struct sam_size_from from;

@@ -13,24 +13,6 @@ enum { NAME = 112 };
 #define PROJECTOR "backbone.0.projector.stages.0."
 #define MASKS     "segmentation_head."
 
-// A linear layer, each of its outputs times its number in `scale`.
-static void load_scaled(struct sam_loader *l, struct sam_product *p, int out, int in,
-                        const char *scale, const char *layer)
-{
-    const size_t mark = sam_arena_mark(&l->staging);
-    float *factor = sam_load_room(&l->staging, out);
-
-    sam_load_read(l, factor, 1, (int64_t[]) { out }, "%s", scale);
-    const struct sam_load_layer s = sam_load_layer(l, out, in, false, "%s", layer);
-    for (int o = 0; sam_load_live(l) && o < out; o++) {
-        for (int i = 0; i < in; i++)
-            s.weight[(size_t) o * in + i] *= factor[o];
-        s.bias[o] *= factor[o];
-    }
-    sam_load_product(l, p, s.weight, s.bias, out, in);
-    sam_arena_release(&l->staging, mark);
-}
-
 static void load_block(struct sam_loader *l, const struct rfdetr_sizes *s, struct rfdetr_block *b,
                        int i)
 {
@@ -44,12 +26,12 @@ static void load_block(struct sam_loader *l, const struct rfdetr_sizes *s, struc
     sam_load_linear(l, &b->v, c, c, "%s.attention.attention.value", at);
     snprintf(scale, sizeof(scale), "%s.layer_scale1.lambda1", at);
     snprintf(layer, sizeof(layer), "%s.attention.output.dense", at);
-    load_scaled(l, &b->out, c, c, scale, layer);
+    sam_load_scaled(l, &b->out, c, c, scale, layer);
     sam_load_norm(l, &b->mlp.norm, c, "%s.norm2", at);
     sam_load_linear(l, &b->mlp.up, s->hidden, c, "%s.mlp.fc1", at);
     snprintf(scale, sizeof(scale), "%s.layer_scale2.lambda1", at);
     snprintf(layer, sizeof(layer), "%s.mlp.fc2", at);
-    load_scaled(l, &b->mlp.down, c, s->hidden, scale, layer);
+    sam_load_scaled(l, &b->mlp.down, c, s->hidden, scale, layer);
 }
 
 // The class token with its position, and the other positions at the size of the input.
