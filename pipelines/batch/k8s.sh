@@ -13,7 +13,7 @@ usage() {
     exit 2
 }
 
-[ $# -ge 1 ] || usage
+case ${1:-} in '' | -*) usage ;; esac
 job=$1
 shift
 image= claim= name=samtrack path=/work/$(basename "$job") parallel=100 cpu=4 memory=4Gi gpu=0 queue=

@@ -6,10 +6,12 @@
 # SAMTRACK_BATCH: the program, if it is not on the nodes' PATH.
 set -eu
 
-if [ $# -lt 1 ]; then
+case ${1:-} in
+'' | -*)
     echo "usage: slurm.sh FOLDER [OPTION OF sbatch ...]" >&2
     exit 2
-fi
+    ;;
+esac
 SAMTRACK_JOB=$(realpath "$1")
 SAMTRACK_BATCH=${SAMTRACK_BATCH:-samtrack-batch}
 export SAMTRACK_JOB SAMTRACK_BATCH SAMTRACK_BASE

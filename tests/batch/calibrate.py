@@ -20,6 +20,8 @@ import children  # noqa: E402
 from cluster import Cluster, check, find  # noqa: E402
 from simulate_cluster import Model, pack  # noqa: E402
 
+if len(sys.argv) < 6 or not all(a.isdigit() for a in sys.argv[5:]):
+    sys.exit('calibrate.py: ' + __doc__[__doc__.index('usage: '):])
 BUILD, SOURCES, PROGRAM, ROOT = (pathlib.Path(a).resolve() for a in sys.argv[1:5])
 COUNTS = [int(a) for a in sys.argv[5:]]
 ITEMS = 4        # of a shard

@@ -233,6 +233,11 @@ int main(int argc, char **argv)
         g_printerr("usage: bench-privacy [FRAMES [PROPERTIES]]\n");
         return 2;
     }
+    if (!gst_registry_check_feature_version(gst_registry_get(), "samscene", 0, 0, 0)) {
+        g_printerr("bench-privacy: there is no element samscene: GST_PLUGIN_PATH must name "
+                   "build/gst and build/gst/scene\n");
+        return 1;
+    }
     printf("%-30s %6s %10s %8s %12s %6s %8s\n", "clip", "frames", "pixels", "seen", "frames seen",
            "held", "covered");
     for (size_t i = 0; i < G_N_ELEMENTS(clips); i++) {
