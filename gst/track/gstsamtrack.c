@@ -279,6 +279,22 @@ post_stats (GstSamTrack * self)
       gst_message_new_element (GST_OBJECT (self), stats));
 }
 
+/* Downstream first: else the frame that waits here comes out before its pads
+ * refuse it. */
+static gboolean
+start_flush (GstSamTrack * self, GstEvent * event)
+{
+  gboolean ok;
+
+  gst_sam_pad_forward_event (self, event);
+  ok = GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event
+      (GST_BASE_TRANSFORM (self), event);
+  gst_sam_pending_set_flushing (self->pending, TRUE);
+  gst_sam_worker_interrupt (&self->worker, TRUE);
+  gst_sam_follow_interrupt (self->follow, TRUE);
+  return ok;
+}
+
 static gboolean
 gst_sam_track_sink_event (GstBaseTransform * base, GstEvent * event)
 {
@@ -304,10 +320,7 @@ gst_sam_track_sink_event (GstBaseTransform * base, GstEvent * event)
       post_stats (self);
       break;
     case GST_EVENT_FLUSH_START:
-      gst_sam_pending_set_flushing (self->pending, TRUE);
-      gst_sam_worker_interrupt (&self->worker, TRUE);
-      gst_sam_follow_interrupt (self->follow, TRUE);
-      break;
+      return start_flush (self, event);
     case GST_EVENT_FLUSH_STOP:
       gst_sam_pending_set_flushing (self->pending, FALSE);
       gst_sam_worker_interrupt (&self->worker, FALSE);
