@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Runs `meson test` and tells how far it is; a test that fails is told at once.
-usage: progress.py NAME BUILD [ARGUMENTS of meson test]
+usage: progress.py [--again] NAME BUILD [ARGUMENTS of meson test]
        progress.py --targets BUILD [SUITE]
-Prints to standard error, and last to standard output: passed failed skipped. --targets: what the tests of a suite, or
+Prints to standard error, and last to standard output: passed failed skipped. A test that passed before on all that it reads
+(unchanged.py) counts as passed and does not run, but with --again. --targets: what the tests of a suite, or
 all tests, need, for ninja; without those that sanitizers do not see."""
+import contextlib
 import json
 import os
 import pathlib
@@ -12,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import unchanged
 
 SHOWN = 3000  # bytes of what a failed test printed, of each stream
 EVERY = 30  # seconds between two lines of progress
@@ -28,8 +32,9 @@ def tell(text):
 
 
 class Run:
-    def __init__(self, name, build, arguments):
+    def __init__(self, name, build, arguments, again=False):
         self.name, self.build, self.arguments = name, build, arguments
+        self.fresh = again
         self.log = build / 'meson-logs' / f'{name}.json'
         self.durations_file = build / 'meson-logs' / 'durations.json'
         self.verdicts = {'passed': 0, 'failed': 0, 'skipped': 0}
@@ -43,6 +48,7 @@ class Run:
             self.durations = {}
         listed = subprocess.run(['meson', 'test', '-C', build, '--no-rebuild', '--list', *arguments], capture_output=True, text=True)
         self.left = [line.split(' / ', 1)[-1] for line in listed.stdout.splitlines() if ' / ' in line]
+        self.unchanged = unchanged.Unchanged(build)
 
     def take(self, test):
         verdict = ('passed' if test['result'] in ('OK', 'EXPECTEDFAIL') else 'skipped' if test['result'] == 'SKIP' else 'failed')
@@ -51,6 +57,7 @@ class Run:
             self.again.append(name)
             return
         self.verdicts[verdict] += 1
+        self.unchanged.note(name, verdict == 'passed')
         self.durations[name] = test['duration']
         if name in self.left:
             self.left.remove(name)
@@ -93,15 +100,29 @@ class Run:
         process = subprocess.Popen(['meson', 'test', '-C', self.build, '--no-rebuild', '--logbase', self.name,
                                     '--num-processes', str(PROCESSES), *self.arguments, *names],
                                    stdout=said, stderr=subprocess.STDOUT)
-        while process.poll() is None:
-            time.sleep(0.5)
+        running = True
+        while running:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(0.5)
+                running = False
             self.take_new()
             self.tell_progress()
-        self.take_new()
+
+    def pass_over(self):
+        """Count those that passed before on all that they read. Returns the names of the others; none: all are to run."""
+        same = self.unchanged.find(self.left)
+        if self.fresh or not same:
+            return []
+        tell(f'   {self.name}: {len(same)} of {len(self.left)} passed before on the same programs and data, and do not run again')
+        self.left = [name for name in self.left if name not in set(same)]
+        self.verdicts['passed'] += len(same)
+        return self.left
 
     def run(self):
         said = tempfile.TemporaryFile('w+')
-        self.run_tests(said)
+        names = self.pass_over()
+        if self.left:
+            self.run_tests(said, *names)
         while self.again:
             names, self.again = self.again, []
             self.tries += 1
@@ -115,6 +136,7 @@ class Run:
             tell(f'FAILED: {self.name}: {len(self.left)} tests did not run: {", ".join(self.left[:5])}')
             self.verdicts['failed'] += len(self.left)
         self.durations_file.write_text(json.dumps(self.durations))
+        self.unchanged.save()
         print(*self.verdicts.values())
 
 
@@ -130,9 +152,10 @@ def print_targets(build, suite):
 
 
 if __name__ == '__main__':
-    if len(sys.argv) < 3:
+    if len(sys.argv) < 3 + ('--again' in sys.argv):
         sys.exit(__doc__)
     if sys.argv[1] == '--targets':
         print_targets(pathlib.Path(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else None)
         sys.exit()
-    Run(sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3:]).run()
+    words = [word for word in sys.argv[1:] if word != '--again']
+    Run(words[0], pathlib.Path(words[1]), words[2:], len(words) < len(sys.argv) - 1).run()

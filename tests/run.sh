@@ -1,19 +1,21 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Installs missing packages, builds, runs all tests. Last line: N passed, N failed, N skipped.
-# usage: tests/run.sh [--quick | --full] [JOB...]
+# usage: tests/run.sh [--quick | --full] [--again] [JOB...]
 #   JOB: plain, emu (the CUDA backend on the CPU), asan (with UBSan), tsan, fuzz; none: all of them
 #   --quick: plain without the long runs (3 minutes on 2 cores, without the CUDA backend where nothing was built)
 #   --full: on the emulated CUDA backend every scenario of every golden (another hour)
+#   --again: also tests of the engine that passed here before with the same program and data (tests/unchanged.py)
 # A failing test is told when it fails. Without a GPU nvcc does not optimize; its objects are kept in $SAMTRACK_NVCC_CACHE, ~/.cache/samtrack/nvcc.
 set -u
 cd "$(dirname "$0")/.."
-quick= full=false jobs=
-usage() { sed -n '3,6s/^# //p' "$0" >&2; exit 2; }
+quick= full=false again= jobs=
+usage() { sed -n '3,7s/^# //p' "$0" >&2; exit 2; }
 for argument in "$@"; do
     case "$argument" in
     --quick) quick=1 ;;
     --full) full=true ;;
+    --again) again=--again ;;
     plain | emu | asan | tsan | fuzz) jobs="$jobs $argument" ;;
     *) usage ;;
     esac
@@ -49,7 +51,7 @@ part() { # name, command with arguments
 # Adds the verdicts of one run of meson test to the totals.
 run_tests() { # name, build folder, arguments of meson test
     local sums
-    sums=$($fixed python3 tests/progress.py "$@")
+    sums=$($fixed python3 tests/progress.py $again "$@")
     set -- "$1" $sums
     echo "== $1: ${2:-0} passed, ${3:-1} failed, ${4:-0} skipped"
     passed=$((passed + ${2:-0})) failed=$((failed + ${3:-1})) skipped=$((skipped + ${4:-0}))

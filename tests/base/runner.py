@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What tests/run.sh stands on: tests/progress.py tells failures at once and counts all verdicts; tools/nvcc.py compiles again what
+"""What tests/run.sh stands on: tests/progress.py tells failures at once, counts all verdicts, and runs a test again if anything
+that it reads has changed; tools/nvcc.py compiles again what
 has changed, and only that; tests/children.py leaves no program behind. usage: runner.py ROOT"""
+import json
 import os
 import pathlib
 import subprocess
@@ -43,6 +45,22 @@ broken = {'result': 'FAIL', 'stderr': 'LeakSanitizer has encountered a fatal err
 second = {'OK': {'result': 'OK'}, 'BROKEN': broken, 'FAIL': {'result': 'FAIL', 'stderr': 'a leak'}}[os.environ['SECOND']]
 tests = [('live / frail', second)] if sys.argv[-1] == 'frail' else [('base / good', {'result': 'OK'}), ('live / frail', broken)]
 log.write_text(''.join(json.dumps({'name': 'samtrack:' + name, 'duration': 2, **rest}) + '\n' for name, rest in tests))
+'''
+# Tests whose names are appended to the file `ran`; those in the file `bad` fail.
+SAME = r'''#!/usr/bin/env python3
+import json, pathlib, sys
+build = pathlib.Path(sys.argv[sys.argv.index('-C') + 1])
+tests = [t['suite'][0] + ' / ' + t['name'] for t in json.loads((build / 'meson-info/intro-tests.json').read_text())]
+if '--list' in sys.argv:
+    print(*tests, sep='\n')
+    sys.exit()
+last = sys.argv.index('--num-processes') + 2
+tests = [t for t in tests if t.split(' / ')[1] in sys.argv[last:] or not sys.argv[last:]]
+with open(build / 'ran', 'a') as f:
+    print(*(t.split(' / ')[1] for t in tests), file=f)
+bad = (build / 'bad').read_text().split()
+(build / 'meson-logs' / (sys.argv[sys.argv.index('--logbase') + 1] + '.json')).write_text(''.join(json.dumps(
+    {'name': t, 'duration': 1, 'result': 'FAIL' if t.split(' / ')[1] in bad else 'OK'}) + '\n' for t in tests))
 '''
 NVCC = r'''#!/bin/sh
 if [ "$1" = --version ]; then cat "$VERSION"; exit; fi
@@ -94,6 +112,53 @@ def check_again(folder):
                f'then {second}: {done.stdout}, expected {wanted}; {done.stderr}')
 
 
+def write_tests(folder, arguments=(), env=None):
+    (folder / 'meson-info/intro-tests.json').write_text(json.dumps([
+        {'name': name, 'suite': ['samtrack:' + suite], 'cmd': [str(folder / name), *arguments], 'env': env or {}, 'workdir': None,
+         'depends': ['t']} for name, suite in (('op', 'ops'), ('pad', 'gst'), ('threads', 'threads'))]))
+
+
+def check_unchanged(folder):
+    """Of three tests only that of an operation is known by what it reads: it runs again whenever that is something else."""
+    program, data, library, script = folder / 'op', folder / 'data/inner/file', folder / 'lib.so', folder / 'needed'
+    for path in (folder / 'meson-logs', folder / 'meson-info', data.parent):
+        path.mkdir(parents=True)
+    (folder / 'meson-info/intro-targets.json').write_text(json.dumps([{'id': 't', 'filename': [str(script)]}]))
+    for path in (program, data, library, script, folder / 'pad', folder / 'threads'):
+        path.write_text('one')
+    (folder / 'bad').write_text('')
+    write_program(folder / 'meson', SAME)
+    write_tests(folder, [str(folder / 'data')])
+
+    def run(wanted, why, verdict='3 0 0', env=None, *arguments):
+        (folder / 'ran').write_text('')
+        done = subprocess.run([sys.executable, ROOT / 'tests/progress.py', *arguments, 'part', folder], text=True, capture_output=True,
+                              timeout=60, env=dict(os.environ, PATH=f'{folder}:{os.environ["PATH"]}', **(env or {})))
+        ran = (folder / 'ran').read_text().split()
+        expect(done.stdout.strip() == verdict, f'{why}: {done.stdout.strip()}, expected {verdict}; {done.stderr}')
+        expect(ran == wanted, f'{why}: ran {ran}, expected {wanted}')
+
+    every, others = ['op', 'pad', 'threads'], ['pad', 'threads']
+    run(every, 'first')
+    run(others, 'nothing changed')
+    run(every, 'with --again', '3 0 0', None, '--again')
+    for path in (program, data, library, script):
+        path.write_text('two')
+        run(every, f'{path.name} changed')
+        run(others, f'after {path.name} changed')
+    run(every, 'another variable', env={'EMU_SM': '89'})
+    run(every, 'the variable is gone')
+    write_tests(folder, [str(folder / 'data'), '1'])
+    run(every, 'another argument')
+    write_tests(folder, [str(folder / 'data'), '1'], {'A': 'b'})
+    (folder / 'bad').write_text('op')
+    run(every, 'another environment', '2 1 0')
+    run(every, 'it failed', '2 1 0')
+    (folder / 'bad').write_text('')
+    run(every, 'it failed before')
+    run(others, 'at the end')
+
+
 def compile_one(folder, env):
     subprocess.run([sys.executable, ROOT / 'tools/nvcc.py', folder, folder / 'nvcc', '-c', folder / 'unit.cu', '-o', 'unit.o', '-MF',
                     'unit.d'], check=True, cwd=folder / 'build', env=env)
@@ -134,9 +199,8 @@ def check_children():
         expect(not left, f'{left} of {child}, {orphan} still run')
 
 
-with tempfile.TemporaryDirectory() as a, tempfile.TemporaryDirectory() as b, tempfile.TemporaryDirectory() as c:
-    check_progress(pathlib.Path(a))
-    check_again(pathlib.Path(c))
-    check_nvcc(pathlib.Path(b))
+for check in check_progress, check_again, check_unchanged, check_nvcc:
+    with tempfile.TemporaryDirectory() as made:
+        check(pathlib.Path(made))
 check_children()
 print('ok')
