@@ -9,26 +9,19 @@
 #include <time.h>
 
 #include "costs.h"
+#include "op_kinds.h"
 
 enum {
-    KINDS  = 1024, // operations with their shapes
     PAIRS  = 8192, // of events, in one frame
     CHUNK  = 64,   // operations that are queued before the first of them may run
     GATE_MS = 200, // after which they may anyway
     SHAPES = 64,   // of large products that were not the library's
 };
 
-struct kind {
-    char name[24], shape[96];
-    double flop, bytes, ms;
-    long calls;
-    bool is_library;
-};
-
 static struct {
     bool on;
-    int frames, num_kinds, num_pairs, since_gate;
-    struct kind kind[KINDS];
+    int frames, num_pairs, since_gate;
+    struct op_kinds kinds;
     int kind_of[PAIRS];
     cudaEvent_t from[PAIRS], to[PAIRS];
     bool is_library; // the product of the operation that is being called
@@ -177,66 +170,28 @@ void op_times_write_products(FILE *f)
 
 // ---- operations
 
-static void write_tensor(char *dst, size_t size, const struct sam_tensor *t)
+// The entry of an operation, with what it is a sum over; NULL: there are too many.
+static struct op_kind *kind_of(const char *name, const void *contract)
 {
-    snprintf(dst, size, "%dx%dx%dx%d %s", t->n, t->h, t->w, t->c, sam_type_name(t->type));
-}
+    char more[64] = "";
 
-// Of the first tensor, and of what it is a sum over.
-static void write_shape(char *dst, size_t size, const char *name, const void *contract)
-{
-    const struct sam_linears *list = contract;
-    const struct sam_norm_linears *normed = contract;
-    const struct sam_tensor *first = contract;
-    int count = 1;
-
-    if (!strcmp(name, "linears") || !strcmp(name, "scatters")) {
-        first = (const struct sam_tensor *) (const void *) list->each; // dst comes first in both
-        count = list->count;
-    } else if (!strcmp(name, "norm_linears")) {
-        first = &normed->each[0].dst;
-        count = normed->count;
-    } else if (!strcmp(name, "paint")) {
-        snprintf(dst, size, "frame");
-        return;
-    }
-    write_tensor(dst, size, first);
-    if (count > 1)
-        snprintf(dst + strlen(dst), size - strlen(dst), " (%d)", count);
     if (now.k)
-        snprintf(dst + strlen(dst), size - strlen(dst), ", %ld rows over %ld%s", now.rows, now.k,
-                 now.exact ? ", f32" : "");
-}
-
-// The entry of an operation; NULL: there are too many.
-static struct kind *kind_of(const char *name, const void *contract)
-{
-    char shape[sizeof(times.kind[0].shape)];
-
-    write_shape(shape, sizeof(shape), name, contract);
-    for (int i = 0; i < times.num_kinds; i++)
-        if (!strcmp(times.kind[i].name, name) && !strcmp(times.kind[i].shape, shape))
-            return &times.kind[i];
-    if (times.num_kinds == KINDS)
-        return NULL;
-    struct kind *k = &times.kind[times.num_kinds++];
-    snprintf(k->name, sizeof(k->name), "%s", name);
-    strcpy(k->shape, shape);
-    return k;
+        snprintf(more, sizeof(more), ", %ld rows over %ld%s", now.rows, now.k, now.exact ? ", f32" : "");
+    return op_kinds_find(&times.kinds, name, contract, more);
 }
 
 // The pair of events of the operation that begins; -1: it is not timed.
 static int begin_pair(struct sam_queue *q, const char *name, const void *contract)
 {
     const cudaStream_t stream = sam_cuda_stream(q);
-    struct kind *k = times.on && times.num_pairs < PAIRS ? kind_of(name, contract) : NULL;
+    struct op_kind *k = times.on && times.num_pairs < PAIRS ? kind_of(name, contract) : NULL;
 
     if (!k)
         return -1;
     const int i = times.num_pairs++;
     if (!times.from[i] && (cudaEventCreate(&times.from[i]) || cudaEventCreate(&times.to[i])))
         return times.num_pairs--, -1;
-    times.kind_of[i] = (int) (k - times.kind);
+    times.kind_of[i] = (int) (k - times.kinds.kind);
     k->flop += now.flop;
     k->bytes += now.read + now.written;
     k->calls++;
@@ -251,7 +206,7 @@ static void end_pair(struct sam_queue *q, int i)
     if (i < 0)
         return;
     cudaEventRecord(times.to[i], sam_cuda_stream(q));
-    times.kind[times.kind_of[i]].is_library |= times.is_library;
+    times.kinds.kind[times.kind_of[i]].is_library |= times.is_library;
 }
 
 const struct sam_ops *__real_sam_cuda_ops(void);
@@ -292,32 +247,16 @@ void op_times_frame(void)
     for (int i = 0; i < times.num_pairs; i++) {
         float ms = 0;
         if (!cudaEventElapsedTime(&ms, times.from[i], times.to[i]))
-            times.kind[times.kind_of[i]].ms += ms;
+            times.kinds.kind[times.kind_of[i]].ms += ms;
     }
     cudaGetLastError(); // an event that was never reached is no failure of the next launch
     times.num_pairs = 0;
     times.frames++;
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct kind *x = a, *y = b;
-    return (x->ms < y->ms) - (x->ms > y->ms);
-}
-
 void op_times_write(FILE *f)
 {
-    const double n = times.frames ? times.frames : 1;
-
-    qsort(times.kind, (size_t) times.num_kinds, sizeof(*times.kind), by_time);
-    fputc('[', f);
-    for (int i = 0; i < times.num_kinds; i++) {
-        const struct kind *k = &times.kind[i];
-        fprintf(f, "%s[\"%s\", \"%s\", %.1f, %.2f, %.4f, %.4f, %s]", i ? ", " : "", k->name,
-                k->shape, (double) k->calls / n, 1e3 * k->ms / n, 1e-9 * k->flop / n,
-                1e-6 * k->bytes / n, k->is_library ? "true" : "false");
-    }
-    fputc(']', f);
+    op_kinds_write(&times.kinds, f, times.frames);
 }
 
 // ---- frames on the device

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // bench-steps --model FILE [--backend cpu|cuda] [--precision fp32|bf16] [--objects N] [--frames N]
-//             [--side PX] [--full N] [--device-frames] [--operations]
+//             [--side PX] [--full N] [--threads N] [--device-frames] [--operations]
 // Times every frame of a stream with N objects through the public header. The last line is JSON;
 // percentiles are over frames from --full on (default 32), when memory is full. With the backend
 // cuda it tells what is used there (see tools/report.h). The engine's warnings and infos go to
 // standard error.
 // --side: of the frames and of the model's input (default 1024).
 // --device-frames: frames are in the GPU's memory (default: in the host's).
-// --operations: nothing is recorded, and every operation of those frames is timed by events; the
-// frames take longer than without.
+// --operations: nothing is recorded, and every operation of those frames is timed, by events on a
+// GPU; the frames take longer than without.
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,6 +19,7 @@
 #include <samtrack/samtrack.h>
 
 #include "op_times.h"
+#include "op_times_cpu.h"
 #include "report.h"
 #include "standard.h"
 
@@ -26,7 +27,7 @@ enum { CLIP = 8 };
 
 struct options {
     int objects, frames, side, full;
-    bool on_device, operations;
+    bool on_device, operations, on_cpu;
 };
 
 static double now_ms(void)
@@ -116,7 +117,10 @@ static void report(const sam_tracker *t, const struct sam_plan *plan, double *ms
     op_times_write_waits(stdout, o->frames - o->full);
     if (o->operations) {
         printf(", \"operations\": ");
-        op_times_write(stdout);
+        if (o->on_cpu)
+            op_times_cpu_write(stdout, o->frames - o->full);
+        else
+            op_times_write(stdout);
     }
     printf("}\n");
 }
@@ -139,6 +143,7 @@ static void parse(int argc, char **argv, struct sam_params *p, struct options *o
         { "precision", 1, NULL, 'p' }, { "objects", 1, NULL, 'n' },
         { "frames", 1, NULL, 'f' },  { "side", 1, NULL, 's' },
         { "full", 1, NULL, 'u' },
+        { "threads", 1, NULL, 't' },
         { "device-frames", 0, NULL, 'd' }, { "operations", 0, NULL, 'o' },
         { NULL, 0, NULL, 0 },
     };
@@ -152,6 +157,7 @@ static void parse(int argc, char **argv, struct sam_params *p, struct options *o
         case 'f': o->frames = atoi(optarg); break;
         case 's': o->side = p->input_size = atoi(optarg); break;
         case 'u': o->full = atoi(optarg); break;
+        case 't': p->threads = atoi(optarg); break;
         case 'd': o->on_device = true; break;
         case 'o': o->operations = true; break;
         default:  exit(2);
@@ -164,6 +170,15 @@ static void parse(int argc, char **argv, struct sam_params *p, struct options *o
     }
     p->max_objects = o->objects;
     p->no_graphs = o->operations;
+    o->on_cpu = p->backend == SAM_BACKEND_CPU;
+}
+
+static void start_op_times(const struct options *o)
+{
+    if (o->on_cpu)
+        op_times_cpu_start();
+    else if (!op_times_start())
+        die("--operations", "this build has no CUDA backend");
 }
 
 // One frame of the clip, there and back. Returns its time.
@@ -176,15 +191,15 @@ static double step(sam_tracker *t, const struct options *o, const uint8_t *clip,
                                      .stride = { 3 * o->side }, .on_device = o->on_device };
     struct sam_result result = SAM_RESULT_INIT;
     struct sam_error error = { "" };
-    if (f == o->full && o->operations && !op_times_start())
-        die("--operations", "this build has no CUDA backend");
+    if (f == o->full && o->operations)
+        start_op_times(o);
     if (f == o->full)
         op_times_count_waits(true);
     const double before = now_ms();
     if (sam_tracker_step(t, &frame, NULL, &result, &error))
         die("step", error.text);
     const double ms = now_ms() - before;
-    if (f >= o->full && o->operations)
+    if (f >= o->full && o->operations && !o->on_cpu)
         op_times_frame();
     return ms;
 }
