@@ -60,6 +60,7 @@ struct sam_config {
     bool no_obj_embed_spatial; // SAM 2.1: absent objects mark their memory
     bool pointer_time;         // SAM 2.1: pointers carry a projected temporal code
     bool present_only; // memory selection: frames that an object is absent from are not remembered
+    bool exact_maps; // maps are multiplied in F32 whatever the precision (fp32, bf16)
     float box_zoom; // a box is answered in a window this many times its size; 0: in the frame
     float click_zoom; // a click is answered again in one this many times the size of its answer
     int target_channels; // of the target model's features; 0: there is none

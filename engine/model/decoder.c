@@ -28,13 +28,13 @@ static void load_self(struct sam_loader *l, const struct sam_config *config,
     sam_load_linear(l, &a->out, d, d, "%s.self_attn.out_proj", prefix);
 }
 
-// Between tokens and image: what is made of the image, or for it, is not exact in wide models.
+// Between tokens and image: what is made of the image, or for it, is exact where maps are.
 static void load_cross(struct sam_loader *l, const struct sam_config *config,
                        struct sam_attention_weights *a, bool image_asks, const char *prefix,
                        const char *name)
 {
     const int d = config->d_model, width = d / 2;
-    const bool exact = l->exact, image = exact && !sam_is_wide(config);
+    const bool exact = l->exact, image = exact && config->exact_maps;
     l->exact = image_asks ? image : exact;
     sam_load_linear(l, &a->q, width, d, "%s.%s.q_proj", prefix, name);
     sam_load_linear(l, &a->out, d, width, "%s.%s.out_proj", prefix, name);
@@ -79,7 +79,7 @@ static void load_heads(struct sam_loader *l, const struct sam_config *c, struct 
     const int width = c->d_model;
     const char *up = "sam_mask_decoder.output_upscaling";
 
-    l->exact = !sam_is_wide(c);
+    l->exact = c->exact_maps;
     sam_load_conv_transpose(l, &d->upscale1, c->high_res_s1, width, "%s.0", up);
     l->exact = true;
     sam_load_norm(l, &d->upscale_norm, c->high_res_s1, "%s.1", up);

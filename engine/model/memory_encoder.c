@@ -71,7 +71,7 @@ void sam_memory_encoder_load(struct sam_loader *l, const struct sam_config *conf
 {
     const int d = config->d_model;
     const char *down = "memory_encoder.mask_downsampler.encoder";
-    l->exact = !sam_is_wide(config);
+    l->exact = config->exact_maps;
     for (int i = 0, in = 1; i < 4; i++, in *= 4) {
         sam_load_conv(l, &e->down[i], 4 * in, in, 3, "%s.%d", down, 3 * i);
         sam_load_norm(l, &e->down_norm[i], 4 * in, "%s.%d", down, 3 * i + 1);

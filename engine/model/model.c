@@ -85,7 +85,7 @@ static void load_parts(struct sam_loader *l, struct sam_model *m)
         m->config.detector->load(l, &m->config, m->trunk);
         return;
     }
-    l->is_wide = sam_is_wide(&m->config);
+    l->is_wide = !m->config.exact_maps;
     l->no_int8 = sam_family_no_int8(m->config.family);
     m->config.family->load(l, &m->config, m->trunk);
     sam_neck_load(l, &m->config, &m->neck);

@@ -23,7 +23,7 @@ static void load_folded(struct sam_loader *l, const struct sam_config *config,
 
 void sam_neck_load(struct sam_loader *l, const struct sam_config *c, struct sam_neck *n)
 {
-    l->exact = !sam_is_wide(c);
+    l->exact = c->exact_maps;
     sam_load_conv(l, &n->coarse, c->d_model, c->stage_width[3], 1,
                   "image_encoder.neck.convs.0.conv");
     sam_load_conv(l, &n->main, c->d_model, c->stage_width[2], 1, "image_encoder.neck.convs.1.conv");

@@ -227,13 +227,6 @@ int sam_default_model(char *path, size_t size, struct sam_error *error);
 
 // ---- loading: the parts, each in its own file.
 
-// Do the maps of this model follow the precision even where its tokens are exact? Sums of 256 and
-// more terms average BF16's rounding out; narrow models would drift, and are quick as it is.
-static inline bool sam_is_wide(const struct sam_config *c)
-{
-    return c->d_model >= 256;
-}
-
 void sam_neck_load(struct sam_loader *l, const struct sam_config *config, struct sam_neck *n);
 void sam_prompt_load(struct sam_loader *l, const struct sam_config *config,
                      struct sam_prompt_encoder *p);

@@ -76,6 +76,8 @@ def good_files(f):
     f.good('meta.safetensors', model())
     for selection in 'all', 'present':
         f.good(f'selection-{selection}.safetensors', model(m.config(memory_selection=selection)))
+    for exact in False, True:
+        f.good(f'exact-{exact}.safetensors', model(m.config(exact_maps=exact)))
     for channels, weight in (1, 0), (64, 3), (256, 2.5):
         f.good(f'target-{channels}.safetensors', model(m.config(target_model={'channels': channels, 'weight': weight})))
     for fidelity in 0.0001, 0.05, 1000:
@@ -561,6 +563,8 @@ def config_files(f):
     bad('mem-dim', "'mem_dim'|64|4", mem_dim=64)
     bad('maskmem', "'num_maskmem'|7|3", num_maskmem=7)
     bad('selection', "'memory_selection'|all or present|sometimes", memory_selection='sometimes')
+    bad('exact-number', "'exact_maps'|true or false|an integer", exact_maps=1)
+    bad('exact-text', "'exact_maps'|true or false|a string", exact_maps='no')
     bad('selection-flag', "'memory_selection'|all or present|true", memory_selection=True)
     for name, zoom, found in (('half', 0.5, '0.5'), ('nine', 9, '9'), ('minus', -1, '-1'), ('text', 'x', 'a string'), ('flag', True, 'true')):
         bad(f'zoom-{name}', f"'box_zoom'|0 or a number from 1 to 8|{found}", box_zoom=zoom)

@@ -68,6 +68,11 @@ class Mix(unittest.TestCase):
             self.assertEqual(run("--out", self.out, "--selection", wanted, self.files[0]), (0, ""))
             self.assertEqual(model.read(self.out)[0], SMALL | {"memory_selection": wanted})
 
+    def test_the_precision_of_maps(self):
+        for word, wanted in (("yes", True), ("no", False)):
+            self.assertEqual(run("--out", self.out, "--exact-maps", word, self.files[0]), (0, ""))
+            self.assertEqual(model.read(self.out)[0], SMALL | {"exact_maps": wanted})
+
     def test_the_window_of_a_box(self):
         self.assertEqual(run("--out", self.out, "--box-zoom", "1.5", self.files[0]), (0, ""))
         self.assertEqual(model.read(self.out)[0], SMALL | {"box_zoom": 1.5})

@@ -6,6 +6,7 @@ frames are remembered.
     mix.py --out FILE A.safetensors=0.5 B.safetensors=0.5
     mix.py --out FILE --size 320 --maps 4 A.safetensors
     mix.py --out FILE --selection present A.safetensors
+    mix.py --out FILE --exact-maps no A.safetensors
     mix.py --out FILE --random-walk 0.05 A.safetensors
     mix.py --out FILE --recall 2 A.safetensors
     mix.py --out FILE --lead 2 A.safetensors
@@ -35,6 +36,7 @@ def arguments():
     p.add_argument("--size", type=int, help="input side in px, a multiple of 32 (default: that of the first file)")
     p.add_argument("--maps", type=int, help="number of memory maps: that of the prompted frame and the latest others")
     p.add_argument("--selection", choices=("all", "present"), help="remember all frames, or only those with the object")
+    p.add_argument("--exact-maps", choices=("yes", "no"), help="whether maps are multiplied in F32 where the precision is less")
     p.add_argument("--box-zoom", type=float, help="answer a box in a window of so many times its size; 0: in the whole frame")
     p.add_argument("--click-zoom", type=float, help="answer a click again in a window of so many times its answer's size; 0: once")
     p.add_argument("--random-walk", type=float, help="fidelity of random walks that move outlines to edges; 0: none")
@@ -120,6 +122,8 @@ def main():
             config = model.sized(config, args.size)
         if args.selection:
             config = config | {"memory_selection": args.selection}
+        if args.exact_maps:
+            config = config | {"exact_maps": args.exact_maps == "yes"}
         for kind, zoom in (("box", args.box_zoom), ("click", args.click_zoom)):
             if zoom and not 1 <= zoom <= 8:
                 raise model.ModelError(f"--{kind}-zoom: {zoom:g} is neither 0 nor from 1 to 8")
