@@ -283,7 +283,7 @@ GST_START_TEST (test_initial_tracks)
   fail_unless (emit (a->element, "save-tracks", sam_file) == TRUE);
   track = g_object_new (GST_TYPE_SAM_TRACK, "initial-tracks", sam_file,
       "initial-prompt", __i__ ? "box,id=9,x=1,y=1,w=9,h=9" : NULL,
-      "max-objects", 32, NULL);
+      "max-objects", 32, "max-wait", LONG, NULL);
   gst_object_ref_sink (track);
   b = gst_harness_new_with_element (track, "sink", "src");
   gst_harness_set_src_caps_str (b, CAPS);
