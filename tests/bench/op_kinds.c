@@ -34,7 +34,8 @@ static void write_shape(char *dst, size_t size, const char *name, const void *co
         snprintf(dst + strlen(dst), size - strlen(dst), " (%d)", count);
 }
 
-struct op_kind *op_kinds_find(struct op_kinds *kinds, const char *name, const void *contract, const char *more)
+struct op_kind *op_kinds_find(struct op_kinds *kinds, const char *name, const void *contract,
+                              const char *more)
 {
     char shape[sizeof(kinds->kind[0].shape)];
 

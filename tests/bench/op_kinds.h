@@ -20,8 +20,10 @@ struct op_kinds {
     int count;
 };
 
-// The entry of an operation; its shape is that of its first tensor, `more` is appended. NULL: the table is full.
-struct op_kind *op_kinds_find(struct op_kinds *kinds, const char *name, const void *contract, const char *more);
+// The entry of an operation; its shape is that of its first tensor, `more` is appended. NULL: the
+// table is full.
+struct op_kind *op_kinds_find(struct op_kinds *kinds, const char *name, const void *contract,
+                              const char *more);
 
 // JSON as op_times_write says, each number divided by `frames`.
 void op_kinds_write(struct op_kinds *kinds, FILE *f, int frames);

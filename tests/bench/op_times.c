@@ -176,7 +176,8 @@ static struct op_kind *kind_of(const char *name, const void *contract)
     char more[64] = "";
 
     if (now.k)
-        snprintf(more, sizeof(more), ", %ld rows over %ld%s", now.rows, now.k, now.exact ? ", f32" : "");
+        snprintf(more, sizeof(more), ", %ld rows over %ld%s", now.rows, now.k,
+                 now.exact ? ", f32" : "");
     return op_kinds_find(&times.kinds, name, contract, more);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The linker puts sam_queue_start here in the place of the engine's (--wrap): the queue gets a table of its own, whose entries
-// read the clock around those of the backend. Nothing of it is in the library.
+// The linker puts sam_queue_start here in the place of the engine's (--wrap): the queue gets a
+// table of its own, whose entries read the clock around those of the backend. Nothing of it is in
+// the library.
 #include "op_times_cpu.h"
 
 #include <stdbool.h>
