@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* What the policy is told of a frame: what is tracked, and what a detector
+ * found. */
+
+#include "gstsamseedprivate.h"
+
+#include "common/gstsamcuda.h"
+#include "common/gstsamerror.h"
+
+GST_DEBUG_CATEGORY_EXTERN (gst_sam_track_debug);
+#define GST_CAT_DEFAULT gst_sam_track_debug
+
+/* Boxes that come with a frame that was skipped are taken for those of the next
+ * one, if that is not later than this many frames. */
+#define MAX_CARRIED 3
+
+/* A stream that is late goes without detections, but for at most as many
+ * intervals. */
+#define MAX_SKIPPED 4
+
+void
+gst_sam_seed_note_frame (GstSamSeed * seed, const GstSamStep * step)
+{
+  GstSamSeedFrame *frame;
+  guint64 oldest, next;
+
+  if (!GST_CLOCK_TIME_IS_VALID (step->running_time) ||
+      sam_tracker_frames (seed->tracker, 0, &oldest, &next, NULL) != SAM_OK ||
+      oldest == next)
+    return;
+  if (seed->num_frames == SAM_MAX_HISTORY)
+    seed->first_frame = (seed->first_frame + 1) % SAM_MAX_HISTORY;
+  else
+    seed->num_frames++;
+  frame = &seed->frame[(seed->first_frame + seed->num_frames - 1) %
+      SAM_MAX_HISTORY];
+  frame->number = step->number;
+  frame->index = next - 1;
+  frame->start = step->running_time;
+}
+
+/* The first frame that a prompt can name; NULL: none. */
+const GstSamSeedFrame *
+gst_sam_seed_get_oldest (GstSamSeed * seed)
+{
+  guint64 oldest, next;
+  guint i;
+
+  if (sam_tracker_frames (seed->tracker, 0, &oldest, &next, NULL) != SAM_OK)
+    return NULL;
+  for (i = 0; i < seed->num_frames; i++) {
+    const GstSamSeedFrame *frame =
+        &seed->frame[(seed->first_frame + i) % SAM_MAX_HISTORY];
+
+    if (frame->index >= oldest)
+      return frame;
+  }
+  return NULL;
+}
+
+static void
+take_objects (GstSamSeed * seed, const struct sam_result *result,
+    struct sam_seed_input *in)
+{
+  struct sam_object *object = seed->object;
+
+  in->objects = object;
+  for (; result && in->num_objects < MIN (result->num_objects,
+          SAM_MAX_OBJECTS); in->num_objects++) {
+    object[in->num_objects] = result->objects[in->num_objects];
+    object[in->num_objects].id = gst_sam_pending_find_id (seed->host.pending,
+        object[in->num_objects].id);
+  }
+}
+
+/* A small label map. One in GPU memory stays there: then boxes are compared. */
+static void
+take_labels (GstSamSeed * seed, const GstSamSeedInput * input,
+    struct sam_seed_input *in)
+{
+  GstBuffer *mask = input->mask;
+  guint8 *to = seed->labels;
+  GstMapInfo map;
+  gint x, y;
+
+  if (!mask || gst_sam_cuda_is_memory (mask) ||
+      !gst_buffer_map (mask, &map, GST_MAP_READ))
+    return;
+  for (y = 0; y < SAM_SEED_GRID; y++) {
+    for (x = 0; x < SAM_SEED_GRID; x++)
+      *to++ = gst_sam_cell (map.data, input->mask_width, input->mask_height,
+          x, y);
+  }
+  gst_buffer_unmap (mask, &map);
+  in->labels = seed->labels;
+}
+
+/* What came with the frame, or shortly before it with one that was skipped. */
+static void
+take_regions (GstSamSeed * seed, const GstSamStep * step,
+    struct sam_seed_input *in)
+{
+  const GstSamFound *found = step->found;
+  struct sam_seed_detection *to = seed->detection;
+  guint i;
+
+  if (!found->looked || step->number - found->number > MAX_CARRIED)
+    return;
+  for (i = 0; i < found->num; i++) {
+    to[i].box = found->find[i].box;
+    to[i].score = found->find[i].score;
+    to[i].class_id = gst_sam_seed_find_class (seed, found->find[i].label);
+    to[i].mask = NULL;
+  }
+  in->has_result = TRUE;
+  in->result_frame = found->age && found->age < found->number ?
+      found->number - found->age : step->number;
+  seed->late |= in->result_frame < step->number;
+  in->num_detections = found->num;
+  in->detections = to;
+}
+
+/* What the detector has found since it was last asked. Returns FALSE if it has
+ * failed. */
+static gboolean
+take_answer (GstSamSeed * seed, gboolean wait, struct sam_seed_input *in)
+{
+  const GstSamAnswer *answer = gst_sam_detector_take (seed->detect, wait);
+  guint i;
+
+  in->busy = gst_sam_detector_is_busy (seed->detect);
+  if (!answer)
+    return TRUE;
+  if (answer->status != SAM_OK) {
+    gst_sam_error_post (seed->host.element, answer->status, &answer->error,
+        "sam_detector_run", seed->settings->detector_file);
+    return FALSE;
+  }
+  gst_sam_stats_detector (seed->host.stats, answer->ns);
+  if (answer->words_refused)
+    GST_ELEMENT_WARNING (seed->host.element, RESOURCE, SETTINGS,
+        ("The prompt was refused: %s.", answer->why_words.text), (NULL));
+  if (answer->number <= seed->forgotten)
+    return TRUE;
+  in->has_result = TRUE;
+  in->result_frame = answer->number;
+  in->num_detections = answer->num;
+  in->detections = answer->find;
+  seed->answer = answer;
+  for (i = 0; answer->phrases && i < answer->num; i++)
+    answer->find[i].class_id = gst_sam_seed_find_class (seed,
+        answer->phrases[answer->find[i].class_id]);
+  return TRUE;
+}
+
+/* Where frames are skipped because the tracker cannot follow, the detector is
+ * the first thing to do without. */
+static gboolean
+is_overloaded (GstSamSeed * seed, const GstSamSeedInput * input)
+{
+  const guint64 number = input->step->number;
+
+  return !input->wait && seed->last &&
+      number - seed->last > (guint64) input->interval + 1 &&
+      gst_sam_pending_has_objects (seed->host.pending) &&
+      number - seed->asked < (guint64) MAX_SKIPPED *
+      seed->settings->policy.detect_interval;
+}
+
+void
+gst_sam_seed_ask (GstSamSeed * seed, const GstSamStep * step)
+{
+  gchar *why = NULL, *words = NULL;
+
+  seed->asked = step->number;
+  if (gst_sam_pending_take_words (seed->host.pending, &seed->word_changes,
+          &words))
+    gst_sam_detector_set_words (seed->detect, words);
+  if (gst_sam_detector_ask (seed->detect, step->frame, &step->info,
+          step->number, &why))
+    return;
+  GST_WARNING_OBJECT (seed->host.element, "no detection: %s", why);
+  g_free (why);
+}
+
+/* What the policy is told of a frame. Returns FALSE if the detector has
+ * failed. */
+gboolean
+gst_sam_seed_look (GstSamSeed * seed, const GstSamSeedInput * input,
+    struct sam_seed_input *in)
+{
+  const GstSamStep *step = input->step;
+  const GstSamSeedFrame *oldest;
+
+  in->frame = step->number;
+  in->time_ns = GST_CLOCK_TIME_IS_VALID (step->running_time) ?
+      step->running_time : step->number * (GST_SECOND / 30);
+  in->width = GST_VIDEO_INFO_WIDTH (&step->info);
+  in->height = GST_VIDEO_INFO_HEIGHT (&step->info);
+  oldest = gst_sam_seed_get_oldest (seed);
+  in->oldest = oldest ? oldest->number : step->number + 1;
+  take_objects (seed, input->result, in);
+  take_labels (seed, input, in);
+  if (!seed->detect) {
+    take_regions (seed, step, in);
+    return TRUE;
+  }
+  if (!take_answer (seed, input->wait, in))
+    return FALSE;
+  in->overloaded = is_overloaded (seed, input);
+  in->has_cut = gst_sam_cut_look (&seed->cut, &step->info, step->frame);
+  return TRUE;
+}
