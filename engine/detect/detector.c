@@ -33,6 +33,8 @@ struct sam_detector {
     struct sam_vocabulary *vocabulary;
     struct sam_phrases phrases;
     struct sam_text text;
+    char unknown[120]; // words
+    float best[SAM_MAX_PHRASES]; // score of each phrase in the last frame
     float *text_room;
     void *text_block;
     size_t text_bytes;
@@ -265,6 +267,8 @@ static int detect(struct sam_detector *d, const struct sam_frame *frame, int *nu
     }
     const struct sam_candidates *from = d->on_host.score.data ? &d->on_host : &out;
     *num = c->detector->choose(c, from, frame->width, frame->height, d->room, d->found);
+    if (out.text)
+        sam_words_rate(out.text, &from->score, d->best);
     return check_finite(d, *num, error);
 }
 
@@ -297,6 +301,8 @@ static int set_words(struct sam_detector *d, const char *words, struct sam_error
 
     if (status)
         return status;
+    memcpy(d->unknown, unknown, sizeof(unknown));
+    memset(d->best, 0, sizeof(d->best));
     if (*unknown)
         sam_log(&d->queue.log, SAM_LOG_WARNING, "words: the vocabulary has no piece of %s",
                 unknown);
@@ -457,6 +463,16 @@ int sam_detector_set_words(sam_detector *d, const char *words, struct sam_error 
 const char *sam_detector_phrase(const sam_detector *d, int label)
 {
     return d && label >= 0 && label < d->phrases.count ? d->phrases.phrase[label] : NULL;
+}
+
+float sam_detector_phrase_score(const sam_detector *d, int label)
+{
+    return d && label >= 0 && label < d->phrases.count ? d->best[label] : 0;
+}
+
+const char *sam_detector_unknown_words(const sam_detector *d)
+{
+    return d ? d->unknown : "";
 }
 
 int sam_detector_run(sam_detector *d, const struct sam_frame *frame, struct sam_detections *found,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "words.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -139,4 +140,19 @@ int sam_words_read(struct sam_text *text, struct sam_phrases *phrases,
     for (int k = 0; k < p.count; k++)
         phrases->phrase[k] = phrases->text + (p.phrase[k] - p.text);
     return SAM_OK;
+}
+
+void sam_words_rate(const struct sam_text *text, const struct sam_tensor *score,
+                    float best[SAM_MAX_PHRASES])
+{
+    const float *logits = score->data;
+
+    for (int k = 0; k < SAM_MAX_PHRASES; k++)
+        best[k] = -INFINITY;
+    for (int i = 0; i < score->w; i++, logits += score->c)
+        for (int t = 0; t < text->tokens; t++)
+            if (text->phrase[t] >= 0 && logits[t] > best[text->phrase[t]])
+                best[text->phrase[t]] = logits[t];
+    for (int k = 0; k < SAM_MAX_PHRASES; k++)
+        best[k] = 1 / (1 + expf(-best[k]));
 }

@@ -21,4 +21,9 @@ int sam_words_read(struct sam_text *text, struct sam_phrases *phrases,
                    const struct sam_vocabulary *v, const char *words, char unknown[120],
                    struct sam_error *error);
 
+// The best score of each phrase among all candidates; 0 for a phrase without words. score: logits
+// of (1, 1, candidates, tokens), in host memory.
+void sam_words_rate(const struct sam_text *text, const struct sam_tensor *score,
+                    float best[SAM_MAX_PHRASES]);
+
 #endif // SAM_WORDS_H

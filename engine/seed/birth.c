@@ -32,7 +32,7 @@ static bool is_seed(const struct sam_seed *s, const struct sam_seed_input *in,
 {
     const struct { bool fails; enum sam_seed_reason reason; } tests[] = {
         { !is_wanted(s, c->class_id), SAM_SEED_BY_NOT_WANTED },
-        { c->score < s->settings.seed_score, SAM_SEED_BY_LOW_SCORE },
+        { c->score < sam_seed_score_of(s, c->class_id), SAM_SEED_BY_LOW_SCORE },
         { c->area < s->settings.min_area, SAM_SEED_BY_SMALL },
         { c->area > s->settings.max_area, SAM_SEED_BY_LARGE },
         { !sam_seed_can_prompt(s, in), SAM_SEED_BY_TOO_LATE },
@@ -218,8 +218,8 @@ void sam_seed_reacquire(struct sam_seed *s, const struct sam_seed_input *in,
 // ---- Births.
 
 // The track that a birth may displace: the probationer with the lowest score, if that is lower,
-// else the track that is longest in the shadow.
-static struct track *find_victim(struct sam_seed *s, const struct candidate *c)
+// else the track that is longest in the shadow. of_class: of the same class alone.
+static struct track *find_victim(struct sam_seed *s, const struct candidate *c, bool of_class)
 {
     struct track *weak = NULL, *old = NULL;
 
@@ -227,7 +227,7 @@ static struct track *find_victim(struct sam_seed *s, const struct candidate *c)
         struct track *t = &s->track[i];
 
         s->work++;
-        if (!t->used || !t->id)
+        if (!t->used || !t->id || (of_class && t->class_id != c->class_id))
             continue;
         if (t->phase == SAM_SEED_TENTATIVE && t->score < c->score &&
             (!weak || t->score < weak->score || (t->score == weak->score && t->id > weak->id)))
@@ -242,14 +242,24 @@ static struct track *find_victim(struct sam_seed *s, const struct candidate *c)
 
 static bool make_room(struct sam_seed *s, const struct candidate *c)
 {
-    int taken = 0;
+    const int most = sam_seed_most_of(s, c->class_id);
+    int taken = 0, alike = 0;
 
-    for (int i = 0; i < s->num_tracks; i++)
-        taken += s->track[i].used && s->track[i].phase != SAM_SEED_DYING;
+    for (int i = 0; i < s->num_tracks; i++) {
+        const struct track *t = &s->track[i];
+
+        if (!t->used || t->phase == SAM_SEED_DYING)
+            continue;
+        taken++;
+        alike += t->class_id == c->class_id && t->phase != SAM_SEED_USERS;
+    }
     s->work += (uint64_t) s->num_tracks;
-    if (taken < s->settings.max_objects)
+    const bool is_class_full = most && alike >= most;
+    if (taken < s->settings.max_objects && !is_class_full)
         return true;
-    struct track *victim = taken == s->settings.max_objects ? find_victim(s, c) : NULL;
+    if (taken > s->settings.max_objects || (is_class_full && alike > most))
+        return false;
+    struct track *victim = find_victim(s, c, is_class_full);
     if (victim)
         sam_seed_order_removal(s, victim, SAM_SEED_BY_EVICTED);
     return victim;

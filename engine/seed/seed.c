@@ -229,7 +229,7 @@ static bool does_any_live(const struct sam_seed *s)
 // A request that cannot be met now waits, merged with those that follow; the last kind counts.
 static enum sam_seed_request request(struct sam_seed *s, const struct sam_seed_input *in)
 {
-    enum sam_seed_request why = SAM_SEED_REQUEST_CUT;
+    enum sam_seed_request why = SAM_SEED_REQUEST_ASKED;
 
     if (!does_any_live(s))
         s->wanted |= 1u << SAM_SEED_REQUEST_NOTHING;

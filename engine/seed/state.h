@@ -13,8 +13,12 @@ enum {
     NUM_RECORDS = 4,     // frames sent to the detector, whose results may still come
 };
 
+// What becomes of a track whose class is not asked for any more.
+enum ending { GOES_ON, ENDS, IS_KEPT };
+
 struct track {
     bool used;
+    enum ending ending; // at the next step
     uint64_t id; // 0: ordered, not bound yet
     enum sam_seed_phase phase;
     int class_id;
@@ -64,8 +68,16 @@ struct candidate {
     bool is_decided;
 };
 
+// What sam_seed_limit_class() set.
+struct class_limit {
+    bool has_score;
+    float score;
+    int objects; // 0: no limit
+};
+
 struct sam_seed {
     struct sam_seed_settings settings;
+    struct class_limit limit[SAM_SEED_MAX_CLASSES];
     uint64_t wanted; // bits of enum sam_seed_request that wait for the detector
 
     bool has_stepped;
@@ -106,6 +118,11 @@ void sam_seed_prompt(const struct sam_seed *s, const struct sam_seed_input *in,
                      const struct candidate *c, struct sam_seed_decision *d);
 bool sam_seed_same_class(const struct sam_seed *s, int a, int b);
 bool sam_seed_fits(const struct sam_seed *s, const struct pair *p); // its IoU is a match's
+
+// classes.c: what is asked of a class.
+float sam_seed_score_of(const struct sam_seed *s, int class_id); // the lowest that starts an object
+int sam_seed_most_of(const struct sam_seed *s, int class_id);    // objects; 0: no limit
+void sam_seed_end(struct sam_seed *s, struct track *t);          // as t->ending says
 
 // tracks.c: what each frame does to the tracks.
 void sam_seed_follow(struct sam_seed *s, const struct sam_seed_input *in);

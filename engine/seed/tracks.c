@@ -190,6 +190,8 @@ void sam_seed_follow(struct sam_seed *s, const struct sam_seed_input *in)
     for (int i = 0; i < s->num_tracks; i++) {
         struct track *t = &s->track[i];
 
+        if (t->used && t->ending)
+            sam_seed_end(s, t);
         if (t->used && in->has_cut)
             cut(s, t);
         if (t->used && keep_listed(s, t))

@@ -101,6 +101,8 @@ keep_found (GstSamDetector * detect, const struct sam_detections *found)
     to->score = from->score;
     to->class_id = from->label;
   }
+  for (i = 0; detect->takes_words && i < SAM_MAX_PHRASES; i++)
+    answer->best[i] = sam_detector_phrase_score (detect->detector, i);
   keep_masks (detect, found);
 }
 
@@ -124,6 +126,7 @@ take_words (GstSamDetector * detect)
     answer->status = SAM_OK;
     return;
   }
+  answer->unknown = sam_detector_unknown_words (detect->detector);
   for (i = 0; i < SAM_MAX_PHRASES; i++) {
     phrase = sam_detector_phrase (detect->detector, i);
     detect->phrases[i] = !phrase ? 0 :
@@ -180,6 +183,7 @@ open_detector (GstSamDetector * detect)
   detect->takes_words = info.takes_words;
   if (detect->takes_words)
     answer->phrases = detect->phrases;
+  answer->unknown = "";
   answer->find = g_new0 (struct sam_seed_detection, detect->most);
 }
 

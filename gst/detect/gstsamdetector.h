@@ -34,6 +34,8 @@ typedef struct
   const GQuark *phrases;
   gboolean words_refused;       /* those that were set last, for this reason */
   struct sam_error why_words;
+  const gchar *unknown;         /* words of those in use; "": none */
+  gfloat best[SAM_MAX_PHRASES]; /* score of each phrase in this frame */
 } GstSamAnswer;
 
 /* The pixel of a map, stretched over the frame, at the middle of a cell of the

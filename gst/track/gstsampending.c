@@ -239,49 +239,71 @@ gst_sam_pending_get_label (GstSamPending * pending, guint64 id)
   return label;
 }
 
+/* An id of words is for an object that is still to come. Called with the lock
+ * held. */
+static gboolean
+check_words_id (GstSamPending * pending, const GstSamPrompt * prompt,
+    GError ** error)
+{
+  if (!prompt->id || prompt->initial || prompt->id > pending->last_id)
+    return TRUE;
+  gst_sam_pending_set_error (error, GST_SAM_REFUSED_WORDS,
+      "The prompt was refused: 'id' is %" G_GUINT64_FORMAT ", which was used "
+      "before; expected is one above %" G_GUINT64_FORMAT ".", prompt->id,
+      pending->last_id);
+  return FALSE;
+}
+
 /* The words are not for a frame: the detector gets them when it looks next. */
 static guint64
 push_words (GstSamPending * pending, GstSamPrompt * prompt, GError ** error)
 {
-  gboolean ok;
+  gboolean ok = FALSE;
 
   gst_sam_mutex_lock (&pending->lock);
-  ok = pending->words_mode != GST_SAM_WORDS_REFUSED;
-  if (ok) {
-    g_free (pending->words);
-    pending->words = g_steal_pointer (&prompt->words);
-    pending->word_changes++;
-  }
+  if (pending->words_mode == GST_SAM_WORDS_REFUSED)
+    gst_sam_pending_set_error (error, GST_SAM_REFUSED_STATE, "The prompt was "
+        "refused: 'text' is for a detector that finds what words name, %s.",
+        pending->words_refusal);
+  else
+    ok = check_words_id (pending, prompt, error) &&
+        gst_sam_words_apply (&pending->words, prompt, error);
+  pending->word_changes += ok;
   gst_sam_mutex_unlock (&pending->lock);
-  if (ok) {
-    gst_sam_prompt_clear (prompt);
-    return GST_SAM_PENDING_ALL;
-  }
-  gst_sam_pending_set_error (error, GST_SAM_REFUSED_STATE,
-      "The prompt was refused: 'text' is for a detector that finds what words "
-      "name, expected is one as detector-file.");
-  return 0;
+  if (!ok)
+    return 0;
+  gst_sam_prompt_clear (prompt);
+  return GST_SAM_PENDING_ALL;
 }
 
 void
-gst_sam_pending_set_takes_words (GstSamPending * pending, gboolean takes)
+gst_sam_pending_set_takes_words (GstSamPending * pending, gboolean takes,
+    gchar ** classes)
 {
+  gchar *all = classes ? g_strjoinv (", ", classes) : NULL;
+
   gst_sam_mutex_lock (&pending->lock);
   pending->words_mode = takes ? GST_SAM_WORDS_TAKEN : GST_SAM_WORDS_REFUSED;
+  g_free (pending->words_refusal);
+  pending->words_refusal = all ? g_strdup_printf ("this one finds the classes "
+      "%s (detect-classes)", all) : g_strdup ("expected is one as "
+      "detector-file");
   gst_sam_mutex_unlock (&pending->lock);
+  g_free (all);
 }
 
 gboolean
 gst_sam_pending_take_words (GstSamPending * pending, guint * changes,
-    gchar ** words)
+    GstSamWords * words)
 {
   gboolean changed;
 
   gst_sam_mutex_lock (&pending->lock);
   changed = *changes != pending->word_changes;
-  *changes = pending->word_changes;
-  if (changed)
-    *words = g_strdup (pending->words);
+  if (changed && words) {
+    *changes = pending->word_changes;
+    gst_sam_words_copy (words, &pending->words);
+  }
   gst_sam_mutex_unlock (&pending->lock);
   return changed;
 }
@@ -563,7 +585,8 @@ gst_sam_pending_stop (GstSamPending * pending)
   pending->last_id = 0;
   gst_sam_late_forget (&pending->late);
   pending->width = pending->height = 0;
-  g_clear_pointer (&pending->words, g_free);
+  gst_sam_words_clear (&pending->words);
+  g_clear_pointer (&pending->words_refusal, g_free);
   pending->word_changes++;
   pending->words_mode = GST_SAM_WORDS_UNKNOWN;
   gst_sam_marks_forget_all (&pending->marks);

@@ -7,6 +7,7 @@
 #include "gstsammarks.h"
 #include "gstsammasks.h"
 #include "gstsamprompt.h"
+#include "gstsamwords.h"
 
 #include <samtrack/samtrack.h>
 
@@ -65,9 +66,10 @@ typedef struct
   gboolean reset;               /* the tracker must forget its objects */
   guint resets;                 /* how often it did, or got others */
   guint restores;               /* how often it got others */
-  gchar *words;                 /* for the detector; NULL: none */
+  GstSamWords words;            /* for the detector */
   guint word_changes;           /* how often they were given */
   GstSamWordsMode words_mode;
+  gchar *words_refusal;         /* what is said if they are refused */
 
   /* written while nothing streams; may be read without the lock */
   guint max_objects;
@@ -125,15 +127,16 @@ guint64 gst_sam_pending_push (GstSamPending * pending, GstSamPrompt * prompt,
  * mark. */
 GstSamMask *gst_sam_pending_ref_mask (GstSamPending * pending, guint64 mark);
 
-/* Whether there is a detector that takes words, until stop. */
+/* Whether there is a detector that takes words, until stop. @classes: what it
+ * finds instead; NULL: there is none. */
 void gst_sam_pending_set_takes_words (GstSamPending * pending,
-    gboolean takes);
+    gboolean takes, gchar ** classes);
 
 /* Any thread. Returns FALSE if the words were not changed since they were taken
- * with this *@changes, 0 at first; else sets *@words, which may become NULL;
- * free it with g_free(). */
+ * with this *@changes, 0 at first; else sets *@words. NULL: they are not
+ * taken. */
 gboolean gst_sam_pending_take_words (GstSamPending * pending, guint * changes,
-    gchar ** words);
+    GstSamWords * words);
 
 void gst_sam_pending_set_frame_size (GstSamPending * pending, gint width,
     gint height);

@@ -28,6 +28,10 @@ enum
   KEY_LABEL = 1 << 10,
   KEY_ANSWER = 1 << 11,
   KEY_OF = 1 << 12,
+  KEY_MAX = 1 << 13,
+  KEY_THRESHOLD = 1 << 14,
+  KEY_KEEP = 1 << 15,
+  KEY_REMOVE = 1 << 16,
 };
 
 static const struct
@@ -48,6 +52,10 @@ static const struct
   {"label", KEY_LABEL},
   {"answer", KEY_ANSWER},
   {"of", KEY_OF},
+  {"max", KEY_MAX},
+  {"threshold", KEY_THRESHOLD},
+  {"keep", KEY_KEEP},
+  {"remove", KEY_REMOVE},
 };
 
 static const struct
@@ -72,35 +80,10 @@ static const struct
   [GST_SAM_PROMPT_CLEAR] = {"clear", 0, 0, "clear[,running-time=]"},
   [GST_SAM_PROMPT_TAKE] = {"take", KEY_ID | KEY_ANSWER, 0,
       "take,id=,answer=[,running-time=]"},
-  [GST_SAM_PROMPT_TEXT] = {"text", KEY_OF, 0, "text,of=WORDS"},
+  [GST_SAM_PROMPT_TEXT] = {"text", KEY_OF,
+        KEY_MAX | KEY_THRESHOLD | KEY_ID | KEY_KEEP | KEY_REMOVE,
+      "text,of=WORDS[,max=][,threshold=][,id=][,keep=][,remove=]"},
 };
-
-static const gchar *refusals[] = {
-  [GST_SAM_REFUSED_SYNTAX] = "syntax",
-  [GST_SAM_REFUSED_GEOMETRY] = "geometry",
-  [GST_SAM_REFUSED_MASK] = "mask",
-  [GST_SAM_REFUSED_NOT_TRACKED] = "not-tracked",
-  [GST_SAM_REFUSED_NO_SLOT] = "no-slot",
-  [GST_SAM_REFUSED_QUEUE_FULL] = "queue-full",
-  [GST_SAM_REFUSED_ENGINE] = "engine",
-  [GST_SAM_REFUSED_STATE] = "state",
-  [GST_SAM_REFUSED_TAKEN] = "taken",
-  [GST_SAM_REFUSED_FILE] = "file",
-  [GST_SAM_REFUSED_TIME] = "time",
-  [GST_SAM_REFUSED_ANSWER] = "answer",
-};
-
-GQuark
-gst_sam_refusal_quark (void)
-{
-  return g_quark_from_static_string ("gst-sam-refusal");
-}
-
-const gchar *
-gst_sam_refusal_get_name (GstSamRefusal refusal)
-{
-  return refusals[refusal];
-}
 
 void
 gst_sam_prompt_clear (GstSamPrompt * prompt)
@@ -207,6 +190,49 @@ read_words (const gchar * text, gchar ** words)
   return TRUE;
 }
 
+/* Keys that words alone have. *wanted: for the message. */
+static gboolean
+set_words_key (GstSamPrompt * prompt, guint key, const gchar * value,
+    const gchar ** wanted)
+{
+  gint most = 0;
+
+  switch (key) {
+    case KEY_OF:
+      *wanted = "words in UTF-8 of at most 4094 bytes";
+      return read_words (value, &prompt->words);
+    case KEY_MAX:
+      *wanted = "a number of objects, 1 to 255";
+      if (!parse_value (value, 255, &most))
+        return FALSE;
+      prompt->max = most;
+      return TRUE;
+    case KEY_THRESHOLD:
+      *wanted = "a score, 0 to 1";
+      prompt->has_threshold = parse_number (value, &prompt->threshold) &&
+          prompt->threshold >= 0 && prompt->threshold <= 1;
+      return prompt->has_threshold;
+    default:
+      *wanted = "true or false";
+      return parse_boolean (value, key == KEY_KEEP ? &prompt->keep :
+          &prompt->removes);
+  }
+}
+
+/* Not all keys of words go together. */
+static gboolean
+check_words (const GstSamPrompt * prompt, guint given, const gchar * item,
+    GError ** error)
+{
+  if (prompt->removes && (given & (KEY_MAX | KEY_THRESHOLD | KEY_ID)))
+    fail (error, item, "remove=true goes with 'of' and 'keep' alone");
+  else if (prompt->id && prompt->max > 1)
+    fail (error, item, "'id' is of one object, but max is %u", prompt->max);
+  else
+    return TRUE;
+  return FALSE;
+}
+
 static guint
 find_key (const gchar * name)
 {
@@ -251,16 +277,11 @@ set_key (GstSamPrompt * prompt, guint * given, const gchar * name,
           NULL);
       break;
     case KEY_X:
-      ok = parse_number (value, &prompt->x);
-      break;
     case KEY_Y:
-      ok = parse_number (value, &prompt->y);
-      break;
     case KEY_W:
-      ok = parse_number (value, &prompt->w);
-      break;
     case KEY_H:
-      ok = parse_number (value, &prompt->h);
+      ok = parse_number (value, key == KEY_X ? &prompt->x : key == KEY_Y ?
+          &prompt->y : key == KEY_W ? &prompt->w : &prompt->h);
       break;
     case KEY_POSITIVE:
     case KEY_NORMALIZED:
@@ -287,8 +308,11 @@ set_key (GstSamPrompt * prompt, guint * given, const gchar * name,
       ok = gst_sam_prompt_read_label (value, &prompt->label);
       break;
     case KEY_OF:
-      wanted = "words in UTF-8 of at most 4094 bytes";
-      ok = read_words (value, &prompt->words);
+    case KEY_MAX:
+    case KEY_THRESHOLD:
+    case KEY_KEEP:
+    case KEY_REMOVE:
+      ok = set_words_key (prompt, key, value, &wanted);
       break;
     case KEY_LOCATION:
       wanted = "the name of a file";
@@ -357,7 +381,8 @@ check_complete (const GstSamPrompt * prompt, guint given, const gchar * item,
       return FALSE;
     }
   }
-  if (!gst_sam_prompt_check (prompt, 0, 0, error))
+  if (!gst_sam_prompt_check (prompt, 0, 0, error) ||
+      !check_words (prompt, given, item, error))
     return FALSE;
   if ((given & KEY_NORMALIZED) || !looks_normalized (prompt))
     return TRUE;
@@ -466,6 +491,7 @@ gst_sam_prompt_parse (const gchar * text, GError ** error)
   GArray *prompts = new_array ();
   GString *key = g_string_new (NULL), *value = g_string_new (NULL);
   const gchar *pos = skip_space (text);
+  gboolean has_words = FALSE;
 
   while (pos && *pos) {
     GstSamPrompt prompt = { 0, };
@@ -480,6 +506,8 @@ gst_sam_prompt_parse (const gchar * text, GError ** error)
       break;
     }
     pos = parse_item (pos, &prompt, key, value, error);
+    prompt.adds = has_words && prompt.kind == GST_SAM_PROMPT_TEXT;
+    has_words |= prompt.kind == GST_SAM_PROMPT_TEXT;
     if (pos)
       g_array_append_val (prompts, prompt);
     else
@@ -606,6 +634,14 @@ gst_sam_prompt_to_text (const GstSamPrompt * prompt)
     append_quoted (text, "label", prompt->label);
   if (prompt->words)
     append_quoted (text, "of", prompt->words);
+  if (prompt->max)
+    g_string_append_printf (text, ",max=%u", prompt->max);
+  if (prompt->has_threshold)
+    append_number (text, "threshold", prompt->threshold);
+  if (prompt->keep)
+    g_string_append (text, ",keep=true");
+  if (prompt->removes)
+    g_string_append (text, ",remove=true");
   if ((needed & KEY_ID) || ((all & KEY_ID) && prompt->id && !prompt->fresh))
     g_string_append_printf (text, ",id=%" G_GUINT64_FORMAT, prompt->id);
   if (prompt->timed)
@@ -614,62 +650,4 @@ gst_sam_prompt_to_text (const GstSamPrompt * prompt)
   valid = g_utf8_make_valid (text->str, text->len);
   g_string_free (text, TRUE);
   return valid;
-}
-
-static void
-G_GNUC_PRINTF (2, 3)
-fail_geometry (GError ** error, const gchar * format, ...)
-{
-  va_list args;
-  gchar *why;
-
-  va_start (args, format);
-  why = g_strdup_vprintf (format, args);
-  va_end (args);
-  g_set_error (error, GST_SAM_REFUSAL, GST_SAM_REFUSED_GEOMETRY,
-      "The prompt was refused: %s.", why);
-  g_free (why);
-}
-
-gboolean
-gst_sam_prompt_check (const GstSamPrompt * prompt, gint width, gint height,
-    GError ** error)
-{
-  gboolean box = prompt->kind == GST_SAM_PROMPT_BOX;
-  gdouble x1 = prompt->x + (box ? prompt->w : 0);
-  gdouble y1 = prompt->y + (box ? prompt->h : 0);
-  gdouble right = prompt->normalized ? 1 : width > 0 ? width : G_MAXINT;
-  gdouble bottom = prompt->normalized ? 1 : height > 0 ? height : G_MAXINT;
-  /* A box that ends on the edge may miss it by a rounding of x + w. */
-  gdouble slack = 1e-6;
-
-  if (prompt->kind != GST_SAM_PROMPT_POINT && !box)
-    return TRUE;
-  if (!isfinite (x1) || !isfinite (y1)) {
-    fail_geometry (error, "a coordinate is not a finite number");
-    return FALSE;
-  }
-  if (box && !(prompt->w > 0 && prompt->h > 0)) {
-    fail_geometry (error, "the box is empty or inverted, w is %g and h is %g",
-        prompt->w, prompt->h);
-    return FALSE;
-  }
-  if (prompt->x < 0 || prompt->y < 0 || x1 > right + slack ||
-      y1 > bottom + slack || (!box && (x1 >= right || y1 >= bottom))) {
-    if (prompt->normalized)
-      fail_geometry (error, "the %s at (%g, %g) is outside of the frame; "
-          "with normalized=true coordinates run from 0 to 1", box ? "box" :
-          "point", prompt->x < 0 ? prompt->x : x1,
-          prompt->y < 0 ? prompt->y : y1);
-    else if (width > 0 && height > 0)
-      fail_geometry (error, "the %s at (%g, %g) is outside of the frame, "
-          "which is %g x %g", box ? "box" : "point",
-          prompt->x < 0 ? prompt->x : x1, prompt->y < 0 ? prompt->y : y1,
-          right, bottom);
-    else
-      fail_geometry (error, "the %s at (%g, %g) is outside of every frame",
-          box ? "box" : "point", prompt->x, prompt->y);
-    return FALSE;
-  }
-  return TRUE;
 }

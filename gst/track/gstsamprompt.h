@@ -45,6 +45,7 @@ typedef enum
  * the future
  * @GST_SAM_REFUSED_ANSWER: what the object was given is not a single click,
  * which alone has several answers, or is not held any more
+ * @GST_SAM_REFUSED_WORDS: too many words, or some to remove that were not given
  *
  * Reasons of a refusal: codes of the error domain %GST_SAM_REFUSAL.
  */
@@ -62,6 +63,7 @@ typedef enum
   GST_SAM_REFUSED_FILE,
   GST_SAM_REFUSED_TIME,
   GST_SAM_REFUSED_ANSWER,
+  GST_SAM_REFUSED_WORDS,
 } GstSamRefusal;
 
 #define GST_SAM_REFUSAL gst_sam_refusal_quark ()
@@ -86,6 +88,11 @@ const gchar *gst_sam_refusal_get_name (GstSamRefusal refusal);
  * black, or an object per value, where the file has several
  * @label: (nullable): name of the object's class
  * @words: (nullable): what the detector is to find
+ * @max: of words: the most objects of each phrase; 0: no limit of its own
+ * @threshold: of words, if @has_threshold: the lowest score of a new object
+ * @keep: of words: objects of phrases that are not asked for any more stay
+ * @removes: of words: they are not to be found any more
+ * @adds: of words: those before stay, for one text gave both
  * @sample: (nullable): the mask, GRAY8, non-zero where the object is
  * @timed: whether it is for the frame that is shown at @running_time; else for
  * the next one
@@ -112,6 +119,9 @@ typedef struct
   gint value;
   gchar *label;
   gchar *words;
+  guint max;
+  gdouble threshold;
+  gboolean has_threshold, keep, removes, adds;
   GstSample *sample;
   gboolean timed;
   GstClockTime running_time;

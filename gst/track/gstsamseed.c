@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The policy between the tracker and a detector: its start and stop, a step, and
- * what is shown. */
+/* The policy between the tracker and a detector: its start and stop, a step,
+ * and what is shown. */
 
 #include "gstsamseedprivate.h"
 
@@ -48,6 +48,9 @@ open_policy (GstSamSeed * seed, gchar ** known)
       !gst_sam_seed_allow_classes (seed, known, &settings, &why))
     return fail_settings (seed, why);
   settings.max_objects = seed->params->max_objects;
+  if (gst_sam_detector_takes_words (seed->detect))
+    gst_sam_seed_words_suit (&settings);
+  seed->score = settings.seed_score;
   if ((seed->detect || source == GST_SAM_TRACK_PROMPT_SOURCE_ROI) && !late)
     settings.late_frames = MAX_LATE;
   gst_sam_seed_take_names (seed, known);
@@ -113,6 +116,9 @@ open_all (GstSamSeed * seed)
     }
   }
   ok = open_policy (seed, known);
+  seed->num_fixed = seed->num_classes;
+  gst_sam_pending_set_takes_words (seed->host.pending,
+      gst_sam_detector_takes_words (seed->detect), known);
   g_strfreev (known);
   return ok;
 }
@@ -124,7 +130,7 @@ gst_sam_seed_open (GstSamSeed ** out, const GstSamSeedHost * host,
   GstSamSeed *seed;
 
   *out = NULL;
-  gst_sam_pending_set_takes_words (host->pending, FALSE);
+  gst_sam_pending_set_takes_words (host->pending, FALSE, NULL);
   if (settings->prompt_source == GST_SAM_TRACK_PROMPT_SOURCE_NONE &&
       !has_file (settings))
     return TRUE;
@@ -134,8 +140,6 @@ gst_sam_seed_open (GstSamSeed ** out, const GstSamSeedHost * host,
   seed->params = params;
   if (open_all (seed)) {
     seed->params = NULL;
-    gst_sam_pending_set_takes_words (host->pending,
-        gst_sam_detector_takes_words (seed->detect));
     return TRUE;
   }
   gst_sam_seed_close (out);
@@ -149,6 +153,7 @@ gst_sam_seed_close (GstSamSeed ** seed)
     return;
   gst_sam_detector_free ((*seed)->detect);
   sam_seed_close (&(*seed)->policy);
+  gst_sam_seed_words_clear (*seed);
   g_clear_pointer (seed, g_free);
 }
 
@@ -188,6 +193,7 @@ gst_sam_seed_step (GstSamSeed * seed, const GstSamSeedInput * given)
   input.wait |= seed->settings->detect_sync;
   seed->tracker = input.tracker;
   follow_resets (seed);
+  gst_sam_seed_words_hurry (seed);
   gst_sam_seed_note_frame (seed, input.step);
   if (!gst_sam_seed_look (seed, &input, &in))
     return FALSE;

@@ -7,13 +7,13 @@ GST_DEBUG_CATEGORY_EXTERN (gst_sam_track_debug);
 #define GST_CAT_DEFAULT gst_sam_track_debug
 
 static guint64
-push_prompt (GstSamSeed * seed, GstSamPrompt * prompt)
+push_prompt (GstSamSeed * seed, GstSamPrompt * prompt, guint64 wish)
 {
   GError *error = NULL;
   guint64 id;
 
   prompt->seeded = TRUE;
-  id = gst_sam_pending_push (seed->host.pending, prompt, 0, &error);
+  id = gst_sam_pending_push (seed->host.pending, prompt, wish, &error);
   if (!id)
     gst_sam_prompt_clear (prompt);
   if (error) {
@@ -69,12 +69,15 @@ push_detection (GstSamSeed * seed, const struct sam_seed_decision *decision,
     set_box (&prompt, &decision->box, &step->info);
   prompt.running_time = get_prompt_time (seed, decision);
   prompt.timed = GST_CLOCK_TIME_IS_VALID (prompt.running_time);
-  return push_prompt (seed, &prompt);
+  return push_prompt (seed, &prompt,
+      gst_sam_seed_words_wish (seed, decision));
 }
 
 static const gchar *
-get_event (enum sam_seed_kind kind)
+get_event (enum sam_seed_kind kind, enum sam_seed_reason reason)
 {
+  if (kind == SAM_SEED_FORGET && reason == SAM_SEED_BY_UNASKED)
+    return "track-kept";
   switch (kind) {
     case SAM_SEED_START:
       return "track-born";
@@ -97,7 +100,7 @@ static void
 post_event (GstSamSeed * seed, const struct sam_seed_decision *decision,
     guint64 id, GstClockTime running_time)
 {
-  const gchar *event = get_event (decision->kind);
+  const gchar *event = get_event (decision->kind, decision->reason);
 
   if (!event || !id)
     return;
@@ -113,8 +116,8 @@ post_event (GstSamSeed * seed, const struct sam_seed_decision *decision,
 }
 
 void
-gst_sam_seed_carry_out (GstSamSeed * seed, const struct sam_seed_output *out, gint i,
-    const GstSamStep * step)
+gst_sam_seed_carry_out (GstSamSeed * seed, const struct sam_seed_output *out,
+    gint i, const GstSamStep * step)
 {
   const struct sam_seed_decision *decision = &out->decisions[i];
   guint64 id = decision->id;
@@ -131,7 +134,7 @@ gst_sam_seed_carry_out (GstSamSeed * seed, const struct sam_seed_output *out, gi
   } else if (decision->kind == SAM_SEED_REMOVE) {
     GstSamPrompt prompt = {.kind = GST_SAM_PROMPT_REMOVE,.id = id };
 
-    push_prompt (seed, &prompt);
+    push_prompt (seed, &prompt, 0);
   } else if (decision->kind == SAM_SEED_REACQUIRE ||
       (decision->kind == SAM_SEED_RECONDITION && decision->has_frame)) {
     push_detection (seed, decision, step);

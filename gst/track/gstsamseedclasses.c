@@ -5,10 +5,41 @@
 
 #include "detect/gstsamclasses.h"
 
+static gboolean
+is_in_use (const GstSamSeed * seed, gint class_id)
+{
+  guint i;
+
+  for (i = 0; i < seed->words.num; i++) {
+    if (seed->phrase[i].class_id == class_id)
+      return TRUE;
+  }
+  return sam_seed_has_class (seed->policy, class_id);
+}
+
+/* A number for another class: a new one, or that of a class of which there is
+ * nothing any more; SAM_SEED_NO_CLASS: none is free. */
+static gint
+find_free (GstSamSeed * seed)
+{
+  gint i;
+
+  if (seed->num_classes < SAM_SEED_MAX_CLASSES)
+    return seed->num_classes++;
+  for (i = seed->num_fixed; i < SAM_SEED_MAX_CLASSES; i++) {
+    if (!is_in_use (seed, i)) {
+      sam_seed_limit_class (seed->policy, i, -1, 0, NULL);
+      return i;
+    }
+  }
+  return SAM_SEED_NO_CLASS;
+}
+
 gint
 gst_sam_seed_find_class (GstSamSeed * seed, GQuark quark)
 {
   guint i;
+  gint id;
 
   if (!quark)
     return SAM_SEED_NO_CLASS;
@@ -16,12 +47,12 @@ gst_sam_seed_find_class (GstSamSeed * seed, GQuark quark)
     if (seed->class_quark[i] == quark)
       return i;
   }
-  if (i == SAM_SEED_MAX_CLASSES)
-    return SAM_SEED_NO_CLASS;
-  seed->class_quark[i] = quark;
-  seed->class_name[i] = gst_sam_classes_intern (g_quark_to_string (quark));
-  seed->num_classes++;
-  return i;
+  id = find_free (seed);
+  if (id == SAM_SEED_NO_CLASS)
+    return id;
+  seed->class_quark[id] = quark;
+  seed->class_name[id] = gst_sam_classes_intern (g_quark_to_string (quark));
+  return id;
 }
 
 /* @known: the names of the detector's classes. NULL: it is upstream, and the

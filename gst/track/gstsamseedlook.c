@@ -128,7 +128,8 @@ take_answer (GstSamSeed * seed, gboolean wait, struct sam_seed_input *in)
   const GstSamAnswer *answer = gst_sam_detector_take (seed->detect, wait);
   guint i;
 
-  in->busy = gst_sam_detector_is_busy (seed->detect);
+  in->busy = gst_sam_detector_is_busy (seed->detect) ||
+      gst_sam_seed_words_idle (seed);
   if (!answer)
     return TRUE;
   if (answer->status != SAM_OK) {
@@ -137,9 +138,7 @@ take_answer (GstSamSeed * seed, gboolean wait, struct sam_seed_input *in)
     return FALSE;
   }
   gst_sam_stats_detector (seed->host.stats, answer->ns);
-  if (answer->words_refused)
-    GST_ELEMENT_WARNING (seed->host.element, RESOURCE, SETTINGS,
-        ("The prompt was refused: %s.", answer->why_words.text), (NULL));
+  gst_sam_seed_words_take (seed, answer);
   if (answer->number <= seed->forgotten)
     return TRUE;
   in->has_result = TRUE;
@@ -150,6 +149,7 @@ take_answer (GstSamSeed * seed, gboolean wait, struct sam_seed_input *in)
   for (i = 0; answer->phrases && i < answer->num; i++)
     answer->find[i].class_id = gst_sam_seed_find_class (seed,
         answer->phrases[answer->find[i].class_id]);
+  gst_sam_seed_words_tell (seed, answer);
   return TRUE;
 }
 
@@ -170,12 +170,10 @@ is_overloaded (GstSamSeed * seed, const GstSamSeedInput * input)
 void
 gst_sam_seed_ask (GstSamSeed * seed, const GstSamStep * step)
 {
-  gchar *why = NULL, *words = NULL;
+  gchar *why = NULL;
 
   seed->asked = step->number;
-  if (gst_sam_pending_take_words (seed->host.pending, &seed->word_changes,
-          &words))
-    gst_sam_detector_set_words (seed->detect, words);
+  gst_sam_seed_words_give (seed);
   if (gst_sam_detector_ask (seed->detect, step->frame, &step->info,
           step->number, &why))
     return;

@@ -168,14 +168,17 @@ push_initial_prompts (GstSamTrack * self, GArray * prompts)
     GstSamPrompt *prompt = &g_array_index (prompts, GstSamPrompt, i);
 
     prompt->initial = TRUE;
+    if (prompt->kind == GST_SAM_PROMPT_TEXT) {
+      push_prompt (self, prompt, 0, NULL);
+      continue;
+    }
     name[i] = prompt->id;
     prompt->id = 0;
     for (k = 0; k < i && name[i]; k++) {
       if (name[k] == name[i] && id[k])
         prompt->id = id[k];
     }
-    if (!prompt->id && prompt->kind > GST_SAM_PROMPT_MASK &&
-        prompt->kind != GST_SAM_PROMPT_TEXT) {
+    if (!prompt->id && prompt->kind > GST_SAM_PROMPT_MASK) {
       prompt->id = name[i];
       gst_sam_track_refuse_because (self, prompt, GST_SAM_REFUSED_NOT_TRACKED,
           "remove, undo, clear and take are not allowed in initial-prompt.");

@@ -65,6 +65,24 @@ static void check_stages(sam_detector *d, const struct place *at, int height, in
 }
 
 // Neighbours in the golden's order are 2e-4 apart in score: the order must be the same.
+// The best score of a phrase is that of the best candidate, though a detection with its label may
+// have a lower one; the best detection is its phrase's best candidate.
+static void check_scores(sam_detector *d, const struct sam_detections *found)
+{
+    float best = 0;
+
+    for (int i = 0; i < found->num; i++)
+        expect(found->list[i].score <= sam_detector_phrase_score(d, found->list[i].label),
+               "detection %d of phrase %d", i, found->list[i].label);
+    for (int k = 0; k < 4; k++) {
+        const float score = sam_detector_phrase_score(d, k);
+        expect(score > 0 && score < 1, "phrase %d: %g", k, (double) score);
+        best = score > best ? score : best;
+    }
+    expect(found->num && best == found->list[0].score, "best %g", (double) best);
+    expect(sam_detector_phrase_score(d, 4) == 0 && sam_detector_phrase_score(d, -1) == 0, "others");
+}
+
 static void check_found(const struct place *at, const struct sam_detections *found)
 {
     const int num = count_wanted(at, QUERIES);
@@ -116,7 +134,11 @@ static void check_golden(const char *folder, const char *model, int side, enum s
         expect(!sam_detector_run(d, &f, &found, &error), "frame %d: %s", t, error.text);
         check_stages(d, &at, side, width);
         check_found(&at, &found);
+        if (t)
+            check_scores(d, &found);
     }
+    expect(!status && !strcmp(sam_detector_unknown_words(d), "'\xe4\xb8\xad'"), "unknown: %s",
+           sam_detector_unknown_words(d));
     expect(!strcmp(told, "words: the vocabulary has no piece of '\xe4\xb8\xad'"), "'%s'", told);
     expect(!status && !sam_detector_info(d, &info, &error) && info.takes_words &&
            info.num_classes == 4 && info.image_size == side && info.input_width == width &&

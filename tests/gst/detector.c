@@ -11,19 +11,6 @@
 
 #define PATIENCE (120 * GST_SECOND)
 
-/* One warning was posted, and it says that. */
-static void
-check_warned (GstBus * bus, const gchar * words)
-{
-  gchar *text = NULL;
-
-  fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_WARNING, &text),
-      1);
-  fail_unless (strstr (text, words) != NULL, "'%s' does not say '%s'", text,
-      words);
-  g_free (text);
-}
-
 /* A launch line of samtrack with that detector. What it finds is shown at
  * once. */
 static gchar *
@@ -314,107 +301,6 @@ GST_START_TEST (test_stop)
 
 GST_END_TEST;
 
-/* ---- Words */
-
-static gchar *
-with_words (const gchar * properties)
-{
-  return g_strdup_printf ("samtrack name=track detector-file=\"%s\" "
-      "detector-size=64 seed-score=0.25 instant-confirm-score=0.25 "
-      "min-area=0 birth-min-background=0 max-objects=3 %s",
-      g_getenv ("SAMTRACK_WORDS"), properties);
-}
-
-/* The labels of all objects of the frames [*first, *first + count), one a
- * line; free them. */
-static gchar *
-run_labels (GstHarness * h, guint * first, guint count)
-{
-  GString *log = g_string_new (NULL);
-  guint i, k;
-
-  for (i = 0; i < count; i++) {
-    GstBuffer *buf = sam_harness_run (h, (*first)++);
-    const GstStructure *meta = sam_get_meta (buf);
-
-    for (k = 0; k < sam_get_num_objects (meta); k++)
-      g_string_append_printf (log, "%s\n",
-          gst_structure_get_string (sam_get_object (meta, k), "label"));
-    gst_buffer_unref (buf);
-  }
-  return g_string_free (log, FALSE);
-}
-
-static void
-expect_labels (gchar * labels, const gchar * one, const gchar * other)
-{
-  gchar **each = g_strsplit (g_strchomp (labels), "\n", -1);
-  guint i;
-
-  fail_unless (each[0] != NULL, "nothing was shown, expected is %s", one);
-  for (i = 0; each[i]; i++)
-    fail_unless (g_str_equal (each[i], one) || g_str_equal (each[i], other),
-        "'%s', expected is %s or %s", each[i], one, other);
-  g_strfreev (each);
-  g_free (labels);
-}
-
-/* What words name is found, other words while it plays, and nothing without
- * words; words that are refused change nothing. */
-GST_START_TEST (test_words)
-{
-  gchar *launch = with_words ("initial-prompt=\"text,of=\\\"red car. "
-      "striped ball\\\"\"");
-  GstHarness *h = sam_harness_new (launch, GST_VIDEO_FORMAT_RGBA, 160, 120);
-  GstBus *bus = gst_bus_new ();
-  guint n = 0;
-  gchar *none;
-
-  gst_element_set_bus (h->element, bus);
-  gst_harness_play (h);
-  expect_labels (run_labels (h, &n, 20), "red car", "striped ball");
-  g_signal_emit_by_name (h->element, "prompt", "text,of=dog; clear");
-  expect_labels (run_labels (h, &n, 20), "dog", "dog");
-  fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_WARNING, NULL),
-      0);
-  g_signal_emit_by_name (h->element, "prompt", "text,of=\"\344\270\255\";clear");
-  expect_labels (run_labels (h, &n, 20), "dog", "dog");
-  check_warned (bus, "has no word of which the vocabulary has a piece");
-  g_signal_emit_by_name (h->element, "prompt", "text,of=\"\";clear");
-  none = run_labels (h, &n, 20);
-  fail_unless_equals_string (none, "");
-  g_free (none);
-  gst_element_set_bus (h->element, NULL);
-  gst_object_unref (bus);
-  gst_harness_teardown (h);
-  g_free (launch);
-}
-
-GST_END_TEST;
-
-/* A detector of classes, or none, is told words in vain. */
-GST_START_TEST (test_words_refused)
-{
-  gchar *launch = with_detector ("max-objects=3");
-  GstHarness *h = sam_harness_new (launch, GST_VIDEO_FORMAT_RGBA, 160, 120);
-  GstBus *bus = gst_bus_new ();
-
-  gst_element_set_bus (h->element, bus);
-  gst_harness_play (h);
-  g_signal_emit_by_name (h->element, "prompt", "text,of=car");
-  check_warned (bus, "'text' is for a detector that finds what words name");
-  g_signal_emit_by_name (h->element, "prompt", "text");
-  check_warned (bus, "'of' is missing; it is written text,of=WORDS");
-  g_signal_emit_by_name (h->element, "prompt", "text,of=car,running-time=5");
-  check_warned (bus, "'running-time' is not a key of it");
-  gst_element_set_bus (h->element, NULL);
-  gst_object_unref (bus);
-  gst_harness_teardown (h);
-  g_free (launch);
-}
-
-GST_END_TEST;
-
 /* ---- Refusals */
 
 static void
@@ -491,8 +377,6 @@ detector_suite (void)
   tcase_add_test (tc, test_memory);
   tcase_add_test (tc, test_live);
   tcase_add_test (tc, test_stop);
-  tcase_add_test (tc, test_words);
-  tcase_add_test (tc, test_words_refused);
   return s;
 }
 

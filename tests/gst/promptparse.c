@@ -56,6 +56,34 @@ GST_START_TEST (test_every_kind)
 
 GST_END_TEST;
 
+/* The keys of words, the second text of one prompt, and both as they are
+ * written again. */
+GST_START_TEST (test_words)
+{
+  const gchar *one = "text,of=\"dog\",max=2,threshold=0.35,keep=true";
+  const gchar *other = "text,of=\"a cat. car\",remove=true";
+  gchar *both = g_strdup_printf ("clear;%s;%s", one, other), *text;
+  GArray *p = parse (both);
+
+  fail_unless (!AT (p, 1)->adds && AT (p, 2)->adds);
+  fail_unless_equals_int (AT (p, 1)->max, 2);
+  fail_unless_equals_float (AT (p, 1)->threshold, 0.35);
+  fail_unless (AT (p, 1)->has_threshold && AT (p, 1)->keep &&
+      !AT (p, 1)->removes);
+  fail_unless (!AT (p, 2)->has_threshold && AT (p, 2)->removes &&
+      !AT (p, 2)->keep && !AT (p, 2)->max);
+  text = gst_sam_prompt_to_text (AT (p, 1));
+  fail_unless_equals_string (text, one);
+  g_free (text);
+  text = gst_sam_prompt_to_text (AT (p, 2));
+  fail_unless_equals_string (text, other);
+  g_free (text);
+  g_array_unref (p);
+  g_free (both);
+}
+
+GST_END_TEST;
+
 GST_START_TEST (test_quotes_types_and_spaces)
 {
   GArray *p = parse ("  mask , location = \"a;b,\\\"c\\\".png\" ;; "
@@ -303,6 +331,7 @@ promptparse_suite (void)
   TCase *tc = sam_tcase_new (s, "text");
 
   tcase_add_test (tc, test_every_kind);
+  tcase_add_test (tc, test_words);
   tcase_add_test (tc, test_quotes_types_and_spaces);
   tcase_add_test (tc, test_structures_and_texts_agree);
   tcase_add_test (tc, test_prompts_as_text);

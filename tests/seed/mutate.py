@@ -47,6 +47,16 @@ MUTANTS = [
     ('read.c', '«sam_seed_clip(from->box, s->width, s->height) => from->box»'),
     ('read.c', '«isfinite(from->mask_quality) ? from->mask_quality : 0 => 1»'),
     ('read.c', 'if («!cells => false»)'),
+    # What is asked of a class.
+    ('classes.c', '«score >= 0 => true», score'),
+    ('classes.c', 's->track[i].ending = «keeps => !keeps» ?'),
+    ('classes.c', 'ending == ENDS || «!is_sure => false»'),
+    ('classes.c', 's->wanted |= «1u << SAM_SEED_REQUEST_ASKED => 0u»;'),
+    ('classes.c', 't->phase = «SAM_SEED_USERS => t->phase»;'),
+    ('birth.c', '&& «!is_class_full => true»)'),
+    ('birth.c', 'is_class_full && «alike > most => false»'),
+    ('birth.c', 'find_victim(s, c, «is_class_full => false»)'),
+    ('birth.c', 'alike += «t->class_id == c->class_id => true»'),
     # Matching.
     ('match.c', '«p->coverage >= s->settings.match_coverage => true»'),
     ('decide.c', '«p->is_of_masks ? s->settings.match_iou : s->settings.match_box_iou => 0.1»'),
@@ -74,7 +84,7 @@ MUTANTS = [
     ('match.c', '«s->is_matched[i] => false» || !is_judged'),
     # Re-acquisition and births.
     ('birth.c', '«is_wanted(s, c->class_id) => true», SAM_SEED_BY_NOT_WANTED'),
-    ('birth.c', '«c->score < s->settings.seed_score => false», SAM'),
+    ('birth.c', '«c->score < sam_seed_score_of(s, c->class_id) => false», SAM'),
     ('birth.c', '«c->area < s->settings.min_area => false», SAM'),
     ('birth.c', '«c->area > s->settings.max_area => false», SAM'),
     ('birth.c', '«!sam_seed_can_prompt(s, in) => false», SAM'),

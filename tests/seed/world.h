@@ -62,7 +62,7 @@ struct world {
     int num_objects;
     uint8_t labels[SAM_SEED_GRID * SAM_SEED_GRID];
     struct sam_seed_output out; // of the last step
-    uint64_t requests[SAM_SEED_REQUEST_CUT + 1];
+    uint64_t requests[SAM_SEED_REQUEST_ASKED + 1];
     uint64_t count[SAM_SEED_NUM_KINDS][SAM_SEED_NUM_REASONS]; // decisions so far
     int broken;        // promises of the policy
     uint64_t refusals; // starts that the tracker had no slot for

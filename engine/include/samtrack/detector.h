@@ -70,6 +70,16 @@ SAM_API int sam_detector_set_words(sam_detector *d, const char *words, struct sa
 // NULL: there is none.
 SAM_API const char *sam_detector_phrase(const sam_detector *d, int label);
 
+// The best score that any candidate of the last run has for this phrase, 0 .. 1. The detections may
+// have a lower one: a candidate has the label of the phrase that it is most like. 0: there is no
+// such phrase, or no frame was run since the words were set.
+SAM_API float sam_detector_phrase_score(const sam_detector *d, int label);
+
+// The words that the vocabulary has no piece of, as a list for a sentence: "'a', 'b'", at most 119
+// bytes of it; "" if there are none, and if d is NULL. They are those of the last call of
+// sam_detector_set_words() that was not refused; valid until the next one.
+SAM_API const char *sam_detector_unknown_words(const sam_detector *d);
+
 // Find the objects of one frame, as many as the published post-processing of the model gives, in
 // its order, without a threshold: the caller takes those whose score it trusts. On failure the
 // fields of *found are 0, unless its size is wrong.

@@ -197,7 +197,8 @@ SAM_API const struct sam_seed_setting *sam_seed_setting(int index);
     reason(BAD_CLASS, "bad-class")   /* IGNORE: not below SAM_SEED_MAX_CLASSES */              \
     reason(FLOOD, "flood")           /* IGNORE: not among the best SAM_SEED_MAX_DETECTIONS */  \
     reason(STALE, "stale")           /* IGNORE: of a frame that is not held */                 \
-    reason(BEFORE_CUT, "before-cut") /* IGNORE: of a frame before a scene cut */
+    reason(BEFORE_CUT, "before-cut") /* IGNORE: of a frame before a scene cut */               \
+    reason(UNASKED, "unasked")       /* REMOVE, FORGET: sam_seed_end_class() */
 
 #define SAM_SEED_KIND(name, text) SAM_SEED_##name,
 #define SAM_SEED_REASON(name, text) SAM_SEED_BY_##name,
@@ -295,6 +296,7 @@ enum sam_seed_request {
     SAM_SEED_REQUEST_NOTHING,  // no track lives
     SAM_SEED_REQUEST_LOSS,     // a track was lost since the last detection
     SAM_SEED_REQUEST_CUT,      // the scene was cut
+    SAM_SEED_REQUEST_ASKED,    // sam_seed_request()
 };
 
 struct sam_seed_output {
@@ -360,6 +362,27 @@ SAM_API int sam_seed_step(sam_seed *seed, const struct sam_seed_input *in,
 // SAM_EINVAL: the decision is not a START, or is bound already; id is 0 or not larger than every id
 // before: a tracker never uses an id twice.
 SAM_API int sam_seed_bind(sam_seed *seed, int index, uint64_t id, struct sam_error *error);
+
+// What holds for one class from the next step on, instead of the settings. score: the lowest score
+// of a detection that starts an object, 0 to 2; below 0: seed_score. objects: the most of the class
+// that are tracked, lost ones included; as at max_objects, a birth may displace one of them. 0: no
+// limit of its own. sam_seed_reset() does not change it.
+// SAM_EINVAL: class_id is not 0 to SAM_SEED_MAX_CLASSES - 1, score is NaN or more than 2, or
+// objects is not 0 to SAM_MAX_OBJECTS.
+SAM_API int sam_seed_limit_class(sam_seed *seed, int class_id, float score, int objects,
+                                 struct sam_error *error);
+
+// Nobody asks for a class any more: at the next step its objects on probation are removed, and the
+// others as well if keeps is 0. Else these are a user's from then on, and keep their class.
+// SAM_EINVAL: as above.
+SAM_API int sam_seed_end_class(sam_seed *seed, int class_id, int keeps, struct sam_error *error);
+
+// Whether a track has that class: 1 or 0.
+SAM_API int sam_seed_has_class(const sam_seed *seed, int class_id);
+
+// Have the next step ask for a detection, whatever the interval. If the detector is busy then, or
+// the stream late, the first step asks at which they are not.
+SAM_API void sam_seed_request(sam_seed *seed);
 
 // Describe the track of an object. SAM_ENOTFOUND: there is none; *track is not changed.
 SAM_API int sam_seed_find(const sam_seed *seed, uint64_t id, struct sam_seed_track *track);
