@@ -4,6 +4,7 @@
 
 #include "gstsamseedprivate.h"
 
+#include "common/gstsamtext.h"
 #include "detect/gstsamclasses.h"
 
 #include <string.h>
@@ -114,6 +115,25 @@ begin_new (GstSamSeed * seed)
   }
 }
 
+static void
+post_refusal (GstSamSeed * seed, const gchar * why)
+{
+  GstSamPrompt prompt = {.kind = GST_SAM_PROMPT_TEXT };
+  gchar *said = g_strdup_printf ("The prompt was refused: %s.", why), *text;
+
+  prompt.words = gst_sam_words_join (&seed->next_words);
+  text = gst_sam_prompt_to_text (&prompt);
+  gst_element_message_full_with_details (seed->host.element,
+      GST_MESSAGE_WARNING, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
+      gst_sam_plain_text (said), NULL, __FILE__, GST_FUNCTION, __LINE__,
+      gst_structure_new ("samtrack-refusal", "reason", G_TYPE_STRING,
+          gst_sam_refusal_get_name (GST_SAM_REFUSED_WORDS), "prompt",
+          G_TYPE_STRING, text, NULL));
+  g_free (said);
+  g_free (text);
+  gst_sam_prompt_clear (&prompt);
+}
+
 void
 gst_sam_seed_words_take (GstSamSeed * seed, const GstSamAnswer * answer)
 {
@@ -121,8 +141,7 @@ gst_sam_seed_words_take (GstSamSeed * seed, const GstSamAnswer * answer)
     return;
   seed->words_given = FALSE;
   if (answer->words_refused) {
-    GST_ELEMENT_WARNING (seed->host.element, RESOURCE, SETTINGS,
-        ("The prompt was refused: %s.", answer->why_words.text), (NULL));
+    post_refusal (seed, answer->why_words.text);
     return;
   }
   if (*answer->unknown)

@@ -50,6 +50,7 @@ typedef struct {
     GstBuffer *last;     /* the last frame that was tracked */
     GstClockTime last_time, last_end;
     guint prompts;
+    gboolean has_words;
 
     /* main thread */
     guint64 seen_before; /* at the last tick */
@@ -187,6 +188,13 @@ static void give_prompts(Leg *leg, GstClockTime now)
 {
     const GArray *prompts = leg->item->prompts;
 
+    if (leg->item->words && !leg->has_words) {
+        gchar *text = g_strdup_printf("text,of=\"%s\"", leg->item->words);
+
+        leg->has_words = TRUE;
+        g_signal_emit_by_name(leg->track, "prompt", text);
+        g_free(text);
+    }
     while (leg->prompts < prompts->len &&
         g_array_index(prompts, Prompt, leg->prompts).at <= now && !is_over(leg)) {
         g_signal_emit_by_name(leg->track, "prompt",

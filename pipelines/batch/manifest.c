@@ -29,6 +29,7 @@ void item_free(Item *item)
     g_free(item->id);
     g_strfreev(item->uris);
     g_array_unref(item->prompts);
+    g_free(item->words);
     g_free(item->sha256);
     g_free(item);
 }
@@ -154,6 +155,26 @@ static gboolean add_prompt(Item *item, JsonNode *node, GError **error)
     return TRUE;
 }
 
+/* With words the detector starts objects. */
+static gboolean read_detect(Item *item, JsonObject *object, GError **error)
+{
+    JsonNode *detect = json_object_get_member(object, "detect");
+    const gboolean has_words = json_object_has_member(object, "words");
+
+    if (detect && (!JSON_NODE_HOLDS_VALUE(detect) ||
+        json_node_get_value_type(detect) != G_TYPE_BOOLEAN))
+        return fault_set(error, FAULT_SETTINGS, "the key 'detect' is neither true nor false");
+    item->detect = detect ? json_node_get_boolean(detect) : has_words;
+    if (!has_words)
+        return TRUE;
+    item->words = g_strdup(json_get_text(object, "words", NULL));
+    if (!item->words || !*item->words || strpbrk(item->words, "\"\\"))
+        return fault_set(error, FAULT_SETTINGS, "the key 'words' is empty, no text, or has a "
+            "quotation mark or a backslash");
+    return item->detect || fault_set(error, FAULT_SETTINGS, "the key 'words' needs a detector, "
+        "but 'detect' is false");
+}
+
 static gboolean read_prompts(Item *item, JsonObject *object, GError **error)
 {
     const gboolean one = json_object_has_member(object, "prompt");
@@ -164,13 +185,8 @@ static gboolean read_prompts(Item *item, JsonObject *object, GError **error)
 
     item->prompts = g_array_new(FALSE, FALSE, sizeof(Prompt));
     g_array_set_clear_func(item->prompts, clear_prompt);
-    if (json_object_has_member(object, "detect")) {
-        JsonNode *detect = json_object_get_member(object, "detect");
-
-        if (!JSON_NODE_HOLDS_VALUE(detect) || json_node_get_value_type(detect) != G_TYPE_BOOLEAN)
-            return fault_set(error, FAULT_SETTINGS, "the key 'detect' is neither true nor false");
-        item->detect = json_node_get_boolean(detect);
-    }
+    if (!read_detect(item, object, error))
+        return FALSE;
     if ((one && node) || (!one && !node && !item->detect))
         return fault_set(error, FAULT_SETTINGS, "expected one of the keys 'prompt' and 'prompts'%s",
             one ? "" : ", or 'detect'");
@@ -224,7 +240,7 @@ static gboolean read_checks(Item *item, JsonObject *object, GError **error)
 static gboolean check_keys(JsonObject *object, GError **error)
 {
     static const gchar *const keys[] = {"id", "uri", "parts", "prompt", "prompts", "detect",
-        "start", "stop", "frames", "seconds", "sha256", NULL};
+        "words", "start", "stop", "frames", "seconds", "sha256", NULL};
     GList *names = json_object_get_members(object), *l;
     gboolean ok = TRUE;
 
@@ -286,6 +302,8 @@ gchar *item_write(const Item *item)
     json_object_set_array_member(object, "prompts", prompts);
     if (item->detect)
         json_object_set_boolean_member(object, "detect", TRUE);
+    if (item->words)
+        json_object_set_string_member(object, "words", item->words);
     json_object_set_double_member(object, "start", item->start / (gdouble) GST_SECOND);
     if (GST_CLOCK_TIME_IS_VALID(item->stop))
         json_object_set_double_member(object, "stop", item->stop / (gdouble) GST_SECOND);
@@ -319,6 +337,7 @@ static Item *make_piece(const Item *item, guint number, GstClockTime start, GstC
     piece->prompts = g_array_new(FALSE, FALSE, sizeof(Prompt));
     g_array_set_clear_func(piece->prompts, clear_prompt);
     piece->detect = item->detect;
+    piece->words = g_strdup(item->words);
     piece->start = start;
     piece->stop = item->stop;
     piece->frames = item->frames;

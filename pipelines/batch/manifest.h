@@ -18,6 +18,7 @@ typedef struct {
     gchar **uris;      /* parts of one recording, one after the other */
     GArray *prompts;   /* of Prompt, in order of time */
     gboolean detect;   /* the job's detector starts objects, too */
+    gchar *words;      /* (nullable): that it is to find, from the first frame on */
     GstClockTime start, stop; /* of the item; stop NONE: its end */
     gint64 frames;     /* that it must have; -1: not said */
     gdouble seconds;   /* how long it is said to be; 0: not said */

@@ -402,10 +402,14 @@ static void set_tracker(Camera *camera)
 {
     const CameraSettings *settings = camera->settings;
     GObject *track = G_OBJECT(camera->track);
+    gchar *words = settings->words ? g_strdup_printf("text,of=\"%s\";", settings->words) : NULL;
+    gchar *prompt = words && settings->initial_prompt ?
+        g_strconcat(words, settings->initial_prompt, NULL) : NULL;
 
     g_object_set(track, "model-file", settings->model_file, "initial-prompt",
-        settings->initial_prompt,
-        NULL);
+        prompt ? prompt : words ? words : settings->initial_prompt, NULL);
+    g_free(prompt);
+    g_free(words);
     /* Viewers click on frames that have passed: the first click needs them, too. */
     g_object_set(track, "history-idle", TRUE, NULL);
     if (settings->follow)

@@ -64,6 +64,7 @@ static const Key camera_keys[] = {
     {"detector-labels", TEXT, G_STRUCT_OFFSET(CameraSettings, detector_labels), 0, 0, 0, NULL},
     {"detector-backend", TEXT, G_STRUCT_OFFSET(CameraSettings, detector_backend), 0, 0, 0, NULL},
     {"detector-size", NUMBER, G_STRUCT_OFFSET(CameraSettings, detector_size), 0, 4096, 0, NULL},
+    {"words", TEXT, G_STRUCT_OFFSET(CameraSettings, words), 0, 0, 0, NULL},
     {"detect-classes", TEXT, G_STRUCT_OFFSET(CameraSettings, detect_classes), 0, 0, 0, NULL},
     {"detect-interval", NUMBER, G_STRUCT_OFFSET(CameraSettings, detect_interval), 0, 10000, 0,
         NULL},
@@ -306,12 +307,25 @@ static gboolean check_ca_file(const CameraSettings *camera, GError **error)
         "certificate", camera->tls_ca_file, camera->name);
 }
 
+/* They become a quoted text in a prompt. */
+static gboolean check_words(const CameraSettings *camera, GError **error)
+{
+    if (!camera->detector_file)
+        return refuse(error, "the camera '%s' has words, but no detector-file that finds them",
+            camera->name);
+    if (strpbrk(camera->words, "\"\\"))
+        return refuse(error, "the words of camera '%s' have a quotation mark or a backslash: "
+            "expected phrases with full stops between them", camera->name);
+    return TRUE;
+}
+
 static gboolean complete_camera(CameraSettings *camera, GError **error)
 {
     return address_find_source(camera, error) &&
         (!camera->aspect || read_aspect(camera, error)) &&
         (!camera->tls_fingerprint || read_fingerprint(camera, error)) &&
-        (!camera->tls_ca_file || check_ca_file(camera, error));
+        (!camera->tls_ca_file || check_ca_file(camera, error)) &&
+        (!camera->words || check_words(camera, error));
 }
 
 static gboolean read_file(Settings *settings, const gchar *path, GError **error)

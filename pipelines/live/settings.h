@@ -43,6 +43,7 @@ typedef struct {
     gchar *initial_prompt;     /* NULL: none */
     gint max_objects, threads; /* 0: samtrack's default */
     gchar *detector_file, *detector_labels, *detector_backend; /* as samtrack's properties, as */
+    gchar *words;              /* that the detector is to find; NULL: it has classes */
     gchar *detect_classes, *roi, *seed_options;                /* are these; NULL: not set */
     gchar *seed_score, *instant_confirm_score;
     gint detector_size, detect_interval;                       /* the same; 0: not set */

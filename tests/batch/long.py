@@ -7,6 +7,7 @@ import http.server
 import io
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -385,5 +386,28 @@ def detect(folder):
     check('the detector' in (log := call('run', f'--job={job}', '--shard=0', status=2)) and 'it has changed' in log, f'another detector: {log}')
 
 
-PARTS = {'detect': [detect], 'web': [web], 'pieces': [stitch, other_formats, refuse, damage], 'steal': [steal, pretend]}
+def name(folder):
+    """Objects that words name, as the item says; words that the detector refuses are a fault of the item."""
+    make_video(folder / 'v.mkv', LENGTH)
+    model = pathlib.Path(os.environ['SAMTRACK_WORDS'])
+    options = [f'--set={text}' for text in (f'detector-file={model}', 'detector-size=64', 'seed-score=0.25', 'instant-confirm-score=0.25',
+                                            'min-area=0', 'birth-min-background=0')]
+    items = [{'id': i, 'uri': 'v.mkv', 'words': words, 'seconds': LENGTH, 'stop': 1}
+             for i, words in (('dog', 'dog'), ('two', 'red car. striped ball.'), ('none', 'dog. \u4e2d'))]
+    job = plan(folder, 'words', write_manifest(folder / 'w.jsonl', *items), *options)
+    call('run', f'--job={job}', '--shard=0', status=3)
+    for i, words in (('dog', {'dog'}), ('two', {'red car', 'striped ball'})):
+        labels = [o['label'] for line in find_lines(job, i) for o in line['objects']]
+        check(len(labels) > 20 and set(labels) <= words, f'{i}: {set(labels)}')
+    told = call('status', f'--job={job}', '--failed', status=(0, 3))
+    check('none' in told and 'no word of which the vocabulary has a piece' in told and 'permanent' in told, f'refused words: {told}')
+
+    job = plan(folder, 'cut', write_manifest(folder / 'c.jsonl', {**items[0], 'stop': 2}), '--cut=1', '--overlap=0.2', *options)
+    call('run', f'--job={job}', '--shard=0')
+    call('merge', f'--job={job}')
+    last = [o['label'] for line in find_lines(job, 'dog')[-10:] for o in line['objects']]
+    check(last and set(last) == {'dog'}, f'the last piece: {last}')
+
+
+PARTS = {'detect': [detect, name], 'web': [web], 'pieces': [stitch, other_formats, refuse, damage], 'steal': [steal, pretend]}
 run_parts(PARTS[PART])

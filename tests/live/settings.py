@@ -48,6 +48,8 @@ FILES = {  # text of the file: what the refusal names
     '[live]\npublic-url=ftp://c/\n[camera a]\nsource=demo\n': ["'ftp://c/'"],
     '[camera a]\nsource=/nothing/here.mp4\n': ["'/nothing/here.mp4'"],
     '[camera a]\nsource=demo\ninitial-prompt=a\\;b\n': ["initial-prompt"],
+    '[camera a]\nsource=demo\nwords=dog\n': ["'a'", 'no detector-file'],
+    '[camera a]\nsource=demo\ndetector-file=x\nwords=a "dog"\n': ["'a'", 'quotation mark'],
     'nonsense\n': ['configuration'],
     '': ['no source'],
 }
