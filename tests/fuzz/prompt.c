@@ -33,6 +33,9 @@ static void check_text(const GstSamPrompt *p)
     fuzz_check(q->timed == p->timed && (!p->timed || q->running_time == p->running_time));
     fuzz_check(q->value == p->value && !p->label == !q->label);
     fuzz_check(!p->label || !strcmp(q->label, p->label));
+    fuzz_check(!p->words == !q->words && (!p->words || !strcmp(q->words, p->words)));
+    fuzz_check(q->max == p->max && q->keep == p->keep && q->removes == p->removes);
+    fuzz_check(q->has_threshold == p->has_threshold && q->threshold == p->threshold && !q->adds);
     if (p->location && g_utf8_validate(p->location, -1, NULL))
         fuzz_check(!strcmp(q->location, p->location));
     g_array_unref(again);
