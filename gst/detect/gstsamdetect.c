@@ -336,6 +336,10 @@ take_answer (GstSamDetect * self, GstBuffer * buf, gdouble score, gboolean wait)
     GST_ELEMENT_WARNING (self, RESOURCE, SETTINGS,
         ("The property 'words' is not used: %s.", answer->why_words.text),
         (NULL));
+  if (*answer->unknown)
+    GST_ELEMENT_WARNING (self, RESOURCE, SETTINGS, ("The property 'words': the "
+            "detector's vocabulary has no piece of %s, so they find nothing.",
+            answer->unknown), (NULL));
   for (i = 0; i < answer->num && answer->number > self->forgotten; i++) {
     const struct sam_seed_detection *find = &answer->find[i];
     const GQuark label = get_label (self, answer, find->class_id);

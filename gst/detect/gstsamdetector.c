@@ -114,6 +114,7 @@ take_words (GstSamDetector * detect)
   guint i;
 
   answer->words_refused = FALSE;
+  answer->unknown = "";
   if (!detect->has_new_words)
     return;
   detect->has_new_words = FALSE;
@@ -183,7 +184,6 @@ open_detector (GstSamDetector * detect)
   detect->takes_words = info.takes_words;
   if (detect->takes_words)
     answer->phrases = detect->phrases;
-  answer->unknown = "";
   answer->find = g_new0 (struct sam_seed_detection, detect->most);
 }
 

@@ -34,7 +34,7 @@ typedef struct
   const GQuark *phrases;
   gboolean words_refused;       /* those that were set last, for this reason */
   struct sam_error why_words;
-  const gchar *unknown;         /* words of those in use; "": none */
+  const gchar *unknown;         /* words of those; "": none, or none were set */
   gfloat best[SAM_MAX_PHRASES]; /* score of each phrase in this frame */
 } GstSamAnswer;
 

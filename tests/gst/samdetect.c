@@ -373,6 +373,7 @@ GST_START_TEST (test_words)
     {"red car. striped ball", "red car\n", "striped ball\n", NULL},
     {"dog", "dog\n", NULL, NULL},
     {"\344\270\255", "dog\n", NULL, "has no word of which the vocabulary"},
+    {"\344\270\255 dog", "", NULL, "has no piece of '\344\270\255'"},
     {NULL, NULL, NULL, NULL},
   };
   gchar *launch = g_strdup_printf ("samdetect model-file=\"%s\" input-size=64",
