@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Trains the detector by words of the tests: MM-Grounding DINO in miniature, as transformers publishes it, on the scene
-that samscene draws. It knows the scene's things and some of their colours, and nothing else.
+that samscene draws. It knows the scene's things and nothing else; four minutes did not teach it their colours.
 
 usage: train_words.py --plugins BUILD/gst/scene --out FOLDER [--minutes N] [--threads N] [--seed N]
 
 Writes model.safetensors (fp16), config.json and vocab.txt. The frames are samscene's, the truth is its property "flat".
 Every position of the encoder, and every query, is told which phrases name what it lies on; none is matched one to one,
-so ten minutes of processor time are enough: boxes that cover each other are left out when the detector runs.
+so a few minutes of processor time are enough: boxes that cover each other are left out when the detector runs.
 """
 import argparse
 import os

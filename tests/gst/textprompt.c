@@ -287,6 +287,29 @@ GST_START_TEST (test_keep)
 
 GST_END_TEST;
 
+#define LONG "dog dog dog dog dog dog dog dog dog dog dog dog dog dog dog do"
+
+/* A class has 63 bytes: phrases that differ behind them are one. */
+GST_START_TEST (test_long)
+{
+  GstBus *bus;
+  GstHarness *h = start ("initial-prompt=\"text,of=" LONG "g red,max=1\" "
+      "detect-interval=1", &bus);
+  guint64 id = 0, later = 0;
+  guint n = 0;
+
+  fail_unless_equals_int (strlen (LONG "g"), 63);
+  skip (h, &n, 10);
+  fail_unless_equals_int (count_labels (h, &n, LONG "g", &id), 1);
+  prompt (h, "text,of=" LONG "g blue,max=1");
+  skip (h, &n, 4);
+  fail_unless_equals_int (count_labels (h, &n, LONG "g", &later), 1);
+  fail_unless_equals_uint64 (id, later);
+  sam_harness_close (h, bus);
+}
+
+GST_END_TEST;
+
 /* Several texts of one prompt are asked for together; one phrase may go. All
  * that this detector finds is more like a car than like a dog. */
 GST_START_TEST (test_remove)
@@ -464,6 +487,7 @@ textprompt_suite (void)
   tcase_add_test (tc, test_threshold);
   tcase_add_test (tc, test_id);
   tcase_add_test (tc, test_keep);
+  tcase_add_test (tc, test_long);
   tcase_add_test (tc, test_remove);
   tcase_add_test (tc, test_at_once);
   tcase_add_test (tc, test_many);
