@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Small holes of masks: a union-find over the places of each mask, whose root is the component's
+// Small holes and islands of masks: a union-find over the places of each mask, whose root is the component's
 // first place. Komura's and Playne's scheme: a place joins its four earlier neighbours, the root of
 // the later tree is hung under the other by atomicMin, and who lost a race tries again with what it
 // found. Labels only ever fall, so a stale one is merely a longer way to the same root.
@@ -10,19 +10,30 @@
 struct holes {
     float *dst;
     const float *src;
-    int *room; // per mask: a label of each place (-1: inside the mask), then areas of the roots
+    int *room; // per mask: labels of the places (-1: in none), areas of the roots, their sum
     unsigned places;
     int w, max_area;
     float value;
+    bool islands;
 
     __device__ int *labels(unsigned i) const
     {
-        return room + (size_t) (i / places) * 2 * places;
+        return room + (size_t) (i / places) * (2 * places + 1);
     }
 
     __device__ int *areas(unsigned i) const
     {
         return labels(i) + places;
+    }
+
+    __device__ int *total(unsigned i) const
+    {
+        return labels(i) + 2 * places;
+    }
+
+    __device__ bool is_member(unsigned i) const
+    {
+        return islands ? src[i] > 0.0f : src[i] <= 0.0f;
     }
 };
 
@@ -56,8 +67,10 @@ struct label_places_at {
     template <int N> __device__ void at(unsigned i) const
     {
         const unsigned place = i % h.places;
-        h.labels(i)[place] = h.src[i] <= 0.0f ? (int) place : -1;
+        h.labels(i)[place] = h.is_member(i) ? (int) place : -1;
         h.areas(i)[place] = 0;
+        if (place == 0)
+            *h.total(i) = 0;
     }
 };
 
@@ -79,7 +92,8 @@ struct join_at {
     }
 };
 
-// What is too large already is not counted on: the background would be one address for all.
+// What is too large already is not counted on: the background would be one address for all. So is
+// the sum, of which half is the largest area of an island that goes.
 struct measure_at {
     holes h;
 
@@ -92,6 +106,8 @@ struct measure_at {
         const int root = root_of(label, place);
         if (__ldcg(area + root) <= h.max_area)
             atomicAdd(&area[root], 1);
+        if (h.islands && __ldcg(h.total(i)) / 2 <= h.max_area)
+            atomicAdd(h.total(i), 1);
     }
 };
 
@@ -102,8 +118,9 @@ struct fill_at {
     {
         int *label = h.labels(i);
         const int place = i % h.places;
-        const bool hole = label[place] >= 0 && h.areas(i)[root_of(label, place)] <= h.max_area;
-        h.dst[i] = hole ? h.value : h.src[i];
+        const int limit = h.islands ? min(h.max_area, *h.total(i) / 2) : h.max_area;
+        const bool goes = label[place] >= 0 && h.areas(i)[root_of(label, place)] <= limit;
+        h.dst[i] = goes ? h.value : h.src[i];
     }
 };
 
@@ -111,7 +128,8 @@ extern "C" void sam_fill_holes_cuda(struct sam_queue *q, const struct sam_fill_h
 {
     const size_t count = sam_count(&p->src);
     const holes h = { (float *) p->dst.data, (const float *) p->src.data, (int *) p->room.data,
-                      (unsigned) (p->src.h * p->src.w), p->src.w, p->max_area, p->value };
+                      (unsigned) (p->src.h * p->src.w), p->src.w, p->max_area, p->value,
+                      p->islands };
     each_by<1>(q, "fill_holes", label_places_at { h }, count);
     each_by<1>(q, "fill_holes", join_at { h }, count);
     each_by<1>(q, "fill_holes", measure_at { h }, count);

@@ -22,6 +22,7 @@ static int check_params(const struct sam_params *p, struct sam_error *error)
         check_range("max_cond_frames", p->max_cond_frames, 2, SAM_MAX_COND, error) ||
         check_range("lost_after", p->lost_after, 1, INT_MAX, error) ||
         check_range("fill_holes", p->fill_holes, 0, big, error) ||
+        check_range("remove_islands", p->remove_islands, 0, big, error) ||
         check_range("threads", p->threads, 0, SAM_MAX_THREADS, error) ||
         check_range("input_size", p->input_size, 0, big, error) ||
         check_range("device", p->device, -1, 1024, error) ||

@@ -486,7 +486,7 @@ void sam_op_fill_holes(struct sam_queue *q, const struct sam_fill_holes *p)
     begin();
     require(p->src.c == 1);
     require(like(&p->dst, &p->src));
-    require(is_shape(&p->room, p->src.n, p->src.h, p->src.w, 2));
+    require(is_shape(&p->room, p->src.n, 1, 1, 2 * p->src.h * p->src.w + 1));
     require(p->max_area >= 0);
     q->ops->fill_holes(q, p);
 }

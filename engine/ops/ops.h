@@ -475,12 +475,15 @@ struct sam_topk {
 };
 
 // Small holes of masks are filled: dst = src, but `value` at the places of every 8-connected
-// component of {src <= 0} that has at most max_area of them, one that touches the border too. Each
-// n alone, F32 (n, h, w, 1). room: I32 (n, h, w, 2), scratch. dst may be src.
+// component of {src <= 0} that has at most max_area of them, one that touches the border too.
+// islands: of {src > 0} instead, and at most half of all its places, so that a mask of one piece
+// stays however small it is. Each n alone, F32 (n, h, w, 1). room: I32 (n, 1, 1, 2 h w + 1),
+// scratch. dst may be src.
 struct sam_fill_holes {
     struct sam_tensor dst, src, room;
     int max_area;
     float value;
+    bool islands;
 };
 
 // Weights of the edges between neighbours of a picture, for sam_random_walk:

@@ -40,9 +40,9 @@ struct sam_scratch {
     // (1, 1, S/4, S/4) F32, if edges follow the luma: the frame's means.
     struct sam_tensor luma;
 
-    // All objects, if holes are filled.
-    struct sam_tensor filled; // (objects, S/4, S/4, 1) F32
-    struct sam_tensor holes;  // (objects, S/4, S/4, 2) I32
+    // All objects, if holes are filled or islands removed.
+    struct sam_tensor tidied;     // (objects, S/4, S/4, 1) F32
+    struct sam_tensor components; // (objects, 1, 1, 2 S/4 S/4 + 1) I32
 };
 
 // Integers that the operations need about each object of a batch. They are one block, filled on the

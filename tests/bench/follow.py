@@ -36,7 +36,7 @@ class Params(c.Structure):
         + [("cuda_context", c.c_void_p), ("cuda_stream", c.c_void_p), ("precision", c.c_int), ("threads", c.c_int)]
         + [(name, c.c_int) for name in ("max_objects", "max_cond_frames", "lost_after", "refine", "fill_holes", "budget_mib")]
         + [(name, c.c_int) for name in ("poison", "no_graphs", "keep_stages")]
-        + [("log", c.c_void_p), ("log_priv", c.c_void_p), ("edges", c.c_int), ("history", c.c_int)]
+        + [("log", c.c_void_p), ("log_priv", c.c_void_p), ("edges", c.c_int), ("history", c.c_int), ("remove_islands", c.c_int)]
     )
 
 

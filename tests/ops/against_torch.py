@@ -402,21 +402,34 @@ def draw_edges(c):
               room=torch.zeros(side, side), labels=labels, boxes=boxes)
 
 
+def areas(members):
+    """Of the component at each place, by letting the largest number among neighbours spread until nothing changes."""
+    label = members * torch.arange(1, members.numel() + 1.0).reshape(members.shape)
+    while True:
+        spread = F.max_pool2d(label, 3, 1, 1) * members
+        if torch.equal(spread, label):
+            return torch.bincount(label.flatten().long())[label.long()]
+        label = spread
+
+
 def fill_holes(c):
-    """Components by letting the largest number among neighbours spread until nothing changes."""
     for n, h, w, max_area in ((3, 9, 11, 3), (2, 12, 7, 1)):
         h, w = h * c.size(1, 5), w * c.size(1, 5)
         src = c.randn(n, 1, h, w) + 0.7
         holes = (src <= 0).float()
-        label = holes * torch.arange(1, n * h * w + 1.0).reshape(n, 1, h, w)
-        while True:
-            spread = F.max_pool2d(label, 3, 1, 1) * holes
-            if torch.equal(spread, label):
-                break
-            label = spread
-        area = torch.bincount(label.flatten().long())[label.long()]
-        dst = torch.where((holes > 0) & (area <= max_area), 0.1, src)
-        c.add('fill_holes', src=nhwc(src), room=torch.zeros(n, h, w, 2), max_area=max_area, value=0.1,
+        dst = torch.where((holes > 0) & (areas(holes) <= max_area), 0.1, src)
+        c.add('fill_holes', src=nhwc(src), room=torch.zeros(n, 1, 1, 2 * h * w + 1), max_area=max_area, value=0.1,
+              dst=nhwc(dst))
+
+
+def islands(c):
+    for n, h, w, level, max_area in ((3, 9, 11, -0.7, 3), (4, 3, 4, -1.5, 9)):
+        h, w = h * c.size(1, 5), w * c.size(1, 5)
+        src = c.randn(n, 1, h, w) + level
+        members = (src > 0).float()
+        half = members.sum((1, 2, 3), keepdim=True).floor_divide(2).clamp(max=max_area)
+        dst = torch.where((members > 0) & (areas(members) <= half), -0.1, src)
+        c.add('fill_holes', src=nhwc(src), room=torch.zeros(n, 1, 1, 2 * h * w + 1), max_area=max_area, value=-0.1,
               dst=nhwc(dst))
 
 
@@ -795,7 +808,7 @@ def make(seed, big):
     for part in (copies, norms, products, convolutions, window_attention, attention, rope, images,
                  masks_and_memory, frames, draw_masks, fill_holes, wide_frames, topk,
                  feed_forward, rope_attention, strided, squeeze_excite, windows, draw_edges,
-                 deform_attention, letterbox, normed, boxes, segmentation, same_padding, walks, ridge, recall):
+                 deform_attention, letterbox, normed, boxes, segmentation, same_padding, walks, ridge, recall, islands):
         part(c)
     return c.tensors
 

@@ -263,6 +263,8 @@ static void check_open(const char *model)
     refused(SAM_EINVAL, "edges = 2", sam_tracker_open(&t, &q, &error));
     q = p, q.fill_holes = -1;
     refused(SAM_EINVAL, "fill_holes = -1", sam_tracker_open(&t, &q, &error));
+    q = p, q.remove_islands = -1;
+    refused(SAM_EINVAL, "remove_islands = -1", sam_tracker_open(&t, &q, &error));
     q = p, q.history = 65;
     refused(SAM_EINVAL, "history = 65: expected 0 to 64", sam_tracker_open(&t, &q, &error));
     q = p, q.history = -1;

@@ -227,6 +227,12 @@ struct sam_params {
     // applies to the next frame. 0 .. SAM_MAX_HISTORY. It does not change the results without late
     // prompts, but for sam_tracker_undo().
     int history;
+
+    // Largest area of islands that are removed from the masks shown, in pixels of the model's mask:
+    // pieces apart from the rest, which have at most half of the mask in all. Holes are filled
+    // first. The object's memory keeps the islands. 0: remove none. SAM 3's predictor of videos
+    // uses 16, for holes too. 0 .. 2^30.
+    int remove_islands;
 };
 
 #define SAM_PARAMS_INIT                                                                        \
@@ -564,9 +570,10 @@ typedef int sam_note_reader(void *priv, const void *note, size_t bytes);
 // Replace the state of a tracker by that of a file. From then on it gives the results that the
 // saved tracker would have given, to the bit, on the same backend, precision and machine: ids,
 // slots and frame_index, too. The number of threads and max_objects need not be the same;
-// lost_after, refine, fill_holes and edges are those of this tracker. The frame is not in the
-// file: until the next one is processed, sam_tracker_undo() takes back all prompts of the object's
-// latest prompted frame, sam_tracker_read() finds nothing, and sam_tracker_draw() works.
+// lost_after, refine, fill_holes, remove_islands and edges are those of this tracker. The frame is
+// not in the file: until the next one is processed, sam_tracker_undo() takes back all prompts of
+// the object's latest prompted frame, sam_tracker_read() finds nothing, and sam_tracker_draw()
+// works.
 //
 // The file may be untrusted; all of it is checked before anything is changed. A model is known by a
 // 64-bit hash of the numbers, names and shapes of its weights and of its configuration. Allocates

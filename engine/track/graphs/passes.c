@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static const float FILLED_LOGIT = 0.1f; // of a hole: just inside
+static const float FILLED_LOGIT = 0.1f; // of a hole: just inside; of an island the same outside
 
 static struct sam_tensor take_first(const struct sam_index *i, int n)
 {
@@ -251,20 +251,30 @@ void sam_remember(struct sam_tracker *t, const struct sam_batch *b)
     remember(t, b, false);
 }
 
-struct sam_tensor sam_filled(struct sam_tracker *t, struct sam_tensor logits, int n)
+// Components of at most max_area places; *logits becomes scratch.
+static void tidy(struct sam_tracker *t, struct sam_tensor *logits, int max_area, bool islands)
+{
+    // A mask that is all hole is an absent object.
+    const int places = logits->h * logits->w;
+    const struct sam_tensor tidied = sam_first(t->mem.scratch.tidied, logits->n);
+
+    if (!max_area)
+        return;
+    sam_op_fill_holes(&t->queue, &(struct sam_fill_holes) {
+        .dst = tidied, .src = *logits, .room = sam_first(t->mem.scratch.components, logits->n),
+        .max_area = max_area < places ? max_area : places - 1,
+        .value = islands ? -FILLED_LOGIT : FILLED_LOGIT, .islands = islands });
+    *logits = tidied;
+}
+
+struct sam_tensor sam_tidied(struct sam_tracker *t, struct sam_tensor logits, int n)
 {
     const int side = t->model->config.image_size / 4;
-    // A mask that is all hole is an absent object.
-    const int max_area = t->params.fill_holes < side * side ? t->params.fill_holes
-                                                            : side * side - 1;
 
-    if (!t->params.fill_holes)
-        return sam_reshape(logits, n, 1, side, side);
-    const struct sam_tensor filled = sam_first(t->mem.scratch.filled, n);
-    sam_op_fill_holes(&t->queue, &(struct sam_fill_holes) {
-        .dst = filled, .src = sam_reshape(logits, n, side, side, 1),
-        .room = sam_first(t->mem.scratch.holes, n), .max_area = max_area, .value = FILLED_LOGIT });
-    return sam_reshape(filled, n, 1, side, side);
+    logits = sam_reshape(logits, n, side, side, 1);
+    tidy(t, &logits, t->params.fill_holes, false);
+    tidy(t, &logits, t->params.remove_islands, true);
+    return sam_reshape(logits, n, 1, side, side);
 }
 
 static void encode(struct sam_tracker *t, enum sam_turn turn)

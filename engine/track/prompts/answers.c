@@ -127,7 +127,7 @@ static struct sam_tensor logits_of(struct sam_tracker *t, const struct sam_track
     struct sam_tensor masks = sam_slice(t->mem.state.answers, o->slot - 1);
 
     masks = sam_reshape(masks, SAM_ANSWERS, 1, 1, masks.c);
-    return sam_filled(t, sam_slice(masks, i), 1);
+    return sam_tidied(t, sam_slice(masks, i), 1);
 }
 
 void sam_answers_measure(struct sam_tracker *t, const struct sam_tracked *o,

@@ -42,10 +42,10 @@ static void lay_out_shown(struct sam_scratch *s, const struct sam_config *c,
 
     if (p->edges != SAM_EDGES_NONE)
         s->luma = sam_arena_tensor(a, SAM_F32, 1, 1, side, side);
-    if (!p->fill_holes)
+    if (!p->fill_holes && !p->remove_islands)
         return;
-    s->filled = sam_arena_tensor(a, SAM_F32, max_objects, side, side, 1);
-    s->holes = sam_arena_tensor(a, SAM_I32, max_objects, side, side, 2);
+    s->tidied = sam_arena_tensor(a, SAM_F32, max_objects, side, side, 1);
+    s->components = sam_arena_tensor(a, SAM_I32, max_objects, 1, 1, 2 * side * side + 1);
 }
 
 static void lay_out_objects(struct sam_scratch *s, struct sam_refine_memory *refine,

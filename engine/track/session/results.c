@@ -160,7 +160,7 @@ void sam_results_draw(struct sam_tracker *t, const struct sam_frame *frame,
     if (!labels && !boxes)
         return;
     const struct sam_tensor logits = sam_first(t->mem.state.low_res, t->num_rows);
-    struct sam_draw_masks draw = { .logits = sam_filled(t, logits, t->num_rows),
+    struct sam_draw_masks draw = { .logits = sam_tidied(t, logits, t->num_rows),
                                    .slot = h->row_slot };
     if (labels)
         draw.labels = *labels;
