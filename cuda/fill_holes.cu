@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Small holes and islands of masks: a union-find over the places of each mask, whose root is the component's
-// first place. Komura's and Playne's scheme: a place joins its four earlier neighbours, the root of
-// the later tree is hung under the other by atomicMin, and who lost a race tries again with what it
-// found. Labels only ever fall, so a stale one is merely a longer way to the same root.
+// Small holes and islands of masks: a union-find over the places of each mask, whose root is the
+// component's first place. Komura's and Playne's scheme: a place joins its four earlier neighbours,
+// the root of the later tree is hung under the other by atomicMin, and who lost a race tries again
+// with what it found. Labels only ever fall: a stale one is merely a longer way to the same root.
 //
 // Shape: a thread per place, four launches. Traffic: src twice, labels a few times from the cache.
 #include "view.cuh"

@@ -123,3 +123,17 @@ gst_sam_track_prompt_source_get_type (void)
 
   return gst_sam_register_enum (&type, "GstSamTrackPromptSource", values);
 }
+
+GType
+gst_sam_track_reset_on_get_type (void)
+{
+  static gsize type = 0;
+  static const GEnumValue values[] = {
+    {GST_SAM_TRACK_RESET_ON_NONE, "Objects stay", "none"},
+    {GST_SAM_TRACK_RESET_ON_CUT, "At scene cuts", "cut"},
+    {GST_SAM_TRACK_RESET_ON_DISCONT, "At frames that follow a gap", "discont"},
+    {0, NULL, NULL},
+  };
+
+  return gst_sam_register_enum (&type, "GstSamTrackResetOn", values);
+}

@@ -73,6 +73,21 @@ typedef enum
   GST_SAM_TRACK_PROMPT_SOURCE_ANALYTICS,
 } GstSamTrackPromptSource;
 
+/**
+ * GstSamTrackResetOn:
+ * @GST_SAM_TRACK_RESET_ON_NONE: objects stay
+ * @GST_SAM_TRACK_RESET_ON_CUT: at scene cuts
+ * @GST_SAM_TRACK_RESET_ON_DISCONT: at frames that follow a gap in the stream
+ *
+ * Where all objects end within a stream.
+ */
+typedef enum
+{
+  GST_SAM_TRACK_RESET_ON_NONE,
+  GST_SAM_TRACK_RESET_ON_CUT,
+  GST_SAM_TRACK_RESET_ON_DISCONT,
+} GstSamTrackResetOn;
+
 /* Registers an enumeration at the first call; `type` is a static variable, 0
  * before. `values` end with zeros and are kept. */
 GType gst_sam_register_enum (gsize * type, const gchar * name,
@@ -102,6 +117,9 @@ GType gst_sam_track_navigation_get_type (void);
 #define GST_TYPE_SAM_TRACK_PROMPT_SOURCE \
     (gst_sam_track_prompt_source_get_type ())
 GType gst_sam_track_prompt_source_get_type (void);
+
+#define GST_TYPE_SAM_TRACK_RESET_ON (gst_sam_track_reset_on_get_type ())
+GType gst_sam_track_reset_on_get_type (void);
 
 G_END_DECLS
 

@@ -17,6 +17,7 @@ enum
   PROP_MAX_OBJECTS,
   PROP_LOST_AFTER,
   PROP_FILL_HOLES,
+  PROP_REMOVE_ISLANDS,
   PROP_EDGES,
   PROP_INPUT_SIZE,
   PROP_MEMORY_BUDGET,
@@ -28,6 +29,7 @@ enum
   PROP_OVERLOAD_POLICY,
   PROP_MAX_WAIT,
   PROP_NAVIGATION,
+  PROP_RESET_ON,
   PROP_INITIAL_PROMPT,
   PROP_INITIAL_TRACKS,
   PROP_STATS,
@@ -89,13 +91,64 @@ find_text (GstSamTrack * self, guint id)
   }
 }
 
+/* Where the value of an enumeration or an unsigned number is; NULL: the
+ * property is neither. */
+static gint *
+find_number (GstSamTrack * self, guint id)
+{
+  switch (id) {
+    case PROP_BACKEND:
+      return &self->backend;
+    case PROP_PRECISION:
+      return &self->precision;
+    case PROP_THREADS:
+      return (gint *) &self->threads;
+    case PROP_MAX_OBJECTS:
+      return (gint *) &self->max_objects;
+    case PROP_LOST_AFTER:
+      return (gint *) &self->lost_after;
+    case PROP_FILL_HOLES:
+      return (gint *) &self->fill_holes;
+    case PROP_REMOVE_ISLANDS:
+      return (gint *) &self->remove_islands;
+    case PROP_EDGES:
+      return &self->edges;
+    case PROP_INPUT_SIZE:
+      return (gint *) &self->input_size;
+    case PROP_MEMORY_BUDGET:
+      return (gint *) &self->memory_budget;
+    case PROP_HISTORY:
+      return (gint *) &self->history;
+    case PROP_INTERVAL:
+      return (gint *) &self->interval;
+    case PROP_MASK_SIZE:
+      return &self->mask_size;
+    case PROP_OVERLOAD_POLICY:
+      return &self->policy;
+    case PROP_NAVIGATION:
+      return &self->navigation_mode;
+    case PROP_RESET_ON:
+      return &self->reset_on;
+    default:
+      return NULL;
+  }
+}
+
 /* Called with the object lock held. */
 static void
 set_locked (GstSamTrack * self, guint id, const GValue * value,
     GParamSpec * pspec)
 {
   gchar **text = find_text (self, id);
+  gint *number = find_number (self, id);
 
+  if (number) {
+    *number = G_VALUE_HOLDS_ENUM (value) ? g_value_get_enum (value) :
+        (gint) g_value_get_uint (value);
+    if (id == PROP_MAX_OBJECTS)
+      gst_sam_pending_set_max_objects (self->pending, self->max_objects);
+    return;
+  }
   if (text) {
     g_free (*text);
     *text = g_value_dup_string (value);
@@ -104,39 +157,8 @@ set_locked (GstSamTrack * self, guint id, const GValue * value,
     return;
   }
   switch (id) {
-    case PROP_BACKEND:
-      self->backend = g_value_get_enum (value);
-      break;
     case PROP_CUDA_DEVICE_ID:
       self->cuda_device_id = g_value_get_int (value);
-      break;
-    case PROP_PRECISION:
-      self->precision = g_value_get_enum (value);
-      break;
-    case PROP_THREADS:
-      self->threads = g_value_get_uint (value);
-      break;
-    case PROP_MAX_OBJECTS:
-      self->max_objects = g_value_get_uint (value);
-      gst_sam_pending_set_max_objects (self->pending, self->max_objects);
-      break;
-    case PROP_LOST_AFTER:
-      self->lost_after = g_value_get_uint (value);
-      break;
-    case PROP_FILL_HOLES:
-      self->fill_holes = g_value_get_uint (value);
-      break;
-    case PROP_EDGES:
-      self->edges = g_value_get_enum (value);
-      break;
-    case PROP_INPUT_SIZE:
-      self->input_size = g_value_get_uint (value);
-      break;
-    case PROP_MEMORY_BUDGET:
-      self->memory_budget = g_value_get_uint (value);
-      break;
-    case PROP_HISTORY:
-      self->history = g_value_get_uint (value);
       break;
     case PROP_STRICT:
       self->strict = g_value_get_boolean (value);
@@ -144,20 +166,8 @@ set_locked (GstSamTrack * self, guint id, const GValue * value,
     case PROP_HISTORY_IDLE:
       self->history_idle = g_value_get_boolean (value);
       break;
-    case PROP_INTERVAL:
-      self->interval = g_value_get_uint (value);
-      break;
-    case PROP_MASK_SIZE:
-      self->mask_size = g_value_get_enum (value);
-      break;
-    case PROP_OVERLOAD_POLICY:
-      self->policy = g_value_get_enum (value);
-      break;
     case PROP_MAX_WAIT:
       self->max_wait = g_value_get_uint64 (value);
-      break;
-    case PROP_NAVIGATION:
-      self->navigation_mode = g_value_get_enum (value);
       break;
     default:
       if (id < PROP_SEEDING || !gst_sam_seed_settings_set (&self->seeding,
@@ -188,39 +198,19 @@ gst_sam_track_set_property (GObject * object, guint id, const GValue * value,
 static void
 get_locked (GstSamTrack * self, guint id, GValue * value, GParamSpec * pspec)
 {
+  const gint *number = find_number (self, id);
+
+  if (number && G_VALUE_HOLDS_ENUM (value)) {
+    g_value_set_enum (value, *number);
+    return;
+  }
+  if (number) {
+    g_value_set_uint (value, *number);
+    return;
+  }
   switch (id) {
-    case PROP_BACKEND:
-      g_value_set_enum (value, self->backend);
-      break;
     case PROP_CUDA_DEVICE_ID:
       g_value_set_int (value, self->cuda_device_id);
-      break;
-    case PROP_PRECISION:
-      g_value_set_enum (value, self->precision);
-      break;
-    case PROP_THREADS:
-      g_value_set_uint (value, self->threads);
-      break;
-    case PROP_MAX_OBJECTS:
-      g_value_set_uint (value, self->max_objects);
-      break;
-    case PROP_LOST_AFTER:
-      g_value_set_uint (value, self->lost_after);
-      break;
-    case PROP_FILL_HOLES:
-      g_value_set_uint (value, self->fill_holes);
-      break;
-    case PROP_EDGES:
-      g_value_set_enum (value, self->edges);
-      break;
-    case PROP_INPUT_SIZE:
-      g_value_set_uint (value, self->input_size);
-      break;
-    case PROP_MEMORY_BUDGET:
-      g_value_set_uint (value, self->memory_budget);
-      break;
-    case PROP_HISTORY:
-      g_value_set_uint (value, self->history);
       break;
     case PROP_STRICT:
       g_value_set_boolean (value, self->strict);
@@ -228,20 +218,8 @@ get_locked (GstSamTrack * self, guint id, GValue * value, GParamSpec * pspec)
     case PROP_HISTORY_IDLE:
       g_value_set_boolean (value, self->history_idle);
       break;
-    case PROP_INTERVAL:
-      g_value_set_uint (value, self->interval);
-      break;
-    case PROP_MASK_SIZE:
-      g_value_set_enum (value, self->mask_size);
-      break;
-    case PROP_OVERLOAD_POLICY:
-      g_value_set_enum (value, self->policy);
-      break;
     case PROP_MAX_WAIT:
       g_value_set_uint64 (value, self->max_wait);
-      break;
-    case PROP_NAVIGATION:
-      g_value_set_enum (value, self->navigation_mode);
       break;
     default:
       if (id < PROP_SEEDING || !gst_sam_seed_settings_get (&self->seeding,
@@ -404,6 +382,20 @@ install_tracking_properties (GObjectClass * klass)
           "Largest area of holes to fill, in pixels of the model's mask "
           "(0 = none)", 0, 1 << 20, 0, SETTABLE_READY));
   /**
+   * GstSamTrack:remove-islands:
+   *
+   * Largest area of islands that are removed from the masks, in pixels of the
+   * model's mask: pieces apart from the rest that have at most half of the mask
+   * in all, so that a small object stays. Holes are filled first. The model's
+   * memory of the object is not changed. 0: none.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_REMOVE_ISLANDS,
+      g_param_spec_uint ("remove-islands", "Remove islands",
+          "Largest area of islands to remove, in pixels of the model's mask "
+          "(0 = none)", 0, 1 << 20, 0, SETTABLE_READY));
+  /**
    * GstSamTrack:edges:
    *
    * Where the edges of masks, boxes and areas are. `luma` moves them to edges
@@ -542,6 +534,25 @@ install_stream_properties (GObjectClass * klass)
 }
 
 static void
+install_scene_properties (GObjectClass * klass)
+{
+  /**
+   * GstSamTrack:reset-on:
+   *
+   * Where all objects end within a stream, as they do where a stream begins or
+   * jumps, and #GstSamTrack:initial-prompt is applied again: at scene cuts, or
+   * at frames that follow a gap (`GST_BUFFER_FLAG_DISCONT`). An element message
+   * `samtrack-reset` tells each. Cuts are not seen in frames in GPU memory.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_RESET_ON,
+      g_param_spec_enum ("reset-on", "Reset on",
+          "Where all objects end within a stream", GST_TYPE_SAM_TRACK_RESET_ON,
+          GST_SAM_TRACK_RESET_ON_NONE, SETTABLE_PLAYING));
+}
+
+static void
 install_prompt_properties (GObjectClass * klass)
 {
   /**
@@ -650,6 +661,7 @@ gst_sam_track_install_properties (GstSamTrackClass * klass)
   install_tracking_properties (gobject_class);
   install_memory_properties (gobject_class);
   install_stream_properties (gobject_class);
+  install_scene_properties (gobject_class);
   install_prompt_properties (gobject_class);
   install_report_properties (gobject_class);
   gst_sam_seed_settings_install (gobject_class, PROP_SEEDING);

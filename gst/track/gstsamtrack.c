@@ -73,6 +73,7 @@ get_params (GstSamTrack * self, struct sam_params *params)
   params->max_objects = self->max_objects;
   params->lost_after = self->lost_after;
   params->fill_holes = self->fill_holes;
+  params->remove_islands = self->remove_islands;
   params->edges = self->edges;
   params->input_size = self->input_size;
   params->budget_mib = self->memory_budget;
@@ -173,6 +174,7 @@ gst_sam_track_start (GstBaseTransform * base)
   self->found->looked = FALSE;
   gst_sam_worker_start (&self->worker);
   gst_sam_timeline_start (&self->timeline);
+  self->cut.has = self->told_blind = FALSE;
   gst_video_info_init (&self->info);
   gst_sam_stats_start (self->stats, &info);
   gst_sam_qos_start (&self->qos);
@@ -467,6 +469,7 @@ gst_sam_track_class_init (GstSamTrackClass * klass)
   gst_type_mark_as_plugin_api (GST_TYPE_SAM_TRACK_OVERLOAD_POLICY, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_SAM_TRACK_NAVIGATION, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_SAM_TRACK_PROMPT_SOURCE, 0);
+  gst_type_mark_as_plugin_api (GST_TYPE_SAM_TRACK_RESET_ON, 0);
 }
 
 static void

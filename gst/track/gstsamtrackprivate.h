@@ -3,6 +3,7 @@
 #define __GST_SAM_TRACK_PRIVATE_H__
 
 #include "common/gstsamanalytics.h"
+#include "common/gstsamcut.h"
 #include "common/gstsamenums.h"
 #include "common/gstsammutex.h"
 #include "gstsamnavigation.h"
@@ -40,6 +41,7 @@ struct _GstSamTrack
   guint max_objects;
   guint lost_after;
   guint fill_holes;
+  guint remove_islands;
   guint input_size;
   guint memory_budget;          /* MiB */
   gint edges;
@@ -50,6 +52,7 @@ struct _GstSamTrack
   gint mask_size;
   gint policy;
   gint navigation_mode;
+  gint reset_on;
   GstClockTime max_wait;        /* NONE: half of a frame's time */
   gchar *initial_prompt;
   gchar *initial_tracks;
@@ -83,6 +86,8 @@ struct _GstSamTrack
   /* streaming thread only */
   GstVideoInfo info;
   GstSamTimeline timeline;
+  GstSamCut cut;                /* seen while reset-on is cut */
+  gboolean told_blind;          /* that cuts are not seen */
   guint64 number;               /* of the frame, since start */
   guint restores;               /* of objects from files, that were seen */
   guint since_reset;            /* number of frames of this stream */

@@ -4,6 +4,8 @@
 
 #include "gstsamtrackprivate.h"
 
+#include "common/gstsamcuda.h"
+
 #include <string.h>
 
 #define GST_CAT_DEFAULT gst_sam_track_debug
@@ -411,6 +413,47 @@ follow_jumps (GstSamTrack * self, GstBuffer * buf)
   gst_sam_track_reset (self);
 }
 
+/* GAP frames have no pixels that count. */
+static gboolean
+sees_cut (GstSamTrack * self, GstBuffer * buf)
+{
+  if (gst_sam_cuda_is_memory (buf) && !self->told_blind) {
+    self->told_blind = TRUE;
+    GST_ELEMENT_WARNING (self, STREAM, NOT_IMPLEMENTED,
+        ("The frames are in GPU memory, where scene cuts are not seen: "
+            "reset-on=cut has no effect."), (NULL));
+  }
+  return !GST_BUFFER_FLAG_IS_SET (buf, GST_BUFFER_FLAG_GAP) &&
+      gst_sam_cut_look (&self->cut, &self->info, buf);
+}
+
+/* What "reset-on" asks for. The first frame of a stream ends nothing. */
+static void
+follow_scenes (GstSamTrack * self, GstBuffer * buf)
+{
+  const gchar *why = NULL;
+  gint mode;
+
+  gst_sam_object_lock (self);
+  mode = self->reset_on;
+  gst_sam_object_unlock (self);
+  if (mode != GST_SAM_TRACK_RESET_ON_CUT)
+    self->cut.has = FALSE;
+  else if (sees_cut (self, buf))
+    why = "cut";
+  if (mode == GST_SAM_TRACK_RESET_ON_DISCONT && GST_BUFFER_IS_DISCONT (buf))
+    why = "discont";
+  if (!why || !self->since_reset)
+    return;
+  gst_element_post_message (GST_ELEMENT (self),
+      gst_message_new_element (GST_OBJECT (self),
+          gst_structure_new ("samtrack-reset", "reason", G_TYPE_STRING, why,
+              "running-time", G_TYPE_UINT64,
+              get_running_time (&GST_BASE_TRANSFORM (self)->segment, buf),
+              NULL)));
+  gst_sam_track_reset (self);
+}
+
 /* From now on frames are tracked in this thread. */
 static void
 stop_apart (GstSamTrack * self)
@@ -541,6 +584,7 @@ gst_sam_track_transform_ip (GstBaseTransform * base, GstBuffer * buf)
   if (!is_intact (self, buf))
     return GST_FLOW_ERROR;
   follow_jumps (self, buf);
+  follow_scenes (self, buf);
   self->number++;
   self->since_reset++;
   gst_sam_stats_count (self->stats, GST_SAM_COUNT_FRAMES_IN);

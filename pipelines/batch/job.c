@@ -13,8 +13,8 @@
 /* Properties that a job may set. Others would let frames pass without masks of their own, or are
  * set by the program. */
 static const gchar *const allowed[] = {"model-file", "backend", "cuda-device-id", "precision",
-    "threads", "max-objects", "lost-after", "fill-holes", "edges", "input-size", "memory-budget",
-    "history", "mask-size", NULL};
+    "threads", "max-objects", "lost-after", "fill-holes", "remove-islands", "edges", "input-size",
+    "memory-budget", "history", "mask-size", NULL};
 
 /* Those of a detector and its policy, for items that ask for it. */
 static const gchar *const detecting[] = {"detector-file", "detector-labels", "detector-backend",

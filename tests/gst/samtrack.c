@@ -606,10 +606,10 @@ GST_START_TEST (test_there_and_back_a_hundred_times)
 
 GST_END_TEST;
 
-/* The area of a square with a hole of a hundredth of the frame, as the element
- * shows it. */
+/* The area of a square with a hole of a hundredth of the frame, or an island of
+ * that size beside it, as the element shows it. */
 static guint
-area_with_a_hole (const gchar * element)
+area_of_pieces (const gchar * element, gboolean island)
 {
   GstHarness *h =
       sam_harness_new (element, GST_VIDEO_FORMAT_I420, 320, 240);
@@ -624,7 +624,7 @@ area_with_a_hole (const gchar * element)
   for (y = 12; y < 36; y++)
     gst_buffer_memset (buf, y * 64 + 16, 1, 24);
   for (y = 20; y < 25; y++)
-    gst_buffer_memset (buf, y * 64 + 24, 0, 6);
+    gst_buffer_memset (buf, y * 64 + (island ? 50 : 24), island, 6);
   mask = gst_sample_new (buf, caps, NULL, NULL);
   gst_buffer_unref (buf);
   g_signal_emit_by_name (h->element, "add-mask", G_GUINT64_CONSTANT (0), mask,
@@ -642,14 +642,24 @@ GST_START_TEST (test_holes_are_filled)
 {
   /* 24 x 24 of 64 x 48, less 6 x 5; 62 pixels of a mask of 80 x 80 */
   const gint whole = 24 * 24 * 25, hole = 6 * 5 * 25;
-  const gint open = area_with_a_hole ("samtrack");
-  const gint too_small = area_with_a_hole ("samtrack fill-holes=8");
-  const gint filled = area_with_a_hole ("samtrack fill-holes=80");
+  const gint open = area_of_pieces ("samtrack fill-holes=8", FALSE);
+  const gint filled = area_of_pieces ("samtrack fill-holes=80", FALSE);
 
   fail_unless (ABS (open - (whole - hole)) < hole / 2, "%d", open);
-  fail_unless_equals_int (too_small, open);
   fail_unless (ABS (filled - whole) < hole / 2, "%d", filled);
   fail_unless (filled > open + hole / 2, "%d of %d", filled, open);
+}
+
+GST_END_TEST;
+
+GST_START_TEST (test_islands_are_removed)
+{
+  const gint square = 24 * 24 * 25, island = 6 * 5 * 25;
+  const gint all = area_of_pieces ("samtrack remove-islands=8", TRUE);
+  const gint alone = area_of_pieces ("samtrack remove-islands=100", TRUE);
+
+  fail_unless (ABS (all - square - island) < island / 2, "%d", all);
+  fail_unless (ABS (alone - square) < island / 2, "%d", alone);
 }
 
 GST_END_TEST;
@@ -672,6 +682,7 @@ samtrack_suite (void)
   tcase_add_test (tc, test_frames_of_8k);
   tcase_add_test (tc, test_caps_change_in_mid_stream);
   tcase_add_test (tc, test_holes_are_filled);
+  tcase_add_test (tc, test_islands_are_removed);
   tc = sam_tcase_new_tiny (s, "bad input");
   tcase_add_test (tc, test_frames_of_one_pixel_and_odd_ones);
   tcase_add_test (tc, test_frames_without_timestamps);

@@ -448,6 +448,63 @@ GST_START_TEST (test_the_overlay_forgets_too)
 
 GST_END_TEST;
 
+/* Part 3: what reset-on asks for. */
+static const gchar *const reset_on[] = { "none", "cut", "discont" };
+
+/* The n-th frame: the scene up to 4, another from 5 on; the third one follows a
+ * gap. */
+static GstBuffer *
+new_scene_frame (GstHarness * h, guint n)
+{
+  GstBuffer *buf = sam_harness_frame (h, n % 3);
+
+  if (n >= 5)
+    gst_buffer_memset (buf, 0, 200, gst_buffer_get_size (buf));
+  if (n == 3)
+    GST_BUFFER_FLAG_SET (buf, GST_BUFFER_FLAG_DISCONT);
+  GST_BUFFER_PTS (buf) = n * FRAME;
+  return buf;
+}
+
+/* On the frame where they should, objects end, and not on others. */
+GST_START_TEST (test_reset_on)
+{
+  static const guint where[] = { G_MAXUINT, 5, 3 };
+  gchar *launch = g_strdup_printf ("samtrack initial-prompt=" SQUARE_POINT
+      " reset-on=%s", reset_on[__i__]);
+  GstHarness *h = sam_harness_new (launch, GST_VIDEO_FORMAT_GRAY8, WIDTH,
+      HEIGHT);
+  GstBus *bus = sam_harness_add_bus (h);
+  GstMessage *message;
+  guint n, resets = 0;
+
+  for (n = 0; n < 7; n++) {
+    GstBuffer *buf;
+
+    buf = gst_harness_push_and_pull (h, new_scene_frame (h, n));
+    fail_unless_equals_uint64 (sam_get_id (sam_get_meta (buf), 0),
+        n < where[__i__] ? 1 : 2);
+    gst_buffer_unref (buf);
+  }
+  while ((message = gst_bus_pop_filtered (bus, GST_MESSAGE_ELEMENT))) {
+    const GstStructure *s = gst_message_get_structure (message);
+
+    if (gst_structure_has_name (s, "samtrack-reset")) {
+      resets++;
+      fail_unless_equals_string (gst_structure_get_string (s, "reason"),
+          reset_on[__i__]);
+      fail_unless_equals_uint64 (sam_get_uint64 (s, "running-time"),
+          where[__i__] * FRAME);
+    }
+    gst_message_unref (message);
+  }
+  fail_unless_equals_int (resets, __i__ > 0);
+  sam_harness_close (h, bus);
+  g_free (launch);
+}
+
+GST_END_TEST;
+
 static Suite *
 seek_suite (void)
 {

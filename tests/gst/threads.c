@@ -109,7 +109,8 @@ set_property (Worker * w, Line * line)
   {"overload-policy", "drop"}, {"overload-policy", "block"},
   {"initial-prompt", SQUARE_BOX}, {"initial-prompt", "point,x=3"},
   {"max-objects", "3"}, {"max-objects", "1"}, {"threads", "2"},
-  {"threads", "1"}, {"lost-after", "5"}, {"fill-holes", "8"}, {"edges", "luma"},
+  {"threads", "1"}, {"lost-after", "5"}, {"fill-holes", "8"},
+  {"remove-islands", "8"}, {"edges", "luma"},
   {"backend", "cpu"}, {"precision", "fp32"}, {"model-file", "/nowhere"},
   {"model-file", ""}
   };

@@ -384,7 +384,7 @@ set_property (Actor * a)
   {"overload-policy", "block"}, {"initial-prompt", SQUARE_BOX},
   {"initial-prompt", "point,x=3"}, {"initial-prompt", ""},
   {"max-objects", "3"}, {"max-objects", "8"}, {"threads", "2"},
-  {"lost-after", "5"}, {"fill-holes", "8"}, {"max-wait", "0"},
+  {"lost-after", "5"}, {"fill-holes", "8"}, {"remove-islands", "8"}, {"max-wait", "0"},
   {"max-wait", "18446744073709551615"}, {"max-wait", "200000000"},
   {"navigation", "points"}, {"navigation", "points-boxes"},
   {"navigation", "none"}, {"qos", "true"}, {"qos", "false"}

@@ -227,12 +227,7 @@ struct sam_params {
     // applies to the next frame. 0 .. SAM_MAX_HISTORY. It does not change the results without late
     // prompts, but for sam_tracker_undo().
     int history;
-
-    // Largest area of islands that are removed from the masks shown, in pixels of the model's mask:
-    // pieces apart from the rest, which have at most half of the mask in all. Holes are filled
-    // first. The object's memory keeps the islands. 0: remove none. SAM 3's predictor of videos
-    // uses 16, for holes too. 0 .. 2^30.
-    int remove_islands;
+    int remove_islands; // as fill_holes, then: of pieces with at most half of a mask in all
 };
 
 #define SAM_PARAMS_INIT                                                                        \
@@ -570,10 +565,9 @@ typedef int sam_note_reader(void *priv, const void *note, size_t bytes);
 // Replace the state of a tracker by that of a file. From then on it gives the results that the
 // saved tracker would have given, to the bit, on the same backend, precision and machine: ids,
 // slots and frame_index, too. The number of threads and max_objects need not be the same;
-// lost_after, refine, fill_holes, remove_islands and edges are those of this tracker. The frame is
-// not in the file: until the next one is processed, sam_tracker_undo() takes back all prompts of
-// the object's latest prompted frame, sam_tracker_read() finds nothing, and sam_tracker_draw()
-// works.
+// lost_after, refine, fill_holes, remove_islands and edges are this tracker's. The frame is not in
+// the file: until the next one is processed, sam_tracker_undo() takes back all prompts of the
+// object's latest prompted frame, sam_tracker_read() finds nothing, sam_tracker_draw() works.
 //
 // The file may be untrusted; all of it is checked before anything is changed. A model is known by a
 // 64-bit hash of the numbers, names and shapes of its weights and of its configuration. Allocates
@@ -665,7 +659,6 @@ struct sam_overlay {
     const struct sam_patch *patches; // in host memory; NULL if num_patches is 0
     int num_words;                   // 0 or more
     const uint32_t *bits;            // in host memory; NULL if num_words is 0
-
     // For RGBA and BGRA; ignored for others. Non-zero: the fourth byte is straight alpha and is
     // blended. 0: it is kept.
     int has_alpha;
@@ -691,8 +684,8 @@ SAM_API void sam_painter_close(sam_painter **p);
 
 // Paint over a frame of any pixel format, whose planes must be writable; GRAY8 takes Y of colours.
 // The frame must be in the memory that the painter works in: on_device for CUDA, else host memory.
-// Earlier writes to a frame or label map on the device must have finished or be queued in
-// cuda_stream. The painting has finished when the call returns.
+// Earlier writes to what is on the device must have finished or be queued in cuda_stream. The
+// painting has finished when the call returns.
 // SAM_EINVAL: frame or overlay break a condition of their structs. SAM_ENOMEM: no device memory for
 // patches, bits and a label map of host memory. In both cases the frame is unchanged. SAM_EDEVICE:
 // the painter must be closed; the frame's content is undefined.
