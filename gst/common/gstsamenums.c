@@ -137,3 +137,17 @@ gst_sam_track_reset_on_get_type (void)
 
   return gst_sam_register_enum (&type, "GstSamTrackResetOn", values);
 }
+
+GType
+gst_sam_track_mask_type_get_type (void)
+{
+  static gsize type = 0;
+  static const GEnumValue values[] = {
+    {GST_SAM_TRACK_MASK_TYPE_LABELS, "The label map", "labels"},
+    {GST_SAM_TRACK_MASK_TYPE_PROBABILITY,
+        "The label map, and the probability of each object", "probability"},
+    {0, NULL, NULL},
+  };
+
+  return gst_sam_register_enum (&type, "GstSamTrackMaskType", values);
+}

@@ -88,6 +88,19 @@ typedef enum
   GST_SAM_TRACK_RESET_ON_DISCONT,
 } GstSamTrackResetOn;
 
+/**
+ * GstSamTrackMaskType:
+ * @GST_SAM_TRACK_MASK_TYPE_LABELS: the label map alone
+ * @GST_SAM_TRACK_MASK_TYPE_PROBABILITY: and the probability of each object
+ *
+ * What the meta has of masks.
+ */
+typedef enum
+{
+  GST_SAM_TRACK_MASK_TYPE_LABELS,
+  GST_SAM_TRACK_MASK_TYPE_PROBABILITY,
+} GstSamTrackMaskType;
+
 /* Registers an enumeration at the first call; `type` is a static variable, 0
  * before. `values` end with zeros and are kept. */
 GType gst_sam_register_enum (gsize * type, const gchar * name,
@@ -120,6 +133,9 @@ GType gst_sam_track_prompt_source_get_type (void);
 
 #define GST_TYPE_SAM_TRACK_RESET_ON (gst_sam_track_reset_on_get_type ())
 GType gst_sam_track_reset_on_get_type (void);
+
+#define GST_TYPE_SAM_TRACK_MASK_TYPE (gst_sam_track_mask_type_get_type ())
+GType gst_sam_track_mask_type_get_type (void);
 
 G_END_DECLS
 

@@ -83,6 +83,13 @@ gst_sam_report_scale (GstSamReport * report, gint width, gint height)
   report->height = height;
 }
 
+void
+gst_sam_report_drop_masks (GstSamReport * report)
+{
+  gst_clear_buffer (&report->mask);
+  gst_clear_buffer (&report->soft);
+}
+
 static GstStructure *
 object_to_structure (const GstSamObject * object)
 {
@@ -277,6 +284,8 @@ fill (GstStructure * s, const GstSamReport * report)
         "mask-x", G_TYPE_INT, 0, "mask-y", G_TYPE_INT, 0,
         "mask-w", G_TYPE_INT, report->width,
         "mask-h", G_TYPE_INT, report->height, NULL);
+  if (report->mask && report->soft)
+    gst_structure_set (s, "probability", GST_TYPE_BUFFER, report->soft, NULL);
 }
 
 void

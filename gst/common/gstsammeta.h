@@ -73,6 +73,9 @@ typedef struct
    * it to the host. */
   GstBuffer *mask;
   gint mask_width, mask_height;
+  /* A plane of that size per object, of how probable its pixels are, 255ths;
+   * NULL: not asked for, or not known. In system memory. */
+  GstBuffer *soft;
 
   const gchar *source;          /* name of the element, NULL: not known */
 
@@ -84,11 +87,14 @@ typedef struct
 
 void gst_sam_meta_register (void);
 
+/* Drop the references to its buffers. */
+void gst_sam_report_drop_masks (GstSamReport * report);
+
 /* Adds a GstSamTrackMeta, and a region of interest per visible object. */
 void gst_sam_meta_add (GstBuffer * buffer, const GstSamReport * report);
 
-/* Reads a GstSamTrackMeta. report->mask, source and labels belong to the
- * meta. */
+/* Reads a GstSamTrackMeta, without report->soft. report->mask, source and
+ * labels belong to the meta. */
 gboolean gst_sam_meta_read (GstSamReport * report, GstMeta * meta);
 
 /* Sets *array to the field "objects" of the meta. */

@@ -80,7 +80,7 @@ write_report (GstSamFollow * follow, GstBuffer * mask)
   report->running_time = frame->running_time;
   report->inference_time = front->ns;
   report->frame_index = follow->frame_index++;
-  gst_clear_buffer (&report->mask);
+  gst_sam_report_drop_masks (report);
   report->mask = mask;
   report->mask_width = follow->masks.width;
   report->mask_height = follow->masks.height;

@@ -180,8 +180,8 @@ gst_sam_follow_stop (GstSamFollow * follow)
   gst_sam_anchor_clear (follow->anchor);
   gst_sam_anchor_clear (follow->replayed);
   gst_clear_buffer (&follow->mask);
-  gst_clear_buffer (&follow->result->mask);
-  gst_clear_buffer (&follow->report->mask);
+  gst_sam_report_drop_masks (follow->result);
+  gst_sam_report_drop_masks (follow->report);
   g_clear_pointer (&follow->anchor, g_free);
   g_clear_pointer (&follow->replayed, g_free);
   g_clear_pointer (&follow->result, g_free);

@@ -30,6 +30,7 @@ enum
   PROP_MAX_WAIT,
   PROP_NAVIGATION,
   PROP_RESET_ON,
+  PROP_MASK_TYPE,
   PROP_INITIAL_PROMPT,
   PROP_INITIAL_TRACKS,
   PROP_STATS,
@@ -129,6 +130,8 @@ find_number (GstSamTrack * self, guint id)
       return &self->navigation_mode;
     case PROP_RESET_ON:
       return &self->reset_on;
+    case PROP_MASK_TYPE:
+      return &self->mask_type;
     default:
       return NULL;
   }
@@ -536,6 +539,21 @@ install_stream_properties (GObjectClass * klass)
 static void
 install_scene_properties (GObjectClass * klass)
 {
+  /**
+   * GstSamTrack:mask-type:
+   *
+   * Whether the meta has soft masks beside the label map: the field
+   * `probability`, a GRAY8 plane of the label map's size per object, in the
+   * order of `objects`, one beneath the other. Masks of
+   * #GstSamTrack:follow have none.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_MASK_TYPE,
+      g_param_spec_enum ("mask-type", "Mask type",
+          "Whether the meta has soft masks beside the label map",
+          GST_TYPE_SAM_TRACK_MASK_TYPE, GST_SAM_TRACK_MASK_TYPE_LABELS,
+          SETTABLE_PLAYING));
   /**
    * GstSamTrack:reset-on:
    *

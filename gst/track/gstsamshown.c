@@ -50,7 +50,7 @@ gst_sam_track_get_object_at (GstSamTrack * self, gdouble x, gdouble y)
 void
 gst_sam_track_forget_frame (GstSamTrack * self)
 {
-  gst_clear_buffer (&self->report->mask);
+  gst_sam_report_drop_masks (self->report);
   gst_clear_buffer (&self->overlay.layer);
   self->report->num_objects = 0;
   self->report->state = GST_SAM_REPORT_IDLE;

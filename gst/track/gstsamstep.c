@@ -27,7 +27,7 @@ void
 gst_sam_step_forget (GstSamStep * step)
 {
   gst_clear_buffer (&step->frame);
-  gst_clear_buffer (&step->report->mask);
+  gst_sam_report_drop_masks (step->report);
 }
 
 void
@@ -363,27 +363,46 @@ copy_object (GstSamTrack * self, GstSamObject * to,
     to->label = gst_sam_seed_get_label (self->seed, to->id);
 }
 
-/* Takes over the mask. */
-static void
+/* What mask-type asks for beside the mask, of the objects that are shown. */
+static gboolean
+soften (GstSamTrack * self, GstSamReport * report, const guint64 * id)
+{
+  gint type;
+
+  gst_sam_object_lock (self);
+  type = self->mask_type;
+  gst_sam_object_unlock (self);
+  if (type != GST_SAM_TRACK_MASK_TYPE_PROBABILITY || !report->num_objects)
+    return TRUE;
+  report->soft = gst_sam_soft_draw (&self->soft, self, id, report);
+  return report->soft != NULL;
+}
+
+/* Takes over the mask. Returns FALSE after posting an error. */
+static gboolean
 write_report (GstSamStep * step, GstSamTrack * self,
     const struct sam_result *result, GstBuffer * mask)
 {
   GstSamReport *report = step->report;
+  guint64 shown[SAM_MAX_OBJECTS];
   int i;
 
   report->state = GST_SAM_REPORT_OK;
   report->frame_index = result->frame_index;
   report->inference_time = step->ns;
   for (i = 0; i < MIN (result->num_objects, SAM_MAX_OBJECTS); i++) {
-    if (gst_sam_seed_shows (self->seed,
+    if (!gst_sam_seed_shows (self->seed,
             gst_sam_pending_find_id (self->pending, result->objects[i].id)))
-      copy_object (self, &report->object[report->num_objects++],
-          &result->objects[i]);
+      continue;
+    shown[report->num_objects] = result->objects[i].id;
+    copy_object (self, &report->object[report->num_objects++],
+        &result->objects[i]);
   }
   gst_sam_seed_hide (self->seed, result, mask);
   report->mask = mask;
   report->mask_width = self->masks.width;
   report->mask_height = self->masks.height;
+  return soften (self, report, shown);
 }
 
 /* Returns FALSE if the detector has failed. */
@@ -433,10 +452,10 @@ track (GstSamStep * step, GstSamTrack * self, gboolean wait)
     gst_buffer_unref (mask);
     return GST_FLOW_ERROR;
   }
-  if (result.num_objects)
-    write_report (step, self, &result, mask);
-  else
+  if (!result.num_objects)
     gst_buffer_unref (mask);
+  else if (!write_report (step, self, &result, mask))
+    return GST_FLOW_ERROR;
   gst_sam_track_post_answers (self, &result, step->running_time);
   return GST_FLOW_OK;
 }
@@ -485,7 +504,7 @@ run (GstSamStep * step, GstSamTrack * self, gboolean wait)
   GstSamReport *report = step->report;
   GstSamMoment moment;
 
-  gst_clear_buffer (&report->mask);
+  gst_sam_report_drop_masks (report);
   report->state = GST_SAM_REPORT_IDLE;
   report->num_objects = 0;
   report->age = 0;

@@ -210,6 +210,7 @@ gst_sam_track_stop (GstBaseTransform * base)
   gst_sam_track_forget_frame (self);
   gst_sam_step_forget (&self->step);
   gst_sam_mask_pool_clear (&self->masks);
+  gst_sam_soft_clear (&self->soft);
   self->report->source = NULL;
   g_clear_pointer (&self->source, g_free);
   gst_sam_track_set_frozen (self, FALSE);
@@ -470,6 +471,7 @@ gst_sam_track_class_init (GstSamTrackClass * klass)
   gst_type_mark_as_plugin_api (GST_TYPE_SAM_TRACK_NAVIGATION, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_SAM_TRACK_PROMPT_SOURCE, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_SAM_TRACK_RESET_ON, 0);
+  gst_type_mark_as_plugin_api (GST_TYPE_SAM_TRACK_MASK_TYPE, 0);
 }
 
 static void

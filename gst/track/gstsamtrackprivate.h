@@ -14,6 +14,7 @@
 #include "gstsampad.h"
 #include "gstsampending.h"
 #include "gstsamseed.h"
+#include "gstsamsoft.h"
 #include "gstsamstats.h"
 #include "gstsamtimeline.h"
 #include "gstsamtrack.h"
@@ -50,6 +51,7 @@ struct _GstSamTrack
   gboolean history_idle;
   guint interval;
   gint mask_size;
+  gint mask_type;
   gint policy;
   gint navigation_mode;
   gint reset_on;
@@ -80,6 +82,7 @@ struct _GstSamTrack
   /* the thread that owns the tracker: the worker if it runs; in its turn */
   sam_tracker *tracker;
   GstSamMaskPool masks;
+  GstSamSoft soft;
   gsize reserved;               /* bytes reserved for frames */
   GstSamSeed *seed;             /* NULL: only users start objects */
 

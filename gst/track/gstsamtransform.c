@@ -234,7 +234,7 @@ take_step (GstSamTrack * self, gboolean apart)
     return GST_FLOW_OK;
   self->report = step->report;
   step->report = last;
-  gst_clear_buffer (&last->mask);       /* no later frame carries it */
+  gst_sam_report_drop_masks (last);  /* no later frame carries them */
   self->report->source = self->source;
   self->reported = self->marked = step->number;
   post_changes (self, self->report);

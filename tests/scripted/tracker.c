@@ -561,6 +561,32 @@ int sam_tracker_draw(sam_tracker *t, const struct sam_labels *labels, struct sam
     return SAM_OK;
 }
 
+// "shown" alone.
+int sam_tracker_read(sam_tracker *t, uint64_t id, const char *name, float *dst, size_t capacity,
+                     int shape[4], struct sam_error *error)
+{
+    const int side = t->masks.side / 4;
+    const int status = check_alive(t, error);
+
+    if (status)
+        return status;
+    for (int i = 0; i < t->params.max_objects; i++) {
+        const struct scripted_object *o = &t->object[i];
+        if (strcmp(name, "shown") || o->id != id || o->done < 0)
+            continue;
+        memcpy(shape, (int[]) { 1, 1, side, side }, 4 * sizeof(int));
+        if (capacity < (size_t) side * side)
+            return sam_fail(error, SAM_EINVAL, "capacity is %zu", capacity);
+        const struct scripted_box b = scripted_box_at(o, o->done);
+        for (int k = 0; k < side * side; k++) {
+            const float x = (k % side + 0.5f) / side, y = (k / side + 0.5f) / side;
+            dst[k] = x > b.x0 && x < b.x1 && y > b.y0 && y < b.y1 ? 4 : -4;
+        }
+        return SAM_OK;
+    }
+    return sam_fail(error, SAM_ENOTFOUND, "no %s of object %llu", name, (unsigned long long) id);
+}
+
 int sam_tracker_save(sam_tracker *t, const char *path, const void *note, size_t note_bytes,
                      struct sam_error *error)
 {

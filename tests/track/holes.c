@@ -110,6 +110,9 @@ static void check_shown(const char *model, int max_area, bool islands)
         changed += islands ? (fill(want, 1), remove_islands(want, max_area)) : fill(want, max_area);
         expect(!memcmp(want, got, PLACES), "%s of %d, frame %d: other places are changed",
                islands ? "islands" : "holes", max_area, i);
+        expect(fetch(t[1], id[1], "shown", memory[0], ROOM) == PLACES, "frame %d: no mask", i);
+        for (int k = 0; k < PLACES; k++)
+            expect((memory[0][k] > 0) == (got[k] != 0), "frame %d: another mask is read", i);
         expect(a.objects[0].score == b.objects[0].score, "frame %d: another score", i);
         const size_t n = fetch(t[0], id[0], "memory", memory[0], ROOM);
         expect(n == fetch(t[1], id[1], "memory", memory[1], ROOM) &&

@@ -512,9 +512,9 @@ SAM_API int sam_tracker_draw(sam_tracker *t, const struct sam_labels *labels,
                              struct sam_error *error);
 
 // Copy a tensor of the last step to `dst`, dense, as fp32. `capacity` is the number of floats that
-// dst has room for. shape[4] gets the extents, leading ones 1. Names: "low_res" (S/4, S/4),
-// "pointer" (d), "score" (1), "memory" (mem_dim, S/16, S/16), or (rows, mem_dim) for a model that
-// stores rows instead of a map; with keep_stages also every stage of docs/MODEL.md, where the
+// dst has room for. shape[4] gets the extents, leading ones 1. Names: "low_res" and, as drawn,
+// "shown" (S/4, S/4), "pointer" (d), "score" (1), "memory" (mem_dim, S/16, S/16), of a model that
+// stores rows (rows, mem_dim); with keep_stages also every stage of docs/MODEL.md, where the
 // stages of the frame ignore the id. A stage name gives the last prompt's tensor on a prompted
 // frame; the prefix "track/" or "prompt/" selects one of the two.
 // SAM_ENOTFOUND: no such object, or no such tensor in this step. SAM_EINVAL: capacity is too small;

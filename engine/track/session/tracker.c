@@ -601,6 +601,9 @@ static int read_result(struct sam_tracker *t, const struct sam_tracked *o, const
     if (!strcmp(name, "low_res"))
         return copy_out(t, sam_slice(s->low_res, o->row), false, dst, capacity,
                         (int[]) { 1, 1, side, side }, shape, error);
+    if (!strcmp(name, "shown"))
+        return copy_out(t, sam_tidied(t, sam_slice(s->low_res, o->row), 1), false, dst, capacity,
+                        (int[]) { 1, 1, side, side }, shape, error);
     if (!strcmp(name, "score"))
         return copy_out(t, sam_slice(s->score, o->row), false, dst, capacity, one,
                         shape, error);
