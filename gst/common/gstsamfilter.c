@@ -18,13 +18,15 @@ append_caps (GstCaps * caps, const gchar * feature, const gchar * formats)
 
 static void
 add_template (GstElementClass * klass, const gchar * name,
-    GstPadDirection direction, const gchar * formats)
+    GstPadDirection direction, const gchar * formats, const gchar * more)
 {
   GstCaps *caps = gst_caps_new_empty ();
 
   if (gst_sam_cuda_get_formats ())
     append_caps (caps, "(memory:CUDAMemory)", gst_sam_cuda_get_formats ());
   append_caps (caps, "", formats);
+  if (more)
+    append_caps (caps, "", more);
   gst_element_class_add_pad_template (klass, gst_pad_template_new (name,
           direction, GST_PAD_ALWAYS, caps));
   gst_caps_unref (caps);
@@ -42,12 +44,13 @@ gst_sam_filter_accept_caps (GstBaseTransform * base, GstPadDirection direction,
 }
 
 void
-gst_sam_filter_class_init (GstBaseTransformClass * klass, const gchar * formats)
+gst_sam_filter_class_init (GstBaseTransformClass * klass, const gchar * formats,
+    const gchar * more)
 {
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
 
-  add_template (element_class, "sink", GST_PAD_SINK, formats);
-  add_template (element_class, "src", GST_PAD_SRC, formats);
+  add_template (element_class, "sink", GST_PAD_SINK, formats, more);
+  add_template (element_class, "src", GST_PAD_SRC, formats, more);
   klass->accept_caps = GST_DEBUG_FUNCPTR (gst_sam_filter_accept_caps);
   klass->propose_allocation = GST_DEBUG_FUNCPTR (gst_sam_allocation_propose);
 }

@@ -10,11 +10,12 @@ G_BEGIN_DECLS
  * add metas to them or draw on them. */
 
 /* In class_init, ahead of what the element has of its own: pads for frames of
- * these formats in system memory, and of gst_sam_cuda_get_formats() in GPU
- * memory; caps of single fields are refused; of allocation queries only what
- * gst_sam_allocation_propose() lets through is answered. */
+ * these formats in system memory, then @more (nullable), which are preferred
+ * less, and of gst_sam_cuda_get_formats() in GPU memory; caps of single fields
+ * are refused; of allocation queries only what gst_sam_allocation_propose()
+ * lets through is answered. */
 void gst_sam_filter_class_init (GstBaseTransformClass * klass,
-    const gchar * formats);
+    const gchar * formats, const gchar * more);
 
 /* In an instance's init: it works in place on frames that are writable, and
  * tells a flush from an error (gst_sam_flush_install()). */

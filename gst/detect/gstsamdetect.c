@@ -742,7 +742,7 @@ gst_sam_detect_class_init (GstSamDetectClass * klass)
       "Filter/Analyzer/Video",
       "Finds objects, and attaches them as regions of interest",
       "The samtrack authors");
-  gst_sam_filter_class_init (base_class, GST_SAM_FRAME_FORMATS);
+  gst_sam_filter_class_init (base_class, GST_SAM_FRAME_FORMATS, NULL);
   element_class->change_state = GST_DEBUG_FUNCPTR (gst_sam_detect_change_state);
 
   base_class->start = GST_DEBUG_FUNCPTR (gst_sam_detect_start);

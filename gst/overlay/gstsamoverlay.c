@@ -616,7 +616,7 @@ gst_sam_overlay_class_init (GstSamOverlayClass * klass)
   gst_sam_hide_style_install (gobject_class, PROP_HIDING);
 
   gst_sam_filter_class_init (base_class,
-      GST_VIDEO_OVERLAY_COMPOSITION_BLEND_FORMATS);
+      GST_VIDEO_OVERLAY_COMPOSITION_BLEND_FORMATS, NULL);
   gst_element_class_set_static_metadata (element_class, "Object mask overlay",
       "Filter/Effect/Overlay/Video",
       "Draws the masks, outlines, ids and scores that samtrack attached, or "

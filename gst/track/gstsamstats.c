@@ -12,6 +12,7 @@ static const gchar *count_names[GST_SAM_COUNTS] = {
   [GST_SAM_COUNT_FOLLOWED] = "followed",
   [GST_SAM_COUNT_DROPPED] = "dropped",
   [GST_SAM_COUNT_REJECTED] = "rejected-prompts",
+  [GST_SAM_COUNT_UNPACKED] = "unpacked",
 };
 
 static const gchar *stage_names[GST_SAM_STAGES] = {

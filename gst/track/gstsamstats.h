@@ -39,6 +39,7 @@ typedef enum
   GST_SAM_COUNT_FOLLOWED,       /* masks of the model of "follow" */
   GST_SAM_COUNT_DROPPED,
   GST_SAM_COUNT_REJECTED,       /* prompts */
+  GST_SAM_COUNT_UNPACKED,       /* read through GstVideo's unpack */
   GST_SAM_COUNTS,
 } GstSamCount;
 

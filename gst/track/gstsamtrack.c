@@ -176,6 +176,7 @@ gst_sam_track_start (GstBaseTransform * base)
   gst_sam_timeline_start (&self->timeline);
   self->cut.has = self->told_blind = FALSE;
   gst_video_info_init (&self->info);
+  gst_video_info_init (&self->given);
   gst_sam_stats_start (self->stats, &info);
   gst_sam_qos_start (&self->qos);
   gst_sam_pad_start (self);
@@ -211,6 +212,7 @@ gst_sam_track_stop (GstBaseTransform * base)
   gst_sam_step_forget (&self->step);
   gst_sam_mask_pool_clear (&self->masks);
   gst_sam_soft_clear (&self->soft);
+  gst_sam_unpack_clear (&self->unpack);
   self->report->source = NULL;
   g_clear_pointer (&self->source, g_free);
   gst_sam_track_set_frozen (self, FALSE);
@@ -239,7 +241,12 @@ gst_sam_track_set_caps (GstBaseTransform * base, GstCaps * in, GstCaps * out)
   GstSamTrack *self = GST_SAM_TRACK (base);
   const GstVideoInfo last = self->info;
 
-  if (!gst_video_info_from_caps (&self->info, in) || !reserve (self, in))
+  if (!gst_video_info_from_caps (&self->given, in))
+    return FALSE;
+  self->info = self->given;
+  if (!gst_sam_frame_has_engine_format (&self->given))
+    gst_sam_unpack_describe (&self->info, &self->given);
+  if (!reserve (self, in))
     return FALSE;
   /* The last masks are of another picture: the next frame is tracked on. */
   if (GST_VIDEO_INFO_FORMAT (&last) != GST_VIDEO_FORMAT_UNKNOWN &&
@@ -445,7 +452,8 @@ gst_sam_track_class_init (GstSamTrackClass * klass)
   gst_sam_track_install_save_signals (klass);
   gst_sam_track_install_answer_signals (klass);
 
-  gst_sam_filter_class_init (base_class, GST_SAM_FRAME_FORMATS);
+  gst_sam_filter_class_init (base_class, GST_SAM_FRAME_FORMATS,
+      GST_SAM_UNPACK_FORMATS);
   gst_element_class_add_static_pad_template (element_class, &overlay_template);
   element_class->change_state =
       GST_DEBUG_FUNCPTR (gst_sam_track_change_state);
@@ -489,6 +497,7 @@ gst_sam_track_init (GstSamTrack * self)
   self->report->running_time = GST_CLOCK_TIME_NONE;
   self->shown->running_time = GST_CLOCK_TIME_NONE;
   gst_video_info_init (&self->info);
+  gst_video_info_init (&self->given);
   gst_sam_pending_init (self->pending);
   gst_sam_pending_set_max_objects (self->pending, self->max_objects);
   gst_sam_worker_init (&self->worker);

@@ -9,6 +9,7 @@
 #include "gstsamnavigation.h"
 #include "gstsamqos.h"
 #include "common/gstsammeta.h"
+#include "common/gstsamunpack.h"
 #include "gstsamfollow.h"
 #include "common/gstsamtext.h"
 #include "gstsampad.h"
@@ -87,7 +88,9 @@ struct _GstSamTrack
   GstSamSeed *seed;             /* NULL: only users start objects */
 
   /* streaming thread only */
-  GstVideoInfo info;
+  GstVideoInfo given;           /* of the caps */
+  GstVideoInfo info;            /* of frames as the engine reads them */
+  GstSamUnpack unpack;          /* where those are others */
   GstSamTimeline timeline;
   GstSamCut cut;                /* seen while reset-on is cut */
   gboolean told_blind;          /* that cuts are not seen */

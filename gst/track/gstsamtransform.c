@@ -5,6 +5,7 @@
 #include "gstsamtrackprivate.h"
 
 #include "common/gstsamcuda.h"
+#include "common/gstsamframe.h"
 
 #include <string.h>
 
@@ -424,7 +425,7 @@ sees_cut (GstSamTrack * self, GstBuffer * buf)
             "reset-on=cut has no effect."), (NULL));
   }
   return !GST_BUFFER_FLAG_IS_SET (buf, GST_BUFFER_FLAG_GAP) &&
-      gst_sam_cut_look (&self->cut, &self->info, buf);
+      gst_sam_cut_look (&self->cut, &self->given, buf);
 }
 
 /* What "reset-on" asks for. The first frame of a stream ends nothing. */
@@ -474,6 +475,37 @@ note_restores (GstSamTrack * self)
   self->restores = restores;
 }
 
+/* The frame in a format that the engine reads; NULL after posting an error. */
+static GstBuffer *
+get_pixels (GstSamTrack * self, GstBuffer * buf)
+{
+  GstBuffer *pixels;
+  gchar *why = NULL;
+
+  if (gst_sam_frame_has_engine_format (&self->given))
+    return buf;
+  pixels = gst_sam_unpack (&self->unpack, &self->given, buf, &why);
+  if (!pixels)
+    GST_ELEMENT_ERROR (self, STREAM, FAILED, ("The frame was refused: %s.",
+            why), (NULL));
+  else
+    gst_sam_stats_count (self->stats, GST_SAM_COUNT_UNPACKED);
+  g_free (why);
+  return pixels;
+}
+
+/* Track on the frame, here or apart. */
+static GstFlowReturn
+track_on (GstSamTrack * self, GstBuffer * buf, Passage * p, gboolean wait)
+{
+  GstBuffer *pixels = get_pixels (self, buf);
+
+  if (!pixels)
+    return GST_FLOW_ERROR;
+  return p->apart ? track_apart (self, pixels, p) :
+      track_here (self, pixels, p, wait);
+}
+
 /* Track on the frame, or not; see to it that self->report is what it
  * carries. */
 static GstFlowReturn
@@ -496,8 +528,7 @@ process (GstSamTrack * self, GstBuffer * buf, Passage * p)
   p->verdict = judge (self, buf, p->start, policy, p->apart);
   if (p->verdict == VERDICT_INFER || p->verdict == VERDICT_WATCH ||
       p->verdict == VERDICT_FOLLOW)
-    ret = p->apart ? track_apart (self, buf, p) :
-        track_here (self, buf, p, !live ||
+    ret = track_on (self, buf, p, !live ||
         policy == GST_SAM_TRACK_OVERLOAD_BLOCK);
   /* A prompt may have come in between. */
   if (p->verdict == VERDICT_WATCH)

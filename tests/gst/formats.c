@@ -6,6 +6,7 @@
 #include "samcheck.h"
 
 #include "common/gstsamframe.h"
+#include "common/gstsamunpack.h"
 #include "ops/backends.h"
 #include "ops/ops.h"
 
@@ -20,16 +21,25 @@
  * 255 levels. A wrong matrix, range or order of channels is off by 8 and more,
  * see test_wrong_colours_would_be_seen. */
 #define SAME_LEVELS 3.0
+/* Of single pixels of random colours, saturated ones among them; RGBA is rounded.
+ */
+#define SAME_PIXELS 3.5
 
 typedef struct
 {
   gfloat value[SIDE * SIDE * 3];
 } Picture;
 
-/* What the reference operation makes of the frame. */
+/* What the reference operation makes of the frame, by way of RGBA where it does
+ * not read the format. */
 static Picture *
-see (const GstVideoInfo * info, GstBuffer * buf)
+see (const GstVideoInfo * given, GstBuffer * buf)
 {
+  const gboolean unpacks = !gst_sam_frame_has_engine_format (given);
+  GstVideoInfo own = *given;
+  const GstVideoInfo *info = &own;
+  GstSamUnpack unpack = { NULL, };
+  gchar *why = NULL;
   Picture *picture = g_new0 (Picture, 1);
   struct sam_preprocess p = {.dst = {picture->value, SAM_F32, 1, SIDE, SIDE, 3}
   };
@@ -38,6 +48,11 @@ see (const GstVideoInfo * info, GstBuffer * buf)
   struct sam_queue queue;
   GstVideoFrame frame;
 
+  if (unpacks) {
+    gst_sam_unpack_describe (&own, given);
+    buf = gst_sam_unpack (&unpack, given, buf, &why);
+    fail_unless (buf != NULL, "%s", why);
+  }
   fail_unless (gst_video_frame_map (&frame, info, buf, GST_MAP_READ));
   gst_sam_frame_describe (&p.frame, &frame);
   fail_unless (sam_queue_open (&queue, SAM_BACKEND_REF, -1, SAM_PRECISION_FP32,
@@ -46,6 +61,7 @@ see (const GstVideoInfo * info, GstBuffer * buf)
   fail_unless (sam_queue_finish (&queue, &error) == SAM_OK, "%s", error.text);
   sam_queue_close (&queue);
   gst_video_frame_unmap (&frame);
+  gst_sam_unpack_clear (&unpack);
   return picture;
 }
 
@@ -153,7 +169,26 @@ static const GstVideoFormat formats[] = {
   GST_VIDEO_FORMAT_NV12, GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_YUY2,
   GST_VIDEO_FORMAT_RGB, GST_VIDEO_FORMAT_BGR, GST_VIDEO_FORMAT_RGBA,
   GST_VIDEO_FORMAT_BGRA, GST_VIDEO_FORMAT_RGBx, GST_VIDEO_FORMAT_BGRx,
-  GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_P010_10LE
+  GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_P010_10LE,
+  /* through GstVideo's unpack */
+  GST_VIDEO_FORMAT_NV21, GST_VIDEO_FORMAT_YV12, GST_VIDEO_FORMAT_UYVY,
+  GST_VIDEO_FORMAT_YVYU, GST_VIDEO_FORMAT_NV16, GST_VIDEO_FORMAT_Y42B,
+  GST_VIDEO_FORMAT_NV24, GST_VIDEO_FORMAT_Y444, GST_VIDEO_FORMAT_AYUV,
+  GST_VIDEO_FORMAT_ARGB, GST_VIDEO_FORMAT_ABGR, GST_VIDEO_FORMAT_xRGB,
+  GST_VIDEO_FORMAT_xBGR, GST_VIDEO_FORMAT_RGBP, GST_VIDEO_FORMAT_BGRP,
+  GST_VIDEO_FORMAT_GBR, GST_VIDEO_FORMAT_I420_10LE, GST_VIDEO_FORMAT_I420_12LE,
+  GST_VIDEO_FORMAT_I422_10LE, GST_VIDEO_FORMAT_I422_12LE,
+  GST_VIDEO_FORMAT_Y444_10LE, GST_VIDEO_FORMAT_Y444_12LE,
+  GST_VIDEO_FORMAT_P012_LE, GST_VIDEO_FORMAT_P016_LE,
+  GST_VIDEO_FORMAT_GBR_10LE, GST_VIDEO_FORMAT_GBR_12LE,
+  GST_VIDEO_FORMAT_GRAY16_LE, GST_VIDEO_FORMAT_v210, GST_VIDEO_FORMAT_Y210,
+  GST_VIDEO_FORMAT_Y410, GST_VIDEO_FORMAT_RGB10A2_LE,
+  GST_VIDEO_FORMAT_BGR10A2_LE
+};
+
+enum
+{
+  OWN = 11,                     /* the engine reads so many of them */
 };
 
 /* The template and this list name the same formats, in system memory. */
@@ -162,16 +197,19 @@ GST_START_TEST (test_these_are_all)
   GstElement *element = gst_element_factory_make ("samtrack", NULL);
   GstPad *sink = gst_element_get_static_pad (element, "sink");
   GstCaps *caps = gst_pad_get_pad_template_caps (sink);
-  const GValue *list =
-      gst_structure_get_value (gst_caps_get_structure (caps,
-          gst_caps_get_size (caps) - 1), "format");
+  const guint last = gst_caps_get_size (caps) - 1;
   guint i;
 
-  fail_unless_equals_int (gst_value_list_get_size (list),
-      G_N_ELEMENTS (formats));
-  for (i = 0; i < G_N_ELEMENTS (formats); i++)
+  for (i = 0; i < G_N_ELEMENTS (formats); i++) {
+    const GValue *list = gst_structure_get_value (gst_caps_get_structure (caps,
+            i < OWN ? last - 1 : last), "format");
+
+    fail_unless_equals_int (gst_value_list_get_size (list),
+        i < OWN ? OWN : G_N_ELEMENTS (formats) - OWN);
     fail_unless_equals_string (g_value_get_string (gst_value_list_get_value
-            (list, i)), gst_video_format_to_string (formats[i]));
+            (list, i < OWN ? i : i - OWN)),
+        gst_video_format_to_string (formats[i]));
+  }
   gst_caps_unref (caps);
   gst_object_unref (sink);
   gst_object_unref (element);
@@ -182,6 +220,73 @@ GST_END_TEST;
 GST_START_TEST (test_every_format)
 {
   check_same (formats[__i__], 160, 120, NULL);
+}
+
+GST_END_TEST;
+
+/* A picture of the network's size, so that every pixel counts, of blocks of 2 x
+ * 2 random colours that chroma samples do not lie between. */
+static GstBuffer *
+new_colours (const GstVideoInfo * info)
+{
+  GRand *rand = g_rand_new_with_seed (44);
+  GstVideoInfo rgba_info;
+  GstBuffer *rgba, *buf;
+  GstMapInfo map;
+  guint32 *pixel;
+  guint i;
+
+  set_info (&rgba_info, GST_VIDEO_FORMAT_RGBA, SIDE, SIDE, NULL);
+  rgba = gst_buffer_new_allocate (NULL, rgba_info.size, NULL);
+  gst_buffer_map (rgba, &map, GST_MAP_READWRITE);
+  pixel = (guint32 *) map.data;
+  for (i = 0; i < SIDE * SIDE; i++)
+    pixel[i] = i / SIDE % 2 ? pixel[i - SIDE] : i % 2 ? pixel[i - 1] :
+        GUINT32_TO_LE (g_rand_int (rand) | 0xff000000);
+  gst_buffer_unmap (rgba, &map);
+  buf = convert (&rgba_info, rgba, info);
+  gst_buffer_unref (rgba);
+  g_rand_free (rand);
+  return buf;
+}
+
+/* What the table of docs/GSTREAMER.md is made of: GST_DEBUG=check:4. */
+GST_START_TEST (test_every_pixel)
+{
+  static const gchar *colours[] = { "bt601", "bt709", "bt2020", "1:4:0:0",
+    "1:3:0:0"
+  };
+  const GstVideoFormat format = formats[__i__];
+  gdouble most[5] = { 0, };
+  guint i, n;
+
+  for (i = 0; i < G_N_ELEMENTS (colours); i++) {
+    GstVideoInfo info, rgba_info;
+    GstBuffer *buf, *rgba;
+    Picture *a, *b;
+
+    set_info (&info, format, SIDE, SIDE, NULL);
+    n = GST_VIDEO_INFO_IS_YUV (&info) ? G_N_ELEMENTS (colours) : 1;
+    if (i == n)
+      break;
+    if (n > 1)
+      set_info (&info, format, SIDE, SIDE, colours[i]);
+    buf = new_colours (&info);
+    rgba = to_rgba (&info, buf, &rgba_info);
+    a = see (&info, buf);
+    b = see (&rgba_info, rgba);
+    most[i] = get_difference (a, b);
+    g_free (a);
+    g_free (b);
+    gst_buffer_unref (buf);
+    gst_buffer_unref (rgba);
+  }
+  GST_INFO ("| %s | %.1f | %.1f | %.1f | %.1f | %.1f |",
+      gst_video_format_to_string (format), most[0], most[1], most[2], most[3],
+      most[4]);
+  for (i = 0; i < G_N_ELEMENTS (colours); i++)
+    fail_unless (most[i] < SAME_PIXELS, "%s %s: %g levels apart",
+        gst_video_format_to_string (format), colours[i], most[i]);
 }
 
 GST_END_TEST;
@@ -294,7 +399,8 @@ GST_START_TEST (test_the_square_is_found)
 {
   static const GstVideoFormat some[] = { GST_VIDEO_FORMAT_NV12,
     GST_VIDEO_FORMAT_YUY2, GST_VIDEO_FORMAT_BGRx, GST_VIDEO_FORMAT_GRAY8,
-    GST_VIDEO_FORMAT_P010_10LE
+    GST_VIDEO_FORMAT_P010_10LE, GST_VIDEO_FORMAT_Y444, GST_VIDEO_FORMAT_ARGB,
+    GST_VIDEO_FORMAT_v210, GST_VIDEO_FORMAT_I420_10LE
   };
   GstHarness *h = sam_harness_new ("samtrack max-objects=1 initial-prompt="
       SQUARE_BOX, some[__i__], 321, 241);
@@ -303,6 +409,7 @@ GST_START_TEST (test_the_square_is_found)
   fail_unless (sam_meta_iou (sam_get_meta (buf), 0) > GOOD_IOU, "%s: IoU %g",
       gst_video_format_to_string (some[__i__]),
       sam_meta_iou (sam_get_meta (buf), 0));
+  fail_unless_equals_uint64 (sam_get_stat (h->element, "unpacked"), __i__ > 4);
   gst_buffer_unref (buf);
   gst_harness_teardown (h);
 }
@@ -421,12 +528,13 @@ formats_suite (void)
 
   tcase_add_test (tc, test_these_are_all);
   tcase_add_loop_test (tc, test_every_format, 0, G_N_ELEMENTS (formats));
+  tcase_add_loop_test (tc, test_every_pixel, 0, G_N_ELEMENTS (formats));
   tcase_add_loop_test (tc, test_odd_sizes, 0, G_N_ELEMENTS (formats));
   tcase_add_loop_test (tc, test_colorimetry, 0, 5);
-  tcase_add_loop_test (tc, test_strides_and_offsets, 0, G_N_ELEMENTS (formats));
+  tcase_add_loop_test (tc, test_strides_and_offsets, 0, OWN);
   tcase_add_test (tc, test_wrong_colours_would_be_seen);
   tcase_add_test (tc, test_whole_frames_alone_are_taken);
-  tcase_add_loop_test (tc, test_the_square_is_found, 0, 5);
+  tcase_add_loop_test (tc, test_the_square_is_found, 0, 9);
   tcase_add_test (tc, test_edges_follow_the_luma);
   return s;
 }

@@ -364,14 +364,25 @@ get_template_format (const gchar * factory, guint n)
   GstElement *element = gst_element_factory_make (factory, NULL);
   GstCaps *caps = gst_pad_template_get_caps (gst_element_get_pad_template
       (element, "sink"));
-  const GValue *formats =
-      gst_structure_get_value (gst_caps_get_structure (caps,
-          gst_caps_get_size (caps) - 1), "format");
   GstVideoFormat format = GST_VIDEO_FORMAT_UNKNOWN;
+  guint i;
 
-  if (n < gst_value_list_get_size (formats))
-    format = gst_video_format_from_string (g_value_get_string
-        (gst_value_list_get_value (formats, n)));
+  /* those in system memory, the preferred ones first */
+  for (i = 0; i < gst_caps_get_size (caps); i++) {
+    const GValue *formats = gst_structure_get_value (gst_caps_get_structure
+        (caps, i), "format");
+    const guint count = gst_value_list_get_size (formats);
+
+    if (!gst_caps_features_is_equal (gst_caps_get_features (caps, i),
+            GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY))
+      continue;
+    if (n < count) {
+      format = gst_video_format_from_string (g_value_get_string
+          (gst_value_list_get_value (formats, n)));
+      break;
+    }
+    n -= count;
+  }
   gst_caps_unref (caps);
   gst_object_unref (element);
   return format;
@@ -379,9 +390,11 @@ get_template_format (const gchar * factory, guint n)
 
 #define TRACK "samtrack initial-prompt=" SQUARE_BOX
 
+/* All that the engine reads, and some of the others. */
 GST_START_TEST (test_samtrack_refuses_metas_that_lie)
 {
-  GstVideoFormat format = get_template_format ("samtrack", __i__);
+  GstVideoFormat format = get_template_format ("samtrack",
+      __i__ < 11 ? __i__ : 11 + 5 * (__i__ - 11));
 
   fail_unless (format != GST_VIDEO_FORMAT_UNKNOWN);
   check_lies (TRACK, format);
@@ -391,9 +404,9 @@ GST_END_TEST;
 
 GST_START_TEST (test_these_are_all_of_samtrack)
 {
-  fail_unless (get_template_format ("samtrack", 10) !=
+  fail_unless (get_template_format ("samtrack", 42) !=
       GST_VIDEO_FORMAT_UNKNOWN);
-  fail_unless (get_template_format ("samtrack", 11) ==
+  fail_unless (get_template_format ("samtrack", 43) ==
       GST_VIDEO_FORMAT_UNKNOWN);
 }
 
@@ -514,7 +527,9 @@ GST_END_TEST;
 /* Whatever downstream heeds, upstream is told of what is heeded here. */
 GST_START_TEST (test_metas_of_allocation_answers)
 {
-  static const gchar *launch[] = { TRACK, "samoverlay",
+  gchar *detect = g_strdup_printf ("samdetect model-file=\"%s\"",
+      g_getenv ("SAMTRACK_DETECTOR"));
+  const gchar *launch[] = { TRACK, "samoverlay", detect, "samscore",
     "samexport location=/dev/null"
   };
   const gchar *name = launch[__i__];
@@ -541,6 +556,7 @@ GST_START_TEST (test_metas_of_allocation_answers)
   gst_query_unref (query);
   gst_caps_unref (caps);
   gst_harness_teardown (h);
+  g_free (detect);
 }
 
 GST_END_TEST;
@@ -576,7 +592,7 @@ layout_suite (void)
 
   tcase_add_loop_test (tc, test_the_smallest_memory_is_enough, 0, 6);
   tcase_add_test (tc, test_these_are_all_of_samtrack);
-  tcase_add_loop_test (tc, test_samtrack_refuses_metas_that_lie, 0, 11);
+  tcase_add_loop_test (tc, test_samtrack_refuses_metas_that_lie, 0, 18);
   tcase_add_test (tc, test_samoverlay_refuses_metas_that_lie);
   tcase_add_test (tc, test_frames_that_are_too_small);
   tcase_add_test (tc, test_planes_in_two_memories);
@@ -584,7 +600,7 @@ layout_suite (void)
   tcase_add_loop_test (tc, test_gaps_without_pixels, 0, 3);
   tcase_add_loop_test (tc, test_metas_of_allocation_answers, 0,
       gst_registry_check_feature_version (gst_registry_get (), "samexport", 0, 0,
-          0) ? 3 : 2);
+          0) ? 5 : 4);
   tcase_add_test (tc, test_cropped_frames_before_a_sink_that_crops);
   return s;
 }
