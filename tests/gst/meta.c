@@ -257,14 +257,14 @@ GST_END_TEST;
 /* Cut or turned frames lose it: better none than a wrong one. */
 GST_START_TEST (test_it_is_lost_rather_than_wrong)
 {
+  static const gchar *const changes[] = { "videocrop left=80",
+    "videoflip video-direction=90r", "videoflip video-direction=horiz"
+  };
   GstHarness *h;
-  GstBuffer *buf = run_through (&h, "videocrop left=80");
-  GstCustomMeta *meta = gst_buffer_get_custom_meta (buf, "GstSamTrackMeta");
+  GstBuffer *buf = run_through (&h, changes[__i__]);
 
-  /* later releases of GStreamer may know how to move it */
-  if (meta)
-    fail_unless_equals_int (sam_get_int (gst_custom_meta_get_structure (meta),
-            "width"), 240);
+  fail_unless (gst_buffer_get_custom_meta (buf, "GstSamTrackMeta") == NULL,
+      "%s", changes[__i__]);
   gst_buffer_unref (buf);
   gst_harness_teardown (h);
 }
@@ -382,7 +382,7 @@ meta_suite (void)
   tcase_add_test (tc, test_it_is_scaled);
   tcase_add_loop_test (tc, test_scaling_comes_before_or_after_drawing, 0,
       G_N_ELEMENTS (scalings));
-  tcase_add_test (tc, test_it_is_lost_rather_than_wrong);
+  tcase_add_loop_test (tc, test_it_is_lost_rather_than_wrong, 0, 3);
   tcase_add_test (tc, test_sizes_that_would_overflow);
   tcase_add_test (tc, test_ids_of_more_than_31_bits_are_not_cut);
   return s;
