@@ -8,7 +8,8 @@
 // on its side of the middle. From the last frame with a prompt on, the box moves to the right,
 // SCRIPTED_STEP of the frame's width each frame, and after SCRIPTED_PERIOD frames is back: so masks
 // tell on which frame a prompt was applied, and which frame they are of. Late prompts, undo, and
-// files are as include/samtrack/samtrack.h has them; a click has no answers to choose from.
+// files are as include/samtrack/samtrack.h has them; a click has no answers to choose from, and a
+// preview is the box that its prompt would make.
 #ifndef SCRIPTED_H
 #define SCRIPTED_H
 
@@ -20,11 +21,17 @@
 #define SCRIPTED_PERIOD 16
 #define SCRIPTED_IOU 0.875f
 
-enum scripted_call { SCRIPTED_OPEN, SCRIPTED_STEPS, SCRIPTED_DRAW, SCRIPTED_CALLS };
+enum scripted_call {
+    SCRIPTED_OPEN,
+    SCRIPTED_STEPS,
+    SCRIPTED_DRAW,
+    SCRIPTED_PREVIEW,
+    SCRIPTED_CALLS,
+};
 
 // From now on such calls take `us` microseconds more, and the calls after the next `after` ones end
 // with `status`. The environment says the same of a whole program: SAMTRACK_SCRIPT is
-// "CALL,STATUS,US,AFTER;...", where CALL is one of open, step, draw.
+// "CALL,STATUS,US,AFTER;...", where CALL is one of open, step, draw, preview.
 SAM_API void scripted_set(enum scripted_call call, int status, unsigned us, unsigned after);
 
 #endif // SCRIPTED_H

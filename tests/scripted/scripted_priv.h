@@ -54,7 +54,7 @@ struct sam_tracker {
     int width, height;             // of the last frame
     int num_replayed;
     int64_t open_ns;
-    struct scripted_object object[SAM_MAX_OBJECTS];
+    struct scripted_object object[SAM_MAX_OBJECTS + 1]; // the last one is a preview's
     struct sam_object shown[SAM_MAX_OBJECTS];
     int broken;
     struct sam_error broken_error;

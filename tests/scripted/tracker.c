@@ -35,7 +35,7 @@ void scripted_set(enum scripted_call call, int status, unsigned us, unsigned aft
 
 static void read_environment(void)
 {
-    static const char *const names[] = { "open", "step", "draw" };
+    static const char *const names[] = { "open", "step", "draw", "preview" };
     const char *text = getenv("SAMTRACK_SCRIPT");
     unsigned us, after;
     char name[8];
@@ -425,6 +425,62 @@ int sam_tracker_take_answer(sam_tracker *t, uint64_t id, int answer, struct sam_
     if (!find_object(t, id))
         return unknown_id(id, error);
     return sam_fail(error, SAM_EINVAL, "answer %d: a scripted object has none to take", answer);
+}
+
+// ---- previews
+
+static int find_previewed(const struct sam_tracker *t, const struct sam_prompt *p, int64_t *frame,
+                          struct sam_error *error)
+{
+    *frame = t->frame;
+    if (t->frame < t->first_held)
+        return sam_fail(error, SAM_ENOTFOUND, "no frame is held");
+    if (p->id || p->mask || p->mask_bits || (p->has_frame && p->frame > (uint64_t) t->frame))
+        return sam_fail(error, SAM_EINVAL, "preview: expected points or a box of a new object on "
+                        "a processed frame");
+    if (p->has_frame && oldest_frame(t) <= t->frame)
+        *frame = (int64_t) p->frame > oldest_frame(t) ? (int64_t) p->frame : oldest_frame(t);
+    return SAM_OK;
+}
+
+static void draw_box(const struct sam_labels *l, const struct sam_tracker *t,
+                     const struct sam_object *o)
+{
+    for (int y = 0; y < l->height; y++)
+        for (int x = 0; x < l->width; x++) {
+            const int px = x * t->width / l->width - o->x, py = y * t->height / l->height - o->y;
+            l->data[(size_t) y * l->stride + x] = px >= 0 && px < o->width && py >= 0 &&
+                                                  py < o->height;
+        }
+}
+
+int sam_tracker_preview(sam_tracker *t, const struct sam_prompt *prompt,
+                        const struct sam_labels *labels, struct sam_preview *preview,
+                        struct sam_error *error)
+{
+    int status = sam_sized_check(preview, sizeof(*preview), sizeof(*preview), "preview", error);
+    struct scripted_given given = { .count = 1 };
+    struct sam_prompt own;
+    int64_t frame;
+
+    if (status || (status = check_alive(t, error)) ||
+        (status = sam_sized_read(&own, sizeof(own), sizeof(own), prompt, "prompt", error)) ||
+        (status = find_previewed(t, &own, &frame, error)) ||
+        (status = scripted_read(&given.prompt[0], t, &own, error)) ||
+        (status = play(SCRIPTED_PREVIEW, error)))
+        return status;
+    struct scripted_object *nobody = &t->object[SAM_MAX_OBJECTS];
+    *nobody = (struct scripted_object) { .id = 1, .num_given = 1, .given = { &given },
+                                         .done = frame, .born = frame, .next = t->frame + 1 };
+    given.frame = frame;
+    const struct sam_object o = scripted_describe(t, nobody);
+    const struct sam_preview all = { .frame_index = (uint64_t) frame, .x = o.x, .y = o.y,
+                                     .width = o.width, .height = o.height, .area = o.area,
+                                     .iou = o.iou, .score = o.score };
+    if (labels)
+        draw_box(labels, t, &o);
+    sam_sized_write(preview, &all);
+    return SAM_OK;
 }
 
 // ---- frames

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a single click may mean: a part, a thing, or a group of things. The model answers it with
-// several masks, of which the tracker takes one; here they are told, drawn and taken instead.
+// What a click would be answered with, before it is made. And what a single click may mean: a
+// part, a thing, or a group of things. The model answers it with several masks, of which the
+// tracker takes one; here they are told, drawn and taken instead.
 //
 // The rules of samtrack.h apply: NULL, sizes, errors, threads, ownership.
 #ifndef SAMTRACK_ANSWERS_H
@@ -11,6 +12,34 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+// What an object would be on the frame that it begins with.
+struct sam_preview {
+    size_t size;             // sizeof(struct sam_preview), set by the caller
+    uint64_t frame_index;    // of that frame
+    int x, y, width, height; // bounding box, px of the last processed frame; all 0 if it is empty
+    int area;                // px of that frame
+    float iou, score;        // as in struct sam_object; it would be absent if score is <= 0
+};
+
+#define SAM_PREVIEW_INIT { .size = sizeof(struct sam_preview) }
+
+// Answer a prompt for a new object as sam_tracker_prompt() and the step that applies it would, and
+// change nothing: no object begins, and all later results are those without the call. The mask is
+// to the bit that of an object that began with the same prompt on the same frame, as
+// sam_tracker_draw() shows it; there need not be a free slot. prompt->id must be 0, and the prompt
+// must not be a mask. The frame is the last one that was processed, or prompt->frame; one that is
+// older than those that sam_tracker_frames() names is replaced by the oldest of them.
+// labels may be NULL; else the mask's pixels get 1, all others 0. Takes at most the time of a step
+// that encodes a frame and begins an object; the frame that sam_tracker_watch() kept is encoded
+// once, and is then encoded for late prompts, too.
+// SAM_EINVAL: as of sam_tracker_prompt(), or the prompt is a mask or for an object, prompt->frame
+// was not processed yet, preview->size is wrong, or labels break a condition of their struct.
+// SAM_ENOTFOUND: no frame is held. SAM_ENOMEM: see sam_tracker_reserve(). SAM_EDEVICE,
+// SAM_EWEIGHTS.
+SAM_API int sam_tracker_preview(sam_tracker *t, const struct sam_prompt *prompt,
+                                const struct sam_labels *labels, struct sam_preview *preview,
+                                struct sam_error *error);
 
 // One of the masks that the model gives for a single click.
 struct sam_answer {

@@ -100,7 +100,7 @@ void sam_answers_make(struct sam_tracker *t, struct sam_tracked *o,
         sam_decode_take(t, wanted);
     o->answered = (struct sam_answered) { .frame = t->frame, .taken = taken + 1,
                                           .is_best = wanted == best };
-    for (int i = 0; i < SAM_ANSWERS; i++) {
+    for (int i = 0; i < SAM_ANSWERS && o->slot; i++) {
         copy_mask(t, sam_slice(t->mem.state.answers, o->slot - 1), i, masks, order[i]);
         o->answered.iou[i] = ious[order[i]];
     }
@@ -116,6 +116,8 @@ void sam_answers_refine(struct sam_tracker *t, struct sam_tracked *o)
         o->answered.taken = 0;
         return;
     }
+    if (!o->slot)
+        return;
     copy_mask(t, sam_slice(t->mem.state.answers, o->slot - 1), taken, sam_first(out->low_res, 1),
               0);
     sam_queue_download(&t->queue, &o->answered.iou[taken], iou.data, sizeof(float));

@@ -95,7 +95,8 @@ static void answer_points(struct sam_tracker *t, struct sam_tracked *o,
 }
 
 // All points so far, and the mask of the interaction before as a dense prompt.
-static void interact_points(struct sam_tracker *t, struct sam_tracked *o, int count, bool has_mask)
+static void interact_points(struct sam_tracker *t, struct sam_tracked *o,
+                            const struct sam_interactions *given, int count, bool has_mask)
 {
     struct sam_interaction all;
     struct sam_tensor dense = t->model->prompt.no_mask;
@@ -104,7 +105,7 @@ static void interact_points(struct sam_tracker *t, struct sam_tracked *o, int co
         embed_shown_mask(t, o);
         dense = t->mem.scratch.dense;
     }
-    sam_interactions_points(sam_given(t, o, t->frame), count, &all);
+    sam_interactions_points(given, count, &all);
     answer_points(t, o, &all, dense);
     sam_show(t, 1);
 }
@@ -231,21 +232,12 @@ static void refine_prompted(struct sam_tracker *t)
     sam_refine_prompted(&r);
 }
 
-void sam_interact(struct sam_tracker *t, struct sam_tracked *o)
+// Answer an object's prompts one after another, with its memory or, at its start, without.
+static void interact(struct sam_tracker *t, struct sam_tracked *o, struct sam_interactions *given,
+                     bool start)
 {
-    struct sam_indices *x = &t->mem.state.index;
-    struct sam_interactions *given = sam_given(t, o, t->frame);
-    assert(o->row >= 0 && given->count);
-    const bool start = is_start(t, o);
-    const struct sam_bank_slots slots = sam_bank_prompt(&o->bank, t->frame);
     bool has_points = false;
 
-    t->about = (struct sam_about) { SAM_TURN_PROMPT, &o, 1 };
-    x->row.host[0] = o->row;
-    x->map_to.host[0] = slots.map;
-    x->pointer_to.host[0] = slots.pointer;
-    x->binary.host[0] = 1;
-    sam_kept_tell(t, o, 0, o->bank.num_cond);
     o->answered.taken = 0;
     const bool begun = start && interact_first(t, o, &given->item[0]);
     for (int i = begun; i < given->count; i++)
@@ -253,20 +245,54 @@ void sam_interact(struct sam_tracker *t, struct sam_tracked *o)
     if (has_points)
         condition(t, o, start);
 
-    int64_t began = sam_now();
+    const int64_t began = sam_now();
     for (int i = begun; i < given->count; i++) {
         const int mask = given->item[i].mask;
         o->answered.taken = 0;
         if (mask >= 0)
             interact_mask(t, o, mask);
         else
-            interact_points(t, o, i + 1, !start || i > 0);
+            interact_points(t, o, given, i + 1, !start || i > 0);
     }
-    refine_prompted(t);
     t->times.decode += sam_now() - began;
-    began = sam_now();
+}
+
+void sam_interact(struct sam_tracker *t, struct sam_tracked *o)
+{
+    struct sam_indices *x = &t->mem.state.index;
+    struct sam_interactions *given = sam_given(t, o, t->frame);
+    assert(o->row >= 0 && given->count);
+    const bool start = is_start(t, o);
+    const struct sam_bank_slots slots = sam_bank_prompt(&o->bank, t->frame);
+
+    t->about = (struct sam_about) { SAM_TURN_PROMPT, &o, 1 };
+    x->row.host[0] = o->row;
+    x->map_to.host[0] = slots.map;
+    x->pointer_to.host[0] = slots.pointer;
+    x->binary.host[0] = 1;
+    sam_kept_tell(t, o, 0, o->bank.num_cond);
+    interact(t, o, given, start);
+    int64_t began = sam_now();
+    refine_prompted(t);
+    t->times.decode += sam_lap(&began);
     sam_remember(t, &(struct sam_batch) { &o, 1, 1, 0 });
-    t->times.remember += sam_now() - began;
+    t->times.remember += sam_lap(&began);
     t->about = (struct sam_about) { 0 };
     o->started = true;
+}
+
+void sam_interact_preview(struct sam_tracker *t, const struct sam_interaction *prompt)
+{
+    struct sam_indices *x = &t->mem.state.index;
+    struct sam_interactions given = { .count = 1, .item = { *prompt } };
+    struct sam_tracked nobody = { .row = t->params.max_objects }, *o = &nobody;
+
+    assert(prompt->mask < 0);
+    t->about = (struct sam_about) { SAM_TURN_PROMPT, &o, 1 };
+    x->row.host[0] = o->row;
+    x->map_to.host[0] = x->pointer_to.host[0] = -1;
+    x->kept_before.host[0] = x->kept_after.host[0] = -1;
+    x->prompted.host[0] = 0;
+    interact(t, o, &given, true);
+    t->about = (struct sam_about) { 0 };
 }

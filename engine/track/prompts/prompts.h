@@ -22,11 +22,15 @@ int sam_interaction_read(struct sam_interaction *out, const struct sam_prompt *p
 // Apply an object's prompts of the current frame and write the result to its memory. An object
 // that existed before must have been tracked on this frame.
 void sam_interact(struct sam_tracker *t, struct sam_tracked *o);
+// Answer a prompt that is not a mask, of an object that would begin on the current frame, as
+// sam_interact() does, and show the answer in the spare row: nothing is remembered.
+void sam_interact_preview(struct sam_tracker *t, const struct sam_interaction *prompt);
 
 // ---- answers.c
 
 // After the decoder has run on a single click, which `all` is: take the answer that it names, with
-// its pointer, and keep the masks of all, refined. `input`: see struct sam_refiner.
+// its pointer, and keep the masks of all, refined; of an object without a slot none. `input`: see
+// struct sam_refiner.
 void sam_answers_make(struct sam_tracker *t, struct sam_tracked *o,
                       const struct sam_interaction *all, struct sam_tensor input);
 // The taken one was refined: scratch.out has its mask, score and predicted IoU now.

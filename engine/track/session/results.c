@@ -98,14 +98,22 @@ static bool is_finite(const struct sam_tracked *o)
     return isfinite(o->score) && isfinite(o->iou);
 }
 
+int sam_results_check_one(const struct sam_tracker *t, const struct sam_tracked *o,
+                          struct sam_error *error)
+{
+    return is_finite(o) ? SAM_OK : refuse_weights(t, o, error);
+}
+
 int sam_results_check(struct sam_tracker *t, struct sam_error *error)
 {
-    for (int i = 0; i < t->params.max_objects; i++) {
+    int status = SAM_OK;
+
+    for (int i = 0; i < t->params.max_objects && !status; i++) {
         const struct sam_tracked *o = &t->mem.host.objects[i];
-        if (o->id && !is_finite(o))
-            return refuse_weights(t, o, error);
+        if (o->id)
+            status = sam_results_check_one(t, o, error);
     }
-    return SAM_OK;
+    return status;
 }
 
 int sam_results_take(struct sam_tracker *t, struct sam_error *error)

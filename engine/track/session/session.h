@@ -1,12 +1,27 @@
 // SPDX-License-Identifier: MIT
 // How the files of this folder work together. Others call the public headers alone, samtrack.h and
-// answers.h: open.c has open and close, tracker.c the other calls, uploader.c the uploader.
+// answers.h: open.c has open and close, preview.c the preview, uploader.c the uploader, tracker.c
+// the other calls.
 #ifndef SAM_SESSION_H
 #define SAM_SESSION_H
 
 #include "base/clock.h"
 #include "base/sized.h"
 #include "track/tracker.h"
+
+// ---- tracker.c
+
+// Begin a public call: what is current for the thread is the tracker's until sam_leave(), which
+// must follow after SAM_OK and returns `status`.
+int sam_enter(struct sam_tracker *t, struct sam_error *error);
+int sam_leave(struct sam_tracker *t, int status);
+// Wait for the device. The first failure of the queue ends the tracker: its state can no longer be
+// trusted.
+int sam_finish(struct sam_tracker *t, struct sam_error *error);
+// Make room for copying a frame and a label map; either may be NULL. SAM_ENOMEM leaves the tracker
+// as it was.
+int sam_reserve_for(struct sam_tracker *t, const struct sam_frame *frame,
+                    const struct sam_labels *labels, struct sam_error *error);
 
 // ---- plan.c
 
@@ -72,6 +87,8 @@ int sam_results_take(struct sam_tracker *t, struct sam_error *error);
 // must not be run any further; sam_results_check() says so as sam_results_take() does.
 bool sam_results_take_one(struct sam_tracker *t, struct sam_tracked *o);
 int sam_results_check(struct sam_tracker *t, struct sam_error *error);
+int sam_results_check_one(const struct sam_tracker *t, const struct sam_tracked *o,
+                          struct sam_error *error);
 // Nothing is shown of objects that did not run in this step: what their rows hold was another's.
 void sam_results_hide(struct sam_tracker *t);
 // Draw the label map (labels may be NULL) and, with `boxes`, find boxes at the size of the frame.

@@ -25,8 +25,7 @@ static int check_alive(const struct sam_tracker *t, struct sam_error *error)
     return SAM_OK;
 }
 
-// After SAM_OK the call must end in leave().
-static int enter(struct sam_tracker *t, struct sam_error *error)
+int sam_enter(struct sam_tracker *t, struct sam_error *error)
 {
     const int status = check_alive(t, error);
 
@@ -35,7 +34,7 @@ static int enter(struct sam_tracker *t, struct sam_error *error)
     return status;
 }
 
-static int leave(struct sam_tracker *t, int status)
+int sam_leave(struct sam_tracker *t, int status)
 {
     sam_queue_leave(&t->queue);
     return status;
@@ -43,9 +42,8 @@ static int leave(struct sam_tracker *t, int status)
 
 // ---- Objects.
 
-// The first failure of the queue ends the tracker: its state can no longer be trusted. While the
-// tracker is being opened the status names the cause; later it is SAM_EDEVICE.
-static int finish(struct sam_tracker *t, struct sam_error *error)
+// While the tracker is being opened the status names the cause; later it is SAM_EDEVICE.
+int sam_finish(struct sam_tracker *t, struct sam_error *error)
 {
     const int status = sam_queue_finish(&t->queue, &t->broken_error);
 
@@ -61,7 +59,7 @@ static int finish(struct sam_tracker *t, struct sam_error *error)
 // so they end the tracker, too.
 static int take_results(struct sam_tracker *t, struct sam_error *error)
 {
-    if (finish(t, error))
+    if (sam_finish(t, error))
         return t->broken;
     t->broken = sam_results_take(t, &t->broken_error);
     if (t->broken && error)
@@ -200,9 +198,9 @@ static int give_prompt(struct sam_tracker *t, const struct sam_prompt *given, ui
 int sam_tracker_prompt(sam_tracker *t, const struct sam_prompt *prompt, uint64_t *id,
                        struct sam_error *error)
 {
-    const int status = enter(t, error);
+    const int status = sam_enter(t, error);
 
-    return status ? status : leave(t, give_prompt(t, prompt, id, error));
+    return status ? status : sam_leave(t, give_prompt(t, prompt, id, error));
 }
 
 static int tell_frames(struct sam_tracker *t, uint64_t id, uint64_t *oldest, uint64_t *next,
@@ -222,9 +220,9 @@ static int tell_frames(struct sam_tracker *t, uint64_t id, uint64_t *oldest, uin
 int sam_tracker_frames(sam_tracker *t, uint64_t id, uint64_t *oldest, uint64_t *next,
                        struct sam_error *error)
 {
-    const int status = enter(t, error);
+    const int status = sam_enter(t, error);
 
-    return status ? status : leave(t, tell_frames(t, id, oldest, next, error));
+    return status ? status : sam_leave(t, tell_frames(t, id, oldest, next, error));
 }
 
 static int remove_object(struct sam_tracker *t, uint64_t id, struct sam_error *error)
@@ -239,9 +237,9 @@ static int remove_object(struct sam_tracker *t, uint64_t id, struct sam_error *e
 
 int sam_tracker_remove(sam_tracker *t, uint64_t id, struct sam_error *error)
 {
-    const int status = enter(t, error);
+    const int status = sam_enter(t, error);
 
-    return status ? status : leave(t, remove_object(t, id, error));
+    return status ? status : sam_leave(t, remove_object(t, id, error));
 }
 
 static void end_all(struct sam_tracker *t)
@@ -326,14 +324,14 @@ static int undo(struct sam_tracker *t, uint64_t id, struct sam_error *error)
         undo_past(t, o);
     if (t->broken) // while decoding again
         return sam_fail(error, t->broken, "%s", t->broken_error.text);
-    return finish(t, error);
+    return sam_finish(t, error);
 }
 
 int sam_tracker_undo(sam_tracker *t, uint64_t id, struct sam_error *error)
 {
-    const int status = enter(t, error);
+    const int status = sam_enter(t, error);
 
-    return status ? status : leave(t, undo(t, id, error));
+    return status ? status : sam_leave(t, undo(t, id, error));
 }
 
 // ---- Frames.
@@ -355,10 +353,10 @@ static int reserve(struct sam_tracker *t, size_t bytes, struct sam_error *error)
         return status;
     if (!(status = sam_queue_reserve(&t->queue, bytes, error)))
         t->plan = plan;
-    return t->queue.status ? finish(t, error) : status;
+    return t->queue.status ? sam_finish(t, error) : status;
 }
 
-static int reserve_for(struct sam_tracker *t, const struct sam_frame *frame,
+int sam_reserve_for(struct sam_tracker *t, const struct sam_frame *frame,
                        const struct sam_labels *labels, struct sam_error *error)
 {
     const size_t in = frame && !frame->on_device ? sam_frame_bytes(frame) : 0;
@@ -372,13 +370,13 @@ static int reserve_for(struct sam_tracker *t, const struct sam_frame *frame,
 
 int sam_tracker_reserve(sam_tracker *t, size_t bytes, struct sam_error *error)
 {
-    const int status = enter(t, error);
+    const int status = sam_enter(t, error);
 
     if (status)
         return status;
     if (t->params.edges != SAM_EDGES_NONE && bytes < SIZE_MAX / 2 - MAX_BOX_BYTES)
         bytes = 2 * bytes + MAX_BOX_BYTES;
-    return leave(t, reserve(t, bytes, error));
+    return sam_leave(t, reserve(t, bytes, error));
 }
 
 static int run_step(struct sam_tracker *t, const struct sam_frame *frame,
@@ -391,7 +389,7 @@ static int run_step(struct sam_tracker *t, const struct sam_frame *frame,
 
     if ((status = sam_frame_take(&own, &t->queue, frame, error)) ||
         (labels && (status = sam_labels_check(&t->queue, labels, error))) ||
-        (status = reserve_for(t, &own, labels, error)))
+        (status = sam_reserve_for(t, &own, labels, error)))
         return status;
     sam_replay_step(t, &own);
     const int64_t drawing = sam_now();
@@ -422,8 +420,8 @@ int sam_tracker_step(sam_tracker *t, const struct sam_frame *frame,
             return status;
         sam_sized_write(result, &none);
     }
-    status = enter(t, error);
-    return status ? status : leave(t, run_step(t, frame, labels, result, error));
+    status = sam_enter(t, error);
+    return status ? status : sam_leave(t, run_step(t, frame, labels, result, error));
 }
 
 static int watch(struct sam_tracker *t, const struct sam_frame *frame, struct sam_error *error)
@@ -437,17 +435,17 @@ static int watch(struct sam_tracker *t, const struct sam_frame *frame, struct sa
         if (t->mem.host.objects[i].id)
             return sam_fail(error, SAM_EINVAL, "sam_tracker_watch: expected no objects, found %llu",
                             (unsigned long long) t->mem.host.objects[i].id);
-    if (!t->limits.history || (status = reserve_for(t, &own, NULL, error)))
+    if (!t->limits.history || (status = sam_reserve_for(t, &own, NULL, error)))
         return status;
     sam_step_watch(t, &own);
-    return finish(t, error);
+    return sam_finish(t, error);
 }
 
 int sam_tracker_watch(sam_tracker *t, const struct sam_frame *frame, struct sam_error *error)
 {
-    const int status = enter(t, error);
+    const int status = sam_enter(t, error);
 
-    return status ? status : leave(t, watch(t, frame, error));
+    return status ? status : sam_leave(t, watch(t, frame, error));
 }
 
 static int draw(struct sam_tracker *t, const struct sam_labels *labels, struct sam_error *error)
@@ -457,17 +455,17 @@ static int draw(struct sam_tracker *t, const struct sam_labels *labels, struct s
     if (!labels)
         return sam_fail(error, SAM_EINVAL, "labels is NULL");
     if ((status = sam_labels_check(&t->queue, labels, error)) ||
-        (status = reserve_for(t, NULL, labels, error)))
+        (status = sam_reserve_for(t, NULL, labels, error)))
         return status;
     sam_results_draw(t, NULL, labels, false);
-    return finish(t, error);
+    return sam_finish(t, error);
 }
 
 int sam_tracker_draw(sam_tracker *t, const struct sam_labels *labels, struct sam_error *error)
 {
-    const int status = enter(t, error);
+    const int status = sam_enter(t, error);
 
-    return status ? status : leave(t, draw(t, labels, error));
+    return status ? status : sam_leave(t, draw(t, labels, error));
 }
 
 // ---- Answers.
@@ -491,7 +489,7 @@ static int tell_answers(struct sam_tracker *t, uint64_t id, struct sam_answers *
     if (!o)
         return unknown_id(id, error);
     sam_answers_measure(t, o, box);
-    if (finish(t, error))
+    if (sam_finish(t, error))
         return t->broken;
     const struct sam_answers all = sam_answers_list(o, box);
     sam_sized_write(answers, &all);
@@ -503,9 +501,9 @@ int sam_tracker_answers(sam_tracker *t, uint64_t id, struct sam_answers *answers
 {
     int status = sam_sized_check(answers, sizeof(*answers), sizeof(*answers), "answers", error);
 
-    if (status || (status = enter(t, error)))
+    if (status || (status = sam_enter(t, error)))
         return status;
-    return leave(t, tell_answers(t, id, answers, error));
+    return sam_leave(t, tell_answers(t, id, answers, error));
 }
 
 static int draw_answer(struct sam_tracker *t, uint64_t id, int answer,
@@ -518,10 +516,10 @@ static int draw_answer(struct sam_tracker *t, uint64_t id, int answer,
         return unknown_id(id, error);
     if ((status = check_answer(o, answer, error)) ||
         (status = sam_labels_check(&t->queue, labels, error)) ||
-        (status = reserve_for(t, NULL, labels, error)))
+        (status = sam_reserve_for(t, NULL, labels, error)))
         return status;
     sam_answers_draw(t, o, answer, labels);
-    return finish(t, error);
+    return sam_finish(t, error);
 }
 
 int sam_tracker_draw_answer(sam_tracker *t, uint64_t id, int answer,
@@ -529,9 +527,9 @@ int sam_tracker_draw_answer(sam_tracker *t, uint64_t id, int answer,
 {
     int status = labels ? SAM_OK : sam_fail(error, SAM_EINVAL, "labels is NULL");
 
-    if (status || (status = enter(t, error)))
+    if (status || (status = sam_enter(t, error)))
         return status;
-    return leave(t, draw_answer(t, id, answer, labels, error));
+    return sam_leave(t, draw_answer(t, id, answer, labels, error));
 }
 
 static int take_answer(struct sam_tracker *t, uint64_t id, int answer, struct sam_error *error)
@@ -560,14 +558,14 @@ static int take_answer(struct sam_tracker *t, uint64_t id, int answer, struct sa
         sam_history_return(o, frame);
     if (t->broken) // while decoding again
         return sam_fail(error, t->broken, "%s", t->broken_error.text);
-    return finish(t, error);
+    return sam_finish(t, error);
 }
 
 int sam_tracker_take_answer(sam_tracker *t, uint64_t id, int answer, struct sam_error *error)
 {
-    const int status = enter(t, error);
+    const int status = sam_enter(t, error);
 
-    return status ? status : leave(t, take_answer(t, id, answer, error));
+    return status ? status : sam_leave(t, take_answer(t, id, answer, error));
 }
 
 // ---- Reading.
@@ -587,7 +585,7 @@ static int copy_out(struct sam_tracker *t, struct sam_tensor x, bool channels_fi
     for (size_t r = 0; r < rows; r++)
         for (size_t k = 0; k < c; k++)
             dst[channels_first ? k * rows + r : r * c + k] = sam_load(&x, r * c + k);
-    return finish(t, error);
+    return sam_finish(t, error);
 }
 
 static int read_result(struct sam_tracker *t, const struct sam_tracked *o, const char *name,
@@ -632,9 +630,9 @@ static int read_tensor(struct sam_tracker *t, uint64_t id, const char *name, flo
 int sam_tracker_read(sam_tracker *t, uint64_t id, const char *name, float *dst, size_t capacity,
                      int shape[4], struct sam_error *error)
 {
-    const int status = enter(t, error);
+    const int status = sam_enter(t, error);
 
-    return status ? status : leave(t, read_tensor(t, id, name, dst, capacity, shape, error));
+    return status ? status : sam_leave(t, read_tensor(t, id, name, dst, capacity, shape, error));
 }
 
 // ---- Files.
@@ -645,20 +643,20 @@ static int save(struct sam_tracker *t, const char *path, const void *note, size_
     int status;
 
     sam_replay_all(t);
-    if ((status = finish(t, error)))
+    if ((status = sam_finish(t, error)))
         return status;
     if ((t->broken = sam_results_check(t, &t->broken_error)))
         return sam_fail(error, t->broken, "%s", t->broken_error.text);
     status = sam_saved_write(t, path, note, note_bytes, error);
-    return status ? status : finish(t, error);
+    return status ? status : sam_finish(t, error);
 }
 
 int sam_tracker_save(sam_tracker *t, const char *path, const void *note, size_t note_bytes,
                      struct sam_error *error)
 {
-    const int status = enter(t, error);
+    const int status = sam_enter(t, error);
 
-    return status ? status : leave(t, save(t, path, note, note_bytes, error));
+    return status ? status : sam_leave(t, save(t, path, note, note_bytes, error));
 }
 
 static int load(struct sam_tracker *t, const char *path, sam_note_reader *reader, void *priv,
@@ -678,7 +676,7 @@ static int load(struct sam_tracker *t, const char *path, sam_note_reader *reader
         end_all(t);
         sam_stages_begin(t->stages);
         sam_saved_apply(&saved, t);
-        status = finish(t, error);
+        status = sam_finish(t, error);
     }
     sam_saved_free(&saved);
     return status;
@@ -687,7 +685,7 @@ static int load(struct sam_tracker *t, const char *path, sam_note_reader *reader
 int sam_tracker_load(sam_tracker *t, const char *path, sam_note_reader *reader, void *priv,
                      struct sam_error *error)
 {
-    const int status = enter(t, error);
+    const int status = sam_enter(t, error);
 
-    return status ? status : leave(t, load(t, path, reader, priv, error));
+    return status ? status : sam_leave(t, load(t, path, reader, priv, error));
 }
