@@ -632,6 +632,7 @@ static const gchar *const argument_names[][2] = {
   {"signal-load-tracks-full", "(location)"},
   {"signal-get-answers", "(id)"},
   {"signal-take-answer", "(id, answer)"},
+  {"signal-preview", "(text)"},
 };
 
 void

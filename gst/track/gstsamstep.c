@@ -103,10 +103,9 @@ describe_mask (const GstSamMaskPool * masks, GstBuffer * mask)
   meta->height = masks->height;
 }
 
-/* The size that label maps of such frames have. */
-static void
-get_mask_size (GstSamTrack * self, const GstVideoInfo * info, gint * width,
-    gint * height)
+void
+gst_sam_step_get_mask_size (GstSamTrack * self, gint frame_width,
+    gint frame_height, gint * width, gint * height)
 {
   gint choice, longer;
 
@@ -117,8 +116,8 @@ get_mask_size (GstSamTrack * self, const GstVideoInfo * info, gint * width,
     *width = *height = self->image_size / 4;
     return;
   }
-  *width = GST_VIDEO_INFO_WIDTH (info);
-  *height = GST_VIDEO_INFO_HEIGHT (info);
+  *width = frame_width;
+  *height = frame_height;
   longer = MAX (*width, *height);
   if (choice == GST_SAM_TRACK_MASK_SIZE_AUTO && longer > AUTO_SIDE) {
     *width = MAX (1, gst_util_uint64_scale_round (*width, AUTO_SIDE, longer));
@@ -133,7 +132,8 @@ gst_sam_mask_pool_acquire (GstSamMaskPool * masks, GstSamTrack * self,
   gint width, height;
   GstBuffer *mask;
 
-  get_mask_size (self, info, &width, &height);
+  gst_sam_step_get_mask_size (self, GST_VIDEO_INFO_WIDTH (info),
+      GST_VIDEO_INFO_HEIGHT (info), &width, &height);
   if (!masks->pool || masks->width != width || masks->height != height ||
       masks->on_device != on_device) {
     masks->width = width;

@@ -80,6 +80,10 @@ gint64 gst_sam_now_ns (void);
 gboolean gst_sam_step_copy_pixels (GstSamTrack * self, GstBuffer ** to,
     const GstVideoFrame * from);
 
+/* Any thread. The size that label maps of frames of that size have. */
+void gst_sam_step_get_mask_size (GstSamTrack * self, gint frame_width,
+    gint frame_height, gint * width, gint * height);
+
 /* A buffer for the label map of such frames: in GPU memory with @on_device, if
  * there is room. Returns NULL if memory runs out, after posting an error. */
 GstBuffer *gst_sam_mask_pool_acquire (GstSamMaskPool * masks,

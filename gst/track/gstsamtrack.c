@@ -451,6 +451,7 @@ gst_sam_track_class_init (GstSamTrackClass * klass)
   gst_sam_track_install_signals (klass);
   gst_sam_track_install_save_signals (klass);
   gst_sam_track_install_answer_signals (klass);
+  gst_sam_track_install_preview_signal (klass);
 
   gst_sam_filter_class_init (base_class, GST_SAM_FRAME_FORMATS,
       GST_SAM_UNPACK_FORMATS);

@@ -184,6 +184,10 @@ void gst_sam_track_install_answer_signals (GstSamTrackClass * klass);
 void gst_sam_track_post_answers (GstSamTrack * self,
     const struct sam_result *result, GstClockTime running_time);
 
+/* gstsampreviewsignal.c */
+
+void gst_sam_track_install_preview_signal (GstSamTrackClass * klass);
+
 /* gstsamshown.c */
 
 /* Show the last report to readers of "objects". Streaming thread. */

@@ -530,6 +530,8 @@ process (GstSamTrack * self, GstBuffer * buf, Passage * p)
       p->verdict == VERDICT_FOLLOW)
     ret = track_on (self, buf, p, !live ||
         policy == GST_SAM_TRACK_OVERLOAD_BLOCK);
+  if (!p->apart && ret == GST_FLOW_OK)
+    gst_sam_worker_serve (&self->worker, self);
   /* A prompt may have come in between. */
   if (p->verdict == VERDICT_WATCH)
     p->verdict = !p->apart && self->step.ns ? VERDICT_INFER : VERDICT_IDLE;

@@ -44,6 +44,65 @@ swap_steps (GstSamStep * a, GstSamStep * b)
   *b = kept;
 }
 
+/* The rest is called with the lock held, which it gives up meanwhile. */
+
+static void
+run_step (GstSamWorker * worker, GstSamTrack * self)
+{
+  swap_steps (&worker->next, &worker->current);
+  worker->waiting = FALSE;
+  worker->busy = TRUE;
+  worker->place = 1 - worker->place;
+  worker->taken = worker->current.number;
+  gst_sam_mutex_unlock (&worker->lock);
+
+  gst_sam_step_run (&worker->current, self, FALSE);
+
+  gst_sam_mutex_lock (&worker->lock);
+  worker->busy = FALSE;
+  if (worker->current.ret != GST_FLOW_OK) {
+    worker->failed = TRUE;
+    worker->waiting = FALSE;
+  }
+  /* Frames are left after all that has ended was taken, so there is room. */
+  if (worker->current.number > worker->forgotten &&
+      worker->num_ended < GST_SAM_WORKER_ENDED)
+    swap_steps (&worker->current, &worker->ended[worker->num_ended++]);
+  g_cond_signal (&worker->done);
+}
+
+static gboolean
+run_preview (GstSamWorker * worker, GstSamTrack * self)
+{
+  const gint64 start = g_get_monotonic_time ();
+  GstSamPrompt prompt;
+  guint64 number;
+
+  if (worker->failed ||
+      !gst_sam_preview_take (&worker->preview, &prompt, &number))
+    return FALSE;
+  worker->busy = TRUE;
+  gst_sam_mutex_unlock (&worker->lock);
+  gst_sam_preview_run (self, &prompt, number);
+  gst_sam_mutex_lock (&worker->lock);
+  worker->busy = FALSE;
+  gst_sam_preview_rest (&worker->preview, start);
+  g_cond_signal (&worker->done);
+  return TRUE;
+}
+
+static void
+wait_for_work (GstSamWorker * worker)
+{
+  if (worker->preview.waiting && !worker->failed)
+    gst_sam_mutex_wait_until (&worker->lock, &worker->wake,
+        worker->preview.due);
+  else
+    gst_sam_mutex_wait (&worker->lock, &worker->wake);
+}
+
+/* A step goes first. Where frames always wait a preview comes between two of
+ * them, as often as gst_sam_preview_rest() lets it. */
 static gpointer
 work (gpointer data)
 {
@@ -54,30 +113,12 @@ work (gpointer data)
     gst_sam_follow_yield ();
   gst_sam_mutex_lock (&worker->lock);
   while (!worker->quit) {
-    if (!worker->waiting) {
-      gst_sam_mutex_wait (&worker->lock, &worker->wake);
-      continue;
-    }
-    swap_steps (&worker->next, &worker->current);
-    worker->waiting = FALSE;
-    worker->busy = TRUE;
-    worker->place = 1 - worker->place;
-    worker->taken = worker->current.number;
-    gst_sam_mutex_unlock (&worker->lock);
+    const gboolean stepped = worker->waiting;
 
-    gst_sam_step_run (&worker->current, self, FALSE);
-
-    gst_sam_mutex_lock (&worker->lock);
-    worker->busy = FALSE;
-    if (worker->current.ret != GST_FLOW_OK) {
-      worker->failed = TRUE;
-      worker->waiting = FALSE;
-    }
-    /* Frames are left after all that has ended was taken, so there is room. */
-    if (worker->current.number > worker->forgotten &&
-        worker->num_ended < GST_SAM_WORKER_ENDED)
-      swap_steps (&worker->current, &worker->ended[worker->num_ended++]);
-    g_cond_signal (&worker->done);
+    if (stepped)
+      run_step (worker, self);
+    if (!worker->quit && !run_preview (worker, self) && !stepped)
+      wait_for_work (worker);
   }
   gst_sam_mutex_unlock (&worker->lock);
   return NULL;
@@ -255,8 +296,28 @@ gst_sam_worker_forget (GstSamWorker * worker, guint64 number)
 {
   gst_sam_mutex_lock (&worker->lock);
   worker->forgotten = number;
-  worker->waiting = FALSE;
+  worker->waiting = worker->preview.waiting = FALSE;
   worker->num_ended = 0;
+  gst_sam_mutex_unlock (&worker->lock);
+}
+
+guint64
+gst_sam_worker_ask (GstSamWorker * worker, const GstSamPrompt * prompt)
+{
+  guint64 number;
+
+  gst_sam_mutex_lock (&worker->lock);
+  number = gst_sam_preview_ask (&worker->preview, prompt);
+  g_cond_signal (&worker->wake);
+  gst_sam_mutex_unlock (&worker->lock);
+  return number;
+}
+
+void
+gst_sam_worker_serve (GstSamWorker * worker, GstSamTrack * self)
+{
+  gst_sam_mutex_lock (&worker->lock);
+  run_preview (worker, self);
   gst_sam_mutex_unlock (&worker->lock);
 }
 
@@ -277,6 +338,8 @@ gst_sam_worker_start (GstSamWorker * worker)
 {
   worker->quit = worker->interrupted = worker->failed = FALSE;
   worker->waiting = worker->busy = FALSE;
+  worker->preview.waiting = FALSE;
+  worker->preview.due = 0;
   worker->uploads = TRUE;
   worker->num_ended = 0;
   worker->taken = worker->forgotten = 0;

@@ -3,6 +3,7 @@
 #define __GST_SAM_WORKER_H__
 
 #include "common/gstsammutex.h"
+#include "gstsampreview.h"
 #include "gstsamstep.h"
 
 G_BEGIN_DECLS
@@ -19,14 +20,15 @@ enum
  *
  * The thread that tracks in a live pipeline. The streaming thread leaves every
  * frame here and continues; when the worker has finished a step, it takes the
- * newest frame. From the first gst_sam_worker_leave() until
- * gst_sam_worker_drain() or gst_sam_worker_stop() only the worker may use the
- * tracker.
+ * newest frame. Between two steps it answers previews. From the first
+ * gst_sam_worker_leave() until gst_sam_worker_drain() or
+ * gst_sam_worker_stop() only the worker may use the tracker.
  */
 typedef struct
 {
   GstSamMutex lock;
-  GCond wake;                   /* wakes the worker: a frame, or quit */
+  GCond wake;                   /* wakes the worker: a frame, a preview, or
+                                 * quit */
   GCond done;                   /* wakes the streaming thread: a step ended */
 
   /* streaming thread only */
@@ -38,7 +40,7 @@ typedef struct
   gboolean quit, interrupted;
   gboolean failed;              /* a step has failed; no other one will run */
   gboolean waiting;             /* @next holds a frame */
-  gboolean busy;                /* a step is running */
+  gboolean busy;                /* a step or a preview is running */
   gint place;                   /* of the uploader: for @next; 1 - place is that
                                  * of @current; changes while @waiting only */
   guint64 taken;                /* number of the last frame the worker took */
@@ -47,6 +49,7 @@ typedef struct
                                  * while not @waiting */
   GstSamStep ended[GST_SAM_WORKER_ENDED];       /* for the streaming thread */
   guint num_ended;
+  GstSamPreview preview;
 
   GstSamStep current;           /* used by the worker while @busy */
 } GstSamWorker;
@@ -79,11 +82,18 @@ guint64 gst_sam_worker_get_passed (GstSamWorker * worker, guint64 number);
 /* Discard the results of frames up to @number. */
 void gst_sam_worker_forget (GstSamWorker * worker, guint64 number);
 
+/* Serve a preview here: the worker has no frames. */
+void gst_sam_worker_serve (GstSamWorker * worker, GstSamTrack * self);
+
 /* Wait for the running step; drop the waiting frame. */
 void gst_sam_worker_drain (GstSamWorker * worker);
 
 void gst_sam_worker_start (GstSamWorker * worker);
 void gst_sam_worker_stop (GstSamWorker * worker);
+
+/* Any thread. As gst_sam_preview_ask(). */
+guint64 gst_sam_worker_ask (GstSamWorker * worker,
+    const GstSamPrompt * prompt);
 
 /* Any thread: gst_sam_worker_wait() returns at once while @interrupted. */
 void gst_sam_worker_interrupt (GstSamWorker * worker, gboolean interrupted);

@@ -342,10 +342,10 @@ prompt (gpointer actor)
 {
   Actor *a = actor;
   GstElement *track = a->line->track;
-  const guint64 id = draw (a, 30);
+  guint64 id = draw (a, 30);
   gboolean ok;
 
-  switch (draw (a, 9)) {
+  switch (draw (a, 10)) {
     case 0:
       send_prompt (a);
       break;
@@ -366,9 +366,11 @@ prompt (gpointer actor)
       if (!draw (a, 4))
         g_signal_emit_by_name (track, "clear");
       break;
+    case 8:
+      g_signal_emit_by_name (track, "preview", SQUARE_POINT, &id);
+      break;
     default:
       emit_prompt (a);
-      break;
   }
   g_usleep (draw (a, 8000));
 }
