@@ -248,16 +248,25 @@ typedef struct {
     guint64 number, re;
 } Asker;
 
+static Viewer *find_viewer(Hub *hub, guint64 number)
+{
+    guint i;
+
+    for (i = 0; i < hub->viewers->len; i++) {
+        Viewer *viewer = g_ptr_array_index(hub->viewers, i);
+        if (viewer->number == number)
+            return viewer;
+    }
+    return NULL;
+}
+
 static void on_done(guint64 id, const gchar *why, gpointer data)
 {
     Asker *asker = data;
-    guint i;
+    Viewer *viewer = find_viewer(asker->hub, asker->number);
 
-    for (i = 0; i < asker->hub->viewers->len; i++) {
-        Viewer *viewer = g_ptr_array_index(asker->hub->viewers, i);
-        if (viewer->number == asker->number)
-            send_and_free(viewer, message_reply(asker->re, id, why));
-    }
+    if (viewer)
+        send_and_free(viewer, message_reply(asker->re, id, why));
     g_free(asker);
 }
 
@@ -295,10 +304,42 @@ static void send_saves(Viewer *viewer, const Request *request)
     g_ptr_array_unref(saves);
 }
 
-static guint64 prompt(Viewer *viewer, Request *request, gchar **why)
+static void on_look(const GstStructure *answer, gpointer data)
+{
+    Asker *asker = data;
+    Viewer *viewer = answer ? find_viewer(asker->hub, asker->number) : NULL;
+    GString *message;
+
+    if (viewer && soup_websocket_connection_get_state(viewer->connection) ==
+        SOUP_WEBSOCKET_STATE_OPEN) {
+        message = g_string_new(NULL);
+        masks_write_preview(message, asker->re, answer);
+        soup_websocket_connection_send_binary(viewer->connection, message->str, message->len);
+        g_string_free(message, TRUE);
+    }
+    g_free(asker);
+}
+
+/* Of the frame that the viewer saw. */
+static void find_time(Viewer *viewer, Request *request)
 {
     if (request->has_rtp && viewer->webrtc)
         request->prompt.time = webrtc_get_time(viewer->webrtc, request->rtp);
+}
+
+/* The answer comes as a mask, or never. */
+static void look(Viewer *viewer, Request *request)
+{
+    Asker *asker = g_new(Asker, 1);
+
+    *asker = (Asker) {viewer->hub, viewer->number, request->re};
+    find_time(viewer, request);
+    objects_look(viewer->room->objects, &request->prompt, on_look, asker);
+}
+
+static guint64 prompt(Viewer *viewer, Request *request, gchar **why)
+{
+    find_time(viewer, request);
     return objects_prompt(viewer->room->objects, &request->prompt, why);
 }
 
@@ -315,6 +356,9 @@ static guint64 serve(Viewer *viewer, Request *request, gchar **why, gboolean *an
     case OP_POINT:
     case OP_BOX:
         return prompt(viewer, request, why);
+    case OP_LOOK:
+        look(viewer, request);
+        break;
     case OP_UNDO:
         return objects_undo(objects, request->id, why);
     case OP_TAKE:

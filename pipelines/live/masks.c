@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define VERSION 1
+#define PREVIEW 2 /* in its place */
 #define RTP_RATE 90000
 
 struct Masks {
@@ -117,6 +118,13 @@ static GstClockTime get_now(GstElement *pipeline)
     return now > base ? now - base : 0;
 }
 
+/* The frame, by both clocks. */
+static void put_time(GString *to, GstClockTime time)
+{
+    put(to, (guint32) gst_util_uint64_scale(time, RTP_RATE, GST_SECOND));
+    put(to, (time + GST_USECOND - 1) / GST_USECOND);
+}
+
 static void put_head(Masks *m, const GstSamReport *report)
 {
     const GstClockTime time = GST_CLOCK_TIME_IS_VALID(report->running_time) ? report->running_time :
@@ -125,8 +133,7 @@ static void put_head(Masks *m, const GstSamReport *report)
     g_string_truncate(m->message, 0);
     put(m->message, VERSION);
     put(m->message, ++m->number);
-    put(m->message, (guint32) gst_util_uint64_scale(time, RTP_RATE, GST_SECOND));
-    put(m->message, (time + GST_USECOND - 1) / GST_USECOND);
+    put_time(m->message, time);
     put(m->message, get_now(m->pipeline) / GST_USECOND);
     put(m->message, report->mask ? report->mask_width : 0);
     put(m->message, report->mask ? report->mask_height : 0);
@@ -246,4 +253,30 @@ void masks_free(Masks *m)
     g_mutex_unlock(&m->lock);
     gst_pad_remove_probe(pad, m->probe);
     gst_object_unref(pad);
+}
+
+void masks_write_preview(GString *message, guint64 re, const GstStructure *answer)
+{
+    GstSample *sample = gst_value_get_sample(gst_structure_get_value(answer, "mask"));
+    const GstStructure *caps = gst_caps_get_structure(gst_sample_get_caps(sample), 0);
+    GstClockTime time = GST_CLOCK_TIME_NONE;
+    GstSamRegion regions[256] = {0};
+    gint width = 0, height = 0;
+    GstMapInfo map;
+
+    gst_structure_get_uint64(answer, "running-time", &time);
+    gst_structure_get(caps, "width", G_TYPE_INT, &width, "height", G_TYPE_INT, &height, NULL);
+    put(message, PREVIEW);
+    put(message, re);
+    put_time(message, GST_CLOCK_TIME_IS_VALID(time) ? time : 0);
+    put(message, width);
+    put(message, height);
+    if (!gst_buffer_map(gst_sample_get_buffer(sample), &map, GST_MAP_READ)) {
+        put(message, 0);
+        put(message, 0);
+        return;
+    }
+    gst_sam_rle_find(map.data, width, height, regions);
+    put_rows(message, map.data, width, 1, &regions[1]);
+    gst_buffer_unmap(gst_sample_get_buffer(sample), &map);
 }

@@ -19,4 +19,8 @@ Masks *masks_new(GstElement *pipeline, GstPad *pad, MasksFunc func, gpointer use
 void masks_want(Masks *masks, gboolean wanted);
 void masks_free(Masks *masks);
 
+/* Writes what a click would take as a message, too. @re: number of the request. @answer: a
+ * samtrack-preview of the tracker. */
+void masks_write_preview(GString *message, guint64 re, const GstStructure *answer);
+
 #endif

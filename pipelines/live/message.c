@@ -10,6 +10,7 @@ static const gchar *const ops[] = {
     [OP_WATCH] = "watch",
     [OP_POINT] = "point",
     [OP_BOX] = "box",
+    [OP_LOOK] = "look",
     [OP_UNDO] = "undo",
     [OP_TAKE] = "take",
     [OP_REMOVE] = "remove",
@@ -166,6 +167,8 @@ static gboolean read_fields(Request *request, JsonObject *object, gchar **why)
     case OP_BOX:
         return read_count(object, "id", FALSE, G_MAXINT64, &request->id, why) &&
             read_prompt(request, object, why);
+    case OP_LOOK:
+        return read_prompt(request, object, why);
     case OP_UNDO:
     case OP_REMOVE:
         return read_count(object, "id", TRUE, G_MAXINT64, &request->id, why);

@@ -13,6 +13,7 @@ typedef enum {
     OP_WATCH, /* camera, video; masks */
     OP_POINT, /* x, y, positive; id, rtp or us */
     OP_BOX,   /* x, y, w, h; id, rtp or us */
+    OP_LOOK,  /* x, y; rtp or us */
     OP_UNDO,
     OP_TAKE, /* id, answer */
     OP_REMOVE,

@@ -14,7 +14,10 @@
 
 static void on_message(const GstStructure *message, gpointer data)
 {
-    answers_hear(((Objects *) data)->answers, message);
+    Objects *objects = data;
+
+    answers_hear(objects->answers, message);
+    looks_hear(objects->looks, message);
 }
 
 Objects *objects_new(Camera *camera, const gchar *folder)
@@ -24,6 +27,7 @@ Objects *objects_new(Camera *camera, const gchar *folder)
     objects->camera = camera;
     objects->folder = folder;
     objects->answers = answers_new(camera);
+    objects->looks = looks_new(camera);
     objects->undo = undo_new();
     saves_forget_undo(folder, camera_get_name(camera));
     camera_set_listener(camera, on_message, objects);
@@ -42,6 +46,7 @@ void objects_free(Objects *objects)
 {
     camera_set_listener(objects->camera, NULL, NULL);
     answers_free(objects->answers);
+    looks_free(objects->looks);
     undo_free(objects->undo);
     g_hash_table_unref(objects->names);
     g_hash_table_unref(objects->past);
@@ -236,6 +241,19 @@ guint64 objects_prompt(Objects *objects, const Prompt *p, gchar **why)
     else if (id)
         answers_forget(objects->answers, id);
     return id;
+}
+
+void objects_look(Objects *objects, const Prompt *p, LookDone done, gpointer user)
+{
+    gchar *text;
+
+    if (camera_get_fault(objects->camera)) {
+        done(NULL, user);
+        return;
+    }
+    text = write_prompt(p);
+    looks_ask(objects->looks, text, done, user);
+    g_free(text);
 }
 
 guint64 objects_undo(Objects *objects, guint64 id, gchar **why)

@@ -6,6 +6,7 @@
 
 #include "answers.h"
 #include "camera.h"
+#include "looks.h"
 #include "saves.h"
 #include "undo.h"
 
@@ -48,6 +49,10 @@ guint64 objects_prompt(Objects *objects, const Prompt *prompt, gchar **why);
 guint64 objects_undo(Objects *objects, guint64 id, gchar **why);
 guint64 objects_take(Objects *objects, guint64 id, guint answer, gchar **why);
 guint64 objects_rename(Objects *objects, guint64 id, const gchar *name, gchar **why);
+
+/* What objects_prompt() would take for a new object; `done` is called in any case, perhaps at
+ * once. */
+void objects_look(Objects *objects, const Prompt *prompt, LookDone done, gpointer user);
 
 /* The names of all objects that ever had one, id -> text; free with g_hash_table_unref(). */
 GHashTable *objects_copy_names(Objects *objects);

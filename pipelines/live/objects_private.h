@@ -20,6 +20,7 @@ struct Objects {
     GHashTable *past;     /* the same, with objects that are gone */
     GHashTable *absences; /* id -> Absence */
     Answers *answers;
+    Looks *looks;
     Undo *undo;
     guint last_undo;      /* number of the file that was written last to undo */
     gdouble ages[AGES];   /* ms */

@@ -20,7 +20,7 @@ try:
 except ImportError as e:
     skip(str(e))
 
-# Of what is shown, as 640x360: red(), the number of pixels in the colour of the first object's mask; find(), the middle of
+# Of what is shown, as 640x360: white(), the number of pixels that a click would take; red(), the number of pixels in the colour of the first object's mask; find(), the middle of
 # what is bright in the picture, the disc, in CSS pixels of the page; apart(), how far from it the middle of the mask is, px,
 # if masks are opaque.
 EYES = '''window.eyes = (() => {
@@ -42,6 +42,7 @@ EYES = '''window.eyes = (() => {
   };
   const bright = () => look((r, g, b) => Math.min(r, g, b) > 170, 'picture');
   return {
+    white: () => look((r, g, b) => Math.min(r, g, b) > 200, 'overlay').n,
     red: () => look((r, g, b) => r - (g + b) / 2 > 20, 'picture', 'overlay').n,
     apart: () => {
       const disc = bright(), mask = look((r, g, b) => r > 250 && Math.abs(g - 59) < 9 && Math.abs(b - 48) < 9, 'overlay');
@@ -70,6 +71,14 @@ CLICK = '''(() => {
   for (const kind of ['pointerdown', 'pointerup'])
     stage.dispatchEvent(new PointerEvent(kind, { clientX: at.x, clientY: at.y, pointerId: 1, isPrimary: true, button: 0,
       pointerType: 'mouse', bubbles: true }));
+})()'''
+
+
+# The mouse, or a finger, comes to the disc.
+MOVE = '''(() => {
+  const at = eyes.find();
+  document.getElementById('stage').dispatchEvent(new PointerEvent('pointermove', { clientX: at.x, clientY: at.y, bubbles: true,
+    pointerType: 'KIND', isPrimary: true }));
 })()'''
 
 
@@ -103,6 +112,22 @@ async def begin(tab, program):
 async def click_disc(tab):
     """By a script: until a loaded machine clicks, the disc is elsewhere. Before the first picture it is nowhere."""
     await tab.wait_for(f'eyes.find().column >= 0 && ({CLICK % 0}, true)')
+
+
+async def look(tab, out):
+    """What a click would take is shown under the mouse, and nothing is begun; a finger is shown nothing."""
+    for kind, shown in (('mouse', True), ('touch', False)):
+        await tab.run('document.getElementById("stage").dispatchEvent(new PointerEvent("pointerleave"))')
+        await tab.wait_for('eyes.white() === 0')
+        move = MOVE.replace('KIND', kind)
+        if shown:
+            await tab.wait_for(f'{move}, eyes.white() > {RADIUS * RADIUS * 2}')
+            await tab.screenshot(f'{out}/look.png')
+        else:
+            for _ in range(4):
+                await tab.run(f'{move}, new Promise((resolve) => setTimeout(resolve, 200))')
+                check(await tab.run('eyes.white() === 0'), 'a finger is shown what a click would take')
+    check(await tab.run(f'{ROWS}.length === 0'), 'a look begins an object')
 
 
 async def select_disc(tab):
@@ -237,6 +262,7 @@ async def use(tab, program, out):
     check(await tab.run('location.search') == '', 'the address still shows the token')
     by_webrtc = await tab.run('document.getElementById("video").srcObject !== null')
     print('the video comes by', 'WebRTC' if by_webrtc else 'JPEGs')
+    await look(tab, out)
     await select_disc(tab)
     await tab.wait_for(f'JSON.stringify({ROWS}) === \'[["","tracked"]]\'')
     await choose(tab, program)

@@ -37,6 +37,28 @@ class Reader:
         return -(n + 1) // 2 if n & 1 else n // 2
 
 
+def read_rows(r):
+    above, rows = [], []
+    for _ in range(r.number()):
+        ends = []
+        n = 2 * r.number()
+        for i in range(n):
+            ends.append(r.signed() + (above[i] if n == len(above) else ends[-1] if i else 0))
+        rows.append(ends)
+        above = ends
+    return rows
+
+
+def read_preview(data):
+    """{re, rtp, us, width, height, y, rows}"""
+    r = Reader(data)
+    check(r.number() == 2, 'another kind of message')
+    message = {name: r.number() for name in ('re', 'rtp', 'us', 'width', 'height', 'y')}
+    message['rows'] = read_rows(r)
+    check(r.at == len(data), f'{len(data) - r.at} bytes too many')
+    return message
+
+
 def read(data):
     """{n, rtp, us, now, width, height, objects: [{id, slot, state, behind, y, rows}]}; rows are lists of ends of runs."""
     r = Reader(data)
@@ -45,14 +67,7 @@ def read(data):
     message['objects'] = []
     for _ in range(r.number()):
         thing = {name: r.number() for name in ('id', 'slot', 'state', 'behind', 'y')}
-        above, thing['rows'] = [], []
-        for _ in range(r.number()):
-            ends = []
-            n = 2 * r.number()
-            for i in range(n):
-                ends.append(r.signed() + (above[i] if n == len(above) else ends[-1] if i else 0))
-            thing['rows'].append(ends)
-            above = ends
+        thing['rows'] = read_rows(r)
         message['objects'].append(thing)
     check(r.at == len(data), f'{len(data) - r.at} bytes too many')
     return message
@@ -61,6 +76,17 @@ def read(data):
 class Looker(Page):
     """A page that wants masks; it confirms them if it is told to."""
     confirms = True
+
+    def __init__(self, program):
+        super().__init__(program)
+        self.previews = []
+
+    async def preview(self, **fields):
+        """What a click would take, while the page goes on."""
+        await self.socket.send(json.dumps({'op': 'look', **fields}))
+        while not self.previews:
+            check(await self.take_masks() or self.previews, 'no masks come, and no preview')
+        return self.previews.pop()
 
     async def look(self):
         await self.socket.send('{"op":"watch","camera":"demo","video":"mjpeg","masks":true}')
@@ -76,6 +102,9 @@ class Looker(Page):
                 text = await asyncio.wait_for(self.socket.recv(), left)
             except asyncio.TimeoutError:
                 return None
+            if isinstance(text, bytes) and text[0] == 2:
+                self.previews.append(read_preview(text))
+                continue
             if isinstance(text, bytes):
                 masks = read(text)
                 if self.confirms:
@@ -147,6 +176,38 @@ async def confirm_early(program, page):
             await other.take('state')
 
 
+def check_preview(preview, re, x, y):
+    """The scripted tracker takes 3/8 of the width and a half of the height around a point."""
+    left, top = x * 640 - 120, y * 360 - 90
+    check(preview['re'] == re and (preview['width'], preview['height']) == (640, 360), f'the preview is {preview}')
+    check(preview['y'] == top and preview['rows'] == [[left, left + 240]] * 180, f'it begins at {preview["y"]}: {preview["rows"][:2]}')
+
+
+async def preview(program, page):
+    """What a click would take, on the frame that is named, begins nothing; of several requests the newest is answered."""
+    for _ in range(20):  # a busy machine may answer when the frame is not held any more: then on the oldest that is
+        masks = await page.take_masks()
+        shown = await page.preview(x=0.5, y=0.5, re=5, us=masks['us'])
+        check_preview(shown, 5, 0.5, 0.5)
+        if 0 <= masks['us'] - shown['us'] < 100000:
+            break
+    check(masks['us'] - shown['us'] >= 0, f'it is of {shown["us"]}, asked for was {masks["us"]}')
+    for re in range(10, 14):
+        await page.socket.send(json.dumps({'op': 'look', 'x': 0.25 + re / 64, 'y': 0.5, 're': re}))
+    numbers = []
+    while not numbers or numbers[-1] < 13:
+        while not page.previews:
+            check(await page.take_masks() or page.previews, f'after previews {numbers} none comes')
+        check_preview(page.previews[0], page.previews[0]['re'], 0.25 + page.previews[0]['re'] / 64, 0.5)
+        numbers.append(page.previews.pop(0)['re'])
+    check(numbers == sorted(numbers), f'previews came as {numbers}')
+    async with Looker(program) as other:  # it leaves before its answer comes
+        await other.socket.send('{"op":"look","x":0.5,"y":0.5,"re":1}')
+    check(len((await page.take_masks())['objects']) == 1, 'a preview has begun an object')
+    await page.socket.send('{"op":"look","x":0.5,"re":8}')
+    check("'y'" in (await page.take('refused'))['why'], 'a look without y is not refused')
+
+
 async def leave(page):
     await page.socket.send('{"op":"clear"}')
     while (await page.take_masks())['objects']:
@@ -166,6 +227,7 @@ async def run(build):
             await follow(page)
             await stall(program, page)
             await confirm_early(program, page)
+            await preview(program, page)
             await leave(page)
     print('ok')
 

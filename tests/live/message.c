@@ -33,6 +33,10 @@ static void test_good(void)
     CHECK(r.prompt.box && r.prompt.positive && r.prompt.w == 0.5 && r.prompt.h == 0.25);
     CHECK(!r.has_rtp && r.re == 0 && r.prompt.id == 0);
     request_clear(&r);
+    CHECK(parse(&r, "{\"op\":\"look\",\"x\":0.5,\"y\":0.75,\"re\":4,\"us\":5}", &why));
+    CHECK(r.op == OP_LOOK && r.prompt.x == 0.5 && r.prompt.y == 0.75 && r.re == 4 && !r.prompt.id);
+    CHECK(r.prompt.time == 5 * GST_USECOND && !r.prompt.box && r.prompt.positive);
+    request_clear(&r);
     CHECK(parse(&r, "{\"op\":\"rename\",\"id\":3,\"name\":\"\\u2603 <b>\"}", &why));
     CHECK(r.id == 3 && g_str_equal(r.name, "\xe2\x98\x83 <b>"));
     request_clear(&r);
@@ -71,6 +75,7 @@ static void test_bad(void)
         {"{\"op\":\"save\",\"name\":1}", "'name'"},
         {"{\"op\":\"restore\",\"save\":\"../x\"}", "'save'"},
         {"{\"op\":\"back\",\"n\":-1}", "'n'"},
+        {"{\"op\":\"look\",\"x\":1}", "'y'"},
         {"{\"op\":\"take\",\"id\":1}", "'answer'"},
         {"{\"op\":\"take\",\"id\":1,\"answer\":4}", "'answer'"},
         {"{\"op\":\"remove\",\"id\":1.5}", "'id'"},

@@ -19,6 +19,7 @@ export class Drawing {
   hovered = 0;
   opacity = 0.45;
   outlines = false; // for all objects
+  preview = null; // what a click would take, as parsePreview() returns it
   styles = new Map(); // id -> {look: 'fill', 'outline' or 'hidden', locked}
 
   constructor(canvas) {
@@ -28,6 +29,7 @@ export class Drawing {
 
   forget() {
     this.#seen.clear();
+    this.preview = null;
   }
 
   styleOf(id) {
@@ -52,6 +54,7 @@ export class Drawing {
   // fit: where the picture lies in the box. age: ms. gone: the camera gives nothing, so that nothing is where it was.
   draw(box, fit, masks, age, gone) {
     this.clear(box);
+    if (this.preview?.mask && !gone) this.#drawPreview(this.preview, fit);
     if (!masks) return;
     const pale = Math.max(1 - age / paleMs, palest);
     const marks = [];
@@ -68,6 +71,24 @@ export class Drawing {
     for (const o of masks.objects)
       if (o.mask && !gone && this.styleOf(o.id).look !== 'hidden') this.#drawName(o, masks, fit, box, pale);
     marks.forEach((o) => this.#drawLost(o, fit, box));
+  }
+
+  #drawPreview({ mask, width, height }, fit) {
+    const c = this.#c, scale = fit.scale * fit.width / width;
+    c.save();
+    c.translate(fit.left, fit.top);
+    c.scale(scale, fit.scale * fit.height / height);
+    c.fillStyle = '#fff';
+    c.globalAlpha = 0.16;
+    c.fill(mask.path, 'evenodd');
+    c.globalAlpha = 0.9;
+    for (const [colour, dashes, width] of [['#000', [], 3], ['#fff', [6, 4], 2]]) {
+      c.strokeStyle = colour;
+      c.setLineDash(dashes.map((n) => n / scale));
+      c.lineWidth = width / scale;
+      c.stroke(mask.path);
+    }
+    c.restore();
   }
 
   #drawMask(o, masks, fit, pale) {

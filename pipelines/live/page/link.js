@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The connection to the program: a WebSocket that is opened again whenever it closes.
 
-import { parseMasks } from './masks.js';
+import { isPreview, parseMasks, parsePreview } from './masks.js';
 
 const waits = [250, 500, 1000, 2000];
 const confirmMs = 60; // between two confirmations of masks: the program counts requests
@@ -45,6 +45,10 @@ export class Link extends EventTarget {
   }
 
   #takeMasks(data) {
+    if (isPreview(data)) {
+      this.dispatchEvent(new CustomEvent('preview', { detail: parsePreview(data) }));
+      return;
+    }
     const masks = parseMasks(data);
     this.#masks = masks.n;
     if (performance.now() - this.#said > confirmMs) this.#confirm();

@@ -4,6 +4,7 @@
 import { Annotations } from './annotations.js';
 import { Answers } from './answers.js';
 import { Graph } from './graph.js';
+import { Hover } from './hover.js';
 import { Link } from './link.js';
 import { Objects } from './objects.js';
 import { Pointer } from './pointer.js';
@@ -20,7 +21,8 @@ const annotations = new Annotations($('coco'), $('lines'), $('kept'), $('loss'))
 const answers = new Answers($('answers'), ask);
 const saves = new Saves($('saves'), $('save-form'), $('save-name'), $('save-list'), ask, tell);
 const graphs = { delay: new Graph($('delay-graph')), age: new Graph($('age-graph')), rate: new Graph($('rate-graph')) };
-const pointer = new Pointer($('stage'), $('marks'), view, prompt, (id) => objects.select(id));
+const hover = new Hover(view, link);
+const pointer = new Pointer($('stage'), $('marks'), view, prompt, (id) => objects.select(id), (at) => hover.at(at));
 let camera = '';
 let kind = 'webrtc';
 let width = null;

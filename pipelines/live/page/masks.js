@@ -3,6 +3,7 @@
 
 const states = ['new', 'tracked', 'occluded', 'lost', 'found'];
 const version = 1;
+const preview = 2; // instead
 const turns = [[1, 0], [0, 1], [-1, 0], [0, -1]]; // right, down, left, up
 
 class Reader {
@@ -136,6 +137,16 @@ class Mask {
     const f = this.#cells, cx = Math.floor(x) - f.x, cy = Math.floor(y) - f.y;
     return cx >= 0 && cy >= 0 && cx < f.w && cy < f.h && f.cells[(cy + 1) * f.width + cx + 1] === 1;
   }
+}
+
+export const isPreview = (buffer) => new Uint8Array(buffer)[0] === preview;
+
+// What a click would take: {re, rtp, us, width, height, mask}; mask is null if that is nothing.
+export function parsePreview(buffer) {
+  const reader = new Reader(buffer);
+  const [, re, rtp, us, width, height] = Array.from({ length: 6 }, () => reader.number());
+  const rows = readRows(reader);
+  return { re, rtp, us, width, height, mask: rows.rows.length ? new Mask(rows) : null };
 }
 
 // {n, rtp, us, now, width, height, objects: [{id, slot, state, behind, mask}]}; mask is null where none is seen. rtp and us are

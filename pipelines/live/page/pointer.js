@@ -10,22 +10,24 @@ export class Pointer {
   #view;
   #act;
   #select;
+  #look;
   #start = null;
   tool = 'select'; // what a click does: 'select' an object or begin one, 'add' to the selected one, 'take' away from it
 
   // act(op, fields, correct): op is point or box, coordinates run from 0 to 1; correct: it is for the selected object.
-  // select(id): the object that was clicked.
-  constructor(stage, marks, view, act, select) {
+  // select(id): the object that was clicked. look(at): where a click would begin an object; null: nowhere.
+  constructor(stage, marks, view, act, select, look) {
     this.#stage = stage;
     this.#marks = marks;
     this.#view = view;
     this.#act = act;
     this.#select = select;
+    this.#look = look;
     stage.addEventListener('pointerdown', (e) => this.#down(e));
     stage.addEventListener('pointermove', (e) => this.#move(e));
     stage.addEventListener('pointerup', (e) => this.#up(e));
     stage.addEventListener('pointercancel', () => this.#cancel());
-    stage.addEventListener('pointerleave', () => this.#hover(0));
+    stage.addEventListener('pointerleave', () => this.#hover(0, null));
     stage.addEventListener('contextmenu', (e) => e.preventDefault());
   }
 
@@ -33,6 +35,7 @@ export class Pointer {
     const at = this.#view.locate(e.clientX, e.clientY);
     if (e.target !== this.#stage || !at || !e.isPrimary || this.#start || e.button === 1) return;
     this.#stage.setPointerCapture(e.pointerId);
+    this.#look(null);
     const tool = e.button === 2 ? 'take' : e.shiftKey ? 'add' : e.altKey ? 'new' : this.tool;
     const s = this.#start = { at, x: e.clientX, y: e.clientY, time: this.#view.shown.time, box: null, tool,
       hit: tool === 'select' ? this.#view.find(at.x, at.y) : 0, timer: 0 };
@@ -44,8 +47,9 @@ export class Pointer {
     this.#cancel();
   }
 
-  #hover(id) {
+  #hover(id, at) {
     const looks = this.#view.looks;
+    this.#look(at);
     this.#stage.classList.toggle('over', id > 0);
     if (looks.hovered === id) return;
     looks.hovered = id;
@@ -55,8 +59,10 @@ export class Pointer {
   #move(e) {
     const s = this.#start;
     if (!s) {
-      const at = e.pointerType !== 'touch' && this.tool === 'select' && this.#view.locate(e.clientX, e.clientY);
-      this.#hover(at ? this.#view.find(at.x, at.y) : 0);
+      if (e.pointerType === 'touch') return;
+      const at = e.target === this.#stage && this.tool === 'select' ? this.#view.locate(e.clientX, e.clientY) : null;
+      const id = at ? this.#view.find(at.x, at.y) : 0;
+      this.#hover(id, e.shiftKey || (id && !e.altKey) ? null : at);
       return;
     }
     if (s.tool === 'take' || !e.isPrimary) return;

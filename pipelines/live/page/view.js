@@ -8,6 +8,7 @@ const mostHeld = 32e6; // pixels of frames that wait for their masks
 const mostMasks = 128;
 const rateSpan = 2000; // ms
 const mostDelays = 32;
+const stalePreview = 1500; // ms from the frame that is shown
 
 const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1];
 
@@ -64,6 +65,12 @@ export class View {
 
   get mode() {
     return this.#mode;
+  }
+
+  // What a click would take; null: nothing is asked for.
+  set preview(preview) {
+    this.#drawing.preview = preview;
+    this.redraw();
   }
 
   get looks() {
@@ -245,7 +252,8 @@ export class View {
     }
     const { masks, time } = this.shown;
     const age = masks ? Math.max(since(time, masks), 0) : 0;
-    const { width, height } = this.shown;
+    const { width, height } = this.shown, { preview } = this.#drawing;
+    if (preview && Math.abs(since(time, preview)) > stalePreview) this.#drawing.preview = null;
     this.#drawing.draw(box, { ...this.#fit(box), width, height }, masks, age, this.#gone);
   }
 }
