@@ -167,6 +167,12 @@ typedef struct
   GstSamRegion region;          /* all 0: the label map does not show it */
 } PackedObject;
 
+guint
+gst_sam_coder_get_layout (void)
+{
+  return sizeof (PackedFrame) << 16 | sizeof (PackedObject);
+}
+
 static void
 append_text (GString * to, const gchar * text)
 {
@@ -266,9 +272,11 @@ unpack_object (GstSamCoder * coder, GstSamRecord * record, guint i,
   const guint slot = take (rest, &packed, sizeof packed) ?
       packed.object.slot : 256;
 
-  if (slot > 255 || !copy_text (rest, record->label[i]))
+  if (slot > 255 || (guint) packed.object.state > SAM_OBJECT_FOUND ||
+      !copy_text (rest, record->label[i]))
     return FALSE;
   record->report.object[i] = packed.object;
+  record->report.object[i].label = NULL;
   if (!packed.region.area)
     return TRUE;
   coder->region[slot] = packed.region;
@@ -288,6 +296,7 @@ gst_sam_coder_unpack (GstSamCoder * coder, GstSamRecord * record,
   memset (coder->region, 0, sizeof coder->region);
   coder->labels = NULL;
   if (!take (&rest, &frame, sizeof frame) ||
+      frame.state > GST_SAM_REPORT_STALE ||
       frame.num_objects > G_N_ELEMENTS (report->object) ||
       !copy_text (&rest, record->reference) ||
       !copy_text (&rest, record->source))

@@ -65,9 +65,12 @@ const gchar *gst_sam_coder_get_counts (GstSamCoder * coder,
     const GstSamObject * object);
 
 /* Append a record as bytes, with what gst_sam_coder_begin() found of it but
- * without marks. They are of use in this process only. */
+ * without marks. They are of use to programs with the same layout. */
 void gst_sam_coder_pack (GstSamCoder * coder, const GstSamRecord * record,
     GString * to);
+
+/* A number that differs where the bytes are others. */
+guint gst_sam_coder_get_layout (void);
 
 /* The reverse: fill in @record, and begin. Texts and run lengths are those in
  * @data, which must outlive the use of both. Returns FALSE if it is not the

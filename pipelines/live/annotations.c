@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 #include "annotations.h"
 
+#include "forms.h"
 #include "journal.h"
-#include "record/gstsamcoco.h"
-#include "record/gstsamline.h"
 #include "record/gstsamwriter.h"
-#include "store.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glib/gstdio.h>
+#include <string.h>
 #include <unistd.h>
 
-#define SEGMENTS 16
+#define SEGMENTS 16       /* of the bound; those of short runs have less */
+#define MOST_FILES 256
+#define NAMES_PART 4      /* of a segment, that names may take at its beginning */
 #define QUEUE 64          /* frames that wait for the disk */
-#define SHEET_BYTES 65536 /* that are worth a write */
 #define MOST_TIMES 8      /* bytes of a download for each that is kept */
+#define MOST_DIGITS 8     /* of the number in the name of a file */
+#define ENDING ".annotations"
 
 struct Annotations {
     GstSamFormat format; /* of the writer */
     const gchar *folder;
-    gchar *camera, *run;
+    gchar *camera;
     guint64 most;
     GstSamTally tally;
     GstSamWriter writer;
@@ -31,16 +34,29 @@ struct Annotations {
     /* of the writer's thread */
     guint64 last_time; /* of the masks that were kept last, ns */
     GstSamCoder coder;
-    GString *packed;
+    GString *packed, *chunks;
+    guint last_file; /* number of the last one */
 
     GMutex lock;       /* guards what follows; the writer's thread alone changes the segments */
     GArray *segments;  /* Segment, oldest first */
+    GPtrArray *runs;   /* Run, oldest first; the last is this one */
+    GString *notes;    /* chunks that go before the next frame */
     AnnotationsStats stats;
 };
 
 static void close_segment(gpointer data)
 {
-    close(((Segment *) data)->fd);
+    Segment *segment = data;
+
+    if (segment->fd >= 0)
+        close(segment->fd);
+    g_free(segment->path);
+}
+
+/* This program's own. */
+static Run *get_run(Annotations *a)
+{
+    return g_ptr_array_index(a->runs, a->runs->len - 1);
 }
 
 static void note_failure(Annotations *a, const gchar *why)
@@ -69,49 +85,151 @@ static void note_success(Annotations *a)
             G_TYPE_UINT64, gst_sam_tally_get_lost(&a->tally), NULL);
 }
 
-static void add_segment(Annotations *a, gint fd, guint64 time)
+/* Needs the lock. What is told of the segments that are there. */
+static void update_stats(Annotations *a)
 {
-    const Segment segment = {.fd = fd, .first_time = time};
+    const Segment *before = NULL;
+    guint64 time = 0;
+    guint i;
 
-    g_mutex_lock(&a->lock);
-    if (a->segments->len == SEGMENTS) {
-        const Segment *oldest = &g_array_index(a->segments, Segment, 0);
-        a->stats.frames -= oldest->frames;
-        a->stats.bytes -= oldest->bytes;
-        a->stats.forgotten += oldest->frames;
-        g_array_remove_index(a->segments, 0);
+    a->stats.frames = a->stats.bytes = 0;
+    for (i = 0; i < a->segments->len; i++) {
+        const Segment *segment = &g_array_index(a->segments, Segment, i);
+
+        a->stats.frames += segment->frames;
+        a->stats.bytes += segment->bytes;
+        if (!segment->frames)
+            continue;
+        time += segment->last_time - segment->first_time;
+        if (before && before->run == segment->run)
+            time += segment->first_time - before->last_time;
+        before = segment;
     }
-    g_array_append_val(a->segments, segment);
+    a->stats.seconds = time / 1e9;
+}
+
+static void drop_oldest(Annotations *a)
+{
+    const Segment *oldest = &g_array_index(a->segments, Segment, 0);
+
+    g_unlink(oldest->path);
+    g_mutex_lock(&a->lock);
+    a->stats.forgotten += oldest->frames;
+    g_array_remove_index(a->segments, 0);
+    update_stats(a);
     g_mutex_unlock(&a->lock);
 }
 
-/* The segment that the next frame goes to; NULL and errno if there is none. */
-static Segment *find_room(Annotations *a, gsize bytes, guint64 time)
+static gchar *get_path(Annotations *a, guint number)
+{
+    return g_strdup_printf("%s/%s.%0*u%s", a->folder, a->camera, MOST_DIGITS, number, ENDING);
+}
+
+/* A new file; FALSE and errno if there is none. Another program, with the same folder, may write
+ * files of this camera, too. */
+static gboolean create_segment(Annotations *a, Segment *segment)
+{
+    do {
+        g_free(segment->path);
+        segment->path = get_path(a, ++a->last_file);
+        segment->fd = open(segment->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    } while (segment->fd < 0 && errno == EEXIST && a->last_file < 99999999);
+    if (segment->fd < 0)
+        g_clear_pointer(&segment->path, g_free);
+    return segment->fd >= 0;
+}
+
+/* NULL and errno if there is none. */
+static Segment *add_segment(Annotations *a, gsize bytes)
 {
     const guint64 room = a->most / SEGMENTS;
-    Segment *newest = a->segments->len ? &g_array_index(a->segments, Segment,
-        a->segments->len - 1) : NULL;
-    gint fd;
+    Segment segment = {.fd = -1, .run = a->runs->len - 1};
 
     if (bytes > room) {
         errno = EFBIG;
         return NULL;
     }
-    if (newest && newest->bytes + bytes <= room)
-        return newest;
-    fd = store_open_file(a->folder);
-    if (fd < 0)
+    while (a->segments->len && (a->stats.bytes + room > a->most ||
+        a->segments->len >= MOST_FILES))
+        drop_oldest(a);
+    if (!create_segment(a, &segment))
         return NULL;
-    add_segment(a, fd, time);
+    g_mutex_lock(&a->lock);
+    g_array_append_val(a->segments, segment);
+    g_mutex_unlock(&a->lock);
     return &g_array_index(a->segments, Segment, a->segments->len - 1);
+}
+
+/* The newest one, if it is of this run. */
+static Segment *get_newest(Annotations *a)
+{
+    Segment *newest = a->segments->len ? &g_array_index(a->segments, Segment,
+        a->segments->len - 1) : NULL;
+
+    return newest && newest->run == a->runs->len - 1 ? newest : NULL;
+}
+
+/* The run, and the names that its objects have. */
+static void pack_run(Annotations *a)
+{
+    const Run *run = get_run(a);
+    GHashTableIter iter;
+    gpointer id, name;
+
+    store_pack_run(a->chunks, run->id);
+    if (run->goes_on)
+        store_pack_going_on(a->chunks);
+    g_hash_table_iter_init(&iter, run->names);
+    while (a->chunks->len < a->most / SEGMENTS / NAMES_PART &&
+        g_hash_table_iter_next(&iter, &id, &name))
+        store_pack_name(a->chunks, *(guint64 *) id, name);
+}
+
+/* What is to be written: the frame behind what there is to note. Returns how many bytes of the
+ * notes are in it. */
+static gsize compose(Annotations *a, gboolean is_first, const GString *frame)
+{
+    gsize noted;
+
+    g_string_truncate(a->chunks, 0);
+    g_mutex_lock(&a->lock);
+    noted = a->notes->len;
+    if (is_first)
+        pack_run(a);
+    else
+        g_string_append_len(a->chunks, a->notes->str, a->notes->len);
+    g_mutex_unlock(&a->lock);
+    g_string_append_len(a->chunks, frame->str, frame->len);
+    return noted;
+}
+
+/* A write that fails leaves nothing behind the end: the next program would read it. */
+static gboolean write_chunks(Annotations *a, const Segment *segment)
+{
+    gint number;
+
+    if (store_write(segment->fd, a->chunks->str, a->chunks->len, segment->bytes))
+        return TRUE;
+    number = errno;
+    if (ftruncate(segment->fd, segment->bytes))
+        log_warning("annotations-not-cut", "camera", G_TYPE_STRING, a->camera, "why", G_TYPE_STRING,
+            g_strerror(errno), NULL);
+    errno = number;
+    return FALSE;
 }
 
 static gboolean keep(Annotations *a, const GString *packed, guint64 time, GError **error)
 {
-    Segment *segment = find_room(a, packed->len, time);
+    Segment *segment = get_newest(a);
+    gsize noted = compose(a, !segment || !segment->bytes, packed);
 
-    /* What a failed write leaves behind the segment's end is written over. */
-    if (!segment || !store_write(segment->fd, packed->str, packed->len, segment->bytes)) {
+    if (segment && segment->bytes + a->chunks->len > a->most / SEGMENTS) {
+        segment = NULL;
+        noted = compose(a, TRUE, packed);
+    }
+    if (!segment)
+        segment = add_segment(a, a->chunks->len);
+    if (!segment || !write_chunks(a, segment)) {
         const gchar *why = g_strerror(errno);
 
         note_failure(a, why);
@@ -120,13 +238,43 @@ static gboolean keep(Annotations *a, const GString *packed, guint64 time, GError
     }
     note_success(a);
     g_mutex_lock(&a->lock);
-    segment->bytes += packed->len;
-    segment->frames++;
-    a->stats.frames++;
-    a->stats.bytes += packed->len;
-    a->stats.seconds = (time - g_array_index(a->segments, Segment, 0).first_time) / 1e9;
+    g_string_erase(a->notes, 0, noted);
+    segment->bytes += a->chunks->len;
+    segment->last_time = time;
+    if (!segment->frames++)
+        segment->first_time = time;
+    update_stats(a);
     g_mutex_unlock(&a->lock);
     return TRUE;
+}
+
+/* What was noted behind the last frame. */
+static void keep_notes(Annotations *a)
+{
+    Segment *segment = get_newest(a);
+
+    if (!segment || !segment->bytes || !a->notes->len)
+        return;
+    g_string_assign(a->chunks, "");
+    g_string_append_len(a->chunks, a->notes->str, a->notes->len);
+    if (write_chunks(a, segment))
+        segment->bytes += a->chunks->len;
+}
+
+void annotations_note_name(Annotations *a, guint64 id, const gchar *name)
+{
+    g_mutex_lock(&a->lock);
+    g_hash_table_replace(get_run(a)->names, g_memdup2(&id, sizeof id), g_strdup(name));
+    store_pack_name(a->notes, id, name);
+    g_mutex_unlock(&a->lock);
+}
+
+void annotations_note_going_on(Annotations *a)
+{
+    g_mutex_lock(&a->lock);
+    get_run(a)->goes_on = TRUE;
+    store_pack_going_on(a->notes);
+    g_mutex_unlock(&a->lock);
 }
 
 /* A tracked frame is kept once: not those that repeat its masks, and none where there is no
@@ -155,6 +303,88 @@ static void free_format(GstSamFormat *format)
 {
 }
 
+/* The number in the name of a file of this camera; 0: it is another file. */
+static guint get_number(Annotations *a, const gchar *file)
+{
+    const gsize n = strlen(a->camera);
+    guint64 number;
+    gchar *end;
+
+    if (strncmp(file, a->camera, n) || file[n] != '.' ||
+        strspn(file + n + 1, "0123456789") != MOST_DIGITS)
+        return 0;
+    number = g_ascii_strtoull(file + n + 1, &end, 10);
+    return strcmp(end, ENDING) ? 0 : (guint) number;
+}
+
+static gint compare_numbers(gconstpointer a, gconstpointer b)
+{
+    const guint x = *(const guint *) a, y = *(const guint *) b;
+
+    return (x > y) - (x < y);
+}
+
+static GArray *list_files(Annotations *a)
+{
+    GArray *numbers = g_array_new(FALSE, FALSE, sizeof(guint));
+    GDir *dir = g_dir_open(a->folder, 0, NULL);
+    const gchar *file;
+    guint number;
+
+    while (dir && (file = g_dir_read_name(dir)))
+        if ((number = get_number(a, file)))
+            g_array_append_val(numbers, number);
+    g_clear_pointer(&dir, g_dir_close);
+    g_array_sort(numbers, compare_numbers);
+    return numbers;
+}
+
+/* Takes the path. One without a frame, of a program that was killed at once, is removed. */
+static void recover_file(Annotations *a, gchar *path, guint64 *last_frame)
+{
+    Segment segment = {.fd = -1, .path = path};
+    gchar *why = NULL;
+
+    if (store_recover(&segment, a->runs, last_frame, &why) && segment.frames) {
+        g_array_append_val(a->segments, segment);
+        return;
+    }
+    if (why)
+        log_warning("annotations-not-found", "camera", G_TYPE_STRING, a->camera, "why",
+            G_TYPE_STRING, why, NULL);
+    else
+        g_unlink(path);
+    g_free(why);
+    g_free(path);
+}
+
+/* What the runs before have kept. Frames are counted on, so that their numbers tell them apart. */
+static void recover(Annotations *a)
+{
+    GArray *files = list_files(a);
+    guint64 last_frame = 0;
+    Run *run = g_new0(Run, 1);
+    guint i;
+
+    for (i = 0; i < files->len; i++) {
+        a->last_file = g_array_index(files, guint, i);
+        recover_file(a, get_path(a, a->last_file), &last_frame);
+    }
+    g_array_unref(files);
+    run->id = g_strdup_printf("%08x%08x", g_random_int(), g_random_int());
+    run->names = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+    g_ptr_array_add(a->runs, run);
+    update_stats(a);
+    while (a->stats.bytes > a->most)
+        drop_oldest(a);
+    a->stats.forgotten = 0;
+    if (!a->segments->len)
+        return;
+    a->frame = a->stream_start = last_frame + 1;
+    log_info("annotations-found", "camera", G_TYPE_STRING, a->camera, "frames", G_TYPE_UINT64,
+        a->stats.frames, NULL);
+}
+
 Annotations *annotations_new(const gchar *folder, const gchar *camera, guint64 most,
     GError **error)
 {
@@ -170,17 +400,20 @@ Annotations *annotations_new(const gchar *folder, const gchar *camera, guint64 m
     a->format.free = free_format;
     a->folder = folder;
     a->camera = g_strdup(camera);
-    a->run = g_strdup_printf("%08x%08x", g_random_int(), g_random_int());
     a->most = a->stats.most = most;
     a->last_time = GST_CLOCK_TIME_NONE;
     a->packed = g_string_new(NULL);
+    a->chunks = g_string_new(NULL);
+    a->notes = g_string_new(NULL);
     a->segments = g_array_new(FALSE, FALSE, sizeof(Segment));
     g_array_set_clear_func(a->segments, close_segment);
+    a->runs = g_ptr_array_new_with_free_func(store_free_run);
     g_mutex_init(&a->lock);
     gst_sam_coder_init(&a->coder, GST_SAM_EXPORT_MASK_SIZE_FRAME);
     gst_sam_tally_init(&a->tally, NULL);
     gst_sam_tally_start(&a->tally);
     gst_sam_writer_init(&a->writer, &a->tally);
+    recover(a);
     if (gst_sam_writer_start(&a->writer, &a->format, "the annotations", QUEUE, error))
         return a;
     annotations_free(a);
@@ -190,13 +423,16 @@ Annotations *annotations_new(const gchar *folder, const gchar *camera, guint64 m
 void annotations_free(Annotations *a)
 {
     gst_sam_writer_stop(&a->writer);
+    keep_notes(a);
     gst_sam_writer_clear(&a->writer);
     gst_sam_tally_clear(&a->tally);
     gst_sam_coder_clear(&a->coder);
     g_string_free(a->packed, TRUE);
+    g_string_free(a->chunks, TRUE);
+    g_string_free(a->notes, TRUE);
     g_array_unref(a->segments);
+    g_ptr_array_unref(a->runs);
     g_mutex_clear(&a->lock);
-    g_free(a->run);
     g_free(a->camera);
     g_free(a);
 }
@@ -258,143 +494,45 @@ void annotations_get_stats(Annotations *a, AnnotationsStats *stats)
     stats->lost = gst_sam_tally_get_lost(&a->tally);
 }
 
-/* A file that is made. */
-typedef struct {
-    AnnotationsForm form;
-    GArray *segments; /* Segment; file descriptors of their own */
-    gint fault;       /* error number of copying them; 0: none */
-    GHashTable *names;
-    const gchar *folder, *run;
-    guint64 most;
-    gint fd;
-    guint64 bytes;
-} Job;
-
-static void free_job(gpointer data)
-{
-    Job *job = data;
-
-    if (job->fd >= 0)
-        close(job->fd);
-    g_array_unref(job->segments);
-    g_hash_table_unref(job->names);
-    g_free(job);
-}
-
-static gboolean write_lines(const Job *job, Frames *frames, GstSamOutput *sheet, GError **error)
-{
-    const GstSamLineParams params = {.run = job->run, .names = job->names};
-    GString *text = g_string_new(NULL);
-    GError *why = NULL;
-    GstSamRecord *record;
-    GstSamCoder *coder;
-
-    while (!why && (record = frames_next(frames, &coder, &why))) {
-        gst_sam_line_append(text, record, coder, &params);
-        if (text->len > SHEET_BYTES && sheet->write(sheet, text->str, text->len, &why))
-            g_string_truncate(text, 0);
-    }
-    if (!why)
-        sheet->write(sheet, text->str, text->len, &why);
-    g_string_free(text, TRUE);
-    if (why)
-        g_propagate_error(error, why);
-    return !why;
-}
-
-/* One video of the frames that are kept, at the times of their masks. */
-static gboolean collect(GstSamCoco *coco, Frames *frames, GCancellable *cancellable,
-    GError **error)
-{
-    GError *why = NULL;
-    GstSamRecord *record;
-    GstSamCoder *coder;
-    guint64 index;
-
-    for (index = 0; !why && (record = frames_next(frames, &coder, &why)); index++) {
-        record->stream = 0;
-        record->running_time = record->report.running_time;
-        if (gst_sam_coco_add(coco, record, coder, index, &why))
-            g_cancellable_set_error_if_cancelled(cancellable, &why);
-    }
-    if (why)
-        g_propagate_error(error, why);
-    return !why;
-}
-
-static gboolean write_coco(const Job *job, Frames *frames, GstSamOutput *sheet,
-    GCancellable *cancellable, GError **error)
-{
-    GstSamCoco coco;
-    gboolean ok;
-
-    gst_sam_coco_init(&coco, job->form == ANNOTATIONS_COCO_VIDEO, "samtrack-live",
-        "annotations.json");
-    coco.plain = TRUE;
-    coco.names = job->names;
-    ok = gst_sam_coco_check(&coco, gst_sam_spool_open(&coco.spool, job->folder), error) &&
-        collect(&coco, frames, cancellable, error) && gst_sam_coco_write(&coco, sheet, error);
-    gst_sam_coco_clear(&coco);
-    return ok;
-}
-
-/* Returns FALSE and *error if there is no file. */
-static gboolean fill_file(Job *job, GCancellable *cancellable, GError **error)
-{
-    GstSamOutput *sheet;
-    Frames *frames;
-    gboolean ok;
-
-    if (job->fault) {
-        g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(job->fault),
-            "The kept annotations cannot be opened: %s.", g_strerror(job->fault));
-        return FALSE;
-    }
-    job->fd = store_open_file(job->folder);
-    if (job->fd < 0) {
-        g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(errno),
-            "No file can be created: %s.", g_strerror(errno));
-        return FALSE;
-    }
-    sheet = sheet_new(job->fd, job->most, cancellable);
-    frames = frames_new(job->segments);
-    ok = job->form == ANNOTATIONS_LINES ? write_lines(job, frames, sheet, error) :
-        write_coco(job, frames, sheet, cancellable, error);
-    job->bytes = sheet_get_bytes(sheet);
-    frames_free(frames);
-    sheet->free(sheet);
-    return ok;
-}
-
-/* A thread. */
-static void run_job(GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
-{
-    GError *error = NULL;
-
-    if (fill_file(data, cancellable, &error))
-        g_task_return_boolean(task, TRUE);
-    else
-        g_task_return_error(task, error);
-}
-
-/* What is appended while the job runs is not read: a segment's size is that of now. */
+/* What is appended while the job runs is not read: a segment's size is that of now. Those of runs
+ * before are opened when they are read. */
 static GArray *copy_segments(Annotations *a, gint *fault)
 {
     GArray *copy = g_array_new(FALSE, FALSE, sizeof(Segment));
     guint i;
 
     g_array_set_clear_func(copy, close_segment);
-    g_mutex_lock(&a->lock);
     for (i = 0; i < a->segments->len; i++) {
         Segment segment = g_array_index(a->segments, Segment, i);
+        const gboolean is_open = segment.fd >= 0;
 
-        segment.fd = fcntl(segment.fd, F_DUPFD_CLOEXEC, 3);
-        if (segment.fd >= 0)
-            g_array_append_val(copy, segment);
-        else
+        if (is_open)
+            segment.fd = fcntl(segment.fd, F_DUPFD_CLOEXEC, 3);
+        if (is_open && segment.fd < 0) {
             *fault = errno;
+            continue;
+        }
+        segment.path = g_strdup(segment.path);
+        g_array_append_val(copy, segment);
     }
-    g_mutex_unlock(&a->lock);
+    return copy;
+}
+
+/* @names: of the last of them, which is this program's. */
+static GPtrArray *copy_runs(GPtrArray *runs, GHashTable *names)
+{
+    GPtrArray *copy = g_ptr_array_new_with_free_func(store_free_run);
+    guint i;
+
+    for (i = 0; i < runs->len; i++) {
+        const Run *run = g_ptr_array_index(runs, i);
+        Run *other = g_new(Run, 1);
+
+        other->id = g_strdup(run->id);
+        other->goes_on = run->goes_on;
+        other->names = g_hash_table_ref(i + 1 < runs->len ? run->names : names);
+        g_ptr_array_add(copy, other);
+    }
     return copy;
 }
 
@@ -402,19 +540,21 @@ void annotations_make(Annotations *a, AnnotationsForm form, GHashTable *names,
     GCancellable *cancellable, GAsyncReadyCallback done, gpointer user)
 {
     GTask *task = g_task_new(NULL, cancellable, done, user);
-    Job *job = g_new0(Job, 1);
+    FormsJob *job = g_new0(FormsJob, 1);
 
-    *job = (Job) {.form = form, .names = g_hash_table_ref(names), .folder = a->folder,
-        .run = a->run, .most = MOST_TIMES * a->most, .fd = -1};
+    *job = (FormsJob) {.form = form, .folder = a->folder, .most = MOST_TIMES * a->most, .fd = -1};
+    g_mutex_lock(&a->lock);
     job->segments = copy_segments(a, &job->fault);
-    g_task_set_task_data(task, job, free_job);
-    g_task_run_in_thread(task, run_job);
+    job->runs = copy_runs(a->runs, names);
+    g_mutex_unlock(&a->lock);
+    g_task_set_task_data(task, job, forms_free_job);
+    g_task_run_in_thread(task, forms_run);
     g_object_unref(task);
 }
 
 gint annotations_make_finish(GAsyncResult *result, guint64 *bytes, GError **error)
 {
-    Job *job = g_task_get_task_data(G_TASK(result));
+    FormsJob *job = g_task_get_task_data(G_TASK(result));
     gint fd;
 
     if (!g_task_propagate_boolean(G_TASK(result), error))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What was tracked so far, for a download: frames as samexport keeps them, in files without names.
- * When these reach a bound, the oldest sixteenth is given up. */
+/* What was tracked so far, by this program and those before it with the same folder, for a
+ * download: frames as samexport keeps them, in files CAMERA.NUMBER.annotations. When these reach a
+ * bound, the oldest is given up, a sixteenth of it at most. */
 #ifndef LIVE_ANNOTATIONS_H
 #define LIVE_ANNOTATIONS_H
 
@@ -9,8 +10,9 @@
 
 typedef struct Annotations Annotations;
 
-/* Starts a thread that writes the files. @folder: where they are created, which must outlive the
- * result. @most: bytes to keep. NULL and *error if there is no folder or thread. */
+/* Finds the files of before, and starts a thread that writes new ones. @folder: where they are,
+ * which must outlive the result. @most: bytes to keep. NULL and *error if there is no folder or
+ * thread. */
 Annotations *annotations_new(const gchar *folder, const gchar *camera, guint64 most,
     GError **error);
 /* The streams must have stopped, and no job may run. */
@@ -23,12 +25,17 @@ void annotations_watch(Annotations *annotations, GstPad *pad);
 void annotations_take(Annotations *annotations, GstBuffer *frame, const GstSegment *segment,
     gboolean wait);
 
+/* An object has a name from now on; the objects of the program before were found again, with their
+ * ids. Both are kept. */
+void annotations_note_name(Annotations *annotations, guint64 id, const gchar *name);
+void annotations_note_going_on(Annotations *annotations);
+
 typedef struct {
     guint64 frames, bytes; /* kept now */
     guint64 most;          /* bytes that are kept at most */
     guint64 forgotten;     /* frames that were given up for newer ones */
     guint64 lost;          /* frames that could not be written, or not in time */
-    gdouble seconds;       /* from the first to the last frame that are kept */
+    gdouble seconds;       /* from the first to the last frame that are kept, of each program */
     gchar fault[128];      /* why frames are being lost, a sentence; "" if none is */
 } AnnotationsStats;
 
@@ -40,8 +47,8 @@ typedef enum {
     ANNOTATIONS_COCO_VIDEO, /* the same by video, as YouTube-VIS has it */
 } AnnotationsForm;
 
-/* Writes what is kept into a file without a name, in a thread. @names: of objects, id -> text; a
- * reference is taken. Finish with annotations_make_finish(). */
+/* Writes what is kept into a file without a name, in a thread. @names: of this program's objects,
+ * id -> text; a reference is taken. Finish with annotations_make_finish(). */
 void annotations_make(Annotations *annotations, AnnotationsForm form, GHashTable *names,
     GCancellable *cancellable, GAsyncReadyCallback done, gpointer user);
 /* The file, which the caller closes, and its size; -1 and *error if there is none. */

@@ -439,6 +439,8 @@ static gchar *make_hello(Hub *hub)
 
     message_add_text(b, "version", SAM_VERSION);
     message_add_text(b, "video", hub->webrtc ? "webrtc" : "mjpeg");
+    message_add_text(b, "folder", hub->settings->state_folder);
+    message_add_count(b, "keepTracks", hub->settings->keep_tracks);
     json_builder_set_member_name(b, "cameras");
     json_builder_begin_array(b);
     for (i = 0; i < hub->rooms->len; i++)

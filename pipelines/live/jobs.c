@@ -180,6 +180,8 @@ static guint64 finish_job(Job *job, gchar **why)
         /* fall through */
     case JOB_BEGIN:
         load_names(objects, &job->save);
+        if (job->kind == JOB_BEGIN && objects->annotations)
+            annotations_note_going_on(objects->annotations);
         break;
     case JOB_REMOVE:
         id = remove_object(objects, job->step->id, why);

@@ -20,12 +20,13 @@ static void on_message(const GstStructure *message, gpointer data)
     looks_hear(objects->looks, message);
 }
 
-Objects *objects_new(Camera *camera, const gchar *folder)
+Objects *objects_new(Camera *camera, const gchar *folder, Annotations *annotations)
 {
     Objects *objects = g_new0(Objects, 1);
 
     objects->camera = camera;
     objects->folder = folder;
+    objects->annotations = annotations;
     objects->answers = answers_new(camera);
     objects->looks = looks_new(camera);
     objects->undo = undo_new();
@@ -72,6 +73,8 @@ void objects_set_name(Objects *objects, guint64 id, const gchar *name)
     if (g_hash_table_size(objects->past) >= MAX_PAST)
         g_hash_table_remove_all(objects->past);
     g_hash_table_replace(objects->past, objects_copy_id(id), g_strdup(name));
+    if (objects->annotations)
+        annotations_note_name(objects->annotations, id, name);
 }
 
 gchar *objects_describe(Objects *objects, const gchar *what, guint64 id)

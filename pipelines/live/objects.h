@@ -25,8 +25,9 @@ typedef struct {
 
 typedef struct Objects Objects;
 
-/* @folder: where tracks are saved. Both must outlive it. */
-Objects *objects_new(Camera *camera, const gchar *folder);
+/* @folder: where tracks are saved. @annotations: that keep names; NULL: none do. All must outlive
+ * it. */
+Objects *objects_new(Camera *camera, const gchar *folder, Annotations *annotations);
 /* Whether a saving or restoring is under way; it ends in the main loop. */
 gboolean objects_are_busy(Objects *objects);
 /* They must not be busy. */

@@ -16,6 +16,7 @@ typedef struct {
 struct Objects {
     Camera *camera;
     const gchar *folder;
+    Annotations *annotations;
     GHashTable *names;    /* id -> text */
     GHashTable *past;     /* the same, with objects that are gone */
     GHashTable *absences; /* id -> Absence */

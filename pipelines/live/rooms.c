@@ -40,7 +40,7 @@ Room *room_new(const Settings *settings, CameraSettings *of, const gchar *encode
     room = g_new0(Room, 1);
     room->settings = of;
     room->camera = camera;
-    room->objects = objects_new(camera, settings->state_folder);
+    room->objects = objects_new(camera, settings->state_folder, annotations);
     room->annotations = annotations;
     return room;
 }

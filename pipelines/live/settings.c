@@ -36,7 +36,7 @@ static const Key live_keys[] = {
     {"state-folder", TEXT, G_STRUCT_OFFSET(Settings, state_folder), 0, 0, 0, NULL},
     {"max-viewers", NUMBER, G_STRUCT_OFFSET(Settings, max_viewers), 1, 256, 16, NULL},
     {"annotations", NUMBER, G_STRUCT_OFFSET(Settings, annotations), 0, 65536, 128, NULL},
-    {"keep-tracks", NUMBER, G_STRUCT_OFFSET(Settings, keep_tracks), 0, 1000000, 0, NULL},
+    {"keep-tracks", NUMBER, G_STRUCT_OFFSET(Settings, keep_tracks), 0, 1000000, 3600, NULL},
 };
 
 static const Key camera_keys[] = {

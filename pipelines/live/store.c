@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <glib/gstdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 gint store_open_file(const gchar *folder)
@@ -36,15 +37,92 @@ gboolean store_write(gint fd, gconstpointer data, gsize bytes, guint64 at)
     return TRUE;
 }
 
+/* ---- Chunks */
+
+typedef enum { CHUNK_RUN, CHUNK_GOING_ON, CHUNK_NAME, CHUNK_FRAME, CHUNKS } ChunkKind;
+
+typedef struct {
+    guint32 bytes, kind, sum; /* of what follows */
+} Head;
+
+#define MOST_CHUNK (256u << 20)
+
+/* At the beginning of a chunk of the run: what else is in the file can be read where it is the
+ * same. */
+typedef struct {
+    gchar mark[16];
+    guint32 version, layout;
+} Mark;
+
+static const Mark mark = {"samtrack-frames", 1, 0};
+
+static Mark get_mark(void)
+{
+    Mark own = mark;
+
+    own.layout = gst_sam_coder_get_layout();
+    return own;
+}
+
+/* FNV-1a: a disk that fails must not be taken for masks. */
+static guint32 sum_up(const gchar *data, gsize bytes)
+{
+    guint32 sum = 2166136261u;
+    gsize i;
+
+    for (i = 0; i < bytes; i++)
+        sum = (sum ^ (guchar) data[i]) * 16777619u;
+    return sum;
+}
+
+static gsize begin_chunk(GString *to, ChunkKind kind)
+{
+    const Head head = {0, kind, 0};
+
+    g_string_append_len(to, (const gchar *) &head, sizeof head);
+    return to->len;
+}
+
+static void end_chunk(GString *to, gsize begin)
+{
+    Head head;
+
+    memcpy(&head, to->str + begin - sizeof head, sizeof head);
+    head.bytes = to->len - begin;
+    head.sum = sum_up(to->str + begin, head.bytes);
+    memcpy(to->str + begin - sizeof head, &head, sizeof head);
+}
+
+void store_pack_run(GString *to, const gchar *run)
+{
+    const gsize begin = begin_chunk(to, CHUNK_RUN);
+    const Mark own = get_mark();
+
+    g_string_append_len(to, (const gchar *) &own, sizeof own);
+    g_string_append(to, run);
+    end_chunk(to, begin);
+}
+
+void store_pack_going_on(GString *to)
+{
+    end_chunk(to, begin_chunk(to, CHUNK_GOING_ON));
+}
+
+void store_pack_name(GString *to, guint64 id, const gchar *name)
+{
+    const gsize begin = begin_chunk(to, CHUNK_NAME);
+
+    g_string_append_len(to, (const gchar *) &id, sizeof id);
+    g_string_append(to, name);
+    end_chunk(to, begin);
+}
+
 void store_pack(GString *to, const GstSamRecord *record, GstSamCoder *coder)
 {
-    const gsize at = to->len;
-    guint32 bytes = 0;
+    const gsize begin = begin_chunk(to, CHUNK_FRAME);
 
-    g_string_append_len(to, (const gchar *) &bytes, sizeof bytes);
     gst_sam_coder_pack(coder, record, to);
-    bytes = to->len - at - sizeof bytes;
-    memcpy(to->str + at, &bytes, sizeof bytes);
+    end_chunk(to, begin);
 }
 
 struct Frames {
@@ -83,37 +161,83 @@ static gboolean read_all(const Segment *segment, gpointer to, gsize bytes, guint
     return TRUE;
 }
 
-/* The segment in which the next frame is; NULL: there is none. */
-static const Segment *find_segment(Frames *f)
+static gboolean fail_damaged(GError **error)
 {
-    for (; f->segment < f->segments->len; f->segment++, f->at = 0) {
-        const Segment *segment = &g_array_index(f->segments, Segment, f->segment);
+    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_IO, "The kept annotations cannot be read: "
+        "a file is damaged.");
+    return FALSE;
+}
 
-        if (f->at < segment->bytes)
+/* Reads the chunk that the frames are at into f->bytes. */
+static gboolean read_chunk(Frames *f, const Segment *segment, ChunkKind *kind, GError **error)
+{
+    Head head;
+
+    if (!read_all(segment, &head, sizeof head, f->at, error))
+        return FALSE;
+    if (head.kind >= CHUNKS || head.bytes > MIN(MOST_CHUNK, segment->bytes))
+        return fail_damaged(error);
+    g_string_set_size(f->bytes, head.bytes);
+    if (!read_all(segment, f->bytes->str, head.bytes, f->at + sizeof head, error))
+        return FALSE;
+    if (sum_up(f->bytes->str, head.bytes) != head.sum)
+        return fail_damaged(error);
+    f->at += sizeof head + head.bytes;
+    *kind = head.kind;
+    return TRUE;
+}
+
+static gboolean unpack(Frames *f, GError **error)
+{
+    return gst_sam_coder_unpack(&f->coder, &f->record, f->bytes->str, f->bytes->len) ||
+        fail_damaged(error);
+}
+
+static gboolean open_segment(Segment *segment, GError **error)
+{
+    if (segment->fd < 0)
+        segment->fd = open(segment->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (segment->fd < 0 && errno != ENOENT)
+        g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(errno),
+            "The kept annotations cannot be opened: %s.", g_strerror(errno));
+    return segment->fd >= 0;
+}
+
+/* The segment in which the next chunk is; NULL: there is none, or *error. */
+static Segment *find_segment(Frames *f, GError **error)
+{
+    GError *why = NULL;
+
+    for (; !why && f->segment < f->segments->len; f->segment++, f->at = 0) {
+        Segment *segment = &g_array_index(f->segments, Segment, f->segment);
+
+        if (f->at < segment->bytes && open_segment(segment, &why))
             return segment;
     }
+    if (why)
+        g_propagate_error(error, why);
     return NULL;
 }
 
 GstSamRecord *frames_next(Frames *f, GstSamCoder **coder, GError **error)
 {
-    const Segment *segment = find_segment(f);
-    guint32 bytes;
+    ChunkKind kind = CHUNK_RUN;
 
-    if (!segment || !read_all(segment, &bytes, sizeof bytes, f->at, error))
-        return NULL;
-    f->at += sizeof bytes;
-    g_string_set_size(f->bytes, bytes);
-    if (!read_all(segment, f->bytes->str, bytes, f->at, error))
-        return NULL;
-    f->at += bytes;
-    if (!gst_sam_coder_unpack(&f->coder, &f->record, f->bytes->str, bytes)) {
-        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_IO, "The kept annotations cannot be read: "
-            "a frame is damaged.");
-        return NULL;
+    while (kind != CHUNK_FRAME) {
+        const Segment *segment = find_segment(f, error);
+
+        if (!segment || !read_chunk(f, segment, &kind, error))
+            return NULL;
     }
+    if (!unpack(f, error))
+        return NULL;
     *coder = &f->coder;
     return &f->record;
+}
+
+guint frames_get_run(const Frames *f)
+{
+    return g_array_index(f->segments, Segment, f->segment).run;
 }
 
 void frames_free(Frames *f)
@@ -122,6 +246,121 @@ void frames_free(Frames *f)
     g_string_free(f->bytes, TRUE);
     g_free(f);
 }
+
+/* ---- Files of before */
+
+void store_free_run(gpointer data)
+{
+    Run *run = data;
+
+    g_free(run->id);
+    g_clear_pointer(&run->names, g_hash_table_unref);
+    g_free(run);
+}
+
+/* The run of a segment, by its first chunk; NULL: it is of another version, or not a segment. */
+static Run *find_run(const GString *bytes, GPtrArray *runs)
+{
+    const Mark own = get_mark();
+    gchar *id;
+    Run *run;
+
+    if (bytes->len <= sizeof own || memcmp(bytes->str, &own, sizeof own))
+        return NULL;
+    id = g_strndup(bytes->str + sizeof own, bytes->len - sizeof own);
+    run = runs->len ? g_ptr_array_index(runs, runs->len - 1) : NULL;
+    if (run && !strcmp(run->id, id)) {
+        g_free(id);
+        return run;
+    }
+    run = g_new0(Run, 1);
+    run->id = id;
+    run->names = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+    g_ptr_array_add(runs, run);
+    return run;
+}
+
+static void take_name(Run *run, const GString *bytes)
+{
+    guint64 id;
+
+    if (bytes->len < sizeof id || !g_utf8_validate(bytes->str + sizeof id, bytes->len - sizeof id,
+        NULL))
+        return;
+    memcpy(&id, bytes->str, sizeof id);
+    g_hash_table_replace(run->names, g_memdup2(&id, sizeof id),
+        g_strndup(bytes->str + sizeof id, bytes->len - sizeof id));
+}
+
+/* Returns whether the chunk is whole. */
+static gboolean take_chunk(Frames *f, ChunkKind kind, Segment *segment, Run *run,
+    guint64 *last_frame)
+{
+    switch (kind) {
+    case CHUNK_GOING_ON:
+        run->goes_on = TRUE;
+        return TRUE;
+    case CHUNK_NAME:
+        take_name(run, f->bytes);
+        return TRUE;
+    case CHUNK_FRAME:
+        if (!unpack(f, NULL))
+            return FALSE;
+        segment->last_time = f->record.report.running_time;
+        if (!segment->frames++)
+            segment->first_time = segment->last_time;
+        *last_frame = MAX(*last_frame, f->record.frame);
+        return TRUE;
+    default:
+        return FALSE; /* another run cannot begin here */
+    }
+}
+
+static gboolean walk(Frames *f, Segment *segment, GPtrArray *runs, guint64 *last_frame)
+{
+    ChunkKind kind = CHUNKS;
+    guint64 whole;
+    Run *run;
+
+    if (!read_chunk(f, segment, &kind, NULL) || kind != CHUNK_RUN ||
+        !(run = find_run(f->bytes, runs)))
+        return FALSE;
+    segment->run = runs->len - 1;
+    do
+        whole = f->at;
+    while (whole < segment->bytes && read_chunk(f, segment, &kind, NULL) &&
+        take_chunk(f, kind, segment, run, last_frame));
+    segment->bytes = whole;
+    return TRUE;
+}
+
+gboolean store_recover(Segment *segment, GPtrArray *runs, guint64 *last_frame, gchar **why)
+{
+    GArray *alone = g_array_new(FALSE, FALSE, sizeof(Segment));
+    Frames *f = frames_new(alone);
+    struct stat info;
+    gboolean ok = FALSE;
+
+    segment->fd = open(segment->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (segment->fd < 0 || fstat(segment->fd, &info)) {
+        *why = g_strdup_printf("The file '%s' cannot be opened: %s.", segment->path,
+            g_strerror(errno));
+    } else {
+        segment->bytes = S_ISREG(info.st_mode) ? info.st_size : 0;
+        ok = !segment->bytes || walk(f, segment, runs, last_frame);
+        if (!ok)
+            *why = g_strdup_printf("The file '%s' does not hold annotations of this version.",
+                segment->path);
+    }
+    if (segment->fd >= 0)
+        close(segment->fd);
+    segment->fd = -1;
+    frames_free(f);
+    g_array_unref(alone);
+    return ok;
+}
+
+/* ---- Downloads */
 
 typedef struct {
     GstSamOutput parent;

@@ -131,7 +131,7 @@ static gchar *make(Annotations *a, AnnotationsForm form)
 static void test_choice(const gchar *folder)
 {
     const GstSamObject object = make_object(7, 1, NULL), hidden = make_object(8, 2, NULL);
-    Annotations *a = annotations_new(folder, "x", MIB, NULL);
+    Annotations *a = annotations_new(folder, "choice", MIB, NULL);
     GstBuffer *untracked = gst_buffer_new();
     AnnotationsStats stats;
     GstSegment segment;
@@ -189,7 +189,7 @@ static JsonObject *read_strictly(JsonParser *parser, gchar *text)
 /* Names of all characters, in both forms. */
 static void test_names(const gchar *folder)
 {
-    Annotations *a = annotations_new(folder, "x", MIB, NULL);
+    Annotations *a = annotations_new(folder, "names", MIB, NULL);
     JsonParser *parser = json_parser_new();
     JsonObject *object;
     guint i;
@@ -215,7 +215,7 @@ static void test_labels(const gchar *folder)
 {
     const guint8 labels[] = {12, 12, 2, 2};
     const GstSamObject objects[] = {make_object(7, 12, "a \"b\\"), make_object(9, 2, "b")};
-    Annotations *a = annotations_new(folder, "x", MIB, NULL);
+    Annotations *a = annotations_new(folder, "labels", MIB, NULL);
     JsonParser *parser = json_parser_new();
     JsonArray *array;
     JsonObject *object;
@@ -240,7 +240,7 @@ static void test_labels(const gchar *folder)
 /* A download without a part of what is kept would be taken for the whole. */
 static void test_no_descriptors(const gchar *folder)
 {
-    Annotations *a = annotations_new(folder, "x", MIB, NULL);
+    Annotations *a = annotations_new(folder, "no_descriptors", MIB, NULL);
     GHashTable *names = g_hash_table_new(g_int64_hash, g_int64_equal);
     Made made = {.fd = -1};
     struct rlimit usual, few;
@@ -266,7 +266,7 @@ static void test_no_descriptors(const gchar *folder)
 static void test_bound(const gchar *folder)
 {
     const GstSamObject object = make_object(7, 1, NULL);
-    Annotations *a = annotations_new(folder, "x", MIB, NULL);
+    Annotations *a = annotations_new(folder, "bound", MIB, NULL);
     GstBuffer *mask = make_grid(16);
     AnnotationsStats stats;
     guint64 i, first;
@@ -288,6 +288,185 @@ static void test_bound(const gchar *folder)
     g_free(text);
     gst_buffer_unref(mask);
     annotations_free(a);
+}
+
+static guint count(const gchar *text, const gchar *part)
+{
+    guint n = 0;
+
+    for (; (text = strstr(text, part)); text += strlen(part))
+        n++;
+    return n;
+}
+
+static gchar *get_file(const gchar *folder, const gchar *camera, guint number)
+{
+    return g_strdup_printf("%s/%s.%08u.annotations", folder, camera, number);
+}
+
+/* Changes the file: cuts off, or changes the byte there. */
+static void damage(const gchar *path, goffset from_end, gboolean cut)
+{
+    gchar *text;
+    gsize bytes;
+
+    CHECK(g_file_get_contents(path, &text, &bytes, NULL));
+    text[bytes - from_end] ^= 1;
+    CHECK(g_file_set_contents(path, text, cut ? bytes - from_end : bytes, NULL));
+    g_free(text);
+}
+
+static Annotations *begin_run(const gchar *folder, const gchar *camera, guint64 frames)
+{
+    Annotations *a = annotations_new(folder, camera, MIB, NULL);
+    AnnotationsStats stats;
+
+    annotations_get_stats(a, &stats);
+    CHECK(stats.frames == frames && !stats.forgotten && !stats.fault[0]);
+    return a;
+}
+
+/* Frames of programs before are there again, with the names of their objects. Object 7 of another
+ * run is another one, unless that found it again. */
+static void test_restart(const gchar *folder)
+{
+    Annotations *a = begin_run(folder, "again", 0);
+    AnnotationsStats stats;
+    gchar *text, *file;
+
+    annotations_note_name(a, 7, "old");
+    send_half(a, 1000000000);
+    send_half(a, 3000000000);
+    wait_for(a, 2);
+    annotations_note_name(a, 7, "ball"); /* behind the last frame */
+    annotations_free(a);
+
+    a = begin_run(folder, "again", 2);
+    send_half(a, 500000000);
+    stats = wait_for(a, 3);
+    CHECK(stats.seconds == 2);
+    text = make(a, ANNOTATIONS_LINES);
+    CHECK(count(text, "\n") == 3 && count(text, "\"label\":\"ball\"") == 2);
+    CHECK(count(text, "\"label\":\"a \\\"name\\\"\"") == 1);
+    CHECK(strstr(text, "\"frame\":1,") && strstr(text, "\"frame\":2,"));
+    CHECK(strncmp(text, strchr(text, '\n') + 1, 30) == 0);
+    CHECK(strncmp(text, strrchr(text, '{'), 30) != 0);
+    g_free(text);
+    text = make(a, ANNOTATIONS_COCO);
+    CHECK(count(text, "\"track_id\":7,\"attributes\"") == 2);
+    CHECK(count(text, "\"track_id\":14,\"attributes\"") == 1);
+    CHECK(count(text, "\"video_id\":2,\"category_id\":2") == 1);
+    CHECK(strstr(text, "{\"id\":1,\"name\":\"ball\"},{\"id\":2,\"name\":\"a \\\"name\\\"\"}"));
+    g_free(text);
+    annotations_note_name(a, 7, "other");
+    annotations_free(a);
+
+    a = begin_run(folder, "again", 3);
+    annotations_note_going_on(a);
+    send_half(a, 2000000000);
+    wait_for(a, 4);
+    text = make(a, ANNOTATIONS_COCO);
+    CHECK(count(text, "\"track_id\":14,\"attributes\"") == 2);
+    CHECK(strstr(text, "\"video_id\":3,") && !strstr(text, "\"other\""));
+    g_free(text);
+    annotations_free(a);
+    /* The going on was read, too. The file that was there for the second run is now gone: the third
+     * is taken to follow the first. */
+    file = get_file(folder, "again", 2);
+    CHECK(!g_unlink(file));
+    g_free(file);
+    a = begin_run(folder, "again", 3);
+    text = make(a, ANNOTATIONS_COCO);
+    CHECK(count(text, "\"track_id\":7,\"attributes\"") == 3);
+    g_free(text);
+    annotations_free(a);
+}
+
+/* A program was killed while it wrote, a disk has failed, and a file is not one of ours. */
+static void test_damaged_files(const gchar *folder)
+{
+    Annotations *a = begin_run(folder, "worn", 0);
+    gchar *file = get_file(folder, "worn", 1), *foreign = get_file(folder, "worn", 40);
+    AnnotationsStats stats;
+    guint64 first = 0, each; /* bytes */
+    gchar *text;
+    guint i;
+
+    for (i = 1; i <= 4; i++) {
+        send_half(a, i * GST_SECOND);
+        stats = wait_for(a, i);
+        first = i == 1 ? stats.bytes : first;
+    }
+    each = (stats.bytes - first) / 3;
+    annotations_free(a);
+    damage(file, 3, TRUE);
+    annotations_free(begin_run(folder, "worn", 3));
+    annotations_free(begin_run(folder, "worn", 3)); /* what is not a frame is left as it was */
+    damage(file, each, TRUE);
+    annotations_free(begin_run(folder, "worn", 2));
+    damage(file, each - 3 + each / 2, FALSE);
+    a = begin_run(folder, "worn", 1);
+    annotations_free(a);
+    CHECK(g_file_set_contents(foreign, "an essay", -1, NULL));
+    a = begin_run(folder, "worn", 1);
+    send_half(a, GST_SECOND);
+    stats = wait_for(a, 2);
+    text = make(a, ANNOTATIONS_LINES);
+    CHECK(stats.frames == 2 && count(text, "\n") == 2);
+    g_free(text);
+    annotations_free(a);
+    CHECK(g_file_get_contents(foreign, &text, NULL, NULL) && !strcmp(text, "an essay"));
+    g_free(text);
+    g_free(foreign);
+    foreign = get_file(folder, "worn", 41);
+    CHECK(g_file_test(foreign, G_FILE_TEST_EXISTS));
+    g_free(foreign);
+    g_free(file);
+}
+
+/* Another camera's files, whose name begins in the same way, are not this one's; a smaller bound
+ * gives up the oldest. */
+static void test_bound_of_all(const gchar *folder)
+{
+    const GstSamObject object = make_object(7, 1, NULL);
+    GstBuffer *mask = make_grid(64);
+    AnnotationsStats stats;
+    Annotations *a;
+    guint64 i, k;
+
+    for (k = 0; k < 3; k++) {
+        a = annotations_new(folder, "many", 4 * MIB, NULL);
+        for (i = 0; i < 60; i++)
+            send(a, 1 + i, &object, 1, gst_buffer_ref(mask), 64);
+        wait_for(a, 60 * (k + 1));
+        annotations_free(a);
+    }
+    a = annotations_new(folder, "many", 4 * MIB, NULL);
+    annotations_get_stats(a, &stats);
+    CHECK(stats.frames == 180 && stats.bytes > MIB / 4);
+    annotations_free(a);
+    k = stats.bytes;
+    a = annotations_new(folder, "many", k * 5 / 6, NULL);
+    annotations_get_stats(a, &stats);
+    CHECK(stats.bytes <= k * 5 / 6 && stats.frames == 120);
+    annotations_free(a);
+    annotations_free(begin_run(folder, "man", 0));
+    annotations_free(begin_run(folder, "many.00000001", 0));
+    gst_buffer_unref(mask);
+}
+
+static void remove_files(const gchar *folder)
+{
+    GDir *dir = g_dir_open(folder, 0, NULL);
+    const gchar *file;
+
+    while ((file = g_dir_read_name(dir))) {
+        gchar *path = g_build_filename(folder, file, NULL);
+
+        CHECK(g_str_has_suffix(file, ".annotations") && !g_unlink(path));
+        g_free(path);
+    }
+    g_dir_close(dir);
 }
 
 /* A file that would be too long is refused, wherever the bound lies. */
@@ -386,6 +565,10 @@ int main(int argc, char **argv)
     test_bound(folder);
     test_too_long(folder);
     test_damaged();
+    test_restart(folder);
+    test_damaged_files(folder);
+    test_bound_of_all(folder);
+    remove_files(folder);
     CHECK(!g_rmdir(folder)); /* nothing is left in it */
     g_free(folder);
     return 0;

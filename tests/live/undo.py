@@ -3,6 +3,8 @@
 """What viewers do is undone, from either page; saves have names and dates; objects are there again after a restart. On a
 scripted tracker. usage: undo.py BUILD"""
 import asyncio
+import collections
+import json
 import os
 import pathlib
 import signal
@@ -147,8 +149,28 @@ async def see(program, wanted, then=None):
 
 
 def get_arguments(folder):
-    (folder / 'live.conf').write_text('[live]\nkeep-tracks=3600\n[camera demo]\nsource=demo\n')
+    (folder / 'live.conf').write_text('[camera demo]\nsource=demo\n')
     return '--config', str(folder / 'live.conf'), '--state-folder', str(folder)
+
+
+def count_lines(program, least):
+    """Of annotations, by run and name, once there are so many of the run that is on; the frames' numbers never repeat."""
+    while True:
+        lines = [json.loads(line) for line in program.get('/annotations/demo.jsonl')[1].splitlines()]
+        counts = collections.Counter()
+        for line in lines:
+            counts[line['run']] += any(thing.get('label') == 'ball' for thing in line['objects'])
+        if list(counts.values())[-1] >= least:
+            break
+        time.sleep(0.1)
+    frames = [line['frame'] for line in lines]
+    check(frames == sorted(set(frames)), f'frames are numbered {frames}')
+    return counts
+
+
+def compare(before, now):
+    """What was kept is there again."""
+    check(len(now) == len(before) + 1 and all(now[run] >= n > 0 for run, n in before.items()), f'annotations of {before} are {now}')
 
 
 def restart(build, folder, wanted):
@@ -156,6 +178,11 @@ def restart(build, folder, wanted):
     arguments = get_arguments(folder)
     with Program(build, *arguments) as program:
         asyncio.run(see(program, wanted))
+        first = count_lines(program, 5)
+        check(len(first) == 2, f'annotations are {first}')
+        coco = json.loads(program.get('/annotations/demo.json')[1])
+        check({a['track_id'] for a in coco['annotations']} >= {i for i, _ in wanted} and len(coco['videos']) == 2 and
+              any(c['name'] == 'ball' for c in coco['categories']), f'the COCO file has {coco["videos"]}, {coco["categories"]}')
         (folder / 'demo.undo-7.tracks').touch()  # as a program leaves it that is killed
         kept = folder / 'demo.kept.names'
         before = kept.stat().st_mtime_ns
@@ -165,6 +192,8 @@ def restart(build, folder, wanted):
         program.process.wait()
         program.stop = lambda: None
     with Program(build, *arguments) as program:
+        asyncio.run(see(program, wanted))
+        compare(first, count_lines(program, 5))
         asyncio.run(see(program, wanted, 'clear'))
         check(not list(folder.glob('demo.undo-7.*')), 'what a killed program left is still there')
     with Program(build, *arguments) as program:

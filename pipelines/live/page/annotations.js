@@ -12,11 +12,14 @@ export class Annotations {
   #links;
   #kept;
   #loss;
+  #where;
+  hello = {}; // what the program says where it keeps things
 
-  constructor(coco, lines, kept, loss) {
+  constructor(coco, lines, kept, loss, where) {
     this.#links = { json: coco, jsonl: lines };
     this.#kept = kept;
     this.#loss = loss;
+    this.#where = where;
   }
 
   show(camera, a) {
@@ -28,6 +31,11 @@ export class Annotations {
     this.#kept.textContent = a.frames ? `${a.frames} tracked frames in ${span(a.seconds)}, ${size(a.bytes)}` +
       (a.forgotten ? '; older ones are given up' : '') : a.mostBytes ? 'Tracked frames are kept for a download.' :
       'No annotations are kept.';
+    const { folder, keepTracks } = this.hello;
+    const kinds = [...(a.mostBytes ? [`annotations (at most ${size(a.mostBytes)})`] : []), 'saves',
+      ...(keepTracks ? ['objects with their names (every minute)'] : [])];
+    const where = `Kept over restarts in ${folder} of the server: ${kinds.join(', ')}.`;
+    if (this.#where.textContent !== where) this.#where.textContent = where;
     this.#loss.hidden = !a.lost;
     this.#loss.textContent = `${a.lost} frames are missing. ${a.fault}`;
   }

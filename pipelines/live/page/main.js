@@ -17,7 +17,7 @@ const link = new Link();
 const view = new View($('stage'), $('picture'), $('overlay'));
 const video = new Video(link, $('video'), (...frame) => view.addFrame(...frame));
 const objects = new Objects($('objects'), $('empty'), $('count'), ask, view);
-const annotations = new Annotations($('coco'), $('lines'), $('kept'), $('loss'));
+const annotations = new Annotations($('coco'), $('lines'), $('kept'), $('loss'), $('where'));
 const answers = new Answers($('answers'), ask);
 const saves = new Saves($('saves'), $('save-form'), $('save-name'), $('save-list'), ask, tell);
 const graphs = { delay: new Graph($('delay-graph')), age: new Graph($('age-graph')), rate: new Graph($('rate-graph')) };
@@ -172,6 +172,7 @@ function showFigures(s) {
 link.addEventListener('hello', ({ detail }) => {
   showLink(true);
   kind = detail.video;
+  annotations.hello = detail;
   watch(detail.cameras.includes(camera) ? camera : detail.cameras[0], detail.cameras);
 });
 
