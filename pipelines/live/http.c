@@ -18,6 +18,8 @@
 #define GUEST "samtrack-guest" /* data of the address of a client */
 #define GUARD "samtrack-guard"
 #define PAGE "/samtrack/live"
+#define TOKEN_POLICY "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; " \
+    "form-action 'self'; frame-ancestors 'none'"
 #define POLICY "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " \
     "media-src 'self' blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; " \
     "frame-ancestors 'none'"
@@ -80,7 +82,29 @@ static gboolean is_public(Http *http, SoupServerMessage *message, const gchar *p
     const gchar *inner = address_strip(http->settings, path);
 
     return !strcmp(strip(http, path), "/healthz") || (!query && (!*inner || !strcmp(inner, "/") ||
-        !strcmp(inner, http->base)));
+        !strcmp(inner, http->base) || !strcmp(strip(http, path), "/style.css")));
+}
+
+/* Whether a browser is to show the answer: then the token can be typed. */
+static gboolean is_opened(Http *http, SoupServerMessage *message, const gchar *path)
+{
+    const gchar *accept = soup_message_headers_get_list(
+        soup_server_message_get_request_headers(message), "Accept");
+
+    return accept && strstr(accept, "text/html") && (!strcmp(strip(http, path), "/") ||
+        !strcmp(address_strip(http->settings, path), http->base));
+}
+
+static void ask_for_token(SoupServerMessage *message)
+{
+    SoupMessageHeaders *out = soup_server_message_get_response_headers(message);
+    GBytes *page = g_resources_lookup_data(PAGE "/token.html", G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
+
+    soup_message_headers_replace(out, "Content-Security-Policy", TOKEN_POLICY);
+    soup_message_headers_set_content_type(out, "text/html; charset=utf-8", NULL);
+    soup_message_body_truncate(soup_server_message_get_response_body(message));
+    soup_message_body_append_bytes(soup_server_message_get_response_body(message), page);
+    g_bytes_unref(page);
 }
 
 static void check_token(Http *http, SoupServerMessage *message, const gchar *path)
@@ -94,6 +118,8 @@ static void check_token(Http *http, SoupServerMessage *message, const gchar *pat
     } else if (!is_public(http, message, path)) {
         refuse(http, message, SOUP_STATUS_UNAUTHORIZED,
             "The token is missing or wrong: open the address that samtrack-live printed.\n");
+        if (is_opened(http, message, path))
+            ask_for_token(message);
     }
 }
 

@@ -330,6 +330,35 @@ async def pose(browser, build, out):
             await tab.screenshot(f'{out}/live.png')
 
 
+STATE = 'document.body?.dataset.state'
+BANNER = 'document.getElementById("banner").textContent'
+
+
+async def explain(browser, build, out):
+    """What the page says where it has nothing to show: each state another thing, and no old value as one of now."""
+    with open(f'{out}/one.conf', 'w', encoding='utf-8') as file:
+        file.write('[live]\nmax-viewers=1\n[camera demo]\nsource=demo\n')
+    with Program(build, '--config', f'{out}/one.conf') as program:
+        async with browser.Tab(1280, 740) as tab:
+            await tab.open(program.page.replace(f'token={program.token}', 'token=wrong'))
+            await tab.wait_for('document.getElementById("token")')
+            await tab.screenshot(f'{out}/token.png')
+            await tab.run(f'document.getElementById("token").value = "{program.token}", document.querySelector("form").submit()')
+            await tab.wait_for(f'{STATE} === "live"', 60)
+            check(await tab.run('location.search') == '', 'the address still shows the token')
+            await tab.wait_for('document.getElementById("delay").textContent.endsWith(" ms")')
+            async with browser.Tab(390, 844) as other:
+                await other.open(program.page)
+                await other.wait_for(f'{STATE} === "refused" && {BANNER}.includes("too many viewers")')
+                await other.screenshot(f'{out}/refused.png')
+            await tab.run('window.dispatchEvent(new Event("offline"))')
+            await tab.run(f'({STATE} === "offline") || Promise.reject(new Error({STATE}))')
+            await tab.wait_for(f'{STATE} === "live"')
+            program.stop()
+            await tab.wait_for(f'{STATE} === "lost" && document.getElementById("delay").textContent === "–"')
+            await tab.screenshot(f'{out}/lost.png')
+
+
 async def run(browser, program, out, dark, work):
     async with browser.Tab(dark=dark, downloads=out) as tab:
         try:
@@ -367,6 +396,7 @@ async def main(build, out, name):
                 raise
             print(f'tried again: {e}')
     if name == 'chromium':
+        await explain(browser, build, out)
         await pose(browser, build, out)
     print('ok')
 

@@ -123,7 +123,7 @@ async def browse(program, proxy, path, out):
         await tab.before_load('delete window.RTCPeerConnection')
         await tab.open(f'https://{HOST}{path}/?token={program.token}')
         await tab.wait_for('document.getElementById("picture").width > 0')
-        await tab.wait_for('document.getElementById("link").className === "open"')
+        await tab.wait_for('["live", "waiting"].includes(document.body.dataset.state)')
         await tab.wait_for('document.getElementById("coco").href')
         href = await tab.run('document.getElementById("coco").href')
         check(href.startswith(f'https://{HOST}{path}/') and href.endswith('/annotations/demo.json'), f'the download is {href}')

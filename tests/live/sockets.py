@@ -43,6 +43,12 @@ def refuse_strangers(program):
         check(program.get(path, token=False, headers=wrong)[0] == 401, f'{path} with a wrong token is not refused')
         check(program.get(path + '?token=', token=False)[0] == 401, f'{path} with an empty token is not refused')
     check(program.get('/healthz', token=False)[:2] == (200, 'ok\n'), '/healthz does not answer without token')
+    for path, field in (('/?token=wrong', True), ('/metrics', False), ('/main.js', False)):
+        status, body, headers = program.get(path, token=False, headers={'Accept': 'text/html,*/*'})
+        check(status == 401 and ('name="token"' in body) == field and 'The token is missing or wrong' in body, f'{path} gives {status}: {body}')
+        check(("form-action 'self'" in headers['Content-Security-Policy']) == field and "script-src" not in
+              headers['Content-Security-Policy'] * field, f'{path} has the policy {headers}')
+    check(program.get('/style.css', token=False)[0] == 200, 'the field for the token has no style')
     good = f'Authorization: Bearer {program.token}\r\n'
     own, other = (f'Origin: http://{host}\r\n' for host in (f'127.0.0.1:{program.port}', 'evil.example'))
     for more, wanted in (('', 401), (good, 101), (good + own, 101), (good + other, 403), (other, 403)):

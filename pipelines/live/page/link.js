@@ -4,6 +4,7 @@
 import { isPreview, parseMasks, parsePreview } from './masks.js';
 
 const waits = [250, 500, 1000, 2000];
+const refusal = 1008; // code of a connection that the program closes with a reason
 const confirmMs = 60; // between two confirmations of masks: the program counts requests
 
 export class Link extends EventTarget {
@@ -27,7 +28,7 @@ export class Link extends EventTarget {
     this.#socket.binaryType = 'arraybuffer';
     this.#state = this.#masks = 0;
     this.#socket.onmessage = ({ data }) => typeof data === 'string' ? this.#take(JSON.parse(data)) : this.#takeMasks(data);
-    this.#socket.onclose = () => this.#closed();
+    this.#socket.onclose = (e) => this.#closed(e);
   }
 
   #take(message) {
@@ -60,10 +61,10 @@ export class Link extends EventTarget {
     this.send('seen', { n: this.#state, masks: this.#masks });
   }
 
-  #closed() {
+  #closed({ code, reason }) {
     for (const reply of this.#replies.values()) reply({ type: 'refused', why: 'The connection closed.' });
     this.#replies.clear();
-    this.dispatchEvent(new Event('closed'));
+    this.dispatchEvent(new CustomEvent('closed', { detail: code === refusal ? reason : '' }));
     setTimeout(() => this.#open(), waits[Math.min(this.#failures++, waits.length - 1)]);
   }
 

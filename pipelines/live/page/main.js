@@ -23,6 +23,8 @@ const saves = new Saves($('saves'), $('save-form'), $('save-name'), $('save-list
 const graphs = { delay: new Graph($('delay-graph')), age: new Graph($('age-graph')), rate: new Graph($('rate-graph')) };
 const hover = new Hover(view, link);
 const pointer = new Pointer($('stage'), $('marks'), view, prompt, (id) => objects.select(id), (at) => hover.at(at));
+const silentMs = 4000; // the program tells its state seven times a second
+let heard = 0; // ms
 let camera = '';
 let kind = 'webrtc';
 let width = null;
@@ -121,14 +123,26 @@ function watch(name, names) {
   video.watch(camera, kind);
 }
 
-// The three states of the page: no program, no camera, live.
-function showLink(open, fault = '') {
-  $('link').className = !open ? '' : fault ? 'gone' : 'open';
-  $('link').lastElementChild.textContent = !open ? 'connecting' : fault ? 'camera gone' : 'live';
-  $('stage').classList.toggle('dim', !open);
-  const text = !open ? 'The program does not answer. Trying again.' : fault ? `The camera is gone: ${fault}` : '';
+const isOpen = () => ['live', 'waiting', 'gone'].includes(document.body.dataset.state);
+
+// What the page is in, as index.html has its words. Values that are not of now go.
+function showState(name, why = '') {
+  document.body.dataset.state = name;
+  $('link').lastElementChild.textContent = $('link').dataset[name];
+  $('stage').classList.toggle('dim', !isOpen());
+  const text = `${$('banner').dataset[name] ?? ''} ${why}`.trim();
   $('banner').hidden = !text;
   if ($('banner').textContent !== text) $('banner').textContent = text;
+  if (isOpen()) return;
+  for (const id of ['delay', 'age', 'rate']) $(id).textContent = '–';
+  for (const id of ['source', 'viewers']) $(id).textContent = '';
+}
+
+// why: the program's reason, if it gave one. A page whose token is not valid any more is asked for it again.
+async function showClosed(why) {
+  showState(!navigator.onLine ? 'offline' : why ? 'refused' : 'lost', why && `${why}. Trying again.`);
+  const answer = await fetch('./', { method: 'HEAD' }).catch(() => null);
+  if (answer?.status === 401) location.reload();
 }
 
 // One of several buttons is pressed.
@@ -170,13 +184,19 @@ function showFigures(s) {
 }
 
 link.addEventListener('hello', ({ detail }) => {
-  showLink(true);
+  heard = performance.now();
+  showState('waiting');
   kind = detail.video;
   annotations.hello = detail;
   watch(detail.cameras.includes(camera) ? camera : detail.cameras[0], detail.cameras);
 });
 
-link.addEventListener('closed', () => showLink(false));
+link.addEventListener('closed', ({ detail }) => showClosed(detail));
+window.addEventListener('offline', () => showState('offline'));
+// A connection may be dead long before it closes.
+setInterval(() => {
+  if (isOpen() && performance.now() - heard > silentMs) showState('lost');
+}, 1000);
 link.addEventListener('notice', ({ detail }) => tell(detail.text));
 link.addEventListener('masks', ({ detail }) => view.addMasks(detail));
 
@@ -191,7 +211,8 @@ link.addEventListener('state', ({ detail: s }) => {
   answers.show(s.objects.find((o) => o.id === objects.selected));
   showUndo(s.undo);
   annotations.show(camera, s.annotations);
-  showLink(true, s.fault);
+  heard = performance.now();
+  showState(s.fault ? 'gone' : view.shown ? 'live' : 'waiting', s.fault);
   if (s.objects.length) $('hint').classList.add('done');
   if (s.width && s.height) $('stage').style.aspectRatio = `${s.width} / ${s.height}`;
   showFigures(s);
