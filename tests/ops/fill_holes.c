@@ -3,7 +3,7 @@
 
 #include "test.h"
 
-enum { DENSE, SPARSE, SPIRAL, EMPTY, PIECES, KINDS };
+enum { DENSE, SPARSE, SPIRAL, EMPTY, PIECES, KINDS, HALVES };
 
 // A corridor that winds inwards, one place wide: one long component.
 static bool is_corridor(int y, int x, int h, int w)
@@ -20,6 +20,8 @@ static float logit(struct check *t, int kind, int y, int x, int h, int w)
         return -1024;
     if (kind == SPIRAL)
         return is_corridor(y, x, h, w) ? -1 : 1;
+    if (kind == HALVES) // two islands, where w is odd each of just half of the mask
+        return 2 * x + 1 == w ? -1 : 1;
     if (kind == PIECES) // of 3 x 3, less what r takes away
         return y % 4 < 3 && x % 4 < 3 && r > -0.9f ? 1 : -1;
     if (check_int(t, 0, 20) == 0)
@@ -33,12 +35,15 @@ static void run(struct check *t, int n, int h, int w, int max_area, bool in_plac
     struct check_buf *src = in_place ? check_inout(t, SAM_F32, n, h, w, 1)
                                      : check_in(t, SAM_F32, n, h, w, 1);
     for (int k = 0; k < n; k++) {
-        const int kind = t->bench ? SPARSE : check_int(t, 0, KINDS - 1);
+        const bool halves = islands && k == 0 && 2 * max_area >= h * w;
+        const int kind = t->bench ? SPARSE : halves ? HALVES : check_int(t, 0, KINDS - 1);
         for (int i = 0; i < h * w; i++)
             check_set(t, src, (size_t) k * h * w + i, logit(t, kind, i / w, i % w, h, w));
     }
     struct check_buf *dst = in_place ? src : check_out(t, SAM_F32, n, h, w, 1);
     struct check_buf *room = check_out(t, SAM_I32, n, 1, 1, 2 * h * w + 1);
+    for (int k = 0; k < n; k++) // what scratch holds does not matter
+        check_set(t, room, (size_t) (k + 1) * (2 * h * w + 1) - 1, -1);
     struct sam_fill_holes p[2];
     check_each_side(t, s) {
         p[s] = (struct sam_fill_holes) { dst->on[s], src->on[s], room->on[s], max_area,
