@@ -4,14 +4,13 @@
 
 #include "gstsamprompt.h"
 
+#include "common/gstsamitem.h"
+
 #include <math.h>
 #include <string.h>
 
 /* More in one text is a mistake or an attack. */
 #define MAX_ITEMS 256
-
-/* How much of a bad text is repeated in the error. */
-#define SHOWN 60
 
 enum
 {
@@ -97,22 +96,6 @@ gst_sam_prompt_clear (GstSamPrompt * prompt)
   prompt->mask = NULL;
 }
 
-/* The beginning of a text from outside, cut between two characters. */
-static gchar *
-shown (const gchar * text)
-{
-  gsize len = strlen (text), cut = MIN (len, SHOWN);
-  gchar *head, *all;
-
-  while (cut > SHOWN - 4 && ((guchar) text[cut] & 0xc0) == 0x80)
-    cut--;
-  head = g_utf8_make_valid (text, cut);
-  all = g_strconcat (head, len > SHOWN ? "..." : NULL, NULL);
-
-  g_free (head);
-  return all;
-}
-
 static void
 G_GNUC_PRINTF (3, 4)
 fail (GError ** error, const gchar * text, const gchar * format, ...)
@@ -123,40 +106,11 @@ fail (GError ** error, const gchar * text, const gchar * format, ...)
   va_start (args, format);
   why = g_strdup_vprintf (format, args);
   va_end (args);
-  what = shown (text);
+  what = gst_sam_item_get_shown (text);
   g_set_error (error, GST_SAM_REFUSAL, GST_SAM_REFUSED_SYNTAX,
       "The prompt '%s' was refused: %s.", what, why);
   g_free (what);
   g_free (why);
-}
-
-static gboolean
-parse_number (const gchar * value, gdouble * number)
-{
-  gchar *end;
-
-  *number = g_ascii_strtod (value, &end);
-  return end != value && *end == '\0' && isfinite (*number);
-}
-
-static gboolean
-parse_boolean (const gchar * value, gboolean * flag)
-{
-  static const gchar *yes[] = { "true", "t", "yes", "1", NULL };
-  static const gchar *no[] = { "false", "f", "no", "0", NULL };
-  gint i;
-
-  for (i = 0; yes[i]; i++) {
-    if (!g_ascii_strcasecmp (value, yes[i])) {
-      *flag = TRUE;
-      return TRUE;
-    }
-    if (!g_ascii_strcasecmp (value, no[i])) {
-      *flag = FALSE;
-      return TRUE;
-    }
-  }
-  return FALSE;
 }
 
 static gboolean
@@ -209,12 +163,12 @@ set_words_key (GstSamPrompt * prompt, guint key, const gchar * value,
       return TRUE;
     case KEY_THRESHOLD:
       *wanted = "a score, 0 to 1";
-      prompt->has_threshold = parse_number (value, &prompt->threshold) &&
+      prompt->has_threshold = gst_sam_item_parse_number (value, &prompt->threshold) &&
           prompt->threshold >= 0 && prompt->threshold <= 1;
       return prompt->has_threshold;
     default:
       *wanted = "true or false";
-      return parse_boolean (value, key == KEY_KEEP ? &prompt->keep :
+      return gst_sam_item_parse_boolean (value, key == KEY_KEEP ? &prompt->keep :
           &prompt->removes);
   }
 }
@@ -263,7 +217,7 @@ set_key (GstSamPrompt * prompt, guint * given, const gchar * name,
   if (prompt->kind != GST_SAM_PROMPT_TEXT)
     allowed |= KEY_TIME;
   if (!(key & allowed)) {
-    shown_name = shown (name);
+    shown_name = gst_sam_item_get_shown (name);
     fail (error, item, "'%s' is not a key of it; it is written %s", shown_name,
         kinds[prompt->kind].usage);
     g_free (shown_name);
@@ -280,14 +234,14 @@ set_key (GstSamPrompt * prompt, guint * given, const gchar * name,
     case KEY_Y:
     case KEY_W:
     case KEY_H:
-      ok = parse_number (value, key == KEY_X ? &prompt->x : key == KEY_Y ?
+      ok = gst_sam_item_parse_number (value, key == KEY_X ? &prompt->x : key == KEY_Y ?
           &prompt->y : key == KEY_W ? &prompt->w : &prompt->h);
       break;
     case KEY_POSITIVE:
     case KEY_NORMALIZED:
       wanted = "true or false";
-      ok = parse_boolean (value, key == KEY_POSITIVE ? &prompt->positive :
-          &prompt->normalized);
+      ok = gst_sam_item_parse_boolean (value, key == KEY_POSITIVE ?
+          &prompt->positive : &prompt->normalized);
       break;
     case KEY_TIME:
       wanted = "a running time, in ns, less than 2^64 - 1";
@@ -322,7 +276,7 @@ set_key (GstSamPrompt * prompt, guint * given, const gchar * name,
       break;
   }
   if (!ok) {
-    shown_value = shown (value);
+    shown_value = gst_sam_item_get_shown (value);
     fail (error, item, "%s is '%s', expected is %s", name, shown_value, wanted);
     g_free (shown_value);
   }
@@ -392,80 +346,23 @@ check_complete (const GstSamPrompt * prompt, guint given, const gchar * item,
   return FALSE;
 }
 
-static const gchar *
-skip_space (const gchar * pos)
-{
-  while (g_ascii_isspace (*pos))
-    pos++;
-  return pos;
-}
-
-static gboolean
-is_end (gchar c)
-{
-  return c == '\0' || c == ',' || c == ';';
-}
-
-/* Read up to the end of the item's part, or to @stop, without the spaces around
- * it. */
-static const gchar *
-read_word (const gchar * pos, gchar stop, GString * word)
-{
-  g_string_truncate (word, 0);
-  for (pos = skip_space (pos); !is_end (*pos) && *pos != stop; pos++)
-    g_string_append_c (word, *pos);
-  while (word->len && g_ascii_isspace (word->str[word->len - 1]))
-    g_string_truncate (word, word->len - 1);
-  return pos;
-}
-
-/* Read a value: what GstStructure writes for simple types is understood too,
- * (type)value and "quoted \" string". Returns NULL where a quote or a bracket
- * is not closed. */
-static const gchar *
-read_value (const gchar * pos, GString * word)
-{
-  pos = skip_space (pos);
-  if (*pos == '(') {
-    while (*pos != ')') {
-      if (is_end (*pos))
-        return NULL;
-      pos++;
-    }
-    pos = skip_space (pos + 1);
-  }
-  if (*pos != '"')
-    return read_word (pos, '\0', word);
-
-  g_string_truncate (word, 0);
-  for (pos++; *pos != '"'; pos++) {
-    if (*pos == '\\')
-      pos++;
-    if (*pos == '\0')
-      return NULL;
-    g_string_append_c (word, *pos);
-  }
-  pos = skip_space (pos + 1);
-  return is_end (*pos) ? pos : NULL;
-}
-
 /* Parse one item. Returns where it ends, NULL where it is bad. */
 static const gchar *
 parse_item (const gchar * item, GstSamPrompt * prompt, GString * key,
     GString * value, GError ** error)
 {
-  const gchar *pos = read_word (item, '\0', key);
+  const gchar *pos = gst_sam_item_read_word (item, '\0', key);
   guint given = 0;
 
   if (!set_kind (prompt, key->str, item, error))
     return NULL;
   while (*pos == ',') {
-    pos = read_word (pos + 1, '=', key);
+    pos = gst_sam_item_read_word (pos + 1, '=', key);
     if (*pos != '=') {
       fail (error, item, "expected key=value after a comma");
       return NULL;
     }
-    pos = read_value (pos + 1, value);
+    pos = gst_sam_item_read_value (pos + 1, value);
     if (!pos) {
       fail (error, item, "a quote or a bracket is not closed");
       return NULL;
@@ -490,14 +387,14 @@ gst_sam_prompt_parse (const gchar * text, GError ** error)
 {
   GArray *prompts = new_array ();
   GString *key = g_string_new (NULL), *value = g_string_new (NULL);
-  const gchar *pos = skip_space (text);
+  const gchar *pos = gst_sam_item_skip_space (text);
   gboolean has_words = FALSE;
 
   while (pos && *pos) {
     GstSamPrompt prompt = { 0, };
 
     if (*pos == ';') {
-      pos = skip_space (pos + 1);
+      pos = gst_sam_item_skip_space (pos + 1);
       continue;
     }
     if (prompts->len == MAX_ITEMS) {
