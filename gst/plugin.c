@@ -11,6 +11,7 @@
 #include "export/gstsamexport.h"
 #include "overlay/gstsamoverlay.h"
 #include "track/gstsamtrack.h"
+#include "zones/gstsamzones.h"
 
 static gboolean
 plugin_init (GstPlugin * plugin)
@@ -19,6 +20,7 @@ plugin_init (GstPlugin * plugin)
   return GST_ELEMENT_REGISTER (samtrack, plugin) &&
       GST_ELEMENT_REGISTER (samdetect, plugin) &&
       GST_ELEMENT_REGISTER (samoverlay, plugin) &&
+      GST_ELEMENT_REGISTER (samzones, plugin) &&
       GST_ELEMENT_REGISTER (samexport, plugin);
 }
 

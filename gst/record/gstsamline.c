@@ -107,6 +107,53 @@ add_object (Line * self, const GstSamRecord * record, guint i)
   json_builder_end_object (b);
 }
 
+/* A field of a structure by the name that it has in a line. */
+static void
+add_field (JsonBuilder * b, const GstStructure * s, const gchar * field,
+    const gchar * name)
+{
+  const GValue *value = gst_structure_get_value (s, field);
+
+  if (!value)
+    return;
+  if (G_VALUE_HOLDS_STRING (value) && g_value_get_string (value))
+    add_text (b, name, g_value_get_string (value));
+  else if (G_VALUE_HOLDS_UINT64 (value))
+    add_uint64 (b, name, g_value_get_uint64 (value));
+  else if (G_VALUE_HOLDS_UINT (value))
+    add_int (b, name, g_value_get_uint (value));
+  else if (G_VALUE_HOLDS_DOUBLE (value))
+    add_double (b, name, g_value_get_double (value));
+}
+
+static void
+add_zone_events (Line * self, const GValue * events)
+{
+  static const gchar *fields[][2] = {
+    {"kind", "kind"}, {"zone", "zone"}, {"id", "id"}, {"label", "label"},
+    {"reason", "reason"}, {"direction", "direction"}, {"share", "share"},
+    {"time-inside", "time_inside"}, {"inside", "inside"},
+  };
+  const guint n = gst_value_array_get_size (events);
+  JsonBuilder *b = self->builder;
+  guint i, k;
+
+  json_builder_set_member_name (b, "zone_events");
+  json_builder_begin_array (b);
+  for (i = 0; i < n; i++) {
+    const GValue *value = gst_value_array_get_value (events, i);
+
+    if (!GST_VALUE_HOLDS_STRUCTURE (value) || !gst_value_get_structure (value))
+      continue;
+    json_builder_begin_object (b);
+    for (k = 0; k < G_N_ELEMENTS (fields); k++)
+      add_field (b, gst_value_get_structure (value), fields[k][0],
+          fields[k][1]);
+    json_builder_end_object (b);
+  }
+  json_builder_end_array (b);
+}
+
 static void
 add_times (Line * self, const GstSamRecord * record)
 {
@@ -154,6 +201,8 @@ add_report (Line * self, const GstSamRecord * record)
   for (i = 0; i < report->num_objects; i++)
     add_object (self, record, i);
   json_builder_end_array (b);
+  if (G_IS_VALUE (&record->zone_events))
+    add_zone_events (self, &record->zone_events);
 }
 
 void

@@ -57,6 +57,19 @@ has_mask (const GstSamReport * report)
       (gsize) report->mask_width * report->mask_height;
 }
 
+/* Most frames have none, and nothing is copied. */
+static void
+set_zone_events (GstSamRecord * record, GstMeta * meta)
+{
+  const GValue *events = gst_structure_get_value (gst_custom_meta_get_structure
+      ((GstCustomMeta *) meta), "zone-events");
+
+  if (!events || !GST_VALUE_HOLDS_ARRAY (events))
+    return;
+  g_value_init (&record->zone_events, GST_TYPE_ARRAY);
+  g_value_copy (events, &record->zone_events);
+}
+
 static gboolean
 is_wanted (GstMeta * meta, const gchar * tracker)
 {
@@ -105,6 +118,7 @@ gst_sam_record_set_metas (GstSamRecord * record, GstBuffer * buf,
   copy_text (record->source, record->report.source);
   record->report.source = NULL; /* it is the buffer's */
   set_labels (record);
+  set_zone_events (record, meta);
   if (has_mask (&record->report))
     gst_buffer_ref (record->report.mask);
   else
@@ -115,4 +129,6 @@ void
 gst_sam_record_clear (GstSamRecord * record)
 {
   gst_clear_buffer (&record->report.mask);
+  if (G_IS_VALUE (&record->zone_events))
+    g_value_unset (&record->zone_events);
 }

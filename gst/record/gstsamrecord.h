@@ -29,14 +29,16 @@ typedef struct
   gchar source[GST_SAM_TEXT_BYTES];     /* "": not known */
   GstSamReport report;          /* holds a reference to its mask */
   gchar label[SAM_MAX_OBJECTS][GST_SAM_TEXT_BYTES];     /* "": none */
+  GValue zone_events;           /* an array of samzones' structures, or unset */
 } GstSamRecord;
 
 /* Fill in the times of @buf. */
 void gst_sam_record_set_times (GstSamRecord * record, GstBuffer * buf,
     const GstSegment * segment);
 
-/* Fill in all that comes from the metas of @buf. @tracker: name of the samtrack
- * whose meta counts; NULL: the first meta. Valid UTF-8 is kept of texts. */
+/* Fill in all that comes from the metas of @buf. @record: zeroed or cleared.
+ * @tracker: name of the samtrack whose meta counts; NULL: the first meta. Valid
+ * UTF-8 is kept of texts. */
 void gst_sam_record_set_metas (GstSamRecord * record, GstBuffer * buf,
     const gchar * tracker);
 void gst_sam_record_clear (GstSamRecord * record);

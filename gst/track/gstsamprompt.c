@@ -163,13 +163,14 @@ set_words_key (GstSamPrompt * prompt, guint key, const gchar * value,
       return TRUE;
     case KEY_THRESHOLD:
       *wanted = "a score, 0 to 1";
-      prompt->has_threshold = gst_sam_item_parse_number (value, &prompt->threshold) &&
-          prompt->threshold >= 0 && prompt->threshold <= 1;
+      prompt->has_threshold = gst_sam_item_parse_number (value,
+          &prompt->threshold) && prompt->threshold >= 0 &&
+          prompt->threshold <= 1;
       return prompt->has_threshold;
     default:
       *wanted = "true or false";
-      return gst_sam_item_parse_boolean (value, key == KEY_KEEP ? &prompt->keep :
-          &prompt->removes);
+      return gst_sam_item_parse_boolean (value, key == KEY_KEEP ?
+          &prompt->keep : &prompt->removes);
   }
 }
 
@@ -234,8 +235,8 @@ set_key (GstSamPrompt * prompt, guint * given, const gchar * name,
     case KEY_Y:
     case KEY_W:
     case KEY_H:
-      ok = gst_sam_item_parse_number (value, key == KEY_X ? &prompt->x : key == KEY_Y ?
-          &prompt->y : key == KEY_W ? &prompt->w : &prompt->h);
+      ok = gst_sam_item_parse_number (value, key == KEY_X ? &prompt->x :
+          key == KEY_Y ? &prompt->y : key == KEY_W ? &prompt->w : &prompt->h);
       break;
     case KEY_POSITIVE:
     case KEY_NORMALIZED:

@@ -530,7 +530,7 @@ GST_START_TEST (test_metas_of_allocation_answers)
   gchar *detect = g_strdup_printf ("samdetect model-file=\"%s\"",
       g_getenv ("SAMTRACK_DETECTOR"));
   const gchar *launch[] = { TRACK, "samoverlay", detect, "samscore",
-    "samexport location=/dev/null"
+    "samzones", "samexport location=/dev/null"
   };
   const gchar *name = launch[__i__];
   const GType offered[] = { GST_VIDEO_CROP_META_API_TYPE,
@@ -600,7 +600,7 @@ layout_suite (void)
   tcase_add_loop_test (tc, test_gaps_without_pixels, 0, 3);
   tcase_add_loop_test (tc, test_metas_of_allocation_answers, 0,
       gst_registry_check_feature_version (gst_registry_get (), "samexport", 0, 0,
-          0) ? 5 : 4);
+          0) ? 6 : 5);
   tcase_add_test (tc, test_cropped_frames_before_a_sink_that_crops);
   return s;
 }
