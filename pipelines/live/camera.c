@@ -322,6 +322,11 @@ static gboolean has_broker(const CameraSettings *settings)
         (settings->kafka_uri && *settings->kafka_uri);
 }
 
+static gboolean has_zones(const CameraSettings *settings)
+{
+    return (settings->zones && *settings->zones) || (settings->zones_file && *settings->zones_file);
+}
+
 /* Each stream leaves by a valve and an appsink, which take what comes: nothing behind them can stop
  * the tracker. */
 static GstElement *build(const CameraSettings *settings, GError **error)
@@ -331,6 +336,8 @@ static GstElement *build(const CameraSettings *settings, GError **error)
     GstElement *pipeline;
     gsize i;
 
+    if (has_zones(settings))
+        g_string_append(text, "samzones name=zones ! ");
     if (has_broker(settings))
         g_string_append(text, "samexport name=broker ! ");
     g_string_append(text, "tee name=frames ");
@@ -396,6 +403,15 @@ static void set_broker(Camera *camera)
 
     if (has_broker(s))
         set_properties(get(camera, "broker"), properties, G_N_ELEMENTS(properties));
+}
+
+static void set_zones(Camera *camera)
+{
+    const CameraSettings *s = camera->settings;
+
+    if (has_zones(s))
+        g_object_set(camera_get_zones(camera), "zones", s->zones, "zones-file", s->zones_file,
+            NULL);
 }
 
 static void set_tracker(Camera *camera)
@@ -492,6 +508,7 @@ Camera *camera_new(const CameraSettings *settings, const gchar *encoder,
     camera->fault = g_strdup("the source has not answered yet");
     set_tracker(camera);
     set_detector(camera);
+    set_zones(camera);
     set_broker(camera);
     if (!make_outputs(camera, encoder, error) || !start(camera, error)) {
         g_prefix_error(error, "camera '%s': ", settings->name);
@@ -543,6 +560,11 @@ void camera_free(Camera *camera)
 const gchar *camera_get_name(const Camera *camera)
 {
     return camera->settings->name;
+}
+
+GstElement *camera_get_zones(Camera *camera)
+{
+    return has_zones(camera->settings) ? get(camera, "zones") : NULL;
 }
 
 GstElement *camera_get_track(Camera *camera)

@@ -89,6 +89,71 @@ static void write_objects(GString *out, const gchar *name, Room *room)
     g_array_unref(list);
 }
 
+/* As a value of a label: of any characters. */
+static void append_escaped(GString *out, const gchar *text)
+{
+    for (; *text; text++) {
+        if (*text == '\\' || *text == '"')
+            g_string_append_c(out, '\\');
+        if (*text == '\n')
+            g_string_append(out, "\\n");
+        else
+            g_string_append_c(out, *text);
+    }
+}
+
+static void write_count(GString *out, const gchar *name, Room *room, const GstStructure *zone,
+    const gchar *kind)
+{
+    const GValue *value = gst_structure_get_value(zone, kind);
+
+    if (!value)
+        return;
+    g_string_append_printf(out, PREFIX "%s{camera=\"%s\",zone=\"", name,
+        camera_get_name(room->camera));
+    append_escaped(out, gst_structure_get_string(zone, "name"));
+    if (G_VALUE_HOLDS_UINT(value))
+        g_string_append_printf(out, "\"} %u\n", g_value_get_uint(value));
+    else
+        g_string_append_printf(out, "\",kind=\"%s\"} %" G_GUINT64_FORMAT "\n", kind,
+            g_value_get_uint64(value));
+}
+
+/* Of each zone and line what it has of these counts. */
+static void write_counts(GString *out, const gchar *name, Room *room, const gchar *const *kinds,
+    gsize n)
+{
+    GstElement *element = camera_get_zones(room->camera);
+    const GValue *zones;
+    GstStructure *s;
+    guint i;
+    gsize k;
+
+    if (!element)
+        return;
+    g_object_get(element, "stats", &s, NULL);
+    zones = gst_structure_get_value(s, "zones");
+    for (i = 0; i < gst_value_array_get_size(zones); i++)
+        for (k = 0; k < n; k++)
+            write_count(out, name, room, gst_value_get_structure(gst_value_array_get_value(zones,
+                            i)), kinds[k]);
+    gst_structure_free(s);
+}
+
+static void write_inside(GString *out, const gchar *name, Room *room)
+{
+    static const gchar *const kinds[] = {"inside"};
+
+    write_counts(out, name, room, kinds, G_N_ELEMENTS(kinds));
+}
+
+static void write_zone_events(GString *out, const gchar *name, Room *room)
+{
+    static const gchar *const kinds[] = {"entered", "left", "left-to-right", "right-to-left"};
+
+    write_counts(out, name, room, kinds, G_N_ELEMENTS(kinds));
+}
+
 static void write_quantile(GString *out, const gchar *name, Room *room, const gchar *stage,
     guint percent, gdouble seconds)
 {
@@ -263,6 +328,9 @@ gchar *metrics_write(GPtrArray *rooms, Hub *hub, Mjpeg *mjpeg, Rtsp *rtsp, Door 
     write_all(out, rooms, "reconnects_total", "counter", "Times that the source came back.",
         write_reconnects);
     write_all(out, rooms, "objects", "gauge", "Objects by state.", write_objects);
+    write_all(out, rooms, "zone_objects", "gauge", "Objects in a zone.", write_inside);
+    write_all(out, rooms, "zone_events_total", "counter", "Objects that entered and left a zone, "
+        "or crossed a line.", write_zone_events);
     write_all(out, rooms, "stage_seconds", "gauge", "Time per stage; for outputs, from a frame's "
         "arrival to its being encoded.", write_stages);
     write_all(out, rooms, "prompt_age_seconds", "gauge",

@@ -73,6 +73,8 @@ static const Key camera_keys[] = {
         NULL},
     {"roi", TEXT, G_STRUCT_OFFSET(CameraSettings, roi), 0, 0, 0, NULL},
     {"seed-options", TEXT, G_STRUCT_OFFSET(CameraSettings, seed_options), 0, 0, 0, NULL},
+    {"zones", TEXT, G_STRUCT_OFFSET(CameraSettings, zones), 0, 0, 0, NULL},
+    {"zones-file", TEXT, G_STRUCT_OFFSET(CameraSettings, zones_file), 0, 0, 0, NULL},
     {"mqtt-uri", TEXT, G_STRUCT_OFFSET(CameraSettings, mqtt_uri), 0, 0, 0, NULL},
     {"mqtt-topic", TEXT, G_STRUCT_OFFSET(CameraSettings, mqtt_topic), 0, 0, 0, NULL},
     {"mqtt-user", TEXT, G_STRUCT_OFFSET(CameraSettings, mqtt_user), 0, 0, 0, NULL},

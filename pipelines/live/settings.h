@@ -47,6 +47,7 @@ typedef struct {
     gchar *detect_classes, *roi, *seed_options;                /* are these; NULL: not set */
     gchar *seed_score, *instant_confirm_score;
     gint detector_size, detect_interval;                       /* the same; 0: not set */
+    gchar *zones, *zones_file;                                 /* as samzones's; NULL: not set */
     gchar *mqtt_uri, *mqtt_topic, *mqtt_user, *mqtt_password;  /* as samexport's; NULL: not set */
     gchar *kafka_uri, *kafka_key;                              /* the same */
 } CameraSettings;

@@ -20,6 +20,9 @@ except (ImportError, ValueError) as e:
     skip(str(e))
 
 
+ZONES = r'zone,name="the \"whole\"",points=0:0 1:0 1:1 0:1,normalized=true;line,name=line,points=0:0 0:99'
+
+
 class Camera:
     """Without a build its picture is not the scene's."""
 
@@ -48,6 +51,14 @@ def states(state):
     return [o['state'] for o in state['objects']]
 
 
+def check_zones(program):
+    """The object was in one of them whenever it was seen; now it is removed."""
+    m = program.wait_for(lambda m: m[r'samtrack_zone_objects{camera="gate",zone="the \"whole\""}'] == 0, 'the empty zone', 30)
+    entered, left = (m[rf'samtrack_zone_events_total{{camera="gate",zone="the \"whole\"",kind="{kind}"}}'] for kind in ('entered', 'left'))
+    check(entered == left >= 1, f'{entered} entered and {left} left the zone')
+    check(m['samtrack_zone_events_total{camera="gate",zone="line",kind="left-to-right"}'] == 0, 'what stands still has crossed a line')
+
+
 async def lose_and_find(page, camera, width, height):
     """The camera dies and comes back."""
     camera.kill()
@@ -67,7 +78,7 @@ async def main(build):
     camera = Camera(build, get_free_port())
     camera.start()
     try:
-        with Program(build, f'gate=rtsp://127.0.0.1:{camera.port}/camera') as program:
+        with Program(build, f'gate=rtsp://127.0.0.1:{camera.port}/camera', '--set', f'zones={ZONES}') as program:
             async with Page(program) as page:
                 state = await page.wait_for(is_up, 'the camera')
                 await page.wait_for(lambda s: s['width'] == 640 and s['height'] == 360, 'the size')
@@ -87,6 +98,7 @@ async def main(build):
                 await page.wait_for(is_up, 'the camera after rubbish', 30)
                 reply = await page.ask('remove', id=1)
                 check(reply['type'] == 'done', f'removing gives {reply}')
+            check_zones(program)
             m = program.metrics()
             check(m['samtrack_reconnects_total{camera="gate"}'] >= 3, f'too few reconnects: {m}')
             check(m['samtrack_frames_total{camera="gate",fate="dropped"}'] == 0, f'frames were dropped: {m}')
