@@ -373,6 +373,31 @@ look_at (GstSamZoneWatch * watch, guint i, guint slot,
   }
 }
 
+static gboolean
+is_reported (const GstSamReport * report, guint64 id)
+{
+  guint k;
+
+  for (k = 0; k < report->num_objects && report->object[k].id != id; k++);
+  return k < report->num_objects;
+}
+
+/* Ahead of those that are new, which may need their places. */
+static void
+remove_gone (GstSamZoneWatch * watch, const GstSamReport * report,
+    GstClockTime now, GArray * events)
+{
+  guint k;
+
+  for (k = 0; k < watch->num_objects; k++) {
+    watch->object[k].seen = FALSE;
+    if (!watch->object[k].id || is_reported (report, watch->object[k].id))
+      continue;
+    leave_all (watch, k, GST_SAM_ZONE_REMOVED, now, events);
+    watch->object[k].id = 0;
+  }
+}
+
 void
 gst_sam_zone_watch_look (GstSamZoneWatch * watch, const GstSamReport * report,
     const GstSamZoneMap * map, const GstSamZoneParams * params,
@@ -381,8 +406,7 @@ gst_sam_zone_watch_look (GstSamZoneWatch * watch, const GstSamReport * report,
   guint k;
   gint i;
 
-  for (k = 0; k < watch->num_objects; k++)
-    watch->object[k].seen = FALSE;
+  remove_gone (watch, report, now, events);
   for (k = 0; k < report->num_objects; k++) {
     const GstSamObject *object = &report->object[k];
     const gboolean shown = map && object->slot < 256 &&
@@ -398,12 +422,6 @@ gst_sam_zone_watch_look (GstSamZoneWatch * watch, const GstSamReport * report,
     else
       look_at (watch, i, object->slot, shown ? map : NULL, params, now,
           events);
-  }
-  for (k = 0; k < watch->num_objects; k++) {
-    if (!watch->object[k].id || watch->object[k].seen)
-      continue;
-    leave_all (watch, k, GST_SAM_ZONE_REMOVED, now, events);
-    watch->object[k].id = 0;
   }
 }
 

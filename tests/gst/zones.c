@@ -430,6 +430,35 @@ GST_START_TEST (test_metas_that_lie)
 
 GST_END_TEST;
 
+/* As many objects as there are slots, all of whom change from one frame to the
+ * next. */
+GST_START_TEST (test_all_objects_change)
+{
+  Thing things[255] = { {0}, };
+  GstBus *bus;
+  GstHarness *h = open_zones ("zones=\"" HALF "\"", &bus);
+  GstStructure *stats;
+  const GstStructure *zone;
+  guint n, i;
+
+  for (n = 0; n < 3; n++) {
+    for (i = 0; i < 255; i++)
+      things[i] = (Thing) {.id = 1000 * n + i + 1,.x = 32 + i % 32,
+        .y = i / 32,.w = 1,.h = 1};
+    gst_harness_push (h, new_frame (n, WIDTH, HEIGHT, things, 255));
+    g_object_get (h->element, "stats", &stats, NULL);
+    zone = gst_value_get_structure (gst_value_array_get_value
+        (gst_structure_get_value (stats, "zones"), 0));
+    fail_unless_equals_int (sam_get_uint (zone, "inside"), 255);
+    fail_unless_equals_uint64 (sam_get_uint64 (zone, "entered"), 255 * (n + 1));
+    fail_unless_equals_uint64 (sam_get_uint64 (zone, "left"), 255 * n);
+    gst_structure_free (stats);
+  }
+  sam_harness_close (h, bus);
+}
+
+GST_END_TEST;
+
 static void
 expect_bad (const gchar * property, const gchar * value, const gchar * text)
 {
@@ -580,6 +609,7 @@ zones_suite (void)
   tcase_add_test (tc, test_zones_change_while_the_stream_runs);
   tcase_add_test (tc, test_fields_and_counts);
   tcase_add_test (tc, test_metas_that_lie);
+  tcase_add_test (tc, test_all_objects_change);
   tcase_add_test (tc, test_bad_zones_stop_the_start);
   tcase_add_test (tc, test_zones_in_a_file);
   tcase_add_test (tc, test_lines_have_events);
