@@ -12,6 +12,7 @@ typedef enum {
     FAULT_PERMANENT, /* of an item: it will be so again */
     FAULT_TRANSIENT, /* it may work another time */
     FAULT_ANEW,      /* likewise, and what was tracked before is of no use */
+    FAULT_STORE,     /* likewise, of the store: other items would fail as well */
     FAULT_DAMAGED,   /* likewise, and the file of the job that was read is to be made again */
 } Fault;
 

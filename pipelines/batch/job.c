@@ -45,11 +45,12 @@ void job_init(Job *job)
 void job_clear(Job *job)
 {
     gchar **texts[] = {&job->folder, &job->version, &job->manifest, &job->model, &job->detector,
-        &job->run, &job->format, &job->mask_size};
+        &job->run, &job->format, &job->mask_size, &job->store};
     gsize i;
 
     for (i = 0; i < G_N_ELEMENTS(texts); i++)
         g_clear_pointer(texts[i], g_free);
+    g_clear_pointer(&job->opened, store_close);
     g_clear_pointer(&job->settings, g_array_unref);
 }
 
@@ -174,6 +175,8 @@ gchar *job_write(const Job *job)
     json_object_set_double_member(object, "overlap", job->overlap);
     json_object_set_string_member(object, "format", job->format);
     json_object_set_string_member(object, "mask_size", job->mask_size);
+    if (*job->store)
+        json_object_set_string_member(object, "store", job->store);
     for (i = 0; i < job->settings->len; i++)
         json_object_set_string_member(settings, g_array_index(job->settings, Setting, i).name,
             g_array_index(job->settings, Setting, i).value);
@@ -194,6 +197,7 @@ static gboolean read_members(Job *job, JsonObject *object)
     job->detector = g_strdup(json_get_text(object, "detector", ""));
     job->format = g_strdup(json_get_text(object, "format", ""));
     job->mask_size = g_strdup(json_get_text(object, "mask_size", ""));
+    job->store = g_strdup(json_get_text(object, "store", ""));
     job->items = json_get_int(object, "items", 0);
     job->shards = json_get_int(object, "shards", 0);
     job->chunk = json_get_number(object, "chunk", 0);
@@ -224,6 +228,13 @@ gboolean job_load(Job *job, const gchar *folder, GError **error)
     g_clear_pointer(&object, json_object_unref);
     g_free(path);
     return ok;
+}
+
+gboolean job_open_store(Job *job, gint patience, const gint *interrupted, GError **error)
+{
+    if (*job->store)
+        job->opened = store_open(job->store, job->run, patience, interrupted, error);
+    return job->opened || !*job->store;
 }
 
 static gboolean apply(GstElement *track, const Setting *setting, GError **error)

@@ -3,6 +3,8 @@
 #ifndef BATCH_JOB_H
 #define BATCH_JOB_H
 
+#include "store.h"
+
 #include <gst/gst.h>
 
 typedef struct {
@@ -23,6 +25,8 @@ typedef struct {
     gdouble pretend;    /* seconds to wait for a second of video, instead of tracking; 0: no */
     gdouble cut, overlap; /* of pieces of long recordings; 0: none are cut */
     GArray *settings;   /* of Setting: properties of samtrack */
+    gchar *store;       /* URL of the folder where results go; "": into the job's own */
+    Store *opened;      /* (nullable): while they are made */
 } Job;
 
 void job_init(Job *job);
@@ -37,6 +41,9 @@ gchar *job_write(const Job *job);
 
 /* From FOLDER/job.json; the error is FAULT_SETTINGS if this program must not go on with it. */
 gboolean job_load(Job *job, const gchar *folder, GError **error);
+
+/* Opens the store, if results go to one. */
+gboolean job_open_store(Job *job, gint patience, const gint *interrupted, GError **error);
 
 /* Whether all weights are still those of the plan. */
 gboolean job_check_model(const Job *job, GError **error);

@@ -4,6 +4,7 @@
 #include "chunk.h"
 #include "fault.h"
 #include "picture.h"
+#include "secret.h"
 #include "source.h"
 
 #include <fcntl.h>
@@ -382,27 +383,41 @@ static void note_no_jump(Leg *leg, const GError *error)
     g_mutex_unlock(&leg->lock);
 }
 
+/* What an element has said may name the URI: its secrets are not told. Takes @why. */
+static void end_by(Leg *leg, Fault fault, const gchar *begin, GError *why)
+{
+    gchar *text = g_strconcat(begin, why->message, NULL);
+    gchar *hidden = secret_hide(text, leg->source.uri);
+
+    end(leg, LEG_FAILED, g_error_new_literal(BATCH_FAULT, fault, hidden));
+    g_error_free(why);
+    g_free(hidden);
+    g_free(text);
+}
+
 static void on_error(Leg *leg, GstMessage *message)
 {
+    const gboolean is_error = GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR;
+    const gboolean is_source = source_has(&leg->source, GST_MESSAGE_SRC(message));
     GError *error = NULL;
+    gchar *begin;
 
-    if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR)
+    if (is_error)
         gst_message_parse_error(message, &error, NULL);
     else
         gst_message_parse_warning(message, &error, NULL);
-    if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR &&
-        source_has(&leg->source, GST_MESSAGE_SRC(message))) {
+    if (is_error && is_source) {
+        begin = g_strdup_printf("'%s' cannot be read: ", leg->source.uri);
         note_no_jump(leg, error);
-        end(leg, LEG_FAILED, g_error_new(BATCH_FAULT, classify(error), "'%s' cannot be read: %s",
-            leg->source.uri, error->message));
-    } else if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) {
-        end(leg, LEG_FAILED, g_error_new(BATCH_FAULT, is_refusal(message) ? FAULT_PERMANENT :
-            classify(error), "%s", error->message));
-    } else if (source_has(&leg->source, GST_MESSAGE_SRC(message))) {
-        end(leg, LEG_FAILED, g_error_new(BATCH_FAULT, FAULT_PERMANENT, "the video is damaged: %s",
-            error->message));
+        end_by(leg, classify(error), begin, error);
+        g_free(begin);
+    } else if (is_error) {
+        end_by(leg, is_refusal(message) ? FAULT_PERMANENT : classify(error), "", error);
+    } else if (is_source) {
+        end_by(leg, FAULT_PERMANENT, "the video is damaged: ", error);
+    } else {
+        g_error_free(error);
     }
-    g_error_free(error);
 }
 
 /* Where it cannot jump, all is decoded from the begin. */

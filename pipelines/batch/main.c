@@ -60,7 +60,8 @@ int main(int argc, char **argv)
         const gboolean works = options.command == COMMAND_RUN || options.command == COMMAND_MERGE;
 
         result = g_error_matches(error, BATCH_FAULT, FAULT_SETTINGS) ? STATUS_SETTINGS :
-            works && g_error_matches(error, BATCH_FAULT, FAULT_TRANSIENT) ? STATUS_AGAIN :
+            works && (g_error_matches(error, BATCH_FAULT, FAULT_TRANSIENT) ||
+            g_error_matches(error, BATCH_FAULT, FAULT_STORE)) ? STATUS_AGAIN :
             STATUS_OTHER;
         progress_say("%s", error->message);
         g_error_free(error);

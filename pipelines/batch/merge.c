@@ -297,7 +297,7 @@ gint merge(const Options *o, GError **error)
         pieces = shards_read(&job, wants_pieces, NULL, error);
     if (pieces && !pieces->len)
         fault_set(error, FAULT_SETTINGS, "no recording of '%s' was cut", job.folder);
-    else if (pieces)
+    else if (pieces && job_open_store(&job, o->patience, NULL, error))
         status = merge_all(&job, pieces);
     g_clear_pointer(&pieces, g_ptr_array_unref);
     job_clear(&job);

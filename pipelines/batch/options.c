@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include "fault.h"
+#include "store.h"
 
 #include <string.h>
 
@@ -70,6 +71,8 @@ static gboolean check_plan(const Options *o, GError **error)
         strcmp(o->mask_size, "frame"))
         return fault_set(error, FAULT_SETTINGS, "--mask-size is '%s', but the format '%s' has "
             "pictures of the frame's size", o->mask_size, o->format);
+    if (o->store && !store_check(o->store, error))
+        return FALSE;
     if (o->cut > 0 && !strcmp(o->mask_size, "none"))
         return fault_set(error, FAULT_SETTINGS, "--mask-size is 'none', but --cut finds objects "
             "again by their masks");
@@ -131,6 +134,10 @@ gboolean options_read(Options *o, int argc, char **argv, GError **error)
             "plan: json-lines (default), coco, davis or webdataset", "NAME"},
         {"mask-size", 0, 0, G_OPTION_ARG_STRING, &o->mask_size,
             "plan: frame (default), own or none", "NAME"},
+        {"store", 0, 0, G_OPTION_ARG_STRING, &o->store,
+            "plan: Put results there by HTTP, as into a bucket of S3; credentials are read from "
+            "the file that SAMTRACK_STORE_HEADERS names, or from AWS_ACCESS_KEY_ID and "
+            "AWS_SECRET_ACCESS_KEY", "URL"},
         {"pretend", 0, 0, G_OPTION_ARG_DOUBLE, &o->pretend,
             "plan: Track nothing, but wait so long for a second of video, to try a cluster",
             "SECONDS"},
@@ -181,5 +188,6 @@ void options_clear(Options *o)
     g_clear_pointer(&o->manifest, g_free);
     g_clear_pointer(&o->format, g_free);
     g_clear_pointer(&o->mask_size, g_free);
+    g_clear_pointer(&o->store, g_free);
     g_clear_pointer(&o->set, g_strfreev);
 }

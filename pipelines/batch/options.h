@@ -16,7 +16,7 @@ typedef struct {
     gchar *manifest;
     gint shards; /* 0: by @shard_minutes */
     gdouble shard_minutes, work, chunk, cut, overlap, pretend;
-    gchar *format, *mask_size;
+    gchar *format, *mask_size, *store;
     gchar **set; /* "PROPERTY=VALUE" */
 
     /* run */

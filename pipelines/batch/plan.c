@@ -367,6 +367,7 @@ gint plan(const Options *o, GError **error)
     job.version = g_strdup(SAM_VERSION);
     job.format = g_strdup(o->format);
     job.mask_size = g_strdup(o->mask_size);
+    job.store = g_strdup(o->store ? o->store : "");
     job.chunk = o->chunk;
     job.pretend = o->pretend;
     job.cut = o->cut;

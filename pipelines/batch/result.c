@@ -2,6 +2,7 @@
 #include "result.h"
 
 #include "davis.h"
+#include "deliver.h"
 #include "fault.h"
 #include "folder.h"
 #include "lines.h"
@@ -48,6 +49,12 @@ struct Result {
 static gboolean is_coco(const Result *r)
 {
     return !strcmp(r->format, "coco");
+}
+
+/* Pieces are put together from the job's folder. */
+static gboolean is_delivered(const Result *r)
+{
+    return r->job->opened && !item_is_piece(r->id);
 }
 
 static void count_objects(Result *r)
@@ -209,6 +216,12 @@ static gboolean write_item(Result *r, gint64 attempt, JsonArray *borders, GError
     json_object_set_string_member(object, "node", g_get_host_name());
     json_object_set_int_member(object, "attempt", attempt);
     json_object_set_double_member(object, "cpu_seconds", r->cpu);
+    if (is_delivered(r)) {
+        gchar *name = deliver_name(r->folder, r->id);
+
+        json_object_set_string_member(object, "folder", name);
+        g_free(name);
+    }
     if (borders)
         json_object_set_array_member(object, "borders", borders);
     return write_named(r, "item.json", object, error);
@@ -295,6 +308,8 @@ gboolean result_commit(Result *r, gint64 attempt, JsonArray *borders, GError **e
         ok = write_item(r, attempt, borders, error);
     else
         g_clear_pointer(&borders, json_array_unref);
+    if (ok && is_delivered(r))
+        ok = deliver_result(r->job, r->id, r->folder, error);
     if (ok) {
         ok = folder_commit(r->folder, r->target, error) != FOLDER_FAILED;
         g_clear_pointer(&r->folder, g_free);

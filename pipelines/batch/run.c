@@ -124,7 +124,8 @@ static void count(Run *r, Counts *counts, const Item *item, WorkOutcome outcome,
         progress_say("'%s' has failed: %s", item->id, why);
         break;
     case WORK_STUCK:
-        progress_say("the job's folder takes no files");
+        progress_say(r->job.opened ? "the store or the job's folder takes no files" :
+            "the job's folder takes no files");
         /* fall through */
     case WORK_AGAIN:
         counts->again++;
@@ -261,7 +262,8 @@ gint run(const Options *o, GError **error)
     if (r.items && access(o->job, W_OK | X_OK))
         fault_set(error, FAULT_SETTINGS, "'%s' cannot be written to: %s", o->job,
             g_strerror(errno));
-    else if (r.items && job_check_model(&r.job, error) && (r.job.pretend > 0 ||
+    else if (r.items && job_check_model(&r.job, error) && job_open_store(&r.job,
+        o->patience, &r.control.interrupted, error) && (r.job.pretend > 0 ||
         keep_model(&r, error)))
         result = work(&r, o, shard);
     if (r.keeper)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "work.h"
 
+#include "deliver.h"
 #include "fault.h"
 #include "finish.h"
 #include "folder.h"
@@ -193,6 +194,16 @@ static WorkOutcome fail(const Job *job, const Item *item, Failure failure, const
     return failure.permanent ? WORK_FAILED : WORK_AGAIN;
 }
 
+/* As if this run had not begun with it. */
+static void forget_run(const Job *job, const Item *item, Failure begun)
+{
+    begun.silent = 0;
+    if (begun.attempts)
+        write_failure(job, item, begun, "it failed, and was interrupted when tried again");
+    else
+        clear_failure(job, item);
+}
+
 WorkOutcome work_item(Control *control, const Job *job, const Item *item, gboolean retry,
     gchar **why)
 {
@@ -202,6 +213,10 @@ WorkOutcome work_item(Control *control, const Job *job, const Item *item, gboole
     LegOutcome leg;
 
     if (job_is_done(job, item->id)) {
+        clear_traces(job, item);
+        return WORK_SKIPPED;
+    }
+    if (job->opened && !item_is_piece(item->id) && deliver_find(job, item->id)) {
         clear_traces(job, item);
         return WORK_SKIPPED;
     }
@@ -222,12 +237,12 @@ WorkOutcome work_item(Control *control, const Job *job, const Item *item, gboole
         clear_traces(job, item);
         outcome = WORK_DONE;
     } else if (leg == LEG_INTERRUPTED) {
-        begun.silent = 0;
-        if (begun.attempts)
-            write_failure(job, item, begun, "it failed, and was interrupted when tried again");
-        else
-            clear_failure(job, item);
+        forget_run(job, item, begun);
         outcome = WORK_INTERRUPTED;
+    } else if (g_error_matches(error, BATCH_FAULT, FAULT_STORE)) { /* no fault of the item */
+        forget_run(job, item, begun);
+        outcome = WORK_STUCK;
+        *why = g_strdup(error->message);
     } else {
         if (!error)
             fault_set(&error, FAULT_TRANSIENT, "the work ended without a result");
