@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* samtrack-fleet: which camera is on which of several machines that run samtrack-live. */
 
+#include "../live/cameras.h"
 #include "assign.h"
 #include "standard.h"
 #include "table.h"
@@ -12,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a samtrack-live takes. */
-#define MOST_CAMERAS 16
+/* Of a node that tells no capacity. */
+#define USUAL_CAPACITY 16
 
 typedef struct {
     gchar *output;
@@ -28,10 +29,10 @@ static const gchar summary[] =
     "\n"
     "assign CAMERAS NODES reads two files of comma-separated values. Their first lines name the\n"
     "columns: of cameras 'name' and 'source', and any other key of a camera of samtrack-live; of\n"
-    "nodes 'name' and perhaps 'capacity', the most cameras that it takes (16 at most), and any\n"
-    "key of [live]. It prints the node of each camera, and with --output writes a key file for\n"
-    "each node. The same files give the same result anywhere; a node that is taken out moves its\n"
-    "own cameras, and others only where a node is full.";
+    "nodes 'name' and perhaps 'capacity', the most cameras that it takes (up to 64; 16 if it is\n"
+    "not said), and any key of [live]. It prints the node of each camera, and with --output\n"
+    "writes a key file for each node. The same files give the same result anywhere; a node that\n"
+    "is taken out moves its own cameras, and others only where a node is full.";
 
 /* They become names of files and of groups. */
 static gboolean check_names(const Table *table, GError **error)
@@ -59,12 +60,13 @@ static gboolean read_capacities(Fleet *fleet, GError **error)
     for (i = 0; i < fleet->nodes->rows->len; i++) {
         const Row *row = g_ptr_array_index(fleet->nodes->rows, i);
         const gchar *text = table_get(fleet->nodes, row, "capacity");
-        guint64 n = MOST_CAMERAS;
+        guint64 n = USUAL_CAPACITY;
 
-        if (*text && !g_ascii_string_to_unsigned(text, 10, 1, MOST_CAMERAS, &n, NULL)) {
+        if (*text && !g_ascii_string_to_unsigned(text, 10, 1, LIVE_MOST_CAMERAS, &n,
+            NULL)) {
             g_set_error(error, G_IO_ERROR, G_IO_ERROR_INVALID_DATA, "line %u of %s: the capacity "
                 "is '%s', expected a whole number from 1 to %d", row->line, fleet->nodes->path,
-                text, MOST_CAMERAS);
+                text, LIVE_MOST_CAMERAS);
             return FALSE;
         }
         fleet->capacity[i] = (guint) n;

@@ -4,6 +4,7 @@
 #define LIVE_HUB_H
 
 #include "annotations.h"
+#include "capacity.h"
 #include "guard.h"
 #include "keeper.h"
 #include "objects.h"
@@ -17,6 +18,7 @@ typedef struct {
     Annotations *annotations; /* NULL: none are kept */
     Keeper *keeper;           /* NULL: no tracks are kept */
     CameraSettings *settings;
+    Capacity capacity; /* as the metrics tell it */
     guint unwatched; /* of one that is gone: s for which nobody has watched it */
 } Room;
 

@@ -67,6 +67,50 @@ static void write_frames(GString *out, const gchar *name, Room *room)
     gst_structure_free(s);
 }
 
+static void update_capacity(GPtrArray *rooms)
+{
+    guint i;
+
+    for (i = 0; i < rooms->len; i++) {
+        Room *room = g_ptr_array_index(rooms, i);
+        GstStructure *s;
+
+        g_object_get(camera_get_track(room->camera), "stats", &s, NULL);
+        capacity_update(&room->capacity, s);
+        gst_structure_free(s);
+    }
+}
+
+static void write_steps(GString *out, const gchar *name, Room *room)
+{
+    if (room->capacity.steps_per_second > 0)
+        write_value(out, name, room, NULL, NULL, room->capacity.steps_per_second);
+}
+
+static void write_rates(GString *out, const gchar *name, Room *room)
+{
+    if (!room->capacity.known)
+        return;
+    write_value(out, name, room, "fate", "received", room->capacity.frames_per_second);
+    write_value(out, name, room, "fate", "inferred", room->capacity.tracked_per_second);
+}
+
+static void write_stale(GString *out, const gchar *name, Room *room)
+{
+    if (room->capacity.known)
+        write_value(out, name, room, NULL, NULL, room->capacity.stale_ratio);
+}
+
+/* What the tracker has left between the frames that it tracks. */
+static void write_room(GString *out, const gchar *name, Room *room)
+{
+    const Capacity *c = &room->capacity;
+
+    if (c->known && c->steps_per_second > 0)
+        write_value(out, name, room, NULL, NULL, MAX(0, 1 - c->tracked_per_second /
+            c->steps_per_second));
+}
+
 static void write_reconnects(GString *out, const gchar *name, Room *room)
 {
     CameraCounts counts;
@@ -325,6 +369,15 @@ gchar *metrics_write(GPtrArray *rooms, Hub *hub, Mjpeg *mjpeg, Rtsp *rtsp, Door 
     write_all(out, rooms, "source_up", "gauge", "Whether the source gives frames.", write_up);
     write_all(out, rooms, "frames_total", "counter", "Frames by what became of them.",
         write_frames);
+    update_capacity(rooms);
+    write_all(out, rooms, "capacity_steps_per_second", "gauge", "Frames that the tracker could "
+        "track in a second, one after the other, by the median of their time.", write_steps);
+    write_all(out, rooms, "frames_per_second", "gauge", "Frames between the last two requests "
+        "that are 5 s apart.", write_rates);
+    write_all(out, rooms, "stale_ratio", "gauge", "Of these, the part with masks of an earlier "
+        "frame.", write_stale);
+    write_all(out, rooms, "capacity_left_ratio", "gauge", "The part of that time in which the "
+        "tracker had nothing to do.", write_room);
     write_all(out, rooms, "reconnects_total", "counter", "Times that the source came back.",
         write_reconnects);
     write_all(out, rooms, "objects", "gauge", "Objects by state.", write_objects);

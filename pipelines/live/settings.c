@@ -2,6 +2,7 @@
 #include "settings.h"
 
 #include "address.h"
+#include "cameras.h"
 #include "keyfile.h"
 #include "refuse.h"
 #include "secrets.h"
@@ -10,7 +11,6 @@
 #include <string.h>
 #include <sys/random.h>
 
-#define MAX_CAMERAS 16
 #define NAME_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
 typedef enum { TEXT, NUMBER, CHOICE } KeyType;
@@ -256,8 +256,9 @@ static CameraSettings *add_camera(Settings *settings, const gchar *name, GError 
             return NULL;
         }
     }
-    if (settings->cameras->len == MAX_CAMERAS) {
-        refuse(error, "there are more than %d cameras", MAX_CAMERAS);
+    if (settings->cameras->len == LIVE_MOST_CAMERAS) {
+        refuse(error, "there are more than %d cameras: expected another program for the rest",
+            LIVE_MOST_CAMERAS);
         return NULL;
     }
     camera = g_new0(CameraSettings, 1);

@@ -50,6 +50,7 @@ FILES = {  # text of the file: what the refusal names
     '[camera a]\nsource=demo\ninitial-prompt=a\\;b\n': ["initial-prompt"],
     '[camera a]\nsource=demo\nwords=dog\n': ["'a'", 'no detector-file'],
     '[camera a]\nsource=demo\ndetector-file=x\nwords=a "dog"\n': ["'a'", 'quotation mark'],
+    ''.join(f'[camera c{i}]\nsource=test\n' for i in range(65)): ['64 cameras'],
     'nonsense\n': ['configuration'],
     '': ['no source'],
 }
@@ -141,6 +142,31 @@ def miss_device(build):
                   f'a missing device is told as: {lines}')
 
 
+def hold_many(build, path):
+    """More cameras than 16, and figures of what the trackers have left: two requests that are 5 s apart tell them."""
+    with open(path, 'w') as f:
+        f.write('[live]\nannotations=0\n' + ''.join(f'[camera c{i}]\nsource=test\nwidth=160\nheight=120\nframerate=2\nmax-objects=1\nthreads=1\n'
+                                                   for i in range(17)))
+        f.write('initial-prompt=box,x=0.3,y=0.3,w=0.3,h=0.3,normalized=true\n')  # of the last one
+    with Program(build, '--config', path, cameras=17) as program:
+        def get_count(m, fate):
+            return m[f'samtrack_frames_total{{camera="c16",fate="{fate}"}}']
+        begin = time.monotonic()
+        first = program.wait_for(lambda m: get_count(m, 'inferred') > 0 and m['samtrack_source_up{camera="c15"}'] == 1, 'all cameras', 60)
+        name = 'samtrack_frames_per_second{camera="c16",fate="inferred"}'
+        check(name not in first or time.monotonic() - begin > 5, 'a rate of no time')
+        m = program.wait_for(lambda m: m.get(name, 0) > 0, 'the rate')
+        rates = [m[f'samtrack_frames_per_second{{camera="c16",fate="{fate}"}}'] for fate in ('received', 'inferred')]
+        check(0.9 <= rates[0] <= 4 and rates[1] <= rates[0] + 0.5, f'rates: {rates}, expected 2 a second')
+        steps = m['samtrack_capacity_steps_per_second{camera="c16"}']
+        step = m['samtrack_stage_seconds{camera="c16",stage="step",quantile="0.50"}']
+        check(abs(steps * step - 1) < 0.5, f'{steps} steps a second, of {step} s each')
+        left = m['samtrack_capacity_left_ratio{camera="c16"}']
+        check(abs(left - max(0, 1 - rates[1] / steps)) < 1e-6, f'{left} is left of {steps} steps a second, with {rates[1]}')
+        check(0 <= m['samtrack_stale_ratio{camera="c16"}'] <= 1, f'stale: {m}')
+        check('samtrack_capacity_steps_per_second{camera="c0"}' not in m, 'a tracker without objects has no steps')
+
+
 def hide_plugins(folder, *names):
     """The environment of a machine that lacks these plugins of GStreamer."""
     for path in ['/usr/lib/x86_64-linux-gnu/gstreamer-1.0', *glob.glob('/usr/lib/*/gstreamer-1.0')]:
@@ -189,6 +215,7 @@ def main(build):
             f.write('[live]\ntoken=from-the-file\n[camera one]\nsource=test\nwidth=320\nheight=180\nfollow=/nothing.pt\n')
         status, error, _ = run(build, '--config', path, '--http-port', '0', '--rtsp-port', '0')
         check(status == 1 and "camera 'one': /nothing.pt" in error, f'a file to follow with ends with status {status}: {error}')
+        hold_many(build, path)
         status, _, output = run(build, '--help')
         check(status == 0 and '--config' in output, f'--help gives {output}')
         with open(path, 'w') as f:
