@@ -9,6 +9,7 @@ static const gchar *count_names[GST_SAM_COUNTS] = {
   [GST_SAM_COUNT_INFERRED] = "inferred",
   [GST_SAM_COUNT_SKIPPED] = "skipped",
   [GST_SAM_COUNT_STALE] = "stale",
+  [GST_SAM_COUNT_STALE_AGES] = "stale-ages",
   [GST_SAM_COUNT_FOLLOWED] = "followed",
   [GST_SAM_COUNT_DROPPED] = "dropped",
   [GST_SAM_COUNT_REJECTED] = "rejected-prompts",
@@ -84,6 +85,14 @@ gst_sam_stats_count (GstSamStats * stats, GstSamCount count)
     if (!stats->first_us)
       stats->first_us = stats->last_us;
   }
+  gst_sam_mutex_unlock (&stats->lock);
+}
+
+void
+gst_sam_stats_add (GstSamStats * stats, GstSamCount count, guint64 n)
+{
+  gst_sam_mutex_lock (&stats->lock);
+  stats->count[count] += n;
   gst_sam_mutex_unlock (&stats->lock);
 }
 

@@ -36,6 +36,7 @@ typedef enum
   GST_SAM_COUNT_INFERRED,
   GST_SAM_COUNT_SKIPPED,        /* passed without inference */
   GST_SAM_COUNT_STALE,          /* passed with masks of an earlier frame */
+  GST_SAM_COUNT_STALE_AGES,     /* of all of these, frames */
   GST_SAM_COUNT_FOLLOWED,       /* masks of the model of "follow" */
   GST_SAM_COUNT_DROPPED,
   GST_SAM_COUNT_REJECTED,       /* prompts */
@@ -73,6 +74,7 @@ void gst_sam_stats_clear (GstSamStats * stats);
 /* Reset for a new run. */
 void gst_sam_stats_start (GstSamStats * stats, const struct sam_info *info);
 void gst_sam_stats_count (GstSamStats * stats, GstSamCount count);
+void gst_sam_stats_add (GstSamStats * stats, GstSamCount count, guint64 n);
 guint64 gst_sam_stats_get_count (GstSamStats * stats, GstSamCount count);
 
 /* Record a frame: the engine's times, and the wall time of sam_tracker_step()

@@ -172,6 +172,7 @@ pass (GstSamTrack * self)
   gst_sam_stats_count (self->stats, GST_SAM_COUNT_STALE);
   report->state = GST_SAM_REPORT_STALE;
   report->age = self->number - self->reported;
+  gst_sam_stats_add (self->stats, GST_SAM_COUNT_STALE_AGES, report->age);
   if (report->width != GST_VIDEO_INFO_WIDTH (&self->info) ||
       report->height != GST_VIDEO_INFO_HEIGHT (&self->info))
     gst_sam_report_scale (report, GST_VIDEO_INFO_WIDTH (&self->info),

@@ -16,9 +16,10 @@ void capacity_update(Capacity *c, const GstStructure *stats)
     const gint64 now_us = g_get_monotonic_time(), past_us = now_us - c->since_us;
     const guint64 frames = get_count(stats, "frames-in"), stale = get_count(stats, "stale");
     const guint64 inferred = get_count(stats, "inferred");
+    const guint64 ages = get_count(stats, "stale-ages");
     /* A pipeline that was started again counts from 0. */
     const gboolean goes_on = c->since_us && frames >= c->frames && stale >= c->stale &&
-        inferred >= c->inferred;
+        inferred >= c->inferred && ages >= c->ages;
     gint64 step_ns = 0;
 
     if (goes_on && past_us < LEAST_US)
@@ -30,6 +31,9 @@ void capacity_update(Capacity *c, const GstStructure *stats)
         c->stale_ratio = frames > c->frames ? (gdouble) (stale - c->stale) / (frames - c->frames) :
             0;
         c->stale_ratio = MIN(c->stale_ratio, 1);
+        /* an age in frames, over their number, and that over their rate */
+        c->mask_age = frames > c->frames ? (gdouble) (ages - c->ages) / (frames - c->frames) /
+            c->frames_per_second : 0;
     }
     gst_structure_get_int64(stats, "step-p50-ns", &step_ns);
     c->steps_per_second = step_ns > 0 ? 1e9 / step_ns : 0;
@@ -37,4 +41,5 @@ void capacity_update(Capacity *c, const GstStructure *stats)
     c->frames = frames;
     c->inferred = inferred;
     c->stale = stale;
+    c->ages = ages;
 }

@@ -8,10 +8,11 @@
 /* All 0 at first. */
 typedef struct {
     gint64 since_us;                  /* when the counts were these; 0: never yet */
-    guint64 frames, inferred, stale;
+    guint64 frames, inferred, stale, ages;
     gboolean known;                   /* what follows: of a time of some seconds */
     gdouble frames_per_second, tracked_per_second;
     gdouble stale_ratio;              /* of the frames */
+    gdouble mask_age;                 /* of the masks of all frames, mean, s */
     gdouble steps_per_second;         /* that the tracker could do; 0: it has done none */
 } Capacity;
 

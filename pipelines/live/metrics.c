@@ -101,6 +101,12 @@ static void write_stale(GString *out, const gchar *name, Room *room)
         write_value(out, name, room, NULL, NULL, room->capacity.stale_ratio);
 }
 
+static void write_age(GString *out, const gchar *name, Room *room)
+{
+    if (room->capacity.known)
+        write_value(out, name, room, NULL, NULL, room->capacity.mask_age);
+}
+
 /* What the tracker has left between the frames that it tracks. */
 static void write_room(GString *out, const gchar *name, Room *room)
 {
@@ -376,6 +382,8 @@ gchar *metrics_write(GPtrArray *rooms, Hub *hub, Mjpeg *mjpeg, Rtsp *rtsp, Door 
         "that are 5 s apart.", write_rates);
     write_all(out, rooms, "stale_ratio", "gauge", "Of these, the part with masks of an earlier "
         "frame.", write_stale);
+    write_all(out, rooms, "mask_age_seconds", "gauge", "Age of the masks on these frames, mean.",
+        write_age);
     write_all(out, rooms, "capacity_left_ratio", "gauge", "The part of that time in which the "
         "tracker had nothing to do.", write_room);
     write_all(out, rooms, "reconnects_total", "counter", "Times that the source came back.",

@@ -45,6 +45,7 @@ GST_START_TEST (test_skip_passes_late_frames_with_stale_masks)
   check_state (h, 4, "ok");
   fail_unless_equals_uint64 (sam_get_stat (h->element, "skipped"), 3);
   fail_unless_equals_uint64 (sam_get_stat (h->element, "stale"), 3);
+  fail_unless_equals_uint64 (sam_get_stat (h->element, "stale-ages"), 1 + 2 + 3);
   fail_unless_equals_uint64 (sam_get_stat (h->element, "inferred"), 2);
   fail_unless_equals_uint64 (sam_get_stat (h->element, "dropped"), 0);
   /* and it is said, but not every time */

@@ -163,7 +163,8 @@ def hold_many(build, path):
         check(abs(steps * step - 1) < 0.5, f'{steps} steps a second, of {step} s each')
         left = m['samtrack_capacity_left_ratio{camera="c16"}']
         check(abs(left - max(0, 1 - rates[1] / steps)) < 1e-6, f'{left} is left of {steps} steps a second, with {rates[1]}')
-        check(0 <= m['samtrack_stale_ratio{camera="c16"}'] <= 1, f'stale: {m}')
+        stale, age = m['samtrack_stale_ratio{camera="c16"}'], m['samtrack_mask_age_seconds{camera="c16"}']
+        check(0 <= stale <= 1 and (age > 0) == (stale > 0) and age * rates[0] >= 0.99 * stale, f'{stale} of the frames have masks of {age} s')
         check('samtrack_capacity_steps_per_second{camera="c0"}' not in m, 'a tracker without objects has no steps')
 
 
