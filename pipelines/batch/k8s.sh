@@ -1,22 +1,22 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Prints an Indexed Job of Kubernetes that tracks what is not done of a job of samtrack-batch: a pod for each shard.
-# Usage: k8s.sh FOLDER --image=IMAGE --claim=CLAIM [--name=NAME] [--path=PATH] [--parallel=N] [--cpu=N] [--memory=SIZE] [--gpu=N] [--queue=NAME]
+# Usage: k8s.sh FOLDER --image=IMAGE --claim=CLAIM [--name=NAME] [--path=PATH] [--parallel=N] [--cpu=N] [--memory=SIZE] [--gpu=N] [--queue=NAME] [--secret=NAME]
 # The folder is seen by this machine; in the pods it is PATH (default: /work/NAME OF THE FOLDER) of the volume that CLAIM names, mounted at
-# /work, as are the videos. --queue: of Kueue. Apply what is printed with kubectl; print and apply it again, with another name, to try
-# what has failed for good with run --retry, or what was left when the Job ended.
+# /work, as are the videos. --queue: of Kueue. --secret: its keys are variables, as those of an object store. Apply what is printed with
+# kubectl; print and apply it again, with another name, to try what has failed for good with run --retry, or what was left when the Job ended.
 # SAMTRACK_BATCH: the program, if it is not on the PATH of this machine. In the image it is.
 set -eu
 
 usage() {
-    echo "usage: k8s.sh FOLDER --image=IMAGE --claim=CLAIM [--name= --path= --parallel= --cpu= --memory= --gpu= --queue=]" >&2
+    echo "usage: k8s.sh FOLDER --image=IMAGE --claim=CLAIM [--name= --path= --parallel= --cpu= --memory= --gpu= --queue= --secret=]" >&2
     exit 2
 }
 
 case ${1:-} in '' | -*) usage ;; esac
 job=$1
 shift
-image= claim= name=samtrack path=/work/$(basename "$job") parallel=100 cpu=4 memory=4Gi gpu=0 queue=
+image= claim= name=samtrack path=/work/$(basename "$job") parallel=100 cpu=4 memory=4Gi gpu=0 queue= secret=
 for option; do
     value=${option#*=}
     # A value goes into the text of the manifest: no quotes, blanks or lines.
@@ -31,6 +31,7 @@ for option; do
     --memory=*) memory=$value ;;
     --gpu=*) gpu=$value ;;
     --queue=*) queue=$value ;;
+    --secret=*) secret=$value ;;
     *) usage ;;
     esac
 done
@@ -78,7 +79,7 @@ spec:
         image: $image
         command: [samtrack-batch, run, --job=$path]
         env:
-        - {name: GST_REGISTRY, value: /tmp/registry.bin}
+        - {name: GST_REGISTRY, value: /tmp/registry.bin}$([ -z "$secret" ] || printf '\n        envFrom:\n        - secretRef: {name: %s}' "$secret")
         resources:
           requests: {cpu: "$cpu", memory: $memory}
           limits: {cpu: "$cpu", memory: $memory$([ "$gpu" = 0 ] || echo ", nvidia.com/gpu: $gpu")}

@@ -76,7 +76,7 @@ def check_job(folder):
     for options, wanted in ((['--image=a b', '--claim=c'], "'a b', expected"), (['--claim=c'], 'usage'), (['--image=a', '--claim=c', '--x=1'], 'usage'),
                             (['--image=a', '--claim='], "'', expected")):
         check(wanted in print_job(job, *options, status=2), f'{options}')
-    text = print_job(job, '--image=registry.example/samtrack:1.0', '--claim=work', '--gpu=1', '--queue=nightly', '--parallel=50')
+    text = print_job(job, '--image=registry.example/samtrack:1.0', '--claim=work', '--gpu=1', '--queue=nightly', '--parallel=50', '--secret=store')
     document = yaml.safe_load(text)
     spec = document['spec']
     check((spec['completions'], spec['parallelism'], spec['completionMode']) == (2, 50, 'Indexed'), f'{spec}')
@@ -85,6 +85,8 @@ def check_job(folder):
     container = check_pod(pod, 'samtrack-batch')
     check(pod['restartPolicy'] == 'Never', 'podFailurePolicy needs restartPolicy Never')
     check(container['resources']['limits']['nvidia.com/gpu'] == 1, 'a GPU')
+    check(container['envFrom'] == [{'secretRef': {'name': 'store'}}], 'the secret')
+    check('envFrom' not in print_job(job, '--image=a', '--claim=c'), 'no secret')
     rules = {tuple(r['onExitCodes']['values']): r['action'] for r in spec['podFailurePolicy']['rules'] if 'onExitCodes' in r}
     check(rules == {(2,): 'FailJob', (3,): 'FailIndex'} and all(r['onExitCodes']['containerName'] == container['name']
                                                                for r in spec['podFailurePolicy']['rules'] if 'onExitCodes' in r), f'{rules}')
