@@ -7,7 +7,7 @@ usage="usage: pipelines/file.sh [--fps N] VIDEO [PROMPT [MODEL]]
   VIDEO   any file that GStreamer can play, a folder of JPEGs or PNGs, or their names with a number, such as
           frames/%05d.jpg
   PROMPT  object to track from the first frame on, for example 'box,x=100,y=60,w=80,h=90' or 'point,x=310,y=200'
-  MODEL   weights file of SAM 2, SAM 2.1 or EdgeTAM (default: the included model)
+  MODEL   weights file of SAM 2, SAM 2.1, EdgeTAM or EfficientTAM (default: the included model)
   N       pictures a second (default: 30); a video file has its own
 It is played as fast as it is tracked; no frame is left out.
 In the window: click an object, or drag a box around it; right-click what does not belong to it; n next object,

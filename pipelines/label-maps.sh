@@ -9,7 +9,7 @@ usage="usage: pipelines/label-maps.sh [--fps N] VIDEO FOLDER PROMPT [MODEL]
   FOLDER  a new or empty folder for 00000.png, 00001.png ... It is FOLDER.part until it is whole;
           what there is of it after Ctrl-C or an error is named FOLDER.partial, and the status is not 0
   PROMPT  objects to track, for example 'box,x=100,y=60,w=80,h=90;point,x=310,y=200'
-  MODEL   weights file of SAM 2, SAM 2.1 or EdgeTAM (default: the included model)
+  MODEL   weights file of SAM 2, SAM 2.1, EdgeTAM or EfficientTAM (default: the included model)
   N       pictures a second (default: 30); a video file has its own"
 fps=30
 read_arguments fps 3 4 "$@"

@@ -26,6 +26,8 @@ FLOORS = {
     'engine/model': ['engine/net', 'engine/ops', 'engine/device', 'engine/weights', 'engine/base', 'engine/include'],
     'engine/model/sam2': ['engine/model', 'engine/net', 'engine/ops', 'engine/device', 'engine/weights', 'engine/base',
                           'engine/include'],
+    'engine/model/efficienttam': ['engine/model', 'engine/model/sam2', 'engine/net', 'engine/ops', 'engine/device',
+                                  'engine/weights', 'engine/base', 'engine/include'],  # its blocks are Hiera's
     'engine/refine': ['engine/model', 'engine/net', 'engine/ops', 'engine/device', 'engine/weights', 'engine/base',
                       'engine/include'],
     'engine/track': ['engine/track/memory', 'engine/track/graphs', *BELOW_TRACK],

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compares SAM 2.1 and EdgeTAM at full size in PyTorch (the published code) and in our engine, on a
+"""Compares SAM 2.1, EdgeTAM and EfficientTAM at full size in PyTorch (the published code) and in our engine, on a
 real clip, with seeded random weights: errors per stage, mask IoU per frame, times.
 
-usage: SAM2_REPO=CHECKOUT EDGETAM_REPO=CHECKOUT python tools/compare.py --clip FOLDER-OF-JPG
-           [--sizes tiny,small,base+,large,edgetam] [--side 1024] [--frames 19]
+usage: SAM2_REPO=CHECKOUT EDGETAM_REPO=CHECKOUT EFFICIENTTAM_REPO=CHECKOUT
+           python tools/compare.py --clip FOLDER-OF-JPG
+           [--sizes tiny,small,base+,large,edgetam,efficienttam_ti,efficienttam_ti_1,...] [--side 1024] [--frames 19]
            [--precisions fp32,bf16] [--seed 1] [--work FOLDER] [--stages] [--published]
 
 The clip needs at least 18 frames to fill the memory, and build/ must be built. With random weights
@@ -96,9 +97,14 @@ def part_of(stage):
     return None
 
 
-def run_stages(work, side, precision, every):
+def weights_of(work, size):
+    """A name that tells the variant, where shapes cannot."""
+    return work / (f'{size}.pt' if size in published.EFFICIENTTAM else 'model.pt')
+
+
+def run_stages(work, model, side, precision, every):
     """Each part fed with PyTorch's own inputs: its worst relative error; and the verdict."""
-    lines = engine('tests/model/sam-stages', side, '--model', work / 'model.pt', '--golden',
+    lines = engine('tests/model/sam-stages', side, '--model', model, '--golden',
                    work / 'click.safetensors', '--backend', 'cpu', '--precision', precision)
     worst = {}
     for line in lines[:-1]:
@@ -118,10 +124,10 @@ def iou(a, b):
     return int((a & b).sum()) / union if union else 1.0
 
 
-def run_masks(work, side, precision, theirs, count):
+def run_masks(work, model, side, precision, theirs, count):
     """A whole run of our engine beside PyTorch's: what it told, and the worst of each."""
     out = work / f'ours-{precision}.safetensors'
-    last = engine('tools/sam-replay', side, '--model', work / 'model.pt', '--frames', work / 'frames.safetensors',
+    last = engine('tools/sam-replay', side, '--model', model, '--frames', work / 'frames.safetensors',
                   '--script', work / 'scenarios.json', '--scenario', 'click', '--out', out,
                   '--backend', 'cpu', '--precision', precision)[-1]
     ours, told = load_file(out), json.loads(last)
@@ -155,7 +161,8 @@ def tell_noise(model, frames, theirs):
 
 def compare(size, frames, args, work):
     model = published.build(size, args.seed, args.side)
-    published.save_pt(model, work / 'model.pt')
+    weights = weights_of(work, size)
+    published.save_pt(model, weights)
     save_file({'frames': torch.from_numpy(frames)}, work / 'frames.safetensors')
     script = {'image_size': args.side, 'T': len(frames), 'scenarios': {'click': [click(args.side)]}}
     (work / 'scenarios.json').write_text(json.dumps(script))
@@ -173,8 +180,8 @@ def compare(size, frames, args, work):
     if not good:
         print('    FAILED: an object score near zero: presence hangs on rounding')
     for precision in [] if args.published else args.precisions.split(','):
-        stages, passed = run_stages(work, args.side, precision, args.stages)
-        told = run_masks(work, args.side, precision, theirs, len(frames))
+        stages, passed = run_stages(work, weights, args.side, precision, args.stages)
+        told = run_masks(work, weights, args.side, precision, theirs, len(frames))
         good = good and passed and (precision != 'fp32' or told['worst_iou'] >= 0.99)
         figures[precision] = {**told, 'stages': stages}
         print(f"    ours {precision}: {told['ours_ms']:.0f} ms a frame, {torch_ms / told['ours_ms']:.2f} times as "

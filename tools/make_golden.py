@@ -3,7 +3,8 @@
 """Makes tests/golden: results of whole runs and of stages of the published code on tiny random
 models.
 
-usage: SAM2_REPO=CHECKOUT EDGETAM_REPO=CHECKOUT python tools/make_golden.py OUTPUT [--only NAME]
+usage: SAM2_REPO=CHECKOUT EDGETAM_REPO=CHECKOUT EFFICIENTTAM_REPO=CHECKOUT
+           python tools/make_golden.py OUTPUT [--only NAME]
        ... python tools/make_golden.py OUTPUT-FOLDER --of GOLDEN-FOLDER --side PX
        ... python tools/make_golden.py --more GOLDEN-FOLDER
        ... python tools/make_golden.py --compare GOLDEN-FOLDER [--noise X | --double]
@@ -17,6 +18,7 @@ weights, with weights times 1 + X * normal noise, or in fp64.
 """
 import argparse
 import contextlib
+import importlib
 import json
 import os
 import pathlib
@@ -35,6 +37,8 @@ from stages import Stages
 # map, odd head widths, a global block, an odd side at the last stage; SAM 2.1 and SAM 2.0.
 # EdgeTAM: another number of latents in each branch, windows of 2 x 2 tokens, stages without a
 # second block; `mini` has the published numbers of latents and is not part of tests/golden.
+# EfficientTAM: windows that stand over the map's end, a position map of another size.
+POOLED = {'counted': 'EfficientRoPEAttention1', 'shifted': 'EfficientRoPEAttention2'}
 A = ('click', 'clicks', 'box_click', 'mask', 'two_objects', 'refine', 'twice', 'part', 'thing', 'group', 'refine_part')
 MODELS = {
     'a': dict(version='2.1', seed=9, image_size=64, embed_dim=8, num_heads=1, stages=[1, 2, 3, 1],
@@ -51,6 +55,9 @@ MODELS = {
     'd': dict(version='2.1', kind='efficientnet-lite', seed=5, image_size=64, stem=8, depths=[1, 2, 1, 2, 1, 2, 1],
               widths=[4, 8, 12, 12, 16, 20, 24], d_model=32, mem_dim=8, memory_layers=1, present=4.5,
               scenarios=('click', 'box_click', 'refine', 'group')),
+    'e': dict(version='efficienttam', pooling='none', seed=16, image_size=64, embed_dim=24, num_heads=3, depth=3,
+              window=3, global_att_blocks=[1, 2], position=3, d_model=32, mem_dim=8, memory_layers=2, present=3.0,
+              scenarios=('click', 'box_click', 'mask', 'two_objects', 'refine')),
 }
 LARGER = {
     'mini': dict(version='edgetam', seed=3, image_size=512, dims=[16, 32, 64, 96],
@@ -95,6 +102,10 @@ def scenarios(S):
     }
 
 
+def is_vit(spec):
+    return spec.get('version') == 'efficienttam'
+
+
 def is_lite(spec):
     return spec.get('kind') == 'efficientnet-lite'
 
@@ -113,6 +124,10 @@ def config(spec):
     """What shapes cannot tell, as it stands in the metadata of the weights."""
     if spec['version'] == 'edgetam':
         return {'image_size': spec['image_size'], 'trunk': {'kind': 'repvit'}}
+    if spec['version'] == 'efficienttam':
+        trunk = {'kind': 'vit', **{k: spec[k] for k in ('embed_dim', 'depth', 'num_heads', 'window', 'global_att_blocks')}}
+        return {'image_size': spec['image_size'], 'trunk': trunk, 'memory_pooling': spec['pooling'],
+                'd_model': spec['d_model'], 'mem_dim': spec['mem_dim']}
     if is_lite(spec):
         trunk = {'kind': spec['kind'], 'stem': spec['stem'], 'stages': spec['depths'], 'widths': spec['widths']}
     else:
@@ -122,44 +137,57 @@ def config(spec):
             'mem_dim': spec['mem_dim'], 'num_maskmem': 7}
 
 
+def image_encoder(spec, part, position):
+    """part: a module of the published package by its name."""
+    module = part('backbones.image_encoder')
+    if not is_vit(spec):
+        trunk = trunk_of(spec)
+        return module.ImageEncoder(scalp=1, trunk=trunk, neck=module.FpnNeck(
+            position_encoding=position, d_model=spec['d_model'], backbone_channel_list=trunk.channel_list,
+            fpn_top_down_levels=[2, 3], fpn_interp_model='nearest'))
+    windowed = [i for i in range(spec['depth']) if i not in spec['global_att_blocks']]
+    trunk = part('backbones.vitdet').ViT(
+        patch_size=16, embed_dim=spec['embed_dim'], depth=spec['depth'], num_heads=spec['num_heads'],
+        window_size=spec['window'], window_block_indexes=windowed, pretrain_img_size=16 * spec['position'])
+    return module.ImageEncoder(scalp=0, trunk=trunk, neck=module.ViTDetNeck(
+        position_encoding=position, d_model=spec['d_model'], backbone_channel_list=trunk.channel_list,
+        neck_norm='LN'))
+
+
 def build(spec):
     """The published predictor with other sizes."""
     if spec['version'] == 'edgetam':
         return published.edgetam(spec)
-    published.find()
-    from sam2.modeling.backbones.image_encoder import FpnNeck, ImageEncoder
-    from sam2.modeling.memory_attention import MemoryAttention, MemoryAttentionLayer
-    from sam2.modeling.memory_encoder import CXBlock, Fuser, MaskDownSampler, MemoryEncoder
-    from sam2.modeling.position_encoding import PositionEmbeddingSine
-    from sam2.modeling.sam.transformer import RoPEAttention
-    from sam2.sam2_video_predictor import SAM2VideoPredictor
+    package = published.find('efficienttam' if is_vit(spec) else 'sam2')
 
-    d, m, S, trunk = spec['d_model'], spec['mem_dim'], spec['image_size'], trunk_of(spec)
-    sine = lambda channels: PositionEmbeddingSine(num_pos_feats=channels, normalize=True,
-                                                  scale=None, temperature=10000)
-    attention = lambda **more: RoPEAttention(
+    def part(module):
+        return importlib.import_module(f'{package}.modeling.{module}')
+    layers, encoder, transformer = part('memory_attention'), part('memory_encoder'), part('sam.transformer')
+    module, predictor = published.PREDICTORS[package]
+    d, m, S = spec['d_model'], spec['mem_dim'], spec['image_size']
+    sine = lambda channels: part('position_encoding').PositionEmbeddingSine(
+        num_pos_feats=channels, normalize=True, scale=None, temperature=10000)
+    attention = lambda kind='RoPEAttention', **more: getattr(transformer, kind)(
         rope_theta=10000.0, feat_sizes=[S // 16] * 2, embedding_dim=d, num_heads=1,
         downsample_rate=1, dropout=0.1, **more)
+    cross = POOLED.get(spec.get('pooling'), 'RoPEAttention')
     new = spec['version'] == '2.1'
-    return SAM2VideoPredictor(
-        image_encoder=ImageEncoder(
-            scalp=1, trunk=trunk,
-            neck=FpnNeck(position_encoding=sine(d), d_model=d, backbone_channel_list=trunk.channel_list,
-                         fpn_top_down_levels=[2, 3], fpn_interp_model='nearest')),
-        memory_attention=MemoryAttention(
+    return getattr(importlib.import_module(module), predictor)(
+        image_encoder=image_encoder(spec, part, sine(d)),
+        memory_attention=layers.MemoryAttention(
             d_model=d, pos_enc_at_input=True, num_layers=spec['memory_layers'],
-            layer=MemoryAttentionLayer(
+            layer=layers.MemoryAttentionLayer(
                 activation='relu', dim_feedforward=2 * d, dropout=0.1, pos_enc_at_attn=False,
                 d_model=d, pos_enc_at_cross_attn_keys=True, pos_enc_at_cross_attn_queries=False,
                 self_attention=attention(),
-                cross_attention=attention(rope_k_repeat=True, kv_in_dim=m))),
-        memory_encoder=MemoryEncoder(
+                cross_attention=attention(cross, rope_k_repeat=True, kv_in_dim=m))),
+        memory_encoder=encoder.MemoryEncoder(
             in_dim=d, out_dim=m, position_encoding=sine(m),
-            mask_downsampler=MaskDownSampler(embed_dim=d, kernel_size=3, stride=2, padding=1),
-            fuser=Fuser(CXBlock(dim=d, kernel_size=7, padding=3), num_layers=2)),
+            mask_downsampler=encoder.MaskDownSampler(embed_dim=d, kernel_size=3, stride=2, padding=1),
+            fuser=encoder.Fuser(encoder.CXBlock(dim=d, kernel_size=7, padding=3), num_layers=2)),
         num_maskmem=7, image_size=S, sigmoid_scale_for_mem_enc=20.0,
         sigmoid_bias_for_mem_enc=-10.0, use_mask_input_as_output_without_sam=True,
-        directly_add_no_mem_embed=True, use_high_res_features_in_sam=True,
+        directly_add_no_mem_embed=True, use_high_res_features_in_sam=not is_vit(spec),
         multimask_output_in_sam=True, iou_prediction_use_sigmoid=True,
         use_obj_ptrs_in_encoder=True, only_obj_ptrs_in_the_past_for_eval=True,
         pred_obj_scores=True, pred_obj_scores_mlp=True, fixed_no_obj_ptr=True,
@@ -173,13 +201,15 @@ def build(spec):
                                          dynamic_multimask_stability_thresh=0.98))
 
 
+def give_widths(decoder, d, mlp, iou):
+    MLP, TwoWayTransformer = type(decoder.iou_prediction_head), type(decoder.transformer)
+    decoder.transformer = TwoWayTransformer(depth=2, embedding_dim=d, mlp_dim=mlp, num_heads=8)
+    decoder.iou_prediction_head = MLP(d, iou, 4, 3, sigmoid_output=True)
+
+
 def shrink(model, d):
     """The widths that the published code fixes: 2048 and 256 would be most of a tiny model."""
-    from sam2.modeling.sam2_utils import MLP
-    from sam2.modeling.sam.transformer import TwoWayTransformer
-    decoder = model.sam_mask_decoder
-    decoder.transformer = TwoWayTransformer(depth=2, embedding_dim=d, mlp_dim=3 * d, num_heads=8)
-    decoder.iou_prediction_head = MLP(d, 40, 4, 3, sigmoid_output=True)
+    give_widths(model.sam_mask_decoder, d, 3 * d, 40)
 
 
 def randomize(model, seed, present, past=3):
@@ -332,6 +362,10 @@ def save_weights(model, spec, folder):
         import efficientnet_torch
         state = {k: v for k, v in state.items() if '.trunk.body.' not in k}
         state.update(efficientnet_torch.folded(model.image_encoder.trunk.body))
+    if is_vit(spec):  # variants share their weights
+        save_file(state, folder / 'model.safetensors')
+        (folder / 'model.json').write_text(json.dumps(told) + '\n')
+        return
     save_file(state, folder / 'model.safetensors', metadata={'samtrack': json.dumps(told)})
     if spec['version'] != 'edgetam':
         return
@@ -373,6 +407,9 @@ def make(name, spec, folder):
                             if k in spec.get('scenarios', scenarios(S))}}
     folder.mkdir(parents=True, exist_ok=True)
     save_weights(model, spec, folder)
+    if spec.get('weights'):
+        (folder / 'model.safetensors').unlink()
+        (folder / 'model.safetensors').symlink_to(os.path.join('..', spec['weights'], 'model.safetensors'))
     save_frames(frames, folder)
     save_runs(model, frames, script, folder, spec.get('stage_frames', STAGE_FRAMES))
     if spec['version'] == 'edgetam':
@@ -430,13 +467,23 @@ def add_more(folder):
     (folder / 'scenarios.json').write_text(json.dumps(script, indent=1) + '\n')
 
 
+def vit_spec(told, weights, side):
+    return {**told['trunk'], 'version': 'efficienttam', 'pooling': told['memory_pooling'], 'image_size': side,
+            'd_model': told['d_model'], 'mem_dim': told['mem_dim'],
+            'position': round((weights['image_encoder.trunk.pos_embed'].shape[1] - 1) ** 0.5),
+            'memory_layers': len({k.split('.')[2] for k in weights if k.startswith('memory_attention.layers.')})}
+
+
 def load(path, side):
     """The published predictor with the weights of a golden."""
+    beside = path.with_suffix('.json')
     with safe_open(path, 'pt') as f:
-        told = json.loads(f.metadata()['samtrack'])
+        told = json.loads((f.metadata() or {}).get('samtrack') or beside.read_text())
     weights = load_file(path)
     if 'spatial_perceiver.latents' in weights:
         spec = {'version': 'edgetam', **published.edgetam_spec(weights, side)}
+    elif told['trunk'].get('kind') == 'vit':
+        spec = vit_spec(told, weights, side)
     else:
         trunk = told['trunk']
         sizes = ({'kind': trunk['kind'], 'stem': trunk['stem'], 'depths': trunk['stages'], 'widths': trunk['widths']}
@@ -459,7 +506,9 @@ def compare(folder, noise, double):
     for each the most pixels of a mask that differ, and the worst relative error of its tensors."""
     told, script = [], json.loads((folder / 'scenarios.json').read_text())
     path = folder / script.get('model', 'model.safetensors')
-    family = 'edgetam' if 'spatial_perceiver.latents' in load_file(path) else 'sam2'
+    weights = load_file(path)
+    family = ('edgetam' if 'spatial_perceiver.latents' in weights else
+              'efficienttam' if 'image_encoder.neck.convs.0.conv_1x1.weight' in weights else 'sam2')
     frames = load_file(folder / 'frames.safetensors')['frames'].numpy()
     with published.double(family) if double else contextlib.nullcontext():
         model = load(path, script['image_size'])
@@ -499,14 +548,10 @@ def overlap(a, b):
 
 def fit(model, weights):
     """Give the parts whose widths are not configurable the widths of these weights."""
-    from sam2.modeling.sam2_utils import MLP
-    from sam2.modeling.sam.transformer import TwoWayTransformer
     d = weights['no_mem_embed'].shape[-1]
     mlp = weights['sam_mask_decoder.transformer.layers.0.mlp.layers.0.weight'].shape[0]
     iou = weights['sam_mask_decoder.iou_prediction_head.layers.0.weight'].shape[0]
-    model.sam_mask_decoder.transformer = TwoWayTransformer(depth=2, embedding_dim=d, mlp_dim=mlp,
-                                                           num_heads=8)
-    model.sam_mask_decoder.iou_prediction_head = MLP(d, iou, 4, 3, sigmoid_output=True)
+    give_widths(model.sam_mask_decoder, d, mlp, iou)
     for i, layer in enumerate(model.memory_attention.layers):
         hidden = weights[f'memory_attention.layers.{i}.linear1.weight'].shape[0]
         layer.linear1 = torch.nn.Linear(d, hidden)

@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: MIT
 """Writes a weight file in a published layout, made by the published code with seeded random weights.
 
-usage: SAM2_REPO=CHECKOUT EDGETAM_REPO=CHECKOUT python tools/make_weights.py
-           --family edgetam|tiny|small|base+|large [--layout meta|hf] [--size true|micro]
+usage: SAM2_REPO=CHECKOUT EDGETAM_REPO=CHECKOUT EFFICIENTTAM_REPO=CHECKOUT python tools/make_weights.py
+           --family edgetam|tiny|small|base+|large|efficienttam_s|efficienttam_ti_1|... [--layout meta|hf] [--size true|micro]
            [--seed N] [--side PX] OUT
 
 meta: OUT is a .pt as Meta writes it; a micro model also gets <stem>.json beside OUT, because it is
 not a published variant. hf: OUT is a folder with config.json and model.safetensors, written by
-transformers. The micro models have the sizes of tests/golden/c (edgetam) and a (the others). --side
-is the side in config.json (default 1024); the weights do not depend on it."""
+transformers, which has no EfficientTAM. The micro models have the sizes of tests/golden/c (edgetam), e
+(EfficientTAM) and a (the others). --side is the side in config.json (default 1024); the weights do not
+depend on it."""
 
 import argparse
 import json
@@ -26,9 +27,9 @@ import published
 def build(args):
     """The model, and the values that its shapes do not determine."""
     if args.size == 'true':
-        side = args.side or 1024
+        side = args.side or (512 if args.family.endswith('512x512') else 1024)
         return published.build(args.family, args.seed, side), {'image_size': side}
-    spec = make_golden.MODELS['c' if args.family == 'edgetam' else 'a']
+    spec = make_golden.MODELS['c' if args.family == 'edgetam' else 'e' if 'efficienttam' in args.family else 'a']
     spec = {**spec, 'image_size': args.side or spec['image_size']}
     model = make_golden.build(spec)
     make_golden.shrink(model, spec['d_model'])
@@ -50,7 +51,7 @@ def trunk_table(trunk):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
-    parser.add_argument('--family', required=True, choices=['edgetam', *published.CONFIGS])
+    parser.add_argument('--family', required=True, choices=['edgetam', *published.CONFIGS, *published.EFFICIENTTAM])
     parser.add_argument('--layout', default='meta', choices=['meta', 'hf'])
     parser.add_argument('--size', default='true', choices=['true', 'micro'])
     parser.add_argument('--seed', type=int, default=1)

@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""Runs the published code of SAM 2 and of EdgeTAM in PyTorch on a CPU, with seeded random weights, from
-checkouts named by $SAM2_REPO and $EDGETAM_REPO. Their code is not included here. EdgeTAM's trunk
-comes from timm; nothing is downloaded."""
+"""Runs the published code of SAM 2, EdgeTAM and EfficientTAM in PyTorch on a CPU, with seeded random
+weights, from checkouts named by $SAM2_REPO, $EDGETAM_REPO and $EFFICIENTTAM_REPO. Their code is not
+included here. EdgeTAM's trunk comes from timm; nothing is downloaded."""
 
 import contextlib
+import importlib
 import io
 import os
 import sys
 
 import torch
 
-REPOS = {'sam2': 'SAM2_REPO', 'edgetam': 'EDGETAM_REPO'}
+REPOS = {'sam2': 'SAM2_REPO', 'edgetam': 'EDGETAM_REPO', 'efficienttam': 'EFFICIENTTAM_REPO'}
+TITLES = {'sam2': 'SAM 2', 'edgetam': 'EdgeTAM', 'efficienttam': 'EfficientTAM'}
+PACKAGES = {'efficienttam': 'efficient_track_anything'}  # the others': sam2
+EFFICIENTTAM = [f'efficienttam_{size}{variant}' for size in ('s', 'ti') for variant in ('', '_1', '_2', '_512x512')]
 CONFIGS = {
     'tiny': 'configs/sam2.1/sam2.1_hiera_t.yaml',
     'small': 'configs/sam2.1/sam2.1_hiera_s.yaml',
@@ -20,35 +24,38 @@ CONFIGS = {
 # The sizes of EdgeTAM as it was published; other values give a model made of the same parts.
 EDGETAM = dict(image_size=1024, dims=[48, 96, 192, 384], depths=[2, 2, 14, 2], d_model=256,
                mem_dim=64, memory_layers=2, memory_hidden=2048, latents=256, grid=16)
+PREDICTORS = {'sam2': ('sam2.sam2_video_predictor', 'SAM2VideoPredictor'),
+              'efficient_track_anything': ('efficient_track_anything.efficienttam_video_predictor',
+                                           'EfficientTAMVideoPredictor')}
 MEAN = torch.tensor([0.485, 0.456, 0.406])[:, None, None]
 STD = torch.tensor([0.229, 0.224, 0.225])[:, None, None]
 
 
 def find(family='sam2'):
-    """Put a family's checkout on the path, or exit with an error. Both checkouts call their
-    package sam2: the other family's is dropped first."""
-    variable = REPOS[family]
+    """Put a family's checkout on the path, or exit with an error. SAM 2's and EdgeTAM's both call
+    their package sam2: the other family's is dropped first. Returns the package's name."""
+    variable, package = REPOS[family], PACKAGES.get(family, 'sam2')
     repo = os.environ.get(variable, '')
-    told = 'SAM 2' if family == 'sam2' else 'EdgeTAM'
-    if not os.path.isdir(os.path.join(repo, 'sam2')):
-        sys.exit(f"{variable}: expected a checkout of the published {told} code, found '{repo}'")
-    loaded, repo = sys.modules.get('sam2'), os.path.abspath(repo)
+    if not os.path.isdir(os.path.join(repo, package)):
+        sys.exit(f"{variable}: expected a checkout of the published {TITLES[family]} code, found '{repo}'")
+    loaded, repo = sys.modules.get(package), os.path.abspath(repo)
     home = os.path.dirname(list(loaded.__path__)[0]) if loaded else repo
     if home != repo:
         from hydra.core.global_hydra import GlobalHydra
         GlobalHydra.instance().clear()
-        for name in [n for n in sys.modules if n.split('.')[0] == 'sam2']:
+        for name in [n for n in sys.modules if n.split('.')[0] == package]:
             del sys.modules[name]
     sys.path[:] = [repo] + [p for p in sys.path if p not in (home, repo)]
+    return package
 
 
 @contextlib.contextmanager
 def double(family):
     """Within it the published code computes in fp64 wherever it asks for fp32, tables included.
     Memory is stored as bf16 all the same."""
-    find(family)
-    import sam2.build_sam  # noqa: F401
-    import sam2.sam2_video_predictor  # noqa: F401
+    package = find(family)
+    importlib.import_module(f'{package}.{"build_sam" if package == "sam2" else "build_efficienttam"}')
+    importlib.import_module(PREDICTORS[package][0])
 
     class Torch:
         float32 = float = torch.float64
@@ -56,7 +63,7 @@ def double(family):
         def __getattr__(self, name):
             return getattr(torch, name)
     modules = [m for n, m in sys.modules.items()
-               if n.split('.')[0] == 'sam2' and getattr(m, 'torch', None) is torch]
+               if n.split('.')[0] == package and getattr(m, 'torch', None) is torch]
     single = torch.Tensor.float
     torch.Tensor.float = torch.Tensor.double
     for module in modules:
@@ -74,6 +81,8 @@ def build(size, seed=1, side=1024):
     torch.manual_seed(seed)
     if size == 'edgetam':
         model = edgetam({**EDGETAM, 'image_size': side})
+    elif size in EFFICIENTTAM:
+        model = efficienttam(size, side)
     else:
         find('sam2')
         from sam2.build_sam import build_sam2_video_predictor
@@ -137,6 +146,22 @@ def edgetam(spec):
                                            hydra_overrides_extra=edgetam_overrides(spec))
     model.fill_hole_area = 0
     return model
+
+
+def efficienttam(name, side):
+    """A published EfficientTAM predictor. Its builder would drop these overrides without a GPU."""
+    package = find('efficienttam')
+    import efficient_track_anything.build_efficienttam  # noqa: F401: where configurations are
+    from hydra import compose
+    from hydra.utils import instantiate
+    extra = {'dynamic_multimask_via_stability': True, 'dynamic_multimask_stability_delta': 0.05,
+             'dynamic_multimask_stability_thresh': 0.98}
+    told = {'_target_': '.'.join(PREDICTORS[package]), 'compile_image_encoder': False,
+            'binarize_mask_from_pts_for_mem_enc': True, 'add_all_frames_to_correct_as_cond': True,
+            'image_size': side, **{f'sam_mask_decoder_extra_args.{k}': v for k, v in extra.items()}}
+    config = compose(config_name=f'configs/efficienttam/{name}.yaml',
+                     overrides=[f'++model.{k}={v}' for k, v in told.items()])
+    return instantiate(config.model, _recursive_=True)
 
 
 def edgetam_spec(weights, side):
@@ -221,7 +246,7 @@ def normalize(frames):
 
 def start(model, frames):
     """An inference state over frames u8 (T, S, S, 3), without going through image files."""
-    import sam2.sam2_video_predictor as published
+    published = sys.modules[type(model).__module__]
     images, side = getattr(model.image_encoder.trunk, 'normalize', normalize)(frames), frames.shape[1]
     published.load_video_frames = lambda **_: (images, side, side)
     published.tqdm = lambda steps, **_: steps  # no progress bars

@@ -65,8 +65,8 @@ class Stages:
             'spatial_perceiver', pos=args[1], out=out[0], out_pos=out[1]))
 
     def features(self, args, named, out):
-        s0, s1, fpn = out['backbone_fpn']
-        self.levels.update(s0=s0, s1=s1, fpn=fpn)
+        *fine, fpn = out['backbone_fpn']  # a family may have no finer maps
+        self.levels.update(zip(('s0', 's1'), fine), fpn=fpn)
 
     def attention(self, args, named, out):
         curr = named['curr'][0] if isinstance(named['curr'], list) else named['curr']

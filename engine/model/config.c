@@ -12,23 +12,12 @@
 
 // --- the family ---------------------------------------------------------------------------------
 
-static int refuse_relatives(const struct sam_weights *w, struct sam_error *error)
-{
-    for (const struct sam_relative *r = sam_relatives; r < sam_relatives + sam_num_relatives; r++) {
-        const struct sam_weight *t = sam_weights_find(w, r->tensor);
-        if (t && (!r->rank || t->rank == r->rank))
-            return sam_fail(error, SAM_EUNSUPPORTED, "%s: this is %s, which is not supported yet",
-                            sam_weights_file(w), r->title);
-    }
-    return SAM_OK;
-}
-
 // The family whose mark the file has. SAM_EFORMAT where it has none, or several.
 static int find_family(const struct sam_family **out, const struct sam_weights *w,
                        struct sam_error *error)
 {
     const char *file = sam_weights_file(w);
-    char lacking[200] = "";
+    char lacking[280] = "";
     size_t used = 0;
     *out = NULL;
     if (sam_detector_find(w))
@@ -39,8 +28,8 @@ static int find_family(const struct sam_family **out, const struct sam_weights *
         const struct sam_family *f = sam_families[i];
         if (!sam_weights_find(w, f->mark)) {
             if (used < sizeof(lacking))
-                used += snprintf(lacking + used, sizeof(lacking) - used, "%s%s lacks '%s'",
-                                 used ? ", " : "", f->title, f->mark);
+                used += snprintf(lacking + used, sizeof(lacking) - used, "%s%s %s'%s'",
+                                 used ? ", " : "", f->title, used ? "" : "lacks ", f->mark);
             continue;
         }
         if (*out)
@@ -50,8 +39,7 @@ static int find_family(const struct sam_family **out, const struct sam_weights *
         *out = f;
     }
     if (!*out)
-        return sam_fail(error, SAM_EFORMAT, "%s: is not a model of a supported family: as %s", file,
-                        lacking);
+        return sam_fail(error, SAM_EFORMAT, "%s: is of no supported family: %s", file, lacking);
     if (!sam_weights_find(w, "maskmem_tpos_enc") &&
         !sam_weights_find(w, "memory_encoder.out_proj.weight"))
         return sam_fail(error, SAM_EFORMAT,
@@ -66,14 +54,21 @@ static int find_family(const struct sam_family **out, const struct sam_weights *
 static int read_shapes(struct sam_config *c, const struct sam_weights *w, struct sam_error *error)
 {
     const int coarsest = c->stage_width[SAM_STAGES - 1];
+    const char *lone_map = c->family->lone_map;
     int status;
     if ((status = sam_config_size(w, &(struct sam_size_from){
-             "image_encoder.neck.convs.0.conv.weight", 0, 4, { 0, coarsest, 1, 1 } },
-             &c->d_model, error)) ||
+             lone_map ? lone_map : "image_encoder.neck.convs.0.conv.weight", 0, 4,
+             { 0, coarsest, 1, 1 } }, &c->d_model, error)) ||
         (status = sam_config_size(w, &(struct sam_size_from){
              "maskmem_tpos_enc", 3, 4, { 0, 1, 1, 0 } }, &c->mem_dim, error)))
         return status;
     const int d = c->d_model, m = c->mem_dim;
+    const struct sam_size_from laterals[] = {
+        { "sam_mask_decoder.conv_s0.weight", 0, 4, { d / 8, d, 1, 1 } },
+        { "sam_mask_decoder.conv_s1.weight", 0, 4, { d / 4, d, 1, 1 } } };
+    const struct sam_size_from upscaled[] = {
+        { "sam_mask_decoder.output_upscaling.3.bias", 0, 1, { d / 8 } },
+        { "sam_mask_decoder.output_upscaling.0.bias", 0, 1, { d / 4 } } };
     const struct {
         struct sam_size_from from;
         int *out;
@@ -82,8 +77,8 @@ static int read_shapes(struct sam_config *c, const struct sam_weights *w, struct
         { { "memory_attention.layers.0.linear1.weight", 0, 2, { 0, d } }, &c->memory_hidden },
         { { "sam_mask_decoder.transformer.layers.0.mlp.layers.0.weight", 0, 2, { 0, d } },
           &c->decoder_hidden },
-        { { "sam_mask_decoder.conv_s0.weight", 0, 4, { d / 8, d, 1, 1 } }, &c->high_res_s0 },
-        { { "sam_mask_decoder.conv_s1.weight", 0, 4, { d / 4, d, 1, 1 } }, &c->high_res_s1 },
+        { lone_map ? upscaled[0] : laterals[0], &c->high_res_s0 },
+        { lone_map ? upscaled[1] : laterals[1], &c->high_res_s1 },
         { { "memory_encoder.fuser.layers.0.pwconv1.weight", 0, 2, { 0, d } }, &c->fuser_hidden },
         { { "sam_prompt_encoder.mask_downscaling.3.weight", 0, 4, { 0, 0, 2, 2 } },
           &c->mask_in_chans },
@@ -122,6 +117,14 @@ static int check_ranges(const struct sam_config *c, const char *file, struct sam
     };
     const int status =
         sam_config_ranges(ranges, sizeof(ranges) / sizeof(ranges[0]), file, error);
+    if (!status && c->family->lone_map && (c->target_channels || c->box_zoom || c->click_zoom))
+        return sam_fail(error, SAM_EUNSUPPORTED,
+                        "%s: key '%s': %s has no finer maps, which that needs", file,
+                        c->target_channels ? "target_model"
+                        : c->box_zoom      ? "box_zoom" : "click_zoom", c->family->title);
+    if (!status && c->pooling)
+        return sam_fail(error, SAM_EUNSUPPORTED,
+                        "%s: a memory attention whose keys are pooled is not supported yet", file);
     if (!status && c->d_model % c->mem_dim)
         return sam_fail(error, SAM_EFORMAT, "%s: the memory's width must divide d_model %d, got %d",
                         file, c->d_model, c->mem_dim);
@@ -150,13 +153,7 @@ static int read_rest(struct sam_config *out, const struct sam_weights *w, const 
         *file = sam_weights_config_file(w);
         return sam_config_read_json(out, *file, text, bytes, error);
     }
-    if (!out->family->use_published(out))
-        return sam_fail(error, SAM_EFORMAT,
-                        "%s: no published %s has these shapes (stages of %d, %d, %d, %d channels, "
-                        "d_model %d), so it needs JSON with %s, which is missing",
-                        *file, out->family->title, out->stage_width[0], out->stage_width[1],
-                        out->stage_width[2], out->stage_width[3], out->d_model, out->family->lacks);
-    return SAM_OK;
+    return out->family->use_published(out, *file, error);
 }
 
 int sam_config_read(struct sam_config *out, const struct sam_weights *w, int input_size,
@@ -165,7 +162,7 @@ int sam_config_read(struct sam_config *out, const struct sam_weights *w, int inp
     const char *file;
     int status;
     memset(out, 0, sizeof(*out));
-    if ((status = refuse_relatives(w, error)) || (status = find_family(&out->family, w, error)) ||
+    if ((status = find_family(&out->family, w, error)) ||
         (status = out->family->read_shapes(out, w, error)) ||
         (status = read_shapes(out, w, error)))
         return status;

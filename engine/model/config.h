@@ -24,6 +24,11 @@ enum {
     SAM_TRUNK_BYTES = 256,        // room for a family's own sizes
 };
 
+// Keys and values of memory attention, from the second map on: means of 2 x 2 neighbours, of keys
+// turned already. COUNTED: each counts as the four that it stands for. SHIFTED: every channel of a
+// key is greater by 2 ln 2, which the publisher meant for the same.
+enum sam_pooling { SAM_POOLING_NONE, SAM_POOLING_COUNTED, SAM_POOLING_SHIFTED };
+
 struct sam_family;
 struct sam_detector_family;
 
@@ -51,11 +56,14 @@ struct sam_config {
     int memory_layers;  // 4
     int memory_hidden;  // feed-forward width of memory attention (2048)
     int decoder_hidden; // feed-forward width of the two-way transformer (2048)
-    int high_res_s0, high_res_s1; // channels of the stride-4 and stride-8 maps (32, 64)
+    int high_res_s0, high_res_s1; // channels of the stride-4 and stride-8 maps (32, 64), of the
+                                  // decoder's own where the family has no others
     int fuser_layers;   // 2
     int fuser_hidden;   // 1024
     int mask_in_chans;  // of the prompt encoder's mask path (16)
     int iou_hidden;     // 256
+
+    enum sam_pooling pooling;
 
     bool no_obj_embed_spatial; // SAM 2.1: absent objects mark their memory
     bool pointer_time;         // SAM 2.1: pointers carry a projected temporal code
@@ -110,6 +118,9 @@ struct sam_size_range {
 };
 int sam_config_ranges(const struct sam_size_range *list, int count, const char *file,
                       struct sam_error *error);
+
+// Fails: no published model has these shapes.
+int sam_config_unpublished(const struct sam_config *c, const char *file, struct sam_error *error);
 
 static inline bool sam_config_same(const struct sam_config *a, const struct sam_config *b)
 {

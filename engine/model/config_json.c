@@ -87,6 +87,22 @@ static int read_exact_maps(struct sam_config *out, const struct sam_json *r)
     return SAM_OK;
 }
 
+static int read_pooling(struct sam_config *out, const struct sam_json *r)
+{
+    static const char *const words[] = { "none", "counted", "shifted" };
+    const json_t *v = sam_json_get(r, "memory_pooling");
+    const char *text = json_string_value(v);
+
+    if (!v)
+        return SAM_OK;
+    for (int i = 0; text && i < 3; i++)
+        if (!strcmp(text, words[i])) {
+            out->pooling = (enum sam_pooling) i;
+            return SAM_OK;
+        }
+    return sam_json_wrong(r, "memory_pooling", "none, counted or shifted", v);
+}
+
 static int read_own(struct sam_config *out, const struct sam_json *r)
 {
     struct sam_json trunk;
@@ -103,6 +119,7 @@ static int read_own(struct sam_config *out, const struct sam_json *r)
         (status = sam_json_agree(r, "d_model", out->d_model)) ||
         (status = sam_json_agree(r, "mem_dim", out->mem_dim)) ||
         (status = sam_json_agree(r, "num_maskmem", out->num_maskmem)) ||
+        (status = read_pooling(out, r)) ||
         (status = read_memory_selection(out, r)) ||
         (status = read_exact_maps(out, r)) ||
         (status = read_target_model(out, r)) ||

@@ -18,6 +18,10 @@ struct sam_family {
     const char *title; // "SAM 2", for sentences
     const char *trunk; // "hiera": trunk.kind in this project's JSON
     const char *mark;  // a tensor that every file of this family has, and no other's
+    // The trunk gives one map, of stride 16, of which `run` makes F: there is neither a pyramid nor
+    // a finer map for the decoder. The tensor, (d_model, any, 1, 1), that tells the width of F.
+    // NULL: there are all of these.
+    const char *lone_map;
 
     // Sides that the network of these shapes can run.
     struct sam_sides (*sides)(const struct sam_config *c);
@@ -27,9 +31,10 @@ struct sam_family {
     // From this project's JSON, the object `trunk`; from Hugging Face's, all places.
     int (*read_own)(struct sam_config *c, const struct sam_json *trunk);
     int (*read_transformers)(struct sam_config *c, const struct sam_json *in);
-    // Without JSON: what the published model of these shapes has, image_size included. False: there
-    // is none, and `lacks` says what JSON must tell.
-    bool (*use_published)(struct sam_config *c);
+    // Without JSON: what the published model of these shapes has, image_size included. The name of
+    // the file may tell what shapes do not. Where there is none: sam_config_unpublished(), with
+    // what JSON must tell, `lacks`.
+    int (*use_published)(struct sam_config *c, const char *file, struct sam_error *error);
     const char *lacks;
     // Ranges and relations. file: whose sizes they are.
     int (*check)(const struct sam_config *c, const char *file, struct sam_error *error);
@@ -42,7 +47,7 @@ struct sam_family {
     void (*load)(struct sam_loader *l, const struct sam_config *config, void *trunk);
     void (*layout)(struct sam_encoder_scratch *s, const struct sam_config *c,
                    const struct sam_queue *q, struct sam_arena *a);
-    // s->input -> the four maps, each given to the neck as soon as it is there.
+    // s->input -> the four maps, each given to the neck as soon as it is there; or F.
     void (*run)(struct sam_queue *q, const struct sam_model *m, struct sam_encoder_scratch *s,
                 const struct sam_features *dst);
 
@@ -60,14 +65,5 @@ const char *const *sam_family_no_int8(const struct sam_family *f);
 // How the tensors of all families are called in files, and of which model types they are.
 extern const struct sam_names sam_family_names;
 extern const struct sam_name_map sam_shared_names;
-
-// Models that are recognised only to be refused by their name: a tensor that they have, of this
-// rank (0: of any).
-struct sam_relative {
-    const char *title, *tensor;
-    int rank;
-};
-extern const struct sam_relative sam_relatives[];
-extern const int sam_num_relatives;
 
 #endif // SAM_FAMILY_H

@@ -113,6 +113,27 @@ int sam_json_four(const struct sam_json *r, const char *key, int out[SAM_STAGES]
     return SAM_OK;
 }
 
+int sam_json_blocks(const struct sam_json *r, const char *key, int count, bool *out)
+{
+    const json_t *list = sam_json_get(r, key);
+    memset(out, 0, (size_t) count * sizeof(*out));
+    if (!json_is_array(list))
+        return sam_json_wrong(r, key, "a list of integers", list);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        int block = 0;
+        const int status = sam_json_to_int(r, key, json_array_get(list, i), &block);
+        if (status)
+            return status;
+        if (block < 0 || block >= count)
+            return sam_fail(r->error, SAM_EFORMAT,
+                            "%s: key '%s%s': block %d is not among the %d blocks "
+                            "of the file",
+                            r->file, r->path, key, block, count);
+        out[block] = true;
+    }
+    return SAM_OK;
+}
+
 int sam_json_square(const struct sam_json *r, const char *key, int *out)
 {
     const json_t *v = sam_json_get(r, key);

@@ -37,6 +37,8 @@ int sam_json_number(const struct sam_json *r, const char *key, double least, dou
                     float *out);
 // One integer per stage.
 int sam_json_four(const struct sam_json *r, const char *key, int out[SAM_STAGES]);
+// A list of some of `count` blocks, at a key that must be there: out[i] of those is set, else not.
+int sam_json_blocks(const struct sam_json *r, const char *key, int count, bool *out);
 // A side that transformers writes as S or as [S, S].
 int sam_json_square(const struct sam_json *r, const char *key, int *out);
 

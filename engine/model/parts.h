@@ -32,8 +32,8 @@ struct sam_neck {
 // What the encoder leaves of one frame.
 struct sam_features {
     struct sam_tensor image; // F: (1, h, h, d), F32, before memory
-    struct sam_tensor s0;    // (1, S/4, S/4, high_res_s0)
-    struct sam_tensor s1;    // (1, S/8, S/8, high_res_s1)
+    struct sam_tensor s0;    // (1, S/4, S/4, high_res_s0); without data: the family has none
+    struct sam_tensor s1;    // (1, S/8, S/8, high_res_s1); likewise
 };
 
 // ---- prompts: prompt.c
@@ -249,7 +249,7 @@ struct sam_encoder_scratch {
     struct sam_tensor u;      // after a norm or a depthwise convolution
     struct sam_tensor wide;   // q, k, v; hidden layer; shortcut before pooling
     struct sam_tensor mixed;  // what attention gave
-    struct sam_tensor coarse; // (1, h / 2, h / 2, d) F32: neck at stride 32
+    struct sam_tensor coarse; // (1, h / 2, h / 2, d) F32: neck at stride 32, where it is
 };
 void sam_encoder_layout(struct sam_encoder_scratch *s, const struct sam_config *c,
                         const struct sam_queue *q, struct sam_arena *a);

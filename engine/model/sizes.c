@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "family.h"
 #include "weights/weight_list.h"
 
 int sam_config_size(const struct sam_weights *w, const struct sam_size_from *from, int *out,
@@ -69,4 +70,13 @@ int sam_config_ranges(const struct sam_size_range *list, int count, const char *
                         r->least, r->most, r->value);
     }
     return SAM_OK;
+}
+
+int sam_config_unpublished(const struct sam_config *c, const char *file, struct sam_error *error)
+{
+    return sam_fail(error, SAM_EFORMAT,
+                    "%s: no published %s has these shapes (stages of %d, %d, %d, %d channels, "
+                    "d_model %d), so it needs JSON with %s, which is missing",
+                    file, c->family->title, c->stage_width[0], c->stage_width[1],
+                    c->stage_width[2], c->stage_width[3], c->d_model, c->family->lacks);
 }

@@ -78,8 +78,7 @@ static void cubic_taps(int i, int in, int out, int at[4], float weight[4])
     }
 }
 
-void sam_position_hiera(const float *background, int size, const float *window, int window_size,
-                        int side, int c, float *scratch, float *dst)
+void sam_position_scale(const float *map, int size, int side, int c, float *scratch, float *dst)
 {
     int at[4];
     float weight[4];
@@ -88,22 +87,33 @@ void sam_position_hiera(const float *background, int size, const float *window, 
         cubic_taps(x, size, side, at, weight);
         for (int y = 0; y < size; y++)
             for (int i = 0; i < c; i++) {
-                const float *row = background + ((size_t) i * size + y) * size;
+                const float *row = map + ((size_t) i * size + y) * size;
                 float sum = 0;
                 for (int k = 0; k < 4; k++)
                     sum += weight[k] * row[at[k]];
                 scratch[((size_t) y * side + x) * c + i] = sum;
             }
     }
-    for (int y = 0; y < side; y++) { // -> (side, side, c), and the window map on top
+    for (int y = 0; y < side; y++) { // -> (side, side, c)
         cubic_taps(y, size, side, at, weight);
         for (int x = 0; x < side; x++)
             for (int i = 0; i < c; i++) {
-                float sum = window[((size_t) i * window_size + y % window_size) * window_size +
-                                   x % window_size];
+                float sum = 0;
                 for (int k = 0; k < 4; k++)
                     sum += weight[k] * scratch[((size_t) at[k] * side + x) * c + i];
                 dst[((size_t) y * side + x) * c + i] = sum;
             }
     }
+}
+
+void sam_position_hiera(const float *background, int size, const float *window, int window_size,
+                        int side, int c, float *scratch, float *dst)
+{
+    const size_t tile = (size_t) window_size * window_size;
+
+    sam_position_scale(background, size, side, c, scratch, dst);
+    for (int y = 0; y < side; y++)
+        for (int x = 0; x < side; x++, dst += c)
+            for (int i = 0; i < c; i++)
+                dst[i] += window[i * tile + y % window_size * window_size + x % window_size];
 }

@@ -18,8 +18,12 @@ void sam_position_fourier_map(const float *gaussian, int side, int c, float *dst
 // pairs turns with x, the second with y, both counted from 0.
 void sam_position_rope(int side, int c, float *dst);
 
-// Hiera's position: a background map (c, size, size), scaled to side x side (bicubic), plus a tiled
-// window map (c, window, window). dst (side * side, c). scratch: size * side * c floats.
+// A map (c, size, size) scaled to side x side, bicubic as PyTorch does it without antialiasing.
+// dst (side * side, c). scratch: size * side * c floats.
+void sam_position_scale(const float *map, int size, int side, int c, float *scratch, float *dst);
+
+// Hiera's position: a background map, scaled likewise, plus a tiled window map
+// (c, window, window).
 void sam_position_hiera(const float *background, int size, const float *window, int window_size,
                         int side, int c, float *scratch, float *dst);
 

@@ -19,6 +19,7 @@ import zipfile
 import containers as c
 import hostile_edgetam
 import hostile_efficientnet
+import hostile_efficienttam
 import small_model as m
 
 EINVAL, ENOMEM, EIO, EFORMAT, EDEVICE, EUNSUPPORTED = -1, -2, -3, -4, -5, -6
@@ -460,9 +461,9 @@ def model_files(f):
     f.good('base.safetensors', published((2, 3, 16, 3), 112, 14), 'sam2.1_hiera_base_plus', 1024)
     f.good('large.safetensors', published((2, 6, 36, 4), 144), 'sam2.1_hiera_large', 1024)
     f.bad('no-json.safetensors', c.safetensors(m.tensors()), 'JSON|image_size|missing|stages of 8, 16, 32, 64')
-    f.bad('efficienttam.safetensors',
+    f.bad('class-token.safetensors',
           c.safetensors([t if t[0] != 'image_encoder.trunk.pos_embed' else c.tensor(t[0], (1, 197, 8)) for t in m.tensors()]),
-          'EfficientTAM', EUNSUPPORTED)
+          "pos_embed'|(1, 8, any, any)|(1, 197, 8)")
     f.bad('foreign.safetensors', c.safetensors([c.tensor('bert.embeddings', (2, 2))]), "supported family|SAM 2|pos_embed_window")
     f.bad('image-only.safetensors',
           c.safetensors([t for t in m.tensors() if not t[0].startswith(('memory', 'maskmem'))]), 'images alone')
@@ -639,7 +640,7 @@ def golden_files(f):
 
 
 EVERYTHING = (good_files, foreign_files, safetensors_files, zip_files, pickle_files, model_files, shared_files, hollow_files,
-              config_files, hostile_edgetam.files, hostile_efficientnet.files)
+              config_files, hostile_edgetam.files, hostile_efficientnet.files, hostile_efficienttam.files)
 
 
 def main():

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Checks the goldens of tests/golden: what every one has to hold, what its tensors say about each
-other, and, where PyTorch and the published code are ($SAM2_REPO, $EDGETAM_REPO), that they give the
-same again in fp32.
+other, and, where PyTorch and the published code are ($SAM2_REPO, $EDGETAM_REPO, $EFFICIENTTAM_REPO), that they
+give the same again in fp32.
 
 usage: goldens.py FOLDER
 """
@@ -114,13 +114,15 @@ def check_again(folder):
 
 
 def can_run(folder):
-    repo = os.environ.get('EDGETAM_REPO' if folder.name.startswith('c') else 'SAM2_REPO', '')
+    family = {'c': 'edgetam', 'e': 'efficienttam'}.get(folder.name[0], 'sam2')
     try:
         import hydra, safetensors, timm, torch, transformers  # noqa: E401, F401
+        import published
     except ImportError:
         return False
     torch.set_num_threads(1)
-    return os.path.isdir(os.path.join(repo, 'sam2'))
+    repo = os.environ.get(published.REPOS[family], '')
+    return os.path.isdir(os.path.join(repo, published.PACKAGES.get(family, 'sam2')))
 
 
 def main():

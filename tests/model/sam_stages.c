@@ -19,18 +19,21 @@ static struct sam_features features(struct run *r)
 {
     const struct sam_config *c = &r->model->config;
     const int h = sam_grid(c);
-    return (struct sam_features) {
-        .image = tensor(r, SAM_F32, 1, h, h, c->d_model),
-        .s0 = tensor(r, SAM_F32, 1, 4 * h, 4 * h, c->high_res_s0),
-        .s1 = tensor(r, SAM_F32, 1, 2 * h, 2 * h, c->high_res_s1),
-    };
+    struct sam_features f = { .image = tensor(r, SAM_F32, 1, h, h, c->d_model) };
+    if (!c->family->lone_map) {
+        f.s0 = tensor(r, SAM_F32, 1, 4 * h, 4 * h, c->high_res_s0);
+        f.s1 = tensor(r, SAM_F32, 1, 2 * h, 2 * h, c->high_res_s1);
+    }
+    return f;
 }
 
 static void run_neck(struct run *r, struct sam_encoder_scratch *s)
 {
     const struct sam_config *c = &r->model->config;
     const struct sam_features f = features(r);
-    for (int i = 0; i < SAM_STAGES; i++) {
+    if (r->family->run_neck)
+        r->family->run_neck(r, s, &f);
+    for (int i = 0; i < SAM_STAGES && !r->family->run_neck; i++) {
         char name[16];
         snprintf(name, sizeof(name), "trunk%d", i);
         const int side = c->image_size >> (i + 2);
@@ -39,6 +42,8 @@ static void run_neck(struct run *r, struct sam_encoder_scratch *s)
         sam_neck_run(&r->queue, &r->model->neck, s, i, x, &f);
     }
     compare(r, "fpn", GOLDEN_NCHW, f.image);
+    if (c->family->lone_map)
+        return;
     compare(r, "s0", GOLDEN_NCHW, f.s0);
     compare(r, "s1", GOLDEN_NCHW, f.s1);
 }
@@ -200,7 +205,8 @@ static void run_decoder(struct run *r, int object, int frame, bool prompted)
     struct sam_features f = features(r);
     struct sam_encoder_scratch encoder;
     LAYOUT(r, sam_encoder_layout(&encoder, c, &r->queue, a));
-    const bool has_features = has(r, "s0") || encode_clip(r, &encoder, frame, &f);
+    const bool has_features =
+        c->family->lone_map || has(r, "s0") || encode_clip(r, &encoder, frame, &f);
     if (has(r, "s0")) {
         f.s0 = stored(r, "s0", GOLDEN_NCHW, 1, 4 * h, 4 * h, c->high_res_s0);
         f.s1 = stored(r, "s1", GOLDEN_NCHW, 1, 2 * h, 2 * h, c->high_res_s1);
@@ -302,7 +308,7 @@ static void run_all(struct run *r)
 static const struct stages_family *find_family(const struct sam_config *c)
 {
     static const struct stages_family *const families[] = {
-        &stages_hiera, &stages_repvit, &stages_efficientnet };
+        &stages_hiera, &stages_repvit, &stages_efficientnet, &stages_vit };
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
         if (!strcmp(families[i]->trunk, c->family->trunk))
             return families[i];

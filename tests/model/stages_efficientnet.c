@@ -36,4 +36,5 @@ static void run_trunk(struct run *r, struct sam_encoder_scratch *s)
         }
 }
 
-const struct stages_family stages_efficientnet = { "efficientnet-lite", run_trunk, NULL };
+const struct stages_family stages_efficientnet = { .trunk = "efficientnet-lite",
+                                                   .run_trunk = run_trunk };

@@ -70,4 +70,5 @@ static void run_stored(struct run *r)
     listen(r, false);
 }
 
-const struct stages_family stages_repvit = { "repvit", run_trunk, run_stored };
+const struct stages_family stages_repvit = { .trunk = "repvit", .run_trunk = run_trunk,
+                                             .run_stored = run_stored };

@@ -18,10 +18,10 @@ static bool is_published(const struct sam_config *c)
            !c->no_obj_embed_spatial && !c->pointer_time;
 }
 
-static bool use_published(struct sam_config *c)
+static int use_published(struct sam_config *c, const char *file, struct sam_error *error)
 {
     c->image_size = 1024;
-    return is_published(c);
+    return is_published(c) ? SAM_OK : sam_config_unpublished(c, file, error);
 }
 
 static void name_variant(struct sam_config *c)

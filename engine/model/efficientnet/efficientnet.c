@@ -5,9 +5,9 @@
 
 #include "trunk.h"
 
-static bool use_published(struct sam_config *c)
+static int use_published(struct sam_config *c, const char *file, struct sam_error *error)
 {
-    return false;
+    return sam_config_unpublished(c, file, error);
 }
 
 static void name_variant(struct sam_config *c)

@@ -48,14 +48,14 @@ static void apply(struct sam_hiera_config *h, const struct published *p)
         h->global_block[p->global[i]] = true;
 }
 
-static bool use_published(struct sam_config *c)
+static int use_published(struct sam_config *c, const char *file, struct sam_error *error)
 {
     const struct published *p = find_published(c);
     if (!p)
-        return false;
+        return sam_config_unpublished(c, file, error);
     c->image_size = 1024;
     apply(sam_hiera_config(c), p);
-    return true;
+    return SAM_OK;
 }
 
 static void name_variant(struct sam_config *c)
@@ -128,27 +128,6 @@ static int read_shapes(struct sam_config *c, const struct sam_weights *w, struct
 
 // --- JSON ---------------------------------------------------------------------------------------
 
-static int read_blocks(const struct sam_json *r, const char *key, struct sam_hiera_config *out)
-{
-    const json_t *list = sam_json_get(r, key);
-    memset(out->global_block, 0, sizeof(out->global_block));
-    if (!json_is_array(list))
-        return sam_json_wrong(r, key, "a list of integers", list);
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        int block = 0;
-        const int status = sam_json_to_int(r, key, json_array_get(list, i), &block);
-        if (status)
-            return status;
-        if (block < 0 || block >= out->num_blocks)
-            return sam_fail(r->error, SAM_EFORMAT,
-                            "%s: key '%s%s': block %d is not among the %d blocks "
-                            "of the file",
-                            r->file, r->path, key, block, out->num_blocks);
-        out->global_block[block] = true;
-    }
-    return SAM_OK;
-}
-
 // Widths double from stage to stage, and so do heads.
 static int read_doubling(const struct sam_json *r, const char *key, int *first)
 {
@@ -188,7 +167,8 @@ static int read_backbone(struct sam_hiera_config *out, const struct sam_json *ba
                         "the tensors' shapes say %d",
                         backbone->file, backbone->path, width, out->embed_dim);
     if (sam_json_get(backbone, "global_attention_blocks"))
-        return read_blocks(backbone, "global_attention_blocks", out);
+        return sam_json_blocks(backbone, "global_attention_blocks", out->num_blocks,
+                               out->global_block);
     memset(out->global_block, 0, sizeof(out->global_block));
     for (int i = 0; i < 3; i++) {
         if (tiny_global[i] >= out->num_blocks)
@@ -206,7 +186,7 @@ static int read_own(struct sam_config *c, const struct sam_json *trunk)
         return sam_json_wrong(trunk, "window_spec", "a list of four integers", NULL);
     if ((status = sam_json_required(trunk, "num_heads", &h->num_heads)) ||
         (status = sam_json_four(trunk, "window_spec", h->window_spec)) ||
-        (status = read_blocks(trunk, "global_att_blocks", h)) ||
+        (status = sam_json_blocks(trunk, "global_att_blocks", h->num_blocks, h->global_block)) ||
         (status = sam_json_agree(trunk, "embed_dim", h->embed_dim)) ||
         (status = sam_json_agree_four(trunk, "stages", h->stages)))
         return status;

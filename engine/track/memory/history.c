@@ -95,11 +95,13 @@ bool sam_history_drop_mask(struct sam_tracker *t)
 
 // ---- Features.
 
-// All three tensors, which lie in a row (session/plan.c), as one of a number for every four bytes.
+// All three tensors, or the one that there is, which lie in a row (session/plan.c), as one of a
+// number for every four bytes.
 static struct sam_tensor as_one(const struct sam_features *f)
 {
-    const uint8_t *begin = f->image.data, *last = f->s1.data;
-    const size_t bytes = (size_t) (last - begin) + sam_tensor_bytes(&f->s1);
+    const struct sam_tensor *end = f->s1.data ? &f->s1 : &f->image;
+    const uint8_t *begin = f->image.data, *last = end->data;
+    const size_t bytes = (size_t) (last - begin) + sam_tensor_bytes(end);
     const int rows = (int) ((bytes + SAM_ALIGN - 1) / SAM_ALIGN);
 
     return (struct sam_tensor) { f->image.data, SAM_F32, 1, 1, rows, SAM_ALIGN / 4 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Lays out the memory of a tracker: first to measure it, then over allocated blocks.
+#include "model/family.h"
 #include "session.h"
 #include "track/memory/history.h"
 
@@ -131,9 +132,10 @@ static struct sam_features lay_out_features(const struct sam_config *c, enum sam
                                             struct sam_arena *a)
 {
     const int h = sam_grid(c);
-    struct sam_features f;
+    struct sam_features f = { .image = sam_arena_tensor(a, SAM_F32, 1, h, h, c->d_model) };
 
-    f.image = sam_arena_tensor(a, SAM_F32, 1, h, h, c->d_model);
+    if (c->family->lone_map)
+        return f;
     f.s0 = sam_arena_tensor(a, type, 1, 4 * h, 4 * h, c->high_res_s0);
     f.s1 = sam_arena_tensor(a, type, 1, 2 * h, 2 * h, c->high_res_s1);
     return f;
