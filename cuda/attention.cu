@@ -20,15 +20,19 @@ enum { EXACT_ROWS = EXACT_WARPS * EXACT_QUERIES, EXACT_ATTEND_THREADS = 32 * EXA
 
 typedef float4 piece[EXACT_KEYS / 4 + 1]; // one more, so that lanes meet no bank twice
 
-// Kinds of attention: as attention.cuh has it; in windows of a torus, with a bias; with a mask.
+// Kinds of attention: as attention.cuh has it; in windows of a torus, with a bias; with a mask;
+// with keys that count less.
 struct plain {
-    enum { SHIFTS = false, MASKS = false };
+    enum { SHIFTS = false, MASKS = false, RESTS = false };
 };
 struct shifted {
-    enum { SHIFTS = true, MASKS = false };
+    enum { SHIFTS = true, MASKS = false, RESTS = false };
 };
 struct masked {
-    enum { SHIFTS = false, MASKS = true };
+    enum { SHIFTS = false, MASKS = true, RESTS = false };
+};
+struct rested {
+    enum { SHIFTS = false, MASKS = false, RESTS = true };
 };
 
 // Position i of a window that begins at (shift, shift) and further on. Negative rows are of no map.
@@ -191,6 +195,8 @@ static __global__ void __launch_bounds__(EXACT_ATTEND_THREADS, 1) attend_exact_k
             float s = key0 + lane < num_keys ? score[i] * a.scale : -INFINITY;
             if (KIND::SHIFTS || KIND::MASKS)
                 s += added[i];
+            if (KIND::RESTS && key0 + lane >= a.num_first[group])
+                s += a.rest;
             const float now = fmaxf(top[i], lanes_max(s)), fade = expf(top[i] - now);
             const float weight = expf(s - now);
             top[i] = now;
@@ -279,6 +285,11 @@ static void attend(struct sam_queue *q, const char *op, const struct attend &a, 
 {
     if (!has_room(q, op, a))
         return;
+    if (a.num_first) {
+        attend_exact<rested>(q, a);
+        sam_cuda_launched(q, op);
+        return;
+    }
     const bool on_tensor_cores =
         !exact && (sam_cuda_attend_wgmma(q, a) || sam_cuda_attend_tensor(q, a));
     if (!on_tensor_cores && !sam_cuda_attend_few(q, a))
@@ -294,6 +305,7 @@ extern "C" void sam_attention_cuda(struct sam_queue *q, const struct sam_attenti
     a.groups = p->q.n, a.queries = p->q.w, a.keys = p->k.w;
     a.scale = p->scale;
     a.num_keys = (const int *) p->num_keys.data;
+    a.num_first = (const int *) p->num_first.data, a.rest = p->rest;
     a.q_step = p->q.c, a.k_step = p->k.c, a.v_step = p->v.c, a.dst_step = p->dst.c;
     a.k_rows = p->k.n == 1 ? 0 : p->k.w;
     a.v_rows = p->v.n == 1 ? 0 : p->v.w;

@@ -30,6 +30,8 @@ struct attend {
     const float *bias; // by head, and how far a query is below and to the right of a key
     const float *mask; // (groups, queries, keys): negative where a query leaves out a key; unless
     const int *open;   // (groups, queries) it would leave out all; in the workspace
+    const int *num_first; // of each group: keys from there on have `rest` added; NULL: none
+    float rest;
     size_t used;       // bytes of the workspace that hold such: a multiple of 16
     int *gave_up;      // of attention_wgmma.cu alone: told of a wait that nothing ended
 };

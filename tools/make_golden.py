@@ -37,7 +37,10 @@ from stages import Stages
 # map, odd head widths, a global block, an odd side at the last stage; SAM 2.1 and SAM 2.0.
 # EdgeTAM: another number of latents in each branch, windows of 2 x 2 tokens, stages without a
 # second block; `mini` has the published numbers of latents and is not part of tests/golden.
-# EfficientTAM: windows that stand over the map's end, a position map of another size.
+# EfficientTAM: windows that stand over the map's end, a position map of another size; what pools
+# keys has the same weights, and stages with one map, with two, and with two prompts.
+E = dict(version='efficienttam', seed=16, embed_dim=24, num_heads=3, depth=3, window=3, global_att_blocks=[1, 2],
+         position=3, d_model=32, mem_dim=8, memory_layers=2, present=3.0)
 POOLED = {'counted': 'EfficientRoPEAttention1', 'shifted': 'EfficientRoPEAttention2'}
 A = ('click', 'clicks', 'box_click', 'mask', 'two_objects', 'refine', 'twice', 'part', 'thing', 'group', 'refine_part')
 MODELS = {
@@ -55,9 +58,11 @@ MODELS = {
     'd': dict(version='2.1', kind='efficientnet-lite', seed=5, image_size=64, stem=8, depths=[1, 2, 1, 2, 1, 2, 1],
               widths=[4, 8, 12, 12, 16, 20, 24], d_model=32, mem_dim=8, memory_layers=1, present=4.5,
               scenarios=('click', 'box_click', 'refine', 'group')),
-    'e': dict(version='efficienttam', pooling='none', seed=16, image_size=64, embed_dim=24, num_heads=3, depth=3,
-              window=3, global_att_blocks=[1, 2], position=3, d_model=32, mem_dim=8, memory_layers=2, present=3.0,
-              scenarios=('click', 'box_click', 'mask', 'two_objects', 'refine')),
+    'e': dict(**E, pooling='none', image_size=64, scenarios=('click', 'box_click', 'mask', 'two_objects', 'refine')),
+    'e-1': dict(**E, pooling='counted', image_size=64, weights='e', stage_frames={'click': (1, 2, 9), 'refine': (12,)},
+                scenarios=('click', 'two_objects', 'refine')),
+    'e-2': dict(**E, pooling='shifted', image_size=64, weights='e', stage_frames={'click': (1, 2, 9), 'refine': (12,)},
+                scenarios=('click', 'two_objects', 'refine')),
 }
 LARGER = {
     'mini': dict(version='edgetam', seed=3, image_size=512, dims=[16, 32, 64, 96],

@@ -388,7 +388,7 @@ static int copy_frame_stage(struct replay *r, int i, int t, const char *name)
 static int copy_stages(struct replay *r, int i, int t)
 {
     // The frames whose stages goldens hold.
-    const int tracked = t == 1 || t == 9 || t == 11 || t == 12 || t == 20;
+    const int tracked = t == 1 || t == 2 || t == 9 || t == 11 || t == 12 || t == 20;
     char name[40];
     int status = 0;
 

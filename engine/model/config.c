@@ -122,9 +122,10 @@ static int check_ranges(const struct sam_config *c, const char *file, struct sam
                         "%s: key '%s': %s has no finer maps, which that needs", file,
                         c->target_channels ? "target_model"
                         : c->box_zoom      ? "box_zoom" : "click_zoom", c->family->title);
-    if (!status && c->pooling)
+    if (!status && c->pooling && c->family->compressor)
         return sam_fail(error, SAM_EUNSUPPORTED,
-                        "%s: a memory attention whose keys are pooled is not supported yet", file);
+                        "%s: key 'memory_pooling': %s stores no maps, which that needs", file,
+                        c->family->title);
     if (!status && c->d_model % c->mem_dim)
         return sam_fail(error, SAM_EFORMAT, "%s: the memory's width must divide d_model %d, got %d",
                         file, c->d_model, c->mem_dim);

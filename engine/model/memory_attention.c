@@ -28,12 +28,13 @@ static void load_cross_out(struct sam_loader *l, const struct sam_config *config
 }
 
 // Bytes with which rope_attention makes the keys on the way; 0: they are held. It knows maps of the
-// frame's grid only.
+// frame's grid only, and all of their keys.
 static size_t room_for_keys(const struct sam_config *c, const struct sam_queue *q, int batch,
                             int max_keys)
 {
-    return c->family->compressor ? 0 : sam_op_rope_attention_room(q, c->d_model, c->mem_dim,
-                                                                  sam_grid(c), batch, max_keys);
+    if (c->family->compressor || c->pooling)
+        return 0;
+    return sam_op_rope_attention_room(q, c->d_model, c->mem_dim, sam_grid(c), batch, max_keys);
 }
 
 // The key layer's weight by what it takes in, its bias behind: as sam_rope_attention wants it.
@@ -121,6 +122,17 @@ void sam_memory_attention_load(struct sam_loader *l, const struct sam_config *co
     sam_arena_release(&l->staging, mark);
 }
 
+// Rows that are left of max_keys where keys are pooled, at most: of one map all, of several a
+// quarter. Every map may have a pointer, and others have one, too.
+static int pooled_rows(const struct sam_config *c, int max_keys)
+{
+    const int N = sam_grid(c) * sam_grid(c);
+    const int pointers = (max_keys / N + SAM_MAX_POINTERS) * (c->d_model / c->mem_dim);
+    const int one = N + pointers, several = max_keys / 4 + pointers;
+    const int most = one > several ? one : several;
+    return most < max_keys ? most : max_keys;
+}
+
 void sam_memory_attention_layout(struct sam_memory_attention_scratch *s, const struct sam_config *c,
                                  const struct sam_queue *q, int batch, int max_keys,
                                  struct sam_arena *a)
@@ -129,6 +141,11 @@ void sam_memory_attention_layout(struct sam_memory_attention_scratch *s, const s
     const int N = sam_grid(c) * sam_grid(c), d = c->d_model;
     s->u = sam_arena_tensor(a, type, batch, 1, N, d);
     s->q = sam_arena_tensor(a, type, batch, 1, N, d);
+    if (c->pooling) { // of all layers
+        const int rows = pooled_rows(c, max_keys);
+        s->pooled_value = sam_arena_tensor(a, type, batch, 1, rows, c->mem_dim);
+        s->pooled_counts = sam_arena_tensor(a, SAM_I32, 2, 1, 1, batch);
+    }
     // k, v, mixed and hidden of one half, memory_key and narrow of the other never meet.
     const size_t mark = sam_arena_mark(a);
     s->k = sam_arena_tensor(a, type, batch, 1, N, d);
@@ -140,6 +157,10 @@ void sam_memory_attention_layout(struct sam_memory_attention_scratch *s, const s
     s->room = room ? sam_arena_bytes(a, room) : NULL;
     if (!room)
         s->memory_key = sam_arena_tensor(a, type, batch, 1, max_keys, d);
+    if (c->pooling) {
+        const int rows = pooled_rows(c, max_keys);
+        s->pooled_key = sam_arena_tensor(a, type, batch, 1, rows, d);
+    }
     s->narrow = sam_arena_tensor(a, type, batch, 1, N, c->mem_dim);
     const size_t end_cross = sam_arena_mark(a);
     sam_arena_release(a, mark);
@@ -171,34 +192,73 @@ static void self_attention(struct sam_queue *q, const struct sam_memory_attentio
     linear(q, .dst = x, .src = mixed, LINEAR(l->self_out), .add = x);
 }
 
+// What a batch remembers. Where keys are pooled, `values` are.
+struct remembered {
+    enum sam_pooling pooling;
+    struct sam_tensor values, keys, num_keys, num_rotated;
+};
+
+static struct sam_tensor pool(struct sam_queue *q, const struct sam_memory_attention *a,
+                              const struct sam_memory_attention_scratch *s,
+                              const struct remembered *r, struct sam_tensor room,
+                              struct sam_tensor src, float shift)
+{
+    const struct sam_tensor dst = sam_view(room, src.n, 1, room.w < src.w ? room.w : src.w, src.c);
+    const struct sam_tensor counts = sam_view(s->pooled_counts, 2, 1, 1, src.n);
+
+    pool_keys(q, .dst = dst, .src = src, .num_rotated = r->num_rotated, .num_keys = r->num_keys,
+              .counts = counts, .side = a->axis.w, .shift = shift);
+    return dst;
+}
+
+// That a mean counts as four is the same as that all others count as a quarter.
+static void attend_pooled(struct sam_queue *q, const struct sam_memory_attention *a,
+                          const struct sam_memory_attention_scratch *s, const struct remembered *r,
+                          struct sam_tensor dst, struct sam_tensor Q, struct sam_tensor K)
+{
+    const float ln4 = 1.3862944f;
+    const bool counted = r->pooling == SAM_POOLING_COUNTED;
+    const struct sam_tensor counts = sam_view(s->pooled_counts, 2, 1, 1, Q.n);
+    const struct sam_tensor num_keys = sam_reshape(sam_slice(counts, 0), 1, 1, 1, Q.n);
+    struct sam_tensor means = sam_reshape(sam_slice(counts, 1), 1, 1, 1, Q.n);
+
+    const struct sam_tensor keys = pool(q, a, s, r, s->pooled_key, K, counted ? 0 : ln4);
+    if (!counted)
+        means.data = NULL;
+    attention(q, .dst = dst, .q = Q, .k = keys, .v = r->values, .num_keys = num_keys,
+              .num_first = means, .rest = counted ? -ln4 : 0, .heads = 1,
+              .scale = 1 / sqrtf(Q.c));
+}
+
 // The keys carry their place and time, the values do not; pointers, at the end, do not turn.
 // Returns the product that the result is added to x by.
 static struct sam_linear cross_attention(struct sam_queue *q, const struct sam_memory_attention *a,
                                          const struct sam_memory_attention_layer *l,
                                          const struct sam_memory_attention_scratch *s,
-                                         struct sam_tensor x, struct sam_tensor values,
-                                         struct sam_tensor keys, struct sam_tensor num_keys,
-                                         struct sam_tensor num_rotated)
+                                         const struct remembered *r, struct sam_tensor x)
 {
     const struct sam_tensor u = sam_first(s->u, x.n), narrow = sam_first(s->narrow, x.n);
     const struct sam_tensor Q = sam_first(s->q, x.n);
     const float scale = 1 / sqrtf(x.c);
 
-    const struct sam_tensor K = a->holds_keys ? sam_view(s->memory_key, x.n, 1, keys.w, x.c) : keys;
+    const struct sam_tensor K =
+        a->holds_keys ? sam_view(s->memory_key, x.n, 1, r->keys.w, x.c) : r->keys;
     const struct sam_linear qk[] = {
         { .dst = Q, .src = u, LINEAR(l->cross_q), .table = a->rope },
-        { .dst = K, .src = keys, LINEAR(l->cross_k), .table = a->key_rope,
-          .num_rotated = num_rotated },
+        { .dst = K, .src = r->keys, LINEAR(l->cross_k), .table = a->key_rope,
+          .num_rotated = r->num_rotated },
     };
     norm_linears(q, .norm = { .dst = u, .src = x, NORM(l->norm2), .eps = EPS_TRANSFORMER },
                  .each = qk, .count = a->holds_keys ? 2 : 1);
-    if (a->holds_keys) {
-        attention(q, .dst = narrow, .q = Q, .k = K, .v = values, .num_keys = num_keys,
+    if (r->pooling) {
+        attend_pooled(q, a, s, r, narrow, Q, K);
+    } else if (a->holds_keys) {
+        attention(q, .dst = narrow, .q = Q, .k = K, .v = r->values, .num_keys = r->num_keys,
                   .heads = 1, .scale = scale);
     } else {
-        rope_attention(q, .dst = narrow, .q = Q, .keys = keys, .values = values,
-                       .weight = l->cross_key, .axis = a->axis, .num_keys = num_keys,
-                       .num_rotated = num_rotated, .scale = scale, .room = s->room);
+        rope_attention(q, .dst = narrow, .q = Q, .keys = r->keys, .values = r->values,
+                       .weight = l->cross_key, .axis = a->axis, .num_keys = r->num_keys,
+                       .num_rotated = r->num_rotated, .scale = scale, .room = s->room);
     }
     return (struct sam_linear) { .dst = x, .src = narrow, LINEAR(l->cross_out), .add = x };
 }
@@ -212,8 +272,11 @@ void sam_memory_attention_run(struct sam_queue *q, const struct sam_model *m,
     const struct sam_memory_attention *a = &m->attention;
     const int N = a->rope.w, d = a->rope.c;
     const struct sam_tensor x = sam_reshape(dst, dst.n, 1, N, d), first = sam_slice(x, 0);
+    struct remembered r = { m->config.pooling, values, keys, num_keys, num_rotated };
     char name[40];
 
+    if (r.pooling)
+        r.values = pool(q, a, s, &r, s->pooled_value, values, 0);
     // Until it meets the memory a frame is the same for every object: computed once.
     add(q, .dst = first, .a = sam_reshape(image, 1, 1, N, d), .b = a->position, .scale = 0.1f);
     self_attention(q, a, &a->layer[0], s, first);
@@ -227,8 +290,7 @@ void sam_memory_attention_run(struct sam_queue *q, const struct sam_model *m,
         const struct sam_memory_attention_layer *l = &a->layer[i];
         if (i > 0)
             self_attention(q, a, l, s, x);
-        const struct sam_linear out =
-            cross_attention(q, a, l, s, x, values, keys, num_keys, num_rotated);
+        const struct sam_linear out = cross_attention(q, a, l, s, &r, x);
         sam_mlp_run_behind(q, &out, &l->mlp, EPS_TRANSFORMER, SAM_ACT_RELU, s->u, s->hidden);
         snprintf(name, sizeof(name), "memory_attention.layer%d", i);
         sam_queue_mark(q, name, x);

@@ -137,6 +137,8 @@ static uint64_t identity_of(const struct sam_config *c, uint64_t weights)
     sam_hash_add(&h, title, strlen(title) + 1);
     sam_hash_add(&h, c->trunk, sizeof(c->trunk));
     sam_hash_add(&h, sizes, sizeof(sizes));
+    if (c->pooling) // else the identity is what it was before there was any
+        sam_hash_add(&h, &c->pooling, sizeof(c->pooling));
     return sam_hash_end(&h);
 }
 

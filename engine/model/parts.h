@@ -297,6 +297,8 @@ struct sam_memory_attention_scratch {
     struct sam_tensor u, q, k, v, mixed; // (B, 1, N, d)
     struct sam_tensor memory_key;        // (B, 1, max_keys, d), where keys are held
     void *room;                          // rope_attention's, where they are not
+    struct sam_tensor pooled_key, pooled_value; // where keys are pooled: (B, 1, fewer, d), (.., m)
+    struct sam_tensor pooled_counts;     // I32 (2, 1, 1, B)
     struct sam_tensor narrow;            // (B, 1, N, m)
     struct sam_tensor hidden;            // (B, 1, N, memory_hidden), where sam_mlp_hidden() says so
 };

@@ -38,6 +38,7 @@
     op(masked_attention,  cpu, cuda) \
     op(rope,              cpu, cuda) \
     op(rope_attention,    cpu, none) \
+    op(pool_keys,         cpu, cuda) \
     op(upsample_add,      cpu, cuda) \
     op(linear_upsample,   ref, cuda) \
     op(resize,            cpu, cuda) \

@@ -240,7 +240,7 @@ void sam_op_attention(struct sam_queue *q, const struct sam_attention *p)
     const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(q, ARG_ACTIVATION),
                                 IN(k, ARG_ACTIVATION), IN(v, ARG_ACTIVATION),
                                 IN(num_keys, ARG_I32 | ARG_OPTIONAL), NUMBER(heads), NUMBER(scale),
-                                END };
+                                IN(num_first, ARG_I32 | ARG_OPTIONAL), NUMBER(rest), END };
     begin();
     require(p->heads > 0);
     require(p->q.h == 1 && p->k.h == 1 && p->v.h == 1 && p->dst.h == 1);
@@ -250,6 +250,8 @@ void sam_op_attention(struct sam_queue *q, const struct sam_attention *p)
     require((p->k.n == p->q.n || p->k.n == 1) && (p->v.n == p->q.n || p->v.n == 1));
     require(p->k.w == p->v.w);
     require(is_absent_or_per_object(&p->num_keys, p->q.n));
+    require(is_absent_or_per_object(&p->num_first, p->q.n));
+    require(!p->num_first.data || (p->scale > 0 && p->rest <= 0));
     q->ops->attention(q, p);
 }
 
@@ -268,6 +270,19 @@ void sam_op_rope(struct sam_queue *q, const struct sam_rope *p)
 size_t sam_op_rope_attention_room(const struct sam_queue *q, int d, int m, int side, int n, int Tk)
 {
     return q->ops->rope_attention_room ? q->ops->rope_attention_room(q, d, m, side, n, Tk) : 0;
+}
+
+void sam_op_pool_keys(struct sam_queue *q, const struct sam_pool_keys *p)
+{
+    const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION),
+                                IN(num_rotated, ARG_I32), IN(num_keys, ARG_I32),
+                                OUT(counts, ARG_I32), NUMBER(side), NUMBER(shift), END };
+    begin();
+    require(p->dst.n == p->src.n && p->dst.h == 1 && p->src.h == 1 && p->dst.c == p->src.c);
+    require(is_per_object(&p->num_rotated, p->src.n) && is_per_object(&p->num_keys, p->src.n));
+    require(is_shape(&p->counts, 2, 1, 1, p->src.n));
+    require(p->side > 0 && p->side % 2 == 0);
+    q->ops->pool_keys(q, p);
 }
 
 void sam_op_rope_attention(struct sam_queue *q, const struct sam_rope_attention *p)

@@ -13,6 +13,7 @@
 
 #include "base/frame.h"
 #include "device/queue.h"
+#include "ops/keys.h"
 #include "ops/list.h"
 #include "ops/matrix.h"
 
@@ -263,12 +264,16 @@ struct sam_shifted_attention {
 // dst (n, 1, Tq, heads * dv); dv may differ from dk, both at most SAM_MAX_HEAD_DIM.
 // num_keys: I32 (1, 1, 1, n), in 1 .. Tk: keys of each n that count; data may be NULL: all.
 // exact: as of a matrix.
+// num_first: like num_keys; the scores of keys from there on have `rest` added, behind scale, which
+// is more than 0. data may be NULL: none has.
 struct sam_attention {
     struct sam_tensor dst, q, k, v;
     struct sam_tensor num_keys;
     int heads;
     float scale;
     bool exact;
+    struct sam_tensor num_first;
+    float rest; // at most 0
 };
 
 // As sam_attention, but query i leaves out key j where mask[n][i][j] < 0, for all heads; where that
@@ -287,26 +292,6 @@ struct sam_masked_attention {
 struct sam_rope {
     struct sam_tensor dst, src, table;
     struct sam_tensor num_rotated;
-};
-
-// Attention to what is remembered, with keys that are made on the way, never held:
-//   dst[n][i] = sum_j softmax_j(scale * q[n][i] . k[n][j]) values[n][j],
-//   k[n][j] = R_j (sum_c keys[n][j][c] weight[c] + weight[m]),
-// so weight's rows are what the m channels of the memory add to a key, and the bias. R_j turns as
-// sam_rope does, by row j mod N of a table of N = side^2 rows whose row y * side + x is
-// [axis[x] | axis[y]]; keys from num_rotated[n] on are not turned. Row t of axis turns each pair of
-// channels by t times one angle.
-// q (n, 1, Tq, d), keys and values (n, 1, Tk, m), dst (n, 1, Tq, m), weight F32
-// (1, 1, m + 1, d), axis F32 (1, 1, side, d / 2); num_keys, num_rotated: I32 (1, 1, 1, n), in
-// 1 .. Tk and 0 .. num_keys; scale > 0; m even, d a multiple of 4.
-// room: scratch of sam_op_rope_attention_room() bytes. Models ask that first: 0 where it is not the
-// fast way, and a linear, a rope and an attention do the same; this operation is refused there.
-struct sam_rope_attention {
-    struct sam_tensor dst, q, keys, values;
-    struct sam_tensor weight, axis;
-    struct sam_tensor num_keys, num_rotated;
-    float scale;
-    void *room;
 };
 
 // dst[y][x] = a[y][x] + b[y / 2][x / 2]. a like dst; b half its size. dst may be a.

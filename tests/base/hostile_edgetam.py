@@ -80,6 +80,8 @@ def files(f):
     def trunk(name, words, status=EFORMAT, **table):
         f.bad(f'edgetam-{name}.safetensors', pack(tensors, {**CONFIG, 'trunk': {'kind': 'repvit', **table}}), words, status)
 
+    f.bad('edgetam-pooling.safetensors', pack(tensors, {**CONFIG, 'memory_pooling': 'counted'}),
+          "'memory_pooling'|EdgeTAM stores no maps", EUNSUPPORTED)
     trunk('kind', "'trunk.kind'|repvit|hiera", EUNSUPPORTED, kind='hiera')
     trunk('dims', "'trunk.embed_dim'|17 at stage 2|16", embed_dim=[8, 17, 24, 40])
     trunk('depths', "'trunk.depth'|14 at stage 3|3", depth=[2, 1, 14, 1])

@@ -30,7 +30,8 @@ def published(e):
 def named_files(f):
     """Which variant it is stands in the name alone."""
     files = {'s': published(384), 'ti': published(192)}
-    for name, side in ('s', 1024), ('ti', 1024), ('s_512x512', 512), ('ti_512x512', 512):
+    for name, side in ('s', 1024), ('ti', 1024), ('s_1', 1024), ('ti_1', 1024), ('s_2', 1024), ('ti_2', 1024), \
+            ('s_512x512', 512), ('ti_512x512', 512):
         f.good(f'efficienttam_{name}.safetensors', files[name.split('_')[0]], f'efficienttam_{name}', side)
     for name in 'efficienttam_ti (1)', 'my-efficienttam_ti-fp16', 'efficienttam_ti.half':
         f.good(f'{name}.safetensors', files['ti'], 'efficienttam_ti', 1024)
@@ -39,14 +40,19 @@ def named_files(f):
     # A folder's name tells nothing.
     f.bad('efficienttam_ti/model.safetensors', files['ti'], 'which EfficientTAM')
     # What JSON tells goes before the name.
-    f.good('told/efficienttam_ti.safetensors', files['ti'], 'efficienttam_ti_512x512', 512)
-    f.write('told/efficienttam_ti.json', json.dumps({'image_size': 512, 'trunk': {
-        'kind': 'vit', 'num_heads': 3, 'window': 14, 'global_att_blocks': [2, 5, 8, 11]}}).encode())
+    trunk = {'kind': 'vit', 'num_heads': 3, 'window': 14, 'global_att_blocks': [2, 5, 8, 11]}
+    for name, variant, side, pooling in ('ti', 'ti_512x512', 512, 'none'), ('ti_2', 'ti_1', 1024, 'counted'), \
+            ('ti_1', 'ti_2', 1024, 'shifted'):
+        f.good(f'told/efficienttam_{name}.safetensors', files['ti'], f'efficienttam_{variant}', side)
+        f.write(f'told/efficienttam_{name}.json',
+                json.dumps({'image_size': side, 'trunk': trunk, 'memory_pooling': pooling}).encode())
 
 
 def files(f):
     tensors = read('e')
     f.good('efficienttam.safetensors', pack(tensors, OWN), side=64)
+    for pooling in 'counted', 'shifted':
+        f.good(f'efficienttam-{pooling}.safetensors', pack(tensors, {**OWN, 'memory_pooling': pooling}), side=64)
     named_files(f)
 
     def changed(name, words, tensor, shape=None, kind=f.bad):

@@ -803,12 +803,34 @@ def same_padding(c):
           dst=normalised(plane.float(), 5, centred=True))
 
 
+def pooled(c):
+    """A memory attention's maps made fewer, and keys that count less, as a bias on scores."""
+    side, channels, others = 4, 6, 3
+    area = side * side
+    for maps, shift in ((1, 0.5), (3, 0), (2, 1.5)):
+        src = c.randn(1, 1, maps * area + others, channels)
+        x = src[0, 0, :maps * area].reshape(maps, side, side, channels).permute(0, 3, 1, 2)
+        means = F.avg_pool2d(x, 2).permute(0, 2, 3, 1).reshape(-1, channels) + shift
+        rows = torch.cat((means if maps > 1 else src[0, 0, :area], src[0, 0, maps * area:]))
+        count, first = len(rows), len(means) if maps > 1 else len(rows)
+        c.add('pool_keys', src=src, num_rotated=torch.tensor([maps * area]), num_keys=torch.tensor([maps * area + others]),
+              side=side, shift=shift, dst=rows[None, None],
+              counts=torch.tensor([count, first], dtype=torch.float32).reshape(2, 1, 1, 1))
+    n, queries, keys, scale, rest = 2, 5, c.size(5, 200), 0.4, -1.25
+    q, k, v = c.randn(n, 1, queries, 8), c.randn(n, 1, keys, 8), c.randn(n, 1, keys, 4)
+    first = c.ints(0, keys, n)
+    bias = rest * (torch.arange(keys)[None] >= first[:, None]).float()
+    dst = F.scaled_dot_product_attention(q, k, v, attn_mask=bias[:, None, None].expand(-1, 1, queries, -1), scale=scale)
+    c.add('attention', q=q, k=k, v=v, num_first=first, rest=rest, heads=1, scale=scale, dst=dst)
+
+
 def make(seed, big):
     c = Cases(seed, big)
     for part in (copies, norms, products, convolutions, window_attention, attention, rope, images,
                  masks_and_memory, frames, draw_masks, fill_holes, wide_frames, topk,
                  feed_forward, rope_attention, strided, squeeze_excite, windows, draw_edges,
-                 deform_attention, letterbox, normed, boxes, segmentation, same_padding, walks, ridge, recall, islands):
+                 deform_attention, letterbox, normed, boxes, segmentation, same_padding, walks, ridge, recall, islands,
+                 pooled):
         part(c)
     return c.tensors
 

@@ -5,35 +5,38 @@
 
 struct shape {
     int n, queries, keys, heads, dk, dv;
-    bool shared_keys, shared_values, lengths;
+    bool shared_keys, shared_values, lengths, rests;
 };
 
 // Awkward ones, then the family's: two-way transformer (heads of 32 and 16), memory attention
-// (one head of 256, values of 256 or 64), the small model's (64, 16), lengths per object.
+// (one head of 256, values of 256 or 64), the small model's (64, 16), lengths per object; keys that
+// count less.
 static const struct shape shapes[] = {
-    { 1, 1, 1, 1, 1, 1, 0, 0, 0 },       { 2, 3, 5, 1, 3, 2, 0, 0, 0 },
-    { 1, 7, 17, 2, 5, 9, 0, 0, 0 },      { 3, 9, 8, 8, 32, 32, 0, 0, 0 },
-    { 3, 8, 70, 8, 16, 16, 0, 0, 0 },    { 2, 67, 9, 8, 16, 16, 0, 0, 0 },
-    { 1, 40, 41, 1, 256, 256, 0, 0, 0 }, { 2, 33, 130, 1, 256, 64, 0, 0, 1 },
-    { 3, 16, 77, 1, 64, 16, 0, 0, 1 },   { 3, 16, 64, 1, 64, 64, 1, 1, 0 },
-    { 2, 20, 300, 1, 256, 64, 1, 0, 1 }, { 3, 11, 513, 1, 48, 24, 0, 1, 1 },
-    { 1, 70, 1030, 1, 64, 64, 0, 0, 1 }, { 2, 8, 35, 4, 24, 40, 0, 0, 1 },
-    { 1, 130, 260, 2, 96, 96, 0, 0, 0 }, { 3, 1, 129, 1, 256, 64, 0, 0, 1 },
-    { 1, 150, 1090, 1, 256, 64, 0, 0, 1 }, { 2, 19, 33, 1, 128, 128, 0, 0, 0 },
-    { 1, 9, 14, 2, 120, 104, 0, 0, 0 },  { 1, 9, 16, 2, 96, 96, 0, 0, 0 },
-    { 1, 20, 50, 2, 72, 72, 0, 0, 0 },   { 1, 10, 12, 1, 64, 56, 0, 0, 0 },
-    { 1, 5, 37, 1, 40, 300, 0, 0, 0 },   { 1, 3, 200, 1, 24, 264, 0, 0, 0 },
-    { 1, 5, 1900, 1, 16, 16, 0, 0, 1 },  { 3, 6, 413, 2, 12, 8, 1, 1, 1 },
-    { 1, 7, 500, 2, 28, 32, 0, 0, 1 },   { 2, 133, 100, 2, 8, 16, 1, 0, 1 },
-    { 1, 4, 150, 1, 10, 6, 0, 0, 0 },    { 1, 5, 140, 2, 256, 64, 0, 0, 0 },
-    { 2, 33, 200, 1, 256, 256, 1, 0, 1 }, { 1, 130, 70, 2, 256, 256, 0, 0, 0 },
-    { 1, 5, 530, 1, 256, 256, 0, 0, 1 },  { 2, 130, 270, 2, 56, 56, 0, 0, 1 },
-    { 1, 140, 300, 3, 72, 72, 1, 0, 1 },
+    { 1, 1, 1, 1, 1, 1, 0, 0, 0, 0 }, { 2, 3, 5, 1, 3, 2, 0, 0, 0, 0 },
+    { 1, 7, 17, 2, 5, 9, 0, 0, 0, 0 }, { 3, 9, 8, 8, 32, 32, 0, 0, 0, 0 },
+    { 3, 8, 70, 8, 16, 16, 0, 0, 0, 0 }, { 2, 67, 9, 8, 16, 16, 0, 0, 0, 0 },
+    { 1, 40, 41, 1, 256, 256, 0, 0, 0, 0 }, { 2, 33, 130, 1, 256, 64, 0, 0, 1, 0 },
+    { 3, 16, 77, 1, 64, 16, 0, 0, 1, 0 }, { 3, 16, 64, 1, 64, 64, 1, 1, 0, 0 },
+    { 2, 20, 300, 1, 256, 64, 1, 0, 1, 0 }, { 3, 11, 513, 1, 48, 24, 0, 1, 1, 0 },
+    { 1, 70, 1030, 1, 64, 64, 0, 0, 1, 0 }, { 2, 8, 35, 4, 24, 40, 0, 0, 1, 0 },
+    { 1, 130, 260, 2, 96, 96, 0, 0, 0, 0 }, { 3, 1, 129, 1, 256, 64, 0, 0, 1, 0 },
+    { 1, 150, 1090, 1, 256, 64, 0, 0, 1, 0 }, { 2, 19, 33, 1, 128, 128, 0, 0, 0, 0 },
+    { 1, 9, 14, 2, 120, 104, 0, 0, 0, 0 }, { 1, 9, 16, 2, 96, 96, 0, 0, 0, 0 },
+    { 1, 20, 50, 2, 72, 72, 0, 0, 0, 0 }, { 1, 10, 12, 1, 64, 56, 0, 0, 0, 0 },
+    { 1, 5, 37, 1, 40, 300, 0, 0, 0, 0 }, { 1, 3, 200, 1, 24, 264, 0, 0, 0, 0 },
+    { 1, 5, 1900, 1, 16, 16, 0, 0, 1, 0 }, { 3, 6, 413, 2, 12, 8, 1, 1, 1, 0 },
+    { 1, 7, 500, 2, 28, 32, 0, 0, 1, 0 }, { 2, 133, 100, 2, 8, 16, 1, 0, 1, 0 },
+    { 1, 4, 150, 1, 10, 6, 0, 0, 0, 0 }, { 1, 5, 140, 2, 256, 64, 0, 0, 0, 0 },
+    { 2, 33, 200, 1, 256, 256, 1, 0, 1, 0 }, { 1, 130, 70, 2, 256, 256, 0, 0, 0, 0 },
+    { 1, 5, 530, 1, 256, 256, 0, 0, 1, 0 }, { 2, 130, 270, 2, 56, 56, 0, 0, 1, 0 },
+    { 1, 140, 300, 3, 72, 72, 1, 0, 1, 0 }, { 2, 35, 131, 1, 256, 64, 0, 0, 1, 1 },
+    { 1, 21, 90, 2, 24, 40, 0, 0, 1, 1 }, { 3, 9, 301, 1, 16, 16, 0, 1, 1, 1 },
+    { 2, 140, 450, 1, 256, 64, 0, 0, 1, 1 }, { 3, 5, 66, 8, 16, 16, 1, 0, 0, 1 },
 };
 static const struct shape real[] = {
-    { 1, 4096, 4096, 1, 256, 256, 0, 0, 0 }, { 1, 4096, 28736, 1, 256, 64, 0, 0, 1 },
-    { 1, 8, 4096, 8, 16, 16, 0, 0, 0 },      { 1, 4096, 8, 8, 16, 16, 0, 0, 0 },
-    { 1, 144, 1072, 1, 128, 32, 0, 0, 1 },
+    { 1, 4096, 4096, 1, 256, 256, 0, 0, 0, 0 }, { 1, 4096, 28736, 1, 256, 64, 0, 0, 1, 0 },
+    { 1, 8, 4096, 8, 16, 16, 0, 0, 0, 0 }, { 1, 4096, 8, 8, 16, 16, 0, 0, 0, 0 },
+    { 1, 144, 1072, 1, 128, 32, 0, 0, 1, 0 },
 };
 enum { NUM_SHAPES = sizeof(shapes) / sizeof(*shapes), NUM_REAL = sizeof(real) / sizeof(*real) };
 
@@ -66,13 +69,17 @@ static void run(struct check *t, const struct check_types *type, const struct sh
     struct check_buf *v = check_uniform(t, v_lo, v_hi, type->in, s->shared_values ? 1 : s->n, 1,
                                         s->keys, s->heads * s->dv);
     struct check_buf *lengths = s->lengths ? draw_lengths(t, s) : &check_none;
+    struct check_buf *firsts =
+        s->rests ? check_ints(t, 0, s->keys, 1, 1, 1, s->n) : &check_none;
     struct check_buf *dst = check_out(t, type->out, s->n, 1, s->queries, s->heads * s->dv);
     struct sam_attention p[2];
     check_each_side(t, i) {
         p[i] = (struct sam_attention) { .dst = dst->on[i], .q = q->on[i], .k = k->on[i],
                                         .v = v->on[i], .num_keys = lengths->on[i],
                                         .heads = s->heads, .scale = scale,
-                                        .exact = factors == CHECK_EXACT };
+                                        .exact = factors == CHECK_EXACT,
+                                        .num_first = firsts->on[i],
+                                        .rest = s->rests ? -1.3862944f : 0 };
         if (i == CHECK_NEW || !check_known(t, &p[i].dst))
             sam_op_attention(&t->queue[i], &p[i]);
     }
@@ -115,13 +122,19 @@ static void check_attention(struct check *t)
 static struct sam_attention valid_attention(void)
 {
     return (struct sam_attention) { f32(0, 2, 1, 4, 6), f32(1, 2, 1, 4, 8), f32(2, 2, 1, 5, 8),
-                                    f32(3, 2, 1, 5, 6), i32(4, 1, 1, 1, 2), 2, 0.5f, false };
+                                    f32(3, 2, 1, 5, 6), i32(4, 1, 1, 1, 2), 2, 0.5f, false,
+                                    i32(5, 1, 1, 1, 2), -1.5f };
 }
 
 static void fronts_attention(void)
 {
     TAKES(attention, (void) p);
     TAKES(attention, p->num_keys.data = NULL);
+    TAKES(attention, p->num_first.data = NULL; p->scale = -1);
+    REFUSES(attention, p->scale = -1, "scale");
+    REFUSES(attention, p->rest = 0.5f, "rest");
+    REFUSES(attention, p->num_first.c = 1, "num_first");
+    REFUSES(attention, p->num_first.type = SAM_F32, "num_first of type i32");
     TAKES(attention, p->k.n = 1; p->v.n = 1);
     REFUSES(attention, p->k.n = 3, "p->k.n");
     REFUSES(attention, p->v.w = 4, "p->v.w");
@@ -142,7 +155,8 @@ static void vectors_attention(struct vectors *v)
     sam_op_attention(&v->queue, &(struct sam_attention) {
         .dst = vec_out(v, "dst"), .q = vec_in(v, "q"), .k = vec_in(v, "k"), .v = vec_in(v, "v"),
         .num_keys = vec_ints(v, "num_keys"), .heads = vec_int(v, "heads"),
-        .scale = vec_number(v, "scale") });
+        .scale = vec_number(v, "scale"), .num_first = vec_ints(v, "num_first"),
+        .rest = vec_number(v, "rest") });
 }
 
 // ---- faults
@@ -151,6 +165,7 @@ COMMON(attention, dst, k)
 ROUNDS_THE_EXACT(attention, q)
 CHANGED(attention, ignores_lengths, m.num_keys = without(m.num_keys))
 CHANGED(attention, wrong_scale, m.scale *= 1.05f)
+CHANGED(attention, counts_all_alike, m.num_first = without(m.num_first); m.rest = 0)
 CHANGED(attention, one_head, m.scale *= 1; m.heads = 1)
 CHANGED(attention, shares_the_first_values, m.v = sam_first(m.v, 1))
 
@@ -171,6 +186,7 @@ static const struct mutant mutants[] = {
     COMMON_MUTANTS(attention),
     MUTANT(attention, ignores_lengths),
     MUTANT(attention, wrong_scale),
+    MUTANT(attention, counts_all_alike),
     MUTANT(attention, one_head),
     MUTANT(attention, shares_the_first_values),
     MUTANT(attention, drops_the_last_key),
@@ -183,6 +199,9 @@ CUDA_FAULT("attention.cu", "«__syncthreads() => (void) 0»; // keys are done wi
 CUDA_FAULT("attention.cu", "steps * «(split + 1) => split» / a.splits * EXACT_KEYS;")
 CUDA_FAULT("attention.cu", "from = «blockIdx.y / a.heads * 32 * PIECES => 0»;",
            "attention_f32_1x5x37_h1_40_300_calm")
+CUDA_FAULT("attention.cu", "key0 + lane «>= => >» a.num_first[group])",
+           "attention_f32_2x35x131_h1_256_64_calm")
+CUDA_FAULT("attention.cu", "s += «a.rest => 0.0f»;", "attention_f32_3x9x301_h1_16_16_calm")
 CUDA_FAULT("attention_few.cu", "«__syncthreads() => (void) 0»;\n    float top",
            "attention_f32_3x8x70_h8_16_16_calm")
 CUDA_FAULT("attention_few.cu", "key < «num_keys => num_keys - 1»; key++) {",

@@ -22,6 +22,8 @@ struct item {
     // A further key and value, F32, that counts num_pads times; 0: none.
     const float *pad_k, *pad_v;
     int num_pads;
+    int num_first; // the scores of keys from there on have `rest` added
+    float rest;    // 0: none has
     bool pool; // query j is the largest of the cell at (2 y, 2 x) of q
 };
 
@@ -205,7 +207,13 @@ static void attend_to_keys(const struct job *job, const struct item *item, struc
         const bool last = first + num == total;
         a->keys_ahead = last || !job->raw_k ? 0 : stride_of(&item->k, size);
         a->values_ahead = last || !job->raw_v ? 0 : stride_of(&item->v, size);
-        a->extra = last && item->num_pads ? log2f((float) item->num_pads) / a->exponent : 0.0f;
+        if (item->num_pads) { // it stands last
+            a->extra = last ? log2f((float) item->num_pads) / a->exponent : 0.0f;
+            a->extra_from = num - 1;
+        } else {
+            a->extra = item->rest * (float) M_LOG2E / a->exponent;
+            a->extra_from = item->num_first > first ? item->num_first - first : 0;
+        }
         job->kernel->block(a, s->keys, s->values, num);
     }
 }
@@ -335,6 +343,10 @@ static void make_sequence(const void *op, int i, struct item *item)
         .num_queries = p->q.w,
         .num_keys = p->num_keys.data ? ((const int32_t *) p->num_keys.data)[n] : p->k.w,
     };
+    if (p->num_first.data) {
+        item->num_first = ((const int32_t *) p->num_first.data)[n];
+        item->rest = p->rest;
+    }
 }
 
 void sam_attention_cpu(struct sam_queue *q, const struct sam_attention *p)

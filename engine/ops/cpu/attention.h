@@ -38,7 +38,8 @@ struct sam_attend {
     float exponent;  // |scale| * log2(e): p = exp2(exponent * (s - max))
     // Bytes from a row to the one in its place in the next block; 0: unknown, or no such block.
     long keys_ahead, values_ahead;
-    float extra;     // added to the last score of the last block: log2(its multiplicity) / exponent
+    float extra;     // added to the block's scores from extra_from on: log2(a weight) / exponent
+    int extra_from;
     uint32_t *query; // per panel: [depth][its queries]
     float *out;      // per panel: [values][its queries], not yet divided by sum
     float *max;      // per query: the running maximum times exponent

@@ -128,9 +128,9 @@ SAM_INLINE void soften(struct sam_attend *a, float *score, int width, int num, i
     const vf shrink = vf_exp2(before - now);
     vf_store(max, now);
     vf_store(scale, shrink);
-    if (a->extra != 0.0f) {
-        float *last = score + (size_t) (num - 1) * width;
-        vf_store(last, vf_load(last) + vf_set(a->extra));
+    for (int j = a->extra != 0.0f ? a->extra_from : num; j < num; j++) {
+        float *at = score + (size_t) j * width;
+        vf_store(at, vf_load(at) + vf_set(a->extra));
     }
     vf_store(sum, vf_load(sum) * shrink + weigh(score, width, num, exponent, now));
 }

@@ -112,6 +112,8 @@ static int open_tracker(struct sam_tracker *t, struct sam_error *error)
 
     if (status)
         return status;
+    sam_log(&t->queue.log, SAM_LOG_INFO, "%s: %s, %d px", t->file, t->model->config.variant,
+            t->model->config.image_size); // of some a name alone tells it
     t->params.model_file = t->file;
     if (t->params.keep_stages && !(t->stages = sam_stages_open(t)))
         return sam_fail(error, SAM_ENOMEM, "no memory to keep stages in");
