@@ -199,8 +199,8 @@ CUDA_FAULT("attention.cu", "«__syncthreads() => (void) 0»; // keys are done wi
 CUDA_FAULT("attention.cu", "steps * «(split + 1) => split» / a.splits * EXACT_KEYS;")
 CUDA_FAULT("attention.cu", "from = «blockIdx.y / a.heads * 32 * PIECES => 0»;",
            "attention_f32_1x5x37_h1_40_300_calm")
-CUDA_FAULT("attention.cu", "key0 + lane «>= => >» a.num_first[group])",
-           "attention_f32_2x35x131_h1_256_64_calm")
+CUDA_FAULT("attention.cu", "KIND::RESTS && «key0 + lane >= a.num_first[group] => key0 + lane > "
+           "a.num_first[group]»)", "attention_f32_2x35x131_h1_256_64_calm")
 CUDA_FAULT("attention.cu", "s += «a.rest => 0.0f»;", "attention_f32_3x9x301_h1_16_16_calm")
 CUDA_FAULT("attention_few.cu", "«__syncthreads() => (void) 0»;\n    float top",
            "attention_f32_3x8x70_h8_16_16_calm")
