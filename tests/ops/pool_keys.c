@@ -156,7 +156,8 @@ static const struct mutant mutants[] = {
 };
 
 CUDA_FAULT("pool_keys.cu", "load(below, src, at + «side * c => c»);")
-CUDA_FAULT("pool_keys.cu", "means = «rotated > side * side => rotated >= side * side» ? rotated / 4 : 0;")
+CUDA_FAULT("pool_keys.cu", "means = «rotated > side * side => rotated >= side * side» "
+           "? rotated / 4 : 0;")
 CUDA_FAULT("pool_keys.cu", "if («row >= held => row > held»)")
 CUDA_FAULT("pool_keys.cu", "(map * side + «2 * y => y») * side + 2 * x : row + skipped;")
 CUDA_FAULT("pool_keys.cu", "* 0.25f + «shift => 0.0f»;")
