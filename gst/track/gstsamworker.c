@@ -336,6 +336,7 @@ gst_sam_worker_drain (GstSamWorker * worker)
 void
 gst_sam_worker_start (GstSamWorker * worker)
 {
+  gst_sam_mutex_lock (&worker->lock);   /* previews are asked for at any time */
   worker->quit = worker->interrupted = worker->failed = FALSE;
   worker->waiting = worker->busy = FALSE;
   worker->preview.waiting = FALSE;
@@ -343,6 +344,7 @@ gst_sam_worker_start (GstSamWorker * worker)
   worker->uploads = TRUE;
   worker->num_ended = 0;
   worker->taken = worker->forgotten = 0;
+  gst_sam_mutex_unlock (&worker->lock);
 }
 
 void
