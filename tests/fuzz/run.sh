@@ -35,6 +35,7 @@ if [ ! -f build-fuzz/build.ninja ]; then
     CC=$clang meson setup build-fuzz -Dfuzz=true -Dcuda=disabled -Demu=false -Doptimization=1 -Ddebug=true -Db_lundef=false \
         -Dkernels_of="$PWD/build" -Db_sanitize=address,undefined -Dc_args='-fsanitize=fuzzer-no-link -fno-sanitize-recover=all -g1' >/dev/null || exit 1
 fi
+ninja -C build-fuzz build.ninja >/dev/null || exit 1 # targets that are new since
 here= # the prompt target is there only where GStreamer is
 for t in $targets; do
     if grep -q "tests/fuzz/fuzz-$t:" build-fuzz/build.ninja; then here="$here $t"; else echo "$t: not in this build"; fi
