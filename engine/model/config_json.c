@@ -76,17 +76,6 @@ static int read_random_walk(struct sam_config *out, const struct sam_json *r)
                ? status : sam_json_number(&walk, "fidelity", 0.0001, 1000, &out->walk_fidelity);
 }
 
-static int read_exact_maps(struct sam_config *out, const struct sam_json *r)
-{
-    const json_t *v = sam_json_get(r, "exact_maps");
-
-    if (v && !json_is_boolean(v))
-        return sam_json_wrong(r, "exact_maps", "true or false", v);
-    if (v)
-        out->exact_maps = json_is_true(v);
-    return SAM_OK;
-}
-
 static int read_pooling(struct sam_config *out, const struct sam_json *r)
 {
     static const char *const words[] = { "none", "counted", "shifted" };
@@ -121,7 +110,7 @@ static int read_own(struct sam_config *out, const struct sam_json *r)
         (status = sam_json_agree(r, "num_maskmem", out->num_maskmem)) ||
         (status = read_pooling(out, r)) ||
         (status = read_memory_selection(out, r)) ||
-        (status = read_exact_maps(out, r)) ||
+        (status = sam_json_flag(r, "exact_maps", &out->exact_maps)) ||
         (status = read_target_model(out, r)) ||
         (status = read_random_walk(out, r)) ||
         (status = read_zoom(r, "box_zoom", &out->box_zoom)))

@@ -215,12 +215,23 @@ int sam_json_check_fixed(const struct sam_json *in, const struct sam_json_fixed 
     return status;
 }
 
-int sam_json_agree_flag(const struct sam_json *r, const char *key, bool shapes)
+int sam_json_flag(const struct sam_json *r, const char *key, bool *out)
 {
     const json_t *v = sam_json_get(r, key);
     if (v && !json_is_boolean(v))
         return sam_json_wrong(r, key, "true or false", v);
-    if (v && json_is_true(v) != shapes)
+    if (v)
+        *out = json_is_true(v);
+    return SAM_OK;
+}
+
+int sam_json_agree_flag(const struct sam_json *r, const char *key, bool shapes)
+{
+    bool said = shapes;
+    const int status = sam_json_flag(r, key, &said);
+    if (status)
+        return status;
+    if (said != shapes)
         return sam_fail(r->error, SAM_EFORMAT, "%s: key '%s' is %s, but the tensors say %s",
                         r->file, key, shapes ? "false" : "true", shapes ? "true" : "false");
     return SAM_OK;

@@ -42,6 +42,9 @@ int sam_json_blocks(const struct sam_json *r, const char *key, int count, bool *
 // A side that transformers writes as S or as [S, S].
 int sam_json_square(const struct sam_json *r, const char *key, int *out);
 
+// true or false; absent: *out stays.
+int sam_json_flag(const struct sam_json *r, const char *key, bool *out);
+
 // What the JSON and the tensors' shapes both say must be the same. Absent: nothing to compare.
 int sam_json_agree(const struct sam_json *r, const char *key, int shapes);
 int sam_json_agree_four(const struct sam_json *r, const char *key, const int shapes[SAM_STAGES]);

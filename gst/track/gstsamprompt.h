@@ -72,6 +72,10 @@ GQuark gst_sam_refusal_quark (void);
 /* The field "reason" of a message's details; docs/GSTREAMER.md lists them. */
 const gchar *gst_sam_refusal_get_name (GstSamRefusal refusal);
 
+/* Set an error "The prompt was refused: WHY." Returns FALSE. */
+gboolean gst_sam_refuse (GError ** error, GstSamRefusal refusal,
+    const gchar * why, ...) G_GNUC_PRINTF (3, 4);
+
 /**
  * GstSamPrompt:
  * @kind: kind of prompt or command

@@ -33,19 +33,19 @@ gst_sam_refusal_get_name (GstSamRefusal refusal)
   return refusals[refusal];
 }
 
-static void
-G_GNUC_PRINTF (2, 3)
-fail_geometry (GError ** error, const gchar * format, ...)
+gboolean
+gst_sam_refuse (GError ** error, GstSamRefusal refusal, const gchar * why, ...)
 {
   va_list args;
-  gchar *why;
+  gchar *text;
 
-  va_start (args, format);
-  why = g_strdup_vprintf (format, args);
+  va_start (args, why);
+  text = g_strdup_vprintf (why, args);
   va_end (args);
-  g_set_error (error, GST_SAM_REFUSAL, GST_SAM_REFUSED_GEOMETRY,
-      "The prompt was refused: %s.", why);
-  g_free (why);
+  g_set_error (error, GST_SAM_REFUSAL, refusal, "The prompt was refused: %s.",
+      text);
+  g_free (text);
+  return FALSE;
 }
 
 gboolean
@@ -62,31 +62,30 @@ gst_sam_prompt_check (const GstSamPrompt * prompt, gint width, gint height,
 
   if (prompt->kind != GST_SAM_PROMPT_POINT && !box)
     return TRUE;
-  if (!isfinite (x1) || !isfinite (y1)) {
-    fail_geometry (error, "a coordinate is not a finite number");
-    return FALSE;
-  }
-  if (box && !(prompt->w > 0 && prompt->h > 0)) {
-    fail_geometry (error, "the box is empty or inverted, w is %g and h is %g",
-        prompt->w, prompt->h);
-    return FALSE;
-  }
+  if (!isfinite (x1) || !isfinite (y1))
+    return gst_sam_refuse (error, GST_SAM_REFUSED_GEOMETRY,
+        "a coordinate is not a finite number");
+  if (box && !(prompt->w > 0 && prompt->h > 0))
+    return gst_sam_refuse (error, GST_SAM_REFUSED_GEOMETRY,
+        "the box is empty or inverted, w is %g and h is %g", prompt->w,
+        prompt->h);
   if (prompt->x < 0 || prompt->y < 0 || x1 > right + slack ||
       y1 > bottom + slack || (!box && (x1 >= right || y1 >= bottom))) {
+    const gchar *what = box ? "box" : "point";
+    gdouble x = prompt->x < 0 ? prompt->x : x1;
+    gdouble y = prompt->y < 0 ? prompt->y : y1;
+
     if (prompt->normalized)
-      fail_geometry (error, "the %s at (%g, %g) is outside of the frame; "
-          "with normalized=true coordinates run from 0 to 1", box ? "box" :
-          "point", prompt->x < 0 ? prompt->x : x1,
-          prompt->y < 0 ? prompt->y : y1);
-    else if (width > 0 && height > 0)
-      fail_geometry (error, "the %s at (%g, %g) is outside of the frame, "
-          "which is %g x %g", box ? "box" : "point",
-          prompt->x < 0 ? prompt->x : x1, prompt->y < 0 ? prompt->y : y1,
-          right, bottom);
-    else
-      fail_geometry (error, "the %s at (%g, %g) is outside of every frame",
-          box ? "box" : "point", prompt->x, prompt->y);
-    return FALSE;
+      return gst_sam_refuse (error, GST_SAM_REFUSED_GEOMETRY,
+          "the %s at (%g, %g) is outside of the frame; with normalized=true "
+          "coordinates run from 0 to 1", what, x, y);
+    if (width > 0 && height > 0)
+      return gst_sam_refuse (error, GST_SAM_REFUSED_GEOMETRY,
+          "the %s at (%g, %g) is outside of the frame, which is %g x %g", what,
+          x, y, right, bottom);
+    return gst_sam_refuse (error, GST_SAM_REFUSED_GEOMETRY,
+        "the %s at (%g, %g) is outside of every frame", what, prompt->x,
+        prompt->y);
   }
   return TRUE;
 }

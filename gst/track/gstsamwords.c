@@ -54,22 +54,6 @@ gst_sam_words_join (const GstSamWords * words)
   return g_string_free (text, words->num == 0);
 }
 
-static gboolean
-G_GNUC_PRINTF (2, 3)
-fail (GError ** error, const gchar * format, ...)
-{
-  va_list args;
-  gchar *why;
-
-  va_start (args, format);
-  why = g_strdup_vprintf (format, args);
-  va_end (args);
-  g_set_error (error, GST_SAM_REFUSAL, GST_SAM_REFUSED_WORDS,
-      "The prompt was refused: %s.", why);
-  g_free (why);
-  return FALSE;
-}
-
 /* The phrases of a text, blanks and empty ones left out. */
 static gchar **
 split (const gchar * text)
@@ -102,7 +86,8 @@ add (GstSamWords * words, const gchar * text, const GstSamPrompt * prompt,
   GstSamPhrase *phrase;
 
   if (i < 0 && words->num == GST_SAM_MAX_PHRASES)
-    return fail (error, "more than %d phrases, expected is at most as many",
+    return gst_sam_refuse (error, GST_SAM_REFUSED_WORDS,
+        "more than %d phrases, expected is at most as many",
         GST_SAM_MAX_PHRASES);
   if (i < 0) {
     i = words->num++;
@@ -121,7 +106,8 @@ take_away (GstSamWords * words, const gchar * text, GError ** error)
   const gint i = gst_sam_words_find (words, text);
 
   if (i < 0)
-    return fail (error, "'%.60s' is to be removed, but is not asked for", text);
+    return gst_sam_refuse (error, GST_SAM_REFUSED_WORDS,
+        "'%.60s' is to be removed, but is not asked for", text);
   g_free (words->phrase[i].text);
   memmove (&words->phrase[i], &words->phrase[i + 1],
       (--words->num - i) * sizeof *words->phrase);
@@ -136,13 +122,14 @@ check (const GstSamWords * words, const GstSamPrompt * prompt, guint given,
   guint i;
 
   if (prompt->id && given != 1)
-    return fail (error, "'id' is given with %u phrases, expected is one",
-        given);
+    return gst_sam_refuse (error, GST_SAM_REFUSED_WORDS,
+        "'id' is given with %u phrases, expected is one", given);
   for (i = 0; i < words->num; i++)
     bytes += strlen (words->phrase[i].text) + 2;
   if (bytes > GST_SAM_WORDS_BYTES)
-    return fail (error, "words of %" G_GSIZE_FORMAT " bytes, expected are at "
-        "most %d", bytes, GST_SAM_WORDS_BYTES - 1);
+    return gst_sam_refuse (error, GST_SAM_REFUSED_WORDS, "words of %"
+        G_GSIZE_FORMAT " bytes, expected are at most %d", bytes,
+        GST_SAM_WORDS_BYTES - 1);
   return TRUE;
 }
 
