@@ -10,7 +10,7 @@
 set -u
 cd "$(dirname "$0")/.."
 quick= full=false again= jobs=
-usage() { sed -n '3,7s/^# //p' "$0" >&2; exit 2; }
+usage() { sed -n '3,8s/^# //p' "$0" >&2; exit 2; }
 for argument in "$@"; do
     case "$argument" in
     --quick) quick=1 ;;
