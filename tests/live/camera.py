@@ -116,7 +116,8 @@ def reconnect(build, n):
     camera.start(320, 180, 'flap')
     name = 'samtrack_reconnects_total{camera="gate"}'
     try:
-        with Program(build, f'gate=rtsp://127.0.0.1:{camera.port}/camera') as program:
+        # By UDP, which is tried after a start without a frame, nobody tells that the connection has ended.
+        with Program(build, f'gate=rtsp://127.0.0.1:{camera.port}/camera', '--set', 'transport=tcp') as program:
             start = program.wait_for(lambda m: m[name] >= n // 10, 'the first reconnects', 60 + n)
             end = program.wait_for(lambda m: m[name] >= n, f'{n} reconnects', 60 + 5 * n)
             for m in start, end:
