@@ -13,7 +13,8 @@
 
 enum { MOST_ROWS = 27, MOST_OUT = 70, MOST_IN = 2051 };
 
-static const char *const levels[] = { "generic", "avx2", "avx512", "avx512_vnni", "avx512_bf16" };
+static const char *const levels[] = { "generic", "avx2", "avx512", "avx512_vnni", "avx512_bf16",
+                                     "amx" };
 static const struct shape {
     int rows, in, out;
 } shapes[] = { { 1, 1, 1 }, { 2, 3, 5 }, { 13, 66, 33 }, { 27, 257, 70 }, { 5, 2051, 16 },

@@ -8,7 +8,7 @@
 
 #include "../expect.h"
 
-static const char *flags[] = { "", FLAGS_AVX2, FLAGS_AVX512, FLAGS_VNNI, FLAGS_BF16 };
+static const char *flags[] = { "", FLAGS_AVX2, FLAGS_AVX512, FLAGS_VNNI, FLAGS_BF16, FLAGS_AMX };
 static const char *missing;
 
 static bool has_all_but_one(const char *feature)
@@ -20,8 +20,8 @@ static bool has_all_but_one(const char *feature)
 static void check_flags(void)
 {
     missing = "";
-    expect(sam_cpu_find_level(has_all_but_one) == SAM_CPU_AVX512_BF16, "with all features");
-    for (int level = SAM_CPU_AVX2; level <= SAM_CPU_AVX512_BF16; level++) {
+    expect(sam_cpu_find_level(has_all_but_one) == SAM_CPU_AMX, "with all features");
+    for (int level = SAM_CPU_AVX2; level <= SAM_CPU_AMX; level++) {
         char copy[256], *rest = copy, *word;
         snprintf(copy, sizeof copy, "%s", flags[level]);
         expect(strlen(copy) > 10, "flags of level %d: '%s'", level, copy);
@@ -60,8 +60,8 @@ int main(void)
     check_flags();
     check_word("generic", NULL);
     check_word("", NULL);
-    check_word("AVX2", "expected generic, avx2, avx512, avx512_vnni or avx512_bf16");
-    check_word("avx512bf16", "expected generic, avx2, avx512, avx512_vnni or avx512_bf16");
+    check_word("AVX2", "expected generic, avx2, avx512, avx512_vnni, avx512_bf16 or amx");
+    check_word("avx512bf16", "expected generic, avx2, avx512, avx512_vnni, avx512_bf16 or amx");
     if (sam_cpu_detect() < SAM_CPU_AVX512_BF16)
         check_word("avx512_bf16", "which this processor lacks");
     return expect_status();

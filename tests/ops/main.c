@@ -38,7 +38,7 @@ const struct operation operations[] = { SAM_OPS(OPERATION) };
 const int num_operations = sizeof(operations) / sizeof(*operations);
 
 static const char *const levels[] = { "generic", "avx2", "avx512", "avx512_vnni",
-                                     "avx512_bf16" };
+                                     "avx512_bf16", "amx" };
 enum { NUM_LEVELS = sizeof(levels) / sizeof(*levels) };
 
 struct options {
@@ -122,12 +122,12 @@ static bool runs_fp32(const struct check *t, const struct options *o, int level)
     return wanted(o->precision, "fp32") && (level <= SAM_CPU_AVX512 || o->level || t->bench);
 }
 
-// Those above avx512_vnni have its kernels of int8.
+// avx512_bf16 has the kernels of int8 that the level below has.
 static bool runs_int8(const struct options *o, int level, int detected)
 {
-    const int highest = detected < SAM_CPU_AVX512_VNNI ? detected : SAM_CPU_AVX512_VNNI;
-    return wanted(o->precision, "int8") && has_int8(o->op) &&
-           (level == highest || (level < highest && !o->int8_once) || o->level);
+    const int highest = detected == SAM_CPU_AVX512_BF16 ? SAM_CPU_AVX512_VNNI : detected;
+    const bool is_own = level != SAM_CPU_AVX512_BF16 && (level == highest || !o->int8_once);
+    return wanted(o->precision, "int8") && has_int8(o->op) && (is_own || o->level);
 }
 
 static void run_cpu(struct check *t, const struct options *o)

@@ -26,6 +26,7 @@ static const char *const level_names[] = {
     [SAM_CPU_AVX512]      = "avx512",
     [SAM_CPU_AVX512_VNNI] = "avx512_vnni",
     [SAM_CPU_AVX512_BF16] = "avx512_bf16",
+    [SAM_CPU_AMX]         = "amx",
 };
 
 static enum sam_cpu_level choose_level(const struct sam_log *log)
@@ -34,7 +35,7 @@ static enum sam_cpu_level choose_level(const struct sam_log *log)
     const char *wanted = getenv("SAMTRACK_CPU_LEVEL");
     if (!wanted || !*wanted)
         return level;
-    for (int i = SAM_CPU_GENERIC; i <= SAM_CPU_AVX512_BF16; i++) {
+    for (int i = SAM_CPU_GENERIC; i <= SAM_CPU_AMX; i++) {
         if (strcmp(wanted, level_names[i]))
             continue;
         if (i <= (int) level)
@@ -46,7 +47,7 @@ static enum sam_cpu_level choose_level(const struct sam_log *log)
     }
     sam_log(log, SAM_LOG_WARNING,
             "SAMTRACK_CPU_LEVEL is '%.32s', expected generic, avx2, avx512, "
-            "avx512_vnni or avx512_bf16: "
+            "avx512_vnni, avx512_bf16 or amx: "
             "ignored, the level is '%s'",
             wanted, level_names[level]);
     return level;
@@ -58,7 +59,7 @@ static int resolve_precision(struct sam_queue *q, enum sam_cpu_level level)
     q->int8 = q->precision == SAM_PRECISION_INT8;
     if (q->precision == SAM_PRECISION_AUTO || q->int8)
         q->precision =
-            has_bf16 && sam_cpu_is_bf16_faster() ? SAM_PRECISION_BF16 : SAM_PRECISION_FP32;
+            has_bf16 && sam_cpu_is_bf16_faster(level) ? SAM_PRECISION_BF16 : SAM_PRECISION_FP32;
     if (q->precision == SAM_PRECISION_BF16 && !has_bf16)
         sam_queue_fail(q, SAM_EUNSUPPORTED,
                        "precision 'bf16' needs a processor with AVX512_BF16, this one has '%s': "

@@ -22,6 +22,7 @@ enum sam_cpu_level {
     SAM_CPU_AVX512, // F, BW, VL, DQ
     SAM_CPU_AVX512_VNNI, // of products in int8; all else is as without
     SAM_CPU_AVX512_BF16,
+    SAM_CPU_AMX, // of products in bf16 and int8
 };
 
 // q->priv of a CPU queue.
@@ -51,9 +52,9 @@ static inline struct sam_cpu *sam_cpu(const struct sam_queue *q)
 enum sam_cpu_level sam_cpu_detect(void);
 // The highest level of which has() knows every feature: by GCC's names, as in -mfma.
 enum sam_cpu_level sam_cpu_find_level(bool (*has)(const char *feature));
-// Of a processor with AVX512_BF16: whether products in bf16 are faster than in fp32. Not timed:
-// masks must not depend on the load.
-bool sam_cpu_is_bf16_faster(void);
+// Of a level with bf16: whether products in it are faster than in fp32. Not timed: masks must not
+// depend on the load.
+bool sam_cpu_is_bf16_faster(enum sam_cpu_level level);
 void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16);
 
 size_t sam_pack_bytes_cpu(const struct sam_queue *q, struct sam_matrix m);

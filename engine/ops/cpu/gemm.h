@@ -12,6 +12,8 @@
 // what its sum begins with (I32). A row of a has likewise numbers of 16 bits, or bytes of q + 128,
 // as the instruction wants one factor unsigned: sums then begin with -128 times those of the
 // output's weights. At 0 from the last group on stands the row's step.
+//
+// For tiles (AMX) a panel is filled up with zeros to whole tiles of inputs; rows of a are not.
 #ifndef SAM_GEMM_H
 #define SAM_GEMM_H
 
@@ -55,13 +57,15 @@ struct sam_gemm_kernels {
     int chunk;     // inputs that it takes at once for all rows; 0: all
     bool bf16;     // type of a and of the packed weight
     int group;     // of int8: neighbouring inputs that stand together, 2 or 4; else 0
+    int deep;      // a panel's inputs and those of a run are multiples of it; 0: of a group
     sam_quantize *prepare; // NULL: not in int8
 };
 
-// gemm_f32.c and gemm_int8.c per level, and gemm_bf16.c.
+// gemm_f32.c and gemm_int8.c per level, gemm_bf16.c and gemm_amx.c.
 extern const struct sam_gemm_kernels sam_gemm_kernels_generic, sam_gemm_kernels_avx2,
     sam_gemm_kernels_avx512, sam_gemm_kernels_bf16, sam_gemm_int8_generic, sam_gemm_int8_avx2,
-    sam_gemm_int8_avx_vnni, sam_gemm_int8_avx512, sam_gemm_int8_vnni;
+    sam_gemm_int8_avx_vnni, sam_gemm_int8_avx512, sam_gemm_int8_vnni, sam_gemm_kernels_amx,
+    sam_gemm_int8_amx;
 
 // Bytes of a number in a and in the packed weight.
 static inline size_t sam_gemm_number(const struct sam_gemm_kernels *g)
@@ -76,10 +80,16 @@ static inline size_t sam_gemm_inputs(const struct sam_gemm_kernels *g, int k)
     return ((size_t) k + group - 1) / group * group;
 }
 
+// Inputs of a panel, its zeros included.
+static inline size_t sam_panel_inputs(const struct sam_gemm_kernels *g, int k)
+{
+    return g->deep ? ((size_t) k + g->deep - 1) / g->deep * g->deep : sam_gemm_inputs(g, k);
+}
+
 static inline size_t sam_panel_bytes(const struct sam_gemm_kernels *g, int k)
 {
     const size_t behind = g->group ? SAM_PANEL * (sizeof(float) + sizeof(int32_t)) : 0;
-    return sam_gemm_inputs(g, k) * SAM_PANEL * sam_gemm_number(g) + behind;
+    return sam_panel_inputs(g, k) * SAM_PANEL * sam_gemm_number(g) + behind;
 }
 
 #endif // SAM_GEMM_H

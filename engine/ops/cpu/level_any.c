@@ -17,8 +17,9 @@ enum sam_cpu_level sam_cpu_detect(void)
     return SAM_CPU_GENERIC;
 }
 
-bool sam_cpu_is_bf16_faster(void)
+bool sam_cpu_is_bf16_faster(enum sam_cpu_level level)
 {
+    (void) level;
     return false;
 }
 

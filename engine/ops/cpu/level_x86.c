@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
+#define _DEFAULT_SOURCE // syscall
 #include <cpuid.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "ops/cpu/attention.h"
 #include "ops/cpu/gemm.h"
@@ -23,24 +26,48 @@ static const struct feature {
     { "avx512dq", SAM_CPU_AVX512 },
     { "avx512vnni", SAM_CPU_AVX512_VNNI },
     { "avx512bf16", SAM_CPU_AVX512_BF16 },
+    { "amx-tile", SAM_CPU_AMX },
+    { "amx-bf16", SAM_CPU_AMX },
+    { "amx-int8", SAM_CPU_AMX },
 };
 
 enum sam_cpu_level sam_cpu_find_level(bool (*has)(const char *feature))
 {
-    enum sam_cpu_level level = SAM_CPU_AVX512_BF16;
+    enum sam_cpu_level level = SAM_CPU_AMX;
     for (size_t i = sizeof(features) / sizeof(*features); i-- > 0;)
         if (!has(features[i].name))
             level = features[i].level - 1;
     return level;
 }
 
-// The names must be literals there, and not every compiler knows f16c.
+// Whether Linux lets this process use the tiles: their state (8 KiB a thread, in signal frames,
+// too) has to be asked for, once.
+static bool may_use_tiles(void)
+{
+    enum { ARCH_REQ_XCOMP_PERM = 0x1023, TILE_CONFIG = 1 << 17, TILE_DATA = 1 << 18 };
+    enum { FEATURE_OF_TILE_DATA = 18, OSXSAVE = 1 << 27 };
+    unsigned eax, ebx, ecx, edx;
+    if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & OSXSAVE))
+        return false;
+    __asm__ volatile("xgetbv" : "=a"(eax), "=d"(edx) : "c"(0));
+    return (eax & TILE_CONFIG) && (eax & TILE_DATA) &&
+           syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, FEATURE_OF_TILE_DATA) == 0;
+}
+
+// The names must be literals there, and not every compiler knows f16c and those of AMX.
 static bool has(const char *feature)
 {
+    enum { AMX_BF16 = 1 << 22, AMX_TILE = 1 << 24, AMX_INT8 = 1 << 25 }; // leaf 7, EDX
     unsigned eax, ebx, ecx, edx;
-#define ASK(name) \
-    if (!strcmp(feature, name)) \
-        return __builtin_cpu_supports(name)
+    if (!strncmp(feature, "amx", 3)) {
+        const unsigned bit = !strcmp(feature, "amx-tile")   ? AMX_TILE
+                             : !strcmp(feature, "amx-bf16") ? AMX_BF16
+                                                            : AMX_INT8;
+        return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (edx & bit) != 0;
+    }
+#define ASK(name)                                                                                  \
+    if (!strcmp(feature, name))                                                                    \
+    return __builtin_cpu_supports(name)
     ASK("avx2");
     ASK("fma");
     ASK("avx512f");
@@ -56,16 +83,15 @@ static bool has(const char *feature)
 enum sam_cpu_level sam_cpu_detect(void)
 {
     __builtin_cpu_init();
-    return sam_cpu_find_level(has);
+    const enum sam_cpu_level level = sam_cpu_find_level(has);
+    return level == SAM_CPU_AMX && !may_use_tiles() ? SAM_CPU_AMX - 1 : level;
 }
 
-bool sam_cpu_is_bf16_faster(void)
+bool sam_cpu_is_bf16_faster(enum sam_cpu_level level)
 {
-    enum { AMX_BF16 = 1 << 22 }; // leaf 7, EDX
-    unsigned eax, ebx, ecx, edx;
-    // Processors with AMX leave bf16 to its tiles, which our kernels do not use: they do half as
-    // many products per second by vdpbf16ps as by vfmadd231ps. Those of AMD do twice as many.
-    return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && !(edx & AMX_BF16);
+    // Processors with AMX leave bf16 to its tiles: they do half as many products per second by
+    // vdpbf16ps as by vfmadd231ps. Those of AMD do twice as many.
+    return level >= SAM_CPU_AMX || !has("amx-bf16");
 }
 
 // Processors with AVX2 may have AVX-VNNI, which is no level: those with AVX-512 need not have it. A
@@ -87,8 +113,9 @@ void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16)
     if (cpu->level >= SAM_CPU_AVX512) {
         cpu->attention_f32 = &sam_attention_avx512;
         cpu->gemm_f32 = &sam_gemm_kernels_avx512;
-        cpu->gemm_int8 = cpu->level >= SAM_CPU_AVX512_VNNI ? &sam_gemm_int8_vnni
-                                                           : &sam_gemm_int8_avx512;
+        cpu->gemm_int8 = cpu->level >= SAM_CPU_AMX           ? &sam_gemm_int8_amx
+                         : cpu->level >= SAM_CPU_AVX512_VNNI ? &sam_gemm_int8_vnni
+                                                             : &sam_gemm_int8_avx512;
         cpu->rows = bf16 ? &sam_row_kernels_bf16 : &sam_row_kernels_avx512;
         cpu->pixels = &sam_pixel_kernels_avx512;
         cpu->blend_row = sam_blend_row_avx512;
@@ -122,6 +149,9 @@ void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16)
         cpu->recall_match = sam_recall_match_generic;
         cpu->biased_block = sam_biased_block_generic;
     }
-    cpu->attention = bf16 ? &sam_attention_bf16 : cpu->attention_f32;
-    cpu->gemm = bf16 ? &sam_gemm_kernels_bf16 : cpu->gemm_f32;
+    const bool pairs = bf16 && cpu->level < SAM_CPU_AMX; // see sam_cpu_is_bf16_faster()
+    cpu->attention = pairs ? &sam_attention_bf16 : cpu->attention_f32;
+    cpu->gemm = !bf16                       ? cpu->gemm_f32
+                : cpu->level >= SAM_CPU_AMX ? &sam_gemm_kernels_amx
+                                            : &sam_gemm_kernels_bf16;
 }

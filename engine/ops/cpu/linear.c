@@ -28,10 +28,10 @@ static void pack_panel_f32(float *panel, const float *weight, int outs, int in)
             panel[(size_t) i * SAM_PANEL + o] = o < outs ? weight[(size_t) o * in + i] : 0;
 }
 
-static void pack_panel_bf16(struct sam_cpu *cpu, uint16_t *panel, const float *weight, int outs,
-                            int in)
+static void pack_panel_bf16(struct sam_cpu *cpu, const struct sam_gemm_kernels *gemm,
+                            uint16_t *panel, const float *weight, int outs, int in)
 {
-    memset(panel, 0, (size_t) (in + in % 2) * SAM_PANEL * sizeof(*panel));
+    memset(panel, 0, sam_panel_bytes(gemm, in));
     for (int o = 0; o < outs; o++)
         for (int i = 0; i < in; i += 16) {
             uint16_t number[16];
@@ -47,7 +47,7 @@ static void pack_panel_bf16(struct sam_cpu *cpu, uint16_t *panel, const float *w
 static void pack_output_int8(const struct sam_gemm_kernels *gemm, void *panel, int o,
                              const float *row, int in)
 {
-    const size_t numbers = sam_gemm_inputs(gemm, in) * SAM_PANEL;
+    const size_t numbers = sam_panel_inputs(gemm, in) * SAM_PANEL;
     float *step = (float *) ((char *) panel + numbers * sam_gemm_number(gemm));
     int32_t *start = (int32_t *) (step + SAM_PANEL), sum = 0;
     float largest = 0;
@@ -92,7 +92,7 @@ static void pack_task(void *priv, int i, int thread)
     if (gemm->group)
         pack_panel_int8(gemm, panel, weight, outs, in);
     else if (gemm->bf16)
-        pack_panel_bf16(job->cpu, panel, weight, outs, in);
+        pack_panel_bf16(job->cpu, gemm, panel, weight, outs, in);
     else
         pack_panel_f32(panel, weight, outs, in);
 }
