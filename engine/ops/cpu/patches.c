@@ -82,8 +82,9 @@ static bool are_fit(const struct patches *s)
 {
     const struct sam_conv *p = s->p;
     const int run = p->kernel * p->src.c;
+    const int whole = s->gemm->bf16 ? max_int(2, s->gemm->deep) : 1;
     return !s->gemm->group && p->kernel > p->stride && p->dst.w >= 6 * s->gemm->tile_rows &&
-           !(s->gemm->bf16 && run % max_int(2, s->gemm->deep)) && !(s->gemm->chunk && run > s->gemm->chunk) &&
+           run % whole == 0 && !(s->gemm->chunk && run > s->gemm->chunk) &&
            !rows_collide(p->stride * p->src.c * number_size(s), s->gemm->tile_rows);
 }
 

@@ -28,7 +28,7 @@ static inline struct sam_tile_config sam_tile_config(const int rows[SAM_TILES])
 }
 
 #ifdef SAM_EMULATED_TILES
-#include "emulated_tiles.h" // of tests/ops: for processors without them
+#include SAM_EMULATED_TILES // a header of tests, for processors without them
 #else
 #include <immintrin.h>
 
