@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// tiles [SEED]: the products by the tiles of AMX (gemm_amx.c), whose instructions are emulated
-// here, beside sums in double: on every processor. Where this one has the instructions, they must
-// give the same numbers to the bit. Rows end at a page that may not be read, numbers behind a row
-// are NaN.
+// check_tiles [--fault=N] [SEED]: the products by the tiles of AMX (gemm_amx.c), whose instructions
+// are emulated here, beside sums in double: on every processor. Where this one has the
+// instructions, they must give the same numbers to the bit. Rows end at a page that may not be
+// read, numbers behind a row are NaN. --fault: the number of a planted one, see tile_faults.py.
 #include <math.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -19,6 +19,7 @@ extern const struct sam_gemm_kernels emulated_bf16, emulated_int8; // gemm_amx.c
 enum { MOST = 1 << 18 };
 
 static uint64_t seed = 1;
+int tile_fault;
 
 static int draw_from(int first, int last)
 {
@@ -195,10 +196,13 @@ static void check_product(bool int8, bool has_tiles, char *pages_a, char *pages_
 
 int main(int argc, char **argv)
 {
-    const bool has_tiles = sam_cpu_detect() >= SAM_CPU_AMX;
+    bool has_tiles = sam_cpu_detect() >= SAM_CPU_AMX;
     char *a = map_pages(), *b = map_pages();
-    if (argc > 1)
-        seed = strtoull(argv[1], NULL, 10);
+    for (int i = 1; i < argc; i++)
+        if (!strncmp(argv[i], "--fault=", 8))
+            tile_fault = atoi(argv[i] + 8), has_tiles = false;
+        else
+            seed = strtoull(argv[i], NULL, 10);
     printf("seed %llu%s\n", (unsigned long long) seed,
            has_tiles ? "" : ", no AMX here: emulated alone");
     for (int i = 0; i < 150; i++)
