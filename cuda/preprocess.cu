@@ -70,9 +70,11 @@ struct preprocess_at {
             const float weight = tent_weight(v, y);
             r += weight * row_r, g += weight * row_g, b += weight * row_b;
         }
-        const bool centred = scale == SAM_INPUT_CENTRED; // else ImageNet's mean and spread
-        const float by = 1.0f / ((centred ? 128.0f : 255.0f) * v.sum * u.sum);
-        const float middle = 127.0f / 128.0f;
+        const bool even = scale == SAM_INPUT_EVEN;
+        const bool centred = even || scale == SAM_INPUT_CENTRED; // else ImageNet's mean and spread
+        const float half = even ? 127.5f : 128.0f;
+        const float by = 1.0f / ((centred ? half : 255.0f) * v.sum * u.sum);
+        const float middle = even ? 1.0f : 127.0f / 128.0f;
         store_one(dst, 3 * i, centred ? r * by - middle : (r * by - 0.485f) / 0.229f);
         store_one(dst, 3 * i + 1, centred ? g * by - middle : (g * by - 0.456f) / 0.224f);
         store_one(dst, 3 * i + 2, centred ? b * by - middle : (b * by - 0.406f) / 0.225f);

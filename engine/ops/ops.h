@@ -426,6 +426,7 @@ struct sam_gather_memory {
 enum sam_input_scale {
     SAM_INPUT_IMAGENET, // (v / 255 - mean) / std, ImageNet's
     SAM_INPUT_CENTRED,  // (v - 127) / 128, EfficientNet-Lite's
+    SAM_INPUT_EVEN,     // (v - 127.5) / 127.5, SAM 3's
     SAM_NUM_INPUT_SCALES,
 };
 struct sam_preprocess {

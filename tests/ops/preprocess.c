@@ -38,7 +38,7 @@ static void check_preprocess(struct check *t)
                                sizes[i][1], sides[j]))
                     run(t, formats[f].format, sizes[i][0], sizes[i][1], sides[j], (i + j) % 4,
                         (f + i + j) % 3 ? SAM_F32 : SAM_BF16, 1e-4f,
-                        (f + i) % 3 ? SAM_INPUT_IMAGENET : SAM_INPUT_CENTRED);
+                        (enum sam_input_scale) ((f + i) % SAM_NUM_INPUT_SCALES));
         // The longest sides there are: a position is off by up to 2^-11, shrunk by 16384 / 32.
         if (check_case(t, "preprocess_%s_16384x3_to_32", formats[f].name))
             run(t, formats[f].format, 16384, 3, 32, 0, SAM_F32, 5e-4f, SAM_INPUT_IMAGENET);

@@ -244,10 +244,12 @@ static void preprocess_task(void *priv, int i, int thread)
     static const float scales[][3] = {
         [SAM_INPUT_IMAGENET] = { 1 / (255 * 0.229f), 1 / (255 * 0.224f), 1 / (255 * 0.225f) },
         [SAM_INPUT_CENTRED]  = { 1 / 128.0f, 1 / 128.0f, 1 / 128.0f },
+        [SAM_INPUT_EVEN]     = { 1 / 127.5f, 1 / 127.5f, 1 / 127.5f },
     };
     static const float biases[][3] = {
         [SAM_INPUT_IMAGENET] = { -0.485f / 0.229f, -0.456f / 0.224f, -0.406f / 0.225f },
         [SAM_INPUT_CENTRED]  = { -127 / 128.0f, -127 / 128.0f, -127 / 128.0f },
+        [SAM_INPUT_EVEN]     = { -1, -1, -1 },
     };
     enum { MAX_HELD = 64 };
     const struct preprocess_job *job = priv;

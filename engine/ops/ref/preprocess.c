@@ -81,6 +81,8 @@ static void store_pixel(const struct sam_preprocess *p, size_t at, double r, dou
     for (int c = 0; c < 3; c++)
         sam_store(&p->dst, at + c, p->scale == SAM_INPUT_CENTRED ?
                                        (float) ((v[c] - 127) / 128) :
+                                   p->scale == SAM_INPUT_EVEN ?
+                                       (float) ((v[c] - 127.5) / 127.5) :
                                        (float) ((v[c] / 255 - mean[c]) / std[c]));
 }
 
