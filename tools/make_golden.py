@@ -31,12 +31,14 @@ from safetensors.torch import load_file, save_file
 
 import hf
 import published
+import sam3_torch
 from stages import Stages
 
 # Sizes that exercise what goes wrong: maps that windows do not divide, windows larger than the
 # map, odd head widths, a global block, an odd side at the last stage; SAM 2.1 and SAM 2.0.
 # EdgeTAM: another number of latents in each branch, windows of 2 x 2 tokens, stages without a
 # second block; `mini` has the published numbers of latents and is not part of tests/golden.
+# SAM 3: a position map that the windows do not fit, a global block among others, six prompts, frames that do not count.
 # EfficientTAM: windows that stand over the map's end, a position map of another size; what pools
 # keys has the same weights, and stages with one map, with two, and with two prompts.
 E = dict(version='efficienttam', seed=16, embed_dim=24, num_heads=3, depth=3, window=3, global_att_blocks=[1, 2],
@@ -63,6 +65,9 @@ MODELS = {
                 scenarios=('click', 'two_objects', 'refine')),
     'e-2': dict(**E, pooling='shifted', image_size=64, weights='e', stage_frames={'click': (1, 2, 9), 'refine': (12,)},
                 scenarios=('click', 'two_objects', 'refine')),
+    'f': dict(version='sam3', seed=2, image_size=112, embed_dim=16, num_heads=2, depth=3, hidden=26, window=4, global_att_blocks=[1],
+              position=3, d_model=32, mem_dim=8, memory_layers=2, present=-1.5,
+              scenarios=('click', 'clicks', 'box_click', 'mask', 'two_objects', 'refine', 'refine_mask', 'twice', 'six')),
 }
 LARGER = {
     'mini': dict(version='edgetam', seed=3, image_size=512, dims=[16, 32, 64, 96],
@@ -101,6 +106,7 @@ def scenarios(S):
         'refine': [item(0, **box), item(9, points=[[.6 * S, .6 * S]], labels=[0])],
         'refine_three': [item(0, **box), item(5, points=[[.6 * S, .6 * S]], labels=[1]),
                          item(13, points=[[.3 * S, .4 * S], [.7 * S, .7 * S]], labels=[0, 1])],
+        'six': [item(t, points=[[(.4 + .02 * t) * S, .52 * S]], labels=[1]) for t in (0, 1, 2, 5, 8, 12)],
         'refine_mask': [item(0, **box), item(8, mask='disc')],
         'twice': [item(0, **point), item(0, points=[[.2 * S, .8 * S]], labels=[0]),
                   item(8, mask='disc')],
@@ -109,6 +115,10 @@ def scenarios(S):
 
 def is_vit(spec):
     return spec.get('version') == 'efficienttam'
+
+
+def is_sam3(spec):
+    return spec.get('version') == 'sam3'
 
 
 def is_lite(spec):
@@ -129,6 +139,9 @@ def config(spec):
     """What shapes cannot tell, as it stands in the metadata of the weights."""
     if spec['version'] == 'edgetam':
         return {'image_size': spec['image_size'], 'trunk': {'kind': 'repvit'}}
+    if is_sam3(spec):
+        trunk = {'kind': 'sam3-vit', **{k: spec[k] for k in ('embed_dim', 'depth', 'num_heads', 'window', 'global_att_blocks')}}
+        return {'image_size': spec['image_size'], 'trunk': trunk, 'd_model': spec['d_model'], 'mem_dim': spec['mem_dim']}
     if spec['version'] == 'efficienttam':
         trunk = {'kind': 'vit', **{k: spec[k] for k in ('embed_dim', 'depth', 'num_heads', 'window', 'global_att_blocks')}}
         return {'image_size': spec['image_size'], 'trunk': trunk, 'memory_pooling': spec['pooling'],
@@ -163,6 +176,8 @@ def build(spec):
     """The published predictor with other sizes."""
     if spec['version'] == 'edgetam':
         return published.edgetam(spec)
+    if is_sam3(spec):
+        return sam3_torch.Tracker(sam3_torch.build(spec), spec)
     package = published.find('efficienttam' if is_vit(spec) else 'sam2')
 
     def part(module):
@@ -341,6 +356,8 @@ def run_object(model, frames, items, folder, stages, stage_frames):
 
 
 def run_scenario(model, frames, items, folder, stages=None, stage_frames=()):
+    if isinstance(model, sam3_torch.Tracker):
+        return sam3_torch.run_scenario(model, frames, items, folder, stages, stage_frames, TRUNK_FRAME)
     result = {}
     with torch.inference_mode():
         for obj in sorted({i['obj'] for i in items}):
@@ -362,6 +379,9 @@ def save_frames(frames, folder):
 def save_weights(model, spec, folder):
     """In fp16. EdgeTAM's in every container that users have, each with what shapes cannot tell."""
     told = config(spec)
+    if is_sam3(spec):
+        sam3_torch.save(model.m, told, folder)
+        return
     state = {k: v.half() if v.is_floating_point() else v for k, v in model.state_dict().items()}
     if is_lite(spec):
         import efficientnet_torch
@@ -402,9 +422,13 @@ def second_opinion(model, frames, script):
 
 def make(name, spec, folder):
     model = build(spec)
-    shrink(model, spec['d_model'])
-    randomize(model, spec['seed'], spec['present'], spec.get('past', 3))
-    model.half().float().eval()  # what the file holds is what ran
+    if is_sam3(spec):
+        sam3_torch.randomize(model.m, spec['seed'], spec['present'])
+        sam3_torch.round_to_half(model.m)
+    else:
+        shrink(model, spec['d_model'])
+        randomize(model, spec['seed'], spec['present'], spec.get('past', 3))
+        model.half().float().eval()  # what the file holds is what ran
     S = spec['image_size']
     frames = clip(S, CLIP_SEED)
     script = {'image_size': S, 'T': NUM_FRAMES, 'disc': '(x-.45S)^2+(y-.55S)^2 < (.2S)^2',
@@ -421,9 +445,13 @@ def make(name, spec, folder):
         second_opinion(model, frames, script)
 
 
+def stages_of(model):
+    return isinstance(model, sam3_torch.Tracker) or Stages(model)
+
+
 def save_runs(model, frames, script, folder, stage_frames):
     (folder / 'scenarios.json').write_text(json.dumps(script, indent=1) + '\n')
-    stages = Stages(model)
+    stages = stages_of(model)
     for scenario, items in script['scenarios'].items():
         held = stage_frames.get(scenario)
         out = run_scenario(model, frames, items, folder, stages if held else None, held)
@@ -487,6 +515,12 @@ def load(path, side):
     weights = load_file(path)
     if 'spatial_perceiver.latents' in weights:
         spec = {'version': 'edgetam', **published.edgetam_spec(weights, side)}
+    elif told['trunk'].get('kind') == 'sam3-vit':
+        spec = sam3_torch.spec_of(told, weights, side)
+        model = build(spec)
+        model.m.load_state_dict(weights, strict=False)
+        model.m.float().eval()
+        return model
     elif told['trunk'].get('kind') == 'vit':
         spec = vit_spec(told, weights, side)
     else:
@@ -519,9 +553,9 @@ def compare(folder, noise, double):
         model = load(path, script['image_size'])
         with torch.no_grad():
             random = torch.Generator().manual_seed(1)
-            for p in model.parameters():
+            for p in (model.m if isinstance(model, sam3_torch.Tracker) else model).parameters():
                 p.mul_(1 + noise * torch.randn(p.shape, generator=random))
-        stages = Stages(model)
+        stages = stages_of(model)
         for scenario, items in script['scenarios'].items():
             theirs = load_file(folder / f'{scenario}.safetensors')
             held = sorted({int(k.split('frame')[1][:3]) for k in theirs if '/track/' in k})

@@ -12,6 +12,14 @@
 
 // --- the family ---------------------------------------------------------------------------------
 
+// A mark as a list of many tells it, without what most begin with.
+static const char *shortened(const char *mark)
+{
+    const char *first = "image_encoder.";
+
+    return strncmp(mark, first, strlen(first)) ? mark : mark + strlen(first);
+}
+
 // The family whose mark the file has. SAM_EFORMAT where it has none, or several.
 static int find_family(const struct sam_family **out, const struct sam_weights *w,
                        struct sam_error *error)
@@ -29,7 +37,8 @@ static int find_family(const struct sam_family **out, const struct sam_weights *
         if (!sam_weights_find(w, f->mark)) {
             if (used < sizeof(lacking))
                 used += snprintf(lacking + used, sizeof(lacking) - used, "%s%s %s'%s'",
-                                 used ? ", " : "", f->title, used ? "" : "lacks ", f->mark);
+                                 used ? ", " : "", f->title, used ? "" : "lacks ",
+                                 shortened(f->mark));
             continue;
         }
         if (*out)
@@ -54,11 +63,12 @@ static int find_family(const struct sam_family **out, const struct sam_weights *
 static int read_shapes(struct sam_config *c, const struct sam_weights *w, struct sam_error *error)
 {
     const int coarsest = c->stage_width[SAM_STAGES - 1];
-    const char *lone_map = c->family->lone_map;
+    const char *lone_map = c->family->lone_map, *own_neck = c->family->own_neck;
     int status;
+    const char *main_map = lone_map ? lone_map
+                         : own_neck ? own_neck : "image_encoder.neck.convs.0.conv.weight";
     if ((status = sam_config_size(w, &(struct sam_size_from){
-             lone_map ? lone_map : "image_encoder.neck.convs.0.conv.weight", 0, 4,
-             { 0, coarsest, 1, 1 } }, &c->d_model, error)) ||
+             main_map, 0, 4, { 0, coarsest, 1, 1 } }, &c->d_model, error)) ||
         (status = sam_config_size(w, &(struct sam_size_from){
              "maskmem_tpos_enc", 3, 4, { 0, 1, 1, 0 } }, &c->mem_dim, error)))
         return status;
@@ -122,6 +132,11 @@ static int check_ranges(const struct sam_config *c, const char *file, struct sam
                         "%s: key '%s': %s has no finer maps, which that needs", file,
                         c->target_channels ? "target_model"
                         : c->box_zoom      ? "box_zoom" : "click_zoom", c->family->title);
+    if (!status && c->patch != 16 && (c->box_zoom || c->click_zoom || c->walk_fidelity))
+        return sam_fail(error, SAM_EUNSUPPORTED,
+                        "%s: key '%s': %s has tokens of %d px, expected 16, which that needs", file,
+                        c->box_zoom     ? "box_zoom"
+                        : c->click_zoom ? "click_zoom" : "random_walk", c->family->title, c->patch);
     if (!status && c->pooling && c->family->compressor)
         return sam_fail(error, SAM_EUNSUPPORTED,
                         "%s: key 'memory_pooling': %s stores no maps, which that needs", file,
@@ -163,8 +178,11 @@ int sam_config_read(struct sam_config *out, const struct sam_weights *w, int inp
     const char *file;
     int status;
     memset(out, 0, sizeof(*out));
-    if ((status = find_family(&out->family, w, error)) ||
-        (status = out->family->read_shapes(out, w, error)) ||
+    if ((status = find_family(&out->family, w, error)))
+        return status;
+    out->patch = out->family->patch ? out->family->patch : 16;
+    out->selection = out->family->selection;
+    if ((status = out->family->read_shapes(out, w, error)) ||
         (status = read_shapes(out, w, error)))
         return status;
     // Sums of 256 and more terms average BF16's rounding out; narrow models would drift.

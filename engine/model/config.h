@@ -29,6 +29,11 @@ enum {
 // key is greater by 2 ln 2, which the publisher meant for the same.
 enum sam_pooling { SAM_POOLING_NONE, SAM_POOLING_COUNTED, SAM_POOLING_SHIFTED };
 
+// Which frames an object remembers, beside those with a prompt. PRESENT: those that it is present
+// in. SCORED: as SAM 3's tracker, those whose presence times predicted IoU exceeds 0.01, and the
+// last one whatever it is.
+enum sam_selection { SAM_SELECT_ALL, SAM_SELECT_PRESENT, SAM_SELECT_SCORED };
+
 struct sam_family;
 struct sam_detector_family;
 
@@ -43,7 +48,8 @@ struct sam_config {
     const struct sam_family *family;            // NULL: it is a detector's, which has
     const struct sam_detector_family *detector; // variant, image_size and trunk alone
     char variant[48]; // "sam2.1_hiera_tiny", ... or "custom"
-    int image_size;   // S: side of the square input, px; a multiple of 32
+    int image_size;   // S: side of the square input, px; a multiple of `patch`
+    int patch;        // px of a token of F: 16; of SAM 3 14; of a detector 0
     enum sam_input_scale input_scale;
 
     int stage_width[SAM_STAGES]; // channels of the trunk's maps
@@ -67,7 +73,7 @@ struct sam_config {
 
     bool no_obj_embed_spatial; // SAM 2.1: absent objects mark their memory
     bool pointer_time;         // SAM 2.1: pointers carry a projected temporal code
-    bool present_only; // memory selection: frames that an object is absent from are not remembered
+    enum sam_selection selection;
     bool exact_maps; // maps are multiplied in F32 whatever the precision (fp32, bf16)
     float box_zoom; // a box is answered in a window this many times its size; 0: in the frame
     float click_zoom; // a click is answered again in one this many times the size of its answer
@@ -80,10 +86,22 @@ struct sam_config {
     struct sam_memory_shape memory;
 };
 
-// Side of the stride-16 map, tokens.
+// Side of F, tokens.
 static inline int sam_grid(const struct sam_config *c)
 {
-    return c->image_size / 16;
+    return c->image_size / c->patch;
+}
+
+// Side of a mask's logits, and of a mask as the memory encoder takes it, which is that of a mask
+// prompt. With a patch of 16 px: S / 4 and S.
+static inline int sam_logits_side(const struct sam_config *c)
+{
+    return 4 * sam_grid(c);
+}
+
+static inline int sam_mask_side(const struct sam_config *c)
+{
+    return 16 * sam_grid(c);
 }
 
 // Read it, whole: sam_config_same() compares every byte.

@@ -10,16 +10,21 @@
 
 static int read_memory_selection(struct sam_config *out, const struct sam_json *r)
 {
+    static const char *const words[] = { "all", "present", "scored" };
     const json_t *v = sam_json_get(r, "memory_selection");
     const char *text = json_string_value(v);
 
-    if (v && !text)
-        return sam_json_wrong(r, "memory_selection", "all or present", v);
-    if (text && strcmp(text, "all") != 0 && strcmp(text, "present") != 0)
-        return sam_fail(r->error, SAM_EFORMAT, "%s: key 'memory_selection': expected all or "
-                        "present, got %.*s", r->file, sam_text_cut(text, strlen(text), 40), text);
-    out->present_only = text && !strcmp(text, "present");
-    return SAM_OK;
+    if (!v)
+        return SAM_OK;
+    if (!text)
+        return sam_json_wrong(r, "memory_selection", "all, present or scored", v);
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(text, words[i])) {
+            out->selection = (enum sam_selection) i;
+            return SAM_OK;
+        }
+    return sam_fail(r->error, SAM_EFORMAT, "%s: key 'memory_selection': expected all, present or "
+                    "scored, got %.*s", r->file, sam_text_cut(text, strlen(text), 40), text);
 }
 
 static int read_zoom(const struct sam_json *r, const char *key, float *out)
@@ -126,7 +131,6 @@ static const struct sam_json_fixed fixed[] = {
     { SAM_JSON_VISION, "fpn_padding", "0" },
     { SAM_JSON_VISION, "fpn_top_down_levels", "[2, 3]" },
     { SAM_JSON_VISION, "num_feature_levels", "3" },
-    { SAM_JSON_PROMPT, "patch_size", "16" },
     { SAM_JSON_PROMPT, "num_point_embeddings", "4" },
     { SAM_JSON_PROMPT, "hidden_act", "\"gelu\"" },
     { SAM_JSON_DECODER, "num_attention_heads", "8" },
@@ -178,7 +182,7 @@ static int read_image_size(struct sam_config *out, const struct sam_json *r,
         out->image_size = side;
     }
     if (!out->image_size)
-        out->image_size = 1024; // the default of transformers
+        out->image_size = out->family->image_size ? out->family->image_size : 1024;
     return SAM_OK;
 }
 
@@ -199,13 +203,19 @@ static int enter_places(struct sam_json in[SAM_JSON_PLACES], const struct sam_js
 
 static int read_transformers(struct sam_config *out, const struct sam_json *r)
 {
-    struct sam_json in[SAM_JSON_PLACES];
+    struct sam_json in[SAM_JSON_PLACES], whole;
     int status;
+    if (sam_json_get(r, "tracker_config")) { // of a file that has a detector, too
+        if ((status = sam_json_enter(&whole, r, "tracker_config", "tracker_config.")))
+            return status;
+        r = &whole;
+    }
     if ((status = enter_places(in, r)) ||
         (status = read_image_size(out, r, &in[SAM_JSON_BACKBONE], &in[SAM_JSON_PROMPT])) ||
         (status = out->family->read_transformers(out, in)) ||
         (status = sam_json_agree(&in[SAM_JSON_VISION], "fpn_hidden_size", out->d_model)) ||
         (status = sam_json_agree(&in[SAM_JSON_PROMPT], "hidden_size", out->d_model)) ||
+        (status = sam_json_agree(&in[SAM_JSON_PROMPT], "patch_size", out->patch)) ||
         (status = sam_json_agree(&in[SAM_JSON_DECODER], "hidden_size", out->d_model)) ||
         (status = sam_json_agree(r, "memory_attention_hidden_size", out->d_model)) ||
         (status = sam_json_agree(r, "memory_attention_num_layers", out->memory_layers)) ||

@@ -8,7 +8,7 @@ void sam_encoder_layout(struct sam_encoder_scratch *s, const struct sam_config *
 {
     const int side = c->image_size / 32;
     c->family->layout(s, c, q, a);
-    if (!c->family->lone_map)
+    if (!c->family->lone_map && !c->family->own_neck)
         s->coarse = sam_arena_tensor(a, SAM_F32, 1, side, side, c->d_model);
 }
 

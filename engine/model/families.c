@@ -3,12 +3,14 @@
 #include "family.h"
 
 extern const struct sam_family sam_family_sam2, sam_family_edgetam,
-    sam_family_efficientnet, sam_family_efficienttam;
-extern const struct sam_name_map sam_hiera_names, sam_edgetam_names, sam_yolov10_names;
+    sam_family_efficientnet, sam_family_efficienttam, sam_family_sam3;
+extern const struct sam_name_map sam_hiera_names, sam_edgetam_names, sam_yolov10_names,
+    sam_sam3_names;
 
 const struct sam_family *const sam_families[] = { &sam_family_sam2, &sam_family_edgetam,
                                                 &sam_family_efficientnet,
-                                                &sam_family_efficienttam };
+                                                &sam_family_efficienttam,
+                                                &sam_family_sam3 };
 const int sam_num_families = sizeof(sam_families) / sizeof(sam_families[0]);
 
 // The first convolution, whose inputs are pixels; the pyramid, on which all later parts depend; the
@@ -29,7 +31,9 @@ const char *const *sam_family_no_int8(const struct sam_family *f)
 
 static const struct sam_name_map *const maps[] = { &sam_shared_names, &sam_hiera_names,
                                                    &sam_edgetam_names, &sam_yolov10_names,
-                                                   NULL };
+                                                   &sam_sam3_names, NULL };
+// Before the tracker's tensors, in a file that has a detector's, too.
+static const char *const prefixes[] = { "tracker_model.", "tracker.", NULL };
 static const char *const model_types[] = { "sam2", "edgetam", "rf_detr", "mask2former",
-                                          "grounding-dino", "mm-grounding-dino", NULL };
-const struct sam_names sam_family_names = { maps, model_types };
+                                          "grounding-dino", "mm-grounding-dino", "sam3", NULL };
+const struct sam_names sam_family_names = { maps, model_types, prefixes };

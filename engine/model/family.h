@@ -22,6 +22,15 @@ struct sam_family {
     // a finer map for the decoder. The tensor, (d_model, any, 1, 1), that tells the width of F.
     // NULL: there are all of these.
     const char *lone_map;
+    // The trunk makes F and the two finer maps itself, by a neck of its own: the tensor,
+    // (d_model, widest, 1, 1), that tells the width of F. NULL: the shared pyramid makes them.
+    const char *own_neck;
+
+    int patch;      // px of a token of F; 0: 16
+    int image_size; // of transformers' default; 0: 1024
+    enum sam_selection selection; // where this project's JSON does not say
+    int max_cond;     // conditioning frames that are attended to, the latest; 0: as the caller says
+    bool whole_masks; // a mask prompt is remembered as it is, not by its logits
 
     // Sides that the network of these shapes can run.
     struct sam_sides (*sides)(const struct sam_config *c);

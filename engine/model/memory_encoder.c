@@ -89,10 +89,19 @@ void sam_memory_encoder_load(struct sam_loader *l, const struct sam_config *conf
 void sam_memory_encoder_layout(struct sam_memory_encoder_scratch *s, const struct sam_config *c,
                                enum sam_type type, int batch, struct sam_arena *a)
 {
-    const int S = c->image_size, N = sam_grid(c) * sam_grid(c), d = c->d_model;
-    s->high_res = sam_arena_tensor(a, SAM_F32, batch, S, S, 1);
+    const int S = c->image_size, M = sam_mask_side(c);
+    const int N = sam_grid(c) * sam_grid(c), d = c->d_model;
+    s->high_res = sam_arena_tensor(a, SAM_F32, batch, M, M, 1);
+    const size_t mark = sam_arena_mark(a);
+    s->of_input = (struct sam_tensor) { 0 };
+    if (M != S)
+        s->of_input = sam_arena_tensor(a, SAM_F32, batch, S, S, 1);
+    const size_t end = sam_arena_mark(a);
+    sam_arena_release(a, mark);
     for (int i = 0; i < 4; i++)
-        s->down[i] = sam_arena_tensor(a, type, batch, S >> (i + 1), S >> (i + 1), 4 << (2 * i));
+        s->down[i] = sam_arena_tensor(a, type, batch, M >> (i + 1), M >> (i + 1), 4 << (2 * i));
+    if (a->used < end)
+        sam_arena_bytes(a, end - a->used);
     s->pix = sam_arena_tensor(a, SAM_F32, 1, 1, N, d);
     s->x = sam_arena_tensor(a, SAM_F32, batch, 1, N, d);
     s->u = sam_arena_tensor(a, type, batch, 1, N, d);
@@ -104,7 +113,12 @@ void sam_memory_encoder_signal(struct sam_queue *q, struct sam_memory_encoder_sc
                                struct sam_tensor low_res, struct sam_tensor binary)
 {
     const struct sam_tensor high_res = sam_first(s->high_res, low_res.n);
-    mask_signal(q, .dst = high_res, .src = low_res, .binary = binary, .scale = 20, .bias = -10);
+    const bool resized = s->of_input.data && low_res.h != high_res.h;
+    const struct sam_tensor signal = resized ? sam_first(s->of_input, low_res.n) : high_res;
+
+    mask_signal(q, .dst = signal, .src = low_res, .binary = binary, .scale = 20, .bias = -10);
+    if (resized)
+        resize(q, .dst = high_res, .src = signal);
     sam_queue_mark(q, "memory_encoder.mask", high_res);
 }
 

@@ -88,7 +88,7 @@ static void load_parts(struct sam_loader *l, struct sam_model *m)
     l->is_wide = !m->config.exact_maps;
     l->no_int8 = sam_family_no_int8(m->config.family);
     m->config.family->load(l, &m->config, m->trunk);
-    if (!m->config.family->lone_map)
+    if (!m->config.family->lone_map && !m->config.family->own_neck)
         sam_neck_load(l, &m->config, &m->neck);
     sam_prompt_load(l, &m->config, &m->prompt);
     sam_decoder_load(l, &m->config, &m->decoder, &m->prompt);

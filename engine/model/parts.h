@@ -4,7 +4,8 @@
 // straight-line operations and checks nothing, the queue remembers what failed.
 //
 // Shapes: S = image size, h = S / 16, N = h * h tokens, d = d_model, m = mem_dim, B = objects
-// in the batch (all runs take B from their tensors). Maps are NHWC.
+// in the batch (all runs take B from their tensors). Maps are NHWC. In SAM 3, h = S / 14: where
+// S / 8, S / 4 or a mask of S x S are named, it is 2 h, 4 h and M = 16 h.
 #ifndef SAM_PARTS_H
 #define SAM_PARTS_H
 
@@ -352,8 +353,9 @@ void sam_decoder_take(struct sam_queue *q, const struct sam_model *m,
                       struct sam_decoder_scratch *s, int candidate, const struct sam_decoded *dst);
 
 struct sam_memory_encoder_scratch {
-    struct sam_tensor high_res;  // (B, S, S, 1) F32: the signal
-    struct sam_tensor down[4];   // stride 2, 4, 8, 16
+    struct sam_tensor high_res;  // (B, M, M, 1) F32: the signal, M = sam_mask_side()
+    struct sam_tensor of_input;  // (B, S, S, 1) F32: the signal before, where S is not M
+    struct sam_tensor down[4];   // M / 2, M / 4, M / 8, M / 16
     struct sam_tensor pix;       // (1, 1, N, d) F32: what F adds, the same for every object
     struct sam_tensor x;         // (B, 1, N, d) F32
     struct sam_tensor u, normed, hidden; // (B, 1, N, d) twice, (B, 1, N, fuser_hidden)
@@ -361,9 +363,10 @@ struct sam_memory_encoder_scratch {
 void sam_memory_encoder_layout(struct sam_memory_encoder_scratch *s, const struct sam_config *c,
                                enum sam_type type, int batch, struct sam_arena *a);
 
-// low_res logits (B, S/4, S/4, 1) -> upsampled to S x S, to the signal 20 p - 10 (binary: I32
-// (1, 1, 1, B), from a prompt), encoded with F -> dst (B, 1, N, m) F32, before the absence
-// embedding and before rounding to BF16.
+// low_res logits (B, 4 h, 4 h, 1) -> upsampled to S x S, to the signal 20 p - 10 (binary: I32
+// (1, 1, 1, B), from a prompt), then to M x M where that is another size, encoded with F -> dst
+// (B, 1, N, m) F32, before the absence embedding and before rounding to BF16. Logits of M x M are
+// not resized.
 void sam_memory_encoder_run(struct sam_queue *q, const struct sam_model *m,
                             struct sam_memory_encoder_scratch *s, struct sam_tensor image,
                             struct sam_tensor low_res, struct sam_tensor binary,

@@ -5,7 +5,7 @@
 
 static bool is_on(const struct sam_config *c)
 {
-    return c->present_only;
+    return c->selection == SAM_SELECT_PRESENT;
 }
 
 const struct sam_refiner sam_refine_selection = {

@@ -66,7 +66,7 @@ static struct sam_tensor room_of(const struct sam_refining *r, int which)
 
 static struct sam_tensor logits_of(const struct sam_refining *r)
 {
-    const int side = r->model->config.image_size / 4;
+    const int side = sam_logits_side(&r->model->config);
 
     return sam_reshape(sam_first(r->out->low_res, r->n), r->n, side, side, 1);
 }

@@ -26,7 +26,7 @@ struct places {
 
 static int side_of(const struct sam_refining *r)
 {
-    return r->model->config.image_size / 4;
+    return sam_logits_side(&r->model->config);
 }
 
 // The edges of an input of the network, or of a window of it, (1, h, w, 3).
@@ -104,13 +104,13 @@ static void lay_out_scratch(struct sam_refine_memory *m, const struct sam_config
                             struct sam_arena *a)
 {
     m->scratch[WALKS] =
-        sam_arena_tensor(a, SAM_F32, batch, c->image_size / 4, c->image_size / 4, 2);
+        sam_arena_tensor(a, SAM_F32, batch, sam_logits_side(c), sam_logits_side(c), 2);
 }
 
 static void lay_out_state(struct sam_refine_memory *m, const struct sam_config *c,
                           enum sam_type type, struct sam_arena *a)
 {
-    const int side = c->image_size / 4;
+    const int side = sam_logits_side(c);
 
     m->state[PICTURE] = sam_arena_tensor(a, SAM_F32, 1, side, side, 3);
     m->state[FRAME] = sam_arena_tensor(a, SAM_F32, 2, side, side, 1);

@@ -94,7 +94,7 @@ static void mark_piece(const float *logits, int side, int start, bool *marked, i
 static void keep_piece(const struct sam_refining *r, const float click[2])
 {
     const struct sam_tensor low = sam_first(r->out->low_res, 1);
-    const int side = r->model->config.image_size / 4, count = side * side;
+    const int side = sam_logits_side(&r->model->config), count = side * side;
     float *logits = r->memory->host[0];
     int *stack = (int *) (logits + count);
     bool *marked = (bool *) (stack + count);
@@ -118,7 +118,7 @@ static bool pick(const struct sam_refining *r, const struct sam_points *click,
                  struct sam_window *w)
 {
     const struct sam_config *c = &r->model->config;
-    const int side = c->image_size / 4;
+    const int side = sam_logits_side(c);
     float *logits = r->memory->host[0], a[2], b[2];
     bool has_any = false;
 
@@ -184,7 +184,7 @@ static struct sam_tensor enter(const struct sam_refining *r, const struct sam_wi
 
 static void leave(const struct sam_refining *r, const struct sam_window *w)
 {
-    const int side = r->model->config.image_size / 4, small = w->side / 4;
+    const int side = sam_logits_side(&r->model->config), small = w->side / 4;
     const struct sam_tensor low = sam_first(r->out->low_res, 1);
     const struct sam_tensor map = sam_reshape(low, 1, side, side, 1);
     const struct sam_features aside = aside_of(r);
@@ -209,7 +209,7 @@ static bool is_on(const struct sam_config *c)
 static void lay_out_scratch(struct sam_refine_memory *m, const struct sam_config *c, int batch,
                             struct sam_arena *a)
 {
-    m->scratch[SHRUNK] = sam_arena_tensor(a, SAM_F32, 1, c->image_size / 4, c->image_size / 4, 1);
+    m->scratch[SHRUNK] = sam_arena_tensor(a, SAM_F32, 1, sam_logits_side(c), sam_logits_side(c), 1);
     m->scratch[GROUND] = sam_arena_tensor(a, SAM_F32, 1, 1, 1, 1);
 }
 
@@ -228,7 +228,7 @@ static void lay_out_state(struct sam_refine_memory *m, const struct sam_config *
 static void lay_out_host(struct sam_refine_memory *m, const struct sam_config *c,
                          struct sam_arena *a)
 {
-    const size_t places = (size_t) (c->image_size / 4) * (size_t) (c->image_size / 4);
+    const size_t places = (size_t) sam_logits_side(c) * (size_t) sam_logits_side(c);
 
     m->host[0] = sam_arena_bytes(a, places * (sizeof(float) + sizeof(int) + sizeof(bool)));
 }

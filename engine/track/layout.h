@@ -32,7 +32,7 @@ struct sam_scratch {
     // One object with a prompt.
     struct sam_tensor conditioned; // (1, h, h, d) F32: F with memory, or without
     struct sam_tensor dense;       // (1, h, h, d) F32
-    struct sam_tensor full_mask;   // (1, S, S, 1) F32
+    struct sam_tensor full_mask;   // (1, M, M, 1) F32, M = sam_mask_side()
     struct sam_tensor mask_logits; // (1, S/4, S/4, 1) F32
     struct sam_tensor sparse;      // (1, 1, SAM_MAX_SPARSE, d) F32
     struct sam_prompt_scratch prompt;

@@ -38,6 +38,7 @@ struct sam_tracked {
     struct sam_presence {
         int absent; // processed frames since it was last present
         bool lost;
+        bool doubted; // with memory selection by score: the frame is not remembered
     } presence, presence_before;
     enum sam_object_state state;
 

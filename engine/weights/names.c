@@ -52,8 +52,8 @@ static bool fill(const char *pattern, const struct span *stars, char *out, size_
     return true;
 }
 
-const struct sam_name_rule *sam_names_find(const struct sam_names *names, const char *stored,
-                                           char *out, size_t size)
+static const struct sam_name_rule *find(const struct sam_names *names, const char *stored,
+                                        char *out, size_t size)
 {
     struct span stars[MAX_STARS];
     for (const struct sam_name_map *const *m = names ? names->maps : NULL; m && *m; m++)
@@ -61,6 +61,24 @@ const struct sam_name_rule *sam_names_find(const struct sam_names *names, const 
             if (match(r->stored, stored, stars))
                 return r->rows || fill(r->name, stars, out, size) ? r : NULL;
     return NULL;
+}
+
+const struct sam_name_rule *sam_names_find(const struct sam_names *names, const char *stored,
+                                           char *out, size_t size)
+{
+    static const struct sam_name_rule shorter = { "", "", 0 };
+    const struct sam_name_rule *rule = find(names, stored, out, size);
+
+    for (const char *const *p = names ? names->prefixes : NULL; !rule && p && *p; p++) {
+        const char *rest = stored + strlen(*p);
+        if (strncmp(stored, *p, strlen(*p)) != 0 || !*rest || strlen(rest) >= size)
+            continue;
+        if ((rule = find(names, rest, out, size)))
+            return rule;
+        memcpy(out, rest, strlen(rest) + 1);
+        return &shorter;
+    }
+    return rule;
 }
 
 void sam_name_of_row(const struct sam_name_rule *rule, int row, char *out, size_t size)

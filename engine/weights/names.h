@@ -18,10 +18,11 @@ struct sam_name_map {
     int count;
 };
 
-// All known names. Both lists end with NULL.
+// All known names. The lists end with NULL.
 struct sam_names {
     const struct sam_name_map *const *maps;
     const char *const *model_types; // prefixes of `model_type` in a config.json
+    const char *const *prefixes; // that a name loses where no rule has it whole; NULL: none
 };
 
 // Find the rule for a stored name and write the new name to out (not written if the rule splits

@@ -29,6 +29,7 @@ static const struct global {
     { "torch.ByteStorage", STORAGE_TYPE, SAM_U8, 1 },
     { "torch.IntStorage", STORAGE_TYPE, SAM_I32, 4 },
     { "torch.DoubleStorage", STORAGE_TYPE, SAM_WEIGHT_OTHER, 8 },
+    { "torch.ComplexFloatStorage", STORAGE_TYPE, SAM_WEIGHT_OTHER, 8 },
     { "torch.LongStorage", STORAGE_TYPE, SAM_WEIGHT_OTHER, 8 },
     { "torch.ShortStorage", STORAGE_TYPE, SAM_WEIGHT_OTHER, 2 },
     { "torch.CharStorage", STORAGE_TYPE, SAM_WEIGHT_OTHER, 1 },

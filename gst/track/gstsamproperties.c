@@ -295,7 +295,7 @@ install_model_properties (GObjectClass * klass)
    */
   g_object_class_install_property (klass, PROP_MODEL_FILE,
       g_param_spec_string ("model-file", "Model file",
-          "Weights file of a SAM 2, EdgeTAM or EfficientTAM model, "
+          "Weights file of a SAM 2, EdgeTAM, EfficientTAM or SAM 3 model, "
           ".safetensors or .pt (NULL = the default model, samtrack-lite0)",
           NULL, SETTABLE_READY));
   /**
@@ -419,8 +419,9 @@ install_tracking_properties (GObjectClass * klass)
    * Side of the square that frames are scaled to for the model, in pixels. A
    * smaller side is faster and less exact: SAM 2.1 tiny takes a fifth of the
    * work at 512 that it takes at 1024. SAM 2, 2.1 and EfficientTAM run at
-   * multiples of 32 from 64 to 2048, EdgeTAM at multiples of 256 from 256 to
-   * 2048; with any other side the state change fails. 0: the model's own side.
+   * multiples of 32 from 64 to 2048, SAM 3 at multiples of 336 from 336 to
+   * 2016, EdgeTAM at multiples of 256 from 256 to 2048; with any other side
+   * the state change fails. 0: the model's own side.
    *
    * Since: 0.1
    */

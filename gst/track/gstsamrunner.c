@@ -26,7 +26,7 @@ gst_sam_runner_open (GstSamRunner * runner, const struct sam_params *params,
   if (status != SAM_OK)
     return status;
   sam_tracker_info (runner->tracker, &info, NULL);
-  runner->side = info.image_size;
+  runner->side = info.mask_side;
   runner->bits = g_malloc (sam_mask_bytes (runner->side));
   runner->num_objects = 0;
   runner->number = 0;

@@ -125,7 +125,7 @@ gst_sam_soft_draw (GstSamSoft * soft, GstSamTrack * self,
     const guint64 * id, const GstSamReport * report)
 {
   const gint width = report->mask_width, height = report->mask_height;
-  const gint side = self->image_size / 4;
+  const gint side = self->logits_side;
   const guint num = report->num_objects;
   const gsize plane = (gsize) width * height;
   GstBuffer *buf = NULL;

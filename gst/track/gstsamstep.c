@@ -113,7 +113,7 @@ gst_sam_step_get_mask_size (GstSamTrack * self, gint frame_width,
   choice = self->mask_size;
   gst_sam_object_unlock (self);
   if (choice == GST_SAM_TRACK_MASK_SIZE_MODEL) {
-    *width = *height = self->image_size / 4;
+    *width = *height = self->logits_side;
     return;
   }
   *width = frame_width;

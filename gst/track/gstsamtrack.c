@@ -163,7 +163,7 @@ gst_sam_track_start (GstBaseTransform * base)
       " ms", info.model_file, info.backend, info.device, info.precision,
       info.open_ns / 1000000);
   self->on_cuda = params.cuda_context && g_str_equal (info.backend, "cuda");
-  self->image_size = info.image_size;
+  self->logits_side = info.logits_side;
   self->source = gst_object_get_name (GST_OBJECT (self));
   self->report->source = self->source;
   self->reserved = 0;
@@ -181,7 +181,7 @@ gst_sam_track_start (GstBaseTransform * base)
   gst_sam_qos_start (&self->qos);
   gst_sam_pad_start (self);
   gst_sam_track_forget_frame (self);
-  gst_sam_pending_start (self->pending, info.image_size);
+  gst_sam_pending_start (self->pending, info.mask_side);
   gst_sam_turn_begin (&self->turn);
   self->tracker = tracker;
   gst_sam_turn_end (&self->turn);

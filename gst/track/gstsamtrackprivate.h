@@ -77,7 +77,7 @@ struct _GstSamTrack
 
   /* unchanged from start to stop */
   gboolean on_cuda;             /* the tracker runs in cuda_context */
-  gint image_size;              /* side of the model's input, px */
+  gint logits_side;             /* of the masks as the model gives them, px */
   gchar *source;                /* this element's name, for the report */
 
   /* the thread that owns the tracker: the worker if it runs; in its turn */

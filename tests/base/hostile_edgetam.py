@@ -48,7 +48,7 @@ def files(f):
 
     f.bad('edgetam-both.safetensors', pack(tensors + [c.tensor('image_encoder.trunk.pos_embed_window', (1, 8, 8, 8))]),
           "two families|SAM 2|'image_encoder.trunk.pos_embed_window'|EdgeTAM|'spatial_perceiver.latents'")
-    changed('no-latents', "supported family|SAM 2 lacks 'image_encoder|EdgeTAM 'spatial_perceiver.latents'",
+    changed('no-latents', "supported family|SAM 2 lacks 'trunk|EdgeTAM 'spatial_perceiver.latents'",
             'spatial_perceiver.latents')
     changed('no-grid', "'spatial_perceiver.latents_2d' is missing", 'spatial_perceiver.latents_2d')
     changed('no-square', "'spatial_perceiver.latents_2d'|square|got 15", 'spatial_perceiver.latents_2d', (15, 8))

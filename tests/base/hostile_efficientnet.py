@@ -20,7 +20,7 @@ def files(f):
         kept = without(tensors, tensor)
         kind(f'efficientnet-{name}.safetensors', pack(kept + ([c.tensor(tensor, shape)] if shape else []), config()), words)
 
-    changed('no-stem', "supported family|EfficientNet-Lite 'image_encoder.trunk.conv_stem.weight'", TRUNK + 'conv_stem.weight')
+    changed('no-stem', "supported family|EfficientNet-Lite 'trunk.conv_stem.weight'", TRUNK + 'conv_stem.weight')
     changed('wide-stem', "conv_stem.weight'|(8, 3, 5, 5)", TRUNK + 'conv_stem.weight', (8, 3, 5, 5))
     changed('no-stage', "'image_encoder.trunk.blocks.3.0.conv_pwl.weight' is missing", TRUNK + 'blocks.3.0.conv_pwl.weight')
     changed('no-bias', "blocks.2.0.conv_dw.bias'|(48)|is missing", TRUNK + 'blocks.2.0.conv_dw.bias', kind=f.hollow)

@@ -59,7 +59,7 @@ def files(f):
         kept = without(tensors, tensor)
         kind(f'efficienttam-{name}.safetensors', pack(kept + ([c.tensor(tensor, shape)] if shape else []), OWN), words)
 
-    changed('no-neck', f"supported family|EfficientTAM '{NECK}conv_1x1.weight'", NECK + 'conv_1x1.weight')
+    changed('no-neck', "supported family|EfficientTAM 'neck.convs.0.conv_1x1.weight'", NECK + 'conv_1x1.weight')
     changed('no-patches', f"'{TRUNK}patch_embed.proj.weight' is missing", TRUNK + 'patch_embed.proj.weight')
     changed('patches', f"'{TRUNK}patch_embed.proj.weight'|(any, 3, 16, 16)|(24, 3, 14, 14)", TRUNK + 'patch_embed.proj.weight',
             (24, 3, 14, 14))

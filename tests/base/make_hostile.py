@@ -20,6 +20,7 @@ import containers as c
 import hostile_edgetam
 import hostile_efficientnet
 import hostile_efficienttam
+import hostile_sam3
 import small_model as m
 
 EINVAL, ENOMEM, EIO, EFORMAT, EDEVICE, EUNSUPPORTED = -1, -2, -3, -4, -5, -6
@@ -563,10 +564,10 @@ def config_files(f):
     bad('d-model', "'d_model'|256|16", d_model=256)
     bad('mem-dim', "'mem_dim'|64|4", mem_dim=64)
     bad('maskmem', "'num_maskmem'|7|3", num_maskmem=7)
-    bad('selection', "'memory_selection'|all or present|sometimes", memory_selection='sometimes')
+    bad('selection', "'memory_selection'|all, present or scored|sometimes", memory_selection='sometimes')
     bad('exact-number', "'exact_maps'|true or false|an integer", exact_maps=1)
     bad('exact-text', "'exact_maps'|true or false|a string", exact_maps='no')
-    bad('selection-flag', "'memory_selection'|all or present|true", memory_selection=True)
+    bad('selection-flag', "'memory_selection'|all, present or scored|true", memory_selection=True)
     for name, zoom, found in (('half', 0.5, '0.5'), ('nine', 9, '9'), ('minus', -1, '-1'), ('text', 'x', 'a string'), ('flag', True, 'true')):
         bad(f'zoom-{name}', f"'box_zoom'|0 or a number from 1 to 8|{found}", box_zoom=zoom)
         bad(f'click-zoom-{name}', f"'click_zoom'|0 or a number from 1 to 8|{found}", click_zoom=zoom)
@@ -640,7 +641,8 @@ def golden_files(f):
 
 
 EVERYTHING = (good_files, foreign_files, safetensors_files, zip_files, pickle_files, model_files, shared_files, hollow_files,
-              config_files, hostile_edgetam.files, hostile_efficientnet.files, hostile_efficienttam.files)
+              config_files, hostile_edgetam.files, hostile_efficientnet.files, hostile_efficienttam.files,
+              hostile_sam3.files)
 
 
 def main():

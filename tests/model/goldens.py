@@ -26,7 +26,7 @@ def shapes(path):
     return {k: v['shape'] for k, v in header.items() if k != '__metadata__'}
 
 
-def check_run(golden, items, frames, side):
+def check_run(golden, items, frames, logits):
     """Every frame of every object has its results; numbers are finite; masks are no constant."""
     for obj in {i['obj'] for i in items}:
         first = min(i['frame'] for i in items if i['obj'] == obj)
@@ -38,8 +38,8 @@ def check_run(golden, items, frames, side):
                     yield f'{name} is missing'
             shape, mask = golden[f'obj{obj}/frame{t:03}/low_res']
             areas.add(sum(x > 0 for x in mask))
-            if shape != [side // 4] * 2:
-                yield f'frame {t}: a mask of {shape}, expected {[side // 4] * 2}'
+            if shape != [logits] * 2:
+                yield f'frame {t}: a mask of {shape}, expected {[logits] * 2}'
         if len(areas) < 5:
             yield f'object {obj}: masks of {len(areas)} different areas, expected 5 at least'
     for name, (shape, values) in golden.items():
@@ -85,11 +85,12 @@ def check_folder(folder):
     script = json.loads((folder / 'scenarios.json').read_text())
     weights = shapes(folder / script.get('model', 'model.safetensors'))
     side, frames = script['image_size'], script['T']
+    patch = 14 if folder.name[0] == 'f' else 16
     if shapes(folder / 'frames.safetensors')['frames'] != [frames, side, side, 3]:
         yield 'frames of another size than the script tells'
     for name, items in script['scenarios'].items():
         golden = read_safetensors(folder / f'{name}.safetensors')
-        problems = list(check_run(golden, items, frames, side))
+        problems = list(check_run(golden, items, frames, 4 * side // patch))
         if 'spatial_perceiver.latents' in weights and name in ('click', 'refine'):
             problems += check_edgetam(golden, weights)
         yield from (f'{name}: {p}' for p in problems)
@@ -98,8 +99,10 @@ def check_folder(folder):
 def check_names(folder):
     """The weights under Hugging Face's names are the same tensors."""
     import hf
+    import sam3_torch
     from safetensors.torch import load_file
-    want = hf.weights(load_file(folder / 'model.safetensors'))
+    rename = sam3_torch.whole if folder.name[0] == 'f' else hf.weights
+    want = rename(load_file(folder / 'model.safetensors'))
     have = load_file(folder.parent / f'{folder.name}-hf' / 'model.safetensors')
     if want.keys() != have.keys() or any((want[k] != have[k]).any() for k in want):
         yield 'the weights under Hugging Face\'s names differ'
@@ -114,8 +117,12 @@ def check_again(folder):
 
 
 def can_run(folder):
-    family = {'c': 'edgetam', 'e': 'efficienttam'}.get(folder.name[0], 'sam2')
+    family = {'c': 'edgetam', 'e': 'efficienttam', 'f': 'sam3'}.get(folder.name[0], 'sam2')
     try:
+        import safetensors, torch, transformers  # noqa: E401, F401
+        if family == 'sam3':  # transformers is all that it needs
+            torch.set_num_threads(1)
+            return hasattr(transformers, 'Sam3TrackerVideoModel')
         import hydra, safetensors, timm, torch, transformers  # noqa: E401, F401
         import published
     except ImportError:

@@ -236,7 +236,7 @@ static void run_decoder(struct run *r, int object, int frame, bool prompted)
 static void run_memory_encoder(struct run *r, bool prompted)
 {
     const struct sam_config *c = &r->model->config;
-    const int S = c->image_size, h = sam_grid(c);
+    const int side = sam_logits_side(c), M = sam_mask_side(c), h = sam_grid(c);
     struct sam_memory_encoder_scratch s;
     LAYOUT(r, sam_memory_encoder_layout(&s, c, sam_queue_type(&r->queue), 1, a));
 
@@ -246,7 +246,7 @@ static void run_memory_encoder(struct run *r, bool prompted)
     size_t count;
     float *logits = golden_read(&r->golden, low_res, GOLDEN_AS_IS, &count);
     if (logits) {
-        sam_memory_encoder_signal(&r->queue, &s, upload(r, logits, 1, S / 4, S / 4, 1),
+        sam_memory_encoder_signal(&r->queue, &s, upload(r, logits, 1, side, side, 1),
                                   integer(r, prompted));
         compare(r, "memory_encoder.mask", GOLDEN_NCHW, s.high_res);
         free(logits);
@@ -254,7 +254,7 @@ static void run_memory_encoder(struct run *r, bool prompted)
 
     const struct sam_tensor pix =
         stored(r, "memory_encoder.pix", GOLDEN_NCHW, 1, h, h, c->d_model);
-    const struct sam_tensor mask = stored(r, "memory_encoder.mask", GOLDEN_NCHW, 1, S, S, 1);
+    const struct sam_tensor mask = stored(r, "memory_encoder.mask", GOLDEN_NCHW, 1, M, M, 1);
     const struct sam_tensor dst = tensor(r, SAM_F32, 1, 1, h * h, c->mem_dim);
     sam_op_copy(&r->queue, &(struct sam_copy) { .dst = s.high_res, .src = mask });
     sam_memory_encoder_run_signal(&r->queue, r->model, &s, pix, dst);
@@ -308,7 +308,7 @@ static void run_all(struct run *r)
 static const struct stages_family *find_family(const struct sam_config *c)
 {
     static const struct stages_family *const families[] = {
-        &stages_hiera, &stages_repvit, &stages_efficientnet, &stages_vit };
+        &stages_hiera, &stages_repvit, &stages_efficientnet, &stages_vit, &stages_sam3 };
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
         if (!strcmp(families[i]->trunk, c->family->trunk))
             return families[i];

@@ -70,9 +70,11 @@ struct stages_family {
     void (*run_trunk)(struct run *r, struct sam_encoder_scratch *s);
     // From the map of the memory encoder to what is stored; NULL: it is the map.
     void (*run_stored)(struct run *r);
-    // From the trunk's one map to F; NULL: there are four, for the neck of all other families.
+    // From the trunk's one map to F and, where they are, to s0 and s1; NULL: there are four, for
+    // the neck of all other families.
     void (*run_neck)(struct run *r, struct sam_encoder_scratch *s, const struct sam_features *f);
 };
-extern const struct stages_family stages_hiera, stages_repvit, stages_efficientnet, stages_vit;
+extern const struct stages_family stages_hiera, stages_repvit, stages_efficientnet, stages_vit,
+                                  stages_sam3;
 
 #endif // STAGES_H

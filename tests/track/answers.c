@@ -65,7 +65,7 @@ static int area_of(sam_tracker *t, uint64_t id, int answer)
     int area = 0;
 
     expect(!sam_tracker_info(t, &info, NULL), "info");
-    const int side = info.image_size / 4;
+    const int side = info.logits_side;
     const struct sam_labels l = { map, side, side, side, 0 };
     expect(!sam_tracker_draw_answer(t, id, answer, &l, NULL), "draw");
     for (int i = 0; i < side * side; i++)

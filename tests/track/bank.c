@@ -113,6 +113,15 @@ static void check_forgotten_frames(bool present_only)
            a.distance[1]);
 }
 
+// Numbers of sam_bank_keeps() by hand: (2 / (1 + e^-2) - 1) * 0.5 = 0.38; at 0.04 it is 0.01.
+static void check_scores(void)
+{
+    expect(sam_bank_keeps(2, 0.5f), "a score of 2 is kept");
+    expect(sam_bank_keeps(0.041f, 0.5f) && !sam_bank_keeps(0.039f, 0.5f), "the border is 0.01");
+    expect(!sam_bank_keeps(0, 1) && !sam_bank_keeps(-9, 1), "absent frames are not kept");
+    expect(sam_bank_keeps(1e4f, 0.011f) && !sam_bank_keeps(1e4f, 0.009f), "sure ones by IoU");
+}
+
 // ---- The careless twin.
 
 enum { LIFE = 400 };
@@ -132,9 +141,27 @@ static void write_slots(struct life *l, struct sam_bank_slots s, int frame)
     l->pointer_holds[s.pointer] = l->count;
 }
 
+// With memory selection by score: the frames that count at t, the latest first, by SAM 3's rule; of
+// conditioning ones only the last frame does. Absent stands for a frame that is not kept.
+static int list_scored(const struct life *l, const struct sam_bank *b, int t, int list[LIFE])
+{
+    int n = 0, kept = 0;
+
+    if (t > 0 && (l->cond[t - 1] || (l->tracked[t - 1] && l->absent[t - 1])))
+        list[n++] = t - 1;
+    for (int f = t - 1; f >= 0 && kept < b->limits.num_pointers - 1; f--)
+        if (l->tracked[f] && !l->absent[f])
+            list[n++] = f, kept++;
+    return n;
+}
+
 // The frame that is `age` before t, of those that count; -1: none.
 static int frame_of_age(const struct life *l, const struct sam_bank *b, int t, int age)
 {
+    int list[LIFE];
+
+    if (b->limits.scored)
+        return age <= list_scored(l, b, t, list) ? list[age - 1] : -1;
     for (int f = t - 1; f >= 0; f--)
         if (!(b->limits.present_only && l->tracked[f] && l->absent[f]) && --age == 0)
             return f;
@@ -146,6 +173,8 @@ static int age_of_frame(const struct life *l, const struct sam_bank *b, int t, i
 {
     int age = 1;
 
+    if (b->limits.scored)
+        return t - f;
     while (frame_of_age(l, b, t, age) != f)
         age++;
     return age;
@@ -155,15 +184,17 @@ static int age_of_frame(const struct life *l, const struct sam_bank *b, int t, i
 static void expect_attended(const struct life *l, const struct sam_bank *b, int t)
 {
     struct sam_attended a;
-    int cond[LIFE], num_cond = 0, maps = 0, pointers = 0;
+    int cond[LIFE], list[LIFE], num_cond = 0, maps = 0, pointers = 0;
     const int k = b->limits.max_cond;
+    // Of pointers the oldest frame that counts is left out.
+    const int ages = b->limits.scored ? list_scored(l, b, t, list) : b->limits.num_pointers;
 
     for (int f = 0; f < t; f++)
         if (l->cond[f])
             cond[num_cond++] = f;
     sam_bank_attended(b, t, &a);
     for (int i = 0; i < num_cond; i++) {
-        if (i > 0 && i < num_cond - (k - 1))
+        if (b->limits.latest_only ? i < num_cond - k : i > 0 && i < num_cond - (k - 1))
             continue;
         expect(l->map_holds[a.map[maps]] == l->written[cond[i]],
                "t %d: map %d is not that of frame %d", t, maps, cond[i]);
@@ -179,7 +210,7 @@ static void expect_attended(const struct life *l, const struct sam_bank *b, int 
         expect(l->map_holds[a.map[maps]] == l->written[f], "t %d: map of age %d", t, age);
         expect(a.map_time[maps++] == age - 1, "t %d: time of age %d", t, age);
     }
-    for (int age = 1; age < b->limits.num_pointers; age++) {
+    for (int age = 1; age < b->limits.num_pointers && age < ages; age++) {
         const int f = frame_of_age(l, b, t, age);
         if (f < 0 || !l->tracked[f])
             continue;
@@ -209,13 +240,14 @@ static void rewind_life(struct life *l, struct sam_bank *b, int frame, int end)
         l->cond[t] = l->tracked[t] = l->absent[t] = false;
 }
 
-static void check_random_life(uint64_t seed)
+static void check_random_life(uint64_t seed, bool scored)
 {
     uint64_t rng = seed;
     struct life l = { 0 };
     struct sam_bank b, past[12];
     const struct sam_bank_limits limits = { draw_int(&rng, 2, 6), draw_int(&rng, 2, 9),
                                             draw_int(&rng, 2, 16), draw_int(&rng, 0, 12),
+                                            !scored && draw_int(&rng, 0, 1), scored,
                                             draw_int(&rng, 0, 1) };
     const int often = draw_int(&rng, 2, 12), leaves = draw_int(&rng, 0, 9);
     bool is_absent = false;
@@ -225,6 +257,8 @@ static void check_random_life(uint64_t seed)
     for (int t = draw_int(&rng, 0, 20), first = t; t < LIFE; t++) {
         if (t > first && l.absent[t - 1])
             sam_bank_forget(&b, t - 1);
+        if (t > first)
+            sam_bank_judge(&b, t - 1, !l.absent[t - 1]);
         sam_bank_begin(&b, t);
         expect_attended(&l, &b, t);
         is_absent = draw_int(&rng, 0, 9) < leaves ? !is_absent : is_absent;
@@ -262,7 +296,8 @@ int main(int argc, char **argv)
     check_eviction_and_undo();
     check_forgotten_frames(false);
     check_forgotten_frames(true);
-    for (int i = 0; i < 200; i++)
-        check_random_life(seed + (uint64_t) i);
+    check_scores();
+    for (int i = 0; i < 400; i++)
+        check_random_life(seed + (uint64_t) i / 2, i % 2);
     return expect_status();
 }

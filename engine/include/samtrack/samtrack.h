@@ -323,8 +323,7 @@ struct sam_prompt {
     const uint8_t *mask;
     int mask_width, mask_height, mask_stride;
 
-    // Instead of `mask`, the output of sam_mask_stretch(). mask_side must be the image_size of
-    // struct sam_info. NULL: none.
+    // Instead of `mask`, the output of sam_mask_stretch(). mask_side: as sam_info says. NULL: none.
     const uint8_t *mask_bits;
     int mask_side;
 
@@ -594,7 +593,7 @@ struct sam_info {
     size_t size; // sizeof(struct sam_info), set by the caller
     const char *model_file, *variant; // "sam2.1_hiera_tiny", or "custom"
     const char *backend, *device, *precision;
-    int threads, image_size, max_objects;
+    int threads, image_size, mask_side, logits_side, max_objects; // px: of mask_bits, of logits
     size_t bytes_planned; // total_bytes of the plan, and what was reserved since
     size_t bytes_used;    // memory held now
     int64_t open_ns;      // time that sam_tracker_open() took, including the warm-up

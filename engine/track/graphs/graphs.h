@@ -88,6 +88,8 @@ void sam_show(struct sam_tracker *t, int n);
 // Write scratch.out of a batch to the memory of its objects, to the slots in index.map_to and
 // index.pointer_to; index.binary says whether a prompt made the mask.
 void sam_remember(struct sam_tracker *t, const struct sam_batch *b);
+// The same with the map made of the mask in scratch.full_mask, of a single object.
+void sam_remember_given(struct sam_tracker *t, const struct sam_batch *b);
 // What is shown of logits of n masks: they, or they without small holes and islands, which is
 // scratch.
 struct sam_tensor sam_tidied(struct sam_tracker *t, struct sam_tensor logits, int n);

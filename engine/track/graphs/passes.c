@@ -220,8 +220,18 @@ void sam_show(struct sam_tracker *t, int n)
     sam_op_scatters(&t->queue, &(struct sam_scatters) { each, count });
 }
 
+// The logits that a memory is made of: those of the answer; or, of a mask that was given and is
+// remembered as it is, those that the prompt left in the scratch.
+static struct sam_tensor logits_of(struct sam_tracker *t, int n, bool given)
+{
+    const int side = sam_logits_side(&t->model->config);
+
+    return given ? t->mem.scratch.full_mask
+                 : sam_reshape(decoded_first(t, n).low_res, n, side, side, 1);
+}
+
 // shows: the objects, too, in the same launch.
-static void remember(struct sam_tracker *t, const struct sam_batch *b, bool shows)
+static void remember(struct sam_tracker *t, const struct sam_batch *b, bool shows, bool given)
 {
     const int n = b->rows;
     struct sam_scratch *s = &t->mem.scratch;
@@ -229,12 +239,10 @@ static void remember(struct sam_tracker *t, const struct sam_batch *b, bool show
     const struct sam_indices *x = &state->index;
     const struct sam_decoded out = decoded_first(t, n);
     const struct sam_tensor memory = sam_first(s->memory, n);
-    const int side = t->model->config.image_size / 4;
 
     sam_queue_mark(&t->queue, "memory_encoder.pix", state->features.image);
     sam_memory_encoder_run(&t->queue, t->model, &s->memory_encoder, state->features.image,
-                           sam_reshape(out.low_res, n, side, side, 1),
-                           take_first(&x->binary, n), memory);
+                           logits_of(t, n, given), take_first(&x->binary, n), memory);
     const struct sam_tensor stored = sam_first(s->stored, n);
     sam_memory_compress(&t->queue, t->model, &s->compressor, memory, stored);
     struct sam_scatter each[5] = {
@@ -248,7 +256,12 @@ static void remember(struct sam_tracker *t, const struct sam_batch *b, bool show
 
 void sam_remember(struct sam_tracker *t, const struct sam_batch *b)
 {
-    remember(t, b, false);
+    remember(t, b, false, false);
+}
+
+void sam_remember_given(struct sam_tracker *t, const struct sam_batch *b)
+{
+    remember(t, b, false, true);
 }
 
 // Components of at most max_area places; *logits becomes scratch.
@@ -269,7 +282,7 @@ static void tidy(struct sam_tracker *t, struct sam_tensor *logits, int max_area,
 
 struct sam_tensor sam_tidied(struct sam_tracker *t, struct sam_tensor logits, int n)
 {
-    const int side = t->model->config.image_size / 4;
+    const int side = sam_logits_side(&t->model->config);
 
     logits = sam_reshape(logits, n, side, side, 1);
     tidy(t, &logits, t->params.fill_holes, false);
@@ -314,7 +327,7 @@ void sam_step_track(struct sam_tracker *t, const struct sam_batch *b)
     sam_refine_tracked(&r);
     t->times.decode += sam_lap(&last);
 
-    remember(t, b, !has_shown);
+    remember(t, b, !has_shown, false);
     t->times.remember += sam_lap(&last);
     if (has_shown) {
         sam_refine_shown(&r);

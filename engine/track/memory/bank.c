@@ -31,7 +31,8 @@ int sam_bank_max_pointers(const struct sam_bank_limits *l)
 void sam_bank_init(struct sam_bank *b, const struct sam_bank_limits *l, int index,
                    struct sam_bank *past)
 {
-    *b = (struct sam_bank) { .limits = *l, .past = past, .before = -1, .last_forgotten = -1 };
+    *b = (struct sam_bank) { .limits = *l, .past = past, .before = -1, .last_forgotten = -1,
+                             .doubted = -1, .prompted = { -1, -1 } };
     b->first_map = index * sam_bank_maps(l);
     b->first_pointer = index * sam_bank_pointers(l);
     for (int i = 0; i < SAM_MAX_MASKMEM; i++)
@@ -85,8 +86,8 @@ void sam_bank_forget(struct sam_bank *b, int64_t frame)
 
 void sam_bank_begin(struct sam_bank *b, int64_t frame)
 {
-    while (b->num_cond > b->limits.max_cond)
-        drop_cond(b, 1); // the first one is the object's identity and stays
+    while (b->num_cond > b->limits.max_cond) // the first one is the object's identity and stays
+        drop_cond(b, b->limits.latest_only ? 0 : 1);
     if (b->limits.history) {
         struct sam_bank *copy = &b->past[frame % b->limits.history];
         *copy = *b;
@@ -129,42 +130,79 @@ static struct sam_bank_slots cond_slots(const struct sam_bank *b, int i)
                                          b->limits.history + b->cond[i].map_slot };
 }
 
-enum { MAX_MAPS = SAM_MAX_ATTENDED_MAPS + SAM_MAX_HISTORY };
+enum {
+    MAX_MAPS = SAM_MAX_ATTENDED_MAPS + SAM_MAX_HISTORY,
+    MAX_POINTERS = SAM_MAX_POINTERS + SAM_MAX_HISTORY, // of tracked frames
+};
 
-// The maps that may be needed while `frame` is the current one of a bank, other than its own.
-static void mark_held(const struct sam_bank *b, int64_t frame, bool held[MAX_MAPS])
+// Slots that may be needed while a frame is the current one of a bank, other than its own.
+struct held {
+    bool map[MAX_MAPS], pointer[MAX_POINTERS]; // pointers: with limits.scored
+};
+
+static void mark_held(const struct sam_bank *b, int64_t frame, struct held *h)
 {
     const int64_t turn = sam_bank_turn(b, frame);
+    bool *held = h->map;
 
     for (int i = 0; i < b->num_cond; i++)
         if (b->cond[i].frame != frame)
             held[b->cond[i].map_slot] = true;
+    sam_scored_hold(b, frame, h->map, h->pointer);
     for (int i = 0; i < b->limits.num_maskmem; i++)
         if (b->map_turn[i] >= 0 && b->map_turn[i] != turn &&
             b->map_turn[i] > turn - b->limits.num_maskmem)
             held[b->map_slot[i]] = true;
 }
 
-// sam_bank_maps() says why there is one.
-static int free_map(const struct sam_bank *b, int64_t frame)
+static int first_free(const bool *held, int count)
 {
-    bool held[MAX_MAPS] = { false };
-
-    mark_held(b, frame, held);
-    for (int i = 0; i < b->limits.history; i++)
-        if (b->past[i].before >= 0)
-            mark_held(&b->past[i], b->past[i].before, held);
-    for (int slot = 0; slot < sam_bank_maps(&b->limits); slot++)
+    for (int slot = 0; slot < count; slot++)
         if (!held[slot])
             return slot;
     return -1;
 }
 
+// Slots for a frame; sam_bank_maps() says why there are some.
+static struct sam_bank_slots free_slots(const struct sam_bank *b, int64_t frame)
+{
+    struct held held = { { false }, { false } };
+
+    mark_held(b, frame, &held);
+    for (int i = 0; i < b->limits.history; i++)
+        if (b->past[i].before >= 0)
+            mark_held(&b->past[i], b->past[i].before, &held);
+    return (struct sam_bank_slots) {
+        first_free(held.map, sam_bank_maps(&b->limits)),
+        first_free(held.pointer, b->limits.num_pointers + b->limits.history) };
+}
+
+static struct sam_bank_slots scored_slots(const struct sam_bank *b,
+                                          const struct sam_bank_scored *entry)
+{
+    return (struct sam_bank_slots) { b->first_map + entry->map_slot,
+                                     b->first_pointer + entry->pointer_slot };
+}
+
+static struct sam_bank_slots track_scored(struct sam_bank *b, int64_t frame)
+{
+    sam_scored_drop(b, frame);
+    b->prompted[frame % 2] = -1;
+    const struct sam_bank_slots free = free_slots(b, frame);
+    const struct sam_bank_scored entry = { frame, free.map, free.pointer };
+
+    assert(free.map >= 0 && free.pointer >= 0 && "sam_bank_begin() was not called for this frame");
+    sam_scored_add(b, &entry);
+    return scored_slots(b, &entry);
+}
+
 struct sam_bank_slots sam_bank_track(struct sam_bank *b, int64_t frame)
 {
     const int64_t turn = sam_bank_turn(b, frame);
-    const int slot = free_map(b, frame);
 
+    if (b->limits.scored)
+        return track_scored(b, frame);
+    const int slot = free_slots(b, frame).map;
     assert(slot >= 0 && "sam_bank_begin() was not called for this frame");
     b->map_turn[ring_map(b, turn)] = turn;
     b->map_slot[ring_map(b, turn)] = slot;
@@ -181,8 +219,10 @@ struct sam_bank_slots sam_bank_prompt(struct sam_bank *b, int64_t frame)
         b->map_turn[ring_map(b, turn)] = -1;
     if (b->pointer_turn[ring_pointer(b, turn)] == turn)
         b->pointer_turn[ring_pointer(b, turn)] = -1;
+    sam_scored_drop(b, frame);
+    b->prompted[frame % 2] = frame;
     if (!b->num_cond || b->cond[b->num_cond - 1].frame != frame) {
-        const int slot = free_map(b, frame);
+        const int slot = free_slots(b, frame).map;
         assert(slot >= 0 && "sam_bank_begin() was not called for this frame");
         b->cond[b->num_cond].frame = frame;
         b->cond[b->num_cond].turn = turn;
@@ -225,6 +265,9 @@ struct sam_bank_slots sam_bank_find(const struct sam_bank *b, int64_t turn)
     for (int i = 0; i < b->num_cond; i++)
         if (b->cond[i].turn == turn)
             return cond_slots(b, i);
+    const struct sam_bank_scored *entry = sam_scored_find(b, turn);
+    if (entry)
+        return scored_slots(b, entry);
     if (b->map_turn[ring_map(b, turn)] == turn)
         s.map = recent_slots(b, turn).map;
     if (b->pointer_turn[ring_pointer(b, turn)] == turn)
@@ -247,6 +290,19 @@ static void attend_pointer(struct sam_attended *a, int slot, int64_t distance)
     a->distance[a->num_pointers++] = (int32_t) (distance < most ? distance : most);
 }
 
+// With limits.scored.
+static void attend_ranks(const struct sam_bank *b, int64_t frame, struct sam_attended *a)
+{
+    const struct sam_scored_ranks r = sam_scored_rank(b, frame);
+
+    for (int age = b->limits.num_maskmem - 1; age >= 1; age--)
+        if (age <= r.count && age > r.prompted)
+            attend_map(a, scored_slots(b, &b->scored[r.end - age]).map, age - 1);
+    for (int age = 1; age < b->limits.num_pointers && age < r.count; age++)
+        if (age > r.prompted)
+            attend_pointer(a, scored_slots(b, &b->scored[r.end - age]).pointer, age);
+}
+
 void sam_bank_attended(const struct sam_bank *b, int64_t frame, struct sam_attended *a)
 {
     const int64_t turn = sam_bank_turn(b, frame);
@@ -259,6 +315,8 @@ void sam_bank_attended(const struct sam_bank *b, int64_t frame, struct sam_atten
         attend_map(a, s.map, b->limits.num_maskmem - 1);
         attend_pointer(a, s.pointer, turn - b->cond[i].turn);
     }
+    if (b->limits.scored)
+        attend_ranks(b, frame, a);
     for (int age = b->limits.num_maskmem - 1; age >= 1; age--) {
         const int64_t past = turn - age;
         if (past >= 0 && b->map_turn[ring_map(b, past)] == past)

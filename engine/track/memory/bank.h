@@ -8,6 +8,10 @@
 // been. So there are two numbers of a frame: the tracker's, and its *turn*, the object's own count,
 // which is less by `forgotten`. Ages, distances and ring entries are of turns.
 //
+// With limits.scored, as in SAM 3's tracker, the frames that count are a list instead of rings
+// (scored.c): those that were tracked well, by rank, and the last frame, whatever it is, until the
+// next one is over. A prompted frame has no rank either, but as the last one.
+//
 // A bank can be taken back to the beginning of one of its last `history` frames: it keeps a copy of
 // its integers for each of them, and no slot that a copy names is written to.
 //
@@ -30,15 +34,18 @@
 enum {
     SAM_MAX_ATTENDED_MAPS = SAM_MAX_COND + SAM_MAX_MASKMEM - 1,
     SAM_MAX_ATTENDED_POINTERS = SAM_MAX_COND + SAM_MAX_POINTERS - 1,
+    SAM_MAX_SCORED = SAM_MAX_POINTERS + 1, // good frames, the doubted and the current one
 };
 
 // Numbers of entries; the same for all objects of a tracker.
 struct sam_bank_limits {
-    int max_cond;     // K: the first conditioning frame and the latest K - 1
+    int max_cond;     // K: the first conditioning frame and the latest K - 1, or the latest K
     int num_maskmem;  // 7: six recent maps, and one reserved for conditioning
     int num_pointers; // 16: pointers of the last 15 tracked frames
     int history;      // frames that a bank can be taken back by; 0: none
     bool present_only; // remember only frames that the object is present in
+    bool scored;       // remember only frames that sam_bank_score() keeps
+    bool latest_only;  // of conditioning frames the latest K, not the first one
 };
 
 struct sam_bank {
@@ -49,6 +56,13 @@ struct sam_bank {
     int64_t map_turn[SAM_MAX_MASKMEM];       // turn in each ring entry, -1: none
     int map_slot[SAM_MAX_MASKMEM];           // of this object, from 0
     int64_t pointer_turn[SAM_MAX_POINTERS];
+    int num_scored;
+    int64_t doubted;  // with limits.scored: the last frame, if it is to be forgotten; else -1
+    int64_t prompted[2]; // frame f, in entry f mod 2, if it has a prompt or had one; else another
+    struct sam_bank_scored {
+        int64_t frame;
+        int map_slot, pointer_slot; // of this object, from 0
+    } scored[SAM_MAX_SCORED];       // by frame
     int num_cond;
     struct {
         int64_t frame, turn;
@@ -118,5 +132,28 @@ struct sam_bank_slots sam_bank_find(const struct sam_bank *b, int64_t turn);
 
 // Find what `frame` attends to: only entries before it.
 void sam_bank_attended(const struct sam_bank *b, int64_t frame, struct sam_attended *a);
+
+// ---- With limits.scored: scored.c
+
+// Whether a tracked frame with this object score, a logit, and this predicted IoU is kept.
+bool sam_bank_keeps(float score, float iou);
+// Tell of the last frame whether it is kept: if not, it is forgotten when the next one is over. So
+// the one that was told of before is forgotten here. Before the next frame begins, once or more
+// often. Without limits.scored nothing happens.
+void sam_bank_judge(struct sam_bank *b, int64_t frame, bool good);
+
+// For the bank itself. The entry of a frame, or NULL; add an entry, the latest; take one away.
+const struct sam_bank_scored *sam_scored_find(const struct sam_bank *b, int64_t frame);
+void sam_scored_add(struct sam_bank *b, const struct sam_bank_scored *entry);
+void sam_scored_drop(struct sam_bank *b, int64_t frame);
+// Mark the slots that `frame` attends to.
+void sam_scored_hold(const struct sam_bank *b, int64_t frame, bool *maps, bool *pointers);
+// How many ranks there are for a frame, the last frame's is 1. That of rank r is entry end - r;
+// with `prompted` rank 1 is a conditioning frame and has none.
+struct sam_scored_ranks {
+    int count, end;
+    bool prompted;
+};
+struct sam_scored_ranks sam_scored_rank(const struct sam_bank *b, int64_t frame);
 
 #endif // SAM_BANK_H

@@ -17,13 +17,14 @@ struct sam_triangle {
     float centre, inverse_width, norm;
 };
 
-// Storage for mask prompts, one bit per pixel of the network's input, as sam_mask_stretch() makes
+// Storage for mask prompts, one bit per pixel of a mask of side x side, as sam_mask_stretch() makes
 // them. It is allocated at open.
 struct sam_mask_pool {
     uint8_t *bits;
     bool *taken;
-    int side, count; // S; number of masks
-    struct sam_triangle *column; // scratch to stretch a mask: S, and S floats in `row`
+    int side, count; // of a mask, px; number of masks
+    int input;       // side of the square that points are in, S; 0: it is `side`
+    struct sam_triangle *column; // scratch to stretch a mask: `side`, and as many floats in `row`
     float *row;
 };
 
@@ -71,7 +72,13 @@ int sam_mask_take(struct sam_mask_pool *pool);
 bool sam_mask_has_room(const struct sam_mask_pool *pool);
 int sam_mask_put(struct sam_mask_pool *pool, const uint8_t *bits);
 
-// Expand a mask to floats 0 and 1, S x S.
+// Side of the square that points are in, px.
+static inline int sam_input_side(const struct sam_mask_pool *pool)
+{
+    return pool->input ? pool->input : pool->side;
+}
+
+// Expand a mask to floats 0 and 1, side x side.
 void sam_mask_expand(const struct sam_mask_pool *pool, int mask, float *dst);
 bool sam_mask_any(const struct sam_mask_pool *pool, int mask);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "model/family.h"
 #include "prompts.h"
 #include "track/memory/history.h"
 #include "track/tracker.h"
@@ -118,7 +119,7 @@ static void interact_mask(struct sam_tracker *t, struct sam_tracked *o, int mask
     struct sam_decoded *out = &s->out;
     const struct sam_tensor image = t->mem.state.features.image;
     const struct sam_tensor pointer = sam_first(out->pointer, 1);
-    const int side = m->config.image_size / 4;
+    const int side = sam_logits_side(&m->config);
     float *full = t->mem.host.staging;
     const float one = 1;
     const float presence = sam_mask_any(&t->mem.host.masks, mask) ? MASK_PRESENCE : -MASK_PRESENCE;
@@ -263,19 +264,21 @@ void sam_interact(struct sam_tracker *t, struct sam_tracked *o)
     struct sam_interactions *given = sam_given(t, o, t->frame);
     assert(o->row >= 0 && given->count);
     const bool start = is_start(t, o);
+    const bool whole = t->model->config.family->whole_masks &&
+                       given->item[given->count - 1].mask >= 0;
     const struct sam_bank_slots slots = sam_bank_prompt(&o->bank, t->frame);
 
     t->about = (struct sam_about) { SAM_TURN_PROMPT, &o, 1 };
     x->row.host[0] = o->row;
     x->map_to.host[0] = slots.map;
     x->pointer_to.host[0] = slots.pointer;
-    x->binary.host[0] = 1;
+    x->binary.host[0] = !whole;
     sam_kept_tell(t, o, 0, o->bank.num_cond);
     interact(t, o, given, start);
     int64_t began = sam_now();
     refine_prompted(t);
     t->times.decode += sam_lap(&began);
-    sam_remember(t, &(struct sam_batch) { &o, 1, 1, 0 });
+    (whole ? sam_remember_given : sam_remember)(t, &(struct sam_batch) { &o, 1, 1, 0 });
     t->times.remember += sam_lap(&began);
     t->about = (struct sam_about) { 0 };
     o->started = true;

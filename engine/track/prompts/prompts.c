@@ -255,7 +255,7 @@ int sam_interaction_read(struct sam_interaction *out, const struct sam_prompt *p
         size[0] = (float) p->space_width;
         size[1] = (float) p->space_height;
     }
-    if (p->has_box && read_box(out, p, size, pool->side, error))
+    if (p->has_box && read_box(out, p, size, sam_input_side(pool), error))
         return SAM_EINVAL;
-    return read_points(out, p, size, pool->side, error);
+    return read_points(out, p, size, sam_input_side(pool), error);
 }

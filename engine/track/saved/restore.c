@@ -229,7 +229,8 @@ static void get_frames(struct cursor *c, int64_t *list, int count)
 }
 
 // A prompt of the next frame; false: no tracker has one like it.
-static bool get_prompt(struct cursor *c, struct saved_object *o, int i, int side)
+static bool get_prompt(struct cursor *c, struct saved_object *o, int i,
+                       const struct sam_mask_pool *pool)
 {
     struct sam_interaction *one = &o->pending.item[i];
     const uint32_t points = get32(c), box = get32(c), more = get32(c);
@@ -244,7 +245,7 @@ static bool get_prompt(struct cursor *c, struct saved_object *o, int i, int side
     for (uint32_t k = 0; k < points; k++) {
         for (int axis = 0; axis < 2; axis++) {
             const float x = get_float(c);
-            if (!(x >= 0 && x <= (float) side)) // a NaN neither
+            if (!(x >= 0 && x <= (float) sam_input_side(pool))) // a NaN neither
                 return false;
             one->xy[k][axis] = x;
         }
@@ -256,12 +257,13 @@ static bool get_prompt(struct cursor *c, struct saved_object *o, int i, int side
     }
     if (mask) {
         one->mask = 0;
-        o->mask[i] = take(c, sam_mask_bytes(side));
+        o->mask[i] = take(c, sam_mask_bytes(pool->side));
     }
     return !c->bad;
 }
 
-static bool get_pending(struct cursor *c, struct saved_object *o, int side)
+static bool get_pending(struct cursor *c, struct saved_object *o,
+                        const struct sam_mask_pool *pool)
 {
     struct sam_interaction all;
 
@@ -270,7 +272,7 @@ static bool get_pending(struct cursor *c, struct saved_object *o, int side)
         return false;
     o->pending.count = (int) o->num_pending;
     for (int i = 0; i < o->pending.count; i++)
-        if (!get_prompt(c, o, i, side))
+        if (!get_prompt(c, o, i, pool))
             return false;
     for (int i = 1; i <= o->pending.count; i++)
         if (sam_interactions_points(&o->pending, i, &all) < 0 ||
@@ -320,13 +322,13 @@ static bool get_object(struct cursor *c, struct saved_object *o, const struct sa
     o->num_cond = get32(c);
     o->num_recent = get32(c);
     if (c->bad || o->num_cond > (uint32_t) t->limits.max_cond + 1 ||
-        o->num_recent > (uint32_t) t->limits.num_pointers - 1)
+        o->num_recent > (uint32_t) (t->limits.num_pointers - !t->limits.scored))
         return false;
     o->frames.num_cond = (int) o->num_cond;
     o->frames.num_recent = (int) o->num_recent;
     get_frames(c, o->frames.cond, o->frames.num_cond);
     get_frames(c, o->frames.recent, o->frames.num_recent);
-    return get_pending(c, o, t->mem.host.masks.side) && frames_fit(t, h, &o->frames);
+    return get_pending(c, o, &t->mem.host.masks) && frames_fit(t, h, &o->frames);
 }
 
 static bool is_object(const struct saved_object *o, const struct sam_saved_header *h, int last_slot)
@@ -395,7 +397,7 @@ static bool visit_memory(struct cursor *c, struct sam_tracker *t, const struct s
         if (bank)
             at = sam_bank_find(bank, sam_bank_turn(bank, f->recent[i]));
         if (!see(c, t, sam_slice(s->pointers, at.pointer)) ||
-            (sam_saved_has_map(&t->limits, f->recent[i], last) &&
+            (sam_saved_has_map(&t->limits, f, i, last) &&
              !see(c, t, sam_slice(s->maps, at.map))))
             return false;
     }
@@ -532,7 +534,8 @@ static void begin_object(struct sam_tracker *t, struct sam_tracked *o, const str
                                 .born = t->frame + !s->num_cond,
                                 .iou = s->iou, .score = s->score,
                                 .state = (enum sam_object_state) s->state,
-                                .presence = { absent, s->lost } };
+                                .presence = { absent, s->lost,
+                                              !sam_bank_keeps(s->score, s->iou) } };
     o->was_tracked = o->started;
     o->presence_before = o->presence;
     sam_history_init(t, o);

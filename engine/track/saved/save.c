@@ -125,6 +125,7 @@ static struct sam_bank bank_of(const struct sam_tracker *t, const struct sam_tra
 
     if (o->presence.absent)
         sam_bank_forget(&b, t->frame);
+    sam_bank_judge(&b, t->frame, !o->presence.doubted);
     return b;
 }
 
@@ -134,7 +135,10 @@ static struct sam_saved_frames frames_of(const struct sam_tracker *t, const stru
 
     for (; f.num_cond < b->num_cond; f.num_cond++)
         f.cond[f.num_cond] = sam_bank_frame(b, b->cond[f.num_cond].turn);
-    for (int age = t->limits.num_pointers - 2; age >= 0; age--) {
+    const int most = t->limits.num_pointers, more = b->num_scored > most ? b->num_scored - most : 0;
+    for (int i = more; i < b->num_scored; i++)
+        f.recent[f.num_recent++] = b->scored[i].frame;
+    for (int age = most - 2; age >= 0 && !t->limits.scored; age--) {
         const int64_t turn = sam_bank_turn(b, t->frame) - age;
         if (turn >= 0 && b->pointer_turn[turn % t->limits.num_pointers] == turn)
             f.recent[f.num_recent++] = sam_bank_frame(b, turn);
@@ -227,7 +231,7 @@ static void put_memory(struct sink *s, struct sam_tracker *t, const struct sam_t
     for (int i = 0; i < f->num_recent; i++) {
         const struct sam_bank_slots slots = sam_bank_find(b, sam_bank_turn(b, f->recent[i]));
         put_tensor(s, t, sam_slice(state->pointers, slots.pointer));
-        if (sam_saved_has_map(&t->limits, f->recent[i], t->frame))
+        if (sam_saved_has_map(&t->limits, f, i, t->frame))
             put_tensor(s, t, sam_slice(state->maps, slots.map));
     }
     if (o->row >= 0)

@@ -16,7 +16,7 @@
 //
 // Which slots of the memory hold what is not stored: restoring makes a new bank by adding the
 // frames in order. Forgotten frames are left out: the frames before them have
-// the numbers that leave no gap.
+// the numbers that leave no gap; with limits.scored they keep theirs.
 #ifndef SAM_SAVED_H
 #define SAM_SAVED_H
 
@@ -62,16 +62,20 @@ struct sam_saved_frames {
     int64_t cond[SAM_SAVED_COND], recent[SAM_MAX_POINTERS]; // ascending
 };
 
-// Whether the frame after `last` attends to the map, or the pointer, of a recent frame.
-static inline bool sam_saved_has_map(const struct sam_bank_limits *l, int64_t frame, int64_t last)
+// Whether the frame after `last` attends to the map, or the pointer, of recent frame i.
+static inline bool sam_saved_has_map(const struct sam_bank_limits *l,
+                                     const struct sam_saved_frames *f, int i, int64_t last)
 {
-    return frame > last - (l->num_maskmem - 1);
+    const bool prompted = f->num_cond && f->cond[f->num_cond - 1] == last; // has the first rank
+
+    return l->scored ? f->num_recent - i + prompted < l->num_maskmem
+                     : f->recent[i] > last - (l->num_maskmem - 1);
 }
 
 static inline bool sam_saved_has_pointer(const struct sam_bank_limits *l, int64_t frame,
                                          int64_t last)
 {
-    return frame > last - (l->num_pointers - 1);
+    return l->scored || frame > last - (l->num_pointers - 1);
 }
 
 // A file that was read and checked.

@@ -206,6 +206,8 @@ static struct sam_info describe(const struct sam_tracker *t)
         .overlaps = q->overlaps, .wgmma = q->wgmma, .without = q->without,
         .num_twins = q->num_twins, .twins = q->twins,
         .image_size = t->model->config.image_size,
+        .mask_side = sam_mask_side(&t->model->config),
+        .logits_side = sam_logits_side(&t->model->config),
         .max_objects = t->params.max_objects, .bytes_planned = t->plan.total_bytes,
         .open_ns = t->open_ns, .warm_ns = t->warm_ns, .graphs = t->graphs.count,
         .graph_replays = t->graphs.replays, .graph_misses = t->graphs.misses,

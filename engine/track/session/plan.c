@@ -28,18 +28,22 @@ int sam_batch_size(const struct sam_queue *q, const struct sam_config *c, int ma
 
 struct sam_bank_limits sam_limits_of(const struct sam_params *params, const struct sam_config *c)
 {
-    return (struct sam_bank_limits) { .max_cond = params->max_cond_frames,
+    const int asked = params->max_cond_frames, most = c->family->max_cond;
+
+    return (struct sam_bank_limits) { .max_cond = most && most < asked ? most : asked,
+                                      .latest_only = most > 0,
                                       .num_maskmem = c->num_maskmem,
                                       .num_pointers = SAM_MAX_POINTERS,
                                       .history = params->history,
-                                      .present_only = sam_refine_forgets_absent(c) };
+                                      .present_only = sam_refine_forgets_absent(c),
+                                      .scored = c->selection == SAM_SELECT_SCORED };
 }
 
 // What a frame shows is made when all its objects are done.
 static void lay_out_shown(struct sam_scratch *s, const struct sam_config *c,
                           const struct sam_params *p, int max_objects, struct sam_arena *a)
 {
-    const int side = c->image_size / 4;
+    const int side = sam_logits_side(c);
 
     if (p->edges != SAM_EDGES_NONE)
         s->luma = sam_arena_tensor(a, SAM_F32, 1, 1, side, side);
@@ -56,7 +60,7 @@ static void lay_out_objects(struct sam_scratch *s, struct sam_refine_memory *ref
 {
     const enum sam_type type = sam_queue_type(q);
     const int h = sam_grid(c), n = h * h, d = c->d_model, m = c->mem_dim;
-    const int low = c->image_size / 4 * (c->image_size / 4);
+    const int low = sam_logits_side(c) * sam_logits_side(c);
     const int pointers = sam_bank_max_pointers(l);
     const int max_keys = sam_bank_max_maps(l) * c->memory.map_tokens +
                          pointers * c->memory.pointer_tokens;
@@ -73,8 +77,8 @@ static void lay_out_objects(struct sam_scratch *s, struct sam_refine_memory *ref
     s->stored = sam_memory_stored(s->memory, c, a);
     s->conditioned = sam_arena_tensor(a, SAM_F32, 1, h, h, d);
     s->dense = sam_arena_tensor(a, SAM_F32, 1, h, h, d);
-    s->full_mask = sam_arena_tensor(a, SAM_F32, 1, c->image_size, c->image_size, 1);
-    s->mask_logits = sam_arena_tensor(a, SAM_F32, 1, c->image_size / 4, c->image_size / 4, 1);
+    s->full_mask = sam_arena_tensor(a, SAM_F32, 1, sam_mask_side(c), sam_mask_side(c), 1);
+    s->mask_logits = sam_arena_tensor(a, SAM_F32, 1, sam_logits_side(c), sam_logits_side(c), 1);
     s->sparse = sam_arena_tensor(a, SAM_F32, 1, 1, SAM_MAX_SPARSE, d);
 
     // Attention, decoder, memory encoder, compressor and prompt encoder take turns.
@@ -160,7 +164,7 @@ static void lay_out_state(struct sam_state *s, const struct sam_config *c, enum 
                           const struct sam_bank_limits *l, int max_objects,
                           const struct sam_tensor *input, struct sam_arena *a)
 {
-    const int low = c->image_size / 4 * (c->image_size / 4), rows = max_objects + 1;
+    const int low = sam_logits_side(c) * sam_logits_side(c), rows = max_objects + 1;
 
     s->features = lay_out_features(c, type, a);
     for (int i = 0; i < l->history; i++)
@@ -181,7 +185,7 @@ static void lay_out_host(struct sam_host *x, const struct sam_config *c,
                          const struct sam_bank_limits *l, int max_objects, int batch, bool poison,
                          struct sam_arena *a)
 {
-    const size_t n = (size_t) max_objects, side = (size_t) c->image_size;
+    const size_t n = (size_t) max_objects, side = (size_t) sam_mask_side(c);
     const size_t past = n * (size_t) l->history;
     const size_t sines = (size_t) batch * (size_t) sam_bank_max_pointers(l) * (size_t) c->d_model;
     const size_t sparse = (size_t) SAM_MAX_SPARSE * (size_t) c->d_model;
@@ -196,9 +200,10 @@ static void lay_out_host(struct sam_host *x, const struct sam_config *c,
     x->banks = past ? sam_arena_bytes(a, past * sizeof(x->banks[0])) : NULL;
     x->presences = past ? sam_arena_bytes(a, past * sizeof(x->presences[0])) : NULL;
     x->encoded = past ? sam_arena_bytes(a, (size_t) l->history * sizeof(bool)) : NULL;
-    x->masks.side = c->image_size;
+    x->masks.side = sam_mask_side(c);
+    x->masks.input = c->image_size;
     x->masks.count = (MASKS_PER_OBJECT + (past ? MORE_MASKS : 0)) * max_objects;
-    x->masks.bits = sam_arena_bytes(a, (size_t) x->masks.count * sam_mask_bytes(c->image_size));
+    x->masks.bits = sam_arena_bytes(a, (size_t) x->masks.count * sam_mask_bytes(x->masks.side));
     x->masks.taken = sam_arena_bytes(a, (size_t) x->masks.count * sizeof(bool));
     x->masks.column = sam_arena_bytes(a, side * sizeof(x->masks.column[0]));
     x->masks.row = sam_arena_bytes(a, side * sizeof(float));

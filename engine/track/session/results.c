@@ -17,6 +17,7 @@ static void update_state(struct sam_tracked *o, int lost_after)
                          : before->absent < lost_after ? before->absent + 1
                                                        : lost_after;
     o->presence.lost = o->presence.absent >= lost_after;
+    o->presence.doubted = !sam_bank_keeps(o->score, o->iou);
     if (o->is_first)
         o->state = SAM_OBJECT_NEW;
     else if (present)

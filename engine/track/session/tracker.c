@@ -592,7 +592,7 @@ static int read_result(struct sam_tracker *t, const struct sam_tracked *o, const
                        float *dst, size_t capacity, int shape[4], struct sam_error *error)
 {
     const struct sam_state *s = &t->mem.state;
-    const int side = t->model->config.image_size / 4, h = sam_grid(&t->model->config);
+    const int side = sam_logits_side(&t->model->config), h = sam_grid(&t->model->config);
     const struct sam_bank_slots slots = sam_bank_find(&o->bank, sam_bank_turn(&o->bank, o->done));
     const int one[4] = { 1, 1, 1, 1 };
 
