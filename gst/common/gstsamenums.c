@@ -132,6 +132,7 @@ gst_sam_track_reset_on_get_type (void)
     {GST_SAM_TRACK_RESET_ON_NONE, "Objects stay", "none"},
     {GST_SAM_TRACK_RESET_ON_CUT, "At scene cuts", "cut"},
     {GST_SAM_TRACK_RESET_ON_DISCONT, "At frames that follow a gap", "discont"},
+    {GST_SAM_TRACK_RESET_ON_NEVER, "Objects stay, after seeks too", "never"},
     {0, NULL, NULL},
   };
 

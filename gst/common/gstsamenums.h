@@ -78,6 +78,7 @@ typedef enum
  * @GST_SAM_TRACK_RESET_ON_NONE: objects stay
  * @GST_SAM_TRACK_RESET_ON_CUT: at scene cuts
  * @GST_SAM_TRACK_RESET_ON_DISCONT: at frames that follow a gap in the stream
+ * @GST_SAM_TRACK_RESET_ON_NEVER: objects stay, after seeks too
  *
  * Where all objects end within a stream.
  */
@@ -86,6 +87,7 @@ typedef enum
   GST_SAM_TRACK_RESET_ON_NONE,
   GST_SAM_TRACK_RESET_ON_CUT,
   GST_SAM_TRACK_RESET_ON_DISCONT,
+  GST_SAM_TRACK_RESET_ON_NEVER,
 } GstSamTrackResetOn;
 
 /**

@@ -553,8 +553,7 @@ apply (GstSamPending * pending, sam_tracker * tracker, GstSamPrompt * prompt,
   return TRUE;
 }
 
-/* What the last reset asked for, where the tracker is. An object may have been
- * bound in between. */
+/* What the last reset or jump asked for. An object may be bound since. */
 static void
 finish_reset (GstSamPending * pending, sam_tracker * tracker)
 {
@@ -567,8 +566,10 @@ finish_reset (GstSamPending * pending, sam_tracker * tracker)
     pending->num_bound = 0;
     pending->reset = FALSE;
     pending->resets++;
-    gst_sam_late_forget (&pending->late);
   }
+  if (reset || pending->jumped)
+    gst_sam_late_forget (&pending->late);
+  pending->jumped = FALSE;
   gst_sam_mutex_unlock (&pending->lock);
   if (reset)
     sam_tracker_clear (tracker);

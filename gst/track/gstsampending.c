@@ -5,6 +5,9 @@
 
 /* Different labels that prompts may give, in an element's life. */
 #define MAX_LABELS 4096
+/* Why prompts with a running time are refused where the stream jumps. */
+#define OTHER_SEGMENT "its running time is of another segment, expected is " \
+    "one of the segment that begins"
 
 void
 gst_sam_pending_init (GstSamPending * pending)
@@ -533,8 +536,19 @@ gst_sam_pending_reset (GstSamPending * pending,
   timed = take_some (pending, FALSE);
   pending->reset = TRUE;
   gst_sam_mutex_unlock (&pending->lock);
-  refuse_timed (pending, timed, "its running time is of another segment, "
-      "expected is one of the segment that begins", calls);
+  refuse_timed (pending, timed, OTHER_SEGMENT, calls);
+}
+
+void
+gst_sam_pending_jump (GstSamPending * pending, const GstSamPendingCalls * calls)
+{
+  GArray *timed;
+
+  gst_sam_mutex_lock (&pending->lock);
+  timed = take_some (pending, FALSE);
+  pending->jumped = TRUE;
+  gst_sam_mutex_unlock (&pending->lock);
+  refuse_timed (pending, timed, OTHER_SEGMENT, calls);
 }
 
 void
@@ -581,7 +595,7 @@ gst_sam_pending_stop (GstSamPending * pending)
   drop_waiting (pending);
   pending->num_known = 0;
   pending->num_bound = 0;
-  pending->reset = FALSE;
+  pending->reset = pending->jumped = FALSE;
   pending->last_id = 0;
   gst_sam_late_forget (&pending->late);
   pending->width = pending->height = 0;

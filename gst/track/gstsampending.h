@@ -64,6 +64,7 @@ typedef struct
 
   gint width, height;           /* of the frames, 0: not known yet */
   gboolean reset;               /* the tracker must forget its objects */
+  gboolean jumped;              /* the times of its frames are void */
   guint resets;                 /* how often it did, or got others */
   guint restores;               /* how often it got others */
   GstSamWords words;            /* for the detector */
@@ -217,6 +218,11 @@ void gst_sam_pending_set_label (GstSamPending * pending, guint64 id,
  * for new objects. Prompts with a running time are refused, as it was of the
  * stream that ends. */
 void gst_sam_pending_reset (GstSamPending * pending,
+    const GstSamPendingCalls * calls);
+
+/* Streaming thread. The stream jumps, and objects stay: prompts with a running
+ * time are refused, all others are kept. */
+void gst_sam_pending_jump (GstSamPending * pending,
     const GstSamPendingCalls * calls);
 
 /* Streaming thread. Refuse the prompts with a running time: no frame comes. */

@@ -559,10 +559,10 @@ install_scene_properties (GObjectClass * klass)
   /**
    * GstSamTrack:reset-on:
    *
-   * Where all objects end within a stream, as they do where a stream begins or
-   * jumps, and #GstSamTrack:initial-prompt is applied again: at scene cuts, or
-   * at frames that follow a gap (`GST_BUFFER_FLAG_DISCONT`). An element message
-   * `samtrack-reset` tells each. Cuts are not seen in frames in GPU memory.
+   * Where all objects end within a stream, as they do where one begins or jumps
+   * (not with `never`), and #GstSamTrack:initial-prompt is applied again: at
+   * scene cuts, which are not seen in GPU memory, or at frames that follow a
+   * gap. An element message `samtrack-reset` tells each.
    *
    * Since: 0.1
    */

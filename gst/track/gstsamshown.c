@@ -63,6 +63,17 @@ gst_sam_track_forget_frame (GstSamTrack * self)
   gst_sam_track_show (self);
 }
 
+/* What was found belongs to frames that are past. */
+static void
+forget_frames (GstSamTrack * self)
+{
+  self->passed = 0;
+  self->found->looked = FALSE;
+  gst_sam_worker_forget (&self->worker, self->number);
+  gst_sam_follow_forget (self->follow, self->number);
+  gst_sam_track_forget_frame (self);
+}
+
 void
 gst_sam_track_reset (GstSamTrack * self)
 {
@@ -73,12 +84,27 @@ gst_sam_track_reset (GstSamTrack * self)
   if (!self->since_reset)
     return;
   self->since_reset = 0;
-  self->passed = 0;
-  self->found->looked = FALSE;
-  gst_sam_worker_forget (&self->worker, self->number);
-  gst_sam_follow_forget (self->follow, self->number);
+  forget_frames (self);
   gst_sam_pending_reset (self->pending, &calls);
-  gst_sam_track_forget_frame (self);
   if (gst_sam_track_load_initial_tracks (self))
     gst_sam_track_apply_initial_prompt (self);
+}
+
+void
+gst_sam_track_jump (GstSamTrack * self)
+{
+  const GstSamPendingCalls calls = { gst_sam_track_refuse, gst_sam_step_moved,
+    self
+  };
+  gint mode;
+
+  gst_sam_object_lock (self);
+  mode = self->reset_on;
+  gst_sam_object_unlock (self);
+  if (mode != GST_SAM_TRACK_RESET_ON_NEVER) {
+    gst_sam_track_reset (self);
+  } else if (self->since_reset) {
+    forget_frames (self);
+    gst_sam_pending_jump (self->pending, &calls);
+  }
 }

@@ -336,7 +336,7 @@ gst_sam_track_sink_event (GstBaseTransform * base, GstEvent * event)
       gst_sam_worker_interrupt (&self->worker, FALSE);
       gst_sam_follow_interrupt (self->follow, FALSE);
       gst_sam_qos_flush (&self->qos);
-      gst_sam_track_reset (self);
+      gst_sam_track_jump (self);
       break;
     default:
       break;

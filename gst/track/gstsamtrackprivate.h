@@ -204,6 +204,10 @@ void gst_sam_track_forget_frame (GstSamTrack * self);
  * thread. */
 void gst_sam_track_reset (GstSamTrack * self);
 
+/* The same after a seek, unless reset-on is never: then the objects stay, and
+ * are looked for on the frame that comes. */
+void gst_sam_track_jump (GstSamTrack * self);
+
 /* gstsamtransform.c */
 
 GstFlowReturn gst_sam_track_transform_ip (GstBaseTransform * base,

@@ -412,7 +412,7 @@ follow_jumps (GstSamTrack * self, GstBuffer * buf)
   if (!gst_sam_timeline_jumps (&self->timeline, segment, GST_BUFFER_PTS (buf)))
     return;
   GST_INFO_OBJECT (self, "the stream jumps to %" GST_SEGMENT_FORMAT, segment);
-  gst_sam_track_reset (self);
+  gst_sam_track_jump (self);
 }
 
 /* GAP frames have no pixels that count. */

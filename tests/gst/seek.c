@@ -6,6 +6,8 @@
 
 #include "track/gstsamtimeline.h"
 
+#include <string.h>
+
 #define WIDTH 64
 #define HEIGHT 48
 #define FRAME (GST_SECOND / 10)
@@ -505,6 +507,54 @@ GST_START_TEST (test_reset_on)
 
 GST_END_TEST;
 
+/* Two objects, a flush (a seek), a jump without one: with reset-on=never both
+ * stay under their ids, on the masks of the new frames, and initial-prompt is
+ * not applied again; a prompt for a time before the seek is refused. */
+GST_START_TEST (test_never)
+{
+  GstHarness *h = sam_harness_new ("samtrack reset-on=never history-idle=true "
+      "initial-prompt=" SQUARE_POINT, GST_VIDEO_FORMAT_GRAY8, WIDTH, HEIGHT);
+  GstBus *bus = sam_harness_add_bus (h);
+  GstSegment segment;
+  GstBuffer *buf;
+  gchar *text = NULL;
+  guint n;
+
+  for (n = 0; n < 8; n++) {
+    buf = sam_harness_frame (h, n % 3);
+    GST_BUFFER_PTS (buf) = (n < 5 ? n : 100 + n) * FRAME;
+    if (n == 2 || n == 5) {
+      gst_segment_init (&segment, GST_FORMAT_TIME);
+      if (n == 2) {
+        g_signal_emit_by_name (h->element, "prompt",
+            SQUARE_POINT ",running-time=900000000");
+        gst_harness_push_event (h, gst_event_new_flush_start ());
+        gst_harness_push_event (h, gst_event_new_flush_stop (TRUE));
+      }
+      gst_harness_push_event (h, gst_event_new_segment (&segment));
+    }
+    buf = gst_harness_push_and_pull (h, buf);
+    fail_unless_equals_int (sam_get_num_objects (sam_get_meta (buf)), 1);
+    fail_unless_equals_uint64 (sam_get_id (sam_get_meta (buf), 0), 1);
+    fail_unless_equals_string (gst_structure_get_string (sam_get_meta (buf),
+            "state"), "ok");
+    gst_buffer_unref (buf);
+  }
+  fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_WARNING, &text),
+      1);
+  fail_unless (strstr (text, "is of another segment") != NULL, "%s", text);
+  g_free (text);
+  buf = sam_harness_frame (h, 0);
+  gst_harness_push_event (h, gst_event_new_stream_start ("another"));
+  gst_harness_push_event (h, gst_event_new_segment (&segment));
+  buf = gst_harness_push_and_pull (h, buf);
+  fail_unless_equals_uint64 (sam_get_id (sam_get_meta (buf), 0), 3);
+  gst_buffer_unref (buf);
+  sam_harness_close (h, bus);
+}
+
+GST_END_TEST;
+
 static Suite *
 seek_suite (void)
 {
@@ -522,6 +572,9 @@ seek_suite (void)
   tcase_add_test (tc, test_initial_prompt_of_a_larger_stream);
   tc = sam_tcase_new (s, "overlay");
   tcase_add_test (tc, test_the_overlay_forgets_too);
+  tc = sam_tcase_new_tiny (s, "reset-on");
+  tcase_add_loop_test (tc, test_reset_on, 0, G_N_ELEMENTS (reset_on));
+  tcase_add_test (tc, test_never);
   return s;
 }
 
