@@ -4,6 +4,7 @@
 
 #include "gstsamcompose.h"
 
+#include "gstsamcaption.h"
 #include "gstsampoints.h"
 
 #include <string.h>
@@ -151,6 +152,18 @@ add_label (GstSamDrawing * d, const GstSamObject * object)
         gst_sam_drawing_get_colour (d, current ? rgb : contrast, strength));
 }
 
+static void
+write_lost (const GstSamDrawing * d, const GstSamObject * object,
+    const gchar * tracker, gchar text[GST_SAM_DRAWING_MAX_TEXT])
+{
+  gchar name[MAX_NAME] = "";
+
+  if (d->style->names && object->label)
+    copy_name (name, object->label);
+  g_snprintf (text, GST_SAM_DRAWING_MAX_TEXT, "%s#%" G_GUINT64_FORMAT
+      "%s%s lost", tracker, object->id, *name ? " " : "", name);
+}
+
 /* In the lower left corner, a line for each; behind the first tracker, to the
  * right of that. The last line counts those that have none. */
 static void
@@ -158,6 +171,8 @@ add_lost (GstSamDrawing * d)
 {
   const gint height = gst_sam_drawing_get_text_height (d), gap = 2 * d->scale;
   const gint column = gst_sam_drawing_get_text_width (d, "2#123 lost") + gap;
+  const gint bottom = d->style->has_bar ? gst_sam_caption_get_bar (d).y :
+      d->height;
   guint lost = 0, lines, line = 0, i;
 
   for (i = 0; i < d->report->num_objects; i++)
@@ -178,10 +193,9 @@ add_lost (GstSamDrawing * d)
     if (is_rest)
       g_snprintf (text, sizeof text, "%s+%u lost", tracker, lost - lines + 1);
     else
-      g_snprintf (text, sizeof text, "%s#%" G_GUINT64_FORMAT " lost", tracker,
-          object->id);
+      write_lost (d, object, tracker, text);
     rect.x = gap + (gint) MIN (d->tracker, 64) * column;
-    rect.y = d->height - (gint) (lines - line) * (height + gap);
+    rect.y = bottom - (gint) (lines - line) * (height + gap);
     rect.w = gst_sam_drawing_get_text_width (d, text);
     rect.h = height;
     rgb = is_rest ? 0xffffff : gst_sam_drawing_get_rgb (d, object);
@@ -212,9 +226,8 @@ add_patches (GstSamDrawing * d)
     gst_sam_points_add (d);
 }
 
-/* All that is painted, at even coordinates: chroma is blended in pairs. */
-static gboolean
-find_area (GstSamDrawing * d)
+gboolean
+gst_sam_compose_end (GstSamDrawing * d)
 {
   const GstSamReport *report = d->report;
   const gint width = d->width, height = d->height;
@@ -270,5 +283,5 @@ gst_sam_compose (GstSamDrawing * d, const GstSamPaintStyle * style,
   gst_sam_drawing_begin (d, style, report, tracker, info);
   colour_masks (d);
   add_patches (d);
-  return find_area (d);
+  return gst_sam_compose_end (d);
 }

@@ -13,6 +13,10 @@ gboolean gst_sam_compose (GstSamDrawing * drawing,
     const GstSamPaintStyle * style, const GstSamReport * report, guint tracker,
     const GstVideoInfo * info);
 
+/* End a drawing: find the area that it paints, at even coordinates, since
+ * chroma is blended in pairs. Returns FALSE if there is nothing to paint. */
+gboolean gst_sam_compose_end (GstSamDrawing * drawing);
+
 G_END_DECLS
 
 #endif /* __GST_SAM_COMPOSE_H__ */

@@ -57,8 +57,8 @@ gst_sam_drawing_begin (GstSamDrawing * d, const GstSamPaintStyle * style,
   d->tracker = tracker;
   d->width = GST_VIDEO_INFO_WIDTH (info);
   d->height = GST_VIDEO_INFO_HEIGHT (info);
-  /* 14 pixels high letters at 360 lines, 28 at 1080 */
-  d->scale = MAX (1, (d->height + 180) / 270);
+  /* 14 pixels high letters at 360 lines, 28 at 1080; upright as lying */
+  d->scale = MAX (1, (MIN (d->width, d->height) + 180) / 270);
   d->strength = style->dim_stale && report->state == GST_SAM_REPORT_STALE ?
       STALE_STRENGTH : 1;
   /* not the flag: GStreamer 1.22 forgot it at AV12 */
@@ -223,20 +223,33 @@ add_glyph (guint32 * bits, gint words, gchar c, gint column)
   }
 }
 
-static void
-add_shades (GstSamDrawing * d, GstSamRect rect, const GstSamWriting * w,
+guint32 *
+gst_sam_drawing_add_shades (GstSamDrawing * d, GstSamRect rect,
     guint32 colour, guint32 ink)
 {
-  const gint words = (w->width + 3) / 4 * w->height;
+  const gint64 words = ((gint64) rect.w + 3) / 4 * rect.h;
   struct sam_patch *patch = gst_sam_drawing_add_rect (d, rect.x, rect.y,
-      w->width, w->height, colour);
+      rect.w, rect.h, colour);
 
+  if (d->num_shades + words > MAX_SHADES)
+    return NULL;
   patch->ink = ink;
   patch->scale = SAM_PATCH_SHADES;
   patch->first = d->overlay.num_words;
-  memcpy (d->bits + patch->first, w->shades, words * sizeof *d->bits);
   d->overlay.num_words += words;
   d->num_shades += words;
+  return d->bits + patch->first;
+}
+
+void
+gst_sam_drawing_add_writing (GstSamDrawing * d, gint x, gint y,
+    const GstSamWriting * w, guint32 colour, guint32 ink)
+{
+  const GstSamRect rect = { x, y, w->width, w->height };
+  guint32 *bits = gst_sam_drawing_add_shades (d, rect, colour, ink);
+
+  if (bits)
+    memcpy (bits, w->shades, (w->width + 3) / 4 * w->height * sizeof *bits);
 }
 
 /* A text at the upper left corner of @rect, as large as it is. */
@@ -250,7 +263,7 @@ gst_sam_drawing_add_text (GstSamDrawing * d, GstSamRect rect,
   gint i;
 
   if (writing) {
-    add_shades (d, rect, writing, colour, ink);
+    gst_sam_drawing_add_writing (d, rect.x, rect.y, writing, colour, ink);
     return;
   }
   patch = gst_sam_drawing_add_rect (d, rect.x, rect.y, rect.w, rect.h, colour);

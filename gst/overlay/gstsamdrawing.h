@@ -19,6 +19,7 @@ typedef struct
   gboolean masks, outlines, boxes, ids, names, scores;
   gboolean dim_stale;           /* stale masks at half opacity */
   gboolean points;              /* of recent prompts; the current object */
+  gboolean has_bar;             /* a bar of time will be along the lower edge */
   const GstSamSelection *selection;     /* has colours; NULL: none */
 } GstSamPaintStyle;
 
@@ -120,6 +121,14 @@ struct sam_patch *gst_sam_drawing_add_rect (GstSamDrawing * drawing, gint x,
  * four; a plain rectangle if there is no room for more bits. */
 void gst_sam_drawing_add_dashes (GstSamDrawing * drawing, gint x, gint y,
     gint w, gint h, gint scale, guint32 colour, guint32 other);
+
+/* Shades to be filled in, a byte per pixel in rows of whole words: 255ths of
+ * @ink, the rest @colour. Returns NULL if there is no room for them; then it is
+ * a plain rectangle of @colour. */
+guint32 *gst_sam_drawing_add_shades (GstSamDrawing * drawing, GstSamRect rect,
+    guint32 colour, guint32 ink);
+void gst_sam_drawing_add_writing (GstSamDrawing * drawing, gint x, gint y,
+    const GstSamWriting * writing, guint32 colour, guint32 ink);
 
 /* A text, in UTF-8, at the upper left corner of @rect, which has its width and
  * height. */

@@ -11,6 +11,8 @@
 #define SIZE 0.66
 #define MARGIN (1 / 6.0)
 #define MAX_WIDTH 24
+/* Width of a block's first column, in sizes of its letters. */
+#define TAB 8
 /* Texts that are kept: scores change, and come back. */
 #define MAX_KEPT 512
 
@@ -23,11 +25,9 @@ struct _GstSamLetters
   GHashTable *kept;             /* of GstSamWriting, by text */
 };
 
-static void
-free_writing (gpointer data)
+void
+gst_sam_writing_free (GstSamWriting * writing)
 {
-  GstSamWriting *writing = data;
-
   g_free (writing->shades);
   g_free (writing);
 }
@@ -68,7 +68,7 @@ gst_sam_letters_new (void)
   pango_layout_set_single_paragraph_mode (self->layout, TRUE);
   pango_layout_set_ellipsize (self->layout, PANGO_ELLIPSIZE_END);
   self->kept = g_hash_table_new_full (g_str_hash, g_str_equal, g_free,
-      free_writing);
+      (GDestroyNotify) gst_sam_writing_free);
   return self;
 }
 
@@ -128,23 +128,18 @@ take_shades (GstSamWriting * writing, cairo_surface_t * surface)
   }
 }
 
+/* The layout with its upper left at (x, y) of a picture. */
 static GstSamWriting *
-draw (GstSamLetters * self, const gchar * text, gint height)
+draw_layout (PangoLayout * layout, gint x, gint y, gint width, gint height)
 {
-  const gint margin = height * MARGIN + 0.5;
   GstSamWriting *writing = NULL;
   cairo_surface_t *surface;
-  PangoRectangle extents;
   cairo_t *cairo;
-  gint width;
 
-  lay_out (self, text, height, &extents);
-  width = CLAMP (extents.width, 1, MAX_WIDTH * height) + 2 * margin;
   surface = cairo_image_surface_create (CAIRO_FORMAT_A8, width, height);
   cairo = cairo_create (surface);
-  cairo_move_to (cairo, margin - extents.x, (height - extents.height) / 2 -
-      extents.y);
-  pango_cairo_show_layout (cairo, self->layout);
+  cairo_move_to (cairo, x, y);
+  pango_cairo_show_layout (cairo, layout);
   if (cairo_status (cairo) == CAIRO_STATUS_SUCCESS) {
     cairo_surface_flush (surface);
     writing = g_new0 (GstSamWriting, 1);
@@ -155,6 +150,71 @@ draw (GstSamLetters * self, const gchar * text, gint height)
   }
   cairo_destroy (cairo);
   cairo_surface_destroy (surface);
+  return writing;
+}
+
+static GstSamWriting *
+draw (GstSamLetters * self, const gchar * text, gint height)
+{
+  const gint margin = height * MARGIN + 0.5;
+  PangoRectangle extents;
+
+  lay_out (self, text, height, &extents);
+  return draw_layout (self->layout, margin - extents.x,
+      (height - extents.height) / 2 - extents.y,
+      CLAMP (extents.width, 1, MAX_WIDTH * height) + 2 * margin, height);
+}
+
+/* Line breaks and tabs stay. */
+static gchar *
+make_plain (const gchar * text)
+{
+  GString *plain = g_string_new (NULL);
+  const gchar *end;
+
+  for (;; text = end + 1) {
+    gchar *piece, *clean;
+
+    end = text + strcspn (text, "\n\t");
+    piece = g_strndup (text, end - text);
+    clean = gst_sam_plain_text (piece);
+    g_string_append (plain, clean);
+    g_free (clean);
+    g_free (piece);
+    if (!*end)
+      break;
+    g_string_append_c (plain, *end);
+  }
+  return g_string_free (plain, FALSE);
+}
+
+GstSamWriting *
+gst_sam_letters_write_block (GstSamLetters * self, const gchar * text,
+    gint size, gint width, gint height)
+{
+  PangoLayout *layout = pango_layout_new (self->context);
+  PangoFontDescription *font = pango_font_description_from_string (FONT);
+  PangoTabArray *tabs = pango_tab_array_new_with_positions (1, TRUE,
+      PANGO_TAB_LEFT, TAB * size);
+  gchar *plain = make_plain (text);
+  GstSamWriting *writing;
+  PangoRectangle extents;
+
+  pango_font_description_set_absolute_size (font, size * PANGO_SCALE);
+  pango_layout_set_font_description (layout, font);
+  pango_layout_set_tabs (layout, tabs);
+  pango_layout_set_width (layout, MAX (width, 1) * PANGO_SCALE);
+  pango_layout_set_height (layout, MAX (height, 1) * PANGO_SCALE);
+  pango_layout_set_wrap (layout, PANGO_WRAP_WORD_CHAR);
+  pango_layout_set_ellipsize (layout, PANGO_ELLIPSIZE_END);
+  pango_layout_set_text (layout, plain, -1);
+  pango_layout_get_pixel_extents (layout, NULL, &extents);
+  writing = draw_layout (layout, -extents.x, -extents.y,
+      CLAMP (extents.width, 1, MAX (width, 1)), MAX (extents.height, 1));
+  g_free (plain);
+  pango_tab_array_free (tabs);
+  pango_font_description_free (font);
+  g_object_unref (layout);
   return writing;
 }
 

@@ -32,6 +32,14 @@ void gst_sam_letters_free (GstSamLetters * self);
 const GstSamWriting *gst_sam_letters_write (GstSamLetters * self,
     const gchar * text, gint height);
 
+/* A text of several lines in letters of that size, wrapped at @width px, at
+ * most @height px high: what is beyond that is left out. Columns of lines are
+ * divided by tabs. It has no margins. Free it with gst_sam_writing_free().
+ * Returns NULL if memory runs out. */
+GstSamWriting *gst_sam_letters_write_block (GstSamLetters * self,
+    const gchar * text, gint size, gint width, gint height);
+void gst_sam_writing_free (GstSamWriting * writing);
+
 G_END_DECLS
 
 #endif /* __GST_SAM_LETTERS_H__ */

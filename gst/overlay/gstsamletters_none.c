@@ -19,3 +19,15 @@ gst_sam_letters_write (GstSamLetters * self, const gchar * text, gint height)
 {
   return NULL;
 }
+
+GstSamWriting *
+gst_sam_letters_write_block (GstSamLetters * self, const gchar * text,
+    gint size, gint width, gint height)
+{
+  return NULL;
+}
+
+void
+gst_sam_writing_free (GstSamWriting * writing)
+{
+}

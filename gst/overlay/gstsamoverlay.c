@@ -10,6 +10,8 @@
  * Behind several trackers each has colours of its own. Outlines are antialiased
  * and have a dark contour.
  *
+ * #GstSamOverlay:text and #GstSamOverlay:time-bar are drawn in front of that.
+ *
  * Frames with memory:CUDAMemory are drawn on where they are, by the GPU.
  *
  * Other modes change what the masks cover, in system memory. They blur objects,
@@ -38,6 +40,7 @@
 #include "common/gstsamframe.h"
 #include "common/gstsamfrozen.h"
 #include "common/gstsammutex.h"
+#include "gstsamcaption.h"
 #include "gstsamcompose.h"
 #include "gstsamhide.h"
 
@@ -51,7 +54,11 @@ struct _GstSamOverlay
   /* properties, guarded by the object lock */
   GstSamPaintStyle style;
   GstSamHideStyle hiding;
+  GstSamCaptionStyle captions;
   gboolean is_started;
+
+  /* likewise: of the last frame */
+  GstSamBar bar;
 
   /* streaming thread only */
   GstVideoInfo info;
@@ -59,6 +66,7 @@ struct _GstSamOverlay
   GstSamPainter gpu;
   GstSamPaint paint;            /* where the GPU does not paint */
   GstSamHide hide;
+  GstSamCaption caption;
   GstClockTime time;            /* of the last frame */
   GstSamReport *report;
 };
@@ -76,6 +84,9 @@ enum
   PROP_DRAW_SCORES,
   PROP_DIM_STALE,
   PROP_DRAW_POINTS,
+  PROP_TEXT,
+  PROP_TIME_BAR,
+  PROP_TIME_MARK,
   PROP_STATS,
   PROP_HIDING,                  /* and those that follow it */
 };
@@ -88,17 +99,22 @@ G_DEFINE_TYPE (GstSamOverlay, gst_sam_overlay, GST_TYPE_BASE_TRANSFORM);
 GST_ELEMENT_REGISTER_DEFINE (samoverlay, "samoverlay", GST_RANK_NONE,
     GST_TYPE_SAM_OVERLAY);
 
-/* The selection of a frame is its own: properties may change meanwhile. Drop it
- * with gst_sam_selection_unref(). */
+/* The selection and the text of a frame are its own: properties may change
+ * meanwhile. Drop them with gst_sam_selection_unref() and
+ * g_ref_string_release(). */
 static void
 take_styles (GstSamOverlay * self, GstSamPaintStyle * style,
-    GstSamHideStyle * hiding)
+    GstSamHideStyle * hiding, GstSamCaptionStyle * captions)
 {
   gst_sam_object_lock (self);
   *style = self->style;
   gst_sam_hide_style_copy (hiding, &self->hiding);
+  *captions = self->captions;
+  if (captions->text)
+    g_ref_string_acquire (captions->text);
   gst_sam_object_unlock (self);
   style->selection = hiding->selection;
+  style->has_bar = captions->bar > 0;
 }
 
 static gboolean
@@ -159,6 +175,7 @@ gst_sam_overlay_stop (GstBaseTransform * base)
   gst_video_info_init (&self->info);
   gst_sam_object_lock (self);
   self->is_started = FALSE;
+  self->bar.duration = GST_CLOCK_TIME_NONE;
   gst_sam_object_unlock (self);
   return TRUE;
 }
@@ -186,7 +203,7 @@ gst_sam_overlay_before_transform (GstBaseTransform * base, GstBuffer * buf)
 
 /* Draw in system memory; a frame of the GPU is copied to it and back. */
 static GstFlowReturn
-draw_mapped (GstSamOverlay * self, GstBuffer * buf)
+draw_mapped (GstSamOverlay * self, GstSamDrawing * drawing, GstBuffer * buf)
 {
   GstVideoFrame frame;
   gchar *why;
@@ -205,7 +222,7 @@ draw_mapped (GstSamOverlay * self, GstBuffer * buf)
             self->info.width, self->info.height), (NULL));
     return GST_FLOW_ERROR;
   }
-  ok = gst_sam_paint_draw (&self->paint, &self->drawing, &frame, &why);
+  ok = gst_sam_paint_draw (&self->paint, drawing, &frame, &why);
   gst_video_frame_unmap (&frame);
   if (ok)
     return GST_FLOW_OK;
@@ -224,14 +241,23 @@ warn (GstSamOverlay * self, gchar * why)
   g_free (why);
 }
 
+static GstFlowReturn
+draw (GstSamOverlay * self, GstSamDrawing * drawing, GstBuffer * buf,
+    gboolean on_gpu)
+{
+  gchar *why = NULL;
+  const gboolean drawn = on_gpu && gst_sam_painter_draw_on_gpu (&self->gpu,
+      drawing, buf, &self->info, &why);
+
+  warn (self, why);
+  return drawn ? GST_FLOW_OK : draw_mapped (self, drawing, buf);
+}
+
 /* Draw one meta. The frame is not mapped if there is nothing to draw. */
 static GstFlowReturn
 draw_meta (GstSamOverlay * self, GstBuffer * buf, GstMeta * meta,
     guint tracker, const GstSamPaintStyle * style, gboolean on_gpu)
 {
-  gboolean drawn;
-  gchar *why = NULL;
-
   if (!gst_sam_meta_read (self->report, meta))
     return GST_FLOW_OK;
   gst_sam_selection_filter (style->selection, self->report);
@@ -239,10 +265,7 @@ draw_meta (GstSamOverlay * self, GstBuffer * buf, GstMeta * meta,
       !gst_sam_compose (&self->drawing, style, self->report, tracker,
           &self->info))
     return GST_FLOW_OK;
-  drawn = on_gpu && gst_sam_painter_draw_on_gpu (&self->gpu,
-      &self->drawing, buf, &self->info, &why);
-  warn (self, why);
-  return drawn ? GST_FLOW_OK : draw_mapped (self, buf);
+  return draw (self, &self->drawing, buf, on_gpu);
 }
 
 static GstFlowReturn
@@ -294,23 +317,87 @@ hide (GstSamOverlay * self, GstBuffer * buf, const GstSamHideStyle * style)
   return GST_FLOW_ERROR;
 }
 
+static GstClockTime
+get_stream_time (GstSamOverlay * self, GstBuffer * buf)
+{
+  const GstSegment *segment = &GST_BASE_TRANSFORM (self)->segment;
+
+  return segment->format == GST_FORMAT_TIME && GST_BUFFER_PTS_IS_VALID (buf) ?
+      gst_segment_to_stream_time (segment, GST_FORMAT_TIME,
+      GST_BUFFER_PTS (buf)) : GST_CLOCK_TIME_NONE;
+}
+
+/* What is in front of all else. */
+static GstFlowReturn
+draw_captions (GstSamOverlay * self, GstBuffer * buf,
+    const GstSamCaptionStyle * style)
+{
+  gint64 duration = -1;
+  gchar *why = NULL;
+  gboolean on_gpu, any;
+  GstSamBar bar;
+
+  if (style->bar > 0)
+    gst_pad_peer_query_duration (GST_BASE_TRANSFORM_SINK_PAD (self),
+        GST_FORMAT_TIME, &duration);
+  any = gst_sam_caption_compose (&self->caption, style, &self->info,
+      get_stream_time (self, buf), duration > 0 ? (GstClockTime) duration : 0,
+      &bar);
+  gst_sam_object_lock (self);
+  bar.pressed = self->bar.pressed;
+  self->bar = bar;
+  gst_sam_object_unlock (self);
+  if (!any)
+    return GST_FLOW_OK;
+  on_gpu = gst_sam_painter_open_on_gpu (&self->gpu, buf, &self->info, &why);
+  warn (self, why);
+  return draw (self, &self->caption.drawing, buf, on_gpu);
+}
+
 static GstFlowReturn
 gst_sam_overlay_transform_ip (GstBaseTransform * base, GstBuffer * buf)
 {
   GstSamOverlay *self = GST_SAM_OVERLAY (base);
   GstSamPaintStyle style;
   GstSamHideStyle hiding;
+  GstSamCaptionStyle captions;
   GstFlowReturn ret;
 
   /* A frame that is missing may come without pixels. */
   if (GST_BUFFER_FLAG_IS_SET (buf, GST_BUFFER_FLAG_GAP) &&
       !gst_buffer_get_size (buf))
     return GST_FLOW_OK;
-  take_styles (self, &style, &hiding);
+  take_styles (self, &style, &hiding, &captions);
   ret = hiding.mode == GST_SAM_OVERLAY_MODE_BLEND ?
       draw_metas (self, buf, &style) : hide (self, buf, &hiding);
+  if (ret == GST_FLOW_OK)
+    ret = draw_captions (self, buf, &captions);
   gst_sam_selection_unref (hiding.selection);
+  g_clear_pointer (&captions.text, g_ref_string_release);
   return ret;
+}
+
+/* A click on the bar of time is for the application. */
+static gboolean
+gst_sam_overlay_src_event (GstBaseTransform * base, GstEvent * event)
+{
+  GstSamOverlay *self = GST_SAM_OVERLAY (base);
+  const gchar *what = NULL;
+  GstClockTime position;
+
+  if (GST_EVENT_TYPE (event) == GST_EVENT_NAVIGATION) {
+    gst_sam_object_lock (self);
+    what = gst_sam_bar_handle (&self->bar, event, &position);
+    gst_sam_object_unlock (self);
+  }
+  if (!what)
+    return GST_BASE_TRANSFORM_CLASS (parent_class)->src_event (base, event);
+  gst_element_post_message (GST_ELEMENT (self),
+      gst_message_new_element (GST_OBJECT (self),
+          gst_structure_new ("samoverlay-time-bar", "event", G_TYPE_STRING,
+              what, "position", G_TYPE_UINT64, position, NULL)));
+  gst_event_unref (event);
+  return TRUE;
 }
 
 /* A property of the modes that change frames. */
@@ -391,6 +478,17 @@ gst_sam_overlay_set_property (GObject * object, guint id, const GValue * value,
     case PROP_DRAW_POINTS:
       style->points = g_value_get_boolean (value);
       break;
+    case PROP_TEXT:
+      g_clear_pointer (&self->captions.text, g_ref_string_release);
+      if (g_value_get_string (value))
+        self->captions.text = g_ref_string_new (g_value_get_string (value));
+      break;
+    case PROP_TIME_BAR:
+      self->captions.bar = g_value_get_double (value);
+      break;
+    case PROP_TIME_MARK:
+      self->captions.mark = g_value_get_uint64 (value);
+      break;
     default:
       G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
       break;
@@ -446,6 +544,15 @@ gst_sam_overlay_get_property (GObject * object, guint id, GValue * value,
     case PROP_DRAW_POINTS:
       g_value_set_boolean (value, style->points);
       break;
+    case PROP_TEXT:
+      g_value_set_string (value, self->captions.text);
+      break;
+    case PROP_TIME_BAR:
+      g_value_set_double (value, self->captions.bar);
+      break;
+    case PROP_TIME_MARK:
+      g_value_set_uint64 (value, self->captions.mark);
+      break;
     default:
       G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
       break;
@@ -463,6 +570,8 @@ gst_sam_overlay_finalize (GObject * object)
   gst_sam_hide_clear (&self->hide);
   gst_sam_hide_style_clear (&self->hiding);
   gst_sam_drawing_clear (&self->drawing);
+  gst_sam_caption_clear (&self->caption);
+  g_clear_pointer (&self->captions.text, g_ref_string_release);
   g_free (self->report);
   G_OBJECT_CLASS (parent_class)->finalize (object);
 }
@@ -505,6 +614,50 @@ install_properties (GObjectClass * klass)
       g_param_spec_boxed ("stats", "Stats",
           "Numbers of frames changed, held and covered as a whole",
           GST_TYPE_STRUCTURE, G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
+}
+
+static void
+install_captions (GObjectClass * klass)
+{
+  /**
+   * GstSamOverlay:text:
+   *
+   * A text to write in the upper left corner, in front of all else: lines
+   * divided by line breaks, columns by a tab. What is too long is wrapped; what
+   * does not fit on three quarters of the frame is left out.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_TEXT,
+      g_param_spec_string ("text", "Text",
+          "Text to write in the upper left corner", NULL, SETTABLE));
+  /**
+   * GstSamOverlay:time-bar:
+   *
+   * Opacity of a bar along the lower edge that shows the frame's time in its
+   * stream, 0 for none. A press of the left mouse button on it, moves while it
+   * is held, and its release become element messages `samoverlay-time-bar`:
+   * `event` (string: `press`, `move`, `release`) and `position` (uint64), the
+   * stream time at that place. Elements upstream do not see these clicks.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_TIME_BAR,
+      g_param_spec_double ("time-bar", "Time bar",
+          "Opacity of a bar that shows the time of the frame", 0, 1, 0,
+          SETTABLE | GST_PARAM_CONTROLLABLE));
+  /**
+   * GstSamOverlay:time-mark:
+   *
+   * A stream time to mark on the bar, such as that of a seek that has not ended
+   * yet; 18446744073709551615 (GST_CLOCK_TIME_NONE) for none.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_TIME_MARK,
+      g_param_spec_uint64 ("time-mark", "Time mark",
+          "Stream time to mark on the bar, in nanoseconds", 0, G_MAXUINT64,
+          GST_CLOCK_TIME_NONE, SETTABLE));
 }
 
 static void
@@ -613,6 +766,7 @@ gst_sam_overlay_class_init (GstSamOverlayClass * klass)
   gobject_class->finalize = gst_sam_overlay_finalize;
   install_properties (gobject_class);
   install_switches (gobject_class);
+  install_captions (gobject_class);
   gst_sam_hide_style_install (gobject_class, PROP_HIDING);
 
   gst_sam_filter_class_init (base_class,
@@ -626,6 +780,7 @@ gst_sam_overlay_class_init (GstSamOverlayClass * klass)
   base_class->set_caps = GST_DEBUG_FUNCPTR (gst_sam_overlay_set_caps);
   base_class->start = GST_DEBUG_FUNCPTR (gst_sam_overlay_start);
   base_class->sink_event = GST_DEBUG_FUNCPTR (gst_sam_overlay_sink_event);
+  base_class->src_event = GST_DEBUG_FUNCPTR (gst_sam_overlay_src_event);
   base_class->stop = GST_DEBUG_FUNCPTR (gst_sam_overlay_stop);
   base_class->before_transform =
       GST_DEBUG_FUNCPTR (gst_sam_overlay_before_transform);
@@ -646,6 +801,8 @@ gst_sam_overlay_init (GstSamOverlay * self)
   self->style.dim_stale = TRUE;
   self->style.points = TRUE;
   gst_sam_hide_style_init (&self->hiding);
+  self->captions.mark = GST_CLOCK_TIME_NONE;
+  self->bar.duration = GST_CLOCK_TIME_NONE;
   self->report = g_new0 (GstSamReport, 1);
   gst_video_info_init (&self->info);
 }

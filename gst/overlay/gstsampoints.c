@@ -34,7 +34,7 @@ typedef struct
 static gdouble
 get_unit (const GstSamDrawing * d)
 {
-  return MAX (d->height / LINES, LEAST_RADIUS / RADIUS);
+  return MAX (MIN (d->width, d->height) / LINES, LEAST_RADIUS / RADIUS);
 }
 
 static guint32
