@@ -60,6 +60,8 @@ void gst_sam_marks_step (GstSamMarks * marks, guint64 number, gint width,
 void gst_sam_marks_forget (GstSamMarks * marks, guint64 id);
 /* All objects are gone, or are others now. */
 void gst_sam_marks_forget_all (GstSamMarks * marks);
+/* Those that wait stay. */
+void gst_sam_marks_forget_applied (GstSamMarks * marks);
 
 void gst_sam_marks_set_current (GstSamMarks * marks, guint64 id);
 guint64 gst_sam_marks_get_current (GstSamMarks * marks);

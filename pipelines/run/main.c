@@ -3,6 +3,7 @@
 
 #include "options.h"
 #include "pipeline.h"
+#include "player.h"
 #include "progress.h"
 #include "result.h"
 #include "standard.h"
@@ -31,6 +32,7 @@ typedef struct {
     Pipeline pipeline;
     Result result;
     Progress progress;
+    Player player; /* of a window */
     GMainLoop *loop;
     GHashTable *found; /* class names of a detector: how often */
     GString *scores;   /* lines of samscore */
@@ -162,6 +164,7 @@ static void on_warning(Run *run, GstMessage *message)
 
     gst_message_parse_warning(message, &error, NULL);
     options_say(&run->options, "%s", error->message);
+    player_note(&run->player, "%s", error->message);
     run->damaged |= pipeline_is_input(&run->pipeline, GST_MESSAGE_SRC(message));
     g_error_free(error);
 }
@@ -181,6 +184,7 @@ static void on_element(Run *run, const GstStructure *s)
     guint64 object = 0;
     gdouble j = 0;
 
+    player_hear(&run->player, s);
     if (gst_structure_has_name(s, "samtrack-track")) {
         count_class(run, s);
     } else if (gst_structure_has_name(s, "samscore")) {
@@ -209,6 +213,9 @@ static gboolean on_message(GstBus *bus, GstMessage *message, gpointer data)
         break;
     case GST_MESSAGE_ELEMENT:
         on_element(run, gst_message_get_structure(message));
+        break;
+    case GST_MESSAGE_LATENCY: /* the tracker came late, or got slower */
+        gst_bin_recalculate_latency(GST_BIN(run->pipeline.bin));
         break;
     default:
         break;
@@ -253,6 +260,10 @@ static gboolean on_tick(gpointer data)
         check_start(run);
     if (run->result.path && run->options.video && frames && frames == entered)
         check_wait(run, frames);
+    if (run->options.window && frames && frames == run->seen) /* it stands still */
+        return G_SOURCE_CONTINUE;
+    if (run->options.window)
+        run->seen = frames;
     progress_show(&run->progress, done, pipeline_get_duration(&run->pipeline), frames);
     return G_SOURCE_CONTINUE;
 }
@@ -327,14 +338,16 @@ static void print_figures(Run *run, const GstStructure *stats)
 static void print_shown(Run *run)
 {
     GstElement *sink = gst_bin_get_by_name(GST_BIN(run->pipeline.bin), "file");
-    guint64 rendered = 0, dropped = 0;
     GstStructure *stats = NULL;
+    guint64 dropped = 0;
 
-    g_object_get(sink, "stats", &stats, NULL);
-    gst_structure_get(stats, "rendered", G_TYPE_UINT64, &rendered, "dropped", G_TYPE_UINT64,
-        &dropped, NULL);
-    printf("shown %" G_GUINT64_FORMAT ", dropped %" G_GUINT64_FORMAT "\n", rendered, dropped);
-    gst_structure_free(stats);
+    if (g_object_class_find_property(G_OBJECT_GET_CLASS(sink), "stats")) /* a bin's has none */
+        g_object_get(sink, "stats", &stats, NULL);
+    if (stats)
+        gst_structure_get_uint64(stats, "dropped", &dropped);
+    printf("shown %" G_GUINT64_FORMAT ", dropped %" G_GUINT64_FORMAT "\n",
+        gate_count_shown(&run->pipeline.gate) - dropped, dropped);
+    g_clear_pointer(&stats, gst_structure_free);
     gst_object_unref(sink);
 }
 
@@ -421,8 +434,12 @@ static void play(Run *run)
     const guint on_term = g_unix_signal_add(SIGTERM, on_terminate, run);
 
     progress_start(&run->progress, run->options.name, run->options.window ? "playing" : "tracking");
+    if (run->options.window)
+        player_start(&run->player, &run->pipeline, run->loop, run->options.video != NULL,
+            run->options.prompt != NULL);
     pipeline_start(&run->pipeline);
     g_main_loop_run(run->loop);
+    player_stop(&run->player);
     g_source_remove(watch);
     g_source_remove(tick);
     gst_object_unref(bus);

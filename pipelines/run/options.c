@@ -4,15 +4,22 @@
 #include "progress.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define DEFAULT_FPS 30
 #define DEFAULT_PATIENCE_S 60
 
-static gboolean check(const Options *o, GError **error)
+static gboolean check(Options *o, GError **error)
 {
     const gint inputs = !!o->video + !!o->source + !!o->camera;
     const gint outputs = !!o->output + !!o->label_maps + o->window;
 
+    o->closes = !g_strcmp0(o->end, "close");
+    if (o->end && !o->closes && strcmp(o->end, "stay")) {
+        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+            "--end is '%s', expected stay or close", o->end);
+        return FALSE;
+    }
     if (inputs == 1 && outputs == 1 && o->fps >= 1 && o->fps <= 1000 && o->patience_s >= 1)
         return TRUE;
     g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
@@ -50,6 +57,8 @@ gboolean options_read(Options *o, int argc, char **argv, GError **error)
             "Folder for label maps, a PNG per frame", "FOLDER"},
         {"window", 0, 0, G_OPTION_ARG_NONE, &o->window,
             "Show it in a window, where clicks select objects", NULL},
+        {"end", 0, 0, G_OPTION_ARG_STRING, &o->end,
+            "At the end of the file the window is to stay or to close (default: stay)", "WHAT"},
         {"score", 0, 0, G_OPTION_ARG_NONE, &o->score,
             "Compare with the masks of samscene, which draws the demo's clip", NULL},
         {"open", 0, 0, G_OPTION_ARG_NONE, &o->open,
@@ -93,7 +102,7 @@ gboolean options_read(Options *o, int argc, char **argv, GError **error)
 void options_clear(Options *o)
 {
     gchar **texts[] = {&o->name, &o->video, &o->source, &o->camera, &o->prompt, &o->model,
-        &o->detector, &o->output, &o->label_maps};
+        &o->detector, &o->output, &o->label_maps, &o->end};
     gsize i;
 
     for (i = 0; i < G_N_ELEMENTS(texts); i++)

@@ -11,6 +11,8 @@ typedef struct {
     gchar *prompt, *model, *detector;
     gchar *output, *label_maps;
     gboolean window, score, open;
+    gchar *end;       /* of a file in a window: "stay" or "close" */
+    gboolean closes;  /* it is "close" */
     gboolean version; /* nothing else is checked then */
     gint fps; /* of pictures */
     gint patience_s; /* without a frame of a file */

@@ -50,6 +50,8 @@ static GstPadProbeReturn on_tracked(GstPad *pad, GstPadProbeInfo *info, gpointer
     const GstClockTime end = streams_get_end(pad, buffer);
     Pipeline *pipeline = data;
 
+    if (pipeline->gated && gate_is_repeating(&pipeline->gate))
+        return GST_PAD_PROBE_OK;
     streams_note_end(&pipeline->streams, end);
     note_tracked(pipeline, buffer, end);
     return GST_PAD_PROBE_OK;
@@ -96,7 +98,7 @@ static void watch(Pipeline *pipeline, const gchar *element, const gchar *name, G
 
 /* Changes */
 
-typedef enum { START = 1, END, CHECK, STOP } Change;
+typedef enum { START = 1, SEEK, END, CHECK, STOP } Change;
 
 static gboolean end_pad(GstElement *track, GstPad *pad, gpointer data)
 {
@@ -110,17 +112,51 @@ static void end(Pipeline *pipeline)
     streams_end_others(&pipeline->streams);
 }
 
+/* A window shows the video while the model is loaded. Returns FALSE if it cannot. */
+static gboolean start(Pipeline *pipeline)
+{
+    GstElement *track = pipeline->track;
+
+    if (gst_element_set_state(pipeline->bin, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE)
+        return FALSE;
+    if (!pipeline->gated)
+        return TRUE;
+    if (gst_element_set_state(track, GST_STATE_PAUSED) == GST_STATE_CHANGE_FAILURE)
+        return FALSE;
+    gst_element_set_locked_state(track, FALSE);
+    if (!gst_element_sync_state_with_parent(track))
+        return FALSE;
+    gate_open(&pipeline->gate);
+    return TRUE;
+}
+
+/* What the overlay has to say of the seek is seen before it, as long as it takes. */
+static gboolean seek(Pipeline *pipeline)
+{
+    GstClockTime from;
+
+    g_mutex_lock(&pipeline->lock);
+    from = pipeline->seek_from;
+    g_mutex_unlock(&pipeline->lock);
+    gate_draw(&pipeline->gate);
+    return gst_pad_send_event(pipeline->gate.in, gst_event_new_seek(1, GST_FORMAT_TIME,
+        GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE, GST_SEEK_TYPE_SET, (gint64) from,
+        GST_SEEK_TYPE_NONE, -1));
+}
+
 /* In the thread of the pool. */
 static void change(gpointer data, gpointer user)
 {
     Pipeline *pipeline = user;
-    gboolean failed = FALSE;
+    gboolean failed = FALSE, unsought = FALSE;
     guint64 absent = 0;
 
     switch ((Change) GPOINTER_TO_INT(data)) {
     case START:
-        failed = gst_element_set_state(pipeline->bin, GST_STATE_PLAYING) ==
-            GST_STATE_CHANGE_FAILURE;
+        failed = !start(pipeline);
+        break;
+    case SEEK:
+        unsought = !seek(pipeline);
         break;
     case END:
         end(pipeline);
@@ -134,10 +170,13 @@ static void change(gpointer data, gpointer user)
     }
     g_mutex_lock(&pipeline->lock);
     pipeline->failed |= failed;
+    pipeline->unsought += unsought;
     pipeline->absent = absent;
     pipeline->changed++;
     g_cond_signal(&pipeline->done_changing);
     g_mutex_unlock(&pipeline->lock);
+    if (unsought && pipeline->gate.on_change)
+        pipeline->gate.on_change(pipeline->gate.user);
 }
 
 static void ask_for(Pipeline *pipeline, Change what)
@@ -164,10 +203,27 @@ void pipeline_start(Pipeline *pipeline)
     ask_for(pipeline, START);
 }
 
+void pipeline_seek(Pipeline *pipeline, GstClockTime from, GstClockTime until)
+{
+    g_mutex_lock(&pipeline->lock);
+    pipeline->seek_from = from;
+    g_mutex_unlock(&pipeline->lock);
+    gate_set_target(&pipeline->gate, until);
+    ask_for(pipeline, SEEK);
+}
+
+guint pipeline_count_unsought(Pipeline *pipeline)
+{
+    guint n;
+
+    g_mutex_lock(&pipeline->lock);
+    n = pipeline->unsought;
+    g_mutex_unlock(&pipeline->lock);
+    return n;
+}
+
 void pipeline_end(Pipeline *pipeline)
 {
-    if (pipeline->paced)
-        pace_stop(&pipeline->pace);
     ask_for(pipeline, END);
 }
 
@@ -181,8 +237,8 @@ gboolean pipeline_check_file(Pipeline *pipeline)
 
 gboolean pipeline_stop(Pipeline *pipeline)
 {
-    if (pipeline->paced)
-        pace_stop(&pipeline->pace);
+    if (pipeline->gated)
+        gate_stop(&pipeline->gate);
     ask_for(pipeline, STOP);
     return wait_for_changes(pipeline, STOP_SECONDS);
 }
@@ -213,7 +269,7 @@ static gchar *describe_output(const Options *options)
             "! video/x-raw,format=I420 ! x264enc name=encoder speed-preset=veryfast "
             "! mp4mux name=mux ! filesink name=file",
             options->score ? "samscore !" : "");
-    return g_strdup("! samoverlay ! videoconvert name=shown");
+    return g_strdup("! capsfilter name=in ! samoverlay name=overlay ! videoconvert name=shown");
 }
 
 static void set(Pipeline *pipeline, const gchar *name, const gchar *property, const gchar *value)
@@ -256,6 +312,27 @@ static void connect_source(Pipeline *pipeline)
     gst_clear_object(&decoder);
 }
 
+/* The tracker is not linked yet; frames come in the formats that it takes. */
+static void connect_gate(Pipeline *pipeline, gboolean is_file, gboolean closes)
+{
+    GstElement *in = gst_bin_get_by_name(GST_BIN(pipeline->bin), "in");
+    GstElement *overlay = gst_bin_get_by_name(GST_BIN(pipeline->bin), "overlay");
+    GstPad *out = gst_element_get_static_pad(in, "src");
+    GstPad *sink = gst_element_get_static_pad(pipeline->track, "sink");
+    GstCaps *caps = gst_pad_get_pad_template_caps(sink);
+
+    g_object_set(in, "caps", caps, NULL);
+    gst_element_set_locked_state(pipeline->track, TRUE);
+    gate_init(&pipeline->gate, out, pipeline->track, overlay, is_file);
+    pipeline->gate.stays = !closes;
+    pipeline->gated = TRUE;
+    gst_caps_unref(caps);
+    gst_object_unref(sink);
+    gst_object_unref(out);
+    gst_object_unref(overlay);
+    gst_object_unref(in);
+}
+
 /* A camera's frames are due at a time of the clock, those of a file when the next one is. */
 static gboolean connect_window(Pipeline *pipeline, const Options *options, GError **error)
 {
@@ -268,11 +345,10 @@ static gboolean connect_window(Pipeline *pipeline, const Options *options, GErro
     gst_bin_add(GST_BIN(pipeline->bin), sink);
     gst_element_link(shown, sink);
     gst_object_unref(shown);
-    pipeline->paced = options->video != NULL;
-    if (pipeline->paced) {
+    if (options->video)
         g_object_set(sink, "sync", FALSE, NULL);
-        pace_start(&pipeline->pace, sink);
-    }
+    connect_gate(pipeline, options->video != NULL, options->closes);
+    gate_pace(&pipeline->gate, sink);
     return TRUE;
 }
 
@@ -280,8 +356,9 @@ static gboolean parse(Pipeline *pipeline, const Options *options, GError **error
 {
     gchar *source = describe_source(options, pipeline->sequence);
     gchar *output = describe_output(options);
-    gchar *all = g_strdup_printf("%s ! samtrack name=track strict=true %s %s", source,
-        options->window ? "navigation=points-boxes" : "", output);
+    gchar *all = options->window ? g_strdup_printf("%s %s samtrack name=track strict=true "
+        "navigation=points-boxes reset-on=never", source, output) :
+        g_strdup_printf("%s ! samtrack name=track strict=true %s", source, output);
     pipeline->bin = gst_parse_launch_full(all, NULL, GST_PARSE_FLAG_FATAL_ERRORS, error);
     g_free(source);
     g_free(output);
@@ -362,8 +439,8 @@ void pipeline_clear(Pipeline *pipeline)
     if (pipeline->bin)
         streams_clear(&pipeline->streams);
     gst_clear_object(&pipeline->bin);
-    if (pipeline->paced)
-        pace_clear(&pipeline->pace);
+    if (pipeline->gated)
+        gate_clear(&pipeline->gate);
     g_clear_pointer(&pipeline->sequence, sequence_free);
     g_clear_pointer(&pipeline->missing, g_free);
     g_mutex_clear(&pipeline->lock);

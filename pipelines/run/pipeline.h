@@ -3,6 +3,7 @@
 #ifndef RUN_PIPELINE_H
 #define RUN_PIPELINE_H
 
+#include "gate.h"
 #include "options.h"
 #include "sequence.h"
 #include "streams.h"
@@ -12,8 +13,8 @@ typedef struct {
     GstElement *bin, *track;
     GThreadPool *changes; /* of one thread: files and devices may block it for ever */
     Sequence *sequence; /* NULL: the video is one file, or none */
-    gboolean paced;
-    Pace pace;
+    gboolean gated; /* a window has a gate */
+    Gate gate;
     Streams streams; /* of the file */
 
     GMutex lock;
@@ -27,6 +28,8 @@ typedef struct {
     gboolean failed;      /* to start */
     guint64 absent;       /* bytes that are missing at the end of the file */
     guint changed;        /* changes that are done */
+    GstClockTime seek_from; /* stream time of the next seek */
+    guint unsought;       /* seeks that the video has refused */
     GCond done_changing;
 
     guint asked;          /* changes that were asked for */
@@ -42,6 +45,11 @@ void pipeline_set_output(Pipeline *pipeline, const Options *options, const gchar
 
 /* Begins to play; @failed is set if it cannot. */
 void pipeline_start(Pipeline *pipeline);
+
+/* Of a window: the last frame before @until is to be shown, found from @from on; both in stream
+ * time. The other counts the seeks that the video has refused. */
+void pipeline_seek(Pipeline *pipeline, GstClockTime from, GstClockTime until);
+guint pipeline_count_unsought(Pipeline *pipeline);
 
 /* Ends all streams behind the video's decoder and samtrack: what was tracked is written, and an EOS
  * message comes. */

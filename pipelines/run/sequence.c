@@ -147,14 +147,26 @@ static void on_need_data(GstAppSrc *source, guint size, gpointer data)
     gst_app_src_push_buffer(source, buffer);
 }
 
+static gboolean on_seek(GstAppSrc *source, guint64 time, gpointer data)
+{
+    Sequence *sequence = data;
+
+    sequence->next = (guint) MIN(gst_util_uint64_scale(time, sequence->fps, GST_SECOND),
+        sequence->files->len);
+    return TRUE;
+}
+
 void sequence_connect(Sequence *sequence, GstElement *appsrc)
 {
     GstCaps *caps = gst_caps_from_string(sequence->caps);
 
     gst_caps_set_simple(caps, "framerate", GST_TYPE_FRACTION, sequence->fps, 1, NULL);
-    g_object_set(appsrc, "caps", caps, "format", GST_FORMAT_TIME, "max-bytes", (guint64) 1, NULL);
+    g_object_set(appsrc, "caps", caps, "format", GST_FORMAT_TIME, "max-bytes", (guint64) 1,
+        "stream-type", GST_APP_STREAM_TYPE_SEEKABLE, "duration",
+        sequence_get_duration(sequence), NULL);
     gst_caps_unref(caps);
     g_signal_connect(appsrc, "need-data", G_CALLBACK(on_need_data), sequence);
+    g_signal_connect(appsrc, "seek-data", G_CALLBACK(on_seek), sequence);
 }
 
 guint64 sequence_get_duration(const Sequence *sequence)

@@ -373,19 +373,21 @@ def show(place):
         camera = f"videotestsrc is-live=true num-buffers=12 ! {SIZE}"
         for n in (1, 2, 3):
             arguments = ["v.mp4", CENTRE, place.env["SAMTRACK_MODEL"]][:n]
-            expect(f"file.sh, {n} arguments", place.run("file", *arguments, **variables), 0, prints=f"^shown {FRAMES}, dropped 0\n")
+            expect(f"file.sh, {n} arguments", place.run("file", "--end=close", *arguments, **variables), 0,
+                   prints=f"^shown {FRAMES}, dropped 0\nframes {FRAMES},")
         # Frames come ten times as fast as they can be tracked.
         place.launch(f"samscene num-buffers=20 ! {SIZE.replace('10/1', '500/1')} ! videoconvert ! x264enc ! matroskamux ! filesink location=fast.mkv")
         slow = place.sources / "models" / "samtrack-lite0.safetensors"
-        expect("file.sh shows all frames", place.run("file", "fast.mkv", CENTRE, slow, **variables), 0, prints="^shown 20, dropped 0\n")
+        expect("file.sh shows all frames", place.run("file", "--end", "close", "fast.mkv", CENTRE, slow, **variables), 0, prints="^shown 20, dropped 0\n")
         start = time.monotonic()
-        expect("file.sh, pictures", place.run("file", "pictures", "--fps", "10", **variables), 0, prints="^shown 12, dropped 0\n")
+        expect("file.sh, pictures", place.run("file", "pictures", "--fps", "10", "--end", "close", **variables), 0, prints="^shown 12, dropped 0\n")
         check("it is not faster than its pictures", time.monotonic() - start > 1.05)
+        expect("file.sh with an end that there is not", place.run("file", "--end", "loop", "v.mp4", **variables), 2, "--end is 'loop'")
         expect("file.sh with a bad prompt", place.run("file", "v.mp4", "bx,x=1", **variables), 1, "must begin with point")
         for n in range(4):
             arguments = ["/dev/nowhere", CENTRE, place.env["SAMTRACK_MODEL"]][:n]
             expect(f"camera.sh, {n} arguments", place.run("camera", *arguments, SAMTRACK_CAMERA=camera, **variables), 0,
-                   prints=r"^shown \d+, dropped \d+\nframes 12,")
+                   prints=r"^shown \d+, dropped \d+\nframes \d+,")
         see(place, variables)
 
 
