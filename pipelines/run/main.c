@@ -264,7 +264,8 @@ static gboolean on_tick(gpointer data)
         return G_SOURCE_CONTINUE;
     if (run->options.window)
         run->seen = frames;
-    progress_show(&run->progress, done, pipeline_get_duration(&run->pipeline), frames);
+    progress_show(&run->progress, done, run->options.window ? 0 :
+        pipeline_get_duration(&run->pipeline), frames); /* nobody knows how long one will look */
     return G_SOURCE_CONTINUE;
 }
 

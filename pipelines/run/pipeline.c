@@ -165,6 +165,7 @@ static void change(gpointer data, gpointer user)
         absent = container_get_missing(pipeline->file);
         break;
     case STOP:
+        gst_element_set_locked_state(pipeline->track, FALSE); /* its model was not loaded */
         gst_element_set_state(pipeline->bin, GST_STATE_NULL);
         break;
     }

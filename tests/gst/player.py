@@ -273,18 +273,28 @@ def fade(desk):
 
 
 def use_endless(desk):
-    """A film whose length is not known has no track to click on; it can be stepped and sought all the same, or says that not."""
-    desk.open("--video=" + desk.endless)
+    """A film through a pipe has neither a length nor another place to go to: no track to click on, and a sentence instead of a seek."""
+    pipe = os.path.join(desk.folder, "player-pipe")
+    if os.path.exists(pipe):
+        os.remove(pipe)
+    os.mkfifo(pipe)
+    writer = subprocess.Popen(f"cat {desk.endless} > {pipe}", shell=True)
+    desk.open("--video=" + pipe)
     wait_for(desk, "no duration: the window shows the film", lambda shot: shot.number() >= 0)
     desk.keys("period")
     shot = wait_for(desk, "no duration: the bar has the time alone", lambda shot: max(shot.at(20, ABOVE_KNOB)) < 70)
     check("and no track", not shot.has_bar())
     desk.keys("End")
     wait_for(desk, "End says that it is not known", lambda shot: shot.text_width() > 200)
+    desk.keys("F1", "F1", "Home")
+    wait_for(desk, "Home says that it cannot", lambda shot: shot.text_width() > 300)
     desk.keys("Right", "Left", "Home", "comma", "space")
     wait_for_frame(desk, "it can be played to its end", FRAMES - 1)
+    desk.keys("Left")
+    wait_for_frame(desk, "and stays there", FRAMES - 1)
     desk.keys("q")
     desk.expect_end("q closes it")
+    writer.wait()
 
 
 def use_camera(desk):
