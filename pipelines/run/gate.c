@@ -3,6 +3,8 @@
 
 /* Shown from the last frame's time on where neither frame nor caps tell how long it lasts. */
 #define UNKNOWN_DURATION (GST_SECOND / 30)
+/* In a pause, for objects that have to catch up: more than the tracker holds frames by default. */
+#define MAX_REPEATS 16
 
 /* Times */
 
@@ -47,7 +49,7 @@ static gboolean is_drawing(Gate *gate)
     return g_atomic_pointer_get(&gate->drawing_thread) == g_thread_self();
 }
 
-/* Whoever draws holds the overlay's stream lock, so a newer frame cannot come in between. */
+/* Whoever draws holds the stream lock of @drawn, so a newer frame cannot come in between. */
 static void draw(Gate *gate)
 {
     GstBuffer *buffer = NULL;
@@ -90,11 +92,30 @@ static gpointer draw_again(gpointer data)
     return NULL;
 }
 
-/* In the overlay's pad, ahead of what it draws. A frame that is drawn again must still be the
+/* Whether an object has not come to this frame yet, after a late prompt or another answer. */
+static gboolean is_behind(GstBuffer *buffer)
+{
+    GstCustomMeta *meta = gst_buffer_get_custom_meta(buffer, "GstSamTrackMeta");
+    const GValue *array = meta ? gst_structure_get_value(gst_custom_meta_get_structure(meta),
+        "objects") : NULL;
+    gboolean found = FALSE;
+    guint behind, i;
+
+    for (i = 0; array && i < gst_value_array_get_size(array); i++) {
+        behind = 0;
+        gst_structure_get_uint(gst_value_get_structure(gst_value_array_get_value(array, i)),
+            "behind", &behind);
+        found |= behind > 0;
+    }
+    return found;
+}
+
+/* Behind the tracker, ahead of what is drawn. A frame that is drawn again must still be the
  * newest one. */
 static GstPadProbeReturn on_drawn(GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
     GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER(info);
+    const gboolean behind = is_behind(buffer);
     Gate *gate = data;
     gboolean is_newest;
 
@@ -111,6 +132,8 @@ static GstPadProbeReturn on_drawn(GstPad *pad, GstPadProbeInfo *info, gpointer d
     gate->duration = get_duration(pad, buffer);
     gate->landed += gate->landing;
     gate->landing = FALSE;
+    gate->repeats = gate->is_repeating ? gate->repeats + 1 : 0;
+    gate->repeat |= behind && gate->repeats < MAX_REPEATS;
     g_mutex_unlock(&gate->lock);
     tell(gate);
     return GST_PAD_PROBE_OK;
@@ -412,7 +435,11 @@ void gate_step(Gate *gate)
 
 void gate_repeat(Gate *gate)
 {
-    set(gate, &gate->repeat, TRUE);
+    g_mutex_lock(&gate->lock);
+    gate->repeats = 0;
+    gate->repeat = TRUE;
+    g_cond_broadcast(&gate->wake);
+    g_mutex_unlock(&gate->lock);
 }
 
 void gate_redraw(Gate *gate)
@@ -460,7 +487,7 @@ static void watch(GstPad *pad, GstPadProbeType type, GstPadProbeCallback callbac
     gst_pad_add_probe(pad, type, callback, gate, NULL);
 }
 
-void gate_init(Gate *gate, GstPad *in, GstElement *track, GstElement *overlay, gboolean is_file)
+void gate_init(Gate *gate, GstPad *in, GstElement *track, GstElement *next, gboolean is_file)
 {
     GstPad *out = gst_element_get_static_pad(track, "src");
 
@@ -469,8 +496,7 @@ void gate_init(Gate *gate, GstPad *in, GstElement *track, GstElement *overlay, g
     g_cond_init(&gate->wake);
     gate->in = gst_object_ref(in);
     gate->track = gst_object_ref(track);
-    gate->overlay = gst_object_ref(overlay);
-    gate->drawn = gst_element_get_static_pad(overlay, "sink");
+    gate->drawn = gst_element_get_static_pad(next, "sink");
     gate->is_file = is_file;
     gate->stays = TRUE;
     gate->until = gate->next_until = gate->last = GST_CLOCK_TIME_NONE;
@@ -491,7 +517,6 @@ void gate_clear(Gate *gate)
     gst_clear_buffer(&gate->entered);
     gst_clear_buffer(&gate->shown);
     gst_clear_object(&gate->drawn);
-    gst_clear_object(&gate->overlay);
     gst_clear_object(&gate->track);
     gst_clear_object(&gate->in);
     g_mutex_clear(&gate->lock);

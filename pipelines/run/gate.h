@@ -12,8 +12,8 @@
 
 typedef struct {
     GstPad *in;           /* where frames come from; source pad of the element before the tracker */
-    GstElement *track, *overlay;
-    GstPad *drawn;        /* sink pad of the overlay */
+    GstElement *track;
+    GstPad *drawn;        /* sink pad of the element after the tracker */
     gboolean is_file;     /* else a live video */
     gboolean stays;       /* on the last frame */
     void (*on_change)(gpointer user); /* any thread, without the lock */
@@ -31,6 +31,7 @@ typedef struct {
     gboolean paused, at_end;
     guint steps;               /* frames that may pass in a pause */
     gboolean repeat;           /* the last frame is to be tracked again */
+    guint repeats;             /* how often it was, one after the other */
     gboolean redraw;
     GstClockTime until, next_until; /* stream time: of frames before it only the last one passes */
     GstBuffer *candidate;      /* the last one of these so far */
@@ -54,8 +55,8 @@ typedef struct {
     GstClockTime position, duration;
 } GateView;
 
-/* @in is linked to @overlay; the tracker is linked to nothing until gate_open(). */
-void gate_init(Gate *gate, GstPad *in, GstElement *track, GstElement *overlay, gboolean is_file);
+/* @in is linked to @next; the tracker is linked to nothing until gate_open(). */
+void gate_init(Gate *gate, GstPad *in, GstElement *track, GstElement *next, gboolean is_file);
 void gate_clear(Gate *gate);
 
 /* Frames pass @sink as fast as they are tracked, at most as fast as the file has them: none is

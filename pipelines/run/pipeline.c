@@ -12,6 +12,10 @@
 
 /* Counting */
 
+/* px: of the shorter side of a window picture at least, unless the other gets longer than that. */
+#define LEAST_SIDE 360
+#define MOST_SIDE 1280
+
 /* More than this between two frames is worth a word. */
 #define GAP_NS (GST_SECOND / 4)
 
@@ -82,6 +86,32 @@ static GstPadProbeReturn on_crop_caps(GstPad *pad, GstPadProbeInfo *info, gpoint
                 video.height > 1 ? video.height % 2 : 0, NULL);
     }
     gst_clear_object(&crop);
+    return GST_PAD_PROBE_OK;
+}
+
+/* A window's text needs some room: small pictures are enlarged, by a whole number. */
+static GstPadProbeReturn on_window_caps(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+    GstEvent *event = GST_PAD_PROBE_INFO_EVENT(info);
+    Pipeline *pipeline = data;
+    GstCaps *caps, *larger = gst_caps_new_empty_simple("video/x-raw");
+    GstElement *size;
+    GstVideoInfo video;
+    gint by;
+
+    if (GST_EVENT_TYPE(event) == GST_EVENT_CAPS) {
+        gst_event_parse_caps(event, &caps);
+        size = gst_bin_get_by_name(GST_BIN(pipeline->bin), "size");
+        if (gst_video_info_from_caps(&video, caps) && MIN(video.width, video.height) < LEAST_SIDE) {
+            by = (LEAST_SIDE - 1) / MIN(video.width, video.height) + 1;
+            by = CLAMP(MOST_SIDE / MAX(video.width, video.height), 1, by);
+            gst_caps_set_simple(larger, "width", G_TYPE_INT, by * video.width, "height",
+                G_TYPE_INT, by * video.height, NULL);
+        }
+        g_object_set(size, "caps", larger, NULL);
+        gst_object_unref(size);
+    }
+    gst_caps_unref(larger);
     return GST_PAD_PROBE_OK;
 }
 
@@ -270,7 +300,8 @@ static gchar *describe_output(const Options *options)
             "! video/x-raw,format=I420 ! x264enc name=encoder speed-preset=veryfast "
             "! mp4mux name=mux ! filesink name=file",
             options->score ? "samscore !" : "");
-    return g_strdup("! capsfilter name=in ! samoverlay name=overlay ! videoconvert name=shown");
+    return g_strdup("! capsfilter name=in ! videoscale name=scale ! capsfilter name=size "
+        "! samoverlay name=overlay ! videoconvert name=shown");
 }
 
 static void set(Pipeline *pipeline, const gchar *name, const gchar *property, const gchar *value)
@@ -317,21 +348,22 @@ static void connect_source(Pipeline *pipeline)
 static void connect_gate(Pipeline *pipeline, gboolean is_file, gboolean closes)
 {
     GstElement *in = gst_bin_get_by_name(GST_BIN(pipeline->bin), "in");
-    GstElement *overlay = gst_bin_get_by_name(GST_BIN(pipeline->bin), "overlay");
+    GstElement *scale = gst_bin_get_by_name(GST_BIN(pipeline->bin), "scale");
     GstPad *out = gst_element_get_static_pad(in, "src");
     GstPad *sink = gst_element_get_static_pad(pipeline->track, "sink");
     GstCaps *caps = gst_pad_get_pad_template_caps(sink);
 
     g_object_set(in, "caps", caps, NULL);
     gst_element_set_locked_state(pipeline->track, TRUE);
-    gate_init(&pipeline->gate, out, pipeline->track, overlay, is_file);
+    gate_init(&pipeline->gate, out, pipeline->track, scale, is_file);
     pipeline->gate.stays = !closes;
     pipeline->gated = TRUE;
     gst_caps_unref(caps);
     gst_object_unref(sink);
     gst_object_unref(out);
-    gst_object_unref(overlay);
+    gst_object_unref(scale);
     gst_object_unref(in);
+    watch(pipeline, "in", "src", GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, on_window_caps);
 }
 
 /* A camera's frames are due at a time of the clock, those of a file when the next one is. */

@@ -20,7 +20,8 @@ static const gchar file_help[] =
     "left  right\t5 s back, on\n"
     "Home  End\tfirst, last frame\n";
 static const gchar help[] =
-    "click\ttrack what is there; drag: what is in the box\n"
+    "click\ttrack what is there\n"
+    "drag\ttrack what is in the box\n"
     "right click\tthis does not belong to it\n"
     "a\tanother answer to the last click\n"
     "n\tthe next click begins another object\n"
