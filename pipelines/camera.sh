@@ -5,7 +5,7 @@ set -eu
 . "$(dirname "$0")/common.sh"
 usage="usage: pipelines/camera.sh [DEVICE [PROMPT [MODEL]]]
   DEVICE  V4L2 device of the camera (default: /dev/video0)
-  PROMPT  object to track from the first frame on, for example 'point,x=0.5,y=0.5,normalized=true'
+  PROMPT  object to track once the model is loaded, for example 'point,x=0.5,y=0.5,normalized=true'
   MODEL   weights file of SAM 2, SAM 2.1, EdgeTAM or EfficientTAM (default: the included model)
 In the window: click an object, or drag a box around it; right-click what does not belong to it; ? lists the keys.
 The environment variable SAMTRACK_CAMERA replaces the camera by elements of GStreamer, for a trial without one:

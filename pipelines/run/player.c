@@ -70,13 +70,16 @@ void player_note(Player *player, const gchar *format, ...)
     va_end(rest);
 }
 
-static void drop_old_notes(Player *player)
+/* The time of a note begins when it can be seen. */
+static void drop_old_notes(Player *player, gboolean are_shown)
 {
     const gint64 now = g_get_monotonic_time();
     guint i = 0;
 
     while (i < PLAYER_NOTES && player->note[i].text)
-        if (player->note[i].until_us <= now)
+        if (!are_shown)
+            player->note[i++].until_us = now + NOTE_S * G_USEC_PER_SEC;
+        else if (player->note[i].until_us <= now)
             drop_note(player, i);
         else
             i++;
@@ -338,7 +341,7 @@ static gchar *compose_text(Player *player, const GateView *view)
         g_string_append(text, "the end; space plays it again\n");
     else if (view->paused)
         g_string_append(text, "paused\n");
-    for (i = 0; i < PLAYER_NOTES && player->note[i].text; i++)
+    for (i = 0; view->linked && i < PLAYER_NOTES && player->note[i].text; i++)
         g_string_append_printf(text, "%s\n", player->note[i].text);
     if (text->len)
         g_string_truncate(text, text->len - 1);
@@ -383,7 +386,7 @@ static gboolean on_tick(gpointer data)
 
     gate_look(&player->pipeline->gate, &view);
     follow_seek(player, &view);
-    drop_old_notes(player);
+    drop_old_notes(player, view.linked);
     update(player);
     return G_SOURCE_CONTINUE;
 }

@@ -20,8 +20,8 @@ typedef struct {
     gboolean is_file;
     guint timer, probe;
     GstPad *keys;           /* of the sink, where keys come from */
-    gint changed;           /* atomic: an update is on its way */
-    gint64 active_us;       /* atomic in effect, main thread: the last key or move of the mouse */
+    gint changed;           /* atomic, any thread: an update is on its way */
+    gint64 active_us;       /* the last key or move of the mouse, monotonic */
 
     gboolean help;
     Note note[PLAYER_NOTES]; /* the newest one is the last */
