@@ -190,6 +190,21 @@ gst_sam_marks_forget (GstSamMarks * marks, guint64 id)
 }
 
 void
+gst_sam_marks_forget_applied (GstSamMarks * marks)
+{
+  guint i = 0;
+
+  gst_sam_mutex_lock (&marks->lock);
+  while (i < marks->num_marked) {
+    if (marks->marked[i].applied)
+      drop (marks, i);
+    else
+      i++;
+  }
+  gst_sam_mutex_unlock (&marks->lock);
+}
+
+void
 gst_sam_marks_forget_all (GstSamMarks * marks)
 {
   gst_sam_mutex_lock (&marks->lock);

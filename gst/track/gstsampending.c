@@ -547,6 +547,7 @@ gst_sam_pending_jump (GstSamPending * pending, const GstSamPendingCalls * calls)
   gst_sam_mutex_lock (&pending->lock);
   timed = take_some (pending, FALSE);
   pending->jumped = TRUE;
+  gst_sam_marks_forget_applied (&pending->marks);
   gst_sam_mutex_unlock (&pending->lock);
   refuse_timed (pending, timed, OTHER_SEGMENT, calls);
 }

@@ -523,6 +523,8 @@ GST_START_TEST (test_never)
   for (n = 0; n < 8; n++) {
     buf = sam_harness_frame (h, n % 3);
     GST_BUFFER_PTS (buf) = (n < 5 ? n : 100 + n) * FRAME;
+    if (n == 1)                 /* the point is not seen after the seek */
+      g_signal_emit_by_name (h->element, "prompt", SQUARE_POINT ",id=1");
     if (n == 2 || n == 5) {
       gst_segment_init (&segment, GST_FORMAT_TIME);
       if (n == 2) {
@@ -538,6 +540,8 @@ GST_START_TEST (test_never)
     fail_unless_equals_uint64 (sam_get_id (sam_get_meta (buf), 0), 1);
     fail_unless_equals_string (gst_structure_get_string (sam_get_meta (buf),
             "state"), "ok");
+    fail_unless_equals_int (gst_structure_has_field (sam_get_meta (buf),
+            "prompts"), n == 1);
     gst_buffer_unref (buf);
   }
   fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_WARNING, &text),
