@@ -22,6 +22,7 @@ struct sam_text {
     int most;
     struct sam_tensor features, places; // (1, 1, tokens, width)
     struct sam_tensor mask;             // (1, 1, tokens, tokens)
+    struct sam_tensor units;            // (1, 1, tokens, heads * tokens): rows of unit matrices
 };
 
 // Of a family whose input has the shape of the frames: its sides, and tables that depend on them.

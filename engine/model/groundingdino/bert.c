@@ -18,8 +18,9 @@ size_t gdino_encode_room(const struct sam_config *c)
     const struct gdino_sizes *s = gdino_sizes(c);
     const size_t most = (size_t) most_tokens(c);
     const size_t widest = (size_t) (s->bert > s->d ? s->bert : s->d);
+    const size_t units = GDINO_TEXT_HEADS * most;
 
-    return most * (widest > most ? widest : most);
+    return most * (widest > units ? widest : units);
 }
 
 // Rows of the tables, added up.
@@ -62,6 +63,17 @@ static void write_mask(const struct sam_pass *p, const struct sam_text *t, float
     sam_queue_upload(p->queue, t->mask.data, room, (size_t) tokens * tokens * sizeof(float));
 }
 
+// An attention to these rows, heads of one for each token, is a softmax.
+static void write_units(const struct sam_pass *p, const struct sam_text *t, float *room)
+{
+    const int tokens = t->tokens, all = t->units.c;
+
+    for (int i = 0; i < tokens; i++)
+        for (int k = 0; k < all; k++)
+            room[(size_t) i * all + k] = k % tokens == i;
+    sam_queue_upload(p->queue, t->units.data, room, (size_t) tokens * all * sizeof(float));
+}
+
 static void run_layer(struct sam_pass *p, const struct gdino_bert_layer *w, struct sam_tensor mask,
                       struct sam_tensor x)
 {
@@ -95,10 +107,12 @@ void gdino_encode(struct sam_pass *p, struct sam_text *t, float *room)
     const size_t mark = sam_arena_mark(p->arena);
     const struct sam_tensor x = gdino_rows(p, t->tokens, s->bert);
 
-    t->features.w = t->places.w = t->mask.w = t->mask.c = t->tokens;
+    t->features.w = t->places.w = t->mask.w = t->mask.c = t->units.w = t->tokens;
+    t->units.c = GDINO_TEXT_HEADS * t->tokens;
     if (p->live) {
         write_places(p, t, room);
         write_mask(p, t, room);
+        write_units(p, t, room);
         embed(p, t, room, x);
         layernorm(p->queue, .dst = x, .src = x, NORM(w->norm), .eps = EPS_BERT);
     }

@@ -13,34 +13,65 @@ static void run_norm(struct sam_pass *p, const struct sam_affine *norm, struct s
     layernorm(p->queue, .dst = x, .src = x, NORM(*norm), .eps = EPS_TRANSFORMER);
 }
 
-// Both ways by one product of image and words, its softmax over words or over the image. What is
-// added to is the normed image, the normed words, as published.
+// Products of words alone, by head and word: what positions are compared with, what is added to
+// that, and, by channel, what positions get of them.
+struct words {
+    struct sam_tensor keys, shift, values;
+};
+
+static struct words hold_words(struct sam_pass *p, int tokens, int d)
+{
+    const int all = GDINO_TEXT_HEADS * tokens;
+
+    return (struct words) { gdino_rows(p, all, d), gdino_rows(p, GDINO_TEXT_HEADS, tokens),
+                            gdino_rows(p, d * GDINO_TEXT_HEADS, tokens) };
+}
+
+static void run_words(struct sam_pass *p, const struct gdino_fusion *w, struct sam_tensor text,
+                      const struct words *words)
+{
+    for (int h = 0; h < GDINO_TEXT_HEADS; h++)
+        linear(p->queue, .dst = gdino_part(words->keys, h * text.w, text.w), .src = text,
+               LINEAR(w->keys[h]));
+    matmul(p->queue, .dst = words->shift, .a = w->shift, .b = text);
+    matmul(p->queue, .dst = words->values, .a = w->values, .b = text);
+}
+
+// The shares of words in what each position gets: (1, 1, positions, heads * tokens), a softmax over
+// the tokens of each head.
+static void run_shares(struct sam_pass *p, const struct words *words, struct sam_tensor image,
+                       struct sam_tensor scores, struct sam_tensor shares)
+{
+    matmul(p->queue, .dst = scores, .a = image, .b = words->keys);
+    add(p->queue, .dst = scores, .a = scores, .b = sam_view(words->shift, 1, 1, 1, scores.c),
+        .scale = 1);
+    attention(p->queue, .dst = shares, .q = scores, .k = p->text->units, .v = p->text->units,
+              .heads = GDINO_TEXT_HEADS, .scale = 1, .exact = true);
+}
+
+// Both ways by one likeness of image and words, its softmax over words or over the image. What is
+// added to is the normed image, the normed words, as published; load_fusion.c has the formulas.
 static void fuse(struct sam_pass *p, const struct gdino_fusion *w, struct sam_tensor image,
                  struct sam_tensor text)
 {
-    const int wide = gdino_sizes(&p->model->config)->fusion, rows = image.w, tokens = text.w;
-    const float scale = 1 / sqrtf((float) (wide / GDINO_TEXT_HEADS));
+    const int rows = image.w, tokens = text.w, d = image.c, all = GDINO_TEXT_HEADS * tokens;
     const size_t mark = sam_arena_mark(p->arena);
-    const struct sam_tensor of_image = gdino_act(p, rows, wide);
-    const struct sam_tensor image_values = gdino_act(p, rows, wide);
-    const struct sam_tensor of_text = gdino_act(p, tokens, wide);
-    const struct sam_tensor text_values = gdino_act(p, tokens, wide);
-    const struct sam_tensor to_image = gdino_act(p, rows, wide);
-    const struct sam_tensor to_text = gdino_act(p, tokens, wide);
+    const struct words words = hold_words(p, tokens, d);
+    const struct sam_tensor scores = gdino_rows(p, rows, all), shares = gdino_rows(p, rows, all);
+    const struct sam_tensor means = gdino_rows(p, all, d), given = gdino_rows(p, rows, d);
 
     if (p->live) {
         run_norm(p, &w->image_norm, image);
         run_norm(p, &w->text_norm, text);
-        linear(p->queue, .dst = of_image, .src = image, LINEAR(w->image));
-        linear(p->queue, .dst = image_values, .src = image, LINEAR(w->image_values));
-        linear(p->queue, .dst = of_text, .src = text, LINEAR(w->text));
-        linear(p->queue, .dst = text_values, .src = text, LINEAR(w->text_values));
-        attention(p->queue, .dst = to_image, .q = of_image, .k = of_text, .v = text_values,
-                  .heads = GDINO_TEXT_HEADS, .scale = scale);
-        attention(p->queue, .dst = to_text, .q = of_text, .k = of_image, .v = image_values,
-                  .heads = GDINO_TEXT_HEADS, .scale = scale);
-        linear(p->queue, .dst = image, .src = to_image, LINEAR(w->image_out), .add = image);
-        linear(p->queue, .dst = text, .src = to_text, LINEAR(w->text_out), .add = text);
+        run_words(p, w, text, &words);
+        run_shares(p, &words, image, scores, shares);
+        attention(p->queue, .dst = means, .q = words.keys, .k = image, .v = image, .heads = 1,
+                  .scale = 1);
+        matmul(p->queue, .dst = given, .a = shares, .b = sam_view(words.values, 1, 1, d, all));
+        add(p->queue, .dst = image, .a = image, .b = given, .scale = 1);
+        for (int h = 0; h < GDINO_TEXT_HEADS; h++)
+            linear(p->queue, .dst = text, .src = gdino_part(means, h * tokens, tokens),
+                   LINEAR(w->means[h]), .add = text);
     }
     sam_arena_release(p->arena, mark);
 }

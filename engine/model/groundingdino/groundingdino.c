@@ -56,6 +56,7 @@ static void lay_text(const struct sam_config *c, struct sam_arena *a, struct sam
     t->features = sam_arena_tensor(a, SAM_F32, 1, 1, most, s->d);
     t->places = sam_arena_tensor(a, SAM_F32, 1, 1, most, s->d);
     t->mask = sam_arena_tensor(a, SAM_F32, 1, 1, most, most);
+    t->units = sam_arena_tensor(a, SAM_F32, 1, 1, most, GDINO_TEXT_HEADS * most);
 }
 
 static int count_words(const struct sam_config *c)

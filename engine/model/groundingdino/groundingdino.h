@@ -70,7 +70,7 @@ size_t gdino_tables_room(const struct sam_config *c, const struct sam_shape *lar
 void gdino_write_tables(struct sam_queue *q, const struct sam_model *m, struct sam_shape *shape,
                         float *room);
 
-// ---- weights: load.c, load_bert.c, constants.c
+// ---- weights: load.c, load_bert.c, load_fusion.c, constants.c
 
 struct gdino_bert_layer {
     struct sam_product q, k, v, out, up, down;
@@ -86,8 +86,11 @@ struct gdino_bert {
 
 struct gdino_fusion {
     struct sam_affine image_norm, text_norm;
-    struct sam_product image, text, image_values, text_values; // keys of each other, and values
-    struct sam_product image_out, text_out;                    // their gain folded in
+    // (d, d) of each head: of words, what positions are compared with; of means of positions, what
+    // words get.
+    struct sam_product keys[GDINO_TEXT_HEADS], means[GDINO_TEXT_HEADS];
+    struct sam_tensor shift;  // (1, 1, heads, d): of words, what is added to their likeness
+    struct sam_tensor values; // (1, 1, d heads, d): of words, what positions get
 };
 
 struct gdino_attention {
@@ -144,6 +147,8 @@ struct gdino_weights {
 
 void gdino_load(struct sam_loader *l, const struct sam_config *config, void *weights);
 void gdino_load_bert(struct sam_loader *l, const struct sam_config *config, struct gdino_bert *w);
+void gdino_load_fusion(struct sam_loader *l, const struct gdino_sizes *s, struct gdino_fusion *w,
+                       int layer);
 void gdino_load_constants(struct sam_loader *l, const struct sam_config *config,
                           struct gdino_weights *w);
 

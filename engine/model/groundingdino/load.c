@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Loading. The gains behind the attention of image and words to each other are folded into the
-// products before them.
+// Loading, but for BERT and where image and words meet.
 #include <stdio.h>
 
 #include "groundingdino.h"
@@ -29,34 +28,13 @@ static void load_deform(struct sam_loader *l, struct gdino_deform *w, int d, int
     sam_load_linear(l, &w->out, d, d, "%s.output_proj", at);
 }
 
-static void load_fusion(struct sam_loader *l, const struct gdino_sizes *s, struct gdino_fusion *w,
-                        int i)
-{
-    const int d = s->d, wide = s->fusion;
-    char at[NAME], gain[NAME + 32], layer[NAME + 32];
-
-    snprintf(at, sizeof(at), "model.encoder.layers.%d.fusion_layer", i);
-    sam_load_norm(l, &w->image_norm, d, "%s.layer_norm_vision", at);
-    sam_load_norm(l, &w->text_norm, d, "%s.layer_norm_text", at);
-    sam_load_linear(l, &w->image, wide, d, "%s.attn.vision_proj", at);
-    sam_load_linear(l, &w->text, wide, d, "%s.attn.text_proj", at);
-    sam_load_linear(l, &w->image_values, wide, d, "%s.attn.values_vision_proj", at);
-    sam_load_linear(l, &w->text_values, wide, d, "%s.attn.values_text_proj", at);
-    snprintf(gain, sizeof(gain), "%s.vision_param", at);
-    snprintf(layer, sizeof(layer), "%s.attn.out_vision_proj", at);
-    sam_load_scaled(l, &w->image_out, d, wide, gain, layer);
-    snprintf(gain, sizeof(gain), "%s.text_param", at);
-    snprintf(layer, sizeof(layer), "%s.attn.out_text_proj", at);
-    sam_load_scaled(l, &w->text_out, d, wide, gain, layer);
-}
-
 static void load_encoder_layer(struct sam_loader *l, const struct gdino_sizes *s,
                                struct gdino_encoder_layer *w, int i)
 {
     const int d = s->d;
     char at[NAME], part[NAME + 32];
 
-    load_fusion(l, s, &w->fusion, i);
+    gdino_load_fusion(l, s, &w->fusion, i);
     snprintf(at, sizeof(at), "model.encoder.layers.%d.text_enhancer_layer", i);
     snprintf(part, sizeof(part), "%s.self_attn", at);
     load_attention(l, &w->text, d, part);
