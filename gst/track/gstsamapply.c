@@ -7,6 +7,10 @@
 
 #include <float.h>
 
+/* Frames that an object may take to appear after its prompt, while others like
+ * it are to be found. */
+#define LIKE_TRIES 8
+
 gboolean
 gst_sam_pending_has_objects (const GstSamPending * pending)
 {
@@ -168,9 +172,22 @@ take_answer (GstSamPending * pending, sam_tracker * tracker,
   return status;
 }
 
+/* Its object may have been prompted just now, and is on the next frame. */
+static int
+apply_like (GstSamPending * pending, sam_tracker * tracker,
+    GstSamPrompt * prompt, guint64 engine_id,
+    const GstSamPendingCalls * calls, struct sam_error *why)
+{
+  int status = gst_sam_pending_spread_like (pending, tracker, prompt,
+      engine_id, calls, why);
+
+  return status == SAM_ENOTFOUND && !prompt->timed &&
+      prompt->tries++ < LIKE_TRIES ? SAM_EBUSY : status;
+}
+
 static int
 apply_one (GstSamPending * pending, sam_tracker * tracker,
-    const GstSamPrompt * prompt, const GstSamPendingCalls * calls,
+    GstSamPrompt * prompt, const GstSamPendingCalls * calls,
     struct sam_error *why)
 {
   gint i = find_bound (pending, prompt->id);
@@ -197,6 +214,9 @@ apply_one (GstSamPending * pending, sam_tracker * tracker,
   if (prompt->kind == GST_SAM_PROMPT_TAKE)
     return take_answer (pending, tracker, prompt, pending->bound[i].engine_id,
         why);
+  if (prompt->kind == GST_SAM_PROMPT_LIKE)
+    return apply_like (pending, tracker, prompt, pending->bound[i].engine_id,
+        calls, why);
   return submit (pending, tracker, prompt, i < 0 ? 0 :
       pending->bound[i].engine_id, calls, why);
 }
@@ -301,6 +321,8 @@ take_back_waiting (GstSamPending * pending, const GstSamPrompt * command,
 
   if (command->kind == GST_SAM_PROMPT_TAKE)
     return take_waiting_answer (pending, command, before);
+  if (command->kind == GST_SAM_PROMPT_LIKE)
+    return FALSE;
   for (i = before; i > 0 && !(undo && found); i--) {
     if (gst_sam_pending_waiting_at (pending, i - 1)->id != command->id)
       continue;
@@ -343,24 +365,6 @@ pop (GstSamPending * pending, GstSamPrompt * prompt, GstMiniObject ** mask)
   }
   gst_sam_mutex_unlock (&pending->lock);
   return result;
-}
-
-/* Put a prompt back in front; FALSE if others have filled the room. */
-static gboolean
-unpop (GstSamPending * pending, const GstSamPrompt * prompt)
-{
-  gboolean room;
-
-  gst_sam_mutex_lock (&pending->lock);
-  room = pending->length < GST_SAM_PENDING_SIZE;
-  if (room) {
-    pending->head = (pending->head + GST_SAM_PENDING_SIZE - 1) %
-        GST_SAM_PENDING_SIZE;
-    pending->waiting[pending->head] = *prompt;
-    pending->length++;
-  }
-  gst_sam_mutex_unlock (&pending->lock);
-  return room;
 }
 
 /* Why the engine has refused what it was given. */
@@ -426,63 +430,6 @@ set_too_early (GError ** error, const GstSamPrompt * prompt, GstClockTime start)
       GST_TIME_ARGS (GST_SAM_PENDING_AHEAD), GST_TIME_ARGS (start));
 }
 
-/* A prompt for another object of the same file. */
-static GstSamPrompt
-make_sibling (const GstSamPrompt * prompt, GstSamMask * mask)
-{
-  GstSamPrompt sibling = *prompt;
-
-  sibling.id = sibling.mark = 0;
-  sibling.fresh = FALSE;
-  sibling.sample = NULL;
-  sibling.location = g_strdup (prompt->location);
-  sibling.label = g_strdup (prompt->label);
-  sibling.value = mask->value;
-  sibling.mask = (GstSamMask *) gst_mini_object_ref (GST_MINI_OBJECT_CAST
-      (mask));
-  return sibling;
-}
-
-/* The file of a prompt has turned out to have several objects: the others get
- * prompts of their own, which are the next ones. */
-static void
-split (GstSamPending * pending, GstSamPrompt * prompt,
-    const GstSamPendingCalls * calls)
-{
-  GArray *siblings = g_array_new (FALSE, FALSE, sizeof (GstSamPrompt));
-  GstSamPrompt *sibling;
-  guint i;
-
-  prompt->value = prompt->mask->value;
-  for (i = 0; i < prompt->mask->more->len; i++) {
-    GstSamPrompt new = make_sibling (prompt, g_ptr_array_index
-        (prompt->mask->more, i));
-    GError *error = NULL;
-    gboolean ok;
-
-    gst_sam_mutex_lock (&pending->lock);
-    ok = gst_sam_pending_assign (pending, &new, 0, &error);
-    gst_sam_mutex_unlock (&pending->lock);
-    if (ok) {
-      g_array_append_val (siblings, new);
-      continue;
-    }
-    gst_sam_pending_reject (pending, &new, error, calls);
-    gst_sam_prompt_clear (&new);
-  }
-  for (i = siblings->len; i > 0; i--) {
-    GError *error = NULL;
-
-    sibling = &g_array_index (siblings, GstSamPrompt, i - 1);
-    if (unpop (pending, sibling))
-      continue;
-    gst_sam_pending_set_queue_full (&error);
-    gst_sam_pending_reject (pending, sibling, error, calls);
-    gst_sam_prompt_clear (sibling);
-  }
-  g_array_unref (siblings);
-}
-
 /* Which of its objects is meant, a correction has to say. */
 static void
 set_several (GError ** error, const GstSamMask * mask)
@@ -530,7 +477,7 @@ apply (GstSamPending * pending, sam_tracker * tracker, GstSamPrompt * prompt,
   int status;
 
   if (prompt->mask && prompt->mask->more && prompt->fresh && !prompt->value)
-    split (pending, prompt, calls);
+    gst_sam_pending_spread_mask (pending, prompt, calls);
   if (prompt->mask && prompt->mask->error) {
     error = g_error_copy (prompt->mask->error);
   } else if (prompt->mask && prompt->mask->more && !prompt->value) {
@@ -539,7 +486,8 @@ apply (GstSamPending * pending, sam_tracker * tracker, GstSamPrompt * prompt,
     set_too_early (&error, prompt, pending->moment.start);
   } else {
     status = apply_one (pending, tracker, prompt, calls, &why);
-    if (status == SAM_EBUSY && !prompt->timed && unpop (pending, prompt))
+    if (status == SAM_EBUSY && !prompt->timed &&
+        gst_sam_pending_unpop (pending, prompt))
       return FALSE;
     if (status != SAM_OK)
       error = get_refusal (pending, prompt, status, &why);

@@ -47,3 +47,21 @@ gst_sam_track_post_refusal (GstSamTrack * self, gboolean fatal,
       gst_sam_plain_text (text), NULL, __FILE__, GST_FUNCTION, __LINE__,
       details);
 }
+
+void
+gst_sam_track_liked (gpointer object, const GstSamLiked * liked)
+{
+  GstSamTrack *self = object;
+
+  GST_INFO_OBJECT (self, "%u places look like object %" G_GUINT64_FORMAT
+      ", %u objects begin; the best likeness is %.2f, expected is %.2f or more",
+      liked->found, liked->id, liked->started, liked->best, liked->threshold);
+  gst_element_post_message (GST_ELEMENT (self),
+      gst_message_new_element (GST_OBJECT (self),
+          gst_structure_new ("samtrack-likes",
+              "id", G_TYPE_UINT64, liked->id,
+              "found", G_TYPE_UINT, liked->found,
+              "started", G_TYPE_UINT, liked->started,
+              "best-likeness", G_TYPE_DOUBLE, liked->best,
+              "threshold", G_TYPE_DOUBLE, liked->threshold, NULL)));
+}

@@ -374,6 +374,23 @@ gst_sam_pending_ref_mask (GstSamPending * pending, guint64 mark)
   return mask;
 }
 
+gboolean
+gst_sam_pending_unpop (GstSamPending * pending, const GstSamPrompt * prompt)
+{
+  gboolean room;
+
+  gst_sam_mutex_lock (&pending->lock);
+  room = pending->length < GST_SAM_PENDING_SIZE;
+  if (room) {
+    pending->head = (pending->head + GST_SAM_PENDING_SIZE - 1) %
+        GST_SAM_PENDING_SIZE;
+    pending->waiting[pending->head] = *prompt;
+    pending->length++;
+  }
+  gst_sam_mutex_unlock (&pending->lock);
+  return room;
+}
+
 void
 gst_sam_pending_set_frame_size (GstSamPending * pending, gint width,
     gint height)

@@ -95,10 +95,21 @@ typedef void (*GstSamRejectFunc) (gpointer user, const GstSamPrompt * prompt,
 typedef void (*GstSamMovedFunc) (gpointer user, const GstSamPrompt * prompt,
     GstClockTime start);
 
+/* What came of a prompt for things like an object. */
+typedef struct
+{
+  guint64 id;                   /* of that object */
+  guint found, started;         /* places; objects, of which each has one */
+  gdouble best, threshold;      /* highest likeness of a place, and lowest */
+} GstSamLiked;
+
+typedef void (*GstSamLikedFunc) (gpointer user, const GstSamLiked * liked);
+
 typedef struct
 {
   GstSamRejectFunc reject;
   GstSamMovedFunc moved;
+  GstSamLikedFunc liked;
   gpointer user;
 } GstSamPendingCalls;
 
@@ -243,6 +254,26 @@ gboolean gst_sam_pending_assign (GstSamPending * pending,
     GstSamPrompt * prompt, guint64 wish, GError ** error);
 
 /* Without it: */
+
+/* Put a prompt back in front; FALSE if others have filled the room. */
+gboolean gst_sam_pending_unpop (GstSamPending * pending,
+    const GstSamPrompt * prompt);
+
+/* ---- gstsamspread.c */
+
+/* The file of a prompt has turned out to have several objects: the others get
+ * prompts of their own, which are the next ones. */
+void gst_sam_pending_spread_mask (GstSamPending * pending,
+    GstSamPrompt * prompt, const GstSamPendingCalls * calls);
+
+/* Places of the last frame that look like an object get prompts likewise.
+ * Returns an engine's status, and sets *why. */
+int gst_sam_pending_spread_like (GstSamPending * pending,
+    sam_tracker * tracker, const GstSamPrompt * prompt, guint64 engine_id,
+    const GstSamPendingCalls * calls, struct sam_error *why);
+
+/* ---- */
+
 
 /* Takes ownership of the error. */
 void gst_sam_pending_reject (GstSamPending * pending,

@@ -82,6 +82,8 @@ static const struct
   [GST_SAM_PROMPT_TEXT] = {"text", KEY_OF,
         KEY_MAX | KEY_THRESHOLD | KEY_ID | KEY_KEEP | KEY_REMOVE,
       "text,of=WORDS[,max=][,threshold=][,id=][,keep=][,remove=]"},
+  [GST_SAM_PROMPT_LIKE] = {"like", KEY_ID, KEY_MAX | KEY_THRESHOLD,
+      "like,id=[,max=][,threshold=][,running-time=]"},
 };
 
 void
@@ -181,7 +183,8 @@ check_words (const GstSamPrompt * prompt, guint given, const gchar * item,
 {
   if (prompt->removes && (given & (KEY_MAX | KEY_THRESHOLD | KEY_ID)))
     fail (error, item, "remove=true goes with 'of' and 'keep' alone");
-  else if (prompt->id && prompt->max > 1)
+  else if (prompt->kind == GST_SAM_PROMPT_TEXT && prompt->id &&
+      prompt->max > 1)
     fail (error, item, "'id' is of one object, but max is %u", prompt->max);
   else
     return TRUE;
@@ -299,7 +302,8 @@ set_kind (GstSamPrompt * prompt, const gchar * name, const gchar * item,
     }
   }
   fail (error, item,
-      "it must begin with point, box, mask, text, remove, undo, clear or take");
+      "it must begin with point, box, mask, text, like, remove, undo, clear or "
+      "take");
   return FALSE;
 }
 

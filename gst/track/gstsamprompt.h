@@ -26,6 +26,7 @@ typedef enum
   GST_SAM_PROMPT_CLEAR,
   GST_SAM_PROMPT_TAKE,          /* another answer to the last click */
   GST_SAM_PROMPT_TEXT,          /* words for the detector */
+  GST_SAM_PROMPT_LIKE,          /* other things like an object */
 } GstSamPromptKind;
 
 /**
@@ -92,8 +93,10 @@ gboolean gst_sam_refuse (GError ** error, GstSamRefusal refusal,
  * black, or an object per value, where the file has several
  * @label: (nullable): name of the object's class
  * @words: (nullable): what the detector is to find
- * @max: of words: the most objects of each phrase; 0: no limit of its own
- * @threshold: of words, if @has_threshold: the lowest score of a new object
+ * @max: of words: the most objects of each phrase; of things like an object:
+ * the most new ones; 0: no limit of its own
+ * @threshold: of words, if @has_threshold: the lowest score of a new object; of
+ * things like an object: the lowest likeness
  * @keep: of words: objects of phrases that are not asked for any more stay
  * @removes: of words: they are not to be found any more
  * @adds: of words: those before stay, for one text gave both
@@ -108,8 +111,9 @@ gboolean gst_sam_refuse (GError ** error, GstSamRefusal refusal,
  * @space_height: its height
  * @fresh: whether it starts the object @id
  * @mark: its number in GstSamMarks; 0: none
+ * @tries: how often it was put off
  *
- * One prompt or command. GstSamPending sets the last five fields.
+ * One prompt or command. GstSamPending sets the last six fields.
  */
 typedef struct
 {
@@ -135,6 +139,7 @@ typedef struct
   gint space_width, space_height;
   gboolean fresh;
   guint64 mark;
+  guint tries;
 } GstSamPrompt;
 
 void gst_sam_prompt_clear (GstSamPrompt * prompt);
@@ -144,7 +149,7 @@ void gst_sam_prompt_clear (GstSamPrompt * prompt);
  *   text  = item *( ";" item )
  *   item  = kind *( "," key "=" value )
  *   kind  = "point" | "box" | "mask" | "remove" | "undo" | "clear" | "take" |
- *           "text"
+ *           "text" | "like"
  *   value = [ "(" type ")" ] ( number | boolean | word | quoted string )
  *
  * Both return a non-empty array of GstSamPrompt that owns its elements, or NULL

@@ -123,7 +123,7 @@ static int
 save (GstSamTrack * self, const gchar * location, struct sam_error *error)
 {
   const GstSamPendingCalls calls = { gst_sam_track_refuse, gst_sam_step_moved,
-    self
+    gst_sam_track_liked, self
   };
   GstSamMoment moment = {.start = GST_CLOCK_TIME_NONE };
   guint64 note[NOTE_BYTES / sizeof (guint64)];

@@ -78,7 +78,7 @@ void
 gst_sam_track_reset (GstSamTrack * self)
 {
   const GstSamPendingCalls calls = { gst_sam_track_refuse, gst_sam_step_moved,
-    self
+    gst_sam_track_liked, self
   };
 
   if (!self->since_reset)

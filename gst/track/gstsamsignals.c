@@ -181,6 +181,8 @@ push_initial_prompts (GstSamTrack * self, GArray * prompts)
     if (!prompt->id && prompt->kind > GST_SAM_PROMPT_MASK) {
       prompt->id = name[i];
       gst_sam_track_refuse_because (self, prompt, GST_SAM_REFUSED_NOT_TRACKED,
+          prompt->kind == GST_SAM_PROMPT_LIKE ? "like needs an object that "
+          "initial-prompt starts before it, with the same id." :
           "remove, undo, clear and take are not allowed in initial-prompt.");
       gst_sam_prompt_clear (prompt);
       continue;
@@ -538,7 +540,7 @@ install_command_signals (GType type)
    * GstSamTrack::prompt:
    * @samtrack: the element
    * @text: as in #GstSamTrack:initial-prompt; also `remove,id=`, `undo,id=`,
-   * `take,id=,answer=`, `clear`
+   * `take,id=,answer=`, `like,id=`, `clear`
    *
    * Add prompts given as text. Refused prompts post a warning message.
    *

@@ -499,7 +499,7 @@ static void
 run (GstSamStep * step, GstSamTrack * self, gboolean wait)
 {
   const GstSamPendingCalls calls = { gst_sam_track_refuse, gst_sam_step_moved,
-    self
+    gst_sam_track_liked, self
   };
   GstSamReport *report = step->report;
   GstSamMoment moment;

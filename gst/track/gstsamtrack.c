@@ -265,7 +265,7 @@ static void
 end_stream (GstSamTrack * self)
 {
   const GstSamPendingCalls calls = { gst_sam_track_refuse, gst_sam_step_moved,
-    self
+    gst_sam_track_liked, self
   };
 
   gst_sam_pending_end (self->pending, &calls);

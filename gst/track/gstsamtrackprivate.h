@@ -124,6 +124,9 @@ void gst_sam_track_post_refusal (GstSamTrack * self, gboolean fatal,
     GstSamRefusal reason, const gchar * text, const gchar * field,
     ...) G_GNUC_NULL_TERMINATED;
 
+/* A GstSamLikedFunc of a GstSamTrack: posts a message. */
+void gst_sam_track_liked (gpointer self, const GstSamLiked * liked);
+
 /* gstsamproperties.c */
 
 void gst_sam_track_install_properties (GstSamTrackClass * klass);

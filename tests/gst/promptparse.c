@@ -25,9 +25,10 @@ GST_START_TEST (test_every_kind)
   GArray *p = parse ("point,x=310,y=200.5; box,x=1,y=2,w=3,h=4,id=7;\n"
       "point,x=.25,y=1e-1,positive=false,normalized=true;mask,location=a b.png;"
       "remove,id=18446744073709551615;undo,id=1;clear;take,id=4,answer=3;"
-      "point,x=9,y=8,answer=2;text,of=a red car. ball;text,of=\"\"");
+      "point,x=9,y=8,answer=2;text,of=a red car. ball;text,of=\"\";"
+      "like,id=3,max=2,threshold=.5");
 
-  fail_unless_equals_int (p->len, 11);
+  fail_unless_equals_int (p->len, 12);
   fail_unless_equals_int (AT (p, 0)->kind, GST_SAM_PROMPT_POINT);
   fail_unless_equals_float (AT (p, 0)->x, 310);
   fail_unless_equals_float (AT (p, 0)->y, 200.5);
@@ -51,6 +52,10 @@ GST_START_TEST (test_every_kind)
   fail_unless_equals_int (AT (p, 9)->kind, GST_SAM_PROMPT_TEXT);
   fail_unless_equals_string (AT (p, 9)->words, "a red car. ball");
   fail_unless_equals_string (AT (p, 10)->words, "");
+  fail_unless_equals_int (AT (p, 11)->kind, GST_SAM_PROMPT_LIKE);
+  fail_unless_equals_uint64 (AT (p, 11)->id, 3);
+  fail_unless_equals_int (AT (p, 11)->max, 2);
+  fail_unless_equals_float (AT (p, 11)->threshold, 0.5);
   g_array_unref (p);
 }
 

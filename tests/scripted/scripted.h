@@ -9,7 +9,8 @@
 // SCRIPTED_STEP of the frame's width each frame, and after SCRIPTED_PERIOD frames is back: so masks
 // tell on which frame a prompt was applied, and which frame they are of. Late prompts, undo, and
 // files are as include/samtrack/samtrack.h has them; a click has no answers to choose from, and a
-// preview is the box that its prompt would make.
+// preview is the box that its prompt would make. Beside an object, to the right and to the left of
+// it, others are like it.
 #ifndef SCRIPTED_H
 #define SCRIPTED_H
 
@@ -20,6 +21,8 @@
 #define SCRIPTED_STEP 0.015625
 #define SCRIPTED_PERIOD 16
 #define SCRIPTED_IOU 0.875f
+#define SCRIPTED_LIKE 0.875f
+#define SCRIPTED_LESS_LIKE 0.625f
 
 enum scripted_call {
     SCRIPTED_OPEN,
