@@ -388,7 +388,50 @@ GST_START_TEST (test_many)
 
 GST_END_TEST;
 
+/* Hundreds of changes between two frames are one: the last one's words are
+ * looked for, at once and once. */
+GST_START_TEST (test_hurried)
+{
+  GstBus *bus;
+  GstHarness *h = start ("detect-interval=1000 detect-on-loss=false "
+      "seed-options=lost-frames=100000,absent-frames=100000", &bus);
+  guint64 runs;
+  guint n = 0, i;
+
+  prompt (h, "text,of=dog");
+  skip (h, &n, 10);
+  runs = sam_get_seeding (h->element, "detector-runs");
+  for (i = 0; i < 500; i++)
+    prompt (h, i % 2 ? "text,of=red" : "text,of=\"car. ball\",keep=true");
+  skip (h, &n, 3);
+  fail_unless_equals_int (sam_get_seeding (h->element, "detector-runs"),
+      runs + 1);
+  fail_unless_equals_int (count_labels (h, &n, "dog", NULL), 0);
+  fail_unless_equals_int (count_labels (h, &n, "car", NULL), 0);
+  fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_WARNING, NULL),
+      0);
+  sam_harness_close (h, bus);
+}
+
+GST_END_TEST;
+
 /* ---- Bad words */
+
+/* A phrase that is like all there is begins no object that is too large. */
+GST_START_TEST (test_half)
+{
+  GstBus *bus;
+  GstHarness *h = start ("initial-prompt=\"text,of=dog\" detect-interval=1 "
+      "max-area=0.0005", &bus);
+  guint n = 0;
+
+  skip (h, &n, 6);
+  fail_unless_equals_int (count_labels (h, &n, "dog", NULL), 0);
+  fail_unless (sam_get_seeding (h->element, "rejected-large") > 0);
+  sam_harness_close (h, bus);
+}
+
+GST_END_TEST;
 
 /* Words of which some are not known are taken, and told. */
 GST_START_TEST (test_unknown)
@@ -491,6 +534,8 @@ textprompt_suite (void)
   tcase_add_test (tc, test_remove);
   tcase_add_test (tc, test_at_once);
   tcase_add_test (tc, test_many);
+  tcase_add_test (tc, test_hurried);
+  tcase_add_test (tc, test_half);
   tcase_add_test (tc, test_unknown);
   tcase_add_test (tc, test_bad);
   tcase_add_test (tc, test_refused);
