@@ -14,17 +14,21 @@ import os
 import pathlib
 import random
 import subprocess
+import sys
 import tempfile
 import time
 
-import torch
-import torch.nn.functional as F
-import transformers.models.mm_grounding_dino.modeling_mm_grounding_dino as published
-from torchvision.ops import generalized_box_iou_loss
-from transformers import BertConfig, BertTokenizerFast, MMGroundingDinoConfig, MMGroundingDinoForObjectDetection, SwinConfig
+try:
+    import torch
+    import torch.nn.functional as F
+    import transformers.models.mm_grounding_dino.modeling_mm_grounding_dino as published
+    from torchvision.ops import generalized_box_iou_loss
+    from transformers import BertConfig, BertTokenizerFast, MMGroundingDinoConfig, MMGroundingDinoForObjectDetection, SwinConfig
 
-from groundingdino_torch import ENDS, input_shape
-from mask2former_torch import prepare_shape
+    from groundingdino_torch import ENDS, input_shape
+    from mask2former_torch import prepare_shape
+except ImportError as e:
+    sys.exit(f'train_words.py: {e.name} is not installed in {sys.executable}; it needs torch, torchvision and transformers')
 
 WIDTH, HEIGHT, SIDE = 320, 180, 128
 FLAT = [(240, 0, 0), (0, 240, 0), (0, 0, 240), (240, 240, 0)]  # ball, walker, fish, plane

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Times a look of a detector by words beside transformers', on the same weights, frame and words.
+
+  words.py [--bench-looks FILE] [--sizes 384x640,800x1066] [--looks N] [--threads N] [--modes LIST] [--keep FOLDER]
+
+The network is LLMDet's and MM-Grounding DINO's tiny at its true size, with random weights and a made-up vocabulary as large
+as BERT's. Every row is a process of its own, of --threads threads. With one, processor time is hardly more on a busy machine;
+with several, those of transformers wait by spinning. Times are of a look, words encoded
+before by us and within it by transformers (1 GFLOP of 160): the least of --looks behind a first one, in seconds of processor
+time of the process (user and system), and likewise by the wall clock. --modes: of ours-fp32, ours-bf16, eager-fp32, eager-bf16, compiled-fp32, compiled-bf16; the latter are
+torch.compile of the whole model. bf16 of transformers is the model in that type.
+
+The last line is JSON. Needs torch and transformers.
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent.parent / 'tools'))
+try:
+    import torch
+    from transformers import MMGroundingDinoConfig, MMGroundingDinoForObjectDetection, SwinConfig
+
+    import groundingdino_torch as groundingdino
+    from mask2former_torch import prepare_shape
+except ImportError as e:
+    sys.exit(f'words.py: {e.name} is not installed in {sys.executable}')
+
+MODES = ['ours-fp32', 'ours-bf16', 'eager-fp32', 'eager-bf16', 'compiled-fp32', 'compiled-bf16']
+WORDS, IDS = 'wa. wb', [101, 2000, 1012, 2001, 1012, 102]
+SPECIAL = {0: '[PAD]', 100: '[UNK]', 101: '[CLS]', 102: '[SEP]', 103: '[MASK]', 1012: '.', 1029: '?', 2000: 'wa', 2001: 'wb'}
+
+
+def arguments():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument('--bench-looks', default=str(HERE.parent.parent / 'build/tests/bench/bench-looks'))
+    p.add_argument('--sizes', default='384x640,800x1066', help='heights and widths of the input')
+    p.add_argument('--looks', type=int, default=4, help='that are timed, of each row')
+    p.add_argument('--threads', type=int, default=os.cpu_count())
+    p.add_argument('--modes', default=','.join(MODES))
+    p.add_argument('--keep', help='folder for the model, which is made only if it is not there')
+    p.add_argument('--peer', help=argparse.SUPPRESS)
+    return p.parse_args()
+
+
+def build():
+    swin = SwinConfig(image_size=224, embed_dim=96, depths=[2, 2, 6, 2], num_heads=[3, 6, 12, 24], window_size=7,
+                      out_indices=[2, 3, 4])
+    config = MMGroundingDinoConfig(backbone_config=swin, decoder_bbox_embed_share=False, decoder_cls_embed_share=False)
+    return MMGroundingDinoForObjectDetection(config).eval()
+
+
+def make(folder):
+    """The model, its vocabulary, and its weights once more for transformers."""
+    if (folder / 'model.safetensors').exists():
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    model, rng = build(), torch.Generator().manual_seed(1)
+    for name, p in model.named_parameters():
+        p.data.copy_(groundingdino.fill(name, p, rng))
+    (folder / 'vocab.txt').write_text(''.join(SPECIAL.get(i, f'[w{i}]') + '\n' for i in range(30522)))
+    model.save_pretrained(folder)
+
+
+def make_frame(height, width):
+    rng = torch.Generator().manual_seed(2)
+    return torch.randint(0, 128, (height, width, 3), generator=rng).byte()
+
+
+def run_ours(args, folder, mode, height, width):
+    """Least processor and wall time of a look."""
+    done = subprocess.run([args.bench_looks, '--model', str(folder / 'model.safetensors'), '--words', WORDS, '--height', str(height),
+                           '--width', str(width), '--precision', mode.split('-')[1], '--looks', str(args.looks),
+                           '--threads', str(args.threads)],
+                          stdout=subprocess.PIPE, check=True)
+    report = json.loads(done.stdout.splitlines()[-1])
+    return [report['cpu_ms'] / 1e3, report['wall_ms'] / 1e3]
+
+
+def run_peer(args, folder, mode, height, width):
+    """In this process. Prints a line of JSON."""
+    torch.set_num_threads(args.threads)
+    how, precision = mode.split('-')
+    kind = torch.float32 if precision == 'fp32' else torch.bfloat16
+    model = MMGroundingDinoForObjectDetection.from_pretrained(folder, torch_dtype=kind).eval()
+    image = prepare_shape(make_frame(height, width), height, width).to(kind)
+    ids = torch.tensor([IDS])
+    given = dict(pixel_values=image, input_ids=ids, attention_mask=torch.ones_like(ids))
+    call = torch.compile(model) if how == 'compiled' else model
+    times = []
+    with torch.inference_mode():
+        call(**given)
+        for _ in range(args.looks):
+            cpu, wall = time.process_time(), time.monotonic()
+            call(**given)
+            times.append((time.process_time() - cpu, time.monotonic() - wall))
+    print(json.dumps([min(column) for column in zip(*times)]))
+
+
+def measure(args, folder, mode, size):
+    height, width = map(int, size.split('x'))
+    if mode.startswith('ours'):
+        return run_ours(args, folder, mode, height, width)
+    done = subprocess.run([sys.executable, __file__, '--peer', f'{mode},{size}', '--keep', str(folder), '--looks', str(args.looks),
+                           '--threads', str(args.threads)],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        print(f'{mode} at {size}: {(done.stderr.strip().splitlines() or ["failed"])[-1]}', flush=True)
+        return None
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def main():
+    args = arguments()
+    wrong = [m for m in args.modes.split(',') if m not in MODES]
+    if wrong:
+        sys.exit(f'words.py: --modes: {wrong[0]!r} is none of {", ".join(MODES)}')
+    with tempfile.TemporaryDirectory() as room:
+        folder = pathlib.Path(args.keep or room)
+        if args.peer:
+            mode, size = args.peer.split(',')
+            return run_peer(args, folder, mode, *map(int, size.split('x')))
+        make(folder)
+        table = {}
+        for size in args.sizes.split(','):
+            for mode in args.modes.split(','):
+                found = measure(args, folder, mode, size)
+                if found:
+                    table[f'{mode} {size}'] = [round(t, 3) for t in found]
+                    print(f'{size} {mode}: {found[0]:.2f} s of processor time, {found[1]:.2f} s', flush=True)
+    print(json.dumps(table))
+
+
+if __name__ == '__main__':
+    main()
