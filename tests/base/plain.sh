@@ -24,6 +24,7 @@ trap 'rm -rf "$tmp"' EXIT
 cat > "$tmp/use.c" << 'END'
 #include <samtrack/samtrack.h>
 #include <samtrack/answers.h>
+#include <samtrack/likes.h>
 
 int main(void)
 {
@@ -35,7 +36,7 @@ int main(void)
     return status;
 }
 END
-echo '#include <samtrack/answers.h>' > "$tmp/include.c"
+printf '#include <samtrack/%s.h>\n' answers likes > "$tmp/include.c"
 include="-I$engine/include -I$built/include"
 "$@" -std=c11 $strict $include "$tmp/use.c"
 "$@" -std=c99 $strict $include "$tmp/use.c"
