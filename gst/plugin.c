@@ -6,6 +6,7 @@
  * Tracks the masks of objects in live video and draws them.
  */
 
+#include "bin/gstsamtrackbin.h"
 #include "common/gstsammeta.h"
 #include "detect/gstsamdetect.h"
 #include "export/gstsamexport.h"
@@ -21,7 +22,8 @@ plugin_init (GstPlugin * plugin)
       GST_ELEMENT_REGISTER (samdetect, plugin) &&
       GST_ELEMENT_REGISTER (samoverlay, plugin) &&
       GST_ELEMENT_REGISTER (samzones, plugin) &&
-      GST_ELEMENT_REGISTER (samexport, plugin);
+      GST_ELEMENT_REGISTER (samexport, plugin) &&
+      GST_ELEMENT_REGISTER (samtrackbin, plugin);
 }
 
 GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, samtrack,

@@ -6,6 +6,7 @@
 
 G_BEGIN_DECLS
 
+/* G_TYPE_INVALID in a build without JSON-GLib. */
 #define GST_TYPE_SAM_EXPORT (gst_sam_export_get_type ())
 G_DECLARE_FINAL_TYPE (GstSamExport, gst_sam_export, GST, SAM_EXPORT,
     GstBaseTransform)

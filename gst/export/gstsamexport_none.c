@@ -3,6 +3,12 @@
 
 #include "gstsamexport.h"
 
+GType
+gst_sam_export_get_type (void)
+{
+  return G_TYPE_INVALID;
+}
+
 gboolean
 gst_element_register_samexport (GstPlugin * plugin)
 {

@@ -95,7 +95,8 @@ enum
     GST_PARAM_MUTABLE_PLAYING)
 
 #define gst_sam_overlay_parent_class parent_class
-G_DEFINE_TYPE (GstSamOverlay, gst_sam_overlay, GST_TYPE_BASE_TRANSFORM);
+G_DEFINE_TYPE_WITH_CODE (GstSamOverlay, gst_sam_overlay,
+    GST_TYPE_BASE_TRANSFORM, G_IMPLEMENT_INTERFACE (GST_TYPE_PRESET, NULL));
 GST_ELEMENT_REGISTER_DEFINE (samoverlay, "samoverlay", GST_RANK_NONE,
     GST_TYPE_SAM_OVERLAY);
 

@@ -51,7 +51,8 @@ GST_STATIC_PAD_TEMPLATE ("overlay", GST_PAD_SRC, GST_PAD_REQUEST,
     GST_STATIC_CAPS (OVERLAY_CAPS));
 
 #define gst_sam_track_parent_class parent_class
-G_DEFINE_TYPE (GstSamTrack, gst_sam_track, GST_TYPE_BASE_TRANSFORM);
+G_DEFINE_TYPE_WITH_CODE (GstSamTrack, gst_sam_track, GST_TYPE_BASE_TRANSFORM,
+    G_IMPLEMENT_INTERFACE (GST_TYPE_PRESET, NULL));
 GST_ELEMENT_REGISTER_DEFINE (samtrack, "samtrack", GST_RANK_NONE,
     GST_TYPE_SAM_TRACK);
 
