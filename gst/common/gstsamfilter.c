@@ -6,6 +6,10 @@
 #include "gstsamflush.h"
 #include "gstsamframe.h"
 
+/* As everybody writes them: without the memory they are other features. */
+#define COMPOSITION GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY ", " \
+    GST_CAPS_FEATURE_META_GST_VIDEO_OVERLAY_COMPOSITION
+
 static void
 append_caps (GstCaps * caps, const gchar * feature, const gchar * formats)
 {
@@ -27,6 +31,9 @@ add_template (GstElementClass * klass, const gchar * name,
   append_caps (caps, "", formats);
   if (more)
     append_caps (caps, "", more);
+  append_caps (caps, "(" COMPOSITION ")", formats);
+  if (more)
+    append_caps (caps, "(" COMPOSITION ")", more);
   gst_element_class_add_pad_template (klass, gst_pad_template_new (name,
           direction, GST_PAD_ALWAYS, caps));
   gst_caps_unref (caps);

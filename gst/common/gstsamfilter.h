@@ -11,7 +11,8 @@ G_BEGIN_DECLS
 
 /* In class_init, ahead of what the element has of its own: pads for frames of
  * these formats in system memory, then @more (nullable), which are preferred
- * less, and of gst_sam_cuda_get_formats() in GPU memory; caps of single fields
+ * less, and of gst_sam_cuda_get_formats() in GPU memory; frames in system
+ * memory may have an overlay composition, which passes; caps of single fields
  * are refused; of allocation queries only what gst_sam_allocation_propose()
  * lets through is answered. */
 void gst_sam_filter_class_init (GstBaseTransformClass * klass,

@@ -226,41 +226,62 @@ add_patches (GstSamDrawing * d)
     gst_sam_points_add (d);
 }
 
+guint
+gst_sam_compose_count_things (const GstSamDrawing * d)
+{
+  return d->report->num_objects + d->overlay.num_patches;
+}
+
+/* A box is the frame's, a mask may be coarse: its edges lie a cell off. */
+static GstSamRect
+get_reach (const GstSamDrawing * d, const GstSamObject * object)
+{
+  const GstSamReport *report = d->report;
+  GstSamRect box = { 0, };
+  gint margin_x = 0, margin_y = 0;
+
+  if (!gst_sam_drawing_shows (object))
+    return box;
+  if (report->mask) {
+    margin_x = d->width / report->mask_width + 1 + CONTOUR_WIDTH;
+    margin_y = d->height / report->mask_height + 1 + CONTOUR_WIDTH;
+  }
+  box = gst_sam_drawing_get_box (d, object);
+  box.x -= margin_x;
+  box.y -= margin_y;
+  box.w += 2 * margin_x;
+  box.h += 2 * margin_y;
+  return box;
+}
+
+GstSamRect
+gst_sam_compose_get_thing (const GstSamDrawing * d, guint i)
+{
+  const guint num_objects = d->report->num_objects;
+
+  if (i < num_objects) {
+    return get_reach (d, &d->report->object[i]);
+  } else {
+    const struct sam_patch *patch = &d->overlay.patches[i - num_objects];
+    const GstSamRect rect = { patch->x, patch->y, patch->width, patch->height };
+
+    return rect;
+  }
+}
+
 gboolean
 gst_sam_compose_end (GstSamDrawing * d)
 {
-  const GstSamReport *report = d->report;
   const gint width = d->width, height = d->height;
   struct sam_overlay *overlay = &d->overlay;
   GstSamRect area = { 0, };
-  gint margin_x = 0, margin_y = 0;
   guint i;
 
-  /* A box is the frame's, a mask may be coarse: its edges lie a cell off. */
-  if (report->mask) {
-    margin_x = width / report->mask_width + 1;
-    margin_y = height / report->mask_height + 1;
-    margin_x += CONTOUR_WIDTH;
-    margin_y += CONTOUR_WIDTH;
-  }
-  for (i = 0; i < report->num_objects; i++) {
-    const GstSamObject *object = &report->object[i];
-    GstSamRect box;
+  for (i = 0; i < gst_sam_compose_count_things (d); i++) {
+    const GstSamRect thing = gst_sam_compose_get_thing (d, i);
 
-    if (!gst_sam_drawing_shows (object))
-      continue;
-    box = gst_sam_drawing_get_box (d, object);
-    box.x -= margin_x;
-    box.y -= margin_y;
-    box.w += 2 * margin_x;
-    box.h += 2 * margin_y;
-    gst_sam_rect_include (&area, box);
-  }
-  for (i = 0; i < (guint) overlay->num_patches; i++) {
-    const struct sam_patch *patch = &overlay->patches[i];
-    const GstSamRect rect = { patch->x, patch->y, patch->width, patch->height };
-
-    gst_sam_rect_include (&area, rect);
+    if (i >= d->report->num_objects || thing.w > 0)
+      gst_sam_rect_include (&area, thing);
   }
   area.w = MIN (GST_ROUND_UP_2 (area.x + area.w), width);
   area.h = MIN (GST_ROUND_UP_2 (area.y + area.h), height);

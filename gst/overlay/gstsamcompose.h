@@ -17,6 +17,11 @@ gboolean gst_sam_compose (GstSamDrawing * drawing,
  * chroma is blended in pairs. Returns FALSE if there is nothing to paint. */
 gboolean gst_sam_compose_end (GstSamDrawing * drawing);
 
+/* Where in the frame something is painted: of the report's objects and of the
+ * patches. Some are empty, some reach beyond the frame. */
+guint gst_sam_compose_count_things (const GstSamDrawing * drawing);
+GstSamRect gst_sam_compose_get_thing (const GstSamDrawing * drawing, guint i);
+
 G_END_DECLS
 
 #endif /* __GST_SAM_COMPOSE_H__ */

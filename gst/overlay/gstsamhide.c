@@ -17,7 +17,7 @@ gst_sam_hide_start (GstSamHide * self, const GstSamHideStyle * style,
     *why = g_strdup_printf ("The property %s.", style->bad);
     return FALSE;
   }
-  if (style->privacy && (style->mode == GST_SAM_OVERLAY_MODE_BLEND ||
+  if (style->privacy && (gst_sam_hide_style_draws (style) ||
           (style->mode == GST_SAM_OVERLAY_MODE_CUT_OUT &&
               style->keep == GST_SAM_OVERLAY_KEEP_INSIDE))) {
     *why = g_strdup ("privacy=true needs a mode that hides objects: expected "
@@ -38,7 +38,7 @@ gboolean
 gst_sam_hide_check_caps (const GstSamHideStyle * style,
     const GstVideoInfo * info, gboolean is_system_memory, gchar ** why)
 {
-  if (style->mode == GST_SAM_OVERLAY_MODE_BLEND)
+  if (gst_sam_hide_style_draws (style))
     return TRUE;
   if (!is_system_memory) {
     *why = g_strdup ("Frames in memory:CUDAMemory are drawn on with mode=blend "

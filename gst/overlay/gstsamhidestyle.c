@@ -27,6 +27,9 @@ get_mode_type (void)
         "pixelate"},
     {GST_SAM_OVERLAY_MODE_SOLID, "Paint objects in one colour", "solid"},
     {GST_SAM_OVERLAY_MODE_CUT_OUT, "Cut objects, or all else, out", "cut-out"},
+    {GST_SAM_OVERLAY_MODE_COMPOSITION,
+          "Have the sink draw masks, or draw them where it does not",
+        "composition"},
     {0, NULL, NULL},
   };
 
@@ -82,8 +85,8 @@ install_kinds (GObjectClass * klass, guint first)
   /**
    * GstSamOverlay:mode:
    *
-   * What is done with masks. In modes other than blend no outlines and texts
-   * are drawn, and frames must be in system memory.
+   * What is done with masks. In modes other than blend and composition no
+   * outlines and texts are drawn, and frames must be in system memory.
    *
    * Since: 0.1
    */
@@ -396,6 +399,13 @@ gst_sam_hide_style_get (const GstSamHideStyle * self, guint id, GValue * value)
       g_value_set_string (value, self->colours);
       break;
   }
+}
+
+gboolean
+gst_sam_hide_style_draws (const GstSamHideStyle * self)
+{
+  return self->mode == GST_SAM_OVERLAY_MODE_BLEND ||
+      self->mode == GST_SAM_OVERLAY_MODE_COMPOSITION;
 }
 
 void

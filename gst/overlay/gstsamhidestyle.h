@@ -13,6 +13,8 @@ G_BEGIN_DECLS
  * @GST_SAM_OVERLAY_MODE_PIXELATE: objects are squares of one colour each
  * @GST_SAM_OVERLAY_MODE_SOLID: objects are of one colour
  * @GST_SAM_OVERLAY_MODE_CUT_OUT: objects, or all else, are cut out
+ * @GST_SAM_OVERLAY_MODE_COMPOSITION: as blend, but whoever shows the frame
+ * draws, if it offers to
  *
  * What is done with masks.
  */
@@ -23,6 +25,7 @@ typedef enum
   GST_SAM_OVERLAY_MODE_PIXELATE,
   GST_SAM_OVERLAY_MODE_SOLID,
   GST_SAM_OVERLAY_MODE_CUT_OUT,
+  GST_SAM_OVERLAY_MODE_COMPOSITION,
 } GstSamOverlayMode;
 
 /**
@@ -124,6 +127,9 @@ void gst_sam_hide_style_set (GstSamHideStyle * self, guint id,
     const GValue * value);
 void gst_sam_hide_style_get (const GstSamHideStyle * self, guint id,
     GValue * value);
+
+/* Whether masks are drawn, and nothing is hidden. */
+gboolean gst_sam_hide_style_draws (const GstSamHideStyle * self);
 
 /* Copy what a frame needs; @to holds a reference of the selection. Texts are
  * not copied. */

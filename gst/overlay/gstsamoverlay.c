@@ -14,6 +14,10 @@
  *
  * Frames with memory:CUDAMemory are drawn on where they are, by the GPU.
  *
+ * With mode=composition the masks are attached as a
+ * GstVideoOverlayCompositionMeta where downstream takes it, and the sink draws
+ * them; else they are drawn as with mode=blend.
+ *
  * Other modes change what the masks cover, in system memory. They blur objects,
  * turn them into squares, paint them over, or cut them, or all else, out. Masks
  * of an earlier frame grow by the motion that was seen, and the last place of a
@@ -40,9 +44,12 @@
 #include "common/gstsamframe.h"
 #include "common/gstsamfrozen.h"
 #include "common/gstsammutex.h"
+#include "gstsamattach.h"
 #include "gstsamcaption.h"
 #include "gstsamcompose.h"
 #include "gstsamhide.h"
+
+#define COMPOSITION GST_CAPS_FEATURE_META_GST_VIDEO_OVERLAY_COMPOSITION
 
 GST_DEBUG_CATEGORY_STATIC (gst_sam_overlay_debug);
 #define GST_CAT_DEFAULT gst_sam_overlay_debug
@@ -56,6 +63,8 @@ struct _GstSamOverlay
   GstSamHideStyle hiding;
   GstSamCaptionStyle captions;
   gboolean is_started;
+  gboolean is_refused;          /* downstream takes compositions and draws none;
+                                 * until it changes, none are offered */
 
   /* likewise: of the last frame */
   GstSamBar bar;
@@ -65,6 +74,10 @@ struct _GstSamOverlay
   GstSamDrawing drawing;
   GstSamPainter gpu;
   GstSamPaint paint;            /* where the GPU does not paint */
+  GstSamAttach attach;          /* where nothing is painted */
+  gboolean attaches;
+  gboolean asks;                /* whether downstream takes what is attached
+                                 * is to be asked with the next frame */
   GstSamHide hide;
   GstSamCaption caption;
   GstClockTime time;            /* of the last frame */
@@ -118,6 +131,136 @@ take_styles (GstSamOverlay * self, GstSamPaintStyle * style,
   style->has_bar = captions->bar > 0;
 }
 
+/* ---- Whether a composition is attached */
+
+static gboolean
+has_composition (const GstCaps * caps, guint i)
+{
+  GstCapsFeatures *features = gst_caps_get_features (caps, i);
+
+  return features && gst_caps_features_contains (features, COMPOSITION);
+}
+
+/* The caps with a composition, or without; those in GPU memory are painted
+ * on. */
+static GstCaps *
+copy_caps (const GstCaps * caps, gboolean with)
+{
+  GstCaps *copy = gst_caps_new_empty ();
+  guint i;
+
+  for (i = 0; i < gst_caps_get_size (caps); i++) {
+    GstCapsFeatures *features = gst_caps_get_features (caps, i);
+    GstCapsFeatures *other = features ? gst_caps_features_copy (features) :
+        gst_caps_features_new_empty ();
+
+    if (!with)
+      gst_caps_features_remove (other, COMPOSITION);
+    else if (!has_composition (caps, i) &&
+        !gst_caps_features_contains (other, "memory:CUDAMemory"))
+      gst_caps_features_add (other, COMPOSITION);
+    gst_caps_append_structure_full (copy,
+        gst_structure_copy (gst_caps_get_structure (caps, i)), other);
+  }
+  return copy;
+}
+
+static void
+set_refused (GstSamOverlay * self, gboolean is_refused)
+{
+  gst_sam_object_lock (self);
+  self->is_refused = is_refused;
+  gst_sam_object_unlock (self);
+}
+
+static gboolean
+is_composition (GstSamOverlay * self)
+{
+  gboolean is;
+
+  gst_sam_object_lock (self);
+  is = self->hiding.mode == GST_SAM_OVERLAY_MODE_COMPOSITION &&
+      !self->is_refused;
+  gst_sam_object_unlock (self);
+  return is && gst_sam_attach_is_possible ();
+}
+
+/* Frames that have a composition keep it; others may get one. */
+static GstCaps *
+gst_sam_overlay_transform_caps (GstBaseTransform * base,
+    GstPadDirection direction, GstCaps * caps, GstCaps * filter)
+{
+  GstCaps *all, *other, *result;
+
+  if (!is_composition (GST_SAM_OVERLAY (base))) {
+    all = gst_caps_ref (caps);
+  } else if (direction == GST_PAD_SINK) {
+    all = gst_caps_merge (copy_caps (caps, TRUE), gst_caps_ref (caps));
+  } else {
+    other = copy_caps (caps, FALSE);
+    all = gst_caps_merge (gst_caps_ref (caps), other);
+  }
+  if (!filter)
+    return all;
+  result = gst_caps_intersect_full (filter, all, GST_CAPS_INTERSECT_FIRST);
+  gst_caps_unref (all);
+  return result;
+}
+
+/* What takes a composition is preferred, in whatever order it is named. */
+static GstCaps *
+gst_sam_overlay_fixate_caps (GstBaseTransform * base,
+    GstPadDirection direction, GstCaps * caps, GstCaps * other)
+{
+  GstCaps *chosen;
+  guint i;
+
+  for (i = 0; i < gst_caps_get_size (other); i++) {
+    if (direction != GST_PAD_SINK || !has_composition (other, i))
+      continue;
+    chosen = gst_caps_copy_nth (other, i);
+    gst_caps_unref (other);
+    return gst_caps_fixate (chosen);
+  }
+  return GST_BASE_TRANSFORM_CLASS (parent_class)->fixate_caps (base, direction,
+      caps, other);
+}
+
+/* Whether downstream, which takes the caps, says that it draws. Many take all
+ * caps there are, and draw nothing. */
+static gboolean
+draws_composition (GstBaseTransform * base)
+{
+  GstCaps *caps = gst_pad_get_current_caps (base->srcpad);
+  GstQuery *query = gst_query_new_allocation (caps, FALSE);
+  const gboolean draws = gst_pad_peer_query (base->srcpad, query) &&
+      gst_query_find_allocation_meta (query,
+      GST_VIDEO_OVERLAY_COMPOSITION_META_API_TYPE, NULL);
+
+  gst_query_unref (query);
+  gst_caps_unref (caps);
+  return draws;
+}
+
+/* With the first frame behind its caps, since elements downstream must know
+ * these: where nobody draws, frames go on without a composition. */
+static void
+ask_downstream (GstSamOverlay * self)
+{
+  GstBaseTransform *base = GST_BASE_TRANSFORM (self);
+  GstCaps *caps, *plain;
+
+  self->asks = FALSE;
+  if (draws_composition (base))
+    return;
+  set_refused (self, TRUE);
+  caps = gst_pad_get_current_caps (base->srcpad);
+  plain = copy_caps (caps, FALSE);
+  self->attaches = !gst_base_transform_update_src_caps (base, plain);
+  gst_caps_unref (plain);
+  gst_caps_unref (caps);
+}
+
 static gboolean
 gst_sam_overlay_set_caps (GstBaseTransform * base, GstCaps * in, GstCaps * out)
 {
@@ -137,6 +280,10 @@ gst_sam_overlay_set_caps (GstBaseTransform * base, GstCaps * in, GstCaps * out)
   }
   gst_sam_hide_set_info (&self->hide, &self->info, &info);
   self->info = info;
+  self->attaches = is_composition (self) && has_composition (out, 0);
+  /* what comes with one has been promised that it is drawn */
+  self->asks = self->attaches && !has_composition (in, 0);
+  gst_sam_attach_set_info (&self->attach, &info);
   return TRUE;
 }
 
@@ -148,9 +295,10 @@ gst_sam_overlay_start (GstBaseTransform * base)
 
   gst_sam_object_lock (self);
   self->is_started = TRUE;
+  self->is_refused = FALSE;
   gst_sam_object_unlock (self);
   self->time = 0;
-  if (self->hiding.mode == GST_SAM_OVERLAY_MODE_BLEND)
+  if (gst_sam_hide_style_draws (&self->hiding))
     gst_sam_drawing_prepare (&self->drawing);
   g_atomic_int_set (&self->hide.num_frames, 0);
   g_atomic_int_set (&self->hide.num_held, 0);
@@ -172,6 +320,7 @@ gst_sam_overlay_stop (GstBaseTransform * base)
 
   gst_sam_painter_close (&self->gpu);
   gst_sam_paint_clear (&self->paint);
+  gst_sam_attach_clear (&self->attach);
   gst_sam_hide_clear (&self->hide);
   gst_video_info_init (&self->info);
   gst_sam_object_lock (self);
@@ -188,6 +337,14 @@ gst_sam_overlay_sink_event (GstBaseTransform * base, GstEvent * event)
       GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START)
     gst_sam_hide_reset (&GST_SAM_OVERLAY (base)->hide);
   return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (base, event);
+}
+
+static gboolean
+gst_sam_overlay_src_event (GstBaseTransform * base, GstEvent * event)
+{
+  if (GST_EVENT_TYPE (event) == GST_EVENT_RECONFIGURE)
+    set_refused (GST_SAM_OVERLAY (base), FALSE);
+  return GST_BASE_TRANSFORM_CLASS (parent_class)->src_event (base, event);
 }
 
 static void
@@ -254,6 +411,19 @@ draw (GstSamOverlay * self, GstSamDrawing * drawing, GstBuffer * buf,
   return drawn ? GST_FLOW_OK : draw_mapped (self, drawing, buf);
 }
 
+static GstFlowReturn
+attach (GstSamOverlay * self)
+{
+  gchar *why;
+
+  if (gst_sam_attach_add (&self->attach, &self->drawing, &why))
+    return GST_FLOW_OK;
+  GST_ELEMENT_ERROR (self, STREAM, FAILED, ("Cannot draw the masks: %s.",
+          why), (NULL));
+  g_free (why);
+  return GST_FLOW_ERROR;
+}
+
 /* Draw one meta. The frame is not mapped if there is nothing to draw. */
 static GstFlowReturn
 draw_meta (GstSamOverlay * self, GstBuffer * buf, GstMeta * meta,
@@ -264,8 +434,10 @@ draw_meta (GstSamOverlay * self, GstBuffer * buf, GstMeta * meta,
   gst_sam_selection_filter (style->selection, self->report);
   if ((!self->report->num_objects && !self->report->num_marks) ||
       !gst_sam_compose (&self->drawing, style, self->report, tracker,
-          &self->info))
+          self->attaches ? &self->attach.info : &self->info))
     return GST_FLOW_OK;
+  if (self->attaches)
+    return attach (self);
   return draw (self, &self->drawing, buf, on_gpu);
 }
 
@@ -281,12 +453,16 @@ draw_metas (GstSamOverlay * self, GstBuffer * buf,
   guint tracker = 0;
   GstMeta *meta;
 
+  if (self->asks)
+    ask_downstream (self);
   on_gpu = gst_sam_painter_open_on_gpu (&self->gpu, buf, &self->info,
       &why);
   warn (self, why);
   while (ret == GST_FLOW_OK &&
       (meta = gst_buffer_iterate_meta_filtered (buf, &state, info->api)))
     ret = draw_meta (self, buf, meta, tracker++, style, on_gpu);
+  if (self->attaches)
+    gst_sam_attach_finish (&self->attach, buf);
   return ret;
 }
 
@@ -369,8 +545,8 @@ gst_sam_overlay_transform_ip (GstBaseTransform * base, GstBuffer * buf)
       !gst_buffer_get_size (buf))
     return GST_FLOW_OK;
   take_styles (self, &style, &hiding, &captions);
-  ret = hiding.mode == GST_SAM_OVERLAY_MODE_BLEND ?
-      draw_metas (self, buf, &style) : hide (self, buf, &hiding);
+  ret = gst_sam_hide_style_draws (&hiding) ? draw_metas (self, buf, &style) :
+      hide (self, buf, &hiding);
   if (ret == GST_FLOW_OK)
     ret = draw_captions (self, buf, &captions);
   gst_sam_selection_unref (hiding.selection);
@@ -568,6 +744,7 @@ gst_sam_overlay_finalize (GObject * object)
 
   gst_sam_painter_close (&self->gpu);
   gst_sam_paint_clear (&self->paint);
+  gst_sam_attach_clear (&self->attach);
   gst_sam_hide_clear (&self->hide);
   gst_sam_hide_style_clear (&self->hiding);
   gst_sam_drawing_clear (&self->drawing);
@@ -778,6 +955,9 @@ gst_sam_overlay_class_init (GstSamOverlayClass * klass)
       "hides what they cover",
       "The samtrack authors");
 
+  base_class->transform_caps =
+      GST_DEBUG_FUNCPTR (gst_sam_overlay_transform_caps);
+  base_class->fixate_caps = GST_DEBUG_FUNCPTR (gst_sam_overlay_fixate_caps);
   base_class->set_caps = GST_DEBUG_FUNCPTR (gst_sam_overlay_set_caps);
   base_class->start = GST_DEBUG_FUNCPTR (gst_sam_overlay_start);
   base_class->sink_event = GST_DEBUG_FUNCPTR (gst_sam_overlay_sink_event);

@@ -77,9 +77,16 @@ gst_sam_paint_clear (GstSamPaint * paint)
   g_clear_pointer (&paint->pixels, g_free);
 }
 
-/* The layer is clear: blending it left it so. */
-static gboolean
-draw_layer (GstSamPaint * paint, GstSamDrawing * drawing, gchar ** why)
+gboolean
+gst_sam_paint_open_layer (GstSamPaint * paint, gint width, gint height)
+{
+  return gst_sam_painter_open (&paint->painter) &&
+      prepare_layer (paint, width, height);
+}
+
+gboolean
+gst_sam_paint_draw_layer (GstSamPaint * paint, GstSamDrawing * drawing,
+    gchar ** why)
 {
   const struct sam_overlay *overlay = &drawing->overlay;
   const gint has_alpha = overlay->has_alpha;
@@ -109,7 +116,7 @@ gst_sam_paint_draw (GstSamPaint * paint, GstSamDrawing * drawing,
     gst_sam_frame_describe (&view, frame);
     return gst_sam_painter_draw (&paint->painter, drawing, &view, why);
   }
-  if (!draw_layer (paint, drawing, why))
+  if (!gst_sam_paint_draw_layer (paint, drawing, why))
     return FALSE;
   layer.pixels = paint->pixels + (gsize) overlay->y * paint->width +
       overlay->x;

@@ -33,6 +33,16 @@ void gst_sam_paint_clear (GstSamPaint * paint);
 gboolean gst_sam_paint_prepare_layer (GstSamPaint * paint,
     const GstVideoFrame * frame);
 
+/* Opens the painter and a layer of that size, in BGRA. Returns FALSE if memory
+ * runs out. */
+gboolean gst_sam_paint_open_layer (GstSamPaint * paint, gint width,
+    gint height);
+
+/* Paint into the layer, which must be clear where the drawing is: whoever takes
+ * the pixels must leave it so. Returns FALSE and sets *why on failure. */
+gboolean gst_sam_paint_draw_layer (GstSamPaint * paint,
+    GstSamDrawing * drawing, gchar ** why);
+
 /* Paint over the frame, which must be mapped for reading and writing. Returns
  * FALSE and sets *why on failure; free it with g_free(). */
 gboolean gst_sam_paint_draw (GstSamPaint * paint, GstSamDrawing * drawing,

@@ -3,7 +3,8 @@
  * usage: bench-overlay FRAMES [WIDTHxHEIGHT [FORMAT [PICTURE [OBJECTS]]]]
  * Frames of 1920x1080 and NV12 with four discs, whose label map has the frame's size, move by three
  * pixels a frame. PICTURE is a PNG for the ground of mode=cut-out. Prints a line per mode, the
- * least and the median of all frames, and a line of JSON. */
+ * least and the median of all frames, and a line of JSON. composition is where the sink draws;
+ * composition_same, where the frame has the masks of the one before. */
 
 #include <gst/video/video.h>
 #include <stdio.h>
@@ -16,7 +17,9 @@
 typedef struct {
     int frames, width, height, objects;
     GstVideoInfo info;
-    GstBuffer *frame; /* its pixels */
+    GstBuffer *frame;  /* its pixels */
+    gboolean is_still; /* every frame has the same masks */
+    GstBuffer *mask;   /* of those */
     gint64 *ns;
 } Bench;
 
@@ -43,7 +46,7 @@ static void add_object(const Bench *b, guint8 *map, GValue *objects, int i, int 
 
     for (int y = MAX(cy - r, 0); y < MIN(cy + r, b->height); y++)
         for (int x = MAX(cx - r, 0); x < MIN(cx + r, b->width); x++)
-            if ((x - cx) * (x - cx) + (y - cy) * (y - cy) < r * r)
+            if (!b->mask && (x - cx) * (x - cx) + (y - cy) * (y - cy) < r * r)
                 map[(gsize) y * b->width + x] = (guint8) (i + 1);
     g_value_init(&value, GST_TYPE_STRUCTURE);
     g_value_take_boxed(&value, gst_structure_new(
@@ -54,21 +57,25 @@ static void add_object(const Bench *b, guint8 *map, GValue *objects, int i, int 
     gst_value_array_append_and_take_value(objects, &value);
 }
 
-static void add_meta(const Bench *b, GstBuffer *buf, int n)
+static void add_meta(Bench *b, GstBuffer *buf, int n)
 {
     GstCustomMeta *meta = gst_buffer_add_custom_meta(buf, "GstSamTrackMeta");
     GstStructure *s = gst_custom_meta_get_structure(meta);
     const gsize bytes = (gsize) b->width * b->height;
-    GstBuffer *mask = gst_buffer_new_allocate(NULL, bytes, NULL);
+    GstBuffer *mask = b->mask ? gst_buffer_ref(b->mask)
+                              : gst_buffer_new_allocate(NULL, bytes, NULL);
     GValue objects = G_VALUE_INIT;
     GstMapInfo map;
 
-    gst_buffer_map(mask, &map, GST_MAP_WRITE);
-    memset(map.data, 0, bytes);
+    gst_buffer_map(mask, &map, b->mask ? GST_MAP_READ : GST_MAP_WRITE);
+    if (!b->mask)
+        memset(map.data, 0, bytes);
     g_value_init(&objects, GST_TYPE_ARRAY);
     for (int i = 0; i < b->objects; i++)
-        add_object(b, map.data, &objects, i, n);
+        add_object(b, map.data, &objects, i, b->is_still ? 0 : n);
     gst_buffer_unmap(mask, &map);
+    if (b->is_still)
+        gst_buffer_replace(&b->mask, mask);
     gst_structure_set(s, "version", G_TYPE_UINT, 1, "width", G_TYPE_INT, b->width, "height",
                       G_TYPE_INT, b->height, "state", G_TYPE_STRING, "ok", "age", G_TYPE_UINT, 0,
                       "mask", GST_TYPE_BUFFER, mask, "mask-width", G_TYPE_INT, b->width,
@@ -77,10 +84,32 @@ static void add_meta(const Bench *b, GstBuffer *buf, int n)
     gst_buffer_unref(mask);
 }
 
+static GstPadProbeReturn take_composition(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+    GstQuery *query = GST_PAD_PROBE_INFO_QUERY(info);
+
+    if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
+        return GST_PAD_PROBE_OK;
+    gst_query_add_allocation_meta(query, GST_VIDEO_OVERLAY_COMPOSITION_META_API_TYPE, NULL);
+    return GST_PAD_PROBE_HANDLED;
+}
+
+/* Have the sink say that it draws compositions. */
+static void offer_composition(GstElement *pipeline)
+{
+    GstElement *sink = gst_bin_get_by_name(GST_BIN(pipeline), "end");
+    GstPad *pad = gst_element_get_static_pad(sink, "sink");
+
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, take_composition, NULL, NULL);
+    gst_object_unref(pad);
+    gst_object_unref(sink);
+}
+
 /* A pad of our own before the element, and a sink behind it. */
 static GstPad *start(const Bench *b, const gchar *launch, GstElement **pipeline)
 {
-    gchar *text = g_strdup_printf("%s name=overlay ! fakesink sync=false async=false", launch);
+    gchar *text = g_strdup_printf("%s name=overlay ! fakesink name=end sync=false "
+                                  "async=false", launch);
     GstPad *pad = gst_pad_new("src", GST_PAD_SRC), *sink;
     GstCaps *caps = gst_video_info_to_caps(&b->info);
     GstElement *overlay;
@@ -92,6 +121,7 @@ static GstPad *start(const Bench *b, const gchar *launch, GstElement **pipeline)
         g_printerr("bench-overlay: '%s' is no element\n", launch);
         exit(1);
     }
+    offer_composition(*pipeline);
     overlay = gst_bin_get_by_name(GST_BIN(*pipeline), "overlay");
     sink = gst_element_get_static_pad(overlay, "sink");
     gst_pad_link(pad, sink);
@@ -155,12 +185,18 @@ static void run(Bench *b, const char *picture)
         { "pixelate", "samoverlay mode=pixelate" },
         { "solid", "samoverlay mode=solid" },
         { "cut_out_color", "samoverlay mode=cut-out" },
+        { "composition", "samoverlay mode=composition" },
     };
     GString *json = g_string_new("{");
 
     for (size_t i = 0; i < G_N_ELEMENTS(modes); i++)
         g_string_append_printf(json, "%s\"%s_ms\": %.3f", i ? ", " : "", modes[i][0],
                                measure(b, modes[i][0], modes[i][1]));
+    b->is_still = TRUE;
+    g_string_append_printf(json, ", \"composition_same_ms\": %.3f",
+                           measure(b, "composition_same", "samoverlay mode=composition"));
+    gst_clear_buffer(&b->mask);
+    b->is_still = FALSE;
     if (picture) {
         gchar *launch = g_strdup_printf("samoverlay mode=cut-out ground=picture "
                                         "ground-location=\"%s\"", picture);
