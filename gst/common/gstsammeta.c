@@ -4,6 +4,8 @@
 
 #include "gstsammeta.h"
 
+#include "gstsamplace.h"
+
 #include <string.h>
 
 static const gchar *object_states[] = {
@@ -389,39 +391,87 @@ gst_sam_meta_same_picture (const GstVideoInfo * from, const GstVideoInfo * to)
   return bars <= 2;
 }
 
-/* Follow the frame through elements that copy or scale it. What cuts or turns
- * it loses the meta, and so does what changes its display aspect ratio: a
- * scaler stretches the picture or adds bars then, and does not say which. */
+static GstCustomMeta *
+copy_meta (GstBuffer * dest, GstCustomMeta * meta)
+{
+  GstCustomMeta *copy = gst_buffer_add_custom_meta (dest, GST_SAM_META_NAME);
+
+  gst_structure_foreach (gst_custom_meta_get_structure (meta), copy_field,
+      gst_custom_meta_get_structure (copy));
+  return copy;
+}
+
+/* A scaler that changes the display aspect ratio stretches the picture or adds
+ * bars, and does not say which. */
+static gboolean
+transform_scaled (GstBuffer * dest, GstCustomMeta * meta,
+    GstSamReport * report, const GstVideoMetaTransform * size)
+{
+  if (!gst_sam_meta_same_picture (size->in_info, size->out_info))
+    return FALSE;
+  gst_sam_report_scale (report,
+      scale (report->width, GST_VIDEO_INFO_WIDTH (size->in_info),
+          GST_VIDEO_INFO_WIDTH (size->out_info)),
+      scale (report->height, GST_VIDEO_INFO_HEIGHT (size->in_info),
+          GST_VIDEO_INFO_HEIGHT (size->out_info)));
+  fill (gst_custom_meta_get_structure (copy_meta (dest, meta)), report);
+  return TRUE;
+}
+
+static GstBuffer *
+get_soft (const GstStructure * s)
+{
+  const GValue *value = gst_structure_get_value (s, "probability");
+
+  return value && G_VALUE_HOLDS (value, GST_TYPE_BUFFER) ?
+      gst_value_get_buffer (value) : NULL;
+}
+
+static gboolean
+transform_moved (GstBuffer * dest, GstCustomMeta * meta, GstSamReport * report,
+    const GstSamMatrix * matrix)
+{
+  GstBuffer *const mask = report->mask;
+  GstBuffer *const soft = get_soft (gst_custom_meta_get_structure (meta));
+  GstBuffer *moved = soft;
+  const gboolean ok = gst_sam_place (report, &moved, matrix);
+  GstStructure *s;
+
+  if (ok) {
+    s = gst_custom_meta_get_structure (copy_meta (dest, meta));
+    gst_structure_remove_fields (s, "probability", "prompts", NULL);
+    report->soft = moved;
+    fill (s, report);
+    report->soft = NULL;
+  }
+  if (report->mask != mask)
+    gst_buffer_unref (report->mask);
+  if (moved != soft && moved)
+    gst_buffer_unref (moved);
+  return ok;
+}
+
+/* Follow the frame through elements that copy, scale or move it. What does not
+ * say what it does loses the meta. */
 static gboolean
 gst_sam_meta_transform (GstBuffer * dest, GstCustomMeta * meta,
     GstBuffer * buffer, GQuark type, gpointer data, gpointer user)
 {
-  const GstVideoMetaTransform *size = data;
-  GstSamReport *report;
-  GstCustomMeta *copy;
-  gboolean readable;
+  GstSamReport *report = g_new (GstSamReport, 1);
+  gboolean ok = FALSE;
 
-  if (!GST_META_TRANSFORM_IS_COPY (type) &&
-      (!GST_VIDEO_META_TRANSFORM_IS_SCALE (type) ||
-          !gst_sam_meta_same_picture (size->in_info, size->out_info)))
-    return FALSE;
-  report = g_new (GstSamReport, 1);
-  readable = gst_sam_meta_read (report, &meta->meta);
-  if (readable) {
-    copy = gst_buffer_add_custom_meta (dest, GST_SAM_META_NAME);
-    gst_structure_foreach (gst_custom_meta_get_structure (meta), copy_field,
-        gst_custom_meta_get_structure (copy));
-    if (GST_VIDEO_META_TRANSFORM_IS_SCALE (type)) {
-      gst_sam_report_scale (report,
-          scale (report->width, GST_VIDEO_INFO_WIDTH (size->in_info),
-              GST_VIDEO_INFO_WIDTH (size->out_info)),
-          scale (report->height, GST_VIDEO_INFO_HEIGHT (size->in_info),
-              GST_VIDEO_INFO_HEIGHT (size->out_info)));
-      fill (gst_custom_meta_get_structure (copy), report);
-    }
+  if (!gst_sam_meta_read (report, &meta->meta)) {
+    /* somebody else's, of another version */
+  } else if (GST_META_TRANSFORM_IS_COPY (type)) {
+    copy_meta (dest, meta);
+    ok = TRUE;
+  } else if (GST_VIDEO_META_TRANSFORM_IS_SCALE (type)) {
+    ok = transform_scaled (dest, meta, report, data);
+  } else if (type == g_quark_from_static_string ("gst-video-matrix")) {
+    ok = transform_moved (dest, meta, report, data);
   }
   g_free (report);
-  return readable;
+  return ok;
 }
 
 void
