@@ -124,6 +124,23 @@ read_detection (GstSamAnalytics * analytics, GstBuffer * frame,
   return TRUE;
 }
 
+#if SEGMENTATION
+/* The mask that it relates to. A map of several regions does not say which of
+ * them is the detection. */
+static void
+read_mask (GstAnalyticsODMtd * od, GstSamFind * find)
+{
+  GstAnalyticsSegmentationMtd mask;
+
+  if (gst_analytics_relation_meta_get_direct_related (od->meta, od->id,
+          GST_ANALYTICS_REL_TYPE_RELATE_TO,
+          gst_analytics_segmentation_mtd_get_mtd_type (), NULL, &mask) &&
+      gst_analytics_segmentation_mtd_get_region_count (&mask) <= 2)
+    find->mask = gst_analytics_segmentation_mtd_get_mask (&mask, &find->x,
+        &find->y, &find->w, &find->h);
+}
+#endif
+
 void
 gst_sam_analytics_read (GstSamAnalytics * analytics, GstSamFound * found,
     GstBuffer * frame, guint64 number, gboolean empty_counts)
@@ -136,10 +153,22 @@ gst_sam_analytics_read (GstSamAnalytics * analytics, GstSamFound * found,
 
   while (meta && num < SAM_SEED_MAX_READ &&
       gst_analytics_relation_meta_iterate (meta, &state,
-          gst_analytics_od_mtd_get_mtd_type (), &od))
-    num += read_detection (analytics, frame, &od, &found->find[num]);
+          gst_analytics_od_mtd_get_mtd_type (), &od)) {
+    GstSamFind find = { 0, };
+
+    if (!read_detection (analytics, frame, &od, &find))
+      continue;
+    if (!num)
+      gst_sam_found_clear (found);
+#if SEGMENTATION
+    read_mask (&od, &find);
+#endif
+    found->find[num++] = find;
+  }
   if (!num && !empty_counts)
     return;
+  if (!num)
+    gst_sam_found_clear (found);
   found->looked = TRUE;
   found->number = number;
   found->age = 0;

@@ -153,6 +153,7 @@ gst_sam_seed_close (GstSamSeed ** seed)
     return;
   gst_sam_detector_free ((*seed)->detect);
   sam_seed_close (&(*seed)->policy);
+  g_free ((*seed)->masks);
   gst_sam_seed_words_clear (*seed);
   g_clear_pointer (seed, g_free);
 }

@@ -64,8 +64,11 @@ push_detection (GstSamSeed * seed, const struct sam_seed_decision *decision,
   GstSamPrompt prompt = {.kind = GST_SAM_PROMPT_MASK,.id = decision->id };
 
   if (decision->use_mask)
-    prompt.sample = gst_sam_answer_get_mask (seed->answer, decision->detection);
-  else
+    prompt.sample = seed->detect ?
+        gst_sam_answer_get_mask (seed->answer, decision->detection) :
+        gst_sam_find_get_mask (&step->found->find[decision->detection],
+        &step->info);
+  if (!prompt.sample)
     set_box (&prompt, &decision->box, &step->info);
   prompt.running_time = get_prompt_time (seed, decision);
   prompt.timed = GST_CLOCK_TIME_IS_VALID (prompt.running_time);

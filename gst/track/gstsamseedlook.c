@@ -7,6 +7,8 @@
 #include "common/gstsamcuda.h"
 #include "common/gstsamerror.h"
 
+#include <string.h>
+
 GST_DEBUG_CATEGORY_EXTERN (gst_sam_track_debug);
 #define GST_CAT_DEFAULT gst_sam_track_debug
 
@@ -95,6 +97,31 @@ take_labels (GstSamSeed * seed, const GstSamSeedInput * input,
   in->labels = seed->labels;
 }
 
+/* The mask of a detection upstream in the cells of the policy. Of a frame no
+ * more than it considers have one. */
+static void
+take_mask (GstSamSeed * seed, const GstSamFind * find,
+    const GstVideoInfo * info, guint * num, struct sam_seed_detection *to)
+{
+  guint8 pixels[SAM_SEED_GRID * SAM_SEED_GRID];
+  guint64 *cells;
+  guint i;
+
+  if (!find->mask || *num == SAM_SEED_MAX_DETECTIONS ||
+      !gst_sam_find_draw (find, info, pixels, SAM_SEED_GRID, SAM_SEED_GRID,
+          SAM_SEED_GRID))
+    return;
+  if (!seed->masks)
+    seed->masks = g_malloc (SAM_SEED_MAX_DETECTIONS * sizeof *seed->masks);
+  cells = seed->masks[(*num)++];
+  memset (cells, 0, sizeof *seed->masks);
+  for (i = 0; i < sizeof pixels; i++)
+    cells[i / 64] |= (guint64) (pixels[i] != 0) << i % 64;
+  to->mask = cells;
+  /* nothing else is known of it */
+  to->mask_quality = to->score;
+}
+
 /* What came with the frame, or shortly before it with one that was skipped. */
 static void
 take_regions (GstSamSeed * seed, const GstSamStep * step,
@@ -102,7 +129,7 @@ take_regions (GstSamSeed * seed, const GstSamStep * step,
 {
   const GstSamFound *found = step->found;
   struct sam_seed_detection *to = seed->detection;
-  guint i;
+  guint i, num_masks = 0;
 
   if (!found->looked || step->number - found->number > MAX_CARRIED)
     return;
@@ -111,6 +138,7 @@ take_regions (GstSamSeed * seed, const GstSamStep * step,
     to[i].score = found->find[i].score;
     to[i].class_id = gst_sam_seed_find_class (seed, found->find[i].label);
     to[i].mask = NULL;
+    take_mask (seed, &found->find[i], &step->info, &num_masks, &to[i]);
   }
   in->has_result = TRUE;
   in->result_frame = found->age && found->age < found->number ?

@@ -70,6 +70,8 @@ struct _GstSamSeed
   /* of one step */
   struct sam_object object[SAM_MAX_OBJECTS];    /* with the element's ids */
   struct sam_seed_detection detection[SAM_SEED_MAX_READ];
+  guint64 (*masks)[SAM_SEED_WORDS];     /* of detections upstream; NULL: there
+                                         * was none yet */
   guint8 labels[SAM_SEED_GRID * SAM_SEED_GRID];
 };
 

@@ -35,6 +35,8 @@ gst_sam_step_clear (GstSamStep * step)
 {
   gst_sam_step_forget (step);
   g_clear_pointer (&step->report, g_free);
+  if (step->found)
+    gst_sam_found_clear (step->found);
   g_clear_pointer (&step->found, g_free);
 }
 

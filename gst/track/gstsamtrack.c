@@ -423,6 +423,7 @@ gst_sam_track_finalize (GObject * object)
   g_free (self->stats);
   g_free (self->report);
   g_free (self->shown);
+  gst_sam_found_clear (self->found);
   g_free (self->found);
   g_free (self->analytics);
   gst_sam_seed_settings_clear (&self->seeding);

@@ -192,6 +192,58 @@ add_classes (GstBuffer * buf, guint od)
           cls.id));
 }
 
+#if GST_CHECK_VERSION (1, 26, 0)
+/* The mask of a detection, as GStreamer's decoder of segmentations writes it:
+ * the left half of its box. */
+static void
+add_half_mask (GstBuffer * buf, guint od)
+{
+  GstAnalyticsRelationMeta *meta = gst_buffer_get_analytics_relation_meta (buf);
+  GstBuffer *mask = gst_buffer_new_allocate (NULL, 48 * 48, NULL);
+  GstAnalyticsSegmentationMtd seg;
+  guint region = 3, x, y;
+  GstMapInfo map;
+
+  gst_buffer_map (mask, &map, GST_MAP_WRITE);
+  for (y = 0; y < 48; y++) {
+    for (x = 0; x < 48; x++)
+      map.data[48 * y + x] = x < 24 ? 3 : 0;
+  }
+  gst_buffer_unmap (mask, &map);
+  gst_buffer_add_video_meta (mask, GST_VIDEO_FRAME_FLAG_NONE,
+      GST_VIDEO_FORMAT_GRAY8, 48, 48);
+  fail_unless (gst_analytics_relation_meta_add_segmentation_mtd (meta, mask,
+          GST_SEGMENTATION_TYPE_INSTANCE, 1, &region, 32, 24, 48, 48, &seg));
+  fail_unless (gst_analytics_relation_meta_set_relation (meta, RELATES, od,
+          seg.id));
+  fail_unless (gst_analytics_relation_meta_set_relation (meta, RELATES, seg.id,
+          od));
+}
+
+/* The object begins with the mask, not with the box: its first mask, which is
+ * what was given, has nothing right of the middle. */
+GST_START_TEST (test_masks_of_detections_are_prompts)
+{
+  GstHarness *h = sam_harness_new ("samtrack prompt-source=analytics",
+      GST_VIDEO_FORMAT_RGBA, 128, 96);
+  GstBuffer *buf = sam_harness_frame (h, 0);
+  const GstStructure *object;
+
+  gst_harness_play (h);
+  add_half_mask (buf, add_detection (buf, "half", 32, 24, 48, 48, 0.9));
+  buf = gst_harness_push_and_pull (h, buf);
+  fail_unless_equals_int (sam_get_num_objects (sam_get_meta (buf)), 1);
+  object = sam_get_object (sam_get_meta (buf), 0);
+  fail_unless (sam_get_int (object, "w") > 12 && sam_get_int (object, "x") +
+      sam_get_int (object, "w") < 32 + 36, "the box is %d px wide",
+      sam_get_int (object, "w"));
+  gst_buffer_unref (buf);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+#endif
+
 static void
 run_detections (const gchar * name, const gchar * label)
 {
@@ -302,6 +354,9 @@ analytics_suite (void)
   tcase_add_test (tc, test_hostile);
   tc = sam_tcase_new (s, "detections");
   tcase_add_test (tc, test_detections);
+#if GST_CHECK_VERSION (1, 26, 0)
+  tcase_add_test (tc, test_masks_of_detections_are_prompts);
+#endif
   return s;
 }
 
