@@ -38,13 +38,13 @@ typedef struct
 /* Forget what was found. */
 void gst_sam_found_clear (GstSamFound * found);
 
-/* Draw the mask of a find in a frame of @info as a picture of @width x @height
- * px over all of it, each pixel what is at its middle: 255 on the thing, else 0.
- * Returns FALSE if there is no mask, or none that can be read. */
+/* Draw the mask of a find in a frame of @info, as a picture of @width x @height
+ * px over all of it, each pixel what is at its middle: 255 on the thing, else
+ * 0. Returns FALSE if there is no mask, or none that can be read. */
 gboolean gst_sam_find_draw (const GstSamFind * find, const GstVideoInfo * info,
     guint8 * pixels, gint width, gint height, gint stride);
 
-/* The same as a sample of the frame's size, for a prompt; NULL: there is none. */
+/* The same as a sample of the frame's size, a prompt; NULL: there is none. */
 GstSample *gst_sam_find_get_mask (const GstSamFind * find,
     const GstVideoInfo * info);
 
