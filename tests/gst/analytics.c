@@ -226,18 +226,25 @@ GST_START_TEST (test_masks_of_detections_are_prompts)
 {
   GstHarness *h = sam_harness_new ("samtrack prompt-source=analytics",
       GST_VIDEO_FORMAT_RGBA, 128, 96);
-  GstBuffer *buf = sam_harness_frame (h, 0);
   const GstStructure *object;
+  guint i, shown = 0;
 
   gst_harness_play (h);
-  add_half_mask (buf, add_detection (buf, "half", 32, 24, 48, 48, 0.9));
-  buf = gst_harness_push_and_pull (h, buf);
-  fail_unless_equals_int (sam_get_num_objects (sam_get_meta (buf)), 1);
-  object = sam_get_object (sam_get_meta (buf), 0);
-  fail_unless (sam_get_int (object, "w") > 12 && sam_get_int (object, "x") +
-      sam_get_int (object, "w") < 32 + 36, "the box is %d px wide",
-      sam_get_int (object, "w"));
-  gst_buffer_unref (buf);
+  for (i = 0; i < 4 && !shown; i++) {
+    GstBuffer *buf = sam_harness_frame (h, i);
+
+    add_half_mask (buf, add_detection (buf, "half", 32, 24, 48, 48, 0.9));
+    buf = gst_harness_push_and_pull (h, buf);
+    shown = sam_get_num_objects (sam_get_meta (buf));
+    if (shown) {
+      object = sam_get_object (sam_get_meta (buf), 0);
+      fail_unless (sam_get_int (object, "w") > 12 &&
+          sam_get_int (object, "x") + sam_get_int (object, "w") < 32 + 36,
+          "frame %u: the box is %d px wide", i, sam_get_int (object, "w"));
+    }
+    gst_buffer_unref (buf);
+  }
+  fail_unless_equals_int (shown, 1);
   gst_harness_teardown (h);
 }
 
