@@ -74,6 +74,7 @@ struct sam_config {
     bool no_obj_embed_spatial; // SAM 2.1: absent objects mark their memory
     bool pointer_time;         // SAM 2.1: pointers carry a projected temporal code
     enum sam_selection selection;
+    float memory_iou; // with `present`: nor frames whose mask's predicted IoU is less; 0: any
     bool exact_maps; // maps are multiplied in F32 whatever the precision (fp32, bf16)
     float box_zoom; // a box is answered in a window this many times its size; 0: in the frame
     float click_zoom; // a click is answered again in one this many times the size of its answer

@@ -14,17 +14,21 @@ static int read_memory_selection(struct sam_config *out, const struct sam_json *
     const json_t *v = sam_json_get(r, "memory_selection");
     const char *text = json_string_value(v);
 
-    if (!v)
-        return SAM_OK;
-    if (!text)
+    if (v && !text)
         return sam_json_wrong(r, "memory_selection", "all, present or scored", v);
-    for (int i = 0; i < 3; i++)
-        if (!strcmp(text, words[i])) {
-            out->selection = (enum sam_selection) i;
-            return SAM_OK;
-        }
-    return sam_fail(r->error, SAM_EFORMAT, "%s: key 'memory_selection': expected all, present or "
-                    "scored, got %.*s", r->file, sam_text_cut(text, strlen(text), 40), text);
+    bool known = !text;
+    for (int i = 0; text && i < 3; i++)
+        if (!strcmp(text, words[i]))
+            out->selection = (enum sam_selection) i, known = true;
+    if (!known)
+        return sam_fail(r->error, SAM_EFORMAT, "%s: key 'memory_selection': expected all, present or "
+                        "scored, got %.*s", r->file, sam_text_cut(text, strlen(text), 40), text);
+    if (!sam_json_get(r, "memory_iou"))
+        return SAM_OK;
+    if (out->selection != SAM_SELECT_PRESENT)
+        return sam_fail(r->error, SAM_EFORMAT, "%s: key 'memory_iou': expected memory_selection "
+                        "present with it, got %s", r->file, text ? text : "none");
+    return sam_json_number(r, "memory_iou", 0, 1, &out->memory_iou);
 }
 
 static int read_zoom(const struct sam_json *r, const char *key, float *out)

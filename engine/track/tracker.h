@@ -39,6 +39,7 @@ struct sam_tracked {
         int absent; // processed frames since it was last present
         bool lost;
         bool doubted; // with memory selection by score: the frame is not remembered
+        bool forgets; // the frame is not remembered, where absent ones are not
     } presence, presence_before;
     enum sam_object_state state;
 

@@ -78,6 +78,8 @@ def good_files(f):
     f.good('meta.safetensors', model())
     for selection in 'all', 'present':
         f.good(f'selection-{selection}.safetensors', model(m.config(memory_selection=selection)))
+    for least in 0, 0.5, 1:
+        f.good(f'iou-{least}.safetensors', model(m.config(memory_selection='present', memory_iou=least)))
     for exact in False, True:
         f.good(f'exact-{exact}.safetensors', model(m.config(exact_maps=exact)))
     for channels, weight in (1, 0), (64, 3), (256, 2.5):
@@ -565,6 +567,10 @@ def config_files(f):
     bad('mem-dim', "'mem_dim'|64|4", mem_dim=64)
     bad('maskmem', "'num_maskmem'|7|3", num_maskmem=7)
     bad('selection', "'memory_selection'|all, present or scored|sometimes", memory_selection='sometimes')
+    bad('iou-alone', "'memory_iou'|memory_selection present|none", memory_iou=0.5)
+    bad('iou-all', "'memory_iou'|memory_selection present|all", memory_selection='all', memory_iou=0.5)
+    bad('iou-two', "'memory_iou'|from 0 to 1|2", memory_selection='present', memory_iou=2)
+    bad('iou-text', "'memory_iou'|from 0 to 1|a string", memory_selection='present', memory_iou='half')
     bad('exact-number', "'exact_maps'|true or false|an integer", exact_maps=1)
     bad('exact-text', "'exact_maps'|true or false|a string", exact_maps='no')
     bad('selection-flag', "'memory_selection'|all, present or scored|true", memory_selection=True)

@@ -2,7 +2,10 @@
 // Memory selection: frames that an object is absent from leave no trace. A tracker that saw them
 // goes on, to the bit, like one that never did; also if a late prompt takes the object back across
 // them, and when it was saved among them. Without memory selection it does not.
-// Arguments: a model of 64 px with memory selection, the same without, a backend.
+// Where a mask is to be sure to be remembered, and none is, a frame is followed as if it came
+// straight after the prompt.
+// Arguments: a model of 64 px with memory selection, the same without, the same with memory
+// selection and memory_iou 1, a backend.
 #include <math.h>
 #include <unistd.h>
 
@@ -153,17 +156,35 @@ static void check_video(const char *selecting, const char *plain, uint64_t seed)
     expect(differing(&v, a, b, 0) <= 3, "seed %d, late: before it, too", (int) seed);
 }
 
+// Frames 0 to 6, and 0 and 6 alone.
+static void check_unsure(const char *unsure, const char *selecting)
+{
+    static struct scene_held a[FRAMES], b[FRAMES], c[FRAMES];
+    const struct video all = { { 0, 1, 2, 3, 4, 5, 6 }, 7 }, two = { { 0, 6 }, 2 };
+    const struct errand none = { -1, -1, -1 }, save = { -1, -1, 3 };
+
+    follow(unsure, &all, false, none, a);
+    follow(unsure, &two, false, none, b);
+    follow(unsure, &all, false, save, c);
+    expect(!memcmp(&a[6], &b[1], sizeof(*a)), "something of frames 1 to 5 was remembered");
+    expect(!memcmp(&a[6], &c[6], sizeof(*a)), "something is remembered after saving");
+    follow(selecting, &all, false, none, a);
+    follow(selecting, &two, false, none, b);
+    expect(memcmp(&a[6], &b[1], sizeof(*a)), "without memory_iou nothing is remembered, either");
+}
+
 int main(int argc, char **argv)
 {
-    if (argc < 4) {
-        fprintf(stderr, "usage: selection SELECTING PLAIN BACKEND [SEED]\n");
+    if (argc < 5) {
+        fprintf(stderr, "usage: selection SELECTING PLAIN UNSURE BACKEND [SEED]\n");
         return 2;
     }
-    backend = argv[3];
-    const uint64_t seed = argc > 4 ? strtoull(argv[4], NULL, 0) : 20261125;
+    backend = argv[4];
+    const uint64_t seed = argc > 5 ? strtoull(argv[5], NULL, 0) : 20261125;
 
     printf("seed %llu\n", (unsigned long long) seed);
     for (uint64_t i = 0; i < 6; i++)
         check_video(argv[1], argv[2], seed + i);
+    check_unsure(argv[3], argv[1]);
     return expect_status();
 }

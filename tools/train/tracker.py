@@ -77,6 +77,7 @@ class Tracker:
         self.size = net.image_size
         self.zoom, self.click_zoom = (net.samtrack.get(f"{kind}_zoom", 0) for kind in ("box", "click"))
         self.selects = net.samtrack.get("memory_selection") == "present"
+        self.least = net.samtrack.get("memory_iou", 0)
         self.frame, self.score, self.expected = -1, 0.0, 0.0
         self.target = target.Target(net) if "target_model" in net.samtrack else None
         self.fidelity = net.samtrack.get("random_walk", {}).get("fidelity", 0)
@@ -85,7 +86,7 @@ class Tracker:
 
     def _count(self):
         """Begin a frame; it has the number of the one before if that is forgotten."""
-        if self.selects and self.score <= 0 and self.frame in self.tracked:
+        if self.selects and (self.score <= 0 or self.expected < self.least) and self.frame in self.tracked:
             del self.tracked[self.frame]
         else:
             self.frame += 1

@@ -99,7 +99,7 @@ int sam_bank_max_pointers(const struct sam_bank_limits *l);
 void sam_bank_init(struct sam_bank *b, const struct sam_bank_limits *l, int index,
                    struct sam_bank *past);
 
-// With limits.present_only, forget the last frame, from which the object is absent, unless it was
+// With limits.present_only, forget the last frame, on which the object is not sure, unless it was
 // prompted: the next one gets its turn. Before the next one begins, once or more often.
 void sam_bank_forget(struct sam_bank *b, int64_t frame);
 

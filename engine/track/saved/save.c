@@ -123,7 +123,7 @@ static struct sam_bank bank_of(const struct sam_tracker *t, const struct sam_tra
 {
     struct sam_bank b = o->bank;
 
-    if (o->presence.absent)
+    if (o->presence.forgets)
         sam_bank_forget(&b, t->frame);
     sam_bank_judge(&b, t->frame, !o->presence.doubted);
     return b;

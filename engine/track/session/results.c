@@ -8,8 +8,9 @@
 
 static const float ABSENT_LOGIT = -1024; // of every pixel of an absent object's mask
 
-static void update_state(struct sam_tracked *o, int lost_after)
+static void update_state(const struct sam_tracker *t, struct sam_tracked *o)
 {
+    const int lost_after = t->params.lost_after;
     const struct sam_presence *before = &o->presence_before;
     const bool present = o->score > 0;
 
@@ -18,6 +19,7 @@ static void update_state(struct sam_tracked *o, int lost_after)
                                                        : lost_after;
     o->presence.lost = o->presence.absent >= lost_after;
     o->presence.doubted = !sam_bank_keeps(o->score, o->iou);
+    o->presence.forgets = !present || o->iou < t->model->config.memory_iou;
     if (o->is_first)
         o->state = SAM_OBJECT_NEW;
     else if (present)
@@ -128,7 +130,7 @@ int sam_results_take(struct sam_tracker *t, struct sam_error *error)
         o->score = h->score[row];
         o->iou = h->iou[row];
         if (o->done == t->frame && is_finite(o)) // else it is behind, and was taken already
-            update_state(o, t->params.lost_after);
+            update_state(t, o);
     }
     return sam_results_check(t, error);
 }
@@ -141,7 +143,7 @@ bool sam_results_take_one(struct sam_tracker *t, struct sam_tracked *o)
     sam_queue_download(&t->queue, &o->iou, sam_slice(s->iou, o->row).data, sizeof(o->iou));
     if (t->queue.status || !is_finite(o))
         return false;
-    update_state(o, t->params.lost_after);
+    update_state(t, o);
     return true;
 }
 

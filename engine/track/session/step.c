@@ -45,7 +45,7 @@ void sam_step_enter(struct sam_tracker *t, struct sam_tracked *o)
     o->presence_before = o->presence;
     if (h)
         t->mem.host.presences[(o->slot - 1) * h + t->frame % h] = o->presence;
-    if (o->presence.absent)
+    if (o->presence.forgets)
         sam_bank_forget(&o->bank, t->frame - 1);
     sam_bank_judge(&o->bank, t->frame - 1, !o->presence.doubted);
     sam_bank_begin(&o->bank, t->frame);
