@@ -90,6 +90,8 @@ static void lay_out(const struct job *job, uint8_t *base, struct scratch *s)
     a->sum = cut(base, &used, queries * sizeof(float));
     a->score = cut(base, &used, (size_t) rows * SAM_ATTEND_PANEL * sizeof(float));
     a->value = cut(base, &used, (size_t) rows * a->values * 4 / per_word);
+    a->key = cut(base, &used, (size_t) rows * a->depth * 4);
+    a->key_rows = cut(base, &used, rows * sizeof(void *));
     s->keys = cut(base, &used, rows * sizeof(void *));
     s->values = cut(base, &used, rows * sizeof(void *));
     s->key_words = cut(base, &used, (size_t) (job->raw_k ? 1 : rows + 1) * a->depth * 4);

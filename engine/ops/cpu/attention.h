@@ -23,7 +23,7 @@ enum {
     SAM_ATTEND_COLUMNS = 24, // columns (vectors of queries) of one share, at most
     SAM_ATTEND_BYTES = 512 << 10, // of a share's Q and O, at most: they stay in L2
     SAM_ATTEND_LANES = 16,   // the most lanes that a kernel has
-    SAM_ATTEND_ROWS = 8,     // the most keys that a kernel takes at once; blocks are multiples
+    SAM_ATTEND_ROWS = 16,    // the most keys that a kernel takes at once; blocks are multiples
     SAM_ATTEND_PANEL = 48,   // the most queries that share the scores' place
     SAM_ROPE_NODES = 4,      // steps of half an axis from which those between are blended
     SAM_ROPE_STEPS = 64,     // the most steps of half an axis that is blended
@@ -45,6 +45,10 @@ struct sam_attend {
     float *max;      // per query: the running maximum times exponent
     float *sum;      // per query
     float *score;    // [keys][queries of a panel]: S^T, then P^T in place
+    uint32_t *key;   // of a kernel by tiles: [keys][depth], where they must be copied,
+    const void **key_rows; // the rows of that,
+    size_t key_pitch;      // bytes from a key to the next,
+    int tile_rows, tile_depth; // and for what products the tiles are configured
     uint32_t *value; // per group of rows of O^T: [keys, or pairs of them][rows of the group]
 };
 
@@ -95,7 +99,7 @@ struct sam_rope_attend {
 
 struct sam_attention_kernel {
     int lanes;  // queries in a column
-    int rows;   // of O^T in a group
+    int rows;   // of O^T in a group, at most SAM_ATTEND_ROWS
     bool pairs; // words are pairs of bf16
 
     // A row of n numbers as the kernel's: floats, or bf16 with a zero after an odd last one.
@@ -124,5 +128,6 @@ extern const struct sam_attention_kernel sam_attention_generic;
 extern const struct sam_attention_kernel sam_attention_avx2;
 extern const struct sam_attention_kernel sam_attention_avx512;
 extern const struct sam_attention_kernel sam_attention_bf16;
+extern const struct sam_attention_kernel sam_attention_amx;
 
 #endif // SAM_ATTENTION_H

@@ -1,48 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The kernel of attention whose words are pairs of bf16, multiplied two at a time into sums of
-// floats (VDPBF16PS).
-#include "base/half.h"
-#include "ops/cpu/attention.h"
-#include "ops/cpu/vec.h"
-
-enum { PAIRS = 1 };
-
-static inline vf vf_mac(vf sum, const void *word, vf b)
-{
-    int pair;
-    memcpy(&pair, word, sizeof(pair));
-    return (vf) _mm512_dpbf16_ps((__m512) sum, (__m512bh) _mm512_set1_epi32(pair), (__m512bh) b);
-}
-
-// Two vectors of floats as one of bf16, a first.
-static inline __m512i narrow(vf a, vf b)
-{
-    return (__m512i) _mm512_cvtne2ps_pbh((__m512) b, (__m512) a);
-}
-
-static inline vf load_words(const void *row, enum sam_type type, int at, int n)
-{
-    n = n < 2 * VL ? n : 2 * VL;
-    if (type == SAM_BF16) {
-        const __mmask32 some = (__mmask32) ((1ull << n) - 1);
-        return (vf) _mm512_maskz_loadu_epi16(some, (const sam_bf16 *) row + at);
-    }
-    const int low = n < VL ? n : VL;
-    return (vf) narrow(vf_get(row, type, at, low), vf_get(row, type, at + low, n - low));
-}
-
-static inline vf negate_words(vf v)
-{
-    return (vf) ((vu) v ^ 0x80008000u);
-}
-
-static void convert(uint32_t *dst, const void *row, enum sam_type type, int n)
-{
-    for (int i = 0; i < n; i += 2 * VL) {
-        const int words = (n - i + 1) / 2 < VL ? (n - i + 1) / 2 : VL;
-        vf_put(dst, SAM_F32, i / 2, load_words(row, type, i, n - i), words);
-    }
-}
+// The kernel of attention in bf16 whose products are vectors' (VDPBF16PS).
+#include "ops/cpu/attention_pairs.h"
 
 // Values by groups of SAM_ROWS channels, two keys to a word; zeros beside an odd last key.
 static void pack_values(struct sam_attend *a, const void *const *rows, int num)
@@ -54,77 +12,13 @@ static void pack_values(struct sam_attend *a, const void *const *rows, int num)
         const __mmask8 mask = (__mmask8) ((1u << some) - 1);
         for (int j = 0; j < num; j += 2, dst += SAM_ROWS) {
             const __m128i even = _mm_maskz_loadu_epi16(mask, (const sam_bf16 *) rows[j] + c);
-            const __m128i odd = j + 1 < num
-                ? _mm_maskz_loadu_epi16(mask, (const sam_bf16 *) rows[j + 1] + c)
-                : _mm_setzero_si128();
+            const __m128i odd =
+                j + 1 < num ? _mm_maskz_loadu_epi16(mask, (const sam_bf16 *) rows[j + 1] + c)
+                            : _mm_setzero_si128();
             _mm_storeu_si128((__m128i *) dst, _mm_unpacklo_epi16(even, odd));
             _mm_storeu_si128((__m128i *) dst + 1, _mm_unpackhi_epi16(even, odd));
         }
     }
-}
-
-// 2^x to 7.5e-5, well inside the 2e-3 of a bf16; far below zero it is 0.
-static inline vf rough_exp2(vf x)
-{
-    const vf n = vf_round(x), r = x - n;
-    vf y = vf_set(0x1.c3f760p-5f);
-    y = y * r + 0x1.f0de1ap-3f;
-    y = y * r + 0x1.62f31ap-1f;
-    y = y * r + 0x1.fff692p-1f;
-    return vf_scale(y, n);
-}
-
-// Lane i of the result: a[i], b[i].
-static inline __m512i pair_up(vf a, vf b)
-{
-    const __m512i pick = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9,
-                                          24, 8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1,
-                                          16, 0);
-    return _mm512_permutexvar_epi16(pick, narrow(a, b));
-}
-
-// Channels d and d + 1 of a column as words: rows of words are `width` apart.
-static inline void store_pair(float *dst, int d, int width, vf even, vf odd)
-{
-    vf_store(dst + (size_t) (d / 2) * width, (vf) pair_up(even, odd));
-}
-
-// Channels d and d + 1 of a column where sums are to become words: so that narrowing alone pairs
-// them, they lie side by side, the lower half of the queries first.
-static inline void store_terms(float *dst, int d, int width, vf even, vf odd)
-{
-    const __m512i low = _mm512_set_epi32(23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
-    const __m512i high = _mm512_add_epi32(low, _mm512_set1_epi32(8));
-    dst += (size_t) d * width;
-    vf_store(dst, (vf) _mm512_permutex2var_ps((__m512) even, low, (__m512) odd));
-    vf_store(dst + VL, (vf) _mm512_permutex2var_ps((__m512) even, high, (__m512) odd));
-}
-
-// The sum of two terms as a word.
-static inline vf add_terms(const float *a, const float *b)
-{
-    return (vf) narrow(vf_load(a) + vf_load(b), vf_load(a + VL) + vf_load(b + VL));
-}
-
-// One column of scores, width apart, to weights in place, two keys to a word. The sum is that
-// of the rounded weights (by the same instruction that will use them): so they are an exact
-// partition of one, and what all values share passes unharmed.
-static inline vf weigh(float *score, int width, int num, vf exponent, vf max)
-{
-    const __m512bh ones = (__m512bh) _mm512_set1_epi32(0x3f803f80);
-    const vf shift = 0.0f - max;
-    vf sum = vf_set(0.0f);
-    float *dst = score;
-    for (int j = 0; j < num; j += 2, score += 2 * width, dst += width) {
-        const vf even = rough_exp2(vf_load(score) * exponent + shift);
-        const vf odd = j + 1 < num
-            ? rough_exp2(vf_load(score + width) * exponent + shift)
-            : vf_set(0.0f);
-        const __m512i pairs = pair_up(even, odd);
-        sum = (vf) _mm512_dpbf16_ps((__m512) sum, (__m512bh) pairs, ones);
-        vf_store(dst, (vf) pairs);
-    }
-    return sum;
 }
 
 #include "ops/cpu/attention_kernel.h"

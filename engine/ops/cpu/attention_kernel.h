@@ -6,7 +6,7 @@
 // AVX2's 16. Each step along the sum loads `columns` vectors and broadcasts SAM_ROWS words for
 // SAM_ROWS x columns multiply-adds.
 enum {
-    COLUMNS = 3, // of a panel
+    COLUMNS = 3,                 // of a panel
     CHANNELS = VL * (1 + PAIRS), // of one vector of words
 };
 
@@ -51,56 +51,6 @@ static void start(struct sam_attend *a)
     }
 }
 
-// S^T of `rows` keys, at most SAM_ROWS, with a panel of queries.
-SAM_INLINE void scores(float *dst, const void *const *keys, const float *query, int depth,
-                       int columns, int rows)
-{
-    const int width = columns * VL;
-    const char *key[SAM_ROWS];
-    vf sum[SAM_ROWS][COLUMNS];
-    for (int r = 0; r < rows; r++) {
-        key[r] = (const char *) keys[r];
-        for (int c = 0; c < columns; c++)
-            sum[r][c] = vf_set(0.0f);
-    }
-    for (long d = 0; d < depth; d++) {
-        vf q[COLUMNS];
-        for (int c = 0; c < columns; c++)
-            q[c] = vf_load(query + d * width + c * VL);
-        for (int r = 0; r < rows; r++)
-            for (int c = 0; c < columns; c++)
-                sum[r][c] = vf_mac(sum[r][c], key[r] + 4 * d, q[c]);
-    }
-    for (int r = 0; r < rows; r++)
-        for (int c = 0; c < columns; c++)
-            vf_store(dst + r * width + c * VL, sum[r][c]);
-}
-
-// SAM_ROWS channels of O^T = scale * O^T + V^T P^T.
-SAM_INLINE void mix(float *out, const float *scale, const uint32_t *value, const float *weight,
-                    int depth, int columns)
-{
-    const int width = columns * VL;
-    vf sum[SAM_ROWS][COLUMNS];
-    for (int r = 0; r < SAM_ROWS; r++)
-        for (int c = 0; c < columns; c++)
-            sum[r][c] = vf_set(0.0f);
-    for (long d = 0; d < depth; d++) {
-        vf p[COLUMNS];
-        for (int c = 0; c < columns; c++)
-            p[c] = vf_load(weight + d * width + c * VL);
-        for (int r = 0; r < SAM_ROWS; r++)
-            for (int c = 0; c < columns; c++)
-                sum[r][c] = vf_mac(sum[r][c], value + d * SAM_ROWS + r, p[c]);
-    }
-    for (int r = 0; r < SAM_ROWS; r++) {
-        for (int c = 0; c < columns; c++) {
-            float *at = out + r * width + c * VL;
-            vf_store(at, vf_load(at) * vf_load(scale + c * VL) + sum[r][c]);
-        }
-    }
-}
-
 // Of num vectors, width apart. Four chains: one would wait for each comparison.
 SAM_INLINE vf largest(const float *score, int width, int num)
 {
@@ -135,6 +85,31 @@ SAM_INLINE void soften(struct sam_attend *a, float *score, int width, int num, i
     vf_store(sum, vf_load(sum) * shrink + weigh(score, width, num, exponent, now));
 }
 
+// S^T of `rows` keys, at most SAM_ROWS, with a panel of queries.
+SAM_INLINE void scores(float *dst, const void *const *keys, const float *query, int depth,
+                       int columns, int rows)
+{
+    const int width = columns * VL;
+    const char *key[SAM_ROWS];
+    vf sum[SAM_ROWS][COLUMNS];
+    for (int r = 0; r < rows; r++) {
+        key[r] = (const char *) keys[r];
+        for (int c = 0; c < columns; c++)
+            sum[r][c] = vf_set(0.0f);
+    }
+    for (long d = 0; d < depth; d++) {
+        vf q[COLUMNS];
+        for (int c = 0; c < columns; c++)
+            q[c] = vf_load(query + d * width + c * VL);
+        for (int r = 0; r < rows; r++)
+            for (int c = 0; c < columns; c++)
+                sum[r][c] = vf_mac(sum[r][c], key[r] + 4 * d, q[c]);
+    }
+    for (int r = 0; r < rows; r++)
+        for (int c = 0; c < columns; c++)
+            vf_store(dst + r * width + c * VL, sum[r][c]);
+}
+
 // SAM_ROWS of the keys and values of the next block: to L2.
 static void fetch_ahead(const struct sam_attend *a, const void *const *keys,
                         const void *const *values, int from, int num)
@@ -148,6 +123,12 @@ static void fetch_ahead(const struct sam_attend *a, const void *const *keys,
     }
 }
 
+#ifdef SAM_ATTENTION_TILES
+#include "ops/cpu/attention_tiles.h"
+#else
+#include "ops/cpu/attention_vectors.h"
+#endif
+
 SAM_INLINE void panel(struct sam_attend *a, const void *const *keys, const void *const *values,
                       int num, int column, int columns)
 {
@@ -158,22 +139,20 @@ SAM_INLINE void panel(struct sam_attend *a, const void *const *keys, const void 
     for (int j = 0; j < num; j += SAM_ROWS) {
         if (column == 0)
             fetch_ahead(a, keys, values, j, num);
-        scores(a->score + (size_t) j * width, keys + j, query, a->depth, columns, SAM_ROWS);
+        multiply_keys(a, a->score + (size_t) j * width, keys + j, query, columns);
     }
 
     float scale[COLUMNS * VL];
     for (int c = 0; c < columns; c++)
         soften(a, a->score + c * VL, width, num, column + c, scale + c * VL);
 
-    for (int v = 0; v < a->values; v += SAM_ROWS)
-        mix(out + (size_t) v * width, scale, a->value + (size_t) v * depth, a->score, depth,
-            columns);
+    multiply_values(a, out, scale, a->value, depth, columns);
 }
 
-static void block(struct sam_attend *a, const void *const *keys, const void *const *values,
-                  int num)
+static void block(struct sam_attend *a, const void *const *keys, const void *const *values, int num)
 {
     pack_values(a, values, num);
+    keys = place_keys(a, keys, num);
     for (int column = 0; column < a->columns; column += panel_columns(a, column)) {
         switch (panel_columns(a, column)) {
         case 1: panel(a, keys, values, num, column, 1); break;
@@ -181,6 +160,7 @@ static void block(struct sam_attend *a, const void *const *keys, const void *con
         case 3: panel(a, keys, values, num, column, 3); break;
         }
     }
+    end_products(a);
 }
 
 static void store_column(const struct sam_attend *a, int column, void *const *rows,
@@ -194,8 +174,7 @@ static void store_column(const struct sam_attend *a, int column, void *const *ro
         const int some = a->dv - c < VL ? a->dv - c : VL;
         vf v[VL];
         for (int i = 0; i < VL; i++)
-            v[i] = i < some ? vf_load(src + (size_t) (c + i) * width) * norm
-                            : vf_set(0.0f);
+            v[i] = i < some ? vf_load(src + (size_t) (c + i) * width) * norm : vf_set(0.0f);
         vf_transpose(v);
         for (int i = 0; i < VL; i++) {
             if (rows[i])
@@ -206,11 +185,10 @@ static void store_column(const struct sam_attend *a, int column, void *const *ro
 
 #include "ops/cpu/attention_rope.h"
 
-#define SAM_ATTENTION_KERNEL \
-    { \
-        .lanes = VL, .rows = SAM_ROWS, .pairs = PAIRS, .convert = convert, \
-        .load_column = load_column, .start = start, .block = block, \
-        .store_column = store_column, .pack_values = pack_values, \
-        .rope_load_column = rope_load_column, .rope_start = rope_start, \
-        .rope_block = rope_block, \
+#define SAM_ATTENTION_KERNEL                                                                       \
+    {                                                                                              \
+        .lanes = VL, .rows = SAM_ROWS, .pairs = PAIRS, .convert = convert,                         \
+        .load_column = load_column, .start = start, .block = block, .store_column = store_column,  \
+        .pack_values = pack_values, .rope_load_column = rope_load_column,                          \
+        .rope_start = rope_start, .rope_block = rope_block,                                        \
     }

@@ -11,8 +11,6 @@
 #ifndef SAM_ATTENTION_ROPE_H
 #define SAM_ATTENTION_ROPE_H
 
-#define MIN(a, b) ((a) < (b) ? (a) : (b))
-
 static void rope_load_column(struct sam_rope_attend *r, int column, const void *const *rows,
                              enum sam_type type)
 {
@@ -96,28 +94,17 @@ SAM_INLINE void make_parts(struct sam_rope_attend *r, int at, const float *weigh
     }
 }
 
-// Terms of rows d and d + 1 of the weight (of d alone where it is the bias, the last) at the step.
-SAM_INLINE void put_terms(const struct sam_rope_attend *r, float *dst, int d, const vf *term,
-                          int c, int width)
-{
-    if (d < r->m)
-        store_terms(dst + c * CHANNELS, d, width, term[0], term[1]);
-    else
-        vf_store(dst + (size_t) d * width + c * VL, term[0]);
-}
-
 // The terms of the same two rows at SAM_ROWS steps before and after the middle, from step `first`
 // on: even half plus and minus odd half.
-SAM_INLINE void make_terms(const struct sam_rope_attend *r, float *dst, int d, int first,
-                           int columns)
+SAM_INLINE void make_terms(struct sam_rope_attend *r, float *dst, int d, int first, int columns)
 {
     const int width = columns * VL, rows = d < r->m ? 2 : 1, middle = r->side / 2;
-    const size_t step = (size_t) (r->m + 1) * width, size = (size_t) SAM_ROWS * width;
+    const size_t step = (size_t) term_rows(r) * width, size = (size_t) SAM_ROWS * width;
     float *sum = r->attend.score;
     for (int k = 0; k < rows; k++)
         for (int half = 0; half < 2; half++)
-            scores(sum + (2 * k + half) * size, r->wave[half] + first,
-                   r->part[half] + k * r->part_size, r->wave_depth, columns, SAM_ROWS);
+            multiply_waves(r, sum + (2 * k + half) * size, r->wave[half] + first,
+                           r->part[half] + k * r->part_size, columns);
     for (int i = 0; i < SAM_ROWS && first + i <= middle; i++)
         for (int c = 0; c < columns; c++) {
             vf after[2], before[2];
@@ -158,7 +145,7 @@ SAM_INLINE void make_panel(struct sam_rope_attend *r, int column, int columns)
     const int width = columns * VL, half = r->d / 2, middle = r->side / 2;
     for (int axis = 0; axis < 2; axis++) {
         const float *query = r->query + (size_t) column * VL * r->d + axis * half * width;
-        float *dst = r->along[axis] + (size_t) column * VL * (r->m + 1) * (r->side + 1);
+        float *dst = r->along[axis] + (size_t) column * VL * term_rows(r) * (r->side + 1);
         turn_back(r->turned, query, r->axis + (size_t) middle * half, half, width);
         for (int d = 0; d <= r->m; d += 2) {
             const float *weight = r->weight + (size_t) d * r->d + axis * half;
@@ -167,7 +154,7 @@ SAM_INLINE void make_panel(struct sam_rope_attend *r, int column, int columns)
                 make_parts(r, r->part_size, weight + r->d, columns);
             for (int first = 0; first <= middle; first += SAM_ROWS)
                 make_terms(r, dst, d, first, columns);
-            make_unturned(r, dst + (size_t) r->side * (r->m + 1) * width, d, query, weight,
+            make_unturned(r, dst + (size_t) r->side * term_rows(r) * width, d, query, weight,
                           columns);
         }
     }
@@ -175,8 +162,8 @@ SAM_INLINE void make_panel(struct sam_rope_attend *r, int column, int columns)
 
 static void rope_start(struct sam_rope_attend *r)
 {
-    const struct sam_attend *a = &r->attend;
-    start(&r->attend);
+    struct sam_attend *a = &r->attend;
+    start(a);
     for (int column = 0; column < a->columns; column += panel_columns(a, column)) {
         switch (panel_columns(a, column)) {
         case 1: make_panel(r, column, 1); break;
@@ -184,48 +171,7 @@ static void rope_start(struct sam_rope_attend *r)
         case 3: make_panel(r, column, 3); break;
         }
     }
-}
-
-// S^T of `rows` keys at one place with a panel of queries, from the terms of its x and y.
-SAM_INLINE void place_scores(float *dst, const uint32_t *key, const float *x, const float *y,
-                             int m, int columns, int rows)
-{
-    const int width = columns * VL, depth = m / (1 + PAIRS);
-    vf sum[SAM_ROWS][COLUMNS];
-    for (int c = 0; c < columns; c++) {
-        const size_t bias = (size_t) m * width + c * VL;
-        sum[0][c] = vf_load(x + bias) + vf_load(y + bias);
-    }
-    for (int r = 1; r < rows; r++)
-        for (int c = 0; c < columns; c++)
-            sum[r][c] = sum[0][c];
-    for (long d = 0; d < depth; d++) {
-        vf q[COLUMNS];
-        for (int c = 0; c < columns; c++)
-            q[c] = add_terms(x + (d * columns + c) * CHANNELS, y + (d * columns + c) * CHANNELS);
-        for (int r = 0; r < rows; r++)
-            for (int c = 0; c < columns; c++)
-                sum[r][c] = vf_mac(sum[r][c], key + (size_t) r * depth + d, q[c]);
-    }
-    for (int r = 0; r < rows; r++)
-        for (int c = 0; c < columns; c++)
-            vf_store(dst + r * width + c * VL, sum[r][c]);
-}
-
-SAM_INLINE void group_scores(float *dst, const uint32_t *keys, const float *x, const float *y,
-                             int m, int columns, int rows)
-{
-    // Cases beyond SAM_ROWS do not occur.
-    switch (rows) {
-    case 1: place_scores(dst, keys, x, y, m, columns, 1); break;
-    case 2: place_scores(dst, keys, x, y, m, columns, 2); break;
-    case 3: place_scores(dst, keys, x, y, m, columns, 3); break;
-    case 4: place_scores(dst, keys, x, y, m, columns, 4); break;
-    case 5: place_scores(dst, keys, x, y, m, columns, MIN(5, SAM_ROWS)); break;
-    case 6: place_scores(dst, keys, x, y, m, columns, MIN(6, SAM_ROWS)); break;
-    case 7: place_scores(dst, keys, x, y, m, columns, MIN(7, SAM_ROWS)); break;
-    case 8: place_scores(dst, keys, x, y, m, columns, MIN(8, SAM_ROWS)); break;
-    }
+    end_products(a);
 }
 
 // `num` of the next block's rows, to L2.
@@ -244,8 +190,8 @@ SAM_INLINE void rope_panel(struct sam_rope_attend *r, const struct sam_rope_bloc
     struct sam_attend *a = &r->attend;
     const int width = columns * VL, depth = PAIRS ? (b->num + 1) / 2 : b->num;
     const int key = r->m / (1 + PAIRS);
-    const size_t step = (size_t) (r->m + 1) * width;
-    const size_t first = (size_t) column * VL * (r->m + 1) * (r->side + 1);
+    const size_t step = (size_t) term_rows(r) * width;
+    const size_t first = (size_t) column * VL * term_rows(r) * (r->side + 1);
     float *out = a->out + (size_t) column * VL * a->values;
 
     for (int p = 0, j = 0; p < b->num_places; p++) {
@@ -257,8 +203,8 @@ SAM_INLINE void rope_panel(struct sam_rope_attend *r, const struct sam_rope_bloc
         const int groups = (place->num + SAM_ROWS - 1) / SAM_ROWS;
         for (int i = 0; i < groups; i++) { // of much the same size
             const int rows = (place->num - 1 - i) / groups + 1;
-            group_scores(a->score + (size_t) j * width, b->keys + (size_t) j * key, x, y, r->m,
-                         columns, rows);
+            multiply_place(r, a->score + (size_t) j * width, b->keys + (size_t) j * key, x, y,
+                           columns, rows);
             j += rows;
         }
     }
@@ -267,14 +213,12 @@ SAM_INLINE void rope_panel(struct sam_rope_attend *r, const struct sam_rope_bloc
     for (int c = 0; c < columns; c++)
         soften(a, a->score + c * VL, width, b->num, column + c, scale + c * VL);
 
-    for (int v = 0; v < a->values; v += SAM_ROWS)
-        mix(out + (size_t) v * width, scale, b->values + (size_t) v * depth, a->score, depth,
-            columns);
+    multiply_values(a, out, scale, b->values, depth, columns);
 }
 
 static void rope_block(struct sam_rope_attend *r, const struct sam_rope_block *b)
 {
-    const struct sam_attend *a = &r->attend;
+    struct sam_attend *a = &r->attend;
     for (int column = 0; column < a->columns; column += panel_columns(a, column)) {
         switch (panel_columns(a, column)) {
         case 1: rope_panel(r, b, column, 1); break;
@@ -282,6 +226,7 @@ static void rope_block(struct sam_rope_attend *r, const struct sam_rope_block *b
         case 3: rope_panel(r, b, column, 3); break;
         }
     }
+    end_products(a);
 }
 
 #endif // SAM_ATTENTION_ROPE_H

@@ -149,8 +149,9 @@ void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16)
         cpu->recall_match = sam_recall_match_generic;
         cpu->biased_block = sam_biased_block_generic;
     }
-    const bool pairs = bf16 && cpu->level < SAM_CPU_AMX; // see sam_cpu_is_bf16_faster()
-    cpu->attention = pairs ? &sam_attention_bf16 : cpu->attention_f32;
+    cpu->attention = !bf16                       ? cpu->attention_f32
+                     : cpu->level >= SAM_CPU_AMX ? &sam_attention_amx
+                                                 : &sam_attention_bf16;
     cpu->gemm = !bf16                       ? cpu->gemm_f32
                 : cpu->level >= SAM_CPU_AMX ? &sam_gemm_kernels_amx
                                             : &sam_gemm_kernels_bf16;

@@ -32,10 +32,17 @@ static inline struct sam_tile_config sam_tile_config(const int rows[SAM_TILES])
 #else
 #include <immintrin.h>
 
-#define sam_tiles_begin(config)       _tile_loadconfig(config)
+// GCC's own do not tell the compiler that they read memory, or all that they read: numbers that
+// are written right before would not be there yet, or never.
+#define SAM_WRITTEN(then)                                                                          \
+    do {                                                                                           \
+        __asm__ volatile("" : : : "memory");                                                       \
+        then;                                                                                      \
+    } while (0)
+#define sam_tiles_begin(config)       SAM_WRITTEN(_tile_loadconfig(config))
 #define sam_tiles_end()               _tile_release()
 #define sam_tile_zero(t)              _tile_zero(t)
-#define sam_tile_load(t, from, pitch) _tile_loadd(t, from, pitch)
+#define sam_tile_load(t, from, pitch) SAM_WRITTEN(_tile_loadd(t, from, pitch))
 #define sam_tile_store(t, to, pitch)  _tile_stored(t, to, pitch)
 // Tile t += a * b: pairs of bf16 with sums of F32, or fours of bytes with sums of I32, a's without
 // a sign.

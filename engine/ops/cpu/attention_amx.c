@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+// The kernel of attention in bf16 whose products are made by the tiles of AMX (attention_tiles.h).
+#include "ops/cpu/attention_pairs.h"
+
+#define SAM_ATTENTION_TILES
+#include "ops/cpu/attention_kernel.h"
+
+const struct sam_attention_kernel sam_attention_amx = SAM_ATTENTION_KERNEL;
