@@ -40,13 +40,13 @@ static inline void sam_tile_load(int t, const void *from, size_t pitch)
 {
     memset(tiles.data[t], 0, sizeof(tiles.data[t]));
     for (int r = 0; r < tile_rows(t); r++)
-        memcpy(tiles.data[t][r], (const char *) from + r * pitch, SAM_TILE_ROW_BYTES);
+        memcpy(tiles.data[t][r], (const char *) from + r * pitch, tiles.config.row_bytes[t]);
 }
 
 static inline void sam_tile_store(int t, void *to, size_t pitch)
 {
     for (int r = 0; r < tile_rows(t); r++)
-        memcpy((char *) to + r * pitch, tiles.data[t][r], SAM_TILE_ROW_BYTES);
+        memcpy((char *) to + r * pitch, tiles.data[t][r], tiles.config.row_bytes[t]);
 }
 
 // Numbers below the smallest normal one are zeros, before and after.
@@ -63,9 +63,16 @@ static inline float bf16_at(const uint8_t *row, int i)
     return flush(x);
 }
 
+static inline void check_shapes(int t, int a, int b)
+{
+    if (tile_rows(t) != tile_rows(a) || tiles.config.row_bytes[a] != 4 * tile_rows(b))
+        fprintf(stderr, "tiles %d, %d and %d do not fit each other\n", t, a, b), abort();
+}
+
 // Even and odd terms are summed apart, and then added to what was there.
 static inline void sam_tile_add_bf16(int t, int a, int b)
 {
+    check_shapes(t, a, b);
     for (int r = 0; r < tile_rows(t); r++)
         for (int c = 0; c < SAM_TILE_SIDE; c++) {
             float sums[2] = { 0, 0 }, sum;
@@ -81,6 +88,7 @@ static inline void sam_tile_add_bf16(int t, int a, int b)
 
 static inline void sam_tile_add_int8(int t, int a, int b)
 {
+    check_shapes(t, a, b);
     for (int r = 0; r < tile_rows(t); r++)
         for (int c = 0; c < SAM_TILE_SIDE; c++) {
             int32_t sum;

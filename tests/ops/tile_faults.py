@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The kernels by tiles with faults planted, one at a time: check_tiles must catch each.
+"""The kernels by tiles with faults planted, one at a time: check_tiles and check_attention_tiles must catch each.
 
 tile_faults.py write SOURCES FOLDER   copies of the sources, every fault a choice made at run time
-tile_faults.py run PROGRAM            runs the test, built from those, once per fault; exit status 1 if a fault is missed, or the
-                                      test fails without one
+tile_faults.py run PROGRAM FILE       runs the test, built from those, once per fault of the file; exit status 1 if a fault is
+                                      missed, or the test fails without one
 """
 import concurrent.futures
 import pathlib
@@ -30,34 +30,50 @@ MUTANTS = [
     ('gemm_amx.c', 'multiply_rows(g, int8, «whole => 0», g->m - whole);'),
     ('gemm_amx.c', 'const size_t numbers = «((size_t) g->k + deep - 1) / deep * deep => (size_t) g->k» * SAM_PANEL'),
     ('gemm_amx.c', 'a->steps = «bytes / STEP => 1», a->rest'),
+    ('attention_tiles.h', 'if (a->tile_rows == rows && «a->tile_depth == depth => true»)'),
+    ('attention_tiles.h', 'sam_tile_load(1, from + «VL => 0», pitch);'),
+    ('attention_tiles.h', 'sam_tile_store(2, to + «2 * VL => VL», pitch);'),
+    ('attention_tiles.h', 'sam_tile_load(5, words + «2 * VL => VL», row);'),
+    ('attention_tiles.h', 'sam_tile_load(6, words + «VL => 0», row);'),
+    ('attention_tiles.h', 'if («depth == 0 => true»)'),
+    ('attention_tiles.h', 'a->key_pitch = «num % SIDE == 0 => true» ?'),
+    ('attention_tiles.h', 'v[i] = (vf) («even | odd << 16 => even»);'),
+    ('attention_tiles.h', 'float *at = out + («(size_t) v * columns + c => (size_t) v * columns») * VL;'),
+    ('attention_tiles.h', 'add_product(value + «(size_t) v * depth => 0»,'),
+    ('attention_tiles.h', 'vf_store(dst + «(size_t) (d / 2) * width => 0» + c * VL, term[0]);'),
+    ('attention_tiles.h', 'vf_load(x + last + c) + «vf_load(y + last + c) => vf_set(0.0f)»);'),
+    ('attention_tiles.h', 'add_product(keys, pitch, «y => x», depth, columns);'),
+    ('attention_tiles.h', 'load_sums(bias, «0 => width», columns);'),
 ]
 
 
 def write(sources, folder):
-    texts = {path.name: path.read_text() for path in sources.glob('*_amx.c')}
+    texts = {file: (sources / file).read_text() for file in {file for file, _ in MUTANTS}}
     for number, (file, piece) in enumerate(MUTANTS, 1):
         texts[file] = plant(texts[file], file, 'tile_fault', number, piece)
     for file, text in texts.items():
-        pathlib.Path(folder, file).write_text('extern int tile_fault;\n' + text)
+        pathlib.Path(folder, 'faulty_' + file).write_text('extern int tile_fault;\n' + text)
 
 
-def run(program):
+def run(program, only):
+    numbers = [0] + [number for number, (file, _) in enumerate(MUTANTS, 1) if file == only]
+
     def is_caught(number):
         return subprocess.run([program, f'--fault={number}'], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode != 0
 
     wrong = 0
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for number, caught in enumerate(pool.map(is_caught, range(len(MUTANTS) + 1))):
+        for number, caught in zip(numbers, pool.map(is_caught, numbers)):
             if caught != bool(number):
                 wrong += 1
                 print(f'MISSED {MUTANTS[number - 1]}' if number else 'FAILED without a fault', flush=True)
-    print(f'{len(MUTANTS)} mutants, {wrong} wrong')
+    print(f'{len(numbers) - 1} mutants, {wrong} wrong')
     return wrong > 0
 
 
 if __name__ == '__main__':
     if len(sys.argv) == 4 and sys.argv[1] == 'write':
         sys.exit(write(pathlib.Path(sys.argv[2]), sys.argv[3]))
-    if len(sys.argv) == 3 and sys.argv[1] == 'run':
-        sys.exit(run(sys.argv[2]))
+    if len(sys.argv) == 4 and sys.argv[1] == 'run':
+        sys.exit(run(sys.argv[2], sys.argv[3]))
     sys.exit(__doc__)

@@ -124,7 +124,7 @@ static void fetch_ahead(const struct sam_attend *a, const void *const *keys,
 }
 
 #ifdef SAM_ATTENTION_TILES
-#include "ops/cpu/attention_tiles.h"
+#include SAM_ATTENTION_TILES
 #else
 #include "ops/cpu/attention_vectors.h"
 #endif

@@ -22,7 +22,7 @@ enum sam_cpu_level {
     SAM_CPU_AVX512, // F, BW, VL, DQ
     SAM_CPU_AVX512_VNNI, // of products in int8; all else is as without
     SAM_CPU_AVX512_BF16,
-    SAM_CPU_AMX, // of products in bf16 and int8
+    SAM_CPU_AMX, // of products in bf16 and int8, attention in bf16
 };
 
 // q->priv of a CPU queue.
