@@ -50,7 +50,7 @@ static void attend(const struct sam_deform_attention *p, const struct look *look
     const float *box = look->reference;
     double largest = -INFINITY, total = 0;
     for (int s = 0; s < samples; s++)
-        largest = fmax(largest, look->weights[s]);
+        largest = look->weights[s] > largest ? look->weights[s] : largest;
     for (int s = 0; s < samples; s++)
         total += exp(look->weights[s] - largest);
     for (int s = 0; s < samples; s++) {
