@@ -13,8 +13,6 @@
 
 enum { MOST_ROWS = 27, MOST_OUT = 70, MOST_IN = 2051 };
 
-static const char *const levels[] = { "generic", "avx2", "avx512", "avx512_vnni", "avx512_bf16",
-                                     "amx" };
 static const struct shape {
     int rows, in, out;
 } shapes[] = { { 1, 1, 1 }, { 2, 3, 5 }, { 13, 66, 33 }, { 27, 257, 70 }, { 5, 2051, 16 },
@@ -121,15 +119,15 @@ int main(void)
         const int level = turn <= detected ? turn : detected;
         struct sam_queue q;
         struct sam_error error;
-        setenv("SAMTRACK_CPU_LEVEL", turn <= detected ? levels[level] : "", 1);
+        setenv("SAMTRACK_CPU_LEVEL", turn <= detected ? sam_cpu_level_names[level] : "", 1);
         if (sam_queue_open(&q, SAM_BACKEND_CPU, -1, SAM_PRECISION_INT8, 1, NULL, &error)) {
-            expect(false, "%s: %s", levels[level], error.text);
+            expect(false, "%s: %s", sam_cpu_level_names[level], error.text);
             continue;
         }
         expect(!strcmp(sam_queue_precision(&q), "int8"), "precision is '%s'",
                sam_queue_precision(&q));
-        check_sums(&q, levels[level]);
-        check_strange_rows(&q, levels[level]);
+        check_sums(&q, sam_cpu_level_names[level]);
+        check_strange_rows(&q, sam_cpu_level_names[level]);
         sam_queue_close(&q);
     }
     return expect_status();

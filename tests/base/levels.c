@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Levels of the CPU backend: what a level's kernels are compiled for is asked of the processor
-// before they run, and a level that nobody knows is told. FLAGS_X: the flags of meson.build.
+// before they run, and a level that nobody knows is told. FLAGS: those of meson.build, by level.
 #include <stdlib.h>
 
 #include "ops/backends.h"
@@ -8,7 +8,15 @@
 
 #include "../expect.h"
 
-static const char *flags[] = { "", FLAGS_AVX2, FLAGS_AVX512, FLAGS_VNNI, FLAGS_BF16, FLAGS_AMX };
+#if defined(__aarch64__)
+#define EXPECTED "expected generic, neon, neon_dotprod or neon_bf16"
+enum { WITHOUT_FLAGS = SAM_CPU_NEON }; // the highest level that every processor has
+#else
+#define EXPECTED "expected generic, avx2, avx512, avx512_vnni, avx512_bf16 or amx"
+enum { WITHOUT_FLAGS = SAM_CPU_GENERIC };
+#endif
+
+static const char *const flags[SAM_CPU_NUM_LEVELS] = FLAGS;
 static const char *missing;
 
 static bool has_all_but_one(const char *feature)
@@ -20,16 +28,19 @@ static bool has_all_but_one(const char *feature)
 static void check_flags(void)
 {
     missing = "";
-    expect(sam_cpu_find_level(has_all_but_one) == SAM_CPU_AMX, "with all features");
-    for (int level = SAM_CPU_AVX2; level <= SAM_CPU_AMX; level++) {
+    expect(sam_cpu_find_level(has_all_but_one) == SAM_CPU_NUM_LEVELS - 1, "with all features");
+    for (int level = WITHOUT_FLAGS + 1; level < SAM_CPU_NUM_LEVELS; level++) {
         char copy[256], *rest = copy, *word;
         snprintf(copy, sizeof copy, "%s", flags[level]);
         expect(strlen(copy) > 10, "flags of level %d: '%s'", level, copy);
-        while ((word = strtok_r(rest, " ", &rest))) {
-            missing = word + strlen("-m");
+        while ((word = strtok_r(rest, " =+", &rest))) {
+            if (!strcmp(word, "-march"))
+                continue;
+            missing = strncmp(word, "-m", 2) ? word : word + 2;
             const int chosen = (int) sam_cpu_find_level(has_all_but_one);
             expect(chosen < level, "level %d is chosen without %s, which level %d needs", chosen,
                    missing, level);
+            expect(chosen >= WITHOUT_FLAGS, "without %s level %d is chosen", missing, chosen);
         }
     }
 }
@@ -60,9 +71,10 @@ int main(void)
     check_flags();
     check_word("generic", NULL);
     check_word("", NULL);
-    check_word("AVX2", "expected generic, avx2, avx512, avx512_vnni, avx512_bf16 or amx");
-    check_word("avx512bf16", "expected generic, avx2, avx512, avx512_vnni, avx512_bf16 or amx");
-    if (sam_cpu_detect() < SAM_CPU_AVX512_BF16)
-        check_word("avx512_bf16", "which this processor lacks");
+    check_word("AVX2", EXPECTED);
+    check_word("avx512bf16", EXPECTED);
+    check_word("neonbf16", EXPECTED);
+    if (sam_cpu_detect() < SAM_CPU_NUM_LEVELS - 1)
+        check_word(sam_cpu_level_names[SAM_CPU_NUM_LEVELS - 1], "which this processor lacks");
     return expect_status();
 }

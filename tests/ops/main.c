@@ -37,10 +37,6 @@ SAM_OPS(DECLARE)
 const struct operation operations[] = { SAM_OPS(OPERATION) };
 const int num_operations = sizeof(operations) / sizeof(*operations);
 
-static const char *const levels[] = { "generic", "avx2", "avx512", "avx512_vnni",
-                                     "avx512_bf16", "amx" };
-enum { NUM_LEVELS = sizeof(levels) / sizeof(*levels) };
-
 struct options {
     const char *op, *level, *precision, *vectors, *mutant;
     enum sam_backend backend;
@@ -116,34 +112,52 @@ static bool has_int8(const char *op)
     return has;
 }
 
-// In fp32 the levels above avx512 have its kernels.
-static bool runs_fp32(const struct check *t, const struct options *o, int level)
+// A level may have another one's kernels: then what they do is known.
+static struct sam_cpu kernels_of(int level)
 {
-    return wanted(o->precision, "fp32") && (level <= SAM_CPU_AVX512 || o->level || t->bench);
+    struct sam_cpu cpu = { .level = (enum sam_cpu_level) level };
+    sam_cpu_choose_kernels(&cpu, false);
+    return cpu;
 }
 
-// avx512_bf16 has the kernels of int8 that the level below has.
+static bool has_own_fp32(int level)
+{
+    return !level || kernels_of(level).gemm_f32 != kernels_of(level - 1).gemm_f32;
+}
+
+static bool has_own_int8(int level)
+{
+    return !level || kernels_of(level).gemm_int8 != kernels_of(level - 1).gemm_int8;
+}
+
+static bool runs_fp32(const struct check *t, const struct options *o, int level)
+{
+    return wanted(o->precision, "fp32") && (has_own_fp32(level) || o->level || t->bench);
+}
+
 static bool runs_int8(const struct options *o, int level, int detected)
 {
-    const int highest = detected == SAM_CPU_AVX512_BF16 ? SAM_CPU_AVX512_VNNI : detected;
-    const bool is_own = level != SAM_CPU_AVX512_BF16 && (level == highest || !o->int8_once);
-    return wanted(o->precision, "int8") && has_int8(o->op) && (is_own || o->level);
+    int highest = detected;
+    while (!has_own_int8(highest))
+        highest--;
+    const bool is_wanted = has_own_int8(level) && (level == highest || !o->int8_once);
+    return wanted(o->precision, "int8") && has_int8(o->op) && (is_wanted || o->level);
 }
 
 static void run_cpu(struct check *t, const struct options *o)
 {
     const int detected = (int) sam_cpu_detect();
     for (int level = t->bench && !o->level ? detected : 0; level <= detected; level++) {
-        if (!wanted(o->level, levels[level]))
+        if (!wanted(o->level, sam_cpu_level_names[level]))
             continue;
         for (int threads = t->bench ? 2 : 1; threads <= 2; threads++) {
             const int n = o->threads ? o->threads : threads;
             if (runs_fp32(t, o, level))
-                run_on(t, o, SAM_PRECISION_FP32, n, levels[level]);
+                run_on(t, o, SAM_PRECISION_FP32, n, sam_cpu_level_names[level]);
             if (wanted(o->precision, "bf16"))
-                run_on(t, o, SAM_PRECISION_BF16, n, levels[level]);
+                run_on(t, o, SAM_PRECISION_BF16, n, sam_cpu_level_names[level]);
             if (runs_int8(o, level, detected) && (threads == 2 || o->threads))
-                run_on(t, o, SAM_PRECISION_INT8, n, levels[level]);
+                run_on(t, o, SAM_PRECISION_INT8, n, sam_cpu_level_names[level]);
             if (o->threads)
                 break;
         }

@@ -129,5 +129,6 @@ extern const struct sam_attention_kernel sam_attention_avx2;
 extern const struct sam_attention_kernel sam_attention_avx512;
 extern const struct sam_attention_kernel sam_attention_bf16;
 extern const struct sam_attention_kernel sam_attention_amx;
+extern const struct sam_attention_kernel sam_attention_neon;
 
 #endif // SAM_ATTENTION_H

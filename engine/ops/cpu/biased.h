@@ -31,6 +31,7 @@ struct sam_biased {
 typedef void sam_biased_block(const struct sam_biased *b);
 
 // biased_block.c: takes another block into out, largest and sum.
-sam_biased_block sam_biased_block_generic, sam_biased_block_avx2, sam_biased_block_avx512;
+sam_biased_block sam_biased_block_generic, sam_biased_block_avx2, sam_biased_block_avx512,
+    sam_biased_block_neon;
 
 #endif // SAM_BIASED_H

@@ -41,6 +41,6 @@ void sam_blend_begin(struct sam_blend *b, const struct sam_frame *f, bool has_al
 typedef void sam_blend_row(struct sam_blend *b, int y, int x, int n, const uint32_t *colour);
 
 // blend_row.c
-sam_blend_row sam_blend_row_generic, sam_blend_row_avx2, sam_blend_row_avx512;
+sam_blend_row sam_blend_row_generic, sam_blend_row_avx2, sam_blend_row_avx512, sam_blend_row_neon;
 
 #endif // SAM_BLEND_H

@@ -3,6 +3,7 @@
 
 #include "ops/cpu/cpu.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,51 +21,53 @@ static const struct sam_ops table = {
     SAM_OPS(ENTRY)
 };
 
-static const char *const level_names[] = {
-    [SAM_CPU_GENERIC]     = "generic",
-    [SAM_CPU_AVX2]        = "avx2",
-    [SAM_CPU_AVX512]      = "avx512",
-    [SAM_CPU_AVX512_VNNI] = "avx512_vnni",
-    [SAM_CPU_AVX512_BF16] = "avx512_bf16",
-    [SAM_CPU_AMX]         = "amx",
-};
+static void list_levels(char *text, size_t size)
+{
+    size_t at = 0;
+    for (int i = 0; i < SAM_CPU_NUM_LEVELS && at < size; i++)
+        at += (size_t) snprintf(text + at, size - at, "%s%s",
+                                i == 0                        ? ""
+                                : i + 1 == SAM_CPU_NUM_LEVELS ? " or "
+                                                              : ", ",
+                                sam_cpu_level_names[i]);
+}
 
 static enum sam_cpu_level choose_level(const struct sam_log *log)
 {
     const enum sam_cpu_level level = sam_cpu_detect();
     const char *wanted = getenv("SAMTRACK_CPU_LEVEL");
+    char known[128];
     if (!wanted || !*wanted)
         return level;
-    for (int i = SAM_CPU_GENERIC; i <= SAM_CPU_AMX; i++) {
-        if (strcmp(wanted, level_names[i]))
+    for (int i = 0; i < SAM_CPU_NUM_LEVELS; i++) {
+        if (strcmp(wanted, sam_cpu_level_names[i]))
             continue;
         if (i <= (int) level)
             return (enum sam_cpu_level) i;
         sam_log(log, SAM_LOG_WARNING,
                 "SAMTRACK_CPU_LEVEL is '%s', which this processor lacks: it has '%s'", wanted,
-                level_names[level]);
+                sam_cpu_level_names[level]);
         return level;
     }
+    list_levels(known, sizeof(known));
     sam_log(log, SAM_LOG_WARNING,
-            "SAMTRACK_CPU_LEVEL is '%.32s', expected generic, avx2, avx512, "
-            "avx512_vnni, avx512_bf16 or amx: "
-            "ignored, the level is '%s'",
-            wanted, level_names[level]);
+            "SAMTRACK_CPU_LEVEL is '%.32s', expected %s: ignored, the level is '%s'", wanted, known,
+            sam_cpu_level_names[level]);
     return level;
 }
 
 static int resolve_precision(struct sam_queue *q, enum sam_cpu_level level)
 {
-    const bool has_bf16 = level >= SAM_CPU_AVX512_BF16;
+    const bool has_bf16 = sam_cpu_has_bf16(level);
     q->int8 = q->precision == SAM_PRECISION_INT8;
     if (q->precision == SAM_PRECISION_AUTO || q->int8)
         q->precision =
             has_bf16 && sam_cpu_is_bf16_faster(level) ? SAM_PRECISION_BF16 : SAM_PRECISION_FP32;
     if (q->precision == SAM_PRECISION_BF16 && !has_bf16)
         sam_queue_fail(q, SAM_EUNSUPPORTED,
-                       "precision 'bf16' needs a processor with AVX512_BF16, this one has '%s': "
+                       "precision 'bf16' needs a processor with %s, this one has '%s': "
                        "use 'fp32' or 'auto'",
-                       level_names[level]);
+                       sam_cpu_bf16_needs, sam_cpu_level_names[level]);
     return q->status;
 }
 
@@ -91,12 +94,13 @@ static int cpu_open(struct sam_queue *q, int ordinal, int threads)
     sam_cpu_choose_kernels(cpu, q->precision == SAM_PRECISION_BF16);
     q->ops = &table;
     q->threads = sam_pool_threads(cpu->pool);
-    q->device_name = level_names[level];
+    q->device_name = sam_cpu_level_names[level];
     if (level == SAM_CPU_GENERIC)
         sam_log(&q->log, SAM_LOG_WARNING,
-                "cpu: no AVX2 here, or $SAMTRACK_CPU_LEVEL forbids it: plain C, which is slow");
+                "cpu: there are no kernels for this processor's vectors, or $SAMTRACK_CPU_LEVEL "
+                "forbids them: plain C, which is slow");
     sam_log(&q->log, SAM_LOG_INFO, "cpu: %d threads, %s, %s%s products",
-            sam_pool_threads(cpu->pool), level_names[level], q->int8 ? "int8 and " : "",
+            sam_pool_threads(cpu->pool), sam_cpu_level_names[level], q->int8 ? "int8 and " : "",
             q->precision == SAM_PRECISION_BF16 ? "bf16" : "fp32");
     return SAM_OK;
 no_memory:

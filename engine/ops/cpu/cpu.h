@@ -7,6 +7,7 @@
 
 #include "ops/cpu/biased.h"
 #include "ops/cpu/blend.h"
+#include "ops/cpu/deform.h"
 #include "ops/cpu/outline.h"
 #include "ops/cpu/pool.h"
 #include "ops/cpu/recall.h"
@@ -17,12 +18,19 @@
 // Instruction sets the kernels come in, each a superset of the one before. A kernel file is
 // compiled once per level it has code for, with that level's flags; the choice is made at open.
 enum sam_cpu_level {
-    SAM_CPU_GENERIC,
+    SAM_CPU_GENERIC, // plain C
+#if defined(__x86_64__)
     SAM_CPU_AVX2, // with FMA and F16C
     SAM_CPU_AVX512, // F, BW, VL, DQ
     SAM_CPU_AVX512_VNNI, // of products in int8; all else is as without
     SAM_CPU_AVX512_BF16,
     SAM_CPU_AMX, // of products in bf16 and int8, attention in bf16
+#elif defined(__aarch64__)
+    SAM_CPU_NEON,
+    SAM_CPU_NEON_DOTPROD, // of products in int8; all else is as without
+    SAM_CPU_NEON_BF16, // of products in bf16, and with I8MM in int8
+#endif
+    SAM_CPU_NUM_LEVELS,
 };
 
 // q->priv of a CPU queue.
@@ -41,6 +49,7 @@ struct sam_cpu {
     sam_ridge_products *ridge_products;
     sam_recall_match *recall_match;
     sam_biased_block *biased_block;
+    sam_deform_query *deform_query;
 };
 
 static inline struct sam_cpu *sam_cpu(const struct sam_queue *q)
@@ -48,10 +57,14 @@ static inline struct sam_cpu *sam_cpu(const struct sam_queue *q)
     return q->priv;
 }
 
-// level_x86.c or level_any.c: the highest level this processor has, and the kernels of a level.
+// level_x86.c, level_arm64.c or level_any.c: the levels' names, with NULL behind them; the highest
+// level this processor has, and the kernels of a level.
+extern const char *const sam_cpu_level_names[SAM_CPU_NUM_LEVELS + 1];
 enum sam_cpu_level sam_cpu_detect(void);
-// The highest level of which has() knows every feature: by GCC's names, as in -mfma.
+// The highest level of which has() knows every feature: by GCC's names, as in -mfma or -march.
 enum sam_cpu_level sam_cpu_find_level(bool (*has)(const char *feature));
+extern const char *const sam_cpu_bf16_needs; // in words
+bool sam_cpu_has_bf16(enum sam_cpu_level level);
 // Of a level with bf16: whether products in it are faster than in fp32. Not timed: masks must not
 // depend on the load.
 bool sam_cpu_is_bf16_faster(enum sam_cpu_level level);

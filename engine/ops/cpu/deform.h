@@ -17,6 +17,7 @@ typedef void sam_deform_query(const struct sam_deform_attention *p,
                               const struct sam_deform_maps *maps, size_t query);
 
 // deform_query.c
-sam_deform_query sam_deform_query_generic, sam_deform_query_avx2, sam_deform_query_avx512;
+sam_deform_query sam_deform_query_generic, sam_deform_query_avx2, sam_deform_query_avx512,
+    sam_deform_query_neon;
 
 #endif // SAM_DEFORM_H

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Multi-scale deformable attention: queries go to the threads by eights.
 #include "ops/cpu/cpu.h"
-#include "ops/cpu/deform.h"
 
 enum { QUERIES = 8 }; // of a task
 
@@ -27,17 +26,6 @@ static void list_maps(const struct sam_deform_attention *p, struct sam_deform_ma
     }
 }
 
-static sam_deform_query *choose(enum sam_cpu_level level)
-{
-#if defined(__x86_64__)
-    if (level >= SAM_CPU_AVX512)
-        return sam_deform_query_avx512;
-    if (level >= SAM_CPU_AVX2)
-        return sam_deform_query_avx2;
-#endif
-    return sam_deform_query_generic;
-}
-
 static void attend_task(void *priv, int task, int thread)
 {
     const struct job *job = priv;
@@ -49,7 +37,7 @@ static void attend_task(void *priv, int task, int thread)
 
 void sam_deform_attention_cpu(struct sam_queue *q, const struct sam_deform_attention *p)
 {
-    struct job job = { .p = p, .run = choose(sam_cpu(q)->level) };
+    struct job job = { .p = p, .run = sam_cpu(q)->deform_query };
     const size_t all = (size_t) p->dst.n * (size_t) p->dst.w;
 
     list_maps(p, &job.maps);

@@ -317,7 +317,7 @@ static void spread(const struct job *job, float *dst, struct range x, const floa
 static void prepare_block(const struct job *job, int i, struct range around, struct range y,
                           struct range x, struct room *r)
 {
-    const bool is_wide = job->cpu->level >= SAM_CPU_AVX2;
+    const bool is_wide = job->cpu->level > SAM_CPU_GENERIC;
     const int count = x.end - x.begin;
     for (int k = 0; k < 3; k++)
         for (int at = x.begin; at < x.end; at++)
@@ -341,7 +341,7 @@ static void prepare_block(const struct job *job, int i, struct range around, str
 static void draw_block(const struct job *job, int i, struct range around, struct range y,
                        struct range x, struct room *r)
 {
-    const bool is_wide = job->cpu->level >= SAM_CPU_AVX2;
+    const bool is_wide = job->cpu->level > SAM_CPU_GENERIC;
     const int count = x.end - x.begin;
     prepare_block(job, i, around, y, x, r);
     for (int n = 0; n < job->p->masks.logits.n; n++) { // slots ascend: the first of a tie stays

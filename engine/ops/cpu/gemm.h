@@ -7,11 +7,11 @@
 // bf16 products two neighbouring inputs of an output stand together, as the processors' dot
 // product wants them; an odd last input is filled up with a zero.
 //
-// In int8 (see sam_matrix) a panel has pairs of numbers of 16 bits, or, for dot products of four
-// bytes, fours of signed ones; behind them stand, for each output, the step of its row (F32) and
-// what its sum begins with (I32). A row of a has likewise numbers of 16 bits, or bytes of q + 128,
-// as the instruction wants one factor unsigned: sums then begin with -128 times those of the
-// output's weights. At 0 from the last group on stands the row's step.
+// In int8 (see sam_matrix) a panel has pairs of numbers of 16 bits, or, for dot products of bytes,
+// fours or eights of signed ones; behind them stand, for each output, the step of its row (F32) and
+// what its sum begins with (I32). A row of a has likewise numbers of 16 bits, or bytes: of q where
+// the instruction takes signed ones, of q + 128 where it wants one factor unsigned: sums then begin
+// with -128 times those of the output's weights. At 0 from the last group on stands the row's step.
 //
 // For tiles (AMX) a panel is filled up with zeros to whole tiles of inputs; rows of a are not.
 #ifndef SAM_GEMM_H
@@ -49,28 +49,32 @@ struct sam_gemm {
 // the next multiple of 32 numbers. quantize.c has them per level, for both forms.
 typedef void sam_quantize(void *dst, struct sam_span src, size_t count);
 extern sam_quantize sam_quantize_pairs_generic, sam_quantize_pairs_avx2,
-    sam_quantize_pairs_avx512, sam_quantize_fours_avx2, sam_quantize_fours_avx512;
+    sam_quantize_pairs_avx512, sam_quantize_fours_avx2, sam_quantize_fours_avx512,
+    sam_quantize_pairs_neon, sam_quantize_fours_neon, sam_quantize_eights_neon;
 
 struct sam_gemm_kernels {
     void (*run)(const struct sam_gemm *g);
     int tile_rows; // that it takes at once: blocks are best multiples of it
     int chunk;     // inputs that it takes at once for all rows; 0: all
     bool bf16;     // type of a and of the packed weight
-    int group;     // of int8: neighbouring inputs that stand together, 2 or 4; else 0
+    int group;     // of int8: neighbouring inputs that stand together, 2, 4 or 8; else 0
+    int offset;    // of int8 in bytes: a row has q + offset; 0 or 128
     int deep;      // a panel's inputs and those of a run are multiples of it; 0: of a group
     sam_quantize *prepare; // NULL: not in int8
 };
 
-// gemm_f32.c and gemm_int8.c per level, gemm_bf16.c and gemm_amx.c.
+// gemm_f32.c and gemm_int8.c per level, gemm_bf16.c, gemm_amx.c, gemm_neon.c, gemm_dotprod.c and
+// gemm_i8mm.c.
 extern const struct sam_gemm_kernels sam_gemm_kernels_generic, sam_gemm_kernels_avx2,
     sam_gemm_kernels_avx512, sam_gemm_kernels_bf16, sam_gemm_int8_generic, sam_gemm_int8_avx2,
     sam_gemm_int8_avx_vnni, sam_gemm_int8_avx512, sam_gemm_int8_vnni, sam_gemm_kernels_amx,
-    sam_gemm_int8_amx;
+    sam_gemm_int8_amx, sam_gemm_kernels_neon, sam_gemm_kernels_neon_bf16, sam_gemm_int8_neon,
+    sam_gemm_int8_dotprod, sam_gemm_int8_i8mm;
 
 // Bytes of a number in a and in the packed weight.
 static inline size_t sam_gemm_number(const struct sam_gemm_kernels *g)
 {
-    return g->group == 4 ? 1 : g->group || g->bf16 ? 2 : 4;
+    return g->group > 2 ? 1 : g->group || g->bf16 ? 2 : 4;
 }
 
 // Inputs of whole groups.

@@ -189,5 +189,6 @@ const struct sam_gemm_kernels sam_gemm_kernels_amx = {
 const struct sam_gemm_kernels sam_gemm_int8_amx = { .run = gemm_int8,
                                                     .tile_rows = MR,
                                                     .group = 4,
+                                                    .offset = 128,
                                                     .deep = STEP,
                                                     .prepare = sam_quantize_fours_avx512 };

@@ -37,6 +37,11 @@ SAM_INLINE vi add_products(vi sum, vi a, vi b)
     return sum + (vi) _mm256_madd_epi16((__m256i) a, (__m256i) b);
 #elif defined(__SSE2__)
     return sum + (vi) _mm_madd_epi16((__m128i) a, (__m128i) b);
+#elif defined(SAM_NEON)
+    const int16x4_t x = vget_low_s16((int16x8_t) a);
+    const int16x4_t first = vget_low_s16(vuzp1q_s16((int16x8_t) b, (int16x8_t) b));
+    const int16x4_t second = vget_low_s16(vuzp2q_s16((int16x8_t) b, (int16x8_t) b));
+    return (vi) vmlal_lane_s16(vmlal_lane_s16((int32x4_t) sum, first, x, 0), second, x, 1);
 #else
     const vi low_a = (vi) ((vu) a << 16) >> 16, low_b = (vi) ((vu) b << 16) >> 16;
     return sum + low_a * low_b + (a >> 16) * (b >> 16);
@@ -49,13 +54,6 @@ SAM_INLINE vi add_products(vi sum, vi a, vi b)
 #else
 #define NOW(v)
 #endif
-
-// What of a panel belongs to a tile's outputs.
-struct weights {
-    const number *numbers;
-    const float *step;
-    const int32_t *start;
-};
 
 // See gemm_f32.c. inputs: whole groups.
 SAM_INLINE void multiply(int rows, int vectors, const number *a, size_t lda, struct weights w,
@@ -92,49 +90,17 @@ SAM_INLINE void multiply(int rows, int vectors, const number *a, size_t lda, str
     }
 }
 
-SAM_INLINE void multiply_rows(int rows, int vectors, const number *a, size_t lda, struct weights w,
-                              size_t inputs, float *sums)
-{
-    FOR_ROWS(rows, multiply(n, vectors, a, lda, w, inputs, sums))
-}
-
-static struct weights weights_of(const struct sam_gemm *g, size_t inputs, int column)
-{
-    const size_t numbers = inputs * SAM_PANEL * sizeof(number);
-    const size_t bytes = numbers + SAM_PANEL * (sizeof(float) + sizeof(int32_t));
-    const char *panel = (const char *) g->b + column / SAM_PANEL * bytes;
-    const float *step = (const float *) (panel + numbers);
-    const int at = column % SAM_PANEL;
-    return (struct weights) { (const number *) panel + (size_t) at * GROUP, step + at,
-                              (const int32_t *) (step + SAM_PANEL) + at };
-}
-
-static void gemm(const struct sam_gemm *g)
-{
-    const size_t inputs = ((size_t) g->k + GROUP - 1) / GROUP * GROUP;
-    for (int column = g->first; column < g->last; column += NR) {
-        const struct weights w = weights_of(g, inputs, column);
-        for (int row = 0; row < g->m; row += MR) {
-            const number *a = (const number *) g->a + row * g->lda;
-            struct tile t;
-            begin_tile(g, &t, row, column);
-            fetch_output(g, &t);
-            if (g->last - column > VL)
-                multiply_rows(t.rows, 2, a, g->lda, w, inputs, t.sums);
-            else
-                multiply_rows(t.rows, 1, a, g->lda, w, inputs, t.sums);
-            store_tile(g, &t);
-        }
-    }
-}
+#include "ops/cpu/gemm_int8_loop.h"
 
 #ifdef __AVX512VNNI__
 const struct sam_gemm_kernels sam_gemm_int8_vnni = {
-    .run = gemm, .tile_rows = MR, .group = GROUP, .prepare = sam_quantize_fours_avx512
+    .run = gemm, .tile_rows = MR, .group = GROUP, .offset = 128,
+    .prepare = sam_quantize_fours_avx512
 };
 #elif defined(__AVXVNNI__)
 const struct sam_gemm_kernels sam_gemm_int8_avx_vnni = {
-    .run = gemm, .tile_rows = MR, .group = GROUP, .prepare = sam_quantize_fours_avx2
+    .run = gemm, .tile_rows = MR, .group = GROUP, .offset = 128,
+    .prepare = sam_quantize_fours_avx2
 };
 #else
 const struct sam_gemm_kernels SAM_LEVEL(sam_gemm_int8) = {

@@ -60,6 +60,13 @@ struct inputs {
     bool more;
 };
 
+// Of int8: what of a panel belongs to a tile's outputs.
+struct weights {
+    const void *numbers;
+    const float *step;
+    const int32_t *start;
+};
+
 // What is constant where store_tile_as() is inlined.
 struct store {
     enum sam_act act;

@@ -6,10 +6,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "ops/cpu/attention.h"
-#include "ops/cpu/gemm.h"
-#include "ops/cpu/pixels.h"
-#include "ops/cpu/rows.h"
+#include "ops/cpu/level.h"
+
+const char *const sam_cpu_level_names[SAM_CPU_NUM_LEVELS + 1] = {
+    "generic", "avx2", "avx512", "avx512_vnni", "avx512_bf16", "amx",
+};
+const char *const sam_cpu_bf16_needs = "AVX512_BF16";
 
 // What the kernels of a level are compiled for beyond the level before: meson.build has the same
 // words, and tests/base/levels.c compares them.
@@ -87,6 +89,11 @@ enum sam_cpu_level sam_cpu_detect(void)
     return level == SAM_CPU_AMX && !may_use_tiles() ? SAM_CPU_AMX - 1 : level;
 }
 
+bool sam_cpu_has_bf16(enum sam_cpu_level level)
+{
+    return level >= SAM_CPU_AVX512_BF16;
+}
+
 bool sam_cpu_is_bf16_faster(enum sam_cpu_level level)
 {
     // Processors with AMX leave bf16 to its tiles: they do half as many products per second by
@@ -110,49 +117,28 @@ static const struct sam_gemm_kernels *int8_of_avx2(void)
 
 void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16)
 {
-    if (cpu->level >= SAM_CPU_AVX512) {
-        cpu->attention_f32 = &sam_attention_avx512;
-        cpu->gemm_f32 = &sam_gemm_kernels_avx512;
-        cpu->gemm_int8 = cpu->level >= SAM_CPU_AMX           ? &sam_gemm_int8_amx
-                         : cpu->level >= SAM_CPU_AVX512_VNNI ? &sam_gemm_int8_vnni
-                                                             : &sam_gemm_int8_avx512;
-        cpu->rows = bf16 ? &sam_row_kernels_bf16 : &sam_row_kernels_avx512;
-        cpu->pixels = &sam_pixel_kernels_avx512;
-        cpu->blend_row = sam_blend_row_avx512;
-        cpu->weigh_windows = sam_weigh_windows_avx512;
-        cpu->walk = &sam_walk_kernels_avx512;
-        cpu->ridge_products = sam_ridge_products_avx512;
-        cpu->recall_match = sam_recall_match_avx512;
-        cpu->biased_block = sam_biased_block_avx512;
-    } else if (cpu->level >= SAM_CPU_AVX2) {
-        cpu->attention_f32 = &sam_attention_avx2;
-        cpu->gemm_f32 = &sam_gemm_kernels_avx2;
+    if (cpu->level >= SAM_CPU_AVX512)
+        SAM_CHOOSE_LEVEL(cpu, avx512);
+    else if (cpu->level >= SAM_CPU_AVX2)
+        SAM_CHOOSE_LEVEL(cpu, avx2);
+    else
+        SAM_CHOOSE_LEVEL(cpu, generic);
+
+    if (cpu->level >= SAM_CPU_AMX)
+        cpu->gemm_int8 = &sam_gemm_int8_amx;
+    else if (cpu->level >= SAM_CPU_AVX512_VNNI)
+        cpu->gemm_int8 = &sam_gemm_int8_vnni;
+    else if (cpu->level == SAM_CPU_AVX2)
         cpu->gemm_int8 = int8_of_avx2();
-        cpu->rows = &sam_row_kernels_avx2;
-        cpu->pixels = &sam_pixel_kernels_avx2;
-        cpu->blend_row = sam_blend_row_avx2;
-        cpu->weigh_windows = sam_weigh_windows_avx2;
-        cpu->walk = &sam_walk_kernels_avx2;
-        cpu->ridge_products = sam_ridge_products_avx2;
-        cpu->recall_match = sam_recall_match_avx2;
-        cpu->biased_block = sam_biased_block_avx2;
+
+    if (!bf16)
+        return;
+    cpu->rows = &sam_row_kernels_bf16;
+    if (cpu->level >= SAM_CPU_AMX) { // see sam_cpu_is_bf16_faster()
+        cpu->gemm = &sam_gemm_kernels_amx;
+        cpu->attention = &sam_attention_amx;
     } else {
-        cpu->attention_f32 = &sam_attention_generic;
-        cpu->gemm_f32 = &sam_gemm_kernels_generic;
-        cpu->gemm_int8 = &sam_gemm_int8_generic;
-        cpu->rows = &sam_row_kernels_generic;
-        cpu->pixels = &sam_pixel_kernels_generic;
-        cpu->blend_row = sam_blend_row_generic;
-        cpu->weigh_windows = sam_weigh_windows_generic;
-        cpu->walk = &sam_walk_kernels_generic;
-        cpu->ridge_products = sam_ridge_products_generic;
-        cpu->recall_match = sam_recall_match_generic;
-        cpu->biased_block = sam_biased_block_generic;
+        cpu->gemm = &sam_gemm_kernels_bf16;
+        cpu->attention = &sam_attention_bf16;
     }
-    cpu->attention = !bf16                       ? cpu->attention_f32
-                     : cpu->level >= SAM_CPU_AMX ? &sam_attention_amx
-                                                 : &sam_attention_bf16;
-    cpu->gemm = !bf16                       ? cpu->gemm_f32
-                : cpu->level >= SAM_CPU_AMX ? &sam_gemm_kernels_amx
-                                            : &sam_gemm_kernels_bf16;
 }

@@ -58,14 +58,14 @@ static void pack_output_int8(const struct sam_gemm_kernels *gemm, void *panel, i
         const int q = (int) lrintf(row[i] * inverse);
         const size_t at = ((size_t) (i / gemm->group) * SAM_PANEL + o) * gemm->group +
                           i % gemm->group;
-        if (gemm->group == 4)
+        if (gemm->group > 2)
             ((int8_t *) panel)[at] = (int8_t) q;
         else
             ((int16_t *) panel)[at] = (int16_t) q;
         sum += q;
     }
     step[o] = inverse > 0 ? largest / 127 : 0;
-    start[o] = gemm->group == 4 ? -128 * sum : 0;
+    start[o] = -gemm->offset * sum;
 }
 
 static void pack_panel_int8(const struct sam_gemm_kernels *gemm, void *panel, const float *weight,

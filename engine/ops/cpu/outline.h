@@ -15,6 +15,7 @@ typedef void sam_weigh_windows(const uint8_t *label, const uint8_t *near, int pi
                                uint8_t same[SAM_WINDOWS], uint8_t inner[SAM_WINDOWS]);
 
 // outline.c
-sam_weigh_windows sam_weigh_windows_generic, sam_weigh_windows_avx2, sam_weigh_windows_avx512;
+sam_weigh_windows sam_weigh_windows_generic, sam_weigh_windows_avx2, sam_weigh_windows_avx512,
+    sam_weigh_windows_neon;
 
 #endif // SAM_OUTLINE_H

@@ -61,6 +61,6 @@ struct sam_pixel_kernels {
 
 // pixels.c
 extern const struct sam_pixel_kernels sam_pixel_kernels_generic, sam_pixel_kernels_avx2,
-    sam_pixel_kernels_avx512;
+    sam_pixel_kernels_avx512, sam_pixel_kernels_neon;
 
 #endif // SAM_PIXELS_H

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Rows of numbers rounded for products in int8: see sam_matrix and gemm.h. Compiled so that no
-// product and sum become one instruction: every level rounds alike. Fours are for VNNI.
+// product and sum become one instruction: every level rounds alike. Fours are for VNNI; for arm64
+// they have a sign, as eights do.
 
 #include <math.h>
 
@@ -13,6 +14,8 @@ SAM_INLINE vi larger(vi a, vi b)
     return (vi) _mm512_max_epi32((__m512i) a, (__m512i) b);
 #elif defined(__AVX2__)
     return (vi) _mm256_max_epi32((__m256i) a, (__m256i) b);
+#elif defined(SAM_NEON)
+    return (vi) vmaxq_s32((int32x4_t) a, (int32x4_t) b);
 #else
     const vi mask = a > b;
     return (mask & a) | (~mask & b);
@@ -26,6 +29,8 @@ SAM_INLINE vi to_integer(vf x)
     return (vi) _mm512_cvtps_epi32((__m512) x);
 #elif defined(__AVX2__)
     return (vi) _mm256_cvtps_epi32((__m256) x);
+#elif defined(SAM_NEON)
+    return (vi) vcvtnq_s32_f32((float32x4_t) x);
 #else
     return (vi) (x + 12582912.0f) - 0x4b400000; // 1.5 * 2^23: as in vf_exp()
 #endif
@@ -36,6 +41,8 @@ SAM_INLINE int32_t largest_lane(vi v)
 {
 #if defined(__AVX512F__)
     return _mm512_reduce_max_epi32((__m512i) v);
+#elif defined(SAM_NEON)
+    return vmaxvq_s32((int32x4_t) v);
 #else
     int32_t largest = v[0];
     for (int l = 1; l < VL; l++)
@@ -77,6 +84,13 @@ SAM_INLINE void put(void *dst, int group, size_t i, vi q)
         _mm_storel_epi64((__m128i *) ((uint8_t *) dst + i), _mm_packus_epi16(halves, halves));
     else
         _mm_storeu_si128((__m128i *) ((int16_t *) dst + i), halves);
+#elif defined(SAM_NEON)
+    const int16x4_t halves = vmovn_s32((int32x4_t) q);
+    if (group == 2)
+        vst1_s16((int16_t *) dst + i, halves);
+    else
+        vst1_lane_s32((int32_t *) ((int8_t *) dst + i),
+                      (int32x2_t) vmovn_s16(vcombine_s16(halves, halves)), 0);
 #else
     for (int l = 0; l < VL; l++)
         ((int16_t *) dst)[i + l] = (int16_t) q[l];
@@ -86,37 +100,38 @@ SAM_INLINE void put(void *dst, int group, size_t i, vi q)
 SAM_INLINE void quantize_as(void *dst, enum sam_type type, const void *src, int group, size_t count)
 {
     const size_t groups = (count + group - 1) / group * group, whole = count / VL * VL;
+    const size_t bytes = groups * (group > 2 ? 1 : 2);
     const float largest = find_largest((struct sam_span) { (void *) src, type }, count);
     float step = 0, inverse = 0;
     if (largest >= 0x1p-100f && largest < INFINITY)
         step = largest / 127, inverse = 127 / largest;
     if (!(largest < INFINITY)) { // no number of it is looked at
         step = NAN;
-        memset(dst, 0, groups * (4 / group));
+        memset(dst, 0, bytes);
     } else {
+        if (group > VL)
+            memset((char *) dst + bytes - group, 0, group);
         for (size_t i = 0; i < whole; i += VL)
             put(dst, group, i, to_integer(vf_get(src, type, i, VL) * inverse));
         if (whole < count)
             put(dst, group, whole,
                 to_integer(vf_get(src, type, whole, (int) (count - whole)) * inverse));
     }
-    memcpy((char *) dst + groups * (4 / group), &step, sizeof(step));
+    memcpy((char *) dst + bytes, &step, sizeof(step));
 }
 
-void SAM_LEVEL(sam_quantize_pairs)(void *dst, struct sam_span src, size_t count)
-{
-    if (src.type == SAM_F32)
-        quantize_as(dst, SAM_F32, src.data, 2, count);
-    else
-        quantize_as(dst, SAM_BF16, src.data, 2, count);
-}
-
-#ifdef __AVX2__
-void SAM_LEVEL(sam_quantize_fours)(void *dst, struct sam_span src, size_t count)
-{
-    if (src.type == SAM_F32)
-        quantize_as(dst, SAM_F32, src.data, 4, count);
-    else
-        quantize_as(dst, SAM_BF16, src.data, 4, count);
-}
+#define QUANTIZE(name, group)                                                                      \
+    void SAM_LEVEL(name)(void *dst, struct sam_span src, size_t count)                             \
+    {                                                                                              \
+        if (src.type == SAM_F32)                                                                   \
+            quantize_as(dst, SAM_F32, src.data, group, count);                                     \
+        else                                                                                       \
+            quantize_as(dst, SAM_BF16, src.data, group, count);                                    \
+    }
+QUANTIZE(sam_quantize_pairs, 2)
+#if defined(__AVX2__) || defined(SAM_NEON)
+QUANTIZE(sam_quantize_fours, 4)
+#endif
+#ifdef SAM_NEON
+QUANTIZE(sam_quantize_eights, 8)
 #endif

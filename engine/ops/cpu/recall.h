@@ -9,6 +9,7 @@ typedef void sam_recall_match(const float *x, int cells, const float *keys, int 
                               float *most, int *best);
 
 // recall_match.c
-sam_recall_match sam_recall_match_generic, sam_recall_match_avx2, sam_recall_match_avx512;
+sam_recall_match sam_recall_match_generic, sam_recall_match_avx2, sam_recall_match_avx512,
+    sam_recall_match_neon;
 
 #endif // SAM_RECALL_H

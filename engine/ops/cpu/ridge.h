@@ -11,6 +11,7 @@ typedef void sam_ridge_products(float *sums, const float *left, const float *fea
                                 int rows, int c);
 
 // ridge_products.c
-sam_ridge_products sam_ridge_products_generic, sam_ridge_products_avx2, sam_ridge_products_avx512;
+sam_ridge_products sam_ridge_products_generic, sam_ridge_products_avx2, sam_ridge_products_avx512,
+    sam_ridge_products_neon;
 
 #endif // SAM_RIDGE_H

@@ -15,7 +15,11 @@
 
 // Depthwise outputs at a time: one alone waits for each of its sums, and neighbours share what they
 // read. Sums, the columns of the source and a weight must fit the registers.
-enum { MAX_OUTPUTS = VL == 16 ? 8 : 4, MAX_COLUMNS = MAX_OUTPUTS + 7 };
+#if SAM_VL == 16 || defined(SAM_NEON) // 32 registers
+enum { MAX_OUTPUTS = 8, MAX_COLUMNS = MAX_OUTPUTS + 7 };
+#else
+enum { MAX_OUTPUTS = 4, MAX_COLUMNS = MAX_OUTPUTS + 7 };
+#endif
 
 static void convert(struct sam_span dst, struct sam_span src, size_t count)
 {

@@ -58,7 +58,8 @@ size_t sam_depthwise_bf16(const struct sam_depthwise_row *r);
 
 // rows.c
 extern const struct sam_row_kernels sam_row_kernels_generic, sam_row_kernels_avx2,
-    sam_row_kernels_avx512, sam_row_kernels_bf16;
+    sam_row_kernels_avx512, sam_row_kernels_bf16, sam_row_kernels_neon,
+    sam_row_kernels_neon_bf16;
 
 static inline struct sam_span sam_span_at(const struct sam_tensor *t, size_t i)
 {

@@ -3,6 +3,7 @@
 // functions on them. A kernel file is compiled once per level with
 //   SAM_VL           floats in a vector: 4, 8 or 16
 //   SAM_LEVEL(name)  name with the level appended, for the one table that the file exports
+//   SAM_NEON         at the levels of arm64 above generic: its intrinsics may be used
 #ifndef SAM_VEC_H
 #define SAM_VEC_H
 
@@ -14,6 +15,8 @@
 
 #if defined(__AVX512F__) || defined(__AVX2__)
 #include <immintrin.h>
+#elif defined(SAM_NEON)
+#include <arm_neon.h>
 #endif
 
 enum { VL = SAM_VL };
@@ -53,11 +56,34 @@ SAM_INLINE vf vf_load_bf16(const uint16_t *p)
 
 SAM_INLINE vf vf_select(vi mask, vf yes, vf no)
 {
+#ifdef SAM_NEON
+    return (vf) vbslq_f32((uint32x4_t) mask, (float32x4_t) yes, (float32x4_t) no);
+#else
     return (vf) ((mask & (vi) yes) | (~mask & (vi) no));
+#endif
 }
 
 // Pairs of lanes (2i, 2i + 1): swapped, or both as the first, or both as the second. Pairs are
 // 64-bit numbers whose lower half comes first.
+#ifdef SAM_NEON
+
+SAM_INLINE vf vf_swap_pairs(vf v)
+{
+    return (vf) vrev64q_f32((float32x4_t) v);
+}
+
+SAM_INLINE vf vf_first_of_pairs(vf v)
+{
+    return (vf) vtrn1q_f32((float32x4_t) v, (float32x4_t) v);
+}
+
+SAM_INLINE vf vf_second_of_pairs(vf v)
+{
+    return (vf) vtrn2q_f32((float32x4_t) v, (float32x4_t) v);
+}
+
+#else
+
 SAM_INLINE vf vf_swap_pairs(vf v)
 {
     return (vf) ((vl) v >> 32 | (vl) v << 32);
@@ -75,11 +101,20 @@ SAM_INLINE vf vf_second_of_pairs(vf v)
     return (vf) (second | second << 32);
 }
 
-#ifdef __AVX512BF16__ // the level has an instruction for it
+#endif
+
+#if defined(__AVX512BF16__) // the level has an instruction for it
 
 SAM_INLINE vh vf_to_bf16(vf v)
 {
     return (vh) _mm512_cvtneps_pbh((__m512) v);
+}
+
+#elif defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+
+SAM_INLINE vh vf_to_bf16(vf v)
+{
+    return (vh) vcvt_bf16_f32((float32x4_t) v);
 }
 
 #else
@@ -123,6 +158,40 @@ SAM_INLINE void vf_store_some(float *p, vf v, int count)
 SAM_INLINE void vf_store_bf16_some(uint16_t *p, vf v, int count)
 {
     _mm256_mask_storeu_epi16(p, (__mmask16) ((1u << count) - 1), (__m256i) vf_to_bf16(v));
+}
+
+#elif defined(SAM_NEON) // count is 1, 2 or 3
+
+SAM_INLINE vf vf_load_some(const float *p, int count)
+{
+    const float32x2_t two = count > 1 ? vld1_f32(p) : vld1_lane_f32(p, vdup_n_f32(0), 0);
+    const float32x2_t none = vdup_n_f32(0);
+    return (vf) vcombine_f32(two, count > 2 ? vld1_lane_f32(p + 2, none, 0) : none);
+}
+
+SAM_INLINE vf vf_load_bf16_some(const uint16_t *p, int count)
+{
+    uint16x4_t some = vld1_lane_u16(p, vdup_n_u16(0), 0);
+    some = count > 1 ? vld1_lane_u16(p + 1, some, 1) : some;
+    some = count > 2 ? vld1_lane_u16(p + 2, some, 2) : some;
+    return (vf) vshll_n_u16(some, 16);
+}
+
+SAM_INLINE void vf_store_some(float *p, vf v, int count)
+{
+    if (count > 1)
+        vst1_f32(p, vget_low_f32((float32x4_t) v));
+    if (count == 1)
+        vst1q_lane_f32(p, (float32x4_t) v, 0);
+    if (count == 3)
+        vst1q_lane_f32(p + 2, (float32x4_t) v, 2);
+}
+
+SAM_INLINE void vf_store_bf16_some(uint16_t *p, vf v, int count)
+{
+    const vh h = vf_to_bf16(v);
+    for (int i = 0; i < count; i++)
+        p[i] = h[i];
 }
 
 #else
@@ -185,8 +254,8 @@ SAM_INLINE void vf_put(void *data, enum sam_type type, size_t i, vf v, int count
     }
 }
 
-// A NaN passes through both: the comparison is false, and the instructions give their second
-// operand.
+// A NaN passes through both: the comparison is false, the instructions of x86 give their second
+// operand, and those of arm64 a NaN if either is one.
 #ifdef __AVX512F__
 
 SAM_INLINE vf vf_at_least(vf x, float least)
@@ -197,6 +266,18 @@ SAM_INLINE vf vf_at_least(vf x, float least)
 SAM_INLINE vf vf_at_most(vf x, float most)
 {
     return (vf) _mm512_min_ps((__m512) vf_set(most), (__m512) x);
+}
+
+#elif defined(SAM_NEON)
+
+SAM_INLINE vf vf_at_least(vf x, float least)
+{
+    return (vf) vmaxq_f32((float32x4_t) x, vdupq_n_f32(least));
+}
+
+SAM_INLINE vf vf_at_most(vf x, float most)
+{
+    return (vf) vminq_f32((float32x4_t) x, vdupq_n_f32(most));
 }
 
 #else
@@ -341,6 +422,22 @@ SAM_INLINE void vf_transpose(vf v[VL])
         v[i] = (vf) _mm256_permute2f128_ps(b[i], b[i + 4], 0x20);
         v[i + 4] = (vf) _mm256_permute2f128_ps(b[i], b[i + 4], 0x31);
     }
+}
+
+#elif defined(SAM_NEON)
+
+SAM_INLINE void vf_transpose(vf v[VL])
+{
+    const float32x4_t a = (float32x4_t) v[0], b = (float32x4_t) v[1];
+    const float32x4_t c = (float32x4_t) v[2], d = (float32x4_t) v[3];
+    const float64x2_t even_ab = (float64x2_t) vtrn1q_f32(a, b);
+    const float64x2_t odd_ab = (float64x2_t) vtrn2q_f32(a, b);
+    const float64x2_t even_cd = (float64x2_t) vtrn1q_f32(c, d);
+    const float64x2_t odd_cd = (float64x2_t) vtrn2q_f32(c, d);
+    v[0] = (vf) vtrn1q_f64(even_ab, even_cd);
+    v[1] = (vf) vtrn1q_f64(odd_ab, odd_cd);
+    v[2] = (vf) vtrn2q_f64(even_ab, even_cd);
+    v[3] = (vf) vtrn2q_f64(odd_ab, odd_cd);
 }
 
 #else

@@ -22,6 +22,6 @@ struct sam_walk_kernels {
 
 // walk_row.c
 extern const struct sam_walk_kernels sam_walk_kernels_generic, sam_walk_kernels_avx2,
-    sam_walk_kernels_avx512;
+    sam_walk_kernels_avx512, sam_walk_kernels_neon;
 
 #endif // SAM_WALK_H
