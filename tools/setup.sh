@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Installs the missing packages that samtrack needs to be built and run (run) or tested (test) on
-# Debian or Ubuntu, and lists them first; on standard error it tells how far it is. Usage: tools/setup.sh [run|live|test|readers|slurm]
+# Debian or Ubuntu, and lists them first; on standard error it tells how far it is. Usage: tools/setup.sh [run|live|test|readers|slurm|arm64]
 # readers: Python packages that read samexport's files, about 900 MB with what they need, for one test.
 # slurm: Debian's slurm alone, 12 MB in build-slurm/, for one test; test has it, too.
+# arm64: a cross compiler and qemu-user (150 MB), and libraries of arm64 in build-arm64-root/ (40 MB), for tests/arm64.sh.
 set -eu -o pipefail
 
 run_packages="gcc libc6-dev meson ninja-build pkg-config libjansson-dev libjson-glib-dev libpaho-mqtt-dev librdkafka-dev
@@ -17,6 +18,8 @@ test_packages="libdnnl-dev python3 python3-numpy python3-pil gstreamer1.0-plugin
 python_packages="pycocotools.mask:pycocotools==2.0.8 numpy:numpy PIL:pillow"
 
 slurm_packages="slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge libmunge2 libhwloc15 libjson-c5 libyaml-0-2"
+arm64_packages="gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static meson ninja-build pkg-config python3"
+arm64_libraries="libc6-dev libjansson-dev libjpeg62-turbo-dev libpng-dev"
 reader_packages="supervision==0.31.2 datumaro==1.13.12"
 
 # apt's status lines as one line now and then. No awk: Debian's reads a pipe in blocks.
@@ -90,11 +93,51 @@ fetch_slurm() {
     rm -r "$folder/deb"
 }
 
+# Debian's packages of arm64, unpacked below build-arm64-root/ with all that they need: this machine's own packages are not
+# touched. apt has lists and a state of its own there.
+fetch_arm64() {
+    local folder deb options
+    folder="$(cd "$(dirname "$0")/.." && pwd)/build-arm64-root"
+    [ ! -e "$folder/cross.ini" ] || return 0
+    grep -q '^ID=debian' /etc/os-release || { echo "tools/setup.sh: arm64's libraries are fetched on Debian alone" >&2; exit 1; }
+    echo "tools/setup.sh: fetching arm64's libraries into build-arm64-root/: $arm64_libraries"
+    mkdir -p "$folder/apt/state/lists/partial" "$folder/apt/cache/archives/partial"
+    : >"$folder/apt/status"
+    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian" \
+        "$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release) main" >"$folder/apt/sources.list"
+    options="-qq -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o Dir::State=$folder/apt/state
+      -o Dir::State::status=$folder/apt/status -o Dir::Cache=$folder/apt/cache -o Dir::Etc::sourcelist=$folder/apt/sources.list
+      -o Dir::Etc::sourceparts=- -o APT::Sandbox::User= -o APT::Install-Recommends=false -o Acquire::Languages=none"
+    apt-get $options update
+    apt-get $options install -y --download-only $arm64_libraries
+    for deb in "$folder"/apt/cache/archives/*.deb; do dpkg-deb -x "$deb" "$folder"; done
+    rm -r "$folder/apt"
+    cat >"$folder/cross.ini" <<END
+[binaries]
+c = ['aarch64-linux-gnu-gcc', '--sysroot=$folder']
+ar = 'aarch64-linux-gnu-ar'
+strip = 'aarch64-linux-gnu-strip'
+pkgconfig = 'pkg-config'
+exe_wrapper = 'qemu-aarch64-static'
+
+[properties]
+sys_root = '$folder'
+pkg_config_libdir = ['$folder/usr/lib/aarch64-linux-gnu/pkgconfig', '$folder/usr/share/pkgconfig']
+
+[host_machine]
+system = 'linux'
+cpu_family = 'aarch64'
+cpu = 'aarch64'
+endian = 'little'
+END
+}
+
 case "${1:-run}" in
 run | live | test) ;;
 readers) install_readers; exit 0 ;;
 slurm) fetch_slurm; exit 0 ;;
-*) echo "usage: tools/setup.sh [run|live|test|readers|slurm]" >&2; exit 2 ;;
+arm64) install_missing $arm64_packages; fetch_arm64; exit 0 ;;
+*) echo "usage: tools/setup.sh [run|live|test|readers|slurm|arm64]" >&2; exit 2 ;;
 esac
 if ! command -v dpkg-query >/dev/null; then
     echo "tools/setup.sh: this is neither Debian nor Ubuntu; please install the equivalents of:" $run_packages $live_packages $test_packages >&2

@@ -49,6 +49,9 @@ def stop_without_packages(sources, folder):
     for name, arguments in SCRIPTS.items():
         done = run([sources / 'pipelines' / f'{name}.sh', *(a.format(folder=folder) for a in arguments)], folder)
         expect(f'{name}.sh stops', done.returncode == 100 and done.stderr == 'apt-get: no network\n', done)
+    done = run([sources / 'tests' / 'arm64.sh'], folder)
+    expect('arm64.sh stops', done.returncode == 1 and done.stdout.endswith('0 passed, 1 failed\n') and
+           done.stderr == 'apt-get: no network\n', done)
 
 
 def tell_installation(sources, folder):
@@ -100,6 +103,8 @@ def refuse_arguments(sources, folder):
         done = run([sources / 'tools' / 'package.sh', *arguments], folder)
         expect('package.sh refuses what it does not know', done.returncode == 2 and 'bogus' in done.stderr and not done.stdout, done)
         expect('package.sh has begun nothing', not (folder / 'packages').exists(), done)
+    done = run([sources / 'tests' / 'arm64.sh', '--bogus'], folder)
+    expect('arm64.sh refuses what it does not know', done.returncode == 2 and 'bogus' in done.stderr and not done.stdout, done)
     for name, argument in (('check_style.py', '--bogus'), ('check_style.py', folder / 'bogus'), ('check_floors.py', '--bogus'),
                            ('check_floors.py', folder / 'bogus')):
         done = run([sys.executable, sources / 'tools' / name, argument], folder)
