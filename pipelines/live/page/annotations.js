@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What a download would hold, and the links to it.
 
+import { $, say } from './dom.js';
+
+const endings = { coco: 'json', lines: 'jsonl' };
+
 const size = (bytes) => bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`;
 
 function span(seconds) {
@@ -8,35 +12,19 @@ function span(seconds) {
   return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
 }
 
-export class Annotations {
-  #links;
-  #kept;
-  #loss;
-  #where;
-  hello = {}; // what the program says where it keeps things
-
-  constructor(coco, lines, kept, loss, where) {
-    this.#links = { json: coco, jsonl: lines };
-    this.#kept = kept;
-    this.#loss = loss;
-    this.#where = where;
+// Of a camera's state; hello says where the program keeps things.
+export function showAnnotations(camera, a, { folder, keepTracks }) {
+  for (const [id, ending] of Object.entries(endings)) {
+    const href = `annotations/${encodeURIComponent(camera)}.${ending}`;
+    if (!a.frames) $(id).removeAttribute('href');
+    else if ($(id).getAttribute('href') !== href) $(id).href = href;
   }
-
-  show(camera, a) {
-    for (const [ending, link] of Object.entries(this.#links)) {
-      const href = `annotations/${encodeURIComponent(camera)}.${ending}`;
-      if (!a.frames) link.removeAttribute('href');
-      else if (link.getAttribute('href') !== href) link.href = href;
-    }
-    this.#kept.textContent = a.frames ? `${a.frames} tracked frames in ${span(a.seconds)}, ${size(a.bytes)}` +
-      (a.forgotten ? '; older ones are given up' : '') : a.mostBytes ? 'Tracked frames are kept for a download.' :
-      'No annotations are kept.';
-    const { folder, keepTracks } = this.hello;
-    const kinds = [...(a.mostBytes ? [`annotations (at most ${size(a.mostBytes)})`] : []), 'saves',
-      ...(keepTracks ? ['objects with their names (every minute)'] : [])];
-    const where = `Kept over restarts in ${folder} of the server: ${kinds.join(', ')}.`;
-    if (this.#where.textContent !== where) this.#where.textContent = where;
-    this.#loss.hidden = !a.lost;
-    this.#loss.textContent = `${a.lost} frames are missing. ${a.fault}`;
-  }
+  say($('kept'), a.frames ? `${a.frames} tracked frames in ${span(a.seconds)}, ${size(a.bytes)}` +
+    (a.forgotten ? '; older ones are given up' : '') : a.mostBytes ? 'Tracked frames are kept for a download.' :
+    'No annotations are kept.');
+  const kinds = [...(a.mostBytes ? [`annotations (at most ${size(a.mostBytes)})`] : []), 'saves',
+    ...(keepTracks ? ['objects with their names (every minute)'] : [])];
+  say($('where'), `Kept over restarts in ${folder} of the server: ${kinds.join(', ')}.`);
+  $('loss').hidden = !a.lost;
+  say($('loss'), `${a.lost} frames are missing. ${a.fault}`);
 }

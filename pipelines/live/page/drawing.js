@@ -2,17 +2,18 @@
 // Draws masks, names and marks over the picture, in pixels of the screen.
 
 import { colourOf } from './colours.js';
+import { clear } from './dom.js';
 
 const paleMs = 1500; // masks of that age are as pale as they get
 const palest = 0.35;
 const margin = 0.02; // of the picture: an object that was so near to its edge has left there
 const mostText = 170; // px
 
-export const nameOf = (object, id) => object?.name || `object ${id}`;
-
 export class Drawing {
   #canvas;
   #c;
+  #box; // the stage, px
+  #at; // where the picture lies in it: left, top, width, height, px
   #seen = new Map(); // id -> box in the picture, 0 to 1, where it was seen last
   objects = new Map();
   selected = 0;
@@ -24,7 +25,6 @@ export class Drawing {
 
   constructor(canvas) {
     this.#canvas = canvas;
-    this.#c = canvas.getContext('2d');
   }
 
   forget() {
@@ -36,97 +36,94 @@ export class Drawing {
     return this.styles.get(id) ?? { look: 'fill', locked: false };
   }
 
+  #isHidden(o) {
+    return this.styleOf(o.id).look === 'hidden';
+  }
+
   find(masks, x, y) {
-    const hits = masks.objects.filter((o) => o.mask?.has(x * masks.width, y * masks.height) &&
-      this.styleOf(o.id).look !== 'hidden' && !this.styleOf(o.id).locked);
+    const hits = masks.objects.filter((o) => o.mask?.has(x * masks.width, y * masks.height) && !this.#isHidden(o) &&
+      !this.styleOf(o.id).locked);
     return hits.sort((a, b) => a.mask.area - b.mask.area)[0]?.id ?? 0;
   }
 
   clear(box) {
-    const ratio = window.devicePixelRatio || 1;
-    const width = Math.round(box.width * ratio), height = Math.round(box.height * ratio);
-    if (this.#canvas.width !== width) this.#canvas.width = width;
-    if (this.#canvas.height !== height) this.#canvas.height = height;
-    this.#c.setTransform(ratio, 0, 0, ratio, 0, 0);
-    this.#c.clearRect(0, 0, box.width, box.height);
+    this.#box = box;
+    this.#c = clear(this.#canvas, box.width, box.height);
   }
 
-  // fit: where the picture lies in the box. age: ms. gone: the camera gives nothing, so that nothing is where it was.
-  draw(box, fit, masks, age, gone) {
+  // at: where the picture lies in the box. age: ms. gone: the camera gives nothing, so that nothing is where it was.
+  draw(box, at, masks, age, gone) {
     this.clear(box);
-    if (this.preview?.mask && !gone) this.#drawPreview(this.preview, fit);
+    this.#at = at;
+    if (this.preview?.mask && !gone) this.#drawPreview(this.preview);
     if (!masks) return;
     const pale = Math.max(1 - age / paleMs, palest);
-    const marks = [];
-    for (const o of masks.objects) {
-      if (this.styleOf(o.id).look === 'hidden') continue;
-      if (!o.mask || gone) {
-        marks.push(o);
-        continue;
-      }
-      this.#seen.set(o.id, { left: o.mask.x / masks.width, top: o.mask.y / masks.height,
-        right: (o.mask.x + o.mask.w) / masks.width, bottom: (o.mask.y + o.mask.h) / masks.height });
-      this.#drawMask(o, masks, fit, o.behind ? pale / 2 : pale);
+    const drawn = masks.objects.filter((o) => !this.#isHidden(o)), there = drawn.filter((o) => o.mask && !gone);
+    for (const o of there) {
+      const { x, y, w, h } = o.mask, { width, height } = masks;
+      this.#seen.set(o.id, { left: x / width, top: y / height, right: (x + w) / width, bottom: (y + h) / height });
+      this.#drawMask(o, masks, o.behind ? pale / 2 : pale);
     }
-    for (const o of masks.objects)
-      if (o.mask && !gone && this.styleOf(o.id).look !== 'hidden') this.#drawName(o, masks, fit, box, pale);
-    marks.forEach((o) => this.#drawLost(o, fit, box));
+    there.forEach((o) => this.#drawName(o, pale));
+    drawn.filter((o) => !there.includes(o)).forEach((o) => this.#drawLost(o));
   }
 
-  #drawPreview({ mask, width, height }, fit) {
-    const c = this.#c, scale = fit.scale * fit.width / width;
+  // Draws in pixels of a label map; paint(c, px): px is one of the screen.
+  #stretch({ width, height }, paint) {
+    const c = this.#c, at = this.#at;
     c.save();
-    c.translate(fit.left, fit.top);
-    c.scale(scale, fit.scale * fit.height / height);
-    c.fillStyle = '#fff';
-    c.globalAlpha = 0.16;
-    c.fill(mask.path, 'evenodd');
-    c.globalAlpha = 0.9;
-    for (const [colour, dashes, width] of [['#000', [], 3], ['#fff', [6, 4], 2]]) {
-      c.strokeStyle = colour;
-      c.setLineDash(dashes.map((n) => n / scale));
-      c.lineWidth = width / scale;
-      c.stroke(mask.path);
-    }
+    c.translate(at.left, at.top);
+    c.scale(at.width / width, at.height / height);
+    c.lineJoin = 'round';
+    paint(c, width / at.width);
     c.restore();
   }
 
-  #drawMask(o, masks, fit, pale) {
-    const c = this.#c, { path } = o.mask, scale = fit.scale * fit.width / masks.width;
+  #drawPreview(preview) {
+    this.#stretch(preview, (c, px) => {
+      c.fillStyle = '#fff';
+      c.globalAlpha = 0.16;
+      c.fill(preview.mask.path, 'evenodd');
+      c.globalAlpha = 0.9;
+      for (const [colour, dashes, width] of [['#000', [], 3], ['#fff', [6, 4], 2]]) {
+        c.strokeStyle = colour;
+        c.setLineDash(dashes.map((n) => n * px));
+        c.lineWidth = width * px;
+        c.stroke(preview.mask.path);
+      }
+    });
+  }
+
+  #drawMask(o, masks, pale) {
+    const { path } = o.mask, colour = colourOf(o.slot);
     const picked = o.id === this.selected, near = o.id === this.hovered;
     const plain = this.outlines || this.styleOf(o.id).look === 'outline';
-    c.save();
-    c.translate(fit.left, fit.top);
-    c.scale(scale, fit.scale * fit.height / masks.height);
-    c.lineJoin = 'round';
-    c.fillStyle = c.strokeStyle = colourOf(o.slot);
-    if (!plain || near) {
-      c.globalAlpha = pale * Math.min(plain ? 0.2 : this.opacity + (near ? 0.15 : 0), 1);
-      c.fill(path, 'evenodd');
-    }
-    c.globalAlpha = pale;
-    if (picked) {
-      c.lineWidth = 5 / scale;
-      c.strokeStyle = '#fff';
-      c.stroke(path);
-      c.strokeStyle = colourOf(o.slot);
-    }
-    c.lineWidth = (picked || near ? 3 : 2) / scale;
-    c.stroke(path);
-    c.restore();
+    this.#stretch(masks, (c, px) => {
+      c.fillStyle = colour;
+      if (!plain || near) {
+        c.globalAlpha = pale * Math.min(plain ? 0.2 : this.opacity + (near ? 0.15 : 0), 1);
+        c.fill(path, 'evenodd');
+      }
+      c.globalAlpha = pale;
+      for (const [line, width] of [...(picked ? [['#fff', 5]] : []), [colour, picked || near ? 3 : 2]]) {
+        c.strokeStyle = line;
+        c.lineWidth = width * px;
+        c.stroke(path);
+      }
+    });
   }
 
   #cut(text) {
-    const c = this.#c;
-    if (c.measureText(text).width <= mostText) return text;
+    const isLong = (shown) => this.#c.measureText(shown).width > mostText;
+    if (!isLong(text)) return text;
     const letters = [...text.slice(0, 200)];
-    while (letters.length && c.measureText(`${letters.join('')}…`).width > mostText) letters.pop();
+    while (letters.length && isLong(`${letters.join('')}…`)) letters.pop();
     return `${letters.join('')}…`;
   }
 
-  // A tag with its middle at x, as far as it has room. below: of its lower edge.
-  #drawTag(text, colour, x, bottom, box, alpha, picked) {
-    const c = this.#c;
+  // A tag with its middle at x, as far as it has room. bottom: of its lower edge.
+  #drawTag(text, colour, x, bottom, alpha, picked) {
+    const c = this.#c, box = this.#box;
     c.save();
     c.font = `${picked ? 650 : 550} 12.5px ${getComputedStyle(this.#canvas).fontFamily}`;
     const shown = this.#cut(text), width = c.measureText(shown).width + 28, height = 22;
@@ -147,36 +144,45 @@ export class Drawing {
     c.restore();
   }
 
-  #drawName(o, masks, fit, box, pale) {
-    const m = o.mask, picked = o.id === this.selected;
-    const x = fit.left + (m.x + m.w / 2) / masks.width * fit.width * fit.scale;
-    const top = fit.top + m.y / masks.height * fit.height * fit.scale;
-    this.#drawTag(nameOf(this.objects.get(o.id), o.id), colourOf(o.slot), x, top - 6, box, pale, picked);
+  // Of an object; its name goes into the text.
+  #drawLabel(o, text, ...where) {
+    const name = this.objects.get(o.id)?.name || `object ${o.id}`;
+    this.#drawTag(text.replace('*', () => name), colourOf(o.slot), ...where, o.id === this.selected);
+  }
+
+  // Where the middle of an object was seen last, and its upper edge, px.
+  #locate({ left, right, top, bottom }) {
+    const at = this.#at;
+    return { x: at.left + (left + right) / 2 * at.width, y: at.top + (top + bottom) / 2 * at.height,
+      top: at.top + top * at.height };
+  }
+
+  #drawName(o, pale) {
+    const { x, top } = this.#locate(this.#seen.get(o.id));
+    this.#drawLabel(o, '*', x, top - 6, pale);
   }
 
   // At the edge where it left, or where it was seen last.
-  #drawLost(o, fit, box) {
+  #drawLost(o) {
     const last = this.#seen.get(o.id);
     if (!last) return;
-    const name = nameOf(this.objects.get(o.id), o.id), colour = colourOf(o.slot), picked = o.id === this.selected;
-    const width = fit.width * fit.scale, height = fit.height * fit.scale;
-    const x = fit.left + (last.left + last.right) / 2 * width, y = fit.top + (last.top + last.bottom) / 2 * height;
-    const edges = [['←', last.left, 0, y + 11], ['→', 1 - last.right, box.width, y + 11], ['↑', last.top, x, 0],
-      ['↓', 1 - last.bottom, x, box.height]];
-    const [arrow, far, ex, ey] = edges.sort((a, b) => a[1] - b[1])[0];
+    const { x, y } = this.#locate(last), { width, height } = this.#box;
+    const edges = [['←', last.left, 0, y + 11], ['→', 1 - last.right, width, y + 11], ['↑', last.top, x, 0],
+      ['↓', 1 - last.bottom, x, height]];
+    const [arrow, far, ...edge] = edges.sort((a, b) => a[1] - b[1])[0];
     if (far < margin) {
-      this.#drawTag(`${arrow} ${name}`, colour, ex, ey, box, 1, picked);
+      this.#drawLabel(o, `${arrow} *`, ...edge, 1);
       return;
     }
     const c = this.#c;
     c.save();
-    c.strokeStyle = colour;
+    c.strokeStyle = colourOf(o.slot);
     c.lineWidth = 2;
     c.setLineDash([5, 5]);
     c.beginPath();
     c.arc(x, y, 16, 0, 2 * Math.PI);
     c.stroke();
     c.restore();
-    this.#drawTag(`${name} · ${o.state === 'occluded' ? 'hidden' : 'lost'}`, colour, x, y - 22, box, 1, picked);
+    this.#drawLabel(o, `* · ${o.state === 'occluded' ? 'hidden' : 'lost'}`, x, y - 22, 1);
   }
 }

@@ -18,8 +18,8 @@ export class Hover {
   constructor(view, link) {
     this.#view = view;
     this.#link = link;
-    link.addEventListener('preview', ({ detail }) => this.#take(detail));
-    link.addEventListener('closed', () => this.at(null));
+    link.on('preview', (preview) => this.#take(preview));
+    link.on('closed', () => this.at(null));
     document.addEventListener('visibilitychange', () => document.hidden && this.at(null));
   }
 

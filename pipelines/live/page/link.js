@@ -31,6 +31,15 @@ export class Link extends EventTarget {
     this.#socket.onclose = (e) => this.#closed(e);
   }
 
+  // Calls act(message) for each message of a type; 'masks', 'preview' and 'closed' are types, too.
+  on(type, act) {
+    this.addEventListener(type, ({ detail }) => act(detail));
+  }
+
+  #tell(type, detail) {
+    this.dispatchEvent(new CustomEvent(type, { detail }));
+  }
+
   #take(message) {
     if (message.type === 'hello') this.#failures = 0;
     if (message.type === 'state') {
@@ -38,22 +47,20 @@ export class Link extends EventTarget {
       this.#confirm();
     }
     const reply = this.#replies.get(message.re);
-    if (reply && ['done', 'refused', 'saves'].includes(message.type)) {
-      this.#replies.delete(message.re);
-      reply(message);
-    }
-    this.dispatchEvent(new CustomEvent(message.type, { detail: message }));
+    this.#replies.delete(message.re);
+    reply?.(message);
+    this.#tell(message.type, message);
   }
 
   #takeMasks(data) {
     if (isPreview(data)) {
-      this.dispatchEvent(new CustomEvent('preview', { detail: parsePreview(data) }));
+      this.#tell('preview', parsePreview(data));
       return;
     }
     const masks = parseMasks(data);
     this.#masks = masks.n;
     if (performance.now() - this.#said > confirmMs) this.#confirm();
-    this.dispatchEvent(new CustomEvent('masks', { detail: masks }));
+    this.#tell('masks', masks);
   }
 
   #confirm() {
@@ -64,7 +71,7 @@ export class Link extends EventTarget {
   #closed({ code, reason }) {
     for (const reply of this.#replies.values()) reply({ type: 'refused', why: 'The connection closed.' });
     this.#replies.clear();
-    this.dispatchEvent(new CustomEvent('closed', { detail: code === refusal ? reason : '' }));
+    this.#tell('closed', code === refusal ? reason : '');
     setTimeout(() => this.#open(), waits[Math.min(this.#failures++, waits.length - 1)]);
   }
 

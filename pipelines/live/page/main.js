@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The page of samtrack-live.
 
-import { Annotations } from './annotations.js';
+import { showAnnotations } from './annotations.js';
 import { Answers } from './answers.js';
+import { $, make, press, say } from './dom.js';
 import { Graph } from './graph.js';
 import { Hover } from './hover.js';
 import { Link } from './link.js';
@@ -12,21 +13,19 @@ import { Saves } from './saves.js';
 import { Video } from './video.js';
 import { View } from './view.js';
 
-const $ = (id) => document.getElementById(id);
 const link = new Link();
-const view = new View($('stage'), $('picture'), $('overlay'));
-const video = new Video(link, $('video'), (...frame) => view.addFrame(...frame));
-const objects = new Objects($('objects'), $('empty'), $('count'), ask, view);
-const annotations = new Annotations($('coco'), $('lines'), $('kept'), $('loss'), $('where'));
-const answers = new Answers($('answers'), ask);
-const saves = new Saves($('saves'), $('save-form'), $('save-name'), $('save-list'), ask, tell);
-const graphs = { delay: new Graph($('delay-graph')), age: new Graph($('age-graph')), rate: new Graph($('rate-graph')) };
+const view = new View();
+const video = new Video(link, (...frame) => view.addFrame(...frame));
+const objects = new Objects(ask, view);
+const answers = new Answers(ask);
+const saves = new Saves(ask, tell);
 const hover = new Hover(view, link);
-const pointer = new Pointer($('stage'), $('marks'), view, prompt, (id) => objects.select(id), (at) => hover.at(at));
+const pointer = new Pointer(view, { prompt, select: (id) => objects.select(id), look: (at) => hover.at(at) });
+const graphs = ['delay', 'age', 'rate'].map((id) => [id, new Graph($(`${id}-graph`))]);
 const silentMs = 4000; // the program tells its state seven times a second
 let heard = 0; // ms
+let hello = {}; // what the program said at first
 let camera = '';
-let kind = 'webrtc';
 let width = null;
 let noticeTimer = 0;
 let undone = null; // {n, text, large} of the last state: what would be undone
@@ -62,26 +61,21 @@ function endHint() {
   keep('hinted', 'yes');
 }
 
+// Whether there is a selected object that may be changed; if not, it tells why.
+function mayChange() {
+  const why = !objects.selected ? 'Select an object first.' : objects.isLocked(objects.selected) ? 'The object is locked.' : '';
+  if (why) tell(why);
+  return !why;
+}
+
 async function prompt(op, fields, correct = false) {
   endHint();
-  if (correct && !objects.selected) {
-    tell('Select an object first.');
-    return;
-  }
-  if (correct && objects.isLocked(objects.selected)) {
-    tell('The object is locked.');
-    return;
-  }
+  if (correct && !mayChange()) return;
   const reply = await ask(op, correct ? { ...fields, id: objects.selected } : fields);
   if (reply.type === 'done') objects.select(reply.id);
 }
 
-// For the selected object, unless it is locked.
-function askSelected(op) {
-  if (!objects.selected) return;
-  if (objects.isLocked(objects.selected)) tell('The object is locked.');
-  else ask(op, { id: objects.selected });
-}
+const askSelected = (op) => mayChange() && ask(op, { id: objects.selected });
 
 // Those that are locked stay.
 async function clear() {
@@ -105,22 +99,14 @@ function showUndo(step) {
   undone = step;
 }
 
-function showCameras(names) {
-  $('cameras').replaceChildren(...names.map((name) => {
-    const button = Object.assign(document.createElement('button'), { textContent: name, type: 'button' });
-    button.setAttribute('aria-pressed', name === camera);
-    button.addEventListener('click', () => watch(name, names));
-    return button;
-  }));
-  $('cameras').hidden = names.length < 2;
-}
-
-function watch(name, names) {
+function watch(name) {
   camera = name;
   undone = width = null;
-  showCameras(names);
+  $('cameras').replaceChildren(...hello.cameras.map((value) => make('button', { type: 'button', value, textContent: value })));
+  $('cameras').hidden = hello.cameras.length < 2;
+  press($('cameras'), name);
   view.reset();
-  video.watch(camera, kind);
+  video.watch(camera, hello.video);
 }
 
 const isOpen = () => ['live', 'waiting', 'gone'].includes(document.body.dataset.state);
@@ -132,7 +118,7 @@ function showState(name, why = '') {
   $('stage').classList.toggle('dim', !isOpen());
   const text = `${$('banner').dataset[name] ?? ''} ${why}`.trim();
   $('banner').hidden = !text;
-  if ($('banner').textContent !== text) $('banner').textContent = text;
+  say($('banner'), text);
   if (isOpen()) return;
   for (const id of ['delay', 'age', 'rate']) $(id).textContent = '–';
   for (const id of ['source', 'viewers']) $(id).textContent = '';
@@ -145,20 +131,15 @@ async function showClosed(why) {
   if (answer?.status === 401) location.reload();
 }
 
-// One of several buttons is pressed.
-function press(group, value) {
-  for (const button of $(group).children) button.setAttribute('aria-pressed', button.value === value);
-}
-
 function setMode(mode) {
   view.mode = mode;
-  press('modes', mode);
+  press($('modes'), mode);
   keep('mode', mode);
 }
 
 function setTool(tool) {
   pointer.tool = tool;
-  press('hands', tool);
+  press($('hands'), tool);
   $('stage').dataset.tool = tool;
 }
 
@@ -170,69 +151,64 @@ function setLooks() {
   view.redraw();
 }
 
-function showFigures(s) {
-  const { delay, age, rate } = view.figures;
+function showFigures({ objects: { length }, fps, latencyMs, stepMs }) {
+  const figures = view.figures, { delay, age, rate } = figures;
   const ms = (value) => value === null ? '–' : `${value.toFixed(0)} ms`;
   $('delay').textContent = ms(delay);
   $('age').textContent = ms(age);
-  $('rate').textContent = s.objects.length ? `${rate.toFixed(1)} Hz` : '–';
-  graphs.delay.add(delay ?? 0);
-  graphs.age.add(age ?? 0);
-  graphs.rate.add(rate);
-  $('source').textContent = `camera ${s.fps.toFixed(1)} Hz${s.latencyMs ? `, encoded after ${s.latencyMs.toFixed(0)} ms` : ''}` +
-    `${s.stepMs ? `, tracker's step ${s.stepMs.toFixed(1)} ms` : ''}`;
+  $('rate').textContent = length ? `${rate.toFixed(1)} Hz` : '–';
+  for (const [id, graph] of graphs) graph.add(figures[id] ?? 0);
+  $('source').textContent = [`camera ${fps.toFixed(1)} Hz`, ...(latencyMs ? [`encoded after ${latencyMs.toFixed(0)} ms`] : []),
+    ...(stepMs ? [`tracker's step ${stepMs.toFixed(1)} ms`] : [])].join(', ');
 }
 
-link.addEventListener('hello', ({ detail }) => {
-  heard = performance.now();
-  showState('waiting');
-  kind = detail.video;
-  annotations.hello = detail;
-  watch(detail.cameras.includes(camera) ? camera : detail.cameras[0], detail.cameras);
-});
-
-link.addEventListener('closed', ({ detail }) => showClosed(detail));
-window.addEventListener('offline', () => showState('offline'));
-// A connection may be dead long before it closes.
-setInterval(() => {
-  if (isOpen() && performance.now() - heard > silentMs) showState('lost');
-}, 1000);
-link.addEventListener('notice', ({ detail }) => tell(detail.text));
-link.addEventListener('masks', ({ detail }) => view.addMasks(detail));
-
-link.addEventListener('state', ({ detail: s }) => {
+function showAll(s) {
   if (s.camera !== camera) return;
   // The source gave its first frame: there was nothing to connect to before.
-  if (width === 0 && s.width) video.watch(camera, kind);
+  if (width === 0 && s.width) video.watch(camera, hello.video);
   width = s.width;
   view.setClock(s.us);
   view.setObjects(s.objects, !!s.fault);
   objects.show(s.objects);
   answers.show(s.objects.find((o) => o.id === objects.selected));
   showUndo(s.undo);
-  annotations.show(camera, s.annotations);
+  showAnnotations(camera, s.annotations, hello);
   heard = performance.now();
   showState(s.fault ? 'gone' : view.shown ? 'live' : 'waiting', s.fault);
   if (s.objects.length) $('hint').classList.add('done');
   if (s.width && s.height) $('stage').style.aspectRatio = `${s.width} / ${s.height}`;
   showFigures(s);
   $('viewers').textContent = s.viewers > 1 ? `${s.viewers} pages are open; they see the same objects.` : '';
-});
+}
 
-$('open-saves').addEventListener('click', () => {
-  saves.toggle();
-  $('open-saves').setAttribute('aria-expanded', !$('saves').hidden);
+link.on('hello', (message) => {
+  hello = message;
+  heard = performance.now();
+  showState('waiting');
+  watch(hello.cameras.includes(camera) ? camera : hello.cameras[0]);
 });
-$('undo').addEventListener('click', () => undo(undone?.n));
-$('notice-undo').addEventListener('click', () => {
-  undo(Number($('notice-undo').value));
-  $('notice').hidden = true;
-});
-$('clear').addEventListener('click', clear);
-$('modes').addEventListener('click', (e) => e.target.value && setMode(e.target.value));
-$('hands').addEventListener('click', (e) => e.target.value && setTool(e.target.value));
-$('opacity').addEventListener('input', setLooks);
-$('outlines').addEventListener('input', setLooks);
+link.on('closed', showClosed);
+link.on('notice', ({ text }) => tell(text));
+link.on('masks', (masks) => view.addMasks(masks));
+link.on('state', showAll);
+window.addEventListener('offline', () => showState('offline'));
+// A connection may be dead long before it closes.
+setInterval(() => {
+  if (isOpen() && performance.now() - heard > silentMs) showState('lost');
+}, 1000);
+
+const clicks = {
+  undo: () => undo(undone?.n),
+  'notice-undo': () => {
+    undo(Number($('notice-undo').value));
+    $('notice').hidden = true;
+  },
+  clear,
+};
+for (const [id, act] of Object.entries(clicks)) $(id).addEventListener('click', act);
+for (const [id, choose] of Object.entries({ cameras: watch, modes: setMode, hands: setTool }))
+  $(id).addEventListener('click', (e) => e.target.value && choose(e.target.value));
+for (const id of ['opacity', 'outlines']) $(id).addEventListener('input', setLooks);
 $('opacity').value = keep('opacity') ?? 45;
 $('outlines').checked = keep('outlines') === 'true';
 setLooks();

@@ -5,6 +5,7 @@ const states = ['new', 'tracked', 'occluded', 'lost', 'found'];
 const version = 1;
 const preview = 2; // instead
 const turns = [[1, 0], [0, 1], [-1, 0], [0, -1]]; // right, down, left, up
+const around = [[0, 0], [-1, 0], [-1, -1], [0, -1]]; // the pixels at a corner: right of one who goes in each of these ways
 
 class Reader {
   #bytes;
@@ -21,6 +22,10 @@ class Reader {
       value += (byte & 127) * scale;
       if (byte < 128) return value;
     }
+  }
+
+  numbers(n) {
+    return Array.from({ length: n }, () => this.number());
   }
 
   signed() {
@@ -66,18 +71,18 @@ function fill({ rows }, { x, y, w, h }) {
 
 // Follows the edge between pixels, with the mask on the right; what touches at a corner is apart.
 function follow(f, x, y, seen) {
-  const at = (cx, cy) => f.cells[(cy + 1) * f.width + cx + 1], points = [];
-  const begin = [x, y];
+  const index = (cx, cy) => (cy + 1) * f.width + cx + 1;
+  const at = ([dx, dy]) => f.cells[index(x + dx, y + dy)];
+  const begin = [x, y], points = [];
   let turn = 0;
   do {
     points.push(x, y);
-    if (turn === 0) seen[(y + 1) * f.width + x + 1] = 1;
+    if (turn === 0) seen[index(x, y)] = 1;
     x += turns[turn][0];
     y += turns[turn][1];
-    const right = turn === 0 ? at(x, y) : turn === 1 ? at(x - 1, y) : turn === 2 ? at(x - 1, y - 1) : at(x, y - 1);
-    const left = turn === 0 ? at(x, y - 1) : turn === 1 ? at(x, y) : turn === 2 ? at(x - 1, y) : at(x - 1, y - 1);
-    if (!right) turn = (turn + 1) % 4;
-    else if (left) turn = (turn + 3) % 4;
+    const left = (turn + 3) % 4;
+    if (!at(around[turn])) turn = (turn + 1) % 4;
+    else if (at(around[left])) turn = left;
   } while (x !== begin[0] || y !== begin[1] || turn !== 0);
   return points;
 }
@@ -139,14 +144,19 @@ class Mask {
   }
 }
 
+// null: it has no pixel.
+function readMask(reader) {
+  const rows = readRows(reader);
+  return rows.rows.length ? new Mask(rows) : null;
+}
+
 export const isPreview = (buffer) => new Uint8Array(buffer)[0] === preview;
 
 // What a click would take: {re, rtp, us, width, height, mask}; mask is null if that is nothing.
 export function parsePreview(buffer) {
   const reader = new Reader(buffer);
-  const [, re, rtp, us, width, height] = Array.from({ length: 6 }, () => reader.number());
-  const rows = readRows(reader);
-  return { re, rtp, us, width, height, mask: rows.rows.length ? new Mask(rows) : null };
+  const [, re, rtp, us, width, height] = reader.numbers(6);
+  return { re, rtp, us, width, height, mask: readMask(reader) };
 }
 
 // {n, rtp, us, now, width, height, objects: [{id, slot, state, behind, mask}]}; mask is null where none is seen. rtp and us are
@@ -154,12 +164,11 @@ export function parsePreview(buffer) {
 export function parseMasks(buffer) {
   const reader = new Reader(buffer);
   if (reader.number() !== version) throw new RangeError('a message of masks has another version');
-  const [n, rtp, us, now, width, height, count] = Array.from({ length: 7 }, () => reader.number());
+  const [n, rtp, us, now, width, height, count] = reader.numbers(7);
   const objects = [];
   for (let i = 0; i < count; i++) {
-    const [id, slot, state, behind] = Array.from({ length: 4 }, () => reader.number());
-    const rows = readRows(reader);
-    objects.push({ id, slot, state: states[state] ?? 'tracked', behind, mask: rows.rows.length ? new Mask(rows) : null });
+    const [id, slot, state, behind] = reader.numbers(4);
+    objects.push({ id, slot, state: states[state] ?? 'tracked', behind, mask: readMask(reader) });
   }
   return { n, rtp, us, now, width, height, objects };
 }

@@ -1,34 +1,31 @@
 // SPDX-License-Identifier: MIT
 // The saves of a camera: made under a name, listed with their dates, restored.
 
+import { $, stamp } from './dom.js';
+
 const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 const autosave = 'kept';
 
 export class Saves {
-  #panel;
-  #list;
-  #name;
   #ask;
   #tell;
 
-  constructor(panel, form, name, list, ask, tell) {
-    this.#panel = panel;
-    this.#list = list;
-    this.#name = name;
+  constructor(ask, tell) {
     this.#ask = ask;
     this.#tell = tell;
-    form.addEventListener('submit', (e) => {
+    $('open-saves').addEventListener('click', () => this.#toggle());
+    $('save-form').addEventListener('submit', (e) => {
       e.preventDefault();
-      this.save(name.value.trim());
+      this.save($('save-name').value.trim());
     });
   }
 
   async save(name = '') {
     const reply = await this.#ask('save', name ? { name } : {});
     if (reply.type !== 'done') return;
-    this.#name.value = '';
+    $('save-name').value = '';
     this.#tell('The objects are saved.');
-    this.update();
+    this.#update();
   }
 
   // The newest one if none is named.
@@ -37,26 +34,23 @@ export class Saves {
     if (reply.type === 'done') this.#tell('The objects are restored.');
   }
 
-  toggle() {
-    this.#panel.hidden = !this.#panel.hidden;
-    this.update();
+  #toggle() {
+    $('saves').hidden = !$('saves').hidden;
+    $('open-saves').setAttribute('aria-expanded', !$('saves').hidden);
+    this.#update();
   }
 
-  async update() {
-    if (this.#panel.hidden) return;
+  async #update() {
+    if ($('saves').hidden) return;
     const reply = await this.#ask('saves');
-    if (reply.type !== 'saves') return;
-    this.#list.replaceChildren(...reply.saves.map((s) => this.#make(s)));
+    if (reply.type === 'saves') $('save-list').replaceChildren(...reply.saves.map((s) => this.#make(s)));
   }
 
   #make({ save, name, time, objects }) {
-    const item = document.createElement('li'), button = document.createElement('button');
-    const title = document.createElement('b'), when = document.createElement('span');
-    title.textContent = name || (save === autosave ? 'Autosave' : 'Save');
-    when.textContent = `${dates.format(time * 1000)}${objects ? `, ${objects} object${objects > 1 ? 's' : ''}` : ''}`;
-    Object.assign(button, { type: 'button', textContent: 'Restore', title: 'Replace the objects by these' });
-    button.addEventListener('click', () => this.restore(save));
-    item.append(title, when, button);
-    return item;
+    const row = stamp('save-row'), count = objects ? `, ${objects} object${objects > 1 ? 's' : ''}` : '';
+    row.title.textContent = name || (save === autosave ? 'Autosave' : 'Save');
+    row.when.textContent = `${dates.format(time * 1000)}${count}`;
+    row.restore.addEventListener('click', () => this.restore(save));
+    return row.item;
   }
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The frames of a camera, without masks: by WebRTC, or as a sequence of JPEGs where that fails.
 
+import { $ } from './dom.js';
 import { Pictures } from './pictures.js';
 
+const player = $('video');
 const patience = 6000; // ms until the first frame, then JPEGs
 
 // Firefox lacks H.264 until its plugin is installed.
@@ -13,7 +15,6 @@ function canDecode() {
 
 export class Video {
   #link;
-  #video;
   #show;
   #peer = null;
   #timer = 0;
@@ -22,13 +23,12 @@ export class Video {
   #early = [];
 
   // show(source, time, width, height): each frame that comes; its time is {rtp} or {us}, empty if it is not known.
-  constructor(link, video, show) {
+  constructor(link, show) {
     this.#link = link;
-    this.#video = video;
     this.#show = show;
-    link.addEventListener('offer', (e) => this.#answer(e.detail.sdp).catch(() => this.#fall()));
-    link.addEventListener('ice', (e) => this.#add(e.detail));
-    link.addEventListener('video', () => this.#fall());
+    link.on('offer', ({ sdp }) => this.#answer(sdp).catch(() => this.#fall()));
+    link.on('ice', (candidate) => this.#add(candidate));
+    link.on('video', () => this.#fall());
     this.#follow();
   }
 
@@ -42,13 +42,12 @@ export class Video {
   }
 
   #follow() {
-    const timed = 'requestVideoFrameCallback' in HTMLVideoElement.prototype;
-    const wait = timed ? (f) => this.#video.requestVideoFrameCallback(f) : (f) => requestAnimationFrame(f);
+    const wait = (f) => player.requestVideoFrameCallback?.(f) ?? requestAnimationFrame(f);
     const next = (now, frame) => {
-      const { videoWidth: width, videoHeight: height } = this.#video;
+      const { videoWidth: width, videoHeight: height } = player;
       if (this.#peer && width && height && !this.#pictures) {
         clearTimeout(this.#timer);
-        this.#show(this.#video, frame?.rtpTimestamp === undefined ? {} : { rtp: frame.rtpTimestamp }, width, height);
+        this.#show(player, frame?.rtpTimestamp === undefined ? {} : { rtp: frame.rtpTimestamp }, width, height);
       }
       wait(next);
     };
@@ -60,7 +59,7 @@ export class Video {
     this.#peer?.close();
     this.#peer = null;
     this.#early = [];
-    this.#video.srcObject = null;
+    player.srcObject = null;
     this.#pictures?.stop();
     this.#pictures = null;
   }
@@ -72,18 +71,13 @@ export class Video {
       (bitmap, us) => this.#show(bitmap, us ? { us } : {}, bitmap.width, bitmap.height));
   }
 
-  // Whether the frames are JPEGs.
-  get plain() {
-    return !!this.#pictures;
-  }
-
   async #answer(sdp) {
     const peer = new RTCPeerConnection();
     this.#peer?.close();
     this.#peer = peer;
     peer.ontrack = (e) => {
       if ('playoutDelayHint' in e.receiver) e.receiver.playoutDelayHint = 0;
-      this.#video.srcObject = new MediaStream([e.track]);
+      player.srcObject = new MediaStream([e.track]);
     };
     peer.onicecandidate = (e) => {
       if (e.candidate?.candidate)

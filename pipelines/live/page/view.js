@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The picture with its masks: which frame is shown when, with which masks.
 
+import { $, make, resize } from './dom.js';
 import { Drawing } from './drawing.js';
 
 const exact = 0.6; // ms: masks and frame are of the same time
@@ -10,6 +11,9 @@ const rateSpan = 2000; // ms
 const mostDelays = 32;
 const stalePreview = 1500; // ms from the frame that is shown
 
+const isOlder = (a, b) => a.rtp !== undefined ? ((a.rtp - b.rtp) | 0) < 0 : a.us < b.us;
+const stage = $('stage');
+const picture = $('picture');
 const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1];
 
 // ms that a frame is newer than masks.
@@ -19,9 +23,6 @@ function since(time, masks) {
 }
 
 export class View {
-  #stage;
-  #picture;
-  #drawing;
   #mode = 'sync';
   #held = []; // frames that wait for their masks, the oldest first: {canvas, time, came}
   #pool = [];
@@ -34,12 +35,10 @@ export class View {
   #shownAt = 0; // ms
   #gone = false;
   #asked = false;
+  looks = new Drawing($('overlay'));
   shown = null; // {time, masks, width, height}
 
-  constructor(stage, picture, overlay) {
-    this.#stage = stage;
-    this.#picture = picture;
-    this.#drawing = new Drawing(overlay);
+  constructor() {
     new ResizeObserver(() => this.redraw()).observe(stage);
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.redraw());
   }
@@ -51,8 +50,8 @@ export class View {
     this.#arrivals = [];
     this.#delays = [];
     this.#offset = this.#now = this.shown = null;
-    this.#drawing.forget();
-    this.#stage.classList.remove('shown');
+    this.looks.forget();
+    stage.classList.remove('shown');
     this.redraw();
   }
 
@@ -69,18 +68,14 @@ export class View {
 
   // What a click would take; null: nothing is asked for.
   set preview(preview) {
-    this.#drawing.preview = preview;
+    this.looks.preview = preview;
     this.redraw();
-  }
-
-  get looks() {
-    return this.#drawing;
   }
 
   // Objects of the program's state, by id; gone: the camera gives nothing.
   setObjects(objects, gone) {
     this.#gone = gone;
-    this.#drawing.objects = new Map(objects.map((o) => [o.id, o]));
+    this.looks.objects = new Map(objects.map((o) => [o.id, o]));
     this.redraw();
   }
 
@@ -118,22 +113,16 @@ export class View {
 
   // Object at a point of the picture (0 to 1) that is seen and not locked; 0: none.
   find(x, y) {
-    return this.#gone || !this.shown?.masks ? 0 : this.#drawing.find(this.shown.masks, x, y);
+    return this.#gone || !this.shown?.masks ? 0 : this.looks.find(this.shown.masks, x, y);
   }
 
   // Where a point of the window lies in the picture, 0 to 1; null: beside it.
   locate(x, y) {
-    const box = this.#stage.getBoundingClientRect();
+    const box = stage.getBoundingClientRect();
     if (!this.shown) return null;
-    const { left, top, scale } = this.#fit(box);
-    const at = { x: (x - box.left - left) / (this.shown.width * scale), y: (y - box.top - top) / (this.shown.height * scale) };
+    const { left, top, width, height } = this.#fit(box);
+    const at = { x: (x - box.left - left) / width, y: (y - box.top - top) / height };
     return at.x >= 0 && at.x < 1 && at.y >= 0 && at.y < 1 ? at : null;
-  }
-
-  // The reverse, in pixels of the stage.
-  place(x, y) {
-    const { left, top, scale } = this.#fit(this.#stage.getBoundingClientRect());
-    return { x: left + x * this.shown.width * scale, y: top + y * this.shown.height * scale };
   }
 
   // ms that the picture is behind the camera, ms that its masks are behind it, tracked frames per second. null: not known.
@@ -152,10 +141,11 @@ export class View {
     requestAnimationFrame(() => this.#draw());
   }
 
+  // Where the picture lies in the stage.
   #fit(box) {
-    const { width, height } = this.shown;
-    const scale = Math.min(box.width / width, box.height / height);
-    return { scale, left: (box.width - width * scale) / 2, top: (box.height - height * scale) / 2 };
+    const scale = Math.min(box.width / this.shown.width, box.height / this.shown.height);
+    const width = this.shown.width * scale, height = this.shown.height * scale;
+    return { left: (box.width - width) / 2, top: (box.height - height) / 2, width, height };
   }
 
   #note(now) {
@@ -182,10 +172,8 @@ export class View {
   }
 
   #hold(source, time, width, height) {
-    const canvas = this.#pool.pop() ?? document.createElement('canvas');
-    if (canvas.width !== width) canvas.width = width;
-    if (canvas.height !== height) canvas.height = height;
-    canvas.getContext('2d').drawImage(source, 0, 0, width, height);
+    const canvas = this.#pool.pop() ?? make('canvas');
+    resize(canvas, width, height).drawImage(source, 0, 0, width, height);
     this.#held.push({ canvas, time, came: performance.now() });
     // A tracker that takes long: every second one may be the one that it takes.
     if (this.#held.length > Math.max(mostHeld / (width * height), 4)) {
@@ -219,21 +207,15 @@ export class View {
   }
 
   #show(source, time, masks, width, height) {
-    if (this.#picture.width !== width) this.#picture.width = width;
-    if (this.#picture.height !== height) this.#picture.height = height;
-    this.#picture.getContext('2d').drawImage(source, 0, 0, width, height);
+    resize(picture, width, height).drawImage(source, 0, 0, width, height);
     this.shown = { time, masks, width, height };
     this.#masks.splice(0, Math.max(this.#masks.indexOf(masks), 0)); // frames come in order
     this.#shownAt = performance.now();
-    while (this.#held.length && (this.#held[0].canvas === source || this.#isOlder(this.#held[0].time, time)))
+    while (this.#held.length && (this.#held[0].canvas === source || isOlder(this.#held[0].time, time)))
       this.#pool.push(this.#held.shift().canvas);
-    this.#stage.classList.add('shown');
+    stage.classList.add('shown');
     this.#noteDelay(time);
     this.#draw();
-  }
-
-  #isOlder(a, b) {
-    return a.rtp !== undefined ? ((a.rtp - b.rtp) | 0) < 0 : a.us < b.us;
   }
 
   #noteDelay(time) {
@@ -245,15 +227,14 @@ export class View {
 
   #draw() {
     this.#asked = false;
-    const box = this.#stage.getBoundingClientRect();
+    const box = stage.getBoundingClientRect();
     if (!this.shown) {
-      this.#drawing.clear(box);
+      this.looks.clear(box);
       return;
     }
-    const { masks, time } = this.shown;
+    const { masks, time } = this.shown, { preview } = this.looks;
     const age = masks ? Math.max(since(time, masks), 0) : 0;
-    const { width, height } = this.shown, { preview } = this.#drawing;
-    if (preview && Math.abs(since(time, preview)) > stalePreview) this.#drawing.preview = null;
-    this.#drawing.draw(box, { ...this.#fit(box), width, height }, masks, age, this.#gone);
+    if (preview && Math.abs(since(time, preview)) > stalePreview) this.looks.preview = null;
+    this.looks.draw(box, this.#fit(box), masks, age, this.#gone);
   }
 }
