@@ -206,6 +206,13 @@ may_be_fractions (const GstSamZone * zone)
 }
 
 static gchar *
+describe_points (const GstSamZone * zone, const gchar * expected)
+{
+  return g_strdup_printf ("it has %u point%s, expected are %s",
+      zone->num_points, zone->num_points == 1 ? "" : "s", expected);
+}
+
+static gchar *
 check (const GstSamZoneList * list, const GstSamZone * zone, guint given)
 {
   guint i;
@@ -216,11 +223,9 @@ check (const GstSamZoneList * list, const GstSamZone * zone, guint given)
   if (zone->is_line && (zone->num_points != 2 ||
           (zone->point[0][0] == zone->point[1][0] &&
               zone->point[0][1] == zone->point[1][1])))
-    return g_strdup_printf ("it has %u points, expected are 2, which differ",
-        zone->num_points);
+    return describe_points (zone, "2, which differ");
   if (!zone->is_line && zone->num_points < 3)
-    return g_strdup_printf ("it has %u points, expected are 3 or more",
-        zone->num_points);
+    return describe_points (zone, "3 or more");
   if (!(given & KEY_NORMALIZED) && may_be_fractions (zone))
     return g_strdup ("all its points are within the first pixel: expected is "
         "normalized=true if they run from 0 to 1, or normalized=false if they "
@@ -294,4 +299,46 @@ gst_sam_zone_list_parse (GstSamZoneList * list, const gchar * text)
   g_string_free (key, TRUE);
   g_string_free (value, TRUE);
   return all;
+}
+
+static void
+append_structure (GValue * array, GstStructure * s)
+{
+  GValue value = G_VALUE_INIT;
+
+  g_value_init (&value, GST_TYPE_STRUCTURE);
+  g_value_take_boxed (&value, s);
+  gst_value_array_append_and_take_value (array, &value);
+}
+
+static void
+set_list_points (GstStructure * s, const GstSamZone * zone)
+{
+  GValue array = G_VALUE_INIT, number = G_VALUE_INIT;
+  guint i;
+
+  g_value_init (&array, GST_TYPE_ARRAY);
+  g_value_init (&number, G_TYPE_DOUBLE);
+  for (i = 0; i < 2 * zone->num_points; i++) {
+    g_value_set_double (&number, zone->point[i / 2][i % 2]);
+    gst_value_array_append_value (&array, &number);
+  }
+  gst_structure_take_value (s, "points", &array);
+}
+
+void
+gst_sam_zone_list_to_value (const GstSamZoneList * list, GValue * array)
+{
+  guint i;
+
+  g_value_init (array, GST_TYPE_ARRAY);
+  for (i = 0; list && i < list->num; i++) {
+    const GstSamZone *zone = &list->zone[i];
+    GstStructure *s = gst_structure_new (zone->is_line ? "line" : "zone",
+        "name", G_TYPE_STRING, zone->name,
+        "normalized", G_TYPE_BOOLEAN, zone->normalized, NULL);
+
+    set_list_points (s, zone);
+    append_structure (array, s);
+  }
 }

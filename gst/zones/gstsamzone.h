@@ -51,6 +51,10 @@ gchar *gst_sam_zone_list_parse (GstSamZoneList * list, const gchar * text);
 /* The same for a JSON file. */
 gchar *gst_sam_zone_list_read (GstSamZoneList * list, const gchar * file);
 
+/* Set *array to a structure for each zone, with its `name`, whether it is
+ * `normalized`, and its `points`: x, y, x, y... @list: (nullable). */
+void gst_sam_zone_list_to_value (const GstSamZoneList * list, GValue * array);
+
 /* What both are made of: begin with the kind, set keys, end. Each returns NULL,
  * or a clause that tells what is wrong. @given: the keys so far, 0 at first.
  * After a refusal, gst_sam_zone_clear(). gst_sam_zone_list_add() takes the

@@ -43,7 +43,16 @@ enum
   PROP_HYSTERESIS,
   PROP_DWELL,
   PROP_STATS,
+  PROP_LIST,
 };
+
+enum
+{
+  SIGNAL_CHECK,
+  NUM_SIGNALS
+};
+
+static guint signals[NUM_SIGNALS];
 
 #define DEFAULT_THRESHOLD 0.5
 #define DEFAULT_HYSTERESIS 0.1
@@ -86,15 +95,16 @@ GST_ELEMENT_REGISTER_DEFINE (samzones, "samzones", GST_RANK_NONE,
 
 /* ---- Zones */
 
-/* The zones of both properties. Returns NULL, and sets *why, if one is bad. */
+/* The zones of both properties, or of @instead and the file. Returns NULL, and
+ * sets *why, if one is bad. */
 static GstSamZoneList *
-read_zones (GstSamZones * self, gchar ** why)
+read_zones (GstSamZones * self, const gchar * instead, gchar ** why)
 {
   GstSamZoneList *list = gst_sam_zone_list_new ();
   gchar *text, *file;
 
   gst_sam_object_lock (self);
-  text = g_strdup (self->zones);
+  text = g_strdup (instead ? instead : self->zones);
   file = g_strdup (self->zones_file);
   gst_sam_object_unlock (self);
   *why = text ? gst_sam_zone_list_parse (list, text) : NULL;
@@ -116,7 +126,7 @@ change_zones (GstSamZones * self)
   GstSamZoneList *list, *unused;
   gchar *why, *text;
 
-  list = read_zones (self, &why);
+  list = read_zones (self, NULL, &why);
   if (!list) {
     text = g_strdup_printf ("%s The zones before stay.", why);
     gst_element_message_full (GST_ELEMENT (self), GST_MESSAGE_WARNING,
@@ -132,6 +142,34 @@ change_zones (GstSamZones * self)
     self->waiting = list;
   gst_sam_object_unlock (self);
   gst_sam_zone_list_free (unused);
+}
+
+static gchar *
+gst_sam_zones_check (GstSamZones * self, const gchar * text)
+{
+  GstSamZoneList *list;
+  gchar *why = NULL, *said;
+
+  list = read_zones (self, text ? text : "", &why);
+  gst_sam_zone_list_free (list);
+  said = why ? gst_sam_plain_text (why) : NULL;
+  g_free (why);
+  return said;
+}
+
+/* Those that the next frame is looked at with. */
+static GstStructure *
+get_list (GstSamZones * self)
+{
+  GstStructure *s = gst_structure_new_empty ("samzones-list");
+  GValue array = G_VALUE_INIT;
+
+  gst_sam_object_lock (self);
+  gst_sam_zone_list_to_value (self->waiting ? self->waiting : self->watch ?
+      gst_sam_zone_watch_get_zones (self->watch) : NULL, &array);
+  gst_sam_object_unlock (self);
+  gst_structure_take_value (s, "zones", &array);
+  return s;
 }
 
 /* ---- Events */
@@ -211,7 +249,7 @@ gst_sam_zones_start (GstBaseTransform * base)
   GstSamZoneWatch *watch;
   gchar *why;
 
-  self->list = read_zones (self, &why);
+  self->list = read_zones (self, NULL, &why);
   if (!self->list) {
     gst_element_message_full (GST_ELEMENT (self), GST_MESSAGE_ERROR,
         GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
@@ -504,8 +542,9 @@ gst_sam_zones_get_property (GObject * object, guint id, GValue * value,
 {
   GstSamZones *self = GST_SAM_ZONES (object);
 
-  if (id == PROP_STATS) {
-    g_value_take_boxed (value, get_stats (self));
+  if (id == PROP_STATS || id == PROP_LIST) {
+    g_value_take_boxed (value, (id == PROP_STATS ? get_stats : get_list)
+        (self));
     return;
   }
   gst_sam_object_lock (self);
@@ -633,6 +672,38 @@ install_decisions (GObjectClass * klass)
 }
 
 static void
+install_list (GObjectClass * klass)
+{
+  /**
+   * GstSamZones:list:
+   *
+   * A structure `samzones-list`: docs/GSTREAMER.md lists the fields.
+   *
+   * Since: 0.1
+   */
+  g_object_class_install_property (klass, PROP_LIST,
+      g_param_spec_boxed ("list", "List", "The zones and lines of both "
+          "properties, with their points", GST_TYPE_STRUCTURE,
+          G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
+  /**
+   * GstSamZones::check:
+   * @zones: (element)
+   * @text: zones, as of the property
+   *
+   * Tells what would become of other zones, and changes nothing.
+   *
+   * Returns: (nullable): %NULL if #GstSamZones:zones may have that text beside
+   * #GstSamZones:zones-file, else a sentence that tells why not.
+   *
+   * Since: 0.1
+   */
+  signals[SIGNAL_CHECK] = g_signal_new_class_handler ("check",
+      G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST | G_SIGNAL_ACTION,
+      G_CALLBACK (gst_sam_zones_check), NULL, NULL, NULL, G_TYPE_STRING, 1,
+      G_TYPE_STRING);
+}
+
+static void
 gst_sam_zones_class_init (GstSamZonesClass * klass)
 {
   GObjectClass *gobject_class = G_OBJECT_CLASS (klass);
@@ -647,6 +718,7 @@ gst_sam_zones_class_init (GstSamZonesClass * klass)
   gobject_class->finalize = gst_sam_zones_finalize;
   install_zones (gobject_class);
   install_decisions (gobject_class);
+  install_list (gobject_class);
 
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);

@@ -503,6 +503,12 @@ gst_sam_zone_watch_set_zones (GstSamZoneWatch * watch,
   watch->list = list;
 }
 
+const GstSamZoneList *
+gst_sam_zone_watch_get_zones (const GstSamZoneWatch * watch)
+{
+  return watch->list;
+}
+
 /* ---- What is told */
 
 GstStructure *

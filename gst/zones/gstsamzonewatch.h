@@ -71,6 +71,10 @@ void gst_sam_zone_watch_free (GstSamZoneWatch * watch);
 void gst_sam_zone_watch_set_zones (GstSamZoneWatch * watch,
     const GstSamZoneList * list, GArray * events);
 
+/* The list in use. */
+const GstSamZoneList *gst_sam_zone_watch_get_zones (const GstSamZoneWatch *
+    watch);
+
 /* Look at the objects of a frame. @map: with its label map counted; NULL: the
  * frame has none. @now: GST_CLOCK_TIME_NONE: not known. Allocates nothing
  * unless something happens. */

@@ -322,22 +322,15 @@ static gboolean has_broker(const CameraSettings *settings)
         (settings->kafka_uri && *settings->kafka_uri);
 }
 
-static gboolean has_zones(const CameraSettings *settings)
-{
-    return (settings->zones && *settings->zones) || (settings->zones_file && *settings->zones_file);
-}
-
 /* Each stream leaves by a valve and an appsink, which take what comes: nothing behind them can stop
  * the tracker. */
 static GstElement *build(const CameraSettings *settings, GError **error)
 {
     GString *text = g_string_new("appsrc name=in is-live=true format=time min-latency=0 "
-        "! samtrack name=track ! ");
+        "! samtrack name=track ! samzones name=zones ! ");
     GstElement *pipeline;
     gsize i;
 
-    if (has_zones(settings))
-        g_string_append(text, "samzones name=zones ! ");
     if (has_broker(settings))
         g_string_append(text, "samexport name=broker ! ");
     g_string_append(text, "tee name=frames ");
@@ -409,9 +402,7 @@ static void set_zones(Camera *camera)
 {
     const CameraSettings *s = camera->settings;
 
-    if (has_zones(s))
-        g_object_set(camera_get_zones(camera), "zones", s->zones, "zones-file", s->zones_file,
-            NULL);
+    g_object_set(camera_get_zones(camera), "zones", s->zones, "zones-file", s->zones_file, NULL);
 }
 
 static void set_tracker(Camera *camera)
@@ -564,7 +555,7 @@ const gchar *camera_get_name(const Camera *camera)
 
 GstElement *camera_get_zones(Camera *camera)
 {
-    return has_zones(camera->settings) ? get(camera, "zones") : NULL;
+    return get(camera, "zones");
 }
 
 GstElement *camera_get_track(Camera *camera)

@@ -21,8 +21,8 @@ void camera_stop(Camera *camera);
 void camera_free(Camera *camera);
 
 const gchar *camera_get_name(const Camera *camera);
-GstElement *camera_get_zones(Camera *camera); /* the samzones, likewise; NULL: it has none */
 GstElement *camera_get_track(Camera *camera); /* the samtrack; no reference is taken */
+GstElement *camera_get_zones(Camera *camera); /* the samzones, likewise */
 GstElement *camera_get_pipeline(Camera *camera);
 
 Output *camera_get_clean(Camera *camera);     /* H.264 */

@@ -31,6 +31,7 @@ typedef struct {
     guint refused;
     gboolean leaving;   /* it was told to close */
     gboolean draws;     /* it gets masks as data */
+    guint zones;        /* number of the zones that it has; 0: it has none */
     guint64 sent, seen; /* states */
     guint64 sent_masks, seen_masks;
     gint64 seen_at;     /* us */
@@ -231,6 +232,7 @@ static void watch(Viewer *viewer, const Request *request, gchar **why)
     stop_webrtc(viewer);
     viewer->room = room;
     viewer->draws = request->draws;
+    viewer->zones = 0;
     viewer->sent_masks = viewer->seen_masks = 0;
     update_drawings(hub);
     if (viewer->draws)
@@ -343,6 +345,18 @@ static guint64 prompt(Viewer *viewer, Request *request, gchar **why)
     return objects_prompt(viewer->room->objects, &request->prompt, why);
 }
 
+/* Those that a page lacks. */
+static void send_zones(Viewer *viewer)
+{
+    Zones *zones = objects_get_zones(viewer->room->objects);
+    const guint number = zones_get_number(zones);
+
+    if (viewer->zones == number)
+        return;
+    viewer->zones = number;
+    send_and_free(viewer, zones_make_message(zones));
+}
+
 /* Returns the object that the request is about; *answer is FALSE if the reply comes later or
  * never. */
 static guint64 serve(Viewer *viewer, Request *request, gchar **why, gboolean *answer)
@@ -372,6 +386,14 @@ static guint64 serve(Viewer *viewer, Request *request, gchar **why, gboolean *an
     case OP_BACK:
         serve_later(viewer, request);
         break;
+    case OP_ZONE:
+        objects_draw_zone(objects, &request->zone, why);
+        send_zones(viewer);
+        return 0;
+    case OP_UNZONE:
+        objects_remove_zone(objects, request->name, why);
+        send_zones(viewer);
+        return 0;
     case OP_SAVES:
         send_saves(viewer, request);
         break;
@@ -534,7 +556,8 @@ static void add_undo(JsonBuilder *b, Room *room)
     message_add_count(b, "n", step ? step->number : 0);
     message_add_text(b, "text", step ? step->text : "");
     json_builder_set_member_name(b, "large");
-    json_builder_add_boolean_value(b, step && step->kind == UNDO_TRACKS);
+    json_builder_add_boolean_value(b, step && (step->kind == UNDO_TRACKS ||
+        step->kind == UNDO_ZONES));
     json_builder_end_object(b);
 }
 
@@ -561,6 +584,7 @@ static gchar *make_state(Hub *hub, guint i, guint viewers)
     message_add_count(b, "viewers", viewers);
     add_annotations(b, room);
     add_undo(b, room);
+    zones_add_counts(objects_get_zones(room->objects), b);
     message_add_objects(b, list);
     g_array_unref(list);
     return message_end(b);
@@ -575,6 +599,7 @@ static void send_state(Viewer *viewer, const gchar *state, guint64 n)
         return;
     }
     viewer->sent = n;
+    send_zones(viewer);
     send_text(viewer, state);
 }
 
@@ -638,6 +663,7 @@ void hub_update(Hub *hub)
             stop_webrtc(viewer);
             viewer->room = g_ptr_array_index(hub->rooms, 0);
             viewer->draws = FALSE;
+            viewer->zones = 0;
         }
         send_and_free(viewer, make_hello(hub));
     }

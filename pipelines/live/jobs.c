@@ -446,6 +446,8 @@ static guint64 undo_at_once(Objects *objects, const UndoStep *step, gchar **why)
         *why = g_strdup("The object is gone.");
     else if (step->kind == UNDO_RENAME)
         objects_set_name(objects, step->id, step->name);
+    else if (step->kind == UNDO_ZONES)
+        zones_restore(objects->zones, step->zones, why);
     else if (step->kind == UNDO_TAKE)
         return answers_take(objects->answers, step->id, step->answer, why);
     else {

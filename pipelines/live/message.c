@@ -20,6 +20,8 @@ static const gchar *const ops[] = {
     [OP_RESTORE] = "restore",
     [OP_SAVES] = "saves",
     [OP_BACK] = "back",
+    [OP_ZONE] = "zone",
+    [OP_UNZONE] = "unzone",
     [OP_SEEN] = "seen",
     [OP_ANSWER] = "answer",
     [OP_ICE] = "ice",
@@ -156,6 +158,14 @@ static gboolean read_prompt(Request *request, JsonObject *object, gchar **why)
         (!p->box || (read_double(object, "w", &p->w, why) && read_double(object, "h", &p->h, why)));
 }
 
+static gboolean read_zone(ZoneDrawing *zone, JsonObject *object, gchar **why)
+{
+    return (!json_object_has_member(object, "was") ||
+        read_text(object, "was", &zone->was, why)) && read_text(object, "name", &zone->name, why) &&
+        read_text(object, "kind", &zone->kind, why) &&
+        read_text(object, "points", &zone->points, why);
+}
+
 static gboolean read_fields(Request *request, JsonObject *object, gchar **why)
 {
     switch (request->op) {
@@ -187,6 +197,10 @@ static gboolean read_fields(Request *request, JsonObject *object, gchar **why)
             (saves_is_id(request->save) || fail(why, "'save' is not that of a save.")));
     case OP_BACK:
         return read_count(object, "n", FALSE, G_MAXINT64, &request->n, why);
+    case OP_ZONE:
+        return read_zone(&request->zone, object, why);
+    case OP_UNZONE:
+        return read_text(object, "name", &request->name, why);
     case OP_SEEN:
         return read_count(object, "n", TRUE, G_MAXINT64, &request->n, why) &&
             read_count(object, "masks", FALSE, G_MAXINT64, &request->masks, why);
@@ -245,6 +259,10 @@ void request_clear(Request *request)
     g_free(request->candidate);
     g_free(request->video);
     g_free(request->save);
+    g_free(request->zone.was);
+    g_free(request->zone.name);
+    g_free(request->zone.kind);
+    g_free(request->zone.points);
 }
 
 JsonBuilder *message_begin(const gchar *type)

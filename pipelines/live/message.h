@@ -23,6 +23,8 @@ typedef enum {
     OP_RESTORE, /* save */
     OP_SAVES,
     OP_BACK, /* n */
+    OP_ZONE, /* name, kind, points; was */
+    OP_UNZONE, /* name */
     OP_SEEN,   /* n: the last state that arrived; masks: the last message of masks */
     OP_ANSWER, /* sdp */
     OP_ICE,    /* candidate, mline */
@@ -39,6 +41,7 @@ typedef struct {
     guint32 rtp; /* RTP time stamp of the frame that was on the screen, 90 kHz; its running time,
                   * us, is in prompt.time */
     gchar *camera, *name, *sdp, *candidate, *video, *save;
+    ZoneDrawing zone;
 } Request;
 
 /* FALSE and *why, a sentence owned by the caller, if the text is no request. In both cases

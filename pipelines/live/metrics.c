@@ -179,8 +179,6 @@ static void write_counts(GString *out, const gchar *name, Room *room, const gcha
     guint i;
     gsize k;
 
-    if (!element)
-        return;
     g_object_get(element, "stats", &s, NULL);
     zones = gst_structure_get_value(s, "zones");
     for (i = 0; i < gst_value_array_get_size(zones); i++)

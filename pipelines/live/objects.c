@@ -30,6 +30,7 @@ Objects *objects_new(Camera *camera, const gchar *folder, Annotations *annotatio
     objects->answers = answers_new(camera);
     objects->looks = looks_new(camera);
     objects->undo = undo_new();
+    objects->zones = zones_new(camera, folder);
     saves_forget_undo(folder, camera_get_name(camera));
     camera_set_listener(camera, on_message, objects);
     objects->names = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
@@ -49,6 +50,7 @@ void objects_free(Objects *objects)
     answers_free(objects->answers);
     looks_free(objects->looks);
     undo_free(objects->undo);
+    zones_free(objects->zones);
     g_hash_table_unref(objects->names);
     g_hash_table_unref(objects->past);
     g_hash_table_unref(objects->absences);
@@ -313,6 +315,41 @@ guint64 objects_rename(Objects *objects, guint64 id, const gchar *name, gchar **
     undo_push(objects->undo, step);
     objects_set_name(objects, id, name);
     return id;
+}
+
+/* Takes @before and @text. */
+static gboolean note_zones(Objects *objects, gboolean ok, gchar *before, gchar *text)
+{
+    UndoStep *step = undo_step_new(UNDO_ZONES, 0, text);
+
+    step->zones = before;
+    if (ok)
+        undo_push(objects->undo, step);
+    else
+        undo_step_free(step);
+    return ok;
+}
+
+gboolean objects_draw_zone(Objects *objects, const ZoneDrawing *drawing, gchar **why)
+{
+    gchar *before = zones_write(objects->zones);
+    const gboolean ok = zones_draw(objects->zones, drawing, why);
+
+    return note_zones(objects, ok, before, g_strdup_printf("%s %s", drawing->was ? "changed" :
+        "drew", drawing->name));
+}
+
+gboolean objects_remove_zone(Objects *objects, const gchar *name, gchar **why)
+{
+    gchar *before = zones_write(objects->zones);
+    const gboolean ok = zones_remove(objects->zones, name, why);
+
+    return note_zones(objects, ok, before, g_strdup_printf("removed %s", name));
+}
+
+Zones *objects_get_zones(Objects *objects)
+{
+    return objects->zones;
 }
 
 static int compare(const void *a, const void *b)

@@ -9,6 +9,7 @@
 #include "looks.h"
 #include "saves.h"
 #include "undo.h"
+#include "zones.h"
 
 #define MAX_NAME 64 /* characters */
 
@@ -50,6 +51,11 @@ guint64 objects_prompt(Objects *objects, const Prompt *prompt, gchar **why);
 guint64 objects_undo(Objects *objects, guint64 id, gchar **why);
 guint64 objects_take(Objects *objects, guint64 id, guint answer, gchar **why);
 guint64 objects_rename(Objects *objects, guint64 id, const gchar *name, gchar **why);
+
+/* Zones that viewers draw and remove; as the functions of zones.h, but they can be undone. */
+gboolean objects_draw_zone(Objects *objects, const ZoneDrawing *drawing, gchar **why);
+gboolean objects_remove_zone(Objects *objects, const gchar *name, gchar **why);
+Zones *objects_get_zones(Objects *objects);
 
 /* What objects_prompt() would take for a new object; `done` is called in any case, perhaps at
  * once. */

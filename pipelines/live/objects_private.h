@@ -23,6 +23,7 @@ struct Objects {
     Answers *answers;
     Looks *looks;
     Undo *undo;
+    Zones *zones;
     guint last_undo;      /* number of the file that was written last to undo */
     gdouble ages[AGES];   /* ms */
     guint num_ages;

@@ -45,6 +45,7 @@ void undo_step_free(UndoStep *step)
     g_free(step->tracks);
     g_free(step->text);
     g_free(step->name);
+    g_free(step->zones);
     g_free(step);
 }
 

@@ -12,6 +12,7 @@ typedef enum {
     UNDO_TAKE,   /* another answer is taken */
     UNDO_RENAME,
     UNDO_TRACKS, /* all objects are those of a file */
+    UNDO_ZONES,  /* all zones are those of a text */
 } UndoKind;
 
 typedef struct {
@@ -20,6 +21,7 @@ typedef struct {
     guint64 id;        /* of the object */
     gchar *text;       /* what was done: "removed ball" */
     gchar *name;       /* before it was renamed */
+    gchar *zones;      /* before they were changed, as zones_write() gives them */
     guint answer;      /* before another one was taken */
     gchar *tracks;     /* file, which goes with the step */
     GHashTable *names; /* of all objects, id -> text; with the tracks */

@@ -304,6 +304,45 @@ GST_START_TEST (test_another_size)
 
 GST_END_TEST;
 
+static void
+expect_list (GstElement * element, const gchar * expected)
+{
+  GString *text = g_string_new (NULL);
+  const GValue *zones, *points;
+  gboolean normalized;
+  GstStructure *s;
+  guint i, k;
+
+  g_object_get (element, "list", &s, NULL);
+  zones = gst_structure_get_value (s, "zones");
+  for (i = 0; i < gst_value_array_get_size (zones); i++) {
+    const GstStructure *zone =
+        gst_value_get_structure (gst_value_array_get_value (zones, i));
+
+    fail_unless (gst_structure_get_boolean (zone, "normalized", &normalized));
+    g_string_append_printf (text, "%s %s %d:", gst_structure_get_name (zone),
+        gst_structure_get_string (zone, "name"), normalized);
+    points = gst_structure_get_value (zone, "points");
+    for (k = 0; k < gst_value_array_get_size (points); k++)
+      g_string_append_printf (text, " %g",
+          g_value_get_double (gst_value_array_get_value (points, k)));
+    g_string_append (text, "; ");
+  }
+  gst_structure_free (s);
+  fail_unless_equals_string (text->str, expected);
+  g_string_free (text, TRUE);
+}
+
+static void
+expect_check (GstElement * element, const gchar * zones, const gchar * expected)
+{
+  gchar *why;
+
+  g_signal_emit_by_name (element, "check", zones, &why);
+  fail_unless_equals_string (why, expected);
+  g_free (why);
+}
+
 GST_START_TEST (test_zones_change_while_the_stream_runs)
 {
   GstBus *bus;
@@ -322,6 +361,15 @@ GST_START_TEST (test_zones_change_while_the_stream_runs)
       "points, expected are 3 or more. The zones before stay.; ");
   push_box (h, 2, 20, 3);
   expect (bus, "left b 1 moved 200 ms; ");
+  expect_list (h->element, "zone new 0: 0 0 9 0 9 9; zone b 0: 36 0 64 0 64 48 "
+      "36 48; ");
+  expect_check (h->element, "zone,name=c,points=0:0", "The zone 'zone,name=c,"
+      "points=0:0' was refused: it has 1 point, expected are 3 or more.");
+  expect_check (h->element, "line,name=c,points=0:0 9:9", NULL);
+  expect_check (h->element, NULL, NULL);
+  g_object_set (h->element, "zones", "line,name=l,points=0.5:0 0.5:1,"
+      "normalized=true", NULL);
+  expect_list (h->element, "line l 1: 0.5 0 0.5 1; ");
   g_object_set (h->element, "zones", NULL, NULL);
   push_box (h, 3, 40, 3);
   expect (bus, "");

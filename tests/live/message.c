@@ -44,6 +44,11 @@ static void test_good(void)
         &why));
     CHECK(r.draws && g_str_equal(r.camera, "a"));
     request_clear(&r);
+    CHECK(parse(&r, "{\"op\":\"zone\",\"kind\":\"line\",\"name\":\"a\","
+        "\"points\":\"0:0 1:1\"}", &why));
+    CHECK(r.op == OP_ZONE && !r.zone.was && g_str_equal(r.zone.kind, "line"));
+    CHECK(g_str_equal(r.zone.name, "a") && g_str_equal(r.zone.points, "0:0 1:1"));
+    request_clear(&r);
     CHECK(parse(&r, "{\"op\":\"seen\",\"n\":7,\"masks\":9}", &why));
     CHECK(r.n == 7 && r.masks == 9 && !r.draws);
     request_clear(&r);
@@ -75,6 +80,9 @@ static void test_bad(void)
         {"{\"op\":\"save\",\"name\":1}", "'name'"},
         {"{\"op\":\"restore\",\"save\":\"../x\"}", "'save'"},
         {"{\"op\":\"back\",\"n\":-1}", "'n'"},
+        {"{\"op\":\"zone\",\"kind\":\"zone\",\"name\":\"a\"}", "'points'"},
+        {"{\"op\":\"zone\",\"was\":1,\"kind\":\"zone\",\"name\":\"a\",\"points\":\"\"}", "'was'"},
+        {"{\"op\":\"unzone\"}", "'name'"},
         {"{\"op\":\"look\",\"x\":1}", "'y'"},
         {"{\"op\":\"take\",\"id\":1}", "'answer'"},
         {"{\"op\":\"take\",\"id\":1,\"answer\":4}", "'answer'"},

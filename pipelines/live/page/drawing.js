@@ -21,6 +21,7 @@ export class Drawing {
   opacity = 0.45;
   outlines = false; // for all objects
   preview = null; // what a click would take, as parsePreview() returns it
+  shapes = []; // zones and lines: {points: [{x, y}], 0 to 1, closed, text, draft}
   styles = new Map(); // id -> {look: 'fill', 'outline' or 'hidden', locked}
 
   constructor(canvas) {
@@ -56,6 +57,7 @@ export class Drawing {
     this.clear(box);
     this.#at = at;
     if (this.preview?.mask && !gone) this.#drawPreview(this.preview);
+    this.shapes.filter(({ points }) => points.length).map((shape) => this.#drawShape(shape)).forEach((tag) => this.#drawTag(...tag));
     if (!masks) return;
     const pale = Math.max(1 - age / paleMs, palest);
     const drawn = masks.objects.filter((o) => !this.#isHidden(o)), there = drawn.filter((o) => o.mask && !gone);
@@ -113,6 +115,28 @@ export class Drawing {
     });
   }
 
+  // Returns its tag, which no other shape is to be drawn over.
+  #drawShape({ points, closed, text, draft }) {
+    const c = this.#c, at = this.#at, corners = points.map(({ x, y }) => [at.left + x * at.width, at.top + y * at.height]);
+    const path = new Path2D();
+    for (const corner of corners) path.lineTo(...corner);
+    if (closed) path.closePath();
+    c.save();
+    c.lineJoin = c.lineCap = 'round';
+    c.fillStyle = '#fff2';
+    if (closed) c.fill(path);
+    for (const [colour, width] of [['#0009', 4], ['#fff', 2]]) {
+      c.strokeStyle = colour;
+      c.lineWidth = width;
+      c.stroke(path);
+    }
+    c.fillStyle = '#fff';
+    for (const [x, y] of draft ? corners : []) c.fillRect(x - 4, y - 4, 8, 8);
+    c.restore();
+    const [x, y] = corners.reduce((a, b) => a[1] < b[1] ? a : b);
+    return [text, '#fff', x, y - 6, 1];
+  }
+
   #cut(text) {
     const isLong = (shown) => this.#c.measureText(shown).width > mostText;
     if (!isLong(text)) return text;
@@ -123,6 +147,7 @@ export class Drawing {
 
   // A tag with its middle at x, as far as it has room. bottom: of its lower edge.
   #drawTag(text, colour, x, bottom, alpha, picked) {
+    if (!text) return;
     const c = this.#c, box = this.#box;
     c.save();
     c.font = `${picked ? 650 : 550} 12.5px ${getComputedStyle(this.#canvas).fontFamily}`;

@@ -12,6 +12,7 @@ import { Pointer } from './pointer.js';
 import { Saves } from './saves.js';
 import { Video } from './video.js';
 import { View } from './view.js';
+import { Zones } from './zones.js';
 
 const link = new Link();
 const view = new View();
@@ -19,8 +20,9 @@ const video = new Video(link, (...frame) => view.addFrame(...frame));
 const objects = new Objects(ask, view);
 const answers = new Answers(ask);
 const saves = new Saves(ask, tell);
+const zones = new Zones(ask, view);
 const hover = new Hover(view, link);
-const pointer = new Pointer(view, { prompt, select: (id) => objects.select(id), look: (at) => hover.at(at) });
+const pointer = new Pointer(view, { prompt, select: (id) => objects.select(id), look: (at) => hover.at(at), zones });
 const graphs = ['delay', 'age', 'rate'].map((id) => [id, new Graph($(`${id}-graph`))]);
 const silentMs = 4000; // the program tells its state seven times a second
 let heard = 0; // ms
@@ -140,8 +142,17 @@ function setMode(mode) {
 function setTool(tool) {
   pointer.tool = tool;
   press($('hands'), tool);
+  press($('draw'), tool);
+  zones.begin(tool);
   $('stage').dataset.tool = tool;
 }
+
+// What the buttons of a zone that is drawn do.
+function draft(act) {
+  if (act === 'cancel') setTool('select');
+  else zones[act]();
+}
+zones.onfinish = () => setTool('select');
 
 function setLooks() {
   view.looks.opacity = $('opacity').value / 100;
@@ -171,6 +182,7 @@ function showAll(s) {
   view.setObjects(s.objects, !!s.fault);
   objects.show(s.objects);
   answers.show(s.objects.find((o) => o.id === objects.selected));
+  zones.count(s.zones);
   showUndo(s.undo);
   showAnnotations(camera, s.annotations, hello);
   heard = performance.now();
@@ -188,6 +200,7 @@ link.on('hello', (message) => {
   watch(hello.cameras.includes(camera) ? camera : hello.cameras[0]);
 });
 link.on('closed', showClosed);
+link.on('zones', (message) => zones.show(message.zones));
 link.on('notice', ({ text }) => tell(text));
 link.on('masks', (masks) => view.addMasks(masks));
 link.on('state', showAll);
@@ -206,7 +219,7 @@ const clicks = {
   clear,
 };
 for (const [id, act] of Object.entries(clicks)) $(id).addEventListener('click', act);
-for (const [id, choose] of Object.entries({ cameras: watch, modes: setMode, hands: setTool }))
+for (const [id, choose] of Object.entries({ cameras: watch, modes: setMode, hands: setTool, draw: setTool, draft }))
   $(id).addEventListener('click', (e) => e.target.value && choose(e.target.value));
 for (const id of ['opacity', 'outlines']) $(id).addEventListener('input', setLooks);
 $('opacity').value = keep('opacity') ?? 45;
@@ -219,9 +232,9 @@ if (keep('hinted')) $('hint').classList.add('done');
 const keys = {
   ArrowUp: () => objects.step(-1),
   ArrowDown: () => objects.step(1),
-  Enter: () => !objects.isLocked(objects.selected) && objects.rename(),
+  Enter: () => zones.draws ? zones.finish(true) : !objects.isLocked(objects.selected) && objects.rename(),
   Delete: () => askSelected('remove'),
-  Backspace: () => askSelected('remove'),
+  Backspace: () => zones.draws ? zones.back() : askSelected('remove'),
   Escape: () => setTool('select'),
   '+': () => setTool('add'),
   '-': () => setTool('take'),

@@ -24,3 +24,9 @@ export function showName(field, name) {
   kept.set(field, name);
   if (document.activeElement !== field) field.value = name;
 }
+
+// undefined: there is none.
+export function selectName(field) {
+  field?.focus();
+  field?.select();
+}

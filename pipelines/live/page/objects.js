@@ -3,7 +3,7 @@
 
 import { colourOf } from './colours.js';
 import { $, stamp } from './dom.js';
-import { editName, showName } from './names.js';
+import { editName, selectName, showName } from './names.js';
 
 const looks = { fill: 'filled', outline: 'outline only', hidden: 'hidden' };
 
@@ -82,9 +82,7 @@ export class Objects {
   }
 
   rename() {
-    const name = this.#rows.get(this.selected)?.name;
-    name?.focus();
-    name?.select();
+    selectName(this.#rows.get(this.selected)?.name);
   }
 
   #make(id) {

@@ -24,10 +24,11 @@ export class Pointer {
   #view;
   #act;
   #start = null;
-  tool = 'select'; // what a click does: 'select' an object or begin one, 'add' to the selected one, 'take' away from it
+  tool = 'select'; // what a click does: 'select' an object or begin one, 'add' to the selected one, 'take' away from it, 'zone', 'line'
 
   // act: prompt(op, fields, correct): op is point or box, coordinates run from 0 to 1; correct: it is for the selected object.
   // select(id): the object that was clicked. look(at): where a click would begin an object; null: nowhere.
+  // zones: what 'zone' and 'line' draw.
   constructor(view, act) {
     this.#view = view;
     this.#act = act;
@@ -41,10 +42,14 @@ export class Pointer {
     if (e.target !== stage || !at || !e.isPrimary || this.#start || e.button === 1) return;
     stage.setPointerCapture(e.pointerId);
     this.#act.look(null);
-    const tool = e.button === 2 ? 'take' : e.shiftKey ? 'add' : e.altKey ? 'new' : this.tool;
+    const tool = this.#draws ? this.tool : e.button === 2 ? 'take' : e.shiftKey ? 'add' : e.altKey ? 'new' : this.tool;
     const s = this.#start = { at, x: e.clientX, y: e.clientY, time: this.#view.shown.time, box: null, tool,
       hit: tool === 'select' ? this.#view.find(at.x, at.y) : 0, timer: 0 };
     if (e.pointerType === 'touch' && tool === 'select') s.timer = setTimeout(() => this.#press(), longMs);
+  }
+
+  get #draws() {
+    return this.#act.zones.draws;
   }
 
   #press() {
@@ -63,6 +68,11 @@ export class Pointer {
 
   #move(e) {
     const s = this.#start;
+    if (this.#draws) {
+      if (s) s.dragged ||= Math.hypot(e.clientX - s.x, e.clientY - s.y) >= dragPx;
+      this.#act.zones.aim(this.#view.locate(e.clientX, e.clientY), s?.dragged ? s.at : null);
+      return;
+    }
     if (!s) {
       if (e.pointerType === 'touch') return;
       const at = e.target === stage && this.tool === 'select' ? this.#view.locate(e.clientX, e.clientY) : null;
@@ -83,7 +93,8 @@ export class Pointer {
     if (!s || !e.isPrimary) return;
     clearTimeout(s.timer);
     this.#start = null;
-    if (s.box) this.#box(s, e);
+    if (this.#draws) this.#act.zones.add(s.at, s.dragged ? this.#locateInside(e) : null, e.pointerType !== 'touch');
+    else if (s.box) this.#box(s, e);
     else if (s.hit) this.#act.select(s.hit);
     else this.#point(s);
   }
@@ -100,10 +111,15 @@ export class Pointer {
     this.#act.prompt('point', { ...s.at, positive: !negative, ...s.time }, negative || s.tool === 'add');
   }
 
-  #box(s, e) {
+  // Where a drag ends that leaves the stage.
+  #locateInside(e) {
     const r = stage.getBoundingClientRect();
     const inside = (v, low, high) => Math.min(Math.max(v, low + 1), high - 1);
-    const end = this.#view.locate(inside(e.clientX, r.left, r.right), inside(e.clientY, r.top, r.bottom));
+    return this.#view.locate(inside(e.clientX, r.left, r.right), inside(e.clientY, r.top, r.bottom));
+  }
+
+  #box(s, e) {
+    const end = this.#locateInside(e);
     s.box.classList.add('sent');
     if (!end) return;
     const box = span(s.at, end);
