@@ -14,8 +14,8 @@ live_packages="libsoup-3.0-dev libjson-glib-dev libgstrtspserver-1.0-dev
   libgstreamer-plugins-bad1.0-dev gstreamer1.0-plugins-bad gstreamer1.0-nice glib-networking"
 test_packages="libdnnl-dev python3 python3-numpy python3-pil gstreamer1.0-plugins-bad clang g++ xvfb xdotool openssl
   mosquitto mosquitto-clients nginx-light python3-pip python3-websockets python3-gi gir1.2-gst-rtsp-server-1.0"
-# Of Python, where it lacks them: module and package. Debian has no pycocotools.
-python_packages="pycocotools.mask:pycocotools==2.0.8 numpy:numpy PIL:pillow"
+# Of Python, where it lacks them: module and package. Debian has neither pycocotools nor axe-core, which the last one brings.
+python_packages="pycocotools.mask:pycocotools==2.0.8 numpy:numpy PIL:pillow axe_playwright_python:axe-playwright-python==0.1.8"
 
 slurm_packages="slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge libmunge2 libhwloc15 libjson-c5 libyaml-0-2"
 arm64_packages="gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static meson ninja-build pkg-config python3"

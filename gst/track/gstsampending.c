@@ -295,6 +295,21 @@ gst_sam_pending_set_takes_words (GstSamPending * pending, gboolean takes,
   g_free (all);
 }
 
+GstStructure *
+gst_sam_pending_add_words (GstSamPending * pending, GstStructure * stats)
+{
+  gchar *text = NULL;
+
+  gst_sam_mutex_lock (&pending->lock);
+  if (pending->words_mode == GST_SAM_WORDS_TAKEN)
+    text = gst_sam_words_join (&pending->words);
+  if (pending->words_mode == GST_SAM_WORDS_TAKEN)
+    gst_structure_set (stats, "words", G_TYPE_STRING, text ? text : "", NULL);
+  gst_sam_mutex_unlock (&pending->lock);
+  g_free (text);
+  return stats;
+}
+
 gboolean
 gst_sam_pending_take_words (GstSamPending * pending, guint * changes,
     GstSamWords * words)

@@ -144,6 +144,11 @@ GstSamMask *gst_sam_pending_ref_mask (GstSamPending * pending, guint64 mark);
 void gst_sam_pending_set_takes_words (GstSamPending * pending,
     gboolean takes, gchar ** classes);
 
+/* Returns @stats with the field `words`, if the detector takes any: those that
+ * hold, as `of=` has them. */
+GstStructure *gst_sam_pending_add_words (GstSamPending * pending,
+    GstStructure * stats);
+
 /* Any thread. Returns FALSE if the words were not changed since they were taken
  * with this *@changes, 0 at first; else sets *@words. NULL: they are not
  * taken. */

@@ -240,8 +240,9 @@ gst_sam_track_get_property (GObject * object, guint id, GValue * value,
   gchar **text = find_text (self, id);
 
   if (id == PROP_STATS) {
-    g_value_take_boxed (value, gst_sam_stats_to_structure (self->stats,
-            gst_sam_follow_to_structure (self->follow)));
+    g_value_take_boxed (value, gst_sam_pending_add_words (self->pending,
+            gst_sam_stats_to_structure (self->stats,
+                gst_sam_follow_to_structure (self->follow))));
     return;
   }
   if (id == PROP_OBJECTS) {
@@ -269,8 +270,7 @@ install_follow_property (GObjectClass * klass)
    * objects, their ids, and whether they are lost are the model's word.
    * `none`; `embedded`, the default model; `auto`, the same while the model
    * takes longer than a frame; or a weights file. Its memory counts against
-   * #GstSamTrack:memory-budget. With a model that is as fast it turns itself
-   * off, which a warning tells.
+   * #GstSamTrack:memory-budget. A model that is as fast turns it off (warning).
    *
    * Since: 0.1
    */

@@ -5,6 +5,7 @@
 #include "journal.h"
 #include "masks.h"
 #include "message.h"
+#include "state.h"
 #include "webrtc.h"
 
 #include <string.h>
@@ -386,6 +387,9 @@ static guint64 serve(Viewer *viewer, Request *request, gchar **why, gboolean *an
     case OP_BACK:
         serve_later(viewer, request);
         break;
+    case OP_WORDS:
+        objects_find(objects, request->of, why);
+        return 0;
     case OP_ZONE:
         objects_draw_zone(objects, &request->zone, why);
         send_zones(viewer);
@@ -510,6 +514,7 @@ static void look_up_times(Hub *hub, guint i)
     g_object_get(camera_get_track(room->camera), "stats", &s, NULL);
     gst_structure_get_int64(s, "step-p50-ns", &step);
     gst_structure_get_uint64(s, "inferred", &hub->times[i].inferred);
+    words_look(objects_get_words(room->objects), s);
     gst_structure_free(s);
     output_get_stats(camera_get_clean(room->camera), &output);
     if (!output.frames)
@@ -525,40 +530,6 @@ static guint count_viewers(Hub *hub, Room *room)
     for (i = 0; i < hub->viewers->len; i++)
         n += ((Viewer *) g_ptr_array_index(hub->viewers, i))->room == room;
     return n;
-}
-
-/* What a download would hold. */
-static void add_annotations(JsonBuilder *b, Room *room)
-{
-    AnnotationsStats stats = {0};
-
-    if (room->annotations)
-        annotations_get_stats(room->annotations, &stats);
-    json_builder_set_member_name(b, "annotations");
-    json_builder_begin_object(b);
-    message_add_count(b, "frames", stats.frames);
-    message_add_count(b, "bytes", stats.bytes);
-    message_add_count(b, "mostBytes", stats.most);
-    message_add_number(b, "seconds", stats.seconds);
-    message_add_count(b, "forgotten", stats.forgotten);
-    message_add_count(b, "lost", stats.lost);
-    message_add_text(b, "fault", stats.fault);
-    json_builder_end_object(b);
-}
-
-/* What would be undone next. */
-static void add_undo(JsonBuilder *b, Room *room)
-{
-    const UndoStep *step = objects_get_undo(room->objects);
-
-    json_builder_set_member_name(b, "undo");
-    json_builder_begin_object(b);
-    message_add_count(b, "n", step ? step->number : 0);
-    message_add_text(b, "text", step ? step->text : "");
-    json_builder_set_member_name(b, "large");
-    json_builder_add_boolean_value(b, step && (step->kind == UNDO_TRACKS ||
-        step->kind == UNDO_ZONES));
-    json_builder_end_object(b);
 }
 
 static gchar *make_state(Hub *hub, guint i, guint viewers)
@@ -582,9 +553,10 @@ static gchar *make_state(Hub *hub, guint i, guint viewers)
     message_add_number(b, "stepMs", hub->times[i].step_ms);
     message_add_number(b, "latencyMs", hub->times[i].latency_ms);
     message_add_count(b, "viewers", viewers);
-    add_annotations(b, room);
-    add_undo(b, room);
+    state_add_annotations(b, room);
+    state_add_undo(b, room);
     zones_add_counts(objects_get_zones(room->objects), b);
+    words_add(objects_get_words(room->objects), b);
     message_add_objects(b, list);
     g_array_unref(list);
     return message_end(b);

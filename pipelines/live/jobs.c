@@ -448,6 +448,8 @@ static guint64 undo_at_once(Objects *objects, const UndoStep *step, gchar **why)
         objects_set_name(objects, step->id, step->name);
     else if (step->kind == UNDO_ZONES)
         zones_restore(objects->zones, step->zones, why);
+    else if (step->kind == UNDO_WORDS)
+        words_set(objects->words, step->name, why);
     else if (step->kind == UNDO_TAKE)
         return answers_take(objects->answers, step->id, step->answer, why);
     else {

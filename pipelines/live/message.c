@@ -22,6 +22,7 @@ static const gchar *const ops[] = {
     [OP_BACK] = "back",
     [OP_ZONE] = "zone",
     [OP_UNZONE] = "unzone",
+    [OP_WORDS] = "words",
     [OP_SEEN] = "seen",
     [OP_ANSWER] = "answer",
     [OP_ICE] = "ice",
@@ -201,6 +202,8 @@ static gboolean read_fields(Request *request, JsonObject *object, gchar **why)
         return read_zone(&request->zone, object, why);
     case OP_UNZONE:
         return read_text(object, "name", &request->name, why);
+    case OP_WORDS:
+        return read_text(object, "of", &request->of, why);
     case OP_SEEN:
         return read_count(object, "n", TRUE, G_MAXINT64, &request->n, why) &&
             read_count(object, "masks", FALSE, G_MAXINT64, &request->masks, why);
@@ -259,6 +262,7 @@ void request_clear(Request *request)
     g_free(request->candidate);
     g_free(request->video);
     g_free(request->save);
+    g_free(request->of);
     g_free(request->zone.was);
     g_free(request->zone.name);
     g_free(request->zone.kind);

@@ -25,6 +25,7 @@ typedef enum {
     OP_BACK, /* n */
     OP_ZONE, /* name, kind, points; was */
     OP_UNZONE, /* name */
+    OP_WORDS, /* of */
     OP_SEEN,   /* n: the last state that arrived; masks: the last message of masks */
     OP_ANSWER, /* sdp */
     OP_ICE,    /* candidate, mline */
@@ -40,7 +41,7 @@ typedef struct {
     gboolean has_rtp;
     guint32 rtp; /* RTP time stamp of the frame that was on the screen, 90 kHz; its running time,
                   * us, is in prompt.time */
-    gchar *camera, *name, *sdp, *candidate, *video, *save;
+    gchar *camera, *name, *sdp, *candidate, *video, *save, *of;
     ZoneDrawing zone;
 } Request;
 

@@ -18,6 +18,7 @@ static void on_message(const GstStructure *message, gpointer data)
 
     answers_hear(objects->answers, message);
     looks_hear(objects->looks, message);
+    words_hear(objects->words, message);
 }
 
 Objects *objects_new(Camera *camera, const gchar *folder, Annotations *annotations)
@@ -31,6 +32,7 @@ Objects *objects_new(Camera *camera, const gchar *folder, Annotations *annotatio
     objects->looks = looks_new(camera);
     objects->undo = undo_new();
     objects->zones = zones_new(camera, folder);
+    objects->words = words_new(camera);
     saves_forget_undo(folder, camera_get_name(camera));
     camera_set_listener(camera, on_message, objects);
     objects->names = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
@@ -51,6 +53,7 @@ void objects_free(Objects *objects)
     looks_free(objects->looks);
     undo_free(objects->undo);
     zones_free(objects->zones);
+    words_free(objects->words);
     g_hash_table_unref(objects->names);
     g_hash_table_unref(objects->past);
     g_hash_table_unref(objects->absences);
@@ -350,6 +353,26 @@ gboolean objects_remove_zone(Objects *objects, const gchar *name, gchar **why)
 Zones *objects_get_zones(Objects *objects)
 {
     return objects->zones;
+}
+
+gboolean objects_find(Objects *objects, const gchar *words, gchar **why)
+{
+    UndoStep *step = undo_step_new(UNDO_WORDS, 0, *words ? g_strdup_printf("asked for %s", words) :
+        g_strdup("asked for nothing"));
+    gboolean ok;
+
+    step->name = g_strdup(words_get(objects->words));
+    ok = words_set(objects->words, words, why);
+    if (ok && step->name)
+        undo_push(objects->undo, step);
+    else
+        undo_step_free(step);
+    return ok;
+}
+
+Words *objects_get_words(Objects *objects)
+{
+    return objects->words;
 }
 
 static int compare(const void *a, const void *b)

@@ -9,6 +9,7 @@
 #include "looks.h"
 #include "saves.h"
 #include "undo.h"
+#include "words.h"
 #include "zones.h"
 
 #define MAX_NAME 64 /* characters */
@@ -56,6 +57,9 @@ guint64 objects_rename(Objects *objects, guint64 id, const gchar *name, gchar **
 gboolean objects_draw_zone(Objects *objects, const ZoneDrawing *drawing, gchar **why);
 gboolean objects_remove_zone(Objects *objects, const gchar *name, gchar **why);
 Zones *objects_get_zones(Objects *objects);
+/* As words_set(). */
+gboolean objects_find(Objects *objects, const gchar *words, gchar **why);
+Words *objects_get_words(Objects *objects);
 
 /* What objects_prompt() would take for a new object; `done` is called in any case, perhaps at
  * once. */

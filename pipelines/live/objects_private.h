@@ -24,6 +24,7 @@ struct Objects {
     Looks *looks;
     Undo *undo;
     Zones *zones;
+    Words *words;
     guint last_undo;      /* number of the file that was written last to undo */
     gdouble ages[AGES];   /* ms */
     guint num_ages;

@@ -13,6 +13,7 @@ typedef enum {
     UNDO_RENAME,
     UNDO_TRACKS, /* all objects are those of a file */
     UNDO_ZONES,  /* all zones are those of a text */
+    UNDO_WORDS,  /* other words are to be found */
 } UndoKind;
 
 typedef struct {
@@ -20,7 +21,7 @@ typedef struct {
     guint64 number;    /* counts steps, from 1 on */
     guint64 id;        /* of the object */
     gchar *text;       /* what was done: "removed ball" */
-    gchar *name;       /* before it was renamed */
+    gchar *name;       /* before it was renamed; or the words before */
     gchar *zones;      /* before they were changed, as zones_write() gives them */
     guint answer;      /* before another one was taken */
     gchar *tracks;     /* file, which goes with the step */

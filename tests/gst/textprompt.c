@@ -150,6 +150,7 @@ GST_START_TEST (test_max)
   GstBus *bus;
   GstHarness *h = start ("initial-prompt=\"text,of=dog,max=1\" detect-interval=1",
       &bus);
+  GstStructure *stats;
   guint n = 0, i, many;
 
   skip (h, &n, 10);
@@ -159,6 +160,9 @@ GST_START_TEST (test_max)
   skip (h, &n, 10);
   many = count_labels (h, &n, "dog", NULL);
   fail_unless (many > 1, "%u without max", many);
+  g_object_get (h->element, "stats", &stats, NULL);
+  fail_unless_equals_string (gst_structure_get_string (stats, "words"), "dog");
+  gst_structure_free (stats);
   sam_harness_close (h, bus);
 }
 

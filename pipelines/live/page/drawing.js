@@ -57,8 +57,13 @@ export class Drawing {
     this.clear(box);
     this.#at = at;
     if (this.preview?.mask && !gone) this.#drawPreview(this.preview);
+    const names = masks ? this.#drawMasks(masks, age, gone) : () => {};
     this.shapes.filter(({ points }) => points.length).map((shape) => this.#drawShape(shape)).forEach((tag) => this.#drawTag(...tag));
-    if (!masks) return;
+    names();
+  }
+
+  // Returns what draws the names, which nothing is to be drawn over.
+  #drawMasks(masks, age, gone) {
     const pale = Math.max(1 - age / paleMs, palest);
     const drawn = masks.objects.filter((o) => !this.#isHidden(o)), there = drawn.filter((o) => o.mask && !gone);
     for (const o of there) {
@@ -66,8 +71,10 @@ export class Drawing {
       this.#seen.set(o.id, { left: x / width, top: y / height, right: (x + w) / width, bottom: (y + h) / height });
       this.#drawMask(o, masks, o.behind ? pale / 2 : pale);
     }
-    there.forEach((o) => this.#drawName(o, pale));
-    drawn.filter((o) => !there.includes(o)).forEach((o) => this.#drawLost(o));
+    return () => {
+      there.forEach((o) => this.#drawName(o, pale));
+      drawn.filter((o) => !there.includes(o)).forEach((o) => this.#drawLost(o));
+    };
   }
 
   // Draws in pixels of a label map; paint(c, px): px is one of the screen.

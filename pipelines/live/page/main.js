@@ -12,6 +12,7 @@ import { Pointer } from './pointer.js';
 import { Saves } from './saves.js';
 import { Video } from './video.js';
 import { View } from './view.js';
+import { beginWords, showWords } from './words.js';
 import { Zones } from './zones.js';
 
 const link = new Link();
@@ -183,6 +184,7 @@ function showAll(s) {
   objects.show(s.objects);
   answers.show(s.objects.find((o) => o.id === objects.selected));
   zones.count(s.zones);
+  showWords(s.words);
   showUndo(s.undo);
   showAnnotations(camera, s.annotations, hello);
   heard = performance.now();
@@ -210,6 +212,9 @@ setInterval(() => {
   if (isOpen() && performance.now() - heard > silentMs) showState('lost');
 }, 1000);
 
+$('shortcuts').checked = keep('shortcuts') !== 'false';
+$('shortcuts').addEventListener('input', () => keep('shortcuts', $('shortcuts').checked));
+
 const clicks = {
   undo: () => undo(undone?.n),
   'notice-undo': () => {
@@ -227,6 +232,7 @@ $('outlines').checked = keep('outlines') === 'true';
 setLooks();
 setMode(keep('mode') === 'live' ? 'live' : 'sync');
 setTool('select');
+beginWords(ask);
 if (keep('hinted')) $('hint').classList.add('done');
 
 const keys = {
@@ -253,7 +259,8 @@ document.addEventListener('keydown', (e) => {
   const act = e.key === 'z' && (e.ctrlKey || e.metaKey) ? () => undo(0) : keys[e.key];
   const elsewhere = e.target.closest('input, button, summary') &&
     (e.key === 'Enter' || e.target.matches('input:not([type="range"], [type="checkbox"])'));
-  if (!act || ((e.ctrlKey || e.metaKey) && e.key !== 'z') || e.altKey || elsewhere) return;
+  const isOff = !$('shortcuts').checked && e.key.length === 1 && !e.ctrlKey && !e.metaKey;
+  if (!act || isOff || ((e.ctrlKey || e.metaKey) && e.key !== 'z') || e.altKey || elsewhere) return;
   e.preventDefault();
   act();
 });

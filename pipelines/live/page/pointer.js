@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Mouse, pen and finger on the picture: objects are selected, prompts are given.
+// Mouse, pen, finger and arrow keys on the picture: objects are selected, prompts are given.
 
 import { $, make } from './dom.js';
 
 const dragPx = 8;
 const longMs = 550;
 const stage = $('stage');
+const cursor = $('cursor'); // of the keyboard
+const steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+const stepOf = (e) => e.shiftKey ? 0.004 : 0.02; // of the picture
 
 // A mark on the picture; x, y: px of the window.
 function setMark(className, x, y, w, h) {
@@ -24,6 +27,7 @@ export class Pointer {
   #view;
   #act;
   #start = null;
+  #at = { x: 0.5, y: 0.5 }; // of the cursor
   tool = 'select'; // what a click does: 'select' an object or begin one, 'add' to the selected one, 'take' away from it, 'zone', 'line'
 
   // act: prompt(op, fields, correct): op is point or box, coordinates run from 0 to 1; correct: it is for the selected object.
@@ -34,12 +38,15 @@ export class Pointer {
     this.#act = act;
     const events = { down: this.#down, move: this.#move, up: this.#up, cancel: this.#cancel, leave: () => this.#hover(0, null) };
     for (const [name, work] of Object.entries(events)) stage.addEventListener(`pointer${name}`, (e) => work.call(this, e));
+    stage.addEventListener('keydown', (e) => this.#key(e));
+    stage.addEventListener('blur', () => { cursor.hidden = true; });
     stage.addEventListener('contextmenu', (e) => e.preventDefault());
   }
 
   #down(e) {
     const at = this.#view.locate(e.clientX, e.clientY);
     if (e.target !== stage || !at || !e.isPrimary || this.#start || e.button === 1) return;
+    cursor.hidden = true;
     stage.setPointerCapture(e.pointerId);
     this.#act.look(null);
     const tool = this.#draws ? this.tool : e.button === 2 ? 'take' : e.shiftKey ? 'add' : e.altKey ? 'new' : this.tool;
@@ -66,6 +73,32 @@ export class Pointer {
     this.#view.redraw();
   }
 
+  // What a click would do there; null: nothing.
+  #aim(at, e) {
+    if (this.#draws) {
+      this.#act.zones.aim(at);
+      return;
+    }
+    if (this.tool !== 'select') at = null;
+    const id = at ? this.#view.find(at.x, at.y) : 0;
+    this.#hover(id, e.shiftKey || (id && !e.altKey) ? null : at);
+  }
+
+  #key(e) {
+    const step = steps[e.key], enters = !cursor.hidden && (e.key === 'Enter' || e.key === ' ');
+    if (e.target !== stage || !this.#view.shown || !(step || enters) || e.ctrlKey || e.metaKey || e.altKey) return;
+    e.preventDefault();
+    e.stopPropagation();
+    const { x, y } = this.#at, [right, down] = (step ?? [0, 0]).map((n) => n * stepOf(e));
+    const at = this.#at = { x: Math.min(Math.max(x + right, 0.002), 0.998), y: Math.min(Math.max(y + down, 0.002), 0.998) };
+    const px = this.#view.place(at), box = stage.getBoundingClientRect();
+    cursor.hidden = false;
+    Object.assign(cursor.style, { left: `${px.x - box.left}px`, top: `${px.y - box.top}px` });
+    if (step) this.#aim(at, { shiftKey: false, altKey: false });
+    else this.#click({ at, ...px, time: this.#view.shown.time, tool: this.tool,
+      hit: this.tool === 'select' ? this.#view.find(at.x, at.y) : 0 }, null, true);
+  }
+
   #move(e) {
     const s = this.#start;
     if (this.#draws) {
@@ -74,10 +107,7 @@ export class Pointer {
       return;
     }
     if (!s) {
-      if (e.pointerType === 'touch') return;
-      const at = e.target === stage && this.tool === 'select' ? this.#view.locate(e.clientX, e.clientY) : null;
-      const id = at ? this.#view.find(at.x, at.y) : 0;
-      this.#hover(id, e.shiftKey || (id && !e.altKey) ? null : at);
+      if (e.pointerType !== 'touch') this.#aim(e.target === stage ? this.#view.locate(e.clientX, e.clientY) : null, e);
       return;
     }
     if (s.tool === 'take' || !e.isPrimary) return;
@@ -93,8 +123,13 @@ export class Pointer {
     if (!s || !e.isPrimary) return;
     clearTimeout(s.timer);
     this.#start = null;
-    if (this.#draws) this.#act.zones.add(s.at, s.dragged ? this.#locateInside(e) : null, e.pointerType !== 'touch');
-    else if (s.box) this.#box(s, e);
+    if (s.box) this.#box(s, e);
+    else this.#click(s, s.dragged ? this.#locateInside(e) : null, e.pointerType !== 'touch');
+  }
+
+  // end: of a drag that draws. names: there is a keyboard.
+  #click(s, end, names) {
+    if (this.#draws) this.#act.zones.add(s.at, end, names);
     else if (s.hit) this.#act.select(s.hit);
     else this.#point(s);
   }

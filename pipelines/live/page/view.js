@@ -125,6 +125,12 @@ export class View {
     return at.x >= 0 && at.x < 1 && at.y >= 0 && at.y < 1 ? at : null;
   }
 
+  // The reverse.
+  place({ x, y }) {
+    const box = stage.getBoundingClientRect(), { left, top, width, height } = this.#fit(box);
+    return { x: box.left + left + x * width, y: box.top + top + y * height };
+  }
+
   // ms that the picture is behind the camera, ms that its masks are behind it, tracked frames per second. null: not known.
   get figures() {
     const { shown } = this, now = performance.now();
