@@ -20,6 +20,7 @@ except ImportError as e:
 AXE = 'axe_playwright_python/axe.min.js'
 TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 ROWS = 'document.querySelectorAll("#objects li").length'
+SLOW = 90  # s: for a busy machine
 CURSOR = 'document.getElementById("cursor")'
 
 
@@ -60,14 +61,14 @@ async def use_keys(tab):
     for _ in range(3):
         await tab.key('ArrowDown')
     await tab.key('Enter')
-    await tab.wait_for(f'{ROWS} === 1')
+    await tab.wait_for(f'{ROWS} === 1', SLOW)
     for corner in range(2):
         if not corner:
             await tab.run('document.querySelector("#draw [value=line]").click(), document.getElementById("stage").focus()')
         await tab.key('ArrowRight')
         await tab.key('ArrowRight')
         await tab.key('Enter')
-    await tab.wait_for('document.querySelectorAll("#zone-list li").length === 1')
+    await tab.wait_for('document.querySelectorAll("#zone-list li").length === 1', SLOW)
     await tab.run('document.activeElement.blur()')
     await tab.wait_for(f'{CURSOR}.hidden')
 
@@ -86,7 +87,7 @@ async def switch_off(tab):
     await tab.run('document.getElementById("shortcuts").click(), document.activeElement.blur()')
     await tab.wait_for(f'{ROWS} === 1')
     await tab.key('c')
-    await tab.wait_for(f'{ROWS} === 0')
+    await tab.wait_for(f'{ROWS} === 0', SLOW)
 
 
 async def judge_states(program, judge, dark):
@@ -103,7 +104,7 @@ async def judge_states(program, judge, dark):
         await use_keys(tab)
         await tab.run('document.getElementById("open-saves").click(), document.getElementById("keys").open = true')
         await tab.key('s')
-        await tab.wait_for('document.querySelectorAll("#save-list li").length')
+        await tab.wait_for('document.querySelectorAll("#save-list li").length', SLOW)
         await judge.look(tab, f'full-{kind}')
         await tab.resize(320, 640, mobile=True)
         await tab.wait_for('document.documentElement.scrollWidth <= 320')

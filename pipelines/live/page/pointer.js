@@ -28,6 +28,7 @@ export class Pointer {
   #act;
   #start = null;
   #at = { x: 0.5, y: 0.5 }; // of the cursor
+  #keys = false; // the keyboard has gone to the video: a mouse that did leaves the arrows to the list of objects
   tool = 'select'; // what a click does: 'select' an object or begin one, 'add' to the selected one, 'take' away from it, 'zone', 'line'
 
   // act: prompt(op, fields, correct): op is point or box, coordinates run from 0 to 1; correct: it is for the selected object.
@@ -39,6 +40,7 @@ export class Pointer {
     const events = { down: this.#down, move: this.#move, up: this.#up, cancel: this.#cancel, leave: () => this.#hover(0, null) };
     for (const [name, work] of Object.entries(events)) stage.addEventListener(`pointer${name}`, (e) => work.call(this, e));
     stage.addEventListener('keydown', (e) => this.#key(e));
+    stage.addEventListener('focus', () => { this.#keys = !this.#start; });
     stage.addEventListener('blur', () => { cursor.hidden = true; });
     stage.addEventListener('contextmenu', (e) => e.preventDefault());
   }
@@ -47,6 +49,7 @@ export class Pointer {
     const at = this.#view.locate(e.clientX, e.clientY);
     if (e.target !== stage || !at || !e.isPrimary || this.#start || e.button === 1) return;
     cursor.hidden = true;
+    this.#keys = false;
     stage.setPointerCapture(e.pointerId);
     this.#act.look(null);
     const tool = this.#draws ? this.tool : e.button === 2 ? 'take' : e.shiftKey ? 'add' : e.altKey ? 'new' : this.tool;
@@ -86,7 +89,7 @@ export class Pointer {
 
   #key(e) {
     const step = steps[e.key], enters = !cursor.hidden && (e.key === 'Enter' || e.key === ' ');
-    if (e.target !== stage || !this.#view.shown || !(step || enters) || e.ctrlKey || e.metaKey || e.altKey) return;
+    if (e.target !== stage || !this.#keys || !this.#view.shown || !(step || enters) || e.ctrlKey || e.metaKey || e.altKey) return;
     e.preventDefault();
     e.stopPropagation();
     const { x, y } = this.#at, [right, down] = (step ?? [0, 0]).map((n) => n * stepOf(e));
